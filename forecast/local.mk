@@ -1,0 +1,2 @@
+noinst_LIBRARIES += libforecast.a
+libforecast_a_SOURCES =

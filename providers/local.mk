@@ -1,0 +1,2 @@
+noinst_LIBRARIES += libproviders.a
+libproviders_a_SOURCES =

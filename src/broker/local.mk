@@ -1,0 +1,2 @@
+noinst_LIBRARIES += libbroker.a
+libbroker_a_SOURCES =

@@ -1,0 +1,5 @@
+noinst_LIBRARIES += libcmd.a
+libcmd_a_SOURCES =
+bin_PROGRAMS += berth
+berth_SOURCES = src/cmd/main.c
+berth_LDADD = $(CMD_LIBS)

@@ -1,0 +1,92 @@
+/* src/model/job.h - what a user submits, and each try of it.  Floor: model. */
+#ifndef BERTH_MODEL_JOB_H
+#define BERTH_MODEL_JOB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/money.h"
+
+enum job_state {
+	JOB_QUEUED,		/* waits for a placement */
+	JOB_PLACED,		/* has an attempt; its machine is being made or probed */
+	JOB_RUNNING,
+	JOB_DONE,
+	JOB_FAILED,		/* retries used up, or the work itself failed */
+	JOB_CANCELLED,
+	JOB_STATE_COUNT
+};
+
+enum attempt_state {
+	ATTEMPT_PROVISIONING, ATTEMPT_PROBING, ATTEMPT_RUNNING,
+	ATTEMPT_DONE, ATTEMPT_PREEMPTED, ATTEMPT_REJECTED,	/* probe said no */
+	ATTEMPT_FAILED, ATTEMPT_CANCELLED, ATTEMPT_NO_CAPACITY,
+	ATTEMPT_STATE_COUNT
+};
+
+/* One way to run the job. */
+struct job_variant {
+	const char *name;		/* "bf16"; "" if only one */
+	const char *accelerator;	/* canonical name, or "" = any that fits */
+	int count_min, count_max;	/* accelerators; a gang on one machine unless nodes > 1 */
+	int nodes;			/* machines of a gang, each with count accelerators */
+	double memory_gib;		/* needed per accelerator; 0: no limit */
+	double work_hours;		/* run time on this accelerator at count_min as the table rates it; NaN: use the job's */
+	double speed;			/* 1/speed scales the job's work; NaN: from the table */
+};
+
+struct job_spec {
+	const char *name, *user, *project;
+	int priority;			/* higher goes first */
+	struct job_variant *variants;	/* [n_variants], in the user's order of preference */
+	size_t n_variants;
+	double work_hours;		/* on variant 0's accelerator and count */
+	const char *precision;		/* "bf16": which rate of the table scales work between accelerators */
+	double checkpoint_gib;		/* 0 with checkpoint_write_s 0: cannot resume */
+	int64_t checkpoint_write_s;
+	int64_t checkpoint_interval_s;	/* 0: berth chooses */
+	int64_t restart_s;
+	bool can_resume;
+	int64_t deadline;		/* s since epoch; 0: none */
+	struct usd_micro max_price;	/* per machine-hour; USD_UNKNOWN: none */
+	struct usd_micro max_cost;	/* whole job; USD_UNKNOWN: none */
+	bool purchase_ok[3];		/* by enum purchase */
+	const char **regions;		/* [n_regions] glob patterns on region; none: anywhere */
+	size_t n_regions;
+	const char **providers;		/* [n_providers] glob patterns; none: any */
+	size_t n_providers;
+	const char *data_region;	/* where its input lies; "": egress is not counted */
+	double data_gib;
+	const char *run;		/* shell text */
+	int retries;			/* tries after a failure of the work itself; preemptions do not count */
+};
+
+struct job {
+	const char *id;			/* "j-" and 10 characters, sorts by time */
+	struct job_spec spec;
+	enum job_state state;
+	const char *reason;		/* why it is where it is, in words */
+	double progress;		/* share of the work that is safe, 0..1 */
+	int64_t submitted, started, finished;	/* 0: not yet */
+	int tries;			/* failures of the work so far */
+	int preemptions;
+	struct usd_micro cost;		/* so far */
+};
+
+struct attempt {
+	int64_t id;
+	const char *job_id;
+	int64_t instance_id;
+	enum attempt_state state;
+	int64_t started, ended;
+	double progress_start, progress_end;
+	const char *reason;
+};
+
+const char *job_state_name(enum job_state s);
+bool job_state_parse(const char *s, enum job_state *s_out);
+const char *attempt_state_name(enum attempt_state s);
+bool attempt_state_parse(const char *s, enum attempt_state *s_out);
+
+#endif

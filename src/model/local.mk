@@ -1,0 +1,2 @@
+noinst_LIBRARIES += libmodel.a
+libmodel_a_SOURCES =

@@ -1,0 +1,71 @@
+/* src/model/offer.h - what a provider asks for one machine-hour.  Floor: model. */
+#ifndef BERTH_MODEL_OFFER_H
+#define BERTH_MODEL_OFFER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "util/money.h"
+
+enum purchase {
+	PURCHASE_ON_DEMAND,
+	PURCHASE_SPOT,
+	PURCHASE_RESERVED,	/* with term_months and payment */
+	PURCHASE_COUNT
+};
+
+enum payment {
+	PAYMENT_NONE,		/* nothing upfront */
+	PAYMENT_PARTIAL,
+	PAYMENT_ALL,		/* all upfront */
+	PAYMENT_COUNT
+};
+
+enum availability { AVAIL_UNKNOWN, AVAIL_NO, AVAIL_YES, AVAIL_COUNT };
+
+/*
+ * Strings are borrowed (the arena of the command owns them) and never NULL: "" is "not said".
+ * NaN is an unknown double; USD_UNKNOWN an unknown price: neither ever ranks as 0.
+ */
+struct offer {
+	int64_t id;			/* row of the store; 0: not stored */
+	const char *provider;		/* "aws", "replay": the vendor that sells */
+	const char *account;		/* berth account that can create it; "" for a list price only */
+	const char *region;
+	const char *zone;		/* "" : any zone of the region */
+	const char *instance_type;
+	const char *accelerator;	/* canonical name of the accelerator table, else as the source spells it */
+	bool accelerator_known;
+	int accelerator_count;
+	double accelerator_memory_gib;	/* per accelerator */
+	double vcpus;
+	double memory_gib;
+	enum purchase purchase;
+	int term_months;		/* reserved: 1, 12, 36 ...; else 0 */
+	enum payment payment;
+	struct usd_micro upfront;	/* whole machine, whole term; 0 if none */
+	struct usd_micro price;		/* per machine-hour, whole machine, on top of upfront */
+	char currency[4];		/* "USD", or the ISO code of a price that is not comparable */
+	enum availability available;
+	double interruption_rate;	/* spot: expected interruptions per running hour */
+	double measured;		/* fleet's measured speed over the table's, 1 = as promised; NaN: never probed */
+	int64_t as_of;			/* when the price was true, s since epoch; 0: not said */
+	const char *source;
+};
+
+const char *purchase_name(enum purchase p);		/* "on_demand" "spot" "reserved" */
+bool purchase_parse(const char *s, enum purchase *p_out);	/* also "on-demand", "ondemand" */
+const char *payment_name(enum payment p);		/* "none" "partial" "all" */
+bool payment_parse(const char *s, enum payment *p_out);
+const char *availability_name(enum availability a);	/* "unknown" "no" "yes" */
+
+/* Hours of a term: 730 an average month. */
+double offer_term_hours(const struct offer *o);
+/* Price of one machine-hour with the upfront spread over the term; USD_UNKNOWN if either is unknown or not in USD. */
+struct usd_micro offer_effective_hour(const struct offer *o);
+/* The same for one accelerator. */
+struct usd_micro offer_effective_gpu_hour(const struct offer *o);
+/* Total order for stable ranking: effective price per GPU (unknown last), then provider, region, zone, type, purchase, id. */
+int offer_cmp(const struct offer *a, const struct offer *b);
+
+#endif

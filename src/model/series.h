@@ -1,0 +1,25 @@
+/* src/model/series.h - one demand signal and its samples.  Floor: model. */
+#ifndef BERTH_MODEL_SERIES_H
+#define BERTH_MODEL_SERIES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct series {
+	int64_t id;
+	const char *name;
+	const char *labels;	/* JSON object text, keys sorted: {"accelerator":"H100","team":"nlp"} */
+	const char *unit;	/* "gpu" */
+	int64_t step_s;
+	int64_t from, to;	/* first sample's start, last sample's start; 0 if none */
+	int64_t samples;
+	double peak;
+};
+
+/* Mean and peak GPUs in [t, t + step). Missing steps have no sample: no data is not zero. */
+struct sample {
+	int64_t t;		/* start of the step, s since epoch UTC, a multiple of step_s */
+	double mean, peak;	/* >= 0, finite, peak >= mean */
+};
+
+#endif

@@ -1,0 +1,2 @@
+noinst_LIBRARIES += libplan.a
+libplan_a_SOURCES =

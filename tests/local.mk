@@ -1,0 +1,26 @@
+TEST_EXTENSIONS = .t .sh
+T_LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
+SH_LOG_DRIVER = $(T_LOG_DRIVER)
+SH_LOG_COMPILER = $(SHELL)
+AM_TESTS_ENVIRONMENT = \
+	BERTH='$(abs_top_builddir)/berth$(EXEEXT)'; BERTH_PROBE='$(abs_top_builddir)/berth-probe$(EXEEXT)'; \
+	TOP_SRCDIR='$(abs_top_srcdir)'; TOP_BUILDDIR='$(abs_top_builddir)'; MANDOC='$(MANDOC)'; CC='$(CC)'; \
+	export BERTH BERTH_PROBE TOP_SRCDIR TOP_BUILDDIR MANDOC CC;
+check_LIBRARIES += libtap.a
+libtap_a_SOURCES = tests/tap.c tests/tap.h
+
+include tests/unit/util.mk
+include tests/unit/model.mk
+include tests/unit/net.mk
+include tests/unit/store.mk
+include tests/unit/plan.mk
+include tests/unit/forecast.mk
+include tests/unit/providers.mk
+include tests/unit/broker.mk
+include tests/unit/kernels.mk
+include tests/cli/local.mk
+include tests/lint/local.mk
+include tests/sim/local.mk
+include tests/fuzz/local.mk
+
+TESTS += $(check_PROGRAMS) $(dist_check_SCRIPTS)

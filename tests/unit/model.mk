@@ -1,0 +1,1 @@
+# unit tests of the model floor: check_PROGRAMS += tests/unit/NAME.t
