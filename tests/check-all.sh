@@ -1,0 +1,72 @@
+#!/bin/sh
+# All tests: the ordinary build with gcc, the same under ASan and UBSan, a clang build, and distcheck.
+# The last line is "N passed, N failed, N skipped"; each failure and each skip is named above it.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+top=$(pwd)
+work=$top/build/check
+mkdir -p "$work"
+passed=0 failed=0 skipped=0
+say() { printf '%s\n' "$*"; }
+
+one() {	# one NAME COMMAND...: a step that is a test by itself
+	name=$1
+	shift
+	start=$(date +%s)
+	if "$@" >"$work/$name.out" 2>&1; then
+		passed=$((passed + 1))
+		say "ok    $name ($(($(date +%s) - start)) s)"
+		return 0
+	fi
+	failed=$((failed + 1))
+	say "FAIL  $name; the end of its output:"
+	tail -40 "$work/$name.out"
+	return 1
+}
+
+suite() {	# suite NAME DIR: run make check there and count each TAP line
+	name=$1 dir=$2
+	start=$(date +%s)
+	make -C "$dir" -k -j2 check >"$work/$name.out" 2>&1
+	rc=$?
+	logs=$(find "$dir/tests" -name '*.log' ! -name test-suite.log | sort)
+	[ -n "$logs" ] || { failed=$((failed + 1)); say "FAIL  $name: no test ran"; tail -40 "$work/$name.out"; return; }
+	# shellcheck disable=SC2086
+	counts=$(awk -v suite="$name" -v out="$work/$name.named" '
+		/^ok [0-9]+.*# *[Ss][Kk][Ii][Pp]/ || /^1\.\.0 *# *[Ss][Kk][Ii][Pp]/ { s++; print "skip  " suite " " FILENAME ": " $0 > out; next }
+		/^ok / { p++ }
+		/^not ok .*# *TODO/ { s++; next }
+		/^not ok / { f++; print "FAIL  " suite " " FILENAME ": " $0 > out }
+		END { printf "%d %d %d", p, f, s }' $logs)
+	# shellcheck disable=SC2086
+	set -- $counts
+	bad=$2
+	if [ "$rc" -ne 0 ] && [ "$bad" -eq 0 ]; then
+		bad=1
+		say "FAIL  $name: make check ended with $rc"
+		grep -hE '^(ERROR|FAIL|XPASS)|error:|\*\*\*' "$work/$name.out" | head -40
+	fi
+	[ -f "$work/$name.named" ] && sed "s|$top/||" "$work/$name.named"
+	passed=$((passed + $1)) failed=$((failed + bad)) skipped=$((skipped + $3))
+	say "suite $name: $1 passed, $bad failed, $3 skipped ($(($(date +%s) - start)) s)"
+}
+
+build() {	# build DIR OPTION...: configure once and make what the tests need
+	dir=$1
+	shift
+	mkdir -p "$dir"
+	(cd "$dir" && { [ -f Makefile ] || "$top/configure" --quiet "$@"; }) && make -C "$dir" -k -s -j2 all
+}
+
+rm -f "$work"/*.named
+one autoreconf autoreconf -fi || { say "0 passed, 1 failed, 0 skipped"; exit 1; }
+one gcc-build build "$work/gcc" --enable-werror && suite gcc "$work/gcc"
+one sanitizer-build build "$work/san" --enable-werror --enable-sanitizers --without-cuda CFLAGS='-g -O1' &&
+	suite sanitizers "$work/san"
+one clang-build build "$work/clang" --enable-werror --without-cuda CC=clang
+if one distcheck-configure build "$work/dist" --without-cuda; then
+	# the suite has run twice above; here the tarball must be whole, build, install and uninstall
+	one distcheck make -C "$work/dist" -s -j2 distcheck DISTCHECK_CONFIGURE_FLAGS=--without-cuda BERTH_DISTCHECK=1
+fi
+say "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]
