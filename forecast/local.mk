@@ -1,2 +1,3 @@
 noinst_LIBRARIES += libforecast.a
-libforecast_a_SOURCES =
+libforecast_a_SOURCES = \
+	forecast/forecast.h

@@ -1,0 +1,143 @@
+/* forecast/forecast.h - the distribution of demand and of its peak.  Floor: domain; util only.
+ *
+ * Arrays in, arrays out: no I/O, no clock, no global state; chance only from fc_options.seed. Results do not depend
+ * on the order of the series, on threads, or on the unit (all values times c gives all results times c).
+ */
+#ifndef BERTH_FORECAST_FORECAST_H
+#define BERTH_FORECAST_FORECAST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/arena.h"
+#include "util/err.h"
+
+/* Levels of the pointwise quantiles, in this order: .01 .025 .05 .10 .25 .50 .75 .90 .95 .975 .99 */
+enum fc_level {
+	FC_P01, FC_P025, FC_P05, FC_P10, FC_P25, FC_P50, FC_P75, FC_P90, FC_P95, FC_P975, FC_P99,
+	FC_LEVEL_COUNT
+};
+extern const double fc_levels[FC_LEVEL_COUNT];
+
+/* Levels of the peak quantiles: .50 .90 .95 .99 */
+enum fc_peak_level { FC_PEAK50, FC_PEAK90, FC_PEAK95, FC_PEAK99, FC_PEAK_LEVEL_COUNT };
+extern const double fc_peak_levels[FC_PEAK_LEVEL_COUNT];
+
+/*
+ * One demand signal on a regular grid: entry i covers [t0 + i*step_s, t0 + (i+1)*step_s), UTC.
+ * mean  [n] average demand in the step, >= 0; NaN = no data (never 0 for no data)
+ * peak  [n] highest demand in the step, >= mean; NaN = no data; NULL: the mean is the peak
+ * All borrowed. name must be unique in a run: it orders the series, nothing else.
+ */
+struct fc_series {
+	const char *name;
+	int64_t t0, step_s;
+	size_t n;
+	const double *mean, *peak;
+};
+
+/* Local time minus UTC in seconds at the instant t. */
+typedef int64_t fc_offset_fn(void *arg, int64_t t);
+
+struct fc_options {
+	size_t horizon;			/* steps, >= 1 */
+	size_t n_paths;			/* sample paths, 0: none; 200 is the default of the commands */
+	uint64_t seed;
+	double cap;			/* fleet or quota size that demand met can not pass; NaN: none */
+	size_t max_history;		/* use at most the last so many steps; 0: all */
+	fc_offset_fn *utc_offset;	/* NULL: seasons run in UTC */
+	void *utc_offset_arg;
+	const int32_t *holidays;	/* [n_holidays] local days since 1970-01-01, ascending: their hours look like a Sunday's */
+	size_t n_holidays;
+	unsigned threads;		/* over series; 0 or 1: none */
+};
+void fc_options_init(struct fc_options *o);	/* horizon 0, 200 paths, seed 1, no cap, no zone, one thread */
+
+/* A part of the combination and its mean weight over the horizon (weights of all parts add up to 1). */
+struct fc_part {
+	const char *name;
+	double weight;
+};
+
+/* Quantiles of the maximum over steps [first, first + count) of the horizon. */
+struct fc_window {
+	size_t first, count;
+	double q[FC_PEAK_LEVEL_COUNT];
+	size_t likeliest;		/* step where most of the sample paths have their maximum */
+};
+
+struct fc_span { int64_t from, to; };			/* [from, to), s since epoch */
+struct fc_shift { int64_t t; double before, after; };	/* level of the 72 h before and after */
+
+struct fc_result {
+	const char *name;		/* borrowed from the series */
+	int64_t t0, step_s;		/* of the first forecast step */
+	size_t horizon;
+	int64_t history_from, history_to;	/* first step, last step's start */
+	size_t n_used, n_missing;
+	double *mean;			/* [horizon], >= 0 */
+	double *q;			/* [horizon][FC_LEVEL_COUNT], >= 0, not decreasing along a row: of the step's mean */
+	double peak[FC_PEAK_LEVEL_COUNT];	/* of the maximum over the whole horizon, of the steps' peaks */
+	struct fc_window *windows;	/* [n_windows] first day, then each week of the horizon */
+	size_t n_windows;
+	double *paths;			/* [n_paths][horizon] demand to be met in each step (its peak), >= 0; equally
+					 * likely futures; the quantiles of their maxima over the horizon and over each
+					 * window are peak and windows[].q */
+	size_t n_paths;
+	const char *model;		/* "combination", "level", "intermittent", "zero", "flat" */
+	struct fc_part *parts;		/* [n_parts], heaviest first */
+	size_t n_parts;
+	struct fc_shift *shifts;	/* confirmed changes of level, oldest first */
+	size_t n_shifts;
+	struct fc_span *outages, *gaps;	/* left out of the fit; gaps: missing for more than 3 steps */
+	size_t n_outages, n_gaps;
+	bool censored;			/* the history sits at opt.cap: demand above it was not seen */
+	const char **warnings;		/* [n_warnings] whole sentences */
+	size_t n_warnings;
+};
+
+/*
+ * Forecasts n series together: they share the normal matrix of the pooled regression and the pool of past errors, which
+ * gives short histories their bands. Everything in results_out [n] lies in a; order as given.
+ * Errors: BERTH_EINVAL names the series: no value at all, an infinite or negative value, step_s < 1, horizon 0, two
+ * series with one name. A fit that fails falls back to a simpler model and says so in warnings; it is no error.
+ */
+BERTH_MUST_CHECK enum berth_code fc_run_many(const struct fc_series *s, size_t n, const struct fc_options *opt,
+    struct arena *a, struct fc_result *results_out, struct berth_err *err);
+/* One series alone: bands of a short history come from the built-in pool. */
+BERTH_MUST_CHECK enum berth_code fc_run(const struct fc_series *s, const struct fc_options *opt, struct arena *a,
+    struct fc_result *result_out, struct berth_err *err);
+
+/* How a forecast did against what came; NaN where it can not be said. */
+struct fc_score {
+	double mase;		/* by the mean |y[t] - y[t - day]| of the history (Hyndman & Koehler, 2006) */
+	double smape;		/* percent, 0..200; steps where both are 0 count 0 */
+	double pinball;		/* mean over .5 .9 .95 .99, by the same scale */
+	double coverage90;	/* share of steps in [p05, p95] */
+	double peak_pinball95;	/* of the maximum over the horizon, by the mean weekly peak of the history */
+	double peak_exceeded95;	/* share of origins whose maximum passed the peak's p95 */
+};
+struct fc_backtest {
+	const char *name;
+	size_t origins;
+	struct fc_score score;	/* means over the origins */
+};
+/*
+ * Forecasts from up to `origins` past instants, spread evenly over the last half of each history, each with nothing but
+ * what lies before it, and scores them. All series of the run share each origin's pool. out [n].
+ */
+BERTH_MUST_CHECK enum berth_code fc_backtest(const struct fc_series *s, size_t n, const struct fc_options *opt,
+    size_t origins, struct arena *a, struct fc_backtest *out, struct berth_err *err);
+/* Scores one result against the truth: actual mean and peak [n] from r->t0 on (n <= horizon, NaN = unknown). */
+void fc_score_result(const struct fc_result *r, const struct fc_series *history, const double *mean,
+    const double *peak, size_t n, struct fc_score *score_out);
+
+/* Simple methods of others, for comparison: [horizon] means. */
+enum fc_peer { FC_PEER_NAIVE, FC_PEER_SNAIVE, FC_PEER_NAIVE2, FC_PEER_SES, FC_PEER_THETA, FC_PEER_COUNT };
+const char *fc_peer_name(enum fc_peer p);	/* "last value" "seasonal naive" "Naive2" "SES" "Theta" */
+/* As the benchmarks of the M4 competition define them (Makridakis, Spiliotis & Assimakopoulos, 2020); no NaN in y. */
+BERTH_MUST_CHECK enum berth_code fc_peer(enum fc_peer p, const double *y, size_t n, size_t season, size_t horizon,
+    double *mean_out, struct berth_err *err);
+
+#endif
