@@ -1,1 +1,2 @@
 # filled by its folder
+dist_man_MANS += man/berth-probe.1

@@ -1,2 +1,3 @@
 noinst_LIBRARIES += libmodel.a
-libmodel_a_SOURCES =
+libmodel_a_SOURCES = \
+	src/model/probe.c src/model/probe.h

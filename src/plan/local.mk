@@ -1,2 +1,3 @@
 noinst_LIBRARIES += libplan.a
-libplan_a_SOURCES =
+libplan_a_SOURCES = \
+	src/plan/verdict.h
