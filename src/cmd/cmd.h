@@ -1,0 +1,123 @@
+/* src/cmd/cmd.h - a verb's record, and what main hands to it.  Floor: cmd. */
+#ifndef BERTH_CMD_CMD_H
+#define BERTH_CMD_CMD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "cmd/config.h"
+#include "util/err.h"
+#include "util/opt.h"
+#include "util/table.h"
+
+struct accel_table;
+struct arena;
+struct jsonw;
+struct store;
+
+enum cmd_flag {
+	CMD_STORE_RO = 1,	/* ctx->store is open for reading; a store that does not exist is an error that names `berth init` */
+	CMD_STORE_RW = 2,	/* ctx->store is open for writing; made if it does not exist */
+	CMD_STORE_OPT = 4,	/* with CMD_STORE_RO: no store is fine, ctx->store is then NULL */
+	CMD_NET = 8,		/* may call providers; --offline forbids it, the verb says so */
+	CMD_SPENDS = 16,	/* may make machines that cost money */
+	CMD_HIDDEN = 32		/* not in help, completion and man pages */
+};
+
+enum cmd_format { CMD_TABLE, CMD_WIDE, CMD_JSON, CMD_CSV, CMD_YAML };
+
+struct cmd_ctx;
+typedef enum berth_code cmd_run_fn(struct cmd_ctx *ctx, struct berth_err *err);
+
+/*
+ * One verb: a const struct cmd cmd_NAME in src/cmd/NAME.c with its option rows on top, listed in registry.c.
+ * A verb may have subverbs ("prices list"), run of its own, or both: a first word that names a
+ * subverb goes there, else to run.
+ */
+struct cmd {
+	const char *name;
+	const char *summary;		/* one line for help and for .Nd, lower case, no full stop */
+	const char *args;		/* the words after the options: "[SERIES ...]"; "" none */
+	const struct opt_row *opts;	/* NULL: none but the global ones */
+	const void *opts_default;	/* [opts_size] copied into ctx->opts before parsing */
+	size_t opts_size;
+	unsigned flags;			/* enum cmd_flag */
+	int args_min, args_max;		/* how many words; max -1: any */
+	cmd_run_fn *run;
+	const struct cmd *subs;		/* ends with a NULL name; NULL: none */
+};
+
+extern const struct cmd *const cmd_registry[];	/* sorted by name, ends with NULL */
+const struct cmd *cmd_find(const char *name);
+
+/* The global options; they work before and after the verb. */
+struct cmd_global {
+	const char *config, *store;
+	bool offline, dry_run, yes, quiet, verbose, no_color, no_headers, help;
+	int64_t now;			/* --now, or the clock when berth started */
+	const char *output, *log_format;
+	struct opt_list columns;
+};
+extern const struct opt_row cmd_global_rows[];
+
+struct cmd_ctx {
+	const struct cmd *cmd;		/* the verb, or subverb, that runs */
+	const char *verb;		/* "prices list" */
+	struct arena *arena;
+	const struct cmd_global *global;
+	const void *opts;		/* the verb's own option structure */
+	const char *const *args;	/* [n_args] words */
+	size_t n_args;
+	int64_t now;			/* the only clock a verb uses */
+	bool now_fixed;			/* by --now */
+	enum cmd_format format;
+	bool offline, dry_run, quiet, verbose;
+	FILE *out;			/* results only; everything else goes to stderr */
+	int columns;			/* width of out's terminal; 0: no terminal */
+	bool color, unicode;
+	struct store *store;		/* open as flags say, else NULL */
+	const char *store_path;		/* where it is or would be, "" if it cannot be known */
+	struct cmd_priv *priv;		/* cmd.c's own */
+};
+
+/* True if the verb is to write JSON (-o json, or yaml which is made from it). */
+bool cmd_wants_json(const struct cmd_ctx *ctx);
+/*
+ * Opens {"schema": schema, and returns the writer inside the object; cmd_json_end() closes it and writes
+ * the text with a newline (as block YAML for -o yaml). Nothing reaches stdout before the end, so that
+ * a verb that fails half way leaves no half JSON.
+ */
+struct jsonw *cmd_json_begin(struct cmd_ctx *ctx, const char *schema);
+BERTH_MUST_CHECK enum berth_code cmd_json_end(struct cmd_ctx *ctx, struct berth_err *err);
+
+/* Prints a table as table, wide or csv by the options (--columns, --no-headers, width). */
+BERTH_MUST_CHECK enum berth_code cmd_table_print(struct cmd_ctx *ctx, const struct table *t, struct berth_err *err);
+/* Text for people on stdout; does nothing with -o json, yaml and csv. */
+void cmd_say(struct cmd_ctx *ctx, const char *fmt, ...) BERTH_PRINTF(2, 3);
+/* Text for people on stderr; nothing with -q. No newline at the end of fmt. */
+void cmd_note(struct cmd_ctx *ctx, const char *fmt, ...) BERTH_PRINTF(2, 3);
+/* "berth: warning: ..." on stderr, also with -q. */
+void cmd_warn(struct cmd_ctx *ctx, const char *fmt, ...) BERTH_PRINTF(2, 3);
+/* What to do next; main prints it under the error line. The last call wins; only shown when the verb fails. */
+void cmd_next_step(struct cmd_ctx *ctx, const char *fmt, ...) BERTH_PRINTF(2, 3);
+/*
+ * Asks before something that spends or destroys. BERTH_OK: go on (-y, or the person said yes).
+ * Errors: BERTH_EUSAGE without a terminal (names -y), BERTH_EFAIL if the answer is no.
+ */
+BERTH_MUST_CHECK enum berth_code cmd_confirm(struct cmd_ctx *ctx, struct berth_err *err, const char *question, ...)
+    BERTH_PRINTF(3, 4);
+/* May the verb draw progress on stderr? */
+bool cmd_progress(const struct cmd_ctx *ctx);
+
+/* berth.yaml, read at the first call. */
+BERTH_MUST_CHECK enum berth_code cmd_config(struct cmd_ctx *ctx, const struct config **config_out, struct berth_err *err);
+/* The accelerator table, read at the first call. */
+BERTH_MUST_CHECK enum berth_code cmd_accels(struct cmd_ctx *ctx, const struct accel_table **accels_out,
+    struct berth_err *err);
+/* Path of a data file ("offers.csv"): $BERTH_DATA, config data_dir, the build tree, the installed folder; BERTH_ENOTFOUND names them all. */
+BERTH_MUST_CHECK enum berth_code cmd_data_path(struct cmd_ctx *ctx, const char *name, const char **path_out,
+    struct berth_err *err);
+
+#endif

@@ -1,0 +1,20 @@
+/* src/util/term.h - what the terminal can do.  Floor: util. */
+#ifndef BERTH_UTIL_TERM_H
+#define BERTH_UTIL_TERM_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+bool term_is_tty(FILE *f);
+/* Width: COLUMNS if a number in 20..1000, else the terminal's own, else 80 on a terminal; 0 when f is no terminal. */
+int term_columns(FILE *f);
+/* Colour: f is a terminal, TERM is not "dumb" or empty, NO_COLOR is unset or empty. */
+bool term_color(FILE *f);
+/* The locale's character set is UTF-8 (after setlocale(LC_CTYPE, "")). */
+bool term_unicode(void);
+/* Columns of a terminal that a UTF-8 text takes; bytes that are not UTF-8 count 1 each. */
+int term_width(const char *s);
+/* Bytes of s that fit into columns. */
+size_t term_fit(const char *s, int columns);
+
+#endif
