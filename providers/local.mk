@@ -1,2 +1,3 @@
 noinst_LIBRARIES += libproviders.a
-libproviders_a_SOURCES =
+libproviders_a_SOURCES = \
+	providers/provider.h providers/prov.h

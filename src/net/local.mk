@@ -1,2 +1,3 @@
 noinst_LIBRARIES += libnet.a
-libnet_a_SOURCES =
+libnet_a_SOURCES = \
+	src/net/http.h

@@ -1,0 +1,102 @@
+/* src/net/http.h - one HTTP request, one answer, and the client that carries them.  Floor: net. */
+#ifndef BERTH_NET_HTTP_H
+#define BERTH_NET_HTTP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/err.h"
+
+struct arena;
+struct http;
+
+#define HTTP_HEADERS_MAX 32
+
+struct http_header {
+	const char *name;
+	const char *value;
+	bool secret;		/* never logged or recorded; dropped at a redirect to another host */
+};
+
+/*
+ * What a build function fills. Strings and bytes live in arena (the core's, per call), so that a
+ * builder needs no memory of its own. A zeroed request with arena set is a valid start: GET, no
+ * header, no body.
+ */
+struct http_req {
+	struct arena *arena;
+	const char *method;		/* NULL: "GET" */
+	const char *url;		/* absolute, http or https; in-process clouds use "NAME://PATH" */
+	struct http_header headers[HTTP_HEADERS_MAX];
+	size_t n_headers;
+	const char *body;		/* NULL: none */
+	size_t body_len;
+	size_t max_bytes;		/* of the answer's body; 0: the client's limit */
+	int timeout_s;			/* whole exchange; 0: the client's limit */
+	bool idempotent;		/* sending it twice does no harm: the core may retry */
+};
+
+/* An answer of any status. Lives in the request's arena. */
+struct http_resp {
+	struct arena *arena;
+	int status;
+	struct http_header headers[HTTP_HEADERS_MAX];	/* of the last hop; more than fit are dropped */
+	size_t n_headers;
+	const char *body;		/* never NULL; a NUL stands behind the last byte */
+	size_t body_len;
+	int retry_after_s;		/* from Retry-After, seconds or date; 0: not said */
+	int64_t date;			/* from Date, s since epoch; 0: not said */
+};
+
+/* Limits and trust of a client. Zero or NULL: the default in brackets. */
+struct http_config {
+	int timeout_s;			/* a whole exchange [60] */
+	int connect_timeout_s;		/* [10] */
+	size_t max_bytes;		/* of a body after decompression [64 MiB] */
+	int max_redirects;		/* [5] */
+	const char *ca_file;		/* PEM instead of the system's authorities */
+	const char *proxy;
+	const char *user_agent;		/* ["berth/VERSION"] */
+};
+
+/* Sets url from a format; each %s must already be safe in a URL (http_urlencode). */
+void http_req_url(struct http_req *req, const char *fmt, ...) BERTH_PRINTF(2, 3);
+/*
+ * Adds a header; name and value are copied. CR or LF inside, or more than HTTP_HEADERS_MAX:
+ * BERTH_EINVAL.
+ */
+BERTH_MUST_CHECK enum berth_code http_req_header(struct http_req *req, const char *name, const char *value,
+    bool secret, struct berth_err *err);
+/* Sets body (copied) and Content-Type. */
+BERTH_MUST_CHECK enum berth_code http_req_body(struct http_req *req, const char *content_type, const char *body,
+    size_t len, struct berth_err *err);
+/* Value of a header, name compared without case; NULL if absent. */
+const char *http_req_get_header(const struct http_req *req, const char *name);
+const char *http_resp_header(const struct http_resp *resp, const char *name);
+/* Percent-encodes all but A-Z a-z 0-9 - . _ ~ (RFC 3986, 2.3). */
+const char *http_urlencode(struct arena *arena, const char *s);
+
+/*
+ * A client: one connection pool, for one thread. TLS certificates and host names are always
+ * verified, there is no option to turn that off. Errors: BERTH_ENOMEM, BERTH_EFAIL if curl has no
+ * TLS.
+ */
+BERTH_MUST_CHECK enum berth_code http_new(const struct http_config *conf, struct http **http_out,
+    struct berth_err *err);
+void http_free(struct http *http);	/* NULL is allowed */
+
+/*
+ * Sends req and reads the whole answer into resp (in req->arena). Any HTTP status is BERTH_OK: the
+ * caller classifies. Redirects (301 302 303 307 308) are followed for GET and HEAD only and at
+ * most max_redirects times, by hand: a step from https to http is refused (BERTH_EPERMANENT, both
+ * hosts named); at a step to another host, port or scheme every header marked secret and
+ * Authorization, Cookie and Proxy-Authorization are dropped, and a query is never carried over.
+ * Errors: BERTH_ETRANSIENT for name resolution, connection, time-out (the message says which
+ * limit) and a cut answer; BERTH_EAUTH for a certificate that does not verify; BERTH_EINVAL for a
+ * bad URL or an answer over its size limit. err->where is scheme://host/path without query.
+ */
+BERTH_MUST_CHECK enum berth_code http_exchange(struct http *http, const struct http_req *req,
+    struct http_resp *resp, struct berth_err *err);
+
+#endif
