@@ -1,0 +1,139 @@
+/* src/plan/commit.h - how many GPUs to bind, at which offer, and what serves the rest.  Floor: domain. */
+#ifndef BERTH_PLAN_COMMIT_H
+#define BERTH_PLAN_COMMIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/err.h"
+
+struct arena;
+
+enum commit_kind {
+	COMMIT_OWNED,		/* bought before: its fixed money is sunk, it is used first */
+	COMMIT_RESERVED,	/* can be bought now */
+	COMMIT_SPOT,
+	COMMIT_ON_DEMAND,
+	COMMIT_KIND_COUNT
+};
+
+#define COMMIT_NO_LIMIT INT64_MAX
+
+/*
+ * One way to serve a GPU-hour. fixed is paid each hour of the horizon whether used or not (an upfront payment is
+ * spread over its term by the caller), usage for each hour of use: a two-part tariff. A GPU whose level of the demand
+ * is busy a share u of the time costs fixed + usage * u an hour, so each level takes the lowest such line.
+ */
+struct commit_line {
+	enum commit_kind kind;
+	size_t ref;		/* the caller's own number of it */
+	double fixed, usage;	/* USD per GPU-hour, finite, >= 0; fixed is 0 for spot and on-demand */
+	int64_t gpus;		/* of one purchase (machine), >= 1 */
+	int64_t min_count;	/* purchases that must be taken (owned: all of them) */
+	int64_t max_count;	/* quota, capacity; COMMIT_NO_LIMIT */
+};
+
+/* Sample paths of demand. One path with weight 1 is a plain history. */
+struct commit_demand {
+	const double *gpus;	/* [n_paths][n_steps], each finite and >= 0 */
+	size_t n_paths, n_steps;
+	const double *weight;	/* [n_paths] > 0; NULL: equal */
+	double step_hours;	/* > 0 */
+};
+
+/* The merged demand: use[l] is the share of time in which GPU number l + 1 is busy; falls with l. Exact for any demand,
+ * since a purchase is a whole number of GPUs (Masse & Gibrat 1957; load-duration curve of power planning). */
+struct commit_curve {
+	double *use;		/* [levels], 0..1, not rising */
+	size_t levels;		/* = ceil(peak) */
+	double mean, peak;	/* GPUs */
+	double hours;		/* length of the horizon */
+};
+
+struct commit_problem {
+	const struct commit_curve *curve;
+	const struct commit_line *lines;	/* [n_lines], any order */
+	size_t n_lines;
+	double unserved;	/* USD per GPU-hour of demand that nothing can serve, > every usage */
+	double peak;		/* GPUs that owned + bought + on-demand must be able to carry; NaN: no such demand */
+	double budget;		/* USD that new purchases may bind over the horizon; NaN: no limit */
+};
+
+/* What one line does in the plan. Levels are numbered from 1; a line with count 0 has from = to + 1. */
+struct commit_use {
+	int64_t count;		/* purchases; spot and on-demand: those used at the busiest hour */
+	int64_t gpus;
+	int64_t from, to;	/* levels it serves in the merit order (lowest usage price at the bottom) */
+	double gpu_hours;	/* served */
+	double bound_usd;	/* fixed money over the horizon; 0 for an owned one (sunk) */
+	double cost_usd;	/* bound_usd + usage money */
+	double utilisation;	/* gpu_hours over what it could serve; NaN: count 0 */
+	double use_first, use_last;	/* share of time its lowest and highest level are busy; NaN: count 0 */
+	double break_even;	/* share of time from which a GPU of it beats what would serve it instead; NaN: none */
+};
+
+struct commit_plan {
+	struct commit_use *use;		/* [n_lines], in the order of the problem */
+	double cost_usd;		/* expected, over the horizon */
+	double on_demand_usd;		/* the same demand with no new purchase and no spot; owned ones kept */
+	double lower_bound_usd;		/* no plan of whole purchases is cheaper */
+	double bound_usd;		/* of new purchases */
+	double theta;			/* price of the budget: USD saved per further USD bound; 0: it does not bind */
+	double unserved_gpu_hours;
+	double capacity_gpus;		/* owned + bought + on-demand that can be had; INFINITY: no limit is known */
+	bool optimal;			/* cost_usd == lower_bound_usd up to rounding */
+};
+
+/* Outcomes of one plan over the sample paths, and its regret. */
+struct commit_risk {
+	double p10_usd, p50_usd, p90_usd;	/* of the cost over the paths */
+	double regret_down_usd, regret_up_usd;	/* cost of this plan minus that of the best plan, if all demand is 20 % less, more */
+	double down_usd, up_usd;		/* cost of this plan then */
+	double down_on_demand_usd;		/* on-demand only then */
+	double covered;				/* share of paths (by weight) whose peak the capacity carries */
+	double peak_p50, peak_p95;		/* of the paths' peaks */
+};
+
+/*
+ * Builds the curve. A path whose peak is absurd (over 50 times the 90 % quantile of the peaks, and the paths are
+ * at least 5) is cut to that bound: *cut_out counts such paths (may be NULL).
+ * Errors: BERTH_EINVAL for an empty demand, a NaN, infinite or negative value, or a peak over 2^24 GPUs.
+ */
+BERTH_MUST_CHECK enum berth_code commit_curve_build(const struct commit_demand *d, struct arena *a,
+    struct commit_curve *curve_out, size_t *cut_out, struct berth_err *err);
+
+/* The same from a merged demand: value [n] GPUs with weight [n] > 0 (shares of time, any scale) over hours. */
+BERTH_MUST_CHECK enum berth_code commit_curve_merged(const double *value, const double *weight, size_t n, double hours,
+    struct arena *a, struct commit_curve *curve_out, struct berth_err *err);
+
+/*
+ * Quantile q of the paths' peaks as an order statistic: the least GPUs that at least a share q of the paths stays
+ * within. *enough_out: the paths are enough to claim it with 95 % confidence (1 - q^n >= 0.95; 59 paths for 0.95).
+ */
+BERTH_MUST_CHECK enum berth_code commit_peak(const struct commit_demand *d, double q, double *gpus_out,
+    bool *enough_out, struct berth_err *err);
+
+/*
+ * The cheapest whole numbers of purchases. Exact without a budget: lines in merit order, S_j GPUs in the lowest j of
+ * them, cost = sum (fixed_j - fixed_j+1) S_j + (usage_j - usage_j+1) U(S_j) with U(S) = E min(D, S), minimised by
+ * dynamic programming over S with S_j - S_j-1 a multiple of gpus_j between its limits: O(lines * levels).
+ * A budget is priced (Everett 1963): fixed * (1 + theta), bisection on theta, then single purchases fill what is left;
+ * lower_bound_usd is then the Lagrangian bound. Ties: fewer purchases, then the earlier line.
+ * Errors: BERTH_EINVAL for a bad price or limit; BERTH_EINFEASIBLE when the limits cannot carry peak, or the purchases
+ * that must be taken pass the budget (the message names which).
+ */
+BERTH_MUST_CHECK enum berth_code commit_solve(const struct commit_problem *p, struct arena *a,
+    struct commit_plan *plan_out, struct berth_err *err);
+
+/* Cost, coverage and regret of a plan over the paths; same units as the plan. */
+BERTH_MUST_CHECK enum berth_code commit_assess(const struct commit_problem *p, const struct commit_plan *plan,
+    const struct commit_demand *d, struct arena *a, struct commit_risk *risk_out, struct berth_err *err);
+
+/*
+ * USD for one useful GPU-hour asked of a spot market: obtain (share of time in which it can be had, 0..1) at
+ * price / useful (useful: share of the paid time that ends as work kept, > 0..1), the rest on demand.
+ */
+double commit_spot_usage(double price, double useful, double obtain, double on_demand);
+
+#endif

@@ -1,0 +1,109 @@
+/* src/plan/cost.h - what a job costs on an offer, when it ends there, or why it cannot go there.  Floor: domain. */
+#ifndef BERTH_PLAN_COST_H
+#define BERTH_PLAN_COST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/job.h"
+#include "model/offer.h"
+#include "util/err.h"
+
+/* Why an offer is not taken; the first rule that says no, in this order. Names are keys of the JSON output. */
+enum refuse_code {
+	REFUSE_NOT,		/* it may be taken */
+	REFUSE_ACCELERATOR,	/* another accelerator than any variant asks for */
+	REFUSE_GANG,		/* fewer accelerators on the machine than the gang needs, or machines of a gang not to be had together */
+	REFUSE_MEMORY,		/* less memory per accelerator than the variant needs */
+	REFUSE_RESIDENCY,	/* region not among the job's */
+	REFUSE_PROVIDER,	/* provider not among the job's */
+	REFUSE_PURCHASE,	/* on_demand, spot or reserved not allowed by the job */
+	REFUSE_NO_ACCOUNT,	/* a list price: no account can create it */
+	REFUSE_PRICE_UNKNOWN,	/* no price, or in a currency without a rate */
+	REFUSE_PRICE_STALE,	/* older than the limit */
+	REFUSE_MAX_PRICE,
+	REFUSE_SPEED_UNKNOWN,	/* the table has no rate for this accelerator and the job gives none */
+	REFUSE_CANNOT_RESUME,	/* spot, and the job cannot resume and would more likely than not be lost */
+	REFUSE_DEADLINE,
+	REFUSE_OVER_BUDGET,	/* max_cost of the job, or the budget's rest */
+	REFUSE_PROBE_FAILED,
+	REFUSE_UNAVAILABLE,	/* the provider says none is left */
+	REFUSE_BLOCKED_UNTIL,	/* no capacity or a failure a short time ago: on hold */
+	REFUSE_NO_QUOTA,	/* its own need passes a quota */
+	REFUSE_NO_CAPACITY,	/* other jobs took what was left */
+	REFUSE_DEARER,		/* it may be taken, another costs less */
+	REFUSE_COUNT
+};
+
+const char *refuse_name(enum refuse_code c);		/* "max_price" */
+const char *refuse_text(enum refuse_code c);		/* "price over the job's max_price" */
+bool refuse_parse(const char *s, enum refuse_code *c_out);
+
+/* What is known about one offer beside its price; unknown doubles are NaN. */
+struct cost_facts {
+	double speed;			/* work rate of one accelerator over the job's reference one, table or measured; NaN: unknown */
+	double start_s;			/* from the call to a ready machine; NaN: 300 s */
+	double hazard_per_hour;		/* spot: interruptions per running hour; NaN: offer.interruption_rate, else COST_HAZARD_DEFAULT */
+	double recover_s;		/* wait for another machine after an interruption; NaN: start_s */
+	double won, lost;		/* launch attempts here lately (capacity memory); 0, 0: none */
+	int64_t blocked_until;		/* 0: not */
+	bool probe_failed;		/* last verdict: reject */
+	bool paid;			/* an owned commitment covers it: marginal price 0 */
+	double egress_usd_per_gib;	/* data to and from the job's home; NaN: cost_egress_rate() */
+};
+
+struct cost_limits {
+	int64_t now;
+	int64_t price_age_s;		/* older prices are stale; 0: any age */
+	double budget_usd;		/* what the budgets of this job have left; NaN: no limit */
+	bool need_account;		/* offers without an account are list prices only */
+};
+
+#define COST_HAZARD_DEFAULT 0.1		/* per hour: spot with no figure at all (facts: 0.04 old .. 0.6 young) */
+
+struct cost_estimate {
+	enum refuse_code refuse;	/* REFUSE_NOT: the rest is set */
+	size_t variant;
+	int machines;
+	double run_hours;		/* without interruptions */
+	double expected_hours;		/* billed, with start-up, restarts and lost work */
+	double compute_usd, egress_usd;
+	double interruption_usd;	/* part of compute_usd that interruptions cause */
+	double total_usd;		/* compute + egress */
+	double survival;		/* chance to end without any interruption */
+	double risk;			/* 0 certain .. 1: for ties and the explanation */
+	int64_t start, finish;		/* expected */
+	int64_t latest_start;		/* on-demand must run by then to keep the deadline; 0: no deadline */
+};
+
+/*
+ * Work left = (1 - progress) * work_hours of the job, scaled by speed and by the count the offer has over the
+ * variant's count (linear up to count_max); spot: exponential life at the hazard, checkpoints each checkpoint_interval_s
+ * (0: the optimum of cost_checkpoint_s), lost work + restart_s + recover_s after each interruption (Daly 2006, eq. 13);
+ * a job that cannot resume starts again from zero: (e^{ht} - 1)/h, t = run + start. Lost attempts lower the chance to
+ * get it: their expected wait is added to the start.
+ * Tries the variants in order and keeps the cheapest; refuse is that of the last rule any variant reached.
+ */
+void cost_of(const struct job *j, const struct offer *o, const struct cost_facts *f, const struct cost_limits *lim,
+    struct cost_estimate *out);
+
+/*
+ * Checkpoint interval in s that wastes least: write_s to write one, hazard per hour. Exact optimum
+ * (1 + W0(-exp(-lambda delta - 1))) / lambda; INFINITY for hazard 0.
+ */
+double cost_checkpoint_s(double write_s, double hazard_per_hour);
+
+/* Share of running time that ends as kept work, 0..1, with checkpoints each interval_s; 1 for hazard 0. */
+double cost_useful_share(double interval_s, double write_s, double restart_s, double hazard_per_hour);
+
+/*
+ * USD per GiB to move data between two places, each "provider/region" or only "region"; 0 within one region, a list
+ * rate of the cloud that sends it else, COST_EGRESS_DEFAULT when neither is known. *source_out: the row's source (may
+ * be NULL).
+ */
+double cost_egress_rate(const char *from, const char *to, const char **source_out);
+
+#define COST_EGRESS_DEFAULT 0.09
+
+#endif

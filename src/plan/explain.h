@@ -1,0 +1,44 @@
+/* src/plan/explain.h - plans in plain words.  Floor: domain. */
+#ifndef BERTH_PLAN_EXPLAIN_H
+#define BERTH_PLAN_EXPLAIN_H
+
+#include <stddef.h>
+
+#include "plan/commit.h"
+#include "plan/cost.h"
+#include "plan/place.h"
+
+/* Lines of text in an arena. */
+struct explain {
+	const char **line;	/* [n] */
+	size_t n;
+};
+
+/*
+ * Why the commitments are as they are: levels that are bound and the share of time they are busy, the first level that
+ * is not, break-even, what the plan saves, P10/P90, regret at 20 % less and more, what binds, the bound.
+ * name [n_lines]: how the user knows each line ("aws us-east-1 p5.48xlarge reserved 12 months").
+ */
+void explain_commit(const struct commit_problem *p, const struct commit_plan *plan, const struct commit_risk *risk,
+    const char *const *name, struct arena *a, struct explain *out);
+
+/* One job: chosen offer with its cost, the runner-up and its extra cost, what binds, who was refused why. */
+struct explain_job {
+	const char *chosen;	/* label of the offer; NULL: not placed */
+	const struct cost_estimate *cost;
+	const char *runner_up;	/* NULL: none */
+	double runner_up_usd;
+	const char *binds;	/* label of the limit; NULL: none */
+	double shadow;		/* USD per unit of it */
+	const char *unit;	/* of the limit: "GPU", "vCPU" */
+	size_t seen;
+	const size_t *refused;	/* [REFUSE_COUNT] */
+	const char *detail;	/* for a job not placed: the last rule in numbers; NULL */
+};
+
+const char *explain_place(const struct explain_job *j, struct arena *a);
+
+/* "memory 112, residency 40, deadline 9"; "" if none. */
+const char *explain_refusals(const size_t *refused, struct arena *a);
+
+#endif

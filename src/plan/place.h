@@ -1,0 +1,74 @@
+/* src/plan/place.h - which job goes to which offer.  Floor: domain. */
+#ifndef BERTH_PLAN_PLACE_H
+#define BERTH_PLAN_PLACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/err.h"
+
+struct arena;
+
+#define PLACE_NONE SIZE_MAX
+#define PLACE_NO_LIMIT INT64_MAX
+
+/*
+ * min sum of cost[k] over the chosen candidates + penalty of the jobs left out, at most one candidate a job, and for
+ * each resource r: sum of need[k] * weight of (offer[k], r) <= limit[r]. A candidate is taken whole or not at all, so a
+ * gang is never split. Resources are the capacities of offers and the quotas, nested or not: an offer that lies in a
+ * zone's, a region's and an account's quota lists all three, each with what one unit of need takes of it (1 machine,
+ * 8 GPUs, 96 vCPUs). Pairs that are not allowed are simply absent.
+ */
+struct place_problem {
+	size_t n_jobs, n_offers, n_resources;
+	const size_t *cand_start;	/* [n_jobs + 1] candidates of job i: [cand_start[i], cand_start[i + 1]) */
+	const size_t *offer;		/* [n_cand] */
+	const double *cost;		/* [n_cand] USD, finite, >= 0 */
+	const double *risk;		/* [n_cand] breaks ties of cost: less is better; NULL */
+	const int64_t *need;		/* [n_cand] > 0, units of the offer (machines) */
+	const size_t *use_start;	/* [n_offers + 1] resources of offer j: [use_start[j], use_start[j + 1]) */
+	const size_t *resource;		/* [n_uses] */
+	const int64_t *weight;		/* [n_uses] > 0, per unit of need */
+	const int64_t *limit;		/* [n_resources] >= 0; PLACE_NO_LIMIT */
+	const double *penalty;		/* [n_jobs] USD of leaving it out, > every cost of it */
+	const double *warm;		/* [n_resources] shadow prices of the last plan, or NULL */
+};
+
+struct place_options {
+	uint64_t seed;		/* order of equal moves in the search; same seed, same plan */
+	unsigned rounds;	/* subgradient rounds for bound and plan; 0: greedy + local search only, no bound but the plain one */
+	double gap;		/* stop when proven this close (share), e.g. 0.001 */
+	bool (*stop)(void *arg);	/* asked between rounds; NULL: never. With a clock behind it the plan depends on it. */
+	void *stop_arg;
+};
+
+struct place_plan {
+	size_t *chosen;		/* [n_jobs] candidate or PLACE_NONE */
+	size_t *runner_up;	/* [n_jobs] best other candidate at the shadow prices, or PLACE_NONE */
+	size_t *binds;		/* [n_jobs] resource that keeps it from its cheapest candidate, or PLACE_NONE */
+	double *shadow;		/* [n_resources] USD per unit of the limit; 0 where it does not bind */
+	double cost;		/* USD, penalties of the jobs left out not counted */
+	double value;		/* cost + penalties */
+	double bound;		/* no plan has a lower value */
+	size_t placed;
+	unsigned rounds;	/* done */
+	bool optimal;		/* value == bound up to rounding */
+};
+
+/*
+ * Nothing binds: each job its cheapest candidate, proven optimal. Else gangs first by regret on reduced costs, local
+ * search (shift, eject), Lagrangian bound by subgradient steps (Fisher 1981), the best plan of all rounds.
+ * Stable: equal costs go to less risk, then to the lower offer. Deterministic for a seed when stop is NULL.
+ * Errors: BERTH_EINVAL for a broken shape, a NaN or negative cost, a limit below 0.
+ */
+BERTH_MUST_CHECK enum berth_code place_solve(const struct place_problem *p, const struct place_options *o,
+    struct arena *a, struct place_plan *plan_out, struct berth_err *err);
+
+/* True when no limit is passed and every choice belongs to its job; cost and value agree with the choices to 1e-9. */
+bool place_check(const struct place_problem *p, const struct place_plan *plan);
+
+/* First resource of candidate k that its need alone passes, or PLACE_NONE: such a candidate can never be taken. */
+size_t place_never_fits(const struct place_problem *p, size_t k);
+
+#endif
