@@ -1,5 +1,16 @@
 noinst_LIBRARIES += libutil.a
 libutil_a_SOURCES = \
 	src/util/err.c src/util/err.h \
+	src/util/arena.h src/util/vec.h src/util/strmap.h \
+	src/util/buf.h \
+	src/util/str.h src/util/glob.h \
 	src/util/money.h \
+	src/util/duration.h src/util/tz.h src/util/time.h \
+	src/util/rng.h src/util/hash.h \
+	src/util/csv.h src/util/yaml.h \
+	src/util/json.h src/util/jsonr.h src/util/jsonw.h \
+	src/util/fileio.h src/util/lock.h src/util/xdg.h src/util/log.h
+
+# The terminal and the command line.
+libutil_a_SOURCES += \
 	src/util/opt.h src/util/plot.h src/util/progress.h src/util/table.h src/util/term.h
