@@ -1,2 +1,3 @@
 noinst_LIBRARIES += libbroker.a
-libbroker_a_SOURCES =
+libbroker_a_SOURCES = \
+	src/broker/placing.h

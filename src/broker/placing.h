@@ -1,0 +1,71 @@
+/* src/broker/placing.h - the queue against the offers of the store: used by `berth place` and by the tick.  Floor: broker. */
+#ifndef BERTH_BROKER_PLACING_H
+#define BERTH_BROKER_PLACING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/job.h"
+#include "model/offer.h"
+#include "plan/cost.h"
+#include "plan/place.h"
+#include "util/err.h"
+
+struct accel_table;
+struct arena;
+struct store;
+
+struct placing_limit {		/* one quota; globs, "" any */
+	const char *name;	/* for the explanation */
+	const char *provider, *account, *region, *accelerator;
+	const char *purchase;	/* "on_demand" ...; "" any */
+	const char *unit;	/* "gpu" "machine" "vcpu" */
+	int64_t limit;		/* machines that run now are counted by the join */
+};
+
+struct placing_options {
+	int64_t now;
+	uint64_t seed;
+	const struct placing_limit *limits;	/* [n_limits] */
+	size_t n_limits;
+	int64_t price_age_s;			/* 0: any */
+	bool need_account;			/* only offers that an account of the config can create */
+	unsigned rounds;
+};
+
+/* One candidate of a job, cheapest first at the shadow prices: the order of failover. */
+struct placing_try {
+	const struct offer *offer;
+	struct cost_estimate cost;
+};
+
+struct placing_job {
+	struct job job;
+	struct placing_try *tries;	/* [n_tries] chosen first, then the rest in order of failover, at most 25; n 0: not placed */
+	size_t n_tries;
+	size_t seen;			/* candidates looked at */
+	size_t refused[REFUSE_COUNT];
+	const char *reason;		/* in plain words (explain_place) */
+	const char *binds;		/* name of the limit that binds, "" none */
+	double shadow;			/* USD per unit of it */
+};
+
+struct placing {
+	struct placing_job *jobs;	/* [n_jobs] in the order of the queue: priority, then submission */
+	size_t n_jobs;
+	double total_usd, bound_usd, solve_s;
+	bool optimal;
+	size_t n_offers;
+};
+
+/*
+ * Places the queued jobs, or only ids [n_ids] of them, onto the store's current offers, with its block list, capacity
+ * memory, last verdicts, owned commitments, machines that run (capacity and quotas) and what the budgets have left. Writes nothing.
+ * Errors: BERTH_ENOTFOUND for an id that is not queued; whatever the store says.
+ */
+BERTH_MUST_CHECK enum berth_code placing_run(struct store *store, const struct accel_table *accels,
+    const struct placing_options *o, const char *const *ids, size_t n_ids, struct arena *a, struct placing *out,
+    struct berth_err *err);
+
+#endif
