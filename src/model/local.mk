@@ -1,4 +1,5 @@
 noinst_LIBRARIES += libmodel.a
 libmodel_a_SOURCES = \
-	src/model/accel.h src/model/datapath.h src/model/job.h src/model/jobspec.h src/model/machine.h \
-	src/model/offer.h src/model/probe.c src/model/probe.h src/model/series.h
+	src/model/accel.h src/model/block.h src/model/budget.h src/model/commitment.h src/model/datapath.h \
+	src/model/event.h src/model/job.h src/model/jobspec.h src/model/machine.h src/model/measure.h \
+	src/model/offer.h src/model/probe.c src/model/probe.h src/model/record.h src/model/series.h

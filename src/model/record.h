@@ -1,0 +1,51 @@
+/* src/model/record.h - rows of what berth itself did: runs, loads, forecasts, plans, decisions.  Floor: model. */
+#ifndef BERTH_MODEL_RECORD_H
+#define BERTH_MODEL_RECORD_H
+
+#include <stdint.h>
+
+/* One start of berth that wrote to the store. */
+struct run {
+	int64_t id;
+	const char *verb;
+	const char *args;		/* as given, without secrets: credentials never come by argv */
+	const char *host;
+	int64_t pid;
+	int64_t started, ended;		/* ended 0: still going, or killed */
+	int exit_status;		/* -1: not ended */
+};
+
+/* One file or query that was loaded into series. */
+struct load {
+	int64_t id, t, run;
+	const char *format;		/* "csv" "sacct" "prometheus" ... */
+	const char *source;		/* path, "-" or URL without credentials */
+	const char *digest;		/* SHA-256 of the bytes in hex; "" unknown */
+	int64_t rows_read, rows_stored, rows_duplicate, rows_replaced, rows_refused;
+	int64_t from, to;		/* first and last step touched; 0 none */
+};
+
+struct forecast_row {
+	int64_t id, run;
+	const char *series;		/* name */
+	int64_t as_of;			/* history lies strictly before */
+	int64_t horizon_s;
+	int64_t made;			/* s since epoch */
+	const char *json;		/* one series object of berth.forecast/1 */
+};
+
+struct plan_row {
+	int64_t id, run;
+	int64_t made;
+	const char *json;		/* berth.plan/1 */
+	const char *inputs;		/* JSON object: forecast ids, price lists, options: enough to repeat it */
+};
+
+struct decision {
+	int64_t id, run, t;
+	const char *kind;		/* "place" "scale" "commit" "release" */
+	const char *subject;		/* job id, fleet or series name */
+	const char *json;		/* what was chosen, the runner-up, what was refused and why */
+};
+
+#endif

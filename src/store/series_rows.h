@@ -1,0 +1,82 @@
+/* src/store/series_rows.h - demand series, their samples and the loads that brought them.  Floor: store. */
+#ifndef BERTH_STORE_SERIES_ROWS_H
+#define BERTH_STORE_SERIES_ROWS_H
+
+#include "model/record.h"
+#include "model/series.h"
+#include "store/store.h"
+
+/* Finds by name; BERTH_ENOTFOUND. */
+BERTH_MUST_CHECK enum berth_code store_series_get(struct store *s, const char *name, struct arena *a,
+    struct series *series_out, struct berth_err *err);
+/*
+ * Finds a series by name or makes it. labels NULL: "{}"; a series that exists keeps its labels unless it had none.
+ * BERTH_EINVAL: it exists with another step or unit.
+ */
+BERTH_MUST_CHECK enum berth_code store_series_put(struct store *s, const char *name, const char *labels,
+    const char *unit, int64_t step_s, int64_t *id_out, struct berth_err *err);
+/* All, by name; from, to, samples and peak are filled in. */
+BERTH_MUST_CHECK enum berth_code store_series_list(struct store *s, struct arena *a, struct series **series_out,
+    size_t *n_out, struct berth_err *err);
+/* With its samples; the loads stay. */
+BERTH_MUST_CHECK enum berth_code store_series_delete(struct store *s, int64_t series_id, struct berth_err *err);
+
+struct put_counts {
+	int64_t stored;		/* new */
+	int64_t duplicate;	/* were there with the same values */
+	int64_t replaced;	/* were there with other values */
+};
+
+/*
+ * Stores samples of one series; counts are added to *counts.
+ * v  [n] times ascending without repeats, multiples of the series' step; values as struct sample says
+ *    (BERTH_EINVAL otherwise, nothing stored). A sample replaces one of the same time.
+ * Fast when times ascend over the calls: put all of a load inside one store_begin/commit.
+ */
+BERTH_MUST_CHECK enum berth_code store_samples_put(struct store *s, int64_t series_id, const struct sample *v,
+    size_t n, struct put_counts *counts, struct berth_err *err);
+
+/* Samples on the grid of the series; entry i covers [t0 + i*step_s, t0 + (i+1)*step_s). NaN: no data. */
+struct dense {
+	int64_t t0, step_s;
+	size_t n, missing;
+	double *mean, *peak;	/* [n] */
+};
+/*
+ * from, to   [from, to); from 0: the first sample, to 0: the step after the last. Rounded outwards to the grid.
+ * A series without samples gives n = 0.  Errors: BERTH_ENOTFOUND; BERTH_EINVAL more than 100 M steps.
+ */
+BERTH_MUST_CHECK enum berth_code store_samples_range(struct store *s, int64_t series_id, int64_t from, int64_t to,
+    struct arena *a, struct dense *out, struct berth_err *err);
+
+/* More about a series than its row keeps; a scan of its samples. */
+struct series_stats {
+	double mean;			/* over the steps that have data; NaN none */
+	double last;			/* mean of the last sample; NaN none */
+	int64_t missing;		/* steps between from and to without a sample */
+};
+BERTH_MUST_CHECK enum berth_code store_series_stats(struct store *s, const struct series *series,
+    struct series_stats *out, struct berth_err *err);
+
+/*
+ * Source rows of steps that are covered in part only, so that the next load can complete the step without losing
+ * a peak or weighing a row twice. source tells signals that were added up apart.
+ */
+struct raw_row {
+	int64_t source;			/* hash of the full label set */
+	int64_t t, hold_s;		/* the row covers [t, t + hold_s) */
+	double value, peak;
+};
+/* Rows with t in [from, to), by time then source. */
+BERTH_MUST_CHECK enum berth_code store_raw_list(struct store *s, int64_t series_id, int64_t from, int64_t to,
+    struct arena *a, struct raw_row **rows_out, size_t *n_out, struct berth_err *err);
+/* Puts rows [n] in the place of all rows with t in [from, to). */
+BERTH_MUST_CHECK enum berth_code store_raw_replace(struct store *s, int64_t series_id, int64_t from, int64_t to,
+    const struct raw_row *rows, size_t n, struct berth_err *err);
+
+/* The log of loads; id, run are set by the store. */
+BERTH_MUST_CHECK enum berth_code store_load_insert(struct store *s, const struct load *l, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code store_load_list(struct store *s, size_t limit, struct arena *a,
+    struct load **loads_out, size_t *n_out, struct berth_err *err);	/* newest first */
+
+#endif
