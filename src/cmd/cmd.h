@@ -116,8 +116,5 @@ BERTH_MUST_CHECK enum berth_code cmd_config(struct cmd_ctx *ctx, const struct co
 /* The accelerator table, read at the first call. */
 BERTH_MUST_CHECK enum berth_code cmd_accels(struct cmd_ctx *ctx, const struct accel_table **accels_out,
     struct berth_err *err);
-/* Path of a data file ("offers.csv"): $BERTH_DATA, config data_dir, the build tree, the installed folder; BERTH_ENOTFOUND names them all. */
-BERTH_MUST_CHECK enum berth_code cmd_data_path(struct cmd_ctx *ctx, const char *name, const char **path_out,
-    struct berth_err *err);
 
 #endif

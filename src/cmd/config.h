@@ -29,7 +29,6 @@ struct config_defaults {
 struct config {
 	const char *path;		/* the file, "" if there is none: all defaults */
 	const char *store;		/* as written, or NULL */
-	const char *data_dir;		/* where accelerators.csv and offers.csv are, or NULL */
 	const struct config_account *accounts;	/* [n_accounts] in the file's order */
 	size_t n_accounts;
 	struct config_defaults defaults;

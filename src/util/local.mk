@@ -13,4 +13,7 @@ libutil_a_SOURCES = \
 
 # The terminal and the command line.
 libutil_a_SOURCES += \
-	src/util/opt.h src/util/plot.h src/util/progress.h src/util/table.h src/util/term.h
+	src/util/opt.c src/util/opt.h src/util/plot.c src/util/plot.h \
+	src/util/progress.c src/util/progress.h src/util/svg.c src/util/svg.h \
+	src/util/table.c src/util/table.h \
+	src/util/term.c src/util/term.h

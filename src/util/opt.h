@@ -10,6 +10,8 @@
 #include "util/money.h"
 
 struct arena;
+struct buf;
+struct tz;
 
 /* The C type of the field that an option fills in. */
 enum opt_type {
@@ -20,8 +22,8 @@ enum opt_type {
 	OPT_INT,	/* int64_t, decimal */
 	OPT_DOUBLE,	/* double, finite, "." as the decimal mark in every locale */
 	OPT_DURATION,	/* int64_t seconds: 90m 36h 4w */
-	OPT_TIME,	/* int64_t seconds since the epoch: RFC 3339, +1h, epoch seconds */
-	OPT_SIZE,	/* int64_t bytes: 512M 4G (powers of 1024) */
+	OPT_TIME,	/* int64_t seconds since the epoch: RFC 3339 with zone, now, +1h, epoch seconds */
+	OPT_SIZE,	/* int64_t bytes, as str_to_size() reads them: 512M 4GiB */
 	OPT_MONEY,	/* struct usd_micro: 12.50 */
 	OPT_LIST,	/* struct opt_list; comma separated, and may be given more than once */
 	OPT_TYPE_COUNT
@@ -51,7 +53,7 @@ struct opt_set { const struct opt_row *rows; void *base; };
 struct opt_env {
 	struct arena *arena;	/* texts and lists live there */
 	const int64_t *now;	/* what "+1h" is relative to; read after all options are seen, OPT_TIME of sets[0] first */
-	const char *zone;	/* unused zone name for times; NULL: a time must name its zone */
+	const struct tz *tz;	/* of times without zone; NULL: a time must name its zone */
 	bool stop_at_word;	/* stop at the first word that is not an option */
 };
 
@@ -71,10 +73,9 @@ BERTH_MUST_CHECK enum berth_code opt_parse(const struct opt_set *sets, size_t n_
 const struct opt_row *opt_find(const struct opt_row *rows, const char *name);
 const struct opt_row *opt_find_short(const struct opt_row *rows, char short_name);
 
-struct buf;
 /* The rows as help text, aligned, wrapped to columns: "  -o, --output FORMAT   ...". */
 void opt_help(const struct opt_row *rows, int columns, struct buf *out);
-/* What completion offers after "--name": words of a choice ("table wide json"), "FILE", the placeholder, or "". */
+/* "flag" "string" "path" "choice" ... */
 const char *opt_type_name(enum opt_type type);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 bool term_is_tty(FILE *f);
-/* Width: COLUMNS if a number in 20..1000, else the terminal's own, else 80 on a terminal; 0 when f is no terminal. */
+/* Width: COLUMNS if it is a number in 20..1000, also into a pipe; else the terminal's own, else 80; 0 when f is no terminal. */
 int term_columns(FILE *f);
 /* Colour: f is a terminal, TERM is not "dumb" or empty, NO_COLOR is unset or empty. */
 bool term_color(FILE *f);
