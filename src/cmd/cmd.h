@@ -15,6 +15,7 @@
 struct accel_table;
 struct arena;
 struct jsonw;
+struct log;
 struct store;
 
 enum cmd_flag {
@@ -23,7 +24,7 @@ enum cmd_flag {
 	CMD_STORE_OPT = 4,	/* with CMD_STORE_RO: no store is fine, ctx->store is then NULL */
 	CMD_NET = 8,		/* may call providers; --offline forbids it, the verb says so */
 	CMD_SPENDS = 16,	/* may make machines that cost money */
-	CMD_HIDDEN = 32		/* not in help, completion and man pages */
+	CMD_DRY_OWN = 32	/* the verb itself sees to --dry-run; see struct cmd */
 };
 
 enum cmd_format { CMD_TABLE, CMD_WIDE, CMD_JSON, CMD_CSV, CMD_YAML };
@@ -34,7 +35,14 @@ typedef enum berth_code cmd_run_fn(struct cmd_ctx *ctx, struct berth_err *err);
 /*
  * One verb: a const struct cmd cmd_NAME in src/cmd/NAME.c with its option rows on top, listed in registry.c.
  * A verb may have subverbs ("prices list"), run of its own, or both: a first word that names a
- * subverb goes there, else to run.
+ * subverb goes there, else to run. A row whose help is NULL is hidden: not in help, completion and man page.
+ *
+ * --dry-run: main opens the store, begins a transaction and rolls it back after run, so that the verb writes
+ * rows as always and nothing stays; all else that the verb changes (files, clouds) it must leave alone when
+ * ctx->dry_run is set. A store that does not exist is then an empty one in memory. With CMD_DRY_OWN main opens the
+ * store read-only instead (NULL if there is none) and the verb writes nothing.
+ *
+ * With CMD_STORE_RW main also begins and ends the run (store_run_begin) that facts carry.
  */
 struct cmd {
 	const char *name;
@@ -49,13 +57,16 @@ struct cmd {
 	const struct cmd *subs;		/* ends with a NULL name; NULL: none */
 };
 
-extern const struct cmd *const cmd_registry[];	/* sorted by name, ends with NULL */
-const struct cmd *cmd_find(const char *name);
+/* Verbs in the order of help, in groups; the last entry has a NULL cmd. */
+struct cmd_entry { const char *group; const struct cmd *cmd; };
+extern const struct cmd_entry cmd_registry[];
+const struct cmd *cmd_find(const char *name);	/* NULL if there is none */
+const struct cmd *cmd_find_sub(const struct cmd *cmd, const char *name);
 
 /* The global options; they work before and after the verb. */
 struct cmd_global {
 	const char *config, *store;
-	bool offline, dry_run, yes, quiet, verbose, no_color, no_headers, help;
+	bool offline, dry_run, yes, quiet, verbose, no_color, no_headers, help, version;
 	int64_t now;			/* --now, or the clock when berth started */
 	const char *output, *log_format;
 	struct opt_list columns;
@@ -77,6 +88,7 @@ struct cmd_ctx {
 	FILE *out;			/* results only; everything else goes to stderr */
 	int columns;			/* width of out's terminal; 0: no terminal */
 	bool color, unicode;
+	const struct log *log;		/* for the floors below: warnings, with -v also what is done */
 	struct store *store;		/* open as flags say, else NULL */
 	const char *store_path;		/* where it is or would be, "" if it cannot be known */
 	struct cmd_priv *priv;		/* cmd.c's own */
@@ -94,9 +106,9 @@ BERTH_MUST_CHECK enum berth_code cmd_json_end(struct cmd_ctx *ctx, struct berth_
 
 /* Prints a table as table, wide or csv by the options (--columns, --no-headers, width). */
 BERTH_MUST_CHECK enum berth_code cmd_table_print(struct cmd_ctx *ctx, const struct table *t, struct berth_err *err);
-/* Text for people on stdout; does nothing with -o json, yaml and csv. */
+/* Text for people on stdout; nothing with -q and with -o json, yaml, csv. No newline is added. */
 void cmd_say(struct cmd_ctx *ctx, const char *fmt, ...) BERTH_PRINTF(2, 3);
-/* Text for people on stderr; nothing with -q. No newline at the end of fmt. */
+/* A line for people on stderr; nothing with -q. A newline is added. */
 void cmd_note(struct cmd_ctx *ctx, const char *fmt, ...) BERTH_PRINTF(2, 3);
 /* "berth: warning: ..." on stderr, also with -q. */
 void cmd_warn(struct cmd_ctx *ctx, const char *fmt, ...) BERTH_PRINTF(2, 3);
