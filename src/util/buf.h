@@ -30,8 +30,9 @@ enum berth_code buf_add_str(struct buf *b, const char *s);
 enum berth_code buf_add_char(struct buf *b, char c);
 enum berth_code buf_printf(struct buf *b, const char *fmt, ...) BERTH_PRINTF(2, 3);
 enum berth_code buf_vprintf(struct buf *b, const char *fmt, va_list ap) BERTH_PRINTF(2, 0);
-/* Makes room for n bytes behind len and gives the place; the caller writes there and adds to len. NULL: see code. */
+/* Room for n bytes behind len, to be written by the caller (read(2)); NULL: see code. */
 char *buf_reserve(struct buf *b, size_t n);
+void buf_commit(struct buf *b, size_t n);	/* the first n of the reserved bytes are content now */
 
 /* BERTH_OK, or the kept failure with the message "WHAT: more than CAP bytes". */
 BERTH_MUST_CHECK enum berth_code buf_check(const struct buf *b, const char *what, struct berth_err *err);

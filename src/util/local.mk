@@ -1,12 +1,12 @@
 noinst_LIBRARIES += libutil.a
 libutil_a_SOURCES = \
 	src/util/err.c src/util/err.h \
-	src/util/arena.h src/util/vec.h src/util/strmap.h \
-	src/util/buf.h \
-	src/util/str.h src/util/glob.h \
-	src/util/money.h \
+	src/util/arena.c src/util/arena.h src/util/vec.c src/util/vec.h src/util/strmap.c src/util/strmap.h \
+	src/util/buf.c src/util/buf.h \
+	src/util/str.c src/util/strnum.c src/util/str.h src/util/glob.c src/util/glob.h \
+	src/util/money.c src/util/money.h \
 	src/util/duration.h src/util/tz.h src/util/time.h \
-	src/util/rng.h src/util/hash.h \
+	src/util/rng.h src/util/hash.c src/util/hash.h \
 	src/util/csv.h src/util/yaml.h \
 	src/util/json.h src/util/jsonr.h src/util/jsonw.h \
 	src/util/fileio.h src/util/lock.h src/util/xdg.h src/util/log.h
