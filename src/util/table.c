@@ -410,7 +410,7 @@ enum berth_code
 table_render(const struct table *t, const struct table_style *style, struct buf *out, struct berth_err *err)
 {
 	bool csv = style->form == TABLE_FORM_CSV;
-	size_t n, *pick, head = style->headers ? 1 : 0;
+	size_t n = 0, *pick = NULL, head = style->headers ? 1 : 0;
 	const char **text;
 	enum berth_code rc;
 
