@@ -5,6 +5,7 @@
 
 #include "broker/broker.h"
 #include "net/http.h"
+#include "store/event_rows.h"
 #include "util/fileio.h"
 #include "util/yaml.h"
 
@@ -175,7 +176,7 @@ broker_open_sinks(struct broker *b, const struct broker_setup *s, struct berth_e
 			return rc;
 		names[i] = b->sinks[i].name;
 		if (b->sinks[i].kind == SINK_WEBHOOK && b->http == NULL && !b->offline) {
-			rc = http_open(&http, &b->http, err);
+			rc = http_new(&http, &b->http, err);
 			if (rc != BERTH_OK)
 				return rc;
 		}
@@ -208,7 +209,7 @@ broker_open(const struct broker_setup *s, struct broker *b, struct berth_err *er
 	enum berth_code rc;
 
 	*b = (struct broker){ .store = s->store, .accels = s->accels, .log = s->log, .arena = s->arena, .now = s->now,
-		.seed = s->seed, .offline = s->offline, .policy = broker_policy_default };
+		.seed = s->seed, .offline = s->offline, .probe_path = s->probe_path, .policy = broker_policy_default };
 	b->tick_arena = arena_new();
 	rc = broker_open_verdict(b, s, err);
 	if (rc == BERTH_OK && s->config != NULL) {
@@ -229,7 +230,7 @@ broker_close(struct broker *b)
 	for (size_t i = 0; i < b->n_accounts; i++)
 		prov_account_close(b->accounts[i].prov);
 	b->n_accounts = 0;
-	http_close(b->http);
+	http_free(b->http);
 	b->http = NULL;
 	arena_free(b->tick_arena);
 	b->tick_arena = NULL;

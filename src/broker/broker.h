@@ -36,7 +36,7 @@ struct broker_account {
 	struct prov_machine *machines;	/* [n_machines] that carry our installation id */
 	size_t n_machines, cap_machines;
 	enum berth_code down;		/* BERTH_OK, or why this tick leaves the account alone */
-	char why[256];
+	char why[512];
 };
 
 /* What one tick did; counts add up over the ticks of a replay. */
@@ -75,6 +75,7 @@ struct broker {
 	struct verdict_refs refs;
 	struct verdict_limits verdict_limits;
 	struct broker_counts counts;
+	const char *probe_path;		/* berth-probe, for machines that are reached by ssh */
 	struct http *http;		/* for webhooks; NULL: none is configured */
 	bool offline;
 };
@@ -90,6 +91,7 @@ struct broker_setup {
 	const char *state_dir, *config_dir;
 	const struct yaml_node *config;		/* root of berth.yaml; NULL: no accounts */
 	const char *refs_path, *limits_path;	/* data/probe_reference.csv, data/probe_thresholds.csv */
+	const char *probe_path;			/* berth-probe */
 };
 
 /*
@@ -110,6 +112,10 @@ struct broker_account *broker_account(struct broker *b, const char *name);	/* NU
 BERTH_MUST_CHECK enum berth_code broker_tick(struct broker *b, struct berth_err *err);
 /* The next instant at which a tick could find something new, given a replayed clock: now + step unless nothing is open. */
 BERTH_MUST_CHECK enum berth_code broker_idle(struct broker *b, bool *idle_out, struct berth_err *err);
+
+/* Quotas under `limits:` of berth.yaml; config NULL: none. BERTH_EINVAL with file:line:col. */
+BERTH_MUST_CHECK enum berth_code broker_limits_read(const struct yaml_node *config, struct arena *a,
+    struct placing_limit **limits_out, size_t *n_out, struct berth_err *err);
 
 /* The passes, in the order of a tick. */
 BERTH_MUST_CHECK enum berth_code pass_sync(struct broker *b, struct berth_err *err);

@@ -63,7 +63,7 @@ notify_webhook(struct broker *b, const struct broker_sink *sink, const struct bu
 
 	if (b->http == NULL)
 		return err_set(err, BERTH_ETRANSIENT, "offline");
-	rc = http_req_header(&req, "Content-Type", "application/cloudevents+json", err);
+	rc = http_req_header(&req, "Content-Type", "application/cloudevents+json", false, err);
 	if (rc == BERTH_OK)
 		rc = http_exchange(b->http, &req, &resp, err);
 	if (rc == BERTH_OK && (resp.status < 200 || resp.status > 299))
