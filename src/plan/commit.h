@@ -18,6 +18,8 @@ enum commit_kind {
 	COMMIT_KIND_COUNT
 };
 
+const char *commit_kind_name(enum commit_kind k);	/* "owned" "reserved" "spot" "on_demand" */
+
 #define COMMIT_NO_LIMIT INT64_MAX
 
 /*
@@ -96,9 +98,9 @@ struct commit_risk {
 };
 
 /*
- * Builds the curve. A path whose peak is absurd (over 50 times the 90 % quantile of the peaks, and the paths are
- * at least 5) is cut to that bound: *cut_out counts such paths (may be NULL).
- * Errors: BERTH_EINVAL for an empty demand, a NaN, infinite or negative value, or a peak over 2^24 GPUs.
+ * Builds the curve. A path whose peak is absurd (over 50 times the 90 % quantile of the peaks, of 5 paths or more)
+ * is cut to the highest peak of the others: *cut_out counts such paths (may be NULL).
+ * Errors: BERTH_EINVAL for an empty demand, a NaN, infinite or negative value, or a peak over 2^20 GPUs.
  */
 BERTH_MUST_CHECK enum berth_code commit_curve_build(const struct commit_demand *d, struct arena *a,
     struct commit_curve *curve_out, size_t *cut_out, struct berth_err *err);
@@ -111,7 +113,7 @@ BERTH_MUST_CHECK enum berth_code commit_curve_merged(const double *value, const 
  * Quantile q of the paths' peaks as an order statistic: the least GPUs that at least a share q of the paths stays
  * within. *enough_out: the paths are enough to claim it with 95 % confidence (1 - q^n >= 0.95; 59 paths for 0.95).
  */
-BERTH_MUST_CHECK enum berth_code commit_peak(const struct commit_demand *d, double q, double *gpus_out,
+BERTH_MUST_CHECK enum berth_code commit_peak(const struct commit_demand *d, double q, struct arena *a, double *gpus_out,
     bool *enough_out, struct berth_err *err);
 
 /*
