@@ -5,11 +5,11 @@ libutil_a_SOURCES = \
 	src/util/buf.c src/util/buf.h \
 	src/util/str.c src/util/strnum.c src/util/str.h src/util/glob.c src/util/glob.h \
 	src/util/money.c src/util/money.h \
-	src/util/duration.h src/util/tz.h src/util/time.h \
-	src/util/rng.h src/util/hash.c src/util/hash.h \
+	src/util/duration.c src/util/duration.h src/util/tz.c src/util/tz.h src/util/time.c src/util/time.h \
+	src/util/rng.c src/util/rng.h src/util/hash.c src/util/hash.h \
 	src/util/csv.h src/util/yaml.h \
 	src/util/json.h src/util/jsonr.h src/util/jsonw.h \
-	src/util/fileio.h src/util/lock.h src/util/xdg.h src/util/log.h
+	src/util/fileio.c src/util/atomicfile.c src/util/fileio.h src/util/lock.c src/util/lock.h src/util/xdg.c src/util/xdg.h src/util/log.c src/util/log.h
 
 # The terminal and the command line.
 libutil_a_SOURCES += \

@@ -19,12 +19,12 @@ enum time_flags {
 
 /*
  * Text -> instant. Accepted: RFC 3339 with 'Z' or an offset ("2026-11-30T10:00:00Z", a blank for
- * the 'T', no seconds, a fraction that is cut off, "+01:00" "+0100" "+01"); "now", "+1h", "-2d",
- * relative to now; the same date and time, or a date alone, without zone only if tz is given
- * (NULL: none is). Leap second :60 is :59. BERTH_EINVAL with the text and what to do: "time
+ * the 'T', no seconds, a fraction that is cut off, "+01:00" "+0100" "+01" " UTC"); "now", "+1h",
+ * "-2d", relative to now; the same date and time, or a date alone, without zone only if tz is
+ * given (NULL: none is). Leap second :60 is :59. BERTH_EINVAL with the text and what to do: "time
  * without zone: add Z or an offset, as in 2026-11-30T10:00:00Z"; a day that is not in the
- * calendar; outside TIME_MIN..TIME_MAX; a bare number without TIME_EPOCH, and one in 20000..80000
- * always: that is a spreadsheet's serial date.
+ * calendar; outside TIME_MIN..TIME_MAX; a bare number without TIME_EPOCH, and always one in
+ * 20000..80000, a spreadsheet's serial date, and one like 20261130, a date without its dashes.
  */
 BERTH_MUST_CHECK enum berth_code time_parse(const char *s, int64_t now, const struct tz *tz, unsigned flags,
     int64_t *t_out, struct berth_err *err);

@@ -2,6 +2,7 @@
 #ifndef BERTH_UTIL_TZ_H
 #define BERTH_UTIL_TZ_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "util/arena.h"
@@ -27,6 +28,8 @@ BERTH_MUST_CHECK enum berth_code tz_load(struct arena *a, const char *name, cons
 /* The same from the bytes of a TZif file (for tests and fuzzing). */
 BERTH_MUST_CHECK enum berth_code tz_parse(struct arena *a, const char *name, const unsigned char *bytes, size_t n,
     const struct tz **tz_out, struct berth_err *err);
+/* A fixed offset alone: "Z" "UTC" "+02:00" "-0330" "+01", in *offset_out seconds east; false: it is none. */
+bool tz_fixed(const char *s, int32_t *offset_out);
 const char *tz_name(const struct tz *tz);
 /* Seconds east of UTC at the instant t. */
 int32_t tz_offset(const struct tz *tz, int64_t t);
