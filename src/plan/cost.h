@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/accel.h"
 #include "model/job.h"
 #include "model/offer.h"
 #include "util/err.h"
@@ -24,7 +25,7 @@ enum refuse_code {
 	REFUSE_PRICE_STALE,	/* older than the limit */
 	REFUSE_MAX_PRICE,
 	REFUSE_SPEED_UNKNOWN,	/* the table has no rate for this accelerator and the job gives none */
-	REFUSE_CANNOT_RESUME,	/* spot, and the job cannot resume and would more likely than not be lost */
+	REFUSE_CANNOT_RESUME,	/* spot, and the job cannot resume and would more likely than not be lost, or would never end */
 	REFUSE_DEADLINE,
 	REFUSE_OVER_BUDGET,	/* max_cost of the job, or the budget's rest */
 	REFUSE_PROBE_FAILED,
@@ -40,13 +41,20 @@ const char *refuse_name(enum refuse_code c);		/* "max_price" */
 const char *refuse_text(enum refuse_code c);		/* "price over the job's max_price" */
 bool refuse_parse(const char *s, enum refuse_code *c_out);
 
+/* A job with its accelerators resolved once through the table. */
+struct cost_job {
+	const struct job *job;
+	const struct accel *const *want;	/* [n_variants] NULL: any */
+	enum accel_precision precision;		/* whose rates scale work between accelerators */
+};
+
 /* What is known about one offer beside its price; unknown doubles are NaN. */
 struct cost_facts {
-	double speed;			/* work rate of one accelerator over the job's reference one, table or measured; NaN: unknown */
+	const struct accel *accel;	/* row of the offer's accelerator; NULL: the table lacks it */
 	double start_s;			/* from the call to a ready machine; NaN: 300 s */
 	double hazard_per_hour;		/* spot: interruptions per running hour; NaN: offer.interruption_rate, else COST_HAZARD_DEFAULT */
-	double recover_s;		/* wait for another machine after an interruption; NaN: start_s */
-	double won, lost;		/* launch attempts here lately (capacity memory); 0, 0: none */
+	double recover_s;		/* unbilled wait for another machine after an interruption; NaN: 0 */
+	double won, lost;		/* launches here lately (capacity memory); 0, 0: none */
 	int64_t blocked_until;		/* 0: not */
 	bool probe_failed;		/* last verdict: reject */
 	bool paid;			/* an owned commitment covers it: marginal price 0 */
@@ -67,7 +75,7 @@ struct cost_estimate {
 	size_t variant;
 	int machines;
 	double run_hours;		/* without interruptions */
-	double expected_hours;		/* billed, with start-up, restarts and lost work */
+	double expected_hours;		/* billed a machine, with start-up, restarts and lost work */
 	double compute_usd, egress_usd;
 	double interruption_usd;	/* part of compute_usd that interruptions cause */
 	double total_usd;		/* compute + egress */
@@ -78,19 +86,21 @@ struct cost_estimate {
 };
 
 /*
- * Work left = (1 - progress) * work_hours of the job, scaled by speed and by the count the offer has over the
- * variant's count (linear up to count_max); spot: exponential life at the hazard, checkpoints each checkpoint_interval_s
- * (0: the optimum of cost_checkpoint_s), lost work + restart_s + recover_s after each interruption (Daly 2006, eq. 13);
- * a job that cannot resume starts again from zero: (e^{ht} - 1)/h, t = run + start. Lost attempts lower the chance to
- * get it: their expected wait is added to the start.
- * Tries the variants in order and keeps the cheapest; refuse is that of the last rule any variant reached.
+ * Work of the job: work_hours on variant 0's accelerator and least count, in accelerator-hours; a variant's own work_hours or
+ * speed goes before the table (accel_speed_ratio at the job's precision). Run time = what is left of it over measured speed
+ * and the accelerators used: those of the machine up to count_max (linear), times nodes.
+ * On spot, with hazard h an hour for the gang, work cut into segments s (the checkpoint interval, 0: the optimum of
+ * cost_checkpoint_s(); all of it if it cannot resume), write time w and restart + start time R:
+ * expected billed time = segments * (1/h + R) * (e^(h (s + w)) - 1) (Daly 2006, eq. 13), the last without w. Launches
+ * lost lately make it wait for a machine: 300 s for each try beyond the first that it takes on average.
+ * Tries all variants and keeps the cheapest; refuse is that of the last rule that any variant reached.
  */
-void cost_of(const struct job *j, const struct offer *o, const struct cost_facts *f, const struct cost_limits *lim,
+void cost_of(const struct cost_job *j, const struct offer *o, const struct cost_facts *f, const struct cost_limits *lim,
     struct cost_estimate *out);
 
 /*
  * Checkpoint interval in s that wastes least: write_s to write one, hazard per hour. Exact optimum
- * (1 + W0(-exp(-lambda delta - 1))) / lambda; INFINITY for hazard 0.
+ * (1 + W0(-exp(-lambda delta - 1))) / lambda, at least 1 s; INFINITY for hazard 0.
  */
 double cost_checkpoint_s(double write_s, double hazard_per_hour);
 

@@ -1,0 +1,295 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/cost.h"
+#include "util/glob.h"
+
+#define COST_START_S 300.0		/* machine ready after a create: 3..15 min on GPU clouds */
+#define COST_RETRY_S 300.0		/* between two launch attempts */
+#define COST_MEMORY_SLACK 0.97		/* 79.6 GiB are sold, and asked for, as 80 */
+
+static const struct refuse_row {
+	const char *name, *text;
+} refuse_rows[REFUSE_COUNT] = {
+	[REFUSE_NOT] = { "none", "may be taken" },
+	[REFUSE_ACCELERATOR] = { "accelerator", "another accelerator than the job asks for" },
+	[REFUSE_GANG] = { "gang", "too few accelerators on one machine for the gang" },
+	[REFUSE_MEMORY] = { "memory", "too little memory per accelerator" },
+	[REFUSE_RESIDENCY] = { "residency", "region not among the job's" },
+	[REFUSE_PROVIDER] = { "provider", "provider not among the job's" },
+	[REFUSE_PURCHASE] = { "purchase", "purchase not allowed by the job" },
+	[REFUSE_NO_ACCOUNT] = { "no_account", "no account can create it: a list price only" },
+	[REFUSE_PRICE_UNKNOWN] = { "price_unknown", "no price in USD" },
+	[REFUSE_PRICE_STALE] = { "price_stale", "price too old" },
+	[REFUSE_MAX_PRICE] = { "max_price", "price over the job's max_price" },
+	[REFUSE_SPEED_UNKNOWN] = { "speed_unknown", "no known speed for this accelerator" },
+	[REFUSE_CANNOT_RESUME] = { "cannot_resume", "spot, and the job would likely be lost" },
+	[REFUSE_DEADLINE] = { "deadline", "would end after the deadline" },
+	[REFUSE_OVER_BUDGET] = { "over_budget", "costs more than is left" },
+	[REFUSE_PROBE_FAILED] = { "probe_failed", "the last probe rejected it" },
+	[REFUSE_UNAVAILABLE] = { "unavailable", "the provider has none" },
+	[REFUSE_BLOCKED_UNTIL] = { "blocked_until", "on hold after a refusal" },
+	[REFUSE_NO_QUOTA] = { "no_quota", "over a quota by itself" },
+	[REFUSE_NO_CAPACITY] = { "no_capacity", "other jobs take what is left" },
+	[REFUSE_DEARER] = { "dearer", "may be taken, but costs more" },
+};
+
+const char *
+refuse_name(enum refuse_code c)
+{
+	return c < REFUSE_COUNT ? refuse_rows[c].name : "unknown";
+}
+
+const char *
+refuse_text(enum refuse_code c)
+{
+	return c < REFUSE_COUNT ? refuse_rows[c].text : "unknown";
+}
+
+bool
+refuse_parse(const char *s, enum refuse_code *c_out)
+{
+	for (size_t i = 0; i < REFUSE_COUNT; i++)
+		if (strcmp(s, refuse_rows[i].name) == 0) {
+			*c_out = (enum refuse_code)i;
+			return true;
+		}
+	return false;
+}
+
+double
+cost_checkpoint_s(double write_s, double hazard_per_hour)
+{
+	double lambda = hazard_per_hour / 3600, a = lambda * write_s, y = fmin(0.9, sqrt(2 * a));
+
+	if (!(hazard_per_hour > 0))
+		return INFINITY;
+	/* y = lambda tau solves 1 - y = exp(-y - a); W0 near its branch point would lose half the digits. */
+	for (int k = 0; k < 100 && a > 0; k++) {
+		double step = (-expm1(-y - a) - y) / (exp(-y - a) - 1);
+
+		y = fmin(1, fmax(y / 8, y - step));
+		if (fabs(step) < 1e-15 * y)
+			break;
+	}
+	return fmax(1, y / lambda);
+}
+
+double
+cost_useful_share(double interval_s, double write_s, double restart_s, double hazard_per_hour)
+{
+	double lambda = hazard_per_hour / 3600;
+
+	if (!(hazard_per_hour > 0))
+		return 1;
+	return interval_s / ((1 / lambda + restart_s) * expm1(lambda * (interval_s + write_s)));
+}
+
+/* Expected billed hours of run hours of work at a hazard an hour; times in hours. */
+static double
+cost_interrupted(double run, double segment, double write, double restart, double hazard)
+{
+	double full = floor(run / segment * (1 - 1e-12)), last = run - full * segment;
+
+	return (1 / hazard + restart) * (full * expm1(hazard * (segment + write)) + expm1(hazard * last));
+}
+
+/* Rules on what the offer is. */
+static enum refuse_code
+cost_check_machine(const struct cost_job *j, size_t v, const struct offer *o, const struct cost_facts *f)
+{
+	const struct job_variant *var = &j->job->spec.variants[v];
+	double memory = o->accelerator_memory_gib;
+
+	if (isnan(memory) && f->accel != NULL)
+		memory = f->accel->memory_gib;
+	if (!accel_is(f->accel, j->want[v]))
+		return REFUSE_ACCELERATOR;
+	if (o->accelerator_count < var->count_min || o->accelerator_count < 1)
+		return REFUSE_GANG;
+	if (var->memory_gib > 0 && !(memory >= var->memory_gib * COST_MEMORY_SLACK))
+		return REFUSE_MEMORY;
+	return REFUSE_NOT;
+}
+
+/* Rules on where it is and what it asks. */
+static enum refuse_code
+cost_check_terms(const struct job_spec *s, const struct offer *o, const struct cost_facts *f,
+    const struct cost_limits *lim)
+{
+	if (!glob_match_any(s->regions, s->n_regions, o->region))
+		return REFUSE_RESIDENCY;
+	if (!glob_match_any(s->providers, s->n_providers, o->provider))
+		return REFUSE_PROVIDER;
+	/* A reservation is bought by a plan, never by a job; one that is owned is a paid on-demand machine. */
+	if (!s->purchase_ok[o->purchase] || (o->purchase == PURCHASE_RESERVED && !f->paid))
+		return REFUSE_PURCHASE;
+	if (lim->need_account && o->account[0] == '\0')
+		return REFUSE_NO_ACCOUNT;
+	if (!usd_known(o->price) || o->price.v < 0 || strcmp(o->currency, "USD") != 0)
+		return REFUSE_PRICE_UNKNOWN;
+	if (lim->price_age_s > 0 && o->as_of > 0 && lim->now - o->as_of > lim->price_age_s)
+		return REFUSE_PRICE_STALE;
+	if (usd_known(s->max_price) && o->price.v > s->max_price.v && !f->paid)
+		return REFUSE_MAX_PRICE;
+	return REFUSE_NOT;
+}
+
+/* Hours of the work that is left on this machine without interruptions; NaN: no speed is known. */
+static double
+cost_run_hours(const struct cost_job *j, size_t v, const struct offer *o, const struct cost_facts *f)
+{
+	const struct job_spec *s = &j->job->spec;
+	const struct job_variant *var = &s->variants[v], *ref = &s->variants[0];
+	int most = var->count_max >= var->count_min ? var->count_max : var->count_min;
+	int used = o->accelerator_count < most ? o->accelerator_count : most;
+	double speed, work = s->work_hours * ref->count_min * (ref->nodes > 1 ? ref->nodes : 1);
+
+	if (!isnan(var->work_hours)) {
+		work = var->work_hours * var->count_min * (var->nodes > 1 ? var->nodes : 1);
+		speed = f->accel == j->want[v] || j->want[v] == NULL ? 1 :
+		    accel_speed_ratio(f->accel, j->want[v], j->precision);
+	} else if (!isnan(var->speed)) {
+		speed = var->speed;
+	} else if (j->want[0] == NULL || f->accel == j->want[0]) {
+		speed = 1;
+	} else {
+		speed = accel_speed_ratio(f->accel, j->want[0], j->precision);
+	}
+	if (!isnan(o->measured) && o->measured > 0)
+		speed *= o->measured;
+	return work * (1 - j->job->progress) / (speed * used * (var->nodes > 1 ? var->nodes : 1));
+}
+
+static double
+cost_or(double x, double otherwise)
+{
+	return isnan(x) ? otherwise : x;
+}
+
+/* Billed hours, wait and survival of a run; false: it would likely be lost, or never end. */
+static bool
+cost_times(const struct job_spec *s, const struct offer *o, const struct cost_facts *f, struct cost_estimate *e)
+{
+	double start = cost_or(f->start_s, COST_START_S), hazard = 0, billed = e->run_hours, tries, wait;
+	double segment = (double)s->checkpoint_interval_s;
+
+	if (o->purchase == PURCHASE_SPOT)
+		hazard = e->machines * cost_or(f->hazard_per_hour, cost_or(o->interruption_rate, COST_HAZARD_DEFAULT));
+	e->survival = exp(-hazard * e->run_hours);
+	if (hazard > 0) {
+		if (segment <= 0)
+			segment = cost_checkpoint_s((double)s->checkpoint_write_s, hazard);
+		segment = s->can_resume ? fmin(segment / 3600, e->run_hours) : e->run_hours;
+		if (!s->can_resume && e->survival < 0.5)
+			return false;
+		billed = e->run_hours > 0 ? cost_interrupted(e->run_hours, segment, (double)s->checkpoint_write_s / 3600,
+		    ((double)s->restart_s + start) / 3600, hazard) : 0;
+	}
+	if (!isfinite(billed))
+		return false;
+	tries = (f->won + f->lost + 1) / (f->won + 1);
+	wait = (tries - 1) * COST_RETRY_S + hazard * billed * cost_or(f->recover_s, 0);
+	e->expected_hours = billed + start / 3600;
+	e->start = (int64_t)((tries - 1) * COST_RETRY_S + start);
+	e->finish = (int64_t)ceil(e->expected_hours * 3600 + wait);
+	e->risk = 1 - e->survival / tries;
+	return true;
+}
+
+static enum refuse_code
+cost_check_money(const struct job *j, const struct cost_limits *lim, const struct cost_estimate *e)
+{
+	if (usd_known(j->spec.max_cost) && usd_known(j->cost) &&
+	    usd_to_double(j->cost) + e->total_usd > usd_to_double(j->spec.max_cost) * (1 + 1e-12))
+		return REFUSE_OVER_BUDGET;
+	return !isnan(lim->budget_usd) && e->total_usd > lim->budget_usd * (1 + 1e-12) ? REFUSE_OVER_BUDGET : REFUSE_NOT;
+}
+
+static enum refuse_code
+cost_check_now(const struct offer *o, const struct cost_facts *f, const struct cost_limits *lim)
+{
+	if (f->probe_failed)
+		return REFUSE_PROBE_FAILED;
+	if (o->available == AVAIL_NO)
+		return REFUSE_UNAVAILABLE;
+	return f->blocked_until > lim->now ? REFUSE_BLOCKED_UNTIL : REFUSE_NOT;
+}
+
+static double
+cost_egress(const struct job_spec *s, const struct offer *o, const struct cost_facts *f)
+{
+	char to[256];
+	size_t n = strlen(o->provider);
+
+	if (s->data_gib <= 0 || s->data_region[0] == '\0')
+		return 0;
+	if (!isnan(f->egress_usd_per_gib))
+		return s->data_gib * f->egress_usd_per_gib;
+	if (n + strlen(o->region) + 2 > sizeof(to))
+		return s->data_gib * COST_EGRESS_DEFAULT;
+	memcpy(to, o->provider, n);
+	to[n] = '/';
+	strcpy(to + n + 1, o->region);
+	return s->data_gib * cost_egress_rate(s->data_region, to, NULL);
+}
+
+/* The variant on the offer; its refusal is the first rule that says no. */
+static void
+cost_variant(const struct cost_job *j, size_t v, const struct offer *o, const struct cost_facts *f,
+    const struct cost_limits *lim, struct cost_estimate *e)
+{
+	const struct job_spec *s = &j->job->spec;
+	const struct job_variant *var = &s->variants[v];
+	double price = f->paid ? 0 : usd_to_double(o->price);
+
+	memset(e, 0, sizeof(*e));
+	e->variant = v;
+	e->machines = var->nodes > 1 ? var->nodes : 1;
+	if ((e->refuse = cost_check_machine(j, v, o, f)) != REFUSE_NOT ||
+	    (e->refuse = cost_check_terms(s, o, f, lim)) != REFUSE_NOT)
+		return;
+	e->run_hours = cost_run_hours(j, v, o, f);
+	if (!isfinite(e->run_hours)) {
+		e->refuse = REFUSE_SPEED_UNKNOWN;
+		return;
+	}
+	if (!cost_times(s, o, f, e)) {
+		e->refuse = REFUSE_CANNOT_RESUME;
+		return;
+	}
+	e->start += lim->now;
+	e->finish += lim->now;
+	e->egress_usd = cost_egress(s, o, f);
+	e->compute_usd = price * e->expected_hours * e->machines;
+	e->interruption_usd = price * (e->expected_hours - e->run_hours - cost_or(f->start_s, COST_START_S) / 3600) *
+	    e->machines;
+	e->total_usd = e->compute_usd + e->egress_usd;
+	if (s->deadline > 0) {
+		e->latest_start = s->deadline - (int64_t)ceil(e->run_hours * 3600 + cost_or(f->start_s, COST_START_S));
+		if (e->finish > s->deadline) {
+			e->refuse = REFUSE_DEADLINE;
+			return;
+		}
+	}
+	e->refuse = cost_check_money(j->job, lim, e);
+	if (e->refuse == REFUSE_NOT)
+		e->refuse = cost_check_now(o, f, lim);
+}
+
+void
+cost_of(const struct cost_job *j, const struct offer *o, const struct cost_facts *f, const struct cost_limits *lim,
+    struct cost_estimate *out)
+{
+	struct cost_estimate e;
+
+	memset(out, 0, sizeof(*out));
+	out->refuse = REFUSE_ACCELERATOR;
+	for (size_t v = 0; v < j->job->spec.n_variants; v++) {
+		cost_variant(j, v, o, f, lim, &e);
+		if (v == 0 || (e.refuse == REFUSE_NOT && (out->refuse != REFUSE_NOT || e.total_usd < out->total_usd)) ||
+		    (e.refuse != REFUSE_NOT && out->refuse != REFUSE_NOT && e.refuse > out->refuse))
+			*out = e;
+	}
+}

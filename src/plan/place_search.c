@@ -1,0 +1,265 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/place_impl.h"
+
+bool
+place_fits(const struct place_work *w, size_t offer, int64_t need)
+{
+	const struct place_problem *p = w->p;
+
+	for (size_t u = p->use_start[offer]; u < p->use_start[offer + 1]; u++)
+		if (w->left[p->resource[u]] < need * p->weight[u])
+			return false;
+	return true;
+}
+
+/* Adds sign times the need of a candidate to what is left. */
+static void
+place_move(struct place_work *w, size_t cand, int64_t sign)
+{
+	const struct place_problem *p = w->p;
+	size_t offer = p->offer[cand];
+
+	for (size_t u = p->use_start[offer]; u < p->use_start[offer + 1]; u++)
+		if (p->limit[p->resource[u]] != PLACE_NO_LIMIT)
+			w->left[p->resource[u]] += sign * p->need[cand] * p->weight[u];
+}
+
+void
+place_take(struct place_work *w, size_t job, size_t cand)
+{
+	size_t offer = w->p->offer[cand];
+
+	place_move(w, cand, -1);
+	w->chosen[job] = cand;
+	w->prev[job] = PLACE_NONE;
+	w->next[job] = w->head[offer];
+	if (w->head[offer] != PLACE_NONE)
+		w->prev[w->head[offer]] = job;
+	w->head[offer] = job;
+}
+
+void
+place_drop(struct place_work *w, size_t job)
+{
+	size_t cand = w->chosen[job], offer = w->p->offer[cand];
+
+	place_move(w, cand, 1);
+	w->chosen[job] = PLACE_NONE;
+	if (w->prev[job] == PLACE_NONE)
+		w->head[offer] = w->next[job];
+	else
+		w->next[w->prev[job]] = w->next[job];
+	if (w->next[job] != PLACE_NONE)
+		w->prev[w->next[job]] = w->prev[job];
+}
+
+void
+place_clear(struct place_work *w)
+{
+	memcpy(w->left, w->p->limit, w->p->n_resources * sizeof(*w->left));
+	for (size_t i = 0; i < w->p->n_jobs; i++)
+		w->chosen[i] = PLACE_NONE;
+	for (size_t j = 0; j < w->p->n_offers; j++)
+		w->head[j] = PLACE_NONE;
+}
+
+static double
+place_cost_of(const struct place_work *w, size_t job)
+{
+	return w->chosen[job] == PLACE_NONE ? w->p->penalty[job] : w->p->cost[w->chosen[job]];
+}
+
+double
+place_value(const struct place_work *w)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < w->p->n_jobs; i++)
+		sum += place_cost_of(w, i);
+	return sum;
+}
+
+static void
+place_sort_order(struct place_work *w, size_t from, size_t to, size_t *tmp)
+{
+	size_t mid = from + (to - from) / 2, i = from, j = mid, k = from;
+
+	if (to - from < 2)
+		return;
+	place_sort_order(w, from, mid, tmp);
+	place_sort_order(w, mid, to, tmp);
+	while (i < mid || j < to)
+		tmp[k++] = j == to || (i < mid && w->key[w->order[i]] >= w->key[w->order[j]]) ? w->order[i++] : w->order[j++];
+	memcpy(w->order + from, tmp + from, (to - from) * sizeof(*tmp));
+}
+
+void
+place_greedy(struct place_work *w, enum place_order order)
+{
+	const struct place_problem *p = w->p;
+
+	for (size_t i = 0; i < p->n_jobs; i++) {
+		w->order[i] = i;
+		w->key[i] = w->regret[i];
+		if (order == PLACE_BY_SIZE)
+			w->key[i] = w->size[i];
+		else if (order == PLACE_BY_NOISE)
+			w->key[i] = w->size[i] * (0.5 + rng_unit(&w->rng));
+	}
+	place_clear(w);
+	place_sort_order(w, 0, p->n_jobs, w->next);
+	for (size_t x = 0; x < p->n_jobs; x++) {
+		size_t i = w->order[x], best = PLACE_NONE;
+		double least = INFINITY;
+
+		for (size_t c = p->cand_start[i]; c < p->cand_start[i + 1]; c++) {
+			size_t k = w->sorted[c];
+			double r = p->cost[k] + (double)p->need[k] * w->price[p->offer[k]];
+
+			if (r < least && place_fits(w, p->offer[k], p->need[k])) {
+				least = r;
+				best = k;
+			}
+		}
+		if (best != PLACE_NONE)
+			place_take(w, i, best);
+	}
+}
+
+/* Cheapest candidate of the job below limit USD that fits, or PLACE_NONE. */
+static size_t
+place_cheapest(const struct place_work *w, size_t job, double limit)
+{
+	const struct place_problem *p = w->p;
+
+	for (size_t c = p->cand_start[job]; c < p->cand_start[job + 1]; c++) {
+		size_t k = w->sorted[c];
+
+		if (p->cost[k] >= limit)
+			break;
+		if (place_fits(w, p->offer[k], p->need[k]))
+			return k;
+	}
+	return PLACE_NONE;
+}
+
+static bool
+place_shift(struct place_work *w, size_t job)
+{
+	size_t was = w->chosen[job], k;
+	double cost = place_cost_of(w, job);
+
+	if (was != PLACE_NONE)
+		place_drop(w, job);
+	k = place_cheapest(w, job, cost - PLACE_EPS);
+	if (k == PLACE_NONE)
+		k = was;
+	if (k != PLACE_NONE)
+		place_take(w, job, k);
+	return k != was;
+}
+
+/*
+ * job (not placed now) wants cand; the job `victim` goes elsewhere for less than gain more, or stays. True if both have
+ * moved.
+ */
+static bool
+place_eject_one(struct place_work *w, size_t job, size_t cand, size_t victim, double gain)
+{
+	const struct place_problem *p = w->p;
+	size_t was = w->chosen[victim], k;
+
+	place_drop(w, victim);
+	if (place_fits(w, p->offer[cand], p->need[cand])) {
+		place_take(w, job, cand);
+		k = place_cheapest(w, victim, p->cost[was] + gain - PLACE_EPS);
+		if (k != PLACE_NONE) {
+			place_take(w, victim, k);
+			return true;
+		}
+		if (p->penalty[victim] < p->cost[was] + gain - PLACE_EPS)
+			return true;
+		place_drop(w, job);
+	}
+	place_take(w, victim, was);
+	return false;
+}
+
+/* The scarcest resource that keeps the candidate out: the one whose users are the only ones worth ejecting. */
+static size_t
+place_blocker(const struct place_work *w, size_t cand)
+{
+	const struct place_problem *p = w->p;
+	size_t offer = p->offer[cand], best = PLACE_NONE, least = SIZE_MAX;
+
+	for (size_t u = p->use_start[offer]; u < p->use_start[offer + 1]; u++) {
+		size_t r = p->resource[u], offers = w->at_start[r + 1] - w->at_start[r];
+
+		if (w->left[r] < p->need[cand] * p->weight[u] && offers < least) {
+			least = offers;
+			best = r;
+		}
+	}
+	return best;
+}
+
+static bool
+place_eject_from(struct place_work *w, size_t job, size_t cand, size_t resource, double gain)
+{
+	for (size_t x = w->at_start[resource]; x < w->at_start[resource + 1]; x++) {
+		size_t victim = w->head[w->at_offer[x]], after;
+
+		for (; victim != PLACE_NONE; victim = after) {
+			after = w->next[victim];
+			if (place_eject_one(w, job, cand, victim, gain))
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool
+place_eject(struct place_work *w, size_t job)
+{
+	const struct place_problem *p = w->p;
+	size_t was = w->chosen[job];
+	double cost = place_cost_of(w, job);
+	bool done = false;
+
+	if (was != PLACE_NONE)
+		place_drop(w, job);
+	for (size_t c = p->cand_start[job]; c < p->cand_start[job + 1] && !done; c++) {
+		size_t k = w->sorted[c], r;
+		double gain = cost - p->cost[k];
+
+		if (gain <= PLACE_EPS)
+			break;
+		r = place_blocker(w, k);
+		if (r == PLACE_NONE) {
+			place_take(w, job, k);
+			done = true;
+		} else {
+			done = place_eject_from(w, job, k, r, gain);
+		}
+	}
+	if (!done && was != PLACE_NONE)
+		place_take(w, job, was);
+	return done;
+}
+
+void
+place_improve(struct place_work *w, int passes)
+{
+	bool moved = true;
+
+	while (moved && passes-- > 0) {
+		moved = false;
+		for (size_t i = 0; i < w->p->n_jobs; i++)
+			moved |= place_shift(w, i);
+		for (size_t i = 0; i < w->p->n_jobs; i++)
+			moved |= place_eject(w, i);
+	}
+}

@@ -1,0 +1,284 @@
+/* Placements against full enumeration, and what must hold for every plan. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/place.h"
+#include "tests/tap.h"
+#include "util/arena.h"
+#include "util/rng.h"
+
+#define MAX_JOBS 40
+#define MAX_OFFERS 24
+#define MAX_CANDS (MAX_JOBS * MAX_OFFERS)
+#define MAX_RES (MAX_OFFERS + 8)
+
+struct world {
+	struct place_problem p;
+	size_t start[MAX_JOBS + 1], offer[MAX_CANDS], use_start[MAX_OFFERS + 1], resource[3 * MAX_OFFERS];
+	double cost[MAX_CANDS], penalty[MAX_JOBS];
+	int64_t need[MAX_CANDS], weight[3 * MAX_OFFERS], limit[MAX_RES];
+};
+
+/* Offers with a capacity each, zones of offers with a quota, and a region over two zones: nested, counted in vCPUs. */
+static void
+make_world(struct world *w, uint64_t seed, size_t jobs, size_t offers, unsigned tightness)
+{
+	struct rng r;
+	size_t k = 0, u = 0;
+
+	memset(w, 0, sizeof(*w));
+	rng_seed(&r, seed);
+	for (size_t i = 0; i < jobs; i++) {
+		int64_t gang = INT64_C(1) << rng_below(&r, 4);
+		double work = 1 + 20 * rng_unit(&r);
+
+		for (size_t j = 0; j < offers; j++) {
+			if (rng_below(&r, 3) == 0)
+				continue;
+			w->offer[k] = j;
+			w->need[k] = gang;
+			w->cost[k++] = work * (double)gang * (0.5 + rng_unit(&r));
+		}
+		w->start[i + 1] = k;
+		w->penalty[i] = 1000 * (double)gang;
+	}
+	for (size_t j = 0; j < offers; j++) {
+		w->resource[u] = j;
+		w->weight[u++] = 1;
+		w->limit[j] = (int64_t)(2 + rng_below(&r, 4 * tightness));
+		w->resource[u] = offers + j % 4;
+		w->weight[u++] = 1;
+		w->resource[u] = offers + 4 + j % 2;
+		w->weight[u++] = 12;
+		w->use_start[j + 1] = u;
+	}
+	for (size_t q = 0; q < 4; q++)
+		w->limit[offers + q] = (int64_t)(4 + rng_below(&r, 6 * tightness));
+	for (size_t q = 0; q < 2; q++)
+		w->limit[offers + 4 + q] = (int64_t)(12 * (6 + rng_below(&r, 8 * tightness)));
+	w->p = (struct place_problem){ jobs, offers, offers + 6, w->start, w->offer, w->cost, NULL, w->need, w->use_start,
+	    w->resource, w->weight, w->limit, w->penalty, NULL };
+}
+
+/* Best value of jobs i.. with what is left; depth first, cut by the best so far. */
+static void
+enumerate(const struct world *w, size_t i, int64_t *left, double value, double *best)
+{
+	const struct place_problem *p = &w->p;
+
+	if (value >= *best)
+		return;
+	if (i == p->n_jobs) {
+		*best = value;
+		return;
+	}
+	for (size_t k = p->cand_start[i]; k < p->cand_start[i + 1]; k++) {
+		size_t j = p->offer[k];
+		bool fits = true;
+
+		for (size_t u = p->use_start[j]; u < p->use_start[j + 1]; u++)
+			fits &= left[p->resource[u]] >= p->need[k] * p->weight[u];
+		if (!fits)
+			continue;
+		for (size_t u = p->use_start[j]; u < p->use_start[j + 1]; u++)
+			left[p->resource[u]] -= p->need[k] * p->weight[u];
+		enumerate(w, i + 1, left, value + p->cost[k], best);
+		for (size_t u = p->use_start[j]; u < p->use_start[j + 1]; u++)
+			left[p->resource[u]] += p->need[k] * p->weight[u];
+	}
+	enumerate(w, i + 1, left, value + p->penalty[i], best);
+}
+
+static void
+test_enumeration(struct arena *a)
+{
+	static struct world w;
+	struct place_options o = { .seed = 1, .rounds = 200, .gap = 1e-9 };
+	int bad = 0, missed = 0, over = 0;
+	double worst = 0;
+
+	for (uint64_t seed = 1; seed <= 300; seed++) {
+		struct place_plan plan;
+		struct berth_err err = { 0 };
+		double best = INFINITY;
+
+		make_world(&w, seed, 2 + seed % 5, 3 + seed % 4, 1 + (unsigned)(seed % 3));
+		enumerate(&w, 0, w.limit, 0, &best);
+		if (place_solve(&w.p, &o, a, &plan, &err) != BERTH_OK || !place_check(&w.p, &plan)) {
+			bad++;
+			continue;
+		}
+		over += plan.bound > best * (1 + 1e-9) || plan.value < best * (1 - 1e-9);
+		missed += plan.value > best * (1 + 1e-9);
+		bad += plan.optimal && plan.value > best * (1 + 1e-9);
+		worst = fmax(worst, plan.value / best - 1);
+		arena_reset(a);
+	}
+	tap_is_long(bad, 0, "300 small worlds: no limit passed, what is called optimal is");
+	tap_is_long(over, 0, "300 small worlds: bound <= optimum <= plan");
+	tap_ok(missed <= 3, "300 small worlds: optimum missed in %d (at most 3), worst by %.2f %%", missed, 100 * worst);
+}
+
+static void
+test_properties(struct arena *a)
+{
+	static struct world w;
+	struct place_options o = { .seed = 7, .rounds = 60, .gap = 1e-6 };
+	int bad = 0, differ = 0;
+
+	for (uint64_t seed = 1; seed <= 60; seed++) {
+		struct place_plan x, y;
+		struct berth_err err = { 0 };
+
+		make_world(&w, seed + 900, MAX_JOBS, MAX_OFFERS - 4, 1 + (unsigned)(seed % 6));
+		if (place_solve(&w.p, &o, a, &x, &err) != BERTH_OK || place_solve(&w.p, &o, a, &y, &err) != BERTH_OK) {
+			bad++;
+			continue;
+		}
+		bad += !place_check(&w.p, &x) || x.bound > x.value;
+		differ += memcmp(x.chosen, y.chosen, w.p.n_jobs * sizeof(*x.chosen)) != 0 || x.bound != y.bound;
+		arena_reset(a);
+	}
+	tap_is_long(bad, 0, "60 worlds of 40 jobs: no limit passed, bound below value");
+	tap_is_long(differ, 0, "60 worlds: the same seed gives the same plan and bound");
+}
+
+/* Nothing binds: each job has its cheapest candidate, proven. */
+static void
+test_argmin(struct arena *a)
+{
+	static struct world w;
+	struct place_options o = { .seed = 1, .rounds = 100, .gap = 0 };
+	struct place_plan plan;
+	struct berth_err err = { 0 };
+	double sum = 0;
+
+	make_world(&w, 3, MAX_JOBS, MAX_OFFERS - 4, 4);
+	for (size_t r = 0; r < w.p.n_resources; r++)
+		w.limit[r] = PLACE_NO_LIMIT;
+	for (size_t i = 0; i < w.p.n_jobs; i++) {
+		double least = INFINITY;
+
+		for (size_t k = w.start[i]; k < w.start[i + 1]; k++)
+			least = fmin(least, w.cost[k]);
+		sum += least;
+	}
+	tap_code(place_solve(&w.p, &o, a, &plan, &err), BERTH_OK, &err);
+	tap_near(plan.cost, sum, 1e-9 * sum, "nothing binds: the sum of the cheapest");
+	tap_ok(plan.optimal && plan.rounds == 0, "nothing binds: proven at once");
+}
+
+/* One row of uses: each offer its own capacity. */
+static struct place_problem
+plain(size_t jobs, size_t offers, const size_t *start, const size_t *offer, const double *cost, const int64_t *need,
+    const int64_t *limit, const double *penalty)
+{
+	static const size_t use_start[] = { 0, 1, 2, 3, 4 }, resource[] = { 0, 1, 2, 3 };
+	static const int64_t weight[] = { 1, 1, 1, 1 };
+
+	return (struct place_problem){ jobs, offers, offers, start, offer, cost, NULL, need, use_start, resource, weight,
+	    limit, penalty, NULL };
+}
+
+/* Four nodes with 2 free GPUs each: 8 in all, but no gang of 8. Then one node with 8 and one with 2. */
+static void
+test_gangs(struct arena *a)
+{
+	const size_t start[] = { 0, 4, 8 }, offer[] = { 0, 1, 2, 3, 0, 1, 2, 3 };
+	const size_t start2[] = { 0, 2, 4 }, offer2[] = { 0, 1, 0, 1 };
+	const double cost[] = { 1, 1, 1, 1, 1, 1, 1, 1 }, penalty[] = { 100, 100 };
+	const int64_t need[] = { 8, 8, 8, 8, 2, 2, 2, 2 }, free4[] = { 2, 2, 2, 2 }, free2[] = { 8, 2 };
+	const int64_t need2[] = { 2, 2, 8, 8 };
+	struct place_options o = { .seed = 1, .rounds = 20, .gap = 0 };
+	struct place_problem p = plain(2, 4, start, offer, cost, need, free4, penalty);
+	struct place_plan plan;
+	struct berth_err err = { 0 };
+
+	tap_code(place_solve(&p, &o, a, &plan, &err), BERTH_OK, &err);
+	tap_ok(plan.chosen[0] == PLACE_NONE, "a gang of 8 is not split over four nodes of 2");
+	tap_ok(plan.chosen[1] == 4, "the job of 2 has a node, the first of equals");
+	tap_is_long((long long)place_never_fits(&p, 0), 0, "the node's capacity is named");
+	p = plain(2, 2, start2, offer2, cost, need2, free2, penalty);
+	tap_code(place_solve(&p, &o, a, &plan, &err), BERTH_OK, &err);
+	tap_ok(plan.chosen[0] == 1 && plan.chosen[1] == 2, "small job listed first leaves the node of 8 to the gang");
+}
+
+/* Ties: cost, then risk, then the lower offer. */
+static void
+test_ties(struct arena *a)
+{
+	const size_t start[] = { 0, 3 }, offer[] = { 2, 1, 0 };
+	const double cost[] = { 5, 5, 5 }, penalty[] = { 100 }, risk[] = { 0.2, 0.1, 0.2 };
+	const int64_t need[] = { 1, 1, 1 }, limit[] = { 9, 9, 9 };
+	struct place_options o = { .seed = 1, .rounds = 20, .gap = 0 };
+	struct place_problem p = plain(1, 3, start, offer, cost, need, limit, penalty);
+	struct place_plan plan;
+	struct berth_err err = { 0 };
+
+	tap_code(place_solve(&p, &o, a, &plan, &err), BERTH_OK, &err);
+	tap_ok(plan.chosen[0] == 2, "equal cost: the lower offer");
+	p.risk = risk;
+	tap_code(place_solve(&p, &o, a, &plan, &err), BERTH_OK, &err);
+	tap_ok(plan.chosen[0] == 1, "equal cost: less risk");
+}
+
+/* Two jobs want the one cheap GPU: who saves more gets it, and its price is what the other would pay for it. */
+static void
+test_shadow(struct arena *a)
+{
+	const size_t start[] = { 0, 2, 4 }, offer[] = { 0, 1, 0, 1 };
+	const double cost[] = { 1, 4, 1, 11 }, penalty[] = { 1000, 1000 };
+	const int64_t need[] = { 1, 1, 1, 1 }, limit[] = { 1, PLACE_NO_LIMIT };
+	struct place_options o = { .seed = 1, .rounds = 400, .gap = 0 };
+	struct place_problem p = plain(2, 2, start, offer, cost, need, limit, penalty);
+	struct place_plan plan;
+	struct berth_err err = { 0 };
+
+	tap_code(place_solve(&p, &o, a, &plan, &err), BERTH_OK, &err);
+	tap_ok(plan.chosen[0] == 1 && plan.chosen[1] == 2, "who saves more gets the cheap one");
+	tap_near(plan.cost, 5, 1e-9, "cost");
+	tap_near(plan.bound, 5, 1e-6, "bound meets it");
+	tap_ok(plan.shadow[0] > 2.9 && plan.shadow[0] < 10.1, "shadow price %.2f lies in [3, 10]", plan.shadow[0]);
+	tap_is_long((long long)plan.binds[0], 0, "what keeps the first job out is named");
+	tap_ok(plan.binds[1] == PLACE_NONE && plan.runner_up[1] == 3, "the second has its best; the runner-up is named");
+}
+
+static void
+test_refused(struct arena *a)
+{
+	const size_t start[] = { 0, 1 }, offer[] = { 0 };
+	const double cost[] = { NAN }, penalty[] = { 100 };
+	const int64_t need[] = { 1 }, limit[] = { 0 };
+	const double fine[] = { 2 };
+	struct place_options o = { .seed = 1, .rounds = 5, .gap = 0 };
+	struct place_problem p = plain(1, 1, start, offer, cost, need, limit, penalty);
+	struct place_plan plan;
+	struct berth_err err = { 0 };
+
+	tap_code(place_solve(&p, &o, a, &plan, &err), BERTH_EINVAL, &err);
+	p.cost = fine;
+	tap_code(place_solve(&p, &o, a, &plan, &err), BERTH_OK, &err);
+	tap_ok(plan.chosen[0] == PLACE_NONE && plan.placed == 0, "a quota of 0 places nothing");
+	tap_near(plan.value, 100, 1e-9, "and costs the penalty");
+	p.n_jobs = 0;
+	tap_code(place_solve(&p, &o, a, &plan, &err), BERTH_OK, &err);
+	tap_near(plan.value, 0, 0, "no jobs: nothing");
+}
+
+int
+main(void)
+{
+	struct arena *a = arena_new();
+
+	test_enumeration(a);
+	test_properties(a);
+	test_argmin(a);
+	test_gangs(a);
+	test_ties(a);
+	test_shadow(a);
+	test_refused(a);
+	arena_free(a);
+	return tap_done();
+}
