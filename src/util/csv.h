@@ -47,13 +47,17 @@ BERTH_MUST_CHECK enum berth_code csv_need(const struct csv *c, const char *name,
 
 /*
  * The next record; *row_out is NULL at the end. BERTH_EINVAL refuses this one record only
- * (err.where is "file:line", csv_line() its line): call again for the next. Reasons: fields more
- * or fewer than the header, text behind a closing quote, a quote never closed, a NUL byte, over
- * CSV_RECORD_MAX. BERTH_EIO and BERTH_ENOMEM end it.
+ * (err.where is "file:line", csv_line() its line): call again for the next. A quote that is never
+ * closed costs the line it stands on only. Reasons: fields more or fewer than the header, text
+ * behind a closing quote, a quote never closed, a NUL byte, over CSV_RECORD_MAX. BERTH_EIO and
+ * BERTH_ENOMEM end it.
  */
 BERTH_MUST_CHECK enum berth_code csv_next(struct csv *c, const struct csv_row **row_out, struct berth_err *err);
 long csv_line(const struct csv *c);	/* line of the record that csv_next() spoke of last */
-/* Sets where to "file:line" of the current record; returns err->code. For values the caller refuses. */
+/*
+ * For a value of the current record that the caller refuses: where = "file:line", and "column
+ * NAME: " in front of the message (column may be NULL). Returns err->code.
+ */
 enum berth_code csv_err(const struct csv *c, struct berth_err *err, const char *column);
 
 /* Writes one field, quoted if it must be (sep, quote, CR, LF, blank at an end); the caller writes separators. */

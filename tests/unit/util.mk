@@ -8,3 +8,6 @@ tests_unit_money_t_SOURCES = tests/unit/money.c
 tests_unit_money_t_LDADD = libtap.a $(UTIL_LIBS)
 tests_unit_time_t_SOURCES = tests/unit/time.c
 tests_unit_time_t_LDADD = libtap.a $(UTIL_LIBS)
+check_PROGRAMS += tests/unit/csv.t
+tests_unit_csv_t_SOURCES = tests/unit/csv.c
+tests_unit_csv_t_LDADD = libtap.a $(UTIL_LIBS)
