@@ -83,7 +83,8 @@ opt_unknown(const struct opt_run *run, const char *name, struct berth_err *err)
 
 	for (size_t i = 0; i < run->n_sets; i++)
 		for (const struct opt_row *r = run->sets[i].rows; r != NULL && r->name != NULL; r++)
-			VEC_PUSH(run->env->arena, &names, r->name);
+			if (r->help != NULL)
+				VEC_PUSH(run->env->arena, &names, r->name);
 	VEC_PUSH(run->env->arena, &names, NULL);
 	near = str_suggest(name, names.v);
 	if (near != NULL)
@@ -390,6 +391,8 @@ opt_help(const struct opt_row *rows, int columns, struct buf *out)
 		char left[128];
 		int n;
 
+		if (rows->help == NULL)
+			continue;
 		n = snprintf(left, sizeof(left), "  %c%c%c --%s%s%s", rows->short_name != 0 ? '-' : ' ',
 		    rows->short_name != 0 ? rows->short_name : ' ', rows->short_name != 0 ? ',' : ' ', rows->name,
 		    rows->arg != NULL ? " " : "", rows->arg != NULL ? rows->arg : "");

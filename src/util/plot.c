@@ -174,6 +174,18 @@ plot_ascii(const struct plot_canvas *c, int row, int col, int *layer_out)
 	return 0;
 }
 
+static bool
+plot_empty(const struct plot_canvas *c, const struct plot_style *style, int row, int col)
+{
+	int layer;
+
+	if (style->unicode)
+		plot_braille(c, row, col, &layer);
+	else
+		plot_ascii(c, row, col, &layer);
+	return layer < 0 && col != c->now_col;
+}
+
 static void
 plot_cell(const struct plot_canvas *c, const struct plot_style *style, int row, int col, struct buf *out)
 {
@@ -220,13 +232,16 @@ static void
 plot_rows(const struct plot_canvas *c, const struct plot_style *style, struct buf *out)
 {
 	for (int row = c->rows - 1; row >= 0; row--) {
+		int cols = c->cols;
 		double v;
 
 		if (plot_row_label(c, row, &v))
 			buf_printf(out, "%*.*f %s", PLOT_LABEL - 1, c->top < 5 ? 1 : 0, v, style->unicode ? "\xe2\x94\xa4" : "+");
 		else
 			buf_printf(out, "%*s %s", PLOT_LABEL - 1, "", style->unicode ? "\xe2\x94\x82" : "|");
-		for (int col = 0; col < c->cols; col++)
+		while (cols > 0 && plot_empty(c, style, row, cols - 1))
+			cols--;
+		for (int col = 0; col < cols; col++)
 			plot_cell(c, style, row, col, out);
 		buf_printf(out, "\n");
 	}

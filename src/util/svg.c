@@ -472,7 +472,7 @@ void
 svg_chart_write(const struct svg_chart *chart, bool standalone, struct buf *out)
 {
 	int width = chart->width > 0 ? chart->width : SVG_WIDTH, height = chart->height > 0 ? chart->height : SVG_HEIGHT;
-	struct svg_frame f = { .chart = chart, .left = 62, .right = width - 16, .top = 14, .bottom = height - 30 };
+	struct svg_frame f = { .chart = chart, .left = 62, .right = width - 24, .top = 14, .bottom = height - 30 };
 
 	if (standalone)
 		buf_printf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");

@@ -11,3 +11,14 @@ tests_unit_time_t_LDADD = libtap.a $(UTIL_LIBS)
 check_PROGRAMS += tests/unit/csv.t
 tests_unit_csv_t_SOURCES = tests/unit/csv.c
 tests_unit_csv_t_LDADD = libtap.a $(UTIL_LIBS)
+
+# The terminal and the command line.
+check_PROGRAMS += tests/unit/opt.t tests/unit/table.t tests/unit/plot.t tests/unit/svg.t
+tests_unit_opt_t_SOURCES = tests/unit/opt.c
+tests_unit_opt_t_LDADD = libtap.a $(UTIL_LIBS)
+tests_unit_table_t_SOURCES = tests/unit/table.c
+tests_unit_table_t_LDADD = libtap.a $(UTIL_LIBS)
+tests_unit_plot_t_SOURCES = tests/unit/plot.c
+tests_unit_plot_t_LDADD = libtap.a $(UTIL_LIBS)
+tests_unit_svg_t_SOURCES = tests/unit/svg.c
+tests_unit_svg_t_LDADD = libtap.a $(UTIL_LIBS)
