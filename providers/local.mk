@@ -1,3 +1,23 @@
 noinst_LIBRARIES += libproviders.a
 libproviders_a_SOURCES = \
-	providers/provider.h providers/prov.h
+	providers/account.h \
+	providers/calls.c \
+	providers/classify.c \
+	providers/conf.c providers/conf.h \
+	providers/prov.c providers/prov.h \
+	providers/provider.h \
+	providers/registry.c \
+	providers/runs.c \
+	providers/replay/cloud.c providers/replay/cloud.h \
+	providers/replay/curve.c providers/replay/curve.h \
+	providers/replay/measure.c providers/replay/measure.h \
+	providers/replay/replay.c providers/replay/replay.h \
+	providers/replay/replay_int.h \
+	providers/replay/replay_lease.c \
+	providers/replay/replay_market.c \
+	providers/replay/replay_run.c \
+	providers/replay/serve.c providers/replay/serve.h \
+	providers/replay/state.c providers/replay/state.h \
+	providers/replay/tidy.c \
+	providers/replay/trace.c providers/replay/trace.h \
+	providers/replay/work.c

@@ -122,6 +122,12 @@ void prov_account_hook(struct prov_account *account, prov_exchange_fn *hook, voi
 BERTH_MUST_CHECK enum berth_code prov_exchange_next(struct prov_account *account, const struct http_req *req,
     struct http_resp *resp, struct berth_err *err);
 
+/*
+ * Gives an offer the table's name of its accelerator, and memory where the source did not say it; a name that
+ * the table lacks stays as it is, with accelerator_known false. accels may be NULL: nothing is known.
+ */
+void prov_offer_resolve(const struct accel_table *accels, struct offer *o);
+
 /* Names for messages and machine output: "pending" "ready" ... */
 const char *prov_state_name(enum prov_state s);
 const char *prov_run_state_name(enum prov_run_state s);

@@ -60,6 +60,7 @@ struct prov_env {
 	const struct prov_conf *conf;
 	const struct accel_table *accels;	/* NULL: every accelerator is unknown */
 	struct arena *arena;		/* lives as long as the account */
+	const struct log *log;		/* NULL: warnings on stderr */
 	bool offline;			/* the wire is refused; in-process clouds go on */
 };
 

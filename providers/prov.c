@@ -1,0 +1,270 @@
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "providers/account.h"
+#include "util/arena.h"
+#include "util/hash.h"
+#include "util/log.h"
+#include "util/str.h"
+#include "util/yaml.h"
+
+#define PROV_TRIES 3			/* of one call */
+#define PROV_RETRIES 20			/* of one account: an outage must not hold up a pass */
+#define PROV_WAIT_MAX_S 5		/* a longer Retry-After is the caller's to wait for */
+#define PROV_TIMEOUT_S 30
+
+static enum berth_code
+prov_find_ops(const struct yaml_node *section, const char *provider, const struct provider_ops **ops_out,
+    struct berth_err *err)
+{
+	const struct provider_ops *const *all;
+	const char *names[64] = { 0 }, *near;
+	enum berth_code rc;
+	size_t n;
+
+	if (section != NULL && (rc = yaml_str(section, "provider", &provider, err)) != BERTH_OK)
+		return rc;
+	if (provider == NULL)
+		return section != NULL ? yaml_err(section, err, "no 'provider'") :
+		    err_set(err, BERTH_EINVAL, "no provider");
+	*ops_out = provider_find(provider);
+	if (*ops_out != NULL)
+		return BERTH_OK;
+	all = provider_all(&n);
+	for (size_t i = 0; i < n && i < 63; i++)
+		names[i] = all[i]->name;
+	near = str_suggest(provider, names);
+	return err_set(err, BERTH_ENOTFOUND, "no provider '%s'%s%s%s: berth-providers(7) lists them", provider,
+	    near != NULL ? ", did you mean '" : "", near != NULL ? near : "", near != NULL ? "'?" : "");
+}
+
+static enum berth_code
+prov_open_state(struct prov_account *acc, struct berth_err *err)
+{
+	enum berth_code rc;
+
+	if ((rc = prov_conf_check(&acc->conf, err)) != BERTH_OK)
+		return rc;
+	acc->st = calloc(1, acc->ops->state_size > 0 ? acc->ops->state_size : 1);
+	if (acc->st == NULL)
+		return err_set(err, BERTH_ENOMEM, "no memory for an account");
+	if (acc->ops->open != NULL && (rc = acc->ops->open(acc->st, &acc->env, err)) != BERTH_OK)
+		return rc;
+	return BERTH_OK;
+}
+
+enum berth_code
+prov_account_open(const struct yaml_node *section, const char *provider, const struct prov_env *env,
+    struct prov_account **account_out, struct berth_err *err)
+{
+	const struct provider_ops *ops = NULL;
+	const char *name = env->account;
+	struct prov_account *acc;
+	enum berth_code rc;
+
+	if ((rc = prov_find_ops(section, provider, &ops, err)) != BERTH_OK)
+		return rc;
+	if (name == NULL && section != NULL && (rc = yaml_str(section, "name", &name, err)) != BERTH_OK)
+		return rc;
+	assert(ops->abi == PROVIDER_ABI);
+	acc = calloc(1, sizeof(*acc));
+	if (acc == NULL)
+		return err_set(err, BERTH_ENOMEM, "no memory for an account");
+	acc->ops = ops;
+	acc->env = *env;
+	acc->env.arena = arena_new();
+	acc->env.account = arena_strdup(acc->env.arena, name != NULL ? name : ops->name);
+	acc->env.state_dir = arena_strdup(acc->env.arena, env->state_dir != NULL ? env->state_dir : "");
+	acc->env.config_dir = arena_strdup(acc->env.arena, env->config_dir != NULL ? env->config_dir : "");
+	acc->env.installation = arena_strdup(acc->env.arena, env->installation != NULL ? env->installation : "");
+	acc->conf = (struct prov_conf){ ops, section, acc->env.arena, acc->env.config_dir };
+	acc->env.conf = &acc->conf;
+	acc->retries_left = PROV_RETRIES;
+	rng_seed(&acc->rng, env->seed ^ hash_str(acc->env.account));
+	rc = prov_open_state(acc, err);
+	if (rc != BERTH_OK) {
+		err_ctx(err, "%s", acc->env.account);
+		prov_account_close(acc);
+		return rc;
+	}
+	*account_out = acc;
+	return BERTH_OK;
+}
+
+void
+prov_account_close(struct prov_account *account)
+{
+	if (account == NULL)
+		return;
+	if (account->st != NULL && account->ops->close != NULL)
+		account->ops->close(account->st);
+	free(account->st);
+	http_free(account->http);
+	arena_free(account->env.arena);
+	free(account);
+}
+
+const char *
+prov_account_name(const struct prov_account *account)
+{
+	return account->env.account;
+}
+
+const struct provider_ops *
+prov_account_ops(const struct prov_account *account)
+{
+	return account->ops;
+}
+
+void
+prov_account_set_now(struct prov_account *account, int64_t now)
+{
+	if (now > account->env.now)
+		account->env.now = now;
+}
+
+void
+prov_account_hook(struct prov_account *account, prov_exchange_fn *hook, void *arg)
+{
+	account->hook = hook;
+	account->hook_arg = arg;
+}
+
+static enum berth_code
+prov_wire(struct prov_account *acc, const struct http_req *req, struct http_resp *resp, struct berth_err *err)
+{
+	enum berth_code rc;
+
+	if (acc->http == NULL) {
+		struct http_config c = {
+			.ca_file = prov_conf_path(&acc->conf, "ca_file", NULL),
+			.proxy = prov_conf_str(&acc->conf, "proxy", NULL),
+			.timeout_s = (int)prov_conf_int(&acc->conf, "timeout", PROV_TIMEOUT_S),
+		};
+
+		if ((rc = http_new(&c, &acc->http, err)) != BERTH_OK)
+			return rc;
+	}
+	return http_exchange(acc->http, req, resp, err);
+}
+
+enum berth_code
+prov_exchange_next(struct prov_account *account, const struct http_req *req, struct http_resp *resp,
+    struct berth_err *err)
+{
+	memset(resp, 0, sizeof(*resp));
+	resp->arena = req->arena;
+	resp->body = "";
+	if (account->ops->exchange != NULL)
+		return account->ops->exchange(account->st, req, resp, err);
+	return prov_wire(account, req, resp, err);
+}
+
+enum berth_code
+account_need(const struct prov_account *acc, unsigned cap, const char *what, struct berth_err *err)
+{
+	if ((acc->ops->caps & cap) != 0)
+		return BERTH_OK;
+	return err_set(err, BERTH_EPERMANENT, "%s: provider %s cannot %s", acc->env.account, acc->ops->name, what);
+}
+
+/* BERTH_OK, or what the answer refuses with. */
+static enum berth_code
+account_judge(struct prov_account *acc, const struct http_req *req, const struct http_resp *resp, bool is_create,
+    struct berth_err *err)
+{
+	struct prov_error e = { "", "" };
+	bool refused, unclassified = false;
+	enum berth_code code;
+
+	refused = acc->ops->error_read != NULL ? acc->ops->error_read(resp, &e) : resp->status / 100 != 2;
+	if (!refused)
+		return BERTH_OK;
+	code = prov_classify(acc->ops, resp, &e, is_create, &unclassified);
+	err_set(err, code, "HTTP %d%s%s%s%s%s", resp->status, e.code[0] != '\0' ? " " : "", e.code,
+	    e.text[0] != '\0' ? ": " : "", e.text, unclassified ? " (unclassified, taken as no capacity)" : "");
+	if (err != NULL) {
+		err->http_status = resp->status;
+		err->retry_after_s = resp->retry_after_s;
+	}
+	if (unclassified)
+		log_warn(acc->env.log, "%s: unclassified refusal of a create: HTTP %d %s %s", acc->env.account,
+		    resp->status, e.code, e.text);
+	err_at(err, "%.*s", (int)strcspn(req->url, "?"), req->url);
+	return code;
+}
+
+/* Full jitter (Brooker, 2015): uniform in 0 .. 0.2 s * 2^n, but at least what the provider asked for. */
+static void
+account_back_off(struct prov_account *acc, int attempt, int retry_after_s)
+{
+	double s = rng_unit(&acc->rng) * 0.2 * (double)(1 << attempt);
+	struct timespec t;
+
+	if (acc->ops->exchange != NULL || acc->hook != NULL)
+		return;			/* no wire: nobody to be kind to */
+	if (s < retry_after_s)
+		s = retry_after_s;
+	t.tv_sec = (time_t)s;
+	t.tv_nsec = (long)((s - (double)t.tv_sec) * 1e9);
+	nanosleep(&t, NULL);
+}
+
+static bool
+account_may_repeat(const struct prov_account *acc, enum account_call call, enum berth_code rc, int attempt,
+    int retry_after_s)
+{
+	return call != ACCOUNT_ONCE && (rc == BERTH_ETRANSIENT || rc == BERTH_ETHROTTLED) && attempt + 1 < PROV_TRIES &&
+	    acc->retries_left > 0 && retry_after_s <= PROV_WAIT_MAX_S;
+}
+
+enum berth_code
+account_send(struct prov_account *acc, struct http_req *req, enum account_call call, bool is_create,
+    struct http_resp *resp, struct berth_err *err)
+{
+	struct berth_err own = { 0 };
+	enum berth_code rc;
+
+	if (acc->env.offline && acc->ops->exchange == NULL && acc->hook == NULL)
+		return err_set(err, BERTH_EFAIL, "offline: not called");
+	req->idempotent = call != ACCOUNT_ONCE;
+	for (int attempt = 0;; attempt++) {
+		memset(&own, 0, sizeof(own));
+		rc = acc->hook != NULL ? acc->hook(acc->hook_arg, acc, req, resp, &own) :
+		    prov_exchange_next(acc, req, resp, &own);
+		if (rc == BERTH_OK)
+			rc = account_judge(acc, req, resp, is_create, &own);
+		if (!account_may_repeat(acc, call, rc, attempt, own.retry_after_s))
+			break;
+		acc->retries_left--;
+		log_debug(acc->env.log, "%s: %s; trying again", acc->env.account, own.msg);
+		account_back_off(acc, attempt, own.retry_after_s);
+	}
+	if (rc != BERTH_OK && err != NULL)
+		*err = own;
+	return rc;
+}
+
+const char *
+prov_state_name(enum prov_state s)
+{
+	static const char *const names[PROV_STATE_COUNT] = {
+		[PROV_PENDING] = "pending", [PROV_READY] = "ready", [PROV_NOTICED] = "noticed",
+		[PROV_ENDING] = "ending", [PROV_GONE] = "gone", [PROV_FAILED] = "failed",
+	};
+
+	return s < PROV_STATE_COUNT ? names[s] : "unknown";
+}
+
+const char *
+prov_run_state_name(enum prov_run_state s)
+{
+	static const char *const names[PROV_RUN_STATE_COUNT] = {
+		[PROV_RUN_WAITING] = "waiting", [PROV_RUN_RUNNING] = "running", [PROV_RUN_DONE] = "done",
+		[PROV_RUN_FAILED] = "failed", [PROV_RUN_LOST] = "lost", [PROV_RUN_STOPPED] = "stopped",
+	};
+
+	return s < PROV_RUN_STATE_COUNT ? names[s] : "unknown";
+}

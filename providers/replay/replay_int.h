@@ -1,0 +1,29 @@
+/* providers/replay/replay_int.h - what the files of this adapter share.  Floor: providers; this folder only. */
+#ifndef BERTH_PROVIDERS_REPLAY_INT_H
+#define BERTH_PROVIDERS_REPLAY_INT_H
+
+#include "providers/provider.h"
+#include "providers/replay/trace.h"
+#include "util/json.h"
+
+struct replay {
+	const struct prov_env *env;
+	struct trace trace;
+	uint64_t seed;
+	const char *state_path;		/* "": none */
+};
+
+extern const struct prov_market_ops replay_market;
+extern const struct prov_lease_ops replay_lease;
+extern const struct prov_run_ops replay_run;
+
+/* A request for replay://path. Always BERTH_OK: the last word of a build function. */
+enum berth_code replay_request(struct http_req *req, const char *method, const char *path);
+/* A machine object of an answer. */
+BERTH_MUST_CHECK enum berth_code replay_machine_read(const struct jsonr *o, struct prov_machine *out,
+    struct berth_err *err);
+/* Calls emit for each of the machines in an answer. */
+BERTH_MUST_CHECK enum berth_code replay_machines_read(const struct http_resp *resp, prov_machine_fn *emit, void *arg,
+    struct berth_err *err);
+
+#endif
