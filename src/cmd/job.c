@@ -1,0 +1,282 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "cmd/jobshow.h"
+#include "store/event_rows.h"
+#include "store/job_rows.h"
+#include "store/machine_rows.h"
+#include "util/arena.h"
+#include "util/json.h"
+#include "util/time.h"
+
+static enum berth_code job_show(struct cmd_ctx *ctx, struct berth_err *err);
+static enum berth_code job_cancel(struct cmd_ctx *ctx, struct berth_err *err);
+static enum berth_code job_retry(struct cmd_ctx *ctx, struct berth_err *err);
+
+static const struct cmd job_subs[] = {
+	{ .name = "show", .summary = "one job with its attempts and events", .args = "JOB", .flags = CMD_STORE_RO,
+	    .args_min = 1, .args_max = 1, .run = job_show },
+	{ .name = "cancel", .summary = "take jobs out of the queue, or end them", .args = "JOB ...", .flags = CMD_STORE_RW,
+	    .args_min = 1, .args_max = -1, .run = job_cancel },
+	{ .name = "retry", .summary = "queue jobs again that failed or were cancelled", .args = "JOB ...",
+	    .flags = CMD_STORE_RW, .args_min = 1, .args_max = -1, .run = job_retry },
+	{ 0 },
+};
+
+const struct cmd cmd_job = {
+	.name = "job", .summary = "show, cancel or retry one job", .args = "JOB", .flags = CMD_STORE_RO, .args_min = 1,
+	.args_max = 1, .run = job_show, .subs = job_subs,
+};
+
+struct job_view {
+	struct job job;
+	struct attempt *attempts;
+	struct instance *machines;	/* [n_attempts]; id 0 where the row is gone */
+	size_t n_attempts;
+	struct event *events;
+	size_t n_events;
+};
+
+static enum berth_code
+job_view_load(struct cmd_ctx *ctx, const char *id, struct job_view *v, struct berth_err *err)
+{
+	struct event_query q = { 0 };
+	enum berth_code rc;
+
+	rc = store_job_get(ctx->store, id, ctx->arena, &v->job, err);
+	if (rc == BERTH_ENOTFOUND)
+		cmd_next_step(ctx, "berth jobs --all lists every job");
+	if (rc == BERTH_OK)
+		rc = store_attempt_list(ctx->store, v->job.id, ctx->arena, &v->attempts, &v->n_attempts, err);
+	if (rc != BERTH_OK)
+		return rc;
+	v->machines = arena_array_of(ctx->arena, v->n_attempts, struct instance);
+	for (size_t i = 0; i < v->n_attempts; i++) {
+		rc = store_instance_get(ctx->store, v->attempts[i].instance_id, ctx->arena, &v->machines[i], err);
+		if (rc != BERTH_OK && rc != BERTH_ENOTFOUND)
+			return rc;
+	}
+	q.subject = v->job.id;
+	return store_event_list(ctx->store, &q, ctx->arena, &v->events, &v->n_events, err);
+}
+
+/* The sentence in an event's data; "" if it has none. */
+static const char *
+job_event_message(struct cmd_ctx *ctx, const struct event *e)
+{
+	const char *text = "";
+	struct berth_err ignored;
+	struct jsonr root;
+	json_t *v;
+
+	if (jsonr_parse(e->data, strlen(e->data), "event", &v, &ignored) != BERTH_OK)
+		return "";
+	root = jsonr_root(v, "event");
+	if (jsonr_str(&root, "message", &text, &ignored) != BERTH_OK)
+		text = "";
+	text = arena_strdup(ctx->arena, text);
+	json_decref(v);
+	return text;
+}
+
+static enum berth_code
+job_json(struct cmd_ctx *ctx, const struct job_view *v, struct berth_err *err)
+{
+	struct jsonw *w = cmd_json_begin(ctx, "berth.job/1");
+
+	jobshow_keys(w, &v->job);
+	jsonw_str_or_null(w, "run", v->job.spec.run);
+	jsonw_begin_array(w, "attempts");
+	for (size_t i = 0; i < v->n_attempts; i++) {
+		const struct attempt *a = &v->attempts[i];
+		const struct instance *in = &v->machines[i];
+
+		jsonw_begin_object(w, NULL);
+		jsonw_str(w, "state", attempt_state_name(a->state));
+		jsonw_int(w, "instance", a->instance_id);
+		if (in->id != 0) {
+			jsonw_str(w, "account", in->account);
+			jsonw_str(w, "provider", in->offer.provider);
+			jsonw_str(w, "region", in->offer.region);
+			jsonw_str_or_null(w, "zone", in->offer.zone);
+			jsonw_str(w, "instance_type", in->offer.instance_type);
+			jsonw_str(w, "purchase", purchase_name(in->offer.purchase));
+			jsonw_money(w, "price_per_hour", in->offer.price);
+			jsonw_money(w, "cost", in->cost);
+			jsonw_str_or_null(w, "verdict", in->verdict);
+			jsonw_double(w, "speed", in->speed);
+		}
+		jsonw_time(w, "started", a->started);
+		jsonw_time_or_null(w, "ended", a->ended);
+		jsonw_fixed(w, "progress_start", a->progress_start, 4);
+		jsonw_fixed(w, "progress_end", a->progress_end, 4);
+		jsonw_str_or_null(w, "reason", a->reason);
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+	jsonw_begin_array(w, "events");
+	for (size_t i = 0; i < v->n_events; i++) {
+		jsonw_begin_object(w, NULL);
+		jsonw_time(w, "time", v->events[i].t);
+		jsonw_str(w, "type", v->events[i].type);
+		jsonw_str_or_null(w, "message", job_event_message(ctx, &v->events[i]));
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+	return cmd_json_end(ctx, err);
+}
+
+static void
+job_say_head(struct cmd_ctx *ctx, const struct job *j)
+{
+	char t[TIME_FMT_SIZE], usd[USD_FMT_SIZE];
+
+	cmd_say(ctx, "%s  %s\n", j->id, j->spec.name);
+	cmd_say(ctx, "  state      %s: %s\n", job_state_name(j->state), j->reason);
+	cmd_say(ctx, "  wants      %s, %.4g h of work\n", jobshow_accelerators(&j->spec, ctx->arena), j->spec.work_hours);
+	cmd_say(ctx, "  progress   %.1f %%, preempted %d times, %d failed tries\n", 100 * j->progress, j->preemptions,
+	    j->tries);
+	cmd_say(ctx, "  submitted  %s by %s\n", time_fmt(t, j->submitted), j->spec.user[0] != '\0' ? j->spec.user : "-");
+	if (j->spec.deadline != 0)
+		cmd_say(ctx, "  deadline   %s\n", time_fmt(t, j->spec.deadline));
+	cmd_say(ctx, "  cost       $%s\n", usd_fmt(usd, sizeof(usd), j->cost, 2));
+}
+
+static enum berth_code
+job_tables(struct cmd_ctx *ctx, const struct job_view *v, struct berth_err *err)
+{
+	static const struct table_col cols[] = {
+		{ "instance", NULL, TABLE_INT, 0, 0 },
+		{ "where", NULL, TABLE_TEXT, 0, TABLE_CUT },
+		{ "purchase", NULL, TABLE_TEXT, 0, 0 },
+		{ "price_per_hour", "$/H", TABLE_MONEY, 4, 0 },
+		{ "started", NULL, TABLE_TIME, 0, 0 },
+		{ "state", NULL, TABLE_TEXT, 0, 0 },
+		{ "progress_end", "SAFE", TABLE_SHARE, 1, 0 },
+		{ "cost", "COST $", TABLE_MONEY, 2, 0 },
+	};
+	struct table *t = table_new(ctx->arena, cols, sizeof(cols) / sizeof(cols[0]));
+	char at[TIME_FMT_SIZE];
+
+	for (size_t i = 0; i < v->n_attempts; i++) {
+		const struct instance *in = &v->machines[i];
+
+		table_row(t);
+		table_int(t, v->attempts[i].instance_id);
+		if (in->id != 0) {
+			table_text(t, arena_printf(ctx->arena, "%s %s %s", in->account, in->offer.zone[0] != '\0' ?
+			    in->offer.zone : in->offer.region, in->offer.instance_type));
+			table_text(t, purchase_name(in->offer.purchase));
+			table_money(t, in->offer.price);
+		} else {
+			table_unknown(t);
+			table_unknown(t);
+			table_unknown(t);
+		}
+		table_time(t, v->attempts[i].started);
+		table_text(t, attempt_state_name(v->attempts[i].state));
+		table_double(t, v->attempts[i].progress_end);
+		table_money(t, in->id != 0 ? in->cost : USD_UNKNOWN);
+	}
+	if (v->n_attempts > 0) {
+		enum berth_code rc = cmd_table_print(ctx, t, err);
+
+		if (rc != BERTH_OK)
+			return rc;
+	}
+	for (size_t i = 0; i < v->n_events; i++)
+		cmd_say(ctx, "%s  %-20s %s\n", time_fmt(at, v->events[i].t), v->events[i].type,
+		    job_event_message(ctx, &v->events[i]));
+	return BERTH_OK;
+}
+
+static enum berth_code
+job_show(struct cmd_ctx *ctx, struct berth_err *err)
+{
+	struct job_view v = { 0 };
+	enum berth_code rc;
+
+	rc = job_view_load(ctx, ctx->args[0], &v, err);
+	if (rc != BERTH_OK)
+		return rc;
+	if (cmd_wants_json(ctx))
+		return job_json(ctx, &v, err);
+	job_say_head(ctx, &v.job);
+	return job_tables(ctx, &v, err);
+}
+
+static enum berth_code
+job_change(struct cmd_ctx *ctx, struct job *job, unsigned from, const char *type, struct berth_err *err)
+{
+	struct event e = { .t = ctx->now, .type = type, .subject = job->id };
+	enum berth_code rc;
+
+	e.data = arena_printf(ctx->arena, "{\"message\":\"%s\",\"job\":\"%s\"}", job->reason, job->id);
+	rc = store_begin(ctx->store, err);
+	if (rc != BERTH_OK)
+		return rc;
+	rc = store_job_update(ctx->store, job, from, err);
+	if (rc == BERTH_OK)
+		rc = store_event_append(ctx->store, &e, err);
+	if (rc != BERTH_OK) {
+		store_rollback(ctx->store);
+		return rc;
+	}
+	return store_commit(ctx->store, err);
+}
+
+/* What is to become of each named job; all are looked up before any is changed. */
+static enum berth_code
+job_each(struct cmd_ctx *ctx, unsigned from, enum job_state to, const char *type, const char *reason,
+    struct berth_err *err)
+{
+	struct job *jobs = arena_array_of(ctx->arena, ctx->n_args, struct job);
+	enum berth_code rc = BERTH_OK;
+	struct jsonw *w;
+
+	for (size_t i = 0; rc == BERTH_OK && i < ctx->n_args; i++) {
+		rc = store_job_get(ctx->store, ctx->args[i], ctx->arena, &jobs[i], err);
+		if (rc == BERTH_OK && (JOB_BIT(jobs[i].state) & from) == 0)
+			rc = err_set(err, BERTH_EINVAL, "%s is %s", jobs[i].id, job_state_name(jobs[i].state));
+	}
+	for (size_t i = 0; rc == BERTH_OK && i < ctx->n_args; i++) {
+		jobs[i].state = to;
+		jobs[i].reason = reason;
+		jobs[i].finished = to == JOB_CANCELLED ? ctx->now : 0;
+		if (to == JOB_QUEUED)
+			jobs[i].tries = 0;
+		rc = job_change(ctx, &jobs[i], from, type, err);
+		if (rc == BERTH_OK)
+			cmd_say(ctx, "%s  %s\n", jobs[i].id, job_state_name(to));
+	}
+	if (rc != BERTH_OK || !cmd_wants_json(ctx))
+		return rc;
+	w = cmd_json_begin(ctx, "berth.jobs/1");
+	jsonw_begin_array(w, "jobs");
+	for (size_t i = 0; i < ctx->n_args; i++) {
+		jsonw_begin_object(w, NULL);
+		jobshow_keys(w, &jobs[i]);
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+	return cmd_json_end(ctx, err);
+}
+
+static enum berth_code
+job_cancel(struct cmd_ctx *ctx, struct berth_err *err)
+{
+	enum berth_code rc;
+
+	rc = job_each(ctx, JOB_OPEN, JOB_CANCELLED, "job.cancelled", "cancelled by the user", err);
+	if (rc == BERTH_OK)
+		cmd_note(ctx, "its machine, if it has one, is given back by the next tick");
+	return rc;
+}
+
+static enum berth_code
+job_retry(struct cmd_ctx *ctx, struct berth_err *err)
+{
+	return job_each(ctx, JOB_BIT(JOB_FAILED) | JOB_BIT(JOB_CANCELLED), JOB_QUEUED, "job.requeued",
+	    "queued again by the user", err);
+}

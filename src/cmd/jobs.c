@@ -1,0 +1,131 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "cmd/jobshow.h"
+#include "store/job_rows.h"
+#include "util/arena.h"
+#include "util/json.h"
+
+struct jobs_opts {
+	bool all;
+	struct opt_list state;
+	const char *user, *project;
+	int64_t since, limit;
+};
+
+static const struct jobs_opts jobs_defaults = { .limit = 0 };
+
+#define OFF(field) offsetof(struct jobs_opts, field)
+static const struct opt_row jobs_rows[] = {
+	{ "all", 'a', OPT_FLAG, NULL, "also jobs that ended more than a day ago", OFF(all), 0, 0, NULL },
+	{ "state", 's', OPT_LIST, "STATE", "queued, placed, running, done, failed, cancelled", OFF(state), 0, 0, NULL },
+	{ "user", 'u', OPT_STRING, "TEXT", "of this user", OFF(user), 0, 0, NULL },
+	{ "project", 0, OPT_STRING, "TEXT", "of this project", OFF(project), 0, 0, NULL },
+	{ "since", 0, OPT_TIME, "TIME", "submitted at or after this time", OFF(since), 0, 0, NULL },
+	{ "limit", 0, OPT_INT, "N", "the newest so many", OFF(limit), 1, 1e9, NULL },
+	{ 0 },
+};
+
+static enum berth_code jobs_run(struct cmd_ctx *ctx, struct berth_err *err);
+
+const struct cmd cmd_jobs = {
+	.name = "jobs", .summary = "list the queue and what ran", .args = "", .opts = jobs_rows,
+	.opts_default = &jobs_defaults, .opts_size = sizeof(jobs_defaults), .flags = CMD_STORE_RO, .run = jobs_run,
+};
+
+static enum berth_code
+jobs_states(const struct opt_list *list, unsigned *states_out, struct berth_err *err)
+{
+	enum job_state s;
+
+	*states_out = 0;
+	for (size_t i = 0; i < list->n; i++) {
+		if (!job_state_parse(list->v[i], &s)) {
+			err_set(err, BERTH_EUSAGE, "'%s' is no state of a job: queued, placed, running, done, failed or cancelled",
+			    list->v[i]);
+			return err_at(err, "--state");
+		}
+		*states_out |= JOB_BIT(s);
+	}
+	return BERTH_OK;
+}
+
+static enum berth_code
+jobs_table(struct cmd_ctx *ctx, const struct job *jobs, size_t n, struct berth_err *err)
+{
+	static const struct table_col cols[] = {
+		{ "id", NULL, TABLE_TEXT, 0, 0 },
+		{ "name", NULL, TABLE_TEXT, 0, TABLE_CUT },
+		{ "user", NULL, TABLE_TEXT, 0, TABLE_WIDE },
+		{ "project", NULL, TABLE_TEXT, 0, TABLE_WIDE },
+		{ "accelerators", "WANTS", TABLE_TEXT, 0, TABLE_CUT | TABLE_WIDE },
+		{ "state", NULL, TABLE_TEXT, 0, 0 },
+		{ "progress", "DONE", TABLE_SHARE, 0, 0 },
+		{ "preemptions", "PREEMPTED", TABLE_INT, 0, 0 },
+		{ "submitted", NULL, TABLE_TIME, 0, TABLE_WIDE },
+		{ "finished", NULL, TABLE_TIME, 0, TABLE_WIDE },
+		{ "cost", "COST $", TABLE_MONEY, 2, 0 },
+		{ "reason", NULL, TABLE_TEXT, 0, TABLE_CUT },
+	};
+	struct table *t = table_new(ctx->arena, cols, sizeof(cols) / sizeof(cols[0]));
+
+	for (size_t i = 0; i < n; i++) {
+		const struct job *j = &jobs[i];
+
+		table_row(t);
+		table_text(t, j->id);
+		table_text(t, j->spec.name);
+		table_text(t, j->spec.user);
+		table_text(t, j->spec.project);
+		table_text(t, jobshow_accelerators(&j->spec, ctx->arena));
+		table_text(t, job_state_name(j->state));
+		table_double(t, j->progress);
+		table_int(t, j->preemptions);
+		table_time(t, j->submitted);
+		table_time(t, j->finished);
+		table_money(t, j->cost);
+		table_text(t, j->reason);
+	}
+	return cmd_table_print(ctx, t, err);
+}
+
+static enum berth_code
+jobs_run(struct cmd_ctx *ctx, struct berth_err *err)
+{
+	const struct jobs_opts *o = ctx->opts;
+	struct job_query q = { .user = o->user, .project = o->project, .since = o->since, .limit = (size_t)o->limit };
+	size_t n, k = 0, hidden = 0;
+	enum berth_code rc;
+	struct job *jobs;
+	struct jsonw *w;
+
+	rc = jobs_states(&o->state, &q.states, err);
+	if (rc == BERTH_OK)
+		rc = store_job_list(ctx->store, &q, ctx->arena, &jobs, &n, err);
+	if (rc != BERTH_OK)
+		return rc;
+	for (size_t i = 0; i < n; i++) {
+		bool old = jobs[i].finished != 0 && jobs[i].finished < ctx->now - 86400;
+
+		if (old && !o->all && o->state.n == 0 && o->since == 0)
+			hidden++;
+		else
+			jobs[k++] = jobs[i];
+	}
+	if (!cmd_wants_json(ctx)) {
+		rc = jobs_table(ctx, jobs, k, err);
+		if (rc == BERTH_OK && hidden > 0)
+			cmd_note(ctx, "%zu jobs ended more than a day ago: --all shows them", hidden);
+		return rc;
+	}
+	w = cmd_json_begin(ctx, "berth.jobs/1");
+	jsonw_begin_array(w, "jobs");
+	for (size_t i = 0; i < k; i++) {
+		jsonw_begin_object(w, NULL);
+		jobshow_keys(w, &jobs[i]);
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+	return cmd_json_end(ctx, err);
+}
