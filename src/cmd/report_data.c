@@ -1,0 +1,350 @@
+#include <math.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "cmd/report_data.h"
+#include "store/event_rows.h"
+#include "store/job_rows.h"
+#include "store/machine_rows.h"
+#include "store/money_rows.h"
+#include "store/offer_rows.h"
+#include "store/plan_rows.h"
+#include "store/series_rows.h"
+#include "util/arena.h"
+#include "util/json.h"
+#include "util/time.h"
+
+#define REPORT_SERIES_MAX 6
+#define REPORT_HISTORY_S (INT64_C(26) * 7 * 86400)
+
+static enum berth_code
+sums_add(struct arena *a, struct report_sums *s, const char *name, int64_t day, struct usd_micro amount,
+    struct berth_err *err)
+{
+	struct report_sum *grown;
+
+	for (size_t i = 0; i < s->n; i++) {
+		if (s->v[i].day == day && strcmp(s->v[i].name, name) == 0)
+			return usd_add(s->v[i].amount, amount, &s->v[i].amount, err);
+	}
+	if (s->n == s->cap) {
+		s->cap = s->cap == 0 ? 16 : 2 * s->cap;
+		grown = arena_array_of(a, s->cap, struct report_sum);
+		if (s->n > 0)
+			memcpy(grown, s->v, s->n * sizeof(*grown));
+		s->v = grown;
+	}
+	s->v[s->n++] = (struct report_sum){ name, day, amount };
+	return BERTH_OK;
+}
+
+static enum berth_code
+report_money(struct cmd_ctx *ctx, struct report *r, struct berth_err *err)
+{
+	struct ledger_query q = { .from = r->from, .to = r->to };
+	struct ledger_row *rows;
+	enum berth_code rc;
+	size_t n;
+
+	rc = store_ledger_list(ctx->store, &q, ctx->arena, &rows, &n, err);
+	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
+		const struct ledger_row *l = &rows[i];
+
+		rc = usd_add(r->spent, l->amount, &r->spent, err);
+		if (rc == BERTH_OK)
+			rc = sums_add(ctx->arena, &r->by_project, l->project[0] != '\0' ? l->project : "(none)", 0, l->amount, err);
+		if (rc == BERTH_OK)
+			rc = sums_add(ctx->arena, &r->by_account, l->account, 0, l->amount, err);
+		if (rc == BERTH_OK)
+			rc = sums_add(ctx->arena, &r->by_day, "", time_floor(l->t, 86400), l->amount, err);
+	}
+	if (rc == BERTH_OK)
+		rc = store_budget_list(ctx->store, ctx->now, ctx->arena, &r->budgets, &r->n_budgets, err);
+	return rc;
+}
+
+static enum berth_code
+report_jobs(struct cmd_ctx *ctx, struct report *r, struct berth_err *err)
+{
+	enum berth_code rc;
+	struct job *jobs;
+	size_t n;
+
+	rc = store_job_list(ctx->store, NULL, ctx->arena, &jobs, &n, err);
+	if (rc != BERTH_OK)
+		return rc;
+	for (size_t i = 0; i < n; i++) {
+		if (jobs[i].submitted >= r->to || (jobs[i].finished != 0 && jobs[i].finished < r->from))
+			continue;
+		r->job_states[jobs[i].state]++;
+		jobs[r->n_jobs++] = jobs[i];
+	}
+	r->jobs = jobs;
+	return BERTH_OK;
+}
+
+/* What the same machine asks on demand; USD_UNKNOWN if nobody lists it. */
+static enum berth_code
+report_on_demand(struct cmd_ctx *ctx, const struct offer *o, struct usd_micro *price_out, struct berth_err *err)
+{
+	struct offer_query q = { .provider = o->provider, .region = o->region, .instance_type = o->instance_type,
+		.by_purchase = true, .purchase = PURCHASE_ON_DEMAND };
+	struct offer *offers;
+	enum berth_code rc;
+	size_t n;
+
+	*price_out = USD_UNKNOWN;
+	if (o->purchase == PURCHASE_ON_DEMAND) {
+		*price_out = o->price;
+		return BERTH_OK;
+	}
+	rc = store_offer_list(ctx->store, &q, ctx->arena, &offers, &n, err);
+	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
+		if (usd_cmp(offers[i].price, *price_out) < 0 && strcmp(offers[i].currency, "USD") == 0)
+			*price_out = offers[i].price;
+	}
+	return rc;
+}
+
+static enum berth_code
+report_machine(struct cmd_ctx *ctx, struct report *r, const struct instance *in, struct berth_err *err)
+{
+	int64_t end = in->gone != 0 ? in->gone : ctx->now;
+	struct usd_micro price, same;
+	enum berth_code rc;
+
+	r->accepted += strcmp(in->verdict, "accept") == 0;
+	r->discounted += strcmp(in->verdict, "discount") == 0;
+	r->rejected += strcmp(in->verdict, "reject") == 0;
+	rc = sums_add(ctx->arena, &r->by_purchase, purchase_name(in->offer.purchase), 0, in->cost, err);
+	if (rc == BERTH_OK && (strcmp(in->end_reason, "probe_rejected") == 0 || strcmp(in->end_reason, "start_failed") == 0))
+		rc = usd_add(r->wasted, in->cost, &r->wasted, err);
+	if (rc == BERTH_OK)
+		rc = report_on_demand(ctx, &in->offer, &price, err);
+	if (rc != BERTH_OK)
+		return rc;
+	if (!usd_known(price)) {
+		r->unpriced++;
+		return BERTH_OK;
+	}
+	r->priced++;
+	rc = usd_mul_ratio(price, end > in->created ? end - in->created : 0, 3600, &same, err);
+	if (rc == BERTH_OK)
+		rc = usd_add(r->on_demand_cost, same, &r->on_demand_cost, err);
+	if (rc == BERTH_OK)
+		rc = usd_add(r->machines_cost, in->cost, &r->machines_cost, err);
+	return rc;
+}
+
+static enum berth_code
+report_machines(struct cmd_ctx *ctx, struct report *r, struct berth_err *err)
+{
+	struct measurement_query q = { .since = r->from };
+	struct instance *ins;
+	enum berth_code rc;
+	size_t n;
+
+	rc = store_instance_list(ctx->store, 0, ctx->arena, &ins, &n, err);
+	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
+		if (ins[i].created >= r->to || (ins[i].gone != 0 && ins[i].gone < r->from))
+			continue;
+		rc = report_machine(ctx, r, &ins[i], err);
+		ins[r->n_machines++] = ins[i];
+	}
+	r->machines = ins;
+	if (rc == BERTH_OK)
+		rc = store_measurement_list(ctx->store, &q, ctx->arena, &r->measurements, &r->n_measurements, err);
+	return rc;
+}
+
+/* peak.p50 and peak.p95 of a stored forecast; NaN where it does not say. */
+static void
+report_peak_of(const struct jsonr *root, double *p50_out, double *p95_out)
+{
+	struct jsonr peak = jsonr_get(root, "peak");
+	struct berth_err ignored;
+
+	*p50_out = *p95_out = NAN;
+	if (jsonr_double(&peak, "p50", p50_out, &ignored) != BERTH_OK || jsonr_double(&peak, "p95", p95_out, &ignored) != BERTH_OK)
+		*p50_out = *p95_out = NAN;
+}
+
+static enum berth_code
+report_score_one(struct cmd_ctx *ctx, const struct forecast_row *f, int64_t series_id, struct report_score *s,
+    struct berth_err *err)
+{
+	struct berth_err ignored;
+	struct jsonr root;
+	enum berth_code rc;
+	struct dense d;
+	size_t known = 0;
+	json_t *v;
+
+	*s = (struct report_score){ .series = f->series, .as_of = f->as_of, .horizon_s = f->horizon_s, .p50 = NAN,
+		.p95 = NAN, .actual = NAN };
+	if (jsonr_parse(f->json, strlen(f->json), "forecast", &v, &ignored) == BERTH_OK) {
+		root = jsonr_root(v, "forecast");
+		report_peak_of(&root, &s->p50, &s->p95);
+		json_decref(v);
+	}
+	rc = store_samples_range(ctx->store, series_id, f->as_of, f->as_of + f->horizon_s, ctx->arena, &d, err);
+	if (rc != BERTH_OK)
+		return rc;
+	for (size_t i = 0; i < d.n; i++) {
+		if (isnan(d.peak[i]))
+			continue;
+		known++;
+		if (isnan(s->actual) || d.peak[i] > s->actual)
+			s->actual = d.peak[i];
+	}
+	s->known = d.step_s > 0 ? fmin(1, (double)known * (double)d.step_s / (double)f->horizon_s) : 0;
+	return BERTH_OK;
+}
+
+static enum berth_code
+report_scores(struct cmd_ctx *ctx, struct report *r, const struct series *list, size_t n_series, struct berth_err *err)
+{
+	struct forecast_row *fs;
+	enum berth_code rc;
+	size_t n;
+
+	rc = store_forecast_list(ctx->store, NULL, 200, ctx->arena, &fs, &n, err);
+	if (rc != BERTH_OK)
+		return rc;
+	r->scores = arena_array_of(ctx->arena, n, struct report_score);
+	for (size_t i = 0; i < n; i++) {
+		for (size_t j = 0; rc == BERTH_OK && j < n_series; j++) {
+			if (strcmp(list[j].name, fs[i].series) == 0)
+				rc = report_score_one(ctx, &fs[i], list[j].id, &r->scores[r->n_scores++], err);
+		}
+		if (rc != BERTH_OK)
+			return rc;
+	}
+	return BERTH_OK;
+}
+
+static void
+report_history(struct cmd_ctx *ctx, const struct dense *d, struct report_demand *out)
+{
+	size_t per_day = d->step_s > 0 && d->step_s < 86400 ? (size_t)(86400 / d->step_s) : 1;
+
+	out->t = arena_array_of(ctx->arena, d->n / per_day + 1, double);
+	out->peak = arena_array_of(ctx->arena, d->n / per_day + 1, double);
+	for (size_t i = 0; i < d->n; i += per_day) {
+		double top = NAN;
+
+		for (size_t j = i; j < d->n && j < i + per_day; j++)
+			top = isnan(top) ? d->peak[j] : fmax(top, d->peak[j]);
+		out->t[out->n_history] = (double)(d->t0 + (int64_t)i * d->step_s);
+		out->peak[out->n_history++] = top;
+	}
+}
+
+static void
+report_ahead(struct cmd_ctx *ctx, const struct forecast_row *f, struct report_demand *out)
+{
+	struct berth_err ignored;
+	struct jsonr root, points;
+	int64_t t;
+	size_t n;
+	json_t *v;
+
+	if (jsonr_parse(f->json, strlen(f->json), "forecast", &v, &ignored) != BERTH_OK)
+		return;
+	root = jsonr_root(v, "forecast");
+	points = jsonr_get(&root, "points");
+	n = jsonr_len(&points);
+	out->t_ahead = arena_array_of(ctx->arena, n, double);
+	out->p50 = arena_array_of(ctx->arena, n, double);
+	out->p95 = arena_array_of(ctx->arena, n, double);
+	for (size_t i = 0; i < n; i++) {
+		struct jsonr p = jsonr_at(&points, i);
+		size_t k = out->n_ahead;
+
+		t = 0;
+		out->p50[k] = out->p95[k] = NAN;
+		if (jsonr_time(&p, "t", &t, &ignored) != BERTH_OK || jsonr_double(&p, "p50", &out->p50[k], &ignored) != BERTH_OK ||
+		    jsonr_double(&p, "p95", &out->p95[k], &ignored) != BERTH_OK)
+			continue;
+		out->t_ahead[k] = (double)t;
+		out->n_ahead++;
+	}
+	json_decref(v);
+}
+
+static enum berth_code
+report_demands(struct cmd_ctx *ctx, struct report *r, const struct series *list, size_t n, struct berth_err *err)
+{
+	bool *taken = arena_array_of(ctx->arena, n, bool);
+	struct forecast_row *fs;
+	enum berth_code rc = BERTH_OK;
+	struct dense d;
+	size_t n_fs, best;
+
+	r->demand = arena_array_of(ctx->arena, REPORT_SERIES_MAX, struct report_demand);
+	while (rc == BERTH_OK && r->n_demand < REPORT_SERIES_MAX && r->n_demand < n) {
+		best = n;
+		for (size_t i = 0; i < n; i++) {
+			if (!taken[i] && (best == n || list[i].peak > list[best].peak))
+				best = i;
+		}
+		taken[best] = true;
+		r->demand[r->n_demand].series = list[best];
+		rc = store_samples_range(ctx->store, list[best].id, list[best].to - REPORT_HISTORY_S > list[best].from ?
+		    list[best].to - REPORT_HISTORY_S : 0, 0, ctx->arena, &d, err);
+		if (rc == BERTH_OK)
+			rc = store_forecast_list(ctx->store, list[best].name, 1, ctx->arena, &fs, &n_fs, err);
+		if (rc != BERTH_OK)
+			return rc;
+		report_history(ctx, &d, &r->demand[r->n_demand]);
+		if (n_fs > 0)
+			report_ahead(ctx, &fs[0], &r->demand[r->n_demand]);
+		r->n_demand++;
+	}
+	return rc;
+}
+
+static enum berth_code
+report_events(struct cmd_ctx *ctx, struct report *r, struct berth_err *err)
+{
+	struct event_query q = { .since = r->from };
+	struct event *es;
+	enum berth_code rc;
+	size_t n;
+
+	rc = store_event_list(ctx->store, &q, ctx->arena, &es, &n, err);
+	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
+		if (es[i].t < r->to)
+			rc = sums_add(ctx->arena, &r->events, es[i].type, 0, (struct usd_micro){ 1 }, err);
+	}
+	return rc;
+}
+
+enum berth_code
+report_gather(struct cmd_ctx *ctx, int64_t from, int64_t to, struct report *r, struct berth_err *err)
+{
+	struct plan_row *plans;
+	struct series *list;
+	enum berth_code rc;
+	size_t n, n_plans;
+
+	*r = (struct report){ .from = from, .to = to };
+	rc = report_money(ctx, r, err);
+	if (rc == BERTH_OK)
+		rc = report_jobs(ctx, r, err);
+	if (rc == BERTH_OK)
+		rc = report_machines(ctx, r, err);
+	if (rc == BERTH_OK)
+		rc = store_series_list(ctx->store, ctx->arena, &list, &n, err);
+	if (rc == BERTH_OK)
+		rc = report_scores(ctx, r, list, n, err);
+	if (rc == BERTH_OK)
+		rc = report_demands(ctx, r, list, n, err);
+	if (rc == BERTH_OK)
+		rc = report_events(ctx, r, err);
+	if (rc == BERTH_OK)
+		rc = store_plan_list(ctx->store, 1, ctx->arena, &plans, &n_plans, err);
+	if (rc == BERTH_OK && n_plans > 0)
+		r->plan = plans[0];
+	return rc;
+}
