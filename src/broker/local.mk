@@ -1,3 +1,17 @@
 noinst_LIBRARIES += libbroker.a
 libbroker_a_SOURCES = \
-	src/broker/placing.h
+	src/broker/account.c \
+	src/broker/broker.h \
+	src/broker/event.c \
+	src/broker/jobs.c \
+	src/broker/machine.c \
+	src/broker/notify.c \
+	src/broker/placing.h \
+	src/broker/probe.c \
+	src/broker/provision.c \
+	src/broker/release.c \
+	src/broker/runner.c src/broker/runner.h \
+	src/broker/shell.c src/broker/shell.h src/broker/shell_job.c \
+	src/broker/sync.c \
+	src/broker/tick.c \
+	src/broker/watch.c

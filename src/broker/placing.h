@@ -68,4 +68,13 @@ BERTH_MUST_CHECK enum berth_code placing_run(struct store *store, const struct a
     const struct placing_options *o, const char *const *ids, size_t n_ids, struct arena *a, struct placing *out,
     struct berth_err *err);
 
+/* The job's work on one machine of this offer. */
+struct placing_work {
+	size_t variant;		/* the one that fits; SIZE_MAX: none does */
+	double speed;		/* of one accelerator over the job's reference one, by the table; NaN: unknown */
+	double hours;		/* whole work on this machine as the table rates it; NaN: unknown */
+};
+void placing_work(const struct accel_table *accels, const struct job_spec *spec, const struct offer *o,
+    struct placing_work *out);
+
 #endif

@@ -1,0 +1,328 @@
+/* Opening of a broker: accounts, limits, sinks and the probe's reference; what a refusal leads to. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "broker/broker.h"
+#include "net/http.h"
+#include "store/event_rows.h"
+#include "util/fileio.h"
+#include "util/yaml.h"
+
+#define BROKER_TABLE_MAX (4U << 20)
+
+static const struct broker_policy broker_policy_default = {
+	.block_capacity_s = 180,
+	.block_capacity_max_s = 3600,
+	.block_quota_s = 3600,
+	.block_preempted_s = 600,
+	.block_rejected_s = 3600,
+	.lost_after_s = 120,
+	.start_timeout_s = 900,
+	.max_attempts = 25,
+};
+
+static enum berth_code
+broker_open_account(struct broker *b, const struct broker_setup *s, const struct yaml_node *section,
+    struct broker_account *acc, struct berth_err *err)
+{
+	struct prov_env env = { .now = s->now, .seed = s->seed, .state_dir = s->state_dir, .config_dir = s->config_dir,
+		.installation = store_installation(s->store), .accels = s->accels, .arena = s->arena,
+		.offline = s->offline };
+	const char *provider = "";
+	enum berth_code rc;
+
+	rc = yaml_str(section, "name", &acc->name, err);
+	if (rc == BERTH_OK)
+		rc = yaml_str(section, "provider", &provider, err);
+	if (rc == BERTH_OK && (acc->name == NULL || provider[0] == '\0'))
+		rc = yaml_err(section, err, "an account needs 'name' and 'provider'");
+	if (rc != BERTH_OK)
+		return rc;
+	env.account = acc->name;
+	rc = prov_account_open(section, provider, &env, &acc->prov, err);
+	if (rc == BERTH_EINVAL || rc == BERTH_ENOTFOUND || rc == BERTH_OK)
+		return rc;
+	acc->prov = NULL;	/* credentials, a file: the other accounts go on */
+	acc->down = rc;
+	snprintf(acc->why, sizeof(acc->why), "%s", err->msg);
+	log_warn(b->log, "account %s: %s", acc->name, err->msg);
+	return BERTH_OK;
+}
+
+static enum berth_code
+broker_open_accounts(struct broker *b, const struct broker_setup *s, struct berth_err *err)
+{
+	const struct yaml_node *list = NULL;
+	enum berth_code rc;
+
+	rc = yaml_list(s->config, "accounts", &list, err);
+	if (rc != BERTH_OK || list == NULL)
+		return rc;
+	b->accounts = arena_array_of(b->arena, list->n, struct broker_account);
+	for (size_t i = 0; i < list->n; i++) {
+		rc = broker_open_account(b, s, list->items[i], &b->accounts[i], err);
+		if (rc != BERTH_OK)
+			return rc;
+		b->n_accounts++;
+	}
+	return BERTH_OK;
+}
+
+static enum berth_code
+broker_read_limit(const struct yaml_node *n, struct placing_limit *l, struct berth_err *err)
+{
+	static const char *const keys[] = { "name", "provider", "account", "region", "accelerator", "purchase", "unit",
+		"limit", NULL };
+	static const char *const needed[] = { "limit", NULL };
+	enum berth_code rc;
+
+	*l = (struct placing_limit){ .name = "", .provider = "", .account = "", .region = "", .accelerator = "",
+		.purchase = "", .unit = "gpu" };
+	rc = yaml_check_keys(n, keys, err);
+	if (rc == BERTH_OK)
+		rc = yaml_need_keys(n, needed, err);
+	if (rc == BERTH_OK)
+		rc = yaml_str(n, "name", &l->name, err);
+	if (rc == BERTH_OK)
+		rc = yaml_str(n, "provider", &l->provider, err);
+	if (rc == BERTH_OK)
+		rc = yaml_str(n, "account", &l->account, err);
+	if (rc == BERTH_OK)
+		rc = yaml_str(n, "region", &l->region, err);
+	if (rc == BERTH_OK)
+		rc = yaml_str(n, "accelerator", &l->accelerator, err);
+	if (rc == BERTH_OK)
+		rc = yaml_str(n, "purchase", &l->purchase, err);
+	if (rc == BERTH_OK)
+		rc = yaml_str(n, "unit", &l->unit, err);
+	if (rc == BERTH_OK)
+		rc = yaml_int(n, "limit", 0, INT64_C(1) << 40, &l->limit, err);
+	if (rc == BERTH_OK && strcmp(l->unit, "gpu") != 0 && strcmp(l->unit, "machine") != 0 &&
+	    strcmp(l->unit, "vcpu") != 0)
+		rc = yaml_err(n, err, "unit must be gpu, machine or vcpu, not '%s'", l->unit);
+	return rc;
+}
+
+enum berth_code
+broker_limits_read(const struct yaml_node *config, struct arena *a, struct placing_limit **limits_out, size_t *n_out,
+    struct berth_err *err)
+{
+	const struct yaml_node *list = NULL;
+	struct placing_limit *limits;
+	enum berth_code rc;
+
+	*limits_out = NULL;
+	*n_out = 0;
+	rc = yaml_list(config, "limits", &list, err);
+	if (rc != BERTH_OK || list == NULL)
+		return rc;
+	limits = arena_array_of(a, list->n, struct placing_limit);
+	for (size_t i = 0; i < list->n; i++) {
+		rc = broker_read_limit(list->items[i], &limits[i], err);
+		if (rc != BERTH_OK)
+			return rc;
+	}
+	*limits_out = limits;
+	*n_out = list->n;
+	return BERTH_OK;
+}
+
+static enum berth_code
+broker_read_sink(struct broker *b, const char *config_dir, const struct yaml_node *n, struct broker_sink *sink,
+    struct berth_err *err)
+{
+	static const char *const keys[] = { "name", "file", "webhook", NULL };
+	static const char *const needed[] = { "name", NULL };
+	const char *file = NULL, *webhook = NULL;
+	enum berth_code rc;
+
+	rc = yaml_check_keys(n, keys, err);
+	if (rc == BERTH_OK)
+		rc = yaml_need_keys(n, needed, err);
+	if (rc == BERTH_OK)
+		rc = yaml_str(n, "name", &sink->name, err);
+	if (rc == BERTH_OK)
+		rc = yaml_str(n, "file", &file, err);
+	if (rc == BERTH_OK)
+		rc = yaml_str(n, "webhook", &webhook, err);
+	if (rc != BERTH_OK)
+		return rc;
+	if ((file == NULL) == (webhook == NULL))
+		return yaml_err(n, err, "a sink has either 'file' or 'webhook'");
+	sink->kind = file != NULL ? SINK_FILE : SINK_WEBHOOK;
+	sink->target = file != NULL ? file : webhook;
+	if (file != NULL && file[0] != '/' && config_dir != NULL && config_dir[0] != '\0')
+		sink->target = arena_printf(b->arena, "%s/%s", config_dir, file);
+	return BERTH_OK;
+}
+
+static enum berth_code
+broker_open_sinks(struct broker *b, const struct broker_setup *s, struct berth_err *err)
+{
+	const struct yaml_node *list = NULL;
+	struct http_config http = { 0 };
+	const char **names;
+	enum berth_code rc;
+
+	rc = yaml_list(s->config, "sinks", &list, err);
+	if (rc != BERTH_OK || list == NULL)
+		return rc;
+	b->sinks = arena_array_of(b->arena, list->n, struct broker_sink);
+	names = arena_array_of(b->arena, list->n, const char *);
+	for (size_t i = 0; i < list->n; i++) {
+		rc = broker_read_sink(b, s->config_dir, list->items[i], &b->sinks[i], err);
+		if (rc != BERTH_OK)
+			return rc;
+		names[i] = b->sinks[i].name;
+		if (b->sinks[i].kind == SINK_WEBHOOK && b->http == NULL && !b->offline) {
+			rc = http_new(&http, &b->http, err);
+			if (rc != BERTH_OK)
+				return rc;
+		}
+	}
+	b->n_sinks = list->n;
+	return store_sinks_set(s->store, names, list->n, err);
+}
+
+static enum berth_code
+broker_open_verdict(struct broker *b, const struct broker_setup *s, struct berth_err *err)
+{
+	enum berth_code rc;
+	char *bytes;
+	size_t n;
+
+	rc = fileio_slurp(b->arena, s->refs_path, BROKER_TABLE_MAX, &bytes, &n, err);
+	if (rc == BERTH_OK)
+		rc = verdict_refs_parse(bytes, n, b->arena, &b->refs, err);
+	if (rc != BERTH_OK)
+		return err_ctx(err, "%s", s->refs_path);
+	rc = fileio_slurp(b->arena, s->limits_path, BROKER_TABLE_MAX, &bytes, &n, err);
+	if (rc == BERTH_OK)
+		rc = verdict_limits_parse(bytes, n, &b->verdict_limits, err);
+	return rc == BERTH_OK ? rc : err_ctx(err, "%s", s->limits_path);
+}
+
+enum berth_code
+broker_open(const struct broker_setup *s, struct broker *b, struct berth_err *err)
+{
+	enum berth_code rc;
+
+	*b = (struct broker){ .store = s->store, .accels = s->accels, .log = s->log, .arena = s->arena, .now = s->now,
+		.seed = s->seed, .offline = s->offline, .probe_path = s->probe_path, .policy = broker_policy_default };
+	b->tick_arena = arena_new();
+	rc = broker_open_verdict(b, s, err);
+	if (rc == BERTH_OK && s->config != NULL) {
+		rc = broker_limits_read(s->config, s->arena, &b->limits, &b->n_limits, err);
+		if (rc == BERTH_OK)
+			rc = broker_open_sinks(b, s, err);
+		if (rc == BERTH_OK)
+			rc = broker_open_accounts(b, s, err);
+	}
+	if (rc != BERTH_OK)
+		broker_close(b);
+	return rc;
+}
+
+void
+broker_close(struct broker *b)
+{
+	for (size_t i = 0; i < b->n_accounts; i++)
+		prov_account_close(b->accounts[i].prov);
+	b->n_accounts = 0;
+	http_free(b->http);
+	b->http = NULL;
+	arena_free(b->tick_arena);
+	b->tick_arena = NULL;
+}
+
+void
+broker_set_now(struct broker *b, int64_t now)
+{
+	if (now < b->now)
+		return;
+	b->now = now;
+	for (size_t i = 0; i < b->n_accounts; i++) {
+		if (b->accounts[i].prov != NULL)
+			prov_account_set_now(b->accounts[i].prov, now);
+	}
+}
+
+struct broker_account *
+broker_account(struct broker *b, const char *name)
+{
+	for (size_t i = 0; i < b->n_accounts; i++) {
+		if (strcmp(b->accounts[i].name, name) == 0)
+			return &b->accounts[i];
+	}
+	return NULL;
+}
+
+/* How far a refusal reaches, and for how long that place is left alone. */
+static bool
+broker_block_of(const struct broker *b, const struct berth_err *why, enum key_scope *scope_out, int64_t *base_s_out)
+{
+	const struct broker_policy *p = &b->policy;
+
+	switch (why->code) {
+	case BERTH_ECAPACITY:
+		*scope_out = KEY_OFFER;
+		*base_s_out = p->block_capacity_s;
+		return true;
+	case BERTH_EQUOTA:
+	case BERTH_EPERMANENT:
+	case BERTH_EINVAL:
+		*scope_out = KEY_TYPE;
+		*base_s_out = p->block_quota_s;
+		return true;
+	case BERTH_EAUTH:
+	case BERTH_ETHROTTLED:
+		*scope_out = KEY_ACCOUNT;
+		*base_s_out = why->retry_after_s > 0 ? why->retry_after_s : 60;
+		return true;
+	case BERTH_EPROBE:
+		*scope_out = KEY_OFFER;
+		*base_s_out = p->block_rejected_s;
+		return true;
+	case BERTH_OK:
+	case BERTH_EFAIL:
+	case BERTH_ENOMEM:
+	case BERTH_EIO:
+	case BERTH_ENOTFOUND:
+	case BERTH_EUSAGE:
+	case BERTH_EINFEASIBLE:
+	case BERTH_EBUDGET:
+	case BERTH_ETRANSIENT:
+	case BERTH_EPRICE:
+	case BERTH_EPARTIAL:
+	case BERTH_ELOCKED:
+	case BERTH_CODE_COUNT:
+		break;
+	}
+	return false;
+}
+
+enum berth_code
+broker_refused(struct broker *b, const struct offer *o, const struct berth_err *why, struct berth_err *err)
+{
+	struct place_key key;
+	enum key_scope scope;
+	int64_t base_s;
+
+	if (!broker_block_of(b, why, &scope, &base_s))
+		return BERTH_OK;
+	key = place_key(o, scope);
+	return store_block_put(b->store, &key, base_s, b->policy.block_capacity_max_s > base_s ?
+	    b->policy.block_capacity_max_s : base_s, err_name(why->code), why->msg, b->now, NULL, err);
+}
+
+enum berth_code
+broker_account_down(struct broker *b, struct broker_account *acc, const struct berth_err *why, struct berth_err *err)
+{
+	acc->down = why->code;
+	snprintf(acc->why, sizeof(acc->why), "%s", why->msg);
+	b->counts.errors++;
+	log_warn(b->log, "account %s is left alone for now: %s", acc->name, why->msg);
+	return broker_event(b, err, "account.unreachable", arena_printf(b->tick_arena, "account:%s", acc->name), "",
+	    NULL, "%s: %s", err_name(why->code), why->msg);
+}

@@ -1,0 +1,168 @@
+/* src/broker/broker.h - what the passes of a tick share.  Floor: broker. */
+#ifndef BERTH_BROKER_BROKER_H
+#define BERTH_BROKER_BROKER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "broker/placing.h"
+#include "model/job.h"
+#include "model/machine.h"
+#include "plan/verdict.h"
+#include "providers/prov.h"
+#include "store/machine_rows.h"
+#include "util/arena.h"
+#include "util/err.h"
+#include "util/log.h"
+
+struct accel_table;
+struct http;
+struct store;
+struct yaml_node;
+
+/* Where events go: a file of JSON lines, or a URL that gets one POST an event. */
+struct broker_sink {
+	const char *name;
+	enum { SINK_FILE, SINK_WEBHOOK } kind;
+	const char *target;
+};
+
+/* One account of berth.yaml as this tick sees it. */
+struct broker_account {
+	const char *name;
+	struct prov_account *prov;	/* NULL: it did not open */
+	bool listed;			/* machines[] is what the provider says now: a machine that is not there is gone */
+	struct prov_machine *machines;	/* [n_machines] that carry our installation id */
+	size_t n_machines, cap_machines;
+	enum berth_code down;		/* BERTH_OK, or why this tick leaves the account alone */
+	char why[512];
+};
+
+/* What one tick did; counts add up over the ticks of a replay. */
+struct broker_counts {
+	int64_t ticks;
+	int64_t placed, created, adopted, refused, probed, rejected, started, finished, failed, preempted, released, lost;
+	int64_t events_sent, errors;
+};
+
+/* Seconds and tries; the defaults are those of berth-tick(1). */
+struct broker_policy {
+	int64_t block_capacity_s, block_capacity_max_s;	/* 3 min doubling to 1 h */
+	int64_t block_quota_s;		/* 1 h */
+	int64_t block_preempted_s;	/* 10 min: never straight back to where it was taken away */
+	int64_t block_rejected_s;	/* 1 h */
+	int64_t lost_after_s;		/* grace in which a new machine may be missing from the provider's list: 120 s */
+	int64_t start_timeout_s;	/* a machine that is not ready by then is given back: 15 min */
+	size_t max_attempts;		/* offers tried for one job in one tick: 25 */
+};
+
+struct broker {
+	struct store *store;
+	const struct accel_table *accels;
+	const struct log *log;
+	struct arena *arena;		/* of the command */
+	struct arena *tick_arena;	/* of this tick: emptied at its start */
+	int64_t now;
+	uint64_t seed;
+	struct broker_account *accounts;
+	size_t n_accounts;
+	struct placing_limit *limits;
+	size_t n_limits;
+	struct broker_sink *sinks;
+	size_t n_sinks;
+	struct broker_policy policy;
+	struct verdict_refs refs;
+	struct verdict_limits verdict_limits;
+	struct broker_counts counts;
+	const char *probe_path;		/* berth-probe, for machines that are reached by ssh */
+	struct http *http;		/* for webhooks; NULL: none is configured */
+	bool offline;
+};
+
+struct broker_setup {
+	struct store *store;
+	const struct accel_table *accels;
+	const struct log *log;
+	struct arena *arena;
+	int64_t now;
+	uint64_t seed;
+	bool offline;
+	const char *state_dir, *config_dir;
+	const struct yaml_node *config;		/* root of berth.yaml; NULL: no accounts */
+	const char *refs_path, *limits_path;	/* data/probe_reference.csv, data/probe_thresholds.csv */
+	const char *probe_path;			/* berth-probe */
+};
+
+/*
+ * Opens every account of the config; one that does not open is marked down with its reason and left alone.
+ * Errors: BERTH_EINVAL for the config's own faults (limits, sinks, an account's section) with file:line:col.
+ */
+BERTH_MUST_CHECK enum berth_code broker_open(const struct broker_setup *setup, struct broker *b, struct berth_err *err);
+void broker_close(struct broker *b);
+/* Moves the clock of the broker and of every account; never backwards. */
+void broker_set_now(struct broker *b, int64_t now);
+struct broker_account *broker_account(struct broker *b, const char *name);	/* NULL: not in the config */
+
+/*
+ * One pass over everything: sync recover watch release provision (places, then creates) probe start notify. Any tick may be killed at
+ * any instant and the next one repairs it. Faults of one account or one job are events and counts, never an error of
+ * the tick; errors are those of the store.
+ */
+BERTH_MUST_CHECK enum berth_code broker_tick(struct broker *b, struct berth_err *err);
+/* The next instant at which a tick could find something new, given a replayed clock: now + step unless nothing is open. */
+BERTH_MUST_CHECK enum berth_code broker_idle(struct broker *b, bool *idle_out, struct berth_err *err);
+
+/* Quotas under `limits:` of berth.yaml; config NULL: none. BERTH_EINVAL with file:line:col. */
+BERTH_MUST_CHECK enum berth_code broker_limits_read(const struct yaml_node *config, struct arena *a,
+    struct placing_limit **limits_out, size_t *n_out, struct berth_err *err);
+
+/* The passes, in the order of a tick. */
+BERTH_MUST_CHECK enum berth_code pass_sync(struct broker *b, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code pass_recover(struct broker *b, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code pass_watch(struct broker *b, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code pass_provision(struct broker *b, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code pass_probe(struct broker *b, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code pass_start(struct broker *b, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code pass_release(struct broker *b, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code pass_notify(struct broker *b, struct berth_err *err);
+
+/* event.c: one event, in the caller's transaction if one is open. fmt makes the value of "message" in its data. */
+BERTH_MUST_CHECK enum berth_code broker_event(struct broker *b, struct berth_err *err, const char *type,
+    const char *subject, const char *job_id, const struct instance *in, const char *fmt, ...) BERTH_PRINTF(7, 8);
+
+/* machine.c: changes of one machine, each in one transaction with its job, its money and its event. */
+
+/* The provider has made the machine of this intent: instance, attempt and job rows; done twice it changes nothing. */
+BERTH_MUST_CHECK enum berth_code machine_adopt(struct broker *b, const struct intent *it, const struct prov_machine *pm,
+    struct berth_err *err);
+/* Cost up to t at the launch price; whole hours, and the rest once it is gone, go to the ledger. */
+BERTH_MUST_CHECK enum berth_code machine_accrue(struct broker *b, struct instance *in, int64_t t, bool final,
+    struct berth_err *err);
+/* To be given back: the release pass destroys it. reason is kept as end_reason. */
+BERTH_MUST_CHECK enum berth_code machine_release(struct broker *b, struct instance *in, const char *reason,
+    struct berth_err *err);
+/* The provider confirmed that it is gone since `ended`. */
+BERTH_MUST_CHECK enum berth_code machine_gone(struct broker *b, struct instance *in, int64_t ended, const char *reason,
+    struct berth_err *err);
+
+/* jobs.c: ends of attempts, each with the job's next state. */
+struct attempt_end {
+	enum attempt_state state;
+	double progress;		/* safe share of the work */
+	const char *reason;
+	bool counts;			/* a failure of the work itself: uses up a try */
+};
+BERTH_MUST_CHECK enum berth_code job_attempt_end(struct broker *b, const char *job_id, int64_t instance_id,
+    const struct attempt_end *end, struct berth_err *err);
+/* The attempt of this machine that has not ended; BERTH_ENOTFOUND. */
+BERTH_MUST_CHECK enum berth_code job_attempt_open(struct broker *b, const char *job_id, int64_t instance_id,
+    struct attempt *at_out, struct berth_err *err);
+
+/* account.c: a fault of an account or an offer becomes a block, so that the next pass looks elsewhere. */
+BERTH_MUST_CHECK enum berth_code broker_refused(struct broker *b, const struct offer *o, const struct berth_err *why,
+    struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code broker_account_down(struct broker *b, struct broker_account *acc,
+    const struct berth_err *why, struct berth_err *err);
+
+#endif

@@ -1,0 +1,221 @@
+/* Changes of one machine, each in one transaction with its job, its money and its event. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "broker/broker.h"
+#include "store/job_rows.h"
+#include "store/money_rows.h"
+
+static const char *
+machine_subject(struct broker *b, int64_t id)
+{
+	return arena_printf(b->tick_arena, "instance:%" PRId64, id);
+}
+
+/* The job that a machine serves; found_out false for a machine without one. */
+static enum berth_code
+machine_job(struct broker *b, const struct instance *in, struct job *job_out, bool *found_out, struct berth_err *err)
+{
+	enum berth_code rc;
+
+	*found_out = false;
+	if (in->job_id[0] == '\0')
+		return BERTH_OK;
+	rc = store_job_get(b->store, in->job_id, b->tick_arena, job_out, err);
+	if (rc == BERTH_ENOTFOUND)
+		return BERTH_OK;
+	*found_out = rc == BERTH_OK;
+	return rc;
+}
+
+static void
+machine_fill(struct instance *in, const struct prov_machine *pm, int64_t now)
+{
+	in->provider_ref = pm->ref;
+	in->address = pm->address;
+	in->created = pm->created != 0 && pm->created <= now ? pm->created : now;
+	in->state = INSTANCE_STARTING;
+	in->verdict = "";
+	in->end_reason = "";
+	in->speed = NAN;
+}
+
+static enum berth_code
+machine_adopt_job(struct broker *b, const struct intent *it, const struct instance *in, struct berth_err *err)
+{
+	struct attempt at = { .job_id = it->job_id, .instance_id = in->id, .state = ATTEMPT_PROVISIONING,
+		.started = b->now, .reason = "" };
+	struct attempt have;
+	enum berth_code rc;
+	struct job job;
+
+	rc = store_job_get(b->store, it->job_id, b->tick_arena, &job, err);
+	if (rc != BERTH_OK)
+		return rc;
+	rc = job_attempt_open(b, it->job_id, in->id, &have, err);
+	if (rc != BERTH_ENOTFOUND)
+		return rc;
+	if (job.state != JOB_QUEUED)	/* cancelled, or placed elsewhere since: the release pass takes the machine */
+		return BERTH_OK;
+	at.progress_start = at.progress_end = job.progress;
+	rc = store_attempt_insert(b->store, &at, &at.id, err);
+	if (rc != BERTH_OK)
+		return rc;
+	job.state = JOB_PLACED;
+	job.reason = arena_printf(b->tick_arena, "%s %s in %s is starting", in->offer.instance_type,
+	    purchase_name(in->offer.purchase), in->offer.zone[0] != '\0' ? in->offer.zone : in->offer.region);
+	return store_job_update(b->store, &job, JOB_BIT(JOB_QUEUED), err);
+}
+
+static enum berth_code
+machine_adopt_rows(struct broker *b, const struct intent *it, const struct prov_machine *pm, struct berth_err *err)
+{
+	struct instance in = { .account = it->account, .intent_id = it->id, .job_id = it->job_id, .offer = it->offer };
+	enum berth_code rc;
+
+	machine_fill(&in, pm, b->now);
+	rc = store_instance_insert(b->store, &in, &in.id, err);
+	if (rc == BERTH_OK)
+		rc = store_intent_settle(b->store, it->id, INTENT_DONE, in.id, "", b->now, err);
+	if (rc == BERTH_OK && it->job_id[0] != '\0')
+		rc = machine_adopt_job(b, it, &in, err);
+	if (rc == BERTH_OK)
+		rc = store_capacity_count(b->store, &it->offer, true, b->now, err);
+	if (rc == BERTH_OK)
+		rc = broker_event(b, err, "instance.created", machine_subject(b, in.id), it->job_id, &in,
+		    "%s in %s as %s", in.offer.instance_type, in.offer.region, purchase_name(in.offer.purchase));
+	return rc;
+}
+
+enum berth_code
+machine_adopt(struct broker *b, const struct intent *it, const struct prov_machine *pm, struct berth_err *err)
+{
+	enum berth_code rc;
+
+	rc = store_begin(b->store, err);
+	if (rc != BERTH_OK)
+		return rc;
+	rc = machine_adopt_rows(b, it, pm, err);
+	if (rc != BERTH_OK) {
+		store_rollback(b->store);
+		return rc;
+	}
+	return store_commit(b->store, err);
+}
+
+/* What the ledger already holds for a machine. */
+static enum berth_code
+machine_charged(struct broker *b, int64_t instance_id, struct usd_micro *out, struct berth_err *err)
+{
+	struct ledger_query q = { .instance_id = instance_id };
+	struct usd_micro sum = { 0 };
+	struct ledger_row *rows;
+	enum berth_code rc;
+	size_t n;
+
+	rc = store_ledger_list(b->store, &q, b->tick_arena, &rows, &n, err);
+	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
+		if (rows[i].kind == LEDGER_COMPUTE)
+			rc = usd_add(sum, rows[i].amount, &sum, err);
+	}
+	if (rc == BERTH_OK)
+		*out = sum;
+	return rc;
+}
+
+static enum berth_code
+machine_charge(struct broker *b, const struct instance *in, const struct job *job, int64_t t, bool final,
+    struct berth_err *err)
+{
+	struct ledger_row row = { .t = t, .kind = LEDGER_COMPUTE, .account = in->account, .job_id = in->job_id,
+		.project = job != NULL ? job->spec.project : "", .user = job != NULL ? job->spec.user : "",
+		.instance_id = in->id, .note = "" };
+	struct usd_micro charged;
+	enum berth_code rc;
+
+	rc = machine_charged(b, in->id, &charged, err);
+	if (rc == BERTH_OK)
+		rc = usd_sub(in->cost, charged, &row.amount, err);
+	if (rc != BERTH_OK || row.amount.v == 0)
+		return rc;
+	if (!final && row.amount.v < in->offer.price.v)	/* an hour at a time keeps the ledger short */
+		return BERTH_OK;
+	return store_budget_charge(b->store, in->intent_id, &row, err);
+}
+
+enum berth_code
+machine_accrue(struct broker *b, struct instance *in, int64_t t, bool final, struct berth_err *err)
+{
+	struct usd_micro total, more;
+	enum berth_code rc;
+	struct job job;
+	bool found;
+
+	if (!usd_known(in->offer.price))
+		return BERTH_OK;
+	if (t < in->created)
+		t = in->created;
+	rc = usd_mul_ratio(in->offer.price, t - in->created, 3600, &total, err);
+	if (rc == BERTH_OK)
+		rc = usd_sub(total, in->cost, &more, err);
+	if (rc != BERTH_OK)
+		return rc;
+	in->cost = total;
+	rc = machine_job(b, in, &job, &found, err);
+	if (rc == BERTH_OK && found && more.v != 0) {
+		rc = usd_add(job.cost, more, &job.cost, err);
+		if (rc == BERTH_OK)
+			rc = store_job_update(b->store, &job, 0, err);
+	}
+	if (rc == BERTH_OK)
+		rc = machine_charge(b, in, found ? &job : NULL, t, final, err);
+	return rc;
+}
+
+enum berth_code
+machine_release(struct broker *b, struct instance *in, const char *reason, struct berth_err *err)
+{
+	if (in->state == INSTANCE_RELEASING || in->state == INSTANCE_GONE)
+		return BERTH_OK;
+	in->state = INSTANCE_RELEASING;
+	in->end_reason = reason;
+	return store_instance_update(b->store, in, err);
+}
+
+static enum berth_code
+machine_gone_rows(struct broker *b, struct instance *in, int64_t ended, const char *reason, struct berth_err *err)
+{
+	enum berth_code rc;
+
+	in->state = INSTANCE_GONE;
+	in->gone = ended != 0 && ended <= b->now ? ended : b->now;
+	if (in->end_reason[0] == '\0')
+		in->end_reason = reason;
+	rc = machine_accrue(b, in, in->gone, true, err);
+	if (rc == BERTH_OK)
+		rc = store_instance_update(b->store, in, err);
+	if (rc == BERTH_OK)
+		rc = store_budget_settle(b->store, in->intent_id, b->now, err);
+	if (rc == BERTH_OK)
+		rc = broker_event(b, err, "instance.gone", machine_subject(b, in->id), in->job_id, in, "%s after %.2f h",
+		    in->end_reason, (double)(in->gone - in->created) / 3600.0);
+	return rc;
+}
+
+enum berth_code
+machine_gone(struct broker *b, struct instance *in, int64_t ended, const char *reason, struct berth_err *err)
+{
+	enum berth_code rc;
+
+	rc = store_begin(b->store, err);
+	if (rc != BERTH_OK)
+		return rc;
+	rc = machine_gone_rows(b, in, ended, reason, err);
+	if (rc != BERTH_OK) {
+		store_rollback(b->store);
+		return rc;
+	}
+	return store_commit(b->store, err);
+}

@@ -1,0 +1,227 @@
+/* provision: the queue against the offers; an intent before every create; a refusal sends the job to its next offer. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "broker/broker.h"
+#include "store/job_rows.h"
+#include "store/plan_rows.h"
+#include "util/buf.h"
+#include "util/json.h"
+
+/* Ids of queued jobs that no unsettled create is out for. */
+static enum berth_code
+provision_ids(struct broker *b, const char ***ids_out, size_t *n_out, struct berth_err *err)
+{
+	struct job_query q = { .states = JOB_BIT(JOB_QUEUED) };
+	struct intent *its;
+	struct job *jobs;
+	enum berth_code rc;
+	size_t n, n_its, k = 0;
+	const char **ids;
+
+	rc = store_job_list(b->store, &q, b->tick_arena, &jobs, &n, err);
+	if (rc == BERTH_OK)
+		rc = store_intent_pending(b->store, b->tick_arena, &its, &n_its, err);
+	if (rc != BERTH_OK)
+		return rc;
+	ids = arena_array_of(b->tick_arena, n, const char *);
+	for (size_t i = 0; i < n; i++) {
+		bool out = false;
+
+		for (size_t j = 0; j < n_its && !out; j++)
+			out = its[j].kind == INTENT_CREATE && strcmp(its[j].job_id, jobs[i].id) == 0;
+		if (!out)
+			ids[k++] = jobs[i].id;
+	}
+	*ids_out = ids;
+	*n_out = k;
+	return BERTH_OK;
+}
+
+static enum berth_code
+provision_reason(struct broker *b, struct job *job, const char *reason, struct berth_err *err)
+{
+	if (strcmp(job->reason, reason) == 0)
+		return BERTH_OK;
+	job->reason = reason;
+	return store_job_update(b->store, job, JOB_BIT(JOB_QUEUED), err);
+}
+
+static void
+provision_offer_json(struct jsonw *w, const char *key, const struct placing_try *t)
+{
+	jsonw_begin_object(w, key);
+	jsonw_str(w, "provider", t->offer->provider);
+	jsonw_str(w, "account", t->offer->account);
+	jsonw_str(w, "region", t->offer->region);
+	jsonw_str_or_null(w, "zone", t->offer->zone);
+	jsonw_str(w, "instance_type", t->offer->instance_type);
+	jsonw_str(w, "purchase", purchase_name(t->offer->purchase));
+	jsonw_money(w, "price_per_hour", t->offer->price);
+	jsonw_time_or_null(w, "as_of", t->offer->as_of);
+	jsonw_fixed(w, "expected_cost", t->cost.total_usd, 6);
+	jsonw_fixed(w, "expected_hours", t->cost.expected_hours, 4);
+	jsonw_end_object(w);
+}
+
+/* The record of this decision: what was chosen, the runner-up, who was refused, what binds. */
+static enum berth_code
+provision_decide(struct broker *b, const struct placing *p, const struct placing_job *pj, size_t chosen,
+    struct berth_err *err)
+{
+	struct decision d = { .t = b->now, .kind = "place", .subject = pj->job.id };
+	enum berth_code rc;
+	struct buf text;
+	struct jsonw w;
+
+	buf_init(&text, 65536);
+	jsonw_init_buf(&w, &text, JSONW_COMPACT);
+	jsonw_begin_object(&w, NULL);
+	jsonw_str(&w, "reason", pj->reason);
+	provision_offer_json(&w, "chosen", &pj->tries[chosen]);
+	if (chosen + 1 < pj->n_tries)
+		provision_offer_json(&w, "runner_up", &pj->tries[chosen + 1]);
+	else
+		jsonw_null(&w, "runner_up");
+	jsonw_int(&w, "offers_refused_by_provider", (int64_t)chosen);
+	jsonw_str_or_null(&w, "binds", pj->binds);
+	jsonw_double(&w, "shadow_price", pj->shadow);
+	jsonw_int(&w, "candidates_seen", (int64_t)pj->seen);
+	jsonw_begin_object(&w, "refused");
+	for (int c = REFUSE_NOT + 1; c < REFUSE_COUNT; c++) {
+		if (pj->refused[c] > 0)
+			jsonw_int(&w, refuse_name((enum refuse_code)c), (int64_t)pj->refused[c]);
+	}
+	jsonw_end_object(&w);
+	jsonw_double(&w, "plan_total", p->total_usd);
+	jsonw_double(&w, "plan_bound", p->bound_usd);
+	jsonw_end_object(&w);
+	rc = jsonw_finish(&w, err);
+	if (rc == BERTH_OK) {
+		d.json = text.p;
+		rc = store_decision_insert(b->store, &d, &d.id, err);
+	}
+	buf_free(&text);
+	return rc;
+}
+
+/* A refusal by the provider: the intent is closed, the place is blocked, the launch counts as lost. */
+static enum berth_code
+provision_refused(struct broker *b, const struct intent *it, const struct berth_err *why, struct berth_err *err)
+{
+	const char *reason = arena_printf(b->tick_arena, "%s: %s", err_name(why->code), why->msg);
+	enum berth_code rc;
+
+	b->counts.refused++;
+	rc = store_begin(b->store, err);
+	if (rc != BERTH_OK)
+		return rc;
+	rc = store_intent_settle(b->store, it->id, INTENT_FAILED, 0, reason, b->now, err);
+	if (rc == BERTH_OK)
+		rc = broker_refused(b, &it->offer, why, err);
+	if (rc == BERTH_OK && why->code == BERTH_ECAPACITY)
+		rc = store_capacity_count(b->store, &it->offer, false, b->now, err);
+	if (rc == BERTH_OK)
+		rc = broker_event(b, err, "launch.refused", it->job_id, it->job_id, NULL, "%s %s in %s %s: %s",
+		    it->offer.instance_type, purchase_name(it->offer.purchase), it->offer.region, it->offer.zone, reason);
+	if (rc != BERTH_OK) {
+		store_rollback(b->store);
+		return rc;
+	}
+	return store_commit(b->store, err);
+}
+
+enum provision_step { STEP_MADE, STEP_NEXT, STEP_STOP };
+
+/* One offer for one job. */
+static enum berth_code
+provision_try(struct broker *b, struct job *job, const struct placing_try *t, enum provision_step *step_out,
+    struct berth_err *err)
+{
+	struct intent it = { .kind = INTENT_CREATE, .account = t->offer->account, .token = "", .job_id = job->id,
+		.offer = *t->offer, .created = b->now };
+	struct budget_ask ask = { .account = t->offer->account, .project = job->spec.project, .user = job->spec.user,
+		.job_id = job->id };
+	struct broker_account *acc = broker_account(b, t->offer->account);
+	struct prov_create c = { .name = job->id };
+	struct prov_machine pm;
+	struct berth_err why;
+	enum berth_code rc;
+
+	*step_out = STEP_NEXT;
+	if (acc == NULL || acc->prov == NULL || acc->down != BERTH_OK)
+		return BERTH_OK;
+	rc = usd_from_double(fmax(t->cost.total_usd, 1e-6), &ask.amount, err);
+	if (rc == BERTH_OK)
+		rc = store_intent_open(b->store, &it, &ask, b->tick_arena, &it, err);
+	if (rc == BERTH_EBUDGET) {
+		*step_out = STEP_STOP;
+		return provision_reason(b, job, arena_strdup(b->tick_arena, err->msg), err);
+	}
+	if (rc != BERTH_OK)
+		return rc;
+	c.token = it.token;
+	c.offer = &it.offer;
+	rc = prov_create(acc->prov, &c, &pm, &why);
+	if (rc == BERTH_OK) {
+		*step_out = STEP_MADE;
+		return machine_adopt(b, &it, &pm, err);
+	}
+	if (rc == BERTH_ETRANSIENT) {	/* nobody knows what was made: recover looks before anything is asked again */
+		*step_out = STEP_STOP;
+		b->counts.errors++;
+		return provision_reason(b, job, arena_printf(b->tick_arena, "waits to learn what became of a launch: %s",
+		    why.msg), err);
+	}
+	if (rc == BERTH_EAUTH || rc == BERTH_ETHROTTLED)
+		acc->down = rc;
+	return provision_refused(b, &it, &why, err);
+}
+
+static enum berth_code
+provision_job(struct broker *b, const struct placing *p, struct placing_job *pj, struct berth_err *err)
+{
+	enum provision_step step = STEP_NEXT;
+	enum berth_code rc = BERTH_OK;
+	size_t i;
+
+	if (pj->n_tries == 0)
+		return provision_reason(b, &pj->job, pj->reason, err);
+	for (i = 0; i < pj->n_tries && i < b->policy.max_attempts; i++) {
+		if (pj->tries[i].cost.machines > 1)	/* a gang is one machine here; wider ones are not made in part */
+			continue;
+		rc = provision_try(b, &pj->job, &pj->tries[i], &step, err);
+		if (rc != BERTH_OK || step != STEP_NEXT)
+			break;
+	}
+	if (rc != BERTH_OK || step == STEP_STOP)
+		return rc;
+	if (step == STEP_MADE) {
+		b->counts.placed++;
+		b->counts.created++;
+		return provision_decide(b, p, pj, i, err);
+	}
+	return provision_reason(b, &pj->job, arena_printf(b->tick_arena,
+	    "none of %zu offers could be had now; each is on hold, the next tick asks again", i), err);
+}
+
+enum berth_code
+pass_provision(struct broker *b, struct berth_err *err)
+{
+	struct placing_options o = { .now = b->now, .seed = b->seed, .limits = b->limits, .n_limits = b->n_limits,
+		.need_account = true, .rounds = 100 };
+	struct placing p;
+	const char **ids;
+	enum berth_code rc;
+	size_t n;
+
+	rc = provision_ids(b, &ids, &n, err);
+	if (rc != BERTH_OK || n == 0)
+		return rc;
+	rc = placing_run(b->store, b->accels, &o, ids, n, b->tick_arena, &p, err);
+	for (size_t i = 0; rc == BERTH_OK && i < p.n_jobs; i++)
+		rc = provision_job(b, &p, &p.jobs[i], err);
+	return rc;
+}

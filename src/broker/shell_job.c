@@ -1,0 +1,191 @@
+/* Jobs and the probe as scripts for a shell: each may be sent twice without harm. */
+#include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "broker/shell.h"
+#include "util/buf.h"
+#include "util/fileio.h"
+#include "util/str.h"
+
+#define SHELL_TIMEOUT_S 30
+#define SHELL_PROBE_TIMEOUT_S 90
+#define SHELL_SCRIPT_MAX (16U << 20)
+
+/* 'it'\''s' : any text as one word of sh. */
+static void
+shell_quote(struct buf *b, const char *s)
+{
+	buf_add_char(b, '\'');
+	for (; *s != '\0'; s++) {
+		if (*s == '\'')
+			buf_add_str(b, "'\\''");
+		else
+			buf_add_char(b, *s);
+	}
+	buf_add_char(b, '\'');
+}
+
+static void
+shell_begin(struct buf *b, const char *job_id)
+{
+	buf_init(b, SHELL_SCRIPT_MAX);
+	buf_add_str(b, "umask 077\nid=");
+	shell_quote(b, job_id);
+	buf_add_str(b, "\nd=\"$HOME/.berth/$id\"\n");
+}
+
+enum berth_code
+shell_start(const char *address, const struct job *job, const struct prov_job *pj, struct arena *a,
+    struct prov_run *run_out, struct berth_err *err)
+{
+	const char *text;
+	enum berth_code rc;
+	struct buf b;
+	int status;
+
+	shell_begin(&b, job->id);
+	buf_add_str(&b, "mkdir -p \"$d\" || exit 3\n[ -f \"$d/pid\" ] && exit 0\ncat >\"$d/run.sh\" <<'BERTH_END_OF_JOB'\n");
+	buf_add_str(&b, pj->command != NULL ? pj->command : ":");
+	buf_add_str(&b, "\nBERTH_END_OF_JOB\n");
+	buf_printf(&b, "BERTH_JOB=$id BERTH_PROGRESS=%.6f BERTH_CHECKPOINT_INTERVAL=%" PRId64
+	    " BERTH_PROGRESS_FILE=\"$d/progress\"\n", pj->progress, pj->checkpoint_interval_s);
+	buf_add_str(&b, "export BERTH_JOB BERTH_PROGRESS BERTH_CHECKPOINT_INTERVAL BERTH_PROGRESS_FILE\n"
+	    "date +%s >\"$d/started\"\n"
+	    "setsid sh -c 'sh \"$1/run.sh\" >\"$1/out.log\" 2>&1; echo $? >\"$1/status.new\"; mv \"$1/status.new\" \"$1/status\"'"
+	    " berth \"$d\" </dev/null >/dev/null 2>&1 &\n"
+	    "echo $! >\"$d/pid\"\n");
+	rc = buf_check(&b, "job script", err);
+	if (rc == BERTH_OK)
+		rc = shell_run(address, b.p, b.len, SHELL_TIMEOUT_S, a, &text, &status, err);
+	buf_free(&b);
+	if (rc == BERTH_OK && status != 0)
+		rc = err_set(err, BERTH_ETRANSIENT, "%s: the job's folder could not be made (status %d)", address, status);
+	if (rc == BERTH_OK)
+		*run_out = (struct prov_run){ .state = PROV_RUN_RUNNING, .progress = pj->progress,
+			.safe_progress = pj->progress };
+	return rc;
+}
+
+/* "state status started progress" as the poll script prints it. */
+static enum berth_code
+shell_read_poll(const char *text, const char *job_id, struct prov_run *run_out, struct berth_err *err)
+{
+	long long started = 0, exit_status = 0;
+	double progress = 0;
+	char word[16];
+
+	if (sscanf(text, "%15s %lld %lld %lf", word, &exit_status, &started, &progress) < 3)
+		return err_set(err, BERTH_ETRANSIENT, "job %s: the machine's answer makes no sense", job_id);
+	if (strcmp(word, "none") == 0)
+		return err_set(err, BERTH_ENOTFOUND, "job %s was never started there", job_id);
+	if (!(progress >= 0 && progress <= 1))
+		progress = 0;
+	*run_out = (struct prov_run){ .started = started, .exit_status = (int)exit_status, .progress = progress,
+		.safe_progress = progress };
+	if (strcmp(word, "running") == 0) {
+		run_out->state = PROV_RUN_RUNNING;
+	} else if (strcmp(word, "ended") == 0) {
+		run_out->state = exit_status == 0 ? PROV_RUN_DONE : PROV_RUN_FAILED;
+		run_out->progress = exit_status == 0 ? 1 : progress;
+	} else {
+		run_out->state = PROV_RUN_LOST;
+		snprintf(run_out->detail, sizeof(run_out->detail), "its process is gone and left no status");
+	}
+	return BERTH_OK;
+}
+
+static const char shell_poll_text[] =
+    "[ -f \"$d/pid\" ] || { echo none 0 0 0; exit 0; }\n"
+    "p=$(cat \"$d/progress\" 2>/dev/null | head -c 20); s=$(cat \"$d/started\" 2>/dev/null || echo 0)\n"
+    "if [ -f \"$d/status\" ]; then echo ended \"$(cat \"$d/status\")\" \"$s\" \"${p:-0}\"\n"
+    "elif kill -0 \"$(cat \"$d/pid\")\" 2>/dev/null; then echo running 0 \"$s\" \"${p:-0}\"\n"
+    "else echo gone 0 \"$s\" \"${p:-0}\"; fi\n";
+
+enum berth_code
+shell_poll(const char *address, const struct job *job, struct arena *a, struct prov_run *run_out,
+    struct berth_err *err)
+{
+	const char *text;
+	enum berth_code rc;
+	struct buf b;
+	int status;
+
+	shell_begin(&b, job->id);
+	buf_add_str(&b, shell_poll_text);
+	rc = buf_check(&b, "poll script", err);
+	if (rc == BERTH_OK)
+		rc = shell_run(address, b.p, b.len, SHELL_TIMEOUT_S, a, &text, &status, err);
+	buf_free(&b);
+	return rc == BERTH_OK ? shell_read_poll(text, job->id, run_out, err) : rc;
+}
+
+enum berth_code
+shell_stop(const char *address, const struct job *job, struct arena *a, struct prov_run *run_out,
+    struct berth_err *err)
+{
+	const char *text;
+	enum berth_code rc;
+	struct buf b;
+	int status;
+
+	shell_begin(&b, job->id);
+	buf_add_str(&b, "if [ -f \"$d/pid\" ] && [ ! -f \"$d/status\" ]; then p=$(cat \"$d/pid\"); kill -TERM -- \"-$p\" 2>/dev/null\n"
+	    "i=0; while [ $i -lt 10 ] && kill -0 \"$p\" 2>/dev/null; do sleep 1; i=$((i + 1)); done\n"
+	    "kill -KILL -- \"-$p\" 2>/dev/null; fi\n");
+	buf_add_str(&b, shell_poll_text);
+	rc = buf_check(&b, "stop script", err);
+	if (rc == BERTH_OK)
+		rc = shell_run(address, b.p, b.len, SHELL_TIMEOUT_S, a, &text, &status, err);
+	buf_free(&b);
+	if (rc == BERTH_OK)
+		rc = shell_read_poll(text, job->id, run_out, err);
+	if (rc == BERTH_OK && run_out->state != PROV_RUN_DONE)
+		run_out->state = PROV_RUN_STOPPED;
+	return rc;
+}
+
+/* A program as text that printf of any sh turns back into its bytes; base64 may be missing on a bare machine. */
+static void
+shell_octal(struct buf *b, const char *bytes, size_t n)
+{
+	for (size_t i = 0; i < n; i += 512) {
+		buf_add_str(b, "printf '");
+		for (size_t j = i; j < n && j < i + 512; j++)
+			buf_printf(b, "\\%03o", (unsigned)(unsigned char)bytes[j]);
+		buf_add_str(b, "'\n");
+	}
+}
+
+enum berth_code
+shell_measure(const char *address, const char *probe_path, struct arena *a, const char **json_out,
+    struct berth_err *err)
+{
+	bool here = strcmp(address, "localhost") == 0;
+	enum berth_code rc = BERTH_OK;
+	char *bytes;
+	struct buf b;
+	size_t n;
+	int status;
+
+	buf_init(&b, SHELL_SCRIPT_MAX);
+	if (here) {
+		shell_quote(&b, probe_path);
+		buf_add_str(&b, " --json\n");
+	} else {
+		rc = fileio_slurp(a, probe_path, 2U << 20, &bytes, &n, err);
+		if (rc == BERTH_OK) {
+			buf_add_str(&b, "umask 077; t=$(mktemp) || exit 3\n{\n");
+			shell_octal(&b, bytes, n);
+			buf_add_str(&b, "} >\"$t\" && chmod 700 \"$t\" && \"$t\" --json </dev/null; s=$?; rm -f \"$t\"; exit $s\n");
+		}
+	}
+	if (rc == BERTH_OK)
+		rc = buf_check(&b, "probe script", err);
+	if (rc == BERTH_OK)
+		rc = shell_run(address, b.p, b.len, SHELL_PROBE_TIMEOUT_S, a, json_out, &status, err);
+	buf_free(&b);
+	return rc;
+}

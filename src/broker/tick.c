@@ -1,0 +1,48 @@
+#include "broker/broker.h"
+#include "store/job_rows.h"
+
+static const struct tick_pass {
+	const char *name;
+	enum berth_code (*run)(struct broker *b, struct berth_err *err);
+} tick_passes[] = {
+	{ "sync", pass_sync },
+	{ "recover", pass_recover },
+	{ "watch", pass_watch },
+	{ "release", pass_release },	/* before new launches: what is free again counts */
+	{ "provision", pass_provision },
+	{ "probe", pass_probe },
+	{ "start", pass_start },
+	{ "notify", pass_notify },
+};
+
+enum berth_code
+broker_tick(struct broker *b, struct berth_err *err)
+{
+	enum berth_code rc;
+
+	arena_reset(b->tick_arena);
+	b->counts.ticks++;
+	for (size_t i = 0; i < sizeof(tick_passes) / sizeof(tick_passes[0]); i++) {
+		rc = tick_passes[i].run(b, err);
+		if (rc != BERTH_OK)
+			return err_ctx(err, "%s", tick_passes[i].name);
+	}
+	return BERTH_OK;
+}
+
+enum berth_code
+broker_idle(struct broker *b, bool *idle_out, struct berth_err *err)
+{
+	struct job_query q = { .states = JOB_OPEN, .limit = 1 };
+	struct instance *ins;
+	enum berth_code rc;
+	struct job *jobs;
+	size_t n, n_ins;
+
+	rc = store_job_list(b->store, &q, b->tick_arena, &jobs, &n, err);
+	if (rc == BERTH_OK)
+		rc = store_instance_list(b->store, INSTANCE_ALIVE, b->tick_arena, &ins, &n_ins, err);
+	if (rc == BERTH_OK)
+		*idle_out = n == 0 && n_ins == 0;
+	return rc;
+}

@@ -1,0 +1,248 @@
+/* watch: running jobs, their progress, notices and ends; start: jobs onto machines that passed their probe. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "broker/broker.h"
+#include "broker/runner.h"
+#include "model/accel.h"
+#include "store/job_rows.h"
+
+static enum berth_code
+watch_end(struct broker *b, struct job *job, struct instance *in, const struct attempt_end *end, const char *release,
+    struct berth_err *err)
+{
+	enum berth_code rc;
+
+	rc = job_attempt_end(b, job->id, in->id, end, err);
+	return rc == BERTH_OK ? machine_release(b, in, release, err) : rc;
+}
+
+static enum berth_code
+watch_progress(struct broker *b, struct job *job, const struct prov_run *run, struct berth_err *err)
+{
+	double safe = fmax(job->progress, fmin(run->safe_progress, 1));
+	const char *reason;
+
+	reason = arena_printf(b->tick_arena, "running, %.0f %% done", 100.0 * run->progress);
+	if (safe <= job->progress && strcmp(reason, job->reason) == 0)
+		return BERTH_OK;
+	job->progress = safe;
+	job->reason = reason;
+	return store_job_update(b->store, job, JOB_BIT(JOB_RUNNING), err);
+}
+
+/* Taken back soon: the last checkpoint is written if it fits, and the job goes back to the queue at once. */
+static enum berth_code
+watch_noticed(struct broker *b, struct job *job, struct instance *in, const struct prov_run *run, struct berth_err *err)
+{
+	int64_t left = run->reclaim_at > b->now ? run->reclaim_at - b->now : 0;
+	struct attempt_end end = { .state = ATTEMPT_PREEMPTED, .progress = fmax(job->progress, run->safe_progress) };
+	struct prov_run stopped = *run;
+	struct berth_err why;
+	const char *what = "no checkpoint can be written any more";
+
+	if (job->spec.can_resume && job->spec.checkpoint_write_s <= left) {
+		if (runner_stop(b, in, job, &stopped, &why) == BERTH_OK) {
+			end.progress = fmax(end.progress, stopped.safe_progress);
+			what = "a last checkpoint was written";
+		}
+	}
+	end.progress = job->spec.can_resume ? fmin(end.progress, 1) : 0;
+	end.reason = arena_printf(b->tick_arena, "%s in %s is taken back in %" PRId64 " s: %s", in->offer.instance_type,
+	    in->offer.zone[0] != '\0' ? in->offer.zone : in->offer.region, left, what);
+	b->counts.preempted++;
+	return watch_end(b, job, in, &end, "preempted", err);
+}
+
+static enum berth_code
+watch_failed(struct broker *b, struct job *job, struct instance *in, const struct prov_run *run, struct berth_err *err)
+{
+	struct attempt_end end = { .state = ATTEMPT_FAILED, .counts = true };
+
+	end.progress = job->spec.can_resume ? fmax(job->progress, run->safe_progress) : 0;
+	end.reason = arena_printf(b->tick_arena, "the job ended with status %d%s%s", run->exit_status,
+	    run->detail[0] != '\0' ? ": " : "", run->detail);
+	b->counts.failed++;
+	return watch_end(b, job, in, &end, "job_failed", err);
+}
+
+static enum berth_code
+watch_done(struct broker *b, struct job *job, struct instance *in, struct berth_err *err)
+{
+	struct attempt_end end = { .state = ATTEMPT_DONE, .progress = 1, .reason = "done" };
+
+	b->counts.finished++;
+	return watch_end(b, job, in, &end, "released", err);
+}
+
+static enum berth_code
+watch_job(struct broker *b, struct job *job, struct instance *in, struct berth_err *err)
+{
+	struct attempt_end end = { .state = ATTEMPT_FAILED, .progress = job->progress };
+	struct berth_err why;
+	struct prov_run run;
+	enum berth_code rc;
+
+	rc = runner_poll(b, in, job, &run, &why);
+	if (rc == BERTH_ENOTFOUND) {
+		end.reason = "the machine no longer knows the job";
+		return watch_end(b, job, in, &end, "lost", err);
+	}
+	if (rc != BERTH_OK) {	/* no answer changes nothing */
+		b->counts.errors++;
+		log_warn(b->log, "%s: %s", job->id, why.msg);
+		return BERTH_OK;
+	}
+	switch (run.state) {
+	case PROV_RUN_DONE:
+		return watch_done(b, job, in, err);
+	case PROV_RUN_FAILED:
+		return watch_failed(b, job, in, &run, err);
+	case PROV_RUN_LOST:
+		end.state = ATTEMPT_PREEMPTED;
+		end.progress = job->spec.can_resume ? fmax(job->progress, run.safe_progress) : 0;
+		end.reason = "the machine went away under it";
+		b->counts.preempted++;
+		return watch_end(b, job, in, &end, "preempted", err);
+	case PROV_RUN_STOPPED:
+		end.reason = "stopped";
+		end.progress = job->spec.can_resume ? fmax(job->progress, run.safe_progress) : 0;
+		return watch_end(b, job, in, &end, "released", err);
+	case PROV_RUN_WAITING:
+	case PROV_RUN_RUNNING:
+		if (in->state == INSTANCE_NOTICED || run.reclaim_at != 0)
+			return watch_noticed(b, job, in, &run, err);
+		return job->spec.can_resume ? watch_progress(b, job, &run, err) : BERTH_OK;
+	case PROV_RUN_STATE_COUNT:
+		break;
+	}
+	return err_set(err, BERTH_EFAIL, "job %s has no run state", job->id);
+}
+
+enum berth_code
+pass_watch(struct broker *b, struct berth_err *err)
+{
+	unsigned up = INSTANCE_BIT(INSTANCE_READY) | INSTANCE_BIT(INSTANCE_NOTICED);
+	struct instance *ins;
+	enum berth_code rc;
+	struct job job;
+	size_t n;
+
+	rc = store_instance_list(b->store, up, b->tick_arena, &ins, &n, err);
+	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
+		if (ins[i].job_id[0] == '\0')
+			continue;
+		rc = store_job_get(b->store, ins[i].job_id, b->tick_arena, &job, err);
+		if (rc == BERTH_OK && job.state == JOB_RUNNING)
+			rc = watch_job(b, &job, &ins[i], err);
+	}
+	return rc;
+}
+
+/* Hours of the whole work on this machine, as the accelerator table rates it. */
+static double
+start_work_hours(const struct broker *b, const struct job *job, const struct offer *o)
+{
+	struct placing_work work;
+
+	placing_work(b->accels, &job->spec, o, &work);
+	return work.hours;
+}
+
+static int64_t
+start_interval_s(const struct job *job, const struct offer *o)
+{
+	double hazard = o->purchase == PURCHASE_SPOT ? (isnan(o->interruption_rate) ? COST_HAZARD_DEFAULT :
+	    o->interruption_rate) : 0;
+	double s;
+
+	if (!job->spec.can_resume)
+		return 0;
+	if (job->spec.checkpoint_interval_s > 0)
+		return job->spec.checkpoint_interval_s;
+	s = cost_checkpoint_s((double)job->spec.checkpoint_write_s, hazard);
+	return isfinite(s) && s < 7200 ? (int64_t)fmax(s, 60) : 7200;
+}
+
+static enum berth_code
+start_rows(struct broker *b, struct job *job, struct attempt *at, struct berth_err *err)
+{
+	enum berth_code rc;
+
+	at->state = ATTEMPT_RUNNING;
+	rc = store_attempt_update(b->store, at, err);
+	if (rc != BERTH_OK)
+		return rc;
+	job->state = JOB_RUNNING;
+	if (job->started == 0)
+		job->started = b->now;
+	job->reason = job->progress > 0 ? arena_printf(b->tick_arena, "running again from %.0f %%", 100 * job->progress) :
+	    "running";
+	return store_job_update(b->store, job, JOB_BIT(JOB_PLACED), err);
+}
+
+static enum berth_code
+start_commit(struct broker *b, struct job *job, struct attempt *at, const struct instance *in, struct berth_err *err)
+{
+	enum berth_code rc;
+
+	rc = store_begin(b->store, err);
+	if (rc != BERTH_OK)
+		return rc;
+	rc = start_rows(b, job, at, err);
+	if (rc == BERTH_OK)
+		rc = broker_event(b, err, "job.started", job->id, job->id, in, "%s on %s in %s", job->reason,
+		    in->offer.instance_type, in->offer.region);
+	if (rc != BERTH_OK) {
+		store_rollback(b->store);
+		return rc;
+	}
+	b->counts.started++;
+	return store_commit(b->store, err);
+}
+
+static enum berth_code
+start_job(struct broker *b, struct instance *in, struct berth_err *err)
+{
+	struct prov_job pj;
+	struct attempt at;
+	struct berth_err why;
+	struct prov_run run;
+	enum berth_code rc;
+	struct job job;
+
+	rc = store_job_get(b->store, in->job_id, b->tick_arena, &job, err);
+	if (rc != BERTH_OK || job.state != JOB_PLACED)
+		return rc;
+	rc = job_attempt_open(b, job.id, in->id, &at, err);
+	if (rc != BERTH_OK)
+		return rc == BERTH_ENOTFOUND ? BERTH_OK : rc;
+	pj = (struct prov_job){ .job_id = job.id, .work_hours = start_work_hours(b, &job, &in->offer),
+		.progress = job.progress, .checkpoint_interval_s = start_interval_s(&job, &in->offer),
+		.checkpoint_write_s = job.spec.checkpoint_write_s,
+		.restart_s = job.progress > 0 ? job.spec.restart_s : 0, .command = job.spec.run };
+	rc = runner_start(b, in, &job, &pj, &run, &why);
+	if (rc != BERTH_OK) {
+		b->counts.errors++;
+		log_warn(b->log, "%s does not start on instance %" PRId64 ": %s", job.id, in->id, why.msg);
+		return BERTH_OK;	/* tried again at the next tick; a machine that stays deaf is lost by sync */
+	}
+	return start_commit(b, &job, &at, in, err);
+}
+
+enum berth_code
+pass_start(struct broker *b, struct berth_err *err)
+{
+	struct instance *ins;
+	enum berth_code rc;
+	size_t n;
+
+	rc = store_instance_list(b->store, INSTANCE_BIT(INSTANCE_READY), b->tick_arena, &ins, &n, err);
+	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
+		if (ins[i].job_id[0] != '\0' && ins[i].verdict[0] != '\0')
+			rc = start_job(b, &ins[i], err);
+	}
+	return rc;
+}
