@@ -28,6 +28,7 @@ struct config_defaults {
 
 struct config {
 	const char *path;		/* the file, "" if there is none: all defaults */
+	const char *dir;		/* its folder: what relative paths in it start from; "" the working directory */
 	const char *store;		/* as written, or NULL */
 	const struct config_account *accounts;	/* [n_accounts] in the file's order */
 	size_t n_accounts;
