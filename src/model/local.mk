@@ -1,5 +1,6 @@
 noinst_LIBRARIES += libmodel.a
 libmodel_a_SOURCES = \
-	src/model/accel.h src/model/block.h src/model/budget.h src/model/commitment.h src/model/datapath.h \
-	src/model/event.h src/model/job.h src/model/jobspec.h src/model/machine.h src/model/measure.h \
+	src/model/accel.h src/model/block.c src/model/block.h src/model/budget.c src/model/budget.h \
+	src/model/commitment.h src/model/datapath.h src/model/event.h src/model/job.c src/model/job.h \
+	src/model/jobspec.h src/model/machine.c src/model/machine.h src/model/measure.h \
 	src/model/offer.h src/model/probe.c src/model/probe.h src/model/record.h src/model/series.h

@@ -1,8 +1,9 @@
 /* src/store/db.h - the one small database interface; each engine is a struct db_engine.  Floor: store, private to it.
  *
- * SQL is the common dialect of SQLite 3.37 and PostgreSQL 13: placeholders $1 $2 ... each used once and in order
- * of appearance, ON CONFLICT, RETURNING, no PRAGMA. Types are written as tokens that the engine replaces:
- * {i64} {real} {text} {blob}, {id} (a primary key that grows by itself), {strict} and {norowid} behind a CREATE TABLE.
+ * SQL is the common dialect of SQLite 3.37 and PostgreSQL 13: placeholders $1 $2 ... whose first
+ * uses are in order, ON CONFLICT, RETURNING, no PRAGMA. Types are tokens that the engine replaces:
+ * {i64} {real} {text} {blob}, {id} (a primary key that grows by itself), and behind a CREATE TABLE
+ * {strict} or {clustered} (rows lie in the order of the primary key).
  */
 #ifndef BERTH_STORE_DB_H
 #define BERTH_STORE_DB_H
@@ -72,6 +73,7 @@ struct db_stmt;
 BERTH_MUST_CHECK enum berth_code db_open(const struct db_open *o, struct db **db_out, struct berth_err *err);
 void db_close(struct db *db);
 const struct db_engine *db_engine(const struct db *db);
+void *db_conn(const struct db *db);
 /* What the engine had to say at opening ("" nothing): a network file system, a read-only file. */
 const char *db_warning(const struct db *db);
 
@@ -99,6 +101,9 @@ BERTH_MUST_CHECK enum berth_code db_insert(struct db *db, int64_t *id_out, struc
 BERTH_MUST_CHECK enum berth_code db_query(struct db *db, struct db_stmt **st_out, struct berth_err *err,
     const char *sql, const struct db_val *args, size_t n);
 BERTH_MUST_CHECK enum berth_code db_next(struct db_stmt *st, bool *row_out, struct berth_err *err);
+/* Runs an INSERT or UPDATE that db_query() has prepared with new arguments: the inner loop of a bulk load. */
+BERTH_MUST_CHECK enum berth_code db_again(struct db_stmt *st, struct berth_err *err, const struct db_val *args,
+    size_t n);
 void db_done(struct db_stmt *st);
 /* One integer of the first row; absent if there is no row or it is NULL. */
 BERTH_MUST_CHECK enum berth_code db_get_one(struct db *db, int64_t absent, int64_t *v_out, struct berth_err *err,
@@ -112,7 +117,9 @@ bool db_col_bool(struct db_stmt *st, const char *name);
 double db_col_real(struct db_stmt *st, const char *name);	/* NULL: NaN */
 struct usd_micro db_col_usd(struct db_stmt *st, const char *name);	/* NULL: USD_UNKNOWN */
 const char *db_col_text(struct db_stmt *st, const char *name, struct arena *a);	/* NULL: "" */
-/* By place, for long scans. */
+/* By place, for long scans and exports. */
+int db_cols(struct db_stmt *st);
+const char *db_col_name(struct db_stmt *st, int i);
 int db_col(struct db_stmt *st, const char *name);
 struct db_val db_col_at(struct db_stmt *st, int i);
 

@@ -1,5 +1,25 @@
 noinst_LIBRARIES += libstore.a
 libstore_a_SOURCES = \
-	src/store/db.h src/store/store.h \
-	src/store/event_rows.h src/store/job_rows.h src/store/machine_rows.h src/store/money_rows.h \
-	src/store/offer_rows.h src/store/plan_rows.h src/store/series_rows.h
+	src/store/store.c src/store/store.h src/store/priv.h \
+	src/store/db.c src/store/db.h \
+	src/store/sqlite.c src/store/sqlite.h src/store/sqlite_upkeep.c \
+	src/store/migrate.c src/store/migrate.h \
+	src/store/pack.c \
+	src/store/run_rows.c src/store/upkeep.c \
+	src/store/series_rows.c src/store/sample_rows.c src/store/series_rows.h \
+	src/store/offer_rows.c src/store/offer_rows.h \
+	src/store/job_rows.c src/store/job_rows.h \
+	src/store/intent_rows.c src/store/instance_rows.c src/store/measure_rows.c src/store/block_rows.c \
+	src/store/machine_rows.h \
+	src/store/money_rows.c src/store/money_rows.h \
+	src/store/event_rows.c src/store/event_rows.h \
+	src/store/plan_rows.c src/store/plan_rows.h
+nodist_libstore_a_SOURCES = src/store/migrations.c
+
+# The schema: one file a version, never changed once released. They are compiled in.
+MIGRATIONS = src/store/migrations/0001_init.sql
+EXTRA_DIST += $(MIGRATIONS) src/store/embed.awk
+CLEANFILES += src/store/migrations.c
+src/store/migrations.c: $(MIGRATIONS) src/store/embed.awk
+	$(AM_V_GEN)$(MKDIR_P) src/store && for f in $(MIGRATIONS); do echo $(srcdir)/$$f; done | \
+		xargs $(AWK) -f $(srcdir)/src/store/embed.awk > $@.tmp && mv $@.tmp $@

@@ -21,6 +21,8 @@ BERTH_MUST_CHECK enum berth_code store_series_list(struct store *s, struct arena
 /* With its samples; the loads stay. */
 BERTH_MUST_CHECK enum berth_code store_series_delete(struct store *s, int64_t series_id, struct berth_err *err);
 
+enum put_fate { PUT_STORED, PUT_DUPLICATE, PUT_REPLACED };
+
 struct put_counts {
 	int64_t stored;		/* new */
 	int64_t duplicate;	/* were there with the same values */
@@ -29,12 +31,14 @@ struct put_counts {
 
 /*
  * Stores samples of one series; counts are added to *counts.
- * v  [n] times ascending without repeats, multiples of the series' step; values as struct sample says
- *    (BERTH_EINVAL otherwise, nothing stored). A sample replaces one of the same time.
+ * v     [n] times ascending without repeats, multiples of the series' step; values as struct sample
+ *       says (BERTH_EINVAL otherwise, nothing stored). A sample replaces one of the same time.
+ * fate  [n] enum put_fate of each; may be NULL
  * Fast when times ascend over the calls: put all of a load inside one store_begin/commit.
  */
-BERTH_MUST_CHECK enum berth_code store_samples_put(struct store *s, int64_t series_id, const struct sample *v,
-    size_t n, struct put_counts *counts, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code store_samples_put(struct store *s, int64_t series_id,
+    const struct sample *v, size_t n, unsigned char *fate, struct put_counts *counts,
+    struct berth_err *err);
 
 /* Samples on the grid of the series; entry i covers [t0 + i*step_s, t0 + (i+1)*step_s). NaN: no data. */
 struct dense {
@@ -53,6 +57,7 @@ BERTH_MUST_CHECK enum berth_code store_samples_range(struct store *s, int64_t se
 struct series_stats {
 	double mean;			/* over the steps that have data; NaN none */
 	double last;			/* mean of the last sample; NaN none */
+	double gpu_seconds;		/* sum of mean times step */
 	int64_t missing;		/* steps between from and to without a sample */
 };
 BERTH_MUST_CHECK enum berth_code store_series_stats(struct store *s, const struct series *series,

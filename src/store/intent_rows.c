@@ -1,0 +1,139 @@
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "store/machine_rows.h"
+#include "store/priv.h"
+#include "util/vec.h"
+
+static enum berth_code
+intent_token(struct arena *a, const char **token_out, struct berth_err *err)
+{
+	unsigned char bytes[16];
+	char hex[33];
+
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		return err_set(err, BERTH_EFAIL, "store: the system gives no random bytes");
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
+	*token_out = arena_strdup(a, hex);
+	return BERTH_OK;
+}
+
+static enum berth_code
+intent_write(struct store *s, struct intent *it, const char *offer, const struct budget_ask *ask,
+    struct berth_err *err)
+{
+	enum berth_code rc;
+	int64_t reservation;
+
+	rc = db_insert(s->db, &it->id, err, "INSERT INTO intent (kind, account, token, job_id, instance_id, offer, "
+	    "state, created, reason, run) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, '', $9) RETURNING id",
+	    DB_ARGS(db_text(intent_kind_name(it->kind)), db_text(it->account), db_text(it->token),
+	    db_text(it->job_id), db_id(it->instance_id), db_text(offer), db_text(intent_state_name(INTENT_PENDING)),
+	    db_i64(it->created), db_id(s->run_id)));
+	if (rc == BERTH_OK && ask != NULL)
+		rc = budget_reserve_locked(s, ask, it->id, it->created, &reservation, err);
+	return rc;
+}
+
+enum berth_code
+store_intent_open(struct store *s, const struct intent *it, const struct budget_ask *ask, struct arena *a,
+    struct intent *it_out, struct berth_err *err)
+{
+	struct intent row = *it;
+	const char *offer = "";
+	enum berth_code rc = BERTH_OK;
+
+	assert(s->depth == 0);	/* inside a transaction the intent would not be committed when we return */
+	row.state = INTENT_PENDING;
+	row.settled = 0;
+	row.reason = "";
+	if (row.token[0] == '\0')
+		rc = intent_token(a, &row.token, err);
+	if (rc == BERTH_OK)
+		rc = pack_offer(&row.offer, a, &offer, err);
+	if (rc == BERTH_OK)
+		rc = store_begin(s, err);
+	if (rc != BERTH_OK)
+		return rc;
+	rc = store_end(s, intent_write(s, &row, offer, ask, err), err);
+	if (rc == BERTH_OK)
+		*it_out = row;
+	return rc;
+}
+
+enum berth_code
+store_intent_settle(struct store *s, int64_t id, enum intent_state state, int64_t instance_id, const char *reason,
+    int64_t now, struct berth_err *err)
+{
+	enum berth_code rc = store_begin(s, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	rc = db_run(s->db, err, "UPDATE intent SET state = $1, instance_id = COALESCE($2, instance_id), reason = $3, "
+	    "settled = COALESCE(settled, $4) WHERE id = $5", DB_ARGS(db_text(intent_state_name(state)),
+	    db_id(instance_id), db_text(reason), db_i64(now), db_i64(id)));
+	rc = store_met(s, rc, err, "there is no intent %lld", (long long)id);
+	if (rc == BERTH_OK && state == INTENT_FAILED)
+		rc = db_run(s->db, err, "UPDATE reservation SET held = 0, settled = $1 WHERE intent_id = $2 "
+		    "AND settled IS NULL", DB_ARGS(db_i64(now), db_i64(id)));
+	return store_end(s, rc, err);
+}
+
+struct intent_list {
+	struct arena *a;
+	VEC(struct intent) v;
+};
+
+static enum berth_code
+intent_row(struct db_stmt *st, void *arg, struct berth_err *err)
+{
+	struct intent_list *l = arg;
+	struct intent *it = VEC_ADD(l->a, &l->v);
+
+	it->id = db_col_i64(st, "id");
+	it->account = db_col_text(st, "account", l->a);
+	it->token = db_col_text(st, "token", l->a);
+	it->job_id = db_col_text(st, "job_id", l->a);
+	it->instance_id = db_col_i64(st, "instance_id");
+	it->created = db_col_i64(st, "created");
+	it->settled = db_col_i64(st, "settled");
+	it->reason = db_col_text(st, "reason", l->a);
+	if (!intent_kind_parse(db_col_text(st, "kind", l->a), &it->kind) ||
+	    !intent_state_parse(db_col_text(st, "state", l->a), &it->state))
+		return err_set(err, BERTH_EINVAL, "store: intent %lld: a kind or state that this berth does not know",
+		    (long long)it->id);
+	return unpack_offer(db_col_text(st, "offer", l->a), l->a, &it->offer, err);
+}
+
+enum berth_code
+store_intent_pending(struct store *s, struct arena *a, struct intent **its_out, size_t *n_out, struct berth_err *err)
+{
+	struct intent_list l = { .a = a };
+	enum berth_code rc;
+
+	rc = store_each(s, intent_row, &l, err, "SELECT * FROM intent WHERE state = 'pending' ORDER BY id", DB_NO_ARGS);
+	if (rc == BERTH_OK) {
+		*its_out = l.v.v;
+		*n_out = l.v.n;
+	}
+	return rc;
+}
+
+enum berth_code
+store_intent_by_token(struct store *s, const char *token, struct arena *a, struct intent *it_out,
+    struct berth_err *err)
+{
+	struct intent_list l = { .a = a };
+	enum berth_code rc;
+
+	rc = store_each(s, intent_row, &l, err, "SELECT * FROM intent WHERE token = $1 AND kind = 'create'",
+	    DB_ARGS(db_text(token)));
+	if (rc == BERTH_OK && l.v.n == 0)
+		rc = err_set(err, BERTH_ENOTFOUND, "there is no intent with the token %s", token);
+	if (rc == BERTH_OK)
+		*it_out = l.v.v[0];
+	return rc;
+}

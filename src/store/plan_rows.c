@@ -1,0 +1,166 @@
+#include "store/plan_rows.h"
+#include "store/priv.h"
+#include "util/vec.h"
+
+static int64_t
+plan_limit(size_t limit)
+{
+	return limit > 0 ? (int64_t)limit : INT64_MAX;
+}
+
+enum berth_code
+store_forecast_insert(struct store *s, const struct forecast_row *f, int64_t *id_out, struct berth_err *err)
+{
+	return store_insert(s, id_out, err, "INSERT INTO forecast (run, series, as_of, horizon_s, made, json) "
+	    "VALUES ($1, $2, $3, $4, $5, $6) RETURNING id", DB_ARGS(db_id(s->run_id), db_text(f->series),
+	    db_i64(f->as_of), db_i64(f->horizon_s), db_i64(f->made), db_text(f->json)));
+}
+
+struct forecast_rows {
+	struct arena *a;
+	VEC(struct forecast_row) v;
+};
+
+static enum berth_code
+forecast_row(struct db_stmt *st, void *arg, struct berth_err *err)
+{
+	struct forecast_rows *l = arg;
+	struct forecast_row *f = VEC_ADD(l->a, &l->v);
+
+	(void)err;
+	f->id = db_col_i64(st, "id");
+	f->run = db_col_i64(st, "run");
+	f->series = db_col_text(st, "series", l->a);
+	f->as_of = db_col_i64(st, "as_of");
+	f->horizon_s = db_col_i64(st, "horizon_s");
+	f->made = db_col_i64(st, "made");
+	f->json = db_col_text(st, "json", l->a);
+	return BERTH_OK;
+}
+
+enum berth_code
+store_forecast_list(struct store *s, const char *series, size_t limit, struct arena *a,
+    struct forecast_row **fs_out, size_t *n_out, struct berth_err *err)
+{
+	struct forecast_rows l = { .a = a };
+	enum berth_code rc;
+
+	if (series != NULL)
+		rc = store_each(s, forecast_row, &l, err, "SELECT * FROM forecast WHERE series = $1 ORDER BY id DESC "
+		    "LIMIT $2", DB_ARGS(db_text(series), db_i64(plan_limit(limit))));
+	else
+		rc = store_each(s, forecast_row, &l, err, "SELECT * FROM forecast ORDER BY id DESC LIMIT $1",
+		    DB_ARGS(db_i64(plan_limit(limit))));
+	if (rc == BERTH_OK) {
+		*fs_out = l.v.v;
+		*n_out = l.v.n;
+	}
+	return rc;
+}
+
+enum berth_code
+store_plan_insert(struct store *s, const struct plan_row *p, int64_t *id_out, struct berth_err *err)
+{
+	return store_insert(s, id_out, err, "INSERT INTO plan (run, made, json, inputs) VALUES ($1, $2, $3, $4) "
+	    "RETURNING id", DB_ARGS(db_id(s->run_id), db_i64(p->made), db_text(p->json), db_text(p->inputs)));
+}
+
+struct plan_rows {
+	struct arena *a;
+	VEC(struct plan_row) v;
+};
+
+static enum berth_code
+plan_row(struct db_stmt *st, void *arg, struct berth_err *err)
+{
+	struct plan_rows *l = arg;
+	struct plan_row *p = VEC_ADD(l->a, &l->v);
+
+	(void)err;
+	p->id = db_col_i64(st, "id");
+	p->run = db_col_i64(st, "run");
+	p->made = db_col_i64(st, "made");
+	p->json = db_col_text(st, "json", l->a);
+	p->inputs = db_col_text(st, "inputs", l->a);
+	return BERTH_OK;
+}
+
+enum berth_code
+store_plan_list(struct store *s, size_t limit, struct arena *a, struct plan_row **ps_out, size_t *n_out,
+    struct berth_err *err)
+{
+	struct plan_rows l = { .a = a };
+	enum berth_code rc;
+
+	rc = store_each(s, plan_row, &l, err, "SELECT * FROM plan ORDER BY id DESC LIMIT $1",
+	    DB_ARGS(db_i64(plan_limit(limit))));
+	if (rc == BERTH_OK) {
+		*ps_out = l.v.v;
+		*n_out = l.v.n;
+	}
+	return rc;
+}
+
+enum berth_code
+store_plan_get(struct store *s, int64_t id, struct arena *a, struct plan_row *p_out, struct berth_err *err)
+{
+	struct plan_rows l = { .a = a };
+	enum berth_code rc;
+
+	rc = store_each(s, plan_row, &l, err, "SELECT * FROM plan WHERE id = $1", DB_ARGS(db_i64(id)));
+	if (rc == BERTH_OK && l.v.n == 0)
+		rc = err_set(err, BERTH_ENOTFOUND, "there is no plan %lld", (long long)id);
+	if (rc == BERTH_OK)
+		*p_out = l.v.v[0];
+	return rc;
+}
+
+enum berth_code
+store_decision_insert(struct store *s, const struct decision *d, int64_t *id_out, struct berth_err *err)
+{
+	return store_insert(s, id_out, err, "INSERT INTO decision (run, t, kind, subject, json) "
+	    "VALUES ($1, $2, $3, $4, $5) RETURNING id", DB_ARGS(db_id(s->run_id), db_i64(d->t), db_text(d->kind),
+	    db_text(d->subject), db_text(d->json)));
+}
+
+struct decision_rows {
+	struct arena *a;
+	VEC(struct decision) v;
+};
+
+static enum berth_code
+decision_row(struct db_stmt *st, void *arg, struct berth_err *err)
+{
+	struct decision_rows *l = arg;
+	struct decision *d = VEC_ADD(l->a, &l->v);
+
+	(void)err;
+	d->id = db_col_i64(st, "id");
+	d->run = db_col_i64(st, "run");
+	d->t = db_col_i64(st, "t");
+	d->kind = db_col_text(st, "kind", l->a);
+	d->subject = db_col_text(st, "subject", l->a);
+	d->json = db_col_text(st, "json", l->a);
+	return BERTH_OK;
+}
+
+enum berth_code
+store_decision_list(struct store *s, const char *kind, const char *subject, size_t limit, struct arena *a,
+    struct decision **ds_out, size_t *n_out, struct berth_err *err)
+{
+	struct decision_rows l = { .a = a };
+	enum berth_code rc;
+
+	if (subject != NULL)
+		rc = store_each(s, decision_row, &l, err, "SELECT * FROM decision WHERE subject = $1 "
+		    "AND ($2 = '' OR kind = $2) ORDER BY id DESC LIMIT $3",
+		    DB_ARGS(db_text(subject), db_text(kind), db_i64(plan_limit(limit))));
+	else
+		rc = store_each(s, decision_row, &l, err, "SELECT * FROM decision WHERE $1 = '' OR kind = $1 "
+		    "ORDER BY id DESC LIMIT $2", DB_ARGS(db_text(kind), db_i64(plan_limit(limit))));
+	if (rc == BERTH_OK) {
+		*ds_out = l.v.v;
+		*n_out = l.v.n;
+	}
+	return rc;
+}
