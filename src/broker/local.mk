@@ -6,7 +6,8 @@ libbroker_a_SOURCES = \
 	src/broker/jobs.c \
 	src/broker/machine.c \
 	src/broker/notify.c \
-	src/broker/placing.h \
+	src/broker/placing.c src/broker/placing.h \
+	src/broker/placing_facts.c src/broker/placing_facts.h \
 	src/broker/probe.c \
 	src/broker/provision.c \
 	src/broker/release.c \

@@ -136,30 +136,67 @@ cost_check_terms(const struct job_spec *s, const struct offer *o, const struct c
 	return REFUSE_NOT;
 }
 
+/* Speed of one accelerator and work in accelerator-hours at speed 1, as the variant, the job or the table say; NaN: unknown. */
+static double
+cost_speed(const struct cost_job *j, size_t v, const struct accel *accel, double *work_out)
+{
+	const struct job_spec *s = &j->job->spec;
+	const struct job_variant *var = &s->variants[v], *ref = &s->variants[0];
+
+	*work_out = s->work_hours * ref->count_min * (ref->nodes > 1 ? ref->nodes : 1);
+	if (!isnan(var->work_hours)) {
+		*work_out = var->work_hours * var->count_min * (var->nodes > 1 ? var->nodes : 1);
+		return accel == j->want[v] || j->want[v] == NULL ? 1 :
+		    accel_speed_ratio(accel, j->want[v], j->precision);
+	}
+	if (!isnan(var->speed))
+		return var->speed;
+	if (j->want[0] == NULL || accel == j->want[0])
+		return 1;
+	return accel_speed_ratio(accel, j->want[0], j->precision);
+}
+
+/* Accelerators of the gang that the machine's count lets it use. */
+static double
+cost_used(const struct job_variant *var, const struct offer *o)
+{
+	int most = var->count_max >= var->count_min ? var->count_max : var->count_min;
+	int used = o->accelerator_count < most ? o->accelerator_count : most;
+
+	return (double)used * (var->nodes > 1 ? var->nodes : 1);
+}
+
 /* Hours of the work that is left on this machine without interruptions; NaN: no speed is known. */
 static double
 cost_run_hours(const struct cost_job *j, size_t v, const struct offer *o, const struct cost_facts *f)
 {
-	const struct job_spec *s = &j->job->spec;
-	const struct job_variant *var = &s->variants[v], *ref = &s->variants[0];
-	int most = var->count_max >= var->count_min ? var->count_max : var->count_min;
-	int used = o->accelerator_count < most ? o->accelerator_count : most;
-	double speed, work = s->work_hours * ref->count_min * (ref->nodes > 1 ? ref->nodes : 1);
+	double work, speed = cost_speed(j, v, f->accel, &work);
 
-	if (!isnan(var->work_hours)) {
-		work = var->work_hours * var->count_min * (var->nodes > 1 ? var->nodes : 1);
-		speed = f->accel == j->want[v] || j->want[v] == NULL ? 1 :
-		    accel_speed_ratio(f->accel, j->want[v], j->precision);
-	} else if (!isnan(var->speed)) {
-		speed = var->speed;
-	} else if (j->want[0] == NULL || f->accel == j->want[0]) {
-		speed = 1;
-	} else {
-		speed = accel_speed_ratio(f->accel, j->want[0], j->precision);
-	}
 	if (!isnan(o->measured) && o->measured > 0)
 		speed *= o->measured;
-	return work * (1 - j->job->progress) / (speed * used * (var->nodes > 1 ? var->nodes : 1));
+	return work * (1 - j->job->progress) / (speed * cost_used(&j->job->spec.variants[v], o));
+}
+
+void
+cost_fit(const struct cost_job *j, const struct offer *o, const struct accel *accel, size_t *variant_out,
+    double *speed_out, double *hours_out)
+{
+	struct cost_facts f = { .accel = accel };
+
+	*variant_out = SIZE_MAX;
+	*speed_out = *hours_out = NAN;
+	for (size_t v = 0; v < j->job->spec.n_variants; v++) {
+		double work, speed = cost_speed(j, v, accel, &work), hours;
+
+		if (cost_check_machine(j, v, o, &f) != REFUSE_NOT)
+			continue;
+		hours = work / (speed * cost_used(&j->job->spec.variants[v], o));
+		if (*variant_out != SIZE_MAX && !(hours < *hours_out))
+			continue;
+		*variant_out = v;
+		*speed_out = speed;
+		*hours_out = hours;
+	}
 }
 
 static double

@@ -99,6 +99,14 @@ void cost_of(const struct cost_job *j, const struct offer *o, const struct cost_
     struct cost_estimate *out);
 
 /*
+ * The job's whole work on one such machine as the table rates it, for the variant that fits the machine (accelerator, gang,
+ * memory) and ends first. *variant_out SIZE_MAX: none fits; *speed_out of one accelerator over the job's reference one and
+ * *hours_out: NaN if unknown.
+ */
+void cost_fit(const struct cost_job *j, const struct offer *o, const struct accel *accel, size_t *variant_out,
+    double *speed_out, double *hours_out);
+
+/*
  * Checkpoint interval in s that wastes least: write_s to write one, hazard per hour. Exact optimum
  * (1 + W0(-exp(-lambda delta - 1))) / lambda, at least 1 s; INFINITY for hazard 0.
  */

@@ -6,7 +6,7 @@ libplan_a_SOURCES = \
 	src/plan/commit_stack.c \
 	src/plan/cost.c src/plan/cost.h \
 	src/plan/cost_egress.c \
-	src/plan/explain.h \
+	src/plan/explain.c src/plan/explain.h \
 	src/plan/place.c src/plan/place.h src/plan/place_impl.h \
 	src/plan/place_search.c \
 	src/plan/verdict.h

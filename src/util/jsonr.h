@@ -23,9 +23,9 @@ BERTH_MUST_CHECK enum berth_code jsonr_parse(const char *bytes, size_t n, const 
     struct berth_err *err);
 
 /*
- * A value and how it was reached: "name: $.items[3].price: ...". Cursors live on the caller's
- * stack; a cursor keeps a pointer to the one it came from, which must live as long. v is NULL
- * where nothing is; a cursor on nothing or on null gives nothing for every key.
+ * A value and how it was reached: where = "name", message "$.items[3].price: ...". Cursors live
+ * on the caller's stack; a cursor keeps a pointer to the one it came from, which must live as
+ * long. v is NULL where nothing is; a cursor on nothing or on null gives nothing for every key.
  */
 struct jsonr {
 	const json_t *v;
@@ -41,7 +41,7 @@ struct jsonr jsonr_at(const struct jsonr *arr, size_t i);
 size_t jsonr_len(const struct jsonr *arr);				/* 0 if it is not an array */
 bool jsonr_none(const struct jsonr *c);					/* absent or null */
 
-/* Refuses at a cursor: message "name: $.path: ...". Returns code. */
+/* Refuses at a cursor: where = "name", message "$.path: ...". Returns code. */
 enum berth_code jsonr_err(const struct jsonr *c, enum berth_code code, struct berth_err *err, const char *fmt, ...)
     BERTH_PRINTF(4, 5);
 /* Every key of the NULL-terminated list is there and not null, else BERTH_EINVAL. */

@@ -40,8 +40,7 @@ struct jsonw {
 	int depth;
 	bool is_array[JSONW_DEPTH_MAX + 1];
 	bool is_empty[JSONW_DEPTH_MAX + 1];
-	bool dash;			/* YAML: the next line continues behind "- " */
-	int failed;			/* errno of the first write that failed, -1 if the buffer did */
+	int failed;			/* errno of the first write to f that failed */
 };
 
 void jsonw_init(struct jsonw *w, FILE *f, enum jsonw_format format);
@@ -64,7 +63,7 @@ void jsonw_null(struct jsonw *w, const char *key);
 void jsonw_money(struct jsonw *w, const char *key, struct usd_micro v);	/* USD, six decimals; unknown: null */
 void jsonw_time(struct jsonw *w, const char *key, int64_t t);		/* RFC 3339 UTC string */
 void jsonw_time_or_null(struct jsonw *w, const char *key, int64_t t);	/* 0 (not yet, not said): null */
-/* A value that is JSON already, as the store keeps labels; written as it is in JSON, parsed and rewritten in YAML. */
+/* A value that is JSON text already, as the store keeps labels; text that is not JSON becomes a string. */
 void jsonw_raw(struct jsonw *w, const char *key, const char *json);
 
 /* Ends the text; BERTH_EIO if a write failed, BERTH_EINVAL or BERTH_ENOMEM from the buffer. Flushes, closes nothing. */

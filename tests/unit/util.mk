@@ -11,6 +11,9 @@ tests_unit_time_t_LDADD = libtap.a $(UTIL_LIBS)
 check_PROGRAMS += tests/unit/csv.t
 tests_unit_csv_t_SOURCES = tests/unit/csv.c
 tests_unit_csv_t_LDADD = libtap.a $(UTIL_LIBS)
+check_PROGRAMS += tests/unit/json.t
+tests_unit_json_t_SOURCES = tests/unit/json.c
+tests_unit_json_t_LDADD = libtap.a $(UTIL_LIBS)
 
 # The terminal and the command line.
 check_PROGRAMS += tests/unit/opt.t tests/unit/table.t tests/unit/plot.t tests/unit/svg.t

@@ -1,0 +1,237 @@
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "broker/placing_facts.h"
+#include "model/accel.h"
+#include "model/block.h"
+#include "model/commitment.h"
+#include "model/machine.h"
+#include "model/measure.h"
+#include "store/machine_rows.h"
+#include "store/money_rows.h"
+#include "store/offer_rows.h"
+#include "util/arena.h"
+#include "util/glob.h"
+#include "util/str.h"
+#include "util/strmap.h"
+#include "util/vec.h"
+
+#define PLACING_REJECT_AGE_S (6 * 3600)	/* a rejected machine tells on its kind for so long */
+#define PLACING_KEY_SIZE 512
+
+/* Rows of the store, read once. */
+struct placing_rows {
+	struct offer *offers;
+	size_t n_offers;
+	struct block *blocks;
+	size_t n_blocks;
+	struct capacity *capacities;
+	size_t n_capacities;
+	struct commitment *commitments;
+	size_t n_commitments;
+	struct instance *instances;
+	size_t n_instances;
+	struct measurement *measurements;
+	size_t n_measurements;
+	struct strmap capacity, verdict;	/* key text -> index */
+};
+
+static enum berth_code
+placing_rows_load(struct store *s, int64_t now, struct arena *a, struct placing_rows *r, struct placing_facts *f,
+    struct berth_err *err)
+{
+	struct measurement_query q = { .since = now - PLACING_REJECT_AGE_S };
+	enum berth_code rc = store_offer_list(s, NULL, a, &r->offers, &r->n_offers, err);
+
+	if (rc == BERTH_OK)
+		rc = store_block_active(s, now, a, &r->blocks, &r->n_blocks, err);
+	if (rc == BERTH_OK)
+		rc = store_capacity_list(s, now, a, &r->capacities, &r->n_capacities, err);
+	if (rc == BERTH_OK)
+		rc = store_commitment_list(s, now, a, &r->commitments, &r->n_commitments, err);
+	if (rc == BERTH_OK)
+		rc = store_instance_list(s, INSTANCE_ALIVE, a, &r->instances, &r->n_instances, err);
+	if (rc == BERTH_OK)
+		rc = store_measurement_list(s, &q, a, &r->measurements, &r->n_measurements, err);
+	if (rc == BERTH_OK)
+		rc = store_budget_list(s, now, a, &f->budgets, &f->n_budgets, err);
+	return rc;
+}
+
+static const char *
+placing_verdict_key(struct arena *a, const char *provider, const char *region, const char *zone, const char *type)
+{
+	return arena_printf(a, "%s\t%s\t%s\t%s", provider, region, zone, type);
+}
+
+static void
+placing_index(struct arena *a, struct placing_rows *r)
+{
+	char key[PLACING_KEY_SIZE];
+
+	for (size_t i = 0; i < r->n_capacities; i++)
+		strmap_add(a, &r->capacity, place_key_text(&r->capacities[i].key, key, sizeof(key)), i, NULL);
+	for (size_t i = 0; i < r->n_measurements; i++) {	/* newest first: the first of a kind stays */
+		const struct measurement *m = &r->measurements[i];
+
+		if (m->verdict[0] != '\0')
+			strmap_add(a, &r->verdict, placing_verdict_key(a, m->provider, m->region, m->zone,
+			    m->instance_type), i, NULL);
+	}
+}
+
+static void
+placing_facts_of(const struct placing_rows *r, const struct accel_table *accels, const struct offer *o, struct arena *a,
+    struct cost_facts *f)
+{
+	struct place_key key = place_key(o, KEY_OFFER);
+	const struct block *b = block_hit(r->blocks, r->n_blocks, o);
+	char text[PLACING_KEY_SIZE];
+	const size_t *at;
+
+	*f = (struct cost_facts){ .accel = accel_find_sized(accels, o->accelerator, o->accelerator_memory_gib),
+		.start_s = NAN, .hazard_per_hour = NAN, .recover_s = NAN, .egress_usd_per_gib = NAN };
+	f->blocked_until = b == NULL ? 0 : b->until;
+	at = strmap_get(&r->capacity, place_key_text(&key, text, sizeof(text)));
+	if (at != NULL) {
+		f->won = r->capacities[*at].won_recent;
+		f->lost = r->capacities[*at].lost_recent;
+	}
+	at = strmap_get(&r->verdict, placing_verdict_key(a, o->provider, o->region, o->zone, o->instance_type));
+	f->probe_failed = at != NULL && str_eq(r->measurements[*at].verdict, "reject");
+}
+
+static bool
+placing_same_machine(const struct offer *x, const struct offer *y)
+{
+	return str_eq(x->provider, y->provider) && str_eq(x->region, y->region) &&
+	    (x->zone[0] == '\0' || y->zone[0] == '\0' || str_eq(x->zone, y->zone)) &&
+	    str_eq(x->instance_type, y->instance_type);
+}
+
+/* Machines of the commitment that nothing runs on: on-demand and reserved machines of its kind use it up first. */
+static int64_t
+placing_free_of(const struct placing_rows *r, size_t index)
+{
+	const struct commitment *c = &r->commitments[index];
+	int64_t left = c->count;
+
+	for (size_t k = 0; k < index; k++)	/* what an earlier one of the same kind takes is not this one's */
+		if (placing_same_machine(&r->commitments[k].offer, &c->offer))
+			left += r->commitments[k].count;
+	for (size_t i = 0; i < r->n_instances; i++)
+		if (r->instances[i].offer.purchase != PURCHASE_SPOT &&
+		    placing_same_machine(&r->instances[i].offer, &c->offer))
+			left--;
+	return left < 0 ? 0 : left < c->count ? left : c->count;
+}
+
+static size_t
+placing_account_of(struct placing_facts *f, struct strmap *map, const char *account, struct arena *a)
+{
+	int added;
+	size_t at = *strmap_add(a, map, account, f->n_accounts, &added);
+
+	if (added)
+		f->accounts[f->n_accounts++] = account;
+	return at;
+}
+
+/* Every offer, and before it the paid machines of commitments that match it. */
+static void
+placing_offers(const struct placing_rows *r, const struct accel_table *accels, struct arena *a,
+    struct placing_facts *f)
+{
+	VEC(struct placing_offer) v = { 0 };
+	struct strmap accounts = { 0 };
+	int64_t *left = arena_array(a, r->n_commitments, sizeof(*left));
+
+	f->accounts = arena_array(a, r->n_offers, sizeof(*f->accounts));
+	for (size_t c = 0; c < r->n_commitments; c++)
+		left[c] = placing_free_of(r, c);
+	for (size_t i = 0; i < r->n_offers; i++) {
+		struct placing_offer po = { .offer = &r->offers[i], .machines = PLACE_NO_LIMIT };
+
+		placing_facts_of(r, accels, po.offer, a, &po.facts);
+		po.account = placing_account_of(f, &accounts, po.offer->account, a);
+		for (size_t c = 0; c < r->n_commitments && po.offer->purchase == PURCHASE_ON_DEMAND; c++) {
+			struct placing_offer paid = po;
+
+			if (left[c] == 0 || !placing_same_machine(&r->commitments[c].offer, po.offer))
+				continue;
+			paid.facts.paid = true;
+			paid.machines = left[c];
+			left[c] = 0;
+			VEC_PUSH(a, &v, paid);
+		}
+		VEC_PUSH(a, &v, po);
+	}
+	f->offers = v.v;
+	f->n_offers = v.n;
+}
+
+int64_t
+placing_quota_weight(const struct placing_limit *l, const struct offer *o)
+{
+	if ((l->provider[0] != '\0' && !glob_match(l->provider, o->provider)) ||
+	    (l->account[0] != '\0' && !glob_match(l->account, o->account)) ||
+	    (l->region[0] != '\0' && !glob_match(l->region, o->region)) ||
+	    (l->accelerator[0] != '\0' && !glob_match(l->accelerator, o->accelerator)) ||
+	    (l->purchase[0] != '\0' && !str_eq(l->purchase, purchase_name(o->purchase))))
+		return 0;
+	if (str_eq(l->unit, "gpu"))
+		return o->accelerator_count > 0 ? o->accelerator_count : 1;
+	if (str_eq(l->unit, "vcpu"))	/* a machine whose vCPUs nobody knows never fits a quota of them */
+		return isfinite(o->vcpus) && o->vcpus > 0 ? (int64_t)ceil(o->vcpus) : l->limit + 1;
+	return 1;
+}
+
+static void
+placing_quotas(const struct placing_rows *r, const struct placing_options *o, struct arena *a, struct placing_facts *f)
+{
+	f->n_quotas = o->n_limits;
+	f->quotas = arena_array(a, o->n_limits, sizeof(*f->quotas));
+	for (size_t q = 0; q < o->n_limits; q++) {
+		f->quotas[q] = (struct placing_quota){ &o->limits[q], o->limits[q].limit };
+		for (size_t i = 0; i < r->n_instances; i++)
+			f->quotas[q].left -= placing_quota_weight(&o->limits[q], &r->instances[i].offer);
+		if (f->quotas[q].left < 0)
+			f->quotas[q].left = 0;
+	}
+}
+
+double
+placing_budget_left(const struct placing_facts *f, const struct job *j, size_t account)
+{
+	double least = NAN;
+
+	for (size_t b = 0; b < f->n_budgets; b++) {
+		const struct budget *x = &f->budgets[b];
+		double left;
+
+		if (!budget_scope_hits(x->scope, f->accounts[account], j->spec.project, j->spec.user))
+			continue;
+		left = usd_to_double(x->cap) - usd_to_double(x->spent) - usd_to_double(x->reserved);
+		least = isnan(least) || left < least ? left : least;
+	}
+	return least;
+}
+
+enum berth_code
+placing_facts_load(struct store *store, const struct accel_table *accels, const struct placing_options *o,
+    struct arena *a, struct placing_facts *out, struct berth_err *err)
+{
+	struct placing_rows r = { 0 };
+	enum berth_code rc;
+
+	memset(out, 0, sizeof(*out));
+	rc = placing_rows_load(store, o->now, a, &r, out, err);
+	if (rc != BERTH_OK)
+		return rc;
+	placing_index(a, &r);
+	placing_offers(&r, accels, a, out);
+	placing_quotas(&r, o, a, out);
+	return BERTH_OK;
+}

@@ -1,0 +1,42 @@
+/* src/broker/placing_facts.h - what the store knows that weighs on a placement.  Floor: broker; for src/broker/placing*.c alone. */
+#ifndef BERTH_BROKER_PLACING_FACTS_H
+#define BERTH_BROKER_PLACING_FACTS_H
+
+#include "broker/placing.h"
+#include "model/budget.h"
+
+/* One offer with its facts. An owned commitment with free machines is an offer of its own: the same machine, paid. */
+struct placing_offer {
+	const struct offer *offer;
+	struct cost_facts facts;
+	int64_t machines;		/* that can be had; PLACE_NO_LIMIT */
+	size_t account;			/* index into accounts[] */
+};
+
+/* A quota with what runs now taken off. */
+struct placing_quota {
+	const struct placing_limit *limit;
+	int64_t left;			/* in its unit */
+};
+
+struct placing_facts {
+	struct placing_offer *offers;
+	size_t n_offers;
+	struct placing_quota *quotas;
+	size_t n_quotas;
+	const char **accounts;		/* [n_accounts] distinct account names of the offers */
+	size_t n_accounts;
+	struct budget *budgets;
+	size_t n_budgets;
+};
+
+BERTH_MUST_CHECK enum berth_code placing_facts_load(struct store *store, const struct accel_table *accels,
+    const struct placing_options *o, struct arena *a, struct placing_facts *out, struct berth_err *err);
+
+/* Does the quota count this offer, and how much of its unit one machine takes; 0: it does not count it. */
+int64_t placing_quota_weight(const struct placing_limit *l, const struct offer *o);
+
+/* USD that all budgets of this job leave for a machine of the account; NaN: no budget counts it. */
+double placing_budget_left(const struct placing_facts *f, const struct job *j, size_t account);
+
+#endif

@@ -1,0 +1,196 @@
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "plan/explain.h"
+#include "util/arena.h"
+#include "util/time.h"
+#include "util/vec.h"
+
+struct explain_lines {
+	struct arena *a;
+	VEC(const char *) v;
+};
+
+static void BERTH_PRINTF(2, 3)
+explain_add(struct explain_lines *l, const char *fmt, ...)
+{
+	va_list ap;
+	const char *s;
+
+	va_start(ap, fmt);
+	s = arena_vprintf(l->a, fmt, ap);
+	va_end(ap);
+	VEC_PUSH(l->a, &l->v, s);
+}
+
+static double
+explain_percent(double part, double whole)
+{
+	return whole > 0 ? 100 * part / whole : 0;
+}
+
+/* "GPUs 1-24 are busy 61.0 to 98.2 % of the time" */
+static void
+explain_line(struct explain_lines *l, const struct commit_line *line, const struct commit_use *u, const char *name)
+{
+	const char *verb = line->kind == COMMIT_OWNED ? "owned already" : line->kind == COMMIT_RESERVED ? "reserve" :
+	    line->kind == COMMIT_SPOT ? "spot" : "on demand";
+
+	if (u->gpus == 0)
+		return;
+	explain_add(l, "GPUs %lld-%lld are busy %.1f to %.1f %% of the time: %s, %s (%.2f USD, used %.1f %%)",
+	    (long long)u->from, (long long)u->to, 100 * u->use_last, 100 * u->use_first, verb, name, u->cost_usd,
+	    100 * u->utilisation);
+}
+
+/* What would have to be true for one more GPU of the best offer. */
+static void
+explain_margin(struct explain_lines *l, const struct commit_problem *p, const struct commit_plan *plan,
+    const char *const *name)
+{
+	size_t best = p->n_lines, top = 0;
+
+	for (size_t i = 0; i < p->n_lines; i++) {
+		const struct commit_use *u = &plan->use[i];
+
+		if (p->lines[i].kind == COMMIT_RESERVED && !isnan(u->break_even) &&
+		    (best == p->n_lines || u->break_even < plan->use[best].break_even))
+			best = i;
+		if (p->lines[i].kind != COMMIT_SPOT && p->lines[i].kind != COMMIT_ON_DEMAND && u->gpus > 0 &&
+		    (size_t)u->to > top)
+			top = (size_t)u->to;
+	}
+	if (best == p->n_lines) {
+		explain_add(l, "no offer can be reserved for this: all stays on demand or spot");
+		return;
+	}
+	if (top >= p->curve->levels)
+		return;
+	explain_add(l, "GPU %zu is busy %.1f %% of the time; break-even of %s is %.1f %%%s", top + 1,
+	    100 * p->curve->use[top], name[best], 100 * plan->use[best].break_even,
+	    plan->use[best].break_even >= 1 ? ": it can never pay" : "");
+}
+
+static void
+explain_bound(struct explain_lines *l, const struct commit_problem *p, const struct commit_plan *plan)
+{
+	if (plan->theta > 0)
+		explain_add(l, "the budget of %.2f USD binds: one USD more of it would save %.2f USD", p->budget,
+		    plan->theta);
+	if (plan->optimal)
+		explain_add(l, "optimal: no other whole numbers of purchases cost less on this forecast");
+	else
+		explain_add(l, "at most %.2f %% above any possible plan (bound %.2f USD)",
+		    explain_percent(plan->cost_usd - plan->lower_bound_usd, plan->lower_bound_usd),
+		    plan->lower_bound_usd);
+	if (plan->unserved_gpu_hours > 0)
+		explain_add(l, "%.1f GPU-hours of the demand can be served by nothing: ask for more quota",
+		    plan->unserved_gpu_hours);
+}
+
+static void
+explain_risk(struct explain_lines *l, const struct commit_risk *r)
+{
+	explain_add(l, "over the sample paths the cost lies between %.2f (P10) and %.2f USD (P90), peak %.0f (P50) to %.0f "
+	    "GPUs (P95)", r->p10_usd, r->p90_usd, ceil(r->peak_p50), ceil(r->peak_p95));
+	explain_add(l, "if demand is 20 %% less the plan costs %.2f USD more than the best for that demand, %.1f %% "
+	    "%s on-demand only; if it is 20 %% more, %.2f USD", r->regret_down_usd,
+	    fabs(explain_percent(r->down_on_demand_usd - r->down_usd, r->down_on_demand_usd)),
+	    r->down_usd <= r->down_on_demand_usd ? "under" : "over", r->regret_up_usd);
+}
+
+void
+explain_commit(const struct commit_problem *p, const struct commit_plan *plan, const struct commit_risk *risk,
+    const char *const *name, struct arena *a, struct explain *out)
+{
+	struct explain_lines l = { .a = a };
+
+	if (p->curve->mean == 0) {
+		explain_add(&l, "no demand is forecast: nothing to reserve");
+	} else {
+		for (size_t i = 0; i < p->n_lines; i++)
+			if (p->lines[i].kind == COMMIT_OWNED || p->lines[i].kind == COMMIT_RESERVED)
+				explain_line(&l, &p->lines[i], &plan->use[i], name[i]);
+		for (size_t i = 0; i < p->n_lines; i++)
+			if (p->lines[i].kind == COMMIT_SPOT || p->lines[i].kind == COMMIT_ON_DEMAND)
+				explain_line(&l, &p->lines[i], &plan->use[i], name[i]);
+		explain_margin(&l, p, plan, name);
+		explain_add(&l, "expected %.2f USD, on-demand only %.2f USD: %.1f %% less", plan->cost_usd,
+		    plan->on_demand_usd, explain_percent(plan->on_demand_usd - plan->cost_usd, plan->on_demand_usd));
+		explain_risk(&l, risk);
+	}
+	explain_bound(&l, p, plan);
+	out->line = l.v.v;
+	out->n = l.v.n;
+}
+
+const char *
+explain_refusals(const size_t *refused, struct arena *a)
+{
+	const char *text = "";
+	bool used[REFUSE_COUNT] = { false };
+
+	for (;;) {
+		size_t best = REFUSE_NOT;
+
+		for (size_t c = REFUSE_NOT + 1; c < REFUSE_COUNT; c++)
+			if (!used[c] && refused[c] > 0 && (best == REFUSE_NOT || refused[c] > refused[best]))
+				best = c;
+		if (best == REFUSE_NOT)
+			return text;
+		used[best] = true;
+		text = arena_printf(a, "%s%s%s %zu", text, text[0] == '\0' ? "" : ", ", refuse_name((enum refuse_code)best),
+		    refused[best]);
+	}
+}
+
+/* The rule that took the last offer away. */
+static enum refuse_code
+explain_last_rule(const size_t *refused)
+{
+	enum refuse_code last = REFUSE_NOT;
+
+	for (size_t c = REFUSE_NOT + 1; c < REFUSE_DEARER; c++)
+		if (refused[c] > 0)
+			last = (enum refuse_code)c;
+	return last;
+}
+
+static const char *
+explain_not_placed(const struct explain_job *j, struct arena *a)
+{
+	enum refuse_code last = explain_last_rule(j->refused);
+
+	if (j->seen == 0)
+		return "not placed: there are no offers; run `berth prices refresh` or `berth prices import`";
+	return arena_printf(a, "not placed: %s%s%s%s%s. %zu offers seen, refused: %s", refuse_text(last),
+	    j->detail == NULL ? "" : ": ", j->detail == NULL ? "" : j->detail, j->binds == NULL ? "" : "; binds: ",
+	    j->binds == NULL ? "" : j->binds, j->seen, explain_refusals(j->refused, a));
+}
+
+const char *
+explain_place(const struct explain_job *j, struct arena *a)
+{
+	char finish[TIME_FMT_SIZE], start[TIME_FMT_SIZE];
+	const char *text;
+
+	if (j->chosen == NULL)
+		return explain_not_placed(j, a);
+	text = arena_printf(a, "%s: %.2f USD, done by %s", j->chosen, j->cost->total_usd,
+	    time_fmt(finish, j->cost->finish));
+	if (j->cost->egress_usd > 0)
+		text = arena_printf(a, "%s (%.2f USD of it to move the data)", text, j->cost->egress_usd);
+	if (j->cost->interruption_usd > 0)
+		text = arena_printf(a, "%s; interruptions are expected to cost %.2f USD, %.0f %% chance of none", text,
+		    j->cost->interruption_usd, 100 * j->cost->survival);
+	if (j->runner_up != NULL)
+		text = arena_printf(a, "%s; next: %s %+.2f USD", text, j->runner_up, j->runner_up_usd - j->cost->total_usd);
+	if (j->binds != NULL)
+		text = arena_printf(a, "%s; binds: %s (%.2f USD a %s)", text, j->binds, j->shadow, j->unit);
+	if (j->cost->latest_start > 0)
+		text = arena_printf(a, "%s; must run without interruption from %s to keep the deadline", text,
+		    time_fmt(start, j->cost->latest_start));
+	return text;
+}
