@@ -4,8 +4,9 @@ SH_LOG_DRIVER = $(T_LOG_DRIVER)
 SH_LOG_COMPILER = $(SHELL)
 AM_TESTS_ENVIRONMENT = \
 	BERTH='$(abs_top_builddir)/berth$(EXEEXT)'; BERTH_PROBE='$(abs_top_builddir)/berth-probe$(EXEEXT)'; \
-	TOP_SRCDIR='$(abs_top_srcdir)'; TOP_BUILDDIR='$(abs_top_builddir)'; MANDOC='$(MANDOC)'; CC='$(CC)'; \
-	export BERTH BERTH_PROBE TOP_SRCDIR TOP_BUILDDIR MANDOC CC;
+	TOP_SRCDIR='$(abs_top_srcdir)'; TOP_BUILDDIR='$(abs_top_builddir)'; \
+	BERTH_DATA='$(abs_top_srcdir)/data'; AWK='$(AWK)'; MANDOC='$(MANDOC)'; CC='$(CC)'; \
+	export BERTH BERTH_PROBE TOP_SRCDIR TOP_BUILDDIR BERTH_DATA AWK MANDOC CC;
 check_LIBRARIES += libtap.a
 libtap_a_SOURCES = tests/tap.c tests/tap.h
 

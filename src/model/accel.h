@@ -28,7 +28,7 @@ struct accel {
 	const char *form;		/* "SXM4" "PCIe" "NVL" ...; "" in a group, or if it comes in one form only */
 	const char *vendor;		/* "NVIDIA" "AMD" "Google" ... */
 	int year;			/* first sold; 0: unknown */
-	double memory_gib;		/* nominal, of one device; NaN in a family of several sizes */
+	double memory_gib;		/* nominal, of one device; the least in a group of several sizes */
 	double bandwidth_gb_s;		/* memory, peak, 1e9 bytes a second */
 	double peak_tflops[PRECISION_COUNT];	/* dense peak, 1e12 operations a second */
 	double link_gb_s;		/* to its peers (NVLink ...), both directions together */
@@ -59,7 +59,7 @@ BERTH_MUST_CHECK enum berth_code accel_table_parse(const char *name, const char 
 BERTH_MUST_CHECK enum berth_code accel_table_open(struct arena *arena, const struct accel_table **tab_out,
     struct berth_err *err);
 
-/* Products in table order, without the groups. */
+/* Products in table order, then groups; n_members tells them apart. */
 size_t accel_count(const struct accel_table *tab);
 const struct accel *accel_at(const struct accel_table *tab, size_t i);
 
@@ -69,13 +69,19 @@ const struct accel *accel_at(const struct accel_table *tab, size_t i);
  * "GeForce", "AMD Instinct" ...) and "Tensor Core GPU" behind it are left out.
  */
 const struct accel *accel_find(const struct accel_table *tab, const char *name);
-/* As accel_find(); then, if that is a family, the model of it with memory_gib (within 3 %), if there is one. NaN: unknown. */
+/* The part of a group whose members have memory_gib (within 3 %); a itself if a is no group, none has, or it is NaN. */
+const struct accel *accel_narrow(const struct accel_table *tab, const struct accel *a, double memory_gib);
+/* accel_find(), then accel_narrow(): for sources that give the memory beside the name. */
 const struct accel *accel_find_sized(const struct accel_table *tab, const char *name, double memory_gib);
+/* Family and memory without the form: A100-80GB of A100-SXM4-80GB; a itself if nothing is wider. */
+const struct accel *accel_model(const struct accel_table *tab, const struct accel *a);
 /*
- * Up to max names closest to an unknown one, best first ("A100-8" -> A100-80GB, A100-40GB, ...): names that it begins
- * or that begin it within a family first, then by edit distance. Returns how many.
+ * Up to max names closest to an unknown one, best first ("A100-8" -> A100-80GB, A100, A100-40GB): names that it begins,
+ * then those of the family that begins it, then by edit distance. Returns how many; 0 if nothing is near.
  */
 size_t accel_suggest(const struct accel_table *tab, const char *name, const char **names_out, size_t max);
+/* BERTH_ENOTFOUND "unknown accelerator 'A100-8': did you mean A100-80GB, A100 or A100-40GB?" */
+enum berth_code accel_unknown(const struct accel_table *tab, const char *name, struct berth_err *err);
 
 /* A whole card, or a slice of one. */
 struct accel_ref {
@@ -91,6 +97,8 @@ struct accel_ref {
  * A bare profile has share g/7. True if name is a known card or any slice; else ref_out->accel is NULL, share 1.
  */
 bool accel_resolve(const struct accel_table *tab, struct arena *arena, const char *name, struct accel_ref *ref_out);
+/* Both are slices of one class: the same g (3g.39gb and 3g.40gb), or both whole. */
+bool accel_ref_same_class(const struct accel_ref *a, const struct accel_ref *b);
 
 /*
  * Speed of a over that of b: dense peaks at that precision if both know it, else memory bandwidths; NaN if neither
@@ -114,8 +122,11 @@ struct accel_spec {
 	bool count_given;
 };
 
+/* MEMORY alone: "80GB" gives both ends; false if it is none. Ends not given are 0 and INFINITY. */
+bool accel_memory_parse(struct arena *arena, const char *text, double *min_gib_out, double *max_gib_out);
+
 /*
- * Parses a spec. BERTH_EINVAL: syntax. BERTH_ENOTFOUND: nobody knows this accelerator; the message suggests names.
+ * Parses a spec. BERTH_EINVAL: syntax, or no product of that name has such a memory. BERTH_ENOTFOUND: nobody knows this accelerator; the message suggests names.
  * A spec of a family with one size becomes the model's: "A100:80GB" has accel A100-80GB.
  */
 BERTH_MUST_CHECK enum berth_code accel_spec_parse(const struct accel_table *tab, struct arena *arena, const char *text,
@@ -128,8 +139,8 @@ BERTH_MUST_CHECK enum berth_code accel_spec_parse(const struct accel_table *tab,
  */
 bool accel_is(const struct accel *have, const struct accel *want);
 /*
- * Whether an offer (name as its row spells it, memory per accelerator or NaN, count) satisfies the spec. Where the
- * offer does not say its memory, the table's counts; unknown memory satisfies no memory limit.
+ * Whether an offer (name as its row spells it, memory per accelerator or NaN, count) satisfies the spec. The lesser of
+ * the offer's memory and the table's counts; unknown memory satisfies no memory limit.
  */
 bool accel_spec_match(const struct accel_spec *spec, const struct accel_table *tab, const char *accelerator,
     double memory_gib, int count);

@@ -1,1 +1,2 @@
-# filled by its folder
+# checks of the sources and of what is bundled
+dist_check_SCRIPTS += tests/lint/data.sh

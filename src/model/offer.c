@@ -1,0 +1,110 @@
+#include "model/offer.h"
+
+#include <string.h>
+
+#include "util/str.h"
+
+#define OFFER_MONTH_HOURS 730	/* 8760 / 12, as clouds count */
+
+static const char *const offer_purchases[] = {
+	[PURCHASE_ON_DEMAND] = "on_demand", [PURCHASE_SPOT] = "spot", [PURCHASE_RESERVED] = "reserved",
+};
+static const char *const offer_payments[] = {
+	[PAYMENT_NONE] = "none", [PAYMENT_PARTIAL] = "partial", [PAYMENT_ALL] = "all",
+};
+static const char *const offer_availabilities[] = {
+	[AVAIL_UNKNOWN] = "unknown", [AVAIL_NO] = "no", [AVAIL_YES] = "yes",
+};
+
+const char *
+purchase_name(enum purchase p)
+{
+	return offer_purchases[p];
+}
+
+bool
+purchase_parse(const char *s, enum purchase *p_out)
+{
+	if (str_ieq(s, "on-demand") || str_ieq(s, "ondemand"))
+		s = "on_demand";
+	for (int p = 0; p < PURCHASE_COUNT; p++)
+		if (str_ieq(s, offer_purchases[p])) {
+			*p_out = (enum purchase)p;
+			return true;
+		}
+	return false;
+}
+
+const char *
+payment_name(enum payment p)
+{
+	return offer_payments[p];
+}
+
+bool
+payment_parse(const char *s, enum payment *p_out)
+{
+	for (int p = 0; p < PAYMENT_COUNT; p++)
+		if (str_ieq(s, offer_payments[p])) {
+			*p_out = (enum payment)p;
+			return true;
+		}
+	return false;
+}
+
+const char *
+availability_name(enum availability a)
+{
+	return offer_availabilities[a];
+}
+
+double
+offer_term_hours(const struct offer *o)
+{
+	return o->purchase == PURCHASE_RESERVED ? (double)OFFER_MONTH_HOURS * o->term_months : 0;
+}
+
+struct usd_micro
+offer_effective_hour(const struct offer *o)
+{
+	struct usd_micro spread = USD_ZERO, sum = USD_UNKNOWN;
+
+	if (strcmp(o->currency, "USD") != 0 || !usd_known(o->price) || !usd_known(o->upfront))
+		return USD_UNKNOWN;
+	if (o->upfront.v != 0 && (o->purchase != PURCHASE_RESERVED || o->term_months <= 0 ||
+	    usd_mul_ratio(o->upfront, 1, (int64_t)OFFER_MONTH_HOURS * o->term_months, &spread, NULL) != BERTH_OK))
+		return USD_UNKNOWN;
+	return usd_add(o->price, spread, &sum, NULL) == BERTH_OK ? sum : USD_UNKNOWN;
+}
+
+struct usd_micro
+offer_effective_gpu_hour(const struct offer *o)
+{
+	struct usd_micro hour = offer_effective_hour(o), each = USD_UNKNOWN;
+
+	if (!usd_known(hour) || o->accelerator_count <= 0)
+		return USD_UNKNOWN;
+	return usd_div_i64(hour, o->accelerator_count, &each, NULL) == BERTH_OK ? each : USD_UNKNOWN;
+}
+
+int
+offer_cmp(const struct offer *a, const struct offer *b)
+{
+	int c = usd_cmp(offer_effective_gpu_hour(a), offer_effective_gpu_hour(b));
+
+	if (c == 0)
+		c = strcmp(a->provider, b->provider);
+	if (c == 0)
+		c = strcmp(a->region, b->region);
+	if (c == 0)
+		c = strcmp(a->zone, b->zone);
+	if (c == 0)
+		c = strcmp(a->instance_type, b->instance_type);
+	if (c == 0)
+		c = (a->purchase > b->purchase) - (a->purchase < b->purchase);
+	if (c == 0)
+		c = (a->term_months > b->term_months) - (a->term_months < b->term_months);
+	if (c == 0)
+		c = (a->payment > b->payment) - (a->payment < b->payment);
+	return c != 0 ? c : (a->id > b->id) - (a->id < b->id);
+}

@@ -1,0 +1,111 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/offer.h"
+#include "tests/tap.h"
+
+static struct offer
+make(enum purchase p, int term, int64_t upfront, int64_t price, int count)
+{
+	return (struct offer){ .provider = "p", .account = "", .region = "r", .zone = "", .instance_type = "t",
+		.accelerator = "A", .accelerator_count = count, .accelerator_memory_gib = NAN, .purchase = p,
+		.term_months = term, .upfront = { upfront }, .price = { price }, .currency = "USD", .source = "" };
+}
+
+static void
+test_names(void)
+{
+	enum purchase p = PURCHASE_COUNT;
+	enum payment y = PAYMENT_COUNT;
+
+	for (int i = 0; i < PURCHASE_COUNT; i++)
+		tap_ok(purchase_parse(purchase_name((enum purchase)i), &p) && p == (enum purchase)i, "purchase %s",
+		    purchase_name((enum purchase)i));
+	for (int i = 0; i < PAYMENT_COUNT; i++)
+		tap_ok(payment_parse(payment_name((enum payment)i), &y) && y == (enum payment)i, "payment %s",
+		    payment_name((enum payment)i));
+	tap_ok(purchase_parse("on-demand", &p) && p == PURCHASE_ON_DEMAND, "on-demand with a dash");
+	tap_ok(purchase_parse("OnDemand", &p) && p == PURCHASE_ON_DEMAND, "and without");
+	tap_ok(!purchase_parse("preemptible", &p) && !purchase_parse("", &p) && !payment_parse("some", &y),
+	    "other words are refused");
+	tap_is_str(availability_name(AVAIL_UNKNOWN), "unknown", "availability");
+}
+
+/* AWS publishes the effective hour of a reservation beside its upfront: an all-upfront year at 164955 is 18.830479. */
+static void
+test_effective(void)
+{
+	struct offer o = make(PURCHASE_RESERVED, 12, INT64_C(164955000000), 0, 8);
+
+	tap_near((double)offer_effective_hour(&o).v / 1e6, 18.830479, 1e-6, "all upfront, one year");
+	tap_near((double)offer_effective_gpu_hour(&o).v / 1e6, 18.830479 / 8, 1e-6, "one of its eight GPUs");
+	tap_near(offer_term_hours(&o), 8760, 0, "a year has 8760 hours");
+	o = make(PURCHASE_RESERVED, 36, INT64_C(26280000000), 500000, 1);	/* 26280 USD over 26280 h is 1 an hour */
+	tap_is_long(offer_effective_hour(&o).v, 1500000, "part upfront, three years");
+	o = make(PURCHASE_ON_DEMAND, 0, 0, 55040000, 8);
+	tap_is_long(offer_effective_gpu_hour(&o).v, 6880000, "on demand");
+	tap_near(offer_term_hours(&o), 0, 0, "no term");
+	o = make(PURCHASE_ON_DEMAND, 0, 0, 10000000, 3);
+	tap_is_long(offer_effective_gpu_hour(&o).v, 3333333, "a third, rounded");
+}
+
+static void
+test_unknown(void)
+{
+	struct offer o = make(PURCHASE_ON_DEMAND, 0, 0, 1000000, 1);
+
+	memcpy(o.currency, "CNY", 4);
+	tap_ok(!usd_known(offer_effective_hour(&o)), "another currency is not comparable");
+	o = make(PURCHASE_ON_DEMAND, 0, 0, USD_UNKNOWN.v, 1);
+	tap_ok(!usd_known(offer_effective_hour(&o)), "no price is no price");
+	o = make(PURCHASE_RESERVED, 12, USD_UNKNOWN.v, 1000000, 1);
+	tap_ok(!usd_known(offer_effective_hour(&o)), "unknown upfront");
+	o = make(PURCHASE_RESERVED, 0, 1000000, 1000000, 1);
+	tap_ok(!usd_known(offer_effective_hour(&o)), "upfront over no term");
+	o = make(PURCHASE_ON_DEMAND, 0, 0, 1000000, 0);
+	tap_ok(!usd_known(offer_effective_gpu_hour(&o)), "no accelerator to divide by");
+	o = make(PURCHASE_RESERVED, 12, INT64_MAX - 7, INT64_MAX - 7, 1);
+	tap_ok(!usd_known(offer_effective_hour(&o)), "a sum beyond all money");
+}
+
+static int
+by_offer(const void *a, const void *b)
+{
+	return offer_cmp(a, b);
+}
+
+/* Any order of the same offers sorts to one order: cheapest GPU first, unknown last, equal ones told apart. */
+static void
+test_order(void)
+{
+	struct offer o[6], sorted[6];
+
+	o[0] = make(PURCHASE_ON_DEMAND, 0, 0, 2000000, 1);
+	o[1] = make(PURCHASE_SPOT, 0, 0, 8000000, 8);
+	o[2] = make(PURCHASE_ON_DEMAND, 0, 0, USD_UNKNOWN.v, 1);
+	o[3] = make(PURCHASE_RESERVED, 12, 0, 2000000, 1);
+	o[4] = make(PURCHASE_ON_DEMAND, 0, 0, 2000000, 1);
+	o[5] = make(PURCHASE_ON_DEMAND, 0, 0, 2000000, 1);
+	o[0].id = 10;
+	o[4].id = 4;
+	o[5].region = "a";
+	for (int turn = 0; turn < 6; turn++) {
+		for (int i = 0; i < 6; i++)
+			sorted[i] = o[(i + turn) % 6];
+		qsort(sorted, 6, sizeof(sorted[0]), by_offer);
+		tap_ok(sorted[0].purchase == PURCHASE_SPOT && strcmp(sorted[1].region, "a") == 0 && sorted[2].id == 4 &&
+		    sorted[3].id == 10 && sorted[4].purchase == PURCHASE_RESERVED && !usd_known(sorted[5].price),
+		    "order %d", turn);
+	}
+}
+
+int
+main(void)
+{
+	test_names();
+	test_effective();
+	test_unknown();
+	test_order();
+	return tap_done();
+}
