@@ -32,7 +32,7 @@ struct job_variant {
 	int count_min, count_max;	/* accelerators; a gang on one machine unless nodes > 1 */
 	int nodes;			/* machines of a gang, each with count accelerators */
 	double memory_gib;		/* needed per accelerator; 0: no limit */
-	double memory_max_gib;		/* at most so much per accelerator; INFINITY: no limit */
+	double memory_max_gib;		/* at most so much per accelerator; 0: no limit */
 	double work_hours;		/* run time on this accelerator at count_min as the table rates it; NaN: use the job's */
 	double speed;			/* 1/speed scales the job's work; NaN: from the table */
 };

@@ -86,7 +86,7 @@ jobspec_accelerator(const struct jobspec *js, const struct yaml_node *at, const 
 		return yaml_err(at, err, "%s", why.msg);
 	v->accelerator = a.accel != NULL ? a.accel->name : "";
 	v->memory_gib = a.memory_min_gib;
-	v->memory_max_gib = a.memory_max_gib;
+	v->memory_max_gib = isinf(a.memory_max_gib) ? 0 : a.memory_max_gib;
 	v->count_min = v->count_max = 1;
 	if (a.count_given) {
 		v->count_min = a.count_min;
@@ -136,9 +136,9 @@ jobspec_variant_memory(const struct jobspec *js, const struct yaml_node *map, st
 	if (!accel_memory_parse(js->arena, text, &min, &max))
 		return yaml_err(jobspec_at(map, "memory"), err, "'%.40s' is no memory size: say 48GB or 24GB..80GB", text);
 	v->memory_gib = fmax(v->memory_gib, min);
-	if (min != max)
-		v->memory_max_gib = fmin(v->memory_max_gib, max);
-	if (v->memory_gib > v->memory_max_gib)
+	if (min != max && !isinf(max) && (v->memory_max_gib == 0 || max < v->memory_max_gib))
+		v->memory_max_gib = max;
+	if (v->memory_max_gib > 0 && v->memory_gib > v->memory_max_gib)
 		return yaml_err(jobspec_at(map, "memory"), err, "no size is both this and the accelerator's");
 	return BERTH_OK;
 }

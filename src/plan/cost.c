@@ -110,6 +110,8 @@ cost_check_machine(const struct cost_job *j, size_t v, const struct offer *o, co
 		return REFUSE_GANG;
 	if (var->memory_gib > 0 && !(memory >= var->memory_gib * COST_MEMORY_SLACK))
 		return REFUSE_MEMORY;
+	if (var->memory_max_gib > 0 && !(memory <= var->memory_max_gib / COST_MEMORY_SLACK))
+		return REFUSE_MEMORY;
 	return REFUSE_NOT;
 }
 

@@ -84,4 +84,8 @@ else
 	check "accelerators.csv: no accelerator of the facts is lost" "$tmp/out"
 fi
 
+sed -n '/^.Bd -literal/,/^.Ed/p' "$TOP_SRCDIR/man/berth-job.5" | sed '/^.Ed/,$d; 1d' >"$tmp/job.yaml"
+cmp "$tmp/job.yaml" "$data/jobs/finetune-a100-spot.yaml" >"$tmp/out" 2>&1
+check "berth-job(5) shows the bundled fine-tune" "$tmp/out"
+
 echo "1..$n"
