@@ -15,14 +15,17 @@ enum yaml_kind { YAML_KIND_SCALAR, YAML_KIND_LIST, YAML_KIND_MAP };
 
 struct yaml_node {
 	enum yaml_kind kind;
-	bool quoted;			/* scalar: in quotes or a block; "null" and null differ */
+	bool quoted;			/* scalar: in quotes or a block, or !!str; "null" is not null */
 	int line, col;			/* from 1 */
 	const char *file;
-	const char *path;		/* "accounts[0].name"; "" for the root */
-	const char *text;		/* scalar: as written, quotes undone */
+	const char *text;		/* scalar: as written, quotes undone; never a NUL within */
+	size_t n;
 	struct yaml_node **items;	/* list: [n]; map: values [n], in order */
 	const char **keys;		/* map: [n] */
-	size_t n;
+	struct yaml_node **key_nodes;	/* map: [n]: where each key stands */
+	const struct yaml_node *up;	/* what it stands in, NULL for the root */
+	const char *key;		/* of up, or NULL: item number index */
+	size_t index;
 };
 
 #define YAML_BYTES_MAX (4 * 1024 * 1024)
@@ -39,6 +42,8 @@ BERTH_MUST_CHECK enum berth_code yaml_parse(struct arena *a, const char *bytes, 
 BERTH_MUST_CHECK enum berth_code yaml_load(struct arena *a, const char *path, const struct yaml_node **root_out,
     struct berth_err *err);	/* "-" is stdin; BERTH_ENOTFOUND if there is no such file */
 
+/* "accounts[0].name"; "" for the root. Returns dst. */
+char *yaml_path(const struct yaml_node *n, char *dst, size_t size);
 /* Refuses at a node: where = "file:line:col", message "key 'PATH': ...". Returns BERTH_EINVAL. */
 enum berth_code yaml_err(const struct yaml_node *n, struct berth_err *err, const char *fmt, ...) BERTH_PRINTF(3, 4);
 /* Every key of the map is in the NULL-terminated list, else BERTH_EINVAL with a suggestion. */

@@ -1,5 +1,5 @@
+#include <float.h>
 #include <inttypes.h>
-#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 #include "tests/tap.h"
 #include "util/hash.h"
 #include "util/json.h"
+#include "util/yaml.h"
 
 static void
 write_sample(struct jsonw *w)
@@ -189,6 +190,75 @@ test_random(void)
 	tap_ok(same, "4000 random trees are read back by jansson");
 }
 
+static bool
+same_as_yaml(const json_t *v, const struct yaml_node *n)
+{
+	int64_t i;
+	double d;
+	bool b;
+
+	switch (json_typeof(v)) {
+	case JSON_OBJECT:
+		for (size_t k = 0; k < n->n; k++) {
+			const json_t *child = json_object_get(v, n->keys[k]);
+
+			if (child == NULL || !same_as_yaml(child, n->items[k]))
+				return false;
+		}
+		return n->kind == YAML_KIND_MAP && n->n == json_object_size(v);
+	case JSON_ARRAY:
+		for (size_t k = 0; k < n->n; k++) {
+			if (json_array_get(v, k) == NULL || !same_as_yaml(json_array_get(v, k), n->items[k]))
+				return false;
+		}
+		return n->kind == YAML_KIND_LIST && n->n == json_array_size(v);
+	case JSON_STRING:
+		return n->kind == YAML_KIND_SCALAR && !yaml_is_null(n) && strcmp(json_string_value(v), n->text) == 0 &&
+		    (n->quoted || yaml_as_double(n, -1e300, 1e300, &d, NULL) != BERTH_OK) &&
+		    (n->quoted || yaml_as_bool(n, &b, NULL) != BERTH_OK);
+	case JSON_INTEGER:
+		return yaml_as_int(n, INT64_MIN, INT64_MAX, &i, NULL) == BERTH_OK && i == json_integer_value(v);
+	case JSON_REAL:
+		return yaml_as_double(n, -DBL_MAX, DBL_MAX, &d, NULL) == BERTH_OK && d == json_real_value(v);
+	case JSON_TRUE:
+	case JSON_FALSE:
+		return yaml_as_bool(n, &b, NULL) == BERTH_OK && b == json_is_true(v);
+	case JSON_NULL:
+		break;
+	}
+	return yaml_is_null(n);
+}
+
+/* libyaml reads back the YAML form of the same trees, each value with its type. */
+static void
+test_random_yaml(void)
+{
+	struct berth_err err = { 0 };
+	int same = 1;
+
+	for (uint64_t i = 0; i < 4000 && same; i++) {
+		json_t *tree = json_pack("{so}", "root", random_tree(hash_u64(i), 5));
+		char *text = json_dumps(tree, JSON_COMPACT);
+		const struct yaml_node *root = NULL;
+		struct arena *a = arena_new();
+		struct jsonw w;
+		struct buf b;
+
+		buf_init(&b, 1000000);
+		jsonw_init_buf(&w, &b, JSONW_YAML);
+		jsonw_raw(&w, NULL, text);
+		same = jsonw_finish(&w, &err) == BERTH_OK && yaml_parse(a, b.p, b.len, "y", &root, &err) == BERTH_OK &&
+		    same_as_yaml(tree, root);
+		if (!same)
+			tap_diag("%s became %s (%s: %s)", text, b.p, err.where, err.msg);
+		free(text);
+		json_decref(tree);
+		buf_free(&b);
+		arena_free(a);
+	}
+	tap_ok(same, "4000 random trees are read back as YAML");
+}
+
 static void
 test_refused(void)
 {
@@ -288,6 +358,7 @@ main(void)
 	test_layout();
 	test_failures();
 	test_random();
+	test_random_yaml();
 	test_refused();
 	test_getters();
 	return tap_done();

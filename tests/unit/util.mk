@@ -14,6 +14,9 @@ tests_unit_csv_t_LDADD = libtap.a $(UTIL_LIBS)
 check_PROGRAMS += tests/unit/json.t
 tests_unit_json_t_SOURCES = tests/unit/json.c
 tests_unit_json_t_LDADD = libtap.a $(UTIL_LIBS)
+check_PROGRAMS += tests/unit/yaml.t
+tests_unit_yaml_t_SOURCES = tests/unit/yaml.c
+tests_unit_yaml_t_LDADD = libtap.a $(UTIL_LIBS)
 
 # The terminal and the command line.
 check_PROGRAMS += tests/unit/opt.t tests/unit/table.t tests/unit/plot.t tests/unit/svg.t
