@@ -4,6 +4,11 @@ libproviders_a_SOURCES = \
 	providers/calls.c \
 	providers/classify.c \
 	providers/conf.c providers/conf.h \
+	providers/import/import.c providers/import/import.h \
+	providers/import/layout.c providers/import/layout.h \
+	providers/import/provider.c \
+	providers/import/row.c providers/import/row.h \
+	providers/inproc.c providers/inproc.h \
 	providers/prov.c providers/prov.h \
 	providers/provider.h \
 	providers/registry.c \
@@ -20,4 +25,7 @@ libproviders_a_SOURCES = \
 	providers/replay/state.c providers/replay/state.h \
 	providers/replay/tidy.c \
 	providers/replay/trace.c providers/replay/trace.h \
-	providers/replay/work.c
+	providers/replay/work.c \
+	providers/static/read.c \
+	providers/static/serve.c \
+	providers/static/static.c providers/static/static.h

@@ -1,12 +1,16 @@
 #include <stddef.h>
 
+#include "providers/import/import.h"
 #include "providers/prov.h"
 #include "providers/replay/replay.h"
+#include "providers/static/static.h"
 #include "util/str.h"
 
 /* The order of berth-providers(7). Adding a provider is one line here and one #include. */
 static const struct provider_ops *const provider_rows[] = {
 	&provider_replay,
+	&provider_static,
+	&provider_import,
 };
 
 const struct provider_ops *const *

@@ -5,8 +5,6 @@
 #include "providers/replay/serve.h"
 #include "util/arena.h"
 #include "util/fileio.h"
-#include "util/json.h"
-#include "util/str.h"
 #include "util/time.h"
 
 static const struct prov_key replay_keys[] = {
@@ -21,38 +19,6 @@ static const struct prov_key replay_keys[] = {
 	{ "notice", PROV_KEY_DURATION, false, "of the set's preemptions; 2m" },
 	{ NULL, PROV_KEY_STRING, false, NULL },
 };
-
-static const struct prov_error_row replay_errors[] = {
-	{ 0, "no_capacity", NULL, BERTH_ECAPACITY },
-	{ 0, "quota_exceeded", NULL, BERTH_EQUOTA },
-	{ 0, "token_mismatch", NULL, BERTH_EPERMANENT },
-	{ 0, "unknown_type", NULL, BERTH_EPERMANENT },
-	{ 0, "bad_request", NULL, BERTH_EPERMANENT },
-	{ 0, "conflict", NULL, BERTH_EPERMANENT },
-	{ 0, "not_found", NULL, BERTH_ENOTFOUND },
-	{ 0, NULL, NULL, BERTH_OK },
-};
-
-static bool
-replay_error_read(const struct http_resp *resp, struct prov_error *error_out)
-{
-	const char *code = "", *text = "";
-	struct jsonr root, error;
-	json_t *v = NULL;
-
-	if (resp->status / 100 == 2)
-		return false;
-	if (jsonr_parse(resp->body, resp->body_len, "answer", &v, NULL) == BERTH_OK) {
-		root = jsonr_root(v, "answer");
-		error = jsonr_get(&root, "error");
-		(void)!jsonr_str(&error, "code", &code, NULL);
-		(void)!jsonr_str(&error, "message", &text, NULL);
-	}
-	str_copy(error_out->code, sizeof(error_out->code), code);
-	str_copy(error_out->text, sizeof(error_out->text), text);
-	json_decref(v);
-	return true;
-}
 
 static enum berth_code
 replay_price(const struct prov_conf *conf, const char *key, struct usd_micro *out, struct berth_err *err)
@@ -132,9 +98,7 @@ replay_exchange(void *st, const struct http_req *req, struct http_resp *resp, st
 enum berth_code
 replay_request(struct http_req *req, const char *method, const char *path)
 {
-	req->method = method;
-	http_req_url(req, "replay://%s", path);
-	return BERTH_OK;
+	return inproc_request(req, "replay", method, path);
 }
 
 const struct provider_ops provider_replay = {
@@ -145,8 +109,8 @@ const struct provider_ops provider_replay = {
 	.summary = "a cloud played from a trace: prices, capacity, preemptions, slow and broken machines",
 	.state_size = sizeof(struct replay),
 	.keys = replay_keys,
-	.errors = replay_errors,
-	.error_read = replay_error_read,
+	.errors = inproc_errors,
+	.error_read = inproc_error_read,
 	.open = replay_open,
 	.market = &replay_market,
 	.lease = &replay_lease,

@@ -2,6 +2,7 @@
 #ifndef BERTH_PROVIDERS_REPLAY_INT_H
 #define BERTH_PROVIDERS_REPLAY_INT_H
 
+#include "providers/inproc.h"
 #include "providers/provider.h"
 #include "providers/replay/trace.h"
 #include "util/json.h"
@@ -19,11 +20,4 @@ extern const struct prov_run_ops replay_run;
 
 /* A request for replay://path. Always BERTH_OK: the last word of a build function. */
 enum berth_code replay_request(struct http_req *req, const char *method, const char *path);
-/* A machine object of an answer. */
-BERTH_MUST_CHECK enum berth_code replay_machine_read(const struct jsonr *o, struct prov_machine *out,
-    struct berth_err *err);
-/* Calls emit for each of the machines in an answer. */
-BERTH_MUST_CHECK enum berth_code replay_machines_read(const struct http_resp *resp, prov_machine_fn *emit, void *arg,
-    struct berth_err *err);
-
 #endif

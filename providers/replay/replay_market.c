@@ -150,7 +150,7 @@ replay_notices_parse(void *st, const struct http_resp *resp, struct prov_cursor 
     struct berth_err *err)
 {
 	(void)st, (void)cur;
-	return replay_machines_read(resp, emit, arg, err);
+	return inproc_list_read(resp, emit, arg, err);
 }
 
 const struct prov_market_ops replay_market = {

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "providers/inproc.h"
 #include "providers/replay/measure.h"
 #include "providers/replay/serve.h"
 #include "providers/prov.h"
@@ -35,12 +36,7 @@ serve_refuse(struct serve *s, int status, const char *code, const char *message)
 {
 	buf_clear(&s->body);
 	jsonw_init_buf(&s->w, &s->body, JSONW_COMPACT);
-	jsonw_begin_object(&s->w, NULL);
-	jsonw_begin_object(&s->w, "error");
-	jsonw_str(&s->w, "code", code);
-	jsonw_str(&s->w, "message", message);
-	jsonw_end_object(&s->w);
-	jsonw_end_object(&s->w);
+	inproc_error_write(&s->w, code, message);
 	s->status = status;
 }
 
@@ -56,27 +52,7 @@ serve_machine(struct serve *s, const char *key, const struct cloud_machine *m)
 	struct prov_machine p;
 
 	cloud_describe(&s->cloud, m, &p);
-	jsonw_begin_object(&s->w, key);
-	jsonw_str(&s->w, "id", p.ref);
-	jsonw_str(&s->w, "state", prov_state_name(p.state));
-	jsonw_begin_object(&s->w, "tags");
-	jsonw_str(&s->w, "token", p.token);
-	jsonw_str(&s->w, "installation", p.installation);
-	jsonw_end_object(&s->w);
-	jsonw_str_or_null(&s->w, "instance_type", p.instance_type);
-	jsonw_str_or_null(&s->w, "region", p.region);
-	jsonw_str_or_null(&s->w, "zone", p.zone);
-	jsonw_str(&s->w, "purchase", purchase_name(p.purchase));
-	jsonw_str_or_null(&s->w, "address", p.address);
-	jsonw_time(&s->w, "created", p.created);
-	jsonw_time_or_null(&s->w, "ready_at", p.ready_at);
-	jsonw_time_or_null(&s->w, "notice_at", p.notice_at);
-	jsonw_time_or_null(&s->w, "reclaim_at", p.reclaim_at);
-	jsonw_time_or_null(&s->w, "ended", p.ended);
-	jsonw_bool(&s->w, "preempted", p.preempted);
-	jsonw_str_or_null(&s->w, "why", p.why == BERTH_OK ? "" : err_name(p.why));
-	jsonw_str_or_null(&s->w, "detail", p.detail);
-	jsonw_end_object(&s->w);
+	inproc_machine_write(&s->w, key, &p);
 }
 
 static void

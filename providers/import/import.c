@@ -1,0 +1,141 @@
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "model/accel.h"
+#include "providers/import/row.h"
+#include "providers/prov.h"
+#include "util/arena.h"
+#include "util/strmap.h"
+
+struct import {
+	const struct import_opts *opts;
+	struct arena *a;
+	struct import_result *out;
+	struct strmap by_key;		/* offer key -> index into offers */
+	struct strmap unknown;
+	VEC(long) lines;		/* of each offer */
+	VEC(const char *) names;
+};
+
+const char *
+import_offer_key(const struct offer *o, struct arena *a)
+{
+	return arena_printf(a, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%d\t%s\t%s", o->provider, o->region, o->zone, o->instance_type,
+	    o->accelerator, o->accelerator_count, purchase_name(o->purchase), o->term_months, payment_name(o->payment),
+	    o->currency);
+}
+
+static void
+import_note(const struct import *im, long line, bool refused, const char *message)
+{
+	if (refused)
+		im->out->refused++;
+	if (im->opts->note != NULL)
+		im->opts->note(im->opts->note_arg, line, refused, message);
+}
+
+/* Whether b should take a's place: younger, else cheaper; a known price goes before an unknown one. */
+static bool
+import_better(const struct offer *a, const struct offer *b)
+{
+	if (usd_known(a->price) != usd_known(b->price))
+		return usd_known(b->price);
+	if (a->as_of != b->as_of)
+		return b->as_of > a->as_of;
+	return usd_cmp(offer_effective_hour(b), offer_effective_hour(a)) < 0;
+}
+
+static void
+import_double(struct import *im, size_t i, const struct offer *o, long line)
+{
+	struct offer *old = &im->out->offers.v[i];
+	bool swap = import_better(old, o);
+	const struct offer *win = swap ? o : old, *lose = swap ? old : o;
+	long win_line = swap ? line : im->lines.v[i], lose_line = swap ? im->lines.v[i] : line;
+	const char *why = usd_known(win->price) && !usd_known(lose->price) ? "has a price" :
+	    win->as_of != lose->as_of ? "is younger" :
+	    usd_cmp(offer_effective_hour(win), offer_effective_hour(lose)) != 0 ? "is cheaper" : "says the same";
+	char text[160];
+
+	snprintf(text, sizeof(text), "the same offer as line %ld, which %s", win_line, why);
+	import_note(im, lose_line, true, text);
+	if (swap) {
+		*old = *o;
+		im->lines.v[i] = line;
+	}
+}
+
+static void
+import_add(struct import *im, const struct offer *raw, long line)
+{
+	struct offer o = *raw;
+	size_t *at;
+	int added = 0;
+
+	prov_offer_resolve(im->opts->accels, &o);
+	if (!o.accelerator_known) {
+		strmap_add(im->a, &im->unknown, o.accelerator, 0, &added);
+		if (added)
+			VEC_PUSH(im->a, &im->names, o.accelerator);
+	}
+	at = strmap_add(im->a, &im->by_key, import_offer_key(&o, im->a), im->out->offers.n, &added);
+	if (!added) {
+		import_double(im, *at, &o, line);
+		return;
+	}
+	VEC_PUSH(im->a, &im->out->offers, o);
+	VEC_PUSH(im->a, &im->lines, line);
+}
+
+static void
+import_row(struct import *im, const struct layout *l, const struct csv_row *row)
+{
+	struct row_out out;
+	struct berth_err err;
+
+	if (row_read(l, row->field, im->opts, im->a, &out, &err) != BERTH_OK) {
+		import_note(im, row->line, true, err.msg);
+		return;
+	}
+	im->out->skipped += out.n == 0;
+	if (out.doubt != NULL)
+		import_note(im, row->line, false, out.doubt);
+	for (size_t i = 0; i < out.n; i++)
+		import_add(im, &out.offer[i], row->line);
+}
+
+enum berth_code
+import_read(struct csv *csv, const struct import_opts *opts, struct arena *a, struct import_result *result_out,
+    struct berth_err *err)
+{
+	struct import im = { .opts = opts, .a = a, .out = result_out };
+	const struct csv_row *row;
+	struct berth_err own;
+	struct layout l;
+	enum berth_code rc = layout_find(csv, &l, err);
+
+	memset(result_out, 0, sizeof(*result_out));
+	if (rc != BERTH_OK)
+		return rc;
+	result_out->format = l.format;
+	for (;;) {
+		rc = csv_next(csv, &row, &own);
+		if (rc == BERTH_EINVAL) {
+			result_out->rows++;
+			import_note(&im, csv_line(csv), true, own.msg);
+			continue;
+		}
+		if (rc != BERTH_OK || row == NULL)
+			break;
+		result_out->rows++;
+		import_row(&im, &l, row);
+	}
+	for (size_t i = 0; i < result_out->offers.n; i++)
+		result_out->unknown_price += !usd_known(result_out->offers.v[i].price);
+	result_out->unknown_names = im.names.v;
+	result_out->n_unknown_names = im.names.n;
+	if (rc != BERTH_OK && err != NULL)
+		*err = own;
+	return rc;
+}
