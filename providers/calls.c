@@ -1,27 +1,12 @@
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "model/accel.h"
 #include "providers/account.h"
 #include "util/arena.h"
 #include "util/str.h"
 #include "util/strmap.h"
 
 #define CALLS_PAGES_MAX 10000
-
-void
-prov_offer_resolve(const struct accel_table *accels, struct offer *o)
-{
-	const struct accel *a = accels != NULL ? accel_find_sized(accels, o->accelerator, o->accelerator_memory_gib) : NULL;
-
-	o->accelerator_known = a != NULL;
-	if (a == NULL)
-		return;
-	o->accelerator = a->name;
-	if (isnan(o->accelerator_memory_gib))
-		o->accelerator_memory_gib = a->memory_gib;
-}
 
 /* A page's token must be new: a list that leads back into itself is not a list. */
 static enum berth_code

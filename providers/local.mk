@@ -9,9 +9,11 @@ libproviders_a_SOURCES = \
 	providers/import/provider.c \
 	providers/import/row.c providers/import/row.h \
 	providers/inproc.c providers/inproc.h \
+	providers/names.c \
 	providers/prov.c providers/prov.h \
 	providers/provider.h \
 	providers/registry.c \
+	providers/resolve.c \
 	providers/runs.c \
 	providers/replay/cloud.c providers/replay/cloud.h \
 	providers/replay/curve.c providers/replay/curve.h \

@@ -10,6 +10,12 @@
 #include "util/rng.h"
 #include "util/str.h"
 
+const char *
+trace_pool_key(const struct trace_pool *p, struct arena *a)
+{
+	return arena_printf(a, "%s/%s/%s/%s", p->provider, p->region, p->zone, p->instance_type);
+}
+
 static const struct trace_market *
 cloud_market(const struct cloud *c, const struct cloud_machine *m)
 {

@@ -18,12 +18,6 @@ struct trace_reader {
 	int64_t start, repeat_s;
 };
 
-const char *
-trace_pool_key(const struct trace_pool *p, struct arena *a)
-{
-	return arena_printf(a, "%s/%s/%s/%s", p->provider, p->region, p->zone, p->instance_type);
-}
-
 /* "2h30m", or 0 for the start. */
 static enum berth_code
 trace_offset(const struct yaml_node *n, int64_t *s_out, struct berth_err *err)
