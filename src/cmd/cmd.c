@@ -1,0 +1,205 @@
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "cmd/ctx.h"
+#include "cmd/priv.h"
+#include "model/accel.h"
+#include "util/arena.h"
+#include "util/buf.h"
+#include "util/jsonw.h"
+#include "util/str.h"
+#include "util/term.h"
+
+bool
+cmd_wants_json(const struct cmd_ctx *ctx)
+{
+	return ctx->format == CMD_JSON || ctx->format == CMD_YAML;
+}
+
+struct jsonw *
+cmd_json_begin(struct cmd_ctx *ctx, const char *schema)
+{
+	struct cmd_priv *p = ctx->priv;
+
+	buf_clear(&p->out);
+	jsonw_init_buf(&p->json, &p->out, ctx->format == CMD_YAML ? JSONW_YAML : JSONW_PRETTY);
+	jsonw_begin_object(&p->json, NULL);
+	jsonw_str(&p->json, "schema", schema);
+	return &p->json;
+}
+
+/* What p->out holds goes to the result's stream. */
+static enum berth_code
+cmd_write(struct cmd_ctx *ctx, struct berth_err *err)
+{
+	struct cmd_priv *p = ctx->priv;
+
+	if (p->out.len > 0 && fwrite(p->out.p, 1, p->out.len, ctx->out) != p->out.len) {
+		p->out_failed = true;
+		return err_sys(err, BERTH_EIO, errno, "standard output");
+	}
+	buf_clear(&p->out);
+	return BERTH_OK;
+}
+
+enum berth_code
+cmd_json_end(struct cmd_ctx *ctx, struct berth_err *err)
+{
+	struct cmd_priv *p = ctx->priv;
+	enum berth_code rc;
+
+	jsonw_end_object(&p->json);
+	rc = jsonw_finish(&p->json, err);
+	return rc == BERTH_OK ? cmd_write(ctx, err) : rc;
+}
+
+enum berth_code
+cmd_table_print(struct cmd_ctx *ctx, const struct table *t, struct berth_err *err)
+{
+	struct cmd_priv *p = ctx->priv;
+	struct table_style style = { .headers = !ctx->global->no_headers, .select = &ctx->global->columns };
+	enum berth_code rc;
+
+	style.form = ctx->format == CMD_CSV ? TABLE_FORM_CSV : ctx->format == CMD_WIDE ? TABLE_FORM_WIDE :
+	    TABLE_FORM_TABLE;
+	style.columns = ctx->columns;
+	style.color = ctx->color;
+	buf_clear(&p->out);
+	rc = table_render(t, &style, &p->out, err);
+	return rc == BERTH_OK ? cmd_write(ctx, err) : rc;
+}
+
+void
+cmd_say(struct cmd_ctx *ctx, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (ctx->quiet || (ctx->format != CMD_TABLE && ctx->format != CMD_WIDE))
+		return;
+	va_start(ap, fmt);
+	vfprintf(ctx->out, fmt, ap);
+	va_end(ap);
+}
+
+/* Control bytes of outside texts must not move the cursor. */
+static void
+cmd_print_clean(FILE *f, const char *s)
+{
+	for (; *s != '\0'; s++) {
+		if ((unsigned char)*s < 0x20 || *s == 0x7f)
+			fprintf(f, "\\x%02x", (unsigned)(unsigned char)*s);
+		else
+			fputc(*s, f);
+	}
+}
+
+static void
+cmd_stderr(const struct cmd_ctx *ctx, const char *level, const char *before, const char *fmt, va_list ap)
+{
+	const char *text = arena_vprintf(ctx->arena, fmt, ap);
+
+	if (ctx->global != NULL && strcmp(ctx->global->log_format, "json") == 0) {
+		ctx_print_json(ctx->verb, level, text);
+		return;
+	}
+	fputs(before, stderr);
+	cmd_print_clean(stderr, text);
+	fputc('\n', stderr);
+}
+
+void
+cmd_note(struct cmd_ctx *ctx, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (ctx->quiet)
+		return;
+	va_start(ap, fmt);
+	cmd_stderr(ctx, "info", "", fmt, ap);
+	va_end(ap);
+}
+
+void
+cmd_warn(struct cmd_ctx *ctx, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	cmd_stderr(ctx, "warning", "berth: warning: ", fmt, ap);
+	va_end(ap);
+}
+
+void
+cmd_next_step(struct cmd_ctx *ctx, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	ctx->priv->next_step = arena_vprintf(ctx->arena, fmt, ap);
+	va_end(ap);
+}
+
+enum berth_code
+cmd_confirm(struct cmd_ctx *ctx, struct berth_err *err, const char *question, ...)
+{
+	char answer[64];
+	va_list ap;
+
+	if (ctx->global->yes || ctx->dry_run)
+		return BERTH_OK;
+	if (!term_is_tty(stdin) || !term_is_tty(stderr)) {
+		cmd_next_step(ctx, "give -y to go ahead, or --dry-run to see what would happen");
+		return err_set(err, BERTH_EUSAGE, "there is no terminal to ask at: give -y to go ahead");
+	}
+	va_start(ap, question);
+	vfprintf(stderr, question, ap);
+	va_end(ap);
+	fputs(" [y/N] ", stderr);
+	fflush(stderr);
+	if (fgets(answer, sizeof(answer), stdin) == NULL)
+		answer[0] = '\0';
+	answer[strcspn(answer, "\r\n")] = '\0';
+	if (str_ieq(answer, "y") || str_ieq(answer, "yes"))
+		return BERTH_OK;
+	return err_set(err, BERTH_EFAIL, "not confirmed; nothing was done");
+}
+
+bool
+cmd_progress(const struct cmd_ctx *ctx)
+{
+	return !ctx->quiet && term_is_tty(stderr);
+}
+
+enum berth_code
+cmd_config(struct cmd_ctx *ctx, const struct config **config_out, struct berth_err *err)
+{
+	struct cmd_priv *p = ctx->priv;
+	enum berth_code rc;
+
+	if (!p->config_read) {
+		rc = config_load(ctx->arena, config_find(ctx->arena, ctx->global->config), &p->config, err);
+		if (rc != BERTH_OK)
+			return rc;
+		p->config_read = true;
+	}
+	*config_out = &p->config;
+	return BERTH_OK;
+}
+
+enum berth_code
+cmd_accels(struct cmd_ctx *ctx, const struct accel_table **accels_out, struct berth_err *err)
+{
+	struct cmd_priv *p = ctx->priv;
+	enum berth_code rc;
+
+	if (p->accels == NULL) {
+		rc = accel_table_open(ctx->arena, &p->accels, err);
+		if (rc != BERTH_OK)
+			return rc;
+	}
+	*accels_out = p->accels;
+	return BERTH_OK;
+}

@@ -1,0 +1,171 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/config.h"
+#include "util/arena.h"
+#include "util/fileio.h"
+#include "util/str.h"
+#include "util/xdg.h"
+#include "util/yaml.h"
+
+#define CONFIG_SCHEMA "berth.config/1"
+#define CONFIG_SYSTEM "/etc/berth/berth.yaml"
+
+static const char *const config_keys[] = { "schema", "store", "accounts", "defaults", NULL };
+static const char *const config_default_keys[] = { "service_level", "horizon", "purchase", "region", "max_price",
+	NULL };
+
+const char *
+config_find(struct arena *a, const char *option)
+{
+	const char *env = getenv("BERTH_CONFIG");
+	struct berth_err ignored;
+	char *path;
+
+	if (option != NULL)
+		return option;
+	if (env != NULL && *env != '\0')
+		return env;
+	if (xdg_path(a, XDG_CONFIG, "berth.yaml", "--config FILE", &path, &ignored) == BERTH_OK && fileio_exists(path))
+		return path;
+	return fileio_exists(CONFIG_SYSTEM) ? CONFIG_SYSTEM : "";
+}
+
+const struct config_account *
+config_account_find(const struct config *c, const char *name)
+{
+	for (size_t i = 0; i < c->n_accounts; i++)
+		if (strcmp(c->accounts[i].name, name) == 0)
+			return &c->accounts[i];
+	return NULL;
+}
+
+static bool
+config_name_ok(const char *s)
+{
+	size_t n = strlen(s);
+
+	return n >= 1 && n <= 63 && strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789._-") == n;
+}
+
+static enum berth_code
+config_account(const struct yaml_node *node, const struct config *c, struct config_account *out,
+    struct berth_err *err)
+{
+	static const char *const needed[] = { "name", "provider", NULL };
+	enum berth_code rc;
+
+	if ((rc = yaml_need_kind(node, YAML_KIND_MAP, err)) != BERTH_OK ||
+	    (rc = yaml_need_keys(node, needed, err)) != BERTH_OK ||
+	    (rc = yaml_str(node, "name", &out->name, err)) != BERTH_OK ||
+	    (rc = yaml_str(node, "provider", &out->provider, err)) != BERTH_OK)
+		return rc;
+	out->node = node;
+	if (!config_name_ok(out->name))
+		return yaml_err(yaml_get(node, "name"), err,
+		    "'%s' is no account name: use 1 to 63 of a-z, 0-9, '.', '_' and '-'", out->name);
+	if (config_account_find(c, out->name) != NULL)
+		return yaml_err(yaml_get(node, "name"), err, "a second account named '%s'", out->name);
+	return BERTH_OK;
+}
+
+static enum berth_code
+config_accounts(struct arena *a, const struct yaml_node *root, struct config *c, struct berth_err *err)
+{
+	const struct yaml_node *list = NULL;
+	struct config_account *accounts;
+	enum berth_code rc;
+
+	rc = yaml_list(root, "accounts", &list, err);
+	if (rc != BERTH_OK || list == NULL)
+		return rc;
+	accounts = arena_array_of(a, list->n, struct config_account);
+	c->accounts = accounts;
+	for (size_t i = 0; i < list->n && rc == BERTH_OK; i++) {
+		rc = config_account(list->items[i], c, &accounts[i], err);
+		c->n_accounts = i + 1;
+	}
+	return rc;
+}
+
+static enum berth_code
+config_purchase(struct arena *a, const struct yaml_node *map, struct config_defaults *d, struct berth_err *err)
+{
+	static const char *const words[] = { "on_demand", "spot", "reserved", NULL };
+	const struct yaml_node *node = yaml_get(map, "purchase");
+	const char **list = NULL;
+	enum berth_code rc;
+	size_t n = 0;
+
+	rc = yaml_str_list(a, map, "purchase", &list, &n, err);
+	if (rc != BERTH_OK || list == NULL)
+		return rc;
+	for (size_t i = 0; i < n; i++)
+		if (str_index(list[i], words) < 0)
+			return yaml_err(node, err, "'%s' is none of on_demand, spot, reserved", list[i]);
+	d->purchase = str_join(a, list, n, ",");
+	return BERTH_OK;
+}
+
+static enum berth_code
+config_defaults(struct arena *a, const struct yaml_node *root, struct config_defaults *d, struct berth_err *err)
+{
+	const struct yaml_node *map = NULL;
+	enum berth_code rc;
+
+	rc = yaml_map(root, "defaults", &map, err);
+	if (rc != BERTH_OK || map == NULL)
+		return rc;
+	if ((rc = yaml_check_keys(map, config_default_keys, err)) != BERTH_OK ||
+	    (rc = yaml_double(map, "service_level", 0, 1, &d->service_level, err)) != BERTH_OK ||
+	    (rc = yaml_duration(map, "horizon", &d->horizon_s, err)) != BERTH_OK ||
+	    (rc = yaml_str(map, "region", &d->region, err)) != BERTH_OK ||
+	    (rc = yaml_money(map, "max_price", &d->max_price, err)) != BERTH_OK)
+		return rc;
+	if (d->service_level <= 0 || d->service_level >= 1)
+		return yaml_err(yaml_get(map, "service_level"), err, "must lie between 0 and 1, as in 0.95");
+	if (d->horizon_s <= 0)
+		return yaml_err(yaml_get(map, "horizon"), err, "must be longer than 0, as in 4w");
+	return config_purchase(a, map, d, err);
+}
+
+static enum berth_code
+config_read(struct arena *a, const struct yaml_node *root, struct config *c, struct berth_err *err)
+{
+	const char *schema = CONFIG_SCHEMA;
+	enum berth_code rc;
+
+	if ((rc = yaml_need_kind(root, YAML_KIND_MAP, err)) != BERTH_OK ||
+	    (rc = yaml_check_keys(root, config_keys, err)) != BERTH_OK ||
+	    (rc = yaml_str(root, "schema", &schema, err)) != BERTH_OK)
+		return rc;
+	if (!str_eq(schema, CONFIG_SCHEMA))
+		return yaml_err(yaml_get(root, "schema"), err, "'%s' is not what this berth reads: " CONFIG_SCHEMA, schema);
+	if ((rc = yaml_str(root, "store", &c->store, err)) != BERTH_OK ||
+	    (rc = config_accounts(a, root, c, err)) != BERTH_OK)
+		return rc;
+	return config_defaults(a, root, &c->defaults, err);
+}
+
+enum berth_code
+config_load(struct arena *a, const char *path, struct config *config_out, struct berth_err *err)
+{
+	const char *slash = strrchr(path, '/');
+	struct config c = { .path = path, .dir = "" };
+	enum berth_code rc;
+
+	if (slash != NULL)
+		c.dir = arena_strndup(a, path, slash == path ? 1 : (size_t)(slash - path));
+	c.defaults = (struct config_defaults){ .service_level = 0.95, .horizon_s = INT64_C(4) * 7 * 86400,
+		.max_price = USD_UNKNOWN };
+	if (path[0] != '\0') {
+		rc = yaml_load(a, path, &c.root, err);
+		if (rc == BERTH_OK)
+			rc = config_read(a, c.root, &c, err);
+		if (rc != BERTH_OK)
+			return rc;
+	}
+	*config_out = c;
+	return BERTH_OK;
+}

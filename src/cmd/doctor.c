@@ -1,0 +1,426 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "cmd/ctx.h"
+#include "model/accel.h"
+#include "model/datapath.h"
+#include "providers/prov.h"
+#include "store/offer_rows.h"
+#include "store/store.h"
+#include "util/arena.h"
+#include "util/duration.h"
+#include "util/fileio.h"
+#include "util/jsonw.h"
+#include "util/str.h"
+#include "util/time.h"
+#include "util/vec.h"
+
+enum {
+	DOCTOR_PRICES_OLD_S = 7 * 86400,	/* spot prices move by the hour, list prices by the month */
+	DOCTOR_CLOCK_SLACK_S = 300,
+};
+#define DOCTOR_BUILT INT64_C(1764547200)	/* 2025-12-01: no machine that runs this berth has an earlier date */
+#define DOCTOR_FREE_LOW ((int64_t)1024 * 1024 * 1024)
+#define DOCTOR_FREE_NONE ((int64_t)64 * 1024 * 1024)
+
+enum doctor_state { DOCTOR_OK, DOCTOR_WARN, DOCTOR_FAIL };
+
+struct doctor_row {
+	enum doctor_state state;
+	const char *name, *message, *next;
+};
+
+struct doctor {
+	struct cmd_ctx *ctx;
+	VEC(struct doctor_row) rows;
+	const struct config *config;	/* NULL: could not be read */
+	struct store *store;		/* NULL: none, or could not be opened */
+	const char *store_path;		/* "" not known */
+	const struct accel_table *accels;
+	int failed, warned;
+};
+
+static enum berth_code doctor_run(struct cmd_ctx *ctx, struct berth_err *err);
+
+const struct cmd cmd_doctor = {
+	.name = "doctor", .summary = "check the installation without spending anything", .args = "",
+	.run = doctor_run,
+};
+
+static const char *
+doctor_state_name(enum doctor_state s)
+{
+	switch (s) {
+	case DOCTOR_OK: return "ok";
+	case DOCTOR_WARN: return "warn";
+	case DOCTOR_FAIL: return "fail";
+	}
+	return "fail";
+}
+
+static void
+doctor_add(struct doctor *d, enum doctor_state state, const char *name, const char *next, const char *message)
+{
+	VEC_PUSH(d->ctx->arena, &d->rows, (struct doctor_row){ state, name, message, next });
+	d->warned += state == DOCTOR_WARN;
+	d->failed += state == DOCTOR_FAIL;
+}
+
+#define DOCTOR_SAY(d, state, name, next, ...) \
+	doctor_add((d), (state), (name), (next), arena_printf((d)->ctx->arena, __VA_ARGS__))
+
+static void
+doctor_add_err(struct doctor *d, enum doctor_state state, const char *name, const char *next,
+    const struct berth_err *err)
+{
+	if (err->where[0] != '\0')
+		DOCTOR_SAY(d, state, name, next, "%s: %s", err->where, err->msg);
+	else
+		DOCTOR_SAY(d, state, name, next, "%s", err->msg);
+}
+
+static void
+doctor_config(struct doctor *d)
+{
+	struct berth_err err = { 0 };
+
+	if (cmd_config(d->ctx, &d->config, &err) != BERTH_OK) {
+		d->config = NULL;
+		doctor_add_err(d, DOCTOR_FAIL, "config", "correct the file, or name another by --config FILE", &err);
+		return;
+	}
+	if (d->config->path[0] == '\0')
+		DOCTOR_SAY(d, DOCTOR_WARN, "config", "berth init", "no berth.yaml: there are no accounts");
+	else
+		DOCTOR_SAY(d, DOCTOR_OK, "config", "", "%s, accounts: %zu", d->config->path, d->config->n_accounts);
+}
+
+static void
+doctor_fault(void *arg, const char *what)
+{
+	struct doctor *d = arg;
+
+	DOCTOR_SAY(d, DOCTOR_FAIL, "store", "berth store rebuild, or go back to a backup", "%s", what);
+}
+
+static void
+doctor_store_check(struct doctor *d)
+{
+	struct berth_err err = { 0 };
+	struct stat st;
+	size_t faults = 0;
+
+	if (stat(d->store_path, &st) == 0 && (st.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+		DOCTOR_SAY(d, DOCTOR_WARN, "store", arena_printf(d->ctx->arena, "chmod 600 '%s'", d->store_path),
+		    "%s can be read by others", d->store_path);
+	if (store_warning(d->store)[0] != '\0')
+		DOCTOR_SAY(d, DOCTOR_WARN, "store", "", "%s", store_warning(d->store));
+	if (store_check(d->store, doctor_fault, d, &faults, &err) != BERTH_OK)
+		doctor_add_err(d, DOCTOR_FAIL, "store", "go back to a backup", &err);
+	else if (faults == 0)
+		DOCTOR_SAY(d, DOCTOR_OK, "store", "", "%s, %s, version %d", d->store_path, store_engine(d->store),
+		    store_version(d->store));
+}
+
+static void
+doctor_store(struct doctor *d)
+{
+	struct berth_err err = { 0 };
+	enum berth_code rc;
+
+	if (ctx_store_path(d->ctx, &d->store_path, &err) != BERTH_OK) {
+		d->store_path = "";
+		doctor_add_err(d, DOCTOR_FAIL, "store", "set HOME, or give --store PATH", &err);
+		return;
+	}
+	rc = store_open(d->store_path, STORE_READ, d->ctx->now, &d->store, &err);
+	if (rc == BERTH_ENOTFOUND) {
+		DOCTOR_SAY(d, DOCTOR_WARN, "store", "berth init", "no store at %s", d->store_path);
+	} else if (rc != BERTH_OK) {
+		d->store = NULL;
+		doctor_add_err(d, DOCTOR_FAIL, "store", "berth help store", &err);
+	} else {
+		doctor_store_check(d);
+	}
+}
+
+static void
+doctor_data(struct doctor *d)
+{
+	struct berth_err err = { 0 };
+	const char *path;
+
+	if (cmd_accels(d->ctx, &d->accels, &err) != BERTH_OK)
+		doctor_add_err(d, DOCTOR_FAIL, "accelerators", "install berth's data, or set BERTH_DATA to its folder", &err);
+	else
+		DOCTOR_SAY(d, DOCTOR_OK, "accelerators", "", "%zu known", accel_count(d->accels));
+	if (data_path(d->ctx->arena, "offers.csv", &path, &err) != BERTH_OK)
+		doctor_add_err(d, DOCTOR_FAIL, "offers", "install berth's data, or set BERTH_DATA to its folder", &err);
+	else
+		DOCTOR_SAY(d, DOCTOR_OK, "offers", "", "bundled price list at %s", path);
+}
+
+static void
+doctor_price_list(struct doctor *d, const struct price_list *l)
+{
+	int64_t age = d->ctx->now - l->fetched;
+	char text[DURATION_FMT_SIZE];
+
+	if (l->offers == 0 && l->stale) {
+		DOCTOR_SAY(d, DOCTOR_WARN, "prices", "berth prices refresh", "%s: no offers (%s)", l->provider, l->reason);
+		return;
+	}
+	duration_fmt(text, age > 86400 ? age / 86400 * 86400 : age > 3600 ? age / 3600 * 3600 : age < 0 ? 0 : age);
+	if (l->stale)
+		DOCTOR_SAY(d, DOCTOR_WARN, "prices", "berth prices refresh", "%s: the last refresh failed (%s); %s old", l->provider,
+		    l->reason, text);
+	else if (age > DOCTOR_PRICES_OLD_S)
+		DOCTOR_SAY(d, DOCTOR_WARN, "prices", "berth prices refresh", "%s: %s old", l->provider, text);
+	else
+		DOCTOR_SAY(d, DOCTOR_OK, "prices", "", "%s: %lld offers, %s old", l->provider, (long long)l->offers, text);
+}
+
+static void
+doctor_prices(struct doctor *d)
+{
+	struct berth_err err = { 0 };
+	struct price_list *lists;
+	size_t n;
+
+	if (d->store == NULL)
+		return;
+	if (store_price_list_list(d->store, d->ctx->arena, &lists, &n, &err) != BERTH_OK) {
+		doctor_add_err(d, DOCTOR_FAIL, "prices", "berth store check", &err);
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		doctor_price_list(d, &lists[i]);
+	if (n == 0)
+		DOCTOR_SAY(d, DOCTOR_WARN, "prices", "berth prices import, or berth prices refresh", "no offers yet");
+}
+
+static void
+doctor_clock(struct doctor *d)
+{
+	char now[TIME_FMT_SIZE], then[TIME_FMT_SIZE];
+	struct berth_err err = { 0 };
+	struct run *runs = NULL;
+	size_t n = 0;
+
+	time_fmt(now, d->ctx->now);
+	if (d->store != NULL && store_run_list(d->store, 1, d->ctx->arena, &runs, &n, &err) != BERTH_OK)
+		n = 0;
+	if (d->ctx->now < DOCTOR_BUILT)
+		DOCTOR_SAY(d, DOCTOR_FAIL, "clock", "set the machine's clock", "it cannot be %s", now);
+	else if (n == 1 && runs[0].started > d->ctx->now + DOCTOR_CLOCK_SLACK_S)
+		DOCTOR_SAY(d, DOCTOR_FAIL, "clock", "set the machine's clock", "it is %s, but the store was written at %s",
+		    now, time_fmt(then, runs[0].started));
+	else
+		DOCTOR_SAY(d, DOCTOR_OK, "clock", "", "%s", now);
+}
+
+/* Folder of the store, where clouds that live in this process keep their state. */
+static const char *
+doctor_folder(struct doctor *d)
+{
+	const char *slash = strrchr(d->store_path, '/');
+
+	if (slash == NULL || strstr(d->store_path, "://") != NULL)
+		return "";
+	return arena_strndup(d->ctx->arena, d->store_path, slash == d->store_path ? 1 : (size_t)(slash - d->store_path));
+}
+
+/* Opening reads the section and the credentials; it calls nobody. */
+static void
+doctor_account(struct doctor *d, const struct config_account *account)
+{
+	struct prov_env env = { .now = d->ctx->now, .account = account->name, .state_dir = doctor_folder(d),
+		.config_dir = d->config->dir, .installation = "", .accels = d->accels, .offline = true };
+	const char *name = arena_printf(d->ctx->arena, "account %s", account->name);
+	struct prov_account *open = NULL;
+	struct berth_err err = { 0 };
+
+	if (prov_account_open(account->node, account->provider, &env, &open, &err) != BERTH_OK) {
+		doctor_add_err(d, DOCTOR_FAIL, name, "correct the account in berth.yaml; berth-providers(7) lists the keys", &err);
+		return;
+	}
+	DOCTOR_SAY(d, DOCTOR_OK, name, "", "%s, credentials found", account->provider);
+	prov_account_close(open);
+}
+
+static void
+doctor_accounts(struct doctor *d)
+{
+	for (size_t i = 0; d->config != NULL && i < d->config->n_accounts; i++)
+		doctor_account(d, &d->config->accounts[i]);
+}
+
+static const char *
+doctor_self(struct arena *a)
+{
+	char path[4096];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	return n > 0 ? arena_strndup(a, path, (size_t)n) : "berth";
+}
+
+static void
+doctor_probe(struct doctor *d)
+{
+	const char *env = getenv("BERTH_PROBE"), *self = doctor_self(d->ctx->arena), *slash = strrchr(self, '/');
+	const char *tried[] = { env != NULL ? env : "",
+		slash != NULL ? arena_printf(d->ctx->arena, "%.*s/berth-probe", (int)(slash - self), self) : "",
+		BERTH_LIBEXECDIR "/berth-probe" };
+
+	for (size_t i = 0; i < sizeof(tried) / sizeof(tried[0]); i++) {
+		if (tried[i][0] == '\0' || access(tried[i], X_OK) != 0)
+			continue;
+		DOCTOR_SAY(d, DOCTOR_OK, "probe", "", "%s", tried[i]);
+		return;
+	}
+	DOCTOR_SAY(d, DOCTOR_WARN, "probe", "install berth-probe, or set BERTH_PROBE to it",
+	    "no berth-probe at %s: machines reached by ssh cannot be measured", tried[2]);
+}
+
+static void
+doctor_disk(struct doctor *d)
+{
+	const char *folder = doctor_folder(d);
+	struct statvfs fs;
+	int64_t left;
+
+	if (folder[0] == '\0' || statvfs(folder, &fs) != 0)
+		return;
+	left = (int64_t)fs.f_bavail * (int64_t)fs.f_frsize;
+	DOCTOR_SAY(d, left < DOCTOR_FREE_NONE ? DOCTOR_FAIL : left < DOCTOR_FREE_LOW ? DOCTOR_WARN : DOCTOR_OK, "disk",
+	    left < DOCTOR_FREE_LOW ? "make room, or move the store: --store PATH" : "", "%.1f GiB free in %s",
+	    (double)left / 1024 / 1024 / 1024, folder);
+}
+
+/* A word for sh inside a crontab: quoted, and each % escaped, since cron makes a line end of it. */
+static const char *
+doctor_cron_word(struct arena *a, const char *word)
+{
+	char *out = arena_array(a, strlen(word) * 4 + 3, 1), *p = out;
+
+	if (word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-")] == '\0')
+		return word;
+	*p++ = '\'';
+	for (; *word != '\0'; word++) {
+		if (*word == '\'') {
+			memcpy(p, "'\\''", 4);
+			p += 4;
+		} else if (*word == '%') {
+			memcpy(p, "'\\%'", 4);	/* cron takes the backslash away; where it does not, the shell outside quotes does */
+			p += 4;
+		} else {
+			*p++ = *word;
+		}
+	}
+	*p = '\'';
+	return out;
+}
+
+/* cron gives a program no HOME that can be relied on and hardly a PATH: the line says everything. */
+static void
+doctor_cron(struct doctor *d)
+{
+	struct arena *a = d->ctx->arena;
+	const char *config = d->config != NULL ? d->config->path : "";
+	const char *line = arena_printf(a, "* * * * * %s -q%s%s --store %s tick", doctor_cron_word(a, doctor_self(a)),
+	    config[0] != '\0' ? " --config " : "", doctor_cron_word(a, config), doctor_cron_word(a, d->store_path));
+
+	if (d->store_path[0] != '\0')
+		DOCTOR_SAY(d, DOCTOR_OK, "cron", "", "%s", line);
+}
+
+static enum berth_code
+doctor_json(struct doctor *d, struct berth_err *err)
+{
+	struct jsonw *w = cmd_json_begin(d->ctx, "berth.doctor/1");
+
+	jsonw_begin_array(w, "checks");
+	for (size_t i = 0; i < d->rows.n; i++) {
+		jsonw_begin_object(w, NULL);
+		jsonw_str(w, "name", d->rows.v[i].name);
+		jsonw_str(w, "state", doctor_state_name(d->rows.v[i].state));
+		jsonw_str(w, "message", d->rows.v[i].message);
+		jsonw_str_or_null(w, "next", d->rows.v[i].next);
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+	jsonw_int(w, "warned", d->warned);
+	jsonw_int(w, "failed", d->failed);
+	return cmd_json_end(d->ctx, err);
+}
+
+static enum berth_code
+doctor_csv(struct doctor *d, struct berth_err *err)
+{
+	static const struct table_col cols[] = {
+		{ .name = "state", .type = TABLE_TEXT }, { .name = "name", .type = TABLE_TEXT },
+		{ .name = "message", .type = TABLE_TEXT, .flags = TABLE_CUT }, { .name = "next", .type = TABLE_TEXT },
+	};
+	struct table *t = table_new(d->ctx->arena, cols, sizeof(cols) / sizeof(cols[0]));
+
+	for (size_t i = 0; i < d->rows.n; i++) {
+		table_row(t);
+		table_text(t, doctor_state_name(d->rows.v[i].state));
+		table_text(t, d->rows.v[i].name);
+		table_text(t, d->rows.v[i].message);
+		table_text(t, d->rows.v[i].next);
+	}
+	return cmd_table_print(d->ctx, t, err);
+}
+
+/* Messages are too long for a table; the next step stands under what it is about. */
+static void
+doctor_text(struct doctor *d)
+{
+	static const char *const colors[] = { "\033[32m", "\033[33m", "\033[31m" };
+	FILE *f = d->ctx->out;
+
+	for (size_t i = 0; i < d->rows.n; i++) {
+		const struct doctor_row *r = &d->rows.v[i];
+
+		if (d->ctx->quiet && r->state == DOCTOR_OK)
+			continue;
+		fprintf(f, "%s%-4s%s  %s: %s\n", d->ctx->color ? colors[r->state] : "", doctor_state_name(r->state),
+		    d->ctx->color ? "\033[0m" : "", r->name, r->message);
+		if (r->next[0] != '\0')
+			fprintf(f, "      next: %s\n", r->next);
+	}
+}
+
+static enum berth_code
+doctor_run(struct cmd_ctx *ctx, struct berth_err *err)
+{
+	struct doctor d = { .ctx = ctx, .store_path = "" };
+	enum berth_code rc = BERTH_OK;
+
+	doctor_config(&d);
+	doctor_store(&d);
+	doctor_data(&d);
+	doctor_prices(&d);
+	doctor_clock(&d);
+	doctor_accounts(&d);
+	doctor_probe(&d);
+	doctor_disk(&d);
+	doctor_cron(&d);
+	store_close(d.store);
+	if (cmd_wants_json(ctx))
+		rc = doctor_json(&d, err);
+	else if (ctx->format == CMD_CSV || ctx->format == CMD_WIDE)
+		rc = doctor_csv(&d, err);
+	else
+		doctor_text(&d);
+	if (rc == BERTH_OK && d.failed > 0)
+		rc = err_set(err, BERTH_EFAIL, "%d of %zu checks failed", d.failed, d.rows.n);
+	return rc;
+}

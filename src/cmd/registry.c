@@ -1,0 +1,39 @@
+#include <string.h>
+
+#include "cmd/cmd.h"
+
+extern const struct cmd cmd_completion, cmd_doctor, cmd_help, cmd_version;
+
+#define GROUP_SETUP "Set up"
+#define GROUP_DEMAND "Demand"
+#define GROUP_MARKET "Market and plan"
+#define GROUP_JOBS "Jobs"
+#define GROUP_MACHINES "Machines"
+#define GROUP_MONEY "Money"
+#define GROUP_UPKEEP "Upkeep"
+
+const struct cmd_entry cmd_registry[] = {
+	{ GROUP_UPKEEP, &cmd_doctor },
+	{ GROUP_UPKEEP, &cmd_completion },
+	{ GROUP_UPKEEP, &cmd_help },
+	{ GROUP_UPKEEP, &cmd_version },
+	{ NULL, NULL },
+};
+
+const struct cmd *
+cmd_find(const char *name)
+{
+	for (const struct cmd_entry *e = cmd_registry; e->cmd != NULL; e++)
+		if (strcmp(e->cmd->name, name) == 0)
+			return e->cmd;
+	return NULL;
+}
+
+const struct cmd *
+cmd_find_sub(const struct cmd *cmd, const char *name)
+{
+	for (const struct cmd *sub = cmd->subs; sub != NULL && sub->name != NULL; sub++)
+		if (strcmp(sub->name, name) == 0)
+			return sub;
+	return NULL;
+}
