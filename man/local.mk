@@ -1,3 +1,11 @@
-# filled by its folder
+dist_man_MANS += \
+	man/berth.1 \
+	man/berth-completion.1 \
+	man/berth-doctor.1 \
+	man/berth-help.1 \
+	man/berth-version.1 \
+	man/berth.yaml.5
 dist_man_MANS += man/berth-probe.1
 dist_man_MANS += man/berth-job.5
+dist_man_MANS += man/berth-init.1 man/berth-instances.1 man/berth-job.1 man/berth-jobs.1 man/berth-report.1 \
+	man/berth-submit.1 man/berth-tick.1

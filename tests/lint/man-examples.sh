@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs the examples of the manual: lines that start with "$ " in literal blocks under EXAMPLES. The lines that follow
-# are what has to come out (stdout and stderr; "..." stands for any lines); without such lines only success counts.
+# are what has to come out (stdout and stderr; "..." stands for any lines, or any text within one); without such lines only success counts.
 # Each page has a fresh home and a fixed clock. Roff comments before a block say more:
 #	.\" $ COMMAND		run before, its output is not looked at
 #	.\" skip: REASON	not run (a network, a terminal, a GPU)
@@ -25,7 +25,7 @@ steps() {
 	    gsub(/\\\(ga/, "`", s); gsub(/\\\(ha/, "^", s); gsub(/\\\(ti/, "~", s); gsub(/\\e/, "\\", s); return s }
 	/^\.Sh/ { on = $2 == "EXAMPLES"; next }
 	!on { next }
-	/^\.\\" skip:/ { sub(/^\.\\" skip: */, ""); print "skip\t" $0; next }
+	/^\.\\" (test: )?skip/ { sub(/^\.\\" (test: )?skip:? */, ""); print "skip\t" ($0 == "" ? "not for a test" : $0); next }
 	/^\.\\" \$ / { print "pre\t" substr($0, 7); next }
 	/^\.Bd .*-literal/ { block = 1; next }
 	/^\.Ed/ { block = 0; print "end\t"; next }
@@ -36,10 +36,20 @@ steps() {
 # Lines of file 2 against those of file 1, where "..." stands for any number of lines.
 matches() {
 	awk -v want="$1" '
+	# the line s against the pattern p, where "..." stands for any text
+	function like(s, p,   at, head, tail, k) {
+		at = index(p, "...")
+		if (at == 0) return s == p
+		head = substr(p, 1, at - 1)
+		tail = substr(p, at + 3)
+		if (substr(s, 1, length(head)) != head) return 0
+		for (k = length(head) + 1; k <= length(s) + 1; k++) if (like(substr(s, k), tail)) return 1
+		return 0
+	}
 	function fits(i, j) {
 		if (i > nw) return j > n
 		if (w[i] == "...") { for (; j <= n + 1; j++) if (fits(i + 1, j)) return 1; return 0 }
-		return j <= n && w[i] == line[j] && fits(i + 1, j + 1)
+		return j <= n && like(line[j], w[i]) && fits(i + 1, j + 1)
 	}
 	BEGIN { while ((getline s < want) > 0) w[++nw] = s }
 	{ line[++n] = $0 }

@@ -16,14 +16,19 @@ ok() {	# ok STATUS NAME [FILE with what is wrong]
 	fi
 }
 
-# Options that a page documents: ".It Fl o , Fl -output Ar FORMAT" gives "-o", "--output" and "--output FORMAT".
+# Options that a page documents: ".It Fl o , -output Ar FORMAT" gives "-o", "--output" and "--output FORMAT".
 page_options() {
 	awk '
 	/^\.It .*Fl / {
 		long = ""; arg = ""
+		flag = 0
 		for (i = 2; i <= NF; i++) {
-			if ($i == "Fl") { name = $(i + 1); sub(/^\\-/, "-", name); print "-" name; if (name ~ /^-/) long = "-" name }
-			if ($i == "Ar") arg = $(i + 1)
+			if ($i == "Fl" || $i == "Ar" || $i == "Cm" || $i == "Op" || $i == "Oo") { flag = $i == "Fl"; if ($i == "Ar") arg = $(i + 1); continue }
+			if (!flag || $i == ",") continue
+			name = $i
+			sub(/^\\-/, "-", name)
+			print "-" name
+			if (name ~ /^-/) long = "-" name
 		}
 		print long " " arg
 	}' "$1" | sort -u
