@@ -12,7 +12,8 @@
 #define CONFIG_SCHEMA "berth.config/1"
 #define CONFIG_SYSTEM "/etc/berth/berth.yaml"
 
-static const char *const config_keys[] = { "schema", "store", "accounts", "defaults", NULL };
+static const char *const config_keys[] = { "schema", "store", "accounts", "defaults", "limits", "sinks",
+	NULL };
 static const char *const config_default_keys[] = { "service_level", "horizon", "purchase", "region", "max_price",
 	NULL };
 

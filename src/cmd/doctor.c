@@ -8,6 +8,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/ctx.h"
+#include "cmd/progpath.h"
 #include "model/accel.h"
 #include "model/datapath.h"
 #include "providers/prov.h"
@@ -225,22 +226,11 @@ doctor_clock(struct doctor *d)
 		DOCTOR_SAY(d, DOCTOR_OK, "clock", "", "%s", now);
 }
 
-/* Folder of the store, where clouds that live in this process keep their state. */
-static const char *
-doctor_folder(struct doctor *d)
-{
-	const char *slash = strrchr(d->store_path, '/');
-
-	if (slash == NULL || strstr(d->store_path, "://") != NULL)
-		return "";
-	return arena_strndup(d->ctx->arena, d->store_path, slash == d->store_path ? 1 : (size_t)(slash - d->store_path));
-}
-
 /* Opening reads the section and the credentials; it calls nobody. */
 static void
 doctor_account(struct doctor *d, const struct config_account *account)
 {
-	struct prov_env env = { .now = d->ctx->now, .account = account->name, .state_dir = doctor_folder(d),
+	struct prov_env env = { .now = d->ctx->now, .account = account->name, .state_dir = progpath_dir(d->ctx->arena, d->store_path),
 		.config_dir = d->config->dir, .installation = "", .accels = d->accels, .offline = true };
 	const char *name = arena_printf(d->ctx->arena, "account %s", account->name);
 	struct prov_account *open = NULL;
@@ -273,25 +263,19 @@ doctor_self(struct arena *a)
 static void
 doctor_probe(struct doctor *d)
 {
-	const char *env = getenv("BERTH_PROBE"), *self = doctor_self(d->ctx->arena), *slash = strrchr(self, '/');
-	const char *tried[] = { env != NULL ? env : "",
-		slash != NULL ? arena_printf(d->ctx->arena, "%.*s/berth-probe", (int)(slash - self), self) : "",
-		BERTH_LIBEXECDIR "/berth-probe" };
+	const char *path = progpath_probe(d->ctx->arena);
 
-	for (size_t i = 0; i < sizeof(tried) / sizeof(tried[0]); i++) {
-		if (tried[i][0] == '\0' || access(tried[i], X_OK) != 0)
-			continue;
-		DOCTOR_SAY(d, DOCTOR_OK, "probe", "", "%s", tried[i]);
-		return;
-	}
-	DOCTOR_SAY(d, DOCTOR_WARN, "probe", "install berth-probe, or set BERTH_PROBE to it",
-	    "no berth-probe at %s: machines reached by ssh cannot be measured", tried[2]);
+	if (path[0] != '\0' && access(path, X_OK) == 0)
+		DOCTOR_SAY(d, DOCTOR_OK, "probe", "", "%s", path);
+	else
+		DOCTOR_SAY(d, DOCTOR_WARN, "probe", "install berth-probe, or set BERTH_PROBE to it",
+		    "no berth-probe%s%s: machines reached by ssh cannot be measured", path[0] != '\0' ? " at " : "", path);
 }
 
 static void
 doctor_disk(struct doctor *d)
 {
-	const char *folder = doctor_folder(d);
+	const char *folder = progpath_dir(d->ctx->arena, d->store_path);
 	struct statvfs fs;
 	int64_t left;
 

@@ -1,7 +1,20 @@
 noinst_LIBRARIES += libcmd.a
+# The frame of all verbs.
 libcmd_a_SOURCES = \
-	src/cmd/cmd.h \
-	src/cmd/config.h
+	src/cmd/cmd.c src/cmd/cmd.h src/cmd/priv.h \
+	src/cmd/config.c src/cmd/config.h \
+	src/cmd/ctx.c src/cmd/ctx.h \
+	src/cmd/line.c src/cmd/line.h \
+	src/cmd/progpath.c src/cmd/progpath.h \
+	src/cmd/registry.c
+
+# The verbs.
+libcmd_a_SOURCES += \
+	src/cmd/complete.c src/cmd/complete.h src/cmd/completion.c \
+	src/cmd/doctor.c \
+	src/cmd/help.c src/cmd/help.h \
+	src/cmd/version.c
+
 bin_PROGRAMS += berth
 berth_SOURCES = src/cmd/main.c
 berth_LDADD = $(CMD_LIBS)

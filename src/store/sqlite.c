@@ -263,7 +263,7 @@ sqlite_open(const struct db_open *o, void **conn_out, char *warning, size_t warn
 {
 	struct sqlite_conn *c = calloc(1, sizeof(*c));
 	enum berth_code rc = BERTH_OK;
-	bool writable;
+	bool writable, memory = strcmp(o->path, ":memory:") == 0;
 	int sq;
 
 	if (c == NULL || (c->path = strdup(o->path)) == NULL) {
@@ -271,20 +271,20 @@ sqlite_open(const struct db_open *o, void **conn_out, char *warning, size_t warn
 		return err_set(err, BERTH_ENOMEM, "store: out of memory");
 	}
 	c->busy_timeout_ms = o->busy_timeout_ms;
-	if (o->create)
+	if (o->create && !memory)
 		rc = sqlite_create(o, err);
-	else if (access(o->path, F_OK) != 0)
+	else if (!memory && access(o->path, F_OK) != 0)
 		rc = errno == ENOENT || errno == ENOTDIR ?
 		    err_set(err, BERTH_ENOTFOUND, "store %s: there is none; `berth init` makes it", o->path) :
 		    err_sys(err, BERTH_EIO, errno, "store %s", o->path);
 	if (rc != BERTH_OK)
 		goto out;
-	writable = access(o->path, W_OK) == 0;
+	writable = memory || access(o->path, W_OK) == 0;
 	if (!writable && o->write) {
 		rc = err_sys(err, BERTH_EIO, errno, "store %s: cannot be written", o->path);
 		goto out;
 	}
-	sq = writable ? sqlite3_open_v2(o->path, &c->db, SQLITE_OPEN_READWRITE, NULL) : sqlite_open_read_only(c);
+	sq = writable ? sqlite3_open_v2(o->path, &c->db, SQLITE_OPEN_READWRITE | (memory ? SQLITE_OPEN_CREATE : 0), NULL) : sqlite_open_read_only(c);
 	rc = sq == SQLITE_OK ? sqlite_setup(c, o, writable, warning, warning_size, err) : sqlite_fail(c, sq, err);
 out:
 	if (rc != BERTH_OK)

@@ -26,7 +26,8 @@ enum store_mode {
 
 /*
  * Opens a store. An older one is copied to PATH.before-vN and upgraded, in STORE_READ too.
- * path   file name, or a postgresql:// URL (BERTH_EUSAGE where that engine is not built in)
+ * path   file name, ":memory:" (with STORE_CREATE: gone at the end), or a postgresql:// URL (BERTH_EUSAGE where that
+ *        engine is not built in)
  * now    stamps what the opening writes (installation, migrations)
  * Errors BERTH_ENOTFOUND (names `berth init`), BERTH_EINVAL: not a berth store, or made by a newer berth (names both versions).
  */
