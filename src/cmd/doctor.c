@@ -135,6 +135,10 @@ doctor_store(struct doctor *d)
 	struct berth_err err = { 0 };
 	enum berth_code rc;
 
+	if (d->config == NULL && d->ctx->global->store == NULL && getenv("BERTH_STORE") == NULL) {
+		DOCTOR_SAY(d, DOCTOR_WARN, "store", "", "not looked at: the config may say where it is");
+		return;
+	}
 	if (ctx_store_path(d->ctx, &d->store_path, &err) != BERTH_OK) {
 		d->store_path = "";
 		doctor_add_err(d, DOCTOR_FAIL, "store", "set HOME, or give --store PATH", &err);

@@ -1,2 +1,3 @@
 # checks of the sources and of what is bundled
 dist_check_SCRIPTS += tests/lint/data.sh
+dist_check_SCRIPTS += tests/lint/man.sh tests/lint/man-examples.sh

@@ -1,0 +1,148 @@
+#!/bin/sh
+# What every verb has in common: suggestions, exit statuses, streams, config, clock.
+. "$TOP_SRCDIR/tests/cli/lib.sh"
+
+# What is meant
+run forcast
+expect_exit 2
+expect_err_has "unknown verb 'forcast'"
+expect_no_out
+run doktor
+expect_err_has "did you mean 'doctor'"
+run
+expect_exit 2 "no verb at all"
+expect_err_has 'next: berth help'
+run doctor --sotre x
+expect_exit 2
+expect_err_has "did you mean '--store'"
+run version --output jsn
+expect_err_has "did you mean 'json'"
+run doctor extra
+expect_exit 2 "a word too many"
+run --now 2026-11-30T10:00:00 version
+expect_exit 2 "a clock without zone"
+expect_err_has 'zone'
+run --log-format json doctr
+expect_err_has '^\{"level":"error","verb":null,"code":"usage","exit":2,'
+[ "$(wc -l <"$err")" -eq 1 ]
+ok $? "one line of JSON for an error"
+
+# Options before and after the verb
+run -o json version
+expect_is_json berth.version/1
+run version -ojson
+expect_is_json berth.version/1
+run version --output=yaml
+expect_out 'schema: berth.version/1'
+run version -h
+expect_exit 0
+expect_out_has '^Usage: berth version'
+run --help
+expect_exit 0
+expect_out_has '^Usage: berth '
+expect_no_err
+run --version
+expect_out "$(sed -n 's/^PACKAGE_VERSION = /berth /p' "$TOP_BUILDDIR/Makefile")"
+
+# Streams
+ran='berth help | head -1'
+{ "$BERTH" help 2>"$err"; echo $? >"$TEST_TMP/status"; } | head -1 >"$out"
+status=$(cat "$TEST_TMP/status")
+expect_exit 0
+expect_no_err
+expect_lines 1
+ran='berth completion bash, its reader gone before the first byte'
+{ sleep 1; "$BERTH" completion bash 2>"$err"; echo $? >"$TEST_TMP/status"; } | true
+status=$(cat "$TEST_TMP/status")
+expect_exit 0
+expect_no_err
+ran='berth help >&-'
+"$BERTH" help 2>"$err" >&- && status=0 || status=$?
+: >"$out"
+expect_exit 1
+[ "$(wc -l <"$err")" -eq 1 ]
+ok $? "a closed standard output is one line"
+if [ -w /dev/full ]; then
+	for form in table json csv yaml; do
+		ran="berth doctor -o $form >/dev/full"
+		"$BERTH" doctor -o $form 2>"$err" >/dev/full && status=0 || status=$?
+		expect_exit 1
+		expect_err_has 'No space left on device'
+	done
+else
+	skip "a full disk" "no /dev/full"
+fi
+ran='berth version with standard error closed'
+"$BERTH" version >"$out" 2>&- && status=0 || status=$?
+: >"$err"
+expect_exit 0
+expect_lines 1
+"$BERTH" version <&- >"$out" 2>"$err" && status=0 || status=$?
+expect_exit 0 "standard input closed"
+
+# From cron: no home, no locale, hardly a PATH
+cron() {
+	ran="(cron) berth $*"
+	(cd / && env -i SHELL=/bin/sh LOGNAME=svc PATH=/usr/bin:/bin BERTH_DATA="$BERTH_DATA" "$BERTH" "$@") \
+	    >"$out" 2>"$err" </dev/null && status=0 || status=$?
+}
+cron doctor -o csv
+expect_out_has '^fail,store,.*--store PATH' "without a home the refusal names the option"
+cron version -q
+expect_exit 0
+[ ! -e "$HOME/~" ] && [ ! -e "/~" ]
+ok $? "no file is called ~"
+cron --store '~/x.db' doctor -o csv
+expect_out_has "only a shell expands '~'"
+
+# The config
+mkdir -p "$HOME/.config/berth"
+config=$HOME/.config/berth/berth.yaml
+try_config() {	# try_config TEXT PATTERN NAME
+	printf '%b' "$1" >"$config"
+	run doctor -o csv
+	expect_out_has "$2" "$3"
+}
+try_config 'schema: berth.config/1\naccounts: []\n' '^ok,config,' "an empty config"
+try_config 'acounts: []\n' "fail,config,.*berth.yaml:1:1: .*did you mean 'accounts'" "a misspelt key, its place and what was meant"
+try_config 'schema: berth.config/1\ndefaults:\n  service_level: 1.5\n' 'berth.yaml:3:18' "a value out of range"
+try_config 'defaults: {service_level: 1}\n' 'between 0 and 1' "a service level of 1 is none"
+try_config 'schema: berth.config/9\n' 'berth.config/1' "a config of another kind"
+try_config 'accounts:\n  - {name: a, provider: static}\n  - {name: a, provider: static}\n' "berth.yaml:3:.*second account" "an account twice"
+try_config 'accounts:\n  - {name: "A b", provider: static}\n' 'berth.yaml:2:.*account name' "a bad account name"
+try_config 'accounts:\n  - {name: a}\n' "berth.yaml:2.*provider" "an account without provider"
+try_config 'accounts:\n  - {name: a, provider: nosuch}\n' '^fail,account a,.*nosuch' "an unknown provider"
+try_config 'a: [\n' 'berth.yaml:' "no YAML at all"
+try_config 'defaults: {purchase: [spot, weekly]}\n' "weekly" "an unknown purchase"
+try_config 'store: data/b.db\n' "no store at $HOME/.config/berth/data/b.db" "a relative store starts at the config"
+BERTH_STORE=$HOME/env.db
+export BERTH_STORE
+run doctor -o csv
+expect_out_has "no store at $HOME/env.db" "BERTH_STORE goes before the config"
+run --store "$HOME/opt.db" doctor -o csv
+expect_out_has "no store at $HOME/opt.db" "--store goes before BERTH_STORE"
+unset BERTH_STORE
+run --config "$HOME/none.yaml" doctor -o csv
+expect_exit 1
+expect_out_has '^fail,config,.*none.yaml' "a config that was named has to be there"
+
+# The line for cron
+run --store "$HOME/50% off's.db" doctor -o csv
+expect_out_has '50..%' "a % in the cron line is escaped"
+line=$(sed -n 's/^ok,cron,"*\* \* \* \* \* //p' "$out" | sed 's/\\%/%/g; s/"*,$//; s/ tick$/ version/')
+ran=$line
+sh -c "$line" >"$out" 2>"$err" && status=0 || status=$?
+expect_exit 0 "the cron line runs in sh, after cron took the backslashes"
+
+# Numbers do not follow the locale
+de=$(locale -a 2>/dev/null | grep -i -m 1 '^de_DE.*utf')
+if [ -n "$de" ]; then
+	run doctor -o json
+	cp "$out" "$TEST_TMP/c"
+	LC_ALL=$de "$BERTH" --now "$NOW" doctor -o json >"$out" 2>"$err"
+	cmp -s "$TEST_TMP/c" "$out"
+	ok $? "the same JSON in $de"
+else
+	skip "the same JSON in a locale with decimal commas" "no de_DE locale"
+fi
+done_testing
