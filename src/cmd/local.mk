@@ -13,6 +13,12 @@ libcmd_a_SOURCES += \
 	src/cmd/complete.c src/cmd/complete.h src/cmd/completion.c \
 	src/cmd/doctor.c \
 	src/cmd/help.c src/cmd/help.h \
+	src/cmd/instances.c \
+	src/cmd/job.c src/cmd/jobs.c src/cmd/jobshow.c src/cmd/jobshow.h \
+	src/cmd/prices.h \
+	src/cmd/report.c src/cmd/report_data.c src/cmd/report_data.h src/cmd/report_html.c \
+	src/cmd/submit.c \
+	src/cmd/tick.c \
 	src/cmd/version.c
 
 bin_PROGRAMS += berth

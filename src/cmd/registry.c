@@ -2,7 +2,8 @@
 
 #include "cmd/cmd.h"
 
-extern const struct cmd cmd_completion, cmd_doctor, cmd_help, cmd_version;
+extern const struct cmd cmd_completion, cmd_doctor, cmd_help, cmd_instances, cmd_job, cmd_jobs, cmd_report,
+    cmd_submit, cmd_version;
 
 #define GROUP_SETUP "Set up"
 #define GROUP_DEMAND "Demand"
@@ -13,6 +14,11 @@ extern const struct cmd cmd_completion, cmd_doctor, cmd_help, cmd_version;
 #define GROUP_UPKEEP "Upkeep"
 
 const struct cmd_entry cmd_registry[] = {
+	{ GROUP_JOBS, &cmd_submit },
+	{ GROUP_JOBS, &cmd_jobs },
+	{ GROUP_JOBS, &cmd_job },
+	{ GROUP_MACHINES, &cmd_instances },
+	{ GROUP_MONEY, &cmd_report },
 	{ GROUP_UPKEEP, &cmd_doctor },
 	{ GROUP_UPKEEP, &cmd_completion },
 	{ GROUP_UPKEEP, &cmd_help },

@@ -130,10 +130,10 @@ submit_store(struct cmd_ctx *ctx, struct submitted *list, size_t n, struct berth
 static enum berth_code
 submit_run(struct cmd_ctx *ctx, struct berth_err *err)
 {
-	struct submitted *list;
+	struct submitted *list = NULL;
 	struct jsonw *w;
 	enum berth_code rc;
-	size_t n;
+	size_t n = 0;
 
 	rc = submit_read(ctx, &list, &n, err);
 	if (rc == BERTH_OK)

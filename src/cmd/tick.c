@@ -4,6 +4,7 @@
 #include "broker/broker.h"
 #include "cmd/cmd.h"
 #include "cmd/progpath.h"
+#include "model/datapath.h"
 #include "util/arena.h"
 #include "util/duration.h"
 #include "util/fileio.h"
@@ -46,9 +47,9 @@ tick_open(struct cmd_ctx *ctx, const struct log *log, struct broker *b, struct b
 	if (rc == BERTH_OK)
 		rc = cmd_accels(ctx, &s.accels, err);
 	if (rc == BERTH_OK)
-		rc = cmd_data_path(ctx, "probe_reference.csv", &s.refs_path, err);
+		rc = data_path(ctx->arena, "probe_reference.csv", &s.refs_path, err);
 	if (rc == BERTH_OK)
-		rc = cmd_data_path(ctx, "probe_thresholds.csv", &s.limits_path, err);
+		rc = data_path(ctx->arena, "probe_thresholds.csv", &s.limits_path, err);
 	if (rc != BERTH_OK)
 		return rc;
 	s.config = config->root;
