@@ -69,7 +69,7 @@ for verb in $(cut -f1 "$tmp/verbs" | sort -u); do
 	"$BERTH" help --rows "$verb" >"$tmp/rows"
 	compare "$page" "$tmp/rows"
 	for sub in $(awk -F '\t' -v v="$verb" '$1 == v && $2 != "" { print $2 }' "$tmp/verbs"); do
-		grep -Eq "^\.(Nm|Cm|It Cm|Ss) .*$sub|^\.It Cm $sub" "$page"
+		grep -Eqw "Cm .*$sub|Nm berth $verb .*$sub" "$page"
 		ok $? "berth-$verb.1 says what $sub does"
 	done
 	grep -Eq "^\.Xr berth-$verb 1|Cm $verb" "$man/berth.1"
