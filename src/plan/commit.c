@@ -63,6 +63,8 @@ commit_check(const struct commit_problem *p, struct berth_err *err)
 		return err_set(err, BERTH_EINVAL, "%zu offers are more than %d", p->n_lines, COMMIT_MAX_LINES);
 	if (!isfinite(p->unserved) || p->unserved <= 0)
 		return err_set(err, BERTH_EINVAL, "demand not served at %g USD", p->unserved);
+	if (!(p->theta >= 0) || !isfinite(p->theta))
+		return err_set(err, BERTH_EINVAL, "a price of money of %g", p->theta);
 	if (!isnan(p->budget) && p->budget < 0)
 		return err_set(err, BERTH_EINVAL, "a budget of %g USD", p->budget);
 	for (size_t i = 0; i < p->n_lines && rc == BERTH_OK; i++)
@@ -395,7 +397,7 @@ enum berth_code
 commit_solve(const struct commit_problem *p, struct arena *a, struct commit_plan *plan_out, struct berth_err *err)
 {
 	struct commit_work w = { .p = p };
-	double lower, theta = 0, bound, limit = p->budget / p->curve->hours;
+	double lower, theta = p->theta, bound, limit = p->budget / p->curve->hours;
 	enum berth_code rc = commit_check(p, err);
 
 	if (rc != BERTH_OK)
@@ -405,11 +407,11 @@ commit_solve(const struct commit_problem *p, struct arena *a, struct commit_plan
 	if (rc != BERTH_OK)
 		return rc;
 	commit_work_alloc(&w, a);
-	lower = commit_program(&w, 0);
+	lower = commit_program(&w, p->theta);
 	if (isinf(lower))
 		return err_set(err, BERTH_EINFEASIBLE, "no whole numbers of purchases keep every limit");
 	commit_stack_cost(&w.st, w.count, &bound);
-	if (!isnan(limit) && bound > limit) {
+	if (p->theta == 0 && !isnan(limit) && bound > limit) {
 		rc = commit_budget(&w, limit, &theta, &lower, err);
 		if (rc != BERTH_OK)
 			return rc;
@@ -418,6 +420,8 @@ commit_solve(const struct commit_problem *p, struct arena *a, struct commit_plan
 	memset(plan_out, 0, sizeof(*plan_out));
 	commit_report(&w, a, plan_out);
 	plan_out->theta = theta;
+	if (p->theta > 0)	/* of the problem as it stands, with every price once */
+		lower = commit_program(&w, 0);
 	plan_out->lower_bound_usd = fmin(lower * p->curve->hours, plan_out->cost_usd);
 	plan_out->optimal = plan_out->cost_usd - plan_out->lower_bound_usd <= 1e-9 * fabs(plan_out->cost_usd);
 	return BERTH_OK;

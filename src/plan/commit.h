@@ -60,6 +60,7 @@ struct commit_problem {
 	double unserved;	/* USD per GPU-hour of demand that nothing can serve, > every usage */
 	double peak;		/* GPUs that owned + bought + on-demand must be able to carry; NaN: no such demand */
 	double budget;		/* USD that new purchases may bind over the horizon; NaN: no limit */
+	double theta;		/* >= 0: fixed prices of new purchases weigh 1 + theta, for a budget shared by several problems */
 };
 
 /* What one line does in the plan. Levels are numbered from 1; a line with count 0 has from = to + 1. */
@@ -131,6 +132,10 @@ BERTH_MUST_CHECK enum berth_code commit_solve(const struct commit_problem *p, st
 /* Cost, coverage and regret of a plan over the paths; same units as the plan. */
 BERTH_MUST_CHECK enum berth_code commit_assess(const struct commit_problem *p, const struct commit_plan *plan,
     const struct commit_demand *d, struct arena *a, struct commit_risk *risk_out, struct berth_err *err);
+
+/* Only covered, peak_p50 and peak_p95 of the risk, for other paths than those that are paid (peaks within the steps). */
+void commit_cover(const struct commit_plan *plan, const struct commit_demand *d, struct arena *a,
+    struct commit_risk *risk_out);
 
 /*
  * USD for one useful GPU-hour asked of a spot market: obtain (share of time in which it can be had, 0..1) at

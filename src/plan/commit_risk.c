@@ -67,9 +67,8 @@ commit_paths(const struct commit_problem *p, const struct commit_plan *plan, con
 	risk->p90_usd = q[2];
 }
 
-static void
-commit_coverage(const struct commit_plan *plan, const struct commit_demand *d, struct arena *a,
-    struct commit_risk *risk)
+void
+commit_cover(const struct commit_plan *plan, const struct commit_demand *d, struct arena *a, struct commit_risk *risk)
 {
 	static const double levels[2] = { 0.5, 0.95 };
 	double *peak = commit_peaks(d, a), in = 0, all = 0, q[2];
@@ -101,6 +100,7 @@ commit_scaled(const struct commit_problem *p, const struct commit_plan *plan, co
 		return rc;
 	q.curve = &curve;
 	q.peak = NAN;
+	q.theta = 0;
 	rc = commit_solve(&q, a, &best, err);
 	if (rc != BERTH_OK)
 		return rc;
@@ -120,7 +120,7 @@ commit_assess(const struct commit_problem *p, const struct commit_plan *plan, co
 
 	memset(risk_out, 0, sizeof(*risk_out));
 	commit_paths(p, plan, d, a, risk_out);
-	commit_coverage(plan, d, a, risk_out);
+	commit_cover(plan, d, a, risk_out);
 	rc = commit_scaled(p, plan, d, 1 - COMMIT_REGRET, a, &risk_out->down_usd, &risk_out->regret_down_usd,
 	    &risk_out->down_on_demand_usd, err);
 	if (rc == BERTH_OK)

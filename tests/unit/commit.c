@@ -166,7 +166,7 @@ agrees(const struct world *w, struct arena *a)
 
 	if (commit_curve_build(&w->d, a, &c, NULL, &err) != BERTH_OK)
 		return false;
-	struct commit_problem p = { &c, w->line, w->n, w->unserved, w->peak, w->budget };
+	struct commit_problem p = { &c, w->line, w->n, w->unserved, w->peak, w->budget, 0 };
 	rc = commit_solve(&p, a, &plan, &err);
 	if (rc != BERTH_OK) {
 		tap_diag("%s; enumeration: %g", err.msg, least);
@@ -228,7 +228,7 @@ test_budget(struct arena *a)
 		least = enumerate(&w);
 		if (isinf(least) || commit_curve_build(&w.d, a, &c, NULL, &err) != BERTH_OK)
 			continue;
-		struct commit_problem p = { &c, w.line, w.n, w.unserved, w.peak, w.budget };
+		struct commit_problem p = { &c, w.line, w.n, w.unserved, w.peak, w.budget, 0 };
 		rc = commit_solve(&p, a, &plan, &err);
 		if (rc == BERTH_OK)
 			far += plan.cost_usd - least > dearest + 1e-9 * least;
@@ -249,7 +249,7 @@ solve(const double *gpus, size_t n, const struct commit_line *line, size_t n_lin
 	struct berth_err err = { 0 };
 
 	tap_code(commit_curve_build(&d, a, &c, NULL, &err), BERTH_OK, &err);
-	struct commit_problem p = { &c, line, n_lines, 100, NAN, NAN };
+	struct commit_problem p = { &c, line, n_lines, 100, NAN, NAN, 0 };
 	tap_code(commit_solve(&p, a, plan, &err), BERTH_OK, &err);
 }
 
@@ -305,7 +305,7 @@ test_edges(struct arena *a)
 	line[0].fixed = -0.1;
 	struct commit_demand ok = { flat, 1, 3, NULL, 1 };
 	tap_code(commit_curve_build(&ok, a, &c, NULL, &err), BERTH_OK, &err);
-	struct commit_problem p = { &c, line, 2, 100, NAN, NAN };
+	struct commit_problem p = { &c, line, 2, 100, NAN, NAN, 0 };
 	tap_code(commit_solve(&p, a, &plan, &err), BERTH_EINVAL, &err);
 	line[0].fixed = 0.6;
 	line[1].max_count = 2;
@@ -383,7 +383,7 @@ test_risk(struct arena *a)
 	for (int p = 0; p < 10; p++)
 		gpus[p * 2] = gpus[p * 2 + 1] = p + 1;
 	tap_code(commit_curve_build(&d, a, &c, NULL, &err), BERTH_OK, &err);
-	struct commit_problem p = { &c, line, 2, 100, NAN, NAN };
+	struct commit_problem p = { &c, line, 2, 100, NAN, NAN, 0 };
 	tap_code(commit_solve(&p, a, &plan, &err), BERTH_OK, &err);
 	tap_is_long(plan.use[0].count, 5, "GPU 5 is busy 0.6 of the time, GPU 6 half of it");
 	tap_code(commit_assess(&p, &plan, &d, a, &risk, &err), BERTH_OK, &err);

@@ -5,3 +5,6 @@ tests_unit_commit_t_LDADD = libtap.a $(PLAN_LIBS)
 check_PROGRAMS += tests/unit/place.t
 tests_unit_place_t_SOURCES = tests/unit/place.c
 tests_unit_place_t_LDADD = libtap.a $(PLAN_LIBS)
+check_PROGRAMS += tests/unit/cost.t
+tests_unit_cost_t_SOURCES = tests/unit/cost.c
+tests_unit_cost_t_LDADD = libtap.a $(PLAN_LIBS)

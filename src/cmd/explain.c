@@ -1,0 +1,180 @@
+#include "config.h"
+
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "store/plan_rows.h"
+#include "store/store.h"
+#include "util/arena.h"
+#include "util/json.h"
+#include "util/str.h"
+#include "util/time.h"
+
+struct explain_opts { int64_t limit; };
+
+static const struct explain_opts explain_defaults = { .limit = 1 };
+
+static const struct opt_row explain_rows[] = {
+	{ "limit", 'n', OPT_INT, "N", "the newest so many decisions; default 1", offsetof(struct explain_opts, limit), 1, 100000,
+	    NULL },
+	{ 0 },
+};
+
+static enum berth_code explain_run(struct cmd_ctx *ctx, struct berth_err *err);
+
+const struct cmd cmd_explain = {
+	.name = "explain", .summary = "say why a plan or a placement came out as it did", .args = "plan[:ID] | JOB",
+	.opts = explain_rows, .opts_default = &explain_defaults, .opts_size = sizeof(explain_defaults), .flags = CMD_STORE_RO,
+	.args_min = 1, .args_max = 1, .run = explain_run,
+};
+
+static enum berth_code
+explain_plan_row(struct cmd_ctx *ctx, const char *what, struct plan_row *row, struct berth_err *err)
+{
+	struct plan_row *rows;
+	enum berth_code rc;
+	int64_t id;
+	size_t n;
+
+	if (what[4] == ':') {
+		rc = str_to_i64(what + 5, 1, INT64_MAX, &id, err);
+		return rc == BERTH_OK ? store_plan_get(ctx->store, id, ctx->arena, row, err) : err_ctx(err, "plan id");
+	}
+	rc = store_plan_list(ctx->store, 1, ctx->arena, &rows, &n, err);
+	if (rc != BERTH_OK)
+		return rc;
+	if (n == 0)
+		return err_set(err, BERTH_ENOTFOUND, "no plan was made yet: run `berth plan`");
+	*row = rows[0];
+	return BERTH_OK;
+}
+
+static enum berth_code
+explain_plan_series(struct cmd_ctx *ctx, const struct jsonr *s, struct berth_err *err)
+{
+	const char *name = "", *gpu = "", *line;
+	struct jsonr because;
+	enum berth_code rc = jsonr_str(s, "name", &name, err);
+
+	if (rc == BERTH_OK)
+		rc = jsonr_str(s, "accelerator", &gpu, err);
+	if (rc == BERTH_OK)
+		rc = jsonr_array(s, "because", &because, err);
+	if (rc != BERTH_OK)
+		return rc;
+	cmd_say(ctx, "%s (%s):\n", name, gpu);
+	for (size_t i = 0; i < jsonr_len(&because); i++) {
+		struct jsonr c = jsonr_at(&because, i);
+
+		line = json_string_value(c.v);
+		cmd_say(ctx, "  - %s\n", line == NULL ? "" : line);
+	}
+	return BERTH_OK;
+}
+
+static enum berth_code
+explain_plan(struct cmd_ctx *ctx, const char *what, struct berth_err *err)
+{
+	struct plan_row row;
+	struct jsonr root, series;
+	json_t *tree = NULL;
+	char t[TIME_FMT_SIZE];
+	enum berth_code rc = explain_plan_row(ctx, what, &row, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	if (cmd_wants_json(ctx)) {
+		struct jsonw *w = cmd_json_begin(ctx, "berth.explanation/1");
+
+		jsonw_str(w, "kind", "plan");
+		jsonw_int(w, "id", row.id);
+		jsonw_time(w, "made", row.made);
+		jsonw_raw(w, "inputs", row.inputs);
+		jsonw_raw(w, "plan", row.json);
+		return cmd_json_end(ctx, err);
+	}
+	rc = jsonr_parse(row.json, strlen(row.json), "plan", &tree, err);
+	if (rc != BERTH_OK)
+		return rc;
+	root = jsonr_root(tree, "plan");
+	rc = jsonr_array(&root, "series", &series, err);
+	cmd_say(ctx, "Plan %lld of %s\n", (long long)row.id, time_fmt(t, row.made));
+	for (size_t i = 0; rc == BERTH_OK && i < jsonr_len(&series); i++) {
+		struct jsonr s = jsonr_at(&series, i);
+
+		rc = explain_plan_series(ctx, &s, err);
+	}
+	json_decref(tree);
+	return rc;
+}
+
+static enum berth_code
+explain_decision_say(struct cmd_ctx *ctx, const struct decision *d, struct berth_err *err)
+{
+	const char *reason = "";
+	struct jsonr root, refused;
+	json_t *tree = NULL;
+	char t[TIME_FMT_SIZE];
+	enum berth_code rc = jsonr_parse(d->json, strlen(d->json), "decision", &tree, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	root = jsonr_root(tree, "decision");
+	rc = jsonr_str(&root, "reason", &reason, err);
+	if (rc == BERTH_OK)
+		rc = jsonr_object(&root, "refused", &refused, err);
+	if (rc == BERTH_OK) {
+		const char *key;
+		json_t *v;
+
+		cmd_say(ctx, "%s %s %s: %s\n", time_fmt(t, d->t), d->kind, d->subject, reason);
+		json_object_foreach((json_t *)(uintptr_t)refused.v, key, v)
+			cmd_say(ctx, "    %6lld  %s\n", (long long)json_integer_value(v), key);
+	}
+	json_decref(tree);
+	return rc;
+}
+
+static enum berth_code
+explain_decisions(struct cmd_ctx *ctx, const char *subject, struct berth_err *err)
+{
+	const struct explain_opts *o = ctx->opts;
+	struct decision *ds;
+	struct jsonw *w;
+	size_t n;
+	enum berth_code rc = store_decision_list(ctx->store, NULL, subject, (size_t)o->limit, ctx->arena, &ds, &n, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	if (n == 0)
+		return err_set(err, BERTH_ENOTFOUND, "nothing was decided about '%s': see `berth jobs`, or run `berth place`", subject);
+	if (!cmd_wants_json(ctx)) {
+		for (size_t i = 0; i < n && rc == BERTH_OK; i++)
+			rc = explain_decision_say(ctx, &ds[i], err);
+		return rc;
+	}
+	w = cmd_json_begin(ctx, "berth.explanation/1");
+	jsonw_str(w, "kind", "decisions");
+	jsonw_begin_array(w, "decisions");
+	for (size_t i = 0; i < n; i++) {
+		jsonw_begin_object(w, NULL);
+		jsonw_int(w, "id", ds[i].id);
+		jsonw_time(w, "t", ds[i].t);
+		jsonw_str(w, "kind", ds[i].kind);
+		jsonw_str(w, "subject", ds[i].subject);
+		jsonw_raw(w, "decision", ds[i].json);
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+	return cmd_json_end(ctx, err);
+}
+
+static enum berth_code
+explain_run(struct cmd_ctx *ctx, struct berth_err *err)
+{
+	const char *what = ctx->args[0];
+
+	if (strncmp(what, "plan", 4) == 0 && (what[4] == '\0' || what[4] == ':'))
+		return explain_plan(ctx, what, err);
+	return explain_decisions(ctx, what, err);
+}

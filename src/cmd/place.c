@@ -1,0 +1,276 @@
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "broker/broker.h"
+#include "broker/placing.h"
+#include "cmd/cmd.h"
+#include "plan/explain.h"
+#include "store/plan_rows.h"
+#include "store/store.h"
+#include "util/arena.h"
+#include "util/json.h"
+
+#define PLACE_JSON_MAX ((size_t)1 << 20)	/* one decision */
+
+struct place_opts {
+	bool explain, list_prices;
+	int64_t seed, rounds, price_age_s;
+};
+
+static const struct place_opts place_defaults = { .seed = 1, .rounds = 200 };
+
+#define OFF(field) offsetof(struct place_opts, field)
+static const struct opt_row place_rows[] = {
+	{ "explain", 'e', OPT_FLAG, NULL, "say for each job why: runner-up, what binds, who was refused", OFF(explain), 0, 0, NULL },
+	{ "list-prices", 0, OPT_FLAG, NULL, "also offers that no account of berth.yaml can create", OFF(list_prices), 0, 0, NULL },
+	{ "price-age", 0, OPT_DURATION, "DUR", "leave out prices older than this", OFF(price_age_s), 1, 1e10, NULL },
+	{ "rounds", 0, OPT_INT, "N", "rounds of search and bound; default 200", OFF(rounds), 0, 100000, NULL },
+	{ "seed", 0, OPT_INT, "N", "of the search; default 1", OFF(seed), 0, 9e15, NULL },
+	{ 0 },
+};
+
+static enum berth_code place_run(struct cmd_ctx *ctx, struct berth_err *err);
+
+const struct cmd cmd_place = {
+	.name = "place", .summary = "say where each queued job would go, and why", .args = "[JOB ...]", .opts = place_rows,
+	.opts_default = &place_defaults, .opts_size = sizeof(place_defaults), .flags = CMD_STORE_RW, .args_max = -1,
+	.run = place_run,
+};
+
+static void
+place_json_offer(struct jsonw *w, const char *key, const struct placing_try *t)
+{
+	const struct offer *o = t->offer;
+
+	jsonw_begin_object(w, key);
+	jsonw_str(w, "provider", o->provider);
+	jsonw_str_or_null(w, "account", o->account);
+	jsonw_str_or_null(w, "region", o->region);
+	jsonw_str_or_null(w, "zone", o->zone);
+	jsonw_str_or_null(w, "instance_type", o->instance_type);
+	jsonw_str(w, "accelerator", o->accelerator);
+	jsonw_int(w, "accelerator_count", o->accelerator_count);
+	jsonw_str(w, "purchase", purchase_name(o->purchase));
+	jsonw_money(w, "price_per_hour", o->price);
+	jsonw_int(w, "machines", t->cost.machines);
+	jsonw_fixed(w, "expected_cost", t->cost.total_usd, 6);
+	jsonw_fixed(w, "egress_cost", t->cost.egress_usd, 6);
+	jsonw_fixed(w, "interruption_cost", t->cost.interruption_usd, 6);
+	jsonw_fixed(w, "survival", t->cost.survival, 6);
+	jsonw_time(w, "expected_finish", t->cost.finish);
+	jsonw_end_object(w);
+}
+
+/* The runner-up: the next in the order of failover. */
+static const struct placing_try *
+place_next(const struct placing_job *j)
+{
+	return j->n_tries > 1 ? &j->tries[1] : NULL;
+}
+
+/* The keys of one job in berth.placement/1, inside an open object. */
+static void
+place_json_job(struct jsonw *w, const struct placing_job *j)
+{
+	const struct placing_try *chosen = j->n_tries > 0 ? &j->tries[0] : NULL, *next = place_next(j);
+
+	jsonw_str(w, "id", j->job.id);
+	jsonw_str(w, "name", j->job.spec.name);
+	if (chosen != NULL) {
+		place_json_offer(w, "offer", chosen);
+		jsonw_time(w, "start", chosen->cost.start);
+		jsonw_fixed(w, "expected_cost", chosen->cost.total_usd, 6);
+		jsonw_time(w, "expected_finish", chosen->cost.finish);
+	} else {
+		jsonw_null(w, "offer");
+		jsonw_null(w, "start");
+		jsonw_null(w, "expected_cost");
+		jsonw_null(w, "expected_finish");
+	}
+	jsonw_str(w, "reason", j->reason);
+	if (next != NULL)
+		place_json_offer(w, "runner_up", next);
+	else
+		jsonw_null(w, "runner_up");
+	jsonw_str_or_null(w, "binds", j->binds);
+	jsonw_fixed(w, "shadow_price", j->shadow, 6);
+	jsonw_int(w, "candidates_seen", (int64_t)j->seen);
+	jsonw_begin_object(w, "refused");
+	for (size_t c = REFUSE_NOT + 1; c < REFUSE_COUNT; c++)
+		if (j->refused[c] > 0)
+			jsonw_int(w, refuse_name((enum refuse_code)c), (int64_t)j->refused[c]);
+	jsonw_end_object(w);
+}
+
+static void
+place_json(struct jsonw *w, const struct placing *p)
+{
+	jsonw_begin_array(w, "jobs");
+	for (size_t i = 0; i < p->n_jobs; i++) {
+		jsonw_begin_object(w, NULL);
+		place_json_job(w, &p->jobs[i]);
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+	jsonw_fixed(w, "total_cost", p->total_usd, 6);
+	jsonw_fixed(w, "lower_bound", p->bound_usd, 6);
+	jsonw_bool(w, "optimal", p->optimal);
+	jsonw_fixed(w, "solve_s", p->solve_s, 3);
+}
+
+static enum berth_code
+place_store(struct cmd_ctx *ctx, const struct placing *p, struct berth_err *err)
+{
+	enum berth_code rc = store_begin(ctx->store, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	for (size_t i = 0; i < p->n_jobs && rc == BERTH_OK; i++) {
+		struct decision d = { .t = ctx->now, .kind = "place", .subject = p->jobs[i].job.id };
+		struct buf b;
+		struct jsonw w;
+		int64_t id;
+
+		buf_init(&b, PLACE_JSON_MAX);
+		jsonw_init_buf(&w, &b, JSONW_COMPACT);
+		jsonw_begin_object(&w, NULL);
+		place_json_job(&w, &p->jobs[i]);
+		jsonw_end_object(&w);
+		rc = jsonw_finish(&w, err);
+		d.json = b.p;
+		if (rc == BERTH_OK)
+			rc = store_decision_insert(ctx->store, &d, &id, err);
+		buf_free(&b);
+	}
+	if (rc != BERTH_OK) {
+		store_rollback(ctx->store);
+		return rc;
+	}
+	return store_commit(ctx->store, err);
+}
+
+static enum berth_code
+place_table(struct cmd_ctx *ctx, const struct placing *p, struct berth_err *err)
+{
+	static const struct table_col cols[] = {
+		{ "id", "JOB", TABLE_TEXT, 0, 0 },
+		{ "name", NULL, TABLE_TEXT, 0, TABLE_CUT },
+		{ "provider", NULL, TABLE_TEXT, 0, 0 },
+		{ "region", NULL, TABLE_TEXT, 0, TABLE_CUT },
+		{ "instance_type", "TYPE", TABLE_TEXT, 0, TABLE_CUT },
+		{ "accelerator", "GPU", TABLE_TEXT, 0, 0 },
+		{ "accelerator_count", "N", TABLE_INT, 0, 0 },
+		{ "purchase", NULL, TABLE_TEXT, 0, 0 },
+		{ "price_per_hour", "$/H", TABLE_MONEY, 4, TABLE_WIDE },
+		{ "expected_cost", "COST $", TABLE_MONEY, 2, 0 },
+		{ "expected_finish", "DONE BY", TABLE_TIME, 0, 0 },
+		{ "candidates_seen", "SEEN", TABLE_INT, 0, TABLE_WIDE },
+	};
+	struct table *t = table_new(ctx->arena, cols, sizeof(cols) / sizeof(cols[0]));
+
+	for (size_t i = 0; i < p->n_jobs; i++) {
+		const struct placing_job *j = &p->jobs[i];
+		const struct placing_try *c = j->n_tries > 0 ? &j->tries[0] : NULL;
+		struct usd_micro cost = USD_UNKNOWN;
+
+		if (c == NULL || usd_from_double(c->cost.total_usd, &cost, NULL) != BERTH_OK)
+			cost = USD_UNKNOWN;
+		table_row(t);
+		table_text(t, j->job.id);
+		table_text(t, j->job.spec.name);
+		table_text(t, c == NULL ? "" : c->offer->provider);
+		table_text(t, c == NULL ? "" : c->offer->region);
+		table_text(t, c == NULL ? "" : c->offer->instance_type);
+		table_text(t, c == NULL ? "" : c->offer->accelerator);
+		if (c != NULL)
+			table_int(t, (int64_t)c->offer->accelerator_count * c->cost.machines);
+		else
+			table_unknown(t);
+		table_text(t, c == NULL ? "" : purchase_name(c->offer->purchase));
+		table_money(t, c == NULL ? USD_UNKNOWN : c->offer->price);
+		table_money(t, cost);
+		table_time(t, c == NULL ? 0 : c->cost.finish);
+		table_int(t, (int64_t)j->seen);
+	}
+	return cmd_table_print(ctx, t, err);
+}
+
+static void
+place_say(struct cmd_ctx *ctx, const struct placing *p)
+{
+	const struct place_opts *o = ctx->opts;
+	double gap = p->bound_usd > 0 ? 100 * (p->total_usd / p->bound_usd - 1) : 0;
+
+	cmd_say(ctx, "\n%zu jobs, %zu offers: %.2f USD, %s\n", p->n_jobs, p->n_offers, p->total_usd, p->optimal ?
+	    "optimal: no other placement costs less" : gap > 0 && isfinite(gap) ?
+	    arena_printf(ctx->arena, "at most %.2f %% above any possible placement", gap) : "no bound is known");
+	for (size_t i = 0; i < p->n_jobs; i++) {
+		const struct placing_job *j = &p->jobs[i];
+
+		if (!o->explain && j->n_tries > 0)
+			continue;
+		cmd_say(ctx, "%s %s: %s\n", j->job.id, j->job.spec.name, j->reason);
+		if (o->explain && j->n_tries > 0)
+			cmd_say(ctx, "    %zu offers seen; %s\n", j->seen, explain_refusals(j->refused, ctx->arena));
+	}
+}
+
+static enum berth_code
+place_result(const struct placing *p, struct berth_err *err)
+{
+	const struct placing_job *first = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->n_jobs; i++) {
+		if (p->jobs[i].n_tries > 0)
+			continue;
+		first = first == NULL ? &p->jobs[i] : first;
+		n++;
+	}
+	if (n == 0)
+		return BERTH_OK;
+	if (n == 1)
+		return err_set(err, BERTH_EINFEASIBLE, "job %s %s", first->job.id, first->reason);
+	return err_set(err, BERTH_EINFEASIBLE, "%zu of %zu jobs are not placed; the first is %s: %s", n, p->n_jobs,
+	    first->job.id, first->reason);
+}
+
+static enum berth_code
+place_run(struct cmd_ctx *ctx, struct berth_err *err)
+{
+	const struct place_opts *v = ctx->opts;
+	struct placing_options o = { .now = ctx->now, .seed = (uint64_t)v->seed, .price_age_s = v->price_age_s,
+		.rounds = (unsigned)v->rounds };
+	const struct accel_table *accels;
+	const struct config *config;
+	struct placing_limit *limits;
+	struct placing p;
+	enum berth_code rc = cmd_config(ctx, &config, err);
+
+	if (rc == BERTH_OK)
+		rc = broker_limits_read(config->root, ctx->arena, &limits, &o.n_limits, err);
+	if (rc == BERTH_OK)
+		rc = cmd_accels(ctx, &accels, err);
+	if (rc != BERTH_OK)
+		return rc;
+	o.limits = limits;
+	o.need_account = config->n_accounts > 0 && !v->list_prices;
+	rc = placing_run(ctx->store, accels, &o, ctx->args, ctx->n_args, ctx->arena, &p, err);
+	if (rc == BERTH_OK)
+		rc = place_store(ctx, &p, err);
+	if (rc != BERTH_OK)
+		return rc;
+	if (cmd_wants_json(ctx)) {
+		place_json(cmd_json_begin(ctx, "berth.placement/1"), &p);
+		rc = cmd_json_end(ctx, err);
+	} else {
+		rc = place_table(ctx, &p, err);
+		if (rc == BERTH_OK)
+			place_say(ctx, &p);
+	}
+	if (rc == BERTH_OK && p.n_jobs == 0)
+		cmd_note(ctx, "the queue is empty: `berth submit FILE` puts a job into it");
+	return rc == BERTH_OK ? place_result(&p, err) : rc;
+}

@@ -1,0 +1,496 @@
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "broker/broker.h"
+#include "cmd/cmd.h"
+#include "cmd/plan_join.h"
+#include "store/money_rows.h"
+#include "store/offer_rows.h"
+#include "store/plan_rows.h"
+#include "store/series_rows.h"
+#include "store/store.h"
+#include "util/arena.h"
+#include "util/json.h"
+#include "util/str.h"
+
+struct plan_opts {
+	struct opt_list series, providers, regions;
+	int64_t horizon_s, at, paths, seed, max_term, price_age_s, on_demand_gpus;
+	double service_level, spot_share;
+	struct usd_micro budget;
+	const char *gpu;
+	bool no_spot;
+};
+
+static const struct plan_opts plan_defaults = {
+	.horizon_s = INT64_C(52) * 7 * 86400, .paths = 200, .seed = 1, .service_level = 0, .spot_share = 0.2,
+	.budget = { INT64_MIN },
+};
+
+#define OFF(field) offsetof(struct plan_opts, field)
+static const struct opt_row plan_rows[] = {
+	{ "series", 's', OPT_LIST, "SERIES", "plan for these series; default: all whose accelerator is known", OFF(series), 0, 0,
+	    NULL },
+	{ "horizon", 0, OPT_DURATION, "DUR", "how far ahead to plan; default 52w", OFF(horizon_s), 3600, 5.0 * 366 * 86400, NULL },
+	{ "service-level", 0, OPT_DOUBLE, "SHARE", "chance with which the peak is to be carried; default 0.95",
+	    OFF(service_level), 0.01, 0.9999, NULL },
+	{ "budget", 0, OPT_MONEY, "USD", "most that new commitments may bind over the horizon", OFF(budget), 0, 9e12, NULL },
+	{ "gpu", 'g', OPT_STRING, "GPU", "the accelerator of every series, whatever its label says", OFF(gpu), 0, 0, NULL },
+	{ "provider", 'p', OPT_LIST, "PROVIDER", "only offers of these providers (globs)", OFF(providers), 0, 0, NULL },
+	{ "region", 'r', OPT_LIST, "REGION", "only offers in these regions (globs)", OFF(regions), 0, 0, NULL },
+	{ "max-term", 0, OPT_INT, "MONTHS", "longest term to commit to; default 12, or the horizon if longer", OFF(max_term), 1, 120,
+	    NULL },
+	{ "spot-share", 0, OPT_DOUBLE, "SHARE", "share of the median peak that spot may carry; default 0.2", OFF(spot_share), 0, 1,
+	    NULL },
+	{ "no-spot", 0, OPT_FLAG, NULL, "leave spot offers out", OFF(no_spot), 0, 0, NULL },
+	{ "on-demand-limit", 0, OPT_INT, "GPUS", "GPUs that can be had on demand", OFF(on_demand_gpus), 1, 1e6, NULL },
+	{ "price-age", 0, OPT_DURATION, "DUR", "leave out prices older than this", OFF(price_age_s), 1, 1e10, NULL },
+	{ "at", 0, OPT_TIME, "TIME", "plan as of this time: history ends before it", OFF(at), 0, 0, NULL },
+	{ "paths", 0, OPT_INT, "N", "sample paths of the forecast; default 200", OFF(paths), 1, 10000, NULL },
+	{ "seed", 0, OPT_INT, "N", "of the sample paths; default 1", OFF(seed), 0, 9e15, NULL },
+	{ 0 },
+};
+
+static enum berth_code plan_run(struct cmd_ctx *ctx, struct berth_err *err);
+
+const struct cmd cmd_plan = {
+	.name = "plan", .summary = "say what to reserve, and what to leave on demand or spot", .args = "[SERIES ...]",
+	.opts = plan_rows, .opts_default = &plan_defaults, .opts_size = sizeof(plan_defaults), .flags = CMD_STORE_RW,
+	.args_max = -1, .run = plan_run,
+};
+
+static enum berth_code
+plan_options(struct cmd_ctx *ctx, struct plan_options *o, struct berth_err *err)
+{
+	const struct plan_opts *v = ctx->opts;
+	const struct config *config;
+	struct placing_limit *limits;
+	enum berth_code rc = cmd_config(ctx, &config, err);
+
+	if (rc == BERTH_OK)
+		rc = broker_limits_read(config->root, ctx->arena, &limits, &o->n_limits, err);
+	if (rc != BERTH_OK)
+		return rc;
+	o->limits = limits;
+	o->now = ctx->now;
+	o->at = v->at;
+	o->horizon_s = v->horizon_s;
+	o->service_level = v->service_level > 0 ? v->service_level : config->defaults.service_level;
+	o->budget_usd = usd_known(v->budget) ? usd_to_double(v->budget) : NAN;
+	o->paths = v->paths;
+	o->seed = (uint64_t)v->seed;
+	o->max_term_months = v->max_term > 0 ? v->max_term : plan_default_term(v->horizon_s);
+	o->price_age_s = v->price_age_s;
+	o->gpu = v->gpu;
+	o->providers = v->providers.v;
+	o->n_providers = v->providers.n;
+	o->regions = v->regions.v;
+	o->n_regions = v->regions.n;
+	o->no_spot = v->no_spot;
+	o->spot_share = v->spot_share;
+	o->on_demand_gpus = v->on_demand_gpus;
+	return BERTH_OK;
+}
+
+/* Why a series cannot be planned: nobody knows its accelerator. */
+static enum berth_code
+plan_unknown(struct cmd_ctx *ctx, const struct accel_table *accels, const char *series, const char *name,
+    struct berth_err *err)
+{
+	const char *near[3];
+	size_t n = accel_suggest(accels, name, near, 3);
+
+	cmd_next_step(ctx, "name it: berth plan --series %s --gpu %s", series, n > 0 ? near[0] : "H100");
+	return err_set(err, BERTH_EINFEASIBLE, "series %s: no accelerator called '%s' is known%s%s", series, name,
+	    n > 0 ? "; did you mean " : "", n > 0 ? str_join(ctx->arena, near, n, ", ") : "");
+}
+
+/* The series that were asked for, or all whose accelerator is known; the others are named in a warning. */
+static enum berth_code
+plan_pick(struct cmd_ctx *ctx, const struct accel_table *accels, struct plan_series **ps_out, size_t *n_out,
+    struct berth_err *err)
+{
+	const struct plan_opts *v = ctx->opts;
+	size_t n_named = v->series.n + ctx->n_args, n, kept = 0;
+	struct series *all;
+	struct plan_series *ps;
+	const char *name = NULL;
+	enum berth_code rc = store_series_list(ctx->store, ctx->arena, &all, &n, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	if (n == 0)
+		return err_set(err, BERTH_EINFEASIBLE, "the store has no series: record usage first (berth-record(1))");
+	ps = arena_array(ctx->arena, n_named > 0 ? n_named : n, sizeof(*ps));
+	for (size_t i = 0; i < n_named; i++) {
+		const char *want = i < v->series.n ? v->series.v[i] : ctx->args[i - v->series.n];
+
+		rc = store_series_get(ctx->store, want, ctx->arena, &ps[i].series, err);
+		if (rc != BERTH_OK)
+			return rc;
+		ps[i].accel = plan_accel(accels, &ps[i].series, v->gpu, ctx->arena, &name);
+		if (ps[i].accel == NULL)
+			return plan_unknown(ctx, accels, want, name, err);
+	}
+	for (size_t i = 0; n_named == 0 && i < n; i++) {
+		ps[kept].series = all[i];
+		ps[kept].accel = plan_accel(accels, &all[i], v->gpu, ctx->arena, &name);
+		if (ps[kept].accel != NULL)
+			kept++;
+		else if (n > 1)
+			cmd_warn(ctx, "series %s is left out: no accelerator called '%s' is known (--gpu names it)", all[i].name, name);
+	}
+	if (n_named == 0 && kept == 0)
+		return plan_unknown(ctx, accels, all[0].name, name, err);
+	*ps_out = ps;
+	*n_out = n_named > 0 ? n_named : kept;
+	return BERTH_OK;
+}
+
+static void
+plan_json_buys(struct jsonw *w, const struct plan_series *ps)
+{
+	jsonw_begin_array(w, "buys");
+	for (size_t i = 0; i < ps->n_lines; i++) {
+		const struct commit_use *u = &ps->plan.use[i];
+		const struct offer *o = ps->offers[i];
+
+		if (ps->lines[i].kind != COMMIT_RESERVED || u->count == 0)
+			continue;
+		jsonw_begin_object(w, NULL);
+		jsonw_str(w, "provider", o->provider);
+		jsonw_str_or_null(w, "region", o->region);
+		jsonw_str_or_null(w, "instance_type", o->instance_type);
+		jsonw_str(w, "purchase", purchase_name(o->purchase));
+		jsonw_int(w, "term_months", o->term_months);
+		jsonw_str(w, "payment", payment_name(o->payment));
+		jsonw_int(w, "count", u->count);
+		jsonw_int(w, "gpus", u->gpus);
+		jsonw_money(w, "upfront", o->upfront);
+		jsonw_money(w, "price_per_hour", o->price);
+		jsonw_fixed(w, "effective_price_per_gpu_hour", ps->lines[i].fixed, 6);
+		jsonw_fixed(w, "break_even_hours", u->break_even * offer_term_hours(o), 1);
+		jsonw_fixed(w, "break_even_utilisation", u->break_even, 6);
+		jsonw_fixed(w, "utilisation", u->utilisation, 6);
+		jsonw_fixed(w, "bound", u->bound_usd, 6);
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+}
+
+static void
+plan_json_rest(struct jsonw *w, const struct plan_series *ps)
+{
+	double all = ps->curve.mean * ps->curve.hours;
+
+	jsonw_begin_array(w, "rest");
+	for (size_t i = 0; i < ps->n_lines; i++) {
+		const struct commit_use *u = &ps->plan.use[i];
+
+		if (ps->lines[i].kind == COMMIT_RESERVED)
+			continue;
+		jsonw_begin_object(w, NULL);
+		jsonw_str(w, "purchase", commit_kind_name(ps->lines[i].kind));
+		jsonw_str(w, "offer", ps->names[i]);
+		jsonw_fixed(w, "share", all > 0 ? u->gpu_hours / all : 0, 6);
+		jsonw_int(w, "gpus", u->gpus);
+		jsonw_fixed(w, "price_per_gpu_hour", ps->lines[i].usage, 6);
+		jsonw_fixed(w, "expected_cost", u->cost_usd, 6);
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+}
+
+/* Utilisation at the levels where it falls through each twentieth, so that the curve can be drawn. */
+static void
+plan_json_levels(struct jsonw *w, const struct commit_curve *c)
+{
+	double next = 1.01;
+
+	jsonw_begin_array(w, "utilisation");
+	for (size_t l = 0; l < c->levels; l++) {
+		if (c->use[l] > next && l + 1 < c->levels)
+			continue;
+		next = c->use[l] - 0.05;
+		jsonw_begin_object(w, NULL);
+		jsonw_int(w, "gpu", (int64_t)l + 1);
+		jsonw_fixed(w, "busy", c->use[l], 6);
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+}
+
+static void
+plan_json_risk(struct jsonw *w, const struct plan_series *ps)
+{
+	const struct commit_risk *r = &ps->risk;
+
+	jsonw_begin_object(w, "outcome");
+	jsonw_fixed(w, "p10", r->p10_usd, 6);
+	jsonw_fixed(w, "p50", r->p50_usd, 6);
+	jsonw_fixed(w, "p90", r->p90_usd, 6);
+	jsonw_end_object(w);
+	jsonw_begin_object(w, "regret");
+	jsonw_fixed(w, "demand_minus_20", r->regret_down_usd, 6);
+	jsonw_fixed(w, "demand_plus_20", r->regret_up_usd, 6);
+	jsonw_end_object(w);
+}
+
+static void
+plan_json_runway(struct jsonw *w, const struct plan_series *ps, size_t n)
+{
+	jsonw_begin_array(w, "quota_runway");
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < ps[i].n_runway; k++) {
+			jsonw_begin_object(w, NULL);
+			jsonw_str(w, "series", ps[i].series.name);
+			jsonw_str(w, "limit", ps[i].runway[k].limit);
+			jsonw_int(w, "gpus", ps[i].runway[k].gpus);
+			jsonw_time(w, "reached", ps[i].runway[k].reached);
+			jsonw_time(w, "ask_by", ps[i].runway[k].ask_by);
+			jsonw_end_object(w);
+		}
+	jsonw_end_array(w);
+}
+
+static void
+plan_json_series(struct jsonw *w, const struct plan_series *ps, const struct plan_options *o)
+{
+	jsonw_begin_object(w, NULL);
+	jsonw_str(w, "name", ps->series.name);
+	jsonw_str(w, "accelerator", ps->accel->name);
+	plan_json_buys(w, ps);
+	plan_json_rest(w, ps);
+	jsonw_fixed(w, "expected_cost", ps->plan.cost_usd, 6);
+	jsonw_fixed(w, "on_demand_only_cost", ps->plan.on_demand_usd, 6);
+	jsonw_fixed(w, "lower_bound", ps->plan.lower_bound_usd, 6);
+	jsonw_fixed(w, "service_level", o->service_level, 6);
+	jsonw_fixed(w, "covered", ps->risk.covered, 6);
+	jsonw_fixed(w, "peak", ps->peak, 6);
+	jsonw_fixed(w, "mean", ps->curve.mean, 6);
+	plan_json_levels(w, &ps->curve);
+	plan_json_risk(w, ps);
+	jsonw_begin_array(w, "because");
+	for (size_t k = 0; k < ps->because.n; k++)
+		jsonw_str(w, NULL, ps->because.line[k]);
+	jsonw_end_array(w);
+	jsonw_end_object(w);
+}
+
+struct plan_totals { double cost, on_demand, lower, bound, upfront; };
+
+static struct plan_totals
+plan_totals(const struct plan_series *ps, size_t n)
+{
+	struct plan_totals t = { 0 };
+
+	for (size_t i = 0; i < n; i++) {
+		t.cost += ps[i].plan.cost_usd;
+		t.on_demand += ps[i].plan.on_demand_usd;
+		t.lower += ps[i].plan.lower_bound_usd;
+		t.bound += ps[i].plan.bound_usd;
+		for (size_t k = 0; k < ps[i].n_lines; k++)
+			if (ps[i].lines[k].kind == COMMIT_RESERVED && ps[i].plan.use[k].count > 0)
+				t.upfront += (double)ps[i].plan.use[k].count * usd_to_double(ps[i].offers[k]->upfront);
+	}
+	return t;
+}
+
+/* All keys of berth.plan/1 behind "schema". */
+static void
+plan_json(struct jsonw *w, int64_t id, const struct plan_series *ps, size_t n, const struct plan_options *o)
+{
+	struct plan_totals t = plan_totals(ps, n);
+
+	if (id != 0)
+		jsonw_int(w, "id", id);
+	else
+		jsonw_null(w, "id");
+	jsonw_time(w, "as_of", n > 0 ? ps[0].forecast.t0 : o->now);
+	jsonw_int(w, "horizon_s", o->horizon_s);
+	jsonw_begin_array(w, "series");
+	for (size_t i = 0; i < n; i++)
+		plan_json_series(w, &ps[i], o);
+	jsonw_end_array(w);
+	jsonw_begin_object(w, "totals");
+	jsonw_fixed(w, "expected_cost", t.cost, 6);
+	jsonw_fixed(w, "on_demand_only_cost", t.on_demand, 6);
+	jsonw_fixed(w, "lower_bound", t.lower, 6);
+	jsonw_fixed(w, "bound", t.bound, 6);
+	jsonw_fixed(w, "upfront", t.upfront, 6);
+	jsonw_end_object(w);
+	jsonw_fixed(w, "budget", o->budget_usd, 6);
+	plan_json_runway(w, ps, n);
+}
+
+/* What would have to be given to make the same plan again. */
+static enum berth_code
+plan_inputs(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n, const struct plan_options *o, const char **text_out,
+    struct berth_err *err)
+{
+	struct buf b;
+	struct jsonw w;
+	enum berth_code rc;
+
+	buf_init(&b, JSONR_BYTES_MAX);
+	jsonw_init_buf(&w, &b, JSONW_COMPACT);
+	jsonw_begin_object(&w, NULL);
+	jsonw_begin_array(&w, "series");
+	for (size_t i = 0; i < n; i++)
+		jsonw_str(&w, NULL, ps[i].series.name);
+	jsonw_end_array(&w);
+	jsonw_time(&w, "at", n > 0 ? ps[0].forecast.t0 : o->now);
+	jsonw_time(&w, "now", o->now);
+	jsonw_int(&w, "horizon_s", o->horizon_s);
+	jsonw_double(&w, "service_level", o->service_level);
+	jsonw_double(&w, "budget", o->budget_usd);
+	jsonw_int(&w, "paths", o->paths);
+	jsonw_int(&w, "seed", (int64_t)o->seed);
+	jsonw_int(&w, "max_term_months", o->max_term_months);
+	jsonw_double(&w, "spot_share", o->no_spot ? 0 : o->spot_share);
+	jsonw_int(&w, "on_demand_limit", o->on_demand_gpus);
+	jsonw_str(&w, "gpu", o->gpu);
+	jsonw_end_object(&w);
+	rc = jsonw_finish(&w, err);
+	if (rc == BERTH_OK)
+		*text_out = arena_strdup(ctx->arena, b.p);
+	buf_free(&b);
+	return rc;
+}
+
+static enum berth_code
+plan_store(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n, const struct plan_options *o, int64_t *id_out,
+    struct berth_err *err)
+{
+	struct plan_row row = { .made = ctx->now };
+	struct buf b;
+	struct jsonw w;
+	enum berth_code rc = plan_inputs(ctx, ps, n, o, &row.inputs, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	buf_init(&b, JSONR_BYTES_MAX);
+	jsonw_init_buf(&w, &b, JSONW_COMPACT);
+	jsonw_begin_object(&w, NULL);
+	jsonw_str(&w, "schema", "berth.plan/1");
+	plan_json(&w, 0, ps, n, o);
+	jsonw_end_object(&w);
+	rc = jsonw_finish(&w, err);
+	if (rc == BERTH_OK) {
+		row.json = b.p;
+		rc = store_plan_insert(ctx->store, &row, id_out, err);
+	}
+	buf_free(&b);
+	return rc;
+}
+
+static void
+plan_row_cells(struct table *t, const struct plan_series *ps, size_t i)
+{
+	const struct commit_use *u = &ps->plan.use[i];
+	const struct offer *o = ps->offers[i];
+	struct usd_micro cost = USD_UNKNOWN, hour = USD_UNKNOWN;
+	bool reserved = ps->lines[i].kind == COMMIT_RESERVED;
+
+	if (usd_from_double(u->cost_usd, &cost, NULL) != BERTH_OK)
+		cost = USD_UNKNOWN;
+	if (usd_from_double(ps->lines[i].fixed + ps->lines[i].usage, &hour, NULL) != BERTH_OK)
+		hour = USD_UNKNOWN;
+	table_row(t);
+	table_text(t, ps->series.name);
+	table_text(t, ps->lines[i].kind == COMMIT_OWNED ? "owned" : reserved ? "reserve" :
+	    ps->lines[i].kind == COMMIT_SPOT ? "spot" : "on demand");
+	table_text(t, o->provider);
+	table_text(t, o->region);
+	table_text(t, o->instance_type);
+	if (reserved || ps->lines[i].kind == COMMIT_OWNED)
+		table_int(t, u->count);
+	else
+		table_unknown(t);
+	table_int(t, u->gpus);
+	if (reserved)
+		table_int(t, o->term_months);
+	else
+		table_unknown(t);
+	table_money(t, reserved ? o->upfront : USD_UNKNOWN);
+	table_money(t, ps->lines[i].kind == COMMIT_OWNED ? USD_UNKNOWN : hour);
+	table_double(t, u->utilisation);
+	table_double(t, reserved ? u->break_even : NAN);
+	table_money(t, cost);
+}
+
+static enum berth_code
+plan_table(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n, const struct plan_options *o, struct berth_err *err)
+{
+	static const struct table_col cols[] = {
+		{ "series", NULL, TABLE_TEXT, 0, TABLE_CUT },
+		{ "what", NULL, TABLE_TEXT, 0, 0 },
+		{ "provider", NULL, TABLE_TEXT, 0, 0 },
+		{ "region", NULL, TABLE_TEXT, 0, TABLE_CUT },
+		{ "instance_type", "TYPE", TABLE_TEXT, 0, TABLE_CUT },
+		{ "count", NULL, TABLE_INT, 0, 0 },
+		{ "gpus", "GPUS", TABLE_INT, 0, 0 },
+		{ "term_months", "MONTHS", TABLE_INT, 0, 0 },
+		{ "upfront", "UPFRONT $", TABLE_MONEY, 2, TABLE_WIDE },
+		{ "effective_price_per_gpu_hour", "$/GPU-H", TABLE_MONEY, 4, 0 },
+		{ "utilisation", "USED", TABLE_SHARE, 1, 0 },
+		{ "break_even_utilisation", "BREAK-EVEN", TABLE_SHARE, 1, 0 },
+		{ "expected_cost", "COST $", TABLE_MONEY, 2, 0 },
+	};
+	struct table *t = table_new(ctx->arena, cols, sizeof(cols) / sizeof(cols[0]));
+	struct plan_totals sum = plan_totals(ps, n);
+	enum berth_code rc;
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < ps[i].n_lines; k++)
+			if (ps[i].plan.use[k].gpus > 0)
+				plan_row_cells(t, &ps[i], k);
+	rc = cmd_table_print(ctx, t, err);
+	if (rc != BERTH_OK)
+		return rc;
+	cmd_say(ctx, "\nExpected cost over %.1f weeks: %.2f USD; on demand only: %.2f USD; saved: %.2f USD (%.1f %%)\n",
+	    (double)o->horizon_s / (7 * 86400), sum.cost, sum.on_demand, sum.on_demand - sum.cost,
+	    sum.on_demand > 0 ? 100 * (sum.on_demand - sum.cost) / sum.on_demand : 0);
+	for (size_t i = 0; i < n; i++) {
+		cmd_say(ctx, "\n%s (%s):\n", ps[i].series.name, ps[i].accel->name);
+		for (size_t k = 0; k < ps[i].because.n; k++)
+			cmd_say(ctx, "  - %s\n", ps[i].because.line[k]);
+	}
+	return BERTH_OK;
+}
+
+static enum berth_code
+plan_run(struct cmd_ctx *ctx, struct berth_err *err)
+{
+	struct plan_options o = { 0 };
+	const struct accel_table *accels;
+	struct plan_series *ps = NULL;
+	struct offer *offers;
+	struct commitment *owned;
+	size_t n = 0, n_offers, n_owned;
+	int64_t id = 0;
+	enum berth_code rc = plan_options(ctx, &o, err);
+
+	if (rc == BERTH_OK)
+		rc = cmd_accels(ctx, &accels, err);
+	if (rc == BERTH_OK)
+		rc = plan_pick(ctx, accels, &ps, &n, err);
+	if (rc == BERTH_OK)
+		rc = store_offer_list(ctx->store, NULL, ctx->arena, &offers, &n_offers, err);
+	if (rc == BERTH_OK)
+		rc = store_commitment_list(ctx->store, ctx->now, ctx->arena, &owned, &n_owned, err);
+	for (size_t i = 0; i < n && rc == BERTH_OK; i++)
+		rc = plan_prepare(ctx->store, accels, offers, n_offers, owned, n_owned, &o, ctx->arena, &ps[i], err);
+	if (rc == BERTH_OK)
+		rc = plan_solve_all(ps, n, &o, ctx->arena, err);
+	if (rc == BERTH_OK)
+		rc = plan_store(ctx, ps, n, &o, &id, err);
+	if (rc != BERTH_OK)
+		return rc;
+	if (!cmd_wants_json(ctx))
+		return plan_table(ctx, ps, n, &o, err);
+	plan_json(cmd_json_begin(ctx, "berth.plan/1"), id, ps, n, &o);
+	return cmd_json_end(ctx, err);
+}

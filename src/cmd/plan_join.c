@@ -1,0 +1,387 @@
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "broker/placing_facts.h"
+#include "cmd/plan_join.h"
+#include "store/series_rows.h"
+#include "util/arena.h"
+#include "util/glob.h"
+#include "util/json.h"
+#include "util/str.h"
+#include "util/time.h"
+#include "util/vec.h"
+
+#define PLAN_HOUR_S 3600
+#define PLAN_UNSERVED 10.0		/* demand that nothing serves, in on-demand prices */
+#define PLAN_OBTAIN 0.8			/* share of time in which spot can be had where nobody knows */
+#define PLAN_CHECKPOINT_S 120.0		/* to write one, for the useful share of spot */
+#define PLAN_RESTART_S 600.0
+#define PLAN_ASK_AHEAD_S (14 * 86400)
+
+const struct accel *
+plan_accel(const struct accel_table *accels, const struct series *s, const char *gpu, struct arena *a,
+    const char **name_out)
+{
+	struct berth_err ignored;
+	const char *name = s->name;
+	json_t *root = NULL;
+
+	if (gpu != NULL) {
+		name = gpu;
+	} else if (jsonr_parse(s->labels, strlen(s->labels), s->name, &root, &ignored) == BERTH_OK) {
+		struct jsonr r = jsonr_root(root, s->name);
+		const char *label = NULL;
+
+		if (jsonr_str(&r, "accelerator", &label, &ignored) == BERTH_OK && label != NULL && label[0] != '\0')
+			name = arena_strdup(a, label);
+		json_decref(root);
+	}
+	*name_out = name;
+	return accel_find(accels, name);
+}
+
+/* Finer steps become hours: a GPU is bought by the hour, and a year of minutes is no better known. */
+static void
+plan_to_hours(const struct dense *d, struct arena *a, struct fc_series *out)
+{
+	int64_t t0 = time_floor(d->t0, PLAN_HOUR_S), per = PLAN_HOUR_S / d->step_s;
+	size_t n = (size_t)((d->t0 + (int64_t)d->n * d->step_s - t0 + PLAN_HOUR_S - 1) / PLAN_HOUR_S);
+	double *mean = arena_array(a, n, sizeof(*mean)), *peak = arena_array(a, n, sizeof(*peak));
+	int64_t *seen = arena_array(a, n, sizeof(*seen));
+
+	for (size_t i = 0; i < d->n; i++) {
+		size_t h = (size_t)((d->t0 + (int64_t)i * d->step_s - t0) / PLAN_HOUR_S);
+
+		if (isnan(d->mean[i]))
+			continue;
+		mean[h] += d->mean[i];
+		peak[h] = fmax(peak[h], d->peak[i]);
+		seen[h]++;
+	}
+	for (size_t h = 0; h < n; h++) {
+		/* Half an hour of data tells of the hour; less is no data. */
+		mean[h] = seen[h] * 2 >= per ? mean[h] / (double)seen[h] : NAN;
+		peak[h] = isnan(mean[h]) ? NAN : fmax(peak[h], mean[h]);
+	}
+	*out = (struct fc_series){ out->name, t0, PLAN_HOUR_S, n, mean, peak };
+}
+
+static enum berth_code
+plan_forecast(struct store *store, const struct plan_options *o, struct arena *a, struct plan_series *ps,
+    struct berth_err *err)
+{
+	struct fc_series s = { .name = ps->series.name };
+	struct fc_options fo;
+	struct dense d;
+	enum berth_code rc = store_samples_range(store, ps->series.id, 0, o->at, a, &d, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	if (d.n == 0 || d.missing == d.n)
+		return err_set(err, BERTH_EINFEASIBLE, "series %s has no samples%s: record some first (berth-record(1))",
+		    ps->series.name, o->at != 0 ? " before --at" : "");
+	if (d.step_s < PLAN_HOUR_S && PLAN_HOUR_S % d.step_s == 0)
+		plan_to_hours(&d, a, &s);
+	else
+		s = (struct fc_series){ ps->series.name, d.t0, d.step_s, d.n, d.mean, d.peak };
+	fc_options_init(&fo);
+	fo.horizon = (size_t)((o->horizon_s + s.step_s - 1) / s.step_s);
+	fo.n_paths = (size_t)o->paths;
+	fo.seed = o->seed;
+	rc = fc_run(&s, &fo, a, &ps->forecast, err);
+	return rc == BERTH_OK ? rc : err_ctx(err, "forecast");
+}
+
+/* Paths carry the peak of each step; what is used and paid is its mean: each step's paths are scaled to the mean forecast. */
+static void
+plan_paths(struct plan_series *ps, struct arena *a)
+{
+	const struct fc_result *f = &ps->forecast;
+	double *use = arena_array(a, f->n_paths * f->horizon, sizeof(*use));
+
+	for (size_t t = 0; t < f->horizon; t++) {
+		double sum = 0, scale;
+
+		for (size_t p = 0; p < f->n_paths; p++)
+			sum += f->paths[p * f->horizon + t];
+		scale = sum > 0 ? fmin(1, f->mean[t] * (double)f->n_paths / sum) : 1;
+		for (size_t p = 0; p < f->n_paths; p++)
+			use[p * f->horizon + t] = f->paths[p * f->horizon + t] * scale;
+	}
+	ps->demand = (struct commit_demand){ use, f->n_paths, f->horizon, NULL, (double)f->step_s / 3600 };
+	ps->peaks = ps->demand;
+	ps->peaks.gpus = f->paths;
+}
+
+static enum refuse_code
+plan_check_offer(const struct plan_options *o, const struct accel_table *accels, const struct plan_series *ps,
+    const struct offer *x)
+{
+	if (!accel_is(accel_find_sized(accels, x->accelerator, x->accelerator_memory_gib), ps->accel) ||
+	    x->accelerator_count < 1)
+		return REFUSE_ACCELERATOR;
+	if (!glob_match_any(o->regions, o->n_regions, x->region))
+		return REFUSE_RESIDENCY;
+	if (!glob_match_any(o->providers, o->n_providers, x->provider))
+		return REFUSE_PROVIDER;
+	if (!usd_known(offer_effective_hour(x)) || offer_effective_hour(x).v < 0 || !str_eq(x->currency, "USD"))
+		return REFUSE_PRICE_UNKNOWN;
+	if (o->price_age_s > 0 && x->as_of > 0 && o->now - x->as_of > o->price_age_s)
+		return REFUSE_PRICE_STALE;
+	if (x->purchase == PURCHASE_SPOT && (o->no_spot || o->spot_share <= 0))
+		return REFUSE_PURCHASE;
+	return x->available == AVAIL_NO && x->purchase != PURCHASE_RESERVED ? REFUSE_UNAVAILABLE : REFUSE_NOT;
+}
+
+static double
+plan_gpu_hour(const struct offer *o)
+{
+	return usd_to_double(offer_effective_hour(o)) / o->accelerator_count;
+}
+
+static const char *
+plan_name(const struct offer *o, struct arena *a)
+{
+	const char *term = o->purchase == PURCHASE_RESERVED && o->term_months > 0 ?
+	    arena_printf(a, " %d months, %s upfront", o->term_months, o->payment == PAYMENT_ALL ? "all" :
+	    o->payment == PAYMENT_PARTIAL ? "part" : "nothing") : "";
+
+	return arena_printf(a, "%s%s%s%s%s %s%s", o->provider, o->region[0] != '\0' ? " " : "", o->region,
+	    o->instance_type[0] != '\0' ? " " : "", o->instance_type, purchase_name(o->purchase), term);
+}
+
+struct plan_lines {
+	struct arena *a;
+	VEC(struct commit_line) line;
+	VEC(const struct offer *) offer;
+	VEC(const char *) name;
+};
+
+static void
+plan_add_line(struct plan_lines *l, struct commit_line line, const struct offer *o, const char *note)
+{
+	line.ref = l->line.n;
+	VEC_PUSH(l->a, &l->line, line);
+	VEC_PUSH(l->a, &l->offer, o);
+	VEC_PUSH(l->a, &l->name, arena_printf(l->a, "%s%s", plan_name(o, l->a), note));
+}
+
+static int64_t
+plan_seconds_months(int64_t s)
+{
+	return (s + 30 * 86400) / (365 * 86400 / 12);
+}
+
+/* GPUs that the quotas leave of this offer; COMMIT_NO_LIMIT: none counts it. */
+static int64_t
+plan_quota(const struct plan_options *o, const struct offer *x)
+{
+	int64_t least = COMMIT_NO_LIMIT;
+
+	for (size_t q = 0; q < o->n_limits; q++) {
+		int64_t weight = placing_quota_weight(&o->limits[q], x);
+		int64_t machines = weight > 0 ? o->limits[q].limit / weight : COMMIT_NO_LIMIT;
+
+		least = machines < least ? machines : least;
+	}
+	return least;
+}
+
+/* Owned commitments that hold for at least half of the horizon: their money is sunk. */
+static void
+plan_owned(const struct commitment *c, size_t n, const struct accel_table *accels, const struct plan_series *ps,
+    struct plan_lines *l)
+{
+	int64_t from = ps->forecast.t0, to = from + (int64_t)ps->forecast.horizon * ps->forecast.step_s;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct offer *x = &c[i].offer;
+		int64_t lo = c[i].from > from ? c[i].from : from, hi = c[i].to < to ? c[i].to : to;
+
+		if (x->accelerator_count < 1 || (hi - lo) * 2 < to - from ||
+		    !accel_is(accel_find_sized(accels, x->accelerator, x->accelerator_memory_gib), ps->accel))
+			continue;
+		plan_add_line(l, (struct commit_line){ COMMIT_OWNED, 0, 0, 0, x->accelerator_count, c[i].count, c[i].count }, x,
+		    ", owned");
+	}
+}
+
+/*
+ * Reserved offers, cheapest per GPU first (offers are sorted): one that is dearer, comes in no smaller machines and has no
+ * quota to fill is never taken.
+ */
+static void
+plan_reserved(const struct offer *const *x, size_t n, const struct plan_options *o, struct plan_lines *l)
+{
+	int smallest = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		int64_t quota;
+
+		if (x[i]->purchase != PURCHASE_RESERVED)
+			continue;
+		quota = plan_quota(o, x[i]);
+		if (smallest != 0 && x[i]->accelerator_count >= smallest)
+			continue;
+		if (quota == COMMIT_NO_LIMIT)
+			smallest = x[i]->accelerator_count;
+		plan_add_line(l, (struct commit_line){ COMMIT_RESERVED, 0, plan_gpu_hour(x[i]), 0, x[i]->accelerator_count, 0,
+		    quota }, x[i], "");
+	}
+}
+
+static double
+plan_spot_useful(const struct offer *o)
+{
+	double hazard = isnan(o->interruption_rate) ? COST_HAZARD_DEFAULT : o->interruption_rate;
+
+	if (!(hazard > 0))
+		return 1;
+	return cost_useful_share(cost_checkpoint_s(PLAN_CHECKPOINT_S, hazard), PLAN_CHECKPOINT_S, PLAN_RESTART_S, hazard);
+}
+
+/* The cheapest on-demand offer serves the rest; spot before it where it is cheaper, with its share of the peak. */
+static void
+plan_rest(const struct offer *const *x, size_t n, const struct plan_options *o, double median_peak, struct plan_lines *l)
+{
+	const struct offer *on_demand = NULL, *spot = NULL;
+	double od, least = INFINITY;
+
+	for (size_t i = 0; i < n; i++)
+		if (x[i]->purchase == PURCHASE_ON_DEMAND && on_demand == NULL)
+			on_demand = x[i];
+	od = on_demand == NULL ? INFINITY : plan_gpu_hour(on_demand);
+	for (size_t i = 0; i < n && on_demand != NULL; i++) {
+		double usage;
+
+		if (x[i]->purchase != PURCHASE_SPOT)
+			continue;
+		usage = commit_spot_usage(plan_gpu_hour(x[i]), plan_spot_useful(x[i]), PLAN_OBTAIN, od);
+		if (usage < least) {
+			least = usage;
+			spot = x[i];
+		}
+	}
+	if (spot != NULL && least < od && floor(o->spot_share * median_peak) >= 1)
+		plan_add_line(l, (struct commit_line){ COMMIT_SPOT, 0, 0, least, 1, 0,
+		    (int64_t)floor(o->spot_share * median_peak) }, spot, "");
+	if (on_demand != NULL) {
+		int64_t quota = plan_quota(o, on_demand);
+
+		if (quota != COMMIT_NO_LIMIT)
+			quota *= on_demand->accelerator_count;
+		if (o->on_demand_gpus > 0 && o->on_demand_gpus < quota)
+			quota = o->on_demand_gpus;
+		plan_add_line(l, (struct commit_line){ COMMIT_ON_DEMAND, 0, 0, od, 1, 0, quota }, on_demand, "");
+	}
+}
+
+static int
+plan_cmp_offer(const void *a, const void *b)
+{
+	return offer_cmp(*(const struct offer *const *)a, *(const struct offer *const *)b);
+}
+
+static void
+plan_lines_of(const struct offer *const *x, size_t n, const struct commitment *owned, size_t n_owned,
+    const struct accel_table *accels, const struct plan_options *o, struct plan_series *ps, struct arena *a)
+{
+	struct plan_lines l = { .a = a };
+	double most = 0;
+
+	plan_owned(owned, n_owned, accels, ps, &l);
+	plan_reserved(x, n, o, &l);
+	plan_rest(x, n, o, ps->forecast.peak[FC_PEAK50], &l);
+	ps->lines = l.line.v;
+	ps->offers = l.offer.v;
+	ps->names = l.name.v;
+	ps->n_lines = l.line.n;
+	for (size_t i = 0; i < l.line.n; i++) {
+		int64_t as_of = l.offer.v[i]->as_of;
+
+		most = fmax(most, l.line.v[i].fixed + l.line.v[i].usage);
+		if (as_of > 0 && (ps->price_oldest == 0 || as_of < ps->price_oldest))
+			ps->price_oldest = as_of;
+	}
+	ps->problem = (struct commit_problem){ &ps->curve, ps->lines, ps->n_lines, PLAN_UNSERVED * fmax(most, 1e-6), ps->peak,
+		NAN, 0 };
+}
+
+/* First step at which the P95 of demand passes a quota of this accelerator. */
+static void
+plan_runway_of(const struct plan_options *o, struct plan_series *ps, struct arena *a)
+{
+	const struct fc_result *f = &ps->forecast;
+
+	ps->runway = arena_array(a, o->n_limits, sizeof(*ps->runway));
+	for (size_t q = 0; q < o->n_limits; q++) {
+		const struct placing_limit *l = &o->limits[q];
+		int64_t gpus = INT64_MAX;
+
+		for (size_t i = 0; i < ps->n_lines; i++) {
+			int64_t w = placing_quota_weight(l, ps->offers[i]);
+
+			if (w > 0 && ps->lines[i].kind != COMMIT_OWNED)
+				gpus = l->limit / w * ps->offers[i]->accelerator_count;
+		}
+		for (size_t t = 0; gpus != INT64_MAX && t < f->horizon; t++) {
+			if (f->q[t * FC_LEVEL_COUNT + FC_P95] <= (double)gpus)
+				continue;
+			int64_t at = f->t0 + (int64_t)t * f->step_s;
+
+			ps->runway[ps->n_runway++] = (struct plan_runway){ l->name, gpus, at,
+				at - PLAN_ASK_AHEAD_S > o->now ? at - PLAN_ASK_AHEAD_S : o->now };
+			break;
+		}
+	}
+}
+
+enum berth_code
+plan_prepare(struct store *store, const struct accel_table *accels, const struct offer *offers, size_t n_offers,
+    const struct commitment *owned, size_t n_owned, const struct plan_options *o, struct arena *a,
+    struct plan_series *ps, struct berth_err *err)
+{
+	const struct offer **x = arena_array(a, n_offers, sizeof(*x));
+	size_t n = 0;
+	enum berth_code rc;
+
+	for (size_t i = 0; i < n_offers; i++) {
+		enum refuse_code why = plan_check_offer(o, accels, ps, &offers[i]);
+
+		if (why == REFUSE_NOT && offers[i].purchase == PURCHASE_RESERVED &&
+		    offers[i].term_months > o->max_term_months)
+			ps->refused_term++;
+		else if (why == REFUSE_NOT)
+			x[n++] = &offers[i];
+		else
+			ps->refused[why]++;
+	}
+	if (n == 0)
+		return err_set(err, BERTH_EINFEASIBLE, "series %s: none of %zu offers serves %s%s%s; run `berth prices refresh` or "
+		    "`berth prices import`, or see `berth prices list --gpu %s`", ps->series.name, n_offers, ps->accel->name,
+		    n_offers > 0 ? ": " : "", n_offers > 0 ? explain_refusals(ps->refused, a) : "", ps->accel->name);
+	qsort(x, n, sizeof(*x), plan_cmp_offer);
+	rc = plan_forecast(store, o, a, ps, err);
+	if (rc != BERTH_OK)
+		return rc;
+	plan_paths(ps, a);
+	rc = commit_curve_build(&ps->demand, a, &ps->curve, &ps->cut_paths, err);
+	if (rc == BERTH_OK)
+		rc = commit_peak(&ps->peaks, o->service_level, a, &ps->peak, &ps->peak_enough, err);
+	if (rc != BERTH_OK)
+		return err_ctx(err, "series %s", ps->series.name);
+	plan_lines_of(x, n, owned, n_owned, accels, o, ps, a);
+	plan_runway_of(o, ps, a);
+	return BERTH_OK;
+}
+
+int64_t
+plan_default_term(int64_t horizon_s)
+{
+	int64_t months = plan_seconds_months(horizon_s);
+
+	return months > 12 ? months : 12;
+}

@@ -1,0 +1,92 @@
+/* src/cmd/plan_join.h - history, forecast, offers and what is owned become one commitment problem a series.  Floor: cmd. */
+#ifndef BERTH_CMD_PLAN_JOIN_H
+#define BERTH_CMD_PLAN_JOIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "broker/placing.h"
+#include "forecast/forecast.h"
+#include "model/accel.h"
+#include "model/commitment.h"
+#include "model/offer.h"
+#include "model/series.h"
+#include "plan/commit.h"
+#include "plan/explain.h"
+#include "util/err.h"
+
+struct arena;
+struct store;
+
+struct plan_options {
+	int64_t now, at;		/* history ends before at; 0: the step after the last sample */
+	int64_t horizon_s;
+	double service_level;
+	double budget_usd;		/* all series together; NaN: none */
+	int64_t paths;
+	uint64_t seed;
+	int64_t max_term_months;
+	int64_t price_age_s;		/* 0: any */
+	const char *gpu;		/* accelerator of every series; NULL: by label or name */
+	const char *const *providers, *const *regions;	/* globs */
+	size_t n_providers, n_regions;
+	bool no_spot;
+	double spot_share;		/* of the median peak that spot may carry */
+	int64_t on_demand_gpus;		/* that can be had; 0: not known */
+	const struct placing_limit *limits;	/* quotas of berth.yaml */
+	size_t n_limits;
+};
+
+/* When a quota will be too small. */
+struct plan_runway {
+	const char *limit;
+	int64_t gpus;			/* what it allows */
+	int64_t reached, ask_by;	/* P95 of demand passes it; two weeks before */
+};
+
+struct plan_series {
+	struct series series;
+	const struct accel *accel;
+	struct fc_result forecast;
+	struct commit_demand demand;	/* paths on the level of the mean */
+	struct commit_demand peaks;	/* paths on the level of the peak */
+	struct commit_curve curve;
+	size_t cut_paths;
+	struct commit_line *lines;
+	const struct offer **offers;	/* [n_lines] */
+	const char **names;		/* [n_lines] */
+	size_t n_lines;
+	struct commit_problem problem;
+	struct commit_plan plan;
+	struct commit_risk risk;
+	double peak;			/* at the service level */
+	bool peak_enough;		/* the paths are enough to claim it */
+	int64_t price_oldest;		/* as_of of the oldest price used; 0: not said */
+	size_t refused[REFUSE_COUNT];	/* offers left out */
+	size_t refused_term;
+	struct plan_runway *runway;
+	size_t n_runway;
+	struct explain because;
+};
+
+/* The accelerator a series is about: o->gpu, its label "accelerator", else its name. NULL: nobody knows it. */
+const struct accel *plan_accel(const struct accel_table *accels, const struct series *s, const char *gpu,
+    struct arena *a, const char **name_out);
+
+/*
+ * Forecast, lines and the problem of one series (accel is set). BERTH_EINFEASIBLE: no offers for the accelerator, or no
+ * history; BERTH_EINVAL and store errors.
+ */
+BERTH_MUST_CHECK enum berth_code plan_prepare(struct store *store, const struct accel_table *accels,
+    const struct offer *offers, size_t n_offers, const struct commitment *owned, size_t n_owned,
+    const struct plan_options *o, struct arena *a, struct plan_series *ps, struct berth_err *err);
+
+/* Longest term that a plan takes by default: 12 months, or the horizon if that is longer. */
+int64_t plan_default_term(int64_t horizon_s);
+
+/* Solves all series together under the one budget, then assesses and explains each. */
+BERTH_MUST_CHECK enum berth_code plan_solve_all(struct plan_series *ps, size_t n, const struct plan_options *o,
+    struct arena *a, struct berth_err *err);
+
+#endif

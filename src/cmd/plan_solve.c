@@ -1,0 +1,159 @@
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "cmd/plan_join.h"
+#include "util/arena.h"
+#include "util/time.h"
+#include "util/vec.h"
+
+#define PLAN_BUDGET_STEPS 50
+
+/* Plans of all series with fixed prices times 1 + theta; *bound_out what they bind. */
+static enum berth_code
+plan_at(struct plan_series *ps, size_t n, double theta, struct arena *a, double *bound_out, struct berth_err *err)
+{
+	*bound_out = 0;
+	for (size_t i = 0; i < n; i++) {
+		enum berth_code rc;
+
+		ps[i].problem.theta = theta;
+		ps[i].problem.budget = NAN;
+		rc = commit_solve(&ps[i].problem, a, &ps[i].plan, err);
+		if (rc != BERTH_OK)
+			return err_ctx(err, "series %s", ps[i].series.name);
+		*bound_out += ps[i].plan.bound_usd;
+	}
+	return BERTH_OK;
+}
+
+/* One price of money for all series; then what is left of the budget goes to them in turn. */
+static enum berth_code
+plan_budget(struct plan_series *ps, size_t n, double budget, struct arena *a, struct berth_err *err)
+{
+	double lo = 0, hi = 1, bound, left;
+	enum berth_code rc;
+
+	for (;; hi *= 4) {
+		rc = plan_at(ps, n, hi, a, &bound, err);
+		if (rc != BERTH_OK)
+			return rc;
+		if (bound <= budget)
+			break;
+		if (hi > 1e9)
+			return err_set(err, BERTH_EINFEASIBLE, "what must be bought binds %.2f USD, the budget is %.2f USD", bound,
+			    budget);
+		lo = hi;
+	}
+	for (int k = 0; k < PLAN_BUDGET_STEPS && n > 1; k++) {
+		double mid = lo + (hi - lo) / 2;
+
+		rc = plan_at(ps, n, mid, a, &bound, err);
+		if (rc != BERTH_OK)
+			return rc;
+		if (bound <= budget)
+			hi = mid;
+		else
+			lo = mid;
+	}
+	rc = plan_at(ps, n, hi, a, &bound, err);
+	left = budget - bound;
+	for (size_t i = 0; i < n && rc == BERTH_OK; i++) {
+		double share = n == 1 ? budget : ps[i].plan.bound_usd + left;
+
+		left += ps[i].plan.bound_usd;
+		ps[i].problem.theta = 0;
+		ps[i].problem.budget = share;
+		rc = commit_solve(&ps[i].problem, a, &ps[i].plan, err);
+		left -= ps[i].plan.bound_usd;
+	}
+	return rc;
+}
+
+static void
+plan_add(struct explain *e, struct arena *a, const char *s)
+{
+	const char **line = arena_array(a, e->n + 1, sizeof(*line));
+
+	if (e->n > 0)
+		memcpy(line, e->line, e->n * sizeof(*line));
+	line[e->n++] = s;
+	e->line = line;
+}
+
+/* What the plan stands on: forecast, prices, what was assumed and what was left out. */
+static void
+plan_assumed(struct plan_series *ps, const struct plan_options *o, struct arena *a)
+{
+	const struct fc_result *f = &ps->forecast;
+	char t[TIME_FMT_SIZE], u[TIME_FMT_SIZE];
+	struct explain *e = &ps->because;
+
+	plan_add(e, a, arena_printf(a, "forecast: %s, %zu sample paths of %zu steps from %s; history %s to %s", f->model, f->n_paths,
+	    f->horizon, time_fmt(t, f->t0), time_fmt_date(u, f->history_from),
+	    time_fmt_date((char[TIME_FMT_SIZE]){ 0 }, f->history_to)));
+	plan_add(e, a, arena_printf(a, "peak at service level %.6g: %.0f GPUs%s", o->service_level, ceil(ps->peak),
+	    ps->peak_enough ? "" : " (too few sample paths to claim it with 95 % confidence: see --paths)"));
+	if (isinf(ps->plan.capacity_gpus))
+		plan_add(e, a, "assumed: on-demand machines can be had whenever they are needed; --on-demand-limit or limits: in "
+		    "berth.yaml say otherwise");
+	for (size_t i = 0; i < ps->n_lines; i++)
+		if (ps->lines[i].kind == COMMIT_SPOT)
+			plan_add(e, a, arena_printf(a, "assumed: spot carries at most %lld GPUs, can be had 80 %% of the time (on demand "
+			    "else), and costs %.4f USD a useful GPU-hour with lost work", (long long)ps->lines[i].max_count,
+			    ps->lines[i].usage));
+	if (ps->cut_paths > 0)
+		plan_add(e, a, arena_printf(a, "%zu absurd sample paths were cut to the highest of the others", ps->cut_paths));
+	if (ps->refused_term > 0)
+		plan_add(e, a, arena_printf(a, "%zu reserved offers with a term over %lld months were left out (--max-term)",
+		    ps->refused_term, (long long)o->max_term_months));
+	if (ps->price_oldest > 0)
+		plan_add(e, a, arena_printf(a, "prices as of %s or later", time_fmt_date(t, ps->price_oldest)));
+	for (size_t i = 0; i < f->n_warnings; i++)
+		plan_add(e, a, arena_printf(a, "forecast warning: %s", f->warnings[i]));
+}
+
+/* A term that outlives the forecast. */
+static void
+plan_tail(struct plan_series *ps, const struct plan_options *o, struct arena *a)
+{
+	double tail = 0;
+
+	for (size_t i = 0; i < ps->n_lines; i++) {
+		double term_s = offer_term_hours(ps->offers[i]) * 3600;
+
+		if (ps->lines[i].kind == COMMIT_RESERVED && ps->plan.use[i].count > 0 &&
+		    term_s > 1.01 * (double)o->horizon_s)
+			tail += ps->plan.use[i].bound_usd * (term_s / (double)o->horizon_s - 1);
+	}
+	if (tail > 0)
+		plan_add(&ps->because, a, arena_printf(a, "the terms run on beyond the horizon and bind %.2f USD more there: the plan "
+		    "assumes that demand stays", tail));
+}
+
+enum berth_code
+plan_solve_all(struct plan_series *ps, size_t n, const struct plan_options *o, struct arena *a, struct berth_err *err)
+{
+	double bound;
+	enum berth_code rc = plan_at(ps, n, 0, a, &bound, err);
+
+	if (rc == BERTH_OK && !isnan(o->budget_usd) && bound > o->budget_usd)
+		rc = plan_budget(ps, n, o->budget_usd, a, err);
+	for (size_t i = 0; i < n && rc == BERTH_OK; i++) {
+		struct commit_risk peaks;
+
+		rc = commit_assess(&ps[i].problem, &ps[i].plan, &ps[i].demand, a, &ps[i].risk, err);
+		if (rc != BERTH_OK)
+			break;
+		/* Coverage and peaks are those of the steps' peaks, money that of their means. */
+		commit_cover(&ps[i].plan, &ps[i].peaks, a, &peaks);
+		ps[i].risk.covered = peaks.covered;
+		ps[i].risk.peak_p50 = peaks.peak_p50;
+		ps[i].risk.peak_p95 = peaks.peak_p95;
+		explain_commit(&ps[i].problem, &ps[i].plan, &ps[i].risk, ps[i].names, a, &ps[i].because);
+		plan_tail(&ps[i], o, a);
+		plan_assumed(&ps[i], o, a);
+	}
+	return rc;
+}
