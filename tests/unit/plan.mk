@@ -8,3 +8,6 @@ tests_unit_place_t_LDADD = libtap.a $(PLAN_LIBS)
 check_PROGRAMS += tests/unit/cost.t
 tests_unit_cost_t_SOURCES = tests/unit/cost.c
 tests_unit_cost_t_LDADD = libtap.a $(PLAN_LIBS)
+check_PROGRAMS += tests/unit/commit_oracle.t
+tests_unit_commit_oracle_t_SOURCES = tests/unit/commit_oracle.c
+tests_unit_commit_oracle_t_LDADD = libtap.a $(PLAN_LIBS)
