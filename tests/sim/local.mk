@@ -1,1 +1,4 @@
-# filled by its folder
+# Simulations: whole brokers on replayed clouds.
+check_PROGRAMS += tests/sim/tick.t
+tests_sim_tick_t_SOURCES = tests/sim/tick.c
+tests_sim_tick_t_LDADD = libtap.a $(BROKER_LIBS)
