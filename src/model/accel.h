@@ -126,7 +126,8 @@ struct accel_spec {
 bool accel_memory_parse(struct arena *arena, const char *text, double *min_gib_out, double *max_gib_out);
 
 /*
- * Parses a spec. BERTH_EINVAL: syntax, or no product of that name has such a memory. BERTH_ENOTFOUND: nobody knows this accelerator; the message suggests names.
+ * Parses a spec. BERTH_EINVAL: syntax, or no product of that name has such a memory. BERTH_ENOTFOUND: nobody knows
+ * this accelerator; the message suggests names.
  * A spec of a family with one size becomes the model's: "A100:80GB" has accel A100-80GB.
  */
 BERTH_MUST_CHECK enum berth_code accel_spec_parse(const struct accel_table *tab, struct arena *arena, const char *text,
