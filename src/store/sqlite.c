@@ -239,19 +239,21 @@ sqlite_setup(struct sqlite_conn *c, const struct db_open *o, bool writable, char
     struct berth_err *err)
 {
 	enum berth_code rc;
-	char id[32];
+	char id[32], tables[32];
 	int sq;
 
 	sqlite3_busy_timeout(c->db, c->busy_timeout_ms);	/* before the first statement */
 	sqlite3_extended_result_codes(c->db, 1);
 	sqlite3_db_config(c->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sq = sqlite_pragma(c, "PRAGMA application_id", id, sizeof(id));	/* finds out whether it is a database */
+	if (sq == SQLITE_OK)
+		sq = sqlite_pragma(c, "SELECT count(*) FROM sqlite_schema", tables, sizeof(tables));
 	if (sq != SQLITE_OK)
 		return sqlite_fail(c, sq, err);
 	rc = sqlite_exec(c, "PRAGMA foreign_keys=ON; PRAGMA synchronous=FULL; PRAGMA trusted_schema=OFF; "
 	    "PRAGMA cache_size=-16384; PRAGMA journal_size_limit=67108864", err);
 	/* Another program's file is left as it is; db_engine.version says so. */
-	if (rc == BERTH_OK && writable && (strtol(id, NULL, 10) == SQLITE_APPLICATION_ID || strcmp(id, "0") == 0))
+	if (rc == BERTH_OK && writable && (strtol(id, NULL, 10) == SQLITE_APPLICATION_ID || strcmp(tables, "0") == 0))
 		rc = sqlite_journal(c, warning, warning_size, err);
 	if (rc == BERTH_OK && !o->write)
 		rc = sqlite_exec(c, "PRAGMA query_only=ON", err);
@@ -273,13 +275,13 @@ sqlite_open(const struct db_open *o, void **conn_out, char *warning, size_t warn
 	c->busy_timeout_ms = o->busy_timeout_ms;
 	if (o->create && !memory)
 		rc = sqlite_create(o, err);
-	else if (!memory && access(o->path, F_OK) != 0)
+	else if (!memory && faccessat(AT_FDCWD, o->path, F_OK, AT_EACCESS) != 0)
 		rc = errno == ENOENT || errno == ENOTDIR ?
 		    err_set(err, BERTH_ENOTFOUND, "store %s: there is none; `berth init` makes it", o->path) :
 		    err_sys(err, BERTH_EIO, errno, "store %s", o->path);
 	if (rc != BERTH_OK)
 		goto out;
-	writable = memory || access(o->path, W_OK) == 0;
+	writable = memory || faccessat(AT_FDCWD, o->path, W_OK, AT_EACCESS) == 0;
 	if (!writable && o->write) {
 		rc = err_sys(err, BERTH_EIO, errno, "store %s: cannot be written", o->path);
 		goto out;
