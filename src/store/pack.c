@@ -200,7 +200,7 @@ pack_variant(struct jsonw *w, const struct job_variant *v)
 	jsonw_int(w, "count_max", v->count_max);
 	jsonw_int(w, "nodes", v->nodes);
 	jsonw_double(w, "memory_gib", v->memory_gib);
-	jsonw_double(w, "memory_max_gib", v->memory_max_gib);
+	jsonw_double(w, "memory_max_gib", v->memory_max_gib);	/* no limit: null */
 	jsonw_double(w, "work_hours", v->work_hours);
 	jsonw_double(w, "speed", v->speed);
 	jsonw_end_object(w);
@@ -289,6 +289,8 @@ unpack_variants(struct unpack *u, struct job_spec *spec)
 		v->nodes = unpack_int32(&in, "nodes");
 		v->memory_gib = unpack_real(&in, "memory_gib");
 		v->memory_max_gib = unpack_real(&in, "memory_max_gib");
+		if (isnan(v->memory_max_gib))
+			v->memory_max_gib = (double)INFINITY;
 		v->work_hours = unpack_real(&in, "work_hours");
 		v->speed = unpack_real(&in, "speed");
 		u->rc = in.rc;

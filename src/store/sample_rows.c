@@ -206,11 +206,7 @@ sample_put_all(struct store *s, int64_t series_id, const struct sample *v, size_
 	arena_free(scratch);
 	if (rc == BERTH_OK)
 		rc = sample_head_put(s, &h, c.replaced > 0, err);
-	if (rc == BERTH_OK) {
-		counts->stored += c.stored;
-		counts->duplicate += c.duplicate;
-		counts->replaced += c.replaced;
-	}
+	*counts = c;
 	return rc;
 }
 
@@ -218,6 +214,7 @@ enum berth_code
 store_samples_put(struct store *s, int64_t series_id, const struct sample *v, size_t n, unsigned char *fate,
     struct put_counts *counts, struct berth_err *err)
 {
+	struct put_counts c = { 0 };
 	enum berth_code rc;
 
 	if (n == 0)
@@ -225,7 +222,13 @@ store_samples_put(struct store *s, int64_t series_id, const struct sample *v, si
 	rc = store_begin(s, err);
 	if (rc != BERTH_OK)
 		return rc;
-	return store_end(s, sample_put_all(s, series_id, v, n, fate, counts, err), err);
+	rc = store_end(s, sample_put_all(s, series_id, v, n, fate, &c, err), err);
+	if (rc == BERTH_OK) {	/* also the commit: what did not reach the disk is not counted */
+		counts->stored += c.stored;
+		counts->duplicate += c.duplicate;
+		counts->replaced += c.replaced;
+	}
+	return rc;
 }
 
 struct sample_fill {

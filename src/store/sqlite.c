@@ -56,7 +56,7 @@ sqlite_fail(const struct sqlite_conn *c, int rc, struct berth_err *err)
 	case SQLITE_LOCKED:
 	case SQLITE_PROTOCOL:
 		return err_set(err, BERTH_ETRANSIENT, "store %s: another process has kept it busy for %d s; "
-		    "nothing was changed, try again later", c->path, c->busy_timeout_ms / 1000);
+		    "nothing was changed, try again later", c->path, (c->busy_timeout_ms + 999) / 1000);
 	case SQLITE_FULL:
 		return err_set(err, BERTH_EIO, "store %s: the disk is full; nothing of this step was stored",
 		    c->path);

@@ -7,7 +7,7 @@
 
 #include "store/store.h"
 
-#define T0 INT64_C(1796083200)	/* 2026-11-30T16:00:00Z: the clock of the tests, a whole hour */
+#define T0 INT64_C(1796054400)	/* 2026-11-30T16:00:00Z: the clock of the tests, a whole hour */
 
 /* "/tmp/…/name" in a new folder that store_tmp_end() removes with all that is in it. */
 const char *store_tmp_path(const char *name);
