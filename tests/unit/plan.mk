@@ -11,3 +11,36 @@ tests_unit_cost_t_LDADD = libtap.a $(PLAN_LIBS)
 check_PROGRAMS += tests/unit/commit_oracle.t
 tests_unit_commit_oracle_t_SOURCES = tests/unit/commit_oracle.c
 tests_unit_commit_oracle_t_LDADD = libtap.a $(PLAN_LIBS)
+check_PROGRAMS += tests/unit/plan_cases.t
+tests_unit_plan_cases_t_SOURCES = tests/unit/plan_cases.c
+tests_unit_plan_cases_t_LDADD = libtap.a $(PLAN_LIBS)
+EXTRA_DIST += \
+	tests/plan/commit-alike.test \
+	tests/plan/commit-budget-below-minimum.test \
+	tests/plan/commit-budget-nothing.test \
+	tests/plan/commit-budget.test \
+	tests/plan/commit-dearer-than-on-demand.test \
+	tests/plan/commit-nan.test \
+	tests/plan/commit-negative-price.test \
+	tests/plan/commit-no-demand.test \
+	tests/plan/commit-one-hour.test \
+	tests/plan/commit-owned-first.test \
+	tests/plan/commit-paths.test \
+	tests/plan/commit-peak-cannot.test \
+	tests/plan/commit-peak.test \
+	tests/plan/commit-quota.test \
+	tests/plan/commit-spot.test \
+	tests/plan/commit-two-offers.test \
+	tests/plan/commit-unserved.test \
+	tests/plan/commit-whole-machine-pays.test \
+	tests/plan/commit-whole-machines.test \
+	tests/plan/place-alike.test \
+	tests/plan/place-gang-not-split.test \
+	tests/plan/place-leave-room-other-order.test \
+	tests/plan/place-leave-room.test \
+	tests/plan/place-nested-quota.test \
+	tests/plan/place-priority.test \
+	tests/plan/place-quota-zero.test \
+	tests/plan/place-swap.test \
+	tests/plan/place-vcpu-quota-half-used.test \
+	tests/plan/place-vcpu-quota.test
