@@ -8,3 +8,5 @@ dist_berthhistory_DATA = data/history/gpu-usage.csv
 
 # How the bundled files are made; berth itself never runs these.
 EXTRA_DIST += data/README.md data/make-history.awk data/make-offers.py
+berthreplaydir = $(pkgdatadir)/replay
+dist_berthreplay_DATA = data/replay/example.trace

@@ -18,6 +18,10 @@ struct prov_account {
 	void *hook_arg;
 };
 
+/* prov_account_open() of an adapter in hand, also one that the registry lacks. */
+BERTH_MUST_CHECK enum berth_code account_open(const struct provider_ops *ops, const struct yaml_node *section,
+    const struct prov_env *env, struct prov_account **account_out, struct berth_err *err);
+
 enum account_call {			/* how one call may be sent */
 	ACCOUNT_READ,			/* no effect: may be repeated */
 	ACCOUNT_REPEATABLE,		/* an effect that is the same when sent twice */

@@ -209,24 +209,27 @@ prov_create(struct prov_account *account, const struct prov_create *c, struct pr
 	return BERTH_OK;
 }
 
+/* ref may lie within *machine_out, which is written at the end only. */
 enum berth_code
 prov_status(struct prov_account *account, const char *ref, struct prov_machine *machine_out, struct berth_err *err)
 {
 	enum berth_code rc = calls_need_lease(account, "tell a machine's state", err);
+	struct prov_machine m = { .ref = "" };
 	struct http_req req = { 0 };
 	struct http_resp resp;
 
 	if (rc != BERTH_OK)
 		return rc;
-	memset(machine_out, 0, sizeof(*machine_out));
 	req.arena = arena_new();
 	rc = account->ops->lease->status_build(account->st, ref, &req, err);
 	if (rc == BERTH_OK)
 		rc = account_send(account, &req, ACCOUNT_READ, false, &resp, err);
 	if (rc == BERTH_OK)
-		rc = account->ops->lease->status_parse(account->st, &resp, ref, machine_out, err);
+		rc = account->ops->lease->status_parse(account->st, &resp, ref, &m, err);
 	arena_free(req.arena);
-	if (rc != BERTH_OK)
+	if (rc == BERTH_OK)
+		*machine_out = m;
+	else
 		err_ctx(err, "%s: machine %s", account->env.account, ref);
 	return rc;
 }
@@ -235,26 +238,28 @@ enum berth_code
 prov_destroy(struct prov_account *account, const char *ref, struct prov_machine *machine_out, struct berth_err *err)
 {
 	enum berth_code rc = calls_need_lease(account, "destroy machines", err);
+	struct prov_machine m = { .ref = "" };
 	struct http_req req = { 0 };
 	struct http_resp resp;
 
 	if (rc != BERTH_OK)
 		return rc;
-	memset(machine_out, 0, sizeof(*machine_out));
 	req.arena = arena_new();
 	rc = account->ops->lease->destroy_build(account->st, ref, &req, err);
 	if (rc == BERTH_OK)
 		rc = account_send(account, &req, ACCOUNT_REPEATABLE, false, &resp, err);
 	if (rc == BERTH_OK)
-		rc = account->ops->lease->destroy_parse(account->st, &resp, ref, machine_out, err);
+		rc = account->ops->lease->destroy_parse(account->st, &resp, ref, &m, err);
 	arena_free(req.arena);
 	if (rc == BERTH_ENOTFOUND) {
-		memset(machine_out, 0, sizeof(*machine_out));
-		str_copy(machine_out->ref, sizeof(machine_out->ref), ref);
-		machine_out->state = PROV_GONE;
-		return BERTH_OK;
+		memset(&m, 0, sizeof(m));
+		str_copy(m.ref, sizeof(m.ref), ref);
+		m.state = PROV_GONE;
+		rc = BERTH_OK;
 	}
-	if (rc != BERTH_OK)
+	if (rc == BERTH_OK)
+		*machine_out = m;
+	else
 		err_ctx(err, "%s: destroy %s", account->env.account, ref);
 	return rc;
 }

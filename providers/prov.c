@@ -56,16 +56,13 @@ prov_open_state(struct prov_account *acc, struct berth_err *err)
 }
 
 enum berth_code
-prov_account_open(const struct yaml_node *section, const char *provider, const struct prov_env *env,
+account_open(const struct provider_ops *ops, const struct yaml_node *section, const struct prov_env *env,
     struct prov_account **account_out, struct berth_err *err)
 {
-	const struct provider_ops *ops = NULL;
 	const char *name = env->account;
 	struct prov_account *acc;
 	enum berth_code rc;
 
-	if ((rc = prov_find_ops(section, provider, &ops, err)) != BERTH_OK)
-		return rc;
 	if (name == NULL && section != NULL && (rc = yaml_str(section, "name", &name, err)) != BERTH_OK)
 		return rc;
 	assert(ops->abi == PROVIDER_ABI);
@@ -91,6 +88,16 @@ prov_account_open(const struct yaml_node *section, const char *provider, const s
 	}
 	*account_out = acc;
 	return BERTH_OK;
+}
+
+enum berth_code
+prov_account_open(const struct yaml_node *section, const char *provider, const struct prov_env *env,
+    struct prov_account **account_out, struct berth_err *err)
+{
+	const struct provider_ops *ops = NULL;
+	enum berth_code rc = prov_find_ops(section, provider, &ops, err);
+
+	return rc == BERTH_OK ? account_open(ops, section, env, account_out, err) : rc;
 }
 
 void

@@ -101,7 +101,7 @@ row_count(const struct row *r, int *count_out, struct berth_err *err)
 	return BERTH_OK;
 }
 
-/* "reserved_1y_all_upfront" and its like; the price of these is what an hour costs in all. */
+/* "reserved_1y_all_upfront" and its like; the price of these is what an hour of the term costs in all. */
 static bool
 row_reserved(const char *s, struct offer *o)
 {
@@ -293,6 +293,21 @@ row_spot_too(const struct row *r, struct berth_err *err)
 	return BERTH_OK;
 }
 
+/* Nothing is paid by the hour where all is paid upfront: the figure times the hours of the term. */
+static enum berth_code
+row_all_upfront(const struct row *r, struct offer *o, struct berth_err *err)
+{
+	struct usd_micro all = USD_UNKNOWN;
+
+	if (o->payment != PAYMENT_ALL || !usd_known(o->price))
+		return BERTH_OK;
+	if (usd_mul_double(o->price, offer_term_hours(o), &all, NULL) != BERTH_OK)
+		return row_refuse(r, LAYOUT_PRICE, err, "times its term is no amount of money");
+	o->upfront = all;
+	o->price = USD_ZERO;
+	return BERTH_OK;
+}
+
 enum berth_code
 row_read(const struct layout *l, char **field, const struct import_opts *opts, struct arena *a, struct row_out *out,
     struct berth_err *err)
@@ -314,5 +329,7 @@ row_read(const struct layout *l, char **field, const struct import_opts *opts, s
 	    (rc = row_price(&r, LAYOUT_PRICE, usd_known(o->upfront) && o->upfront.v > 0, &o->price, err)) != BERTH_OK)
 		return rc;
 	out->n = 1;
+	if (l->format == IMPORT_COLLECTED && (rc = row_all_upfront(&r, o, err)) != BERTH_OK)
+		return rc;
 	return row_spot_too(&r, err);
 }

@@ -211,6 +211,20 @@ tidy_pool(struct tidy *d, struct tidy_trace *t, struct trace_pool *out, struct b
 	return BERTH_OK;
 }
 
+/* Campaigns measured the same zones; two pools of one name could not be told apart in a create. */
+static enum berth_code
+tidy_check_names(const struct tidy *d, const struct trace_pool *pools, size_t n, struct berth_err *err)
+{
+	size_t before = n - d->traces.n;
+
+	for (size_t i = before; i < n; i++)
+		for (size_t k = 0; k < i; k++)
+			if (str_eq(trace_pool_key(&pools[i], d->a), trace_pool_key(&pools[k], d->a)))
+				return err_set(err, BERTH_EINVAL, "the set '%s' has %s twice, once in %s: name fewer traces",
+				    d->opts->set, trace_pool_key(&pools[i], d->a), d->traces.v[i - before].id);
+	return BERTH_OK;
+}
+
 enum berth_code
 trace_add_tidy(const char *dir, const struct trace_tidy_opts *opts, struct arena *a, struct trace *trace,
     struct berth_err *err)
@@ -229,6 +243,8 @@ trace_add_tidy(const char *dir, const struct trace_tidy_opts *opts, struct arena
 	for (size_t i = 0; i < d.traces.n; i++)
 		if ((rc = tidy_pool(&d, &d.traces.v[i], &pools[trace->n_pools + i], err)) != BERTH_OK)
 			return rc;
+	if ((rc = tidy_check_names(&d, pools, trace->n_pools + d.traces.n, err)) != BERTH_OK)
+		return rc;
 	trace->pools = pools;
 	trace->n_pools += d.traces.n;
 	if (trace->source == NULL)

@@ -177,6 +177,8 @@ test_collected(void)
 
 	tap_ok(r.format == IMPORT_COLLECTED && r.offers.n == 2 && r.refused == 2, "two terms; convertible is the dearer double");
 	tap_ok(r.offers.v[0].term_months == 12 && r.offers.v[0].payment == PAYMENT_ALL, "one year, all upfront");
+	tap_ok(r.offers.v[0].price.v == 0 && r.offers.v[0].upfront.v == INT64_C(87600000000), "10 an hour for 8760 hours");
+	tap_is_long(offer_effective_hour(&r.offers.v[0]).v, 10000000, "which is 10 an hour again");
 	tap_ok(r.offers.v[1].term_months == 36 && r.offers.v[1].payment == PAYMENT_NONE, "three years");
 }
 
