@@ -97,10 +97,8 @@ cmd_print_clean(FILE *f, const char *s)
 }
 
 static void
-cmd_stderr(const struct cmd_ctx *ctx, const char *level, const char *before, const char *fmt, va_list ap)
+cmd_stderr(const struct cmd_ctx *ctx, const char *level, const char *before, const char *text)
 {
-	const char *text = arena_vprintf(ctx->arena, fmt, ap);
-
 	if (ctx->global != NULL && strcmp(ctx->global->log_format, "json") == 0) {
 		ctx_print_json(ctx->verb, level, text);
 		return;
@@ -118,7 +116,7 @@ cmd_note(struct cmd_ctx *ctx, const char *fmt, ...)
 	if (ctx->quiet)
 		return;
 	va_start(ap, fmt);
-	cmd_stderr(ctx, "info", "", fmt, ap);
+	cmd_stderr(ctx, "info", "", arena_vprintf(ctx->arena, fmt, ap));
 	va_end(ap);
 }
 
@@ -128,7 +126,7 @@ cmd_warn(struct cmd_ctx *ctx, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	cmd_stderr(ctx, "warning", "berth: warning: ", fmt, ap);
+	cmd_stderr(ctx, "warning", "berth: warning: ", arena_vprintf(ctx->arena, fmt, ap));
 	va_end(ap);
 }
 

@@ -279,7 +279,7 @@ db_col(struct db_stmt *st, const char *name)
 	for (int i = 0; i < n; i++)
 		if (strcmp(e->column_name(st->handle, i), name) == 0)
 			return i;
-	assert(!"no such column");
+	assert(0 && "no such column");
 	return -1;
 }
 

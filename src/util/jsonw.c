@@ -169,7 +169,7 @@ jsonw_end(struct jsonw *w, bool is_array)
 	w->depth--;
 	if (w->format == JSONW_YAML) {
 		if (empty)
-			jsonw_puts(w, is_array ? " []" + (w->depth == 0) : " {}" + (w->depth == 0));
+			jsonw_puts(w, &(is_array ? " []" : " {}")[w->depth == 0]);
 		return;
 	}
 	if (w->format == JSONW_PRETTY && !empty)

@@ -213,7 +213,7 @@ table_cell_text(struct arena *a, const struct table_col *col, const struct table
 	case TABLE_TYPE_COUNT:
 		break;
 	}
-	assert(!"column type");
+	assert(0 && "column type");
 	return "";
 }
 
