@@ -7,6 +7,8 @@
 
 static int tap_ran, tap_failed;
 
+static void tap_line(int ok, const char *fmt, va_list ap) BERTH_PRINTF(2, 0);
+
 static void
 tap_line(int ok, const char *fmt, va_list ap)
 {

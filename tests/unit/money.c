@@ -46,7 +46,9 @@ test_parse_random(void)
 		for (int j = 0; j < decimals; j++)
 			ten *= 10;
 		fraction = hash_u64(x + 1) % ten;
-		snprintf(frac, sizeof(frac), decimals == 0 ? "" : ".%0*" PRIu64, decimals, fraction);
+		frac[0] = '\0';
+		if (decimals > 0)
+			snprintf(frac, sizeof(frac), ".%0*" PRIu64, decimals, fraction);
 		snprintf(text, sizeof(text), "%s%" PRIu64 "%s", x & 64 ? "-" : "", whole, frac);
 		num = (i128)whole * (i128)ten + (i128)fraction;
 		ok = oracle_micro(x & 64 ? -num : num, decimals, &want);
