@@ -1,1 +1,8 @@
 # filled by its folder
+# Benchmarks of the planner: make bench/commit-speed bench/place-speed, then run them.
+EXTRA_PROGRAMS += bench/commit-speed bench/place-speed
+bench_commit_speed_SOURCES = bench/commit-speed.c
+bench_commit_speed_LDADD = $(PLAN_LIBS)
+bench_place_speed_SOURCES = bench/place-speed.c
+bench_place_speed_LDADD = $(PLAN_LIBS)
+CLEANFILES += bench/commit-speed$(EXEEXT) bench/place-speed$(EXEEXT)
