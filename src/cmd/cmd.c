@@ -99,8 +99,8 @@ cmd_print_clean(FILE *f, const char *s)
 static void
 cmd_stderr(const struct cmd_ctx *ctx, const char *level, const char *before, const char *text)
 {
-	if (ctx->global != NULL && strcmp(ctx->global->log_format, "json") == 0) {
-		ctx_print_json(ctx->verb, level, text);
+	if (ctx->log->json) {
+		log_json(stderr, level, ctx->verb, text);
 		return;
 	}
 	fputs(before, stderr);

@@ -34,7 +34,8 @@ ctx_init(struct cmd_ctx *ctx, struct arena *a, const struct line *line, bool now
 	struct cmd_priv *p = arena_new_of(a, struct cmd_priv);
 
 	buf_init(&p->out, CTX_RESULT_MAX);
-	p->log = (struct log){ .level = g->verbose ? LOG_INFO : LOG_WARN, .f = stderr };
+	p->log = (struct log){ .level = g->verbose ? LOG_INFO : LOG_WARN, .f = stderr, .json = str_eq(g->log_format, "json"),
+		.verb = line->name };
 	p->next_step = "";
 	p->raw = line->raw;
 	p->n_raw = line->n_raw;
@@ -187,25 +188,6 @@ ctx_clean(struct buf *b, const char *s)
 		else
 			buf_add_char(b, *s);
 	}
-}
-
-void
-ctx_print_json(const char *verb, const char *level, const char *message)
-{
-	struct berth_err ignored;
-	struct jsonw w;
-	struct buf b;
-
-	buf_init(&b, CTX_LINE_MAX);
-	jsonw_init_buf(&w, &b, JSONW_COMPACT);
-	jsonw_begin_object(&w, NULL);
-	jsonw_str(&w, "level", level);
-	jsonw_str_or_null(&w, "verb", verb);
-	jsonw_str(&w, "message", message);
-	jsonw_end_object(&w);
-	if (jsonw_finish(&w, &ignored) == BERTH_OK)
-		buf_add_char(&b, '\n');
-	ctx_put(&b);
 }
 
 static void

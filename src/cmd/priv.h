@@ -24,7 +24,4 @@ struct cmd_priv {
 	bool run_begun;
 };
 
-/* {"level", "verb", "message"} on one line of stderr. */
-void ctx_print_json(const char *verb, const char *level, const char *message);
-
 #endif

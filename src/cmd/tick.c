@@ -35,10 +35,10 @@ const struct cmd cmd_tick = {
 };
 
 static enum berth_code
-tick_open(struct cmd_ctx *ctx, const struct log *log, struct broker *b, struct berth_err *err)
+tick_open(struct cmd_ctx *ctx, struct broker *b, struct berth_err *err)
 {
 	const struct tick_opts *o = ctx->opts;
-	struct broker_setup s = { .store = ctx->store, .log = log, .arena = ctx->arena, .now = ctx->now,
+	struct broker_setup s = { .store = ctx->store, .log = ctx->log, .arena = ctx->arena, .now = ctx->now,
 		.seed = (uint64_t)o->seed, .offline = ctx->offline };
 	const struct config *config;
 	enum berth_code rc;
@@ -243,7 +243,6 @@ tick_dry(struct cmd_ctx *ctx, struct berth_err *err)
 static enum berth_code
 tick_run(struct cmd_ctx *ctx, struct berth_err *err)
 {
-	struct log log = { ctx->verbose ? LOG_INFO : ctx->quiet ? LOG_ERROR : LOG_WARN, stderr };
 	struct broker b;
 	enum berth_code rc;
 
@@ -252,7 +251,7 @@ tick_run(struct cmd_ctx *ctx, struct berth_err *err)
 	rc = store_lock(ctx->store, "tick", err);
 	if (rc != BERTH_OK)
 		return rc;
-	rc = tick_open(ctx, &log, &b, err);
+	rc = tick_open(ctx, &b, err);
 	if (rc == BERTH_OK) {
 		rc = tick_loop(ctx, &b, err);
 		if (rc == BERTH_OK)

@@ -2,6 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "util/buf.h"
+#include "util/jsonw.h"
 #include "util/log.h"
 #include "util/str.h"
 
@@ -27,6 +29,27 @@ log_escape(char *line, size_t size, size_t n, const char *s)
 	return n;
 }
 
+void
+log_json(FILE *f, const char *level, const char *verb, const char *message)
+{
+	struct berth_err ignored;
+	struct jsonw w;
+	struct buf b;
+
+	buf_init(&b, LOG_TEXT_MAX * 8);
+	jsonw_init_buf(&w, &b, JSONW_COMPACT);
+	jsonw_begin_object(&w, NULL);
+	jsonw_str(&w, "level", level);
+	jsonw_str_or_null(&w, "verb", verb);
+	jsonw_str(&w, "message", message);
+	jsonw_end_object(&w);
+	if (jsonw_finish(&w, &ignored) == BERTH_OK && buf_add_char(&b, '\n') == BERTH_OK) {
+		fwrite(b.p, 1, b.len, f);
+		fflush(f);
+	}
+	buf_free(&b);
+}
+
 static void
 log_line(const struct log *l, enum log_level level, const char *prefix, const char *text)
 {
@@ -36,6 +59,12 @@ log_line(const struct log *l, enum log_level level, const char *prefix, const ch
 
 	if (level > (l != NULL ? l->level : LOG_WARN))
 		return;
+	if (l != NULL && l->json) {
+		static const char *const names[] = { "error", "warning", "info", "debug" };
+
+		log_json(f, names[level], l->verb, text);
+		return;
+	}
 	memcpy(line, prefix, n);
 	n = log_escape(line, sizeof(line) - 1, n, text);
 	line[n++] = '\n';

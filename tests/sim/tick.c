@@ -96,7 +96,7 @@ sim_open(struct sim *s, int64_t now)
 	setup.arena = s->arena;
 	setup.config = s->config;
 	setup.config_dir = setup.state_dir = s->dir;
-	setup.log = &(struct log){ LOG_ERROR, stderr };
+	setup.log = &(struct log){ .level = LOG_ERROR, .f = stderr };
 	setup.refs_path = arena_printf(s->arena, "%s/probe_reference.csv", getenv("BERTH_DATA"));
 	setup.limits_path = arena_printf(s->arena, "%s/probe_thresholds.csv", getenv("BERTH_DATA"));
 	sim_must(broker_open(&setup, &s->broker, &err), &err, "broker");

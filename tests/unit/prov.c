@@ -271,7 +271,7 @@ test_registry(void)
 int
 main(void)
 {
-	quiet = (struct log){ LOG_ERROR, stderr };
+	quiet = (struct log){ .level = LOG_ERROR, .f = stderr };
 	test_paging();
 	test_repeats();
 	test_create();

@@ -475,7 +475,7 @@ main(void)
 	struct berth_err err = { 0 };
 
 	a = arena_new();
-	quiet = (struct log){ LOG_ERROR, stderr };
+	quiet = (struct log){ .level = LOG_ERROR, .f = stderr };
 	snprintf(dir, sizeof(dir), "/tmp/berth-replay-XXXXXX");
 	if (mkdtemp(dir) == NULL || accel_table_open(a, &accels, &err) != BERTH_OK) {
 		tap_ok(0, "set up: %s", err.msg);

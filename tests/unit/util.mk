@@ -28,3 +28,6 @@ tests_unit_plot_t_SOURCES = tests/unit/plot.c
 tests_unit_plot_t_LDADD = libtap.a $(UTIL_LIBS)
 tests_unit_svg_t_SOURCES = tests/unit/svg.c
 tests_unit_svg_t_LDADD = libtap.a $(UTIL_LIBS)
+check_PROGRAMS += tests/unit/log.t
+tests_unit_log_t_SOURCES = tests/unit/log.c
+tests_unit_log_t_LDADD = libtap.a $(UTIL_LIBS)
