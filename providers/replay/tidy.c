@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "providers/replay/trace.h"
@@ -57,8 +58,7 @@ tidy_day(const struct csv *c, const char *text, int64_t *t_out, struct berth_err
 		err_set(err, BERTH_EINVAL, "start_date '%s' is not YYYY-MM-DD", text);
 		return csv_err(c, err, "start_date");
 	}
-	strcpy(full, text);
-	strcat(full, "T00:00:00Z");
+	snprintf(full, sizeof(full), "%sT00:00:00Z", text);
 	return time_parse(full, 0, NULL, TIME_ABSOLUTE, t_out, err) == BERTH_OK ? BERTH_OK : csv_err(c, err, "start_date");
 }
 

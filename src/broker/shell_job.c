@@ -9,6 +9,7 @@
 #include "util/buf.h"
 #include "util/fileio.h"
 #include "util/str.h"
+#include "util/time.h"
 
 #define SHELL_TIMEOUT_S 30
 #define SHELL_PROBE_TIMEOUT_S 90
@@ -73,15 +74,21 @@ shell_start(const char *address, const struct job *job, const struct prov_job *p
 static enum berth_code
 shell_read_poll(const char *text, const char *job_id, struct prov_run *run_out, struct berth_err *err)
 {
-	long long started = 0, exit_status = 0;
+	int64_t started = 0, exit_status = 0;
 	double progress = 0;
-	char word[16];
+	char copy[128], *field[4], *rest = copy, *word;
+	size_t n = 0;
 
-	if (sscanf(text, "%15s %lld %lld %lf", word, &exit_status, &started, &progress) < 3)
+	snprintf(copy, sizeof(copy), "%.*s", (int)strcspn(text, "\r\n"), text);
+	while (n < 4 && (field[n] = strsep(&rest, " \t")) != NULL)
+		n += field[n][0] != '\0';
+	word = field[0];
+	if (n < 3 || str_to_i64(field[1], INT32_MIN, INT32_MAX, &exit_status, NULL) != BERTH_OK ||
+	    str_to_i64(field[2], TIME_MIN, TIME_MAX, &started, NULL) != BERTH_OK)
 		return err_set(err, BERTH_ETRANSIENT, "job %s: the machine's answer makes no sense", job_id);
 	if (strcmp(word, "none") == 0)
 		return err_set(err, BERTH_ENOTFOUND, "job %s was never started there", job_id);
-	if (!(progress >= 0 && progress <= 1))
+	if (n < 4 || str_to_double(field[3], 0, 1, &progress, NULL) != BERTH_OK)
 		progress = 0;
 	*run_out = (struct prov_run){ .started = started, .exit_status = (int)exit_status, .progress = progress,
 		.safe_progress = progress };

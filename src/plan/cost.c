@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -260,17 +261,13 @@ static double
 cost_egress(const struct job_spec *s, const struct offer *o, const struct cost_facts *f)
 {
 	char to[256];
-	size_t n = strlen(o->provider);
 
 	if (s->data_gib <= 0 || s->data_region[0] == '\0')
 		return 0;
 	if (!isnan(f->egress_usd_per_gib))
 		return s->data_gib * f->egress_usd_per_gib;
-	if (n + strlen(o->region) + 2 > sizeof(to))
+	if ((size_t)snprintf(to, sizeof(to), "%s/%s", o->provider, o->region) >= sizeof(to))
 		return s->data_gib * COST_EGRESS_DEFAULT;
-	memcpy(to, o->provider, n);
-	to[n] = '/';
-	strcpy(to + n + 1, o->region);
 	return s->data_gib * cost_egress_rate(s->data_region, to, NULL);
 }
 

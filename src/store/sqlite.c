@@ -12,6 +12,7 @@
 
 #include "store/db.h"
 #include "store/sqlite.h"
+#include "util/buf.h"
 #include "util/str.h"
 #include "util/time.h"
 
@@ -201,24 +202,22 @@ sqlite_create(const struct db_open *o, struct berth_err *err)
 static int
 sqlite_open_read_only(struct sqlite_conn *c)
 {
-	size_t size = strlen(c->path) * 3 + 32;
-	char *uri = malloc(size), *w;
 	struct stat st;
-	int rc;
+	struct buf uri;
+	int rc = SQLITE_NOMEM;
 
-	if (uri == NULL)
-		return SQLITE_NOMEM;
-	snprintf(uri, size, "%s-wal", c->path);
-	if (stat(uri, &st) == 0 && st.st_size > 0) {
-		free(uri);
+	buf_init(&uri, strlen(c->path) * 3 + 32);
+	if (buf_printf(&uri, "%s-wal", c->path) == BERTH_OK && stat(uri.p, &st) == 0 && st.st_size > 0) {
+		buf_free(&uri);
 		return sqlite3_open_v2(c->path, &c->db, SQLITE_OPEN_READONLY, NULL);
 	}
-	w = uri + sprintf(uri, "file:");
+	buf_clear(&uri);
+	buf_add_str(&uri, "file:");
 	for (const char *p = c->path; *p != '\0'; p++)
-		w += strchr("%?#", *p) != NULL ? sprintf(w, "%%%02X", (unsigned)*p) : sprintf(w, "%c", *p);
-	strcpy(w, "?immutable=1");
-	rc = sqlite3_open_v2(uri, &c->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
-	free(uri);
+		buf_printf(&uri, strchr("%?#", *p) != NULL ? "%%%02X" : "%c", (unsigned)(unsigned char)*p);
+	if (buf_add_str(&uri, "?immutable=1") == BERTH_OK)
+		rc = sqlite3_open_v2(uri.p, &c->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
+	buf_free(&uri);
 	return rc;
 }
 

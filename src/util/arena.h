@@ -22,7 +22,10 @@
 struct arena;
 
 typedef void arena_oom_fn(size_t size);
-/* For main alone, before the first arena; NULL brings the default back. The one mutable global of this floor. */
+/*
+ * For main alone, before the first arena; NULL brings the default back. The one mutable global of
+ * this floor.
+ */
 void arena_on_oom(arena_oom_fn *hook);
 
 struct arena *arena_new(void);
@@ -38,7 +41,8 @@ void *arena_array(struct arena *a, size_t n, size_t size) __attribute__((malloc,
 #define arena_array_of(a, n, type) ((type *)arena_array((a), (n), sizeof(type)))
 
 char *arena_strdup(struct arena *a, const char *s) __attribute__((returns_nonnull));
-char *arena_strndup(struct arena *a, const char *s, size_t n) __attribute__((returns_nonnull));	/* at most n bytes */
+/* At most n bytes of s. */
+char *arena_strndup(struct arena *a, const char *s, size_t n) __attribute__((returns_nonnull));
 void *arena_memdup(struct arena *a, const void *p, size_t n) __attribute__((returns_nonnull));
 char *arena_printf(struct arena *a, const char *fmt, ...) BERTH_PRINTF(2, 3) __attribute__((returns_nonnull));
 char *arena_vprintf(struct arena *a, const char *fmt, va_list ap) BERTH_PRINTF(2, 0)

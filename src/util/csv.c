@@ -175,8 +175,8 @@ csv_skip_line(struct csv *c, struct berth_err *err)
 }
 
 /*
- * Undoes the quotes of the field at *p and moves *p to its end (a separator, or end); end is the record's. False:
- * there is text behind the closing quote.
+ * Undoes the quotes of the field at *p and moves *p to its end (a separator, or end); end is the
+ * record's. False: there is text behind the closing quote.
  */
 static bool
 csv_unquote(char **p, const char *end, char sep)
@@ -203,8 +203,8 @@ csv_unquote(char **p, const char *end, char sep)
 }
 
 /*
- * Splits the record p [len], whose next byte may be overwritten, into field [most]; *n_out counts all fields. NULL,
- * or why it is refused.
+ * Splits the record p [len], whose next byte may be overwritten, into field [most]; *n_out counts
+ * all fields. NULL, or why it is refused.
  */
 static const char *
 csv_split(char *p, const struct csv_span *s, char sep, char **field, size_t most, size_t *n_out)
@@ -298,7 +298,8 @@ csv_next(struct csv *c, const struct csv_row **row_out, struct berth_err *err)
 	if (bad != NULL)
 		return csv_refuse(c, err, bad);
 	if (n != c->n_names) {
-		err_set(err, BERTH_EINVAL, "%zu field%s, but the header has %zu", n, n == 1 ? "" : "s", c->n_names);
+		err_set(err, BERTH_EINVAL, "%zu field%s, but the header has %zu", n,
+		    n == 1 ? "" : "s", c->n_names);
 		err_at(err, "%s:%ld", c->name, c->record_line);
 		return BERTH_EINVAL;
 	}
@@ -327,7 +328,10 @@ csv_sniff(const char *p, size_t n)
 	return seps[best];
 }
 
-/* What the first bytes say against this being CSV in UTF-8; NULL: nothing. Takes a UTF-8 byte order mark off. */
+/*
+ * What the first bytes say against this being CSV in UTF-8; NULL: nothing. Takes a UTF-8 byte
+ * order mark off.
+ */
 static const char *
 csv_foreign(struct csv *c)
 {
@@ -408,8 +412,8 @@ csv_read_header(struct csv *c, struct berth_err *err)
 	if (rc != BERTH_OK)
 		return rc;
 	if (s.len == 0)
-		return err_set(err, BERTH_EINVAL, "%s: empty: a header line with the names of the columns is needed",
-		    c->name);
+		return err_set(err, BERTH_EINVAL,
+		    "%s: empty: a header line with the names of the columns is needed", c->name);
 	if (s.bad != NULL)
 		return csv_refuse(c, err, s.bad);
 	rc = csv_keep_header(c, &s, err);
@@ -430,7 +434,8 @@ csv_start(const struct csv *from, const char *name, struct csv **csv_out, struct
 	*c = *from;
 	c->line = c->record_line = 1;
 	c->name = strdup(name);
-	rc = c->name != NULL ? csv_read_header(c, err) : err_set(err, BERTH_ENOMEM, "%s: out of memory", name);
+	rc = c->name != NULL ? csv_read_header(c, err)
+			     : err_set(err, BERTH_ENOMEM, "%s: out of memory", name);
 	if (rc != BERTH_OK) {
 		csv_close(c);
 		return rc;
@@ -448,7 +453,8 @@ csv_open(const char *path, struct csv **csv_out, struct berth_err *err)
 		return csv_open_stream(stdin, "stdin", csv_out, err);
 	from.f = fopen(path, "rbe");
 	if (from.f == NULL)
-		return err_sys(err, errno == ENOENT || errno == ENOTDIR ? BERTH_ENOTFOUND : BERTH_EIO, errno, "%s",
+		return err_sys(err,
+		    errno == ENOENT || errno == ENOTDIR ? BERTH_ENOTFOUND : BERTH_EIO, errno, "%s",
 		    path);
 	return csv_start(&from, path, csv_out, err);
 }
@@ -528,7 +534,8 @@ csv_need(const struct csv *c, const char *name, int *i_out, struct berth_err *er
 	for (size_t k = 0; k < c->n_names && n + 1 < sizeof(have); k++) {
 		n += (size_t)snprintf(have + n, sizeof(have) - n, "%s%s", k > 0 ? ", " : "", c->names[k]);
 	}
-	return err_set(err, BERTH_EINVAL, "%s: there is no column '%s'; the header has: %s", c->name, name, have);
+	return err_set(err, BERTH_EINVAL, "%s: there is no column '%s'; the header has: %s",
+	    c->name, name, have);
 }
 
 long

@@ -43,7 +43,8 @@ const char *csv_header(const struct csv *c, size_t i);	/* blanks around it taken
 /* Index of the column so named (ASCII case does not count), -1 if there is none. */
 int csv_column(const struct csv *c, const char *name);
 /* As csv_column(), or BERTH_EINVAL that names the file, the missing column and those it has. */
-BERTH_MUST_CHECK enum berth_code csv_need(const struct csv *c, const char *name, int *i_out, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code csv_need(const struct csv *c, const char *name, int *i_out,
+    struct berth_err *err);
 
 /*
  * The next record; *row_out is NULL at the end. BERTH_EINVAL refuses this one record only
@@ -52,7 +53,8 @@ BERTH_MUST_CHECK enum berth_code csv_need(const struct csv *c, const char *name,
  * behind a closing quote, a quote never closed, a NUL byte, over CSV_RECORD_MAX. BERTH_EIO and
  * BERTH_ENOMEM end it.
  */
-BERTH_MUST_CHECK enum berth_code csv_next(struct csv *c, const struct csv_row **row_out, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code csv_next(struct csv *c, const struct csv_row **row_out,
+    struct berth_err *err);
 long csv_line(const struct csv *c);	/* line of the record that csv_next() spoke of last */
 /*
  * For a value of the current record that the caller refuses: where = "file:line", and "column
@@ -60,7 +62,10 @@ long csv_line(const struct csv *c);	/* line of the record that csv_next() spoke 
  */
 enum berth_code csv_err(const struct csv *c, struct berth_err *err, const char *column);
 
-/* Writes one field, quoted if it must be (sep, quote, CR, LF, blank at an end); the caller writes separators. */
+/*
+ * Writes one field, quoted if it must be (sep, quote, CR, LF, blank at an end); the caller writes
+ * separators.
+ */
 void csv_put(FILE *f, const char *s, char sep);
 
 #endif

@@ -52,7 +52,8 @@ duration_parse(const char *s, int64_t *s_out, struct berth_err *err)
 		return BERTH_OK;
 	}
 	if (*s != '\0' && s[strspn(s, "0123456789.")] == '\0')
-		return err_set(err, BERTH_EINVAL, "duration '%.60s' has no unit: add s, m, h, d or w, as in 36h", s);
+		return err_set(err, BERTH_EINVAL,
+		    "duration '%.60s' has no unit: add s, m, h, d or w, as in 36h", s);
 	do {
 		if (!duration_part(&p, &first, &part))
 			return err_set(err, BERTH_EINVAL,

@@ -40,7 +40,10 @@ struct berth_err {
 	char msg[512];
 };
 
-/* Stores code and message (where, http_status and retry_after_s are cleared) and returns code. err may be NULL. */
+/*
+ * Stores code and message (where, http_status and retry_after_s are cleared) and returns code.
+ * err may be NULL.
+ */
 enum berth_code err_set(struct berth_err *err, enum berth_code code, const char *fmt, ...) BERTH_PRINTF(3, 4);
 /* As err_set(), with " : strerror(errnum)" behind the message. */
 enum berth_code err_sys(struct berth_err *err, enum berth_code code, int errnum, const char *fmt, ...)

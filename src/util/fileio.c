@@ -52,7 +52,8 @@ fileio_read(const char *path, struct buf *b, struct berth_err *err)
 		return fileio_read_fd(STDIN_FILENO, "stdin", b, err);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return err_sys(err, errno == ENOENT || errno == ENOTDIR ? BERTH_ENOTFOUND : BERTH_EIO, errno, "%s",
+		return err_sys(err,
+		    errno == ENOENT || errno == ENOTDIR ? BERTH_ENOTFOUND : BERTH_EIO, errno, "%s",
 		    path);
 	rc = fileio_read_fd(fd, path, b, err);
 	close(fd);
@@ -97,7 +98,8 @@ fileio_mkdirs(const char *path, struct berth_err *err)
 		if (path[i] != '/' && path[i] != '\0')
 			continue;
 		part[i] = '\0';
-		if (mkdir(part, 0700) != 0 && (errno != EEXIST || stat(part, &st) != 0 || !S_ISDIR(st.st_mode)))
+		if (mkdir(part, 0700) != 0 &&
+		    (errno != EEXIST || stat(part, &st) != 0 || !S_ISDIR(st.st_mode)))
 			return err_sys(err, BERTH_EIO, errno == EEXIST ? ENOTDIR : errno, "%s", part);
 		part[i] = path[i];
 	}

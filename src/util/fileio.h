@@ -10,7 +10,10 @@
 #include "util/buf.h"
 #include "util/err.h"
 
-/* Appends the file ("-": stdin) to b; over b's cap is BERTH_EINVAL, no such file BERTH_ENOTFOUND, else BERTH_EIO. */
+/*
+ * Appends the file ("-": stdin) to b; over b's cap is BERTH_EINVAL, no such file BERTH_ENOTFOUND,
+ * else BERTH_EIO.
+ */
 BERTH_MUST_CHECK enum berth_code fileio_read(const char *path, struct buf *b, struct berth_err *err);
 /* The same into the arena, NUL-terminated; *n_out may be NULL. */
 BERTH_MUST_CHECK enum berth_code fileio_slurp(struct arena *a, const char *path, size_t cap, char **bytes_out,
@@ -29,7 +32,7 @@ BERTH_MUST_CHECK enum berth_code fileio_flush(FILE *f, const char *name, struct 
  * keeps its mode. A symbolic link is followed. On an error the old file is untouched and the
  * temporary one gone. BERTH_EIO.
  */
-BERTH_MUST_CHECK enum berth_code atomicfile_write(const char *path, const void *bytes, size_t n, unsigned mode,
-    struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code atomicfile_write(const char *path, const void *bytes, size_t n,
+    unsigned mode, struct berth_err *err);
 
 #endif

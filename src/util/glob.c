@@ -47,7 +47,8 @@ glob_match(const char *pattern, const char *s)
 		} else if (*p != '\0' && glob_one(&p, str_lower_char(*s))) {
 			pattern = p;
 			s++;
-		} else if (star != NULL) {	/* the last star takes one byte more; no earlier one needs to */
+		} else if (star != NULL) {
+			/* The last star takes one byte more; no earlier one needs to. */
 			pattern = star;
 			s = ++from;
 		} else {

@@ -199,7 +199,8 @@ jsonr_str(const struct jsonr *obj, const char *key, const char **out, struct ber
 }
 
 enum berth_code
-jsonr_int(const struct jsonr *obj, const char *key, int64_t min, int64_t max, int64_t *out, struct berth_err *err)
+jsonr_int(const struct jsonr *obj, const char *key, int64_t min, int64_t max, int64_t *out,
+    struct berth_err *err)
 {
 	struct jsonr c = jsonr_get(obj, key);
 	struct berth_err why = { 0 };
@@ -221,7 +222,8 @@ jsonr_int(const struct jsonr *obj, const char *key, int64_t min, int64_t max, in
 		return jsonr_not(&c, "a whole number", err);
 	}
 	if (v < min || v > max)
-		return jsonr_err(&c, BERTH_EINVAL, err, "%" PRId64 " is not in %" PRId64 "..%" PRId64, v, min, max);
+		return jsonr_err(&c, BERTH_EINVAL, err,
+		    "%" PRId64 " is not in %" PRId64 "..%" PRId64, v, min, max);
 	*out = v;
 	return BERTH_OK;
 }
@@ -235,7 +237,8 @@ jsonr_double(const struct jsonr *obj, const char *key, double *out, struct berth
 	if (jsonr_none(&c))
 		return BERTH_OK;
 	if (json_is_string(c.v))
-		return jsonr_value(&c, str_to_double(json_string_value(c.v), -DBL_MAX, DBL_MAX, out, &why), &why, err);
+		return jsonr_value(&c,
+		    str_to_double(json_string_value(c.v), -DBL_MAX, DBL_MAX, out, &why), &why, err);
 	if (!json_is_number(c.v))
 		return jsonr_not(&c, "a number", err);
 	*out = json_number_value(c.v);

@@ -42,13 +42,16 @@ size_t jsonr_len(const struct jsonr *arr);				/* 0 if it is not an array */
 bool jsonr_none(const struct jsonr *c);					/* absent or null */
 
 /* Refuses at a cursor: where = "name", message "$.path: ...". Returns code. */
-enum berth_code jsonr_err(const struct jsonr *c, enum berth_code code, struct berth_err *err, const char *fmt, ...)
-    BERTH_PRINTF(4, 5);
+enum berth_code jsonr_err(const struct jsonr *c, enum berth_code code, struct berth_err *err,
+    const char *fmt, ...) BERTH_PRINTF(4, 5);
 /* Every key of the NULL-terminated list is there and not null, else BERTH_EINVAL. */
 BERTH_MUST_CHECK enum berth_code jsonr_need(const struct jsonr *obj, const char *const *keys,
     struct berth_err *err);
 
-/* Getters by key. Absent or null: *out stays as it was and BERTH_OK. Of another type: BERTH_EINVAL at its path. */
+/*
+ * Getters by key. Absent or null: *out stays as it was and BERTH_OK. Of another type:
+ * BERTH_EINVAL at its path.
+ */
 BERTH_MUST_CHECK enum berth_code jsonr_str(const struct jsonr *obj, const char *key, const char **out,
     struct berth_err *err);	/* borrowed from the tree */
 BERTH_MUST_CHECK enum berth_code jsonr_int(const struct jsonr *obj, const char *key, int64_t min, int64_t max,

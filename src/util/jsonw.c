@@ -55,8 +55,8 @@ jsonw_must_escape(int32_t c)
 static void
 jsonw_escape(struct jsonw *w, int32_t c)
 {
-	static const char *const names[0x20] = { ['\b'] = "\\b", ['\t'] = "\\t", ['\n'] = "\\n", ['\f'] = "\\f",
-		['\r'] = "\\r" };
+	static const char *const names[0x20] = { ['\b'] = "\\b", ['\t'] = "\\t", ['\n'] = "\\n",
+		['\f'] = "\\f", ['\r'] = "\\r" };
 	char text[12];
 
 	if (c < 0x20 && names[c] != NULL) {
@@ -91,11 +91,15 @@ jsonw_quote(struct jsonw *w, const char *s, size_t n)
 	jsonw_put(w, "\"", 1);
 }
 
-/* Whether YAML takes s for a string without quotes: a letter first, no indicator in it, no word of another type. */
+/*
+ * Whether YAML takes s for a string without quotes: a letter first, no indicator in it, no word
+ * of another type.
+ */
 static bool
 jsonw_is_plain(const char *s, size_t n)
 {
-	static const char *const taken[] = { "null", "true", "false", "yes", "no", "on", "off", "y", "n", NULL };
+	static const char *const taken[] = { "null", "true", "false", "yes", "no", "on", "off", "y",
+		"n", NULL };
 
 	if (n == 0 || n > 200 || !str_is_alnum(s[0]) || str_is_digit(s[0]) || s[n - 1] == ' ')
 		return false;
@@ -269,7 +273,8 @@ jsonw_fixed(struct jsonw *w, const char *key, double v, int decimals)
 		return;
 	}
 	snprintf(text, sizeof(text), "%.*f", decimals < 0 ? 0 : decimals > 20 ? 20 : decimals, v);
-	if (text[0] == '-' && strspn(text, "-0.") == strlen(text))	/* -0.00 says nothing that 0.00 does not */
+	/* -0.00 says nothing that 0.00 does not */
+	if (text[0] == '-' && strspn(text, "-0.") == strlen(text))
 		jsonw_word(w, key, text + 1);
 	else
 		jsonw_word(w, key, text);

@@ -13,7 +13,7 @@
 
 enum jsonw_format {
 	JSONW_PRETTY,		/* indented by 2, newline at the end */
-	JSONW_COMPACT,		/* one line, no blanks, no newline: for columns of the store and request bodies */
+	JSONW_COMPACT,		/* one line without blanks or newline: for stored columns and requests */
 	JSONW_YAML
 };
 
@@ -56,17 +56,22 @@ void jsonw_strn(struct jsonw *w, const char *key, const char *s, size_t n);
 /* "" is null as well: for rows whose "" means "not said". */
 void jsonw_str_or_null(struct jsonw *w, const char *key, const char *s);
 void jsonw_int(struct jsonw *w, const char *key, int64_t v);
-void jsonw_double(struct jsonw *w, const char *key, double v);	/* shortest that reads back; NaN, infinite: null */
-void jsonw_fixed(struct jsonw *w, const char *key, double v, int decimals);	/* rounded; NaN, infinite: null */
+/* The shortest text that reads back, or rounded to so many decimals; NaN and infinite: null. */
+void jsonw_double(struct jsonw *w, const char *key, double v);
+void jsonw_fixed(struct jsonw *w, const char *key, double v, int decimals);
 void jsonw_bool(struct jsonw *w, const char *key, bool v);
 void jsonw_null(struct jsonw *w, const char *key);
-void jsonw_money(struct jsonw *w, const char *key, struct usd_micro v);	/* USD, six decimals; unknown: null */
+/* USD with six decimals; unknown: null. */
+void jsonw_money(struct jsonw *w, const char *key, struct usd_micro v);
 void jsonw_time(struct jsonw *w, const char *key, int64_t t);		/* RFC 3339 UTC string */
 void jsonw_time_or_null(struct jsonw *w, const char *key, int64_t t);	/* 0 (not yet, not said): null */
 /* A value that is JSON text already, as the store keeps labels; text that is not JSON becomes a string. */
 void jsonw_raw(struct jsonw *w, const char *key, const char *json);
 
-/* Ends the text; BERTH_EIO if a write failed, BERTH_EINVAL or BERTH_ENOMEM from the buffer. Flushes, closes nothing. */
+/*
+ * Ends the text; BERTH_EIO if a write failed, BERTH_EINVAL or BERTH_ENOMEM from the buffer.
+ * Flushes, closes nothing.
+ */
 BERTH_MUST_CHECK enum berth_code jsonw_finish(struct jsonw *w, struct berth_err *err);
 
 #endif

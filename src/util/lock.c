@@ -33,7 +33,8 @@ lockfile_busy(int fd, const char *path, struct berth_err *err)
 	long pid = n > 0 ? strtol(text, NULL, 10) : 0;
 
 	if (pid > 0)
-		return err_set(err, BERTH_ELOCKED, "%s: process %ld holds the lock: wait until it ends", path, pid);
+		return err_set(err, BERTH_ELOCKED,
+		    "%s: process %ld holds the lock: wait until it ends", path, pid);
 	return err_set(err, BERTH_ELOCKED, "%s: another process holds the lock: wait until it ends", path);
 }
 

@@ -197,7 +197,8 @@ usd_parse(const char *s, struct usd_micro *out, struct berth_err *err)
 	bool up = false;
 
 	if (!money_scan(s, &t))
-		return err_set(err, BERTH_EINVAL, "money: '%.60s' is not a plain number of USD, as in 12.3456", s);
+		return err_set(err, BERTH_EINVAL,
+		    "money: '%.60s' is not a plain number of USD, as in 12.3456", s);
 	keep = t.n_int + t.exponent + 6;	/* digits left of the point of the micro-dollars */
 	for (p = t.digits; p < t.end; p++) {
 		if (*p == '.')
@@ -238,8 +239,8 @@ usd_fmt(char *dst, size_t size, struct usd_micro a, int decimals)
 	if (decimals == 0)
 		snprintf(dst, size, "%s%" PRIu64, q < 0 ? "-" : "", mag);
 	else
-		snprintf(dst, size, "%s%" PRIu64 ".%0*" PRIu64, q < 0 ? "-" : "", mag / (uint64_t)unit, decimals,
-		    mag % (uint64_t)unit);
+		snprintf(dst, size, "%s%" PRIu64 ".%0*" PRIu64, q < 0 ? "-" : "",
+		    mag / (uint64_t)unit, decimals, mag % (uint64_t)unit);
 	return dst;
 }
 

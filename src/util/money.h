@@ -32,9 +32,12 @@ BERTH_MUST_CHECK enum berth_code usd_div_i64(struct usd_micro a, int64_t k, stru
 /* a * x rounded half away from zero to a whole micro; x NaN or infinite is BERTH_EINVAL. */
 BERTH_MUST_CHECK enum berth_code usd_mul_double(struct usd_micro a, double x, struct usd_micro *out,
     struct berth_err *err);
-/* a * num / den with the product exact (price an hour * seconds / 3600), rounded half away from zero; den > 0. */
-BERTH_MUST_CHECK enum berth_code usd_mul_ratio(struct usd_micro a, int64_t num, int64_t den, struct usd_micro *out,
-    struct berth_err *err);
+/*
+ * a * num / den with the product exact (price an hour * seconds / 3600), rounded half away from
+ * zero; den > 0.
+ */
+BERTH_MUST_CHECK enum berth_code usd_mul_ratio(struct usd_micro a, int64_t num, int64_t den,
+    struct usd_micro *out, struct berth_err *err);
 
 /* USD, rounded half away from zero to a micro; NaN, infinite or out of range: BERTH_EINVAL. */
 BERTH_MUST_CHECK enum berth_code usd_from_double(double usd, struct usd_micro *out, struct berth_err *err);
@@ -47,7 +50,10 @@ double usd_to_double(struct usd_micro a);	/* USD; NaN if unknown */
 BERTH_MUST_CHECK enum berth_code usd_parse(const char *s, struct usd_micro *out, struct berth_err *err);
 
 #define USD_FMT_SIZE 32
-/* "12.35", decimals 0..6, rounded half away from zero; "-" if unknown. Returns dst (size bytes, USD_FMT_SIZE do). */
+/*
+ * "12.35", decimals 0..6, rounded half away from zero; "-" if unknown. Returns dst (size bytes,
+ * USD_FMT_SIZE do).
+ */
 char *usd_fmt(char *dst, size_t size, struct usd_micro a, int decimals);
 
 /* <0, 0, >0; unknown after everything known. */

@@ -13,7 +13,10 @@ struct rng {
 };
 
 void rng_seed(struct rng *r, uint64_t seed);
-/* Stream number `stream` of a seed: for work in shards whose result must not depend on the number of shards. */
+/*
+ * Stream number `stream` of a seed: for work in shards whose result must not depend on the number
+ * of shards.
+ */
 void rng_seed_stream(struct rng *r, uint64_t seed, uint64_t stream);
 uint64_t rng_u64(struct rng *r);
 double rng_unit(struct rng *r);				/* [0, 1), 53 bits */

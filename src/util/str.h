@@ -1,4 +1,4 @@
-/* src/util/str.h - text: strict numbers, lists, suggestions, UTF-8. Independent of the locale.  Floor: util. */
+/* src/util/str.h - text in no locale: strict numbers, lists, suggestions, UTF-8.  Floor: util. */
 #ifndef BERTH_UTIL_STR_H
 #define BERTH_UTIL_STR_H
 
@@ -31,24 +31,36 @@ BERTH_MUST_CHECK enum berth_code str_to_i64(const char *s, int64_t min, int64_t 
 /* Decimal with optional fraction and exponent; correctly rounded; overflow is refused, underflow gives 0. */
 BERTH_MUST_CHECK enum berth_code str_to_double(const char *s, double min, double max, double *out,
     struct berth_err *err);
-/* Bytes: "4096", "64k" "64KiB" "2M" "1.5GiB" "1T" (powers of 1024, any case), "2MB" "1GB" (powers of 1000). */
+/*
+ * Bytes: "4096", "64k" "64KiB" "2M" "1.5GiB" "1T" (powers of 1024, any case), "2MB" "1GB" (powers
+ * of 1000).
+ */
 BERTH_MUST_CHECK enum berth_code str_to_size(const char *s, int64_t *bytes_out, struct berth_err *err);
 /* true false yes no on off 1 0, any case. */
 BERTH_MUST_CHECK enum berth_code str_to_bool(const char *s, bool *out, struct berth_err *err);
 
 #define STR_DOUBLE_SIZE 32
-/* The shortest text that reads back as the same double ("0.1", "1e+20", "-0"); "nan", "inf", "-inf". Returns dst. */
+/*
+ * The shortest text that reads back as the same double ("0.1", "1e+20", "-0"); "nan", "inf",
+ * "-inf". Returns dst.
+ */
 char *str_from_double(char dst[STR_DOUBLE_SIZE], double x);
 
 char *str_join(struct arena *a, const char *const *v, size_t n, const char *sep);
-/* Pieces between separators, blanks around each taken off, empty ones kept; "" gives none. NULL-terminated. */
+/*
+ * Pieces between separators, blanks around each taken off, empty ones kept; "" gives none.
+ * NULL-terminated.
+ */
 char **str_split(struct arena *a, const char *s, char sep, size_t *n_out);
 char *str_trim(struct arena *a, const char *s);		/* a copy without blanks at either end */
 char *str_lower(struct arena *a, const char *s);	/* a copy; ASCII letters only */
 /* dst gets s, cut at size - 1 bytes (never inside a UTF-8 sequence); false if it was cut. */
 bool str_copy(char *dst, size_t size, const char *s);
 
-/* Edits (insert, delete, replace, swap neighbours) from a to b; ASCII case does not count. At most 64 bytes count. */
+/*
+ * Edits (insert, delete, replace, swap neighbours) from a to b; ASCII case does not count. At
+ * most 64 bytes count.
+ */
 int str_distance(const char *a, const char *b);
 /*
  * What the user may have meant: the nearest of the NULL-terminated list within a third of the

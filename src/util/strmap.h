@@ -6,7 +6,10 @@
 
 #include "util/arena.h"
 
-/* Start with { 0 }. Values are usually indices into an array of the caller. Open addressing, never shrinks. */
+/*
+ * Start with { 0 }. Values are usually indices into an array of the caller. Open addressing,
+ * never shrinks.
+ */
 struct strmap {
 	struct strmap_slot { const char *key; size_t value; } *slots;
 	size_t n, cap;

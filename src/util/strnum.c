@@ -42,7 +42,10 @@ str_to_i64(const char *s, int64_t min, int64_t max, int64_t *out, struct berth_e
 	return BERTH_OK;
 }
 
-/* Up to 19 digits and a small power of ten: both exact doubles, so that one operation rounds once (Clinger, 1990). */
+/*
+ * Up to 19 digits and a small power of ten: both exact doubles, so that one operation rounds once
+ * (Clinger, 1990).
+ */
 static bool
 str_exact_double(uint64_t mantissa, int digits, int exponent, double *out)
 {

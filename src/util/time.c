@@ -91,8 +91,8 @@ time_fmt(char dst[TIME_FMT_SIZE], int64_t t)
 {
 	struct time_civil c = time_to_civil(t);
 
-	snprintf(dst, TIME_FMT_SIZE, "%04d-%02d-%02dT%02d:%02d:%02dZ", c.year, c.month, c.day, c.hour, c.minute,
-	    c.second);
+	snprintf(dst, TIME_FMT_SIZE, "%04d-%02d-%02dT%02d:%02d:%02dZ", c.year, c.month, c.day,
+	    c.hour, c.minute, c.second);
 	return dst;
 }
 
@@ -122,7 +122,8 @@ time_parse_relative(const char *s, int64_t now, unsigned flags, int64_t *t_out, 
 	enum berth_code rc;
 
 	if (flags & TIME_ABSOLUTE)
-		return err_set(err, BERTH_EINVAL, "time '%.60s' is relative: write the time itself, " TIME_EXAMPLE, s);
+		return err_set(err, BERTH_EINVAL,
+		    "time '%.60s' is relative: write the time itself, " TIME_EXAMPLE, s);
 	if (*d != '\0') {
 		rc = duration_parse(d + 1, &delta, err);
 		if (rc != BERTH_OK) {
@@ -155,9 +156,11 @@ time_parse_number(const char *s, unsigned flags, int64_t *t_out, struct berth_er
 		return err_set(err, BERTH_EINVAL,
 		    "time '%.60s' looks like a spreadsheet's serial date: write the time, " TIME_EXAMPLE, s);
 	if (n == 8 && time_is_compact_date(v))
-		return err_set(err, BERTH_EINVAL, "time '%.60s' is a number: write the time, " TIME_EXAMPLE, s);
+		return err_set(err, BERTH_EINVAL,
+		    "time '%.60s' is a number: write the time, " TIME_EXAMPLE, s);
 	if (!(flags & TIME_EPOCH))
-		return err_set(err, BERTH_EINVAL, "time '%.60s' is a bare number: write the time, " TIME_EXAMPLE, s);
+		return err_set(err, BERTH_EINVAL,
+		    "time '%.60s' is a bare number: write the time, " TIME_EXAMPLE, s);
 	return time_store(s, n > 13 ? INT64_MAX : n == 13 ? v / 1000 : v, t_out, err);
 }
 
@@ -229,8 +232,8 @@ time_parse_calendar(const char *s, const struct tz *tz, int64_t *t_out, enum tz_
 		c.second = 59;
 	zoned = *p != '\0';
 	if (!zoned && tz == NULL)
-		return err_set(err, BERTH_EINVAL, "'%.60s' is a time without zone: add Z or an offset, " TIME_EXAMPLE,
-		    s);
+		return err_set(err, BERTH_EINVAL,
+		    "'%.60s' is a time without zone: add Z or an offset, " TIME_EXAMPLE, s);
 	t = time_from_civil(c);
 	return time_store(s, zoned ? t - offset : tz_instant(tz, t, note_out), t_out, err);
 }
@@ -240,7 +243,9 @@ time_parse_noted(const char *s, int64_t now, const struct tz *tz, unsigned flags
     enum tz_note *note_out, struct berth_err *err)
 {
 	size_t digits = strspn(s, "0123456789");
-	size_t rest = s[digits] == '.' && digits > 0 ? digits + 1 + strspn(s + digits + 1, "0123456789") : digits;
+	size_t rest = s[digits] == '.' && digits > 0
+	    ? digits + 1 + strspn(s + digits + 1, "0123456789")
+	    : digits;
 
 	*note_out = TZ_PLAIN;
 	if (*s == '+' || *s == '-' || (str_starts(s, "now") && (s[3] == '\0' || s[3] == '+' || s[3] == '-')))
@@ -251,7 +256,8 @@ time_parse_noted(const char *s, int64_t now, const struct tz *tz, unsigned flags
 }
 
 enum berth_code
-time_parse(const char *s, int64_t now, const struct tz *tz, unsigned flags, int64_t *t_out, struct berth_err *err)
+time_parse(const char *s, int64_t now, const struct tz *tz, unsigned flags, int64_t *t_out,
+    struct berth_err *err)
 {
 	enum tz_note note;
 

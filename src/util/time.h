@@ -29,8 +29,8 @@ enum time_flags {
 BERTH_MUST_CHECK enum berth_code time_parse(const char *s, int64_t now, const struct tz *tz, unsigned flags,
     int64_t *t_out, struct berth_err *err);
 /* time_parse() that also says whether the wall-clock time was ambiguous or skipped in tz. */
-BERTH_MUST_CHECK enum berth_code time_parse_noted(const char *s, int64_t now, const struct tz *tz, unsigned flags,
-    int64_t *t_out, enum tz_note *note_out, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code time_parse_noted(const char *s, int64_t now, const struct tz *tz,
+    unsigned flags, int64_t *t_out, enum tz_note *note_out, struct berth_err *err);
 
 #define TIME_FMT_SIZE 32
 /* "2026-11-30T10:00:00Z". Returns dst. */
@@ -44,7 +44,8 @@ int64_t time_from_civil(struct time_civil c);		/* fields in range; the day may r
 int time_weekday(int64_t t);				/* 0 Monday .. 6 Sunday */
 int64_t time_floor(int64_t t, int64_t step_s);		/* greatest multiple of step_s (> 0) that is <= t */
 int64_t time_month_start(int64_t t);
-int64_t time_add_months(int64_t t, int months);		/* the same day and time; the last day if the month has none */
+/* The same day and time of another month; its last day if it has no such day. */
+int64_t time_add_months(int64_t t, int months);
 
 int64_t time_clock_s(void);	/* the machine's clock; only main may ask, everyone else is given now */
 int64_t time_mono_ms(void);	/* for deadlines and measured durations: never goes back */

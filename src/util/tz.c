@@ -183,7 +183,8 @@ tz_scan_date(const char **p, struct tz_date *d)
 	if (**p == 'M') {
 		d->kind = TZ_MONTH_WEEK;
 		ok = ((*p)++, tz_scan_int(p, 12, &d->month)) && d->month >= 1 && *(*p)++ == '.' &&
-		    tz_scan_int(p, 5, &d->week) && d->week >= 1 && *(*p)++ == '.' && tz_scan_int(p, 6, &d->day);
+		    tz_scan_int(p, 5, &d->week) && d->week >= 1 && *(*p)++ == '.' &&
+		    tz_scan_int(p, 6, &d->day);
 	} else if (**p == 'J') {
 		d->kind = TZ_JULIAN;
 		ok = ((*p)++, tz_scan_int(p, 365, &d->day)) && d->day >= 1;
@@ -305,7 +306,8 @@ tz_read_footer(struct arena *a, struct tz_reader *r, struct tz *tz)
 		return false;
 	if (end == r->p + 1)
 		return true;
-	tz->has_rule = tz_scan_rule(arena_strndup(a, (const char *)r->p + 1, (size_t)(end - r->p - 1)), &tz->rule);
+	tz->has_rule = tz_scan_rule(
+	    arena_strndup(a, (const char *)r->p + 1, (size_t)(end - r->p - 1)), &tz->rule);
 	return tz->has_rule;
 }
 
@@ -325,7 +327,8 @@ tz_parse(struct arena *a, const char *name, const unsigned char *bytes, size_t n
 		ok = r.left >= skip;
 		if (ok) {
 			r = (struct tz_reader){ r.p + skip, r.left - skip };
-			ok = tz_read_head(&r, &h) && tz_read_body(a, &r, &h, 8, tz) && tz_read_footer(a, &r, tz);
+			ok = tz_read_head(&r, &h) && tz_read_body(a, &r, &h, 8, tz) &&
+			    tz_read_footer(a, &r, tz);
 		}
 	} else if (ok) {
 		ok = tz_read_body(a, &r, &h, 4, tz);
@@ -387,13 +390,16 @@ tz_load(struct arena *a, const char *name, const struct tz **tz_out, struct bert
 	if (tz_fixed(name, &tz->first))
 		return BERTH_OK;
 	if (!tz_name_fits(name))
-		return err_set(err, BERTH_EINVAL, "'%.60s' is not a time zone, as in Europe/Berlin or +01:00", name);
+		return err_set(err, BERTH_EINVAL,
+		    "'%.60s' is not a time zone, as in Europe/Berlin or +01:00", name);
 	if (dir == NULL || *dir != '/')
 		dir = "/usr/share/zoneinfo";
 	rc = fileio_slurp(a, arena_printf(a, "%s/%s", dir, name), TZ_BYTES_MAX, &bytes, &n, err);
 	if (rc == BERTH_ENOTFOUND)
-		return err_set(err, rc, "time zone '%.60s' is not in %s: write it as in Europe/Berlin, or as an "
-		    "offset, +01:00", name, dir);
+		return err_set(err, rc,
+		    "time zone '%.60s' is not in %s: write it as in Europe/Berlin, or as an "
+		    "offset, +01:00",
+		    name, dir);
 	if (rc != BERTH_OK) {
 		err_ctx(err, "time zone '%.60s'", name);
 		return rc;

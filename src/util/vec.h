@@ -21,7 +21,10 @@
 #define VEC_PUSH(a, vec, ...) ((void)VEC_ROOM((a), (vec)), (void)((vec)->v[(vec)->n++] = (__VA_ARGS__)))
 #define VEC_ADD(a, vec) ((void)VEC_ROOM((a), (vec)), &(vec)->v[(vec)->n++])
 
-/* Room for one item more than n of size bytes: items itself, or a bigger zero-filled copy; *cap is in items. */
+/*
+ * Room for one item more than n of size bytes: items itself, or a bigger zero-filled copy; *cap
+ * is in items.
+ */
 void *vec_room(struct arena *a, void *items, size_t n, size_t *cap, size_t size);
 
 #endif

@@ -17,7 +17,7 @@ enum xdg_dir {
  * ignored, as the standard says. Without a usable HOME: BERTH_EUSAGE "no home directory: set
  * HOME, or give HINT" (hint: "--store PATH").
  */
-BERTH_MUST_CHECK enum berth_code xdg_path(struct arena *a, enum xdg_dir dir, const char *name, const char *hint,
-    char **path_out, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code xdg_path(struct arena *a, enum xdg_dir dir, const char *name,
+    const char *hint, char **path_out, struct berth_err *err);
 
 #endif

@@ -56,7 +56,8 @@ yaml_syntax(struct yaml_reader *r)
 	if (p->error == YAML_MEMORY_ERROR)
 		return err_set(r->err, BERTH_ENOMEM, "%s: out of memory", r->file);
 	if (p->error == YAML_READER_ERROR)
-		return err_set(r->err, BERTH_EINVAL, "%s: byte %zu: %s", r->file, p->problem_offset, p->problem);
+		return err_set(r->err, BERTH_EINVAL, "%s: byte %zu: %s", r->file, p->problem_offset,
+		    p->problem);
 	if (yaml_is_tab(r, mark))
 		return yaml_refuse(r, mark, "a tab: YAML is indented with blanks");
 	yaml_refuse(r, mark, p->problem != NULL ? p->problem : "not YAML");
@@ -163,7 +164,8 @@ yaml_build_list(struct yaml_reader *r, struct yaml_place at, struct yaml_node *n
 static int
 yaml_key_cmp(const void *a, const void *b)
 {
-	const struct yaml_node *x = *(const struct yaml_node *const *)a, *y = *(const struct yaml_node *const *)b;
+	const struct yaml_node *x = *(const struct yaml_node *const *)a;
+	const struct yaml_node *y = *(const struct yaml_node *const *)b;
 	int d = strcmp(x->text, y->text);
 
 	if (d == 0)
@@ -182,15 +184,16 @@ yaml_check_twice(struct yaml_reader *r, const struct yaml_node *map)
 	qsort(sorted, map->n, sizeof(struct yaml_node *), yaml_key_cmp);
 	for (size_t i = 1; i < map->n; i++) {
 		if (strcmp(sorted[i]->text, sorted[i - 1]->text) == 0)
-			return yaml_err(sorted[i], r->err, "stands twice, first in line %d", sorted[i - 1]->line);
+			return yaml_err(sorted[i], r->err, "stands twice, first in line %d",
+			    sorted[i - 1]->line);
 	}
 	return BERTH_OK;
 }
 
 /* One key and its value; *end_out if the map ends instead. */
 static enum berth_code
-yaml_build_pair(struct yaml_reader *r, struct yaml_place at, const struct yaml_node *map, struct yaml_node **key,
-    struct yaml_node **value, bool *end_out)
+yaml_build_pair(struct yaml_reader *r, struct yaml_place at, const struct yaml_node *map,
+    struct yaml_node **key, struct yaml_node **value, bool *end_out)
 {
 	enum berth_code rc;
 	yaml_event_t e;
@@ -281,11 +284,13 @@ static enum berth_code
 yaml_build_nested(struct yaml_reader *r, const yaml_event_t *e, struct yaml_place at, struct yaml_node **out)
 {
 	bool is_map = e->type == YAML_MAPPING_START_EVENT, is_string;
+	const yaml_char_t *tag;
 	enum berth_code rc = yaml_node_new(r, e->start_mark, at, out);
 
 	if (rc != BERTH_OK)
 		return rc;
-	if (!yaml_tag(is_map ? e->data.mapping_start.tag : e->data.sequence_start.tag, &is_string) || is_string)
+	tag = is_map ? e->data.mapping_start.tag : e->data.sequence_start.tag;
+	if (!yaml_tag(tag, &is_string) || is_string)
 		return yaml_refuse(r, e->start_mark, "this tag is not known here");
 	return is_map ? yaml_build_map(r, at, *out) : yaml_build_list(r, at, *out);
 }
@@ -311,7 +316,8 @@ yaml_build(struct yaml_reader *r, yaml_event_t *e, struct yaml_place at, struct 
 	if (rc == BERTH_OK && anchor != NULL && r->anchors.n == YAML_ANCHORS_MAX)
 		return yaml_refuse(r, e->start_mark, "more than 1000 anchors");
 	if (rc == BERTH_OK && anchor != NULL)
-		VEC_PUSH(r->a, &r->anchors, (struct yaml_anchor){ arena_strdup(r->a, (const char *)anchor), *out });
+		VEC_PUSH(r->a, &r->anchors,
+		    (struct yaml_anchor){ arena_strdup(r->a, (const char *)anchor), *out });
 	return rc;
 }
 
@@ -356,7 +362,9 @@ enum berth_code
 yaml_parse(struct arena *a, const char *bytes, size_t n, const char *file, const struct yaml_node **root_out,
     struct berth_err *err)
 {
-	struct yaml_reader r = { .a = a, .bytes = bytes, .size = n, .file = arena_strdup(a, file), .err = err };
+	struct yaml_reader r = {
+		.a = a, .bytes = bytes, .size = n, .file = arena_strdup(a, file), .err = err
+	};
 	struct yaml_node *root = NULL;
 	enum berth_code rc;
 
@@ -371,7 +379,9 @@ yaml_parse(struct arena *a, const char *bytes, size_t n, const char *file, const
 		return rc;
 	if (root == NULL || yaml_is_null(root)) {
 		root = arena_new_of(a, struct yaml_node);
-		*root = (struct yaml_node){ .kind = YAML_KIND_MAP, .line = 1, .col = 1, .file = r.file, .text = "" };
+		*root = (struct yaml_node){
+			.kind = YAML_KIND_MAP, .line = 1, .col = 1, .file = r.file, .text = ""
+		};
 	}
 	*root_out = root;
 	return BERTH_OK;

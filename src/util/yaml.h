@@ -39,13 +39,15 @@ struct yaml_node {
  */
 BERTH_MUST_CHECK enum berth_code yaml_parse(struct arena *a, const char *bytes, size_t n, const char *file,
     const struct yaml_node **root_out, struct berth_err *err);
-BERTH_MUST_CHECK enum berth_code yaml_load(struct arena *a, const char *path, const struct yaml_node **root_out,
-    struct berth_err *err);	/* "-" is stdin; BERTH_ENOTFOUND if there is no such file */
+/* "-" is stdin; BERTH_ENOTFOUND if there is no such file. */
+BERTH_MUST_CHECK enum berth_code yaml_load(struct arena *a, const char *path,
+    const struct yaml_node **root_out, struct berth_err *err);
 
 /* "accounts[0].name"; "" for the root. Returns dst. */
 char *yaml_path(const struct yaml_node *n, char *dst, size_t size);
 /* Refuses at a node: where = "file:line:col", message "key 'PATH': ...". Returns BERTH_EINVAL. */
-enum berth_code yaml_err(const struct yaml_node *n, struct berth_err *err, const char *fmt, ...) BERTH_PRINTF(3, 4);
+enum berth_code yaml_err(const struct yaml_node *n, struct berth_err *err, const char *fmt, ...)
+    BERTH_PRINTF(3, 4);
 /* Every key of the map is in the NULL-terminated list, else BERTH_EINVAL with a suggestion. */
 BERTH_MUST_CHECK enum berth_code yaml_check_keys(const struct yaml_node *map, const char *const *allowed,
     struct berth_err *err);
@@ -65,18 +67,18 @@ bool yaml_is_null(const struct yaml_node *n);
  */
 BERTH_MUST_CHECK enum berth_code yaml_str(const struct yaml_node *map, const char *key, const char **out,
     struct berth_err *err);
-BERTH_MUST_CHECK enum berth_code yaml_int(const struct yaml_node *map, const char *key, int64_t min, int64_t max,
-    int64_t *out, struct berth_err *err);
-BERTH_MUST_CHECK enum berth_code yaml_double(const struct yaml_node *map, const char *key, double min, double max,
-    double *out, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code yaml_int(const struct yaml_node *map, const char *key, int64_t min,
+    int64_t max, int64_t *out, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code yaml_double(const struct yaml_node *map, const char *key,
+    double min, double max, double *out, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code yaml_bool(const struct yaml_node *map, const char *key, bool *out,
     struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code yaml_duration(const struct yaml_node *map, const char *key, int64_t *s_out,
     struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code yaml_time(const struct yaml_node *map, const char *key, int64_t now,
     const struct tz *tz, int64_t *t_out, struct berth_err *err);	/* as time_parse(), no flags */
-BERTH_MUST_CHECK enum berth_code yaml_money(const struct yaml_node *map, const char *key, struct usd_micro *out,
-    struct berth_err *err);	/* >= 0 */
+BERTH_MUST_CHECK enum berth_code yaml_money(const struct yaml_node *map, const char *key,
+    struct usd_micro *out, struct berth_err *err); /* >= 0 */
 /* A map or a list at key; NULL if absent. */
 BERTH_MUST_CHECK enum berth_code yaml_map(const struct yaml_node *map, const char *key,
     const struct yaml_node **out, struct berth_err *err);
@@ -87,11 +89,12 @@ BERTH_MUST_CHECK enum berth_code yaml_str_list(struct arena *a, const struct yam
     const char ***out, size_t *n_out, struct berth_err *err);
 
 /* The same for a node in hand (an item of a list); never absent, so null is refused. */
-BERTH_MUST_CHECK enum berth_code yaml_as_str(const struct yaml_node *n, const char **out, struct berth_err *err);
-BERTH_MUST_CHECK enum berth_code yaml_as_int(const struct yaml_node *n, int64_t min, int64_t max, int64_t *out,
+BERTH_MUST_CHECK enum berth_code yaml_as_str(const struct yaml_node *n, const char **out,
     struct berth_err *err);
-BERTH_MUST_CHECK enum berth_code yaml_as_double(const struct yaml_node *n, double min, double max, double *out,
-    struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code yaml_as_int(const struct yaml_node *n, int64_t min, int64_t max,
+    int64_t *out, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code yaml_as_double(const struct yaml_node *n, double min, double max,
+    double *out, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code yaml_as_bool(const struct yaml_node *n, bool *out, struct berth_err *err);
 
 #endif

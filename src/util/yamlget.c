@@ -91,7 +91,8 @@ yaml_check_keys(const struct yaml_node *map, const char *const *allowed, struct 
 			continue;
 		hint = str_suggest(map->keys[i], allowed);
 		if (hint != NULL)
-			return yaml_err(map->key_nodes[i], err, "there is no such key; did you mean '%s'?", hint);
+			return yaml_err(map->key_nodes[i], err,
+			    "there is no such key; did you mean '%s'?", hint);
 		return yaml_err(map->key_nodes[i], err, "there is no such key");
 	}
 	return BERTH_OK;
