@@ -33,9 +33,15 @@ fake_open(void *st, const struct prov_env *env, struct berth_err *err)
 static bool
 fake_error_read(const struct http_resp *resp, struct prov_error *e)
 {
+	const char *code = resp->body + 6;
+	size_t n, blank;
+
 	if (!str_starts(resp->body, "error "))
 		return resp->status / 100 != 2;
-	sscanf(resp->body + 6, "%95s %255[^\n]", e->code, e->text);
+	n = strcspn(code, " \n");
+	blank = code[n] == ' ';
+	snprintf(e->code, sizeof(e->code), "%.*s", (int)n, code);
+	snprintf(e->text, sizeof(e->text), "%.*s", (int)strcspn(code + n + blank, "\n"), code + n + blank);
 	return true;
 }
 
