@@ -191,7 +191,7 @@ static void
 test_log(void)
 {
 	struct berth_err err = { 0 };
-	struct log l = { LOG_INFO, tmpfile() };
+	struct log l = { .level = LOG_INFO, .f = tmpfile() };
 	char text[2000] = "";
 
 	log_debug(&l, "not shown");
