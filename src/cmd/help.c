@@ -64,6 +64,20 @@ help_overview(int columns, struct buf *out)
 	buf_add_str(out, "\nberth help VERB and berth-VERB(1) say more; `berth init` is the first step.\n");
 }
 
+/* What a careful person wants to know first. */
+static void
+help_caution(const struct cmd *cmd, struct buf *out)
+{
+	unsigned flags = cmd->flags;
+
+	for (const struct cmd *sub = cmd->subs; sub != NULL && sub->name != NULL; sub++)
+		flags |= sub->flags;
+	if ((flags & CMD_SPENDS) != 0)
+		buf_add_str(out, "\nThis may rent machines, which costs money; --dry-run shows what it would do.\n");
+	else if ((flags & CMD_NET) != 0)
+		buf_add_str(out, "\nThis may ask providers over the network, never with --offline; it spends nothing.\n");
+}
+
 void
 help_verb(const struct cmd *cmd, const char *name, int columns, struct buf *out)
 {
@@ -91,6 +105,7 @@ help_verb(const struct cmd *cmd, const char *name, int columns, struct buf *out)
 		buf_printf(out, "\nOptions of %s %s\n", name, sub->name);
 		opt_help(sub->opts, columns, out);
 	}
+	help_caution(cmd, out);
 	buf_add_str(out, "\nOptions of every verb\n");
 	opt_help(cmd_global_rows, columns, out);
 	buf_printf(out, "\nThe manual: man berth-%.*s\n", (int)strcspn(name, " "), name);

@@ -128,6 +128,27 @@ submit_store(struct cmd_ctx *ctx, struct submitted *list, size_t n, struct berth
 }
 
 static enum berth_code
+submit_table(struct cmd_ctx *ctx, const struct submitted *list, size_t n, struct berth_err *err)
+{
+	static const struct table_col cols[] = {
+		{ .name = "id", .type = TABLE_TEXT },
+		{ .name = "name", .type = TABLE_TEXT },
+		{ .name = "file", .type = TABLE_TEXT },
+		{ .name = "state", .type = TABLE_TEXT },
+	};
+	struct table *t = table_new(ctx->arena, cols, sizeof(cols) / sizeof(cols[0]));
+
+	for (size_t i = 0; i < n; i++) {
+		table_row(t);
+		table_text(t, list[i].id);
+		table_text(t, list[i].spec.name);
+		table_text(t, list[i].file);
+		table_text(t, job_state_name(JOB_QUEUED));
+	}
+	return cmd_table_print(ctx, t, err);
+}
+
+static enum berth_code
 submit_run(struct cmd_ctx *ctx, struct berth_err *err)
 {
 	struct submitted *list = NULL;
@@ -155,7 +176,9 @@ submit_run(struct cmd_ctx *ctx, struct berth_err *err)
 		jsonw_end_array(w);
 		return cmd_json_end(ctx, err);
 	}
-	for (size_t i = 0; i < n; i++)
-		cmd_say(ctx, "%s  %s%s\n", list[i].id, list[i].spec.name, ctx->dry_run ? "  (dry run: not queued)" : "");
+	if (ctx->format != CMD_TABLE)
+		return submit_table(ctx, list, n, err);
+	for (size_t i = 0; i < n; i++)	/* ids are the result: also with -q */
+		fprintf(ctx->out, "%s  %s%s\n", list[i].id, list[i].spec.name, ctx->dry_run ? "  (dry run: not queued)" : "");
 	return BERTH_OK;
 }

@@ -36,3 +36,6 @@ tests_unit_svg_t_LDADD = libtap.a $(UTIL_LIBS)
 check_PROGRAMS += tests/unit/log.t
 tests_unit_log_t_SOURCES = tests/unit/log.c
 tests_unit_log_t_LDADD = libtap.a $(UTIL_LIBS)
+check_PROGRAMS += tests/unit/progress.t
+tests_unit_progress_t_SOURCES = tests/unit/progress.c
+tests_unit_progress_t_LDADD = libtap.a $(UTIL_LIBS)
