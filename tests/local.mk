@@ -19,6 +19,7 @@ include tests/unit/forecast.mk
 include tests/unit/providers.mk
 include tests/unit/broker.mk
 include tests/unit/kernels.mk
+include tests/probe/local.mk
 include tests/cli/local.mk
 include tests/lint/local.mk
 include tests/sim/local.mk

@@ -1,0 +1,239 @@
+#include "config.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/arith.h"
+#include "kernels/run.h"
+
+#define T_BLOCK 256
+#define T_COPY_WORDS (1ull << 24)	/* 128 MiB */
+
+enum { PCIE_H2D, PCIE_D2H, PCIE_BOTH };
+
+struct t_copy {
+	uint64_t words;
+	uint64_t *in, *out;	/* pinned */
+	void *s[2];
+	int way;
+};
+
+static int
+t_copy_op(struct gpu *g, void *arg)
+{
+	const struct cuda_api *cu = &g->run->cuda;
+	struct t_copy *t = arg;
+	const size_t bytes = (size_t)t->words * 8;
+	int rc;
+
+	switch (t->way) {
+	case PCIE_H2D:
+		return cu->copy_to_device_async(g->a, t->in, bytes, NULL);
+	case PCIE_D2H:
+		return cu->copy_to_host_async(t->out, g->b, bytes, NULL);
+	default:
+		/* two streams that start behind the first event and end before the second */
+		rc = cu->stream_wait(t->s[0], g->ev[0], 0);
+		rc = rc != 0 ? rc : cu->stream_wait(t->s[1], g->ev[0], 0);
+		rc = rc != 0 ? rc : cu->copy_to_device_async(g->a, t->in, bytes, t->s[0]);
+		rc = rc != 0 ? rc : cu->copy_to_host_async(t->out, g->b, bytes, t->s[1]);
+		rc = rc != 0 ? rc : cu->stream_sync(t->s[0]);
+		return rc != 0 ? rc : cu->stream_sync(t->s[1]);
+	}
+}
+
+/* What arrived: on the device by its sum, on the host by the same sum there. */
+static int
+t_copy_sum(struct gpu *g, void *arg)
+{
+	const struct cuda_api *cu = &g->run->cuda;
+	struct t_copy *t = arg;
+	uint64_t sum = 0;
+	void *args[] = { &g->a, &t->words, &g->acc };
+	int rc;
+
+	rc = t_copy_op(g, t);
+	rc = rc != 0 ? rc : cu->ctx_sync();
+	if (rc == 0 && t->way != PCIE_D2H)
+		rc = gpu_run(g, IMAGE_BASE, "berth_k_sum", gpu_grid(g), T_BLOCK, args);
+	if (rc != 0 || t->way == PCIE_H2D)
+		return rc;
+	for (uint64_t i = 0; i < t->words; i++)
+		sum += arith_term(t->out[i], i);
+	if (t->way == PCIE_BOTH) {	/* both must be right: the device's sum is in acc already */
+		uint64_t device = 0;
+
+		rc = cu->copy_to_host(&device, g->acc, 8);
+		sum = device == sum ? sum : ~sum;
+	}
+	return rc != 0 ? rc : cu->copy_to_device(g->acc, &sum, 8);
+}
+
+static int
+t_copy_open(struct gpu *g, struct t_copy *t)
+{
+	const struct cuda_api *cu = &g->run->cuda;
+	int rc = gpu_fill(g);
+
+	t->words = g->words < T_COPY_WORDS ? g->words : T_COPY_WORDS;
+	rc = rc != 0 ? rc : cu->host_alloc((void **)&t->in, (size_t)t->words * 8, 0);
+	rc = rc != 0 ? rc : cu->host_alloc((void **)&t->out, (size_t)t->words * 8, 0);
+	rc = rc != 0 ? rc : cu->stream_create(&t->s[0], 1);
+	rc = rc != 0 ? rc : cu->stream_create(&t->s[1], 1);
+	for (uint64_t i = 0; rc == 0 && i < t->words; i++)
+		t->in[i] = arith_bits64(arith_unit(1, i));
+	return rc;
+}
+
+void
+test_pcie(struct gpu *g, const struct suite_row *row)
+{
+	const struct cuda_api *cu = &g->run->cuda;
+	struct t_copy t = { .way = row->arg };
+	const double deadline = report_now() + row->cap_s;
+	struct gpu_times times;
+	bool right = false;
+	int rc = t_copy_open(g, &t);
+
+	if (rc == 0) {
+		memset(t.out, 0, (size_t)t.words * 8);
+		right = gpu_check_twice(g, row, "sum", t_copy_sum, &t, expect_copy(&g->run->expect, t.words));
+		rc = gpu_measure(g, t_copy_op, &t, 1, 7, deadline, &times);
+	}
+	if (rc == 0 && row->arg == PCIE_H2D && t_copy_op(g, &t) == 0 && t_copy_op(g, &t) == 0) {
+		health_link(g);		/* the link idles at a lower generation: look while it works */
+		rc = cu->ctx_sync();
+	}
+	if (rc != 0)
+		gpu_failed(g, row, "copy", rc);
+	else
+		gpu_report(g, row, &times, (double)t.words * (t.way == PCIE_BOTH ? 16.0 : 8.0), 1e-9, right);
+	if (t.in != NULL)
+		(void)cu->host_free(t.in);
+	if (t.out != NULL)
+		(void)cu->host_free(t.out);
+}
+
+static int
+t_launch_cmp(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Round trips of an empty kernel on the host's clock: what a slow virtual CPU or a time slice shows in. */
+void
+test_launch(struct gpu *g, const struct suite_row *row)
+{
+	enum { N = 1000 };
+	const double deadline = report_now() + row->cap_s;
+	cuda_ptr none = 0;
+	void *args[] = { &none };
+	struct gpu_launch l = { .grid = 1, .block = 32, .args = args };
+	struct gpu_times times = { .n = 0 };
+	double *all = calloc(N, sizeof(*all)), p95;
+	const char *why = "out of memory";
+	bool missing;
+	int rc = 0, n = 0;
+
+	l.fn = all != NULL ? gpu_kernel(g, IMAGE_BASE, "berth_k_empty", &why, &missing) : NULL;
+	if (l.fn == NULL) {
+		report_test_none(&g->run->report, row->name, g->index, row->unit, REPORT_FAILED, "%s", why);
+		free(all);
+		return;
+	}
+	for (int i = 0; i < N + 20 && rc == 0 && (n < 10 || report_now() < deadline); i++) {
+		const double t0 = report_now();
+
+		rc = gpu_launch(g, &l);
+		rc = rc != 0 ? rc : g->run->cuda.ctx_sync();
+		if (rc == 0 && i >= 20)
+			all[n++] = report_now() - t0;
+	}
+	if (rc != 0) {
+		gpu_failed(g, row, "berth_k_empty", rc);
+		free(all);
+		return;
+	}
+	qsort(all, (size_t)n, sizeof(*all), t_launch_cmp);
+	for (int i = 0; i < 101; i++)	/* percentiles stand for the thousand */
+		times.s[times.n++] = all[(n - 1) * i / 100];
+	times.partial = n < N;
+	gpu_report(g, row, &times, 0.0, 1e6, true);
+	p95 = all[(n - 1) * 95 / 100] / all[(n - 1) / 2];
+	report_check(&g->run->report, "jitter", g->index, p95 > 1.3 ? REPORT_NOTE : REPORT_OK, p95,
+	    "95th percentile of a launch over its median%s", p95 > 1.3 ? ": a neighbour may share this machine" : "");
+	free(all);
+}
+
+struct t_peer {
+	struct gpu *to;
+	uint64_t words;
+};
+
+static int
+t_peer_op(struct gpu *g, void *arg)
+{
+	struct t_peer *t = arg;
+
+	return g->run->cuda.copy_peer_async(t->to->a, t->to->ctx, g->b, g->ctx, (size_t)t->words * 8, NULL);
+}
+
+static void
+t_peer_pair(struct gpu *g, struct gpu *to, const struct suite_row *row)
+{
+	const struct cuda_api *cu = &g->run->cuda;
+	struct t_peer t = { .to = to, .words = g->words < to->words ? g->words : to->words };
+	struct report_test out = { .gpu = g->index, .peer = to->index };
+	void *args[] = { &to->a, &t.words, &to->acc };
+	struct gpu_times times = { .n = 0 };
+	int can = 0, rc;
+	uint64_t got = 0, want;
+
+	t.words = t.words < 1u << 23 ? t.words : 1u << 23;
+	rc = cu->can_access_peer(&can, g->dev, to->dev);
+	if (rc == 0 && can) {
+		rc = cu->enable_peer(to->ctx, 0);
+		rc = rc == CUDA_PEER_ALREADY ? 0 : rc;
+	}
+	rc = rc != 0 ? rc : gpu_measure(g, t_peer_op, &t, 1, 5, report_now() + row->cap_s, &times);
+	rc = rc != 0 ? rc : cu->ctx_set(to->ctx);
+	rc = rc != 0 ? rc : cu->mem_set(to->acc, 0, 64);
+	rc = rc != 0 ? rc : gpu_run(to, IMAGE_BASE, "berth_k_sum", gpu_grid(to), T_BLOCK, args);
+	rc = rc != 0 ? rc : cu->copy_to_host(&got, to->acc, 8);
+	rc = rc != 0 ? rc : cu->ctx_set(g->ctx);
+	want = expect_copy(&g->run->expect, t.words);
+	snprintf(out.name, sizeof(out.name), "%s", row->name);
+	snprintf(out.unit, sizeof(out.unit), "%s", row->unit);
+	gpu_rates(&times, 8.0 * (double)t.words, 1e-9, &out);
+	out.status = rc != 0 || got != want || !isfinite(out.value) ? REPORT_FAILED :
+	    times.partial ? REPORT_PARTIAL : REPORT_OK;
+	if (rc != 0)
+		snprintf(out.error, sizeof(out.error), "%s", cuda_api_text(rc));
+	else if (got != want)
+		snprintf(out.error, sizeof(out.error), "what arrived is wrong");
+	else if (!can)
+		snprintf(out.error, sizeof(out.error), "no peer access: copied through the host");
+	report_test(&g->run->report, &out);
+	report_check(&g->run->report, "p2p.sum", g->index, rc == 0 && got == want ? REPORT_OK : REPORT_FAILED,
+	    (double)to->index, "gpu %d to gpu %d: %s", g->index, to->index,
+	    rc != 0 ? cuda_api_text(rc) : got == want ? "sum at the target" : "wrong sum at the target");
+}
+
+/* All ordered pairs, one after the other; the devices' own threads rest. */
+void
+test_p2p(struct gpu *g, const struct suite_row *row)
+{
+	int rc = gpu_fill(g);
+
+	if (rc != 0) {
+		gpu_failed(g, row, "berth_k_fill", rc);
+		return;
+	}
+	for (int i = 0; i < g->run->n_gpus; i++)
+		if (i != g->index && g->run->gpus[i].ready)
+			t_peer_pair(g, &g->run->gpus[i], row);
+}
