@@ -27,12 +27,12 @@ import_offer_key(const struct offer *o, struct arena *a)
 }
 
 static void
-import_note(const struct import *im, long line, bool refused, const char *message)
+import_note(const struct import *im, long line, const char *provider, bool refused, const char *message)
 {
 	if (refused)
 		im->out->refused++;
 	if (im->opts->note != NULL)
-		im->opts->note(im->opts->note_arg, line, refused, message);
+		im->opts->note(im->opts->note_arg, line, provider, refused, message);
 }
 
 /* Whether b should take a's place: younger, else cheaper; a known price goes before an unknown one. */
@@ -59,7 +59,7 @@ import_double(struct import *im, size_t i, const struct offer *o, long line)
 	char text[160];
 
 	snprintf(text, sizeof(text), "the same offer as line %ld, which %s", win_line, why);
-	import_note(im, lose_line, true, text);
+	import_note(im, lose_line, lose->provider, true, text);
 	if (swap) {
 		*old = *o;
 		im->lines.v[i] = line;
@@ -91,16 +91,17 @@ import_add(struct import *im, const struct offer *raw, long line)
 static void
 import_row(struct import *im, const struct layout *l, const struct csv_row *row)
 {
+	const char *provider = row_provider(l, row->field, im->opts, im->a);
 	struct row_out out;
 	struct berth_err err;
 
 	if (row_read(l, row->field, im->opts, im->a, &out, &err) != BERTH_OK) {
-		import_note(im, row->line, true, err.msg);
+		import_note(im, row->line, provider, true, err.msg);
 		return;
 	}
 	im->out->skipped += out.n == 0;
 	if (out.doubt != NULL)
-		import_note(im, row->line, false, out.doubt);
+		import_note(im, row->line, provider, false, out.doubt);
 	for (size_t i = 0; i < out.n; i++)
 		import_add(im, &out.offer[i], row->line);
 }
@@ -123,7 +124,7 @@ import_read(struct csv *csv, const struct import_opts *opts, struct arena *a, st
 		rc = csv_next(csv, &row, &own);
 		if (rc == BERTH_EINVAL) {
 			result_out->rows++;
-			import_note(&im, csv_line(csv), true, own.msg);
+			import_note(&im, csv_line(csv), opts->provider != NULL ? opts->provider : "", true, own.msg);
 			continue;
 		}
 		if (rc != BERTH_OK || row == NULL)

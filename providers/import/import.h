@@ -25,8 +25,8 @@ enum import_format {
 };
 const char *import_format_name(enum import_format f);
 
-/* Told about a row: refused, or kept with something unknown. line: of the file. */
-typedef void import_note_fn(void *arg, long line, bool refused, const char *message);
+/* Told about a row: refused, or kept with something unknown. line: of the file; provider: "" if it could not be read. */
+typedef void import_note_fn(void *arg, long line, const char *provider, bool refused, const char *message);
 
 struct import_opts {
 	const char *provider;		/* for layouts that do not say it; NULL: none */

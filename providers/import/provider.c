@@ -50,10 +50,11 @@ import_offers_build(void *st, const struct prov_query *q, const struct prov_curs
 struct import_told { const struct prov_env *env; const char *file; long n; };
 
 static void
-import_tell(void *arg, long line, bool refused, const char *message)
+import_tell(void *arg, long line, const char *provider, bool refused, const char *message)
 {
 	struct import_told *t = arg;
 
+	(void)provider;
 	if (refused && t->n++ < IMPORT_TOLD_MAX)
 		log_warn(t->env->log, "%s: %s:%ld: %s", t->env->account, t->file, line, message);
 }

@@ -246,13 +246,20 @@ row_rest(const struct row *r, struct offer *o, struct berth_err *err)
 	return row_currency(r, o, err);
 }
 
+const char *
+row_provider(const struct layout *l, char **field, const struct import_opts *opts, struct arena *a)
+{
+	const char *s = l->col[LAYOUT_PROVIDER] >= 0 ? str_trim(a, field[l->col[LAYOUT_PROVIDER]]) : "";
+
+	if (s[0] == '\0' && opts->provider != NULL)
+		s = opts->provider;
+	return str_lower(a, s);
+}
+
 static enum berth_code
 row_names(const struct row *r, struct offer *o, struct berth_err *err)
 {
-	o->provider = row_text(r, LAYOUT_PROVIDER);
-	if (o->provider[0] == '\0')
-		o->provider = r->opts->provider != NULL ? r->opts->provider : "";
-	o->provider = str_lower(r->a, o->provider);
+	o->provider = row_provider(r->l, r->field, r->opts, r->a);
 	o->account = "";
 	o->region = row_text(r, LAYOUT_REGION);
 	o->zone = row_text(r, LAYOUT_ZONE);

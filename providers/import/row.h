@@ -16,4 +16,7 @@ struct row_out {
 BERTH_MUST_CHECK enum berth_code row_read(const struct layout *l, char **field, const struct import_opts *opts,
     struct arena *a, struct row_out *out, struct berth_err *err);
 
+/* Who sells, in lower case, as far as the row or opts say it; "". */
+const char *row_provider(const struct layout *l, char **field, const struct import_opts *opts, struct arena *a);
+
 #endif

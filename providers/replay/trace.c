@@ -329,7 +329,7 @@ trace_root(const struct yaml_node *root, int64_t start, struct arena *a, struct 
 	static const char *const keys[] = { "schema", "start", "repeat", "pools", "quotas", NULL };
 	static const char *const needed[] = { "schema", "start", "pools", NULL };
 	struct trace_reader r = { .a = a };
-	const char *schema = "";
+	const char *schema = "", *slash;
 	enum berth_code rc;
 
 	if ((rc = yaml_need_kind(root, YAML_KIND_MAP, err)) != BERTH_OK ||
@@ -343,7 +343,8 @@ trace_root(const struct yaml_node *root, int64_t start, struct arena *a, struct 
 		return rc;
 	if (start != 0)
 		r.start = start;
-	trace_out->source = root->file;
+	slash = strrchr(root->file, '/');
+	trace_out->source = slash != NULL ? slash + 1 : root->file;
 	trace_out->start = r.start;
 	return trace_lists(root, &r, trace_out, err);
 }

@@ -8,6 +8,7 @@ libbroker_a_SOURCES = \
 	src/broker/notify.c \
 	src/broker/placing.c src/broker/placing.h \
 	src/broker/placing_facts.c src/broker/placing_facts.h \
+	src/broker/pricelist.c src/broker/pricelist.h \
 	src/broker/probe.c \
 	src/broker/provision.c \
 	src/broker/release.c \

@@ -1,14 +1,74 @@
-/* src/cmd/prices.h - what other verbs share with `berth prices`.  Floor: cmd. */
+/* src/cmd/prices.h - what the files of `berth prices` share, and other verbs with it.  Floor: cmd. */
 #ifndef BERTH_CMD_PRICES_H
 #define BERTH_CMD_PRICES_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
+#include "broker/pricelist.h"
+#include "model/accel.h"
+#include "store/offer_rows.h"
 #include "util/err.h"
+#include "util/opt.h"
 
 struct cmd_ctx;
+struct jsonw;
 
 /* Loads data/offers.csv as list prices, as `prices import --bundled` does; offers_out gets how many are current. */
 BERTH_MUST_CHECK enum berth_code prices_import_bundled(struct cmd_ctx *ctx, size_t *offers_out, struct berth_err *err);
+
+/* Which offers: the same options for list, history and diff. */
+struct prices_filter {
+	struct opt_list gpu, purchase, region, provider;
+	const char *account, *type;
+};
+#define PRICES_FILTER_ROWS(base) \
+	{ "gpu", 'g', OPT_LIST, "SPEC", "accelerator: H100:8, A100:80GB:4..8, 48GB+:1; any of them", \
+	    (base) + offsetof(struct prices_filter, gpu), 0, 0, NULL }, \
+	{ "purchase", 'p', OPT_LIST, "WAY", "on_demand, spot, reserved", \
+	    (base) + offsetof(struct prices_filter, purchase), 0, 0, NULL }, \
+	{ "region", 'r', OPT_LIST, "REGION", "patterns on the region", \
+	    (base) + offsetof(struct prices_filter, region), 0, 0, NULL }, \
+	{ "provider", 0, OPT_LIST, "PROVIDER", "patterns on who sells", \
+	    (base) + offsetof(struct prices_filter, provider), 0, 0, NULL }, \
+	{ "account", 0, OPT_STRING, "ACCOUNT", "offers that this account can rent", \
+	    (base) + offsetof(struct prices_filter, account), 0, 0, NULL }, \
+	{ "type", 0, OPT_STRING, "NAME", "pattern on the instance type", \
+	    (base) + offsetof(struct prices_filter, type), 0, 0, NULL }
+
+/* The options, understood. */
+struct prices_match {
+	const struct prices_filter *f;
+	const struct accel_table *accels;
+	struct accel_spec *specs;	/* [f->gpu.n] */
+	bool purchase[PURCHASE_COUNT];	/* all true without --purchase */
+};
+BERTH_MUST_CHECK enum berth_code prices_match_init(struct cmd_ctx *ctx, const struct prices_filter *f,
+    struct prices_match *m_out, struct berth_err *err);
+bool prices_match_fits(const struct prices_match *m, const struct offer *o);
+/* What the store can see to already. */
+struct offer_query prices_match_query(const struct prices_match *m);
+
+/* The keys of one offer in berth.offers/1, into an open object. */
+void prices_offer_keys(struct jsonw *w, const struct offer *o);
+/* The name for people: one that the table lacks says so. */
+const char *prices_accelerator(const struct cmd_ctx *ctx, const struct offer *o);
+
+/* Prints the result of import or refresh; BERTH_EPARTIAL, or the one code there is, if anything was refused. */
+BERTH_MUST_CHECK enum berth_code prices_print_results(struct cmd_ctx *ctx, const struct pricelist_result *r, size_t n,
+    struct berth_err *err);
+/* What pricelist_put() needs of a verb. */
+struct pricelist_setup prices_setup(struct cmd_ctx *ctx, bool force);
+
+/* Subverbs, in files of their own. */
+extern const struct opt_row prices_import_rows[], prices_refresh_rows[], prices_history_rows[], prices_diff_rows[];
+struct prices_import_opts { bool bundled, force; const char *provider; int64_t as_of; };
+struct prices_refresh_opts { bool force; struct opt_list account; };
+struct prices_history_opts { struct prices_filter filter; int64_t since, until; };
+enum berth_code prices_import_run(struct cmd_ctx *ctx, struct berth_err *err);
+enum berth_code prices_refresh_run(struct cmd_ctx *ctx, struct berth_err *err);
+enum berth_code prices_history_run(struct cmd_ctx *ctx, struct berth_err *err);
+enum berth_code prices_diff_run(struct cmd_ctx *ctx, struct berth_err *err);
 
 #endif

@@ -100,6 +100,8 @@ offer_list_row(struct db_stmt *st, void *arg, struct berth_err *err)
 		return rc;
 	if (l->q->fresh_only && db_col_i64(st, "stale_since") != 0)
 		return BERTH_OK;
+	if (!offer_text_hits(l->q->list_source, db_col_text(st, "list_source", l->a), false))
+		return BERTH_OK;
 	at = l->speeds.n == 0 ? NULL : strmap_get(&l->speeds, offer_fleet_key(l->a, p.offer.provider,
 	    p.offer.region, p.offer.instance_type, p.offer.accelerator));
 	if (at != NULL)
@@ -125,7 +127,7 @@ offer_fleet(struct store *s, struct offer_list *l, struct berth_err *err)
 	return BERTH_OK;
 }
 
-#define OFFER_SELECT "SELECT o.*, p.stale_since FROM offer o JOIN price_list p ON p.id = o.list_id WHERE "
+#define OFFER_SELECT "SELECT o.*, p.stale_since, p.source AS list_source FROM offer o JOIN price_list p ON p.id = o.list_id WHERE "
 
 /* The rows of a query; the accelerator, which cuts them down most, is looked up by the index. */
 static enum berth_code
@@ -210,7 +212,7 @@ offer_same_cmp(const struct offer *x, const struct offer *y)
 	int c;
 
 	if ((c = strcmp(x->provider, y->provider)) != 0 || (c = strcmp(x->account, y->account)) != 0 ||
-	    (c = strcmp(x->source, y->source)) != 0 || (c = strcmp(x->region, y->region)) != 0 ||
+	    (c = strcmp(x->region, y->region)) != 0 ||
 	    (c = strcmp(x->zone, y->zone)) != 0 || (c = strcmp(x->instance_type, y->instance_type)) != 0 ||
 	    (c = strcmp(x->accelerator, y->accelerator)) != 0 || (c = strcmp(x->currency, y->currency)) != 0)
 		return c;
@@ -321,10 +323,10 @@ offer_keep(struct store *s, int64_t list_id, const struct offer *have, const str
 		return rc == BERTH_OK ? offer_add(s, list_id, want, now, err) : rc;
 	}
 	counts->unchanged++;
-	if (have->as_of == want->as_of)
+	if (have->as_of == want->as_of && strcmp(have->source, want->source) == 0)
 		return BERTH_OK;
-	return db_run(s->db, err, "UPDATE offer SET as_of = $1 WHERE id = $2",
-	    DB_ARGS(db_id(want->as_of), db_i64(have->id)));
+	return db_run(s->db, err, "UPDATE offer SET as_of = $1, source = $2 WHERE id = $3",
+	    DB_ARGS(db_id(want->as_of), db_text(want->source), db_i64(have->id)));
 }
 
 static enum berth_code
@@ -397,7 +399,8 @@ store_offers_replace(struct store *s, const char *provider, const char *account,
 	for (size_t i = 0; i < n && rc == BERTH_OK; i++) {
 		want[i] = offers[i];
 		want[i].account = account;
-		want[i].source = source;
+		if (want[i].source[0] == '\0')
+			want[i].source = source;
 		if (strcmp(offers[i].provider, provider) != 0)
 			rc = err_set(err, BERTH_EINVAL, "prices of %s: offer %zu is of %s", provider, i + 1,
 			    offers[i].provider);

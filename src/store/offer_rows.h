@@ -22,9 +22,9 @@ struct list_counts { int64_t unchanged, changed, added, removed; };
 
 /*
  * Puts offers [n] in the place of the list's current ones, in one transaction: an offer that is the same keeps its
- * id (its as_of moves on), one whose price changed ends at now and begins again, one that is absent ends. What ended stays
- * as history. Takes away the stale mark. Every offer's provider must be `provider`; account and source come
- * from the arguments. n 0 empties the list. counts_out may be NULL.
+ * id (its as_of and source move on), one whose price changed ends at now and begins again, one that is absent ends. What ended stays
+ * as history. Takes away the stale mark. Every offer's provider must be `provider`; account comes from the arguments,
+ * and source where an offer does not say its own. n 0 empties the list. counts_out may be NULL.
  */
 BERTH_MUST_CHECK enum berth_code store_offers_replace(struct store *s, const char *provider, const char *account,
     const char *source, const struct offer *offers, size_t n, int64_t now, struct list_counts *counts_out,
@@ -42,6 +42,7 @@ struct offer_query {
 	enum purchase purchase;		/* if by_purchase */
 	int count_min, count_max;	/* accelerators; 0: any */
 	double memory_min_gib;		/* per accelerator; 0: any (unknown memory then passes) */
+	const char *list_source;	/* of the list, exact; NULL or "": any */
 	bool fresh_only;		/* leave out lists marked stale */
 	int64_t at;			/* offers as they were at that time; 0: current */
 };

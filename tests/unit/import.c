@@ -16,10 +16,11 @@
 static struct notes { long refused, doubted, last_line; char last[256]; } notes;
 
 static void
-note(void *arg, long line, bool refused, const char *message)
+note(void *arg, long line, const char *provider, bool refused, const char *message)
 {
 	struct notes *n = arg;
 
+	(void)provider;
 	n->refused += refused;
 	n->doubted += !refused;
 	n->last_line = line;

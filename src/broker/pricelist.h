@@ -1,0 +1,65 @@
+/* src/broker/pricelist.h - a new price list takes the old one's place, if it can be believed.  Floor: broker. */
+#ifndef BERTH_BROKER_PRICELIST_H
+#define BERTH_BROKER_PRICELIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/offer.h"
+#include "providers/prov.h"
+#include "store/store.h"
+#include "util/err.h"
+
+#define PRICELIST_MOVED 0.5		/* a price that moves by more than this share of itself is suspect ... */
+#define PRICELIST_MOVED_SHARE 0.2	/* ... and at most this share of the prices may be */
+#define PRICELIST_LOST_SHARE 0.5	/* of the accelerators that the old list had */
+#define PRICELIST_SMALL 5		/* fewer prices in common than this say nothing */
+
+struct pricelist_gate {
+	bool pass;
+	size_t common, moved;		/* prices in both lists; of those, moved by more than PRICELIST_MOVED */
+	size_t families, lost;		/* accelerators of the old list; of those, not in the new one */
+	char why[200];			/* why it does not pass; "" */
+};
+
+/* Whether the new list can be believed beside the old one. Pure; either may be empty. */
+void pricelist_judge(const struct offer *old, size_t n_old, const struct offer *fresh, size_t n_fresh,
+    struct pricelist_gate *gate_out);
+
+struct pricelist_setup {
+	struct store *store;
+	int64_t now;
+	bool force;			/* whatever the gate says */
+	bool dry_run;			/* no file is written (the caller rolls the store back) */
+	const char *quarantine_dir;	/* where a list goes that does not pass, as berth's own CSV */
+};
+
+struct pricelist_result {
+	const char *name;		/* provider, or account */
+	size_t offers, refused;		/* in the new list; rows refused (the reader's to count) */
+	bool stale;			/* the old list stands, marked */
+	enum berth_code code;
+	char error[320];		/* "" */
+};
+
+/*
+ * Puts offers [n], all of one provider, in the place of the list (provider, account, source), or quarantines them
+ * (code BERTH_EPRICE, stale set). Other errors are the store's and the disk's.
+ */
+BERTH_MUST_CHECK enum berth_code pricelist_put(const struct pricelist_setup *s, const char *provider,
+    const char *account, const char *source, const struct offer *offers, size_t n, struct arena *a,
+    struct pricelist_result *result_out, struct berth_err *err);
+
+/*
+ * Asks an account for its offers and puts them, one list a provider that it sells, all or none. A failure of the
+ * provider is not one of the call: it stands in result_out, and the old lists are marked stale.
+ */
+BERTH_MUST_CHECK enum berth_code pricelist_refresh(const struct pricelist_setup *s, struct prov_account *acc,
+    struct arena *a, struct pricelist_result *result_out, struct berth_err *err);
+/* The account could not even be opened: the old lists are marked stale. */
+BERTH_MUST_CHECK enum berth_code pricelist_failed(const struct pricelist_setup *s, const char *account,
+    const char *provider, enum berth_code code, const char *why, struct arena *a, struct pricelist_result *result_out,
+    struct berth_err *err);
+
+#endif

@@ -1,0 +1,385 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "cmd/prices.h"
+#include "cmd/progpath.h"
+#include "util/arena.h"
+#include "util/glob.h"
+#include "util/json.h"
+#include "util/str.h"
+
+struct prices_list_opts {
+	struct prices_filter filter;
+	const char *sort;
+	int64_t max_age_s, limit, at;
+	bool available;
+};
+
+static const struct prices_list_opts prices_list_defaults = { .sort = "gpu", .limit = -1 };
+static const struct prices_import_opts prices_import_defaults = { 0 };
+static const struct prices_refresh_opts prices_refresh_defaults = { 0 };
+static const struct prices_history_opts prices_history_defaults = { 0 };
+
+#define OFF(field) offsetof(struct prices_list_opts, field)
+static const struct opt_row prices_list_rows[] = {
+	PRICES_FILTER_ROWS(OFF(filter)),
+	{ "sort", 's', OPT_CHOICE, "gpu|machine|age|provider", "order; gpu: effective price of one accelerator-hour", OFF(sort), 0,
+	    0, NULL },
+	{ "max-age", 0, OPT_DURATION, "DUR", "leave out prices that are older, or of unknown age", OFF(max_age_s), 1, 0, NULL },
+	{ "available", 'a', OPT_FLAG, NULL, "leave out what the provider says it does not have now", OFF(available), 0, 0, NULL },
+	{ "at", 0, OPT_TIME, "TIME", "as the lists were at that time", OFF(at), 0, 0, NULL },
+	{ "limit", 'n', OPT_INT, "N", "at most so many rows; 0: all; a table shows 40 unless told", OFF(limit), 0, 1e9, NULL },
+	{ 0 },
+};
+
+static enum berth_code prices_list_run(struct cmd_ctx *ctx, struct berth_err *err);
+
+static const struct cmd prices_subs[] = {
+	{ .name = "list", .summary = "list offers, cheapest accelerator-hour first", .args = "", .opts = prices_list_rows,
+	    .opts_default = &prices_list_defaults, .opts_size = sizeof(prices_list_defaults), .flags = CMD_STORE_RO,
+	    .run = prices_list_run },
+	{ .name = "import", .summary = "load price lists from files", .args = "[FILE ...]", .opts = prices_import_rows,
+	    .opts_default = &prices_import_defaults, .opts_size = sizeof(prices_import_defaults), .flags = CMD_STORE_RW,
+	    .args_max = -1, .run = prices_import_run },
+	{ .name = "refresh", .summary = "ask every account for its offers", .args = "", .opts = prices_refresh_rows,
+	    .opts_default = &prices_refresh_defaults, .opts_size = sizeof(prices_refresh_defaults),
+	    .flags = CMD_STORE_RW | CMD_NET, .run = prices_refresh_run },
+	{ .name = "history", .summary = "show how prices moved", .args = "", .opts = prices_history_rows,
+	    .opts_default = &prices_history_defaults, .opts_size = sizeof(prices_history_defaults), .flags = CMD_STORE_RO,
+	    .run = prices_history_run },
+	{ .name = "diff", .summary = "compare the offers of two times", .args = "", .opts = prices_diff_rows,
+	    .opts_default = &prices_history_defaults, .opts_size = sizeof(prices_history_defaults), .flags = CMD_STORE_RO,
+	    .run = prices_diff_run },
+	{ 0 },
+};
+
+const struct cmd cmd_prices = {
+	.name = "prices", .summary = "prices of every provider: list, import, refresh, history, diff", .args = "",
+	.subs = prices_subs,
+};
+
+enum berth_code
+prices_match_init(struct cmd_ctx *ctx, const struct prices_filter *f, struct prices_match *m, struct berth_err *err)
+{
+	enum berth_code rc;
+	enum purchase p;
+
+	*m = (struct prices_match){ .f = f };
+	if ((rc = cmd_accels(ctx, &m->accels, err)) != BERTH_OK)
+		return rc;
+	m->specs = arena_array_of(ctx->arena, f->gpu.n, struct accel_spec);
+	for (size_t i = 0; i < f->gpu.n; i++)
+		if ((rc = accel_spec_parse(m->accels, ctx->arena, f->gpu.v[i], &m->specs[i], err)) != BERTH_OK)
+			return rc;
+	for (int i = 0; i < PURCHASE_COUNT; i++)
+		m->purchase[i] = f->purchase.n == 0;
+	for (size_t i = 0; i < f->purchase.n; i++) {
+		if (!purchase_parse(f->purchase.v[i], &p)) {
+			err_set(err, BERTH_EUSAGE, "'%s' is no way to buy: on_demand, spot or reserved", f->purchase.v[i]);
+			return err_at(err, "--purchase");
+		}
+		m->purchase[p] = true;
+	}
+	return BERTH_OK;
+}
+
+struct offer_query
+prices_match_query(const struct prices_match *m)
+{
+	struct offer_query q = { .account = m->f->account };
+
+	if (m->f->region.n == 1)
+		q.region = m->f->region.v[0];
+	if (m->f->provider.n == 1)
+		q.provider = m->f->provider.v[0];
+	return q;
+}
+
+bool
+prices_match_fits(const struct prices_match *m, const struct offer *o)
+{
+	bool gpu = m->f->gpu.n == 0;
+
+	for (size_t i = 0; i < m->f->gpu.n && !gpu; i++)
+		gpu = accel_spec_match(&m->specs[i], m->accels, o->accelerator, o->accelerator_memory_gib,
+		    o->accelerator_count);
+	return gpu && m->purchase[o->purchase] && glob_match_any(m->f->region.v, m->f->region.n, o->region) &&
+	    glob_match_any(m->f->provider.v, m->f->provider.n, o->provider) &&
+	    (m->f->type == NULL || glob_match(m->f->type, o->instance_type));
+}
+
+void
+prices_offer_keys(struct jsonw *w, const struct offer *o)
+{
+	jsonw_str(w, "provider", o->provider);
+	jsonw_str_or_null(w, "region", o->region);
+	jsonw_str_or_null(w, "zone", o->zone);
+	jsonw_str(w, "instance_type", o->instance_type);
+	jsonw_str(w, "accelerator", o->accelerator);
+	jsonw_int(w, "accelerator_count", o->accelerator_count);
+	jsonw_double(w, "accelerator_memory_gib", o->accelerator_memory_gib);
+	jsonw_double(w, "vcpus", o->vcpus);
+	jsonw_double(w, "memory_gib", o->memory_gib);
+	jsonw_str(w, "purchase", purchase_name(o->purchase));
+	if (o->purchase == PURCHASE_RESERVED)
+		jsonw_int(w, "term_months", o->term_months);
+	else
+		jsonw_null(w, "term_months");
+	jsonw_money(w, "upfront", o->purchase == PURCHASE_RESERVED ? o->upfront : USD_UNKNOWN);
+	jsonw_money(w, "price_per_hour", o->price);
+	jsonw_money(w, "price_per_gpu_hour", offer_effective_gpu_hour(o));
+	jsonw_str(w, "currency", o->currency);
+	if (o->available == AVAIL_UNKNOWN)
+		jsonw_null(w, "available");
+	else
+		jsonw_bool(w, "available", o->available == AVAIL_YES);
+	jsonw_double(w, "interruption_rate", o->interruption_rate);
+	jsonw_double(w, "measured", o->measured);
+	jsonw_time_or_null(w, "as_of", o->as_of);
+	jsonw_str_or_null(w, "source", o->source);
+}
+
+const char *
+prices_accelerator(const struct cmd_ctx *ctx, const struct offer *o)
+{
+	return o->accelerator_known ? o->accelerator : arena_printf(ctx->arena, "%s (unknown)", o->accelerator);
+}
+
+/* What qsort() is not told otherwise: names the table lacks go behind the others, whatever they cost. */
+static int
+prices_by_gpu(const void *a, const void *b)
+{
+	const struct offer *x = a, *y = b;
+
+	if (x->accelerator_known != y->accelerator_known)
+		return x->accelerator_known ? -1 : 1;
+	return offer_cmp(x, y);
+}
+
+static int
+prices_by_machine(const void *a, const void *b)
+{
+	const struct offer *x = a, *y = b;
+	int c = usd_cmp(offer_effective_hour(x), offer_effective_hour(y));
+
+	return c != 0 ? c : offer_cmp(x, y);
+}
+
+static int
+prices_by_age(const void *a, const void *b)
+{
+	const struct offer *x = a, *y = b;
+
+	return x->as_of != y->as_of ? (x->as_of > y->as_of ? -1 : 1) : offer_cmp(x, y);
+}
+
+static int
+prices_by_provider(const void *a, const void *b)
+{
+	const struct offer *x = a, *y = b;
+	int c = strcmp(x->provider, y->provider);
+
+	return c != 0 ? c : offer_cmp(x, y);
+}
+
+static void
+prices_sort(const char *how, struct offer *v, size_t n)
+{
+	static const struct { const char *name; int (*cmp)(const void *, const void *); } orders[] = {
+		{ "gpu", prices_by_gpu }, { "machine", prices_by_machine }, { "age", prices_by_age },
+		{ "provider", prices_by_provider },
+	};
+
+	for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]) && n > 0; i++)
+		if (str_eq(orders[i].name, how))
+			qsort(v, n, sizeof(*v), orders[i].cmp);
+}
+
+static enum berth_code
+prices_table(struct cmd_ctx *ctx, const struct offer *v, size_t n, struct berth_err *err)
+{
+	static const struct table_col cols[] = {
+		{ "provider", NULL, TABLE_TEXT, 0, 0 },
+		{ "region", NULL, TABLE_TEXT, 0, TABLE_CUT },
+		{ "zone", NULL, TABLE_TEXT, 0, TABLE_WIDE },
+		{ "instance_type", "TYPE", TABLE_TEXT, 0, TABLE_CUT },
+		{ "accelerator", NULL, TABLE_TEXT, 0, TABLE_CUT },
+		{ "accelerator_count", "N", TABLE_INT, 0, 0 },
+		{ "accelerator_memory_gib", "GIB", TABLE_DOUBLE, 0, TABLE_WIDE },
+		{ "vcpus", NULL, TABLE_DOUBLE, 0, TABLE_WIDE },
+		{ "memory_gib", "RAM-GIB", TABLE_DOUBLE, 0, TABLE_WIDE },
+		{ "purchase", NULL, TABLE_TEXT, 0, 0 },
+		{ "term_months", "MONTHS", TABLE_INT, 0, TABLE_WIDE },
+		{ "payment", NULL, TABLE_TEXT, 0, TABLE_WIDE },
+		{ "upfront", "UPFRONT $", TABLE_MONEY, 0, TABLE_WIDE },
+		{ "price_per_hour", "$/H", TABLE_MONEY, 4, 0 },
+		{ "price_per_gpu_hour", "$/GPU-H", TABLE_MONEY, 4, 0 },
+		{ "currency", NULL, TABLE_TEXT, 0, TABLE_WIDE },
+		{ "available", "FREE", TABLE_TEXT, 0, TABLE_WIDE },
+		{ "interruption_rate", "INTR/H", TABLE_DOUBLE, 4, TABLE_WIDE },
+		{ "measured", "SPEED", TABLE_DOUBLE, 2, TABLE_WIDE },
+		{ "age", NULL, TABLE_AGE, 0, 0 },
+		{ "as_of", NULL, TABLE_TIME, 0, TABLE_WIDE },
+		{ "source", NULL, TABLE_TEXT, 0, TABLE_CUT },
+	};
+	struct table *t = table_new(ctx->arena, cols, sizeof(cols) / sizeof(cols[0]));
+
+	for (size_t i = 0; i < n; i++) {
+		const struct offer *o = &v[i];
+		bool reserved = o->purchase == PURCHASE_RESERVED;
+
+		table_row(t);
+		table_text(t, o->provider);
+		table_text(t, o->region);
+		table_text(t, o->zone);
+		table_text(t, o->instance_type);
+		table_text(t, ctx->format == CMD_CSV ? o->accelerator : prices_accelerator(ctx, o));
+		table_int(t, o->accelerator_count);
+		table_double(t, o->accelerator_memory_gib);
+		table_double(t, o->vcpus);
+		table_double(t, o->memory_gib);
+		table_text(t, reserved && ctx->format == CMD_TABLE ? arena_printf(ctx->arena, "%s %dm", purchase_name(o->purchase),
+		    o->term_months) : purchase_name(o->purchase));
+		if (reserved)
+			table_int(t, o->term_months);
+		else
+			table_unknown(t);
+		table_text(t, reserved ? payment_name(o->payment) : "");
+		table_money(t, reserved ? o->upfront : USD_UNKNOWN);
+		table_money(t, o->price);
+		table_money(t, offer_effective_gpu_hour(o));
+		table_text(t, o->currency);
+		table_text(t, o->available == AVAIL_UNKNOWN ? "" : availability_name(o->available));
+		table_double(t, o->interruption_rate);
+		table_double(t, o->measured);
+		table_time(t, o->as_of != 0 ? ctx->now - o->as_of : -1);
+		table_time(t, o->as_of);
+		table_text(t, o->source);
+	}
+	return cmd_table_print(ctx, t, err);
+}
+
+/* Lists that could not be refreshed: their prices are shown, and said to be old. */
+static enum berth_code
+prices_say_stale(struct cmd_ctx *ctx, struct berth_err *err)
+{
+	struct price_list *lists;
+	size_t n;
+	enum berth_code rc = store_price_list_list(ctx->store, ctx->arena, &lists, &n, err);
+
+	for (size_t i = 0; rc == BERTH_OK && i < n; i++)
+		if (lists[i].stale)
+			cmd_note(ctx, "stale: %s%s%s (%s): %s", lists[i].provider, lists[i].account[0] != '\0' ? " of account " : "",
+			    lists[i].account, lists[i].source, lists[i].reason);
+	return rc;
+}
+
+static bool
+prices_list_wants(const struct cmd_ctx *ctx, const struct prices_match *m, const struct offer *o)
+{
+	const struct prices_list_opts *opts = ctx->opts;
+
+	if (!prices_match_fits(m, o) || (opts->available && o->available == AVAIL_NO))
+		return false;
+	return opts->max_age_s == 0 || (o->as_of != 0 && ctx->now - o->as_of <= opts->max_age_s);
+}
+
+static enum berth_code
+prices_list_run(struct cmd_ctx *ctx, struct berth_err *err)
+{
+	const struct prices_list_opts *o = ctx->opts;
+	size_t n = 0, all = 0, shown, limit;
+	struct offer_query q;
+	struct prices_match m;
+	enum berth_code rc;
+	struct jsonw *w;
+	struct offer *v;
+
+	if ((rc = prices_match_init(ctx, &o->filter, &m, err)) != BERTH_OK)
+		return rc;
+	q = prices_match_query(&m);
+	q.at = o->at;
+	if ((rc = store_offer_list(ctx->store, &q, ctx->arena, &v, &all, err)) != BERTH_OK)
+		return rc;
+	for (size_t i = 0; i < all; i++)
+		if (prices_list_wants(ctx, &m, &v[i]))
+			v[n++] = v[i];
+	prices_sort(o->sort, v, n);
+	limit = o->limit >= 0 ? (size_t)o->limit : ctx->format == CMD_TABLE || ctx->format == CMD_WIDE ? 40 : 0;
+	shown = limit > 0 && n > limit ? limit : n;
+	if (cmd_wants_json(ctx)) {
+		w = cmd_json_begin(ctx, "berth.offers/1");
+		jsonw_begin_array(w, "offers");
+		for (size_t i = 0; i < shown; i++) {
+			jsonw_begin_object(w, NULL);
+			prices_offer_keys(w, &v[i]);
+			jsonw_end_object(w);
+		}
+		jsonw_end_array(w);
+		return cmd_json_end(ctx, err);
+	}
+	if ((rc = prices_table(ctx, v, shown, err)) != BERTH_OK || ctx->format == CMD_CSV)
+		return rc;
+	cmd_note(ctx, "shown %zu of %zu%s", shown, n, n == 0 ? ": no offer fits; berth prices import --bundled loads a list" :
+	    shown < n ? "; --limit 0 shows all" : "");
+	return prices_say_stale(ctx, err);
+}
+
+enum berth_code
+prices_print_results(struct cmd_ctx *ctx, const struct pricelist_result *r, size_t n, struct berth_err *err)
+{
+	static const struct table_col cols[] = {
+		{ "name", NULL, TABLE_TEXT, 0, 0 }, { "offers", NULL, TABLE_INT, 0, 0 }, { "refused", NULL, TABLE_INT, 0, 0 },
+		{ "stale", NULL, TABLE_BOOL, 0, 0 }, { "error", NULL, TABLE_TEXT, 0, TABLE_CUT },
+	};
+	struct table *t = table_new(ctx->arena, cols, sizeof(cols) / sizeof(cols[0]));
+	size_t failed = 0, refused = 0, first = n;
+	enum berth_code rc;
+	struct jsonw *w;
+
+	for (size_t i = 0; i < n; i++) {
+		table_row(t);
+		table_text(t, r[i].name);
+		table_int(t, (int64_t)r[i].offers);
+		table_int(t, (int64_t)r[i].refused);
+		table_bool(t, r[i].stale);
+		table_text(t, r[i].error);
+		refused += r[i].refused;
+		if (r[i].code != BERTH_OK && failed++ == 0)
+			first = i;
+	}
+	if (cmd_wants_json(ctx)) {
+		w = cmd_json_begin(ctx, "berth.prices/1");
+		jsonw_begin_array(w, "providers");
+		for (size_t i = 0; i < n; i++) {
+			jsonw_begin_object(w, NULL);
+			jsonw_str(w, "name", r[i].name);
+			jsonw_int(w, "offers", (int64_t)r[i].offers);
+			jsonw_int(w, "refused", (int64_t)r[i].refused);
+			jsonw_bool(w, "stale", r[i].stale);
+			jsonw_str_or_null(w, "error", r[i].error);
+			jsonw_end_object(w);
+		}
+		jsonw_end_array(w);
+		rc = cmd_json_end(ctx, err);
+	} else {
+		rc = cmd_table_print(ctx, t, err);
+	}
+	if (rc != BERTH_OK)
+		return rc;
+	if (failed == n && failed > 0)
+		return err_set(err, r[first].code, "%s: %s", r[first].name, r[first].error);
+	if (failed > 0)
+		return err_set(err, BERTH_EPARTIAL, "%zu of %zu kept their old prices; the first: %s: %s", failed, n, r[first].name,
+		    r[first].error);
+	return refused == 0 ? BERTH_OK : err_set(err, BERTH_EPARTIAL, "%zu rows were refused, each is named above", refused);
+}
+
+struct pricelist_setup
+prices_setup(struct cmd_ctx *ctx, bool force)
+{
+	return (struct pricelist_setup){ .store = ctx->store, .now = ctx->now, .force = force, .dry_run = ctx->dry_run,
+		.quarantine_dir = arena_printf(ctx->arena, "%s/quarantine", progpath_dir(ctx->arena, ctx->store_path)) };
+}

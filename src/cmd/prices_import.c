@@ -1,0 +1,183 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "cmd/prices.h"
+#include "model/datapath.h"
+#include "providers/import/import.h"
+#include "util/arena.h"
+#include "util/str.h"
+#include "util/strmap.h"
+#include "util/vec.h"
+
+#define OFF(field) offsetof(struct prices_import_opts, field)
+const struct opt_row prices_import_rows[] = {
+	{ "bundled", 'b', OPT_FLAG, NULL, "the list that comes with berth", OFF(bundled), 0, 0, NULL },
+	{ "provider", 0, OPT_STRING, "PROVIDER", "who sells, for layouts that do not say it", OFF(provider), 0, 0, NULL },
+	{ "as-of", 0, OPT_TIME, "TIME", "date of rows that have none", OFF(as_of), 0, 0, NULL },
+	{ "force", 'f', OPT_FLAG, NULL, "also a list that moved too far to be believed", OFF(force), 0, 0, NULL },
+	{ 0 },
+};
+
+/* What an import adds up, over all its files: one result a provider. */
+struct prices_import {
+	struct cmd_ctx *ctx;
+	struct pricelist_setup setup;
+	const char *file;
+	VEC(struct pricelist_result) results;
+	struct strmap by_name;
+};
+
+static struct pricelist_result *
+prices_import_result(struct prices_import *im, const char *name)
+{
+	struct arena *a = im->ctx->arena;
+	int added;
+	size_t *at = strmap_add(a, &im->by_name, name, im->results.n, &added);
+
+	if (added)
+		VEC_PUSH(a, &im->results, (struct pricelist_result){ .name = arena_strdup(a, name) });
+	return &im->results.v[*at];
+}
+
+static void
+prices_import_note(void *arg, long line, const char *provider, bool refused, const char *message)
+{
+	struct prices_import *im = arg;
+
+	if (refused)
+		prices_import_result(im, provider[0] != '\0' ? provider : im->file)->refused++;
+	cmd_warn(im->ctx, "%s:%ld: %s%s", im->file, line, refused ? "refused: " : "price unknown: ", message);
+}
+
+static int
+prices_import_cmp(const void *a, const void *b)
+{
+	const struct offer *x = a, *y = b;
+
+	return strcmp(x->provider, y->provider);
+}
+
+/* The offers of one file, provider by provider. */
+static enum berth_code
+prices_import_put(struct prices_import *im, const char *source, struct import_result *r, struct berth_err *err)
+{
+	struct offer *v = r->offers.v;
+	enum berth_code rc = BERTH_OK;
+
+	if (r->offers.n > 0)
+		qsort(v, r->offers.n, sizeof(*v), prices_import_cmp);
+	for (size_t i = 0, j; rc == BERTH_OK && i < r->offers.n; i = j) {
+		struct pricelist_result one, *sum;
+
+		for (j = i; j < r->offers.n && str_eq(v[j].provider, v[i].provider);)
+			j++;
+		rc = pricelist_put(&im->setup, v[i].provider, "", source, &v[i], j - i, im->ctx->arena, &one, err);
+		if (rc != BERTH_OK)
+			break;
+		sum = prices_import_result(im, v[i].provider);
+		sum->offers += one.code == BERTH_OK ? one.offers : 0;
+		if (one.code != BERTH_OK) {
+			sum->stale = true;
+			sum->code = one.code;
+			str_copy(sum->error, sizeof(sum->error), one.error);
+		}
+	}
+	return rc;
+}
+
+static void
+prices_import_say_names(struct cmd_ctx *ctx, const char *file, const struct import_result *r)
+{
+	for (size_t i = 0; i < r->n_unknown_names; i++)
+		cmd_warn(ctx, "%s: accelerator '%s' is not in the table: kept as it stands, not ranked", file,
+		    r->unknown_names[i]);
+}
+
+static enum berth_code
+prices_import_file(struct prices_import *im, const char *path, const char *source, const char *provider, int64_t as_of,
+    struct berth_err *err)
+{
+	struct import_opts o = { .provider = provider, .source = source, .now = im->ctx->now, .as_of = as_of,
+		.note = prices_import_note, .note_arg = im };
+	struct import_result r;
+	struct csv *csv = NULL;
+	enum berth_code rc;
+
+	im->file = path;
+	if ((rc = cmd_accels(im->ctx, &o.accels, err)) != BERTH_OK || (rc = csv_open(path, &csv, err)) != BERTH_OK)
+		return rc;
+	rc = import_read(csv, &o, im->ctx->arena, &r, err);
+	csv_close(csv);
+	if (rc != BERTH_OK)
+		return rc;
+	prices_import_say_names(im->ctx, path, &r);
+	if (r.skipped > 0)
+		cmd_note(im->ctx, "%s: %ld machines without an accelerator left out", path, r.skipped);
+	return prices_import_put(im, source, &r, err);
+}
+
+static enum berth_code
+prices_bundled(struct prices_import *im, struct berth_err *err)
+{
+	const char *path = NULL;
+	enum berth_code rc = data_path(im->ctx->arena, "offers.csv", &path, err);
+
+	im->setup.force = true;		/* it came with the program: there is nothing to doubt it by */
+	return rc == BERTH_OK ? prices_import_file(im, path, "bundled", NULL, 0, err) : rc;
+}
+
+enum berth_code
+prices_import_bundled(struct cmd_ctx *ctx, size_t *offers_out, struct berth_err *err)
+{
+	struct prices_import im = { .ctx = ctx, .setup = prices_setup(ctx, true) };
+	enum berth_code rc = prices_bundled(&im, err);
+
+	*offers_out = 0;
+	for (size_t i = 0; i < im.results.n; i++)
+		*offers_out += im.results.v[i].offers;
+	return rc;
+}
+
+static const char *
+prices_base(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}
+
+enum berth_code
+prices_import_run(struct cmd_ctx *ctx, struct berth_err *err)
+{
+	const struct prices_import_opts *o = ctx->opts;
+	struct prices_import im = { .ctx = ctx, .setup = prices_setup(ctx, o->force) };
+	struct berth_err own = { 0 };
+	size_t unread = 0;
+	enum berth_code rc = BERTH_OK;
+
+	if (ctx->n_args == 0 && !o->bundled)
+		return err_set(err, BERTH_EUSAGE, "name a file, or --bundled");
+	if (o->bundled && (rc = prices_bundled(&im, err)) != BERTH_OK)
+		return rc;
+	im.setup.force = o->force;
+	for (size_t i = 0; i < ctx->n_args; i++) {
+		rc = prices_import_file(&im, ctx->args[i], prices_base(ctx->args[i]), o->provider, o->as_of, &own);
+		if (rc == BERTH_OK)
+			continue;
+		if (ctx->n_args == 1 || (rc != BERTH_EINVAL && rc != BERTH_ENOTFOUND)) {
+			*err = own;
+			return rc;
+		}
+		/* one file that cannot be read does not keep the others out */
+		cmd_warn(ctx, "%s: %s", own.where[0] != '\0' ? own.where : ctx->args[i], own.msg);
+		unread++;
+		struct pricelist_result *r = prices_import_result(&im, ctx->args[i]);
+
+		r->code = rc;
+		str_copy(r->error, sizeof(r->error), own.msg);
+	}
+	if (unread == ctx->n_args && unread > 0)
+		cmd_next_step(ctx, "berth-prices(1) shows the layouts that can be read");
+	return prices_print_results(ctx, im.results.v, im.results.n, err);
+}
