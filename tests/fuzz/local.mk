@@ -1,1 +1,63 @@
-# filled by its folder
+# Each parser of outside bytes has a fuzz target. NAME.t replays the seeds in the ordinary suite; with
+# --enable-fuzzers (clang) NAME.fuzz is the same target for libFuzzer: tests/fuzz/csv.fuzz CORPUS tests/fuzz/seeds/csv
+fuzz_main = tests/fuzz/fuzz.h tests/fuzz/replay.c
+check_PROGRAMS += tests/fuzz/csv.t tests/fuzz/json.t tests/fuzz/yaml.t tests/fuzz/time.t
+tests_fuzz_csv_t_SOURCES = tests/fuzz/csv.c $(fuzz_main)
+tests_fuzz_csv_t_LDADD = libtap.a $(UTIL_LIBS)
+tests_fuzz_json_t_SOURCES = tests/fuzz/json.c $(fuzz_main)
+tests_fuzz_json_t_LDADD = libtap.a $(UTIL_LIBS)
+tests_fuzz_yaml_t_SOURCES = tests/fuzz/yaml.c $(fuzz_main)
+tests_fuzz_yaml_t_LDADD = libtap.a $(UTIL_LIBS)
+tests_fuzz_time_t_SOURCES = tests/fuzz/time.c $(fuzz_main)
+tests_fuzz_time_t_LDADD = libtap.a $(UTIL_LIBS)
+
+if FUZZERS
+noinst_PROGRAMS = tests/fuzz/csv.fuzz tests/fuzz/json.fuzz tests/fuzz/yaml.fuzz tests/fuzz/time.fuzz
+tests_fuzz_csv_fuzz_SOURCES = tests/fuzz/csv.c
+tests_fuzz_csv_fuzz_LDADD = $(UTIL_LIBS)
+tests_fuzz_csv_fuzz_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+tests_fuzz_json_fuzz_SOURCES = tests/fuzz/json.c
+tests_fuzz_json_fuzz_LDADD = $(UTIL_LIBS)
+tests_fuzz_json_fuzz_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+tests_fuzz_yaml_fuzz_SOURCES = tests/fuzz/yaml.c
+tests_fuzz_yaml_fuzz_LDADD = $(UTIL_LIBS)
+tests_fuzz_yaml_fuzz_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+tests_fuzz_time_fuzz_SOURCES = tests/fuzz/time.c
+tests_fuzz_time_fuzz_LDADD = $(UTIL_LIBS)
+tests_fuzz_time_fuzz_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+endif
+
+EXTRA_DIST += \
+	tests/fuzz/seeds/csv/bom-tab.csv \
+	tests/fuzz/seeds/csv/foreign.csv \
+	tests/fuzz/seeds/csv/one.csv \
+	tests/fuzz/seeds/csv/quotes.csv \
+	tests/fuzz/seeds/csv/ragged.csv \
+	tests/fuzz/seeds/csv/usage.csv \
+	tests/fuzz/seeds/json/big.json \
+	tests/fuzz/seeds/json/deep.json \
+	tests/fuzz/seeds/json/numbers.json \
+	tests/fuzz/seeds/json/offer.json \
+	tests/fuzz/seeds/json/text.json \
+	tests/fuzz/seeds/json/twice.json \
+	tests/fuzz/seeds/time/date.txt \
+	tests/fuzz/seeds/time/duration.txt \
+	tests/fuzz/seeds/time/epoch.txt \
+	tests/fuzz/seeds/time/fraction.txt \
+	tests/fuzz/seeds/time/junk.txt \
+	tests/fuzz/seeds/time/leap.txt \
+	tests/fuzz/seeds/time/ms.txt \
+	tests/fuzz/seeds/time/now.txt \
+	tests/fuzz/seeds/time/offset.txt \
+	tests/fuzz/seeds/time/relative.txt \
+	tests/fuzz/seeds/time/rfc3339.txt \
+	tests/fuzz/seeds/time/serial.txt \
+	tests/fuzz/seeds/time/zone-fixed.tzif \
+	tests/fuzz/seeds/time/zone-rule.tzif \
+	tests/fuzz/seeds/time/zone-south.tzif \
+	tests/fuzz/seeds/yaml/anchors.yaml \
+	tests/fuzz/seeds/yaml/bad.yaml \
+	tests/fuzz/seeds/yaml/documents.yaml \
+	tests/fuzz/seeds/yaml/job.yaml \
+	tests/fuzz/seeds/yaml/kinds.yaml \
+	tests/fuzz/seeds/yaml/laughs.yaml
