@@ -236,7 +236,7 @@ health_nvlink(struct gpu *g)
 		return;
 	}
 	if (active > 0)
-		strcpy(g->run->report.gpus[g->index].link, "nvlink");
+		snprintf(g->run->report.gpus[g->index].link, sizeof(g->run->report.gpus[g->index].link), "nvlink");
 	if (active > 0 && down > 0)
 		report_health(&g->run->report, "nvlink", g->index, REPORT_FAILED, active, "%d of %d links are down",
 		    down, active + down);

@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "kernels/arith.h"
@@ -262,14 +263,14 @@ test_patterns(struct gpu *g, const struct suite_row *row)
 		gpu_failed(g, row, n == 0 ? "cuMemAlloc" : "pattern kernels", n == 0 ? CUDA_OUT_OF_MEMORY : rc);
 		return;
 	}
-	strcpy(out.name, "memory_patterns");
-	strcpy(out.unit, "GB/s");
+	snprintf(out.name, sizeof(out.name), "memory_patterns");
+	snprintf(out.unit, sizeof(out.unit), "GB/s");
 	out.n = 1;
 	out.median = out.min = out.max = out.value = 16e-9 * (double)t.words / (report_now() - start);
 	out.iqr = (double)NAN;
 	out.status = t.bad > 0 ? REPORT_FAILED : partial ? REPORT_PARTIAL : REPORT_OK;
 	if (t.bad > 0)
-		strcpy(out.error, "wrong result, see the checks");
+		snprintf(out.error, sizeof(out.error), "wrong result, see the checks");
 	report_test(&g->run->report, &out);
 	if (t.bad > 0)
 		report_check(&g->run->report, "memory_patterns.words", g->index, REPORT_FAILED, (double)t.bad,
