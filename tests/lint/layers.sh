@@ -21,7 +21,8 @@ report() {
 	fi
 }
 
-# floor DIR ALLOWED...: quoted includes of DIR begin with one of the allowed floors ("config.h" stands alone).
+# floor DIR ALLOWED...: quoted includes of DIR begin with one of the allowed floors ("config.h" stands alone,
+# and device code names its neighbours).
 floor() {
 	dir=$1
 	shift
@@ -30,7 +31,7 @@ floor() {
 		/^[ \t]*#[ \t]*include[ \t]*"/ {
 			split($0, part, "\"")
 			name = part[2]
-			if (name == "config.h")
+			if (name == "config.h" || (FILENAME ~ /\.cu$/ && index(name, "/") == 0))
 				next
 			first = name
 			sub(/\/.*/, "", first)
