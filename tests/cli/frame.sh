@@ -136,12 +136,21 @@ expect_exit 0 "the cron line runs in sh, after cron took the backslashes"
 
 # Numbers do not follow the locale
 de=$(locale -a 2>/dev/null | grep -i -m 1 '^de_DE.*utf')
-if [ -n "$de" ]; then
-	run doctor -o json
-	cp "$out" "$TEST_TMP/c"
-	LC_ALL=$de "$BERTH" --now "$NOW" doctor -o json >"$out" 2>"$err"
-	cmp -s "$TEST_TMP/c" "$out"
-	ok $? "the same JSON in $de"
+if [ -z "$de" ] && localedef -i de_DE -f UTF-8 "$TEST_TMP/de_DE.UTF-8" >/dev/null 2>&1; then
+	LOCPATH=$TEST_TMP de=de_DE.UTF-8
+	export LOCPATH
+fi
+if [ -n "$de" ] && [ "$(LC_ALL=$de locale decimal_point 2>/dev/null)" = , ]; then
+	printf 'defaults: {service_level: 0.975, max_price: 2.48}\n' >"$config"
+	mkdir -p "$HOME/.local/state/berth"
+	for form in json csv; do
+		LC_ALL=C "$BERTH" --now "$NOW" doctor -o $form | grep -v 'GiB free' >"$TEST_TMP/c"
+		ran="LC_ALL=$de berth doctor -o $form"
+		LC_ALL=$de "$BERTH" --now "$NOW" doctor -o $form >"$out" 2>"$err" && status=0 || status=$?
+		grep -v 'GiB free' "$out" | cmp -s - "$TEST_TMP/c"
+		ok $? "the same $form in $de"
+		expect_out_has '[0-9]\.[0-9] GiB free' "a decimal point in $de"
+	done
 else
 	skip "the same JSON in a locale with decimal commas" "no de_DE locale"
 fi
