@@ -15,7 +15,6 @@
 #include "store/offer_rows.h"
 #include "store/store.h"
 #include "util/arena.h"
-#include "util/duration.h"
 #include "util/fileio.h"
 #include "util/jsonw.h"
 #include "util/str.h"
@@ -171,24 +170,48 @@ doctor_data(struct doctor *d)
 		DOCTOR_SAY(d, DOCTOR_OK, "offers", "", "bundled price list at %s", path);
 }
 
-static void
-doctor_price_list(struct doctor *d, const struct price_list *l)
+/* When the newest price of a list was true; a list that was loaded today may be of last year. */
+static int64_t
+doctor_list_as_of(const struct price_list *l, const struct offer *offers, size_t n)
 {
-	int64_t age = d->ctx->now - l->fetched;
-	char text[DURATION_FMT_SIZE];
+	int64_t newest = 0;
 
-	if (l->offers == 0 && l->stale) {
-		DOCTOR_SAY(d, DOCTOR_WARN, "prices", "berth prices refresh", "%s: no offers (%s)", l->provider, l->reason);
-		return;
+	for (size_t i = 0; i < n; i++)
+		if (str_eq(offers[i].provider, l->provider) && str_eq(offers[i].account, l->account) && offers[i].as_of > newest)
+			newest = offers[i].as_of;
+	return newest != 0 ? newest : l->fetched;
+}
+
+static void
+doctor_price_lists(struct doctor *d, const struct price_list *lists, size_t n, const struct offer *offers,
+    size_t n_offers)
+{
+	const struct price_list *oldest = NULL;
+	int64_t age, most = -1;
+	size_t old = 0, stale = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (lists[i].stale) {
+			DOCTOR_SAY(d, DOCTOR_WARN, "prices", "berth prices refresh", "%s: the last refresh failed (%s)",
+			    lists[i].provider, lists[i].reason);
+			stale++;
+			continue;
+		}
+		if (lists[i].offers == 0)
+			continue;
+		age = d->ctx->now - doctor_list_as_of(&lists[i], offers, n_offers);
+		old += age > DOCTOR_PRICES_OLD_S;
+		if (age > most)
+			oldest = &lists[i];
+		most = age > most ? age : most;
 	}
-	duration_fmt(text, age > 86400 ? age / 86400 * 86400 : age > 3600 ? age / 3600 * 3600 : age < 0 ? 0 : age);
-	if (l->stale)
-		DOCTOR_SAY(d, DOCTOR_WARN, "prices", "berth prices refresh", "%s: the last refresh failed (%s); %s old", l->provider,
-		    l->reason, text);
-	else if (age > DOCTOR_PRICES_OLD_S)
-		DOCTOR_SAY(d, DOCTOR_WARN, "prices", "berth prices refresh", "%s: %s old", l->provider, text);
-	else
-		DOCTOR_SAY(d, DOCTOR_OK, "prices", "", "%s: %lld offers, %s old", l->provider, (long long)l->offers, text);
+	if (oldest != NULL && old > 0)
+		DOCTOR_SAY(d, DOCTOR_WARN, "prices", "berth prices refresh, or berth prices import FILE",
+		    "of %zu lists with %zu offers %zu are older than 7 days, %s the most: %lld days", n, n_offers, old,
+		    oldest->provider, (long long)(most / 86400));
+	else if (oldest != NULL)
+		DOCTOR_SAY(d, DOCTOR_OK, "prices", "", "%zu lists, %zu offers, the oldest list from %lld hours ago", n - stale,
+		    n_offers, (long long)((most > 0 ? most : 0) / 3600));
 }
 
 static void
@@ -196,18 +219,18 @@ doctor_prices(struct doctor *d)
 {
 	struct berth_err err = { 0 };
 	struct price_list *lists;
-	size_t n;
+	struct offer *offers;
+	size_t n, n_offers;
 
 	if (d->store == NULL)
 		return;
-	if (store_price_list_list(d->store, d->ctx->arena, &lists, &n, &err) != BERTH_OK) {
+	if (store_price_list_list(d->store, d->ctx->arena, &lists, &n, &err) != BERTH_OK ||
+	    store_offer_list(d->store, NULL, d->ctx->arena, &offers, &n_offers, &err) != BERTH_OK)
 		doctor_add_err(d, DOCTOR_FAIL, "prices", "berth store check", &err);
-		return;
-	}
-	for (size_t i = 0; i < n; i++)
-		doctor_price_list(d, &lists[i]);
-	if (n == 0)
-		DOCTOR_SAY(d, DOCTOR_WARN, "prices", "berth prices import, or berth prices refresh", "no offers yet");
+	else if (n == 0)
+		DOCTOR_SAY(d, DOCTOR_WARN, "prices", "berth prices import FILE, or berth prices refresh", "no offers yet");
+	else
+		doctor_price_lists(d, lists, n, offers, n_offers);
 }
 
 static void

@@ -2,7 +2,7 @@
 
 #include "cmd/cmd.h"
 
-extern const struct cmd cmd_completion, cmd_doctor, cmd_help, cmd_instances, cmd_job, cmd_jobs, cmd_prices, cmd_report,
+extern const struct cmd cmd_completion, cmd_doctor, cmd_help, cmd_init, cmd_instances, cmd_job, cmd_jobs, cmd_prices, cmd_report,
     cmd_submit, cmd_version;
 
 #define GROUP_SETUP "Set up"
@@ -14,6 +14,7 @@ extern const struct cmd cmd_completion, cmd_doctor, cmd_help, cmd_instances, cmd
 #define GROUP_UPKEEP "Upkeep"
 
 const struct cmd_entry cmd_registry[] = {
+	{ GROUP_SETUP, &cmd_init },
 	{ GROUP_MARKET, &cmd_prices },
 	{ GROUP_JOBS, &cmd_submit },
 	{ GROUP_JOBS, &cmd_jobs },
