@@ -27,7 +27,7 @@ static const struct opt_row prices_list_rows[] = {
 	PRICES_FILTER_ROWS(OFF(filter)),
 	{ "sort", 's', OPT_CHOICE, "gpu|machine|age|provider", "order; gpu: effective price of one accelerator-hour", OFF(sort), 0,
 	    0, NULL },
-	{ "max-age", 0, OPT_DURATION, "DUR", "leave out prices that are older, or of unknown age", OFF(max_age_s), 1, 0, NULL },
+	{ "max-age", 0, OPT_DURATION, "DUR", "leave out prices that are older, or of unknown age", OFF(max_age_s), 1, 3.2e9, NULL },
 	{ "available", 'a', OPT_FLAG, NULL, "leave out what the provider says it does not have now", OFF(available), 0, 0, NULL },
 	{ "at", 0, OPT_TIME, "TIME", "as the lists were at that time", OFF(at), 0, 0, NULL },
 	{ "limit", 'n', OPT_INT, "N", "at most so many rows; 0: all; a table shows 40 unless told", OFF(limit), 0, 1e9, NULL },

@@ -1,0 +1,141 @@
+#!/bin/sh
+# berth prices: list, import, refresh, history, diff; gate, staleness, JSON keys, exit statuses.
+. "$TOP_SRCDIR/tests/cli/lib.sh"
+
+run prices list
+expect_exit 1 "no store: an error that names init"
+expect_err_has 'berth init'
+
+run prices import --bundled -o json
+expect_exit 0
+expect_is_json berth.prices/1
+run prices list --gpu H100:8 -o json
+expect_exit 0
+expect_is_json berth.offers/1
+keys=$(awk -f "$TOP_SRCDIR/tests/cli/json.awk" "$out" | sed -n 's/^\$\.offers\[0\]\.\([a-z_]*\).*/\1/p' | tr '\n' ' ')
+want="provider region zone instance_type accelerator accelerator_count accelerator_memory_gib vcpus memory_gib purchase \
+term_months upfront price_per_hour price_per_gpu_hour currency available interruption_rate measured as_of source "
+[ "$keys" = "$want" ]
+ok $? "keys of an offer, in order ($keys)"
+
+# The cheapest is the cheapest: counted again from the file.
+run prices list --gpu H200:8 --purchase on_demand -o csv --columns price_per_hour --limit 1
+got=$(sed -n 2p "$out")
+least=$(awk -F , 'NR > 1 && $5 ~ /^H200/ && $6 == 8 && $10 == "on_demand" && (min == "" || $14 < min) { min = $14 }
+    END { printf "%.6f", min }' "$BERTH_DATA/offers.csv")
+[ "$got" = "$least" ]
+ok $? "cheapest eight H200s: $got, by hand $least"
+
+run prices list --gpu H100:8 --purchase barter
+expect_exit 2
+run prices list --gpu H1000
+expect_exit 1
+expect_err_has 'H100'
+run prices list --max-age 1d
+expect_exit 0
+expect_err_has 'shown 0 of 0'
+
+# Bad rows by line; unknown names kept; prices that are none never first.
+cat >odd.csv <<CSV
+provider,region,instance_type,accelerator,accelerator_count,purchase,price_per_hour,currency
+acme,r,free,L40S,1,on_demand,0,USD
+acme,r,minus,L40S,1,on_demand,-3,USD
+acme,r,blank,L40S,1,on_demand,,USD
+acme,r,real,L40S,1,on_demand,0.5,USD
+acme,r,yuan,L40S,1,on_demand,0.1,CNY
+acme,r,odd,L40S-9000,1,on_demand,0.01,USD
+acme,r,part,L40S,0.5,on_demand,0.1,USD
+acme,r,word,L40S,1,on_demand,cheap,USD
+CSV
+run prices import odd.csv -o json
+expect_exit 8
+expect_json '$.providers[0].offers' 6
+expect_json '$.providers[0].refused' 2
+expect_err_has 'odd.csv:8: refused: .*part of an accelerator'
+expect_err_has 'odd.csv:9: refused: .*not a price'
+expect_err_has "accelerator 'L40S-9000' is not in the table"
+run prices list --provider acme -o csv --columns instance_type,price_per_gpu_hour
+[ "$(sed -n 2p "$out")" = "real,0.500000" ]
+ok $? "the one real price is first"
+[ "$(tail -1 "$out" | cut -d , -f 1)" = odd ]
+ok $? "the unknown accelerator is last, though it costs least"
+run prices list --provider acme --gpu L40S -o csv --columns instance_type
+expect_out_lacks odd
+
+# The gate: half of the prices ten times as high is not believed.
+{
+	echo provider,instance_type,accelerator,purchase,price_per_hour,as_of
+	for i in 1 2 3 4 5 6 7 8; do echo "beta,t$i,L4,on_demand,$i.00,2026-11-01"; done
+} >beta.csv
+run prices import beta.csv
+expect_exit 0
+sed 's/\.00,2026-11-01/0.00,2026-11-20/' beta.csv >new.csv
+mkdir up && mv new.csv up/beta.csv
+run prices import up/beta.csv -o json
+expect_exit 6 "a list that moved too far is quarantined"
+expect_json '$.providers[0].stale' true
+expect_err_has '8 of 8 prices moved by over 50 %'
+run prices list --provider beta -o csv --columns price_per_hour
+expect_out 1.000000 "the old prices stand"
+file=$(find "$HOME" -path '*quarantine*' -name '*.csv')
+[ -n "$file" ] && [ "$(wc -l <"$file")" -eq 9 ]
+ok $? "the new list lies in quarantine ($file)"
+run prices list --provider beta
+expect_err_has 'stale: beta'
+run prices import up/beta.csv --force
+expect_exit 0
+run prices list --provider beta -o csv --columns price_per_hour
+expect_out 10.000000 "with --force it is taken"
+run prices diff --provider beta --since 2026-11-30T11:59:59Z --until 2026-11-30T12:00:01Z -o json
+expect_is_json berth.price_diff/1
+
+# Refresh: one account fails, the other goes on.
+mkdir -p .config/berth
+cat >.config/berth/berth.yaml <<YAML
+accounts:
+  - {name: play, provider: replay}
+  - {name: lost, provider: import, files: nowhere.csv, vendor: x}
+YAML
+NOW=2026-11-30T00:00:00Z
+run prices refresh -o json
+expect_exit 8
+expect_json '$.providers[0].stale' false
+expect_json '$.providers[1].stale' true
+run prices refresh --account lost
+expect_exit 1 "alone it is an error"
+run prices refresh --account nobody
+expect_exit 1
+run prices list --account play -o csv --columns purchase
+for way in on_demand spot reserved; do expect_out "$way" "the replayed cloud sells $way"; done
+NOW=2026-11-30T06:00:00Z
+run prices refresh --account play
+expect_exit 0
+run prices diff --account play --since 2026-11-30T00:00:01Z -o csv --columns change,instance_type,was,is
+expect_out moved,a1.a100,0.780000,0.860000
+run prices history --account play --type a1.a100 --region eu-central-1 --purchase spot -o json
+expect_is_json berth.price_history/1
+run prices list --account play --at 2026-11-30T01:00:00Z --type a1.a100 --purchase spot -o csv --columns zone,price_per_hour
+expect_out eu-central-1a,0.780000 "the lists as they were"
+
+# --dry-run changes nothing.
+run prices import up/beta.csv --force --dry-run
+sed 's/beta/gamma/' beta.csv >gamma.csv
+run prices import gamma.csv --dry-run
+expect_exit 0
+run prices list --provider gamma
+expect_err_has 'shown 0 of 0'
+
+# What cannot be read.
+run prices import missing.csv
+expect_exit 1
+printf 'a,b\n1,2\n' >no.csv
+run prices import no.csv
+expect_exit 1
+expect_err_has 'no price list that berth knows'
+run prices import no.csv gamma.csv
+expect_exit 8 "one file that cannot be read does not keep the other out"
+run prices import
+expect_exit 2
+run_in "$(cat beta.csv)" prices import -
+expect_exit 0 "standard input"
+done_testing
