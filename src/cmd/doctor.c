@@ -267,7 +267,7 @@ doctor_account(struct doctor *d, const struct config_account *account)
 		doctor_add_err(d, DOCTOR_FAIL, name, "correct the account in berth.yaml; berth-providers(7) lists the keys", &err);
 		return;
 	}
-	DOCTOR_SAY(d, DOCTOR_OK, name, "", "%s, credentials found", account->provider);
+	DOCTOR_SAY(d, DOCTOR_OK, name, "", "%s: its keys are right, its credentials are there", account->provider);
 	prov_account_close(open);
 }
 

@@ -24,8 +24,9 @@ static enum berth_code explain_run(struct cmd_ctx *ctx, struct berth_err *err);
 
 const struct cmd cmd_explain = {
 	.name = "explain", .summary = "say why a plan or a placement came out as it did", .args = "plan[:ID] | JOB",
-	.opts = explain_rows, .opts_default = &explain_defaults, .opts_size = sizeof(explain_defaults), .flags = CMD_STORE_RO,
-	.args_min = 1, .args_max = 1, .run = explain_run,
+	.opts = explain_rows, .opts_default = &explain_defaults, .opts_size = sizeof(explain_defaults),
+	.flags = CMD_STORE_RO | CMD_NO_ROWS, .args_min = 1, .args_max = 1,
+	.run = explain_run,
 };
 
 static enum berth_code

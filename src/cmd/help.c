@@ -100,7 +100,7 @@ help_verb(const struct cmd *cmd, const char *name, int columns, struct buf *out)
 		opt_help(cmd->opts, columns, out);
 	}
 	for (const struct cmd *sub = cmd->subs; sub != NULL && sub->name != NULL; sub++) {
-		if (!help_has_options(sub))
+		if (!help_has_options(sub) || sub->opts == cmd->opts)
 			continue;
 		buf_printf(out, "\nOptions of %s %s\n", name, sub->name);
 		opt_help(sub->opts, columns, out);

@@ -74,8 +74,11 @@ main_print_help(const struct line *line, FILE *out, struct berth_err *err)
 static enum berth_code
 main_run_verb(struct cmd_ctx *ctx, struct berth_err *err)
 {
-	enum berth_code rc = ctx_open(ctx, err);
+	enum berth_code rc;
 
+	if (ctx->format == CMD_CSV && (ctx->cmd->flags & CMD_NO_ROWS) != 0)
+		return err_set(err, BERTH_EUSAGE, "the result is no table: use -o json or yaml instead of csv");
+	rc = ctx_open(ctx, err);
 	if (rc == BERTH_OK)
 		rc = ctx->cmd->run(ctx, err);
 	if (rc != BERTH_OK && err->code != rc)

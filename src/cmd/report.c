@@ -25,7 +25,7 @@ static enum berth_code report_run(struct cmd_ctx *ctx, struct berth_err *err);
 const struct cmd cmd_report = {
 	.name = "report", .summary = "what was spent and saved, forecasts against truth, machine health", .args = "",
 	.opts = report_rows, .opts_default = &report_defaults, .opts_size = sizeof(report_defaults),
-	.flags = CMD_STORE_RO, .run = report_run,
+	.flags = CMD_STORE_RO | CMD_NO_ROWS, .run = report_run,
 };
 
 static void

@@ -6,7 +6,8 @@
 static enum berth_code version_run(struct cmd_ctx *ctx, struct berth_err *err);
 
 const struct cmd cmd_version = {
-	.name = "version", .summary = "say which berth this is", .args = "", .run = version_run,
+	.name = "version", .summary = "say which berth this is", .args = "", .flags = CMD_NO_ROWS,
+	.run = version_run,
 };
 
 static enum berth_code

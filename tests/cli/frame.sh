@@ -44,6 +44,10 @@ expect_no_err
 run --version
 expect_out "$(sed -n 's/^PACKAGE_VERSION = /berth /p' "$TOP_BUILDDIR/Makefile")"
 
+run version -o csv
+expect_exit 2 "csv of what is no table"
+expect_err_has '-o json'
+
 # Streams
 ran='berth help | head -1'
 { "$BERTH" help 2>"$err"; echo $? >"$TEST_TMP/status"; } | head -1 >"$out"
@@ -63,7 +67,7 @@ expect_exit 1
 [ "$(wc -l <"$err")" -eq 1 ]
 ok $? "a closed standard output is one line"
 if [ -w /dev/full ]; then
-	for form in table json csv yaml; do
+	for form in table wide json csv yaml; do
 		ran="berth doctor -o $form >/dev/full"
 		"$BERTH" doctor -o $form 2>"$err" >/dev/full && status=0 || status=$?
 		expect_exit 1
