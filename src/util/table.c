@@ -218,12 +218,10 @@ table_cell_text(struct arena *a, const struct table_col *col, const struct table
 }
 
 static const char *
-table_head_text(struct arena *a, const struct table_col *col, bool csv)
+table_head_text(struct arena *a, const struct table_col *col)
 {
 	char *head;
 
-	if (csv)
-		return col->name;
 	if (col->head != NULL)
 		return col->head;
 	head = arena_strdup(a, col->name);
@@ -239,7 +237,7 @@ table_find(const struct table *t, const char *name)
 	size_t i;
 
 	for (i = 0; i < t->n_cols; i++)
-		if (str_ieq(t->cols[i].name, name) || str_ieq(table_head_text(t->arena, &t->cols[i], false), name))
+		if (str_ieq(t->cols[i].name, name) || str_ieq(table_head_text(t->arena, &t->cols[i]), name))
 			break;
 	return i;
 }
@@ -301,17 +299,25 @@ table_csv_field(const char *s, struct buf *out)
 	buf_add_char(out, '"');
 }
 
+/* Cell by cell, since csv is what large results are asked for in. */
 static void
-table_render_csv(const char *const *text, size_t n_lines, size_t n, struct buf *out)
+table_render_csv(const struct table *t, bool headers, const size_t *pick, size_t n, struct buf *out)
 {
-	for (size_t r = 0; r < n_lines; r++) {
-		for (size_t i = 0; i < n; i++) {
-			if (i > 0)
-				buf_add_char(out, ',');
-			table_csv_field(text[r * n + i], out);
-		}
-		buf_add_char(out, '\n');
+	struct arena *scratch = arena_new();
+
+	for (size_t i = 0; headers && i < n; i++) {
+		table_csv_field(t->cols[pick[i]].name, out);
+		buf_add_char(out, i + 1 < n ? ',' : '\n');
 	}
+	for (size_t r = 0; r < t->lines.n; r++) {
+		for (size_t i = 0; i < n; i++) {
+			table_csv_field(table_cell_text(scratch, &t->cols[pick[i]], &t->lines.v[r].cells[pick[i]], true), out);
+			buf_add_char(out, i + 1 < n ? ',' : '\n');
+		}
+		if (r % 256 == 255)
+			arena_reset(scratch);
+	}
+	arena_free(scratch);
 }
 
 /* Narrows the widest column that may be cut, one column of the terminal at a time, until the table fits. */
@@ -406,28 +412,35 @@ table_render_text(const struct table *t, const struct table_style *style, const 
 	}
 }
 
+/* Every cell as text, then what is on the page. */
+static void
+table_render_page(const struct table *t, const struct table_style *style, const size_t *pick, size_t n, struct buf *out)
+{
+	size_t head = style->headers ? 1 : 0;
+	const char **text = arena_array_of(t->arena, (t->lines.n + head) * n, const char *);
+
+	for (size_t i = 0; i < n; i++) {
+		if (head == 1)
+			text[i] = table_head_text(t->arena, &t->cols[pick[i]]);
+		for (size_t r = 0; r < t->lines.n; r++)
+			text[(r + head) * n + i] = table_cell_text(t->arena, &t->cols[pick[i]],
+			    &t->lines.v[r].cells[pick[i]], false);
+	}
+	table_render_text(t, style, pick, n, text, out);
+}
+
 enum berth_code
 table_render(const struct table *t, const struct table_style *style, struct buf *out, struct berth_err *err)
 {
-	bool csv = style->form == TABLE_FORM_CSV;
-	size_t n = 0, *pick = NULL, head = style->headers ? 1 : 0;
-	const char **text;
+	size_t n = 0, *pick = NULL;
 	enum berth_code rc;
 
 	rc = table_pick(t, style, &pick, &n, err);
 	if (rc != BERTH_OK || n == 0)
 		return rc;
-	text = arena_array_of(t->arena, (t->lines.n + head) * n, const char *);
-	for (size_t i = 0; i < n; i++) {
-		if (head == 1)
-			text[i] = table_head_text(t->arena, &t->cols[pick[i]], csv);
-		for (size_t r = 0; r < t->lines.n; r++)
-			text[(r + head) * n + i] = table_cell_text(t->arena, &t->cols[pick[i]],
-			    &t->lines.v[r].cells[pick[i]], csv);
-	}
-	if (csv)
-		table_render_csv(text, t->lines.n + head, n, out);
+	if (style->form == TABLE_FORM_CSV)
+		table_render_csv(t, style->headers, pick, n, out);
 	else
-		table_render_text(t, style, pick, n, text, out);
+		table_render_page(t, style, pick, n, out);
 	return buf_check(out, "table", err);
 }
