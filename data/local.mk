@@ -1,4 +1,4 @@
-dist_pkgdata_DATA += data/accelerators.csv data/offers.csv
+dist_pkgdata_DATA += data/accelerators.csv data/offers.csv data/probe_reference.csv data/probe_thresholds.csv
 berthjobsdir = $(pkgdatadir)/jobs
 dist_berthjobs_DATA = \
 	data/jobs/batch-inference-l4.yaml data/jobs/finetune-a100-spot.yaml data/jobs/pretrain-8xh100.yaml \

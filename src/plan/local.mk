@@ -9,4 +9,7 @@ libplan_a_SOURCES = \
 	src/plan/explain.c src/plan/explain.h \
 	src/plan/place.c src/plan/place.h src/plan/place_impl.h \
 	src/plan/place_search.c \
-	src/plan/verdict.h
+	src/plan/verdict.c src/plan/verdict.h \
+	src/plan/verdict_parse.c \
+	src/plan/verdict_rate.c src/plan/verdict_rate.h \
+	src/plan/verdict_tables.c

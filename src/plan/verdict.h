@@ -61,6 +61,7 @@ struct verdict_limits {
 	double p2p;			/* NVLink copy over the link's */
 	double jitter;			/* 95th percentile over median from which a neighbour is suspected */
 	double fleet_machines, fleet_providers;	/* needed before a fleet's median replaces a seed */
+	double fleet_drift;		/* a fleet that moved by more than this asks a person: the seed counts */
 	double fleet_floor;		/* a fleet's median counts at least this share of the seed */
 	double weight_memory;		/* share of a job's time that memory bounds; the rest is GEMM */
 };
