@@ -44,3 +44,6 @@ EXTRA_DIST += \
 	tests/plan/place-swap.test \
 	tests/plan/place-vcpu-quota-half-used.test \
 	tests/plan/place-vcpu-quota.test
+check_PROGRAMS += tests/unit/verdict.t
+tests_unit_verdict_t_SOURCES = tests/unit/verdict.c
+tests_unit_verdict_t_LDADD = libtap.a $(PLAN_LIBS)
