@@ -1,3 +1,23 @@
 noinst_LIBRARIES += libforecast.a
+libforecast_a_CFLAGS = $(AM_CFLAGS) $(FORECAST_CFLAGS)
 libforecast_a_SOURCES = \
-	forecast/forecast.h
+	forecast/backtest.c \
+	forecast/band.c \
+	forecast/cand_arx.c \
+	forecast/cand_es.c \
+	forecast/cand_hier.c \
+	forecast/cand_simple.c \
+	forecast/combine.c \
+	forecast/fc.h \
+	forecast/forecast.h \
+	forecast/lin.c \
+	forecast/path.c \
+	forecast/peak.c \
+	forecast/peer.c \
+	forecast/pool.c \
+	forecast/prep.c \
+	forecast/result.c \
+	forecast/run.c \
+	forecast/score.c \
+	forecast/shift.c \
+	forecast/stat.c

@@ -1,1 +1,4 @@
 # unit tests of the forecast floor: check_PROGRAMS += tests/unit/NAME.t
+check_PROGRAMS += tests/unit/forecast_run.t
+tests_unit_forecast_run_t_SOURCES = tests/unit/forecast_run.c
+tests_unit_forecast_run_t_LDADD = libtap.a $(FORECAST_LIBS)

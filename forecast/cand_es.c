@@ -1,0 +1,198 @@
+/* forecast/cand_es.c - additive double-seasonal exponential smoothing with AR(1) errors.  Floor: domain.
+ *
+ * Taylor (2003), "Short-term electricity demand forecasting using double seasonal exponential smoothing". Parameters are
+ * not fitted one step ahead but chosen from a grid by the error over the rolling origins; sixteen parameter sets run side
+ * by side as lanes of one filter, so a grid costs what one fit costs.
+ */
+#include "forecast/fc.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { LANES = 16 };
+
+struct es_set {
+	double alpha, gamma_day, gamma_week, rho;
+};
+
+static const struct es_set es_day_sets[LANES] = {
+	{ .01, .10, 0, .00 }, { .01, .10, 0, .80 }, { .02, .25, 0, .60 }, { .02, .25, 0, .95 },
+	{ .10, .05, 0, .00 }, { .10, .05, 0, .80 }, { .10, .20, 0, .50 }, { .10, .40, 0, .90 },
+	{ .30, .05, 0, .00 }, { .30, .15, 0, .50 }, { .30, .30, 0, .80 }, { .60, .05, 0, .00 },
+	{ .60, .20, 0, .30 }, { .90, .02, 0, .00 }, { .90, .10, 0, .00 }, { .98, .00, 0, .00 },
+};
+static const struct es_set es_week_sets[LANES] = {
+	{ .005, .00, .10, .80 }, { .005, .05, .20, .95 }, { .02, .00, .15, .70 }, { .02, .05, .30, .90 },
+	{ .02, .15, .15, .80 }, { .02, .10, .45, .95 }, { .05, .00, .10, .50 }, { .05, .05, .30, .80 },
+	{ .05, .20, .20, .90 }, { .15, .00, .10, .00 }, { .15, .05, .30, .60 }, { .15, .20, .20, .70 },
+	{ .40, .02, .10, .00 }, { .40, .15, .30, .50 }, { .80, .02, .05, .00 }, { .80, .10, .20, .00 },
+};
+
+struct es_filter {
+	const double *z;		/* [n] the series, or its logarithm */
+	size_t day, week;		/* week 0: one season */
+	const struct es_set *sets;	/* [LANES] */
+	double level[LANES], resid[LANES];
+	double (*s_day)[LANES], (*s_week)[LANES];	/* [day], [week] */
+	size_t at;			/* steps seen */
+};
+
+/* Seasonal shapes and level from the first k steps: means around each cycle's mean. */
+static void
+es_start(struct es_filter *f, size_t k, double *day_shape, double *week_shape)
+{
+	size_t nd = k / f->day, nw = f->week > 0 ? k / f->week : 0;
+	double level = 0;
+
+	for (size_t b = 0; b < nd; b++) {
+		double m = fc_mean(f->z + b * f->day, f->day);
+
+		for (size_t i = 0; i < f->day; i++)
+			day_shape[i] += (f->z[b * f->day + i] - m) / (double)nd;
+	}
+	for (size_t b = 0; b < nw; b++) {
+		double m = fc_mean(f->z + b * f->week, f->week);
+
+		for (size_t i = 0; i < f->week; i++)
+			week_shape[i] += (f->z[b * f->week + i] - m - day_shape[i % f->day]) / (double)nw;
+	}
+	for (size_t i = 0; i < f->day; i++)
+		level += (f->z[i] - (nw > 0 ? week_shape[i] : 0)) / (double)f->day;
+	for (size_t c = 0; c < LANES; c++) {
+		f->level[c] = level;
+		f->resid[c] = 0;
+		for (size_t i = 0; i < f->day; i++)
+			f->s_day[i][c] = day_shape[i];
+		for (size_t i = 0; i < f->week; i++)
+			f->s_week[i][c] = week_shape[i];
+	}
+	f->at = 0;
+}
+
+static void
+es_advance(struct es_filter *f, size_t to)
+{
+	double a[LANES], g1[LANES], g2[LANES];
+
+	for (size_t c = 0; c < LANES; c++) {
+		a[c] = f->sets[c].alpha;
+		g1[c] = f->sets[c].gamma_day;
+		g2[c] = f->sets[c].gamma_week;
+	}
+	for (; f->at < to; f->at++) {
+		double *s1 = f->s_day[f->at % f->day], z = f->z[f->at];
+		double *s2 = f->week > 0 ? f->s_week[f->at % f->week] : NULL;
+
+		for (size_t c = 0; c < LANES; c++) {
+			double r = z - f->level[c] - s1[c] - (s2 ? s2[c] : 0);
+
+			f->level[c] += a[c] * r;
+			s1[c] += g1[c] * r;
+			if (s2)
+				s2[c] += g2[c] * r;
+			f->resid[c] = r;
+		}
+	}
+}
+
+/* out [LANES]: forecasts of the step `ahead` (0-based); carry [LANES] holds rho^(ahead) * resid and is advanced. */
+static void
+es_ahead(const struct es_filter *f, size_t ahead, double *carry, double *out)
+{
+	const double *s1 = f->s_day[(f->at + ahead) % f->day];
+	const double *s2 = f->week > 0 ? f->s_week[(f->at + ahead) % f->week] : NULL;
+
+	for (size_t c = 0; c < LANES; c++) {
+		carry[c] *= f->sets[c].rho;
+		out[c] = f->level[c] + s1[c] + carry[c] + (s2 ? s2[c] : 0);
+	}
+}
+
+/* Error of each lane over the rolling origins; in logs an error counts as much as it does in demand, to first order. */
+static void
+es_errors(const struct fc_job *j, struct es_filter *f, bool logs, double *err)
+{
+	double carry[LANES], out[LANES];
+
+	memset(err, 0, LANES * sizeof(*err));
+	for (size_t k = 0; k < j->n_org; k++) {
+		size_t h = j->n - j->org[k] < j->hc ? j->n - j->org[k] : j->hc;
+
+		es_advance(f, j->org[k]);
+		memcpy(carry, f->resid, sizeof(carry));
+		for (size_t i = 0; i < h; i++) {
+			size_t t = f->at + i;
+			double w = logs ? j->y[t] + j->log_shift : 1;
+
+			es_ahead(f, i, carry, out);
+			for (size_t c = 0; c < LANES; c++)
+				err[c] += w * fabs(out[c] - f->z[t]);
+		}
+	}
+}
+
+static double
+es_value(const struct fc_job *j, bool logs, double v)
+{
+	return logs ? exp(v) - j->log_shift : v;
+}
+
+/* Writes lane c's forecasts at all origins and at the end into a candidate. */
+static void
+es_emit(struct fc_job *j, struct es_filter *f, bool logs, const size_t *lanes, struct fc_cand **cand, size_t n)
+{
+	double carry[LANES], out[LANES];
+
+	for (size_t k = 0; k <= j->n_org; k++) {
+		size_t at = k < j->n_org ? j->org[k] : j->n, h = k < j->n_org ? j->hc : j->h;
+
+		es_advance(f, at);
+		memcpy(carry, f->resid, sizeof(carry));
+		for (size_t i = 0; i < h; i++) {
+			es_ahead(f, i, carry, out);
+			for (size_t c = 0; c < n; c++) {
+				double *to = k < j->n_org ? cand[c]->cv + k * j->hc : cand[c]->fin;
+
+				to[i] = es_value(j, logs, out[lanes[c]]);
+			}
+		}
+	}
+}
+
+static void
+es_family(struct fc_job *j, const char *name, bool logs, size_t week, const struct es_set *sets)
+{
+	struct es_filter f = { .z = logs ? j->logy : j->y, .day = j->day, .week = week, .sets = sets };
+	size_t k = j->fit_n < 4 * j->cycle ? j->fit_n : 4 * j->cycle, best = 0;
+	double *day_shape = arena_array(j->tmp, j->day, sizeof(*day_shape)), err[LANES];
+	double *week_shape = arena_array(j->tmp, week + 1, sizeof(*week_shape));
+	struct fc_cand *c;
+
+	if (week == 0 && k > 14 * j->day)
+		k = 14 * j->day;
+	f.s_day = arena_array(j->tmp, j->day, sizeof(*f.s_day));
+	f.s_week = arena_array(j->tmp, week + 1, sizeof(*f.s_week));
+	es_start(&f, k, day_shape, week_shape);
+	es_errors(j, &f, logs, err);
+	for (size_t i = 1; i < LANES; i++)
+		if (err[i] < err[best])
+			best = i;
+	c = fc_cand_add(j, name);
+	memset(day_shape, 0, j->day * sizeof(*day_shape));
+	memset(week_shape, 0, week * sizeof(*week_shape));
+	es_start(&f, k, day_shape, week_shape);
+	es_emit(j, &f, logs, &best, &c, 1);
+}
+
+void
+fc_cand_es(struct fc_job *j)
+{
+	if (j->day < 2 || j->fit_n < 3 * j->day)
+		return;
+	es_family(j, j->daily ? "weekly smoothing" : "daily smoothing", false, 0, es_day_sets);
+	es_family(j, j->daily ? "weekly smoothing of logs" : "daily smoothing of logs", true, 0, es_day_sets);
+	if (j->week == 0 || j->fit_n < 2 * j->week)
+		return;
+	es_family(j, "weekly smoothing", false, j->week, es_week_sets);
+	es_family(j, "weekly smoothing of logs", true, j->week, es_week_sets);
+}

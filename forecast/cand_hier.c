@@ -1,0 +1,241 @@
+/* forecast/cand_hier.c - one linear map from the last eight days to the next two, shared by all series of a run and bent
+ * to each series by its own history.  Floor: domain.
+ *
+ * Windows are centred on the mean of their last week and scaled by the series' mean daily change. The map is a ridge
+ * regression over all series; then each series fits what is left over, with a penalty towards the shared map. All windows of
+ * a series shift by one step, so their normal matrix follows from its first row by adding and dropping one product each:
+ * O(L (n + L)) instead of O(n L^2).
+ */
+#include "forecast/fc.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double hier_ridge_shared = 0.01;	/* per window */
+
+struct fc_hier *
+fc_hier_new(struct arena *a, size_t day, bool logs)
+{
+	struct fc_hier *g = arena_alloc(a, sizeof(*g));
+
+	g->day = day;
+	g->logs = logs;
+	g->in = 8 * day;
+	g->out = 2 * day;
+	for (int w = 0; w < 2; w++) {
+		g->gram[w] = arena_array(a, (g->in + g->out) * (g->in + g->out), sizeof(double));
+		g->map[w] = arena_array(a, g->in * g->out, sizeof(double));
+	}
+	return g;
+}
+
+static const double *
+hier_in(const struct fc_hier *g, const struct fc_job *j)
+{
+	return g->logs ? j->logy : j->y;
+}
+
+static double
+hier_diff(const struct fc_hier *g, const struct fc_job *j)
+{
+	return g->logs ? j->log_diff : j->diff;
+}
+
+/* Normal matrix of the centred windows that end in [in, n - out], into gram [m][m], m = in + out. Returns the windows. */
+static size_t
+hier_gram(const struct fc_hier *g, const struct fc_job *j, size_t n, double *gram)
+{
+	size_t m = g->in + g->out, count = n - m + 1, week = 7 * g->day;
+	double *c = arena_array(j->tmp, count, sizeof(*c)), *p = arena_array(j->tmp, m, sizeof(*p)), q = 0, sum = 0;
+	double inv = 1 / hier_diff(g, j);
+	const double *y = hier_in(g, j);
+
+	for (size_t i = g->in - week; i < g->in; i++)
+		sum += y[i];
+	for (size_t t = 0; t < count; t++) {
+		c[t] = sum / (double)week * inv;
+		q += c[t] * c[t];
+		if (t + 1 < count)
+			sum += y[t + g->in] - y[t + g->in - week];
+	}
+	for (size_t i = 0; i < m; i++)
+		for (size_t t = 0; t < count; t++)
+			p[i] += c[t] * y[t + i] * inv;
+	for (size_t i = 0; i < m; i++) {
+		gram[i] = 0;
+		for (size_t t = 0; t < count; t++)
+			gram[i] += y[t] * y[t + i];
+		gram[i] *= inv * inv;
+	}
+	for (size_t i = 1; i < m; i++)
+		for (size_t k = i; k < m; k++)
+			gram[i * m + k] = gram[(i - 1) * m + k - 1] + inv * inv *
+			    (y[count - 1 + i] * y[count - 1 + k] - y[i - 1] * y[k - 1]);
+	for (size_t i = 0; i < m; i++)
+		for (size_t k = i; k < m; k++)
+			gram[i * m + k] += q - p[i] - p[k];
+	return count;
+}
+
+static bool
+hier_fits(const struct fc_hier *g, const struct fc_job *j, size_t n)
+{
+	return j->day == g->day && hier_in(g, j) != NULL && hier_diff(g, j) > 0 && n >= g->in + g->out + 2 * g->day;
+}
+
+/* Weight of a series in the shared map: windows that swing far count less. */
+static double
+hier_weight(const struct fc_hier *g, const double *gram, size_t count)
+{
+	size_t m = g->in + g->out;
+	double ms = 0;
+
+	for (size_t i = 0; i < g->in; i++)
+		ms += gram[i * m + i];
+	ms /= (double)(g->in * count);
+	return ms > 1 ? 1 / ms : 1;
+}
+
+void
+fc_hier_add(struct fc_hier *g, const struct fc_job *j)
+{
+	size_t m = g->in + g->out;
+	double *gram = arena_array(j->tmp, m * m, sizeof(*gram));
+
+	for (int w = 0; w < 2; w++) {
+		size_t n = w == 0 ? j->fit_n : j->n, count;
+		double weight;
+
+		if (!hier_fits(g, j, n))
+			continue;
+		count = hier_gram(g, j, n, gram);
+		weight = hier_weight(g, gram, count);
+		for (size_t i = 0; i < m * m; i++)
+			g->gram[w][i] += weight * gram[i];
+		g->windows[w] += (double)count;
+	}
+}
+
+void
+fc_hier_merge(struct fc_hier *g, const struct fc_hier *part)
+{
+	size_t m = g->in + g->out;
+
+	for (int w = 0; w < 2; w++) {
+		for (size_t i = 0; i < m * m; i++)
+			g->gram[w][i] += part->gram[w][i];
+		g->windows[w] += part->windows[w];
+	}
+}
+
+/* Copies the normal matrix of the inputs (symmetric upper) plus ridge, and the cross products. */
+static void
+hier_split(const struct fc_hier *g, const double *gram, double scale, double ridge, double *xx, double *xy)
+{
+	size_t m = g->in + g->out;
+
+	for (size_t i = 0; i < g->in; i++) {
+		for (size_t k = i; k < g->in; k++)
+			xx[i * g->in + k] = scale * gram[i * m + k];
+		xx[i * g->in + i] += ridge;
+		for (size_t k = 0; k < g->out; k++)
+			xy[i * g->out + k] = scale * gram[i * m + g->in + k];
+	}
+}
+
+void
+fc_hier_solve(struct fc_hier *g, struct arena *a)
+{
+	double *xx = arena_array(a, g->in * g->in, sizeof(*xx));
+
+	for (int w = 0; w < 2; w++) {
+		hier_split(g, g->gram[w], 1, hier_ridge_shared * g->windows[w] + 1e-9, xx, g->map[w]);
+		g->ready[w] = g->windows[w] > 0 && fc_chol(xx, g->in);
+		if (g->ready[w])
+			fc_chol_solve(xx, g->in, g->map[w], g->out);
+	}
+}
+
+/* The series' own map: shared map plus what its windows say beyond it. */
+static bool
+hier_own(const struct fc_hier *g, const struct fc_job *j, int w, double *map)
+{
+	size_t m = g->in + g->out, n = w == 0 ? j->fit_n : j->n, count;
+	double *gram = arena_array(j->tmp, m * m, sizeof(*gram)), *xx = arena_array(j->tmp, g->in * g->in, sizeof(*xx));
+	double weight;
+	const double *b = g->map[w];
+
+	count = hier_gram(g, j, n, gram);
+	weight = hier_weight(g, gram, count);
+	hier_split(g, gram, weight, fc_tuning.hier_own, xx, map);
+	for (size_t i = 0; i < g->in; i++)
+		for (size_t k = 0; k < g->in; k++) {
+			double v = weight * (k >= i ? gram[i * m + k] : gram[k * m + i]);
+
+			for (size_t c = 0; c < g->out; c++)
+				map[i * g->out + c] -= v * b[k * g->out + c];
+		}
+	if (!fc_chol(xx, g->in))
+		return false;
+	fc_chol_solve(xx, g->in, map, g->out);
+	for (size_t i = 0; i < g->in * g->out; i++)
+		map[i] += b[i];
+	return true;
+}
+
+/* win: the last `in` values, with room for h more behind them; the map is applied again to its own forecasts. */
+static void
+hier_predict(const struct fc_hier *g, const double *map, double *win, size_t h, double *out)
+{
+	size_t week = 7 * g->day;
+
+	for (size_t from = 0; from < h; from += g->out) {
+		double *x = win + from, *y = x + g->in, c = 0;
+
+		if (from >= week + g->day) {
+			for (size_t i = 0; i < g->out && from + i < h; i++)
+				y[i] = (y + i)[-(ptrdiff_t)week];
+		} else {
+			for (size_t i = g->in - week; i < g->in; i++)
+				c += x[i] / (double)week;
+			for (size_t k = 0; k < g->out; k++)
+				y[k] = c;
+			for (size_t i = 0; i < g->in; i++)
+				for (size_t k = 0; k < g->out; k++)
+					y[k] += (x[i] - c) * map[i * g->out + k];
+		}
+		for (size_t k = 0; k < g->out && from + k < h; k++)
+			out[from + k] = y[k];
+	}
+}
+
+void
+fc_cand_hier(struct fc_job *j, const struct fc_hier *g)
+{
+	double *map, *win;
+	struct fc_cand *c;
+
+	if (!hier_fits(g, j, j->fit_n) || !g->ready[0] || !g->ready[1])
+		return;
+	map = arena_array(j->tmp, g->in * g->out, sizeof(*map));
+	win = arena_array(j->tmp, g->in + j->h + j->hc + g->out, sizeof(*win));
+	if (!hier_own(g, j, 0, map))
+		return;
+	c = fc_cand_add(j, g->logs ? "pooled regression of logs" : "pooled regression");
+	for (size_t k = 0; k < j->n_org; k++) {
+		memcpy(win, hier_in(g, j) + j->org[k] - g->in, g->in * sizeof(*win));
+		hier_predict(g, map, win, j->hc, c->cv + k * j->hc);
+	}
+	if (!hier_own(g, j, 1, map)) {
+		j->n_cand--;
+		return;
+	}
+	memcpy(win, hier_in(g, j) + j->n - g->in, g->in * sizeof(*win));
+	hier_predict(g, map, win, j->h, c->fin);
+	if (!g->logs)
+		return;
+	for (size_t i = 0; i < j->n_org * j->hc; i++)
+		c->cv[i] = exp(c->cv[i]) - j->log_shift;
+	for (size_t i = 0; i < j->h; i++)
+		c->fin[i] = exp(c->fin[i]) - j->log_shift;
+}

@@ -1,0 +1,148 @@
+/* forecast/fc.h - what the files of the forecast library share.  Floor: domain, internal. */
+#ifndef BERTH_FORECAST_FC_H
+#define BERTH_FORECAST_FC_H
+
+#include "forecast/forecast.h"
+
+enum {
+	FC_BUCKETS = 6,		/* of the horizon: steps 1-6, 7-24, 25-72, 73-168, 169-336, beyond */
+	FC_CV_MAX = 672,	/* steps that rolling origins look ahead */
+	FC_CAND_MAX = 40,
+	FC_SCORE_POINTS = 40,
+	FC_WIN_MAX = 60,
+	FC_SHIFT_MAX = 16, FC_SPAN_MAX = 32, FC_WARN_MAX = 12, FC_WARN_LEN = 160,
+};
+
+size_t fc_bucket(size_t step);			/* bucket of step 0.. */
+size_t fc_bucket_end(size_t bucket, size_t h);	/* first step behind the bucket, at most h */
+
+/* A candidate: its forecasts at every rolling origin and at the end of the history. Values are in units of the job. */
+struct fc_cand {
+	const char *name;
+	bool plain;		/* a last value: bears no handicap */
+	double *cv;		/* [n_org][hc] */
+	double *fin;		/* [h] */
+	double err[FC_BUCKETS];	/* mean absolute error over the origins; NaN: bucket not seen */
+};
+
+struct fc_scores {
+	bool seen[FC_BUCKETS];
+	double scale[FC_BUCKETS];	/* mean absolute error of the combination, in units */
+	double n_eff[FC_BUCKETS];	/* origins that do not overlap */
+	double point[FC_BUCKETS][FC_SCORE_POINTS];	/* evenly spaced quantiles of error / scale */
+	double own[FC_BUCKETS][FC_LEVEL_COUNT];		/* quantiles of the error, in units */
+};
+/* A window of the horizon whose maximum is forecast, and how two bases of it erred at the rolling origins. */
+struct fc_win {
+	size_t first, count;
+	size_t n_own;
+	double point[2][FC_SCORE_POINTS], own[2][FC_PEAK_LEVEL_COUNT];	/* (actual - base) / peak_scale */
+};
+struct fc_pool {
+	double peak[FC_WIN_MAX][2][FC_PEAK_LEVEL_COUNT];
+	double rel_scale[FC_BUCKETS], growth[FC_BUCKETS], shape[FC_BUCKETS][FC_LEVEL_COUNT];
+};
+
+/* One series on its way through the library. */
+struct fc_job {
+	const struct fc_series *in;
+	const struct fc_options *opt;
+	struct arena *a;	/* lives as long as the job */
+	struct arena *tmp;	/* scratch of the worker: gone when the combination stands */
+	size_t n, h, hc;	/* steps of history, of the horizon, of it that rolling origins see */
+	size_t day, week;	/* steps of the short and the long season; 0: none */
+	size_t cycle;		/* steps of a week, at least 1: length of the windows */
+	bool daily;		/* steps of more than six hours: the short season is the week */
+	double unit;		/* y = demand / unit */
+	double diff;		/* mean |y[t] - y[t - day]|: the scale of MASE, in units */
+	double top;		/* highest peak seen, in units */
+	size_t skip;		/* steps of the input left out in front */
+	struct fc_span *outage, *gap;
+	size_t n_outage, n_gap, n_missing;
+	double level;		/* mean of the last four weeks, in units */
+	double *y, *peak;	/* [n] gaps filled */
+	double *logy;		/* [n] log(y + log_shift) */
+	double log_shift, log_diff;
+	unsigned char *miss;	/* [n] filled values: never scored */
+	size_t fit_n;		/* parameters for the rolling origins are fitted on [0, fit_n) */
+	size_t n_org;
+	size_t *org;		/* [n_org] steps seen at each origin, ascending, the first is fit_n */
+	struct fc_cand cand[FC_CAND_MAX];
+	size_t n_cand;
+	double *weight;		/* [FC_BUCKETS][n_cand] */
+	struct fc_part *part;	/* [n_part] heaviest first */
+	size_t n_part;
+	double *cv;		/* [n_org][hc] the combination */
+	double *fin;		/* [h] */
+	struct fc_scores scores;
+	struct fc_win win[FC_WIN_MAX];
+	size_t n_win;
+	double peak_scale;	/* mean weekly peak of the last eight weeks, in units */
+};
+
+/* stat.c */
+int fc_cmp_double(const void *a, const void *b);
+double fc_quantile_sorted(const double *x, size_t n, double p);	/* type 8 (Hyndman & Fan, 1996) */
+double fc_median(double *x, size_t n);				/* sorts x */
+double fc_mean(const double *x, size_t n);
+
+/* What was tuned on whole collections of series; never by name. */
+struct fc_tuning {
+	double power;		/* weights go with error to this negative power */
+	double handicap;	/* errors of all but the last value count so much more */
+	double flat_handicap;	/* ... plus so much in a series that never moves */
+	double flat_step;	/* a move below this share of the level is none */
+	double own_n;		/* independent origins at which own and pooled errors weigh the same */
+	double widen, widen_bucket;	/* factor on all bands, and more for each bucket */
+	double least_scale;	/* no series errs less than this share of the pool's typical error */
+	double hier_own;	/* penalty of a series' own map towards the shared one */
+};
+extern const struct fc_tuning fc_tuning;
+
+/* prep.c, combine.c */
+void fc_prepare(struct fc_job *j);	/* j->in, opt, a are set */
+void fc_combine(struct fc_job *j);
+
+/* band.c, peak.c, pool.c */
+void fc_windows(struct fc_job *j);
+void fc_peak_scores(struct fc_job *j);
+void fc_peak(const struct fc_job *j, const struct fc_pool *pool, size_t w, double *q);
+void fc_band_scores(struct fc_job *j);
+void fc_band(const struct fc_job *j, const struct fc_pool *pool, double *q);
+void fc_pool_build(struct fc_pool *pool, const struct fc_job *jobs, size_t n, struct arena *a);
+
+/* lin.c - symmetric positive definite systems, row-major */
+bool fc_chol(double *a, size_t n);				/* lower triangle in place; false: not definite */
+void fc_chol_solve(const double *l, size_t n, double *b, size_t m);	/* b [n][m] becomes the solution */
+
+/* cand_*.c - each adds candidates to the job */
+struct fc_cand *fc_cand_add(struct fc_job *j, const char *name);
+void fc_cand_simple(struct fc_job *j);
+void fc_cand_es(struct fc_job *j);
+void fc_cand_arx(struct fc_job *j);
+
+/* path.c: out [n][h] in units of the job, targets [n_win][FC_PEAK_LEVEL_COUNT] of the windows' maxima */
+void fc_paths(const struct fc_job *j, const struct fc_pool *pool, const double *targets, size_t n, double *out);
+
+/* result.c: alloc takes all that a result can need from the run's arena, before any thread starts */
+void fc_result_alloc(const struct fc_series *s, const struct fc_options *opt, struct arena *a,
+    struct fc_result *r);
+void fc_result_fill(struct fc_job *j, const struct fc_pool *pool, struct fc_result *r);
+
+/* shift.c */
+size_t fc_shifts(const struct fc_job *j, struct fc_shift *out, size_t max);
+
+/* cand_hier.c - [0]: what the rolling origins may know, [1]: all history */
+struct fc_hier {
+	size_t day, in, out;
+	bool logs;
+	double *gram[2], *map[2], windows[2];
+	bool ready[2];
+};
+struct fc_hier *fc_hier_new(struct arena *a, size_t day, bool logs);
+void fc_hier_add(struct fc_hier *g, const struct fc_job *j);
+void fc_hier_merge(struct fc_hier *g, const struct fc_hier *part);
+void fc_hier_solve(struct fc_hier *g, struct arena *a);
+void fc_cand_hier(struct fc_job *j, const struct fc_hier *g);
+
+#endif

@@ -1,0 +1,185 @@
+/* forecast/result.c - from a job to what the caller sees.  Floor: domain. */
+#include "forecast/fc.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RESULT_PATHS = 200 };	/* drawn for the peak where the caller wants none */
+
+void
+fc_result_alloc(const struct fc_series *s, const struct fc_options *opt, struct arena *a, struct fc_result *r)
+{
+	char *text;
+	size_t h = opt->horizon;
+
+	*r = (struct fc_result){ .name = s->name, .step_s = s->step_s, .horizon = h, .n_paths = opt->n_paths };
+	r->mean = arena_array(a, h, sizeof(*r->mean));
+	r->q = arena_array(a, h * FC_LEVEL_COUNT, sizeof(*r->q));
+	r->windows = arena_array(a, FC_WIN_MAX, sizeof(*r->windows));
+	r->paths = opt->n_paths > 0 ? arena_array(a, opt->n_paths * h, sizeof(*r->paths)) : NULL;
+	r->parts = arena_array(a, FC_CAND_MAX, sizeof(*r->parts));
+	r->shifts = arena_array(a, FC_SHIFT_MAX, sizeof(*r->shifts));
+	r->outages = arena_array(a, FC_SPAN_MAX, sizeof(*r->outages));
+	r->gaps = arena_array(a, FC_SPAN_MAX, sizeof(*r->gaps));
+	r->warnings = arena_array(a, FC_WARN_MAX, sizeof(*r->warnings));
+	text = arena_array(a, FC_WARN_MAX, FC_WARN_LEN);
+	for (size_t i = 0; i < FC_WARN_MAX; i++)
+		r->warnings[i] = text + i * FC_WARN_LEN;
+}
+
+static void result_warn(struct fc_result *r, const char *fmt, ...) BERTH_PRINTF(2, 3);
+
+static void
+result_warn(struct fc_result *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (r->n_warnings == FC_WARN_MAX)
+		return;
+	va_start(ap, fmt);
+	(void)vsnprintf((char *)(uintptr_t)r->warnings[r->n_warnings++], FC_WARN_LEN, fmt, ap);
+	va_end(ap);
+}
+
+/* Spans and shifts of the job count steps; the result has times. */
+static void
+result_history(struct fc_job *j, struct fc_result *r)
+{
+	const struct fc_series *s = j->in;
+	int64_t t0 = s->t0 + (int64_t)j->skip * s->step_s;
+
+	r->t0 = s->t0 + (int64_t)s->n * s->step_s;
+	r->history_from = t0;
+	r->history_to = s->t0 + ((int64_t)s->n - 1) * s->step_s;
+	r->n_missing = j->n_missing;
+	r->n_used = j->n - j->n_missing;
+	r->n_shifts = fc_shifts(j, r->shifts, FC_SHIFT_MAX);
+	for (size_t i = 0; i < r->n_shifts; i++)
+		r->shifts[i].t = t0 + r->shifts[i].t * s->step_s;
+	r->n_outages = j->n_outage;
+	for (size_t i = 0; i < j->n_outage; i++)
+		r->outages[i] = (struct fc_span){ t0 + j->outage[i].from * s->step_s, t0 + j->outage[i].to * s->step_s };
+	r->n_gaps = j->n_gap;
+	for (size_t i = 0; i < j->n_gap; i++)
+		r->gaps[i] = (struct fc_span){ t0 + j->gap[i].from * s->step_s, t0 + j->gap[i].to * s->step_s };
+}
+
+static void
+result_warnings(const struct fc_job *j, struct fc_result *r)
+{
+	size_t need = 2 * j->cycle;
+
+	if (r->n_used == 1)
+		result_warn(r, "1 observation: the forecast is flat and its band is that of the pool");
+	else if (j->n < need)
+		result_warn(r, "%zu observations: too few for a weekly season (%zu are needed)", r->n_used, need);
+	if (j->top <= 0)
+		result_warn(r, "no demand in the history: the forecast is 0");
+	if (j->h > j->n && j->top > 0)
+		result_warn(r, "the horizon of %zu steps is longer than the history of %zu: bands beyond it are those of the pool",
+		    j->h, j->n);
+	if (2 * j->n_missing > j->n)
+		result_warn(r, "more than half of the history is missing (%zu of %zu steps)", j->n_missing, j->n);
+	if (r->n_gaps > 0)
+		result_warn(r, "%zu gaps of more than 3 steps were left out of the fit", r->n_gaps);
+	if (r->n_outages > 0)
+		result_warn(r, "%zu outages were left out of the fit", r->n_outages);
+	if (r->censored)
+		result_warn(r, "demand censored at the cap: what was not served was not seen; forecast requested, not running");
+}
+
+/* The history counts as censored where a twentieth of the last four weeks stands within 1 % of the cap. */
+static bool
+result_censored(const struct fc_job *j)
+{
+	size_t n = j->n > 4 * j->cycle ? 4 * j->cycle : j->n, at = 0;
+	double cap = j->opt->cap / j->unit;
+
+	if (!(j->opt->cap > 0))
+		return false;
+	for (size_t i = j->n - n; i < j->n; i++)
+		at += j->peak[i] >= 0.99 * cap;
+	return 20 * at >= n;
+}
+
+static void
+result_cap(const struct fc_job *j, double *x, size_t n)
+{
+	double cap = j->opt->cap;
+
+	for (size_t i = 0; i < n; i++) {
+		x[i] *= j->unit;
+		if (x[i] > cap)
+			x[i] = cap;
+	}
+}
+
+/* Type 8 quantiles of the maxima of paths [n][h] over [first, first + count), and the step where most have theirs. */
+static void
+result_maxima(const struct fc_job *j, const double *paths, size_t n, size_t first, size_t count, double *q,
+    size_t *likeliest)
+{
+	double *m = arena_array(j->tmp, n, sizeof(*m));
+	size_t *hits = arena_array(j->tmp, count, sizeof(*hits)), best = 0;
+
+	for (size_t s = 0; s < n; s++) {
+		const double *x = paths + s * j->h + first;
+		size_t at = 0;
+
+		for (size_t i = 1; i < count; i++)
+			if (x[i] > x[at])
+				at = i;
+		m[s] = x[at];
+		hits[at]++;
+	}
+	qsort(m, n, sizeof(*m), fc_cmp_double);
+	for (size_t l = 0; l < FC_PEAK_LEVEL_COUNT; l++)
+		q[l] = fc_quantile_sorted(m, n, fc_peak_levels[l]);
+	for (size_t i = 1; i < count; i++)
+		if (hits[i] > hits[best])
+			best = i;
+	if (likeliest != NULL)
+		*likeliest = first + best;
+}
+
+static void
+result_peaks(struct fc_job *j, const struct fc_pool *pool, struct fc_result *r)
+{
+	size_t n = r->n_paths > 0 ? r->n_paths : RESULT_PATHS;
+	double *targets = arena_array(j->tmp, j->n_win * FC_PEAK_LEVEL_COUNT, sizeof(*targets)), *paths = r->paths;
+
+	if (paths == NULL)
+		paths = arena_array(j->tmp, n * j->h, sizeof(*paths));
+	for (size_t w = 0; w < j->n_win; w++)
+		fc_peak(j, pool, w, targets + w * FC_PEAK_LEVEL_COUNT);
+	fc_paths(j, pool, targets, n, paths);
+	result_cap(j, paths, n * j->h);
+	r->n_windows = j->n_win;
+	for (size_t w = 0; w < j->n_win; w++) {
+		struct fc_window *v = &r->windows[w];
+
+		v->first = j->win[w].first;
+		v->count = j->win[w].count;
+		result_maxima(j, paths, n, v->first, v->count, v->q, &v->likeliest);
+	}
+	result_maxima(j, paths, n, 0, j->h, r->peak, NULL);
+}
+
+void
+fc_result_fill(struct fc_job *j, const struct fc_pool *pool, struct fc_result *r)
+{
+	memcpy(r->mean, j->fin, j->h * sizeof(*r->mean));
+	fc_band(j, pool, r->q);
+	result_cap(j, r->mean, j->h);
+	result_cap(j, r->q, j->h * FC_LEVEL_COUNT);
+	r->censored = result_censored(j);
+	result_peaks(j, pool, r);
+	r->model = j->top <= 0 ? "zero" : j->n_part > 1 ? "combination" : "level";
+	r->n_parts = j->n_part;
+	memcpy(r->parts, j->part, j->n_part * sizeof(*r->parts));
+	result_history(j, r);
+	result_warnings(j, r);
+}

@@ -1,0 +1,291 @@
+/* forecast/run.c - the way of all series through the library.  Floor: domain.
+ *
+ * At most FC_POOL_MAX series, evenly spaced in the order of their names, make the shared regression and the pool of errors;
+ * they are kept until the pool stands. All others go through one by one. Work on a series depends on the shared
+ * state alone and sums are taken in the order of names, so neither threads nor the order given change a byte.
+ */
+#include "forecast/fc.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FC_POOL_MAX = 256, FC_BLOCK = 32, FC_THREADS_MAX = 64 };
+
+struct run {
+	const struct fc_series *s;
+	size_t n;
+	const struct fc_options *opt;
+	struct arena *a;
+	size_t *order;			/* [n] by name */
+	struct fc_job *pooled;		/* [n_pooled] */
+	size_t n_pooled;
+	struct fc_hier *blocks[(FC_POOL_MAX + FC_BLOCK - 1) / FC_BLOCK][2];
+	struct fc_hier *hier[2];	/* demand, logs */
+	size_t day;			/* steps of a day that the regression is for: of the most series */
+	struct fc_pool pool;
+	struct fc_result *out;
+};
+
+void
+fc_options_init(struct fc_options *o)
+{
+	*o = (struct fc_options){ .n_paths = 200, .seed = 1, .cap = NAN, .threads = 1 };
+}
+
+/* Position in the order of names of pooled job k. */
+static size_t
+run_rank(const struct run *r, size_t k)
+{
+	return k * r->n / r->n_pooled;
+}
+
+/* Pooled job of rank i; n_pooled if it has none. */
+static size_t
+run_pooled(const struct run *r, size_t i)
+{
+	size_t k = (i * r->n_pooled + r->n - 1) / r->n;
+
+	return k < r->n_pooled && run_rank(r, k) == i ? k : r->n_pooled;
+}
+
+static void
+run_job_init(const struct run *r, size_t i, struct arena *a, struct arena *tmp, struct fc_job *j)
+{
+	*j = (struct fc_job){ .in = &r->s[r->order[i]], .opt = r->opt, .a = a, .tmp = tmp };
+	fc_prepare(j);
+}
+
+static void
+run_candidates(const struct run *r, struct fc_job *j)
+{
+	fc_cand_simple(j);
+	fc_cand_es(j);
+	fc_cand_arx(j);
+	for (int l = 0; l < 2; l++)
+		if (r->hier[l] != NULL)
+			fc_cand_hier(j, r->hier[l]);
+	fc_combine(j);
+	fc_band_scores(j);
+	fc_windows(j);
+	fc_peak_scores(j);
+}
+
+/* Phases: work on item i with the worker's scratch. */
+typedef void run_fn(struct run *r, size_t i, struct arena *tmp);
+
+static void
+run_prepare(struct run *r, size_t block, struct arena *tmp)
+{
+	for (size_t k = block * FC_BLOCK; k < r->n_pooled && k < (block + 1) * FC_BLOCK; k++) {
+		struct fc_job *j = &r->pooled[k];
+
+		run_job_init(r, run_rank(r, k), arena_new(), tmp, j);
+		for (int l = 0; l < 2; l++)
+			if (r->blocks[block][l] != NULL)
+				fc_hier_add(r->blocks[block][l], j);
+		arena_reset(tmp);
+	}
+}
+
+static void
+run_score(struct run *r, size_t k, struct arena *tmp)
+{
+	r->pooled[k].tmp = tmp;
+	run_candidates(r, &r->pooled[k]);
+}
+
+static void
+run_finish(struct run *r, size_t i, struct arena *tmp)
+{
+	size_t k = run_pooled(r, i);
+	struct fc_job own, *j = &own;
+
+	if (k < r->n_pooled) {
+		j = &r->pooled[k];
+		j->tmp = tmp;
+	} else {
+		run_job_init(r, i, tmp, tmp, j);
+		run_candidates(r, j);
+	}
+	fc_result_fill(j, &r->pool, &r->out[r->order[i]]);
+	if (k < r->n_pooled) {
+		arena_free(j->a);
+		j->a = NULL;
+	}
+}
+
+struct crew {
+	struct run *r;
+	run_fn *fn;
+	size_t n;
+	atomic_size_t next;
+};
+
+static void *
+run_worker(void *arg)
+{
+	struct crew *c = arg;
+	struct arena *tmp = arena_new();
+
+	for (;;) {
+		size_t i = atomic_fetch_add(&c->next, 1);
+
+		if (i >= c->n)
+			break;
+		c->fn(c->r, i, tmp);
+		arena_reset(tmp);
+	}
+	arena_free(tmp);
+	return NULL;
+}
+
+static void
+run_all(struct run *r, run_fn *fn, size_t n)
+{
+	struct crew c = { .r = r, .fn = fn, .n = n };
+	pthread_t t[FC_THREADS_MAX];
+	size_t want = r->opt->threads < n ? r->opt->threads : n, got = 0;
+
+	while (got + 1 < want && got < FC_THREADS_MAX && pthread_create(&t[got], NULL, run_worker, &c) == 0)
+		got++;
+	(void)run_worker(&c);
+	while (got > 0)
+		(void)pthread_join(t[--got], NULL);
+}
+
+/* Sums the blocks in their order and solves for the shared maps. */
+static void
+run_share(struct run *r, size_t n_blocks, struct arena *tmp)
+{
+	for (int l = 0; l < 2; l++) {
+		if (r->hier[l] == NULL)
+			continue;
+		for (size_t b = 0; b < n_blocks; b++)
+			fc_hier_merge(r->hier[l], r->blocks[b][l]);
+		fc_hier_solve(r->hier[l], tmp);
+	}
+}
+
+/* The regression is for the step length that most series have. */
+static void
+run_day(struct run *r)
+{
+	size_t best = 0;
+
+	for (size_t i = 0; i < r->n; i++) {
+		int64_t step = r->s[r->order[i]].step_s;
+		size_t same = 0;
+
+		if (step > 21600 || 86400 % step != 0 || step < 3600)
+			continue;
+		for (size_t k = 0; k < r->n && k < 1000; k++)
+			same += r->s[r->order[k]].step_s == step;
+		if (same > best) {
+			best = same;
+			r->day = (size_t)(86400 / step);
+		}
+		if (2 * best >= r->n)
+			break;
+	}
+}
+
+static void
+run_phases(struct run *r)
+{
+	struct arena *shared = arena_new(), *tmp = arena_new();
+	size_t n_blocks;
+
+	r->n_pooled = r->n < FC_POOL_MAX ? r->n : FC_POOL_MAX;
+	n_blocks = (r->n_pooled + FC_BLOCK - 1) / FC_BLOCK;
+	r->pooled = arena_array(shared, r->n_pooled, sizeof(*r->pooled));
+	run_day(r);
+	for (int l = 0; l < 2 && r->day > 0; l++) {
+		r->hier[l] = fc_hier_new(shared, r->day, l == 1);
+		for (size_t b = 0; b < n_blocks; b++)
+			r->blocks[b][l] = fc_hier_new(shared, r->day, l == 1);
+	}
+	run_all(r, run_prepare, n_blocks);
+	run_share(r, n_blocks, tmp);
+	run_all(r, run_score, r->n_pooled);
+	arena_reset(tmp);
+	fc_pool_build(&r->pool, r->pooled, r->n_pooled, tmp);
+	run_all(r, run_finish, r->n);
+	arena_free(tmp);
+	arena_free(shared);
+}
+
+static enum berth_code
+run_check(const struct fc_series *s, const struct fc_options *opt, struct berth_err *err)
+{
+	size_t known = 0;
+
+	if (s->step_s < 1 || opt->horizon < 1)
+		return err_set(err, BERTH_EINVAL, "series %s: step and horizon must be positive", s->name);
+	for (size_t i = 0; i < s->n; i++) {
+		if (isnan(s->mean[i]))
+			continue;
+		known++;
+		if (!(s->mean[i] >= 0) || isinf(s->mean[i]) || (s->peak != NULL && (s->peak[i] < 0 || isinf(s->peak[i]))))
+			return err_set(err, BERTH_EINVAL, "series %s: step %zu: demand must be finite and not negative",
+			    s->name, i);
+	}
+	if (known == 0)
+		return err_set(err, BERTH_EINVAL, "series %s: no value in its history", s->name);
+	return BERTH_OK;
+}
+
+struct ranked { const char *name; size_t i; };
+
+static int
+run_cmp(const void *a, const void *b)
+{
+	return strcmp(((const struct ranked *)a)->name, ((const struct ranked *)b)->name);
+}
+
+static enum berth_code
+run_sort(struct run *r, struct berth_err *err)
+{
+	struct ranked *k = arena_array(r->a, r->n, sizeof(*k));
+
+	for (size_t i = 0; i < r->n; i++)
+		k[i] = (struct ranked){ r->s[i].name, i };
+	qsort(k, r->n, sizeof(*k), run_cmp);
+	r->order = arena_array(r->a, r->n, sizeof(*r->order));
+	for (size_t i = 0; i < r->n; i++) {
+		if (i > 0 && strcmp(k[i].name, k[i - 1].name) == 0)
+			return err_set(err, BERTH_EINVAL, "series %s is given twice", k[i].name);
+		r->order[i] = k[i].i;
+	}
+	return BERTH_OK;
+}
+
+enum berth_code
+fc_run_many(const struct fc_series *s, size_t n, const struct fc_options *opt, struct arena *a,
+    struct fc_result *results_out, struct berth_err *err)
+{
+	struct run r = { .s = s, .n = n, .opt = opt, .a = a, .out = results_out };
+	enum berth_code rc;
+
+	for (size_t i = 0; i < n; i++) {
+		rc = run_check(&s[i], opt, err);
+		if (rc != BERTH_OK)
+			return rc;
+	}
+	rc = run_sort(&r, err);
+	if (rc != BERTH_OK || n == 0)
+		return rc;
+	for (size_t i = 0; i < n; i++)
+		fc_result_alloc(&s[i], opt, a, &results_out[i]);
+	run_phases(&r);
+	return BERTH_OK;
+}
+
+enum berth_code
+fc_run(const struct fc_series *s, const struct fc_options *opt, struct arena *a, struct fc_result *result_out,
+    struct berth_err *err)
+{
+	return fc_run_many(s, 1, opt, a, result_out, err);
+}

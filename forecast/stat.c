@@ -1,0 +1,67 @@
+/* forecast/stat.c - order statistics and means.  Floor: domain. */
+#include "forecast/fc.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+const double fc_levels[FC_LEVEL_COUNT] = { .01, .025, .05, .10, .25, .50, .75, .90, .95, .975, .99 };
+const double fc_peak_levels[FC_PEAK_LEVEL_COUNT] = { .50, .90, .95, .99 };
+
+static const size_t bucket_ends[FC_BUCKETS] = { 6, 24, 72, 168, 336, SIZE_MAX };
+
+size_t
+fc_bucket(size_t step)
+{
+	size_t b = 0;
+
+	while (step >= bucket_ends[b])
+		b++;
+	return b;
+}
+
+size_t
+fc_bucket_end(size_t bucket, size_t h)
+{
+	return bucket_ends[bucket] < h ? bucket_ends[bucket] : h;
+}
+
+int
+fc_cmp_double(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+double
+fc_quantile_sorted(const double *x, size_t n, double p)
+{
+	double pos = ((double)n + 1.0 / 3.0) * p + 1.0 / 3.0, lo = floor(pos);
+	size_t i;
+
+	if (n == 0)
+		return NAN;
+	if (pos <= 1.0)
+		return x[0];
+	if (pos >= (double)n)
+		return x[n - 1];
+	i = (size_t)lo;
+	return x[i - 1] + (pos - lo) * (x[i] - x[i - 1]);
+}
+
+double
+fc_median(double *x, size_t n)
+{
+	qsort(x, n, sizeof(*x), fc_cmp_double);
+	return n == 0 ? NAN : n % 2 == 1 ? x[n / 2] : 0.5 * (x[n / 2 - 1] + x[n / 2]);
+}
+
+double
+fc_mean(const double *x, size_t n)
+{
+	double s = 0;
+
+	for (size_t i = 0; i < n; i++)
+		s += x[i];
+	return n == 0 ? NAN : s / (double)n;
+}
