@@ -1,1 +1,4 @@
 # unit tests of the broker floor: check_PROGRAMS += tests/unit/NAME.t
+check_PROGRAMS += tests/unit/pricelist.t
+tests_unit_pricelist_t_SOURCES = tests/unit/pricelist.c
+tests_unit_pricelist_t_LDADD = libtap.a $(BROKER_LIBS)
