@@ -1,0 +1,336 @@
+/* tests/conformance/conformance.c - what every adapter must do. A new adapter adds a row to `cases`. */
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "model/accel.h"
+#include "providers/account.h"
+#include "tests/tap.h"
+#include "util/arena.h"
+#include "util/fileio.h"
+#include "util/log.h"
+#include "util/rng.h"
+#include "util/str.h"
+#include "util/vec.h"
+#include "util/yaml.h"
+
+#define NOW INT64_C(1795996800)
+
+/* How an adapter is tried: a section of berth.yaml, and what its cloud must have. */
+static const struct conformance {
+	const char *provider;
+	const char *section;
+	int machines;		/* that it can make of its first offer on demand; 0: none can be made */
+	int64_t startup_s;	/* after which one is ready */
+} cases[] = {
+	{ "replay", "{name: acc, provider: replay, trace: t.trace}", 2, 120 },
+	{ "static", "{name: acc, provider: static, machines: ["
+	    "{name: m1, address: localhost, accelerator: L4, price_per_hour: 0.5},"
+	    "{name: m2, address: localhost, accelerator: L4, price_per_hour: 0.5}]}", 2, 0 },
+	{ "import", "{name: acc, provider: import, files: p.csv}", 0, 0 },
+};
+
+static const char trace_text[] = "schema: berth.replay/1\nstart: 2026-11-30T00:00:00Z\npools:\n"
+    "  - {region: r, instance_type: t, accelerator: L4, startup: 2m, on_demand: {price: 1, capacity: 2}}\n";
+static const char prices_text[] = "provider,instance_type,accelerator,purchase,price_per_hour\nacme,t,L4,on_demand,1.5\n";
+
+static struct arena *a;
+static const struct accel_table *accels;
+static char dir[64];
+static struct log quiet;
+
+static struct prov_account *
+open_as(const struct conformance *c, const char *installation, int64_t now)
+{
+	struct prov_env env = { .now = now, .installation = installation, .state_dir = dir, .config_dir = dir,
+		.accels = accels, .log = &quiet };
+	const struct yaml_node *n = NULL;
+	struct prov_account *acc = NULL;
+	struct berth_err err = { 0 };
+
+	if (yaml_parse(a, c->section, strlen(c->section), "berth.yaml", &n, &err) != BERTH_OK ||
+	    prov_account_open(n, NULL, &env, &acc, &err) != BERTH_OK)
+		tap_diag("%s: %s", err.where, err.msg);
+	return acc;
+}
+
+static void
+fresh(void)
+{
+	unlink(arena_printf(a, "%s/replay-acc.json", dir));
+	unlink(arena_printf(a, "%s/static-acc.json", dir));
+}
+
+static const struct conformance *
+case_of(const char *provider)
+{
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		if (str_eq(cases[i].provider, provider))
+			return &cases[i];
+	return NULL;
+}
+
+static bool
+in_order(const struct provider_ops *o)
+{
+	bool ok = o->abi == PROVIDER_ABI && o->name[0] != '\0' && o->summary[0] != '\0' && o->keys != NULL;
+
+	for (const char *p = o->name; *p != '\0'; p++)
+		ok &= islower((unsigned char)*p) || isdigit((unsigned char)*p) || *p == '_';
+	for (const struct prov_key *k = o->keys; ok && k->name != NULL; k++)
+		ok &= k->help != NULL && k->help[0] != '\0' && !str_eq(k->name, "name") && !str_eq(k->name, "provider");
+	return ok;
+}
+
+/* An op is there if and only if its bit says so. */
+static bool
+caps_fit(const struct provider_ops *o)
+{
+	const struct prov_market_ops *m = o->market;
+	const struct prov_lease_ops *l = o->lease;
+	const struct prov_run_ops *r = o->run;
+
+#define PAIR(set, ops, name) \
+	if (((o->caps & (set)) != 0) != ((ops) != NULL && (ops)->name##_build != NULL && (ops)->name##_parse != NULL)) \
+		return false
+	PAIR(PROV_CAP_OFFERS, m, offers);
+	PAIR(PROV_CAP_QUOTA, m, quota);
+	PAIR(PROV_CAP_NOTICES, m, notices);
+	PAIR(PROV_CAP_LEASE, l, create);
+	PAIR(PROV_CAP_LEASE, l, status);
+	PAIR(PROV_CAP_LEASE, l, destroy);
+	PAIR(PROV_CAP_LEASE, l, list);
+	PAIR(PROV_CAP_RUN, r, start);
+	PAIR(PROV_CAP_RUN, r, poll);
+	PAIR(PROV_CAP_RUN, r, stop);
+	PAIR(PROV_CAP_MEASURE, r, measure);
+#undef PAIR
+	return true;
+}
+
+struct gathered { VEC(struct offer) offers; int bad; };
+
+static enum berth_code
+gather(void *arg, const struct offer *o, struct berth_err *err)
+{
+	struct gathered *g = arg;
+	struct offer c = *o;
+	const char *all[] = { o->provider, o->account, o->region, o->zone, o->instance_type, o->accelerator, o->source };
+
+	(void)err;
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (all[i] == NULL) {
+			g->bad++;
+			return BERTH_OK;
+		}
+	g->bad += o->provider[0] == '\0' || o->instance_type[0] == '\0' || o->accelerator_count < 0 ||
+	    (usd_known(o->price) && o->price.v < 0) || strlen(o->currency) != 3 || o->as_of > NOW + 86400 ||
+	    (o->purchase == PURCHASE_RESERVED) != (o->term_months > 0);
+	c.provider = arena_strdup(a, o->provider);
+	c.account = arena_strdup(a, o->account);
+	c.region = arena_strdup(a, o->region);
+	c.zone = arena_strdup(a, o->zone);
+	c.instance_type = arena_strdup(a, o->instance_type);
+	c.accelerator = arena_strdup(a, o->accelerator);
+	c.source = arena_strdup(a, o->source);
+	VEC_PUSH(a, &g->offers, c);
+	return BERTH_OK;
+}
+
+static enum berth_code
+count_up(void *arg, const struct prov_machine *m, struct berth_err *err)
+{
+	(void)err;
+	*(int *)arg += m->state != PROV_GONE;
+	return BERTH_OK;
+}
+
+static int
+ours_up(struct prov_account *acc)
+{
+	struct berth_err err = { 0 };
+	int n = 0;
+
+	return prov_list_ours(acc, count_up, &n, &err) == BERTH_OK ? n : -1;
+}
+
+static void
+test_offers(const struct conformance *c)
+{
+	struct prov_account *acc = open_as(c, "inst", NOW);
+	struct gathered g = { 0 };
+	struct berth_err err = { 0 };
+
+	tap_code(prov_offers(acc, NULL, gather, &g, &err), BERTH_OK, &err);
+	tap_ok(g.offers.n > 0 && g.bad == 0, "%s: %zu offers, %d of them out of shape", c->provider, g.offers.n, g.bad);
+	tap_ok(str_eq(g.offers.v[0].account, c->machines > 0 ? "acc" : ""), "%s: an account on what can be rented, none elsewhere",
+	    c->provider);
+	prov_account_close(acc);
+}
+
+static const struct offer *
+first_on_demand(const struct gathered *g)
+{
+	for (size_t i = 0; i < g->offers.n; i++)
+		if (g->offers.v[i].purchase == PURCHASE_ON_DEMAND)
+			return &g->offers.v[i];
+	return NULL;
+}
+
+static void
+test_lease(const struct conformance *c)
+{
+	struct prov_account *acc = open_as(c, "inst", NOW), *other;
+	struct prov_machine m, again;
+	struct gathered g = { 0 };
+	struct berth_err err = { 0 };
+	struct prov_create want = { .token = "tok-0" };
+
+	fresh();
+	tap_code(prov_offers(acc, NULL, gather, &g, &err), BERTH_OK, &err);
+	want.offer = first_on_demand(&g);
+	tap_code(prov_create(acc, &want, &m, &err), BERTH_OK, &err);
+	tap_ok(m.ref[0] != '\0' && str_eq(m.token, "tok-0") && str_eq(m.installation, "inst"), "%s: made and tagged", c->provider);
+	if ((prov_account_ops(acc)->caps & PROV_CAP_TOKEN) != 0) {
+		tap_code(prov_create(acc, &want, &again, &err), BERTH_OK, &err);
+		tap_is_str(again.ref, m.ref, "%s: the same token is the same machine", c->provider);
+	}
+	tap_is_long(ours_up(acc), 1, "%s: one is listed as ours", c->provider);
+	other = open_as(c, "somebody", NOW);
+	tap_is_long(ours_up(other), 0, "%s: to another installation it is not", c->provider);
+	prov_account_close(other);
+	prov_account_set_now(acc, NOW + c->startup_s);
+	tap_code(prov_status(acc, m.ref, &again, &err), BERTH_OK, &err);
+	tap_ok(again.state == PROV_READY && again.address[0] != '\0' && again.created == NOW, "%s: ready after %lld s", c->provider,
+	    (long long)c->startup_s);
+	for (int i = 1; i < c->machines; i++) {
+		want.token = arena_printf(a, "tok-%d", i);
+		tap_code(prov_create(acc, &want, &again, &err), BERTH_OK, &err);
+	}
+	want.token = "tok-more";
+	tap_code(prov_create(acc, &want, &again, &err), BERTH_ECAPACITY, &err);
+	tap_is_long(ours_up(acc), c->machines, "%s: a refused create makes nothing", c->provider);
+	tap_code(prov_destroy(acc, m.ref, &again, &err), BERTH_OK, &err);
+	tap_ok(again.state == PROV_GONE, "%s: destroyed", c->provider);
+	tap_code(prov_destroy(acc, m.ref, &again, &err), BERTH_OK, &err);
+	tap_ok(again.state == PROV_GONE, "%s: destroying it again does no harm", c->provider);
+	tap_ok(prov_status(acc, m.ref, &again, &err) == BERTH_ENOTFOUND || again.state == PROV_GONE, "%s: it is gone", c->provider);
+	tap_code(prov_create(acc, &want, &again, &err), BERTH_OK, &err);
+	prov_account_close(acc);
+}
+
+/* Answers that are not the provider's. */
+struct hostile { int status; const char *body; size_t cut; uint64_t seed; };
+
+static enum berth_code
+hostile_answer(void *arg, struct prov_account *acc, const struct http_req *req, struct http_resp *resp,
+    struct berth_err *err)
+{
+	const struct hostile *h = arg;
+	enum berth_code rc = prov_exchange_next(acc, req, resp, err);
+	struct rng r;
+	char *body;
+
+	if (rc != BERTH_OK)
+		return rc;
+	body = arena_alloc(req->arena, resp->body_len + 1);
+	memcpy(body, resp->body, resp->body_len);
+	if (h->body != NULL) {
+		resp->status = h->status;
+		body = arena_strdup(req->arena, h->body);
+		resp->body_len = strlen(body);
+	} else if (h->cut < resp->body_len) {
+		resp->body_len = h->cut;
+		body[h->cut] = '\0';
+	}
+	if (h->seed != 0 && resp->body_len > 0) {
+		rng_seed(&r, h->seed);
+		for (int i = 0; i < 4; i++)
+			body[rng_below(&r, resp->body_len)] = (char)rng_below(&r, 256);
+	}
+	resp->body = body;
+	return BERTH_OK;
+}
+
+static enum berth_code
+offers_under(struct prov_account *acc, const struct hostile *h)
+{
+	struct gathered g = { 0 };
+	struct berth_err err = { 0 };
+
+	prov_account_hook(acc, hostile_answer, (void *)(uintptr_t)h);
+	return prov_offers(acc, NULL, gather, &g, &err);
+}
+
+static void
+test_hostile(const struct conformance *c)
+{
+	static const struct { int status; enum berth_code want; } refusals[] = {
+		{ 401, BERTH_EAUTH }, { 403, BERTH_EAUTH }, { 404, BERTH_ENOTFOUND }, { 429, BERTH_ETHROTTLED },
+		{ 500, BERTH_ETRANSIENT }, { 502, BERTH_ETRANSIENT }, { 503, BERTH_ETRANSIENT }, { 400, BERTH_EPERMANENT },
+	};
+	static const char *const junk[] = { "", "<html><body>502 Bad Gateway</body></html>", "null", "[]", "{", "\"x\"", "{}", "42" };
+	struct prov_account *acc = open_as(c, "inst", NOW);
+	int wrong = 0;
+
+	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+		struct hostile h = { refusals[i].status, "", SIZE_MAX, 0 };
+
+		wrong += offers_under(acc, &h) != refusals[i].want;
+	}
+	tap_is_long(wrong, 0, "%s: each refusal has its code", c->provider);
+	wrong = 0;
+	for (size_t i = 0; i < sizeof(junk) / sizeof(junk[0]); i++) {
+		struct hostile h = { 200, junk[i], SIZE_MAX, 0 };
+
+		wrong += offers_under(acc, &h) == BERTH_OK;
+	}
+	tap_is_long(wrong, 0, "%s: no list is read out of junk", c->provider);
+	for (uint64_t s = 1; s < 500; s++) {
+		struct hostile h = { 0, NULL, (size_t)s * 7 % 400, s % 2 == 0 ? s : 0 };
+
+		(void)!offers_under(acc, &h);
+	}
+	tap_ok(1, "%s: cut and twisted answers do no harm", c->provider);
+	prov_account_close(acc);
+}
+
+int
+main(void)
+{
+	const struct provider_ops *const *all;
+	struct berth_err err = { 0 };
+	size_t n;
+
+	a = arena_new();
+	quiet = (struct log){ .level = LOG_ERROR, .f = stderr };
+	snprintf(dir, sizeof(dir), "/tmp/berth-conf-XXXXXX");
+	if (mkdtemp(dir) == NULL || accel_table_open(a, &accels, &err) != BERTH_OK)
+		tap_diag("%s", err.msg);
+	(void)!atomicfile_write(arena_printf(a, "%s/t.trace", dir), trace_text, strlen(trace_text), 0600, NULL);
+	(void)!atomicfile_write(arena_printf(a, "%s/p.csv", dir), prices_text, strlen(prices_text), 0600, NULL);
+	all = provider_all(&n);
+	for (size_t i = 0; i < n; i++) {
+		const struct conformance *c = case_of(all[i]->name);
+
+		tap_ok(in_order(all[i]) && caps_fit(all[i]), "%s: its record is in order", all[i]->name);
+		tap_ok(c != NULL, "%s has a case here", all[i]->name);
+		if (c == NULL)
+			continue;
+		test_offers(c);
+		if (c->machines > 0)
+			test_lease(c);
+		test_hostile(c);
+	}
+	fresh();
+	unlink(arena_printf(a, "%s/t.trace", dir));
+	unlink(arena_printf(a, "%s/p.csv", dir));
+	unlink(arena_printf(a, "%s/replay-acc.json.lock", dir));
+	unlink(arena_printf(a, "%s/static-acc.json.lock", dir));
+	rmdir(dir);
+	arena_free(a);
+	return tap_done();
+}
