@@ -12,10 +12,12 @@ libcmd_a_SOURCES = \
 libcmd_a_SOURCES += \
 	src/cmd/complete.c src/cmd/complete.h src/cmd/completion.c \
 	src/cmd/doctor.c \
+	src/cmd/explain.c \
 	src/cmd/help.c src/cmd/help.h \
 	src/cmd/init.c \
 	src/cmd/instances.c \
 	src/cmd/job.c src/cmd/jobs.c src/cmd/jobshow.c src/cmd/jobshow.h \
+	src/cmd/place.c \
 	src/cmd/prices.c src/cmd/prices.h src/cmd/prices_history.c src/cmd/prices_import.c src/cmd/prices_refresh.c \
 	src/cmd/report.c src/cmd/report_data.c src/cmd/report_data.h src/cmd/report_html.c \
 	src/cmd/submit.c \

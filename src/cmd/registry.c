@@ -2,8 +2,9 @@
 
 #include "cmd/cmd.h"
 
-extern const struct cmd cmd_completion, cmd_doctor, cmd_help, cmd_init, cmd_instances, cmd_job, cmd_jobs, cmd_prices, cmd_report,
-    cmd_submit, cmd_version;
+extern const struct cmd cmd_completion, cmd_doctor, cmd_explain, cmd_help, cmd_init,
+    cmd_instances, cmd_job, cmd_jobs, cmd_place, cmd_prices, cmd_report, cmd_submit, cmd_tick,
+    cmd_version;
 
 #define GROUP_SETUP "Set up"
 #define GROUP_DEMAND "Demand"
@@ -19,6 +20,9 @@ const struct cmd_entry cmd_registry[] = {
 	{ GROUP_JOBS, &cmd_submit },
 	{ GROUP_JOBS, &cmd_jobs },
 	{ GROUP_JOBS, &cmd_job },
+	{ GROUP_JOBS, &cmd_place },
+	{ GROUP_JOBS, &cmd_explain },
+	{ GROUP_MACHINES, &cmd_tick },
 	{ GROUP_MACHINES, &cmd_instances },
 	{ GROUP_MONEY, &cmd_report },
 	{ GROUP_UPKEEP, &cmd_doctor },

@@ -64,7 +64,7 @@ settle() {	# judges the command that was run last
 	else
 		[ "$status" -eq 0 ] && verdict=ok || verdict='not ok'
 	fi
-	echo "$verdict $n - $name: $command"
+	printf '%s %d - %s: %s\n' "$verdict" "$n" "$name" "$command"
 	if [ "$verdict" != ok ]; then
 		echo "#   exit $status; wanted:"
 		sed 's/^/#   /' "$tmp/want"
@@ -86,12 +86,12 @@ for page in "$TOP_SRCDIR"/man/*.[1-8]; do
 		case $kind in
 		skip) skip=$text ;;
 		pre) settle; [ -n "$skip" ] || sh -c "$text" >"$tmp/pre" 2>&1 </dev/null ||
-			{ n=$((n + 1)); echo "not ok $n - $name: $text"; sed 's/^/#   /; 20q' "$tmp/pre"; } ;;
+			{ n=$((n + 1)); printf 'not ok %d - %s: %s\n' "$n" "$name" "$text"; sed 's/^/#   /; 20q' "$tmp/pre"; } ;;
 		run)
 			settle
 			if [ -n "$skip" ]; then
 				n=$((n + 1))
-				echo "ok $n - $name: $text # SKIP $skip"
+				printf 'ok %d - %s: %s # SKIP %s\n' "$n" "$name" "$text" "$skip"
 				continue
 			fi
 			command=$text
