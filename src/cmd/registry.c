@@ -3,7 +3,7 @@
 #include "cmd/cmd.h"
 
 extern const struct cmd cmd_completion, cmd_doctor, cmd_explain, cmd_help, cmd_init,
-    cmd_instances, cmd_job, cmd_jobs, cmd_place, cmd_prices, cmd_report, cmd_submit, cmd_tick,
+    cmd_instances, cmd_job, cmd_jobs, cmd_place, cmd_plan, cmd_prices, cmd_report, cmd_submit, cmd_tick,
     cmd_version;
 
 #define GROUP_SETUP "Set up"
@@ -17,6 +17,7 @@ extern const struct cmd cmd_completion, cmd_doctor, cmd_explain, cmd_help, cmd_i
 const struct cmd_entry cmd_registry[] = {
 	{ GROUP_SETUP, &cmd_init },
 	{ GROUP_MARKET, &cmd_prices },
+	{ GROUP_MARKET, &cmd_plan },
 	{ GROUP_JOBS, &cmd_submit },
 	{ GROUP_JOBS, &cmd_jobs },
 	{ GROUP_JOBS, &cmd_job },
