@@ -5,36 +5,91 @@
 #include "model/accel.h"
 #include "providers/replay/measure.h"
 #include "util/arena.h"
+#include "util/csv.h"
 #include "util/hash.h"
 #include "util/json.h"
 #include "util/rng.h"
+#include "util/str.h"
+#include "util/vec.h"
 
 #define MEASURE_NOISE 0.004	/* relative deviation between two runs on one device */
 #define MEASURE_SAMPLES 9
 
-/* One test: which figure of the table bounds it, and the share of that which sound devices of today reach. */
+/* One test, and which figure of the table bounds it. */
 static const struct measure_test {
 	const char *name;
 	int precision;		/* enum accel_precision; -1: memory bandwidth */
-	double share;
 } measure_tests[] = {
-	{ "dram_copy", -1, 0.87 },
-	{ "dram_triad", -1, 0.88 },
-	{ "fma_fp32", PRECISION_FP32, 0.93 },
-	{ "gemm_fp32", PRECISION_FP32, 0.85 },
-	{ "gemm_tf32", PRECISION_TF32, 0.80 },
-	{ "gemm_fp16", PRECISION_FP16, 0.80 },
-	{ "gemm_bf16", PRECISION_BF16, 0.80 },
-	{ "gemm_fp8", PRECISION_FP8, 0.72 },
+	{ "dram_copy", -1 }, { "dram_triad", -1 }, { "fma_fp32", PRECISION_FP32 }, { "gemm_fp32", PRECISION_FP32 },
+	{ "gemm_tf32", PRECISION_TF32 }, { "gemm_fp16", PRECISION_FP16 }, { "gemm_bf16", PRECISION_BF16 },
+	{ "gemm_fp8", PRECISION_FP8 },
 };
 
 struct measure {
 	struct jsonw w;
 	struct rng rng;
 	const struct accel *accel;	/* NULL: not in the table */
+	const struct measure_refs *refs;
 	const struct cloud_machine *m;
 	int count;
 };
+
+static enum berth_code
+measure_number(const struct csv *c, const char *text, double *out, struct berth_err *err)
+{
+	*out = NAN;
+	if (text[0] == '\0')
+		return BERTH_OK;
+	return str_to_double(text, 0, 1e9, out, err) == BERTH_OK ? BERTH_OK : csv_err(c, err, NULL);
+}
+
+enum berth_code
+measure_refs_load(const char *path, struct arena *a, struct measure_refs *refs_out, struct berth_err *err)
+{
+	static const char *const names[] = { "accelerator", "test", "value", "of_peak" };
+	const struct csv_row *row;
+	struct csv *c = NULL;
+	enum berth_code rc;
+	int col[4];
+
+	memset(refs_out, 0, sizeof(*refs_out));
+	if ((rc = csv_open(path, &c, err)) != BERTH_OK)
+		return rc;
+	for (size_t i = 0; i < 4 && rc == BERTH_OK; i++)
+		rc = csv_need(c, names[i], &col[i], err);
+	while (rc == BERTH_OK && (rc = csv_next(c, &row, err)) == BERTH_OK && row != NULL) {
+		struct measure_ref *r = VEC_ADD(a, &refs_out->v);
+
+		r->accelerator = arena_strdup(a, row->field[col[0]]);
+		r->test = arena_strdup(a, row->field[col[1]]);
+		rc = measure_number(c, row->field[col[2]], &r->value, err);
+		if (rc == BERTH_OK)
+			rc = measure_number(c, row->field[col[3]], &r->of_peak, err);
+	}
+	csv_close(c);
+	return rc;
+}
+
+/* What a sound device of this kind reaches in a test: a rate of its own goes before a share of the peak. NaN: not known. */
+static double
+measure_sound(const struct measure *x, const struct measure_test *t)
+{
+	double peak = x->accel == NULL ? NAN : t->precision < 0 ? x->accel->bandwidth_gb_s :
+	    x->accel->peak_tflops[t->precision], any = NAN;
+
+	for (size_t i = 0; i < x->refs->v.n; i++) {
+		const struct measure_ref *r = &x->refs->v.v[i];
+		double rate = isnan(r->value) ? r->of_peak * peak : r->value;
+
+		if (!str_eq(r->test, t->name))
+			continue;
+		if (x->accel != NULL && str_eq(r->accelerator, x->accel->name))
+			return rate;
+		if (str_eq(r->accelerator, "*"))
+			any = rate;
+	}
+	return any;
+}
 
 static void
 measure_gpu(struct measure *x, const struct trace_pool *p, int gpu)
@@ -68,13 +123,10 @@ measure_gpu(struct measure *x, const struct trace_pool *p, int gpu)
 static void
 measure_row(struct measure *x, const struct measure_test *t, int gpu)
 {
-	double peak = x->accel == NULL ? NAN : t->precision < 0 ? x->accel->bandwidth_gb_s :
-	    x->accel->peak_tflops[t->precision];
-	double noise = rng_normal(&x->rng), rate = peak * t->share * x->m->speed * (1 + MEASURE_NOISE * noise);
+	double noise = rng_normal(&x->rng), rate = measure_sound(x, t) * x->m->speed * (1 + MEASURE_NOISE * noise);
 	struct jsonw *w = &x->w;
-	const char *status = x->m->broken ? "failed" : isnan(peak) ? "skipped" : "ok";
 
-	if (isnan(peak) && !x->m->broken)
+	if (isnan(rate))
 		return;
 	if (x->m->broken)
 		rate = NAN;
@@ -89,7 +141,7 @@ measure_row(struct measure *x, const struct measure_test *t, int gpu)
 	jsonw_fixed(w, "max", rate * (1 + MEASURE_NOISE), 3);
 	jsonw_fixed(w, "iqr", rate * MEASURE_NOISE, 3);
 	jsonw_int(w, "n", x->m->broken ? 0 : MEASURE_SAMPLES);
-	jsonw_str(w, "status", status);
+	jsonw_str(w, "status", x->m->broken ? "failed" : "ok");
 	if (x->m->broken)
 		jsonw_str(w, "error", "the results are wrong");
 	else
@@ -145,11 +197,11 @@ measure_lists(struct measure *x, const struct trace_pool *p)
 }
 
 enum berth_code
-measure_write(const struct cloud *c, const struct cloud_machine *m, const struct accel_table *accels, struct buf *b,
-    struct berth_err *err)
+measure_write(const struct cloud *c, const struct cloud_machine *m, const struct accel_table *accels,
+    const struct measure_refs *refs, struct buf *b, struct berth_err *err)
 {
 	const struct trace_pool *p = &c->trace->pools[m->pool];
-	struct measure x = { .m = m, .count = p->accelerator_count };
+	struct measure x = { .m = m, .refs = refs, .count = p->accelerator_count };
 	struct jsonw *w = &x.w;
 
 	x.accel = accels != NULL ? accel_find_sized(accels, p->accelerator, p->accelerator_memory_gib) : NULL;

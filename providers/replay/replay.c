@@ -63,13 +63,22 @@ replay_open_trace(struct replay *r, int64_t start, struct berth_err *err)
 }
 
 static enum berth_code
+replay_open_refs(struct replay *r, struct berth_err *err)
+{
+	const char *path;
+	enum berth_code rc = data_path(r->env->arena, "probe_reference.csv", &path, err);
+
+	return rc == BERTH_OK ? measure_refs_load(path, r->env->arena, &r->refs, err) : rc;
+}
+
+static enum berth_code
 replay_open(void *st, const struct prov_env *env, struct berth_err *err)
 {
 	struct replay *r = st;
 	const char *start = prov_conf_str(env->conf, "start", NULL);
 	bool set = prov_conf_has(env->conf, "traces");
 	int64_t t = 0;
-	enum berth_code rc = BERTH_OK;
+	enum berth_code rc;
 
 	r->env = env;
 	r->seed = (uint64_t)prov_conf_int(env->conf, "seed", 1);
@@ -79,7 +88,8 @@ replay_open(void *st, const struct prov_env *env, struct berth_err *err)
 		return err_ctx(err, "start");
 	if (!set && prov_conf_has(env->conf, "set"))
 		return err_set(err, BERTH_EINVAL, "'set' needs 'traces': the folder of traces.csv");
-	if (!set || prov_conf_has(env->conf, "trace"))
+	rc = replay_open_refs(r, err);
+	if (rc == BERTH_OK && (!set || prov_conf_has(env->conf, "trace")))
 		rc = replay_open_trace(r, t, err);
 	if (rc == BERTH_OK && set)
 		rc = replay_open_set(r, t, err);
@@ -90,7 +100,7 @@ static enum berth_code
 replay_exchange(void *st, const struct http_req *req, struct http_resp *resp, struct berth_err *err)
 {
 	const struct replay *r = st;
-	struct serve_world w = { &r->trace, r->seed, r->env->now, r->state_path, r->env->accels };
+	struct serve_world w = { &r->trace, r->seed, r->env->now, r->state_path, r->env->accels, &r->refs };
 
 	return serve(&w, req, resp, err);
 }

@@ -4,6 +4,7 @@
 
 #include "providers/inproc.h"
 #include "providers/provider.h"
+#include "providers/replay/measure.h"
 #include "providers/replay/trace.h"
 #include "util/json.h"
 
@@ -11,6 +12,7 @@ struct replay {
 	const struct prov_env *env;
 	struct trace trace;
 	uint64_t seed;
+	struct measure_refs refs;
 	const char *state_path;		/* "": none */
 };
 

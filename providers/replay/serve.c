@@ -316,7 +316,7 @@ serve_measure(struct serve *s, const struct cloud_machine *m)
 		serve_refuse(s, 409, "conflict", "the machine is not up");
 		return;
 	}
-	if (measure_write(&s->cloud, m, s->world->accels, &s->body, NULL) != BERTH_OK)
+	if (measure_write(&s->cloud, m, s->world->accels, s->world->refs, &s->body, NULL) != BERTH_OK)
 		serve_refuse(s, 500, "internal", "the result does not fit");
 	else
 		s->status = 200;

@@ -6,6 +6,7 @@
 #include "providers/replay/trace.h"
 
 struct accel_table;
+struct measure_refs;
 
 struct serve_world {
 	const struct trace *trace;
@@ -13,6 +14,7 @@ struct serve_world {
 	int64_t now;
 	const char *state_path;		/* "": no machines can be made, the rest works */
 	const struct accel_table *accels;
+	const struct measure_refs *refs;
 };
 
 /*
