@@ -54,6 +54,12 @@ struct fc_options {
 };
 void fc_options_init(struct fc_options *o);	/* horizon 0, 200 paths, seed 1, no cap, no zone, one thread */
 
+/*
+ * Steps of less than an hour (a divisor of it) joined to hours: mean of the means, maximum of the peaks; an hour with less
+ * than half of its steps is missing. Other series are handed through. What out points to lies in a, or is borrowed from in.
+ */
+void fc_to_hours(const struct fc_series *in, struct arena *a, struct fc_series *out);
+
 /* A part of the combination and its mean weight over the horizon (weights of all parts add up to 1). */
 struct fc_part {
 	const char *name;

@@ -16,6 +16,7 @@ libforecast_a_SOURCES = \
 	forecast/peer.c \
 	forecast/pool.c \
 	forecast/prep.c \
+	forecast/regrid.c \
 	forecast/result.c \
 	forecast/run.c \
 	forecast/score.c \

@@ -12,6 +12,7 @@ libcmd_a_SOURCES = \
 libcmd_a_SOURCES += \
 	src/cmd/complete.c src/cmd/complete.h src/cmd/completion.c \
 	src/cmd/doctor.c \
+	src/cmd/forecast.c src/cmd/forecast.h src/cmd/forecast_show.c src/cmd/forecast_test.c \
 	src/cmd/explain.c \
 	src/cmd/help.c src/cmd/help.h \
 	src/cmd/init.c \

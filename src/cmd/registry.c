@@ -2,7 +2,7 @@
 
 #include "cmd/cmd.h"
 
-extern const struct cmd cmd_completion, cmd_doctor, cmd_explain, cmd_help, cmd_init,
+extern const struct cmd cmd_completion, cmd_doctor, cmd_explain, cmd_forecast, cmd_help, cmd_init,
     cmd_instances, cmd_job, cmd_jobs, cmd_place, cmd_plan, cmd_prices, cmd_report, cmd_submit, cmd_tick,
     cmd_version;
 
@@ -16,6 +16,7 @@ extern const struct cmd cmd_completion, cmd_doctor, cmd_explain, cmd_help, cmd_i
 
 const struct cmd_entry cmd_registry[] = {
 	{ GROUP_SETUP, &cmd_init },
+	{ GROUP_DEMAND, &cmd_forecast },
 	{ GROUP_MARKET, &cmd_prices },
 	{ GROUP_MARKET, &cmd_plan },
 	{ GROUP_JOBS, &cmd_submit },

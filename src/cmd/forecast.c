@@ -1,0 +1,247 @@
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "cmd/forecast.h"
+#include "store/series_rows.h"
+#include "store/store.h"
+#include "util/arena.h"
+#include "util/glob.h"
+#include "util/str.h"
+#include "util/time.h"
+
+static const struct forecast_opts forecast_defaults = {
+	.paths = 200, .seed = 1, .origins = 8, .threads = 1, .gpus_per_node = 8, .cap = NAN,
+};
+
+#define OFF(field) offsetof(struct forecast_opts, field)
+static const struct opt_row forecast_rows[] = {
+	{ "series", 's', OPT_LIST, "SERIES", "these series (names or globs); default: all", OFF(series), 0, 0, NULL },
+	{ "horizon", 0, OPT_DURATION, "DUR", "how far ahead; default 4w, or horizon of berth.yaml", OFF(horizon_s), 1,
+	    5.0 * 366 * 86400, NULL },
+	{ "at", 0, OPT_TIME, "TIME", "forecast as of this time: history ends before it", OFF(at), 0, 0, NULL },
+	{ "history", 0, OPT_DURATION, "DUR", "use at most so much of the history", OFF(history_s), 3600, 1e10, NULL },
+	{ "cap", 0, OPT_DOUBLE, "GPUS", "size of the fleet or quota: no forecast passes it", OFF(cap), 0.001, 1e18, NULL },
+	{ "plot", 0, OPT_FLAG, NULL, "draw each series in the terminal", OFF(plot), 0, 0, NULL },
+	{ "svg", 0, OPT_PATH, "FILE", "write a picture; with several series FILE-NAME.svg for each", OFF(svg), 0, 0, NULL },
+	{ "points", 0, OPT_FLAG, NULL, "one row for each step, with all quantiles", OFF(points), 0, 0, NULL },
+	{ "windows", 0, OPT_FLAG, NULL, "one row for the first day and each week: quantiles of its peak", OFF(windows), 0, 0,
+	    NULL },
+	{ "backtest", 0, OPT_FLAG, NULL, "forecast from past times instead, and score", OFF(backtest), 0, 0, NULL },
+	{ "origins", 0, OPT_INT, "N", "with --backtest: so many past times; default 8", OFF(origins), 1, 1000, NULL },
+	{ "scores", 0, OPT_FLAG, NULL, "score the forecasts made so far by what came", OFF(scores), 0, 0, NULL },
+	{ "node", 0, OPT_INT, "GPUS", "GPUs of a node, to count nodes; default 8", OFF(gpus_per_node), 1, 1024, NULL },
+	{ "paths", 0, OPT_INT, "N", "sample paths; default 200", OFF(paths), 50, 10000, NULL },
+	{ "seed", 0, OPT_INT, "N", "of the sample paths; default 1", OFF(seed), 0, 9e15, NULL },
+	{ "threads", 0, OPT_INT, "N", "over series; the results do not change; default 1", OFF(threads), 1, 64, NULL },
+	{ 0 },
+};
+
+static enum berth_code forecast_run(struct cmd_ctx *ctx, struct berth_err *err);
+
+const struct cmd cmd_forecast = {
+	.name = "forecast", .summary = "forecast demand and its peak", .args = "[SERIES ...]", .opts = forecast_rows,
+	.opts_default = &forecast_defaults, .opts_size = sizeof(forecast_defaults), .flags = CMD_STORE_RW, .args_max = -1,
+	.run = forecast_run,
+};
+
+/* The words and --series as one list of patterns. */
+static const char *const *
+forecast_patterns(const struct cmd_ctx *ctx, size_t *n_out)
+{
+	const struct forecast_opts *o = ctx->opts;
+	const char **v = arena_array(ctx->arena, o->series.n + ctx->n_args + 1, sizeof(*v));
+
+	for (size_t i = 0; i < o->series.n; i++)
+		v[i] = o->series.v[i];
+	for (size_t i = 0; i < ctx->n_args; i++)
+		v[o->series.n + i] = ctx->args[i];
+	*n_out = o->series.n + ctx->n_args;
+	return v;
+}
+
+/* A name matches itself even if it holds pattern characters. */
+static bool
+forecast_wanted(const char *pattern, const char *name)
+{
+	return strcmp(pattern, name) == 0 || glob_match(pattern, name);
+}
+
+static enum berth_code
+forecast_pick(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err)
+{
+	const char *const *want;
+	const char **names;
+	struct series *all;
+	size_t n, n_want;
+	enum berth_code rc = store_series_list(ctx->store, ctx->arena, &all, &n, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	if (n == 0) {
+		cmd_next_step(ctx, "berth record csv FILE");
+		return err_set(err, BERTH_ENOTFOUND, "the store has no series yet");
+	}
+	want = forecast_patterns(ctx, &n_want);
+	names = arena_array(ctx->arena, n + 1, sizeof(*names));
+	for (size_t i = 0; i < n; i++)
+		names[i] = all[i].name;
+	for (size_t k = 0; k < n_want; k++) {
+		bool found = false;
+
+		for (size_t i = 0; i < n && !found; i++)
+			found = forecast_wanted(want[k], all[i].name);
+		if (!found) {
+			const char *near = str_suggest(want[k], names);
+
+			return err_set(err, BERTH_ENOTFOUND, "no series '%s'%s%s%s", want[k],
+			    near != NULL ? "; did you mean '" : "", near != NULL ? near : "", near != NULL ? "'?" : "");
+		}
+	}
+	f->rows = arena_array(ctx->arena, n, sizeof(*f->rows));
+	for (size_t i = 0; i < n; i++) {
+		bool wanted = n_want == 0;
+
+		for (size_t k = 0; k < n_want && !wanted; k++)
+			wanted = forecast_wanted(want[k], all[i].name);
+		if (wanted)
+			f->rows[f->n++] = all[i];
+	}
+	return BERTH_OK;
+}
+
+/* Samples strictly before `at`; a step that `at` lies in is not over and is left out. */
+static enum berth_code
+forecast_read(struct cmd_ctx *ctx, const struct series *s, int64_t at, struct fc_series *in, struct berth_err *err)
+{
+	int64_t to = at != 0 ? time_floor(at, s->step_s) : 0;
+	struct fc_series raw;
+	struct dense d = { 0 };
+	enum berth_code rc;
+
+	*in = (struct fc_series){ .name = s->name, .step_s = s->step_s };
+	if (s->samples == 0 || (to != 0 && to <= s->from))
+		return BERTH_OK;
+	rc = store_samples_range(ctx->store, s->id, 0, to, ctx->arena, &d, err);
+	if (rc != BERTH_OK)
+		return rc;
+	raw = (struct fc_series){ s->name, d.t0, d.step_s, d.n, d.mean, d.peak };
+	if (d.n > 0 && d.missing < d.n)
+		fc_to_hours(&raw, ctx->arena, in);
+	return BERTH_OK;
+}
+
+enum berth_code
+forecast_load(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err)
+{
+	const struct forecast_opts *o = ctx->opts;
+	size_t kept = 0;
+	enum berth_code rc = forecast_pick(ctx, f, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	f->as_of = o->at;
+	f->in = arena_array(ctx->arena, f->n, sizeof(*f->in));
+	f->out = arena_array(ctx->arena, f->n, sizeof(*f->out));
+	for (size_t i = 0; i < f->n; i++) {
+		struct fc_series in;
+
+		rc = forecast_read(ctx, &f->rows[i], o->at, &in, err);
+		if (rc != BERTH_OK)
+			return rc;
+		if (in.n == 0) {
+			cmd_warn(ctx, "series %s has no samples%s and is left out", f->rows[i].name,
+			    o->at != 0 ? " before --at" : "");
+			continue;
+		}
+		if (o->at == 0 && in.t0 + (int64_t)in.n * in.step_s > f->as_of)
+			f->as_of = in.t0 + (int64_t)in.n * in.step_s;
+		f->rows[kept] = f->rows[i];
+		f->in[kept++] = in;
+	}
+	f->n = kept;
+	if (kept == 0)
+		return err_set(err, BERTH_ENOTFOUND, "none of the series has samples%s", o->at != 0 ? " before --at" : "");
+	return BERTH_OK;
+}
+
+void
+forecast_options(const struct cmd_ctx *ctx, int64_t step_s, int64_t horizon_s, struct fc_options *o)
+{
+	const struct forecast_opts *v = ctx->opts;
+
+	fc_options_init(o);
+	o->horizon = (size_t)((horizon_s + step_s - 1) / step_s);
+	o->n_paths = (size_t)v->paths;
+	o->seed = (uint64_t)v->seed;
+	o->cap = v->cap;
+	o->max_history = (size_t)(v->history_s / step_s);
+	o->threads = (unsigned)v->threads;
+}
+
+enum berth_code
+forecast_all(struct cmd_ctx *ctx, struct forecast_set *f, int64_t horizon_s, struct berth_err *err)
+{
+	struct fc_series *in = arena_array(ctx->arena, f->n, sizeof(*in));
+	struct fc_result *out = arena_array(ctx->arena, f->n, sizeof(*out));
+	size_t *index = arena_array(ctx->arena, f->n, sizeof(*index));
+	bool *done = arena_array(ctx->arena, f->n, sizeof(*done));
+
+	for (size_t first = 0; first < f->n; first++) {
+		struct fc_options o;
+		enum berth_code rc;
+		size_t m = 0;
+
+		if (done[first])
+			continue;
+		for (size_t i = first; i < f->n; i++)
+			if (f->in[i].step_s == f->in[first].step_s) {
+				done[i] = true;
+				index[m] = i;
+				in[m++] = f->in[i];
+			}
+		forecast_options(ctx, f->in[first].step_s, horizon_s, &o);
+		rc = fc_run_many(in, m, &o, ctx->arena, out, err);
+		if (rc != BERTH_OK)
+			return rc;
+		for (size_t k = 0; k < m; k++)
+			f->out[index[k]] = out[k];
+	}
+	return BERTH_OK;
+}
+
+int64_t
+forecast_horizon(struct cmd_ctx *ctx, const struct config *config)
+{
+	const struct forecast_opts *o = ctx->opts;
+
+	return o->horizon_s > 0 ? o->horizon_s : config->defaults.horizon_s;
+}
+
+static enum berth_code
+forecast_run(struct cmd_ctx *ctx, struct berth_err *err)
+{
+	const struct forecast_opts *o = ctx->opts;
+	const struct config *config;
+	struct forecast_set f = { 0 };
+	int64_t horizon_s;
+	enum berth_code rc;
+
+	if (o->scores)
+		return forecast_scores(ctx, err);
+	rc = cmd_config(ctx, &config, err);
+	if (rc == BERTH_OK)
+		rc = forecast_load(ctx, &f, err);
+	if (rc != BERTH_OK)
+		return rc;
+	horizon_s = forecast_horizon(ctx, config);
+	if (o->backtest)
+		return forecast_backtest(ctx, &f, horizon_s, err);
+	rc = forecast_all(ctx, &f, horizon_s, err);
+	if (rc == BERTH_OK)
+		rc = forecast_keep(ctx, &f, err);
+	if (rc == BERTH_OK && o->svg != NULL)
+		rc = forecast_svg(ctx, &f, err);
+	return rc == BERTH_OK ? forecast_show(ctx, &f, err) : rc;
+}

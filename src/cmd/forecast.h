@@ -1,0 +1,44 @@
+/* src/cmd/forecast.h - what the files of the forecast verb share.  Floor: cmd. */
+#ifndef BERTH_CMD_FORECAST_H
+#define BERTH_CMD_FORECAST_H
+
+#include "cmd/cmd.h"
+#include "forecast/forecast.h"
+#include "model/series.h"
+
+struct forecast_opts {
+	struct opt_list series;
+	int64_t horizon_s, at, history_s, paths, seed, origins, threads, gpus_per_node;
+	double cap;
+	const char *svg;
+	bool backtest, points, windows, plot, scores;
+};
+
+/* Series as picked and read; index i of all three is one series. */
+struct forecast_set {
+	size_t n;
+	struct series *rows;		/* [n] by name */
+	struct fc_series *in;		/* [n] hourly or coarser, before --at */
+	struct fc_result *out;		/* [n] */
+	int64_t as_of;			/* --at, else the step after the last sample of any series */
+};
+
+/* Picks by words, globs and --series; reads the samples before --at. */
+BERTH_MUST_CHECK enum berth_code forecast_load(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err);
+/* Options of the library from those of the verb; horizon is that of the series' step. */
+void forecast_options(const struct cmd_ctx *ctx, int64_t step_s, int64_t horizon_s, struct fc_options *o);
+/* Forecasts all; series of one step length share a run. */
+BERTH_MUST_CHECK enum berth_code forecast_all(struct cmd_ctx *ctx, struct forecast_set *f, int64_t horizon_s,
+    struct berth_err *err);
+int64_t forecast_horizon(struct cmd_ctx *ctx, const struct config *config);
+
+BERTH_MUST_CHECK enum berth_code forecast_show(struct cmd_ctx *ctx, const struct forecast_set *f, struct berth_err *err);
+/* Each series' forecast as it will be scored when the truth is known. */
+BERTH_MUST_CHECK enum berth_code forecast_keep(struct cmd_ctx *ctx, const struct forecast_set *f, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code forecast_svg(struct cmd_ctx *ctx, const struct forecast_set *f, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code forecast_backtest(struct cmd_ctx *ctx, const struct forecast_set *f, int64_t horizon_s,
+    struct berth_err *err);
+/* Stored forecasts against what came. */
+BERTH_MUST_CHECK enum berth_code forecast_scores(struct cmd_ctx *ctx, struct berth_err *err);
+
+#endif

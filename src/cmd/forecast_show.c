@@ -1,0 +1,399 @@
+#include "config.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/forecast.h"
+#include "store/plan_rows.h"
+#include "store/store.h"
+#include "util/arena.h"
+#include "util/buf.h"
+#include "util/fileio.h"
+#include "util/json.h"
+#include "util/plot.h"
+#include "util/svg.h"
+#include "util/time.h"
+
+enum { FORECAST_DECIMALS = 6 };
+
+static const char *const forecast_peak_keys[FC_PEAK_LEVEL_COUNT] = { "p50", "p90", "p95", "p99" };
+static const struct { const char *key; enum fc_level level; } forecast_levels[] = {
+	{ "p05", FC_P05 }, { "p10", FC_P10 }, { "p50", FC_P50 }, { "p90", FC_P90 }, { "p95", FC_P95 }, { "p99", FC_P99 },
+};
+
+/* Whole GPUs that carry x; what is above by rounding error alone needs no GPU more. */
+static int64_t
+forecast_whole(double x)
+{
+	double up = ceil(x - 1e-6 * (1 + fabs(x)));
+
+	return up < 9e18 ? (int64_t)up : INT64_MAX;
+}
+
+static void
+forecast_json_peak(struct jsonw *w, const char *key, const double *q)
+{
+	jsonw_begin_object(w, key);
+	for (int l = 0; l < FC_PEAK_LEVEL_COUNT; l++)
+		jsonw_fixed(w, forecast_peak_keys[l], q[l], FORECAST_DECIMALS);
+	jsonw_end_object(w);
+}
+
+static void
+forecast_json_span(struct jsonw *w, const char *key, const struct fc_span *v, size_t n)
+{
+	jsonw_begin_array(w, key);
+	for (size_t i = 0; i < n; i++) {
+		jsonw_begin_object(w, NULL);
+		jsonw_time(w, "from", v[i].from);
+		jsonw_time(w, "to", v[i].to);
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+}
+
+static void
+forecast_json_history(struct jsonw *w, const struct fc_result *r)
+{
+	jsonw_begin_object(w, "history");
+	jsonw_time(w, "from", r->history_from);
+	jsonw_time(w, "to", r->history_to);
+	jsonw_int(w, "samples", (int64_t)r->n_used);
+	jsonw_int(w, "missing", (int64_t)r->n_missing);
+	jsonw_end_object(w);
+	jsonw_begin_object(w, "model");
+	jsonw_str(w, "name", r->model);
+	jsonw_begin_array(w, "parts");
+	for (size_t i = 0; i < r->n_parts; i++) {
+		jsonw_begin_object(w, NULL);
+		jsonw_str(w, "name", r->parts[i].name);
+		jsonw_fixed(w, "weight", r->parts[i].weight, FORECAST_DECIMALS);
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+	jsonw_end_object(w);
+}
+
+static void
+forecast_json_points(struct jsonw *w, const struct fc_result *r)
+{
+	jsonw_begin_array(w, "points");
+	for (size_t i = 0; i < r->horizon; i++) {
+		jsonw_begin_object(w, NULL);
+		jsonw_time(w, "t", r->t0 + (int64_t)i * r->step_s);
+		jsonw_fixed(w, "mean", r->mean[i], FORECAST_DECIMALS);
+		for (size_t l = 0; l < sizeof(forecast_levels) / sizeof(forecast_levels[0]); l++)
+			jsonw_fixed(w, forecast_levels[l].key, r->q[i * FC_LEVEL_COUNT + forecast_levels[l].level],
+			    FORECAST_DECIMALS);
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+}
+
+static void
+forecast_json_peaks(struct jsonw *w, const struct fc_result *r)
+{
+	forecast_json_peak(w, "peak", r->peak);
+	jsonw_begin_object(w, "peak_gpus");
+	for (int l = 0; l < FC_PEAK_LEVEL_COUNT; l++)
+		jsonw_int(w, forecast_peak_keys[l], forecast_whole(r->peak[l]));
+	jsonw_end_object(w);
+	jsonw_begin_array(w, "windows");
+	for (size_t i = 0; i < r->n_windows; i++) {
+		const struct fc_window *v = &r->windows[i];
+
+		jsonw_begin_object(w, NULL);
+		jsonw_time(w, "from", r->t0 + (int64_t)v->first * r->step_s);
+		jsonw_time(w, "to", r->t0 + (int64_t)(v->first + v->count) * r->step_s);
+		forecast_json_peak(w, "peak", v->q);
+		jsonw_time(w, "likeliest", r->t0 + (int64_t)v->likeliest * r->step_s);
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+}
+
+static void
+forecast_json_series(struct jsonw *w, const struct fc_result *r)
+{
+	jsonw_begin_object(w, NULL);
+	jsonw_str(w, "name", r->name);
+	jsonw_int(w, "step_s", r->step_s);
+	forecast_json_history(w, r);
+	forecast_json_points(w, r);
+	forecast_json_peaks(w, r);
+	jsonw_begin_array(w, "shifts");
+	for (size_t i = 0; i < r->n_shifts; i++) {
+		jsonw_begin_object(w, NULL);
+		jsonw_time(w, "t", r->shifts[i].t);
+		jsonw_fixed(w, "before", r->shifts[i].before, FORECAST_DECIMALS);
+		jsonw_fixed(w, "after", r->shifts[i].after, FORECAST_DECIMALS);
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+	forecast_json_span(w, "outages", r->outages, r->n_outages);
+	forecast_json_span(w, "gaps", r->gaps, r->n_gaps);
+	jsonw_bool(w, "censored", r->censored);
+	jsonw_begin_array(w, "warnings");
+	for (size_t i = 0; i < r->n_warnings; i++)
+		jsonw_str(w, NULL, r->warnings[i]);
+	jsonw_end_array(w);
+	jsonw_end_object(w);
+}
+
+static enum berth_code
+forecast_json(struct cmd_ctx *ctx, const struct forecast_set *f, struct berth_err *err)
+{
+	struct jsonw *w = cmd_json_begin(ctx, "berth.forecast/1");
+
+	jsonw_time(w, "as_of", f->as_of);
+	jsonw_int(w, "step_s", f->in[0].step_s);
+	jsonw_begin_array(w, "series");
+	for (size_t i = 0; i < f->n; i++)
+		forecast_json_series(w, &f->out[i]);
+	jsonw_end_array(w);
+	return cmd_json_end(ctx, err);
+}
+
+static enum berth_code
+forecast_points(struct cmd_ctx *ctx, const struct forecast_set *f, struct berth_err *err)
+{
+	static const struct table_col cols[] = {
+		{ "series", NULL, TABLE_TEXT, 0, TABLE_CUT }, { "t", NULL, TABLE_TIME, 0, 0 },
+		{ "mean", NULL, TABLE_DOUBLE, 1, 0 }, { "p01", NULL, TABLE_DOUBLE, 1, TABLE_WIDE },
+		{ "p025", NULL, TABLE_DOUBLE, 1, TABLE_WIDE }, { "p05", NULL, TABLE_DOUBLE, 1, 0 },
+		{ "p10", NULL, TABLE_DOUBLE, 1, TABLE_WIDE }, { "p25", NULL, TABLE_DOUBLE, 1, TABLE_WIDE },
+		{ "p50", NULL, TABLE_DOUBLE, 1, 0 }, { "p75", NULL, TABLE_DOUBLE, 1, TABLE_WIDE },
+		{ "p90", NULL, TABLE_DOUBLE, 1, 0 }, { "p95", NULL, TABLE_DOUBLE, 1, 0 },
+		{ "p975", NULL, TABLE_DOUBLE, 1, TABLE_WIDE }, { "p99", NULL, TABLE_DOUBLE, 1, 0 },
+	};
+	struct table *t = table_new(ctx->arena, cols, sizeof(cols) / sizeof(cols[0]));
+
+	for (size_t i = 0; i < f->n; i++)
+		for (size_t k = 0; k < f->out[i].horizon; k++) {
+			const struct fc_result *r = &f->out[i];
+
+			table_row(t);
+			table_text(t, r->name);
+			table_time(t, r->t0 + (int64_t)k * r->step_s);
+			table_double(t, r->mean[k]);
+			for (size_t l = 0; l < FC_LEVEL_COUNT; l++)
+				table_double(t, r->q[k * FC_LEVEL_COUNT + l]);
+		}
+	return cmd_table_print(ctx, t, err);
+}
+
+static enum berth_code
+forecast_windows(struct cmd_ctx *ctx, const struct forecast_set *f, struct berth_err *err)
+{
+	static const struct table_col cols[] = {
+		{ "series", NULL, TABLE_TEXT, 0, TABLE_CUT }, { "from", NULL, TABLE_TIME, 0, 0 },
+		{ "to", NULL, TABLE_TIME, 0, 0 }, { "p50", NULL, TABLE_DOUBLE, 1, 0 }, { "p90", NULL, TABLE_DOUBLE, 1, 0 },
+		{ "p95", NULL, TABLE_DOUBLE, 1, 0 }, { "p99", NULL, TABLE_DOUBLE, 1, 0 },
+		{ "likeliest", NULL, TABLE_TIME, 0, TABLE_WIDE },
+	};
+	struct table *t = table_new(ctx->arena, cols, sizeof(cols) / sizeof(cols[0]));
+
+	for (size_t i = 0; i < f->n; i++)
+		for (size_t k = 0; k < f->out[i].n_windows; k++) {
+			const struct fc_result *r = &f->out[i];
+			const struct fc_window *v = &r->windows[k];
+
+			table_row(t);
+			table_text(t, r->name);
+			table_time(t, r->t0 + (int64_t)v->first * r->step_s);
+			table_time(t, r->t0 + (int64_t)(v->first + v->count) * r->step_s);
+			for (int l = 0; l < FC_PEAK_LEVEL_COUNT; l++)
+				table_double(t, v->q[l]);
+			table_time(t, r->t0 + (int64_t)v->likeliest * r->step_s);
+		}
+	return cmd_table_print(ctx, t, err);
+}
+
+/* The window with the highest P95, and in it the step where most paths have their maximum. */
+static int64_t
+forecast_when(const struct fc_result *r)
+{
+	size_t best = 0;
+
+	for (size_t i = 1; i < r->n_windows; i++)
+		if (r->windows[i].q[FC_PEAK95] >= r->windows[best].q[FC_PEAK95])
+			best = i;
+	return r->n_windows > 0 ? r->t0 + (int64_t)r->windows[best].likeliest * r->step_s : 0;
+}
+
+static enum berth_code
+forecast_summary(struct cmd_ctx *ctx, const struct forecast_set *f, struct berth_err *err)
+{
+	static const struct table_col cols[] = {
+		{ "series", NULL, TABLE_TEXT, 0, TABLE_CUT }, { "last", NULL, TABLE_DOUBLE, 1, 0 },
+		{ "mean", NULL, TABLE_DOUBLE, 1, 0 }, { "peak_p50", NULL, TABLE_INT, 0, 0 },
+		{ "peak_p90", NULL, TABLE_INT, 0, 0 }, { "peak_p95", NULL, TABLE_INT, 0, 0 },
+		{ "peak_p99", NULL, TABLE_INT, 0, 0 }, { "nodes_p95", NULL, TABLE_INT, 0, 0 },
+		{ "when", NULL, TABLE_TIME, 0, 0 }, { "from", NULL, TABLE_TIME, 0, TABLE_WIDE },
+		{ "samples", NULL, TABLE_INT, 0, TABLE_WIDE }, { "driver", NULL, TABLE_TEXT, 0, TABLE_WIDE },
+	};
+	struct table *t = table_new(ctx->arena, cols, sizeof(cols) / sizeof(cols[0]));
+	int64_t node = ((const struct forecast_opts *)ctx->opts)->gpus_per_node;
+
+	for (size_t i = 0; i < f->n; i++) {
+		const struct fc_result *r = &f->out[i];
+		double mean = 0, last = NAN;
+
+		for (size_t k = 0; k < r->horizon; k++)
+			mean += r->mean[k] / (double)r->horizon;
+		for (size_t k = f->in[i].n; k-- > 0 && isnan(last);)
+			last = f->in[i].mean[k];
+		table_row(t);
+		table_text(t, r->name);
+		table_double(t, last);
+		table_double(t, mean);
+		for (int l = 0; l < FC_PEAK_LEVEL_COUNT; l++)
+			table_int(t, forecast_whole(r->peak[l]));
+		table_int(t, (forecast_whole(r->peak[FC_PEAK95]) + node - 1) / node);
+		table_time(t, forecast_when(r));
+		table_time(t, r->history_from);
+		table_int(t, (int64_t)r->n_used);
+		table_text(t, r->n_parts > 0 ? r->parts[0].name : "");
+	}
+	return cmd_table_print(ctx, t, err);
+}
+
+static enum berth_code
+forecast_draw(struct cmd_ctx *ctx, const struct fc_series *in, const struct fc_result *r, struct berth_err *err)
+{
+	struct plot_style style = { ctx->columns > 0 ? ctx->columns : 80, 12, ctx->unicode, ctx->color };
+	double *mid = arena_array(ctx->arena, r->horizon, sizeof(*mid)), *hi = arena_array(ctx->arena, r->horizon, sizeof(*hi));
+	size_t show = 3 * r->horizon < in->n ? 3 * r->horizon : in->n;
+	struct plot_forecast p = { r->name, "GPUs", in->t0 + (int64_t)(in->n - show) * in->step_s, in->step_s,
+		(in->peak != NULL ? in->peak : in->mean) + (in->n - show), show, mid, hi, r->horizon };
+	struct buf b;
+	enum berth_code rc;
+
+	for (size_t i = 0; i < r->horizon; i++) {
+		mid[i] = r->q[i * FC_LEVEL_COUNT + FC_P50];
+		hi[i] = r->q[i * FC_LEVEL_COUNT + FC_P95];
+	}
+	buf_init(&b, 1 << 20);
+	plot_forecast(&p, &style, &b);
+	rc = buf_check(&b, "plot", err);
+	if (rc == BERTH_OK)
+		cmd_say(ctx, "%s\n", b.p);
+	buf_free(&b);
+	return rc;
+}
+
+static void
+forecast_warnings(struct cmd_ctx *ctx, const struct forecast_set *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		for (size_t k = 0; k < f->out[i].n_warnings; k++)
+			cmd_warn(ctx, "series %s: %s", f->out[i].name, f->out[i].warnings[k]);
+}
+
+enum berth_code
+forecast_show(struct cmd_ctx *ctx, const struct forecast_set *f, struct berth_err *err)
+{
+	const struct forecast_opts *o = ctx->opts;
+
+	forecast_warnings(ctx, f);
+	if (cmd_wants_json(ctx))
+		return forecast_json(ctx, f, err);
+	for (size_t i = 0; o->plot && i < f->n; i++) {
+		enum berth_code rc = forecast_draw(ctx, &f->in[i], &f->out[i], err);
+
+		if (rc != BERTH_OK)
+			return rc;
+	}
+	if (o->points)
+		return forecast_points(ctx, f, err);
+	return o->windows ? forecast_windows(ctx, f, err) : forecast_summary(ctx, f, err);
+}
+
+enum berth_code
+forecast_keep(struct cmd_ctx *ctx, const struct forecast_set *f, struct berth_err *err)
+{
+	enum berth_code rc = store_begin(ctx->store, err);
+	struct buf b;
+
+	if (rc != BERTH_OK)
+		return rc;
+	buf_init(&b, (size_t)1 << 30);
+	for (size_t i = 0; rc == BERTH_OK && i < f->n; i++) {
+		const struct fc_result *r = &f->out[i];
+		struct forecast_row row = { .series = r->name, .as_of = r->t0,
+			.horizon_s = (int64_t)r->horizon * r->step_s, .made = ctx->now };
+		struct jsonw w;
+		int64_t id;
+
+		buf_clear(&b);
+		jsonw_init_buf(&w, &b, JSONW_COMPACT);
+		forecast_json_series(&w, r);
+		rc = jsonw_finish(&w, err);
+		row.json = b.p;
+		if (rc == BERTH_OK)
+			rc = store_forecast_insert(ctx->store, &row, &id, err);
+	}
+	buf_free(&b);
+	if (rc == BERTH_OK)
+		return store_commit(ctx->store, err);
+	store_rollback(ctx->store);
+	return rc;
+}
+
+static enum berth_code
+forecast_svg_one(struct cmd_ctx *ctx, const struct fc_series *in, const struct fc_result *r, const char *path,
+    struct berth_err *err)
+{
+	size_t show = 4 * r->horizon < in->n ? 4 * r->horizon : in->n, off = in->n - show, h = r->horizon;
+	double *x = arena_array(ctx->arena, show + h, sizeof(*x)), *y = arena_array(ctx->arena, 4 * h, sizeof(*y));
+	const struct svg_series s[] = {
+		{ SVG_BAND, "P5 to P95", x + show, y, y + h, h, 1 }, { SVG_LINE, "P50", x + show, y + 2 * h, NULL, h, 1 },
+		{ SVG_LINE, "P99", x + show, y + 3 * h, NULL, h, 3 },
+		{ SVG_LINE, "history", x, (in->peak != NULL ? in->peak : in->mean) + off, NULL, show, 0 },
+	};
+	struct svg_chart c = { .title = r->name, .y_label = "GPUs", .x_time = true, .y_min = NAN, .y_max = NAN, .series = s,
+		.n_series = sizeof(s) / sizeof(s[0]) };
+	struct buf b;
+	enum berth_code rc;
+
+	for (size_t i = 0; i < show; i++)
+		x[i] = (double)(in->t0 + (int64_t)(off + i) * in->step_s);
+	for (size_t i = 0; i < h; i++) {
+		x[show + i] = (double)(r->t0 + (int64_t)i * r->step_s);
+		y[i] = r->q[i * FC_LEVEL_COUNT + FC_P95];
+		y[h + i] = r->q[i * FC_LEVEL_COUNT + FC_P05];
+		y[2 * h + i] = r->q[i * FC_LEVEL_COUNT + FC_P50];
+		y[3 * h + i] = r->q[i * FC_LEVEL_COUNT + FC_P99];
+	}
+	buf_init(&b, (size_t)64 << 20);
+	svg_chart_write(&c, true, &b);
+	rc = buf_check(&b, path, err);
+	if (rc == BERTH_OK && !ctx->dry_run)
+		rc = atomicfile_write(path, b.p, b.len, 0644, err);
+	buf_free(&b);
+	return rc;
+}
+
+enum berth_code
+forecast_svg(struct cmd_ctx *ctx, const struct forecast_set *f, struct berth_err *err)
+{
+	const struct forecast_opts *o = ctx->opts;
+	size_t len = strlen(o->svg), stem = len > 4 && strcmp(o->svg + len - 4, ".svg") == 0 ? len - 4 : len;
+
+	for (size_t i = 0; i < f->n; i++) {
+		char *path = arena_strdup(ctx->arena, o->svg);
+		enum berth_code rc;
+
+		if (f->n > 1) {
+			path = arena_printf(ctx->arena, "%.*s-%s.svg", (int)stem, o->svg, f->out[i].name);
+			for (char *c = path + stem; *c != '\0'; c++)
+				*c = *c == '/' ? '_' : *c;
+		}
+		rc = forecast_svg_one(ctx, &f->in[i], &f->out[i], path, err);
+		if (rc != BERTH_OK)
+			return rc;
+	}
+	return BERTH_OK;
+}

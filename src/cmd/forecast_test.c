@@ -1,0 +1,256 @@
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "cmd/forecast.h"
+#include "store/plan_rows.h"
+#include "store/series_rows.h"
+#include "store/store.h"
+#include "util/arena.h"
+#include "util/json.h"
+#include "util/time.h"
+
+static const struct table_col forecast_score_cols[] = {
+	{ "series", NULL, TABLE_TEXT, 0, TABLE_CUT }, { "origins", NULL, TABLE_INT, 0, 0 },
+	{ "horizon_s", "HORIZON", TABLE_DURATION, 0, 0 }, { "mase", NULL, TABLE_DOUBLE, 3, 0 },
+	{ "smape", NULL, TABLE_DOUBLE, 1, 0 }, { "pinball", NULL, TABLE_DOUBLE, 3, 0 },
+	{ "coverage90", NULL, TABLE_SHARE, 0, 0 }, { "peak_pinball95", NULL, TABLE_DOUBLE, 4, 0 },
+	{ "peak_exceeded95", NULL, TABLE_SHARE, 0, 0 },
+};
+
+struct forecast_line {
+	const char *name;
+	size_t origins;
+	int64_t horizon_s;
+	struct fc_score score;
+};
+
+/* Mean of field `at` (offset in struct fc_score) over the lines that have it. */
+static double
+forecast_mean(const struct forecast_line *v, size_t n, size_t at)
+{
+	double sum = 0, count = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		double x;
+
+		memcpy(&x, (const char *)&v[i].score + at, sizeof(x));
+		if (!isnan(x)) {
+			sum += x;
+			count++;
+		}
+	}
+	return count > 0 ? sum / count : NAN;
+}
+
+static void
+forecast_means(const struct forecast_line *v, size_t n, struct forecast_line *out)
+{
+#define MEAN(field) out->score.field = forecast_mean(v, n, offsetof(struct fc_score, field))
+	*out = (struct forecast_line){ .name = "mean of all", .horizon_s = n > 0 ? v[0].horizon_s : 0 };
+	MEAN(mase);
+	MEAN(smape);
+	MEAN(pinball);
+	MEAN(coverage90);
+	MEAN(peak_pinball95);
+	MEAN(peak_exceeded95);
+#undef MEAN
+	for (size_t i = 0; i < n; i++)
+		out->origins += v[i].origins;
+}
+
+static void
+forecast_score_json(struct jsonw *w, const struct fc_score *s)
+{
+	jsonw_fixed(w, "mase", s->mase, 6);
+	jsonw_fixed(w, "smape", s->smape, 6);
+	jsonw_fixed(w, "pinball", s->pinball, 6);
+	jsonw_fixed(w, "coverage90", s->coverage90, 6);
+	jsonw_fixed(w, "peak_pinball95", s->peak_pinball95, 6);
+	jsonw_fixed(w, "peak_exceeded95", s->peak_exceeded95, 6);
+}
+
+static void
+forecast_score_row(struct table *t, const struct forecast_line *v)
+{
+	table_row(t);
+	table_text(t, v->name);
+	table_int(t, (int64_t)v->origins);
+	table_time(t, v->horizon_s);
+	table_double(t, v->score.mase);
+	table_double(t, v->score.smape);
+	table_double(t, v->score.pinball);
+	table_double(t, v->score.coverage90);
+	table_double(t, v->score.peak_pinball95);
+	table_double(t, v->score.peak_exceeded95);
+}
+
+static enum berth_code
+forecast_lines(struct cmd_ctx *ctx, const struct forecast_line *v, size_t n, struct berth_err *err)
+{
+	struct forecast_line all;
+	struct table *t;
+
+	forecast_means(v, n, &all);
+	if (cmd_wants_json(ctx)) {
+		struct jsonw *w = cmd_json_begin(ctx, "berth.backtest/1");
+
+		jsonw_begin_array(w, "series");
+		for (size_t i = 0; i < n; i++) {
+			jsonw_begin_object(w, NULL);
+			jsonw_str(w, "name", v[i].name);
+			jsonw_int(w, "origins", (int64_t)v[i].origins);
+			jsonw_int(w, "horizon_s", v[i].horizon_s);
+			forecast_score_json(w, &v[i].score);
+			jsonw_end_object(w);
+		}
+		jsonw_end_array(w);
+		jsonw_begin_object(w, "summary");
+		jsonw_int(w, "origins", (int64_t)all.origins);
+		forecast_score_json(w, &all.score);
+		jsonw_end_object(w);
+		return cmd_json_end(ctx, err);
+	}
+	t = table_new(ctx->arena, forecast_score_cols, sizeof(forecast_score_cols) / sizeof(forecast_score_cols[0]));
+	for (size_t i = 0; i < n; i++)
+		forecast_score_row(t, &v[i]);
+	if (n > 1) {
+		forecast_score_row(t, &all);
+		table_mark(t, TABLE_BOLD);
+	}
+	return cmd_table_print(ctx, t, err);
+}
+
+enum berth_code
+forecast_backtest(struct cmd_ctx *ctx, const struct forecast_set *f, int64_t horizon_s, struct berth_err *err)
+{
+	struct forecast_line *v = arena_array(ctx->arena, f->n, sizeof(*v));
+	struct fc_series *in = arena_array(ctx->arena, f->n, sizeof(*in));
+	struct fc_backtest *out = arena_array(ctx->arena, f->n, sizeof(*out));
+	size_t *index = arena_array(ctx->arena, f->n, sizeof(*index));
+	size_t origins = (size_t)((const struct forecast_opts *)ctx->opts)->origins;
+
+	for (size_t first = 0; first < f->n; first++) {
+		struct fc_options o;
+		enum berth_code rc;
+		size_t m = 0;
+
+		if (v[first].name != NULL)
+			continue;
+		for (size_t i = first; i < f->n; i++)
+			if (f->in[i].step_s == f->in[first].step_s) {
+				index[m] = i;
+				in[m++] = f->in[i];
+			}
+		forecast_options(ctx, f->in[first].step_s, horizon_s, &o);
+		rc = fc_backtest(in, m, &o, origins, ctx->arena, out, err);
+		if (rc != BERTH_OK)
+			return rc;
+		for (size_t k = 0; k < m; k++)
+			v[index[k]] = (struct forecast_line){ out[k].name, out[k].origins,
+				(int64_t)o.horizon * f->in[first].step_s, out[k].score };
+	}
+	for (size_t i = 0; i < f->n; i++)
+		if (v[i].origins == 0)
+			cmd_warn(ctx, "series %s: the history of %zu steps is too short to look back over this horizon",
+			    v[i].name, f->in[i].n);
+	return forecast_lines(ctx, v, f->n, err);
+}
+
+/* What a stored forecast said, as far as it can be scored. */
+static enum berth_code
+forecast_stored(struct cmd_ctx *ctx, const struct forecast_row *row, struct fc_result *r, struct berth_err *err)
+{
+	static const struct { const char *key; enum fc_level level; } keys[] = {
+		{ "p05", FC_P05 }, { "p50", FC_P50 }, { "p90", FC_P90 }, { "p95", FC_P95 }, { "p99", FC_P99 },
+	};
+	struct jsonr root, points, peak;
+	json_t *tree = NULL;
+	enum berth_code rc = jsonr_parse(row->json, strlen(row->json), row->series, &tree, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	root = jsonr_root(tree, row->series);
+	*r = (struct fc_result){ .name = row->series, .t0 = row->as_of };
+	rc = jsonr_int(&root, "step_s", 1, INT64_MAX, &r->step_s, err);
+	if (rc == BERTH_OK)
+		rc = jsonr_array(&root, "points", &points, err);
+	if (rc == BERTH_OK)
+		rc = jsonr_object(&root, "peak", &peak, err);
+	if (rc == BERTH_OK)
+		rc = jsonr_double(&peak, "p95", &r->peak[FC_PEAK95], err);
+	r->horizon = rc == BERTH_OK ? jsonr_len(&points) : 0;
+	r->mean = arena_array(ctx->arena, r->horizon, sizeof(double));
+	r->q = arena_array(ctx->arena, r->horizon * FC_LEVEL_COUNT, sizeof(double));
+	for (size_t i = 0; rc == BERTH_OK && i < r->horizon; i++) {
+		struct jsonr p = jsonr_at(&points, i);
+
+		rc = jsonr_double(&p, "mean", &r->mean[i], err);
+		for (size_t l = 0; rc == BERTH_OK && l < sizeof(keys) / sizeof(keys[0]); l++)
+			rc = jsonr_double(&p, keys[l].key, &r->q[i * FC_LEVEL_COUNT + keys[l].level], err);
+	}
+	json_decref(tree);
+	return rc;
+}
+
+/* Scores one stored forecast as far as the truth is known; false: nothing is known yet. */
+static enum berth_code
+forecast_score_stored(struct cmd_ctx *ctx, const struct forecast_row *row, struct forecast_line *line, bool *known_out,
+    struct berth_err *err)
+{
+	struct series s;
+	struct dense d = { 0 };
+	struct fc_series raw, all, history;
+	struct fc_result r;
+	size_t from, n;
+	enum berth_code rc = store_series_get(ctx->store, row->series, ctx->arena, &s, err);
+
+	*known_out = false;
+	if (rc == BERTH_ENOTFOUND || (rc == BERTH_OK && s.samples == 0))
+		return BERTH_OK;
+	if (rc == BERTH_OK)
+		rc = forecast_stored(ctx, row, &r, err);
+	if (rc == BERTH_OK)
+		rc = store_samples_range(ctx->store, s.id, 0, 0, ctx->arena, &d, err);
+	if (rc != BERTH_OK)
+		return rc;
+	raw = (struct fc_series){ s.name, d.t0, d.step_s, d.n, d.mean, d.peak };
+	fc_to_hours(&raw, ctx->arena, &all);
+	if (all.step_s != r.step_s || row->as_of <= all.t0)
+		return BERTH_OK;
+	from = (size_t)((row->as_of - all.t0) / all.step_s);
+	if (from >= all.n)
+		return BERTH_OK;
+	history = all;
+	history.n = from;
+	n = all.n - from < r.horizon ? all.n - from : r.horizon;
+	*line = (struct forecast_line){ .name = row->series, .origins = 1, .horizon_s = (int64_t)n * r.step_s };
+	fc_score_result(&r, &history, all.mean + from, all.peak != NULL ? all.peak + from : NULL, n, &line->score);
+	*known_out = true;
+	return BERTH_OK;
+}
+
+enum berth_code
+forecast_scores(struct cmd_ctx *ctx, struct berth_err *err)
+{
+	struct forecast_row *rows;
+	struct forecast_line *v;
+	size_t n, kept = 0;
+	enum berth_code rc = store_forecast_list(ctx->store, NULL, 0, ctx->arena, &rows, &n, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	v = arena_array(ctx->arena, n + 1, sizeof(*v));
+	for (size_t i = n; i-- > 0;) {	/* oldest first */
+		bool known;
+
+		rc = forecast_score_stored(ctx, &rows[i], &v[kept], &known, err);
+		if (rc != BERTH_OK)
+			return rc;
+		kept += known ? 1 : 0;
+	}
+	if (kept == 0)
+		cmd_note(ctx, "no forecast can be scored yet: %zu were made, and nothing was recorded behind them", n);
+	return forecast_lines(ctx, v, kept, err);
+}
