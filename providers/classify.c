@@ -53,8 +53,8 @@ prov_classify(const struct provider_ops *ops, const struct http_resp *resp, cons
 	default:
 		break;
 	}
-	if (!is_create)
-		return resp->status >= 500 ? BERTH_ETRANSIENT : BERTH_EPERMANENT;
+	if (!is_create)		/* an error within a 200 says nothing of whose fault it is */
+		return resp->status >= 500 || resp->status / 100 == 2 ? BERTH_ETRANSIENT : BERTH_EPERMANENT;
 	/* A create refused for a reason that nobody listed most often means that the machine is not there (some clouds
 	 * say it with a plain 500); another try at once would be the wrong answer to any of them. */
 	if (unclassified_out != NULL)

@@ -2,6 +2,7 @@
 
 #include "providers/inproc.h"
 #include "providers/prov.h"
+#include "providers/wirejson.h"
 #include "util/str.h"
 
 const struct prov_error_row inproc_errors[] = {
@@ -101,33 +102,21 @@ inproc_why(const char *name)
 	return BERTH_EFAIL;
 }
 
-/* A string of the answer into its place; what does not fit is refused, for half an id is another id. */
-static enum berth_code
-inproc_field(const struct jsonr *o, const char *key, char *dst, size_t size, struct berth_err *err)
-{
-	const char *s = "";
-	enum berth_code rc = jsonr_str(o, key, &s, err);
-
-	if (rc == BERTH_OK && !str_copy(dst, size, s))
-		return jsonr_err(o, BERTH_EINVAL, err, "%s is too long", key);
-	return rc;
-}
-
 static enum berth_code
 inproc_words(const struct jsonr *o, struct prov_machine *m, struct berth_err *err)
 {
 	struct jsonr tags = jsonr_get(o, "tags");
 	enum berth_code rc;
 
-	if ((rc = inproc_field(o, "id", m->ref, sizeof(m->ref), err)) != BERTH_OK ||
-	    (rc = inproc_field(&tags, "token", m->token, sizeof(m->token), err)) != BERTH_OK ||
-	    (rc = inproc_field(&tags, "installation", m->installation, sizeof(m->installation), err)) != BERTH_OK ||
-	    (rc = inproc_field(o, "instance_type", m->instance_type, sizeof(m->instance_type), err)) != BERTH_OK ||
-	    (rc = inproc_field(o, "region", m->region, sizeof(m->region), err)) != BERTH_OK ||
-	    (rc = inproc_field(o, "zone", m->zone, sizeof(m->zone), err)) != BERTH_OK ||
-	    (rc = inproc_field(o, "address", m->address, sizeof(m->address), err)) != BERTH_OK)
+	if ((rc = wirejson_field(o, "id", m->ref, sizeof(m->ref), err)) != BERTH_OK ||
+	    (rc = wirejson_field(&tags, "token", m->token, sizeof(m->token), err)) != BERTH_OK ||
+	    (rc = wirejson_field(&tags, "installation", m->installation, sizeof(m->installation), err)) != BERTH_OK ||
+	    (rc = wirejson_field(o, "instance_type", m->instance_type, sizeof(m->instance_type), err)) != BERTH_OK ||
+	    (rc = wirejson_field(o, "region", m->region, sizeof(m->region), err)) != BERTH_OK ||
+	    (rc = wirejson_field(o, "zone", m->zone, sizeof(m->zone), err)) != BERTH_OK ||
+	    (rc = wirejson_field(o, "address", m->address, sizeof(m->address), err)) != BERTH_OK)
 		return rc;
-	return inproc_field(o, "detail", m->detail, sizeof(m->detail), err);
+	return wirejson_field(o, "detail", m->detail, sizeof(m->detail), err);
 }
 
 enum berth_code

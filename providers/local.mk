@@ -9,6 +9,9 @@ libproviders_a_SOURCES = \
 	providers/import/provider.c \
 	providers/import/row.c providers/import/row.h \
 	providers/inproc.c providers/inproc.h \
+	providers/lambda/lambda.c providers/lambda/lambda.h \
+	providers/lambda/lambda_lease.c \
+	providers/lambda/lambda_market.c \
 	providers/names.c \
 	providers/prov.c providers/prov.h \
 	providers/provider.h \
@@ -30,4 +33,5 @@ libproviders_a_SOURCES = \
 	providers/replay/work.c \
 	providers/static/read.c \
 	providers/static/serve.c \
-	providers/static/static.c providers/static/static.h
+	providers/static/static.c providers/static/static.h \
+	providers/wirejson.c providers/wirejson.h

@@ -133,9 +133,10 @@ const char *prov_state_name(enum prov_state s);
 const char *prov_run_state_name(enum prov_run_state s);
 
 /*
- * What a refusal means: the adapter's error table first, then HTTP (401 403 auth, 404 410 not
- * found, 429 throttled, 408 and 5xx transient, other 4xx permanent). is_create: an answer that
- * only the last two rules fit is BERTH_ECAPACITY with *unclassified_out set (may be NULL).
+ * What a refusal means: the adapter's error table first, then HTTP: 401 403 407 auth, 404 410 not
+ * found, 429 throttled, 408 502 503 504 transient; then other 5xx and an unknown error within a
+ * 2xx transient, all else permanent. is_create: what only the last rules fit is BERTH_ECAPACITY
+ * with *unclassified_out set (may be NULL).
  */
 enum berth_code prov_classify(const struct provider_ops *ops, const struct http_resp *resp,
     const struct prov_error *e, bool is_create, bool *unclassified_out);

@@ -1,6 +1,7 @@
 #include <stddef.h>
 
 #include "providers/import/import.h"
+#include "providers/lambda/lambda.h"
 #include "providers/prov.h"
 #include "providers/replay/replay.h"
 #include "providers/static/static.h"
@@ -11,6 +12,7 @@ static const struct provider_ops *const provider_rows[] = {
 	&provider_replay,
 	&provider_static,
 	&provider_import,
+	&provider_lambda,
 };
 
 const struct provider_ops *const *

@@ -1,0 +1,16 @@
+/* tests/conformance/clouds.h - clouds of ours that answer in the shape of a provider's API.  Floor: tests. */
+#ifndef BERTH_TESTS_CLOUDS_H
+#define BERTH_TESTS_CLOUDS_H
+
+#include "providers/prov.h"
+
+/*
+ * Lambda Cloud as its OpenAPI document describes it: two gpu_1x_l4 in eu-9, a gpu_8x_h100_sxm5 that is sold out, a CPU
+ * machine. Wants the key "key-SECRET" and the SSH key "ours". A machine boots for 60 s of the account's clock and
+ * ends within 30 s of a terminate. Refuses what the document forbids.
+ */
+enum berth_code lambda_cloud(void *arg, struct prov_account *acc, const struct http_req *req, struct http_resp *resp,
+    struct berth_err *err);
+void lambda_cloud_reset(void);
+
+#endif
