@@ -3,7 +3,7 @@
 #include "cmd/cmd.h"
 
 extern const struct cmd cmd_completion, cmd_doctor, cmd_explain, cmd_forecast, cmd_help, cmd_init,
-    cmd_instances, cmd_job, cmd_jobs, cmd_place, cmd_plan, cmd_prices, cmd_report, cmd_submit, cmd_tick,
+    cmd_instances, cmd_job, cmd_jobs, cmd_place, cmd_plan, cmd_prices, cmd_report, cmd_simulate, cmd_submit, cmd_tick,
     cmd_version;
 
 #define GROUP_SETUP "Set up"
@@ -19,6 +19,7 @@ const struct cmd_entry cmd_registry[] = {
 	{ GROUP_DEMAND, &cmd_forecast },
 	{ GROUP_MARKET, &cmd_prices },
 	{ GROUP_MARKET, &cmd_plan },
+	{ GROUP_MARKET, &cmd_simulate },
 	{ GROUP_JOBS, &cmd_submit },
 	{ GROUP_JOBS, &cmd_jobs },
 	{ GROUP_JOBS, &cmd_job },

@@ -182,7 +182,7 @@ explain_place(const struct explain_job *j, struct arena *a)
 	    time_fmt(finish, j->cost->finish));
 	if (j->cost->egress_usd > 0)
 		text = arena_printf(a, "%s (%.2f USD of it to move the data)", text, j->cost->egress_usd);
-	if (j->cost->interruption_usd > 0)
+	if (j->cost->interruption_usd >= 0.005)
 		text = arena_printf(a, "%s; interruptions are expected to cost %.2f USD, %.0f %% chance of none", text,
 		    j->cost->interruption_usd, 100 * j->cost->survival);
 	if (j->runner_up != NULL)

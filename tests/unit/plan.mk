@@ -47,3 +47,6 @@ EXTRA_DIST += \
 check_PROGRAMS += tests/unit/verdict.t
 tests_unit_verdict_t_SOURCES = tests/unit/verdict.c
 tests_unit_verdict_t_LDADD = libtap.a $(PLAN_LIBS)
+check_PROGRAMS += tests/unit/spot.t
+tests_unit_spot_t_SOURCES = tests/unit/spot.c
+tests_unit_spot_t_LDADD = libtap.a $(PLAN_LIBS)

@@ -1,0 +1,496 @@
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/simspot.h"
+#include "util/arena.h"
+#include "util/csv.h"
+#include "util/str.h"
+#include "util/strmap.h"
+#include "util/vec.h"
+
+#define SIMSPOT_TICKS_MAX (INT64_C(1) << 26)
+#define SIMSPOT_PAST_S (14 * 86400)	/* history that a policy learns from */
+#define SIMSPOT_EVENTS 5		/* under so many ends seen nothing is learned: Uniform Progress instead */
+
+struct simspot_loader {
+	struct arena *a;
+	const char *set;
+	struct csv *csv;
+	VEC(struct simspot_trace) traces;
+	VEC(const char *) others;	/* sets that are there */
+	struct strmap index;
+};
+
+/* Columns by name; all must be there. */
+static enum berth_code
+simspot_columns(struct csv *c, const char *const *names, size_t n, int *at, struct berth_err *err)
+{
+	enum berth_code rc = BERTH_OK;
+
+	for (size_t i = 0; i < n && rc == BERTH_OK; i++)
+		rc = csv_need(c, names[i], &at[i], err);
+	return rc;
+}
+
+static enum berth_code
+simspot_number(struct simspot_loader *l, const struct csv_row *row, int column, const char *name, int64_t min, int64_t max,
+    int64_t *out, struct berth_err *err)
+{
+	if (str_to_i64(row->field[column], min, max, out, err) == BERTH_OK)
+		return BERTH_OK;
+	return csv_err(l->csv, err, name);
+}
+
+/* "av-20230215-us-east-1a-v100x1": the set is what stands before the second "-". */
+static const char *
+simspot_set_of(const char *id, struct arena *a)
+{
+	const char *dash = strchr(id, '-');
+
+	dash = dash == NULL ? NULL : strchr(dash + 1, '-');
+	return dash == NULL ? id : arena_strndup(a, id, (size_t)(dash - id));
+}
+
+static enum berth_code
+simspot_trace_row(struct simspot_loader *l, const struct csv_row *row, const int *at, struct berth_err *err)
+{
+	const char *id = row->field[at[0]], *set = simspot_set_of(id, l->a);
+	int64_t gap, nodes;
+	int added;
+	enum berth_code rc;
+
+	if (!str_starts(id, l->set)) {
+		for (size_t i = 0; i < l->others.n; i++)
+			if (str_eq(l->others.v[i], set))
+				return BERTH_OK;
+		VEC_PUSH(l->a, &l->others, arena_strdup(l->a, set));
+		return BERTH_OK;
+	}
+	rc = simspot_number(l, row, at[1], "gap_seconds", 1, 86400, &gap, err);
+	if (rc == BERTH_OK)
+		rc = simspot_number(l, row, at[2], "nodes", 1, 1000000, &nodes, err);
+	if (rc != BERTH_OK)
+		return rc;
+	strmap_add(l->a, &l->index, id, l->traces.n, &added);
+	if (!added) {
+		err_set(err, BERTH_EINVAL, "trace %s is there twice", id);
+		return csv_err(l->csv, err, "trace_id");
+	}
+	VEC_PUSH(l->a, &l->traces, (struct simspot_trace){ .id = arena_strdup(l->a, id),
+	    .name = arena_strdup(l->a, row->field[at[3]]), .region = arena_strdup(l->a, row->field[at[4]]),
+	    .tick_s = (int)gap, .nodes = (int)nodes });
+	return BERTH_OK;
+}
+
+static enum berth_code
+simspot_traces(struct simspot_loader *l, const char *path, struct berth_err *err)
+{
+	static const char *const names[] = { "trace_id", "gap_seconds", "nodes", "zone", "region" };
+	const struct csv_row *row;
+	int at[5];
+	enum berth_code rc = csv_open(path, &l->csv, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	rc = simspot_columns(l->csv, names, 5, at, err);
+	while (rc == BERTH_OK && (rc = csv_next(l->csv, &row, err)) == BERTH_OK && row != NULL)
+		rc = simspot_trace_row(l, row, at, err);
+	csv_close(l->csv);
+	if (rc == BERTH_OK && l->traces.n == 0)
+		return err_set(err, BERTH_ENOTFOUND, "%s has no trace '%s'; there are %s", path, l->set,
+		    str_join(l->a, l->others.v, l->others.n, ", "));
+	return rc;
+}
+
+struct simspot_filler { uint8_t *up; size_t n, cap; };
+
+/* Appends ticks; runs must come in order and without gaps. */
+static enum berth_code
+simspot_segment(struct simspot_loader *l, const struct csv_row *row, const int *at, struct simspot_filler *fill,
+    struct berth_err *err)
+{
+	const size_t *which = strmap_get(&l->index, row->field[at[0]]);
+	struct simspot_filler *f;
+	int64_t start, n, nodes;
+	enum berth_code rc;
+
+	if (which == NULL)
+		return BERTH_OK;
+	f = &fill[*which];
+	rc = simspot_number(l, row, at[1], "start_tick", 0, SIMSPOT_TICKS_MAX, &start, err);
+	if (rc == BERTH_OK)
+		rc = simspot_number(l, row, at[2], "n_ticks", 1, SIMSPOT_TICKS_MAX, &n, err);
+	if (rc == BERTH_OK)
+		rc = simspot_number(l, row, at[3], "available_nodes", 0, INT32_MAX, &nodes, err);
+	if (rc != BERTH_OK)
+		return rc;
+	if ((size_t)start != f->n || start + n > SIMSPOT_TICKS_MAX) {
+		err_set(err, BERTH_EINVAL, "%lld does not follow tick %zu", (long long)start, f->n);
+		return csv_err(l->csv, err, "start_tick");
+	}
+	if (f->n + (size_t)n > f->cap) {
+		size_t cap = 2 * (f->n + (size_t)n);
+		uint8_t *up = arena_alloc(l->a, cap);
+
+		if (f->n > 0)
+			memcpy(up, f->up, f->n);
+		f->up = up;
+		f->cap = cap;
+	}
+	memset(f->up + f->n, nodes >= l->traces.v[*which].nodes, (size_t)n);
+	f->n += (size_t)n;
+	return BERTH_OK;
+}
+
+static enum berth_code
+simspot_segments(struct simspot_loader *l, const char *path, struct berth_err *err)
+{
+	static const char *const names[] = { "trace_id", "start_tick", "n_ticks", "available_nodes" };
+	struct simspot_filler *fill = arena_array(l->a, l->traces.n, sizeof(*fill));
+	const struct csv_row *row;
+	int at[4];
+	enum berth_code rc = csv_open(path, &l->csv, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	rc = simspot_columns(l->csv, names, 4, at, err);
+	while (rc == BERTH_OK && (rc = csv_next(l->csv, &row, err)) == BERTH_OK && row != NULL)
+		rc = simspot_segment(l, row, at, fill, err);
+	csv_close(l->csv);
+	for (size_t i = 0; i < l->traces.n && rc == BERTH_OK; i++) {
+		int32_t *age = arena_array(l->a, fill[i].n, sizeof(*age));
+
+		if (fill[i].n == 0)
+			return err_set(err, BERTH_EINVAL, "%s: no segments of trace %s", path, l->traces.v[i].id);
+		spot_ages(fill[i].up, fill[i].n, age);
+		l->traces.v[i].zone = (struct spot_zone){ fill[i].up, age, fill[i].n };
+	}
+	return rc;
+}
+
+/* Zones that a set has twice (several devices) go by the trace's whole id. */
+static void
+simspot_names(struct simspot_loader *l)
+{
+	bool *twice = arena_array(l->a, l->traces.n, sizeof(*twice));
+
+	for (size_t i = 0; i < l->traces.n; i++)
+		for (size_t j = 0; j < l->traces.n; j++)
+			twice[i] |= i != j && str_eq(l->traces.v[i].name, l->traces.v[j].name);
+	for (size_t i = 0; i < l->traces.n; i++)
+		if (twice[i])
+			l->traces.v[i].name = l->traces.v[i].id;
+}
+
+enum berth_code
+simspot_load(const char *dir, const char *set, struct arena *a, struct simspot_traces *out, struct berth_err *err)
+{
+	struct simspot_loader l = { .a = a, .set = set };
+	enum berth_code rc = simspot_traces(&l, arena_printf(a, "%s/traces.csv", dir), err);
+
+	if (rc == BERTH_OK)
+		rc = simspot_segments(&l, arena_printf(a, "%s/segments.csv", dir), err);
+	if (rc != BERTH_OK)
+		return rc;
+	simspot_names(&l);
+	out->trace = l.traces.v;
+	out->n = l.traces.n;
+	return BERTH_OK;
+}
+
+/* A zone, or zones that a job may move among. */
+struct simspot_place {
+	const char *name;
+	const struct simspot_trace **member;
+	size_t n;
+	size_t ticks;		/* of the shortest */
+	int tick_s;
+};
+
+static bool
+simspot_same_place(const struct simspot_trace *x, const struct simspot_trace *y, enum simspot_pool pool)
+{
+	return x->tick_s == y->tick_s && (pool == SIMSPOT_ALL || (pool == SIMSPOT_REGION && str_eq(x->region, y->region)));
+}
+
+static size_t
+simspot_places(const struct simspot_traces *t, enum simspot_pool pool, struct arena *a, struct simspot_place **out)
+{
+	struct simspot_place *p = arena_array(a, t->n, sizeof(*p));
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->n; i++) {
+		const struct simspot_trace *x = &t->trace[i];
+		size_t k = 0;
+
+		while (k < n && !simspot_same_place(p[k].member[0], x, pool))
+			k++;
+		if (k == n) {
+			p[n].member = arena_array(a, t->n, sizeof(*p[n].member));
+			p[n].name = pool == SIMSPOT_ZONE ? x->name : pool == SIMSPOT_REGION ? x->region : "all";
+			p[n].ticks = x->zone.n;
+			p[n++].tick_s = x->tick_s;
+		}
+		p[k].member[p[k].n++] = x;
+		p[k].ticks = x->zone.n < p[k].ticks ? x->zone.n : p[k].ticks;
+	}
+	*out = p;
+	return n;
+}
+
+/* A place as a policy sees it: zones best first by the ticks it learns from, their union, scores. */
+struct simspot_view {
+	struct spot_world world;
+	struct spot_zone *zones, any;
+	double (*score)[SPOT_AGES];
+	int edge[SPOT_AGES - 1];
+	struct spot_hazard up, down;
+};
+
+static double
+simspot_share(const struct spot_zone *z, size_t from, size_t to)
+{
+	size_t up = 0;
+
+	for (size_t t = from; t < to; t++)
+		up += z->up[t];
+	return to > from ? (double)up / (double)(to - from) : 0;
+}
+
+static void
+simspot_rank(const struct simspot_place *p, size_t from, size_t to, struct spot_zone *zones)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		double share = simspot_share(&p->member[i]->zone, from, to);
+		size_t k = i;
+
+		for (; k > 0 && simspot_share(&zones[k - 1], from, to) < share; k--)
+			zones[k] = zones[k - 1];
+		zones[k] = p->member[i]->zone;
+	}
+}
+
+/* Learns from ticks [from, to) of the place. */
+static void
+simspot_look(const struct simspot_place *p, size_t from, size_t to, int work, double z, struct arena *a,
+    struct simspot_view *v)
+{
+	uint8_t *up = arena_alloc(a, p->ticks);
+	int32_t *age = arena_array(a, p->ticks, sizeof(*age));
+
+	v->zones = arena_array(a, p->n, sizeof(*v->zones));
+	v->score = arena_array(a, p->n, sizeof(*v->score));
+	spot_edges(p->tick_s, v->edge);
+	simspot_rank(p, from, to, v->zones);
+	spot_union(v->zones, p->n, p->ticks, up);
+	spot_ages(up, p->ticks, age);
+	v->any = (struct spot_zone){ up, age, p->ticks };
+	for (size_t i = 0; i < p->n; i++) {
+		struct spot_hazard h;
+
+		spot_learn(&v->zones[i], from, to, 1, v->edge, 0, &h);
+		spot_remaining(&h, v->score[i]);
+		for (size_t b = 0; b < SPOT_AGES; b++)
+			v->score[i][b] = fmin(v->score[i][b], work);
+	}
+	spot_learn(&v->any, from, to, 1, v->edge, z, &v->up);
+	spot_learn(&v->any, from, to, 0, v->edge, z, &v->down);
+	v->world = (struct spot_world){ v->zones, p->n, &v->any, (const double (*)[SPOT_AGES])v->score, v->edge };
+}
+
+static bool
+simspot_knows(const struct simspot_view *v)
+{
+	int64_t n = 0;
+
+	for (size_t b = 0; b < SPOT_AGES; b++)
+		n += v->up.events[b] + v->down.events[b];
+	return n >= SIMSPOT_EVENTS;
+}
+
+struct simspot_job {
+	const struct simspot_grid *g;
+	const struct simspot_place *place;
+	size_t from, to;		/* the half */
+	struct spot_setting s;
+	const struct simspot_view *view;
+	const struct spot_table *table;	/* NULL: nothing to learn from */
+	struct arena *scratch;
+};
+
+/* One start under every policy: cost over always on demand into cost[], -1 where it was not asked for. */
+static void
+simspot_start(const struct simspot_job *j, size_t t0, double *cost, bool *missed)
+{
+	double always = j->s.work + j->s.changeover;
+
+	for (size_t p = 0; p < SIMSPOT_POLICIES; p++) {
+		struct spot_world w = j->view->world;
+		enum spot_policy policy = (enum spot_policy)p;
+		struct spot_run r;
+		double best;
+
+		missed[p] = false;
+		cost[p] = -1;
+		if (p == SIMSPOT_OMNISCIENT) {
+			if (!j->g->omniscient)
+				continue;
+			best = spot_omniscient(w.zones, w.n_zones, t0, &j->s, j->scratch);
+			missed[p] = best < 0;
+			cost[p] = best / always;
+			arena_reset(j->scratch);
+			continue;
+		}
+		if (!j->g->policy[p])
+			continue;
+		if (policy == SPOT_POLICY_BERTH && j->table == NULL)
+			policy = SPOT_POLICY_UNIFORM;
+		if (policy != SPOT_POLICY_BERTH)
+			w.score = NULL;
+		spot_replay(policy, &w, t0, &j->s, j->table, &r);
+		missed[p] = r.missed;
+		cost[p] = r.cost / always;
+	}
+}
+
+struct simspot_runner {
+	const struct simspot_grid *g;
+	struct arena *a, *table_arena, *scratch;
+	VEC(struct simspot_cell) cells;
+	VEC(double) cost[SIMSPOT_POLICIES];
+	size_t misses[SIMSPOT_POLICIES], n_runs, impossible;
+};
+
+/* The past of a start, learned anew. */
+static enum berth_code
+simspot_past(struct simspot_runner *x, struct simspot_job *j, size_t t0, struct simspot_view *v, struct berth_err *err)
+{
+	size_t back = (size_t)(SIMSPOT_PAST_S / j->place->tick_s);
+	struct spot_table *table = NULL;
+	enum berth_code rc = BERTH_OK;
+
+	arena_reset(x->table_arena);
+	simspot_look(j->place, t0 > back ? t0 - back : 0, t0, j->s.work, x->g->pessimism, x->table_arena, v);
+	if (simspot_knows(v) && x->g->policy[SPOT_POLICY_BERTH])
+		rc = spot_table_solve(&j->s, &v->up, &v->down, x->table_arena, &table, err);
+	j->view = v;
+	j->table = table;
+	return rc;
+}
+
+static enum berth_code
+simspot_cell(struct simspot_runner *x, struct simspot_job *j, struct simspot_cell *cell, struct berth_err *err)
+{
+	double cost[SIMSPOT_POLICIES], span = (double)(j->to - (size_t)j->s.deadline - 1 - j->from);
+	bool missed[SIMSPOT_POLICIES];
+	struct simspot_view past;
+
+	for (size_t k = 0; k < x->g->starts; k++) {
+		size_t t0 = j->from + (size_t)(x->g->starts > 1 ? span * (double)k / (double)(x->g->starts - 1) : 0);
+
+		if (x->g->train == SIMSPOT_PAST) {
+			enum berth_code rc = simspot_past(x, j, t0, &past, err);
+
+			if (rc != BERTH_OK)
+				return rc;
+		}
+		simspot_start(j, t0, cost, missed);
+		for (size_t p = 0; p < SIMSPOT_POLICIES; p++) {
+			if (cost[p] < 0 && !missed[p])
+				continue;
+			VEC_PUSH(x->a, &x->cost[p], cost[p]);
+			cell->mean[p] += cost[p] / (double)x->g->starts;
+			x->misses[p] += missed[p];
+		}
+		cell->runs++;
+		x->n_runs++;
+	}
+	return BERTH_OK;
+}
+
+/* All deadlines of one place, half and changeover: one table serves them. */
+static enum berth_code
+simspot_group(struct simspot_runner *x, const struct simspot_place *p, int half, double changeover_s, struct berth_err *err)
+{
+	size_t mid = p->ticks / 2, from = half == 1 ? 0 : mid, to = half == 1 ? mid : p->ticks;
+	int work = (int)lrint(x->g->work_s / p->tick_s), longest = 0;
+	struct simspot_view v;
+	struct spot_table *table = NULL;
+	enum berth_code rc = BERTH_OK;
+	struct simspot_job j = { .g = x->g, .place = p, .from = from, .to = to, .view = &v, .scratch = x->scratch };
+
+	j.s = (struct spot_setting){ work, 0, (int)lrint(changeover_s / p->tick_s), x->g->price };
+	for (size_t k = 0; k < x->g->n_slack; k++)
+		longest = (int)fmax(longest, rint(work * x->g->slack[k]));
+	if (work < 1 || to - from < (size_t)longest + 10)
+		return BERTH_OK;	/* the half is too short for such a job */
+	arena_reset(x->table_arena);
+	simspot_look(p, half == 1 ? mid : 0, half == 1 ? p->ticks : mid, work, x->g->pessimism, x->table_arena, &v);
+	if (x->g->train == SIMSPOT_OTHER_HALF && x->g->policy[SPOT_POLICY_BERTH] && simspot_knows(&v)) {
+		struct spot_setting s = j.s;
+
+		s.deadline = longest;
+		rc = spot_table_solve(&s, &v.up, &v.down, x->table_arena, &table, err);
+	}
+	for (size_t k = 0; k < x->g->n_slack && rc == BERTH_OK; k++) {
+		struct simspot_cell *cell;
+
+		if (rint(work * x->g->slack[k]) < work + j.s.changeover) {
+			x->impossible++;
+			continue;
+		}
+		cell = VEC_ADD(x->a, &x->cells);
+		*cell = (struct simspot_cell){ .zone = p->name, .half = half, .slack = x->g->slack[k],
+			.changeover_s = changeover_s };
+		j.s.deadline = (int)rint(work * x->g->slack[k]);
+		j.table = table;
+		rc = simspot_cell(x, &j, cell, err);
+	}
+	return rc;
+}
+
+static int
+simspot_cmp(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+enum berth_code
+simspot_run(const struct simspot_traces *t, const struct simspot_grid *g, simspot_progress_fn *progress, void *arg,
+    struct arena *a, struct simspot_result *out, struct berth_err *err)
+{
+	struct simspot_runner x = { .g = g, .a = a, .table_arena = arena_new(), .scratch = arena_new() };
+	struct simspot_place *places;
+	size_t n = simspot_places(t, g->pool, a, &places), done = 0;
+	enum berth_code rc = BERTH_OK;
+
+	for (size_t i = 0; i < n; i++)
+		for (int half = 1; half <= 2; half++)
+			for (size_t c = 0; c < g->n_changeover && rc == BERTH_OK; c++) {
+				rc = simspot_group(&x, &places[i], half, g->changeover_s[c], err);
+				progress(arg, ++done, n * 2 * g->n_changeover);
+			}
+	arena_free(x.table_arena);
+	arena_free(x.scratch);
+	if (rc != BERTH_OK)
+		return rc;
+	if (x.n_runs == 0)
+		return err_set(err, BERTH_EINFEASIBLE, "no half of any trace is long enough for such a job");
+	memset(out, 0, sizeof(*out));
+	out->cell = x.cells.v;
+	out->n_cells = x.cells.n;
+	out->n_runs = x.n_runs;
+	out->impossible = x.impossible;
+	for (size_t p = 0; p < SIMSPOT_POLICIES; p++) {
+		out->cost[p] = x.cost[p].v;
+		out->misses[p] = x.misses[p];
+		if (x.cost[p].n > 0)
+			qsort(x.cost[p].v, x.cost[p].n, sizeof(double), simspot_cmp);
+	}
+	return BERTH_OK;
+}

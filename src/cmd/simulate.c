@@ -1,0 +1,227 @@
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "cmd/simspot.h"
+#include "util/arena.h"
+#include "util/duration.h"
+#include "util/json.h"
+#include "util/progress.h"
+#include "util/str.h"
+
+struct simulate_opts {
+	const char *traces, *set, *train, *pool;
+	int64_t work_s, starts;
+	double price, pessimism;
+	struct opt_list slack, changeover, policies;
+};
+
+static const struct simulate_opts simulate_defaults = {
+	.set = "", .train = "other-half", .pool = "zone", .work_s = INT64_C(48) * 3600, .starts = 24, .price = 0.3, .pessimism = 1,
+};
+
+#define OFF(field) offsetof(struct simulate_opts, field)
+static const struct opt_row simulate_rows[] = {
+	{ "traces", 0, OPT_PATH, "DIR", "folder with traces.csv and segments.csv", OFF(traces), 0, 0, NULL },
+	{ "set", 0, OPT_STRING, "NAME", "only traces whose id begins so; default: all", OFF(set), 0, 0, NULL },
+	{ "work", 0, OPT_DURATION, "DUR", "work of each job; default 48h", OFF(work_s), 60, 400.0 * 86400, NULL },
+	{ "slack", 0, OPT_LIST, "RATIO", "deadline over work; default 1.0833,1.25,1.5,2", OFF(slack), 0, 0, NULL },
+	{ "changeover", 0, OPT_LIST, "DUR", "start and restore of a machine; default 195s,780s,2145s", OFF(changeover), 0, 0, NULL },
+	{ "policies", 0, OPT_LIST, "POLICY", "on_demand, greedy, uniform_progress, berth, omniscient; default all but the first",
+	    OFF(policies), 0, 0, NULL },
+	{ "train", 0, OPT_CHOICE, "other-half|past", "what berth's policy learns from; default other-half", OFF(train), 0, 0, NULL },
+	{ "pool", 0, OPT_CHOICE, "zone|region|all", "where a job may move; default zone", OFF(pool), 0, 0, NULL },
+	{ "price", 0, OPT_DOUBLE, "RATIO", "spot price over on-demand price; default 0.3", OFF(price), 0, 10, NULL },
+	{ "starts", 0, OPT_INT, "N", "jobs in each half of each trace; default 24", OFF(starts), 1, 100000, NULL },
+	{ "pessimism", 0, OPT_DOUBLE, "Z", "standard errors that learned chances are worsened by; default 1", OFF(pessimism), 0, 10,
+	    NULL },
+	{ 0 },
+};
+
+static enum berth_code simulate_spot(struct cmd_ctx *ctx, struct berth_err *err);
+
+static const struct cmd simulate_subs[] = {
+	{ .name = "spot", .summary = "replay spot policies over recorded availability", .args = "", .opts = simulate_rows,
+	    .opts_default = &simulate_defaults, .opts_size = sizeof(simulate_defaults), .run = simulate_spot },
+	{ 0 },
+};
+
+const struct cmd cmd_simulate = {
+	.name = "simulate", .summary = "try policies on recorded or made-up worlds", .args = "spot", .subs = simulate_subs,
+};
+
+static const char *
+simulate_name(size_t policy)
+{
+	return policy == SIMSPOT_OMNISCIENT ? "omniscient" : spot_policy_name((enum spot_policy)policy);
+}
+
+static enum berth_code
+simulate_policies(const struct opt_list *list, struct simspot_grid *g, struct berth_err *err)
+{
+	for (size_t p = SPOT_POLICY_GREEDY; p < SPOT_POLICY_COUNT; p++)
+		g->policy[p] = list->n == 0;
+	g->omniscient = list->n == 0;
+	for (size_t i = 0; i < list->n; i++) {
+		size_t p = 0;
+
+		while (p < SIMSPOT_POLICIES && !str_eq(simulate_name(p), list->v[i]))
+			p++;
+		if (p == SIMSPOT_POLICIES) {
+			err_set(err, BERTH_EUSAGE, "'%s' is no policy: on_demand, greedy, uniform_progress, berth or omniscient",
+			    list->v[i]);
+			return err_at(err, "--policies");
+		}
+		*(p == SIMSPOT_OMNISCIENT ? &g->omniscient : &g->policy[p]) = true;
+	}
+	return BERTH_OK;
+}
+
+static enum berth_code
+simulate_numbers(struct cmd_ctx *ctx, const struct opt_list *slack, const struct opt_list *changeover, struct simspot_grid *g,
+    struct berth_err *err)
+{
+	static const double slacks[] = { 1.0833, 1.25, 1.5, 2 }, changeovers[] = { 195, 780, 2145 };
+	double *s = arena_array(ctx->arena, slack->n, sizeof(*s)), *c = arena_array(ctx->arena, changeover->n, sizeof(*c));
+
+	for (size_t i = 0; i < slack->n; i++)
+		if (str_to_double(slack->v[i], 1, 100, &s[i], err) != BERTH_OK)
+			return err_at(err, "--slack");
+	for (size_t i = 0; i < changeover->n; i++) {
+		int64_t v;
+
+		if (duration_parse(changeover->v[i], &v, err) != BERTH_OK)
+			return err_at(err, "--changeover");
+		c[i] = (double)v;
+	}
+	g->slack = slack->n > 0 ? s : slacks;
+	g->n_slack = slack->n > 0 ? slack->n : 4;
+	g->changeover_s = changeover->n > 0 ? c : changeovers;
+	g->n_changeover = changeover->n > 0 ? changeover->n : 3;
+	return BERTH_OK;
+}
+
+static double
+simulate_mean(const struct simspot_result *r, size_t p)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < r->n_runs; i++)
+		sum += r->cost[p][i];
+	return sum / (double)r->n_runs;
+}
+
+/* 95 % quantile, between the two nearest runs. */
+static double
+simulate_p95(const struct simspot_result *r, size_t p)
+{
+	double at = 0.95 * (double)(r->n_runs - 1);
+	size_t k = (size_t)at;
+
+	return k + 1 < r->n_runs ? r->cost[p][k] + (at - (double)k) * (r->cost[p][k + 1] - r->cost[p][k]) : r->cost[p][k];
+}
+
+static void
+simulate_json(struct jsonw *w, const struct simspot_result *r)
+{
+	jsonw_begin_array(w, "policies");
+	for (size_t p = 0; p < SIMSPOT_POLICIES; p++) {
+		if (r->cost[p] == NULL)
+			continue;
+		jsonw_begin_object(w, NULL);
+		jsonw_str(w, "name", simulate_name(p));
+		jsonw_int(w, "runs", (int64_t)r->n_runs);
+		jsonw_fixed(w, "mean", simulate_mean(r, p), 6);
+		jsonw_fixed(w, "p95", simulate_p95(r, p), 6);
+		jsonw_int(w, "misses", (int64_t)r->misses[p]);
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+	jsonw_begin_array(w, "by");
+	for (size_t i = 0; i < r->n_cells; i++)
+		for (size_t p = 0; p < SIMSPOT_POLICIES; p++) {
+			if (r->cost[p] == NULL)
+				continue;
+			jsonw_begin_object(w, NULL);
+			jsonw_str(w, "zone", r->cell[i].zone);
+			jsonw_int(w, "half", r->cell[i].half);
+			jsonw_double(w, "slack", r->cell[i].slack);
+			jsonw_double(w, "changeover", r->cell[i].changeover_s);
+			jsonw_str(w, "policy", simulate_name(p));
+			jsonw_fixed(w, "mean", r->cell[i].mean[p], 6);
+			jsonw_end_object(w);
+		}
+	jsonw_end_array(w);
+}
+
+static enum berth_code
+simulate_table(struct cmd_ctx *ctx, const struct simspot_result *r, struct berth_err *err)
+{
+	static const struct table_col cols[] = {
+		{ "policy", NULL, TABLE_TEXT, 0, 0 },
+		{ "runs", NULL, TABLE_INT, 0, 0 },
+		{ "mean", NULL, TABLE_DOUBLE, 4, 0 },
+		{ "p95", "P95", TABLE_DOUBLE, 4, 0 },
+		{ "misses", NULL, TABLE_INT, 0, 0 },
+	};
+	struct table *t = table_new(ctx->arena, cols, sizeof(cols) / sizeof(cols[0]));
+
+	for (size_t p = 0; p < SIMSPOT_POLICIES; p++) {
+		if (r->cost[p] == NULL)
+			continue;
+		table_row(t);
+		table_text(t, simulate_name(p));
+		table_int(t, (int64_t)r->n_runs);
+		table_double(t, simulate_mean(r, p));
+		table_double(t, simulate_p95(r, p));
+		table_int(t, (int64_t)r->misses[p]);
+	}
+	cmd_say(ctx, "Cost over always on demand\n");
+	return cmd_table_print(ctx, t, err);
+}
+
+static void
+simulate_progress(void *arg, size_t done, size_t all)
+{
+	(void)all;
+	progress_set(arg, (int64_t)done);
+}
+
+static enum berth_code
+simulate_spot(struct cmd_ctx *ctx, struct berth_err *err)
+{
+	const struct simulate_opts *o = ctx->opts;
+	struct simspot_grid g = { .work_s = (double)o->work_s, .price = o->price, .pessimism = o->pessimism,
+		.starts = (size_t)o->starts };
+	struct simspot_traces traces;
+	struct simspot_result r;
+	struct progress bar;
+	enum berth_code rc;
+
+	if (o->traces == NULL) {
+		err_set(err, BERTH_EUSAGE, "name the folder of the traces");
+		return err_at(err, "--traces");
+	}
+	g.train = str_eq(o->train, "past") ? SIMSPOT_PAST : SIMSPOT_OTHER_HALF;
+	g.pool = str_eq(o->pool, "all") ? SIMSPOT_ALL : str_eq(o->pool, "region") ? SIMSPOT_REGION : SIMSPOT_ZONE;
+	rc = simulate_policies(&o->policies, &g, err);
+	if (rc == BERTH_OK)
+		rc = simulate_numbers(ctx, &o->slack, &o->changeover, &g, err);
+	if (rc == BERTH_OK)
+		rc = simspot_load(o->traces, o->set, ctx->arena, &traces, err);
+	if (rc != BERTH_OK)
+		return rc;
+	progress_start(&bar, cmd_progress(ctx), "simulate", "", (int64_t)(traces.n * 2 * g.n_changeover));
+	rc = simspot_run(&traces, &g, simulate_progress, &bar, ctx->arena, &r, err);
+	progress_end(&bar);
+	if (rc != BERTH_OK)
+		return rc;
+	if (r.impossible > 0)
+		cmd_warn(ctx, "%zu combinations are left out: work and one changeover do not fit into the deadline", r.impossible);
+	if (!cmd_wants_json(ctx))
+		return simulate_table(ctx, &r, err);
+	simulate_json(cmd_json_begin(ctx, "berth.simulation/1"), &r);
+	return cmd_json_end(ctx, err);
+}

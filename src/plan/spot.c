@@ -1,0 +1,312 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/spot.h"
+#include "util/arena.h"
+
+#define SPOT_PRIOR 2.0		/* ends that the pooled rate is worth in each bucket */
+#define SPOT_LEAVE_MAX 0.9
+
+static const char *const spot_policy_names[SPOT_POLICY_COUNT] = { "on_demand", "greedy", "uniform_progress", "berth" };
+
+const char *
+spot_policy_name(enum spot_policy p)
+{
+	return p < SPOT_POLICY_COUNT ? spot_policy_names[p] : "unknown";
+}
+
+void
+spot_edges(int tick_s, int edge[SPOT_AGES - 1])
+{
+	static const int at_s[SPOT_AGES - 1] = { 900, 3600, 4 * 3600, 12 * 3600 };
+
+	for (size_t b = 0; b < SPOT_AGES - 1; b++)
+		edge[b] = (at_s[b] + tick_s - 1) / tick_s;
+}
+
+void
+spot_ages(const uint8_t *up, size_t n, int32_t *age_out)
+{
+	for (size_t t = 0; t < n; t++)
+		age_out[t] = t == 0 || up[t] != up[t - 1] ? 0 : age_out[t - 1] + 1;
+}
+
+void
+spot_union(const struct spot_zone *zones, size_t n_zones, size_t n, uint8_t *up_out)
+{
+	memset(up_out, 0, n);
+	for (size_t z = 0; z < n_zones; z++)
+		for (size_t t = 0; t < n; t++)
+			up_out[t] |= zones[z].up[t];
+}
+
+static size_t
+spot_bucket(int age, const int edge[SPOT_AGES - 1])
+{
+	size_t b = 0;
+
+	while (b < SPOT_AGES - 1 && age >= edge[b])
+		b++;
+	return b;
+}
+
+void
+spot_learn(const struct spot_zone *zone, size_t from, size_t to, int state, const int edge[SPOT_AGES - 1], double z,
+    struct spot_hazard *out)
+{
+	int64_t ticks[SPOT_AGES] = { 0 }, n = 0, ends = 0;
+	double pooled;
+
+	memset(out, 0, sizeof(*out));
+	memcpy(out->edge, edge, sizeof(out->edge));
+	for (size_t t = from; t + 1 < to; t++) {
+		size_t b = spot_bucket(zone->age[t], edge);
+
+		if (zone->up[t] != state)
+			continue;
+		n++;
+		ticks[b]++;
+		if (zone->up[t + 1] != state) {
+			ends++;
+			out->events[b]++;
+		}
+	}
+	pooled = ((double)ends + 0.5) / ((double)n + 50);
+	for (size_t b = 0; b < SPOT_AGES; b++) {
+		double e = (double)out->events[b], h = (e + SPOT_PRIOR) / ((double)ticks[b] + SPOT_PRIOR / pooled);
+
+		out->leave[b] = state == 1 ? fmin(SPOT_LEAVE_MAX, h * (1 + z / sqrt(e + 1))) : h * fmax(0.2, 1 - z / sqrt(e + 1));
+		out->older[b] = b == SPOT_AGES - 1 ? 0 : 1.0 / (b == 0 ? edge[0] : edge[b] - edge[b - 1]);
+	}
+}
+
+void
+spot_remaining(const struct spot_hazard *up, double out[SPOT_AGES])
+{
+	out[SPOT_AGES - 1] = 1 / up->leave[SPOT_AGES - 1];
+	for (size_t b = SPOT_AGES - 1; b > 0; b--) {
+		double on = (1 - up->leave[b - 1]) * up->older[b - 1];
+
+		out[b - 1] = (1 + on * out[b]) / fmax(up->leave[b - 1] + on, 1e-9);
+	}
+}
+
+/* Of what cannot be done in time. */
+#define SPOT_NEVER 1e12
+
+/* Layers of the program: value of running on spot (or on demand) at the start of tick t with each work left. */
+struct spot_layers {
+	double **spot;		/* [zones * (changeover + 1)] rings [work + 1] */
+	double **on_demand;	/* [changeover + 1] */
+	double *idle;		/* of the next tick */
+	size_t ring, width;
+};
+
+static void
+spot_layers_init(struct spot_layers *l, size_t n_zones, const struct spot_setting *s, struct arena *a)
+{
+	l->ring = (size_t)s->changeover + 1;
+	l->width = (size_t)s->work + 1;
+	l->spot = arena_array(a, n_zones * l->ring, sizeof(*l->spot));
+	l->on_demand = arena_array(a, l->ring, sizeof(*l->on_demand));
+	l->idle = arena_array(a, l->width, sizeof(*l->idle));
+	for (size_t k = 0; k < n_zones * l->ring; k++)
+		l->spot[k] = arena_array(a, l->width, sizeof(double));
+	for (size_t k = 0; k < l->ring; k++)
+		l->on_demand[k] = arena_array(a, l->width, sizeof(double));
+	for (size_t w = 1; w < l->width; w++) {
+		l->idle[w] = SPOT_NEVER;
+		for (size_t k = 0; k < n_zones * l->ring; k++)
+			l->spot[k][w] = SPOT_NEVER;
+		for (size_t k = 0; k < l->ring; k++)
+			l->on_demand[k][w] = SPOT_NEVER;
+	}
+}
+
+/* best[w] = min(best[w], cost + from[w]) */
+static void
+spot_relax(double *best, const double *from, double cost, size_t n)
+{
+	for (size_t w = 1; w < n; w++) {
+		double v = cost + from[w];
+
+		best[w] = v < best[w] ? v : best[w];
+	}
+}
+
+/* out[w] = min(fresh[w], cost + next[w - 1]); out may not be next. */
+static void
+spot_run_on(double *out, const double *next, const double *fresh, double cost, size_t n)
+{
+	out[0] = 0;
+	for (size_t w = 1; w < n; w++) {
+		double v = cost + next[w - 1];
+
+		out[w] = v < fresh[w] ? v : fresh[w];
+	}
+}
+
+/* Can a launch at tick t (of the run, from t0) in this zone finish its changeover? */
+static bool
+spot_launch_holds(const struct spot_zone *z, size_t t0, int t, const struct spot_setting *s)
+{
+	if (t + s->changeover >= s->deadline)
+		return false;
+	for (int k = 0; k < s->changeover; k++)
+		if (!z->up[t0 + (size_t)(t + k)])
+			return false;
+	return z->up[t0 + (size_t)(t + s->changeover)];
+}
+
+double
+spot_omniscient(const struct spot_zone *zones, size_t n_zones, size_t t0, const struct spot_setting *s,
+    struct arena *scratch)
+{
+	struct spot_layers l;
+	double p = s->price, *tmp = arena_array(scratch, (size_t)s->work + 1, sizeof(*tmp));
+	int d = s->changeover;
+
+	spot_layers_init(&l, n_zones, s, scratch);
+	for (int t = s->deadline - 1; t >= 0; t--) {
+		size_t now = (size_t)t % l.ring, next = (size_t)(t + 1) % l.ring;
+		double *fresh = l.idle;	/* best with nothing at tick t: the next tick's value, or a launch */
+
+		/*
+		 * The ring of d + 1 layers still holds tick t + d at index t + d, which for d == 0 is this tick's own: then a launch
+		 * runs in the same tick and is looked at below.
+		 */
+		if (d > 0) {
+			if (t + d < s->deadline)
+				spot_relax(fresh, l.on_demand[(size_t)(t + d) % l.ring], d, l.width);
+			for (size_t z = 0; z < n_zones; z++)
+				if (spot_launch_holds(&zones[z], t0, t, s))
+					spot_relax(fresh, l.spot[z * l.ring + (size_t)(t + d) % l.ring], p * d, l.width);
+		} else {
+			memcpy(tmp, l.on_demand[0], l.width * sizeof(*tmp));
+			for (size_t w = l.width - 1; w > 0; w--)
+				fresh[w] = fmin(fresh[w], 1 + tmp[w - 1]);
+			for (size_t z = 0; z < n_zones; z++)
+				for (size_t w = l.width - 1; w > 0 && zones[z].up[t0 + (size_t)t]; w--)
+					fresh[w] = fmin(fresh[w], p + l.spot[z][w - 1]);
+		}
+		memcpy(tmp, l.on_demand[next], l.width * sizeof(*tmp));
+		spot_run_on(l.on_demand[now], tmp, fresh, 1, l.width);
+		for (size_t z = 0; z < n_zones; z++) {
+			double *out = l.spot[z * l.ring + now];
+
+			memcpy(tmp, l.spot[z * l.ring + next], l.width * sizeof(*tmp));
+			if (zones[z].up[t0 + (size_t)t])
+				spot_run_on(out, tmp, fresh, p, l.width);
+			else
+				memcpy(out, fresh, l.width * sizeof(*out));
+		}
+	}
+	return l.idle[s->work] >= SPOT_NEVER / 2 ? -1 : l.idle[s->work];
+}
+
+/* A job in the making. */
+struct spot_state {
+	enum spot_mode mode;
+	size_t zone;
+	int changeover_left, work;
+	bool locked;		/* the safety net holds it on demand to the end */
+};
+
+static size_t
+spot_best_zone(const struct spot_world *w, size_t t)
+{
+	size_t best = w->n_zones;
+	double most = -INFINITY;
+
+	for (size_t z = 0; z < w->n_zones; z++) {
+		double score;
+
+		if (!w->zones[z].up[t])
+			continue;
+		score = w->score == NULL ? -(double)z : w->score[z][spot_bucket(w->zones[z].age[t], w->edge)];
+		if (best == w->n_zones || score > most) {
+			most = score;
+			best = z;
+		}
+	}
+	return best;
+}
+
+/* Rules without a table; left: ticks to the deadline. */
+static enum spot_action
+spot_simple(enum spot_policy policy, const struct spot_setting *s, struct spot_state *st, int left, bool any)
+{
+	double done = s->work - st->work, planned = (double)(s->deadline - left) * s->work / s->deadline;
+	bool on_spot = st->mode == SPOT_HAS_SPOT;
+	enum spot_action a;
+
+	if (policy == SPOT_POLICY_ON_DEMAND)
+		return SPOT_ON_DEMAND;
+	if (on_spot || any)
+		a = SPOT_TAKE;
+	else if (policy == SPOT_POLICY_GREEDY)
+		a = SPOT_WAIT;
+	else
+		a = st->mode == SPOT_HAS_ON_DEMAND || done < planned ? SPOT_ON_DEMAND : SPOT_WAIT;
+	/* The safety net: on demand to the end where another changeover would be too many. */
+	if (st->locked || (!on_spot && left <= st->work + 2 * s->changeover) ||
+	    (on_spot && left <= st->work + s->changeover && st->changeover_left > 0)) {
+		st->locked = true;
+		a = SPOT_ON_DEMAND;
+	}
+	return a;
+}
+
+static enum spot_action
+spot_tabled(const struct spot_table *table, const struct spot_world *w, size_t t, const struct spot_state *st, int left)
+{
+	if (st->mode == SPOT_HAS_SPOT)
+		return spot_decide(table, left, st->work, st->mode, st->changeover_left, true, w->zones[st->zone].age[t]);
+	return spot_decide(table, left, st->work, st->mode, st->changeover_left, w->any->up[t] != 0, w->any->age[t]);
+}
+
+static void
+spot_act(enum spot_action a, const struct spot_world *w, size_t t, const struct spot_setting *s, struct spot_state *st,
+    struct spot_run *out)
+{
+	enum spot_mode want = a == SPOT_TAKE ? SPOT_HAS_SPOT : a == SPOT_ON_DEMAND ? SPOT_HAS_ON_DEMAND : SPOT_NOTHING;
+
+	if (want != st->mode && want != SPOT_NOTHING) {
+		st->changeover_left = s->changeover;
+		if (want == SPOT_HAS_SPOT)
+			st->zone = spot_best_zone(w, t);
+		out->launches++;
+	}
+	st->mode = want;
+	if (want == SPOT_NOTHING)
+		return;
+	out->cost += want == SPOT_HAS_SPOT ? s->price : 1;
+	*(want == SPOT_HAS_SPOT ? &out->spot : &out->on_demand) += 1;
+	if (st->changeover_left > 0)
+		st->changeover_left--;
+	else
+		st->work--;
+}
+
+void
+spot_replay(enum spot_policy policy, const struct spot_world *w, size_t t0, const struct spot_setting *s,
+    const struct spot_table *table, struct spot_run *out)
+{
+	struct spot_state st = { .mode = SPOT_NOTHING, .work = s->work };
+	int t = 0;
+
+	memset(out, 0, sizeof(*out));
+	for (; t < s->deadline && st.work > 0; t++) {
+		size_t at = t0 + (size_t)t;
+		enum spot_action a;
+
+		if (st.mode == SPOT_HAS_SPOT && !w->zones[st.zone].up[at])
+			st.mode = SPOT_NOTHING;
+		a = policy == SPOT_POLICY_BERTH ? spot_tabled(table, w, at, &st, s->deadline - t) :
+		    spot_simple(policy, s, &st, s->deadline - t, w->any->up[at] != 0);
+		spot_act(a, w, at, s, &st, out);
+	}
+	out->finish = t;
+	out->missed = st.work > 0;
+}

@@ -1,0 +1,116 @@
+/* src/plan/spot.h - work with a deadline on spot machines: when to wait, to take spot, to leave for on-demand.  Floor: domain. */
+#ifndef BERTH_PLAN_SPOT_H
+#define BERTH_PLAN_SPOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/err.h"
+
+struct arena;
+
+/*
+ * Time runs in ticks. Whether spot can be had in a tick is known at its start. On demand costs 1 a tick, spot `price`.
+ * Every launch, also into another zone, is a changeover: `changeover` ticks that are billed and bring nothing. Work done is safe.
+ */
+struct spot_setting {
+	int work;		/* ticks of work, >= 1 */
+	int deadline;		/* ticks until it must be done, >= 1 */
+	int changeover;		/* >= 0 */
+	double price;		/* of spot over on demand, >= 0 */
+};
+
+/* How long a zone stays up or down hangs on how long it has been so: age buckets end at 15 min, 1 h, 4 h, 12 h. */
+#define SPOT_AGES 5
+
+struct spot_hazard {
+	int edge[SPOT_AGES - 1];	/* ticks: the first age of the next bucket */
+	double leave[SPOT_AGES];	/* chance a tick that the state ends */
+	double older[SPOT_AGES];	/* chance a tick to reach the next bucket otherwise */
+	int64_t events[SPOT_AGES];	/* ends seen */
+};
+
+/* A zone's history: up[t] 1 where spot could be had, age[t] ticks since up last changed. */
+struct spot_zone {
+	const uint8_t *up;	/* [n] */
+	const int32_t *age;	/* [n] */
+	size_t n;
+};
+
+void spot_edges(int tick_s, int edge[SPOT_AGES - 1]);
+void spot_ages(const uint8_t *up, size_t n, int32_t *age_out);
+/* Could spot be had in any of the zones? out [n] */
+void spot_union(const struct spot_zone *zones, size_t n_zones, size_t n, uint8_t *up_out);
+
+/*
+ * Chances learned from ticks [from, to) of the zone, for runs with up == state (1 up, 0 down): (ends + 2) / (ticks + 2 / pooled
+ * rate) in each bucket, then made pessimistic by z standard errors: up runs end sooner, down runs later.
+ */
+void spot_learn(const struct spot_zone *zone, size_t from, size_t to, int state, const int edge[SPOT_AGES - 1], double z,
+    struct spot_hazard *out);
+/* Expected ticks that an up run of each age goes on; the last bucket is geometric. */
+void spot_remaining(const struct spot_hazard *up, double out[SPOT_AGES]);
+
+enum spot_action { SPOT_WAIT, SPOT_TAKE, SPOT_ON_DEMAND };
+
+/* What the job has at the start of a tick. */
+enum spot_mode { SPOT_NOTHING, SPOT_HAS_SPOT, SPOT_HAS_ON_DEMAND };
+
+struct spot_table;
+
+/*
+ * The cheapest action for each time left, work left, mode and age, by backward induction over the learned chances
+ * (finite-horizon Markov decision process); an action after which the deadline could be missed whatever spot does costs
+ * infinitely much, so that the deadline holds as long as on-demand can be had. Never waits while spot is up.
+ * One table serves every deadline up to setting->deadline. BERTH_EINVAL for a setting out of range or a table over 1 GiB.
+ */
+BERTH_MUST_CHECK enum berth_code spot_table_solve(const struct spot_setting *s, const struct spot_hazard *up,
+    const struct spot_hazard *down, struct arena *a, struct spot_table **table_out, struct berth_err *err);
+
+/*
+ * left: ticks to the deadline (clamped to the table's); work: ticks of work left; mode with its changeover ticks left; is_up and age
+ * of the zone, or of the pool where nothing runs on spot.
+ */
+enum spot_action spot_decide(const struct spot_table *t, int left, int work, enum spot_mode mode, int changeover_left,
+    bool is_up, int age);
+size_t spot_table_bytes(const struct spot_table *t);
+
+/*
+ * Least cost with the future known, over zones [n_zones] from tick t0: exact dynamic program. < 0: cannot be done.
+ * (A launch that would be cut off in its changeover is never worth it, so only whole changeovers are looked at.)
+ */
+double spot_omniscient(const struct spot_zone *zones, size_t n_zones, size_t t0, const struct spot_setting *s,
+    struct arena *scratch);
+
+enum spot_policy {
+	SPOT_POLICY_ON_DEMAND,
+	SPOT_POLICY_GREEDY,		/* spot when up, wait when down, on demand when it must */
+	SPOT_POLICY_UNIFORM,		/* Uniform Progress (Wu et al., NSDI 2024): on demand when behind c(t) = t C / R, spot when up */
+	SPOT_POLICY_BERTH,		/* the table */
+	SPOT_POLICY_COUNT
+};
+const char *spot_policy_name(enum spot_policy p);	/* "on_demand" "greedy" "uniform_progress" "berth" */
+
+/* One zone or a pool that a job may move in. */
+struct spot_world {
+	const struct spot_zone *zones;	/* [n_zones], best first for a policy without scores */
+	size_t n_zones;
+	const struct spot_zone *any;	/* union of the zones (that zone itself if there is one) */
+	const double (*score)[SPOT_AGES];	/* [n_zones] which up zone to take by its age: the greatest; NULL: the first */
+	const int *edge;		/* of the scores' buckets */
+};
+
+struct spot_run {
+	double cost;		/* in on-demand ticks */
+	int on_demand, spot;	/* ticks billed */
+	int launches;
+	int finish;		/* ticks */
+	bool missed;
+};
+
+/* Replays one job from tick t0 (t0 + deadline <= ticks of the zones). table: for SPOT_POLICY_BERTH. */
+void spot_replay(enum spot_policy policy, const struct spot_world *w, size_t t0, const struct spot_setting *s,
+    const struct spot_table *table, struct spot_run *out);
+
+#endif

@@ -1,0 +1,81 @@
+#!/bin/sh
+# berth simulate spot on made-up traces whose costs can be told by hand.
+. "$TOP_SRCDIR/tests/cli/lib.sh"
+
+mkdir t
+cat >t/traces.csv <<CSV
+trace_id,region,zone,gap_seconds,nodes
+up-1-a,west,west-a,300,1
+down-1-a,east,east-a,300,1
+half-1-a,south,south-a,300,2
+CSV
+{
+	echo trace_id,start_tick,n_ticks,available_nodes
+	echo up-1-a,0,2000,1
+	echo down-1-a,0,2000,0
+	# one of two nodes is not enough; ten up, ten down
+	t=0
+	while [ "$t" -lt 2000 ]; do
+		echo "half-1-a,$t,10,2"
+		echo "half-1-a,$((t + 10)),10,1"
+		t=$((t + 20))
+	done
+} >t/segments.csv
+
+# Always up: work 48 ticks and changeover 1 at 0.3, over 49 on demand.
+run simulate spot --traces t --set up --work 4h --slack 1.5 --changeover 300s --price 0.25 -o json
+expect_exit 0
+expect_is_json berth.simulation/1
+for p in 0 1 2 3; do
+	expect_json_near "\$.policies[$p].mean" 0.25 1e-6
+	expect_json "\$.policies[$p].misses" 0
+done
+expect_json '$.policies[0].name' greedy
+expect_json '$.policies[1].name' uniform_progress
+expect_json '$.policies[2].name' berth
+expect_json '$.policies[3].name' omniscient
+expect_json '$.policies[0].runs' 48
+expect_json '$.by[0].zone' west-a
+expect_json '$.by[0].half' 1
+
+# Never up: on demand from start to end, never late.
+run simulate spot --traces t --set down --work 4h --slack 1.5 --changeover 300s -o json
+for p in 0 1 2 3; do
+	expect_json_near "\$.policies[$p].mean" 1 1e-6
+	expect_json "\$.policies[$p].misses" 0
+done
+
+# Ten ticks up, ten down, changeover 1, 18 ticks of work, deadline 36: the whole future known, spot brings 9 a run.
+# From any start some of it can be had, and nobody is below the omniscient or late.
+run simulate spot --traces t --set half --work 90m --slack 2.5 --changeover 300s -o json
+best=$(json '$.policies[3].mean')
+for p in 0 1 2; do
+	awk -v a="$(json "\$.policies[$p].mean")" -v b="$best" 'BEGIN { exit !(a >= b - 1e-9 && a <= 1.1) }'
+	ok $? "policy $p is not below the omniscient ($best)"
+	expect_json "\$.policies[$p].misses" 0
+done
+# 18 ticks in 45: two whole runs of spot fit into every window of 45, so 2 launches and 18 ticks at 0.3 over 19.
+expect_json_near '$.policies[3].mean' 0.315789 0.02
+
+run simulate spot --traces t --set half --work 90m --train past --policies berth,greedy -o json
+expect_exit 0
+expect_json '$.policies[1].name' berth
+expect_json '$.policies[1].misses' 0
+expect_err_has 'left out: work and one changeover do not fit'
+run simulate spot --traces t --pool all --work 4h --slack 1.5 --changeover 300s --policies berth -o json
+expect_json_near '$.policies[0].mean' 0.3 1e-6
+
+run simulate spot --traces t --set nowhere
+expect_exit 1
+expect_err_has "no trace 'nowhere'; there are"
+run simulate spot
+expect_exit 2
+run simulate spot --traces t --policies hope
+expect_exit 2
+run simulate spot --traces t --set up --work 400d
+expect_exit 3
+printf 'trace_id,start_tick,n_ticks,available_nodes\nup-1-a,5,10,1\n' >t/segments.csv
+run simulate spot --traces t --set up
+expect_exit 1
+expect_err_has 'segments.csv:2'
+done_testing

@@ -1,0 +1,223 @@
+/* Spot under a deadline: the omniscient program against brute force, the table against every future, and what must hold. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/spot.h"
+#include "tests/tap.h"
+#include "util/arena.h"
+#include "util/rng.h"
+
+#define MAX_TICKS 4096
+
+struct world {
+	uint8_t up[3][MAX_TICKS], any_up[MAX_TICKS];
+	int32_t age[3][MAX_TICKS], any_age[MAX_TICKS];
+	struct spot_zone zone[3], any;
+	size_t n_zones, n;
+};
+
+/* Runs whose lengths are drawn between 1 and longest. */
+static void
+make_world(struct world *w, struct rng *r, size_t zones, size_t n, unsigned longest)
+{
+	w->n_zones = zones;
+	w->n = n;
+	for (size_t z = 0; z < zones; z++) {
+		bool up = rng_below(r, 2) == 1;
+
+		for (size_t t = 0; t < n; up = !up)
+			for (uint64_t k = 1 + rng_below(r, longest); k > 0 && t < n; k--)
+				w->up[z][t++] = up;
+		spot_ages(w->up[z], n, w->age[z]);
+		w->zone[z] = (struct spot_zone){ w->up[z], w->age[z], n };
+	}
+	spot_union(w->zone, zones, n, w->any_up);
+	spot_ages(w->any_up, n, w->any_age);
+	w->any = (struct spot_zone){ w->any_up, w->any_age, n };
+}
+
+/* Least cost from tick t on: every action in every tick. mode -1 nothing, 0.. spot in that zone, 9 on demand. */
+static double
+brute(const struct world *w, const struct spot_setting *s, int t, int work, int mode, int left)
+{
+	double best;
+
+	if (work == 0)
+		return 0;
+	if (t == s->deadline)
+		return INFINITY;
+	if (mode >= 0 && mode < 9 && !w->up[mode][t])
+		mode = -1;
+	best = brute(w, s, t + 1, work, -1, 0);
+	for (int z = 0; z <= (int)w->n_zones; z++) {
+		int to = z == (int)w->n_zones ? 9 : z, k = to == mode ? left : s->changeover;
+		double price = to == 9 ? 1 : s->price;
+
+		if (to < 9 && !w->up[to][t])
+			continue;
+		best = fmin(best, price + (k > 0 ? brute(w, s, t + 1, work, to, k - 1) : brute(w, s, t + 1, work - 1, to, 0)));
+	}
+	return best;
+}
+
+static void
+test_omniscient(void)
+{
+	struct arena *a = arena_new();
+	static struct world w;
+	struct rng r;
+	int bad = 0;
+
+	rng_seed(&r, 5);
+	for (int k = 0; k < 300; k++) {
+		struct spot_setting s = { 1 + (int)rng_below(&r, 4), 2 + (int)rng_below(&r, 6), (int)rng_below(&r, 3), 0.3 };
+		double want, got;
+
+		make_world(&w, &r, 1 + rng_below(&r, 2), 10, 4);
+		want = brute(&w, &s, 0, s.work, -1, 0);
+		got = spot_omniscient(w.zone, w.n_zones, 0, &s, a);
+		bad += isinf(want) ? got >= 0 : fabs(got - want) > 1e-9;
+		arena_reset(a);
+	}
+	tap_is_long(bad, 0, "300 small worlds: the omniscient program equals brute force");
+	arena_free(a);
+}
+
+/* Whatever spot does, no deadline is missed, and no policy is below the omniscient. */
+static void
+test_adversarial(void)
+{
+	struct arena *a = arena_new(), *scratch = arena_new();
+	static struct world w;
+	struct rng r;
+	int missed = 0, below = 0, idle = 0;
+	double worst = 0;
+
+	rng_seed(&r, 6);
+	for (int k = 0; k < 60; k++) {
+		struct spot_setting s = { 40 + (int)rng_below(&r, 60), 0, (int)rng_below(&r, 5), 0.3 };
+		struct spot_hazard up, down;
+		struct spot_table *table;
+		struct berth_err err;
+		int edge[SPOT_AGES - 1];
+		unsigned longest = 1 + (unsigned)rng_below(&r, 40);
+
+		s.deadline = s.work + s.changeover + (int)rng_below(&r, 80);
+		make_world(&w, &r, 1, 1000, longest);
+		spot_edges(300, edge);
+		spot_learn(&w.any, 0, 500, 1, edge, 1, &up);
+		spot_learn(&w.any, 0, 500, 0, edge, 1, &down);
+		if (spot_table_solve(&s, &up, &down, a, &table, &err) != BERTH_OK) {
+			missed++;
+			continue;
+		}
+		for (size_t t0 = 500; t0 + (size_t)s.deadline < 1000; t0 += 97) {
+			struct spot_world sw = { w.zone, 1, &w.any, NULL, NULL };
+			double best = spot_omniscient(w.zone, 1, t0, &s, scratch);
+
+			for (size_t p = 0; p < SPOT_POLICY_COUNT; p++) {
+				struct spot_run run;
+
+				spot_replay((enum spot_policy)p, &sw, t0, &s, table, &run);
+				missed += run.missed;
+				below += run.cost < best - 1e-9;
+				if (p == SPOT_POLICY_BERTH)
+					worst = fmax(worst, run.cost / (s.work + s.changeover));
+			}
+			arena_reset(scratch);
+		}
+		for (int left = 1; left <= s.deadline; left++)
+			for (int work = 1; work <= s.work && work <= left; work++)
+				for (int age = 0; age < 200; age += 37)
+					idle += spot_decide(table, left, work, SPOT_NOTHING, 0, true, age) == SPOT_WAIT &&
+					    work + s.changeover < left;
+		arena_reset(a);
+	}
+	tap_is_long(missed, 0, "60 flapping worlds: no deadline is missed by any policy");
+	tap_is_long(below, 0, "60 flapping worlds: nobody is below the omniscient");
+	tap_is_long(idle, 0, "the table never waits while spot is up");
+	tap_diag("worst run of the table: %.3f of always on demand", worst);
+	arena_free(a);
+	arena_free(scratch);
+}
+
+/* Never up, always up: on demand alone, spot alone. */
+static void
+test_constant(void)
+{
+	struct arena *a = arena_new();
+	static struct world w;
+	struct spot_setting s = { 50, 80, 3, 0.3 };
+	struct spot_hazard up, down;
+	struct spot_table *table;
+	struct berth_err err = { 0 };
+	int edge[SPOT_AGES - 1];
+
+	w.n_zones = 1;
+	for (int state = 0; state <= 1; state++) {
+		struct spot_world sw = { w.zone, 1, w.zone, NULL, NULL };
+		struct spot_run run;
+
+		memset(w.up[0], state, 1000);
+		spot_ages(w.up[0], 1000, w.age[0]);
+		w.zone[0] = (struct spot_zone){ w.up[0], w.age[0], 1000 };
+		spot_edges(300, edge);
+		spot_learn(&w.zone[0], 0, 500, 1, edge, 1, &up);
+		spot_learn(&w.zone[0], 0, 500, 0, edge, 1, &down);
+		tap_code(spot_table_solve(&s, &up, &down, a, &table, &err), BERTH_OK, &err);
+		spot_replay(SPOT_POLICY_BERTH, &sw, 500, &s, table, &run);
+		tap_near(run.cost, state == 1 ? 0.3 * 53 : 53, 1e-9, state == 1 ? "always up: spot alone" : "never up: on demand alone");
+		tap_is_long(run.launches, 1, "one launch");
+	}
+	s.deadline = 52;
+	tap_ok(spot_omniscient(w.zone, 1, 0, &s, a) < 0, "work and changeover do not fit: infeasible");
+	s.deadline = 53;
+	tap_ok(spot_omniscient(w.zone, 1, 0, &s, a) > 0, "one tick more: feasible");
+	tap_ok(spot_decide(table, 53, 50, SPOT_NOTHING, 0, false, 10) == SPOT_ON_DEMAND, "left = work + changeover: on demand now");
+	s.price = NAN;
+	tap_code(spot_table_solve(&s, &up, &down, a, &table, &err), BERTH_EINVAL, &err);
+	arena_free(a);
+}
+
+/* Chances by hand: runs of 4 up and 4 down, buckets of 2 and more. */
+static void
+test_learning(void)
+{
+	static struct world w;
+	const int edge[SPOT_AGES - 1] = { 2, 4, 8, 16 };
+	struct spot_hazard h;
+	double pooled, left[SPOT_AGES];
+
+	for (size_t t = 0; t < 81; t++)
+		w.up[0][t] = t / 4 % 2 == 0;
+	spot_ages(w.up[0], 81, w.age[0]);
+	w.zone[0] = (struct spot_zone){ w.up[0], w.age[0], 81 };
+	spot_learn(&w.zone[0], 0, 81, 1, edge, 0, &h);
+	/* 80 transitions: 10 up runs of 4 ticks, each ends at age 3. */
+	pooled = 10.5 / (40 + 50);
+	tap_is_long(h.events[0], 0, "no end at age 0 and 1");
+	tap_is_long(h.events[1], 10, "10 ends at age 2 and 3");
+	tap_near(h.leave[0], 2 / (20 + 2 / pooled), 1e-12, "the young bucket: the prior alone");
+	tap_near(h.leave[1], 12 / (20 + 2 / pooled), 1e-12, "the next: its ends and the prior");
+	tap_near(h.older[1], 0.5, 1e-12, "a bucket of 2 ticks is left in 2");
+	spot_learn(&w.zone[0], 0, 81, 1, edge, 1, &h);
+	tap_near(h.leave[1], 12 / (20 + 2 / pooled) * (1 + 1 / sqrt(11)), 1e-12, "one standard error worse");
+	spot_learn(&w.zone[0], 0, 81, 0, edge, 1, &h);
+	tap_near(h.leave[1], 12 / (20 + 2 / pooled) * (1 - 1 / sqrt(11)), 1e-12, "down runs end later");
+	for (size_t b = 0; b < SPOT_AGES; b++)
+		h.leave[b] = 0.25;
+	spot_remaining(&h, left);
+	tap_near(left[0], 4, 1e-9, "at 0.25 a tick a run goes on for 4");
+}
+
+int
+main(void)
+{
+	test_omniscient();
+	test_adversarial();
+	test_constant();
+	test_learning();
+	return tap_done();
+}
