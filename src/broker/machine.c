@@ -184,6 +184,22 @@ machine_release(struct broker *b, struct instance *in, const char *reason, struc
 	return store_instance_update(b->store, in, err);
 }
 
+/* A destroy that was asked for has its answer, whoever brought it. */
+static enum berth_code
+machine_settle_destroy(struct broker *b, const struct instance *in, struct berth_err *err)
+{
+	struct intent *its;
+	enum berth_code rc;
+	size_t n;
+
+	rc = store_intent_pending(b->store, b->tick_arena, &its, &n, err);
+	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
+		if (its[i].kind == INTENT_DESTROY && its[i].instance_id == in->id)
+			rc = store_intent_settle(b->store, its[i].id, INTENT_DONE, in->id, "", b->now, err);
+	}
+	return rc;
+}
+
 static enum berth_code
 machine_gone_rows(struct broker *b, struct instance *in, int64_t ended, const char *reason, struct berth_err *err)
 {
@@ -196,6 +212,8 @@ machine_gone_rows(struct broker *b, struct instance *in, int64_t ended, const ch
 	rc = machine_accrue(b, in, in->gone, true, err);
 	if (rc == BERTH_OK)
 		rc = store_instance_update(b->store, in, err);
+	if (rc == BERTH_OK)
+		rc = machine_settle_destroy(b, in, err);
 	if (rc == BERTH_OK)
 		rc = store_budget_settle(b->store, in->intent_id, b->now, err);
 	if (rc == BERTH_OK)

@@ -86,9 +86,6 @@ release_machine(struct broker *b, struct instance *in, struct berth_err *err)
 	}
 	if (pm.state != PROV_GONE)
 		return BERTH_OK;
-	rc = store_intent_settle(b->store, it.id, INTENT_DONE, in->id, "", b->now, err);
-	if (rc != BERTH_OK)
-		return rc;
 	b->counts.released++;
 	return machine_gone(b, in, pm.ended, "released", err);
 }

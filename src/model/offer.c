@@ -1,4 +1,5 @@
 #include "model/offer.h"
+#include "util/arena.h"
 
 #include <string.h>
 
@@ -107,4 +108,15 @@ offer_cmp(const struct offer *a, const struct offer *b)
 	if (c == 0)
 		c = (a->payment > b->payment) - (a->payment < b->payment);
 	return c != 0 ? c : (a->id > b->id) - (a->id < b->id);
+}
+
+struct offer
+offer_copy(const struct offer *o, struct arena *a)
+{
+	struct offer c = *o;
+	const char **strings[] = { &c.provider, &c.account, &c.region, &c.zone, &c.instance_type, &c.accelerator, &c.source };
+
+	for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
+		*strings[i] = arena_strdup(a, *strings[i] != NULL ? *strings[i] : "");
+	return c;
 }

@@ -1,2 +1,4 @@
 # Simulations: whole brokers on replayed clouds.
-EXTRA_DIST += tests/sim/tick.c
+check_PROGRAMS += tests/sim/tick.t
+tests_sim_tick_t_SOURCES = tests/sim/tick.c
+tests_sim_tick_t_LDADD = libtap.a $(BROKER_LIBS)

@@ -42,6 +42,8 @@ static const char sim_trace[] =
 static const char sim_config[] =
     "schema: berth.config/1\naccounts:\n  - name: sim\n    provider: replay\n    trace: sim.trace\n";
 
+static struct log sim_log = { .level = LOG_ERROR };
+
 struct sim_shared { int64_t now; long exchanges; };
 
 struct sim {
@@ -88,6 +90,7 @@ sim_open(struct sim *s, int64_t now)
 	struct berth_err err;
 
 	s->arena = arena_new();
+	sim_log.f = stderr;
 	sim_must(accel_table_open(s->arena, &s->accels, &err), &err, "accelerators");
 	sim_must(yaml_parse(s->arena, sim_config, sizeof(sim_config) - 1, "berth.yaml", &s->config, &err), &err, "config");
 	sim_must(store_open(arena_printf(s->arena, "%s/berth.db", s->dir), STORE_CREATE, now, &s->store, &err), &err, "store");
@@ -96,7 +99,7 @@ sim_open(struct sim *s, int64_t now)
 	setup.arena = s->arena;
 	setup.config = s->config;
 	setup.config_dir = setup.state_dir = s->dir;
-	setup.log = &(struct log){ .level = LOG_ERROR, .f = stderr };
+	setup.log = &sim_log;
 	setup.refs_path = arena_printf(s->arena, "%s/probe_reference.csv", getenv("BERTH_DATA"));
 	setup.limits_path = arena_printf(s->arena, "%s/probe_thresholds.csv", getenv("BERTH_DATA"));
 	sim_must(broker_open(&setup, &s->broker, &err), &err, "broker");
@@ -111,7 +114,7 @@ sim_close(struct sim *s)
 	arena_free(s->arena);
 }
 
-struct sim_offers { struct offer v[32]; size_t n; };
+struct sim_offers { struct arena *arena; struct offer v[32]; size_t n; };
 
 static enum berth_code
 sim_offer(void *arg, const struct offer *o, struct berth_err *err)
@@ -119,7 +122,7 @@ sim_offer(void *arg, const struct offer *o, struct berth_err *err)
 	struct sim_offers *list = arg;
 
 	(void)err;
-	list->v[list->n++] = *o;
+	list->v[list->n++] = offer_copy(o, list->arena);
 	return BERTH_OK;
 }
 
@@ -146,12 +149,14 @@ sim_prepare(struct sim *s)
 	struct berth_err err;
 	char path[128];
 
-	snprintf(s->dir, sizeof(s->dir), "%s", "/tmp/berth-sim.XXXXXX");
+	/* Hundreds of lives: in memory if there is such a file system, so that fsync costs nothing. */
+	snprintf(s->dir, sizeof(s->dir), "%s/berth-sim.XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
 	if (mkdtemp(s->dir) == NULL)
 		exit(1);
 	snprintf(path, sizeof(path), "%s/sim.trace", s->dir);
 	sim_must(atomicfile_write(path, sim_trace, sizeof(sim_trace) - 1, 0600, &err), &err, "trace");
 	sim_open(s, SIM_START);
+	offers.arena = s->arena;
 	sim_must(prov_offers(s->broker.accounts[0].prov, NULL, sim_offer, &offers, &err), &err, "offers");
 	sim_must(store_offers_replace(s->store, "replay", "sim", "replay", offers.v, offers.n, SIM_START, NULL, &err), &err,
 	    "store offers");
@@ -195,7 +200,11 @@ sim_life(struct sim *s)
 		_exit(0);
 	}
 	waitpid(pid, &status, 0);
-	return WIFEXITED(status) && WEXITSTATUS(status) == 77;
+	if (!WIFEXITED(status) || (WEXITSTATUS(status) != 77 && WEXITSTATUS(status) != 0)) {
+		printf("Bail out! a life ended with wait status %d\n", status);
+		exit(1);
+	}
+	return WEXITSTATUS(status) == 77;
 }
 
 struct sim_end {
@@ -354,9 +363,9 @@ main(int argc, char **argv)
 	    e.machines_cloud, e.preempted);
 	tap_ok(e.preempted >= 1, "the trace preempts a job on the way");
 	sim_remove(&s);
-	/* Every exchange of the first half hour, then a stride through the rest: -a tries each one. */
-	stride = argc > 1 && strcmp(argv[1], "-a") == 0 ? 1 : total / 40 + 1;
-	for (long k = 1; k <= total; k += k < 60 ? 1 : stride) {
+	/* Every one of the first 30 exchanges, then a stride through the rest: -a tries each one. */
+	stride = argc > 1 && strcmp(argv[1], "-a") == 0 ? 1 : total / 30 + 1;
+	for (long k = 1; k <= total; k += k < 30 ? 1 : stride) {
 		for (int after = 0; after <= 1; after++) {
 			tried++;
 			sound += sim_killed(&s, k, after == 1, &reached) ? 1 : 0;
