@@ -169,6 +169,21 @@ report_json_head(struct report *r, FILE *f)
 	fputc(']', f);
 }
 
+/* Devices report in the order in which they finish: within a test they are put in the order of their numbers. */
+static void
+report_sort(struct report *r)
+{
+	for (size_t i = 1; i < r->n_tests; i++) {
+		const struct report_test t = r->tests[i];
+		size_t k = i;
+
+		for (; k > 0 && strcmp(r->tests[k - 1].name, t.name) == 0 && (r->tests[k - 1].gpu > t.gpu ||
+		    (r->tests[k - 1].gpu == t.gpu && r->tests[k - 1].peer > t.peer)); k--)
+			r->tests[k] = r->tests[k - 1];
+		r->tests[k] = t;
+	}
+}
+
 int
 report_json(struct report *r, FILE *f)
 {
@@ -178,6 +193,7 @@ report_json(struct report *r, FILE *f)
 	if (r->closed)
 		goto out;
 	r->closed = true;
+	report_sort(r);
 	report_json_head(r, f);
 	report_json_checks(f, "health", r->health, r->n_health);
 	fputs(",\n\"tests\":[", f);
@@ -260,6 +276,7 @@ report_table(struct report *r, FILE *f)
 	if (r->closed)
 		goto out;
 	r->closed = true;
+	report_sort(r);
 	fprintf(f, "berth-probe %s  %s  %s\n", PACKAGE_VERSION, r->host,
 	    strcmp(r->mode, "host") == 0 ? "no GPU could be used: host reference" : r->level);
 	report_table_gpus(r, f);

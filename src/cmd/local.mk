@@ -17,6 +17,11 @@ libcmd_a_SOURCES += \
 	src/cmd/help.c src/cmd/help.h \
 	src/cmd/init.c \
 	src/cmd/instances.c \
+	src/cmd/probe.c src/cmd/probe.h \
+	src/cmd/probe_history.c \
+	src/cmd/probe_run.c \
+	src/cmd/probe_show.c \
+	src/cmd/probe_tables.c \
 	src/cmd/job.c src/cmd/jobs.c src/cmd/jobshow.c src/cmd/jobshow.h \
 	src/cmd/place.c \
 	src/cmd/plan.c src/cmd/plan_join.c src/cmd/plan_join.h src/cmd/plan_solve.c \

@@ -5,6 +5,7 @@
 extern const struct cmd cmd_completion, cmd_doctor, cmd_explain, cmd_forecast, cmd_help, cmd_init,
     cmd_instances, cmd_job, cmd_jobs, cmd_place, cmd_plan, cmd_prices, cmd_report, cmd_simulate, cmd_submit, cmd_tick,
     cmd_version;
+extern const struct cmd cmd_probe;
 
 #define GROUP_SETUP "Set up"
 #define GROUP_DEMAND "Demand"
@@ -27,6 +28,7 @@ const struct cmd_entry cmd_registry[] = {
 	{ GROUP_JOBS, &cmd_explain },
 	{ GROUP_MACHINES, &cmd_tick },
 	{ GROUP_MACHINES, &cmd_instances },
+	{ GROUP_MACHINES, &cmd_probe },
 	{ GROUP_MONEY, &cmd_report },
 	{ GROUP_UPKEEP, &cmd_doctor },
 	{ GROUP_UPKEEP, &cmd_completion },

@@ -12,6 +12,7 @@ libplan_a_SOURCES = \
 	src/plan/spot.c src/plan/spot.h \
 	src/plan/spot_table.c \
 	src/plan/verdict.c src/plan/verdict.h \
+	src/plan/verdict_fleet.c src/plan/verdict_fleet.h \
 	src/plan/verdict_parse.c \
 	src/plan/verdict_rate.c src/plan/verdict_rate.h \
 	src/plan/verdict_tables.c

@@ -437,14 +437,18 @@ judge_peers(struct judge *j)
 	}
 }
 
-static int
-judge_reason_cmp(const void *a, const void *b)
+/* Worst first, else in the order of discovery: what the machine is, its health, its results, its speed. */
+static void
+judge_sort(struct verdict *v)
 {
-	const struct verdict_reason *x = a, *y = b;
+	for (size_t i = 1; i < v->n_reasons; i++) {
+		const struct verdict_reason r = v->reasons[i];
+		size_t k = i;
 
-	if (x->kind != y->kind)
-		return (x->kind < y->kind) - (x->kind > y->kind);
-	return x->gpu != y->gpu ? (x->gpu > y->gpu) - (x->gpu < y->gpu) : strcmp(x->code, y->code);
+		for (; k > 0 && v->reasons[k - 1].kind < r.kind; k--)
+			v->reasons[k] = v->reasons[k - 1];
+		v->reasons[k] = r;
+	}
 }
 
 void
@@ -473,8 +477,7 @@ verdict_judge(const struct probe_result *r, const struct verdict_promise *p, con
 	for (size_t i = 0; i < r->n_gpus; i++)
 		judge_link(&j, r->gpus[i].index);
 	judge_peers(&j);
-	if (v_out->n_reasons > 1)
-		qsort(v_out->reasons, v_out->n_reasons, sizeof(*v_out->reasons), judge_reason_cmp);
+	judge_sort(v_out);
 }
 
 double

@@ -338,7 +338,8 @@ fake_tensor_kernel(struct fake_launch *l)
 
 	*PTR(l, 0, uint64_t) += (uint64_t)elements * l->threads;
 	l->flop = flop * ARG(l, 2, int) * (double)l->threads;
-	l->rate = fake_number("tensor", current, 600);
+	l->rate = fake_number("tensor", current, 600) * (strstr(l->name, "f64") != NULL ? 1.0 / 16 :
+	    strstr(l->name, "tf32") != NULL ? 0.5 : strstr(l->name, "s8") != NULL || strstr(l->name, "e4m3") != NULL ? 2 : 1);
 	l->out = PTR(l, 0, void);
 	l->out_bytes = 8;
 }

@@ -1,6 +1,6 @@
 /*
  * A libcublasLt.so.13 for tests: multiplies on the CPU, checks that it is called as the library's documents demand,
- * and takes virtual time by BERTH_FAKE: gemm=TFLOP/s  lt=CODE (of cublasLtCreate)  lt_none=PRECISION
+ * and takes virtual time by BERTH_FAKE: gemm=TFLOP/s of FP16 and BF16, other precisions in proportion  lt=CODE (of cublasLtCreate)  lt_none=PRECISION
  * lt_flip=1 (one wrong element, each time)  lt_flaky=1 (every second time)  lt_fail=1  gemm_late=TFLOP/s (after lt_after)
  */
 #define _GNU_SOURCE
@@ -152,6 +152,20 @@ cublasLtMatmulAlgoGetHeuristic(void *h, void *op, void *la, void *lb, void *lc, 
 	return 0;
 }
 
+/* Of the rate of FP16, as Hopper's and Blackwell's units have it. */
+static double
+fake_factor(const char *precision)
+{
+	static const struct { const char *name; double factor; } rows[] = {
+		{ "fp64", 1.0 / 16 }, { "fp32", 1.0 / 16 }, { "tf32", 0.5 }, { "fp8", 2 }, { "int8", 2 }, { "fp4", 4 },
+	};
+
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (strcmp(rows[i].name, precision) == 0)
+			return rows[i].factor;
+	return 1;
+}
+
 static double
 fake_small(unsigned v, int exponent_bits, int mantissa_bits, int bias)
 {
@@ -233,8 +247,8 @@ cublasLtMatmul(void *h, void *op, const void *alpha, const void *a, void *la, co
 		rate = fake_number("gemm_late", dev, rate);
 	/* few columns are bound by reading the weights */
 	if (r->cols <= 16)
-		advance((double)(x->rows * x->cols) * 2 / fake_number("bw", dev, 3000) * 1e-6);
+		advance((double)(x->rows * x->cols) * (x->type == LT_R_16F ? 2 : 1) / fake_number("bw", dev, 3000) * 1e-6);
 	else
-		advance(2.0 * (double)(r->rows * r->cols * x->rows) / rate * 1e-9);
+		advance(2.0 * (double)(r->rows * r->cols * x->rows) / (rate * fake_factor(fake_precision(op, x))) * 1e-9);
 	return 0;
 }

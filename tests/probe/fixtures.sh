@@ -4,7 +4,7 @@
 n=0 failed=0
 fakes=$TOP_BUILDDIR/tests/probe/fake
 probe=$TOP_BUILDDIR/tests/probe/probe-on-fakes
-base="--json --array-mib 1 --gemm-n 48 --pattern-mib 2 --steady 0.1 --library $fakes/libcublasLt.so.13"
+base="--json --array-mib 1 --gemm-n 64 --pattern-mib 2 --steady 0.1 --library $fakes/libcublasLt.so.13"
 
 ok() {
 	n=$((n + 1))
@@ -46,7 +46,7 @@ fixture "no permission is unknown, not zero" 0 "noperm=1" '"status":"unknown","v
 fixture "no NVML is unknown" 0 "nvml=9" '"name":"nvml","gpu":null,"status":"unknown".*driver not loaded'
 fixture "no cuBLASLt: skipped, own kernels stay" 0 "lt=1" '"name":"gemm_bf16".*"status":"skipped","error":"no library'
 fixture "a format that the library lacks is skipped" 0 "lt_none=fp8" '"name":"gemm_fp8".*"status":"skipped"'
-fixture "FP4 runs on Blackwell" 0 "name=NVIDIA B200,cc=100,mem_gib=178" '"name":"gemm_fp4","gpu":0,"peer":null,"value":(700|699\.9).*"status":"ok"'
+fixture "FP4 runs on Blackwell" 0 "name=NVIDIA B200,cc=100,mem_gib=178" '"name":"gemm_fp4","gpu":0,"peer":null,"value":(280[01]|2799).*"status":"ok"'
 fixture "hidden devices are noted" 0 "nvml_n=8" '"name":"visible","gpu":null,"status":"note","value":8'
 fixture "no peer access is said" 0 "ndev=2,can=0" '"name":"p2p".*copied through the host'
 fixture "an idle link at full width is no fault" 0 "gen=4,gen_max=5" '"name":"pcie_link","gpu":0,"status":"note"'

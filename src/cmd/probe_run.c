@@ -1,0 +1,101 @@
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cmd/probe.h"
+#include "cmd/progpath.h"
+#include "util/arena.h"
+#include "util/buf.h"
+
+extern char **environ;
+
+#define PROBE_OUTPUT_MAX ((size_t)4 << 20)
+
+static enum berth_code
+probe_spawn(const char *const *argv, int *fd_out, pid_t *pid_out, struct berth_err *err)
+{
+	posix_spawn_file_actions_t fa;
+	int p[2], rc;
+
+	if (pipe2(p, O_CLOEXEC) != 0)
+		return err_sys(err, BERTH_EIO, errno, "pipe");
+	posix_spawn_file_actions_init(&fa);
+	posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_adddup2(&fa, p[1], 1);
+	rc = posix_spawn(pid_out, argv[0], &fa, NULL, (char *const *)(uintptr_t)argv, environ);
+	posix_spawn_file_actions_destroy(&fa);
+	close(p[1]);
+	if (rc != 0) {
+		close(p[0]);
+		return err_sys(err, BERTH_EIO, rc, "%s", argv[0]);
+	}
+	*fd_out = p[0];
+	return BERTH_OK;
+}
+
+/* All it prints; it ends by itself, its own time cap sees to that. */
+static enum berth_code
+probe_drain(int fd, struct buf *out, const char *name, struct berth_err *err)
+{
+	for (;;) {
+		char *room = buf_reserve(out, 65536);
+		ssize_t n;
+
+		if (room == NULL)
+			return buf_check(out, name, err);
+		n = read(fd, room, 65536);
+		if (n == 0)
+			return BERTH_OK;
+		if (n < 0 && errno != EINTR)
+			return err_sys(err, BERTH_EIO, errno, "%s", name);
+		if (n > 0)
+			buf_commit(out, (size_t)n);
+	}
+}
+
+enum berth_code
+probe_run_here(struct cmd_ctx *ctx, const struct probe_opts *o, const char **json_out, struct berth_err *err)
+{
+	const char *path = progpath_probe(ctx->arena), *argv[8];
+	enum berth_code rc;
+	struct buf out;
+	size_t n = 0;
+	int fd = -1, status = 0;
+	pid_t pid = -1;
+
+	if (path[0] == '\0') {
+		cmd_next_step(ctx, "install berth-probe, or set BERTH_PROBE to it");
+		return err_set(err, BERTH_ENOTFOUND, "berth-probe, the measuring program, was not found");
+	}
+	argv[n++] = path;
+	argv[n++] = "--json";
+	if (o->quick || o->deep)
+		argv[n++] = o->quick ? "--quick" : "--deep";
+	if (o->only.n > 0) {
+		argv[n++] = "--only";
+		argv[n++] = o->only.v[0];
+		for (size_t i = 1; i < o->only.n; i++)
+			argv[n - 1] = arena_printf(ctx->arena, "%s,%s", argv[n - 1], o->only.v[i]);
+	}
+	argv[n] = NULL;
+	rc = probe_spawn(argv, &fd, &pid, err);
+	if (rc != BERTH_OK)
+		return rc;
+	buf_init(&out, PROBE_OUTPUT_MAX);
+	rc = probe_drain(fd, &out, path, err);
+	close(fd);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (rc == BERTH_OK && out.len == 0)
+		rc = err_set(err, BERTH_EPROBE, "%s ended with %s %d and no result", path,
+		    WIFSIGNALED(status) ? "signal" : "status", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+	if (rc == BERTH_OK)
+		*json_out = arena_strndup(ctx->arena, out.p, out.len);
+	buf_free(&out);
+	return rc;
+}
