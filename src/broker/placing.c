@@ -165,19 +165,18 @@ placing_candidates_of(struct placing_work_space *w, size_t i, size_t *start)
 		left[k] = placing_budget_left(&w->facts, &pj->job, k);
 	for (size_t j = 0; j < w->facts.n_offers; j++) {
 		const struct placing_offer *po = &w->facts.offers[j];
-		const struct placing_quota *never;
+		const struct placing_quota *never = NULL;
 		struct cost_estimate e;
 
 		lim.budget_usd = left[po->account];
 		cost_of(&w->costs[i], po->offer, &po->facts, &lim, &e);
 		pj->seen++;
-		if (e.refuse == REFUSE_NOT && (po->machines < e.machines ||
-		    (never = placing_never(w, j, e.machines)) != NULL)) {
-			e.refuse = po->machines < e.machines ? REFUSE_NO_CAPACITY : REFUSE_NO_QUOTA;
-			if (e.refuse == REFUSE_NO_QUOTA) {
-				w->hints[i].quota = never->limit->name;
-				w->hints[i].quota_left = never->left;
-			}
+		if (e.refuse == REFUSE_NOT && po->machines < e.machines) {
+			e.refuse = REFUSE_NO_CAPACITY;
+		} else if (e.refuse == REFUSE_NOT && (never = placing_never(w, j, e.machines)) != NULL) {
+			e.refuse = REFUSE_NO_QUOTA;
+			w->hints[i].quota = never->limit->name;
+			w->hints[i].quota_left = never->left;
 		}
 		if (e.refuse != REFUSE_NOT) {
 			pj->refused[e.refuse]++;
