@@ -21,11 +21,11 @@ struct plan_opts {
 	double service_level, spot_share;
 	struct usd_micro budget;
 	const char *gpu;
-	bool no_spot;
+	bool no_spot, list_prices;
 };
 
 static const struct plan_opts plan_defaults = {
-	.horizon_s = INT64_C(52) * 7 * 86400, .paths = 200, .seed = 1, .service_level = 0, .spot_share = 0.2,
+	.horizon_s = INT64_C(52) * 7 * 86400, .paths = 200, .seed = 1, .service_level = 0, .spot_share = 0.2, .max_term = 36,
 	.budget = { INT64_MIN },
 };
 
@@ -40,11 +40,12 @@ static const struct opt_row plan_rows[] = {
 	{ "gpu", 'g', OPT_STRING, "GPU", "the accelerator of every series, whatever its label says", OFF(gpu), 0, 0, NULL },
 	{ "provider", 'p', OPT_LIST, "PROVIDER", "only offers of these providers (globs)", OFF(providers), 0, 0, NULL },
 	{ "region", 'r', OPT_LIST, "REGION", "only offers in these regions (globs)", OFF(regions), 0, 0, NULL },
-	{ "max-term", 0, OPT_INT, "MONTHS", "longest term to commit to; default 12, or the horizon if longer", OFF(max_term), 1, 120,
+	{ "max-term", 0, OPT_INT, "MONTHS", "longest term to commit to; default 36", OFF(max_term), 1, 120,
 	    NULL },
 	{ "spot-share", 0, OPT_DOUBLE, "SHARE", "share of the median peak that spot may carry; default 0.2", OFF(spot_share), 0, 1,
 	    NULL },
 	{ "no-spot", 0, OPT_FLAG, NULL, "leave spot offers out", OFF(no_spot), 0, 0, NULL },
+	{ "list-prices", 0, OPT_FLAG, NULL, "also offers that no account of berth.yaml can create", OFF(list_prices), 0, 0, NULL },
 	{ "on-demand-limit", 0, OPT_INT, "GPUS", "GPUs that can be had on demand", OFF(on_demand_gpus), 1, 1e6, NULL },
 	{ "price-age", 0, OPT_DURATION, "DUR", "leave out prices older than this", OFF(price_age_s), 1, 1e10, NULL },
 	{ "at", 0, OPT_TIME, "TIME", "plan as of this time: history ends before it", OFF(at), 0, 0, NULL },
@@ -81,7 +82,7 @@ plan_options(struct cmd_ctx *ctx, struct plan_options *o, struct berth_err *err)
 	o->budget_usd = usd_known(v->budget) ? usd_to_double(v->budget) : NAN;
 	o->paths = v->paths;
 	o->seed = (uint64_t)v->seed;
-	o->max_term_months = v->max_term > 0 ? v->max_term : plan_default_term(v->horizon_s);
+	o->max_term_months = v->max_term;
 	o->price_age_s = v->price_age_s;
 	o->gpu = v->gpu;
 	o->providers = v->providers.v;
@@ -89,6 +90,7 @@ plan_options(struct cmd_ctx *ctx, struct plan_options *o, struct berth_err *err)
 	o->regions = v->regions.v;
 	o->n_regions = v->regions.n;
 	o->no_spot = v->no_spot;
+	o->need_account = config->n_accounts > 0 && !v->list_prices;
 	o->spot_share = v->spot_share;
 	o->on_demand_gpus = v->on_demand_gpus;
 	return BERTH_OK;

@@ -131,6 +131,8 @@ plan_check_offer(const struct plan_options *o, const struct accel_table *accels,
 		return REFUSE_PRICE_UNKNOWN;
 	if (o->price_age_s > 0 && x->as_of > 0 && o->now - x->as_of > o->price_age_s)
 		return REFUSE_PRICE_STALE;
+	if (o->need_account && !ps->list_prices && x->account[0] == '\0')
+		return REFUSE_NO_ACCOUNT;
 	if (x->purchase == PURCHASE_SPOT && (o->no_spot || o->spot_share <= 0))
 		return REFUSE_PURCHASE;
 	return x->available == AVAIL_NO && x->purchase != PURCHASE_RESERVED ? REFUSE_UNAVAILABLE : REFUSE_NOT;
@@ -167,12 +169,6 @@ plan_add_line(struct plan_lines *l, struct commit_line line, const struct offer 
 	VEC_PUSH(l->a, &l->line, line);
 	VEC_PUSH(l->a, &l->offer, o);
 	VEC_PUSH(l->a, &l->name, arena_printf(l->a, "%s%s", plan_name(o, l->a), note));
-}
-
-static int64_t
-plan_seconds_months(int64_t s)
-{
-	return (s + 30 * 86400) / (365 * 86400 / 12);
 }
 
 /* GPUs that the quotas leave of this offer; COMMIT_NO_LIMIT: none counts it. */
@@ -339,15 +335,14 @@ plan_runway_of(const struct plan_options *o, struct plan_series *ps, struct aren
 	}
 }
 
-enum berth_code
-plan_prepare(struct store *store, const struct accel_table *accels, const struct offer *offers, size_t n_offers,
-    const struct commitment *owned, size_t n_owned, const struct plan_options *o, struct arena *a,
-    struct plan_series *ps, struct berth_err *err)
+static size_t
+plan_filter(const struct accel_table *accels, const struct offer *offers, size_t n_offers, const struct plan_options *o,
+    struct plan_series *ps, const struct offer **x)
 {
-	const struct offer **x = arena_array(a, n_offers, sizeof(*x));
 	size_t n = 0;
-	enum berth_code rc;
 
+	memset(ps->refused, 0, sizeof(ps->refused));
+	ps->refused_term = 0;
 	for (size_t i = 0; i < n_offers; i++) {
 		enum refuse_code why = plan_check_offer(o, accels, ps, &offers[i]);
 
@@ -358,6 +353,22 @@ plan_prepare(struct store *store, const struct accel_table *accels, const struct
 			x[n++] = &offers[i];
 		else
 			ps->refused[why]++;
+	}
+	return n;
+}
+
+enum berth_code
+plan_prepare(struct store *store, const struct accel_table *accels, const struct offer *offers, size_t n_offers,
+    const struct commitment *owned, size_t n_owned, const struct plan_options *o, struct arena *a,
+    struct plan_series *ps, struct berth_err *err)
+{
+	const struct offer **x = arena_array(a, n_offers, sizeof(*x));
+	size_t n = plan_filter(accels, offers, n_offers, o, ps, x);
+	enum berth_code rc;
+
+	if (n == 0 && ps->refused[REFUSE_NO_ACCOUNT] > 0) {
+		ps->list_prices = true;
+		n = plan_filter(accels, offers, n_offers, o, ps, x);
 	}
 	if (n == 0)
 		return err_set(err, BERTH_EINFEASIBLE, "series %s: none of %zu offers serves %s%s%s; run `berth prices refresh` or "
@@ -376,12 +387,4 @@ plan_prepare(struct store *store, const struct accel_table *accels, const struct
 	plan_lines_of(x, n, owned, n_owned, accels, o, ps, a);
 	plan_runway_of(o, ps, a);
 	return BERTH_OK;
-}
-
-int64_t
-plan_default_term(int64_t horizon_s)
-{
-	int64_t months = plan_seconds_months(horizon_s);
-
-	return months > 12 ? months : 12;
 }

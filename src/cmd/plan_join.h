@@ -32,6 +32,7 @@ struct plan_options {
 	const char *const *providers, *const *regions;	/* globs */
 	size_t n_providers, n_regions;
 	bool no_spot;
+	bool need_account;		/* leave list prices out where an account's own offers serve the accelerator */
 	double spot_share;		/* of the median peak that spot may carry */
 	int64_t on_demand_gpus;		/* that can be had; 0: not known */
 	const struct placing_limit *limits;	/* quotas of berth.yaml */
@@ -65,6 +66,7 @@ struct plan_series {
 	int64_t price_oldest;		/* as_of of the oldest price used; 0: not said */
 	size_t refused[REFUSE_COUNT];	/* offers left out */
 	size_t refused_term;
+	bool list_prices;		/* no account sells this accelerator: list prices were taken */
 	struct plan_runway *runway;
 	size_t n_runway;
 	struct explain because;
@@ -81,9 +83,6 @@ const struct accel *plan_accel(const struct accel_table *accels, const struct se
 BERTH_MUST_CHECK enum berth_code plan_prepare(struct store *store, const struct accel_table *accels,
     const struct offer *offers, size_t n_offers, const struct commitment *owned, size_t n_owned,
     const struct plan_options *o, struct arena *a, struct plan_series *ps, struct berth_err *err);
-
-/* Longest term that a plan takes by default: 12 months, or the horizon if that is longer. */
-int64_t plan_default_term(int64_t horizon_s);
 
 /* Solves all series together under the one budget, then assesses and explains each. */
 BERTH_MUST_CHECK enum berth_code plan_solve_all(struct plan_series *ps, size_t n, const struct plan_options *o,

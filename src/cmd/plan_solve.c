@@ -95,6 +95,8 @@ plan_assumed(struct plan_series *ps, const struct plan_options *o, struct arena 
 	    time_fmt_date((char[TIME_FMT_SIZE]){ 0 }, f->history_to)));
 	plan_add(e, a, arena_printf(a, "peak at service level %.6g: %.0f GPUs%s", o->service_level, ceil(ps->peak),
 	    ps->peak_enough ? "" : " (too few sample paths to claim it with 95 % confidence: see --paths)"));
+	if (ps->list_prices)
+		plan_add(e, a, "no account of berth.yaml sells this accelerator: list prices were taken");
 	if (isinf(ps->plan.capacity_gpus))
 		plan_add(e, a, "assumed: on-demand machines can be had whenever they are needed; --on-demand-limit or limits: in "
 		    "berth.yaml say otherwise");

@@ -45,6 +45,20 @@ explain_line(struct explain_lines *l, const struct commit_line *line, const stru
 	    100 * u->utilisation);
 }
 
+/* How busy the first GPUs would be that the plan does not reserve: one more machine. */
+static const char *
+explain_next(const struct commit_problem *p, size_t top, int64_t gpus, struct arena *a)
+{
+	double busy = 0;
+
+	if (gpus == 1)
+		return arena_printf(a, "GPU %zu is busy %.1f %% of the time", top + 1, 100 * p->curve->use[top]);
+	for (size_t l = top; l < top + (size_t)gpus && l < p->curve->levels; l++)
+		busy += p->curve->use[l];
+	return arena_printf(a, "one more machine, GPUs %zu-%zu, would be busy %.1f %% of the time", top + 1, top + (size_t)gpus,
+	    100 * busy / (double)gpus);
+}
+
 /* What would have to be true for one more GPU of the best offer. */
 static void
 explain_margin(struct explain_lines *l, const struct commit_problem *p, const struct commit_plan *plan,
@@ -68,9 +82,8 @@ explain_margin(struct explain_lines *l, const struct commit_problem *p, const st
 	}
 	if (top >= p->curve->levels)
 		return;
-	explain_add(l, "GPU %zu is busy %.1f %% of the time; break-even of %s is %.1f %%%s", top + 1,
-	    100 * p->curve->use[top], name[best], 100 * plan->use[best].break_even,
-	    plan->use[best].break_even >= 1 ? ": it can never pay" : "");
+	explain_add(l, "%s; break-even of %s is %.1f %%%s", explain_next(p, top, p->lines[best].gpus, l->a), name[best],
+	    100 * plan->use[best].break_even, plan->use[best].break_even >= 1 ? ": it can never pay" : "");
 }
 
 static void
