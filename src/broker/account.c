@@ -317,6 +317,16 @@ broker_refused(struct broker *b, const struct offer *o, const struct berth_err *
 }
 
 enum berth_code
+broker_preempted(struct broker *b, const struct instance *in, struct berth_err *err)
+{
+	struct place_key key = place_key(&in->offer, KEY_OFFER);
+
+	b->counts.preempted++;
+	return store_block_put(b->store, &key, b->policy.block_preempted_s, b->policy.block_capacity_max_s, "preempted",
+	    "it took a machine back", b->now, NULL, err);
+}
+
+enum berth_code
 broker_account_down(struct broker *b, struct broker_account *acc, const struct berth_err *why, struct berth_err *err)
 {
 	acc->down = why->code;

@@ -162,6 +162,8 @@ BERTH_MUST_CHECK enum berth_code job_attempt_open(struct broker *b, const char *
 /* account.c: a fault of an account or an offer becomes a block, so that the next pass looks elsewhere. */
 BERTH_MUST_CHECK enum berth_code broker_refused(struct broker *b, const struct offer *o, const struct berth_err *why,
     struct berth_err *err);
+/* A machine is taken back: counted, and its place is left alone for a while. */
+BERTH_MUST_CHECK enum berth_code broker_preempted(struct broker *b, const struct instance *in, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code broker_account_down(struct broker *b, struct broker_account *acc,
     const struct berth_err *why, struct berth_err *err);
 

@@ -71,10 +71,8 @@ sync_lost_job(struct broker *b, const struct instance *in, const struct prov_mac
 static enum berth_code
 sync_gone(struct broker *b, struct instance *in, const struct prov_machine *pm, struct berth_err *err)
 {
-	struct berth_err why = { .code = BERTH_ECAPACITY, .msg = "preempted" };
-	bool preempted = pm != NULL && pm->preempted;
+	bool preempted = pm != NULL && pm->preempted && in->state != INSTANCE_RELEASING;
 	enum berth_code rc;
-	struct place_key key;
 
 	if (in->state != INSTANCE_RELEASING) {
 		rc = sync_lost_job(b, in, pm, err);
@@ -82,16 +80,13 @@ sync_gone(struct broker *b, struct instance *in, const struct prov_machine *pm, 
 			return rc;
 	}
 	if (preempted) {
-		b->counts.preempted++;
-		key = place_key(&in->offer, KEY_OFFER);
-		rc = store_block_put(b->store, &key, b->policy.block_preempted_s, b->policy.block_capacity_max_s,
-		    "preempted", why.msg, b->now, NULL, err);
+		rc = broker_preempted(b, in, err);
 		if (rc != BERTH_OK)
 			return rc;
 	} else if (in->state != INSTANCE_RELEASING) {
 		b->counts.lost++;
 	}
-	return machine_gone(b, in, pm != NULL ? pm->ended : 0, preempted ? "preempted" : "lost", err);
+	return machine_gone(b, in, pm != NULL ? pm->ended : 0, pm != NULL && pm->preempted ? "preempted" : "lost", err);
 }
 
 static enum berth_code
@@ -138,21 +133,36 @@ sync_started(struct broker *b, struct instance *in, const struct prov_machine *p
 	return store_attempt_update(b->store, &at, err);
 }
 
+/* Cost is written in steps of ten minutes: a tick that finds nothing new leaves the disk alone. */
+static bool
+sync_cost_due(const struct broker *b, const struct instance *in)
+{
+	struct usd_micro due;
+
+	return usd_mul_ratio(in->offer.price, b->now - in->created, 3600, &due, NULL) != BERTH_OK ||
+	    due.v - in->cost.v >= in->offer.price.v / 6;
+}
+
 /* A machine that is still there: state, address, cost so far. */
 static enum berth_code
 sync_alive(struct broker *b, struct instance *in, const struct prov_machine *pm, struct berth_err *err)
 {
+	enum instance_state was = in->state;
+	bool changed = sync_cost_due(b, in);
 	enum berth_code rc = BERTH_OK;
 
-	if (pm->address[0] != '\0')
+	if (pm->address[0] != '\0' && strcmp(pm->address, in->address) != 0) {
 		in->address = pm->address;
+		changed = true;
+	}
 	if (in->state == INSTANCE_STARTING && (pm->state == PROV_READY || pm->state == PROV_NOTICED))
 		rc = sync_started(b, in, pm, err);
 	if (rc == BERTH_OK && pm->state == PROV_NOTICED && in->state != INSTANCE_RELEASING)
 		rc = sync_noticed(b, in, pm, err);
-	if (rc == BERTH_OK)
+	changed = changed || in->state != was;
+	if (rc == BERTH_OK && changed)
 		rc = machine_accrue(b, in, b->now, false, err);
-	if (rc == BERTH_OK)
+	if (rc == BERTH_OK && changed)
 		rc = store_instance_update(b->store, in, err);
 	if (rc == BERTH_OK && in->state == INSTANCE_STARTING && b->now - in->created > b->policy.start_timeout_s) {
 		struct prov_machine late = *pm;

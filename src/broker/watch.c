@@ -33,6 +33,16 @@ watch_progress(struct broker *b, struct job *job, const struct prov_run *run, st
 	return store_job_update(b->store, job, JOB_BIT(JOB_RUNNING), err);
 }
 
+static enum berth_code
+watch_taken(struct broker *b, struct job *job, struct instance *in, const struct attempt_end *end,
+    struct berth_err *err)
+{
+	enum berth_code rc;
+
+	rc = broker_preempted(b, in, err);
+	return rc == BERTH_OK ? watch_end(b, job, in, end, "preempted", err) : rc;
+}
+
 /* Taken back soon: the last checkpoint is written if it fits, and the job goes back to the queue at once. */
 static enum berth_code
 watch_noticed(struct broker *b, struct job *job, struct instance *in, const struct prov_run *run, struct berth_err *err)
@@ -52,8 +62,7 @@ watch_noticed(struct broker *b, struct job *job, struct instance *in, const stru
 	end.progress = job->spec.can_resume ? fmin(end.progress, 1) : 0;
 	end.reason = arena_printf(b->tick_arena, "%s in %s is taken back in %" PRId64 " s: %s", in->offer.instance_type,
 	    in->offer.zone[0] != '\0' ? in->offer.zone : in->offer.region, left, what);
-	b->counts.preempted++;
-	return watch_end(b, job, in, &end, "preempted", err);
+	return watch_taken(b, job, in, &end, err);
 }
 
 static enum berth_code
@@ -104,8 +113,7 @@ watch_job(struct broker *b, struct job *job, struct instance *in, struct berth_e
 		end.state = ATTEMPT_PREEMPTED;
 		end.progress = job->spec.can_resume ? fmax(job->progress, run.safe_progress) : 0;
 		end.reason = "the machine went away under it";
-		b->counts.preempted++;
-		return watch_end(b, job, in, &end, "preempted", err);
+		return watch_taken(b, job, in, &end, err);
 	case PROV_RUN_STOPPED:
 		end.reason = "stopped";
 		end.progress = job->spec.can_resume ? fmax(job->progress, run.safe_progress) : 0;
