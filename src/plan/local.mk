@@ -9,6 +9,7 @@ libplan_a_SOURCES = \
 	src/plan/explain.c src/plan/explain.h \
 	src/plan/place.c src/plan/place.h src/plan/place_impl.h \
 	src/plan/place_search.c \
+	src/plan/scale.c src/plan/scale.h \
 	src/plan/spot.c src/plan/spot.h \
 	src/plan/spot_table.c \
 	src/plan/verdict.c src/plan/verdict.h \

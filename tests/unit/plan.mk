@@ -50,3 +50,6 @@ tests_unit_verdict_t_LDADD = libtap.a $(PLAN_LIBS)
 check_PROGRAMS += tests/unit/spot.t
 tests_unit_spot_t_SOURCES = tests/unit/spot.c
 tests_unit_spot_t_LDADD = libtap.a $(PLAN_LIBS)
+check_PROGRAMS += tests/unit/scale.t
+tests_unit_scale_t_SOURCES = tests/unit/scale.c
+tests_unit_scale_t_LDADD = libtap.a $(PLAN_LIBS)

@@ -1,0 +1,75 @@
+/* src/plan/scale.h - how many machines a fleet should have.  Floor: domain. */
+#ifndef BERTH_PLAN_SCALE_H
+#define BERTH_PLAN_SCALE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/err.h"
+
+struct scale_rule {
+	int64_t min, max;		/* machines; max also holds the quota */
+	double unit;			/* load that one machine carries: 8 GPUs, 40 requests a second; > 0 */
+	double target;			/* share of it that is used when all is well, 0 < target <= 1 */
+	double tolerance;		/* up only if wanted / have > 1 + this, down only if have / wanted > 1 + this; 0.1 */
+	int64_t boot_s;			/* from the order to a working machine */
+	int64_t down_window_s;		/* 0: max(300, 2 boot_s + billing_s) */
+	int64_t billing_s;		/* granularity of the bill */
+	double down_rate;		/* share of the fleet that may go in 5 min, at least one machine; 0.2 */
+	double drain_s;			/* time in which queued work is to be done; 0: queued work is not looked at */
+};
+
+/* What is measured now. NaN: not known; never taken for 0. */
+struct scale_input {
+	int64_t t;			/* s since epoch, not falling */
+	int64_t ready, starting;	/* machines that work; ordered and not there yet */
+	int64_t busy;			/* machines that must not go: work on them, or pinned */
+	double load;			/* in the rule's unit: n times utilisation times unit */
+	double queued;			/* load-seconds of work that waits */
+	double forecast;		/* load at t + boot_s; may only raise */
+};
+
+/* Recommendations of the last window: later and larger ones push out what can no longer be the largest. */
+#define SCALE_MEMORY 64
+
+struct scale_state {
+	struct { int64_t t, n; } want[SCALE_MEMORY];	/* t rising, n falling */
+	size_t n_want;
+	int64_t had;			/* ready machines at the last step */
+	int64_t arrived;		/* when machines last became ready; INT64_MIN: never */
+	int64_t down_t, down_n;		/* the 5 min in which machines go, and how many went */
+	bool started;
+};
+
+enum scale_reason {
+	SCALE_STEADY,		/* within the tolerance */
+	SCALE_UP,
+	SCALE_DOWN,
+	SCALE_HELD,		/* less would do, but the window, the rate or a fresh arrival says wait */
+	SCALE_BUSY,		/* less would do, but the rest is busy or pinned */
+	SCALE_LIMIT,		/* more is wanted than max allows */
+	SCALE_NO_METRIC,
+	SCALE_REASON_COUNT
+};
+const char *scale_reason_name(enum scale_reason r);	/* "up" */
+
+struct scale_decision {
+	int64_t want;		/* machines this input alone asks for, within min and max */
+	int64_t target;		/* machines to have, what is starting among them: order or release the difference */
+	enum scale_reason reason;
+};
+
+/* Errors: BERTH_EINVAL names the field. */
+BERTH_MUST_CHECK enum berth_code scale_check(const struct scale_rule *r, struct berth_err *err);
+
+/*
+ * One step; state starts zeroed. want = ceil(max(load / (target unit), queued / (drain_s target unit), forecast / (target unit))).
+ * Up at once, as soon as want passes what is ready and starting by more than the tolerance. Down only to the largest want
+ * of the window, not before a window has passed since machines last arrived, at most down_rate in 5 min, never
+ * below busy. A missing load asks for what is there: it never scales in or out. (Kubernetes' rule of metrics that are missing.)
+ */
+void scale_step(const struct scale_rule *r, struct scale_state *s, const struct scale_input *in,
+    struct scale_decision *out);
+
+#endif

@@ -1,0 +1,266 @@
+/* Autoscaling: the invariants, on a fleet whose machines take a while to come. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/scale.h"
+#include "tests/tap.h"
+#include "util/rng.h"
+
+#define STEP 60
+
+/* A cloud that obeys: machines ordered at t work at t + boot. */
+struct fleet {
+	struct scale_rule rule;
+	struct scale_state state;
+	int64_t t, ready;
+	int64_t due[4096];		/* when each starting machine is there */
+	size_t starting;
+	int64_t orders, releases;	/* machines */
+	int ups, downs;			/* steps that changed the fleet */
+	struct scale_decision last;
+};
+
+static void
+fleet_init(struct fleet *f, int64_t ready, int64_t boot_s)
+{
+	memset(f, 0, sizeof(*f));
+	f->rule = (struct scale_rule){ .min = 1, .max = 1000, .unit = 8, .target = 1, .tolerance = 0.1, .boot_s = boot_s,
+		.down_window_s = 1800, .down_rate = 0.2 };
+	f->ready = ready;
+	f->t = 1000000;
+}
+
+static void
+fleet_step(struct fleet *f, double load, double forecast, int64_t busy)
+{
+	struct scale_input in = { f->t, 0, 0, busy, load, 0, forecast };
+	size_t left = 0;
+	int64_t have;
+
+	for (size_t k = 0; k < f->starting; k++) {
+		if (f->due[k] <= f->t)
+			f->ready++;
+		else
+			f->due[left++] = f->due[k];
+	}
+	f->starting = left;
+	in.ready = f->ready;
+	in.starting = (int64_t)f->starting;
+	have = in.ready + in.starting;
+	scale_step(&f->rule, &f->state, &in, &f->last);
+	for (; have < f->last.target; have++, f->orders++)
+		f->due[f->starting++] = f->t + f->rule.boot_s;
+	if (have > f->last.target) {
+		f->releases += have - f->last.target;
+		f->ready -= have - f->last.target;
+		f->downs++;
+	}
+	f->ups += f->last.reason == SCALE_UP;
+	f->t += STEP;
+}
+
+static void
+test_constant(void)
+{
+	int moves = 0;
+
+	for (int n = 1; n <= 40; n++) {
+		static struct fleet f;
+
+		fleet_init(&f, n, 300);
+		for (int k = 0; k < 300; k++)
+			fleet_step(&f, 8.0 * n - 0.5, NAN, 0);
+		moves += f.ups + f.downs;
+	}
+	tap_is_long(moves, 0, "constant input: no change, at 1 to 40 machines");
+}
+
+/* Up, down and up again within a window is what noise must never cause. */
+static void
+test_noise(void)
+{
+	struct rng r;
+	int flaps = 0;
+
+	rng_seed(&r, 3);
+	for (int n = 1; n <= 60; n++) {
+		static struct fleet f;
+		int64_t last_down = -1000000;
+		int ups = 0, downs = 0;
+
+		fleet_init(&f, n, 300);
+		for (int k = 0; k < 600; k++) {
+			fleet_step(&f, 8.0 * n * (1 + 0.05 * (2 * rng_unit(&r) - 1)), NAN, 0);
+			if (f.downs > downs)
+				last_down = f.t;
+			if (f.ups > ups && f.t - last_down < 1800)
+				flaps++;
+			ups = f.ups;
+			downs = f.downs;
+		}
+	}
+	tap_is_long(flaps, 0, "5 %% of noise for 10 h: never down and up again within the window, at 1 to 60 machines");
+}
+
+static void
+test_step(void)
+{
+	static struct fleet f;
+
+	fleet_init(&f, 2, 600);
+	for (int k = 0; k < 20; k++)
+		fleet_step(&f, 15, NAN, 0);
+	fleet_step(&f, 100, NAN, 0);
+	tap_is_long(f.orders, 11, "a step from 15 to 100 GPUs is answered in one period: 13 machines");
+	for (int k = 0; k < 9; k++)
+		fleet_step(&f, 100, NAN, 0);
+	tap_is_long(f.orders, 11, "what is in flight is counted: nothing is ordered again");
+	for (int k = 0; k < 300; k++)
+		fleet_step(&f, 15, NAN, 0);
+	tap_is_long(f.ready, 2, "back at 15 GPUs: 2 machines in the end");
+	tap_is_long(f.ups, 1, "one order in all");
+}
+
+/* Cooldown starts when the capacity arrives: a spike that is over before the machines come does not send them straight back. */
+static void
+test_arrival(void)
+{
+	static struct fleet f;
+	int64_t came = 0, went = 0;
+
+	fleet_init(&f, 2, 900);
+	fleet_step(&f, 15, NAN, 0);
+	fleet_step(&f, 40, NAN, 0);
+	for (int k = 0; k < 200 && went == 0; k++) {
+		int64_t before = f.ready;
+
+		fleet_step(&f, 15, NAN, 0);
+		if (f.ready > before && came == 0)
+			came = f.t;
+		if (f.releases > 0)
+			went = f.t;
+	}
+	tap_ok(came > 0 && went - came >= 1800, "machines stay a window after they came (%lld s)", (long long)(went - came));
+}
+
+static void
+test_missing(void)
+{
+	static struct fleet f;
+
+	fleet_init(&f, 10, 300);
+	for (int k = 0; k < 200; k++)
+		fleet_step(&f, NAN, NAN, 0);
+	tap_is_long(f.ups + f.downs, 0, "no metric: neither in nor out");
+	tap_is_str(scale_reason_name(f.last.reason), "no_metric", "and it says so");
+	fleet_step(&f, 8, NAN, 0);
+	tap_is_long(f.downs, 0, "one low value after the gap: the window still holds");
+	for (int k = 0; k < 29; k++)
+		fleet_step(&f, k % 3 == 0 ? NAN : 8, NAN, 0);
+	tap_is_long(f.downs, 0, "gaps within the window keep it");
+}
+
+static void
+test_limits(void)
+{
+	static struct fleet f;
+	int64_t most = 0, least = 1000, fastest = 0;
+
+	fleet_init(&f, 20, 0);
+	f.rule.min = 3;
+	f.rule.max = 25;
+	for (int k = 0; k < 100; k++) {
+		fleet_step(&f, 1e12, NAN, 0);
+		most = f.last.target > most ? f.last.target : most;
+	}
+	tap_is_long(most, 25, "never above max");
+	tap_is_str(scale_reason_name(f.last.reason), "limit", "the limit is named");
+	for (int k = 0; k < 400; k++) {
+		int64_t before = f.ready + (int64_t)f.starting;
+
+		fleet_step(&f, 0, NAN, 7);
+		least = f.last.target < least ? f.last.target : least;
+		fastest = before - f.last.target > fastest ? before - f.last.target : fastest;
+	}
+	tap_is_long(least, 7, "never below what is busy");
+	tap_ok(fastest <= 5, "at most 20 %% at once (%lld of 25)", (long long)fastest);
+	tap_is_str(scale_reason_name(f.last.reason), "busy", "the busy machines are named");
+	for (int k = 0; k < 400; k++)
+		fleet_step(&f, 0, NAN, 0);
+	tap_is_long(f.ready, 3, "never below min");
+}
+
+static void
+test_forecast(void)
+{
+	static struct fleet f;
+
+	fleet_init(&f, 4, 600);
+	fleet_step(&f, 30, 60, 0);
+	tap_is_long(f.last.target, 8, "a forecast of 60 GPUs at t + boot orders now");
+	fleet_init(&f, 4, 600);
+	for (int k = 0; k < 100; k++)
+		fleet_step(&f, 30, 0, 0);
+	tap_is_long(f.ready, 4, "a forecast may only raise");
+	fleet_init(&f, 4, 600);
+	f.rule.drain_s = 600;
+	struct scale_input in = { f.t, 4, 0, 0, 30, 600 * 8 * 3, NAN };
+	scale_step(&f.rule, &f.state, &in, &f.last);
+	tap_is_long(f.last.target, 7, "30 GPUs in use and work of 24 GPUs for 10 min in the queue: 54 GPUs");
+}
+
+/* Demand around a step of the machine size, 5-minute samples: one change, where rounding alone makes many. */
+static void
+test_quantum(void)
+{
+	static const int demand[] = { 15, 16, 17, 16, 18, 14, 17, 16, 15, 17, 16, 18 };
+	static const int want[] = { 2, 2, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3 };
+	struct scale_rule r = { .min = 0, .max = 100, .unit = 8, .target = 1, .tolerance = 0.1, .down_window_s = 1800,
+		.down_rate = 0.2 };
+	struct scale_state s = { 0 };
+	int64_t n = 2;
+	int bad = 0;
+
+	for (size_t k = 0; k < sizeof(demand) / sizeof(demand[0]); k++) {
+		struct scale_input in = { (int64_t)k * 300, n, 0, 0, demand[k], 0, NAN };
+		struct scale_decision d;
+
+		scale_step(&r, &s, &in, &d);
+		bad += d.target != want[k];
+		n = d.target;
+	}
+	tap_is_long(bad, 0, "16 and 17 GPUs on machines of 8: 3 machines at once, and they stay");
+}
+
+static void
+test_check(void)
+{
+	struct scale_rule r = { .min = 1, .max = 2, .unit = 8, .target = 0.8, .tolerance = 0.1, .down_rate = 0.2 };
+	struct berth_err err = { 0 };
+
+	tap_code(scale_check(&r, &err), BERTH_OK, &err);
+	r.max = 0;
+	tap_code(scale_check(&r, &err), BERTH_EINVAL, &err);
+	r.max = 2;
+	r.target = 0;
+	tap_code(scale_check(&r, &err), BERTH_EINVAL, &err);
+	r.target = NAN;
+	tap_code(scale_check(&r, &err), BERTH_EINVAL, &err);
+}
+
+int
+main(void)
+{
+	test_constant();
+	test_noise();
+	test_step();
+	test_arrival();
+	test_missing();
+	test_limits();
+	test_forecast();
+	test_quantum();
+	test_check();
+	return tap_done();
+}
