@@ -406,7 +406,8 @@ serve(const struct serve_world *world, const struct http_req *req, struct http_r
 	jsonw_init_buf(&s.w, &s.body, JSONW_COMPACT);
 	s.path = str_split(s.a, path != NULL ? path + 3 : req->url, '/', &s.n_path);
 	if (world->state_path[0] != '\0') {
-		rc = fileio_mkdirs_for(world->state_path, err);
+		if (!fileio_exists(world->state_path))
+			rc = fileio_mkdirs_for(world->state_path, err);
 		if (rc == BERTH_OK)
 			rc = lockfile_take(arena_printf(s.a, "%s.lock", world->state_path), SERVE_LOCK_WAIT_MS, &lock, err);
 	}

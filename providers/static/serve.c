@@ -273,7 +273,8 @@ static_exchange(void *st, const struct http_req *req, struct http_resp *resp, st
 	buf_init(&s.body, STATIC_STATE_MAX);
 	jsonw_init_buf(&s.w, &s.body, JSONW_COMPACT);
 	if (s.acc->state_path[0] != '\0') {
-		rc = fileio_mkdirs_for(s.acc->state_path, err);
+		if (!fileio_exists(s.acc->state_path))
+			rc = fileio_mkdirs_for(s.acc->state_path, err);
 		if (rc == BERTH_OK)
 			rc = lockfile_take(arena_printf(s.a, "%s.lock", s.acc->state_path), STATIC_LOCK_WAIT_MS, &lock, err);
 	}

@@ -9,6 +9,7 @@
 #include "util/glob.h"
 #include "util/json.h"
 #include "util/str.h"
+#include "util/vec.h"
 
 struct prices_list_opts {
 	struct prices_filter filter;
@@ -286,6 +287,45 @@ prices_list_wants(const struct cmd_ctx *ctx, const struct prices_match *m, const
 	return opts->max_age_s == 0 || (o->as_of != 0 && ctx->now - o->as_of <= opts->max_age_s);
 }
 
+/* Whether an offer of that accelerator, of any memory and count, might fit. */
+static bool
+prices_match_name(const struct prices_match *m, const char *accelerator)
+{
+	for (size_t i = 0; i < m->f->gpu.n; i++)
+		if (m->specs[i].accel == NULL || accel_is(accel_find(m->accels, accelerator), m->specs[i].accel))
+			return true;
+	return false;
+}
+
+/* The current offers. With --gpu they are asked for by the accelerators that can fit, which is much less than all. */
+static enum berth_code
+prices_list_offers(struct cmd_ctx *ctx, const struct prices_match *m, struct offer_query *q, struct offer **v_out,
+    size_t *n_out, struct berth_err *err)
+{
+	VEC(struct offer) all = { 0 };
+	const char **names;
+	enum berth_code rc;
+	size_t n_names;
+
+	if (m->f->gpu.n == 0 || q->at != 0)
+		return store_offer_list(ctx->store, q, ctx->arena, v_out, n_out, err);
+	rc = store_offer_accelerators(ctx->store, ctx->arena, &names, &n_names, err);
+	for (size_t i = 0; rc == BERTH_OK && i < n_names; i++) {
+		struct offer *part;
+		size_t n;
+
+		q->accelerator = names[i];
+		if (!prices_match_name(m, names[i]) ||
+		    (rc = store_offer_list(ctx->store, q, ctx->arena, &part, &n, err)) != BERTH_OK)
+			continue;
+		for (size_t k = 0; k < n; k++)
+			VEC_PUSH(ctx->arena, &all, part[k]);
+	}
+	*v_out = all.v;
+	*n_out = all.n;
+	return rc;
+}
+
 static enum berth_code
 prices_list_run(struct cmd_ctx *ctx, struct berth_err *err)
 {
@@ -301,7 +341,7 @@ prices_list_run(struct cmd_ctx *ctx, struct berth_err *err)
 		return rc;
 	q = prices_match_query(&m);
 	q.at = o->at;
-	if ((rc = store_offer_list(ctx->store, &q, ctx->arena, &v, &all, err)) != BERTH_OK)
+	if ((rc = prices_list_offers(ctx, &m, &q, &v, &all, err)) != BERTH_OK)
 		return rc;
 	for (size_t i = 0; i < all; i++)
 		if (prices_list_wants(ctx, &m, &v[i]))

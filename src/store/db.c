@@ -17,6 +17,8 @@ struct db_stmt {
 	void *handle;
 	bool busy;		/* between db_query() and db_done() */
 	bool spare;		/* not kept: the kept one was busy */
+	char **names;		/* [n_names] of its columns, from the first db_col() on */
+	int n_names, next;	/* next: where the column after the last asked for would be */
 };
 
 struct db {
@@ -66,6 +68,9 @@ static void
 db_stmt_free(struct db_stmt *st)
 {
 	st->db->engine->finalize(st->handle);
+	for (int i = 0; i < st->n_names; i++)
+		free(st->names[i]);
+	free(st->names);
 	free(st);
 }
 
@@ -270,15 +275,37 @@ db_col_name(struct db_stmt *st, int i)
 	return st->db->engine->column_name(st->handle, i);
 }
 
+/* Names are asked of the engine once a statement; without memory for them the engine is asked each time. */
+static void
+db_col_names(struct db_stmt *st)
+{
+	int n = db_cols(st);
+
+	st->names = calloc((size_t)(n > 0 ? n : 1), sizeof(*st->names));
+	if (st->names == NULL)
+		return;
+	for (; st->n_names < n; st->n_names++)
+		if ((st->names[st->n_names] = strdup(db_col_name(st, st->n_names))) == NULL)
+			return;
+}
+
+/* Readers ask for columns in their order, so the next one is tried first. */
 int
 db_col(struct db_stmt *st, const char *name)
 {
-	const struct db_engine *e = st->db->engine;
-	int n = e->columns(st->handle);
+	int n = db_cols(st);
 
-	for (int i = 0; i < n; i++)
-		if (strcmp(e->column_name(st->handle, i), name) == 0)
+	if (st->names == NULL)
+		db_col_names(st);
+	for (int k = 0; k < n; k++) {
+		int i = (st->next + k) % n;
+		const char *have = i < st->n_names ? st->names[i] : db_col_name(st, i);
+
+		if (strcmp(have, name) == 0) {
+			st->next = i + 1;
 			return i;
+		}
+	}
 	assert(0 && "no such column");
 	return -1;
 }

@@ -17,6 +17,11 @@ struct offer_list {
 	VEC(struct offer_price) v;
 };
 
+struct offer_names {
+	struct arena *a;
+	VEC(const char *) v;
+};
+
 static bool
 offer_text_hits(const char *want, const char *have, bool pattern)
 {
@@ -129,6 +134,16 @@ offer_fleet(struct store *s, struct offer_list *l, struct berth_err *err)
 
 #define OFFER_SELECT "SELECT o.*, p.stale_since, p.source AS list_source FROM offer o JOIN price_list p ON p.id = o.list_id WHERE "
 
+/* The current rows of one list, or of the lists of one source. */
+static enum berth_code
+offer_scan_list(struct store *s, struct offer_list *l, struct berth_err *err)
+{
+	const char *provider = l->q->provider != NULL && strpbrk(l->q->provider, "*?[\\") == NULL ? l->q->provider : "";
+
+	return store_each(s, offer_list_row, l, err, OFFER_SELECT "o.until_t IS NULL AND p.source = $1 AND "
+	    "($2 = '' OR p.provider = $2)", DB_ARGS(db_text(l->q->list_source), db_text(provider)));
+}
+
 /* The rows of a query; the accelerator, which cuts them down most, is looked up by the index. */
 static enum berth_code
 offer_scan(struct store *s, struct offer_list *l, int64_t from, int64_t to, bool current, struct berth_err *err)
@@ -136,6 +151,8 @@ offer_scan(struct store *s, struct offer_list *l, int64_t from, int64_t to, bool
 	const char *acc = l->q->accelerator != NULL ? l->q->accelerator : "";
 	bool by_acc = acc[0] != '\0';
 
+	if (current && l->q->list_source != NULL && l->q->list_source[0] != '\0')
+		return offer_scan_list(s, l, err);
 	if (current && by_acc)
 		return store_each(s, offer_list_row, l, err, OFFER_SELECT "o.until_t IS NULL AND o.accelerator = $1",
 		    DB_ARGS(db_text(acc)));
@@ -154,6 +171,34 @@ offer_by_rank(const void *a, const void *b)
 	const struct offer *x = a, *y = b;
 
 	return offer_cmp(x, y);
+}
+
+static enum berth_code
+offer_name_row(struct db_stmt *st, void *arg, struct berth_err *err)
+{
+	struct offer_names *l = arg;
+
+	(void)err;
+	VEC_PUSH(l->a, &l->v, db_col_text(st, "name", l->a));
+	return BERTH_OK;
+}
+
+enum berth_code
+store_offer_accelerators(struct store *s, struct arena *a, const char ***names_out, size_t *n_out,
+    struct berth_err *err)
+{
+	struct offer_names l = { .a = a };
+	enum berth_code rc;
+
+	/* from name to name along the index, instead of through all rows */
+	rc = store_each(s, offer_name_row, &l, err, "WITH RECURSIVE t(name) AS (SELECT min(accelerator) FROM offer WHERE "
+	    "until_t IS NULL UNION ALL SELECT (SELECT min(accelerator) FROM offer WHERE until_t IS NULL AND accelerator > "
+	    "t.name) FROM t WHERE t.name IS NOT NULL) SELECT name FROM t WHERE name IS NOT NULL", DB_NO_ARGS);
+	if (rc == BERTH_OK) {
+		*names_out = l.v.v;
+		*n_out = l.v.n;
+	}
+	return rc;
 }
 
 enum berth_code

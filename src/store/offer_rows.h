@@ -49,6 +49,9 @@ struct offer_query {
 /* In the order of offer_cmp(); `measured` is filled in from the fleet's probes. q NULL: all. */
 BERTH_MUST_CHECK enum berth_code store_offer_list(struct store *s, const struct offer_query *q, struct arena *a,
     struct offer **offers_out, size_t *n_out, struct berth_err *err);
+/* Every accelerator of a current offer, once each, sorted. */
+BERTH_MUST_CHECK enum berth_code store_offer_accelerators(struct store *s, struct arena *a, const char ***names_out,
+    size_t *n_out, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code store_offer_get(struct store *s, int64_t id, struct arena *a,
     struct offer *offer_out, struct berth_err *err);	/* also ended ones; BERTH_ENOTFOUND */
 
