@@ -5,6 +5,7 @@ AC_DEFUN([BERTH_SUMMARY], [
   AS_ECHO(["  compiler      $CC  $CFLAGS"])
   AS_ECHO(["  prefix        $prefix"])
   AS_ECHO(["  postgres      $with_postgres"])
+  AS_ECHO(["  zstd input    $berth_zstd"])
   AS_ECHO(["  device code   $berth_device_code ${NVCC:+($NVCC)}"])
   AS_ECHO(["  sanitizers    $enable_sanitizers"])
   AS_ECHO(["  fuzzers       $enable_fuzzers"])

@@ -13,3 +13,4 @@ dist_man_MANS += man/berth-init.1 man/berth-instances.1 man/berth-job.1 man/bert
 dist_man_MANS += man/berth-forecast.1
 dist_man_MANS += man/berth-explain.1 man/berth-place.1 man/berth-plan.1 man/berth-planning.7
 dist_man_MANS += man/berth-simulate.1
+dist_man_MANS += man/berth-record.1

@@ -14,6 +14,7 @@ include tests/unit/util.mk
 include tests/unit/model.mk
 include tests/unit/net.mk
 include tests/unit/store.mk
+include tests/unit/ingest.mk
 include tests/unit/plan.mk
 include tests/unit/forecast.mk
 include tests/unit/providers.mk

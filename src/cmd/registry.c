@@ -3,7 +3,7 @@
 #include "cmd/cmd.h"
 
 extern const struct cmd cmd_completion, cmd_doctor, cmd_explain, cmd_forecast, cmd_help, cmd_init,
-    cmd_instances, cmd_job, cmd_jobs, cmd_place, cmd_plan, cmd_prices, cmd_report, cmd_simulate, cmd_submit, cmd_tick,
+    cmd_instances, cmd_job, cmd_jobs, cmd_place, cmd_plan, cmd_prices, cmd_record, cmd_report, cmd_simulate, cmd_submit, cmd_tick,
     cmd_version;
 extern const struct cmd cmd_probe;
 
@@ -17,6 +17,7 @@ extern const struct cmd cmd_probe;
 
 const struct cmd_entry cmd_registry[] = {
 	{ GROUP_SETUP, &cmd_init },
+	{ GROUP_DEMAND, &cmd_record },
 	{ GROUP_DEMAND, &cmd_forecast },
 	{ GROUP_MARKET, &cmd_prices },
 	{ GROUP_MARKET, &cmd_plan },

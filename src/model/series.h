@@ -11,6 +11,7 @@ struct series {
 	const char *labels;	/* JSON object text, keys sorted: {"accelerator":"H100","team":"nlp"} */
 	const char *unit;	/* "gpu" */
 	int64_t step_s;
+	int64_t interval_s;	/* how far apart the rows of its source are, where that was plain to see; 0: not known */
 	int64_t from, to;	/* first sample's start, last sample's start; 0 if none */
 	int64_t samples;
 	double peak;

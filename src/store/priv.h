@@ -17,6 +17,7 @@ struct store {
 	int depth;		/* of store_begin() */
 	bool broken;		/* an inner transaction was rolled back */
 	struct lockfile lock;
+	char *sample_sql;	/* of sample_rows.c, made at its first use */
 	char **sinks;		/* [n_sinks] */
 	size_t n_sinks;
 };

@@ -1,12 +1,15 @@
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "store/priv.h"
 #include "store/series_rows.h"
+#include "util/buf.h"
 #include "util/time.h"
 #include "util/vec.h"
 
 #define SAMPLE_CHUNK ((size_t)16384)	/* compared with what is stored in one go */
+#define SAMPLE_BULK 128	/* rows of one INSERT */
 #define SAMPLE_STEPS_MAX INT64_C(100000000)
 
 /* The series row's derived columns, kept in step with its samples. */
@@ -112,26 +115,78 @@ sample_fates(struct store *s, int64_t series_id, const struct sample *v, size_t 
 	return rc;
 }
 
-/* Writes those of v [n] whose fate is the given one, with a statement whose arguments are mean, peak, series, t. */
-static enum berth_code
-sample_write(struct store *s, const char *sql, enum put_fate which, int64_t series_id, const struct sample *v,
-    const unsigned char *fate, size_t n, struct berth_err *err)
+/* Puts one sample as three of a statement's arguments. */
+static void
+sample_args(struct db_val *args, const struct sample *v)
 {
-	enum berth_code rc = BERTH_OK;
+	args[0] = db_i64(v->t);
+	args[1] = db_real(v->mean);
+	args[2] = v->peak == v->mean ? db_null() : db_real(v->peak);
+}
+
+/* "INSERT ... VALUES ($1, $2, $3, $4), ($1, $5, $6, $7) ...": the cost of a statement is shared by many rows. */
+static enum berth_code
+sample_bulk_sql(struct store *s, struct berth_err *err)
+{
+	enum berth_code rc;
+	struct buf b;
+
+	if (s->sample_sql != NULL)
+		return BERTH_OK;
+	buf_init(&b, 64 * SAMPLE_BULK + 256);
+	buf_add_str(&b, "INSERT INTO sample (series_id, t, mean, peak) VALUES ");
+	for (int i = 0; i < SAMPLE_BULK; i++)
+		buf_printf(&b, "%s($1, $%d, $%d, $%d)", i > 0 ? ", " : "", 3 * i + 2, 3 * i + 3, 3 * i + 4);
+	rc = buf_check(&b, "store: a statement", err);
+	if (rc == BERTH_OK && (s->sample_sql = strdup(b.p)) == NULL)
+		rc = err_set(err, BERTH_ENOMEM, "store: out of memory");
+	buf_free(&b);
+	return rc;
+}
+
+/* Inserts the samples of v [n] that are new. */
+static enum berth_code
+sample_insert(struct store *s, int64_t series_id, const struct sample *v, const unsigned char *fate, size_t n,
+    struct berth_err *err)
+{
+	struct db_val args[1 + 3 * SAMPLE_BULK] = { db_i64(series_id) };
+	enum berth_code rc = sample_bulk_sql(s, err);
 	struct db_stmt *st = NULL;
+	size_t k = 0;
 
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
-		const struct db_val args[] = { db_real(v[i].mean),
-			v[i].peak == v[i].mean ? db_null() : db_real(v[i].peak), db_i64(series_id), db_i64(v[i].t) };
-
-		if (fate[i] != which)
+		if (fate[i] != PUT_STORED)
+			continue;
+		sample_args(&args[1 + 3 * k++], &v[i]);
+		if (k < SAMPLE_BULK)
 			continue;
 		if (st == NULL)
-			rc = db_query(s->db, &st, err, sql, args, 4);
+			rc = db_query(s->db, &st, err, s->sample_sql, args, 1 + 3 * SAMPLE_BULK);
 		if (rc == BERTH_OK)
-			rc = db_again(st, err, args, 4);
+			rc = db_again(st, err, args, 1 + 3 * SAMPLE_BULK);
+		k = 0;
 	}
 	db_done(st);
+	for (size_t i = 0; rc == BERTH_OK && i < k; i++)
+		rc = db_run(s->db, err, "INSERT INTO sample (series_id, t, mean, peak) VALUES ($1, $2, $3, $4)",
+		    (const struct db_val[]){ args[0], args[1 + 3 * i], args[2 + 3 * i], args[3 + 3 * i] }, 4);
+	return rc;
+}
+
+static enum berth_code
+sample_update(struct store *s, int64_t series_id, const struct sample *v, const unsigned char *fate, size_t n,
+    struct berth_err *err)
+{
+	enum berth_code rc = BERTH_OK;
+	struct db_val args[4];
+
+	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
+		if (fate[i] != PUT_REPLACED)
+			continue;
+		sample_args(args, &v[i]);
+		rc = db_run(s->db, err, "UPDATE sample SET mean = $1, peak = $2 WHERE series_id = $3 AND t = $4",
+		    DB_ARGS(args[1], args[2], db_i64(series_id), args[0]));
+	}
 	return rc;
 }
 
@@ -142,11 +197,9 @@ sample_put_chunk(struct store *s, struct sample_head *h, const struct sample *v,
 	struct put_counts c = { 0 };
 	enum berth_code rc;
 
-	rc = sample_write(s, "INSERT INTO sample (mean, peak, series_id, t) VALUES ($1, $2, $3, $4)", PUT_STORED,
-	    h->id, v, fate, n, err);
+	rc = sample_insert(s, h->id, v, fate, n, err);
 	if (rc == BERTH_OK)
-		rc = sample_write(s, "UPDATE sample SET mean = $1, peak = $2 WHERE series_id = $3 AND t = $4",
-		    PUT_REPLACED, h->id, v, fate, n, err);
+		rc = sample_update(s, h->id, v, fate, n, err);
 	if (rc != BERTH_OK)
 		return rc;
 	for (size_t i = 0; i < n; i++) {
@@ -303,9 +356,9 @@ raw_row(struct db_stmt *st, void *arg, struct berth_err *err)
 	struct raw_row *r = VEC_ADD(l->a, &l->v);
 
 	(void)err;
+	r->step = db_col_i64(st, "step");
 	r->source = db_col_i64(st, "source");
 	r->t = db_col_i64(st, "t");
-	r->hold_s = db_col_i64(st, "hold_s");
 	r->value = db_col_real(st, "value");
 	r->peak = db_col_real(st, "peak");
 	return BERTH_OK;
@@ -318,8 +371,8 @@ store_raw_list(struct store *s, int64_t series_id, int64_t from, int64_t to, str
 	struct raw_list l = { .a = a };
 	enum berth_code rc;
 
-	rc = store_each(s, raw_row, &l, err, "SELECT t, source, hold_s, value, peak FROM raw "
-	    "WHERE series_id = $1 AND t >= $2 AND t < $3 ORDER BY t, source",
+	rc = store_each(s, raw_row, &l, err, "SELECT step, t, source, value, peak FROM raw "
+	    "WHERE series_id = $1 AND step >= $2 AND step < $3 ORDER BY step, t, source",
 	    DB_ARGS(db_i64(series_id), db_i64(from), db_i64(to)));
 	if (rc == BERTH_OK) {
 		*rows_out = l.v.v;
@@ -329,19 +382,19 @@ store_raw_list(struct store *s, int64_t series_id, int64_t from, int64_t to, str
 }
 
 enum berth_code
-store_raw_replace(struct store *s, int64_t series_id, int64_t from, int64_t to, const struct raw_row *rows,
-    size_t n, struct berth_err *err)
+store_raw_replace(struct store *s, int64_t series_id, int64_t step, const struct raw_row *rows, size_t n,
+    struct berth_err *err)
 {
 	enum berth_code rc = store_begin(s, err);
 
 	if (rc != BERTH_OK)
 		return rc;
-	rc = db_run(s->db, err, "DELETE FROM raw WHERE series_id = $1 AND t >= $2 AND t < $3",
-	    DB_ARGS(db_i64(series_id), db_i64(from), db_i64(to)));
+	rc = db_run(s->db, err, "DELETE FROM raw WHERE series_id = $1 AND step = $2",
+	    DB_ARGS(db_i64(series_id), db_i64(step)));
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++)
-		rc = db_run(s->db, err, "INSERT INTO raw (series_id, t, source, hold_s, value, peak) "
-		    "VALUES ($1, $2, $3, $4, $5, $6)", DB_ARGS(db_i64(series_id), db_i64(rows[i].t),
-		    db_i64(rows[i].source), db_i64(rows[i].hold_s), db_real(rows[i].value), db_real(rows[i].peak)));
+		rc = db_run(s->db, err, "INSERT INTO raw (series_id, step, t, source, value, peak) "
+		    "VALUES ($1, $2, $3, $4, $5, $6)", DB_ARGS(db_i64(series_id), db_i64(step), db_i64(rows[i].t),
+		    db_i64(rows[i].source), db_real(rows[i].value), db_real(rows[i].peak)));
 	return store_end(s, rc, err);
 }
 

@@ -38,6 +38,7 @@ series_row(struct db_stmt *st, void *arg, struct berth_err *err)
 	s->labels = db_col_text(st, "labels", l->a);
 	s->unit = db_col_text(st, "unit", l->a);
 	s->step_s = db_col_i64(st, "step_s");
+	s->interval_s = db_col_i64(st, "interval_s");
 	s->from = db_col_i64(st, "first_t");
 	s->to = db_col_i64(st, "last_t");
 	s->samples = db_col_i64(st, "samples");
@@ -121,6 +122,13 @@ store_series_put(struct store *s, const char *name, const char *labels, const ch
 	if (rc == BERTH_OK)
 		*id_out = id;
 	return rc;
+}
+
+enum berth_code
+store_series_interval(struct store *s, int64_t series_id, int64_t interval_s, struct berth_err *err)
+{
+	return store_write(s, err, "UPDATE series SET interval_s = $1 WHERE id = $2",
+	    DB_ARGS(db_i64(interval_s), db_i64(series_id)));
 }
 
 enum berth_code

@@ -15,6 +15,9 @@ BERTH_MUST_CHECK enum berth_code store_series_get(struct store *s, const char *n
  */
 BERTH_MUST_CHECK enum berth_code store_series_put(struct store *s, const char *name, const char *labels,
     const char *unit, int64_t step_s, int64_t *id_out, struct berth_err *err);
+/* What struct series has as interval_s. */
+BERTH_MUST_CHECK enum berth_code store_series_interval(struct store *s, int64_t series_id, int64_t interval_s,
+    struct berth_err *err);
 /* All, by name; from, to, samples and peak are filled in. */
 BERTH_MUST_CHECK enum berth_code store_series_list(struct store *s, struct arena *a, struct series **series_out,
     size_t *n_out, struct berth_err *err);
@@ -68,15 +71,16 @@ BERTH_MUST_CHECK enum berth_code store_series_stats(struct store *s, const struc
  * a peak or weighing a row twice. source tells signals that were added up apart.
  */
 struct raw_row {
+	int64_t step;			/* start of the step that is not full */
 	int64_t source;			/* hash of the full label set */
-	int64_t t, hold_s;		/* the row covers [t, t + hold_s) */
+	int64_t t;			/* the row's own time; it may lie before the step */
 	double value, peak;
 };
-/* Rows with t in [from, to), by time then source. */
+/* Of steps in [from, to), by step, time, source. */
 BERTH_MUST_CHECK enum berth_code store_raw_list(struct store *s, int64_t series_id, int64_t from, int64_t to,
     struct arena *a, struct raw_row **rows_out, size_t *n_out, struct berth_err *err);
-/* Puts rows [n] in the place of all rows with t in [from, to). */
-BERTH_MUST_CHECK enum berth_code store_raw_replace(struct store *s, int64_t series_id, int64_t from, int64_t to,
+/* Puts rows [n], all of this step, in the place of those it has; n 0: the step is full. */
+BERTH_MUST_CHECK enum berth_code store_raw_replace(struct store *s, int64_t series_id, int64_t step,
     const struct raw_row *rows, size_t n, struct berth_err *err);
 
 /* The log of loads; id, run are set by the store. */

@@ -285,7 +285,9 @@ sqlite_open(const struct db_open *o, void **conn_out, char *warning, size_t warn
 		rc = err_sys(err, BERTH_EIO, errno, "store %s: cannot be written", o->path);
 		goto out;
 	}
-	sq = writable ? sqlite3_open_v2(o->path, &c->db, SQLITE_OPEN_READWRITE | (memory ? SQLITE_OPEN_CREATE : 0), NULL) : sqlite_open_read_only(c);
+	/* Without its mutexes: a connection is used by one thread. */
+	sq = writable ? sqlite3_open_v2(o->path, &c->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
+	    (memory ? SQLITE_OPEN_CREATE : 0), NULL) : sqlite_open_read_only(c);
 	rc = sq == SQLITE_OK ? sqlite_setup(c, o, writable, warning, warning_size, err) : sqlite_fail(c, sq, err);
 out:
 	if (rc != BERTH_OK)

@@ -129,6 +129,7 @@ store_close(struct store *s)
 	for (size_t i = 0; i < s->n_sinks; i++)
 		free(s->sinks[i]);
 	free(s->sinks);
+	free(s->sample_sql);
 	free(s->path);
 	free(s);
 }

@@ -18,7 +18,7 @@ static const struct upkeep_table {
 	TABLE(run, "id"),
 	TABLE(series, "id"),
 	TABLE(sample, "series_id, t"),
-	TABLE(raw, "series_id, t, source"),
+	TABLE(raw, "series_id, step, t, source"),
 	TABLE(load, "id"),
 	TABLE(price_list, "id"),
 	TABLE(offer, "id"),

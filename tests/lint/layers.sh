@@ -47,11 +47,12 @@ floor src/util util
 floor src/model model util
 floor src/net net model util
 floor src/store store model util
+floor src/ingest ingest model util
 floor forecast forecast model util
 floor src/plan plan forecast model util
 floor providers providers net model util
-floor src/broker broker providers plan forecast store net model util
-floor src/cmd cmd broker providers plan forecast store net model util
+floor src/broker broker providers plan forecast ingest store net model util
+floor src/cmd cmd broker providers plan forecast ingest store net model util
 floor kernels kernels plan model util
 
 # Domain code is pure: what it needs of the world is handed in.
@@ -61,12 +62,12 @@ bad=$(sources forecast src/plan | xargs -r grep -nE \
 report "forecast and src/plan ask neither files, clock, environment nor chance" "$bad"
 
 # SQL stands in src/store alone.
-bad=$(sources src/util src/model src/net forecast src/plan providers src/broker src/cmd kernels |
+bad=$(sources src/util src/model src/net src/ingest forecast src/plan providers src/broker src/cmd kernels |
 	xargs -r grep -nE 'sqlite3_[a-z]+ ?\(|libpq-fe\.h|PQexec')
 report "only src/store talks to a database" "$bad"
 
 # Sockets belong to src/net.
-bad=$(sources src/util src/model src/store forecast src/plan providers src/broker src/cmd kernels |
+bad=$(sources src/util src/model src/store src/ingest forecast src/plan providers src/broker src/cmd kernels |
 	xargs -r grep -nE 'curl_(easy|multi)_[a-z]+ ?\(|[^_a-z]socket ?\(')
 report "only src/net opens connections" "$bad"
 

@@ -163,23 +163,29 @@ test_refused(struct store *s)
 static void
 test_raw(struct store *s)
 {
-	const struct raw_row rows[] = { { 7, T0 + 60, 300, 4, 5 }, { -9, T0 + 60, 300, 1, 1 }, { 7, T0 + 360, 300, 8, 8 } };
-	const struct raw_row one = { 7, T0 + 360, 300, 3, 3 };
+	const struct raw_row rows[] = { { T0, 7, T0 + 360, 8, 8 }, { T0, 7, T0 + 60, 4, 5 }, { T0, -9, T0 + 60, 1, 1 } };
+	const struct raw_row next = { T0 + STEP, 7, T0 + STEP - 60, 3, 3 };
 	struct arena *a = arena_new();
 	struct raw_row *got;
 	struct berth_err err;
+	struct series row;
 	int64_t id;
 	size_t n;
 
 	tap_code(store_series_put(s, "raw", NULL, "gpu", STEP, &id, &err), BERTH_OK, &err);
-	tap_code(store_raw_replace(s, id, T0, T0 + STEP, rows, 3, &err), BERTH_OK, &err);
+	tap_code(store_raw_replace(s, id, T0, rows, 3, &err), BERTH_OK, &err);
+	tap_code(store_raw_replace(s, id, T0 + STEP, &next, 1, &err), BERTH_OK, &err);
 	tap_code(store_raw_list(s, id, T0, T0 + STEP, a, &got, &n, &err), BERTH_OK, &err);
-	tap_ok(n == 3 && got[0].source == -9 && got[1].source == 7 && got[2].t == T0 + 360, "by time, then source");
-	tap_code(store_raw_replace(s, id, T0 + 300, T0 + STEP, &one, 1, &err), BERTH_OK, &err);
-	tap_code(store_raw_list(s, id, T0, T0 + STEP, a, &got, &n, &err), BERTH_OK, &err);
-	tap_ok(n == 3 && got[2].value == 3 && got[0].value == 1, "only the given stretch is replaced");
+	tap_ok(n == 3 && got[0].source == -9 && got[1].source == 7 && got[1].peak == 5 && got[2].t == T0 + 360,
+	    "of one step, by time, then source");
+	tap_code(store_raw_replace(s, id, T0, NULL, 0, &err), BERTH_OK, &err);
+	tap_code(store_raw_list(s, id, T0, T0 + 2 * STEP, a, &got, &n, &err), BERTH_OK, &err);
+	tap_ok(n == 1 && got[0].step == T0 + STEP && got[0].t == T0 + STEP - 60, "a full step has none, its neighbour keeps them");
+	tap_code(store_series_interval(s, id, 300, &err), BERTH_OK, &err);
+	tap_code(store_series_get(s, "raw", a, &row, &err), BERTH_OK, &err);
+	tap_is_long(row.interval_s, 300, "the interval is kept");
 	tap_code(store_series_delete(s, id, &err), BERTH_OK, &err);
-	tap_code(store_raw_list(s, id, T0, T0 + STEP, a, &got, &n, &err), BERTH_OK, &err);
+	tap_code(store_raw_list(s, id, T0, T0 + 2 * STEP, a, &got, &n, &err), BERTH_OK, &err);
 	tap_is_long((long long)n, 0, "gone with the series");
 	tap_code(store_series_delete(s, id, &err), BERTH_ENOTFOUND, &err);
 	arena_free(a);

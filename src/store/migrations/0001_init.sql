@@ -26,6 +26,7 @@ CREATE TABLE series (
 	labels {text} NOT NULL,
 	unit {text} NOT NULL,
 	step_s {i64} NOT NULL CHECK (step_s > 0),
+	interval_s {i64},
 	first_t {i64},
 	last_t {i64},
 	samples {i64} NOT NULL DEFAULT 0,
@@ -42,15 +43,16 @@ CREATE TABLE sample (
 	PRIMARY KEY (series_id, t)
 ) {clustered};
 
--- Source rows of steps that are covered in part only, until the rest of the step comes.
+-- Source rows of steps that are covered in part only, until the rest of the step comes. A row that is in force in two
+-- such steps is there under both.
 CREATE TABLE raw (
 	series_id {i64} NOT NULL REFERENCES series (id) ON DELETE CASCADE,
+	step {i64} NOT NULL,
 	t {i64} NOT NULL,
 	source {i64} NOT NULL,
-	hold_s {i64} NOT NULL,
 	value {real} NOT NULL,
 	peak {real} NOT NULL,
-	PRIMARY KEY (series_id, t, source)
+	PRIMARY KEY (series_id, step, t, source)
 ) {clustered};
 
 CREATE TABLE load (

@@ -1,0 +1,303 @@
+#include <stddef.h>
+#include <string.h>
+
+#include "broker/usage_load.h"
+#include "cmd/cmd.h"
+#include "ingest/usage.h"
+#include "ingest/zin.h"
+#include "store/series_rows.h"
+#include "util/arena.h"
+#include "util/json.h"
+#include "util/progress.h"
+#include "util/str.h"
+#include "util/tz.h"
+#include "util/vec.h"
+
+#define RECORD_WARNINGS_MAX 10000	/* of one run in the JSON; all are counted */
+#define RECORD_LINES_MAX 20		/* of one file on stderr */
+
+struct record_opts {
+	const char *series, *unit, *zone, *time_column, *value_column;
+	struct opt_list by;
+	int64_t step_s, interval_s;
+	bool decimal_comma, serial_dates;
+};
+
+static const struct record_opts record_defaults = { .unit = "gpu" };
+
+#define OFF(field) offsetof(struct record_opts, field)
+static const struct opt_row record_rows[] = {
+	{ "series", 's', OPT_STRING, "NAME", "add all rows up to this one series", OFF(series), 0, 0, NULL },
+	{ "by", 'b', OPT_LIST, "LABEL", "make one series per value of these labels", OFF(by), 0, 0, NULL },
+	{ "step", 0, OPT_DURATION, "DUR", "step of new series (1h)", OFF(step_s), 1, 31 * 86400, NULL },
+	{ "interval", 0, OPT_DURATION, "DUR", "how long a row is in force (until the next row)", OFF(interval_s), 1,
+	  31 * 86400, NULL },
+	{ "zone", 'z', OPT_STRING, "ZONE", "zone of times that name none: Europe/Berlin", OFF(zone), 0, 0, "tz" },
+	{ "unit", 0, OPT_STRING, "TEXT", "what is counted (gpu)", OFF(unit), 0, 0, NULL },
+	{ "time-column", 0, OPT_STRING, "NAME", "column of the time", OFF(time_column), 0, 0, NULL },
+	{ "value-column", 0, OPT_STRING, "NAME", "column of the number of GPUs", OFF(value_column), 0, 0, NULL },
+	{ "decimal-comma", 0, OPT_FLAG, NULL, "numbers have a decimal comma: 12,5", OFF(decimal_comma), 0, 0, NULL },
+	{ "serial-dates", 0, OPT_FLAG, NULL, "times are serial dates of a spreadsheet: 46320.5", OFF(serial_dates), 0, 0, NULL },
+	{ 0 },
+};
+
+static enum berth_code record_csv(struct cmd_ctx *ctx, struct berth_err *err);
+
+static const struct cmd record_subs[] = {
+	{ .name = "csv", .summary = "read CSV: a time, a number of GPUs and labels", .args = "[FILE ...]", .opts = record_rows,
+	  .opts_default = &record_defaults, .opts_size = sizeof(record_defaults), .flags = CMD_STORE_RW, .args_max = -1,
+	  .run = record_csv },
+	{ 0 },
+};
+
+const struct cmd cmd_record = {
+	.name = "record", .summary = "read usage history into the store", .args = "FORMAT [FILE ...]", .args_max = -1,
+	.subs = record_subs,
+};
+
+struct record_warning {
+	const char *file, *message;
+	long line;
+};
+
+/* What came of all files. */
+struct record {
+	struct cmd_ctx *ctx;
+	const struct record_opts *o;
+	struct usage_csv_options csv;
+	struct usage_counts rows;
+	struct usage_load_counts load;
+	const char *file;		/* the one being read */
+	long file_lines;		/* warnings of it that were printed */
+	struct progress progress;
+	VEC(struct record_warning) warnings;
+	struct strmap touched;		/* names of series, as an index into names */
+	VEC(const char *) names;
+	size_t files_failed;
+};
+
+static void
+record_say(void *arg, enum usage_say kind, long line, const char *message)
+{
+	struct record *r = arg;
+	size_t prefix = strlen(r->file);
+	const char *text;
+
+	/* Errors of a whole file begin with its name already. */
+	if (strncmp(message, r->file, prefix) == 0 && strncmp(message + prefix, ": ", 2) == 0)
+		message += prefix + 2;
+	text = arena_strdup(r->ctx->arena, message);
+	if (r->warnings.n < RECORD_WARNINGS_MAX)
+		VEC_PUSH(r->ctx->arena, &r->warnings, (struct record_warning){ r->file, text, line });
+	r->file_lines++;
+	if (r->file_lines == RECORD_LINES_MAX + 1)
+		cmd_warn(r->ctx, "%s: more of this; -o json lists it", r->file);
+	if (r->file_lines > RECORD_LINES_MAX)
+		return;
+	progress_end(&r->progress);
+	if (line > 0)
+		cmd_warn(r->ctx, "%s:%ld: %s%s", r->file, line, kind == USAGE_REFUSED ? "refused: " : "", text);
+	else
+		cmd_warn(r->ctx, "%s: %s", r->file, text);
+}
+
+static void
+record_progress(void *arg, int64_t rows)
+{
+	struct record *r = arg;
+
+	progress_set(&r->progress, rows);
+}
+
+static void
+record_touch(struct record *r, const struct usage_set *set)
+{
+	for (size_t i = 0; i < set->targets.n; i++) {
+		int added;
+
+		strmap_add(r->ctx->arena, &r->touched, set->targets.v[i].name, r->names.n, &added);
+		if (added)
+			VEC_PUSH(r->ctx->arena, &r->names, arena_strdup(r->ctx->arena, set->targets.v[i].name));
+	}
+}
+
+static enum berth_code
+record_read(struct record *r, const char *path, struct usage_set *set, struct spool *sp, struct usage_counts *rows,
+    struct berth_err *err)
+{
+	struct zin *z;
+	enum berth_code rc = zin_open(path, &z, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	rc = usage_csv_read(zin_file(z), r->file, &r->csv, set, sp, rows, record_say, r, record_progress, err);
+	if (rc == BERTH_EIO && zin_fault(z) != NULL)
+		rc = err_set(err, BERTH_EINVAL, "%s: %s; nothing of it was stored", r->file, zin_fault(z));
+	zin_close(z);
+	return rc;
+}
+
+/* One file is one transaction: all of its good rows or none. */
+static enum berth_code
+record_file(struct record *r, const char *path, struct berth_err *err)
+{
+	struct usage_load_options o = { .step_s = r->o->step_s, .interval_s = r->o->interval_s, .unit = r->o->unit,
+		.format = "csv", .source = path, .now = r->ctx->now };
+	struct usage_load_counts load = { 0 };
+	struct usage_counts rows = { 0 };
+	struct arena *a = arena_new();
+	struct spool *sp = NULL;
+	struct usage_set set;
+	enum berth_code rc;
+
+	r->file = str_eq(path, "-") ? "(standard input)" : path;
+	r->file_lines = 0;
+	usage_set_init(&set, a);
+	progress_start(&r->progress, cmd_progress(r->ctx), arena_printf(r->ctx->arena, "record %s", r->file), "rows", 0);
+	rc = spool_new(SPOOL_ROWS, NULL, &sp, err);
+	if (rc == BERTH_OK)
+		rc = record_read(r, path, &set, sp, &rows, err);
+	if (rc == BERTH_OK)
+		rc = usage_load(r->ctx->store, &set, sp, &o, &rows, &load, record_say, r, err);
+	progress_end(&r->progress);
+	if (rc == BERTH_OK) {
+		record_touch(r, &set);
+		r->rows.read += rows.read;
+		r->rows.refused += rows.refused;
+		r->load.stored += load.stored;
+		r->load.duplicate += load.duplicate;
+		r->load.replaced += load.replaced;
+		r->load.gpu_seconds += load.gpu_seconds;
+	}
+	spool_free(sp);
+	arena_free(a);
+	return rc;
+}
+
+static enum berth_code
+record_json(struct record *r, const struct series *series, size_t n, struct berth_err *err)
+{
+	struct jsonw *w = cmd_json_begin(r->ctx, "berth.record/1");
+
+	jsonw_int(w, "rows_read", r->rows.read);
+	jsonw_int(w, "rows_stored", r->load.stored);
+	jsonw_int(w, "rows_duplicate", r->load.duplicate);
+	jsonw_int(w, "rows_replaced", r->load.replaced);
+	jsonw_int(w, "rows_refused", r->rows.refused);
+	jsonw_begin_array(w, "series");
+	for (size_t i = 0; i < n; i++) {
+		jsonw_begin_object(w, NULL);
+		jsonw_str(w, "name", series[i].name);
+		jsonw_time_or_null(w, "from", series[i].from);
+		jsonw_time_or_null(w, "to", series[i].to);
+		jsonw_int(w, "samples", series[i].samples);
+		jsonw_double(w, "peak", series[i].peak);
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+	jsonw_double(w, "gpu_seconds", r->load.gpu_seconds);
+	jsonw_begin_array(w, "warnings");
+	for (size_t i = 0; i < r->warnings.n; i++) {
+		jsonw_begin_object(w, NULL);
+		jsonw_str(w, "file", r->warnings.v[i].file);
+		if (r->warnings.v[i].line > 0)
+			jsonw_int(w, "line", r->warnings.v[i].line);
+		else
+			jsonw_null(w, "line");
+		jsonw_str(w, "message", r->warnings.v[i].message);
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+	return cmd_json_end(r->ctx, err);
+}
+
+static enum berth_code
+record_table(struct record *r, const struct series *series, size_t n, struct berth_err *err)
+{
+	static const struct table_col cols[] = {
+		{ "name", "SERIES", TABLE_TEXT, 0, TABLE_CUT },
+		{ "from", NULL, TABLE_TIME, 0, 0 },
+		{ "to", NULL, TABLE_TIME, 0, 0 },
+		{ "samples", NULL, TABLE_INT, 0, 0 },
+		{ "peak", NULL, TABLE_DOUBLE, 1, 0 },
+	};
+	struct table *t = table_new(r->ctx->arena, cols, sizeof(cols) / sizeof(cols[0]));
+
+	for (size_t i = 0; i < n; i++) {
+		table_row(t);
+		table_text(t, series[i].name);
+		table_time(t, series[i].from);
+		table_time(t, series[i].to);
+		table_int(t, series[i].samples);
+		table_double(t, series[i].peak);
+	}
+	cmd_say(r->ctx, "%s%lld rows read: %lld stored, %lld there already, %lld refused; %.0f GPU-hours\n",
+	    r->ctx->dry_run ? "dry run: " : "", (long long)r->rows.read, (long long)r->load.stored,
+	    (long long)r->load.duplicate, (long long)r->rows.refused, r->load.gpu_seconds / 3600);
+	return n > 0 || r->ctx->format == CMD_CSV ? cmd_table_print(r->ctx, t, err) : BERTH_OK;
+}
+
+static enum berth_code
+record_result(struct record *r, struct berth_err *err)
+{
+	struct series *series = arena_array_of(r->ctx->arena, r->names.n, struct series);
+	enum berth_code rc = BERTH_OK;
+	size_t n = 0;
+
+	for (size_t i = 0; rc == BERTH_OK && i < r->names.n; i++) {
+		rc = store_series_get(r->ctx->store, r->names.v[i], r->ctx->arena, &series[n], err);
+		n += rc == BERTH_OK;
+		if (rc == BERTH_ENOTFOUND)	/* none of its rows was any good */
+			rc = BERTH_OK;
+	}
+	if (rc == BERTH_OK)
+		rc = cmd_wants_json(r->ctx) ? record_json(r, series, n, err) : record_table(r, series, n, err);
+	if (rc == BERTH_OK && (r->rows.refused > 0 || r->files_failed > 0))
+		rc = err_set(err, BERTH_EPARTIAL, "%lld of %lld rows refused%s", (long long)r->rows.refused,
+		    (long long)r->rows.read, r->files_failed > 0 ? ", and files that could not be read at all" : "");
+	return rc;
+}
+
+static enum berth_code
+record_options(struct record *r, struct berth_err *err)
+{
+	const struct record_opts *o = r->o;
+	const struct tz *tz = NULL;
+	enum berth_code rc = BERTH_OK;
+
+	if (o->zone != NULL) {
+		rc = tz_load(r->ctx->arena, o->zone, &tz, err);
+		if (rc != BERTH_OK)
+			return err_ctx(err, "--zone");
+	}
+	r->csv = (struct usage_csv_options){ .time_column = o->time_column, .value_column = o->value_column,
+		.series = o->series, .by = o->by.v, .n_by = o->by.n, .tz = tz, .decimal_comma = o->decimal_comma,
+		.serial_dates = o->serial_dates, .now = r->ctx->now };
+	return cmd_accels(r->ctx, &r->csv.accels, err);
+}
+
+static enum berth_code
+record_csv(struct cmd_ctx *ctx, struct berth_err *err)
+{
+	static const char *const input[] = { "-" };
+	const char *const *files = ctx->n_args > 0 ? ctx->args : input;
+	size_t n = ctx->n_args > 0 ? ctx->n_args : 1;
+	struct record r = { .ctx = ctx, .o = ctx->opts };
+	enum berth_code rc = record_options(&r, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	for (size_t i = 0; i < n; i++) {
+		rc = record_file(&r, files[i], err);
+		if (rc == BERTH_OK)
+			continue;
+		/* One bad file of several does not hold up the others; a store that fails does. */
+		if (n == 1 || (rc != BERTH_EINVAL && rc != BERTH_ENOTFOUND))
+			return rc;
+		r.files_failed++;
+		record_say(&r, USAGE_REFUSED, 0, err->msg);
+	}
+	if (r.files_failed == n)
+		return rc;
+	return record_result(&r, err);
+}

@@ -1,0 +1,118 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "ingest/usage.h"
+#include "util/buf.h"
+#include "util/hash.h"
+#include "util/jsonw.h"
+
+#define USAGE_NAME_MAX ((size_t)64 * 1024)
+
+void
+usage_set_init(struct usage_set *set, struct arena *a)
+{
+	*set = (struct usage_set){ .a = a };
+}
+
+uint32_t
+usage_source_put(struct usage_set *set, const char *key, uint32_t target)
+{
+	int added;
+	size_t *at = strmap_add(set->a, &set->by_key, key, set->sources.n, &added);
+
+	if (added) {
+		struct usage_source *s = VEC_ADD(set->a, &set->sources);
+
+		*s = (struct usage_source){ arena_strdup(set->a, key), (int64_t)hash_str(key), target, INT64_MAX, INT64_MIN };
+		set->targets.v[target].n_sources++;
+	}
+	return (uint32_t)*at;
+}
+
+enum berth_code
+usage_target_put(struct usage_set *set, const char *name, const char *labels, uint32_t *target_out,
+    struct berth_err *err)
+{
+	int added;
+	size_t *at = strmap_add(set->a, &set->by_name, name, set->targets.n, &added);
+
+	if (added) {
+		struct usage_target *t;
+
+		if (set->targets.n == USAGE_SERIES_MAX)
+			return err_set(err, BERTH_EINVAL, "more than %d series: choose the labels that count with --by",
+			    USAGE_SERIES_MAX);
+		t = VEC_ADD(set->a, &set->targets);
+		*t = (struct usage_target){ arena_strdup(set->a, name), labels, 0, INT64_MAX, INT64_MIN };
+	}
+	*target_out = (uint32_t)*at;
+	return BERTH_OK;
+}
+
+void
+usage_seen(struct usage_set *set, uint32_t source, int64_t t)
+{
+	struct usage_source *s = &set->sources.v[source];
+	struct usage_target *g = &set->targets.v[s->target];
+
+	s->t_min = t < s->t_min ? t : s->t_min;
+	s->t_max = t > s->t_max ? t : s->t_max;
+	g->t_min = t < g->t_min ? t : g->t_min;
+	g->t_max = t > g->t_max ? t : g->t_max;
+}
+
+static int
+usage_label_cmp(const void *a, const void *b)
+{
+	const struct usage_label *x = a, *y = b;
+
+	return strcmp(x->key, y->key);
+}
+
+const char *
+usage_name(struct arena *a, struct usage_label *labels, size_t n)
+{
+	const char *name;
+	struct buf b;
+
+	if (n == 0)
+		return "total";
+	qsort(labels, n, sizeof(*labels), usage_label_cmp);
+	buf_init(&b, USAGE_NAME_MAX);
+	for (size_t i = 0; i < n; i++) {
+		buf_printf(&b, "%s%s=", i > 0 ? "," : "", labels[i].key);
+		if (labels[i].value[strcspn(labels[i].value, ",=\"")] == '\0') {
+			buf_add_str(&b, labels[i].value);
+			continue;
+		}
+		buf_add_char(&b, '"');
+		for (const char *p = labels[i].value; *p != '\0'; p++) {
+			if (*p == '"')
+				buf_add_char(&b, '"');
+			buf_add_char(&b, *p);
+		}
+		buf_add_char(&b, '"');
+	}
+	name = b.code == BERTH_OK ? arena_strdup(a, b.p) : "";
+	buf_free(&b);
+	return name;
+}
+
+const char *
+usage_labels_json(struct arena *a, const struct usage_label *labels, size_t n)
+{
+	const char *text = "{}";
+	struct jsonw w;
+	struct buf b;
+
+	buf_init(&b, USAGE_NAME_MAX);
+	jsonw_init_buf(&w, &b, JSONW_COMPACT);
+	jsonw_begin_object(&w, NULL);
+	for (size_t i = 0; i < n; i++)
+		jsonw_str(&w, labels[i].key, labels[i].value);
+	jsonw_end_object(&w);
+	if (jsonw_finish(&w, NULL) == BERTH_OK)
+		text = arena_strdup(a, b.p);
+	buf_free(&b);
+	return text;
+}

@@ -1,0 +1,10 @@
+# unit tests of the ingest floor: check_PROGRAMS += tests/unit/NAME.t
+check_PROGRAMS += tests/unit/ingest_spool.t
+tests_unit_ingest_spool_t_SOURCES = tests/unit/ingest_spool.c
+tests_unit_ingest_spool_t_LDADD = libtap.a $(INGEST_LIBS)
+check_PROGRAMS += tests/unit/ingest_rollup.t
+tests_unit_ingest_rollup_t_SOURCES = tests/unit/ingest_rollup.c
+tests_unit_ingest_rollup_t_LDADD = libtap.a $(INGEST_LIBS)
+check_PROGRAMS += tests/unit/ingest_csv.t
+tests_unit_ingest_csv_t_SOURCES = tests/unit/ingest_csv.c
+tests_unit_ingest_csv_t_LDADD = libtap.a $(INGEST_LIBS)
