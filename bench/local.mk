@@ -6,3 +6,4 @@ bench_commit_speed_LDADD = $(PLAN_LIBS)
 bench_place_speed_SOURCES = bench/place-speed.c
 bench_place_speed_LDADD = $(PLAN_LIBS)
 CLEANFILES += bench/commit-speed$(EXEEXT) bench/place-speed$(EXEEXT)
+EXTRA_DIST += bench/probe-gpu

@@ -97,6 +97,16 @@ berth_k_triad(double2 *__restrict__ a, const double2 *__restrict__ b, const doub
 		a[i] = make_double2(arith_triad(b[i].x, c[i].x, s), arith_triad(b[i].y, c[i].y, s));
 }
 
+/* the same as plainly as BabelStream writes it: one element a thread; what berth_k_triad is measured against */
+extern "C" __global__ void __launch_bounds__(TB)
+berth_k_stream(double *__restrict__ a, const double *__restrict__ b, const double *__restrict__ c, double s, uint64_t n)
+{
+	const uint64_t i = FIRST;
+
+	if (i < n)
+		a[i] = arith_triad(b[i], c[i], s);
+}
+
 extern "C" __global__ void __launch_bounds__(TB)
 berth_k_sum(const uint64_t *__restrict__ p, uint64_t n, unsigned long long *out)
 {

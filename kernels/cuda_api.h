@@ -30,6 +30,7 @@ typedef unsigned long long cuda_ptr;
 	X(copy_to_device, "cuMemcpyHtoD_v2", (cuda_ptr, const void *, size_t)) \
 	X(copy_to_host_async, "cuMemcpyDtoHAsync_v2", (void *, cuda_ptr, size_t, void *)) \
 	X(copy_to_device_async, "cuMemcpyHtoDAsync_v2", (cuda_ptr, const void *, size_t, void *)) \
+	X(copy_device_async, "cuMemcpyDtoDAsync_v2", (cuda_ptr, cuda_ptr, size_t, void *)) \
 	X(copy_peer_async, "cuMemcpyPeerAsync", (cuda_ptr, void *, cuda_ptr, void *, size_t, void *)) \
 	X(host_alloc, "cuMemHostAlloc", (void **, size_t, unsigned)) \
 	X(host_free, "cuMemFreeHost", (void *)) \

@@ -32,32 +32,32 @@ BERTH_IMAGES = \
 	kernels/tensor89.fatbin kernels/tensor89.ptx \
 	kernels/wgmma.fatbin kernels/wgmma.ptx
 EXTRA_DIST += kernels/base.cu kernels/tensor.cu kernels/wgmma.cu kernels/clang_shim.h
-CLEANFILES += $(BERTH_IMAGES)
+CLEANFILES += $(BERTH_IMAGES) kernels/*.fatbin.log
 kernels/berth_probe-images.$(OBJEXT): $(BERTH_IMAGES)
 
 if NVCC
-# A spill or a warning in device code is an error. PTX is lowered to the ISA of old drivers: whatever the
+# A spill or a warning in device code is an error; the assembler's report (registers) is kept for the tests. PTX is lowered to the ISA of old drivers: whatever the
 # code needs is in there, as the assembler of the driver will confirm when it loads it.
 BERTH_NVCC = $(NVCC) -O3 -std=c++17 -Werror all-warnings -Xcompiler -Wall,-Wextra,-Werror \
-	-Xptxas -warn-spills,-Werror $(NVCC_COMPRESS) $(NVCCFLAGS)
+	-Xptxas -warn-spills,-Werror,-v $(NVCC_COMPRESS) $(NVCCFLAGS)
 
 kernels/base.fatbin: kernels/base.cu kernels/arith.h
-	$(AM_V_GEN)$(MKDIR_P) kernels && $(BERTH_NVCC) $(NVCC_GENCODE) -fatbin -o $@ $(srcdir)/kernels/base.cu
+	$(AM_V_GEN)$(MKDIR_P) kernels && $(BERTH_NVCC) $(NVCC_GENCODE) -fatbin -o $@ $(srcdir)/kernels/base.cu >$@.log 2>&1 || { cat $@.log >&2; rm -f $@; exit 1; }
 kernels/base.ptx: kernels/base.cu kernels/arith.h
 	$(AM_V_GEN)$(MKDIR_P) kernels && $(BERTH_NVCC) -arch=compute_75 -ptx -o $@-t $(srcdir)/kernels/base.cu
 	$(AM_V_at)$(SED) -e 's/^\.target .*/.target sm_60/' -e 's/^\.version .*/.version 7.0/' $@-t > $@ && rm -f $@-t
 kernels/tensor75.fatbin: kernels/tensor.cu kernels/arith.h
-	$(AM_V_GEN)$(MKDIR_P) kernels && $(BERTH_NVCC) -DBERTH_TENSOR=75 -arch=sm_75 -fatbin -o $@ $(srcdir)/kernels/tensor.cu
+	$(AM_V_GEN)$(MKDIR_P) kernels && $(BERTH_NVCC) -DBERTH_TENSOR=75 -arch=sm_75 -fatbin -o $@ $(srcdir)/kernels/tensor.cu >$@.log 2>&1 || { cat $@.log >&2; rm -f $@; exit 1; }
 kernels/tensor75.ptx: kernels/tensor.cu kernels/arith.h
 	$(AM_V_GEN)$(MKDIR_P) kernels && $(BERTH_NVCC) -DBERTH_TENSOR=75 -arch=compute_75 -ptx -o $@-t $(srcdir)/kernels/tensor.cu
 	$(AM_V_at)$(SED) -e 's/^\.target .*/.target sm_75/' -e 's/^\.version .*/.version 7.0/' $@-t > $@ && rm -f $@-t
 kernels/tensor80.fatbin: kernels/tensor.cu kernels/arith.h
-	$(AM_V_GEN)$(MKDIR_P) kernels && $(BERTH_NVCC) -DBERTH_TENSOR=80 $(NVCC_GENCODE80) -fatbin -o $@ $(srcdir)/kernels/tensor.cu
+	$(AM_V_GEN)$(MKDIR_P) kernels && $(BERTH_NVCC) -DBERTH_TENSOR=80 $(NVCC_GENCODE80) -fatbin -o $@ $(srcdir)/kernels/tensor.cu >$@.log 2>&1 || { cat $@.log >&2; rm -f $@; exit 1; }
 kernels/tensor80.ptx: kernels/tensor.cu kernels/arith.h
 	$(AM_V_GEN)$(MKDIR_P) kernels && $(BERTH_NVCC) -DBERTH_TENSOR=80 -arch=compute_80 -ptx -o $@-t $(srcdir)/kernels/tensor.cu
 	$(AM_V_at)$(SED) -e 's/^\.target .*/.target sm_80/' -e 's/^\.version .*/.version 7.0/' $@-t > $@ && rm -f $@-t
 kernels/tensor89.fatbin: kernels/tensor.cu kernels/arith.h
-	$(AM_V_GEN)$(MKDIR_P) kernels && $(BERTH_NVCC) -DBERTH_TENSOR=89 $(NVCC_GENCODE89) -fatbin -o $@ $(srcdir)/kernels/tensor.cu
+	$(AM_V_GEN)$(MKDIR_P) kernels && $(BERTH_NVCC) -DBERTH_TENSOR=89 $(NVCC_GENCODE89) -fatbin -o $@ $(srcdir)/kernels/tensor.cu >$@.log 2>&1 || { cat $@.log >&2; rm -f $@; exit 1; }
 kernels/tensor89.ptx: kernels/tensor.cu kernels/arith.h
 	$(AM_V_GEN)$(MKDIR_P) kernels && $(BERTH_NVCC) -DBERTH_TENSOR=89 -arch=compute_89 -ptx -o $@-t $(srcdir)/kernels/tensor.cu
 	$(AM_V_at)$(SED) -e 's/^\.target .*/.target sm_89/' -e 's/^\.version .*/.version 8.4/' $@-t > $@ && rm -f $@-t
@@ -83,7 +83,7 @@ endif
 
 if NVCC_SM90
 kernels/wgmma.fatbin: kernels/wgmma.cu kernels/arith.h
-	$(AM_V_GEN)$(MKDIR_P) kernels && $(BERTH_NVCC) -gencode arch=compute_90a,code=sm_90a -fatbin -o $@ $(srcdir)/kernels/wgmma.cu
+	$(AM_V_GEN)$(MKDIR_P) kernels && $(BERTH_NVCC) -gencode arch=compute_90a,code=sm_90a -fatbin -o $@ $(srcdir)/kernels/wgmma.cu >$@.log 2>&1 || { cat $@.log >&2; rm -f $@; exit 1; }
 kernels/wgmma.ptx: kernels/wgmma.cu kernels/arith.h
 	$(AM_V_GEN)$(MKDIR_P) kernels && $(BERTH_NVCC) -arch=compute_90a -ptx -o $@-t $(srcdir)/kernels/wgmma.cu
 	$(AM_V_at)$(SED) -e 's/^\.target .*/.target sm_90a/' -e 's/^\.version .*/.version 8.0/' $@-t > $@ && rm -f $@-t

@@ -65,14 +65,18 @@ report_grow(struct report *r, void **rows, size_t *n, size_t *cap, size_t size)
 void
 report_test(struct report *r, const struct report_test *t)
 {
-	void *rows, *slot;
+	const int at = t->gpu + 1;
+	struct report_test *slot;
+	void *rows;
 
 	pthread_mutex_lock(&r->lock);
 	rows = r->tests;
 	slot = report_grow(r, &rows, &r->n_tests, &r->cap_tests, sizeof(*t));
 	r->tests = rows;
-	if (slot != NULL)
-		memcpy(slot, t, sizeof(*t));
+	if (slot != NULL) {
+		*slot = *t;
+		slot->took_s = r->running[at].test != NULL ? report_now() - r->running[at].since : (double)NAN;
+	}
 	pthread_mutex_unlock(&r->lock);
 }
 

@@ -26,6 +26,7 @@ struct report_test {
 	int gpu, peer;			/* -1: the host; none */
 	double value, median, min, max, iqr;	/* NaN: not measured */
 	int n;
+	double took_s;			/* wall time up to the report, filling and checking included; NaN: not said */
 	enum report_status status;
 };
 

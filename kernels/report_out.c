@@ -108,6 +108,8 @@ report_json_test(FILE *f, const struct report_test *t)
 	fputc(',', f);
 	report_number(f, "iqr", t->iqr);
 	fprintf(f, ",\"n\":%d,", t->n);
+	report_number(f, "took_s", t->took_s);
+	fputc(',', f);
 	report_string(f, "status", report_status_name(t->status));
 	fputc(',', f);
 	report_string(f, "error", t->error);

@@ -166,6 +166,8 @@ int host_cpus(void);
 void test_dram_read(struct gpu *g, const struct suite_row *row);
 void test_dram_copy(struct gpu *g, const struct suite_row *row);
 void test_dram_triad(struct gpu *g, const struct suite_row *row);
+void test_dram_stream(struct gpu *g, const struct suite_row *row);
+void test_dram_memcpy(struct gpu *g, const struct suite_row *row);
 void test_l2_read(struct gpu *g, const struct suite_row *row);
 void test_dram_latency(struct gpu *g, const struct suite_row *row);
 void test_patterns(struct gpu *g, const struct suite_row *row);

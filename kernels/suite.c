@@ -12,6 +12,8 @@ static const struct suite_row suite_table[] = {
 	{ "dram_read", "GB/s", "device memory, read", QS, 2, PHASE_EACH, test_dram_read, 0 },
 	{ "dram_copy", "GB/s", "device memory, copy", S_, 2, PHASE_EACH, test_dram_copy, 0 },
 	{ "dram_triad", "GB/s", "device memory, a = b + s*c", QS, 2, PHASE_EACH, test_dram_triad, 0 },
+	{ "dram_stream", "GB/s", "the same as a plain loop", LEVEL_DEEP, 2, PHASE_EACH, test_dram_stream, 0 },
+	{ "dram_memcpy", "GB/s", "the driver's copy on the device", LEVEL_DEEP, 2, PHASE_EACH, test_dram_memcpy, 0 },
 	{ "l2_read", "GB/s", "L2 cache, read", S_, 1, PHASE_EACH, test_l2_read, 0 },
 	{ "dram_latency", "ns", "device memory, dependent loads", S_, 1, PHASE_EACH, test_dram_latency, 0 },
 	{ "launch_latency", "us", "empty kernel, launch to end", S_, 1, PHASE_EACH, test_launch, 0 },

@@ -118,6 +118,47 @@ test_dram_triad(struct gpu *g, const struct suite_row *row)
 	t_mem_run(g, row, &t, 24.0 * (double)g->words, "sum", triad);
 }
 
+/* The plain loop: a peer for dram_triad. */
+void
+test_dram_stream(struct gpu *g, const struct suite_row *row)
+{
+	uint64_t x, copy, triad;
+	double s = RUN_TRIAD_S;
+	void *args[] = { &g->a, &g->b, &g->c, &s, &g->words }, *sum[] = { &g->a, &g->words, &g->acc };
+	struct t_mem t = { .l = { .grid = (unsigned)((g->words + T_BLOCK - 1) / T_BLOCK), .block = T_BLOCK, .args = args },
+		.sum = { .grid = gpu_grid(g), .block = T_BLOCK, .args = sum } };
+
+	t.l.fn = t_base_kernel(g, row, "berth_k_stream");
+	t.sum.fn = t.l.fn != NULL ? t_base_kernel(g, row, "berth_k_sum") : NULL;
+	if (t.sum.fn == NULL || !t_mem_ready(g, row))
+		return;
+	expect_arrays(&g->run->expect, g->words, &x, &copy, &triad);
+	t_mem_run(g, row, &t, 24.0 * (double)g->words, "sum", triad);
+}
+
+static int
+t_memcpy_op(struct gpu *g, void *arg)
+{
+	(void)arg;
+	return g->run->cuda.copy_device_async(g->a, g->b, (size_t)g->words * 8, NULL);
+}
+
+/* The driver's own copy on the device: the other peer. */
+void
+test_dram_memcpy(struct gpu *g, const struct suite_row *row)
+{
+	struct gpu_times times;
+	int rc;
+
+	if (!t_mem_ready(g, row))
+		return;
+	rc = gpu_measure(g, t_memcpy_op, NULL, 3, T_REPS, report_now() + row->cap_s, &times);
+	if (rc != 0)
+		gpu_failed(g, row, "cuMemcpyDtoDAsync", rc);
+	else
+		gpu_report(g, row, &times, 16.0 * (double)g->words, 1e-9, true);
+}
+
 /* Half of the L2, 21 times over: an odd number of passes leaves the xor of one. */
 void
 test_l2_read(struct gpu *g, const struct suite_row *row)

@@ -178,6 +178,15 @@ EXPORT int cuMemcpyDtoHAsync_v2(void *h, unsigned long long p, size_t n, void *s
 EXPORT int cuMemcpyHtoDAsync_v2(unsigned long long p, const void *h, size_t n, void *s) { (void)s; return cuMemcpyHtoD_v2(p, h, n); }
 
 EXPORT int
+cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, size_t n, void *s)
+{
+	(void)s;
+	memcpy((void *)(uintptr_t)to, (void *)(uintptr_t)from, n);
+	fake_cuda_advance(2.0 * (double)n / fake_number("bw", current, 3000) * 1e-6);
+	return 0;
+}
+
+EXPORT int
 cuMemcpyPeerAsync(unsigned long long to, void *tc, unsigned long long from, void *fc, size_t n, void *s)
 {
 	(void)tc;
@@ -254,6 +263,12 @@ fake_memory_kernel(struct fake_launch *l)
 			PTR(l, 0, double)[i] = arith_triad(PTR(l, 1, double)[i], PTR(l, 2, double)[i], ARG(l, 3, double));
 		l->out = PTR(l, 0, void);
 		l->out_bytes = 16 * ARG(l, 4, uint64_t);
+		l->bytes = 3.0 * (double)l->out_bytes;
+	} else if (strcmp(k, "berth_k_stream") == 0) {
+		for (uint64_t i = 0; i < ARG(l, 4, uint64_t); i++)
+			PTR(l, 0, double)[i] = arith_triad(PTR(l, 1, double)[i], PTR(l, 2, double)[i], ARG(l, 3, double));
+		l->out = PTR(l, 0, void);
+		l->out_bytes = 8 * ARG(l, 4, uint64_t);
 		l->bytes = 3.0 * (double)l->out_bytes;
 	} else if (strcmp(k, "berth_k_sum") == 0) {
 		for (uint64_t i = 0; i < ARG(l, 1, uint64_t); i++)

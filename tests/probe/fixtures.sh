@@ -33,6 +33,7 @@ fixture "a sound H100" 0 "" '"name":"dram_triad","gpu":0,"peer":null,"value":(30
 fixture "a sound V100" 0 "name=Tesla V100-SXM2-16GB,cc=70,bw=800,nosass=1" '"name":"gemm_bf16".*no bf16 units'
 fixture "a sound T4" 0 "name=Tesla T4,cc=75,bw=240,gemm=50,gen=3,gen_max=3,norow=1" '"name":"mma_f16","gpu":0,"peer":null,"value":(600|599\.9)'
 fixture "eight sound GPUs" 0 "ndev=8,links=18" '"name":"p2p","gpu":7,"peer":6,"value":(376|375\.9).*"status":"ok"'
+fixture "deep: peers of the triad" 0 "" '"name":"dram_stream","gpu":0,"peer":null,"value":(3000|2999\.9)' --deep --only dram
 fixture "an old driver takes the PTX" 0 "nosass=1,drv=11040" '"cuda":"11.4","image":"ptx"'
 fixture "machine code is preferred" 0 "" '"image":"sass"'
 fixture "a MIG slice is named" 0 "name=NVIDIA A100-SXM4-40GB MIG 1g.5gb,cc=80" '"name":"NVIDIA A100-SXM4-40GB".*"mig":"1g.5gb"'
