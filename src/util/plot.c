@@ -276,7 +276,8 @@ plot_axis(const struct plot_canvas *c, const struct plot_forecast *p, const stru
     struct buf *out)
 {
 	int64_t length = (int64_t)(p->n_history + p->n_ahead) * p->step_s;
-	int64_t tick = plot_tick_s(length, c->cols / 9), t = (p->t0 + tick - 1) / tick * tick;
+	int64_t tick = plot_tick_s(length, c->cols / 9), monday = tick % 604800 == 0 ? 4 * 86400 : 0;	/* 1970-01-05 */
+	int64_t t = (p->t0 - monday + tick - 1) / tick * tick + monday;
 	char marks[PLOT_COLS_MAX + 1], dates[PLOT_COLS_MAX + 32], text[24];
 	int free_at = 0, n;
 
@@ -340,7 +341,7 @@ plot_forecast(const struct plot_forecast *p, const struct plot_style *style, str
 		c.now_col = (int)(p->n_history * (size_t)c.cols / (p->n_history + p->n_ahead));
 	for (int layer = 0; layer < PLOT_LAYERS; layer++)
 		plot_layer_fill(&c, p, (enum plot_layer)layer);
-	if (p->title[0] != '\0')
+	if (p->title != NULL && p->title[0] != '\0')
 		buf_printf(out, "%*s%.*s\n", PLOT_LABEL + 1, "", (int)term_fit(p->title, c.cols), p->title);
 	plot_rows(&c, style, out);
 	plot_axis(&c, p, style, out);

@@ -10,7 +10,7 @@ struct buf;
 
 /* History, then the median and a band of what comes. NaN anywhere is a gap. */
 struct plot_forecast {
-	const char *title;	/* "" none */
+	const char *title;	/* NULL or "" none */
 	const char *unit;	/* "GPUs" */
 	int64_t t0, step_s;	/* start of history[0] */
 	const double *history;	/* [n_history] */

@@ -25,7 +25,7 @@ static const struct { const char *light, *dark; } svg_palette[SVG_PALETTE] = {
 void
 svg_escape(const char *s, struct buf *out)
 {
-	for (; *s != '\0'; s++) {
+	for (; s != NULL && *s != '\0'; s++) {
 		switch (*s) {
 		case '&': buf_printf(out, "&amp;"); break;
 		case '<': buf_printf(out, "&lt;"); break;
@@ -186,6 +186,13 @@ svg_style(struct buf *out)
 	    ".bc .h:hover{fill:var(--fg)}.bc .b:hover{opacity:.7}</style>\n");
 }
 
+/* Texts may be left out. */
+static const char *
+svg_or_empty(const char *s)
+{
+	return s != NULL ? s : "";
+}
+
 static void
 svg_text(struct buf *out, double x, double y, const char *attributes, const char *text)
 {
@@ -207,7 +214,7 @@ svg_axis_y(const struct svg_frame *f, struct buf *out)
 		svg_number(fabs(v) < step * 1e-6 ? 0 : v, text, sizeof(text));
 		svg_text(out, f->left - 6, y + 4, "class=\"m\" text-anchor=\"end\"", text);
 	}
-	if (f->chart->y_label[0] != '\0') {
+	if (svg_or_empty(f->chart->y_label)[0] != '\0') {
 		buf_printf(out, "<text class=\"m\" text-anchor=\"middle\" transform=\"translate(14 %.1f) rotate(-90)\">",
 		    (f->top + f->bottom) / 2);
 		svg_escape(f->chart->y_label, out);
@@ -240,7 +247,9 @@ svg_axis_time(const struct svg_frame *f, struct buf *out)
 			months = months == 1 ? 3 : months == 3 ? 6 : months + (months < 12 ? 6 : 12);
 	}
 	if (months == 0) {
-		for (double t = ceil(f->x_min / step) * step; t <= f->x_max; t += step) {
+		double monday = step >= 604800 ? 4 * 86400.0 : 0;	/* 1970-01-05 */
+
+		for (double t = ceil((f->x_min - monday) / step) * step + monday; t <= f->x_max; t += step) {
 			svg_time(t, step < 86400 ? SVG_TIME_HOUR : SVG_TIME_DAY, text, sizeof(text));
 			svg_tick_x(f, svg_x(f, t), text, out);
 		}
@@ -450,9 +459,10 @@ svg_legend(const struct svg_chart *c, double x, double y, double right, struct b
 
 	for (size_t s = 0; s < c->n_series; s++) {
 		const struct svg_series *e = &c->series[s];
-		double need = 30 + (double)strlen(e->label) * 6.8;
+		const char *label = svg_or_empty(e->label);
+		double need = 30 + (double)strlen(label) * 6.8;
 
-		if (e->label[0] == '\0')
+		if (label[0] == '\0')
 			continue;
 		if (any && x + need > right) {
 			x = start;
@@ -461,7 +471,7 @@ svg_legend(const struct svg_chart *c, double x, double y, double right, struct b
 		buf_printf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"14\" height=\"%d\" rx=\"1\" fill=\"var(--c%d,%s)\"%s/>\n",
 		    x, svg_is_bar(e->kind) || e->kind == SVG_BAND ? y - 9 : y - 5, svg_is_bar(e->kind) || e->kind == SVG_BAND ? 10 : 3,
 		    e->color, svg_palette[e->color].light, e->kind == SVG_BAND ? " fill-opacity=\".3\"" : "");
-		svg_text(out, x + 19, y, "", e->label);
+		svg_text(out, x + 19, y, "", label);
 		x += need;
 		any = true;
 	}
@@ -483,12 +493,12 @@ svg_chart_write(const struct svg_chart *chart, bool standalone, struct buf *out)
 	svg_style(out);
 	if (standalone)
 		buf_printf(out, "<rect width=\"100%%\" height=\"100%%\" fill=\"var(--bg)\"/>\n");
-	if (chart->title[0] != '\0') {
+	if (svg_or_empty(chart->title)[0] != '\0') {
 		svg_text(out, f.left, 20, "font-size=\"14\" font-weight=\"600\"", chart->title);
 		f.top += 16;
 	}
 	f.top += svg_legend(chart, f.left, f.top + 10, f.right, out);
-	if (chart->x_label[0] != '\0') {
+	if (svg_or_empty(chart->x_label)[0] != '\0') {
 		f.bottom -= 16;
 		svg_text(out, (f.left + f.right) / 2, height - 8, "class=\"m\" text-anchor=\"middle\"", chart->x_label);
 	}

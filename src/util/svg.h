@@ -12,7 +12,7 @@ enum svg_kind { SVG_LINE, SVG_STEP, SVG_BAND, SVG_BAR, SVG_STACK, SVG_POINTS, SV
 /* One thing that is drawn. */
 struct svg_series {
 	enum svg_kind kind;
-	const char *label;	/* legend; "" none */
+	const char *label;	/* legend; NULL or "" none */
 	const double *x;	/* [n] ignored for bars: one category each; SVG_RULE: none */
 	const double *y;	/* [n] NaN is a gap; SVG_RULE: y[0] is the level */
 	const double *y_low;	/* [n] SVG_BAND: the lower edge */
@@ -21,11 +21,11 @@ struct svg_series {
 };
 
 struct svg_chart {
-	const char *title, *x_label, *y_label;
+	const char *title, *x_label, *y_label;	/* NULL or "" none */
 	bool x_time;		/* x are seconds since the epoch, ticks are dates (UTC) */
-	const char *const *categories;	/* [n_categories] under bars; NULL for x axes of numbers */
+	const char *const *categories;	/* [n_categories] under bars; NULL for an axis of numbers */
 	size_t n_categories;
-	double y_min, y_max;	/* both NaN: from the data, with 0 included */
+	double y_min, y_max;	/* both NaN, or both 0: from the data, with 0 included */
 	int width, height;	/* pixels of the viewBox; 0: 760 x 300 */
 	const struct svg_series *series;	/* [n_series] drawn in order; bars of one chart stand side by side, stacks on each other */
 	size_t n_series;

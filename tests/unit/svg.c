@@ -145,6 +145,9 @@ test_odd(void)
 	tap_ok(well_formed(out.p) && strstr(out.p, "nan") == NULL && strstr(out.p, "inf") == NULL,
 	    "nothing known: a chart without NaN");
 	buf_clear(&out);
+	svg_chart_write(&(struct svg_chart){ .series = (struct svg_series[]){ { .kind = SVG_LINE } }, .n_series = 1 }, true, &out);
+	tap_ok(well_formed(out.p), "no texts and no points: an empty frame");
+	buf_clear(&out);
 	svg_escape("a\x01<b>&\"'", &out);
 	tap_is_str(out.p, "a&lt;b&gt;&amp;&quot;&#39;", "escape");
 }
