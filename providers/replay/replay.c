@@ -46,6 +46,8 @@ replay_open_set(struct replay *r, int64_t start, struct berth_err *err)
 	if ((rc = replay_price(conf, "spot_price", &o.spot_price, err)) != BERTH_OK ||
 	    (rc = replay_price(conf, "on_demand_price", &o.on_demand_price, err)) != BERTH_OK)
 		return rc;
+	if (o.notice_s > 86400)
+		return err_set(err, BERTH_EINVAL, "a notice of more than a day");
 	return trace_add_tidy(prov_conf_path(conf, "traces", NULL), &o, r->env->arena, &r->trace, err);
 }
 

@@ -12,6 +12,8 @@
 #include "util/yaml.h"
 
 #define TRACE_PRICE_MAX 1e6
+#define TRACE_NOTICE_MAX_S 86400
+#define TRACE_REPEAT_MIN_S 60	/* each turn costs a step of the simulation */
 
 struct trace_reader {
 	struct arena *a;
@@ -124,6 +126,8 @@ trace_market_read(const struct trace_reader *r, const struct yaml_node *pool, co
 	    (rc = yaml_double(map, "interruption_rate", 0, 1e4, &m->interruption_rate, err)) != BERTH_OK ||
 	    (rc = yaml_bool(map, "shown", &m->shown, err)) != BERTH_OK)
 		return rc;
+	if (m->notice_s > TRACE_NOTICE_MAX_S)
+		return yaml_err(yaml_get(map, "notice"), err, "a notice of more than a day");
 	return trace_preempts(r, map, m, err);
 }
 
@@ -341,6 +345,8 @@ trace_root(const struct yaml_node *root, int64_t start, struct arena *a, struct 
 	if ((rc = yaml_time(root, "start", 0, NULL, &r.start, err)) != BERTH_OK ||
 	    (rc = yaml_duration(root, "repeat", &r.repeat_s, err)) != BERTH_OK)
 		return rc;
+	if (r.repeat_s != 0 && r.repeat_s < TRACE_REPEAT_MIN_S)
+		return yaml_err(yaml_get(root, "repeat"), err, "must be 0s or at least %ds", TRACE_REPEAT_MIN_S);
 	if (start != 0)
 		r.start = start;
 	slash = strrchr(root->file, '/');

@@ -30,7 +30,7 @@ struct http_req {
 	const char *url;		/* absolute, http or https; in-process clouds use "NAME://PATH" */
 	struct http_header headers[HTTP_HEADERS_MAX];
 	size_t n_headers;
-	const char *body;		/* NULL: none */
+	const char *body;		/* NULL: none; a NUL stands behind the last byte */
 	size_t body_len;
 	size_t max_bytes;		/* of the answer's body; 0: the client's limit */
 	int timeout_s;			/* whole exchange; 0: the client's limit */

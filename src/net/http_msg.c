@@ -35,7 +35,11 @@ http_req_header(struct http_req *req, const char *name, const char *value, bool 
 enum berth_code
 http_req_body(struct http_req *req, const char *content_type, const char *body, size_t len, struct berth_err *err)
 {
-	req->body = arena_memdup(req->arena, body, len);
+	char *copy = arena_alloc(req->arena, len + 1);
+
+	if (len > 0)
+		memcpy(copy, body, len);
+	req->body = copy;
 	req->body_len = len;
 	return http_req_header(req, "Content-Type", content_type, false, err);
 }

@@ -10,6 +10,11 @@ tests_fuzz_yaml_t_SOURCES = tests/fuzz/yaml.c $(fuzz_main)
 tests_fuzz_yaml_t_LDADD = libtap.a $(UTIL_LIBS)
 tests_fuzz_time_t_SOURCES = tests/fuzz/time.c $(fuzz_main)
 tests_fuzz_time_t_LDADD = libtap.a $(UTIL_LIBS)
+check_PROGRAMS += tests/fuzz/prices.t tests/fuzz/trace.t
+tests_fuzz_prices_t_SOURCES = tests/fuzz/prices.c $(fuzz_main)
+tests_fuzz_prices_t_LDADD = libtap.a $(PROVIDER_LIBS)
+tests_fuzz_trace_t_SOURCES = tests/fuzz/trace.c $(fuzz_main)
+tests_fuzz_trace_t_LDADD = libtap.a $(PROVIDER_LIBS)
 
 if FUZZERS
 noinst_PROGRAMS = tests/fuzz/csv.fuzz tests/fuzz/json.fuzz tests/fuzz/yaml.fuzz tests/fuzz/time.fuzz
@@ -25,6 +30,13 @@ tests_fuzz_yaml_fuzz_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 tests_fuzz_time_fuzz_SOURCES = tests/fuzz/time.c
 tests_fuzz_time_fuzz_LDADD = $(UTIL_LIBS)
 tests_fuzz_time_fuzz_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+noinst_PROGRAMS += tests/fuzz/prices.fuzz tests/fuzz/trace.fuzz
+tests_fuzz_prices_fuzz_SOURCES = tests/fuzz/prices.c
+tests_fuzz_prices_fuzz_LDADD = $(PROVIDER_LIBS)
+tests_fuzz_prices_fuzz_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+tests_fuzz_trace_fuzz_SOURCES = tests/fuzz/trace.c
+tests_fuzz_trace_fuzz_LDADD = $(PROVIDER_LIBS)
+tests_fuzz_trace_fuzz_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 endif
 
 EXTRA_DIST += \
@@ -60,4 +72,11 @@ EXTRA_DIST += \
 	tests/fuzz/seeds/yaml/documents.yaml \
 	tests/fuzz/seeds/yaml/job.yaml \
 	tests/fuzz/seeds/yaml/kinds.yaml \
-	tests/fuzz/seeds/yaml/laughs.yaml
+	tests/fuzz/seeds/yaml/laughs.yaml \
+	tests/fuzz/seeds/prices/berth.csv \
+	tests/fuzz/seeds/prices/collected.csv \
+	tests/fuzz/seeds/prices/gpuhunt.csv \
+	tests/fuzz/seeds/prices/skypilot.csv \
+	tests/fuzz/seeds/trace/bad.trace \
+	tests/fuzz/seeds/trace/repeat.trace \
+	tests/fuzz/seeds/trace/small.trace

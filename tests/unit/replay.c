@@ -378,8 +378,8 @@ test_bad_state(void)
 {
 	static const char *const states[] = { "", "{", "{\"schema\":\"other\"}",
 		"{\"schema\":\"berth.replay-state/1\",\"machines\":[{}]}",
-		"{\"schema\":\"berth.replay-state/1\",\"clock\":1,\"next\":2,\"machines\":[{\"ref\":\"r\",\"token\":\"t\","
-		"\"installation\":\"i\",\"pool\":\"p\",\"purchase\":\"spot\",\"created\":1,\"ready_at\":1,\"speed\":-1}]}" };
+		("{\"schema\":\"berth.replay-state/1\",\"clock\":1,\"next\":2,\"machines\":[{\"ref\":\"r\",\"token\":\"t\","
+		"\"installation\":\"i\",\"pool\":\"p\",\"purchase\":\"spot\",\"created\":1,\"ready_at\":1,\"speed\":-1}]}") };
 	char *path = arena_printf(a, "%s/replay-r.json", dir);
 	struct berth_err err = { 0 };
 
