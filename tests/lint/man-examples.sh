@@ -15,7 +15,7 @@ PATH=$tmp/bin:$PATH
 export LC_ALL TERM COLUMNS BERTH_DATA DATA PATH
 mkdir "$tmp/bin"
 printf '#!/bin/sh\nexec "%s" --now 2026-11-30T12:00:00Z "$@"\n' "$BERTH" >"$tmp/bin/berth"
-printf '#!/bin/sh\nexec "%s" "$@"\n' "${BERTH_PROBE:-berth-probe}" >"$tmp/bin/berth-probe"
+printf '#!/bin/sh\nexec "%s" "$@"\n' "${BERTH_PROBE:-/bin/false}" >"$tmp/bin/berth-probe"	# never itself
 chmod +x "$tmp/bin/berth" "$tmp/bin/berth-probe"
 
 # One line for each step: kind TAB text; kinds: pre, skip, run, want.
