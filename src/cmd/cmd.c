@@ -38,8 +38,8 @@ cmd_write(struct cmd_ctx *ctx, struct berth_err *err)
 	struct cmd_priv *p = ctx->priv;
 
 	if (p->out.len > 0 && fwrite(p->out.p, 1, p->out.len, ctx->out) != p->out.len) {
-		p->out_failed = true;
-		return err_sys(err, BERTH_EIO, errno, "standard output");
+		p->out_errno = p->out_errno != 0 ? p->out_errno : errno;
+		return err_sys(err, BERTH_EIO, p->out_errno, "standard output");
 	}
 	buf_clear(&p->out);
 	return BERTH_OK;
@@ -96,9 +96,12 @@ cmd_print_clean(FILE *f, const char *s)
 	}
 }
 
+/* What was printed before comes before, also where both streams go to one file. */
 static void
 cmd_stderr(const struct cmd_ctx *ctx, const char *level, const char *before, const char *text)
 {
+	if (fflush(ctx->out) != 0 && ctx->priv->out_errno == 0)
+		ctx->priv->out_errno = errno;
 	if (ctx->log->json) {
 		log_json(stderr, level, ctx->verb, text);
 		return;

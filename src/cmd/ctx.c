@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,10 +55,15 @@ ctx_free(struct cmd_ctx *ctx)
 	buf_free(&ctx->priv->out);
 }
 
-bool
-ctx_out_failed(const struct cmd_ctx *ctx)
+enum berth_code
+ctx_flush(struct cmd_ctx *ctx, struct berth_err *err)
 {
-	return ctx->priv->out_failed || ferror(ctx->out);
+	struct cmd_priv *p = ctx->priv;
+
+	errno = EIO;
+	if ((fflush(ctx->out) != 0 || ferror(ctx->out)) && p->out_errno == 0)
+		p->out_errno = errno;
+	return p->out_errno == 0 ? BERTH_OK : err_sys(err, BERTH_EIO, p->out_errno, "standard output");
 }
 
 const char *

@@ -20,8 +20,8 @@ BERTH_MUST_CHECK enum berth_code ctx_close(struct cmd_ctx *ctx, int status, stru
  * object. Control bytes are shown as \xHH.
  */
 void ctx_print_error(const char *verb, const struct berth_err *err, const char *next, bool json);
-/* A result could not be written to ctx->out. */
-bool ctx_out_failed(const struct cmd_ctx *ctx);
+/* Flushes ctx->out: BERTH_EIO if anything that was written to it so far got lost. */
+BERTH_MUST_CHECK enum berth_code ctx_flush(struct cmd_ctx *ctx, struct berth_err *err);
 /* What cmd_next_step() was told; "" nothing. */
 const char *ctx_next_step(const struct cmd_ctx *ctx);
 

@@ -230,7 +230,7 @@ forecast_summary(struct cmd_ctx *ctx, const struct forecast_set *f, struct berth
 		{ "series", NULL, TABLE_TEXT, 0, TABLE_CUT }, { "last", NULL, TABLE_DOUBLE, 1, 0 },
 		{ "mean", NULL, TABLE_DOUBLE, 1, 0 }, { "peak_p50", NULL, TABLE_INT, 0, 0 },
 		{ "peak_p90", NULL, TABLE_INT, 0, 0 }, { "peak_p95", NULL, TABLE_INT, 0, 0 },
-		{ "peak_p99", NULL, TABLE_INT, 0, 0 }, { "nodes_p95", NULL, TABLE_INT, 0, 0 },
+		{ "peak_p99", NULL, TABLE_INT, 0, 0 }, { "nodes_p95", "NODES", TABLE_INT, 0, 0 },
 		{ "when", NULL, TABLE_TIME, 0, 0 }, { "from", NULL, TABLE_TIME, 0, TABLE_WIDE },
 		{ "samples", NULL, TABLE_INT, 0, TABLE_WIDE }, { "driver", NULL, TABLE_TEXT, 0, TABLE_WIDE },
 	};

@@ -16,7 +16,6 @@
 #include "util/arena.h"
 #include "util/buf.h"
 #include "util/err.h"
-#include "util/fileio.h"
 #include "util/term.h"
 #include "util/time.h"
 
@@ -93,14 +92,13 @@ main_finish(struct cmd_ctx *ctx, enum berth_code rc, struct berth_err *err)
 	bool json = strcmp(ctx->global->log_format, "json") == 0;
 	struct berth_err later = { 0 };
 	const char *next = ctx_next_step(ctx);
+	enum berth_code out_rc = ctx_flush(ctx, &later);
 	int status;
 
-	if (rc == BERTH_OK)
-		rc = fileio_flush(ctx->out, "standard output", err);
-	else if (fflush(ctx->out) != 0 && !ctx_out_failed(ctx))
-		cmd_warn(ctx, "standard output: %s", strerror(errno));
-	if (rc == BERTH_EIO && ctx_out_failed(ctx) && main_reader_gone(ctx->out))
+	if (out_rc != BERTH_OK && (rc == BERTH_OK || rc == BERTH_EIO) && main_reader_gone(ctx->out))
 		rc = BERTH_OK;
+	else if (out_rc != BERTH_OK && rc == BERTH_OK)
+		rc = err_set(err, BERTH_EIO, "%s", later.msg);
 	if (rc != BERTH_OK) {
 		if (rc == BERTH_EUSAGE && next[0] == '\0')
 			next = arena_printf(ctx->arena, "berth %s -h", ctx->verb);

@@ -19,7 +19,7 @@ struct cmd_priv {
 	const char *next_step;
 	const char *const *raw;		/* [n_raw] the command line, for the run's row */
 	size_t n_raw;
-	bool out_failed;		/* a result could not be written */
+	int out_errno;			/* of the first result that could not be written; 0: none */
 	bool dry_transaction;		/* store_begin() to be rolled back */
 	bool run_begun;
 };
