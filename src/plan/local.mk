@@ -1,5 +1,6 @@
 noinst_LIBRARIES += libplan.a
 libplan_a_SOURCES = \
+	src/plan/benchlog.c src/plan/benchlog.h \
 	src/plan/commit.c src/plan/commit.h src/plan/commit_impl.h \
 	src/plan/commit_curve.c \
 	src/plan/commit_risk.c \
@@ -12,6 +13,7 @@ libplan_a_SOURCES = \
 	src/plan/scale.c src/plan/scale.h \
 	src/plan/spot.c src/plan/spot.h \
 	src/plan/spot_table.c \
+	src/plan/variant.c src/plan/variant.h \
 	src/plan/verdict.c src/plan/verdict.h \
 	src/plan/verdict_fleet.c src/plan/verdict_fleet.h \
 	src/plan/verdict_parse.c \

@@ -53,3 +53,6 @@ tests_unit_spot_t_LDADD = libtap.a $(PLAN_LIBS)
 check_PROGRAMS += tests/unit/scale.t
 tests_unit_scale_t_SOURCES = tests/unit/scale.c
 tests_unit_scale_t_LDADD = libtap.a $(PLAN_LIBS)
+check_PROGRAMS += tests/unit/variant.t
+tests_unit_variant_t_SOURCES = tests/unit/variant.c
+tests_unit_variant_t_LDADD = libtap.a $(PLAN_LIBS)
