@@ -1,0 +1,122 @@
+#!/bin/sh
+# berth plan: on demand whose forecast is known, the plan is what arithmetic says; budget, limits, refusals, what is kept.
+. "$TOP_SRCDIR/tests/cli/lib.sh"
+
+run plan
+expect_exit 3 "no series"
+expect_err_has 'berth-record'
+
+# Six weeks of 12 GPUs, hour by hour, of H100s; and a series whose accelerator nobody knows.
+awk 'BEGIN {
+	print "timestamp,gpus,series,accelerator"
+	for (h = 0; h < 42 * 24; h++) {
+		t = 1792411200 + 3600 * h
+		print t ",12,flat,H100"
+		print t ",3,odd,Warp 9000"
+	}
+}' >use.csv
+run record csv use.csv
+expect_exit 0
+run plan --series flat
+expect_exit 3 "no offers"
+expect_err_has 'berth prices'
+
+cat >offers.csv <<CSV
+provider,region,instance_type,accelerator,accelerator_count,purchase,term_months,payment,upfront,price_per_hour,currency
+acme,r1,quad,H100,4,on_demand,,,,8,USD
+acme,r1,quad,H100,4,reserved,12,none,0,4.8,USD
+acme,r1,quad,H100,4,reserved,12,all,38544,0,USD
+acme,r1,quad,H100,4,reserved,36,none,0,4,USD
+acme,r1,quad,H100,4,spot,,,,3,USD
+CSV
+run prices import offers.csv
+expect_exit 0
+
+# 52 weeks = 8736 h. Three machines at 4.40 an hour (38544 / 8760) over 12 months, 12 GPUs all the time: 2 x 12 x 8736 on demand.
+run plan --series flat --max-term 12 --no-spot -o json
+expect_exit 0
+expect_is_json berth.plan/1
+expect_json '$.series[0].name' flat
+expect_json '$.series[0].accelerator' H100
+expect_json '$.series[0].buys[0].count' 3
+expect_json '$.series[0].buys[0].gpus' 12
+expect_json '$.series[0].buys[0].term_months' 12
+expect_json '$.series[0].buys[0].payment' all
+expect_json '$.series[0].buys[0].upfront' 38544.000000
+expect_json_near '$.series[0].buys[0].break_even_utilisation' 0.55 1e-6
+expect_json_near '$.series[0].buys[0].break_even_hours' 4818 0.1
+expect_json_near '$.series[0].expected_cost' 115315.2 60
+expect_json_near '$.series[0].on_demand_only_cost' 209664 60
+expect_json_near '$.totals.upfront' 115632 1e-6
+lower=$(json '$.series[0].lower_bound') cost=$(json '$.series[0].expected_cost')
+[ "$lower" = "$cost" ]
+ok $? "the plan is proven optimal ($lower, $cost)"
+
+# 36 months at 4.00 are cheaper and the default; the tail beyond the horizon is told.
+run plan flat --no-spot -o json
+expect_json '$.series[0].buys[0].term_months' 36
+expect_json '$.series[0].buys[0].count' 3
+expect_out_has 'run on beyond the horizon'
+
+# A budget for one machine and a half buys one.
+run plan flat --max-term 12 --no-spot --budget 60000 -o json
+expect_json '$.series[0].buys[0].count' 1
+expect_json '$.budget' 60000.000000
+expect_out_has 'the budget of 60000.00 USD binds'
+run plan flat --no-spot --budget 0 -o json
+expect_json '$.series[0].buys' '[]'
+expect_json_near '$.series[0].rest[0].share' 1 1e-6
+
+# Spot at 3 a machine-hour carries a fifth of the peak, 2 GPUs, where that is cheaper than reserved: here it is not.
+run plan flat --max-term 12 -o json
+expect_json '$.series[0].buys[0].count' 3
+run plan flat --max-term 12 --budget 0 -o json
+expect_json '$.series[0].rest[0].purchase' spot
+expect_json '$.series[0].rest[0].gpus' 2
+
+# What can be had on demand is limited: the peak must be carried, or it is said that it cannot.
+run plan flat --no-spot --max-term 12 --on-demand-limit 5 --budget 60000
+expect_exit 3
+expect_err_has 'budget is 60000.00 USD'
+run plan flat --no-spot --max-term 12 --on-demand-limit 8 --budget 60000 -o json
+expect_exit 0
+expect_json '$.series[0].buys[0].count' 1
+expect_json_near '$.series[0].covered' 1 1e-9
+
+# An accelerator that nobody knows is an error that names the next step; all series leave it out with a warning.
+run plan --series odd
+expect_exit 3
+expect_err_has "no accelerator called 'Warp 9000'"
+expect_err_has '\-\-gpu'
+run plan --series odd --gpu H100 --no-spot -o json
+expect_exit 0
+# A machine of 4 at 4.00 an hour for 3 GPUs beats 3 GPUs at 2.00 on demand.
+expect_json '$.series[0].buys[0].count' 1
+expect_json_near '$.series[0].expected_cost' 34944 60
+expect_json_near '$.series[0].on_demand_only_cost' 52416 60
+run plan --no-spot -o json
+expect_exit 0
+expect_err_has "series odd is left out"
+expect_json '$.series[1].name' ''
+run plan --series nobody
+expect_exit 1
+
+# Owned machines come first, and cost nothing more. The plan is kept, and two runs are the same.
+run plan flat --no-spot -o json
+grep -v '"id"' "$out" >first
+run plan flat --no-spot -o json
+grep -v '"id"' "$out" | cmp -s - first
+ok $? "two runs make the same plan"
+run explain plan
+expect_exit 0
+expect_out_has 'GPUs 1-12 are busy'
+run explain plan:1 -o json
+expect_is_json berth.explanation/1
+expect_json '$.plan.series[0].name' flat
+expect_json '$.inputs.horizon_s' 31449600
+run plan flat --dry-run -o json
+run explain plan:999
+expect_exit 1
+run plan flat --service-level 1
+expect_exit 2
+done_testing
