@@ -3,5 +3,4 @@ EXTRA_DIST += tests/cli/lib.sh tests/cli/json.awk
 dist_check_SCRIPTS += tests/cli/completion.sh tests/cli/frame.sh tests/cli/jobs.sh tests/cli/tick.sh tests/cli/prices.sh
 dist_check_SCRIPTS += tests/cli/place.sh tests/cli/simulate.sh
 dist_check_SCRIPTS += tests/cli/advise.sh tests/cli/probe.sh
-dist_check_SCRIPTS += tests/cli/probe.sh
 dist_check_SCRIPTS += tests/cli/plan.sh
