@@ -39,7 +39,7 @@ fc_band_scores(struct fc_job *j)
 			sum += fabs(r[i]);
 		s->scale[b] = sum / (double)n;
 		s->n_eff[b] = (double)(j->n - j->fit_n) / (double)(from + 12);
-		qsort(r, n, sizeof(*r), fc_cmp_double);
+		fc_sort(r, n);
 		s->seen[b] = true;
 		for (size_t p = 0; p < FC_SCORE_POINTS; p++)
 			s->point[b][p] = s->scale[b] > 0 ?

@@ -9,7 +9,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { LANES = 16 };
+enum {
+	LANES = 16,
+	DENSE = 48, THIN = 5	/* errors further ahead are looked at every fifth step */
+};
 
 struct es_set {
 	double alpha, gamma_day, gamma_week, rho;
@@ -95,15 +98,14 @@ es_advance(struct es_filter *f, size_t to)
 	}
 }
 
-/* out [LANES]: forecasts of the step `ahead` (0-based); carry [LANES] holds rho^(ahead) * resid and is advanced. */
+/* out [LANES]: forecasts of the step `ahead` (0-based); carry [LANES] holds rho^(ahead + 1) * resid. */
 static void
-es_ahead(const struct es_filter *f, size_t ahead, double *carry, double *out)
+es_ahead(const struct es_filter *f, size_t ahead, const double *carry, double *out)
 {
 	const double *s1 = f->s_day[(f->at + ahead) % f->day];
 	const double *s2 = f->week > 0 ? f->s_week[(f->at + ahead) % f->week] : NULL;
 
 	for (size_t c = 0; c < LANES; c++) {
-		carry[c] *= f->sets[c].rho;
 		out[c] = f->level[c] + s1[c] + carry[c] + (s2 ? s2[c] : 0);
 	}
 }
@@ -124,9 +126,13 @@ es_errors(const struct fc_job *j, struct es_filter *f, bool logs, double *err)
 			size_t t = f->at + i;
 			double w = logs ? j->y[t] + j->log_shift : 1;
 
+			for (size_t c = 0; c < LANES; c++)
+				carry[c] *= f->sets[c].rho;
+			if (i >= DENSE && i % THIN != 0)
+				continue;
 			es_ahead(f, i, carry, out);
 			for (size_t c = 0; c < LANES; c++)
-				err[c] += w * fabs(out[c] - f->z[t]);
+				err[c] += (i < DENSE ? w : THIN * w) * fabs(out[c] - f->z[t]);
 		}
 	}
 }
@@ -137,24 +143,24 @@ es_value(const struct fc_job *j, bool logs, double v)
 	return logs ? exp(v) - j->log_shift : v;
 }
 
-/* Writes lane c's forecasts at all origins and at the end into a candidate. */
+/* Writes one lane's forecasts at all origins and at the end into a candidate. */
 static void
-es_emit(struct fc_job *j, struct es_filter *f, bool logs, const size_t *lanes, struct fc_cand **cand, size_t n)
+es_emit(struct fc_job *j, struct es_filter *f, bool logs, size_t lane, struct fc_cand *cand)
 {
-	double carry[LANES], out[LANES];
-
 	for (size_t k = 0; k <= j->n_org; k++) {
-		size_t at = k < j->n_org ? j->org[k] : j->n, h = k < j->n_org ? j->hc : j->h;
+		size_t h = k < j->n_org ? j->hc : j->h, d, w;
+		double *to = k < j->n_org ? cand->cv + k * j->hc : cand->fin, carry;
 
-		es_advance(f, at);
-		memcpy(carry, f->resid, sizeof(carry));
+		es_advance(f, k < j->n_org ? j->org[k] : j->n);
+		carry = f->resid[lane];
+		d = f->at % f->day;
+		w = f->week > 0 ? f->at % f->week : 0;
 		for (size_t i = 0; i < h; i++) {
-			es_ahead(f, i, carry, out);
-			for (size_t c = 0; c < n; c++) {
-				double *to = k < j->n_org ? cand[c]->cv + k * j->hc : cand[c]->fin;
-
-				to[i] = es_value(j, logs, out[lanes[c]]);
-			}
+			carry *= f->sets[lane].rho;
+			to[i] = es_value(j, logs, f->level[lane] + f->s_day[d][lane] + carry +
+			    (f->week > 0 ? f->s_week[w][lane] : 0));
+			d = d + 1 < f->day ? d + 1 : 0;
+			w = w + 1 < f->week ? w + 1 : 0;
 		}
 	}
 }
@@ -181,7 +187,7 @@ es_family(struct fc_job *j, const char *name, bool logs, size_t week, const stru
 	memset(day_shape, 0, j->day * sizeof(*day_shape));
 	memset(week_shape, 0, week * sizeof(*week_shape));
 	es_start(&f, k, day_shape, week_shape);
-	es_emit(j, &f, logs, &best, &c, 1);
+	es_emit(j, &f, logs, best, c);
 }
 
 void

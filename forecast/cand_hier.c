@@ -21,7 +21,7 @@ fc_hier_new(struct arena *a, size_t day, bool logs)
 	g->day = day;
 	g->logs = logs;
 	g->in = 8 * day;
-	g->out = 2 * day;
+	g->out = day;
 	for (int w = 0; w < 2; w++) {
 		g->gram[w] = arena_array(a, (g->in + g->out) * (g->in + g->out), sizeof(double));
 		g->map[w] = arena_array(a, g->in * g->out, sizeof(double));
@@ -41,6 +41,16 @@ hier_diff(const struct fc_hier *g, const struct fc_job *j)
 	return g->logs ? j->log_diff : j->diff;
 }
 
+/* p += a x, g += b x */
+static void
+hier_sum(const double *restrict x, size_t n, double a, double *restrict p, double b, double *restrict g)
+{
+	for (size_t i = 0; i < n; i++) {
+		p[i] += a * x[i];
+		g[i] += b * x[i];
+	}
+}
+
 /* Normal matrix of the centred windows that end in [in, n - out], into gram [m][m], m = in + out. Returns the windows. */
 static size_t
 hier_gram(const struct fc_hier *g, const struct fc_job *j, size_t n, double *gram)
@@ -58,15 +68,9 @@ hier_gram(const struct fc_hier *g, const struct fc_job *j, size_t n, double *gra
 		if (t + 1 < count)
 			sum += y[t + g->in] - y[t + g->in - week];
 	}
-	for (size_t i = 0; i < m; i++)
-		for (size_t t = 0; t < count; t++)
-			p[i] += c[t] * y[t + i] * inv;
-	for (size_t i = 0; i < m; i++) {
-		gram[i] = 0;
-		for (size_t t = 0; t < count; t++)
-			gram[i] += y[t] * y[t + i];
-		gram[i] *= inv * inv;
-	}
+	memset(gram, 0, m * sizeof(*gram));
+	for (size_t t = 0; t < count; t++)
+		hier_sum(y + t, m, c[t] * inv, p, y[t] * inv * inv, gram);
 	for (size_t i = 1; i < m; i++)
 		for (size_t k = i; k < m; k++)
 			gram[i * m + k] = gram[(i - 1) * m + k - 1] + inv * inv *
@@ -156,30 +160,20 @@ fc_hier_solve(struct fc_hier *g, struct arena *a)
 	}
 }
 
-/* The series' own map: shared map plus what its windows say beyond it. */
+/* The series' own map b + d, where d fits what the shared map b leaves with penalty r: (X'X + r) (b + d) = X'Y + r b. */
 static bool
 hier_own(const struct fc_hier *g, const struct fc_job *j, int w, double *map)
 {
 	size_t m = g->in + g->out, n = w == 0 ? j->fit_n : j->n, count;
 	double *gram = arena_array(j->tmp, m * m, sizeof(*gram)), *xx = arena_array(j->tmp, g->in * g->in, sizeof(*xx));
-	double weight;
-	const double *b = g->map[w];
 
 	count = hier_gram(g, j, n, gram);
-	weight = hier_weight(g, gram, count);
-	hier_split(g, gram, weight, fc_tuning.hier_own, xx, map);
-	for (size_t i = 0; i < g->in; i++)
-		for (size_t k = 0; k < g->in; k++) {
-			double v = weight * (k >= i ? gram[i * m + k] : gram[k * m + i]);
-
-			for (size_t c = 0; c < g->out; c++)
-				map[i * g->out + c] -= v * b[k * g->out + c];
-		}
+	hier_split(g, gram, hier_weight(g, gram, count), fc_tuning.hier_own, xx, map);
+	for (size_t i = 0; i < g->in * g->out; i++)
+		map[i] += fc_tuning.hier_own * g->map[w][i];
 	if (!fc_chol(xx, g->in))
 		return false;
 	fc_chol_solve(xx, g->in, map, g->out);
-	for (size_t i = 0; i < g->in * g->out; i++)
-		map[i] += b[i];
 	return true;
 }
 

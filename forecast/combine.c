@@ -10,8 +10,8 @@
 #include <string.h>
 
 const struct fc_tuning fc_tuning = {
-	.power = 2, .handicap = 1, .flat_handicap = 5, .flat_step = .0003, .own_n = 8, .widen = 1.05, .widen_bucket = .03,
-	.least_scale = .1, .hier_own = 60,
+	.power = 2, .handicap = 1, .flat_handicap = 5, .flat_step = .0003, .own_n = 8, .widen = 1.02, .widen_bucket = .06,
+	.least_scale = .1, .hier_own = 25, .peak_now = { .40, .15, .30, .15 }, .peak_later = { .25, .25, .20, .30 },
 };
 
 /* No forecast leaves [0, twice the highest value seen]. */

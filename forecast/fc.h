@@ -83,7 +83,8 @@ struct fc_job {
 /* stat.c */
 int fc_cmp_double(const void *a, const void *b);
 double fc_quantile_sorted(const double *x, size_t n, double p);	/* type 8 (Hyndman & Fan, 1996) */
-double fc_median(double *x, size_t n);				/* sorts x */
+void fc_sort(double *x, size_t n);		/* ascending, no NaN */
+double fc_median(double *x, size_t n);		/* reorders x */
 double fc_mean(const double *x, size_t n);
 
 /* What was tuned on whole collections of series; never by name. */
@@ -96,6 +97,7 @@ struct fc_tuning {
 	double widen, widen_bucket;	/* factor on all bands, and more for each bucket */
 	double least_scale;	/* no series errs less than this share of the pool's typical error */
 	double hier_own;	/* penalty of a series' own map towards the shared one */
+	double peak_now[4], peak_later[4];	/* shares of the peak's estimators in windows that begin now, and later */
 };
 extern const struct fc_tuning fc_tuning;
 

@@ -1,5 +1,5 @@
 noinst_LIBRARIES += libforecast.a
-libforecast_a_CFLAGS = $(AM_CFLAGS) $(FORECAST_CFLAGS)
+libforecast_a_CFLAGS = $(AM_CFLAGS) $(VEC_CFLAGS)
 libforecast_a_SOURCES = \
 	forecast/backtest.c \
 	forecast/band.c \

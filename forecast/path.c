@@ -18,6 +18,7 @@ static double
 path_error(const struct fc_job *j, size_t k, size_t i)
 {
 	size_t season = j->cycle, at = i, seen = j->n - j->org[k];
+	double e;
 
 	if (seen > j->hc)
 		seen = j->hc;
@@ -25,7 +26,8 @@ path_error(const struct fc_job *j, size_t k, size_t i)
 		at -= season;
 	if (at >= seen)
 		at = seen - 1;
-	return (j->peak[j->org[k] + at] - j->cv[k * j->hc + at]) * sqrt(sqrt((double)(i + 1) / (double)(at + 1)));
+	e = j->peak[j->org[k] + at] - j->cv[k * j->hc + at];
+	return at == i ? e : e * sqrt(sqrt((double)(i + 1) / (double)(at + 1)));
 }
 
 /* Without origins: one draw from the pool's error shape a day, half of it kept from the day before. */
@@ -105,7 +107,8 @@ path_stretch(double *x, size_t n, double target, size_t mode, double *sorted)
 
 	memcpy(sorted, x, n * sizeof(*x));
 	c = fc_median(sorted, n);
-	max = sorted[n - 1];
+	for (size_t i = 1; i < n; i++)
+		max = x[i] > max ? x[i] : max;
 	if (!(max > 0)) {
 		x[mode] = target;
 		return;

@@ -103,7 +103,7 @@ fc_peak_scores(struct fc_job *j)
 		}
 		v->n_own = n;
 		for (int s = 0; s < 2 && n > 0; s++) {
-			qsort(score[s], n, sizeof(double), fc_cmp_double);
+			fc_sort(score[s], n);
 			for (size_t p = 0; p < FC_SCORE_POINTS; p++)
 				v->point[s][p] = fc_quantile_sorted(score[s], n, ((double)p + .5) / FC_SCORE_POINTS);
 			for (size_t l = 0; l < FC_PEAK_LEVEL_COUNT; l++)
@@ -147,6 +147,7 @@ void
 fc_peak(const struct fc_job *j, const struct fc_pool *pool, size_t w, double *q)
 {
 	const struct fc_win *v = &j->win[w];
+	const double *share = v->first == 0 ? fc_tuning.peak_now : fc_tuning.peak_later;
 	size_t len = v->count < j->n ? v->count : j->n, keep = 8 * j->cycle, m;
 	double *roll = arena_array(j->tmp, j->n + 1, sizeof(*roll)), last, mean4, ahead, sd = peak_walk_sd(j);
 
@@ -157,7 +158,7 @@ fc_peak(const struct fc_job *j, const struct fc_pool *pool, size_t w, double *q)
 	if (m > j->n - len + 1)
 		m = j->n - len + 1;
 	memmove(roll, roll + (j->n - len + 1 - m), m * sizeof(*roll));
-	qsort(roll, m, sizeof(*roll), fc_cmp_double);
+	fc_sort(roll, m);
 	for (size_t l = 0; l < FC_PEAK_LEVEL_COUNT; l++) {
 		double mixed = pool->peak[w][0][l], e[4];
 
@@ -169,7 +170,7 @@ fc_peak(const struct fc_job *j, const struct fc_pool *pool, size_t w, double *q)
 		e[3] = fc_quantile_sorted(roll, m, fc_peak_levels[l]);
 		q[l] = 0;
 		for (int i = 0; i < 4; i++)
-			q[l] += .25 * (e[i] > 0 ? e[i] : 0);
+			q[l] += share[i] * (e[i] > 0 ? e[i] : 0);
 		if (l > 0 && q[l] < q[l - 1])
 			q[l] = q[l - 1];
 	}

@@ -24,7 +24,7 @@ pool_peaks(struct fc_pool *pool, const struct fc_job *jobs, size_t n, double *v)
 				if (w < jobs[i].n_win && jobs[i].win[w].n_own > 0)
 					for (size_t p = 0; p < FC_SCORE_POINTS; p++)
 						v[m++] = jobs[i].win[w].point[s][p];
-			qsort(v, m, sizeof(*v), fc_cmp_double);
+			fc_sort(v, m);
 			for (size_t l = 0; l < FC_PEAK_LEVEL_COUNT; l++)
 				pool->peak[w][s][l] = m > 0 ? fc_quantile_sorted(v, m, fc_peak_levels[l]) : 0;
 		}
@@ -53,7 +53,7 @@ fc_pool_build(struct fc_pool *pool, const struct fc_job *jobs, size_t n, struct 
 			if (jobs[i].scores.seen[b] && jobs[i].scores.scale[b] > 0)
 				for (size_t p = 0; p < FC_SCORE_POINTS; p++)
 					v[m++] = jobs[i].scores.point[b][p];
-		qsort(v, m, sizeof(*v), fc_cmp_double);
+		fc_sort(v, m);
 		for (size_t l = 0; l < FC_LEVEL_COUNT; l++)
 			pool->shape[b][l] = m > 0 ? fc_quantile_sorted(v, m, fc_levels[l]) :
 			    b > 0 ? pool->shape[b - 1][l] : 0;

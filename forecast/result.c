@@ -135,7 +135,7 @@ result_maxima(const struct fc_job *j, const double *paths, size_t n, size_t firs
 		m[s] = x[at];
 		hits[at]++;
 	}
-	qsort(m, n, sizeof(*m), fc_cmp_double);
+	fc_sort(m, n);
 	for (size_t l = 0; l < FC_PEAK_LEVEL_COUNT; l++)
 		q[l] = fc_quantile_sorted(m, n, fc_peak_levels[l]);
 	for (size_t i = 1; i < count; i++)
