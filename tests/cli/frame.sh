@@ -138,6 +138,38 @@ ran=$line
 sh -c "$line" >"$out" 2>"$err" && status=0 || status=$?
 expect_exit 0 "the cron line runs in sh, after cron took the backslashes"
 
+# A dry run leaves no trace, with a store and without
+rm -f "$config"
+printf 'timestamp,gpus\n2026-11-01T00:00:00Z,4\n2026-11-01T01:00:00Z,6\n' >usage.csv
+run --dry-run --store dry.db record csv usage.csv -o json
+expect_exit 0
+expect_json '$.rows_stored' 2
+[ ! -e dry.db ] && [ ! -e :memory: ]
+ok $? "no store was made"
+run --dryrun --store dry.db submit "$BERTH_DATA/jobs/train-in-eu.yaml"
+expect_exit 0
+[ ! -e dry.db ]
+ok $? "nor by another verb"
+run --store dry.db submit "$BERTH_DATA/jobs/train-in-eu.yaml"
+expect_exit 0
+run --store dry.db --dry-run record csv usage.csv
+run --store dry.db completion --names SERIES
+expect_no_out "a dry run stores no series"
+run --store dry.db --dry-run submit "$BERTH_DATA/jobs/train-in-eu.yaml"
+run --store dry.db jobs -o csv --no-headers
+expect_lines 1 "nor a job"
+run --store dry.db jobs --columns sate
+expect_exit 2
+expect_err_has "did you mean 'state'"
+run --store dry.db jobs --columns state,id --no-headers -o csv
+expect_out_has '^queued,j-[0-9a-z]{10}$'
+ran='jobs in 40 columns'
+COLUMNS=40 "$BERTH" --store dry.db jobs >"$out" 2>"$err"
+[ "$(awk 'length > m { m = length } END { print m }' "$out")" -le 80 ]
+ok $? "a narrow terminal cuts what may be cut"
+run --store /proc/none/x.db submit "$BERTH_DATA/jobs/train-in-eu.yaml"
+expect_exit 1 "a store that cannot be made"
+
 # Numbers do not follow the locale
 de=$(locale -a 2>/dev/null | grep -i -m 1 '^de_DE.*utf')
 if [ -z "$de" ] && localedef -i de_DE -f UTF-8 "$TEST_TMP/de_DE.UTF-8" >/dev/null 2>&1; then
