@@ -455,7 +455,7 @@ plan_table(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n, const st
 	cmd_say(ctx, "\nExpected cost over %.1f weeks: %.2f USD; on demand only: %.2f USD; saved: %.2f USD (%.1f %%)\n",
 	    (double)o->horizon_s / (7 * 86400), sum.cost, sum.on_demand, sum.on_demand - sum.cost,
 	    sum.on_demand > 0 ? 100 * (sum.on_demand - sum.cost) / sum.on_demand : 0);
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && !ctx->quiet; i++) {
 		cmd_say(ctx, "\n%s (%s):\n", ps[i].series.name, ps[i].accel->name);
 		for (size_t k = 0; k < ps[i].because.n; k++)
 			cmd_say(ctx, "  - %s\n", ps[i].because.line[k]);
