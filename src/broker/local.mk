@@ -16,5 +16,6 @@ libbroker_a_SOURCES = \
 	src/broker/shell.c src/broker/shell.h src/broker/shell_job.c \
 	src/broker/sync.c \
 	src/broker/tick.c \
+	src/broker/usage_demand.c src/broker/usage_jobs.c src/broker/usage_jobs.h \
 	src/broker/usage_load.c src/broker/usage_load.h \
 	src/broker/watch.c

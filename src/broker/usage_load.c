@@ -4,6 +4,7 @@
 #include "ingest/rollup.h"
 #include "store/series_rows.h"
 #include "util/duration.h"
+#include "util/str.h"
 #include "util/time.h"
 
 #define LOAD_HOUR_S INT64_C(3600)
@@ -242,6 +243,12 @@ load_take_step(void *arg, const struct rollup_step *step, struct berth_err *err)
 	return l->n == LOAD_CHUNK ? load_flush(l, err) : BERTH_OK;
 }
 
+static const char *
+load_unit(const struct loader *l, uint32_t target)
+{
+	return l->set->targets.v[target].unit != NULL ? l->set->targets.v[target].unit : l->o->unit;
+}
+
 /* The series of the target, made if it is new; the rollup starts with it. */
 static enum berth_code
 load_open(struct loader *l, uint32_t target, struct berth_err *err)
@@ -251,7 +258,7 @@ load_open(struct loader *l, uint32_t target, struct berth_err *err)
 	enum berth_code rc;
 
 	t->step_s = load_step(l, target);
-	rc = store_series_put(l->s, g->name, g->labels, l->o->unit, t->step_s, &t->id, err);
+	rc = store_series_put(l->s, g->name, g->labels, load_unit(l, target), t->step_s, &t->id, err);
 	if (rc != BERTH_OK)
 		return rc;
 	if (t->plain_s != 0 && t->plain_s != t->hint_s)
@@ -260,7 +267,7 @@ load_open(struct loader *l, uint32_t target, struct berth_err *err)
 		return rc;
 	l->target = target;
 	l->open = true;
-	rollup_begin(l->rollup, t->step_s, load_take_step, l);
+	rollup_begin(l->rollup, t->step_s, g->average, load_take_step, l);
 	return BERTH_OK;
 }
 
@@ -293,7 +300,9 @@ load_held(void *arg, const struct usage_row *row, int64_t plain_s, struct berth_
 	struct load_target *t = &l->targets[target];
 	enum berth_code rc = BERTH_OK;
 
-	if ((row->flags & USAGE_KEPT) == 0)
+	if (l->set->targets.v[target].dropped)
+		return BERTH_OK;
+	if ((row->flags & USAGE_KEPT) == 0 && str_eq(load_unit(l, target), "gpu"))
 		l->counts.gpu_seconds += row->value * (double)(row->end - row->t);
 	if (plain_s != 0 && (t->plain_s == 0 || plain_s < t->plain_s))
 		t->plain_s = plain_s;

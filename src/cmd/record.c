@@ -1,17 +1,16 @@
+#include <assert.h>
 #include <stddef.h>
 #include <string.h>
 
-#include "broker/usage_load.h"
 #include "cmd/cmd.h"
+#include "cmd/record.h"
 #include "ingest/usage.h"
 #include "ingest/zin.h"
 #include "store/series_rows.h"
 #include "util/arena.h"
 #include "util/json.h"
-#include "util/progress.h"
 #include "util/str.h"
 #include "util/tz.h"
-#include "util/vec.h"
 
 #define RECORD_WARNINGS_MAX 10000	/* of one run in the JSON; all are counted */
 #define RECORD_LINES_MAX 20		/* of one file on stderr */
@@ -47,6 +46,19 @@ static const struct cmd record_subs[] = {
 	{ .name = "csv", .summary = "read CSV: a time, a number of GPUs and labels", .args = "[FILE ...]", .opts = record_rows,
 	  .opts_default = &record_defaults, .opts_size = sizeof(record_defaults), .flags = CMD_STORE_RW, .args_max = -1,
 	  .run = record_csv },
+	{ .name = "sacct", .summary = "read jobs as sacct -P writes them", .args = "[FILE ...]", .opts = record_sacct_rows,
+	  .opts_default = &record_jobs_defaults, .opts_size = sizeof(record_jobs_defaults), .flags = CMD_STORE_RW,
+	  .args_max = -1, .run = record_sacct },
+	{ .name = "openmetrics", .summary = "read metrics as exporters write them", .args = "[FILE ...]",
+	  .opts = record_openmetrics_rows, .opts_default = &record_metrics_defaults,
+	  .opts_size = sizeof(record_metrics_defaults), .flags = CMD_STORE_RW, .args_max = -1, .run = record_openmetrics },
+	{ .name = "prometheus", .summary = "read answers of a Prometheus server", .args = "[FILE ...]",
+	  .opts = record_prometheus_rows, .opts_default = &record_metrics_defaults,
+	  .opts_size = sizeof(record_metrics_defaults), .flags = CMD_STORE_RW, .args_max = -1,
+	  .run = record_prometheus },
+	{ .name = "nvidia-smi", .summary = "read what nvidia-smi --query-gpu prints", .args = "[FILE ...]",
+	  .opts = record_smi_rows, .opts_default = &record_metrics_defaults, .opts_size = sizeof(record_metrics_defaults),
+	  .flags = CMD_STORE_RW, .args_max = -1, .run = record_smi },
 	{ 0 },
 };
 
@@ -55,28 +67,13 @@ const struct cmd cmd_record = {
 	.subs = record_subs,
 };
 
-struct record_warning {
-	const char *file, *message;
-	long line;
-};
-
-/* What came of all files. */
-struct record {
-	struct cmd_ctx *ctx;
+/* What `record csv` has beside the common part. */
+struct record_csv {
 	const struct record_opts *o;
 	struct usage_csv_options csv;
-	struct usage_counts rows;
-	struct usage_load_counts load;
-	const char *file;		/* the one being read */
-	long file_lines;		/* warnings of it that were printed */
-	struct progress progress;
-	VEC(struct record_warning) warnings;
-	struct strmap touched;		/* names of series, as an index into names */
-	VEC(const char *) names;
-	size_t files_failed;
 };
 
-static void
+void
 record_say(void *arg, enum usage_say kind, long line, const char *message)
 {
 	struct record *r = arg;
@@ -101,7 +98,7 @@ record_say(void *arg, enum usage_say kind, long line, const char *message)
 		cmd_warn(r->ctx, "%s: %s", r->file, text);
 }
 
-static void
+void
 record_progress(void *arg, int64_t rows)
 {
 	struct record *r = arg;
@@ -109,12 +106,14 @@ record_progress(void *arg, int64_t rows)
 	progress_set(&r->progress, rows);
 }
 
-static void
+void
 record_touch(struct record *r, const struct usage_set *set)
 {
 	for (size_t i = 0; i < set->targets.n; i++) {
 		int added;
 
+		if (set->targets.v[i].dropped)
+			continue;
 		strmap_add(r->ctx->arena, &r->touched, set->targets.v[i].name, r->names.n, &added);
 		if (added)
 			VEC_PUSH(r->ctx->arena, &r->names, arena_strdup(r->ctx->arena, set->targets.v[i].name));
@@ -125,23 +124,50 @@ static enum berth_code
 record_read(struct record *r, const char *path, struct usage_set *set, struct spool *sp, struct usage_counts *rows,
     struct berth_err *err)
 {
+	const struct record_csv *c = r->own;
 	struct zin *z;
 	enum berth_code rc = zin_open(path, &z, err);
 
 	if (rc != BERTH_OK)
 		return rc;
-	rc = usage_csv_read(zin_file(z), r->file, &r->csv, set, sp, rows, record_say, r, record_progress, err);
+	rc = usage_csv_read(zin_file(z), r->file, &c->csv, set, sp, rows, record_say, r, record_progress, err);
 	if (rc == BERTH_EIO && zin_fault(z) != NULL)
 		rc = err_set(err, BERTH_EINVAL, "%s: %s; nothing of it was stored", r->file, zin_fault(z));
 	zin_close(z);
 	return rc;
 }
 
+void
+record_extra(struct record *r, const char *key, int64_t n)
+{
+	size_t i = 0;
+
+	while (i < r->n_extra && strcmp(r->extra[i].key, key) != 0)
+		i++;
+	if (i == r->n_extra) {
+		assert(i < RECORD_EXTRA_MAX);
+		r->extra[r->n_extra++].key = key;
+	}
+	r->extra[i].n += n;
+}
+
+void
+record_count(struct record *r, const struct usage_counts *rows, const struct usage_load_counts *load)
+{
+	r->rows.read += rows->read;
+	r->rows.refused += rows->refused;
+	r->load.stored += load->stored;
+	r->load.duplicate += load->duplicate;
+	r->load.replaced += load->replaced;
+	r->load.gpu_seconds += load->gpu_seconds;
+}
+
 /* One file is one transaction: all of its good rows or none. */
 static enum berth_code
-record_file(struct record *r, const char *path, struct berth_err *err)
+record_csv_file(struct record *r, const char *path, struct berth_err *err)
 {
-	struct usage_load_options o = { .step_s = r->o->step_s, .interval_s = r->o->interval_s, .unit = r->o->unit,
+	const struct record_opts *opts = ((const struct record_csv *)r->own)->o;
+	struct usage_load_options o = { .step_s = opts->step_s, .interval_s = opts->interval_s, .unit = opts->unit,
 		.format = "csv", .source = path, .now = r->ctx->now };
 	struct usage_load_counts load = { 0 };
 	struct usage_counts rows = { 0 };
@@ -150,24 +176,15 @@ record_file(struct record *r, const char *path, struct berth_err *err)
 	struct usage_set set;
 	enum berth_code rc;
 
-	r->file = str_eq(path, "-") ? "(standard input)" : path;
-	r->file_lines = 0;
 	usage_set_init(&set, a);
-	progress_start(&r->progress, cmd_progress(r->ctx), arena_printf(r->ctx->arena, "record %s", r->file), "rows", 0);
 	rc = spool_new(SPOOL_ROWS, NULL, &sp, err);
 	if (rc == BERTH_OK)
 		rc = record_read(r, path, &set, sp, &rows, err);
 	if (rc == BERTH_OK)
 		rc = usage_load(r->ctx->store, &set, sp, &o, &rows, &load, record_say, r, err);
-	progress_end(&r->progress);
 	if (rc == BERTH_OK) {
 		record_touch(r, &set);
-		r->rows.read += rows.read;
-		r->rows.refused += rows.refused;
-		r->load.stored += load.stored;
-		r->load.duplicate += load.duplicate;
-		r->load.replaced += load.replaced;
-		r->load.gpu_seconds += load.gpu_seconds;
+		record_count(r, &rows, &load);
 	}
 	spool_free(sp);
 	arena_free(a);
@@ -184,6 +201,8 @@ record_json(struct record *r, const struct series *series, size_t n, struct bert
 	jsonw_int(w, "rows_duplicate", r->load.duplicate);
 	jsonw_int(w, "rows_replaced", r->load.replaced);
 	jsonw_int(w, "rows_refused", r->rows.refused);
+	for (size_t i = 0; i < r->n_extra; i++)
+		jsonw_int(w, r->extra[i].key, r->extra[i].n);
 	jsonw_begin_array(w, "series");
 	for (size_t i = 0; i < n; i++) {
 		jsonw_begin_object(w, NULL);
@@ -237,7 +256,7 @@ record_table(struct record *r, const struct series *series, size_t n, struct ber
 	return n > 0 || r->ctx->format == CMD_CSV ? cmd_table_print(r->ctx, t, err) : BERTH_OK;
 }
 
-static enum berth_code
+enum berth_code
 record_result(struct record *r, struct berth_err *err)
 {
 	struct series *series = arena_array_of(r->ctx->arena, r->names.n, struct series);
@@ -258,46 +277,60 @@ record_result(struct record *r, struct berth_err *err)
 	return rc;
 }
 
-static enum berth_code
-record_options(struct record *r, struct berth_err *err)
-{
-	const struct record_opts *o = r->o;
-	const struct tz *tz = NULL;
-	enum berth_code rc = BERTH_OK;
-
-	if (o->zone != NULL) {
-		rc = tz_load(r->ctx->arena, o->zone, &tz, err);
-		if (rc != BERTH_OK)
-			return err_ctx(err, "--zone");
-	}
-	r->csv = (struct usage_csv_options){ .time_column = o->time_column, .value_column = o->value_column,
-		.series = o->series, .by = o->by.v, .n_by = o->by.n, .tz = tz, .decimal_comma = o->decimal_comma,
-		.serial_dates = o->serial_dates, .now = r->ctx->now };
-	return cmd_accels(r->ctx, &r->csv.accels, err);
-}
-
-static enum berth_code
-record_csv(struct cmd_ctx *ctx, struct berth_err *err)
+enum berth_code
+record_files(struct record *r, record_file_fn *read, struct berth_err *err)
 {
 	static const char *const input[] = { "-" };
-	const char *const *files = ctx->n_args > 0 ? ctx->args : input;
-	size_t n = ctx->n_args > 0 ? ctx->n_args : 1;
-	struct record r = { .ctx = ctx, .o = ctx->opts };
-	enum berth_code rc = record_options(&r, err);
+	const char *const *files = r->ctx->n_args > 0 ? r->ctx->args : input;
+	size_t n = r->ctx->n_args > 0 ? r->ctx->n_args : 1;
+	enum berth_code rc = BERTH_OK;
 
-	if (rc != BERTH_OK)
-		return rc;
 	for (size_t i = 0; i < n; i++) {
-		rc = record_file(&r, files[i], err);
+		record_source(r, str_eq(files[i], "-") ? "(standard input)" : files[i]);
+		rc = read(r, files[i], err);
+		progress_end(&r->progress);
 		if (rc == BERTH_OK)
 			continue;
 		/* One bad file of several does not hold up the others; a store that fails does. */
 		if (n == 1 || (rc != BERTH_EINVAL && rc != BERTH_ENOTFOUND))
 			return rc;
-		r.files_failed++;
-		record_say(&r, USAGE_REFUSED, 0, err->msg);
+		r->files_failed++;
+		record_say(r, USAGE_REFUSED, 0, err->msg);
 	}
-	if (r.files_failed == n)
-		return rc;
-	return record_result(&r, err);
+	return r->files_failed == n ? rc : record_result(r, err);
+}
+
+void
+record_source(struct record *r, const char *name)
+{
+	r->file = name;
+	r->file_lines = 0;
+	progress_start(&r->progress, cmd_progress(r->ctx), arena_printf(r->ctx->arena, "record %s", name), "rows", 0);
+}
+
+enum berth_code
+record_zone(struct cmd_ctx *ctx, const char *name, const struct tz **tz_out, struct berth_err *err)
+{
+	enum berth_code rc = tz_load(ctx->arena, name, tz_out, err);
+
+	return rc == BERTH_OK ? rc : err_ctx(err, "--zone");
+}
+
+static enum berth_code
+record_csv(struct cmd_ctx *ctx, struct berth_err *err)
+{
+	const struct record_opts *o = ctx->opts;
+	struct record_csv c = { .o = o };
+	struct record r = { .ctx = ctx, .own = &c };
+	const struct tz *tz = NULL;
+	enum berth_code rc = BERTH_OK;
+
+	if (o->zone != NULL)
+		rc = record_zone(ctx, o->zone, &tz, err);
+	c.csv = (struct usage_csv_options){ .time_column = o->time_column, .value_column = o->value_column,
+		.series = o->series, .by = o->by.v, .n_by = o->by.n, .tz = tz, .decimal_comma = o->decimal_comma,
+		.serial_dates = o->serial_dates, .now = ctx->now };
+	if (rc == BERTH_OK)
+		rc = cmd_accels(ctx, &c.csv.accels, err);
+	return rc == BERTH_OK ? record_files(&r, record_csv_file, err) : rc;
 }

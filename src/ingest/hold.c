@@ -95,11 +95,13 @@ hold_decide(struct hold *h)
 static enum berth_code
 hold_give(struct hold *h, struct usage_row *r, int64_t next, struct berth_err *err)
 {
+	bool told = r->end != 0;
+
 	if ((r->flags & USAGE_GAP) != 0)
 		return BERTH_OK;
-	if (r->end == 0)
+	if (!told)
 		r->end = next != 0 && next - r->t < h->interval_s + (h->interval_s + 1) / 2 ? next : r->t + h->interval_s;
-	if (h->assumed)
+	if (h->assumed && !told)
 		r->flags |= USAGE_ASSUMED;
 	return h->emit(h->arg, r, h->plain_s, err);
 }
@@ -114,7 +116,7 @@ hold_add(struct hold *h, const struct usage_row *row, struct berth_err *err)
 		/* What has a value goes before what has none, a new row before a kept one, a later row before an earlier. */
 		if ((row->flags & USAGE_GAP) != 0 || ((row->flags & USAGE_KEPT) != 0 && (last->flags & USAGE_GAP) == 0))
 			return BERTH_OK;
-		h->dropped += (last->flags & (USAGE_KEPT | USAGE_GAP)) == 0;
+		h->dropped += (last->flags & (USAGE_KEPT | USAGE_GAP | USAGE_DERIVED)) == 0;
 		*last = *row;
 		return BERTH_OK;
 	}

@@ -15,6 +15,7 @@ struct rollup_active {
 
 struct rollup {
 	int64_t step_s;
+	bool average;
 	rollup_emit_fn *emit;
 	void *arg;
 	int64_t now;			/* everything before is integrated */
@@ -47,9 +48,10 @@ rollup_free(struct rollup *r)
 }
 
 void
-rollup_begin(struct rollup *r, int64_t step_s, rollup_emit_fn *emit, void *arg)
+rollup_begin(struct rollup *r, int64_t step_s, bool average, rollup_emit_fn *emit, void *arg)
 {
 	r->step_s = step_s;
+	r->average = average;
 	r->emit = emit;
 	r->arg = arg;
 	r->n_heap = r->n_window = 0;
@@ -64,6 +66,9 @@ rollup_open(struct rollup *r, int64_t t)
 {
 	r->step = (struct rollup_step){ .t = t };
 	r->area = 0;
+	for (size_t i = 0; r->average && i < r->n_heap; i++)
+		if (r->heap[i].end > t && r->heap[i].peak > r->step.peak)
+			r->step.peak = r->heap[i].peak;
 }
 
 /* The open step is over. Rows that are still in force stay in the window for the next one. */
@@ -103,9 +108,9 @@ rollup_pass(struct rollup *r, int64_t to, struct berth_err *err)
 			rollup_open(r, time_floor(r->now, r->step_s));
 		end = r->step.t + r->step_s;
 		until = to < end ? to : end;
-		r->area += r->total * (long double)(until - r->now);
+		r->area += (r->average ? r->total / (long double)r->n_heap : r->total) * (long double)(until - r->now);
 		r->step.covered_s += until - r->now;
-		if ((double)r->total_peak > r->step.peak)
+		if (!r->average && (double)r->total_peak > r->step.peak)
 			r->step.peak = (double)r->total_peak;
 		r->step.touched = r->step.touched || r->fresh > 0;
 		r->step.assumed = r->step.assumed || r->assumed > 0;
@@ -187,6 +192,8 @@ rollup_push(struct rollup *r, const struct usage_row *row, struct berth_err *err
 	rollup_count(r, row->flags, true);
 	r->total += (long double)row->value;
 	r->total_peak += (long double)row->peak;
+	if (r->average && row->peak > r->step.peak)
+		r->step.peak = row->peak;
 	return BERTH_OK;
 }
 
@@ -233,7 +240,7 @@ rollup_add(struct rollup *r, const struct usage_row *row, struct berth_err *err)
 		return rc;
 	if (r->step.t == INT64_MIN)
 		rollup_open(r, step);
-	r->step.rows += (row->flags & USAGE_KEPT) == 0;
+	r->step.rows += (row->flags & (USAGE_KEPT | USAGE_DERIVED)) == 0;
 	/* Such a row fills its step: nobody will need the step's rows again. */
 	if (whole)
 		r->lost_until = row->end > r->lost_until ? row->end : r->lost_until;

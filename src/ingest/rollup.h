@@ -57,7 +57,8 @@ typedef enum berth_code rollup_emit_fn(void *arg, const struct rollup_step *step
 
 BERTH_MUST_CHECK enum berth_code rollup_new(struct rollup **r_out, struct berth_err *err);
 void rollup_free(struct rollup *r);
-void rollup_begin(struct rollup *r, int64_t step_s, rollup_emit_fn *emit, void *arg);
+/* average: the mean of the rows in force at a time, not their sum; the peak is that of the highest row. */
+void rollup_begin(struct rollup *r, int64_t step_s, bool average, rollup_emit_fn *emit, void *arg);
 /* By t; end > t. Steps without any row are not emitted: no data is not zero. */
 BERTH_MUST_CHECK enum berth_code rollup_add(struct rollup *r, const struct usage_row *row, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code rollup_end(struct rollup *r, struct berth_err *err);

@@ -19,6 +19,7 @@ struct usage_row {
 enum usage_flag {
 	USAGE_KEPT = 1,		/* not from this load: a row that the store kept of a step that was not full */
 	USAGE_GAP = 4,		/* a row was here, but its value was refused: the source's last row ends, nothing begins */
+	USAGE_DERIVED = 8,	/* told from another row of the load: not one of the rows that are counted */
 	USAGE_ASSUMED = 2	/* how long it is in force is a guess (rollup.h) */
 };
 

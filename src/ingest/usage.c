@@ -5,7 +5,9 @@
 #include "util/buf.h"
 #include "util/hash.h"
 #include "util/jsonw.h"
+#include "util/str.h"
 
+#define USAGE_NAME_FIT ((size_t)480)	/* bytes of a series' name */
 #define USAGE_NAME_MAX ((size_t)64 * 1024)
 
 void
@@ -43,7 +45,8 @@ usage_target_put(struct usage_set *set, const char *name, const char *labels, ui
 			return err_set(err, BERTH_EINVAL, "more than %d series: choose the labels that count with --by",
 			    USAGE_SERIES_MAX);
 		t = VEC_ADD(set->a, &set->targets);
-		*t = (struct usage_target){ arena_strdup(set->a, name), labels, 0, INT64_MAX, INT64_MIN };
+		*t = (struct usage_target){ .name = arena_strdup(set->a, name), .labels = labels, .t_min = INT64_MAX,
+			.t_max = INT64_MIN };
 	}
 	*target_out = (uint32_t)*at;
 	return BERTH_OK;
@@ -67,6 +70,34 @@ usage_label_cmp(const void *a, const void *b)
 	const struct usage_label *x = a, *y = b;
 
 	return strcmp(x->key, y->key);
+}
+
+/* A name that the store takes: control characters shown, and what is too long cut with a hash of all of it. */
+static const char *
+usage_name_fit(struct arena *a, const char *name, size_t len)
+{
+	const char *text;
+	struct buf b;
+
+	buf_init(&b, 4 * USAGE_NAME_MAX);
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)name[i];
+
+		if (c < 0x20 || c == 0x7f)
+			buf_printf(&b, "\\x%02x", c);
+		else
+			buf_add_char(&b, name[i]);
+	}
+	if (b.len <= USAGE_NAME_FIT) {
+		text = arena_strdup(a, b.p);
+	} else {
+		char cut[USAGE_NAME_FIT];
+
+		(void)str_copy(cut, sizeof(cut), b.p);
+		text = arena_printf(a, "%s~%016llx", cut, (unsigned long long)hash_str(name));
+	}
+	buf_free(&b);
+	return text;
 }
 
 const char *
@@ -93,7 +124,7 @@ usage_name(struct arena *a, struct usage_label *labels, size_t n)
 		}
 		buf_add_char(&b, '"');
 	}
-	name = b.code == BERTH_OK ? arena_strdup(a, b.p) : "";
+	name = b.code == BERTH_OK ? usage_name_fit(a, b.p, b.len) : "";
 	buf_free(&b);
 	return name;
 }

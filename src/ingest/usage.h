@@ -38,6 +38,9 @@ struct usage_target {
 	const char *labels;	/* JSON object text, keys sorted */
 	uint32_t n_sources;
 	int64_t t_min, t_max;
+	const char *unit;	/* NULL: that of the load */
+	bool average;		/* sources are averaged, and its peak is the highest of them; else they add up */
+	bool dropped;		/* the load leaves it out */
 };
 
 struct usage_set {

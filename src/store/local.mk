@@ -13,11 +13,12 @@ libstore_a_SOURCES = \
 	src/store/machine_rows.h \
 	src/store/money_rows.c src/store/money_rows.h \
 	src/store/event_rows.c src/store/event_rows.h \
-	src/store/plan_rows.c src/store/plan_rows.h
+	src/store/plan_rows.c src/store/plan_rows.h \
+	src/store/usage_pack.c src/store/usage_pack.h src/store/usage_rows.c src/store/usage_rows.h
 nodist_libstore_a_SOURCES = src/store/migrations.c
 
 # The schema: one file a version, never changed once released. They are compiled in.
-MIGRATIONS = src/store/migrations/0001_init.sql
+MIGRATIONS = src/store/migrations/0001_init.sql src/store/migrations/0002_usage.sql
 EXTRA_DIST += $(MIGRATIONS) src/store/embed.awk
 CLEANFILES += src/store/migrations.c
 src/store/migrations.c: $(MIGRATIONS) src/store/embed.awk

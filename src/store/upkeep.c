@@ -20,6 +20,9 @@ static const struct upkeep_table {
 	TABLE(sample, "series_id, t"),
 	TABLE(raw, "series_id, step, t, source"),
 	TABLE(load, "id"),
+	TABLE(usage_label, "id"),
+	TABLE(usage_hour, "hour"),
+	TABLE(usage_view, "keys"),
 	TABLE(price_list, "id"),
 	TABLE(offer, "id"),
 	TABLE(commitment, "id"),
@@ -71,6 +74,7 @@ static const struct {
 	  "WHERE a.t % b.step_s <> 0" },
 	{ "samples whose values are not 0 <= mean <= peak", "SELECT count(*) FROM sample WHERE mean < 0 OR peak < mean "
 	  "OR mean > 1e300" },
+	{ "hours of jobs that end before they begin", "SELECT count(*) FROM usage_hour WHERE until_t < first_t" },
 	{ "offers that end before they begin", "SELECT count(*) FROM offer WHERE until_t < from_t" },
 	{ "reservations that hold more than they asked for", "SELECT count(*) FROM reservation WHERE held > amount" },
 	{ "settled reservations that still hold money", "SELECT count(*) FROM reservation WHERE held > 0 "

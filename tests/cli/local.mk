@@ -4,3 +4,4 @@ dist_check_SCRIPTS += tests/cli/completion.sh tests/cli/frame.sh tests/cli/jobs.
 dist_check_SCRIPTS += tests/cli/place.sh tests/cli/simulate.sh
 dist_check_SCRIPTS += tests/cli/advise.sh tests/cli/probe.sh
 dist_check_SCRIPTS += tests/cli/plan.sh
+dist_check_SCRIPTS += tests/cli/record-jobs.sh tests/cli/record-metrics.sh

@@ -44,9 +44,9 @@ row_cmp(const void *a, const void *b)
 }
 
 static void
-test_sums(uint64_t seed)
+test_sums(uint64_t seed, bool average)
 {
-	static double value[SPAN], peak[SPAN];
+	static double value[SPAN], peak[SPAN], highest[SPAN];
 	static int active[SPAN];
 	static struct usage_row rows[SPAN];
 	static struct got g;
@@ -57,6 +57,7 @@ test_sums(uint64_t seed)
 	memset(value, 0, sizeof(value));
 	memset(peak, 0, sizeof(peak));
 	memset(active, 0, sizeof(active));
+	memset(highest, 0, sizeof(highest));
 	g.n = 0;
 	/* Each source is on and off for random stretches; values in quarters, so that sums are exact. */
 	for (uint32_t s = 0; s < SOURCES; s++)
@@ -70,13 +71,14 @@ test_sums(uint64_t seed)
 				value[i] += row.value;
 				peak[i] += row.peak;
 				active[i]++;
+				highest[i] = row.peak > highest[i] ? row.peak : highest[i];
 			}
 			rows[n++] = row;
 			t = row.end + (next(&seed) % 3 == 0 ? (int64_t)(next(&seed) % 2500) : 0);
 		}
 	qsort(rows, n, sizeof(*rows), row_cmp);
 	tap_code(rollup_new(&r, &err), BERTH_OK, &err);
-	rollup_begin(r, STEP, keep_step, &g);
+	rollup_begin(r, STEP, average, keep_step, &g);
 	for (size_t i = 0; i < n; i++)
 		if (rollup_add(r, &rows[i], &err) != BERTH_OK)
 			tap_code(err.code, BERTH_OK, &err);
@@ -89,9 +91,11 @@ test_sums(uint64_t seed)
 		began = 0;
 		for (int64_t i = t; i < t + STEP && i < SPAN; i++)
 			if (active[i] > 0) {
-				sum += value[i];
+				double top = average ? highest[i] : peak[i];
+
+				sum += average ? value[i] / active[i] : value[i];
 				covered++;
-				most = peak[i] > most ? peak[i] : most;
+				most = top > most ? top : most;
 			}
 		for (size_t i = 0; i < n; i++)
 			began += rows[i].t >= t && rows[i].t < t + STEP;
@@ -102,7 +106,8 @@ test_sums(uint64_t seed)
 		    g.steps[k].rows != (int64_t)began;
 		k++;
 	}
-	tap_ok(wrong == 0 && k == g.n, "%zu rows of %d sources: %zu steps as the seconds say", n, SOURCES, k);
+	tap_ok(wrong == 0 && k == g.n, "%zu rows of %d sources, %s: %zu steps as the seconds say", n, SOURCES,
+	    average ? "averaged" : "added up", k);
 }
 
 struct held {
@@ -197,8 +202,10 @@ test_holds(void)
 int
 main(void)
 {
-	for (uint64_t seed = 1; seed <= 20; seed++)
-		test_sums(seed * 0x9e3779b97f4a7c15ULL);
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		test_sums(seed * 0x9e3779b97f4a7c15ULL, false);
+		test_sums(seed * 0x9e3779b97f4a7c15ULL, true);
+	}
 	test_holds();
 	return tap_done();
 }

@@ -23,3 +23,6 @@ tests_unit_store_many_t_LDADD = $(STORE_TEST_LIBS)
 check_PROGRAMS += tests/unit/store_upkeep.t
 tests_unit_store_upkeep_t_SOURCES = tests/unit/store_upkeep.c
 tests_unit_store_upkeep_t_LDADD = $(STORE_TEST_LIBS)
+check_PROGRAMS += tests/unit/store_usage.t
+tests_unit_store_usage_t_SOURCES = tests/unit/store_usage.c
+tests_unit_store_usage_t_LDADD = $(STORE_TEST_LIBS)

@@ -1,0 +1,309 @@
+#include <stdlib.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "broker/usage_jobs.h"
+#include "ingest/demand.h"
+#include "util/json.h"
+#include "util/str.h"
+#include "util/time.h"
+
+#define DEMAND_EVENTS ((size_t)4 * 1024 * 1024)	/* 32 MiB of them */
+#define DEMAND_GROUPS_MAX 16			/* series that one job counts in: views and the total */
+
+/* A series that is being made. */
+struct demand_series {
+	int64_t id;		/* 0: not made yet */
+	uint32_t target;
+	const char *unit;
+	bool none;		/* nothing ever waited for it: no series of zeros is made */
+};
+
+/* Jobs of one label set with one number of GPUs; class 2i is when they hold them, 2i+1 when they wait. */
+struct demand_kind {
+	double gpus;
+	uint32_t next;		/* of the same label set; UINT32_MAX none */
+	bool waits;		/* some of them wait within the window */
+};
+
+struct demand_label {
+	int64_t id;
+	uint32_t first;		/* kind; UINT32_MAX none */
+	uint32_t held[DEMAND_GROUPS_MAX], queued[DEMAND_GROUPS_MAX];	/* [n] series */
+	size_t n;
+};
+
+struct making {
+	struct store *s;
+	struct usage_set *set;
+	struct arena *a;
+	int64_t step_s;
+	struct demand_label *labels;	/* [n_labels] by id */
+	size_t n_labels;
+	VEC(struct demand_kind) kinds;
+	VEC(uint32_t) kind_label;	/* label of each kind */
+	VEC(struct demand_series) series;
+	struct strmap by_name;
+	struct demand *demand;
+};
+
+/* Index of the series with these labels, which are changed. */
+static enum berth_code
+making_series(struct making *m, struct usage_label *labels, size_t n, const char *unit, uint32_t *i_out,
+    struct berth_err *err)
+{
+	const char *name = usage_name(m->set->a, labels, n);
+	int added;
+	size_t *at = strmap_add(m->a, &m->by_name, name, m->series.n, &added);
+	enum berth_code rc = BERTH_OK;
+
+	if (added) {
+		struct demand_series *s = VEC_ADD(m->a, &m->series);
+
+		s->unit = unit;
+		rc = usage_target_put(m->set, name, usage_labels_json(m->set->a, labels, n), &s->target, err);
+	}
+	*i_out = (uint32_t)*at;
+	return rc;
+}
+
+/* The pair of series, GPUs held and GPUs waited for, of some of a label set. */
+static enum berth_code
+making_pair(struct making *m, struct demand_label *l, const struct usage_label *of, size_t n, struct berth_err *err)
+{
+	struct usage_label labels[INGEST_LABELS_MAX + 2];
+	enum berth_code rc;
+
+	if (l->n == DEMAND_GROUPS_MAX)
+		return err_set(err, BERTH_EINVAL, "more than %d groupings of jobs are kept", DEMAND_GROUPS_MAX - 1);
+	for (size_t i = 0; i < n; i++)
+		labels[i] = of[i];
+	rc = making_series(m, labels, n, "gpu", &l->held[l->n], err);
+	labels[n] = (struct usage_label){ "state", "queued" };
+	if (rc == BERTH_OK)
+		rc = making_series(m, labels, n + 1, "gpu_queued", &l->queued[l->n], err);
+	l->n++;
+	return rc;
+}
+
+/* The value of a label; "team" is the account where jobs have no team. */
+static const char *
+making_value(const json_t *labels, const char *key)
+{
+	const char *v = json_string_value(json_object_get(labels, key));
+
+	if (v == NULL && str_eq(key, "team"))
+		v = json_string_value(json_object_get(labels, "account"));
+	return v != NULL ? v : "unknown";
+}
+
+static enum berth_code
+making_label(struct making *m, const struct usage_label_row *row, const struct usage_view *views, size_t n_views,
+    struct demand_label *l, struct berth_err *err)
+{
+	json_t *tree = NULL;
+	enum berth_code rc = jsonr_parse(row->labels, strlen(row->labels), "labels of jobs", &tree, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	l->id = row->id;
+	l->first = UINT32_MAX;
+	for (size_t v = 0; rc == BERTH_OK && v < n_views; v++) {
+		struct usage_label labels[INGEST_LABELS_MAX];
+		size_t n;
+		char **keys;
+
+		if (views[v].step_s != m->step_s)
+			continue;
+		keys = str_split(m->a, views[v].keys, ',', &n);
+		for (size_t i = 0; i < n && i < INGEST_LABELS_MAX - 2; i++)
+			labels[i] = (struct usage_label){ keys[i], arena_strdup(m->set->a, making_value(tree, keys[i])) };
+		rc = making_pair(m, l, labels, n, err);
+	}
+	if (rc == BERTH_OK)
+		rc = making_pair(m, l, NULL, 0, err);
+	json_decref(tree);
+	return rc;
+}
+
+static enum berth_code
+making_labels(struct making *m, const struct usage_view *views, size_t n_views, struct berth_err *err)
+{
+	struct usage_label_row *rows;
+	enum berth_code rc = store_usage_labels(m->s, m->a, &rows, &m->n_labels, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	m->labels = arena_array_of(m->a, m->n_labels, struct demand_label);
+	for (size_t i = 0; rc == BERTH_OK && i < m->n_labels; i++)
+		rc = making_label(m, &rows[i], views, n_views, &m->labels[i], err);
+	return rc;
+}
+
+static struct demand_label *
+making_find(struct making *m, int64_t id)
+{
+	size_t lo = 0, hi = m->n_labels;
+
+	if (id >= 1 && (size_t)id <= m->n_labels && m->labels[id - 1].id == id)
+		return &m->labels[id - 1];
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (m->labels[mid].id < id)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < m->n_labels && m->labels[lo].id == id ? &m->labels[lo] : NULL;
+}
+
+static uint32_t
+making_kind(struct making *m, struct demand_label *l, double gpus)
+{
+	uint32_t i = l->first;
+
+	while (i != UINT32_MAX && m->kinds.v[i].gpus != gpus)
+		i = m->kinds.v[i].next;
+	if (i != UINT32_MAX)
+		return i;
+	VEC_PUSH(m->a, &m->kinds, (struct demand_kind){ .gpus = gpus, .next = l->first });
+	VEC_PUSH(m->a, &m->kind_label, (uint32_t)(l - m->labels));
+	l->first = (uint32_t)m->kinds.n - 1;
+	return l->first;
+}
+
+/* A job waits from its submission until it starts, and holds its GPUs from then on. */
+static enum berth_code
+making_job(void *arg, const struct usage_job *j, struct berth_err *err)
+{
+	struct making *m = arg;
+	struct demand_label *l = making_find(m, j->label);
+	enum berth_code rc = BERTH_OK;
+	uint32_t kind;
+
+	if (l == NULL)
+		return err_set(err, BERTH_EINVAL, "a job has labels that do not exist: run `berth store check`");
+	kind = making_kind(m, l, j->gpus);
+	m->kinds.v[kind].waits = m->kinds.v[kind].waits || j->start == 0 || j->start > j->submit;
+	if (j->start == 0 || j->start > j->submit)
+		rc = demand_add(m->demand, 2 * kind + 1, j->submit, j->start != 0 ? j->start : j->until, err);
+	if (rc == BERTH_OK && j->start != 0)
+		rc = demand_add(m->demand, 2 * kind, j->start, j->until, err);
+	return rc;
+}
+
+static enum berth_code
+making_emit(void *arg, uint32_t group, const struct sample *v, size_t n, struct berth_err *err)
+{
+	struct making *m = arg;
+	struct demand_series *s = &m->series.v[group];
+	struct usage_target *t = &m->set->targets.v[s->target];
+	struct put_counts counts = { 0 };
+	enum berth_code rc = BERTH_OK;
+
+	if (s->none)
+		return BERTH_OK;
+	if (s->id == 0)
+		rc = store_series_put(m->s, t->name, t->labels, s->unit, m->step_s, &s->id, err);
+	if (rc == BERTH_OK)
+		rc = store_samples_put(m->s, s->id, v, n, NULL, &counts, err);
+	t->t_min = v[0].t < t->t_min ? v[0].t : t->t_min;
+	t->t_max = v[n - 1].t > t->t_max ? v[n - 1].t : t->t_max;
+	return rc;
+}
+
+/* Series of waiting GPUs that do not exist and would be nothing but zeros. */
+static enum berth_code
+making_leave_out(struct making *m, struct berth_err *err)
+{
+	enum berth_code rc = BERTH_OK;
+
+	for (size_t i = 0; i < m->series.n; i++)
+		m->series.v[i].none = m->series.v[i].id == 0 && strcmp(m->series.v[i].unit, "gpu") != 0;
+	for (size_t k = 0; k < m->kinds.n; k++)
+		for (size_t i = 0; m->kinds.v[k].waits && i < m->labels[m->kind_label.v[k]].n; i++)
+			m->series.v[m->labels[m->kind_label.v[k]].queued[i]].none = false;
+	for (size_t i = 0; rc == BERTH_OK && i < m->series.n; i++) {
+		struct arena *a = arena_new();
+		struct series have;
+
+		if (m->series.v[i].none) {
+			rc = store_series_get(m->s, m->set->targets.v[m->series.v[i].target].name, a, &have, err);
+			m->series.v[i].none = rc == BERTH_ENOTFOUND;
+			rc = rc == BERTH_ENOTFOUND ? BERTH_OK : rc;
+		}
+		arena_free(a);
+	}
+	return rc;
+}
+
+static enum berth_code
+making_sweep(struct making *m, struct berth_err *err)
+{
+	struct arena *a = arena_new();
+	struct demand_class *classes = arena_array_of(a, 2 * m->kinds.n, struct demand_class);
+	enum berth_code rc;
+
+	for (size_t k = 0; k < m->kinds.n; k++) {
+		const struct demand_label *l = &m->labels[m->kind_label.v[k]];
+
+		classes[2 * k] = (struct demand_class){ m->kinds.v[k].gpus, l->held, l->n };
+		classes[2 * k + 1] = (struct demand_class){ m->kinds.v[k].gpus, l->queued, l->n };
+	}
+	rc = making_leave_out(m, err);
+	if (rc == BERTH_OK)
+		rc = demand_run(m->demand, classes, m->series.n, making_emit, m, err);
+	arena_free(a);
+	return rc;
+}
+
+/* All groupings with one step, in windows of as many jobs as memory is for. */
+static enum berth_code
+making_step(struct store *s, struct usage_set *set, struct usage_span span, int64_t step_s, const struct usage_view *views,
+    size_t n_views, struct berth_err *err)
+{
+	struct making m = { .s = s, .set = set, .a = arena_new(), .step_s = step_s };
+	int64_t from = time_floor(span.from, step_s), to = time_floor(span.to + step_s - 1, step_s);
+	enum berth_code rc = making_labels(&m, views, n_views, err);
+
+	while (rc == BERTH_OK && from < to) {
+		rc = demand_new(step_s, from, to, DEMAND_EVENTS, &m.demand, err);
+		if (rc == BERTH_OK)
+			rc = store_usage_each(s, from, to, making_job, &m, err);
+		if (rc == BERTH_OK)
+			rc = making_sweep(&m, err);
+		if (rc == BERTH_OK)
+			from = demand_to(m.demand);
+		demand_free(m.demand);
+		m.demand = NULL;
+	}
+	arena_free(m.a);
+	return rc;
+}
+
+enum berth_code
+usage_demand_make(struct store *s, struct usage_set *set, struct usage_span span, const char *added, struct berth_err *err)
+{
+	struct usage_view *views;
+	size_t n;
+	enum berth_code rc = store_usage_view_list(s, set->a, &views, &n, err);
+
+	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
+		struct usage_span part = span;
+		size_t first = 0;
+
+		while (views[first].step_s != views[i].step_s)
+			first++;
+		if (first != i)
+			continue;	/* made with that one */
+		for (size_t k = i; k < n && added != NULL; k++)
+			if (views[k].step_s == views[i].step_s && strcmp(views[k].keys, added) == 0)
+				rc = store_usage_bounds(s, &part.from, &part.to, err);
+		if (part.from >= part.to)	/* nothing changed: the series are only named */
+			part = (struct usage_span){ 0, 0 };
+		if (rc == BERTH_OK)
+			rc = making_step(s, set, part, views[i].step_s, views, n, err);
+	}
+	return rc;
+}

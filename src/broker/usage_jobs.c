@@ -1,0 +1,433 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "broker/usage_jobs.h"
+#include "model/accel.h"
+#include "util/buf.h"
+#include "util/hash.h"
+#include "util/str.h"
+#include "util/time.h"
+
+#define JOBS_BATCH ((size_t)16384)
+#define JOBS_LABEL_SLOTS 4096
+#define JOBS_STEP INT64_C(3600)
+
+/* Every different id once, as its hash. */
+struct jobs_ids {
+	uint64_t *slot;
+	size_t n, cap;
+};
+
+/* A set of labels that was seen, in a chain of those with nearly the same hash. */
+struct jobs_label {
+	uint64_t hash;
+	struct jobs_label *next;
+	const char *accel;
+	struct usage_label *labels;	/* [n] as the job has them */
+	size_t n;
+	int64_t id;
+};
+
+struct usage_jobs {
+	struct store *s;
+	struct usage_set *set;
+	struct usage_jobs_options o;
+	usage_say_fn *say;
+	void *arg;
+	struct arena *batch_arena;
+	struct usage_job *batch;	/* [n], room for JOBS_BATCH */
+	size_t n;
+	VEC(struct usage_job) later;	/* whose end is as far as the whole export has seen */
+	int64_t seen;			/* latest time of the export */
+	bool begun, added;		/* added: the grouping is new */
+	struct jobs_label *labels[JOBS_LABEL_SLOTS];
+	struct strmap types;		/* type as the source spells it -> index of refs */
+	VEC(struct jobs_type) refs;
+	struct strmap waiting;		/* "submit id_[" of the store: 1 once a task of it was seen */
+	VEC(struct usage_job) waited;	/* the same, in order */
+	struct jobs_ids ids;
+	struct usage_span changed;
+	struct usage_jobs_counts counts;
+};
+
+struct jobs_type {
+	const char *name;		/* of the whole card */
+	double share;
+};
+
+struct usage_jobs *
+usage_jobs_new(struct store *s, struct usage_set *set, const struct usage_jobs_options *o, usage_say_fn *say, void *arg)
+{
+	struct usage_jobs *u = arena_new_of(set->a, struct usage_jobs);
+
+	u->s = s;
+	u->set = set;
+	u->o = *o;
+	u->say = say;
+	u->arg = arg;
+	u->batch_arena = arena_new();
+	u->batch = arena_array_of(set->a, JOBS_BATCH, struct usage_job);
+	u->changed = USAGE_SPAN_NONE;
+	if (u->o.step_s == 0)
+		u->o.step_s = JOBS_STEP;
+	return u;
+}
+
+void
+usage_jobs_free(struct usage_jobs *u)
+{
+	if (u == NULL)
+		return;
+	if (u->begun)
+		store_rollback(u->s);
+	arena_free(u->batch_arena);
+	free(u->ids.slot);
+}
+
+static enum berth_code
+jobs_id(struct jobs_ids *ids, uint64_t h, bool *new_out, struct berth_err *err)
+{
+	size_t i;
+
+	h += h == 0;
+	if (ids->n * 4 >= ids->cap * 3) {
+		struct jobs_ids bigger = { .cap = ids->cap == 0 ? 4096 : ids->cap * 4 };
+
+		bigger.slot = calloc(bigger.cap, sizeof(*bigger.slot));
+		if (bigger.slot == NULL)
+			return err_set(err, BERTH_ENOMEM, "out of memory for %zu jobs", ids->n);
+		for (i = 0; i < ids->cap; i++) {
+			bool ignored;
+
+			if (ids->slot[i] != 0 && jobs_id(&bigger, ids->slot[i], &ignored, err) != BERTH_OK)
+				return BERTH_ENOMEM;
+		}
+		free(ids->slot);
+		*ids = bigger;
+	}
+	for (i = hash_u64(h) & (ids->cap - 1); ids->slot[i] != 0 && ids->slot[i] != h; i = (i + 1) & (ids->cap - 1))
+		;
+	*new_out = ids->slot[i] == 0;
+	ids->n += *new_out;
+	ids->slot[i] = h;
+	return BERTH_OK;
+}
+
+/* The whole card that a type is, or is a slice of. */
+static const struct jobs_type *
+jobs_type(struct usage_jobs *u, const char *type)
+{
+	int added;
+	size_t *at = strmap_add(u->set->a, &u->types, type, u->refs.n, &added);
+	struct jobs_type *t;
+	struct accel_ref ref;
+
+	if (!added)
+		return &u->refs.v[*at];
+	t = VEC_ADD(u->set->a, &u->refs);
+	t->name = *type != '\0' ? arena_strdup(u->set->a, type) : "unknown";
+	t->share = 1;
+	if (*type == '\0')
+		return t;
+	if (accel_resolve(u->o.accels, u->set->a, type, &ref)) {
+		t->share = ref.share;
+		if (ref.accel != NULL)
+			t->name = accel_model(u->o.accels, ref.accel)->name;
+	} else {
+		u->say(u->arg, USAGE_REMARK, 0, arena_printf(u->set->a, "nobody knows the accelerator '%s': it is kept under "
+		    "this name", type));
+	}
+	return t;
+}
+
+static uint64_t
+jobs_label_hash(const struct ingest_job *j, const char *accel)
+{
+	uint64_t h = hash_str(accel);
+
+	for (size_t i = 0; i < j->n_labels; i++)
+		h = hash_join(h, hash_str(j->labels[i].value));
+	return h;
+}
+
+static bool
+jobs_label_is(const struct jobs_label *l, const struct ingest_job *j, const char *accel)
+{
+	if (l->n != j->n_labels || !str_eq(l->accel, accel))
+		return false;
+	for (size_t i = 0; i < l->n; i++)
+		if (!str_eq(l->labels[i].value, j->labels[i].value) || !str_eq(l->labels[i].key, j->labels[i].key))
+			return false;
+	return true;
+}
+
+/* A set of labels that this load has not had yet. */
+static enum berth_code
+jobs_label_new(struct usage_jobs *u, const struct ingest_job *j, const char *accel, struct jobs_label *l,
+    struct berth_err *err)
+{
+	struct usage_label labels[INGEST_LABELS_MAX + 2];
+	size_t n = j->n_labels;
+
+	l->accel = accel;
+	l->n = n;
+	l->labels = arena_array_of(u->set->a, n, struct usage_label);
+	for (size_t i = 0; i < n; i++)
+		l->labels[i] = labels[i] = (struct usage_label){ arena_strdup(u->set->a, j->labels[i].key),
+			arena_strdup(u->set->a, j->labels[i].value) };
+	labels[n++] = (struct usage_label){ "accelerator", accel };
+	if (*u->o.cluster != '\0' && *j->cluster == '\0')
+		labels[n++] = (struct usage_label){ "cluster", u->o.cluster };
+	(void)usage_name(u->set->a, labels, n);	/* sorts them */
+	return store_usage_label(u->s, usage_labels_json(u->set->a, labels, n), &l->id, err);
+}
+
+/* The id in the store of a job's labels with one accelerator. */
+static enum berth_code
+jobs_label(struct usage_jobs *u, const struct ingest_job *j, const char *accel, int64_t *id_out, struct berth_err *err)
+{
+	uint64_t h = jobs_label_hash(j, accel);
+	struct jobs_label **at = &u->labels[h % JOBS_LABEL_SLOTS], *l = *at;
+	enum berth_code rc = BERTH_OK;
+
+	while (l != NULL && (l->hash != h || !jobs_label_is(l, j, accel)))
+		l = l->next;
+	if (l == NULL) {
+		l = arena_new_of(u->set->a, struct jobs_label);
+		rc = jobs_label_new(u, j, accel, l, err);
+		l->hash = h;
+		l->next = *at;
+		*at = l;
+	}
+	*id_out = l->id;
+	return rc;
+}
+
+static enum berth_code
+jobs_flush(struct usage_jobs *u, struct berth_err *err)
+{
+	struct put_counts counts = { 0 };
+	enum berth_code rc = store_usage_put(u->s, u->batch, u->n, &counts, &u->changed, err);
+
+	u->n = 0;
+	arena_reset(u->batch_arena);
+	u->counts.rows.stored += counts.stored + counts.replaced;
+	u->counts.rows.replaced += counts.replaced;
+	u->counts.rows.duplicate += counts.duplicate;
+	return rc;
+}
+
+static enum berth_code
+jobs_add(struct usage_jobs *u, const struct usage_job *row, struct berth_err *err)
+{
+	enum berth_code rc = BERTH_OK;
+
+	if (u->n == JOBS_BATCH)
+		rc = jobs_flush(u, err);
+	u->batch[u->n] = *row;
+	u->batch[u->n++].job = arena_strdup(u->batch_arena, row->job);
+	return rc;
+}
+
+static const char *
+jobs_view(struct usage_jobs *u)
+{
+	struct buf b;
+	const char *keys;
+
+	if (u->o.n_by == 0)
+		return "accelerator";
+	buf_init(&b, 4096);
+	for (size_t i = 0; i < u->o.n_by; i++)
+		buf_printf(&b, "%s%s", i > 0 ? "," : "", u->o.by[i]);
+	keys = arena_strdup(u->set->a, b.p);
+	buf_free(&b);
+	return keys;
+}
+
+/* Arrays that wait in the store: where their tasks have started, what waits of them is less or nothing. */
+static enum berth_code
+jobs_begin(struct usage_jobs *u, struct berth_err *err)
+{
+	struct usage_job *rows;
+	enum berth_code rc = store_begin(u->s, err);
+	size_t n;
+
+	if (rc != BERTH_OK)
+		return rc;
+	u->begun = true;
+	rc = store_usage_view_put(u->s, jobs_view(u), u->o.step_s, &u->added, err);
+	if (rc == BERTH_OK)
+		rc = store_usage_waiting(u->s, u->set->a, &rows, &n, err);
+	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
+		if (!str_ends(rows[i].job, "_["))
+			continue;
+		strmap_add(u->set->a, &u->waiting, arena_printf(u->set->a, "%lld %s", (long long)rows[i].submit, rows[i].job),
+		    0, NULL);
+		VEC_PUSH(u->set->a, &u->waited, rows[i]);
+	}
+	return rc;
+}
+
+/* "cluster/id"; the tasks of an array that wait are "id_[", however many they are by now. */
+static const char *
+jobs_key(struct usage_jobs *u, const struct ingest_job *j)
+{
+	const char *cluster = *j->cluster != '\0' ? j->cluster : u->o.cluster, *bracket = strchr(j->id, '[');
+	size_t n = bracket != NULL ? (size_t)(bracket - j->id) + 1 : strlen(j->id);
+
+	if (*cluster == '\0' && bracket == NULL)
+		return j->id;
+	return arena_printf(u->batch_arena, "%s%s%.*s", cluster, *cluster != '\0' ? "/" : "", (int)n, j->id);
+}
+
+static void
+jobs_saw_task(struct usage_jobs *u, const struct ingest_job *j, const char *key)
+{
+	const char *task = strrchr(key, '_');
+	char text[256];
+	size_t *at;
+
+	if (u->waiting.n == 0 || task == NULL || task[1] == '[')
+		return;
+	snprintf(text, sizeof(text), "%lld %.*s_[", (long long)j->submit, (int)(task - key), key);
+	at = strmap_get(&u->waiting, text);
+	if (at != NULL)
+		*at = 1;
+}
+
+static void
+jobs_seen(struct usage_jobs *u, int64_t t)
+{
+	if (t > u->seen)
+		u->seen = t;
+}
+
+/* The GPUs of one type of one job. */
+static enum berth_code
+jobs_part(struct usage_jobs *u, const struct ingest_job *j, size_t i, const char *key, struct berth_err *err)
+{
+	static const enum usage_state states[] = { USAGE_WAITS, USAGE_RUNS, USAGE_OVER };
+	const struct jobs_type *type = jobs_type(u, j->gres[i].type);
+	struct usage_job row = { .submit = j->submit, .job = key, .part = (int64_t)i, .start = j->start, .until = j->end,
+		.state = states[j->state], .gpus = j->gres[i].count * type->share * (double)j->tasks };
+	enum berth_code rc = jobs_label(u, j, type->name, &row.label, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	if (j->start != 0 && j->end != 0)
+		u->counts.rows.gpu_seconds += row.gpus * (double)(j->end - j->start);
+	if (j->end != 0)
+		return jobs_add(u, &row, err);
+	row.job = arena_strdup(u->set->a, key);
+	VEC_PUSH(u->set->a, &u->later, row);
+	return BERTH_OK;
+}
+
+enum berth_code
+usage_jobs_take(void *arg, const struct ingest_job *j, struct berth_err *err)
+{
+	struct usage_jobs *u = arg;
+	enum berth_code rc = BERTH_OK;
+	const char *key;
+	bool is_new;
+
+	if (!u->begun)
+		rc = jobs_begin(u, err);
+	jobs_seen(u, j->submit);
+	jobs_seen(u, j->start);
+	jobs_seen(u, j->end);
+	if (j->n_gres == 0 || (j->submit == 0 && j->start == 0)) {
+		u->counts.without_gpus++;
+		return rc;
+	}
+	key = jobs_key(u, j);
+	if (rc == BERTH_OK)
+		rc = jobs_id(&u->ids, hash_str(key), &is_new, err);
+	if (rc != BERTH_OK)
+		return rc;
+	u->counts.attempts++;
+	u->counts.jobs += is_new;
+	jobs_saw_task(u, j, key);
+	for (size_t i = 0; rc == BERTH_OK && i < j->n_gres; i++)
+		rc = jobs_part(u, j, i, key, err);
+	return rc;
+}
+
+/* Rows without an end are as long as the export has looked. */
+static enum berth_code
+jobs_put_later(struct usage_jobs *u, struct berth_err *err)
+{
+	enum berth_code rc = BERTH_OK;
+
+	if (u->o.to != 0)
+		u->seen = u->o.to;
+	for (size_t i = 0; rc == BERTH_OK && i < u->later.n; i++) {
+		struct usage_job row = u->later.v[i];
+
+		row.until = u->seen > row.submit ? u->seen : row.submit;
+		if (row.start != 0) {
+			row.until = u->seen > row.start ? u->seen : row.start;
+			u->counts.rows.gpu_seconds += row.gpus * (double)(row.until - row.start);
+		}
+		if (row.start == 0 && strmap_get(&u->waiting, arena_printf(u->set->a, "%lld %s", (long long)row.submit,
+		    row.job)) != NULL)
+			*strmap_get(&u->waiting, arena_printf(u->set->a, "%lld %s", (long long)row.submit, row.job)) = 0;
+		rc = jobs_add(u, &row, err);
+	}
+	if (rc == BERTH_OK)
+		rc = jobs_flush(u, err);
+	for (size_t i = 0; rc == BERTH_OK && i < u->waited.n; i++) {
+		const struct usage_job *w = &u->waited.v[i];
+		const size_t *at = strmap_get(&u->waiting, arena_printf(u->set->a, "%lld %s", (long long)w->submit, w->job));
+
+		if (at == NULL || *at == 0)
+			continue;
+		rc = store_usage_remove(u->s, w->submit, w->job, err);
+		u->changed.from = w->submit < u->changed.from ? w->submit : u->changed.from;
+		u->changed.to = w->until > u->changed.to ? w->until : u->changed.to;
+	}
+	return rc;
+}
+
+static enum berth_code
+jobs_finish(struct usage_jobs *u, const struct usage_counts *read, struct berth_err *err)
+{
+	struct load l = { .t = u->o.now, .format = u->o.format, .source = u->o.source, .digest = "",
+		.rows_read = read->read, .rows_refused = read->refused };
+	enum berth_code rc = BERTH_OK;
+
+	if (!u->begun)
+		rc = jobs_begin(u, err);
+	if (rc == BERTH_OK)
+		rc = jobs_put_later(u, err);
+	if (u->o.from != 0 && u->o.from < u->changed.from)
+		u->changed.from = u->o.from;
+	if (u->o.from != 0 && u->seen > u->changed.to)
+		u->changed.to = u->seen;
+	if (rc == BERTH_OK)
+		rc = usage_demand_make(u->s, u->set, u->changed, u->added ? jobs_view(u) : NULL, err);
+	l.rows_stored = u->counts.rows.stored;
+	l.rows_duplicate = u->counts.rows.duplicate;
+	l.rows_replaced = u->counts.rows.replaced;
+	l.from = u->changed.from <= u->changed.to ? u->changed.from : 0;
+	l.to = u->changed.from <= u->changed.to ? u->changed.to : 0;
+	if (rc == BERTH_OK)
+		rc = store_load_insert(u->s, &l, err);
+	return rc;
+}
+
+enum berth_code
+usage_jobs_end(struct usage_jobs *u, enum berth_code rc, const struct usage_counts *read,
+    struct usage_jobs_counts *counts_out, struct berth_err *err)
+{
+	if (rc == BERTH_OK)
+		rc = jobs_finish(u, read, err);
+	if (rc == BERTH_OK) {
+		u->begun = false;
+		rc = store_commit(u->s, err);
+	}
+	if (rc == BERTH_OK)
+		*counts_out = u->counts;
+	return rc;
+}

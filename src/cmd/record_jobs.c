@@ -1,0 +1,159 @@
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "broker/usage_jobs.h"
+#include "cmd/record.h"
+#include "ingest/lines.h"
+#include "ingest/sacct.h"
+#include "ingest/zin.h"
+#include "util/arena.h"
+#include "util/str.h"
+#include "util/tz.h"
+
+const struct record_jobs_opts record_jobs_defaults = { .zone = "UTC", .cluster = "", .step_s = 3600 };
+
+#define OFF(field) offsetof(struct record_jobs_opts, field)
+const struct opt_row record_sacct_rows[] = {
+	{ "by", 'b', OPT_LIST, "LABEL", "one series per value of these: accelerator, user, account ...", OFF(by), 0, 0, NULL },
+	{ "step", 0, OPT_DURATION, "DUR", "step of the series (1h)", OFF(step_s), 60, 31 * 86400, NULL },
+	{ "zone", 'z', OPT_STRING, "ZONE", "zone of the cluster's clock: Europe/Berlin (UTC)", OFF(zone), 0, 0, "tz" },
+	{ "cluster", 0, OPT_STRING, "NAME", "cluster of jobs that name none", OFF(cluster), 0, 0, NULL },
+	{ "from", 0, OPT_TIME, "TIME", "the export begins here: no job is no demand", OFF(from), 0, 0, NULL },
+	{ "to", 0, OPT_TIME, "TIME", "the export ends here: running jobs ran until then", OFF(to), 0, 0, NULL },
+	{ 0 },
+};
+
+/* One export being read. */
+struct jobs_file {
+	struct record *r;
+	const struct record_jobs_opts *o;
+	const struct tz *tz;
+	const struct accel_table *accels;
+	const char *format, *source;
+};
+
+struct jobs_reading {
+	struct usage_jobs *jobs;
+	struct sacct *sacct;
+	struct usage_counts rows;
+};
+
+static void
+jobs_say(void *arg, enum usage_say kind, long line, const char *message)
+{
+	record_say(((struct jobs_file *)arg)->r, kind, line, message);
+}
+
+static enum berth_code
+jobs_lines(struct jobs_file *f, struct jobs_reading *g, FILE *in, struct berth_err *err)
+{
+	struct lines *l = NULL;
+	enum berth_code rc = lines_new(in, &l, err);
+	char *line;
+	size_t len;
+
+	while (rc == BERTH_OK && (rc = lines_next(l, &line, &len, err)) == BERTH_OK && line != NULL) {
+		rc = sacct_line(g->sacct, line, len, lines_number(l), err);
+		if ((lines_number(l) & 0xffff) == 0)
+			record_progress(f->r, lines_number(l));
+	}
+	lines_free(l);
+	g->rows.read = sacct_rows(g->sacct);
+	return rc == BERTH_OK ? sacct_end(g->sacct, err) : rc;
+}
+
+struct jobs_counter { struct jobs_file *f; int64_t refused; };
+
+static void
+jobs_count_say(void *arg, enum usage_say kind, long line, const char *message)
+{
+	struct jobs_counter *c = arg;
+
+	c->refused += kind == USAGE_REFUSED;
+	jobs_say(c->f, kind, line, message);
+}
+
+/* A sink has one arg: this one hands jobs on and counts what is refused. */
+struct jobs_sink {
+	struct jobs_counter counter;
+	struct usage_jobs *jobs;
+};
+
+static enum berth_code
+jobs_sink_job(void *arg, const struct ingest_job *job, struct berth_err *err)
+{
+	return usage_jobs_take(((struct jobs_sink *)arg)->jobs, job, err);
+}
+
+static void
+jobs_sink_say(void *arg, enum usage_say kind, long line, const char *message)
+{
+	jobs_count_say(&((struct jobs_sink *)arg)->counter, kind, line, message);
+}
+
+/* All of one stream of sacct's text into the store, or nothing of it. */
+static enum berth_code
+jobs_stream(struct jobs_file *f, FILE *in, struct berth_err *err)
+{
+	struct usage_jobs_options o = { .by = f->o->by.v, .n_by = f->o->by.n, .step_s = f->o->step_s, .from = f->o->from,
+		.to = f->o->to, .cluster = f->o->cluster, .format = f->format, .source = f->source, .now = f->r->ctx->now,
+		.accels = f->accels };
+	struct jobs_sink sink = { .counter = { .f = f } };
+	const struct ingest_sink to = { .arg = &sink, .job = jobs_sink_job, .say = jobs_sink_say };
+	struct usage_jobs_counts counts = { 0 };
+	struct jobs_reading g = { 0 };
+	struct arena *a = arena_new();
+	struct usage_set set;
+	enum berth_code rc;
+
+	usage_set_init(&set, a);
+	sink.jobs = usage_jobs_new(f->r->ctx->store, &set, &o, jobs_say, f);
+	g.sacct = sacct_new(a, f->tz, &to);
+	rc = jobs_lines(f, &g, in, err);
+	g.rows.refused = sink.counter.refused;
+	rc = usage_jobs_end(sink.jobs, rc, &g.rows, &counts, err);
+	if (rc == BERTH_OK) {
+		record_touch(f->r, &set);
+		record_count(f->r, &g.rows, &counts.rows);
+		record_extra(f->r, "jobs", counts.jobs);
+		record_extra(f->r, "attempts", counts.attempts);
+		record_extra(f->r, "rows_steps", sacct_steps(g.sacct));
+		record_extra(f->r, "rows_without_gpus", counts.without_gpus);
+	}
+	usage_jobs_free(sink.jobs);
+	arena_free(a);
+	return rc;
+}
+
+static enum berth_code
+jobs_file(struct record *r, const char *path, struct berth_err *err)
+{
+	struct jobs_file *f = r->own;
+	struct zin *z;
+	enum berth_code rc = zin_open(path, &z, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	f->source = path;
+	rc = jobs_stream(f, zin_file(z), err);
+	if (rc == BERTH_EIO && zin_fault(z) != NULL)
+		rc = err_set(err, BERTH_EINVAL, "%s: %s; nothing of it was stored", r->file, zin_fault(z));
+	else if (rc == BERTH_EINVAL)
+		err_ctx(err, "%s", r->file);
+	zin_close(z);
+	return rc;
+}
+
+enum berth_code
+record_sacct(struct cmd_ctx *ctx, struct berth_err *err)
+{
+	struct record r = { .ctx = ctx };
+	struct jobs_file f = { .r = &r, .o = ctx->opts, .format = "sacct" };
+	enum berth_code rc = record_zone(ctx, f.o->zone, &f.tz, err);
+
+	r.own = &f;
+	if (rc == BERTH_OK)
+		rc = cmd_accels(ctx, &f.accels, err);
+	return rc == BERTH_OK ? record_files(&r, jobs_file, err) : rc;
+}

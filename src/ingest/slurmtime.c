@@ -1,0 +1,219 @@
+#include "ingest/slurmtime.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/str.h"
+#include "util/time.h"
+
+#define SLURMTIME_DAY INT64_C(86400)
+#define SLURMTIME_FIELD_MAX INT64_C(1000000000)
+
+static bool
+slurmtime_word(const char *s, const char *const *words)
+{
+	for (; *words != NULL; words++)
+		if (str_ieq(s, *words))
+			return true;
+	return false;
+}
+
+/* Up to three numbers with ":" between, in v [3]; a fraction behind the last is skipped. */
+static bool
+slurmtime_numbers(const char *p, int64_t v[3], int *n_out)
+{
+	int n = 0;
+
+	for (;;) {
+		int64_t x = 0;
+		const char *from = p;
+
+		for (; str_is_digit(*p) && x < SLURMTIME_FIELD_MAX; p++)
+			x = x * 10 + (*p - '0');
+		if (p == from || n == 3)
+			return false;
+		v[n++] = x;
+		if (*p != ':')
+			break;
+		p++;
+	}
+	if (*p == '.')
+		for (p++; str_is_digit(*p); p++)
+			;
+	*n_out = n;
+	return *p == '\0';
+}
+
+bool
+slurmtime_duration(const char *s, int64_t *s_out)
+{
+	static const char *const none[] = { "UNLIMITED", "NOT_SET", "INFINITE", NULL };
+	static const char *const unknown[] = { "", "Partition_Limit", "INVALID", "Unknown", "N/A", "None", NULL };
+	const char *dash = strchr(s, '-');
+	int64_t v[3] = { 0 }, days = 0;
+	int n;
+
+	if (!str_is_digit(*s) && (slurmtime_word(s, none) || slurmtime_word(s, unknown))) {
+		*s_out = slurmtime_word(s, none) ? INGEST_NO_LIMIT : INGEST_UNKNOWN;
+		return true;
+	}
+	if (dash != NULL) {
+		for (const char *p = s; p < dash; p++) {
+			if (!str_is_digit(*p) || days > SLURMTIME_FIELD_MAX)
+				return false;
+			days = days * 10 + (*p - '0');
+		}
+		if (dash == s)
+			return false;
+		s = dash + 1;
+	}
+	if (!slurmtime_numbers(s, v, &n))
+		return false;
+	if (dash != NULL || n == 3)		/* D-HH[:MM[:SS]], HH:MM:SS */
+		*s_out = days * SLURMTIME_DAY + v[0] * 3600 + v[1] * 60 + v[2];
+	else
+		*s_out = v[0] * 60 + v[1];	/* MM, MM:SS */
+	return true;
+}
+
+void
+slurmclock_init(struct slurmclock *c, const struct tz *tz)
+{
+	memset(c, 0, sizeof(*c));
+	c->tz = tz;
+}
+
+static int
+slurmtime_two(const char *p)
+{
+	if (!str_is_digit(p[0]) || !str_is_digit(p[1]))
+		return -1;
+	return (p[0] - '0') * 10 + (p[1] - '0');
+}
+
+/* Midnight of "2026-10-25" on the wall clock; -1: no date. */
+static int64_t
+slurmtime_date(const char *s)
+{
+	struct time_civil c = { 0 };
+	int hi = slurmtime_two(s), lo = slurmtime_two(s + 2);
+
+	if (hi < 0 || lo < 0 || s[4] != '-' || s[7] != '-')
+		return -1;
+	c.year = hi * 100 + lo;
+	c.month = slurmtime_two(s + 5);
+	c.day = slurmtime_two(s + 8);
+	if (c.year < 1970 || c.year > 2199 || c.month < 1 || c.month > 12 || c.day < 1 || c.day > 31)
+		return -1;
+	return time_from_civil(c);
+}
+
+/* The second instant with the same wall-clock time as t, in the hour that runs twice. */
+static int64_t
+slurmtime_later(const struct tz *tz, int64_t t)
+{
+	static const int64_t shifts[] = { 3600, 1800, 7200 };
+	int32_t offset = tz_offset(tz, t);
+
+	for (size_t i = 0; i < sizeof(shifts) / sizeof(shifts[0]); i++)
+		if (tz_offset(tz, t + shifts[i]) == offset - shifts[i])
+			return t + shifts[i];
+	return t;
+}
+
+/* Remembers whether the offset is the same all day long. */
+static void
+slurmclock_day(struct slurmclock *c, const char *s, int64_t wall)
+{
+	int64_t t = tz_instant(c->tz, wall, NULL);
+	int32_t at = tz_offset(c->tz, t);
+
+	memcpy(c->day_text, s, 10);
+	c->day_wall = wall;
+	c->offset_s = at;
+	c->day_known = true;
+	c->day_plain = tz_offset(c->tz, t - SLURMTIME_DAY) == at && tz_offset(c->tz, t + 2 * SLURMTIME_DAY) == at;
+}
+
+static bool
+slurmtime_epoch(const char *s, struct slurmtime *out)
+{
+	int64_t t;
+
+	if (str_to_i64(s, 0, TIME_MAX, &t, NULL) != BERTH_OK)
+		return false;
+	*out = (struct slurmtime){ .known = t != 0, .t = t, .later = t };
+	return true;
+}
+
+bool
+slurmtime_parse(struct slurmclock *c, const char *s, struct slurmtime *out)
+{
+	static const char *const unknown[] = { "", "Unknown", "None", "N/A", "NONE", NULL };
+	enum tz_note note;
+	int h, m, sec;
+	size_t len = strlen(s);
+
+	*out = (struct slurmtime){ 0 };
+	if (len < 16)
+		return slurmtime_word(s, unknown) || slurmtime_epoch(s, out);
+	if (!c->day_known || memcmp(c->day_text, s, 10) != 0) {
+		int64_t wall = slurmtime_date(s);
+
+		if (wall < 0)
+			return false;
+		slurmclock_day(c, s, wall);
+	}
+	h = slurmtime_two(s + 11);
+	m = slurmtime_two(s + 14);
+	sec = len >= 19 && s[16] == ':' ? slurmtime_two(s + 17) : len == 16 ? 0 : -1;
+	if ((s[10] != 'T' && s[10] != ' ') || h < 0 || h > 23 || s[13] != ':' || m < 0 || m > 59 || sec < 0 || sec > 60 ||
+	    (len > 19 && s[19] != '.'))
+		return false;
+	out->known = true;
+	out->t = c->day_wall + h * 3600 + m * 60 + (sec == 60 ? 59 : sec);
+	if (c->day_plain) {
+		out->t -= c->offset_s;
+		out->later = out->t;
+		return true;
+	}
+	out->t = tz_instant(c->tz, out->t, &note);
+	out->later = note == TZ_AMBIGUOUS ? slurmtime_later(c->tz, out->t) : out->t;
+	return true;
+}
+
+bool
+slurmtime_settle(const struct slurmtime *start, const struct slurmtime *end, int64_t elapsed_s,
+    int64_t *start_out, int64_t *end_out)
+{
+	const int64_t starts[] = { start->t, start->later }, ends[] = { end->t, end->later };
+	int fits = 0, valid = 0, best_i = -1, best_j = -1;
+	int64_t best = INT64_MAX;
+
+	if (start->t == start->later && end->t == end->later) {
+		*start_out = start->t;
+		*end_out = end->t;
+		return true;
+	}
+	for (int i = 0; i < 2; i++) {
+		for (int j = 0; j < 2; j++) {
+			int64_t off = ends[j] - starts[i] - (elapsed_s >= 0 ? elapsed_s : 0);
+
+			if ((i == 1 && starts[0] == starts[1]) || (j == 1 && ends[0] == ends[1]) || ends[j] < starts[i])
+				continue;
+			off = off < 0 ? -off : off;
+			fits += off == 0;
+			valid++;
+			if (off < best || best_i < 0) {
+				best = off;
+				best_i = i;
+				best_j = j;
+			}
+		}
+	}
+	if (best_i < 0)
+		best_i = best_j = 0;
+	*start_out = starts[best_i];
+	*end_out = ends[best_j];
+	return (elapsed_s >= 0 ? fits : valid) == 1;
+}

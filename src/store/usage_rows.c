@@ -1,0 +1,482 @@
+#include "store/usage_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/priv.h"
+#include "store/usage_pack.h"
+#include "util/buf.h"
+#include "util/duration.h"
+#include "util/time.h"
+#include "util/vec.h"
+
+#define USAGE_HOUR INT64_C(3600)
+#define USAGE_HOUR_MAX ((size_t)256 * 1024 * 1024)
+
+enum berth_code
+store_usage_label(struct store *s, const char *labels, int64_t *id_out, struct berth_err *err)
+{
+	enum berth_code rc;
+	int64_t id = 0;
+
+	rc = db_get_one(s->db, 0, &id, err, "SELECT id FROM usage_label WHERE labels = $1", DB_ARGS(db_text(labels)));
+	if (rc == BERTH_OK && id == 0)
+		rc = store_insert(s, &id, err, "INSERT INTO usage_label (labels) VALUES ($1) RETURNING id",
+		    DB_ARGS(db_text(labels)));
+	if (rc == BERTH_OK)
+		*id_out = id;
+	return rc;
+}
+
+struct usage_label_list {
+	struct arena *a;
+	VEC(struct usage_label_row) v;
+};
+
+static enum berth_code
+usage_label_row(struct db_stmt *st, void *arg, struct berth_err *err)
+{
+	struct usage_label_list *l = arg;
+	struct usage_label_row *u = VEC_ADD(l->a, &l->v);
+
+	(void)err;
+	u->id = db_col_i64(st, "id");
+	u->labels = db_col_text(st, "labels", l->a);
+	return BERTH_OK;
+}
+
+enum berth_code
+store_usage_labels(struct store *s, struct arena *a, struct usage_label_row **v_out, size_t *n_out, struct berth_err *err)
+{
+	struct usage_label_list l = { .a = a };
+	enum berth_code rc = store_each(s, usage_label_row, &l, err, "SELECT id, labels FROM usage_label ORDER BY id",
+	    DB_NO_ARGS);
+
+	if (rc == BERTH_OK) {
+		*v_out = l.v.v;
+		*n_out = l.v.n;
+	}
+	return rc;
+}
+
+static int
+usage_cmp_job(const struct usage_job *x, const struct usage_job *y)
+{
+	if (x->submit != y->submit)
+		return x->submit < y->submit ? -1 : 1;
+	return strcmp(x->job, y->job);
+}
+
+static int
+usage_cmp(const struct usage_job *x, const struct usage_job *y)
+{
+	int c = usage_cmp_job(x, y);
+
+	if (c != 0)
+		return c;
+	return x->part < y->part ? -1 : x->part > y->part;
+}
+
+/* Whether a row may take the place of another of its key: it must not know less. */
+static bool
+usage_knows(const struct usage_job *row, const struct usage_job *old)
+{
+	if (row->state != old->state)
+		return row->state > old->state;
+	return row->state == USAGE_OVER || row->until >= old->until;
+}
+
+static bool
+usage_same(const struct usage_job *x, const struct usage_job *y)
+{
+	return x->label == y->label && x->start == y->start && x->until == y->until && x->state == y->state &&
+	    x->gpus == y->gpus;
+}
+
+static void
+usage_widen(struct usage_span *span, const struct usage_job *row)
+{
+	if (row->submit < span->from)
+		span->from = row->submit;
+	if (row->start != 0 && row->start < span->from)
+		span->from = row->start;
+	if (row->until > span->to)
+		span->to = row->until;
+}
+
+/* A row with its place in the input, so that the last of equal keys can be told. */
+struct usage_ranked {
+	struct usage_job row;
+	size_t rank;
+};
+
+static int
+usage_cmp_ranked(const void *a, const void *b)
+{
+	const struct usage_ranked *x = a, *y = b;
+	int c = usage_cmp(&x->row, &y->row);
+
+	if (c != 0)
+		return c;
+	return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+/* Sorts rows [n] by key and leaves one of each key; returns how many are left. */
+static size_t
+usage_sort(struct usage_job *rows, size_t n, struct put_counts *counts, struct arena *scratch)
+{
+	struct usage_ranked *v;
+	size_t m = 0;
+	bool sorted = true;
+
+	for (size_t i = 1; i < n && sorted; i++)
+		sorted = usage_cmp(&rows[i - 1], &rows[i]) < 0;
+	if (sorted)
+		return n;
+	v = arena_array_of(scratch, n, struct usage_ranked);
+	for (size_t i = 0; i < n; i++)
+		v[i] = (struct usage_ranked){ rows[i], i };
+	qsort(v, n, sizeof(*v), usage_cmp_ranked);
+	for (size_t i = 0; i < n; i++) {
+		if (m > 0 && usage_cmp(&rows[m - 1], &v[i].row) == 0) {
+			counts->duplicate++;
+			if (usage_knows(&v[i].row, &rows[m - 1]))
+				rows[m - 1] = v[i].row;
+		} else {
+			rows[m++] = v[i].row;
+		}
+	}
+	return m;
+}
+
+/* The jobs of one hour: as they are stored, then as they are to be. */
+struct usage_hour {
+	int64_t hour;
+	bool exists, dirty;
+	VEC(struct usage_job) old, now;
+};
+
+static enum berth_code
+usage_damaged(int64_t hour, struct berth_err *err)
+{
+	return err_set(err, BERTH_EINVAL, "the jobs of hour %lld cannot be read: damaged, or packed by a newer berth",
+	    (long long)hour);
+}
+
+static enum berth_code
+usage_hour_row(struct db_stmt *st, void *arg, struct berth_err *err)
+{
+	struct usage_hour *h = ((void **)arg)[0];
+	struct arena *a = ((void **)arg)[1];
+	struct db_val packed = db_col_at(st, 0);
+	struct usage_unpack u;
+	struct usage_job r;
+	int got = usage_unpack_begin(&u, h->hour, packed.s, packed.len) ? 1 : -1;
+
+	h->exists = true;
+	while (got > 0 && (got = usage_unpack_next(&u, &r)) > 0) {
+		r.job = arena_strdup(a, r.job);
+		VEC_PUSH(a, &h->old, r);
+	}
+	return got < 0 ? usage_damaged(h->hour, err) : BERTH_OK;
+}
+
+static enum berth_code
+usage_hour_get(struct store *s, int64_t hour, struct arena *a, struct usage_hour *h, struct berth_err *err)
+{
+	void *arg[] = { h, a };
+
+	*h = (struct usage_hour){ .hour = hour };
+	return store_each(s, usage_hour_row, arg, err, "SELECT packed FROM usage_hour WHERE hour = $1",
+	    DB_ARGS(db_i64(hour)));
+}
+
+static enum berth_code
+usage_hour_put(struct store *s, const struct usage_hour *h, struct berth_err *err)
+{
+	int64_t first = INT64_MAX, until = INT64_MIN, waiting = 0;
+	enum berth_code rc;
+	struct buf b;
+
+	if (h->now.n == 0)
+		return db_run(s->db, err, "DELETE FROM usage_hour WHERE hour = $1", DB_ARGS(db_i64(h->hour)));
+	for (size_t i = 0; i < h->now.n; i++) {
+		const struct usage_job *r = &h->now.v[i];
+
+		first = r->submit < first ? r->submit : first;
+		first = r->start != 0 && r->start < first ? r->start : first;
+		until = r->until > until ? r->until : until;
+		waiting += r->state == USAGE_WAITS;
+	}
+	buf_init(&b, USAGE_HOUR_MAX);
+	(void)usage_pack(h->hour, h->now.v, h->now.n, &b);
+	rc = buf_check(&b, "jobs of one hour", err);
+	if (rc == BERTH_OK)
+		rc = db_run(s->db, err, "INSERT INTO usage_hour (hour, first_t, until_t, jobs, waiting, packed) "
+		    "VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (hour) DO UPDATE SET first_t = excluded.first_t, "
+		    "until_t = excluded.until_t, jobs = excluded.jobs, waiting = excluded.waiting, "
+		    "packed = excluded.packed", DB_ARGS(db_i64(h->hour), db_i64(first), db_i64(until),
+		    db_i64((int64_t)h->now.n), db_i64(waiting), db_blob(b.p, b.len)));
+	buf_free(&b);
+	return rc;
+}
+
+/* Walks rows [n] of one hour and what is stored of it side by side. */
+static void
+usage_merge(struct usage_hour *h, const struct usage_job *rows, size_t n, struct arena *a, struct put_counts *counts,
+    struct usage_span *changed)
+{
+	size_t i = 0, j = 0;
+
+	while (i < n || j < h->old.n) {
+		const struct usage_job *o = j < h->old.n ? &h->old.v[j] : NULL;
+		int c = o == NULL ? -1 : i == n ? 1 : usage_cmp(&rows[i], o);
+
+		if (c > 0) {	/* not in the input; a part that its job has lost? */
+			const struct usage_job *kin = i > 0 && usage_cmp_job(&rows[i - 1], o) == 0 ? &rows[i - 1] :
+			    i < n && usage_cmp_job(&rows[i], o) == 0 ? &rows[i] : NULL;
+
+			if (kin != NULL && usage_knows(kin, o)) {
+				usage_widen(changed, o);
+				h->dirty = true;
+			} else {
+				VEC_PUSH(a, &h->now, *o);
+			}
+			j++;
+			continue;
+		}
+		j += c == 0;
+		if (c == 0 && (usage_same(&rows[i], o) || !usage_knows(&rows[i], o))) {
+			counts->duplicate++;
+			VEC_PUSH(a, &h->now, *o);
+			i++;
+			continue;
+		}
+		counts->stored += c < 0;
+		counts->replaced += c == 0;
+		if (c == 0)
+			usage_widen(changed, o);
+		usage_widen(changed, &rows[i]);
+		VEC_PUSH(a, &h->now, rows[i++]);
+		h->dirty = true;
+	}
+}
+
+static enum berth_code
+usage_put_all(struct store *s, struct usage_job *rows, size_t n, struct put_counts *counts,
+    struct usage_span *changed, struct arena *scratch, struct berth_err *err)
+{
+	struct put_counts c = { 0 };
+	struct arena *a = arena_new();
+	enum berth_code rc = BERTH_OK;
+	size_t from = 0, to;
+
+	n = usage_sort(rows, n, &c, scratch);
+	for (; rc == BERTH_OK && from < n; from = to) {
+		struct usage_hour h;
+		int64_t hour = time_floor(rows[from].submit, USAGE_HOUR);
+
+		for (to = from + 1; to < n && rows[to].submit < hour + USAGE_HOUR; to++)
+			;
+		rc = usage_hour_get(s, hour, a, &h, err);
+		if (rc != BERTH_OK)
+			break;
+		usage_merge(&h, rows + from, to - from, a, &c, changed);
+		if (h.dirty)
+			rc = usage_hour_put(s, &h, err);
+		arena_reset(a);
+	}
+	arena_free(a);
+	if (rc == BERTH_OK) {
+		counts->stored += c.stored;
+		counts->duplicate += c.duplicate;
+		counts->replaced += c.replaced;
+	}
+	return rc;
+}
+
+enum berth_code
+store_usage_put(struct store *s, struct usage_job *rows, size_t n, struct put_counts *counts,
+    struct usage_span *changed, struct berth_err *err)
+{
+	struct arena *scratch;
+	enum berth_code rc;
+
+	if (n == 0)
+		return BERTH_OK;
+	rc = store_begin(s, err);
+	if (rc != BERTH_OK)
+		return rc;
+	scratch = arena_new();
+	rc = usage_put_all(s, rows, n, counts, changed, scratch, err);
+	arena_free(scratch);
+	return store_end(s, rc, err);
+}
+
+struct usage_list {
+	struct arena *a;
+	VEC(struct usage_job) v;
+};
+
+/* Calls fn for each job of a row of usage_hour, whose columns are hour and packed. */
+static enum berth_code
+usage_each_of(struct db_stmt *st, store_usage_fn *fn, void *arg, struct berth_err *err)
+{
+	struct db_val packed = db_col_at(st, 1);
+	int64_t hour = db_col_at(st, 0).i;
+	enum berth_code rc = BERTH_OK;
+	struct usage_unpack u;
+	struct usage_job r;
+	int got = usage_unpack_begin(&u, hour, packed.s, packed.len) ? 1 : -1;
+
+	while (rc == BERTH_OK && got > 0 && (got = usage_unpack_next(&u, &r)) > 0)
+		rc = fn(arg, &r, err);
+	return rc == BERTH_OK && got < 0 ? usage_damaged(hour, err) : rc;
+}
+
+static enum berth_code
+usage_take_waiting(void *arg, const struct usage_job *row, struct berth_err *err)
+{
+	struct usage_list *l = arg;
+	struct usage_job copy = *row;
+
+	(void)err;
+	copy.job = arena_strdup(l->a, row->job);
+	if (row->state == USAGE_WAITS)
+		VEC_PUSH(l->a, &l->v, copy);
+	return BERTH_OK;
+}
+
+static enum berth_code
+usage_waiting_row(struct db_stmt *st, void *arg, struct berth_err *err)
+{
+	return usage_each_of(st, usage_take_waiting, arg, err);
+}
+
+enum berth_code
+store_usage_waiting(struct store *s, struct arena *a, struct usage_job **rows_out, size_t *n_out,
+    struct berth_err *err)
+{
+	struct usage_list l = { .a = a };
+	enum berth_code rc = store_each(s, usage_waiting_row, &l, err,
+	    "SELECT hour, packed FROM usage_hour WHERE waiting > 0 ORDER BY hour", DB_NO_ARGS);
+
+	if (rc == BERTH_OK) {
+		*rows_out = l.v.v;
+		*n_out = l.v.n;
+	}
+	return rc;
+}
+
+enum berth_code
+store_usage_remove(struct store *s, int64_t submit, const char *job, struct berth_err *err)
+{
+	struct arena *a = arena_new();
+	struct usage_hour h;
+	enum berth_code rc = store_begin(s, err);
+
+	if (rc == BERTH_OK) {
+		rc = usage_hour_get(s, time_floor(submit, USAGE_HOUR), a, &h, err);
+		for (size_t i = 0; rc == BERTH_OK && i < h.old.n; i++)
+			if (h.old.v[i].submit != submit || strcmp(h.old.v[i].job, job) != 0)
+				VEC_PUSH(a, &h.now, h.old.v[i]);
+		if (rc == BERTH_OK && h.now.n < h.old.n)
+			rc = usage_hour_put(s, &h, err);
+		rc = store_end(s, rc, err);
+	}
+	arena_free(a);
+	return rc;
+}
+
+struct usage_scan {
+	store_usage_fn *fn;
+	void *arg;
+	int64_t from, to;
+};
+
+static enum berth_code
+usage_scan_job(void *arg, const struct usage_job *row, struct berth_err *err)
+{
+	struct usage_scan *scan = arg;
+
+	if (row->until <= scan->from || (row->submit >= scan->to && (row->start == 0 || row->start >= scan->to)))
+		return BERTH_OK;
+	return scan->fn(scan->arg, row, err);
+}
+
+static enum berth_code
+usage_scan_row(struct db_stmt *st, void *arg, struct berth_err *err)
+{
+	return usage_each_of(st, usage_scan_job, arg, err);
+}
+
+enum berth_code
+store_usage_each(struct store *s, int64_t from, int64_t to, store_usage_fn *fn, void *arg, struct berth_err *err)
+{
+	struct usage_scan scan = { fn, arg, from, to };
+
+	return store_each(s, usage_scan_row, &scan, err,
+	    "SELECT hour, packed FROM usage_hour WHERE first_t < $1 AND until_t > $2 ORDER BY hour",
+	    DB_ARGS(db_i64(to), db_i64(from)));
+}
+
+enum berth_code
+store_usage_bounds(struct store *s, int64_t *from_out, int64_t *to_out, struct berth_err *err)
+{
+	enum berth_code rc = db_get_one(s->db, 0, from_out, err, "SELECT min(first_t) FROM usage_hour", DB_NO_ARGS);
+
+	if (rc == BERTH_OK)
+		rc = db_get_one(s->db, 0, to_out, err, "SELECT max(until_t) FROM usage_hour", DB_NO_ARGS);
+	return rc;
+}
+
+enum berth_code
+store_usage_view_put(struct store *s, const char *keys, int64_t step_s, bool *added_out, struct berth_err *err)
+{
+	char was[DURATION_FMT_SIZE], now[DURATION_FMT_SIZE];
+	enum berth_code rc;
+	int64_t have = 0;
+
+	rc = db_get_one(s->db, 0, &have, err, "SELECT step_s FROM usage_view WHERE keys = $1", DB_ARGS(db_text(keys)));
+	if (rc == BERTH_OK && have != 0 && have != step_s)
+		rc = err_set(err, BERTH_EINVAL, "series by %s are kept with a step of %s, not %s", keys,
+		    duration_fmt(was, have), duration_fmt(now, step_s));
+	if (rc == BERTH_OK && have == 0)
+		rc = store_write(s, err, "INSERT INTO usage_view (keys, step_s) VALUES ($1, $2)",
+		    DB_ARGS(db_text(keys), db_i64(step_s)));
+	if (rc == BERTH_OK)
+		*added_out = have == 0;
+	return rc;
+}
+
+struct usage_view_list {
+	struct arena *a;
+	VEC(struct usage_view) v;
+};
+
+static enum berth_code
+usage_view_row(struct db_stmt *st, void *arg, struct berth_err *err)
+{
+	struct usage_view_list *l = arg;
+	struct usage_view *v = VEC_ADD(l->a, &l->v);
+
+	(void)err;
+	v->keys = db_col_text(st, "keys", l->a);
+	v->step_s = db_col_i64(st, "step_s");
+	return BERTH_OK;
+}
+
+enum berth_code
+store_usage_view_list(struct store *s, struct arena *a, struct usage_view **v_out, size_t *n_out,
+    struct berth_err *err)
+{
+	struct usage_view_list l = { .a = a };
+	enum berth_code rc = store_each(s, usage_view_row, &l, err, "SELECT keys, step_s FROM usage_view ORDER BY keys",
+	    DB_NO_ARGS);
+
+	if (rc == BERTH_OK) {
+		*v_out = l.v.v;
+		*n_out = l.v.n;
+	}
+	return rc;
+}

@@ -1,0 +1,135 @@
+#!/bin/sh
+# berth record sacct: what jobs become, exactly once, whatever shape the export has.
+. "$TOP_SRCDIR/tests/cli/lib.sh"
+
+# Elapsed and limit in all their forms; limits say nothing about use.
+cat >forms.txt <<'EOF'
+JobID|JobName|State|Submit|Start|End|Elapsed|Timelimit|AllocTRES
+11|a|COMPLETED|2026-05-04T00:00:00|2026-05-04T00:30:00|2026-05-05T02:30:00|1-02:00:00|UNLIMITED|cpu=8,gres/gpu:h100=2,gres/gpu=2,node=1
+12|b|TIMEOUT|2026-05-04T00:00:00|2026-05-04T00:30:00|2026-05-04T01:15:00|00:45:00|45:00|cpu=8,gres/gpu:h100=4,gres/gpu=4,node=1
+13|c|COMPLETED|2026-05-04T00:00:00|2026-05-04T00:30:00|2026-05-04T02:30:00|02:00:00|Partition_Limit|cpu=8,gres/gpu:l4=1,gres/gpu=1,node=1
+14|d|COMPLETED|2026-05-04T00:00:00|2026-05-04T00:30:00|2026-05-04T02:30:00|02:00:00|1-06|cpu=8,mem=4G,node=1
+EOF
+run record sacct forms.txt -o json
+expect_exit 0
+expect_json '$.rows_read' 4
+expect_json '$.rows_stored' 3
+expect_json '$.rows_without_gpus' 1
+expect_json '$.gpu_seconds' 205200	# 93600 x 2 + 2700 x 4 + 7200
+expect_json '$.series[0].name' accelerator=H100
+expect_json '$.series[0].peak' 6
+run record sacct forms.txt -o json
+expect_exit 0
+expect_json '$.rows_stored' 0
+expect_json '$.rows_duplicate' 3
+expect_json '$.series[0].name' accelerator=H100
+expect_json '$.series[0].peak' 6
+
+# A job that was requeued: attempts count one by one, steps not at all.
+cat >requeued.txt <<'EOF'
+JobID|State|Submit|Start|End|Elapsed|AllocTRES
+700|REQUEUED|2026-03-02T00:00:00|2026-03-02T00:00:00|2026-03-02T00:10:00|00:10:00|gres/gpu=4
+700.batch|FAILED|2026-03-02T00:00:00|2026-03-02T00:00:00|2026-03-02T00:10:00|00:10:00|gres/gpu=4
+700|COMPLETED|2026-03-02T00:10:01|2026-03-02T00:20:00|2026-03-02T00:50:00|00:30:00|gres/gpu=4
+700.batch|COMPLETED|2026-03-02T00:20:00|2026-03-02T00:20:00|2026-03-02T00:50:00|00:30:00|gres/gpu=4
+700.extern|COMPLETED|2026-03-02T00:20:00|2026-03-02T00:20:00|2026-03-02T00:50:00|00:30:00|gres/gpu=4
+EOF
+run --store requeued.db record sacct requeued.txt -o json
+expect_exit 0
+expect_json '$.jobs' 1
+expect_json '$.attempts' 2
+expect_json '$.rows_steps' 3
+expect_json '$.gpu_seconds' 9600
+expect_json '$.series[0].peak' 4
+
+# Bars in names, and rows that are bad.
+cat >bars.txt <<'EOF'
+JobID|JobName|State|Start|End|Elapsed|AllocTRES
+1|a|b|c|COMPLETED|2026-06-02T00:00:00|2026-06-02T00:10:00|00:10:00|gres/gpu=2
+2|RUNNING|FAILED|2026-06-02T00:00:00|2026-06-02T00:10:00|00:10:00|gres/gpu=1
+3|x|COMPLETED|2026-06-02T01:00:00|2026-06-02T00:10:00|00:10:00|gres/gpu=1
+4|COMPLETED|2026-06-02T00:00:00
+5||COMPLETED|2026-06-02T00:00:00|2026-06-02T00:01:00|00:01:00|gres/gpu=lots
+EOF
+run --store bars.db record sacct bars.txt -o json
+expect_exit 8
+expect_json '$.rows_stored' 2
+expect_json '$.rows_refused' 3
+expect_json '$.gpu_seconds' 1800
+expect_json '$.warnings[0].line' 4
+expect_json '$.warnings[2].line' 6
+
+# Local time, in the night when clocks go back from 03:00 to 02:00 (Europe) .
+if [ -f /usr/share/zoneinfo/Europe/Paris ]; then
+	cat >paris.txt <<'EOF'
+JobID|State|Start|End|Elapsed|AllocTRES
+1|COMPLETED|2025-10-26T02:50:00|2025-10-26T02:05:00|00:15:00|gres/gpu=8
+2|COMPLETED|2025-10-26T01:30:00|2025-10-26T02:30:00|02:00:00|gres/gpu=1
+3|COMPLETED|2025-10-26T02:10:00|2025-10-26T02:40:00|00:30:00|gres/gpu=2
+EOF
+	run --store paris.db record sacct --tz Europe/Paris paris.txt -o json
+	expect_exit 0
+	expect_json '$.gpu_seconds' 18000
+	expect_json '$.warnings[0].line' 4
+	expect_json '$.series[0].from' 2025-10-25T23:00:00Z
+	expect_json '$.series[0].to' 2025-10-26T01:00:00Z
+else
+	skip 'the hour that runs twice' 'no time zone files'
+fi
+
+# A job that runs is extended at the next load, and an old export does not shorten it again.
+head='JobID|State|Submit|Start|End|Elapsed|AllocTRES'
+printf '%s\n' "$head" '8|RUNNING|2026-07-01T00:00:00|2026-07-01T00:00:00|Unknown|00:30:00|gres/gpu=3' >early.txt
+printf '%s\n' "$head" '8|COMPLETED|2026-07-01T00:00:00|2026-07-01T00:00:00|2026-07-01T02:00:00|02:00:00|gres/gpu=3' >late.txt
+run --store run.db record sacct early.txt -o json
+expect_json '$.gpu_seconds' 5400
+expect_json '$.series[0].samples' 1
+run --store run.db record sacct late.txt -o json
+expect_json '$.rows_replaced' 1
+expect_json '$.series[0].samples' 2
+run --store run.db record sacct early.txt -o json
+expect_json '$.rows_duplicate' 1
+expect_json '$.rows_stored' 0
+# An array that waits in one row, then starts: it is not waited for twice.
+head='JobID|State|Submit|Start|End|Elapsed|ReqTRES|AllocTRES'
+printf '%s\n' "$head" '90_[0-3%2]|PENDING|2026-07-01T00:00:00|Unknown|Unknown|00:00:00|gres/gpu=2|' \
+	'91|COMPLETED|2026-07-01T00:00:00|2026-07-01T00:00:00|2026-07-01T01:00:00|01:00:00|gres/gpu=1|gres/gpu=1' >wait.txt
+printf '%s\n' "$head" '90_0|RUNNING|2026-07-01T00:00:00|2026-07-01T01:00:00|Unknown|01:00:00|gres/gpu=2|gres/gpu=2' \
+	'90_1|RUNNING|2026-07-01T00:00:00|2026-07-01T01:00:00|Unknown|01:00:00|gres/gpu=2|gres/gpu=2' \
+	'90_2|RUNNING|2026-07-01T00:00:00|2026-07-01T01:00:00|Unknown|01:00:00|gres/gpu=2|gres/gpu=2' \
+	'90_3|RUNNING|2026-07-01T00:00:00|2026-07-01T01:00:00|Unknown|01:00:00|gres/gpu=2|gres/gpu=2' >start.txt
+queued() {	# queued STORE: peak GPUs waited for
+	run --store "$1" record sacct "$2" -o json
+	tr -d '\n ' <"$out" | sed 's/.*"state=queued"[^}]*"peak":\([0-9.]*\).*/\1/'
+}
+[ "$(queued wait.db wait.txt)" = 8 ]
+ok $? 'four tasks of two GPUs wait'
+[ "$(queued wait.db start.txt)" = 8 ]
+ok $? 'those that started had waited, and nobody else'
+
+# Groupings, MIG slices as shares of a card, types and look-alikes.
+cat >types.txt <<'EOF'
+JobID|User|Account|State|Submit|Start|End|AllocTRES
+1|ann|nlp|COMPLETED|2026-08-01T00:00:00|2026-08-01T00:00:00|2026-08-01T01:00:00|gres/gpu:a100_1g.10gb=7,gres/gpu=7
+2|bob|nlp|COMPLETED|2026-08-01T00:00:00|2026-08-01T00:00:00|2026-08-01T01:00:00|gres/gpu:a100=2,gres/gpu:t4=1,gres/gpu=3
+3|bob|cv|COMPLETED|2026-08-01T00:00:00|2026-08-01T00:00:00|2026-08-01T01:00:00|gres/gpumem=80G,gres/gpuutil=100,cpu=4
+4|bob|cv|COMPLETED|2026-08-01T00:00:00|2026-08-01T00:00:00|2026-08-01T01:00:00|gres/gpu:nosuch=1
+EOF
+run --store types.db record sacct --by accelerator,team types.txt -o json
+expect_exit 0
+expect_json '$.series[0].name' accelerator=A100-80GB,team=nlp '1g.10gb is a seventh of the card with 80 GB'
+expect_json '$.series[0].peak' 1
+expect_json '$.gpu_seconds' 18000
+expect_json '$.warnings[0].message' "nobody knows the accelerator 'nosuch': it is kept under this name"
+
+# What is no export at all.
+printf '   JobID    JobName\n' >fixed.txt
+run record sacct fixed.txt
+expect_exit 1
+expect_err_has 'export with sacct -P'
+run record sacct nosuch.txt
+expect_exit 1
+gzip -c requeued.txt >requeued.txt.gz
+run --store gz.db record sacct requeued.txt.gz -o json
+expect_json '$.gpu_seconds' 9600
+done_testing

@@ -1,0 +1,106 @@
+#!/bin/sh
+# berth record openmetrics, prometheus (saved answers) and nvidia-smi: labels, sentinels, resets, the same GPU twice.
+. "$TOP_SRCDIR/tests/cli/lib.sh"
+
+# sample SERIES: mean and peak of its only sample, from the store's own export of JSON
+series() {	# series N FIELD of the last result
+	json "\$.series[$1].$2"
+}
+
+# Values that are sentinels or errors of the exporter.
+{
+	printf '{"status":"success","data":{"resultType":"matrix","result":[{"metric":{"__name__":"DCGM_FI_DEV_GPU_UTIL",'
+	printf '"UUID":"GPU-77","Hostname":"n1","modelName":"NVIDIA L40S"},"values":['
+	printf '[1782900000,"40"],[1782900060,"4294967295"],[1782900120,"60"],[1782900180,"-3"],[1782900240,"100.5"],'
+	printf '[1782900300,"NaN"],[1782900360,"20"],[1782900420,"9223372036854775792"],[1782900480,"+Inf"]]}]}}'
+} >util.json
+run record prometheus util.json -o json
+expect_exit 0
+expect_json '$.rows_read' 9
+expect_json '$.values_refused' 6
+expect_json '$.series[0].name' accelerator=L40S,metric=busy
+expect_json '$.series[0].peak' 60
+expect_err_has 'DCGM_FI_DEV_GPU_UTIL of GPU-77: 6 of 9 values cannot be'
+
+# The same card under three label sets; one more card.
+cat >gpus.prom <<'EOF'
+# HELP DCGM_FI_DEV_GPU_UTIL GPU utilization (in %).
+# TYPE DCGM_FI_DEV_GPU_UTIL gauge
+DCGM_FI_DEV_GPU_UTIL{gpu="0",UUID="GPU-1",modelName="NVIDIA H100 80GB HBM3",Hostname="w9"} 90
+DCGM_FI_DEV_GPU_UTIL{gpu="0",UUID="GPU-1",modelName="NVIDIA H100 80GB HBM3",Hostname="w9",pod="a",namespace="x"} 90
+DCGM_FI_DEV_GPU_UTIL{gpu="0",UUID="GPU-1",modelName="NVIDIA H100 80GB HBM3",Hostname="w9",pod="b",namespace="x"} 90
+DCGM_FI_DEV_GPU_UTIL{gpu="1",UUID="GPU-2",modelName="NVIDIA H100 80GB HBM3",Hostname="w9"} 2
+EOF
+run --store gpus.db record openmetrics gpus.prom -o json
+expect_exit 0
+expect_no_err
+expect_json '$.gpus' 2
+expect_json '$.rows_duplicate' 2
+expect_json '$.series[0].peak' 90
+expect_json '$.series[1].name' accelerator=H100-80GB,metric=idle
+expect_json '$.series[1].peak' 1
+expect_json '$.series[3].name' accelerator=H100-80GB
+expect_json '$.series[3].peak' 1 'one of the two is held by a pod'
+expect_json '$.gpu_seconds' 3600
+
+# Labels with everything in them.
+cat >labels.prom <<'EOF'
+used{rack="r}1",team="a"} 7
+used{job="x,y=2",team="b",} 1 1767229200000
+used{say="a \"b\" \\ c\nd"} 2
+used{x="{}"} 3 1767229200
+used{x="bad} 4
+used{x="1"} four
+used 5
+latency_bucket{le="1"} 3
+EOF
+run --store labels.db record openmetrics labels.prom -o json
+expect_exit 8
+expect_json '$.rows_read' 8
+expect_json '$.rows_refused' 2
+expect_json '$.rows_stored' 6
+expect_json '$.warnings[0].line' 5
+expect_json '$.series[1].from' 2026-01-01T01:00:00Z
+expect_json '$.series[3].from' 2026-01-01T01:00:00Z
+run --store labels.db record openmetrics --metric used --by team labels.prom -o json
+expect_json '$.series[0].name' team=a
+
+# A counter that begins again: 9 MJ + 3 MJ + 6 MJ over three minutes are 100 kW; it is refused as absurd at once if it were a wrap.
+{
+	printf '{"status":"success","data":{"resultType":"matrix","result":[{"metric":{"__name__":"DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION",'
+	printf '"UUID":"GPU-1"},"values":[[1782900000,"900000000"],[1782900060,"936000000"],[1782900120,"12000000"],[1782900180,"36000000"]]}]}}'
+} >energy.json
+run --store energy.db record prometheus energy.json -o json
+expect_exit 0
+expect_json '$.series[0].name' metric=mean_power
+expect_json '$.series[0].peak' 600
+expect_json '$.values_refused' 0
+
+# The server's own error, and what is none of its answers.
+printf '{"status":"error","errorType":"bad_data","error":"parse error: unclosed"}' >error.json
+run record prometheus error.json
+expect_exit 1
+expect_err_has 'bad_data: parse error: unclosed'
+printf '{"status":"success","data":{"resultType":"matrix","result":[' >cut.json
+run record prometheus cut.json
+expect_exit 1
+
+# Fields without a value, a GPU that is broken, units.
+cat >smi.csv <<'EOF'
+timestamp, index, name, memory.total [MiB], memory.used [MiB], utilization.gpu [%], power.draw [W]
+2026/11/29 10:00:00.123, 0, NVIDIA H100 PCIe, 81559 MiB, 1024 MiB, 50 %, 100.00 W
+2026/11/29 10:00:00.124, 1, NVIDIA H100 PCIe, 81559 MiB, 3 MiB, [N/A], [Not Supported]
+2026/11/29 10:00:00.125, 2, NVIDIA H100 PCIe, [N/A], [N/A], 10 %, 50.00 W
+2026/11/29 10:00:00.126, 3, NVIDIA H100 PCIe, 81559 MiB, 0 MiB, [GPU is lost], ERR!
+2026/11/29 10:00:00.127, 4, NVIDIA H100 PCIe, 81559 MiB, 0 MiB, lots, 1 W
+EOF
+run --store smi.db record nvidia-smi smi.csv -o json
+expect_exit 8
+expect_json '$.rows' 5
+expect_json '$.rows_refused' 1
+expect_json '$.faulty' 1
+expect_json '$.values_unknown' 6
+expect_json '$.series[0].name' accelerator=H100-80GB,metric=busy
+expect_json '$.series[0].peak' 50
+expect_json '$.series[0].from' 2026-11-29T10:00:00Z
+done_testing
