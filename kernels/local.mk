@@ -22,7 +22,8 @@ libprobe_a_CFLAGS = $(BERTH_PROBE_CFLAGS)
 
 pkglibexec_PROGRAMS += berth-probe
 berth_probe_SOURCES = kernels/main.c kernels/images.c
-berth_probe_CFLAGS = $(BERTH_PROBE_CFLAGS) -Wa,-I,$(builddir)
+# The second is for clang, which is handed the first when it links, too.
+berth_probe_CFLAGS = $(BERTH_PROBE_CFLAGS) -Wa,-I,$(builddir) -Wno-unused-command-line-argument
 berth_probe_LDADD = libprobe.a -ldl -lpthread -lm
 
 BERTH_IMAGES = \
