@@ -32,7 +32,7 @@ run forecast vision --horizon 4w --plot
 title "4. Prices: what the cloud asks now, and the best per GPU-hour for three classes"
 run prices refresh
 for gpu in H100:8 A100-80GB L4; do
-	run prices list --gpu "$gpu" --limit 3
+	run prices list --gpu "$gpu" --max-age 52w --limit 3
 done
 title "5. What to reserve, and what that saves against on demand only"
 run plan vision --horizon 52w --service-level 0.95

@@ -26,7 +26,7 @@ static const char html_head[] =
     ".card b{display:block;font-size:1.5rem}.card span{color:var(--soft)}\n"
     ".wide{overflow-x:auto}table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid var(--line);vertical-align:top}\n"
     "th{color:var(--soft);font-weight:600}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}\n"
-    "svg{max-width:100%;height:auto}ul{padding-left:1.2rem}footer{color:var(--soft);margin:3rem 0 1rem}\n"
+    "svg{max-width:100%;height:auto}details{margin:.4rem 0}summary{cursor:pointer}ul{padding-left:1.2rem}footer{color:var(--soft);margin:3rem 0 1rem}\n"
     "</style></head><body>\n";
 
 struct html_cell { const char *text; bool number; };
@@ -187,13 +187,64 @@ html_jobs(struct cmd_ctx *ctx, const struct report *r, struct buf *b)
 	buf_add_str(b, "</tbody></table></div>\n");
 }
 
-/* because[] and the money of the newest stored plan. */
+/* One line of the plan's table, from an entry of buys[]. */
+static void
+html_plan_buy(struct cmd_ctx *ctx, const char *series, const struct jsonr *buy, struct buf *b)
+{
+	const char *provider = "", *region = "", *type = "", *purchase = "";
+	int64_t months = 0, gpus = 0, count = 0;
+	struct usd_micro price = USD_UNKNOWN;
+	struct berth_err ignored;
+
+	if (jsonr_str(buy, "provider", &provider, &ignored) != BERTH_OK || jsonr_str(buy, "region", &region, &ignored) != BERTH_OK ||
+	    jsonr_str(buy, "instance_type", &type, &ignored) != BERTH_OK ||
+	    jsonr_str(buy, "purchase", &purchase, &ignored) != BERTH_OK ||
+	    jsonr_int(buy, "term_months", 0, 1200, &months, &ignored) != BERTH_OK ||
+	    jsonr_int(buy, "gpus", 0, INT64_MAX, &gpus, &ignored) != BERTH_OK ||
+	    jsonr_int(buy, "count", 0, INT64_MAX, &count, &ignored) != BERTH_OK ||
+	    jsonr_money(buy, "price_per_hour", &price, &ignored) != BERTH_OK)
+		return;
+	const struct html_cell cells[] = { { series, false }, { arena_printf(ctx->arena, "%s %s %s", provider, region, type), false },
+		{ arena_printf(ctx->arena, "%s, %lld months", purchase, (long long)months), false },
+		{ arena_printf(ctx->arena, "%lld", (long long)count), true }, { arena_printf(ctx->arena, "%lld", (long long)gpus), true },
+		{ html_usd(ctx, price), true } };
+
+	html_row(b, "td", cells, 6);
+}
+
+/* Money of one series of the plan, and its reasons folded away. */
+static void
+html_plan_series(struct cmd_ctx *ctx, const struct jsonr *s, struct buf *b)
+{
+	struct jsonr because = jsonr_get(s, "because");
+	double cost = NAN, all = NAN;
+	struct berth_err ignored;
+	const char *name = "";
+
+	if (jsonr_str(s, "name", &name, &ignored) != BERTH_OK || jsonr_double(s, "expected_cost", &cost, &ignored) != BERTH_OK ||
+	    jsonr_double(s, "on_demand_only_cost", &all, &ignored) != BERTH_OK)
+		return;
+	buf_add_str(b, "<details><summary>");
+	svg_escape(arena_printf(ctx->arena, "%s: expected $%.2f, on demand only $%.2f: why", name, cost, all), b);
+	buf_add_str(b, "</summary><ul>\n");
+	for (size_t k = 0; k < jsonr_len(&because); k++) {
+		struct jsonr item = jsonr_at(&because, k);
+		const char *line = json_string_value(item.v);
+
+		if (line != NULL)
+			html_text(b, "li", line);
+	}
+	buf_add_str(b, "</ul></details>\n");
+}
+
+/* What the newest stored plan buys, what it costs, and why. */
 static void
 html_plan(struct cmd_ctx *ctx, const struct report *r, struct buf *b)
 {
-	struct jsonr root, list, s, because;
+	static const struct html_cell head[] = { { "Series", false }, { "Reserve", false }, { "Purchase", false },
+		{ "Machines", true }, { "GPUs", true }, { "USD/h", true } };
 	struct berth_err ignored;
-	const char *name, *line;
+	struct jsonr root, list;
 	char made[TIME_FMT_SIZE];
 	json_t *v;
 
@@ -203,26 +254,26 @@ html_plan(struct cmd_ctx *ctx, const struct report *r, struct buf *b)
 	html_text(b, "p", arena_printf(ctx->arena, "Plan %lld of %s", (long long)r->plan.id, time_fmt(made, r->plan.made)));
 	root = jsonr_root(v, "plan");
 	list = jsonr_get(&root, "series");
+	buf_add_str(b, "<div class=\"wide\"><table><thead>");
+	html_row(b, "th", head, 6);
+	buf_add_str(b, "</thead><tbody>\n");
 	for (size_t i = 0; i < jsonr_len(&list); i++) {
-		double cost = NAN, all = NAN;
+		struct jsonr s = jsonr_at(&list, i), buys = jsonr_get(&s, "buys");
+		const char *name = "";
 
-		s = jsonr_at(&list, i);
-		name = "";
-		because = jsonr_get(&s, "because");
-		if (jsonr_str(&s, "name", &name, &ignored) != BERTH_OK || jsonr_double(&s, "expected_cost", &cost, &ignored) != BERTH_OK ||
-		    jsonr_double(&s, "on_demand_only_cost", &all, &ignored) != BERTH_OK)
+		if (jsonr_str(&s, "name", &name, &ignored) != BERTH_OK)
 			continue;
-		html_text(b, "h3", name);
-		html_text(b, "p", arena_printf(ctx->arena, "Expected cost $%.2f; on demand only $%.2f.", cost, all));
-		buf_add_str(b, "<ul>\n");
-		for (size_t k = 0; k < jsonr_len(&because); k++) {
-			struct jsonr item = jsonr_at(&because, k);
+		for (size_t k = 0; k < jsonr_len(&buys); k++) {
+			struct jsonr buy = jsonr_at(&buys, k);
 
-			line = json_string_value(item.v);
-			if (line != NULL)
-				html_text(b, "li", line);
+			html_plan_buy(ctx, name, &buy, b);
 		}
-		buf_add_str(b, "</ul>\n");
+	}
+	buf_add_str(b, "</tbody></table></div>\n");
+	for (size_t i = 0; i < jsonr_len(&list); i++) {
+		struct jsonr s = jsonr_at(&list, i);
+
+		html_plan_series(ctx, &s, b);
 	}
 	json_decref(v);
 }
