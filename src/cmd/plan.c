@@ -484,7 +484,11 @@ plan_run(struct cmd_ctx *ctx, struct berth_err *err)
 	if (rc == BERTH_OK)
 		rc = store_commitment_list(ctx->store, ctx->now, ctx->arena, &owned, &n_owned, err);
 	for (size_t i = 0; i < n && rc == BERTH_OK; i++)
-		rc = plan_prepare(ctx->store, accels, offers, n_offers, owned, n_owned, &o, ctx->arena, &ps[i], err);
+		rc = plan_prepare(ctx->store, accels, offers, n_offers, &o, ctx->arena, &ps[i], err);
+	if (rc == BERTH_OK)
+		rc = plan_forecast(ps, n, &o, ctx->arena, err);
+	for (size_t i = 0; i < n && rc == BERTH_OK; i++)
+		rc = plan_build(accels, owned, n_owned, &o, ctx->arena, &ps[i], err);
 	if (rc == BERTH_OK)
 		rc = plan_solve_all(ps, n, &o, ctx->arena, err);
 	if (rc == BERTH_OK)

@@ -14,7 +14,6 @@
 #include "util/time.h"
 #include "util/vec.h"
 
-#define PLAN_HOUR_S 3600
 #define PLAN_UNSERVED 10.0		/* demand that nothing serves, in on-demand prices */
 #define PLAN_OBTAIN 0.8			/* share of time in which spot can be had where nobody knows */
 #define PLAN_CHECKPOINT_S 120.0		/* to write one, for the useful share of spot */
@@ -43,56 +42,62 @@ plan_accel(const struct accel_table *accels, const struct series *s, const char 
 	return accel_find(accels, name);
 }
 
-/* Finer steps become hours: a GPU is bought by the hour, and a year of minutes is no better known. */
-static void
-plan_to_hours(const struct dense *d, struct arena *a, struct fc_series *out)
-{
-	int64_t t0 = time_floor(d->t0, PLAN_HOUR_S), per = PLAN_HOUR_S / d->step_s;
-	size_t n = (size_t)((d->t0 + (int64_t)d->n * d->step_s - t0 + PLAN_HOUR_S - 1) / PLAN_HOUR_S);
-	double *mean = arena_array(a, n, sizeof(*mean)), *peak = arena_array(a, n, sizeof(*peak));
-	int64_t *seen = arena_array(a, n, sizeof(*seen));
-
-	for (size_t i = 0; i < d->n; i++) {
-		size_t h = (size_t)((d->t0 + (int64_t)i * d->step_s - t0) / PLAN_HOUR_S);
-
-		if (isnan(d->mean[i]))
-			continue;
-		mean[h] += d->mean[i];
-		peak[h] = fmax(peak[h], d->peak[i]);
-		seen[h]++;
-	}
-	for (size_t h = 0; h < n; h++) {
-		/* Half an hour of data tells of the hour; less is no data. */
-		mean[h] = seen[h] * 2 >= per ? mean[h] / (double)seen[h] : NAN;
-		peak[h] = isnan(mean[h]) ? NAN : fmax(peak[h], mean[h]);
-	}
-	*out = (struct fc_series){ out->name, t0, PLAN_HOUR_S, n, mean, peak };
-}
-
+/* History before --at, by the hour: a GPU is bought by the hour, and a year of minutes is no better known. */
 static enum berth_code
-plan_forecast(struct store *store, const struct plan_options *o, struct arena *a, struct plan_series *ps,
+plan_history(struct store *store, const struct plan_options *o, struct arena *a, struct plan_series *ps,
     struct berth_err *err)
 {
-	struct fc_series s = { .name = ps->series.name };
-	struct fc_options fo;
-	struct dense d;
-	enum berth_code rc = store_samples_range(store, ps->series.id, 0, o->at, a, &d, err);
+	int64_t to = o->at != 0 ? time_floor(o->at, ps->series.step_s) : 0;
+	struct fc_series raw;
+	struct dense d = { 0 };
+	enum berth_code rc = BERTH_OK;
 
+	if (ps->series.samples > 0 && (to == 0 || to > ps->series.from))
+		rc = store_samples_range(store, ps->series.id, 0, to, a, &d, err);
 	if (rc != BERTH_OK)
 		return rc;
 	if (d.n == 0 || d.missing == d.n)
 		return err_set(err, BERTH_EINFEASIBLE, "series %s has no samples%s: record some first (berth-record(1))",
 		    ps->series.name, o->at != 0 ? " before --at" : "");
-	if (d.step_s < PLAN_HOUR_S && PLAN_HOUR_S % d.step_s == 0)
-		plan_to_hours(&d, a, &s);
-	else
-		s = (struct fc_series){ ps->series.name, d.t0, d.step_s, d.n, d.mean, d.peak };
-	fc_options_init(&fo);
-	fo.horizon = (size_t)((o->horizon_s + s.step_s - 1) / s.step_s);
-	fo.n_paths = (size_t)o->paths;
-	fo.seed = o->seed;
-	rc = fc_run(&s, &fo, a, &ps->forecast, err);
-	return rc == BERTH_OK ? rc : err_ctx(err, "forecast");
+	raw = (struct fc_series){ ps->series.name, d.t0, d.step_s, d.n, d.mean, d.peak };
+	fc_to_hours(&raw, a, &ps->history);
+	return BERTH_OK;
+}
+
+/* All series of one step together, as `berth forecast` does: they share the pool of past errors. */
+enum berth_code
+plan_forecast(struct plan_series *ps, size_t n, const struct plan_options *o, struct arena *a, struct berth_err *err)
+{
+	struct fc_series *in = arena_array(a, n, sizeof(*in));
+	struct fc_result *out = arena_array(a, n, sizeof(*out));
+	size_t *index = arena_array(a, n, sizeof(*index));
+
+	for (size_t first = 0; first < n; first++) {
+		int64_t step_s = ps[first].history.step_s;
+		struct fc_options fo;
+		size_t m = 0, before = 0;
+		enum berth_code rc;
+
+		while (before < first && ps[before].history.step_s != step_s)
+			before++;
+		if (before < first)	/* done with an earlier one of this step */
+			continue;
+		for (size_t i = first; i < n; i++)
+			if (ps[i].history.step_s == step_s) {
+				index[m] = i;
+				in[m++] = ps[i].history;
+			}
+		fc_options_init(&fo);
+		fo.horizon = (size_t)((o->horizon_s + step_s - 1) / step_s);
+		fo.n_paths = (size_t)o->paths;
+		fo.seed = o->seed;
+		rc = fc_run_many(in, m, &fo, a, out, err);
+		if (rc != BERTH_OK)
+			return err_ctx(err, "forecast");
+		for (size_t k = 0; k < m; k++)
+			ps[index[k]].forecast = out[k];
+	}
+	return BERTH_OK;
 }
 
 /* Paths carry the peak of each step; what is used and paid is its mean: each step's paths are scaled to the mean forecast. */
@@ -359,32 +364,35 @@ plan_filter(const struct accel_table *accels, const struct offer *offers, size_t
 
 enum berth_code
 plan_prepare(struct store *store, const struct accel_table *accels, const struct offer *offers, size_t n_offers,
-    const struct commitment *owned, size_t n_owned, const struct plan_options *o, struct arena *a,
-    struct plan_series *ps, struct berth_err *err)
+    const struct plan_options *o, struct arena *a, struct plan_series *ps, struct berth_err *err)
 {
-	const struct offer **x = arena_array(a, n_offers, sizeof(*x));
-	size_t n = plan_filter(accels, offers, n_offers, o, ps, x);
-	enum berth_code rc;
-
-	if (n == 0 && ps->refused[REFUSE_NO_ACCOUNT] > 0) {
+	ps->market = arena_array(a, n_offers, sizeof(*ps->market));
+	ps->n_market = plan_filter(accels, offers, n_offers, o, ps, ps->market);
+	if (ps->n_market == 0 && ps->refused[REFUSE_NO_ACCOUNT] > 0) {
 		ps->list_prices = true;
-		n = plan_filter(accels, offers, n_offers, o, ps, x);
+		ps->n_market = plan_filter(accels, offers, n_offers, o, ps, ps->market);
 	}
-	if (n == 0)
+	if (ps->n_market == 0)
 		return err_set(err, BERTH_EINFEASIBLE, "series %s: none of %zu offers serves %s%s%s; run `berth prices refresh` or "
 		    "`berth prices import`, or see `berth prices list --gpu %s`", ps->series.name, n_offers, ps->accel->name,
 		    n_offers > 0 ? ": " : "", n_offers > 0 ? explain_refusals(ps->refused, a) : "", ps->accel->name);
-	qsort(x, n, sizeof(*x), plan_cmp_offer);
-	rc = plan_forecast(store, o, a, ps, err);
-	if (rc != BERTH_OK)
-		return rc;
+	qsort(ps->market, ps->n_market, sizeof(*ps->market), plan_cmp_offer);
+	return plan_history(store, o, a, ps, err);
+}
+
+enum berth_code
+plan_build(const struct accel_table *accels, const struct commitment *owned, size_t n_owned, const struct plan_options *o,
+    struct arena *a, struct plan_series *ps, struct berth_err *err)
+{
+	enum berth_code rc;
+
 	plan_paths(ps, a);
 	rc = commit_curve_build(&ps->demand, a, &ps->curve, &ps->cut_paths, err);
 	if (rc == BERTH_OK)
 		rc = commit_peak(&ps->peaks, o->service_level, a, &ps->peak, &ps->peak_enough, err);
 	if (rc != BERTH_OK)
 		return err_ctx(err, "series %s", ps->series.name);
-	plan_lines_of(x, n, owned, n_owned, accels, o, ps, a);
+	plan_lines_of(ps->market, ps->n_market, owned, n_owned, accels, o, ps, a);
 	plan_runway_of(o, ps, a);
 	return BERTH_OK;
 }

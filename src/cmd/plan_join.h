@@ -49,6 +49,9 @@ struct plan_runway {
 struct plan_series {
 	struct series series;
 	const struct accel *accel;
+	const struct offer **market;	/* [n_market] offers that serve it, cheapest GPU-hour first */
+	size_t n_market;
+	struct fc_series history;
 	struct fc_result forecast;
 	struct commit_demand demand;	/* paths on the level of the mean */
 	struct commit_demand peaks;	/* paths on the level of the peak */
@@ -77,11 +80,17 @@ const struct accel *plan_accel(const struct accel_table *accels, const struct se
     struct arena *a, const char **name_out);
 
 /*
- * Forecast, lines and the problem of one series (accel is set). BERTH_EINFEASIBLE: no offers for the accelerator, or no
- * history; BERTH_EINVAL and store errors.
+ * Offers and history of one series (accel is set). BERTH_EINFEASIBLE: no offers for the accelerator, or no history;
+ * store errors.
  */
 BERTH_MUST_CHECK enum berth_code plan_prepare(struct store *store, const struct accel_table *accels,
-    const struct offer *offers, size_t n_offers, const struct commitment *owned, size_t n_owned,
+    const struct offer *offers, size_t n_offers, const struct plan_options *o, struct arena *a, struct plan_series *ps,
+    struct berth_err *err);
+/* Forecasts of all series that are prepared. */
+BERTH_MUST_CHECK enum berth_code plan_forecast(struct plan_series *ps, size_t n, const struct plan_options *o,
+    struct arena *a, struct berth_err *err);
+/* Curve, lines and the problem of one series that is forecast. */
+BERTH_MUST_CHECK enum berth_code plan_build(const struct accel_table *accels, const struct commitment *owned, size_t n_owned,
     const struct plan_options *o, struct arena *a, struct plan_series *ps, struct berth_err *err);
 
 /* Solves all series together under the one budget, then assesses and explains each. */
