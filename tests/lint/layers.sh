@@ -23,8 +23,10 @@ report() {
 
 # floor DIR ALLOWED...: quoted includes of DIR begin with one of the allowed floors ("config.h" stands alone,
 # and device code names its neighbours).
+floors=
 floor() {
 	dir=$1
+	floors="$floors $dir"
 	shift
 	bad=$(sources "$dir" | xargs -r awk -v allowed="$*" '
 		BEGIN { split(allowed, list, " "); for (i in list) ok[list[i]] = 1 }
@@ -47,6 +49,7 @@ floor src/util util
 floor src/model model util
 floor src/net net model util
 floor src/store store model util
+floor src/ingest ingest model util
 floor src/ingest ingest model util
 floor forecast forecast model util
 floor src/plan plan forecast model util
