@@ -50,13 +50,20 @@ floor src/model model util
 floor src/net net model util
 floor src/store store model util
 floor src/ingest ingest model util
-floor src/ingest ingest model util
 floor forecast forecast model util
 floor src/plan plan forecast model util
 floor providers providers net model util
 floor src/broker broker providers plan forecast ingest store net model util
 floor src/cmd cmd broker providers plan forecast ingest store net model util
 floor kernels kernels plan model util
+
+bad=$(for dir in src/*/ forecast/ providers/ kernels/; do
+	case " $floors " in
+	*" ${dir%/} "*) ;;
+	*) echo "${dir%/}: say above what it may include" ;;
+	esac
+done)
+report "each folder has its floor" "$bad"
 
 # Domain code is pure: what it needs of the world is handed in.
 bad=$(sources forecast src/plan | xargs -r grep -nE \
