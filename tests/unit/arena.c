@@ -1,3 +1,4 @@
+#include <setjmp.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -124,12 +125,43 @@ test_buf(void)
 	buf_free(&b);
 }
 
+static jmp_buf oom;
+static size_t oom_size;
+
+static void
+oom_hook(size_t size)
+{
+	oom_size = size;
+	longjmp(oom, 1);
+}
+
+static void
+test_oom(struct arena *a)
+{
+	arena_on_oom(oom_hook);
+	if (setjmp(oom) == 0) {
+		arena_array(a, SIZE_MAX / 2, 3);
+		tap_ok(0, "a size that overflows is refused");
+	} else {
+		tap_ok(1, "a size that overflows is refused");
+	}
+	if (setjmp(oom) == 0) {
+		arena_alloc(a, SIZE_MAX - 100);
+		tap_ok(0, "more than there can be is refused");
+	} else {
+		tap_ok(oom_size == SIZE_MAX - 100, "more than there can be is refused");
+	}
+	arena_on_oom(NULL);
+	tap_is_str(arena_strdup(a, "still"), "still", "the arena goes on");
+}
+
 int
 main(void)
 {
 	struct arena *a = arena_new();
 
 	test_alloc(a);
+	test_oom(a);
 	test_reset(a);
 	test_text(a);
 	test_vec(a);
