@@ -100,7 +100,7 @@ pair(const struct made_job *b, const struct made_offer *o)
 }
 
 static void
-make_problem(size_t jobs, size_t offers, uint64_t seed, double tight, struct arena *a, struct place_problem *p)
+make_problem(size_t jobs, size_t offers, uint64_t seed, double tight, size_t most, struct arena *a, struct place_problem *p)
 {
 	struct made_offer *o = arena_array(a, offers, sizeof(*o));
 	struct made_job *b = arena_array(a, jobs, sizeof(*b));
@@ -141,20 +141,22 @@ make_problem(size_t jobs, size_t offers, uint64_t seed, double tight, struct are
 	for (size_t q = offers; q < n_res; q++)
 		limit[q] = (int64_t)(0.7 * (double)limit[q]) + 8;
 	for (size_t i = 0; i < jobs; i++) {
-		double most = 100;
+		double dear = 100;
+		size_t first = rng_below(&r, offers);
 
-		for (size_t j = 0; j < offers; j++) {
+		for (size_t k = 0; k < offers && cand.n - start[i] < most; k++) {
+			size_t j = (first + k) % offers;
 			double c = pair(&b[i], &o[j]);
 
 			if (isnan(c))
 				continue;
-			most = fmax(most, c);
+			dear = fmax(dear, c);
 			VEC_PUSH(a, &cand, j);
 			VEC_PUSH(a, &cost, c);
 			VEC_PUSH(a, &need, b[i].gang);
 		}
 		start[i + 1] = cand.n;
-		penalty[i] = 10 * most + 1000;
+		penalty[i] = 10 * dear + 1000;
 	}
 	*p = (struct place_problem){ jobs, offers, n_res, start, cand.v, cost.v, NULL, need.v, use_start, resource, weight, limit,
 		penalty, NULL };
@@ -223,7 +225,7 @@ cbc(const struct place_problem *p, double *took)
 }
 
 static int
-bench(size_t jobs, size_t offers, uint64_t seed, double tight, double seconds, bool peer)
+bench(size_t jobs, size_t offers, uint64_t seed, double tight, double seconds, size_t most, bool peer)
 {
 	struct arena *a = arena_new();
 	struct place_problem p;
@@ -233,7 +235,7 @@ bench(size_t jobs, size_t offers, uint64_t seed, double tight, double seconds, b
 	struct berth_err err;
 	double t0, first_s, took = NAN, best;
 
-	make_problem(jobs, offers, seed, tight, a, &p);
+	make_problem(jobs, offers, seed, tight, most, a, &p);
 	t0 = now_s();
 	if (place_solve(&p, &o, a, &first, &err) != BERTH_OK)
 		return 1;
@@ -261,6 +263,7 @@ main(int argc, char **argv)
 {
 	if (argc > 5)
 		return bench(strtoull(argv[1], NULL, 10), strtoull(argv[2], NULL, 10), strtoull(argv[3], NULL, 10),
-		    strtod(argv[4], NULL), strtod(argv[5], NULL), strtoull(argv[1], NULL, 10) <= 150);
-	return bench(100, 50, 1, 1.6, 0.5, true) + bench(1000, 500, 2, 3.0, 10, false) + bench(1000, 500, 2, 2.2, 10, false);
+		    strtod(argv[4], NULL), strtod(argv[5], NULL), SIZE_MAX, strtoull(argv[1], NULL, 10) <= 150);
+	return bench(100, 50, 1, 1.6, 0.5, SIZE_MAX, true) + bench(1000, 500, 2, 3.0, 10, SIZE_MAX, false) +
+	    bench(1000, 500, 2, 2.2, 10, SIZE_MAX, false) + bench(10000, 2000, 3, 2.2, 20, 50, false);
 }

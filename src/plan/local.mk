@@ -14,6 +14,7 @@ libplan_a_SOURCES = \
 	src/plan/spot.c src/plan/spot.h \
 	src/plan/spot_table.c \
 	src/plan/variant.c src/plan/variant.h \
+	src/plan/terms.c src/plan/terms.h \
 	src/plan/verdict.c src/plan/verdict.h \
 	src/plan/verdict_fleet.c src/plan/verdict_fleet.h \
 	src/plan/verdict_parse.c \

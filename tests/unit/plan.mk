@@ -56,3 +56,6 @@ tests_unit_scale_t_LDADD = libtap.a $(PLAN_LIBS)
 check_PROGRAMS += tests/unit/variant.t
 tests_unit_variant_t_SOURCES = tests/unit/variant.c
 tests_unit_variant_t_LDADD = libtap.a $(PLAN_LIBS)
+check_PROGRAMS += tests/unit/terms.t
+tests_unit_terms_t_SOURCES = tests/unit/terms.c
+tests_unit_terms_t_LDADD = libtap.a $(PLAN_LIBS)
