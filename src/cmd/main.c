@@ -163,6 +163,7 @@ main(int argc, char **argv)
 	gsl_set_error_handler_off();
 	setlocale(LC_CTYPE, "");
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);	/* a file too large is a write that fails, with a message */
 	if (!main_hold_descriptors()) {
 		err_set(&err, BERTH_EIO, "standard output is closed; use >/dev/null if no result is wanted");
 		ctx_print_error("", &err, "", false);

@@ -2,6 +2,7 @@
 
 #include "cmd/cmd.h"
 
+extern const struct cmd cmd_budget, cmd_events, cmd_series, cmd_store;
 extern const struct cmd cmd_completion, cmd_doctor, cmd_explain, cmd_forecast, cmd_help, cmd_init,
     cmd_instances, cmd_job, cmd_jobs, cmd_place, cmd_plan, cmd_prices, cmd_record, cmd_report, cmd_simulate, cmd_submit, cmd_tick,
     cmd_version;
@@ -18,6 +19,7 @@ extern const struct cmd cmd_advise, cmd_probe;
 const struct cmd_entry cmd_registry[] = {
 	{ GROUP_SETUP, &cmd_init },
 	{ GROUP_DEMAND, &cmd_record },
+	{ GROUP_DEMAND, &cmd_series },
 	{ GROUP_DEMAND, &cmd_forecast },
 	{ GROUP_MARKET, &cmd_prices },
 	{ GROUP_MARKET, &cmd_plan },
@@ -31,7 +33,10 @@ const struct cmd_entry cmd_registry[] = {
 	{ GROUP_MACHINES, &cmd_instances },
 	{ GROUP_MACHINES, &cmd_probe },
 	{ GROUP_MACHINES, &cmd_advise },
+	{ GROUP_MONEY, &cmd_budget },
 	{ GROUP_MONEY, &cmd_report },
+	{ GROUP_UPKEEP, &cmd_events },
+	{ GROUP_UPKEEP, &cmd_store },
 	{ GROUP_UPKEEP, &cmd_doctor },
 	{ GROUP_UPKEEP, &cmd_completion },
 	{ GROUP_UPKEEP, &cmd_help },

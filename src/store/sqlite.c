@@ -67,10 +67,15 @@ sqlite_fail(const struct sqlite_conn *c, int rc, struct berth_err *err)
 	case SQLITE_CANTOPEN:
 		return err_sys(err, BERTH_EIO, sys != 0 ? sys : EACCES, "store %s: cannot be opened", c->path);
 	case SQLITE_IOERR:
+		/* SQLite does not always keep errno; which operation failed says as much. */
+		if (sys == 0 && (rc == SQLITE_IOERR_WRITE || rc == SQLITE_IOERR_SHMSIZE || rc == SQLITE_IOERR_TRUNCATE ||
+		    rc == SQLITE_IOERR_FSYNC))
+			return err_set(err, BERTH_EIO, "store %s: cannot be written, nothing of this step was stored: is the "
+			    "disk full, or is there a limit on the size of files?", c->path);
 		if (sys == EFBIG || sys == ENOSPC || sys == EDQUOT)
 			return err_sys(err, BERTH_EIO, sys, "store %s: cannot grow, nothing of this step was "
 			    "stored", c->path);
-		return err_sys(err, BERTH_EIO, sys != 0 ? sys : EIO, "store %s: %s", c->path, text);
+		return err_sys(err, BERTH_EIO, sys != 0 ? sys : EIO, "store %s: %s (%d)", c->path, text, rc);
 	case SQLITE_NOTADB:
 		return err_set(err, BERTH_EINVAL, "store %s: this is not a database", c->path);
 	case SQLITE_CORRUPT:
