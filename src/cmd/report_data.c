@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/cmd.h"
@@ -36,6 +37,26 @@ sums_add(struct arena *a, struct report_sums *s, const char *name, int64_t day, 
 	}
 	s->v[s->n++] = (struct report_sum){ name, day, amount };
 	return BERTH_OK;
+}
+
+static int
+sums_cmp(const void *a, const void *b)
+{
+	const struct report_sum *x = a, *y = b;
+
+	if (x->day != y->day)
+		return x->day < y->day ? -1 : 1;
+	if (x->amount.v != y->amount.v)
+		return x->amount.v > y->amount.v ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+/* By day, then the dearest first. */
+static void
+sums_sort(struct report_sums *s)
+{
+	if (s->n > 1)
+		qsort(s->v, s->n, sizeof(*s->v), sums_cmp);
 }
 
 static enum berth_code
@@ -342,6 +363,11 @@ report_gather(struct cmd_ctx *ctx, int64_t from, int64_t to, struct report *r, s
 		rc = report_demands(ctx, r, list, n, err);
 	if (rc == BERTH_OK)
 		rc = report_events(ctx, r, err);
+	sums_sort(&r->by_project);
+	sums_sort(&r->by_account);
+	sums_sort(&r->by_purchase);
+	sums_sort(&r->by_day);
+	sums_sort(&r->events);
 	if (rc == BERTH_OK)
 		rc = store_plan_list(ctx->store, 1, ctx->arena, &plans, &n_plans, err);
 	if (rc == BERTH_OK && n_plans > 0)
