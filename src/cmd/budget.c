@@ -17,8 +17,8 @@ static const struct budget_set_opts budget_set_defaults = { .cap = { INT64_MIN }
 #define OFF(field) offsetof(struct budget_set_opts, field)
 static const struct opt_row budget_set_rows[] = {
 	{ "cap", 'c', OPT_MONEY, "USD", "the most that may be spent in the period", OFF(cap), 0, 9e12, NULL },
-	{ "period", 'p', OPT_CHOICE, "day|week|month|total", "what the cap is for (month)", OFF(period), 0, 0, NULL },
-	{ "name", 'n', OPT_STRING, "NAME", "name of the budget (SCOPE/PERIOD)", OFF(name), 0, 0, NULL },
+	{ "period", 'p', OPT_CHOICE, "day|week|month|total", "what the cap is for; default month", OFF(period), 0, 0, NULL },
+	{ "name", 'n', OPT_STRING, "NAME", "name of the budget; default SCOPE/PERIOD", OFF(name), 0, 0, NULL },
 	{ 0 },
 };
 #undef OFF

@@ -23,7 +23,7 @@ static const struct opt_row events_rows[] = {
 	{ "since", 0, OPT_TIME, "TIME", "only events at or after this time", OFF(since), 0, 0, NULL },
 	{ "type", 't', OPT_STRING, "TEXT", "only this type; * and ? stand for others: job.*", OFF(type), 0, 0, NULL },
 	{ "subject", 0, OPT_STRING, "TEXT", "only about this: a job's id, instance:ID ...", OFF(subject), 0, 0, NULL },
-	{ "limit", 'n', OPT_INT, "N", "the newest so many; 0 all (100)", OFF(limit), 0, 1e9, NULL },
+	{ "limit", 'n', OPT_INT, "N", "the newest so many; 0: all; default 100", OFF(limit), 0, 1e9, NULL },
 	{ "summary", 's', OPT_FLAG, NULL, "count them by type instead", OFF(summary), 0, 0, NULL },
 	{ 0 },
 };

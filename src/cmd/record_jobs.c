@@ -16,8 +16,8 @@ const struct record_jobs_opts record_jobs_defaults = { .zone = "UTC", .cluster =
 #define OFF(field) offsetof(struct record_jobs_opts, field)
 const struct opt_row record_sacct_rows[] = {
 	{ "by", 'b', OPT_LIST, "LABEL", "one series per value of these: accelerator, user, account ...", OFF(by), 0, 0, NULL },
-	{ "step", 0, OPT_DURATION, "DUR", "step of the series (1h)", OFF(step_s), 60, 31 * 86400, NULL },
-	{ "zone", 'z', OPT_STRING, "ZONE", "zone of the cluster's clock: Europe/Berlin (UTC)", OFF(zone), 0, 0, "tz" },
+	{ "step", 0, OPT_DURATION, "DUR", "step of the series; default 1h", OFF(step_s), 60, 31 * 86400, NULL },
+	{ "zone", 'z', OPT_STRING, "ZONE", "zone of the cluster's clock: Europe/Berlin; default UTC", OFF(zone), 0, 0, "tz" },
 	{ "cluster", 0, OPT_STRING, "NAME", "cluster of jobs that name none", OFF(cluster), 0, 0, NULL },
 	{ "from", 0, OPT_TIME, "TIME", "the export begins here: no job is no demand", OFF(from), 0, 0, NULL },
 	{ "to", 0, OPT_TIME, "TIME", "the export ends here: running jobs ran until then", OFF(to), 0, 0, NULL },

@@ -20,17 +20,17 @@ const struct record_metrics_opts record_metrics_defaults = { .unit = "gpu", .zon
 #define OFF(field) offsetof(struct record_metrics_opts, field)
 #define METRICS_ROWS \
 	{ "by", 'b', OPT_LIST, "LABEL", "one series per value of these labels", OFF(by), 0, 0, NULL }, \
-	{ "step", 0, OPT_DURATION, "DUR", "step of new series (1h)", OFF(step_s), 1, 31 * 86400, NULL }, \
-	{ "at", 0, OPT_TIME, "TIME", "time of samples that have none (now)", OFF(at), 0, 0, NULL }
+	{ "step", 0, OPT_DURATION, "DUR", "step of new series; default 1h", OFF(step_s), 1, 31 * 86400, NULL }, \
+	{ "at", 0, OPT_TIME, "TIME", "time of samples that have none; default now", OFF(at), 0, 0, NULL }
 #define METRIC_ROWS \
 	{ "metric", 'm', OPT_STRING, "NAME", "only this metric", OFF(metric), 0, 0, NULL }, \
-	{ "unit", 0, OPT_STRING, "TEXT", "what metrics count that berth does not know (gpu)", OFF(unit), 0, 0, NULL }, \
+	{ "unit", 0, OPT_STRING, "TEXT", "what metrics count that berth does not know; default gpu", OFF(unit), 0, 0, NULL }, \
 	{ "drop", 0, OPT_LIST, "LABEL", "leave these labels out of the series", OFF(drop), 0, 0, NULL }
 const struct opt_row record_prometheus_rows[] = { METRICS_ROWS, METRIC_ROWS, { 0 } };
 const struct opt_row record_openmetrics_rows[] = { METRICS_ROWS, METRIC_ROWS, { 0 } };
 const struct opt_row record_smi_rows[] = {
 	METRICS_ROWS,
-	{ "zone", 'z', OPT_STRING, "ZONE", "zone of the machine's clock: Europe/Berlin (UTC)", OFF(zone), 0, 0, "tz" },
+	{ "zone", 'z', OPT_STRING, "ZONE", "zone of the machine's clock: Europe/Berlin; default UTC", OFF(zone), 0, 0, "tz" },
 	{ 0 },
 };
 #undef OFF

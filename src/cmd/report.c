@@ -14,8 +14,8 @@ static const struct report_opts report_defaults = { 0 };
 
 #define OFF(field) offsetof(struct report_opts, field)
 static const struct opt_row report_rows[] = {
-	{ "from", 0, OPT_TIME, "TIME", "start of the period (default: 30 days before its end)", OFF(from), 0, 0, NULL },
-	{ "to", 0, OPT_TIME, "TIME", "end of the period (default: now)", OFF(to), 0, 0, NULL },
+	{ "from", 0, OPT_TIME, "TIME", "start of the period; default 30 days before its end", OFF(from), 0, 0, NULL },
+	{ "to", 0, OPT_TIME, "TIME", "end of the period; default now", OFF(to), 0, 0, NULL },
 	{ "html", 0, OPT_PATH, "FILE", "write a page with charts, in one file without outside resources", OFF(html), 0, 0, NULL },
 	{ 0 },
 };

@@ -30,7 +30,7 @@ static const struct opt_row series_rows[] = {
 	{ "from", 0, OPT_TIME, "TIME", "samples and plots begin here", OFF(from), 0, 0, NULL },
 	{ "to", 0, OPT_TIME, "TIME", "samples and plots end before this", OFF(to), 0, 0, NULL },
 	{ "stale", 0, OPT_FLAG, NULL, "only series that get no more samples", OFF(stale), 0, 0, NULL },
-	{ "stale-after", 0, OPT_DURATION, "DUR", "how late a sample may be (3 steps, at least 6h)", OFF(stale_after_s), 1, 1e10,
+	{ "stale-after", 0, OPT_DURATION, "DUR", "how late a sample may be; default 3 steps, at least 6h", OFF(stale_after_s), 1, 1e10,
 	  NULL },
 	{ 0 },
 };

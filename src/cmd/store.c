@@ -19,7 +19,7 @@ static const struct store_log_opts store_log_defaults = { .limit = 20 };
 
 #define OFF(field) offsetof(struct store_log_opts, field)
 static const struct opt_row store_log_rows[] = {
-	{ "limit", 'n', OPT_INT, "N", "the newest so many; 0 all (20)", OFF(limit), 0, 1e9, NULL },
+	{ "limit", 'n', OPT_INT, "N", "the newest so many; 0: all; default 20", OFF(limit), 0, 1e9, NULL },
 	{ 0 },
 };
 
