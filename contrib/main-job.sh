@@ -42,13 +42,13 @@ title "6. Six jobs into the queue, and where each would go"
 run submit "$top"/data/jobs/*.yaml
 run place --explain
 title "7. A budget, then two days on the cloud: place, rent, probe, run, survive preemption, give back"
-run budget set --scope all --period month --cap 2000
+run budget set all --period month --cap 2000
 run tick --until +48h
 now=2026-12-02T00:00:00Z
 run jobs --all
 run instances --all
 printf '\nWhat happened to the jobs:\n'
-run events --type 'job.*' --columns time,type,subject,message
+run events --type 'job.*'
 title "8. The probe on this machine"
 run probe --here --quick
 title "9. What all of it cost"
