@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/jobshow.h"
 #include "store/event_rows.h"
 #include "util/arena.h"
 #include "util/json.h"
@@ -129,7 +130,8 @@ events_table(struct cmd_ctx *ctx, const struct event *es, size_t n, struct berth
 		{ "t", "TIME", TABLE_TIME, 0, 0 },
 		{ "type", NULL, TABLE_TEXT, 0, 0 },
 		{ "subject", NULL, TABLE_TEXT, 0, 0 },
-		{ "data", NULL, TABLE_TEXT, 0, TABLE_CUT },
+		{ "message", NULL, TABLE_TEXT, 0, TABLE_CUT },
+		{ "data", NULL, TABLE_TEXT, 0, TABLE_CUT | TABLE_WIDE },
 		{ "run", NULL, TABLE_INT, 0, TABLE_WIDE },
 	};
 	struct table *t = table_new(ctx->arena, cols, sizeof(cols) / sizeof(cols[0]));
@@ -140,6 +142,7 @@ events_table(struct cmd_ctx *ctx, const struct event *es, size_t n, struct berth
 		table_time(t, es[i].t);
 		table_text(t, es[i].type);
 		table_text(t, es[i].subject);
+		table_text(t, jobshow_message(es[i].data, ctx->arena));
 		table_text(t, strcmp(es[i].data, "{}") == 0 ? "" : es[i].data);
 		table_int(t, es[i].run);
 	}

@@ -61,25 +61,6 @@ job_view_load(struct cmd_ctx *ctx, const char *id, struct job_view *v, struct be
 	return store_event_list(ctx->store, &q, ctx->arena, &v->events, &v->n_events, err);
 }
 
-/* The sentence in an event's data; "" if it has none. */
-static const char *
-job_event_message(struct cmd_ctx *ctx, const struct event *e)
-{
-	const char *text = "";
-	struct berth_err ignored;
-	struct jsonr root;
-	json_t *v;
-
-	if (jsonr_parse(e->data, strlen(e->data), "event", &v, &ignored) != BERTH_OK)
-		return "";
-	root = jsonr_root(v, "event");
-	if (jsonr_str(&root, "message", &text, &ignored) != BERTH_OK)
-		text = "";
-	text = arena_strdup(ctx->arena, text);
-	json_decref(v);
-	return text;
-}
-
 static enum berth_code
 job_json(struct cmd_ctx *ctx, const struct job_view *v, struct berth_err *err)
 {
@@ -120,7 +101,7 @@ job_json(struct cmd_ctx *ctx, const struct job_view *v, struct berth_err *err)
 		jsonw_begin_object(w, NULL);
 		jsonw_time(w, "time", v->events[i].t);
 		jsonw_str(w, "type", v->events[i].type);
-		jsonw_str_or_null(w, "message", job_event_message(ctx, &v->events[i]));
+		jsonw_str_or_null(w, "message", jobshow_message(v->events[i].data, ctx->arena));
 		jsonw_end_object(w);
 	}
 	jsonw_end_array(w);
@@ -187,7 +168,7 @@ job_tables(struct cmd_ctx *ctx, const struct job_view *v, struct berth_err *err)
 	}
 	for (size_t i = 0; i < v->n_events; i++)
 		cmd_say(ctx, "%s  %-20s %s\n", time_fmt(at, v->events[i].t), v->events[i].type,
-		    job_event_message(ctx, &v->events[i]));
+		    jobshow_message(v->events[i].data, ctx->arena));
 	return BERTH_OK;
 }
 

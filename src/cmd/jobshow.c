@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "cmd/jobshow.h"
 #include "util/arena.h"
 #include "util/json.h"
@@ -59,4 +61,22 @@ jobshow_keys(struct jsonw *w, const struct job *j)
 	jsonw_money(w, "cost", j->cost);
 	jsonw_money(w, "max_price", j->spec.max_price);
 	jsonw_money(w, "max_cost", j->spec.max_cost);
+}
+
+const char *
+jobshow_message(const char *data, struct arena *a)
+{
+	const char *text = "";
+	struct berth_err ignored;
+	struct jsonr root;
+	json_t *v;
+
+	if (jsonr_parse(data, strlen(data), "event", &v, &ignored) != BERTH_OK)
+		return "";
+	root = jsonr_root(v, "event");
+	if (jsonr_str(&root, "message", &text, &ignored) != BERTH_OK)
+		text = "";
+	text = arena_strdup(a, text);
+	json_decref(v);
+	return text;
 }

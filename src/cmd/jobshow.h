@@ -12,4 +12,7 @@ void jobshow_keys(struct jsonw *w, const struct job *j);
 struct arena;
 const char *jobshow_accelerators(const struct job_spec *spec, struct arena *a);
 
+/* The sentence in an event's data; "" if it has none. */
+const char *jobshow_message(const char *data, struct arena *a);
+
 #endif
