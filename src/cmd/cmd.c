@@ -9,6 +9,7 @@
 #include "model/accel.h"
 #include "util/arena.h"
 #include "util/buf.h"
+#include "util/fileio.h"
 #include "util/jsonw.h"
 #include "util/str.h"
 #include "util/term.h"
@@ -179,9 +180,13 @@ cmd_config(struct cmd_ctx *ctx, const struct config **config_out, struct berth_e
 {
 	struct cmd_priv *p = ctx->priv;
 	enum berth_code rc;
+	const char *path;
 
 	if (!p->config_read) {
-		rc = config_load(ctx->arena, config_find(ctx->arena, ctx->global->config), &p->config, err);
+		path = config_find(ctx->arena, ctx->global->config);
+		if ((ctx->cmd->flags & CMD_MAKES_CONFIG) != 0 && !fileio_exists(path))
+			path = "";
+		rc = config_load(ctx->arena, path, &p->config, err);
 		if (rc != BERTH_OK)
 			return rc;
 		p->config_read = true;

@@ -25,7 +25,8 @@ enum cmd_flag {
 	CMD_NET = 8,		/* may call providers; --offline forbids it, the verb says so */
 	CMD_SPENDS = 16,	/* may make machines that cost money */
 	CMD_DRY_OWN = 32,	/* the verb itself sees to --dry-run; see struct cmd */
-	CMD_NO_ROWS = 64	/* the result is no table: -o csv is refused */
+	CMD_NO_ROWS = 64,	/* the result is no table: -o csv is refused */
+	CMD_MAKES_CONFIG = 128	/* a config that is named but does not exist yet is no error */
 };
 
 enum cmd_format { CMD_TABLE, CMD_WIDE, CMD_JSON, CMD_CSV, CMD_YAML };

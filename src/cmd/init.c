@@ -27,8 +27,8 @@ static enum berth_code init_run(struct cmd_ctx *ctx, struct berth_err *err);
 
 const struct cmd cmd_init = {
 	.name = "init", .summary = "make a config and a store, with the bundled prices", .args = "", .opts = init_rows,
-	.opts_default = &init_defaults, .opts_size = sizeof(init_defaults), .flags = CMD_STORE_RW | CMD_NO_ROWS,
-	.run = init_run,
+	.opts_default = &init_defaults, .opts_size = sizeof(init_defaults),
+	.flags = CMD_STORE_RW | CMD_NO_ROWS | CMD_MAKES_CONFIG, .run = init_run,
 };
 
 static const char init_text[] =

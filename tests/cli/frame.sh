@@ -130,6 +130,17 @@ run --config "$HOME/none.yaml" doctor -o csv
 expect_exit 1
 expect_out_has '^fail,config,.*none.yaml' "a config that was named has to be there"
 
+run -q --config "$HOME/new/berth.yaml" --store "$HOME/new.db" init --replay --no-prices
+expect_exit 0 "init makes the config that is named"
+cron -q --config "$HOME/new/berth.yaml" --store "$HOME/new.db" tick
+expect_exit 0
+expect_no_out
+expect_no_err
+cron -q --config "$HOME/new/berth.yaml" tick
+expect_exit 2
+[ "$(grep -c '^berth ' "$err")" -eq 1 ] && grep -q -e '--store PATH' "$err"
+ok $? "no home and no store: one line that names the option"
+
 # The line for cron
 run --store "$HOME/50% off's.db" doctor -o csv
 expect_out_has '50..%' "a % in the cron line is escaped"
