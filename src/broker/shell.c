@@ -29,6 +29,8 @@ shell_spawn(const char *address, struct arena *a, struct shell_child *c, struct 
 {
 	int in[2] = { -1, -1 }, out[2] = { -1, -1 }, errs[2] = { -1, -1 }, rc;
 	posix_spawn_file_actions_t fa;
+	posix_spawnattr_t attr;
+	sigset_t usual;
 	const char *argv[24];
 	size_t n = 0;
 
@@ -46,7 +48,15 @@ shell_spawn(const char *address, struct arena *a, struct shell_child *c, struct 
 	posix_spawn_file_actions_adddup2(&fa, in[0], 0);
 	posix_spawn_file_actions_adddup2(&fa, out[1], 1);
 	posix_spawn_file_actions_adddup2(&fa, errs[1], 2);
-	rc = posix_spawnp(&c->pid, argv[0], &fa, NULL, (char *const *)arena_memdup(a, argv, sizeof(argv)), environ);
+	/* berth ignores these; a job must not: in it `yes | head` ends by one. */
+	sigemptyset(&usual);
+	sigaddset(&usual, SIGPIPE);
+	sigaddset(&usual, SIGXFSZ);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setsigdefault(&attr, &usual);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGDEF);
+	rc = posix_spawnp(&c->pid, argv[0], &fa, &attr, (char *const *)arena_memdup(a, argv, sizeof(argv)), environ);
+	posix_spawnattr_destroy(&attr);
 	posix_spawn_file_actions_destroy(&fa);
 	close(in[0]);
 	close(out[1]);
