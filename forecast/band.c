@@ -54,7 +54,7 @@ void
 fc_band(const struct fc_job *j, const struct fc_pool *pool, double *q)
 {
 	const struct fc_scores *s = &j->scores;
-	double add[FC_BUCKETS][FC_LEVEL_COUNT], scale = 0;
+	double add[FC_BUCKETS][FC_LEVEL_COUNT], scale = 0, top = FC_TOP * j->top;
 
 	for (size_t b = 0; b < FC_BUCKETS; b++) {
 		double w = s->seen[b] ? s->n_eff[b] / (s->n_eff[b] + fc_tuning.own_n) : 0;
@@ -69,12 +69,16 @@ fc_band(const struct fc_job *j, const struct fc_pool *pool, double *q)
 			add[b][l] = (w * s->own[b][l] + (1 - w) * pooled) * (fc_tuning.widen + fc_tuning.widen_bucket * (double)b) * sqrt(1 + 1 / (1 + s->n_eff[b]));
 		}
 	}
-	for (size_t i = 0; i < j->h; i++)
-		for (size_t l = 0; l < FC_LEVEL_COUNT; l++) {
-			double v = j->fin[i] + add[fc_bucket(i)][l];
+	for (size_t i = 0; i < j->h; i++) {
+		/* Behind what rolling origins see, bands go on widening, slower than a random walk's. */
+		double grow = i < FC_CV_MAX ? 1 : pow((double)i / FC_CV_MAX, 0.4);
 
-			v = v > 0 ? v : 0;
+		for (size_t l = 0; l < FC_LEVEL_COUNT; l++) {
+			double v = j->fin[i] + grow * add[fc_bucket(i)][l];
+
+			v = v > 0 ? v < top * grow ? v : top * grow : 0;
 			q[i * FC_LEVEL_COUNT + l] = l > 0 && v < q[i * FC_LEVEL_COUNT + l - 1] ?
 			    q[i * FC_LEVEL_COUNT + l - 1] : v;
 		}
+	}
 }

@@ -14,14 +14,16 @@ const struct fc_tuning fc_tuning = {
 	.least_scale = .1, .hier_own = 25, .peak_now = { .40, .15, .30, .15 }, .peak_later = { .25, .25, .20, .30 },
 };
 
-/* No forecast leaves [0, twice the highest value seen]. */
+/* No forecast leaves [0, twice the highest value seen]; a trace of demand is none. */
+#define FC_NOTHING 1e-3		/* of the mean level */
+
 static void
 combine_clamp(const struct fc_job *j, double *x, size_t n)
 {
-	double top = 2 * j->top;
+	double top = FC_TOP * j->top;
 
 	for (size_t i = 0; i < n; i++)
-		x[i] = !(x[i] > 0) ? 0 : x[i] < top ? x[i] : top;
+		x[i] = !(x[i] > FC_NOTHING) ? 0 : x[i] < top ? x[i] : top;
 }
 
 static void

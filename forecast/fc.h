@@ -10,6 +10,8 @@ enum {
 	FC_CAND_MAX = 40,
 	FC_SCORE_POINTS = 40,
 	FC_WIN_MAX = 60,
+	FC_TOP = 2,		/* within four weeks nothing is more than so many times the highest peak seen */
+	FC_PEAK_KINDS = 5,	/* windows that are scored: the first day, weeks 1 to 4 */
 	FC_SHIFT_MAX = 16, FC_SPAN_MAX = 32, FC_WARN_MAX = 12, FC_WARN_LEN = 160,
 };
 
@@ -35,11 +37,12 @@ struct fc_scores {
 /* A window of the horizon whose maximum is forecast, and how two bases of it erred at the rolling origins. */
 struct fc_win {
 	size_t first, count;
+	size_t kind;		/* 0: up to a day; else the week, from 1 */
 	size_t n_own;
 	double point[2][FC_SCORE_POINTS], own[2][FC_PEAK_LEVEL_COUNT];	/* (actual - base) / peak_scale */
 };
 struct fc_pool {
-	double peak[FC_WIN_MAX][2][FC_PEAK_LEVEL_COUNT];
+	double peak[FC_PEAK_KINDS][2][FC_PEAK_LEVEL_COUNT];
 	double rel_scale[FC_BUCKETS], growth[FC_BUCKETS], shape[FC_BUCKETS][FC_LEVEL_COUNT];
 };
 
@@ -77,6 +80,9 @@ struct fc_job {
 	struct fc_scores scores;
 	struct fc_win win[FC_WIN_MAX];
 	size_t n_win;
+	size_t since;		/* peaks before this step tell nothing any more: a level shift lies between */
+	struct fc_shift *shift;	/* [n_shift] t counts steps */
+	size_t n_shift;
 	double peak_scale;	/* mean weekly peak of the last eight weeks, in units */
 };
 
@@ -132,7 +138,7 @@ void fc_result_alloc(const struct fc_series *s, const struct fc_options *opt, st
 void fc_result_fill(struct fc_job *j, const struct fc_pool *pool, struct fc_result *r);
 
 /* shift.c */
-size_t fc_shifts(const struct fc_job *j, struct fc_shift *out, size_t max);
+void fc_shifts(struct fc_job *j);	/* sets shift, n_shift, since */
 
 /* cand_hier.c - [0]: what the rolling origins may know, [1]: all history */
 struct fc_hier {

@@ -19,13 +19,16 @@ static const double peak_normal[FC_PEAK_LEVEL_COUNT] = { 0, 1.2815515655446004, 
 void
 fc_windows(struct fc_job *j)
 {
-	size_t week = j->cycle;
-
 	j->n_win = 0;
 	if (!j->daily && j->day > 0 && j->h > j->day)
 		j->win[j->n_win++] = (struct fc_win){ .first = 0, .count = j->day };
-	for (size_t i = 0; i < j->h && j->n_win < FC_WIN_MAX; i += week)
-		j->win[j->n_win++] = (struct fc_win){ .first = i, .count = j->h - i < week ? j->h - i : week };
+	for (size_t i = 0; i < j->h && j->n_win < FC_WIN_MAX; i += j->cycle) {
+		struct fc_win *w = &j->win[j->n_win++];
+		size_t left = j->h - i;
+
+		*w = (struct fc_win){ .first = i, .count = left < j->cycle || j->n_win == FC_WIN_MAX ? left : j->cycle };
+		w->kind = i == 0 && !j->daily && left <= j->day ? 0 : 1 + i / j->cycle;
+	}
 }
 
 /* Maxima of every run of len steps: out[i] = max x[i .. i+len), n - len + 1 of them. */
@@ -69,77 +72,149 @@ peak_back(const double *roll, size_t o, size_t len, double *last, double *mean4)
 		*mean4 += roll[o - i * len] / (double)k;
 }
 
+/* Mean of the maxima of the last eight weeks at most. */
+static double
+peak_weekly(const double *x, size_t n, size_t week)
+{
+	size_t weeks = n / week < 8 ? n / week : 8;
+	double sum = 0;
+
+	for (size_t k = 1; k <= weeks; k++)
+		sum += peak_span(x, n - k * week, n - (k - 1) * week) / (double)weeks;
+	return weeks > 0 ? sum : peak_span(x, 0, n);
+}
+
+/* Scores of both bases at the origins whose windows lie behind the last shift; returns how many. */
+static size_t
+peak_score(const struct fc_job *j, const struct fc_win *v, const double *roll, double *mixed, double *mean)
+{
+	size_t n = 0;
+
+	for (size_t k = 0; k < j->n_org; k++) {
+		size_t o = j->org[k] - (j->org[k] < j->since ? j->org[k] : j->since);
+		double last, mean4, ahead, actual;
+
+		if (o < v->count || j->org[k] + v->first + v->count > j->n || v->first + v->count > j->hc)
+			continue;
+		peak_back(roll, o, v->count, &last, &mean4);
+		ahead = peak_span(j->cv + k * j->hc, v->first, v->first + v->count);
+		actual = roll[o + v->first];
+		mixed[n] = (actual - .35 * last - .35 * mean4 - .3 * ahead) / j->peak_scale;
+		mean[n++] = (actual - mean4) / j->peak_scale;
+	}
+	return n;
+}
+
 void
 fc_peak_scores(struct fc_job *j)
 {
-	size_t week = j->cycle, kmax = j->n / week < 8 ? j->n / week : 8;
-	double *roll = arena_array(j->tmp, j->n + 1, sizeof(*roll)), *score[2];
+	size_t n = j->n - j->since;
+	const double *x = j->peak + j->since;
+	double *roll = arena_array(j->tmp, n + 1, sizeof(*roll)), *score[2];
 
-	j->peak_scale = 0;
-	for (size_t k = 1; k <= kmax; k++)
-		j->peak_scale += peak_span(j->peak, j->n - k * week, j->n - (k - 1) * week) / (double)kmax;
-	if (kmax == 0)
-		j->peak_scale = peak_span(j->peak, 0, j->n);
+	j->peak_scale = peak_weekly(x, n, j->cycle);
 	for (int s = 0; s < 2; s++)
 		score[s] = arena_array(j->tmp, j->n_org + 1, sizeof(double));
-	for (size_t w = 0; w < j->n_win; w++) {
+	for (size_t w = 0; w < j->n_win && j->peak_scale > 0; w++) {
 		struct fc_win *v = &j->win[w];
-		size_t n = 0;
 
-		if (v->count > j->n || !(j->peak_scale > 0))
+		if (v->count > n || v->kind >= FC_PEAK_KINDS)
 			continue;
-		peak_rolling(j->peak, j->n, v->count, roll);
-		for (size_t k = 0; k < j->n_org; k++) {
-			size_t o = j->org[k];
-			double last, mean4, ahead, actual;
-
-			if (o < v->count || o + v->first + v->count > j->n || v->first + v->count > j->hc)
-				continue;
-			peak_back(roll, o, v->count, &last, &mean4);
-			ahead = peak_span(j->cv + k * j->hc, v->first, v->first + v->count);
-			actual = roll[o + v->first];
-			score[0][n] = (actual - .35 * last - .35 * mean4 - .3 * ahead) / j->peak_scale;
-			score[1][n++] = (actual - mean4) / j->peak_scale;
-		}
-		v->n_own = n;
-		for (int s = 0; s < 2 && n > 0; s++) {
-			fc_sort(score[s], n);
+		peak_rolling(x, n, v->count, roll);
+		v->n_own = peak_score(j, v, roll, score[0], score[1]);
+		for (int s = 0; s < 2 && v->n_own > 0; s++) {
+			fc_sort(score[s], v->n_own);
 			for (size_t p = 0; p < FC_SCORE_POINTS; p++)
-				v->point[s][p] = fc_quantile_sorted(score[s], n, ((double)p + .5) / FC_SCORE_POINTS);
+				v->point[s][p] = fc_quantile_sorted(score[s], v->n_own, ((double)p + .5) / FC_SCORE_POINTS);
 			for (size_t l = 0; l < FC_PEAK_LEVEL_COUNT; l++)
-				v->own[s][l] = fc_quantile_sorted(score[s], n, fc_peak_levels[l]);
+				v->own[s][l] = fc_quantile_sorted(score[s], v->n_own, fc_peak_levels[l]);
 		}
 	}
 }
 
-/* Seasonal random walk: the largest of its hourly quantiles. */
+/* What fc_peak() needs of the past of one window. */
+struct peak_past {
+	const double *x;		/* [n] peaks since the last shift */
+	size_t n, lag;			/* lag of the random walk */
+	double last, mean4, ahead;	/* bases */
+	double sd;			/* of the walk */
+	double *roll;			/* [m] sorted maxima of windows of the last eight weeks */
+	size_t m;
+	double pooled[2][FC_PEAK_LEVEL_COUNT];	/* scores, mixed with the series' own for the first base */
+};
+
 static double
-peak_walk(const struct fc_job *j, const struct fc_win *v, double sd, double z)
+peak_walk_sd(const double *x, size_t n, size_t lag)
 {
-	double best = 0;
-	size_t lag = j->day > 0 && j->n >= 2 * j->day ? j->day : 1;
+	double m = 0, ss = 0;
+
+	if (n < lag + 2)
+		return 0;
+	for (size_t i = lag; i < n; i++)
+		m += (x[i] - x[i - lag]) / (double)(n - lag);
+	for (size_t i = lag; i < n; i++)
+		ss += (x[i] - x[i - lag] - m) * (x[i] - x[i - lag] - m);
+	return sqrt(ss / (double)(n - lag - 1));
+}
+
+/* Seasonal random walk: the largest of its quantiles; behind four weeks its errors grow with the fourth root of time only. */
+static double
+peak_walk(const struct peak_past *p, const struct fc_job *j, const struct fc_win *v, double z)
+{
+	double best = 0, month = (double)(4 * j->cycle) / (double)p->lag;
 
 	for (size_t i = v->first; i < v->first + v->count; i++) {
-		double q = j->peak[j->n - lag + i % lag] + z * sd * sqrt((double)(i / lag + 1));
+		double k = (double)(i / p->lag + 1), q;
 
+		q = p->x[p->n - p->lag + i % p->lag] + z * p->sd * (k <= month ? sqrt(k) : sqrt(month * sqrt(k / month)));
 		best = q > best ? q : best;
 	}
 	return best;
 }
 
-static double
-peak_walk_sd(const struct fc_job *j)
+/* Behind week 4 the scores of week 4, growing with the root of time. */
+static void
+peak_pooled(const struct fc_job *j, const struct fc_pool *pool, const struct fc_win *v, struct peak_past *p)
 {
-	size_t lag = j->day > 0 && j->n >= 2 * j->day ? j->day : 1;
-	double m = 0, ss = 0;
+	size_t kind = v->kind < FC_PEAK_KINDS ? v->kind : FC_PEAK_KINDS - 1;
+	double grow = v->kind > kind ? sqrt((double)v->kind / (double)kind) : 1;
+	const struct fc_win *own = NULL;
 
-	if (j->n < lag + 2)
-		return 0;
-	for (size_t i = lag; i < j->n; i++)
-		m += (j->peak[i] - j->peak[i - lag]) / (double)(j->n - lag);
-	for (size_t i = lag; i < j->n; i++)
-		ss += pow(j->peak[i] - j->peak[i - lag] - m, 2);
-	return sqrt(ss / (double)(j->n - lag - 1));
+	for (size_t w = 0; w < j->n_win; w++)
+		if (j->win[w].n_own >= 10 && (j->win[w].kind == kind || (own == NULL && j->win[w].kind == v->kind)))
+			own = &j->win[w];
+	for (size_t l = 0; l < FC_PEAK_LEVEL_COUNT; l++) {
+		p->pooled[0][l] = pool->peak[kind][0][l];
+		if (own != NULL)
+			p->pooled[0][l] = .5 * (p->pooled[0][l] + own->own[0][l]);
+		p->pooled[0][l] *= grow;
+		p->pooled[1][l] = pool->peak[kind][1][l] * grow;
+	}
+}
+
+static void
+peak_look(const struct fc_job *j, const struct fc_pool *pool, const struct fc_win *v, struct peak_past *p)
+{
+	size_t len, keep = 8 * j->cycle;
+
+	p->x = j->peak + j->since;
+	p->n = j->n - j->since;
+	p->lag = j->day > 0 && p->n >= 2 * j->day ? j->day : 1;
+	p->sd = peak_walk_sd(p->x, p->n, p->lag);
+	len = v->count < p->n ? v->count : p->n;
+	p->roll = arena_array(j->tmp, p->n + 1, sizeof(*p->roll));
+	peak_rolling(p->x, p->n, len, p->roll);
+	p->ahead = peak_span(j->fin, v->first, v->first + v->count);
+	peak_back(p->roll, p->n, len, &p->last, &p->mean4);
+	if (p->n < 2 * v->count)	/* less than two windows: their maxima say little about the next */
+		p->last = p->mean4 = p->ahead;
+	p->m = p->n - len + 1;
+	if (keep >= len && p->m > keep - len + 1) {
+		p->roll += p->m - (keep - len + 1);
+		p->m = keep - len + 1;
+	}
+	fc_sort(p->roll, p->m);
+	peak_pooled(j, pool, v, p);
 }
 
 /* q [FC_PEAK_LEVEL_COUNT] in units of the job. */
@@ -148,29 +223,21 @@ fc_peak(const struct fc_job *j, const struct fc_pool *pool, size_t w, double *q)
 {
 	const struct fc_win *v = &j->win[w];
 	const double *share = v->first == 0 ? fc_tuning.peak_now : fc_tuning.peak_later;
-	size_t len = v->count < j->n ? v->count : j->n, keep = 8 * j->cycle, m;
-	double *roll = arena_array(j->tmp, j->n + 1, sizeof(*roll)), last, mean4, ahead, sd = peak_walk_sd(j);
+	struct peak_past p;
 
-	peak_rolling(j->peak, j->n, len, roll);
-	peak_back(roll, j->n, len, &last, &mean4);
-	ahead = peak_span(j->fin, v->first, v->first + v->count);
-	m = j->n < keep ? j->n - len + 1 : keep - len + 1;
-	if (m > j->n - len + 1)
-		m = j->n - len + 1;
-	memmove(roll, roll + (j->n - len + 1 - m), m * sizeof(*roll));
-	fc_sort(roll, m);
+	peak_look(j, pool, v, &p);
 	for (size_t l = 0; l < FC_PEAK_LEVEL_COUNT; l++) {
-		double mixed = pool->peak[w][0][l], e[4];
+		double e[4];
 
-		if (v->n_own >= 10)
-			mixed = .5 * (mixed + v->own[0][l]);
-		e[0] = .35 * last + .35 * mean4 + .3 * ahead + mixed * j->peak_scale;
-		e[1] = mean4 + pool->peak[w][1][l] * j->peak_scale;
-		e[2] = peak_walk(j, v, sd, peak_normal[l]);
-		e[3] = fc_quantile_sorted(roll, m, fc_peak_levels[l]);
+		e[0] = .35 * p.last + .35 * p.mean4 + .3 * p.ahead + p.pooled[0][l] * j->peak_scale;
+		e[1] = p.mean4 + p.pooled[1][l] * j->peak_scale;
+		e[2] = peak_walk(&p, j, v, peak_normal[l]);
+		e[3] = fc_quantile_sorted(p.roll, p.m, fc_peak_levels[l]);
 		q[l] = 0;
 		for (int i = 0; i < 4; i++)
 			q[l] += share[i] * (e[i] > 0 ? e[i] : 0);
+		if (q[l] > FC_TOP * j->top && v->kind < FC_PEAK_KINDS)
+			q[l] = FC_TOP * j->top;
 		if (l > 0 && q[l] < q[l - 1])
 			q[l] = q[l - 1];
 	}

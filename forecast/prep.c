@@ -172,5 +172,6 @@ fc_prepare(struct fc_job *j)
 		if (j->miss[i])
 			j->peak[i] = j->y[i];
 	prep_scale(j);
+	fc_shifts(j);
 	prep_origins(j);
 }

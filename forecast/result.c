@@ -56,9 +56,10 @@ result_history(struct fc_job *j, struct fc_result *r)
 	r->history_to = s->t0 + ((int64_t)s->n - 1) * s->step_s;
 	r->n_missing = j->n_missing;
 	r->n_used = j->n - j->n_missing;
-	r->n_shifts = fc_shifts(j, r->shifts, FC_SHIFT_MAX);
-	for (size_t i = 0; i < r->n_shifts; i++)
-		r->shifts[i].t = t0 + r->shifts[i].t * s->step_s;
+	r->n_shifts = j->n_shift;
+	for (size_t i = 0; i < j->n_shift; i++)
+		r->shifts[i] = (struct fc_shift){ t0 + j->shift[i].t * s->step_s, j->shift[i].before * j->unit,
+			j->shift[i].after * j->unit };
 	r->n_outages = j->n_outage;
 	for (size_t i = 0; i < j->n_outage; i++)
 		r->outages[i] = (struct fc_span){ t0 + j->outage[i].from * s->step_s, t0 + j->outage[i].to * s->step_s };
@@ -171,8 +172,13 @@ result_peaks(struct fc_job *j, const struct fc_pool *pool, struct fc_result *r)
 void
 fc_result_fill(struct fc_job *j, const struct fc_pool *pool, struct fc_result *r)
 {
-	memcpy(r->mean, j->fin, j->h * sizeof(*r->mean));
 	fc_band(j, pool, r->q);
+	for (size_t i = 0; i < j->h; i++) {
+		const double *q = r->q + i * FC_LEVEL_COUNT;
+
+		/* Errors that all went one way, as in a fall to nothing, correct the forecast too. */
+		r->mean[i] = j->fin[i] < q[FC_P25] ? q[FC_P25] : j->fin[i] > q[FC_P75] ? q[FC_P75] : j->fin[i];
+	}
 	result_cap(j, r->mean, j->h);
 	result_cap(j, r->q, j->h * FC_LEVEL_COUNT);
 	r->censored = result_censored(j);

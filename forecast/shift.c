@@ -36,7 +36,7 @@ shift_at(const struct fc_job *j, size_t t, size_t before, size_t after, double *
 
 	if (fabs(b - a) <= 6 * spread || fabs(b - a) <= 0.25 * fmax(a, b))
 		return false;
-	*out = (struct fc_shift){ (int64_t)t, a * j->unit, b * j->unit };
+	*out = (struct fc_shift){ (int64_t)t, a, b };
 	return true;
 }
 
@@ -47,8 +47,8 @@ shift_contrast(const double *y, size_t t, size_t width)
 	return fabs(fc_mean(y + t, width) - fc_mean(y + t - width, width));
 }
 
-size_t
-fc_shifts(const struct fc_job *j, struct fc_shift *out, size_t max)
+static size_t
+shift_find(const struct fc_job *j, struct fc_shift *out, size_t max)
 {
 	size_t day = j->day > 1 ? j->day : 7, before = 3 * day, least = day, n = 0;
 	double *tmp = arena_array(j->tmp, before, sizeof(*tmp));
@@ -58,7 +58,7 @@ fc_shifts(const struct fc_job *j, struct fc_shift *out, size_t max)
 
 		if (j->miss[t] || !shift_at(j, t, before, after, tmp, &out[n]))
 			continue;
-		for (size_t s = t - day > w ? t - day : w; s + w <= j->n && s <= t + day; s++)
+		for (size_t s = t - day > w ? t - day : w; s + w <= j->n && s <= t + 2 * day; s++)
 			if (shift_contrast(j->y, s, w) > shift_contrast(j->y, best, w))
 				best = s;
 		out[n].t = (int64_t)best;
@@ -66,4 +66,38 @@ fc_shifts(const struct fc_job *j, struct fc_shift *out, size_t max)
 		t = best + before;
 	}
 	return n;
+}
+
+/* Has the series never been, before t, where it is since then (by half of the higher level, but for tails)? */
+static bool
+shift_unheard(const struct fc_job *j, size_t from, size_t t)
+{
+	size_t before = t - from, after = j->n - t;
+	double *b = arena_array(j->tmp, before, sizeof(*b)), *a = arena_array(j->tmp, after, sizeof(*a));
+
+	memcpy(b, j->y + from, before * sizeof(*b));
+	memcpy(a, j->y + t, after * sizeof(*a));
+	fc_sort(b, before);
+	fc_sort(a, after);
+	return 1.5 * fc_quantile_sorted(a, after, 0.95) < fc_quantile_sorted(b, before, 0.05) ||
+	    fc_quantile_sorted(a, after, 0.05) > 1.5 * fc_quantile_sorted(b, before, 0.95);
+}
+
+/*
+ * The peaks from before a shift to a level never seen before are history: a day after a rise, a week after a fall. A level that comes and goes, as
+ * with jobs of days, is no such shift: its peaks come back.
+ */
+void
+fc_shifts(struct fc_job *j)
+{
+	size_t least = j->day > 1 ? j->day : 7;
+
+	j->shift = arena_array(j->a, FC_SHIFT_MAX, sizeof(*j->shift));
+	j->n_shift = shift_find(j, j->shift, FC_SHIFT_MAX);
+	for (size_t i = 0; i < j->n_shift; i++) {
+		size_t t = (size_t)j->shift[i].t, wait = j->shift[i].after > j->shift[i].before ? least : j->cycle;
+
+		if (t + wait <= j->n && t > j->since && shift_unheard(j, j->since, t))
+			j->since = t;
+	}
 }
