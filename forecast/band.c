@@ -49,6 +49,20 @@ fc_band_scores(struct fc_job *j)
 	}
 }
 
+/* The history's own quantiles: errors of a series that is mostly empty have no shape to borrow. */
+static void
+band_rare(const struct fc_job *j, double *q)
+{
+	size_t n = j->n < 8 * j->cycle ? j->n : 8 * j->cycle;
+	double *s = arena_array(j->tmp, n, sizeof(*s));
+
+	memcpy(s, j->y + j->n - n, n * sizeof(*s));
+	fc_sort(s, n);
+	for (size_t i = 0; i < j->h; i++)
+		for (size_t l = 0; l < FC_LEVEL_COUNT; l++)
+			q[i * FC_LEVEL_COUNT + l] = fc_quantile_sorted(s, n, fc_levels[l]);
+}
+
 /* Quantiles [horizon][FC_LEVEL_COUNT] of the combination's errors, in units of the job, added to the forecast. */
 void
 fc_band(const struct fc_job *j, const struct fc_pool *pool, double *q)
@@ -56,6 +70,10 @@ fc_band(const struct fc_job *j, const struct fc_pool *pool, double *q)
 	const struct fc_scores *s = &j->scores;
 	double add[FC_BUCKETS][FC_LEVEL_COUNT], scale = 0, top = FC_TOP * j->top;
 
+	if (j->rare) {
+		band_rare(j, q);
+		return;
+	}
 	for (size_t b = 0; b < FC_BUCKETS; b++) {
 		double w = s->seen[b] ? s->n_eff[b] / (s->n_eff[b] + fc_tuning.own_n) : 0;
 		double least = fc_tuning.least_scale * pool->rel_scale[b] * j->level;

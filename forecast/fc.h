@@ -59,6 +59,7 @@ struct fc_job {
 	double unit;		/* y = demand / unit */
 	double diff;		/* mean |y[t] - y[t - day]|: the scale of MASE, in units */
 	double top;		/* highest peak seen, in units */
+	bool rare;		/* hardly ever any demand: bands are those of the history itself */
 	size_t skip;		/* steps of the input left out in front */
 	struct fc_span *outage, *gap;
 	size_t n_outage, n_gap, n_missing;

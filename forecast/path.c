@@ -57,16 +57,13 @@ path_pooled(const struct fc_job *j, const struct fc_pool *pool, struct rng *r, d
 static void
 path_draw(const struct fc_job *j, const struct fc_pool *pool, struct rng *r, double *out)
 {
-	size_t k = 0, month = 4 * j->cycle;
+	size_t k = (size_t)rng_below(r, j->n_org > 0 ? j->n_org : 1);
 
 	if (j->n_org < 8)
 		path_pooled(j, pool, r, out);
 	else
-		for (size_t i = 0; i < j->h; i++) {
-			if (i % month == 0)
-				k = (size_t)rng_below(r, j->n_org);
+		for (size_t i = 0; i < j->h; i++)
 			out[i] = path_error(j, k, i);
-		}
 	for (size_t i = 0; i < j->h; i++) {
 		out[i] += j->fin[i];
 		out[i] = out[i] > 0 ? out[i] : 0;

@@ -223,6 +223,7 @@ fc_peak(const struct fc_job *j, const struct fc_pool *pool, size_t w, double *q)
 {
 	const struct fc_win *v = &j->win[w];
 	const double *share = v->first == 0 ? fc_tuning.peak_now : fc_tuning.peak_later;
+	double top = (j->rare ? 1 : FC_TOP) * j->top;
 	struct peak_past p;
 
 	peak_look(j, pool, v, &p);
@@ -236,8 +237,8 @@ fc_peak(const struct fc_job *j, const struct fc_pool *pool, size_t w, double *q)
 		q[l] = 0;
 		for (int i = 0; i < 4; i++)
 			q[l] += share[i] * (e[i] > 0 ? e[i] : 0);
-		if (q[l] > FC_TOP * j->top && v->kind < FC_PEAK_KINDS)
-			q[l] = FC_TOP * j->top;
+		if (q[l] > top && v->kind < FC_PEAK_KINDS)
+			q[l] = top;
 		if (l > 0 && q[l] < q[l - 1])
 			q[l] = q[l - 1];
 	}

@@ -95,6 +95,17 @@ prep_scale(struct fc_job *j)
 	j->log_diff = j->n > lag ? sum / (double)(j->n - lag) : 0;
 }
 
+/* Intermittent: nine tenths of the last eight weeks are empty, and so is the last step. */
+static void
+prep_rare(struct fc_job *j)
+{
+	size_t n = j->n < 8 * j->cycle ? j->n : 8 * j->cycle, empty = 0;
+
+	for (size_t i = j->n - n; i < j->n; i++)
+		empty += j->y[i] > 0 ? 0 : 1;
+	j->rare = 10 * empty >= 9 * n && !(j->y[j->n - 1] > 0) && j->top > 0;
+}
+
 /* Long histories can spare more for the rolling origins; short ones need it for the fit. */
 static size_t
 prep_span(size_t n)
@@ -172,6 +183,7 @@ fc_prepare(struct fc_job *j)
 		if (j->miss[i])
 			j->peak[i] = j->y[i];
 	prep_scale(j);
+	prep_rare(j);
 	fc_shifts(j);
 	prep_origins(j);
 }

@@ -183,7 +183,7 @@ fc_result_fill(struct fc_job *j, const struct fc_pool *pool, struct fc_result *r
 	result_cap(j, r->q, j->h * FC_LEVEL_COUNT);
 	r->censored = result_censored(j);
 	result_peaks(j, pool, r);
-	r->model = j->top <= 0 ? "zero" : j->n_part > 1 ? "combination" : "level";
+	r->model = j->top <= 0 ? "zero" : j->rare ? "intermittent" : j->n_part > 1 ? "combination" : "level";
 	r->n_parts = j->n_part;
 	memcpy(r->parts, j->part, j->n_part * sizeof(*r->parts));
 	result_history(j, r);

@@ -1,0 +1,117 @@
+#!/bin/sh
+# berth forecast: histories that made other tools fail, the keys of the JSON, time, selection, backtest and scores.
+. "$TOP_SRCDIR/tests/cli/lib.sh"
+
+# Days from 2026-09-07 (a Monday): "series value value ..." on each line of standard input.
+days() {
+	awk 'BEGIN { print "series,timestamp,gpus" }
+	{ for (i = 2; i <= NF; i++) printf "%s,%d,%s\n", $1, 1788739200 + 86400 * (i - 2), $i }'
+}
+# Checks of the points with awk: "field[n]" are the columns of -o csv --points.
+points() {	# points NAME AWK-CONDITION
+	awk -F, "NR > 1 && !($2) { bad++; print } NR > 1 { n++ } END { exit (bad > 0 || n == 0) }" "$out" >"$TEST_TMP/bad"
+	ok $? "$1"
+}
+
+run forecast
+expect_exit 1
+expect_err_has 'no series'
+
+days >d.csv <<'D'
+zeros 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+once 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 3 0 0 0 0 0 0 0 0
+one 12
+two 12 16
+nine 8 8 9 8 7 8 8 8 8
+falling 40 36 32 28 24 20 16 12 8 4
+five 10 12 14 12 12
+week 18 18 18 18 18 6 6 18 18 18 18 18 6 6 18 18 18 18 18 6 6 18 18 18 18 18 6 6
+D
+run record csv d.csv --step 1d
+expect_exit 0
+
+run forecast zeros --horizon 14d --points -o csv
+expect_exit 0
+points "no demand: every forecast and bound is 0" '$3 == 0 && $4 == 0 && $14 == 0'
+expect_err_has 'no demand'
+run forecast once --horizon 14d --points -o csv
+points "one day of demand: all between 0 and that day" '$3 >= 0 && $4 >= 0 && $14 <= 3'
+run forecast one --horizon 7d --points -o csv
+points "one value: it stays, in a band" '$3 == 12 && $4 < 12 && $14 > 12'
+expect_err_has '1 observation'
+run forecast two --horizon 7d --points -o csv
+points "two values: finite, not negative" '$3 >= 0 && $4 >= 0 && $14 < 100'
+expect_err_has '2 observations'
+run forecast nine --horizon 7d --points -o csv
+points "nine values: between 0 and 16" '$3 >= 0 && $3 <= 16 && $4 >= 0 && $14 <= 16'
+expect_err_has 'too few for a weekly season'
+run forecast falling --horizon 14d --points -o csv
+points "a falling series does not pass 0, nor rise again" '$4 >= 0 && $3 <= 4'
+run forecast five --horizon 7d --points -o csv
+points "five values: within 5 to 20" '$3 >= 5 && $3 <= 20'
+run forecast week --horizon 7d --points -o csv
+points "18 on weekdays, 6 at weekends" '(NR <= 6 ? $3 - 18 : $3 - 6) ^ 2 < .0001'
+
+run forecast --horizon 7d -o json
+expect_exit 0 "one odd series does not stop the others"
+expect_json '$.schema' berth.forecast/1
+expect_json '$.step_s' 86400
+expect_json '$.series[0].name' falling
+expect_json '$.series[0].history.samples' 10
+expect_json '$.series[0].points[0].t' 2026-09-17T00:00:00Z "the first point is the step after the last sample"
+expect_json '$.series[7].model.name' zero
+expect_json '$.series[7].peak.p99' 0.000000
+expect_json '$.series[7].peak_gpus.p99' 0
+
+# History is what lies strictly before --at; what comes later changes nothing.
+awk 'BEGIN { print "series,timestamp,gpus"
+	for (i = 0; i < 900; i++)
+		printf "gpu,%d,%.3f\n", 1788739200 + 3600 * i, 40 + 12 * sin(i * 6.283185307 / 24) + i % 7 }' >h.csv
+head -701 h.csv >past.csv
+run --store past.db record csv past.csv
+run --store all.db record csv h.csv
+run --store past.db forecast --horizon 48h -o json
+cp "$out" "$TEST_TMP/past.json"
+run --store all.db forecast --horizon 48h --at 2026-10-06T04:00:00Z -o json
+cmp -s "$out" "$TEST_TMP/past.json"
+ok $? "--at in the past gives what would have been said then"
+expect_json '$.as_of' 2026-10-06T04:00:00Z
+expect_json '$.series[0].points[0].t' 2026-10-06T04:00:00Z
+expect_json '$.series[0].history.to' 2026-10-06T03:00:00Z
+run --store all.db forecast --horizon 48h --at 2026-10-06T04:00:00Z -o json --threads 4
+cmp -s "$out" "$TEST_TMP/past.json"
+ok $? "threads change no byte"
+
+# The truth for what was forecast from past.db is recorded: it is scored.
+run --store past.db forecast --scores
+expect_err_has 'nothing was recorded'
+run --store past.db record csv h.csv
+run --store past.db forecast --scores -o json
+expect_exit 0
+expect_json '$.schema' berth.backtest/1
+expect_json '$.series[0].name' gpu
+expect_json '$.series[0].horizon_s' 172800
+
+run --store all.db forecast --backtest --horizon 48h --origins 3 -o json
+expect_exit 0
+expect_json '$.series[0].origins' 3
+awk '/"mase"/ { gsub(/[^0-9.]/, ""); if ($0 < 0.2) good++ } END { exit (good != 2) }' "$out"
+ok $? "a regular series is forecast within a fifth of seasonal naive's error"
+
+run --store all.db forecast gpo
+expect_exit 1
+expect_err_has "did you mean 'gpu'"
+run --store all.db forecast 'g*' --horizon 1w --svg p.svg --plot
+expect_exit 0
+grep -q '<svg' p.svg
+ok $? "--svg writes a picture"
+run --store all.db forecast --horizon 48h --windows -o csv
+expect_out_has '^series,from,to,p50,p90,p95,p99,likeliest$'
+run --store all.db forecast --horizon 1w --cap 50 -o json
+expect_json '$.series[0].censored' true "a history that stands at the cap is said to be censored"
+awk '/"p99"/ { n++; if ($2 + 0 > 50) bad++ } END { exit (bad > 0 || n < 168) }' "$out"
+ok $? "no forecast passes the cap"
+run --store all.db --dry-run forecast --horizon 24h
+run --store all.db forecast --scores -o json
+expect_exit 0
+done_testing
