@@ -2,7 +2,7 @@
 
 #include "kernels/images.h"
 
-/* The assembler finds the files through its include path; a file is empty where no compiler made it. */
+/* Files are found from where make runs, the top of the build; one is empty where no compiler made it. */
 #define EMBED(sym, file) \
 	__asm__(".section .rodata\n.balign 64\n" \
 		".globl image_" #sym "\nimage_" #sym ":\n.incbin \"kernels/" file "\"\n" \

@@ -1,6 +1,11 @@
 # berth-probe: a program of its own, plain C, with the device code embedded as data. It links no CUDA library.
 # What the device computes the host must compute alike: no contraction but the explicit one.
 BERTH_PROBE_CFLAGS = $(WARN_CFLAGS) $(SAN_CFLAGS) $(COV_CFLAGS) -ffp-contract=off
+BERTH_PROBE_LIBS = -ldl -lpthread -lm
+if OLDGLIBC
+BERTH_PROBE_CFLAGS += -include $(srcdir)/kernels/oldglibc.h
+BERTH_PROBE_LIBS += $(OLDGLIBC_LIBS)
+endif
 noinst_LIBRARIES += libprobe.a
 libprobe_a_SOURCES = \
 	kernels/arith.h \
@@ -14,6 +19,7 @@ libprobe_a_SOURCES = \
 	kernels/lt_api.c kernels/lt_api.h \
 	kernels/measure.c \
 	kernels/nvml_api.c kernels/nvml_api.h \
+	kernels/oldglibc.h \
 	kernels/report.c kernels/report.h kernels/report_out.c \
 	kernels/run.h \
 	kernels/suite.c \
@@ -22,9 +28,13 @@ libprobe_a_CFLAGS = $(BERTH_PROBE_CFLAGS)
 
 pkglibexec_PROGRAMS += berth-probe
 berth_probe_SOURCES = kernels/main.c kernels/images.c
-# The second is for clang, which is handed the first when it links, too.
-berth_probe_CFLAGS = $(BERTH_PROBE_CFLAGS) -Wa,-I,$(builddir) -Wno-unused-command-line-argument
-berth_probe_LDADD = libprobe.a -ldl -lpthread -lm
+if OLDGLIBC
+berth_probe_SOURCES += kernels/start.c
+else
+EXTRA_DIST += kernels/start.c
+endif
+berth_probe_CFLAGS = $(BERTH_PROBE_CFLAGS)
+berth_probe_LDADD = libprobe.a $(BERTH_PROBE_LIBS)
 
 BERTH_IMAGES = \
 	kernels/base.fatbin kernels/base.ptx \

@@ -6,6 +6,7 @@
  *   fail=KERNEL code=N  hang=KERNEL  idle=KERNEL (does nothing)  stuck=WORD  badcopy=h2d|d2h|p2p
  */
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <stdint.h>
 #include <unistd.h>
 
@@ -108,20 +109,20 @@ cuModuleLoadData(void **m, const void *img)
 EXPORT int
 cuModuleGetFunction(void **f, void *m, const char *name)
 {
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;	/* devices ask at the same time */
 	static char names[128][40];
 	static int n;
+	int i = 0;
 	(void)m;
 
-	for (int i = 0; i < n; i++)
-		if (strcmp(names[i], name) == 0) {
-			*f = names[i];
-			return 0;
-		}
-	if (n == 128)
-		return 500;
-	snprintf(names[n], sizeof(names[n]), "%s", name);
-	*f = names[n++];
-	return 0;
+	pthread_mutex_lock(&lock);
+	while (i < n && strcmp(names[i], name) != 0)
+		i++;
+	if (i == n && n < 128)
+		snprintf(names[n++], sizeof(names[0]), "%s", name);
+	*f = names[i < 128 ? i : 0];
+	pthread_mutex_unlock(&lock);
+	return i < 128 ? 0 : 500;
 }
 
 EXPORT int

@@ -8,7 +8,7 @@ dist_check_SCRIPTS += tests/probe/fixtures.sh tests/probe/gate.sh tests/probe/st
 
 tests/probe/fake/libcuda.so.1: tests/probe/fake_cuda.c tests/probe/fake.h kernels/arith.h
 	$(AM_V_GEN)$(MKDIR_P) tests/probe/fake && $(BERTH_FAKE_CC) -Wl,-soname,libcuda.so.1 -o $@ \
-		$(srcdir)/tests/probe/fake_cuda.c -lm
+		$(srcdir)/tests/probe/fake_cuda.c -lpthread -lm
 tests/probe/fake/libnvidia-ml.so.1: tests/probe/fake_nvml.c tests/probe/fake.h kernels/nvml_api.h
 	$(AM_V_GEN)$(MKDIR_P) tests/probe/fake && $(BERTH_FAKE_CC) -Wl,-soname,libnvidia-ml.so.1 -o $@ \
 		$(srcdir)/tests/probe/fake_nvml.c
@@ -22,4 +22,7 @@ check_DATA += tests/probe/probe-on-fakes$(EXEEXT)
 CLEANFILES += tests/probe/probe-on-fakes$(EXEEXT)
 tests_probe_probe_on_fakes_SOURCES = kernels/main.c tests/probe/fake_images.c
 tests_probe_probe_on_fakes_CFLAGS = $(BERTH_PROBE_CFLAGS)
-tests_probe_probe_on_fakes_LDADD = libprobe.a -ldl -lpthread -lm
+tests_probe_probe_on_fakes_LDADD = libprobe.a $(BERTH_PROBE_LIBS)
+if OLDGLIBC
+tests_probe_probe_on_fakes_SOURCES += kernels/start.c
+endif
