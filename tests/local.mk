@@ -23,6 +23,7 @@ include tests/unit/kernels.mk
 include tests/probe/local.mk
 include tests/cli/local.mk
 include tests/lint/local.mk
+include tests/live/local.mk
 include tests/sim/local.mk
 include tests/fuzz/local.mk
 

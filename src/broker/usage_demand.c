@@ -282,6 +282,20 @@ making_step(struct store *s, struct usage_set *set, struct usage_span span, int6
 	return rc;
 }
 
+/* Widens span to all jobs. */
+static enum berth_code
+demand_all(struct store *s, struct usage_span *span, struct berth_err *err)
+{
+	struct usage_span all;
+	enum berth_code rc = store_usage_bounds(s, &all.from, &all.to, err);
+
+	if (rc == BERTH_OK && all.from < all.to) {
+		span->from = all.from < span->from ? all.from : span->from;
+		span->to = all.to > span->to ? all.to : span->to;
+	}
+	return rc;
+}
+
 enum berth_code
 usage_demand_make(struct store *s, struct usage_set *set, struct usage_span span, const char *added, struct berth_err *err)
 {
@@ -299,7 +313,7 @@ usage_demand_make(struct store *s, struct usage_set *set, struct usage_span span
 			continue;	/* made with that one */
 		for (size_t k = i; k < n && added != NULL; k++)
 			if (views[k].step_s == views[i].step_s && strcmp(views[k].keys, added) == 0)
-				rc = store_usage_bounds(s, &part.from, &part.to, err);
+				rc = demand_all(s, &part, err);
 		if (part.from >= part.to)	/* nothing changed: the series are only named */
 			part = (struct usage_span){ 0, 0 };
 		if (rc == BERTH_OK)

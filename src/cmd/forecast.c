@@ -101,7 +101,7 @@ forecast_pick(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err
 	}
 	f->rows = arena_array(ctx->arena, n, sizeof(*f->rows));
 	for (size_t i = 0; i < n; i++) {
-		bool wanted = n_want == 0;
+		bool wanted = n_want == 0 && series_is_demand(&all[i]);
 
 		for (size_t k = 0; k < n_want && !wanted; k++)
 			wanted = forecast_wanted(want[k], all[i].name);

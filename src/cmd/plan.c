@@ -137,6 +137,8 @@ plan_pick(struct cmd_ctx *ctx, const struct accel_table *accels, struct plan_ser
 			return plan_unknown(ctx, accels, want, name, err);
 	}
 	for (size_t i = 0; n_named == 0 && i < n; i++) {
+		if (!series_is_demand(&all[i]) || (n > 1 && strcmp(all[i].name, "total") == 0))
+			continue;	/* no demand, or the sum of the others */
 		ps[kept].series = all[i];
 		ps[kept].accel = plan_accel(accels, &all[i], v->gpu, ctx->arena, &name);
 		if (ps[kept].accel != NULL)

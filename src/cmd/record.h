@@ -55,24 +55,32 @@ BERTH_MUST_CHECK enum berth_code record_result(struct record *r, struct berth_er
 
 /* The formats, each with its options in its own file. */
 enum berth_code record_sacct(struct cmd_ctx *ctx, struct berth_err *err);
+enum berth_code record_slurm(struct cmd_ctx *ctx, struct berth_err *err);
+enum berth_code record_squeue(struct cmd_ctx *ctx, struct berth_err *err);
+enum berth_code record_sinfo(struct cmd_ctx *ctx, struct berth_err *err);
 enum berth_code record_openmetrics(struct cmd_ctx *ctx, struct berth_err *err);
 enum berth_code record_smi(struct cmd_ctx *ctx, struct berth_err *err);
 enum berth_code record_prometheus(struct cmd_ctx *ctx, struct berth_err *err);
+enum berth_code record_kubernetes(struct cmd_ctx *ctx, struct berth_err *err);
+/* Asks the server of --url; ready NULL: --query. */
+enum berth_code record_prom_live(struct cmd_ctx *ctx, const char *ready, struct berth_err *err);
 
 struct record_jobs_opts {
 	struct opt_list by;
 	int64_t step_s, from, to;
 	const char *zone, *cluster;
 };
-extern const struct opt_row record_sacct_rows[];
+extern const struct opt_row record_sacct_rows[], record_slurm_rows[];
 extern const struct record_jobs_opts record_jobs_defaults;
 
 struct record_metrics_opts {
 	struct opt_list by, drop;
 	const char *metric, *unit, *zone;
 	int64_t step_s, at;
+	const char *url, *query, *ready, *user, *token_file, *ca_file;	/* of a server alone */
+	int64_t from, to, resolution_s;
 };
-extern const struct opt_row record_openmetrics_rows[], record_smi_rows[], record_prometheus_rows[];
+extern const struct opt_row record_openmetrics_rows[], record_smi_rows[], record_snapshot_rows[], record_prometheus_rows[], record_kubernetes_rows[];
 extern const struct record_metrics_opts record_metrics_defaults;
 
 #endif

@@ -8,6 +8,7 @@
 #include "ingest/lines.h"
 #include "ingest/promjson.h"
 #include "ingest/smi.h"
+#include "ingest/snapshot.h"
 #include "ingest/zin.h"
 #include "util/arena.h"
 #include "util/buf.h"
@@ -15,7 +16,7 @@
 #include "util/str.h"
 #include "util/tz.h"
 
-const struct record_metrics_opts record_metrics_defaults = { .unit = "gpu", .zone = "UTC" };
+const struct record_metrics_opts record_metrics_defaults = { .unit = "gpu", .zone = "UTC", .resolution_s = 60 };
 
 #define OFF(field) offsetof(struct record_metrics_opts, field)
 #define METRICS_ROWS \
@@ -26,8 +27,23 @@ const struct record_metrics_opts record_metrics_defaults = { .unit = "gpu", .zon
 	{ "metric", 'm', OPT_STRING, "NAME", "only this metric", OFF(metric), 0, 0, NULL }, \
 	{ "unit", 0, OPT_STRING, "TEXT", "what metrics count that berth does not know; default gpu", OFF(unit), 0, 0, NULL }, \
 	{ "drop", 0, OPT_LIST, "LABEL", "leave these labels out of the series", OFF(drop), 0, 0, NULL }
-const struct opt_row record_prometheus_rows[] = { METRICS_ROWS, METRIC_ROWS, { 0 } };
+#define PROM_ROWS \
+	{ "url", 0, OPT_STRING, "URL", "the server: https://prometheus.example", OFF(url), 0, 0, NULL }, \
+	{ "from", 0, OPT_TIME, "TIME", "first sample (where the last load ended, or a day ago)", OFF(from), 0, 0, NULL }, \
+	{ "to", 0, OPT_TIME, "TIME", "last sample (now)", OFF(to), 0, 0, NULL }, \
+	{ "resolution", 0, OPT_DURATION, "DUR", "a sample each (1m)", OFF(resolution_s), 1, 86400, NULL }, \
+	{ "user", 0, OPT_STRING, "NAME", "the password is in $BERTH_PROMETHEUS_PASSWORD", OFF(user), 0, 0, NULL }, \
+	{ "token-file", 0, OPT_PATH, "FILE", "token or password, instead of $BERTH_PROMETHEUS_TOKEN", OFF(token_file), 0, 0, NULL }, \
+	{ "ca-file", 0, OPT_PATH, "FILE", "authorities to trust instead of the system's", OFF(ca_file), 0, 0, NULL }
+const struct opt_row record_prometheus_rows[] = {
+	METRICS_ROWS, METRIC_ROWS, PROM_ROWS,
+	{ "query", 0, OPT_STRING, "PROMQL", "any expression", OFF(query), 0, 0, NULL },
+	{ "ready", 0, OPT_CHOICE, "dcgm|kubernetes|slurm|vllm", "queries that berth brings along", OFF(ready), 0, 0, NULL },
+	{ 0 },
+};
+const struct opt_row record_kubernetes_rows[] = { METRICS_ROWS, PROM_ROWS, { 0 } };
 const struct opt_row record_openmetrics_rows[] = { METRICS_ROWS, METRIC_ROWS, { 0 } };
+const struct opt_row record_snapshot_rows[] = { METRICS_ROWS, { 0 } };
 const struct opt_row record_smi_rows[] = {
 	METRICS_ROWS,
 	{ "zone", 'z', OPT_STRING, "ZONE", "zone of the machine's clock: Europe/Berlin; default UTC", OFF(zone), 0, 0, "tz" },
@@ -54,6 +70,7 @@ metrics_drop(struct metrics *m)
 enum berth_code
 metrics_begin(struct metrics *m, struct record *r, const char *format, const char *source, struct berth_err *err)
 {
+	static const char *const accelerator[] = { "accelerator" };
 	const struct record_metrics_opts *o = r->ctx->opts;
 	const struct accel_table *accels;
 	enum berth_code rc = cmd_accels(r->ctx, &accels, err);
@@ -65,6 +82,11 @@ metrics_begin(struct metrics *m, struct record *r, const char *format, const cha
 		return rc;
 	m->a = arena_new();
 	po.drop = metrics_drop(m);
+	po.snapshot = str_eq(format, "squeue") || str_eq(format, "sinfo");
+	if (po.snapshot && po.n_by == 0) {
+		po.by = accelerator;
+		po.n_by = 1;
+	}
 	po.accels = accels;
 	usage_set_init(&m->set, m->a);
 	rc = spool_new(SPOOL_ROWS, NULL, &m->sp, err);
@@ -101,7 +123,8 @@ metrics_end(struct metrics *m, enum berth_code rc, struct berth_err *err)
 
 	if (m->a == NULL)
 		return rc;
-	points_end(m->points);
+	if (rc == BERTH_OK)
+		rc = points_end(m->points, err);
 	c = points_counts(m->points);
 	rows = (struct usage_counts){ c.read + m->refused, m->refused };
 	if (rc == BERTH_OK)
@@ -179,6 +202,34 @@ metrics_smi(struct metrics *m, FILE *in, struct berth_err *err)
 	return rc;
 }
 
+static enum berth_code
+metrics_snapshot(struct metrics *m, FILE *in, struct berth_err *err)
+{
+	struct snapshot *s = snapshot_new(m->a, str_eq(m->format, "squeue") ? SNAPSHOT_SQUEUE : SNAPSHOT_SINFO, &m->sink);
+	struct snapshot_counts c = { 0 };
+	struct lines *l = NULL;
+	enum berth_code rc = lines_new(in, &l, err);
+	char *line;
+	size_t len;
+
+	while (rc == BERTH_OK && (rc = lines_next(l, &line, &len, err)) == BERTH_OK && line != NULL)
+		rc = snapshot_line(s, line, len, lines_number(l), err);
+	lines_free(l);
+	if (rc == BERTH_OK)
+		rc = snapshot_end(s, &c, err);
+	record_extra(m->r, "rows", c.rows);
+	if (str_eq(m->format, "squeue")) {
+		record_extra(m->r, "pending_tasks", c.pending_tasks);
+		record_extra(m->r, "pending_gpus", (int64_t)c.pending_gpus);
+		record_extra(m->r, "pending_gpus_at_once", (int64_t)c.pending_gpus_at_once);
+		record_extra(m->r, "running_gpus", (int64_t)c.running_gpus);
+	} else {
+		record_extra(m->r, "devices", (int64_t)c.devices);
+		record_extra(m->r, "devices_used", (int64_t)c.devices_used);
+	}
+	return rc;
+}
+
 typedef enum berth_code metrics_read_fn(struct metrics *m, FILE *in, struct berth_err *err);
 struct metrics_format {
 	const char *name;
@@ -224,10 +275,34 @@ record_smi(struct cmd_ctx *ctx, struct berth_err *err)
 }
 
 enum berth_code
+record_squeue(struct cmd_ctx *ctx, struct berth_err *err)
+{
+	struct metrics_format format = { "squeue", metrics_snapshot };
+	struct record r = { .ctx = ctx, .own = &format };
+
+	return record_files(&r, metrics_file, err);
+}
+
+enum berth_code
+record_sinfo(struct cmd_ctx *ctx, struct berth_err *err)
+{
+	struct metrics_format format = { "sinfo", metrics_snapshot };
+	struct record r = { .ctx = ctx, .own = &format };
+
+	return record_files(&r, metrics_file, err);
+}
+
+enum berth_code
 record_prometheus(struct cmd_ctx *ctx, struct berth_err *err)
 {
+	const struct record_metrics_opts *o = ctx->opts;
 	struct metrics_format format = { "prometheus", metrics_json };
 	struct record r = { .ctx = ctx, .own = &format };
+
+	if (o->url != NULL && ctx->n_args > 0)
+		return err_set(err, BERTH_EUSAGE, "either --url or files, please");
+	if (o->url != NULL)
+		return record_prom_live(ctx, o->ready, err);
 
 	return record_files(&r, metrics_file, err);
 }

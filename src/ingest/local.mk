@@ -10,6 +10,7 @@ libingest_a_SOURCES = \
 	src/ingest/sacct.c src/ingest/sacct.h src/ingest/sacct_row.c src/ingest/sacct_row.h \
 	src/ingest/slurmtime.c src/ingest/slurmtime.h \
 	src/ingest/smi.c src/ingest/smi.h \
+	src/ingest/snapshot.c src/ingest/snapshot.h \
 	src/ingest/tres.c src/ingest/tres.h \
 	src/ingest/zin.c src/ingest/zin.h src/ingest/zdec.c src/ingest/zdec.h \
 	src/ingest/spool.c src/ingest/spool.h \

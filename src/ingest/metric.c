@@ -57,7 +57,7 @@ static const struct metric_rule metric_rules[] = {
 
 const char *const metric_labels_gpu[] = { "UUID", "uuid", "gpu_uuid", "GPU_UUID", NULL };
 const char *const metric_labels_model[] = { "accelerator", "modelName", "gpu_model", "gpu_name", "gpu_type",
-	"DCGM_FI_DEV_NAME", NULL };
+	"DCGM_FI_DEV_NAME", "label_nvidia_com_gpu_product", NULL };
 const char *const metric_labels_host[] = { "Hostname", "hostname", "host", "node", "kubernetes_node", "instance", NULL };
 const char *const metric_labels_holder[] = { "exported_pod", "pod", "hpc_job", "jobid", "job_id", "slurm_job_id", NULL };
 

@@ -15,7 +15,9 @@
 /* One signal: what was seen of it last. */
 struct points_signal {
 	const struct metric_rule *rule;
+	uint32_t target;
 	uint32_t source, idle, held, idle_held, cover;	/* sources of the spool */
+	double share;			/* of a whole card, where the accelerator is a slice */
 	bool used, has_prev, watched;	/* watched: idle and holders are told from it */
 	int64_t prev_t;
 	double prev;
@@ -37,6 +39,7 @@ struct points {
 	struct buf key;
 	bool holders;			/* some GPU's labels name who holds it */
 	struct points_counts counts;
+	VEC(double) sums;		/* of a snapshot: by target; NaN nothing */
 };
 
 struct points *
@@ -61,6 +64,8 @@ points_accel(struct points *pts, const char *name)
 	const struct accel *model;
 	int added;
 
+	if (str_eq(name, "unknown"))
+		return "unknown";
 	if (accel_resolve(pts->o.accels, pts->a, name, &ref) && ref.accel != NULL) {
 		model = accel_model(pts->o.accels, ref.accel);
 		return model->name;
@@ -130,7 +135,7 @@ points_series_labels(struct points *pts, const struct ingest_point *p, const str
 		}
 	}
 	if (*means != '\0' && (rule != NULL || pts->o.metric == NULL))
-		out[n++] = (struct usage_label){ "metric", means };
+		out[n++] = (struct usage_label){ str_eq(means, "queued") ? "state" : "metric", means };
 	return n;
 }
 
@@ -210,6 +215,27 @@ points_watch(struct points *pts, const struct ingest_point *p, struct points_sig
 	return BERTH_OK;
 }
 
+/* A MIG slice counts as its part of the card where cards are counted. */
+static double
+points_share(struct points *pts, const struct ingest_point *p, const struct metric_rule *rule)
+{
+	const char *name = metric_label(p, metric_labels_model);
+	struct accel_ref ref;
+
+	if (rule == NULL || !str_starts(rule->unit, "gpu") || name == NULL ||
+	    !accel_resolve(pts->o.accels, pts->a, name, &ref))
+		return 1;
+	return ref.share;
+}
+
+static void
+points_sum(struct points *pts, uint32_t target, double v)
+{
+	while (pts->sums.n <= target)
+		VEC_PUSH(pts->a, &pts->sums, (double)NAN);
+	pts->sums.v[target] = isnan(pts->sums.v[target]) ? v : pts->sums.v[target] + v;
+}
+
 static enum berth_code
 points_new_signal(struct points *pts, const struct ingest_point *p, const struct metric_rule *rule, const char *gpu,
     size_t *i_out, struct berth_err *err)
@@ -226,6 +252,8 @@ points_new_signal(struct points *pts, const struct ingest_point *p, const struct
 	*i_out = pts->signals.n;
 	s = VEC_ADD(pts->a, &pts->signals);
 	s->rule = rule;
+	s->target = target;
+	s->share = points_share(pts, p, rule);
 	s->source = points_source(pts, "point", pts->key.p, target);
 	s->what = arena_printf(pts->a, "%s%s%s", p->metric, gpu != NULL ? " of " : "", gpu != NULL ? gpu : "");
 	if (gpu != NULL) {
@@ -308,6 +336,11 @@ points_value(struct points *pts, const struct ingest_point *p, struct points_sig
 		return points_counter(pts, p, s, err);
 	if (s->rule != NULL ? !metric_value(s->rule, p->value, &v) : !(v >= 0 && v <= USAGE_VALUE_MAX)) {
 		points_absurd(pts, s, p);
+		return points_put(pts, s->source, USAGE_GAP, p->t, 0, 0, err);
+	}
+	v *= s->share;
+	if (pts->o.snapshot) {
+		points_sum(pts, s->target, v);
 		return BERTH_OK;
 	}
 	rc = points_put(pts, s->source, 0, p->t, 0, v, err);
@@ -350,8 +383,21 @@ points_take(void *arg, const struct ingest_point *given, struct berth_err *err)
 	return points_value(pts, &p, &pts->signals.v[i], err);
 }
 
-void
-points_end(struct points *pts)
+/* A snapshot has one row a series: what is gone at the next one is gone from it. */
+static enum berth_code
+points_snapshot(struct points *pts, struct berth_err *err)
+{
+	enum berth_code rc = BERTH_OK;
+
+	for (uint32_t i = 0; rc == BERTH_OK && i < pts->sums.n; i++)
+		if (!isnan(pts->sums.v[i]))
+			rc = points_put(pts, usage_source_put(pts->set, arena_printf(pts->a, "snapshot\n%u", i), i), 0, pts->o.at, 0,
+			    pts->sums.v[i], err);
+	return rc;
+}
+
+enum berth_code
+points_end(struct points *pts, struct berth_err *err)
 {
 	char at[TIME_FMT_SIZE];
 
@@ -366,6 +412,7 @@ points_end(struct points *pts)
 	for (size_t i = 0; i < pts->held_targets.n && !pts->holders; i++)
 		pts->set->targets.v[pts->held_targets.v[i]].dropped = true;
 	buf_free(&pts->key);
+	return points_snapshot(pts, err);
 }
 
 struct points_counts

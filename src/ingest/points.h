@@ -12,6 +12,7 @@ struct points_options {
 	const char *unit;		/* of metrics that nobody knows */
 	int64_t at;			/* time of samples without one */
 	const struct accel_table *accels;
+	bool snapshot;			/* all samples are of one moment: those of a series are added up, its source is the series */
 	const char *const *drop;	/* labels that say where a sample was scraped, not what it is; ends with NULL */
 };
 
@@ -36,7 +37,7 @@ struct points *points_new(struct arena *a, const struct points_options *o, struc
 /* A sink's function for points; arg is the struct points. */
 enum berth_code points_take(void *arg, const struct ingest_point *p, struct berth_err *err);
 /* Says what was absurd and which accelerators nobody knows; marks series that are not to be made. */
-void points_end(struct points *pts);
+BERTH_MUST_CHECK enum berth_code points_end(struct points *pts, struct berth_err *err);
 
 struct points_counts {
 	int64_t read, absurd;		/* samples */

@@ -2,8 +2,10 @@
 #ifndef BERTH_MODEL_SERIES_H
 #define BERTH_MODEL_SERIES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct series {
 	int64_t id;
@@ -16,6 +18,18 @@ struct series {
 	int64_t samples;
 	double peak;
 };
+
+/* False: a measurement beside demand (a share, a temperature ...), or GPUs that are free, idle or waited for. */
+static inline bool
+series_is_demand(const struct series *s)
+{
+	static const char *const beside[] = { "percent", "gib", "celsius", "watt" };
+
+	for (size_t i = 0; i < sizeof(beside) / sizeof(beside[0]); i++)
+		if (strcmp(s->unit, beside[i]) == 0)
+			return false;
+	return strncmp(s->unit, "gpu_", 4) != 0 && strstr(s->unit, "_per_hour") == NULL;
+}
 
 /* Mean and peak GPUs in [t, t + step). Missing steps have no sample: no data is not zero. */
 struct sample {

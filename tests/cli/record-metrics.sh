@@ -103,4 +103,40 @@ expect_json '$.values_unknown' 6
 expect_json '$.series[0].name' accelerator=H100-80GB,metric=busy
 expect_json '$.series[0].peak' 50
 expect_json '$.series[0].from' 2026-11-29T10:00:00Z
+
+# What squeue shows: arrays in one line, their limits, GPUs per node; and what sinfo shows: slices.
+cat >squeue.txt <<'EOF'
+JOBID|STATE|TRES_PER_NODE|NODES|REASON
+50_[0-7%3]|PENDING|gres/gpu:h100:2|1|JobArrayTaskLimit
+51_[2,4,6-7]|PENDING|gpu:1|2|Priority
+52|RUNNING|gres/gpu:h100:8|4|None
+53_[0-9:3]|PENDING|N/A|1|Priority
+x|RUNNING|gpu:1|1|None
+EOF
+run --store squeue.db record squeue squeue.txt -o json
+expect_exit 8
+expect_json '$.pending_tasks' 16
+expect_json '$.pending_gpus' 24
+expect_json '$.pending_gpus_at_once' 14
+expect_json '$.running_gpus' 32
+expect_json '$.series[0].name' accelerator=H100,state=queued
+expect_json '$.series[0].peak' 16
+run --store squeue.db record squeue --by accelerator squeue.txt -o json
+expect_json '$.rows_duplicate' 3
+cat >sinfo.txt <<'EOF'
+NODELIST|GRES|GRES_USED
+m1|gpu:h100_1g.12gb:14,gpu:h100_2g.24gb:7|gpu:h100_1g.12gb:7(IDX:0-6),gpu:h100_2g.24gb:0(IDX:N/A)
+m2|gpu:a30:4(S:0-1)|gpu:a30:3(IDX:0-2)
+EOF
+run --store sinfo.db record sinfo --by node sinfo.txt -o json
+expect_exit 0
+expect_no_err
+expect_json '$.devices' 25
+expect_json '$.series[0].peak' 4 '14 sevenths and 7 times two sevenths'
+expect_json '$.series[1].peak' 1
+expect_json '$.series[3].peak' 3
+run record prometheus --url http://127.0.0.1:9 --ready dcgm --offline
+expect_exit 2
+run record prometheus --url http://127.0.0.1:9
+expect_exit 2
 done_testing

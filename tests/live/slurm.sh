@@ -1,0 +1,141 @@
+#!/bin/bash
+# berth record slurm against Slurm itself: controller, one node with eight made-up GPUs, accounting in MariaDB.
+[ -n "${BASH_VERSION:-}" ] || exec bash "$0" "$@"
+. "$TOP_SRCDIR/tests/live/lib.sh"
+need 'record from a live Slurm' slurmctld slurmd slurmdbd sacct sbatch munged munge mariadbd mariadb-install-db setpriv unshare
+if [ "$(id -u)" != 0 ] || ! unshare --uts true 2>/dev/null; then
+	echo 'ok 1 - record from a live Slurm # SKIP needs root'
+	echo '1..1'
+	exit 0
+fi
+down() {
+	[ -n "${SLURM_CONF:-}" ] && timeout 10 scancel --state=PENDING,RUNNING -f 2>/dev/null
+	stop slurmd
+	stop slurmctld
+	stop slurmdbd
+	stop mariadb
+	stop munged
+	rm -rf "$STATE"
+}
+trap down EXIT
+trap 'exit 99' HUP INT TERM
+
+port=$(free_port 4)
+uts=(unshare --uts -- sh -c 'hostname localhost && exec "$@"' sh)
+mkdir -p "$STATE/munge" "$STATE/ctld" "$STATE/gpu" "$STATE/run" "$STATE/spool" "$STATE/run-mysql" "$STATE/mysql"
+head -c 1024 /dev/urandom >"$STATE/munge/key"
+chown -R munge "$STATE/munge"
+chmod 755 "$STATE/munge"
+chmod 400 "$STATE/munge/key"
+start munged munge "$(command -v munged)" --foreground --key-file="$STATE/munge/key" --socket="$STATE/munge/socket" \
+	--pid-file="$STATE/munge/pid" --log-file="$STATE/munge/log" --seed-file="$STATE/munge/seed" --num-threads=2
+chown slurm "$STATE/ctld" "$STATE/run"
+for i in 0 1 2 3 4 5 6 7; do
+	ln -sfn /dev/null "$STATE/gpu/nvidia$i"	# gres.conf wants devices
+done
+cat >"$STATE/etc/slurm.conf" <<EOF
+ClusterName=live
+SlurmctldHost=localhost(127.0.0.1)
+SlurmctldPort=$port
+SlurmUser=slurm
+SlurmdUser=root
+AuthType=auth/munge
+CredType=cred/munge
+AuthInfo=socket=$STATE/munge/socket
+CommunicationParameters=NoCtldInAddrAny,NoInAddrAny
+StateSaveLocation=$STATE/ctld
+SlurmdSpoolDir=$STATE/spool
+SlurmctldPidFile=$STATE/run/slurmctld.pid
+SlurmdPidFile=$STATE/run/slurmd.pid
+SlurmdParameters=config_overrides
+ReturnToService=2
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+MpiDefault=none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core_Memory
+SchedulerType=sched/backfill
+SchedulerParameters=sched_interval=2,bf_interval=2
+InactiveLimit=0
+KillWait=2
+Waittime=0
+GresTypes=gpu
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost=127.0.0.1
+AccountingStoragePort=$((port + 1))
+AccountingStoragePass=$STATE/munge/socket
+AccountingStorageTRES=gres/gpu,gres/gpu:h100
+NodeName=n1 NodeHostname=localhost NodeAddr=127.0.0.1 Port=$((port + 3)) CPUs=16 RealMemory=4096 Gres=gpu:h100:8
+PartitionName=gpu Nodes=n1 Default=YES MaxTime=60 DefMemPerCPU=16 State=UP
+EOF
+printf 'AutoDetect=off\nNodeName=n1 Name=gpu Type=h100 File=%s/gpu/nvidia[0-7]\n' "$STATE" >"$STATE/etc/gres.conf"
+cat >"$STATE/etc/slurmdbd.conf" <<EOF
+AuthType=auth/munge
+AuthInfo=socket=$STATE/munge/socket
+DbdHost=localhost
+DbdAddr=127.0.0.1
+DbdPort=$((port + 1))
+CommunicationParameters=NoInAddrAny
+SlurmUser=slurm
+PidFile=$STATE/run/slurmdbd.pid
+StorageType=accounting_storage/mysql
+StorageHost=127.0.0.1
+StoragePort=$((port + 2))
+StorageUser=slurm
+StoragePass=live
+StorageLoc=slurm_acct
+EOF
+chmod 644 "$STATE"/etc/*.conf
+chown slurm "$STATE/etc/slurmdbd.conf"
+chmod 600 "$STATE/etc/slurmdbd.conf"
+export SLURM_CONF=$STATE/etc/slurm.conf
+
+chown mysql "$STATE/mysql" "$STATE/run-mysql"
+mariadb-install-db --no-defaults --user=mysql --datadir="$STATE/mysql" --auth-root-authentication-method=normal \
+	--skip-test-db >"$STATE/log/install.log" 2>&1 || bail 'mariadb-install-db failed'
+start mariadb mysql "$(command -v mariadbd)" --no-defaults --datadir="$STATE/mysql" --socket="$STATE/run-mysql/sock" \
+	--port=$((port + 2)) --bind-address=127.0.0.1 --pid-file="$STATE/run-mysql/pid" --skip-name-resolve \
+	--innodb-flush-log-at-trx-commit=0 --innodb-flush-method=nosync --innodb-doublewrite=0 --skip-log-bin \
+	--innodb-buffer-pool-size=64M --innodb-lock-wait-timeout=900
+sql() { mariadb --no-defaults -uroot -S "$STATE/run-mysql/sock" -N -e "$1"; }
+wait_for 40 mariadb sql 'select 1'
+sql "create database slurm_acct; create user slurm@'127.0.0.1' identified by 'live'; grant all on slurm_acct.* to slurm@'127.0.0.1'"
+start slurmdbd slurm env SLURM_CONF="$SLURM_CONF" "$(command -v slurmdbd)" -D
+wait_for 40 slurmdbd port_open $((port + 1))
+wait_for 20 slurmdbd sacctmgr -n show cluster
+sacctmgr -i add cluster live >>"$STATE/log/sacctmgr.log" 2>&1
+start slurmctld root "${uts[@]}" setpriv --reuid=slurm --regid=slurm --clear-groups -- \
+	env SLURM_CONF="$SLURM_CONF" "$(command -v slurmctld)" -D -f "$SLURM_CONF"
+wait_for 40 slurmctld scontrol ping
+start slurmd root "${uts[@]}" env SLURM_CONF="$SLURM_CONF" "$(command -v slurmd)" -D -N n1 -f "$SLURM_CONF"
+idle() { sinfo -h -N -o '%T' | grep -qE '^(idle|mixed)$'; }
+wait_for 40 slurmctld idle
+
+cd "$STATE/home" || exit 99
+# Three jobs that run at once, then an array of four whose tasks need half of the GPUs each.
+sbatch --parsable --gres=gpu:h100:2 -o /dev/null --wrap 'sleep 3' >/dev/null
+sbatch --parsable --gres=gpu:h100:1 -J 'a|b' -o /dev/null --wrap 'sleep 2' >/dev/null
+sbatch --parsable -o /dev/null --wrap 'sleep 1' >/dev/null
+sbatch --parsable --gres=gpu:h100:4 -a 0-3 -o /dev/null --wrap 'sleep 2' >/dev/null
+empty() { [ -z "$(squeue -h)" ]; }
+wait_for 60 slurmctld empty
+settled() { [ "$(sacct -a -n -X -P -o State | grep -c COMPLETED)" -eq 7 ]; }
+wait_for 30 slurmctld settled
+
+# What was run, by another way: sacct's own seconds.
+want=$(sacct -a -n -X -P -o ElapsedRaw,AllocTRES | awk -F '|' '{
+	if (match($2, /gres\/gpu=[0-9]+/)) sum += $1 * substr($2, RSTART + 9, RLENGTH - 9) } END { print sum }')
+run record slurm -o json
+ok $status 'berth record slurm'
+[ "$(json '$.gpu_seconds')" = "$want" ] && [ "${want:-0}" -ge 35 ]
+ok $? "GPU-seconds: $(json '$.gpu_seconds'), $want were run"
+[ "$(json '$.jobs')" = 6 ] && [ "$(json '$.rows_without_gpus')" = 1 ]
+ok $? 'six jobs with GPUs, one without'
+run record slurm -o json
+[ "$(json '$.rows_stored')" = 0 ]
+ok $? 'the same again stores nothing'
+sacct -a -P -D -o JobID,JobName,State,Submit,Start,End,Elapsed,AllocTRES >"$STATE/export.txt"
+"$BERTH" --store "$STATE/other.db" record sacct --tz "$(date +%:z)" "$STATE/export.txt" -o json >"$STATE/out" 2>"$STATE/err"
+[ $? -eq 0 ] && [ "$(json '$.gpu_seconds')" = "$want" ]
+ok $? 'an export with steps and a bar in a name holds the same'
+done_testing
