@@ -28,7 +28,7 @@ libcmd_a_SOURCES += \
 	src/cmd/place.c \
 	src/cmd/plan.c src/cmd/plan_join.c src/cmd/plan_join.h src/cmd/plan_solve.c \
 	src/cmd/prices.c src/cmd/prices.h src/cmd/prices_history.c src/cmd/prices_import.c src/cmd/prices_refresh.c \
-	src/cmd/record.c src/cmd/record.h src/cmd/record_jobs.c \
+	src/cmd/record.c src/cmd/record.h src/cmd/record_focus.c src/cmd/record_jobs.c \
 	src/cmd/record_metrics.c src/cmd/record_metrics.h src/cmd/record_prom.c \
 	src/cmd/report.c src/cmd/report_data.c src/cmd/report_data.h src/cmd/report_html.c \
 	src/cmd/simspot.c src/cmd/simspot.h src/cmd/simulate.c \

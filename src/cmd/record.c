@@ -58,6 +58,9 @@ static const struct cmd record_subs[] = {
 	{ .name = "sinfo", .summary = "read what sinfo shows of one moment", .args = "[FILE ...]",
 	  .opts = record_snapshot_rows, .opts_default = &record_metrics_defaults,
 	  .opts_size = sizeof(record_metrics_defaults), .flags = CMD_STORE_RW, .args_max = -1, .run = record_sinfo },
+	{ .name = "focus", .summary = "read bills in the FinOps FOCUS format", .args = "[FILE ...]", .opts = record_focus_rows,
+	  .opts_default = &record_focus_defaults, .opts_size = sizeof(record_focus_defaults), .flags = CMD_STORE_RW,
+	  .args_max = -1, .run = record_focus },
 	{ .name = "openmetrics", .summary = "read metrics as exporters write them", .args = "[FILE ...]",
 	  .opts = record_openmetrics_rows, .opts_default = &record_metrics_defaults,
 	  .opts_size = sizeof(record_metrics_defaults), .flags = CMD_STORE_RW, .args_max = -1, .run = record_openmetrics },
@@ -164,6 +167,20 @@ record_extra(struct record *r, const char *key, int64_t n)
 }
 
 void
+record_sum(struct record *r, const char *key, double v)
+{
+	size_t i = 0;
+
+	while (i < r->n_sum && strcmp(r->sum[i].key, key) != 0)
+		i++;
+	if (i == r->n_sum) {
+		assert(i < RECORD_EXTRA_MAX);
+		r->sum[r->n_sum++].key = key;
+	}
+	r->sum[i].v += v;
+}
+
+void
 record_count(struct record *r, const struct usage_counts *rows, const struct usage_load_counts *load)
 {
 	r->rows.read += rows->read;
@@ -215,6 +232,8 @@ record_json(struct record *r, const struct series *series, size_t n, struct bert
 	jsonw_int(w, "rows_refused", r->rows.refused);
 	for (size_t i = 0; i < r->n_extra; i++)
 		jsonw_int(w, r->extra[i].key, r->extra[i].n);
+	for (size_t i = 0; i < r->n_sum; i++)
+		jsonw_fixed(w, r->sum[i].key, r->sum[i].v, 6);
 	jsonw_begin_array(w, "series");
 	for (size_t i = 0; i < n; i++) {
 		jsonw_begin_object(w, NULL);

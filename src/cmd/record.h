@@ -25,6 +25,8 @@ struct record {
 	struct usage_load_counts load;
 	struct { const char *key; int64_t n; } extra[RECORD_EXTRA_MAX];	/* [n_extra] more counts for the JSON */
 	size_t n_extra;
+	struct { const char *key; double v; } sum[RECORD_EXTRA_MAX];	/* [n_sum] likewise, with a fraction */
+	size_t n_sum;
 	const char *file;		/* the one being read, as messages name it */
 	long file_lines;		/* warnings of it that were printed */
 	struct progress progress;
@@ -44,6 +46,7 @@ void record_touch(struct record *r, const struct usage_set *set);
 void record_count(struct record *r, const struct usage_counts *rows, const struct usage_load_counts *load);
 /* Adds n to the count of this key in the JSON. */
 void record_extra(struct record *r, const char *key, int64_t n);
+void record_sum(struct record *r, const char *key, double v);
 BERTH_MUST_CHECK enum berth_code record_zone(struct cmd_ctx *ctx, const char *name, const struct tz **tz_out,
     struct berth_err *err);
 
@@ -58,6 +61,7 @@ enum berth_code record_sacct(struct cmd_ctx *ctx, struct berth_err *err);
 enum berth_code record_slurm(struct cmd_ctx *ctx, struct berth_err *err);
 enum berth_code record_squeue(struct cmd_ctx *ctx, struct berth_err *err);
 enum berth_code record_sinfo(struct cmd_ctx *ctx, struct berth_err *err);
+enum berth_code record_focus(struct cmd_ctx *ctx, struct berth_err *err);
 enum berth_code record_openmetrics(struct cmd_ctx *ctx, struct berth_err *err);
 enum berth_code record_smi(struct cmd_ctx *ctx, struct berth_err *err);
 enum berth_code record_prometheus(struct cmd_ctx *ctx, struct berth_err *err);
@@ -82,5 +86,12 @@ struct record_metrics_opts {
 };
 extern const struct opt_row record_openmetrics_rows[], record_smi_rows[], record_snapshot_rows[], record_prometheus_rows[], record_kubernetes_rows[];
 extern const struct record_metrics_opts record_metrics_defaults;
+
+struct record_focus_opts {
+	struct opt_list by;
+	int64_t step_s;
+};
+extern const struct opt_row record_focus_rows[];
+extern const struct record_focus_opts record_focus_defaults;
 
 #endif

@@ -2,6 +2,7 @@ noinst_LIBRARIES += libingest.a
 libingest_a_SOURCES = \
 	src/ingest/demand.c src/ingest/demand.h \
 	src/ingest/expo.c src/ingest/expo.h \
+	src/ingest/focus.c src/ingest/focus.h \
 	src/ingest/ingest.h \
 	src/ingest/lines.c src/ingest/lines.h \
 	src/ingest/metric.c src/ingest/metric.h \

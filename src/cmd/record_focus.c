@@ -1,0 +1,145 @@
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/record.h"
+#include "ingest/focus.h"
+#include "ingest/zin.h"
+#include "model/datapath.h"
+#include "store/offer_rows.h"
+#include "util/arena.h"
+#include "util/csv.h"
+#include "util/str.h"
+
+const struct record_focus_opts record_focus_defaults = { 0 };
+
+#define OFF(field) offsetof(struct record_focus_opts, field)
+const struct opt_row record_focus_rows[] = {
+	{ "by", 'b', OPT_LIST, "LABEL", "one series per value of these: provider, region, sku, account ...", OFF(by), 0, 0, NULL },
+	{ "step", 0, OPT_DURATION, "DUR", "step of new series (1h)", OFF(step_s), 60, 31 * 86400, NULL },
+	{ 0 },
+};
+#undef OFF
+
+struct focus_machine { const char *accelerator; double count; };
+
+/* What is known of instance types: offers of the store, then the bundled list. */
+struct focus_types {
+	struct arena *a;
+	struct strmap by_name;
+	VEC(struct focus_machine) v;
+};
+
+static void
+focus_learn(struct focus_types *t, const char *instance, const char *accelerator, double count)
+{
+	int added;
+
+	if (*instance == '\0' || count <= 0)
+		return;
+	strmap_add(t->a, &t->by_name, str_lower(t->a, instance), t->v.n, &added);
+	if (added)
+		VEC_PUSH(t->a, &t->v, (struct focus_machine){ arena_strdup(t->a, accelerator), count });
+}
+
+static bool
+focus_known(void *arg, const char *instance, const char **accelerator_out, double *count_out)
+{
+	struct focus_types *t = arg;
+	const size_t *at = strmap_get(&t->by_name, str_lower(t->a, instance));
+
+	if (at == NULL)
+		return false;
+	*accelerator_out = t->v.v[*at].accelerator;
+	*count_out = t->v.v[*at].count;
+	return true;
+}
+
+static enum berth_code
+focus_bundled(struct focus_types *t, struct berth_err *err)
+{
+	const struct csv_row *row;
+	struct csv *c = NULL;
+	const char *path;
+	int type = 0, accel = 0, count = 0;
+	enum berth_code rc = data_path(t->a, "offers.csv", &path, err);
+
+	if (rc == BERTH_OK)
+		rc = csv_open(path, &c, err);
+	if (rc == BERTH_OK)
+		rc = csv_need(c, "instance_type", &type, err);
+	if (rc == BERTH_OK)
+		rc = csv_need(c, "accelerator", &accel, err);
+	if (rc == BERTH_OK)
+		rc = csv_need(c, "accelerator_count", &count, err);
+	while (rc == BERTH_OK && (rc = csv_next(c, &row, err)) == BERTH_OK && row != NULL) {
+		int64_t n;
+
+		if (str_to_i64(row->field[count], 1, 1000, &n, NULL) == BERTH_OK)
+			focus_learn(t, row->field[type], row->field[accel], (double)n);
+	}
+	csv_close(c);
+	return rc;
+}
+
+static enum berth_code
+focus_types(struct cmd_ctx *ctx, struct focus_types *t, struct berth_err *err)
+{
+	struct offer *offers;
+	size_t n;
+	enum berth_code rc = store_offer_list(ctx->store, NULL, ctx->arena, &offers, &n, err);
+
+	t->a = ctx->arena;
+	for (size_t i = 0; rc == BERTH_OK && i < n; i++)
+		focus_learn(t, offers[i].instance_type, offers[i].accelerator, (double)offers[i].accelerator_count);
+	return rc == BERTH_OK ? focus_bundled(t, err) : rc;
+}
+
+static enum berth_code
+focus_file(struct record *r, const char *path, struct berth_err *err)
+{
+	const struct record_focus_opts *opts = r->ctx->opts;
+	struct usage_load_options o = { .step_s = opts->step_s, .unit = "gpu", .format = "focus", .source = path,
+		.now = r->ctx->now };
+	struct focus_options fo = { .by = opts->by.v, .n_by = opts->by.n, .machine = focus_known, .machine_arg = r->own };
+	struct usage_load_counts load = { 0 };
+	struct focus_counts counts = { 0 };
+	struct arena *a = arena_new();
+	struct spool *sp = NULL;
+	struct zin *z = NULL;
+	struct usage_set set;
+	enum berth_code rc = zin_open(path, &z, err);
+
+	usage_set_init(&set, a);
+	if (rc == BERTH_OK)
+		rc = cmd_accels(r->ctx, &fo.accels, err);
+	if (rc == BERTH_OK)
+		rc = spool_new(SPOOL_ROWS, NULL, &sp, err);
+	if (rc == BERTH_OK)
+		rc = focus_read(zin_file(z), r->file, &fo, &set, sp, &counts, record_say, r, err);
+	if (rc == BERTH_EIO && zin_fault(z) != NULL)
+		rc = err_set(err, BERTH_EINVAL, "%s: %s; nothing of it was stored", r->file, zin_fault(z));
+	if (rc == BERTH_OK)
+		rc = usage_load(r->ctx->store, &set, sp, &o, &counts.rows, &load, record_say, r, err);
+	if (rc == BERTH_OK) {
+		record_touch(r, &set);
+		record_count(r, &counts.rows, &load);
+		record_extra(r, "rows_without_gpus", counts.without_gpus);
+		record_sum(r, "gpu_hours", counts.gpu_hours);
+		record_sum(r, "effective_cost", counts.cost);
+	}
+	spool_free(sp);
+	zin_close(z);
+	arena_free(a);
+	return rc;
+}
+
+enum berth_code
+record_focus(struct cmd_ctx *ctx, struct berth_err *err)
+{
+	struct focus_types types = { 0 };
+	struct record r = { .ctx = ctx, .own = &types };
+	enum berth_code rc = focus_types(ctx, &types, err);
+
+	return rc == BERTH_OK ? record_files(&r, focus_file, err) : rc;
+}
