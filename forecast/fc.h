@@ -113,6 +113,8 @@ void fc_prepare(struct fc_job *j);	/* j->in, opt, a are set */
 void fc_combine(struct fc_job *j);
 
 /* band.c, peak.c, pool.c */
+/* The windows of a horizon of h steps with weeks of cycle and days of day steps (0: none); returns how many. */
+size_t fc_windows_of(size_t h, size_t cycle, size_t day, struct fc_win *win);
 void fc_windows(struct fc_job *j);
 void fc_peak_scores(struct fc_job *j);
 void fc_peak(const struct fc_job *j, const struct fc_pool *pool, size_t w, double *q);
@@ -137,6 +139,21 @@ void fc_paths(const struct fc_job *j, const struct fc_pool *pool, const double *
 void fc_result_alloc(const struct fc_series *s, const struct fc_options *opt, struct arena *a,
     struct fc_result *r);
 void fc_result_fill(struct fc_job *j, const struct fc_pool *pool, struct fc_result *r);
+
+/* The maxima of r->paths (there must be some) over the first day and the weeks, and over all, into windows and peak. */
+void fc_result_windows(struct fc_result *r, struct arena *tmp);
+
+/* local.c: how a series' steps lie on the wall clock of opt.utc_offset */
+struct fc_local {
+	struct fc_series in;
+	bool changes;		/* else nothing is to be done */
+	size_t n, ahead;	/* local steps of history and horizon */
+	size_t *index;		/* [horizon] local step ahead of each UTC step */
+	int64_t *utc;		/* [n + 1] time of each local step */
+};
+void fc_local_map(const struct fc_series *s, const struct fc_options *o, struct arena *a, struct fc_local *l);
+void fc_local_series(struct fc_local *l, const struct fc_options *o, struct arena *a, struct fc_series *out);
+void fc_local_result(const struct fc_local *l, const struct fc_options *o, struct arena *a, struct fc_result *r);
 
 /* shift.c */
 void fc_shifts(struct fc_job *j);	/* sets shift, n_shift, since */

@@ -46,10 +46,8 @@ struct fc_options {
 	uint64_t seed;
 	double cap;			/* fleet or quota size that demand met can not pass; NaN: none */
 	size_t max_history;		/* use at most the last so many steps; 0: all */
-	fc_offset_fn *utc_offset;	/* NULL: seasons run in UTC */
+	fc_offset_fn *utc_offset;	/* seasons follow this clock, also over days of 23 and 25 h; NULL: UTC */
 	void *utc_offset_arg;
-	const int32_t *holidays;	/* [n_holidays] local days since 1970-01-01, ascending: their hours look like a Sunday's */
-	size_t n_holidays;
 	unsigned threads;		/* over series; 0 or 1: none */
 };
 void fc_options_init(struct fc_options *o);	/* horizon 0, 200 paths, seed 1, no cap, no zone, one thread */

@@ -11,6 +11,7 @@ libforecast_a_SOURCES = \
 	forecast/fc.h \
 	forecast/forecast.h \
 	forecast/lin.c \
+	forecast/local.c \
 	forecast/path.c \
 	forecast/peak.c \
 	forecast/peer.c \

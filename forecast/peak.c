@@ -15,20 +15,28 @@ enum { PEAK_BACK = 4 };		/* windows looked back */
 /* Ascending quantiles of standard normal at the peak levels. */
 static const double peak_normal[FC_PEAK_LEVEL_COUNT] = { 0, 1.2815515655446004, 1.6448536269514722, 2.3263478740408408 };
 
-/* The first day, then each week of the horizon. */
+/* The first day, then each week; less than half a week at the end belongs to the week before. */
+size_t
+fc_windows_of(size_t h, size_t cycle, size_t day, struct fc_win *win)
+{
+	size_t n = 0;
+
+	if (day > 0 && h > day)
+		win[n++] = (struct fc_win){ .first = 0, .count = day };
+	for (size_t i = 0; i < h;) {
+		size_t left = h - i, count = 2 * left < 3 * cycle || n + 1 == FC_WIN_MAX ? left : cycle;
+
+		win[n++] = (struct fc_win){ .first = i, .count = count,
+			.kind = i == 0 && day > 0 && left <= day ? 0 : 1 + i / cycle };
+		i += count;
+	}
+	return n;
+}
+
 void
 fc_windows(struct fc_job *j)
 {
-	j->n_win = 0;
-	if (!j->daily && j->day > 0 && j->h > j->day)
-		j->win[j->n_win++] = (struct fc_win){ .first = 0, .count = j->day };
-	for (size_t i = 0; i < j->h && j->n_win < FC_WIN_MAX; i += j->cycle) {
-		struct fc_win *w = &j->win[j->n_win++];
-		size_t left = j->h - i;
-
-		*w = (struct fc_win){ .first = i, .count = left < j->cycle || j->n_win == FC_WIN_MAX ? left : j->cycle };
-		w->kind = i == 0 && !j->daily && left <= j->day ? 0 : 1 + i / j->cycle;
-	}
+	j->n_win = fc_windows_of(j->h, j->cycle, j->daily ? 0 : j->day, j->win);
 }
 
 /* Maxima of every run of len steps: out[i] = max x[i .. i+len), n - len + 1 of them. */

@@ -120,17 +120,16 @@ result_cap(const struct fc_job *j, double *x, size_t n)
 
 /* Type 8 quantiles of the maxima of paths [n][h] over [first, first + count), and the step where most have theirs. */
 static void
-result_maxima(const struct fc_job *j, const double *paths, size_t n, size_t first, size_t count, double *q,
-    size_t *likeliest)
+result_maxima(struct arena *tmp, const double *paths, size_t n, size_t h, struct fc_window *v)
 {
-	double *m = arena_array(j->tmp, n, sizeof(*m));
-	size_t *hits = arena_array(j->tmp, count, sizeof(*hits)), best = 0;
+	double *m = arena_array(tmp, n, sizeof(*m));
+	size_t *hits = arena_array(tmp, v->count, sizeof(*hits)), best = 0;
 
 	for (size_t s = 0; s < n; s++) {
-		const double *x = paths + s * j->h + first;
+		const double *x = paths + s * h + v->first;
 		size_t at = 0;
 
-		for (size_t i = 1; i < count; i++)
+		for (size_t i = 1; i < v->count; i++)
 			if (x[i] > x[at])
 				at = i;
 		m[s] = x[at];
@@ -138,12 +137,34 @@ result_maxima(const struct fc_job *j, const double *paths, size_t n, size_t firs
 	}
 	fc_sort(m, n);
 	for (size_t l = 0; l < FC_PEAK_LEVEL_COUNT; l++)
-		q[l] = fc_quantile_sorted(m, n, fc_peak_levels[l]);
-	for (size_t i = 1; i < count; i++)
+		v->q[l] = fc_quantile_sorted(m, n, fc_peak_levels[l]);
+	for (size_t i = 1; i < v->count; i++)
 		if (hits[i] > hits[best])
 			best = i;
-	if (likeliest != NULL)
-		*likeliest = first + best;
+	v->likeliest = v->first + best;
+}
+
+static void
+result_windows(struct fc_result *r, const double *paths, size_t n, struct arena *tmp)
+{
+	struct fc_win win[FC_WIN_MAX];
+	struct fc_window all = { .first = 0, .count = r->horizon };
+	size_t cycle = r->step_s <= 604800 ? (size_t)((604800 + r->step_s - 1) / r->step_s) : 1;
+	size_t day = r->step_s <= 21600 && 86400 % r->step_s == 0 ? (size_t)(86400 / r->step_s) : 0;
+
+	r->n_windows = fc_windows_of(r->horizon, cycle, day, win);
+	for (size_t w = 0; w < r->n_windows; w++) {
+		r->windows[w] = (struct fc_window){ .first = win[w].first, .count = win[w].count };
+		result_maxima(tmp, paths, n, r->horizon, &r->windows[w]);
+	}
+	result_maxima(tmp, paths, n, r->horizon, &all);
+	memcpy(r->peak, all.q, sizeof(r->peak));
+}
+
+void
+fc_result_windows(struct fc_result *r, struct arena *tmp)
+{
+	result_windows(r, r->paths, r->n_paths, tmp);
 }
 
 static void
@@ -158,15 +179,7 @@ result_peaks(struct fc_job *j, const struct fc_pool *pool, struct fc_result *r)
 		fc_peak(j, pool, w, targets + w * FC_PEAK_LEVEL_COUNT);
 	fc_paths(j, pool, targets, n, paths);
 	result_cap(j, paths, n * j->h);
-	r->n_windows = j->n_win;
-	for (size_t w = 0; w < j->n_win; w++) {
-		struct fc_window *v = &r->windows[w];
-
-		v->first = j->win[w].first;
-		v->count = j->win[w].count;
-		result_maxima(j, paths, n, v->first, v->count, v->q, &v->likeliest);
-	}
-	result_maxima(j, paths, n, 0, j->h, r->peak, NULL);
+	result_windows(r, paths, n, j->tmp);
 }
 
 void

@@ -262,11 +262,43 @@ run_sort(struct run *r, struct berth_err *err)
 	return BERTH_OK;
 }
 
+/* All series in their local time; the horizon is the longest any of them needs. */
+static void
+run_localise(struct run *r, struct fc_local *l, struct fc_series *in, struct fc_options *opt)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		fc_local_map(&r->s[i], r->opt, r->a, &l[i]);
+		opt->horizon = l[i].ahead > opt->horizon ? l[i].ahead : opt->horizon;
+		fc_local_series(&l[i], r->opt, r->a, &in[i]);
+		if (l[i].changes && opt->n_paths == 0)
+			opt->n_paths = 200;	/* the windows are found again on UTC steps */
+	}
+}
+
+/* A series that keeps its steps in a run that is longer by an hour for the sake of others. */
+static void
+run_shorten(const struct fc_options *o, struct fc_local *l, size_t ahead, struct arena *a)
+{
+	if (l->changes || ahead == o->horizon)
+		return;
+	l->changes = true;
+	l->n = l->in.n;
+	l->index = arena_array(a, o->horizon, sizeof(*l->index));
+	l->utc = arena_array(a, l->n + 1, sizeof(*l->utc));
+	for (size_t i = 0; i < o->horizon; i++)
+		l->index[i] = i;
+	for (size_t i = 0; i <= l->n; i++)
+		l->utc[i] = l->in.t0 + (int64_t)i * l->in.step_s;
+}
+
 enum berth_code
 fc_run_many(const struct fc_series *s, size_t n, const struct fc_options *opt, struct arena *a,
     struct fc_result *results_out, struct berth_err *err)
 {
+	struct fc_options own = *opt;
 	struct run r = { .s = s, .n = n, .opt = opt, .a = a, .out = results_out };
+	struct fc_local *l = arena_array(a, n, sizeof(*l));
+	struct fc_series *in = arena_array(a, n, sizeof(*in));
 	enum berth_code rc;
 
 	for (size_t i = 0; i < n; i++) {
@@ -277,9 +309,18 @@ fc_run_many(const struct fc_series *s, size_t n, const struct fc_options *opt, s
 	rc = run_sort(&r, err);
 	if (rc != BERTH_OK || n == 0)
 		return rc;
+	if (opt->utc_offset != NULL) {
+		run_localise(&r, l, in, &own);
+		for (size_t i = 0; i < n; i++)
+			run_shorten(opt, &l[i], own.horizon, a);
+		r.s = in;
+		r.opt = &own;
+	}
 	for (size_t i = 0; i < n; i++)
-		fc_result_alloc(&s[i], opt, a, &results_out[i]);
+		fc_result_alloc(&r.s[i], r.opt, a, &results_out[i]);
 	run_phases(&r);
+	for (size_t i = 0; i < n && opt->utc_offset != NULL; i++)
+		fc_local_result(&l[i], opt, a, &results_out[i]);
 	return BERTH_OK;
 }
 

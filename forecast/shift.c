@@ -61,8 +61,10 @@ shift_find(const struct fc_job *j, struct fc_shift *out, size_t max)
 		for (size_t s = t - day > w ? t - day : w; s + w <= j->n && s <= t + 2 * day; s++)
 			if (shift_contrast(j->y, s, w) > shift_contrast(j->y, best, w))
 				best = s;
-		out[n].t = (int64_t)best;
-		n++;
+		after = j->n - best < 3 * day ? j->n - best : 3 * day;
+		w = best < before ? best : before;
+		out[n++] = (struct fc_shift){ (int64_t)best, shift_median(j->y + best - w, w, tmp),
+			shift_median(j->y + best, after, tmp) };
 		t = best + before;
 	}
 	return n;

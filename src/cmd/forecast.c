@@ -10,6 +10,7 @@
 #include "util/glob.h"
 #include "util/str.h"
 #include "util/time.h"
+#include "util/tz.h"
 
 static const struct forecast_opts forecast_defaults = {
 	.paths = 200, .seed = 1, .origins = 8, .threads = 1, .gpus_per_node = 8, .cap = NAN,
@@ -23,6 +24,7 @@ static const struct opt_row forecast_rows[] = {
 	{ "at", 0, OPT_TIME, "TIME", "forecast as of this time: history ends before it", OFF(at), 0, 0, NULL },
 	{ "history", 0, OPT_DURATION, "DUR", "use at most so much of the history", OFF(history_s), 3600, 1e10, NULL },
 	{ "cap", 0, OPT_DOUBLE, "GPUS", "size of the fleet or quota: no forecast passes it", OFF(cap), 0.001, 1e18, NULL },
+	{ "zone", 'z', OPT_STRING, "ZONE", "days and weeks follow this clock: Europe/Berlin; default UTC", OFF(zone), 0, 0, NULL },
 	{ "plot", 0, OPT_FLAG, NULL, "draw each series in the terminal", OFF(plot), 0, 0, NULL },
 	{ "svg", 0, OPT_PATH, "FILE", "write a picture; with several series FILE-NAME.svg for each", OFF(svg), 0, 0, NULL },
 	{ "points", 0, OPT_FLAG, NULL, "one row for each step, with all quantiles", OFF(points), 0, 0, NULL },
@@ -166,10 +168,19 @@ forecast_load(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err
 	return BERTH_OK;
 }
 
-void
-forecast_options(const struct cmd_ctx *ctx, int64_t step_s, int64_t horizon_s, struct fc_options *o)
+static int64_t
+forecast_offset(void *arg, int64_t t)
+{
+	return tz_offset(arg, t);
+}
+
+enum berth_code
+forecast_options(const struct cmd_ctx *ctx, int64_t step_s, int64_t horizon_s, struct fc_options *o,
+    struct berth_err *err)
 {
 	const struct forecast_opts *v = ctx->opts;
+	const struct tz *tz;
+	enum berth_code rc;
 
 	fc_options_init(o);
 	o->horizon = (size_t)((horizon_s + step_s - 1) / step_s);
@@ -178,6 +189,14 @@ forecast_options(const struct cmd_ctx *ctx, int64_t step_s, int64_t horizon_s, s
 	o->cap = v->cap;
 	o->max_history = (size_t)(v->history_s / step_s);
 	o->threads = (unsigned)v->threads;
+	if (v->zone == NULL)
+		return BERTH_OK;
+	rc = tz_load(ctx->arena, v->zone, &tz, err);
+	if (rc != BERTH_OK)
+		return err_ctx(err, "--zone");
+	o->utc_offset = forecast_offset;
+	o->utc_offset_arg = (void *)(uintptr_t)tz;
+	return BERTH_OK;
 }
 
 enum berth_code
@@ -201,8 +220,9 @@ forecast_all(struct cmd_ctx *ctx, struct forecast_set *f, int64_t horizon_s, str
 				index[m] = i;
 				in[m++] = f->in[i];
 			}
-		forecast_options(ctx, f->in[first].step_s, horizon_s, &o);
-		rc = fc_run_many(in, m, &o, ctx->arena, out, err);
+		rc = forecast_options(ctx, f->in[first].step_s, horizon_s, &o, err);
+		if (rc == BERTH_OK)
+			rc = fc_run_many(in, m, &o, ctx->arena, out, err);
 		if (rc != BERTH_OK)
 			return rc;
 		for (size_t k = 0; k < m; k++)

@@ -10,7 +10,7 @@ struct forecast_opts {
 	struct opt_list series;
 	int64_t horizon_s, at, history_s, paths, seed, origins, threads, gpus_per_node;
 	double cap;
-	const char *svg;
+	const char *svg, *zone;
 	bool backtest, points, windows, plot, scores;
 };
 
@@ -26,7 +26,8 @@ struct forecast_set {
 /* Picks by words, globs and --series; reads the samples before --at. */
 BERTH_MUST_CHECK enum berth_code forecast_load(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err);
 /* Options of the library from those of the verb; horizon is that of the series' step. */
-void forecast_options(const struct cmd_ctx *ctx, int64_t step_s, int64_t horizon_s, struct fc_options *o);
+BERTH_MUST_CHECK enum berth_code forecast_options(const struct cmd_ctx *ctx, int64_t step_s, int64_t horizon_s,
+    struct fc_options *o, struct berth_err *err);
 /* Forecasts all; series of one step length share a run. */
 BERTH_MUST_CHECK enum berth_code forecast_all(struct cmd_ctx *ctx, struct forecast_set *f, int64_t horizon_s,
     struct berth_err *err);

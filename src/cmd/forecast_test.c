@@ -143,8 +143,9 @@ forecast_backtest(struct cmd_ctx *ctx, const struct forecast_set *f, int64_t hor
 				index[m] = i;
 				in[m++] = f->in[i];
 			}
-		forecast_options(ctx, f->in[first].step_s, horizon_s, &o);
-		rc = fc_backtest(in, m, &o, origins, ctx->arena, out, err);
+		rc = forecast_options(ctx, f->in[first].step_s, horizon_s, &o, err);
+		if (rc == BERTH_OK)
+			rc = fc_backtest(in, m, &o, origins, ctx->arena, out, err);
 		if (rc != BERTH_OK)
 			return rc;
 		for (size_t k = 0; k < m; k++)

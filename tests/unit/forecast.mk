@@ -5,3 +5,6 @@ tests_unit_forecast_run_t_LDADD = libtap.a $(FORECAST_LIBS)
 check_PROGRAMS += tests/unit/forecast_peer.t
 tests_unit_forecast_peer_t_SOURCES = tests/unit/forecast_peer.c
 tests_unit_forecast_peer_t_LDADD = libtap.a $(FORECAST_LIBS)
+check_PROGRAMS += tests/unit/forecast_structure.t
+tests_unit_forecast_structure_t_SOURCES = tests/unit/forecast_structure.c
+tests_unit_forecast_structure_t_LDADD = libtap.a $(FORECAST_LIBS)

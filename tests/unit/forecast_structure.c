@@ -1,0 +1,144 @@
+/* Structure of histories: local time, shifts, spikes, outages, gaps, caps; expectations are how the series were made. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "forecast/forecast.h"
+#include "tests/tap.h"
+
+enum { HOURS = 1500, AHEAD = 168 };
+
+static const int64_t start = 1704067200;	/* 2024-01-01T00:00:00Z, a Monday */
+static double y[HOURS];
+static struct fc_result r;
+
+static void
+forecast(size_t n, struct fc_options *o, struct arena *a)
+{
+	struct fc_series s = { "s", start, 3600, n, y, NULL };
+	struct berth_err err = { 0 };
+
+	o->horizon = o->horizon == 0 ? AHEAD : o->horizon;
+	tap_code(fc_run(&s, o, a, &r, &err), BERTH_OK, &err);
+}
+
+/* A little noise that repeats nowhere near a day or a week. */
+static double
+noise(int t)
+{
+	return (double)((t * 7919) % 101) / 101 - 0.5;
+}
+
+/* Clocks go from +1 h to +2 h at the argument. */
+static int64_t
+offset(void *arg, int64_t t)
+{
+	return t >= *(int64_t *)arg ? 7200 : 3600;
+}
+
+/* Opening hours: 100 from 9 to 17 by the wall clock on weekdays, else 20. */
+static double
+office(int64_t t, int64_t change)
+{
+	int64_t wall = t + offset(&change, t), hour = wall / 3600 % 24, day = (wall / 86400 + 3) % 7;
+
+	return day < 5 && hour >= 9 && hour < 17 ? 100 : 20;
+}
+
+static void
+local_time(struct arena *a)
+{
+	int64_t changes[2] = { start + 3600 * (HOURS - 107), start + 3600 * (HOURS + 60) };
+
+	for (int c = 0; c < 2; c++) {
+		struct fc_options o;
+		double worst = 0, utc = 0;
+
+		for (int t = 0; t < HOURS; t++)
+			y[t] = office(start + 3600 * (int64_t)t, changes[c]);
+		fc_options_init(&o);
+		o.utc_offset = offset;
+		o.utc_offset_arg = &changes[c];
+		forecast(HOURS, &o, a);
+		for (size_t i = 0; i < AHEAD; i++)
+			worst = fmax(worst, fabs(r.mean[i] - office(r.t0 + 3600 * (int64_t)i, changes[c])));
+		tap_near(worst, 0, 5, "clocks change %s: hours follow the wall clock", c == 0 ? "before" : "ahead");
+		tap_is_long(r.t0, start + 3600 * (int64_t)HOURS, "the first step is the one behind the history");
+		tap_is_long((long long)r.n_used, HOURS, "no hour of the history is lost or made up");
+		tap_ok(r.horizon == AHEAD && r.windows[r.n_windows - 1].first + r.windows[r.n_windows - 1].count == AHEAD,
+		    "the horizon keeps its length");
+		o.utc_offset = NULL;
+		forecast(HOURS, &o, a);
+		for (size_t i = 0; i < AHEAD; i++)
+			utc = fmax(utc, fabs(r.mean[i] - office(r.t0 + 3600 * (int64_t)i, changes[c])));
+		tap_ok(utc > 50, "by UTC some hours would be wrong");
+	}
+}
+
+static void
+shifts(struct arena *a)
+{
+	struct fc_options o;
+
+	fc_options_init(&o);
+	for (int t = 0; t < HOURS; t++)
+		y[t] = (t < 1300 ? 400 : 40) * (1 + .1 * sin(t * 6.283185307179586 / 24) + .02 * noise(t));
+	forecast(HOURS, &o, a);
+	tap_is_long((long long)r.n_shifts, 1, "a fall to a tenth is one shift");
+	tap_ok(r.n_shifts == 1 && llabs(r.shifts[0].t - (start + 3600 * 1300)) <= 3600, "dated to the hour");
+	tap_near(r.n_shifts == 1 ? r.shifts[0].before : 0, 400, 20, "level before");
+	tap_near(r.n_shifts == 1 ? r.shifts[0].after : 0, 40, 4, "level after");
+	tap_ok(r.peak[FC_PEAK95] < 100, "a week later the old peaks do not drive P95 (%.0f)", r.peak[FC_PEAK95]);
+	forecast(1300 + 36, &o, a);
+	tap_is_long((long long)r.n_shifts, 1, "it is found 36 hours after");
+	for (int t = 0; t < HOURS; t++)
+		y[t] = 40 * (1 + .1 * sin(t * 6.283185307179586 / 24) + .02 * noise(t)) * (t == 1400 ? 10 : 1);
+	forecast(HOURS, &o, a);
+	tap_is_long((long long)r.n_shifts, 0, "a spike of an hour is no shift");
+	tap_near(r.mean[0], 40, 8, "and does not move the forecast");
+	tap_ok(r.peak[FC_PEAK99] > 60, "but the peak's P99 remembers it (%.0f)", r.peak[FC_PEAK99]);
+}
+
+static void
+holes(struct arena *a)
+{
+	struct fc_options o;
+	double dip;
+
+	fc_options_init(&o);
+	for (int t = 0; t < HOURS; t++)
+		y[t] = t >= 600 && t < 900 ? NAN : t >= 1000 && t < 1030 ? 0 : 100 + 20 * sin(t * 6.283185307179586 / 24) +
+		    noise(t);
+	y[1200] = NAN;
+	forecast(HOURS, &o, a);
+	tap_ok(r.n_gaps == 1 && r.gaps[0].from == start + 3600 * 600 && r.gaps[0].to == start + 3600 * 900,
+	    "the gap is listed from its first to behind its last hour");
+	tap_ok(r.n_outages == 1 && r.outages[0].from == start + 3600 * 1000 && r.outages[0].to == start + 3600 * 1030,
+	    "so is the outage");
+	tap_is_long((long long)r.n_missing, 301, "missing hours are counted");
+	dip = INFINITY;
+	for (size_t i = 0; i < AHEAD; i++)
+		dip = fmin(dip, r.mean[i]);
+	tap_near(dip, 80, 6, "neither pulls the forecast down");
+	o.cap = 110;
+	forecast(HOURS, &o, a);
+	tap_ok(r.peak[FC_PEAK99] <= 110 && r.censored, "the cap holds, and the history is said to stand at it");
+	o.cap = 1000;
+	forecast(HOURS, &o, a);
+	tap_ok(!r.censored, "a cap far above censors nothing");
+	o.horizon = 24 * 365;
+	forecast(HOURS, &o, a);
+	tap_ok(r.q[(size_t)24 * 364 * FC_LEVEL_COUNT + FC_P95] - r.q[(size_t)24 * 364 * FC_LEVEL_COUNT + FC_P05] >
+	    r.q[600 * FC_LEVEL_COUNT + FC_P95] - r.q[600 * FC_LEVEL_COUNT + FC_P05], "a year ahead is less sure than weeks");
+}
+
+int
+main(void)
+{
+	struct arena *a = arena_new();
+
+	local_time(a);
+	shifts(a);
+	holes(a);
+	arena_free(a);
+	return tap_done();
+}
