@@ -9,3 +9,4 @@ CLEANFILES += bench/commit-speed$(EXEEXT) bench/place-speed$(EXEEXT)
 EXTRA_DIST += bench/probe-gpu
 # Benchmarks of the forecasts: they run the program on the shared data and print a table against the peers.
 EXTRA_DIST += bench/forecast-lib.sh bench/forecast-m4 bench/forecast-m4.awk bench/forecast-gpu bench/forecast-gpu.awk
+EXTRA_DIST += bench/forecast-speed

@@ -129,7 +129,7 @@ arx_run(struct fc_job *j, const char *name, const double *z, bool logs, size_t m
 	c = fc_cand_add(j, name);
 	arx_scale(&x, z, s, j->n);
 	for (size_t k = 0; k < j->n_org; k++) {
-		arx_predict(&x, s, j->org[k], j->hc, c->cv + k * j->hc);
+		arx_predict(&x, s, j->org[k], fc_seen(j, k), c->cv + k * j->hc);
 		for (size_t i = j->org[k]; i < j->org[k] + j->hc && i < j->n; i++)
 			s[i] = (z[i] - x.mu) / x.sd;
 	}
@@ -140,8 +140,9 @@ arx_run(struct fc_job *j, const char *name, const double *z, bool logs, size_t m
 	arx_predict(&x, s, j->n, j->h, c->fin);
 	if (!logs)
 		return;
-	for (size_t i = 0; i < j->n_org * j->hc; i++)
-		c->cv[i] = exp(c->cv[i]) - j->log_shift;
+	for (size_t k = 0; k < j->n_org; k++)
+		for (size_t i = 0; i < fc_seen(j, k); i++)
+			c->cv[k * j->hc + i] = exp(c->cv[k * j->hc + i]) - j->log_shift;
 	for (size_t i = 0; i < j->h; i++)
 		c->fin[i] = exp(c->fin[i]) - j->log_shift;
 }

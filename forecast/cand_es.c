@@ -118,7 +118,7 @@ es_errors(const struct fc_job *j, struct es_filter *f, bool logs, double *err)
 
 	memset(err, 0, LANES * sizeof(*err));
 	for (size_t k = 0; k < j->n_org; k++) {
-		size_t h = j->n - j->org[k] < j->hc ? j->n - j->org[k] : j->hc;
+		size_t h = fc_seen(j, k);
 
 		es_advance(f, j->org[k]);
 		memcpy(carry, f->resid, sizeof(carry));
@@ -148,7 +148,7 @@ static void
 es_emit(struct fc_job *j, struct es_filter *f, bool logs, size_t lane, struct fc_cand *cand)
 {
 	for (size_t k = 0; k <= j->n_org; k++) {
-		size_t h = k < j->n_org ? j->hc : j->h, d, w;
+		size_t h = k < j->n_org ? fc_seen(j, k) : j->h, d, w;
 		double *to = k < j->n_org ? cand->cv + k * j->hc : cand->fin, carry;
 
 		es_advance(f, k < j->n_org ? j->org[k] : j->n);

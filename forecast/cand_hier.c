@@ -194,9 +194,11 @@ hier_predict(const struct fc_hier *g, const double *map, double *win, size_t h, 
 				c += x[i] / (double)week;
 			for (size_t k = 0; k < g->out; k++)
 				y[k] = c;
-			for (size_t i = 0; i < g->in; i++)
-				for (size_t k = 0; k < g->out; k++)
-					y[k] += (x[i] - c) * map[i * g->out + k];
+			for (size_t i = 0; i < g->in; i += 4) {	/* in is a multiple of 8 */
+				double s[4] = { c - x[i], c - x[i + 1], c - x[i + 2], c - x[i + 3] };
+
+				fc_axpy4(y, map + i * g->out, g->out, s, g->out);
+			}
 		}
 		for (size_t k = 0; k < g->out && from + k < h; k++)
 			out[from + k] = y[k];
@@ -218,7 +220,7 @@ fc_cand_hier(struct fc_job *j, const struct fc_hier *g)
 	c = fc_cand_add(j, g->logs ? "pooled regression of logs" : "pooled regression");
 	for (size_t k = 0; k < j->n_org; k++) {
 		memcpy(win, hier_in(g, j) + j->org[k] - g->in, g->in * sizeof(*win));
-		hier_predict(g, map, win, j->hc, c->cv + k * j->hc);
+		hier_predict(g, map, win, fc_seen(j, k), c->cv + k * j->hc);
 	}
 	if (!hier_own(g, j, 1, map)) {
 		j->n_cand--;
@@ -228,8 +230,9 @@ fc_cand_hier(struct fc_job *j, const struct fc_hier *g)
 	hier_predict(g, map, win, j->h, c->fin);
 	if (!g->logs)
 		return;
-	for (size_t i = 0; i < j->n_org * j->hc; i++)
-		c->cv[i] = exp(c->cv[i]) - j->log_shift;
+	for (size_t k = 0; k < j->n_org; k++)
+		for (size_t i = 0; i < fc_seen(j, k); i++)
+			c->cv[k * j->hc + i] = exp(c->cv[k * j->hc + i]) - j->log_shift;
 	for (size_t i = 0; i < j->h; i++)
 		c->fin[i] = exp(c->fin[i]) - j->log_shift;
 }

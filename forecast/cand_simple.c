@@ -72,7 +72,7 @@ simple_run(struct fc_job *j, const char *name, simple_fn *fn, const double *sum,
 	struct fc_cand *c = fc_cand_add(j, name);
 
 	for (size_t k = 0; k < j->n_org; k++)
-		fn(j, sum, j->org[k], par, c->cv + k * j->hc, j->hc);
+		fn(j, sum, j->org[k], par, c->cv + k * j->hc, fc_seen(j, k));
 	fn(j, sum, j->n, par, c->fin, j->h);
 	c->plain = par == 1;
 }

@@ -32,7 +32,7 @@ combine_errors(struct fc_job *j, struct fc_cand *c)
 	double sum[FC_BUCKETS] = { 0 }, count[FC_BUCKETS] = { 0 };
 
 	for (size_t k = 0; k < j->n_org; k++)
-		for (size_t i = 0; i < j->hc && j->org[k] + i < j->n; i++) {
+		for (size_t i = 0; i < fc_seen(j, k); i++) {
 			size_t t = j->org[k] + i, b = fc_bucket(i);
 
 			if (j->miss[t])
@@ -141,7 +141,8 @@ void
 fc_combine(struct fc_job *j)
 {
 	for (size_t c = 0; c < j->n_cand; c++) {
-		combine_clamp(j, j->cand[c].cv, j->n_org * j->hc);
+		for (size_t k = 0; k < j->n_org; k++)
+			combine_clamp(j, j->cand[c].cv + k * j->hc, fc_seen(j, k));
 		combine_clamp(j, j->cand[c].fin, j->h);
 		combine_errors(j, &j->cand[c]);
 	}
@@ -150,7 +151,7 @@ fc_combine(struct fc_job *j)
 	j->cv = arena_array(j->a, j->n_org * j->hc + 1, sizeof(*j->cv));
 	j->fin = arena_array(j->a, j->h, sizeof(*j->fin));
 	for (size_t k = 0; k < j->n_org; k++)
-		combine_mix(j, j->cv + k * j->hc, j->hc, k * j->hc, false);
+		combine_mix(j, j->cv + k * j->hc, fc_seen(j, k), k * j->hc, false);
 	combine_mix(j, j->fin, j->h, 0, true);
 	combine_parts(j);
 }

@@ -108,6 +108,9 @@ struct fc_tuning {
 };
 extern const struct fc_tuning fc_tuning;
 
+/* Steps of origin k's forecast whose truth is in the history: what lies behind is not computed. */
+size_t fc_seen(const struct fc_job *j, size_t k);
+
 /* prep.c, combine.c */
 void fc_prepare(struct fc_job *j);	/* j->in, opt, a are set */
 void fc_combine(struct fc_job *j);
@@ -124,6 +127,7 @@ void fc_pool_build(struct fc_pool *pool, const struct fc_job *jobs, size_t n, st
 
 /* lin.c - symmetric positive definite systems, row-major */
 bool fc_chol(double *a, size_t n);				/* lower triangle in place; false: not definite */
+void fc_axpy4(double *restrict y, const double *restrict x, size_t stride, const double *s, size_t n);	/* y -= s0 x0 + ... */
 void fc_chol_solve(const double *l, size_t n, double *b, size_t m);	/* b [n][m] becomes the solution */
 
 /* cand_*.c - each adds candidates to the job */

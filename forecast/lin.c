@@ -15,8 +15,8 @@ lin_axpy(double *restrict y, const double *restrict x, double s, size_t n)
 }
 
 /* y[0..n) -= s[0] * x[0..n) + ... + s[3] * x[3 * stride ..) */
-static void
-lin_axpy4(double *restrict y, const double *restrict x, size_t stride, const double *s, size_t n)
+void
+fc_axpy4(double *restrict y, const double *restrict x, size_t stride, const double *s, size_t n)
 {
 	const double *x1 = x + stride, *x2 = x1 + stride, *x3 = x2 + stride;
 	double s0 = s[0], s1 = s[1], s2 = s[2], s3 = s[3];
@@ -47,7 +47,7 @@ fc_chol(double *a, size_t n)
 		for (size_t i = k1; i < n && k1 - k0 == LIN_ROWS; i++) {
 			const double *x = a + k0 * n + i, s[LIN_ROWS] = { x[0], x[n], x[2 * n], x[3 * n] };
 
-			lin_axpy4(a + i * n + i, x, n, s, n - i);
+			fc_axpy4(a + i * n + i, x, n, s, n - i);
 		}
 	}
 	return true;
@@ -75,7 +75,7 @@ lin_forward(const double *u, size_t n, double *b, size_t m)
 		for (size_t i = k1; i < n && k1 - k0 == LIN_ROWS; i++) {
 			const double *x = u + k0 * n + i, s[LIN_ROWS] = { x[0], x[n], x[2 * n], x[3 * n] };
 
-			lin_axpy4(b + i * m, b + k0 * m, m, s, m);
+			fc_axpy4(b + i * m, b + k0 * m, m, s, m);
 		}
 	}
 }
@@ -90,7 +90,7 @@ lin_backward(const double *u, size_t n, double *b, size_t m)
 		size_t i = k + 1;
 
 		for (; i + LIN_ROWS <= n; i += LIN_ROWS)
-			lin_axpy4(bk, b + i * m, m, row + i, m);
+			fc_axpy4(bk, b + i * m, m, row + i, m);
 		for (; i < n; i++)
 			lin_axpy(bk, b + i * m, row[i], m);
 		lin_scale(bk, 1 / row[k], m);

@@ -25,6 +25,12 @@ fc_bucket_end(size_t bucket, size_t h)
 	return bucket_ends[bucket] < h ? bucket_ends[bucket] : h;
 }
 
+size_t
+fc_seen(const struct fc_job *j, size_t k)
+{
+	return j->n - j->org[k] < j->hc ? j->n - j->org[k] : j->hc;
+}
+
 int
 fc_cmp_double(const void *a, const void *b)
 {
