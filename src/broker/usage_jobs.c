@@ -12,10 +12,14 @@
 #define JOBS_LABEL_SLOTS 4096
 #define JOBS_STEP INT64_C(3600)
 
-/* Every different id once, as its hash. */
+#define JOBS_IDS_WAIT 64
+
+/* Every different id once, as its hash. They go in by groups, so that the memory for one is fetched while others come. */
 struct jobs_ids {
 	uint64_t *slot;
 	size_t n, cap;
+	uint64_t wait[JOBS_IDS_WAIT];	/* [n_wait] */
+	size_t n_wait;
 };
 
 /* A set of labels that was seen, in a chain of those with nearly the same hash. */
@@ -84,32 +88,53 @@ usage_jobs_free(struct usage_jobs *u)
 	free(u->ids.slot);
 }
 
-static enum berth_code
-jobs_id(struct jobs_ids *ids, uint64_t h, bool *new_out, struct berth_err *err)
+static void
+jobs_id_put(struct jobs_ids *ids, uint64_t h)
 {
-	size_t i;
+	size_t i = h & (ids->cap - 1);
 
-	h += h == 0;
-	if (ids->n * 4 >= ids->cap * 3) {
+	while (ids->slot[i] != 0 && ids->slot[i] != h)
+		i = (i + 1) & (ids->cap - 1);
+	ids->n += ids->slot[i] == 0;
+	ids->slot[i] = h;
+}
+
+/* Those that wait go in; afterwards there is room for as many again. */
+static enum berth_code
+jobs_ids_flush(struct jobs_ids *ids, struct berth_err *err)
+{
+	for (size_t i = 0; i < ids->n_wait; i++)
+		jobs_id_put(ids, ids->wait[i]);
+	ids->n_wait = 0;
+	if ((ids->n + JOBS_IDS_WAIT) * 4 >= ids->cap * 3) {
 		struct jobs_ids bigger = { .cap = ids->cap == 0 ? 4096 : ids->cap * 4 };
 
 		bigger.slot = calloc(bigger.cap, sizeof(*bigger.slot));
 		if (bigger.slot == NULL)
 			return err_set(err, BERTH_ENOMEM, "out of memory for %zu jobs", ids->n);
-		for (i = 0; i < ids->cap; i++) {
-			bool ignored;
-
-			if (ids->slot[i] != 0 && jobs_id(&bigger, ids->slot[i], &ignored, err) != BERTH_OK)
-				return BERTH_ENOMEM;
-		}
+		for (size_t i = 0; i < ids->cap; i++)
+			if (ids->slot[i] != 0)
+				jobs_id_put(&bigger, ids->slot[i]);
 		free(ids->slot);
 		*ids = bigger;
 	}
-	for (i = hash_u64(h) & (ids->cap - 1); ids->slot[i] != 0 && ids->slot[i] != h; i = (i + 1) & (ids->cap - 1))
-		;
-	*new_out = ids->slot[i] == 0;
-	ids->n += *new_out;
-	ids->slot[i] = h;
+	return BERTH_OK;
+}
+
+static enum berth_code
+jobs_id(struct jobs_ids *ids, const char *key, struct berth_err *err)
+{
+	uint64_t h = hash_u64(hash_str(key));
+
+	if (ids->n_wait == JOBS_IDS_WAIT || ids->cap == 0) {
+		enum berth_code rc = jobs_ids_flush(ids, err);
+
+		if (rc != BERTH_OK)
+			return rc;
+	}
+	h += h == 0;
+	__builtin_prefetch(&ids->slot[h & (ids->cap - 1)], 1);
+	ids->wait[ids->n_wait++] = h;
 	return BERTH_OK;
 }
 
@@ -330,7 +355,6 @@ usage_jobs_take(void *arg, const struct ingest_job *j, struct berth_err *err)
 	struct usage_jobs *u = arg;
 	enum berth_code rc = BERTH_OK;
 	const char *key;
-	bool is_new;
 
 	if (!u->begun)
 		rc = jobs_begin(u, err);
@@ -343,11 +367,10 @@ usage_jobs_take(void *arg, const struct ingest_job *j, struct berth_err *err)
 	}
 	key = jobs_key(u, j);
 	if (rc == BERTH_OK)
-		rc = jobs_id(&u->ids, hash_str(key), &is_new, err);
+		rc = jobs_id(&u->ids, key, err);
 	if (rc != BERTH_OK)
 		return rc;
 	u->counts.attempts++;
-	u->counts.jobs += is_new;
 	jobs_saw_task(u, j, key);
 	for (size_t i = 0; rc == BERTH_OK && i < j->n_gres; i++)
 		rc = jobs_part(u, j, i, key, err);
@@ -399,6 +422,9 @@ jobs_finish(struct usage_jobs *u, const struct usage_counts *read, struct berth_
 
 	if (!u->begun)
 		rc = jobs_begin(u, err);
+	if (rc == BERTH_OK)
+		rc = jobs_ids_flush(&u->ids, err);
+	u->counts.jobs = (int64_t)u->ids.n;
 	if (rc == BERTH_OK)
 		rc = jobs_put_later(u, err);
 	if (u->o.from != 0 && u->o.from < u->changed.from)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/series_waste.h"
 #include "store/series_rows.h"
 #include "util/arena.h"
 #include "util/buf.h"
@@ -17,7 +18,7 @@
 #define SERIES_PLOT_MAX ((size_t)4 * 1024 * 1024)
 
 struct series_opts {
-	bool plot, samples, stale;
+	bool plot, samples, stale, waste;
 	int64_t from, to, stale_after_s;
 };
 
@@ -30,6 +31,7 @@ static const struct opt_row series_rows[] = {
 	{ "from", 0, OPT_TIME, "TIME", "samples and plots begin here", OFF(from), 0, 0, NULL },
 	{ "to", 0, OPT_TIME, "TIME", "samples and plots end before this", OFF(to), 0, 0, NULL },
 	{ "stale", 0, OPT_FLAG, NULL, "only series that get no more samples", OFF(stale), 0, 0, NULL },
+	{ "waste", 0, OPT_FLAG, NULL, "GPUs that are idle or starved: hours and money", OFF(waste), 0, 0, NULL },
 	{ "stale-after", 0, OPT_DURATION, "DUR", "how late a sample may be; default 3 steps, at least 6h", OFF(stale_after_s), 1, 1e10,
 	  NULL },
 	{ 0 },
@@ -270,6 +272,8 @@ series_run(struct cmd_ctx *ctx, struct berth_err *err)
 	rc = series_pick(ctx, &rows, &n, err);
 	if (rc != BERTH_OK)
 		return rc;
+	if (o->waste)
+		return series_waste(ctx, rows, n, o->from, o->to, err);
 	v = arena_array_of(ctx->arena, n, struct series_view);
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
 		v[k].row = rows[i];

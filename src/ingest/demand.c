@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define DEMAND_SECONDS ((size_t)86400)	/* steps no longer than this are sorted by counting their seconds */
 #define DEMAND_CHUNK ((size_t)256)	/* steps of one series handed over at a time */
 
 /* An end of an interval in one word, so that sorting words sorts by time: seconds into the window, class, end. */
@@ -123,12 +124,62 @@ demand_add(struct demand *d, uint32_t cls, int64_t from, int64_t to, struct bert
 	return rc;
 }
 
+/* Sorts the events of one step by time. Within a second their order is of no account. seconds [step_s], all 0, and so again. */
+static void
+demand_sort_step(uint64_t *event, size_t n, int64_t t0, uint32_t *seconds, size_t step_s, uint64_t *copy)
+{
+	uint32_t at = 0;
+
+	for (size_t i = 0; i < n; i++)
+		seconds[DEMAND_T(event[i]) - t0]++;
+	for (size_t s = 0; s < step_s; s++) {
+		uint32_t count = seconds[s];
+
+		seconds[s] = at;
+		at += count;
+	}
+	memcpy(copy, event, n * sizeof(*event));
+	for (size_t i = 0; i < n; i++)
+		event[seconds[DEMAND_T(copy[i]) - t0]++] = copy[i];
+	memset(seconds, 0, step_s * sizeof(*seconds));
+}
+
 static int
 demand_cmp(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
 	return x < y ? -1 : x > y;
+}
+
+/* Steps one by one: by the seconds where there are many events and few seconds. */
+static enum berth_code
+demand_sort_steps(struct demand *d, size_t steps, const size_t *at, struct berth_err *err)
+{
+	size_t most = 0, step_s = (size_t)d->step_s;
+	uint32_t *seconds;
+	uint64_t *copy;
+
+	for (size_t s = 0; s < steps; s++)
+		most = at[s + 1] - at[s] > most ? at[s + 1] - at[s] : most;
+	seconds = calloc(step_s <= DEMAND_SECONDS ? step_s : 1, sizeof(*seconds));
+	copy = malloc((most + 1) * sizeof(*copy));
+	if (seconds == NULL || copy == NULL) {
+		free(seconds);
+		free(copy);
+		return err_set(err, BERTH_ENOMEM, "demand: out of memory for %zu events", most);
+	}
+	for (size_t s = 0; s < steps; s++) {
+		size_t n = at[s + 1] - at[s];
+
+		if (n > 1 && step_s <= DEMAND_SECONDS && n >= step_s / 64)
+			demand_sort_step(d->event + at[s], n, (int64_t)s * d->step_s, seconds, step_s, copy);
+		else if (n > 1)
+			qsort(d->event + at[s], n, sizeof(*d->event), demand_cmp);
+	}
+	free(seconds);
+	free(copy);
+	return BERTH_OK;
 }
 
 /* Puts the events of each step together, in place; at[s] is where step s begins. Then the steps are sorted one by one. */
@@ -159,10 +210,7 @@ demand_sort(struct demand *d, size_t steps, size_t *at, struct berth_err *err)
 		}
 	}
 	free(next);
-	for (size_t s = 0; s < steps; s++)
-		if (at[s + 1] - at[s] > 1)
-			qsort(d->event + at[s], at[s + 1] - at[s], sizeof(*d->event), demand_cmp);
-	return BERTH_OK;
+	return demand_sort_steps(d, steps, at, err);
 }
 
 static void

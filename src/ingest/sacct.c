@@ -204,13 +204,13 @@ sacct_row(struct sacct *r, struct sacct_row *row, struct ingest_job *j)
 static bool
 sacct_starts_as_step(const struct sacct *r, const char *line)
 {
-	const char stop[] = { '.', r->head.sep, '\0' };
-	size_t n;
+	const char *p = line;
 
 	if (r->head.col[SACCT_JOBID] != 0 && r->head.col[SACCT_JOBIDRAW] != 0)
 		return false;
-	n = strcspn(line, stop);
-	return line[n] == '.' && str_is_digit(line[0]) && memchr(line, '[', n) == NULL;
+	while (str_is_digit(*p) || *p == '_' || *p == '+')
+		p++;
+	return *p == '.' && p > line;
 }
 
 /* A line behind the header. */

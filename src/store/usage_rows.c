@@ -228,6 +228,8 @@ usage_merge(struct usage_hour *h, const struct usage_job *rows, size_t n, struct
 {
 	size_t i = 0, j = 0;
 
+	h->now.cap = n + h->old.n;
+	h->now.v = arena_array_of(a, h->now.cap, struct usage_job);
 	while (i < n || j < h->old.n) {
 		const struct usage_job *o = j < h->old.n ? &h->old.v[j] : NULL;
 		int c = o == NULL ? -1 : i == n ? 1 : usage_cmp(&rows[i], o);

@@ -139,4 +139,40 @@ run record prometheus --url http://127.0.0.1:9 --ready dcgm --offline
 expect_exit 2
 run record prometheus --url http://127.0.0.1:9
 expect_exit 2
+
+# Eight GPUs for two hours, two of them idle, one of those held: 4 GPU-hours idle, 2 of them held, at the price of the list.
+{
+	printf '{"status":"success","data":{"resultType":"matrix","result":['
+	for g in 0 1 2 3 4 5 6 7; do
+		util=70 pod=
+		[ $g -ge 6 ] && util=1
+		[ $g -eq 6 ] && pod=',"pod":"p"'
+		printf '%s{"metric":{"__name__":"DCGM_FI_DEV_GPU_UTIL","UUID":"GPU-%d","modelName":"NVIDIA H100 80GB HBM3"%s},"values":[' \
+			"$([ $g -gt 0 ] && echo ,)" $g "$pod"
+		for i in 0 1 2 3 4 5 6 7; do
+			printf '%s[%d,"%d"]' "$([ $i -gt 0 ] && echo ,)" $((1782900000 + 900 * i)) $util
+		done
+		printf ']}'
+	done
+	printf ']}}'
+} >idle.json
+cat >prices.csv <<'EOF'
+provider,region,instance_type,accelerator,accelerator_count,purchase,price_per_hour,currency
+lab,here,h8,H100-80GB,8,on_demand,20.00,USD
+lab,here,h1,H100-80GB,1,on_demand,3.00,USD
+EOF
+run --store waste.db record prometheus idle.json
+expect_exit 0
+run --store waste.db prices import prices.csv
+expect_exit 0
+run --store waste.db series --waste -o json
+expect_exit 0
+expect_json '$.gpu_hours' 4.000
+expect_json '$.cost' 10.000000
+expect_json '$.waste[0].kind' 'held, idle'
+expect_json '$.waste[0].gpu_hours' 2.000
+expect_json '$.waste[0].counted' false
+expect_json '$.waste[1].cost' 10.000000
+run --store waste.db series --waste
+expect_out_has 'H100-80GB +idle +4.0 +2.5000 +10.00'
 done_testing

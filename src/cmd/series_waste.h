@@ -1,0 +1,15 @@
+/* src/cmd/series_waste.h - GPUs that are paid for and do nothing.  Floor: cmd, inside series*.c. */
+#ifndef BERTH_CMD_SERIES_WASTE_H
+#define BERTH_CMD_SERIES_WASTE_H
+
+#include "cmd/cmd.h"
+#include "model/series.h"
+
+/*
+ * Prints what series rows [n] of idle and starved GPUs hold in [from, to) (0: all): GPU-hours and money, at the cheapest
+ * on-demand price of such a GPU in the price lists.
+ */
+BERTH_MUST_CHECK enum berth_code series_waste(struct cmd_ctx *ctx, const struct series *rows, size_t n, int64_t from,
+    int64_t to, struct berth_err *err);
+
+#endif
