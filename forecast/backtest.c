@@ -4,7 +4,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-struct sums { double v[6], n[6]; };
+struct sums {
+	double v[6], n[6];
+	double peer_mase[FC_PEER_COUNT], peer_smape[FC_PEER_COUNT];
+};
 
 static void
 backtest_add(struct sums *s, const struct fc_score *x)
@@ -22,6 +25,44 @@ static double
 backtest_mean(const struct sums *s, int i)
 {
 	return s->n[i] > 0 ? s->v[i] / s->n[i] : NAN;
+}
+
+static void
+backtest_means(const struct sums *s, struct fc_backtest *out)
+{
+	out->score = (struct fc_score){ backtest_mean(s, 0), backtest_mean(s, 1), backtest_mean(s, 2), backtest_mean(s, 3),
+		backtest_mean(s, 4), backtest_mean(s, 5) };
+	for (int p = 0; p < FC_PEER_COUNT; p++) {
+		out->peer_mase[p] = s->n[0] > 0 ? s->peer_mase[p] / s->n[0] : NAN;
+		out->peer_smape[p] = s->n[1] > 0 ? s->peer_smape[p] / s->n[1] : NAN;
+	}
+}
+
+/* The simple methods from the same origin: history cut, truth behind it. */
+static void
+backtest_peers(const struct fc_series *cut, const double *truth, size_t h, struct arena *a, struct sums *s)
+{
+	size_t season = cut->step_s < 86400 && 86400 % cut->step_s == 0 ? (size_t)(86400 / cut->step_s) : 7, skip = 0;
+	struct fc_result r = { .name = cut->name, .step_s = cut->step_s, .horizon = h };
+	double *y = arena_array(a, cut->n, sizeof(*y));
+
+	while (skip < cut->n && isnan(cut->mean[skip]))
+		skip++;
+	for (size_t i = skip; i < cut->n; i++)
+		y[i] = isnan(cut->mean[i]) ? y[i - 1] : cut->mean[i];
+	r.mean = arena_array(a, h, sizeof(*r.mean));
+	r.q = arena_array(a, h * FC_LEVEL_COUNT, sizeof(*r.q));
+	for (int p = 0; p < FC_PEER_COUNT; p++) {
+		struct fc_score score;
+		struct berth_err ignored;
+
+		if (fc_peer((enum fc_peer)p, y + skip, cut->n - skip, season, h, r.mean, &ignored) != BERTH_OK)
+			for (size_t i = 0; i < h; i++)
+				r.mean[i] = y[cut->n - 1];
+		fc_score_result(&r, cut, truth, NULL, h, &score);
+		s->peer_mase[p] += isnan(score.mase) ? 0 : score.mase;
+		s->peer_smape[p] += isnan(score.smape) ? 0 : score.smape;
+	}
 }
 
 /* Steps seen at origin k of `origins`; 0 if the history is too short for it. The last leaves just the horizon. */
@@ -76,6 +117,7 @@ fc_backtest(const struct fc_series *s, size_t n, const struct fc_options *opt, s
 			fc_score_result(&res[q], &cut[q], full->mean + cut[q].n,
 			    full->peak != NULL ? full->peak + cut[q].n : NULL, opt->horizon, &score);
 			backtest_add(&sums[which[q]], &score);
+			backtest_peers(&cut[q], full->mean + cut[q].n, opt->horizon, scratch, &sums[which[q]]);
 			out[which[q]].origins++;
 		}
 		arena_free(scratch);
@@ -83,8 +125,6 @@ fc_backtest(const struct fc_series *s, size_t n, const struct fc_options *opt, s
 			return rc;
 	}
 	for (size_t i = 0; i < n; i++)
-		out[i].score = (struct fc_score){ backtest_mean(&sums[i], 0), backtest_mean(&sums[i], 1),
-			backtest_mean(&sums[i], 2), backtest_mean(&sums[i], 3), backtest_mean(&sums[i], 4),
-			backtest_mean(&sums[i], 5) };
+		backtest_means(&sums[i], &out[i]);
 	return BERTH_OK;
 }

@@ -122,26 +122,28 @@ struct fc_score {
 	double peak_pinball95;	/* of the maximum over the horizon, by the mean weekly peak of the history */
 	double peak_exceeded95;	/* share of origins whose maximum passed the peak's p95 */
 };
-struct fc_backtest {
-	const char *name;
-	size_t origins;
-	struct fc_score score;	/* means over the origins */
-};
-/*
- * Forecasts from up to `origins` past instants, spread evenly over the last half of each history, each with nothing but
- * what lies before it, and scores them. All series of the run share each origin's pool. out [n].
- */
-BERTH_MUST_CHECK enum berth_code fc_backtest(const struct fc_series *s, size_t n, const struct fc_options *opt,
-    size_t origins, struct arena *a, struct fc_backtest *out, struct berth_err *err);
-/* Scores one result against the truth: actual mean and peak [n] from r->t0 on (n <= horizon, NaN = unknown). */
-void fc_score_result(const struct fc_result *r, const struct fc_series *history, const double *mean,
-    const double *peak, size_t n, struct fc_score *score_out);
-
 /* Simple methods of others, for comparison: [horizon] means. */
 enum fc_peer { FC_PEER_NAIVE, FC_PEER_SNAIVE, FC_PEER_NAIVE2, FC_PEER_SES, FC_PEER_THETA, FC_PEER_COUNT };
 const char *fc_peer_name(enum fc_peer p);	/* "last value" "seasonal naive" "Naive2" "SES" "Theta" */
 /* As the benchmarks of the M4 competition define them (Makridakis, Spiliotis & Assimakopoulos, 2020); no NaN in y. */
 BERTH_MUST_CHECK enum berth_code fc_peer(enum fc_peer p, const double *y, size_t n, size_t season, size_t horizon,
     double *mean_out, struct berth_err *err);
+
+struct fc_backtest {
+	const char *name;
+	size_t origins;
+	struct fc_score score;	/* means over the origins */
+	double peer_mase[FC_PEER_COUNT], peer_smape[FC_PEER_COUNT];	/* of the simple methods at the same origins */
+};
+/*
+ * Forecasts from up to `origins` past instants, spread evenly over the last half of each history, each with nothing but
+ * what lies before it, and scores them. All series of the run share each origin's pool. The peers
+ * see the same history with its gaps held. out [n].
+ */
+BERTH_MUST_CHECK enum berth_code fc_backtest(const struct fc_series *s, size_t n, const struct fc_options *opt,
+    size_t origins, struct arena *a, struct fc_backtest *out, struct berth_err *err);
+/* Scores one result against the truth: actual mean and peak [n] from r->t0 on (n <= horizon, NaN = unknown). */
+void fc_score_result(const struct fc_result *r, const struct fc_series *history, const double *mean,
+    const double *peak, size_t n, struct fc_score *score_out);
 
 #endif

@@ -31,7 +31,8 @@ static const struct opt_row forecast_rows[] = {
 	{ "windows", 0, OPT_FLAG, NULL, "one row for the first day and each week: quantiles of its peak", OFF(windows), 0, 0,
 	    NULL },
 	{ "backtest", 0, OPT_FLAG, NULL, "forecast from past times instead, and score", OFF(backtest), 0, 0, NULL },
-	{ "origins", 0, OPT_INT, "N", "with --backtest: so many past times; default 8", OFF(origins), 1, 1000, NULL },
+	{ "compare", 0, OPT_FLAG, NULL, "like --backtest, with simple methods of others beside", OFF(compare), 0, 0, NULL },
+	{ "origins", 0, OPT_INT, "N", "with --backtest and --compare: so many past times; default 8", OFF(origins), 1, 1000, NULL },
 	{ "scores", 0, OPT_FLAG, NULL, "score the forecasts made so far by what came", OFF(scores), 0, 0, NULL },
 	{ "node", 0, OPT_INT, "GPUS", "GPUs of a node, to count nodes; default 8", OFF(gpus_per_node), 1, 1024, NULL },
 	{ "paths", 0, OPT_INT, "N", "sample paths; default 200", OFF(paths), 50, 10000, NULL },
@@ -256,7 +257,7 @@ forecast_run(struct cmd_ctx *ctx, struct berth_err *err)
 	if (rc != BERTH_OK)
 		return rc;
 	horizon_s = forecast_horizon(ctx, config);
-	if (o->backtest)
+	if (o->backtest || o->compare)
 		return forecast_backtest(ctx, &f, horizon_s, err);
 	rc = forecast_all(ctx, &f, horizon_s, err);
 	if (rc == BERTH_OK)

@@ -11,7 +11,7 @@ struct forecast_opts {
 	int64_t horizon_s, at, history_s, paths, seed, origins, threads, gpus_per_node;
 	double cap;
 	const char *svg, *zone;
-	bool backtest, points, windows, plot, scores;
+	bool backtest, compare, points, windows, plot, scores;
 };
 
 /* Series as picked and read; index i of all three is one series. */

@@ -72,6 +72,20 @@ forecast_score_json(struct jsonw *w, const struct fc_score *s)
 }
 
 static void
+forecast_peers_json(struct jsonw *w, const struct fc_backtest *b)
+{
+	jsonw_begin_array(w, "peers");
+	for (int p = 0; p < FC_PEER_COUNT; p++) {
+		jsonw_begin_object(w, NULL);
+		jsonw_str(w, "name", fc_peer_name((enum fc_peer)p));
+		jsonw_fixed(w, "mase", b->peer_mase[p], 6);
+		jsonw_fixed(w, "smape", b->peer_smape[p], 6);
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+}
+
+static void
 forecast_score_row(struct table *t, const struct forecast_line *v)
 {
 	table_row(t);
@@ -87,7 +101,8 @@ forecast_score_row(struct table *t, const struct forecast_line *v)
 }
 
 static enum berth_code
-forecast_lines(struct cmd_ctx *ctx, const struct forecast_line *v, size_t n, struct berth_err *err)
+forecast_lines(struct cmd_ctx *ctx, const struct forecast_line *v, const struct fc_backtest *peers, size_t n,
+    struct berth_err *err)
 {
 	struct forecast_line all;
 	struct table *t;
@@ -103,6 +118,8 @@ forecast_lines(struct cmd_ctx *ctx, const struct forecast_line *v, size_t n, str
 			jsonw_int(w, "origins", (int64_t)v[i].origins);
 			jsonw_int(w, "horizon_s", v[i].horizon_s);
 			forecast_score_json(w, &v[i].score);
+			if (peers != NULL)
+				forecast_peers_json(w, &peers[i]);
 			jsonw_end_object(w);
 		}
 		jsonw_end_array(w);
@@ -122,12 +139,53 @@ forecast_lines(struct cmd_ctx *ctx, const struct forecast_line *v, size_t n, str
 	return cmd_table_print(ctx, t, err);
 }
 
+/* MASE of every method, one row a series; the least is the best. */
+static enum berth_code
+forecast_compare(struct cmd_ctx *ctx, const struct fc_backtest *v, size_t n, struct berth_err *err)
+{
+	static const struct table_col cols[] = {
+		{ "series", NULL, TABLE_TEXT, 0, TABLE_CUT }, { "origins", NULL, TABLE_INT, 0, 0 },
+		{ "berth", NULL, TABLE_DOUBLE, 3, 0 }, { "last_value", NULL, TABLE_DOUBLE, 3, 0 },
+		{ "seasonal_naive", NULL, TABLE_DOUBLE, 3, 0 }, { "naive2", NULL, TABLE_DOUBLE, 3, 0 },
+		{ "ses", NULL, TABLE_DOUBLE, 3, 0 }, { "theta", NULL, TABLE_DOUBLE, 3, 0 },
+	};
+	double sum[1 + FC_PEER_COUNT] = { 0 }, count = 0;
+	struct table *t = table_new(ctx->arena, cols, sizeof(cols) / sizeof(cols[0]));
+	int64_t origins = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		table_row(t);
+		table_text(t, v[i].name);
+		table_int(t, (int64_t)v[i].origins);
+		table_double(t, v[i].score.mase);
+		for (int p = 0; p < FC_PEER_COUNT; p++)
+			table_double(t, v[i].peer_mase[p]);
+		origins += (int64_t)v[i].origins;
+		if (isnan(v[i].score.mase))
+			continue;
+		count++;
+		sum[0] += v[i].score.mase;
+		for (int p = 0; p < FC_PEER_COUNT; p++)
+			sum[1 + p] += v[i].peer_mase[p];
+	}
+	if (n > 1) {
+		table_row(t);
+		table_text(t, "mean of all");
+		table_int(t, origins);
+		for (int p = 0; p <= FC_PEER_COUNT; p++)
+			table_double(t, count > 0 ? sum[p] / count : NAN);
+		table_mark(t, TABLE_BOLD);
+	}
+	return cmd_table_print(ctx, t, err);
+}
+
 enum berth_code
 forecast_backtest(struct cmd_ctx *ctx, const struct forecast_set *f, int64_t horizon_s, struct berth_err *err)
 {
 	struct forecast_line *v = arena_array(ctx->arena, f->n, sizeof(*v));
 	struct fc_series *in = arena_array(ctx->arena, f->n, sizeof(*in));
 	struct fc_backtest *out = arena_array(ctx->arena, f->n, sizeof(*out));
+	struct fc_backtest *all = arena_array(ctx->arena, f->n, sizeof(*all));
 	size_t *index = arena_array(ctx->arena, f->n, sizeof(*index));
 	size_t origins = (size_t)((const struct forecast_opts *)ctx->opts)->origins;
 
@@ -148,15 +206,19 @@ forecast_backtest(struct cmd_ctx *ctx, const struct forecast_set *f, int64_t hor
 			rc = fc_backtest(in, m, &o, origins, ctx->arena, out, err);
 		if (rc != BERTH_OK)
 			return rc;
-		for (size_t k = 0; k < m; k++)
+		for (size_t k = 0; k < m; k++) {
+			all[index[k]] = out[k];
 			v[index[k]] = (struct forecast_line){ out[k].name, out[k].origins,
 				(int64_t)o.horizon * f->in[first].step_s, out[k].score };
+		}
 	}
 	for (size_t i = 0; i < f->n; i++)
 		if (v[i].origins == 0)
 			cmd_warn(ctx, "series %s: the history of %zu steps is too short to look back over this horizon",
 			    v[i].name, f->in[i].n);
-	return forecast_lines(ctx, v, f->n, err);
+	if (((const struct forecast_opts *)ctx->opts)->compare && !cmd_wants_json(ctx))
+		return forecast_compare(ctx, all, f->n, err);
+	return forecast_lines(ctx, v, ((const struct forecast_opts *)ctx->opts)->compare ? all : NULL, f->n, err);
 }
 
 /* What a stored forecast said, as far as it can be scored. */
@@ -253,5 +315,5 @@ forecast_scores(struct cmd_ctx *ctx, struct berth_err *err)
 	}
 	if (kept == 0)
 		cmd_note(ctx, "no forecast can be scored yet: %zu were made, and nothing was recorded behind them", n);
-	return forecast_lines(ctx, v, kept, err);
+	return forecast_lines(ctx, v, NULL, kept, err);
 }

@@ -98,6 +98,11 @@ expect_json '$.series[0].origins' 3
 awk '/"mase"/ { gsub(/[^0-9.]/, ""); if ($0 < 0.2) good++ } END { exit (good != 2) }' "$out"
 ok $? "a regular series is forecast within a fifth of seasonal naive's error"
 
+run --store all.db forecast --compare --horizon 48h --origins 2 -o json
+expect_exit 0
+expect_json '$.series[0].peers[1].name' 'seasonal naive'
+expect_json '$.series[0].peers[0].name' 'last value'
+
 run --store all.db forecast gpo
 expect_exit 1
 expect_err_has "did you mean 'gpu'"
