@@ -1,6 +1,5 @@
 #include "ingest/focus.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -11,6 +10,7 @@
 #include "util/time.h"
 
 #define FOCUS_PERIOD_MAX (INT64_C(32) * 86400)
+#define FOCUS_AMOUNT_MAX 1e12
 
 enum focus_col { FOCUS_START, FOCUS_END, FOCUS_COST, FOCUS_CATEGORY, FOCUS_CONSUMED, FOCUS_CONSUMED_UNIT, FOCUS_PRICED,
 	FOCUS_PRICED_UNIT, FOCUS_PROVIDER, FOCUS_REGION, FOCUS_ZONE, FOCUS_ACCOUNT, FOCUS_BILLING, FOCUS_SKU, FOCUS_DETAILS,
@@ -75,7 +75,7 @@ focus_number(const struct focus *f, const struct focus_row *r, enum focus_col co
 	*out = (double)NAN;
 	if (focus_blank(s))
 		return BERTH_OK;
-	rc = str_to_double(s, -DBL_MAX, DBL_MAX, out, err);
+	rc = str_to_double(s, -FOCUS_AMOUNT_MAX, FOCUS_AMOUNT_MAX, out, err);
 	return rc == BERTH_OK ? rc : csv_err(f->csv, err, focus_names[col][0]);
 }
 

@@ -47,34 +47,50 @@ tres_add(struct ingest_gres *out, size_t max, size_t *n, const char *type, doubl
 	return true;
 }
 
+/* "gres/gpu=4" or "gres/gpu:a100=4", cut at its "=": one or the other of the counts is added to. */
+static bool
+tres_gpu_item(char *item, const char *value, struct ingest_gres *out, size_t max, size_t *n, double *untyped, double *typed)
+{
+	double count;
+
+	if (!tres_count(value, &count))
+		return false;
+	if (item[8] == '\0') {
+		*untyped += count;
+		return true;
+	}
+	*typed += count;
+	return item[9] != '\0' && tres_add(out, max, n, item + 9, count);
+}
+
 bool
 tres_gpus(char *text, struct ingest_gres *out, size_t max, size_t *n_out)
 {
-	double untyped = 0, typed = 0, count;
+	double untyped = 0, typed = 0;
 	size_t n = 0;
+	char *p = text;
 
 	*n_out = 0;
-	for (char *item = text, *next; item != NULL && *item != '\0'; item = next) {
-		char *eq;
+	while (*p != '\0') {
+		char *item = p, *eq;
+		bool last;
 
-		next = strchr(item, ',');
-		if (next != NULL)
-			*next++ = '\0';
-		eq = strchr(item, '=');
-		if (eq == NULL || eq == item)
+		while (*p != '=' && *p != ',' && *p != '\0')
+			p++;
+		eq = p;
+		if (*eq != '=' || eq == item)
 			return false;
-		if (strncmp(item, "gres/gpu", 8) != 0 || (item[8] != '=' && item[8] != ':'))
-			continue;
-		*eq = '\0';
-		if (!tres_count(eq + 1, &count))
-			return false;
-		if (item[8] == '\0') {
-			untyped += count;
-		} else {
-			typed += count;
-			if (item[9] == '\0' || !tres_add(out, max, &n, item + 9, count))
+		while (*p != ',' && *p != '\0')
+			p++;
+		last = *p == '\0';
+		*p = '\0';
+		if (strncmp(item, "gres/gpu", 8) == 0 && (item[8] == '=' || item[8] == ':')) {
+			*eq = '\0';
+			if (!tres_gpu_item(item, eq + 1, out, max, &n, &untyped, &typed))
 				return false;
 		}
+		if (!last)
+			p++;
 	}
 	if (untyped > typed && !tres_add(out, max, &n, "", untyped - typed))
 		return false;

@@ -15,6 +15,9 @@ tests_fuzz_prices_t_SOURCES = tests/fuzz/prices.c $(fuzz_main)
 tests_fuzz_prices_t_LDADD = libtap.a $(PROVIDER_LIBS)
 tests_fuzz_trace_t_SOURCES = tests/fuzz/trace.c $(fuzz_main)
 tests_fuzz_trace_t_LDADD = libtap.a $(PROVIDER_LIBS)
+check_PROGRAMS += tests/fuzz/usage.t
+tests_fuzz_usage_t_SOURCES = tests/fuzz/usage.c $(fuzz_main)
+tests_fuzz_usage_t_LDADD = libtap.a $(INGEST_LIBS)
 
 if FUZZERS
 noinst_PROGRAMS = tests/fuzz/csv.fuzz tests/fuzz/json.fuzz tests/fuzz/yaml.fuzz tests/fuzz/time.fuzz
@@ -37,6 +40,10 @@ tests_fuzz_prices_fuzz_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 tests_fuzz_trace_fuzz_SOURCES = tests/fuzz/trace.c
 tests_fuzz_trace_fuzz_LDADD = $(PROVIDER_LIBS)
 tests_fuzz_trace_fuzz_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+noinst_PROGRAMS += tests/fuzz/usage.fuzz
+tests_fuzz_usage_fuzz_SOURCES = tests/fuzz/usage.c
+tests_fuzz_usage_fuzz_LDADD = $(INGEST_LIBS)
+tests_fuzz_usage_fuzz_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 endif
 
 EXTRA_DIST += \
@@ -79,4 +86,14 @@ EXTRA_DIST += \
 	tests/fuzz/seeds/prices/skypilot.csv \
 	tests/fuzz/seeds/trace/bad.trace \
 	tests/fuzz/seeds/trace/repeat.trace \
-	tests/fuzz/seeds/trace/small.trace
+	tests/fuzz/seeds/trace/small.trace \
+	tests/fuzz/seeds/usage/bars.txt \
+	tests/fuzz/seeds/usage/error.json \
+	tests/fuzz/seeds/usage/fixed.txt \
+	tests/fuzz/seeds/usage/focus.csv \
+	tests/fuzz/seeds/usage/metrics.prom \
+	tests/fuzz/seeds/usage/range.json \
+	tests/fuzz/seeds/usage/sacct.txt \
+	tests/fuzz/seeds/usage/sinfo.txt \
+	tests/fuzz/seeds/usage/smi.csv \
+	tests/fuzz/seeds/usage/squeue.txt
