@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <string.h>
 
 #include "providers/inproc.h"
@@ -103,6 +104,15 @@ static_state_save(struct static_serve *s, struct berth_err *err)
 	return rc;
 }
 
+/* A lease has a name of its own: the same machine, lent again, is another lease. */
+static void
+static_ref(const struct static_serve *s, size_t i, char *dst, size_t size)
+{
+	const char *token = s->leases[i].token;
+
+	snprintf(dst, size, "%s%s%.8s", s->acc->machines[i].name, token != NULL ? "~" : "", token != NULL ? token : "");
+}
+
 static void
 static_describe(const struct static_serve *s, size_t i, struct prov_machine *m)
 {
@@ -110,7 +120,7 @@ static_describe(const struct static_serve *s, size_t i, struct prov_machine *m)
 	const struct static_lease *l = &s->leases[i];
 
 	memset(m, 0, sizeof(*m));
-	str_copy(m->ref, sizeof(m->ref), own->name);
+	static_ref(s, i, m->ref, sizeof(m->ref));
 	str_copy(m->instance_type, sizeof(m->instance_type), own->instance_type);
 	str_copy(m->region, sizeof(m->region), own->region);
 	str_copy(m->zone, sizeof(m->zone), own->zone);
@@ -132,13 +142,10 @@ static_refuse(struct static_serve *s, int status, const char *code, const char *
 }
 
 static void
-static_answer(struct static_serve *s, size_t i)
+static_answer(struct static_serve *s, const struct prov_machine *m)
 {
-	struct prov_machine m;
-
-	static_describe(s, i, &m);
 	jsonw_begin_object(&s->w, NULL);
-	inproc_machine_write(&s->w, "machine", &m);
+	inproc_machine_write(&s->w, "machine", m);
 	jsonw_end_object(&s->w);
 	s->status = 200;
 }
@@ -153,6 +160,7 @@ static void
 static_create(struct static_serve *s, const struct jsonr *o)
 {
 	const char *token = "", *installation = "", *region = "", *zone = "", *type = "";
+	struct prov_machine m;
 	bool known = false;
 
 	if (jsonr_str(o, "token", &token, NULL) != BERTH_OK || jsonr_str(o, "installation", &installation, NULL) != BERTH_OK ||
@@ -163,8 +171,9 @@ static_create(struct static_serve *s, const struct jsonr *o)
 	}
 	for (size_t i = 0; i < s->acc->n_machines; i++)
 		if (s->leases[i].token != NULL && str_eq(s->leases[i].token, token)) {
+			static_describe(s, i, &m);
 			if (static_fits(&s->acc->machines[i], region, zone, type))
-				static_answer(s, i);
+				static_answer(s, &m);
 			else
 				static_refuse(s, 409, "token_mismatch", "the token belongs to a machine of another kind");
 			return;
@@ -178,7 +187,8 @@ static_create(struct static_serve *s, const struct jsonr *o)
 		s->leases[i] = (struct static_lease){ arena_strdup(s->a, token), arena_strdup(s->a, installation),
 			s->acc->env->now };
 		s->changed = true;
-		static_answer(s, i);
+		static_describe(s, i, &m);
+		static_answer(s, &m);
 		return;
 	}
 	if (known)
@@ -188,21 +198,23 @@ static_create(struct static_serve *s, const struct jsonr *o)
 }
 
 static void
-static_one(struct static_serve *s, const char *name, bool destroy)
+static_one(struct static_serve *s, const char *ref, bool destroy)
 {
+	struct prov_machine m;
+
 	for (size_t i = 0; i < s->acc->n_machines; i++) {
-		if (!str_eq(s->acc->machines[i].name, name))
+		static_describe(s, i, &m);
+		if (s->leases[i].token == NULL || !str_eq(m.ref, ref))
 			continue;
-		if (s->leases[i].token == NULL)
-			break;
 		if (destroy) {
 			s->leases[i] = (struct static_lease){ 0 };
 			s->changed = true;
+			m.state = PROV_GONE;
 		}
-		static_answer(s, i);
+		static_answer(s, &m);
 		return;
 	}
-	static_refuse(s, 404, "not_found", "no machine of that name is taken");
+	static_refuse(s, 404, "not_found", "there is no such lease");
 }
 
 static void

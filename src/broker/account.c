@@ -12,6 +12,7 @@
 #define BROKER_TABLE_MAX (4U << 20)
 
 static const struct broker_policy broker_policy_default = {
+	.prices_s = 900,
 	.block_capacity_s = 180,
 	.block_capacity_max_s = 3600,
 	.block_quota_s = 3600,
@@ -209,7 +210,7 @@ broker_open(const struct broker_setup *s, struct broker *b, struct berth_err *er
 	enum berth_code rc;
 
 	*b = (struct broker){ .store = s->store, .accels = s->accels, .log = s->log, .arena = s->arena, .now = s->now,
-		.seed = s->seed, .offline = s->offline, .probe_path = s->probe_path, .policy = broker_policy_default };
+		.seed = s->seed, .offline = s->offline, .probe_path = s->probe_path, .quarantine_dir = s->quarantine_dir, .policy = broker_policy_default };
 	b->tick_arena = arena_new();
 	rc = broker_open_verdict(b, s, err);
 	if (rc == BERTH_OK && s->config != NULL) {

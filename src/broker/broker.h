@@ -48,6 +48,7 @@ struct broker_counts {
 
 /* Seconds and tries; the defaults are those of berth-tick(1). */
 struct broker_policy {
+	int64_t prices_s;		/* an account's price list is fetched again when it is so old: 15 min */
 	int64_t block_capacity_s, block_capacity_max_s;	/* 3 min doubling to 1 h */
 	int64_t block_quota_s;		/* 1 h */
 	int64_t block_preempted_s;	/* 10 min: never straight back to where it was taken away */
@@ -78,6 +79,7 @@ struct broker {
 	const char *probe_path;		/* berth-probe, for machines that are reached by ssh */
 	struct http *http;		/* for webhooks; NULL: none is configured */
 	bool offline;
+	const char *quarantine_dir;	/* for price lists that cannot be believed */
 };
 
 struct broker_setup {
@@ -92,6 +94,7 @@ struct broker_setup {
 	const struct yaml_node *config;		/* root of berth.yaml; NULL: no accounts */
 	const char *refs_path, *limits_path;	/* data/probe_reference.csv, data/probe_thresholds.csv */
 	const char *probe_path;			/* berth-probe */
+	const char *quarantine_dir;		/* where a price list goes that cannot be believed */
 };
 
 /*
@@ -105,7 +108,7 @@ void broker_set_now(struct broker *b, int64_t now);
 struct broker_account *broker_account(struct broker *b, const char *name);	/* NULL: not in the config */
 
 /*
- * One pass over everything: sync recover watch release provision (places, then creates) probe start notify. Any tick may be killed at
+ * One pass over everything: sync prices recover watch release provision (places, then creates) probe start notify. Any tick may be killed at
  * any instant and the next one repairs it. Faults of one account or one job are events and counts, never an error of
  * the tick; errors are those of the store.
  */
@@ -119,6 +122,7 @@ BERTH_MUST_CHECK enum berth_code broker_limits_read(const struct yaml_node *conf
 
 /* The passes, in the order of a tick. */
 BERTH_MUST_CHECK enum berth_code pass_sync(struct broker *b, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code pass_prices(struct broker *b, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code pass_recover(struct broker *b, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code pass_watch(struct broker *b, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code pass_provision(struct broker *b, struct berth_err *err);

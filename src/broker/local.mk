@@ -9,6 +9,7 @@ libbroker_a_SOURCES = \
 	src/broker/placing.c src/broker/placing.h \
 	src/broker/placing_facts.c src/broker/placing_facts.h \
 	src/broker/pricelist.c src/broker/pricelist.h \
+	src/broker/prices.c \
 	src/broker/probe.c \
 	src/broker/provision.c \
 	src/broker/release.c \

@@ -189,8 +189,12 @@ provision_job(struct broker *b, const struct placing *p, struct placing_job *pj,
 
 	if (pj->n_tries == 0)
 		return provision_reason(b, &pj->job, pj->reason, err);
+	if (pj->tries[0].cost.machines > 1)	/* never made in part */
+		return provision_reason(b, &pj->job, arena_printf(b->tick_arena,
+		    "wants %d machines at once; a tick rents one machine a job: ask for all accelerators on one machine",
+		    pj->tries[0].cost.machines), err);
 	for (i = 0; i < pj->n_tries && i < b->policy.max_attempts; i++) {
-		if (pj->tries[i].cost.machines > 1)	/* a gang is one machine here; wider ones are not made in part */
+		if (pj->tries[i].cost.machines > 1)
 			continue;
 		rc = provision_try(b, &pj->job, &pj->tries[i], &step, err);
 		if (rc != BERTH_OK || step != STEP_NEXT)

@@ -6,6 +6,7 @@ static const struct tick_pass {
 	enum berth_code (*run)(struct broker *b, struct berth_err *err);
 } tick_passes[] = {
 	{ "sync", pass_sync },
+	{ "prices", pass_prices },
 	{ "recover", pass_recover },
 	{ "watch", pass_watch },
 	{ "release", pass_release },	/* before new launches: what is free again counts */

@@ -56,6 +56,7 @@ tick_open(struct cmd_ctx *ctx, struct broker *b, struct berth_err *err)
 	s.config_dir = progpath_dir(ctx->arena, config->path);
 	s.state_dir = progpath_dir(ctx->arena, ctx->store_path);
 	s.probe_path = progpath_probe(ctx->arena);
+	s.quarantine_dir = arena_printf(ctx->arena, "%s/quarantine", s.state_dir);
 	if (config->n_accounts == 0)
 		cmd_note(ctx, "no account in %s: nothing can be rented", config->path[0] != '\0' ? config->path : "the config");
 	return broker_open(&s, b, err);

@@ -98,7 +98,7 @@ sim_open(struct sim *s, int64_t now)
 	setup.accels = s->accels;
 	setup.arena = s->arena;
 	setup.config = s->config;
-	setup.config_dir = setup.state_dir = s->dir;
+	setup.config_dir = setup.state_dir = setup.quarantine_dir = s->dir;
 	setup.log = &sim_log;
 	setup.refs_path = arena_printf(s->arena, "%s/probe_reference.csv", getenv("BERTH_DATA"));
 	setup.limits_path = arena_printf(s->arena, "%s/probe_thresholds.csv", getenv("BERTH_DATA"));
