@@ -8,3 +8,6 @@ tests_unit_forecast_peer_t_LDADD = libtap.a $(FORECAST_LIBS)
 check_PROGRAMS += tests/unit/forecast_structure.t
 tests_unit_forecast_structure_t_SOURCES = tests/unit/forecast_structure.c
 tests_unit_forecast_structure_t_LDADD = libtap.a $(FORECAST_LIBS)
+check_PROGRAMS += tests/unit/forecast_odd.t
+tests_unit_forecast_odd_t_SOURCES = tests/unit/forecast_odd.c
+tests_unit_forecast_odd_t_LDADD = libtap.a $(FORECAST_LIBS)
