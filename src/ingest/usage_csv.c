@@ -188,7 +188,10 @@ csv_number(const struct csv_reader *r, const char *what, char *s, double *v_out,
 	return BERTH_OK;
 }
 
-/* Spelled as the table spells it; a name that nobody knows stays what it is and is told of once. */
+/*
+ * The model, as the table spells it: memory tells products apart, SXM or PCIe does not, as in all other formats.
+ * A name that nobody knows stays what it is and is told of once.
+ */
 static const char *
 csv_accel(struct csv_reader *r, const char *value)
 {
@@ -196,7 +199,7 @@ csv_accel(struct csv_reader *r, const char *value)
 	int added;
 
 	if (known != NULL)
-		return known->name;
+		return accel_model(r->o->accels, known)->name;
 	if (r->o->accels != NULL) {
 		strmap_add(r->set->a, &r->unknown, value, 0, &added);
 		if (added)
