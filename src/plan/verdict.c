@@ -198,15 +198,17 @@ static void
 judge_checks(struct judge *j, const struct probe_check *c, size_t n, const char *code)
 {
 	for (size_t i = 0; i < n; i++) {
+		const char *detail = c[i].detail[0] != '\0' ? c[i].detail : check_status_name(c[i].status);
+
 		if (judge_is_share(&c[i])) {
 			j->v->shared = true;
-			judge_reason(j, VERDICT_ACCEPT, "shared", c[i].gpu, "%s: %s", c[i].name, c[i].detail);
+			judge_reason(j, VERDICT_ACCEPT, "shared", c[i].gpu, "%s: %s", c[i].name, detail);
 		} else if (c[i].status == CHECK_FAILED && c[i].gpu >= 0) {
-			judge_reason(j, VERDICT_REJECT, code, c[i].gpu, "gpu %d: %s: %s", c[i].gpu, c[i].name, c[i].detail);
+			judge_reason(j, VERDICT_REJECT, code, c[i].gpu, "gpu %d: %s: %s", c[i].gpu, c[i].name, detail);
 		} else if (c[i].status == CHECK_FAILED) {
-			judge_reason(j, VERDICT_REJECT, code, -1, "%s: %s", c[i].name, c[i].detail);
+			judge_reason(j, VERDICT_REJECT, code, -1, "%s: %s", c[i].name, detail);
 		} else if (c[i].status == CHECK_NOTE) {
-			judge_reason(j, VERDICT_ACCEPT, "note", c[i].gpu, "%s: %s", c[i].name, c[i].detail);
+			judge_reason(j, VERDICT_ACCEPT, "note", c[i].gpu, "%s: %s", c[i].name, detail);
 		}
 	}
 }
