@@ -9,6 +9,13 @@
 #define SLURMTIME_DAY INT64_C(86400)
 #define SLURMTIME_FIELD_MAX INT64_C(1000000000)
 
+/* As str_is_digit(), within the loops over every byte of an export. */
+static inline bool
+slurmtime_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
 static bool
 slurmtime_word(const char *s, const char *const *words)
 {
@@ -28,7 +35,7 @@ slurmtime_numbers(const char *p, int64_t v[3], int *n_out)
 		int64_t x = 0;
 		const char *from = p;
 
-		for (; str_is_digit(*p) && x < SLURMTIME_FIELD_MAX; p++)
+		for (; slurmtime_digit(*p) && x < SLURMTIME_FIELD_MAX; p++)
 			x = x * 10 + (*p - '0');
 		if (p == from || n == 3)
 			return false;
@@ -38,7 +45,7 @@ slurmtime_numbers(const char *p, int64_t v[3], int *n_out)
 		p++;
 	}
 	if (*p == '.')
-		for (p++; str_is_digit(*p); p++)
+		for (p++; slurmtime_digit(*p); p++)
 			;
 	*n_out = n;
 	return *p == '\0';
@@ -53,13 +60,13 @@ slurmtime_duration(const char *s, int64_t *s_out)
 	int64_t v[3] = { 0 }, days = 0;
 	int n;
 
-	if (!str_is_digit(*s) && (slurmtime_word(s, none) || slurmtime_word(s, unknown))) {
+	if (!slurmtime_digit(*s) && (slurmtime_word(s, none) || slurmtime_word(s, unknown))) {
 		*s_out = slurmtime_word(s, none) ? INGEST_NO_LIMIT : INGEST_UNKNOWN;
 		return true;
 	}
 	if (dash != NULL) {
 		for (const char *p = s; p < dash; p++) {
-			if (!str_is_digit(*p) || days > SLURMTIME_FIELD_MAX)
+			if (!slurmtime_digit(*p) || days > SLURMTIME_FIELD_MAX)
 				return false;
 			days = days * 10 + (*p - '0');
 		}
@@ -86,7 +93,7 @@ slurmclock_init(struct slurmclock *c, const struct tz *tz)
 static int
 slurmtime_two(const char *p)
 {
-	if (!str_is_digit(p[0]) || !str_is_digit(p[1]))
+	if (!slurmtime_digit(p[0]) || !slurmtime_digit(p[1]))
 		return -1;
 	return (p[0] - '0') * 10 + (p[1] - '0');
 }
