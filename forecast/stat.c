@@ -4,6 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
+
 const double fc_levels[FC_LEVEL_COUNT] = { .01, .025, .05, .10, .25, .50, .75, .90, .95, .975, .99 };
 const double fc_peak_levels[FC_PEAK_LEVEL_COUNT] = { .50, .90, .95, .99 };
 
@@ -55,107 +58,16 @@ fc_quantile_sorted(const double *x, size_t n, double p)
 	return x[i - 1] + (pos - lo) * (x[i] - x[i - 1]);
 }
 
-static void
-stat_insertion(double *x, size_t n)
-{
-	for (size_t i = 1; i < n; i++) {
-		double v = x[i];
-		size_t k = i;
-
-		for (; k > 0 && v < x[k - 1]; k--)
-			x[k] = x[k - 1];
-		x[k] = v;
-	}
-}
-
-/* Parts x around the median of its ends and middle: [0, result) <= pivot <= [result, n); 0 < result < n. */
-static size_t
-stat_part(double *x, size_t n)
-{
-	double a = x[0], b = x[n / 2], c = x[n - 1];
-	double pivot = a < b ? (b < c ? b : a < c ? c : a) : (a < c ? a : b < c ? c : b);
-	size_t i = 0, k = n - 1;
-
-	for (;;) {
-		while (x[i] < pivot)
-			i++;
-		while (pivot < x[k])
-			k--;
-		if (i >= k)
-			return i > 0 ? i : 1;
-		a = x[i];
-		x[i++] = x[k];
-		x[k--] = a;
-	}
-}
-
-/* Depth is bounded: a part that does not shrink well goes to the library's sort. */
-static void
-stat_sort(double *x, size_t n, int depth)
-{
-	while (n > 24) {
-		size_t m;
-
-		if (depth-- == 0) {
-			qsort(x, n, sizeof(*x), fc_cmp_double);
-			return;
-		}
-		m = stat_part(x, n);
-		if (m < n - m) {
-			stat_sort(x, m, depth);
-			x += m;
-			n -= m;
-		} else {
-			stat_sort(x + m, n - m, depth);
-			n = m;
-		}
-	}
-	stat_insertion(x, n);
-}
-
 void
 fc_sort(double *x, size_t n)
 {
-	stat_sort(x, n, 48);
-}
-
-/* Puts the element of rank k where sorting would, lower ones before it, higher ones behind. */
-static void
-stat_select(double *x, size_t n, size_t k)
-{
-	for (int depth = 48; n > 24; depth--) {
-		size_t m;
-
-		if (depth == 0) {
-			qsort(x, n, sizeof(*x), fc_cmp_double);
-			return;
-		}
-		m = stat_part(x, n);
-		if (k < m) {
-			n = m;
-		} else {
-			x += m;
-			n -= m;
-			k -= m;
-		}
-	}
-	stat_insertion(x, n);
+	gsl_sort(x, 1, n);
 }
 
 double
 fc_median(double *x, size_t n)
 {
-	double lower;
-
-	if (n == 0)
-		return NAN;
-	stat_select(x, n, n / 2);
-	if (n % 2 == 1)
-		return x[n / 2];
-	lower = x[0];
-	for (size_t i = 1; i < n / 2; i++)
-		lower = x[i] > lower ? x[i] : lower;
-	return 0.5 * (lower + x[n / 2]);
+	return n == 0 ? NAN : gsl_stats_median(x, 1, n);
 }
 
 double
