@@ -164,6 +164,9 @@ fc_prepare(struct fc_job *j)
 		skip = s->n - prep_keep(j);
 	while (skip < s->n && isnan(s->mean[skip]))
 		skip++;
+	if (skip == s->n)	/* nothing in what is looked at: the last value there is */
+		for (skip--; skip > 0 && isnan(s->mean[skip]);)
+			skip--;
 	j->skip = skip;
 	j->n = s->n - skip;
 	prep_seasons(j, s->step_s);

@@ -21,6 +21,7 @@ prov_find_ops(const struct yaml_node *section, const char *provider, const struc
 {
 	const struct provider_ops *const *all;
 	const char *names[64] = { 0 }, *near;
+	const struct yaml_node *at;
 	enum berth_code rc;
 	size_t n;
 
@@ -36,8 +37,11 @@ prov_find_ops(const struct yaml_node *section, const char *provider, const struc
 	for (size_t i = 0; i < n && i < 63; i++)
 		names[i] = all[i]->name;
 	near = str_suggest(provider, names);
-	return err_set(err, BERTH_ENOTFOUND, "no provider '%s'%s%s%s: berth-providers(7) lists them", provider,
+	(void)err_set(err, BERTH_ENOTFOUND, "no provider '%s'%s%s%s: berth-providers(7) lists them", provider,
 	    near != NULL ? ", did you mean '" : "", near != NULL ? near : "", near != NULL ? "'?" : "");
+	if (section != NULL && (at = yaml_get(section, "provider")) != NULL)
+		err_at(err, "%s:%d:%d", at->file, at->line, at->col);
+	return BERTH_ENOTFOUND;
 }
 
 static enum berth_code

@@ -259,6 +259,9 @@ row_provider(const struct layout *l, char **field, const struct import_opts *opt
 static enum berth_code
 row_names(const struct row *r, struct offer *o, struct berth_err *err)
 {
+	static const enum layout_field names[] = { LAYOUT_PROVIDER, LAYOUT_REGION, LAYOUT_ZONE, LAYOUT_TYPE,
+		LAYOUT_ACCELERATOR, LAYOUT_SOURCE };
+
 	o->provider = row_provider(r->l, r->field, r->opts, r->a);
 	o->account = "";
 	o->region = row_text(r, LAYOUT_REGION);
@@ -266,6 +269,14 @@ row_names(const struct row *r, struct offer *o, struct berth_err *err)
 	o->instance_type = row_text(r, LAYOUT_TYPE);
 	o->accelerator = row_text(r, LAYOUT_ACCELERATOR);
 	o->measured = NAN;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *s = row_text(r, names[i]);
+
+		if (str_control(s) >= 0)
+			return row_refuse(r, names[i], err, "a control character");
+		if (!str_utf8_valid(s, strlen(s)))
+			return row_refuse(r, names[i], err, "no UTF-8");
+	}
 	if (o->provider[0] == '\0')
 		return err_set(err, BERTH_EINVAL, "the provider is not said: --provider NAME");
 	if (o->accelerator[0] == '\0')

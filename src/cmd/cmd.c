@@ -73,16 +73,40 @@ cmd_table_print(struct cmd_ctx *ctx, const struct table *t, struct berth_err *er
 	return rc == BERTH_OK ? cmd_write(ctx, err) : rc;
 }
 
+/* Names come from outside: nothing in them drives the terminal. Our own colours stay. */
+static void
+cmd_tame(char *s, bool color)
+{
+	for (; *s != '\0'; s++) {
+		size_t sgr = color && s[0] == '\033' && s[1] == '[' ? 2 + strspn(s + 2, "0123456789;") : 0;
+
+		if (sgr > 0 && s[sgr] == 'm')
+			s += sgr;
+		else if (((unsigned char)*s < 0x20 && *s != '\n' && *s != '\t') || *s == 0x7f)
+			*s = '?';
+	}
+}
+
 void
 cmd_say(struct cmd_ctx *ctx, const char *fmt, ...)
 {
 	va_list ap;
+	char *text;
+	int n;
 
 	if (ctx->quiet || (ctx->format != CMD_TABLE && ctx->format != CMD_WIDE))
 		return;
 	va_start(ap, fmt);
-	vfprintf(ctx->out, fmt, ap);
+	n = vsnprintf(NULL, 0, fmt, ap);
 	va_end(ap);
+	if (n < 0)
+		return;
+	text = arena_alloc(ctx->arena, (size_t)n + 1);
+	va_start(ap, fmt);
+	vsnprintf(text, (size_t)n + 1, fmt, ap);
+	va_end(ap);
+	cmd_tame(text, ctx->color);
+	fputs(text, ctx->out);
 }
 
 /* Control bytes of outside texts must not move the cursor. */

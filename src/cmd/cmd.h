@@ -26,7 +26,8 @@ enum cmd_flag {
 	CMD_SPENDS = 16,	/* may make machines that cost money */
 	CMD_DRY_OWN = 32,	/* the verb itself sees to --dry-run; see struct cmd */
 	CMD_NO_ROWS = 64,	/* the result is no table: -o csv is refused */
-	CMD_MAKES_CONFIG = 128	/* a config that is named but does not exist yet is no error */
+	CMD_MAKES_CONFIG = 128,	/* a config that is named but does not exist yet is no error */
+	CMD_TEXT = 256		/* the result is text for people or a shell: -o json, yaml and csv are refused */
 };
 
 enum cmd_format { CMD_TABLE, CMD_WIDE, CMD_JSON, CMD_CSV, CMD_YAML };

@@ -27,8 +27,8 @@ static enum berth_code completion_run(struct cmd_ctx *ctx, struct berth_err *err
 
 const struct cmd cmd_completion = {
 	.name = "completion", .summary = "print the completion script of a shell", .args = "bash|zsh|fish",
-	.opts = completion_rows, .opts_size = sizeof(struct completion_opts), .args_min = 0, .args_max = 1,
-	.run = completion_run,
+	.opts = completion_rows, .opts_size = sizeof(struct completion_opts), .flags = CMD_TEXT,
+	.args_min = 0, .args_max = 1, .run = completion_run,
 };
 
 static const struct completion_shell {

@@ -138,12 +138,12 @@ config_read(struct arena *a, const struct yaml_node *root, struct config *c, str
 	enum berth_code rc;
 
 	if ((rc = yaml_need_kind(root, YAML_KIND_MAP, err)) != BERTH_OK ||
-	    (rc = yaml_check_keys(root, config_keys, err)) != BERTH_OK ||
 	    (rc = yaml_str(root, "schema", &schema, err)) != BERTH_OK)
 		return rc;
 	if (!str_eq(schema, CONFIG_SCHEMA))
 		return yaml_err(yaml_get(root, "schema"), err, "'%s' is not what this berth reads: " CONFIG_SCHEMA, schema);
-	if ((rc = yaml_str(root, "store", &c->store, err)) != BERTH_OK ||
+	if ((rc = yaml_check_keys(root, config_keys, err)) != BERTH_OK ||
+	    (rc = yaml_str(root, "store", &c->store, err)) != BERTH_OK ||
 	    (rc = config_accounts(a, root, c, err)) != BERTH_OK)
 		return rc;
 	return config_defaults(a, root, &c->defaults, err);

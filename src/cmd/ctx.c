@@ -105,6 +105,13 @@ ctx_store_path(struct cmd_ctx *ctx, const char **path_out, struct berth_err *err
 			return rc;
 		path = xdg;
 	}
+	if (path[0] == '\0')
+		return err_set(err, BERTH_EUSAGE, "the name of the store is empty: give --store a file");
+	if (str_eq(path, ":memory:") || str_starts(path, "file:"))
+		return err_set(err, BERTH_EUSAGE, "store '%s': a store is a file that stays: give --store its path", path);
+	if (strstr(path, "://") != NULL && !str_starts(path, "postgresql://") && !str_starts(path, "postgres://"))
+		return err_set(err, BERTH_EUSAGE, "store: no engine for the URL '%.*s...': give --store a file",
+		    (int)(strstr(path, "://") + 3 - path), path);
 	*path_out = path;
 	return ctx_check_path(path, err);
 }
@@ -119,6 +126,8 @@ ctx_open_store(struct cmd_ctx *ctx, struct berth_err *err)
 
 	rc = store_open(path, !rw || (dry && own) ? STORE_READ : dry ? STORE_WRITE : STORE_CREATE, ctx->now,
 	    &ctx->store, err);
+	if (rc == BERTH_EINVAL || rc == BERTH_EIO)
+		cmd_next_step(ctx, "--store PATH names another store");
 	if (rc != BERTH_ENOTFOUND)
 		return rc;
 	if (dry && !own)

@@ -16,6 +16,9 @@ static const struct forecast_opts forecast_defaults = {
 	.paths = 200, .seed = 1, .origins = 8, .threads = 1, .gpus_per_node = 8, .cap = NAN,
 };
 
+#define FORECAST_LOOK_S (366 * (int64_t)86400)	/* the history that a fit looks at, without --history */
+#define FORECAST_LOOK_STEPS 400			/* and at least so many steps */
+
 #define OFF(field) offsetof(struct forecast_opts, field)
 static const struct opt_row forecast_rows[] = {
 	{ "series", 's', OPT_LIST, "SERIES", "these series (names or globs); default: all", OFF(series), 0, 0, NULL },
@@ -114,6 +117,21 @@ forecast_pick(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err
 	return BERTH_OK;
 }
 
+/* Has the part that is looked at, --history or a year, a sample? */
+static bool
+forecast_is_fresh(const struct fc_series *in, int64_t history_s)
+{
+	size_t look = (size_t)(FORECAST_LOOK_S / in->step_s), last = in->n;
+
+	if (look < FORECAST_LOOK_STEPS)
+		look = FORECAST_LOOK_STEPS;
+	if (history_s != 0 && (size_t)(history_s / in->step_s) < look)
+		look = (size_t)(history_s / in->step_s);
+	while (last > 0 && isnan(in->mean[last - 1]))
+		last--;
+	return last > 0 && (in->n - last < look || look == 0);
+}
+
 /* Samples strictly before `at`; a step that `at` lies in is not over and is left out. */
 static enum berth_code
 forecast_read(struct cmd_ctx *ctx, const struct series *s, int64_t at, struct fc_series *in, struct berth_err *err)
@@ -153,8 +171,9 @@ forecast_load(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err
 		rc = forecast_read(ctx, &f->rows[i], o->at, &in, err);
 		if (rc != BERTH_OK)
 			return rc;
-		if (in.n == 0) {
-			cmd_warn(ctx, "series %s has no samples%s and is left out", f->rows[i].name,
+		if (in.n == 0 || !forecast_is_fresh(&in, o->history_s)) {
+			cmd_warn(ctx, "series %s has no samples%s%s and is left out", f->rows[i].name,
+			    in.n == 0 ? "" : o->history_s != 0 ? " within --history" : " within a year",
 			    o->at != 0 ? " before --at" : "");
 			continue;
 		}

@@ -24,7 +24,8 @@ static enum berth_code help_run(struct cmd_ctx *ctx, struct berth_err *err);
 
 const struct cmd cmd_help = {
 	.name = "help", .summary = "explain berth, or one of its verbs", .args = "[VERB [SUBVERB]]",
-	.opts = help_rows, .opts_size = sizeof(struct help_opts), .args_min = 0, .args_max = 2, .run = help_run,
+	.opts = help_rows, .opts_size = sizeof(struct help_opts), .flags = CMD_TEXT,
+	.args_min = 0, .args_max = 2, .run = help_run,
 };
 
 static bool

@@ -15,18 +15,19 @@ static enum berth_code job_cancel(struct cmd_ctx *ctx, struct berth_err *err);
 static enum berth_code job_retry(struct cmd_ctx *ctx, struct berth_err *err);
 
 static const struct cmd job_subs[] = {
-	{ .name = "show", .summary = "one job with its attempts and events", .args = "JOB", .flags = CMD_STORE_RO,
+	{ .name = "show", .summary = "one job with its attempts and events", .args = "JOB",
+	    .flags = CMD_STORE_RO | CMD_NO_ROWS,
 	    .args_min = 1, .args_max = 1, .run = job_show },
-	{ .name = "cancel", .summary = "take jobs out of the queue, or end them", .args = "JOB ...", .flags = CMD_STORE_RW,
-	    .args_min = 1, .args_max = -1, .run = job_cancel },
+	{ .name = "cancel", .summary = "take jobs out of the queue, or end them", .args = "JOB ...",
+	    .flags = CMD_STORE_RW | CMD_NO_ROWS, .args_min = 1, .args_max = -1, .run = job_cancel },
 	{ .name = "retry", .summary = "queue jobs again that failed or were cancelled", .args = "JOB ...",
-	    .flags = CMD_STORE_RW, .args_min = 1, .args_max = -1, .run = job_retry },
+	    .flags = CMD_STORE_RW | CMD_NO_ROWS, .args_min = 1, .args_max = -1, .run = job_retry },
 	{ 0 },
 };
 
 const struct cmd cmd_job = {
-	.name = "job", .summary = "show, cancel or retry one job", .args = "JOB", .flags = CMD_STORE_RO, .args_min = 1,
-	.args_max = 1, .run = job_show, .subs = job_subs,
+	.name = "job", .summary = "show, cancel or retry one job", .args = "JOB",
+	.flags = CMD_STORE_RO | CMD_NO_ROWS, .args_min = 1, .args_max = 1, .run = job_show, .subs = job_subs,
 };
 
 struct job_view {

@@ -77,6 +77,8 @@ main_run_verb(struct cmd_ctx *ctx, struct berth_err *err)
 
 	if (ctx->format == CMD_CSV && (ctx->cmd->flags & CMD_NO_ROWS) != 0)
 		return err_set(err, BERTH_EUSAGE, "the result is no table: use -o json or yaml instead of csv");
+	if ((ctx->format == CMD_CSV || cmd_wants_json(ctx)) && (ctx->cmd->flags & CMD_TEXT) != 0)
+		return err_set(err, BERTH_EUSAGE, "the result is text: there is no -o %s of it", ctx->global->output);
 	rc = ctx_open(ctx, err);
 	if (rc == BERTH_OK)
 		rc = ctx->cmd->run(ctx, err);

@@ -249,7 +249,8 @@ prices_table(struct cmd_ctx *ctx, const struct offer *v, size_t n, struct berth_
 			table_unknown(t);
 		table_text(t, reserved ? payment_name(o->payment) : "");
 		table_money(t, reserved ? o->upfront : USD_UNKNOWN);
-		table_money(t, o->price);
+		/* The short table has no column that would say that it is not in dollars. */
+		table_money(t, ctx->format == CMD_TABLE && !str_eq(o->currency, "USD") ? USD_UNKNOWN : o->price);
 		table_money(t, offer_effective_gpu_hour(o));
 		table_text(t, o->currency);
 		table_text(t, o->available == AVAIL_UNKNOWN ? "" : availability_name(o->available));

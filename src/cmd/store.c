@@ -33,16 +33,16 @@ static enum berth_code store_run_runs(struct cmd_ctx *ctx, struct berth_err *err
 static enum berth_code store_run_loads(struct cmd_ctx *ctx, struct berth_err *err);
 
 static const struct cmd store_subs[] = {
-	{ .name = "check", .summary = "look for damage, and whether sums agree", .args = "", .flags = CMD_STORE_RO,
-	  .run = store_run_check },
+	{ .name = "check", .summary = "look for damage, and whether sums agree", .args = "",
+	  .flags = CMD_STORE_RO | CMD_NO_ROWS, .run = store_run_check },
 	{ .name = "backup", .summary = "copy the store while others use it", .args = "FILE",
-	  .flags = CMD_STORE_RO | CMD_DRY_OWN, .args_min = 1, .args_max = 1, .run = store_run_backup },
-	{ .name = "migrate", .summary = "bring an older store to this version", .args = "", .flags = CMD_STORE_RW | CMD_DRY_OWN,
-	  .run = store_run_migrate },
+	  .flags = CMD_STORE_RO | CMD_DRY_OWN | CMD_NO_ROWS, .args_min = 1, .args_max = 1, .run = store_run_backup },
+	{ .name = "migrate", .summary = "bring an older store to this version", .args = "",
+	  .flags = CMD_STORE_RW | CMD_DRY_OWN | CMD_NO_ROWS, .run = store_run_migrate },
 	{ .name = "export", .summary = "print tables as lines of JSON", .args = "[TABLE ...]", .flags = CMD_STORE_RO,
 	  .args_max = -1, .run = store_run_export },
-	{ .name = "rebuild", .summary = "make everything derived again", .args = "", .flags = CMD_STORE_RW,
-	  .run = store_run_rebuild },
+	{ .name = "rebuild", .summary = "make everything derived again", .args = "",
+	  .flags = CMD_STORE_RW | CMD_NO_ROWS, .run = store_run_rebuild },
 	{ .name = "runs", .summary = "list the runs that wrote to the store", .args = "", .opts = store_log_rows,
 	  .opts_default = &store_log_defaults, .opts_size = sizeof(store_log_defaults), .flags = CMD_STORE_RO,
 	  .run = store_run_runs },

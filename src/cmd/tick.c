@@ -31,7 +31,8 @@ static enum berth_code tick_run(struct cmd_ctx *ctx, struct berth_err *err);
 const struct cmd cmd_tick = {
 	.name = "tick", .summary = "do one pass over jobs and machines; for cron, each minute", .args = "",
 	.opts = tick_rows, .opts_default = &tick_defaults, .opts_size = sizeof(tick_defaults),
-	.flags = CMD_STORE_RW | CMD_NET | CMD_SPENDS | CMD_DRY_OWN, .run = tick_run,
+	.flags = CMD_STORE_RW | CMD_NET | CMD_SPENDS | CMD_DRY_OWN | CMD_NO_ROWS,
+	.run = tick_run,
 };
 
 static enum berth_code

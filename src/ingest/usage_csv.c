@@ -4,6 +4,7 @@
 
 #include "ingest/usage.h"
 #include "model/accel.h"
+#include "model/series.h"
 #include "util/csv.h"
 #include "util/str.h"
 #include "util/time.h"
@@ -209,6 +210,31 @@ csv_accel(struct csv_reader *r, const char *value)
 	return value;
 }
 
+/* The row's own name of its series is one that the store takes. */
+static enum berth_code
+csv_check_name(const char *name, struct berth_err *err)
+{
+	size_t n = strlen(name);
+
+	if (n == 0)
+		return err_set(err, BERTH_EINVAL, "the name of the series is empty");
+	if (n > SERIES_NAME_MAX)
+		return err_set(err, BERTH_EINVAL, "the name of the series has %zu bytes: at most %d fit", n, SERIES_NAME_MAX);
+	if (str_control(name) >= 0)
+		return err_set(err, BERTH_EINVAL, "the name of the series has a control character, byte %td",
+		    str_control(name) + 1);
+	return BERTH_OK;
+}
+
+static enum berth_code
+csv_check_text(struct csv_reader *r, int col, const char *value, struct berth_err *err)
+{
+	if (str_utf8_valid(value, strlen(value)))
+		return BERTH_OK;
+	return err_set(err, BERTH_EINVAL, "column '%s' is no UTF-8: convert the file (iconv -f ISO-8859-1 -t UTF-8)",
+	    csv_header(r->csv, (size_t)col));
+}
+
 /* A source that is new: the series it belongs to by its labels or its name. */
 static enum berth_code
 csv_new_source(struct csv_reader *r, const struct csv_row *row, struct berth_err *err)
@@ -224,6 +250,8 @@ csv_new_source(struct csv_reader *r, const struct csv_row *row, struct berth_err
 
 		if (value[0] == '\0')
 			continue;
+		if ((rc = csv_check_text(r, r->labels[i].col, value, err)) != BERTH_OK)
+			return rc;
 		labels[n++] = (struct usage_label){ r->labels[i].key,
 			r->labels[i].accel ? csv_accel(r, value) : arena_strdup(r->set->a, value) };
 	}
@@ -231,10 +259,12 @@ csv_new_source(struct csv_reader *r, const struct csv_row *row, struct berth_err
 	json = usage_labels_json(r->set->a, labels, n);
 	if (r->o->series != NULL)
 		name = r->o->series;
-	else if (r->series_col >= 0 && r->o->n_by == 0)
+	else if (r->series_col >= 0 && r->o->n_by == 0) {
 		name = row->field[r->series_col];
-	if (name[0] == '\0')
-		return err_set(err, BERTH_EINVAL, "the name of the series is empty");
+		if ((rc = csv_check_text(r, r->series_col, name, err)) != BERTH_OK ||
+		    (rc = csv_check_name(name, err)) != BERTH_OK)
+			return rc;
+	}
 	rc = usage_target_put(r->set, name, json, &target, err);
 	if (rc != BERTH_OK)
 		return rc == BERTH_EINVAL ? BERTH_EUSAGE : rc;	/* ends the load, not the row */

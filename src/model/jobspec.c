@@ -294,26 +294,38 @@ jobspec_limits(struct jobspec *js, struct berth_err *err)
 	return jobspec_gib(data, "size", &spec->data_gib, err);
 }
 
+/* A name that lists and messages show. */
+static enum berth_code
+jobspec_name(const struct yaml_node *map, const char *key, const char **name, struct berth_err *err)
+{
+	enum berth_code rc = yaml_str(map, key, name, err);
+
+	if (rc == BERTH_OK && str_control(*name) >= 0)
+		return yaml_err(jobspec_at(map, key), err, "a control character, byte %td", str_control(*name) + 1);
+	return rc;
+}
+
 static enum berth_code
 jobspec_head(struct jobspec *js, struct berth_err *err)
 {
 	static const char *const needed[] = { "schema", "name", "run", NULL };
 	struct job_spec *spec = js->spec;
-	const char *schema = "";
+	const char *schema = JOBSPEC_SCHEMA;
 	int64_t priority = 0, retries = JOBSPEC_RETRIES;
 	enum berth_code rc;
 
+	/* The schema first: of another one the keys are other ones too. */
 	if ((rc = yaml_need_kind(js->root, YAML_KIND_MAP, err)) != BERTH_OK ||
-	    (rc = yaml_check_keys(js->root, jobspec_keys, err)) != BERTH_OK ||
-	    (rc = yaml_need_keys(js->root, needed, err)) != BERTH_OK ||
 	    (rc = yaml_str(js->root, "schema", &schema, err)) != BERTH_OK)
 		return rc;
 	if (!str_eq(schema, JOBSPEC_SCHEMA))
 		return yaml_err(jobspec_at(js->root, "schema"), err, "this berth reads %s, not '%.40s'", JOBSPEC_SCHEMA,
 		    schema);
-	if ((rc = yaml_str(js->root, "name", &spec->name, err)) != BERTH_OK ||
-	    (rc = yaml_str(js->root, "user", &spec->user, err)) != BERTH_OK ||
-	    (rc = yaml_str(js->root, "project", &spec->project, err)) != BERTH_OK ||
+	if ((rc = yaml_check_keys(js->root, jobspec_keys, err)) != BERTH_OK ||
+	    (rc = yaml_need_keys(js->root, needed, err)) != BERTH_OK ||
+	    (rc = jobspec_name(js->root, "name", &spec->name, err)) != BERTH_OK ||
+	    (rc = jobspec_name(js->root, "user", &spec->user, err)) != BERTH_OK ||
+	    (rc = jobspec_name(js->root, "project", &spec->project, err)) != BERTH_OK ||
 	    (rc = yaml_str(js->root, "run", &spec->run, err)) != BERTH_OK ||
 	    (rc = yaml_int(js->root, "priority", -1000, 1000, &priority, err)) != BERTH_OK ||
 	    (rc = yaml_int(js->root, "retries", 0, 1000, &retries, err)) != BERTH_OK)

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#define SERIES_NAME_MAX 512	/* bytes of a name */
+
 struct series {
 	int64_t id;
 	const char *name;

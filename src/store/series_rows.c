@@ -4,9 +4,8 @@
 
 #include "store/priv.h"
 #include "store/series_rows.h"
+#include "util/str.h"
 #include "util/vec.h"
-
-#define SERIES_NAME_MAX 512
 
 static enum berth_code
 series_name_check(const char *name, struct berth_err *err)
@@ -15,9 +14,8 @@ series_name_check(const char *name, struct berth_err *err)
 
 	if (n == 0 || n > SERIES_NAME_MAX)
 		return err_set(err, BERTH_EINVAL, "series: a name has 1 to %d bytes, not %zu", SERIES_NAME_MAX, n);
-	for (size_t i = 0; i < n; i++)
-		if ((unsigned char)name[i] < 0x20 || name[i] == 0x7f)
-			return err_set(err, BERTH_EINVAL, "series: a control character in the name, byte %zu", i + 1);
+	if (str_control(name) >= 0)
+		return err_set(err, BERTH_EINVAL, "series: a control character in the name, byte %td", str_control(name) + 1);
 	return BERTH_OK;
 }
 

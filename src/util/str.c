@@ -259,3 +259,12 @@ str_utf8_valid(const char *s, size_t n)
 	}
 	return true;
 }
+
+ptrdiff_t
+str_control(const char *s)
+{
+	for (size_t i = 0; s[i] != '\0'; i++)
+		if ((unsigned char)s[i] < 0x20 || s[i] == 0x7f)
+			return (ptrdiff_t)i;
+	return -1;
+}

@@ -75,5 +75,7 @@ const char *str_suggest(const char *word, const char *const *list);
  */
 int32_t str_utf8_next(const char *s, size_t n, size_t *len_out);
 bool str_utf8_valid(const char *s, size_t n);
+/* A control character (C0 or DEL), which no name may have: its place, or -1. */
+ptrdiff_t str_control(const char *s);
 
 #endif

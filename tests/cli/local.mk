@@ -6,4 +6,4 @@ dist_check_SCRIPTS += tests/cli/advise.sh tests/cli/probe.sh
 dist_check_SCRIPTS += tests/cli/plan.sh
 dist_check_SCRIPTS += tests/cli/record-focus.sh tests/cli/record-jobs.sh tests/cli/record-metrics.sh
 dist_check_SCRIPTS += tests/cli/record.sh tests/cli/series.sh tests/cli/budget.sh tests/cli/events.sh tests/cli/store.sh
-dist_check_SCRIPTS += tests/cli/forecast.sh
+dist_check_SCRIPTS += tests/cli/forecast.sh tests/cli/wrong-input.sh
