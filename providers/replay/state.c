@@ -132,6 +132,8 @@ state_load(const char *path, struct cloud *c, struct berth_err *err)
 		rc = jsonr_parse(b.p, b.len, path, &root, err);
 	if (rc == BERTH_OK)
 		rc = state_read(c, root, path, err);
+	if (rc != BERTH_OK)
+		rc = err_ctx(err, "%s, where the replayed cloud keeps its machines", path);
 	json_decref(root);
 	buf_free(&b);
 	return rc;

@@ -344,10 +344,14 @@ doctor_cron(struct doctor *d)
 {
 	struct arena *a = d->ctx->arena;
 	const char *config = d->config != NULL ? d->config->path : "";
+	char *store = arena_strdup(a, d->store_path);
 	const char *line = arena_printf(a, "* * * * * %s -q%s%s --store %s tick", doctor_cron_word(a, doctor_self(a)),
 	    config[0] != '\0' ? " --config " : "", doctor_cron_word(a, config), doctor_cron_word(a, d->store_path));
 
-	if (d->store_path[0] != '\0')
+	if (str_hide_password(store))
+		DOCTOR_SAY(d, DOCTOR_WARN, "cron", "set BERTH_STORE for cron, and keep the password in ~/.pgpass",
+		    "the store's URL holds a password, which all users of this machine would see: %s", store);
+	else if (d->store_path[0] != '\0')
 		DOCTOR_SAY(d, DOCTOR_OK, "cron", "", "%s", line);
 }
 

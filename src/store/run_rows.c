@@ -35,9 +35,11 @@ run_args(const char *const *args, size_t n, struct buf *out)
 	for (size_t i = 0; i < n; i++) {
 		const char *eq = strchr(args[i], '=');
 		bool option = str_starts(args[i], "--");
+		size_t from;
 
 		if (i > 0)
 			buf_add_char(out, ' ');
+		from = out->len;
 		if (hide && !option) {
 			buf_add_str(out, "***");
 			hide = false;
@@ -50,6 +52,8 @@ run_args(const char *const *args, size_t n, struct buf *out)
 			hide = false;
 		} else {
 			buf_add_str(out, args[i]);
+			if (out->p != NULL && from < out->len)
+				(void)str_hide_password(out->p + from);
 		}
 	}
 }

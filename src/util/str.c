@@ -268,3 +268,24 @@ str_control(const char *s)
 			return (ptrdiff_t)i;
 	return -1;
 }
+
+bool
+str_hide_password(char *s)
+{
+	bool found = false;
+
+	while ((s = strstr(s, "://")) != NULL) {
+		size_t n, at = 0, colon;
+
+		s += 3;
+		n = strcspn(s, "/?# \t\n");
+		for (size_t i = 0; i < n; i++)	/* a password may hold an @ of its own: the last one counts */
+			at = s[i] == '@' ? i : at;
+		colon = strcspn(s, ":");
+		if (colon + 1 >= at)
+			continue;
+		memset(s + colon + 1, '*', at - colon - 1);
+		found = true;
+	}
+	return found;
+}

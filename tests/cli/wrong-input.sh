@@ -59,6 +59,10 @@ for name in :memory: file:x.db mysql://u:sekret@h/db; do
 	! grep -q sekret "$err"
 	ok $? "no password in the message about $name"
 done
+run --store postgresql://u:sekret@h/db doctor
+expect_exit 1
+expect_out_has 'u:\*+@h/db'
+expect_out_lacks sekret
 run --store '' jobs
 expect_exit 2 "an empty name of the store"
 expect_err_has 'the name of the store is empty'
@@ -94,6 +98,19 @@ expect_exit 1
 expect_no_out
 expect_err_has "no provider 'reply', did you mean 'replay'"
 expect_err_has 'at: conf.yaml:4:15'
+
+# The replayed cloud's own file is named where it cannot be read
+printf 'schema: berth.config/1\naccounts:\n  - {name: sim, provider: replay, trace: replay/example.trace}\n' >sim.yaml
+printf '{' >"$HOME/.local/state/berth/replay-sim.json"
+run --config sim.yaml tick
+expect_exit 8
+expect_err_has 'replay-sim\.json, where the replayed cloud keeps its machines'
+rm "$HOME/.local/state/berth/replay-sim.json"
+
+# A password in a URL is not kept with the run
+run submit "$BERTH_DATA/jobs/train-in-eu.yaml" https://u:sekret@h/job.yaml
+run store export run
+expect_out_lacks sekret
 
 # Names that would drive the terminal
 printf 'schema: berth.job/1\nname: "a\\e[31mb"\naccelerators: "H100:1"\nwork: 1h\nrun: "true"\n' >esc.yaml

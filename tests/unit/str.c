@@ -248,6 +248,28 @@ test_utf8(void)
 	tap_is_long((long long)len, 4, "has four bytes");
 }
 
+static void
+test_outside_text(void)
+{
+	static const struct { const char *s, *shown; } t[] = {
+		{ "postgresql://u:pw@h:5432/db", "postgresql://u:**@h:5432/db" },
+		{ "--store=postgres://u:p@ss@h", "--store=postgres://u:****@h" },
+		{ "postgresql://u@h:5432/db", "postgresql://u@h:5432/db" }, { "a.csv", "a.csv" },
+		{ "https://h/x:y@z", "https://h/x:y@z" }, { "https://u:@h", "https://u:@h" }, { "://", "://" },
+		{ "a://b:c@d e://f:gh@i", "a://b:*@d e://f:**@i" },
+	};
+	char text[64];
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		snprintf(text, sizeof(text), "%s", t[i].s);
+		tap_ok(str_hide_password(text) == (strcmp(t[i].s, t[i].shown) != 0), "%s: has it a password?", t[i].s);
+		tap_is_str(text, t[i].shown, "%s without its password", t[i].shown);
+	}
+	tap_is_long(str_control("Z\xc3\xbcrich 4"), -1, "no control character");
+	tap_is_long(str_control("ab\x1b[31m"), 2, "an escape");
+	tap_is_long(str_control("\x7f"), 0, "DEL");
+}
+
 int
 main(void)
 {
@@ -261,6 +283,7 @@ main(void)
 	test_suggest();
 	test_glob();
 	test_utf8();
+	test_outside_text();
 	arena_free(a);
 	return tap_done();
 }
