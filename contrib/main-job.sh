@@ -36,8 +36,8 @@ for gpu in H100:8 A100-80GB L4; do
 done
 title "5. What to reserve, and what that saves against on demand only"
 run plan vision --horizon 52w --service-level 0.95
-printf '\nThe same for all of them, without the reasons (-q):\n'
-run -q plan --horizon 52w --service-level 0.95
+printf '\nThe same for all of them, without the reasons:\n'
+run plan --brief --horizon 52w --service-level 0.95
 title "6. Six jobs into the queue, and where each would go"
 run submit "$top"/data/jobs/*.yaml
 run place --explain

@@ -21,7 +21,7 @@ struct plan_opts {
 	double service_level, spot_share;
 	struct usd_micro budget;
 	const char *gpu;
-	bool no_spot, list_prices;
+	bool no_spot, list_prices, brief;
 };
 
 static const struct plan_opts plan_defaults = {
@@ -44,6 +44,7 @@ static const struct opt_row plan_rows[] = {
 	    NULL },
 	{ "spot-share", 0, OPT_DOUBLE, "SHARE", "share of the median peak that spot may carry; default 0.2", OFF(spot_share), 0, 1,
 	    NULL },
+	{ "brief", 'b', OPT_FLAG, NULL, "leave the reasons out of the table", OFF(brief), 0, 0, NULL },
 	{ "no-spot", 0, OPT_FLAG, NULL, "leave spot offers out", OFF(no_spot), 0, 0, NULL },
 	{ "list-prices", 0, OPT_FLAG, NULL, "also offers that no account of berth.yaml can create", OFF(list_prices), 0, 0, NULL },
 	{ "on-demand-limit", 0, OPT_INT, "GPUS", "GPUs that can be had on demand", OFF(on_demand_gpus), 1, 1e6, NULL },
@@ -457,7 +458,7 @@ plan_table(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n, const st
 	cmd_say(ctx, "\nExpected cost over %.1f weeks: %.2f USD; on demand only: %.2f USD; saved: %.2f USD (%.1f %%)\n",
 	    (double)o->horizon_s / (7 * 86400), sum.cost, sum.on_demand, sum.on_demand - sum.cost,
 	    sum.on_demand > 0 ? 100 * (sum.on_demand - sum.cost) / sum.on_demand : 0);
-	for (size_t i = 0; i < n && !ctx->quiet; i++) {
+	for (size_t i = 0; i < n && !((const struct plan_opts *)ctx->opts)->brief; i++) {
 		cmd_say(ctx, "\n%s (%s):\n", ps[i].series.name, ps[i].accel->name);
 		for (size_t k = 0; k < ps[i].because.n; k++)
 			cmd_say(ctx, "  - %s\n", ps[i].because.line[k]);
