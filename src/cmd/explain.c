@@ -39,7 +39,8 @@ explain_plan_row(struct cmd_ctx *ctx, const char *what, struct plan_row *row, st
 
 	if (what[4] == ':') {
 		rc = str_to_i64(what + 5, 1, INT64_MAX, &id, err);
-		return rc == BERTH_OK ? store_plan_get(ctx->store, id, ctx->arena, row, err) : err_ctx(err, "plan id");
+		return rc == BERTH_OK ? store_plan_get(ctx->store, id, ctx->arena, row, err) : err_set(err, BERTH_EUSAGE,
+		    "'%s' is no number of a plan, as in plan:3", what + 5);
 	}
 	rc = store_plan_list(ctx->store, 1, ctx->arena, &rows, &n, err);
 	if (rc != BERTH_OK)

@@ -6,6 +6,25 @@
 
 #include "store/sqlite.h"
 
+/* A copy that cannot be gone back to is none: better to hear of it now than when it is needed. */
+static enum berth_code
+sqlite_copy_check(const struct sqlite_conn *to, const char *source, struct berth_err *err)
+{
+	sqlite3_stmt *st = NULL;
+	enum berth_code rc = BERTH_OK;
+	int sq = sqlite3_prepare_v2(to->db, "PRAGMA quick_check(1)", -1, &st, NULL);
+	const char *said;
+
+	if (sq == SQLITE_OK)
+		sq = sqlite3_step(st);
+	said = sq == SQLITE_ROW ? (const char *)sqlite3_column_text(st, 0) : sqlite3_errmsg(to->db);
+	if (sq != SQLITE_ROW || said == NULL || strcmp(said, "ok") != 0)
+		rc = err_set(err, BERTH_EINVAL, "store %s: the file is damaged, so no copy was made (%s): see `berth store "
+		    "check`, and keep the copies there are", source, said != NULL ? said : "out of memory");
+	sqlite3_finalize(st);
+	return rc;
+}
+
 /* The pages of c as of now, into a new file of mode 0600 that needs no WAL beside it. */
 static enum berth_code
 sqlite_copy_pages(const struct sqlite_conn *c, const char *path, struct berth_err *err)
@@ -37,6 +56,8 @@ sqlite_copy_pages(const struct sqlite_conn *c, const char *path, struct berth_er
 		sq = sqlite3_exec(to.db, "PRAGMA journal_mode=DELETE", NULL, NULL, NULL);
 	if (sq != SQLITE_OK)
 		rc = sqlite_fail(&to, sq, err);
+	else
+		rc = sqlite_copy_check(&to, c->path, err);
 out:
 	sqlite3_close_v2(to.db);
 	sqlite3_close_v2(from.db);

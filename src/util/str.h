@@ -77,7 +77,10 @@ int32_t str_utf8_next(const char *s, size_t n, size_t *len_out);
 bool str_utf8_valid(const char *s, size_t n);
 /* A control character (C0 or DEL), which no name may have: its place, or -1. */
 ptrdiff_t str_control(const char *s);
-/* Overwrites the password of each URL in s ("scheme://user:password@host") with stars; true if there was one. */
+/*
+ * Overwrites the password of each URL in s ("scheme://user:password@host") with
+ * stars; true if there was any.
+ */
 bool str_hide_password(char *s);
 
 #endif

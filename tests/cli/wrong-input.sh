@@ -81,6 +81,17 @@ for name in dir.db text.db half.db; do
 	ok $? "$name is left as it was"
 done
 
+# No backup of a store that is damaged inside
+cp "$HOME/.local/state/berth/berth.db" torn.db
+pages=$(($(wc -c <torn.db) / 4096))
+awk 'BEGIN { for (i = 0; i < 40000; i++) printf "x" }' | dd of=torn.db bs=4096 seek=$((pages / 2)) conv=notrunc 2>"$err"
+run --store torn.db store backup kept.db -o json
+expect_exit 1 "a backup of a damaged store"
+expect_no_out
+expect_err_has 'torn.db: the file is damaged'
+[ ! -e kept.db ] && [ ! -e kept.db.part ]
+ok $? "nothing is left of that backup"
+
 # YAML of another schema is told as such, not by its other keys
 printf 'schema: berth.job/2\nname: x\ntask: y\n' >job2.yaml
 run submit job2.yaml -o json
@@ -128,6 +139,9 @@ run prices list --provider x --columns provider,price_per_hour --no-headers
 expect_out_has '^x +-$'
 run prices list --provider x -o json
 expect_json '$.offers[0].currency' XYZ
+
+run explain plan:x
+expect_exit 2 "a plan that is no number"
 
 # What is no table, and what is no data, is refused before anything is done
 for words in 'help' 'completion bash'; do
