@@ -19,6 +19,7 @@
 #include "util/term.h"
 #include "util/time.h"
 
+#define MAIN_NOW_END ((int64_t)6942585600)	/* 2190: what follows from the clock must lie before 2200 */
 #define MAIN_HELP_MAX ((size_t)1024 * 1024)
 
 /*
@@ -139,6 +140,16 @@ main_verb(struct arena *a, const struct line *line, bool now_fixed)
 	return status;
 }
 
+static enum berth_code
+main_parse(struct arena *a, int64_t clock, int argc, char **argv, struct line *line, struct berth_err *err)
+{
+	enum berth_code rc = line_parse(a, clock, argc, argv, line, err);
+
+	if (rc == BERTH_OK && line->global.now >= MAIN_NOW_END)
+		rc = err_set(err, BERTH_EUSAGE, "--now must lie before 2190-01-01T00:00:00Z");
+	return rc;
+}
+
 static int
 main_line(struct arena *a, int argc, char **argv)
 {
@@ -147,7 +158,7 @@ main_line(struct arena *a, int argc, char **argv)
 	struct line line;
 	const char *next;
 
-	if (line_parse(a, clock, argc, argv, &line, &err) != BERTH_OK) {
+	if (main_parse(a, clock, argc, argv, &line, &err) != BERTH_OK) {
 		next = line.cmd != NULL ? arena_printf(a, "berth %s -h", line.name) : "berth help";
 		ctx_print_error(line.name, &err, next, strcmp(line.global.log_format, "json") == 0);
 		return err_exit_status(err.code);

@@ -110,7 +110,8 @@ commit_curve_scaled(const struct commit_demand *d, double scale, struct arena *a
 		return rc;
 	cap = commit_cap(d, a, cut_out) * scale;
 	if (cap > COMMIT_MAX_LEVELS)
-		return err_set(err, BERTH_EINVAL, "a peak of %g GPUs is more than %g", cap, COMMIT_MAX_LEVELS);
+		return err_set(err, BERTH_EINVAL, "a peak of %.0f GPUs is more than the %.0f that a plan can hold: "
+		    "are its numbers right?", cap, (double)COMMIT_MAX_LEVELS);
 	curve_out->levels = (size_t)ceil(cap);
 	curve_out->peak = cap;
 	curve_out->hours = d->step_hours * (double)d->n_steps;

@@ -160,6 +160,22 @@ done
 [ ! -e x.db ]
 ok $? "no backup was made by a refused command"
 
+NOW=2199-12-31T23:59:59Z
+run tick -o json
+expect_exit 2 "a clock at the end of time"
+expect_no_out
+expect_err_has '\-\-now must lie before 2190'
+NOW=2026-11-30T12:00:00Z
+
+# Demand that nobody has
+run_in "timestamp,gpus,series,accelerator
+$(awk 'BEGIN { for (h = 0; h < 48; h++) printf "2026-11-%02dT%02d:00:00Z,1e9,absurd,H100\n", 1 + int(h / 24), h % 24 }')
+" record csv
+run plan absurd -o json
+expect_exit 1 "a plan for a thousand million GPUs"
+expect_no_out
+expect_err_has 'series absurd: a peak of [0-9]+ GPUs is more than the 1048576 that a plan can hold'
+
 # No verb leaves half JSON on its error path
 while read -r words; do
 	run $words -o json
