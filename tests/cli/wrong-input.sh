@@ -205,12 +205,12 @@ instances release 99
 budget set nowhere --cap 1
 budget set all --cap nan
 budget delete nosuch
-report --html /nosuch/x.html
+report --html nosuch/x.html
 events --since yesterday
 advise --params 8X
 tick --until 2020-01-01T00:00:00Z
 store export nosuch
-store backup /nosuch/x.db
+store backup nosuch/x.db
 jobs --bogus
 X
 
