@@ -328,28 +328,11 @@ prices_list_offers(struct cmd_ctx *ctx, const struct prices_match *m, struct off
 }
 
 static enum berth_code
-prices_list_run(struct cmd_ctx *ctx, struct berth_err *err)
+prices_list_print(struct cmd_ctx *ctx, const struct offer *v, size_t n, size_t shown, struct berth_err *err)
 {
-	const struct prices_list_opts *o = ctx->opts;
-	size_t n = 0, all = 0, shown, limit;
-	struct offer_query q;
-	struct prices_match m;
 	enum berth_code rc;
 	struct jsonw *w;
-	struct offer *v;
 
-	if ((rc = prices_match_init(ctx, &o->filter, &m, err)) != BERTH_OK)
-		return rc;
-	q = prices_match_query(&m);
-	q.at = o->at;
-	if ((rc = prices_list_offers(ctx, &m, &q, &v, &all, err)) != BERTH_OK)
-		return rc;
-	for (size_t i = 0; i < all; i++)
-		if (prices_list_wants(ctx, &m, &v[i]))
-			v[n++] = v[i];
-	prices_sort(o->sort, v, n);
-	limit = o->limit >= 0 ? (size_t)o->limit : ctx->format == CMD_TABLE || ctx->format == CMD_WIDE ? 40 : 0;
-	shown = limit > 0 && n > limit ? limit : n;
 	if (cmd_wants_json(ctx)) {
 		w = cmd_json_begin(ctx, "berth.offers/1");
 		jsonw_begin_array(w, "offers");
@@ -366,6 +349,35 @@ prices_list_run(struct cmd_ctx *ctx, struct berth_err *err)
 	cmd_note(ctx, "shown %zu of %zu%s", shown, n, n == 0 ? ": no offer fits; berth prices import --bundled loads a list" :
 	    shown < n ? "; --limit 0 shows all" : "");
 	return prices_say_stale(ctx, err);
+}
+
+/* Asked for something that nobody offers: the list is printed, empty, and the status says it. */
+static enum berth_code
+prices_list_run(struct cmd_ctx *ctx, struct berth_err *err)
+{
+	static const struct prices_filter nothing = { 0 };
+	const struct prices_list_opts *o = ctx->opts;
+	size_t n = 0, all = 0, limit;
+	struct offer_query q;
+	struct prices_match m;
+	enum berth_code rc;
+	struct offer *v;
+
+	if ((rc = prices_match_init(ctx, &o->filter, &m, err)) != BERTH_OK)
+		return rc;
+	q = prices_match_query(&m);
+	q.at = o->at;
+	if ((rc = prices_list_offers(ctx, &m, &q, &v, &all, err)) != BERTH_OK)
+		return rc;
+	for (size_t i = 0; i < all; i++)
+		if (prices_list_wants(ctx, &m, &v[i]))
+			v[n++] = v[i];
+	prices_sort(o->sort, v, n);
+	limit = o->limit >= 0 ? (size_t)o->limit : ctx->format == CMD_TABLE || ctx->format == CMD_WIDE ? 40 : 0;
+	rc = prices_list_print(ctx, v, n, limit > 0 && n > limit ? limit : n, err);
+	if (rc == BERTH_OK && n == 0 && memcmp(&o->filter, &nothing, sizeof(nothing)) != 0)
+		rc = err_set(err, BERTH_EINFEASIBLE, "no offer fits what was asked for");
+	return rc;
 }
 
 enum berth_code

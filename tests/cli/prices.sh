@@ -34,6 +34,12 @@ expect_err_has 'H100'
 run prices list --max-age 1d
 expect_exit 0
 expect_err_has 'shown 0 of 0'
+run prices list --gpu P4 -o json
+expect_exit 3 "a known GPU that nobody offers"
+expect_is_json berth.offers/1
+run prices list --provider nobody
+expect_exit 3
+expect_err_has 'no offer fits'
 
 # Bad rows by line; unknown names kept; prices that are none never first.
 cat >odd.csv <<CSV
