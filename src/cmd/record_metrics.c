@@ -59,7 +59,8 @@ metrics_drop(struct metrics *m)
 	const char **drop = arena_array_of(m->a, m->o->drop.n + 4, const char *);
 	size_t n = m->o->drop.n;
 
-	memcpy(drop, m->o->drop.v, n * sizeof(*drop));
+	if (n > 0)
+		memcpy(drop, m->o->drop.v, n * sizeof(*drop));
 	for (size_t i = 0; i < 2 && str_eq(m->format, "prometheus"); i++)
 		drop[n++] = scraped[i];
 	for (size_t i = 0; i < 3 && str_eq(m->format, "nvidia-smi"); i++)

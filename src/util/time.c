@@ -53,7 +53,9 @@ time_weekday(int64_t t)
 int64_t
 time_floor(int64_t t, int64_t step_s)
 {
-	return time_floor_div(t, step_s) * step_s;
+	int64_t past = t % step_s < 0 ? t % step_s + step_s : t % step_s;
+
+	return t < INT64_MIN + past ? INT64_MIN : t - past;	/* "since ever" stays so */
 }
 
 int64_t

@@ -38,6 +38,7 @@ test_calendar(void)
 	tap_ok(month, "of a month with the same start");
 	tap_is_long(time_floor(-1, 3600), -3600, "floor goes down below 0 too");
 	tap_is_long(time_floor(7200, 3600), 7200, "a multiple is its own floor");
+	tap_ok(time_floor(INT64_MIN, 3600) == INT64_MIN, "the start of all time is its own floor");
 }
 
 static int64_t
