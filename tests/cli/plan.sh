@@ -46,11 +46,13 @@ expect_json '$.series[0].buys[0].payment' all
 expect_json '$.series[0].buys[0].upfront' 38544.000000
 expect_json_near '$.series[0].buys[0].break_even_utilisation' 0.55 1e-6
 expect_json_near '$.series[0].buys[0].break_even_hours' 4818 0.1
-# The forecast of a flat history is no certainty: what demand may rise above 12 is bought on demand, what it may fall
-# below 12 is paid all the same. So the plan costs at least as much more than 115315.2 as on demand costs more than 209664.
-cost=$(json '$.series[0].expected_cost') all=$(json '$.series[0].on_demand_only_cost')
-awk -v c="$cost" -v a="$all" 'BEGIN { exit !(c - 115315.2 >= a - 209664 - 1 && c >= 115315 && c < 1.2 * 115315.2 && a < 1.2 * 209664) }'
-ok $? "the cost ($cost) is that of three machines and of the doubt (on demand $all)"
+# The forecast of a flat history doubts, but its mean stays. What it doubts is bought on demand, and every GPU-hour is
+# served once: by the machines as far as they are used, else on demand.
+expect_json_near '$.series[0].on_demand_only_cost' 209664 60
+rest=$(json '$.series[0].rest[0].expected_cost') used=$(json '$.series[0].buys[0].utilisation')
+expect_json_near '$.series[0].expected_cost' "$(awk -v r="$rest" 'BEGIN { printf "%.6f", 115315.2 + r }')" 1
+expect_json_near '$.series[0].on_demand_only_cost' \
+	"$(awk -v r="$rest" -v u="$used" 'BEGIN { printf "%.6f", 2 * u * 12 * 8736 + r }')" 1
 expect_json_near '$.totals.upfront' 115632 1e-6
 lower=$(json '$.series[0].lower_bound') cost=$(json '$.series[0].expected_cost')
 [ "$lower" = "$cost" ]
@@ -82,10 +84,16 @@ expect_json '$.series[0].rest[0].gpus' 2
 run plan flat --no-spot --max-term 12 --on-demand-limit 5 --budget 60000
 expect_exit 3
 expect_err_has 'budget is 60000.00 USD'
-run plan flat --no-spot --max-term 12 --on-demand-limit 60 --budget 60000 -o json
+# One machine of 4 is all that the budget buys: on demand must carry the rest of the peak, and one GPU less is too few.
+run plan flat --no-spot --max-term 12 -o json
+most=$(json '$.series[0].peak' | awk '{ n = int($1); print (n < $1 ? n + 1 : n) - 4 }')
+run plan flat --no-spot --max-term 12 --on-demand-limit "$most" --budget 60000 -o json
 expect_exit 0
 expect_json '$.series[0].buys[0].count' 1
-expect_json_near '$.series[0].covered' 1 0.05
+json '$.series[0].covered' | awk '{ exit !($1 >= 0.95) }'
+ok $? "the peak is carried at the service level"
+run plan flat --no-spot --max-term 12 --on-demand-limit $((most - 1)) --budget 60000
+expect_exit 3 "one GPU less cannot carry the peak"
 
 # An accelerator that nobody knows is an error that names the next step; all series leave it out with a warning.
 run plan --series odd
@@ -96,8 +104,8 @@ run plan --series odd --gpu H100 --no-spot -o json
 expect_exit 0
 # A machine of 4 at 4.00 an hour for 3 GPUs beats 3 GPUs at 2.00 on demand.
 expect_json '$.series[0].buys[0].count' 1
-expect_json_near '$.series[0].expected_cost' 34944 3500
-expect_json_near '$.series[0].on_demand_only_cost' 52416 5300
+expect_json_near '$.series[0].on_demand_only_cost' 52416 60
+expect_json_near '$.series[0].expected_cost' "$(awk -v r="$(json '$.series[0].rest[0].expected_cost')" 'BEGIN { printf "%.6f", 34944 + r }')" 1
 run plan --no-spot -o json
 expect_exit 0
 expect_err_has "series odd is left out"
