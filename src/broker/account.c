@@ -333,7 +333,7 @@ broker_account_down(struct broker *b, struct broker_account *acc, const struct b
 	acc->down = why->code;
 	snprintf(acc->why, sizeof(acc->why), "%s", why->msg);
 	b->counts.errors++;
-	log_warn(b->log, "account %s is left alone for now: %s", acc->name, why->msg);
+	log_warn(b->log, "account %s is left alone in this tick: %s; berth doctor looks at it", acc->name, why->msg);
 	return broker_event(b, err, "account.unreachable", arena_printf(b->tick_arena, "account:%s", acc->name), "",
 	    NULL, "%s: %s", err_name(why->code), why->msg);
 }

@@ -2,6 +2,7 @@ noinst_LIBRARIES += libcmd.a
 # The frame of all verbs.
 libcmd_a_SOURCES = \
 	src/cmd/advise.c \
+	src/cmd/brokerset.c src/cmd/brokerset.h \
 	src/cmd/cmd.c src/cmd/cmd.h src/cmd/priv.h \
 	src/cmd/config.c src/cmd/config.h \
 	src/cmd/ctx.c src/cmd/ctx.h \

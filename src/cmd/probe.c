@@ -7,6 +7,7 @@
 
 #include "broker/runner.h"
 #include "broker/shell.h"
+#include "cmd/brokerset.h"
 #include "cmd/probe.h"
 #include "cmd/progpath.h"
 #include "model/datapath.h"
@@ -94,27 +95,11 @@ probe_promise(struct cmd_ctx *ctx, const struct probe_opts *o, struct probed_mac
 static enum berth_code
 probe_instance_run(struct cmd_ctx *ctx, struct probed_machine *m, struct berth_err *err)
 {
-	struct broker_setup s = { .store = ctx->store, .log = ctx->log, .arena = ctx->arena, .now = ctx->now, .seed = 1,
-		.offline = ctx->offline };
-	const struct config *config;
 	const char *json;
 	struct broker b;
 	enum berth_code rc;
 
-	rc = cmd_config(ctx, &config, err);
-	if (rc == BERTH_OK)
-		rc = cmd_accels(ctx, &s.accels, err);
-	if (rc == BERTH_OK)
-		rc = data_path(ctx->arena, "probe_reference.csv", &s.refs_path, err);
-	if (rc == BERTH_OK)
-		rc = data_path(ctx->arena, "probe_thresholds.csv", &s.limits_path, err);
-	if (rc != BERTH_OK)
-		return rc;
-	s.config = config->root;
-	s.config_dir = progpath_dir(ctx->arena, config->path);
-	s.state_dir = progpath_dir(ctx->arena, ctx->store_path);
-	s.probe_path = progpath_probe(ctx->arena);
-	rc = broker_open(&s, &b, err);
+	rc = brokerset_open(ctx, 1, &b, err);
 	if (rc != BERTH_OK)
 		return rc;
 	rc = runner_measure(&b, &m->instance, &json, err);

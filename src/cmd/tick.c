@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "broker/broker.h"
+#include "cmd/brokerset.h"
 #include "cmd/cmd.h"
 #include "cmd/progpath.h"
 #include "model/datapath.h"
@@ -39,28 +40,15 @@ static enum berth_code
 tick_open(struct cmd_ctx *ctx, struct broker *b, struct berth_err *err)
 {
 	const struct tick_opts *o = ctx->opts;
-	struct broker_setup s = { .store = ctx->store, .log = ctx->log, .arena = ctx->arena, .now = ctx->now,
-		.seed = (uint64_t)o->seed, .offline = ctx->offline };
 	const struct config *config;
 	enum berth_code rc;
 
 	rc = cmd_config(ctx, &config, err);
-	if (rc == BERTH_OK)
-		rc = cmd_accels(ctx, &s.accels, err);
-	if (rc == BERTH_OK)
-		rc = data_path(ctx->arena, "probe_reference.csv", &s.refs_path, err);
-	if (rc == BERTH_OK)
-		rc = data_path(ctx->arena, "probe_thresholds.csv", &s.limits_path, err);
 	if (rc != BERTH_OK)
 		return rc;
-	s.config = config->root;
-	s.config_dir = progpath_dir(ctx->arena, config->path);
-	s.state_dir = progpath_dir(ctx->arena, ctx->store_path);
-	s.probe_path = progpath_probe(ctx->arena);
-	s.quarantine_dir = arena_printf(ctx->arena, "%s/quarantine", s.state_dir);
 	if (config->n_accounts == 0)
 		cmd_note(ctx, "no account in %s: nothing can be rented", config->path[0] != '\0' ? config->path : "the config");
-	return broker_open(&s, b, err);
+	return brokerset_open(ctx, (uint64_t)o->seed, b, err);
 }
 
 /* A virtual clock must not drive a cloud that charges by the real one. */
