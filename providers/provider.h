@@ -176,6 +176,36 @@ struct prov_error { char code[96], text[256]; };
 #define PROV_PARSE(name, ...) \
 	enum berth_code (*name##_parse)(void *st, const struct http_resp *resp, __VA_ARGS__, struct berth_err *err)
 
+/*
+ * How an account proves who it is. now: s since epoch, corrected by the provider's Date. For each call the core does:
+ * while need(): step (at most PROV_STEPS_MAX); build; sign; send. On a first 401, or another answer that the error
+ * table calls BERTH_EAUTH and that is no plain 403: drop, and all of it once more. On a 400, 401 or 403 whose Date is
+ * off by more than PROV_SKEW_S: the clock is corrected once and the call sent again. Each repeat is built and signed
+ * anew.
+ */
+#define PROV_STEPS_MAX 8
+#define PROV_SKEW_S 60
+struct prov_auth_ops {
+	/* A step must be made before a call may go out at now; a token that ends soon is renewed before it ends. NULL: no steps */
+	bool (*need)(void *st, int64_t now);
+	/*
+	 * One exchange for credentials: a token request, IMDSv2, keystone, assume-role. A refusal with 4xx is BERTH_EAUTH
+	 * unless the error table says otherwise; step_parse gets what is no refusal, or with req->any_status every answer.
+	 */
+	PROV_BUILD(step, int64_t now);
+	PROV_PARSE(step, int64_t now);
+	void (*drop)(void *st);		/* forget tokens, so that need() is true again; NULL: nothing to forget */
+	/* Signs req just before it is sent; called anew for each attempt, so it replaces what it set before. NULL: none */
+	enum berth_code (*sign)(void *st, struct http_req *req, int64_t now, struct berth_err *err);
+};
+
+/* One question of doctor that costs nothing: may this account launch here? */
+struct prov_check {
+	char name[64];			/* what is asked, in the provider's words: "ec2:RunInstances" */
+	enum berth_code code;		/* BERTH_OK: it may */
+	char detail[192];		/* the provider's words; "" */
+};
+
 struct prov_market_ops {
 	PROV_BUILD(offers, const struct prov_query *q, const struct prov_cursor *cur);
 	PROV_PARSE(offers, struct prov_cursor *cur, prov_offer_fn *emit, void *arg);
@@ -194,6 +224,13 @@ struct prov_lease_ops {
 	PROV_PARSE(destroy, const char *ref, struct prov_machine *machine_out);
 	PROV_BUILD(list, const struct prov_cursor *cur);
 	PROV_PARSE(list, struct prov_cursor *cur, prov_machine_fn *emit, void *arg);
+	/*
+	 * Optional: permissions beyond what a cheap read shows (EC2 DryRun), question by question from n = 0. Build answers
+	 * BERTH_ENOTFOUND where there is no n-th; parse gets every answer, of any status, with code and detail of
+	 * *check_out already set as the core judges it ("" and BERTH_OK for a 2xx).
+	 */
+	PROV_BUILD(check, int n);
+	PROV_PARSE(check, int n, struct prov_check *check_out);
 };
 
 struct prov_run_ops {
@@ -218,6 +255,7 @@ struct provider_ops {
 	bool (*error_read)(const struct http_resp *resp, struct prov_error *error_out);
 	enum berth_code (*open)(void *st, const struct prov_env *env, struct berth_err *err);
 	void (*close)(void *st);	/* wipes secrets; cannot fail; NULL: nothing to do */
+	const struct prov_auth_ops *auth;	/* NULL: requests are whole as built */
 	const struct prov_market_ops *market;
 	const struct prov_lease_ops *lease;
 	const struct prov_run_ops *run;

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "util/err.h"
 
@@ -35,6 +36,15 @@ struct http_req {
 	size_t max_bytes;		/* of the answer's body; 0: the client's limit */
 	int timeout_s;			/* whole exchange; 0: the client's limit */
 	bool idempotent;		/* sending it twice does no harm: the core may retry */
+	bool any_status;		/* an auth step: its parse gets refusals too */
+	bool spool;			/* a 2xx body goes to an unlinked file instead of memory (resp->file) */
+	/*
+	 * NULL: never cached. Else the answer to this GET may come from the cache on disk while it is younger than
+	 * cache_ttl_s, and is asked for with its ETag or Last-Modified after that. The key stands for the URL without
+	 * what changes by itself (signature, time); two accounts that see different things need different keys.
+	 */
+	const char *cache_key;
+	int cache_ttl_s;
 };
 
 /* An answer of any status. Lives in the request's arena. */
@@ -43,8 +53,10 @@ struct http_resp {
 	int status;
 	struct http_header headers[HTTP_HEADERS_MAX];	/* of the last hop; more than fit are dropped */
 	size_t n_headers;
-	const char *body;		/* never NULL; a NUL stands behind the last byte */
+	const char *body;		/* never NULL; a NUL stands behind the last byte; "" if spooled */
 	size_t body_len;
+	FILE *file;			/* of a spooled body, at its start; the core closes it after parse; else NULL */
+	int64_t cached;			/* when the answer was fetched, s since epoch, if it comes from the cache; else 0 */
 	int retry_after_s;		/* from Retry-After, seconds or date; 0: not said */
 	int64_t date;			/* from Date, s since epoch; 0: not said */
 };
@@ -67,6 +79,9 @@ void http_req_url(struct http_req *req, const char *fmt, ...) BERTH_PRINTF(2, 3)
  * BERTH_EINVAL.
  */
 BERTH_MUST_CHECK enum berth_code http_req_header(struct http_req *req, const char *name, const char *value,
+    bool secret, struct berth_err *err);
+/* The same in place of a header of that name (any case), or added where there is none: for signers. */
+BERTH_MUST_CHECK enum berth_code http_req_set_header(struct http_req *req, const char *name, const char *value,
     bool secret, struct berth_err *err);
 /* Sets body (copied) and Content-Type. */
 BERTH_MUST_CHECK enum berth_code http_req_body(struct http_req *req, const char *content_type, const char *body,

@@ -33,6 +33,18 @@ http_req_header(struct http_req *req, const char *name, const char *value, bool 
 }
 
 enum berth_code
+http_req_set_header(struct http_req *req, const char *name, const char *value, bool secret, struct berth_err *err)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < req->n_headers; i++)
+		if (strcasecmp(req->headers[i].name, name) != 0)
+			req->headers[n++] = req->headers[i];
+	req->n_headers = n;
+	return http_req_header(req, name, value, secret, err);
+}
+
+enum berth_code
 http_req_body(struct http_req *req, const char *content_type, const char *body, size_t len, struct berth_err *err)
 {
 	char *copy = arena_alloc(req->arena, len + 1);
