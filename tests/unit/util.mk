@@ -22,6 +22,9 @@ tests_unit_rng_t_SOURCES = tests/unit/rng.c
 tests_unit_rng_t_LDADD = libtap.a $(UTIL_LIBS)
 tests_unit_fileio_t_SOURCES = tests/unit/fileio.c
 tests_unit_fileio_t_LDADD = libtap.a $(UTIL_LIBS)
+check_PROGRAMS += tests/unit/child.t
+tests_unit_child_t_SOURCES = tests/unit/child.c
+tests_unit_child_t_LDADD = libtap.a $(UTIL_LIBS)
 
 # The terminal and the command line.
 check_PROGRAMS += tests/unit/opt.t tests/unit/table.t tests/unit/plot.t tests/unit/svg.t
