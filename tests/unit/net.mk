@@ -3,3 +3,7 @@ check_PROGRAMS += tests/unit/http.t
 tests_unit_http_t_SOURCES = tests/unit/http.c
 tests_unit_http_t_LDADD = libtap.a $(NET_LIBS)
 EXTRA_DIST += tests/unit/http_server.py
+check_PROGRAMS += tests/unit/sign.t
+tests_unit_sign_t_SOURCES = tests/unit/sign.c
+tests_unit_sign_t_LDADD = libtap.a $(NET_LIBS)
+EXTRA_DIST += tests/unit/sign_cases.py tests/unit/sign_cases.json
