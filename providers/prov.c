@@ -161,6 +161,13 @@ prov_wire(struct prov_account *acc, const struct http_req *req, struct http_resp
 	return http_exchange(acc->http, req, resp, err);
 }
 
+/* An adapter that has both a wire and commands of this machine says by the URL which of them a request takes. */
+static bool
+prov_on_wire(const struct prov_account *acc, const struct http_req *req)
+{
+	return acc->ops->exchange == NULL || str_starts(req->url, "http://") || str_starts(req->url, "https://");
+}
+
 enum berth_code
 prov_exchange_next(struct prov_account *account, const struct http_req *req, struct http_resp *resp,
     struct berth_err *err)
@@ -168,7 +175,7 @@ prov_exchange_next(struct prov_account *account, const struct http_req *req, str
 	memset(resp, 0, sizeof(*resp));
 	resp->arena = req->arena;
 	resp->body = "";
-	if (account->ops->exchange != NULL)
+	if (!prov_on_wire(account, req))
 		return account->ops->exchange(account->st, req, resp, err);
 	return prov_wire(account, req, resp, err);
 }
@@ -209,12 +216,12 @@ account_judge(struct prov_account *acc, const struct http_req *req, const struct
 
 /* Full jitter (Brooker, 2015): uniform in 0 .. 0.2 s * 2^n, but at least what the provider asked for. */
 static void
-account_back_off(struct prov_account *acc, int attempt, int retry_after_s)
+account_back_off(struct prov_account *acc, const struct http_req *req, int attempt, int retry_after_s)
 {
 	double s = rng_unit(&acc->rng) * 0.2 * (double)(1 << attempt);
 	struct timespec t;
 
-	if (acc->ops->exchange != NULL || acc->hook != NULL)
+	if (!prov_on_wire(acc, req) || acc->hook != NULL)
 		return;			/* no wire: nobody to be kind to */
 	if (s < retry_after_s)
 		s = retry_after_s;
@@ -238,7 +245,7 @@ account_send(struct prov_account *acc, struct http_req *req, enum account_call c
 	struct berth_err own = { 0 };
 	enum berth_code rc;
 
-	if (acc->env.offline && acc->ops->exchange == NULL && acc->hook == NULL)
+	if (acc->env.offline && prov_on_wire(acc, req) && acc->hook == NULL)
 		return err_set(err, BERTH_EFAIL, "offline: not called");
 	req->idempotent = call != ACCOUNT_ONCE;
 	for (int attempt = 0;; attempt++) {
@@ -251,7 +258,7 @@ account_send(struct prov_account *acc, struct http_req *req, enum account_call c
 			break;
 		acc->retries_left--;
 		log_debug(acc->env.log, "%s: %s; trying again", acc->env.account, own.msg);
-		account_back_off(acc, attempt, own.retry_after_s);
+		account_back_off(acc, req, attempt, own.retry_after_s);
 	}
 	if (rc != BERTH_OK && err != NULL)
 		*err = own;

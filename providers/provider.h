@@ -259,7 +259,10 @@ struct provider_ops {
 	const struct prov_market_ops *market;
 	const struct prov_lease_ops *lease;
 	const struct prov_run_ops *run;
-	/* A cloud inside this process answers here; NULL: the wire. Any refusal is an answer with a status, as on the wire. */
+	/*
+	 * A cloud inside this process, or commands of this machine, answer here to URLs other than http and https; NULL: the
+	 * wire alone. Any refusal is an answer with a status, as on the wire.
+	 */
 	enum berth_code (*exchange)(void *st, const struct http_req *req, struct http_resp *resp, struct berth_err *err);
 };
 
