@@ -165,7 +165,9 @@ jsonpull_hex(const char *s)
 	int v = 0;
 
 	for (int i = 0; i < 4; i++) {
-		const char *digits = "0123456789abcdef", *d = s[i] != '\0' ? strchr(digits, str_lower_char(s[i])) : NULL;
+		const char *digits = "0123456789abcdef", *d;
+
+		d = s[i] != '\0' ? strchr(digits, str_lower_char(s[i])) : NULL;
 
 		if (d == NULL)
 			return -1;
@@ -425,7 +427,7 @@ jsonpull_read_key(struct jsonpull *p, int c)
 	return JSONPULL_KEY;
 }
 
-/* What stands between tokens: commas and colons. The first byte of the next token, or -1 with an error kept. */
+/* Passes commas and colons. The first byte of the next token, or -1 with an error kept. */
 static int
 jsonpull_between(struct jsonpull *p)
 {
@@ -466,7 +468,9 @@ jsonpull_next(struct jsonpull *p)
 		c = jsonpull_peek(p);
 		if (p->code != BERTH_OK)
 			return p->type = JSONPULL_ERROR;
-		return p->type = c < 0 ? JSONPULL_END : jsonpull_error(p, BERTH_EINVAL, "bytes behind the document");
+		if (c >= 0)
+			return p->type = jsonpull_error(p, BERTH_EINVAL, "bytes behind the document");
+		return p->type = JSONPULL_END;
 	}
 	c = jsonpull_between(p);
 	if (c < 0)
@@ -487,7 +491,9 @@ jsonpull_key(struct jsonpull *p)
 bool
 jsonpull_more(struct jsonpull *p)
 {
-	if (p->code == BERTH_OK && (p->want == JSONPULL_AFTER || p->want == JSONPULL_FIRST) && jsonpull_peek(p) != ']')
+	bool inside = p->want == JSONPULL_AFTER || p->want == JSONPULL_FIRST;
+
+	if (p->code == BERTH_OK && inside && jsonpull_peek(p) != ']')
 		return p->code == BERTH_OK && !(p->eof && p->at == p->end);
 	(void)jsonpull_next(p);
 	return false;
@@ -618,8 +624,8 @@ jsonpull_tree(struct jsonpull *p)
 		return json_false();
 	case JSONPULL_NULL:
 		return json_null();
-	case JSONPULL_END: case JSONPULL_ERROR: case JSONPULL_OBJECT: case JSONPULL_OBJECT_END: case JSONPULL_ARRAY:
-	case JSONPULL_ARRAY_END: case JSONPULL_KEY:
+	case JSONPULL_END: case JSONPULL_ERROR: case JSONPULL_KEY:
+	case JSONPULL_OBJECT: case JSONPULL_OBJECT_END: case JSONPULL_ARRAY: case JSONPULL_ARRAY_END:
 		break;
 	}
 	if (v == NULL)

@@ -24,8 +24,9 @@ enum jsonpull_type {
 };
 
 /*
- * A reader over a file or bytes; memory is one window of some 256 KiB, more only while a longer token is read. An
- * error is kept: every later call answers JSONPULL_ERROR or false, so that a parse may check once, at the end.
+ * A reader over a file or bytes; memory is one window of some 256 KiB, more only while a longer
+ * token is read. An error is kept: every later call answers JSONPULL_ERROR or false, so that a
+ * parse may check once, at the end.
  *
  *	jsonpull_file(&p, resp->file, "prices");
  *	if (jsonpull_object(&p))
@@ -36,24 +37,29 @@ enum jsonpull_type {
  *				jsonpull_skip(&p);
  *	rc = jsonpull_close(&p, err);
  *
- * Tokens are checked whole: grammar, UTF-8, escapes, no NUL. What jsonpull_skip() passes is only counted through to
- * its closing bracket, at the speed of memory: that it is JSON inside is not said. Keys that come twice are not seen.
+ * Tokens are checked whole: grammar, UTF-8, escapes, no NUL. What jsonpull_skip() passes is only
+ * counted through to its closing bracket, at the speed of memory: that it is JSON inside is not
+ * said. Keys that come twice are not seen.
  */
 struct jsonpull {
 	enum jsonpull_type type;	/* of the last token */
-	const char *text;		/* KEY, STRING (escapes resolved), NUMBER (as written): NUL behind; until the next call */
+	/* KEY, STRING (escapes resolved), NUMBER (as written), else ""; a NUL behind; until the next call */
+	const char *text;
 	size_t len;
 	int depth;			/* containers open */
 
 	/* private */
-	enum { JSONPULL_VALUE, JSONPULL_FIRST, JSONPULL_AFTER, JSONPULL_COLON, JSONPULL_MEMBER, JSONPULL_DONE } want;
+	enum {
+		JSONPULL_VALUE, JSONPULL_FIRST, JSONPULL_AFTER, JSONPULL_COLON, JSONPULL_MEMBER, JSONPULL_DONE
+	} want;
 	uint64_t objects;		/* a bit a level: 1 is an object */
 	const char *name;
 	FILE *file;
 	const char *bytes;		/* not in the window yet, where there is no file */
 	size_t n_bytes;
 	char *window;
-	size_t size, at, end;		/* window: bytes allocated (and padding), where reading is, where content ends */
+	size_t size;			/* bytes of it, without the padding */
+	size_t at, end;			/* where reading is, where content ends */
 	uint64_t offset;		/* of the window's first byte in the whole */
 	size_t held;			/* first byte of the window that must stay */
 	bool eof;
@@ -63,13 +69,13 @@ struct jsonpull {
 	char number[64];
 };
 
-/* Starts; name (borrowed) stands in messages. The file is read from where it stands, and stays the caller's. */
+/* Starts; name (borrowed) stands in messages. A file is read from where it is, and stays the caller's. */
 void jsonpull_file(struct jsonpull *p, FILE *file, const char *name);
 void jsonpull_bytes(struct jsonpull *p, const char *bytes, size_t n, const char *name);
 /*
- * Ends, at any point. BERTH_OK or the first error: BERTH_EINVAL (what is no JSON, a limit, a cut document; where =
- * "name:byte N"), BERTH_EIO, BERTH_ENOMEM. What stands behind the point of ending is not looked at: a caller that
- * needs the whole document to be whole reads up to JSONPULL_END.
+ * Ends, at any point. BERTH_OK or the first error: BERTH_EINVAL (what is no JSON, a limit, a cut
+ * document; where = "name:byte N"), BERTH_EIO, BERTH_ENOMEM. What stands behind the point of ending
+ * is not looked at: a caller that needs the document to be whole reads up to JSONPULL_END.
  */
 BERTH_MUST_CHECK enum berth_code jsonpull_close(struct jsonpull *p, struct berth_err *err);
 
@@ -92,7 +98,7 @@ bool jsonpull_text(struct jsonpull *p);
 void jsonpull_skip(struct jsonpull *p);
 /* Passes what is left of the innermost open container, and its end. */
 void jsonpull_leave(struct jsonpull *p);
-/* The next value as a tree, for what is small and wanted whole; the caller's to json_decref(). NULL: an error is kept. */
+/* The next value as a tree, for what is small; the caller's to json_decref(). NULL: an error is kept. */
 json_t *jsonpull_tree(struct jsonpull *p);
 /* Keeps an error of the caller's own at this place, as BERTH_EINVAL; the first one counts. */
 void jsonpull_fail(struct jsonpull *p, const char *fmt, ...) BERTH_PRINTF(2, 3);

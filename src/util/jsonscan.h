@@ -1,4 +1,4 @@
-/* src/util/jsonscan.h - finding what matters in JSON bytes, sixteen and more at a time.  Floor: util; jsonpull.c only. */
+/* src/util/jsonscan.h - finding what matters in JSON bytes, many at a time.  Floor: util. */
 #ifndef BERTH_UTIL_JSONSCAN_H
 #define BERTH_UTIL_JSONSCAN_H
 
@@ -17,12 +17,15 @@ struct jsonscan {
 };
 
 /*
- * Goes over whole blocks of [p, p + n) until depth gets 0. Returns the bytes passed: behind the closing bracket
- * (depth is 0), or the last whole block. The kinds of brackets are not told apart.
+ * Goes over whole blocks of [p, p + n) until depth gets 0. Returns the bytes passed: behind the
+ * closing bracket (depth is 0), or the last whole block. The kinds of brackets are not told apart.
  */
 size_t jsonscan_skip(struct jsonscan *s, const char *p, size_t n);
 
-/* The first of [p, p + n) that is a quote, a backslash or a control character; n if none. *high_out: a byte over 0x7f before. */
+/*
+ * The first of [p, p + n) that is a quote, a backslash or a control character; n if none. *high_out
+ * is set where a byte over 0x7f stands before it.
+ */
 size_t jsonscan_string(const char *p, size_t n, int *high_out);
 /* The first that is no space, tab, CR or LF; n if none. */
 size_t jsonscan_blank(const char *p, size_t n);

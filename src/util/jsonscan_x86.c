@@ -12,10 +12,13 @@
 struct jsonscan_masks { uint64_t quote, backslash, open, close; };
 
 JSONSCAN_INLINE uint64_t
-jsonscan_bits(__m128i a, __m128i b, __m128i c, __m128i d)
+jsonscan_equal(const __m128i *v, __m128i c)
 {
-	return (uint64_t)(uint32_t)_mm_movemask_epi8(a) | (uint64_t)(uint32_t)_mm_movemask_epi8(b) << 16 |
-	    (uint64_t)(uint32_t)_mm_movemask_epi8(c) << 32 | (uint64_t)(uint32_t)_mm_movemask_epi8(d) << 48;
+	uint64_t bits = 0;
+
+	for (int i = 0; i < 4; i++)
+		bits |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(v[i], c)) << (16 * i);
+	return bits;
 }
 
 /* The two opening brackets differ in bit 0x20 alone, and so do the two closing ones. */
@@ -31,14 +34,10 @@ jsonscan_load(const char *p)
 		v[i] = _mm_loadu_si128((const __m128i *)(const void *)(p + 16 * i));
 		l[i] = _mm_or_si128(v[i], low);
 	}
-	m.quote = jsonscan_bits(_mm_cmpeq_epi8(v[0], quote), _mm_cmpeq_epi8(v[1], quote), _mm_cmpeq_epi8(v[2], quote),
-	    _mm_cmpeq_epi8(v[3], quote));
-	m.backslash = jsonscan_bits(_mm_cmpeq_epi8(v[0], back), _mm_cmpeq_epi8(v[1], back), _mm_cmpeq_epi8(v[2], back),
-	    _mm_cmpeq_epi8(v[3], back));
-	m.open = jsonscan_bits(_mm_cmpeq_epi8(l[0], open), _mm_cmpeq_epi8(l[1], open), _mm_cmpeq_epi8(l[2], open),
-	    _mm_cmpeq_epi8(l[3], open));
-	m.close = jsonscan_bits(_mm_cmpeq_epi8(l[0], close), _mm_cmpeq_epi8(l[1], close), _mm_cmpeq_epi8(l[2], close),
-	    _mm_cmpeq_epi8(l[3], close));
+	m.quote = jsonscan_equal(v, quote);
+	m.backslash = jsonscan_equal(v, back);
+	m.open = jsonscan_equal(l, open);
+	m.close = jsonscan_equal(l, close);
 	return m;
 }
 
@@ -60,7 +59,7 @@ jsonscan_escaped(uint64_t backslash, uint64_t *carry)
 	return escaped;
 }
 
-/* Each bit: the parity of the bits up to it (Lemire and Langdale, 2019: a string is where the quotes are odd). */
+/* Each bit: the parity of the bits up to it. A string is where the quotes are odd (Langdale and Lemire, 2019). */
 JSONSCAN_INLINE uint64_t
 jsonscan_parity(uint64_t x)
 {
@@ -134,9 +133,10 @@ jsonscan_skip_sse2(struct jsonscan *s, const char *p, size_t n)
 size_t
 jsonscan_skip(struct jsonscan *s, const char *p, size_t n)
 {
-	bool avx = __builtin_cpu_supports("avx") && __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("bmi");
+	bool more = __builtin_cpu_supports("avx") && __builtin_cpu_supports("popcnt") &&
+	    __builtin_cpu_supports("bmi");
 
-	return avx ? jsonscan_skip_avx(s, p, n) : jsonscan_skip_sse2(s, p, n);
+	return more ? jsonscan_skip_avx(s, p, n) : jsonscan_skip_sse2(s, p, n);
 }
 
 size_t
@@ -146,8 +146,9 @@ jsonscan_string(const char *p, size_t n, int *high_out)
 
 	for (size_t i = 0; i < n; i += 16) {
 		__m128i v = _mm_loadu_si128((const __m128i *)(const void *)(p + i));
-		unsigned stop = (unsigned)_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(v, quote),
-		    _mm_cmpeq_epi8(v, back)), _mm_cmpeq_epi8(_mm_min_epu8(v, control), v)));
+		__m128i ends = _mm_or_si128(_mm_cmpeq_epi8(v, quote), _mm_cmpeq_epi8(v, back));
+		__m128i is = _mm_or_si128(ends, _mm_cmpeq_epi8(_mm_min_epu8(v, control), v));
+		unsigned stop = (unsigned)_mm_movemask_epi8(is);
 		unsigned high = (unsigned)_mm_movemask_epi8(v);
 
 		if (stop != 0) {
