@@ -12,3 +12,5 @@ EXTRA_DIST += bench/forecast-lib.sh bench/forecast-m4 bench/forecast-m4.awk benc
 EXTRA_DIST += bench/forecast-speed
 # Benchmarks of the formats: bench/record-sacct against pandas, bench/record-csv against sqlite3 .import.
 EXTRA_DIST += bench/record-sacct bench/record-csv bench/sacct_gen.py bench/sacct_pandas.py
+# bench/spot: the spot policy on recorded traces against Uniform Progress and the omniscient.
+EXTRA_DIST += bench/spot

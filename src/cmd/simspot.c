@@ -377,7 +377,7 @@ simspot_past(struct simspot_runner *x, struct simspot_job *j, size_t t0, struct 
 	if (simspot_knows(v) && x->g->policy[SPOT_POLICY_BERTH])
 		rc = spot_table_solve(&j->s, &v->up, &v->down, x->table_arena, &table, err);
 	j->view = v;
-	j->table = table;
+	j->table = table != NULL && spot_misled(&v->world, t0 > back ? t0 - back : 0, t0, &j->s, table) ? NULL : table;
 	return rc;
 }
 
@@ -446,7 +446,8 @@ simspot_group(struct simspot_runner *x, const struct simspot_place *p, int half,
 		*cell = (struct simspot_cell){ .zone = p->name, .half = half, .slack = x->g->slack[k],
 			.changeover_s = changeover_s };
 		j.s.deadline = (int)rint(work * x->g->slack[k]);
-		j.table = table;
+		j.table = table != NULL && spot_misled(&v.world, from == 0 ? mid : 0, from == 0 ? p->ticks : mid, &j.s, table) ?
+		    NULL : table;
 		rc = simspot_cell(x, &j, cell, err);
 	}
 	return rc;

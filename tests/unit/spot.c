@@ -212,6 +212,46 @@ test_learning(void)
 	tap_near(left[0], 4, 1e-9, "at 0.25 a tick a run goes on for 4");
 }
 
+/* Spot that stays for 300 ticks: a table that believes it goes at once never takes it. */
+static void
+test_guard(void)
+{
+	static struct world w;
+	struct spot_setting s = { .work = 50, .deadline = 90, .changeover = 4, .price = 0.3 };
+	struct spot_world sw = { w.zone, 1, &w.zone[0], NULL, NULL };
+	struct spot_hazard up = { .edge = { 3, 12, 48, 144 } }, down = up;
+	struct arena *a = arena_new();
+	struct spot_table *fearful, *learned;
+	double cost[2] = { 0, 0 };
+	struct berth_err err;
+
+	for (size_t t = 0; t < 1000; t++)
+		w.up[0][t] = t % 330 < 300;
+	spot_ages(w.up[0], 1000, w.age[0]);
+	w.zone[0] = (struct spot_zone){ w.up[0], w.age[0], 1000 };
+	for (size_t b = 0; b < SPOT_AGES; b++) {
+		up.leave[b] = 0.9;
+		down.leave[b] = 0.001;
+		up.older[b] = down.older[b] = b == SPOT_AGES - 1 ? 0 : 0.1;
+	}
+	tap_code(spot_table_solve(&s, &up, &down, a, &fearful, &err), BERTH_OK, &err);
+	tap_ok(spot_misled(&sw, 0, 1000, &s, fearful), "on demand beside spot that lasts: Uniform Progress was cheaper");
+	spot_learn(&w.zone[0], 0, 1000, 1, up.edge, 1, &up);
+	spot_learn(&w.zone[0], 0, 1000, 0, down.edge, 1, &down);
+	tap_code(spot_table_solve(&s, &up, &down, a, &learned, &err), BERTH_OK, &err);
+	for (size_t k = 0; k < 24; k++) {
+		struct spot_run r;
+
+		spot_replay(SPOT_POLICY_UNIFORM, &sw, 909 * k / 23, &s, NULL, &r);
+		cost[0] += r.cost;
+		spot_replay(SPOT_POLICY_BERTH, &sw, 909 * k / 23, &s, learned, &r);
+		cost[1] += r.cost;
+	}
+	tap_ok(spot_misled(&sw, 0, 1000, &s, learned) == (cost[0] < 0.99 * cost[1]), "the learned table: as the replays say");
+	tap_ok(!spot_misled(&sw, 0, 91, &s, fearful), "no room for two starts: nothing is claimed");
+	arena_free(a);
+}
+
 int
 main(void)
 {
@@ -219,5 +259,6 @@ main(void)
 	test_adversarial();
 	test_constant();
 	test_learning();
+	test_guard();
 	return tap_done();
 }
