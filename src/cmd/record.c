@@ -1,5 +1,6 @@
 #include <assert.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/cmd.h"
@@ -8,6 +9,7 @@
 #include "ingest/zin.h"
 #include "store/series_rows.h"
 #include "util/arena.h"
+#include "util/fileio.h"
 #include "util/json.h"
 #include "util/str.h"
 #include "util/tz.h"
@@ -49,7 +51,7 @@ static const struct cmd record_subs[] = {
 	{ .name = "sacct", .summary = "read jobs as sacct -P writes them", .args = "[FILE ...]", .opts = record_sacct_rows,
 	  .opts_default = &record_jobs_defaults, .opts_size = sizeof(record_jobs_defaults), .flags = CMD_STORE_RW,
 	  .args_max = -1, .run = record_sacct },
-	{ .name = "slurm", .summary = "ask the cluster's sacct for its jobs", .args = "", .opts = record_slurm_rows,
+	{ .name = "slurm", .summary = "ask the cluster's sacct or slurmrestd for its jobs", .args = "", .opts = record_slurm_rows,
 	  .opts_default = &record_jobs_defaults, .opts_size = sizeof(record_jobs_defaults), .flags = CMD_STORE_RW | CMD_NET,
 	  .run = record_slurm },
 	{ .name = "squeue", .summary = "read what squeue shows of one moment", .args = "[FILE ...]",
@@ -217,6 +219,21 @@ record_csv_file(struct record *r, const char *path, struct berth_err *err)
 	}
 	spool_free(sp);
 	arena_free(a);
+	return rc;
+}
+
+enum berth_code
+record_secret(struct cmd_ctx *ctx, const char *file, const char *env, const char **out, struct berth_err *err)
+{
+	const char *v = getenv(env);
+	enum berth_code rc = BERTH_OK;
+	char *bytes;
+
+	if (file != NULL) {
+		rc = fileio_slurp(ctx->arena, file, 65536, &bytes, NULL, err);
+		v = rc == BERTH_OK ? str_trim(ctx->arena, bytes) : NULL;
+	}
+	*out = v != NULL && *v != '\0' ? v : NULL;
 	return rc;
 }
 

@@ -50,6 +50,10 @@ void record_sum(struct record *r, const char *key, double v);
 BERTH_MUST_CHECK enum berth_code record_zone(struct cmd_ctx *ctx, const char *name, const struct tz **tz_out,
     struct berth_err *err);
 
+/* The first words of file, or else of the environment's env; *out NULL: there is none. */
+BERTH_MUST_CHECK enum berth_code record_secret(struct cmd_ctx *ctx, const char *file, const char *env, const char **out,
+    struct berth_err *err);
+
 typedef enum berth_code record_file_fn(struct record *r, const char *path, struct berth_err *err);
 /* Reads all files of the command line (standard input where there is none), then prints the result. */
 BERTH_MUST_CHECK enum berth_code record_files(struct record *r, record_file_fn *read, struct berth_err *err);
@@ -73,6 +77,8 @@ struct record_jobs_opts {
 	struct opt_list by;
 	int64_t step_s, from, to;
 	const char *zone, *cluster;
+	const char *url, *user, *token_file, *ca_file;	/* of slurmrestd alone */
+	int64_t api_version;
 };
 extern const struct opt_row record_sacct_rows[], record_slurm_rows[];
 extern const struct record_jobs_opts record_jobs_defaults;

@@ -1,23 +1,16 @@
-#include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "broker/usage_jobs.h"
 #include "cmd/record.h"
+#include "cmd/record_jobs.h"
 #include "ingest/lines.h"
 #include "ingest/sacct.h"
 #include "ingest/zin.h"
 #include "util/arena.h"
 #include "util/str.h"
-#include "util/time.h"
 #include "util/tz.h"
-
-#define SLURM_LOADS 200			/* so far back a load of the same cluster is looked for */
-#define SLURM_FIRST_S (INT64_C(28) * 86400)
 
 const struct record_jobs_opts record_jobs_defaults = { .zone = "UTC", .cluster = "", .step_s = 3600 };
 
@@ -30,23 +23,6 @@ const struct opt_row record_sacct_rows[] = {
 	{ "from", 0, OPT_TIME, "TIME", "the export begins here: no job is no demand", OFF(from), 0, 0, NULL },
 	{ "to", 0, OPT_TIME, "TIME", "the export ends here: running jobs ran until then", OFF(to), 0, 0, NULL },
 	{ 0 },
-};
-
-const struct opt_row record_slurm_rows[] = {
-	{ "by", 'b', OPT_LIST, "LABEL", "one series per value of these: accelerator, user, account ...", OFF(by), 0, 0, NULL },
-	{ "step", 0, OPT_DURATION, "DUR", "step of the series (1h)", OFF(step_s), 60, 31 * 86400, NULL },
-	{ "cluster", 0, OPT_STRING, "NAME", "cluster of jobs that name none", OFF(cluster), 0, 0, NULL },
-	{ "from", 0, OPT_TIME, "TIME", "jobs since then (the last load, or four weeks ago)", OFF(from), 0, 0, NULL },
-	{ 0 },
-};
-
-/* One export being read. */
-struct jobs_file {
-	struct record *r;
-	const struct record_jobs_opts *o;
-	const struct tz *tz;
-	const struct accel_table *accels;
-	const char *format, *source;
 };
 
 struct jobs_reading {
@@ -108,8 +84,7 @@ jobs_sink_say(void *arg, enum usage_say kind, long line, const char *message)
 	jobs_count_say(&((struct jobs_sink *)arg)->counter, kind, line, message);
 }
 
-/* All of one stream of sacct's text into the store, or nothing of it. */
-static enum berth_code
+enum berth_code
 jobs_stream(struct jobs_file *f, FILE *in, struct berth_err *err)
 {
 	struct usage_jobs_options o = { .by = f->o->by.v, .n_by = f->o->by.n, .step_s = f->o->step_s, .from = f->o->from,
@@ -172,92 +147,4 @@ record_sacct(struct cmd_ctx *ctx, struct berth_err *err)
 	if (rc == BERTH_OK)
 		rc = cmd_accels(ctx, &f.accels, err);
 	return rc == BERTH_OK ? record_files(&r, jobs_file, err) : rc;
-}
-
-/* The output of sacct in a file without a name: it is read whole before the store is touched. */
-static enum berth_code
-slurm_run(int64_t from, FILE *out, struct berth_err *err)
-{
-	char since[TIME_FMT_SIZE];
-	char *const argv[] = { (char *)(uintptr_t)"sacct", (char *)(uintptr_t)"-a", (char *)(uintptr_t)"-P",
-		(char *)(uintptr_t)"-D", (char *)(uintptr_t)"-X", (char *)(uintptr_t)"-S", since, (char *)(uintptr_t)"-E",
-		(char *)(uintptr_t)"now", (char *)(uintptr_t)"-o", (char *)(uintptr_t)sacct_columns, NULL };
-	int status;
-	pid_t pid;
-
-	time_fmt(since, from);
-	since[strlen(since) - 1] = '\0';	/* sacct wants no Z: its clock is UTC below */
-	pid = fork();
-	if (pid < 0)
-		return err_sys(err, BERTH_EFAIL, errno, "cannot start sacct");
-	if (pid == 0) {
-		setenv("TZ", "UTC", 1);
-		setenv("SLURM_TIME_FORMAT", "standard", 1);
-		if (dup2(fileno(out), STDOUT_FILENO) >= 0)
-			execvp(argv[0], argv);
-		_exit(127);
-	}
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return err_sys(err, BERTH_EFAIL, errno, "sacct");
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-		return err_set(err, BERTH_ENOTFOUND, "sacct was not found: run this where Slurm's commands are, or use "
-		    "`berth record sacct`");
-	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-		return err_set(err, BERTH_ETRANSIENT, "sacct ended with status %d",
-		    WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
-	rewind(out);
-	return BERTH_OK;
-}
-
-/* Where the last load of this cluster ended. Jobs that ran then are told again: they are in force since. */
-static enum berth_code
-slurm_from(struct record *r, const struct record_jobs_opts *o, int64_t *from_out, bool *covers_out,
-    struct berth_err *err)
-{
-	struct load *loads;
-	size_t n;
-	enum berth_code rc = store_load_list(r->ctx->store, SLURM_LOADS, r->ctx->arena, &loads, &n, err);
-
-	*from_out = o->from != 0 ? o->from : r->ctx->now - SLURM_FIRST_S;
-	*covers_out = o->from != 0;
-	for (size_t i = 0; rc == BERTH_OK && o->from == 0 && i < n; i++) {
-		if (!str_eq(loads[i].format, "slurm") || !str_eq(loads[i].source, o->cluster) || loads[i].to == 0)
-			continue;
-		*from_out = loads[i].to - o->step_s;
-		*covers_out = true;
-		break;
-	}
-	return rc;
-}
-
-enum berth_code
-record_slurm(struct cmd_ctx *ctx, struct berth_err *err)
-{
-	struct record_jobs_opts o = *(const struct record_jobs_opts *)ctx->opts;
-	struct record r = { .ctx = ctx };
-	struct jobs_file f = { .r = &r, .o = &o, .format = "slurm", .source = o.cluster };
-	FILE *out = tmpfile();
-	bool covers = false;
-	int64_t from = 0;
-	enum berth_code rc = record_zone(ctx, "UTC", &f.tz, err);
-
-	if (out == NULL)
-		return err_sys(err, BERTH_EIO, errno, "no temporary file for the output of sacct");
-	if (rc == BERTH_OK && ctx->offline)
-		rc = err_set(err, BERTH_EUSAGE, "--offline: the cluster is not asked");
-	if (rc == BERTH_OK)
-		rc = cmd_accels(ctx, &f.accels, err);
-	if (rc == BERTH_OK)
-		rc = slurm_from(&r, &o, &from, &covers, err);
-	if (rc == BERTH_OK)
-		rc = slurm_run(from, out, err);
-	o.from = covers ? from : 0;	/* of the first load nobody knows how far back the accounting goes */
-	o.to = ctx->now;
-	record_source(&r, "sacct");
-	if (rc == BERTH_OK)
-		rc = jobs_stream(&f, out, err);
-	progress_end(&r.progress);
-	fclose(out);
-	return rc == BERTH_OK ? record_result(&r, err) : rc;
 }

@@ -1,5 +1,4 @@
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/record_metrics.h"
@@ -10,7 +9,6 @@
 #include "util/arena.h"
 #include "util/buf.h"
 #include "util/duration.h"
-#include "util/fileio.h"
 #include "util/str.h"
 #include "util/time.h"
 
@@ -65,21 +63,6 @@ struct prom {
 	struct metrics *m;
 };
 
-static enum berth_code
-prom_secret(struct cmd_ctx *ctx, const char *file, const char *env, const char **out, struct berth_err *err)
-{
-	const char *v = getenv(env);
-	enum berth_code rc = BERTH_OK;
-	char *bytes;
-
-	if (file != NULL) {
-		rc = fileio_slurp(ctx->arena, file, 65536, &bytes, NULL, err);
-		v = rc == BERTH_OK ? str_trim(ctx->arena, bytes) : NULL;
-	}
-	*out = v != NULL && *v != '\0' ? v : NULL;
-	return rc;
-}
-
 static const char *
 prom_base64(struct arena *a, const char *s)
 {
@@ -109,7 +92,7 @@ prom_auth(struct prom *p, struct berth_err *err)
 	enum berth_code rc;
 
 	if (p->o->user != NULL) {
-		rc = prom_secret(ctx, p->o->token_file, "BERTH_PROMETHEUS_PASSWORD", &secret, err);
+		rc = record_secret(ctx, p->o->token_file, "BERTH_PROMETHEUS_PASSWORD", &secret, err);
 		if (rc == BERTH_OK && secret == NULL)
 			rc = err_set(err, BERTH_EAUTH, "--user needs the password in $BERTH_PROMETHEUS_PASSWORD or --token-file");
 		if (rc == BERTH_OK)
@@ -117,7 +100,7 @@ prom_auth(struct prom *p, struct berth_err *err)
 			    prom_base64(ctx->arena, arena_printf(ctx->arena, "%s:%s", p->o->user, secret)));
 		return rc;
 	}
-	rc = prom_secret(ctx, p->o->token_file, "BERTH_PROMETHEUS_TOKEN", &secret, err);
+	rc = record_secret(ctx, p->o->token_file, "BERTH_PROMETHEUS_TOKEN", &secret, err);
 	if (rc == BERTH_OK && secret != NULL)
 		p->authorization = arena_printf(ctx->arena, "Bearer %s", secret);
 	return rc;

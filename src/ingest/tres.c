@@ -196,15 +196,32 @@ tres_range(const char **p, int64_t *n)
 	return *n <= TRES_TASKS_MAX;
 }
 
+/* "0x3E", a bit for each task, as the accounting keeps a list. */
+static bool
+tres_mask(const char **p, int64_t *n)
+{
+	static const char digits[] = "0123456789abcdef";
+	const char *from = *p += 2, *at;
+
+	for (; **p != '\0' && (at = strchr(digits, **p | 0x20)) != NULL; (*p)++)
+		*n += __builtin_popcount((unsigned)(at - digits));
+	return *p > from && *n <= TRES_TASKS_MAX;
+}
+
 static bool
 tres_task_list(const char *p, int64_t *tasks_out, int64_t *at_once_out)
 {
+	bool mask = p[0] == '0' && (p[1] == 'x' || p[1] == 'X');
 	int64_t n = 0, limit = 0;
 
-	do {
+	if (mask && !tres_mask(&p, &n))
+		return false;
+	while (!mask) {
 		if (!tres_range(&p, &n))
 			return false;
-	} while (*p == ',' && p++ != NULL && *p != '.');
+		if (*p != ',' || *++p == '.')
+			break;
+	}
 	while (*p == '.')	/* the list was cut off: what is left is the least there is */
 		p++;
 	if (*p == '%') {

@@ -21,7 +21,7 @@ bool tres_gres(char *text, struct ingest_gres *out, size_t max, size_t *n_out);
 
 /*
  * Job ids as Slurm prints them. An id with a bracket stands for the tasks of an array that wait: "4120_[0-9%4]",
- * "4121_[1,3,5-7]", "4123_[0-12:4]"; "4120_[0-9,...]" is cut off by Slurm itself.
+ * "4121_[1,3,5-7]", "4123_[0-12:4]", "4124_[0x3E]" (a bit for each task); "4120_[0-9,...]" is cut off by Slurm itself.
  * tasks_out  how many; at_once_out how many may run at a time. 1 and 1 for any other id.
  * False: not an id, or more than 10 million tasks.
  */

@@ -1,5 +1,6 @@
 #!/bin/bash
-# berth record slurm against Slurm itself: controller, one node with eight made-up GPUs, accounting in MariaDB.
+# berth record slurm against Slurm itself: controller, one node with eight made-up GPUs, accounting in MariaDB, and
+# slurmrestd in front of it where that is installed.
 [ -n "${BASH_VERSION:-}" ] || exec bash "$0" "$@"
 . "$TOP_SRCDIR/tests/live/lib.sh"
 need 'record from a live Slurm' slurmctld slurmd slurmdbd sacct sbatch munged munge mariadbd mariadb-install-db setpriv unshare
@@ -10,6 +11,7 @@ if [ "$(id -u)" != 0 ] || ! unshare --uts true 2>/dev/null; then
 fi
 down() {
 	[ -n "${SLURM_CONF:-}" ] && timeout 10 scancel --state=PENDING,RUNNING -f 2>/dev/null
+	stop slurmrestd
 	stop slurmd
 	stop slurmctld
 	stop slurmdbd
@@ -20,7 +22,13 @@ down() {
 trap down EXIT
 trap 'exit 99' HUP INT TERM
 
-port=$(free_port 4)
+port=$(free_port 5)
+rest= jwt=
+if command -v slurmrestd >/dev/null && ls /usr/lib/*/slurm*/auth_jwt.so >/dev/null 2>&1; then
+	rest=yes
+	jwt="AuthAltTypes=auth/jwt
+AuthAltParameters=jwt_key=$STATE/etc/jwt.key"
+fi
 uts=(unshare --uts -- sh -c 'hostname localhost && exec "$@"' sh)
 mkdir -p "$STATE/munge" "$STATE/ctld" "$STATE/gpu" "$STATE/run" "$STATE/spool" "$STATE/run-mysql" "$STATE/mysql"
 head -c 1024 /dev/urandom >"$STATE/munge/key"
@@ -42,6 +50,7 @@ SlurmdUser=root
 AuthType=auth/munge
 CredType=cred/munge
 AuthInfo=socket=$STATE/munge/socket
+$jwt
 CommunicationParameters=NoCtldInAddrAny,NoInAddrAny
 StateSaveLocation=$STATE/ctld
 SlurmdSpoolDir=$STATE/spool
@@ -72,6 +81,7 @@ printf 'AutoDetect=off\nNodeName=n1 Name=gpu Type=h100 File=%s/gpu/nvidia[0-7]\n
 cat >"$STATE/etc/slurmdbd.conf" <<EOF
 AuthType=auth/munge
 AuthInfo=socket=$STATE/munge/socket
+$jwt
 DbdHost=localhost
 DbdAddr=127.0.0.1
 DbdPort=$((port + 1))
@@ -85,6 +95,9 @@ StorageUser=slurm
 StoragePass=live
 StorageLoc=slurm_acct
 EOF
+head -c 32 /dev/urandom >"$STATE/etc/jwt.key"
+chown slurm "$STATE/etc/jwt.key"
+chmod 600 "$STATE/etc/jwt.key"
 chmod 644 "$STATE"/etc/*.conf
 chown slurm "$STATE/etc/slurmdbd.conf"
 chmod 600 "$STATE/etc/slurmdbd.conf"
@@ -110,6 +123,13 @@ wait_for 40 slurmctld scontrol ping
 start slurmd root "${uts[@]}" env SLURM_CONF="$SLURM_CONF" "$(command -v slurmd)" -D -N n1 -f "$SLURM_CONF"
 idle() { sinfo -h -N -o '%T' | grep -qE '^(idle|mixed)$'; }
 wait_for 40 slurmctld idle
+
+if [ -n "$rest" ]; then
+	start slurmrestd root "${uts[@]}" setpriv --reuid=daemon --regid=daemon --clear-groups -- env SLURM_CONF="$SLURM_CONF" \
+		SLURM_JWT=daemon "$(command -v slurmrestd)" -f "$SLURM_CONF" -a rest_auth/jwt -s openapi/dbv0.0.38 -t 2 \
+		127.0.0.1:$((port + 4))
+	wait_for 20 slurmrestd port_open $((port + 4))
+fi
 
 cd "$STATE/home" || exit 99
 # Three jobs that run at once, then an array of four whose tasks need half of the GPUs each.
@@ -138,4 +158,44 @@ sacct -a -P -D -o JobID,JobName,State,Submit,Start,End,Elapsed,AllocTRES >"$STAT
 "$BERTH" --store "$STATE/other.db" record sacct --tz "$(date +%:z)" "$STATE/export.txt" -o json >"$STATE/out" 2>"$STATE/err"
 [ $? -eq 0 ] && [ "$(json '$.gpu_seconds')" = "$want" ]
 ok $? 'an export with steps and a bar in a name holds the same'
+
+# The same through slurmrestd, into a store of its own: what is kept of the jobs is the same to the byte.
+if [ -n "$rest" ]; then
+	url=http://127.0.0.1:$((port + 4))
+	scontrol token username=root lifespan=600 >"$STATE/home/token"
+	run_rest() {
+		"$BERTH" --store "$STATE/rest.db" record slurm --url $url/ --token-file "$STATE/home/token" "$@" -o json \
+			>"$STATE/out" 2>"$STATE/err" </dev/null
+		status=$?
+	}
+	run_rest
+	ok $status 'berth record slurm --url: the versions that the server lacks are passed over'
+	[ "$(json '$.gpu_seconds')" = "$want" ] && [ "$(json '$.jobs')" = 6 ]
+	ok $? "GPU-seconds through slurmrestd: $(json '$.gpu_seconds'), $want were run"
+	kept() { sqlite3 "$1" "select hour, first_t, until_t, jobs, waiting, hex(packed) from usage_hour; select labels from usage_label"; }
+	if command -v sqlite3 >/dev/null; then
+		[ "$(kept "$STATE/rest.db")" = "$(kept "$STATE/berth.db")" ]
+		ok $? 'the same rows as from sacct'
+	fi
+	run_rest
+	[ $status -eq 0 ] && [ "$(json '$.rows_stored')" = 0 ]
+	ok $? 'the same again stores nothing, from where the last load ended'
+	sbatch --parsable --gres=gpu:h100:8 -o /dev/null --wrap 'sleep 120' >/dev/null
+	sbatch --parsable --gres=gpu:h100:3 -a 1-5 -o /dev/null --wrap 'sleep 1' >/dev/null
+	told() { [ "$(sacct -a -n -X -P -o State | grep -cE 'RUNNING|PENDING')" -ge 2 ]; }
+	wait_for 30 slurmctld told
+	run_rest
+	[ $status -eq 0 ] && [ "$(json '$.rows_stored')" -ge 2 ]
+	ok $? "a job that runs, and tasks that wait: $(json '$.rows_stored') rows more"
+	"$BERTH" --store "$STATE/rest.db" series state=queued -o json >"$STATE/out" 2>"$STATE/err"
+	awk '/"peak"/ { gsub(/[^0-9.]/, ""); exit !($0 >= 15) }' "$STATE/out"
+	ok $? 'fifteen GPUs and more were waited for'
+	date +forged.%s.token >"$STATE/home/token"
+	run_rest --user root
+	[ $status -eq 1 ] && ! grep -q forged "$STATE/out" "$STATE/err"
+	ok $? 'a token that is none is refused, and not told'
+else
+	count=$((count + 1))
+	echo "ok $count - the same through slurmrestd # SKIP slurmrestd or its JWT plugin is not installed"
+fi
 done_testing

@@ -13,3 +13,6 @@ tests_unit_demand_t_SOURCES = tests/unit/demand.c
 tests_unit_demand_t_LDADD = libtap.a $(INGEST_LIBS)
 tests_unit_sacct_t_SOURCES = tests/unit/sacct.c
 tests_unit_sacct_t_LDADD = libtap.a $(INGEST_LIBS)
+check_PROGRAMS += tests/unit/slurmrest.t
+tests_unit_slurmrest_t_SOURCES = tests/unit/slurmrest.c
+tests_unit_slurmrest_t_LDADD = libtap.a $(INGEST_LIBS)
