@@ -146,6 +146,8 @@ void fc_result_fill(struct fc_job *j, const struct fc_pool *pool, struct fc_resu
 
 /* The maxima of r->paths (there must be some) over the first day and the weeks, and over all, into windows and peak. */
 void fc_result_windows(struct fc_result *r, struct arena *tmp);
+/* answer.c: in the 24 h in which most of r->paths have their maximum the step in which most have it */
+size_t fc_peak_step(const struct fc_result *r, struct arena *tmp);
 
 /* local.c: how a series' steps lie on the wall clock of opt.utc_offset */
 struct fc_local {

@@ -1,6 +1,7 @@
 noinst_LIBRARIES += libforecast.a
 libforecast_a_CFLAGS = $(AM_CFLAGS) $(VEC_CFLAGS)
 libforecast_a_SOURCES = \
+	forecast/answer.c forecast/answer.h \
 	forecast/backtest.c \
 	forecast/band.c \
 	forecast/cand_arx.c \
@@ -8,6 +9,7 @@ libforecast_a_SOURCES = \
 	forecast/cand_hier.c \
 	forecast/cand_simple.c \
 	forecast/combine.c \
+	forecast/event.c forecast/event.h \
 	forecast/fc.h \
 	forecast/forecast.h \
 	forecast/lin.c \

@@ -10,7 +10,7 @@ dist_man_MANS += man/berth-prices.1 man/berth-providers.7 man/berth-replay.5
 dist_man_MANS += man/berth-job.5
 dist_man_MANS += man/berth-init.1 man/berth-instances.1 man/berth-job.1 man/berth-jobs.1 man/berth-report.1 \
 	man/berth-submit.1 man/berth-tick.1
-dist_man_MANS += man/berth-forecast.1
+dist_man_MANS += man/berth-forecast.1 man/berth-roadmap.5
 dist_man_MANS += man/berth-explain.1 man/berth-place.1 man/berth-plan.1 man/berth-planning.7
 dist_man_MANS += man/berth-simulate.1
 dist_man_MANS += man/berth-record.1

@@ -13,7 +13,7 @@
 #define CONFIG_SYSTEM "/etc/berth/berth.yaml"
 
 static const char *const config_keys[] = { "schema", "store", "accounts", "defaults", "limits", "sinks",
-	NULL };
+	"roadmap", NULL };
 static const char *const config_default_keys[] = { "service_level", "horizon", "purchase", "region", "max_price",
 	NULL };
 
@@ -144,6 +144,7 @@ config_read(struct arena *a, const struct yaml_node *root, struct config *c, str
 		return yaml_err(yaml_get(root, "schema"), err, "'%s' is not what this berth reads: " CONFIG_SCHEMA, schema);
 	if ((rc = yaml_check_keys(root, config_keys, err)) != BERTH_OK ||
 	    (rc = yaml_str(root, "store", &c->store, err)) != BERTH_OK ||
+	    (rc = yaml_str(root, "roadmap", &c->roadmap, err)) != BERTH_OK ||
 	    (rc = config_accounts(a, root, c, err)) != BERTH_OK)
 		return rc;
 	return config_defaults(a, root, &c->defaults, err);

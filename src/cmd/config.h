@@ -30,6 +30,7 @@ struct config {
 	const char *path;		/* the file, "" if there is none: all defaults */
 	const char *dir;		/* its folder: what relative paths in it start from; "" the working directory */
 	const char *store;		/* as written, or NULL */
+	const char *roadmap;		/* berth-roadmap(5), as written, or NULL */
 	const struct config_account *accounts;	/* [n_accounts] in the file's order */
 	size_t n_accounts;
 	struct config_defaults defaults;

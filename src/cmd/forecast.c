@@ -27,7 +27,13 @@ static const struct opt_row forecast_rows[] = {
 	{ "at", 0, OPT_TIME, "TIME", "forecast as of this time: history ends before it", OFF(at), 0, 0, NULL },
 	{ "history", 0, OPT_DURATION, "DUR", "use at most so much of the history", OFF(history_s), 3600, 1e10, NULL },
 	{ "cap", 0, OPT_DOUBLE, "GPUS", "size of the fleet or quota: no forecast passes it", OFF(cap), 0.001, 1e18, NULL },
+	{ "events", 0, OPT_PATH, "FILE", "the roadmap: what history can not know; default: roadmap of berth.yaml", OFF(events), 0, 0,
+	    NULL },
+	{ "no-events", 0, OPT_FLAG, NULL, "leave the roadmap of berth.yaml out", OFF(no_events), 0, 0, NULL },
+	{ "capacity", 0, OPT_LIST, "[SERIES=]GPUS", "say when demand passes this", OFF(capacity), 0, 0, NULL },
 	{ "zone", 'z', OPT_STRING, "ZONE", "days and weeks follow this clock: Europe/Berlin; default UTC", OFF(zone), 0, 0, NULL },
+	{ "why", 'w', OPT_FLAG, NULL, "say for each series what drives its peak; default with one series", OFF(why), 0, 0, NULL },
+	{ "brief", 'b', OPT_FLAG, NULL, "the table alone", OFF(brief), 0, 0, NULL },
 	{ "plot", 0, OPT_FLAG, NULL, "draw each series in the terminal", OFF(plot), 0, 0, NULL },
 	{ "svg", 0, OPT_PATH, "FILE", "write a picture; with several series FILE-NAME.svg for each", OFF(svg), 0, 0, NULL },
 	{ "points", 0, OPT_FLAG, NULL, "one row for each step, with all quantiles", OFF(points), 0, 0, NULL },
@@ -183,6 +189,7 @@ forecast_load(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err
 		f->in[kept++] = in;
 	}
 	f->n = kept;
+	f->recorded = arena_memdup(ctx->arena, f->in, kept * sizeof(*f->in));
 	if (kept == 0)
 		return err_set(err, BERTH_ENOTFOUND, "none of the series has samples%s", o->at != 0 ? " before --at" : "");
 	return BERTH_OK;
@@ -217,6 +224,34 @@ forecast_options(const struct cmd_ctx *ctx, int64_t step_s, int64_t horizon_s, s
 	o->utc_offset = forecast_offset;
 	o->utc_offset_arg = (void *)(uintptr_t)tz;
 	return BERTH_OK;
+}
+
+/* The roadmap, and the histories as they would be had its events always stood as they stand now. */
+static enum berth_code
+forecast_roadmap(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err)
+{
+	const struct forecast_opts *o = ctx->opts;
+	enum berth_code rc = roadmap_find(ctx, o->events, o->no_events, o->zone, &f->map, err);
+
+	if (rc != BERTH_OK || f->map.n == 0)
+		return rc;
+	f->uses = arena_array(ctx->arena, f->n, sizeof(*f->uses));
+	f->base = arena_array(ctx->arena, f->n, sizeof(*f->base));
+	rc = roadmap_uses(ctx, &f->map, f->rows, f->in, f->n, f->uses, err);
+	for (size_t i = 0; rc == BERTH_OK && i < f->n; i++)
+		fc_events_history(&f->recorded[i], f->uses[i], f->map.n, ctx->arena, &f->in[i]);
+	return rc;
+}
+
+static void
+forecast_events(struct cmd_ctx *ctx, struct forecast_set *f)
+{
+	const struct forecast_opts *o = ctx->opts;
+
+	for (size_t i = 0; i < f->n && f->map.n > 0; i++) {
+		f->base[i] = arena_memdup(ctx->arena, f->out[i].mean, f->out[i].horizon * sizeof(double));
+		fc_events_apply(&f->out[i], f->uses[i], f->map.n, (uint64_t)o->seed, o->cap);
+	}
 }
 
 enum berth_code
@@ -278,7 +313,13 @@ forecast_run(struct cmd_ctx *ctx, struct berth_err *err)
 	horizon_s = forecast_horizon(ctx, config);
 	if (o->backtest || o->compare)
 		return forecast_backtest(ctx, &f, horizon_s, err);
-	rc = forecast_all(ctx, &f, horizon_s, err);
+	rc = forecast_roadmap(ctx, &f, err);
+	if (rc == BERTH_OK)
+		rc = forecast_all(ctx, &f, horizon_s, err);
+	if (rc == BERTH_OK) {
+		forecast_events(ctx, &f);
+		rc = forecast_capacities(ctx, &f, err);
+	}
 	if (rc == BERTH_OK)
 		rc = forecast_keep(ctx, &f, err);
 	if (rc == BERTH_OK && o->svg != NULL)

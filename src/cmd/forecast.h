@@ -3,23 +3,38 @@
 #define BERTH_CMD_FORECAST_H
 
 #include "cmd/cmd.h"
+#include "cmd/roadmap.h"
+#include "forecast/answer.h"
 #include "forecast/forecast.h"
 #include "model/series.h"
 
 struct forecast_opts {
-	struct opt_list series;
+	struct opt_list series, capacity;
 	int64_t horizon_s, at, history_s, paths, seed, origins, threads, gpus_per_node;
 	double cap;
-	const char *svg, *zone;
-	bool backtest, compare, points, windows, plot, scores;
+	const char *svg, *zone, *events;
+	bool backtest, compare, points, windows, plot, scores, why, brief, no_events;
+};
+
+/* What a series' demand may pass: a quota, what is owned, a number of --capacity. */
+struct forecast_capacity {
+	const char *name;
+	int64_t gpus;
+	double *passed;			/* [horizon] chance that demand has passed it by the end of this step */
 };
 
 /* Series as picked and read; index i of all three is one series. */
 struct forecast_set {
 	size_t n;
 	struct series *rows;		/* [n] by name */
-	struct fc_series *in;		/* [n] hourly or coarser, before --at */
+	struct fc_series *recorded;	/* [n] hourly or coarser, before --at */
+	struct fc_series *in;		/* [n] the same as the events have left it: what is forecast */
 	struct fc_result *out;		/* [n] */
+	struct roadmap map;		/* n 0: none */
+	struct fc_event_use **uses;	/* [n][map.n] */
+	const double **base;		/* [n][horizon] mean without events; NULL without a roadmap */
+	struct forecast_capacity **capacity;	/* [n][n_capacity[i]] */
+	size_t *n_capacity;
 	int64_t as_of;			/* --at, else the step after the last sample of any series */
 };
 
@@ -31,6 +46,14 @@ BERTH_MUST_CHECK enum berth_code forecast_options(const struct cmd_ctx *ctx, int
 /* Forecasts all; series of one step length share a run. */
 BERTH_MUST_CHECK enum berth_code forecast_all(struct cmd_ctx *ctx, struct forecast_set *f, int64_t horizon_s,
     struct berth_err *err);
+/* Capacities of each series, from --capacity, the limits of berth.yaml and the commitments that hold. */
+BERTH_MUST_CHECK enum berth_code forecast_capacities(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err);
+/* Start of the first step by whose end the capacity is passed with a chance of at least p; 0: not within the horizon. */
+int64_t forecast_passed_by(const struct fc_result *r, const struct forecast_capacity *c, double p);
+/* Peak, when, how sure, what drives it, capacities, events: in sentences, and as keys of the series' JSON object. */
+void forecast_why(struct cmd_ctx *ctx, const struct forecast_set *f);
+void forecast_json_answers(struct jsonw *w, const struct forecast_set *f, size_t i);
+int64_t forecast_whole(double x);	/* whole GPUs that carry x */
 int64_t forecast_horizon(struct cmd_ctx *ctx, const struct config *config);
 
 BERTH_MUST_CHECK enum berth_code forecast_show(struct cmd_ctx *ctx, const struct forecast_set *f, struct berth_err *err);

@@ -24,7 +24,7 @@ static const struct { const char *key; enum fc_level level; } forecast_levels[] 
 };
 
 /* Whole GPUs that carry x; what is above by rounding error alone needs no GPU more. */
-static int64_t
+int64_t
 forecast_whole(double x)
 {
 	double up = ceil(x - 1e-6 * (1 + fabs(x)));
@@ -115,14 +115,17 @@ forecast_json_peaks(struct jsonw *w, const struct fc_result *r)
 }
 
 static void
-forecast_json_series(struct jsonw *w, const struct fc_result *r)
+forecast_json_series(struct jsonw *w, const struct forecast_set *f, size_t at)
 {
+	const struct fc_result *r = &f->out[at];
+
 	jsonw_begin_object(w, NULL);
 	jsonw_str(w, "name", r->name);
 	jsonw_int(w, "step_s", r->step_s);
 	forecast_json_history(w, r);
 	forecast_json_points(w, r);
 	forecast_json_peaks(w, r);
+	forecast_json_answers(w, f, at);
 	jsonw_begin_array(w, "shifts");
 	for (size_t i = 0; i < r->n_shifts; i++) {
 		jsonw_begin_object(w, NULL);
@@ -149,9 +152,11 @@ forecast_json(struct cmd_ctx *ctx, const struct forecast_set *f, struct berth_er
 
 	jsonw_time(w, "as_of", f->as_of);
 	jsonw_int(w, "step_s", f->in[0].step_s);
+	if (f->map.n > 0)
+		roadmap_json(w, &f->map);
 	jsonw_begin_array(w, "series");
 	for (size_t i = 0; i < f->n; i++)
-		forecast_json_series(w, &f->out[i]);
+		forecast_json_series(w, f, i);
 	jsonw_end_array(w);
 	return cmd_json_end(ctx, err);
 }
@@ -211,18 +216,6 @@ forecast_windows(struct cmd_ctx *ctx, const struct forecast_set *f, struct berth
 	return cmd_table_print(ctx, t, err);
 }
 
-/* The window with the highest P95, and in it the step where most paths have their maximum. */
-static int64_t
-forecast_when(const struct fc_result *r)
-{
-	size_t best = 0;
-
-	for (size_t i = 1; i < r->n_windows; i++)
-		if (r->windows[i].q[FC_PEAK95] >= r->windows[best].q[FC_PEAK95])
-			best = i;
-	return r->n_windows > 0 ? r->t0 + (int64_t)r->windows[best].likeliest * r->step_s : 0;
-}
-
 static enum berth_code
 forecast_summary(struct cmd_ctx *ctx, const struct forecast_set *f, struct berth_err *err)
 {
@@ -240,11 +233,12 @@ forecast_summary(struct cmd_ctx *ctx, const struct forecast_set *f, struct berth
 	for (size_t i = 0; i < f->n; i++) {
 		const struct fc_result *r = &f->out[i];
 		double mean = 0, last = NAN;
+		struct fc_when when;
 
 		for (size_t k = 0; k < r->horizon; k++)
 			mean += r->mean[k] / (double)r->horizon;
-		for (size_t k = f->in[i].n; k-- > 0 && isnan(last);)
-			last = f->in[i].mean[k];
+		for (size_t k = f->recorded[i].n; k-- > 0 && isnan(last);)
+			last = f->recorded[i].mean[k];
 		table_row(t);
 		table_text(t, r->name);
 		table_double(t, last);
@@ -252,7 +246,8 @@ forecast_summary(struct cmd_ctx *ctx, const struct forecast_set *f, struct berth
 		for (int l = 0; l < FC_PEAK_LEVEL_COUNT; l++)
 			table_int(t, forecast_whole(r->peak[l]));
 		table_int(t, (forecast_whole(r->peak[FC_PEAK95]) + node - 1) / node);
-		table_time(t, forecast_when(r));
+		fc_when(r, &when);
+		table_time(t, when.likeliest);
 		table_time(t, r->history_from);
 		table_int(t, (int64_t)r->n_used);
 		table_text(t, r->n_parts > 0 ? r->parts[0].name : "");
@@ -260,14 +255,28 @@ forecast_summary(struct cmd_ctx *ctx, const struct forecast_set *f, struct berth
 	return cmd_table_print(ctx, t, err);
 }
 
-static enum berth_code
-forecast_draw(struct cmd_ctx *ctx, const struct fc_series *in, const struct fc_result *r, struct berth_err *err)
+/* Where the events of this series are likeliest to begin; 0: not of this series. */
+static const int64_t *
+forecast_marks(struct cmd_ctx *ctx, const struct forecast_set *f, size_t at)
 {
+	int64_t *t = arena_array(ctx->arena, f->map.n, sizeof(*t));
+
+	for (size_t k = 0; k < f->map.n; k++)
+		t[k] = f->uses[at][k].share != 0 ? (int64_t)f->uses[at][k].event->start.likely : 0;
+	return t;
+}
+
+static enum berth_code
+forecast_draw(struct cmd_ctx *ctx, const struct forecast_set *f, size_t at, struct berth_err *err)
+{
+	const struct fc_series *in = &f->recorded[at];
+	const struct fc_result *r = &f->out[at];
 	struct plot_style style = { ctx->columns > 0 ? ctx->columns : 80, 12, ctx->unicode, ctx->color };
 	double *mid = arena_array(ctx->arena, r->horizon, sizeof(*mid)), *hi = arena_array(ctx->arena, r->horizon, sizeof(*hi));
 	size_t show = 3 * r->horizon < in->n ? 3 * r->horizon : in->n;
 	struct plot_forecast p = { r->name, "GPUs", in->t0 + (int64_t)(in->n - show) * in->step_s, in->step_s,
-		(in->peak != NULL ? in->peak : in->mean) + (in->n - show), show, mid, hi, r->horizon };
+		(in->peak != NULL ? in->peak : in->mean) + (in->n - show), show, mid, hi, r->horizon,
+		forecast_marks(ctx, f, at), f->map.n };
 	struct buf b;
 	enum berth_code rc;
 
@@ -296,19 +305,24 @@ enum berth_code
 forecast_show(struct cmd_ctx *ctx, const struct forecast_set *f, struct berth_err *err)
 {
 	const struct forecast_opts *o = ctx->opts;
+	enum berth_code rc;
 
 	forecast_warnings(ctx, f);
 	if (cmd_wants_json(ctx))
 		return forecast_json(ctx, f, err);
 	for (size_t i = 0; o->plot && i < f->n; i++) {
-		enum berth_code rc = forecast_draw(ctx, &f->in[i], &f->out[i], err);
-
+		rc = forecast_draw(ctx, f, i, err);
 		if (rc != BERTH_OK)
 			return rc;
 	}
 	if (o->points)
 		return forecast_points(ctx, f, err);
-	return o->windows ? forecast_windows(ctx, f, err) : forecast_summary(ctx, f, err);
+	if (o->windows)
+		return forecast_windows(ctx, f, err);
+	rc = forecast_summary(ctx, f, err);
+	if (rc == BERTH_OK && (o->why || f->n == 1) && !o->brief)
+		forecast_why(ctx, f);
+	return rc;
 }
 
 enum berth_code
@@ -329,7 +343,7 @@ forecast_keep(struct cmd_ctx *ctx, const struct forecast_set *f, struct berth_er
 
 		buf_clear(&b);
 		jsonw_init_buf(&w, &b, JSONW_COMPACT);
-		forecast_json_series(&w, r);
+		forecast_json_series(&w, f, i);
 		rc = jsonw_finish(&w, err);
 		row.json = b.p;
 		if (rc == BERTH_OK)
@@ -342,19 +356,49 @@ forecast_keep(struct cmd_ctx *ctx, const struct forecast_set *f, struct berth_er
 	return rc;
 }
 
-static enum berth_code
-forecast_svg_one(struct cmd_ctx *ctx, const struct fc_series *in, const struct fc_result *r, const char *path,
-    struct berth_err *err)
+/* Events of this series as upright lines, capacities as level ones; returns how many. */
+static size_t
+forecast_svg_marks(struct cmd_ctx *ctx, const struct forecast_set *f, size_t at, double first, struct svg_series *s)
 {
+	const struct fc_result *r = &f->out[at];
+	double last = (double)(r->t0 + (int64_t)r->horizon * r->step_s);
+	size_t n = 0;
+
+	for (size_t k = 0; k < f->map.n; k++) {
+		const struct fc_event *e = f->uses[at][k].event;
+		double *xy;
+
+		if (f->uses[at][k].share == 0 || e->start.likely < first || e->start.likely > last)
+			continue;
+		xy = arena_array(ctx->arena, 4, sizeof(*xy));
+		xy[0] = xy[1] = e->start.likely;
+		xy[3] = r->peak[FC_PEAK99];
+		s[n++] = (struct svg_series){ SVG_LINE, e->name, xy, xy + 2, NULL, 2, 4 + (int)(k % 4) };
+	}
+	for (size_t k = 0; k < f->n_capacity[at]; k++) {
+		double *y = arena_array(ctx->arena, 1, sizeof(*y));
+
+		y[0] = (double)f->capacity[at][k].gpus;
+		s[n++] = (struct svg_series){ SVG_RULE, f->capacity[at][k].name, NULL, y, NULL, 1, 2 };
+	}
+	return n;
+}
+
+static enum berth_code
+forecast_svg_one(struct cmd_ctx *ctx, const struct forecast_set *f, size_t at, const char *path, struct berth_err *err)
+{
+	const struct fc_series *in = &f->recorded[at];
+	const struct fc_result *r = &f->out[at];
 	size_t show = 4 * r->horizon < in->n ? 4 * r->horizon : in->n, off = in->n - show, h = r->horizon;
 	double *x = arena_array(ctx->arena, show + h, sizeof(*x)), *y = arena_array(ctx->arena, 4 * h, sizeof(*y));
-	const struct svg_series s[] = {
+	const struct svg_series fixed[] = {
 		{ SVG_BAND, "P5 to P95", x + show, y, y + h, h, 1 }, { SVG_LINE, "P50", x + show, y + 2 * h, NULL, h, 1 },
 		{ SVG_LINE, "P99", x + show, y + 3 * h, NULL, h, 3 },
 		{ SVG_LINE, "history", x, (in->peak != NULL ? in->peak : in->mean) + off, NULL, show, 0 },
 	};
-	struct svg_chart c = { .title = r->name, .y_label = "GPUs", .x_time = true, .y_min = NAN, .y_max = NAN, .series = s,
-		.n_series = sizeof(s) / sizeof(s[0]) };
+	struct svg_chart c = { .title = r->name, .y_label = "GPUs", .x_time = true, .y_min = NAN, .y_max = NAN };
+	size_t n = sizeof(fixed) / sizeof(fixed[0]);
+	struct svg_series *s = arena_array(ctx->arena, n + f->map.n + f->n_capacity[at], sizeof(*s));
 	struct buf b;
 	enum berth_code rc;
 
@@ -367,6 +411,9 @@ forecast_svg_one(struct cmd_ctx *ctx, const struct fc_series *in, const struct f
 		y[2 * h + i] = r->q[i * FC_LEVEL_COUNT + FC_P50];
 		y[3 * h + i] = r->q[i * FC_LEVEL_COUNT + FC_P99];
 	}
+	memcpy(s, fixed, sizeof(fixed));
+	c.series = s;
+	c.n_series = n + forecast_svg_marks(ctx, f, at, x[0], s + n);
 	buf_init(&b, (size_t)64 << 20);
 	svg_chart_write(&c, true, &b);
 	rc = buf_check(&b, path, err);
@@ -391,7 +438,7 @@ forecast_svg(struct cmd_ctx *ctx, const struct forecast_set *f, struct berth_err
 			for (char *c = path + stem; *c != '\0'; c++)
 				*c = *c == '/' ? '_' : *c;
 		}
-		rc = forecast_svg_one(ctx, &f->in[i], &f->out[i], path, err);
+		rc = forecast_svg_one(ctx, f, i, path, err);
 		if (rc != BERTH_OK)
 			return rc;
 	}

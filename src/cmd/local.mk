@@ -15,7 +15,7 @@ libcmd_a_SOURCES += \
 	src/cmd/budget.c src/cmd/events.c src/cmd/series.c src/cmd/series_waste.c src/cmd/series_waste.h src/cmd/store.c \
 	src/cmd/complete.c src/cmd/complete.h src/cmd/completion.c \
 	src/cmd/doctor.c \
-	src/cmd/forecast.c src/cmd/forecast.h src/cmd/forecast_show.c src/cmd/forecast_test.c \
+	src/cmd/forecast.c src/cmd/forecast.h src/cmd/forecast_answer.c src/cmd/forecast_show.c src/cmd/forecast_test.c \
 	src/cmd/explain.c \
 	src/cmd/help.c src/cmd/help.h \
 	src/cmd/init.c \
@@ -27,11 +27,12 @@ libcmd_a_SOURCES += \
 	src/cmd/probe_tables.c \
 	src/cmd/job.c src/cmd/jobs.c src/cmd/jobshow.c src/cmd/jobshow.h \
 	src/cmd/place.c \
-	src/cmd/plan.c src/cmd/plan_join.c src/cmd/plan_join.h src/cmd/plan_solve.c \
+	src/cmd/plan.c src/cmd/plan_events.c src/cmd/plan_join.c src/cmd/plan_join.h src/cmd/plan_solve.c \
 	src/cmd/prices.c src/cmd/prices.h src/cmd/prices_history.c src/cmd/prices_import.c src/cmd/prices_refresh.c \
 	src/cmd/record.c src/cmd/record.h src/cmd/record_focus.c src/cmd/record_jobs.c \
 	src/cmd/record_metrics.c src/cmd/record_metrics.h src/cmd/record_prom.c \
 	src/cmd/record_jobs.h src/cmd/record_slurm.c src/cmd/record_slurmrest.c \
+	src/cmd/roadmap.c src/cmd/roadmap.h \
 	src/cmd/report.c src/cmd/report_data.c src/cmd/report_data.h src/cmd/report_html.c \
 	src/cmd/simspot.c src/cmd/simspot.h src/cmd/simulate.c \
 	src/cmd/submit.c \

@@ -6,6 +6,7 @@
 #include "broker/broker.h"
 #include "cmd/cmd.h"
 #include "cmd/plan_join.h"
+#include "cmd/roadmap.h"
 #include "store/money_rows.h"
 #include "store/offer_rows.h"
 #include "store/plan_rows.h"
@@ -20,8 +21,8 @@ struct plan_opts {
 	int64_t horizon_s, at, paths, seed, max_term, price_age_s, on_demand_gpus;
 	double service_level, spot_share;
 	struct usd_micro budget;
-	const char *gpu;
-	bool no_spot, list_prices, brief;
+	const char *gpu, *events;
+	bool no_spot, list_prices, brief, no_events;
 };
 
 static const struct plan_opts plan_defaults = {
@@ -49,6 +50,9 @@ static const struct opt_row plan_rows[] = {
 	{ "list-prices", 0, OPT_FLAG, NULL, "also offers that no account of berth.yaml can create", OFF(list_prices), 0, 0, NULL },
 	{ "on-demand-limit", 0, OPT_INT, "GPUS", "GPUs that can be had on demand", OFF(on_demand_gpus), 1, 1e6, NULL },
 	{ "price-age", 0, OPT_DURATION, "DUR", "leave out prices older than this", OFF(price_age_s), 1, 1e10, NULL },
+	{ "events", 0, OPT_PATH, "FILE", "the roadmap: what history can not know; default: roadmap of berth.yaml", OFF(events), 0, 0,
+	    NULL },
+	{ "no-events", 0, OPT_FLAG, NULL, "leave the roadmap of berth.yaml out", OFF(no_events), 0, 0, NULL },
 	{ "at", 0, OPT_TIME, "TIME", "plan as of this time: history ends before it", OFF(at), 0, 0, NULL },
 	{ "paths", 0, OPT_INT, "N", "sample paths of the forecast; default 200", OFF(paths), 1, 10000, NULL },
 	{ "seed", 0, OPT_INT, "N", "of the sample paths; default 1", OFF(seed), 0, 9e15, NULL },
@@ -470,7 +474,9 @@ static enum berth_code
 plan_run(struct cmd_ctx *ctx, struct berth_err *err)
 {
 	struct plan_options o = { 0 };
+	const struct plan_opts *v = ctx->opts;
 	const struct accel_table *accels;
+	struct roadmap map;
 	struct plan_series *ps = NULL;
 	struct offer *offers;
 	struct commitment *owned;
@@ -481,6 +487,8 @@ plan_run(struct cmd_ctx *ctx, struct berth_err *err)
 	if (rc == BERTH_OK)
 		rc = cmd_accels(ctx, &accels, err);
 	if (rc == BERTH_OK)
+		rc = roadmap_find(ctx, v->events, v->no_events, NULL, &map, err);
+	if (rc == BERTH_OK)
 		rc = plan_pick(ctx, accels, &ps, &n, err);
 	if (rc == BERTH_OK)
 		rc = store_offer_list(ctx->store, NULL, ctx->arena, &offers, &n_offers, err);
@@ -489,11 +497,17 @@ plan_run(struct cmd_ctx *ctx, struct berth_err *err)
 	for (size_t i = 0; i < n && rc == BERTH_OK; i++)
 		rc = plan_prepare(ctx->store, accels, offers, n_offers, &o, ctx->arena, &ps[i], err);
 	if (rc == BERTH_OK)
+		rc = plan_events_before(ctx, &map, ps, n, err);
+	if (rc == BERTH_OK)
 		rc = plan_forecast(ps, n, &o, ctx->arena, err);
+	if (rc == BERTH_OK)
+		plan_events_after(&o, ps, n);
 	for (size_t i = 0; i < n && rc == BERTH_OK; i++)
 		rc = plan_build(accels, owned, n_owned, &o, ctx->arena, &ps[i], err);
 	if (rc == BERTH_OK)
 		rc = plan_solve_all(ps, n, &o, ctx->arena, err);
+	if (rc == BERTH_OK)
+		plan_events_explain(ps, n, ctx->arena);
 	if (rc == BERTH_OK)
 		rc = plan_store(ctx, ps, n, &o, &id, err);
 	if (rc != BERTH_OK)

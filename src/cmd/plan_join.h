@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "broker/placing.h"
+#include "forecast/event.h"
 #include "forecast/forecast.h"
 #include "model/accel.h"
 #include "model/commitment.h"
@@ -17,6 +18,8 @@
 #include "util/err.h"
 
 struct arena;
+struct cmd_ctx;
+struct roadmap;
 struct store;
 
 struct plan_options {
@@ -51,7 +54,9 @@ struct plan_series {
 	const struct accel *accel;
 	const struct offer **market;	/* [n_market] offers that serve it, cheapest GPU-hour first */
 	size_t n_market;
-	struct fc_series history;
+	struct fc_series history;	/* as the roadmap's events have left it */
+	struct fc_event_use *events;	/* [n_events] of the roadmap */
+	size_t n_events;
 	struct fc_result forecast;
 	struct commit_demand demand;	/* paths on the level of the mean */
 	struct commit_demand peaks;	/* paths on the level of the peak */
@@ -89,6 +94,11 @@ BERTH_MUST_CHECK enum berth_code plan_prepare(struct store *store, const struct 
 /* Forecasts of all series that are prepared. */
 BERTH_MUST_CHECK enum berth_code plan_forecast(struct plan_series *ps, size_t n, const struct plan_options *o,
     struct arena *a, struct berth_err *err);
+/* The roadmap: before the forecast the histories, behind it the paths, at the end a line for each event. */
+BERTH_MUST_CHECK enum berth_code plan_events_before(struct cmd_ctx *ctx, const struct roadmap *map, struct plan_series *ps,
+    size_t n, struct berth_err *err);
+void plan_events_after(const struct plan_options *o, struct plan_series *ps, size_t n);
+void plan_events_explain(struct plan_series *ps, size_t n, struct arena *a);
 /* Curve, lines and the problem of one series that is forecast. */
 BERTH_MUST_CHECK enum berth_code plan_build(const struct accel_table *accels, const struct commitment *owned, size_t n_owned,
     const struct plan_options *o, struct arena *a, struct plan_series *ps, struct berth_err *err);

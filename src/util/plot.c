@@ -294,13 +294,16 @@ plot_axis(const struct plot_canvas *c, const struct plot_forecast *p, const stru
 		memcpy(dates + col, text, (size_t)n);
 		free_at = col + n + 2;
 	}
+	for (size_t i = 0; i < p->n_marks; i++)
+		if (p->marks[i] >= p->t0 && p->marks[i] < p->t0 + length)
+			marks[(int)((double)(p->marks[i] - p->t0) / (double)length * c->cols)] = '^';
 	dates[c->cols] = '\0';
 	for (n = c->cols; n > 0 && dates[n - 1] == ' '; n--)
 		dates[n - 1] = '\0';
 	buf_printf(out, "%*s %s", PLOT_LABEL - 1, "0", style->unicode ? "\xe2\x94\xbc" : "+");
 	for (int col = 0; col < c->cols; col++)
-		buf_printf(out, "%s", !style->unicode ? (marks[col] == '+' ? "+" : "-") :
-		    marks[col] == '+' ? "\xe2\x94\xac" : "\xe2\x94\x80");
+		buf_printf(out, "%.*s", !style->unicode ? 1 : 3, !style->unicode ? marks + col :
+		    marks[col] == '^' ? "\xe2\x96\xb2" : marks[col] == '+' ? "\xe2\x94\xac" : "\xe2\x94\x80");
 	buf_printf(out, "\n%*s%s\n", PLOT_LABEL + 1, "", dates);
 }
 

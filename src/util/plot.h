@@ -18,6 +18,8 @@ struct plot_forecast {
 	const double *mid;	/* [n_ahead] P50; the first step follows history's last */
 	const double *hi;	/* [n_ahead] P95, >= mid */
 	size_t n_ahead;
+	const int64_t *marks;	/* [n_marks] instants with a sign on the axis; those outside are left out */
+	size_t n_marks;
 };
 
 struct plot_style {

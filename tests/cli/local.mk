@@ -7,4 +7,4 @@ dist_check_SCRIPTS += tests/cli/plan.sh
 dist_check_SCRIPTS += tests/cli/record-focus.sh tests/cli/record-jobs.sh tests/cli/record-metrics.sh tests/cli/record-slurm.sh
 EXTRA_DIST += tests/cli/slurmrestd.py
 dist_check_SCRIPTS += tests/cli/record.sh tests/cli/series.sh tests/cli/budget.sh tests/cli/events.sh tests/cli/store.sh
-dist_check_SCRIPTS += tests/cli/forecast.sh tests/cli/wrong-input.sh
+dist_check_SCRIPTS += tests/cli/forecast.sh tests/cli/roadmap.sh tests/cli/wrong-input.sh

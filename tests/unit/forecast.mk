@@ -11,3 +11,6 @@ tests_unit_forecast_structure_t_LDADD = libtap.a $(FORECAST_LIBS)
 check_PROGRAMS += tests/unit/forecast_odd.t
 tests_unit_forecast_odd_t_SOURCES = tests/unit/forecast_odd.c
 tests_unit_forecast_odd_t_LDADD = libtap.a $(FORECAST_LIBS)
+check_PROGRAMS += tests/unit/forecast_event.t
+tests_unit_forecast_event_t_SOURCES = tests/unit/forecast_event.c
+tests_unit_forecast_event_t_LDADD = libtap.a $(FORECAST_LIBS)

@@ -1,0 +1,367 @@
+#include "config.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "broker/broker.h"
+#include "broker/placing_facts.h"
+#include "cmd/forecast.h"
+#include "cmd/plan_join.h"
+#include "store/money_rows.h"
+#include "store/offer_rows.h"
+#include "store/plan_rows.h"
+#include "store/store.h"
+#include "util/arena.h"
+#include "util/glob.h"
+#include "util/json.h"
+#include "util/str.h"
+#include "util/time.h"
+#include "util/vec.h"
+
+enum { ANSWER_DATES_MAX = 53 };		/* dates in the JSON for each capacity: the ends of its weeks */
+
+/* What capacities are made of. */
+struct answer_facts {
+	const struct accel_table *accels;
+	const struct placing_limit *limits;
+	size_t n_limits;
+	struct commitment *owned;
+	size_t n_owned;
+	struct offer *offers;
+	size_t n_offers;
+};
+
+struct answer_list {
+	struct arena *a;
+	VEC(struct forecast_capacity) v;
+};
+
+/* NUMBER, or SERIES=NUMBER where SERIES is a name or a glob. */
+static enum berth_code
+answer_given(const struct cmd_ctx *ctx, const char *series, struct answer_list *l, struct berth_err *err)
+{
+	const struct forecast_opts *o = ctx->opts;
+
+	for (size_t i = 0; i < o->capacity.n; i++) {
+		const char *text = o->capacity.v[i], *eq = strrchr(text, '=');
+		int64_t gpus;
+		enum berth_code rc = str_to_i64(eq != NULL ? eq + 1 : text, 0, INT64_C(1) << 40, &gpus, err);
+
+		if (rc != BERTH_OK)
+			return err_set(err, BERTH_EUSAGE, "--capacity: '%s' is no number of GPUs: 512, or SERIES=512", text);
+		if (eq != NULL) {
+			const char *who = arena_strndup(ctx->arena, text, (size_t)(eq - text));
+
+			if (!str_eq(who, series) && !glob_match(who, series))
+				continue;
+		}
+		VEC_PUSH(l->a, &l->v, ((struct forecast_capacity){ "capacity", gpus, NULL }));
+	}
+	return BERTH_OK;
+}
+
+/* GPUs of this accelerator that a limit allows; -1: it does not count them. */
+static int64_t
+answer_limit(const struct answer_facts *f, const struct placing_limit *l, const struct accel *accel)
+{
+	int64_t most = -1;
+
+	for (size_t i = 0; i < f->n_offers; i++) {
+		const struct offer *x = &f->offers[i];
+		int64_t w = x->accelerator_count > 0 ? placing_quota_weight(l, x) : 0;
+
+		if (w > 0 && w <= l->limit && accel_is(accel_find_sized(f->accels, x->accelerator, x->accelerator_memory_gib),
+		    accel) && l->limit / w * x->accelerator_count > most)
+			most = l->limit / w * x->accelerator_count;
+	}
+	if (most < 0 && str_eq(l->unit, "gpu") && l->accelerator[0] != '\0' && accel_is(accel_find(f->accels, l->accelerator),
+	    accel))
+		most = l->limit;
+	return most;
+}
+
+static const char *
+answer_limit_name(const struct placing_limit *l, struct arena *a)
+{
+	if (l->name[0] != '\0')
+		return arena_printf(a, "quota %s", l->name);
+	return arena_printf(a, "quota%s%s%s%s", l->provider[0] != '\0' ? " " : "", l->provider, l->region[0] != '\0' ? " " : "",
+	    l->region);
+}
+
+static void
+answer_stored(const struct answer_facts *f, const struct series *s, int64_t now, struct answer_list *l)
+{
+	const char *name;
+	const struct accel *accel = plan_accel(f->accels, s, NULL, l->a, &name);
+	int64_t owned = 0, own = 0;
+
+	if (accel == NULL)
+		return;
+	for (size_t i = 0; i < f->n_limits; i++) {
+		int64_t gpus = answer_limit(f, &f->limits[i], accel);
+
+		if (gpus >= 0)
+			VEC_PUSH(l->a, &l->v, ((struct forecast_capacity){ answer_limit_name(&f->limits[i], l->a), gpus, NULL }));
+	}
+	for (size_t i = 0; i < f->n_owned; i++) {
+		const struct commitment *c = &f->owned[i];
+
+		if (c->from <= now && now < c->to && accel_is(accel_find_sized(f->accels, c->offer.accelerator,
+		    c->offer.accelerator_memory_gib), accel))
+			owned += (int64_t)c->count * c->offer.accelerator_count;
+	}
+	for (size_t i = 0; i < f->n_offers; i++)
+		if (str_eq(f->offers[i].provider, "static") && accel_is(accel_find_sized(f->accels, f->offers[i].accelerator,
+		    f->offers[i].accelerator_memory_gib), accel))
+			own += f->offers[i].accelerator_count;
+	if (owned > 0)
+		VEC_PUSH(l->a, &l->v, ((struct forecast_capacity){ "owned commitments", owned, NULL }));
+	if (own > 0)
+		VEC_PUSH(l->a, &l->v, ((struct forecast_capacity){ "own machines", own, NULL }));
+	if (owned > 0 && own > 0)
+		VEC_PUSH(l->a, &l->v, ((struct forecast_capacity){ "commitments and own machines", owned + own, NULL }));
+}
+
+static enum berth_code
+answer_load(struct cmd_ctx *ctx, struct answer_facts *f, struct berth_err *err)
+{
+	const struct config *config;
+	struct placing_limit *limits = NULL;
+	enum berth_code rc = cmd_config(ctx, &config, err);
+
+	if (rc == BERTH_OK)
+		rc = broker_limits_read(config->root, ctx->arena, &limits, &f->n_limits, err);
+	if (rc == BERTH_OK)
+		rc = cmd_accels(ctx, &f->accels, err);
+	if (rc == BERTH_OK)
+		rc = store_commitment_list(ctx->store, ctx->now, ctx->arena, &f->owned, &f->n_owned, err);
+	if (rc == BERTH_OK)
+		rc = store_offer_list(ctx->store, NULL, ctx->arena, &f->offers, &f->n_offers, err);
+	f->limits = limits;
+	return rc;
+}
+
+enum berth_code
+forecast_capacities(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err)
+{
+	struct answer_facts facts = { 0 };
+	enum berth_code rc = answer_load(ctx, &facts, err);
+
+	f->capacity = arena_array(ctx->arena, f->n, sizeof(*f->capacity));
+	f->n_capacity = arena_array(ctx->arena, f->n, sizeof(*f->n_capacity));
+	for (size_t i = 0; i < f->n && rc == BERTH_OK; i++) {
+		struct answer_list l = { .a = ctx->arena };
+
+		rc = answer_given(ctx, f->out[i].name, &l, err);
+		answer_stored(&facts, &f->rows[i], ctx->now, &l);
+		f->capacity[i] = l.v.v;
+		f->n_capacity[i] = l.v.n;
+		for (size_t k = 0; k < l.v.n; k++) {
+			l.v.v[k].passed = arena_array(ctx->arena, f->out[i].horizon, sizeof(double));
+			fc_passed(&f->out[i], (double)l.v.v[k].gpus, l.v.v[k].passed);
+		}
+	}
+	return rc;
+}
+
+int64_t
+forecast_passed_by(const struct fc_result *r, const struct forecast_capacity *c, double p)
+{
+	for (size_t i = 0; i < r->horizon; i++)
+		if (c->passed[i] >= p - 1e-9)
+			return r->t0 + (int64_t)i * r->step_s;
+	return 0;
+}
+
+static void
+answer_json_capacity(struct jsonw *w, const struct fc_result *r, const struct forecast_capacity *c)
+{
+	static const struct { const char *key; double p; } chances[] = { { "p10", .1 }, { "p50", .5 }, { "p90", .9 } };
+	size_t week = r->step_s < 604800 ? (size_t)(604800 / r->step_s) : 1, stride;
+
+	stride = week;
+	while ((r->horizon + stride - 1) / stride > ANSWER_DATES_MAX)
+		stride += week;
+	jsonw_begin_object(w, NULL);
+	jsonw_str(w, "name", c->name);
+	jsonw_int(w, "gpus", c->gpus);
+	jsonw_fixed(w, "passed", c->passed[r->horizon - 1], 6);
+	jsonw_begin_object(w, "passed_by");
+	for (size_t i = 0; i < sizeof(chances) / sizeof(chances[0]); i++) {
+		int64_t t = forecast_passed_by(r, c, chances[i].p);
+
+		if (t != 0)
+			jsonw_time(w, chances[i].key, t);
+		else
+			jsonw_null(w, chances[i].key);
+	}
+	jsonw_end_object(w);
+	jsonw_begin_array(w, "dates");
+	for (size_t i = stride; i < r->horizon + stride; i += stride) {
+		size_t at = i < r->horizon ? i : r->horizon;
+
+		jsonw_begin_object(w, NULL);
+		jsonw_time(w, "until", r->t0 + (int64_t)at * r->step_s);
+		jsonw_fixed(w, "passed", c->passed[at - 1], 6);
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+	jsonw_end_object(w);
+}
+
+void
+forecast_json_answers(struct jsonw *w, const struct forecast_set *f, size_t i)
+{
+	const struct fc_result *r = &f->out[i];
+	struct fc_when when;
+	struct fc_drivers d;
+
+	fc_when(r, &when);
+	fc_drivers(&f->in[i], r, f->base != NULL ? f->base[i] : NULL, &d);
+	jsonw_begin_object(w, "peak_time");
+	jsonw_time(w, "likeliest", when.likeliest);
+	jsonw_time(w, "p10", when.p10);
+	jsonw_time(w, "p50", when.p50);
+	jsonw_time(w, "p90", when.p90);
+	jsonw_time(w, "day", when.day);
+	jsonw_fixed(w, "day_share", when.day_share, 6);
+	jsonw_end_object(w);
+	jsonw_begin_object(w, "drivers");
+	jsonw_time(w, "t", d.t);
+	jsonw_fixed(w, "level", d.level, 6);
+	jsonw_fixed(w, "growth", d.growth, 6);
+	jsonw_fixed(w, "season", d.season, 6);
+	jsonw_fixed(w, "events", d.events, 6);
+	jsonw_fixed(w, "doubt", d.doubt, 6);
+	jsonw_fixed(w, "peak", d.peak, 6);
+	jsonw_end_object(w);
+	jsonw_begin_array(w, "capacity");
+	for (size_t k = 0; f->n_capacity != NULL && k < f->n_capacity[i]; k++)
+		answer_json_capacity(w, r, &f->capacity[i][k]);
+	jsonw_end_array(w);
+	roadmap_json_uses(w, f->uses != NULL ? f->uses[i] : NULL, f->map.n);
+}
+
+static void
+answer_say_peak(struct cmd_ctx *ctx, const struct fc_result *r)
+{
+	static const char *const chances[] = { "50", "90", "95", "99" };
+	int64_t node = ((const struct forecast_opts *)ctx->opts)->gpus_per_node;
+
+	cmd_say(ctx, "  - The peak is at most");
+	for (int l = 0; l < FC_PEAK_LEVEL_COUNT; l++) {
+		int64_t gpus = forecast_whole(r->peak[l]);
+
+		cmd_say(ctx, "%s %lld GPUs (%lld nodes) with a chance of %s %%", l > 0 ? "," : "", (long long)gpus,
+		    (long long)(gpus / node + (gpus % node > 0 ? 1 : 0)), chances[l]);
+	}
+	cmd_say(ctx, ".\n");
+}
+
+static void
+answer_say_when(struct cmd_ctx *ctx, const struct fc_result *r)
+{
+	char t[4][TIME_FMT_SIZE];
+	struct fc_when w;
+
+	if (!(r->peak[FC_PEAK99] > 0))
+		return;
+	fc_when(r, &w);
+	cmd_say(ctx, "  - It is likeliest at %s; %.0f %% of the futures have it within the day from %s. 80 %% have it between %s and "
+	    "%s.\n", time_fmt(t[0], w.likeliest), 100 * w.day_share, time_fmt(t[1], w.day), time_fmt(t[2], w.p10),
+	    time_fmt(t[3], w.p90));
+}
+
+static void
+answer_say_drivers(struct cmd_ctx *ctx, const struct forecast_set *f, size_t i)
+{
+	struct fc_drivers d;
+
+	fc_drivers(&f->in[i], &f->out[i], f->base != NULL ? f->base[i] : NULL, &d);
+	cmd_say(ctx, "  - The peak of 95 %% is the last week's level %.1f, %+.1f growth, %+.1f time of day and week, ", d.level,
+	    d.growth, d.season);
+	if (f->base != NULL)
+		cmd_say(ctx, "%+.1f events, ", d.events);
+	cmd_say(ctx, "%+.1f doubt and peaks within the hour.\n", d.doubt);
+}
+
+static void
+answer_say_capacity(struct cmd_ctx *ctx, const struct fc_result *r, const struct forecast_capacity *c)
+{
+	static const double chances[] = { .1, .5, .9 };
+	char t[TIME_FMT_SIZE];
+	double p = c->passed[r->horizon - 1];
+
+	cmd_say(ctx, "  - %s of %lld GPUs: passed within the horizon with a chance of %.0f %%", c->name, (long long)c->gpus, 100 * p);
+	for (size_t k = 0; k < 3; k++) {
+		int64_t at = forecast_passed_by(r, c, chances[k]);
+
+		if (at != 0)
+			cmd_say(ctx, "%s %.0f %% by %s", k == 0 ? ":" : ",", 100 * c->passed[(at - r->t0) / r->step_s], time_fmt_date(t, at));
+	}
+	cmd_say(ctx, ".\n");
+}
+
+static void
+answer_say_event(struct cmd_ctx *ctx, const struct fc_event_use *u)
+{
+	const char *what = roadmap_say(u->event, ctx->arena);
+
+	switch (u->state) {
+	case FC_EVENT_AHEAD:
+		cmd_say(ctx, "  - Event %s: %s. It adds %+.1f GPUs on the mean, %+.1f at the peak.\n", u->event->name, what, u->mean,
+		    u->at_peak);
+		break;
+	case FC_EVENT_SEEN:
+	case FC_EVENT_OVER:
+		cmd_say(ctx, "  - Event %s: %s. %s; the history is brought to its present state, so that it is not counted twice",
+		    u->event->name, what, u->state == FC_EVENT_OVER ? "Over" : "It has begun");
+		if (!isnan(u->measured))
+			cmd_say(ctx, u->event->kind == FC_EVENT_GPUS ? " (measured %+.1f GPUs)" : " (measured times %.2f)", u->measured);
+		cmd_say(ctx, ". From now on it changes the mean by %+.1f GPUs.\n", u->mean);
+		break;
+	case FC_EVENT_OPEN:
+		cmd_say(ctx, "  - Event %s: %s. Begun too lately for the history to show it; it changes the mean by %+.1f GPUs.\n",
+		    u->event->name, what, u->mean);
+		break;
+	case FC_EVENT_ABSENT:
+		cmd_say(ctx, "  - Event %s: %s. The history does not show it (measured %+.1f%s): it is left out.\n", u->event->name,
+		    what, u->measured, u->event->kind == FC_EVENT_GPUS ? " GPUs" : " times");
+		break;
+	}
+}
+
+static void
+answer_say_history(struct cmd_ctx *ctx, const struct fc_result *r)
+{
+	char t[TIME_FMT_SIZE];
+
+	for (size_t k = 0; k < r->n_shifts; k++)
+		cmd_say(ctx, "  - The level changed on %s from %.1f to %.1f.\n", time_fmt(t, r->shifts[k].t), r->shifts[k].before,
+		    r->shifts[k].after);
+	cmd_say(ctx, "  - Method: %s", r->model);
+	for (size_t k = 0; k < r->n_parts && k < 3; k++)
+		cmd_say(ctx, "%s %s %.0f %%", k == 0 ? ":" : ",", r->parts[k].name, 100 * r->parts[k].weight);
+	cmd_say(ctx, "%s.\n", r->n_parts > 3 ? ", others" : "");
+}
+
+void
+forecast_why(struct cmd_ctx *ctx, const struct forecast_set *f)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		const struct fc_result *r = &f->out[i];
+
+		cmd_say(ctx, "\n%s:\n", r->name);
+		answer_say_peak(ctx, r);
+		answer_say_when(ctx, r);
+		answer_say_drivers(ctx, f, i);
+		for (size_t k = 0; k < f->n_capacity[i]; k++)
+			answer_say_capacity(ctx, r, &f->capacity[i][k]);
+		for (size_t k = 0; k < f->map.n; k++)
+			if (f->uses[i][k].share != 0)
+				answer_say_event(ctx, &f->uses[i][k]);
+		answer_say_history(ctx, r);
+	}
+}

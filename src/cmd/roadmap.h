@@ -1,0 +1,54 @@
+/* src/cmd/roadmap.h - berth-roadmap(5): the file of events, and which series each concerns.  Floor: cmd. */
+#ifndef BERTH_CMD_ROADMAP_H
+#define BERTH_CMD_ROADMAP_H
+
+#include "cmd/cmd.h"
+#include "forecast/event.h"
+#include "model/series.h"
+
+struct tz;
+
+struct roadmap_label { const char *key, *glob; };
+
+struct roadmap_entry {
+	struct fc_event event;
+	const char *const *series;		/* [n_series] names or globs */
+	size_t n_series;
+	const struct roadmap_label *labels;	/* [n_labels] all must match */
+	size_t n_labels;
+	const char *accelerator;		/* NULL: any */
+	const char *note;			/* NULL: none */
+};
+
+struct roadmap {
+	const char *path;
+	struct roadmap_entry *entries;		/* [n] in the order of the file */
+	size_t n;
+};
+
+/*
+ * Reads path; dates without zone follow tz. Everything lives in a.
+ * Errors: BERTH_EINVAL with where = file:line:col, BERTH_ENOTFOUND, BERTH_EIO.
+ */
+BERTH_MUST_CHECK enum berth_code roadmap_read(struct arena *a, const char *path, const struct tz *tz,
+    struct roadmap *out, struct berth_err *err);
+/*
+ * The roadmap of a verb: path of the option, else `roadmap` of berth.yaml, else none (out->n 0). none: neither.
+ */
+BERTH_MUST_CHECK enum berth_code roadmap_find(struct cmd_ctx *ctx, const char *option, bool none, const char *zone,
+    struct roadmap *out, struct berth_err *err);
+/* Does the entry concern this series? gpu: its accelerator's product name as known, or NULL. */
+bool roadmap_concerns(const struct roadmap_entry *e, const struct series *s, const struct accel_table *accels);
+/*
+ * Uses of all events in all series: out [n][map->n]. What an event adds in GPUs is shared among the series that it
+ * concerns by the mean of their last four weeks. Warns of an event that concerns none.
+ */
+BERTH_MUST_CHECK enum berth_code roadmap_uses(struct cmd_ctx *ctx, const struct roadmap *map, const struct series *rows,
+    const struct fc_series *in, size_t n, struct fc_event_use **out, struct berth_err *err);
+/* Events as JSON: an array "events". */
+void roadmap_json(struct jsonw *w, const struct roadmap *map);
+void roadmap_json_uses(struct jsonw *w, const struct fc_event_use *use, size_t n);
+/* What an event says, in a few words: "+64 GPUs (60 %) from 2027-03-01 for 26w". */
+const char *roadmap_say(const struct fc_event *e, struct arena *a);
+
+#endif
