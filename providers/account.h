@@ -11,9 +11,15 @@ struct prov_account {
 	void *st;
 	struct prov_env env;		/* arena is the account's own */
 	struct prov_conf conf;
-	struct http *http;		/* made at the first exchange on the wire */
+	struct prov_net *net;		/* counted; made at the first exchange on the wire where env brings none */
+	struct http_config http;	/* limits and trust of its exchanges */
 	struct rng rng;			/* jitter of the back-off */
 	int retries_left;
+	double rate;			/* requests a second; 0: no limit of ours */
+	int64_t turn_ms;		/* when the next request may go out, with rate (time_mono_ms()) */
+	int64_t now_mono_ms;		/* time_mono_ms() when env.now was set */
+	int64_t skew_s;			/* what the provider's clock is ahead of ours, once it refused for that */
+	int64_t date_off_s;		/* the same as its last answer on the wire said; INT64_MIN: none yet */
 	prov_exchange_fn *hook;
 	void *hook_arg;
 };
@@ -21,19 +27,15 @@ struct prov_account {
 /* prov_account_open() of an adapter in hand, also one that the registry lacks. */
 BERTH_MUST_CHECK enum berth_code account_open(const struct provider_ops *ops, const struct yaml_node *section,
     const struct prov_env *env, struct prov_account **account_out, struct berth_err *err);
-
-enum account_call {			/* how one call may be sent */
-	ACCOUNT_READ,			/* no effect: may be repeated */
-	ACCOUNT_REPEATABLE,		/* an effect that is the same when sent twice */
-	ACCOUNT_ONCE			/* never twice by ourselves */
-};
-
-/*
- * Sends req, repeats it as far as call allows, and turns a refusal into its code. is_create: see
- * prov_classify(). resp lives in req->arena.
- */
-BERTH_MUST_CHECK enum berth_code account_send(struct prov_account *acc, struct http_req *req, enum account_call call,
-    bool is_create, struct http_resp *resp, struct berth_err *err);
+/* The network of the account, made if there is none. */
+BERTH_MUST_CHECK enum berth_code account_net(struct prov_account *acc, struct prov_net **net_out, struct berth_err *err);
+/* The time that auth steps and signatures are made for. */
+int64_t account_auth_now(const struct prov_account *acc);
+/* The request goes over the network: not to a cloud in this process, nor to commands of this machine. */
+bool account_on_wire(const struct prov_account *acc, const struct http_req *req);
+/* BERTH_OK, or what the answer refuses with. */
+BERTH_MUST_CHECK enum berth_code account_judge(struct prov_account *acc, const struct http_req *req,
+    const struct http_resp *resp, bool is_create, struct berth_err *err);
 /* BERTH_EPERMANENT if a capability bit is clear. */
 BERTH_MUST_CHECK enum berth_code account_need(const struct prov_account *acc, unsigned cap, const char *what,
     struct berth_err *err);

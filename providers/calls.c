@@ -1,12 +1,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "providers/account.h"
+#include "providers/flow.h"
 #include "util/arena.h"
 #include "util/str.h"
 #include "util/strmap.h"
+#include "util/time.h"
 
 #define CALLS_PAGES_MAX 10000
+#define CALLS_CHECKS_MAX 32
 
 /* A page's token must be new: a list that leads back into itself is not a list. */
 static enum berth_code
@@ -23,72 +25,95 @@ calls_next_page(struct arena *a, struct prov_cursor *cur, struct strmap *seen, s
 	return BERTH_OK;
 }
 
-/* A kind of list: the one emit function that is set tells which. */
+/* A list under way. Its kind: the one emit function that is set tells which. */
 struct calls_list {
+	struct prov_account *acc;
+	const char *what;
 	const struct prov_query *q;
 	prov_offer_fn *offer_fn;
 	prov_quota_fn *quota_fn;
 	prov_machine_fn *machine_fn;
 	bool notices;
 	void *arg;
+	struct prov_cursor cur;
+	struct arena *keep;		/* tokens seen */
+	struct strmap seen;
+	struct flow flow;
 };
 
 static enum berth_code
-calls_build_page(struct prov_account *acc, const struct calls_list *l, const struct prov_cursor *cur,
-    struct http_req *req, struct berth_err *err)
+calls_build_page(void *arg, struct http_req *req, struct berth_err *err)
 {
-	const struct prov_market_ops *m = acc->ops->market;
+	struct calls_list *l = arg;
+	const struct provider_ops *ops = l->acc->ops;
+	void *st = l->acc->st;
 
 	if (l->offer_fn != NULL)
-		return m->offers_build(acc->st, l->q, cur, req, err);
+		return ops->market->offers_build(st, l->q, &l->cur, req, err);
 	if (l->quota_fn != NULL)
-		return m->quota_build(acc->st, cur, req, err);
+		return ops->market->quota_build(st, &l->cur, req, err);
 	if (l->notices)
-		return m->notices_build(acc->st, cur, req, err);
-	return acc->ops->lease->list_build(acc->st, cur, req, err);
+		return ops->market->notices_build(st, &l->cur, req, err);
+	return ops->lease->list_build(st, &l->cur, req, err);
 }
 
 static enum berth_code
-calls_parse_page(struct prov_account *acc, const struct calls_list *l, struct prov_cursor *cur,
-    const struct http_resp *resp, struct berth_err *err)
+calls_parse_page(struct calls_list *l, const struct http_resp *resp, struct berth_err *err)
 {
-	const struct prov_market_ops *m = acc->ops->market;
+	const struct provider_ops *ops = l->acc->ops;
+	void *st = l->acc->st;
 
 	if (l->offer_fn != NULL)
-		return m->offers_parse(acc->st, resp, cur, l->offer_fn, l->arg, err);
+		return ops->market->offers_parse(st, resp, &l->cur, l->offer_fn, l->arg, err);
 	if (l->quota_fn != NULL)
-		return m->quota_parse(acc->st, resp, cur, l->quota_fn, l->arg, err);
+		return ops->market->quota_parse(st, resp, &l->cur, l->quota_fn, l->arg, err);
 	if (l->notices)
-		return m->notices_parse(acc->st, resp, cur, l->machine_fn, l->arg, err);
-	return acc->ops->lease->list_parse(acc->st, resp, cur, l->machine_fn, l->arg, err);
+		return ops->market->notices_parse(st, resp, &l->cur, l->machine_fn, l->arg, err);
+	return ops->lease->list_parse(st, resp, &l->cur, l->machine_fn, l->arg, err);
 }
 
 static enum berth_code
-calls_list(struct prov_account *acc, const struct calls_list *l, const char *what, struct berth_err *err)
+calls_page(void *arg, const struct http_resp *resp, bool *more_out, struct berth_err *err)
 {
-	struct prov_cursor cur = { 0 };
-	struct arena *keep = arena_new();
-	struct strmap seen = { 0 };
+	struct calls_list *l = arg;
 	enum berth_code rc;
 
-	do {
-		struct arena *a = arena_new();
-		struct http_req req = { .arena = a };
-		struct http_resp resp;
+	l->cur.next[0] = '\0';
+	rc = calls_parse_page(l, resp, err);
+	*more_out = l->cur.next[0] != '\0';
+	return rc == BERTH_OK && *more_out ? calls_next_page(l->keep, &l->cur, &l->seen, err) : rc;
+}
 
-		rc = calls_build_page(acc, l, &cur, &req, err);
-		if (rc == BERTH_OK)
-			rc = account_send(acc, &req, ACCOUNT_READ, false, &resp, err);
-		cur.next[0] = '\0';
-		if (rc == BERTH_OK)
-			rc = calls_parse_page(acc, l, &cur, &resp, err);
-		if (rc == BERTH_OK && cur.next[0] != '\0')
-			rc = calls_next_page(keep, &cur, &seen, err);
-		arena_free(a);
-	} while (rc == BERTH_OK && cur.next[0] != '\0');
-	arena_free(keep);
-	if (rc != BERTH_OK)
-		err_ctx(err, "%s: %s", acc->env.account, what);
+static void
+calls_list_start(struct calls_list *l, int64_t deadline_ms)
+{
+	struct flow_call call = { .repeat = FLOW_READ, .build = calls_build_page, .parse = calls_page, .arg = l };
+
+	l->keep = arena_new();
+	flow_init(&l->flow, l->acc, &call);
+	l->flow.deadline_ms = deadline_ms;
+}
+
+static enum berth_code
+calls_list_end(struct calls_list *l)
+{
+	arena_free(l->keep);
+	if (l->flow.rc != BERTH_OK)
+		err_ctx(&l->flow.err, "%s: %s", l->acc->env.account, l->what);
+	return l->flow.rc;
+}
+
+static enum berth_code
+calls_list(struct calls_list *l, struct berth_err *err)
+{
+	struct flow *f = &l->flow;
+	enum berth_code rc;
+
+	calls_list_start(l, 0);
+	flow_run(&f, 1);
+	rc = calls_list_end(l);
+	if (rc != BERTH_OK && err != NULL)
+		*err = f->err;
 	return rc;
 }
 
@@ -116,34 +141,35 @@ calls_emit_offer(void *arg, const struct offer *offer, struct berth_err *err)
 	return c->emit(c->arg, &o, err);
 }
 
+static const struct prov_query calls_all = { NULL, NULL };
+
 enum berth_code
 prov_offers(struct prov_account *account, const struct prov_query *q, prov_offer_fn *emit, void *arg,
     struct berth_err *err)
 {
-	static const struct prov_query all = { NULL, NULL };
-	struct calls_offers c = { account, q != NULL ? q : &all, emit, arg };
-	struct calls_list l = { .q = c.q, .offer_fn = calls_emit_offer, .arg = &c };
+	struct calls_offers c = { account, q != NULL ? q : &calls_all, emit, arg };
+	struct calls_list l = { .acc = account, .what = "offers", .q = c.q, .offer_fn = calls_emit_offer, .arg = &c };
 	enum berth_code rc = account_need(account, PROV_CAP_OFFERS, "list offers", err);
 
-	return rc == BERTH_OK ? calls_list(account, &l, "offers", err) : rc;
+	return rc == BERTH_OK ? calls_list(&l, err) : rc;
 }
 
 enum berth_code
 prov_quotas(struct prov_account *account, prov_quota_fn *emit, void *arg, struct berth_err *err)
 {
-	struct calls_list l = { .quota_fn = emit, .arg = arg };
+	struct calls_list l = { .acc = account, .what = "quota", .quota_fn = emit, .arg = arg };
 	enum berth_code rc = account_need(account, PROV_CAP_QUOTA, "tell quotas", err);
 
-	return rc == BERTH_OK ? calls_list(account, &l, "quota", err) : rc;
+	return rc == BERTH_OK ? calls_list(&l, err) : rc;
 }
 
 enum berth_code
 prov_notices(struct prov_account *account, prov_machine_fn *emit, void *arg, struct berth_err *err)
 {
-	struct calls_list l = { .machine_fn = emit, .notices = true, .arg = arg };
+	struct calls_list l = { .acc = account, .what = "notices", .machine_fn = emit, .notices = true, .arg = arg };
 	enum berth_code rc = account_need(account, PROV_CAP_NOTICES, "tell interruption notices", err);
 
-	return rc == BERTH_OK ? calls_list(account, &l, "notices", err) : rc;
+	return rc == BERTH_OK ? calls_list(&l, err) : rc;
 }
 
 struct calls_ours {
@@ -173,10 +199,93 @@ enum berth_code
 prov_list_ours(struct prov_account *account, prov_machine_fn *emit, void *arg, struct berth_err *err)
 {
 	struct calls_ours c = { account, emit, arg };
-	struct calls_list l = { .machine_fn = calls_emit_ours, .arg = &c };
+	struct calls_list l = { .acc = account, .what = "machines", .machine_fn = calls_emit_ours, .arg = &c };
 	enum berth_code rc = calls_need_lease(account, "list machines", err);
 
-	return rc == BERTH_OK ? calls_list(account, &l, "machines", err) : rc;
+	return rc == BERTH_OK ? calls_list(&l, err) : rc;
+}
+
+/* Lists of many accounts. */
+struct calls_many {
+	struct calls_list list;
+	struct calls_offers offers;
+	struct calls_ours ours;
+};
+
+static enum berth_code
+calls_many_need(const struct prov_many *m, struct berth_err *err)
+{
+	if (m->offer_fn != NULL)
+		return account_need(m->account, PROV_CAP_OFFERS, "list offers", err);
+	return calls_need_lease(m->account, "list machines", err);
+}
+
+static void
+calls_many_start(struct calls_many *c, const struct prov_many *m, int64_t deadline_ms)
+{
+	const struct prov_query *q = m->q != NULL ? m->q : &calls_all;
+
+	c->offers = (struct calls_offers){ m->account, q, m->offer_fn, m->arg };
+	c->ours = (struct calls_ours){ m->account, m->machine_fn, m->arg };
+	if (m->offer_fn != NULL)
+		c->list = (struct calls_list){ .acc = m->account, .what = "offers", .q = q, .offer_fn = calls_emit_offer,
+			.arg = &c->offers };
+	else
+		c->list = (struct calls_list){ .acc = m->account, .what = "machines", .machine_fn = calls_emit_ours,
+			.arg = &c->ours };
+	calls_list_start(&c->list, deadline_ms);
+}
+
+void
+prov_run_many(struct prov_many *v, size_t n, int deadline_s)
+{
+	int64_t deadline_ms = deadline_s > 0 ? time_mono_ms() + (int64_t)deadline_s * 1000 : 0;
+	struct arena *a = arena_new();
+	struct calls_many *c = arena_array_of(a, n, struct calls_many);
+	struct flow **flows = arena_array_of(a, n, struct flow *);
+	size_t n_flows = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		v[i].code = calls_many_need(&v[i], &v[i].err);
+		if (v[i].code != BERTH_OK)
+			continue;
+		calls_many_start(&c[i], &v[i], deadline_ms);
+		flows[n_flows++] = &c[i].list.flow;
+	}
+	flow_run(flows, n_flows);
+	for (size_t i = 0; i < n; i++) {
+		if (v[i].code != BERTH_OK)
+			continue;
+		v[i].code = calls_list_end(&c[i].list);
+		v[i].err = c[i].list.flow.err;
+		v[i].took_ms = c[i].list.flow.ended_ms - c[i].list.flow.began_ms;
+	}
+	arena_free(a);
+}
+
+/* One call about one machine. */
+struct calls_one {
+	struct prov_account *acc;
+	const struct prov_create *create;
+	const char *ref;
+	struct prov_machine m;
+};
+
+static enum berth_code
+calls_create_build(void *arg, struct http_req *req, struct berth_err *err)
+{
+	struct calls_one *c = arg;
+
+	return c->acc->ops->lease->create_build(c->acc->st, c->create, req, err);
+}
+
+static enum berth_code
+calls_create_parse(void *arg, const struct http_resp *resp, bool *more_out, struct berth_err *err)
+{
+	struct calls_one *c = arg;
+
+	(void)more_out;
+	return c->acc->ops->lease->create_parse(c->acc->st, resp, c->create, &c->m, err);
 }
 
 enum berth_code
@@ -185,21 +294,18 @@ prov_create(struct prov_account *account, const struct prov_create *c, struct pr
 {
 	const bool token = (account->ops->caps & PROV_CAP_TOKEN) != 0;
 	enum berth_code rc = calls_need_lease(account, "make machines", err);
-	struct http_req req = { 0 };
-	struct http_resp resp;
+	struct calls_one one = { .acc = account, .create = c };
+	struct flow_call call = { .repeat = token ? FLOW_REPEATABLE : FLOW_ONCE, .is_create = true,
+		.build = calls_create_build, .parse = calls_create_parse, .arg = &one };
+	struct flow f;
 
 	if (rc != BERTH_OK)
 		return rc;
-	memset(machine_out, 0, sizeof(*machine_out));
-	req.arena = arena_new();
-	rc = account->ops->lease->create_build(account->st, c, &req, err);
-	if (rc == BERTH_OK)
-		rc = account_send(account, &req, token ? ACCOUNT_REPEATABLE : ACCOUNT_ONCE, true, &resp, err);
-	if (rc == BERTH_OK)
-		rc = account->ops->lease->create_parse(account->st, &resp, c, machine_out, err);
+	flow_init(&f, account, &call);
+	rc = flow_run_one(&f, err);
+	*machine_out = one.m;
 	if (rc == BERTH_OK && machine_out->ref[0] == '\0')
 		rc = err_set(err, BERTH_ETRANSIENT, "the answer to a create names no machine");
-	arena_free(req.arena);
 	if (rc != BERTH_OK) {
 		err_ctx(err, "%s: create %s", account->env.account, c->offer->instance_type);
 		return rc;
@@ -209,57 +315,133 @@ prov_create(struct prov_account *account, const struct prov_create *c, struct pr
 	return BERTH_OK;
 }
 
+static enum berth_code
+calls_status_build(void *arg, struct http_req *req, struct berth_err *err)
+{
+	struct calls_one *c = arg;
+
+	return c->acc->ops->lease->status_build(c->acc->st, c->ref, req, err);
+}
+
+static enum berth_code
+calls_status_parse(void *arg, const struct http_resp *resp, bool *more_out, struct berth_err *err)
+{
+	struct calls_one *c = arg;
+
+	(void)more_out;
+	return c->acc->ops->lease->status_parse(c->acc->st, resp, c->ref, &c->m, err);
+}
+
 /* ref may lie within *machine_out, which is written at the end only. */
 enum berth_code
 prov_status(struct prov_account *account, const char *ref, struct prov_machine *machine_out, struct berth_err *err)
 {
 	enum berth_code rc = calls_need_lease(account, "tell a machine's state", err);
-	struct prov_machine m = { .ref = "" };
-	struct http_req req = { 0 };
-	struct http_resp resp;
+	struct calls_one one = { .acc = account, .ref = ref };
+	struct flow_call call = { .repeat = FLOW_READ, .build = calls_status_build, .parse = calls_status_parse,
+		.arg = &one };
+	struct flow f;
 
 	if (rc != BERTH_OK)
 		return rc;
-	req.arena = arena_new();
-	rc = account->ops->lease->status_build(account->st, ref, &req, err);
+	flow_init(&f, account, &call);
+	rc = flow_run_one(&f, err);
 	if (rc == BERTH_OK)
-		rc = account_send(account, &req, ACCOUNT_READ, false, &resp, err);
-	if (rc == BERTH_OK)
-		rc = account->ops->lease->status_parse(account->st, &resp, ref, &m, err);
-	arena_free(req.arena);
-	if (rc == BERTH_OK)
-		*machine_out = m;
+		*machine_out = one.m;
 	else
 		err_ctx(err, "%s: machine %s", account->env.account, ref);
 	return rc;
+}
+
+static enum berth_code
+calls_destroy_build(void *arg, struct http_req *req, struct berth_err *err)
+{
+	struct calls_one *c = arg;
+
+	return c->acc->ops->lease->destroy_build(c->acc->st, c->ref, req, err);
+}
+
+static enum berth_code
+calls_destroy_parse(void *arg, const struct http_resp *resp, bool *more_out, struct berth_err *err)
+{
+	struct calls_one *c = arg;
+
+	(void)more_out;
+	return c->acc->ops->lease->destroy_parse(c->acc->st, resp, c->ref, &c->m, err);
 }
 
 enum berth_code
 prov_destroy(struct prov_account *account, const char *ref, struct prov_machine *machine_out, struct berth_err *err)
 {
 	enum berth_code rc = calls_need_lease(account, "destroy machines", err);
-	struct prov_machine m = { .ref = "" };
-	struct http_req req = { 0 };
-	struct http_resp resp;
+	struct calls_one one = { .acc = account, .ref = ref };
+	struct flow_call call = { .repeat = FLOW_REPEATABLE, .build = calls_destroy_build, .parse = calls_destroy_parse,
+		.arg = &one };
+	struct flow f;
 
 	if (rc != BERTH_OK)
 		return rc;
-	req.arena = arena_new();
-	rc = account->ops->lease->destroy_build(account->st, ref, &req, err);
-	if (rc == BERTH_OK)
-		rc = account_send(account, &req, ACCOUNT_REPEATABLE, false, &resp, err);
-	if (rc == BERTH_OK)
-		rc = account->ops->lease->destroy_parse(account->st, &resp, ref, &m, err);
-	arena_free(req.arena);
+	flow_init(&f, account, &call);
+	rc = flow_run_one(&f, err);
 	if (rc == BERTH_ENOTFOUND) {
-		memset(&m, 0, sizeof(m));
-		str_copy(m.ref, sizeof(m.ref), ref);
-		m.state = PROV_GONE;
+		memset(&one.m, 0, sizeof(one.m));
+		str_copy(one.m.ref, sizeof(one.m.ref), ref);
+		one.m.state = PROV_GONE;
 		rc = BERTH_OK;
 	}
 	if (rc == BERTH_OK)
-		*machine_out = m;
+		*machine_out = one.m;
 	else
 		err_ctx(err, "%s: destroy %s", account->env.account, ref);
 	return rc;
+}
+
+struct calls_check {
+	struct prov_account *acc;
+	struct flow *flow;
+	int n;
+	struct prov_check check;
+};
+
+static enum berth_code
+calls_check_build(void *arg, struct http_req *req, struct berth_err *err)
+{
+	struct calls_check *c = arg;
+
+	return c->acc->ops->lease->check_build(c->acc->st, c->n, req, err);
+}
+
+static enum berth_code
+calls_check_parse(void *arg, const struct http_resp *resp, bool *more_out, struct berth_err *err)
+{
+	struct calls_check *c = arg;
+
+	(void)more_out;
+	c->check = (struct prov_check){ .code = c->flow->judged.code };
+	if (c->check.code != BERTH_OK)
+		str_copy(c->check.detail, sizeof(c->check.detail), c->flow->judged.msg);
+	return c->acc->ops->lease->check_parse(c->acc->st, resp, c->n, &c->check, err);
+}
+
+enum berth_code
+prov_checks(struct prov_account *account, prov_check_fn *emit, void *arg, struct berth_err *err)
+{
+	const struct prov_lease_ops *lease = account->ops->lease;
+	struct flow f;
+	struct calls_check c = { .acc = account, .flow = &f };
+	struct flow_call call = { .repeat = FLOW_READ, .every = true, .build = calls_check_build,
+		.parse = calls_check_parse, .arg = &c };
+	enum berth_code rc = BERTH_OK;
+
+	if (lease == NULL || lease->check_build == NULL)
+		return BERTH_OK;
+	for (c.n = 0; rc == BERTH_OK && c.n < CALLS_CHECKS_MAX; c.n++) {
+		flow_init(&f, account, &call);
+		rc = flow_run_one(&f, err);
+		if (rc == BERTH_OK)
+			rc = emit(arg, &c.check, err);
+	}
+	if (rc == BERTH_ENOTFOUND)
+		return BERTH_OK;
+	return rc == BERTH_OK ? rc : err_ctx(err, "%s: permissions", account->env.account);
 }

@@ -17,6 +17,7 @@ const struct prov_key prov_wire_keys[] = {
 	{ "ca_file", PROV_KEY_PATH, false, "PEM file of authorities to trust instead of the system's" },
 	{ "proxy", PROV_KEY_STRING, false, "proxy URL" },
 	{ "timeout", PROV_KEY_DURATION, false, "limit of one exchange; 30s" },
+	{ "rate", PROV_KEY_DOUBLE, false, "most requests a second; no limit" },
 	{ NULL, PROV_KEY_STRING, false, NULL },
 };
 
@@ -37,6 +38,12 @@ conf_key(const struct prov_conf *conf, const char *name)
 	if (k == NULL && conf->ops->exchange == NULL)
 		k = conf_key_in(prov_wire_keys, name);
 	return k;
+}
+
+bool
+prov_conf_knows(const struct prov_conf *conf, const char *name)
+{
+	return conf_key(conf, name) != NULL;
 }
 
 static void

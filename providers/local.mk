@@ -8,11 +8,12 @@ libproviders_a_SOURCES = \
 	providers/import/layout.c providers/import/layout.h \
 	providers/import/provider.c \
 	providers/import/row.c providers/import/row.h \
+	providers/flow.c providers/flow.h \
 	providers/inproc.c providers/inproc.h \
 	providers/lambda/lambda.c providers/lambda/lambda.h \
 	providers/lambda/lambda_lease.c \
 	providers/lambda/lambda_market.c \
-	providers/names.c \
+	providers/names.c providers/net.c providers/net.h \
 	providers/prov.c providers/prov.h \
 	providers/provider.h \
 	providers/registry.c \

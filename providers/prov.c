@@ -1,18 +1,17 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "providers/account.h"
+#include "providers/net.h"
 #include "util/arena.h"
 #include "util/hash.h"
 #include "util/log.h"
 #include "util/str.h"
+#include "util/time.h"
 #include "util/yaml.h"
 
-#define PROV_TRIES 3			/* of one call */
 #define PROV_RETRIES 20			/* of one account: an outage must not hold up a pass */
-#define PROV_WAIT_MAX_S 5		/* a longer Retry-After is the caller's to wait for */
 #define PROV_TIMEOUT_S 30
 
 static enum berth_code
@@ -59,6 +58,25 @@ prov_open_state(struct prov_account *acc, struct berth_err *err)
 	return BERTH_OK;
 }
 
+/* What the core reads of a section itself; providers without a wire lack these keys. */
+static enum berth_code
+prov_read_wire(struct prov_account *acc, struct berth_err *err)
+{
+	const struct prov_conf *c = &acc->conf;
+
+	acc->http.timeout_s = PROV_TIMEOUT_S;
+	if (prov_conf_knows(c, "ca_file"))
+		acc->http.ca_file = prov_conf_path(c, "ca_file", NULL);
+	if (prov_conf_knows(c, "proxy"))
+		acc->http.proxy = prov_conf_str(c, "proxy", NULL);
+	if (prov_conf_knows(c, "timeout"))
+		acc->http.timeout_s = (int)prov_conf_int(c, "timeout", PROV_TIMEOUT_S);
+	if (!prov_conf_knows(c, "rate") || !prov_conf_has(c, "rate"))
+		return BERTH_OK;
+	acc->rate = prov_conf_double(c, "rate", 0);
+	return acc->rate > 0 ? BERTH_OK : yaml_err(prov_conf_node(c, "rate"), err, "must be over 0 requests a second");
+}
+
 enum berth_code
 account_open(const struct provider_ops *ops, const struct yaml_node *section, const struct prov_env *env,
     struct prov_account **account_out, struct berth_err *err)
@@ -83,8 +101,13 @@ account_open(const struct provider_ops *ops, const struct yaml_node *section, co
 	acc->conf = (struct prov_conf){ ops, section, acc->env.arena, acc->env.config_dir };
 	acc->env.conf = &acc->conf;
 	acc->retries_left = PROV_RETRIES;
+	acc->net = prov_net_ref(env->net);
+	acc->now_mono_ms = time_mono_ms();
+	acc->date_off_s = INT64_MIN;
 	rng_seed(&acc->rng, env->seed ^ hash_str(acc->env.account));
 	rc = prov_open_state(acc, err);
+	if (rc == BERTH_OK)
+		rc = prov_read_wire(acc, err);
 	if (rc != BERTH_OK) {
 		err_ctx(err, "%s", acc->env.account);
 		prov_account_close(acc);
@@ -112,7 +135,7 @@ prov_account_close(struct prov_account *account)
 	if (account->st != NULL && account->ops->close != NULL)
 		account->ops->close(account->st);
 	free(account->st);
-	http_free(account->http);
+	prov_net_free(account->net);
 	arena_free(account->env.arena);
 	free(account);
 }
@@ -129,11 +152,20 @@ prov_account_ops(const struct prov_account *account)
 	return account->ops;
 }
 
+bool
+prov_account_clock_off(const struct prov_account *account, int64_t *off_s_out)
+{
+	*off_s_out = account->date_off_s;
+	return account->date_off_s != INT64_MIN;
+}
+
 void
 prov_account_set_now(struct prov_account *account, int64_t now)
 {
-	if (now > account->env.now)
-		account->env.now = now;
+	if (now <= account->env.now)
+		return;
+	account->env.now = now;
+	account->now_mono_ms = time_mono_ms();
 }
 
 void
@@ -143,27 +175,26 @@ prov_account_hook(struct prov_account *account, prov_exchange_fn *hook, void *ar
 	account->hook_arg = arg;
 }
 
-static enum berth_code
-prov_wire(struct prov_account *acc, const struct http_req *req, struct http_resp *resp, struct berth_err *err)
+enum berth_code
+account_net(struct prov_account *acc, struct prov_net **net_out, struct berth_err *err)
 {
-	enum berth_code rc;
+	enum berth_code rc = acc->net == NULL ? prov_net_new(NULL, &acc->net, err) : BERTH_OK;
 
-	if (acc->http == NULL) {
-		struct http_config c = {
-			.ca_file = prov_conf_path(&acc->conf, "ca_file", NULL),
-			.proxy = prov_conf_str(&acc->conf, "proxy", NULL),
-			.timeout_s = (int)prov_conf_int(&acc->conf, "timeout", PROV_TIMEOUT_S),
-		};
+	*net_out = acc->net;
+	return rc;
+}
 
-		if ((rc = http_new(&c, &acc->http, err)) != BERTH_OK)
-			return rc;
-	}
-	return http_exchange(acc->http, req, resp, err);
+int64_t
+account_auth_now(const struct prov_account *acc)
+{
+	int64_t since_s = acc->hook == NULL ? (time_mono_ms() - acc->now_mono_ms) / 1000 : 0;
+
+	return acc->env.now + since_s + acc->skew_s;
 }
 
 /* An adapter that has both a wire and commands of this machine says by the URL which of them a request takes. */
-static bool
-prov_on_wire(const struct prov_account *acc, const struct http_req *req)
+bool
+account_on_wire(const struct prov_account *acc, const struct http_req *req)
 {
 	return acc->ops->exchange == NULL || str_starts(req->url, "http://") || str_starts(req->url, "https://");
 }
@@ -172,12 +203,17 @@ enum berth_code
 prov_exchange_next(struct prov_account *account, const struct http_req *req, struct http_resp *resp,
     struct berth_err *err)
 {
+	struct prov_net *net;
+	enum berth_code rc;
+
 	memset(resp, 0, sizeof(*resp));
 	resp->arena = req->arena;
 	resp->body = "";
-	if (!prov_on_wire(account, req))
+	if (!account_on_wire(account, req))
 		return account->ops->exchange(account->st, req, resp, err);
-	return prov_wire(account, req, resp, err);
+	if ((rc = account_net(account, &net, err)) != BERTH_OK)
+		return rc;
+	return http_exchange(net_http(net), req, resp, err);
 }
 
 enum berth_code
@@ -188,8 +224,7 @@ account_need(const struct prov_account *acc, unsigned cap, const char *what, str
 	return err_set(err, BERTH_EPERMANENT, "%s: provider %s cannot %s", acc->env.account, acc->ops->name, what);
 }
 
-/* BERTH_OK, or what the answer refuses with. */
-static enum berth_code
+enum berth_code
 account_judge(struct prov_account *acc, const struct http_req *req, const struct http_resp *resp, bool is_create,
     struct berth_err *err)
 {
@@ -212,55 +247,4 @@ account_judge(struct prov_account *acc, const struct http_req *req, const struct
 		    resp->status, e.code, e.text);
 	err_at(err, "%.*s", (int)strcspn(req->url, "?"), req->url);
 	return code;
-}
-
-/* Full jitter (Brooker, 2015): uniform in 0 .. 0.2 s * 2^n, but at least what the provider asked for. */
-static void
-account_back_off(struct prov_account *acc, const struct http_req *req, int attempt, int retry_after_s)
-{
-	double s = rng_unit(&acc->rng) * 0.2 * (double)(1 << attempt);
-	struct timespec t;
-
-	if (!prov_on_wire(acc, req) || acc->hook != NULL)
-		return;			/* no wire: nobody to be kind to */
-	if (s < retry_after_s)
-		s = retry_after_s;
-	t.tv_sec = (time_t)s;
-	t.tv_nsec = (long)((s - (double)t.tv_sec) * 1e9);
-	nanosleep(&t, NULL);
-}
-
-static bool
-account_may_repeat(const struct prov_account *acc, enum account_call call, enum berth_code rc, int attempt,
-    int retry_after_s)
-{
-	return call != ACCOUNT_ONCE && (rc == BERTH_ETRANSIENT || rc == BERTH_ETHROTTLED) && attempt + 1 < PROV_TRIES &&
-	    acc->retries_left > 0 && retry_after_s <= PROV_WAIT_MAX_S;
-}
-
-enum berth_code
-account_send(struct prov_account *acc, struct http_req *req, enum account_call call, bool is_create,
-    struct http_resp *resp, struct berth_err *err)
-{
-	struct berth_err own = { 0 };
-	enum berth_code rc;
-
-	if (acc->env.offline && prov_on_wire(acc, req) && acc->hook == NULL)
-		return err_set(err, BERTH_EFAIL, "offline: not called");
-	req->idempotent = call != ACCOUNT_ONCE;
-	for (int attempt = 0;; attempt++) {
-		memset(&own, 0, sizeof(own));
-		rc = acc->hook != NULL ? acc->hook(acc->hook_arg, acc, req, resp, &own) :
-		    prov_exchange_next(acc, req, resp, &own);
-		if (rc == BERTH_OK)
-			rc = account_judge(acc, req, resp, is_create, &own);
-		if (!account_may_repeat(acc, call, rc, attempt, own.retry_after_s))
-			break;
-		acc->retries_left--;
-		log_debug(acc->env.log, "%s: %s; trying again", acc->env.account, own.msg);
-		account_back_off(acc, req, attempt, own.retry_after_s);
-	}
-	if (rc != BERTH_OK && err != NULL)
-		*err = own;
-	return rc;
 }

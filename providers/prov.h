@@ -98,6 +98,30 @@ BERTH_MUST_CHECK enum berth_code prov_list_ours(struct prov_account *account, pr
 BERTH_MUST_CHECK enum berth_code prov_destroy(struct prov_account *account, const char *ref,
     struct prov_machine *machine_out, struct berth_err *err);
 
+/*
+ * Lists of many accounts at once: all of them run in one loop, so that a slow one delays no other. Each entry asks for
+ * offers (offer_fn) or for machines of ours (machine_fn), of an account that no other entry names. deadline_s ends
+ * what is not done by then with BERTH_ETRANSIENT (0: none). code, err and took_ms of each entry are filled in.
+ */
+struct prov_many {
+	struct prov_account *account;
+	prov_offer_fn *offer_fn;
+	const struct prov_query *q;	/* of offers; NULL: all */
+	prov_machine_fn *machine_fn;
+	void *arg;
+	enum berth_code code;
+	struct berth_err err;
+	int64_t took_ms;
+};
+void prov_run_many(struct prov_many *v, size_t n, int deadline_s);
+
+/* What the adapter can ask of the account's permissions without spending; nothing where it has no such questions. */
+typedef enum berth_code prov_check_fn(void *arg, const struct prov_check *check, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code prov_checks(struct prov_account *account, prov_check_fn *emit, void *arg,
+    struct berth_err *err);
+/* Seconds that the provider's clock was ahead at its last answer on the wire. False: it has not answered yet. */
+bool prov_account_clock_off(const struct prov_account *account, int64_t *off_s_out);
+
 /* Starts job on a machine; the same job_id on the same machine again is no second start. */
 BERTH_MUST_CHECK enum berth_code prov_start(struct prov_account *account, const char *ref,
     const struct prov_job *job, struct prov_run *run_out, struct berth_err *err);

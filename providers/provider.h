@@ -47,6 +47,7 @@ struct prov_key {
 	const char *help;	/* one line of berth-providers(7) */
 };
 
+struct prov_net;
 struct prov_conf;		/* an account's section, checked against keys; read by prov_conf_*() in prov.h */
 
 /* What an account lives in. Borrowed until close; now may move forward between calls. */
@@ -62,6 +63,7 @@ struct prov_env {
 	struct arena *arena;		/* lives as long as the account */
 	const struct log *log;		/* NULL: warnings on stderr */
 	bool offline;			/* the wire is refused; in-process clouds go on */
+	struct prov_net *net;		/* the network that accounts share; NULL: the account's own */
 };
 
 /* Which offers are wanted. A provider may send more: the core filters. Zeroed: all. */
@@ -189,8 +191,9 @@ struct prov_auth_ops {
 	/* A step must be made before a call may go out at now; a token that ends soon is renewed before it ends. NULL: no steps */
 	bool (*need)(void *st, int64_t now);
 	/*
-	 * One exchange for credentials: a token request, IMDSv2, keystone, assume-role. A refusal with 4xx is BERTH_EAUTH
-	 * unless the error table says otherwise; step_parse gets what is no refusal, or with req->any_status every answer.
+	 * One exchange for credentials: a token request, IMDSv2, keystone, assume-role; sent as built, sign is not called. A
+	 * refusal with 4xx is BERTH_EAUTH unless the error table says otherwise; step_parse gets what is no refusal, or with
+	 * req->any_status every answer.
 	 */
 	PROV_BUILD(step, int64_t now);
 	PROV_PARSE(step, int64_t now);

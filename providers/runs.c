@@ -1,46 +1,32 @@
 #include <math.h>
 #include <string.h>
 
-#include "providers/account.h"
+#include "providers/flow.h"
 #include "util/arena.h"
 
 enum runs_verb { RUNS_START, RUNS_POLL, RUNS_STOP };
 
 struct runs_call {
+	struct prov_account *acc;
 	enum runs_verb verb;
 	const char *ref, *job_id;
 	const struct prov_job *job;	/* RUNS_START only */
+	struct prov_run run;
 };
 
 static enum berth_code
-runs_build(struct prov_account *acc, const struct runs_call *c, struct http_req *req, struct berth_err *err)
+runs_build(void *arg, struct http_req *req, struct berth_err *err)
 {
-	const struct prov_run_ops *r = acc->ops->run;
+	const struct runs_call *c = arg;
+	const struct prov_run_ops *r = c->acc->ops->run;
 
 	switch (c->verb) {
 	case RUNS_START:
-		return r->start_build(acc->st, c->ref, c->job, req, err);
+		return r->start_build(c->acc->st, c->ref, c->job, req, err);
 	case RUNS_POLL:
-		return r->poll_build(acc->st, c->ref, c->job_id, req, err);
+		return r->poll_build(c->acc->st, c->ref, c->job_id, req, err);
 	case RUNS_STOP:
-		return r->stop_build(acc->st, c->ref, c->job_id, req, err);
-	}
-	return BERTH_EFAIL;
-}
-
-static enum berth_code
-runs_parse(struct prov_account *acc, const struct runs_call *c, const struct http_resp *resp, struct prov_run *run_out,
-    struct berth_err *err)
-{
-	const struct prov_run_ops *r = acc->ops->run;
-
-	switch (c->verb) {
-	case RUNS_START:
-		return r->start_parse(acc->st, resp, c->ref, run_out, err);
-	case RUNS_POLL:
-		return r->poll_parse(acc->st, resp, c->ref, run_out, err);
-	case RUNS_STOP:
-		return r->stop_parse(acc->st, resp, c->ref, run_out, err);
+		return r->stop_build(c->acc->st, c->ref, c->job_id, req, err);
 	}
 	return BERTH_EFAIL;
 }
@@ -57,24 +43,45 @@ runs_check(const struct prov_run *run, struct berth_err *err)
 }
 
 static enum berth_code
-runs_call(struct prov_account *acc, const struct runs_call *c, struct prov_run *run_out, struct berth_err *err)
+runs_read(struct runs_call *c, const struct http_resp *resp, struct berth_err *err)
+{
+	const struct prov_run_ops *r = c->acc->ops->run;
+
+	switch (c->verb) {
+	case RUNS_START:
+		return r->start_parse(c->acc->st, resp, c->ref, &c->run, err);
+	case RUNS_POLL:
+		return r->poll_parse(c->acc->st, resp, c->ref, &c->run, err);
+	case RUNS_STOP:
+		return r->stop_parse(c->acc->st, resp, c->ref, &c->run, err);
+	}
+	return BERTH_EFAIL;
+}
+
+static enum berth_code
+runs_parse(void *arg, const struct http_resp *resp, bool *more_out, struct berth_err *err)
+{
+	struct runs_call *c = arg;
+	enum berth_code rc = runs_read(c, resp, err);
+
+	(void)more_out;
+	return rc == BERTH_OK ? runs_check(&c->run, err) : rc;
+}
+
+static enum berth_code
+runs_call(struct prov_account *acc, struct runs_call *c, struct prov_run *run_out, struct berth_err *err)
 {
 	enum berth_code rc = account_need(acc, PROV_CAP_RUN, "run jobs itself", err);
-	struct http_req req = { 0 };
-	struct http_resp resp;
+	struct flow_call call = { .repeat = c->verb == RUNS_POLL ? FLOW_READ : FLOW_REPEATABLE, .build = runs_build,
+		.parse = runs_parse, .arg = c };
+	struct flow f;
 
 	if (rc != BERTH_OK)
 		return rc;
-	memset(run_out, 0, sizeof(*run_out));
-	req.arena = arena_new();
-	rc = runs_build(acc, c, &req, err);
-	if (rc == BERTH_OK)
-		rc = account_send(acc, &req, c->verb == RUNS_POLL ? ACCOUNT_READ : ACCOUNT_REPEATABLE, false, &resp, err);
-	if (rc == BERTH_OK)
-		rc = runs_parse(acc, c, &resp, run_out, err);
-	if (rc == BERTH_OK)
-		rc = runs_check(run_out, err);
-	arena_free(req.arena);
+	c->acc = acc;
+	flow_init(&f, acc, &call);
+	rc = flow_run_one(&f, err);
+	*run_out = c->run;
 	if (rc != BERTH_OK)
 		err_ctx(err, "%s: job %s on %s", acc->env.account, c->job_id, c->ref);
 	return rc;
@@ -84,7 +91,7 @@ enum berth_code
 prov_start(struct prov_account *account, const char *ref, const struct prov_job *job, struct prov_run *run_out,
     struct berth_err *err)
 {
-	struct runs_call c = { RUNS_START, ref, job->job_id, job };
+	struct runs_call c = { .verb = RUNS_START, .ref = ref, .job_id = job->job_id, .job = job };
 
 	if (!(job->work_hours > 0) || !isfinite(job->work_hours) || !(job->progress >= 0 && job->progress < 1))
 		return err_set(err, BERTH_EINVAL, "job %s: %g hours of work, %g of it done", job->job_id, job->work_hours,
@@ -96,7 +103,7 @@ enum berth_code
 prov_poll(struct prov_account *account, const char *ref, const char *job_id, struct prov_run *run_out,
     struct berth_err *err)
 {
-	struct runs_call c = { RUNS_POLL, ref, job_id, NULL };
+	struct runs_call c = { .verb = RUNS_POLL, .ref = ref, .job_id = job_id };
 
 	return runs_call(account, &c, run_out, err);
 }
@@ -105,9 +112,36 @@ enum berth_code
 prov_stop(struct prov_account *account, const char *ref, const char *job_id, struct prov_run *run_out,
     struct berth_err *err)
 {
-	struct runs_call c = { RUNS_STOP, ref, job_id, NULL };
+	struct runs_call c = { .verb = RUNS_STOP, .ref = ref, .job_id = job_id };
 
 	return runs_call(account, &c, run_out, err);
+}
+
+struct runs_measure {
+	struct prov_account *acc;
+	const char *ref, *json;
+	struct arena *arena;
+};
+
+static enum berth_code
+runs_measure_build(void *arg, struct http_req *req, struct berth_err *err)
+{
+	struct runs_measure *m = arg;
+
+	return m->acc->ops->run->measure_build(m->acc->st, m->ref, req, err);
+}
+
+static enum berth_code
+runs_measure_parse(void *arg, const struct http_resp *resp, bool *more_out, struct berth_err *err)
+{
+	struct runs_measure *m = arg;
+	const char *json = NULL;
+	enum berth_code rc = m->acc->ops->run->measure_parse(m->acc->st, resp, m->ref, &json, err);
+
+	(void)more_out;
+	if (rc == BERTH_OK)
+		m->json = arena_strdup(m->arena, json);
+	return rc;
 }
 
 enum berth_code
@@ -115,22 +149,17 @@ prov_measure(struct prov_account *account, const char *ref, struct arena *arena,
     struct berth_err *err)
 {
 	enum berth_code rc = account_need(account, PROV_CAP_MEASURE, "measure a machine itself", err);
-	struct http_req req = { 0 };
-	struct http_resp resp;
-	const char *json = NULL;
+	struct runs_measure m = { .acc = account, .ref = ref, .arena = arena };
+	struct flow_call call = { .repeat = FLOW_READ, .build = runs_measure_build, .parse = runs_measure_parse, .arg = &m };
+	struct flow f;
 
 	if (rc != BERTH_OK)
 		return rc;
-	req.arena = arena_new();
-	rc = account->ops->run->measure_build(account->st, ref, &req, err);
+	flow_init(&f, account, &call);
+	rc = flow_run_one(&f, err);
 	if (rc == BERTH_OK)
-		rc = account_send(account, &req, ACCOUNT_READ, false, &resp, err);
-	if (rc == BERTH_OK)
-		rc = account->ops->run->measure_parse(account->st, &resp, ref, &json, err);
-	if (rc == BERTH_OK)
-		*json_out = arena_strdup(arena, json);
-	arena_free(req.arena);
-	if (rc != BERTH_OK)
+		*json_out = m.json;
+	else
 		err_ctx(err, "%s: measure %s", account->env.account, ref);
 	return rc;
 }

@@ -61,15 +61,18 @@ struct http_resp {
 	int64_t date;			/* from Date, s since epoch; 0: not said */
 };
 
-/* Limits and trust of a client. Zero or NULL: the default in brackets. */
+/* Limits and trust of a client, or of one exchange. Zero or NULL: the default in brackets. */
 struct http_config {
-	int timeout_s;			/* a whole exchange [60] */
+	int timeout_s;			/* a whole exchange [60; 900 for a spooled one] */
 	int connect_timeout_s;		/* [10] */
+	int stall_s;			/* so long under 1 KiB/s ends an exchange that still runs [30] */
 	size_t max_bytes;		/* of a body after decompression [64 MiB] */
+	size_t max_spool;		/* of a spooled one [4 GiB] */
 	int max_redirects;		/* [5] */
 	const char *ca_file;		/* PEM instead of the system's authorities */
 	const char *proxy;
 	const char *user_agent;		/* ["berth/VERSION"] */
+	const char *spool_dir;		/* [$TMPDIR, else /tmp] */
 };
 
 /* Sets url from a format; each %s must already be safe in a URL (http_urlencode). */
@@ -93,13 +96,13 @@ const char *http_resp_header(const struct http_resp *resp, const char *name);
 const char *http_urlencode(struct arena *arena, const char *s);
 
 /*
- * A client: one connection pool, for one thread. TLS certificates and host names are always
- * verified, there is no option to turn that off. Errors: BERTH_ENOMEM, BERTH_EFAIL if curl has no
- * TLS.
+ * A client: one connection pool and one loop over all its exchanges, for one thread. HTTP/2 where the server offers
+ * it; connections are kept and shared by hosts. TLS certificates and host names are always verified, there is no
+ * option to turn that off. Errors: BERTH_ENOMEM, BERTH_EFAIL if curl has no TLS.
  */
 BERTH_MUST_CHECK enum berth_code http_new(const struct http_config *conf, struct http **http_out,
     struct berth_err *err);
-void http_free(struct http *http);	/* NULL is allowed */
+void http_free(struct http *http);	/* NULL is allowed; what is under way is given up without a word */
 
 /*
  * Sends req and reads the whole answer into resp (in req->arena). Any HTTP status is BERTH_OK: the
@@ -109,9 +112,26 @@ void http_free(struct http *http);	/* NULL is allowed */
  * Authorization, Cookie and Proxy-Authorization are dropped, and a query is never carried over.
  * Errors: BERTH_ETRANSIENT for name resolution, connection, time-out (the message says which
  * limit) and a cut answer; BERTH_EAUTH for a certificate that does not verify; BERTH_EINVAL for a
- * bad URL or an answer over its size limit. err->where is scheme://host/path without query.
+ * bad URL or an answer over its size limit; BERTH_EIO where a spooled body cannot be written.
+ * err->where is scheme://host/path without query. Other exchanges of the client go on meanwhile.
  */
 BERTH_MUST_CHECK enum berth_code http_exchange(struct http *http, const struct http_req *req,
     struct http_resp *resp, struct berth_err *err);
+
+/*
+ * The same for many at once. http_begin() only starts: req and resp must live, and conf's strings too (NULL: the
+ * client's), until done is called, from http_pump(). deadline_ms (time_mono_ms(); 0: none) ends it whatever its own
+ * limit. done may begin another.
+ */
+typedef void http_done_fn(void *arg, enum berth_code rc, const struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code http_begin(struct http *http, const struct http_config *conf, const struct http_req *req,
+    struct http_resp *resp, int64_t deadline_ms, http_done_fn *done, void *arg, struct berth_err *err);
+/* Lets exchanges run until at least one has ended, or it is until_ms (time_mono_ms()). Nothing under way: waits. */
+BERTH_MUST_CHECK enum berth_code http_pump(struct http *http, int64_t until_ms, struct berth_err *err);
+
+void http_cancel(struct http *http);	/* gives up all that is under way; no done is called */
+
+/* bytes [n] as a spooled body, for answers that were never on the wire. NULL: no memory. */
+FILE *http_spool_bytes(const char *bytes, size_t n);
 
 #endif

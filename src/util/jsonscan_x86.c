@@ -59,7 +59,7 @@ jsonscan_escaped(uint64_t backslash, uint64_t *carry)
 	return escaped;
 }
 
-/* Each bit: the parity of the bits up to it. A string is where the quotes are odd (Langdale and Lemire, 2019). */
+/* Each bit: the parity of the bits up to it. A string is where it is odd (Langdale and Lemire, 2019). */
 JSONSCAN_INLINE uint64_t
 jsonscan_parity(uint64_t x)
 {

@@ -149,6 +149,99 @@ test_limits(void)
 	tap_code(get(0, "/cut", &resp, &err), BERTH_ETRANSIENT, &err);
 }
 
+struct many { int ended, good; enum berth_code last; char msg[512]; };
+
+static void
+many_done(void *arg, enum berth_code rc, const struct berth_err *err)
+{
+	struct many *m = arg;
+
+	m->ended++;
+	m->good += rc == BERTH_OK;
+	m->last = rc;
+	snprintf(m->msg, sizeof(m->msg), "%s", err->msg);
+}
+
+static void
+pump_all(const struct many *m, int n)
+{
+	struct berth_err err = { 0 };
+
+	while (m->ended < n)
+		if (http_pump(client, time_mono_ms() + 1000, &err) != BERTH_OK)
+			break;
+}
+
+static void
+test_many(void)
+{
+	struct http_req req[20];
+	struct http_resp resp[20];
+	struct berth_err err = { 0 };
+	int64_t from = time_mono_ms(), took;
+	struct many m = { 0 };
+
+	for (int i = 0; i < 20; i++) {
+		req[i] = request(i % 2, "/wait");
+		tap_code(http_begin(client, NULL, &req[i], &resp[i], 0, many_done, &m, &err), BERTH_OK, &err);
+	}
+	pump_all(&m, 20);
+	took = time_mono_ms() - from;
+	tap_ok(m.good == 20 && took < 1500, "20 answers of 300 ms each take %lld ms together", (long long)took);
+	tap_ok(strcmp(resp[7].body, "waited") == 0, "each has its own answer");
+	from = time_mono_ms();
+	m = (struct many){ 0 };
+	req[0] = request(0, "/silent");
+	req[1] = request(1, "/hello");
+	tap_code(http_begin(client, NULL, &req[0], &resp[0], from + 500, many_done, &m, &err), BERTH_OK, &err);
+	tap_code(http_begin(client, NULL, &req[1], &resp[1], from + 500, many_done, &m, &err), BERTH_OK, &err);
+	pump_all(&m, 2);
+	took = time_mono_ms() - from;
+	tap_ok(m.good == 1 && m.last == BERTH_ETRANSIENT && took >= 450 && took < 1500, "the pass ends one: %s", m.msg);
+}
+
+static void
+test_spool(void)
+{
+	struct http_req req = request(0, "/list");
+	struct http_resp resp;
+	struct berth_err err = { 0 };
+	char head[17] = "";
+	long n;
+
+	req.spool = true;
+	tap_code(http_exchange(client, &req, &resp, &err), BERTH_OK, &err);
+	tap_ok(resp.file != NULL && resp.body_len == 0 && resp.body[0] == '\0' && ftell(resp.file) == 0, "a file at its start");
+	tap_ok(fread(head, 1, 16, resp.file) == 16 && strcmp(head, "0123456789abcdef") == 0, "with what was sent");
+	fseek(resp.file, 0, SEEK_END);
+	n = ftell(resp.file);
+	tap_is_long(n, 1048576, "all of it");
+	fclose(resp.file);
+	req = request(0, "/refuse");
+	req.spool = true;
+	tap_code(http_exchange(client, &req, &resp, &err), BERTH_OK, &err);
+	tap_ok(resp.status == 403 && resp.file == NULL && strcmp(resp.body, "no, not you") == 0, "a refusal is read as always");
+	req = request(0, "/list");
+	req.spool = true;
+	req.max_bytes = 1000000;
+	tap_code(http_exchange(client, &req, &resp, &err), BERTH_EINVAL, &err);
+	tap_ok(resp.file == NULL && strstr(err.msg, "1000000 bytes") != NULL, "a file has its limit too: %s", err.msg);
+}
+
+static void
+test_set_header(void)
+{
+	struct http_req req = request(0, "/hello");
+	struct berth_err err = { 0 };
+
+	tap_code(http_req_header(&req, "X-Date", "1", false, &err), BERTH_OK, &err);
+	tap_code(http_req_header(&req, "Accept", "text/x", false, &err), BERTH_OK, &err);
+	tap_code(http_req_set_header(&req, "x-date", "2", false, &err), BERTH_OK, &err);
+	tap_code(http_req_set_header(&req, "Authorization", "new", true, &err), BERTH_OK, &err);
+	tap_ok(req.n_headers == 3 && strcmp(http_req_get_header(&req, "X-DATE"), "2") == 0 &&
+	    strcmp(http_req_get_header(&req, "accept"), "text/x") == 0, "a header set again replaces the old one");
+}
+
 static void
 test_urls(void)
 {
@@ -242,6 +335,9 @@ main(void)
 	test_plain();
 	test_redirects();
 	test_limits();
+	test_many();
+	test_spool();
+	test_set_header();
 	test_urls();
 	test_tls(cert);
 	http_free(client);

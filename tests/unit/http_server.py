@@ -82,6 +82,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(b"half")
             self.close_connection = True
+        elif path == "/wait":
+            time.sleep(0.3)
+            self.reply(200, b"waited")
+        elif path == "/list":
+            self.reply(200, b"0123456789abcdef" * 65536)
+        elif path == "/refuse":
+            self.reply(403, b"no, not you")
         elif path == "/silent":
             time.sleep(20)
             self.close_connection = True

@@ -1,0 +1,475 @@
+/* tests/unit/flow.c - credentials, signatures, clocks, repeats and many accounts at once. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "providers/account.h"
+#include "providers/fake/fake.h"
+#include "tests/tap.h"
+#include "util/arena.h"
+#include "util/log.h"
+#include "util/str.h"
+#include "util/time.h"
+
+#define NOW INT64_C(1795996800)
+
+/* What the adapter under test holds, and what it was asked. */
+static struct {
+	int tokens;		/* steps made since the last drop */
+	int want;		/* steps that a call needs */
+	int steps, drops, signs, checks;
+	bool any_status;
+	int64_t signed_at[8];
+} me;
+
+static const char *base = "http://fake.invalid";
+static struct log quiet;
+
+static bool
+auth_need(void *st, int64_t now)
+{
+	(void)st;
+	(void)now;
+	return me.tokens < me.want;
+}
+
+static enum berth_code
+auth_step_build(void *st, int64_t now, struct http_req *req, struct berth_err *err)
+{
+	(void)st;
+	(void)now;
+	(void)err;
+	req->method = "POST";
+	req->any_status = me.any_status;
+	http_req_url(req, "%s/step%d", base, me.tokens);
+	return BERTH_OK;
+}
+
+static enum berth_code
+auth_step_parse(void *st, const struct http_resp *resp, int64_t now, struct berth_err *err)
+{
+	(void)st;
+	(void)now;
+	(void)err;
+	me.steps++;
+	me.tokens += resp->status == 200 || me.any_status;
+	return BERTH_OK;
+}
+
+static void
+auth_drop(void *st)
+{
+	(void)st;
+	me.drops++;
+	me.tokens = 0;
+}
+
+static enum berth_code
+auth_sign(void *st, struct http_req *req, int64_t now, struct berth_err *err)
+{
+	char text[32];
+
+	(void)st;
+	if (me.signs < 8)
+		me.signed_at[me.signs] = now;
+	me.signs++;
+	snprintf(text, sizeof(text), "%lld", (long long)now);
+	return http_req_set_header(req, "X-Now", text, false, err);
+}
+
+static const struct prov_auth_ops auth = {
+	.need = auth_need, .step_build = auth_step_build, .step_parse = auth_step_parse, .drop = auth_drop, .sign = auth_sign,
+};
+
+static enum berth_code
+my_offers_build(void *st, const struct prov_query *q, const struct prov_cursor *cur, struct http_req *req,
+    struct berth_err *err)
+{
+	(void)st;
+	(void)q;
+	(void)err;
+	req->method = "GET";
+	req->spool = strstr(base, "spool") != NULL;
+	http_req_url(req, "%s%s%s", base, strchr(base + 8, '/') != NULL ? "" : "/offers", cur->next);
+	return BERTH_OK;
+}
+
+static enum berth_code
+my_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_offer_fn *emit, void *arg,
+    struct berth_err *err)
+{
+	char line[64] = "";
+	struct http_resp copy = *resp;
+
+	if (resp->file == NULL)
+		return provider_fake.market->offers_parse(st, resp, cur, emit, arg, err);
+	if (fgets(line, sizeof(line), resp->file) == NULL || resp->body[0] != '\0')
+		return err_set(err, BERTH_EINVAL, "no file");
+	copy.body = line;
+	return provider_fake.market->offers_parse(st, &copy, cur, emit, arg, err);
+}
+
+static enum berth_code
+my_check_build(void *st, int n, struct http_req *req, struct berth_err *err)
+{
+	(void)st;
+	if (n == 3)
+		return err_set(err, BERTH_ENOTFOUND, "no more");
+	http_req_url(req, "%s/check%d", base, n);
+	return BERTH_OK;
+}
+
+static enum berth_code
+my_check_parse(void *st, const struct http_resp *resp, int n, struct prov_check *c, struct berth_err *err)
+{
+	(void)st;
+	(void)err;
+	snprintf(c->name, sizeof(c->name), "right%d", n);
+	if (resp->status == 412)	/* "it would have worked" */
+		*c = (struct prov_check){ .name = "dry", .code = BERTH_OK };
+	return BERTH_OK;
+}
+
+static struct provider_ops ops;
+static struct prov_market_ops market;
+static struct prov_lease_ops lease;
+
+static void
+ops_set(void)
+{
+	market = *provider_fake.market;
+	market.offers_build = my_offers_build;
+	market.offers_parse = my_offers_parse;
+	lease = *provider_fake.lease;
+	lease.check_build = my_check_build;
+	lease.check_parse = my_check_parse;
+	ops = provider_fake;
+	ops.market = &market;
+	ops.lease = &lease;
+	ops.auth = &auth;
+}
+
+/* One prepared answer; status 0: the exchange fails. */
+struct answer { int status; const char *body; int64_t date; };
+
+static struct { const struct answer *v; size_t n, at; char seen[512]; } play;
+
+static enum berth_code
+play_exchange(void *arg, struct prov_account *acc, const struct http_req *req, struct http_resp *resp,
+    struct berth_err *err)
+{
+	const struct answer *a = &play.v[play.at < play.n ? play.at : play.n - 1];
+	size_t len = strlen(play.seen);
+
+	(void)arg;
+	(void)acc;
+	play.at++;
+	snprintf(play.seen + len, sizeof(play.seen) - len, "%s ", req->url + strlen(base));
+	*resp = (struct http_resp){ .arena = req->arena, .status = a->status, .body = a->body, .body_len = strlen(a->body),
+		.date = a->date };
+	return a->status != 0 ? BERTH_OK : err_set(err, BERTH_ETRANSIENT, "the line was cut");
+}
+
+static struct prov_account *
+open_with(const struct answer *v, size_t n, int steps)
+{
+	struct prov_env env = { .now = NOW, .account = "f", .installation = "inst", .log = &quiet };
+	struct prov_account *acc = NULL;
+	struct berth_err err = { 0 };
+
+	memset(&me, 0, sizeof(me));
+	me.want = steps;
+	memset(&play, 0, sizeof(play));
+	play.v = v;
+	play.n = n;
+	if (account_open(&ops, NULL, &env, &acc, &err) != BERTH_OK)
+		tap_diag("%s", err.msg);
+	if (v != NULL)
+		prov_account_hook(acc, play_exchange, NULL);
+	return acc;
+}
+
+static enum berth_code
+count_offer(void *arg, const struct offer *o, struct berth_err *err)
+{
+	(void)o;
+	(void)err;
+	++*(int *)arg;
+	return BERTH_OK;
+}
+
+#define N(x) (sizeof(x) / sizeof((x)[0]))
+
+/* Offers of an account with these answers. */
+static enum berth_code
+offers(const struct answer *v, size_t n, int steps, struct berth_err *err)
+{
+	struct prov_account *acc = open_with(v, n, steps);
+	int found = 0;
+	enum berth_code rc = prov_offers(acc, NULL, count_offer, &found, err);
+
+	prov_account_close(acc);
+	return rc;
+}
+
+static void
+test_steps(void)
+{
+	static const struct answer good[] = { { 200, "", 0 }, { 200, "", 0 }, { 200, "a 1\nnext /p2\n", 0 }, { 200, "b 2\n", 0 } };
+	static const struct answer renewed[] = { { 200, "", 0 }, { 401, "", 0 }, { 200, "", 0 }, { 200, "a 1\n", 0 } };
+	static const struct answer refused[] = { { 200, "", 0 }, { 401, "", 0 }, { 200, "", 0 }, { 401, "", 0 } };
+	static const struct answer right[] = { { 200, "", 0 }, { 403, "error forbidden no", 0 } };
+	static const struct answer expired[] = { { 200, "", 0 }, { 403, "error TokenExpired x", 0 }, { 200, "", 0 }, { 200, "a 1\n", 0 } };
+	static const struct answer bad[] = { { 400, "error invalid_grant no such key", 0 } };
+	static const struct answer ever[] = { { 204, "", 0 } };
+	static const struct answer lost[] = { { 0, "", 0 }, { 200, "", 0 }, { 503, "", 0 }, { 200, "a 1\n", 0 } };
+	struct berth_err err = { 0 };
+
+	tap_code(offers(good, N(good), 2, &err), BERTH_OK, &err);
+	tap_is_str(play.seen, "/step0 /step1 /offers /offers/p2 ", "two steps, then two pages with what they gave");
+	tap_ok(me.signs == 2 && me.signed_at[0] == NOW, "each page is signed, no step is");
+	tap_code(offers(renewed, N(renewed), 1, &err), BERTH_OK, &err);
+	tap_is_str(play.seen, "/step0 /offers /step0 /offers ", "a 401: once more, with new credentials");
+	tap_is_long(me.signs, 2, "and a signature of its own");
+	tap_code(offers(refused, N(refused), 1, &err), BERTH_EAUTH, &err);
+	tap_ok(play.at == 4 && me.drops == 1, "a second 401 is believed");
+	tap_code(offers(right, N(right), 1, &err), BERTH_EAUTH, &err);
+	tap_ok(play.at == 2 && me.drops == 0, "a right that is missing is missing with any token");
+	tap_code(offers(expired, N(expired), 1, &err), BERTH_OK, &err);
+	tap_code(offers(bad, N(bad), 1, &err), BERTH_EAUTH, &err);
+	tap_ok(strstr(err.msg, "f: offers: credentials: HTTP 400 invalid_grant: no such key") != NULL, "%s", err.msg);
+	tap_code(offers(ever, N(ever), 1, &err), BERTH_EAUTH, &err);
+	tap_ok(play.at == 8 && strstr(err.msg, "8 steps") != NULL, "credentials that never come: %s", err.msg);
+	tap_code(offers(lost, N(lost), 1, &err), BERTH_OK, &err);
+	tap_is_str(play.seen, "/step0 /step0 /offers /offers ", "a lost step and a 503 are worth another try");
+	tap_is_long(me.signs, 2, "signed anew each time");
+}
+
+static void
+test_clock(void)
+{
+	static const struct answer ahead[] = { { 403, "error old x", NOW + 600 }, { 200, "a 1\n", NOW + 600 } };
+	static const struct answer twice[] = { { 400, "error old x", NOW - 900 }, { 400, "error old x", NOW - 9000 } };
+	static const struct answer near[] = { { 403, "error forbidden x", NOW + 60 } };
+	struct berth_err err = { 0 };
+
+	tap_code(offers(ahead, N(ahead), 0, &err), BERTH_OK, &err);
+	tap_ok(me.signs == 2 && me.signed_at[1] == NOW + 600, "refused for the clock: dated by the provider's");
+	tap_code(offers(twice, N(twice), 0, &err), BERTH_EPERMANENT, &err);
+	tap_ok(play.at == 2 && me.signed_at[1] == NOW - 900, "corrected once");
+	tap_code(offers(near, N(near), 0, &err), BERTH_EAUTH, &err);
+	tap_is_long((long long)play.at, 1, "a minute is no skew");
+}
+
+static void
+test_create(void)
+{
+	static const struct answer renewed[] = { { 401, "", 0 }, { 200, "m-1 ready inst tok", 0 } };
+	static const struct answer lost[] = { { 0, "", 0 }, { 200, "m-1 ready inst tok", 0 } };
+	static const struct answer full[] = { { 500, "error x out of host capacity", 0 }, { 200, "m-1 ready inst tok", 0 } };
+	static const struct offer o = { .provider = "fake", .instance_type = "a", .region = "r", .zone = "",
+		.accelerator = "T4", .accelerator_count = 1, .account = "f", .currency = "USD", .source = "" };
+	struct prov_create c = { .token = "tok", .offer = &o };
+	struct berth_err err = { 0 };
+	struct prov_machine m;
+	struct prov_account *acc = open_with(renewed, N(renewed), 0);
+
+	tap_code(prov_create(acc, &c, &m, &err), BERTH_OK, &err);
+	tap_ok(play.at == 2 && str_eq(m.ref, "m-1"), "a create that was refused unread may go out again");
+	prov_account_close(acc);
+	acc = open_with(lost, N(lost), 0);
+	tap_code(prov_create(acc, &c, &m, &err), BERTH_ETRANSIENT, &err);
+	tap_is_long((long long)play.at, 1, "one whose answer was lost may not");
+	prov_account_close(acc);
+	acc = open_with(full, N(full), 0);
+	tap_code(prov_create(acc, &c, &m, &err), BERTH_ECAPACITY, &err);
+	tap_is_long((long long)play.at, 1, "no capacity that comes as HTTP 500 is no fault of the line");
+	prov_account_close(acc);
+}
+
+struct checks { int n, bad; char names[128]; };
+
+static enum berth_code
+keep_check(void *arg, const struct prov_check *c, struct berth_err *err)
+{
+	struct checks *k = arg;
+	size_t len = strlen(k->names);
+
+	(void)err;
+	k->n++;
+	k->bad += c->code != BERTH_OK;
+	snprintf(k->names + len, sizeof(k->names) - len, "%s %s %s; ", c->name, err_name(c->code), c->detail);
+	return BERTH_OK;
+}
+
+static void
+test_checks(void)
+{
+	static const struct answer v[] = { { 200, "", 0 }, { 403, "error forbidden not you", 0 }, { 412, "error dry_run ok", 0 } };
+	struct prov_account *acc = open_with(v, N(v), 0);
+	struct berth_err err = { 0 };
+	struct checks k = { 0 };
+
+	tap_code(prov_checks(acc, keep_check, &k, &err), BERTH_OK, &err);
+	tap_ok(k.n == 3 && k.bad == 1, "three questions, one right is missing: %s", k.names);
+	prov_account_close(acc);
+}
+
+static void
+test_spool(void)
+{
+	static const struct answer v[] = { { 200, "a 1\n", 0 } }, no[] = { { 403, "error forbidden no", 0 } };
+	struct berth_err err = { 0 };
+
+	base = "http://fake.invalid/spool";
+	tap_code(offers(v, 1, 0, &err), BERTH_OK, &err);
+	tap_code(offers(no, 1, 0, &err), BERTH_EAUTH, &err);
+	base = "http://fake.invalid";
+}
+
+static int ports[16];
+static FILE *to, *from;
+
+static pid_t
+server_start(void)
+{
+	const char *top = getenv("TOP_SRCDIR");
+	int in[2], out[2];
+	pid_t pid;
+
+	if (pipe(in) != 0 || pipe(out) != 0)
+		return -1;
+	pid = fork();
+	if (pid == 0) {
+		char script[4096];
+
+		dup2(in[0], 0);
+		dup2(out[1], 1);
+		close(in[1]);
+		close(out[0]);
+		snprintf(script, sizeof(script), "%s/tests/unit/flow_server.py", top != NULL ? top : ".");
+		execlp("python3", "python3", script, "16", "0.2", (char *)NULL);
+		_exit(127);
+	}
+	close(in[0]);
+	close(out[1]);
+	to = fdopen(in[1], "w");
+	from = fdopen(out[0], "r");
+	for (int i = 0; i < 16; i++)
+		if (fscanf(from, "%d", &ports[i]) != 1)
+			return -1;
+	return pid;
+}
+
+static void
+test_wire(void)
+{
+	struct prov_env env = { .now = time_clock_s(), .account = "f", .installation = "inst", .log = &quiet };
+	struct berth_err err = { 0 };
+	struct prov_account *acc = NULL;
+	char url[64];
+	int64_t began, off;
+	int n = 0;
+
+	snprintf(url, sizeof(url), "http://127.0.0.1:%d/clock", ports[0]);
+	base = url;
+	memset(&me, 0, sizeof(me));
+	tap_code(account_open(&ops, NULL, &env, &acc, &err), BERTH_OK, &err);
+	tap_ok(!prov_account_clock_off(acc, &off), "a cloud that was not asked has told no time");
+	tap_code(prov_offers(acc, NULL, count_offer, &n, &err), BERTH_OK, &err);
+	tap_ok(n == 1 && me.signs == 2 && me.signed_at[1] >= me.signed_at[0] + 590, "a server whose clock is ahead is satisfied");
+	tap_ok(prov_account_clock_off(acc, &off) && off >= 598 && off <= 602, "its clock is %lld s ahead", (long long)off);
+	tap_code(prov_offers(acc, NULL, count_offer, &n, &err), BERTH_OK, &err);
+	tap_is_long(me.signs, 3, "and at once with the next call");
+	snprintf(url, sizeof(url), "http://127.0.0.1:%d/busy", ports[0]);
+	began = time_mono_ms();
+	tap_code(prov_offers(acc, NULL, count_offer, &n, &err), BERTH_OK, &err);
+	tap_ok(time_mono_ms() - began >= 950, "Retry-After is waited for: %lld ms", (long long)(time_mono_ms() - began));
+	acc->rate = 10;
+	snprintf(url, sizeof(url), "http://127.0.0.1:%d/count", ports[0]);
+	began = time_mono_ms();
+	for (int i = 0; i < 20; i++)
+		(void)!prov_offers(acc, NULL, count_offer, &n, &err);
+	tap_ok(time_mono_ms() - began >= 850, "20 calls at 10 a second, of which a second's worth at once: %lld ms",
+	    (long long)(time_mono_ms() - began));
+	prov_account_close(acc);
+}
+
+/* The base of the account that is asked stands in its name: one adapter, sixteen places. */
+static enum berth_code
+many_build(void *st, const struct prov_query *q, const struct prov_cursor *cur, struct http_req *req,
+    struct berth_err *err)
+{
+	const struct prov_env *env = *(const struct prov_env **)st;	/* what provider_fake keeps */
+
+	(void)q;
+	(void)cur;
+	(void)err;
+	http_req_url(req, "http://127.0.0.1:%s", env->account);
+	return BERTH_OK;
+}
+
+static void
+test_many(void)
+{
+	struct prov_env env = { .now = time_clock_s(), .installation = "inst", .log = &quiet };
+	struct prov_many m[16] = { 0 };
+	struct berth_err err = { 0 };
+	int found[16] = { 0 }, good = 0, all = 0;
+	int64_t began, took;
+	char name[16][32];
+
+	memset(&me, 0, sizeof(me));
+	market.offers_build = many_build;
+	for (int i = 0; i < 16; i++) {
+		snprintf(name[i], sizeof(name[i]), "%d/%s", ports[i], i == 5 ? "silent" : "offers");
+		env.account = name[i];
+		tap_code(account_open(&ops, NULL, &env, &m[i].account, &err), BERTH_OK, &err);
+		m[i].offer_fn = count_offer;
+		m[i].arg = &found[i];
+	}
+	began = time_mono_ms();
+	prov_run_many(m, 16, 2);
+	took = time_mono_ms() - began;
+	for (int i = 0; i < 16; i++) {
+		good += m[i].code == BERTH_OK;
+		all += found[i];
+	}
+	tap_ok(good == 15 && all == 45, "15 of 16 clouds answer with 3 offers each (%d, %d)", good, all);
+	tap_ok(m[5].code == BERTH_ETRANSIENT && took >= 1900 && took < 3500, "the silent one ends with the pass: %s", m[5].err.msg);
+	tap_ok(m[4].took_ms < 1500 && m[6].took_ms < 1500, "and delays nobody: %lld ms", (long long)m[6].took_ms);
+	began = time_mono_ms();
+	prov_run_many(m + 6, 10, 0);
+	took = time_mono_ms() - began;
+	tap_ok(m[6].code == BERTH_OK && took < 1000, "ten of 200 ms take %lld ms", (long long)took);
+	for (int i = 0; i < 16; i++)
+		prov_account_close(m[i].account);
+	market.offers_build = my_offers_build;
+}
+
+int
+main(void)
+{
+	pid_t pid;
+
+	quiet = (struct log){ .level = LOG_ERROR, .f = stderr };
+	ops_set();
+	test_steps();
+	test_clock();
+	test_create();
+	test_checks();
+	test_spool();
+	pid = server_start();
+	if (pid > 0) {
+		test_wire();
+		test_many();
+	} else {
+		tap_skip("wire", "no python3");
+	}
+	fclose(to);
+	waitpid(pid, NULL, 0);
+	fclose(from);
+	return tap_done();
+}
