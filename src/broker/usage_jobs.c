@@ -124,7 +124,7 @@ jobs_ids_flush(struct jobs_ids *ids, struct berth_err *err)
 static enum berth_code
 jobs_id(struct jobs_ids *ids, const char *key, struct berth_err *err)
 {
-	uint64_t h = hash_u64(hash_str(key));
+	uint64_t h = hash_u64(hash_fast(key, strlen(key)));
 
 	if (ids->n_wait == JOBS_IDS_WAIT || ids->cap == 0) {
 		enum berth_code rc = jobs_ids_flush(ids, err);
@@ -168,20 +168,21 @@ jobs_type(struct usage_jobs *u, const char *type)
 static uint64_t
 jobs_label_hash(const struct ingest_job *j, const char *accel)
 {
-	uint64_t h = hash_str(accel);
+	uint64_t h = (uint64_t)(uintptr_t)accel;	/* one text for each accelerator, of jobs_type() */
 
 	for (size_t i = 0; i < j->n_labels; i++)
-		h = hash_join(h, hash_str(j->labels[i].value));
-	return h;
+		h = h * UINT64_C(0x9e3779b97f4a7c15) + hash_fast(j->labels[i].value, strlen(j->labels[i].value));
+	return h ^ h >> 29;
 }
 
 static bool
 jobs_label_is(const struct jobs_label *l, const struct ingest_job *j, const char *accel)
 {
-	if (l->n != j->n_labels || !str_eq(l->accel, accel))
+	if (l->n != j->n_labels || l->accel != accel)
 		return false;
 	for (size_t i = 0; i < l->n; i++)
-		if (!str_eq(l->labels[i].value, j->labels[i].value) || !str_eq(l->labels[i].key, j->labels[i].key))
+		if (strcmp(l->labels[i].value, j->labels[i].value) != 0 ||
+		    (l->labels[i].key != j->labels[i].key && strcmp(l->labels[i].key, j->labels[i].key) != 0))
 			return false;
 	return true;
 }
@@ -198,8 +199,7 @@ jobs_label_new(struct usage_jobs *u, const struct ingest_job *j, const char *acc
 	l->n = n;
 	l->labels = arena_array_of(u->set->a, n, struct usage_label);
 	for (size_t i = 0; i < n; i++)
-		l->labels[i] = labels[i] = (struct usage_label){ arena_strdup(u->set->a, j->labels[i].key),
-			arena_strdup(u->set->a, j->labels[i].value) };
+		l->labels[i] = labels[i] = (struct usage_label){ j->labels[i].key, arena_strdup(u->set->a, j->labels[i].value) };
 	labels[n++] = (struct usage_label){ "accelerator", accel };
 	if (*u->o.cluster != '\0' && *j->cluster == '\0')
 		labels[n++] = (struct usage_label){ "cluster", u->o.cluster };

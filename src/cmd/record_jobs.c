@@ -42,13 +42,14 @@ jobs_lines(struct jobs_file *f, struct jobs_reading *g, FILE *in, struct berth_e
 {
 	struct lines *l = NULL;
 	enum berth_code rc = lines_new(in, &l, err);
+	long number = 0;
 	char *line;
 	size_t len;
 
 	while (rc == BERTH_OK && (rc = lines_next(l, &line, &len, err)) == BERTH_OK && line != NULL) {
-		rc = sacct_line(g->sacct, line, len, lines_number(l), err);
-		if ((lines_number(l) & 0xffff) == 0)
-			record_progress(f->r, lines_number(l));
+		rc = sacct_line(g->sacct, line, len, ++number, err);
+		if ((number & 0xffff) == 0)
+			record_progress(f->r, number);
 	}
 	lines_free(l);
 	g->rows.read = sacct_rows(g->sacct);

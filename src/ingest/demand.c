@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEMAND_SECONDS ((size_t)86400)	/* steps no longer than this are sorted by counting their seconds */
+#define DEMAND_FEW ((size_t)24)		/* events that are sorted by insertion */
 #define DEMAND_CHUNK ((size_t)256)	/* steps of one series handed over at a time */
 
 /* An end of an interval in one word, so that sorting words sorts by time: seconds into the window, class, end. */
@@ -18,6 +18,7 @@ struct demand {
 	int64_t step_s, from, to;
 	uint64_t *event;	/* [n] */
 	size_t n, cap, max;
+	uint64_t inverse;	/* of step_s: 2^64 / step_s, rounded up; 0 for a step of 1 s */
 };
 
 /* One series while the sweep passes. */
@@ -40,6 +41,7 @@ demand_new(int64_t step_s, int64_t from, int64_t to, size_t max_events, struct d
 	if (d == NULL)
 		return err_set(err, BERTH_ENOMEM, "demand: out of memory");
 	d->step_s = step_s;
+	d->inverse = step_s > 1 ? UINT64_MAX / (uint64_t)step_s + 1 : 0;
 	d->from = from;
 	d->to = to;
 	d->max = max_events;
@@ -61,6 +63,15 @@ demand_to(const struct demand *d)
 	return d->to;
 }
 
+/* The step that an event lies in: its time, below 2^32, divided by the step as a product (Lemire, Kaser, Kurz 2019, 3.1). */
+static inline size_t
+demand_home(const struct demand *d, uint64_t event)
+{
+	__extension__ typedef unsigned __int128 wide;
+
+	return d->inverse == 0 ? (size_t)DEMAND_T(event) : (size_t)((wide)d->inverse * (event >> 32) >> 64);
+}
+
 /* Moves the end of the window to where about half of the events lie before it. */
 static enum berth_code
 demand_shrink(struct demand *d, struct berth_err *err)
@@ -74,7 +85,7 @@ demand_shrink(struct demand *d, struct berth_err *err)
 	if (count == NULL)
 		return err_set(err, BERTH_ENOMEM, "demand: out of memory");
 	for (size_t i = 0; i < d->n; i++)
-		count[DEMAND_T(d->event[i]) / d->step_s]++;
+		count[demand_home(d, d->event[i])]++;
 	while (s < steps - 1 && (s == 0 || sum + count[s] <= d->max / 2))
 		sum += count[s++];
 	free(count);
@@ -124,26 +135,6 @@ demand_add(struct demand *d, uint32_t cls, int64_t from, int64_t to, struct bert
 	return rc;
 }
 
-/* Sorts the events of one step by time. Within a second their order is of no account. seconds [step_s], all 0, and so again. */
-static void
-demand_sort_step(uint64_t *event, size_t n, int64_t t0, uint32_t *seconds, size_t step_s, uint64_t *copy)
-{
-	uint32_t at = 0;
-
-	for (size_t i = 0; i < n; i++)
-		seconds[DEMAND_T(event[i]) - t0]++;
-	for (size_t s = 0; s < step_s; s++) {
-		uint32_t count = seconds[s];
-
-		seconds[s] = at;
-		at += count;
-	}
-	memcpy(copy, event, n * sizeof(*event));
-	for (size_t i = 0; i < n; i++)
-		event[seconds[DEMAND_T(copy[i]) - t0]++] = copy[i];
-	memset(seconds, 0, step_s * sizeof(*seconds));
-}
-
 static int
 demand_cmp(const void *a, const void *b)
 {
@@ -152,33 +143,84 @@ demand_cmp(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Steps one by one: by the seconds where there are many events and few seconds. */
+/* A few events by time; those of one second stay as they are, for their order is of no account. */
+static void
+demand_sort_few(uint64_t *event, size_t n)
+{
+	for (size_t i = 1; i < n; i++) {
+		uint64_t e = event[i];
+		size_t k = i;
+
+		for (; k > 0 && DEMAND_T(event[k - 1]) > DEMAND_T(e); k--)
+			event[k] = event[k - 1];
+		event[k] = e;
+	}
+}
+
+/* Buckets of 2^shift seconds for the events of one step. */
+struct demand_buckets {
+	uint32_t *at;			/* [most + 2], all 0, and so again */
+	uint64_t *copy;			/* [as many events as a step has at most] */
+};
+
+/* Sorts the events [n] of the step that starts at t0: into about as many buckets as there are events, then each. */
+static void
+demand_sort_step(struct demand_buckets *b, uint64_t *event, size_t n, int64_t t0, int64_t step_s)
+{
+	unsigned shift = 0;
+	size_t buckets;
+	uint32_t at = 0;
+
+	while ((step_s >> shift) > (int64_t)n)
+		shift++;
+	buckets = (size_t)(step_s >> shift) + 1;
+	for (size_t i = 0; i < n; i++)
+		b->at[(DEMAND_T(event[i]) - t0) >> shift]++;
+	for (size_t s = 0; s < buckets; s++) {
+		uint32_t count = b->at[s];
+
+		b->at[s] = at;
+		at += count;
+	}
+	memcpy(b->copy, event, n * sizeof(*event));
+	for (size_t i = 0; i < n; i++)
+		event[b->at[(DEMAND_T(b->copy[i]) - t0) >> shift]++] = b->copy[i];
+	at = 0;
+	for (size_t s = 0; s < buckets && shift > 0; s++) {	/* at[s] is now where the next bucket begins */
+		size_t in = b->at[s] - at;
+
+		if (in > DEMAND_FEW)
+			qsort(event + at, in, sizeof(*event), demand_cmp);
+		else if (in > 1)
+			demand_sort_few(event + at, in);
+		at = b->at[s];
+	}
+	memset(b->at, 0, buckets * sizeof(*b->at));
+}
+
 static enum berth_code
 demand_sort_steps(struct demand *d, size_t steps, const size_t *at, struct berth_err *err)
 {
-	size_t most = 0, step_s = (size_t)d->step_s;
-	uint32_t *seconds;
-	uint64_t *copy;
+	struct demand_buckets b;
+	size_t most = 0;
 
 	for (size_t s = 0; s < steps; s++)
 		most = at[s + 1] - at[s] > most ? at[s + 1] - at[s] : most;
-	seconds = calloc(step_s <= DEMAND_SECONDS ? step_s : 1, sizeof(*seconds));
-	copy = malloc((most + 1) * sizeof(*copy));
-	if (seconds == NULL || copy == NULL) {
-		free(seconds);
-		free(copy);
+	if (most > (size_t)d->step_s)
+		b.at = calloc((size_t)d->step_s + 2, sizeof(*b.at));
+	else
+		b.at = calloc(most + 2, sizeof(*b.at));
+	b.copy = malloc((most + 1) * sizeof(*b.copy));
+	if (b.at == NULL || b.copy == NULL) {
+		free(b.at);
+		free(b.copy);
 		return err_set(err, BERTH_ENOMEM, "demand: out of memory for %zu events", most);
 	}
-	for (size_t s = 0; s < steps; s++) {
-		size_t n = at[s + 1] - at[s];
-
-		if (n > 1 && step_s <= DEMAND_SECONDS && n >= step_s / 64)
-			demand_sort_step(d->event + at[s], n, (int64_t)s * d->step_s, seconds, step_s, copy);
-		else if (n > 1)
-			qsort(d->event + at[s], n, sizeof(*d->event), demand_cmp);
-	}
-	free(seconds);
-	free(copy);
+	for (size_t s = 0; s < steps; s++)
+		if (at[s + 1] - at[s] > 1)
+			demand_sort_step(&b, d->event + at[s], at[s + 1] - at[s], (int64_t)s * d->step_s, d->step_s);
+	free(b.at);
+	free(b.copy);
 	return BERTH_OK;
 }
 
@@ -191,7 +233,7 @@ demand_sort(struct demand *d, size_t steps, size_t *at, struct berth_err *err)
 	if (next == NULL)
 		return err_set(err, BERTH_ENOMEM, "demand: out of memory for %zu steps", steps);
 	for (size_t i = 0; i < d->n; i++)
-		at[DEMAND_T(d->event[i]) / d->step_s + 1]++;
+		at[demand_home(d, d->event[i]) + 1]++;
 	for (size_t s = 0; s < steps; s++) {
 		at[s + 1] += at[s];
 		next[s] = at[s];
@@ -199,7 +241,7 @@ demand_sort(struct demand *d, size_t steps, size_t *at, struct berth_err *err)
 	for (size_t s = 0; s < steps; s++) {
 		while (next[s] < at[s + 1]) {
 			uint64_t e = d->event[next[s]];
-			size_t home = (size_t)(DEMAND_T(e) / d->step_s);
+			size_t home = demand_home(d, e);
 
 			if (home == s) {
 				next[s]++;
@@ -224,6 +266,20 @@ demand_apply(struct demand_group *g, int64_t t, double amount, int ends)
 		g->level = 0;	/* not what rounding has left */
 }
 
+static void
+demand_one(uint64_t event, const struct demand_class *classes, struct demand_group *groups)
+{
+	const struct demand_class *c = &classes[DEMAND_CLS(event)];
+
+	for (size_t k = 0; k < c->n_groups; k++) {
+		struct demand_group *g = &groups[c->groups[k]];
+
+		demand_apply(g, DEMAND_T(event), c->amount, DEMAND_ENDS(event));
+		if (g->level > g->peak)
+			g->peak = g->level;
+	}
+}
+
 /* The events [i, end) of one step that starts at t0. */
 static void
 demand_step(const struct demand *d, const struct demand_class *classes, struct demand_group *groups, size_t n_groups,
@@ -235,6 +291,11 @@ demand_step(const struct demand *d, const struct demand_class *classes, struct d
 		int64_t t = first ? t0 : DEMAND_T(d->event[i]);
 		size_t from = i;
 
+		if (!first && (i + 1 == end || DEMAND_T(d->event[i + 1]) != t)) {	/* alone in its second, as most are */
+			demand_one(d->event[i], classes, groups);
+			i++;
+			continue;
+		}
 		for (; i < end && DEMAND_T(d->event[i]) == t; i++) {
 			const struct demand_class *c = &classes[DEMAND_CLS(d->event[i])];
 

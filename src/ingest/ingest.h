@@ -47,7 +47,7 @@ struct ingest_job {
 	int64_t tasks_at_once;		/* how many of them may run at a time */
 	struct ingest_gres gres[INGEST_GRES_MAX];	/* [n_gres] of all nodes and of one task */
 	size_t n_gres;
-	const struct usage_label *labels;	/* [n_labels] user, account, partition, qos ... without blanks */
+	const struct usage_label *labels;	/* [n_labels] user, account, partition, qos ... without blanks; keys are literals */
 	size_t n_labels;
 };
 

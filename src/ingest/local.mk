@@ -9,6 +9,7 @@ libingest_a_SOURCES = \
 	src/ingest/points.c src/ingest/points.h \
 	src/ingest/promjson.c src/ingest/promjson.h \
 	src/ingest/sacct.c src/ingest/sacct.h src/ingest/sacct_row.c src/ingest/sacct_row.h \
+	src/ingest/sacct_cut_any.c src/ingest/sacct_cut_x86.c \
 	src/ingest/slurmrest.c src/ingest/slurmrest.h \
 	src/ingest/slurmtime.c src/ingest/slurmtime.h \
 	src/ingest/smi.c src/ingest/smi.h \

@@ -5,14 +5,30 @@
 
 #include "ingest/sacct_row.h"
 #include "ingest/tres.h"
+#include "util/hash.h"
 #include "util/str.h"
 #include "util/time.h"
 
 const char sacct_columns[] = "JobID,Cluster,User,Account,Partition,QOS,State,Submit,Start,End,Elapsed,TimelimitRaw,"
     "ReqTRES,AllocTRES";
 
+#define SACCT_TRES_SLOTS 256		/* a power of two */
+#define SACCT_TRES_MAX 512		/* longer lists of resources are read each time */
+#define SACCT_TRES_FILLS 4096		/* so many are kept, and then no others */
+
+/* A list of resources that was read: most jobs ask for what others have asked for. */
+struct sacct_tres {
+	size_t len;
+	const char *text;		/* as the export has it; NULL: empty */
+	struct ingest_gres gres[INGEST_GRES_MAX];
+	size_t n;
+};
+
 struct sacct {
 	const struct ingest_sink *sink;
+	struct arena *a;
+	struct sacct_tres *tres;	/* [SACCT_TRES_SLOTS] */
+	int tres_fills;
 	struct slurmclock clock;
 	struct sacct_head head;
 	bool has_head;
@@ -34,6 +50,8 @@ sacct_new(struct arena *a, const struct tz *tz, const struct ingest_sink *sink)
 	struct sacct *r = arena_new_of(a, struct sacct);
 
 	r->sink = sink;
+	r->a = a;
+	r->tres = arena_array_of(a, SACCT_TRES_SLOTS, struct sacct_tres);
 	slurmclock_init(&r->clock, tz);
 	return r;
 }
@@ -84,17 +102,45 @@ sacct_spans(const struct sacct *r, struct sacct_row *row, struct ingest_job *j)
 	return true;
 }
 
+/* tres_gpus(), from memory where the same text was there before. */
 static bool
-sacct_gpus(const struct sacct *r, struct sacct_row *row, struct ingest_job *j)
+sacct_tres(struct sacct *r, char *text, struct ingest_job *j)
+{
+	size_t len = strlen(text);
+	struct sacct_tres *t = &r->tres[hash_fast(text, len) & (SACCT_TRES_SLOTS - 1)];
+	char *copy;
+
+	if (t->text != NULL && t->len == len && memcmp(t->text, text, len) == 0) {
+		memcpy(j->gres, t->gres, t->n * sizeof(*t->gres));
+		j->n_gres = t->n;
+		return true;
+	}
+	if (len > SACCT_TRES_MAX || r->tres_fills >= SACCT_TRES_FILLS)
+		return tres_gpus(text, j->gres, INGEST_GRES_MAX, &j->n_gres);
+	r->tres_fills++;
+	copy = arena_strdup(r->a, text);
+	if (!tres_gpus(copy, t->gres, INGEST_GRES_MAX, &t->n)) {
+		t->text = NULL;
+		return false;
+	}
+	t->text = arena_strdup(r->a, text);
+	t->len = len;
+	memcpy(j->gres, t->gres, t->n * sizeof(*t->gres));
+	j->n_gres = t->n;
+	return true;
+}
+
+static bool
+sacct_gpus(struct sacct *r, struct sacct_row *row, struct ingest_job *j)
 {
 	char *alloc = sacct_get(r, row, SACCT_ALLOCTRES), *req = sacct_get(r, row, SACCT_REQTRES);
 
 	if (*alloc != '\0' || req == NULL || j->start != 0) {
-		if (tres_gpus(alloc, j->gres, INGEST_GRES_MAX, &j->n_gres))
+		if (sacct_tres(r, alloc, j))
 			return true;
 		return sacct_why(row, "AllocTRES is no list of resources:", alloc);
 	}
-	if (tres_gpus(req, j->gres, INGEST_GRES_MAX, &j->n_gres))
+	if (sacct_tres(r, req, j))
 		return true;
 	return sacct_why(row, "ReqTRES is no list of resources:", req);
 }
@@ -208,7 +254,7 @@ sacct_starts_as_step(const struct sacct *r, const char *line)
 
 	if (r->head.col[SACCT_JOBID] != 0 && r->head.col[SACCT_JOBIDRAW] != 0)
 		return false;
-	while (str_is_digit(*p) || *p == '_' || *p == '+')
+	while ((*p >= '0' && *p <= '9') || *p == '_' || *p == '+')
 		p++;
 	return *p == '.' && p > line;
 }
@@ -217,15 +263,13 @@ sacct_starts_as_step(const struct sacct *r, const char *line)
 static enum berth_code
 sacct_body(struct sacct *r, char *line, size_t len, long number, struct berth_err *err)
 {
-	struct ingest_job j = { .line = number };
+	struct ingest_job j;		/* sacct_row() sets all of it: clearing it takes as long as reading it */
 	struct sacct_row row;
-	const char *bad;
+	const char *bad = sacct_split(&r->head, line, len, row.field);
 
-	if (sacct_starts_as_step(r, line)) {
-		r->steps++;
-		return BERTH_OK;
-	}
-	bad = sacct_split(&r->head, line, len, row.field);
+	j.line = number;
+	j.start = j.end = 0;
+	j.n_gres = 0;
 	row.doubtful = false;
 	if (bad == NULL) {
 		const char *id = sacct_get(r, &row, SACCT_JOBID);
@@ -256,7 +300,10 @@ sacct_line(struct sacct *r, char *line, size_t len, long number, struct berth_er
 		return BERTH_OK;
 	if (r->has_head) {
 		r->rows++;
-		return sacct_body(r, line, len, number, err);
+		if (!sacct_starts_as_step(r, line))
+			return sacct_body(r, line, len, number, err);
+		r->steps++;
+		return BERTH_OK;
 	}
 	if (len >= 3 && memcmp(line, "\xef\xbb\xbf", 3) == 0)
 		line += 3;

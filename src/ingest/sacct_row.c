@@ -207,23 +207,14 @@ sacct_anchor(const struct sacct_head *h, char **part, size_t n, char **field)
 const char *
 sacct_split(const struct sacct_head *h, char *line, size_t len, char **field)
 {
-	char *part[SACCT_FIELDS_MAX], *p = line, *end;
-	size_t n = 0;
+	char *part[SACCT_FIELDS_MAX];
+	size_t n;
 
 	if (h->trailing && len > 0 && line[len - 1] == h->sep)
 		line[--len] = '\0';
-	end = line + len;
-	for (;;) {
-		char *sep = memchr(p, h->sep, (size_t)(end - p));
-
-		if (n == SACCT_FIELDS_MAX)
-			return "too many fields";
-		part[n++] = p;
-		if (sep == NULL)
-			break;
-		*sep = '\0';
-		p = sep + 1;
-	}
+	n = sacct_cut(h->sep, line, line + len, part);
+	if (n > SACCT_FIELDS_MAX)
+		return "too many fields";
 	if (n < h->n)
 		return "fewer fields than the header has columns";
 	if (n > h->n)

@@ -32,6 +32,11 @@ BERTH_MUST_CHECK enum berth_code sacct_head_parse(struct sacct_head *h, char *li
  * Cuts line [len] into field [h->n]. Returns NULL, or why it cannot be done.
  */
 const char *sacct_split(const struct sacct_head *h, char *line, size_t len, char **field);
+/*
+ * Ends each part of [p, end) where sep stands; part [SACCT_FIELDS_MAX]. Returns how many parts there are, more than
+ * SACCT_FIELDS_MAX if they are too many. Fields are short and lines long, so this looks at many bytes at once.
+ */
+size_t sacct_cut(char sep, char *p, char *end, char **part);
 bool sacct_is_state(const char *s);
 
 #endif

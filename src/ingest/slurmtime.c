@@ -16,6 +16,14 @@ slurmtime_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
+static int
+slurmtime_two(const char *p)
+{
+	if (!slurmtime_digit(p[0]) || !slurmtime_digit(p[1]))
+		return -1;
+	return (p[0] - '0') * 10 + (p[1] - '0');
+}
+
 static bool
 slurmtime_word(const char *s, const char *const *words)
 {
@@ -56,7 +64,7 @@ slurmtime_duration(const char *s, int64_t *s_out)
 {
 	static const char *const none[] = { "UNLIMITED", "NOT_SET", "INFINITE", NULL };
 	static const char *const unknown[] = { "", "Partition_Limit", "INVALID", "Unknown", "N/A", "None", NULL };
-	const char *dash = strchr(s, '-');
+	const char *dash;
 	int64_t v[3] = { 0 }, days = 0;
 	int n;
 
@@ -64,6 +72,19 @@ slurmtime_duration(const char *s, int64_t *s_out)
 		*s_out = slurmtime_word(s, none) ? INGEST_NO_LIMIT : INGEST_UNKNOWN;
 		return true;
 	}
+	if (slurmtime_digit(s[0]) && slurmtime_digit(s[1]) && s[2] == ':' && slurmtime_digit(s[3]) && slurmtime_digit(s[4]) &&
+	    s[5] == ':' && slurmtime_digit(s[6]) && slurmtime_digit(s[7]) && s[8] == '\0') {	/* most are */
+		*s_out = slurmtime_two(s) * 3600 + slurmtime_two(s + 3) * 60 + slurmtime_two(s + 6);
+		return true;
+	}
+	dash = s;
+	while (slurmtime_digit(*dash))
+		dash++;
+	if (*dash == '\0' && dash > s && dash - s < 9) {	/* minutes */
+		*s_out = strtol(s, NULL, 10) * 60;
+		return true;
+	}
+	dash = strchr(s, '-');
 	if (dash != NULL) {
 		for (const char *p = s; p < dash; p++) {
 			if (!slurmtime_digit(*p) || days > SLURMTIME_FIELD_MAX)
@@ -88,14 +109,6 @@ slurmclock_init(struct slurmclock *c, const struct tz *tz)
 {
 	memset(c, 0, sizeof(*c));
 	c->tz = tz;
-}
-
-static int
-slurmtime_two(const char *p)
-{
-	if (!slurmtime_digit(p[0]) || !slurmtime_digit(p[1]))
-		return -1;
-	return (p[0] - '0') * 10 + (p[1] - '0');
 }
 
 /* Midnight of "2026-10-25" on the wall clock; -1: no date. */
@@ -153,29 +166,57 @@ slurmtime_epoch(const char *s, struct slurmtime *out)
 	return true;
 }
 
+/* The common case of slurmtime_parse(): "2026-10-25T02:30:00" of the day before, whose offset does not change. */
+static bool
+slurmtime_again(const struct slurmclock *c, const char *s, struct slurmtime *out)
+{
+	const uint64_t form = UINT64_C(0x30303a30303a3030);	/* "00:00:00", its first byte lowest */
+	uint64_t w;
+
+	if (__BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__ || !c->day_known || !c->day_plain || strlen(s) != 19 || s[10] != 'T' ||
+	    memcmp(c->day_text, s, 10) != 0)
+		return false;
+	memcpy(&w, s + 11, sizeof(w));
+	if ((w & UINT64_C(0xf0f0fff0f0fff0f0)) != form ||
+	    ((w + UINT64_C(0x0606000606000606)) & UINT64_C(0xf0f0fff0f0fff0f0)) != form)
+		return false;
+	w -= form;
+	w = w * 10 + (w >> 8);	/* the tens of each pair take its ones; the colons are 0 */
+	if ((w & 0xff) > 23 || (w >> 24 & 0xff) > 59 || (w >> 48 & 0xff) > 59)
+		return false;
+	out->known = true;
+	out->t = c->day_wall - c->offset_s + (int64_t)((w & 0xff) * 3600 + (w >> 24 & 0xff) * 60 + (w >> 48 & 0xff));
+	out->later = out->t;
+	return true;
+}
+
 bool
 slurmtime_parse(struct slurmclock *c, const char *s, struct slurmtime *out)
 {
 	static const char *const unknown[] = { "", "Unknown", "None", "N/A", "NONE", NULL };
 	enum tz_note note;
 	int h, m, sec;
-	size_t len = strlen(s);
 
+	if (slurmtime_again(c, s, out))
+		return true;
 	*out = (struct slurmtime){ 0 };
-	if (len < 16)
-		return slurmtime_word(s, unknown) || slurmtime_epoch(s, out);
-	if (!c->day_known || memcmp(c->day_text, s, 10) != 0) {
-		int64_t wall = slurmtime_date(s);
+	if (!c->day_known || strncmp(c->day_text, s, 10) != 0) {
+		int64_t wall;
+
+		if (strlen(s) < 16)
+			return slurmtime_word(s, unknown) || slurmtime_epoch(s, out);
+		wall = slurmtime_date(s);
 
 		if (wall < 0)
 			return false;
 		slurmclock_day(c, s, wall);
 	}
-	h = slurmtime_two(s + 11);
-	m = slurmtime_two(s + 14);
-	sec = len >= 19 && s[16] == ':' ? slurmtime_two(s + 17) : len == 16 ? 0 : -1;
-	if ((s[10] != 'T' && s[10] != ' ') || h < 0 || h > 23 || s[13] != ':' || m < 0 || m > 59 || sec < 0 || sec > 60 ||
-	    (len > 19 && s[19] != '.'))
+	/* Each look is behind one that has found no end of the text. */
+	if ((s[10] != 'T' && s[10] != ' ') || (h = slurmtime_two(s + 11)) < 0 || h > 23 || s[13] != ':' ||
+	    (m = slurmtime_two(s + 14)) < 0 || m > 59)
+		return false;
+	sec = s[16] == '\0' ? 0 : s[16] == ':' ? slurmtime_two(s + 17) : -1;
+	if (sec < 0 || sec > 60 || (s[16] == ':' && s[19] != '\0' && s[19] != '.'))
 		return false;
 	out->known = true;
 	out->t = c->day_wall + h * 3600 + m * 60 + (sec == 60 ? 59 : sec);

@@ -91,7 +91,7 @@ tres_gpus(char *text, struct ingest_gres *out, size_t max, size_t *n_out)
 			p++;
 		last = *p == '\0';
 		*p = '\0';
-		if (strncmp(item, "gres/gpu", 8) == 0 && (item[8] == '=' || item[8] == ':')) {
+		if (*item == 'g' && strncmp(item, "gres/gpu", 8) == 0 && (item[8] == '=' || item[8] == ':')) {
 			*eq = '\0';
 			if (!tres_gpu_item(item, eq + 1, out, max, &n, &untyped, &typed))
 				return false;

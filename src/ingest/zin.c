@@ -84,7 +84,10 @@ zin_open(const char *path, struct zin **z_out, struct berth_err *err)
 		goto out;
 	}
 	rc = zdec_new(z->buf, z->end, path, &z->dec, err);
-	if (rc == BERTH_OK && (z->out = fopencookie(z, "rb", io)) == NULL)
+	/* What is not packed is read straight from the file, where it can be wound back. */
+	if (rc == BERTH_OK && z->dec == NULL && fseeko(z->raw, -(off_t)z->end, SEEK_CUR) == 0)
+		z->out = z->raw;
+	else if (rc == BERTH_OK && (z->out = fopencookie(z, "rb", io)) == NULL)
 		rc = err_sys(err, BERTH_EIO, errno, "%s", path);
 out:
 	if (rc != BERTH_OK)
@@ -111,7 +114,7 @@ zin_close(struct zin *z)
 {
 	if (z == NULL)
 		return;
-	if (z->out != NULL)
+	if (z->out != NULL && z->out != z->raw)
 		fclose(z->out);
 	if (z->raw != NULL && z->raw != stdin)
 		fclose(z->raw);

@@ -8,17 +8,15 @@
 #define PACK_BEFORE 16u		/* until lies before start or submit: it is the distance back */
 #define PACK_EARLY 32u		/* start lies before submit */
 
-static void
-pack_number(struct buf *out, uint64_t v)
-{
-	char b[10];
-	size_t n = 0;
+#define PACK_ROW_MAX 80		/* bytes of a row beside its job */
 
-	do {
-		b[n++] = (char)((v & 0x7f) | (v > 0x7f ? 0x80 : 0));
-		v >>= 7;
-	} while (v != 0);
-	(void)buf_add(out, b, n);
+static char *
+pack_number(char *p, uint64_t v)
+{
+	for (; v > 0x7f; v >>= 7)
+		*p++ = (char)((v & 0x7f) | 0x80);
+	*p++ = (char)v;
+	return p;
 }
 
 static uint64_t
@@ -33,24 +31,31 @@ pack_row(const struct usage_job *r, const char *before, int64_t submit, struct b
 	size_t same = 0, len = strlen(r->job);
 	bool whole = r->gpus == floor(r->gpus) && r->gpus < 1e9;
 	int64_t from = r->start != 0 ? r->start : r->submit;
+	char *const row = buf_reserve(out, len + PACK_ROW_MAX);
+	char *p = row;
 
+	if (row == NULL)
+		return;
 	while (before[same] != '\0' && before[same] == r->job[same])
 		same++;
-	pack_number(out, (uint64_t)(r->submit - submit));
-	pack_number(out, same);
-	pack_number(out, len - same);
-	(void)buf_add(out, r->job + same, len - same);
-	pack_number(out, (uint64_t)r->part);
-	pack_number(out, (uint64_t)r->label);
-	(void)buf_add_char(out, (char)((unsigned)r->state | (r->start != 0 ? PACK_STARTED : 0) | (whole ? 0 : PACK_FRACTION) |
-	    (r->until < from ? PACK_BEFORE : 0) | (r->start != 0 && r->start < r->submit ? PACK_EARLY : 0)));
+	p = pack_number(p, (uint64_t)(r->submit - submit));
+	p = pack_number(p, same);
+	p = pack_number(p, len - same);
+	memcpy(p, r->job + same, len - same);
+	p = pack_number(p + (len - same), (uint64_t)r->part);
+	p = pack_number(p, (uint64_t)r->label);
+	*p++ = (char)((unsigned)r->state | (r->start != 0 ? PACK_STARTED : 0) | (whole ? 0 : PACK_FRACTION) |
+	    (r->until < from ? PACK_BEFORE : 0) | (r->start != 0 && r->start < r->submit ? PACK_EARLY : 0));
 	if (r->start != 0)
-		pack_number(out, pack_distance(r->start, r->submit));
-	pack_number(out, pack_distance(r->until, from));
-	if (whole)
-		pack_number(out, (uint64_t)r->gpus);
-	else
-		(void)buf_add(out, &r->gpus, sizeof(r->gpus));
+		p = pack_number(p, pack_distance(r->start, r->submit));
+	p = pack_number(p, pack_distance(r->until, from));
+	if (whole) {
+		p = pack_number(p, (uint64_t)r->gpus);
+	} else {
+		memcpy(p, &r->gpus, sizeof(r->gpus));
+		p += sizeof(r->gpus);
+	}
+	buf_commit(out, (size_t)(p - row));
 }
 
 enum berth_code

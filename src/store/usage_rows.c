@@ -104,49 +104,77 @@ usage_widen(struct usage_span *span, const struct usage_job *row)
 		span->to = row->until;
 }
 
-/* A row with its place in the input, so that the last of equal keys can be told. */
+/* Where a row is, and what orders it first: rows themselves are large. */
 struct usage_ranked {
-	struct usage_job row;
-	size_t rank;
+	int64_t submit;
+	const struct usage_job *row;
 };
 
 static int
 usage_cmp_ranked(const void *a, const void *b)
 {
 	const struct usage_ranked *x = a, *y = b;
-	int c = usage_cmp(&x->row, &y->row);
+	int c;
 
+	if (x->submit != y->submit)
+		return x->submit < y->submit ? -1 : 1;
+	c = usage_cmp(x->row, y->row);
 	if (c != 0)
 		return c;
-	return x->rank < y->rank ? -1 : x->rank > y->rank;
+	return x->row < y->row ? -1 : x->row > y->row;	/* their order in the input */
 }
 
-/* Sorts rows [n] by key and leaves one of each key; returns how many are left. */
-static size_t
-usage_sort(struct usage_job *rows, size_t n, struct put_counts *counts, struct arena *scratch)
+/* Sorts v [n] if that takes few moves, as exports are nearly in order. False: it does not; v is in some other order. */
+static bool
+usage_insert(struct usage_ranked *v, size_t n)
 {
-	struct usage_ranked *v;
-	size_t m = 0;
-	bool sorted = true;
+	size_t moves = 0;
 
-	for (size_t i = 1; i < n && sorted; i++)
-		sorted = usage_cmp(&rows[i - 1], &rows[i]) < 0;
-	if (sorted)
-		return n;
-	v = arena_array_of(scratch, n, struct usage_ranked);
+	for (size_t i = 1; i < n && moves <= 8 * n; i++) {
+		struct usage_ranked x = v[i];
+		size_t k = i;
+
+		for (; k > 0 && usage_cmp_ranked(&v[k - 1], &x) > 0; k--)
+			v[k] = v[k - 1];
+		v[k] = x;
+		moves += i - k;
+	}
+	return moves <= 8 * n;
+}
+
+/* Rows [n] sorted by key into out [n], one of each key: the last that knows no less. Returns how many there are. */
+static size_t
+usage_sort(const struct usage_job *rows, size_t n, struct usage_job *out, struct put_counts *counts)
+{
+	struct usage_ranked *v = malloc(n * sizeof(*v));
+	size_t m = 0;
+
+	if (v == NULL)
+		return 0;
 	for (size_t i = 0; i < n; i++)
-		v[i] = (struct usage_ranked){ rows[i], i };
-	qsort(v, n, sizeof(*v), usage_cmp_ranked);
+		v[i] = (struct usage_ranked){ rows[i].submit, &rows[i] };
+	if (!usage_insert(v, n))
+		qsort(v, n, sizeof(*v), usage_cmp_ranked);
 	for (size_t i = 0; i < n; i++) {
-		if (m > 0 && usage_cmp(&rows[m - 1], &v[i].row) == 0) {
+		if (m > 0 && usage_cmp(&out[m - 1], v[i].row) == 0) {
 			counts->duplicate++;
-			if (usage_knows(&v[i].row, &rows[m - 1]))
-				rows[m - 1] = v[i].row;
+			if (usage_knows(v[i].row, &out[m - 1]))
+				out[m - 1] = *v[i].row;
 		} else {
-			rows[m++] = v[i].row;
+			out[m++] = *v[i].row;
 		}
 	}
+	free(v);
 	return m;
+}
+
+static bool
+usage_sorted(const struct usage_job *rows, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		if (usage_cmp(&rows[i - 1], &rows[i]) >= 0)
+			return false;
+	return true;
 }
 
 /* The jobs of one hour: as they are stored, then as they are to be. */
@@ -191,33 +219,33 @@ usage_hour_get(struct store *s, int64_t hour, struct arena *a, struct usage_hour
 	    DB_ARGS(db_i64(hour)));
 }
 
+/* The jobs of an hour are to be rows [n]; packed in b. */
 static enum berth_code
-usage_hour_put(struct store *s, const struct usage_hour *h, struct berth_err *err)
+usage_hour_put(struct store *s, int64_t hour, const struct usage_job *rows, size_t n, struct buf *b,
+    struct berth_err *err)
 {
 	int64_t first = INT64_MAX, until = INT64_MIN, waiting = 0;
 	enum berth_code rc;
-	struct buf b;
 
-	if (h->now.n == 0)
-		return db_run(s->db, err, "DELETE FROM usage_hour WHERE hour = $1", DB_ARGS(db_i64(h->hour)));
-	for (size_t i = 0; i < h->now.n; i++) {
-		const struct usage_job *r = &h->now.v[i];
+	if (n == 0)
+		return db_run(s->db, err, "DELETE FROM usage_hour WHERE hour = $1", DB_ARGS(db_i64(hour)));
+	for (size_t i = 0; i < n; i++) {
+		const struct usage_job *r = &rows[i];
 
 		first = r->submit < first ? r->submit : first;
 		first = r->start != 0 && r->start < first ? r->start : first;
 		until = r->until > until ? r->until : until;
 		waiting += r->state == USAGE_WAITS;
 	}
-	buf_init(&b, USAGE_HOUR_MAX);
-	(void)usage_pack(h->hour, h->now.v, h->now.n, &b);
-	rc = buf_check(&b, "jobs of one hour", err);
+	buf_clear(b);
+	(void)usage_pack(hour, rows, n, b);
+	rc = buf_check(b, "jobs of one hour", err);
 	if (rc == BERTH_OK)
 		rc = db_run(s->db, err, "INSERT INTO usage_hour (hour, first_t, until_t, jobs, waiting, packed) "
 		    "VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (hour) DO UPDATE SET first_t = excluded.first_t, "
 		    "until_t = excluded.until_t, jobs = excluded.jobs, waiting = excluded.waiting, "
-		    "packed = excluded.packed", DB_ARGS(db_i64(h->hour), db_i64(first), db_i64(until),
-		    db_i64((int64_t)h->now.n), db_i64(waiting), db_blob(b.p, b.len)));
-	buf_free(&b);
+		    "packed = excluded.packed", DB_ARGS(db_i64(hour), db_i64(first), db_i64(until),
+		    db_i64((int64_t)n), db_i64(waiting), db_blob(b->p, b->len)));
 	return rc;
 }
 
@@ -264,36 +292,46 @@ usage_merge(struct usage_hour *h, const struct usage_job *rows, size_t n, struct
 	}
 }
 
+/* Rows [n], sorted, all submitted in one hour. */
 static enum berth_code
-usage_put_all(struct store *s, struct usage_job *rows, size_t n, struct put_counts *counts,
-    struct usage_span *changed, struct arena *scratch, struct berth_err *err)
+usage_put_hour(struct store *s, int64_t hour, const struct usage_job *rows, size_t n, struct arena *a, struct buf *b,
+    struct put_counts *counts, struct usage_span *changed, struct berth_err *err)
 {
-	struct put_counts c = { 0 };
+	struct usage_hour h;
+	enum berth_code rc = usage_hour_get(s, hour, a, &h, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	if (h.old.n == 0) {	/* as in most of a first load: there is nothing to merge with */
+		counts->stored += (int64_t)n;
+		for (size_t i = 0; i < n; i++)
+			usage_widen(changed, &rows[i]);
+		return usage_hour_put(s, hour, rows, n, b, err);
+	}
+	usage_merge(&h, rows, n, a, counts, changed);
+	return h.dirty ? usage_hour_put(s, hour, h.now.v, h.now.n, b, err) : BERTH_OK;
+}
+
+static enum berth_code
+usage_put_all(struct store *s, const struct usage_job *rows, size_t n, struct put_counts *counts,
+    struct usage_span *changed, struct berth_err *err)
+{
 	struct arena *a = arena_new();
 	enum berth_code rc = BERTH_OK;
 	size_t from = 0, to;
+	struct buf b;
 
-	n = usage_sort(rows, n, &c, scratch);
+	buf_init(&b, USAGE_HOUR_MAX);
 	for (; rc == BERTH_OK && from < n; from = to) {
-		struct usage_hour h;
 		int64_t hour = time_floor(rows[from].submit, USAGE_HOUR);
 
 		for (to = from + 1; to < n && rows[to].submit < hour + USAGE_HOUR; to++)
 			;
-		rc = usage_hour_get(s, hour, a, &h, err);
-		if (rc != BERTH_OK)
-			break;
-		usage_merge(&h, rows + from, to - from, a, &c, changed);
-		if (h.dirty)
-			rc = usage_hour_put(s, &h, err);
+		rc = usage_put_hour(s, hour, rows + from, to - from, a, &b, counts, changed, err);
 		arena_reset(a);
 	}
+	buf_free(&b);
 	arena_free(a);
-	if (rc == BERTH_OK) {
-		counts->stored += c.stored;
-		counts->duplicate += c.duplicate;
-		counts->replaced += c.replaced;
-	}
 	return rc;
 }
 
@@ -301,18 +339,32 @@ enum berth_code
 store_usage_put(struct store *s, struct usage_job *rows, size_t n, struct put_counts *counts,
     struct usage_span *changed, struct berth_err *err)
 {
-	struct arena *scratch;
+	struct put_counts c = { 0 };
+	struct usage_job *sorted = NULL;
 	enum berth_code rc;
 
 	if (n == 0)
 		return BERTH_OK;
+	if (!usage_sorted(rows, n)) {
+		sorted = malloc(n * sizeof(*sorted));
+		n = sorted != NULL ? usage_sort(rows, n, sorted, &c) : 0;
+		if (n == 0) {
+			free(sorted);
+			return err_set(err, BERTH_ENOMEM, "out of memory for the jobs");
+		}
+	}
 	rc = store_begin(s, err);
-	if (rc != BERTH_OK)
-		return rc;
-	scratch = arena_new();
-	rc = usage_put_all(s, rows, n, counts, changed, scratch, err);
-	arena_free(scratch);
-	return store_end(s, rc, err);
+	if (rc == BERTH_OK) {
+		rc = usage_put_all(s, sorted != NULL ? sorted : rows, n, &c, changed, err);
+		if (rc == BERTH_OK) {
+			counts->stored += c.stored;
+			counts->duplicate += c.duplicate;
+			counts->replaced += c.replaced;
+		}
+		rc = store_end(s, rc, err);
+	}
+	free(sorted);
+	return rc;
 }
 
 struct usage_list {
@@ -375,17 +427,20 @@ store_usage_remove(struct store *s, int64_t submit, const char *job, struct bert
 {
 	struct arena *a = arena_new();
 	struct usage_hour h;
+	struct buf b;
 	enum berth_code rc = store_begin(s, err);
 
+	buf_init(&b, USAGE_HOUR_MAX);
 	if (rc == BERTH_OK) {
 		rc = usage_hour_get(s, time_floor(submit, USAGE_HOUR), a, &h, err);
 		for (size_t i = 0; rc == BERTH_OK && i < h.old.n; i++)
 			if (h.old.v[i].submit != submit || strcmp(h.old.v[i].job, job) != 0)
 				VEC_PUSH(a, &h.now, h.old.v[i]);
 		if (rc == BERTH_OK && h.now.n < h.old.n)
-			rc = usage_hour_put(s, &h, err);
+			rc = usage_hour_put(s, h.hour, h.now.v, h.now.n, &b, err);
 		rc = store_end(s, rc, err);
 	}
+	buf_free(&b);
 	arena_free(a);
 	return rc;
 }

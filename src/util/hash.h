@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "util/err.h"
 
@@ -11,7 +12,34 @@
 uint64_t hash_u64(uint64_t x);				/* finaliser of splitmix64 */
 uint64_t hash_bytes(const void *p, size_t n);		/* 64-bit FNV-1a */
 uint64_t hash_str(const char *s);			/* 64-bit FNV-1a */
+/* As good for a table in memory and many times as fast; the values differ between machines. */
+static inline uint64_t hash_fast(const void *p, size_t n);
 uint64_t hash_join(uint64_t h, uint64_t x);		/* order matters */
+
+static inline uint64_t
+hash_fast(const void *p, size_t n)
+{
+	const unsigned char *c = p;
+	uint64_t h = n * UINT64_C(0x9e3779b97f4a7c15), w = 0;
+
+	for (; n >= 8; c += 8, n -= 8) {
+		memcpy(&w, c, 8);
+		h = (h ^ w) * UINT64_C(0xff51afd7ed558ccd);
+		h ^= h >> 32;
+	}
+	w = 0;
+	if (n >= 4) {	/* two halves that may overlap */
+		uint32_t half[2];
+
+		memcpy(&half[0], c, 4);
+		memcpy(&half[1], c + n - 4, 4);
+		w = (uint64_t)half[0] << 32 | half[1];
+	} else if (n > 0) {
+		w = (uint64_t)c[0] | (uint64_t)c[n / 2] << 8 | (uint64_t)c[n - 1] << 16;
+	}
+	h = (h ^ w) * UINT64_C(0xff51afd7ed558ccd);
+	return h ^ h >> 32;
+}
 
 #define HASH_SHA256_SIZE 65
 /* 64 lower-case hex digits and a NUL. BERTH_EFAIL only if OpenSSL has no SHA-256. */

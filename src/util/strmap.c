@@ -7,7 +7,7 @@
 static struct strmap_slot *
 strmap_slot(struct strmap_slot *slots, size_t cap, const char *key)
 {
-	size_t i = (size_t)hash_u64(hash_str(key)) & (cap - 1);
+	size_t i = (size_t)hash_fast(key, strlen(key)) & (cap - 1);
 
 	while (slots[i].key != NULL && strcmp(slots[i].key, key) != 0)
 		i = (i + 1) & (cap - 1);

@@ -140,12 +140,75 @@ test_edges(void)
 	tap_code(demand_new(STEP, T0 + 1, T0 + STEP, 0, &d, &err), BERTH_EINVAL, &err);
 }
 
+static enum berth_code
+collect_one(void *arg, uint32_t group, const struct sample *v, size_t n, struct berth_err *err)
+{
+	(void)err;
+	for (size_t i = 0; group == 1 && i < n; i++)
+		((double *)arg)[i] = v[i].peak;
+	return BERTH_OK;
+}
+
+/* Many begin and end within a few seconds of an hour, in any order: the hour is cut into parts and those are crowded. */
+static void
+test_crowd(uint64_t seed)
+{
+	double peak[2] = { 0 };
+	int level[120] = { 0 }, most = 0;
+	struct berth_err err = { 0 };
+	struct demand *d = NULL;
+	struct rng r;
+
+	rng_seed(&r, seed);
+	tap_code(demand_new(3600, T0, T0 + 7200, 0, &d, &err), BERTH_OK, &err);
+	for (int j = 0; j < 500; j++) {
+		int from = (int)rng_below(&r, 60), to = from + 1 + (int)rng_below(&r, 40);
+
+		for (int s = from; s < to; s++)
+			level[s] += 4;
+		if (demand_add(d, 2, T0 + 3600 + 1000 + from, T0 + 3600 + 1000 + to, &err) != BERTH_OK)
+			break;
+	}
+	for (int s = 0; s < 120; s++)
+		most = level[s] > most ? level[s] : most;
+	tap_code(demand_run(d, classes, GROUPS, collect_one, peak, &err), BERTH_OK, &err);
+	tap_near(peak[1], most, 0, "500 within a minute and a half: %d at once", most);
+	demand_free(d);
+}
+
+/* Steps of every length: an event on either side of the end of a step is in its own. */
+static void
+test_steps(void)
+{
+	static const int64_t steps[] = { 1, 2, 3, 7, 60, 61, 3600, 86399, 86400, 2678400 };
+	struct berth_err err = { 0 };
+	int wrong = 0;
+
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		int64_t step = steps[i], from = T0 / step * step;
+		double peak[4] = { 0 };
+		struct demand *d = NULL;
+
+		if (demand_new(step, from, from + 4 * step, 0, &d, &err) != BERTH_OK ||
+		    demand_add(d, 2, from + 2 * step - 1, from + 2 * step, &err) != BERTH_OK ||
+		    demand_add(d, 2, from + 2 * step, from + 2 * step + 1, &err) != BERTH_OK ||
+		    demand_run(d, classes, GROUPS, collect_one, peak, &err) != BERTH_OK)
+			wrong += 10;
+		wrong += peak[0] != 0 || peak[1] != 4 || peak[2] != 4 || peak[3] != 0;
+		demand_free(d);
+	}
+	tap_is_long(wrong, 0, "steps from a second to a month");
+}
+
 int
 main(int argc, char **argv)
 {
 	uint64_t seed = argc > 2 && strcmp(argv[1], "-s") == 0 ? strtoull(argv[2], NULL, 10) : 1;
 
 	test_edges();
+	test_steps();
+	for (uint64_t i = 0; i < 3; i++)
+		test_crowd(seed + i);
 	for (uint64_t i = 0; i < 8; i++)
 		test_random(seed + i);
 	return tap_done();
