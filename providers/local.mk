@@ -1,9 +1,18 @@
 noinst_LIBRARIES += libproviders.a
 libproviders_a_SOURCES = \
 	providers/account.h \
+	providers/bearer.c providers/bearer.h \
 	providers/calls.c \
 	providers/classify.c \
 	providers/conf.c providers/conf.h \
+	providers/endpoint.c providers/endpoint.h \
+	providers/gcp/gcp.c providers/gcp/gcp.h \
+	providers/gcp/gcp_auth.c \
+	providers/gcp/gcp_lease.c \
+	providers/gcp/gcp_list.c \
+	providers/gcp/gcp_market.c \
+	providers/gcp/gcp_sku.c providers/gcp/gcp_sku.h \
+	providers/gcp/gcp_tpu.c \
 	providers/import/import.c providers/import/import.h \
 	providers/import/layout.c providers/import/layout.h \
 	providers/import/provider.c \

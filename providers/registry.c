@@ -1,5 +1,6 @@
 #include <stddef.h>
 
+#include "providers/gcp/gcp.h"
 #include "providers/import/import.h"
 #include "providers/lambda/lambda.h"
 #include "providers/prov.h"
@@ -13,6 +14,7 @@ static const struct provider_ops *const provider_rows[] = {
 	&provider_static,
 	&provider_import,
 	&provider_lambda,
+	&provider_gcp,
 };
 
 const struct provider_ops *const *

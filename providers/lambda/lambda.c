@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "providers/endpoint.h"
 #include "providers/lambda/lambda.h"
 #include "providers/prov.h"
 #include "providers/wirejson.h"
@@ -35,18 +36,10 @@ static enum berth_code
 lambda_open(void *st, const struct prov_env *env, struct berth_err *err)
 {
 	struct lambda *l = st;
-	char *endpoint = arena_strdup(env->arena, prov_conf_str(env->conf, "endpoint", LAMBDA_ENDPOINT));
-	size_t n = strlen(endpoint);
 
-	while (n > 0 && endpoint[n - 1] == '/')
-		endpoint[--n] = '\0';
-	if (!str_starts(endpoint, "https://") && !str_starts(endpoint, "http://127.0.0.1") &&
-	    !str_starts(endpoint, "http://localhost"))
-		return err_set(err, BERTH_EINVAL, "endpoint '%s': must be https, for the key goes along", endpoint);
 	l->env = env;
-	l->endpoint = endpoint;
 	l->ssh_key = prov_conf_str(env->conf, "ssh_key", NULL);
-	return BERTH_OK;
+	return endpoint_read(env, "endpoint", LAMBDA_ENDPOINT, ENDPOINT_SECRETS, &l->endpoint, err);
 }
 
 enum berth_code

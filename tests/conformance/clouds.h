@@ -13,4 +13,13 @@ enum berth_code lambda_cloud(void *arg, struct prov_account *acc, const struct h
     struct berth_err *err);
 void lambda_cloud_reset(void);
 
+/*
+ * Google Cloud as its discovery documents describe it: two g2-standard-4 in eu-north9-a of project proj; prices and types
+ * on two pages each. A token comes from https://oauth2.example/token for the refresh token "ref" of client "id", "sec".
+ * A machine starts for 60 s and stops for 30 s; a third one is refused within an operation that is accepted.
+ */
+enum berth_code gcp_cloud(void *arg, struct prov_account *acc, const struct http_req *req, struct http_resp *resp,
+    struct berth_err *err);
+void gcp_cloud_reset(void);
+
 #endif

@@ -34,6 +34,7 @@ static const struct conformance {
 	    "{name: m2, address: localhost, accelerator: L4, price_per_hour: 0.5}]}", 2, 0, NULL },
 	{ "import", "{name: acc, provider: import, files: p.csv}", 0, 0, NULL },
 	{ "lambda", "{name: acc, provider: lambda, api_key: env:BERTH_TEST_KEY, ssh_key: ours}", 2, 60, lambda_cloud },
+	{ "gcp", "{name: acc, provider: gcp, project: proj, credentials: env:BERTH_TEST_GCP, image: img}", 2, 60, gcp_cloud },
 };
 
 static const char trace_text[] = "schema: berth.replay/1\nstart: 2026-11-30T00:00:00Z\npools:\n"
@@ -65,6 +66,7 @@ static void
 fresh(void)
 {
 	lambda_cloud_reset();
+	gcp_cloud_reset();
 	unlink(arena_printf(a, "%s/replay-acc.json", dir));
 	unlink(arena_printf(a, "%s/static-acc.json", dir));
 }
@@ -241,7 +243,8 @@ hostile_answer(void *arg, struct prov_account *acc, const struct http_req *req, 
 	struct rng r;
 	char *body;
 
-	if (rc != BERTH_OK)
+	/* A step for credentials passes: a refusal of it is another thing than a refusal of the call. */
+	if (rc != BERTH_OK || (acc->ops->auth != NULL && acc->ops->auth->need != NULL && acc->ops->auth->need(acc->st, NOW)))
 		return rc;
 	body = arena_alloc(req->arena, resp->body_len + 1);
 	memcpy(body, resp->body, resp->body_len);
@@ -314,6 +317,8 @@ main(void)
 
 	a = arena_new();
 	setenv("BERTH_TEST_KEY", "key-SECRET", 1);
+	setenv("BERTH_TEST_GCP", "{\"type\":\"authorized_user\",\"client_id\":\"id\",\"client_secret\":\"sec\","
+	    "\"refresh_token\":\"ref\",\"token_uri\":\"https://oauth2.example/token\"}", 1);
 	quiet = (struct log){ .level = LOG_ERROR, .f = stderr };
 	snprintf(dir, sizeof(dir), "/tmp/berth-conf-XXXXXX");
 	if (mkdtemp(dir) == NULL || accel_table_open(a, &accels, &err) != BERTH_OK)

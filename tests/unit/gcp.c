@@ -1,0 +1,598 @@
+/* tests/unit/gcp.c - Google Cloud: tokens, prices made of parts, bodies, operations, codes; the answers of others. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/accel.h"
+#include "providers/account.h"
+#include "providers/gcp/gcp.h"
+#include "tests/tap.h"
+#include "util/arena.h"
+#include "util/csv.h"
+#include "util/fileio.h"
+#include "util/log.h"
+#include "util/str.h"
+#include "util/vec.h"
+#include "util/yaml.h"
+
+#define NOW INT64_C(1796040000)		/* 2026-11-30T12:00:00Z */
+
+static struct arena *a;
+static const struct accel_table *accels;
+static struct log quiet;
+
+/* What the wire answers: the first row whose part is in the URL. */
+struct wire { const char *part, *body; };
+
+static struct prov_account *
+open_account(const char *more, enum berth_code want)
+{
+	const char *yaml = arena_printf(a, "{name: g, provider: gcp, project: proj, credentials: env:GCP_KEY, image: img%s}", more);
+	struct prov_env env = { .now = NOW, .installation = "78199d8e1c8ed013", .accels = accels, .log = &quiet };
+	const struct yaml_node *n = NULL;
+	struct prov_account *acc = NULL;
+	struct berth_err err = { 0 };
+
+	tap_code(yaml_parse(a, yaml, strlen(yaml), "berth.yaml", &n, &err), BERTH_OK, &err);
+	tap_code(prov_account_open(n, NULL, &env, &acc, &err), want, &err);
+	return acc;
+}
+
+static struct http_resp
+say(int status, const char *body)
+{
+	return (struct http_resp){ .arena = a, .status = status, .body = body, .body_len = strlen(body) };
+}
+
+static struct { VEC(struct offer) offers; VEC(struct prov_machine) machines; VEC(struct prov_quota) quotas; int requests; } got;
+
+static enum berth_code
+got_offer(void *arg, const struct offer *o, struct berth_err *err)
+{
+	(void)arg, (void)err;
+	VEC_PUSH(a, &got.offers, offer_copy(o, a));
+	return BERTH_OK;
+}
+
+static enum berth_code
+got_machine(void *arg, const struct prov_machine *m, struct berth_err *err)
+{
+	(void)arg, (void)err;
+	VEC_PUSH(a, &got.machines, *m);
+	return BERTH_OK;
+}
+
+static enum berth_code
+got_quota(void *arg, const struct prov_quota *q, struct berth_err *err)
+{
+	(void)arg, (void)err;
+	VEC_PUSH(a, &got.quotas, *q);
+	return BERTH_OK;
+}
+
+static const char *
+wire_body(const struct wire *wire, const char *url)
+{
+	for (; wire->part != NULL; wire++)
+		if (strstr(url, wire->part) != NULL)
+			return wire->body;
+	tap_diag("nothing answers %s", url);
+	return "{}";
+}
+
+/* A whole list, without the core: 'o' offers, 'm' machines, 'q' quotas. */
+static enum berth_code
+walk(struct prov_account *acc, char what, const struct wire *wire, struct berth_err *err)
+{
+	const struct provider_ops *ops = acc->ops;
+	struct prov_cursor cur = { 0 };
+	struct prov_query q = { 0 };
+	enum berth_code rc;
+
+	memset(&got, 0, sizeof(got));
+	do {
+		struct http_req req = { .arena = a };
+		struct http_resp resp;
+
+		rc = what == 'o' ? ops->market->offers_build(acc->st, &q, &cur, &req, err) :
+		    what == 'q' ? ops->market->quota_build(acc->st, &cur, &req, err) : ops->lease->list_build(acc->st, &cur, &req, err);
+		if (rc != BERTH_OK)
+			return rc;
+		resp = say(200, wire_body(wire, req.url));
+		cur.next[0] = '\0';
+		got.requests++;
+		rc = what == 'o' ? ops->market->offers_parse(acc->st, &resp, &cur, got_offer, NULL, err) :
+		    what == 'q' ? ops->market->quota_parse(acc->st, &resp, &cur, got_quota, NULL, err) :
+		    ops->lease->list_parse(acc->st, &resp, &cur, got_machine, NULL, err);
+	} while (rc == BERTH_OK && cur.next[0] != '\0' && got.requests < 20);
+	return rc;
+}
+
+static const struct offer *
+find(const char *type, const char *region, enum purchase p, int months)
+{
+	for (size_t i = 0; i < got.offers.n; i++) {
+		const struct offer *o = &got.offers.v[i];
+
+		if (str_eq(o->instance_type, type) && str_eq(o->region, region) && o->purchase == p && o->term_months == months)
+			return o;
+	}
+	return NULL;
+}
+
+static void
+is_price(const char *type, const char *region, enum purchase p, int months, double want)
+{
+	const struct offer *o = find(type, region, p, months);
+
+	tap_near(o != NULL ? usd_to_double(o->price) : NAN, want, 2e-6, "%s in %s, %s %d", type, region, purchase_name(p), months);
+}
+
+static const char *
+sku(const char *description, const char *group, const char *usage, const char *unit, const char *region, double usd)
+{
+	int64_t nanos = llround(usd * 1e9);
+
+	return arena_printf(a, "{\"description\":\"%s\",\"category\":{\"resourceGroup\":\"%s\",\"usageType\":\"%s\"},"
+	    "\"serviceRegions\":[\"%s\"],\"pricingInfo\":[{\"pricingExpression\":{\"usageUnit\":\"%s\",\"tieredRates\":["
+	    "{\"unitPrice\":{\"currencyCode\":\"USD\",\"units\":\"%lld\",\"nanos\":%lld}}]}}]}", description, group, usage, region,
+	    unit, (long long)(nanos / 1000000000), (long long)(nanos % 1000000000));
+}
+
+static const char *
+type(const char *name, int cpus, double gib, const char *card, int cards)
+{
+	return arena_printf(a, "{\"name\":\"%s\",\"guestCpus\":%d,\"memoryMb\":%.0f%s}", name, cpus, gib * 1024, cards == 0 ? "" :
+	    arena_printf(a, ",\"accelerators\":[{\"guestAcceleratorType\":\"%s\",\"guestAcceleratorCount\":%d}]", card, cards));
+}
+
+static const char no_cards[] = "{\"items\":{}}";
+
+/* Every way of buying, against sums done here from published parts of us-central1 (2023-10, and the price pages). */
+static void
+test_composition(void)
+{
+	struct prov_account *acc = open_account("", BERTH_OK);
+	struct berth_err err = { 0 };
+	const char *skus = arena_printf(a, "{\"skus\":[%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s]}",
+	    sku("A2 Instance Core running in Americas", "CPU", "OnDemand", "h", "us-central1", 0.031611),
+	    sku("A2 Instance Ram running in Americas", "RAM", "OnDemand", "GiBy.h", "us-central1", 0.004237),
+	    sku("Nvidia Tesla A100 80GB GPU running in Americas", "GPU", "OnDemand", "h", "us-central1", 3.93),
+	    sku("SSD backed Local Storage", "LocalSSD", "OnDemand", "GiBy.mo", "us-central1", 0.08),
+	    sku("Commitment v1: A2 Cpu in Americas for 1 Year", "CPU", "Commit1Yr", "h", "us-central1", 0.019915),
+	    sku("Commitment v1: A2 Ram in Americas for 1 Year", "RAM", "Commit1Yr", "GiBy.h", "us-central1", 0.002669),
+	    sku("Commitment v1: Nvidia Tesla A100 80GB GPU running in Americas for 1 Year", "GPU", "Commit1Yr", "h", "us-central1", 2.48),
+	    sku("N1 Predefined Instance Core running in Americas", "N1Standard", "OnDemand", "h", "us-central1", 0.031611),
+	    sku("N1 Predefined Instance Ram running in Americas", "N1Standard", "OnDemand", "GiBy.h", "us-central1", 0.004237),
+	    sku("Nvidia Tesla T4 GPU running in Americas", "GPU", "OnDemand", "h", "us-central1", 0.35),
+	    sku("Commitment v1: Cpu in Americas for 3 Year", "CPU", "Commit3Yr", "h", "us-central1", 0.014225),
+	    sku("Commitment v1: Ram in Americas for 3 Year", "RAM", "Commit3Yr", "GiBy.h", "us-central1", 0.001907),
+	    sku("Commitment v1: Nvidia Tesla T4 GPU running in Americas for 3 Years", "GPU", "Commit3Yr", "h", "us-central1", 0.16),
+	    sku("A4 Nvidia B200 (1 gpu slice) running in Americas", "GPU", "OnDemand", "h", "us-central1", 16.11),
+	    sku("Spot Preemptible A4 Nvidia B200 (1 gpu slice) running in Americas", "GPU", "OnDemand", "h", "us-central1", 4.9542));
+	const char *types = arena_printf(a, "{\"items\":{\"zones/us-central1-a\":{\"machineTypes\":[%s,%s,%s,%s]},"
+	    "\"zones/us-central1-c\":{\"machineTypes\":[%s]},\"zones/africa-south1-a\":{\"machineTypes\":[%s]}}}",
+	    type("a2-ultragpu-1g", 12, 170, "nvidia-a100-80gb", 1), type("n1-standard-8", 8, 30, "", 0),
+	    type("n1-standard-64", 64, 240, "", 0), type("a4-highgpu-8g", 224, 3968, "nvidia-b200", 8),
+	    type("a2-ultragpu-1g", 12, 170, "nvidia-a100-80gb", 1), type("a2-ultragpu-1g", 12, 170, "nvidia-a100-80gb", 1));
+	struct wire w[] = { { "aggregated/machineTypes", types }, { "aggregated/acceleratorTypes",
+	    "{\"items\":{\"zones/us-central1-a\":{\"acceleratorTypes\":[{\"name\":\"nvidia-tesla-t4\"}]}}}" }, { "/skus?", skus },
+	    { NULL, NULL } };
+	int in_africa = 0, in_c = 0, terms = 0;
+
+	tap_code(walk(acc, 'o', w, &err), BERTH_OK, &err);
+	is_price("a2-ultragpu-1g", "us-central1", PURCHASE_ON_DEMAND, 0, 12 * 0.031611 + 170 * 0.004237 + 3.93 + 375 * 0.08 / 730);
+	is_price("a2-ultragpu-1g", "us-central1", PURCHASE_RESERVED, 12, 12 * 0.019915 + 170 * 0.002669 + 2.48 + 375 * 0.08 / 730);
+	is_price("n1-standard-8+2xnvidia-tesla-t4", "us-central1", PURCHASE_ON_DEMAND, 0, 8 * 0.031611 + 30 * 0.004237 + 2 * 0.35);
+	is_price("n1-standard-8+4xnvidia-tesla-t4", "us-central1", PURCHASE_RESERVED, 36, 8 * 0.014225 + 30 * 0.001907 + 4 * 0.16);
+	tap_ok(find("n1-standard-64+2xnvidia-tesla-t4", "us-central1", PURCHASE_ON_DEMAND, 0) == NULL &&
+	    find("n1-standard-64+4xnvidia-tesla-t4", "us-central1", PURCHASE_ON_DEMAND, 0) != NULL, "64 cores want four T4");
+	is_price("a4-highgpu-8g", "us-central1", PURCHASE_SPOT, 0, 8 * 4.9542);
+	tap_ok(find("a4-highgpu-8g", "us-central1", PURCHASE_ON_DEMAND, 0) == NULL, "a4 is not to be had on demand");
+	for (size_t i = 0; i < got.offers.n; i++) {
+		in_africa += str_eq(got.offers.v[i].region, "africa-south1");
+		in_c += str_eq(got.offers.v[i].zone, "us-central1-c");
+		terms += str_eq(got.offers.v[i].instance_type, "a2-ultragpu-1g") && got.offers.v[i].term_months == 12;
+	}
+	tap_is_long(in_africa, 0, "a type is no offer where its parts have no price");
+	tap_is_long(in_c, 1, "one offer a zone on demand");
+	tap_is_long(terms, 1, "one commitment a region");
+	tap_ok(find("a2-ultragpu-1g", "us-central1", PURCHASE_SPOT, 0) == NULL, "no spot price without all its parts");
+	tap_is_long(got.requests, 3, "types, cards, prices");
+	prov_account_close(acc);
+}
+
+static const char *
+shared(const char *path)
+{
+	const char *dir = getenv("BERTH_SHARED"), *top = getenv("TOP_SRCDIR");
+
+	return arena_printf(a, "%s/%s", dir != NULL ? dir : arena_printf(a, "%s/../shared", top != NULL ? top : "."), path);
+}
+
+static char *
+slurp(const char *path)
+{
+	char *body = NULL;
+
+	return fileio_slurp(a, shared(path), 8 << 20, &body, NULL, NULL) == BERTH_OK ? body : NULL;
+}
+
+/* Collected cases: three SKUs of three units make one price; parts of different regions never meet. */
+static void
+test_cases(void)
+{
+	char *skus = slurp("cases/inputs/case-043-gcp-skus.json");
+	struct prov_account *acc = open_account("", BERTH_OK);
+	struct berth_err err = { 0 };
+	const char *types = arena_printf(a, "{\"items\":{\"zones/us-central1-a\":{\"machineTypes\":[%s,%s]}}}",
+	    type("a2-highgpu-1g", 12, 85, "nvidia-tesla-a100", 1), type("a2-highgpu-8g", 96, 680, "nvidia-tesla-a100", 8));
+	struct wire w[] = { { "aggregated/machineTypes", types }, { "aggregated/acceleratorTypes", no_cards },
+	    { "pageToken=", "{\"skus\":[]}" }, { "/skus?", skus }, { NULL, NULL } };
+
+	if (skus == NULL) {
+		tap_skip("prices of three SKUs", "no shared data");
+		prov_account_close(acc);
+		return;
+	}
+	tap_code(walk(acc, 'o', w, &err), BERTH_OK, &err);
+	is_price("a2-highgpu-1g", "us-central1", PURCHASE_ON_DEMAND, 0, 3.673385);
+	is_price("a2-highgpu-8g", "us-central1", PURCHASE_ON_DEMAND, 0, 29.38708);
+	for (int i = 0; i < 3; i++) {		/* any part missing: no offer */
+		static const char *const parts[] = { "A2 Instance Core", "A2 Instance Ram", "Nvidia Tesla A100 GPU" };
+		char *less = arena_strdup(a, skus);
+
+		*strstr(less, parts[i]) = 'X';
+		w[3].body = less;
+		tap_code(walk(acc, 'o', w, &err), BERTH_OK, &err);
+		tap_is_long((long long)got.offers.n, 0, "without %s there is no offer", parts[i]);
+	}
+	w[3].body = slurp("payloads/gcp/opencost_skus.json");
+	if (w[3].body != NULL) {
+		tap_code(walk(acc, 'o', w, &err), BERTH_OK, &err);
+		is_price("a2-highgpu-1g", "us-central1", PURCHASE_ON_DEMAND, 0, 3.673385);
+	}
+	prov_account_close(acc);
+}
+
+static void
+test_regions_apart(void)
+{
+	static const struct { const char *region; double host, cards, all; } rows[] = {
+		{ "us-central1", 8.80, 27.10, 35.90 }, { "europe-west4", 9.68, 25.82, 35.50 }, { "asia-southeast1", 9.90, 26.40, 36.30 },
+	};
+	struct prov_account *acc = open_account("", BERTH_OK);
+	struct berth_err err = { 0 };
+	const char *skus = "", *types = "";
+	struct wire w[] = { { "aggregated/machineTypes", NULL }, { "aggregated/acceleratorTypes", no_cards }, { "/skus?", NULL },
+	    { NULL, NULL } };
+
+	for (size_t i = 0; i < 3; i++) {	/* the host's price as cores and memory, the cards' as sixteen */
+		skus = arena_printf(a, "%s%s%s,%s,%s", skus, i > 0 ? "," : "",
+		    sku("A2 Instance Core running in X", "CPU", "OnDemand", "h", rows[i].region, rows[i].host / 96 / 2),
+		    sku("A2 Instance Ram running in X", "RAM", "OnDemand", "GiBy.h", rows[i].region, rows[i].host / 1360 / 2),
+		    sku("Nvidia Tesla A100 GPU running in X", "GPU", "OnDemand", "h", rows[i].region, rows[i].cards / 16));
+		types = arena_printf(a, "%s%s\"zones/%s-b\":{\"machineTypes\":[%s]}", types, i > 0 ? "," : "", rows[i].region,
+		    type("a2-megagpu-16g", 96, 1360, "nvidia-tesla-a100", 16));
+	}
+	w[0].body = arena_printf(a, "{\"items\":{%s}}", types);
+	w[2].body = arena_printf(a, "{\"skus\":[%s]}", skus);
+	tap_code(walk(acc, 'o', w, &err), BERTH_OK, &err);
+	tap_is_long((long long)got.offers.n, 3, "three regions, three offers");
+	for (size_t i = 0; i < 3; i++)
+		is_price("a2-megagpu-16g", rows[i].region, PURCHASE_ON_DEMAND, 0, rows[i].all);
+	prov_account_close(acc);
+}
+
+static void
+test_create(void)
+{
+	static const struct offer o = { .provider = "gcp", .account = "g", .region = "us-central1", .zone = "us-central1-c",
+		.instance_type = "n1-standard-8+2xnvidia-tesla-t4", .purchase = PURCHASE_SPOT, .currency = "USD", .source = "" };
+	struct prov_account *acc = open_account(", ssh_key: 'me:ssh-ed25519 AAAA me', subnetwork: regions/REGION/subnetworks/s, "
+	    "external_ip: false", BERTH_OK);
+	struct prov_create c = { .token = "0123456789abcdef0123456789abcdef", .offer = &o, .user_data = "#!/bin/sh\n" };
+	struct http_req req = { .arena = a };
+	struct prov_machine m = { .ref = "" };
+	struct berth_err err = { 0 };
+	struct http_resp resp;
+	struct offer lease = o;
+
+	tap_code(acc->ops->lease->create_build(acc->st, &c, &req, &err), BERTH_OK, &err);
+	tap_is_str(req.url, "https://compute.googleapis.com/compute/v1/projects/proj/zones/us-central1-c/instances?requestId="
+	    "01234567-89ab-cdef-0123-456789abcdef", "where a machine is made");
+	tap_is_str(req.body, "{\"name\":\"berth-78199d8e1c8ed013-0123456789abcdef0123456789abcdef\",\"machineType\":"
+	    "\"zones/us-central1-c/machineTypes/n1-standard-8\",\"labels\":{\"berth-installation\":\"78199d8e1c8ed013\",\"berth-token\":"
+	    "\"0123456789abcdef0123456789abcdef\"},\"disks\":[{\"boot\":true,\"autoDelete\":true,\"initializeParams\":{\"sourceImage\":"
+	    "\"img\",\"diskSizeGb\":\"100\",\"diskType\":\"zones/us-central1-c/diskTypes/pd-balanced\"}}],\"networkInterfaces\":["
+	    "{\"subnetwork\":\"regions/us-central1/subnetworks/s\"}],\"scheduling\":{\"provisioningModel\":\"SPOT\","
+	    "\"instanceTerminationAction\":\"DELETE\",\"onHostMaintenance\":\"TERMINATE\",\"automaticRestart\":false},"
+	    "\"guestAccelerators\":[{\"acceleratorType\":\"projects/proj/zones/us-central1-c/acceleratorTypes/nvidia-tesla-t4\","
+	    "\"acceleratorCount\":2}],\"metadata\":{\"items\":[{\"key\":\"ssh-keys\",\"value\":\"me:ssh-ed25519 AAAA me\"},{\"key\":"
+	    "\"startup-script\",\"value\":\"#!/bin/sh\\n\"}]}}", "what it is asked with");
+	resp = say(200, "{\"name\":\"operation-1\",\"targetLink\":\"https://x/zones/us-central1-c/instances/"
+	    "berth-78199d8e1c8ed013-0123456789abcdef0123456789abcdef\"}");
+	tap_code(acc->ops->lease->create_parse(acc->st, &resp, &c, &m, &err), BERTH_OK, &err);
+	tap_is_str(m.ref, "us-central1-c/berth-78199d8e1c8ed013-0123456789abcdef0123456789abcdef", "its ref");
+	resp = say(200, "{\"name\":\"operation-1\",\"targetLink\":\"https://x/zones/us-central1-c/instances/other\"}");
+	tap_code(acc->ops->lease->create_parse(acc->st, &resp, &c, &m, &err), BERTH_EINVAL, &err);
+	lease.zone = "";
+	c.offer = &lease;
+	tap_code(acc->ops->lease->create_build(acc->st, &c, &(struct http_req){ .arena = a }, &err), BERTH_EPERMANENT, &err);
+	for (const char *const *bad = (const char *const[]){ "x", "a/b/c", "/b", "a/", "a/b?c", "a/../b", NULL }; *bad != NULL; bad++)
+		tap_code(acc->ops->lease->destroy_build(acc->st, *bad, &(struct http_req){ .arena = a }, &err), BERTH_EINVAL, &err);
+	prov_account_close(acc);
+}
+
+static void
+test_tpu(void)
+{
+	static const struct offer o = { .provider = "gcp", .account = "g", .region = "us-east5", .zone = "us-east5-b",
+		.instance_type = "v6e-8", .purchase = PURCHASE_SPOT, .currency = "USD", .source = "" };
+	struct prov_account *acc = open_account(", tpu_zones: us-east5-b", BERTH_OK);
+	struct prov_create c = { .token = "0123456789abcdef0123456789abcdef", .offer = &o };
+	struct http_req req = { .arena = a };
+	struct prov_machine m = { .ref = "" };
+	struct berth_err err = { 0 };
+	struct wire prices[] = { { "aggregated/machineTypes", no_cards }, { "aggregated/acceleratorTypes", no_cards },
+	    { "locations/us-east5-b/acceleratorTypes", "{\"acceleratorTypes\":[{\"type\":\"v6e-8\",\"acceleratorConfigs\":[{\"type\":\"V6E\","
+	    "\"topology\":\"2x4\"}]}]}" }, { "/skus?", arena_printf(a, "{\"skus\":[%s,%s]}",
+	    sku("TpuV6e running in Columbus", "TPU", "OnDemand", "h", "us-east5", 2.7),
+	    sku("TpuV6e attached to Spot Preemptible VMs running in Columbus", "TPU", "Preemptible", "h", "us-east5", 1.35)) },
+	    { NULL, NULL } };
+	struct wire machines[] = { { "aggregated/", no_cards }, { "/nodes?", "{}" }, { "/queuedResources?", "{\"queuedResources\":["
+	    "{\"name\":\"projects/proj/locations/us-east5-b/queuedResources/berth-78199d8e1c8ed013-t1\",\"createTime\":"
+	    "\"2026-11-30T11:00:00.5Z\",\"spot\":{},\"tpu\":{\"nodeSpec\":[{\"node\":{\"acceleratorType\":\"v6e-8\"}}]},\"state\":{\"state\":"
+	    "\"WAITING_FOR_RESOURCES\"}},{\"name\":\"projects/proj/locations/us-east5-b/queuedResources/berth-78199d8e1c8ed013-t2\","
+	    "\"state\":{\"state\":\"FAILED\",\"failedData\":{\"error\":{\"code\":8,\"message\":\"There is no more capacity in the zone\"}}}},"
+	    "{\"name\":\"projects/proj/locations/us-east5-b/queuedResources/berth-78199d8e1c8ed013-t3\",\"state\":{\"state\":\"FAILED\","
+	    "\"failedData\":{\"error\":{\"code\":8,\"message\":\"Quota limit exceeded\"}}}}]}" }, { NULL, NULL } };
+
+	tap_code(walk(acc, 'o', prices, &err), BERTH_OK, &err);
+	is_price("v6e-8", "us-east5", PURCHASE_ON_DEMAND, 0, 8 * 2.7);
+	is_price("v6e-8", "us-east5", PURCHASE_SPOT, 0, 8 * 1.35);
+	tap_ok(got.offers.n > 0 && accel_find(accels, got.offers.v[0].accelerator) != NULL && got.offers.v[0].accelerator_count == 8,
+	    "eight chips of a known kind");
+	tap_code(acc->ops->lease->create_build(acc->st, &c, &req, &err), BERTH_OK, &err);
+	tap_is_str(req.url, "https://tpu.googleapis.com/v2/projects/proj/locations/us-east5-b/queuedResources?queuedResourceId="
+	    "berth-78199d8e1c8ed013-0123456789abcdef0123456789abcdef&requestId=01234567-89ab-cdef-0123-456789abcdef", "a TPU is queued for");
+	tap_ok(strstr(req.body, "\"spot\":{}") != NULL && strstr(req.body, "\"runtimeVersion\":\"v2-alpha-tpuv6e\"") != NULL, "%s", req.body);
+	tap_code(walk(acc, 'm', machines, &err), BERTH_OK, &err);
+	tap_is_long((long long)got.machines.n, 3, "three queued resources");
+	if (got.machines.n != 3)
+		return;
+	m = got.machines.v[0];
+	tap_ok(m.state == PROV_PENDING && m.purchase == PURCHASE_SPOT && str_eq(m.token, "t1") &&
+	    str_eq(m.ref, "tpu:us-east5-b/berth-78199d8e1c8ed013-t1") && str_eq(m.instance_type, "v6e-8"), "one waits");
+	tap_ok(got.machines.v[1].state == PROV_FAILED && got.machines.v[1].why == BERTH_ECAPACITY, "no capacity");
+	tap_ok(got.machines.v[2].state == PROV_FAILED && got.machines.v[2].why == BERTH_EQUOTA, "quota, under the same number");
+	prov_account_close(acc);
+}
+
+/* What an insert came to after it was accepted; each code of the collected answers. */
+static void
+test_operations(void)
+{
+	static const struct { const char *op; enum berth_code why; } ops[] = {
+		{ "ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS", BERTH_ECAPACITY }, { "ZONE_RESOURCE_POOL_EXHAUSTED", BERTH_ECAPACITY },
+		{ "QUOTA_EXCEEDED", BERTH_EQUOTA }, { "IP_SPACE_EXHAUSTED", BERTH_ECAPACITY }, { "PERMISSIONS_ERROR", BERTH_EAUTH },
+		{ "RESOURCE_NOT_FOUND", BERTH_EPERMANENT }, { "NEVER_SEEN", BERTH_ECAPACITY }, { "INTERNAL_ERROR", BERTH_ETRANSIENT },
+	};
+	struct prov_account *acc = open_account("", BERTH_OK);
+	struct berth_err err = { 0 };
+	char *text = arena_strdup(a, "");
+	struct wire w[] = { { "aggregated/instances", no_cards }, { "aggregated/operations", NULL }, { NULL, NULL } };
+
+	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
+		text = arena_printf(a, "%s{\"operationType\":\"insert\",\"zone\":\"z/us-a1-b\",\"targetLink\":\"x/instances/"
+		    "berth-78199d8e1c8ed013-%zu\",\"insertTime\":\"2026-11-30T03:59:00.000-08:00\",\"status\":\"DONE\",\"error\":{\"errors\":["
+		    "{\"code\":\"%s\",\"message\":\"m\"}]},\"httpErrorStatusCode\":503},", text, i, ops[i].op);
+	text = arena_printf(a, "{\"items\":{\"zones/us-a1-b\":{\"operations\":[%s"
+	    "{\"operationType\":\"insert\",\"zone\":\"z/us-a1-b\",\"targetLink\":\"x/instances/berth-78199d8e1c8ed013-ok\",\"insertTime\":"
+	    "\"2026-11-30T03:59:00-08:00\"},{\"operationType\":\"insert\",\"zone\":\"z/us-a1-b\",\"targetLink\":\"x/instances/theirs\","
+	    "\"insertTime\":\"2026-11-30T03:59:00-08:00\",\"error\":{\"errors\":[{\"code\":\"X\"}]}},{\"operationType\":"
+	    "\"compute.instances.preempted\",\"zone\":\"z/us-a1-b\",\"targetLink\":\"x/instances/berth-78199d8e1c8ed013-p\","
+	    "\"insertTime\":\"2026-11-30T03:59:00-08:00\"},{\"operationType\":\"insert\",\"zone\":\"z/us-a1-b\",\"targetLink\":"
+	    "\"x/instances/berth-78199d8e1c8ed013-old\",\"insertTime\":\"2026-11-20T03:59:00-08:00\",\"error\":{\"errors\":[{\"code\":"
+	    "\"X\"}]}}]}}}", text);
+	w[1].body = text;
+	tap_code(walk(acc, 'm', w, &err), BERTH_OK, &err);
+	tap_is_long((long long)got.machines.n, 9, "failed inserts of ours and a preemption; not what is done, theirs or old");
+	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]) && i < got.machines.n; i++)
+		tap_ok(got.machines.v[i].state == PROV_FAILED && got.machines.v[i].why == ops[i].why &&
+		    str_eq(got.machines.v[i].installation, "78199d8e1c8ed013") && got.machines.v[i].zone[0] != '\0', "%s: %s", ops[i].op,
+		    err_name(got.machines.v[i].why));
+	if (got.machines.n == 9)
+		tap_ok(got.machines.v[8].state == PROV_GONE && got.machines.v[8].preempted && str_eq(got.machines.v[8].token, "p"),
+		    "taken back");
+	w[0].body = "{\"items\":{},\"unreachables\":[\"zones/us-a1-b\"]}";
+	tap_code(walk(acc, 'm', w, &err), BERTH_ETRANSIENT, &err);
+	w[0].body = "{\"items\":{\"zones/us-a1-b\":{\"warning\":{\"code\":\"UNREACHABLE\"}}}}";
+	tap_code(walk(acc, 'm', w, &err), BERTH_ETRANSIENT, &err);
+	prov_account_close(acc);
+}
+
+static enum berth_code
+judge(int status, const char *body, struct prov_error *e)
+{
+	struct http_resp resp = say(status, body);
+
+	return provider_gcp.error_read(&resp, e) ? prov_classify(&provider_gcp, &resp, e, true, NULL) : BERTH_OK;
+}
+
+static void
+test_codes(void)
+{
+	static const struct { int status; const char *body; enum berth_code want; } codes[] = {
+		{ 403, "{\"error\":{\"code\":403,\"errors\":[{\"reason\":\"rateLimitExceeded\"}]}}", BERTH_ETHROTTLED },
+		{ 403, "{\"error\":{\"code\":403,\"errors\":[{\"reason\":\"quotaExceeded\"}]}}", BERTH_EQUOTA },
+		{ 403, "{\"error\":{\"code\":403,\"errors\":[{\"reason\":\"forbidden\"}]}}", BERTH_EAUTH },
+		{ 403, "{\"error\":{\"code\":403,\"status\":\"PERMISSION_DENIED\",\"details\":[{\"reason\":\"SERVICE_DISABLED\"}]}}", BERTH_EAUTH },
+		{ 409, "{\"error\":{\"code\":409,\"errors\":[{\"reason\":\"alreadyExists\"}]}}", BERTH_ETRANSIENT },
+		{ 404, "{\"error\":{\"code\":404,\"errors\":[{\"reason\":\"notFound\"}]}}", BERTH_ENOTFOUND },
+		{ 400, "{\"error\":{\"code\":400,\"errors\":[{\"reason\":\"invalid\"}]}}", BERTH_EPERMANENT },
+		{ 429, "{\"error\":{\"code\":429,\"status\":\"RESOURCE_EXHAUSTED\",\"message\":\"There is no more capacity\"}}", BERTH_ECAPACITY },
+		{ 429, "{\"error\":{\"code\":429,\"status\":\"RESOURCE_EXHAUSTED\",\"message\":\"Quota limit 'X' exceeded\"}}", BERTH_EQUOTA },
+		{ 429, "{\"error\":{\"code\":429,\"status\":\"RESOURCE_EXHAUSTED\",\"message\":\"Quota exceeded for limit 'Reads per minute'\"}}",
+		    BERTH_ETHROTTLED },
+		{ 400, "{\"error\":\"invalid_grant\",\"error_description\":\"Invalid JWT\"}", BERTH_EAUTH },
+		{ 400, "{\"error\":\"internal_failure\"}", BERTH_ETRANSIENT },
+		{ 200, "{\"kind\":\"compute#operation\",\"error\":{\"errors\":[{\"code\":\"QUOTA_EXCEEDED\"}]}}", BERTH_EQUOTA },
+		{ 200, "{\"kind\":\"compute#operation\"}", BERTH_OK },
+	};
+	struct prov_error e;
+	char *text;
+	json_t *v = NULL, *body;
+	const char *name;
+
+	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+		tap_is_long(judge(codes[i].status, codes[i].body, &e), codes[i].want, "%d %s", codes[i].status, codes[i].body);
+	text = slurp("payloads/gcp/operation_errors_constructed.json");
+	if (text == NULL || jsonr_parse(text, strlen(text), "payload", &v, NULL) != BERTH_OK) {
+		tap_skip("collected answers", "no shared data");
+		return;
+	}
+	json_object_foreach(v, name, body) {
+		char *one = json_dumps(body, JSON_COMPACT);
+		enum berth_code want = strstr(name, "POOL") != NULL ? BERTH_ECAPACITY : strstr(name, "uota") != NULL ||
+		    strstr(name, "QUOTA") != NULL ? BERTH_EQUOTA : strstr(name, "rate") != NULL ? BERTH_ETHROTTLED : BERTH_ETRANSIENT;
+		int status = strstr(name, "403") != NULL ? 403 : strstr(name, "409") != NULL ? 409 : 200;
+
+		tap_is_long(judge(status, one, &e), want, "%s (%s)", name, e.text);
+		free(one);
+	}
+	json_decref(v);
+	text = slurp("payloads/gcp/opencost_error.json");
+	if (text != NULL)
+		tap_is_long(judge(400, text, &e), BERTH_EAUTH, "%s", e.text);
+}
+
+/* Answers recorded by others, parsed where they lie. */
+static void
+test_recorded(void)
+{
+	char *one = slurp("payloads/gcp/libcloud_zones_us-central1-a_instances_node-name.json"), *types, *pages;
+	struct prov_account *acc;
+	struct berth_err err = { 0 };
+	struct prov_machine m;
+	struct http_resp resp;
+
+	if (one == NULL) {
+		tap_skip("recorded answers", "no shared data");
+		return;
+	}
+	acc = open_account("", BERTH_OK);
+	resp = say(200, one);
+	tap_code(acc->ops->lease->status_parse(acc->st, &resp, "x/y", &m, &err), BERTH_OK, &err);
+	tap_ok(str_eq(m.ref, "us-central1-a/node-name") && m.installation[0] == '\0' && m.state == PROV_READY && m.created > 0 &&
+	    str_eq(m.region, "us-central1") && str_eq(m.instance_type, "n1-standard-1"), "%s, %s, %s", m.ref, m.detail, m.address);
+	types = slurp("payloads/gcp/libcloud_aggregated_machineTypes.json");
+	tap_code(walk(acc, 'o', (struct wire[]){ { "pageToken=Chh", no_cards }, { "aggregated/machineTypes", types }, { "aggregated/acceleratorTypes",
+	    "{\"items\":{\"zones/us-central1-a\":{\"acceleratorTypes\":[{\"name\":\"nvidia-tesla-t4\"}]}}}" }, { "/skus?",
+	    arena_printf(a, "{\"skus\":[%s,%s,%s]}", sku("N1 Predefined Instance Core running in Americas", "N1Standard", "OnDemand", "h",
+	    "us-central1", 0.031611), sku("N1 Predefined Instance Ram running in Americas", "N1Standard", "OnDemand", "GiBy.h",
+	    "us-central1", 0.004237), sku("Nvidia Tesla T4 GPU running in Americas", "GPU", "OnDemand", "h", "us-central1", 0.35)) },
+	    { NULL, NULL } }, &err), BERTH_OK, &err);
+	is_price("n1-standard-4+1xnvidia-tesla-t4", "us-central1", PURCHASE_ON_DEMAND, 0, 4 * 0.031611 + 15 * 0.004237 + 0.35);
+	pages = slurp("payloads/gcp/libcloud_regions-paged-1.json");
+	tap_code(walk(acc, 'q', (struct wire[]){ { "pageToken=", slurp("payloads/gcp/libcloud_regions-paged-2.json") }, { "/regions?",
+	    pages }, { "projects/proj", slurp("payloads/gcp/libcloud_project.json") }, { NULL, NULL } }, &err), BERTH_OK, &err);
+	tap_ok(got.requests == 3 && got.quotas.n >= 3 && str_eq(got.quotas.v[0].name, "CPUS") && got.quotas.v[0].limit == 24 &&
+	    str_eq(got.quotas.v[0].unit, "vcpu"), "%d requests, %zu quotas", got.requests, got.quotas.n);
+	prov_account_close(acc);
+}
+
+/* The request for a token is, byte for byte, what was built from the same key with openssl. */
+static void
+test_jwt(void)
+{
+	char *text = slurp("vectors/gcp_jwt_rs256.json");
+	struct prov_account *acc;
+	struct http_req req = { .arena = a };
+	struct berth_err err = { 0 };
+	json_t *v = NULL, *want;
+	char *key;
+
+	if (text == NULL || jsonr_parse(text, strlen(text), "vector", &v, NULL) != BERTH_OK) {
+		tap_skip("the published assertion", "no shared data");
+		return;
+	}
+	key = json_dumps(json_object_get(v, "service_account_json"), JSON_COMPACT);
+	setenv("GCP_KEY", key, 1);
+	acc = open_account("", BERTH_OK);
+	want = json_object_get(json_array_get(json_object_get(v, "cases"), 0), "token_request");
+	tap_ok(gcp_auth.need(acc->st, 1767225600), "a token is needed");
+	tap_code(gcp_auth.step_build(acc->st, 1767225600, &req, &err), BERTH_OK, &err);
+	tap_is_str(req.url, json_string_value(json_object_get(want, "url")), "where it is asked for");
+	tap_is_str(req.body, json_string_value(json_object_get(want, "body")), "and with what");
+	free(key);
+	json_decref(v);
+	prov_account_close(acc);
+}
+
+static void
+test_credentials(void)
+{
+	static const char *const bad[] = { "{", "{}", "{\"type\":\"external_account\"}", "{\"type\":\"service_account\"}",
+		"{\"type\":\"service_account\",\"client_email\":\"a@b\",\"private_key\":\"no key\",\"private_key_id\":\"ab\"}",
+		"{\"type\":\"authorized_user\",\"client_id\":\"i\",\"client_secret\":\"s\",\"refresh_token\":\"r\",\"token_uri\":\"http://far.example/\"}" };
+	struct prov_account *acc = open_account("", BERTH_OK);
+	struct http_req req = { .arena = a };
+	struct berth_err err = { 0 };
+	struct http_resp resp;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		setenv("GCP_KEY", bad[i], 1);
+		tap_code(gcp_auth.step_build(acc->st, NOW, &(struct http_req){ .arena = a }, &err), BERTH_EAUTH, &err);
+		tap_ok(strstr(err.msg, "no key") == NULL, "%s", err.msg);
+	}
+	prov_account_close(acc);
+	unsetenv("GOOGLE_APPLICATION_CREDENTIALS");
+	setenv("HOME", "/nonexistent", 1);
+	acc = NULL;
+	{
+		struct prov_env env = { .now = NOW, .installation = "i", .log = &quiet };
+		const struct yaml_node *n = NULL;
+
+		tap_code(yaml_parse(a, "{name: g, provider: gcp, project: proj}", 39, "y", &n, &err), BERTH_OK, &err);
+		tap_code(prov_account_open(n, NULL, &env, &acc, &err), BERTH_OK, &err);
+	}
+	tap_code(gcp_auth.step_build(acc->st, NOW, &req, &err), BERTH_OK, &err);
+	tap_ok(str_eq(req.url, "http://metadata.google.internal/computeMetadata/v1/instance/service-accounts/default/token") &&
+	    str_eq(http_req_get_header(&req, "Metadata-Flavor"), "Google"), "the machine's own account: %s", req.url);
+	resp = say(200, "{\"access_token\":\"ya29.x\",\"expires_in\":100,\"token_type\":\"Bearer\"}");
+	tap_code(gcp_auth.step_parse(acc->st, &resp, NOW, &err), BERTH_OK, &err);
+	tap_ok(!gcp_auth.need(acc->st, NOW + 89) && gcp_auth.need(acc->st, NOW + 90), "what is left of a token is used, but not to its end");
+	tap_code(gcp_auth.sign(acc->st, &req, NOW, &err), BERTH_OK, &err);
+	tap_is_str(http_req_get_header(&req, "Authorization"), "Bearer ya29.x", "put on");
+	gcp_auth.drop(acc->st);
+	tap_ok(gcp_auth.need(acc->st, NOW), "dropped");
+	prov_account_close(acc);
+	open_account(", endpoint: 'http://far.example'", BERTH_EINVAL);
+	open_account(", endpoint: 'http://127.0.0.1.far.example'", BERTH_EINVAL);
+	open_account(", endpoint: 'https://u@far.example'", BERTH_EINVAL);
+}
+
+int
+main(void)
+{
+	struct berth_err err = { 0 };
+
+	a = arena_new();
+	quiet = (struct log){ .level = LOG_ERROR, .f = stderr };
+	if (accel_table_open(a, &accels, &err) != BERTH_OK)
+		tap_diag("%s", err.msg);
+	test_composition();
+	test_cases();
+	test_regions_apart();
+	test_create();
+	test_tpu();
+	test_operations();
+	test_codes();
+	test_recorded();
+	test_jwt();
+	test_credentials();
+	arena_free(a);
+	return tap_done();
+}
