@@ -14,3 +14,5 @@ EXTRA_DIST += bench/forecast-speed
 EXTRA_DIST += bench/record-sacct bench/record-csv bench/sacct_gen.py bench/sacct_pandas.py
 # bench/spot: the spot policy on recorded traces against Uniform Progress and the omniscient.
 EXTRA_DIST += bench/spot
+# bench/refresh-many: many accounts with late clouds against one of them.
+EXTRA_DIST += bench/refresh-many bench/refresh_server.py

@@ -326,34 +326,51 @@ pricelist_failed(const struct pricelist_setup *s, const char *account, const cha
 	return pricelist_mark(s, account, provider, why, a, err);
 }
 
-enum berth_code
-pricelist_refresh(const struct pricelist_setup *s, struct prov_account *acc, struct arena *a,
-    struct pricelist_result *r, struct berth_err *err)
+/* What an account answered takes the old lists' place, or does not. */
+static enum berth_code
+pricelist_take(const struct pricelist_setup *s, const struct prov_many *m, const struct pricelist_gather *got,
+    struct arena *a, struct pricelist_result *r, struct berth_err *err)
 {
-	const char *account = arena_strdup(a, prov_account_name(acc)), *provider = prov_account_ops(acc)->name;
+	const char *account = arena_strdup(a, prov_account_name(m->account)), *path;
+	const char *provider = prov_account_ops(m->account)->name;
 	struct pricelist_key k = pricelist_key(account, provider);
 	struct offer_query q = { .account = k.account, .list_source = k.source };
-	struct pricelist_gather got = { .a = a };
-	struct berth_err own = { 0 };
 	struct pricelist_gate g;
+	char why[512];
 	struct offer *old;
 	enum berth_code rc;
-	const char *path;
 	size_t n_old;
 
-	rc = prov_offers(acc, NULL, pricelist_keep, &got, &own);
-	if (rc != BERTH_OK)
-		return pricelist_failed(s, account, provider, rc, own.msg, a, r, err);
-	*r = (struct pricelist_result){ .name = account, .offers = got.v.n };
+	if (m->code != BERTH_OK)
+		return pricelist_failed(s, account, provider, m->code, m->err.msg, a, r, err);
+	*r = (struct pricelist_result){ .name = account, .offers = got->v.n };
 	rc = store_offer_list(s->store, &q, a, &old, &n_old, err);
 	if (rc != BERTH_OK)
 		return rc;
-	pricelist_judge(old, n_old, got.v.v, got.v.n, &g);
+	pricelist_judge(old, n_old, got->v.v, got->v.n, &g);
 	if (g.pass || s->force)
-		return pricelist_replace_account(s, &k, got.v.v, got.v.n, a, err);
-	rc = pricelist_quarantine(s, provider, account, got.v.v, got.v.n, a, &path, err);
+		return pricelist_replace_account(s, &k, got->v.v, got->v.n, a, err);
+	rc = pricelist_quarantine(s, provider, account, got->v.v, got->v.n, a, &path, err);
 	if (rc != BERTH_OK)
 		return rc;
-	snprintf(own.msg, sizeof(own.msg), "quarantined in %.200s: %.200s", path, g.why);
-	return pricelist_failed(s, account, provider, BERTH_EPRICE, own.msg, a, r, err);
+	snprintf(why, sizeof(why), "quarantined in %.200s: %.200s", path, g.why);
+	return pricelist_failed(s, account, provider, BERTH_EPRICE, why, a, r, err);
+}
+
+enum berth_code
+pricelist_refresh(const struct pricelist_setup *s, struct prov_account *const *accounts, size_t n, int deadline_s,
+    struct arena *a, struct pricelist_result *results, struct berth_err *err)
+{
+	struct pricelist_gather *got = arena_array_of(a, n, struct pricelist_gather);
+	struct prov_many *many = arena_array_of(a, n, struct prov_many);
+	enum berth_code rc = BERTH_OK;
+
+	for (size_t i = 0; i < n; i++) {
+		got[i].a = a;
+		many[i] = (struct prov_many){ .account = accounts[i], .offer_fn = pricelist_keep, .arg = &got[i] };
+	}
+	prov_run_many(many, n, deadline_s);
+	for (size_t i = 0; rc == BERTH_OK && i < n; i++)
+		rc = pricelist_take(s, &many[i], &got[i], a, &results[i], err);
+	return rc;
 }

@@ -52,11 +52,12 @@ BERTH_MUST_CHECK enum berth_code pricelist_put(const struct pricelist_setup *s, 
     struct pricelist_result *result_out, struct berth_err *err);
 
 /*
- * Asks an account for its offers and puts them, one list a provider that it sells, all or none. A failure of the
- * provider is not one of the call: it stands in result_out, and the old lists are marked stale.
+ * Asks accounts [n] for their offers, all at once, and puts them: one list a provider that an account sells, all or
+ * none of an account. A failure of a provider (or no whole answer within deadline_s; 0: no limit) is not one of the
+ * call: it stands in results_out [n], and the old lists are marked stale.
  */
-BERTH_MUST_CHECK enum berth_code pricelist_refresh(const struct pricelist_setup *s, struct prov_account *acc,
-    struct arena *a, struct pricelist_result *result_out, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code pricelist_refresh(const struct pricelist_setup *s, struct prov_account *const *accounts,
+    size_t n, int deadline_s, struct arena *a, struct pricelist_result *results_out, struct berth_err *err);
 /* The account could not even be opened: the old lists are marked stale. */
 BERTH_MUST_CHECK enum berth_code pricelist_failed(const struct pricelist_setup *s, const char *account,
     const char *provider, enum berth_code code, const char *why, struct arena *a, struct pricelist_result *result_out,

@@ -24,38 +24,36 @@ prices_fetched(const struct price_list *lists, size_t n, const char *account)
 	return oldest;
 }
 
-static enum berth_code
-prices_account(struct broker *b, struct broker_account *acc, struct berth_err *err)
+/* The account can be asked now, and its list is old. */
+static bool
+prices_due(const struct broker *b, const struct broker_account *acc, const struct price_list *lists, size_t n)
 {
-	struct pricelist_setup setup = { .store = b->store, .now = b->now, .quarantine_dir = b->quarantine_dir };
-	struct pricelist_result result = { 0 };
-	enum berth_code rc;
-
-	rc = pricelist_refresh(&setup, acc->prov, b->tick_arena, &result, err);
-	if (rc == BERTH_OK && result.code != BERTH_OK) {
-		b->counts.errors++;
-		log_warn(b->log, "prices of %s: %s", acc->name, result.error);
-	}
-	return rc;
+	if (acc->prov == NULL || acc->down != BERTH_OK || (prov_account_ops(acc->prov)->caps & PROV_CAP_OFFERS) == 0 ||
+	    (b->offline && prov_account_ops(acc->prov)->exchange == NULL))
+		return false;
+	return b->now - prices_fetched(lists, n, acc->name) >= b->policy.prices_s;
 }
 
 enum berth_code
 pass_prices(struct broker *b, struct berth_err *err)
 {
+	struct pricelist_setup setup = { .store = b->store, .now = b->now, .quarantine_dir = b->quarantine_dir };
+	struct pricelist_result *results = arena_array_of(b->tick_arena, b->n_accounts, struct pricelist_result);
+	struct prov_account **ask = arena_array_of(b->tick_arena, b->n_accounts, struct prov_account *);
 	struct price_list *lists;
 	enum berth_code rc;
-	size_t n;
+	size_t n, due = 0;
 
 	rc = store_price_list_list(b->store, b->tick_arena, &lists, &n, err);
-	for (size_t i = 0; rc == BERTH_OK && i < b->n_accounts; i++) {
-		struct broker_account *acc = &b->accounts[i];
-
-		if (acc->prov == NULL || acc->down != BERTH_OK ||
-		    (prov_account_ops(acc->prov)->caps & PROV_CAP_OFFERS) == 0 ||
-		    (b->offline && prov_account_ops(acc->prov)->exchange == NULL))
-			continue;
-		if (b->now - prices_fetched(lists, n, acc->name) >= b->policy.prices_s)
-			rc = prices_account(b, acc, err);
-	}
+	for (size_t i = 0; rc == BERTH_OK && i < b->n_accounts; i++)
+		if (prices_due(b, &b->accounts[i], lists, n))
+			ask[due++] = b->accounts[i].prov;
+	if (rc == BERTH_OK)
+		rc = pricelist_refresh(&setup, ask, due, b->policy.prices_pass_s, b->tick_arena, results, err);
+	for (size_t i = 0; rc == BERTH_OK && i < due; i++)
+		if (results[i].code != BERTH_OK) {
+			b->counts.errors++;
+			log_warn(b->log, "prices of %s: %s", results[i].name, results[i].error);
+		}
 	return rc;
 }

@@ -246,21 +246,43 @@ sync_stranger(struct broker *b, struct broker_account *acc, const struct prov_ma
 	    pm->instance_type, pm->ref, pm->region);
 }
 
-static enum berth_code
-sync_account(struct broker *b, struct broker_account *acc, struct instance *ins, size_t n, struct berth_err *err)
+/* Asks all accounts at once, so that a silent cloud delays no other: entry i of the result is account i's. */
+static struct prov_many *
+sync_ask(struct broker *b)
 {
-	struct sync_list list = { b, acc };
-	struct berth_err why;
+	struct prov_many *all = arena_array_of(b->tick_arena, b->n_accounts, struct prov_many), *ask;
+	struct sync_list *lists = arena_array_of(b->tick_arena, b->n_accounts, struct sync_list);
+	size_t n = 0;
+
+	ask = arena_array_of(b->tick_arena, b->n_accounts, struct prov_many);
+	for (size_t i = 0; i < b->n_accounts; i++) {
+		struct broker_account *acc = &b->accounts[i];
+
+		acc->listed = false;
+		acc->n_machines = acc->cap_machines = 0;
+		if (acc->prov == NULL || (prov_account_ops(acc->prov)->caps & PROV_CAP_LEASE) == 0)
+			continue;
+		lists[i] = (struct sync_list){ b, acc };
+		ask[n++] = (struct prov_many){ .account = acc->prov, .machine_fn = sync_keep, .arg = &lists[i] };
+	}
+	prov_run_many(ask, n, b->policy.sync_pass_s);
+	for (size_t i = 0, k = 0; i < b->n_accounts && k < n; i++)
+		if (b->accounts[i].prov == ask[k].account)
+			all[i] = ask[k++];
+	return all;
+}
+
+static enum berth_code
+sync_account(struct broker *b, struct broker_account *acc, const struct prov_many *answer, struct instance *ins, size_t n,
+    struct berth_err *err)
+{
 	enum berth_code rc;
 
-	acc->listed = false;
-	acc->n_machines = acc->cap_machines = 0;
-	if (acc->prov == NULL || (prov_account_ops(acc->prov)->caps & PROV_CAP_LEASE) == 0)
+	if (answer->account == NULL)
 		return BERTH_OK;
 	acc->down = BERTH_OK;
-	rc = prov_list_ours(acc->prov, sync_keep, &list, &why);
-	if (rc != BERTH_OK)
-		return broker_account_down(b, acc, &why, err);
+	if (answer->code != BERTH_OK)
+		return broker_account_down(b, acc, &answer->err, err);
 	acc->listed = true;
 	for (size_t i = 0; i < n; i++) {
 		if (strcmp(ins[i].account, acc->name) != 0)
@@ -280,13 +302,17 @@ sync_account(struct broker *b, struct broker_account *acc, struct instance *ins,
 enum berth_code
 pass_sync(struct broker *b, struct berth_err *err)
 {
+	struct prov_many *answers;
 	struct instance *ins;
 	enum berth_code rc;
 	size_t n;
 
 	rc = store_instance_list(b->store, INSTANCE_ALIVE, b->tick_arena, &ins, &n, err);
+	if (rc != BERTH_OK)
+		return rc;
+	answers = sync_ask(b);
 	for (size_t i = 0; rc == BERTH_OK && i < b->n_accounts; i++)
-		rc = sync_account(b, &b->accounts[i], ins, n, err);
+		rc = sync_account(b, &b->accounts[i], &answers[i], ins, n, err);
 	return rc;
 }
 

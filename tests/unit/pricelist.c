@@ -165,12 +165,12 @@ test_refresh(struct store *store, const char *dir)
 	setenv("BERTH_DATA", arena_printf(a, "%s/data", getenv("TOP_SRCDIR") != NULL ? getenv("TOP_SRCDIR") : "."), 0);
 	tap_code(prov_account_open(NULL, "replay", &env, &acc, &err), BERTH_OK, &err);
 	prov_account_hook(acc, answer, &good);
-	tap_code(pricelist_refresh(&s, acc, a, &r, &err), BERTH_OK, &err);
+	tap_code(pricelist_refresh(&s, &acc, 1, 0, a, &r, &err), BERTH_OK, &err);
 	tap_ok(r.code == BERTH_OK && r.offers == 2 && current(store, "one", &sum) == 1 && current(store, "two", &sum) == 1,
 	    "one list a provider");
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		prov_account_hook(acc, answer, bad[i]);
-		tap_code(pricelist_refresh(&s, acc, a, &r, &err), BERTH_OK, &err);
+		tap_code(pricelist_refresh(&s, &acc, 1, 0, a, &r, &err), BERTH_OK, &err);
 		tap_ok(r.code != BERTH_OK && r.stale && current(store, "one", &sum) == 1 && current(store, "two", &sum) == 1,
 		    "the old lists stand: %s", r.error);
 	}
@@ -179,7 +179,7 @@ test_refresh(struct store *store, const char *dir)
 		stale += lists[i].stale && str_eq(lists[i].account, "play");
 	tap_is_long((long long)stale, 2, "both are marked stale");
 	prov_account_hook(acc, answer, &less);
-	tap_code(pricelist_refresh(&s, acc, a, &r, &err), BERTH_OK, &err);
+	tap_code(pricelist_refresh(&s, &acc, 1, 0, a, &r, &err), BERTH_OK, &err);
 	tap_ok(current(store, "one", &sum) == 0 && current(store, "two", &sum) == 1, "who is not sold any more ends");
 	prov_account_close(acc);
 }
