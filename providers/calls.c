@@ -3,6 +3,7 @@
 
 #include "providers/flow.h"
 #include "util/arena.h"
+#include "util/log.h"
 #include "util/str.h"
 #include "util/strmap.h"
 #include "util/time.h"
@@ -129,11 +130,15 @@ calls_emit_offer(void *arg, const struct offer *offer, struct berth_err *err)
 {
 	const struct calls_offers *c = arg;
 	struct offer o = *offer;
+	const char *why;
 
 	o.account = (c->acc->ops->caps & PROV_CAP_LEASE) != 0 ? c->acc->env.account : "";
 	if (o.as_of == 0)
 		o.as_of = c->acc->env.now;
 	prov_offer_resolve(c->acc->env.accels, &o);
+	/* What a machine of one's own costs may be 0; a cloud gives nothing away. */
+	if (c->acc->ops->exchange == NULL && (why = offer_doubt_price(&o)) != NULL)
+		log_debug(c->acc->env.log, "%s: %s in %s: %s", c->acc->env.account, o.instance_type, o.region, why);
 	if (c->q->region != NULL && !str_eq(c->q->region, o.region))
 		return BERTH_OK;
 	if (c->q->accelerator != NULL && !str_eq(c->q->accelerator, o.accelerator))

@@ -21,9 +21,8 @@ struct import {
 const char *
 import_offer_key(const struct offer *o, struct arena *a)
 {
-	return arena_printf(a, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%d\t%s\t%s", o->provider, o->region, o->zone, o->instance_type,
-	    o->accelerator, o->accelerator_count, purchase_name(o->purchase), o->term_months, payment_name(o->payment),
-	    o->currency);
+	return arena_printf(a, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s", o->provider, o->region, o->zone, o->instance_type,
+	    o->accelerator, o->accelerator_count, (int)o->kind, (int)o->purchase, o->term_months, (int)o->payment, o->currency);
 }
 
 static void

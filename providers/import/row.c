@@ -8,7 +8,6 @@
 #include "util/str.h"
 #include "util/time.h"
 
-#define ROW_PRICE_MAX INT64_C(100000000000)	/* micro-USD: 100,000 USD an hour */
 #define ROW_FUTURE_S 86400			/* a list may be dated by a zone ahead of ours */
 
 struct row {
@@ -63,22 +62,20 @@ row_double(const struct row *r, enum layout_field f, double min, double max, dou
 static enum berth_code
 row_price(const struct row *r, enum layout_field f, bool zero_ok, struct usd_micro *out, struct berth_err *err)
 {
-	const char *s = row_text(r, f);
+	const char *s = row_text(r, f), *why;
+	struct offer o = { 0 };
 
 	*out = USD_UNKNOWN;
 	if (row_is_blank(s)) {
 		r->out->doubt = "no price";
 		return BERTH_OK;
 	}
-	if (usd_parse(s, out, NULL) != BERTH_OK)
+	if (usd_parse(s, &o.price, NULL) != BERTH_OK)
 		return row_refuse(r, f, err, "not a price");
-	if (out->v > 0 && out->v <= ROW_PRICE_MAX)
-		return BERTH_OK;
-	if (out->v == 0 && zero_ok)
-		return BERTH_OK;
-	r->out->doubt = out->v > 0 ? "a price over 100,000 USD an hour is not believed" :
-	    out->v == 0 ? "a price of 0 is no price" : "a price below 0 is no price";
-	*out = USD_UNKNOWN;
+	o.upfront = zero_ok ? (struct usd_micro){ 1 } : USD_ZERO;
+	if ((why = offer_doubt_price(&o)) != NULL)
+		r->out->doubt = why;
+	*out = o.price;
 	return BERTH_OK;
 }
 
@@ -231,8 +228,11 @@ static enum berth_code
 row_rest(const struct row *r, struct offer *o, struct berth_err *err)
 {
 	const char *avail = row_text(r, LAYOUT_AVAILABLE), *rate = row_text(r, LAYOUT_RATE);
+	const char *kind = row_text(r, LAYOUT_KIND);
 	enum berth_code rc;
 
+	if (kind[0] != '\0' && !offer_kind_parse(kind, &o->kind))
+		return row_refuse(r, LAYOUT_KIND, err, "not plain, windows, licensed or dedicated");
 	o->interruption_rate = NAN;
 	if (!row_is_blank(rate) && str_to_double(rate, 0, 1e4, &o->interruption_rate, NULL) != BERTH_OK)
 		return row_refuse(r, LAYOUT_RATE, err, "not a rate an hour");

@@ -132,7 +132,7 @@ pricelist_csv_row(struct buf *b, const struct offer *o)
 	pricelist_csv_number(b, o->interruption_rate);
 	buf_printf(b, "%s,", o->as_of != 0 ? time_fmt(t, o->as_of) : "");
 	pricelist_csv_field(b, o->source);
-	buf_add_char(b, '\n');
+	buf_printf(b, ",%s\n", offer_kind_name(o->kind));
 }
 
 static enum berth_code
@@ -152,7 +152,7 @@ pricelist_quarantine(const struct pricelist_setup *s, const char *provider, cons
 		return BERTH_OK;
 	buf_init(&b, PRICELIST_FILE_MAX);
 	buf_add_str(&b, "provider,region,zone,instance_type,accelerator,accelerator_count,accelerator_memory_gib,vcpus,"
-	    "memory_gib,purchase,term_months,payment,upfront,price_per_hour,currency,interruption_rate,as_of,source\n");
+	    "memory_gib,purchase,term_months,payment,upfront,price_per_hour,currency,interruption_rate,as_of,source,kind\n");
 	for (size_t i = 0; i < n; i++)
 		pricelist_csv_row(&b, &offers[i]);
 	rc = buf_check(&b, path, err);
@@ -185,7 +185,7 @@ enum berth_code
 pricelist_put(const struct pricelist_setup *s, const char *provider, const char *account, const char *source,
     const struct offer *offers, size_t n, struct arena *a, struct pricelist_result *r, struct berth_err *err)
 {
-	struct offer_query q = { .provider = provider, .account = account, .list_source = source };
+	struct offer_query q = { .provider = provider, .account = account, .list_source = source, .every_kind = true };
 	struct pricelist_gate g;
 	struct offer *old;
 	enum berth_code rc;
@@ -334,7 +334,7 @@ pricelist_take(const struct pricelist_setup *s, const struct prov_many *m, const
 	const char *account = arena_strdup(a, prov_account_name(m->account)), *path;
 	const char *provider = prov_account_ops(m->account)->name;
 	struct pricelist_key k = pricelist_key(account, provider);
-	struct offer_query q = { .account = k.account, .list_source = k.source };
+	struct offer_query q = { .account = k.account, .list_source = k.source, .every_kind = true };
 	struct pricelist_gate g;
 	char why[512];
 	struct offer *old;

@@ -217,6 +217,7 @@ doctor_price_lists(struct doctor *d, const struct price_list *lists, size_t n, c
 static void
 doctor_prices(struct doctor *d)
 {
+	static const struct offer_query all_kinds = { .every_kind = true };
 	struct berth_err err = { 0 };
 	struct price_list *lists;
 	struct offer *offers;
@@ -225,7 +226,7 @@ doctor_prices(struct doctor *d)
 	if (d->store == NULL)
 		return;
 	if (store_price_list_list(d->store, d->ctx->arena, &lists, &n, &err) != BERTH_OK ||
-	    store_offer_list(d->store, NULL, d->ctx->arena, &offers, &n_offers, &err) != BERTH_OK)
+	    store_offer_list(d->store, &all_kinds, d->ctx->arena, &offers, &n_offers, &err) != BERTH_OK)
 		doctor_add_err(d, DOCTOR_FAIL, "prices", "berth store check", &err);
 	else if (n == 0)
 		DOCTOR_SAY(d, DOCTOR_WARN, "prices", "berth prices import FILE, or berth prices refresh", "no offers yet");

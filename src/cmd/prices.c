@@ -65,9 +65,10 @@ enum berth_code
 prices_match_init(struct cmd_ctx *ctx, const struct prices_filter *f, struct prices_match *m, struct berth_err *err)
 {
 	enum berth_code rc;
+	enum offer_kind k;
 	enum purchase p;
 
-	*m = (struct prices_match){ .f = f };
+	*m = (struct prices_match){ .f = f, .kind = { [OFFER_PLAIN] = f->kind.n == 0 } };
 	if ((rc = cmd_accels(ctx, &m->accels, err)) != BERTH_OK)
 		return rc;
 	m->specs = arena_array_of(ctx->arena, f->gpu.n, struct accel_spec);
@@ -83,13 +84,20 @@ prices_match_init(struct cmd_ctx *ctx, const struct prices_filter *f, struct pri
 		}
 		m->purchase[p] = true;
 	}
+	for (size_t i = 0; i < f->kind.n; i++) {
+		if (!offer_kind_parse(f->kind.v[i], &k)) {
+			err_set(err, BERTH_EUSAGE, "'%s' is no kind: plain, windows, licensed or dedicated", f->kind.v[i]);
+			return err_at(err, "--kind");
+		}
+		m->kind[k] = true;
+	}
 	return BERTH_OK;
 }
 
 struct offer_query
 prices_match_query(const struct prices_match *m)
 {
-	struct offer_query q = { .account = m->f->account };
+	struct offer_query q = { .account = m->f->account, .every_kind = m->f->kind.n > 0 };
 
 	if (m->f->region.n == 1)
 		q.region = m->f->region.v[0];
@@ -106,7 +114,7 @@ prices_match_fits(const struct prices_match *m, const struct offer *o)
 	for (size_t i = 0; i < m->f->gpu.n && !gpu; i++)
 		gpu = accel_spec_match(&m->specs[i], m->accels, o->accelerator, o->accelerator_memory_gib,
 		    o->accelerator_count);
-	return gpu && m->purchase[o->purchase] && glob_match_any(m->f->region.v, m->f->region.n, o->region) &&
+	return gpu && m->kind[o->kind] && m->purchase[o->purchase] && glob_match_any(m->f->region.v, m->f->region.n, o->region) &&
 	    glob_match_any(m->f->provider.v, m->f->provider.n, o->provider) &&
 	    (m->f->type == NULL || glob_match(m->f->type, o->instance_type));
 }
@@ -140,6 +148,7 @@ prices_offer_keys(struct jsonw *w, const struct offer *o)
 	jsonw_double(w, "measured", o->measured);
 	jsonw_time_or_null(w, "as_of", o->as_of);
 	jsonw_str_or_null(w, "source", o->source);
+	jsonw_str(w, "kind", offer_kind_name(o->kind));
 }
 
 const char *
@@ -211,6 +220,7 @@ prices_table(struct cmd_ctx *ctx, const struct offer *v, size_t n, struct berth_
 		{ "accelerator_memory_gib", "GIB", TABLE_DOUBLE, 0, TABLE_WIDE },
 		{ "vcpus", NULL, TABLE_DOUBLE, 0, TABLE_WIDE },
 		{ "memory_gib", "RAM-GIB", TABLE_DOUBLE, 0, TABLE_WIDE },
+		{ "kind", NULL, TABLE_TEXT, 0, TABLE_WIDE },
 		{ "purchase", NULL, TABLE_TEXT, 0, 0 },
 		{ "term_months", "MONTHS", TABLE_INT, 0, TABLE_WIDE },
 		{ "payment", NULL, TABLE_TEXT, 0, TABLE_WIDE },
@@ -241,6 +251,7 @@ prices_table(struct cmd_ctx *ctx, const struct offer *v, size_t n, struct berth_
 		table_double(t, o->accelerator_memory_gib);
 		table_double(t, o->vcpus);
 		table_double(t, o->memory_gib);
+		table_text(t, offer_kind_name(o->kind));
 		table_text(t, reserved && ctx->format == CMD_TABLE ? arena_printf(ctx->arena, "%s %dm", purchase_name(o->purchase),
 		    o->term_months) : purchase_name(o->purchase));
 		if (reserved)

@@ -20,7 +20,7 @@ BERTH_MUST_CHECK enum berth_code prices_import_bundled(struct cmd_ctx *ctx, size
 
 /* Which offers: the same options for list, history and diff. */
 struct prices_filter {
-	struct opt_list gpu, purchase, region, provider;
+	struct opt_list gpu, purchase, region, provider, kind;
 	const char *account, *type;
 };
 #define PRICES_FILTER_ROWS(base) \
@@ -28,6 +28,8 @@ struct prices_filter {
 	    (base) + offsetof(struct prices_filter, gpu), 0, 0, NULL }, \
 	{ "purchase", 'p', OPT_LIST, "WAY", "on_demand, spot, reserved", \
 	    (base) + offsetof(struct prices_filter, purchase), 0, 0, NULL }, \
+	{ "kind", 'k', OPT_LIST, "KIND", "plain (default), windows, licensed, dedicated", \
+	    (base) + offsetof(struct prices_filter, kind), 0, 0, NULL }, \
 	{ "region", 'r', OPT_LIST, "REGION", "patterns on the region", \
 	    (base) + offsetof(struct prices_filter, region), 0, 0, NULL }, \
 	{ "provider", 0, OPT_LIST, "PROVIDER", "patterns on who sells", \
@@ -43,6 +45,7 @@ struct prices_match {
 	const struct accel_table *accels;
 	struct accel_spec *specs;	/* [f->gpu.n] */
 	bool purchase[PURCHASE_COUNT];	/* all true without --purchase */
+	bool kind[OFFER_KIND_COUNT];	/* plain alone without --kind */
 };
 BERTH_MUST_CHECK enum berth_code prices_match_init(struct cmd_ctx *ctx, const struct prices_filter *f,
     struct prices_match *m_out, struct berth_err *err);

@@ -10,6 +10,9 @@
 static const char *const offer_purchases[] = {
 	[PURCHASE_ON_DEMAND] = "on_demand", [PURCHASE_SPOT] = "spot", [PURCHASE_RESERVED] = "reserved",
 };
+static const char *const offer_kinds[] = {
+	[OFFER_PLAIN] = "plain", [OFFER_WINDOWS] = "windows", [OFFER_LICENSED] = "licensed", [OFFER_DEDICATED] = "dedicated",
+};
 static const char *const offer_payments[] = {
 	[PAYMENT_NONE] = "none", [PAYMENT_PARTIAL] = "partial", [PAYMENT_ALL] = "all",
 };
@@ -59,6 +62,40 @@ availability_name(enum availability a)
 	return offer_availabilities[a];
 }
 
+const char *
+offer_kind_name(enum offer_kind k)
+{
+	return offer_kinds[k];
+}
+
+bool
+offer_kind_parse(const char *s, enum offer_kind *k_out)
+{
+	for (int k = 0; k < OFFER_KIND_COUNT; k++)
+		if (str_ieq(s, offer_kinds[k])) {
+			*k_out = (enum offer_kind)k;
+			return true;
+		}
+	return false;
+}
+
+const char *
+offer_doubt_price(struct offer *o)
+{
+	const char *why;
+
+	if (!usd_known(o->price))
+		return NULL;
+	if (o->price.v > 0 && o->price.v <= OFFER_PRICE_MAX)
+		return NULL;
+	if (o->price.v == 0 && usd_known(o->upfront) && o->upfront.v > 0)
+		return NULL;
+	why = o->price.v > 0 ? "a price over 100,000 USD an hour is not believed" :
+	    o->price.v == 0 ? "a price of 0 is no price" : "a price below 0 is no price";
+	o->price = USD_UNKNOWN;
+	return why;
+}
+
 double
 offer_term_hours(const struct offer *o)
 {
@@ -101,6 +138,8 @@ offer_cmp(const struct offer *a, const struct offer *b)
 		c = strcmp(a->zone, b->zone);
 	if (c == 0)
 		c = strcmp(a->instance_type, b->instance_type);
+	if (c == 0)
+		c = (a->kind > b->kind) - (a->kind < b->kind);
 	if (c == 0)
 		c = (a->purchase > b->purchase) - (a->purchase < b->purchase);
 	if (c == 0)

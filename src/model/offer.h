@@ -21,6 +21,15 @@ enum payment {
 	PAYMENT_COUNT
 };
 
+/* What is in the price besides a Linux machine on shared hardware. Only plain offers are ranked and placed. */
+enum offer_kind {
+	OFFER_PLAIN,
+	OFFER_WINDOWS,
+	OFFER_LICENSED,		/* RHEL, SUSE, a database: software that is paid by the hour */
+	OFFER_DEDICATED,	/* hardware of one's own: dedicated instance or host, sole tenant */
+	OFFER_KIND_COUNT
+};
+
 enum availability { AVAIL_UNKNOWN, AVAIL_NO, AVAIL_YES, AVAIL_COUNT };
 
 /*
@@ -40,6 +49,7 @@ struct offer {
 	double accelerator_memory_gib;	/* per accelerator */
 	double vcpus;
 	double memory_gib;
+	enum offer_kind kind;
 	enum purchase purchase;
 	int term_months;		/* reserved: 1, 12, 36 ...; else 0 */
 	enum payment payment;
@@ -57,7 +67,16 @@ const char *purchase_name(enum purchase p);		/* "on_demand" "spot" "reserved" */
 bool purchase_parse(const char *s, enum purchase *p_out);	/* also "on-demand", "ondemand" */
 const char *payment_name(enum payment p);		/* "none" "partial" "all" */
 bool payment_parse(const char *s, enum payment *p_out);
+const char *offer_kind_name(enum offer_kind k);		/* "plain" "windows" "licensed" "dedicated" */
+bool offer_kind_parse(const char *s, enum offer_kind *k_out);
 const char *availability_name(enum availability a);	/* "unknown" "no" "yes" */
+
+#define OFFER_PRICE_MAX INT64_C(100000000000)	/* micro-USD: 100,000 USD an hour is not believed */
+/*
+ * A price that is no price (0 without an upfront payment, below 0, or not believed) becomes unknown; the words for
+ * it, or NULL where all is well.
+ */
+const char *offer_doubt_price(struct offer *o);
 
 /* Hours of a term: 730 an average month. */
 double offer_term_hours(const struct offer *o);

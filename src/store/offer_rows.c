@@ -37,7 +37,7 @@ offer_hits(const struct offer_query *q, const struct offer *o)
 	    offer_text_hits(q->region, o->region, true) &&
 	    offer_text_hits(q->instance_type, o->instance_type, false) &&
 	    offer_text_hits(q->accelerator, o->accelerator, false) &&
-	    (!q->by_purchase || q->purchase == o->purchase) &&
+	    (q->every_kind || o->kind == OFFER_PLAIN) && (!q->by_purchase || q->purchase == o->purchase) &&
 	    (q->count_min <= 0 || o->accelerator_count >= q->count_min) &&
 	    (q->count_max <= 0 || o->accelerator_count <= q->count_max) &&
 	    !(o->accelerator_memory_gib < q->memory_min_gib);
@@ -79,9 +79,10 @@ offer_read(struct db_stmt *st, struct arena *a, struct offer *o, struct berth_er
 		.source = db_col_text(st, "source", a),
 	};
 	memcpy(o->currency, currency, strlen(currency) < sizeof(o->currency) ? strlen(currency) : 0);
-	if (!purchase_parse(db_col_text(st, "purchase", a), &o->purchase) ||
+	if (!offer_kind_parse(db_col_text(st, "kind", a), &o->kind) ||
+	    !purchase_parse(db_col_text(st, "purchase", a), &o->purchase) ||
 	    !payment_parse(db_col_text(st, "payment", a), &o->payment))
-		return err_set(err, BERTH_EINVAL, "store: offer %lld: its purchase or payment is not one this berth "
+		return err_set(err, BERTH_EINVAL, "store: offer %lld: its kind, purchase or payment is not one this berth "
 		    "knows", (long long)o->id);
 	return BERTH_OK;
 }
@@ -263,6 +264,8 @@ offer_same_cmp(const struct offer *x, const struct offer *y)
 		return c;
 	if (x->accelerator_count != y->accelerator_count)
 		return x->accelerator_count < y->accelerator_count ? -1 : 1;
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
 	if (x->purchase != y->purchase)
 		return x->purchase < y->purchase ? -1 : 1;
 	if (x->term_months != y->term_months)
@@ -337,16 +340,16 @@ offer_add(struct store *s, int64_t list_id, const struct offer *o, int64_t now, 
 {
 	return db_run(s->db, err, "INSERT INTO offer (list_id, provider, account, region, zone, instance_type, "
 	    "accelerator, accelerator_known, accelerator_count, accelerator_memory_gib, vcpus, memory_gib, purchase, "
-	    "term_months, payment, upfront, price, currency, available, interruption_rate, as_of, source, from_t, run) "
+	    "term_months, payment, upfront, price, currency, available, interruption_rate, as_of, source, from_t, run, kind) "
 	    "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, "
-	    "$22, $23, $24)",
+	    "$22, $23, $24, $25)",
 	    DB_ARGS(db_i64(list_id), db_text(o->provider), db_text(o->account), db_text(o->region), db_text(o->zone),
 	    db_text(o->instance_type), db_text(o->accelerator), db_bool(o->accelerator_known),
 	    db_i64(o->accelerator_count), db_real(o->accelerator_memory_gib), db_real(o->vcpus),
 	    db_real(o->memory_gib), db_text(purchase_name(o->purchase)), db_i64(o->term_months),
 	    db_text(payment_name(o->payment)), db_usd(o->upfront), db_usd(o->price), db_text(o->currency),
 	    db_text(availability_name(o->available)), db_real(o->interruption_rate), db_id(o->as_of),
-	    db_text(o->source), db_i64(now), db_id(s->run_id)));
+	    db_text(o->source), db_i64(now), db_id(s->run_id), db_text(offer_kind_name(o->kind))));
 }
 
 static enum berth_code

@@ -43,6 +43,7 @@ struct offer_query {
 	int count_min, count_max;	/* accelerators; 0: any */
 	double memory_min_gib;		/* per accelerator; 0: any (unknown memory then passes) */
 	const char *list_source;	/* of the list, exact; NULL or "": any */
+	bool every_kind;		/* also Windows, licensed and dedicated ones; else plain offers alone */
 	bool fresh_only;		/* leave out lists marked stale */
 	int64_t at;			/* offers as they were at that time; 0: current */
 };

@@ -14,7 +14,7 @@ expect_exit 0
 expect_is_json berth.offers/1
 keys=$(awk -f "$TOP_SRCDIR/tests/cli/json.awk" "$out" | sed -n 's/^\$\.offers\[0\]\.\([a-z_]*\).*/\1/p' | tr '\n' ' ')
 want="provider region zone instance_type accelerator accelerator_count accelerator_memory_gib vcpus memory_gib purchase \
-term_months upfront price_per_hour price_per_gpu_hour currency available interruption_rate measured as_of source "
+term_months upfront price_per_hour price_per_gpu_hour currency available interruption_rate measured as_of source kind "
 [ "$keys" = "$want" ]
 ok $? "keys of an offer, in order ($keys)"
 
@@ -130,6 +130,26 @@ run prices import gamma.csv --dry-run
 expect_exit 0
 run prices list --provider gamma
 expect_err_has 'shown 0 of 0'
+
+# Windows, licensed and dedicated rows stand beside the plain one and never before it.
+cat >kinds.csv <<CSV
+provider,region,instance_type,accelerator,accelerator_count,purchase,price_per_hour,kind
+sigma,r,t1,L40S,1,on_demand,2.0,
+sigma,r,t1,L40S,1,on_demand,1.5,windows
+sigma,r,t1,L40S,1,on_demand,1.2,dedicated
+sigma,r,t1,L40S,1,on_demand,1.3,licensed
+CSV
+run prices import kinds.csv
+expect_exit 0 "four kinds of one machine are four offers"
+run prices list --provider sigma -o csv --columns price_per_hour,kind
+expect_out '2.000000,plain'
+[ "$(wc -l <"$out")" -eq 2 ]
+ok $? "only the plain one is listed"
+run prices list --provider sigma --kind windows,dedicated -o csv --columns price_per_hour,kind
+[ "$(tr '\n' ' ' <"$out")" = "price_per_hour,kind 1.200000,dedicated 1.500000,windows " ]
+ok $? "the others when they are asked for"
+run prices list --kind free
+expect_exit 2
 
 # What cannot be read.
 run prices import missing.csv
