@@ -25,6 +25,7 @@ libproviders_a_SOURCES = \
 	providers/names.c providers/net.c providers/net.h \
 	providers/prov.c providers/prov.h \
 	providers/provider.h \
+	providers/rates.c providers/rates.h \
 	providers/registry.c \
 	providers/resolve.c \
 	providers/runs.c \
@@ -41,6 +42,11 @@ libproviders_a_SOURCES = \
 	providers/replay/tidy.c \
 	providers/replay/trace.c providers/replay/trace.h \
 	providers/replay/work.c \
+	providers/slurm/cli.c \
+	providers/slurm/lease.c \
+	providers/slurm/market.c \
+	providers/slurm/read.c \
+	providers/slurm/slurm.c providers/slurm/slurm.h \
 	providers/static/read.c \
 	providers/static/serve.c \
 	providers/static/static.c providers/static/static.h \

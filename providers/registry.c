@@ -5,6 +5,7 @@
 #include "providers/lambda/lambda.h"
 #include "providers/prov.h"
 #include "providers/replay/replay.h"
+#include "providers/slurm/slurm.h"
 #include "providers/static/static.h"
 #include "util/str.h"
 
@@ -15,6 +16,7 @@ static const struct provider_ops *const provider_rows[] = {
 	&provider_import,
 	&provider_lambda,
 	&provider_gcp,
+	&provider_slurm,
 };
 
 const struct provider_ops *const *

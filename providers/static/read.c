@@ -33,8 +33,9 @@ static_formula(const struct static_cost *c, struct arena *a)
 	    c->pue, c->energy_price);
 }
 
-static enum berth_code
-static_read_cost(const struct yaml_node *map, struct arena *a, struct static_machine *m, struct berth_err *err)
+enum berth_code
+static_read_cost(const struct yaml_node *map, struct arena *a, struct usd_micro *price_out, const char **source_out,
+    struct berth_err *err)
 {
 	static const char *const keys[] = { "capital", "life_months", "upkeep_per_month", "power_kw", "pue",
 		"energy_price", "utilisation", NULL };
@@ -52,9 +53,9 @@ static_read_cost(const struct yaml_node *map, struct arena *a, struct static_mac
 		return rc;
 	if (c.capital > 0 && !(c.life_months > 0))
 		return yaml_err(map, err, "capital needs life_months: over how many months it is spread");
-	m->price = static_price(&c);
-	m->source = static_formula(&c, a);
-	return usd_known(m->price) ? BERTH_OK : yaml_err(map, err, "these figures make no price above 0");
+	*price_out = static_price(&c);
+	*source_out = static_formula(&c, a);
+	return usd_known(*price_out) ? BERTH_OK : yaml_err(map, err, "these figures make no price above 0");
 }
 
 static enum berth_code
@@ -70,7 +71,7 @@ static_read_price(const struct yaml_node *map, struct arena *a, struct static_ma
 		return rc;
 	if (cost != NULL)
 		return usd_known(m->price) ? yaml_err(cost, err, "either cost or price_per_hour, not both") :
-		    static_read_cost(cost, a, m, err);
+		    static_read_cost(cost, a, &m->price, &m->source, err);
 	if (usd_known(m->price) && m->price.v <= 0)
 		return yaml_err(map, err, "price_per_hour must be above 0");
 	return usd_known(m->price) ? BERTH_OK : yaml_err(map, err, "needs 'cost' or 'price_per_hour'");

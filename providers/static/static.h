@@ -29,6 +29,10 @@ struct usd_micro static_price(const struct static_cost *c);
 /* The formula with its figures, for people: the source of the offer. */
 const char *static_formula(const struct static_cost *c, struct arena *a);
 
+/* Reads the map under `cost`: the price, and the formula as its source. BERTH_EINVAL with file:line:column. */
+BERTH_MUST_CHECK enum berth_code static_read_cost(const struct yaml_node *map, struct arena *a,
+    struct usd_micro *price_out, const char **source_out, struct berth_err *err);
+
 /* One machine of the account. */
 struct static_machine {
 	const char *name, *address, *region, *zone, *instance_type, *accelerator;

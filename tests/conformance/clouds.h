@@ -22,4 +22,13 @@ enum berth_code gcp_cloud(void *arg, struct prov_account *acc, const struct http
     struct berth_err *err);
 void gcp_cloud_reset(void);
 
+/*
+ * slurmrestd that speaks v0.0.41 alone: one node with two l4 in the partition "gpu" (and "off", which is down). Wants
+ * the user ann and the token "key-SECRET". A job waits for 10 s, and for ever while both GPUs are held; a cancelled one
+ * is forgotten after 300 s.
+ */
+enum berth_code slurm_cloud(void *arg, struct prov_account *acc, const struct http_req *req, struct http_resp *resp,
+    struct berth_err *err);
+void slurm_cloud_reset(void);
+
 #endif

@@ -1,3 +1,9 @@
 # Against real servers on loopback; skipped by name where their packages are missing.
-EXTRA_DIST += tests/live/lib.sh tests/live/exporter.py
-dist_check_SCRIPTS += tests/live/prometheus.sh tests/live/slurm.sh
+EXTRA_DIST += tests/live/lib.sh tests/live/cluster.sh tests/live/exporter.py
+dist_check_SCRIPTS += tests/live/prometheus.sh tests/live/slurm.sh tests/live/slurm-rent.sh
+
+# Calls of the provider core from the shell, for the tests of adapters.
+EXTRA_PROGRAMS += tests/live/prov
+check_DATA += tests/live/prov$(EXEEXT)
+tests_live_prov_SOURCES = tests/live/prov.c
+tests_live_prov_LDADD = $(PROVIDER_LIBS)

@@ -1,0 +1,152 @@
+/* tests/live/prov.c - calls of the provider core from the shell: prov CONFIG ACCOUNT CALL [ARGUMENT...]. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "model/accel.h"
+#include "providers/prov.h"
+#include "util/arena.h"
+#include "util/log.h"
+#include "util/str.h"
+#include "util/yaml.h"
+
+static struct arena *a;
+static struct { const char *zone, *type, *purchase; struct offer found; bool is_found; } wanted;
+
+static const char *
+say(const char *s)
+{
+	return s[0] != '\0' ? s : "-";
+}
+
+static enum berth_code
+print_offer(void *arg, const struct offer *o, struct berth_err *err)
+{
+	(void)arg, (void)err;
+	printf("%s %s %s %s x%d %s %s %s %g %g\n", say(o->region), say(o->zone), o->instance_type, say(o->accelerator),
+	    o->accelerator_count, purchase_name(o->purchase), usd_known(o->price) ? usd_fmt((char[USD_FMT_SIZE]){ 0 },
+	    USD_FMT_SIZE, o->price, 4) : "-", availability_name(o->available), o->vcpus, o->memory_gib);
+	return BERTH_OK;
+}
+
+static enum berth_code
+find_offer(void *arg, const struct offer *o, struct berth_err *err)
+{
+	(void)arg, (void)err;
+	if (!wanted.is_found && str_eq(o->instance_type, wanted.type) && str_eq(purchase_name(o->purchase), wanted.purchase) &&
+	    (str_eq(wanted.zone, "-") || str_eq(o->zone, wanted.zone))) {
+		wanted.found = offer_copy(o, a);
+		wanted.is_found = true;
+	}
+	return BERTH_OK;
+}
+
+static enum berth_code
+print_quota(void *arg, const struct prov_quota *q, struct berth_err *err)
+{
+	(void)arg, (void)err;
+	printf("%s|%s|%s|%g|%g\n", say(q->region), q->name, q->unit, q->limit, q->used);
+	return BERTH_OK;
+}
+
+static enum berth_code
+print_machine(void *arg, const struct prov_machine *m, struct berth_err *err)
+{
+	(void)arg, (void)err;
+	printf("%s %s %s %s %s %s %s %s %s%s| %s\n", m->ref, say(m->token), prov_state_name(m->state), err_name(m->why),
+	    say(m->zone), say(m->instance_type), purchase_name(m->purchase), say(m->address), m->preempted ? "preempted " : "",
+	    m->reclaim_at != 0 ? "ends " : "", m->detail);
+	return BERTH_OK;
+}
+
+static enum berth_code
+create(struct prov_account *acc, char **argv, struct berth_err *err)
+{
+	struct prov_create c = { .token = argv[0], .image = getenv("PROV_IMAGE"), .user_data = getenv("PROV_USER_DATA") };
+	struct prov_machine m;
+	enum berth_code rc;
+
+	wanted.zone = argv[1];
+	wanted.type = argv[2];
+	wanted.purchase = argv[3];
+	rc = prov_offers(acc, NULL, find_offer, NULL, err);
+	if (rc != BERTH_OK)
+		return rc;
+	if (!wanted.is_found)
+		return err_set(err, BERTH_EUSAGE, "no such offer");
+	c.offer = &wanted.found;
+	rc = prov_create(acc, &c, &m, err);
+	return rc == BERTH_OK ? print_machine(NULL, &m, err) : rc;
+}
+
+static enum berth_code
+call(struct prov_account *acc, int argc, char **argv, struct berth_err *err)
+{
+	struct prov_machine m;
+	enum berth_code rc = BERTH_EUSAGE;
+
+	if (str_eq(argv[0], "offers"))
+		return prov_offers(acc, NULL, print_offer, NULL, err);
+	if (str_eq(argv[0], "quota"))
+		return prov_quotas(acc, print_quota, NULL, err);
+	if (str_eq(argv[0], "list"))
+		return prov_list_ours(acc, print_machine, NULL, err);
+	if (str_eq(argv[0], "notices"))
+		return prov_notices(acc, print_machine, NULL, err);
+	if (str_eq(argv[0], "create") && argc == 5)
+		return create(acc, argv + 1, err);
+	if (str_eq(argv[0], "status") && argc == 2)
+		rc = prov_status(acc, argv[1], &m, err);
+	else if (str_eq(argv[0], "destroy") && argc == 2)
+		rc = prov_destroy(acc, argv[1], &m, err);
+	else
+		return err_set(err, rc, "offers | quota | list | notices | create TOKEN ZONE TYPE PURCHASE | status REF | destroy REF");
+	return rc == BERTH_OK ? print_machine(NULL, &m, err) : rc;
+}
+
+static const struct yaml_node *
+section_of(const struct yaml_node *root, const char *name)
+{
+	const struct yaml_node *list = yaml_get(root, "accounts");
+	const char *s;
+
+	for (size_t i = 0; list != NULL && i < list->n; i++) {
+		s = "";
+		if (yaml_str(list->items[i], "name", &s, NULL) == BERTH_OK && str_eq(s, name))
+			return list->items[i];
+	}
+	return NULL;
+}
+
+int
+main(int argc, char **argv)
+{
+	const char *installation = getenv("PROV_INSTALLATION");
+	struct log log = { .level = getenv("PROV_DEBUG") != NULL ? LOG_DEBUG : LOG_ERROR, .f = stderr };
+	struct prov_env env = { .now = time(NULL), .installation = installation != NULL ? installation : "inst", .log = &log };
+	const struct yaml_node *root = NULL, *section;
+	struct prov_account *acc = NULL;
+	struct berth_err err = { 0 };
+	enum berth_code rc;
+
+	if (argc < 4)
+		return 2;
+	a = arena_new();
+	rc = accel_table_open(a, &env.accels, &err);
+	if (rc == BERTH_OK)
+		rc = yaml_load(a, argv[1], &root, &err);
+	section = rc == BERTH_OK ? section_of(root, argv[2]) : NULL;
+	if (rc == BERTH_OK && section == NULL)
+		rc = err_set(&err, BERTH_EUSAGE, "no account %s", argv[2]);
+	if (rc == BERTH_OK)
+		rc = prov_account_open(section, NULL, &env, &acc, &err);
+	if (rc == BERTH_OK)
+		rc = call(acc, argc - 3, argv + 3, &err);
+	if (rc != BERTH_OK)
+		printf("error %s %s\n", err_name(rc), err.msg);
+	prov_account_close(acc);
+	arena_free(a);
+	return err_exit_status(rc);
+}
