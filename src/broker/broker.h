@@ -109,7 +109,7 @@ void broker_set_now(struct broker *b, int64_t now);
 struct broker_account *broker_account(struct broker *b, const char *name);	/* NULL: not in the config */
 
 /*
- * One pass over everything: sync prices recover watch release provision (places, then creates) probe start notify. Any tick may be killed at
+ * One pass over everything: sync prices recover watch move release provision (places, then creates) probe start notify. Any tick may be killed at
  * any instant and the next one repairs it. Faults of one account or one job are events and counts, never an error of
  * the tick; errors are those of the store.
  */
@@ -126,6 +126,7 @@ BERTH_MUST_CHECK enum berth_code pass_sync(struct broker *b, struct berth_err *e
 BERTH_MUST_CHECK enum berth_code pass_prices(struct broker *b, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code pass_recover(struct broker *b, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code pass_watch(struct broker *b, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code pass_move(struct broker *b, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code pass_provision(struct broker *b, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code pass_probe(struct broker *b, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code pass_start(struct broker *b, struct berth_err *err);

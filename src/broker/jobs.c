@@ -39,6 +39,8 @@ job_end_event(enum attempt_state s)
 		return "job.cancelled";
 	case ATTEMPT_NO_CAPACITY:
 		return "job.no_capacity";
+	case ATTEMPT_MOVED:
+		return "job.moved";
 	case ATTEMPT_PROVISIONING:
 	case ATTEMPT_PROBING:
 	case ATTEMPT_RUNNING:

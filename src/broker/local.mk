@@ -5,9 +5,11 @@ libbroker_a_SOURCES = \
 	src/broker/event.c \
 	src/broker/jobs.c \
 	src/broker/machine.c \
+	src/broker/move.c \
 	src/broker/notify.c \
 	src/broker/placing.c src/broker/placing.h \
 	src/broker/placing_facts.c src/broker/placing_facts.h \
+	src/broker/placing_spot.c src/broker/placing_spot.h \
 	src/broker/pricelist.c src/broker/pricelist.h \
 	src/broker/prices.c \
 	src/broker/probe.c \

@@ -6,6 +6,7 @@
 
 #include "broker/placing.h"
 #include "broker/placing_facts.h"
+#include "broker/placing_spot.h"
 #include "model/accel.h"
 #include "plan/explain.h"
 #include "store/job_rows.h"
@@ -17,6 +18,7 @@
 #define PLACING_PENALTY 10.0	/* times the dearest candidate: a job is left out only when nothing fits */
 #define PLACING_LEVELS 4	/* of priority that outweigh each other by 10 */
 #define PLACING_GAP 0.0005
+#define PLACING_STAY_S 3600	/* an on-demand machine is kept so long before a job moves back to spot */
 
 struct placing_work_space {
 	const struct placing_options *o;
@@ -33,6 +35,8 @@ struct placing_work_space {
 	VEC(int64_t) need;
 	VEC(struct cost_estimate) estimate;
 	struct placing_hint *hints;	/* [n_jobs] numbers for jobs that are not placed */
+	struct placing_spot *spot;	/* [n_jobs] */
+	struct spot_tables tables;
 };
 
 /* What comes nearest among the refused offers. */
@@ -97,6 +101,7 @@ placing_jobs(struct placing_work_space *w, struct store *store, const char *cons
 	w->jobs = arena_array(w->a, w->n_jobs, sizeof(*w->jobs));
 	w->costs = arena_array(w->a, w->n_jobs, sizeof(*w->costs));
 	w->hints = arena_array(w->a, w->n_jobs, sizeof(*w->hints));
+	w->spot = arena_array(w->a, w->n_jobs, sizeof(*w->spot));
 	for (size_t i = 0; i < w->n_jobs && rc == BERTH_OK; i++) {
 		struct job *j = &w->jobs[i].job;
 
@@ -154,22 +159,64 @@ placing_never(const struct placing_work_space *w, size_t offer, int64_t need)
 	return NULL;
 }
 
+/* The job on every offer; what the budgets leave counts, what other jobs take does not. */
 static void
-placing_candidates_of(struct placing_work_space *w, size_t i, size_t *start)
+placing_estimate(struct placing_work_space *w, const struct cost_job *c, bool spot_leaves, struct cost_estimate *out)
 {
-	struct placing_job *pj = &w->jobs[i];
-	struct cost_limits lim = { .now = w->o->now, .price_age_s = w->o->price_age_s, .need_account = w->o->need_account };
+	struct cost_limits lim = { .now = w->o->now, .price_age_s = w->o->price_age_s, .need_account = w->o->need_account,
+		.spot_leaves = spot_leaves };
 	double *left = arena_array(w->a, w->facts.n_accounts, sizeof(*left));
 
 	for (size_t k = 0; k < w->facts.n_accounts; k++)
-		left[k] = placing_budget_left(&w->facts, &pj->job, k);
+		left[k] = placing_budget_left(&w->facts, c->job, k);
+	for (size_t j = 0; j < w->facts.n_offers; j++) {
+		lim.budget_usd = left[w->facts.offers[j].account];
+		cost_of(c, w->facts.offers[j].offer, &w->facts.offers[j].facts, &lim, &out[j]);
+	}
+}
+
+/* Under a deadline: spot while it is safe, on demand when it must be, waiting where that is cheaper. */
+static void
+placing_apply_spot(struct placing_work_space *w, size_t i, struct cost_estimate *e)
+{
+	const struct placing_has nothing = { SPOT_NOTHING, 0 };
+	struct placing_spot *s = &w->spot[i];
+
+	placing_estimate(w, &w->costs[i], true, e);
+	placing_spot_advise(&w->facts, &w->jobs[i].job, e, &nothing, w->o->now, w->a, &w->tables, s);
+	if (!s->applies) {
+		placing_estimate(w, &w->costs[i], false, e);
+		return;
+	}
+	w->jobs[i].at_risk = s->action == SPOT_ON_DEMAND && !s->on_demand_up;
+	if (w->jobs[i].at_risk)
+		return;		/* any machine is better than none */
+	for (size_t j = 0; j < w->facts.n_offers; j++) {
+		enum purchase p = w->facts.offers[j].offer->purchase;
+
+		if (e[j].refuse != REFUSE_NOT)
+			continue;
+		if (s->action == SPOT_ON_DEMAND && p == PURCHASE_SPOT)
+			e[j].refuse = REFUSE_SPOT_LATE;
+		else if (s->action == SPOT_WAIT && p == PURCHASE_ON_DEMAND && !w->facts.offers[j].facts.paid)
+			e[j].refuse = REFUSE_WAIT_SPOT;
+	}
+}
+
+static void
+placing_candidates_of(struct placing_work_space *w, size_t i, struct cost_estimate *estimates, size_t *start)
+{
+	struct placing_job *pj = &w->jobs[i];
+
+	if (placing_spot_job(&pj->job))
+		placing_apply_spot(w, i, estimates);
+	else
+		placing_estimate(w, &w->costs[i], false, estimates);
 	for (size_t j = 0; j < w->facts.n_offers; j++) {
 		const struct placing_offer *po = &w->facts.offers[j];
 		const struct placing_quota *never = NULL;
-		struct cost_estimate e;
+		struct cost_estimate e = estimates[j];
 
-		lim.budget_usd = left[po->account];
-		cost_of(&w->costs[i], po->offer, &po->facts, &lim, &e);
 		pj->seen++;
 		if (e.refuse == REFUSE_NOT && po->machines < e.machines) {
 			e.refuse = REFUSE_NO_CAPACITY;
@@ -320,6 +367,25 @@ placing_resource(const struct placing_work_space *w, size_t r, const char **unit
 	return "owned commitment";
 }
 
+/* What the policy for spot under a deadline decided; NULL: it has no say. */
+static const char *
+placing_spot_text(const struct placing_work_space *w, size_t i)
+{
+	const struct placing_spot *s = &w->spot[i];
+	char by[TIME_FMT_SIZE];
+
+	if (!s->applies)
+		return NULL;
+	if (w->jobs[i].at_risk)
+		return "the deadline is at risk: on demand must run now and none can be had, so any machine is taken";
+	if (s->action == SPOT_ON_DEMAND)
+		return arena_printf(w->a, "on demand now, for losing a spot machine could break the deadline (%.0f %% of the "
+		    "price would be saved)", 100 * (1 - s->ratio));
+	time_fmt(by, w->o->now + (int64_t)s->slack_s);
+	return arena_printf(w->a, s->action == SPOT_WAIT ? "waits for spot at %.0f %% of the price, on demand from %s at the "
+	    "latest" : "spot at %.0f %% of the price, on demand from %s at the latest if it is lost", 100 * s->ratio, by);
+}
+
 struct placing_ranked {
 	double cost;
 	size_t cand;
@@ -389,6 +455,7 @@ placing_explain(struct placing_work_space *w, size_t i, const struct place_plan 
 	}
 	if (k == PLACE_NONE && n == 0)
 		e.detail = placing_detail(w, i);
+	e.spot = placing_spot_text(w, i);
 	pj->reason = explain_place(&e, w->a);
 }
 
@@ -400,6 +467,7 @@ placing_run(struct store *store, const struct accel_table *accels, const struct 
 	struct place_options po = { .seed = o->seed, .rounds = o->rounds, .gap = PLACING_GAP };
 	struct place_plan plan;
 	int64_t began = time_mono_ms();
+	struct cost_estimate *estimates;
 	size_t *start;
 	enum berth_code rc;
 
@@ -410,8 +478,9 @@ placing_run(struct store *store, const struct accel_table *accels, const struct 
 	if (rc != BERTH_OK)
 		return rc;
 	start = arena_array(a, w.n_jobs + 1, sizeof(*start));
+	estimates = arena_array(a, w.facts.n_offers, sizeof(*estimates));
 	for (size_t i = 0; i < w.n_jobs; i++)
-		placing_candidates_of(&w, i, start);
+		placing_candidates_of(&w, i, estimates, start);
 	placing_resources(&w);
 	w.p.n_jobs = w.n_jobs;
 	w.p.cand_start = start;
@@ -460,4 +529,51 @@ placing_work(const struct accel_table *accels, const struct job_spec *spec, cons
 	j.spec.n_variants = n;
 	cost_fit(&c, o, accel_find_sized(accels, o->accelerator, o->accelerator_memory_gib), &out->variant, &out->speed,
 	    &out->hours);
+}
+
+static void
+placing_move_of(struct placing_work_space *w, struct placing_move *m, struct cost_estimate *estimates)
+{
+	bool on_spot = m->in->offer.purchase == PURCHASE_SPOT;
+	struct placing_has has = { on_spot ? SPOT_HAS_SPOT : SPOT_HAS_ON_DEMAND, m->in->ready };
+	struct job job = *m->job;
+	struct cost_job c = { 0 };
+	struct placing_spot s;
+
+	m->move = false;
+	if (!placing_spot_job(&job) || m->in->offer.purchase == PURCHASE_RESERVED)
+		return;
+	placing_drop_unknown(w, &job);
+	placing_want(w, &job, &c);
+	placing_estimate(w, &c, true, estimates);
+	placing_spot_advise(&w->facts, &job, estimates, &has, w->o->now, w->a, &w->tables, &s);
+	if (!s.applies)
+		return;
+	if (on_spot && s.action == SPOT_ON_DEMAND && s.on_demand_sure) {
+		m->move = true;
+		m->to = PURCHASE_ON_DEMAND;
+		m->why = arena_printf(w->a, "leaves spot: the deadline would be lost with this machine (%.0f min to spare)",
+		    fmax(0, s.slack_s) / 60);
+	} else if (!on_spot && s.action == SPOT_TAKE && s.spot_up && w->o->now - m->in->ready >= PLACING_STAY_S) {
+		m->move = true;
+		m->to = PURCHASE_SPOT;
+		m->why = arena_printf(w->a, "leaves on demand: spot is back at %.0f %% of the price, %.0f min to spare",
+		    100 * s.ratio, s.slack_s / 60);
+	}
+}
+
+enum berth_code
+placing_moves(struct store *store, const struct accel_table *accels, const struct placing_options *o,
+    struct placing_move *moves, size_t n, struct arena *a, struct berth_err *err)
+{
+	struct placing_work_space w = { .o = o, .accels = accels, .a = a };
+	struct cost_estimate *estimates;
+	enum berth_code rc = placing_facts_load(store, accels, o, a, &w.facts, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	estimates = arena_array(a, w.facts.n_offers, sizeof(*estimates));
+	for (size_t i = 0; i < n; i++)
+		placing_move_of(&w, &moves[i], estimates);
+	return BERTH_OK;
 }

@@ -13,6 +13,7 @@
 #include "util/err.h"
 
 struct accel_table;
+struct instance;
 struct arena;
 struct store;
 
@@ -49,6 +50,7 @@ struct placing_job {
 	const char *reason;		/* in plain words (explain_place) */
 	const char *binds;		/* name of the limit that binds, "" none */
 	double shadow;			/* USD per unit of it */
+	bool at_risk;			/* on demand must run now to keep the deadline, and none can be had */
 };
 
 struct placing {
@@ -67,6 +69,18 @@ struct placing {
 BERTH_MUST_CHECK enum berth_code placing_run(struct store *store, const struct accel_table *accels,
     const struct placing_options *o, const char *const *ids, size_t n_ids, struct arena *a, struct placing *out,
     struct berth_err *err);
+
+/* A running job and its machine: stay, or leave for what is safer or cheaper. */
+struct placing_move {
+	const struct job *job;
+	const struct instance *in;
+	bool move;
+	enum purchase to;		/* PURCHASE_ON_DEMAND or PURCHASE_SPOT */
+	const char *why;		/* in plain words */
+};
+/* Fills move, to and why of each; jobs without a deadline, or bound to one purchase, stay. Writes nothing. */
+BERTH_MUST_CHECK enum berth_code placing_moves(struct store *store, const struct accel_table *accels,
+    const struct placing_options *o, struct placing_move *moves, size_t n, struct arena *a, struct berth_err *err);
 
 /* The job's work on one machine of this offer. */
 struct placing_work {

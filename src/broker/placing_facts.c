@@ -20,6 +20,7 @@
 
 #define PLACING_REJECT_AGE_S (6 * 3600)	/* a rejected machine tells on its kind for so long */
 #define PLACING_KEY_SIZE 512
+#define PLACING_LIVES_S (30 * 86400)	/* how far back the lives of spot machines tell */
 
 /* Rows of the store, read once. */
 struct placing_rows {
@@ -56,6 +57,8 @@ placing_rows_load(struct store *s, int64_t now, struct arena *a, struct placing_
 	if (rc == BERTH_OK)
 		rc = store_measurement_list(s, &q, a, &r->measurements, &r->n_measurements, err);
 	if (rc == BERTH_OK)
+		rc = store_instance_spot_lives(s, now - PLACING_LIVES_S, a, &f->lives, &f->n_lives, err);
+	if (rc == BERTH_OK)
 		rc = store_budget_list(s, now, a, &f->budgets, &f->n_budgets, err);
 	return rc;
 }
@@ -83,9 +86,11 @@ placing_index(struct arena *a, struct placing_rows *r)
 }
 
 static void
-placing_facts_of(const struct placing_rows *r, const struct accel_table *accels, const struct offer *o, struct arena *a,
-    struct cost_facts *f)
+placing_facts_of(const struct placing_rows *r, const struct accel_table *accels, struct arena *a,
+    struct placing_offer *po)
 {
+	const struct offer *o = po->offer;
+	struct cost_facts *f = &po->facts;
 	struct place_key key = place_key(o, KEY_OFFER);
 	const struct block *b = block_hit(r->blocks, r->n_blocks, o);
 	char text[PLACING_KEY_SIZE];
@@ -98,6 +103,8 @@ placing_facts_of(const struct placing_rows *r, const struct accel_table *accels,
 	if (at != NULL) {
 		f->won = r->capacities[*at].won_recent;
 		f->lost = r->capacities[*at].lost_recent;
+		po->last_won = r->capacities[*at].last_won;
+		po->last_lost = r->capacities[*at].last_lost;
 	}
 	at = strmap_get(&r->verdict, placing_verdict_key(a, o->provider, o->region, o->zone, o->instance_type));
 	f->probe_failed = at != NULL && str_eq(r->measurements[*at].verdict, "reject");
@@ -154,7 +161,7 @@ placing_offers(const struct placing_rows *r, const struct accel_table *accels, s
 	for (size_t i = 0; i < r->n_offers; i++) {
 		struct placing_offer po = { .offer = &r->offers[i], .machines = PLACE_NO_LIMIT };
 
-		placing_facts_of(r, accels, po.offer, a, &po.facts);
+		placing_facts_of(r, accels, a, &po);
 		po.account = placing_account_of(f, &accounts, po.offer->account, a);
 		for (size_t c = 0; c < r->n_commitments && po.offer->purchase == PURCHASE_ON_DEMAND; c++) {
 			struct placing_offer paid = po;

@@ -4,12 +4,14 @@
 
 #include "broker/placing.h"
 #include "model/budget.h"
+#include "model/machine.h"
 
 /* One offer with its facts. An owned commitment with free machines is an offer of its own: the same machine, paid. */
 struct placing_offer {
 	const struct offer *offer;
 	struct cost_facts facts;
 	int64_t machines;		/* that can be had; PLACE_NO_LIMIT */
+	int64_t last_won, last_lost;	/* launches here; 0: never */
 	size_t account;			/* index into accounts[] */
 };
 
@@ -28,6 +30,8 @@ struct placing_facts {
 	size_t n_accounts;
 	struct budget *budgets;
 	size_t n_budgets;
+	struct instance *lives;		/* [n_lives] spot machines of the last 30 days, those that run too */
+	size_t n_lives;
 };
 
 BERTH_MUST_CHECK enum berth_code placing_facts_load(struct store *store, const struct accel_table *accels,

@@ -187,6 +187,11 @@ provision_job(struct broker *b, const struct placing *p, struct placing_job *pj,
 	enum berth_code rc = BERTH_OK;
 	size_t i;
 
+	if (pj->at_risk && strcmp(pj->job.reason, pj->reason) != 0) {
+		rc = broker_event(b, err, "job.deadline_at_risk", pj->job.id, pj->job.id, NULL, "%s", pj->reason);
+		if (rc != BERTH_OK)
+			return rc;
+	}
 	if (pj->n_tries == 0)
 		return provision_reason(b, &pj->job, pj->reason, err);
 	if (pj->tries[0].cost.machines > 1)	/* never made in part */

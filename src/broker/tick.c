@@ -9,6 +9,7 @@ static const struct tick_pass {
 	{ "prices", pass_prices },
 	{ "recover", pass_recover },
 	{ "watch", pass_watch },
+	{ "move", pass_move },
 	{ "release", pass_release },	/* before new launches: what is free again counts */
 	{ "provision", pass_provision },
 	{ "probe", pass_probe },

@@ -21,6 +21,7 @@ static const char *const attempt_state_names[ATTEMPT_STATE_COUNT] = {
 	[ATTEMPT_FAILED] = "failed",
 	[ATTEMPT_CANCELLED] = "cancelled",
 	[ATTEMPT_NO_CAPACITY] = "no_capacity",
+	[ATTEMPT_MOVED] = "moved",
 };
 
 const char *

@@ -33,6 +33,8 @@ static const struct refuse_row {
 	[REFUSE_BLOCKED_UNTIL] = { "blocked_until", "on hold after a refusal" },
 	[REFUSE_NO_QUOTA] = { "no_quota", "over a quota by itself" },
 	[REFUSE_NO_CAPACITY] = { "no_capacity", "other jobs take what is left" },
+	[REFUSE_SPOT_LATE] = { "spot_late", "spot, and a loss of it could break the deadline" },
+	[REFUSE_WAIT_SPOT] = { "wait_spot", "on demand, while waiting for spot is cheaper and safe" },
 	[REFUSE_DEARER] = { "dearer", "may be taken, but costs more" },
 };
 
@@ -302,9 +304,15 @@ cost_variant(const struct cost_job *j, size_t v, const struct offer *o, const st
 	e->interruption_usd = price * (e->expected_hours - e->run_hours - cost_or(f->start_s, COST_START_S) / 3600) *
 	    e->machines;
 	e->total_usd = e->compute_usd + e->egress_usd;
+	/* Work that is lost with the machine must fit once more, on demand, after it. */
+	if (s->deadline > 0 && o->purchase == PURCHASE_SPOT && !s->can_resume &&
+	    (double)(s->deadline - lim->now) < 2 * (e->run_hours * 3600 + cost_or(f->start_s, COST_START_S))) {
+		e->refuse = REFUSE_SPOT_LATE;
+		return;
+	}
 	if (s->deadline > 0) {
 		e->latest_start = s->deadline - (int64_t)ceil(e->run_hours * 3600 + cost_or(f->start_s, COST_START_S));
-		if (e->finish > s->deadline) {
+		if (e->finish > s->deadline && !(lim->spot_leaves && s->can_resume && o->purchase == PURCHASE_SPOT)) {
 			e->refuse = REFUSE_DEADLINE;
 			return;
 		}

@@ -33,6 +33,8 @@ enum refuse_code {
 	REFUSE_BLOCKED_UNTIL,	/* no capacity or a failure a short time ago: on hold */
 	REFUSE_NO_QUOTA,	/* its own need passes a quota */
 	REFUSE_NO_CAPACITY,	/* other jobs took what was left */
+	REFUSE_SPOT_LATE,	/* spot, and a loss of the machine could break the deadline: on demand now */
+	REFUSE_WAIT_SPOT,	/* on demand, while waiting for spot is cheaper and still safe */
 	REFUSE_DEARER,		/* it may be taken, another costs less */
 	REFUSE_COUNT
 };
@@ -66,6 +68,7 @@ struct cost_limits {
 	int64_t price_age_s;		/* older prices are stale; 0: any age */
 	double budget_usd;		/* what the budgets of this job have left; NaN: no limit */
 	bool need_account;		/* offers without an account are list prices only */
+	bool spot_leaves;		/* a job that can resume leaves spot for on demand in time: there its deadline does not bind */
 };
 
 #define COST_HAZARD_DEFAULT 0.1		/* per hour: spot with no figure at all (facts: 0.04 old .. 0.6 young) */

@@ -178,9 +178,10 @@ explain_not_placed(const struct explain_job *j, struct arena *a)
 
 	if (j->seen == 0)
 		return "not placed: there are no offers; run `berth prices refresh` or `berth prices import`";
-	return arena_printf(a, "not placed: %s%s%s%s%s. %zu offers seen, refused: %s", refuse_text(last),
+	return arena_printf(a, "not placed: %s%s%s%s%s%s%s. %zu offers seen, refused: %s", refuse_text(last),
 	    j->detail == NULL ? "" : ": ", j->detail == NULL ? "" : j->detail, j->binds == NULL ? "" : "; binds: ",
-	    j->binds == NULL ? "" : j->binds, j->seen, explain_refusals(j->refused, a));
+	    j->binds == NULL ? "" : j->binds, j->spot == NULL ? "" : "; ", j->spot == NULL ? "" : j->spot, j->seen,
+	    explain_refusals(j->refused, a));
 }
 
 const char *
@@ -202,7 +203,9 @@ explain_place(const struct explain_job *j, struct arena *a)
 		text = arena_printf(a, "%s; next: %s %+.2f USD", text, j->runner_up, j->runner_up_usd - j->cost->total_usd);
 	if (j->binds != NULL)
 		text = arena_printf(a, "%s; binds: %s (%.2f USD a %s)", text, j->binds, j->shadow, j->unit);
-	if (j->cost->latest_start > 0)
+	if (j->spot != NULL)
+		text = arena_printf(a, "%s; %s", text, j->spot);
+	else if (j->cost->latest_start > 0)
 		text = arena_printf(a, "%s; must run without interruption from %s to keep the deadline", text,
 		    time_fmt(start, j->cost->latest_start));
 	return text;

@@ -34,6 +34,7 @@ struct explain_job {
 	size_t seen;
 	const size_t *refused;	/* [REFUSE_COUNT] */
 	const char *detail;	/* for a job not placed: the last rule in numbers; NULL */
+	const char *spot;	/* what the policy for spot under a deadline says; NULL */
 };
 
 const char *explain_place(const struct explain_job *j, struct arena *a);

@@ -12,6 +12,7 @@ libplan_a_SOURCES = \
 	src/plan/place_search.c \
 	src/plan/scale.c src/plan/scale.h \
 	src/plan/spot.c src/plan/spot.h \
+	src/plan/spot_job.c src/plan/spot_job.h \
 	src/plan/spot_table.c \
 	src/plan/variant.c src/plan/variant.h \
 	src/plan/terms.c src/plan/terms.h \

@@ -115,6 +115,24 @@ store_instance_list(struct store *s, unsigned states, struct arena *a, struct in
 	return rc;
 }
 
+enum berth_code
+store_instance_spot_lives(struct store *s, int64_t since, struct arena *a, struct instance **ins_out, size_t *n_out,
+    struct berth_err *err)
+{
+	struct instance_list l = { .a = a };
+	enum berth_code rc = store_each(s, instance_row, &l, err, "SELECT * FROM instance WHERE id IN ("
+	    "SELECT id FROM instance WHERE state <> 'gone' UNION ALL SELECT id FROM instance WHERE gone >= $1) "
+	    "ORDER BY id DESC LIMIT 2000", DB_ARGS(db_i64(since)));
+	size_t n = 0;
+
+	for (size_t i = 0; i < l.v.n; i++)
+		if (l.v.v[i].offer.purchase == PURCHASE_SPOT)
+			l.v.v[n++] = l.v.v[i];
+	*ins_out = l.v.v;
+	*n_out = n;
+	return rc;
+}
+
 static enum berth_code
 instance_only(enum berth_code rc, const struct instance_list *l, const char *what, struct instance *in_out,
     struct berth_err *err)

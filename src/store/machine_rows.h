@@ -41,6 +41,9 @@ BERTH_MUST_CHECK enum berth_code store_instance_update(struct store *s, const st
 /* states: INSTANCE_BIT()s, 0 all; oldest first. */
 BERTH_MUST_CHECK enum berth_code store_instance_list(struct store *s, unsigned states, struct arena *a,
     struct instance **ins_out, size_t *n_out, struct berth_err *err);
+/* Machines bought on spot that run or ended since then, at most the 2,000 newest: what the hazards are learned from. */
+BERTH_MUST_CHECK enum berth_code store_instance_spot_lives(struct store *s, int64_t since, struct arena *a,
+    struct instance **ins_out, size_t *n_out, struct berth_err *err);
 /* BERTH_ENOTFOUND */
 BERTH_MUST_CHECK enum berth_code store_instance_get(struct store *s, int64_t id, struct arena *a,
     struct instance *in_out, struct berth_err *err);

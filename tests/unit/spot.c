@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/spot.h"
+#include "plan/spot_job.h"
 #include "tests/tap.h"
 #include "util/arena.h"
 #include "util/rng.h"
@@ -252,6 +252,68 @@ test_guard(void)
 	arena_free(a);
 }
 
+/* One decision a minute in seconds and hours, spot by coin; from any start with slack the deadline is never missed. */
+static void
+test_job(void)
+{
+	struct arena *a = arena_new();
+	struct spot_evidence seen = { .hours = { { 0 } } };
+	struct rng r;
+	size_t missed = 0, worst = 0;
+	struct berth_err err;
+	double spot_hours = 0, hours = 0;
+
+	rng_seed(&r, 11);
+	for (int run = 0; run < 24; run++) {
+		struct spot_tables tables = { 0 };
+		struct spot_job j = { .work_s = 1800 + 60 * (double)rng_below(&r, 300), .changeover_s = 60 * (double)(1 + rng_below(&r, 15)),
+			.price = 0.3, .zones = 1, .rate = NAN };
+		double left = j.work_s + j.changeover_s + 180 + 60 * (double)rng_below(&r, 400), until = 0, since = 0;
+		unsigned stay = 1 + (unsigned)rng_below(&r, 90);
+
+		j.left_s = left;
+		j.is_up = rng_below(&r, 2) == 0;
+		for (double t = 0; j.work_s > 0 && t < left; t += 60) {
+			enum spot_mode want;
+			enum spot_action act;
+
+			if (rng_below(&r, stay) == 0) {
+				j.is_up = !j.is_up;
+				since = t;
+			}
+			if (!j.is_up && j.mode == SPOT_HAS_SPOT)
+				j.mode = SPOT_NOTHING;
+			j.left_s = left - t;
+			j.age_s = t - since;
+			j.changeover_left_s = fmax(0, until - t);
+			if (spot_job_decide(&j, &seen, a, &tables, &act, &err) != BERTH_OK)
+				worst++;
+			want = act == SPOT_TAKE && j.is_up ? SPOT_HAS_SPOT : act == SPOT_ON_DEMAND ? SPOT_HAS_ON_DEMAND : SPOT_NOTHING;
+			if (want != j.mode)
+				until = t + j.changeover_s;
+			j.mode = want;
+			if (want != SPOT_NOTHING && t >= until)
+				j.work_s -= 60;
+			spot_hours += want == SPOT_HAS_SPOT;
+			hours += want != SPOT_NOTHING;
+		}
+		missed += j.work_s > 0;
+		arena_reset(a);
+	}
+	tap_is_long((long)missed, 0, "no deadline is missed whatever spot does");
+	tap_is_long((long)worst, 0, "each decision is made");
+	tap_ok(spot_hours > 0.2 * hours, "and spot is used: %.0f of %.0f minutes", spot_hours, hours);
+
+	/* Evidence: 3 h alive, taken back: 0.25, 0.75 and 2 h, an end in the bucket of 1 to 4 h. */
+	spot_evidence_add(&seen, true, 3, true);
+	tap_near(seen.hours[1][0] + seen.hours[1][1] + seen.hours[1][2], 3, 1e-12, "3 hours in the three young buckets");
+	tap_ok(seen.ends[1][2] == 1 && seen.ends[1][1] == 0, "the end where it fell");
+	tap_near(spot_evidence_hazard(&seen, true, 2, NAN, 1, 0), 3 / (2 + 2 / 0.33), 1e-12, "(ends + 2) / (hours + 2 / prior)");
+	tap_near(spot_evidence_hazard(NULL, true, 4, NAN, 1, 0), 0.059, 1e-12, "nothing seen: the prior");
+	tap_near(spot_evidence_hazard(NULL, false, 0, NAN, 3, 0), 3 * 1.65, 1e-12, "three zones come back three times as fast");
+	arena_free(a);
+}
+
 int
 main(void)
 {
@@ -260,5 +322,6 @@ main(void)
 	test_constant();
 	test_learning();
 	test_guard();
+	test_job();
 	return tap_done();
 }

@@ -1,0 +1,89 @@
+/* move: running jobs with a deadline that should leave their machine, for on demand in time or for spot that is back. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "broker/broker.h"
+#include "broker/runner.h"
+#include "store/job_rows.h"
+#include "store/plan_rows.h"
+#include "util/buf.h"
+#include "util/json.h"
+#include "util/vec.h"
+
+static enum berth_code
+move_decide(struct broker *b, const struct placing_move *m, struct berth_err *err)
+{
+	struct decision d = { .t = b->now, .kind = "move", .subject = m->job->id };
+	enum berth_code rc;
+	struct buf text;
+	struct jsonw w;
+
+	buf_init(&text, 4096);
+	jsonw_init_buf(&w, &text, JSONW_COMPACT);
+	jsonw_begin_object(&w, NULL);
+	jsonw_str(&w, "reason", m->why);
+	jsonw_str(&w, "from", purchase_name(m->in->offer.purchase));
+	jsonw_str(&w, "to", purchase_name(m->to));
+	jsonw_int(&w, "instance", m->in->id);
+	jsonw_fixed(&w, "progress", m->job->progress, 6);
+	jsonw_time(&w, "deadline", m->job->spec.deadline);
+	jsonw_end_object(&w);
+	rc = jsonw_finish(&w, err);
+	if (rc == BERTH_OK) {
+		d.json = text.p;
+		rc = store_decision_insert(b->store, &d, &d.id, err);
+	}
+	buf_free(&text);
+	return rc;
+}
+
+/* The work is stopped with a last checkpoint; a machine that does not answer keeps its job. */
+static enum berth_code
+move_job(struct broker *b, const struct placing_move *m, struct instance *in, struct berth_err *err)
+{
+	struct attempt_end end = { .state = ATTEMPT_MOVED, .progress = m->job->progress, .reason = m->why };
+	struct prov_run stopped = { 0 };
+	struct berth_err why;
+	enum berth_code rc;
+
+	rc = runner_stop(b, in, m->job, &stopped, &why);
+	if (rc != BERTH_OK) {
+		b->counts.errors++;
+		log_warn(b->log, "%s stays where it is: %s", m->job->id, why.msg);
+		return BERTH_OK;
+	}
+	end.progress = fmin(1, fmax(end.progress, stopped.safe_progress));
+	rc = move_decide(b, m, err);
+	if (rc == BERTH_OK)
+		rc = job_attempt_end(b, m->job->id, in->id, &end, err);
+	return rc == BERTH_OK ? machine_release(b, in, "moved", err) : rc;
+}
+
+enum berth_code
+pass_move(struct broker *b, struct berth_err *err)
+{
+	struct placing_options o = { .now = b->now, .seed = b->seed, .limits = b->limits, .n_limits = b->n_limits,
+		.need_account = true };
+	VEC(struct placing_move) moves = { 0 };
+	struct instance *ins;
+	enum berth_code rc;
+	size_t n;
+
+	rc = store_instance_list(b->store, INSTANCE_BIT(INSTANCE_READY), b->tick_arena, &ins, &n, err);
+	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
+		struct job *job = arena_alloc(b->tick_arena, sizeof(*job));
+
+		if (ins[i].job_id[0] == '\0')
+			continue;
+		rc = store_job_get(b->store, ins[i].job_id, b->tick_arena, job, err);
+		if (rc == BERTH_OK && job->state == JOB_RUNNING && job->spec.deadline > 0)
+			VEC_PUSH(b->tick_arena, &moves, (struct placing_move){ .job = job, .in = &ins[i] });
+	}
+	if (rc == BERTH_OK && moves.n > 0)
+		rc = placing_moves(b->store, b->accels, &o, moves.v, moves.n, b->tick_arena, err);
+	for (size_t i = 0; rc == BERTH_OK && i < moves.n; i++)
+		if (moves.v[i].move)
+			rc = move_job(b, &moves.v[i], &ins[moves.v[i].in - ins], err);
+	return rc;
+}

@@ -1,0 +1,124 @@
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "broker/placing_spot.h"
+#include "util/arena.h"
+#include "util/str.h"
+
+#define PLACING_SPOT_START_S 600.0	/* of a machine whose start nobody timed: 3 to 15 min on GPU clouds */
+#define PLACING_SPOT_WORK 1.02		/* machines are up to so much slower than rated without being rejected */
+#define PLACING_SPOT_TICK_S 120.0	/* two ticks of cron pass before a decision is acted on */
+#define PLACING_SPOT_LOST_S 1800
+#define PLACING_SPOT_AGE_S 3600.0	/* of a pool that nothing is known of */
+
+bool
+placing_spot_job(const struct job *j)
+{
+	return j->spec.deadline > 0 && j->spec.can_resume && j->spec.purchase_ok[PURCHASE_SPOT] &&
+	    j->spec.purchase_ok[PURCHASE_ON_DEMAND];
+}
+
+/* The only rules that time can lift: what passes all others is part of the pool. */
+static bool
+placing_spot_soon(enum refuse_code c)
+{
+	return c == REFUSE_NOT || c == REFUSE_UNAVAILABLE || c == REFUSE_BLOCKED_UNTIL;
+}
+
+struct placing_spot_pool {
+	const struct cost_estimate *best[2];	/* cheapest on demand, spot */
+	double start_s;
+	struct spot_evidence seen;
+	double rate;
+	size_t zones;
+	int64_t went;			/* last launch lost in any zone */
+};
+
+static void
+placing_spot_offer(const struct placing_offer *po, const struct cost_estimate *e, int64_t now,
+    struct placing_spot_pool *p, struct placing_spot *out)
+{
+	bool spot = po->offer->purchase == PURCHASE_SPOT;
+
+	if ((!spot && po->offer->purchase != PURCHASE_ON_DEMAND) || !placing_spot_soon(e->refuse))
+		return;
+	if (p->best[spot] == NULL || e->total_usd < p->best[spot]->total_usd)
+		p->best[spot] = e;
+	*(spot ? &out->spot_up : &out->on_demand_up) |= e->refuse == REFUSE_NOT && po->machines >= e->machines;
+	if (!spot && out->on_demand_up && !(po->last_lost > po->last_won && now - po->last_lost < PLACING_SPOT_LOST_S))
+		out->on_demand_sure = true;
+	p->start_s = fmax(p->start_s, isnan(po->facts.start_s) ? PLACING_SPOT_START_S : po->facts.start_s);
+	if (!spot)
+		return;
+	p->zones++;
+	if (isfinite(po->offer->interruption_rate))
+		p->rate = isnan(p->rate) ? po->offer->interruption_rate : fmin(p->rate, po->offer->interruption_rate);
+	p->went = po->last_lost > p->went ? po->last_lost : p->went;
+	if (po->last_lost > 0 && po->last_won > po->last_lost)
+		spot_evidence_add(&p->seen, false, (double)(po->last_won - po->last_lost) / 3600, true);
+}
+
+/* Lives of spot machines of the kinds in the pool. */
+static void
+placing_spot_lives(const struct placing_facts *f, const struct cost_estimate *estimates, int64_t now,
+    struct placing_spot_pool *p)
+{
+	for (size_t i = 0; i < f->n_lives; i++) {
+		const struct instance *in = &f->lives[i];
+		int64_t end = in->gone > 0 ? in->gone : now;
+		bool ours = false;
+
+		for (size_t k = 0; k < f->n_offers && !ours; k++)
+			ours = placing_spot_soon(estimates[k].refuse) && f->offers[k].offer->purchase == PURCHASE_SPOT &&
+			    str_eq(f->offers[k].offer->provider, in->offer.provider) &&
+			    str_eq(f->offers[k].offer->instance_type, in->offer.instance_type);
+		if (ours && in->ready > 0)
+			spot_evidence_add(&p->seen, true, (double)(end - in->ready) / 3600, str_eq(in->end_reason, "preempted"));
+	}
+}
+
+static double
+placing_spot_price(const struct cost_estimate *e)
+{
+	/* Money of the bare work: what interruptions add is the policy's own business. */
+	return (e->compute_usd - e->interruption_usd) / e->expected_hours * e->run_hours;
+}
+
+void
+placing_spot_advise(const struct placing_facts *f, const struct job *j, const struct cost_estimate *estimates,
+    const struct placing_has *has, int64_t now, struct arena *a, struct spot_tables *tables, struct placing_spot *out)
+{
+	struct placing_spot_pool p = { .rate = NAN };
+	struct spot_job s = { .mode = has->mode };
+	const struct cost_estimate *od, *spot;
+	double age;
+
+	*out = (struct placing_spot){ .action = SPOT_ON_DEMAND };
+	for (size_t k = 0; k < f->n_offers; k++)
+		placing_spot_offer(&f->offers[k], &estimates[k], now, &p, out);
+	od = p.best[0];
+	spot = p.best[1];
+	if (od == NULL || spot == NULL || !(od->compute_usd > 0))
+		return;
+	placing_spot_lives(f, estimates, now, &p);
+	s.work_s = fmax(od->run_hours, spot->run_hours) * 3600 * PLACING_SPOT_WORK;
+	s.left_s = (double)(j->spec.deadline - now);
+	s.changeover_s = p.start_s + (double)(j->spec.restart_s + j->spec.checkpoint_write_s) + PLACING_SPOT_TICK_S;
+	s.price = placing_spot_price(spot) / placing_spot_price(od);
+	s.rate = p.rate;
+	s.zones = p.zones;
+	s.is_up = out->spot_up || has->mode == SPOT_HAS_SPOT;
+	age = p.went > 0 ? (double)(now - p.went) : PLACING_SPOT_AGE_S;
+	if (has->mode == SPOT_HAS_SPOT)
+		age = has->since > 0 ? (double)(now - has->since) : 0;
+	s.age_s = age;
+	if (has->mode != SPOT_NOTHING && has->since == 0)
+		s.changeover_left_s = s.changeover_s;
+	out->slack_s = spot_job_slack_s(&s);
+	out->ratio = s.price;
+	if (!(s.price < 1))
+		return;
+	out->applies = spot_job_decide(&s, &p.seen, a, tables, &out->action, NULL) == BERTH_OK;
+}

@@ -1,0 +1,34 @@
+/* src/broker/placing_spot.h - spot or on demand for a job with a deadline, from what the store saw.  Floor: broker; for src/broker alone. */
+#ifndef BERTH_BROKER_PLACING_SPOT_H
+#define BERTH_BROKER_PLACING_SPOT_H
+
+#include "broker/placing_facts.h"
+#include "plan/spot_job.h"
+
+/* What the policy says of one job. */
+struct placing_spot {
+	bool applies;		/* the job may run on both, can resume, has a deadline, and both can be priced */
+	enum spot_action action;
+	double slack_s;		/* until on demand must be asked for; < 0: that was to be done before */
+	double ratio;		/* of spot over on demand for the work */
+	bool spot_up;		/* some spot offer can be asked for now */
+	bool on_demand_up;
+	bool on_demand_sure;	/* and none was refused lately: a running job may be stopped for it */
+};
+
+/* What the job has now; mode SPOT_NOTHING in the queue. since: when its machine was ready, s since epoch; 0: not yet. */
+struct placing_has {
+	enum spot_mode mode;
+	int64_t since;
+};
+
+bool placing_spot_job(const struct job *j);
+
+/*
+ * estimates [f->n_offers] of the job, made with cost_limits.spot_leaves. Faults of numbers mean that the policy does not
+ * apply: never an error.
+ */
+void placing_spot_advise(const struct placing_facts *f, const struct job *j, const struct cost_estimate *estimates,
+    const struct placing_has *has, int64_t now, struct arena *a, struct spot_tables *tables, struct placing_spot *out);
+
+#endif

@@ -1,0 +1,148 @@
+#include <math.h>
+#include <string.h>
+
+#include "plan/spot_job.h"
+#include "util/arena.h"
+
+#define SPOT_JOB_TICKS 512
+#define SPOT_JOB_TICK_S 60.0
+#define SPOT_JOB_REACH 4.0	/* times the work: a deadline beyond it is as good as that */
+#define SPOT_JOB_ENDS 2.0	/* ends that the prior is worth */
+#define SPOT_JOB_SCALE 8.0
+#define SPOT_JOB_TABLES 64
+
+static const double spot_job_age_h[SPOT_AGES - 1] = { 0.25, 1, 4, 12 };
+/* Ends an hour by age, down and up. */
+static const double spot_job_prior[2][SPOT_AGES] = {
+	{ 1.65, 1.08, 0.39, 0.20, 0.058 },
+	{ 1.37, 0.96, 0.33, 0.14, 0.059 },
+};
+#define SPOT_JOB_PRIOR_MEAN 0.379	/* 4,039 ends in 10,668 h up */
+
+struct spot_tables_entry {
+	struct spot_tables_entry *next;
+	struct spot_setting s;
+	struct spot_hazard up, down;
+	struct spot_table *table;
+};
+
+void
+spot_evidence_add(struct spot_evidence *e, bool up, double hours, bool ended)
+{
+	double from = 0;
+
+	for (size_t b = 0; b < SPOT_AGES && hours > from; b++) {
+		double to = b < SPOT_AGES - 1 ? spot_job_age_h[b] : INFINITY;
+
+		e->hours[up][b] += fmin(hours, to) - from;
+		if (ended && hours <= to)
+			e->ends[up][b] += 1;
+		from = to;
+	}
+}
+
+double
+spot_evidence_hazard(const struct spot_evidence *e, bool up, size_t age, double rate, size_t zones, double z)
+{
+	double prior = spot_job_prior[up][age], ends = e == NULL ? 0 : e->ends[up][age];
+	double hours = e == NULL ? 0 : e->hours[up][age], h;
+
+	if (up && isfinite(rate) && rate > 0)
+		prior *= fmin(SPOT_JOB_SCALE, fmax(1 / SPOT_JOB_SCALE, rate / SPOT_JOB_PRIOR_MEAN));
+	if (!up)
+		prior *= zones > 1 ? (double)zones : 1;
+	h = (ends + SPOT_JOB_ENDS) / (hours + SPOT_JOB_ENDS / prior);
+	return up ? h * (1 + z / sqrt(ends + 1 + SPOT_JOB_ENDS)) : h * fmax(0.2, 1 - z / sqrt(ends + 1 + SPOT_JOB_ENDS));
+}
+
+/* Chances a tick from hazards an hour. */
+static void
+spot_job_hazard(const struct spot_job *j, const struct spot_evidence *e, bool up, double tick_s, struct spot_hazard *out)
+{
+	double from = 0;
+
+	memset(out, 0, sizeof(*out));
+	for (size_t b = 0; b < SPOT_AGES; b++) {
+		out->leave[b] = fmin(0.9, -expm1(-spot_evidence_hazard(e, up, b, j->rate, j->zones, SPOT_PESSIMISM) * tick_s / 3600));
+		if (b == SPOT_AGES - 1)
+			break;
+		out->edge[b] = (int)ceil(spot_job_age_h[b] * 3600 / tick_s);
+		out->older[b] = fmin(1, tick_s / ((spot_job_age_h[b] - from) * 3600));
+		from = spot_job_age_h[b];
+	}
+}
+
+static enum berth_code
+spot_job_table(const struct spot_setting *s, const struct spot_hazard *up, const struct spot_hazard *down, struct arena *a,
+    struct spot_tables *tables, const struct spot_table **table_out, struct berth_err *err)
+{
+	struct spot_tables_entry *x;
+	enum berth_code rc;
+
+	for (x = tables->first; x != NULL; x = x->next)
+		if (memcmp(&x->s, s, sizeof(*s)) == 0 && memcmp(&x->up, up, sizeof(*up)) == 0 &&
+		    memcmp(&x->down, down, sizeof(*down)) == 0) {
+			*table_out = x->table;
+			return BERTH_OK;
+		}
+	x = arena_alloc(a, sizeof(*x));
+	*x = (struct spot_tables_entry){ .next = tables->first, .s = *s, .up = *up, .down = *down };
+	rc = spot_table_solve(s, up, down, a, &x->table, err);
+	if (rc != BERTH_OK)
+		return rc;
+	if (tables->n < SPOT_JOB_TABLES) {
+		tables->first = x;
+		tables->n++;
+	}
+	*table_out = x->table;
+	return BERTH_OK;
+}
+
+double
+spot_job_slack_s(const struct spot_job *j)
+{
+	return j->left_s - j->work_s - j->changeover_s;
+}
+
+enum berth_code
+spot_job_decide(const struct spot_job *j, const struct spot_evidence *e, struct arena *a, struct spot_tables *tables,
+    enum spot_action *action_out, struct berth_err *err)
+{
+	double reach, tick;
+	struct spot_hazard up, down;
+	struct spot_setting s;
+	const struct spot_table *table;
+	int left, work;
+	enum berth_code rc;
+
+	if (!isfinite(j->work_s) || j->work_s < 0 || !isfinite(j->left_s) || !isfinite(j->changeover_s) || j->changeover_s < 0 ||
+	    !isfinite(j->price) || j->price < 0)
+		return err_set(err, BERTH_EINVAL, "spot policy: work %g s, left %g s, changeover %g s, price %g", j->work_s, j->left_s,
+		    j->changeover_s, j->price);
+	*action_out = SPOT_ON_DEMAND;
+	/* What cannot be late any more than it is, and spot that is no cheaper, need no table. */
+	if (j->left_s <= 0 || (j->price >= 1 && j->mode != SPOT_HAS_SPOT))
+		return BERTH_OK;
+	reach = fmin(j->left_s, SPOT_JOB_REACH * (j->work_s + j->changeover_s) + 3600);
+	tick = fmax(SPOT_JOB_TICK_S, 60 * ceil(reach / SPOT_JOB_TICKS / 60));
+	left = (int)fmin(floor(j->left_s / tick), SPOT_JOB_TICKS);
+	work = (int)ceil(j->work_s / tick);
+	if (work < 1)
+		work = 1;
+	memset(&s, 0, sizeof(s));
+	s.changeover = (int)ceil(j->changeover_s / tick);
+	s.price = round(fmin(j->price, 1) * 50) / 50;
+	/* In steps, so that a job needs no new table at each tick of its life. */
+	s.work = (work + 31) / 32 * 32;
+	s.deadline = (left + 63) / 64 * 64;
+	if (left < 1 || work > left)
+		return BERTH_OK;
+	spot_job_hazard(j, e, true, tick, &up);
+	spot_job_hazard(j, e, false, tick, &down);
+	rc = spot_job_table(&s, &up, &down, a, tables, &table, err);
+	if (rc != BERTH_OK)
+		return rc;
+	*action_out = spot_decide(table, left, work, j->mode, (int)ceil(j->changeover_left_s / tick), j->is_up,
+	    (int)(fmax(0, j->age_s) / tick));
+	return BERTH_OK;
+}

@@ -1,0 +1,116 @@
+#!/bin/sh
+# Spot under a deadline in the tick: wait, take spot, leave for on demand in time; the deadline holds whatever spot does.
+NOW=2026-11-30T00:00:00Z
+. "$TOP_SRCDIR/tests/cli/lib.sh"
+
+cloud() {	# cloud SPOT_CAPACITY ON_DEMAND_CAPACITY: a fresh home with one pool
+	rm -rf "$HOME/.config" "$HOME/.local"
+	mkdir -p "$HOME/.config/berth"
+	cat >one.trace <<EOF
+schema: berth.replay/1
+start: 2026-11-30T00:00:00Z
+pools:
+  - provider: aurora
+    region: us-east-1
+    zone: us-east-1a
+    instance_type: a1.h100
+    accelerator: H100-SXM5-80GB
+    accelerator_count: 1
+    accelerator_memory_gib: 80
+    vcpus: 24
+    memory_gib: 256
+    startup: [3m, 3m]
+    on_demand: {price: 4, capacity: $2}
+    spot: {price: 1.2, capacity: $1, notice: 2m}
+EOF
+	printf 'schema: berth.config/1\naccounts:\n  - {name: sky, provider: replay, trace: %s/one.trace}\n' "$PWD" \
+		>"$HOME/.config/berth/berth.yaml"
+	run init
+	expect_exit 0
+	run prices refresh
+	expect_exit 0
+}
+job() {	# job DEADLINE
+	cat >job.yaml <<EOF
+schema: berth.job/1
+name: figures
+accelerators: ["H100-SXM5-80GB:1"]
+work: 6h
+deadline: $1
+checkpoint: {size: 8GB, write: 10s, interval: 10m}
+restart: 3m
+purchase: [spot, on_demand]
+run: make figures
+EOF
+	run submit job.yaml -o json
+	expect_exit 0
+}
+finish() {	# finish DEADLINE: done, and not after it
+	run jobs --all -o json
+	expect_json '$.jobs[0].state' done
+	run jobs --all -o csv --columns finished
+	at=$(sed -n 2p "$out")
+	[ -n "$at" ] && [ "$(printf '%s\n%s\n' "$at" "2026-11-30T$1Z" | sort | head -1)" = "$at" ]
+	ok $? "done at $at, the deadline being $1"
+}
+
+# No spot, and hours to spare: it waits, and asks for on demand while that is still in time.
+cloud '[[0h, 0]]' '[[0h, 4]]'
+job +12h
+run tick -o json
+expect_exit 0
+run instances --all -o json
+expect_json '$.instances[0].id' '' "nothing is rented at first"
+run jobs -o json
+expect_json '$.jobs[0].state' queued
+grep -q 'waits for spot' "$out"
+ok $? "the queue says that it waits for spot, and until when"
+run tick --until +12h --step 2m
+expect_exit 0
+finish 12:00:00
+run instances --all -o csv --columns purchase,created
+expect_out_has 'on_demand,2026-11-30T05:' "on demand from the last safe hour on"
+
+# Spot for three hours, then never again: the rest on demand, in time.
+cloud '[[0h, 1], [3h, 0]]' '[[0h, 4]]'
+job +12h
+run tick --until +12h --step 2m
+finish 12:00:00
+run instances --all -o csv --columns purchase,created
+expect_out_has 'spot,2026-11-30T00:0' "spot at once"
+expect_out_has 'on_demand,2026-11-30T0' "and on demand after it"
+
+# Spot all the time, but no time to lose: on demand from the start.
+cloud '[[0h, 4]]' '[[0h, 4]]'
+job +6h30m
+run tick --until +7h --step 2m
+finish 06:30:00
+run instances --all -o csv --columns purchase
+expect_out_lacks spot
+
+# A machine on spot is left in time although it was never taken away.
+cloud '[[0h, 1], [30m, 0], [1h10m, 1]]' '[[0h, 4]]'
+job +8h
+run tick --until +9h --step 2m
+finish 08:00:00
+
+# Spot is back hours before the deadline: the job leaves on demand for it.
+cloud '[[0h, 0], [6h, 2]]' '[[0h, 4]]'
+job +12h
+run tick --until +12h --step 2m
+finish 12:00:00
+run instances --all -o csv --columns purchase,created
+expect_out_has 'on_demand,2026-11-30T05:0' "on demand in time"
+expect_out_has 'spot,2026-11-30T06:0' "spot when it is back"
+run events --type job.moved -o json
+expect_json '$.events[0].type' job.moved
+
+# On demand is sold out when it is needed: said aloud, and any machine is taken.
+cloud '[[0h, 0], [1h50m, 1]]' '[[0h, 0]]'
+job +8h
+run tick --until +9h --step 2m
+run events --type job.deadline_at_risk -o json
+expect_json '$.events[0].type' job.deadline_at_risk
+run instances --all -o csv --columns purchase
+expect_out_has spot
+done_testing
