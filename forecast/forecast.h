@@ -49,6 +49,7 @@ struct fc_options {
 	fc_offset_fn *utc_offset;	/* seasons follow this clock, also over days of 23 and 25 h; NULL: UTC */
 	void *utc_offset_arg;
 	unsigned threads;		/* over series; 0 or 1: none */
+	bool errors;			/* results keep the errors at the rolling origins (forecast/tree.h) */
 };
 void fc_options_init(struct fc_options *o);	/* horizon 0, 200 paths, seed 1, no cap, no zone, one thread */
 
@@ -85,10 +86,14 @@ struct fc_result {
 	double peak[FC_PEAK_LEVEL_COUNT];	/* of the maximum over the whole horizon, of the steps' peaks */
 	struct fc_window *windows;	/* [n_windows] first day, then each week of the horizon */
 	size_t n_windows;
-	double *paths;			/* [n_paths][horizon] demand to be met in each step (its peak), >= 0; equally
+	double *paths;			/* [n_paths][horizon] path k follows the same past instant in all series; demand to be met in each step (its peak), >= 0; equally
 					 * likely futures; the quantiles of their maxima over the horizon and over each
 					 * window are peak and windows[].q */
 	size_t n_paths;
+	size_t *origins;		/* [n_origins] with opt.errors: how many steps before the end each rolling origin lay */
+	double *errors;			/* [n_origins][6] mean of truth minus forecast over steps 1-6, 7-24, 25-72, 73-168, 169-336
+					 * and beyond; NaN: not all of them known */
+	size_t n_origins;
 	const char *model;		/* "combination", "level", "intermittent", "zero", "flat" */
 	struct fc_part *parts;		/* [n_parts], heaviest first */
 	size_t n_parts;

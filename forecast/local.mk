@@ -24,4 +24,5 @@ libforecast_a_SOURCES = \
 	forecast/run.c \
 	forecast/score.c \
 	forecast/shift.c \
-	forecast/stat.c
+	forecast/stat.c \
+	forecast/tree.c forecast/tree.h

@@ -1,7 +1,8 @@
 /* forecast/path.c - sample paths whose maxima have the forecast distribution of the peak.  Floor: domain.
  *
  * A path is the forecast plus the errors that followed one past origin, in their order, so that a path keeps the persistence
- * and the jumps of real errors. Then, window by window, the part of each path above its median is stretched so that the
+ * and the jumps of real errors. Path k follows the same instant in every series: what went wrong together goes wrong
+ * together again. Then, window by window, the part of each path above its median is stretched so that the
  * maxima of all paths have the window's peak quantiles.
  */
 #include "forecast/fc.h"
@@ -12,6 +13,8 @@
 
 #include "util/hash.h"
 #include "util/rng.h"
+
+enum { PATH_SPAN = 1008 };	/* steps that the longest rolling origins reach back */
 
 /* Error at step i of the horizon after origin k; beyond the truth, the same hour of an earlier week behind that origin. */
 static double
@@ -54,10 +57,20 @@ path_pooled(const struct fc_job *j, const struct fc_pool *pool, struct rng *r, d
 	}
 }
 
-static void
-path_draw(const struct fc_job *j, const struct fc_pool *pool, struct rng *r, double *out)
+/* The origin that lies u of the way back over the longest span; a shorter one is gone over again. */
+static size_t
+path_origin(const struct fc_job *j, double u)
 {
-	size_t k = (size_t)rng_below(r, j->n_org > 0 ? j->n_org : 1);
+	size_t step = j->n_org > 1 ? j->org[1] - j->org[0] : 1, back = (size_t)(u * PATH_SPAN / (double)step);
+
+	return j->n_org - 1 - back % j->n_org;
+}
+
+static void
+path_draw(const struct fc_job *j, const struct fc_pool *pool, struct rng *shared, struct rng *r, double *out)
+{
+	double u = rng_unit(shared);
+	size_t k = j->n_org > 0 ? path_origin(j, u) : 0;
 
 	if (j->n_org < 8)
 		path_pooled(j, pool, r, out);
@@ -151,11 +164,12 @@ path_calibrate(const struct fc_job *j, const struct fc_win *w, size_t fixed, con
 void
 fc_paths(const struct fc_job *j, const struct fc_pool *pool, const double *targets, size_t n, double *out)
 {
-	struct rng r;
+	struct rng shared, r;
 
+	rng_seed_stream(&shared, j->opt->seed, 0);
 	rng_seed_stream(&r, j->opt->seed, hash_str(j->in->name));
 	for (size_t s = 0; s < n; s++)
-		path_draw(j, pool, &r, out + s * j->h);
+		path_draw(j, pool, &shared, &r, out + s * j->h);
 	for (size_t w = 0; w < j->n_win; w++) {
 		bool inner = w == 1 && j->win[0].first == j->win[1].first;
 

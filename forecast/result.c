@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RESULT_PATHS = 200 };	/* drawn for the peak where the caller wants none */
+enum {
+	RESULT_PATHS = 200,	/* drawn for the peak where the caller wants none */
+	RESULT_ORIGINS = 128	/* kept with opt.errors: the last */
+};
 
 void
 fc_result_alloc(const struct fc_series *s, const struct fc_options *opt, struct arena *a, struct fc_result *r)
@@ -25,6 +28,10 @@ fc_result_alloc(const struct fc_series *s, const struct fc_options *opt, struct 
 	r->outages = arena_array(a, FC_SPAN_MAX, sizeof(*r->outages));
 	r->gaps = arena_array(a, FC_SPAN_MAX, sizeof(*r->gaps));
 	r->warnings = arena_array(a, FC_WARN_MAX, sizeof(*r->warnings));
+	if (opt->errors) {
+		r->origins = arena_array(a, RESULT_ORIGINS, sizeof(*r->origins));
+		r->errors = arena_array(a, RESULT_ORIGINS * FC_BUCKETS, sizeof(*r->errors));
+	}
 	text = arena_array(a, FC_WARN_MAX, FC_WARN_LEN);
 	for (size_t i = 0; i < FC_WARN_MAX; i++)
 		r->warnings[i] = text + i * FC_WARN_LEN;
@@ -182,6 +189,33 @@ result_peaks(struct fc_job *j, const struct fc_pool *pool, struct fc_result *r)
 	result_windows(r, paths, n, j->tmp);
 }
 
+/* Mean error of the combination after origin k in one part of the horizon; NaN if some of its truth lies ahead. */
+static double
+result_error(const struct fc_job *j, size_t k, size_t bucket)
+{
+	size_t from = bucket == 0 ? 0 : fc_bucket_end(bucket - 1, j->hc), to = fc_bucket_end(bucket, j->hc);
+	double sum = 0;
+
+	if (from >= to || fc_seen(j, k) < to)
+		return NAN;
+	for (size_t i = from; i < to; i++)
+		sum += j->y[j->org[k] + i] - j->cv[k * j->hc + i];
+	return sum / (double)(to - from) * j->unit;
+}
+
+static void
+result_errors(const struct fc_job *j, struct fc_result *r)
+{
+	size_t first = j->n_org > RESULT_ORIGINS ? j->n_org - RESULT_ORIGINS : 0;
+
+	for (size_t k = first; k < j->n_org; k++) {
+		r->origins[r->n_origins] = j->n - j->org[k];
+		for (size_t b = 0; b < FC_BUCKETS; b++)
+			r->errors[r->n_origins * FC_BUCKETS + b] = result_error(j, k, b);
+		r->n_origins++;
+	}
+}
+
 void
 fc_result_fill(struct fc_job *j, const struct fc_pool *pool, struct fc_result *r)
 {
@@ -199,6 +233,8 @@ fc_result_fill(struct fc_job *j, const struct fc_pool *pool, struct fc_result *r
 	r->model = j->top <= 0 ? "zero" : j->rare ? "intermittent" : j->n_part > 1 ? "combination" : "level";
 	r->n_parts = j->n_part;
 	memcpy(r->parts, j->part, j->n_part * sizeof(*r->parts));
+	if (j->opt->errors)
+		result_errors(j, r);
 	result_history(j, r);
 	result_warnings(j, r);
 }

@@ -14,6 +14,7 @@
 
 static const struct forecast_opts forecast_defaults = {
 	.paths = 200, .seed = 1, .origins = 8, .threads = 1, .gpus_per_node = 8, .cap = NAN,
+	.reconcile = "structural",
 };
 
 #define FORECAST_LOOK_S (366 * (int64_t)86400)	/* the history that a fit looks at, without --history */
@@ -32,6 +33,11 @@ static const struct opt_row forecast_rows[] = {
 	{ "no-events", 0, OPT_FLAG, NULL, "leave the roadmap of berth.yaml out", OFF(no_events), 0, 0, NULL },
 	{ "capacity", 0, OPT_LIST, "[SERIES=]GPUS", "say when demand passes this", OFF(capacity), 0, 0, NULL },
 	{ "zone", 'z', OPT_STRING, "ZONE", "days and weeks follow this clock: Europe/Berlin; default UTC", OFF(zone), 0, 0, NULL },
+	{ "total", 0, OPT_FLAG, NULL, "also the sum of the series; all forecasts add up", OFF(total), 0, 0, NULL },
+	{ "by", 0, OPT_LIST, "LABEL", "also the sums by the values of these labels, and the total", OFF(by), 0, 0, NULL },
+	{ "reconcile", 0, OPT_CHOICE, "structural|mint|bottom-up|none",
+	    "how sums and series are brought together; default structural",
+	    OFF(reconcile), 0, 0, NULL },
 	{ "why", 'w', OPT_FLAG, NULL, "say for each series what drives its peak; default with one series", OFF(why), 0, 0, NULL },
 	{ "brief", 'b', OPT_FLAG, NULL, "the table alone", OFF(brief), 0, 0, NULL },
 	{ "plot", 0, OPT_FLAG, NULL, "draw each series in the terminal", OFF(plot), 0, 0, NULL },
@@ -216,6 +222,7 @@ forecast_options(const struct cmd_ctx *ctx, int64_t step_s, int64_t horizon_s, s
 	o->cap = v->cap;
 	o->max_history = (size_t)(v->history_s / step_s);
 	o->threads = (unsigned)v->threads;
+	o->errors = (v->total || v->by.n > 0) && str_eq(v->reconcile, "mint");
 	if (v->zone == NULL)
 		return BERTH_OK;
 	rc = tz_load(ctx->arena, v->zone, &tz, err);
@@ -252,6 +259,8 @@ forecast_events(struct cmd_ctx *ctx, struct forecast_set *f)
 		f->base[i] = arena_memdup(ctx->arena, f->out[i].mean, f->out[i].horizon * sizeof(double));
 		fc_events_apply(&f->out[i], f->uses[i], f->map.n, (uint64_t)o->seed, o->cap);
 	}
+	if (f->map.n > 0 && f->tree.n_sums > 0)
+		forecast_tree_events(f);
 }
 
 enum berth_code
@@ -305,6 +314,8 @@ forecast_run(struct cmd_ctx *ctx, struct berth_err *err)
 
 	if (o->scores)
 		return forecast_scores(ctx, err);
+	if ((o->backtest || o->compare) && (o->total || o->by.n > 0))
+		return err_set(err, BERTH_EUSAGE, "--total and --by do not go with --backtest and --compare");
 	rc = cmd_config(ctx, &config, err);
 	if (rc == BERTH_OK)
 		rc = forecast_load(ctx, &f, err);
@@ -314,9 +325,13 @@ forecast_run(struct cmd_ctx *ctx, struct berth_err *err)
 	if (o->backtest || o->compare)
 		return forecast_backtest(ctx, &f, horizon_s, err);
 	rc = forecast_roadmap(ctx, &f, err);
+	if (rc == BERTH_OK && (o->total || o->by.n > 0))
+		rc = forecast_tree(ctx, &f, err);
 	if (rc == BERTH_OK)
 		rc = forecast_all(ctx, &f, horizon_s, err);
 	if (rc == BERTH_OK) {
+		if (f.tree.n_sums > 0)
+			forecast_tree_reconcile(ctx, &f);
 		forecast_events(ctx, &f);
 		rc = forecast_capacities(ctx, &f, err);
 	}

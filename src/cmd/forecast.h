@@ -6,14 +6,15 @@
 #include "cmd/roadmap.h"
 #include "forecast/answer.h"
 #include "forecast/forecast.h"
+#include "forecast/tree.h"
 #include "model/series.h"
 
 struct forecast_opts {
-	struct opt_list series, capacity;
+	struct opt_list series, capacity, by;
 	int64_t horizon_s, at, history_s, paths, seed, origins, threads, gpus_per_node;
 	double cap;
-	const char *svg, *zone, *events;
-	bool backtest, compare, points, windows, plot, scores, why, brief, no_events;
+	const char *svg, *zone, *events, *reconcile;
+	bool backtest, compare, points, windows, plot, scores, why, brief, no_events, total;
 };
 
 /* What a series' demand may pass: a quota, what is owned, a number of --capacity. */
@@ -30,6 +31,7 @@ struct forecast_set {
 	struct fc_series *recorded;	/* [n] hourly or coarser, before --at */
 	struct fc_series *in;		/* [n] the same as the events have left it: what is forecast */
 	struct fc_result *out;		/* [n] */
+	struct fc_tree tree;		/* n_sums 0: none; series are the leaves, then the sums */
 	struct roadmap map;		/* n 0: none */
 	struct fc_event_use **uses;	/* [n][map.n] */
 	const double **base;		/* [n][horizon] mean without events; NULL without a roadmap */
@@ -54,6 +56,11 @@ int64_t forecast_passed_by(const struct fc_result *r, const struct forecast_capa
 void forecast_why(struct cmd_ctx *ctx, const struct forecast_set *f);
 void forecast_json_answers(struct jsonw *w, const struct forecast_set *f, size_t i);
 int64_t forecast_whole(double x);	/* whole GPUs that carry x */
+/* --total and --by: adds the sums; behind forecast_all() all add up; behind the events the sums have those of their leaves. */
+BERTH_MUST_CHECK enum berth_code forecast_tree(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err);
+void forecast_tree_reconcile(struct cmd_ctx *ctx, struct forecast_set *f);
+void forecast_tree_events(struct forecast_set *f);
+void forecast_json_sums(struct jsonw *w, const struct forecast_set *f);
 int64_t forecast_horizon(struct cmd_ctx *ctx, const struct config *config);
 
 BERTH_MUST_CHECK enum berth_code forecast_show(struct cmd_ctx *ctx, const struct forecast_set *f, struct berth_err *err);

@@ -311,8 +311,10 @@ answer_say_event(struct cmd_ctx *ctx, const struct fc_event_use *u)
 
 	switch (u->state) {
 	case FC_EVENT_AHEAD:
-		cmd_say(ctx, "  - Event %s: %s. It adds %+.1f GPUs on the mean, %+.1f at the peak.\n", u->event->name, what, u->mean,
-		    u->at_peak);
+		cmd_say(ctx, "  - Event %s: %s. It adds %+.1f GPUs on the mean", u->event->name, what, u->mean);
+		if (!isnan(u->at_peak))
+			cmd_say(ctx, ", %+.1f at the peak", u->at_peak);
+		cmd_say(ctx, ".\n");
 		break;
 	case FC_EVENT_SEEN:
 	case FC_EVENT_OVER:

@@ -154,6 +154,8 @@ forecast_json(struct cmd_ctx *ctx, const struct forecast_set *f, struct berth_er
 	jsonw_int(w, "step_s", f->in[0].step_s);
 	if (f->map.n > 0)
 		roadmap_json(w, &f->map);
+	if (f->tree.n_sums > 0)
+		forecast_json_sums(w, f);
 	jsonw_begin_array(w, "series");
 	for (size_t i = 0; i < f->n; i++)
 		forecast_json_series(w, f, i);
@@ -341,6 +343,8 @@ forecast_keep(struct cmd_ctx *ctx, const struct forecast_set *f, struct berth_er
 		struct jsonw w;
 		int64_t id;
 
+		if (f->rows[i].id == 0)	/* a sum that is not recorded: no truth will come */
+			continue;
 		buf_clear(&b);
 		jsonw_init_buf(&w, &b, JSONW_COMPACT);
 		forecast_json_series(&w, f, i);

@@ -1,0 +1,61 @@
+#!/bin/sh
+# Sums: --total and --by add up step by step; recorded totals, series that ended, events of one series, wrong use.
+NOW=2026-12-01T00:00:00Z
+. "$TOP_SRCDIR/tests/cli/lib.sh"
+
+awk 'BEGIN { print "series,timestamp,gpus,team"; for (i = 0; i < 1000; i++) { t = 1796083200 - 3600 * (1000 - i)
+	printf "a,%d,%.2f,nlp\n", t, 40 + 9 * sin(i * 6.2832 / 24) + (i * 7919) % 101 / 25
+	printf "b,%d,%.2f,nlp\n", t, 20 + int(i / 90) % 3 * 8
+	printf "c,%d,%.2f,bio\n", t, 10 + (i * 131) % 17 / 4
+	if (i < 700) printf "old,%d,5,bio\n", t } }' >u.csv
+run record csv u.csv
+expect_exit 0
+run forecast --total --by team --horizon 48h --points -o csv
+expect_exit 0
+expect_err_has 'series old has no samples since .* it is in no sum'
+awk -F, 'NR > 1 && $1 !~ /total|=/ { s[$2] += $3; if ($1 != "c") nlp[$2] += $3 } NR > 1 && $1 == "total" { t[$2] = $3 }
+	NR > 1 && $1 == "team=nlp" { g[$2] = $3 }
+	END { for (k in t) { n++; if ((t[k] - s[k]) ^ 2 > 1e-8 || (g[k] - nlp[k]) ^ 2 > 1e-8) bad++ } exit !(n == 48 && bad == 0) }' "$out"
+ok $? "at every step the series add up to their team and to the total"
+run forecast --by team --horizon 48h -o json
+expect_json '$.sums[0].name' total
+expect_json '$.sums[1].name' team=bio
+expect_json '$.sums[2].name' team=nlp
+expect_json '$.sums[2].of[1]' b
+expect_json '$.series[3].name' total
+expect_json_near '$.series[3].points[0].mean' "$(json '$.series[0].points[0].mean' | awk -v b="$(json '$.series[1].points[0].mean')" \
+    -v c="$(json '$.series[2].points[0].mean')" '{ print $1 + b + c }')" 1e-5
+for how in mint bottom-up; do
+	run forecast --total --reconcile $how --horizon 48h --points -o csv
+	awk -F, 'NR > 1 && $1 != "total" { s[$2] += $3 } $1 == "total" { t[$2] = $3 }
+		END { for (k in t) { n++; if ((t[k] - s[k]) ^ 2 > 1e-8) bad++ } exit !(n == 48 && bad == 0) }' "$out"
+	ok $? "--reconcile $how adds up"
+done
+printf 'events:\n  - {name: e, series: a, gpus: 100, start: 2026-12-01T12:00:00Z}\n' >e.yaml
+run forecast --total --horizon 48h --events e.yaml -o json
+expect_json_near '$.series[3].points[40].mean' 180 20 "an event of one series is in the total"
+expect_json_near '$.series[3].points[5].mean' 80 20
+expect_json '$.series[3].events[0].name' e
+
+# A recorded total is the total's history, and no part of it.
+awk 'BEGIN { print "series,timestamp,gpus"; for (i = 0; i < 1000; i++)
+	printf "total,%d,%.2f\n", 1796083200 - 3600 * (1000 - i), 74 + (i * 7919) % 101 / 25 }' >t.csv
+run record csv t.csv
+run forecast --total --horizon 48h -o json
+expect_json '$.series[3].name' total
+expect_json '$.series[4].name' '' "the recorded total is no leaf"
+expect_json_near '$.series[3].points[5].mean' 78 8
+
+run forecast --by nothing
+expect_exit 1
+expect_err_has "none of the series has a label 'nothing'"
+run forecast --total --backtest
+expect_exit 2
+run forecast --total --reconcile best
+expect_exit 2
+awk 'BEGIN { print "series,timestamp,gpus"; for (i = 0; i < 40; i++) printf "daily,%d,3\n", 1796083200 - 86400 * (40 - i) }' >d.csv
+run record csv d.csv --step 1d
+run forecast --total
+expect_exit 1
+expect_err_has 'can not be added up'
+done_testing
