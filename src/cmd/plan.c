@@ -470,6 +470,74 @@ plan_table(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n, const st
 	return BERTH_OK;
 }
 
+/* A series that cannot be planned is named and left out; the first one's error is kept for when none is left. */
+struct plan_left {
+	size_t n;
+	struct berth_err first;
+};
+
+static void
+plan_keep(struct cmd_ctx *ctx, struct plan_series *ps, size_t *n, const struct berth_err *why, struct plan_left *left)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < *n; i++) {
+		if (why[i].code == BERTH_OK) {
+			ps[kept++] = ps[i];
+			continue;
+		}
+		if (left->n++ == 0)
+			left->first = why[i];
+		cmd_warn(ctx, "left out: %s", why[i].msg);
+	}
+	*n = kept;
+}
+
+/* Store faults end the plan; what a series says of itself does not. */
+static bool
+plan_own_fault(enum berth_code rc)
+{
+	return rc == BERTH_EINFEASIBLE || rc == BERTH_EINVAL;
+}
+
+static enum berth_code
+plan_prepare_all(struct cmd_ctx *ctx, const struct accel_table *accels, const struct offer *offers, size_t n_offers,
+    const struct plan_options *o, struct plan_series *ps, size_t *n, struct plan_left *left, struct berth_err *err)
+{
+	struct berth_err *why = arena_array(ctx->arena, *n, sizeof(*why));
+
+	for (size_t i = 0; i < *n; i++) {
+		enum berth_code rc = plan_prepare(ctx->store, accels, offers, n_offers, o, ctx->arena, &ps[i], err);
+
+		if (rc != BERTH_OK && (*n == 1 || !plan_own_fault(rc)))
+			return rc;
+		if (rc != BERTH_OK)
+			why[i] = *err;
+	}
+	plan_keep(ctx, ps, n, why, left);
+	return BERTH_OK;
+}
+
+static enum berth_code
+plan_build_all(struct cmd_ctx *ctx, const struct accel_table *accels, const struct commitment *owned, size_t n_owned,
+    const struct plan_options *o, struct plan_series *ps, size_t *n, struct plan_left *left, struct berth_err *err)
+{
+	struct berth_err *why = arena_array(ctx->arena, *n, sizeof(*why));
+
+	for (size_t i = 0; i < *n; i++) {
+		enum berth_code rc = plan_build(accels, owned, n_owned, o, ctx->arena, &ps[i], err);
+
+		if (rc == BERTH_OK)
+			rc = plan_feasible(&ps[i], ctx->arena, err);
+		if (rc != BERTH_OK && (*n + left->n == 1 || !plan_own_fault(rc)))
+			return rc;
+		if (rc != BERTH_OK)
+			why[i] = *err;
+	}
+	plan_keep(ctx, ps, n, why, left);
+	return BERTH_OK;
+}
+
 static enum berth_code
 plan_run(struct cmd_ctx *ctx, struct berth_err *err)
 {
@@ -478,6 +546,7 @@ plan_run(struct cmd_ctx *ctx, struct berth_err *err)
 	const struct accel_table *accels;
 	struct roadmap map;
 	struct plan_series *ps = NULL;
+	struct plan_left left = { 0 };
 	struct offer *offers;
 	struct commitment *owned;
 	size_t n = 0, n_offers, n_owned;
@@ -494,16 +563,20 @@ plan_run(struct cmd_ctx *ctx, struct berth_err *err)
 		rc = store_offer_list(ctx->store, NULL, ctx->arena, &offers, &n_offers, err);
 	if (rc == BERTH_OK)
 		rc = store_commitment_list(ctx->store, ctx->now, ctx->arena, &owned, &n_owned, err);
-	for (size_t i = 0; i < n && rc == BERTH_OK; i++)
-		rc = plan_prepare(ctx->store, accels, offers, n_offers, &o, ctx->arena, &ps[i], err);
+	if (rc == BERTH_OK)
+		rc = plan_prepare_all(ctx, accels, offers, n_offers, &o, ps, &n, &left, err);
 	if (rc == BERTH_OK)
 		rc = plan_events_before(ctx, &map, ps, n, err);
 	if (rc == BERTH_OK)
 		rc = plan_forecast(ps, n, &o, ctx->arena, err);
 	if (rc == BERTH_OK)
 		plan_events_after(&o, ps, n);
-	for (size_t i = 0; i < n && rc == BERTH_OK; i++)
-		rc = plan_build(accels, owned, n_owned, &o, ctx->arena, &ps[i], err);
+	if (rc == BERTH_OK)
+		rc = plan_build_all(ctx, accels, owned, n_owned, &o, ps, &n, &left, err);
+	if (rc == BERTH_OK && n == 0) {
+		*err = left.first;
+		return err->code;
+	}
 	if (rc == BERTH_OK)
 		rc = plan_solve_all(ps, n, &o, ctx->arena, err);
 	if (rc == BERTH_OK)
@@ -512,8 +585,13 @@ plan_run(struct cmd_ctx *ctx, struct berth_err *err)
 		rc = plan_store(ctx, ps, n, &o, &id, err);
 	if (rc != BERTH_OK)
 		return rc;
-	if (!cmd_wants_json(ctx))
-		return plan_table(ctx, ps, n, &o, err);
-	plan_json(cmd_json_begin(ctx, "berth.plan/1"), id, ps, n, &o);
-	return cmd_json_end(ctx, err);
+	if (!cmd_wants_json(ctx)) {
+		rc = plan_table(ctx, ps, n, &o, err);
+	} else {
+		plan_json(cmd_json_begin(ctx, "berth.plan/1"), id, ps, n, &o);
+		rc = cmd_json_end(ctx, err);
+	}
+	if (rc == BERTH_OK && left.n > 0)
+		rc = err_set(err, BERTH_EPARTIAL, "%zu of %zu series could not be planned; each is named above", left.n, n + left.n);
+	return rc;
 }

@@ -103,6 +103,9 @@ void plan_events_explain(struct plan_series *ps, size_t n, struct arena *a);
 BERTH_MUST_CHECK enum berth_code plan_build(const struct accel_table *accels, const struct commitment *owned, size_t n_owned,
     const struct plan_options *o, struct arena *a, struct plan_series *ps, struct berth_err *err);
 
+/* Can this series be planned by itself, whatever a budget says? BERTH_EINFEASIBLE names what binds. */
+BERTH_MUST_CHECK enum berth_code plan_feasible(struct plan_series *ps, struct arena *a, struct berth_err *err);
+
 /* Solves all series together under the one budget, then assesses and explains each. */
 BERTH_MUST_CHECK enum berth_code plan_solve_all(struct plan_series *ps, size_t n, const struct plan_options *o,
     struct arena *a, struct berth_err *err);

@@ -71,6 +71,14 @@ plan_budget(struct plan_series *ps, size_t n, double budget, struct arena *a, st
 	return rc;
 }
 
+enum berth_code
+plan_feasible(struct plan_series *ps, struct arena *a, struct berth_err *err)
+{
+	double bound;
+
+	return plan_at(ps, 1, 0, a, &bound, err);
+}
+
 static void
 plan_add(struct explain *e, struct arena *a, const char *s)
 {

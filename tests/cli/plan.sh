@@ -131,4 +131,26 @@ run explain plan:999
 expect_exit 1
 run plan flat --service-level 1
 expect_exit 2
+
+# One absurd series, one that no offer serves: named and left out, the others planned; alone each is an error.
+awk 'BEGIN {
+	print "timestamp,gpus,series,accelerator"
+	for (h = 0; h < 42 * 24; h++)
+		print 1792411200 + 3600 * h ",3e6,absurd,H100\n" 1792411200 + 3600 * h ",2,unsold,L4"
+}' >more.csv
+run record csv more.csv
+run plan -o json
+expect_exit 8
+expect_json '$.series[0].name' flat
+expect_json '$.series[1].name' ''
+expect_err_has 'left out.*absurd'
+expect_err_has 'left out.*unsold'
+expect_err_has '2 of 3 series'
+run plan absurd
+expect_exit 1
+expect_err_has absurd
+run plan unsold
+expect_exit 3
+run plan absurd unsold
+expect_exit 3 "none is left: the first one says why"
 done_testing
