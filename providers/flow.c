@@ -177,7 +177,7 @@ flow_page_done(struct flow *f)
 static void
 flow_answer(struct flow *f, enum berth_code rc)
 {
-	bool whole = rc == BERTH_OK, all = f->stepping ? f->req.any_status : f->call.every;
+	bool whole = rc == BERTH_OK, all = f->req.any_status || (!f->stepping && f->call.every);
 
 	if (whole && account_on_wire(f->acc, &f->req) && f->resp.date != 0)
 		f->acc->date_off_s = f->resp.date - account_auth_now(f->acc) + f->acc->skew_s;

@@ -71,6 +71,8 @@ prov_read_wire(struct prov_account *acc, struct berth_err *err)
 		acc->http.proxy = prov_conf_str(c, "proxy", NULL);
 	if (prov_conf_knows(c, "timeout"))
 		acc->http.timeout_s = (int)prov_conf_int(c, "timeout", PROV_TIMEOUT_S);
+	if (acc->ops->wire != NULL)
+		acc->ops->wire(acc->st, &acc->http);
 	if (!prov_conf_knows(c, "rate") || !prov_conf_has(c, "rate"))
 		return BERTH_OK;
 	acc->rate = prov_conf_double(c, "rate", 0);

@@ -258,6 +258,8 @@ struct provider_ops {
 	bool (*error_read)(const struct http_resp *resp, struct prov_error *error_out);
 	enum berth_code (*open)(void *st, const struct prov_env *env, struct berth_err *err);
 	void (*close)(void *st);	/* wipes secrets; cannot fail; NULL: nothing to do */
+	/* Trust, certificate and proxy that the account's own files say, into what berth.yaml said; NULL: none. Borrowed until close */
+	void (*wire)(void *st, struct http_config *conf);
 	const struct prov_auth_ops *auth;	/* NULL: requests are whole as built */
 	const struct prov_market_ops *market;
 	const struct prov_lease_ops *lease;

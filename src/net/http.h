@@ -36,7 +36,7 @@ struct http_req {
 	size_t max_bytes;		/* of the answer's body; 0: the client's limit */
 	int timeout_s;			/* whole exchange; 0: the client's limit */
 	bool idempotent;		/* sending it twice does no harm: the core may retry */
-	bool any_status;		/* an auth step: its parse gets refusals too */
+	bool any_status;		/* its parse gets refusals too, once they may not be repeated */
 	bool spool;			/* a 2xx body goes to an unlinked file instead of memory (resp->file) */
 	/*
 	 * NULL: never cached. Else the answer to this GET may come from the cache on disk while it is younger than
@@ -70,6 +70,9 @@ struct http_config {
 	size_t max_spool;		/* of a spooled one [4 GiB] */
 	int max_redirects;		/* [5] */
 	const char *ca_file;		/* PEM instead of the system's authorities */
+	/* Texts, borrowed as long as the client or the exchange lives. */
+	const char *ca_pem;		/* authorities; goes before ca_file */
+	const char *cert_pem, *key_pem;	/* our own certificate and its key; never shown to another origin */
 	const char *proxy;
 	const char *user_agent;		/* ["berth/VERSION"] */
 	const char *spool_dir;		/* [$TMPDIR, else /tmp] */

@@ -207,6 +207,30 @@ http_set_body(CURL *c, const struct http_req *req)
 	curl_easy_setopt(c, CURLOPT_CUSTOMREQUEST, method);
 }
 
+static void
+http_set_pem(CURL *c, CURLoption option, const char *pem)
+{
+	struct curl_blob blob = { (void *)(uintptr_t)pem, strlen(pem), CURL_BLOB_NOCOPY };	/* lives as long as the call */
+
+	curl_easy_setopt(c, option, &blob);
+}
+
+/* Whom we trust, and who we are: the latter only where the request was meant to go. */
+static void
+http_set_trust(CURL *c, const struct http_call *call)
+{
+	const struct http_config *conf = &call->conf;
+
+	if (conf->ca_pem != NULL)
+		http_set_pem(c, CURLOPT_CAINFO_BLOB, conf->ca_pem);
+	else if (conf->ca_file != NULL)
+		curl_easy_setopt(c, CURLOPT_CAINFO, conf->ca_file);
+	if (conf->cert_pem == NULL || conf->key_pem == NULL || call->foreign)
+		return;
+	http_set_pem(c, CURLOPT_SSLCERT_BLOB, conf->cert_pem);
+	http_set_pem(c, CURLOPT_SSLKEY_BLOB, conf->key_pem);
+}
+
 enum berth_code
 http_hop_set(struct http_call *call, long timeout_ms, struct berth_err *err)
 {
@@ -236,8 +260,7 @@ http_hop_set(struct http_call *call, long timeout_ms, struct berth_err *err)
 	curl_easy_setopt(c, CURLOPT_USERAGENT, call->conf.user_agent);
 	if (call->hop.spool)
 		curl_easy_setopt(c, CURLOPT_BUFFERSIZE, 256L * 1024);
-	if (call->conf.ca_file != NULL)
-		curl_easy_setopt(c, CURLOPT_CAINFO, call->conf.ca_file);
+	http_set_trust(c, call);
 	if (call->conf.proxy != NULL)
 		curl_easy_setopt(c, CURLOPT_PROXY, call->conf.proxy);
 	curl_easy_setopt(c, CURLOPT_HTTPHEADER, call->list);

@@ -43,6 +43,9 @@ http_limits(const struct http *h, const struct http_config *own)
 	c.max_spool = own->max_spool > 0 ? own->max_spool : c.max_spool;
 	c.max_redirects = own->max_redirects > 0 ? own->max_redirects : c.max_redirects;
 	c.ca_file = own->ca_file != NULL ? own->ca_file : c.ca_file;
+	c.ca_pem = own->ca_file != NULL || own->ca_pem != NULL ? own->ca_pem : c.ca_pem;
+	c.cert_pem = own->cert_pem;
+	c.key_pem = own->key_pem;
 	c.proxy = own->proxy != NULL ? own->proxy : c.proxy;
 	c.user_agent = own->user_agent != NULL ? own->user_agent : c.user_agent;
 	c.spool_dir = own->spool_dir != NULL ? own->spool_dir : c.spool_dir;

@@ -8,6 +8,7 @@
 #include "net/http.h"
 #include "tests/tap.h"
 #include "util/arena.h"
+#include "util/fileio.h"
 #include "util/time.h"
 
 static int port[3];
@@ -259,8 +260,33 @@ test_urls(void)
 	tap_code(http_exchange(client, &closed, &resp, &err), BERTH_ETRANSIENT, &err);
 }
 
+/* Authorities and a certificate of our own as texts. */
 static void
-test_tls(const char *cert)
+test_who(const char *cert, const char *key)
+{
+	struct http_config bare = { 0 }, whole;
+	struct http *knows = NULL;
+	struct http_req req = request(2, "/who");
+	struct http_resp resp;
+	struct berth_err err = { 0 };
+	char *cert_pem = NULL, *key_pem = NULL;
+
+	tap_code(fileio_slurp(a, cert, 65536, &cert_pem, NULL, &err), BERTH_OK, &err);
+	tap_code(fileio_slurp(a, key, 65536, &key_pem, NULL, &err), BERTH_OK, &err);
+	bare.ca_pem = cert_pem;
+	tap_code(http_new(&bare, &knows, &err), BERTH_OK, &err);
+	tap_code(http_exchange(knows, &req, &resp, &err), BERTH_OK, &err);
+	tap_ok(resp.status == 200 && resp.body_len == 0, "trusted by its text, and nobody of a name asks");
+	http_free(knows);
+	whole = (struct http_config){ .ca_pem = cert_pem, .cert_pem = cert_pem, .key_pem = key_pem };
+	tap_code(http_new(&whole, &knows, &err), BERTH_OK, &err);
+	tap_code(http_exchange(knows, &req, &resp, &err), BERTH_OK, &err);
+	tap_is_str(resp.body, "test", "the server knows us by our certificate");
+	http_free(knows);
+}
+
+static void
+test_tls(const char *cert, const char *key)
 {
 	struct http_config trust = { .ca_file = cert };
 	struct http *knows = NULL;
@@ -279,6 +305,7 @@ test_tls(const char *cert)
 	tap_code(http_exchange(knows, &down, &resp, &err), BERTH_EPERMANENT, &err);
 	tap_ok(strstr(err.msg, "https to http") != NULL, "no way from https to http: %s", err.msg);
 	http_free(knows);
+	test_who(cert, key);
 }
 
 static pid_t
@@ -339,7 +366,7 @@ main(void)
 	test_spool();
 	test_set_header();
 	test_urls();
-	test_tls(cert);
+	test_tls(cert, key);
 	http_free(client);
 	fclose(in);
 	waitpid(pid, NULL, 0);

@@ -41,6 +41,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         other = f"http://127.0.0.1:{PORTS[1]}"
         if path == "/hello":
             self.reply(200, b"hello", [("Retry-After", "7"), ("X-One", " two ")])
+        elif path == "/who":
+            mine = self.connection.getpeercert() or {}
+            self.reply(200, ",".join(v for part in mine.get("subject", ()) for _, v in part).encode())
         elif path == "/nul":
             self.reply(200, b"a\0b")
         elif path == "/later":
@@ -111,6 +114,8 @@ PORTS.append(serve())
 PORTS.append(serve())
 tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
 tls.load_cert_chain(sys.argv[1], sys.argv[2])
+tls.load_verify_locations(sys.argv[1])
+tls.verify_mode = ssl.CERT_OPTIONAL
 PORTS.append(serve(tls))
 print(*PORTS, flush=True)
 sys.stdin.read()

@@ -25,7 +25,9 @@ tests_unit_rng_t_SOURCES = tests/unit/rng.c
 tests_unit_rng_t_LDADD = libtap.a $(UTIL_LIBS)
 tests_unit_fileio_t_SOURCES = tests/unit/fileio.c
 tests_unit_fileio_t_LDADD = libtap.a $(UTIL_LIBS)
-check_PROGRAMS += tests/unit/child.t
+check_PROGRAMS += tests/unit/base64.t tests/unit/child.t
+tests_unit_base64_t_SOURCES = tests/unit/base64.c
+tests_unit_base64_t_LDADD = libtap.a $(UTIL_LIBS)
 tests_unit_child_t_SOURCES = tests/unit/child.c
 tests_unit_child_t_LDADD = libtap.a $(UTIL_LIBS)
 
