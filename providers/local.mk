@@ -1,6 +1,11 @@
 noinst_LIBRARIES += libproviders.a
 libproviders_a_SOURCES = \
 	providers/account.h \
+	providers/azure/azure.c providers/azure/azure.h \
+	providers/azure/azure_auth.c \
+	providers/azure/azure_lease.c \
+	providers/azure/azure_list.c \
+	providers/azure/azure_market.c \
 	providers/bearer.c providers/bearer.h \
 	providers/calls.c \
 	providers/classify.c \

@@ -23,6 +23,15 @@ enum berth_code gcp_cloud(void *arg, struct prov_account *acc, const struct http
 void gcp_cloud_reset(void);
 
 /*
+ * Azure as its documents describe it: two Standard_NC4as_T4_v3 in eastus of subscription sub, group rg; prices and machines
+ * on two pages each. Tokens are for tenant ten, client app, secret key-SECRET; the price list must not get them. A
+ * machine starts for 60 s and ends within 30 s; a third one is refused at once.
+ */
+enum berth_code azure_cloud(void *arg, struct prov_account *acc, const struct http_req *req, struct http_resp *resp,
+    struct berth_err *err);
+void azure_cloud_reset(void);
+
+/*
  * slurmrestd that speaks v0.0.41 alone: one node with two l4 in the partition "gpu" (and "off", which is down). Wants
  * the user ann and the token "key-SECRET". A job waits for 10 s, and for ever while both GPUs are held; a cancelled one
  * is forgotten after 300 s.

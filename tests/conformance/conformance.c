@@ -35,6 +35,8 @@ static const struct conformance {
 	{ "import", "{name: acc, provider: import, files: p.csv}", 0, 0, NULL },
 	{ "lambda", "{name: acc, provider: lambda, api_key: env:BERTH_TEST_KEY, ssh_key: ours}", 2, 60, lambda_cloud },
 	{ "gcp", "{name: acc, provider: gcp, project: proj, credentials: env:BERTH_TEST_GCP, image: img}", 2, 60, gcp_cloud },
+	{ "azure", "{name: acc, provider: azure, locations: eastus, subscription: sub, resource_group: rg, tenant: ten, "
+	    "client_id: app, client_secret: env:BERTH_TEST_KEY, image: 'p:o:s:latest', ssh_key: k, subnet: /s}", 2, 60, azure_cloud },
 	{ "slurm", "{name: acc, provider: slurm, url: 'http://127.0.0.1:6820/', user: ann, token: env:BERTH_TEST_KEY, "
 	    "prices: [{accelerator: l4, price_per_gpu_hour: 0.5}]}", 2, 10, slurm_cloud },
 };
@@ -74,6 +76,7 @@ fresh(void)
 {
 	lambda_cloud_reset();
 	gcp_cloud_reset();
+	azure_cloud_reset();
 	slurm_cloud_reset();
 	unlink(arena_printf(a, "%s/replay-acc.json", dir));
 	unlink(arena_printf(a, "%s/static-acc.json", dir));
