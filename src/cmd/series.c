@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/series_waits.h"
 #include "cmd/series_waste.h"
 #include "store/series_rows.h"
 #include "util/arena.h"
@@ -18,7 +19,7 @@
 #define SERIES_PLOT_MAX ((size_t)4 * 1024 * 1024)
 
 struct series_opts {
-	bool plot, samples, stale, waste;
+	bool plot, samples, stale, waste, waits;
 	int64_t from, to, stale_after_s;
 };
 
@@ -32,6 +33,7 @@ static const struct opt_row series_rows[] = {
 	{ "to", 0, OPT_TIME, "TIME", "samples and plots end before this", OFF(to), 0, 0, NULL },
 	{ "stale", 0, OPT_FLAG, NULL, "only series that get no more samples", OFF(stale), 0, 0, NULL },
 	{ "waste", 0, OPT_FLAG, NULL, "GPUs that are idle or starved: hours and money", OFF(waste), 0, 0, NULL },
+	{ "waits", 0, OPT_FLAG, NULL, "how long jobs waited for their GPUs; --samples hour by hour", OFF(waits), 0, 0, NULL },
 	{ "stale-after", 0, OPT_DURATION, "DUR", "how late a sample may be; default 3 steps, at least 6h", OFF(stale_after_s), 1, 1e10,
 	  NULL },
 	{ 0 },
@@ -269,6 +271,8 @@ series_run(struct cmd_ctx *ctx, struct berth_err *err)
 	size_t n, k = 0;
 	enum berth_code rc;
 
+	if (o->waits)
+		return series_waits(ctx, o->samples, o->from, o->to, err);
 	rc = series_pick(ctx, &rows, &n, err);
 	if (rc != BERTH_OK)
 		return rc;

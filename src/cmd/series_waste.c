@@ -1,6 +1,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cmd/series_waits.h"
 #include "cmd/series_waste.h"
 #include "model/accel.h"
 #include "store/offer_rows.h"
@@ -17,6 +18,7 @@ struct waste {
 	double gpu_hours;
 	struct usd_micro price, cost;	/* of a GPU-hour; of all */
 	bool counted;			/* false: another row holds the same GPUs */
+	double wait_p95;		/* s that jobs waited for such GPUs meanwhile; NaN unknown */
 };
 
 struct wastes {
@@ -24,6 +26,8 @@ struct wastes {
 	const struct accel_table *accels;
 	const struct offer *offers;	/* [n_offers] */
 	size_t n_offers;
+	const struct usage_waits_row *waits;	/* [n_waits] */
+	size_t n_waits;
 	VEC(struct waste) v;
 	double gpu_hours;		/* of all that count */
 	struct usd_micro cost;		/* unknown if one of them is */
@@ -75,6 +79,17 @@ waste_price(const struct wastes *w, const char *accelerator)
 	return best;
 }
 
+static double
+waste_wait(const struct wastes *w, const char *accelerator)
+{
+	const char *name = arena_printf(w->ctx->arena, "accelerator=%s", accelerator);
+
+	for (size_t i = 0; i < w->n_waits; i++)
+		if (strcmp(w->waits[i].name, name) == 0)
+			return w->waits[i].step.p95;
+	return (double)NAN;
+}
+
 static enum berth_code
 waste_add(struct wastes *w, const struct series *s, int64_t from, int64_t to, struct berth_err *err)
 {
@@ -91,6 +106,7 @@ waste_add(struct wastes *w, const struct series *s, int64_t from, int64_t to, st
 	if (rc != BERTH_OK)
 		return rc;
 	x.price = waste_price(w, x.accelerator);
+	x.wait_p95 = waste_wait(w, x.accelerator);
 	if (usd_known(x.price))
 		rc = usd_mul_double(x.price, x.gpu_hours, &x.cost, err);
 	VEC_PUSH(w->ctx->arena, &w->v, x);
@@ -138,6 +154,7 @@ waste_json(struct wastes *w, struct berth_err *err)
 		jsonw_money(j, "price_per_gpu_hour", x->price);
 		jsonw_money(j, "cost", x->cost);
 		jsonw_bool(j, "counted", x->counted);
+		jsonw_fixed(j, "wait_p95_s", x->wait_p95, 3);
 		jsonw_end_object(j);
 	}
 	jsonw_end_array(j);
@@ -155,6 +172,7 @@ waste_table(struct wastes *w, struct berth_err *err)
 		{ "gpu_hours", NULL, TABLE_DOUBLE, 1, 0 },
 		{ "price_per_gpu_hour", "USD/GPU-H", TABLE_MONEY, 4, 0 },
 		{ "cost", "USD", TABLE_MONEY, 2, 0 },
+		{ "wait_p95_s", "WAIT P95", TABLE_DURATION, 0, 0 },
 		{ "counted", NULL, TABLE_BOOL, 0, TABLE_WIDE },
 		{ "series", NULL, TABLE_TEXT, 0, TABLE_WIDE | TABLE_CUT },
 	};
@@ -169,6 +187,7 @@ waste_table(struct wastes *w, struct berth_err *err)
 		table_double(t, x->gpu_hours);
 		table_money(t, x->price);
 		table_money(t, x->cost);
+		table_time(t, isnan(x->wait_p95) ? -1 : (int64_t)(x->wait_p95 + 0.5));
 		table_bool(t, x->counted);
 		table_text(t, x->row->name);
 	}
@@ -179,6 +198,7 @@ enum berth_code
 series_waste(struct cmd_ctx *ctx, const struct series *rows, size_t n, int64_t from, int64_t to, struct berth_err *err)
 {
 	struct wastes w = { .ctx = ctx };
+	struct usage_waits_row *waits = NULL;
 	struct offer *offers;
 	enum berth_code rc = cmd_accels(ctx, &w.accels, err);
 
@@ -187,6 +207,8 @@ series_waste(struct cmd_ctx *ctx, const struct series *rows, size_t n, int64_t f
 	if (rc != BERTH_OK)
 		return rc;
 	w.offers = offers;
+	rc = series_waits_whole(ctx, from, to, &waits, &w.n_waits, err);
+	w.waits = waits;
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++)
 		if (waste_kind(&rows[i]) != NULL)
 			rc = waste_add(&w, &rows[i], from, to, err);

@@ -18,7 +18,8 @@ libingest_a_SOURCES = \
 	src/ingest/zin.c src/ingest/zin.h src/ingest/zdec.c src/ingest/zdec.h \
 	src/ingest/spool.c src/ingest/spool.h \
 	src/ingest/hold.c src/ingest/rollup.c src/ingest/rollup.h \
-	src/ingest/usage.c src/ingest/usage_csv.c src/ingest/usage.h
+	src/ingest/usage.c src/ingest/usage_csv.c src/ingest/usage.h \
+	src/ingest/waits.c src/ingest/waits.h
 if ZSTD
 libingest_a_SOURCES += src/ingest/zdec_zstd.c
 else

@@ -122,6 +122,48 @@ expect_json '$.series[0].peak' 1
 expect_json '$.gpu_seconds' 18000
 expect_json '$.warnings[0].message' "nobody knows the accelerator 'nosuch': it is kept under this name"
 
+# How long jobs waited: 0, 600, 1200, 1800 and 7200 s of five that started, one that was cancelled, one that still waits.
+cat >waits.txt <<'EOF'
+JobID|User|State|Submit|Start|End|Elapsed|ReqTRES|AllocTRES
+1|ann|COMPLETED|2026-09-01T10:00:00|2026-09-01T10:00:00|2026-09-01T12:00:00|02:00:00||gres/gpu:h100=1
+2|ann|COMPLETED|2026-09-01T10:10:00|2026-09-01T10:20:00|2026-09-01T12:00:00|01:40:00||gres/gpu:h100=1
+3|bob|COMPLETED|2026-09-01T10:20:00|2026-09-01T10:40:00|2026-09-01T12:00:00|01:20:00||gres/gpu:h100=1,gres/gpu:l4=1
+4|bob|COMPLETED|2026-09-01T10:50:00|2026-09-01T11:20:00|2026-09-01T12:00:00|00:40:00||gres/gpu:h100=1
+5|bob|COMPLETED|2026-09-01T10:00:00|2026-09-01T12:00:00|2026-09-01T13:00:00|01:00:00||gres/gpu:l4=1
+6|bob|CANCELLED by 5|2026-09-01T10:00:00|Unknown|2026-09-01T10:30:00|00:00:00|gres/gpu:l4=4|
+7|bob|PENDING|2026-09-01T11:30:00|Unknown|Unknown|00:00:00|gres/gpu:h100=8|
+EOF
+run --store waits.db record sacct --to 2026-09-01T13:00Z waits.txt -o json
+expect_exit 0
+run --store waits.db series --waits -o json
+expect_exit 0
+expect_is_json berth.waits/1
+expect_json '$.waits[2].series' total
+expect_json '$.waits[2].started' 5
+expect_json '$.waits[2].mean_s' 2160.000
+expect_json '$.waits[2].p50_s' 1200.000
+expect_json '$.waits[2].p95_s' 6120.000	# 1800 + 0.8 x 5400
+expect_json '$.waits[2].longest_s' 7200.000
+expect_json '$.waits[2].waiting' 1
+expect_json '$.waits[2].oldest_s' 5400.000
+expect_json '$.waits[0].series' accelerator=H100
+expect_json '$.waits[0].started' 4
+expect_json '$.waits[0].p50_s' 900.000
+run --store waits.db series --waits --samples 'accelerator=H*' -o csv --columns t,started,mean_s,longest_s,waiting,oldest_s --no-headers
+expect_out '2026-09-01T10:00:00Z,3,600,1200,1,600'
+expect_out '2026-09-01T11:00:00Z,1,1800,1800,1,1800'
+expect_out '2026-09-01T12:00:00Z,0,,,1,5400'
+expect_lines 3
+# A correction: the fourth started at once.
+sed 's/^4|bob|COMPLETED|2026-09-01T10:50:00|/4|bob|COMPLETED|2026-09-01T11:20:00|/' waits.txt >corrected.txt
+run --store corrected.db record sacct --to 2026-09-01T13:00Z corrected.txt
+run --store corrected.db series --waits accelerator=H100 -o json
+expect_json '$.waits[0].mean_s' 450.000
+run --store corrected.db series --waits --to 2026-08-01T00:00Z
+expect_exit 2
+run --store types.db series --waits total
+expect_out_has '^total +2026-08-01 00:00 +3 +0s +0s +0s +0s +0 +-'
+
 # What is no export at all.
 printf '   JobID    JobName\n' >fixed.txt
 run record sacct fixed.txt

@@ -174,5 +174,10 @@ expect_json '$.waste[0].gpu_hours' 2.000
 expect_json '$.waste[0].counted' false
 expect_json '$.waste[1].cost' 10.000000
 run --store waste.db series --waste
-expect_out_has 'H100-80GB +idle +4.0 +2.5000 +10.00'
+expect_out_has 'H100-80GB +idle +4.0 +2.5000 +10.00 +-'
+printf '%s\n' 'JobID|State|Submit|Start|End|Elapsed|AllocTRES' \
+	'1|COMPLETED|2026-07-01T10:00:00|2026-07-01T10:30:00|2026-07-01T11:00:00|00:30:00|gres/gpu:nvidia_h100_80gb_hbm3=1' >jobs.txt
+run --store waste.db record sacct jobs.txt
+run --store waste.db series --waste -o json
+expect_json '$.waste[0].wait_p95_s' 1800.000 'jobs waited half an hour while these GPUs were idle'
 done_testing
