@@ -16,3 +16,5 @@ EXTRA_DIST += bench/record-sacct bench/record-csv bench/sacct_gen.py bench/sacct
 EXTRA_DIST += bench/spot
 # bench/refresh-many: many accounts with late clouds against one of them.
 EXTRA_DIST += bench/refresh-many bench/refresh_server.py
+# bench/commit-halves: reserving by the forecast of the first half against the best for the second.
+EXTRA_DIST += bench/commit-halves

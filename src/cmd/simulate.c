@@ -4,7 +4,11 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/simcommit.h"
 #include "cmd/simspot.h"
+#include "model/series.h"
+#include "store/series_rows.h"
+#include "store/store.h"
 #include "util/arena.h"
 #include "util/duration.h"
 #include "util/json.h"
@@ -40,16 +44,40 @@ static const struct opt_row simulate_rows[] = {
 	{ 0 },
 };
 
+struct simulate_commit_opts {
+	struct opt_list reserved;
+	double split;
+	int64_t every_s, paths, seed;
+};
+
+static const struct simulate_commit_opts simulate_commit_defaults = { .split = 0.5, .paths = 200, .seed = 1 };
+
+#define COFF(field) offsetof(struct simulate_commit_opts, field)
+static const struct opt_row simulate_commit_rows[] = {
+	{ "reserved", 0, OPT_LIST, "RATIO", "reserved price over on-demand price; default 0.6", COFF(reserved), 0, 0, NULL },
+	{ "split", 0, OPT_DOUBLE, "SHARE", "share of the history that is known at the first purchase; default 0.5", COFF(split), 0.05,
+	    0.95, NULL },
+	{ "every", 0, OPT_DURATION, "DUR", "buy anew for each such time; default: once, for all that follows", COFF(every_s), 86400,
+	    5.0 * 366 * 86400, NULL },
+	{ "paths", 0, OPT_INT, "N", "sample paths of the forecast; default 200", COFF(paths), 1, 10000, NULL },
+	{ "seed", 0, OPT_INT, "N", "of the sample paths; default 1", COFF(seed), 0, 9e15, NULL },
+	{ 0 },
+};
+
 static enum berth_code simulate_spot(struct cmd_ctx *ctx, struct berth_err *err);
+static enum berth_code simulate_commit(struct cmd_ctx *ctx, struct berth_err *err);
 
 static const struct cmd simulate_subs[] = {
 	{ .name = "spot", .summary = "replay spot policies over recorded availability", .args = "", .opts = simulate_rows,
 	    .opts_default = &simulate_defaults, .opts_size = sizeof(simulate_defaults), .run = simulate_spot },
+	{ .name = "commit", .summary = "buy on the first part of the history, pay for the rest", .args = "[SERIES ...]",
+	    .opts = simulate_commit_rows, .opts_default = &simulate_commit_defaults, .opts_size = sizeof(simulate_commit_defaults),
+	    .flags = CMD_STORE_RO, .args_max = -1, .run = simulate_commit },
 	{ 0 },
 };
 
 const struct cmd cmd_simulate = {
-	.name = "simulate", .summary = "try policies on recorded or made-up worlds", .args = "spot", .subs = simulate_subs,
+	.name = "simulate", .summary = "try policies on recorded or made-up worlds", .args = "spot|commit", .subs = simulate_subs,
 };
 
 static const char *
@@ -79,6 +107,14 @@ simulate_policies(const struct opt_list *list, struct simspot_grid *g, struct be
 	return BERTH_OK;
 }
 
+/* A value of an option is the command line's fault. */
+static enum berth_code
+simulate_usage(struct berth_err *err, const char *option)
+{
+	err->code = BERTH_EUSAGE;
+	return err_at(err, "%s", option);
+}
+
 static enum berth_code
 simulate_numbers(struct cmd_ctx *ctx, const struct opt_list *slack, const struct opt_list *changeover, struct simspot_grid *g,
     struct berth_err *err)
@@ -88,12 +124,12 @@ simulate_numbers(struct cmd_ctx *ctx, const struct opt_list *slack, const struct
 
 	for (size_t i = 0; i < slack->n; i++)
 		if (str_to_double(slack->v[i], 1, 100, &s[i], err) != BERTH_OK)
-			return err_at(err, "--slack");
+			return simulate_usage(err, "--slack");
 	for (size_t i = 0; i < changeover->n; i++) {
 		int64_t v;
 
 		if (duration_parse(changeover->v[i], &v, err) != BERTH_OK)
-			return err_at(err, "--changeover");
+			return simulate_usage(err, "--changeover");
 		c[i] = (double)v;
 	}
 	g->slack = slack->n > 0 ? s : slacks;
@@ -223,5 +259,139 @@ simulate_spot(struct cmd_ctx *ctx, struct berth_err *err)
 	if (!cmd_wants_json(ctx))
 		return simulate_table(ctx, &r, err);
 	simulate_json(cmd_json_begin(ctx, "berth.simulation/1"), &r);
+	return cmd_json_end(ctx, err);
+}
+
+/* The series that were asked for, or all that are demand, by the hour. */
+static enum berth_code
+simulate_series(struct cmd_ctx *ctx, struct fc_series **out, size_t *n_out, struct berth_err *err)
+{
+	struct series *all;
+	size_t n, kept = 0, n_named = ctx->n_args;
+	enum berth_code rc = store_series_list(ctx->store, ctx->arena, &all, &n, err);
+	struct fc_series *v;
+
+	if (rc != BERTH_OK)
+		return rc;
+	v = arena_array(ctx->arena, n + n_named, sizeof(*v));
+	for (size_t i = 0; i < (n_named > 0 ? n_named : n) && rc == BERTH_OK; i++) {
+		struct series s = n_named > 0 ? (struct series){ 0 } : all[i];
+		struct dense d = { 0 };
+		struct fc_series raw;
+
+		if (n_named > 0)
+			rc = store_series_get(ctx->store, ctx->args[i], ctx->arena, &s, err);
+		if (rc != BERTH_OK || (n_named == 0 && (!series_is_demand(&s) || (n > 1 && str_eq(s.name, "total")))))
+			continue;
+		if (s.samples > 0)
+			rc = store_samples_range(ctx->store, s.id, 0, 0, ctx->arena, &d, err);
+		if (rc != BERTH_OK || d.n == 0)
+			continue;
+		raw = (struct fc_series){ s.name, d.t0, d.step_s, d.n, d.mean, d.peak };
+		fc_to_hours(&raw, ctx->arena, &v[kept++]);
+	}
+	*out = v;
+	*n_out = kept;
+	return rc;
+}
+
+static void
+simulate_commit_json(struct jsonw *w, const struct simcommit_cell *c, size_t n)
+{
+	jsonw_begin_array(w, "policies");
+	for (size_t p = 0; p < SIMCOMMIT_POLICIES; p++) {
+		double over_od = 0, over_best = 0, worst = 0;
+
+		for (size_t i = 0; i < n; i++) {
+			double ratio = c[i].cost[p] / c[i].cost[SIMCOMMIT_HINDSIGHT];
+
+			over_od += c[i].cost[p] / c[i].cost[SIMCOMMIT_ON_DEMAND] / (double)n;
+			over_best += ratio / (double)n;
+			worst = fmax(worst, ratio);
+		}
+		jsonw_begin_object(w, NULL);
+		jsonw_str(w, "name", simcommit_name(p));
+		jsonw_int(w, "runs", (int64_t)n);
+		jsonw_fixed(w, "mean", over_od, 6);
+		jsonw_fixed(w, "over_hindsight", over_best, 6);
+		jsonw_fixed(w, "worst_over_hindsight", worst, 6);
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+	jsonw_begin_array(w, "by");
+	for (size_t i = 0; i < n; i++)
+		for (size_t p = 0; p < SIMCOMMIT_POLICIES; p++) {
+			jsonw_begin_object(w, NULL);
+			jsonw_str(w, "series", c[i].series);
+			jsonw_double(w, "reserved", c[i].reserved);
+			jsonw_str(w, "policy", simcommit_name(p));
+			jsonw_fixed(w, "mean", c[i].cost[p] / c[i].cost[SIMCOMMIT_ON_DEMAND], 6);
+			jsonw_fixed(w, "over_hindsight", c[i].cost[p] / c[i].cost[SIMCOMMIT_HINDSIGHT], 6);
+			jsonw_fixed(w, "cost", c[i].cost[p], 3);
+			jsonw_fixed(w, "reserved_gpus", c[i].gpus[p], 3);
+			jsonw_end_object(w);
+		}
+	jsonw_end_array(w);
+}
+
+static enum berth_code
+simulate_commit_table(struct cmd_ctx *ctx, const struct simcommit_cell *c, size_t n, struct berth_err *err)
+{
+	static const struct table_col cols[] = {
+		{ "series", NULL, TABLE_TEXT, 0, 0 },
+		{ "reserved", NULL, TABLE_DOUBLE, 2, 0 },
+		{ "policy", NULL, TABLE_TEXT, 0, 0 },
+		{ "gpus", "GPUS", TABLE_DOUBLE, 1, 0 },
+		{ "cost", "COST", TABLE_DOUBLE, 4, 0 },
+		{ "over_hindsight", "OVER BEST", TABLE_DOUBLE, 4, 0 },
+	};
+	struct table *t = table_new(ctx->arena, cols, sizeof(cols) / sizeof(cols[0]));
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t p = 0; p < SIMCOMMIT_POLICIES; p++) {
+			table_row(t);
+			table_text(t, c[i].series);
+			table_double(t, c[i].reserved);
+			table_text(t, simcommit_name(p));
+			table_double(t, c[i].gpus[p]);
+			table_double(t, c[i].cost[p] / c[i].cost[SIMCOMMIT_ON_DEMAND]);
+			table_double(t, c[i].cost[p] / c[i].cost[SIMCOMMIT_HINDSIGHT]);
+		}
+	cmd_say(ctx, "Cost over on demand only, and over the best that could have been reserved\n");
+	return cmd_table_print(ctx, t, err);
+}
+
+static enum berth_code
+simulate_commit(struct cmd_ctx *ctx, struct berth_err *err)
+{
+	static const double reserved[] = { 0.6 };
+	const struct simulate_commit_opts *o = ctx->opts;
+	struct simcommit_grid g = { .split = o->split, .every_s = o->every_s / 3600 * 3600, .paths = (size_t)o->paths,
+		.seed = (uint64_t)o->seed };
+	double *ratio = arena_array(ctx->arena, o->reserved.n, sizeof(*ratio));
+	struct simcommit_cell *cells;
+	struct fc_series *s;
+	struct progress bar;
+	size_t n, n_cells;
+	enum berth_code rc;
+
+	for (size_t i = 0; i < o->reserved.n; i++)
+		if (str_to_double(o->reserved.v[i], 0.01, 1, &ratio[i], err) != BERTH_OK)
+			return simulate_usage(err, "--reserved");
+	g.reserved = o->reserved.n > 0 ? ratio : reserved;
+	g.n_reserved = o->reserved.n > 0 ? o->reserved.n : 1;
+	rc = simulate_series(ctx, &s, &n, err);
+	if (rc != BERTH_OK)
+		return rc;
+	if (n == 0)
+		return err_set(err, BERTH_EINFEASIBLE, "the store has no demand: record usage first (berth-record(1))");
+	progress_start(&bar, cmd_progress(ctx), "simulate", "", 0);
+	rc = simcommit_run(s, n, &g, simulate_progress, &bar, ctx->arena, &cells, &n_cells, err);
+	progress_end(&bar);
+	if (rc != BERTH_OK)
+		return rc;
+	if (!cmd_wants_json(ctx))
+		return simulate_commit_table(ctx, cells, n_cells, err);
+	simulate_commit_json(cmd_json_begin(ctx, "berth.simulation/1"), cells, n_cells);
 	return cmd_json_end(ctx, err);
 }

@@ -72,10 +72,38 @@ run simulate spot
 expect_exit 2
 run simulate spot --traces t --policies hope
 expect_exit 2
+run simulate spot --traces t --slack 0.5
+expect_exit 2
 run simulate spot --traces t --set up --work 400d
 expect_exit 3
 printf 'trace_id,start_tick,n_ticks,available_nodes\nup-1-a,5,10,1\n' >t/segments.csv
 run simulate spot --traces t --set up
 expect_exit 1
 expect_err_has 'segments.csv:2'
+
+# Ten GPUs for three hours of four. At 0.6: none 7.5 an hour, the mean (8) 0.6 * 8 + 0.75 * 2, all ten 6.
+run simulate commit
+expect_exit 1 "no store"
+run init
+awk 'BEGIN { print "timestamp,gpus,series"; for (h = 0; h < 56 * 24; h++) print 1787572800 + 3600 * h "," (h % 4 < 3 ? 10 : 0) ",square" }' >use.csv
+run record csv use.csv
+run simulate commit -o json
+expect_exit 0
+expect_is_json berth.simulation/1
+expect_json '$.policies[0].name' on_demand
+expect_json_near '$.by[1].mean' 0.84 1e-6
+expect_json_near '$.by[2].mean' 0.8 1e-6
+expect_json_near '$.by[3].mean' 0.8 1e-6
+expect_json '$.by[4].policy' berth
+expect_json_near '$.by[4].mean' 0.8 0.01
+expect_json_near '$.by[5].reserved_gpus' 10 1e-6
+run simulate commit square --reserved 0.8 --every 1w -o json
+expect_json_near '$.by[5].reserved_gpus' 0 1e-6 "at 0.8 nothing is worth it"
+expect_json_near '$.by[2].mean' 1.0666667 1e-6
+run simulate commit nowhere
+expect_exit 1
+run simulate commit --reserved 2
+expect_exit 2
+run simulate commit --split 0.99
+expect_exit 2
 done_testing

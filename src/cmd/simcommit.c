@@ -1,0 +1,213 @@
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/simcommit.h"
+#include "plan/commit.h"
+#include "util/arena.h"
+#include "util/vec.h"
+
+#define SIMCOMMIT_SHORT 48	/* steps that must be known, and must follow */
+
+static const char *const simcommit_names[SIMCOMMIT_POLICIES] = {
+	"on_demand", "reserve_mean", "reserve_p95", "best_of_past", "berth", "hindsight",
+};
+
+const char *
+simcommit_name(size_t policy)
+{
+	return policy < SIMCOMMIT_POLICIES ? simcommit_names[policy] : "unknown";
+}
+
+static int
+simcommit_cmp(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The steps that have data, sorted. */
+static size_t
+simcommit_known(const double *v, size_t n, struct arena *a, double **out)
+{
+	double *x = arena_array(a, n, sizeof(*x));
+	size_t k = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (!isnan(v[i]))
+			x[k++] = v[i];
+	qsort(x, k, sizeof(*x), simcommit_cmp);
+	*out = x;
+	return k;
+}
+
+/* Whole GPUs that serve this past best: those busy at least the share of time that a reserved one costs. */
+static double
+simcommit_best(const double *sorted, size_t n, double reserved)
+{
+	double gpus = 0;
+
+	for (;; gpus++) {	/* the next GPU serves min(1, D - gpus) of each hour */
+		double busy = 0;
+
+		for (size_t i = n; i-- > 0 && sorted[i] > gpus;)
+			busy += fmin(1, sorted[i] - gpus);
+		if (n == 0 || busy < reserved * (double)n)
+			return gpus;
+	}
+}
+
+struct simcommit_world {
+	const struct simcommit_grid *g;
+	struct arena *a;
+	const struct fc_series *s;
+	size_t n;
+	struct simcommit_cell *cells;	/* [n][n_reserved] */
+	size_t *from;			/* [n] first step of the period; n of the series: it has ended */
+	size_t *to;
+};
+
+static enum berth_code
+simcommit_plan(const struct fc_result *f, double reserved, struct arena *a, double *gpus_out, struct berth_err *err)
+{
+	const struct commit_demand d = { f->paths, f->n_paths, f->horizon, NULL, (double)f->step_s / 3600 };
+	const struct commit_line lines[] = {
+		{ COMMIT_RESERVED, 0, reserved, 0, 1, 0, COMMIT_NO_LIMIT }, { COMMIT_ON_DEMAND, 1, 0, 1, 1, 0, COMMIT_NO_LIMIT },
+	};
+	struct commit_curve curve;
+	struct commit_problem p = { &curve, lines, 2, 10, NAN, NAN, 0 };
+	struct commit_plan plan;
+	size_t cut;
+	enum berth_code rc = commit_curve_build(&d, a, &curve, &cut, err);
+
+	if (rc == BERTH_OK)
+		rc = commit_solve(&p, a, &plan, err);
+	*gpus_out = rc == BERTH_OK ? (double)plan.use[0].gpus : 0;
+	return rc;
+}
+
+static void
+simcommit_pay(struct simcommit_cell *c, enum simcommit_policy p, double gpus, const double *came, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!isnan(came[i])) {
+			c->cost[p] += c->reserved * gpus + fmax(0, came[i] - gpus);
+			c->gpus[p] += gpus;
+		}
+}
+
+/* What series i reserves at this period under each rule, and what that costs. */
+static enum berth_code
+simcommit_buy(struct simcommit_world *w, size_t i, const struct fc_result *f, struct arena *a, struct berth_err *err)
+{
+	const double *y = w->s[i].mean, *came = y + w->from[i];
+	size_t n = w->to[i] - w->from[i], n_past, n_came;
+	double *past, *future, mean = 0;
+
+	n_past = simcommit_known(y, w->from[i], a, &past);
+	n_came = simcommit_known(came, n, a, &future);
+	for (size_t k = 0; k < n_past; k++)
+		mean += past[k] / (double)n_past;
+	for (size_t r = 0; r < w->g->n_reserved; r++) {
+		struct simcommit_cell *c = &w->cells[i * w->g->n_reserved + r];
+		double gpus[SIMCOMMIT_POLICIES] = { 0 };
+		enum berth_code rc = simcommit_plan(f, c->reserved, a, &gpus[SIMCOMMIT_BERTH], err);
+
+		if (rc != BERTH_OK)
+			return rc;
+		gpus[SIMCOMMIT_MEAN] = rint(mean);
+		gpus[SIMCOMMIT_P95] = n_past > 0 ? ceil(past[(size_t)(0.95 * (double)(n_past - 1))]) : 0;
+		gpus[SIMCOMMIT_PAST] = simcommit_best(past, n_past, c->reserved);
+		gpus[SIMCOMMIT_HINDSIGHT] = simcommit_best(future, n_came, c->reserved);
+		for (size_t p = 0; p < SIMCOMMIT_POLICIES; p++)
+			simcommit_pay(c, (enum simcommit_policy)p, gpus[p], came, n);
+		c->hours += (double)n_came;
+	}
+	return BERTH_OK;
+}
+
+/* One period of all series that still run; paths on the level of the mean, as what is used is paid. */
+static enum berth_code
+simcommit_period(struct simcommit_world *w, struct arena *a, size_t *done_out, struct berth_err *err)
+{
+	struct fc_series *in = arena_array(a, w->n, sizeof(*in));
+	struct fc_result *out = arena_array(a, w->n, sizeof(*out));
+	size_t *index = arena_array(a, w->n, sizeof(*index)), m = 0, longest = 0;
+	struct fc_options fo;
+	enum berth_code rc;
+
+	for (size_t i = 0; i < w->n; i++) {
+		w->to[i] = w->g->every_s == 0 ? w->s[i].n : w->from[i] + (size_t)(w->g->every_s / w->s[i].step_s);
+		if (w->to[i] > w->s[i].n)
+			w->to[i] = w->s[i].n;
+		if (w->to[i] <= w->from[i])
+			continue;
+		index[m] = i;
+		in[m] = w->s[i];
+		in[m].n = w->from[i];
+		in[m++].peak = NULL;
+		longest = w->to[i] - w->from[i] > longest ? w->to[i] - w->from[i] : longest;
+	}
+	*done_out = m;
+	if (m == 0)
+		return BERTH_OK;
+	fc_options_init(&fo);
+	fo.horizon = longest;
+	fo.n_paths = w->g->paths;
+	fo.seed = w->g->seed;
+	rc = fc_run_many(in, m, &fo, a, out, err);
+	for (size_t k = 0; k < m && rc == BERTH_OK; k++) {
+		rc = simcommit_buy(w, index[k], &out[k], a, err);
+		w->from[index[k]] = w->to[index[k]];
+	}
+	return rc;
+}
+
+enum berth_code
+simcommit_run(const struct fc_series *s, size_t n, const struct simcommit_grid *g, simcommit_progress_fn *progress, void *arg,
+    struct arena *a, struct simcommit_cell **cells_out, size_t *n_cells_out, struct berth_err *err)
+{
+	struct simcommit_world w = { .g = g, .a = a };
+	struct fc_series *kept = arena_array(a, n, sizeof(*kept));
+	struct arena *scratch;
+	size_t done = 1, at = 0, periods = 1;
+	enum berth_code rc = BERTH_OK;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t first = (size_t)(g->split * (double)s[i].n);
+
+		if (first >= SIMCOMMIT_SHORT && s[i].n - first >= SIMCOMMIT_SHORT && s[i].step_s == 3600)
+			kept[w.n++] = s[i];
+	}
+	if (w.n == 0)
+		return err_set(err, BERTH_EINFEASIBLE, "no series has two days of hours before and behind the split");
+	w.s = kept;
+	w.from = arena_array(a, w.n, sizeof(*w.from));
+	w.to = arena_array(a, w.n, sizeof(*w.to));
+	w.cells = arena_array(a, w.n * g->n_reserved, sizeof(*w.cells));
+	for (size_t i = 0; i < w.n; i++) {
+		size_t rest;
+
+		w.from[i] = (size_t)(g->split * (double)kept[i].n);
+		rest = g->every_s == 0 ? 1 : (kept[i].n - w.from[i]) / (size_t)(g->every_s / 3600) + 1;
+		periods = rest > periods ? rest : periods;
+		for (size_t r = 0; r < g->n_reserved; r++)
+			w.cells[i * g->n_reserved + r] = (struct simcommit_cell){ .series = kept[i].name, .reserved = g->reserved[r] };
+	}
+	scratch = arena_new();
+	while (rc == BERTH_OK && done > 0) {
+		arena_reset(scratch);
+		rc = simcommit_period(&w, scratch, &done, err);
+		progress(arg, ++at, periods);
+	}
+	arena_free(scratch);
+	for (size_t i = 0; i < w.n * g->n_reserved; i++)
+		for (size_t p = 0; p < SIMCOMMIT_POLICIES; p++)
+			w.cells[i].gpus[p] /= fmax(1, w.cells[i].hours);
+	*cells_out = w.cells;
+	*n_cells_out = w.n * g->n_reserved;
+	return rc;
+}
