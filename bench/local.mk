@@ -18,3 +18,5 @@ EXTRA_DIST += bench/spot
 EXTRA_DIST += bench/refresh-many bench/refresh_server.py
 # bench/commit-halves: reserving by the forecast of the first half against the best for the second.
 EXTRA_DIST += bench/commit-halves
+# bench/prices-speed: 200,000 offers into the store, and listed against pandas.
+EXTRA_DIST += bench/prices-speed bench/prices_pandas.py bench/offers_gen.py

@@ -10,19 +10,59 @@
 
 struct import {
 	const struct import_opts *opts;
-	struct arena *a;
+	struct arena *a, *scratch;
 	struct import_result *out;
 	struct strmap by_key;		/* offer key -> index into offers */
 	struct strmap unknown;
+	struct strmap by_text;
+	VEC(const char *) texts;
 	VEC(long) lines;		/* of each offer */
 	VEC(const char *) names;
 };
 
+static char *
+import_key_text(char *p, const char *s)
+{
+	size_t n = strlen(s);
+
+	memcpy(p, s, n);
+	p[n] = '\t';
+	return p + n + 1;
+}
+
+static char *
+import_key_int(char *p, int v)
+{
+	char digits[16];
+	int n = 0;
+
+	if (v < 0)
+		*p++ = '-';
+	for (unsigned u = v < 0 ? 0u - (unsigned)v : (unsigned)v; n == 0 || u > 0; u /= 10)
+		digits[n++] = (char)('0' + u % 10);
+	while (n > 0)
+		*p++ = digits[--n];
+	*p = '\t';
+	return p + 1;
+}
+
 const char *
 import_offer_key(const struct offer *o, struct arena *a)
 {
-	return arena_printf(a, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s", o->provider, o->region, o->zone, o->instance_type,
-	    o->accelerator, o->accelerator_count, (int)o->kind, (int)o->purchase, o->term_months, (int)o->payment, o->currency);
+	const char *const texts[] = { o->provider, o->region, o->zone, o->instance_type, o->accelerator, o->currency };
+	const int ints[] = { o->accelerator_count, (int)o->kind, (int)o->purchase, o->term_months, (int)o->payment };
+	size_t n = 12 * sizeof(ints) / sizeof(ints[0]) + sizeof(texts) / sizeof(texts[0]);
+	char *key, *p;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		n += strlen(texts[i]);
+	key = p = arena_alloc(a, n + 1);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		p = import_key_text(p, texts[i]);
+	for (size_t i = 0; i < sizeof(ints) / sizeof(ints[0]); i++)
+		p = import_key_int(p, ints[i]);
+	*p = '\0';
+	return key;
 }
 
 static void
@@ -65,6 +105,21 @@ import_double(struct import *im, size_t i, const struct offer *o, long line)
 	}
 }
 
+/* One copy of each text: a list says the same few over and over. */
+static const char *
+import_text(struct import *im, const char *s)
+{
+	size_t *at;
+	int added = 0;
+
+	if (s[0] == '\0')
+		return "";
+	at = strmap_add(im->a, &im->by_text, s, im->texts.n, &added);
+	if (added)
+		VEC_PUSH(im->a, &im->texts, arena_strdup(im->a, s));
+	return im->texts.v[*at];
+}
+
 static void
 import_add(struct import *im, const struct offer *raw, long line)
 {
@@ -72,13 +127,20 @@ import_add(struct import *im, const struct offer *raw, long line)
 	size_t *at;
 	int added = 0;
 
+	o.provider = import_text(im, o.provider);
+	o.region = import_text(im, o.region);
+	o.zone = import_text(im, o.zone);
+	o.instance_type = import_text(im, o.instance_type);
+	o.accelerator = import_text(im, o.accelerator);
+	o.source = import_text(im, o.source);
 	prov_offer_resolve(im->opts->accels, &o);
 	if (!o.accelerator_known) {
 		strmap_add(im->a, &im->unknown, o.accelerator, 0, &added);
 		if (added)
 			VEC_PUSH(im->a, &im->names, o.accelerator);
 	}
-	at = strmap_add(im->a, &im->by_key, import_offer_key(&o, im->a), im->out->offers.n, &added);
+	at = strmap_add(im->a, &im->by_key, import_offer_key(&o, im->scratch), im->out->offers.n, &added);
+	arena_reset(im->scratch);
 	if (!added) {
 		import_double(im, *at, &o, line);
 		return;
@@ -90,10 +152,12 @@ import_add(struct import *im, const struct offer *raw, long line)
 static void
 import_row(struct import *im, const struct layout *l, const struct csv_row *row)
 {
-	const char *provider = row_provider(l, row->field, im->opts, im->a);
+	const char *provider;
 	struct row_out out;
 	struct berth_err err;
 
+	row_trim(row->field, row->n);
+	provider = row_provider(l, row->field, im->opts, im->a);
 	if (row_read(l, row->field, im->opts, im->a, &out, &err) != BERTH_OK) {
 		import_note(im, row->line, provider, true, err.msg);
 		return;
@@ -119,6 +183,7 @@ import_read(struct csv *csv, const struct import_opts *opts, struct arena *a, st
 	if (rc != BERTH_OK)
 		return rc;
 	result_out->format = l.format;
+	im.scratch = arena_new();
 	for (;;) {
 		rc = csv_next(csv, &row, &own);
 		if (rc == BERTH_EINVAL) {
@@ -131,6 +196,7 @@ import_read(struct csv *csv, const struct import_opts *opts, struct arena *a, st
 		result_out->rows++;
 		import_row(&im, &l, row);
 	}
+	arena_free(im.scratch);
 	for (size_t i = 0; i < result_out->offers.n; i++)
 		result_out->unknown_price += !usd_known(result_out->offers.v[i].price);
 	result_out->unknown_names = im.names.v;

@@ -18,11 +18,27 @@ struct row {
 	struct row_out *out;
 };
 
-/* The field without blanks around it; "" where the layout has none. */
+/* The field, which row_trim() has taken blanks from; "" where the layout has none. Lives as long as the record. */
 static const char *
 row_text(const struct row *r, enum layout_field f)
 {
-	return r->l->col[f] >= 0 ? str_trim(r->a, r->field[r->l->col[f]]) : "";
+	return r->l->col[f] >= 0 ? r->field[r->l->col[f]] : "";
+}
+
+void
+row_trim(char **field, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		char *s = field[i], *end;
+
+		while (str_is_space(*s))
+			s++;
+		end = s + strlen(s);
+		while (end > s && str_is_space(end[-1]))
+			end--;
+		*end = '\0';
+		field[i] = s;
+	}
 }
 
 /* Ways to write "not known" in place of a number. */
@@ -249,11 +265,14 @@ row_rest(const struct row *r, struct offer *o, struct berth_err *err)
 const char *
 row_provider(const struct layout *l, char **field, const struct import_opts *opts, struct arena *a)
 {
-	const char *s = l->col[LAYOUT_PROVIDER] >= 0 ? str_trim(a, field[l->col[LAYOUT_PROVIDER]]) : "";
+	const char *s = l->col[LAYOUT_PROVIDER] >= 0 ? field[l->col[LAYOUT_PROVIDER]] : "";
 
 	if (s[0] == '\0' && opts->provider != NULL)
 		s = opts->provider;
-	return str_lower(a, s);
+	for (const char *p = s; *p != '\0'; p++)
+		if (*p >= 'A' && *p <= 'Z')
+			return str_lower(a, s);
+	return s;
 }
 
 static enum berth_code

@@ -31,9 +31,12 @@ pricelist_compare(const struct offer *old, size_t n_old, const struct offer *fre
     struct pricelist_gate *g)
 {
 	struct strmap prices = { 0 }, names = { 0 }, seen = { 0 };
-	struct arena *a = arena_new();
+	struct arena *a;
 	int added;
 
+	if (n_old == 0)
+		return;
+	a = arena_new();
 	for (size_t i = 0; i < n_fresh; i++) {
 		strmap_add(a, &names, fresh[i].accelerator, 1, NULL);
 		strmap_add(a, &prices, import_offer_key(&fresh[i], a), i, NULL);

@@ -1,3 +1,4 @@
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,15 +158,21 @@ prices_accelerator(const struct cmd_ctx *ctx, const struct offer *o)
 	return o->accelerator_known ? o->accelerator : arena_printf(ctx->arena, "%s (unknown)", o->accelerator);
 }
 
-/* What qsort() is not told otherwise: names the table lacks go behind the others, whatever they cost. */
-static int
-prices_by_gpu(const void *a, const void *b)
+/* Names the table lacks go behind the others, whatever they cost. */
+static void
+prices_sort_gpu(struct offer *v, size_t n, struct arena *a)
 {
-	const struct offer *x = a, *y = b;
+	struct offer *behind = arena_array_of(a, n, struct offer);
+	size_t known = 0, unknown = 0;
 
-	if (x->accelerator_known != y->accelerator_known)
-		return x->accelerator_known ? -1 : 1;
-	return offer_cmp(x, y);
+	offer_sort(v, n, a);
+	for (size_t i = 0; i < n; i++)
+		if (v[i].accelerator_known)
+			v[known++] = v[i];
+		else
+			behind[unknown++] = v[i];
+	if (unknown > 0)
+		memcpy(v + known, behind, unknown * sizeof(*v));
 }
 
 static int
@@ -195,13 +202,15 @@ prices_by_provider(const void *a, const void *b)
 }
 
 static void
-prices_sort(const char *how, struct offer *v, size_t n)
+prices_sort(const char *how, struct offer *v, size_t n, struct arena *a)
 {
 	static const struct { const char *name; int (*cmp)(const void *, const void *); } orders[] = {
-		{ "gpu", prices_by_gpu }, { "machine", prices_by_machine }, { "age", prices_by_age },
+		{ "machine", prices_by_machine }, { "age", prices_by_age },
 		{ "provider", prices_by_provider },
 	};
 
+	if (str_eq(how, "gpu"))
+		prices_sort_gpu(v, n, a);
 	for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]) && n > 0; i++)
 		if (str_eq(orders[i].name, how))
 			qsort(v, n, sizeof(*v), orders[i].cmp);
@@ -280,12 +289,11 @@ prices_say_stale(struct cmd_ctx *ctx, struct berth_err *err)
 {
 	struct price_list *lists;
 	size_t n;
-	enum berth_code rc = store_price_list_list(ctx->store, ctx->arena, &lists, &n, err);
+	enum berth_code rc = store_price_list_stale(ctx->store, ctx->arena, &lists, &n, err);
 
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++)
-		if (lists[i].stale)
-			cmd_note(ctx, "stale: %s%s%s (%s): %s", lists[i].provider, lists[i].account[0] != '\0' ? " of account " : "",
-			    lists[i].account, lists[i].source, lists[i].reason);
+		cmd_note(ctx, "stale: %s%s%s (%s): %s", lists[i].provider, lists[i].account[0] != '\0' ? " of account " : "",
+		    lists[i].account, lists[i].source, lists[i].reason);
 	return rc;
 }
 
@@ -321,6 +329,10 @@ prices_list_offers(struct cmd_ctx *ctx, const struct prices_match *m, struct off
 
 	if (m->f->gpu.n == 0 || q->at != 0)
 		return store_offer_list(ctx->store, q, ctx->arena, v_out, n_out, err);
+	if (m->f->gpu.n == 1) {
+		q->count_min = m->specs[0].count_min;
+		q->count_max = m->specs[0].count_max < INT_MAX ? m->specs[0].count_max : 0;
+	}
 	rc = store_offer_accelerators(ctx->store, ctx->arena, &names, &n_names, err);
 	for (size_t i = 0; rc == BERTH_OK && i < n_names; i++) {
 		struct offer *part;
@@ -383,7 +395,7 @@ prices_list_run(struct cmd_ctx *ctx, struct berth_err *err)
 	for (size_t i = 0; i < all; i++)
 		if (prices_list_wants(ctx, &m, &v[i]))
 			v[n++] = v[i];
-	prices_sort(o->sort, v, n);
+	prices_sort(o->sort, v, n, ctx->arena);
 	limit = o->limit >= 0 ? (size_t)o->limit : ctx->format == CMD_TABLE || ctx->format == CMD_WIDE ? 40 : 0;
 	rc = prices_list_print(ctx, v, n, limit > 0 && n > limit ? limit : n, err);
 	if (rc == BERTH_OK && n == 0 && memcmp(&o->filter, &nothing, sizeof(nothing)) != 0)

@@ -1,6 +1,7 @@
 #include "model/offer.h"
 #include "util/arena.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "util/str.h"
@@ -125,13 +126,12 @@ offer_effective_gpu_hour(const struct offer *o)
 	return usd_div_i64(hour, o->accelerator_count, &each, NULL) == BERTH_OK ? each : USD_UNKNOWN;
 }
 
-int
-offer_cmp(const struct offer *a, const struct offer *b)
+/* By all but the price. */
+static int
+offer_cmp_names(const struct offer *a, const struct offer *b)
 {
-	int c = usd_cmp(offer_effective_gpu_hour(a), offer_effective_gpu_hour(b));
+	int c = strcmp(a->provider, b->provider);
 
-	if (c == 0)
-		c = strcmp(a->provider, b->provider);
 	if (c == 0)
 		c = strcmp(a->region, b->region);
 	if (c == 0)
@@ -147,6 +147,39 @@ offer_cmp(const struct offer *a, const struct offer *b)
 	if (c == 0)
 		c = (a->payment > b->payment) - (a->payment < b->payment);
 	return c != 0 ? c : (a->id > b->id) - (a->id < b->id);
+}
+
+int
+offer_cmp(const struct offer *a, const struct offer *b)
+{
+	int c = usd_cmp(offer_effective_gpu_hour(a), offer_effective_gpu_hour(b));
+
+	return c != 0 ? c : offer_cmp_names(a, b);
+}
+
+struct offer_priced { struct usd_micro price; const struct offer *o; };
+
+static int
+offer_priced_cmp(const void *a, const void *b)
+{
+	const struct offer_priced *x = a, *y = b;
+	int c = usd_cmp(x->price, y->price);
+
+	return c != 0 ? c : offer_cmp_names(x->o, y->o);
+}
+
+void
+offer_sort(struct offer *v, size_t n, struct arena *scratch)
+{
+	struct offer_priced *p = arena_array_of(scratch, n, struct offer_priced);
+	struct offer *old = n > 0 ? arena_memdup(scratch, v, n * sizeof(*v)) : NULL;
+
+	for (size_t i = 0; i < n; i++)
+		p[i] = (struct offer_priced){ offer_effective_gpu_hour(&old[i]), &old[i] };
+	if (n > 1)
+		qsort(p, n, sizeof(*p), offer_priced_cmp);
+	for (size_t i = 0; i < n; i++)
+		v[i] = *p[i].o;
 }
 
 struct offer

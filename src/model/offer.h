@@ -86,8 +86,10 @@ struct usd_micro offer_effective_hour(const struct offer *o);
 struct usd_micro offer_effective_gpu_hour(const struct offer *o);
 /* Total order for stable ranking: effective price per GPU (unknown last), then provider, region, zone, type, purchase, id. */
 int offer_cmp(const struct offer *a, const struct offer *b);
-/* The same with every string in the arena: for offers that are only lent. */
+/* Puts v [n] in the order of offer_cmp(), with each price worked out once. */
 struct arena;
+void offer_sort(struct offer *v, size_t n, struct arena *scratch);
+/* The same with every string in the arena: for offers that are only lent. */
 struct offer offer_copy(const struct offer *o, struct arena *a);
 
 #endif

@@ -11,6 +11,9 @@
 #define DB_SLOTS 512	/* prepared statements kept; a power of two, far above what the store has */
 #define DB_SCRIPT_MAX ((size_t)1024 * 1024)
 
+/* name: the caller's literal, told by its address. */
+struct db_asked { const char *name; int i; };
+
 struct db_stmt {
 	struct db *db;
 	const char *sql;	/* its address is the key */
@@ -18,7 +21,9 @@ struct db_stmt {
 	bool busy;		/* between db_query() and db_done() */
 	bool spare;		/* not kept: the kept one was busy */
 	char **names;		/* [n_names] of its columns, from the first db_col() on */
-	int n_names, next;	/* next: where the column after the last asked for would be */
+	int n_names;
+	struct db_asked *asked;	/* [n_asked] what a reader asks of each row, in its order: learned from the first */
+	int n_asked, at;
 };
 
 struct db {
@@ -71,6 +76,7 @@ db_stmt_free(struct db_stmt *st)
 	for (int i = 0; i < st->n_names; i++)
 		free(st->names[i]);
 	free(st->names);
+	free(st->asked);
 	free(st);
 }
 
@@ -289,25 +295,47 @@ db_col_names(struct db_stmt *st)
 			return;
 }
 
-/* Readers ask for columns in their order, so the next one is tried first. */
-int
-db_col(struct db_stmt *st, const char *name)
+static int
+db_col_find(struct db_stmt *st, const char *name)
 {
 	int n = db_cols(st);
 
 	if (st->names == NULL)
 		db_col_names(st);
-	for (int k = 0; k < n; k++) {
-		int i = (st->next + k) % n;
-		const char *have = i < st->n_names ? st->names[i] : db_col_name(st, i);
-
-		if (strcmp(have, name) == 0) {
-			st->next = i + 1;
+	for (int i = 0; i < n; i++)
+		if (strcmp(i < st->n_names ? st->names[i] : db_col_name(st, i), name) == 0)
 			return i;
-		}
-	}
 	assert(0 && "no such column");
 	return -1;
+}
+
+/* A reader asks the same of each row: the name that followed the last one is tried first, by its address. */
+int
+db_col(struct db_stmt *st, const char *name)
+{
+	struct db_asked *grown;
+	int i;
+
+	for (int tries = 0; tries < 2; tries++) {
+		if (st->at < st->n_asked && st->asked[st->at].name == name)
+			return st->asked[st->at++].i;
+		if (st->at < st->n_asked)
+			break;
+		st->at = 0;		/* the next row, most likely */
+	}
+	i = db_col_find(st, name);
+	for (int k = 0; k < st->n_asked; k++)
+		if (st->asked[k].name == name) {
+			st->at = k + 1;
+			return i;
+		}
+	grown = realloc(st->asked, ((size_t)st->n_asked + 1) * sizeof(*grown));
+	if (grown == NULL)
+		return i;
+	st->asked = grown;
+	st->asked[st->n_asked++] = (struct db_asked){ name, i };
+	st->at = st->n_asked;
+	return i;
 }
 
 struct db_val

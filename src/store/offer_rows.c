@@ -6,6 +6,7 @@
 #include "store/offer_rows.h"
 #include "store/priv.h"
 #include "util/glob.h"
+#include "util/hash.h"
 #include "util/strmap.h"
 #include "util/vec.h"
 
@@ -155,8 +156,9 @@ offer_scan(struct store *s, struct offer_list *l, int64_t from, int64_t to, bool
 	if (current && l->q->list_source != NULL && l->q->list_source[0] != '\0')
 		return offer_scan_list(s, l, err);
 	if (current && by_acc)
-		return store_each(s, offer_list_row, l, err, OFFER_SELECT "o.until_t IS NULL AND o.accelerator = $1",
-		    DB_ARGS(db_text(acc)));
+		return store_each(s, offer_list_row, l, err, OFFER_SELECT "o.until_t IS NULL AND o.accelerator = $1 AND "
+		    "o.accelerator_count >= $2 AND o.accelerator_count <= $3", DB_ARGS(db_text(acc), db_i64(l->q->count_min),
+		    db_i64(l->q->count_max > 0 ? l->q->count_max : INT64_MAX)));
 	if (current)
 		return store_each(s, offer_list_row, l, err, OFFER_SELECT "o.until_t IS NULL", DB_NO_ARGS);
 	if (by_acc)
@@ -164,14 +166,6 @@ offer_scan(struct store *s, struct offer_list *l, int64_t from, int64_t to, bool
 		    "AND (o.until_t IS NULL OR o.until_t > $3)", DB_ARGS(db_text(acc), db_i64(to), db_i64(from)));
 	return store_each(s, offer_list_row, l, err, OFFER_SELECT "o.from_t < $1 AND "
 	    "(o.until_t IS NULL OR o.until_t > $2)", DB_ARGS(db_i64(to), db_i64(from)));
-}
-
-static int
-offer_by_rank(const void *a, const void *b)
-{
-	const struct offer *x = a, *y = b;
-
-	return offer_cmp(x, y);
 }
 
 static enum berth_code
@@ -219,7 +213,7 @@ store_offer_list(struct store *s, const struct offer_query *q, struct arena *a, 
 	offers = arena_array_of(a, l.v.n, struct offer);
 	for (size_t i = 0; i < l.v.n; i++)
 		offers[i] = l.v.v[i].offer;
-	qsort(offers, l.v.n, sizeof(*offers), offer_by_rank);
+	offer_sort(offers, l.v.n, a);
 	*offers_out = offers;
 	*n_out = l.v.n;
 	return BERTH_OK;
@@ -304,19 +298,56 @@ store_offer_history(struct store *s, const struct offer_query *q, int64_t from, 
 	return BERTH_OK;
 }
 
-/* Replacing a list. Both sides are sorted the same way and run through together. */
+/*
+ * Replacing a list. Both sides are put in one order, by a hash, and run through together. Its upper half is that of
+ * accelerator and count alone: what is asked for together is written together, and lies on few pages.
+ */
+
+struct offer_ranked { uint64_t hash; const struct offer *o; };
+
+static uint64_t
+offer_hash(const struct offer *o)
+{
+	const char *const texts[] = { o->provider, o->account, o->region, o->zone, o->instance_type, o->currency };
+	uint64_t place = hash_join(hash_str(o->accelerator), (uint64_t)o->accelerator_count), h = place;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		h = hash_join(h, hash_str(texts[i]));
+	h = hash_join(h, (uint64_t)o->term_months);
+	h = hash_join(h, (uint64_t)o->kind << 32 | (uint64_t)o->purchase << 16 | (uint64_t)o->payment);
+	return (place & ~UINT64_C(0xffffffff)) | h >> 32;
+}
+
+static int
+offer_ranked_cmp(const struct offer_ranked *x, const struct offer_ranked *y)
+{
+	return x->hash != y->hash ? (x->hash < y->hash ? -1 : 1) : offer_same_cmp(x->o, y->o);
+}
 
 static int
 offer_by_identity(const void *a, const void *b)
 {
-	const struct offer *x = a, *y = b;
-	int c = offer_same_cmp(x, y);
+	const struct offer_ranked *x = a, *y = b;
+	int c = offer_ranked_cmp(x, y);
 
 	if (c != 0)
 		return c;
-	if ((c = usd_cmp(x->price, y->price)) != 0)
+	if ((c = usd_cmp(x->o->price, y->o->price)) != 0)
 		return c;
-	return x->id == y->id ? 0 : x->id < y->id ? -1 : 1;
+	return x->o->id == y->o->id ? 0 : x->o->id < y->o->id ? -1 : 1;
+}
+
+/* offers [n] in the order of the merge. */
+static struct offer_ranked *
+offer_rank(const struct offer *offers, size_t n, struct arena *a)
+{
+	struct offer_ranked *v = arena_array_of(a, n, struct offer_ranked);
+
+	for (size_t i = 0; i < n; i++)
+		v[i] = (struct offer_ranked){ offer_hash(&offers[i]), &offers[i] };
+	if (n > 1)
+		qsort(v, n, sizeof(*v), offer_by_identity);
+	return v;
 }
 
 static bool
@@ -378,23 +409,23 @@ offer_keep(struct store *s, int64_t list_id, const struct offer *have, const str
 }
 
 static enum berth_code
-offer_merge(struct store *s, int64_t list_id, const struct offer *have, size_t n_have, const struct offer *want,
-    size_t n_want, int64_t now, struct list_counts *counts, struct berth_err *err)
+offer_merge(struct store *s, int64_t list_id, const struct offer_ranked *have, size_t n_have,
+    const struct offer_ranked *want, size_t n_want, int64_t now, struct list_counts *counts, struct berth_err *err)
 {
 	enum berth_code rc = BERTH_OK;
 	size_t i = 0, j = 0;
 
 	while (rc == BERTH_OK && (i < n_have || j < n_want)) {
-		int c = i == n_have ? 1 : j == n_want ? -1 : offer_same_cmp(&have[i], &want[j]);
+		int c = i == n_have ? 1 : j == n_want ? -1 : offer_ranked_cmp(&have[i], &want[j]);
 
 		if (c < 0) {
 			counts->removed++;
-			rc = offer_end(s, have[i++].id, now, err);
+			rc = offer_end(s, have[i++].o->id, now, err);
 		} else if (c > 0) {
 			counts->added++;
-			rc = offer_add(s, list_id, &want[j++], now, err);
+			rc = offer_add(s, list_id, want[j++].o, now, err);
 		} else {
-			rc = offer_keep(s, list_id, &have[i++], &want[j++], now, counts, err);
+			rc = offer_keep(s, list_id, have[i++].o, want[j++].o, now, counts, err);
 		}
 	}
 	return rc;
@@ -427,9 +458,8 @@ offer_replace_all(struct store *s, const char *provider, const char *account, co
 		old = arena_array_of(have.a, have.v.n, struct offer);
 		for (size_t i = 0; i < have.v.n; i++)
 			old[i] = have.v.v[i].offer;
-		qsort(old, have.v.n, sizeof(*old), offer_by_identity);
-		qsort(want, n, sizeof(*want), offer_by_identity);
-		rc = offer_merge(s, list_id, old, have.v.n, want, n, now, counts, err);
+		rc = offer_merge(s, list_id, offer_rank(old, have.v.n, have.a), have.v.n,
+		    offer_rank(want, n, have.a), n, now, counts, err);
 	}
 	arena_free(have.a);
 	return rc;
@@ -498,6 +528,22 @@ price_list_row(struct db_stmt *st, void *arg, struct berth_err *err)
 	p->stale = p->stale_since != 0;
 	p->reason = db_col_text(st, "reason", l->a);
 	return BERTH_OK;
+}
+
+enum berth_code
+store_price_list_stale(struct store *s, struct arena *a, struct price_list **lists_out, size_t *n_out,
+    struct berth_err *err)
+{
+	struct price_lists l = { .a = a };
+	enum berth_code rc;
+
+	rc = store_each(s, price_list_row, &l, err, "SELECT p.*, 0 AS offers FROM price_list p WHERE p.stale_since IS NOT "
+	    "NULL ORDER BY p.provider, p.account, p.source", DB_NO_ARGS);
+	if (rc == BERTH_OK) {
+		*lists_out = l.v.v;
+		*n_out = l.v.n;
+	}
+	return rc;
 }
 
 enum berth_code

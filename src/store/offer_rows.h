@@ -32,6 +32,9 @@ BERTH_MUST_CHECK enum berth_code store_offers_replace(struct store *s, const cha
 /* A refresh failed: the list stays, with a reason. No list yet: one without offers is made. */
 BERTH_MUST_CHECK enum berth_code store_offers_stale(struct store *s, const char *provider, const char *account,
     const char *source, const char *reason, int64_t now, struct berth_err *err);
+/* Those that are marked; their offers are not counted (0). */
+BERTH_MUST_CHECK enum berth_code store_price_list_stale(struct store *s, struct arena *a,
+    struct price_list **lists_out, size_t *n_out, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code store_price_list_list(struct store *s, struct arena *a,
     struct price_list **lists_out, size_t *n_out, struct berth_err *err);
 
