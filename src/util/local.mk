@@ -10,6 +10,7 @@ libutil_a_SOURCES = \
 	src/util/duration.c src/util/duration.h src/util/tz.c src/util/tz.h src/util/time.c src/util/time.h \
 	src/util/rng.c src/util/rng.h src/util/hash.c src/util/hash.h \
 	src/util/csv.c src/util/csv.h src/util/yaml.c src/util/yamlget.c src/util/yaml.h \
+	src/util/xml.c src/util/xml.h \
 	src/util/json.h src/util/jsonr.c src/util/jsonr.h src/util/jsonw.c src/util/jsonw.h \
 	src/util/jsonpull.c src/util/jsonpull.h src/util/jsonscan_any.c src/util/jsonscan_x86.c src/util/jsonscan.h \
 	src/util/fileio.c src/util/atomicfile.c src/util/fileio.h src/util/lock.c src/util/lock.h src/util/xdg.c src/util/xdg.h src/util/log.c src/util/log.h

@@ -47,3 +47,6 @@ tests_unit_log_t_LDADD = libtap.a $(UTIL_LIBS)
 check_PROGRAMS += tests/unit/progress.t
 tests_unit_progress_t_SOURCES = tests/unit/progress.c
 tests_unit_progress_t_LDADD = libtap.a $(UTIL_LIBS)
+check_PROGRAMS += tests/unit/xml.t
+tests_unit_xml_t_SOURCES = tests/unit/xml.c
+tests_unit_xml_t_LDADD = libtap.a $(UTIL_LIBS)
