@@ -7,6 +7,13 @@ libproviders_a_SOURCES = \
 	providers/azure/azure_list.c \
 	providers/azure/azure_market.c \
 	providers/bearer.c providers/bearer.h \
+	providers/aws/aws.c providers/aws/aws.h \
+	providers/aws/aws_auth.c providers/aws/aws_chain.c \
+	providers/aws/aws_family.c providers/aws/aws_form.c \
+	providers/aws/aws_ini.c providers/aws/aws_lease.c \
+	providers/aws/aws_market.c providers/aws/aws_place.c \
+	providers/aws/aws_plans.c providers/aws/aws_price.c \
+	providers/aws/aws_scan.c providers/aws/aws_spot.c \
 	providers/calls.c \
 	providers/classify.c \
 	providers/conf.c providers/conf.h \

@@ -1,5 +1,6 @@
 #include <stddef.h>
 
+#include "providers/aws/aws.h"
 #include "providers/azure/azure.h"
 #include "providers/gcp/gcp.h"
 #include "providers/import/import.h"
@@ -16,6 +17,7 @@ static const struct provider_ops *const provider_rows[] = {
 	&provider_static,
 	&provider_import,
 	&provider_lambda,
+	&provider_aws,
 	&provider_gcp,
 	&provider_azure,
 	&provider_slurm,

@@ -40,4 +40,13 @@ enum berth_code slurm_cloud(void *arg, struct prov_account *acc, const struct ht
     struct berth_err *err);
 void slurm_cloud_reset(void);
 
+/*
+ * EC2 in eu-north-9 as its service model describes it: g6.xlarge, a slice of an L4 and trn1.32xlarge, types and prices on
+ * two pages each, machines listed one a page. Wants the key id "key-SECRET" and the image ami-1. A machine starts for 60 s
+ * and ends for 30 s; a third one is refused with a 500. The same token is the same machine.
+ */
+enum berth_code aws_cloud(void *arg, struct prov_account *acc, const struct http_req *req, struct http_resp *resp,
+    struct berth_err *err);
+void aws_cloud_reset(void);
+
 #endif

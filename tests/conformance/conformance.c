@@ -34,6 +34,8 @@ static const struct conformance {
 	    "{name: m2, address: localhost, accelerator: L4, price_per_hour: 0.5}]}", 2, 0, NULL },
 	{ "import", "{name: acc, provider: import, files: p.csv}", 0, 0, NULL },
 	{ "lambda", "{name: acc, provider: lambda, api_key: env:BERTH_TEST_KEY, ssh_key: ours}", 2, 60, lambda_cloud },
+	{ "aws", "{name: acc, provider: aws, regions: eu-north-9, access_key_id: env:BERTH_TEST_KEY, secret_access_key: "
+	    "env:BERTH_TEST_KEY, image: ami-1}", 2, 60, aws_cloud },
 	{ "gcp", "{name: acc, provider: gcp, project: proj, credentials: env:BERTH_TEST_GCP, image: img}", 2, 60, gcp_cloud },
 	{ "azure", "{name: acc, provider: azure, locations: eastus, subscription: sub, resource_group: rg, tenant: ten, "
 	    "client_id: app, client_secret: env:BERTH_TEST_KEY, image: 'p:o:s:latest', ssh_key: k, subnet: /s}", 2, 60, azure_cloud },
@@ -75,6 +77,7 @@ static void
 fresh(void)
 {
 	lambda_cloud_reset();
+	aws_cloud_reset();
 	gcp_cloud_reset();
 	azure_cloud_reset();
 	slurm_cloud_reset();
