@@ -23,6 +23,8 @@ static const struct broker_policy broker_policy_default = {
 	.lost_after_s = 120,
 	.start_timeout_s = 900,
 	.max_attempts = 25,
+	.tiers = { INT64_C(100) * 86400, INT64_C(1096) * 86400 },
+	.rollup_max = 100000,
 };
 
 static enum berth_code

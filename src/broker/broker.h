@@ -12,6 +12,7 @@
 #include "plan/verdict.h"
 #include "providers/prov.h"
 #include "store/machine_rows.h"
+#include "store/tier_rows.h"
 #include "util/arena.h"
 #include "util/err.h"
 #include "util/log.h"
@@ -43,7 +44,7 @@ struct broker_account {
 struct broker_counts {
 	int64_t ticks;
 	int64_t placed, created, adopted, refused, probed, rejected, started, finished, failed, preempted, released, lost;
-	int64_t events_sent, errors;
+	int64_t events_sent, errors, rolled_up;
 };
 
 /* Seconds and tries; the defaults are those of berth-tick(1). */
@@ -57,6 +58,8 @@ struct broker_policy {
 	int64_t lost_after_s;		/* grace in which a new machine may be missing from the provider's list: 120 s */
 	int64_t start_timeout_s;	/* a machine that is not ready by then is given back: 15 min */
 	size_t max_attempts;		/* offers tried for one job in one tick: 25 */
+	struct tier_policy tiers;	/* how long samples are kept singly */
+	int64_t rollup_max;		/* samples rolled up in one tick, about: 100000 */
 };
 
 struct broker {
@@ -109,7 +112,8 @@ void broker_set_now(struct broker *b, int64_t now);
 struct broker_account *broker_account(struct broker *b, const char *name);	/* NULL: not in the config */
 
 /*
- * One pass over everything: sync prices recover watch move release provision (places, then creates) probe start notify. Any tick may be killed at
+ * One pass over everything: sync prices recover watch move release provision (places, then creates) probe start notify
+ * rollup. Any tick may be killed at
  * any instant and the next one repairs it. Faults of one account or one job are events and counts, never an error of
  * the tick; errors are those of the store.
  */
@@ -132,6 +136,7 @@ BERTH_MUST_CHECK enum berth_code pass_probe(struct broker *b, struct berth_err *
 BERTH_MUST_CHECK enum berth_code pass_start(struct broker *b, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code pass_release(struct broker *b, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code pass_notify(struct broker *b, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code pass_rollup(struct broker *b, struct berth_err *err);
 
 /* event.c: one event, in the caller's transaction if one is open. fmt makes the value of "message" in its data. */
 BERTH_MUST_CHECK enum berth_code broker_event(struct broker *b, struct berth_err *err, const char *type,

@@ -15,6 +15,7 @@ libbroker_a_SOURCES = \
 	src/broker/probe.c \
 	src/broker/provision.c \
 	src/broker/release.c \
+	src/broker/rollup.c \
 	src/broker/runner.c src/broker/runner.h \
 	src/broker/shell.c src/broker/shell.h src/broker/shell_job.c \
 	src/broker/sync.c \

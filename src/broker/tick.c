@@ -15,6 +15,7 @@ static const struct tick_pass {
 	{ "probe", pass_probe },
 	{ "start", pass_start },
 	{ "notify", pass_notify },
+	{ "rollup", pass_rollup },	/* last: nobody waits for it */
 };
 
 enum berth_code

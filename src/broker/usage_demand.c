@@ -4,11 +4,13 @@
 
 #include "broker/usage_jobs.h"
 #include "ingest/demand.h"
+#include "store/tier_rows.h"
 #include "util/json.h"
 #include "util/str.h"
 #include "util/time.h"
 
 #define DEMAND_EVENTS ((size_t)4 * 1024 * 1024)	/* 32 MiB of them */
+#define DEMAND_DAY_S INT64_C(86400)
 #define DEMAND_GROUPS_MAX 16			/* series that one job counts in: views and the total */
 
 /* A series that is being made. */
@@ -38,6 +40,7 @@ struct making {
 	struct usage_set *set;
 	struct arena *a;
 	int64_t step_s;
+	struct put_rule rule;
 	struct demand_label *labels;	/* [n_labels] by id */
 	size_t n_labels;
 	VEC(struct demand_kind) kinds;
@@ -207,7 +210,7 @@ making_emit(void *arg, uint32_t group, const struct sample *v, size_t n, struct 
 	if (s->id == 0)
 		rc = store_series_put(m->s, t->name, t->labels, s->unit, m->step_s, &s->id, err);
 	if (rc == BERTH_OK)
-		rc = store_samples_put(m->s, s->id, v, n, NULL, &counts, err);
+		rc = store_samples_late(m->s, s->id, v, n, &m->rule, NULL, &counts, err);
 	t->t_min = v[0].t < t->t_min ? v[0].t : t->t_min;
 	t->t_max = v[n - 1].t > t->t_max ? v[n - 1].t : t->t_max;
 	return rc;
@@ -258,6 +261,34 @@ making_sweep(struct making *m, struct berth_err *err)
 	return rc;
 }
 
+/* Where one of the series is rolled up, whole days are made again, and the store takes of them what it needs. */
+static enum berth_code
+making_widen(struct making *m, int64_t *from, int64_t *to, struct berth_err *err)
+{
+	enum berth_code rc = BERTH_OK;
+	int64_t late = INT64_MIN;
+
+	for (size_t i = 0; rc == BERTH_OK && i < m->series.n; i++) {
+		struct arena *a = arena_new();
+		struct series have;
+		int64_t until = 0;
+
+		rc = store_series_get(m->s, m->set->targets.v[m->series.v[i].target].name, a, &have, err);
+		if (rc == BERTH_OK)
+			rc = store_late_until(m->s, have.id, &until, err);
+		else if (rc == BERTH_ENOTFOUND)
+			rc = BERTH_OK;
+		late = until > late ? until : late;
+		arena_free(a);
+	}
+	if (rc != BERTH_OK || *from >= *to || *from >= late || DEMAND_DAY_S % m->step_s != 0)
+		return rc;
+	m->rule = (struct put_rule){ .remade = true, .from = *from, .to = *to };
+	*from = time_floor(*from, DEMAND_DAY_S);
+	*to = time_floor(*to + DEMAND_DAY_S - 1, DEMAND_DAY_S);
+	return rc;
+}
+
 /* All groupings with one step, in windows of as many jobs as memory is for. */
 static enum berth_code
 making_step(struct store *s, struct usage_set *set, struct usage_span span, int64_t step_s, const struct usage_view *views,
@@ -267,8 +298,12 @@ making_step(struct store *s, struct usage_set *set, struct usage_span span, int6
 	int64_t from = time_floor(span.from, step_s), to = time_floor(span.to + step_s - 1, step_s);
 	enum berth_code rc = making_labels(&m, views, n_views, err);
 
+	if (rc == BERTH_OK)
+		rc = making_widen(&m, &from, &to, err);
 	while (rc == BERTH_OK && from < to) {
 		rc = demand_new(step_s, from, to, DEMAND_EVENTS, &m.demand, err);
+		if (rc == BERTH_OK && m.rule.remade)
+			demand_align(m.demand, DEMAND_DAY_S);
 		if (rc == BERTH_OK)
 			rc = store_usage_each(s, from, to, making_job, &m, err);
 		if (rc == BERTH_OK)

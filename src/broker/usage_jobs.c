@@ -3,6 +3,7 @@
 
 #include "broker/usage_jobs.h"
 #include "model/accel.h"
+#include "store/tier_rows.h"
 #include "util/buf.h"
 #include "util/hash.h"
 #include "util/str.h"
@@ -416,8 +417,8 @@ jobs_put_later(struct usage_jobs *u, struct berth_err *err)
 static enum berth_code
 jobs_finish(struct usage_jobs *u, const struct usage_counts *read, struct berth_err *err)
 {
-	struct load l = { .t = u->o.now, .format = u->o.format, .source = u->o.source, .digest = "",
-		.rows_read = read->read, .rows_refused = read->refused };
+	struct load l = { .t = u->o.now, .format = u->o.format, .source = u->o.source,
+		.digest = u->o.digest, .options = u->o.options, .rows_read = read->read, .rows_refused = read->refused };
 	enum berth_code rc = BERTH_OK;
 
 	if (!u->begun)
@@ -425,6 +426,9 @@ jobs_finish(struct usage_jobs *u, const struct usage_counts *read, struct berth_
 	if (rc == BERTH_OK)
 		rc = jobs_ids_flush(&u->ids, err);
 	u->counts.jobs = (int64_t)u->ids.n;
+	if (rc == BERTH_OK && u->o.digest != NULL)
+		rc = store_load_find(u->s, u->o.format, u->o.digest, u->o.options != NULL ? u->o.options : "",
+		    &u->counts.rows.before, err);
 	if (rc == BERTH_OK)
 		rc = jobs_put_later(u, err);
 	if (u->o.from != 0 && u->o.from < u->changed.from)
@@ -441,6 +445,12 @@ jobs_finish(struct usage_jobs *u, const struct usage_counts *read, struct berth_
 	if (rc == BERTH_OK)
 		rc = store_load_insert(u->s, &l, err);
 	return rc;
+}
+
+void
+usage_jobs_digest(struct usage_jobs *u, const char *digest)
+{
+	u->o.digest = arena_strdup(u->set->a, digest);
 }
 
 enum berth_code

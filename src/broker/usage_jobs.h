@@ -15,6 +15,7 @@ struct usage_jobs_options {
 	int64_t from, to;		/* what the export covers: no job there is no demand; 0: from its first job to its last */
 	const char *cluster;		/* of jobs that name none; "" */
 	const char *format, *source;	/* for the log of loads */
+	const char *digest, *options;	/* as in struct usage_load_options; */
 	int64_t now;
 	const struct accel_table *accels;
 };
@@ -37,6 +38,8 @@ struct usage_jobs *usage_jobs_new(struct store *s, struct usage_set *set, const 
     usage_say_fn *say, void *arg);
 /* A sink's function for jobs; arg is the struct usage_jobs. */
 enum berth_code usage_jobs_take(void *arg, const struct ingest_job *job, struct berth_err *err);
+/* SHA-256 of the input, which is known once it is read; before usage_jobs_end(). */
+void usage_jobs_digest(struct usage_jobs *u, const char *digest);
 /* rc not BERTH_OK: rolls back, and gives rc. read: for the log of loads. */
 BERTH_MUST_CHECK enum berth_code usage_jobs_end(struct usage_jobs *u, enum berth_code rc, const struct usage_counts *read,
     struct usage_jobs_counts *counts_out, struct berth_err *err);

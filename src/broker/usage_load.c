@@ -3,12 +3,15 @@
 #include "broker/usage_load.h"
 #include "ingest/rollup.h"
 #include "store/series_rows.h"
+#include "store/tier_rows.h"
 #include "util/duration.h"
 #include "util/str.h"
 #include "util/time.h"
 
 #define LOAD_HOUR_S INT64_C(3600)
 #define LOAD_CHUNK ((size_t)16384)	/* steps that are stored at once */
+#define LOAD_DAY_S INT64_C(86400)
+#define LOAD_ROOM (LOAD_CHUNK + (size_t)LOAD_DAY_S)	/* a day that is rolled up is stored in one piece */
 
 struct load_target {
 	int64_t id;			/* 0: not opened yet */
@@ -18,6 +21,7 @@ struct load_target {
 	int64_t *partial;		/* [n_partial] steps of the store that are not full, ascending */
 	size_t n_partial;
 	int64_t left_out;		/* steps that are there whole and that the load covers in part */
+	int64_t late_until;		/* steps before this are rolled up */
 };
 
 /* A source of the load by what the store knows of it. */
@@ -42,9 +46,11 @@ struct loader {
 	struct rollup *rollup;
 	uint32_t target;		/* that the rollup is at */
 	bool open;
-	struct sample samples[LOAD_CHUNK];
-	int64_t rows[LOAD_CHUNK];	/* behind each sample */
-	unsigned char fate[LOAD_CHUNK];
+	struct put_rule rule;
+	struct sample samples[LOAD_ROOM];
+	int64_t rows[LOAD_ROOM];	/* behind each sample */
+	long lines[LOAD_ROOM];		/* of the first row of each */
+	unsigned char fate[LOAD_ROOM];
 	size_t n;
 	struct arena *scratch;
 };
@@ -156,14 +162,35 @@ load_step(struct loader *l, uint32_t target)
 	return interval_s;
 }
 
+/* Step i and those of the same day behind it were refused; returns how many. */
+static size_t
+load_say_refused(struct loader *l, size_t i)
+{
+	char at[TIME_FMT_SIZE];
+	int64_t day = time_floor(l->samples[i].t, LOAD_DAY_S), rows = 0;
+	size_t n = 0;
+
+	for (; i + n < l->n && l->fate[i + n] == PUT_REFUSED && l->samples[i + n].t < day + LOAD_DAY_S; n++)
+		rows += l->rows[i + n];
+	l->counts.refused += rows;
+	l->say(l->arg, USAGE_REFUSED, l->lines[i], arena_printf(l->set->a, "%lld rows of series %s from %s on cover a part of "
+	    "what is kept as one sum by now: only an export of the whole day can correct it", (long long)rows,
+	    l->set->targets.v[l->target].name, time_fmt(at, l->samples[i].t)));
+	return n;
+}
+
 static enum berth_code
 load_flush(struct loader *l, struct berth_err *err)
 {
 	struct put_counts counts = { 0 };
 	enum berth_code rc;
 
-	rc = store_samples_put(l->s, l->targets[l->target].id, l->samples, l->n, l->fate, &counts, err);
+	rc = store_samples_late(l->s, l->targets[l->target].id, l->samples, l->n, &l->rule, l->fate, &counts, err);
 	for (size_t i = 0; rc == BERTH_OK && i < l->n; i++) {
+		if (l->fate[i] == PUT_REFUSED) {
+			i += load_say_refused(l, i) - 1;
+			continue;
+		}
 		if (l->fate[i] == PUT_DUPLICATE)
 			l->counts.duplicate += l->rows[i];
 		else
@@ -215,32 +242,45 @@ load_is_stored(struct loader *l, int64_t t, bool *stored_out, struct berth_err *
 	return rc;
 }
 
+/* A day that is rolled up must be handed over in one piece. */
+static bool
+load_may_flush(const struct loader *l, int64_t next_t)
+{
+	const struct load_target *g = &l->targets[l->target];
+
+	return next_t >= g->late_until || time_floor(next_t, LOAD_DAY_S) != time_floor(l->samples[l->n - 1].t, LOAD_DAY_S);
+}
+
 static enum berth_code
 load_take_step(void *arg, const struct rollup_step *step, struct berth_err *err)
 {
 	struct loader *l = arg;
 	struct load_target *g = &l->targets[l->target];
-	bool full = step->covered_s == g->step_s && !step->assumed, stored = false, partial;
+	bool full = step->covered_s == g->step_s && !step->assumed, stored = false, partial, late = step->t < g->late_until;
 	enum berth_code rc = BERTH_OK;
 
 	if (!step->touched)
 		return BERTH_OK;
-	partial = g->n_partial > 0 &&
+	if (l->n >= LOAD_CHUNK && load_may_flush(l, step->t))
+		rc = load_flush(l, err);
+	partial = !late && g->n_partial > 0 &&
 	    bsearch(&step->t, g->partial, g->n_partial, sizeof(step->t), load_time_cmp) != NULL;
-	if (!full && !partial)
+	if (rc == BERTH_OK && !full && !partial && !late)
 		rc = load_is_stored(l, step->t, &stored, err);
 	if (rc == BERTH_OK && stored) {
 		g->left_out++;
 		l->counts.duplicate += step->rows;
 		return BERTH_OK;
 	}
-	if (rc == BERTH_OK)
+	if (rc == BERTH_OK && !late)
 		rc = load_keep(l, step, full, partial, err);
 	if (rc != BERTH_OK)
 		return rc;
-	l->samples[l->n] = (struct sample){ step->t, step->mean, step->peak };
+	l->lines[l->n] = step->line;
+	l->samples[l->n] = (struct sample){ step->t, step->mean, step->peak,
+		step->covered_s };
 	l->rows[l->n++] = step->rows;
-	return l->n == LOAD_CHUNK ? load_flush(l, err) : BERTH_OK;
+	return BERTH_OK;
 }
 
 static const char *
@@ -263,6 +303,8 @@ load_open(struct loader *l, uint32_t target, struct berth_err *err)
 		return rc;
 	if (t->plain_s != 0 && t->plain_s != t->hint_s)
 		rc = store_series_interval(l->s, t->id, t->plain_s, err);
+	if (rc == BERTH_OK)
+		rc = store_late_until(l->s, t->id, &t->late_until, err);
 	if (rc != BERTH_OK)
 		return rc;
 	l->target = target;
@@ -370,9 +412,10 @@ load_sums(struct loader *l, struct berth_err *err)
 static enum berth_code
 load_log(struct loader *l, const struct usage_counts *read, struct berth_err *err)
 {
-	struct load row = { .t = l->o->now, .format = l->o->format, .source = l->o->source, .digest = "",
-		.rows_read = read->read, .rows_stored = l->counts.stored, .rows_duplicate = l->counts.duplicate,
-		.rows_replaced = l->counts.replaced, .rows_refused = read->refused };
+	struct load row = { .t = l->o->now, .format = l->o->format, .source = l->o->source,
+		.digest = l->o->digest, .options = l->o->options, .rows_read = read->read, .rows_stored = l->counts.stored,
+		.rows_duplicate = l->counts.duplicate, .rows_replaced = l->counts.replaced,
+		.rows_refused = read->refused + l->counts.refused, .late = l->counts.refused };
 
 	for (size_t i = 0; i < l->set->targets.n; i++) {
 		const struct usage_target *g = &l->set->targets.v[i];
@@ -389,6 +432,10 @@ load_all(struct loader *l, const struct usage_counts *read, struct berth_err *er
 	bool sums = false;
 	enum berth_code rc = load_existing(l, err);
 
+	if (rc == BERTH_OK && l->o->digest != NULL)
+		rc = store_load_find(l->s, l->o->format, l->o->digest, l->o->options != NULL ? l->o->options : "",
+		    &l->counts.before, err);
+	l->rule.loaded_before = l->counts.before != 0;
 	if (rc != BERTH_OK)
 		return rc;
 	/* Kept rows may have brought sources that this load does not have. */

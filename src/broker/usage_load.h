@@ -15,6 +15,8 @@ struct usage_load_options {
 	int64_t interval_s;		/* how long a row is in force; 0: as the rows say (ingest/rollup.h) */
 	const char *unit;		/* "gpu" */
 	const char *format, *source;	/* for the log of loads */
+	const char *digest;		/* SHA-256 of the input; NULL or "" not known */
+	const char *options;		/* what else decides on what comes of it; NULL: "" */
 	int64_t now;
 };
 
@@ -22,6 +24,8 @@ struct usage_load_counts {
 	int64_t stored;			/* rows that made or changed a step */
 	int64_t duplicate;		/* rows that changed nothing, or that a later row of the load took the place of */
 	int64_t replaced;		/* rows of stored whose step had other values before */
+	int64_t refused;		/* rows that cover a part of what is rolled up: they cannot be told apart from it */
+	int64_t before;			/* an earlier load of the same input with the same options; 0 none */
 	double gpu_seconds;		/* value times time in force, over the rows of this load */
 };
 

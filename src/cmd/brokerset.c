@@ -25,5 +25,8 @@ brokerset_open(struct cmd_ctx *ctx, uint64_t seed, struct broker *b, struct bert
 	s.state_dir = progpath_dir(ctx->arena, ctx->store_path);
 	s.probe_path = progpath_probe(ctx->arena);
 	s.quarantine_dir = arena_printf(ctx->arena, "%s/quarantine", s.state_dir);
-	return broker_open(&s, b, err);
+	rc = broker_open(&s, b, err);
+	if (rc == BERTH_OK)
+		b->policy.tiers = (struct tier_policy){ config->retention.raw_s, config->retention.hourly_s };
+	return rc;
 }

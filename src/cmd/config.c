@@ -10,9 +10,10 @@
 #include "util/yaml.h"
 
 #define CONFIG_SCHEMA "berth.config/1"
+#define CONFIG_KEEP_MIN_S INT64_C(86400)
 #define CONFIG_SYSTEM "/etc/berth/berth.yaml"
 
-static const char *const config_keys[] = { "schema", "store", "accounts", "defaults", "limits", "sinks",
+static const char *const config_keys[] = { "schema", "store", "accounts", "defaults", "retention", "limits", "sinks",
 	"roadmap", NULL };
 static const char *const config_default_keys[] = { "service_level", "horizon", "purchase", "region", "max_price",
 	NULL };
@@ -132,6 +133,43 @@ config_defaults(struct arena *a, const struct yaml_node *root, struct config_def
 }
 
 static enum berth_code
+config_keep(const struct yaml_node *map, const char *key, int64_t *s_out, struct berth_err *err)
+{
+	const struct yaml_node *node = yaml_get(map, key);
+	const char *text = "";
+	enum berth_code rc = yaml_str(map, key, &text, err);
+
+	if (rc == BERTH_OK && str_eq(text, "forever")) {
+		*s_out = 0;
+		return BERTH_OK;
+	}
+	if (rc == BERTH_OK)
+		rc = yaml_duration(map, key, s_out, err);
+	if (rc == BERTH_OK && node != NULL && *s_out < CONFIG_KEEP_MIN_S)
+		rc = yaml_err(node, err, "must be a day or more, as in 100d, or forever");
+	return rc;
+}
+
+static enum berth_code
+config_retention(const struct yaml_node *root, struct config_retention *k, struct berth_err *err)
+{
+	static const char *const keys[] = { "raw", "hourly", NULL };
+	const struct yaml_node *map = NULL;
+	enum berth_code rc;
+
+	rc = yaml_map(root, "retention", &map, err);
+	if (rc != BERTH_OK || map == NULL)
+		return rc;
+	if ((rc = yaml_check_keys(map, keys, err)) != BERTH_OK || (rc = config_keep(map, "raw", &k->raw_s, err)) != BERTH_OK ||
+	    (rc = config_keep(map, "hourly", &k->hourly_s, err)) != BERTH_OK)
+		return rc;
+	if (k->hourly_s != 0 && (k->raw_s == 0 || k->raw_s > k->hourly_s))
+		return yaml_err(yaml_get(map, yaml_get(map, "hourly") != NULL ? "hourly" : "raw"), err,
+		    "hourly must be at least as long as raw: hours are made of the steps that raw is about");
+	return rc;
+}
+
+static enum berth_code
 config_read(struct arena *a, const struct yaml_node *root, struct config *c, struct berth_err *err)
 {
 	const char *schema = CONFIG_SCHEMA;
@@ -147,7 +185,8 @@ config_read(struct arena *a, const struct yaml_node *root, struct config *c, str
 	    (rc = yaml_str(root, "roadmap", &c->roadmap, err)) != BERTH_OK ||
 	    (rc = config_accounts(a, root, c, err)) != BERTH_OK)
 		return rc;
-	return config_defaults(a, root, &c->defaults, err);
+	rc = config_retention(root, &c->retention, err);
+	return rc == BERTH_OK ? config_defaults(a, root, &c->defaults, err) : rc;
 }
 
 enum berth_code
@@ -161,6 +200,7 @@ config_load(struct arena *a, const char *path, struct config *config_out, struct
 		c.dir = arena_strndup(a, path, slash == path ? 1 : (size_t)(slash - path));
 	c.defaults = (struct config_defaults){ .service_level = 0.95, .horizon_s = INT64_C(4) * 7 * 86400,
 		.max_price = USD_UNKNOWN };
+	c.retention = (struct config_retention){ INT64_C(100) * 86400, INT64_C(1096) * 86400 };
 	if (path[0] != '\0') {
 		rc = yaml_load(a, path, &c.root, err);
 		if (rc == BERTH_OK)

@@ -26,6 +26,11 @@ struct config_defaults {
 	struct usd_micro max_price;	/* per machine-hour; USD_UNKNOWN: none */
 };
 
+/* How long samples are kept as they are before they are rolled up; 0: for ever. */
+struct config_retention {
+	int64_t raw_s, hourly_s;
+};
+
 struct config {
 	const char *path;		/* the file, "" if there is none: all defaults */
 	const char *dir;		/* its folder: what relative paths in it start from; "" the working directory */
@@ -34,6 +39,7 @@ struct config {
 	const struct config_account *accounts;	/* [n_accounts] in the file's order */
 	size_t n_accounts;
 	struct config_defaults defaults;
+	struct config_retention retention;
 	const struct yaml_node *root;	/* NULL without a file */
 };
 

@@ -9,6 +9,7 @@
 #include "ingest/zin.h"
 #include "store/series_rows.h"
 #include "util/arena.h"
+#include "util/buf.h"
 #include "util/fileio.h"
 #include "util/json.h"
 #include "util/str.h"
@@ -137,9 +138,60 @@ record_touch(struct record *r, const struct usage_set *set)
 	}
 }
 
+static void
+record_option(struct buf *b, const struct opt_row *row, const void *value)
+{
+	const struct opt_list *list = value;
+
+	switch (row->type) {
+	case OPT_FLAG:
+		buf_printf(b, "%d", *(const bool *)value);
+		break;
+	case OPT_STRING:
+	case OPT_PATH:
+	case OPT_CHOICE:
+		buf_add_str(b, *(const char *const *)value != NULL ? *(const char *const *)value : "");
+		break;
+	case OPT_INT:
+	case OPT_DURATION:
+	case OPT_TIME:
+	case OPT_SIZE:
+		buf_printf(b, "%lld", (long long)*(const int64_t *)value);
+		break;
+	case OPT_DOUBLE:
+		buf_printf(b, "%.17g", *(const double *)value);
+		break;
+	case OPT_MONEY:
+		buf_printf(b, "%lld", (long long)((const struct usd_micro *)value)->v);
+		break;
+	case OPT_LIST:
+		for (size_t i = 0; i < list->n; i++)
+			buf_printf(b, "%s%s", i > 0 ? "," : "", list->v[i]);
+		break;
+	case OPT_TYPE_COUNT:
+		break;
+	}
+}
+
+const char *
+record_options(struct cmd_ctx *ctx)
+{
+	const char *text;
+	struct buf b;
+
+	buf_init(&b, (size_t)64 * 1024);
+	for (const struct opt_row *row = ctx->cmd->opts; row != NULL && row->name != NULL; row++) {
+		buf_printf(&b, "%s%s=", b.len > 0 ? " " : "", row->name);
+		record_option(&b, row, (const char *)ctx->opts + row->offset);
+	}
+	text = arena_strdup(ctx->arena, b.p != NULL ? b.p : "");
+	buf_free(&b);
+	return text;
+}
+
 static enum berth_code
 record_read(struct record *r, const char *path, struct usage_set *set, struct spool *sp, struct usage_counts *rows,
-    struct berth_err *err)
+    char digest[HASH_SHA256_SIZE], struct berth_err *err)
 {
 	const struct record_csv *c = r->own;
 	struct zin *z;
@@ -150,6 +202,7 @@ record_read(struct record *r, const char *path, struct usage_set *set, struct sp
 	rc = usage_csv_read(zin_file(z), r->file, &c->csv, set, sp, rows, record_say, r, record_progress, err);
 	if (rc == BERTH_EIO && zin_fault(z) != NULL)
 		rc = err_set(err, BERTH_EINVAL, "%s: %s; nothing of it was stored", r->file, zin_fault(z));
+	zin_digest(z, digest);
 	zin_close(z);
 	return rc;
 }
@@ -186,7 +239,9 @@ void
 record_count(struct record *r, const struct usage_counts *rows, const struct usage_load_counts *load)
 {
 	r->rows.read += rows->read;
-	r->rows.refused += rows->refused;
+	r->rows.refused += rows->refused + load->refused;
+	if (load->before != 0)
+		VEC_PUSH(r->ctx->arena, &r->again, (struct record_again){ r->file, load->before });
 	r->load.stored += load->stored;
 	r->load.duplicate += load->duplicate;
 	r->load.replaced += load->replaced;
@@ -198,8 +253,9 @@ static enum berth_code
 record_csv_file(struct record *r, const char *path, struct berth_err *err)
 {
 	const struct record_opts *opts = ((const struct record_csv *)r->own)->o;
+	char digest[HASH_SHA256_SIZE] = "";
 	struct usage_load_options o = { .step_s = opts->step_s, .interval_s = opts->interval_s, .unit = opts->unit,
-		.format = "csv", .source = path, .now = r->ctx->now };
+		.format = "csv", .source = path, .digest = digest, .options = record_options(r->ctx), .now = r->ctx->now };
 	struct usage_load_counts load = { 0 };
 	struct usage_counts rows = { 0 };
 	struct arena *a = arena_new();
@@ -210,7 +266,7 @@ record_csv_file(struct record *r, const char *path, struct berth_err *err)
 	usage_set_init(&set, a);
 	rc = spool_new(SPOOL_ROWS, NULL, &sp, err);
 	if (rc == BERTH_OK)
-		rc = record_read(r, path, &set, sp, &rows, err);
+		rc = record_read(r, path, &set, sp, &rows, digest, err);
 	if (rc == BERTH_OK)
 		rc = usage_load(r->ctx->store, &set, sp, &o, &rows, &load, record_say, r, err);
 	if (rc == BERTH_OK) {
@@ -263,6 +319,14 @@ record_json(struct record *r, const struct series *series, size_t n, struct bert
 	}
 	jsonw_end_array(w);
 	jsonw_double(w, "gpu_seconds", r->load.gpu_seconds);
+	jsonw_begin_array(w, "loaded_before");
+	for (size_t i = 0; i < r->again.n; i++) {
+		jsonw_begin_object(w, NULL);
+		jsonw_str(w, "file", r->again.v[i].file);
+		jsonw_int(w, "load", r->again.v[i].load);
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
 	jsonw_begin_array(w, "warnings");
 	for (size_t i = 0; i < r->warnings.n; i++) {
 		jsonw_begin_object(w, NULL);
@@ -301,6 +365,9 @@ record_table(struct record *r, const struct series *series, size_t n, struct ber
 	cmd_say(r->ctx, "%s%lld rows read: %lld stored, %lld there already, %lld refused; %.0f GPU-hours\n",
 	    r->ctx->dry_run ? "dry run: " : "", (long long)r->rows.read, (long long)r->load.stored,
 	    (long long)r->load.duplicate, (long long)r->rows.refused, r->load.gpu_seconds / 3600);
+	for (size_t i = 0; i < r->again.n; i++)
+		cmd_note(r->ctx, "%s was loaded before, as load %lld of `berth store loads`", r->again.v[i].file,
+		    (long long)r->again.v[i].load);
 	return n > 0 || r->ctx->format == CMD_CSV ? cmd_table_print(r->ctx, t, err) : BERTH_OK;
 }
 

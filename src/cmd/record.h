@@ -34,6 +34,7 @@ struct record {
 	struct strmap touched;		/* names of series, as an index into names */
 	VEC(const char *) names;
 	size_t files_failed;
+	VEC(struct record_again { const char *file; int64_t load; }) again;	/* inputs that were loaded before */
 };
 
 /* A usage_say_fn and a usage_progress_fn whose arg is the struct record. */
@@ -44,6 +45,8 @@ void record_source(struct record *r, const char *name);
 /* The series of set were made or added to. */
 void record_touch(struct record *r, const struct usage_set *set);
 void record_count(struct record *r, const struct usage_counts *rows, const struct usage_load_counts *load);
+/* What the verb's options are, as one text: the same input with the same options gives the same. */
+const char *record_options(struct cmd_ctx *ctx);
 /* Adds n to the count of this key in the JSON. */
 void record_extra(struct record *r, const char *key, int64_t n);
 void record_sum(struct record *r, const char *key, double v);

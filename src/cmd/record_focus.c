@@ -99,8 +99,9 @@ static enum berth_code
 focus_file(struct record *r, const char *path, struct berth_err *err)
 {
 	const struct record_focus_opts *opts = r->ctx->opts;
+	char digest[HASH_SHA256_SIZE] = "";
 	struct usage_load_options o = { .step_s = opts->step_s, .unit = "gpu", .format = "focus", .source = path,
-		.now = r->ctx->now };
+		.digest = digest, .options = record_options(r->ctx), .now = r->ctx->now };
 	struct focus_options fo = { .by = opts->by.v, .n_by = opts->by.n, .machine = focus_known, .machine_arg = r->own };
 	struct usage_load_counts load = { 0 };
 	struct focus_counts counts = { 0 };
@@ -119,6 +120,8 @@ focus_file(struct record *r, const char *path, struct berth_err *err)
 		rc = focus_read(zin_file(z), r->file, &fo, &set, sp, &counts, record_say, r, err);
 	if (rc == BERTH_EIO && zin_fault(z) != NULL)
 		rc = err_set(err, BERTH_EINVAL, "%s: %s; nothing of it was stored", r->file, zin_fault(z));
+	if (z != NULL)
+		zin_digest(z, digest);
 	if (rc == BERTH_OK)
 		rc = usage_load(r->ctx->store, &set, sp, &o, &counts.rows, &load, record_say, r, err);
 	if (rc == BERTH_OK) {

@@ -85,16 +85,38 @@ jobs_sink_say(void *arg, enum usage_say kind, long line, const char *message)
 	jobs_count_say(&((struct jobs_sink *)arg)->counter, kind, line, message);
 }
 
+/* SHA-256 of what was read of in. */
+static void
+jobs_digest(const struct jobs_file *f, FILE *in, char hex[HASH_SHA256_SIZE])
+{
+	struct hash_sha256 *h;
+	char part[4096];
+	size_t n;
+
+	if (f->zin != NULL) {
+		zin_digest(f->zin, hex);
+		return;
+	}
+	h = hash_sha256_new();
+	rewind(in);
+	while ((n = fread(part, 1, sizeof(part), in)) > 0)
+		hash_sha256_add(h, part, n);
+	hash_sha256_end(h, hex);
+	hash_sha256_free(h);
+}
+
 enum berth_code
 jobs_stream(struct jobs_file *f, FILE *in, struct berth_err *err)
 {
 	struct usage_jobs_options o = { .by = f->o->by.v, .n_by = f->o->by.n, .step_s = f->o->step_s, .from = f->o->from,
-		.to = f->o->to, .cluster = f->o->cluster, .format = f->format, .source = f->source, .now = f->r->ctx->now,
+		.to = f->o->to, .cluster = f->o->cluster, .format = f->format, .source = f->source,
+		.options = record_options(f->r->ctx), .now = f->r->ctx->now,
 		.accels = f->accels };
 	struct jobs_sink sink = { .counter = { .f = f } };
 	const struct ingest_sink to = { .arg = &sink, .job = jobs_sink_job, .say = jobs_sink_say };
 	struct usage_jobs_counts counts = { 0 };
 	struct jobs_reading g = { 0 };
+	char hex[HASH_SHA256_SIZE] = "";
 	struct arena *a = arena_new();
 	struct usage_set set;
 	enum berth_code rc;
@@ -104,6 +126,8 @@ jobs_stream(struct jobs_file *f, FILE *in, struct berth_err *err)
 	g.sacct = sacct_new(a, f->tz, &to);
 	rc = jobs_lines(f, &g, in, err);
 	g.rows.refused = sink.counter.refused;
+	jobs_digest(f, in, hex);
+	usage_jobs_digest(sink.jobs, hex);
 	rc = usage_jobs_end(sink.jobs, rc, &g.rows, &counts, err);
 	if (rc == BERTH_OK) {
 		record_touch(f->r, &set);
@@ -128,6 +152,7 @@ jobs_file(struct record *r, const char *path, struct berth_err *err)
 	if (rc != BERTH_OK)
 		return rc;
 	f->source = path;
+	f->zin = z;
 	rc = jobs_stream(f, zin_file(z), err);
 	if (rc == BERTH_EIO && zin_fault(z) != NULL)
 		rc = err_set(err, BERTH_EINVAL, "%s: %s; nothing of it was stored", r->file, zin_fault(z));

@@ -6,6 +6,8 @@
 
 #include "cmd/record.h"
 
+struct zin;
+
 /* One export being read. */
 struct jobs_file {
 	struct record *r;
@@ -13,6 +15,7 @@ struct jobs_file {
 	const struct tz *tz;
 	const struct accel_table *accels;
 	const char *format, *source;
+	struct zin *zin;	/* that in comes of; NULL: in can be read again */
 };
 
 /* All of one stream of sacct's text into the store, or nothing of it. */

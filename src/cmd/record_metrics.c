@@ -117,7 +117,7 @@ enum berth_code
 metrics_end(struct metrics *m, enum berth_code rc, struct berth_err *err)
 {
 	struct usage_load_options o = { .step_s = m->o->step_s, .unit = m->o->unit, .format = m->format,
-		.source = m->source, .now = m->r->ctx->now };
+		.source = m->source, .digest = m->digest, .options = record_options(m->r->ctx), .now = m->r->ctx->now };
 	struct usage_load_counts load = { 0 };
 	struct usage_counts rows;
 	struct points_counts c;
@@ -253,6 +253,8 @@ metrics_file(struct record *r, const char *path, struct berth_err *err)
 		rc = err_set(err, BERTH_EINVAL, "%s: %s; nothing of it was stored", r->file, zin_fault(z));
 	else if (rc == BERTH_EINVAL && strncmp(err->msg, r->file, strlen(r->file)) != 0)
 		err_ctx(err, "%s", r->file);
+	if (z != NULL)
+		zin_digest(z, m.digest);
 	zin_close(z);
 	return metrics_end(&m, rc, err);
 }

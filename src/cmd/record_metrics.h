@@ -4,6 +4,7 @@
 
 #include "cmd/record.h"
 #include "ingest/points.h"
+#include "util/hash.h"
 
 struct metrics {
 	struct record *r;
@@ -15,6 +16,7 @@ struct metrics {
 	struct points *points;
 	struct ingest_sink sink;	/* for the reader */
 	int64_t refused;
+	char digest[HASH_SHA256_SIZE];	/* of the input; "" a server that was asked */
 };
 
 /* metrics_end() is due in any case; it stores what was read if rc is BERTH_OK, and gives what came of it. */

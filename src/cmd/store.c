@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "cmd/cmd.h"
+#include "cmd/store_tiers.h"
 #include "store/series_rows.h"
 #include "store/store.h"
 #include "util/arena.h"
@@ -23,6 +24,8 @@ static const struct opt_row store_log_rows[] = {
 	{ 0 },
 };
 
+static enum berth_code store_run_rollup(struct cmd_ctx *ctx, struct berth_err *err);
+static enum berth_code store_run_compact(struct cmd_ctx *ctx, struct berth_err *err);
 static enum berth_code store_run_show(struct cmd_ctx *ctx, struct berth_err *err);
 static enum berth_code store_run_check(struct cmd_ctx *ctx, struct berth_err *err);
 static enum berth_code store_run_backup(struct cmd_ctx *ctx, struct berth_err *err);
@@ -43,6 +46,12 @@ static const struct cmd store_subs[] = {
 	  .args_max = -1, .run = store_run_export },
 	{ .name = "rebuild", .summary = "make everything derived again", .args = "",
 	  .flags = CMD_STORE_RW | CMD_NO_ROWS, .run = store_run_rebuild },
+	{ .name = "rollup", .summary = "roll old samples up to hours and days", .args = "", .opts = store_tier_rows,
+	  .opts_default = &store_tier_defaults, .opts_size = sizeof(store_tier_defaults),
+	  .flags = CMD_STORE_RW | CMD_DRY_OWN | CMD_NO_ROWS, .run = store_run_rollup },
+	{ .name = "compact", .summary = "roll up, and give room back to the file system", .args = "", .opts = store_tier_rows,
+	  .opts_default = &store_tier_defaults, .opts_size = sizeof(store_tier_defaults),
+	  .flags = CMD_STORE_RW | CMD_DRY_OWN | CMD_NO_ROWS, .run = store_run_compact },
 	{ .name = "runs", .summary = "list the runs that wrote to the store", .args = "", .opts = store_log_rows,
 	  .opts_default = &store_log_defaults, .opts_size = sizeof(store_log_defaults), .flags = CMD_STORE_RO,
 	  .run = store_run_runs },
@@ -57,8 +66,19 @@ const struct cmd cmd_store = {
 	.run = store_run_show, .subs = store_subs,
 };
 
-/* Of the file and the write-ahead log beside it; -1: not a file. */
-static int64_t
+static enum berth_code
+store_run_rollup(struct cmd_ctx *ctx, struct berth_err *err)
+{
+	return store_tiers_run(ctx, false, err);
+}
+
+static enum berth_code
+store_run_compact(struct cmd_ctx *ctx, struct berth_err *err)
+{
+	return store_tiers_run(ctx, true, err);
+}
+
+int64_t
 store_bytes(struct cmd_ctx *ctx)
 {
 	struct stat file, wal;
@@ -341,6 +361,8 @@ store_run_loads(struct cmd_ctx *ctx, struct berth_err *err)
 		{ "rows_refused", "REFUSED", TABLE_INT, 0, 0 },
 		{ "from", NULL, TABLE_TIME, 0, TABLE_WIDE },
 		{ "to", NULL, TABLE_TIME, 0, TABLE_WIDE },
+		{ "steps", NULL, TABLE_INT, 0, TABLE_WIDE },
+		{ "digest", NULL, TABLE_TEXT, 0, TABLE_WIDE | TABLE_CUT },
 		{ "source", NULL, TABLE_TEXT, 0, TABLE_CUT },
 	};
 	const struct store_log_opts *o = ctx->opts;
@@ -368,6 +390,11 @@ store_run_loads(struct cmd_ctx *ctx, struct berth_err *err)
 			jsonw_int(w, "rows_duplicate", loads[i].rows_duplicate);
 			jsonw_int(w, "rows_replaced", loads[i].rows_replaced);
 			jsonw_int(w, "rows_refused", loads[i].rows_refused);
+			jsonw_int(w, "rows_late", loads[i].late);
+			jsonw_int(w, "steps", loads[i].steps);
+			jsonw_int(w, "covered_s", loads[i].covered_s);
+			jsonw_double(w, "unit_seconds", loads[i].unit_seconds);
+			jsonw_str_or_null(w, "digest", loads[i].digest);
 			jsonw_time_or_null(w, "from", loads[i].from);
 			jsonw_time_or_null(w, "to", loads[i].to);
 			jsonw_end_object(w);
@@ -388,6 +415,8 @@ store_run_loads(struct cmd_ctx *ctx, struct berth_err *err)
 		table_int(t, loads[i].rows_refused);
 		table_time(t, loads[i].from);
 		table_time(t, loads[i].to);
+		table_int(t, loads[i].steps);
+		table_text(t, loads[i].digest);
 		table_text(t, loads[i].source);
 	}
 	return cmd_table_print(ctx, t, err);

@@ -118,6 +118,7 @@ tick_json(struct cmd_ctx *ctx, const struct broker *b, struct berth_err *err)
 	jsonw_int(w, "lost", c->lost);
 	jsonw_int(w, "released", c->released);
 	jsonw_int(w, "events_sent", c->events_sent);
+	jsonw_int(w, "rolled_up", c->rolled_up);
 	jsonw_int(w, "errors", c->errors);
 	jsonw_begin_array(w, "accounts");
 	for (size_t i = 0; i < b->n_accounts; i++) {
@@ -140,7 +141,7 @@ tick_say(struct cmd_ctx *ctx, const struct broker *b)
 		{ c->created, "machines rented" }, { c->adopted, "taken over" }, { c->refused, "launches refused" },
 		{ c->probed, "probed" }, { c->rejected, "rejected by the probe" }, { c->started, "starts" },
 		{ c->preempted, "preemptions" }, { c->finished, "jobs done" }, { c->failed, "jobs failed" },
-		{ c->lost, "machines lost" }, { c->released, "given back" }, { c->errors, "errors (see the log)" },
+		{ c->lost, "machines lost" }, { c->released, "given back" }, { c->rolled_up, "samples rolled up" }, { c->errors, "errors (see the log)" },
 	};
 	const char *line = "";
 

@@ -16,6 +16,7 @@
 
 struct demand {
 	int64_t step_s, from, to;
+	size_t align;		/* steps; 1: none */
 	uint64_t *event;	/* [n] */
 	size_t n, cap, max;
 	uint64_t inverse;	/* of step_s: 2^64 / step_s, rounded up; 0 for a step of 1 s */
@@ -26,7 +27,7 @@ struct demand_group {
 	double level, area, peak;
 	int64_t since;		/* area is up to here */
 	int64_t active;		/* intervals that are open */
-	struct sample *out;	/* [n_out], room for DEMAND_CHUNK */
+	struct sample *out;	/* [n_out], room for DEMAND_CHUNK and an alignment */
 	size_t n_out;
 };
 
@@ -45,6 +46,7 @@ demand_new(int64_t step_s, int64_t from, int64_t to, size_t max_events, struct d
 	d->from = from;
 	d->to = to;
 	d->max = max_events;
+	d->align = 1;
 	*d_out = d;
 	return BERTH_OK;
 }
@@ -72,6 +74,12 @@ demand_home(const struct demand *d, uint64_t event)
 	return d->inverse == 0 ? (size_t)DEMAND_T(event) : (size_t)((wide)d->inverse * (event >> 32) >> 64);
 }
 
+void
+demand_align(struct demand *d, int64_t align_s)
+{
+	d->align = (size_t)(align_s / d->step_s);
+}
+
 /* Moves the end of the window to where about half of the events lie before it. */
 static enum berth_code
 demand_shrink(struct demand *d, struct berth_err *err)
@@ -79,7 +87,7 @@ demand_shrink(struct demand *d, struct berth_err *err)
 	size_t steps = (size_t)((d->to - d->from) / d->step_s), sum = 0, keep = 0, s = 0, n = 0;
 	uint32_t *count;
 
-	if (steps < 2)
+	if (steps < 2 || steps <= d->align)
 		return BERTH_OK;
 	count = calloc(steps + 1, sizeof(*count));
 	if (count == NULL)
@@ -89,7 +97,7 @@ demand_shrink(struct demand *d, struct berth_err *err)
 	while (s < steps - 1 && (s == 0 || sum + count[s] <= d->max / 2))
 		sum += count[s++];
 	free(count);
-	keep = s;
+	keep = s > d->align ? s - s % d->align : d->align;
 	d->to = d->from + (int64_t)keep * d->step_s;
 	for (size_t i = 0; i < d->n; i++)
 		if (DEMAND_T(d->event[i]) < (int64_t)keep * d->step_s)
@@ -336,7 +344,7 @@ demand_flush(const struct demand *d, struct demand_group *groups, size_t n_group
 		s->peak = g->peak > s->mean ? g->peak : s->mean;
 		g->since = t1;
 		g->area = 0;
-		if (g->n_out == DEMAND_CHUNK || last) {
+		if (last || (g->n_out >= DEMAND_CHUNK && (size_t)(t1 / d->step_s) % d->align == 0)) {
 			enum berth_code rc = emit(arg, (uint32_t)k, g->out, g->n_out, err);
 
 			if (rc != BERTH_OK)
@@ -351,9 +359,9 @@ enum berth_code
 demand_run(struct demand *d, const struct demand_class *classes, size_t n_groups,
     demand_emit_fn *emit, void *arg, struct berth_err *err)
 {
-	size_t steps = (size_t)((d->to - d->from) / d->step_s);
+	size_t steps = (size_t)((d->to - d->from) / d->step_s), room = DEMAND_CHUNK + d->align;
 	struct demand_group *groups = calloc(n_groups + 1, sizeof(*groups));
-	struct sample *out = calloc(n_groups * DEMAND_CHUNK + 1, sizeof(*out));
+	struct sample *out = calloc(n_groups * room + 1, sizeof(*out));
 	size_t *at = calloc(steps + 2, sizeof(*at));
 	enum berth_code rc = BERTH_OK;
 
@@ -362,7 +370,7 @@ demand_run(struct demand *d, const struct demand_class *classes, size_t n_groups
 		goto out;
 	}
 	for (size_t k = 0; k < n_groups; k++)
-		groups[k].out = out + k * DEMAND_CHUNK;
+		groups[k].out = out + k * room;
 	rc = demand_sort(d, steps, at, err);
 	for (size_t s = 0; rc == BERTH_OK && s < steps; s++) {
 		int64_t t0 = (int64_t)s * d->step_s;

@@ -32,6 +32,9 @@ void demand_free(struct demand *d);	/* NULL is fine */
 BERTH_MUST_CHECK enum berth_code demand_add(struct demand *d, uint32_t cls, int64_t from, int64_t to,
     struct berth_err *err);
 int64_t demand_to(const struct demand *d);
+/* The window, wherever it comes to end, and what is emitted of it at once then end on a multiple of align_s, a multiple of
+ * the step; the window of demand_new() must. Before the first demand_add(). */
+void demand_align(struct demand *d, int64_t align_s);
 
 /* v [n] consecutive steps of one series, in order. */
 typedef enum berth_code demand_emit_fn(void *arg, uint32_t group, const struct sample *v, size_t n,

@@ -37,6 +37,7 @@ struct points {
 	VEC(struct points_signal) signals;
 	VEC(uint32_t) held_targets;
 	struct buf key;
+	uint32_t line;			/* of the point, as a part of the flags of its rows */
 	bool holders;			/* some GPU's labels name who holds it */
 	struct points_counts counts;
 	VEC(double) sums;		/* of a snapshot: by target; NaN nothing */
@@ -268,7 +269,7 @@ points_new_signal(struct points *pts, const struct ingest_point *p, const struct
 static enum berth_code
 points_put(struct points *pts, uint32_t source, uint32_t flags, int64_t t, int64_t end, double v, struct berth_err *err)
 {
-	const struct usage_row row = { .source = source, .flags = flags, .t = t, .end = end, .value = v, .peak = v };
+	const struct usage_row row = { .source = source, .flags = flags | pts->line, .t = t, .end = end, .value = v, .peak = v };
 
 	usage_seen(pts->set, source, t);
 	return spool_add(pts->sp, &row, err);
@@ -367,6 +368,7 @@ points_take(void *arg, const struct ingest_point *given, struct berth_err *err)
 	if (p.t == 0)
 		p.t = pts->o.at;
 	pts->counts.read++;
+	pts->line = usage_line_flag(p.line);
 	if (pts->key.cap == 0)
 		buf_init(&pts->key, (size_t)1 << 20);
 	points_key(pts, &p, rule, &gpu);

@@ -231,7 +231,7 @@ enum berth_code
 rollup_add(struct rollup *r, const struct usage_row *row, struct berth_err *err)
 {
 	int64_t step = time_floor(row->t, r->step_s);
-	bool whole = row->flags == 0 && row->t == step && row->end - row->t == r->step_s;
+	bool whole = (row->flags & USAGE_FLAGS) == 0 && row->t == step && row->end - row->t == r->step_s;
 	enum berth_code rc = rollup_advance(r, row->t, err);
 
 	if (rc == BERTH_OK && r->step.t != INT64_MIN && r->step.t != step)
@@ -240,7 +240,8 @@ rollup_add(struct rollup *r, const struct usage_row *row, struct berth_err *err)
 		return rc;
 	if (r->step.t == INT64_MIN)
 		rollup_open(r, step);
-	r->step.rows += (row->flags & (USAGE_KEPT | USAGE_DERIVED)) == 0;
+	if ((row->flags & (USAGE_KEPT | USAGE_DERIVED)) == 0 && r->step.rows++ == 0)
+		r->step.line = usage_line(row->flags);
 	/* Such a row fills its step: nobody will need the step's rows again. */
 	if (whole)
 		r->lost_until = row->end > r->lost_until ? row->end : r->lost_until;

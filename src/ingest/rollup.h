@@ -46,6 +46,7 @@ struct rollup_step {
 	double mean, peak;		/* of the time that is covered */
 	int64_t covered_s;		/* 1 .. step_s */
 	int64_t rows;			/* of this load that begin in the step */
+	long line;			/* of the first of them; 0 not known */
 	bool touched;			/* a row of this load is in force in it */
 	bool assumed;			/* a USAGE_ASSUMED row is in force in it */
 	const struct usage_row *window;	/* [n_window] rows in force in the step; NULL: more than are kept, or one fills it */

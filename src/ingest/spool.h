@@ -11,7 +11,7 @@
 /* A source is one signal as it was exported; several may add up to one series. */
 struct usage_row {
 	uint32_t source;	/* index into the caller's sources */
-	uint32_t flags;		/* the caller's, below */
+	uint32_t flags;		/* enum usage_flag, and usage_line_flag() */
 	int64_t t, end;		/* in force in [t, end); end 0: until the source's next row */
 	double value, peak;
 };
@@ -20,8 +20,24 @@ enum usage_flag {
 	USAGE_KEPT = 1,		/* not from this load: a row that the store kept of a step that was not full */
 	USAGE_GAP = 4,		/* a row was here, but its value was refused: the source's last row ends, nothing begins */
 	USAGE_DERIVED = 8,	/* told from another row of the load: not one of the rows that are counted */
-	USAGE_ASSUMED = 2	/* how long it is in force is a guess (rollup.h) */
+	USAGE_ASSUMED = 2,	/* how long it is in force is a guess (rollup.h) */
+	USAGE_FLAGS = 31	/* all of them; the line of the row is in the bits above */
 };
+
+#define USAGE_LINE_MAX ((INT64_C(1) << 27) - 1)
+
+/* A line of the input as a part of flags; 0 not known. */
+static inline uint32_t
+usage_line_flag(int64_t line)
+{
+	return line > 0 && line <= USAGE_LINE_MAX ? (uint32_t)line << 5 : 0;
+}
+
+static inline long
+usage_line(uint32_t flags)
+{
+	return (long)(flags >> 5);
+}
 
 #define SPOOL_ROWS ((size_t)1 << 20)	/* rows in memory before a run of them goes to a temporary file */
 

@@ -349,7 +349,7 @@ csv_values(struct csv_reader *r, const struct csv_row *row, struct usage_row *u,
 static enum berth_code
 csv_take(struct csv_reader *r, const struct csv_row *row, struct berth_err *err)
 {
-	struct usage_row u = { .end = 0 };
+	struct usage_row u = { .flags = usage_line_flag(row->line) };
 	struct berth_err bad = { .code = BERTH_OK };
 	enum berth_code rc;
 
@@ -357,13 +357,13 @@ csv_take(struct csv_reader *r, const struct csv_row *row, struct berth_err *err)
 	if (rc != BERTH_OK)
 		return rc;
 	if (csv_values(r, row, &u, &bad) != BERTH_OK)
-		u.flags = USAGE_GAP;
+		u.flags |= USAGE_GAP;
 	rc = csv_source(r, row, &u.source, err);
 	if (rc != BERTH_OK)
 		return rc;
 	usage_seen(r->set, u.source, u.t);
 	rc = spool_add(r->sp, &u, err);
-	if (rc == BERTH_OK && u.flags == USAGE_GAP) {
+	if (rc == BERTH_OK && (u.flags & USAGE_GAP) != 0) {
 		*err = bad;
 		return bad.code;
 	}

@@ -14,6 +14,7 @@ struct zin {
 	FILE *raw;
 	FILE *out;		/* what the caller reads */
 	struct zdec *dec;	/* NULL: not packed */
+	struct hash_sha256 *hash;
 	const char *fault;
 	bool eof;
 	size_t pos, end;	/* bytes of buf not yet taken */
@@ -39,11 +40,16 @@ zin_read(void *cookie, char *to, size_t n)
 	size_t got = 0;
 
 	if (z->dec == NULL) {
-		if (!zin_fill(z))
-			return ferror(z->raw) ? -1 : 0;
-		got = z->end - z->pos < n ? z->end - z->pos : n;
-		memcpy(to, z->buf + z->pos, got);
-		z->pos += got;
+		if (z->pos == z->end) {	/* straight from the file */
+			got = fread(to, 1, n, z->raw);
+			if (got == 0 && ferror(z->raw))
+				return -1;
+		} else {
+			got = z->end - z->pos < n ? z->end - z->pos : n;
+			memcpy(to, z->buf + z->pos, got);
+			z->pos += got;
+		}
+		hash_sha256_add(z->hash, to, got);
 		return (ssize_t)got;
 	}
 	while (got == 0) {
@@ -62,6 +68,7 @@ zin_read(void *cookie, char *to, size_t n)
 		}
 		z->pos += used;
 	}
+	hash_sha256_add(z->hash, to, got);
 	return (ssize_t)got;
 }
 
@@ -74,6 +81,7 @@ zin_open(const char *path, struct zin **z_out, struct berth_err *err)
 
 	if (z == NULL)
 		return err_set(err, BERTH_ENOMEM, "%s: out of memory", path);
+	z->hash = hash_sha256_new();
 	z->raw = str_eq(path, "-") ? stdin : fopen(path, "rbe");
 	if (z->raw == NULL) {
 		rc = err_sys(err, errno == ENOENT ? BERTH_ENOTFOUND : BERTH_EIO, errno, "%s", path);
@@ -84,11 +92,10 @@ zin_open(const char *path, struct zin **z_out, struct berth_err *err)
 		goto out;
 	}
 	rc = zdec_new(z->buf, z->end, path, &z->dec, err);
-	/* What is not packed is read straight from the file, where it can be wound back. */
-	if (rc == BERTH_OK && z->dec == NULL && fseeko(z->raw, -(off_t)z->end, SEEK_CUR) == 0)
-		z->out = z->raw;
-	else if (rc == BERTH_OK && (z->out = fopencookie(z, "rb", io)) == NULL)
+	if (rc == BERTH_OK && (z->out = fopencookie(z, "rb", io)) == NULL)
 		rc = err_sys(err, BERTH_EIO, errno, "%s", path);
+	else if (rc == BERTH_OK)
+		(void)setvbuf(z->out, NULL, _IOFBF, ZIN_CHUNK);
 out:
 	if (rc != BERTH_OK)
 		zin_close(z);
@@ -110,14 +117,21 @@ zin_fault(const struct zin *z)
 }
 
 void
+zin_digest(struct zin *z, char dst[HASH_SHA256_SIZE])
+{
+	hash_sha256_end(z->hash, dst);
+}
+
+void
 zin_close(struct zin *z)
 {
 	if (z == NULL)
 		return;
-	if (z->out != NULL && z->out != z->raw)
+	if (z->out != NULL)
 		fclose(z->out);
 	if (z->raw != NULL && z->raw != stdin)
 		fclose(z->raw);
+	hash_sha256_free(z->hash);
 	zdec_free(z->dec);
 	free(z);
 }

@@ -37,6 +37,7 @@ series_is_demand(const struct series *s)
 struct sample {
 	int64_t t;		/* start of the step, s since epoch UTC, a multiple of step_s */
 	double mean, peak;	/* >= 0, finite, peak >= mean */
+	int64_t covered_s;	/* seconds of the step that are known, and that mean and peak are of; 0: all of it */
 };
 
 #endif

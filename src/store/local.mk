@@ -6,7 +6,9 @@ libstore_a_SOURCES = \
 	src/store/migrate.c src/store/migrate.h \
 	src/store/pack.c \
 	src/store/run_rows.c src/store/upkeep.c \
-	src/store/series_rows.c src/store/sample_rows.c src/store/series_rows.h \
+	src/store/series_rows.c src/store/sample_rows.c src/store/raw_rows.c src/store/series_rows.h \
+	src/store/tier.c src/store/tier.h src/store/tier_rows.c src/store/tier_rows.h src/store/tier_late.c src/store/tier_late.h \
+	src/store/tier_move.c src/store/tier_check.c src/store/history.c \
 	src/store/offer_rows.c src/store/offer_rows.h \
 	src/store/job_rows.c src/store/job_rows.h \
 	src/store/intent_rows.c src/store/instance_rows.c src/store/measure_rows.c src/store/block_rows.c \
@@ -20,6 +22,8 @@ nodist_libstore_a_SOURCES = src/store/migrations.c
 # The schema: one file a version, never changed once released. They are compiled in.
 MIGRATIONS = src/store/migrations/0001_init.sql src/store/migrations/0002_usage.sql src/store/migrations/0003_offer_kind.sql \
 	src/store/migrations/0004_offer_place.sql
+MIGRATIONS = src/store/migrations/0001_init.sql src/store/migrations/0002_usage.sql src/store/migrations/0003_offer_kind.sql
+MIGRATIONS = src/store/migrations/0001_init.sql src/store/migrations/0002_usage.sql src/store/migrations/0003_tiers.sql
 EXTRA_DIST += $(MIGRATIONS) src/store/embed.awk
 CLEANFILES += src/store/migrations.c
 src/store/migrations.c: $(MIGRATIONS) src/store/embed.awk

@@ -6,6 +6,7 @@
 #include "model/offer.h"
 #include "store/db.h"
 #include "store/store.h"
+#include "store/tier.h"
 #include "util/lock.h"
 
 struct store {
@@ -17,6 +18,8 @@ struct store {
 	int depth;		/* of store_begin() */
 	bool broken;		/* an inner transaction was rolled back */
 	struct lockfile lock;
+	int64_t opened;		/* when, by the caller's clock */
+	struct tier_count flow;	/* what this transaction has added to the ledger and no row of load tells of yet */
 	char *sample_sql;	/* of sample_rows.c, made at its first use */
 	char **sinks;		/* [n_sinks] */
 	size_t n_sinks;
@@ -55,6 +58,9 @@ BERTH_MUST_CHECK enum berth_code store_each(struct store *s, store_row_fn *fn, v
 struct budget_ask;
 BERTH_MUST_CHECK enum berth_code budget_reserve_locked(struct store *s, const struct budget_ask *ask,
     int64_t intent_id, int64_t now, int64_t *id_out, struct berth_err *err);
+
+/* Compares what is kept of samples in three ways: steps and buckets, the ledger, the loads. */
+BERTH_MUST_CHECK enum berth_code tier_check(struct store *s, store_say_fn *say, void *arg, struct berth_err *err);
 
 /* Makes derived tables again; say is told of each difference. fix false: only looks. */
 BERTH_MUST_CHECK enum berth_code series_derive(struct store *s, bool fix, store_say_fn *say, void *arg,

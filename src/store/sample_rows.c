@@ -4,13 +4,14 @@
 
 #include "store/priv.h"
 #include "store/series_rows.h"
+#include "store/tier.h"
+#include "store/tier_late.h"
 #include "util/buf.h"
 #include "util/time.h"
 #include "util/vec.h"
 
 #define SAMPLE_CHUNK ((size_t)16384)	/* compared with what is stored in one go */
 #define SAMPLE_BULK 128	/* rows of one INSERT */
-#define SAMPLE_STEPS_MAX INT64_C(100000000)
 
 /* The series row's derived columns, kept in step with its samples. */
 struct sample_head {
@@ -51,6 +52,9 @@ sample_check(const struct sample_head *h, const struct sample *v, size_t n, stru
 		if (i > 0 && v[i].t <= v[i - 1].t)
 			return err_set(err, BERTH_EINVAL, "series %lld: times do not ascend at %s",
 			    (long long)h->id, time_fmt(at, v[i].t));
+		if (v[i].covered_s < 0 || v[i].covered_s > h->step_s)
+			return err_set(err, BERTH_EINVAL, "series %lld: at %s %lld s of a step are known", (long long)h->id,
+			    time_fmt(at, v[i].t), (long long)v[i].covered_s);
 		if (!(v[i].mean >= 0) || !(v[i].peak >= v[i].mean) || !isfinite(v[i].peak))
 			return err_set(err, BERTH_EINVAL, "series %lld: at %s mean %g and peak %g are not 0 <= mean "
 			    "<= peak", (long long)h->id, time_fmt(at, v[i].t), v[i].mean, v[i].peak);
@@ -90,29 +94,97 @@ sample_row(struct db_stmt *st, void *arg, struct berth_err *err)
 	return BERTH_OK;
 }
 
-/* Tells v [n] what each is to what is stored already. */
 static enum berth_code
-sample_fates(struct store *s, int64_t series_id, const struct sample *v, size_t n, struct arena *scratch,
+sample_part_row(struct db_stmt *st, void *arg, struct berth_err *err)
+{
+	struct sample_list *l = arg;
+	struct sample key = { .t = db_col_i64(st, "t") };
+	size_t lo = 0, hi = l->v.n;
+
+	(void)err;
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (l->v.v[mid].t < key.t)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo < l->v.n && l->v.v[lo].t == key.t)
+		l->v.v[lo].covered_s = db_col_i64(st, "covered_s");
+	return BERTH_OK;
+}
+
+/* What is stored of the time of v [n], covered_s included. */
+static enum berth_code
+sample_have(struct store *s, int64_t series_id, const struct sample *v, size_t n, struct sample_list *have,
+    struct berth_err *err)
+{
+	const struct db_val args[] = { db_i64(series_id), db_i64(v[0].t), db_i64(v[n - 1].t) };
+	enum berth_code rc = store_each(s, sample_row, have, err,
+	    "SELECT t, mean, peak FROM sample WHERE series_id = $1 AND t BETWEEN $2 AND $3 ORDER BY t", args, 3);
+
+	if (rc == BERTH_OK && have->v.n > 0)
+		rc = store_each(s, sample_part_row, have, err,
+		    "SELECT t, covered_s FROM sample_part WHERE series_id = $1 AND t BETWEEN $2 AND $3", args, 3);
+	return rc;
+}
+
+static int64_t
+sample_covered(const struct sample *v, int64_t step_s)
+{
+	return v->covered_s != 0 ? v->covered_s : step_s;
+}
+
+/* Steps that are not whole say so in a row beside. */
+static enum berth_code
+sample_part_put(struct store *s, const struct sample_head *h, const struct sample *v, const struct sample *old,
+    struct berth_err *err)
+{
+	if (sample_covered(v, h->step_s) < h->step_s)
+		return db_run(s->db, err, "INSERT INTO sample_part (series_id, t, covered_s) VALUES ($1, $2, $3) "
+		    "ON CONFLICT (series_id, t) DO UPDATE SET covered_s = excluded.covered_s",
+		    DB_ARGS(db_i64(h->id), db_i64(v->t), db_i64(v->covered_s)));
+	if (old == NULL || sample_covered(old, h->step_s) == h->step_s)
+		return BERTH_OK;
+	return db_run(s->db, err, "DELETE FROM sample_part WHERE series_id = $1 AND t = $2",
+	    DB_ARGS(db_i64(h->id), db_i64(v->t)));
+}
+
+/* Adds what v [n] change to the ledger, and tells what each is to what is stored already. */
+static enum berth_code
+sample_fates(struct store *s, const struct sample_head *h, const struct sample *v, size_t n, struct arena *scratch,
     unsigned char *fate, struct berth_err *err)
 {
 	struct sample_list have = { .a = scratch, .t = -1 };
-	enum berth_code rc;
+	struct tier_count change = { 0 };
+	int64_t stretch = time_floor(v[0].t, tier_stretch(h->step_s));
+	enum berth_code rc = sample_have(s, h->id, v, n, &have, err);
 	size_t j = 0;
 
-	rc = store_each(s, sample_row, &have, err,
-	    "SELECT t, mean, peak FROM sample WHERE series_id = $1 AND t BETWEEN $2 AND $3 ORDER BY t",
-	    DB_ARGS(db_i64(series_id), db_i64(v[0].t), db_i64(v[n - 1].t)));
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
+		const struct sample *old = NULL;
+
 		while (j < have.v.n && have.v.v[j].t < v[i].t)
 			j++;
-		if (j == have.v.n || have.v.v[j].t != v[i].t)
-			fate[i] = PUT_STORED;
-		else if (have.v.v[j].mean == v[i].mean && have.v.v[j].peak == v[i].peak)
-			fate[i] = PUT_DUPLICATE;
-		else
-			fate[i] = PUT_REPLACED;
+		if (j < have.v.n && have.v.v[j].t == v[i].t)
+			old = &have.v.v[j];
+		fate[i] = old == NULL ? PUT_STORED : old->mean == v[i].mean && old->peak == v[i].peak &&
+		    sample_covered(old, h->step_s) == sample_covered(&v[i], h->step_s) ? PUT_DUPLICATE : PUT_REPLACED;
+		if (fate[i] == PUT_DUPLICATE)
+			continue;
+		if (v[i].t >= stretch + tier_stretch(h->step_s)) {
+			rc = tier_ledger_add(s, h->id, stretch, change, err);
+			stretch = time_floor(v[i].t, tier_stretch(h->step_s));
+			change = (struct tier_count){ 0 };
+		}
+		change = tier_count_add(change, tier_count_of(&v[i], h->step_s));
+		if (old != NULL)
+			change = tier_count_sub(change, tier_count_of(old, h->step_s));
+		if (rc == BERTH_OK)
+			rc = sample_part_put(s, h, &v[i], old, err);
 	}
-	return rc;
+	return rc == BERTH_OK ? tier_ledger_add(s, h->id, stretch, change, err) : rc;
 }
 
 /* Puts one sample as three of a statement's arguments. */
@@ -226,46 +298,112 @@ sample_head_put(struct store *s, const struct sample_head *h, bool scan, struct 
 {
 	if (scan)
 		return db_run(s->db, err, "UPDATE series SET first_t = $1, last_t = $2, samples = $3, "
-		    "peak = (SELECT max(COALESCE(peak, mean)) FROM sample WHERE series_id = $4) WHERE id = $4",
+		    "peak = (SELECT max(p) FROM (SELECT max(COALESCE(peak, mean)) AS p FROM sample WHERE series_id = $4 UNION ALL "
+		    "SELECT max(peak) AS p FROM rollup WHERE series_id = $4) AS both_tiers) WHERE id = $4",
 		    DB_ARGS(db_i64(h->first_t), db_i64(h->last_t), db_i64(h->samples), db_i64(h->id)));
 	return db_run(s->db, err, "UPDATE series SET first_t = $1, last_t = $2, samples = $3, peak = $4 WHERE id = $5",
 	    DB_ARGS(db_i64(h->first_t), db_i64(h->last_t), db_i64(h->samples), db_real(h->peak), db_i64(h->id)));
 }
 
+static size_t
+sample_before(const struct sample *v, size_t n, int64_t t)
+{
+	size_t lo = 0, hi = n;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (v[mid].t < t)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* Steps of a time that is rolled up. */
 static enum berth_code
-sample_put_all(struct store *s, int64_t series_id, const struct sample *v, size_t n, unsigned char *fate,
-    struct put_counts *counts, struct berth_err *err)
+sample_put_late(struct store *s, struct sample_head *h, const struct tier_marks *marks, const struct sample *v, size_t n,
+    const struct put_rule *rule, unsigned char *fate, struct put_counts *c, bool *scan, struct berth_err *err)
+{
+	struct late_put late = { .first_t = INT64_MAX, .last_t = INT64_MIN, .peak = (double)NAN };
+	enum berth_code rc = tier_late_put(s, h->id, h->step_s, marks, v, n, rule, fate, &late, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	*c = late.counts;
+	*scan = late.scan;
+	if (late.first_t > late.last_t)
+		return BERTH_OK;
+	if (!(h->peak >= late.peak) && !isnan(late.peak))
+		h->peak = late.peak;
+	if (h->samples == 0 || late.first_t < h->first_t)
+		h->first_t = late.first_t;
+	if (h->samples == 0 || late.last_t > h->last_t)
+		h->last_t = late.last_t;
+	h->samples += late.grown;
+	return BERTH_OK;
+}
+
+/* Of what is made again, only what has changed is put among single steps. */
+static void
+sample_clip(const struct put_rule *rule, const struct sample *v, size_t *i, size_t *n)
+{
+	size_t from = sample_before(v, *n, rule->from), to = sample_before(v, *n, rule->to);
+
+	if (!rule->remade)
+		return;
+	*i = from > *i ? from : *i;
+	*n = to > *i ? to : *i;
+}
+
+static enum berth_code
+sample_put_all(struct store *s, int64_t series_id, const struct sample *v, size_t n, const struct put_rule *rule,
+    unsigned char *fate, struct put_counts *counts, struct berth_err *err)
 {
 	struct put_counts c = { 0 };
 	struct sample_head h = { 0 };
+	struct tier_marks marks;
 	struct arena *scratch;
+	bool scan = false;
+	size_t i;
 	enum berth_code rc;
 
 	rc = sample_head_get(s, series_id, &h, err);
 	if (rc == BERTH_OK)
 		rc = sample_check(&h, v, n, err);
+	if (rc == BERTH_OK && h.samples > 0)
+		rc = tier_ledger_open(s, series_id, h.step_s, err);
+	if (rc == BERTH_OK)
+		rc = tier_marks_get(s, series_id, &marks, err);
 	if (rc != BERTH_OK)
 		return rc;
 	scratch = arena_new();
-	for (size_t i = 0; rc == BERTH_OK && i < n; i += SAMPLE_CHUNK) {
-		size_t m = n - i < SAMPLE_CHUNK ? n - i : SAMPLE_CHUNK;
-		unsigned char *f = fate != NULL ? fate + i : arena_array(scratch, m, 1);
+	if (fate == NULL)
+		fate = arena_array(scratch, n, 1);
+	i = sample_before(v, n, tier_late(&marks));
+	if (i > 0)
+		rc = sample_put_late(s, &h, &marks, v, i, rule, fate, &c, &scan, err);
+	sample_clip(rule, v, &i, &n);
+	for (size_t m; rc == BERTH_OK && i < n; i += m) {
+		struct arena *a = arena_new();
 
-		rc = sample_fates(s, series_id, v + i, m, scratch, f, err);
+		m = n - i < SAMPLE_CHUNK ? n - i : SAMPLE_CHUNK;
+		rc = sample_fates(s, &h, v + i, m, a, fate + i, err);
 		if (rc == BERTH_OK)
-			rc = sample_put_chunk(s, &h, v + i, m, f, &c, err);
-		arena_reset(scratch);
+			rc = sample_put_chunk(s, &h, v + i, m, fate + i, &c, err);
+		arena_free(a);
 	}
 	arena_free(scratch);
 	if (rc == BERTH_OK)
-		rc = sample_head_put(s, &h, c.replaced > 0, err);
+		rc = sample_head_put(s, &h, scan || c.replaced > 0, err);
 	*counts = c;
 	return rc;
 }
 
 enum berth_code
-store_samples_put(struct store *s, int64_t series_id, const struct sample *v, size_t n, unsigned char *fate,
-    struct put_counts *counts, struct berth_err *err)
+store_samples_late(struct store *s, int64_t series_id, const struct sample *v, size_t n, const struct put_rule *rule,
+    unsigned char *fate, struct put_counts *counts, struct berth_err *err)
 {
 	struct put_counts c = { 0 };
 	enum berth_code rc;
@@ -275,168 +413,21 @@ store_samples_put(struct store *s, int64_t series_id, const struct sample *v, si
 	rc = store_begin(s, err);
 	if (rc != BERTH_OK)
 		return rc;
-	rc = store_end(s, sample_put_all(s, series_id, v, n, fate, &c, err), err);
+	rc = store_end(s, sample_put_all(s, series_id, v, n, rule, fate, &c, err), err);
 	if (rc == BERTH_OK) {	/* also the commit: what did not reach the disk is not counted */
 		counts->stored += c.stored;
 		counts->duplicate += c.duplicate;
 		counts->replaced += c.replaced;
-	}
-	return rc;
-}
-
-struct sample_fill {
-	struct dense *d;
-	int t, mean, peak;
-};
-
-static enum berth_code
-sample_fill_row(struct db_stmt *st, void *arg, struct berth_err *err)
-{
-	struct sample_fill *f = arg;
-	size_t i;
-
-	(void)err;
-	if (f->t < 0) {
-		f->t = db_col(st, "t");
-		f->mean = db_col(st, "mean");
-		f->peak = db_col(st, "peak");
-	}
-	i = (size_t)((db_col_at(st, f->t).i - f->d->t0) / f->d->step_s);
-	f->d->mean[i] = sample_real(db_col_at(st, f->mean), (double)NAN);
-	f->d->peak[i] = sample_real(db_col_at(st, f->peak), f->d->mean[i]);
-	f->d->missing--;
-	return BERTH_OK;
-}
-
-enum berth_code
-store_samples_range(struct store *s, int64_t series_id, int64_t from, int64_t to, struct arena *a,
-    struct dense *out, struct berth_err *err)
-{
-	struct sample_head h;
-	struct dense d = { 0 };
-	struct sample_fill f = { .d = &d, .t = -1 };
-	enum berth_code rc;
-	int64_t end;
-
-	rc = sample_head_get(s, series_id, &h, err);
-	if (rc != BERTH_OK)
-		return rc;
-	d.step_s = h.step_s;
-	d.t0 = from != 0 ? time_floor(from, h.step_s) : h.first_t;
-	end = to != 0 ? time_floor(to + h.step_s - 1, h.step_s) : h.last_t + h.step_s;
-	if (h.samples > 0 && end > d.t0) {
-		if ((end - d.t0) / h.step_s > SAMPLE_STEPS_MAX)
-			return err_set(err, BERTH_EINVAL, "series %lld: %lld steps at once", (long long)series_id,
-			    (long long)((end - d.t0) / h.step_s));
-		d.n = (size_t)((end - d.t0) / h.step_s);
-	}
-	d.mean = arena_array_of(a, d.n, double);
-	d.peak = arena_array_of(a, d.n, double);
-	d.missing = d.n;
-	for (size_t i = 0; i < d.n; i++)
-		d.mean[i] = d.peak[i] = (double)NAN;
-	if (d.n > 0)
-		rc = store_each(s, sample_fill_row, &f, err,
-		    "SELECT t, mean, peak FROM sample WHERE series_id = $1 AND t >= $2 AND t < $3",
-		    DB_ARGS(db_i64(series_id), db_i64(d.t0), db_i64(end)));
-	if (rc == BERTH_OK)
-		*out = d;
-	return rc;
-}
-
-struct raw_list {
-	struct arena *a;
-	VEC(struct raw_row) v;
-};
-
-static enum berth_code
-raw_row(struct db_stmt *st, void *arg, struct berth_err *err)
-{
-	struct raw_list *l = arg;
-	struct raw_row *r = VEC_ADD(l->a, &l->v);
-
-	(void)err;
-	r->step = db_col_i64(st, "step");
-	r->source = db_col_i64(st, "source");
-	r->t = db_col_i64(st, "t");
-	r->value = db_col_real(st, "value");
-	r->peak = db_col_real(st, "peak");
-	return BERTH_OK;
-}
-
-enum berth_code
-store_raw_list(struct store *s, int64_t series_id, int64_t from, int64_t to, struct arena *a,
-    struct raw_row **rows_out, size_t *n_out, struct berth_err *err)
-{
-	struct raw_list l = { .a = a };
-	enum berth_code rc;
-
-	rc = store_each(s, raw_row, &l, err, "SELECT step, t, source, value, peak FROM raw "
-	    "WHERE series_id = $1 AND step >= $2 AND step < $3 ORDER BY step, t, source",
-	    DB_ARGS(db_i64(series_id), db_i64(from), db_i64(to)));
-	if (rc == BERTH_OK) {
-		*rows_out = l.v.v;
-		*n_out = l.v.n;
+		counts->refused += c.refused;
 	}
 	return rc;
 }
 
 enum berth_code
-store_raw_replace(struct store *s, int64_t series_id, int64_t step, const struct raw_row *rows, size_t n,
-    struct berth_err *err)
+store_samples_put(struct store *s, int64_t series_id, const struct sample *v, size_t n, unsigned char *fate,
+    struct put_counts *counts, struct berth_err *err)
 {
-	enum berth_code rc = store_begin(s, err);
+	const struct put_rule rule = { .loaded_before = false };
 
-	if (rc != BERTH_OK)
-		return rc;
-	rc = db_run(s->db, err, "DELETE FROM raw WHERE series_id = $1 AND step = $2",
-	    DB_ARGS(db_i64(series_id), db_i64(step)));
-	for (size_t i = 0; rc == BERTH_OK && i < n; i++)
-		rc = db_run(s->db, err, "INSERT INTO raw (series_id, step, t, source, value, peak) "
-		    "VALUES ($1, $2, $3, $4, $5, $6)", DB_ARGS(db_i64(series_id), db_i64(step), db_i64(rows[i].t),
-		    db_i64(rows[i].source), db_real(rows[i].value), db_real(rows[i].peak)));
-	return store_end(s, rc, err);
-}
-
-struct series_derive_arg {
-	struct store *s;
-	struct arena *a;
-	bool fix;
-	store_say_fn *say;
-	void *arg;
-};
-
-/* One series whose own columns differ from what its samples say. */
-static enum berth_code
-series_derive_row(struct db_stmt *st, void *arg, struct berth_err *err)
-{
-	struct series_derive_arg *d = arg;
-	char line[768];
-
-	snprintf(line, sizeof(line), "series %s: says %lld samples and a peak of %g, its samples say %lld and %g",
-	    db_col_text(st, "name", d->a), (long long)db_col_i64(st, "samples"), db_col_real(st, "peak"),
-	    (long long)db_col_i64(st, "n"), db_col_real(st, "true_peak"));
-	d->say(d->arg, line);
-	if (!d->fix)
-		return BERTH_OK;
-	return db_run(d->s->db, err, "UPDATE series SET first_t = $1, last_t = $2, samples = $3, peak = $4 WHERE id = $5",
-	    DB_ARGS(db_id(db_col_i64(st, "true_first")), db_id(db_col_i64(st, "true_last")),
-	    db_i64(db_col_i64(st, "n")), db_real(db_col_real(st, "true_peak")), db_i64(db_col_i64(st, "id"))));
-}
-
-enum berth_code
-series_derive(struct store *s, bool fix, store_say_fn *say, void *arg, struct berth_err *err)
-{
-	struct series_derive_arg d = { .s = s, .a = arena_new(), .fix = fix, .say = say, .arg = arg };
-	enum berth_code rc;
-
-	rc = store_each(s, series_derive_row, &d, err, "SELECT a.id, a.name, a.samples, a.peak, COALESCE(b.n, 0) AS n, "
-	    "b.true_first, b.true_last, b.true_peak FROM series a LEFT JOIN (SELECT series_id, count(*) AS n, "
-	    "min(t) AS true_first, max(t) AS true_last, max(COALESCE(peak, mean)) AS true_peak FROM sample "
-	    "GROUP BY series_id) AS b ON b.series_id = a.id WHERE a.samples <> COALESCE(b.n, 0) "
-	    "OR COALESCE(a.first_t, -1) <> COALESCE(b.true_first, -1) "
-	    "OR COALESCE(a.last_t, -1) <> COALESCE(b.true_last, -1) "
-	    "OR COALESCE(a.peak, -1) <> COALESCE(b.true_peak, -1) ORDER BY a.id", DB_NO_ARGS);
-	arena_free(d.a);
-	return rc;
+	return store_samples_late(s, series_id, v, n, &rule, fate, counts, err);
 }

@@ -1,9 +1,9 @@
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "store/priv.h"
 #include "store/series_rows.h"
+#include "store/tier_rows.h"
 #include "util/str.h"
 #include "util/vec.h"
 
@@ -132,53 +132,66 @@ store_series_interval(struct store *s, int64_t series_id, int64_t interval_s, st
 enum berth_code
 store_series_delete(struct store *s, int64_t series_id, struct berth_err *err)
 {
+	static const char *const parts[] = { "DELETE FROM sample WHERE series_id = $1",
+		"DELETE FROM sample_part WHERE series_id = $1", "DELETE FROM rollup WHERE series_id = $1",
+		"DELETE FROM rollup_mark WHERE series_id = $1", "DELETE FROM ledger_step WHERE series_id = $1" };
+	struct load l = { .t = s->opened, .format = "delete", .source = "a series", .digest = "" };
+	struct tier_count flow = s->flow, sum = { 0 };
 	enum berth_code rc = store_begin(s, err);
 
 	if (rc != BERTH_OK)
 		return rc;
-	rc = db_run(s->db, err, "DELETE FROM sample WHERE series_id = $1", DB_ARGS(db_i64(series_id)));
+	rc = tier_ledger_sum(s, series_id, &sum, err);
+	for (size_t i = 0; rc == BERTH_OK && i < sizeof(parts) / sizeof(parts[0]); i++)
+		rc = db_run(s->db, err, parts[i], DB_ARGS(db_i64(series_id)));
 	if (rc == BERTH_OK)
 		rc = store_met(s, db_run(s->db, err, "DELETE FROM series WHERE id = $1", DB_ARGS(db_i64(series_id))),
 		    err, "there is no series %lld", (long long)series_id);
+	s->flow = tier_count_sub((struct tier_count){ 0 }, sum);
+	if (rc == BERTH_OK && sum.steps != 0)
+		rc = store_load_insert(s, &l, err);
+	s->flow = flow;
 	return store_end(s, rc, err);
 }
 
 enum berth_code
 store_series_stats(struct store *s, const struct series *series, struct series_stats *out, struct berth_err *err)
 {
-	struct db_stmt *st;
+	struct series_sum sum;
+	struct history last;
+	struct arena *a;
 	enum berth_code rc;
-	bool row;
 
 	*out = (struct series_stats){ .mean = (double)NAN, .last = (double)NAN };
 	if (series->samples == 0)
 		return BERTH_OK;
 	out->missing = (series->to - series->from) / series->step_s + 1 - series->samples;
-	rc = db_query(s->db, &st, err, "SELECT (SELECT sum(mean) FROM sample WHERE series_id = $1) AS total, "
-	    "(SELECT mean FROM sample WHERE series_id = $1 AND t = $2) AS last",
-	    DB_ARGS(db_i64(series->id), db_i64(series->to)));
-	if (rc == BERTH_OK)
-		rc = db_next(st, &row, err);
-	if (rc == BERTH_OK && row) {
-		double total = db_col_real(st, "total");
-
-		out->mean = total / (double)series->samples;
-		out->gpu_seconds = total * (double)series->step_s;
-		out->last = db_col_real(st, "last");
-	}
-	db_done(st);
+	rc = store_series_sum(s, series->id, &sum, err);
+	if (rc != BERTH_OK)
+		return rc;
+	out->mean = sum.covered_s > 0 ? sum.unit_seconds / (double)sum.covered_s : (double)NAN;
+	out->gpu_seconds = sum.unit_seconds;
+	a = arena_new();
+	rc = store_history(s, series->id, 0, series->to, series->to + series->step_s, a, &last, err);
+	if (rc == BERTH_OK && last.d.n > 0)
+		out->last = last.d.mean[last.d.n - 1];
+	arena_free(a);
 	return rc;
 }
 
 enum berth_code
 store_load_insert(struct store *s, const struct load *l, struct berth_err *err)
 {
+	struct tier_count flow = s->flow;
+
+	s->flow = (struct tier_count){ 0 };
 	return store_write(s, err, "INSERT INTO load (run, t, format, source, digest, rows_read, rows_stored, "
-	    "rows_duplicate, rows_replaced, rows_refused, first_t, last_t) "
-	    "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+	    "rows_duplicate, rows_replaced, rows_refused, first_t, last_t, steps, covered_s, total_hi, total_lo, late, options) "
+	    "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)",
 	    DB_ARGS(db_id(s->run_id), db_i64(l->t), db_text(l->format), db_text(l->source), db_text(l->digest),
 	    db_i64(l->rows_read), db_i64(l->rows_stored), db_i64(l->rows_duplicate), db_i64(l->rows_replaced),
-	    db_i64(l->rows_refused), db_id(l->from), db_id(l->to)));
+	    db_i64(l->rows_refused), db_id(l->from), db_id(l->to), db_i64(flow.steps), db_i64(flow.covered_s),
+	    db_i64(flow.total.hi), db_i64((int64_t)flow.total.lo), db_i64(l->late), db_text(l->options)));
 }
 
 struct load_list {
@@ -204,6 +217,11 @@ load_row(struct db_stmt *st, void *arg, struct berth_err *err)
 	r->rows_duplicate = db_col_i64(st, "rows_duplicate");
 	r->rows_replaced = db_col_i64(st, "rows_replaced");
 	r->rows_refused = db_col_i64(st, "rows_refused");
+	r->late = db_col_i64(st, "late");
+	r->options = db_col_text(st, "options", l->a);
+	r->steps = db_col_i64(st, "steps");
+	r->covered_s = db_col_i64(st, "covered_s");
+	r->unit_seconds = tier_sum_value((struct tier_sum){ db_col_i64(st, "total_hi"), (uint64_t)db_col_i64(st, "total_lo") });
 	r->from = db_col_i64(st, "first_t");
 	r->to = db_col_i64(st, "last_t");
 	return BERTH_OK;

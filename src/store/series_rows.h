@@ -24,12 +24,16 @@ BERTH_MUST_CHECK enum berth_code store_series_list(struct store *s, struct arena
 /* With its samples; the loads stay. */
 BERTH_MUST_CHECK enum berth_code store_series_delete(struct store *s, int64_t series_id, struct berth_err *err);
 
-enum put_fate { PUT_STORED, PUT_DUPLICATE, PUT_REPLACED };
+enum put_fate {
+	PUT_STORED, PUT_DUPLICATE, PUT_REPLACED,
+	PUT_REFUSED	/* of a bucket that is rolled up and cannot be told apart (store/tier_rows.h) */
+};
 
 struct put_counts {
 	int64_t stored;		/* new */
 	int64_t duplicate;	/* were there with the same values */
 	int64_t replaced;	/* were there with other values */
+	int64_t refused;	/* see PUT_REFUSED */
 };
 
 /*
@@ -38,6 +42,7 @@ struct put_counts {
  *       says (BERTH_EINVAL otherwise, nothing stored). A sample replaces one of the same time.
  * fate  [n] enum put_fate of each; may be NULL
  * Fast when times ascend over the calls: put all of a load inside one store_begin/commit.
+ * Where steps are rolled up, store_samples_late() says more.
  */
 BERTH_MUST_CHECK enum berth_code store_samples_put(struct store *s, int64_t series_id,
     const struct sample *v, size_t n, unsigned char *fate, struct put_counts *counts,
@@ -51,7 +56,8 @@ struct dense {
 };
 /*
  * from, to   [from, to); from 0: the first sample, to 0: the step after the last. Rounded outwards to the grid.
- * A series without samples gives n = 0.  Errors: BERTH_ENOTFOUND; BERTH_EINVAL more than 100 M steps.
+ * A series without samples gives n = 0. Steps that are rolled up have the mean and the peak of their hour or day; see
+ * store_history(), which tells them apart.  Errors: BERTH_ENOTFOUND; BERTH_EINVAL more than 100 M steps.
  */
 BERTH_MUST_CHECK enum berth_code store_samples_range(struct store *s, int64_t series_id, int64_t from, int64_t to,
     struct arena *a, struct dense *out, struct berth_err *err);
@@ -60,7 +66,7 @@ BERTH_MUST_CHECK enum berth_code store_samples_range(struct store *s, int64_t se
 struct series_stats {
 	double mean;			/* over the steps that have data; NaN none */
 	double last;			/* mean of the last sample; NaN none */
-	double gpu_seconds;		/* sum of mean times step */
+	double gpu_seconds;		/* sum of mean times the seconds that are known */
 	int64_t missing;		/* steps between from and to without a sample */
 };
 BERTH_MUST_CHECK enum berth_code store_series_stats(struct store *s, const struct series *series,

@@ -7,6 +7,7 @@
 
 #include "store/migrate.h"
 #include "store/priv.h"
+#include "store/series_rows.h"
 #include "util/fileio.h"
 #include "util/str.h"
 
@@ -65,6 +66,27 @@ store_connect(struct store *s, bool write, bool create, struct berth_err *err)
 	return db_open(&o, &s->db, err);
 }
 
+/* Series of a store that had no ledger yet. If this does not come to its end, the next change of the series does it. */
+static enum berth_code
+store_open_ledger(struct store *s, struct berth_err *err)
+{
+	enum store_mode mode = s->mode;
+	struct arena *a = arena_new();
+	struct series *list;
+	size_t n;
+	enum berth_code rc = store_series_list(s, a, &list, &n, err);
+
+	s->mode = STORE_WRITE;
+	if (rc == BERTH_OK && n > 0 && (rc = store_begin(s, err)) == BERTH_OK) {
+		for (size_t i = 0; rc == BERTH_OK && i < n; i++)
+			rc = tier_ledger_open(s, list[i].id, list[i].step_s, err);
+		rc = store_end(s, rc, err);
+	}
+	s->mode = mode;
+	arena_free(a);
+	return rc;
+}
+
 static enum berth_code
 store_upgrade(struct store *s, struct berth_err *err)
 {
@@ -80,6 +102,8 @@ store_upgrade(struct store *s, struct berth_err *err)
 			return err_ctx(err, "an older store must be upgraded before it can be read");
 	}
 	rc = migrate_run(s->db, s->path, migrations, migrations_n, err);
+	if (rc == BERTH_OK)
+		rc = store_open_ledger(s, err);
 	if (rc == BERTH_OK && s->mode == STORE_READ)
 		rc = store_connect(s, false, false, err);
 	return rc;
@@ -96,6 +120,7 @@ store_open(const char *path, enum store_mode mode, int64_t now, struct store **s
 		return err_set(err, BERTH_ENOMEM, "store: out of memory");
 	}
 	s->mode = mode;
+	s->opened = now;
 	s->lock = LOCKFILE_NONE;
 	if (mode == STORE_CREATE && strstr(path, "://") == NULL)
 		rc = fileio_mkdirs_for(path, err);
@@ -176,16 +201,34 @@ store_begin(struct store *s, struct berth_err *err)
 	if (s->depth == 0) {
 		rc = db_begin(s->db, true, err);
 		s->broken = false;
+		s->flow = (struct tier_count){ 0 };
 	}
 	if (rc == BERTH_OK)
 		s->depth++;
 	return rc;
 }
 
+/* A change of samples that no load has told of gets a row of its own in the log of loads, so that sums agree. */
+static enum berth_code
+store_flow_told(struct store *s, struct berth_err *err)
+{
+	const struct load l = { .t = s->opened, .format = "store", .source = "", .digest = "" };
+
+	return tier_count_eq(s->flow, (struct tier_count){ 0 }) ? BERTH_OK : store_load_insert(s, &l, err);
+}
+
 enum berth_code
 store_commit(struct store *s, struct berth_err *err)
 {
+	enum berth_code rc = BERTH_OK;
+
 	assert(s->depth > 0);
+	if (s->depth == 1 && !s->broken)
+		rc = store_flow_told(s, err);
+	if (rc != BERTH_OK) {
+		store_rollback(s);
+		return rc;
+	}
 	if (--s->depth > 0)
 		return BERTH_OK;
 	if (!s->broken)

@@ -18,7 +18,11 @@ static const struct upkeep_table {
 	TABLE(run, "id"),
 	TABLE(series, "id"),
 	TABLE(sample, "series_id, t"),
+	TABLE(sample_part, "series_id, t"),
 	TABLE(raw, "series_id, step, t, source"),
+	TABLE(rollup, "series_id, tier, t"),
+	TABLE(rollup_mark, "series_id"),
+	TABLE(ledger_step, "series_id, t"),
 	TABLE(load, "id"),
 	TABLE(usage_label, "id"),
 	TABLE(usage_hour, "hour"),
@@ -74,6 +78,12 @@ static const struct {
 	  "WHERE a.t % b.step_s <> 0" },
 	{ "samples whose values are not 0 <= mean <= peak", "SELECT count(*) FROM sample WHERE mean < 0 OR peak < mean "
 	  "OR mean > 1e300" },
+	{ "hours and days that are rolled up, of a series that does not exist", "SELECT count(*) FROM rollup WHERE series_id "
+	  "NOT IN (SELECT id FROM series)" },
+	{ "stretches of the ledger of a series that does not exist", "SELECT count(*) FROM ledger_step WHERE series_id "
+	  "NOT IN (SELECT id FROM series)" },
+	{ "seconds of steps that are not there", "SELECT count(*) FROM sample_part a LEFT JOIN sample b ON b.series_id = "
+	  "a.series_id AND b.t = a.t WHERE b.t IS NULL" },
 	{ "hours of jobs that end before they begin", "SELECT count(*) FROM usage_hour WHERE until_t < first_t" },
 	{ "offers that end before they begin", "SELECT count(*) FROM offer WHERE until_t < from_t" },
 	{ "reservations that hold more than they asked for", "SELECT count(*) FROM reservation WHERE held > amount" },
@@ -125,6 +135,8 @@ store_check(struct store *s, store_say_fn *say, void *arg, size_t *faults_out, s
 	rc = db_engine(s->db)->check(db_conn(s->db), upkeep_count, &u, err);
 	if (rc == BERTH_OK)
 		rc = upkeep_check_facts(s, &u, err);
+	if (rc == BERTH_OK)
+		rc = tier_check(s, upkeep_count, &u, err);
 	if (rc == BERTH_OK)
 		rc = upkeep_derive(s, false, &u, err);
 	db_rollback(s->db);

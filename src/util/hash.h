@@ -42,6 +42,13 @@ hash_fast(const void *p, size_t n)
 }
 
 #define HASH_SHA256_SIZE 65
+struct hash_sha256;
+/* Of bytes that come by and by. NULL: OpenSSL has none, or out of memory; the others take it. */
+struct hash_sha256 *hash_sha256_new(void);
+void hash_sha256_add(struct hash_sha256 *h, const void *p, size_t n);
+/* "" for NULL; may be called once. */
+void hash_sha256_end(struct hash_sha256 *h, char dst[HASH_SHA256_SIZE]);
+void hash_sha256_free(struct hash_sha256 *h);
 /* 64 lower-case hex digits and a NUL. BERTH_EFAIL only if OpenSSL has no SHA-256. */
 BERTH_MUST_CHECK enum berth_code hash_sha256_hex(const void *p, size_t n, char dst[HASH_SHA256_SIZE],
     struct berth_err *err);

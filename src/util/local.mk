@@ -8,7 +8,7 @@ libutil_a_SOURCES = \
 	src/util/str.c src/util/strnum.c src/util/str.h src/util/glob.c src/util/glob.h \
 	src/util/money.c src/util/money.h \
 	src/util/duration.c src/util/duration.h src/util/tz.c src/util/tz.h src/util/time.c src/util/time.h \
-	src/util/rng.c src/util/rng.h src/util/hash.c src/util/hash.h \
+	src/util/rng.c src/util/rng.h src/util/hash.c src/util/hash.h src/util/leb.h src/util/sketch.c src/util/sketch.h \
 	src/util/csv.c src/util/csv.h src/util/yaml.c src/util/yamlget.c src/util/yaml.h \
 	src/util/xml.c src/util/xml.h \
 	src/util/json.h src/util/jsonr.c src/util/jsonr.h src/util/jsonw.c src/util/jsonw.h \

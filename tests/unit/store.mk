@@ -26,3 +26,6 @@ tests_unit_store_upkeep_t_LDADD = $(STORE_TEST_LIBS)
 check_PROGRAMS += tests/unit/store_usage.t
 tests_unit_store_usage_t_SOURCES = tests/unit/store_usage.c
 tests_unit_store_usage_t_LDADD = $(STORE_TEST_LIBS)
+check_PROGRAMS += tests/unit/store_tiers.t
+tests_unit_store_tiers_t_SOURCES = tests/unit/store_tiers.c
+tests_unit_store_tiers_t_LDADD = $(STORE_TEST_LIBS)

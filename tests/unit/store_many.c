@@ -35,7 +35,7 @@ writer(const char *path, int me)
 	if (store_open(path, STORE_CREATE, T0, &s, &err) != BERTH_OK)
 		goto fail;
 	for (int i = 0; i < ROUNDS; i++) {
-		struct sample v = { T0 + i * STEP, me, me };
+		struct sample v = { T0 + i * STEP, me, me, 0 };
 
 		if (store_run_begin(s, "writer", NULL, 0, T0, &err) != BERTH_OK || store_begin(s, &err) != BERTH_OK ||
 		    store_series_put(s, name, NULL, "gpu", STEP, &id, &err) != BERTH_OK ||
@@ -84,7 +84,7 @@ loader(const char *path)
 		_exit(1);
 	for (int64_t batch = 0;; batch++) {
 		for (int i = 0; i < BATCH; i++)
-			v[i] = (struct sample){ T0 + (batch * BATCH + i) * STEP, 1.5, 2 };
+			v[i] = (struct sample){ T0 + (batch * BATCH + i) * STEP, 1.5, 2, 0 };
 		if (store_begin(s, &err) != BERTH_OK || store_series_put(s, "a", NULL, "gpu", STEP, &a, &err) != BERTH_OK ||
 		    store_series_put(s, "b", NULL, "gpu", STEP, &b, &err) != BERTH_OK ||
 		    store_samples_put(s, a, v, BATCH, NULL, &counts, &err) != BERTH_OK ||
@@ -153,7 +153,7 @@ filler(const char *path)
 	if (store_open(path, STORE_WRITE, T0, &s, &err) != BERTH_OK || setrlimit(RLIMIT_FSIZE, &limit) != 0)
 		return 10;
 	for (int i = 0; i < BATCH * 10; i++)
-		v[i] = (struct sample){ T0 + i * STEP, i + 0.1, i + 0.1 };
+		v[i] = (struct sample){ T0 + i * STEP, i + 0.1, i + 0.1, 0 };
 	if (store_series_put(s, "full", NULL, "gpu", STEP, &id, &err) != BERTH_OK)
 		return 11;
 	if (store_samples_put(s, id, v, BATCH * 10, NULL, &counts, &err) != BERTH_EIO)

@@ -90,7 +90,7 @@ put_random(struct store *s, int64_t id, uint64_t *rng)
 			want.replaced++;
 			fates[n] = PUT_REPLACED;
 		}
-		v[n++] = (struct sample){ T0 + i * STEP, mean, peak };
+		v[n++] = (struct sample){ T0 + i * STEP, mean, peak, 0 };
 		want_mean[i] = mean;
 		want_peak[i] = peak;
 	}
@@ -131,15 +131,15 @@ test_random(struct store *s)
 static void
 test_refused(struct store *s)
 {
-	const struct sample good = { T0, 1, 2 };
+	const struct sample good = { T0, 1, 2, 0 };
 	const struct sample bad[][2] = {
-		{ good, { T0 + 1, 1, 1 } },		/* off the grid */
-		{ good, { T0, 1, 1 } },			/* twice */
-		{ { T0 + STEP, 1, 1 }, good },		/* backwards */
-		{ good, { T0 + STEP, -1, 1 } },
-		{ good, { T0 + STEP, 2, 1 } },		/* peak below mean */
-		{ good, { T0 + STEP, (double)NAN, 1 } },
-		{ good, { T0 + STEP, 1, (double)INFINITY } },
+		{ good, { T0 + 1, 1, 1, 0 } },		/* off the grid */
+		{ good, { T0, 1, 1, 0 } },			/* twice */
+		{ { T0 + STEP, 1, 1, 0 }, good },		/* backwards */
+		{ good, { T0 + STEP, -1, 1, 0 } },
+		{ good, { T0 + STEP, 2, 1, 0 } },		/* peak below mean */
+		{ good, { T0 + STEP, (double)NAN, 1, 0 } },
+		{ good, { T0 + STEP, 1, (double)INFINITY, 0 } },
 	};
 	struct arena *a = arena_new();
 	struct put_counts counts = { 0 };

@@ -28,7 +28,7 @@ hear(void *arg, const char *what)
 static void
 fill(struct store *s)
 {
-	const struct sample v[] = { { T0, 1, 2 }, { T0 + 3600, 3, 3 }, { T0 + 7200, 2, 9 } };
+	const struct sample v[] = { { T0, 1, 2, 0 }, { T0 + 3600, 3, 3, 0 }, { T0 + 7200, 2, 9, 0 } };
 	struct offer o = { .provider = "p", .account = "a", .region = "r", .zone = "z", .instance_type = "t",
 		.accelerator = "A10", .purchase = PURCHASE_SPOT, .currency = "USD", .source = "" };
 	struct measurement m = { .t = T0, .provider = "p", .region = "r", .zone = "", .instance_type = "t",

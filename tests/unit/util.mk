@@ -50,3 +50,6 @@ tests_unit_progress_t_LDADD = libtap.a $(UTIL_LIBS)
 check_PROGRAMS += tests/unit/xml.t
 tests_unit_xml_t_SOURCES = tests/unit/xml.c
 tests_unit_xml_t_LDADD = libtap.a $(UTIL_LIBS)
+check_PROGRAMS += tests/unit/sketch.t
+tests_unit_sketch_t_SOURCES = tests/unit/sketch.c
+tests_unit_sketch_t_LDADD = libtap.a $(UTIL_LIBS)
