@@ -24,6 +24,7 @@ MIGRATIONS = src/store/migrations/0001_init.sql src/store/migrations/0002_usage.
 	src/store/migrations/0004_offer_place.sql
 MIGRATIONS = src/store/migrations/0001_init.sql src/store/migrations/0002_usage.sql src/store/migrations/0003_offer_kind.sql
 MIGRATIONS = src/store/migrations/0001_init.sql src/store/migrations/0002_usage.sql src/store/migrations/0003_tiers.sql
+	src/store/migrations/0004_tiers.sql
 EXTRA_DIST += $(MIGRATIONS) src/store/embed.awk
 CLEANFILES += src/store/migrations.c
 src/store/migrations.c: $(MIGRATIONS) src/store/embed.awk
