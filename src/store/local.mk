@@ -20,11 +20,12 @@ libstore_a_SOURCES = \
 nodist_libstore_a_SOURCES = src/store/migrations.c
 
 # The schema: one file a version, never changed once released. They are compiled in.
-MIGRATIONS = src/store/migrations/0001_init.sql src/store/migrations/0002_usage.sql src/store/migrations/0003_offer_kind.sql \
-	src/store/migrations/0004_offer_place.sql
-MIGRATIONS = src/store/migrations/0001_init.sql src/store/migrations/0002_usage.sql src/store/migrations/0003_offer_kind.sql
-MIGRATIONS = src/store/migrations/0001_init.sql src/store/migrations/0002_usage.sql src/store/migrations/0003_tiers.sql
-	src/store/migrations/0004_tiers.sql
+MIGRATIONS = \
+	src/store/migrations/0001_init.sql \
+	src/store/migrations/0002_usage.sql \
+	src/store/migrations/0003_offer_kind.sql \
+	src/store/migrations/0004_offer_place.sql \
+	src/store/migrations/0005_tiers.sql
 EXTRA_DIST += $(MIGRATIONS) src/store/embed.awk
 CLEANFILES += src/store/migrations.c
 src/store/migrations.c: $(MIGRATIONS) src/store/embed.awk
