@@ -1,4 +1,6 @@
 dist_pkgdata_DATA += data/accelerators.csv data/offers.csv data/probe_reference.csv data/probe_thresholds.csv
+berthholidaysdir = $(pkgdatadir)/holidays
+dist_berthholidays_DATA = data/holidays/cn.csv data/holidays/de.csv data/holidays/fr.csv data/holidays/gb.csv data/holidays/us.csv
 berthjobsdir = $(pkgdatadir)/jobs
 dist_berthjobs_DATA = \
 	data/jobs/batch-inference-l4.yaml data/jobs/finetune-a100-spot.yaml data/jobs/pretrain-8xh100.yaml \

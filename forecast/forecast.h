@@ -48,6 +48,8 @@ struct fc_options {
 	size_t max_history;		/* use at most the last so many steps; 0: all */
 	fc_offset_fn *utc_offset;	/* seasons follow this clock, also over days of 23 and 25 h; NULL: UTC */
 	void *utc_offset_arg;
+	const int64_t *holidays;	/* [n_holidays] days off by that clock, days since 1970-01-01, ascending */
+	size_t n_holidays;
 	unsigned threads;		/* over series; 0 or 1: none */
 	bool errors;			/* results keep the errors at the rolling origins (forecast/tree.h) */
 };
@@ -70,6 +72,19 @@ struct fc_window {
 	size_t first, count;
 	double q[FC_PEAK_LEVEL_COUNT];
 	size_t likeliest;		/* step where most of the sample paths have their maximum */
+};
+
+/* What days off on weekdays did in the past of a series; an effect has to be earned on them (berth-planning(7)). */
+enum fc_holiday_effect {
+	FC_HOLIDAY_NONE,
+	FC_HOLIDAY_FACTOR,		/* demand times ratio */
+	FC_HOLIDAY_SUNDAY		/* like Sundays, hour by hour */
+};
+struct fc_holiday {
+	enum fc_holiday_effect effect;
+	size_t past, ahead;		/* days off on weekdays in the history that can be compared, and in the horizon */
+	double ratio;			/* demand on them over that of usual days */
+	double gain;			/* share of the error that the effect takes away, each day by what the others tell; NaN: no day */
 };
 
 struct fc_span { int64_t from, to; };			/* [from, to), s since epoch */
@@ -101,6 +116,7 @@ struct fc_result {
 	size_t n_shifts;
 	struct fc_span *outages, *gaps;	/* left out of the fit; gaps: missing for more than 3 steps */
 	size_t n_outages, n_gaps;
+	struct fc_holiday holiday;	/* with opt.holidays */
 	bool censored;			/* the history sits at opt.cap: demand above it was not seen */
 	const char **warnings;		/* [n_warnings] whole sentences */
 	size_t n_warnings;

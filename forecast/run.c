@@ -291,8 +291,8 @@ run_shorten(const struct fc_options *o, struct fc_local *l, size_t ahead, struct
 		l->utc[i] = l->in.t0 + (int64_t)i * l->in.step_s;
 }
 
-enum berth_code
-fc_run_many(const struct fc_series *s, size_t n, const struct fc_options *opt, struct arena *a,
+static enum berth_code
+run_series(const struct fc_series *s, size_t n, const struct fc_options *opt, struct arena *a,
     struct fc_result *results_out, struct berth_err *err)
 {
 	struct fc_options own = *opt;
@@ -322,6 +322,31 @@ fc_run_many(const struct fc_series *s, size_t n, const struct fc_options *opt, s
 	for (size_t i = 0; i < n && opt->utc_offset != NULL; i++)
 		fc_local_result(&l[i], opt, a, &results_out[i]);
 	return BERTH_OK;
+}
+
+enum berth_code
+fc_run_many(const struct fc_series *s, size_t n, const struct fc_options *opt, struct arena *a,
+    struct fc_result *results_out, struct berth_err *err)
+{
+	struct fc_series *clean;
+	struct fc_holiday *h;
+	struct fc_options own = *opt;
+	enum berth_code rc;
+
+	if (opt->n_holidays == 0)
+		return run_series(s, n, opt, a, results_out, err);
+	clean = arena_array(a, n, sizeof(*clean));
+	h = arena_array(a, n, sizeof(*h));
+	for (size_t i = 0; i < n; i++)
+		fc_holiday_history(&s[i], opt, a, &clean[i], &h[i]);
+	if (own.n_paths == 0)
+		own.n_paths = 200;	/* peaks are found again with the days off ahead */
+	rc = run_series(clean, n, &own, a, results_out, err);
+	for (size_t i = 0; i < n && rc == BERTH_OK; i++) {
+		results_out[i].holiday = h[i];
+		fc_holiday_apply(&clean[i], opt, &results_out[i]);
+	}
+	return rc;
 }
 
 enum berth_code

@@ -13,7 +13,7 @@ struct forecast_opts {
 	struct opt_list series, capacity, by;
 	int64_t horizon_s, at, history_s, paths, seed, origins, threads, gpus_per_node;
 	double cap;
-	const char *svg, *zone, *events, *reconcile;
+	const char *svg, *zone, *events, *reconcile, *holidays;
 	bool backtest, compare, points, windows, plot, scores, why, brief, no_events, total;
 };
 

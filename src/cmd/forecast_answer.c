@@ -211,6 +211,24 @@ answer_json_capacity(struct jsonw *w, const struct fc_result *r, const struct fo
 	jsonw_end_object(w);
 }
 
+static const char *
+answer_holiday_name(enum fc_holiday_effect e)
+{
+	return e == FC_HOLIDAY_FACTOR ? "factor" : e == FC_HOLIDAY_SUNDAY ? "sunday" : "none";
+}
+
+static void
+answer_json_holiday(struct jsonw *w, const struct fc_holiday *h)
+{
+	jsonw_begin_object(w, "holidays");
+	jsonw_str(w, "effect", answer_holiday_name(h->effect));
+	jsonw_int(w, "past", (int64_t)h->past);
+	jsonw_int(w, "ahead", (int64_t)h->ahead);
+	jsonw_fixed(w, "ratio", h->past > 0 ? h->ratio : NAN, 6);
+	jsonw_fixed(w, "gain", h->past > 0 ? h->gain : NAN, 6);
+	jsonw_end_object(w);
+}
+
 void
 forecast_json_answers(struct jsonw *w, const struct forecast_set *f, size_t i)
 {
@@ -237,6 +255,7 @@ forecast_json_answers(struct jsonw *w, const struct forecast_set *f, size_t i)
 	jsonw_fixed(w, "doubt", d.doubt, 6);
 	jsonw_fixed(w, "peak", d.peak, 6);
 	jsonw_end_object(w);
+	answer_json_holiday(w, &r->holiday);
 	jsonw_begin_array(w, "capacity");
 	for (size_t k = 0; f->n_capacity != NULL && k < f->n_capacity[i]; k++)
 		answer_json_capacity(w, r, &f->capacity[i][k]);
@@ -336,6 +355,18 @@ answer_say_event(struct cmd_ctx *ctx, const struct fc_event_use *u)
 }
 
 static void
+answer_say_holiday(struct cmd_ctx *ctx, const struct fc_holiday *h)
+{
+	if (h->effect == FC_HOLIDAY_NONE)
+		cmd_say(ctx, "  - Days off: %zu on weekdays of the history; none is seen to matter enough, so they are left as they are.\n",
+		    h->past);
+	else
+		cmd_say(ctx, "  - Days off: %zu on weekdays of the history had %.0f %% of a usual day, %s; that takes away %.0f %% of their "
+		    "error, and is put on %zu ahead.\n", h->past, 100 * h->ratio, h->effect == FC_HOLIDAY_SUNDAY ? "like Sundays" :
+		    "all hours alike", 100 * h->gain, h->ahead);
+}
+
+static void
 answer_say_history(struct cmd_ctx *ctx, const struct fc_result *r)
 {
 	char t[TIME_FMT_SIZE];
@@ -364,6 +395,8 @@ forecast_why(struct cmd_ctx *ctx, const struct forecast_set *f)
 		for (size_t k = 0; k < f->map.n; k++)
 			if (f->uses[i][k].share != 0)
 				answer_say_event(ctx, &f->uses[i][k]);
+		if (((const struct forecast_opts *)ctx->opts)->holidays != NULL)
+			answer_say_holiday(ctx, &r->holiday);
 		answer_say_history(ctx, r);
 	}
 }

@@ -116,6 +116,26 @@ run --store all.db forecast --horizon 1w --cap 50 -o json
 expect_json '$.series[0].censored' true "a history that stands at the cap is said to be censored"
 awk '/"p99"/ { n++; if ($2 + 0 > 50) bad++ } END { exit (bad > 0 || n < 168) }' "$out"
 ok $? "no forecast passes the cap"
+# Days off: office hours of 2026, with the German days off like Sundays; Unity Day of 3 October is a Saturday.
+awk 'BEGIN { print "series,timestamp,gpus"; n = split("20546 20549 20574 20587 20598", v, " "); for (k in v) off[v[k]] = 1
+	for (i = 0; i < 24 * 150; i++) { t = 1769904000 + 3600 * i; d = int(t / 86400)	# since 2026-02-01
+		printf "o,%d,%.2f\n", t, ((d + 3) % 7 < 5 && !(d in off) && i % 24 > 8 && i % 24 < 18 ? 100 : 20) + (i * 7919) % 101 / 100 } }' >o.csv
+run --store o.db record csv o.csv
+run --store o.db forecast --at 2026-05-22T00:00:00Z --horizon 1w --holidays de -o json
+expect_exit 0
+expect_json '$.series[0].holidays.effect' sunday
+expect_json '$.series[0].holidays.ahead' 1
+expect_json_near '$.series[0].points[84].mean' 20 5 "Whit Monday at noon is like a Sunday"
+expect_json_near '$.series[0].points[108].mean' 100 5 "Tuesday is not"
+run --store o.db forecast --at 2026-05-22T00:00:00Z --horizon 1w --holidays de
+expect_out_has 'Days off: [0-9]+ on weekdays .* like Sundays'
+printf 'day,name\n2026-05-25,x\n2026-5-26,y\n' >bad.csv
+run --store o.db forecast --holidays bad.csv
+expect_exit 1
+expect_err_has 'at: bad.csv:3'
+run --store o.db forecast --holidays xx
+expect_exit 1
+
 run --store all.db --dry-run forecast --horizon 24h
 run --store all.db forecast --scores -o json
 expect_exit 0

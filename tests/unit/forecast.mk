@@ -17,3 +17,6 @@ tests_unit_forecast_event_t_LDADD = libtap.a $(FORECAST_LIBS)
 check_PROGRAMS += tests/unit/forecast_tree.t
 tests_unit_forecast_tree_t_SOURCES = tests/unit/forecast_tree.c
 tests_unit_forecast_tree_t_LDADD = libtap.a $(FORECAST_LIBS)
+check_PROGRAMS += tests/unit/forecast_holiday.t
+tests_unit_forecast_holiday_t_SOURCES = tests/unit/forecast_holiday.c
+tests_unit_forecast_holiday_t_LDADD = libtap.a $(FORECAST_LIBS)

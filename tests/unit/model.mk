@@ -8,3 +8,6 @@ tests_unit_data_t_SOURCES = tests/unit/data.c
 tests_unit_data_t_LDADD = libtap.a $(MODEL_LIBS)
 tests_unit_jobspec_t_SOURCES = tests/unit/jobspec.c
 tests_unit_jobspec_t_LDADD = libtap.a $(MODEL_LIBS)
+check_PROGRAMS += tests/unit/holiday.t
+tests_unit_holiday_t_SOURCES = tests/unit/holiday.c
+tests_unit_holiday_t_LDADD = libtap.a $(MODEL_LIBS)
