@@ -5,13 +5,16 @@
 
 #include "cmd/cmd.h"
 #include "cmd/simcommit.h"
+#include "cmd/simjobs.h"
 #include "cmd/simspot.h"
 #include "model/series.h"
 #include "store/series_rows.h"
 #include "store/store.h"
 #include "util/arena.h"
 #include "util/duration.h"
+#include "util/buf.h"
 #include "util/json.h"
+#include "util/plot.h"
 #include "util/progress.h"
 #include "util/str.h"
 
@@ -64,6 +67,36 @@ static const struct opt_row simulate_commit_rows[] = {
 	{ 0 },
 };
 
+struct simulate_jobs_opts {
+	int64_t span_s, work_min_s, work_max_s, changeover_s, tick_s, zones, seed;
+	double per_day, slack_min, slack_max, price, churn;
+	struct opt_list policies;
+};
+
+static const struct simulate_jobs_opts simulate_jobs_defaults = {
+	.span_s = INT64_C(52) * 7 * 86400, .work_min_s = 3600, .work_max_s = INT64_C(48) * 3600, .changeover_s = 600, .tick_s = 600,
+	.zones = 3, .seed = 1, .per_day = 10, .slack_min = 1.1, .slack_max = 3, .price = 0.3, .churn = 1,
+};
+
+#define JOFF(field) offsetof(struct simulate_jobs_opts, field)
+static const struct opt_row simulate_jobs_rows[] = {
+	{ "span", 0, OPT_DURATION, "DUR", "time in which jobs come; default 52w", JOFF(span_s), 86400, 60.0 * 7 * 86400, NULL },
+	{ "per-day", 0, OPT_DOUBLE, "N", "jobs a day; default 10", JOFF(per_day), 0.01, 10000, NULL },
+	{ "work-min", 0, OPT_DURATION, "DUR", "shortest work; default 1h", JOFF(work_min_s), 60, 400.0 * 86400, NULL },
+	{ "work-max", 0, OPT_DURATION, "DUR", "longest work; default 48h", JOFF(work_max_s), 60, 400.0 * 86400, NULL },
+	{ "slack-min", 0, OPT_DOUBLE, "RATIO", "least deadline over work; default 1.1", JOFF(slack_min), 1, 100, NULL },
+	{ "slack-max", 0, OPT_DOUBLE, "RATIO", "greatest deadline over work; default 3", JOFF(slack_max), 1, 100, NULL },
+	{ "changeover", 0, OPT_DURATION, "DUR", "start and restore of a machine; default 10m", JOFF(changeover_s), 0, 86400, NULL },
+	{ "tick", 0, OPT_DURATION, "DUR", "step of the world; default 10m", JOFF(tick_s), 60, 3600, NULL },
+	{ "zones", 0, OPT_INT, "N", "zones that a job may use; default 3", JOFF(zones), 1, 64, NULL },
+	{ "churn", 0, OPT_DOUBLE, "X", "times the interruptions of the bundled prior; default 1", JOFF(churn), 0.01, 100, NULL },
+	{ "price", 0, OPT_DOUBLE, "RATIO", "spot price over on-demand price; default 0.3", JOFF(price), 0, 10, NULL },
+	{ "seed", 0, OPT_INT, "N", "of the world; default 1", JOFF(seed), 0, 9e15, NULL },
+	{ "policies", 0, OPT_LIST, "POLICY", "on_demand, greedy, uniform_progress, berth; default all", JOFF(policies), 0, 0, NULL },
+	{ 0 },
+};
+
+static enum berth_code simulate_jobs(struct cmd_ctx *ctx, struct berth_err *err);
 static enum berth_code simulate_spot(struct cmd_ctx *ctx, struct berth_err *err);
 static enum berth_code simulate_commit(struct cmd_ctx *ctx, struct berth_err *err);
 
@@ -73,11 +106,13 @@ static const struct cmd simulate_subs[] = {
 	{ .name = "commit", .summary = "buy on the first part of the history, pay for the rest", .args = "[SERIES ...]",
 	    .opts = simulate_commit_rows, .opts_default = &simulate_commit_defaults, .opts_size = sizeof(simulate_commit_defaults),
 	    .flags = CMD_STORE_RO, .args_max = -1, .run = simulate_commit },
+	{ .name = "jobs", .summary = "a year of jobs through a made-up world of spot zones", .args = "", .opts = simulate_jobs_rows,
+	    .opts_default = &simulate_jobs_defaults, .opts_size = sizeof(simulate_jobs_defaults), .run = simulate_jobs },
 	{ 0 },
 };
 
 const struct cmd cmd_simulate = {
-	.name = "simulate", .summary = "try policies on recorded or made-up worlds", .args = "spot|commit", .subs = simulate_subs,
+	.name = "simulate", .summary = "try policies on recorded or made-up worlds", .args = "spot|commit|jobs", .subs = simulate_subs,
 };
 
 static const char *
@@ -393,5 +428,137 @@ simulate_commit(struct cmd_ctx *ctx, struct berth_err *err)
 	if (!cmd_wants_json(ctx))
 		return simulate_commit_table(ctx, cells, n_cells, err);
 	simulate_commit_json(cmd_json_begin(ctx, "berth.simulation/1"), cells, n_cells);
+	return cmd_json_end(ctx, err);
+}
+
+static void
+simulate_jobs_json(struct jsonw *w, const struct simjobs_grid *g, const struct simjobs_result *r, size_t weeks)
+{
+	jsonw_begin_array(w, "policies");
+	for (size_t p = 0; p < SPOT_POLICY_COUNT; p++) {
+		if (!g->policy[p])
+			continue;
+		jsonw_begin_object(w, NULL);
+		jsonw_str(w, "name", spot_policy_name((enum spot_policy)p));
+		jsonw_int(w, "runs", (int64_t)r[p].jobs);
+		jsonw_fixed(w, "mean", r[p].cost / r[p].work, 6);
+		jsonw_fixed(w, "cost", r[p].cost, 3);
+		jsonw_fixed(w, "work_hours", r[p].work, 3);
+		jsonw_fixed(w, "spot_hours", r[p].spot_hours, 3);
+		jsonw_fixed(w, "on_demand_hours", r[p].on_demand_hours, 3);
+		jsonw_fixed(w, "waited_hours", r[p].waited, 3);
+		jsonw_fixed(w, "waited_hours_p95", r[p].waited_p95, 3);
+		jsonw_int(w, "misses", (int64_t)r[p].misses);
+		jsonw_int(w, "preemptions", (int64_t)r[p].preemptions);
+		jsonw_begin_array(w, "weekly_cost");
+		for (size_t k = 0; k < weeks; k++)
+			jsonw_fixed(w, NULL, r[p].weekly[k], 3);
+		jsonw_end_array(w);
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+}
+
+/* Each policy's cost by the week, on one scale: a blank week costs nothing. */
+static enum berth_code
+simulate_jobs_plot(struct cmd_ctx *ctx, const struct simjobs_grid *g, const struct simjobs_result *r, size_t weeks,
+    struct berth_err *err)
+{
+	double most = 0, v[SIMJOBS_WEEKS + 1];
+	enum berth_code rc;
+	struct buf b;
+
+	for (size_t p = 0; p < SPOT_POLICY_COUNT; p++)
+		for (size_t k = 0; k < weeks; k++)
+			most = fmax(most, r[p].weekly[k]);
+	buf_init(&b, 65536);
+	buf_printf(&b, "\nCost by week, up to %.0f on-demand hours\n", most);
+	for (size_t p = 0; p < SPOT_POLICY_COUNT; p++) {
+		if (!g->policy[p])
+			continue;
+		memcpy(v, r[p].weekly, weeks * sizeof(*v));
+		v[weeks] = most;	/* sets the scale; cut off again */
+		buf_printf(&b, "%-17s", spot_policy_name((enum spot_policy)p));
+		plot_spark(v, weeks + 1, (int)weeks + 1, ctx->unicode, &b);
+		if (b.len > 3)
+			b.p[b.len -= ctx->unicode ? 3 : 1] = '\0';
+		buf_printf(&b, "\n");
+	}
+	rc = buf_check(&b, "the plot", err);
+	if (rc == BERTH_OK)
+		cmd_say(ctx, "%s", b.p);
+	buf_free(&b);
+	return rc;
+}
+
+static enum berth_code
+simulate_jobs_table(struct cmd_ctx *ctx, const struct simjobs_grid *g, const struct simjobs_result *r, size_t weeks,
+    struct berth_err *err)
+{
+	static const struct table_col cols[] = {
+		{ "policy", NULL, TABLE_TEXT, 0, 0 },
+		{ "runs", "JOBS", TABLE_INT, 0, 0 },
+		{ "cost", "COST", TABLE_DOUBLE, 4, 0 },
+		{ "spot", "SPOT %", TABLE_DOUBLE, 0, 0 },
+		{ "waited", "WAITED H", TABLE_DOUBLE, 2, 0 },
+		{ "waited_p95", "P95", TABLE_DOUBLE, 1, 0 },
+		{ "preemptions", NULL, TABLE_INT, 0, 0 },
+		{ "misses", NULL, TABLE_INT, 0, 0 },
+	};
+	struct table *t = table_new(ctx->arena, cols, sizeof(cols) / sizeof(cols[0]));
+	enum berth_code rc;
+
+	for (size_t p = 0; p < SPOT_POLICY_COUNT; p++) {
+		if (!g->policy[p])
+			continue;
+		table_row(t);
+		table_text(t, spot_policy_name((enum spot_policy)p));
+		table_int(t, (int64_t)r[p].jobs);
+		table_double(t, r[p].cost / r[p].work);
+		table_double(t, 100 * r[p].spot_hours / (r[p].spot_hours + r[p].on_demand_hours));
+		table_double(t, r[p].waited);
+		table_double(t, r[p].waited_p95);
+		table_int(t, (int64_t)r[p].preemptions);
+		table_int(t, (int64_t)r[p].misses);
+	}
+	cmd_say(ctx, "Cost over the work on demand, without start-up; waited: from submission to the end, less the work\n");
+	rc = cmd_table_print(ctx, t, err);
+	return rc == BERTH_OK ? simulate_jobs_plot(ctx, g, r, weeks, err) : rc;
+}
+
+static enum berth_code
+simulate_jobs(struct cmd_ctx *ctx, struct berth_err *err)
+{
+	const struct simulate_jobs_opts *o = ctx->opts;
+	struct simjobs_grid g = { .span_s = o->span_s, .tick_s = o->tick_s, .per_day = o->per_day,
+		.work_min_s = (double)o->work_min_s, .work_max_s = (double)o->work_max_s, .slack_min = o->slack_min,
+		.slack_max = o->slack_max, .changeover_s = (double)o->changeover_s, .price = o->price, .zones = (size_t)o->zones,
+		.churn = o->churn, .seed = (uint64_t)o->seed };
+	struct simjobs_result r[SPOT_POLICY_COUNT];
+	struct simspot_grid named = { 0 };
+	struct progress bar;
+	size_t weeks;
+	enum berth_code rc = simulate_policies(&o->policies, &named, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	if (named.omniscient && o->policies.n > 0)
+		err_set(err, BERTH_EUSAGE, "omniscient is too slow for a stream of jobs: see simulate spot");
+	else if (o->work_max_s < o->work_min_s || o->slack_max < o->slack_min)
+		err_set(err, BERTH_EUSAGE, "the greatest work or slack lies below the least");
+	else
+		err_set(err, BERTH_OK, "%s", "");
+	if (err->code != BERTH_OK)
+		return err->code;
+	for (size_t p = 0; p < SPOT_POLICY_COUNT; p++)
+		g.policy[p] = o->policies.n == 0 || named.policy[p];
+	progress_start(&bar, cmd_progress(ctx), "simulate", "jobs", 0);
+	rc = simjobs_run(&g, simulate_progress, &bar, ctx->arena, r, &weeks, err);
+	progress_end(&bar);
+	if (rc != BERTH_OK)
+		return rc;
+	if (!cmd_wants_json(ctx))
+		return simulate_jobs_table(ctx, &g, r, weeks, err);
+	simulate_jobs_json(cmd_json_begin(ctx, "berth.simulation/1"), &g, r, weeks);
 	return cmd_json_end(ctx, err);
 }

@@ -301,8 +301,10 @@ spot_replay(enum spot_policy policy, const struct spot_world *w, size_t t0, cons
 		size_t at = t0 + (size_t)t;
 		enum spot_action a;
 
-		if (st.mode == SPOT_HAS_SPOT && !w->zones[st.zone].up[at])
+		if (st.mode == SPOT_HAS_SPOT && !w->zones[st.zone].up[at]) {
 			st.mode = SPOT_NOTHING;
+			out->lost++;
+		}
 		a = policy == SPOT_POLICY_BERTH ? spot_tabled(table, w, at, &st, s->deadline - t) :
 		    spot_simple(policy, s, &st, s->deadline - t, w->any->up[at] != 0);
 		spot_act(a, w, at, s, &st, out);

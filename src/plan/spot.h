@@ -105,6 +105,7 @@ struct spot_run {
 	double cost;		/* in on-demand ticks */
 	int on_demand, spot;	/* ticks billed */
 	int launches;
+	int lost;		/* machines taken back under the work */
 	int finish;		/* ticks */
 	bool missed;
 };

@@ -106,4 +106,29 @@ run simulate commit --reserved 2
 expect_exit 2
 run simulate commit --split 0.99
 expect_exit 2
+
+# A week of jobs in a made-up world: on demand costs the work and one tick of ten minutes a job; the same seed, the same week.
+run simulate jobs --span 4w -o json
+expect_exit 0
+expect_is_json berth.simulation/1
+cp "$out" first
+expect_json '$.policies[0].name' on_demand
+set -- $(tr -d ' ",' <first | awk -F: '$1 == "runs" && !n { n = $2 } $1 == "work_hours" && !w { w = $2 } END { printf "%.6f %d", (w + n / 6) / w, n }')
+expect_json_near '$.policies[0].mean' "$1" 1e-5
+expect_json '$.policies[3].name' berth
+expect_json '$.policies[3].misses' 0
+expect_json '$.policies[3].runs' "$2"
+run simulate jobs --span 4w -o json
+cmp -s "$out" first
+ok $? "the same seed makes the same world"
+run simulate jobs --span 4w --seed 2 --policies berth,on_demand -o json
+! cmp -s "$out" first
+ok $? "another seed another"
+COLUMNS=80 run simulate jobs --span 4w --policies greedy,berth
+expect_out_has 'Cost by week'
+expect_out_lacks on_demand
+run simulate jobs --work-min 2h --work-max 1h
+expect_exit 2
+run simulate jobs --policies omniscient
+expect_exit 2
 done_testing
