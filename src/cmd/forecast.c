@@ -21,6 +21,7 @@ static const struct forecast_opts forecast_defaults = {
 };
 
 #define FORECAST_LOOK_S (366 * (int64_t)86400)	/* the history that a fit looks at, without --history */
+#define FORECAST_SPARSE_S (14 * (int64_t)86400)
 #define FORECAST_LOOK_STEPS 400			/* and at least so many steps */
 
 #define OFF(field) offsetof(struct forecast_opts, field)
@@ -35,6 +36,8 @@ static const struct opt_row forecast_rows[] = {
 	    NULL },
 	{ "no-events", 0, OPT_FLAG, NULL, "leave the roadmap of berth.yaml out", OFF(no_events), 0, 0, NULL },
 	{ "capacity", 0, OPT_LIST, "[SERIES=]GPUS", "say when demand passes this", OFF(capacity), 0, 0, NULL },
+	{ "sparse", 0, OPT_FLAG, NULL, "also series of two weeks or more with more than half of it missing", OFF(sparse), 0, 0,
+	    NULL },
 	{ "zone", 'z', OPT_STRING, "ZONE", "days and weeks follow this clock: Europe/Berlin; default UTC", OFF(zone), 0, 0, NULL },
 	{ "holidays", 0, OPT_PATH, "FILE", "days off: a CSV file, or a country: cn de fr gb us", OFF(holidays), 0, 0, NULL },
 	{ "total", 0, OPT_FLAG, NULL, "also the sum of the series; all forecasts add up", OFF(total), 0, 0, NULL },
@@ -148,6 +151,27 @@ forecast_is_fresh(const struct fc_series *in, int64_t history_s)
 	return last > 0 && (in->n - last < look || look == 0);
 }
 
+/* Is more than half of what is looked at missing, where it is two weeks or more? Says so. */
+static bool
+forecast_is_sparse(struct cmd_ctx *ctx, const struct fc_series *in, int64_t history_s)
+{
+	size_t look = (size_t)(FORECAST_LOOK_S / in->step_s), from, missing = 0, n;
+
+	if (history_s != 0 && (size_t)(history_s / in->step_s) < look)
+		look = (size_t)(history_s / in->step_s);
+	from = in->n > look ? in->n - look : 0;
+	while (from < in->n && isnan(in->mean[from]))
+		from++;
+	n = in->n - from;
+	for (size_t i = from; i < in->n; i++)
+		missing += isnan(in->mean[i]) ? 1 : 0;
+	if ((int64_t)n * in->step_s < FORECAST_SPARSE_S || 2 * missing <= n)
+		return false;
+	cmd_warn(ctx, "series %s: %zu of %zu steps are missing and it is left out: no data is not zero; --sparse forecasts it all the "
+	    "same", in->name, missing, n);
+	return true;
+}
+
 /* Samples strictly before `at`; a step that `at` lies in is not over and is left out. */
 static enum berth_code
 forecast_read(struct cmd_ctx *ctx, const struct series *s, int64_t at, struct fc_series *in, struct berth_err *err)
@@ -193,6 +217,8 @@ forecast_load(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err
 			    o->at != 0 ? " before --at" : "");
 			continue;
 		}
+		if (!o->sparse && forecast_is_sparse(ctx, &in, o->history_s))
+			continue;
 		if (o->at == 0 && in.t0 + (int64_t)in.n * in.step_s > f->as_of)
 			f->as_of = in.t0 + (int64_t)in.n * in.step_s;
 		f->rows[kept] = f->rows[i];
@@ -201,7 +227,7 @@ forecast_load(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err
 	f->n = kept;
 	f->recorded = arena_memdup(ctx->arena, f->in, kept * sizeof(*f->in));
 	if (kept == 0)
-		return err_set(err, BERTH_ENOTFOUND, "none of the series has samples%s", o->at != 0 ? " before --at" : "");
+		return err_set(err, BERTH_ENOTFOUND, "none of the series has samples%s to forecast from", o->at != 0 ? " before --at" : "");
 	return BERTH_OK;
 }
 

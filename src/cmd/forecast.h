@@ -14,7 +14,7 @@ struct forecast_opts {
 	int64_t horizon_s, at, history_s, paths, seed, origins, threads, gpus_per_node;
 	double cap;
 	const char *svg, *zone, *events, *reconcile, *holidays;
-	bool backtest, compare, points, windows, plot, scores, why, brief, no_events, total;
+	bool backtest, compare, points, windows, plot, scores, why, brief, no_events, total, sparse;
 };
 
 /* What a series' demand may pass: a quota, what is owned, a number of --capacity. */

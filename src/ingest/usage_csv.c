@@ -21,6 +21,10 @@ static const char *const csv_accel_names[] = { "accelerator", "accelerator_type"
 static const char *const csv_measures[] = { "price", "cost", "util", "power", "temp", "energy", "memory_used", "sm_",
 	"requested", "queued", "capacity", NULL };
 
+/* What models of demand are fed with beside it: of the day, not of the series. Also all that begins with "is_". */
+static const char *const csv_regressors[] = { "promo", "promotion", "launch", "holiday", "weekend", "weekday", "day_of_week",
+	"dayofweek", "hour", NULL };
+
 struct csv_label_col {
 	int col;
 	const char *key;
@@ -400,6 +404,15 @@ csv_is_measure(const char *name)
 }
 
 static bool
+csv_is_regressor(const char *name)
+{
+	for (size_t i = 0; csv_regressors[i] != NULL; i++)
+		if (str_ieq(name, csv_regressors[i]))
+			return true;
+	return str_istarts(name, "is_");
+}
+
+static bool
 csv_in(const char *name, const char *const *list, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -436,6 +449,13 @@ csv_label_columns(struct csv_reader *r, struct berth_err *err)
 			if (o->n_by == 0)
 				r->say(r->arg, USAGE_REMARK, 1, arena_printf(r->set->a, "column '%s' is taken for a measure and left "
 				    "out; --by makes it a label", head));
+			continue;
+		}
+		if (csv_is_regressor(head) && (o->n_by == 0 || !asked)) {
+			if (o->n_by == 0)
+				r->say(r->arg, USAGE_REMARK, 1, arena_printf(r->set->a, "column '%s' tells of the day, not of a series, and is "
+				    "left out: forecasts find days and weeks by themselves, and launches stand in berth-roadmap(5); --by makes "
+				    "it a label", head));
 			continue;
 		}
 		r->key_cols[r->n_key_cols++] = (int)i;

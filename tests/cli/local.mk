@@ -9,4 +9,4 @@ EXTRA_DIST += tests/cli/slurmrestd.py
 dist_check_SCRIPTS += tests/cli/record.sh tests/cli/series.sh tests/cli/budget.sh tests/cli/events.sh tests/cli/store.sh
 dist_check_SCRIPTS += tests/cli/forecast.sh tests/cli/roadmap.sh tests/cli/wrong-input.sh
 dist_check_SCRIPTS += tests/cli/spot-deadline.sh
-dist_check_SCRIPTS += tests/cli/forecast.sh tests/cli/roadmap.sh tests/cli/forecast-tree.sh tests/cli/wrong-input.sh
+dist_check_SCRIPTS += tests/cli/forecast.sh tests/cli/roadmap.sh tests/cli/forecast-tree.sh tests/cli/forecast-nasty.sh tests/cli/wrong-input.sh
