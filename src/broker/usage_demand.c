@@ -5,6 +5,7 @@
 #include "broker/usage_jobs.h"
 #include "ingest/demand.h"
 #include "store/tier_rows.h"
+#include "util/buf.h"
 #include "util/json.h"
 #include "util/str.h"
 #include "util/time.h"
@@ -31,6 +32,7 @@ struct demand_kind {
 struct demand_label {
 	int64_t id;
 	uint32_t first;		/* kind; UINT32_MAX none */
+	uint32_t like;		/* the first label that counts in the same series: its kinds serve for all of them */
 	uint32_t held[DEMAND_GROUPS_MAX], queued[DEMAND_GROUPS_MAX];	/* [n] series */
 	size_t n;
 };
@@ -46,7 +48,7 @@ struct making {
 	VEC(struct demand_kind) kinds;
 	VEC(uint32_t) kind_label;	/* label of each kind */
 	VEC(struct demand_series) series;
-	struct strmap by_name;
+	struct strmap by_name, by_series;
 	struct demand *demand;
 };
 
@@ -89,6 +91,23 @@ making_pair(struct making *m, struct demand_label *l, const struct usage_label *
 	return rc;
 }
 
+/* Labels tell users apart, series often do not: fewer kinds of jobs make a sweep that stays in the cache. */
+static enum berth_code
+making_like(struct making *m, struct demand_label *l, struct berth_err *err)
+{
+	enum berth_code rc;
+	struct buf b;
+
+	buf_init(&b, 4096);
+	for (size_t k = 0; k < l->n; k++)
+		buf_printf(&b, "%u,", l->held[k]);
+	rc = buf_check(&b, "series of a job", err);
+	if (rc == BERTH_OK)
+		l->like = (uint32_t)*strmap_add(m->a, &m->by_series, b.p, (size_t)(l - m->labels), NULL);
+	buf_free(&b);
+	return rc;
+}
+
 /* The value of a label; "team" is the account where jobs have no team. */
 static const char *
 making_value(const json_t *labels, const char *key)
@@ -125,6 +144,8 @@ making_label(struct making *m, const struct usage_label_row *row, const struct u
 	}
 	if (rc == BERTH_OK)
 		rc = making_pair(m, l, NULL, 0, err);
+	if (rc == BERTH_OK)
+		rc = making_like(m, l, err);
 	json_decref(tree);
 	return rc;
 }
@@ -187,7 +208,7 @@ making_job(void *arg, const struct usage_job *j, struct berth_err *err)
 
 	if (l == NULL)
 		return err_set(err, BERTH_EINVAL, "a job has labels that do not exist: run `berth store check`");
-	kind = making_kind(m, l, j->gpus);
+	kind = making_kind(m, &m->labels[l->like], j->gpus);
 	m->kinds.v[kind].waits = m->kinds.v[kind].waits || j->start == 0 || j->start > j->submit;
 	if (j->start == 0 || j->start > j->submit)
 		rc = demand_add(m->demand, 2 * kind + 1, j->submit, j->start != 0 ? j->start : j->until, err);

@@ -11,6 +11,7 @@
 
 #define JOBS_BATCH ((size_t)16384)
 #define JOBS_LABEL_SLOTS 4096
+#define JOBS_KEY_MAX 1024		/* labels longer than this are looked up in the store */
 #define JOBS_STEP INT64_C(3600)
 
 #define JOBS_IDS_WAIT 64
@@ -27,9 +28,8 @@ struct jobs_ids {
 struct jobs_label {
 	uint64_t hash;
 	struct jobs_label *next;
-	const char *accel;
-	struct usage_label *labels;	/* [n] as the job has them */
-	size_t n;
+	const char *key;		/* [len] of jobs_label_key() */
+	size_t len;
 	int64_t id;
 };
 
@@ -166,67 +166,68 @@ jobs_type(struct usage_jobs *u, const char *type)
 	return t;
 }
 
-static uint64_t
-jobs_label_hash(const struct ingest_job *j, const char *accel)
+/* All of what tells a set of labels: the accelerator, and each value behind its key. Returns its length, 0: it is too long. */
+static size_t
+jobs_label_key(const struct ingest_job *j, const char *accel, char *out, size_t size)
 {
-	uint64_t h = (uint64_t)(uintptr_t)accel;	/* one text for each accelerator, of jobs_type() */
+	char *p = out, *const end = out + size;
 
-	for (size_t i = 0; i < j->n_labels; i++)
-		h = h * UINT64_C(0x9e3779b97f4a7c15) + hash_fast(j->labels[i].value, strlen(j->labels[i].value));
-	return h ^ h >> 29;
-}
+	memcpy(p, &accel, sizeof(accel));	/* one text for each accelerator, of jobs_type(), and one for each key */
+	p += sizeof(accel);
+	for (size_t i = 0; i < j->n_labels; i++) {
+		const char *key = j->labels[i].key;
+		size_t len = strlen(j->labels[i].value) + 1;
 
-static bool
-jobs_label_is(const struct jobs_label *l, const struct ingest_job *j, const char *accel)
-{
-	if (l->n != j->n_labels || l->accel != accel)
-		return false;
-	for (size_t i = 0; i < l->n; i++)
-		if (strcmp(l->labels[i].value, j->labels[i].value) != 0 ||
-		    (l->labels[i].key != j->labels[i].key && strcmp(l->labels[i].key, j->labels[i].key) != 0))
-			return false;
-	return true;
+		if ((size_t)(end - p) < sizeof(key) + len)
+			return 0;
+		memcpy(p, &key, sizeof(key));
+		memcpy(p + sizeof(key), j->labels[i].value, len);
+		p += sizeof(key) + len;
+	}
+	return (size_t)(p - out);
 }
 
 /* A set of labels that this load has not had yet. */
 static enum berth_code
-jobs_label_new(struct usage_jobs *u, const struct ingest_job *j, const char *accel, struct jobs_label *l,
-    struct berth_err *err)
+jobs_label_new(struct usage_jobs *u, const struct ingest_job *j, const char *accel, int64_t *id_out, struct berth_err *err)
 {
 	struct usage_label labels[INGEST_LABELS_MAX + 2];
 	size_t n = j->n_labels;
 
-	l->accel = accel;
-	l->n = n;
-	l->labels = arena_array_of(u->set->a, n, struct usage_label);
 	for (size_t i = 0; i < n; i++)
-		l->labels[i] = labels[i] = (struct usage_label){ j->labels[i].key, arena_strdup(u->set->a, j->labels[i].value) };
+		labels[i] = j->labels[i];
 	labels[n++] = (struct usage_label){ "accelerator", accel };
 	if (*u->o.cluster != '\0' && *j->cluster == '\0')
 		labels[n++] = (struct usage_label){ "cluster", u->o.cluster };
 	(void)usage_name(u->set->a, labels, n);	/* sorts them */
-	return store_usage_label(u->s, usage_labels_json(u->set->a, labels, n), &l->id, err);
+	return store_usage_label(u->s, usage_labels_json(u->set->a, labels, n), id_out, err);
 }
 
 /* The id in the store of a job's labels with one accelerator. */
 static enum berth_code
 jobs_label(struct usage_jobs *u, const struct ingest_job *j, const char *accel, int64_t *id_out, struct berth_err *err)
 {
-	uint64_t h = jobs_label_hash(j, accel);
+	char key[JOBS_KEY_MAX];
+	size_t len = jobs_label_key(j, accel, key, sizeof(key));
+	uint64_t h = hash_fast(key, len);
 	struct jobs_label **at = &u->labels[h % JOBS_LABEL_SLOTS], *l = *at;
-	enum berth_code rc = BERTH_OK;
+	enum berth_code rc;
 
-	while (l != NULL && (l->hash != h || !jobs_label_is(l, j, accel)))
+	if (len == 0)
+		return jobs_label_new(u, j, accel, id_out, err);
+	while (l != NULL && (l->hash != h || l->len != len || memcmp(l->key, key, len) != 0))
 		l = l->next;
-	if (l == NULL) {
-		l = arena_new_of(u->set->a, struct jobs_label);
-		rc = jobs_label_new(u, j, accel, l, err);
-		l->hash = h;
-		l->next = *at;
-		*at = l;
+	if (l != NULL) {
+		*id_out = l->id;
+		return BERTH_OK;
 	}
-	*id_out = l->id;
-	return rc;
+	rc = jobs_label_new(u, j, accel, id_out, err);
+	if (rc != BERTH_OK)
+		return rc;
+	l = arena_new_of(u->set->a, struct jobs_label);
+	*l = (struct jobs_label){ h, *at, arena_memdup(u->set->a, key, len), len, *id_out };
+	*at = l;
+	return BERTH_OK;
 }
 
 static enum berth_code

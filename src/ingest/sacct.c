@@ -38,7 +38,7 @@ struct sacct {
 
 /* The row at hand. */
 struct sacct_row {
-	char *field[SACCT_COLUMNS_MAX];
+	char *field[SACCT_FIELDS_MAX];
 	struct slurmtime submit, start, end;
 	char why[240];
 	bool doubtful;			/* either reading of a local time fits */

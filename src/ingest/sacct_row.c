@@ -212,13 +212,13 @@ sacct_split(const struct sacct_head *h, char *line, size_t len, char **field)
 
 	if (h->trailing && len > 0 && line[len - 1] == h->sep)
 		line[--len] = '\0';
-	n = sacct_cut(h->sep, line, line + len, part);
+	n = sacct_cut(h->sep, line, line + len, field);
 	if (n > SACCT_FIELDS_MAX)
 		return "too many fields";
 	if (n < h->n)
 		return "fewer fields than the header has columns";
-	if (n > h->n)
-		return sacct_anchor(h, part, n, field);
-	memcpy(field, part, n * sizeof(*field));
-	return NULL;
+	if (n == h->n)
+		return NULL;
+	memcpy(part, field, n * sizeof(*field));
+	return sacct_anchor(h, part, n, field);
 }

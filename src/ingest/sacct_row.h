@@ -29,7 +29,7 @@ struct sacct_head {
 /* The header line. BERTH_EINVAL names what is missing. */
 BERTH_MUST_CHECK enum berth_code sacct_head_parse(struct sacct_head *h, char *line, struct berth_err *err);
 /*
- * Cuts line [len] into field [h->n]. Returns NULL, or why it cannot be done.
+ * Cuts line [len] into field [h->n], which has room for SACCT_FIELDS_MAX. Returns NULL, or why it cannot be done.
  */
 const char *sacct_split(const struct sacct_head *h, char *line, size_t len, char **field);
 /*

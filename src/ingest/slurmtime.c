@@ -77,13 +77,13 @@ slurmtime_duration(const char *s, int64_t *s_out)
 		*s_out = slurmtime_two(s) * 3600 + slurmtime_two(s + 3) * 60 + slurmtime_two(s + 6);
 		return true;
 	}
-	dash = s;
-	while (slurmtime_digit(*dash))
-		dash++;
-	if (*dash == '\0' && dash > s && dash - s < 9) {	/* minutes */
-		*s_out = strtol(s, NULL, 10) * 60;
+	for (dash = s; slurmtime_digit(*dash) && dash - s < 9; dash++)
+		v[0] = v[0] * 10 + (*dash - '0');
+	if (*dash == '\0' && dash > s) {
+		*s_out = v[0] * 60;
 		return true;
 	}
+	v[0] = 0;
 	dash = strchr(s, '-');
 	if (dash != NULL) {
 		for (const char *p = s; p < dash; p++) {
