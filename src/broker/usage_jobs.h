@@ -38,7 +38,7 @@ struct usage_jobs *usage_jobs_new(struct store *s, struct usage_set *set, const 
     usage_say_fn *say, void *arg);
 /* A sink's function for jobs; arg is the struct usage_jobs. */
 enum berth_code usage_jobs_take(void *arg, const struct ingest_job *job, struct berth_err *err);
-/* SHA-256 of the input, which is known once it is read; before usage_jobs_end(). */
+/* The digest of the input, which is known once it is read; before usage_jobs_end(). */
 void usage_jobs_digest(struct usage_jobs *u, const char *digest);
 /* rc not BERTH_OK: rolls back, and gives rc. read: for the log of loads. */
 BERTH_MUST_CHECK enum berth_code usage_jobs_end(struct usage_jobs *u, enum berth_code rc, const struct usage_counts *read,

@@ -15,7 +15,7 @@ struct usage_load_options {
 	int64_t interval_s;		/* how long a row is in force; 0: as the rows say (ingest/rollup.h) */
 	const char *unit;		/* "gpu" */
 	const char *format, *source;	/* for the log of loads */
-	const char *digest;		/* SHA-256 of the input; NULL or "" not known */
+	const char *digest;		/* of the input (hash_digest_hex()); NULL or "" not known */
 	const char *options;		/* what else decides on what comes of it; NULL: "" */
 	int64_t now;
 };

@@ -191,7 +191,7 @@ record_options(struct cmd_ctx *ctx)
 
 static enum berth_code
 record_read(struct record *r, const char *path, struct usage_set *set, struct spool *sp, struct usage_counts *rows,
-    char digest[HASH_SHA256_SIZE], struct berth_err *err)
+    char digest[HASH_DIGEST_SIZE], struct berth_err *err)
 {
 	const struct record_csv *c = r->own;
 	struct zin *z;
@@ -253,7 +253,7 @@ static enum berth_code
 record_csv_file(struct record *r, const char *path, struct berth_err *err)
 {
 	const struct record_opts *opts = ((const struct record_csv *)r->own)->o;
-	char digest[HASH_SHA256_SIZE] = "";
+	char digest[HASH_DIGEST_SIZE] = "";
 	struct usage_load_options o = { .step_s = opts->step_s, .interval_s = opts->interval_s, .unit = opts->unit,
 		.format = "csv", .source = path, .digest = digest, .options = record_options(r->ctx), .now = r->ctx->now };
 	struct usage_load_counts load = { 0 };

@@ -99,7 +99,7 @@ static enum berth_code
 focus_file(struct record *r, const char *path, struct berth_err *err)
 {
 	const struct record_focus_opts *opts = r->ctx->opts;
-	char digest[HASH_SHA256_SIZE] = "";
+	char digest[HASH_DIGEST_SIZE] = "";
 	struct usage_load_options o = { .step_s = opts->step_s, .unit = "gpu", .format = "focus", .source = path,
 		.digest = digest, .options = record_options(r->ctx), .now = r->ctx->now };
 	struct focus_options fo = { .by = opts->by.v, .n_by = opts->by.n, .machine = focus_known, .machine_arg = r->own };

@@ -85,11 +85,11 @@ jobs_sink_say(void *arg, enum usage_say kind, long line, const char *message)
 	jobs_count_say(&((struct jobs_sink *)arg)->counter, kind, line, message);
 }
 
-/* SHA-256 of what was read of in. */
+/* Of what was read of in. */
 static void
-jobs_digest(const struct jobs_file *f, FILE *in, char hex[HASH_SHA256_SIZE])
+jobs_digest(const struct jobs_file *f, FILE *in, char hex[HASH_DIGEST_SIZE])
 {
-	struct hash_sha256 *h;
+	struct hash_digest h;
 	char part[4096];
 	size_t n;
 
@@ -97,12 +97,11 @@ jobs_digest(const struct jobs_file *f, FILE *in, char hex[HASH_SHA256_SIZE])
 		zin_digest(f->zin, hex);
 		return;
 	}
-	h = hash_sha256_new();
+	hash_digest_init(&h);
 	rewind(in);
 	while ((n = fread(part, 1, sizeof(part), in)) > 0)
-		hash_sha256_add(h, part, n);
-	hash_sha256_end(h, hex);
-	hash_sha256_free(h);
+		hash_digest_add(&h, part, n);
+	hash_digest_hex(&h, hex);
 }
 
 enum berth_code
@@ -116,7 +115,7 @@ jobs_stream(struct jobs_file *f, FILE *in, struct berth_err *err)
 	const struct ingest_sink to = { .arg = &sink, .job = jobs_sink_job, .say = jobs_sink_say };
 	struct usage_jobs_counts counts = { 0 };
 	struct jobs_reading g = { 0 };
-	char hex[HASH_SHA256_SIZE] = "";
+	char hex[HASH_DIGEST_SIZE] = "";
 	struct arena *a = arena_new();
 	struct usage_set set;
 	enum berth_code rc;

@@ -16,7 +16,7 @@ struct metrics {
 	struct points *points;
 	struct ingest_sink sink;	/* for the reader */
 	int64_t refused;
-	char digest[HASH_SHA256_SIZE];	/* of the input; "" a server that was asked */
+	char digest[HASH_DIGEST_SIZE];	/* of the input; "" a server that was asked */
 };
 
 /* metrics_end() is due in any case; it stores what was read if rc is BERTH_OK, and gives what came of it. */

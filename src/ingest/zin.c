@@ -14,7 +14,7 @@ struct zin {
 	FILE *raw;
 	FILE *out;		/* what the caller reads */
 	struct zdec *dec;	/* NULL: not packed */
-	struct hash_sha256 *hash;
+	struct hash_digest hash;
 	const char *fault;
 	bool eof;
 	size_t pos, end;	/* bytes of buf not yet taken */
@@ -49,7 +49,7 @@ zin_read(void *cookie, char *to, size_t n)
 			memcpy(to, z->buf + z->pos, got);
 			z->pos += got;
 		}
-		hash_sha256_add(z->hash, to, got);
+		hash_digest_add(&z->hash, to, got);
 		return (ssize_t)got;
 	}
 	while (got == 0) {
@@ -68,7 +68,7 @@ zin_read(void *cookie, char *to, size_t n)
 		}
 		z->pos += used;
 	}
-	hash_sha256_add(z->hash, to, got);
+	hash_digest_add(&z->hash, to, got);
 	return (ssize_t)got;
 }
 
@@ -81,7 +81,7 @@ zin_open(const char *path, struct zin **z_out, struct berth_err *err)
 
 	if (z == NULL)
 		return err_set(err, BERTH_ENOMEM, "%s: out of memory", path);
-	z->hash = hash_sha256_new();
+	hash_digest_init(&z->hash);
 	z->raw = str_eq(path, "-") ? stdin : fopen(path, "rbe");
 	if (z->raw == NULL) {
 		rc = err_sys(err, errno == ENOENT ? BERTH_ENOTFOUND : BERTH_EIO, errno, "%s", path);
@@ -117,9 +117,9 @@ zin_fault(const struct zin *z)
 }
 
 void
-zin_digest(struct zin *z, char dst[HASH_SHA256_SIZE])
+zin_digest(const struct zin *z, char dst[HASH_DIGEST_SIZE])
 {
-	hash_sha256_end(z->hash, dst);
+	hash_digest_hex(&z->hash, dst);
 }
 
 void
@@ -131,7 +131,6 @@ zin_close(struct zin *z)
 		fclose(z->out);
 	if (z->raw != NULL && z->raw != stdin)
 		fclose(z->raw);
-	hash_sha256_free(z->hash);
 	zdec_free(z->dec);
 	free(z);
 }

@@ -18,8 +18,8 @@ BERTH_MUST_CHECK enum berth_code zin_open(const char *path, struct zin **z_out, 
 FILE *zin_file(struct zin *z);
 /* What was wrong with the packed bytes; NULL: nothing so far. */
 const char *zin_fault(const struct zin *z);
-/* SHA-256 of the unpacked bytes that were read, in hex; "" if it cannot be had. To be asked once, after the end. */
-void zin_digest(struct zin *z, char dst[HASH_SHA256_SIZE]);
+/* hash_digest_hex() of the unpacked bytes that were read. */
+void zin_digest(const struct zin *z, char dst[HASH_DIGEST_SIZE]);
 void zin_close(struct zin *z);	/* NULL is fine; standard input stays open */
 
 #endif

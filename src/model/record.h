@@ -20,7 +20,7 @@ struct load {
 	int64_t id, t, run;
 	const char *format;		/* "csv" "sacct" "prometheus" ... */
 	const char *source;		/* path, "-" or URL without credentials */
-	const char *digest;		/* SHA-256 of the bytes, unpacked, in hex; "" unknown */
+	const char *digest;		/* of the bytes, unpacked (hash_digest_hex()); "" unknown */
 	const char *options;		/* what else decides on what comes of the bytes; NULL: "" */
 	int64_t rows_read, rows_stored, rows_duplicate, rows_replaced, rows_refused;
 	int64_t late;			/* of rows_refused: steps that are rolled up, and that the rows cover in part */

@@ -1,5 +1,6 @@
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/tap.h"
@@ -140,6 +141,74 @@ test_hashes(void)
 	tap_ok(hash_join(hash_join(0, 1), 2) != hash_join(hash_join(0, 2), 1), "the order of a join matters");
 }
 
+static int
+cmp_digest(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+/* A stream in parts of any size; and streams that differ a little, in a byte, in two places, in order, in length. */
+static void
+test_digest(void)
+{
+	static char seen[4000][HASH_DIGEST_SIZE];
+	static const unsigned char zeros[64];
+	unsigned char bytes[1000];
+	char whole[HASH_DIGEST_SIZE], parts[HASH_DIGEST_SIZE];
+	struct hash_digest d;
+	struct rng r;
+	int n = 0, differ = 0, same = 0;
+
+	rng_seed(&r, 5);
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (unsigned char)rng_below(&r, 256);
+	hash_digest_init(&d);
+	hash_digest_add(&d, bytes, sizeof(bytes));
+	hash_digest_hex(&d, whole);
+	for (int k = 0; k < 200; k++) {
+		hash_digest_init(&d);
+		for (size_t at = 0; at < sizeof(bytes); ) {
+			size_t part = rng_below(&r, k < 100 ? 5 : 200);
+
+			part = part < sizeof(bytes) - at ? part : sizeof(bytes) - at;
+			hash_digest_add(&d, bytes + at, part);
+			at += part;
+		}
+		hash_digest_hex(&d, parts);
+		differ += strcmp(whole, parts) != 0;
+	}
+	tap_is_long(differ, 0, "parts make the same digest as the whole");
+	for (; n < 1000; n++) {		/* each byte in turn; the same bit in two words of a lane; an exchange; a length */
+		bytes[n] ^= 1;
+		hash_digest_init(&d);
+		hash_digest_add(&d, bytes, sizeof(bytes));
+		hash_digest_hex(&d, seen[n]);
+		if (n + 64 < 1000)
+			bytes[n + 64] ^= 1;
+		hash_digest_init(&d);
+		hash_digest_add(&d, bytes, sizeof(bytes));
+		hash_digest_hex(&d, seen[1000 + n]);
+		if (n + 64 < 1000)
+			bytes[n + 64] ^= 1;
+		else
+			snprintf(seen[1000 + n], HASH_DIGEST_SIZE, "none %d", n);
+		bytes[n] ^= 1;
+		hash_digest_init(&d);
+		hash_digest_add(&d, bytes + n % 64, 64);
+		hash_digest_add(&d, bytes, (size_t)n);
+		hash_digest_hex(&d, seen[2000 + n]);
+		hash_digest_init(&d);
+		hash_digest_add(&d, zeros, (size_t)(n % 64));
+		hash_digest_hex(&d, seen[3000 + n]);
+		if (n >= 64)
+			snprintf(seen[3000 + n], HASH_DIGEST_SIZE, "none, too %d", n);
+	}
+	qsort(seen, 4000, HASH_DIGEST_SIZE, cmp_digest);
+	for (int i = 1; i < 4000; i++)
+		same += strcmp(seen[i - 1], seen[i]) == 0;
+	tap_is_long(same, 0, "of streams that are nearly the same no two have one digest");
+}
+
 int
 main(void)
 {
@@ -148,5 +217,6 @@ main(void)
 	test_below();
 	test_streams();
 	test_hashes();
+	test_digest();
 	return tap_done();
 }
