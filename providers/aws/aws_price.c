@@ -113,9 +113,9 @@ price_copy(char *dst, size_t size, const struct jsonpull *j)
 	str_copy(dst, size, j->text);
 }
 
-/* {productFamily, attributes, sku}; sku_out gets "sku" if it is not NULL. */
+/* {productFamily, attributes, ...} */
 static void
-price_product_read(struct jsonpull *j, struct price_product *d, char *sku_out, size_t sku_size)
+price_product_read(struct jsonpull *j, struct price_product *d)
 {
 	memset(d, 0, sizeof(*d));
 	if (!jsonpull_object(j))
@@ -124,9 +124,6 @@ price_product_read(struct jsonpull *j, struct price_product *d, char *sku_out, s
 		if (jsonpull_is(j, "productFamily")) {
 			if (jsonpull_text(j))
 				price_copy(d->family, sizeof(d->family), j);
-		} else if (sku_out != NULL && jsonpull_is(j, "sku")) {
-			if (jsonpull_text(j))
-				price_copy(sku_out, sku_size, j);
 		} else if (jsonpull_is(j, "attributes") && jsonpull_object(j)) {
 			while (jsonpull_key(j)) {
 				size_t i = 0;
@@ -163,7 +160,7 @@ price_products(struct price_list *l, struct jsonpull *j)
 		return;
 	while (jsonpull_key(j)) {
 		price_copy(sku, sizeof(sku), j);
-		price_product_read(j, &d, NULL, 0);
+		price_product_read(j, &d);
 		if (price_wanted(l->p, &d, &s))
 			price_add_sku(l, sku, &s);
 	}
@@ -454,15 +451,28 @@ aws_price_json(struct aws_price *p, FILE *file, const char *bytes, size_t n, str
 	return price_pass(&l, file, bytes, n, false, &late, err);
 }
 
-/* {"product": {...}, "terms": {"OnDemand": {...}, "Reserved": {...}}}, in either order. */
+static void
+price_entry_terms(struct aws_price *p, const struct price_sku *s, struct jsonpull *j)
+{
+	if (!jsonpull_object(j))
+		return;
+	while (jsonpull_key(j)) {
+		bool reserved = jsonpull_is(j, "Reserved");
+
+		if (jsonpull_is(j, "OnDemand") || (reserved && p->scan->reserved))
+			price_sku_terms(p, s, j, reserved);
+		else
+			jsonpull_skip(j);
+	}
+}
+
+/* {"product": {...}, "terms": {"OnDemand": {"SKU.TERM": {...}}}}, in either order: without the bulk list's level of SKUs. */
 enum berth_code
 aws_price_entry(struct aws_price *p, const char *bytes, size_t n, struct berth_err *err)
 {
-	struct price_list l = { .p = p, .products = true };
 	struct price_product d = { .family = "" };
 	struct price_sku s = { NULL, NULL };
 	struct jsonpull j;
-	char sku[64] = "";
 	enum berth_code rc = BERTH_OK;
 
 	for (int pass = 0; rc == BERTH_OK && pass < 2; pass++) {
@@ -470,17 +480,15 @@ aws_price_entry(struct aws_price *p, const char *bytes, size_t n, struct berth_e
 		if (jsonpull_object(&j))
 			while (jsonpull_key(&j)) {
 				if (pass == 0 && jsonpull_is(&j, "product"))
-					price_product_read(&j, &d, sku, sizeof(sku));
+					price_product_read(&j, &d);
 				else if (pass == 1 && jsonpull_is(&j, "terms"))
-					price_terms(&l, &j);
+					price_entry_terms(p, &s, &j);
 				else
 					jsonpull_skip(&j);
 			}
 		rc = jsonpull_close(&j, err);
-		if (pass == 0 && (rc != BERTH_OK || sku[0] == '\0' || !price_wanted(p, &d, &s)))
+		if (pass == 0 && (rc != BERTH_OK || !price_wanted(p, &d, &s)))
 			break;
-		if (pass == 0)
-			price_add_sku(&l, sku, &s);
 	}
 	return rc;
 }

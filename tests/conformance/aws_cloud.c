@@ -200,18 +200,18 @@ product(struct arena *a, const char *sku, const char *type, const char *gpu, con
 	return arena_printf(a, "\"{\\\"product\\\":{\\\"productFamily\\\":\\\"Compute Instance\\\",\\\"attributes\\\":{\\\"instanceType\\\":\\\"%s\\\","
 	    "\\\"regionCode\\\":\\\"eu-north-9\\\",\\\"tenancy\\\":\\\"Shared\\\",\\\"operatingSystem\\\":\\\"Linux\\\",\\\"preInstalledSw\\\":\\\"NA\\\","
 	    "\\\"capacitystatus\\\":\\\"Used\\\",\\\"marketoption\\\":\\\"OnDemand\\\",\\\"gpu\\\":\\\"%s\\\",\\\"vcpu\\\":\\\"4\\\",\\\"memory\\\":\\\"16 GiB\\\"},"
-	    "\\\"sku\\\":\\\"%s\\\"},\\\"terms\\\":{\\\"OnDemand\\\":{\\\"%s\\\":{\\\"%s.T\\\":{\\\"effectiveDate\\\":\\\"2026-11-01T00:00:00Z\\\","
-	    "\\\"priceDimensions\\\":{\\\"%s.T.D\\\":{\\\"unit\\\":\\\"Hrs\\\",\\\"beginRange\\\":\\\"0\\\",\\\"pricePerUnit\\\":{\\\"USD\\\":\\\"%s\\\"}}}}}}%s}}\"",
-	    type, gpu, sku, sku, sku, sku, hour, reserved);
+	    "\\\"sku\\\":\\\"%s\\\"},\\\"terms\\\":{\\\"OnDemand\\\":{\\\"%s.T\\\":{\\\"effectiveDate\\\":\\\"2026-11-01T00:00:00Z\\\","
+	    "\\\"priceDimensions\\\":{\\\"%s.T.D\\\":{\\\"unit\\\":\\\"Hrs\\\",\\\"beginRange\\\":\\\"0\\\",\\\"pricePerUnit\\\":{\\\"USD\\\":\\\"%s\\\"}}}}}%s}}\"",
+	    type, gpu, sku, sku, sku, hour, reserved);
 }
 
 static enum berth_code
 prices(struct http_resp *resp, const struct http_req *req)
 {
-	static const char reserved[] = ",\\\"Reserved\\\":{\\\"A\\\":{\\\"A.R\\\":{\\\"effectiveDate\\\":\\\"2026-01-01T00:00:00Z\\\",\\\"priceDimensions\\\":{"
+	static const char reserved[] = ",\\\"Reserved\\\":{\\\"A.R\\\":{\\\"effectiveDate\\\":\\\"2026-01-01T00:00:00Z\\\",\\\"priceDimensions\\\":{"
 	    "\\\"x\\\":{\\\"unit\\\":\\\"Quantity\\\",\\\"pricePerUnit\\\":{\\\"USD\\\":\\\"4000\\\"}},\\\"y\\\":{\\\"unit\\\":\\\"Hrs\\\",\\\"beginRange\\\":\\\"0\\\","
 	    "\\\"pricePerUnit\\\":{\\\"USD\\\":\\\"0.0000000000\\\"}}},\\\"termAttributes\\\":{\\\"LeaseContractLength\\\":\\\"1yr\\\",\\\"OfferingClass\\\":"
-	    "\\\"standard\\\",\\\"PurchaseOption\\\":\\\"All Upfront\\\"}}}}";
+	    "\\\"standard\\\",\\\"PurchaseOption\\\":\\\"All Upfront\\\"}}}";
 
 	if (strstr(req->body, "\"NextToken\"") == NULL)
 		return answer(resp, 200, "application/x-amz-json-1.1", arena_printf(resp->arena, "{\"FormatVersion\":\"aws_v1\",\"NextToken\":\"page:2\","

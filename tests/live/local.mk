@@ -1,5 +1,7 @@
 # Against real servers on loopback; skipped by name where their packages are missing.
 EXTRA_DIST += tests/live/lib.sh tests/live/cluster.sh tests/live/exporter.py
+EXTRA_DIST += tests/live/requirements.txt tests/live/aws_fake.py tests/live/aws_moto.py tests/live/aws_peer.py
+dist_check_SCRIPTS += tests/live/aws.sh
 dist_check_SCRIPTS += tests/live/prometheus.sh tests/live/slurm.sh tests/live/slurm-rent.sh
 
 # Calls of the provider core from the shell, for the tests of adapters.

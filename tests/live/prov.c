@@ -1,4 +1,8 @@
-/* tests/live/prov.c - calls of the provider core from the shell: prov CONFIG ACCOUNT CALL [ARGUMENT...]. */
+/*
+ * tests/live/prov.c - calls of the provider core from the shell: prov CONFIG ACCOUNT CALL [ARGUMENT...].
+ *
+ * $PROV_JSON: machines and offers as JSON, one a line, with all their fields. $PROV_NOW: the clock, s since 1970.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +12,7 @@
 #include "model/accel.h"
 #include "providers/prov.h"
 #include "util/arena.h"
+#include "util/json.h"
 #include "util/log.h"
 #include "util/str.h"
 #include "util/yaml.h"
@@ -21,10 +26,77 @@ say(const char *s)
 	return s[0] != '\0' ? s : "-";
 }
 
+static bool
+json_begin(struct jsonw *w)
+{
+	if (getenv("PROV_JSON") == NULL)
+		return false;
+	jsonw_init(w, stdout, JSONW_COMPACT);
+	jsonw_begin_object(w, NULL);
+	return true;
+}
+
+static enum berth_code
+json_end(struct jsonw *w, struct berth_err *err)
+{
+	jsonw_end_object(w);
+	putchar('\n');
+	return jsonw_finish(w, err);
+}
+
+static enum berth_code
+json_offer(struct jsonw *w, const struct offer *o, struct berth_err *err)
+{
+	jsonw_str(w, "region", o->region);
+	jsonw_str(w, "zone", o->zone);
+	jsonw_str(w, "instance_type", o->instance_type);
+	jsonw_str(w, "accelerator", o->accelerator);
+	jsonw_bool(w, "known", o->accelerator_known);
+	jsonw_int(w, "count", o->accelerator_count);
+	jsonw_double(w, "vcpus", o->vcpus);
+	jsonw_double(w, "memory_gib", o->memory_gib);
+	jsonw_str(w, "purchase", purchase_name(o->purchase));
+	jsonw_int(w, "term_months", o->term_months);
+	jsonw_str(w, "payment", payment_name(o->payment));
+	jsonw_money(w, "upfront", o->upfront);
+	jsonw_money(w, "price", o->price);
+	jsonw_str(w, "currency", o->currency);
+	jsonw_double(w, "interruption_rate", o->interruption_rate);
+	jsonw_str(w, "available", availability_name(o->available));
+	jsonw_int(w, "as_of", o->as_of);
+	jsonw_str(w, "source", o->source);
+	return json_end(w, err);
+}
+
+static enum berth_code
+json_machine(struct jsonw *w, const struct prov_machine *m, struct berth_err *err)
+{
+	jsonw_str(w, "ref", m->ref);
+	jsonw_str(w, "token", m->token);
+	jsonw_str(w, "installation", m->installation);
+	jsonw_str(w, "state", prov_state_name(m->state));
+	jsonw_str(w, "instance_type", m->instance_type);
+	jsonw_str(w, "region", m->region);
+	jsonw_str(w, "zone", m->zone);
+	jsonw_str(w, "address", m->address);
+	jsonw_str(w, "purchase", purchase_name(m->purchase));
+	jsonw_int(w, "created", m->created);
+	jsonw_int(w, "notice_at", m->notice_at);
+	jsonw_int(w, "reclaim_at", m->reclaim_at);
+	jsonw_str(w, "why", m->why != BERTH_OK ? err_name(m->why) : "");
+	jsonw_bool(w, "preempted", m->preempted);
+	jsonw_str(w, "detail", m->detail);
+	return json_end(w, err);
+}
+
 static enum berth_code
 print_offer(void *arg, const struct offer *o, struct berth_err *err)
 {
-	(void)arg, (void)err;
+	struct jsonw w;
+
+	(void)arg;
+	if (json_begin(&w))
+		return json_offer(&w, o, err);
 	printf("%s %s %s %s x%d %s %s %s %g %g\n", say(o->region), say(o->zone), o->instance_type, say(o->accelerator),
 	    o->accelerator_count, purchase_name(o->purchase), usd_known(o->price) ? usd_fmt((char[USD_FMT_SIZE]){ 0 },
 	    USD_FMT_SIZE, o->price, 4) : "-", availability_name(o->available), o->vcpus, o->memory_gib);
@@ -54,7 +126,11 @@ print_quota(void *arg, const struct prov_quota *q, struct berth_err *err)
 static enum berth_code
 print_machine(void *arg, const struct prov_machine *m, struct berth_err *err)
 {
-	(void)arg, (void)err;
+	struct jsonw w;
+
+	(void)arg;
+	if (json_begin(&w))
+		return json_machine(&w, m, err);
 	printf("%s %s %s %s %s %s %s %s %s%s| %s\n", m->ref, say(m->token), prov_state_name(m->state), err_name(m->why),
 	    say(m->zone), say(m->instance_type), purchase_name(m->purchase), say(m->address), m->preempted ? "preempted " : "",
 	    m->reclaim_at != 0 ? "ends " : "", m->detail);
@@ -82,6 +158,31 @@ create(struct prov_account *acc, char **argv, struct berth_err *err)
 }
 
 static enum berth_code
+print_check(void *arg, const struct prov_check *c, struct berth_err *err)
+{
+	(void)arg, (void)err;
+	printf("%s|%s|%s\n", c->name, err_name(c->code), c->detail);
+	return BERTH_OK;
+}
+
+/* The same of an offer that nobody asked the prices of. */
+static enum berth_code
+launch(struct prov_account *acc, char **argv, struct berth_err *err)
+{
+	struct offer o = { .provider = "", .account = "", .region = argv[1], .zone = str_eq(argv[2], "-") ? "" : argv[2],
+		.instance_type = argv[3], .accelerator = "", .accelerator_count = 1, .accelerator_memory_gib = NAN, .vcpus = NAN,
+		.memory_gib = NAN, .price = USD_UNKNOWN, .currency = "USD", .interruption_rate = NAN, .measured = NAN, .source = "" };
+	struct prov_create c = { .token = argv[0], .offer = &o, .image = getenv("PROV_IMAGE"), .user_data = getenv("PROV_USER_DATA") };
+	struct prov_machine m;
+	enum berth_code rc;
+
+	if (!purchase_parse(argv[4], &o.purchase))
+		return err_set(err, BERTH_EUSAGE, "no purchase '%s'", argv[4]);
+	rc = prov_create(acc, &c, &m, err);
+	return rc == BERTH_OK ? print_machine(NULL, &m, err) : rc;
+}
+
+static enum berth_code
 call(struct prov_account *acc, int argc, char **argv, struct berth_err *err)
 {
 	struct prov_machine m;
@@ -95,14 +196,19 @@ call(struct prov_account *acc, int argc, char **argv, struct berth_err *err)
 		return prov_list_ours(acc, print_machine, NULL, err);
 	if (str_eq(argv[0], "notices"))
 		return prov_notices(acc, print_machine, NULL, err);
+	if (str_eq(argv[0], "check"))
+		return prov_checks(acc, print_check, NULL, err);
 	if (str_eq(argv[0], "create") && argc == 5)
 		return create(acc, argv + 1, err);
+	if (str_eq(argv[0], "launch") && argc == 6)
+		return launch(acc, argv + 1, err);
 	if (str_eq(argv[0], "status") && argc == 2)
 		rc = prov_status(acc, argv[1], &m, err);
 	else if (str_eq(argv[0], "destroy") && argc == 2)
 		rc = prov_destroy(acc, argv[1], &m, err);
 	else
-		return err_set(err, rc, "offers | quota | list | notices | create TOKEN ZONE TYPE PURCHASE | status REF | destroy REF");
+		return err_set(err, rc, "offers | quota | list | notices | check | create TOKEN ZONE TYPE PURCHASE | "
+		    "launch TOKEN REGION ZONE TYPE PURCHASE | status REF | destroy REF");
 	return rc == BERTH_OK ? print_machine(NULL, &m, err) : rc;
 }
 
@@ -133,6 +239,8 @@ main(int argc, char **argv)
 
 	if (argc < 4)
 		return 2;
+	if (getenv("PROV_NOW") != NULL)
+		env.now = strtoll(getenv("PROV_NOW"), NULL, 10);
 	a = arena_new();
 	rc = accel_table_open(a, &env.accels, &err);
 	if (rc == BERTH_OK)
