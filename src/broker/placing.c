@@ -18,6 +18,7 @@
 #define PLACING_PENALTY 10.0	/* times the dearest candidate: a job is left out only when nothing fits */
 #define PLACING_LEVELS 4	/* of priority that outweigh each other by 10 */
 #define PLACING_GAP 0.0005
+#define PLACING_NOISE 0.03	/* a measured speed closer to the rated one is not worth a word */
 #define PLACING_STAY_S 3600	/* an on-demand machine is kept so long before a job moves back to spot */
 
 struct placing_work_space {
@@ -317,10 +318,13 @@ placing_label(const struct placing_offer *po, const struct cost_estimate *e, str
 	const struct offer *o = po->offer;
 	const char *place = o->zone[0] != '\0' ? o->zone : o->region;
 
-	return arena_printf(a, "%s%s%s%s%s %s%s%s", o->provider, place[0] == '\0' ? "" : " ", place,
+	const char *speed = isfinite(o->measured) && fabs(o->measured - 1) >= PLACING_NOISE ?
+	    arena_printf(a, " (measured at %.2f of its rating)", o->measured) : "";
+
+	return arena_printf(a, "%s%s%s%s%s %s%s%s%s", o->provider, place[0] == '\0' ? "" : " ", place,
 	    o->instance_type[0] == '\0' ? "" : " ", o->instance_type, po->facts.paid ? "reserved, paid" :
 	    purchase_name(o->purchase), e->machines > 1 ? " x" : "",
-	    e->machines > 1 ? arena_printf(a, "%d", e->machines) : "");
+	    e->machines > 1 ? arena_printf(a, "%d", e->machines) : "", speed);
 }
 
 static const char *

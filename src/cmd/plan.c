@@ -17,17 +17,17 @@
 #include "util/str.h"
 
 struct plan_opts {
-	struct opt_list series, providers, regions;
+	struct opt_list series, providers, regions, also;
 	int64_t horizon_s, at, paths, seed, max_term, price_age_s, on_demand_gpus;
 	double service_level, spot_share;
 	struct usd_micro budget;
-	const char *gpu, *events;
+	const char *gpu, *events, *precision;
 	bool no_spot, list_prices, brief, no_events;
 };
 
 static const struct plan_opts plan_defaults = {
 	.horizon_s = INT64_C(52) * 7 * 86400, .paths = 200, .seed = 1, .service_level = 0, .spot_share = 0.2, .max_term = 36,
-	.budget = { INT64_MIN },
+	.budget = { INT64_MIN }, .precision = "bf16",
 };
 
 #define OFF(field) offsetof(struct plan_opts, field)
@@ -39,6 +39,9 @@ static const struct opt_row plan_rows[] = {
 	    OFF(service_level), 0.01, 0.9999, NULL },
 	{ "budget", 0, OPT_MONEY, "USD", "most that new commitments may bind over the horizon", OFF(budget), 0, 9e12, NULL },
 	{ "gpu", 'g', OPT_STRING, "GPU", "the accelerator of every series, whatever its label says", OFF(gpu), 0, 0, NULL },
+	{ "also", 0, OPT_LIST, "GPU", "other accelerators that can do the same work, at their rated or measured speed", OFF(also), 0, 0,
+	    NULL },
+	{ "precision", 0, OPT_STRING, "NAME", "whose rates compare accelerators; default bf16", OFF(precision), 0, 0, NULL },
 	{ "provider", 'p', OPT_LIST, "PROVIDER", "only offers of these providers (globs)", OFF(providers), 0, 0, NULL },
 	{ "region", 'r', OPT_LIST, "REGION", "only offers in these regions (globs)", OFF(regions), 0, 0, NULL },
 	{ "max-term", 0, OPT_INT, "MONTHS", "longest term to commit to; default 36", OFF(max_term), 1, 120,
@@ -68,6 +71,37 @@ const struct cmd cmd_plan = {
 };
 
 static enum berth_code
+plan_also(struct cmd_ctx *ctx, struct plan_options *o, struct berth_err *err)
+{
+	const struct plan_opts *v = ctx->opts;
+	const struct accel_table *accels;
+	const struct accel **also = arena_array(ctx->arena, v->also.n, sizeof(*also));
+	enum berth_code rc = cmd_accels(ctx, &accels, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	if (!accel_precision_parse(v->precision, &o->precision)) {
+		err_set(err, BERTH_EUSAGE, "'%s' is no precision: bf16, fp16, fp8, int8, tf32, fp32, fp64 ...", v->precision);
+		return err_at(err, "--precision");
+	}
+	for (size_t i = 0; i < v->also.n; i++) {
+		const char *near[3];
+		size_t n;
+
+		also[i] = accel_find(accels, v->also.v[i]);
+		if (also[i] != NULL)
+			continue;
+		n = accel_suggest(accels, v->also.v[i], near, 3);
+		err_set(err, BERTH_EUSAGE, "no accelerator called '%s' is known%s%s", v->also.v[i], n > 0 ? "; did you mean " : "",
+		    n > 0 ? str_join(ctx->arena, near, n, ", ") : "");
+		return err_at(err, "--also");
+	}
+	o->also = also;
+	o->n_also = v->also.n;
+	return BERTH_OK;
+}
+
+static enum berth_code
 plan_options(struct cmd_ctx *ctx, struct plan_options *o, struct berth_err *err)
 {
 	const struct plan_opts *v = ctx->opts;
@@ -90,6 +124,7 @@ plan_options(struct cmd_ctx *ctx, struct plan_options *o, struct berth_err *err)
 	o->max_term_months = v->max_term;
 	o->price_age_s = v->price_age_s;
 	o->gpu = v->gpu;
+	rc = plan_also(ctx, o, err);
 	o->providers = v->providers.v;
 	o->n_providers = v->providers.n;
 	o->regions = v->regions.v;
@@ -98,7 +133,7 @@ plan_options(struct cmd_ctx *ctx, struct plan_options *o, struct berth_err *err)
 	o->need_account = config->n_accounts > 0 && !v->list_prices;
 	o->spot_share = v->spot_share;
 	o->on_demand_gpus = v->on_demand_gpus;
-	return BERTH_OK;
+	return rc;
 }
 
 /* Why a series cannot be planned: nobody knows its accelerator. */
@@ -361,6 +396,11 @@ plan_inputs(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n, const s
 	jsonw_double(&w, "spot_share", o->no_spot ? 0 : o->spot_share);
 	jsonw_int(&w, "on_demand_limit", o->on_demand_gpus);
 	jsonw_str(&w, "gpu", o->gpu);
+	jsonw_begin_array(&w, "also");
+	for (size_t i = 0; i < o->n_also; i++)
+		jsonw_str(&w, NULL, o->also[i]->name);
+	jsonw_end_array(&w);
+	jsonw_str(&w, "precision", accel_precision_name(o->precision));
 	jsonw_end_object(&w);
 	rc = jsonw_finish(&w, err);
 	if (rc == BERTH_OK)

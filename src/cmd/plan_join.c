@@ -15,6 +15,7 @@
 #include "util/vec.h"
 
 #define PLAN_UNSERVED 10.0		/* demand that nothing serves, in on-demand prices */
+#define PLAN_NOISE 0.03		/* speeds closer to the rated one count as it: machines alike differ by so much */
 #define PLAN_OBTAIN 0.8			/* share of time in which spot can be had where nobody knows */
 #define PLAN_CHECKPOINT_S 120.0		/* to write one, for the useful share of spot */
 #define PLAN_RESTART_S 600.0
@@ -121,12 +122,59 @@ plan_paths(struct plan_series *ps, struct arena *a)
 	ps->peaks.gpus = f->paths;
 }
 
+double
+plan_measured(const struct offer *x)
+{
+	return isfinite(x->measured) && x->measured > 0 && fabs(x->measured - 1) >= PLAN_NOISE ? x->measured : 1;
+}
+
+/* Ratio of rates; of a group that is compared with its fastest member, so that nothing is promised that one of it would break. */
+static double
+plan_ratio(const struct accel *a, const struct accel *own, enum accel_precision precision)
+{
+	double least = NAN;
+
+	if (own->n_members == 0)
+		return accel_speed_ratio(a, own, precision);
+	for (size_t i = 0; i < own->n_members; i++)
+		least = fmin(least, plan_ratio(a, own->members[i], precision));	/* fmin() leaves NaN out */
+	return least;
+}
+
+/*
+ * GPUs of the series' accelerator that one of this offer stands for: 1 for that accelerator, the ratio of rates for another
+ * that was named, times what probes measured; 0: it cannot do the work.
+ */
+static double
+plan_speed(const struct plan_options *o, const struct accel_table *accels, const struct plan_series *ps, const struct offer *x)
+{
+	const struct accel *accel = accel_find_sized(accels, x->accelerator, x->accelerator_memory_gib);
+	double speed = 0;
+
+	if (accel_is(accel, ps->accel)) {
+		speed = 1;
+	} else {
+		for (size_t i = 0; i < o->n_also && speed <= 0; i++)
+			if (accel_is(accel, o->also[i]))
+				speed = plan_ratio(accel, ps->accel, o->precision);
+	}
+	if (!(speed > 0))
+		return 0;
+	return speed * plan_measured(x);
+}
+
+/* The same in whole GPUs of one machine: purchases are counted in them. */
+static int64_t
+plan_units(double speed, const struct offer *x)
+{
+	return (int64_t)fmax(1, rint(speed * x->accelerator_count));
+}
+
 static enum refuse_code
 plan_check_offer(const struct plan_options *o, const struct accel_table *accels, const struct plan_series *ps,
     const struct offer *x)
 {
-	if (!accel_is(accel_find_sized(accels, x->accelerator, x->accelerator_memory_gib), ps->accel) ||
-	    x->accelerator_count < 1)
+	if (x->accelerator_count < 1 || plan_speed(o, accels, ps, x) <= 0)
 		return REFUSE_ACCELERATOR;
 	if (!glob_match_any(o->regions, o->n_regions, x->region))
 		return REFUSE_RESIDENCY;
@@ -143,10 +191,11 @@ plan_check_offer(const struct plan_options *o, const struct accel_table *accels,
 	return x->available == AVAIL_NO && x->purchase != PURCHASE_RESERVED ? REFUSE_UNAVAILABLE : REFUSE_NOT;
 }
 
+/* USD for the work that one GPU of the series' accelerator does in an hour. */
 static double
-plan_gpu_hour(const struct offer *o)
+plan_gpu_hour(const struct offer *o, double speed)
 {
-	return usd_to_double(offer_effective_hour(o)) / o->accelerator_count;
+	return usd_to_double(offer_effective_hour(o)) / (o->accelerator_count * speed);
 }
 
 static const char *
@@ -193,8 +242,8 @@ plan_quota(const struct plan_options *o, const struct offer *x)
 
 /* Owned commitments that hold for at least half of the horizon: their money is sunk. */
 static void
-plan_owned(const struct commitment *c, size_t n, const struct accel_table *accels, const struct plan_series *ps,
-    struct plan_lines *l)
+plan_owned(const struct commitment *c, size_t n, const struct plan_options *o, const struct accel_table *accels,
+    const struct plan_series *ps, struct plan_lines *l)
 {
 	int64_t from = ps->forecast.t0, to = from + (int64_t)ps->forecast.horizon * ps->forecast.step_s;
 
@@ -202,12 +251,20 @@ plan_owned(const struct commitment *c, size_t n, const struct accel_table *accel
 		const struct offer *x = &c[i].offer;
 		int64_t lo = c[i].from > from ? c[i].from : from, hi = c[i].to < to ? c[i].to : to;
 
-		if (x->accelerator_count < 1 || (hi - lo) * 2 < to - from ||
-		    !accel_is(accel_find_sized(accels, x->accelerator, x->accelerator_memory_gib), ps->accel))
+		double speed = plan_speed(o, accels, ps, x);
+
+		if (x->accelerator_count < 1 || (hi - lo) * 2 < to - from || speed <= 0)
 			continue;
-		plan_add_line(l, (struct commit_line){ COMMIT_OWNED, 0, 0, 0, x->accelerator_count, c[i].count, c[i].count }, x,
+		plan_add_line(l, (struct commit_line){ COMMIT_OWNED, 0, 0, 0, plan_units(speed, x), c[i].count, c[i].count }, x,
 		    ", owned");
 	}
+}
+
+/* Said of an offer that is not as fast, GPU for GPU, as the series' own accelerator is rated. */
+static const char *
+plan_note(const struct plan_series *ps, size_t i, struct arena *a)
+{
+	return fabs(ps->speed[i] - 1) < 0.005 ? "" : arena_printf(a, ", each %.2f %s", ps->speed[i], ps->accel->name);
 }
 
 /*
@@ -215,22 +272,24 @@ plan_owned(const struct commitment *c, size_t n, const struct accel_table *accel
  * quota to fill is never taken.
  */
 static void
-plan_reserved(const struct offer *const *x, size_t n, const struct plan_options *o, struct plan_lines *l)
+plan_reserved(const struct plan_series *ps, const struct plan_options *o, struct plan_lines *l)
 {
-	int smallest = 0;
+	const struct offer *const *x = ps->market;
+	int64_t smallest = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		int64_t quota;
+	for (size_t i = 0; i < ps->n_market; i++) {
+		int64_t quota, units = plan_units(ps->speed[i], x[i]);
 
 		if (x[i]->purchase != PURCHASE_RESERVED)
 			continue;
 		quota = plan_quota(o, x[i]);
-		if (smallest != 0 && x[i]->accelerator_count >= smallest)
+		if (smallest != 0 && units >= smallest)
 			continue;
 		if (quota == COMMIT_NO_LIMIT)
-			smallest = x[i]->accelerator_count;
-		plan_add_line(l, (struct commit_line){ COMMIT_RESERVED, 0, plan_gpu_hour(x[i]), 0, x[i]->accelerator_count, 0,
-		    quota }, x[i], "");
+			smallest = units;
+		/* Money stays exact: the machine's price over the whole units that it counts for. */
+		plan_add_line(l, (struct commit_line){ COMMIT_RESERVED, 0, usd_to_double(offer_effective_hour(x[i])) / (double)units, 0,
+		    units, 0, quota }, x[i], plan_note(ps, i, l->a));
 	}
 }
 
@@ -246,56 +305,85 @@ plan_spot_useful(const struct offer *o)
 
 /* The cheapest on-demand offer serves the rest; spot before it where it is cheaper, with its share of the peak. */
 static void
-plan_rest(const struct offer *const *x, size_t n, const struct plan_options *o, double median_peak, struct plan_lines *l)
+plan_rest(const struct plan_series *ps, const struct plan_options *o, double median_peak, struct plan_lines *l)
 {
-	const struct offer *on_demand = NULL, *spot = NULL;
+	const struct offer *const *x = ps->market;
+	size_t n = ps->n_market, on_demand = n, spot = n;
 	double od, least = INFINITY;
 
 	for (size_t i = 0; i < n; i++)
-		if (x[i]->purchase == PURCHASE_ON_DEMAND && on_demand == NULL)
-			on_demand = x[i];
-	od = on_demand == NULL ? INFINITY : plan_gpu_hour(on_demand);
-	for (size_t i = 0; i < n && on_demand != NULL; i++) {
+		if (x[i]->purchase == PURCHASE_ON_DEMAND && on_demand == n)
+			on_demand = i;
+	od = on_demand == n ? INFINITY : plan_gpu_hour(x[on_demand], ps->speed[on_demand]);
+	for (size_t i = 0; i < n && on_demand != n; i++) {
 		double usage;
 
 		if (x[i]->purchase != PURCHASE_SPOT)
 			continue;
-		usage = commit_spot_usage(plan_gpu_hour(x[i]), plan_spot_useful(x[i]), PLAN_OBTAIN, od);
+		usage = commit_spot_usage(plan_gpu_hour(x[i], ps->speed[i]), plan_spot_useful(x[i]), PLAN_OBTAIN, od);
 		if (usage < least) {
 			least = usage;
-			spot = x[i];
+			spot = i;
 		}
 	}
-	if (spot != NULL && least < od && floor(o->spot_share * median_peak) >= 1)
+	if (spot != n && least < od && floor(o->spot_share * median_peak) >= 1)
 		plan_add_line(l, (struct commit_line){ COMMIT_SPOT, 0, 0, least, 1, 0,
-		    (int64_t)floor(o->spot_share * median_peak) }, spot, "");
-	if (on_demand != NULL) {
-		int64_t quota = plan_quota(o, on_demand);
+		    (int64_t)floor(o->spot_share * median_peak) }, x[spot], plan_note(ps, spot, l->a));
+	if (on_demand != n) {
+		int64_t quota = plan_quota(o, x[on_demand]);
 
 		if (quota != COMMIT_NO_LIMIT)
-			quota *= on_demand->accelerator_count;
+			quota *= plan_units(ps->speed[on_demand], x[on_demand]);
 		if (o->on_demand_gpus > 0 && o->on_demand_gpus < quota)
 			quota = o->on_demand_gpus;
-		plan_add_line(l, (struct commit_line){ COMMIT_ON_DEMAND, 0, 0, od, 1, 0, quota }, on_demand, "");
+		plan_add_line(l, (struct commit_line){ COMMIT_ON_DEMAND, 0, 0, od, 1, 0, quota }, x[on_demand],
+		    plan_note(ps, on_demand, l->a));
 	}
 }
 
+struct plan_ranked {
+	const struct offer *o;
+	double speed, hour;
+};
+
 static int
-plan_cmp_offer(const void *a, const void *b)
+plan_cmp_ranked(const void *a, const void *b)
 {
-	return offer_cmp(*(const struct offer *const *)a, *(const struct offer *const *)b);
+	const struct plan_ranked *x = a, *y = b;
+
+	if (fabs(x->hour - y->hour) > 1e-9 * fmax(x->hour, y->hour))
+		return x->hour < y->hour ? -1 : 1;
+	return offer_cmp(x->o, y->o);
+}
+
+/* The market by what an hour of the series' own accelerator costs there. */
+static void
+plan_rank(const struct plan_options *o, const struct accel_table *accels, struct plan_series *ps, struct arena *a)
+{
+	struct plan_ranked *r = arena_array(a, ps->n_market, sizeof(*r));
+
+	ps->speed = arena_array(a, ps->n_market, sizeof(*ps->speed));
+	for (size_t i = 0; i < ps->n_market; i++) {
+		double speed = plan_speed(o, accels, ps, ps->market[i]);
+
+		r[i] = (struct plan_ranked){ ps->market[i], speed, plan_gpu_hour(ps->market[i], speed) };
+	}
+	qsort(r, ps->n_market, sizeof(*r), plan_cmp_ranked);
+	for (size_t i = 0; i < ps->n_market; i++) {
+		ps->market[i] = r[i].o;
+		ps->speed[i] = r[i].speed;
+	}
 }
 
 static void
-plan_lines_of(const struct offer *const *x, size_t n, const struct commitment *owned, size_t n_owned,
-    const struct accel_table *accels, const struct plan_options *o, struct plan_series *ps, struct arena *a)
+plan_lines_of(const struct commitment *owned, size_t n_owned, const struct accel_table *accels, const struct plan_options *o, struct plan_series *ps, struct arena *a)
 {
 	struct plan_lines l = { .a = a };
 	double most = 0;
 
-	plan_owned(owned, n_owned, accels, ps, &l);
-	plan_reserved(x, n, o, &l);
-	plan_rest(x, n, o, ps->forecast.peak[FC_PEAK50], &l);
+	plan_owned(owned, n_owned, o, accels, ps, &l);
+	plan_reserved(ps, o, &l);
+	plan_rest(ps, o, ps->forecast.peak[FC_PEAK50], &l);
 	ps->lines = l.line.v;
 	ps->offers = l.offer.v;
 	ps->names = l.name.v;
@@ -376,7 +464,7 @@ plan_prepare(struct store *store, const struct accel_table *accels, const struct
 		return err_set(err, BERTH_EINFEASIBLE, "series %s: none of %zu offers serves %s%s%s; run `berth prices refresh` or "
 		    "`berth prices import`, or see `berth prices list --gpu %s`", ps->series.name, n_offers, ps->accel->name,
 		    n_offers > 0 ? ": " : "", n_offers > 0 ? explain_refusals(ps->refused, a) : "", ps->accel->name);
-	qsort(ps->market, ps->n_market, sizeof(*ps->market), plan_cmp_offer);
+	plan_rank(o, accels, ps, a);
 	return plan_history(store, o, a, ps, err);
 }
 
@@ -392,7 +480,7 @@ plan_build(const struct accel_table *accels, const struct commitment *owned, siz
 		rc = commit_peak(&ps->peaks, o->service_level, a, &ps->peak, &ps->peak_enough, err);
 	if (rc != BERTH_OK)
 		return err_ctx(err, "series %s", ps->series.name);
-	plan_lines_of(ps->market, ps->n_market, owned, n_owned, accels, o, ps, a);
+	plan_lines_of(owned, n_owned, accels, o, ps, a);
 	plan_runway_of(o, ps, a);
 	return BERTH_OK;
 }

@@ -32,6 +32,9 @@ struct plan_options {
 	int64_t max_term_months;
 	int64_t price_age_s;		/* 0: any */
 	const char *gpu;		/* accelerator of every series; NULL: by label or name */
+	const struct accel *const *also;	/* [n_also] others that can do the same work, at their speed */
+	size_t n_also;
+	enum accel_precision precision;	/* whose rates compare them */
 	const char *const *providers, *const *regions;	/* globs */
 	size_t n_providers, n_regions;
 	bool no_spot;
@@ -52,8 +55,9 @@ struct plan_runway {
 struct plan_series {
 	struct series series;
 	const struct accel *accel;
-	const struct offer **market;	/* [n_market] offers that serve it, cheapest GPU-hour first */
+	const struct offer **market;	/* [n_market] offers that serve it, cheapest GPU-hour of its own accelerator first */
 	size_t n_market;
+	double *speed;			/* [n_market] GPUs of the series' accelerator that one GPU there stands for */
 	struct fc_series history;	/* as the roadmap's events have left it */
 	struct fc_event_use *events;	/* [n_events] of the roadmap */
 	size_t n_events;
@@ -91,6 +95,8 @@ const struct accel *plan_accel(const struct accel_table *accels, const struct se
 BERTH_MUST_CHECK enum berth_code plan_prepare(struct store *store, const struct accel_table *accels,
     const struct offer *offers, size_t n_offers, const struct plan_options *o, struct arena *a, struct plan_series *ps,
     struct berth_err *err);
+/* Measured speed over the rated one; 1 where it was never measured, or lies within what machines alike differ by. */
+double plan_measured(const struct offer *x);
 /* Forecasts of all series that are prepared. */
 BERTH_MUST_CHECK enum berth_code plan_forecast(struct plan_series *ps, size_t n, const struct plan_options *o,
     struct arena *a, struct berth_err *err);

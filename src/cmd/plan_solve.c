@@ -9,6 +9,7 @@
 #include "util/vec.h"
 
 #define PLAN_BUDGET_STEPS 50
+#define PLAN_MEASURED_SAID 5
 
 /* Plans of all series with fixed prices times 1 + theta; *bound_out what they bind. */
 static enum berth_code
@@ -118,6 +119,15 @@ plan_assumed(struct plan_series *ps, const struct plan_options *o, struct arena 
 	if (ps->refused_term > 0)
 		plan_add(e, a, arena_printf(a, "%zu reserved offers with a term over %lld months were left out (--max-term)",
 		    ps->refused_term, (long long)o->max_term_months));
+	for (size_t i = 0, said = 0; i < ps->n_market && said < PLAN_MEASURED_SAID; i++) {
+		const struct offer *x = ps->market[i];
+
+		if (plan_measured(x) == 1 || x->purchase == PURCHASE_RESERVED)
+			continue;
+		said++;
+		plan_add(e, a, arena_printf(a, "measured: %s %s %s does %.2f of its rating, so that its %s GPU-hour counts as %.2f of one",
+		    x->provider, x->region, x->instance_type, x->measured, purchase_name(x->purchase), 1 / ps->speed[i]));
+	}
 	if (ps->price_oldest > 0)
 		plan_add(e, a, arena_printf(a, "prices as of %s or later", time_fmt_date(t, ps->price_oldest)));
 	for (size_t i = 0; i < f->n_warnings; i++)
