@@ -193,22 +193,54 @@ forecast_read(struct cmd_ctx *ctx, const struct series *s, int64_t at, struct fc
 	return BERTH_OK;
 }
 
+/* Names series that look renamed or split. */
+static void
+forecast_hints(struct cmd_ctx *ctx, const struct forecast_set *f)
+{
+	struct join_hint *hints;
+	size_t n;
+
+	joins_find(f->recorded, f->n, ctx->arena, &hints, &n);
+	for (size_t i = 0; i < n; i++) {
+		const char **into = arena_array(ctx->arena, hints[i].n, sizeof(*into));
+		char t[TIME_FMT_SIZE];
+
+		for (size_t k = 0; k < hints[i].n; k++)
+			into[k] = f->recorded[hints[i].into[k]].name;
+		cmd_warn(ctx, "series %s ended on %s at a level of %.1f as %s began at %.1f%s: if it was %s, say so in joins of "
+		    "berth.yaml(5), so that its history is not lost", f->recorded[hints[i].from].name, time_fmt_date(t, hints[i].t),
+		    hints[i].before, str_join(ctx->arena, into, hints[i].n, ", "), hints[i].after, hints[i].n > 1 ? " together" : "",
+		    hints[i].n > 1 ? "split" : "renamed");
+	}
+}
+
 enum berth_code
 forecast_load(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err)
 {
 	const struct forecast_opts *o = ctx->opts;
+	const struct config *config;
 	size_t kept = 0;
 	enum berth_code rc = forecast_pick(ctx, f, err);
 
 	if (rc != BERTH_OK)
 		return rc;
+	rc = cmd_config(ctx, &config, err);
+	if (rc == BERTH_OK)
+		rc = joins_read(config, ctx->arena, &f->joins, err);
+	if (rc != BERTH_OK)
+		return rc;
 	f->as_of = o->at;
+	f->joined = arena_array(ctx->arena, f->n, sizeof(*f->joined));
 	f->in = arena_array(ctx->arena, f->n, sizeof(*f->in));
 	f->out = arena_array(ctx->arena, f->n, sizeof(*f->out));
 	for (size_t i = 0; i < f->n; i++) {
 		struct fc_series in;
 
+		if (o->series.n + ctx->n_args == 0 && joins_uses(&f->joins, f->rows[i].name))
+			continue;	/* its history is that of another */
 		rc = forecast_read(ctx, &f->rows[i], o->at, &in, err);
+		if (rc == BERTH_OK)
+			rc = joins_apply(ctx->store, &f->joins, f->rows[i].name, o->at, ctx->arena, &in, &f->joined[kept], err);
 		if (rc != BERTH_OK)
 			return rc;
 		if (in.n == 0 || !forecast_is_fresh(&in, o->history_s)) {
@@ -226,6 +258,7 @@ forecast_load(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err
 	}
 	f->n = kept;
 	f->recorded = arena_memdup(ctx->arena, f->in, kept * sizeof(*f->in));
+	forecast_hints(ctx, f);
 	if (kept == 0)
 		return err_set(err, BERTH_ENOTFOUND, "none of the series has samples%s to forecast from", o->at != 0 ? " before --at" : "");
 	return BERTH_OK;

@@ -3,6 +3,7 @@
 #define BERTH_CMD_FORECAST_H
 
 #include "cmd/cmd.h"
+#include "cmd/joins.h"
 #include "cmd/roadmap.h"
 #include "forecast/answer.h"
 #include "forecast/forecast.h"
@@ -31,6 +32,8 @@ struct forecast_set {
 	struct fc_series *recorded;	/* [n] hourly or coarser, before --at */
 	struct fc_series *in;		/* [n] the same as the events have left it: what is forecast */
 	struct fc_result *out;		/* [n] */
+	struct joins joins;
+	int64_t *joined;		/* [n] before this its history is that of what it came from; 0: it is its own */
 	struct fc_tree tree;		/* n_sums 0: none; series are the leaves, then the sums */
 	struct roadmap map;		/* n 0: none */
 	struct fc_event_use **uses;	/* [n][map.n] */

@@ -229,6 +229,23 @@ answer_json_holiday(struct jsonw *w, const struct fc_holiday *h)
 	jsonw_end_object(w);
 }
 
+static void
+answer_json_joined(struct jsonw *w, const struct forecast_set *f, size_t i)
+{
+	const struct join *j = f->joined[i] != 0 ? joins_of(&f->joins, f->rows[i].name) : NULL;
+
+	if (j == NULL)
+		return;
+	jsonw_begin_object(w, "joined");
+	jsonw_begin_array(w, "from");
+	for (size_t k = 0; k < j->n_from; k++)
+		jsonw_str(w, NULL, j->from[k]);
+	jsonw_end_array(w);
+	jsonw_fixed(w, "share", j->share, 6);
+	jsonw_time(w, "until", f->joined[i]);
+	jsonw_end_object(w);
+}
+
 void
 forecast_json_answers(struct jsonw *w, const struct forecast_set *f, size_t i)
 {
@@ -256,6 +273,7 @@ forecast_json_answers(struct jsonw *w, const struct forecast_set *f, size_t i)
 	jsonw_fixed(w, "peak", d.peak, 6);
 	jsonw_end_object(w);
 	answer_json_holiday(w, &r->holiday);
+	answer_json_joined(w, f, i);
 	jsonw_begin_array(w, "capacity");
 	for (size_t k = 0; f->n_capacity != NULL && k < f->n_capacity[i]; k++)
 		answer_json_capacity(w, r, &f->capacity[i][k]);
@@ -367,6 +385,21 @@ answer_say_holiday(struct cmd_ctx *ctx, const struct fc_holiday *h)
 }
 
 static void
+answer_say_joined(struct cmd_ctx *ctx, const struct forecast_set *f, size_t i)
+{
+	const struct join *j = f->joined[i] != 0 ? joins_of(&f->joins, f->rows[i].name) : NULL;
+	char t[TIME_FMT_SIZE];
+
+	if (j == NULL)
+		return;
+	cmd_say(ctx, "  - Its history before %s is that of %s", time_fmt_date(t, f->joined[i]),
+	    str_join(ctx->arena, j->from, j->n_from, " and "));
+	if (j->share != 1)
+		cmd_say(ctx, ", times %.4g", j->share);
+	cmd_say(ctx, ".\n");
+}
+
+static void
 answer_say_history(struct cmd_ctx *ctx, const struct fc_result *r)
 {
 	char t[TIME_FMT_SIZE];
@@ -397,6 +430,7 @@ forecast_why(struct cmd_ctx *ctx, const struct forecast_set *f)
 				answer_say_event(ctx, &f->uses[i][k]);
 		if (((const struct forecast_opts *)ctx->opts)->holidays != NULL)
 			answer_say_holiday(ctx, &r->holiday);
+		answer_say_joined(ctx, f, i);
 		answer_say_history(ctx, r);
 	}
 }

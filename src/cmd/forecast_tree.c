@@ -79,6 +79,7 @@ tree_keep(struct forecast_set *f, size_t k, size_t i)
 	f->rows[k] = f->rows[i];
 	f->recorded[k] = f->recorded[i];
 	f->in[k] = f->in[i];
+	f->joined[k] = f->joined[i];
 	if (f->uses != NULL)
 		f->uses[k] = f->uses[i];
 }
@@ -169,6 +170,7 @@ tree_nodes(struct cmd_ctx *ctx, struct forecast_set *f, const struct fc_series *
 			recorded[at] = *total;
 		}
 	}
+	f->joined = memcpy(arena_array(ctx->arena, n, sizeof(*f->joined)), f->joined, t->n_leaves * sizeof(*f->joined));
 	f->rows = rows;
 	f->in = in;
 	f->recorded = recorded;

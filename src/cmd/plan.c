@@ -5,6 +5,7 @@
 
 #include "broker/broker.h"
 #include "cmd/cmd.h"
+#include "cmd/joins.h"
 #include "cmd/plan_join.h"
 #include "cmd/roadmap.h"
 #include "store/money_rows.h"
@@ -107,12 +108,18 @@ plan_options(struct cmd_ctx *ctx, struct plan_options *o, struct berth_err *err)
 	const struct plan_opts *v = ctx->opts;
 	const struct config *config;
 	struct placing_limit *limits;
+	struct joins *joins;
 	enum berth_code rc = cmd_config(ctx, &config, err);
 
 	if (rc == BERTH_OK)
 		rc = broker_limits_read(config->root, ctx->arena, &limits, &o->n_limits, err);
 	if (rc != BERTH_OK)
 		return rc;
+	joins = arena_array(ctx->arena, 1, sizeof(*joins));
+	rc = joins_read(config, ctx->arena, joins, err);
+	if (rc != BERTH_OK)
+		return rc;
+	o->joins = joins;
 	o->limits = limits;
 	o->now = ctx->now;
 	o->at = v->at;
@@ -151,8 +158,8 @@ plan_unknown(struct cmd_ctx *ctx, const struct accel_table *accels, const char *
 
 /* The series that were asked for, or all whose accelerator is known; the others are named in a warning. */
 static enum berth_code
-plan_pick(struct cmd_ctx *ctx, const struct accel_table *accels, struct plan_series **ps_out, size_t *n_out,
-    struct berth_err *err)
+plan_pick(struct cmd_ctx *ctx, const struct accel_table *accels, const struct joins *joins, struct plan_series **ps_out,
+    size_t *n_out, struct berth_err *err)
 {
 	const struct plan_opts *v = ctx->opts;
 	size_t n_named = v->series.n + ctx->n_args, n, kept = 0;
@@ -179,6 +186,8 @@ plan_pick(struct cmd_ctx *ctx, const struct accel_table *accels, struct plan_ser
 	for (size_t i = 0; n_named == 0 && i < n; i++) {
 		if (!series_is_demand(&all[i]) || (n > 1 && strcmp(all[i].name, "total") == 0))
 			continue;	/* no demand, or the sum of the others */
+		if (joins_uses(joins, all[i].name))
+			continue;	/* its history is that of another */
 		ps[kept].series = all[i];
 		ps[kept].accel = plan_accel(accels, &all[i], v->gpu, ctx->arena, &name);
 		if (ps[kept].accel != NULL)
@@ -598,7 +607,7 @@ plan_run(struct cmd_ctx *ctx, struct berth_err *err)
 	if (rc == BERTH_OK)
 		rc = roadmap_find(ctx, v->events, v->no_events, NULL, &map, err);
 	if (rc == BERTH_OK)
-		rc = plan_pick(ctx, accels, &ps, &n, err);
+		rc = plan_pick(ctx, accels, o.joins, &ps, &n, err);
 	if (rc == BERTH_OK)
 		rc = store_offer_list(ctx->store, NULL, ctx->arena, &offers, &n_offers, err);
 	if (rc == BERTH_OK)

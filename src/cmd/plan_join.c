@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "broker/placing_facts.h"
+#include "cmd/joins.h"
 #include "cmd/plan_join.h"
 #include "store/series_rows.h"
 #include "util/arena.h"
@@ -51,6 +52,7 @@ plan_history(struct store *store, const struct plan_options *o, struct arena *a,
 	int64_t to = o->at != 0 ? time_floor(o->at, ps->series.step_s) : 0;
 	struct fc_series raw;
 	struct dense d = { 0 };
+	int64_t until;
 	enum berth_code rc = BERTH_OK;
 
 	if (ps->series.samples > 0 && (to == 0 || to > ps->series.from))
@@ -62,7 +64,7 @@ plan_history(struct store *store, const struct plan_options *o, struct arena *a,
 		    ps->series.name, o->at != 0 ? " before --at" : "");
 	raw = (struct fc_series){ ps->series.name, d.t0, d.step_s, d.n, d.mean, d.peak };
 	fc_to_hours(&raw, a, &ps->history);
-	return BERTH_OK;
+	return o->joins == NULL ? BERTH_OK : joins_apply(store, o->joins, ps->series.name, o->at, a, &ps->history, &until, err);
 }
 
 /* All series of one step together, as `berth forecast` does: they share the pool of past errors. */

@@ -19,6 +19,7 @@
 
 struct arena;
 struct cmd_ctx;
+struct joins;
 struct roadmap;
 struct store;
 
@@ -41,6 +42,7 @@ struct plan_options {
 	bool need_account;		/* leave list prices out where an account's own offers serve the accelerator */
 	double spot_share;		/* of the median peak that spot may carry */
 	int64_t on_demand_gpus;		/* that can be had; 0: not known */
+	const struct joins *joins;	/* NULL: none */
 	const struct placing_limit *limits;	/* quotas of berth.yaml */
 	size_t n_limits;
 };

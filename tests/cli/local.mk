@@ -12,3 +12,4 @@ dist_check_SCRIPTS += tests/cli/spot-deadline.sh
 dist_check_SCRIPTS += tests/cli/forecast.sh tests/cli/roadmap.sh tests/cli/forecast-tree.sh tests/cli/forecast-nasty.sh tests/cli/wrong-input.sh
 dist_check_SCRIPTS += tests/cli/forecast.sh tests/cli/roadmap.sh tests/cli/forecast-tree.sh tests/cli/wrong-input.sh
 dist_check_SCRIPTS += tests/cli/measured.sh
+dist_check_SCRIPTS += tests/cli/forecast.sh tests/cli/roadmap.sh tests/cli/forecast-tree.sh tests/cli/forecast-nasty.sh tests/cli/joins.sh tests/cli/wrong-input.sh
