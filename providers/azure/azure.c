@@ -196,20 +196,37 @@ azure_request(const struct azure *z, struct http_req *req, const char *method, s
 	return http_req_header(req, "Accept", "application/json", false, err);
 }
 
+/* Some services write their filter into the link as it was meant: what no URL may hold is percent-encoded. False: too long. */
+static bool
+azure_put_link(char *dst, size_t size, const char *prefix, const char *link)
+{
+	size_t n = strlen(prefix);
+
+	if (!str_copy(dst, size, prefix))
+		return false;
+	for (const char *p = link; *p != '\0'; p++) {
+		bool bare = *p > ' ' && *p < 0x7f && strchr("\"<>\\^`{|}", *p) == NULL;
+
+		if (n + 4 > size)
+			return false;
+		n += (size_t)snprintf(dst + n, size - n, bare ? "%c" : "%%%02X", bare ? *p : (unsigned char)*p);
+	}
+	return true;
+}
+
 enum berth_code
 azure_next(const struct jsonr *root, const char *key, const char *base, const char *prefix, struct prov_cursor *cur,
     struct berth_err *err)
 {
 	const char *link = "";
-	int n;
 	enum berth_code rc = jsonr_str(root, key, &link, err);
 
 	if (rc != BERTH_OK || link[0] == '\0')
 		return rc;
 	if (!endpoint_same(link, base))
 		return jsonr_err(root, BERTH_EINVAL, err, "%s leads to another host: '%.150s'", key, link);
-	n = snprintf(cur->next, sizeof(cur->next), "%s%s", prefix, link);
-	return n < 0 || (size_t)n >= sizeof(cur->next) ? jsonr_err(root, BERTH_EINVAL, err, "%s is too long", key) : BERTH_OK;
+	return azure_put_link(cur->next, sizeof(cur->next), prefix, link) ? BERTH_OK :
+	    jsonr_err(root, BERTH_EINVAL, err, "%s is too long", key);
 }
 
 void

@@ -11,6 +11,7 @@
 #include "util/str.h"
 
 #define GCP_SCOPE "https://www.googleapis.com/auth/cloud-platform"
+#define GCP_TOKEN_URI "https://oauth2.googleapis.com/token"
 #define GCP_TOKEN_LIFE_S 3600
 #define GCP_KEY_MAX 65536
 #define GCP_FORM "application/x-www-form-urlencoded"
@@ -79,9 +80,9 @@ gcp_auth_form(struct http_req *req, const char *uri, const struct sign_pair *pai
 	return http_req_body(req, GCP_FORM, form, strlen(form), err);
 }
 
+/* The audience is Google's own name of the endpoint, by whatever way it is reached. */
 static enum berth_code
-gcp_auth_claims(struct arena *a, const char *email, const char *uri, int64_t now, char **text_out,
-    struct berth_err *err)
+gcp_auth_claims(struct arena *a, const char *email, int64_t now, char **text_out, struct berth_err *err)
 {
 	struct jsonw w;
 	struct buf b;
@@ -92,7 +93,7 @@ gcp_auth_claims(struct arena *a, const char *email, const char *uri, int64_t now
 	jsonw_begin_object(&w, NULL);
 	jsonw_str(&w, "iss", email);
 	jsonw_str(&w, "scope", GCP_SCOPE);
-	jsonw_str(&w, "aud", uri);
+	jsonw_str(&w, "aud", GCP_TOKEN_URI);
 	jsonw_int(&w, "iat", now);
 	jsonw_int(&w, "exp", now + GCP_TOKEN_LIFE_S);
 	jsonw_end_object(&w);
@@ -108,7 +109,7 @@ static enum berth_code
 gcp_auth_service(const struct jsonr *key, int64_t now, struct http_req *req, struct berth_err *err)
 {
 	static const char *const needed[] = { "client_email", "private_key", "private_key_id", NULL };
-	const char *email = "", *pem = "", *kid = "", *uri = "https://oauth2.googleapis.com/token";
+	const char *email = "", *pem = "", *kid = "", *uri = GCP_TOKEN_URI;
 	char *claims = NULL, *jwt = NULL;
 	enum berth_code rc;
 
@@ -120,7 +121,7 @@ gcp_auth_service(const struct jsonr *key, int64_t now, struct http_req *req, str
 		return rc;
 	if (kid[strspn(kid, "0123456789abcdefABCDEF")] != '\0')
 		return jsonr_err(key, BERTH_EAUTH, err, "private_key_id is not hexadecimal");
-	rc = gcp_auth_claims(req->arena, email, uri, now, &claims, err);
+	rc = gcp_auth_claims(req->arena, email, now, &claims, err);
 	if (rc == BERTH_OK)
 		rc = sign_jwt_rs256(req->arena, pem, arena_printf(req->arena, "{\"alg\":\"RS256\",\"typ\":\"JWT\",\"kid\":\"%s\"}",
 		    kid), claims, &jwt, err);
@@ -135,7 +136,7 @@ static enum berth_code
 gcp_auth_user(const struct jsonr *key, struct http_req *req, struct berth_err *err)
 {
 	static const char *const needed[] = { "client_id", "client_secret", "refresh_token", NULL };
-	const char *id = "", *secret = "", *refresh = "", *uri = "https://oauth2.googleapis.com/token";
+	const char *id = "", *secret = "", *refresh = "", *uri = GCP_TOKEN_URI;
 	enum berth_code rc;
 
 	if ((rc = jsonr_need(key, needed, err)) != BERTH_OK || (rc = jsonr_str(key, "client_id", &id, err)) != BERTH_OK ||

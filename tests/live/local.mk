@@ -2,6 +2,8 @@
 EXTRA_DIST += tests/live/lib.sh tests/live/cluster.sh tests/live/exporter.py
 EXTRA_DIST += tests/live/requirements.txt tests/live/aws_fake.py tests/live/aws_moto.py tests/live/aws_peer.py
 dist_check_SCRIPTS += tests/live/aws.sh
+EXTRA_DIST += tests/live/clients.sh tests/live/witness.py tests/live/witness_azure.py tests/live/witness_google.py
+dist_check_SCRIPTS += tests/live/witness-azure.sh tests/live/witness-google.sh
 dist_check_SCRIPTS += tests/live/prometheus.sh tests/live/slurm.sh tests/live/slurm-rent.sh
 
 # Calls of the provider core from the shell, for the tests of adapters.
