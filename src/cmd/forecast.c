@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "broker/usage_history.h"
 #include "cmd/forecast.h"
 #include "model/datapath.h"
 #include "model/holiday.h"
@@ -20,9 +21,8 @@ static const struct forecast_opts forecast_defaults = {
 	.reconcile = "structural",
 };
 
-#define FORECAST_LOOK_S (366 * (int64_t)86400)	/* the history that a fit looks at, without --history */
 #define FORECAST_SPARSE_S (14 * (int64_t)86400)
-#define FORECAST_LOOK_STEPS 400			/* and at least so many steps */
+#define FORECAST_LOOK_STEPS 400			/* that a fit looks at, at least */
 
 #define OFF(field) offsetof(struct forecast_opts, field)
 static const struct opt_row forecast_rows[] = {
@@ -140,7 +140,7 @@ forecast_pick(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err
 static bool
 forecast_is_fresh(const struct fc_series *in, int64_t history_s)
 {
-	size_t look = (size_t)(FORECAST_LOOK_S / in->step_s), last = in->n;
+	size_t look = (size_t)(USAGE_LOOK_S / in->step_s), last = in->n;
 
 	if (look < FORECAST_LOOK_STEPS)
 		look = FORECAST_LOOK_STEPS;
@@ -155,7 +155,7 @@ forecast_is_fresh(const struct fc_series *in, int64_t history_s)
 static bool
 forecast_is_sparse(struct cmd_ctx *ctx, const struct fc_series *in, int64_t history_s)
 {
-	size_t look = (size_t)(FORECAST_LOOK_S / in->step_s), from, missing = 0, n;
+	size_t look = (size_t)(USAGE_LOOK_S / in->step_s), from, missing = 0, n;
 
 	if (history_s != 0 && (size_t)(history_s / in->step_s) < look)
 		look = (size_t)(history_s / in->step_s);
@@ -174,22 +174,18 @@ forecast_is_sparse(struct cmd_ctx *ctx, const struct fc_series *in, int64_t hist
 
 /* Samples strictly before `at`; a step that `at` lies in is not over and is left out. */
 static enum berth_code
-forecast_read(struct cmd_ctx *ctx, const struct series *s, int64_t at, struct fc_series *in, struct berth_err *err)
+forecast_read(struct cmd_ctx *ctx, const struct series *s, int64_t at, struct fc_series *in, const char **coarse,
+    struct berth_err *err)
 {
-	int64_t to = at != 0 ? time_floor(at, s->step_s) : 0;
-	struct fc_series raw;
-	struct dense d = { 0 };
-	enum berth_code rc;
+	const struct forecast_opts *o = ctx->opts;
+	struct usage_history h;
+	enum berth_code rc = usage_history(ctx->store, s, at != 0 ? time_floor(at, s->step_s) : 0,
+	    o->history_s != 0 ? o->history_s : USAGE_LOOK_S, ctx->arena, &h, err);
 
-	*in = (struct fc_series){ .name = s->name, .step_s = s->step_s };
-	if (s->samples == 0 || (to != 0 && to <= s->from))
-		return BERTH_OK;
-	rc = store_samples_range(ctx->store, s->id, 0, to, ctx->arena, &d, err);
 	if (rc != BERTH_OK)
 		return rc;
-	raw = (struct fc_series){ s->name, d.t0, d.step_s, d.n, d.mean, d.peak };
-	if (d.n > 0 && d.missing < d.n)
-		fc_to_hours(&raw, ctx->arena, in);
+	*coarse = h.warning;
+	*in = h.s;
 	return BERTH_OK;
 }
 
@@ -232,13 +228,15 @@ forecast_load(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err
 	f->as_of = o->at;
 	f->joined = arena_array(ctx->arena, f->n, sizeof(*f->joined));
 	f->in = arena_array(ctx->arena, f->n, sizeof(*f->in));
+	f->coarse = arena_array(ctx->arena, f->n, sizeof(*f->coarse));
 	f->out = arena_array(ctx->arena, f->n, sizeof(*f->out));
 	for (size_t i = 0; i < f->n; i++) {
+		const char *coarse = NULL;
 		struct fc_series in;
 
 		if (o->series.n + ctx->n_args == 0 && joins_uses(&f->joins, f->rows[i].name))
 			continue;	/* its history is that of another */
-		rc = forecast_read(ctx, &f->rows[i], o->at, &in, err);
+		rc = forecast_read(ctx, &f->rows[i], o->at, &in, &coarse, err);
 		if (rc == BERTH_OK)
 			rc = joins_apply(ctx->store, &f->joins, f->rows[i].name, o->at, ctx->arena, &in, &f->joined[kept], err);
 		if (rc != BERTH_OK)
@@ -253,10 +251,13 @@ forecast_load(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err
 			continue;
 		if (o->at == 0 && in.t0 + (int64_t)in.n * in.step_s > f->as_of)
 			f->as_of = in.t0 + (int64_t)in.n * in.step_s;
+		if (coarse != NULL)
+			cmd_warn(ctx, "series %s: %s", f->rows[i].name, coarse);
 		f->rows[kept] = f->rows[i];
+		f->coarse[kept] = coarse;
 		f->in[kept++] = in;
 	}
-	f->n = kept;
+	f->n = f->n_coarse = kept;
 	f->recorded = arena_memdup(ctx->arena, f->in, kept * sizeof(*f->in));
 	forecast_hints(ctx, f);
 	if (kept == 0)

@@ -29,6 +29,8 @@ struct forecast_capacity {
 struct forecast_set {
 	size_t n;
 	struct series *rows;		/* [n] by name */
+	const char **coarse;		/* [n_coarse] what of it is kept coarser, in a sentence; NULL nothing */
+	size_t n_coarse;
 	struct fc_series *recorded;	/* [n] hourly or coarser, before --at */
 	struct fc_series *in;		/* [n] the same as the events have left it: what is forecast */
 	struct fc_result *out;		/* [n] */

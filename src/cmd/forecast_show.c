@@ -139,6 +139,8 @@ forecast_json_series(struct jsonw *w, const struct forecast_set *f, size_t at)
 	forecast_json_span(w, "gaps", r->gaps, r->n_gaps);
 	jsonw_bool(w, "censored", r->censored);
 	jsonw_begin_array(w, "warnings");
+	if (at < f->n_coarse && f->coarse[at] != NULL)
+		jsonw_str(w, NULL, f->coarse[at]);
 	for (size_t i = 0; i < r->n_warnings; i++)
 		jsonw_str(w, NULL, r->warnings[i]);
 	jsonw_end_array(w);

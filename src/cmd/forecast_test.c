@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "broker/usage_history.h"
 #include "cmd/forecast.h"
 #include "store/plan_rows.h"
 #include "store/series_rows.h"
@@ -263,8 +264,8 @@ forecast_score_stored(struct cmd_ctx *ctx, const struct forecast_row *row, struc
     struct berth_err *err)
 {
 	struct series s;
-	struct dense d = { 0 };
-	struct fc_series raw, all, history;
+	struct usage_history h = { .days_until = 0 };
+	struct fc_series all, history;
 	struct fc_result r;
 	size_t from, n;
 	enum berth_code rc = store_series_get(ctx->store, row->series, ctx->arena, &s, err);
@@ -275,12 +276,12 @@ forecast_score_stored(struct cmd_ctx *ctx, const struct forecast_row *row, struc
 	if (rc == BERTH_OK)
 		rc = forecast_stored(ctx, row, &r, err);
 	if (rc == BERTH_OK)
-		rc = store_samples_range(ctx->store, s.id, 0, 0, ctx->arena, &d, err);
+		rc = usage_history(ctx->store, &s, 0, 0, ctx->arena, &h, err);
 	if (rc != BERTH_OK)
 		return rc;
-	raw = (struct fc_series){ s.name, d.t0, d.step_s, d.n, d.mean, d.peak };
-	fc_to_hours(&raw, ctx->arena, &all);
-	if (all.step_s != r.step_s || row->as_of <= all.t0)
+	all = h.s;
+	/* What came is kept as days by now, laid out by a guess: it scores nothing. */
+	if (all.n == 0 || all.step_s != r.step_s || row->as_of <= all.t0 || row->as_of < h.days_until)
 		return BERTH_OK;
 	from = (size_t)((row->as_of - all.t0) / all.step_s);
 	if (from >= all.n)

@@ -60,6 +60,7 @@ struct plan_series {
 	const struct offer **market;	/* [n_market] offers that serve it, cheapest GPU-hour of its own accelerator first */
 	size_t n_market;
 	double *speed;			/* [n_market] GPUs of the series' accelerator that one GPU there stands for */
+	const char *history_warning;	/* what of it is kept coarser; NULL nothing */
 	struct fc_series history;	/* as the roadmap's events have left it */
 	struct fc_event_use *events;	/* [n_events] of the roadmap */
 	size_t n_events;

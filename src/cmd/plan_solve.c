@@ -130,6 +130,8 @@ plan_assumed(struct plan_series *ps, const struct plan_options *o, struct arena 
 	}
 	if (ps->price_oldest > 0)
 		plan_add(e, a, arena_printf(a, "prices as of %s or later", time_fmt_date(t, ps->price_oldest)));
+	if (ps->history_warning != NULL)
+		plan_add(e, a, arena_printf(a, "forecast warning: %s", ps->history_warning));
 	for (size_t i = 0; i < f->n_warnings; i++)
 		plan_add(e, a, arena_printf(a, "forecast warning: %s", f->warnings[i]));
 }

@@ -11,11 +11,13 @@
 #include "store/offer_rows.h"
 #include "store/plan_rows.h"
 #include "store/series_rows.h"
+#include "store/tier_rows.h"
 #include "util/arena.h"
 #include "util/json.h"
 #include "util/time.h"
 
 #define REPORT_SERIES_MAX 6
+#define REPORT_DAY_S INT64_C(86400)
 #define REPORT_HISTORY_S (INT64_C(26) * 7 * 86400)
 
 static enum berth_code
@@ -196,6 +198,7 @@ report_score_one(struct cmd_ctx *ctx, const struct forecast_row *f, int64_t seri
 {
 	struct berth_err ignored;
 	struct jsonr root;
+	struct history h;
 	enum berth_code rc;
 	struct dense d;
 	size_t known = 0;
@@ -208,9 +211,17 @@ report_score_one(struct cmd_ctx *ctx, const struct forecast_row *f, int64_t seri
 		report_peak_of(&root, &s->p50, &s->p95);
 		json_decref(v);
 	}
-	rc = store_samples_range(ctx->store, series_id, f->as_of, f->as_of + f->horizon_s, ctx->arena, &d, err);
+	rc = store_history(ctx->store, series_id, 0, f->as_of, f->as_of + f->horizon_s, ctx->arena, &h, err);
 	if (rc != BERTH_OK)
 		return rc;
+	d = h.d;
+	/* Of a day that is kept as one and lies half outside nobody knows on which side its peak was. */
+	for (size_t i = 0; i < d.n; i++) {
+		int64_t day = time_floor(d.t0 + (int64_t)i * d.step_s, REPORT_DAY_S);
+
+		if (day < h.days_until && (day < f->as_of || day + REPORT_DAY_S > f->as_of + f->horizon_s))
+			d.peak[i] = NAN;
+	}
 	for (size_t i = 0; i < d.n; i++) {
 		if (isnan(d.peak[i]))
 			continue;

@@ -7,6 +7,7 @@
 #include "cmd/series_waits.h"
 #include "cmd/series_waste.h"
 #include "store/series_rows.h"
+#include "store/tier_rows.h"
 #include "util/arena.h"
 #include "util/buf.h"
 #include "util/glob.h"
@@ -143,20 +144,56 @@ series_table(struct cmd_ctx *ctx, const struct series_view *v, size_t n, struct 
 	return cmd_table_print(ctx, t, err);
 }
 
-static void
-series_json_samples(struct jsonw *w, const struct dense *d)
+/* One step, hour or day as it is kept. */
+typedef void series_point_fn(void *arg, int64_t t, int64_t len_s, int64_t covered_s, double mean, double peak);
+struct series_points { series_point_fn *fn; void *arg; };
+
+static enum berth_code
+series_bucket(void *arg, const struct tier_view *v, struct berth_err *err)
 {
-	jsonw_begin_array(w, "points");
-	for (size_t i = 0; i < d->n; i++) {
-		if (isnan(d->mean[i]))
-			continue;
-		jsonw_begin_object(w, NULL);
-		jsonw_time(w, "t", d->t0 + (int64_t)i * d->step_s);
-		jsonw_double(w, "mean", d->mean[i]);
-		jsonw_double(w, "peak", d->peak[i]);
-		jsonw_end_object(w);
-	}
-	jsonw_end_array(w);
+	const struct series_points *p = arg;
+
+	(void)err;
+	p->fn(p->arg, v->t, v->len_s, v->covered_s, v->unit_seconds / (double)v->covered_s, v->peak);
+	return BERTH_OK;
+}
+
+/* Everything of [from, to): hours and days that begin in it, then steps. */
+static enum berth_code
+series_each_point(struct cmd_ctx *ctx, const struct series *s, series_point_fn *fn, void *arg, struct berth_err *err)
+{
+	const struct series_opts *o = ctx->opts;
+	struct series_points p = { fn, arg };
+	struct arena *a = arena_new();
+	struct history h = { .d.n = 0 };
+	int64_t late = 0, from;
+	enum berth_code rc = store_late_until(ctx->store, s->id, &late, err);
+
+	if (rc == BERTH_OK && late > o->from)
+		rc = store_tier_each(ctx->store, s->id, o->from, o->to, series_bucket, &p, err);
+	from = late > o->from ? late : o->from;
+	if (rc == BERTH_OK && (o->to == 0 || from < o->to) && from <= s->to)
+		rc = store_history(ctx->store, s->id, 0, from, o->to, a, &h, err);
+	for (size_t i = 0; rc == BERTH_OK && i < h.d.n; i++)
+		if (!isnan(h.d.mean[i]))
+			fn(arg, h.d.t0 + (int64_t)i * h.d.step_s, h.d.step_s, (int64_t)(h.covered[i] * (double)h.d.step_s + 0.5),
+			    h.d.mean[i], h.d.peak[i]);
+	arena_free(a);
+	return rc;
+}
+
+static void
+series_json_point(void *arg, int64_t t, int64_t len_s, int64_t covered_s, double mean, double peak)
+{
+	struct jsonw *w = arg;
+
+	jsonw_begin_object(w, NULL);
+	jsonw_time(w, "t", t);
+	jsonw_double(w, "mean", mean);
+	jsonw_double(w, "peak", peak);
+	jsonw_int(w, "length_s", len_s);
+	jsonw_int(w, "covered_s", covered_s);
+	jsonw_end_object(w);
 }
 
 static enum berth_code
@@ -173,7 +210,6 @@ series_json(struct cmd_ctx *ctx, const struct series_view *v, size_t n, struct b
 	const struct series_opts *o = ctx->opts;
 	struct jsonw *w = cmd_json_begin(ctx, "berth.series/1");
 	enum berth_code rc = BERTH_OK;
-	struct dense d;
 
 	jsonw_begin_array(w, "series");
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
@@ -192,14 +228,30 @@ series_json(struct cmd_ctx *ctx, const struct series_view *v, size_t n, struct b
 		jsonw_double(w, "gpu_seconds", v[i].stats.gpu_seconds);
 		jsonw_bool(w, "stale", v[i].stale);
 		if (o->samples) {
-			rc = series_range(ctx, &v[i].row, &d, err);
-			if (rc == BERTH_OK)
-				series_json_samples(w, &d);
+			jsonw_begin_array(w, "points");
+			rc = series_each_point(ctx, &v[i].row, series_json_point, w, err);
+			jsonw_end_array(w);
 		}
 		jsonw_end_object(w);
 	}
 	jsonw_end_array(w);
 	return rc == BERTH_OK ? cmd_json_end(ctx, err) : rc;
+}
+
+struct series_lines { struct table *t; const char *name; };
+
+static void
+series_line(void *arg, int64_t t, int64_t len_s, int64_t covered_s, double mean, double peak)
+{
+	const struct series_lines *l = arg;
+
+	(void)len_s;
+	(void)covered_s;
+	table_row(l->t);
+	table_time(l->t, t);
+	table_double(l->t, mean);
+	table_double(l->t, peak);
+	table_text(l->t, l->name);
 }
 
 /* As `berth record csv` reads them. */
@@ -216,18 +268,9 @@ series_samples(struct cmd_ctx *ctx, const struct series_view *v, size_t n, struc
 	enum berth_code rc = BERTH_OK;
 
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
-		struct dense d;
+		struct series_lines l = { t, v[i].row.name };
 
-		rc = series_range(ctx, &v[i].row, &d, err);
-		for (size_t k = 0; rc == BERTH_OK && k < d.n; k++) {
-			if (isnan(d.mean[k]))
-				continue;
-			table_row(t);
-			table_time(t, d.t0 + (int64_t)k * d.step_s);
-			table_double(t, d.mean[k]);
-			table_double(t, d.peak[k]);
-			table_text(t, v[i].row.name);
-		}
+		rc = series_each_point(ctx, &v[i].row, series_line, &l, err);
 	}
 	return rc == BERTH_OK ? cmd_table_print(ctx, t, err) : rc;
 }

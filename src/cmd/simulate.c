@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "broker/usage_history.h"
 #include "cmd/cmd.h"
 #include "cmd/simcommit.h"
 #include "cmd/simjobs.h"
@@ -311,19 +312,18 @@ simulate_series(struct cmd_ctx *ctx, struct fc_series **out, size_t *n_out, stru
 	v = arena_array(ctx->arena, n + n_named, sizeof(*v));
 	for (size_t i = 0; i < (n_named > 0 ? n_named : n) && rc == BERTH_OK; i++) {
 		struct series s = n_named > 0 ? (struct series){ 0 } : all[i];
-		struct dense d = { 0 };
-		struct fc_series raw;
+		struct usage_history h = { .warning = NULL };
 
 		if (n_named > 0)
 			rc = store_series_get(ctx->store, ctx->args[i], ctx->arena, &s, err);
 		if (rc != BERTH_OK || (n_named == 0 && (!series_is_demand(&s) || (n > 1 && str_eq(s.name, "total")))))
 			continue;
 		if (s.samples > 0)
-			rc = store_samples_range(ctx->store, s.id, 0, 0, ctx->arena, &d, err);
-		if (rc != BERTH_OK || d.n == 0)
-			continue;
-		raw = (struct fc_series){ s.name, d.t0, d.step_s, d.n, d.mean, d.peak };
-		fc_to_hours(&raw, ctx->arena, &v[kept++]);
+			rc = usage_history(ctx->store, &s, 0, 0, ctx->arena, &h, err);
+		if (rc == BERTH_OK && h.warning != NULL)
+			cmd_warn(ctx, "series %s: %s", s.name, h.warning);
+		if (rc == BERTH_OK && h.s.n > 0)
+			v[kept++] = h.s;
 	}
 	*out = v;
 	*n_out = kept;

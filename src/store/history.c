@@ -33,7 +33,7 @@ history_head_get(struct store *s, int64_t series_id, struct history_head *h, str
 struct history_fill {
 	struct history *h;
 	int64_t own_s;			/* step of the series */
-	int64_t end;
+	int64_t end, samples_end;	/* of the grid; of single steps */
 	struct arena *a;		/* of one row */
 	struct tier_row row;		/* being laid out */
 	int t, mean, peak;		/* columns; -1: not looked up */
@@ -156,7 +156,7 @@ history_finish(struct history *h, int64_t own_s)
 static enum berth_code
 history_fill_all(struct store *s, int64_t series_id, struct history_fill *f, struct berth_err *err)
 {
-	const struct db_val args[] = { db_i64(series_id), db_i64(f->h->d.t0), db_i64(f->end) };
+	const struct db_val args[] = { db_i64(series_id), db_i64(f->h->d.t0), db_i64(f->samples_end) };
 	enum berth_code rc = store_each(s, history_sample_row, f, err,
 	    "SELECT t, mean, peak FROM sample WHERE series_id = $1 AND t >= $2 AND t < $3", args, 3);
 
@@ -166,7 +166,7 @@ history_fill_all(struct store *s, int64_t series_id, struct history_fill *f, str
 		    "WHERE a.series_id = $1 AND a.t >= $2 AND a.t < $3", args, 3);
 	if (rc == BERTH_OK)
 		rc = store_each(s, history_bucket_row, f, err, "SELECT " TIER_COLUMNS " FROM rollup WHERE series_id = $1 "
-		    "AND t > $2 AND t < $3", DB_ARGS(args[0], db_i64(f->h->d.t0 - TIER_DAY_S), args[2]));
+		    "AND t > $2 AND t < $3", DB_ARGS(args[0], db_i64(f->h->d.t0 - TIER_DAY_S), db_i64(f->end)));
 	return rc;
 }
 
@@ -187,6 +187,7 @@ store_history(struct store *s, int64_t series_id, int64_t step_s, int64_t from, 
 		return err_set(err, BERTH_EINVAL, "series %lld: steps of %lld s make none of %lld s", (long long)series_id,
 		    (long long)head.step_s, (long long)h.d.step_s);
 	h.d.t0 = time_floor(from != 0 ? from : head.first_t, h.d.step_s);
+	f.samples_end = to != 0 ? time_floor(to + head.step_s - 1, head.step_s) : head.last_t + head.step_s;
 	f.end = time_floor((to != 0 ? to : head.last_t + head.step_s) + h.d.step_s - 1, h.d.step_s);
 	if (head.samples > 0 && f.end > h.d.t0) {
 		if ((f.end - h.d.t0) / h.d.step_s > HISTORY_STEPS_MAX)

@@ -68,7 +68,7 @@ struct history {
 };
 /*
  * step_s     0: the series' own; else a multiple of it that divides a day or that a day divides
- * from, to   as in store_samples_range()
+ * from, to   as in store_samples_range(); steps that do not begin before to are left out of the last entry
  * Entries of several steps carry the mean of what is known, weighed by seconds, and the highest peak; one of which less
  * than half is known is missing.  Errors: BERTH_ENOTFOUND; BERTH_EINVAL: damaged, or more than 100 M entries.
  */

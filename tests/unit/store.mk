@@ -29,3 +29,6 @@ tests_unit_store_usage_t_LDADD = $(STORE_TEST_LIBS)
 check_PROGRAMS += tests/unit/store_tiers.t
 tests_unit_store_tiers_t_SOURCES = tests/unit/store_tiers.c
 tests_unit_store_tiers_t_LDADD = $(STORE_TEST_LIBS)
+check_PROGRAMS += tests/unit/store_tier_kill.t
+tests_unit_store_tier_kill_t_SOURCES = tests/unit/store_tier_kill.c
+tests_unit_store_tier_kill_t_LDADD = $(STORE_TEST_LIBS)
