@@ -5,11 +5,8 @@
 #include <string.h>
 
 #include "broker/placing_facts.h"
-<<<<<<< HEAD
-#include "cmd/joins.h"
-=======
 #include "broker/usage_history.h"
->>>>>>> 7319191 (Forecast, plan and report from whatever tier history is in; prove roll-ups by kills at each write and from the command line)
+#include "cmd/joins.h"
 #include "cmd/plan_join.h"
 #include "store/series_rows.h"
 #include "util/arena.h"
@@ -53,17 +50,10 @@ static enum berth_code
 plan_history(struct store *store, const struct plan_options *o, struct arena *a, struct plan_series *ps,
     struct berth_err *err)
 {
-<<<<<<< HEAD
-	int64_t to = o->at != 0 ? time_floor(o->at, ps->series.step_s) : 0;
-	struct fc_series raw;
-	struct dense d = { 0 };
-	int64_t until;
-	enum berth_code rc = BERTH_OK;
-=======
 	struct usage_history h;
+	int64_t until;
 	enum berth_code rc = usage_history(store, &ps->series, o->at != 0 ? time_floor(o->at, ps->series.step_s) : 0,
 	    USAGE_LOOK_S, a, &h, err);
->>>>>>> 7319191 (Forecast, plan and report from whatever tier history is in; prove roll-ups by kills at each write and from the command line)
 
 	if (rc != BERTH_OK)
 		return rc;
@@ -72,13 +62,7 @@ plan_history(struct store *store, const struct plan_options *o, struct arena *a,
 	if (h.s.n == 0)
 		return err_set(err, BERTH_EINFEASIBLE, "series %s has no samples%s: record some first (berth-record(1))",
 		    ps->series.name, o->at != 0 ? " before --at" : "");
-<<<<<<< HEAD
-	raw = (struct fc_series){ ps->series.name, d.t0, d.step_s, d.n, d.mean, d.peak };
-	fc_to_hours(&raw, a, &ps->history);
 	return o->joins == NULL ? BERTH_OK : joins_apply(store, o->joins, ps->series.name, o->at, a, &ps->history, &until, err);
-=======
-	return BERTH_OK;
->>>>>>> 7319191 (Forecast, plan and report from whatever tier history is in; prove roll-ups by kills at each write and from the command line)
 }
 
 /* All series of one step together, as `berth forecast` does: they share the pool of past errors. */
