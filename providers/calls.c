@@ -120,6 +120,7 @@ calls_list(struct calls_list *l, struct berth_err *err)
 
 struct calls_offers {
 	struct prov_account *acc;
+	const struct calls_list *list;
 	const struct prov_query *q;
 	prov_offer_fn *emit;
 	void *arg;
@@ -133,8 +134,9 @@ calls_emit_offer(void *arg, const struct offer *offer, struct berth_err *err)
 	const char *why;
 
 	o.account = (c->acc->ops->caps & PROV_CAP_LEASE) != 0 ? c->acc->env.account : "";
-	if (o.as_of == 0)
-		o.as_of = c->acc->env.now;
+	if (o.as_of == 0)	/* what comes from the cache is as old as it is there */
+		o.as_of = c->list->flow.resp.cached != 0 && c->list->flow.resp.cached < c->acc->env.now ?
+		    c->list->flow.resp.cached : c->acc->env.now;
 	prov_offer_resolve(c->acc->env.accels, &o);
 	/* What a machine of one's own costs may be 0; a cloud gives nothing away. */
 	if (c->acc->ops->exchange == NULL && (why = offer_doubt_price(&o)) != NULL)
@@ -152,10 +154,11 @@ enum berth_code
 prov_offers(struct prov_account *account, const struct prov_query *q, prov_offer_fn *emit, void *arg,
     struct berth_err *err)
 {
-	struct calls_offers c = { account, q != NULL ? q : &calls_all, emit, arg };
-	struct calls_list l = { .acc = account, .what = "offers", .q = c.q, .offer_fn = calls_emit_offer, .arg = &c };
+	struct calls_list l;
+	struct calls_offers c = { account, &l, q != NULL ? q : &calls_all, emit, arg };
 	enum berth_code rc = account_need(account, PROV_CAP_OFFERS, "list offers", err);
 
+	l = (struct calls_list){ .acc = account, .what = "offers", .q = c.q, .offer_fn = calls_emit_offer, .arg = &c };
 	return rc == BERTH_OK ? calls_list(&l, err) : rc;
 }
 
@@ -230,7 +233,7 @@ calls_many_start(struct calls_many *c, const struct prov_many *m, int64_t deadli
 {
 	const struct prov_query *q = m->q != NULL ? m->q : &calls_all;
 
-	c->offers = (struct calls_offers){ m->account, q, m->offer_fn, m->arg };
+	c->offers = (struct calls_offers){ m->account, &c->list, q, m->offer_fn, m->arg };
 	c->ours = (struct calls_ours){ m->account, m->machine_fn, m->arg };
 	if (m->offer_fn != NULL)
 		c->list = (struct calls_list){ .acc = m->account, .what = "offers", .q = q, .offer_fn = calls_emit_offer,

@@ -2,6 +2,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "net/http_cache.h"
+#include "net/http_tape.h"
 #include "providers/flow.h"
 #include "providers/net.h"
 #include "util/arena.h"
@@ -78,6 +80,10 @@ flow_build(struct flow *f)
 		rc = flow_build_step(f, now, &err);
 	} else {
 		rc = f->call.build(f->call.arg, &f->req, &err);
+		if (f->no_cache)
+			f->req.cache_ttl_s = 0;
+		else if (rc == BERTH_OK)
+			http_cache_ask(net_cache(f->acc->net), &f->req);
 		if (rc == BERTH_OK && auth != NULL && auth->sign != NULL)
 			rc = auth->sign(f->acc->st, &f->req, now, &err);
 	}
@@ -149,6 +155,21 @@ flow_judge(struct flow *f, struct berth_err *err)
 	return rc;
 }
 
+/* The cache learns of an answer that was read, or forgets one that was not. True: it is asked for anew. */
+static bool
+flow_settle(struct flow *f, bool good)
+{
+	struct http_cache *cache = net_cache(f->acc->net);
+
+	if (good && !f->kept)
+		http_cache_keep(cache, &f->req, &f->resp, time_clock_s());
+	if (good || !f->kept)
+		return false;
+	http_cache_drop(cache, &f->req);
+	f->no_cache = true;
+	return true;
+}
+
 static void
 flow_page_done(struct flow *f)
 {
@@ -163,8 +184,12 @@ flow_page_done(struct flow *f)
 		more = true;
 	} else {
 		rc = f->call.parse(f->call.arg, &f->resp, &more, &err);
+		if (flow_settle(f, rc == BERTH_OK)) {
+			flow_again(f, 0);
+			return;
+		}
 		f->steps = 0;
-		f->dropped = f->skewed = false;
+		f->dropped = f->skewed = f->no_cache = false;
 	}
 	f->attempt = 0;
 	if (rc != BERTH_OK || !more)
@@ -210,8 +235,18 @@ flow_landed(void *arg, enum berth_code rc, const struct berth_err *err)
 	struct flow *f = arg;
 
 	f->state = FLOW_SEND;
+	if (rc == BERTH_OK && f->resp.status == 304 && !f->stepping && !f->no_cache) {
+		f->kept = http_cache_revive(net_cache(f->acc->net), &f->req, time_clock_s(), &f->resp);
+		if (!f->kept) {		/* it went away meanwhile */
+			f->no_cache = true;
+			flow_again(f, 0);
+			return;
+		}
+	}
 	if (rc != BERTH_OK)
 		f->err = *err;
+	else if (net_tape(f->acc->net) != NULL)
+		rc = http_tape_put(net_tape(f->acc->net), f->acc->env.account, &f->req, &f->resp, &f->err);
 	flow_answer(f, rc);
 }
 
@@ -234,7 +269,7 @@ flow_has_turn(struct flow *f)
 	return true;
 }
 
-/* An answer without the wire: a cloud in this process, or a test. True: it is in f->resp. */
+/* An answer without the wire: a cloud in this process, a test, a recording, the cache. True: it is in f->resp. */
 static bool
 flow_send_here(struct flow *f, enum berth_code *rc)
 {
@@ -250,7 +285,13 @@ flow_send_here(struct flow *f, enum berth_code *rc)
 		}
 		return true;
 	}
-	return false;
+	if (http_tape_plays(net_tape(acc->net))) {
+		*rc = http_tape_get(net_tape(acc->net), acc->env.account, &f->req, &f->resp, &f->err);
+		return true;
+	}
+	f->kept = !f->stepping && http_cache_fresh(net_cache(acc->net), &f->req, time_clock_s(), &f->resp);
+	*rc = BERTH_OK;
+	return f->kept;
 }
 
 /* One loop needs one client: the first flow of a run that needs it lends the others its own. */
@@ -280,6 +321,7 @@ flow_send(struct flow *f)
 	enum berth_code rc;
 
 	memset(&f->err, 0, sizeof(f->err));
+	f->kept = false;
 	if (flow_send_here(f, &rc)) {
 		flow_answer(f, rc);
 		return;

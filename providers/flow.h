@@ -40,6 +40,8 @@ struct flow {
 	int64_t wake_ms;		/* not before this */
 	int steps, attempt;
 	bool stepping, dropped, skewed;
+	bool kept;			/* the answer is the cache's own */
+	bool no_cache;			/* what was kept could not be read: asked for anew */
 	struct http_req req;
 	struct http_resp resp;
 	struct prov_net **shared;	/* of the run */

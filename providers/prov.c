@@ -12,7 +12,6 @@
 #include "util/yaml.h"
 
 #define PROV_RETRIES 20			/* of one account: an outage must not hold up a pass */
-#define PROV_TIMEOUT_S 30
 
 static enum berth_code
 prov_find_ops(const struct yaml_node *section, const char *provider, const struct provider_ops **ops_out,
@@ -64,13 +63,12 @@ prov_read_wire(struct prov_account *acc, struct berth_err *err)
 {
 	const struct prov_conf *c = &acc->conf;
 
-	acc->http.timeout_s = PROV_TIMEOUT_S;
 	if (prov_conf_knows(c, "ca_file"))
 		acc->http.ca_file = prov_conf_path(c, "ca_file", NULL);
 	if (prov_conf_knows(c, "proxy"))
 		acc->http.proxy = prov_conf_str(c, "proxy", NULL);
 	if (prov_conf_knows(c, "timeout"))
-		acc->http.timeout_s = (int)prov_conf_int(c, "timeout", PROV_TIMEOUT_S);
+		acc->http.timeout_s = (int)prov_conf_int(c, "timeout", 0);
 	if (acc->ops->wire != NULL)
 		acc->ops->wire(acc->st, &acc->http);
 	if (!prov_conf_knows(c, "rate") || !prov_conf_has(c, "rate"))
@@ -180,7 +178,8 @@ prov_account_hook(struct prov_account *account, prov_exchange_fn *hook, void *ar
 enum berth_code
 account_net(struct prov_account *acc, struct prov_net **net_out, struct berth_err *err)
 {
-	enum berth_code rc = acc->net == NULL ? prov_net_new(NULL, &acc->net, err) : BERTH_OK;
+	struct http_config own = { .timeout_s = PROV_NET_TIMEOUT_S };
+	enum berth_code rc = acc->net == NULL ? prov_net_new(&own, &acc->net, err) : BERTH_OK;
 
 	*net_out = acc->net;
 	return rc;

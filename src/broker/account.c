@@ -5,6 +5,7 @@
 
 #include "broker/broker.h"
 #include "net/http.h"
+#include "providers/net.h"
 #include "store/event_rows.h"
 #include "util/fileio.h"
 #include "util/yaml.h"
@@ -33,7 +34,7 @@ broker_open_account(struct broker *b, const struct broker_setup *s, const struct
 {
 	struct prov_env env = { .now = s->now, .seed = s->seed, .state_dir = s->state_dir, .config_dir = s->config_dir,
 		.installation = store_installation(s->store), .accels = s->accels, .arena = s->arena,
-		.offline = s->offline };
+		.offline = s->offline, .net = b->net };
 	const char *provider = "";
 	enum berth_code rc;
 
@@ -62,8 +63,12 @@ broker_open_accounts(struct broker *b, const struct broker_setup *s, struct bert
 	enum berth_code rc;
 
 	rc = yaml_list(s->config, "accounts", &list, err);
+	if (rc == BERTH_OK && list != NULL)
+		rc = prov_net_open(s->config, s->config_dir, &b->net, err);
 	if (rc != BERTH_OK || list == NULL)
 		return rc;
+	b->policy.sync_pass_s = prov_net_sync_within_s(b->net, b->policy.sync_pass_s);
+	b->policy.prices_pass_s = prov_net_prices_within_s(b->net, b->policy.prices_pass_s);
 	b->accounts = arena_array_of(b->arena, list->n, struct broker_account);
 	for (size_t i = 0; i < list->n; i++) {
 		rc = broker_open_account(b, s, list->items[i], &b->accounts[i], err);
@@ -235,6 +240,8 @@ broker_close(struct broker *b)
 	for (size_t i = 0; i < b->n_accounts; i++)
 		prov_account_close(b->accounts[i].prov);
 	b->n_accounts = 0;
+	prov_net_free(b->net);
+	b->net = NULL;
 	http_free(b->http);
 	b->http = NULL;
 	arena_free(b->tick_arena);

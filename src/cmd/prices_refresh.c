@@ -3,6 +3,7 @@
 #include "cmd/cmd.h"
 #include "cmd/prices.h"
 #include "cmd/progpath.h"
+#include "providers/net.h"
 #include "util/arena.h"
 #include "util/glob.h"
 #include "util/vec.h"
@@ -24,6 +25,7 @@ struct prices_refresh {
 	VEC(struct pricelist_result) results;
 	VEC(struct prov_account *) open;
 	VEC(size_t) place;		/* of open[i] in results */
+	struct prov_net *net;
 };
 
 static enum berth_code
@@ -32,7 +34,7 @@ prices_refresh_open(struct prices_refresh *p, const struct config_account *accou
 	struct cmd_ctx *ctx = p->ctx;
 	struct prov_env env = { .now = ctx->now, .account = account->name, .offline = ctx->offline, .log = ctx->log,
 		.installation = store_installation(ctx->store), .state_dir = progpath_dir(ctx->arena, ctx->store_path),
-		.config_dir = progpath_dir(ctx->arena, p->config->path) };
+		.config_dir = progpath_dir(ctx->arena, p->config->path), .net = p->net };
 	struct pricelist_result *r = VEC_ADD(ctx->arena, &p->results);
 	struct prov_account *acc = NULL;
 	struct berth_err own = { 0 };
@@ -55,7 +57,7 @@ prices_refresh_ask(struct prices_refresh *p, struct berth_err *err)
 	struct pricelist_result *got = arena_array_of(p->ctx->arena, p->open.n, struct pricelist_result);
 	enum berth_code rc;
 
-	rc = pricelist_refresh(&p->setup, p->open.v, p->open.n, PRICES_REFRESH_S, p->ctx->arena, got, err);
+	rc = pricelist_refresh(&p->setup, p->open.v, p->open.n, prov_net_prices_within_s(p->net, PRICES_REFRESH_S), p->ctx->arena, got, err);
 	for (size_t i = 0; i < p->open.n; i++)
 		p->results.v[p->place.v[i]] = got[i];
 	return rc;
@@ -68,7 +70,8 @@ prices_refresh_run(struct cmd_ctx *ctx, struct berth_err *err)
 	struct prices_refresh p = { .ctx = ctx, .setup = prices_setup(ctx, o->force) };
 	enum berth_code rc;
 
-	if ((rc = cmd_config(ctx, &p.config, err)) != BERTH_OK)
+	if ((rc = cmd_config(ctx, &p.config, err)) != BERTH_OK ||
+	    (rc = prov_net_open(p.config->root, progpath_dir(ctx->arena, p.config->path), &p.net, err)) != BERTH_OK)
 		return rc;
 	for (size_t i = 0; rc == BERTH_OK && i < p.config->n_accounts; i++)
 		if (glob_match_any(o->account.v, o->account.n, p.config->accounts[i].name))
@@ -77,6 +80,7 @@ prices_refresh_run(struct cmd_ctx *ctx, struct berth_err *err)
 		rc = prices_refresh_ask(&p, err);
 	for (size_t i = 0; i < p.open.n; i++)
 		prov_account_close(p.open.v[i]);
+	prov_net_free(p.net);
 	if (rc != BERTH_OK)
 		return rc;
 	if (p.results.n == 0 && o->account.n > 0)

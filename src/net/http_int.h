@@ -58,6 +58,9 @@ struct http {
 	size_t n_idle;
 };
 
+/* date and retry_after_s from the headers. */
+void http_read_times(struct http_resp *r);
+
 /* http_hop.c: one request on a curl handle. */
 void http_origin_free(struct http_origin *o);
 /* Splits an absolute URL; a name or password inside is refused: credentials belong in headers, not in logs. */

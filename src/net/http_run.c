@@ -10,7 +10,7 @@
 
 #define HTTP_SPOOL_TIMEOUT_S 900
 
-static void
+void
 http_read_times(struct http_resp *r)
 {
 	const char *date = http_resp_header(r, "Date"), *retry = http_resp_header(r, "Retry-After");
@@ -175,8 +175,10 @@ http_begin(struct http *http, const struct http_config *conf, const struct http_
 		return err_set(err, BERTH_ENOMEM, "http: no memory for an exchange");
 	*c = (struct http_call){ .http = http, .req = req, .conf = http_limits(http, conf), .url = req->url, .done = done,
 		.arg = arg, .hop = { .resp = resp, .spool = req->spool } };
-	c->timeout_s = req->timeout_s > 0 ? req->timeout_s : req->spool && c->conf.timeout_s < HTTP_SPOOL_TIMEOUT_S ?
-	    HTTP_SPOOL_TIMEOUT_S : c->conf.timeout_s;
+	c->timeout_s = req->timeout_s > 0 ? req->timeout_s : c->conf.timeout_s;
+	/* A list of hundreds of MiB takes its time, unless the caller has said how much. */
+	if (req->spool && req->timeout_s <= 0 && (conf == NULL || conf->timeout_s <= 0) && c->timeout_s < HTTP_SPOOL_TIMEOUT_S)
+		c->timeout_s = HTTP_SPOOL_TIMEOUT_S;
 	c->deadline_ms = time_mono_ms() + (int64_t)c->timeout_s * 1000;
 	if (deadline_ms != 0 && deadline_ms < c->deadline_ms) {
 		c->deadline_ms = deadline_ms;

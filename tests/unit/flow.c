@@ -7,6 +7,7 @@
 
 #include "providers/account.h"
 #include "providers/fake/fake.h"
+#include "providers/net.h"
 #include "tests/tap.h"
 #include "util/arena.h"
 #include "util/log.h"
@@ -26,6 +27,7 @@ static struct {
 
 static const char *base = "http://fake.invalid";
 static struct log quiet;
+static int cache_ttl_s;
 
 static bool
 auth_need(void *st, int64_t now)
@@ -92,6 +94,10 @@ my_offers_build(void *st, const struct prov_query *q, const struct prov_cursor *
 	(void)err;
 	req->method = "GET";
 	req->spool = strstr(base, "spool") != NULL;
+	if (strstr(base, "tagged") != NULL) {
+		req->cache_key = base;
+		req->cache_ttl_s = cache_ttl_s;
+	}
 	http_req_url(req, "%s%s%s", base, strchr(base + 8, '/') != NULL ? "" : "/offers", cur->next);
 	return BERTH_OK;
 }
@@ -397,6 +403,66 @@ test_wire(void)
 	prov_account_close(acc);
 }
 
+/* How often the server was asked for what. */
+static int
+asked(const char *what)
+{
+	struct http *h = NULL;
+	struct arena *a = arena_new();
+	struct http_req req = { .arena = a };
+	struct http_resp resp;
+	struct berth_err err;
+	const char *at;
+	int n = 0;
+
+	http_req_url(&req, "http://127.0.0.1:%d/count", ports[0]);
+	if (http_new(NULL, &h, &err) == BERTH_OK && http_exchange(h, &req, &resp, &err) == BERTH_OK &&
+	    (at = strstr(resp.body, what)) != NULL)
+		n = atoi(at + strlen(what));
+	http_free(h);
+	arena_free(a);
+	return n;
+}
+
+static void
+test_cached(void)
+{
+	char dir[] = "/tmp/berth-flow-XXXXXX", url[64], cmd[256];
+	struct prov_env env = { .now = time_clock_s(), .account = "f", .installation = "inst", .log = &quiet };
+	struct berth_err err = { 0 };
+	struct prov_account *acc = NULL;
+	int n = 0;
+
+	memset(&me, 0, sizeof(me));
+	snprintf(url, sizeof(url), "http://127.0.0.1:%d/tagged", ports[0]);
+	base = url;
+	if (mkdtemp(dir) == NULL || setenv("XDG_CACHE_HOME", dir, 1) != 0)
+		return;
+	tap_code(prov_net_open(NULL, "", &env.net, &err), BERTH_OK, &err);
+	tap_code(account_open(&ops, NULL, &env, &acc, &err), BERTH_OK, &err);
+	prov_net_free(env.net);
+	cache_ttl_s = 100;
+	for (int i = 0; i < 3; i++)
+		tap_code(prov_offers(acc, NULL, count_offer, &n, &err), BERTH_OK, &err);
+	tap_ok(n == 3 && asked("/tagged ") == 1, "three lists, one request: the rest is from the cache");
+	cache_ttl_s = 0;
+	tap_code(prov_offers(acc, NULL, count_offer, &n, &err), BERTH_OK, &err);
+	tap_ok(n == 4 && asked("/tagged ") == 2, "an old one is asked for, and a 304 is enough");
+	snprintf(cmd, sizeof(cmd), "for f in %s/berth/http/*.??????; do printf 'x y' >$f; done; sed -i 's/\"length\": 4/\"length\": 3/' %s/berth/http/*.json", dir, dir);
+	tap_is_long(system(cmd), 0, "the kept answer is spoiled");
+	cache_ttl_s = 100;
+	tap_code(prov_offers(acc, NULL, count_offer, &n, &err), BERTH_OK, &err);
+	tap_ok(n == 5 && asked("/tagged ") == 3, "what cannot be read is forgotten and asked for anew");
+	snprintf(cmd, sizeof(cmd), "for f in %s/berth/http/*.??????; do printf 'x' >$f; done", dir);
+	tap_is_long(system(cmd), 0, "it is cut");
+	cache_ttl_s = 0;
+	tap_code(prov_offers(acc, NULL, count_offer, &n, &err), BERTH_OK, &err);
+	tap_ok(n == 6 && asked("/tagged ") == 4, "and one that is cut is not asked about");
+	prov_account_close(acc);
+	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
+	tap_is_long(system(cmd), 0, "away with it");
+}
+
 /* The base of the account that is asked stands in its name: one adapter, sixteen places. */
 static enum berth_code
 many_build(void *st, const struct prov_query *q, const struct prov_cursor *cur, struct http_req *req,
@@ -464,6 +530,7 @@ main(void)
 	pid = server_start();
 	if (pid > 0) {
 		test_wire();
+		test_cached();
 		test_many();
 	} else {
 		tap_skip("wire", "no python3");

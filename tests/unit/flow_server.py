@@ -47,6 +47,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 self.reply(403, "error clock_skew the request is too old", ahead=AHEAD)
             else:
                 self.reply(200, "a 1\n", ahead=AHEAD)
+        elif what.startswith("/tagged"):
+            if self.headers.get("If-None-Match") == '"v1"':
+                self.reply(304, "")
+            else:
+                self.reply(200, "a 1\n", ("ETag", '"v1"'))
         elif what.startswith("/silent"):
             time.sleep(10)
             self.close_connection = True

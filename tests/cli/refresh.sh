@@ -1,0 +1,109 @@
+#!/bin/sh
+# berth prices refresh over the wire: what is no price list changes nothing, keys stay home, time limits, recordings.
+. "$TOP_SRCDIR/tests/cli/lib.sh"
+
+if ! command -v python3 >/dev/null; then
+	skip refresh "no python3"
+	done_testing
+	exit 0
+fi
+mkfifo hold
+python3 "$TOP_SRCDIR/tests/cli/refresh_server.py" "$HOME/seen" <hold >ports 2>/dev/null &
+server=$!
+exec 9>hold
+trap 'exec 9>&-; wait "$server"; rm -rf "$TEST_TMP"' EXIT
+while [ ! -s ports ]; do sleep 0.1; done
+read -r port other <ports
+export LAMBDA_KEY=key-SECRET-59
+
+cloud() {	# cloud HOW [KEYS]: berth.yaml with one cloud that behaves so
+	mkdir -p .config/berth
+	cat >.config/berth/berth.yaml <<-YAML
+	accounts:
+	  - {name: cloud, provider: lambda, api_key: 'env:LAMBDA_KEY', endpoint: 'http://127.0.0.1:$port/$1'${2:+, $2}}
+	${3:-}
+	YAML
+}
+
+run init
+cloud good
+run prices refresh -o json
+expect_exit 0
+expect_json '$.providers[0].offers' 1
+run prices list --provider lambda -o csv --columns price_per_hour,as_of
+cp "$out" before
+
+# A sign-in page or an error with status 200 is no price list: the old one stands, with its time, marked stale.
+for how in html error down; do
+	cloud $how
+	run prices refresh -o json
+	[ "$status" -eq 5 ] || [ "$status" -eq 1 ]
+	ok $? "$how: the refresh fails ($status)"
+	expect_json '$.providers[0].stale' true
+	run prices list --provider lambda -o csv --columns price_per_hour,as_of
+	cmp -s "$out" before
+	ok $? "$how: the old prices and their time stand"
+	run prices list --provider lambda
+	expect_err_has 'stale: lambda'
+done
+cloud error
+run prices refresh -o json
+expect_exit 5
+expect_err_has 'later'
+
+# The key goes to the cloud alone, whoever it sends us to.
+cloud away
+run prices refresh
+! grep -q SECRET seen
+ok $? "the other host saw no key: $(grep -c . seen) lines"
+grep -q 'GET\|/seen' seen || [ "$status" -ne 0 ]
+ok $? "followed without it, or refused"
+
+# A byte a second is no answer.
+cloud drip 'timeout: 2s'
+began=$(date +%s)
+run prices refresh -o json
+took=$(($(date +%s) - began))
+expect_exit 5
+[ "$took" -le 10 ]
+ok $? "a dripping answer ends after $took s, repeats and all"
+expect_out_has 'within 2 s'
+cloud drip '' 'network: {prices_within: 1s}'
+run prices refresh -o json
+expect_exit 5
+expect_out_has 'the pass had to end|left in this pass'
+cloud good
+run prices refresh
+expect_exit 0 "and the lock is free again"
+
+# Recorded, without secrets; played without a cloud.
+BERTH_RECORD=$HOME/tape.jsonl
+export BERTH_RECORD
+run prices refresh
+expect_exit 0
+unset BERTH_RECORD
+grep -q berth.exchange/1 tape.jsonl
+ok $? "the exchange is written down"
+! grep -q SECRET tape.jsonl
+ok $? "without its key"
+rm -f "$HOME"/.local/state/berth/*
+exec 9>&-
+wait "$server"
+run init
+BERTH_REPLAY=$HOME/tape.jsonl
+export BERTH_REPLAY
+run prices refresh -o json
+expect_exit 0 "played with no cloud there"
+expect_json '$.providers[0].offers' 1
+run prices list --provider lambda -o csv --columns price_per_hour
+expect_out 2.490000
+unset BERTH_REPLAY
+cloud good '' 'network: {prxoy: x}'
+run prices refresh
+expect_exit 1
+expect_err_has "did you mean 'proxy'"
+cloud good 'rate: 0'
+run prices refresh
+expect_exit 1
+trap 'rm -rf "$TEST_TMP"' EXIT
+done_testing

@@ -1,0 +1,73 @@
+"""A server for tests/cli/refresh.sh: a cloud in Lambda's shape, told how to behave by the first part of the path.
+
+Prints two ports; the second one writes every header that it sees into the file of the first argument. Ends with stdin.
+"""
+import http.server
+import json
+import sys
+import threading
+import time
+
+PORTS = []
+GOOD = json.dumps({"data": {"gpu_1x": {
+    "instance_type": {"name": "gpu_1x", "description": "1x H100 (80 GB)", "gpu_description": "H100 (80 GB)",
+                      "price_cents_per_hour": 249, "specs": {"vcpus": 26, "memory_gib": 200, "storage_gib": 1, "gpus": 1}},
+    "regions_with_capacity_available": [{"name": "us-1", "description": "x"}]}}})
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *args):
+        pass
+
+    def reply(self, status, body, kind="application/json", **headers):
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body.encode())
+
+    def do_GET(self):
+        if self.server.server_port == PORTS[1]:
+            with open(sys.argv[1], "a") as f:
+                f.write(self.path + "\n" + str(self.headers))
+            self.reply(200, GOOD)
+            return
+        how = self.path.split("/")[1]
+        if how == "html":
+            self.reply(200, "<html><body>Sign in</body></html>", "text/html")
+        elif how == "error":
+            self.reply(200, '{"error": {"code": "later", "message": "try later"}}')
+        elif how == "away":
+            self.reply(302, "", Location=f"http://127.0.0.1:{PORTS[1]}/seen?x=1")
+        elif how == "drip":
+            self.send_response(200)
+            self.send_header("Content-Length", "100000")
+            self.end_headers()
+            try:
+                for _ in range(60):
+                    self.wfile.write(b" ")
+                    self.wfile.flush()
+                    time.sleep(1)
+            except OSError:
+                pass
+            self.close_connection = True
+        elif how == "down":
+            self.reply(503, "")
+        else:
+            self.reply(200, GOOD)
+
+
+def serve():
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server.server_port
+
+
+PORTS += [serve(), serve()]
+print(*PORTS, flush=True)
+sys.stdin.read()
