@@ -18,7 +18,7 @@
 #include "util/str.h"
 
 struct plan_opts {
-	struct opt_list series, providers, regions, also;
+	struct opt_list series, providers, regions, also, shares;
 	int64_t horizon_s, at, paths, seed, max_term, price_age_s, on_demand_gpus;
 	double service_level, spot_share;
 	struct usd_micro budget;
@@ -43,6 +43,8 @@ static const struct opt_row plan_rows[] = {
 	{ "also", 0, OPT_LIST, "GPU", "other accelerators that can do the same work, at their rated or measured speed", OFF(also), 0, 0,
 	    NULL },
 	{ "precision", 0, OPT_STRING, "NAME", "whose rates compare accelerators; default bf16", OFF(precision), 0, 0, NULL },
+	{ "share", 0, OPT_LIST, "PROVIDER=MIN..MAX", "least and greatest share of a provider (glob) in what is owned and bought",
+	    OFF(shares), 0, 0, NULL },
 	{ "provider", 'p', OPT_LIST, "PROVIDER", "only offers of these providers (globs)", OFF(providers), 0, 0, NULL },
 	{ "region", 'r', OPT_LIST, "REGION", "only offers in these regions (globs)", OFF(regions), 0, 0, NULL },
 	{ "max-term", 0, OPT_INT, "MONTHS", "longest term to commit to; default 36", OFF(max_term), 1, 120,
@@ -102,6 +104,37 @@ plan_also(struct cmd_ctx *ctx, struct plan_options *o, struct berth_err *err)
 	return BERTH_OK;
 }
 
+/* "aws=..0.6", "lambda*=0.1..", "aws=0.2..0.6" */
+static enum berth_code
+plan_shares_read(struct cmd_ctx *ctx, struct plan_options *o, struct berth_err *err)
+{
+	const struct plan_opts *v = ctx->opts;
+	struct plan_share *s = arena_array(ctx->arena, v->shares.n, sizeof(*s));
+	double least = 0;
+
+	for (size_t i = 0; i < v->shares.n; i++) {
+		const char *text = v->shares.v[i], *eq = strchr(text, '='), *dots = eq == NULL ? NULL : strstr(eq, "..");
+		struct berth_err ignored;
+
+		s[i] = (struct plan_share){ eq == NULL ? "" : arena_strndup(ctx->arena, text, (size_t)(eq - text)), 0, 1 };
+		if (eq == NULL || eq == text || dots == NULL ||
+		    (dots > eq + 1 && str_to_double(arena_strndup(ctx->arena, eq + 1, (size_t)(dots - eq - 1)), 0, 1, &s[i].min,
+		    &ignored) != BERTH_OK) || (dots[2] != '\0' && str_to_double(dots + 2, 0, 1, &s[i].max, &ignored) != BERTH_OK) ||
+		    s[i].min > s[i].max) {
+			err_set(err, BERTH_EUSAGE, "'%s' is no share: write PROVIDER=MIN..MAX with shares of 0 to 1, as aws=0.2..0.6", text);
+			return err_at(err, "--share");
+		}
+		least += s[i].min;
+	}
+	if (least > 1 + 1e-9) {
+		err_set(err, BERTH_EUSAGE, "the least shares add up to %g", least);
+		return err_at(err, "--share");
+	}
+	o->shares = s;
+	o->n_shares = v->shares.n;
+	return BERTH_OK;
+}
+
 static enum berth_code
 plan_options(struct cmd_ctx *ctx, struct plan_options *o, struct berth_err *err)
 {
@@ -132,6 +165,8 @@ plan_options(struct cmd_ctx *ctx, struct plan_options *o, struct berth_err *err)
 	o->price_age_s = v->price_age_s;
 	o->gpu = v->gpu;
 	rc = plan_also(ctx, o, err);
+	if (rc == BERTH_OK)
+		rc = plan_shares_read(ctx, o, err);
 	o->providers = v->providers.v;
 	o->n_providers = v->providers.n;
 	o->regions = v->regions.v;
@@ -410,6 +445,15 @@ plan_inputs(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n, const s
 		jsonw_str(&w, NULL, o->also[i]->name);
 	jsonw_end_array(&w);
 	jsonw_str(&w, "precision", accel_precision_name(o->precision));
+	jsonw_begin_array(&w, "shares");
+	for (size_t i = 0; i < o->n_shares; i++) {
+		jsonw_begin_object(&w, NULL);
+		jsonw_str(&w, "provider", o->shares[i].provider);
+		jsonw_double(&w, "min", o->shares[i].min);
+		jsonw_double(&w, "max", o->shares[i].max);
+		jsonw_end_object(&w);
+	}
+	jsonw_end_array(&w);
 	jsonw_end_object(&w);
 	rc = jsonw_finish(&w, err);
 	if (rc == BERTH_OK)

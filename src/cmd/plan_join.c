@@ -267,26 +267,49 @@ plan_note(const struct plan_series *ps, size_t i, struct arena *a)
 	return fabs(ps->speed[i] - 1) < 0.005 ? "" : arena_printf(a, ", each %.2f %s", ps->speed[i], ps->accel->name);
 }
 
+/* Which share counts this offer: its number from 1; 0: none. */
+static size_t
+plan_group(const struct plan_options *o, const struct offer *x)
+{
+	for (size_t k = 0; k < o->n_shares; k++)
+		if (glob_match(o->shares[k].provider, x->provider))
+			return k + 1;
+	return 0;
+}
+
+static void
+plan_shares(const struct plan_options *o, struct plan_series *ps, struct arena *a)
+{
+	struct commit_share *share = arena_array(a, o->n_shares, sizeof(*share));
+	size_t *group = arena_array(a, ps->n_lines, sizeof(*group));
+
+	for (size_t k = 0; k < o->n_shares; k++)
+		share[k] = (struct commit_share){ k + 1, o->shares[k].min, o->shares[k].max };
+	for (size_t i = 0; i < ps->n_lines; i++)
+		group[i] = plan_group(o, ps->offers[i]);
+	ps->shares = (struct commit_shares){ share, o->n_shares, group };
+}
+
 /*
  * Reserved offers, cheapest per GPU first (offers are sorted): one that is dearer, comes in no smaller machines and has no
- * quota to fill is never taken.
+ * quota to fill is never taken, among those whose share is limited together.
  */
 static void
 plan_reserved(const struct plan_series *ps, const struct plan_options *o, struct plan_lines *l)
 {
 	const struct offer *const *x = ps->market;
-	int64_t smallest = 0;
+	int64_t *smallest_of = arena_array(l->a, o->n_shares + 1, sizeof(*smallest_of));
 
 	for (size_t i = 0; i < ps->n_market; i++) {
-		int64_t quota, units = plan_units(ps->speed[i], x[i]);
+		int64_t quota, units = plan_units(ps->speed[i], x[i]), *smallest = &smallest_of[plan_group(o, x[i])];
 
 		if (x[i]->purchase != PURCHASE_RESERVED)
 			continue;
 		quota = plan_quota(o, x[i]);
-		if (smallest != 0 && units >= smallest)
+		if (*smallest != 0 && units >= *smallest)
 			continue;
 		if (quota == COMMIT_NO_LIMIT)
-			smallest = units;
+			*smallest = units;
 		/* Money stays exact: the machine's price over the whole units that it counts for. */
 		plan_add_line(l, (struct commit_line){ COMMIT_RESERVED, 0, usd_to_double(offer_effective_hour(x[i])) / (double)units, 0,
 		    units, 0, quota }, x[i], plan_note(ps, i, l->a));
@@ -481,6 +504,7 @@ plan_build(const struct accel_table *accels, const struct commitment *owned, siz
 	if (rc != BERTH_OK)
 		return err_ctx(err, "series %s", ps->series.name);
 	plan_lines_of(owned, n_owned, accels, o, ps, a);
+	plan_shares(o, ps, a);
 	plan_runway_of(o, ps, a);
 	return BERTH_OK;
 }

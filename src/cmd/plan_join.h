@@ -23,6 +23,12 @@ struct joins;
 struct roadmap;
 struct store;
 
+/* A provider's least and greatest share of the GPUs that are owned or bought. */
+struct plan_share {
+	const char *provider;
+	double min, max;
+};
+
 struct plan_options {
 	int64_t now, at;		/* history ends before at; 0: the step after the last sample */
 	int64_t horizon_s;
@@ -42,6 +48,8 @@ struct plan_options {
 	bool need_account;		/* leave list prices out where an account's own offers serve the accelerator */
 	double spot_share;		/* of the median peak that spot may carry */
 	int64_t on_demand_gpus;		/* that can be had; 0: not known */
+	const struct plan_share *shares;	/* [n_shares] of what is owned or bought */
+	size_t n_shares;
 	const struct joins *joins;	/* NULL: none */
 	const struct placing_limit *limits;	/* quotas of berth.yaml */
 	size_t n_limits;
@@ -74,6 +82,7 @@ struct plan_series {
 	const char **names;		/* [n_lines] */
 	size_t n_lines;
 	struct commit_problem problem;
+	struct commit_shares shares;	/* of the problem; n 0: none */
 	struct commit_plan plan;
 	struct commit_risk risk;
 	double peak;			/* at the service level */

@@ -21,7 +21,7 @@ plan_at(struct plan_series *ps, size_t n, double theta, struct arena *a, double 
 
 		ps[i].problem.theta = theta;
 		ps[i].problem.budget = NAN;
-		rc = commit_solve(&ps[i].problem, a, &ps[i].plan, err);
+		rc = commit_solve_shares(&ps[i].problem, &ps[i].shares, a, &ps[i].plan, err);
 		if (rc != BERTH_OK)
 			return err_ctx(err, "series %s", ps[i].series.name);
 		*bound_out += ps[i].plan.bound_usd;
@@ -66,7 +66,7 @@ plan_budget(struct plan_series *ps, size_t n, double budget, struct arena *a, st
 		left += ps[i].plan.bound_usd;
 		ps[i].problem.theta = 0;
 		ps[i].problem.budget = share;
-		rc = commit_solve(&ps[i].problem, a, &ps[i].plan, err);
+		rc = commit_solve_shares(&ps[i].problem, &ps[i].shares, a, &ps[i].plan, err);
 		left -= ps[i].plan.bound_usd;
 	}
 	return rc;
@@ -89,6 +89,19 @@ plan_add(struct explain *e, struct arena *a, const char *s)
 		memcpy(line, e->line, e->n * sizeof(*line));
 	line[e->n++] = s;
 	e->line = line;
+}
+
+/* GPUs owned or bought, of the offers in a share's group; 0: all. */
+static double
+plan_bound_gpus(const struct plan_series *ps, size_t group)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < ps->n_lines; i++)
+		if ((ps->lines[i].kind == COMMIT_OWNED || ps->lines[i].kind == COMMIT_RESERVED) &&
+		    (group == 0 || ps->shares.group[i] == group))
+			sum += (double)ps->plan.use[i].gpus;
+	return sum;
 }
 
 /* What the plan stands on: forecast, prices, what was assumed and what was left out. */
@@ -114,6 +127,10 @@ plan_assumed(struct plan_series *ps, const struct plan_options *o, struct arena 
 			plan_add(e, a, arena_printf(a, "assumed: spot carries at most %lld GPUs, can be had 80 %% of the time (on demand "
 			    "else), and costs %.4f USD a useful GPU-hour with lost work", (long long)ps->lines[i].max_count,
 			    ps->lines[i].usage));
+	for (size_t k = 0; k < o->n_shares; k++)
+		plan_add(e, a, arena_printf(a, "%s: %.0f of %.0f GPUs that are owned or bought (asked: %.0f to %.0f %%)",
+		    o->shares[k].provider, plan_bound_gpus(ps, k + 1), plan_bound_gpus(ps, 0), 100 * o->shares[k].min,
+		    100 * o->shares[k].max));
 	if (ps->cut_paths > 0)
 		plan_add(e, a, arena_printf(a, "%zu absurd sample paths were cut to the highest of the others", ps->cut_paths));
 	if (ps->refused_term > 0)

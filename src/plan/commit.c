@@ -18,20 +18,6 @@ commit_kind_name(enum commit_kind k)
 	return k < COMMIT_KIND_COUNT ? commit_kind_names[k] : "unknown";
 }
 
-/* Work space of one solve. State s: GPUs of the purchases in the lines so far; what is owned, on spot or on demand
- * among them only shifts the levels by skip[j]. */
-struct commit_work {
-	const struct commit_problem *p;
-	struct commit_stack st;
-	int64_t n;		/* highest s */
-	int64_t floor;		/* least GPUs bought in all */
-	double *best, *prev;	/* [n + 1] */
-	double *g;		/* [n + 1] */
-	int64_t *queue;		/* [n + 1] */
-	int32_t **taken;	/* [lines] count chosen at each s; NULL for a line that is not bought */
-	int64_t *count;		/* [lines], order of the problem */
-};
-
 static enum berth_code
 commit_check_line(const struct commit_problem *p, size_t i, struct berth_err *err)
 {
@@ -166,8 +152,7 @@ commit_buy_line(struct commit_work *w, size_t i, double fixed, double skip)
 	w->prev = t;
 }
 
-/* Lowest cost an hour with fixed prices times (1 + theta), of new purchases only; counts into w->count. INFINITY: none. */
-static double
+double
 commit_program(struct commit_work *w, double theta)
 {
 	double skip = 0, least = INFINITY;
@@ -182,7 +167,7 @@ commit_program(struct commit_work *w, double theta)
 
 		w->count[i] = l->max_count;
 		if (l->kind == COMMIT_RESERVED) {
-			commit_buy_line(w, i, l->fixed * (1 + theta), skip);
+			commit_buy_line(w, i, l->fixed * (1 + theta) + (w->adjust == NULL ? 0 : w->adjust[i]), skip);
 			continue;
 		}
 		for (int64_t x = 0; x <= w->n; x++)
@@ -396,10 +381,20 @@ commit_report(const struct commit_work *w, struct arena *a, struct commit_plan *
 enum berth_code
 commit_solve(const struct commit_problem *p, struct arena *a, struct commit_plan *plan_out, struct berth_err *err)
 {
-	struct commit_work w = { .p = p };
+	return commit_solve_shares(p, NULL, a, plan_out, err);
+}
+
+enum berth_code
+commit_solve_shares(const struct commit_problem *p, const struct commit_shares *shares, struct arena *a,
+    struct commit_plan *plan_out, struct berth_err *err)
+{
+	static const struct commit_shares none = { NULL, 0, NULL };
+	struct commit_work w = { .p = p, .shares = shares != NULL ? shares : &none };
 	double lower, theta = p->theta, bound, limit = p->budget / p->curve->hours;
 	enum berth_code rc = commit_check(p, err);
 
+	if (rc == BERTH_OK)
+		rc = commit_shares_check(w.shares, err);
 	if (rc != BERTH_OK)
 		return rc;
 	commit_stack_init(p, a, &w.st);
@@ -411,17 +406,24 @@ commit_solve(const struct commit_problem *p, struct arena *a, struct commit_plan
 	if (isinf(lower))
 		return err_set(err, BERTH_EINFEASIBLE, "no whole numbers of purchases keep every limit");
 	commit_stack_cost(&w.st, w.count, &bound);
-	if (p->theta == 0 && !isnan(limit) && bound > limit) {
+	if (!commit_shares_hold(&w, w.count) || (w.shares->n > 0 && p->theta == 0 && bound > limit)) {
+		rc = commit_shares_price(&w, limit, a, &lower, err);
+		if (rc != BERTH_OK)
+			return rc;
+	} else if (p->theta == 0 && !isnan(limit) && bound > limit) {
 		rc = commit_budget(&w, limit, &theta, &lower, err);
 		if (rc != BERTH_OK)
 			return rc;
 	}
-	commit_settle_ties(&w);
+	if (w.shares->n == 0)
+		commit_settle_ties(&w);
 	memset(plan_out, 0, sizeof(*plan_out));
 	commit_report(&w, a, plan_out);
 	plan_out->theta = theta;
-	if (p->theta > 0)	/* of the problem as it stands, with every price once */
+	if (p->theta > 0) {	/* of the problem as it stands, with every price once */
+		w.adjust = NULL;
 		lower = commit_program(&w, 0);
+	}
 	plan_out->lower_bound_usd = fmin(lower * p->curve->hours, plan_out->cost_usd);
 	plan_out->optimal = plan_out->cost_usd - plan_out->lower_bound_usd <= 1e-9 * fabs(plan_out->cost_usd);
 	return BERTH_OK;

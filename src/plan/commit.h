@@ -36,6 +36,17 @@ struct commit_line {
 	int64_t max_count;	/* quota, capacity; COMMIT_NO_LIMIT */
 };
 
+/* Of all GPUs that are owned or bought, those of a group (a provider) are at least and at most such a share. */
+struct commit_share {
+	size_t group;		/* from 1 */
+	double min, max;	/* 0 <= min <= max <= 1 */
+};
+struct commit_shares {
+	const struct commit_share *share;	/* [n], one a group */
+	size_t n;
+	const size_t *group;	/* [lines of the problem] 0: none */
+};
+
 /* Sample paths of demand. One path with weight 1 is a plain history. */
 struct commit_demand {
 	const double *gpus;	/* [n_paths][n_steps], each finite and >= 0 */
@@ -128,6 +139,13 @@ BERTH_MUST_CHECK enum berth_code commit_peak(const struct commit_demand *d, doub
  */
 BERTH_MUST_CHECK enum berth_code commit_solve(const struct commit_problem *p, struct arena *a,
     struct commit_plan *plan_out, struct berth_err *err);
+
+/*
+ * The same with shares: they are priced (with the budget, by subgradient steps), then single purchases, and pairs that change
+ * places, mend and improve the plan; lower_bound_usd is the Lagrangian bound. shares may be NULL.
+ */
+BERTH_MUST_CHECK enum berth_code commit_solve_shares(const struct commit_problem *p, const struct commit_shares *shares,
+    struct arena *a, struct commit_plan *plan_out, struct berth_err *err);
 
 /* Cost, coverage and regret of a plan over the paths; same units as the plan. */
 BERTH_MUST_CHECK enum berth_code commit_assess(const struct commit_problem *p, const struct commit_plan *plan,

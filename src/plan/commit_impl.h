@@ -33,4 +33,33 @@ double commit_stack_gpus(const struct commit_line *l, int64_t count);
 /* USD an hour of these purchases [n lines, order of the problem]; *bound_out: of new fixed money (may be NULL). */
 double commit_stack_cost(const struct commit_stack *st, const int64_t *count, double *bound_out);
 
+/* Work space of one solve. State s: GPUs of the purchases in the lines so far; what is owned, on spot or on demand
+ * among them only shifts the levels by skip[j]. */
+struct commit_work {
+	const struct commit_problem *p;
+	const struct commit_shares *shares;
+	struct commit_stack st;
+	int64_t n;		/* highest s */
+	int64_t floor;		/* least GPUs bought in all */
+	double *best, *prev;	/* [n + 1] */
+	double *g;		/* [n + 1] */
+	int64_t *queue;		/* [n + 1] */
+	int32_t **taken;	/* [lines] count chosen at each s; NULL for a line that is not bought */
+	int64_t *count;		/* [lines], order of the problem */
+	double *adjust;		/* [lines] added to the fixed price of a purchase, USD per GPU-hour; NULL: nothing */
+};
+
+/* Lowest cost an hour with fixed prices times (1 + theta), of new purchases only; counts into w->count. INFINITY: none. */
+double commit_program(struct commit_work *w, double theta);
+
+BERTH_MUST_CHECK enum berth_code commit_shares_check(const struct commit_shares *s, struct berth_err *err);
+/* Do these counts keep every share? */
+bool commit_shares_hold(const struct commit_work *w, const int64_t *count);
+/*
+ * The cheapest counts found that keep the shares and bind at most limit USD an hour (NaN: no limit), into w->count.
+ * *lower_io: raised to the best Lagrangian bound, USD an hour. BERTH_EINFEASIBLE: none was found.
+ */
+BERTH_MUST_CHECK enum berth_code commit_shares_price(struct commit_work *w, double limit, struct arena *a, double *lower_io,
+    struct berth_err *err);
+
 #endif

@@ -4,6 +4,7 @@ libplan_a_SOURCES = \
 	src/plan/commit.c src/plan/commit.h src/plan/commit_impl.h \
 	src/plan/commit_curve.c \
 	src/plan/commit_risk.c \
+	src/plan/commit_share.c \
 	src/plan/commit_stack.c \
 	src/plan/cost.c src/plan/cost.h \
 	src/plan/cost_egress.c \

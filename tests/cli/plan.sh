@@ -153,4 +153,28 @@ run plan unsold
 expect_exit 3
 run plan absurd unsold
 expect_exit 3 "none is left: the first one says why"
+
+# No provider alone: at most half with the cheapest, so the next cheapest is bought beside it.
+cat >two.csv <<CSV
+provider,region,instance_type,accelerator,accelerator_count,purchase,term_months,payment,upfront,price_per_hour,currency
+bold,r1,one,H100,1,on_demand,,,,2,USD
+bold,r1,one,H100,1,reserved,12,none,0,0.8,USD
+calm,r1,one,H100,1,reserved,12,none,0,0.9,USD
+CSV
+run prices import two.csv
+run plan flat --no-spot --provider 'bold,calm' -o json
+expect_json '$.series[0].buys[0].provider' bold
+expect_json '$.series[0].buys[1].provider' ''
+all=$(json '$.series[0].buys[0].gpus')
+run plan flat --no-spot --provider 'bold,calm' --share 'bold=..0.5' -o json
+expect_json '$.series[0].buys[0].provider' bold
+expect_json '$.series[0].buys[1].provider' calm
+[ "$(json '$.series[0].buys[0].gpus')" -le "$(json '$.series[0].buys[1].gpus')" ] && [ "$(json '$.series[0].buys[0].gpus')" -gt 3 ]
+ok $? "half of $all with each"
+run plan flat --no-spot --provider 'bold,calm' --share 'bold=..0.5'
+expect_out_has 'bold: .* of .* GPUs that are owned or bought \(asked: 0 to 50 %\)'
+for bad in bold bold=2..3 bold=0.6..0.5 =..1 bold=0.5; do
+	run plan flat --share "$bad"
+	expect_exit 2 "no share: $bad"
+done
 done_testing

@@ -120,9 +120,27 @@ carries(const struct world *w, const int64_t *count)
 	return gpus >= w->peak;
 }
 
+/* The shares by their definition, over what is owned and bought. */
+static bool
+shared(const struct world *w, const int64_t *count, const struct commit_shares *s)
+{
+	double all = 0, of[3] = { 0 };
+
+	for (size_t i = 0; i < w->n; i++) {
+		int64_t c = w->line[i].kind == COMMIT_RESERVED ? count[i] : w->line[i].kind == COMMIT_OWNED ? w->line[i].max_count : 0;
+
+		all += (double)(c * w->line[i].gpus);
+		of[s->group[i]] += (double)(c * w->line[i].gpus);
+	}
+	for (size_t k = 0; k < s->n; k++)
+		if (of[s->share[k].group] > s->share[k].max * all + 1e-9 || of[s->share[k].group] < s->share[k].min * all - 1e-9)
+			return false;
+	return true;
+}
+
 /* Least bill over all counts within the limits; INFINITY: none. */
 static double
-enumerate(const struct world *w)
+enumerate(const struct world *w, const struct commit_shares *shares)
 {
 	int64_t count[MAX_LINES];
 	double least = INFINITY;
@@ -133,7 +151,7 @@ enumerate(const struct world *w)
 	do {
 		double bound, usd = bill(w, count, &bound);
 
-		if (carries(w, count) && (isnan(w->budget) || bound <= w->budget + 1e-9))
+		if (carries(w, count) && (shares == NULL || shared(w, count, shares)) && (isnan(w->budget) || bound <= w->budget + 1e-9))
 			least = fmin(least, usd);
 		for (i = 0; i < w->n; i++) {
 			if (w->line[i].kind != COMMIT_RESERVED)
@@ -160,7 +178,7 @@ agrees(const struct world *w, struct arena *a)
 	struct commit_curve c;
 	struct commit_plan plan;
 	struct berth_err err;
-	double least = enumerate(w), own, bound;
+	double least = enumerate(w, NULL), own, bound;
 	int64_t count[MAX_LINES];
 	enum berth_code rc;
 
@@ -183,6 +201,60 @@ agrees(const struct world *w, struct arena *a)
 	if (isnan(w->budget))
 		return fabs(own - least) <= 1e-9 * least && plan.optimal;
 	return bound <= w->budget * (1 + 1e-9) + 1e-9 && own >= least * (1 - 1e-9);
+}
+
+/* With shares: the plan keeps them, its bound is below the least bill, and in nearly all worlds it is the least bill. */
+static void
+test_shares(struct arena *a)
+{
+	size_t worlds = 0, exact = 0, bad = 0, gap = 0;
+
+	for (unsigned k = 0; k < 300; k++) {
+		struct world w;
+		size_t group[MAX_LINES];
+		const struct commit_share share[2] = { { 1, k % 3 == 0 ? 0.25 : 0, 0.6 }, { 2, k % 4 == 0 ? 0.2 : 0, k % 2 == 0 ? 0.5 : 1 } };
+		const struct commit_shares s = { share, 2, group };
+		struct commit_curve c;
+		struct commit_plan plan;
+		struct berth_err err;
+		int64_t count[MAX_LINES];
+		double least, own, bound;
+		enum berth_code rc;
+
+		seed_state = 7000 + k;
+		make_world(&w, k % 2 == 0);
+		if (k % 5 == 0)
+			w.budget = 40.0 * HOURS / 10 * (1 + k % 7);
+		for (size_t i = 0; i < MAX_LINES; i++)
+			group[i] = i % 3;
+		if (commit_curve_build(&w.d, a, &c, NULL, &err) != BERTH_OK)
+			continue;
+		least = enumerate(&w, &s);
+		struct commit_problem p = { &c, w.line, w.n, w.unserved, w.peak, w.budget, 0 };
+		rc = commit_solve_shares(&p, &s, a, &plan, &err);
+		worlds++;
+		if (rc != BERTH_OK) {
+			if (rc != BERTH_EINFEASIBLE || !isinf(least)) {
+				bad++;
+				tap_diag("world %u: %s; enumeration %g", k, err.msg, least);
+			}
+			exact += isinf(least) != 0;
+			continue;
+		}
+		plan_counts(&w, &plan, count);
+		own = bill(&w, count, &bound);
+		if (!shared(&w, count, &s) || !carries(&w, count) || (!isnan(w.budget) && bound > w.budget * (1 + 1e-9)) ||
+		    plan.lower_bound_usd > least * (1 + 1e-9) || own < least * (1 - 1e-9)) {
+			bad++;
+			tap_diag("world %u: cost %.9g, bound %.9g, enumeration %.9g", k, own, plan.lower_bound_usd, least);
+		}
+		exact += own <= least * (1 + 1e-9);
+		gap += own > least * 1.01;
+	}
+	tap_diag("%zu of %zu worlds exact, %zu over 1 %%", exact, worlds, gap);
+	tap_is_long((long)bad, 0, "shares are kept, and the bound is one");
+	tap_ok(exact * 100 >= worlds * 97, "the least bill in nearly all worlds");
+	tap_ok(gap <= 1, "and at most one of 300 lies over 1 %% above it");
 }
 
 static void
@@ -225,7 +297,7 @@ test_budget(struct arena *a)
 		for (size_t i = 0; i < w.n; i++)
 			if (w.line[i].kind == COMMIT_RESERVED)
 				dearest = fmax(dearest, w.line[i].fixed * (double)w.line[i].gpus * HOURS);
-		least = enumerate(&w);
+		least = enumerate(&w, NULL);
 		if (isinf(least) || commit_curve_build(&w.d, a, &c, NULL, &err) != BERTH_OK)
 			continue;
 		struct commit_problem p = { &c, w.line, w.n, w.unserved, w.peak, w.budget, 0 };
@@ -410,6 +482,7 @@ main(void)
 	struct arena *a = arena_new();
 
 	test_enumeration(a);
+	test_shares(a);
 	test_budget(a);
 	test_newsvendor(a);
 	test_edges(a);
