@@ -3,6 +3,7 @@ libproviders_a_SOURCES = \
 	providers/account.h \
 	providers/azure/azure.c providers/azure/azure.h \
 	providers/azure/azure_auth.c \
+	providers/azure/azure_check.c \
 	providers/azure/azure_lease.c \
 	providers/azure/azure_list.c \
 	providers/azure/azure_market.c \
@@ -20,6 +21,7 @@ libproviders_a_SOURCES = \
 	providers/endpoint.c providers/endpoint.h \
 	providers/gcp/gcp.c providers/gcp/gcp.h \
 	providers/gcp/gcp_auth.c \
+	providers/gcp/gcp_check.c \
 	providers/gcp/gcp_lease.c \
 	providers/gcp/gcp_list.c \
 	providers/gcp/gcp_market.c \

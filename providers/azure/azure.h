@@ -62,6 +62,9 @@ enum berth_code azure_machine(const struct azure *z, const struct jsonr *o, stru
 enum berth_code azure_list_build(void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err);
 enum berth_code azure_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_machine_fn *emit,
     void *arg, struct berth_err *err);
+enum berth_code azure_check_build(void *st, int n, struct http_req *req, struct berth_err *err);
+enum berth_code azure_check_parse(void *st, const struct http_resp *resp, int n, struct prov_check *check_out,
+    struct berth_err *err);
 const char *azure_address(const struct azure *z, const char *vm);	/* "" if the last list had none */
 void azure_list_close(struct azure *z);
 

@@ -404,4 +404,5 @@ const struct prov_lease_ops azure_lease = {
 	.status_build = azure_status_build, .status_parse = azure_status_parse,
 	.destroy_build = azure_destroy_build, .destroy_parse = azure_destroy_parse,
 	.list_build = azure_list_build, .list_parse = azure_list_parse,
+	.check_build = azure_check_build, .check_parse = azure_check_parse,
 };

@@ -98,6 +98,7 @@ azure_rates_build(const struct azure *z, const char *token, struct http_req *req
 		jsonw_str(&w, "$skipToken", token);
 	jsonw_end_object(&w);
 	jsonw_end_object(&w);
+	req->any_status = true;		/* who may not ask that has offers all the same */
 	rc = azure_request(z, req, "POST", err, "providers/Microsoft.ResourceGraph/resources?api-version=" AZURE_GRAPH_API);
 	if (rc == BERTH_OK)
 		rc = jsonw_finish(&w, err);
@@ -478,8 +479,14 @@ azure_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor *c
 	struct azure *z = st;
 	struct jsonr root;
 	json_t *v = NULL;
-	enum berth_code rc = wirejson_parse(resp, &v, err);
+	enum berth_code rc;
 
+	if (resp->status / 100 != 2) {		/* of the rates: their parse alone gets refusals */
+		log_warn(z->env->log, "%s: no eviction rates: HTTP %d", z->env->account, resp->status);
+		azure_goto(cur, AZURE_SIZES, 0);
+		return BERTH_OK;
+	}
+	rc = wirejson_parse(resp, &v, err);
 	if (rc != BERTH_OK)
 		return rc;
 	root = jsonr_root(v, "answer");

@@ -12,6 +12,7 @@
 #define GCP_COMPUTE "https://compute.googleapis.com"
 #define GCP_BILLING "https://cloudbilling.googleapis.com"
 #define GCP_TPU "https://tpu.googleapis.com"
+#define GCP_RESOURCES "https://cloudresourcemanager.googleapis.com"
 #define GCP_METADATA "http://metadata.google.internal"
 
 static const struct prov_key gcp_keys[] = {
@@ -32,6 +33,7 @@ static const struct prov_key gcp_keys[] = {
 	{ "endpoint", PROV_KEY_STRING, false, "base URL of Compute; " GCP_COMPUTE },
 	{ "billing_endpoint", PROV_KEY_STRING, false, "base URL of Cloud Billing; " GCP_BILLING },
 	{ "tpu_endpoint", PROV_KEY_STRING, false, "base URL of the TPU API; " GCP_TPU },
+	{ "resources_endpoint", PROV_KEY_STRING, false, "base URL of the Resource Manager, for doctor; " GCP_RESOURCES },
 	{ "metadata_endpoint", PROV_KEY_STRING, false, "base URL of the metadata server; " GCP_METADATA },
 	{ NULL, PROV_KEY_STRING, false, NULL },
 };
@@ -110,6 +112,7 @@ gcp_open(void *st, const struct prov_env *env, struct berth_err *err)
 		return err_set(err, BERTH_EINVAL, "project '%s' is no project id", g->project);
 	if ((rc = endpoint_read(env, "endpoint", GCP_COMPUTE, ENDPOINT_SECRETS, &g->compute, err)) != BERTH_OK ||
 	    (rc = endpoint_read(env, "billing_endpoint", GCP_BILLING, ENDPOINT_SECRETS, &g->billing, err)) != BERTH_OK ||
+	    (rc = endpoint_read(env, "resources_endpoint", GCP_RESOURCES, ENDPOINT_SECRETS, &g->resources, err)) != BERTH_OK ||
 	    (rc = endpoint_read(env, "tpu_endpoint", GCP_TPU, ENDPOINT_SECRETS, &g->tpu_api, err)) != BERTH_OK)
 		return rc;
 	return endpoint_read(env, "metadata_endpoint", GCP_METADATA, ENDPOINT_LOCAL, &g->metadata, err);

@@ -16,7 +16,7 @@ struct gcp_refresh;			/* what one walk of the price lists has gathered so far: g
 struct gcp {
 	const struct prov_env *env;
 	const char *project;
-	const char *compute, *billing, *tpu_api, *metadata;	/* base URLs without a slash at their end */
+	const char *compute, *billing, *tpu_api, *resources, *metadata;	/* base URLs without a slash at their end */
 	const char *const *tpu_zones;
 	size_t n_tpu_zones;
 	struct bearer bearer;
@@ -66,6 +66,10 @@ enum berth_code gcp_machine(const struct jsonr *o, struct arena *a, struct prov_
 enum berth_code gcp_list_build(void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err);
 enum berth_code gcp_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_machine_fn *emit,
     void *arg, struct berth_err *err);
+
+enum berth_code gcp_check_build(void *st, int n, struct http_req *req, struct berth_err *err);
+enum berth_code gcp_check_parse(void *st, const struct http_resp *resp, int n, struct prov_check *check_out,
+    struct berth_err *err);
 
 /* TPUs: queued resources, whose instance types are the API's ("v5litepod-8") and whose refs begin with "tpu:". */
 #define GCP_TPU_REF "tpu:"

@@ -430,4 +430,5 @@ const struct prov_lease_ops gcp_lease = {
 	.status_build = gcp_status_build, .status_parse = gcp_status_parse,
 	.destroy_build = gcp_destroy_build, .destroy_parse = gcp_destroy_parse,
 	.list_build = gcp_list_build, .list_parse = gcp_list_parse,
+	.check_build = gcp_check_build, .check_parse = gcp_check_parse,
 };

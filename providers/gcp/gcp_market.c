@@ -115,6 +115,7 @@ gcp_offers_build(void *st, const struct prov_query *q, const struct prov_cursor 
 		    "compute/v1/projects/%s/aggregated/acceleratorTypes?maxResults=500%s", g->project,
 		    gcp_page(req->arena, token));
 	case GCP_TPUS:
+		req->any_status = true;		/* one zone that does not answer takes no other offers away */
 		return gcp_request(req, "GET", g->tpu_api, err, "v2/projects/%s/locations/%s/acceleratorTypes?pageSize=100%s",
 		    g->project, http_urlencode(req->arena, g->tpu_zones[r->place]), gcp_page(req->arena, token));
 	case GCP_SKUS:
@@ -433,8 +434,14 @@ gcp_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur
 	struct jsonr root;
 	json_t *v = NULL;
 	bool over = false;
-	enum berth_code rc = wirejson_parse(resp, &v, err);
+	enum berth_code rc;
 
+	if (resp->status / 100 != 2) {		/* of a TPU zone: its parse alone gets refusals */
+		log_warn(g->env->log, "%s: TPUs of %s: HTTP %d: left out", g->env->account, g->tpu_zones[g->refresh->place],
+		    resp->status);
+		rc = jsonr_parse("{}", 2, "answer", &v, err);
+	} else
+		rc = wirejson_parse(resp, &v, err);
 	if (rc != BERTH_OK)
 		return rc;
 	root = jsonr_root(v, "answer");

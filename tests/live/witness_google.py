@@ -145,7 +145,7 @@ class Model:
         return None
 
 
-compute, billing, tpu = Model("compute.v1"), Model("cloudbilling.v1"), Model("tpu.v2")
+compute, billing, tpu, resources = (Model(n) for n in ("compute.v1", "cloudbilling.v1", "tpu.v2", "cloudresourcemanager.v1"))
 rng = random.Random(SEED)
 key = new_key()
 faults = []
@@ -338,6 +338,11 @@ def tpu_answer(call, m):
     return None
 
 
+def resources_answer(call, m):
+    """Half of what was asked for is granted."""
+    return resources.build("TestIamPermissionsResponse", rng, {"permissions": call.body["permissions"][::2]})
+
+
 def token_answer(call):
     form = call.body
     tokens.append((call.who, form))
@@ -349,7 +354,7 @@ def token_answer(call):
 def app(call):
     if call.path == "/token":
         return 200, token_answer(call), {}
-    for model, answer in ((compute, compute_answer), (billing, None), (tpu, tpu_answer)):
+    for model, answer in ((compute, compute_answer), (billing, None), (tpu, tpu_answer), (resources, resources_answer)):
         m = model.find(call)
         if m is None:
             continue
@@ -379,7 +384,7 @@ with open(os.path.join(folder, "key.json"), "w") as f:
 SSH = "me:ssh-ed25519 AAAA me"
 berth = Berth(server, folder, {
     "name": "g", "provider": "gcp", "project": PROJECT, "credentials": "file:" + os.path.join(folder, "key.json"), "image": "projects/p/global/images/family/f",
-    "ssh_key": SSH, "endpoint": server.base, "billing_endpoint": server.base, "tpu_endpoint": server.base, "ca_file": server.cert,
+    "ssh_key": SSH, "endpoint": server.base, "billing_endpoint": server.base, "tpu_endpoint": server.base, "resources_endpoint": server.base, "ca_file": server.cert,
     "tpu_zones": ["us-central1-b"], "timeout": "20s"})
 
 credentials = service_account.Credentials.from_service_account_info(info, scopes=[SCOPE])
@@ -392,7 +397,7 @@ def client(model):
 
 
 server.who = "client"
-gce, bill, tpus = client(compute), client(billing), client(tpu)
+gce, bill, tpus, manager = client(compute), client(billing), client(tpu), client(resources)
 
 
 def every(method, **args):
@@ -570,6 +575,14 @@ compare(server, "get of a queued resource", "GET", "/queuedResources/", ignore=(
 rc, lines = berth.call("destroy", "tpu:us-central1-b/berth-inst-q1")
 tpus.projects().locations().queuedResources().delete(name=parent + "/queuedResources/berth-inst-q1", force=True).execute()
 compare(server, "delete of a queued resource", "DELETE", "/queuedResources/", ignore=("alt",))
+
+server.clear()
+rc, lines = berth.call("check")
+asked = server.of("berth", "POST", "testIamPermissions")[0].body["permissions"]
+granted = manager.projects().testIamPermissions(resource=PROJECT, body={"permissions": asked}).execute()["permissions"]
+compare(server, "permissions", "POST", "testIamPermissions", ignore=("alt",))
+missing = [p for p in asked if p not in granted]
+ok(rc == 0 and lines and lines[0].startswith("permissions|auth|missing: " + ", ".join(missing[:4])), "what is missing", lines, missing)
 
 # --- tokens, and the documents' verdict -----------------------------------------------------------------------------
 ours, theirs = ([form for who, form in tokens if who == w] for w in ("berth", "client"))

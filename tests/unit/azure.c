@@ -472,6 +472,41 @@ test_quota(void)
 	prov_account_close(acc);
 }
 
+static VEC(struct prov_check) checks;
+
+static enum berth_code
+got_check(void *arg, const struct prov_check *c, struct berth_err *err)
+{
+	(void)arg, (void)err;
+	VEC_PUSH(a, &checks, *c);
+	return BERTH_OK;
+}
+
+/* Patterns of roles: one that takes away is outdone by another that gives. Eviction rates are not for everybody. */
+static void
+test_permissions(void)
+{
+	struct prov_account *acc = open_account(MACHINES, BERTH_OK);
+	struct berth_err err = { 0 };
+
+	line.rows = (struct wire[]){ token, { "/permissions?", 200, "{\"value\":[{\"actions\":[\"Microsoft.Compute/*\"],\"notActions\":["
+	    "\"Microsoft.Compute/virtualMachines/delete\"]},{\"actions\":[\"*/read\"]},{\"actions\":[\"microsoft.network/networkinterfaces/*\"]}]}" },
+	    { NULL, 0, NULL } };
+	tap_code(prov_checks(acc, got_check, NULL, &err), BERTH_OK, &err);
+	tap_ok(checks.n == 1 && checks.v[0].code == BERTH_EAUTH, "something is missing");
+	tap_is_str(checks.n > 0 ? checks.v[0].detail : "", "missing: Microsoft.Compute/virtualMachines/delete, "
+	    "Microsoft.Network/publicIPAddresses/write", "and what");
+	line.rows = (struct wire[]){ token, { "/permissions?", 200, "{\"value\":[{\"actions\":[\"*\"],\"notActions\":[]}]}" }, { NULL, 0, NULL } };
+	checks.n = 0;
+	tap_code(prov_checks(acc, got_check, NULL, &err), BERTH_OK, &err);
+	tap_ok(checks.n == 1 && checks.v[0].code == BERTH_OK && checks.v[0].detail[0] == '\0', "an owner may do it all");
+	tap_code(read_offers(acc, (struct wire[]){ token, { "ResourceGraph", 403, "{\"error\":{\"code\":\"Forbidden\"}}" }, { "/skus?", 200,
+	    "{\"value\":[{\"resourceType\":\"virtualMachines\",\"name\":\"" NC "\"}]}" }, { "/retail/", 200, arena_printf(a, "{\"Items\":[%s]}",
+	    item("Consumption", linux_product, "NC24ads A100 v4", 3.673, "")) }, { NULL, 0, NULL } }, &err), BERTH_OK, &err);
+	tap_ok(offers.n == 1 && isnan(offers.v[0].interruption_rate), "offers without eviction rates");
+	prov_account_close(acc);
+}
+
 /* Where a token comes from. */
 static void
 test_credentials(void)
@@ -553,6 +588,7 @@ main(void)
 	test_states();
 	test_codes();
 	test_quota();
+	test_permissions();
 	test_credentials();
 	test_recorded();
 	arena_free(a);

@@ -531,6 +531,38 @@ test_jwt(void)
 	prov_account_close(acc);
 }
 
+/* What the caller may do is named; a TPU zone that does not answer takes nothing else away. */
+static void
+test_permissions(void)
+{
+	struct prov_account *acc = open_account(", tpu_zones: us-east5-b", BERTH_OK);
+	struct prov_check c = { .code = BERTH_OK };
+	struct http_req req = { .arena = a };
+	struct berth_err err = { 0 };
+	struct http_resp resp = say(200, "{}");
+	struct prov_cursor cur = { 0 };
+
+	tap_code(acc->ops->lease->check_build(acc->st, 0, &req, &err), BERTH_OK, &err);
+	tap_is_str(req.url, "https://cloudresourcemanager.googleapis.com/v1/projects/proj:testIamPermissions", "where permissions are asked for");
+	tap_code(acc->ops->lease->check_parse(acc->st, &resp, 0, &c, &err), BERTH_OK, &err);
+	tap_ok(c.code == BERTH_EAUTH && strstr(c.detail, "missing: compute.machineTypes.list, compute.") != NULL, "%s", c.detail);
+	resp = say(200, req.body);		/* the question is an answer too: all of them */
+	c = (struct prov_check){ .code = BERTH_OK };
+	tap_code(acc->ops->lease->check_parse(acc->st, &resp, 0, &c, &err), BERTH_OK, &err);
+	tap_ok(c.code == BERTH_OK && c.detail[0] == '\0', "all of them");
+	tap_ok(acc->ops->lease->check_build(acc->st, 1, &req, &err) == BERTH_ENOTFOUND, "one question");
+	req = (struct http_req){ .arena = a };
+	tap_code(acc->ops->market->offers_build(acc->st, &(struct prov_query){ 0 }, &cur, &req, &err), BERTH_OK, &err);
+	str_copy(cur.next, sizeof(cur.next), "20|");
+	tap_code(acc->ops->market->offers_build(acc->st, &(struct prov_query){ 0 }, &cur, &req, &err), BERTH_OK, &err);
+	tap_ok(req.any_status && strstr(req.url, "/us-east5-b/acceleratorTypes") != NULL, "a zone's TPUs, whatever it answers");
+	cur.next[0] = '\0';
+	resp = say(503, "502:Bad Gateway");
+	tap_code(acc->ops->market->offers_parse(acc->st, &resp, &cur, got_offer, NULL, &err), BERTH_OK, &err);
+	tap_is_str(cur.next, "31|", "and on to the prices");
+	prov_account_close(acc);
+}
+
 static void
 test_credentials(void)
 {
@@ -592,6 +624,7 @@ main(void)
 	test_codes();
 	test_recorded();
 	test_jwt();
+	test_permissions();
 	test_credentials();
 	arena_free(a);
 	return tap_done();
