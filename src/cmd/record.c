@@ -1,4 +1,5 @@
 #include <assert.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,6 +102,11 @@ record_say(void *arg, enum usage_say kind, long line, const char *message)
 	/* Errors of a whole file begin with its name already. */
 	if (strncmp(message, r->file, prefix) == 0 && strncmp(message + prefix, ": ", 2) == 0)
 		message += prefix + 2;
+	if (kind == USAGE_NOTE) {
+		progress_end(&r->progress);
+		cmd_note(r->ctx, "%s: %s", r->file, message);
+		return;
+	}
 	text = arena_strdup(r->ctx->arena, message);
 	if (r->warnings.n < RECORD_WARNINGS_MAX)
 		VEC_PUSH(r->ctx->arena, &r->warnings, (struct record_warning){ r->file, text, line });
@@ -120,7 +126,10 @@ void
 record_progress(void *arg, int64_t rows)
 {
 	struct record *r = arg;
+	double share = r->zin != NULL && r->progress.on ? zin_share(r->zin) : (double)NAN;
 
+	if (share > 0)
+		r->progress.total = (int64_t)((double)rows / share);
 	progress_set(&r->progress, rows);
 }
 
@@ -199,10 +208,12 @@ record_read(struct record *r, const char *path, struct usage_set *set, struct sp
 
 	if (rc != BERTH_OK)
 		return rc;
+	r->zin = z;
 	rc = usage_csv_read(zin_file(z), r->file, &c->csv, set, sp, rows, record_say, r, record_progress, err);
 	if (rc == BERTH_EIO && zin_fault(z) != NULL)
 		rc = err_set(err, BERTH_EINVAL, "%s: %s; nothing of it was stored", r->file, zin_fault(z));
 	zin_digest(z, digest);
+	r->zin = NULL;
 	zin_close(z);
 	return rc;
 }

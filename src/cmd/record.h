@@ -9,6 +9,7 @@
 #include "util/vec.h"
 
 struct tz;
+struct zin;
 
 struct record_warning {
 	const char *file, *message;
@@ -30,6 +31,7 @@ struct record {
 	const char *file;		/* the one being read, as messages name it */
 	long file_lines;		/* warnings of it that were printed */
 	struct progress progress;
+	const struct zin *zin;		/* the file being read, which tells how much is left; NULL unknown */
 	VEC(struct record_warning) warnings;
 	struct strmap touched;		/* names of series, as an index into names */
 	VEC(const char *) names;

@@ -152,7 +152,9 @@ jobs_file(struct record *r, const char *path, struct berth_err *err)
 		return rc;
 	f->source = path;
 	f->zin = z;
+	r->zin = z;
 	rc = jobs_stream(f, zin_file(z), err);
+	r->zin = NULL;
 	if (rc == BERTH_EIO && zin_fault(z) != NULL)
 		rc = err_set(err, BERTH_EINVAL, "%s: %s; nothing of it was stored", r->file, zin_fault(z));
 	else if (rc == BERTH_EINVAL)

@@ -247,8 +247,11 @@ metrics_file(struct record *r, const char *path, struct berth_err *err)
 
 	if (rc == BERTH_OK)
 		rc = zin_open(path, &z, err);
-	if (rc == BERTH_OK)
+	if (rc == BERTH_OK) {
+		r->zin = z;
 		rc = format->read(&m, zin_file(z), err);
+		r->zin = NULL;
+	}
 	if (rc == BERTH_EIO && zin_fault(z) != NULL)
 		rc = err_set(err, BERTH_EINVAL, "%s: %s; nothing of it was stored", r->file, zin_fault(z));
 	else if (rc == BERTH_EINVAL && strncmp(err->msg, r->file, strlen(r->file)) != 0)

@@ -64,8 +64,8 @@ const char *usage_name(struct arena *a, struct usage_label *labels, size_t n);
 /* {"accelerator":"H100","team":"nlp"}, of sorted labels */
 const char *usage_labels_json(struct arena *a, const struct usage_label *labels, size_t n);
 
-/* What a reader tells about single rows: refused, or taken with a remark. */
-enum usage_say { USAGE_REFUSED, USAGE_REMARK };
+/* What a reader tells: a row is refused, or taken with a remark; what was done on purpose is a note. */
+enum usage_say { USAGE_REFUSED, USAGE_REMARK, USAGE_NOTE };
 typedef void usage_say_fn(void *arg, enum usage_say kind, long line, const char *message);
 
 struct usage_csv_options {

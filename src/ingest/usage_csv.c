@@ -98,11 +98,16 @@ csv_time_fast(const struct csv_reader *r, const char *s, int64_t *t_out)
 }
 
 static enum berth_code
-csv_serial(const char *s, int64_t *t_out, struct berth_err *err)
+csv_serial(const struct csv_reader *r, const char *s, int64_t *t_out, struct berth_err *err)
 {
+	char text[40], *comma;
 	double days;
-	enum berth_code rc = str_to_double(s, 25569, 109000, &days, err);	/* 1970 .. 2198 */
+	enum berth_code rc;
 
+	(void)str_copy(text, sizeof(text), s);
+	if (r->o->decimal_comma && (comma = strchr(text, ',')) != NULL)
+		*comma = '.';
+	rc = str_to_double(text, 25569, 109000, &days, err);	/* 1970 .. 2198 */
 	if (rc != BERTH_OK)
 		return err_set(err, rc, "'%s' is no serial date", s);
 	*t_out = llround((days - 25569) * 86400);
@@ -116,7 +121,7 @@ csv_time_slow(struct csv_reader *r, const char *s, int64_t *t_out, struct berth_
 	enum berth_code rc;
 
 	if (r->o->serial_dates)
-		return csv_serial(s, t_out, err);
+		return csv_serial(r, s, t_out, err);
 	rc = time_parse_noted(s, r->o->now, r->o->tz, TIME_EPOCH | TIME_ABSOLUTE, t_out, &note, err);
 	if (rc != BERTH_OK)
 		return rc;
@@ -166,6 +171,16 @@ csv_number_fast(const char *s, double *v_out)
 	return true;
 }
 
+/* "1,234" and "1.234.567,5": whether a comma is a decimal one cannot be seen, or it is not the only mark. */
+static bool
+csv_is_grouped(const char *s)
+{
+	const char *comma = strchr(s, ','), *dot = strchr(s, '.');
+	size_t tail = comma != NULL ? strspn(comma + 1, "0123456789") : 0;
+
+	return comma != NULL && (dot != NULL || strchr(comma + 1, ',') != NULL || (tail == 3 && comma[4] == '\0'));
+}
+
 static enum berth_code
 csv_number(const struct csv_reader *r, const char *what, char *s, double *v_out, struct berth_err *err)
 {
@@ -178,11 +193,16 @@ csv_number(const struct csv_reader *r, const char *what, char *s, double *v_out,
 		return err_set(err, BERTH_EINVAL, "%s is empty: no data is not zero, leave the row out", what);
 	if (str_ieq(s, "nan") || str_ieq(s, "inf") || str_ieq(s, "+inf") || str_ieq(s, "-inf"))
 		return err_set(err, BERTH_EINVAL, "%s is %s: that is no number of GPUs", what, s);
+	if (comma != NULL && csv_is_grouped(s) && (!r->o->decimal_comma || comma[4] != '\0' || strchr(s, '.') != NULL))
+		return err_set(err, BERTH_EINVAL, "%s is '%s': write numbers without marks between their thousands%s", what, s,
+		    r->o->decimal_comma || strchr(s, '.') != NULL ? "" : "; if that is a decimal comma, say --decimal-comma");
 	if (comma != NULL && !r->o->decimal_comma)
 		return err_set(err, BERTH_EINVAL, "%s is '%s': if that is a decimal comma, say --decimal-comma", what, s);
 	if (comma != NULL)
 		*comma = '.';
 	rc = str_to_double(s, -1e300, 1e300, v_out, err);
+	if (comma != NULL)
+		*comma = ',';	/* as it came, for messages */
 	if (rc != BERTH_OK)
 		return err_set(err, rc, "%s is '%s': not a number", what, s);
 	if (*v_out < 0)
@@ -447,13 +467,13 @@ csv_label_columns(struct csv_reader *r, struct berth_err *err)
 			continue;
 		if (csv_is_measure(head) && (o->n_by == 0 || !asked)) {
 			if (o->n_by == 0)
-				r->say(r->arg, USAGE_REMARK, 1, arena_printf(r->set->a, "column '%s' is taken for a measure and left "
+				r->say(r->arg, USAGE_NOTE, 1, arena_printf(r->set->a, "column '%s' is taken for a measure and left "
 				    "out; --by makes it a label", head));
 			continue;
 		}
 		if (csv_is_regressor(head) && (o->n_by == 0 || !asked)) {
 			if (o->n_by == 0)
-				r->say(r->arg, USAGE_REMARK, 1, arena_printf(r->set->a, "column '%s' tells of the day, not of a series, and is "
+				r->say(r->arg, USAGE_NOTE, 1, arena_printf(r->set->a, "column '%s' tells of the day, not of a series, and is "
 				    "left out: forecasts find days and weeks by themselves, and launches stand in berth-roadmap(5); --by makes "
 				    "it a label", head));
 			continue;
@@ -479,6 +499,16 @@ csv_columns_find(struct csv_reader *r, struct berth_err *err)
 	return rc == BERTH_OK ? csv_label_columns(r, err) : rc;
 }
 
+/* A line of separators alone, as spreadsheets leave them behind: no row. */
+static bool
+csv_blank(const struct csv_row *row)
+{
+	for (size_t i = 0; i < row->n; i++)
+		if (row->field[i][0] != '\0')
+			return false;
+	return true;
+}
+
 static enum berth_code
 csv_rows(struct csv_reader *r, usage_progress_fn *progress, struct berth_err *err)
 {
@@ -489,6 +519,8 @@ csv_rows(struct csv_reader *r, usage_progress_fn *progress, struct berth_err *er
 		rc = csv_next(r->csv, &row, err);
 		if (rc == BERTH_OK && row == NULL)
 			return BERTH_OK;
+		if (rc == BERTH_OK && row->field[0][0] == '\0' && csv_blank(row))
+			continue;
 		if (rc == BERTH_OK || rc == BERTH_EINVAL)
 			r->counts.read++;
 		if (rc == BERTH_OK)

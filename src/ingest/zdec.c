@@ -14,10 +14,16 @@ enum berth_code
 zdec_new(const unsigned char *head, size_t n, const char *path, struct zdec **dec_out, struct berth_err *err)
 {
 	bool gzip = n >= 2 && head[0] == 0x1f && head[1] == 0x8b;
-	bool zstd = n >= 4 && memcmp(head, "\x28\xb5\x2f\xfd", 4) == 0;
+	bool zstd = n >= 4 && (memcmp(head, "\x28\xb5\x2f\xfd", 4) == 0 ||
+	    ((head[0] & 0xf0) == 0x50 && memcmp(head + 1, "\x2a\x4d\x18", 3) == 0));	/* or a frame to skip, as pzstd writes */
+	bool other = n >= 6 && (memcmp(head, "\xfd" "7zXZ", 6) == 0 || (memcmp(head, "BZh", 3) == 0 && head[3] >= '1' &&
+	    head[3] <= '9' && memcmp(head + 4, "1A", 2) == 0));
 	struct zdec *d;
 
 	*dec_out = NULL;
+	if (other)
+		return err_set(err, BERTH_EINVAL, "%s: is packed with xz or bzip2, where gzip and zstd are known: unpack it first, "
+		    "%s -dc %s | berth ... -", path, head[0] == 'B' ? "bzip2" : "xz", path);
 	if (!gzip && !zstd)
 		return BERTH_OK;
 	if (zstd && !zstd_built)

@@ -1,6 +1,8 @@
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -17,6 +19,7 @@ struct zin {
 	struct hash_digest hash;
 	const char *fault;
 	bool eof;
+	int64_t size, taken;	/* bytes of raw; size 0: not known */
 	size_t pos, end;	/* bytes of buf not yet taken */
 	unsigned char buf[ZIN_CHUNK];
 };
@@ -28,6 +31,7 @@ zin_fill(struct zin *z)
 	if (z->pos == z->end && !z->eof) {
 		z->pos = 0;
 		z->end = fread(z->buf, 1, sizeof(z->buf), z->raw);
+		z->taken += (int64_t)z->end;
 		z->eof = z->end == 0;
 	}
 	return z->pos < z->end;
@@ -42,6 +46,7 @@ zin_read(void *cookie, char *to, size_t n)
 	if (z->dec == NULL) {
 		if (z->pos == z->end) {	/* straight from the file */
 			got = fread(to, 1, n, z->raw);
+			z->taken += (int64_t)got;
 			if (got == 0 && ferror(z->raw))
 				return -1;
 		} else {
@@ -76,6 +81,7 @@ enum berth_code
 zin_open(const char *path, struct zin **z_out, struct berth_err *err)
 {
 	cookie_io_functions_t io = { .read = zin_read };
+	struct stat st;
 	struct zin *z = calloc(1, sizeof(*z));
 	enum berth_code rc;
 
@@ -87,6 +93,8 @@ zin_open(const char *path, struct zin **z_out, struct berth_err *err)
 		rc = err_sys(err, errno == ENOENT ? BERTH_ENOTFOUND : BERTH_EIO, errno, "%s", path);
 		goto out;
 	}
+	if (fstat(fileno(z->raw), &st) == 0 && S_ISREG(st.st_mode))
+		z->size = st.st_size;
 	if (!zin_fill(z) && ferror(z->raw)) {
 		rc = err_sys(err, BERTH_EIO, errno, "%s", path);
 		goto out;
@@ -114,6 +122,14 @@ const char *
 zin_fault(const struct zin *z)
 {
 	return z->fault;
+}
+
+double
+zin_share(const struct zin *z)
+{
+	double share = z->size > 0 ? (double)z->taken / (double)z->size : (double)NAN;
+
+	return share < 1 ? share : share >= 1 ? 1 : (double)NAN;
 }
 
 void

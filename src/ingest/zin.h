@@ -20,6 +20,8 @@ FILE *zin_file(struct zin *z);
 const char *zin_fault(const struct zin *z);
 /* hash_digest_hex() of the unpacked bytes that were read. */
 void zin_digest(const struct zin *z, char dst[HASH_DIGEST_SIZE]);
+/* How much of the file has been read, 0..1; NaN: it is a pipe, or empty. */
+double zin_share(const struct zin *z);
 void zin_close(struct zin *z);	/* NULL is fine; standard input stays open */
 
 #endif

@@ -204,17 +204,17 @@ csv_unquote(char **p, const char *end, char sep)
 
 /*
  * Splits the record p [len], whose next byte may be overwritten, into field [most]; *n_out counts
- * all fields. NULL, or why it is refused.
+ * all fields but empty ones behind the most-th. NULL, or why it is refused.
  */
 static const char *
 csv_split(char *p, const struct csv_span *s, char sep, char **field, size_t most, size_t *n_out)
 {
 	char *end = p + s->len;
-	size_t n = 0;
+	size_t n = 0, filled = 0;
 
 	*end = '\0';
 	for (;;) {
-		char *next;
+		char *from = p, *next;
 
 		if (n < most)
 			field[n] = p;
@@ -222,12 +222,14 @@ csv_split(char *p, const struct csv_span *s, char sep, char **field, size_t most
 		if (s->quotes && p < end && *p == '"' && !csv_unquote(&p, end, sep))
 			return "text behind a closing quote: double the quotes within a field";
 		next = memchr(p, sep, (size_t)(end - p));
+		if (next != from)
+			filled = next != NULL || from != end ? n : filled;
 		if (next == NULL)
 			break;
 		*next = '\0';
 		p = next + 1;
 	}
-	*n_out = n;
+	*n_out = n > most && filled <= most ? most : n;
 	return NULL;
 }
 
@@ -282,11 +284,12 @@ enum berth_code
 csv_next(struct csv *c, const struct csv_row **row_out, struct berth_err *err)
 {
 	struct csv_span s;
-	enum berth_code rc = csv_take(c, &s, err);
+	enum berth_code rc;
 	const char *bad;
 	size_t n = 0;
 
 	*row_out = NULL;
+	rc = csv_take(c, &s, err);
 	if (rc != BERTH_OK || s.len == 0)
 		return rc;
 	bad = s.bad;
@@ -307,6 +310,26 @@ csv_next(struct csv *c, const struct csv_row **row_out, struct berth_err *err)
 	c->row.line = c->record_line;
 	*row_out = &c->row;
 	return BERTH_OK;
+}
+
+/* "sep=;", a first line that tells spreadsheets how to read the others. */
+static bool
+csv_says_separator(const char *p, size_t n, char *sep_out)
+{
+	char line[8];
+
+	if (n > 0 && p[n - 1] == '\r')
+		n--;
+	if (n > 1 && p[0] == '"' && p[n - 1] == '"') {
+		p++;
+		n -= 2;
+	}
+	if (n != 5)
+		return false;
+	memcpy(line, p, 4);
+	line[4] = '\0';
+	*sep_out = p[4];
+	return str_ieq(line, "sep=") && strchr(",;\t|", p[4]) != NULL;
 }
 
 static char
@@ -346,6 +369,8 @@ csv_foreign(struct csv *c)
 		return "this is compressed: give zcat's output on stdin, with - as the file";
 	else if (n >= 4 && memcmp(p, "PK\x03\x04", 4) == 0)
 		return "this is a zip archive or a spreadsheet: export it as CSV";
+	else if (n > 0 && memchr(p, '\n', n) == NULL && memchr(p, '\r', n - 1) != NULL)
+		return "its lines end in CR alone: give it LF (tr '\\r' '\\n')";
 	return NULL;
 }
 
@@ -407,7 +432,12 @@ csv_read_header(struct csv *c, struct berth_err *err)
 	if (foreign != NULL)
 		return err_set(err, BERTH_EINVAL, "%s: %s", c->name, foreign);
 	nl = memchr(c->buf + c->pos, '\n', c->end - c->pos);
-	c->sep = csv_sniff(c->buf + c->pos, nl != NULL ? (size_t)(nl - c->buf) - c->pos : c->end - c->pos);
+	if (nl != NULL && csv_says_separator(c->buf + c->pos, (size_t)(nl - c->buf) - c->pos, &c->sep)) {
+		c->pos = (size_t)(nl - c->buf) + 1;
+		c->line++;
+	} else {
+		c->sep = csv_sniff(c->buf + c->pos, nl != NULL ? (size_t)(nl - c->buf) - c->pos : c->end - c->pos);
+	}
 	rc = csv_take(c, &s, err);
 	if (rc != BERTH_OK)
 		return rc;

@@ -25,9 +25,9 @@ struct csv_row {
 
 /*
  * Opens and reads the header line: "-" is stdin; name stands in messages. The separator (, ; or
- * tab) is the one most frequent outside quotes in the header. A UTF-8 byte order mark is taken
- * off; CRLF and LF end lines; empty lines are skipped. BERTH_EINVAL: UTF-16, gzip, no header, a
- * name twice; BERTH_ENOTFOUND / BERTH_EIO: cannot be read.
+ * tab) is the one most frequent outside quotes in the header, or what a line "sep=;" before it
+ * says (also |). A UTF-8 byte order mark is taken off; CRLF and LF end lines; empty lines are
+ * skipped. BERTH_EINVAL: UTF-16, gzip, no header, a name twice; BERTH_ENOTFOUND / BERTH_EIO: cannot be read.
  */
 BERTH_MUST_CHECK enum berth_code csv_open(const char *path, struct csv **csv_out, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code csv_open_stream(FILE *f, const char *name, struct csv **csv_out,
@@ -49,7 +49,8 @@ BERTH_MUST_CHECK enum berth_code csv_need(const struct csv *c, const char *name,
 /*
  * The next record; *row_out is NULL at the end. BERTH_EINVAL refuses this one record only
  * (err.where is "file:line", csv_line() its line): call again for the next. A quote that is never
- * closed costs the line it stands on only. Reasons: fields more or fewer than the header, text
+ * closed costs the line it stands on only. Reasons: fields more (that
+ * are not empty) or fewer than the header, text
  * behind a closing quote, a quote never closed, a NUL byte, over CSV_RECORD_MAX. BERTH_EIO and
  * BERTH_ENOMEM end it.
  */

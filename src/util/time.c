@@ -153,7 +153,7 @@ time_parse_number(const char *s, unsigned flags, int64_t *t_out, struct berth_er
 	size_t n = 0;
 
 	for (; str_is_digit(s[n]); n++)
-		v = n < 18 ? v * 10 + (s[n] - '0') : v;
+		v = n < 18 || (n == 18 && v < INT64_MAX / 10) ? v * 10 + (s[n] - '0') : v;
 	if (v >= 20000 && v <= 80000)
 		return err_set(err, BERTH_EINVAL,
 		    "time '%.60s' looks like a spreadsheet's serial date: write the time, " TIME_EXAMPLE, s);
@@ -163,7 +163,9 @@ time_parse_number(const char *s, unsigned flags, int64_t *t_out, struct berth_er
 	if (!(flags & TIME_EPOCH))
 		return err_set(err, BERTH_EINVAL,
 		    "time '%.60s' is a bare number: write the time, " TIME_EXAMPLE, s);
-	return time_store(s, n > 13 ? INT64_MAX : n == 13 ? v / 1000 : v, t_out, err);
+	if (n > 11)
+		v = n == 13 ? v / 1000 : n == 16 ? v / 1000000 : n == 19 ? v / 1000000000 : INT64_MAX;
+	return time_store(s, v, t_out, err);
 }
 
 /* Exactly n digits at *p, and moves behind them; -1 if they are not there. */

@@ -13,7 +13,7 @@
 #define TIME_MAX INT64_C(7258118399)	/* 2199-12-31T23:59:59Z */
 
 enum time_flags {
-	TIME_EPOCH = 1,		/* a bare number is seconds since 1970, or milliseconds if it has 13 digits */
+	TIME_EPOCH = 1,		/* a bare number is seconds since 1970; of 13, 16, 19 digits ms, us, ns */
 	TIME_ABSOLUTE = 2	/* "now" and "+1h" are refused: for files */
 };
 

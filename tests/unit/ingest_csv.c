@@ -25,7 +25,7 @@ keep(void *arg, enum usage_say kind, long line, const char *message)
 
 	snprintf(s->text + used, sizeof(s->text) - used, "%ld:%s\n", line, message);
 	s->refused += kind == USAGE_REFUSED;
-	s->remarks += kind == USAGE_REMARK;
+	s->remarks += kind != USAGE_REFUSED;
 }
 
 static void
