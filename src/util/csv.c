@@ -436,7 +436,8 @@ csv_read_header(struct csv *c, struct berth_err *err)
 		c->pos = (size_t)(nl - c->buf) + 1;
 		c->line++;
 	} else {
-		c->sep = csv_sniff(c->buf + c->pos, nl != NULL ? (size_t)(nl - c->buf) - c->pos : c->end - c->pos);
+		c->sep = csv_sniff(c->buf + c->pos,
+		    nl != NULL ? (size_t)(nl - c->buf) - c->pos : c->end - c->pos);
 	}
 	rc = csv_take(c, &s, err);
 	if (rc != BERTH_OK)
