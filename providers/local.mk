@@ -37,6 +37,11 @@ libproviders_a_SOURCES = \
 	providers/lambda/lambda_lease.c \
 	providers/lambda/lambda_market.c \
 	providers/names.c providers/net.c providers/net.h \
+	providers/openstack/auth.c \
+	providers/openstack/lease.c \
+	providers/openstack/market.c \
+	providers/openstack/openstack.c providers/openstack/openstack.h \
+	providers/openstack/who.c \
 	providers/prov.c providers/prov.h \
 	providers/provider.h \
 	providers/rates.c providers/rates.h \

@@ -32,6 +32,15 @@ enum berth_code azure_cloud(void *arg, struct prov_account *acc, const struct ht
 void azure_cloud_reset(void);
 
 /*
+ * keystone, nova and glance on http://127.0.0.1, ports 5000, 8774 and 9292: the user ann of project lab with the password
+ * "key-SECRET"; gpu.l4.1 on a second page of flavours; the image debian. A server builds for 60 s, a third one at once
+ * ends in ERROR, and its fault is told of it alone; a deleted one is gone after 30 s.
+ */
+enum berth_code openstack_cloud(void *arg, struct prov_account *acc, const struct http_req *req, struct http_resp *resp,
+    struct berth_err *err);
+void openstack_cloud_reset(void);
+
+/*
  * slurmrestd that speaks v0.0.41 alone: one node with two l4 in the partition "gpu" (and "off", which is down). Wants
  * the user ann and the token "key-SECRET". A job waits for 10 s, and for ever while both GPUs are held; a cancelled one
  * is forgotten after 300 s.

@@ -39,13 +39,15 @@ static const struct conformance {
 	{ "gcp", "{name: acc, provider: gcp, project: proj, credentials: env:BERTH_TEST_GCP, image: img}", 2, 60, gcp_cloud },
 	{ "azure", "{name: acc, provider: azure, locations: eastus, subscription: sub, resource_group: rg, tenant: ten, "
 	    "client_id: app, client_secret: env:BERTH_TEST_KEY, image: 'p:o:s:latest', ssh_key: k, subnet: /s}", 2, 60, azure_cloud },
+	{ "openstack", "{name: acc, provider: openstack, auth_url: 'http://127.0.0.1:5000', username: ann, project_name: lab, "
+	    "password: env:BERTH_TEST_KEY, image: debian}", 2, 60, openstack_cloud },
 	{ "slurm", "{name: acc, provider: slurm, url: 'http://127.0.0.1:6820/', user: ann, token: env:BERTH_TEST_KEY, "
 	    "prices: [{accelerator: l4, price_per_gpu_hour: 0.5}]}", 2, 10, slurm_cloud },
 };
 
 /* Where there is no room a machine is made all the same, and says so after so many seconds. */
 static const struct { const char *provider; int64_t verdict_s; } late[] = {
-	{ "slurm", 120 },
+	{ "openstack", 60 }, { "slurm", 120 },
 };
 
 static const char trace_text[] = "schema: berth.replay/1\nstart: 2026-11-30T00:00:00Z\npools:\n"
@@ -80,6 +82,7 @@ fresh(void)
 	aws_cloud_reset();
 	gcp_cloud_reset();
 	azure_cloud_reset();
+	openstack_cloud_reset();
 	slurm_cloud_reset();
 	unlink(arena_printf(a, "%s/replay-acc.json", dir));
 	unlink(arena_printf(a, "%s/static-acc.json", dir));
@@ -227,6 +230,7 @@ test_no_room(const struct conformance *c, struct prov_account *acc, const struct
 	tap_code(prov_status(acc, m.ref, &m, &err), BERTH_OK, &err);
 	tap_ok(m.state == PROV_FAILED && m.why == BERTH_ECAPACITY && m.detail[0] != '\0', "%s: no room: %s", c->provider, m.detail);
 	tap_code(prov_destroy(acc, m.ref, &m, &err), BERTH_OK, &err);
+	prov_account_set_now(acc, NOW + c->startup_s + verdict_of(c) + 60);
 	tap_is_long(ours_up(acc), c->machines, "%s: what found no room can be taken away", c->provider);
 }
 

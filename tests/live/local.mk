@@ -4,6 +4,8 @@ EXTRA_DIST += tests/live/requirements.txt tests/live/aws_fake.py tests/live/aws_
 dist_check_SCRIPTS += tests/live/aws.sh
 EXTRA_DIST += tests/live/clients.sh tests/live/witness.py tests/live/witness_azure.py tests/live/witness_google.py
 dist_check_SCRIPTS += tests/live/witness-azure.sh tests/live/witness-google.sh
+EXTRA_DIST += tests/live/witness_openstack.py
+dist_check_SCRIPTS += tests/live/witness-openstack.sh
 dist_check_SCRIPTS += tests/live/prometheus.sh tests/live/slurm.sh tests/live/slurm-rent.sh
 
 # Calls of the provider core from the shell, for the tests of adapters.
@@ -11,3 +13,11 @@ EXTRA_PROGRAMS += tests/live/prov
 check_DATA += tests/live/prov$(EXEEXT)
 tests_live_prov_SOURCES = tests/live/prov.c
 tests_live_prov_LDADD = $(PROVIDER_LIBS)
+
+# What takes minutes to start: make check-openstack, make check-kubernetes.
+EXTRA_DIST += tests/live/openstack.sh tests/live/testbed/lib.sh tests/live/testbed/openstack-up \
+	tests/live/testbed/openstack-down tests/live/testbed/openstack_launch.py tests/live/testbed/openstack_seed.py \
+	tests/live/testbed/testbed_gpu.py
+check-openstack: all tests/live/prov$(EXEEXT)
+	$(AM_TESTS_ENVIRONMENT) exec bash $(srcdir)/tests/live/openstack.sh
+.PHONY: check-openstack

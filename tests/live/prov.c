@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "model/accel.h"
 #include "providers/prov.h"
@@ -157,6 +158,21 @@ create(struct prov_account *acc, char **argv, struct berth_err *err)
 	return rc == BERTH_OK ? print_machine(NULL, &m, err) : rc;
 }
 
+/* Lists, waits, and lists again: a token may have ended between. */
+static enum berth_code
+twice(struct prov_account *acc, const char *seconds, struct berth_err *err)
+{
+	int64_t s = 0;
+	enum berth_code rc;
+
+	if ((rc = str_to_i64(seconds, 0, 3600, &s, err)) != BERTH_OK ||
+	    (rc = prov_list_ours(acc, print_machine, NULL, err)) != BERTH_OK)
+		return rc;
+	sleep((unsigned)s);
+	prov_account_set_now(acc, time(NULL));
+	return prov_list_ours(acc, print_machine, NULL, err);
+}
+
 static enum berth_code
 print_check(void *arg, const struct prov_check *c, struct berth_err *err)
 {
@@ -198,6 +214,8 @@ call(struct prov_account *acc, int argc, char **argv, struct berth_err *err)
 		return prov_notices(acc, print_machine, NULL, err);
 	if (str_eq(argv[0], "check"))
 		return prov_checks(acc, print_check, NULL, err);
+	if (str_eq(argv[0], "twice") && argc == 2)
+		return twice(acc, argv[1], err);
 	if (str_eq(argv[0], "create") && argc == 5)
 		return create(acc, argv + 1, err);
 	if (str_eq(argv[0], "launch") && argc == 6)
@@ -207,7 +225,7 @@ call(struct prov_account *acc, int argc, char **argv, struct berth_err *err)
 	else if (str_eq(argv[0], "destroy") && argc == 2)
 		rc = prov_destroy(acc, argv[1], &m, err);
 	else
-		return err_set(err, rc, "offers | quota | list | notices | check | create TOKEN ZONE TYPE PURCHASE | "
+		return err_set(err, rc, "offers | quota | list | notices | check | twice SECONDS | create TOKEN ZONE TYPE PURCHASE | "
 		    "launch TOKEN REGION ZONE TYPE PURCHASE | status REF | destroy REF");
 	return rc == BERTH_OK ? print_machine(NULL, &m, err) : rc;
 }
