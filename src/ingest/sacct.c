@@ -42,6 +42,7 @@ struct sacct_row {
 	struct slurmtime submit, start, end;
 	char why[240];
 	bool doubtful;			/* either reading of a local time fits */
+	const char *skipped;		/* a time of it that clocks never showed; NULL none */
 };
 
 struct sacct *
@@ -75,9 +76,11 @@ sacct_time(struct sacct *r, struct sacct_row *row, enum sacct_col col, const cha
 	const char *s = sacct_get(r, row, col);
 
 	*out = (struct slurmtime){ 0 };
-	if (s == NULL || slurmtime_parse(&r->clock, s, out))
-		return true;
-	return sacct_why(row, name, s);
+	if (s != NULL && !slurmtime_parse(&r->clock, s, out))
+		return sacct_why(row, name, s);
+	if (out->skipped)
+		row->skipped = s;
+	return true;
 }
 
 /* How long the row says it ran; in j->limit_s its limit. */
@@ -260,6 +263,16 @@ sacct_starts_as_step(const struct sacct *r, const char *line)
 }
 
 /* A line behind the header. */
+static void
+sacct_say_skipped(const struct sacct *r, long number, const char *text)
+{
+	char line[256];
+
+	snprintf(line, sizeof(line), "the clock time %.40s does not exist: clocks went forward then. It is taken as if they had not; "
+	    "is --zone right?", text);
+	r->sink->say(r->sink->arg, USAGE_REMARK, number, line);
+}
+
 static enum berth_code
 sacct_body(struct sacct *r, char *line, size_t len, long number, struct berth_err *err)
 {
@@ -271,6 +284,7 @@ sacct_body(struct sacct *r, char *line, size_t len, long number, struct berth_er
 	j.start = j.end = 0;
 	j.n_gres = 0;
 	row.doubtful = false;
+	row.skipped = NULL;
 	if (bad == NULL) {
 		const char *id = sacct_get(r, &row, SACCT_JOBID);
 
@@ -288,6 +302,8 @@ sacct_body(struct sacct *r, char *line, size_t len, long number, struct berth_er
 	if (row.doubtful)
 		r->sink->say(r->sink->arg, USAGE_REMARK, number, "a local time of the hour that runs twice when clocks go "
 		    "back, and nothing tells which: the earlier is taken");
+	if (row.skipped != NULL)
+		sacct_say_skipped(r, number, row.skipped);
 	return r->sink->job(r->sink->arg, &j, err);
 }
 

@@ -128,8 +128,7 @@ slurmtime_date(const char *s)
 	return time_from_civil(c);
 }
 
-/* The second instant with the same wall-clock time as t, in the hour that runs twice. */
-static int64_t
+int64_t
 slurmtime_later(const struct tz *tz, int64_t t)
 {
 	static const int64_t shifts[] = { 3600, 1800, 7200 };
@@ -187,6 +186,7 @@ slurmtime_again(const struct slurmclock *c, const char *s, struct slurmtime *out
 	out->known = true;
 	out->t = c->day_wall - c->offset_s + (int64_t)((w & 0xff) * 3600 + (w >> 24 & 0xff) * 60 + (w >> 48 & 0xff));
 	out->later = out->t;
+	out->skipped = false;
 	return true;
 }
 
@@ -226,6 +226,7 @@ slurmtime_parse(struct slurmclock *c, const char *s, struct slurmtime *out)
 		return true;
 	}
 	out->t = tz_instant(c->tz, out->t, &note);
+	out->skipped = note == TZ_GAP;
 	out->later = note == TZ_AMBIGUOUS ? slurmtime_later(c->tz, out->t) : out->t;
 	return true;
 }

@@ -21,6 +21,7 @@ struct slurmtime {
 	bool known;		/* false: Unknown, None, N/A, "" */
 	int64_t t;		/* the earlier one */
 	int64_t later;		/* the other one in the hour that runs twice; else t */
+	bool skipped;		/* clocks never showed it: they had gone forward */
 };
 
 /* The clock that prints the times, with the last day's offset kept: most rows are of the day of the row before. */
@@ -31,6 +32,9 @@ struct slurmclock {
 	bool day_known, day_plain;
 	char day_text[11];
 };
+
+/* The second instant of a wall-clock time whose first is t; t if it has one only. */
+int64_t slurmtime_later(const struct tz *tz, int64_t t);
 
 void slurmclock_init(struct slurmclock *c, const struct tz *tz);
 /* "2026-10-25T02:30:00", or epoch seconds as SLURM_TIME_FORMAT=%s prints them. False: no time. */

@@ -32,6 +32,7 @@ struct smi {
 	struct smi_counts *counts;
 	int value[SMI_COLUMNS];
 	int time, uuid, name, index, host;
+	int64_t ambiguous;		/* times of the hour that runs twice */
 };
 
 /* "utilization.gpu [%]" is utilization.gpu. */
@@ -103,7 +104,7 @@ smi_value(const char *s, enum smi_unit unit, double *out)
 
 /* "2026/11/30 10:00:00.123" */
 static bool
-smi_time(struct smi *m, char *s, int64_t *t_out)
+smi_time(struct smi *m, char *s, long line, int64_t *t_out)
 {
 	struct slurmtime t;
 
@@ -112,6 +113,12 @@ smi_time(struct smi *m, char *s, int64_t *t_out)
 	if (!slurmtime_parse(&m->clock, s, &t) || !t.known)
 		return false;
 	*t_out = t.t;
+	if (t.skipped)
+		m->sink->say(m->sink->arg, USAGE_REMARK, line, "this clock time does not exist: clocks went forward then. It is taken "
+		    "as if they had not; is --zone right?");
+	if (t.later != t.t && m->ambiguous++ == 0)
+		m->sink->say(m->sink->arg, USAGE_REMARK, line, "this clock time comes twice when clocks go back: the first is taken, "
+		    "here and in later rows");
 	return true;
 }
 
@@ -133,7 +140,7 @@ smi_row(struct smi *m, const struct csv_row *row, struct berth_err *err)
 	bool faulty = false;
 	char *s = smi_field(row, m->time);
 
-	if (s != NULL && !smi_time(m, s, &p.t))
+	if (s != NULL && !smi_time(m, s, row->line, &p.t))
 		return err_set(err, BERTH_EINVAL, "column timestamp: '%.60s' is no time", s);
 	for (size_t i = 0; i < SMI_COLUMNS; i++) {
 		s = smi_field(row, m->value[i]);

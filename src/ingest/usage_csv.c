@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ingest/slurmtime.h"
 #include "ingest/usage.h"
 #include "model/accel.h"
 #include "model/series.h"
@@ -51,6 +52,7 @@ struct csv_reader {
 	uint32_t last_source;
 	bool have_last;
 	struct strmap unknown;		/* accelerator names that the table lacks and that were told of */
+	int64_t second;			/* other instant of the row's clock time; 0 it has one */
 	long ambiguous;			/* times that the clock showed twice */
 };
 
@@ -125,9 +127,15 @@ csv_time_slow(struct csv_reader *r, const char *s, int64_t *t_out, struct berth_
 	rc = time_parse_noted(s, r->o->now, r->o->tz, TIME_EPOCH | TIME_ABSOLUTE, t_out, &note, err);
 	if (rc != BERTH_OK)
 		return rc;
-	if (note == TZ_AMBIGUOUS && r->ambiguous++ == 0)
-		r->say(r->arg, USAGE_REMARK, csv_line(r->csv), "this clock time comes twice when clocks go back: the first "
-		    "is taken, here and in later rows");
+	if (note == TZ_AMBIGUOUS) {
+		r->second = slurmtime_later(r->o->tz, *t_out);
+		if (r->ambiguous++ == 0)
+			r->say(r->arg, USAGE_REMARK, csv_line(r->csv), "this clock time comes twice when clocks go back: the "
+			    "second is taken in rows that follow rows of the first, here and later");
+	}
+	if (note == TZ_GAP)
+		r->say(r->arg, USAGE_REMARK, csv_line(r->csv), "this clock time does not exist: clocks went forward then. It is taken "
+		    "as if they had not; is --zone right?");
 	if (strlen(s) == 20 && s[19] == 'Z' && s[4] == '-' && s[7] == '-') {
 		memcpy(r->day, s, 10);
 		r->midnight = time_floor(*t_out, 86400);
@@ -140,6 +148,7 @@ csv_time(struct csv_reader *r, const char *s, int64_t *t_out, struct berth_err *
 {
 	enum berth_code rc = BERTH_OK;
 
+	r->second = 0;
 	if (!csv_time_fast(r, s, t_out))
 		rc = csv_time_slow(r, s, t_out, err);
 	if (rc == BERTH_OK && *t_out > r->o->now + USAGE_AHEAD_S)
@@ -385,6 +394,8 @@ csv_take(struct csv_reader *r, const struct csv_row *row, struct berth_err *err)
 	rc = csv_source(r, row, &u.source, err);
 	if (rc != BERTH_OK)
 		return rc;
+	if (r->second != 0 && u.t <= r->set->sources.v[u.source].t_max && r->second > r->set->sources.v[u.source].t_max)
+		u.t = r->second;
 	usage_seen(r->set, u.source, u.t);
 	rc = spool_add(r->sp, &u, err);
 	if (rc == BERTH_OK && (u.flags & USAGE_GAP) != 0) {
