@@ -45,6 +45,8 @@ def serve(answer, port=0):
     """A server in a thread; answer(Request) gives (status, headers, body) or None: the connection is dropped."""
     class Handler(BaseHTTPRequestHandler):
         protocol_version = 'HTTP/1.1'
+        wbufsize = 1 << 16      # headers and body in one segment
+        disable_nagle_algorithm = True
 
         def do_any(self):
             body = self.rfile.read(int(self.headers.get('Content-Length') or 0))
