@@ -20,3 +20,5 @@ EXTRA_DIST += bench/refresh-many bench/refresh_server.py
 EXTRA_DIST += bench/commit-halves
 # bench/prices-speed: 200,000 offers into the store, and listed against pandas.
 EXTRA_DIST += bench/prices-speed bench/prices_pandas.py bench/offers_gen.py
+# bench/aws-prices: EC2's price list from a local server, against Python's json.
+EXTRA_DIST += bench/aws-prices bench/aws_gen.py bench/aws_server.py

@@ -84,6 +84,13 @@ price_number(const char *s)
 	return str_to_double(text, 0, 1e7, &x, NULL) == BERTH_OK ? x : (double)NAN;
 }
 
+/* A type with accelerators. */
+static bool
+price_known_type(const struct aws_price *p, const char *type)
+{
+	return aws_family_accelerator(type) != NULL || strmap_get(&p->scan->types_by_name, type) != NULL;
+}
+
 /* False: not wanted. */
 static bool
 price_wanted(struct aws_price *p, const struct price_product *d, struct price_sku *sku_out)
@@ -91,9 +98,7 @@ price_wanted(struct aws_price *p, const struct price_product *d, struct price_sk
 	double gpus = price_number(d->attr[PRICE_GPU]);
 	const char *region = d->attr[PRICE_REGION];
 
-	if (aws_family_accelerator(d->attr[PRICE_TYPE]) == NULL && strmap_get(&p->scan->types_by_name, d->attr[PRICE_TYPE]) == NULL)
-		return false;
-	if (!price_plain(d))
+	if (!price_known_type(p, d->attr[PRICE_TYPE]) || !price_plain(d))
 		return false;
 	sku_out->type = aws_scan_type(p->scan, d->attr[PRICE_TYPE], gpus >= 1 && gpus <= 1024 ? (int)gpus : 0,
 	    price_number(d->attr[PRICE_VCPU]), price_number(d->attr[PRICE_MEMORY]));
@@ -115,7 +120,7 @@ price_copy(char *dst, size_t size, const struct jsonpull *j)
 
 /* {productFamily, attributes, ...} */
 static void
-price_product_read(struct jsonpull *j, struct price_product *d)
+price_product_read(const struct aws_price *p, struct jsonpull *j, struct price_product *d)
 {
 	memset(d, 0, sizeof(*d));
 	if (!jsonpull_object(j))
@@ -134,6 +139,10 @@ price_product_read(struct jsonpull *j, struct price_product *d)
 					jsonpull_skip(j);
 				else if (jsonpull_text(j))
 					price_copy(d->attr[i], sizeof(d->attr[i]), j);
+				if (i == PRICE_TYPE && !price_known_type(p, d->attr[i])) {
+					jsonpull_leave(j);	/* most of a list: the rest is passed unread */
+					break;
+				}
 			}
 		} else if (!jsonpull_is(j, "attributes")) {
 			jsonpull_skip(j);
@@ -160,7 +169,7 @@ price_products(struct price_list *l, struct jsonpull *j)
 		return;
 	while (jsonpull_key(j)) {
 		price_copy(sku, sizeof(sku), j);
-		price_product_read(j, &d);
+		price_product_read(l->p, j, &d);
 		if (price_wanted(l->p, &d, &s))
 			price_add_sku(l, sku, &s);
 	}
@@ -480,7 +489,7 @@ aws_price_entry(struct aws_price *p, const char *bytes, size_t n, struct berth_e
 		if (jsonpull_object(&j))
 			while (jsonpull_key(&j)) {
 				if (pass == 0 && jsonpull_is(&j, "product"))
-					price_product_read(&j, &d);
+					price_product_read(p, &j, &d);
 				else if (pass == 1 && jsonpull_is(&j, "terms"))
 					price_entry_terms(p, &s, &j);
 				else

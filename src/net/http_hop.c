@@ -45,6 +45,8 @@ http_origin_of(const char *url, struct http_origin *o, struct berth_err *err)
 	return err_set(err, BERTH_EINVAL, "http: not an http or https URL, or one with a password in it");
 }
 
+#define HTTP_SPOOL_STEP ((size_t)512 * 1024)	/* curl brings 16 KiB at a time: that many writes would cost more than the rest */
+
 /* The file of a spooled body: unlinked at once, so that nothing is left however this ends. */
 static FILE *
 http_spool_open(const char *dir)
@@ -65,6 +67,17 @@ http_spool_open(const char *dir)
 	return f;
 }
 
+bool
+http_spool_flush(struct http_hop *hop)
+{
+	bool ok = fwrite(hop->body.p, 1, hop->body.len, hop->file) == hop->body.len;
+
+	if (!ok)
+		hop->io_errno = errno;
+	buf_clear(&hop->body);
+	return ok;
+}
+
 static size_t
 http_on_spool(struct http_hop *hop, const char *p, size_t n)
 {
@@ -77,10 +90,9 @@ http_on_spool(struct http_hop *hop, const char *p, size_t n)
 		return 0;
 	}
 	hop->spooled += n;
-	if (fwrite(p, 1, n, hop->file) == n)
-		return n;
-	hop->io_errno = errno;
-	return 0;
+	if (hop->body.len + n > HTTP_SPOOL_STEP && hop->body.len > 0 && !http_spool_flush(hop))
+		return 0;
+	return buf_add(&hop->body, p, n) == BERTH_OK ? n : 0;
 }
 
 static size_t

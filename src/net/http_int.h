@@ -62,6 +62,8 @@ struct http {
 void http_read_times(struct http_resp *r);
 
 /* http_hop.c: one request on a curl handle. */
+/* What was received goes to the file; false: io_errno says why not. */
+bool http_spool_flush(struct http_hop *hop);
 void http_origin_free(struct http_origin *o);
 /* Splits an absolute URL; a name or password inside is refused: credentials belong in headers, not in logs. */
 BERTH_MUST_CHECK enum berth_code http_origin_of(const char *url, struct http_origin *o, struct berth_err *err);

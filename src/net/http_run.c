@@ -120,7 +120,7 @@ http_whole(struct http_call *c, struct berth_err *err)
 	struct http_resp *resp = hop->resp;
 
 	http_read_times(resp);
-	if (hop->file != NULL && (fflush(hop->file) != 0 || fseeko(hop->file, 0, SEEK_SET) != 0))
+	if (hop->file != NULL && ((hop->body.len > 0 && !http_spool_flush(hop)) || fflush(hop->file) != 0 || fseeko(hop->file, 0, SEEK_SET) != 0))
 		return err_set(err, BERTH_EIO, "%s: the answer cannot be kept in %s", c->origin.host, hop->spool_dir);
 	if (hop->spool && hop->file == NULL && resp->status / 100 == 2 &&
 	    (hop->file = http_spool_bytes("", 0)) == NULL)

@@ -499,12 +499,6 @@ jsonpull_more(struct jsonpull *p)
 	return false;
 }
 
-bool
-jsonpull_is(const struct jsonpull *p, const char *s)
-{
-	return strcmp(p->text, s) == 0;
-}
-
 /* After the token of a value that is not wanted: its rest. */
 static bool
 jsonpull_drop(struct jsonpull *p)

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "util/err.h"
 #include "util/jsonscan.h"
@@ -86,7 +87,11 @@ bool jsonpull_key(struct jsonpull *p);
 /* In an array: another value comes (true; nothing of it is read), or its end, which is read (false). */
 bool jsonpull_more(struct jsonpull *p);
 /* The text of the last token is s. */
-bool jsonpull_is(const struct jsonpull *p, const char *s);
+static inline bool
+jsonpull_is(const struct jsonpull *p, const char *s)
+{
+	return p->text[0] == s[0] && strcmp(p->text, s) == 0;
+}
 
 /* Reads the start of the next value if it is of this kind; any other value is skipped (false). */
 bool jsonpull_object(struct jsonpull *p);
