@@ -22,3 +22,5 @@ EXTRA_DIST += bench/commit-halves
 EXTRA_DIST += bench/prices-speed bench/prices_pandas.py bench/offers_gen.py
 # bench/aws-prices: EC2's price list from a local server, against Python's json.
 EXTRA_DIST += bench/aws-prices bench/aws_gen.py bench/aws_server.py
+# bench/place-skypilot: placement beside the optimizer of SkyPilot on the same offers.
+EXTRA_DIST += bench/place-skypilot bench/place_skypilot.py
