@@ -116,9 +116,10 @@ arx_scale(const struct arx *x, const double *z, double *s, size_t n)
 }
 
 static void
-arx_run(struct fc_job *j, const char *name, const double *z, bool logs, size_t max_lag)
+arx_run(struct fc_job *j, const char *name, size_t max_lag)
 {
 	struct arx x;
+	const double *z = j->y;
 	double *s = arena_array(j->tmp, j->n + j->h + j->hc, sizeof(*s)), *gram;
 	struct fc_cand *c;
 
@@ -138,22 +139,12 @@ arx_run(struct fc_job *j, const char *name, const double *z, bool logs, size_t m
 		return;
 	}
 	arx_predict(&x, s, j->n, j->h, c->fin);
-	if (!logs)
-		return;
-	for (size_t k = 0; k < j->n_org; k++)
-		for (size_t i = 0; i < fc_seen(j, k); i++)
-			c->cv[k * j->hc + i] = exp(c->cv[k * j->hc + i]) - j->log_shift;
-	for (size_t i = 0; i < j->h; i++)
-		c->fin[i] = exp(c->fin[i]) - j->log_shift;
 }
 
 void
 fc_cand_arx(struct fc_job *j)
 {
-	arx_run(j, "autoregression", j->y, false, SIZE_MAX);
-	arx_run(j, "autoregression of logs", j->logy, true, SIZE_MAX);
-	if (j->day < 2 || j->week <= j->day)
-		return;
-	arx_run(j, "daily autoregression", j->y, false, j->day + 1);
-	arx_run(j, "daily autoregression of logs", j->logy, true, j->day + 1);
+	arx_run(j, "autoregression", SIZE_MAX);
+	if (j->day > 1 && j->week > j->day)
+		arx_run(j, "daily autoregression", j->day + 1);
 }

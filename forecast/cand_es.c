@@ -1,8 +1,8 @@
 /* forecast/cand_es.c - additive double-seasonal exponential smoothing with AR(1) errors.  Floor: domain.
  *
  * Taylor (2003), "Short-term electricity demand forecasting using double seasonal exponential smoothing". Parameters are
- * not fitted one step ahead but chosen from a grid by the error over the rolling origins; sixteen parameter sets run side
- * by side as lanes of one filter, so a grid costs what one fit costs.
+ * not fitted one step ahead but chosen from a grid by the error over the rolling origins, for each part of the horizon its own;
+ * sixteen parameter sets run side by side as lanes of one filter, so a grid costs what one fit costs.
  */
 #include "forecast/fc.h"
 
@@ -110,13 +110,13 @@ es_ahead(const struct es_filter *f, size_t ahead, const double *carry, double *o
 	}
 }
 
-/* Error of each lane over the rolling origins; in logs an error counts as much as it does in demand, to first order. */
+/* Error of each lane and group of steps over the rolling origins; in logs an error counts as much as it does in demand, to first order. */
 static void
-es_errors(const struct fc_job *j, struct es_filter *f, bool logs, double *err)
+es_errors(const struct fc_job *j, struct es_filter *f, bool logs, double (*err)[LANES])
 {
 	double carry[LANES], out[LANES];
 
-	memset(err, 0, LANES * sizeof(*err));
+	memset(err, 0, FC_GROUPS * sizeof(*err));
 	for (size_t k = 0; k < j->n_org; k++) {
 		size_t h = fc_seen(j, k);
 
@@ -124,7 +124,7 @@ es_errors(const struct fc_job *j, struct es_filter *f, bool logs, double *err)
 		memcpy(carry, f->resid, sizeof(carry));
 		for (size_t i = 0; i < h; i++) {
 			size_t t = f->at + i;
-			double w = logs ? j->y[t] + j->log_shift : 1;
+			double w = logs ? j->y[t] + j->log_shift : 1, *e = err[fc_group(fc_bucket(i))];
 
 			for (size_t c = 0; c < LANES; c++)
 				carry[c] *= f->sets[c].rho;
@@ -132,7 +132,7 @@ es_errors(const struct fc_job *j, struct es_filter *f, bool logs, double *err)
 				continue;
 			es_ahead(f, i, carry, out);
 			for (size_t c = 0; c < LANES; c++)
-				err[c] += (i < DENSE ? w : THIN * w) * fabs(out[c] - f->z[t]);
+				e[c] += (i < DENSE ? w : THIN * w) * fabs(out[c] - f->z[t]);
 		}
 	}
 }
@@ -143,25 +143,41 @@ es_value(const struct fc_job *j, bool logs, double v)
 	return logs ? exp(v) - j->log_shift : v;
 }
 
-/* Writes one lane's forecasts at all origins and at the end into a candidate. */
+/* Writes the forecasts at all origins and at the end into a candidate; lane [FC_GROUPS]. */
 static void
-es_emit(struct fc_job *j, struct es_filter *f, bool logs, size_t lane, struct fc_cand *cand)
+es_emit(struct fc_job *j, struct es_filter *f, bool logs, const size_t *lane, struct fc_cand *cand)
 {
 	for (size_t k = 0; k <= j->n_org; k++) {
-		size_t h = k < j->n_org ? fc_seen(j, k) : j->h, d, w;
-		double *to = k < j->n_org ? cand->cv + k * j->hc : cand->fin, carry;
+		size_t h = k < j->n_org ? fc_seen(j, k) : j->h, d, w, i = 0;
+		double *to = k < j->n_org ? cand->cv + k * j->hc : cand->fin;
 
 		es_advance(f, k < j->n_org ? j->org[k] : j->n);
-		carry = f->resid[lane];
 		d = f->at % f->day;
 		w = f->week > 0 ? f->at % f->week : 0;
-		for (size_t i = 0; i < h; i++) {
-			carry *= f->sets[lane].rho;
-			to[i] = es_value(j, logs, f->level[lane] + f->s_day[d][lane] + carry +
-			    (f->week > 0 ? f->s_week[w][lane] : 0));
-			d = d + 1 < f->day ? d + 1 : 0;
-			w = w + 1 < f->week ? w + 1 : 0;
+		for (size_t b = 0; b < FC_BUCKETS; b++) {
+			size_t c = lane[fc_group(b)];
+			double carry = f->resid[c] * pow(f->sets[c].rho, (double)i);
+
+			for (; i < fc_bucket_end(b, h); i++) {
+				carry *= f->sets[c].rho;
+				to[i] = es_value(j, logs, f->level[c] + f->s_day[d][c] + carry +
+				    (f->week > 0 ? f->s_week[w][c] : 0));
+				d = d + 1 < f->day ? d + 1 : 0;
+				w = w + 1 < f->week ? w + 1 : 0;
+			}
 		}
+	}
+}
+
+/* The lane that erred least for each group of steps; where nothing is seen, that of the group before. */
+static void
+es_choose(double (*err)[LANES], size_t *lane)
+{
+	for (size_t g = 0; g < FC_GROUPS; g++) {
+		lane[g] = g > 0 ? lane[g - 1] : 0;
+		for (size_t i = 0; i < LANES; i++)
+			if (err[g][i] < err[g][lane[g]])
+				lane[g] = i;
 	}
 }
 
@@ -169,8 +185,8 @@ static void
 es_family(struct fc_job *j, const char *name, bool logs, size_t week, const struct es_set *sets)
 {
 	struct es_filter f = { .z = logs ? j->logy : j->y, .day = j->day, .week = week, .sets = sets };
-	size_t k = j->fit_n < 4 * j->cycle ? j->fit_n : 4 * j->cycle, best = 0;
-	double *day_shape = arena_array(j->tmp, j->day, sizeof(*day_shape)), err[LANES];
+	size_t k = j->fit_n < 4 * j->cycle ? j->fit_n : 4 * j->cycle, lane[FC_GROUPS];
+	double *day_shape = arena_array(j->tmp, j->day, sizeof(*day_shape)), err[FC_GROUPS][LANES];
 	double *week_shape = arena_array(j->tmp, week + 1, sizeof(*week_shape));
 	struct fc_cand *c;
 
@@ -180,14 +196,12 @@ es_family(struct fc_job *j, const char *name, bool logs, size_t week, const stru
 	f.s_week = arena_array(j->tmp, week + 1, sizeof(*f.s_week));
 	es_start(&f, k, day_shape, week_shape);
 	es_errors(j, &f, logs, err);
-	for (size_t i = 1; i < LANES; i++)
-		if (err[i] < err[best])
-			best = i;
+	es_choose(err, lane);
 	c = fc_cand_add(j, name);
 	memset(day_shape, 0, j->day * sizeof(*day_shape));
 	memset(week_shape, 0, week * sizeof(*week_shape));
 	es_start(&f, k, day_shape, week_shape);
-	es_emit(j, &f, logs, best, c);
+	es_emit(j, &f, logs, lane, c);
 }
 
 void
@@ -196,7 +210,6 @@ fc_cand_es(struct fc_job *j)
 	if (j->day < 2 || j->fit_n < 3 * j->day)
 		return;
 	es_family(j, j->daily ? "weekly smoothing" : "daily smoothing", false, 0, es_day_sets);
-	es_family(j, j->daily ? "weekly smoothing of logs" : "daily smoothing of logs", true, 0, es_day_sets);
 	if (j->week == 0 || j->fit_n < 2 * j->week)
 		return;
 	es_family(j, "weekly smoothing", false, j->week, es_week_sets);

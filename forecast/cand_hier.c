@@ -1,10 +1,11 @@
-/* forecast/cand_hier.c - one linear map from the last eight days to the next two, shared by all series of a run and bent
- * to each series by its own history.  Floor: domain.
+/* forecast/cand_hier.c - one linear map from the last day and the same day a week ago to the next day, shared by all series of a
+ * run and bent to each series by its own history.  Floor: domain.
  *
- * Windows are centred on the mean of their last week and scaled by the series' mean daily change. The map is a ridge
- * regression over all series; then each series fits what is left over, with a penalty towards the shared map. All windows of
- * a series shift by one step, so their normal matrix follows from its first row by adding and dropping one product each:
- * O(L (n + L)) instead of O(n L^2).
+ * Windows are centred on the mean of their last day and scaled by the series' mean daily change. The map is a ridge
+ * regression over all series; then each series fits what is left over, with a penalty towards the shared map. Few lags, chosen
+ * where hours tell of each other, do better than all hours of a week: what is between them is noise to fit. All windows of
+ * a series shift by one step, so their normal matrix follows from the first row of each block of neighbouring lags by adding and
+ * dropping one product each: O(m (n + m)) instead of O(n m^2).
  */
 #include "forecast/fc.h"
 
@@ -13,14 +14,19 @@
 
 static const double hier_ridge_shared = 0.01;	/* per window */
 
+/* Lags 1 to a day and two steps, and, if far, those around the day to come a week ago. */
 struct fc_hier *
-fc_hier_new(struct arena *a, size_t day, bool logs)
+fc_hier_new(struct arena *a, size_t day, bool logs, bool far)
 {
 	struct fc_hier *g = arena_alloc(a, sizeof(*g));
 
 	g->day = day;
 	g->logs = logs;
-	g->in = 8 * day;
+	g->near = day + 2;
+	g->far = far ? day + 4 : 0;
+	g->back = far ? 7 * day + 2 : day + 2;
+	g->centre = day;
+	g->in = g->far + g->near;
 	g->out = day;
 	for (int w = 0; w < 2; w++) {
 		g->gram[w] = arena_array(a, (g->in + g->out) * (g->in + g->out), sizeof(double));
@@ -41,50 +47,79 @@ hier_diff(const struct fc_hier *g, const struct fc_job *j)
 	return g->logs ? j->log_diff : j->diff;
 }
 
-/* p += a x, g += b x */
+/* y += a x */
 static void
-hier_sum(const double *restrict x, size_t n, double a, double *restrict p, double b, double *restrict g)
+hier_sum(const double *restrict x, size_t n, double a, double *restrict y)
 {
-	for (size_t i = 0; i < n; i++) {
-		p[i] += a * x[i];
-		g[i] += b * x[i];
-	}
+	for (size_t i = 0; i < n; i++)
+		y[i] += a * x[i];
 }
 
-/* Normal matrix of the centred windows that end in [in, n - out], into gram [m][m], m = in + out. Returns the windows. */
+/* Place of term i (inputs, then outputs) in a window of back + out steps. */
+static size_t
+hier_place(const struct fc_hier *g, size_t i)
+{
+	return i < g->far ? i : g->back - g->near + i - g->far;
+}
+
+/* Products of the first term of each block of neighbours with all terms: what the rest follows from. y is the first window. */
+static void
+hier_edges(const struct fc_hier *g, const double *y, size_t count, double *gram, double *column)
+{
+	size_t m = g->in + g->out, f = g->far, q = hier_place(g, f);
+
+	memset(gram, 0, m * sizeof(*gram));
+	memset(gram + f * m, 0, m * sizeof(*gram));
+	memset(column, 0, f * sizeof(*column));
+	for (size_t t = 0; t < count; t++) {
+		hier_sum(y + t + q, m - f, y[t + q], gram + f * m + f);
+		if (f > 0) {
+			hier_sum(y + t, f, y[t], gram);
+			hier_sum(y + t + q, m - f, y[t], gram + f);
+			hier_sum(y + t, f, y[t + q], column);
+		}
+	}
+	for (size_t i = 1; i < f; i++)
+		gram[i * m + f] = column[i];
+}
+
+/* Normal matrix of the centred windows of y[0..n), upper triangle, into gram [m][m], m = in + out. Returns the windows. */
 static size_t
 hier_gram(const struct fc_hier *g, const struct fc_job *j, size_t n, double *gram)
 {
-	size_t m = g->in + g->out, count = n - m + 1, week = 7 * g->day;
-	double *c = arena_array(j->tmp, count, sizeof(*c)), *p = arena_array(j->tmp, m, sizeof(*p)), q = 0, sum = 0;
-	double inv = 1 / hier_diff(g, j);
+	size_t m = g->in + g->out, f = g->far, count = n - g->back - g->out + 1, q = hier_place(g, f);
+	double *p = arena_array(j->tmp, m, sizeof(*p)), *column = arena_array(j->tmp, f + 1, sizeof(*column));
+	double inv = 1 / hier_diff(g, j), sum = 0, cc = 0;
 	const double *y = hier_in(g, j);
 
-	for (size_t i = g->in - week; i < g->in; i++)
-		sum += y[i];
+	hier_edges(g, y, count, gram, column);
+	for (size_t i = g->back - g->centre; i < g->back; i++)
+		sum += y[i] / (double)g->centre;
 	for (size_t t = 0; t < count; t++) {
-		c[t] = sum / (double)week * inv;
-		q += c[t] * c[t];
+		cc += sum * sum;
+		hier_sum(y + t, f, sum, p);
+		hier_sum(y + t + q, m - f, sum, p + f);
 		if (t + 1 < count)
-			sum += y[t + g->in] - y[t + g->in - week];
+			sum += (y[t + g->back] - y[t + g->back - g->centre]) / (double)g->centre;
 	}
-	memset(gram, 0, m * sizeof(*gram));
-	for (size_t t = 0; t < count; t++)
-		hier_sum(y + t, m, c[t] * inv, p, y[t] * inv * inv, gram);
 	for (size_t i = 1; i < m; i++)
-		for (size_t k = i; k < m; k++)
-			gram[i * m + k] = gram[(i - 1) * m + k - 1] + inv * inv *
-			    (y[count - 1 + i] * y[count - 1 + k] - y[i - 1] * y[k - 1]);
+		for (size_t k = i; k < m && i != f; k++) {
+			size_t a = hier_place(g, i), b = hier_place(g, k);
+
+			if (k != f)
+				gram[i * m + k] = gram[(i - 1) * m + k - 1] + y[count - 1 + a] * y[count - 1 + b] -
+				    y[a - 1] * y[b - 1];
+		}
 	for (size_t i = 0; i < m; i++)
 		for (size_t k = i; k < m; k++)
-			gram[i * m + k] += q - p[i] - p[k];
+			gram[i * m + k] = inv * inv * (gram[i * m + k] + cc - p[i] - p[k]);
 	return count;
 }
 
 static bool
 hier_fits(const struct fc_hier *g, const struct fc_job *j, size_t n)
 {
-	return j->day == g->day && hier_in(g, j) != NULL && hier_diff(g, j) > 0 && n >= g->in + g->out + 2 * g->day;
+	return j->day == g->day && hier_in(g, j) != NULL && hier_diff(g, j) > 0 && n >= g->back + g->out + 2 * g->day;
 }
 
 /* Weight of a series in the shared map: windows that swing far count less. */
@@ -177,28 +212,40 @@ hier_own(const struct fc_hier *g, const struct fc_job *j, int w, double *map)
 	return true;
 }
 
-/* win: the last `in` values, with room for h more behind them; the map is applied again to its own forecasts. */
+/* y [out] += the map of the centred inputs that stand in the window before y. */
+static void
+hier_apply(const struct fc_hier *g, const double *map, const double *x, double c, double *y)
+{
+	size_t i = 0;
+
+	for (; i + 4 <= g->in; i += 4) {
+		double s[4] = { c - x[hier_place(g, i)], c - x[hier_place(g, i + 1)], c - x[hier_place(g, i + 2)],
+			c - x[hier_place(g, i + 3)] };
+
+		fc_axpy4(y, map + i * g->out, g->out, s, g->out);
+	}
+	for (; i < g->in; i++)
+		hier_sum(map + i * g->out, g->out, x[hier_place(g, i)] - c, y);
+}
+
+/* win: the last `back` values, with room for h + out more behind them; the map is applied again to its own forecasts. */
 static void
 hier_predict(const struct fc_hier *g, const double *map, double *win, size_t h, double *out)
 {
-	size_t week = 7 * g->day;
+	size_t season = g->far > 0 ? 7 * g->day : g->day;
 
 	for (size_t from = 0; from < h; from += g->out) {
-		double *x = win + from, *y = x + g->in, c = 0;
+		double *x = win + from, *y = x + g->back, c = 0;
 
-		if (from >= week + g->day) {
+		if (from >= 8 * g->day) {
 			for (size_t i = 0; i < g->out && from + i < h; i++)
-				y[i] = (y + i)[-(ptrdiff_t)week];
+				y[i] = (y + i)[-(ptrdiff_t)season];
 		} else {
-			for (size_t i = g->in - week; i < g->in; i++)
-				c += x[i] / (double)week;
+			for (size_t i = g->back - g->centre; i < g->back; i++)
+				c += x[i] / (double)g->centre;
 			for (size_t k = 0; k < g->out; k++)
 				y[k] = c;
-			for (size_t i = 0; i < g->in; i += 4) {	/* in is a multiple of 8 */
-				double s[4] = { c - x[i], c - x[i + 1], c - x[i + 2], c - x[i + 3] };
-
-				fc_axpy4(y, map + i * g->out, g->out, s, g->out);
-			}
+			hier_apply(g, map, x, c, y);
 		}
 		for (size_t k = 0; k < g->out && from + k < h; k++)
 			out[from + k] = y[k];
@@ -214,25 +261,21 @@ fc_cand_hier(struct fc_job *j, const struct fc_hier *g)
 	if (!hier_fits(g, j, j->fit_n) || !g->ready[0] || !g->ready[1])
 		return;
 	map = arena_array(j->tmp, g->in * g->out, sizeof(*map));
-	win = arena_array(j->tmp, g->in + j->h + j->hc + g->out, sizeof(*win));
+	win = arena_array(j->tmp, g->back + j->h + j->hc + g->out, sizeof(*win));
 	if (!hier_own(g, j, 0, map))
 		return;
-	c = fc_cand_add(j, g->logs ? "pooled regression of logs" : "pooled regression");
+	c = fc_cand_add(j, g->far > 0 ? g->logs ? "pooled regression of logs" : "pooled regression" :
+	    g->logs ? "pooled daily regression of logs" : "pooled daily regression");
 	for (size_t k = 0; k < j->n_org; k++) {
-		memcpy(win, hier_in(g, j) + j->org[k] - g->in, g->in * sizeof(*win));
+		memcpy(win, hier_in(g, j) + j->org[k] - g->back, g->back * sizeof(*win));
 		hier_predict(g, map, win, fc_seen(j, k), c->cv + k * j->hc);
 	}
 	if (!hier_own(g, j, 1, map)) {
 		j->n_cand--;
 		return;
 	}
-	memcpy(win, hier_in(g, j) + j->n - g->in, g->in * sizeof(*win));
+	memcpy(win, hier_in(g, j) + j->n - g->back, g->back * sizeof(*win));
 	hier_predict(g, map, win, j->h, c->fin);
-	if (!g->logs)
-		return;
-	for (size_t k = 0; k < j->n_org; k++)
-		for (size_t i = 0; i < fc_seen(j, k); i++)
-			c->cv[k * j->hc + i] = exp(c->cv[k * j->hc + i]) - j->log_shift;
-	for (size_t i = 0; i < j->h; i++)
-		c->fin[i] = exp(c->fin[i]) - j->log_shift;
+	if (g->logs)
+		fc_cand_exp(j, c);
 }

@@ -15,6 +15,16 @@ fc_cand_add(struct fc_job *j, const char *name)
 	return c;
 }
 
+void
+fc_cand_exp(const struct fc_job *j, struct fc_cand *c)
+{
+	for (size_t k = 0; k < j->n_org; k++)
+		for (size_t i = 0; i < fc_seen(j, k); i++)
+			c->cv[k * j->hc + i] = exp(c->cv[k * j->hc + i]) - j->log_shift;
+	for (size_t i = 0; i < j->h; i++)
+		c->fin[i] = exp(c->fin[i]) - j->log_shift;
+}
+
 /* Forecasts h steps from the first o steps of y. */
 typedef void simple_fn(const struct fc_job *j, const double *sum, size_t o, size_t par, double *out, size_t h);
 

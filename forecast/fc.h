@@ -11,11 +11,15 @@ enum {
 	FC_SCORE_POINTS = 40,
 	FC_WIN_MAX = 60,
 	FC_TOP = 2,		/* within four weeks nothing is more than so many times the highest peak seen */
+	FC_GROUPS = 3,		/* of buckets that share a choice: steps 1-24, 25-72, beyond */
+	FC_POWERS = 3,
+	FC_MAPS = 4,		/* shared regressions: of demand and of its logarithm, with a week ago and without */
 	FC_PEAK_KINDS = 5,	/* windows that are scored: the first day, weeks 1 to 4 */
 	FC_SHIFT_MAX = 16, FC_SPAN_MAX = 32, FC_WARN_MAX = 12, FC_WARN_LEN = 160,
 };
 
 size_t fc_bucket(size_t step);			/* bucket of step 0.. */
+size_t fc_group(size_t bucket);
 size_t fc_bucket_end(size_t bucket, size_t h);	/* first step behind the bucket, at most h */
 
 /* A candidate: its forecasts at every rolling origin and at the end of the history. Values are in units of the job. */
@@ -68,6 +72,7 @@ struct fc_job {
 	double *logy;		/* [n] log(y + log_shift) */
 	double log_shift, log_diff;
 	unsigned char *miss;	/* [n] filled values: never scored */
+	size_t thin;		/* every thin-th origin only; 0: all */
 	size_t fit_n;		/* parameters for the rolling origins are fitted on [0, fit_n) */
 	size_t n_org;
 	size_t *org;		/* [n_org] steps seen at each origin, ascending, the first is fit_n */
@@ -96,7 +101,11 @@ double fc_mean(const double *x, size_t n);
 
 /* What was tuned on whole collections of series; never by name. */
 struct fc_tuning {
-	double power;		/* weights go with error to this negative power */
+	double powers[FC_POWERS];	/* weights go with error to one of these negative powers: the first, unless a trial */
+	double power_doubt;	/* ... shows another to do better, its errors raised by this share in so many series */
+	double power_own;
+	double now_share;	/* a median that is the last value stands where that has so much of the weight */
+	double cuts[FC_POWERS];	/* share of the weight that is cut off at either end of the candidates */
 	double handicap;	/* errors of all but the last value count so much more */
 	double flat_handicap;	/* ... plus so much in a series that never moves */
 	double flat_step;	/* a move below this share of the level is none */
@@ -113,7 +122,15 @@ size_t fc_seen(const struct fc_job *j, size_t k);
 
 /* prep.c, combine.c */
 void fc_prepare(struct fc_job *j);	/* j->in, opt, a are set */
-void fc_combine(struct fc_job *j);
+void fc_combine(struct fc_job *j, const size_t *sharp);	/* [FC_GROUPS] which of the powers */
+
+/* How much smaller (log) the error of later origins is with weights of each power, from the errors of earlier origins. */
+struct fc_trial {
+	double gain[FC_POWERS][FC_GROUPS];	/* against the first */
+	bool seen[FC_GROUPS];
+};
+void fc_trial(struct fc_job *j, struct fc_trial *t);	/* j has its candidates */
+void fc_trial_choose(const struct fc_trial *t, size_t n, size_t *sharp);
 
 /* band.c, peak.c, pool.c */
 /* The windows of a horizon of h steps with weeks of cycle and days of day steps (0: none); returns how many. */
@@ -132,8 +149,10 @@ void fc_chol_solve(const double *l, size_t n, double *b, size_t m);	/* b [n][m] 
 
 /* cand_*.c - each adds candidates to the job */
 struct fc_cand *fc_cand_add(struct fc_job *j, const char *name);
+void fc_cand_exp(const struct fc_job *j, struct fc_cand *c);	/* from logarithms to demand */
 void fc_cand_simple(struct fc_job *j);
 void fc_cand_es(struct fc_job *j);
+void fc_cand_harm(struct fc_job *j);
 void fc_cand_arx(struct fc_job *j);
 
 /* path.c: out [n][h] in units of the job, targets [n_win][FC_PEAK_LEVEL_COUNT] of the windows' maxima */
@@ -171,12 +190,13 @@ void fc_shifts(struct fc_job *j);	/* sets shift, n_shift, since */
 
 /* cand_hier.c - [0]: what the rolling origins may know, [1]: all history */
 struct fc_hier {
-	size_t day, in, out;
+	size_t day, near, far, back;	/* near + far lags, up to back */
+	size_t in, out, centre;			/* windows are centred on the mean of the last so many steps */
 	bool logs;
 	double *gram[2], *map[2], windows[2];
 	bool ready[2];
 };
-struct fc_hier *fc_hier_new(struct arena *a, size_t day, bool logs);
+struct fc_hier *fc_hier_new(struct arena *a, size_t day, bool logs, bool far);
 void fc_hier_add(struct fc_hier *g, const struct fc_job *j);
 void fc_hier_merge(struct fc_hier *g, const struct fc_hier *part);
 void fc_hier_solve(struct fc_hier *g, struct arena *a);

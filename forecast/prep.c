@@ -123,6 +123,7 @@ prep_origins(struct fc_job *j)
 	if (span + 2 * day > j->n)
 		span = j->n > 3 * day ? j->n - 3 * day : 0;
 	step = j->n >= 1200 && day >= 12 ? day / 2 : j->n >= 800 && day >= 12 ? day / 3 : day >= 4 ? day / 4 : 1;
+	step *= j->thin > 0 ? j->thin : 1;
 	j->fit_n = j->n - span;
 	j->org = arena_array(j->a, span / step + 1, sizeof(*j->org));
 	for (size_t o = j->fit_n; o + (j->h < day ? j->h : day) <= j->n; o += step)

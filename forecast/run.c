@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FC_POOL_MAX = 256, FC_BLOCK = 32, FC_THREADS_MAX = 64 };
+enum { FC_POOL_MAX = 256, FC_BLOCK = 32, FC_THREADS_MAX = 64, FC_TRIAL_MAX = 48 };
 
 struct run {
 	const struct fc_series *s;
@@ -22,9 +22,12 @@ struct run {
 	size_t *order;			/* [n] by name */
 	struct fc_job *pooled;		/* [n_pooled] */
 	size_t n_pooled;
-	struct fc_hier *blocks[(FC_POOL_MAX + FC_BLOCK - 1) / FC_BLOCK][2];
-	struct fc_hier *hier[2];	/* demand, logs */
+	struct fc_hier *blocks[(FC_POOL_MAX + FC_BLOCK - 1) / FC_BLOCK][FC_MAPS];
+	struct fc_hier *hier[FC_MAPS];
 	size_t day;			/* steps of a day that the regression is for: of the most series */
+	struct fc_trial trial[FC_TRIAL_MAX];
+	size_t n_trial;
+	size_t sharp[FC_GROUPS];	/* which of the powers of the weights */
 	struct fc_pool pool;
 	struct fc_result *out;
 };
@@ -58,16 +61,24 @@ run_job_init(const struct run *r, size_t i, struct arena *a, struct arena *tmp, 
 	fc_prepare(j);
 }
 
+/* All candidates of a job. */
 static void
-run_candidates(const struct run *r, struct fc_job *j)
+run_fit(const struct run *r, struct fc_job *j)
 {
 	fc_cand_simple(j);
 	fc_cand_es(j);
 	fc_cand_arx(j);
-	for (int l = 0; l < 2; l++)
+	fc_cand_harm(j);
+	for (int l = 0; l < FC_MAPS; l++)
 		if (r->hier[l] != NULL)
 			fc_cand_hier(j, r->hier[l]);
-	fc_combine(j);
+}
+
+static void
+run_candidates(const struct run *r, struct fc_job *j)
+{
+	run_fit(r, j);
+	fc_combine(j, r->sharp);
 	fc_band_scores(j);
 	fc_windows(j);
 	fc_peak_scores(j);
@@ -83,11 +94,22 @@ run_prepare(struct run *r, size_t block, struct arena *tmp)
 		struct fc_job *j = &r->pooled[k];
 
 		run_job_init(r, run_rank(r, k), arena_new(), tmp, j);
-		for (int l = 0; l < 2; l++)
+		for (int l = 0; l < FC_MAPS; l++)
 			if (r->blocks[block][l] != NULL)
 				fc_hier_add(r->blocks[block][l], j);
 		arena_reset(tmp);
 	}
+}
+
+/* A few series show how far past errors can be trusted; with half of the origins, for this is a matter of means. */
+static void
+run_trial(struct run *r, size_t k, struct arena *tmp)
+{
+	struct fc_job j = { .in = &r->s[r->order[k * r->n / r->n_trial]], .opt = r->opt, .a = tmp, .tmp = tmp, .thin = 2 };
+
+	fc_prepare(&j);
+	run_fit(r, &j);
+	fc_trial(&j, &r->trial[k]);
 }
 
 static void
@@ -160,7 +182,7 @@ run_all(struct run *r, run_fn *fn, size_t n)
 static void
 run_share(struct run *r, size_t n_blocks, struct arena *tmp)
 {
-	for (int l = 0; l < 2; l++) {
+	for (int l = 0; l < FC_MAPS; l++) {
 		if (r->hier[l] == NULL)
 			continue;
 		for (size_t b = 0; b < n_blocks; b++)
@@ -200,15 +222,18 @@ run_phases(struct run *r)
 
 	r->n_pooled = r->n < FC_POOL_MAX ? r->n : FC_POOL_MAX;
 	n_blocks = (r->n_pooled + FC_BLOCK - 1) / FC_BLOCK;
+	r->n_trial = r->n < FC_TRIAL_MAX ? r->n : FC_TRIAL_MAX;
 	r->pooled = arena_array(shared, r->n_pooled, sizeof(*r->pooled));
 	run_day(r);
-	for (int l = 0; l < 2 && r->day > 0; l++) {
-		r->hier[l] = fc_hier_new(shared, r->day, l == 1);
+	for (int l = 0; l < FC_MAPS && r->day > 0; l++) {
+		r->hier[l] = fc_hier_new(shared, r->day, l % 2 == 1, l < 2);
 		for (size_t b = 0; b < n_blocks; b++)
-			r->blocks[b][l] = fc_hier_new(shared, r->day, l == 1);
+			r->blocks[b][l] = fc_hier_new(shared, r->day, l % 2 == 1, l < 2);
 	}
 	run_all(r, run_prepare, n_blocks);
 	run_share(r, n_blocks, tmp);
+	run_all(r, run_trial, r->n_trial);
+	fc_trial_choose(r->trial, r->n_trial, r->sharp);
 	run_all(r, run_score, r->n_pooled);
 	arena_reset(tmp);
 	fc_pool_build(&r->pool, r->pooled, r->n_pooled, tmp);

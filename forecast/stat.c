@@ -23,6 +23,12 @@ fc_bucket(size_t step)
 }
 
 size_t
+fc_group(size_t bucket)
+{
+	return bucket < 2 ? 0 : bucket == 2 ? 1 : 2;
+}
+
+size_t
 fc_bucket_end(size_t bucket, size_t h)
 {
 	return bucket_ends[bucket] < h ? bucket_ends[bucket] : h;
