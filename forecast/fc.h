@@ -168,6 +168,9 @@ void fc_result_windows(struct fc_result *r, struct arena *tmp);
 /* answer.c: in the 24 h in which most of r->paths have their maximum the step in which most have it */
 size_t fc_peak_step(const struct fc_result *r, struct arena *tmp);
 
+/* growth.c: puts growth over months on a forecast of in, where it is earned */
+void fc_growth_apply(const struct fc_series *in, double cap, struct fc_result *r);
+
 /* holiday.c: the history as if there had been no days off, where an effect is earned; its effect on a forecast made of that */
 void fc_holiday_history(const struct fc_series *in, const struct fc_options *o, struct arena *a, struct fc_series *out,
     struct fc_holiday *h);

@@ -74,6 +74,19 @@ struct fc_window {
 	size_t likeliest;		/* step where most of the sample paths have their maximum */
 };
 
+/* Growth over months, where the past quarters show one that goes on (berth-planning(7)). */
+enum fc_growth_kind {
+	FC_GROWTH_NONE,
+	FC_GROWTH_LINE, FC_GROWTH_RATE,	/* so much, or such a share, more each week; damped */
+	FC_GROWTH_LOGISTIC		/* towards a level that it does not pass */
+};
+struct fc_growth {
+	enum fc_growth_kind kind;
+	double gain;			/* share of the error of no growth that it takes away over past quarters; NaN: none */
+	double factor;			/* level at the end of the horizon over that at its start */
+	double saturates;		/* LOGISTIC: the level that it comes to; else NaN */
+};
+
 /* What days off on weekdays did in the past of a series; an effect has to be earned on them (berth-planning(7)). */
 enum fc_holiday_effect {
 	FC_HOLIDAY_NONE,
@@ -116,6 +129,7 @@ struct fc_result {
 	size_t n_shifts;
 	struct fc_span *outages, *gaps;	/* left out of the fit; gaps: missing for more than 3 steps */
 	size_t n_outages, n_gaps;
+	struct fc_growth growth;	/* with paths */
 	struct fc_holiday holiday;	/* with opt.holidays */
 	bool censored;			/* the history sits at opt.cap: demand above it was not seen */
 	const char **warnings;		/* [n_warnings] whole sentences */

@@ -12,6 +12,7 @@ libforecast_a_SOURCES = \
 	forecast/event.c forecast/event.h \
 	forecast/fc.h \
 	forecast/forecast.h \
+	forecast/growth.c \
 	forecast/holiday.c \
 	forecast/lin.c \
 	forecast/local.c \

@@ -358,8 +358,12 @@ fc_run_many(const struct fc_series *s, size_t n, const struct fc_options *opt, s
 	struct fc_options own = *opt;
 	enum berth_code rc;
 
-	if (opt->n_holidays == 0)
-		return run_series(s, n, opt, a, results_out, err);
+	if (opt->n_holidays == 0) {
+		rc = run_series(s, n, opt, a, results_out, err);
+		for (size_t i = 0; i < n && rc == BERTH_OK; i++)
+			fc_growth_apply(&s[i], opt->cap, &results_out[i]);
+		return rc;
+	}
 	clean = arena_array(a, n, sizeof(*clean));
 	h = arena_array(a, n, sizeof(*h));
 	for (size_t i = 0; i < n; i++)
@@ -368,6 +372,7 @@ fc_run_many(const struct fc_series *s, size_t n, const struct fc_options *opt, s
 		own.n_paths = 200;	/* peaks are found again with the days off ahead */
 	rc = run_series(clean, n, &own, a, results_out, err);
 	for (size_t i = 0; i < n && rc == BERTH_OK; i++) {
+		fc_growth_apply(&clean[i], opt->cap, &results_out[i]);
 		results_out[i].holiday = h[i];
 		fc_holiday_apply(&clean[i], opt, &results_out[i]);
 	}

@@ -230,6 +230,19 @@ answer_json_holiday(struct jsonw *w, const struct fc_holiday *h)
 }
 
 static void
+answer_json_growth(struct jsonw *w, const struct fc_growth *g)
+{
+	static const char *const kinds[] = { "none", "line", "rate", "logistic" };
+
+	jsonw_begin_object(w, "growth");
+	jsonw_str(w, "kind", kinds[g->kind]);
+	jsonw_fixed(w, "factor", g->factor, 6);
+	jsonw_fixed(w, "gain", g->gain, 6);
+	jsonw_fixed(w, "saturates", g->saturates, 6);
+	jsonw_end_object(w);
+}
+
+static void
 answer_json_joined(struct jsonw *w, const struct forecast_set *f, size_t i)
 {
 	const struct join *j = f->joined[i] != 0 ? joins_of(&f->joins, f->rows[i].name) : NULL;
@@ -272,6 +285,7 @@ forecast_json_answers(struct jsonw *w, const struct forecast_set *f, size_t i)
 	jsonw_fixed(w, "doubt", d.doubt, 6);
 	jsonw_fixed(w, "peak", d.peak, 6);
 	jsonw_end_object(w);
+	answer_json_growth(w, &r->growth);
 	answer_json_holiday(w, &r->holiday);
 	answer_json_joined(w, f, i);
 	jsonw_begin_array(w, "capacity");
@@ -385,6 +399,20 @@ answer_say_holiday(struct cmd_ctx *ctx, const struct fc_holiday *h)
 }
 
 static void
+answer_say_growth(struct cmd_ctx *ctx, const struct fc_result *r)
+{
+	static const char *const kinds[] = { "", "a damped line", "a damped rate", "a logistic curve" };
+
+	if (r->growth.kind == FC_GROWTH_NONE)
+		return;
+	cmd_say(ctx, "  - Growth: past quarters followed %s (%.0f %% of the error of going on level goes away); the level at the end is "
+	    "%.2f times that of now", kinds[r->growth.kind], 100 * r->growth.gain, r->growth.factor);
+	if (!isnan(r->growth.saturates))
+		cmd_say(ctx, ", on the way to %.1f", r->growth.saturates);
+	cmd_say(ctx, ".\n");
+}
+
+static void
 answer_say_joined(struct cmd_ctx *ctx, const struct forecast_set *f, size_t i)
 {
 	const struct join *j = f->joined[i] != 0 ? joins_of(&f->joins, f->rows[i].name) : NULL;
@@ -430,6 +458,7 @@ forecast_why(struct cmd_ctx *ctx, const struct forecast_set *f)
 				answer_say_event(ctx, &f->uses[i][k]);
 		if (((const struct forecast_opts *)ctx->opts)->holidays != NULL)
 			answer_say_holiday(ctx, &r->holiday);
+		answer_say_growth(ctx, r);
 		answer_say_joined(ctx, f, i);
 		answer_say_history(ctx, r);
 	}
