@@ -296,6 +296,27 @@ calls_create_parse(void *arg, const struct http_resp *resp, bool *more_out, stru
 	return c->acc->ops->lease->create_parse(c->acc->st, resp, c->create, &c->m, err);
 }
 
+/*
+ * A request for spot that is answered by a machine at the full price, without an error: nobody asked for it, and its
+ * price is another. It is ended at once; what cannot be ended now stays known as what it is.
+ */
+static enum berth_code
+calls_end_other(struct prov_account *account, const struct prov_create *c, struct prov_machine *m, struct berth_err *err)
+{
+	struct berth_err own = { 0 };
+	struct prov_machine gone;
+
+	if (prov_destroy(account, m->ref, &gone, &own) != BERTH_OK) {
+		log_warn(account->env.log, "%s: machine %s was asked for as spot, is sold on demand and cannot be ended: %s",
+		    account->env.account, m->ref, own.msg);
+		return BERTH_OK;
+	}
+	log_warn(account->env.log, "%s: machine %s was asked for as spot and sold on demand: ended, its shortest time is billed at "
+	    "the price on demand", account->env.account, m->ref);
+	return err_set(err, BERTH_ECAPACITY, "%s: create %s: no spot machine: %s came on demand and was ended", account->env.account,
+	    c->offer->instance_type, m->ref);
+}
+
 enum berth_code
 prov_create(struct prov_account *account, const struct prov_create *c, struct prov_machine *machine_out,
     struct berth_err *err)
@@ -320,7 +341,7 @@ prov_create(struct prov_account *account, const struct prov_create *c, struct pr
 	}
 	str_copy(machine_out->token, sizeof(machine_out->token), c->token);
 	str_copy(machine_out->installation, sizeof(machine_out->installation), account->env.installation);
-	return BERTH_OK;
+	return machine_out->other_market ? calls_end_other(account, c, machine_out, err) : BERTH_OK;
 }
 
 static enum berth_code

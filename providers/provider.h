@@ -108,6 +108,7 @@ struct prov_machine {
 	enum prov_state state;
 	char instance_type[64], region[64], zone[64], address[128];
 	enum purchase purchase;
+	bool other_market;		/* of a create: sold otherwise than asked, spot as on demand; the core ends it at once */
 	int64_t created, ready_at;	/* s since epoch; 0: not said. ready_at: since when, or expected while pending */
 	int64_t notice_at, reclaim_at;	/* 0: none */
 	int64_t ended;			/* 0: not yet */

@@ -299,6 +299,7 @@ aws_fleet_parse(const struct http_resp *resp, const struct prov_create *c, struc
 	snprintf(m->ref, sizeof(m->ref), "%.60s/%.64s", c->offer->region, id);
 	m->state = PROV_PENDING;
 	m->purchase = str_eq(xml_text(x, "lifecycle"), "spot") ? PURCHASE_SPOT : PURCHASE_ON_DEMAND;
+	m->other_market = c->offer->purchase == PURCHASE_SPOT && m->purchase != PURCHASE_SPOT;
 	str_copy(m->region, sizeof(m->region), c->offer->region);
 	str_copy(m->zone, sizeof(m->zone), xml_text(x, "launchTemplateAndOverrides/overrides/availabilityZone"));
 	str_copy(m->instance_type, sizeof(m->instance_type), xml_text(x, "instanceType"));
@@ -320,7 +321,9 @@ aws_create_parse(void *st, const struct http_resp *resp, const struct prov_creat
 	x = xml_get(root, "instancesSet/item");
 	if (x == NULL || xml_next(x, "item") != NULL)
 		return err_set(err, BERTH_EINVAL, "the answer to a create does not hold one instance");
-	return aws_machine(w, c->offer->region, x, machine_out, err);
+	rc = aws_machine(w, c->offer->region, x, machine_out, err);
+	machine_out->other_market = c->offer->purchase == PURCHASE_SPOT && machine_out->purchase != PURCHASE_SPOT;
+	return rc;
 }
 
 static enum berth_code

@@ -172,6 +172,9 @@ for r in $(cut -d' ' -f1 "$STATE/out"); do
 done
 [[ $(count) == up:0,* ]]
 ok $? "none left ($(count))"
+prov api launch a-6 us-east-1 us-east-1a g6.xlarge spot
+has '^error no_capacity .*came on demand and was ended' && [[ $(count) == up:0,made:3,* ]]
+ok $? "spot asked, on demand given: ended at once ($(count))"
 prov api destroy us-east-1/i-1
 has ' gone ok '
 ok $? 'destroying one that is not there'

@@ -520,7 +520,11 @@ test_machines(void)
 	struct offer o = aws_offer("us-east-1", NOW, "t");
 	struct prov_create c = { .token = "tok-1", .offer = &o, .user_data = "#!/bin/sh\n" };
 	struct step normal[] = { { "https://ec2.us-east-1.", "InstanceMarketOptions.MarketType=spot", 200,
-		RAN(MACHINE("i-0a97", "pending", "")) } };
+		RAN(MACHINE("i-0a97", "pending", "")) }, { "https://ec2.us-east-1.", "Action=TerminateInstances&Version=2016-11-15&InstanceId.1=i-0a97",
+		200, "<TerminateInstancesResponse><instancesSet><item><instanceId>i-0a97</instanceId><currentState><name>shutting-down</name>"
+		"</currentState></item></instancesSet></TerminateInstancesResponse>" } };
+	struct step stuck[] = { normal[0], { "https://ec2.us-east-1.", "Action=TerminateInstances", 403,
+		"<Response><Errors><Error><Code>UnauthorizedOperation</Code></Error></Errors></Response>" } };
 	struct step spot[] = { { "https://ec2.us-east-1.", "UserData=IyEvYmluL3NoCg%3D%3D", 200,
 		RAN(MACHINE("i-1", "pending", "<instanceLifecycle>spot</instanceLifecycle>")) } };
 	struct step taken[] = { { "https://ec2.us-east-1.", "InstanceId.1=i-1", 200, DESCRIBED(MACHINE("i-1", "terminated",
@@ -544,10 +548,12 @@ test_machines(void)
 	tap_code(prov_create(acc, &c, &m, &err), BERTH_OK, &err);
 	tap_ok(m.purchase == PURCHASE_SPOT && str_eq(m.ref, "us-east-1/i-1"), "a spot machine (%s)", m.ref);
 	SCRIPT(acc, normal);
-	if (prov_create(acc, &c, &m, &err) == BERTH_OK)
-		tap_ok(m.purchase == PURCHASE_ON_DEMAND, "asked for spot, and given what is none: it is said");
-	else
-		tap_ok(err.code == BERTH_ECAPACITY, "asked for spot, and given what is none: refused");
+	tap_code(prov_create(acc, &c, &m, &err), BERTH_ECAPACITY, &err);
+	tap_ok(at_step == 2 && strstr(err.msg, "us-east-1/i-0a97 came on demand") != NULL, "asked for spot and given what is none: ended at once (%s)",
+	    err.msg);
+	SCRIPT(acc, stuck);
+	tap_code(prov_create(acc, &c, &m, &err), BERTH_OK, &err);
+	tap_ok(m.purchase == PURCHASE_ON_DEMAND && m.other_market, "what cannot be ended stays known as what it is");
 	SCRIPT(acc, taken);
 	tap_code(prov_status(acc, "us-east-1/i-1", &m, &err), BERTH_OK, &err);
 	tap_ok(m.state == PROV_GONE && m.preempted && str_eq(m.detail, "preempted") && m.ended == NOW + 600, "taken back");
