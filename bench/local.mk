@@ -11,6 +11,8 @@ EXTRA_DIST += bench/probe-gpu
 EXTRA_DIST += bench/forecast-lib.sh bench/forecast-m4 bench/forecast-m4.awk bench/forecast-gpu bench/forecast-gpu.awk
 EXTRA_DIST += bench/forecast-speed bench/forecast-tree
 # Benchmarks of the formats: bench/record-sacct against pandas, bench/record-csv against sqlite3 .import.
+# bench/rollup: what rolling up saves.
+EXTRA_DIST += bench/rollup
 EXTRA_DIST += bench/record-sacct bench/record-csv bench/sacct_gen.py bench/sacct_pandas.py
 # bench/spot: the spot policy on recorded traces against Uniform Progress and the omniscient.
 EXTRA_DIST += bench/spot

@@ -8,7 +8,7 @@
 
 #define SKETCH_VERSION 1
 #define SKETCH_LEAST 1e-9
-#define SKETCH_INDEX_MAX 40000	/* the index of the greatest double is 35490 */
+#define SKETCH_INDEX_MAX 35000	/* 1e304 */
 #define SKETCH_FACTOR ((1 + SKETCH_ERROR) / (1 - SKETCH_ERROR))
 
 void
@@ -20,7 +20,9 @@ sketch_init(struct sketch *s, struct arena *a)
 static int32_t
 sketch_index(double value)
 {
-	return (int32_t)ceil(log(value) / log(SKETCH_FACTOR));
+	double i = ceil(log(value) / log(SKETCH_FACTOR));
+
+	return i < SKETCH_INDEX_MAX ? (int32_t)i : SKETCH_INDEX_MAX;
 }
 
 /* Where the bin of this index is or would be. */

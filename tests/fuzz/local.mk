@@ -18,6 +18,9 @@ tests_fuzz_trace_t_LDADD = libtap.a $(PROVIDER_LIBS)
 check_PROGRAMS += tests/fuzz/usage.t
 tests_fuzz_usage_t_SOURCES = tests/fuzz/usage.c $(fuzz_main)
 tests_fuzz_usage_t_LDADD = libtap.a $(INGEST_LIBS)
+check_PROGRAMS += tests/fuzz/tier.t
+tests_fuzz_tier_t_SOURCES = tests/fuzz/tier.c $(fuzz_main)
+tests_fuzz_tier_t_LDADD = libtap.a $(STORE_LIBS)
 
 if FUZZERS
 noinst_PROGRAMS = tests/fuzz/csv.fuzz tests/fuzz/json.fuzz tests/fuzz/yaml.fuzz tests/fuzz/time.fuzz
@@ -44,9 +47,24 @@ noinst_PROGRAMS += tests/fuzz/usage.fuzz
 tests_fuzz_usage_fuzz_SOURCES = tests/fuzz/usage.c
 tests_fuzz_usage_fuzz_LDADD = $(INGEST_LIBS)
 tests_fuzz_usage_fuzz_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+noinst_PROGRAMS += tests/fuzz/tier.fuzz
+tests_fuzz_tier_fuzz_SOURCES = tests/fuzz/tier.c
+tests_fuzz_tier_fuzz_LDADD = $(STORE_LIBS)
+tests_fuzz_tier_fuzz_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 endif
 
 EXTRA_DIST += \
+	tests/fuzz/seeds/tier/day-of-hours \
+	tests/fuzz/seeds/tier/day-of-seconds \
+	tests/fuzz/seeds/tier/empty \
+	tests/fuzz/seeds/tier/hour-of-minutes \
+	tests/fuzz/seeds/tier/hour-with-gap \
+	tests/fuzz/seeds/tier/index-far \
+	tests/fuzz/seeds/tier/negative-index \
+	tests/fuzz/seeds/tier/runs-too-long \
+	tests/fuzz/seeds/tier/sketch-cut \
+	tests/fuzz/seeds/tier/sketch-heavy \
+	tests/fuzz/seeds/tier/sketch-without-end \
 	tests/fuzz/seeds/csv/bom-tab.csv \
 	tests/fuzz/seeds/csv/foreign.csv \
 	tests/fuzz/seeds/csv/one.csv \
