@@ -11,6 +11,7 @@
 #include "plan/explain.h"
 #include "store/job_rows.h"
 #include "util/arena.h"
+#include "util/strmap.h"
 #include "util/time.h"
 #include "util/vec.h"
 
@@ -38,6 +39,8 @@ struct placing_work_space {
 	struct placing_hint *hints;	/* [n_jobs] numbers for jobs that are not placed */
 	struct placing_spot *spot;	/* [n_jobs] */
 	struct spot_tables tables;
+	struct job *running;		/* [n_running] jobs that hold machines */
+	size_t n_running;
 };
 
 /* What comes nearest among the refused offers. */
@@ -97,8 +100,12 @@ placing_jobs(struct placing_work_space *w, struct store *store, const char *cons
 	enum berth_code rc = BERTH_OK;
 
 	w->n_jobs = n_ids;
+	struct job_query held = { .states = JOB_BIT(JOB_PLACED) | JOB_BIT(JOB_RUNNING) };
+
 	if (n_ids == 0)
 		rc = store_job_list(store, &q, w->a, &rows, &w->n_jobs, err);
+	if (rc == BERTH_OK)
+		rc = store_job_list(store, &held, w->a, &w->running, &w->n_running, err);
 	w->jobs = arena_array(w->a, w->n_jobs, sizeof(*w->jobs));
 	w->costs = arena_array(w->a, w->n_jobs, sizeof(*w->costs));
 	w->hints = arena_array(w->a, w->n_jobs, sizeof(*w->hints));
@@ -285,10 +292,43 @@ placing_cmp_int(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Penalty of leaving a job out: above every cost of any job, and more for each higher level of priority. */
+static double
+placing_gpus(const struct job *j)
+{
+	const struct job_variant *v = j->spec.n_variants > 0 ? &j->spec.variants[0] : NULL;
+
+	return v == NULL ? 0 : (double)(v->count_min * (v->nodes > 1 ? v->nodes : 1));
+}
+
+/*
+ * GPUs that a job's user would hold with it: those of the user's jobs that run, and of those before it in the queue. Where
+ * not all can go, it is the last job of the one who holds most that stays out (max-min fairness between users).
+ */
+static double *
+placing_holds(struct placing_work_space *w)
+{
+	double *holds = arena_array(w->a, w->n_jobs, sizeof(*holds)), *of = arena_array(w->a, w->n_jobs + w->n_running, sizeof(*of));
+	struct strmap users = { 0 };
+
+	for (size_t i = 0; i < w->n_running; i++)
+		of[*strmap_add(w->a, &users, w->running[i].spec.user, i, NULL)] += placing_gpus(&w->running[i]);
+	for (size_t i = 0; i < w->n_jobs; i++) {
+		double *mine = &of[*strmap_add(w->a, &users, w->jobs[i].job.spec.user, w->n_running + i, NULL)];
+
+		*mine += placing_gpus(&w->jobs[i].job);
+		holds[i] = *mine;
+	}
+	return holds;
+}
+
+/*
+ * Penalty of leaving a job out: above every cost of any job, and more for each higher level of priority; within a level up
+ * to twice as much for who holds least.
+ */
 static double *
 placing_penalties(struct placing_work_space *w, const size_t *start)
 {
+	double *holds = placing_holds(w);
 	double *penalty = arena_array(w->a, w->n_jobs, sizeof(*penalty)), most = 1;
 	int *level = arena_array(w->a, w->n_jobs, sizeof(*level));
 	size_t n = 0;
@@ -307,7 +347,7 @@ placing_penalties(struct placing_work_space *w, const size_t *start)
 		while (level[rank] < w->jobs[i].job.spec.priority)
 			rank++;
 		rank = n - 1 - rank > PLACING_LEVELS - 1 ? 0 : PLACING_LEVELS - 1 - (n - 1 - rank);
-		penalty[i] = PLACING_PENALTY * most * pow(10, (double)rank);
+		penalty[i] = PLACING_PENALTY * most * pow(10, (double)rank) * (1 + 1 / (1 + holds[i]));
 	}
 	return penalty;
 }

@@ -150,4 +150,24 @@ run explain j-nobody
 expect_exit 1
 run place j-nobody
 expect_exit 1
+
+# Fair shares: four GPUs, three jobs of alice's before one of bob's: one each. Of one user the first goes first.
+mkdir fair && cd fair || exit 1
+cat >berth.yaml <<YAML
+schema: berth.config/1
+limits:
+  - {name: four, accelerator: "L4", limit: 4, unit: gpu}
+YAML
+printf 'provider,region,instance_type,accelerator,accelerator_count,purchase,price_per_hour,currency\nacme,r1,two,L4,2,on_demand,2,USD\n' >offers.csv
+run --config berth.yaml --store fair.db prices import offers.csv
+for j in one:alice two:alice three:alice four:bob; do
+	printf 'schema: berth.job/1\nname: %s\nuser: %s\naccelerators: ["L4:2"]\nwork: 1h\npurchase: [on_demand]\nrun: make\n' "${j%:*}" "${j#*:}" >job.yaml
+	run --config berth.yaml --store fair.db submit job.yaml
+	expect_exit 0
+done
+run --config berth.yaml --store fair.db place --list-prices -o csv --columns name,provider
+expect_out one,acme
+expect_out two,
+expect_out three,
+expect_out four,acme
 done_testing
