@@ -20,6 +20,7 @@ libbroker_a_SOURCES = \
 	src/broker/shell.c src/broker/shell.h src/broker/shell_job.c \
 	src/broker/sync.c \
 	src/broker/tick.c \
+	src/broker/usage_bill.c src/broker/usage_bill.h \
 	src/broker/usage_demand.c src/broker/usage_jobs.c src/broker/usage_jobs.h \
 	src/broker/usage_history.c src/broker/usage_history.h \
 	src/broker/usage_load.c src/broker/usage_load.h src/broker/usage_waits.c src/broker/usage_waits.h \

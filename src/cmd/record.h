@@ -101,6 +101,7 @@ extern const struct record_metrics_opts record_metrics_defaults;
 struct record_focus_opts {
 	struct opt_list by;
 	int64_t step_s;
+	bool replace;
 };
 extern const struct opt_row record_focus_rows[];
 extern const struct record_focus_opts record_focus_defaults;

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "broker/usage_bill.h"
 #include "cmd/record.h"
 #include "ingest/focus.h"
 #include "ingest/zin.h"
@@ -17,6 +18,7 @@ const struct record_focus_opts record_focus_defaults = { 0 };
 const struct opt_row record_focus_rows[] = {
 	{ "by", 'b', OPT_LIST, "LABEL", "one series per value of these: provider, region, sku, account ...", OFF(by), 0, 0, NULL },
 	{ "step", 0, OPT_DURATION, "DUR", "step of new series (1h)", OFF(step_s), 60, 31 * 86400, NULL },
+	{ "replace", 0, OPT_FLAG, NULL, "the files are all of their bills: rows that they lack are gone", OFF(replace), 0, 0, NULL },
 	{ 0 },
 };
 #undef OFF
@@ -95,35 +97,72 @@ focus_types(struct cmd_ctx *ctx, struct focus_types *t, struct berth_err *err)
 	return rc == BERTH_OK ? focus_bundled(t, err) : rc;
 }
 
+struct focus_load {
+	struct focus_types types;
+	struct usage_bill_parts parts;
+};
+
+/* A sink has one arg: rows go to the bill, what is said to the report. */
+struct focus_reading { struct record *r; struct usage_bill *bill; };
+
+static enum berth_code
+focus_take(void *arg, const struct focus_bill *row, struct berth_err *err)
+{
+	return usage_bill_take(((struct focus_reading *)arg)->bill, row, err);
+}
+
+static void
+focus_say(void *arg, enum usage_say kind, long line, const char *message)
+{
+	record_say(((struct focus_reading *)arg)->r, kind, line, message);
+}
+
+static void
+focus_progress(void *arg, int64_t rows)
+{
+	record_progress(((struct focus_reading *)arg)->r, rows);
+}
+
+static enum berth_code
+focus_rows(struct record *r, struct zin *z, struct usage_set *set, struct focus_counts *counts,
+    struct usage_load_counts *load, struct berth_err *err)
+{
+	const struct record_focus_opts *opts = r->ctx->opts;
+	struct focus_load *own = r->own;
+	char digest[HASH_DIGEST_SIZE] = "";
+	struct usage_bill_options o = { .by = opts->by.v, .n_by = opts->by.n, .replace = opts->replace,
+		.load = { .step_s = opts->step_s, .unit = "gpu", .format = "focus", .source = r->file, .digest = digest,
+		.options = record_options(r->ctx), .now = r->ctx->now } };
+	struct focus_options fo = { .machine = focus_known, .machine_arg = &own->types };
+	struct focus_reading reading = { .r = r };
+	const struct focus_sink sink = { &reading, focus_take, focus_say, focus_progress };
+	enum berth_code rc = cmd_accels(r->ctx, &fo.accels, err);
+
+	if (rc == BERTH_OK)
+		rc = usage_bill_new(r->ctx->store, set, &own->parts, &o, record_say, r, &reading.bill, err);
+	r->zin = z;
+	if (rc == BERTH_OK)
+		rc = focus_read(zin_file(z), r->file, &fo, set->a, &sink, counts, err);
+	r->zin = NULL;
+	zin_digest(z, digest);
+	return usage_bill_end(reading.bill, rc, &counts->rows, load, err);
+}
+
 static enum berth_code
 focus_file(struct record *r, const char *path, struct berth_err *err)
 {
-	const struct record_focus_opts *opts = r->ctx->opts;
-	char digest[HASH_DIGEST_SIZE] = "";
-	struct usage_load_options o = { .step_s = opts->step_s, .unit = "gpu", .format = "focus", .source = path,
-		.digest = digest, .options = record_options(r->ctx), .now = r->ctx->now };
-	struct focus_options fo = { .by = opts->by.v, .n_by = opts->by.n, .machine = focus_known, .machine_arg = r->own };
 	struct usage_load_counts load = { 0 };
 	struct focus_counts counts = { 0 };
 	struct arena *a = arena_new();
-	struct spool *sp = NULL;
 	struct zin *z = NULL;
 	struct usage_set set;
 	enum berth_code rc = zin_open(path, &z, err);
 
 	usage_set_init(&set, a);
 	if (rc == BERTH_OK)
-		rc = cmd_accels(r->ctx, &fo.accels, err);
-	if (rc == BERTH_OK)
-		rc = spool_new(SPOOL_ROWS, NULL, &sp, err);
-	if (rc == BERTH_OK)
-		rc = focus_read(zin_file(z), r->file, &fo, &set, sp, &counts, record_say, r, err);
+		rc = focus_rows(r, z, &set, &counts, &load, err);
 	if (rc == BERTH_EIO && zin_fault(z) != NULL)
 		rc = err_set(err, BERTH_EINVAL, "%s: %s; nothing of it was stored", r->file, zin_fault(z));
-	if (z != NULL)
-		zin_digest(z, digest);
-	if (rc == BERTH_OK)
-		rc = usage_load(r->ctx->store, &set, sp, &o, &counts.rows, &load, record_say, r, err);
 	if (rc == BERTH_OK) {
 		record_touch(r, &set);
 		record_count(r, &counts.rows, &load);
@@ -131,7 +170,6 @@ focus_file(struct record *r, const char *path, struct berth_err *err)
 		record_sum(r, "gpu_hours", counts.gpu_hours);
 		record_sum(r, "effective_cost", counts.cost);
 	}
-	spool_free(sp);
 	zin_close(z);
 	arena_free(a);
 	return rc;
@@ -140,9 +178,9 @@ focus_file(struct record *r, const char *path, struct berth_err *err)
 enum berth_code
 record_focus(struct cmd_ctx *ctx, struct berth_err *err)
 {
-	struct focus_types types = { 0 };
-	struct record r = { .ctx = ctx, .own = &types };
-	enum berth_code rc = focus_types(ctx, &types, err);
+	struct focus_load own = { .parts = { .a = ctx->arena } };
+	struct record r = { .ctx = ctx, .own = &own };
+	enum berth_code rc = focus_types(ctx, &own.types, err);
 
 	return rc == BERTH_OK ? record_files(&r, focus_file, err) : rc;
 }

@@ -5,16 +5,19 @@
 
 #include "model/accel.h"
 #include "util/csv.h"
+#include "util/hash.h"
 #include "util/json.h"
 #include "util/str.h"
 #include "util/time.h"
 
 #define FOCUS_PERIOD_MAX (INT64_C(32) * 86400)
 #define FOCUS_AMOUNT_MAX 1e12
+#define FOCUS_PROGRESS_ROWS 10000
 
 enum focus_col { FOCUS_START, FOCUS_END, FOCUS_COST, FOCUS_CATEGORY, FOCUS_CONSUMED, FOCUS_CONSUMED_UNIT, FOCUS_PRICED,
 	FOCUS_PRICED_UNIT, FOCUS_PROVIDER, FOCUS_REGION, FOCUS_ZONE, FOCUS_ACCOUNT, FOCUS_BILLING, FOCUS_SKU, FOCUS_DETAILS,
-	FOCUS_INSTANCE, FOCUS_PRICING, FOCUS_COMMITMENT, FOCUS_STATUS, FOCUS_CURRENCY, FOCUS_COLS };
+	FOCUS_INSTANCE, FOCUS_PRICING, FOCUS_COMMITMENT, FOCUS_STATUS, FOCUS_CURRENCY, FOCUS_RESERVED, FOCUS_BILL_START,
+	FOCUS_RESOURCE, FOCUS_PRICE, FOCUS_CLASS, FOCUS_FREQUENCY, FOCUS_SERVICE, FOCUS_TEXT, FOCUS_COLS };
 
 /* In the order of the enum; a second spelling of some. The first four must be there. */
 static const char *const focus_names[FOCUS_COLS][3] = {
@@ -22,26 +25,26 @@ static const char *const focus_names[FOCUS_COLS][3] = {
 	{ "ConsumedUnit" }, { "PricingQuantity" }, { "PricingUnit" }, { "ProviderName", "ServiceProviderName" },
 	{ "RegionId", "Region" }, { "AvailabilityZone" }, { "SubAccountId" }, { "BillingAccountId" }, { "SkuId" },
 	{ "SkuPriceDetails", "x_SkuDetails" }, { "x_InstanceType", "InstanceType", "x_SkuInstanceType" }, { "PricingCategory" },
-	{ "CommitmentDiscountId" }, { "CommitmentDiscountStatus" }, { "BillingCurrency" }
+	{ "CommitmentDiscountId" }, { "CommitmentDiscountStatus" }, { "BillingCurrency" }, { "CapacityReservationStatus" },
+	{ "BillingPeriodStart" }, { "ResourceId" }, { "SkuPriceId" }, { "ChargeClass" }, { "ChargeFrequency" }, { "ServiceName" },
+	{ "ChargeDescription" }
 };
 
-/* Sums of one series in one period. */
-struct focus_sum {
-	uint32_t target;
-	int64_t start, end;
-	double value;
-};
+/* What identifies a row, as far as the format has it: no amount among them, nothing that is told of rather than charged by. */
+static const enum focus_col focus_key_cols[] = { FOCUS_PROVIDER, FOCUS_BILLING, FOCUS_ACCOUNT, FOCUS_BILL_START, FOCUS_START,
+	FOCUS_END, FOCUS_CATEGORY, FOCUS_CLASS, FOCUS_FREQUENCY, FOCUS_SERVICE, FOCUS_RESOURCE, FOCUS_SKU, FOCUS_PRICE,
+	FOCUS_PRICING, FOCUS_COMMITMENT, FOCUS_STATUS, FOCUS_RESERVED, FOCUS_CONSUMED_UNIT, FOCUS_PRICED_UNIT, FOCUS_CURRENCY,
+	FOCUS_TEXT };
+static const enum focus_col focus_scope_cols[] = { FOCUS_PROVIDER, FOCUS_BILLING, FOCUS_ACCOUNT, FOCUS_BILL_START };
 
 struct focus {
 	struct csv *csv;
 	const struct focus_options *o;
-	struct usage_set *set;
+	struct arena *a;
 	struct focus_counts *counts;
-	usage_say_fn *say;
-	void *arg;
+	const struct focus_sink *sink;
 	int col[FOCUS_COLS];
-	struct strmap by_key, unknown;
-	VEC(struct focus_sum) sums;
+	struct strmap unknown;
 };
 
 /* One row. */
@@ -51,6 +54,7 @@ struct focus_row {
 	double cost;			/* NaN not said */
 	double gpus, gpu_hours;
 	const char *accelerator, *instance;
+	bool used;
 	json_t *details;
 };
 
@@ -139,13 +143,13 @@ focus_accel(struct focus *f, const char *name)
 
 	if (str_eq(name, "unknown"))
 		return name;
-	if (accel_resolve(f->o->accels, f->set->a, name, &ref) && ref.accel != NULL)
+	if (accel_resolve(f->o->accels, f->a, name, &ref) && ref.accel != NULL)
 		return accel_model(f->o->accels, ref.accel)->name;
-	strmap_add(f->set->a, &f->unknown, name, 0, &added);
+	strmap_add(f->a, &f->unknown, name, 0, &added);
 	if (added)
-		f->say(f->arg, USAGE_REMARK, 0, arena_printf(f->set->a, "nobody knows the accelerator '%s': it is kept under this "
+		f->sink->say(f->sink->arg, USAGE_REMARK, 0, arena_printf(f->a, "nobody knows the accelerator '%s': it is kept under this "
 		    "name", name));
-	return arena_strdup(f->set->a, name);
+	return arena_strdup(f->a, name);
 }
 
 static const char *
@@ -160,68 +164,47 @@ focus_purchase(const struct focus *f, const struct focus_row *r)
 	return "on_demand";
 }
 
-static const char *
-focus_label(struct focus *f, const struct focus_row *r, const char *key)
+/* A label that the row does not say is left out. */
+static size_t
+focus_labels(struct focus *f, const struct focus_row *r, struct usage_label *out)
 {
 	static const struct { const char *key; enum focus_col col; } keys[] = { { "provider", FOCUS_PROVIDER },
 		{ "region", FOCUS_REGION }, { "zone", FOCUS_ZONE }, { "sku", FOCUS_SKU }, { "commitment", FOCUS_COMMITMENT } };
+	size_t n = 0;
 
-	if (str_eq(key, "accelerator"))
-		return focus_accel(f, r->accelerator);
-	if (str_eq(key, "purchase"))
-		return focus_purchase(f, r);
-	if (str_eq(key, "instance_type"))
-		return r->instance;
-	if (str_eq(key, "account"))
-		return focus_get(f, r, focus_blank(focus_get(f, r, FOCUS_ACCOUNT)) ? FOCUS_BILLING : FOCUS_ACCOUNT);
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		if (str_eq(key, keys[i].key))
-			return focus_get(f, r, keys[i].col);
-	return "";
+	out[n++] = (struct usage_label){ "accelerator", focus_accel(f, r->accelerator) };
+	out[n++] = (struct usage_label){ "purchase", focus_purchase(f, r) };
+	if (!focus_blank(r->instance))
+		out[n++] = (struct usage_label){ "instance_type", r->instance };
+	out[n] = (struct usage_label){ "account", focus_get(f, r, focus_blank(focus_get(f, r, FOCUS_ACCOUNT)) ? FOCUS_BILLING :
+	    FOCUS_ACCOUNT) };
+	n += !focus_blank(out[n].value);
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		out[n] = (struct usage_label){ keys[i].key, focus_get(f, r, keys[i].col) };
+		n += !focus_blank(out[n].value);
+	}
+	return n;
 }
 
-static enum berth_code
-focus_add(struct focus *f, const struct focus_row *r, const char *metric, const char *unit, double value,
-    struct berth_err *err)
+/* Of columns [n]: which they are, and what they have. "null" is as good as nothing. */
+static void
+focus_digest(const struct focus *f, const struct focus_row *r, const enum focus_col *cols, size_t n, uint64_t out[2])
 {
-	static const char *const usual[] = { "provider", "region", "accelerator", "purchase" };
-	const char *const *by = f->o->n_by > 0 ? f->o->by : usual;
-	size_t n_by = f->o->n_by > 0 ? f->o->n_by : 4, n = 0, *at;
-	struct usage_label labels[16];
-	struct focus_sum *sum;
-	enum berth_code rc;
-	uint32_t target;
-	int added;
+	struct hash_digest d;
+	char hex[HASH_DIGEST_SIZE];
 
-	for (size_t i = 0; i < n_by && n < 15; i++) {
-		const char *v = focus_label(f, r, by[i]);
+	hash_digest_init(&d);
+	for (size_t i = 0; i < n; i++) {
+		const char *v = focus_get(f, r, cols[i]);
 
 		if (!focus_blank(v))
-			labels[n++] = (struct usage_label){ by[i], arena_strdup(f->set->a, v) };
+			hash_digest_add(&d, v, strlen(v));
+		hash_digest_add(&d, "\x1f", 1);
 	}
-	if (metric != NULL)
-		labels[n++] = (struct usage_label){ "metric", metric };
-	rc = usage_target_put(f->set, usage_name(f->set->a, labels, n), usage_labels_json(f->set->a, labels, n), &target, err);
-	if (rc != BERTH_OK)
-		return rc;
-	f->set->targets.v[target].unit = unit;
-	at = strmap_add(f->set->a, &f->by_key, arena_printf(f->set->a, "%u %lld %lld", target, (long long)r->start,
-	    (long long)r->end), f->sums.n, &added);
-	if (added) {
-		sum = VEC_ADD(f->set->a, &f->sums);
-		*sum = (struct focus_sum){ .target = target, .start = r->start, .end = r->end };
-	}
-	f->sums.v[*at].value += value;
-	return BERTH_OK;
-}
-
-/* "eur_per_hour" */
-static const char *
-focus_cost_unit(struct focus *f, const struct focus_row *r)
-{
-	const char *s = focus_get(f, r, FOCUS_CURRENCY);
-
-	return focus_blank(s) ? "usd_per_hour" : arena_printf(f->set->a, "%s_per_hour", str_lower(f->set->a, s));
+	hash_digest_hex(&d, hex);
+	out[0] = out[1] = 0;
+	for (size_t i = 0; i < 32; i++)
+		out[i / 16] = out[i / 16] << 4 | (uint64_t)(hex[i] <= '9' ? hex[i] - '0' : hex[i] - 'a' + 10);
 }
 
 static enum berth_code
@@ -258,7 +241,8 @@ focus_gpu_hours(struct focus *f, struct focus_row *r, bool *any_out, struct bert
 	machine = focus_machine(f, r, &count);
 	*any_out = hours > 0 && (gpus || machine) && !isnan(quantity);
 	r->gpu_hours = *any_out ? quantity * hours * (gpus ? 1 : count) : 0;
-	if (str_ieq(focus_get(f, r, FOCUS_STATUS), "Unused"))
+	r->used = !str_ieq(focus_get(f, r, FOCUS_STATUS), "Unused") && !str_ieq(focus_get(f, r, FOCUS_RESERVED), "Unused");
+	if (!r->used)
 		r->gpu_hours = 0;
 	return BERTH_OK;
 }
@@ -266,7 +250,9 @@ focus_gpu_hours(struct focus *f, struct focus_row *r, bool *any_out, struct bert
 static enum berth_code
 focus_usage(struct focus *f, struct focus_row *r, struct berth_err *err)
 {
-	double hours;
+	struct usage_label labels[FOCUS_LABELS_MAX];
+	struct focus_bill bill = { .labels = labels };
+	uint64_t scope[2];
 	bool any;
 	enum berth_code rc = focus_gpu_hours(f, r, &any, err);
 
@@ -280,15 +266,19 @@ focus_usage(struct focus *f, struct focus_row *r, struct berth_err *err)
 		rc = focus_number(f, r, FOCUS_COST, &r->cost, err);
 	if (rc != BERTH_OK)
 		return rc;
-	hours = (double)(r->end - r->start) / 3600;
 	f->counts->gpu_hours += r->gpu_hours;
-	if (!str_ieq(focus_get(f, r, FOCUS_STATUS), "Unused"))
-		rc = focus_add(f, r, NULL, "gpu", r->gpu_hours / hours, err);
-	if (rc == BERTH_OK && !isnan(r->cost)) {
-		f->counts->cost += r->cost;
-		rc = focus_add(f, r, "cost", focus_cost_unit(f, r), r->cost / hours, err);
-	}
-	return rc;
+	f->counts->cost += isnan(r->cost) ? 0 : r->cost;
+	bill.start = r->start;
+	bill.end = r->end;
+	bill.used = r->used;
+	bill.gpu_hours = r->gpu_hours;
+	bill.cost = r->cost;
+	bill.currency = focus_blank(focus_get(f, r, FOCUS_CURRENCY)) ? "USD" : focus_get(f, r, FOCUS_CURRENCY);
+	bill.n_labels = focus_labels(f, r, labels);
+	focus_digest(f, r, focus_key_cols, sizeof(focus_key_cols) / sizeof(focus_key_cols[0]), bill.key);
+	focus_digest(f, r, focus_scope_cols, sizeof(focus_scope_cols) / sizeof(focus_scope_cols[0]), scope);
+	bill.scope = scope[0];
+	return f->sink->bill(f->sink->arg, &bill, err);
 }
 
 static enum berth_code
@@ -327,37 +317,11 @@ focus_open(struct focus *f, FILE *in, const char *name, struct berth_err *err)
 	return rc;
 }
 
-/* The sums as rows that know their end. */
-static enum berth_code
-focus_emit(struct focus *f, struct spool *sp, struct berth_err *err)
-{
-	enum berth_code rc = BERTH_OK;
-
-	for (size_t i = 0; rc == BERTH_OK && i < f->sums.n; i++) {
-		const struct focus_sum *s = &f->sums.v[i];
-		double v = s->value;
-		uint32_t source;
-		struct usage_row row;
-
-		if (v < 0) {
-			f->say(f->arg, USAGE_REMARK, 0, arena_printf(f->set->a, "series %s: corrections take more than there was; 0 is "
-			    "kept", f->set->targets.v[s->target].name));
-			v = 0;
-		}
-		source = usage_source_put(f->set, arena_printf(f->set->a, "%s\n%lld", f->set->targets.v[s->target].name,
-		    (long long)(s->end - s->start)), s->target);
-		row = (struct usage_row){ .source = source, .t = s->start, .end = s->end, .value = v, .peak = v };
-		usage_seen(f->set, source, s->start);
-		rc = spool_add(sp, &row, err);
-	}
-	return rc;
-}
-
 enum berth_code
-focus_read(FILE *in, const char *name, const struct focus_options *o, struct usage_set *set, struct spool *sp,
-    struct focus_counts *counts, usage_say_fn *say, void *arg, struct berth_err *err)
+focus_read(FILE *in, const char *name, const struct focus_options *o, struct arena *a, const struct focus_sink *sink,
+    struct focus_counts *counts, struct berth_err *err)
 {
-	struct focus f = { .o = o, .set = set, .counts = counts, .say = say, .arg = arg };
+	struct focus f = { .o = o, .a = a, .counts = counts, .sink = sink };
 	const struct csv_row *row;
 	enum berth_code rc = focus_open(&f, in, name, err);
 
@@ -368,12 +332,14 @@ focus_read(FILE *in, const char *name, const struct focus_options *o, struct usa
 		counts->rows.read++;
 		if (rc == BERTH_OK)
 			rc = focus_row(&f, row, err);
+		if (counts->rows.read % FOCUS_PROGRESS_ROWS == 0)
+			sink->progress(sink->arg, counts->rows.read);
 		if (rc != BERTH_EINVAL)
 			continue;
 		counts->rows.refused++;
-		say(arg, USAGE_REFUSED, csv_line(f.csv), err->msg);
+		sink->say(sink->arg, USAGE_REFUSED, csv_line(f.csv), err->msg);
 		rc = BERTH_OK;
 	}
 	csv_close(f.csv);
-	return rc == BERTH_OK ? focus_emit(&f, sp, err) : rc;
+	return rc;
 }

@@ -9,6 +9,7 @@ libstore_a_SOURCES = \
 	src/store/series_rows.c src/store/sample_rows.c src/store/raw_rows.c src/store/series_rows.h \
 	src/store/tier.c src/store/tier.h src/store/tier_rows.c src/store/tier_rows.h src/store/tier_late.c src/store/tier_late.h \
 	src/store/tier_move.c src/store/tier_check.c src/store/history.c \
+	src/store/bill_rows.c src/store/bill_rows.h \
 	src/store/offer_rows.c src/store/offer_rows.h \
 	src/store/job_rows.c src/store/job_rows.h \
 	src/store/intent_rows.c src/store/instance_rows.c src/store/measure_rows.c src/store/block_rows.c \
@@ -25,7 +26,8 @@ MIGRATIONS = \
 	src/store/migrations/0002_usage.sql \
 	src/store/migrations/0003_offer_kind.sql \
 	src/store/migrations/0004_offer_place.sql \
-	src/store/migrations/0005_tiers.sql
+	src/store/migrations/0005_tiers.sql \
+	src/store/migrations/0006_bill.sql
 EXTRA_DIST += $(MIGRATIONS) src/store/embed.awk
 CLEANFILES += src/store/migrations.c
 src/store/migrations.c: $(MIGRATIONS) src/store/embed.awk

@@ -27,6 +27,9 @@ static const struct upkeep_table {
 	TABLE(usage_label, "id"),
 	TABLE(usage_hour, "hour"),
 	TABLE(usage_view, "keys"),
+	TABLE(bill_label, "id"),
+	TABLE(bill_row, "start_t, key_hi, key_lo, n"),
+	TABLE(bill_view, "keys"),
 	TABLE(price_list, "id"),
 	TABLE(offer, "id"),
 	TABLE(commitment, "id"),
@@ -85,6 +88,8 @@ static const struct {
 	{ "seconds of steps that are not there", "SELECT count(*) FROM sample_part a LEFT JOIN sample b ON b.series_id = "
 	  "a.series_id AND b.t = a.t WHERE b.t IS NULL" },
 	{ "hours of jobs that end before they begin", "SELECT count(*) FROM usage_hour WHERE until_t < first_t" },
+	{ "rows of bills whose labels do not exist", "SELECT count(*) FROM bill_row WHERE label NOT IN "
+	  "(SELECT id FROM bill_label)" },
 	{ "offers that end before they begin", "SELECT count(*) FROM offer WHERE until_t < from_t" },
 	{ "reservations that hold more than they asked for", "SELECT count(*) FROM reservation WHERE held > amount" },
 	{ "settled reservations that still hold money", "SELECT count(*) FROM reservation WHERE held > 0 "

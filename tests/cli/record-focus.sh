@@ -45,6 +45,74 @@ run record focus bill.csv.gz -o json
 expect_json '$.rows_stored' 0
 run record focus --by sku,commitment bill.csv -o json
 expect_json '$.series[2].name' commitment=ri-1,sku=S2
+
+# By a key: what comes again changes nothing, a late correction adds to what it corrects, parts add up, other accounts stay.
+head='BillingAccountId,SubAccountId,BillingPeriodStart,BillingCurrency,ChargeCategory,ChargeClass,ChargePeriodStart,ChargePeriodEnd,ResourceId,ConsumedQuantity,ConsumedUnit,EffectiveCost,PricingCategory,ProviderName,RegionId,SkuId,SkuPriceId,CommitmentDiscountStatus,CapacityReservationStatus'
+row() {	# row SUB CLASS HOUR RESOURCE GPU-HOURS COST [BILLING MONTH [CURRENCY [RESERVATION STATUS]]]
+	printf '1,%s,2026-%s-01T00:00:00Z,%s,Usage,%s,2026-09-01T%02d:00:00Z,2026-09-01T%02d:00:00Z,%s,%s,GPU-Hours,%s,Standard,AWS,us-east-1,S1,P1,,%s\n' \
+		"$1" "${7:-09}" "${8:-USD}" "$2" "$3" $(($3 + 1)) "$4" "$5" "$6" "${9:-}"
+}
+cost=accelerator=unknown,metric=cost,provider=AWS,purchase=on_demand,region=us-east-1
+gpus=accelerator=unknown,provider=AWS,purchase=on_demand,region=us-east-1
+peak() {	# peak STORE SERIES HOUR: of one hour
+	"$BERTH" --now "$NOW" --store "$1" series "$2" --samples --from "2026-09-01T$3:00Z" --to "2026-09-01T$3:30Z" -o csv \
+		--columns gpus --no-headers
+}
+{ echo "$head"; row a '' 0 r1 8 16; row a '' 0 r2 4 8; row a '' 1 r1 8 16; } >a.csv
+{ echo "$head"; row b '' 0 r3 2 4; row b '' 0 r3 2 4; } >b.csv	# two rows that nothing tells apart
+run --store key.db record focus a.csv -o json
+expect_json '$.rows_stored' 3
+run --store key.db record focus b.csv -o json
+expect_json '$.rows_stored' 2
+[ "$(peak key.db $gpus 00)" = 16 ] && [ "$(peak key.db $cost 00)" = 32 ]
+ok $? "the bills of two accounts add up: $(peak key.db $gpus 00) GPUs"
+run --store key.db record focus b.csv a.csv -o json
+expect_json '$.rows_stored' 0
+expect_json '$.rows_duplicate' 5
+[ "$(peak key.db $gpus 00)" = 16 ]
+ok $? 'all of it again changes nothing'
+# The next month's bill takes two of r1's GPU-hours back, and says again what it was.
+{ echo "$head"; row a Correction 0 r1 -2 -4 10; row a '' 2 r1 8 16 10; } >october.csv
+run --store key.db record focus october.csv -o json
+expect_json '$.rows_stored' 2
+[ "$(peak key.db $gpus 00)" = 14 ] && [ "$(peak key.db $cost 00)" = 28 ] && [ "$(peak key.db $gpus 02)" = 8 ]
+ok $? "a late correction takes away from what it corrects: $(peak key.db $gpus 00) GPUs"
+# September is exported again: r1 cost less, r2 is not in it any more. Overlapping, it replaces; whole, it takes r2 away.
+{ echo "$head"; row a '' 0 r1 8 12; row a '' 1 r1 8 16; } >again.csv
+run --store key.db record focus again.csv -o json
+expect_json '$.rows_replaced' 1
+expect_json '$.rows_duplicate' 1
+[ "$(peak key.db $gpus 00)" = 14 ] && [ "$(peak key.db $cost 00)" = 24 ]
+ok $? 'a row with another cost replaces'
+run --store key.db record focus --replace again.csv -o json
+expect_json '$.rows_duplicate' 2
+[ "$(peak key.db $gpus 00)" = 10 ] && [ "$(peak key.db $cost 00)" = 16 ]
+ok $? "--replace: what the bill of this account no longer has is gone: $(peak key.db $gpus 00) GPUs, other bills stay"
+# The parts of one export, given to one command; then a grouping that is new is made of all that was ever loaded.
+{ echo "$head"; row c '' 0 r9 1 2; } >part1.csv
+{ echo "$head"; row c '' 0 r9 1 2; } >part2.csv
+gzip part2.csv
+run --store key.db record focus --replace part1.csv part2.csv.gz -o json
+expect_json '$.rows_stored' 2
+[ "$(peak key.db $gpus 00)" = 12 ]
+ok $? 'parts with a row that looks the same add up'
+run --store key.db record focus --by account part1.csv -o json
+expect_json '$.rows_duplicate' 1
+[ "$(peak key.db account=a 00)" = 6 ] && [ "$(peak key.db account=b 00)" = 4 ] && [ "$(peak key.db account=c 00)" = 2 ]
+ok $? 'a new grouping knows earlier loads'
+# Other money is counted apart; capacity that was reserved and not used costs, and is no use.
+{ echo "$head"; row d '' 0 r1 2 9 09 EUR; row d '' 1 r1 2 5 09 USD Unused; } >euro.csv
+run --store euro.db record focus euro.csv -o json
+expect_exit 0
+expect_json '$.gpu_hours' 2.000000
+run --store euro.db series 'accelerator=unknown,currency=EUR*' -o csv --columns unit,peak --no-headers
+expect_out 'eur_per_hour,9'
+run --store euro.db series "$cost" -o csv --columns unit,peak --no-headers
+expect_out 'usd_per_hour,5'
+run --store euro.db series "$gpus" -o json
+expect_json '$.series[0].samples' 1
+run --store key.db store check
+expect_exit 0
 echo 'A,B' >other.csv
 run record focus other.csv
 expect_exit 1
