@@ -36,7 +36,11 @@ libproviders_a_SOURCES = \
 	providers/lambda/lambda.c providers/lambda/lambda.h \
 	providers/lambda/lambda_lease.c \
 	providers/lambda/lambda_market.c \
-	providers/names.c providers/net.c providers/net.h \
+	providers/names.c providers/nametag.c providers/nametag.h providers/net.c providers/net.h \
+	providers/oci/oci.c providers/oci/oci.h \
+	providers/oci/oci_lease.c \
+	providers/oci/oci_list.c \
+	providers/oci/oci_market.c \
 	providers/openstack/auth.c \
 	providers/openstack/lease.c \
 	providers/openstack/market.c \

@@ -5,6 +5,7 @@
 #include "providers/gcp/gcp.h"
 #include "providers/import/import.h"
 #include "providers/lambda/lambda.h"
+#include "providers/oci/oci.h"
 #include "providers/openstack/openstack.h"
 #include "providers/prov.h"
 #include "providers/replay/replay.h"
@@ -21,6 +22,7 @@ static const struct provider_ops *const provider_rows[] = {
 	&provider_aws,
 	&provider_gcp,
 	&provider_azure,
+	&provider_oci,
 	&provider_openstack,
 	&provider_slurm,
 };

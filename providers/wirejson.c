@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "providers/wirejson.h"
+#include "util/arena.h"
 #include "util/str.h"
 
 enum berth_code
@@ -25,4 +26,24 @@ wirejson_field(const struct jsonr *o, const char *key, char *dst, size_t size, s
 	if (rc == BERTH_OK && !str_copy(dst, size, s))
 		return jsonr_err(o, BERTH_EINVAL, err, "%s is too long", key);
 	return rc;
+}
+
+const char *
+wirejson_base64(struct arena *a, const char *s)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	size_t n = strlen(s);
+	char *out = arena_alloc(a, (n + 2) / 3 * 4 + 1), *p = out;
+
+	for (size_t i = 0; i < n; i += 3) {
+		unsigned v = (unsigned)(unsigned char)s[i] << 16 | (i + 1 < n ? (unsigned)(unsigned char)s[i + 1] << 8 : 0) |
+		    (i + 2 < n ? (unsigned)(unsigned char)s[i + 2] : 0);
+
+		*p++ = digits[v >> 18 & 63];
+		*p++ = digits[v >> 12 & 63];
+		*p++ = i + 1 < n ? digits[v >> 6 & 63] : '=';
+		*p++ = i + 2 < n ? digits[v & 63] : '=';
+	}
+	*p = '\0';
+	return out;
 }

@@ -3,6 +3,7 @@
 #define BERTH_PROVIDERS_WIREJSON_H
 
 #include "net/http.h"
+#include "util/arena.h"
 #include "util/json.h"
 
 /*
@@ -14,5 +15,8 @@ BERTH_MUST_CHECK enum berth_code wirejson_parse(const struct http_resp *resp, js
 /* A string of the tree into its place; what does not fit is BERTH_EINVAL, for half an id is another id. */
 BERTH_MUST_CHECK enum berth_code wirejson_field(const struct jsonr *o, const char *key, char *dst, size_t size,
     struct berth_err *err);
+
+/* RFC 4648, 4: how clouds want user data. */
+const char *wirejson_base64(struct arena *a, const char *s);
 
 #endif

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "providers/azure/azure.h"
+#include "providers/nametag.h"
 #include "providers/prov.h"
 #include "providers/wirejson.h"
 #include "util/arena.h"
@@ -10,19 +11,17 @@
 
 #define AZURE_BODY_MAX 262144
 #define AZURE_NAME_MAX 64		/* of a Linux machine */
-#define AZURE_PREFIX "berth-"
 #define AZURE_VM "subscriptions/%s/resourceGroups/%s/providers/Microsoft.Compute/virtualMachines/%s"
 
 /* The name is the token: a PUT of the same name is the same machine. */
 static enum berth_code
 azure_name(const struct azure *z, struct arena *a, const char *token, const char **name_out, struct berth_err *err)
 {
-	*name_out = arena_printf(a, AZURE_PREFIX "%s-%s", z->env->installation, token);
-	if (strlen(*name_out) > AZURE_NAME_MAX ||
-	    (*name_out)[strspn(*name_out, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-")] != '\0')
-		return err_set(err, BERTH_EPERMANENT, "installation id and token do not make a name of at most %d characters",
-		    AZURE_NAME_MAX);
-	return BERTH_OK;
+	enum berth_code rc = nametag_make(a, z->env->installation, token, AZURE_NAME_MAX, name_out, err);
+
+	if (rc == BERTH_OK && (*name_out)[strspn(*name_out, "abcdefghijklmnopqrstuvwxyz0123456789-")] != '\0')
+		return err_set(err, BERTH_EPERMANENT, "'%s' is no name that Azure takes", *name_out);
+	return rc;
 }
 
 static enum berth_code
@@ -34,27 +33,6 @@ azure_may(const struct azure *z, struct berth_err *err)
 		if (!prov_conf_has(z->env->conf, needed[i]))
 			return err_set(err, BERTH_EPERMANENT, "machines want '%s' in berth.yaml", needed[i]);
 	return BERTH_OK;
-}
-
-/* RFC 4648, 4. */
-static const char *
-azure_base64(struct arena *a, const char *s)
-{
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	size_t n = strlen(s);
-	char *out = arena_alloc(a, (n + 2) / 3 * 4 + 1), *p = out;
-
-	for (size_t i = 0; i < n; i += 3) {
-		unsigned v = (unsigned)(unsigned char)s[i] << 16 | (i + 1 < n ? (unsigned)(unsigned char)s[i + 1] << 8 : 0) |
-		    (i + 2 < n ? (unsigned)(unsigned char)s[i + 2] : 0);
-
-		*p++ = digits[v >> 18 & 63];
-		*p++ = digits[v >> 12 & 63];
-		*p++ = i + 1 < n ? digits[v >> 6 & 63] : '=';
-		*p++ = i + 2 < n ? digits[v & 63] : '=';
-	}
-	*p = '\0';
-	return out;
 }
 
 /* "PUBLISHER:OFFER:SKU:VERSION", or the id of an image or of a gallery's. */
@@ -100,7 +78,7 @@ azure_body_os(const struct azure *z, const struct prov_create *c, const char *na
 	jsonw_str(w, "computerName", name);
 	jsonw_str(w, "adminUsername", user);
 	if (c->user_data != NULL)
-		jsonw_str(w, "customData", azure_base64(a, c->user_data));
+		jsonw_str(w, "customData", wirejson_base64(a, c->user_data));
 	jsonw_begin_object(w, "linuxConfiguration");
 	jsonw_bool(w, "disablePasswordAuthentication", true);
 	jsonw_begin_object(w, "ssh");

@@ -53,8 +53,7 @@ extern const struct prov_lease_ops gcp_lease;
 
 /* What both kinds of machine share: gcp_lease.c. */
 enum berth_code gcp_name(const struct gcp *g, struct arena *a, const char *token, const char **name_out,
-    struct berth_err *err) BERTH_MUST_CHECK;	/* berth-INSTALLATION-TOKEN, which the API takes as a name */
-void gcp_read_name(const char *name, struct prov_machine *m);		/* back from it; nothing if it is not ours */
+    struct berth_err *err) BERTH_MUST_CHECK;	/* nametag_make(), and one that the API takes */
 const char *gcp_request_id(struct arena *a, const char *token);	/* a UUID that is the token's */
 void gcp_labels(const struct gcp *g, const char *token, struct jsonw *w);
 void gcp_read_labels(const struct jsonr *o, struct prov_machine *m);

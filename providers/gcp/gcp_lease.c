@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "providers/gcp/gcp.h"
+#include "providers/nametag.h"
 #include "providers/prov.h"
 #include "providers/wirejson.h"
 #include "util/arena.h"
@@ -11,7 +12,6 @@
 
 #define GCP_BODY_MAX 524288
 #define GCP_NAME_MAX 63
-#define GCP_PREFIX "berth-"
 
 static const struct { const char *status; enum prov_state state; } gcp_states[] = {
 	{ "PENDING", PROV_PENDING }, { "PROVISIONING", PROV_PENDING }, { "STAGING", PROV_PENDING },
@@ -24,30 +24,12 @@ static const struct { const char *status; enum prov_state state; } gcp_states[] 
 enum berth_code
 gcp_name(const struct gcp *g, struct arena *a, const char *token, const char **name_out, struct berth_err *err)
 {
-	const char *name = arena_printf(a, GCP_PREFIX "%s-%s", g->env->installation, token);
+	enum berth_code rc = nametag_make(a, g->env->installation, token, GCP_NAME_MAX, name_out, err);
+	const char *name = rc == BERTH_OK ? *name_out : "";
 
-	if (strchr(g->env->installation, '-') != NULL || strlen(name) > GCP_NAME_MAX ||
-	    name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-")] != '\0' || name[strlen(name) - 1] == '-')
-		return err_set(err, BERTH_EPERMANENT, "installation id and token do not make a name of at most %d characters",
-		    GCP_NAME_MAX);
-	*name_out = name;
-	return BERTH_OK;
-}
-
-void
-gcp_read_name(const char *name, struct prov_machine *m)
-{
-	const char *mine, *dash;
-
-	if (!str_starts(name, GCP_PREFIX))
-		return;
-	mine = name + strlen(GCP_PREFIX);
-	dash = strchr(mine, '-');
-	if (dash == NULL || (size_t)(dash - mine) >= sizeof(m->installation) || strlen(dash + 1) >= sizeof(m->token))
-		return;
-	memcpy(m->installation, mine, (size_t)(dash - mine));
-	m->installation[dash - mine] = '\0';
-	str_copy(m->token, sizeof(m->token), dash + 1);
+	if (rc == BERTH_OK && (name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-")] != '\0' || name[strlen(name) - 1] == '-'))
+		return err_set(err, BERTH_EPERMANENT, "'%s' is no name that Google takes", name);
+	return rc;
 }
 
 /* Tokens are 32 hex digits as a rule, and then it is those; else two hashes of it. Never all zero, which the API refuses. */

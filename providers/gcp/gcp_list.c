@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "providers/gcp/gcp.h"
+#include "providers/nametag.h"
 #include "providers/wirejson.h"
 #include "util/arena.h"
 #include "util/str.h"
@@ -64,7 +65,7 @@ gcp_take_operation(const struct gcp *g, const struct jsonr *o, struct arena *a, 
 	    (rc = jsonr_time(o, "insertTime", &at, err)) != BERTH_OK)
 		return rc;
 	name = gcp_tail(target);
-	gcp_read_name(name, &m);
+	nametag_read(name, &m);
 	m.preempted = str_eq(type, "compute.instances.preempted");
 	if (m.token[0] == '\0' || at < g->env->now - GCP_PAST_S || (!m.preempted && jsonr_none(&error)))
 		return BERTH_OK;

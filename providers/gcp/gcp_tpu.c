@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "providers/gcp/gcp.h"
+#include "providers/nametag.h"
 #include "providers/prov.h"
 #include "providers/wirejson.h"
 #include "util/arena.h"
@@ -130,7 +131,7 @@ gcp_tpu_name(const struct jsonr *o, struct arena *a, struct prov_machine *m, str
 	    !str_copy(m->zone, sizeof(m->zone), zone))
 		return jsonr_err(o, BERTH_EINVAL, err, "name is too long");
 	str_copy(m->region, sizeof(m->region), gcp_region(a, zone));
-	gcp_read_name(name, m);
+	nametag_read(name, m);
 	return BERTH_OK;
 }
 

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "providers/lambda/lambda.h"
+#include "providers/nametag.h"
 #include "providers/wirejson.h"
 #include "util/arena.h"
 #include "util/buf.h"
@@ -8,28 +9,11 @@
 
 #define LAMBDA_BODY_MAX 262144
 #define LAMBDA_NAME_MAX 64	/* of an instance */
-#define LAMBDA_PREFIX "berth-"
 
 static const struct { const char *status; enum prov_state state; } lambda_states[] = {
 	{ "booting", PROV_PENDING }, { "active", PROV_READY }, { "unhealthy", PROV_FAILED },
 	{ "terminating", PROV_ENDING }, { "terminated", PROV_GONE }, { "preempted", PROV_GONE },
 };
-
-/* There are no tags: "berth-INSTALLATION-TOKEN" is the name, and the name is the tag. */
-static void
-lambda_read_name(const char *name, struct prov_machine *m)
-{
-	const char *mine, *dash;
-
-	if (!str_starts(name, LAMBDA_PREFIX))
-		return;
-	mine = name + strlen(LAMBDA_PREFIX);
-	dash = strchr(mine, '-');
-	if (dash == NULL || (size_t)(dash - mine) >= sizeof(m->installation) || strlen(dash + 1) >= sizeof(m->token))
-		return;
-	memcpy(m->installation, mine, (size_t)(dash - mine));
-	str_copy(m->token, sizeof(m->token), dash + 1);
-}
 
 static enum berth_code
 lambda_machine(const struct jsonr *o, struct prov_machine *m, struct berth_err *err)
@@ -48,7 +32,7 @@ lambda_machine(const struct jsonr *o, struct prov_machine *m, struct berth_err *
 	    (rc = wirejson_field(&type, "name", m->instance_type, sizeof(m->instance_type), err)) != BERTH_OK ||
 	    (rc = jsonr_str(o, "name", &name, err)) != BERTH_OK || (rc = jsonr_str(o, "status", &status, err)) != BERTH_OK)
 		return rc;
-	lambda_read_name(name, m);
+	nametag_read(name, m);	/* there are no tags */
 	str_copy(m->detail, sizeof(m->detail), status);
 	m->preempted = str_eq(status, "preempted");
 	for (size_t i = 0; i < sizeof(lambda_states) / sizeof(lambda_states[0]); i++)
@@ -63,22 +47,17 @@ lambda_machine(const struct jsonr *o, struct prov_machine *m, struct berth_err *
 
 /* Whether a create can be asked for at all. */
 static enum berth_code
-lambda_may_create(const struct lambda *l, const struct prov_create *c, const char *key, struct berth_err *err)
+lambda_may_create(const struct prov_create *c, const char *key, struct berth_err *err)
 {
 	if (c->offer->region[0] == '\0')
 		return err_set(err, BERTH_ECAPACITY, "no region has this machine now");
 	if (key == NULL)
 		return err_set(err, BERTH_EPERMANENT, "the account needs 'ssh_key' in berth.yaml: the name of a key that Lambda has");
-	if (strchr(l->env->installation, '-') != NULL ||
-	    strlen(LAMBDA_PREFIX) + strlen(l->env->installation) + 1 + strlen(c->token) > LAMBDA_NAME_MAX)
-		return err_set(err, BERTH_EPERMANENT, "installation id and token do not fit a name of %d characters",
-		    LAMBDA_NAME_MAX);
 	return BERTH_OK;
 }
 
 static void
-lambda_create_body(const struct lambda *l, const struct prov_create *c, const char *key, struct arena *a,
-    struct jsonw *w)
+lambda_create_body(const struct prov_create *c, const char *key, const char *name, struct jsonw *w)
 {
 	jsonw_begin_object(w, NULL);
 	jsonw_str(w, "region_name", c->offer->region);
@@ -86,7 +65,7 @@ lambda_create_body(const struct lambda *l, const struct prov_create *c, const ch
 	jsonw_begin_array(w, "ssh_key_names");
 	jsonw_str(w, NULL, key);
 	jsonw_end_array(w);
-	jsonw_str(w, "name", arena_printf(a, LAMBDA_PREFIX "%s-%s", l->env->installation, c->token));
+	jsonw_str(w, "name", name);
 	if (c->image != NULL) {
 		jsonw_begin_object(w, "image");
 		jsonw_str(w, "id", c->image);
@@ -116,16 +95,18 @@ static enum berth_code
 lambda_create_build(void *st, const struct prov_create *c, struct http_req *req, struct berth_err *err)
 {
 	const struct lambda *l = st;
-	const char *key = c->ssh_key != NULL ? c->ssh_key : l->ssh_key;
-	enum berth_code rc = lambda_may_create(l, c, key, err);
+	const char *key = c->ssh_key != NULL ? c->ssh_key : l->ssh_key, *name = "";
+	enum berth_code rc = lambda_may_create(c, key, err);
 	struct jsonw w;
 	struct buf b;
 
+	if (rc == BERTH_OK)
+		rc = nametag_make(req->arena, l->env->installation, c->token, LAMBDA_NAME_MAX, &name, err);
 	if (rc != BERTH_OK)
 		return rc;
 	buf_init(&b, LAMBDA_BODY_MAX);
 	jsonw_init_buf(&w, &b, JSONW_COMPACT);
-	lambda_create_body(l, c, key, req->arena, &w);
+	lambda_create_body(c, key, name, &w);
 	return lambda_post(l, req, "instance-operations/launch", &b, &w, err);
 }
 

@@ -31,6 +31,11 @@ enum berth_code azure_cloud(void *arg, struct prov_account *acc, const struct ht
     struct berth_err *err);
 void azure_cloud_reset(void);
 
+/* Oracle Cloud: two VM.GPU.A10.1 in eu-nowhere-1; no room is a plain 500. Requests must be signed, but for the price list. */
+enum berth_code oci_cloud(void *arg, struct prov_account *acc, const struct http_req *req, struct http_resp *resp,
+    struct berth_err *err);
+void oci_cloud_reset(void);
+
 /*
  * keystone, nova and glance on http://127.0.0.1, ports 5000, 8774 and 9292: the user ann of project lab with the password
  * "key-SECRET"; gpu.l4.1 on a second page of flavours; the image debian. A server builds for 60 s, a third one at once

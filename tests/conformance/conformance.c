@@ -6,6 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/rsa.h>
+
 #include "model/accel.h"
 #include "providers/account.h"
 #include "tests/conformance/clouds.h"
@@ -39,6 +43,8 @@ static const struct conformance {
 	{ "gcp", "{name: acc, provider: gcp, project: proj, credentials: env:BERTH_TEST_GCP, image: img}", 2, 60, gcp_cloud },
 	{ "azure", "{name: acc, provider: azure, locations: eastus, subscription: sub, resource_group: rg, tenant: ten, "
 	    "client_id: app, client_secret: env:BERTH_TEST_KEY, image: 'p:o:s:latest', ssh_key: k, subnet: /s}", 2, 60, azure_cloud },
+	{ "oci", "{name: acc, provider: oci, tenancy: ten, user: usr, fingerprint: fin, key: env:BERTH_TEST_PEM, "
+	    "regions: eu-nowhere-1, image: img, subnet: sub}", 2, 60, oci_cloud },
 	{ "openstack", "{name: acc, provider: openstack, auth_url: 'http://127.0.0.1:5000', username: ann, project_name: lab, "
 	    "password: env:BERTH_TEST_KEY, image: debian}", 2, 60, openstack_cloud },
 	{ "slurm", "{name: acc, provider: slurm, url: 'http://127.0.0.1:6820/', user: ann, token: env:BERTH_TEST_KEY, "
@@ -82,6 +88,7 @@ fresh(void)
 	aws_cloud_reset();
 	gcp_cloud_reset();
 	azure_cloud_reset();
+	oci_cloud_reset();
 	openstack_cloud_reset();
 	slurm_cloud_reset();
 	unlink(arena_printf(a, "%s/replay-acc.json", dir));
@@ -355,6 +362,24 @@ test_hostile(const struct conformance *c)
 	prov_account_close(acc);
 }
 
+/* A throwaway RSA key, PKCS#8. */
+static const char *
+new_key(void)
+{
+	EVP_PKEY *key = EVP_RSA_gen(2048);
+	BIO *bio = BIO_new(BIO_s_mem());
+	char *text = NULL;
+	long n;
+
+	if (key == NULL || bio == NULL || PEM_write_bio_PrivateKey(bio, key, NULL, NULL, 0, NULL, NULL) != 1)
+		return "";
+	n = BIO_get_mem_data(bio, &text);
+	text = arena_strndup(a, text, (size_t)n);
+	BIO_free(bio);
+	EVP_PKEY_free(key);
+	return text;
+}
+
 int
 main(void)
 {
@@ -364,6 +389,7 @@ main(void)
 
 	a = arena_new();
 	setenv("BERTH_TEST_KEY", "key-SECRET", 1);
+	setenv("BERTH_TEST_PEM", new_key(), 1);
 	setenv("BERTH_TEST_GCP", "{\"type\":\"authorized_user\",\"client_id\":\"id\",\"client_secret\":\"sec\","
 	    "\"refresh_token\":\"ref\",\"token_uri\":\"https://oauth2.example/token\"}", 1);
 	quiet = (struct log){ .level = LOG_ERROR, .f = stderr };
