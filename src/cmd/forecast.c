@@ -36,6 +36,7 @@ static const struct opt_row forecast_rows[] = {
 	    NULL },
 	{ "no-events", 0, OPT_FLAG, NULL, "leave the roadmap of berth.yaml out", OFF(no_events), 0, 0, NULL },
 	{ "capacity", 0, OPT_LIST, "[SERIES=]GPUS", "say when demand passes this", OFF(capacity), 0, 0, NULL },
+	{ "requested", 0, OPT_FLAG, NULL, "what was waited for counts as demand too", OFF(requested), 0, 0, NULL },
 	{ "sparse", 0, OPT_FLAG, NULL, "also series of two weeks or more with more than half of it missing", OFF(sparse), 0, 0,
 	    NULL },
 	{ "zone", 'z', OPT_STRING, "ZONE", "days and weeks follow this clock: Europe/Berlin; default UTC", OFF(zone), 0, 0, NULL },
@@ -108,6 +109,8 @@ forecast_pick(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err
 		cmd_next_step(ctx, "berth record csv FILE");
 		return err_set(err, BERTH_ENOTFOUND, "the store has no series yet");
 	}
+	f->all = arena_memdup(ctx->arena, all, n * sizeof(*all));
+	f->n_all = n;
 	want = forecast_patterns(ctx, &n_want);
 	names = arena_array(ctx->arena, n + 1, sizeof(*names));
 	for (size_t i = 0; i < n; i++)
@@ -173,7 +176,7 @@ forecast_is_sparse(struct cmd_ctx *ctx, const struct fc_series *in, int64_t hist
 }
 
 /* Samples strictly before `at`; a step that `at` lies in is not over and is left out. */
-static enum berth_code
+enum berth_code
 forecast_read(struct cmd_ctx *ctx, const struct series *s, int64_t at, struct fc_series *in, const char **coarse,
     struct berth_err *err)
 {
@@ -227,6 +230,7 @@ forecast_load(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err
 		return rc;
 	f->as_of = o->at;
 	f->joined = arena_array(ctx->arena, f->n, sizeof(*f->joined));
+	f->queued = arena_array(ctx->arena, f->n, sizeof(*f->queued));
 	f->in = arena_array(ctx->arena, f->n, sizeof(*f->in));
 	f->coarse = arena_array(ctx->arena, f->n, sizeof(*f->coarse));
 	f->out = arena_array(ctx->arena, f->n, sizeof(*f->out));
@@ -239,6 +243,8 @@ forecast_load(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err
 		rc = forecast_read(ctx, &f->rows[i], o->at, &in, &coarse, err);
 		if (rc == BERTH_OK)
 			rc = joins_apply(ctx->store, &f->joins, f->rows[i].name, o->at, ctx->arena, &in, &f->joined[kept], err);
+		if (rc == BERTH_OK)
+			rc = forecast_queue(ctx, f, &f->rows[i], &in, &f->queued[kept], err);
 		if (rc != BERTH_OK)
 			return rc;
 		if (in.n == 0 || !forecast_is_fresh(&in, o->history_s)) {

@@ -15,7 +15,7 @@ struct forecast_opts {
 	int64_t horizon_s, at, history_s, paths, seed, origins, threads, gpus_per_node;
 	double cap;
 	const char *svg, *zone, *events, *reconcile, *holidays;
-	bool backtest, compare, points, windows, plot, scores, why, brief, no_events, total, sparse;
+	bool backtest, compare, points, windows, plot, scores, why, brief, no_events, total, sparse, requested;
 };
 
 /* What a series' demand may pass: a quota, what is owned, a number of --capacity. */
@@ -28,7 +28,10 @@ struct forecast_capacity {
 /* Series as picked and read; index i of all three is one series. */
 struct forecast_set {
 	size_t n;
+	struct series *all;		/* [n_all] of the store */
+	size_t n_all;
 	struct series *rows;		/* [n] by name */
+	double *queued;			/* [n] GPUs waited for, mean of the last four weeks */
 	const char **coarse;		/* [n_coarse] what of it is kept coarser, in a sentence; NULL nothing */
 	size_t n_coarse;
 	struct fc_series *recorded;	/* [n] hourly or coarser, before --at */
@@ -47,6 +50,12 @@ struct forecast_set {
 
 /* Picks by words, globs and --series; reads the samples before --at. */
 BERTH_MUST_CHECK enum berth_code forecast_load(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err);
+/* Samples of one series before `at` (0: all), hourly or coarser; n 0: none. coarse: as forecast_set has it. */
+BERTH_MUST_CHECK enum berth_code forecast_read(struct cmd_ctx *ctx, const struct series *s, int64_t at, struct fc_series *in,
+    const char **coarse, struct berth_err *err);
+/* What was waited for beside this series: added to it with --requested, else told where it is much. */
+BERTH_MUST_CHECK enum berth_code forecast_queue(struct cmd_ctx *ctx, const struct forecast_set *f, const struct series *s,
+    struct fc_series *in, double *queued_out, struct berth_err *err);
 /* Options of the library from those of the verb; horizon is that of the series' step. */
 BERTH_MUST_CHECK enum berth_code forecast_options(const struct cmd_ctx *ctx, int64_t step_s, int64_t horizon_s,
     struct fc_options *o, struct berth_err *err);

@@ -288,6 +288,7 @@ forecast_json_answers(struct jsonw *w, const struct forecast_set *f, size_t i)
 	answer_json_growth(w, &r->growth);
 	answer_json_holiday(w, &r->holiday);
 	answer_json_joined(w, f, i);
+	jsonw_fixed(w, "queued_mean", f->queued[i], 6);
 	jsonw_begin_array(w, "capacity");
 	for (size_t k = 0; f->n_capacity != NULL && k < f->n_capacity[i]; k++)
 		answer_json_capacity(w, r, &f->capacity[i][k]);
@@ -458,6 +459,8 @@ forecast_why(struct cmd_ctx *ctx, const struct forecast_set *f)
 				answer_say_event(ctx, &f->uses[i][k]);
 		if (((const struct forecast_opts *)ctx->opts)->holidays != NULL)
 			answer_say_holiday(ctx, &r->holiday);
+		if (((const struct forecast_opts *)ctx->opts)->requested && f->queued[i] > 0)
+			cmd_say(ctx, "  - Demand is what ran and what was waited for: %.1f GPUs, mean of four weeks.\n", f->queued[i]);
 		answer_say_growth(ctx, r);
 		answer_say_joined(ctx, f, i);
 		answer_say_history(ctx, r);

@@ -80,6 +80,8 @@ tree_keep(struct forecast_set *f, size_t k, size_t i)
 	f->recorded[k] = f->recorded[i];
 	f->in[k] = f->in[i];
 	f->joined[k] = f->joined[i];
+	f->queued[k] = f->queued[i];
+	f->coarse[k] = f->coarse[i];
 	if (f->uses != NULL)
 		f->uses[k] = f->uses[i];
 }
@@ -115,7 +117,7 @@ tree_leaves(struct cmd_ctx *ctx, struct forecast_set *f, struct fc_series *total
 		}
 		tree_keep(f, kept++, i);
 	}
-	f->n = kept;
+	f->n = f->n_coarse = kept;
 	if (kept == 0)
 		return err_set(err, BERTH_EINVAL, "there is nothing to add up");
 	return BERTH_OK;
@@ -171,6 +173,7 @@ tree_nodes(struct cmd_ctx *ctx, struct forecast_set *f, const struct fc_series *
 		}
 	}
 	f->joined = memcpy(arena_array(ctx->arena, n, sizeof(*f->joined)), f->joined, t->n_leaves * sizeof(*f->joined));
+	f->queued = memcpy(arena_array(ctx->arena, n, sizeof(*f->queued)), f->queued, t->n_leaves * sizeof(*f->queued));
 	f->rows = rows;
 	f->in = in;
 	f->recorded = recorded;

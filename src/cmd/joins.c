@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "broker/usage_history.h"
 #include "cmd/joins.h"
 #include "store/series_rows.h"
 #include "util/arena.h"
@@ -137,17 +138,14 @@ static enum berth_code
 joins_load(struct store *store, const char *name, int64_t to, struct arena *a, struct fc_series *out, struct berth_err *err)
 {
 	struct series row;
-	struct fc_series raw;
-	struct dense d = { 0 };
+	struct usage_history h;
 	enum berth_code rc = store_series_get(store, name, a, &row, err);
 
 	if (rc == BERTH_OK)
-		rc = store_samples_range(store, row.id, 0, to != 0 ? time_floor(to, row.step_s) : 0, a, &d, err);
-	if (rc != BERTH_OK)
-		return rc;
-	raw = (struct fc_series){ row.name, d.t0, d.step_s != 0 ? d.step_s : row.step_s, d.n, d.mean, d.peak };
-	fc_to_hours(&raw, a, out);
-	return BERTH_OK;
+		rc = usage_history(store, &row, to != 0 ? time_floor(to, row.step_s) : 0, USAGE_LOOK_S, a, &h, err);
+	if (rc == BERTH_OK)
+		*out = h.s;
+	return rc;
 }
 
 static enum berth_code
@@ -165,7 +163,7 @@ joins_front(struct store *store, const struct joins *j, const struct join *one, 
 		const struct join *before = joins_of(j, one->from[i]);
 		enum berth_code rc = joins_load(store, one->from[i], to, a, &from[i], err);
 
-		if (rc == BERTH_OK && from[i].step_s != io->step_s)
+		if (rc == BERTH_OK && from[i].n > 0 && from[i].step_s != io->step_s)
 			rc = err_set(err, BERTH_EINVAL, "series %s and %s have steps of different length", one->series, one->from[i]);
 		if (rc == BERTH_OK && before != NULL && from[i].n > 0)
 			rc = joins_front(store, j, before, to, depth + 1, a, &from[i], err);

@@ -179,6 +179,20 @@ fresh a.csv
 run --store n.db forecast --horizon 1w --points -o csv
 points "intermittent: P50 is 0 and P99 is not" '$9 == 0 && $14 > 0'
 
+# What was waited for is demand that did not run.
+awk 'BEGIN { print "JobID|User|Account|State|Submit|Start|End|AllocTRES|ReqTRES"
+	for (d = 1; d < 29; d++) for (j = 0; j < 3; j++)
+		printf "%d|u|nlp|COMPLETED|2026-11-%02dT00:00:00|2026-11-%02dT%02d:00:00|2026-11-%02dT%02d:00:00|gres/gpu:h100=8|gres/gpu:h100=8\n",
+		    d * 10 + j, d, d, j * 8, d, j * 8 + 7 }' >j.txt
+rm -f n.db*
+run --store n.db record sacct j.txt --by accelerator
+run --store n.db forecast accelerator=H100 --horizon 1d -o json
+expect_err_has 'accelerator=H100: [67]\.[0-9] GPUs ran and 8\.[0-9] were waited for'
+running=$(json '$.series[0].points[1].mean')
+run --store n.db forecast accelerator=H100 --requested --horizon 1d -o json
+awk -v a="$running" -v b="$(json '$.series[0].points[1].mean')" 'BEGIN { exit !(a < 9 && b > 20) }'
+ok $? "--requested forecasts both together ($running, $(json '$.series[0].points[1].mean'))"
+
 # Columns that tell of the day are no labels; weekdays are found without them, and nothing is singular.
 awk 'BEGIN { print "timestamp,gpus,promo,launch,is_weekend"; for (d = 0; d < 28; d++) { w = d % 7 > 4
 	printf "%d,%d,0,%d,%d\n", 1788739200 + 86400 * d, w ? 6 : 18, w, w } }' >a.csv
