@@ -89,7 +89,6 @@ tier_begin(struct tier_bucket *b, enum tier tier, int64_t t, int64_t step_s, str
 {
 	*b = (struct tier_bucket){ .tier = tier, .t = t, .step_s = step_s };
 	b->has = arena_array_of(a, tier_slots(b) / 8 + 1, unsigned char);
-	b->part = arena_array_of(a, tier_slots(b) / 8 + 1, unsigned char);
 	sketch_init(&b->sketch, a);
 }
 
@@ -100,8 +99,6 @@ tier_add(struct tier_bucket *b, const struct sample *v)
 	struct tier_count c = tier_count_of(v, b->step_s);
 
 	tier_bit_set(b->has, i);
-	if (c.covered_s < b->step_s)
-		tier_bit_set(b->part, i);
 	b->sum = tier_count_add(b->sum, c);
 	b->peak = v->peak > b->peak ? v->peak : b->peak;
 	sketch_add(&b->sketch, v->mean, (uint64_t)c.covered_s);
@@ -112,12 +109,9 @@ tier_merge(struct tier_bucket *b, const struct tier_bucket *part)
 {
 	size_t first = (size_t)((part->t - b->t) / b->step_s);
 
-	for (size_t i = 0; i < tier_slots(part); i++) {
+	for (size_t i = 0; i < tier_slots(part); i++)
 		if (tier_bit(part->has, i))
 			tier_bit_set(b->has, first + i);
-		if (tier_bit(part->part, i))
-			tier_bit_set(b->part, first + i);
-	}
 	b->sum = tier_count_add(b->sum, part->sum);
 	b->peak = part->peak > b->peak ? part->peak : b->peak;
 	sketch_merge(&b->sketch, &part->sketch);
@@ -146,14 +140,14 @@ enum tier_fit
 tier_fit(const struct tier_bucket *now, const struct tier_bucket *old)
 {
 	size_t n = tier_slots(now) / 8 + 1;
-	bool apart = true, whole = true;
+	bool apart = true, whole = now->sum.covered_s >= old->sum.covered_s;
 
 	if (now->sum.steps == old->sum.steps && now->sum.covered_s == old->sum.covered_s && now->peak == old->peak &&
 	    tier_total_near(now, old) && memcmp(now->has, old->has, n) == 0 && tier_sketch_eq(&now->sketch, &old->sketch))
 		return TIER_SAME;
 	for (size_t i = 0; i < n; i++) {
 		apart = apart && (now->has[i] & old->has[i]) == 0;
-		whole = whole && (old->has[i] & ~(now->has[i] & ~now->part[i])) == 0;
+		whole = whole && (old->has[i] & ~now->has[i]) == 0;
 	}
 	return apart ? TIER_APART : whole ? TIER_WHOLE : TIER_UNKNOWN;
 }

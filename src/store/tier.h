@@ -50,8 +50,6 @@ struct tier_bucket {
 	double peak;
 	struct sketch sketch;		/* means of the steps, by the seconds that are covered */
 	unsigned char *has;		/* a bit for each step of the bucket that is there */
-	unsigned char *part;		/* a bit for each step that is there and not covered whole; only known of steps, not of
-					 * buckets that were stored */
 };
 
 void tier_begin(struct tier_bucket *b, enum tier tier, int64_t t, int64_t step_s, struct arena *a);
@@ -66,7 +64,7 @@ void tier_merge(struct tier_bucket *b, const struct tier_bucket *part);
 enum tier_fit {
 	TIER_SAME,	/* both say the same */
 	TIER_APART,	/* no step is in both */
-	TIER_WHOLE,	/* each step of old is there whole in new */
+	TIER_WHOLE,	/* new has each step of old, and at least as many seconds of them */
 	TIER_UNKNOWN	/* some steps are in both: what old has of them cannot be told apart any more */
 };
 /* How a bucket of a load fits to the one that is stored. */

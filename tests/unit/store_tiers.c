@@ -87,15 +87,17 @@ static enum put_fate
 bucket_fate(const struct step *load, int64_t from, int64_t to)
 {
 	bool all_same = same_values(load, from, to), apart = true, whole = true;
+	int64_t more = 0;
 
 	for (int64_t i = from; i < to; i++) {
 		bool in_load = load[i].covered_s > 0, there = truth[i].covered_s > 0;
 
 		all_same = all_same && in_load == there;
 		apart = apart && !(in_load && there);
-		whole = whole && (!there || load[i].covered_s == step_s);
+		whole = whole && (!there || in_load);
+		more += load[i].covered_s - truth[i].covered_s;
 	}
-	return all_same ? PUT_DUPLICATE : apart ? PUT_STORED : whole ? PUT_REPLACED : PUT_REFUSED;
+	return all_same ? PUT_DUPLICATE : apart ? PUT_STORED : whole && more >= 0 ? PUT_REPLACED : PUT_REFUSED;
 }
 
 /* Puts what load has, and keeps truth in step with what must come of it. Returns how many fates were wrong. */
