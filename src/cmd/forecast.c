@@ -94,7 +94,7 @@ forecast_wanted(const char *pattern, const char *name)
 	return strcmp(pattern, name) == 0 || glob_match(pattern, name);
 }
 
-static enum berth_code
+enum berth_code
 forecast_pick(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err)
 {
 	const char *const *want;

@@ -48,7 +48,9 @@ struct forecast_set {
 	int64_t as_of;			/* --at, else the step after the last sample of any series */
 };
 
-/* Picks by words, globs and --series; reads the samples before --at. */
+/* Picks by words, globs and --series: rows, all. */
+BERTH_MUST_CHECK enum berth_code forecast_pick(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err);
+/* The same, and reads the samples before --at. */
 BERTH_MUST_CHECK enum berth_code forecast_load(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err);
 /* Samples of one series before `at` (0: all), hourly or coarser; n 0: none. coarse: as forecast_set has it. */
 BERTH_MUST_CHECK enum berth_code forecast_read(struct cmd_ctx *ctx, const struct series *s, int64_t at, struct fc_series *in,
@@ -67,7 +69,7 @@ BERTH_MUST_CHECK enum berth_code forecast_capacities(struct cmd_ctx *ctx, struct
 /* Start of the first step by whose end the capacity is passed with a chance of at least p; 0: not within the horizon. */
 int64_t forecast_passed_by(const struct fc_result *r, const struct forecast_capacity *c, double p);
 /* Peak, when, how sure, what drives it, capacities, events: in sentences, and as keys of the series' JSON object. */
-void forecast_why(struct cmd_ctx *ctx, const struct forecast_set *f);
+BERTH_MUST_CHECK enum berth_code forecast_why(struct cmd_ctx *ctx, const struct forecast_set *f, struct berth_err *err);
 void forecast_json_answers(struct jsonw *w, const struct forecast_set *f, size_t i);
 int64_t forecast_whole(double x);	/* whole GPUs that carry x */
 /* --total and --by: adds the sums; behind forecast_all() all add up; behind the events the sums have those of their leaves. */
@@ -83,6 +85,9 @@ BERTH_MUST_CHECK enum berth_code forecast_keep(struct cmd_ctx *ctx, const struct
 BERTH_MUST_CHECK enum berth_code forecast_svg(struct cmd_ctx *ctx, const struct forecast_set *f, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code forecast_backtest(struct cmd_ctx *ctx, const struct forecast_set *f, int64_t horizon_s,
     struct berth_err *err);
+/* How the stored forecasts of one series did, as far as that is known: how many, and the mean of their scores. */
+BERTH_MUST_CHECK enum berth_code forecast_record(struct cmd_ctx *ctx, const struct series *s, size_t *n_out,
+    struct fc_score *mean_out, struct berth_err *err);
 /* Stored forecasts against what came. */
 BERTH_MUST_CHECK enum berth_code forecast_scores(struct cmd_ctx *ctx, struct berth_err *err);
 

@@ -442,16 +442,37 @@ answer_say_history(struct cmd_ctx *ctx, const struct fc_result *r)
 	cmd_say(ctx, "%s.\n", r->n_parts > 3 ? ", others" : "");
 }
 
-void
-forecast_why(struct cmd_ctx *ctx, const struct forecast_set *f)
+/* What earlier forecasts of this series tell of this one. */
+static enum berth_code
+answer_say_record(struct cmd_ctx *ctx, const struct series *s, struct berth_err *err)
 {
-	for (size_t i = 0; i < f->n; i++) {
+	struct fc_score mean;
+	size_t n = 0;
+	enum berth_code rc = s->id == 0 ? BERTH_OK : forecast_record(ctx, s, &n, &mean, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	if (n == 0)
+		cmd_say(ctx, "  - How sure: no earlier forecast can be scored yet; --backtest tells how such forecasts would have done.\n");
+	else
+		cmd_say(ctx, "  - How sure: of %zu earlier forecasts %.0f %% of the steps lay in the band of 90 %%, and the peak passed its P95 in "
+		    "%.0f %%.\n", n, 100 * mean.coverage90, 100 * mean.peak_exceeded95);
+	return BERTH_OK;
+}
+
+enum berth_code
+forecast_why(struct cmd_ctx *ctx, const struct forecast_set *f, struct berth_err *err)
+{
+	enum berth_code rc = BERTH_OK;
+
+	for (size_t i = 0; i < f->n && rc == BERTH_OK; i++) {
 		const struct fc_result *r = &f->out[i];
 
 		cmd_say(ctx, "\n%s:\n", r->name);
 		answer_say_peak(ctx, r);
 		answer_say_when(ctx, r);
 		answer_say_drivers(ctx, f, i);
+		rc = answer_say_record(ctx, &f->rows[i], err);
 		for (size_t k = 0; k < f->n_capacity[i]; k++)
 			answer_say_capacity(ctx, r, &f->capacity[i][k]);
 		for (size_t k = 0; k < f->map.n; k++)
@@ -465,4 +486,5 @@ forecast_why(struct cmd_ctx *ctx, const struct forecast_set *f)
 		answer_say_joined(ctx, f, i);
 		answer_say_history(ctx, r);
 	}
+	return rc;
 }

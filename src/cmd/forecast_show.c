@@ -325,7 +325,7 @@ forecast_show(struct cmd_ctx *ctx, const struct forecast_set *f, struct berth_er
 		return forecast_windows(ctx, f, err);
 	rc = forecast_summary(ctx, f, err);
 	if (rc == BERTH_OK && (o->why || f->n == 1) && !o->brief)
-		forecast_why(ctx, f);
+		return forecast_why(ctx, f, err);
 	return rc;
 }
 

@@ -11,9 +11,10 @@
 #include "util/arena.h"
 #include "util/json.h"
 #include "util/time.h"
+#include "util/vec.h"
 
 static const struct table_col forecast_score_cols[] = {
-	{ "series", NULL, TABLE_TEXT, 0, TABLE_CUT }, { "origins", NULL, TABLE_INT, 0, 0 },
+	{ "series", NULL, TABLE_TEXT, 0, TABLE_CUT }, { "as_of", NULL, TABLE_TIME, 0, TABLE_WIDE }, { "origins", NULL, TABLE_INT, 0, 0 },
 	{ "horizon_s", "HORIZON", TABLE_DURATION, 0, 0 }, { "mase", NULL, TABLE_DOUBLE, 3, 0 },
 	{ "smape", NULL, TABLE_DOUBLE, 1, 0 }, { "pinball", NULL, TABLE_DOUBLE, 3, 0 },
 	{ "coverage90", NULL, TABLE_SHARE, 0, 0 }, { "peak_pinball95", NULL, TABLE_DOUBLE, 4, 0 },
@@ -23,6 +24,7 @@ static const struct table_col forecast_score_cols[] = {
 struct forecast_line {
 	const char *name;
 	size_t origins;
+	int64_t as_of;		/* of a stored forecast; 0: of several past times */
 	int64_t horizon_s;
 	struct fc_score score;
 };
@@ -91,6 +93,10 @@ forecast_score_row(struct table *t, const struct forecast_line *v)
 {
 	table_row(t);
 	table_text(t, v->name);
+	if (v->as_of != 0)
+		table_time(t, v->as_of);
+	else
+		table_unknown(t);
 	table_int(t, (int64_t)v->origins);
 	table_time(t, v->horizon_s);
 	table_double(t, v->score.mase);
@@ -116,6 +122,7 @@ forecast_lines(struct cmd_ctx *ctx, const struct forecast_line *v, const struct 
 		for (size_t i = 0; i < n; i++) {
 			jsonw_begin_object(w, NULL);
 			jsonw_str(w, "name", v[i].name);
+			jsonw_time_or_null(w, "as_of", v[i].as_of);
 			jsonw_int(w, "origins", (int64_t)v[i].origins);
 			jsonw_int(w, "horizon_s", v[i].horizon_s);
 			forecast_score_json(w, &v[i].score);
@@ -209,7 +216,7 @@ forecast_backtest(struct cmd_ctx *ctx, const struct forecast_set *f, int64_t hor
 			return rc;
 		for (size_t k = 0; k < m; k++) {
 			all[index[k]] = out[k];
-			v[index[k]] = (struct forecast_line){ out[k].name, out[k].origins,
+			v[index[k]] = (struct forecast_line){ out[k].name, out[k].origins, 0,
 				(int64_t)o.horizon * f->in[first].step_s, out[k].score };
 		}
 	}
@@ -224,7 +231,7 @@ forecast_backtest(struct cmd_ctx *ctx, const struct forecast_set *f, int64_t hor
 
 /* What a stored forecast said, as far as it can be scored. */
 static enum berth_code
-forecast_stored(struct cmd_ctx *ctx, const struct forecast_row *row, struct fc_result *r, struct berth_err *err)
+forecast_stored(struct arena *tmp, const struct forecast_row *row, struct fc_result *r, struct berth_err *err)
 {
 	static const struct { const char *key; enum fc_level level; } keys[] = {
 		{ "p05", FC_P05 }, { "p50", FC_P50 }, { "p90", FC_P90 }, { "p95", FC_P95 }, { "p99", FC_P99 },
@@ -245,8 +252,8 @@ forecast_stored(struct cmd_ctx *ctx, const struct forecast_row *row, struct fc_r
 	if (rc == BERTH_OK)
 		rc = jsonr_double(&peak, "p95", &r->peak[FC_PEAK95], err);
 	r->horizon = rc == BERTH_OK ? jsonr_len(&points) : 0;
-	r->mean = arena_array(ctx->arena, r->horizon, sizeof(double));
-	r->q = arena_array(ctx->arena, r->horizon * FC_LEVEL_COUNT, sizeof(double));
+	r->mean = arena_array(tmp, r->horizon, sizeof(double));
+	r->q = arena_array(tmp, r->horizon * FC_LEVEL_COUNT, sizeof(double));
 	for (size_t i = 0; rc == BERTH_OK && i < r->horizon; i++) {
 		struct jsonr p = jsonr_at(&points, i);
 
@@ -258,63 +265,92 @@ forecast_stored(struct cmd_ctx *ctx, const struct forecast_row *row, struct fc_r
 	return rc;
 }
 
-/* Scores one stored forecast as far as the truth is known; false: nothing is known yet. */
+/* Scores one stored forecast as far as the truth in h is known; false: nothing is known yet. */
 static enum berth_code
-forecast_score_stored(struct cmd_ctx *ctx, const struct forecast_row *row, struct forecast_line *line, bool *known_out,
-    struct berth_err *err)
+forecast_score_stored(struct arena *tmp, const struct usage_history *h, const struct forecast_row *row,
+    struct forecast_line *line, bool *known_out, struct berth_err *err)
 {
-	struct series s;
-	struct usage_history h = { .days_until = 0 };
-	struct fc_series all, history;
+	const struct fc_series *all = &h->s;
+	struct fc_series history = *all;
 	struct fc_result r;
 	size_t from, n;
-	enum berth_code rc = store_series_get(ctx->store, row->series, ctx->arena, &s, err);
+	enum berth_code rc = forecast_stored(tmp, row, &r, err);
 
 	*known_out = false;
-	if (rc == BERTH_ENOTFOUND || (rc == BERTH_OK && s.samples == 0))
+	/* What came is kept as days by now, laid out by a guess: it scores nothing. */
+	if (rc != BERTH_OK || all->n == 0 || all->step_s != r.step_s || row->as_of <= all->t0 || row->as_of < h->days_until)
+		return rc;
+	from = (size_t)((row->as_of - all->t0) / all->step_s);
+	if (from >= all->n)
 		return BERTH_OK;
-	if (rc == BERTH_OK)
-		rc = forecast_stored(ctx, row, &r, err);
-	if (rc == BERTH_OK)
-		rc = usage_history(ctx->store, &s, 0, 0, ctx->arena, &h, err);
+	history.n = from;
+	n = all->n - from < r.horizon ? all->n - from : r.horizon;
+	*line = (struct forecast_line){ .origins = 1, .as_of = row->as_of, .horizon_s = (int64_t)n * r.step_s };
+	fc_score_result(&r, &history, all->mean + from, all->peak != NULL ? all->peak + from : NULL, n, &line->score);
+	*known_out = true;
+	return BERTH_OK;
+}
+
+struct forecast_lines {
+	struct arena *a;
+	VEC(struct forecast_line) v;
+	size_t made;
+};
+
+/* The forecasts of one series that can be scored, oldest first; scratch holds no more than those of one series. */
+static enum berth_code
+forecast_score_series(struct cmd_ctx *ctx, const struct series *s, struct forecast_lines *l, struct berth_err *err)
+{
+	struct arena *tmp = arena_new();
+	struct usage_history h = { .days_until = 0 };
+	struct forecast_row *rows;
+	size_t n = 0;
+	enum berth_code rc = store_forecast_list(ctx->store, s->name, 0, tmp, &rows, &n, err);
+
+	l->made += n;
+	if (rc == BERTH_OK && n > 0 && s->samples > 0)
+		rc = usage_history(ctx->store, s, 0, 0, tmp, &h, err);
+	for (size_t i = n; i-- > 0 && rc == BERTH_OK && s->samples > 0;) {
+		struct forecast_line line;
+		bool known;
+
+		rc = forecast_score_stored(tmp, &h, &rows[i], &line, &known, err);
+		if (rc != BERTH_OK || !known)
+			continue;
+		line.name = arena_strdup(l->a, s->name);
+		VEC_PUSH(l->a, &l->v, line);
+	}
+	arena_free(tmp);
+	return rc;
+}
+
+enum berth_code
+forecast_record(struct cmd_ctx *ctx, const struct series *s, size_t *n_out, struct fc_score *mean_out, struct berth_err *err)
+{
+	struct forecast_lines l = { .a = ctx->arena };
+	struct forecast_line all;
+	enum berth_code rc = forecast_score_series(ctx, s, &l, err);
+
 	if (rc != BERTH_OK)
 		return rc;
-	all = h.s;
-	/* What came is kept as days by now, laid out by a guess: it scores nothing. */
-	if (all.n == 0 || all.step_s != r.step_s || row->as_of <= all.t0 || row->as_of < h.days_until)
-		return BERTH_OK;
-	from = (size_t)((row->as_of - all.t0) / all.step_s);
-	if (from >= all.n)
-		return BERTH_OK;
-	history = all;
-	history.n = from;
-	n = all.n - from < r.horizon ? all.n - from : r.horizon;
-	*line = (struct forecast_line){ .name = row->series, .origins = 1, .horizon_s = (int64_t)n * r.step_s };
-	fc_score_result(&r, &history, all.mean + from, all.peak != NULL ? all.peak + from : NULL, n, &line->score);
-	*known_out = true;
+	forecast_means(l.v.v, l.v.n, &all);
+	*n_out = l.v.n;
+	*mean_out = all.score;
 	return BERTH_OK;
 }
 
 enum berth_code
 forecast_scores(struct cmd_ctx *ctx, struct berth_err *err)
 {
-	struct forecast_row *rows;
-	struct forecast_line *v;
-	size_t n, kept = 0;
-	enum berth_code rc = store_forecast_list(ctx->store, NULL, 0, ctx->arena, &rows, &n, err);
+	struct forecast_lines l = { .a = ctx->arena };
+	struct forecast_set f = { 0 };
+	enum berth_code rc = forecast_pick(ctx, &f, err);
 
+	for (size_t i = 0; i < f.n && rc == BERTH_OK; i++)
+		rc = forecast_score_series(ctx, &f.rows[i], &l, err);
 	if (rc != BERTH_OK)
 		return rc;
-	v = arena_array(ctx->arena, n + 1, sizeof(*v));
-	for (size_t i = n; i-- > 0;) {	/* oldest first */
-		bool known;
-
-		rc = forecast_score_stored(ctx, &rows[i], &v[kept], &known, err);
-		if (rc != BERTH_OK)
-			return rc;
-		kept += known ? 1 : 0;
-	}
-	if (kept == 0)
-		cmd_note(ctx, "no forecast can be scored yet: %zu were made, and nothing was recorded behind them", n);
-	return forecast_lines(ctx, v, NULL, kept, err);
+	if (l.v.n == 0)
+		cmd_note(ctx, "no forecast can be scored yet: %zu were made, and nothing was recorded behind them", l.made);
+	return forecast_lines(ctx, l.v.v, NULL, l.v.n, err);
 }

@@ -91,6 +91,11 @@ expect_exit 0
 expect_json '$.schema' berth.backtest/1
 expect_json '$.series[0].name' gpu
 expect_json '$.series[0].horizon_s' 172800
+expect_json '$.series[0].as_of' 2026-10-06T04:00:00Z
+run --store past.db forecast --scores gpo
+expect_exit 1 "--scores of a series that nobody knows"
+run --store past.db forecast gpu --horizon 24h
+expect_out_has 'How sure: of 1 earlier forecasts [0-9]+ % of the steps'
 
 run --store all.db forecast --backtest --horizon 48h --origins 3 -o json
 expect_exit 0
