@@ -221,9 +221,12 @@ broker_open(const struct broker_setup *s, struct broker *b, struct berth_err *er
 	*b = (struct broker){ .store = s->store, .accels = s->accels, .log = s->log, .arena = s->arena, .now = s->now,
 		.seed = s->seed, .offline = s->offline, .probe_path = s->probe_path, .quarantine_dir = s->quarantine_dir, .policy = broker_policy_default };
 	b->tick_arena = arena_new();
+	b->prices = pricelist_policy_default;
 	rc = broker_open_verdict(b, s, err);
 	if (rc == BERTH_OK && s->config != NULL) {
-		rc = broker_limits_read(s->config, s->arena, &b->limits, &b->n_limits, err);
+		rc = pricelist_policy_read(s->config, s->config_dir, s->now, s->arena, &b->prices, err);
+		if (rc == BERTH_OK)
+			rc = broker_limits_read(s->config, s->arena, &b->limits, &b->n_limits, err);
 		if (rc == BERTH_OK)
 			rc = broker_open_sinks(b, s, err);
 		if (rc == BERTH_OK)

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "broker/placing.h"
+#include "broker/pricelist.h"
 #include "model/job.h"
 #include "model/machine.h"
 #include "plan/verdict.h"
@@ -86,6 +87,7 @@ struct broker {
 	struct http *http;		/* for webhooks; NULL: none is configured */
 	bool offline;
 	const char *quarantine_dir;	/* for price lists that cannot be believed */
+	struct pricelist_policy prices;	/* what is believed of them */
 };
 
 struct broker_setup {

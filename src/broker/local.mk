@@ -11,8 +11,9 @@ libbroker_a_SOURCES = \
 	src/broker/placing_facts.c src/broker/placing_facts.h \
 	src/broker/placing_spot.c src/broker/placing_spot.h \
 	src/broker/pricelist.c src/broker/pricelist.h \
-	src/broker/prices.c \
+	src/broker/pricepolicy.c src/broker/prices.c \
 	src/broker/probe.c \
+	src/broker/quarantine.c src/broker/quarantine.h \
 	src/broker/provision.c \
 	src/broker/release.c \
 	src/broker/rollup.c \

@@ -4,17 +4,18 @@
 #include <string.h>
 
 #include "broker/pricelist.h"
+#include "broker/quarantine.h"
 #include "providers/import/import.h"
+#include "model/event.h"
+#include "model/rates.h"
+#include "store/event_rows.h"
 #include "store/offer_rows.h"
 #include "util/arena.h"
 #include "util/buf.h"
-#include "util/fileio.h"
+#include "util/json.h"
 #include "util/str.h"
 #include "util/strmap.h"
-#include "util/time.h"
 #include "util/vec.h"
-
-#define PRICELIST_FILE_MAX ((size_t)256 * 1024 * 1024)
 
 static size_t
 pricelist_known(const struct offer *v, size_t n)
@@ -27,7 +28,7 @@ pricelist_known(const struct offer *v, size_t n)
 }
 
 static void
-pricelist_compare(const struct offer *old, size_t n_old, const struct offer *fresh, size_t n_fresh,
+pricelist_compare(double far, const struct offer *old, size_t n_old, const struct offer *fresh, size_t n_fresh,
     struct pricelist_gate *g)
 {
 	struct strmap prices = { 0 }, names = { 0 }, seen = { 0 };
@@ -52,144 +53,157 @@ pricelist_compare(const struct offer *old, size_t n_old, const struct offer *fre
 		if (isnan(was) || isnan(is) || was <= 0)
 			continue;
 		g->common++;
-		g->moved += fabs(is / was - 1) > PRICELIST_MOVED;
+		g->moved += fabs(is / was - 1) > far;
 	}
 	arena_free(a);
 }
 
 void
-pricelist_judge(const struct offer *old, size_t n_old, const struct offer *fresh, size_t n_fresh,
-    struct pricelist_gate *g)
+pricelist_judge(const struct pricelist_policy *policy, const struct offer *old, size_t n_old, const struct offer *fresh,
+    size_t n_fresh, struct pricelist_gate *g)
 {
+	const struct pricelist_policy *p = policy != NULL ? policy : &pricelist_policy_default;
+
 	memset(g, 0, sizeof(*g));
-	pricelist_compare(old, n_old, fresh, n_fresh, g);
+	pricelist_compare(p->moved, old, n_old, fresh, n_fresh, g);
 	if (pricelist_known(fresh, n_fresh) == 0)
 		snprintf(g->why, sizeof(g->why), "no price in it");
-	else if (g->common >= PRICELIST_SMALL && (double)g->moved > PRICELIST_MOVED_SHARE * (double)g->common)
-		snprintf(g->why, sizeof(g->why), "%zu of %zu prices moved by over %.0f %%", g->moved, g->common,
-		    PRICELIST_MOVED * 100);
-	else if (g->families > 1 && (double)g->lost > PRICELIST_LOST_SHARE * (double)g->families)
+	else if (g->common >= PRICELIST_SMALL && (double)g->moved > p->moved_share * (double)g->common)
+		snprintf(g->why, sizeof(g->why), "%zu of %zu prices moved by over %.0f %%", g->moved, g->common, p->moved * 100);
+	else if (g->families > 1 && (double)g->lost > p->lost_share * (double)g->families)
 		snprintf(g->why, sizeof(g->why), "%zu of %zu accelerators are not in it any more", g->lost, g->families);
 	g->pass = g->why[0] == '\0';
 }
 
-static void
-pricelist_csv_field(struct buf *b, const char *s)
+/* Keeps the list for somebody to look at; why_out says where it is and what was wrong with it. */
+static enum berth_code
+pricelist_quarantine(const struct pricelist_setup *s, const struct quarantine *key, const struct offer *offers, size_t n,
+    const char *why, struct arena *a, const char **why_out, struct berth_err *err)
 {
-	if (strpbrk(s, ",\"\r\n") == NULL) {
-		buf_add_str(b, s);
-		return;
-	}
-	buf_add_char(b, '"');
-	for (; *s != '\0'; s++) {
-		if (*s == '"')
-			buf_add_char(b, '"');
-		buf_add_char(b, *s);
-	}
-	buf_add_char(b, '"');
+	struct quarantine q = *key;
+	enum berth_code rc;
+
+	q.why = why;
+	q.at = s->now;
+	rc = quarantine_put(s->quarantine_dir, &q, offers, n, s->dry_run, a, err);
+	if (rc == BERTH_OK)
+		*why_out = arena_printf(a, "quarantined in %.200s: %s", q.path, why);
+	return rc;
 }
 
-static void
-pricelist_csv_number(struct buf *b, double x)
-{
-	char text[STR_DOUBLE_SIZE];
-
-	if (!isnan(x))
-		buf_add_str(b, str_from_double(text, x));
-	buf_add_char(b, ',');
-}
-
-static void
-pricelist_csv_money(struct buf *b, struct usd_micro v)
-{
-	char text[USD_FMT_SIZE];
-
-	if (usd_known(v))
-		buf_add_str(b, usd_fmt(text, sizeof(text), v, 6));
-	buf_add_char(b, ',');
-}
-
-/* One row of berth's own layout, which `prices import` reads. */
-static void
-pricelist_csv_row(struct buf *b, const struct offer *o)
-{
-	const char *names[] = { o->provider, o->region, o->zone, o->instance_type, o->accelerator };
-	char t[TIME_FMT_SIZE];
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		pricelist_csv_field(b, names[i]);
-		buf_add_char(b, ',');
-	}
-	buf_printf(b, "%d,", o->accelerator_count);
-	pricelist_csv_number(b, o->accelerator_memory_gib);
-	pricelist_csv_number(b, o->vcpus);
-	pricelist_csv_number(b, o->memory_gib);
-	buf_printf(b, "%s,", purchase_name(o->purchase));
-	if (o->purchase == PURCHASE_RESERVED)
-		buf_printf(b, "%d,%s,", o->term_months, payment_name(o->payment));
-	else
-		buf_add_str(b, ",,");
-	pricelist_csv_money(b, o->upfront);
-	pricelist_csv_money(b, o->price);
-	buf_printf(b, "%s,", o->currency);
-	pricelist_csv_number(b, o->interruption_rate);
-	buf_printf(b, "%s,", o->as_of != 0 ? time_fmt(t, o->as_of) : "");
-	pricelist_csv_field(b, o->source);
-	buf_printf(b, ",%s\n", offer_kind_name(o->kind));
-}
+/* The largest move among the offers of one provider, accelerator and way to buy. */
+struct pricelist_move { const struct offer *is; struct usd_micro was, now; double share; size_t n; };
 
 static enum berth_code
-pricelist_quarantine(const struct pricelist_setup *s, const char *provider, const char *account,
-    const struct offer *offers, size_t n, struct arena *a, const char **path_out, struct berth_err *err)
+pricelist_tell_move(const struct pricelist_setup *s, const struct pricelist_move *m, struct arena *a, struct berth_err *err)
 {
+	struct event e = { .t = s->now, .type = "price.moved",
+		.subject = arena_printf(a, "offer:%s/%s/%s", m->is->provider, m->is->accelerator, purchase_name(m->is->purchase)) };
+	char was[USD_FMT_SIZE], now[USD_FMT_SIZE];
 	enum berth_code rc;
+	struct jsonw w;
 	struct buf b;
-	char *path = arena_printf(a, "%s/%s%s%s-%lld.csv", s->quarantine_dir, provider, account[0] != '\0' ? "-" : "",
-	    account, (long long)s->now);
 
-	for (char *p = path + strlen(s->quarantine_dir) + 1; *p != '\0'; p++)
-		if (!str_is_alnum(*p) && *p != '-' && *p != '.')
-			*p = '_';
-	*path_out = path;
-	if (s->dry_run)
-		return BERTH_OK;
-	buf_init(&b, PRICELIST_FILE_MAX);
-	buf_add_str(&b, "provider,region,zone,instance_type,accelerator,accelerator_count,accelerator_memory_gib,vcpus,"
-	    "memory_gib,purchase,term_months,payment,upfront,price_per_hour,currency,interruption_rate,as_of,source,kind\n");
-	for (size_t i = 0; i < n; i++)
-		pricelist_csv_row(&b, &offers[i]);
-	rc = buf_check(&b, path, err);
+	buf_init(&b, 65536);
+	jsonw_init_buf(&w, &b, JSONW_COMPACT);
+	jsonw_begin_object(&w, NULL);
+	jsonw_str(&w, "message", arena_printf(a, "%s %s in %s: %s, was %s USD an hour (%+.0f %%); %zu offers of %s moved", m->is->provider,
+	    m->is->instance_type, m->is->region, usd_fmt(now, sizeof(now), m->now, 4), usd_fmt(was, sizeof(was), m->was, 4),
+	    m->share * 100, m->n, m->is->accelerator));
+	jsonw_str(&w, "provider", m->is->provider);
+	jsonw_str_or_null(&w, "account", m->is->account);
+	jsonw_str(&w, "accelerator", m->is->accelerator);
+	jsonw_str(&w, "purchase", purchase_name(m->is->purchase));
+	jsonw_str(&w, "instance_type", m->is->instance_type);
+	jsonw_str_or_null(&w, "region", m->is->region);
+	jsonw_money(&w, "was", m->was);
+	jsonw_money(&w, "is", m->now);
+	jsonw_fixed(&w, "moved", m->share, 4);
+	jsonw_int(&w, "offers", (int64_t)m->n);
+	jsonw_end_object(&w);
+	rc = jsonw_finish(&w, err);
+	e.data = b.p;
 	if (rc == BERTH_OK)
-		rc = fileio_mkdirs_for(path, err);
-	if (rc == BERTH_OK)
-		rc = atomicfile_write(path, b.p, b.len, 0600, err);
+		rc = store_event_append(s->store, &e, err);
 	buf_free(&b);
 	return rc;
 }
 
-/* Quarantines and marks stale. */
+/* One event for each provider, accelerator and way to buy of which a price moved by more than the policy's share. */
 static enum berth_code
-pricelist_refuse(const struct pricelist_setup *s, const char *provider, const char *account, const char *source,
-    const struct offer *offers, size_t n, const char *why, struct arena *a, struct pricelist_result *r,
-    struct berth_err *err)
+pricelist_tell(const struct pricelist_setup *s, const struct offer *old, size_t n_old, const struct offer *fresh, size_t n_fresh,
+    struct arena *a, struct berth_err *err)
 {
-	const char *path;
-	enum berth_code rc = pricelist_quarantine(s, provider, account, offers, n, a, &path, err);
+	double least = s->policy != NULL ? s->policy->alert : pricelist_policy_default.alert;
+	struct strmap by_key = { 0 }, groups = { 0 };
+	VEC(struct pricelist_move) moves = { 0 };
+	enum berth_code rc = BERTH_OK;
+
+	if (n_old == 0 || least <= 0)
+		return BERTH_OK;
+	for (size_t i = 0; i < n_old; i++)
+		strmap_add(a, &by_key, import_offer_key(&old[i], a), i, NULL);
+	for (size_t i = 0; i < n_fresh; i++) {
+		const size_t *at = strmap_get(&by_key, import_offer_key(&fresh[i], a));
+		struct usd_micro was = at != NULL ? offer_effective_hour(&old[*at]) : USD_UNKNOWN, now = offer_effective_hour(&fresh[i]);
+		double share = usd_to_double(now) / usd_to_double(was) - 1;
+		struct pricelist_move *m;
+		int added = 0;
+		size_t *g;
+
+		if (!(fabs(share) > least) || was.v <= 0)
+			continue;
+		g = strmap_add(a, &groups, arena_printf(a, "%s\t%s\t%d", fresh[i].provider, fresh[i].accelerator, (int)fresh[i].purchase),
+		    moves.n, &added);
+		if (added)
+			VEC_PUSH(a, &moves, (struct pricelist_move){ .is = &fresh[i] });
+		m = &moves.v[*g];
+		m->n++;
+		if (fabs(share) > fabs(m->share))
+			*m = (struct pricelist_move){ &fresh[i], was, now, share, m->n };
+	}
+	for (size_t i = 0; rc == BERTH_OK && i < moves.n; i++)
+		rc = pricelist_tell_move(s, &moves.v[i], a, err);
+	return rc;
+}
+
+/* Prices in other currencies become USD where the policy has a rate. */
+static struct offer *
+pricelist_in_usd(const struct pricelist_setup *s, const struct offer *offers, size_t n, struct arena *a)
+{
+	struct offer *v = arena_memdup(a, offers, n * sizeof(*v) + 1);
+
+	for (size_t i = 0; s->policy != NULL && s->policy->rates != NULL && i < n; i++)
+		rates_convert(s->policy->rates, &v[i], a);
+	return v;
+}
+
+static enum berth_code
+pricelist_replace(const struct pricelist_setup *s, const struct quarantine *key, const struct offer *old, size_t n_old,
+    const struct offer *offers, size_t n, struct arena *a, struct berth_err *err)
+{
+	enum berth_code rc = store_begin(s->store, err);
 
 	if (rc != BERTH_OK)
 		return rc;
-	r->stale = true;
-	r->code = BERTH_EPRICE;
-	snprintf(r->error, sizeof(r->error), "quarantined in %s: %s", path, why);
-	return store_offers_stale(s->store, provider, account, source, r->error, s->now, err);
+	rc = store_offers_replace(s->store, key->provider, key->account, key->source, offers, n, s->now, NULL, err);
+	if (rc == BERTH_OK)
+		rc = pricelist_tell(s, old, n_old, offers, n, a, err);
+	if (rc == BERTH_OK)
+		return store_commit(s->store, err);
+	store_rollback(s->store);
+	return rc;
 }
 
 enum berth_code
 pricelist_put(const struct pricelist_setup *s, const char *provider, const char *account, const char *source,
-    const struct offer *offers, size_t n, struct arena *a, struct pricelist_result *r, struct berth_err *err)
+    const struct offer *raw, size_t n, struct arena *a, struct pricelist_result *r, struct berth_err *err)
 {
 	struct offer_query q = { .provider = provider, .account = account, .list_source = source, .every_kind = true };
+	struct quarantine key = { .provider = provider, .account = account, .source = source };
+	const struct offer *offers = pricelist_in_usd(s, raw, n, a);
 	struct pricelist_gate g;
+	const char *why;
 	struct offer *old;
 	enum berth_code rc;
 	size_t n_old;
@@ -198,10 +212,20 @@ pricelist_put(const struct pricelist_setup *s, const char *provider, const char 
 	rc = store_offer_list(s->store, &q, a, &old, &n_old, err);
 	if (rc != BERTH_OK)
 		return rc;
-	pricelist_judge(old, n_old, offers, n, &g);
-	if (!g.pass && !s->force)
-		return pricelist_refuse(s, provider, account, source, offers, n, g.why, a, r, err);
-	return store_offers_replace(s->store, provider, account, source, offers, n, s->now, NULL, err);
+	pricelist_judge(s->policy, old, n_old, offers, n, &g);
+	if (g.pass || s->force) {
+		rc = pricelist_replace(s, &key, old, n_old, offers, n, a, err);
+		if (rc == BERTH_OK && !s->dry_run)
+			quarantine_drop(s->quarantine_dir, &key, a);
+		return rc;
+	}
+	rc = pricelist_quarantine(s, &key, offers, n, g.why, a, &why, err);
+	if (rc != BERTH_OK)
+		return rc;
+	r->stale = true;
+	r->code = BERTH_EPRICE;
+	str_copy(r->error, sizeof(r->error), why);
+	return store_offers_stale(s->store, provider, account, source, why, s->now, err);
 }
 
 /* Which lists belong to an account. Where it cannot make machines its offers are no account's: prices alone. */
@@ -277,8 +301,8 @@ pricelist_end_others(const struct pricelist_setup *s, const struct pricelist_key
 }
 
 static enum berth_code
-pricelist_replace_account(const struct pricelist_setup *s, const struct pricelist_key *k, struct offer *fresh, size_t n,
-    struct arena *a, struct berth_err *err)
+pricelist_replace_account(const struct pricelist_setup *s, const struct pricelist_key *k, const struct offer *old,
+    size_t n_old, struct offer *fresh, size_t n, struct arena *a, struct berth_err *err)
 {
 	enum berth_code rc = store_begin(s->store, err);
 
@@ -294,6 +318,8 @@ pricelist_replace_account(const struct pricelist_setup *s, const struct pricelis
 	}
 	if (rc == BERTH_OK)
 		rc = pricelist_end_others(s, k, fresh, n, a, err);
+	if (rc == BERTH_OK)
+		rc = pricelist_tell(s, old, n_old, fresh, n, a, err);
 	if (rc == BERTH_OK)
 		return store_commit(s->store, err);
 	store_rollback(s->store);
@@ -329,35 +355,60 @@ pricelist_failed(const struct pricelist_setup *s, const char *account, const cha
 	return pricelist_mark(s, account, provider, why, a, err);
 }
 
-/* What an account answered takes the old lists' place, or does not. */
+/* All that an account sells takes the old lists' place, or does not. */
+static enum berth_code
+pricelist_put_account(const struct pricelist_setup *s, const struct pricelist_key *k, const char *account,
+    const char *provider, const struct offer *raw, size_t n, struct arena *a, struct pricelist_result *r, struct berth_err *err)
+{
+	struct offer_query q = { .account = k->account, .list_source = k->source, .every_kind = true };
+	struct quarantine key = { .provider = "", .account = k->account, .source = k->source };
+	struct offer *offers = pricelist_in_usd(s, raw, n, a), *old;
+	struct pricelist_gate g;
+	const char *why;
+	enum berth_code rc;
+	size_t n_old;
+
+	*r = (struct pricelist_result){ .name = account, .offers = n };
+	rc = store_offer_list(s->store, &q, a, &old, &n_old, err);
+	if (rc != BERTH_OK)
+		return rc;
+	pricelist_judge(s->policy, old, n_old, offers, n, &g);
+	if (g.pass || s->force) {
+		rc = pricelist_replace_account(s, k, old, n_old, offers, n, a, err);
+		if (rc == BERTH_OK && !s->dry_run)
+			quarantine_drop(s->quarantine_dir, &key, a);
+		return rc;
+	}
+	rc = pricelist_quarantine(s, &key, offers, n, g.why, a, &why, err);
+	return rc == BERTH_OK ? pricelist_failed(s, account, provider, BERTH_EPRICE, why, a, r, err) : rc;
+}
+
 static enum berth_code
 pricelist_take(const struct pricelist_setup *s, const struct prov_many *m, const struct pricelist_gather *got,
     struct arena *a, struct pricelist_result *r, struct berth_err *err)
 {
-	const char *account = arena_strdup(a, prov_account_name(m->account)), *path;
+	const char *account = arena_strdup(a, prov_account_name(m->account));
 	const char *provider = prov_account_ops(m->account)->name;
 	struct pricelist_key k = pricelist_key(account, provider);
-	struct offer_query q = { .account = k.account, .list_source = k.source, .every_kind = true };
-	struct pricelist_gate g;
-	char why[512];
-	struct offer *old;
-	enum berth_code rc;
-	size_t n_old;
 
 	if (m->code != BERTH_OK)
 		return pricelist_failed(s, account, provider, m->code, m->err.msg, a, r, err);
-	*r = (struct pricelist_result){ .name = account, .offers = got->v.n };
-	rc = store_offer_list(s->store, &q, a, &old, &n_old, err);
-	if (rc != BERTH_OK)
-		return rc;
-	pricelist_judge(old, n_old, got->v.v, got->v.n, &g);
-	if (g.pass || s->force)
-		return pricelist_replace_account(s, &k, got->v.v, got->v.n, a, err);
-	rc = pricelist_quarantine(s, provider, account, got->v.v, got->v.n, a, &path, err);
-	if (rc != BERTH_OK)
-		return rc;
-	snprintf(why, sizeof(why), "quarantined in %.200s: %.200s", path, g.why);
-	return pricelist_failed(s, account, provider, BERTH_EPRICE, why, a, r, err);
+	return pricelist_put_account(s, &k, account, provider, got->v.v, got->v.n, a, r, err);
+}
+
+enum berth_code
+pricelist_accept(const struct pricelist_setup *setup, const struct quarantine *q, const struct offer *offers, size_t n,
+    struct arena *a, struct pricelist_result *r, struct berth_err *err)
+{
+	struct pricelist_key k = { q->account, q->source };
+	struct pricelist_setup s = *setup;
+	enum berth_code rc;
+
+	s.force = true;
+	rc = q->provider[0] != '\0' ? pricelist_put(&s, q->provider, q->account, q->source, offers, n, a, r, err) :
+	    pricelist_put_account(&s, &k, q->account[0] != '\0' ? q->account : q->source, "", offers, n, a, r, err);
+	r->name = q->name;
+	return rc;
 }
 
 enum berth_code

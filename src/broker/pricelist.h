@@ -11,9 +11,15 @@
 #include "store/store.h"
 #include "util/err.h"
 
+struct quarantine;
+struct rates;
+struct yaml_node;
+
+/* The default policy. */
 #define PRICELIST_MOVED 0.5		/* a price that moves by more than this share of itself is suspect ... */
 #define PRICELIST_MOVED_SHARE 0.2	/* ... and at most this share of the prices may be */
 #define PRICELIST_LOST_SHARE 0.5	/* of the accelerators that the old list had */
+#define PRICELIST_ALERT 0.2		/* a price that moves by more is told as an event */
 #define PRICELIST_SMALL 5		/* fewer prices in common than this say nothing */
 
 struct pricelist_gate {
@@ -23,9 +29,21 @@ struct pricelist_gate {
 	char why[200];			/* why it does not pass; "" */
 };
 
-/* Whether the new list can be believed beside the old one. Pure; either may be empty. */
-void pricelist_judge(const struct offer *old, size_t n_old, const struct offer *fresh, size_t n_fresh,
-    struct pricelist_gate *gate_out);
+/* What is believed, and what is told: `prices:` of berth.yaml. */
+struct pricelist_policy {
+	double moved, moved_share;	/* a move by more than `moved` of itself is suspect; at most this share may */
+	double lost_share;		/* of the accelerators */
+	double alert;			/* a move by more than this share is an event; 0: none is */
+	const struct rates *rates;	/* NULL: what is not in USD is not comparable */
+};
+extern const struct pricelist_policy pricelist_policy_default;
+/* BERTH_EINVAL with file:line:col, and what rates_load() says. config NULL: the default. */
+BERTH_MUST_CHECK enum berth_code pricelist_policy_read(const struct yaml_node *config, const char *config_dir, int64_t now,
+    struct arena *a, struct pricelist_policy *policy_out, struct berth_err *err);
+
+/* Whether the new list can be believed beside the old one. Pure; either may be empty; policy NULL: the default. */
+void pricelist_judge(const struct pricelist_policy *policy, const struct offer *old, size_t n_old,
+    const struct offer *fresh, size_t n_fresh, struct pricelist_gate *gate_out);
 
 struct pricelist_setup {
 	struct store *store;
@@ -33,6 +51,7 @@ struct pricelist_setup {
 	bool force;			/* whatever the gate says */
 	bool dry_run;			/* no file is written (the caller rolls the store back) */
 	const char *quarantine_dir;	/* where a list goes that does not pass, as berth's own CSV */
+	const struct pricelist_policy *policy;	/* NULL: the default */
 };
 
 struct pricelist_result {
@@ -58,6 +77,9 @@ BERTH_MUST_CHECK enum berth_code pricelist_put(const struct pricelist_setup *s, 
  */
 BERTH_MUST_CHECK enum berth_code pricelist_refresh(const struct pricelist_setup *s, struct prov_account *const *accounts,
     size_t n, int deadline_s, struct arena *a, struct pricelist_result *results_out, struct berth_err *err);
+/* Puts a quarantined list in place after all, as read from its file, and takes it out of the quarantine. */
+BERTH_MUST_CHECK enum berth_code pricelist_accept(const struct pricelist_setup *s, const struct quarantine *q,
+    const struct offer *offers, size_t n, struct arena *a, struct pricelist_result *result_out, struct berth_err *err);
 /* The account could not even be opened: the old lists are marked stale. */
 BERTH_MUST_CHECK enum berth_code pricelist_failed(const struct pricelist_setup *s, const char *account,
     const char *provider, enum berth_code code, const char *why, struct arena *a, struct pricelist_result *result_out,

@@ -37,7 +37,8 @@ prices_due(const struct broker *b, const struct broker_account *acc, const struc
 enum berth_code
 pass_prices(struct broker *b, struct berth_err *err)
 {
-	struct pricelist_setup setup = { .store = b->store, .now = b->now, .quarantine_dir = b->quarantine_dir };
+	struct pricelist_setup setup = { .store = b->store, .now = b->now, .quarantine_dir = b->quarantine_dir,
+		.policy = &b->prices };
 	struct pricelist_result *results = arena_array_of(b->tick_arena, b->n_accounts, struct pricelist_result);
 	struct prov_account **ask = arena_array_of(b->tick_arena, b->n_accounts, struct prov_account *);
 	struct price_list *lists;

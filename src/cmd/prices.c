@@ -48,6 +48,12 @@ static const struct cmd prices_subs[] = {
 	{ .name = "refresh", .summary = "ask every account for its offers", .args = "", .opts = prices_refresh_rows,
 	    .opts_default = &prices_refresh_defaults, .opts_size = sizeof(prices_refresh_defaults),
 	    .flags = CMD_STORE_RW | CMD_NET, .run = prices_refresh_run },
+	{ .name = "quarantine", .summary = "show lists that were not believed", .args = "", .flags = CMD_STORE_RO,
+	    .run = prices_quarantine_run },
+	{ .name = "accept", .summary = "believe a list in quarantine after all", .args = "NAME ...", .flags = CMD_STORE_RW, .args_min = 1,
+	    .args_max = -1, .run = prices_accept_run },
+	{ .name = "reject", .summary = "throw a list in quarantine away", .args = "NAME ...", .flags = CMD_STORE_RO, .args_min = 1,
+	    .args_max = -1, .run = prices_reject_run },
 	{ .name = "history", .summary = "show how prices moved", .args = "", .opts = prices_history_rows,
 	    .opts_default = &prices_history_defaults, .opts_size = sizeof(prices_history_defaults), .flags = CMD_STORE_RO,
 	    .run = prices_history_run },
@@ -58,7 +64,7 @@ static const struct cmd prices_subs[] = {
 };
 
 const struct cmd cmd_prices = {
-	.name = "prices", .summary = "prices of every provider: list, import, refresh, history, diff", .args = "",
+	.name = "prices", .summary = "prices of every provider: list, import, refresh, history, diff, quarantine", .args = "",
 	.subs = prices_subs,
 };
 
@@ -297,6 +303,19 @@ prices_say_stale(struct cmd_ctx *ctx, struct berth_err *err)
 	return rc;
 }
 
+/* What is not in USD has no place in the order. */
+static void
+prices_say_currency(struct cmd_ctx *ctx, const struct offer *v, size_t n)
+{
+	size_t other = 0;
+
+	for (size_t i = 0; i < n; i++)
+		other += !str_eq(v[i].currency, "USD");
+	if (other > 0)
+		cmd_note(ctx, "%zu of them %s not in USD and not ranked: -o wide shows the currency; prices: {rates: FILE} in "
+		    "berth.yaml makes them comparable", other, other == 1 ? "is" : "are");
+}
+
 static bool
 prices_list_wants(const struct cmd_ctx *ctx, const struct prices_match *m, const struct offer *o)
 {
@@ -371,6 +390,7 @@ prices_list_print(struct cmd_ctx *ctx, const struct offer *v, size_t n, size_t s
 		return rc;
 	cmd_note(ctx, "shown %zu of %zu%s", shown, n, n == 0 ? ": no offer fits; berth prices import --bundled loads a list" :
 	    shown < n ? "; --limit 0 shows all" : "");
+	prices_say_currency(ctx, v, n);
 	return prices_say_stale(ctx, err);
 }
 
@@ -453,9 +473,17 @@ prices_print_results(struct cmd_ctx *ctx, const struct pricelist_result *r, size
 	return refused == 0 ? BERTH_OK : err_set(err, BERTH_EPARTIAL, "%zu rows were refused, each is named above", refused);
 }
 
-struct pricelist_setup
-prices_setup(struct cmd_ctx *ctx, bool force)
+enum berth_code
+prices_setup(struct cmd_ctx *ctx, bool force, struct pricelist_setup *setup, struct berth_err *err)
 {
-	return (struct pricelist_setup){ .store = ctx->store, .now = ctx->now, .force = force, .dry_run = ctx->dry_run,
-		.quarantine_dir = arena_printf(ctx->arena, "%s/quarantine", progpath_dir(ctx->arena, ctx->store_path)) };
+	struct pricelist_policy *policy = arena_new_of(ctx->arena, struct pricelist_policy);
+	const struct config *config;
+	enum berth_code rc;
+
+	*setup = (struct pricelist_setup){ .store = ctx->store, .now = ctx->now, .force = force, .dry_run = ctx->dry_run,
+		.quarantine_dir = arena_printf(ctx->arena, "%s/quarantine", progpath_dir(ctx->arena, ctx->store_path)),
+		.policy = policy };
+	if ((rc = cmd_config(ctx, &config, err)) != BERTH_OK)
+		return rc;
+	return pricelist_policy_read(config->root, progpath_dir(ctx->arena, config->path), ctx->now, ctx->arena, policy, err);
 }

@@ -62,7 +62,8 @@ const char *prices_accelerator(const struct cmd_ctx *ctx, const struct offer *o)
 BERTH_MUST_CHECK enum berth_code prices_print_results(struct cmd_ctx *ctx, const struct pricelist_result *r, size_t n,
     struct berth_err *err);
 /* What pricelist_put() needs of a verb. */
-struct pricelist_setup prices_setup(struct cmd_ctx *ctx, bool force);
+BERTH_MUST_CHECK enum berth_code prices_setup(struct cmd_ctx *ctx, bool force, struct pricelist_setup *setup_out,
+    struct berth_err *err);
 
 /* Subverbs, in files of their own. */
 extern const struct opt_row prices_import_rows[], prices_refresh_rows[], prices_history_rows[], prices_diff_rows[];
@@ -71,6 +72,9 @@ struct prices_refresh_opts { bool force; struct opt_list account; };
 struct prices_history_opts { struct prices_filter filter; int64_t since, until; };
 enum berth_code prices_import_run(struct cmd_ctx *ctx, struct berth_err *err);
 enum berth_code prices_refresh_run(struct cmd_ctx *ctx, struct berth_err *err);
+enum berth_code prices_quarantine_run(struct cmd_ctx *ctx, struct berth_err *err);
+enum berth_code prices_accept_run(struct cmd_ctx *ctx, struct berth_err *err);
+enum berth_code prices_reject_run(struct cmd_ctx *ctx, struct berth_err *err);
 enum berth_code prices_history_run(struct cmd_ctx *ctx, struct berth_err *err);
 enum berth_code prices_diff_run(struct cmd_ctx *ctx, struct berth_err *err);
 

@@ -130,8 +130,11 @@ prices_bundled(struct prices_import *im, struct berth_err *err)
 enum berth_code
 prices_import_bundled(struct cmd_ctx *ctx, size_t *offers_out, struct berth_err *err)
 {
-	struct prices_import im = { .ctx = ctx, .setup = prices_setup(ctx, true) };
-	enum berth_code rc = prices_bundled(&im, err);
+	struct prices_import im = { .ctx = ctx };
+	enum berth_code rc = prices_setup(ctx, true, &im.setup, err);
+
+	if (rc == BERTH_OK)
+		rc = prices_bundled(&im, err);
 
 	*offers_out = 0;
 	for (size_t i = 0; i < im.results.n; i++)
@@ -151,13 +154,15 @@ enum berth_code
 prices_import_run(struct cmd_ctx *ctx, struct berth_err *err)
 {
 	const struct prices_import_opts *o = ctx->opts;
-	struct prices_import im = { .ctx = ctx, .setup = prices_setup(ctx, o->force) };
+	struct prices_import im = { .ctx = ctx };
 	struct berth_err own = { 0 };
 	size_t unread = 0;
 	enum berth_code rc = BERTH_OK;
 
 	if (ctx->n_args == 0 && !o->bundled)
 		return err_set(err, BERTH_EUSAGE, "name a file, or --bundled");
+	if ((rc = prices_setup(ctx, o->force, &im.setup, err)) != BERTH_OK)
+		return rc;
 	if (o->bundled && (rc = prices_bundled(&im, err)) != BERTH_OK)
 		return rc;
 	im.setup.force = o->force;

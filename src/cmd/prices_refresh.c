@@ -67,10 +67,10 @@ enum berth_code
 prices_refresh_run(struct cmd_ctx *ctx, struct berth_err *err)
 {
 	const struct prices_refresh_opts *o = ctx->opts;
-	struct prices_refresh p = { .ctx = ctx, .setup = prices_setup(ctx, o->force) };
+	struct prices_refresh p = { .ctx = ctx };
 	enum berth_code rc;
 
-	if ((rc = cmd_config(ctx, &p.config, err)) != BERTH_OK ||
+	if ((rc = prices_setup(ctx, o->force, &p.setup, err)) != BERTH_OK || (rc = cmd_config(ctx, &p.config, err)) != BERTH_OK ||
 	    (rc = prov_net_open(p.config->root, progpath_dir(ctx->arena, p.config->path), &p.net, err)) != BERTH_OK)
 		return rc;
 	for (size_t i = 0; rc == BERTH_OK && i < p.config->n_accounts; i++)

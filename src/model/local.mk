@@ -17,5 +17,6 @@ libmodel_a_SOURCES = \
 	src/model/measure.h \
 	src/model/offer.c src/model/offer.h \
 	src/model/probe.c src/model/probe.h \
+	src/model/rates.c src/model/rates.h \
 	src/model/record.h \
 	src/model/series.h

@@ -88,6 +88,32 @@ file=$(find "$HOME" -path '*quarantine*' -name '*.csv')
 ok $? "the new list lies in quarantine ($file)"
 run prices list --provider beta
 expect_err_has 'stale: beta'
+run prices quarantine -o csv --columns name,offers
+expect_out beta-beta.csv,8
+run prices quarantine -o json
+expect_is_json berth.quarantine/1
+expect_json '$.lists[0].provider' beta
+run prices accept nothing
+expect_exit 1
+expect_err_has 'prices quarantine'
+run prices reject beta-beta.csv
+expect_exit 0
+run prices quarantine -o csv --columns name
+[ "$(wc -l <"$out")" -eq 1 ] && [ -z "$(find "$HOME" -path '*quarantine*' -name '*.csv')" ]
+ok $? "rejected, it is gone"
+run prices import up/beta.csv
+expect_exit 6
+run prices accept beta-beta.csv -o json
+expect_exit 0
+expect_json '$.providers[0].offers' 8
+run prices list --provider beta -o csv --columns price_per_hour
+expect_out 10.000000 "accepted, it is in place"
+run prices list --provider beta
+! grep -q stale "$err"
+ok $? "and not stale any more"
+run events --type price.moved -o json
+expect_out_has 'offer:beta/L4/on_demand'
+run prices import beta.csv --force
 run prices import up/beta.csv --force
 expect_exit 0
 run prices list --provider beta -o csv --columns price_per_hour
@@ -130,6 +156,19 @@ run prices import gamma.csv --dry-run
 expect_exit 0
 run prices list --provider gamma
 expect_err_has 'shown 0 of 0'
+
+# Another currency: listed, not ranked, said; with a rate it is comparable.
+printf 'provider,instance_type,accelerator,purchase,price_per_hour,currency\nyuan,p3,V100,on_demand,21.8568,CNY\n' >yuan.csv
+run prices import yuan.csv
+run prices list --provider yuan
+expect_err_has '1 of them .*not in USD'
+run prices list --provider yuan -o csv --columns price_per_hour,price_per_gpu_hour,currency
+expect_out 21.856800,,CNY
+printf 'from,to,rate,as_of\nUSD,CNY,7.10,2026-11-28\n' >.config/berth/rates.csv
+echo 'prices: {rates: rates.csv}' >>.config/berth/berth.yaml
+run prices import yuan.csv --force
+run prices list --provider yuan -o csv --columns price_per_hour,currency,source
+expect_out_has '^3.078423,USD,.*CNY at 7.10 a USD of 2026-11-28'
 
 # Windows, licensed and dedicated rows stand beside the plain one and never before it.
 cat >kinds.csv <<CSV

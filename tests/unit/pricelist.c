@@ -6,6 +6,9 @@
 #include <unistd.h>
 
 #include "broker/pricelist.h"
+#include "broker/quarantine.h"
+#include "model/rates.h"
+#include "store/event_rows.h"
 #include "store/offer_rows.h"
 #include "tests/tap.h"
 #include "util/arena.h"
@@ -37,7 +40,7 @@ passes(const struct offer *old, size_t n_old, const struct offer *fresh, size_t 
 {
 	struct pricelist_gate g;
 
-	pricelist_judge(old, n_old, fresh, n_fresh, &g);
+	pricelist_judge(NULL, old, n_old, fresh, n_fresh, &g);
 	if (!g.pass && why != NULL && strstr(g.why, why) == NULL)
 		tap_diag("said: %s", g.why);
 	return g.pass;
@@ -98,7 +101,8 @@ test_put(struct store *store, const char *dir)
 	struct pricelist_result r;
 	struct berth_err err = { 0 };
 	struct offer *v = make("p", 6, 10, "L4");
-	const char *file = arena_printf(a, "%s/q/p-%lld.csv", dir, (long long)NOW + 1);
+	const char *file = arena_printf(a, "%s/q/p-f.csv.csv", dir);
+	struct quarantine *kept;
 	char *text = NULL;
 	int64_t sum;
 	size_t n;
@@ -115,10 +119,15 @@ test_put(struct store *store, const char *dir)
 	tap_code(fileio_slurp(a, file, 1 << 20, &text, &n, &err), BERTH_OK, &err);
 	tap_ok(text != NULL && strstr(text, "p,\"a,\"\"b\"\"\",,t0,L4,1,24,,,on_demand,,,0.000000,40.000000,USD,,,") != NULL,
 	    "quarantined as CSV, quotes and all");
+	tap_code(pricelist_put(&s, "p", "", "f.csv", v, 6, a, &r, &err), BERTH_OK, &err);
+	tap_code(quarantine_list(s.quarantine_dir, a, &kept, &n, &err), BERTH_OK, &err);
+	tap_ok(n == 1 && str_eq(kept[0].provider, "p") && str_eq(kept[0].source, "f.csv") && kept[0].offers == 6 && kept[0].at == NOW + 1 &&
+	    strstr(kept[0].why, "5 of 5 prices") != NULL, "refused twice it lies there once: %s", kept[0].name);
 	s.force = true;
 	tap_code(pricelist_put(&s, "p", "", "f.csv", v, 6, a, &r, &err), BERTH_OK, &err);
 	tap_ok(r.code == BERTH_OK && current(store, "p", &sum) == 6 && sum == 300, "by force it is taken");
-	unlink(file);
+	tap_code(quarantine_list(s.quarantine_dir, a, &kept, &n, &err), BERTH_OK, &err);
+	tap_is_long((long long)n, 0, "and leaves the quarantine");
 	rmdir(s.quarantine_dir);
 }
 
@@ -184,6 +193,78 @@ test_refresh(struct store *store, const char *dir)
 	prov_account_close(acc);
 }
 
+/* CNY at 7.10 a USD, EUR at 1.25 USD each; what has no rate stays as it is. */
+static void
+test_rates(const char *dir)
+{
+	static const char text[] = "from,to,rate,as_of\nUSD,CNY,8,2026-01-01\nUSD,CNY,7.10,2026-11-28\nEUR,USD,1.25,\n";
+	static const char *const bad[] = { "from,to,rate\nUSD,CNY,0\n", "from,to,rate\nCNY,EUR,2\n", "from,to,rate\nUSD,CNY,x\n",
+		"from,to\nUSD,CNY\n" };
+	const char *path = arena_printf(a, "%s/rates.csv", dir);
+	struct offer *v = make("p", 4, 1, "L4");
+	struct rates *r = NULL;
+	struct berth_err err = { 0 };
+
+	tap_code(atomicfile_write(path, text, strlen(text), 0600, &err), BERTH_OK, &err);
+	tap_code(rates_load(path, NOW, a, &r, &err), BERTH_OK, &err);
+	v[0].price.v = 21856800;
+	memcpy(v[0].currency, "CNY", 4);
+	v[0].source = "list";
+	memcpy(v[1].currency, "EUR", 4);
+	v[1].price.v = 2000000;
+	v[1].upfront.v = 8000000;
+	memcpy(v[2].currency, "JPY", 4);
+	for (int i = 0; i < 4; i++)
+		rates_convert(r, &v[i], a);
+	tap_ok(v[0].price.v == 3078423 && str_eq(v[0].currency, "USD"), "21.8568 CNY are 3.078423 USD");
+	tap_is_str(v[0].source, "list, CNY at 7.10 a USD of 2026-11-28", "the source says so");
+	tap_ok(v[1].price.v == 2500000 && v[1].upfront.v == 10000000, "2 EUR are 2.5 USD, upfront too");
+	tap_ok(v[2].price.v == 3000000 && str_eq(v[2].currency, "JPY") && !usd_known(offer_effective_hour(&v[2])), "without a rate: not comparable");
+	tap_ok(v[3].price.v == 4000000 && v[3].source[0] == '\0', "USD stays");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		tap_code(atomicfile_write(path, bad[i], strlen(bad[i]), 0600, &err), BERTH_OK, &err);
+		tap_code(rates_load(path, NOW, a, &r, &err), BERTH_EINVAL, &err);
+	}
+	unlink(path);
+}
+
+/* A move by more than the policy's share is one event for provider, accelerator and way to buy. */
+static void
+test_alerts(struct store *store, const char *dir)
+{
+	struct pricelist_policy p = pricelist_policy_default;
+	struct pricelist_setup s = { .store = store, .now = NOW, .quarantine_dir = arena_printf(a, "%s/q", dir), .policy = &p };
+	struct event_query q = { .type = "price.moved" };
+	struct offer *v = make("mover", 20, 10, "H100");
+	struct pricelist_result r;
+	struct berth_err err = { 0 };
+	struct event *es;
+	size_t n;
+
+	tap_code(pricelist_put(&s, "mover", "", "f", v, 20, a, &r, &err), BERTH_OK, &err);
+	v[3].price.v = v[3].price.v * 13 / 10;
+	v[4].price.v = v[4].price.v * 14 / 10;
+	v[5].price.v = v[5].price.v * 11 / 10;
+	tap_code(pricelist_put(&s, "mover", "", "f", v, 20, a, &r, &err), BERTH_OK, &err);
+	q.subject = "offer:mover/H100/on_demand";
+	tap_code(store_event_list(store, &q, a, &es, &n, &err), BERTH_OK, &err);
+	tap_ok(n == 1 && strstr(es[0].data, "\"offers\":2") != NULL && strstr(es[0].data, "\"instance_type\":\"t4\"") != NULL &&
+	    strstr(es[0].data, "\"was\":14.000000") != NULL && strstr(es[0].data, "\"moved\":0.4") != NULL, "two moved by over 20 %%, one is told of: %s",
+	    n > 0 ? es[0].data : "");
+	p.alert = 0;
+	v[3].price.v *= 2;
+	tap_code(pricelist_put(&s, "mover", "", "f", v, 20, a, &r, &err), BERTH_OK, &err);
+	tap_code(store_event_list(store, &q, a, &es, &n, &err), BERTH_OK, &err);
+	tap_is_long((long long)n, 1, "none is where none is wanted");
+	p.moved = 0.05;
+	p.moved_share = 0;
+	v[6].price.v = v[6].price.v * 107 / 100;
+	tap_code(pricelist_put(&s, "mover", "", "f", v, 20, a, &r, &err), BERTH_OK, &err);
+	tap_ok(r.stale, "a stricter gate: %s", r.error);
+	quarantine_drop(s.quarantine_dir, &(struct quarantine){ .provider = "mover", .account = "", .source = "f" }, a);
+	rmdir(s.quarantine_dir);
+}
+
 int
 main(void)
 {
@@ -197,6 +278,8 @@ main(void)
 	test_gate();
 	tap_code(store_open(":memory:", STORE_CREATE, NOW, &store, &err), BERTH_OK, &err);
 	test_put(store, dir);
+	test_rates(dir);
+	test_alerts(store, dir);
 	test_refresh(store, dir);
 	store_close(store);
 	unlink(arena_printf(a, "%s/q/replay-play-%lld.csv", dir, (long long)NOW));
