@@ -145,7 +145,8 @@ series_table(struct cmd_ctx *ctx, const struct series_view *v, size_t n, struct 
 }
 
 /* One step, hour or day as it is kept. */
-typedef void series_point_fn(void *arg, int64_t t, int64_t len_s, int64_t covered_s, double mean, double peak);
+typedef void series_point_fn(void *arg, int64_t t, int64_t len_s, int64_t covered_s, double mean, double peak,
+    const struct sketch *sketch);	/* NULL: a step */
 struct series_points { series_point_fn *fn; void *arg; };
 
 static enum berth_code
@@ -154,7 +155,8 @@ series_bucket(void *arg, const struct tier_view *v, struct berth_err *err)
 	const struct series_points *p = arg;
 
 	(void)err;
-	p->fn(p->arg, v->t, v->len_s, v->covered_s, v->unit_seconds / (double)v->covered_s, v->peak);
+	p->fn(p->arg, v->t, v->len_s, v->covered_s, v->unit_seconds / (double)v->covered_s, v->peak,
+	    &v->sketch);
 	return BERTH_OK;
 }
 
@@ -177,13 +179,14 @@ series_each_point(struct cmd_ctx *ctx, const struct series *s, series_point_fn *
 	for (size_t i = 0; rc == BERTH_OK && i < h.d.n; i++)
 		if (!isnan(h.d.mean[i]))
 			fn(arg, h.d.t0 + (int64_t)i * h.d.step_s, h.d.step_s, (int64_t)(h.covered[i] * (double)h.d.step_s + 0.5),
-			    h.d.mean[i], h.d.peak[i]);
+			    h.d.mean[i], h.d.peak[i], NULL);
 	arena_free(a);
 	return rc;
 }
 
 static void
-series_json_point(void *arg, int64_t t, int64_t len_s, int64_t covered_s, double mean, double peak)
+series_json_point(void *arg, int64_t t, int64_t len_s, int64_t covered_s, double mean, double peak,
+    const struct sketch *sketch)
 {
 	struct jsonw *w = arg;
 
@@ -193,6 +196,11 @@ series_json_point(void *arg, int64_t t, int64_t len_s, int64_t covered_s, double
 	jsonw_double(w, "peak", peak);
 	jsonw_int(w, "length_s", len_s);
 	jsonw_int(w, "covered_s", covered_s);
+	if (sketch != NULL) {
+		jsonw_double(w, "p50", sketch_quantile(sketch, 0.5));
+		jsonw_double(w, "p90", sketch_quantile(sketch, 0.9));
+		jsonw_double(w, "p99", sketch_quantile(sketch, 0.99));
+	}
 	jsonw_end_object(w);
 }
 
@@ -241,10 +249,11 @@ series_json(struct cmd_ctx *ctx, const struct series_view *v, size_t n, struct b
 struct series_lines { struct table *t; const char *name; };
 
 static void
-series_line(void *arg, int64_t t, int64_t len_s, int64_t covered_s, double mean, double peak)
+series_line(void *arg, int64_t t, int64_t len_s, int64_t covered_s, double mean, double peak, const struct sketch *sketch)
 {
 	const struct series_lines *l = arg;
 
+	(void)sketch;
 	(void)len_s;
 	(void)covered_s;
 	table_row(l->t);

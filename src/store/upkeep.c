@@ -192,11 +192,11 @@ store_tables(struct store *s, struct arena *a, const char *const **names_out, in
 struct upkeep_export {
 	store_line_fn *line;
 	void *arg;
-	struct buf text;
+	struct buf text, hex;
 };
 
 static void
-upkeep_value(struct jsonw *w, const char *name, struct db_val v)
+upkeep_value(struct jsonw *w, const char *name, struct db_val v, struct buf *hex)
 {
 	switch (v.type) {
 	case DB_NULL:
@@ -209,8 +209,13 @@ upkeep_value(struct jsonw *w, const char *name, struct db_val v)
 		jsonw_double(w, name, v.d);
 		break;
 	case DB_TEXT:
-	case DB_BLOB:
 		jsonw_strn(w, name, v.s, v.len);
+		break;
+	case DB_BLOB:
+		buf_clear(hex);
+		for (size_t i = 0; i < v.len; i++)
+			buf_printf(hex, "%02x", (unsigned char)v.s[i]);
+		jsonw_strn(w, name, hex->p != NULL ? hex->p : "", hex->len);
 		break;
 	}
 }
@@ -226,9 +231,11 @@ upkeep_export_row(struct db_stmt *st, void *arg, struct berth_err *err)
 	jsonw_init_buf(&w, &x->text, JSONW_COMPACT);
 	jsonw_begin_object(&w, NULL);
 	for (int i = 0; i < db_cols(st); i++)
-		upkeep_value(&w, db_col_name(st, i), db_col_at(st, i));
+		upkeep_value(&w, db_col_name(st, i), db_col_at(st, i), &x->hex);
 	jsonw_end_object(&w);
 	rc = jsonw_finish(&w, err);
+	if (rc == BERTH_OK)
+		rc = buf_check(&x->hex, "export: bytes of a row", err);
 	return rc == BERTH_OK ? x->line(x->arg, x->text.p, x->text.len, err) : rc;
 }
 
@@ -243,8 +250,10 @@ store_export(struct store *s, const char *table, store_line_fn *line, void *arg,
 		i++;
 	if (i == UPKEEP_TABLES)
 		return err_set(err, BERTH_ENOTFOUND, "there is no table '%s'; `berth store` lists them", table);
-	buf_init(&x.text, UPKEEP_LINE_MAX);
+	buf_init(&x.text, 3 * UPKEEP_LINE_MAX);
+	buf_init(&x.hex, 2 * UPKEEP_LINE_MAX);
 	rc = store_each(s, upkeep_export_row, &x, err, upkeep_tables[i].select, DB_NO_ARGS);
 	buf_free(&x.text);
+	buf_free(&x.hex);
 	return rc;
 }

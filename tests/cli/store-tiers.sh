@@ -62,6 +62,7 @@ expect_out_has '^0 steps of 0 series' "a second run finds nothing to do"
 run series pretrain --samples --from 2026-08-02T00:00:00Z --to 2026-08-03T00:00:00Z -o json
 expect_json '$.series[0].points[0].length_s' 86400
 expect_json '$.series[0].points[0].peak' 304
+expect_out_has '"p50": (39\.[6-9]|40\.[0-3])' "its median is 40, to one percent"
 expect_json '$.series[0].points[0].covered_s' 86400
 run series pretrain --samples --from 2026-09-04T00:00:00Z --to 2026-09-05T00:00:00Z -o json
 expect_json '$.series[0].points[0].covered_s' 75600 "three hours without data are no data"

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/db.h"
+#include "store/migrate.h"
 #include "store/series_rows.h"
 #include "store/tier_rows.h"
 #include "tests/tap.h"
@@ -327,11 +329,45 @@ test_random(uint64_t seed, int64_t step)
 	store_close(s);
 }
 
+/* A store of the version before the ledger, with samples in it. */
+static void
+test_upgrade(void)
+{
+	char path[1024];
+	struct db_open o = { .path = path, .write = true, .create = true, .busy_timeout_ms = 1000 };
+	struct series_sum sum;
+	struct berth_err err;
+	struct store *s;
+	struct db *db;
+	size_t faults = 1, before = 0;
+
+	while (before < migrations_n && strstr(migrations[before].name, "_tiers") == NULL)
+		before++;
+	snprintf(path, sizeof(path), "%s", store_tmp_path("upgrade.db"));
+	tap_code(db_open(&o, &db, &err), BERTH_OK, &err);
+	tap_code(migrate_run(db, path, migrations, before, &err), BERTH_OK, &err);
+	db_close(db);
+	store_tmp_exec(path, "INSERT INTO series (id, name, labels, unit, step_s, first_t, last_t, samples, peak) VALUES "
+	    "(1, 'a', '{}', 'gpu', 3600, 3600, 2880000, 800, 9), (2, 'b', '{}', 'gpu', 900, 900, 1800, 2, 5); "
+	    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 800) INSERT INTO sample "
+	    "SELECT 1, i * 3600, 2.5, CASE WHEN i = 7 THEN 9 END FROM n; "
+	    "INSERT INTO sample VALUES (2, 900, 5, NULL), (2, 1800, 1, NULL)");
+	tap_code(store_open(path, STORE_READ, T0, &s, &err), BERTH_OK, &err);
+	tap_code(store_series_sum(s, 1, &sum, &err), BERTH_OK, &err);
+	tap_ok(sum.steps == 800 && sum.covered_s == 800 * 3600 && sum.unit_seconds == 2.5 * 800 * 3600,
+	    "what was there before the ledger is in it");
+	tap_code(store_check(s, say, NULL, &faults, &err), BERTH_OK, &err);
+	tap_is_long((long long)faults, 0, "and all sums agree");
+	store_close(s);
+	tap_is_long(store_tmp_number(path, "SELECT sum(steps) FROM load WHERE format = 'opening'"), 802, "the log of loads tells it");
+}
+
 int
 main(void)
 {
 	static const int64_t steps[] = { 300, 900, 3600, 7200, 2700, 21600 };
 
+	test_upgrade();
 	for (uint64_t i = 0; i < 18; i++)
 		test_random(i + 1, steps[i % 6]);
 	store_tmp_end();
