@@ -61,6 +61,8 @@ struct db_engine {
 	enum berth_code (*version)(void *conn, int64_t *version_out, struct berth_err *err);
 	enum berth_code (*set_version)(void *conn, int64_t version, struct berth_err *err);	/* inside a transaction */
 	enum berth_code (*copy)(void *conn, const char *path, struct berth_err *err);
+	/* Gives the room of what was deleted back. Outside of a transaction. */
+	enum berth_code (*compact)(void *conn, struct berth_err *err);
 	/* Calls say for each fault that the engine finds in its own files. */
 	enum berth_code (*check)(void *conn, void (*say)(void *arg, const char *fault), void *arg, struct berth_err *err);
 };

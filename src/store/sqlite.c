@@ -522,5 +522,6 @@ const struct db_engine db_sqlite = {
 	.version = sqlite_version,
 	.set_version = sqlite_set_version,
 	.copy = sqlite_copy,
+	.compact = sqlite_compact,
 	.check = sqlite_check,
 };

@@ -18,6 +18,7 @@ enum berth_code sqlite_fail(const struct sqlite_conn *c, int rc, struct berth_er
 
 /* db_engine.copy and .check, in sqlite_upkeep.c */
 BERTH_MUST_CHECK enum berth_code sqlite_copy(void *conn, const char *path, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code sqlite_compact(void *conn, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code sqlite_check(void *conn, void (*say)(void *arg, const char *fault), void *arg,
     struct berth_err *err);
 

@@ -111,6 +111,18 @@ sqlite_check_rows(const struct sqlite_conn *c, const char *sql, const char *fmt,
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
+/* The write-ahead log holds all of a compacted file until it is moved over; that may have to wait for who still reads. */
+enum berth_code
+sqlite_compact(void *conn, struct berth_err *err)
+{
+	struct sqlite_conn *c = conn;
+	int sq = sqlite3_exec(c->db, "VACUUM", NULL, NULL, NULL);
+
+	if (sq == SQLITE_OK)
+		(void)sqlite3_exec(c->db, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL);
+	return sq == SQLITE_OK ? BERTH_OK : sqlite_fail(c, sq, err);
+}
+
 enum berth_code
 sqlite_check(void *conn, void (*say)(void *arg, const char *fault), void *arg, struct berth_err *err)
 {

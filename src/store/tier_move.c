@@ -340,5 +340,5 @@ store_rollup(struct store *s, const struct tier_policy *policy, int64_t now, int
 enum berth_code
 store_compact(struct store *s, struct berth_err *err)
 {
-	return db_exec(s->db, "VACUUM", err);
+	return db_engine(s->db)->compact(db_conn(s->db), err);
 }
