@@ -15,7 +15,7 @@
 
 static const char *const config_keys[] = { "schema", "store", "accounts", "defaults", "retention", "limits", "sinks",
 	"roadmap", "joins", "network", "prices", NULL };
-static const char *const config_default_keys[] = { "service_level", "horizon", "purchase", "region", "max_price",
+static const char *const config_default_keys[] = { "service_level", "horizon", "zone", "holidays", "purchase", "region", "max_price",
 	NULL };
 
 const char *
@@ -122,6 +122,8 @@ config_defaults(struct arena *a, const struct yaml_node *root, struct config_def
 	if ((rc = yaml_check_keys(map, config_default_keys, err)) != BERTH_OK ||
 	    (rc = yaml_double(map, "service_level", 0, 1, &d->service_level, err)) != BERTH_OK ||
 	    (rc = yaml_duration(map, "horizon", &d->horizon_s, err)) != BERTH_OK ||
+	    (rc = yaml_str(map, "zone", &d->zone, err)) != BERTH_OK ||
+	    (rc = yaml_str(map, "holidays", &d->holidays, err)) != BERTH_OK ||
 	    (rc = yaml_str(map, "region", &d->region, err)) != BERTH_OK ||
 	    (rc = yaml_money(map, "max_price", &d->max_price, err)) != BERTH_OK)
 		return rc;

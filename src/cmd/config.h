@@ -21,6 +21,8 @@ struct config_account {
 struct config_defaults {
 	double service_level;		/* 0..1 exclusive; 0.95 */
 	int64_t horizon_s;		/* 4w */
+	const char *zone;		/* clock of days and weeks; NULL: UTC */
+	const char *holidays;		/* file or country; NULL: none */
 	const char *purchase;		/* "on_demand,spot,reserved" as written, or NULL: all */
 	const char *region;		/* glob or NULL */
 	struct usd_micro max_price;	/* per machine-hour; USD_UNKNOWN: none */

@@ -4,17 +4,14 @@
 #include <string.h>
 
 #include "broker/usage_history.h"
+#include "cmd/calendar.h"
 #include "cmd/forecast.h"
-#include "model/datapath.h"
-#include "model/holiday.h"
 #include "store/series_rows.h"
 #include "store/store.h"
 #include "util/arena.h"
-#include "util/fileio.h"
 #include "util/glob.h"
 #include "util/str.h"
 #include "util/time.h"
-#include "util/tz.h"
 
 static const struct forecast_opts forecast_defaults = {
 	.paths = 200, .seed = 1, .origins = 8, .threads = 1, .gpus_per_node = 8, .cap = NAN,
@@ -39,7 +36,7 @@ static const struct opt_row forecast_rows[] = {
 	{ "requested", 0, OPT_FLAG, NULL, "what was waited for counts as demand too", OFF(requested), 0, 0, NULL },
 	{ "sparse", 0, OPT_FLAG, NULL, "also series of two weeks or more with more than half of it missing", OFF(sparse), 0, 0,
 	    NULL },
-	{ "zone", 'z', OPT_STRING, "ZONE", "days and weeks follow this clock: Europe/Berlin; default UTC", OFF(zone), 0, 0, NULL },
+	{ "zone", 'z', OPT_STRING, "ZONE", "days and weeks follow this clock: Europe/Berlin; default that of berth.yaml, or UTC", OFF(zone), 0, 0, NULL },
 	{ "holidays", 0, OPT_PATH, "FILE", "days off: a CSV file, or a country: cn de fr gb us", OFF(holidays), 0, 0, NULL },
 	{ "total", 0, OPT_FLAG, NULL, "also the sum of the series; all forecasts add up", OFF(total), 0, 0, NULL },
 	{ "by", 0, OPT_LIST, "LABEL", "also the sums by the values of these labels, and the total", OFF(by), 0, 0, NULL },
@@ -271,39 +268,11 @@ forecast_load(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err
 	return BERTH_OK;
 }
 
-static int64_t
-forecast_offset(void *arg, int64_t t)
-{
-	return tz_offset(arg, t);
-}
-
-/* A file, or the bundled one of a country; days of all years that a history or a horizon can have. */
-static enum berth_code
-forecast_holidays(const struct cmd_ctx *ctx, const char *name, struct fc_options *o, struct berth_err *err)
-{
-	const char *path = name;
-	struct holidays h;
-	int64_t *days;
-	enum berth_code rc = BERTH_OK;
-
-	if (strlen(name) == 2 && !fileio_exists(name))
-		rc = data_path(ctx->arena, arena_printf(ctx->arena, "holidays/%s.csv", str_lower(ctx->arena, name)), &path, err);
-	if (rc == BERTH_OK)
-		rc = holiday_read(ctx->arena, path, &h, err);
-	if (rc != BERTH_OK)
-		return rc;
-	holiday_days(&h, ctx->now / 86400 - 20 * 366, ctx->now / 86400 + 6 * 366, ctx->arena, &days, &o->n_holidays);
-	o->holidays = days;
-	return BERTH_OK;
-}
-
 enum berth_code
-forecast_options(const struct cmd_ctx *ctx, int64_t step_s, int64_t horizon_s, struct fc_options *o,
+forecast_options(struct cmd_ctx *ctx, int64_t step_s, int64_t horizon_s, struct fc_options *o,
     struct berth_err *err)
 {
 	const struct forecast_opts *v = ctx->opts;
-	const struct tz *tz;
-	enum berth_code rc;
 
 	fc_options_init(o);
 	o->horizon = (size_t)((horizon_s + step_s - 1) / step_s);
@@ -313,19 +282,7 @@ forecast_options(const struct cmd_ctx *ctx, int64_t step_s, int64_t horizon_s, s
 	o->max_history = (size_t)(v->history_s / step_s);
 	o->threads = (unsigned)v->threads;
 	o->errors = (v->total || v->by.n > 0) && str_eq(v->reconcile, "mint");
-	if (v->holidays != NULL) {
-		rc = forecast_holidays(ctx, v->holidays, o, err);
-		if (rc != BERTH_OK)
-			return err_ctx(err, "--holidays");
-	}
-	if (v->zone == NULL)
-		return BERTH_OK;
-	rc = tz_load(ctx->arena, v->zone, &tz, err);
-	if (rc != BERTH_OK)
-		return err_ctx(err, "--zone");
-	o->utc_offset = forecast_offset;
-	o->utc_offset_arg = (void *)(uintptr_t)tz;
-	return BERTH_OK;
+	return calendar_options(ctx, v->zone, v->holidays, o, err);
 }
 
 /* The roadmap, and the histories as they would be had its events always stood as they stand now. */

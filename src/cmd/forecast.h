@@ -59,7 +59,7 @@ BERTH_MUST_CHECK enum berth_code forecast_read(struct cmd_ctx *ctx, const struct
 BERTH_MUST_CHECK enum berth_code forecast_queue(struct cmd_ctx *ctx, const struct forecast_set *f, const struct series *s,
     struct fc_series *in, double *queued_out, struct berth_err *err);
 /* Options of the library from those of the verb; horizon is that of the series' step. */
-BERTH_MUST_CHECK enum berth_code forecast_options(const struct cmd_ctx *ctx, int64_t step_s, int64_t horizon_s,
+BERTH_MUST_CHECK enum berth_code forecast_options(struct cmd_ctx *ctx, int64_t step_s, int64_t horizon_s,
     struct fc_options *o, struct berth_err *err);
 /* Forecasts all; series of one step length share a run. */
 BERTH_MUST_CHECK enum berth_code forecast_all(struct cmd_ctx *ctx, struct forecast_set *f, int64_t horizon_s,

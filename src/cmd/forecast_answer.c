@@ -478,7 +478,7 @@ forecast_why(struct cmd_ctx *ctx, const struct forecast_set *f, struct berth_err
 		for (size_t k = 0; k < f->map.n; k++)
 			if (f->uses[i][k].share != 0)
 				answer_say_event(ctx, &f->uses[i][k]);
-		if (((const struct forecast_opts *)ctx->opts)->holidays != NULL)
+		if (r->holiday.past > 0)
 			answer_say_holiday(ctx, &r->holiday);
 		if (((const struct forecast_opts *)ctx->opts)->requested && f->queued[i] > 0)
 			cmd_say(ctx, "  - Demand is what ran and what was waited for: %.1f GPUs, mean of four weeks.\n", f->queued[i]);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "broker/broker.h"
+#include "cmd/calendar.h"
 #include "cmd/cmd.h"
 #include "cmd/joins.h"
 #include "cmd/plan_join.h"
@@ -150,6 +151,8 @@ plan_options(struct cmd_ctx *ctx, struct plan_options *o, struct berth_err *err)
 		return rc;
 	joins = arena_array(ctx->arena, 1, sizeof(*joins));
 	rc = joins_read(config, ctx->arena, joins, err);
+	if (rc == BERTH_OK)
+		rc = calendar_options(ctx, NULL, NULL, &o->calendar, err);
 	if (rc != BERTH_OK)
 		return rc;
 	o->joins = joins;

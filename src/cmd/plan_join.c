@@ -89,6 +89,10 @@ plan_forecast(struct plan_series *ps, size_t n, const struct plan_options *o, st
 				in[m++] = ps[i].history;
 			}
 		fc_options_init(&fo);
+		fo.utc_offset = o->calendar.utc_offset;
+		fo.utc_offset_arg = o->calendar.utc_offset_arg;
+		fo.holidays = o->calendar.holidays;
+		fo.n_holidays = o->calendar.n_holidays;
 		fo.horizon = (size_t)((o->horizon_s + step_s - 1) / step_s);
 		fo.n_paths = (size_t)o->paths;
 		fo.seed = o->seed;

@@ -51,6 +51,7 @@ struct plan_options {
 	const struct plan_share *shares;	/* [n_shares] of what is owned or bought */
 	size_t n_shares;
 	const struct joins *joins;	/* NULL: none */
+	struct fc_options calendar;	/* its clock and days off */
 	const struct placing_limit *limits;	/* quotas of berth.yaml */
 	size_t n_limits;
 };

@@ -233,9 +233,11 @@ roadmap_find(struct cmd_ctx *ctx, const char *option, bool none, const char *zon
 		    arena_printf(ctx->arena, "%s/%s", config->dir, config->roadmap);
 	if (path == NULL)
 		return BERTH_OK;
-	rc = tz_load(ctx->arena, zone != NULL ? zone : "UTC", &tz, err);
+	if (zone == NULL)
+		zone = config->defaults.zone != NULL ? config->defaults.zone : "UTC";
+	rc = tz_load(ctx->arena, zone, &tz, err);
 	if (rc != BERTH_OK)
-		return err_ctx(err, "--zone");
+		return err_ctx(err, "zone");
 	rc = roadmap_read(ctx->arena, path, tz, out, err);
 	return rc == BERTH_OK ? rc : err_ctx(err, "%s", option != NULL ? "--events" : "roadmap of berth.yaml");
 }

@@ -33,7 +33,8 @@ struct roadmap {
 BERTH_MUST_CHECK enum berth_code roadmap_read(struct arena *a, const char *path, const struct tz *tz,
     struct roadmap *out, struct berth_err *err);
 /*
- * The roadmap of a verb: path of the option, else `roadmap` of berth.yaml, else none (out->n 0). none: neither.
+ * The roadmap of a verb: path of the option, else `roadmap` of berth.yaml, else none (out->n 0). none: neither. zone NULL:
+ * that of berth.yaml, or UTC.
  */
 BERTH_MUST_CHECK enum berth_code roadmap_find(struct cmd_ctx *ctx, const char *option, bool none, const char *zone,
     struct roadmap *out, struct berth_err *err);

@@ -134,6 +134,13 @@ expect_json_near '$.series[0].points[84].mean' 20 5 "Whit Monday at noon is like
 expect_json_near '$.series[0].points[108].mean' 100 5 "Tuesday is not"
 run --store o.db forecast --at 2026-05-22T00:00:00Z --horizon 1w --holidays de
 expect_out_has 'Days off: [0-9]+ on weekdays .* like Sundays'
+printf 'defaults:\n  zone: Europe/Berlin\n  holidays: de\n' >c.yaml
+run --store o.db --config c.yaml forecast --at 2026-05-22T00:00:00Z --horizon 1w -o json
+cp "$out" "$TEST_TMP/config.json"
+run --store o.db forecast --at 2026-05-22T00:00:00Z --horizon 1w --holidays de --zone Europe/Berlin -o json
+cmp -s "$out" "$TEST_TMP/config.json"
+ok $? "zone and holidays of berth.yaml are the defaults"
+expect_json '$.series[0].holidays.effect' sunday
 printf 'day,name\n2026-05-25,x\n2026-5-26,y\n' >bad.csv
 run --store o.db forecast --holidays bad.csv
 expect_exit 1
