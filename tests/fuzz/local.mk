@@ -21,6 +21,9 @@ tests_fuzz_usage_t_LDADD = libtap.a $(INGEST_LIBS)
 check_PROGRAMS += tests/fuzz/tier.t
 tests_fuzz_tier_t_SOURCES = tests/fuzz/tier.c $(fuzz_main)
 tests_fuzz_tier_t_LDADD = libtap.a $(STORE_LIBS)
+check_PROGRAMS += tests/fuzz/holiday.t
+tests_fuzz_holiday_t_SOURCES = tests/fuzz/holiday.c $(fuzz_main)
+tests_fuzz_holiday_t_LDADD = libtap.a $(MODEL_LIBS)
 
 if FUZZERS
 noinst_PROGRAMS = tests/fuzz/csv.fuzz tests/fuzz/json.fuzz tests/fuzz/yaml.fuzz tests/fuzz/time.fuzz
@@ -51,9 +54,20 @@ noinst_PROGRAMS += tests/fuzz/tier.fuzz
 tests_fuzz_tier_fuzz_SOURCES = tests/fuzz/tier.c
 tests_fuzz_tier_fuzz_LDADD = $(STORE_LIBS)
 tests_fuzz_tier_fuzz_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+noinst_PROGRAMS += tests/fuzz/holiday.fuzz
+tests_fuzz_holiday_fuzz_SOURCES = tests/fuzz/holiday.c
+tests_fuzz_holiday_fuzz_LDADD = $(MODEL_LIBS)
+tests_fuzz_holiday_fuzz_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 endif
 
 EXTRA_DIST += \
+	tests/fuzz/seeds/holiday/date \
+	tests/fuzz/seeds/holiday/easter \
+	tests/fuzz/seeds/holiday/first \
+	tests/fuzz/seeds/holiday/last \
+	tests/fuzz/seeds/holiday/leap \
+	tests/fuzz/seeds/holiday/short \
+	tests/fuzz/seeds/holiday/span \
 	tests/fuzz/seeds/tier/day-of-hours \
 	tests/fuzz/seeds/tier/day-of-seconds \
 	tests/fuzz/seeds/tier/empty \
