@@ -18,7 +18,8 @@ static const struct prov_key aws_keys[] = {
 	{ "role_arn", PROV_KEY_STRING, false, "role to assume with whatever keys were found" },
 	{ "external_id", PROV_KEY_STRING, false, "of that role" },
 	{ "prices", PROV_KEY_STRING, false, "where prices come from: api (GetProducts), json or csv (the bulk list of a region); api" },
-	{ "commitments", PROV_KEY_STRINGS, false, "what to list besides: reserved, offerings, savings_plans, none; reserved and savings_plans" },
+	{ "commitments", PROV_KEY_STRINGS, false, "what to list besides: reserved, offerings, savings_plans, capacity_blocks, none; reserved and savings_plans" },
+	{ "block_length", PROV_KEY_DURATION, false, "length of the capacity blocks to ask for, in whole days; 24h" },
 	{ "spot", PROV_KEY_BOOL, false, "list spot prices; yes" },
 	{ "spot_score", PROV_KEY_STRINGS, false, "instance types to ask the spot placement score of: few, for the API allows few a day" },
 	{ "spot_advisor", PROV_KEY_BOOL, false, "read the public interruption rates too; no" },
@@ -172,7 +173,7 @@ static enum berth_code
 aws_check_words(const struct prov_env *env, struct berth_err *err)
 {
 	static const char *const prices[] = { "api", "json", "csv", NULL }, *const addresses[] = { "public", "private", NULL },
-	    *const words[] = { "reserved", "offerings", "savings_plans", "none", NULL };
+	    *const words[] = { "reserved", "offerings", "savings_plans", "capacity_blocks", "none", NULL };
 	const char *const *v;
 	size_t n = prov_conf_strings(env->conf, "commitments", &v);
 
@@ -182,7 +183,7 @@ aws_check_words(const struct prov_env *env, struct berth_err *err)
 		return err_set(err, BERTH_EINVAL, "address '%s': must be public or private", prov_conf_str(env->conf, "address", ""));
 	for (size_t i = 0; i < n; i++)
 		if (str_index(v[i], words) < 0)
-			return err_set(err, BERTH_EINVAL, "commitments '%s': must be reserved, offerings, savings_plans or none", v[i]);
+			return err_set(err, BERTH_EINVAL, "commitments '%s': must be reserved, offerings, savings_plans, capacity_blocks or none", v[i]);
 	return BERTH_OK;
 }
 

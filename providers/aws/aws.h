@@ -70,6 +70,7 @@ struct aws {
 	struct aws_auth auth;
 	struct { char service[24], region[64]; } scope;	/* of the request built last: what its signature is for */
 	struct aws_place place;		/* of the list request built last */
+	size_t block_type;		/* of the capacity block request built last: index into the scan's types */
 	struct aws_scan *scan;		/* of the offers being read; NULL: none */
 };
 
@@ -135,7 +136,7 @@ bool aws_quota_name(const char *name, char family[32], enum purchase *purchase_o
 
 /* aws_scan.c: the offers of a pass, gathered before any is told */
 enum aws_phase { AWS_PH_ADVISOR, AWS_PH_TYPES, AWS_PH_SPOT, AWS_PH_SCORE, AWS_PH_PRICES, AWS_PH_RESERVED,
-    AWS_PH_PLANS, AWS_PH_COUNT };
+    AWS_PH_PLANS, AWS_PH_BLOCKS, AWS_PH_COUNT };
 struct aws_scan {
 	struct arena *a;
 	const char *const *regions;
@@ -178,6 +179,15 @@ BERTH_MUST_CHECK enum berth_code aws_spot_advisor(struct aws *w, const struct ht
 BERTH_MUST_CHECK enum berth_code aws_reserved_offerings(struct aws *w, const char *region, const struct http_resp *resp,
     char *next, size_t size, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code aws_savings_rates(struct aws *w, const char *region, const struct http_resp *resp,
+    char *next, size_t size, struct berth_err *err);
+/*
+ * Capacity blocks, type by type: token is "INDEX:NEXT"; the parse writes the next one, "" at the end. False from
+ * aws_blocks_type(): no type from index on is sold so in the region.
+ */
+bool aws_blocks_type(const struct aws_scan *s, const char *region, size_t *index);
+BERTH_MUST_CHECK enum berth_code aws_blocks_build(struct aws *w, const char *region, const char *token, struct http_req *req,
+    struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code aws_blocks_parse(struct aws *w, const char *region, const struct http_resp *resp,
     char *next, size_t size, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code aws_savings_build(struct aws *w, const char *region, const char *token,
     struct http_req *req, struct berth_err *err);

@@ -23,7 +23,7 @@ aws_wants_commitment(const struct aws *w, const char *word)
 	for (size_t i = 0; i < n; i++)
 		if (str_eq(v[i], word))
 			return true;
-	return n == 0 && !str_eq(word, "offerings");
+	return n == 0 && (str_eq(word, "reserved") || str_eq(word, "savings_plans"));
 }
 
 static enum berth_code
@@ -52,12 +52,13 @@ aws_scan_start(struct aws *w, const struct prov_query *q, struct berth_err *err)
 	s->wanted[AWS_PH_PRICES] = true;
 	s->wanted[AWS_PH_RESERVED] = aws_wants_commitment(w, "offerings");
 	s->wanted[AWS_PH_PLANS] = aws_wants_commitment(w, "savings_plans");
+	s->wanted[AWS_PH_BLOCKS] = aws_wants_commitment(w, "capacity_blocks");
 	return BERTH_OK;
 }
 
 /* The order of the phases: what one tells, the next ones need. */
 static const enum aws_phase aws_order[] = { AWS_PH_ADVISOR, AWS_PH_TYPES, AWS_PH_SCORE, AWS_PH_SPOT, AWS_PH_PRICES, AWS_PH_RESERVED,
-	AWS_PH_PLANS };
+	AWS_PH_PLANS, AWS_PH_BLOCKS };
 
 static bool
 aws_once(enum aws_phase p)
@@ -71,12 +72,17 @@ aws_place_next(const struct aws_scan *s, int *at, size_t *region, bool first)
 {
 	int n = (int)(sizeof(aws_order) / sizeof(aws_order[0]));
 
-	if (!first && !aws_once(aws_order[*at]) && ++*region < s->n_regions)
-		return true;
-	*region = 0;
-	for (*at += !first; *at < n && !s->wanted[aws_order[*at]]; ++*at)
-		continue;
-	return *at < n;
+	size_t from = 0;
+
+	if (!first && !aws_once(aws_order[*at]))
+		for (++*region; *region < s->n_regions; ++*region)
+			if (aws_order[*at] != AWS_PH_BLOCKS || (from = 0, aws_blocks_type(s, s->regions[*region], &from)))
+				return true;
+	for (*at += !first; *at < n; ++*at)
+		for (*region = 0; s->wanted[aws_order[*at]] && *region < s->n_regions; ++*region)
+			if (aws_order[*at] != AWS_PH_BLOCKS || (from = 0, aws_blocks_type(s, s->regions[*region], &from)))
+				return true;
+	return false;
 }
 
 static enum berth_code
@@ -253,6 +259,8 @@ aws_offers_build(void *st, const struct prov_query *q, const struct prov_cursor 
 		return aws_build_reserved(w, region, p.token, req, err);
 	case AWS_PH_PLANS:
 		return aws_savings_build(w, region, p.token, req, err);
+	case AWS_PH_BLOCKS:
+		return aws_blocks_build(w, region, p.token, req, err);
 	case AWS_PH_COUNT:
 		break;
 	}
@@ -429,6 +437,9 @@ aws_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur
 		break;
 	case AWS_PH_PLANS:
 		rc = aws_savings_rates(w, region, resp, next, sizeof(next), err);
+		break;
+	case AWS_PH_BLOCKS:
+		rc = aws_blocks_parse(w, region, resp, next, sizeof(next), err);
 		break;
 	case AWS_PH_COUNT:
 		break;

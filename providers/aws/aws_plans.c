@@ -1,11 +1,15 @@
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "providers/aws/aws.h"
+#include "providers/prov.h"
 #include "providers/wirejson.h"
 #include "util/arena.h"
 #include "util/buf.h"
 #include "util/str.h"
+#include "util/time.h"
 
 #define AWS_YEAR_S INT64_C(31536000)
 
@@ -235,4 +239,89 @@ aws_savings_rates(struct aws *w, const char *region, const struct http_resp *res
 		rc = wirejson_field(&root, "nextToken", next, size, err);
 	json_decref(v);
 	return rc;
+}
+
+/* Capacity blocks: machines for a stretch of days that begins soon, paid whole at the start. */
+
+#define AWS_BLOCK_HOURS 24	/* asked for unless the account says otherwise */
+
+bool
+aws_blocks_type(const struct aws_scan *s, const char *region, size_t *index)
+{
+	for (; *index < s->types.n; ++*index)
+		if (s->types.v[*index].block && strmap_get(&s->seen, arena_printf(s->a, "%s\t%s", region, s->types.v[*index].name)) != NULL)
+			return true;
+	return false;
+}
+
+enum berth_code
+aws_blocks_build(struct aws *w, const char *region, const char *token, struct http_req *req, struct berth_err *err)
+{
+	const char *colon = strchr(token, ':'), *page = colon != NULL ? colon + 1 : "";
+	size_t i = (size_t)strtoul(token, NULL, 10);
+	struct aws_form f;
+	char t[TIME_FMT_SIZE];
+
+	if (!aws_blocks_type(w->scan, region, &i))
+		return err_set(err, BERTH_EINVAL, "no type is sold as a capacity block here");
+	w->block_type = i;
+	aws_form_begin(&f, req->arena, "DescribeCapacityBlockOfferings", AWS_EC2_VERSION);
+	aws_form_add(&f, arena_printf(req->arena, "%lld", (long long)(prov_conf_int(w->env->conf, "block_length", AWS_BLOCK_HOURS * 3600) / 3600)),
+	    "CapacityDurationHours");
+	aws_form_add(&f, "1", "InstanceCount");
+	aws_form_add(&f, w->scan->types.v[i].name, "InstanceType");
+	aws_form_add(&f, "100", "MaxResults");
+	if (page[0] != '\0')
+		aws_form_add(&f, page, "NextToken");
+	aws_form_add(&f, time_fmt(t, w->env->now), "StartDateRange");
+	return aws_form_post(&f, w, "ec2", region, req, err);
+}
+
+static enum berth_code
+aws_block(struct aws *w, const char *region, const struct xml *x, struct berth_err *err)
+{
+	const struct aws_type *t = aws_scan_type(w->scan, xml_text(x, "instanceType"), 0, NAN, NAN);
+	struct offer o = aws_offer(region, w->env->now, "capacity block");
+	const char *count = xml_text(x, "instanceCount"), *currency = xml_text(x, "currencyCode");
+
+	if (t == NULL || (count[0] != '\0' && !str_eq(count, "1")) || str_eq(xml_text(x, "tenancy"), "dedicated"))
+		return BERTH_OK;
+	o.starts_at = aws_time(xml_text(x, "startDate"));
+	o.ends_at = aws_time(xml_text(x, "endDate"));
+	if (o.starts_at == 0 || o.ends_at <= o.starts_at || usd_parse(xml_text(x, "upfrontFee"), &o.upfront, NULL) != BERTH_OK)
+		return err_set(err, BERTH_EINVAL, "a capacity block without dates or fee");
+	o.kind = OFFER_BLOCK;
+	o.purchase = PURCHASE_RESERVED;
+	o.payment = PAYMENT_ALL;
+	o.price = USD_ZERO;
+	o.zone = xml_text(x, "availabilityZone");
+	o.available = AVAIL_YES;
+	if (strlen(currency) == 3)
+		str_copy(o.currency, sizeof(o.currency), currency);
+	aws_scan_keep(w->scan, t, o);
+	return BERTH_OK;
+}
+
+enum berth_code
+aws_blocks_parse(struct aws *w, const char *region, const struct http_resp *resp, char *next, size_t size, struct berth_err *err)
+{
+	const struct xml *root = NULL, *set;
+	char page[1800] = "";
+	size_t i = w->block_type;
+	enum berth_code rc = aws_xml(resp, "DescribeCapacityBlockOfferings", &root, err);
+
+	if (rc == BERTH_OK && (set = xml_get(root, "capacityBlockOfferingSet")) == NULL)
+		rc = err_set(err, BERTH_EINVAL, "no capacityBlockOfferingSet in the answer");
+	for (const struct xml *x = rc == BERTH_OK ? xml_first(set, "item") : NULL; rc == BERTH_OK && x != NULL; x = xml_next(x, "item"))
+		rc = aws_block(w, region, x, err);
+	if (rc == BERTH_OK)
+		rc = aws_field(root, "nextToken", false, page, sizeof(page), err);
+	if (rc != BERTH_OK)
+		return rc;
+	next[0] = '\0';
+	if (page[0] != '\0')
+		snprintf(next, size, "%zu:%s", i, page);
+	else if (++i, aws_blocks_type(w->scan, region, &i))
+		snprintf(next, size, "%zu:", i);
+	return BERTH_OK;
 }

@@ -25,8 +25,8 @@ static const struct { const char *json, *csv; } price_attrs[PRICE_ATTR_COUNT] = 
 
 struct price_product { char family[64], attr[PRICE_ATTR_COUNT][PRICE_ATTR_SIZE]; };
 
-/* A SKU that is wanted: a plain Linux machine with accelerators. */
-struct price_sku { const struct aws_type *type; const char *region; };
+/* A SKU that is wanted: a machine with accelerators. */
+struct price_sku { const struct aws_type *type; const char *region; enum offer_kind kind; };
 
 struct price_list {
 	struct aws_price *p;
@@ -53,21 +53,26 @@ price_is(const struct price_product *d, enum price_attr a, const char *want)
 }
 
 /*
- * A plain machine: Linux, no software in the price, shared hardware (a bare-metal type is sold as dedicated, being a
- * whole host), in use (not a reservation that waits), on demand (not a capacity block).
+ * What the price holds besides a plain machine: Linux, no software, shared hardware (a bare-metal type is sold as
+ * dedicated, being a whole host). False: not a price of a machine in use on demand (a reservation that waits, a capacity
+ * block, a host paid for elsewhere, a license brought along).
  */
 static bool
-price_plain(const struct price_product *d)
+price_kind(const struct price_product *d, enum offer_kind *kind_out)
 {
-	bool metal = str_ends(d->family, "(bare metal)");
+	bool metal = str_ends(d->family, "(bare metal)"), dedicated = str_eq(d->attr[PRICE_TENANCY], "Dedicated") && !metal;
+	bool linux_os = str_eq(d->attr[PRICE_SYSTEM], "Linux"), bare = price_is(d, PRICE_SOFTWARE, "NA");
 
 	if (d->family[0] != '\0' && !str_eq(d->family, "Compute Instance") && !metal)
 		return false;
-	if (!str_eq(d->attr[PRICE_TENANCY], "Shared") && !(metal && str_eq(d->attr[PRICE_TENANCY], "Dedicated")))
+	if ((!str_eq(d->attr[PRICE_TENANCY], "Shared") && !str_eq(d->attr[PRICE_TENANCY], "Dedicated")) || d->attr[PRICE_SYSTEM][0] == '\0' ||
+	    !price_is(d, PRICE_STATUS, "Used") || !price_is(d, PRICE_MARKET, "OnDemand") || !price_is(d, PRICE_LICENSE, "No License required"))
 		return false;
-	return str_eq(d->attr[PRICE_SYSTEM], "Linux") && price_is(d, PRICE_SOFTWARE, "NA") && price_is(d, PRICE_STATUS, "Used") &&
-	    price_is(d, PRICE_MARKET, "OnDemand") && price_is(d, PRICE_LICENSE, "No License required") &&
-	    price_is(d, PRICE_OPERATION, "RunInstances");
+	if (linux_os && bare && !price_is(d, PRICE_OPERATION, "RunInstances"))
+		return false;
+	*kind_out = dedicated ? OFFER_DEDICATED : linux_os && bare ? OFFER_PLAIN : str_eq(d->attr[PRICE_SYSTEM], "Windows") && bare ?
+	    OFFER_WINDOWS : OFFER_LICENSED;
+	return !dedicated || (linux_os && bare);
 }
 
 static double
@@ -98,7 +103,7 @@ price_wanted(struct aws_price *p, const struct price_product *d, struct price_sk
 	double gpus = price_number(d->attr[PRICE_GPU]);
 	const char *region = d->attr[PRICE_REGION];
 
-	if (!price_known_type(p, d->attr[PRICE_TYPE]) || !price_plain(d))
+	if (!price_known_type(p, d->attr[PRICE_TYPE]) || !price_kind(d, &sku_out->kind))
 		return false;
 	sku_out->type = aws_scan_type(p->scan, d->attr[PRICE_TYPE], gpus >= 1 && gpus <= 1024 ? (int)gpus : 0,
 	    price_number(d->attr[PRICE_VCPU]), price_number(d->attr[PRICE_MEMORY]));
@@ -329,8 +334,9 @@ price_keep(struct aws_price *p, const struct price_sku *s, const struct price_te
 		return;			/* tomorrow's price is not today's */
 	str_copy(o.currency, sizeof(o.currency), t->currency);
 	o.price = t->hourly;
+	o.kind = s->kind;
 	if (reserved) {
-		if (!t->known)
+		if (!t->known || s->kind != OFFER_PLAIN)
 			return;
 		o.purchase = PURCHASE_RESERVED;
 		o.term_months = t->months;
@@ -372,7 +378,7 @@ price_orphan(struct price_list *l, struct jsonpull *j)
 		return;
 	while (jsonpull_key(j)) {
 		struct price_term t = price_term_read(j);
-		struct price_sku s = { NULL, l->p->region != NULL ? l->p->region : "" };
+		struct price_sku s = { NULL, l->p->region != NULL ? l->p->region : "", OFFER_PLAIN };
 
 		if (t.described[0] != '\0')
 			s.type = aws_scan_type(l->p->scan, t.described, 0, NAN, NAN);
@@ -480,7 +486,7 @@ enum berth_code
 aws_price_entry(struct aws_price *p, const char *bytes, size_t n, struct berth_err *err)
 {
 	struct price_product d = { .family = "" };
-	struct price_sku s = { NULL, NULL };
+	struct price_sku s = { NULL, NULL, OFFER_PLAIN };
 	struct jsonpull j;
 	enum berth_code rc = BERTH_OK;
 

@@ -88,8 +88,8 @@ aws_scan_keep(struct aws_scan *s, const struct aws_type *t, struct offer o)
 	if (!usd_known(o.price) || !usd_known(o.upfront) || o.price.v < 0 || o.upfront.v < 0 || (o.price.v == 0 && o.upfront.v == 0))
 		return;
 	aws_scan_fill(s, t, &o);
-	key = arena_printf(s->a, "%s\t%s\t%s\t%d\t%d\t%d\t%s", o.region, o.zone, o.instance_type, (int)o.purchase, o.term_months,
-	    (int)o.payment, o.currency);
+	key = arena_printf(s->a, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%s\t%lld\t%lld", o.region, o.zone, o.instance_type, (int)o.kind,
+	    (int)o.purchase, o.term_months, (int)o.payment, o.currency, (long long)o.starts_at, (long long)o.ends_at);
 	at = strmap_add(s->a, &s->by_key, key, s->offers.n, &added);
 	if (added)
 		VEC_PUSH(s->a, &s->offers, o);

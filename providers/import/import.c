@@ -54,6 +54,8 @@ import_offer_key(const struct offer *o, struct arena *a)
 	size_t n = 12 * sizeof(ints) / sizeof(ints[0]) + sizeof(texts) / sizeof(texts[0]);
 	char *key, *p;
 
+	if (o->kind == OFFER_BLOCK)
+		n += 48;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		n += strlen(texts[i]);
 	key = p = arena_alloc(a, n + 1);
@@ -61,6 +63,8 @@ import_offer_key(const struct offer *o, struct arena *a)
 		p = import_key_text(p, texts[i]);
 	for (size_t i = 0; i < sizeof(ints) / sizeof(ints[0]); i++)
 		p = import_key_int(p, ints[i]);
+	if (o->kind == OFFER_BLOCK)
+		p += snprintf(p, 48, "%lld\t%lld", (long long)o->starts_at, (long long)o->ends_at);
 	*p = '\0';
 	return key;
 }

@@ -20,7 +20,7 @@ static const struct layout_row layout_rows[IMPORT_FORMAT_COUNT] = {
 			[LAYOUT_TERM] = "term_months", [LAYOUT_PAYMENT] = "payment", [LAYOUT_UPFRONT] = "upfront",
 			[LAYOUT_PRICE] = "price_per_hour", [LAYOUT_CURRENCY] = "currency",
 			[LAYOUT_RATE] = "interruption_rate", [LAYOUT_AVAILABLE] = "available", [LAYOUT_AS_OF] = "as_of",
-			[LAYOUT_SOURCE] = "source", [LAYOUT_KIND] = "kind",
+			[LAYOUT_SOURCE] = "source", [LAYOUT_KIND] = "kind", [LAYOUT_STARTS] = "starts_at", [LAYOUT_ENDS] = "ends_at",
 		},
 		.needed = { LAYOUT_PROVIDER, LAYOUT_TYPE, LAYOUT_ACCELERATOR, LAYOUT_PURCHASE, LAYOUT_PRICE,
 			LAYOUT_FIELD_COUNT },

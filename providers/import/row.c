@@ -130,6 +130,21 @@ row_reserved(const char *s, struct offer *o)
 	return o->term_months > 0 && (*rest == '\0' || *rest == '_');
 }
 
+/* Both dates of a block; false: it is none. */
+static bool
+row_block(const struct row *r, struct offer *o)
+{
+	const char *from = row_text(r, LAYOUT_STARTS), *to = row_text(r, LAYOUT_ENDS);
+
+	if (row_is_blank(from) && row_is_blank(to))
+		return false;
+	if (time_parse(from, 0, NULL, TIME_ABSOLUTE, &o->starts_at, NULL) != BERTH_OK)
+		o->starts_at = 0;
+	if (time_parse(to, 0, NULL, TIME_ABSOLUTE, &o->ends_at, NULL) != BERTH_OK)
+		o->ends_at = 1;
+	return o->purchase == PURCHASE_RESERVED && o->term_months == 0 && o->starts_at > 0 && o->ends_at > o->starts_at;
+}
+
 static enum berth_code
 row_terms(const struct row *r, struct offer *o, struct berth_err *err)
 {
@@ -139,6 +154,10 @@ row_terms(const struct row *r, struct offer *o, struct berth_err *err)
 	if (!row_is_blank(s) && str_to_i64(s, 0, 120, &months, NULL) != BERTH_OK)
 		return row_refuse(r, LAYOUT_TERM, err, "not a number of months");
 	o->term_months = (int)months;
+	if (row_block(r, o))
+		months = 1;
+	else if (o->starts_at != 0 || o->ends_at != 0)
+		return row_refuse(r, LAYOUT_ENDS, err, "only a block (reserved, without a term) has two dates, the end behind the start");
 	if (o->purchase == PURCHASE_RESERVED && months == 0)
 		return err_set(err, BERTH_EINVAL, "a reserved offer without %s", layout_column(r->l, LAYOUT_TERM));
 	if (o->purchase != PURCHASE_RESERVED && months != 0)
@@ -248,7 +267,7 @@ row_rest(const struct row *r, struct offer *o, struct berth_err *err)
 	enum berth_code rc;
 
 	if (kind[0] != '\0' && !offer_kind_parse(kind, &o->kind))
-		return row_refuse(r, LAYOUT_KIND, err, "not plain, windows, licensed or dedicated");
+		return row_refuse(r, LAYOUT_KIND, err, "not plain, windows, licensed, dedicated or block");
 	o->interruption_rate = NAN;
 	if (!row_is_blank(rate) && str_to_double(rate, 0, 1e4, &o->interruption_rate, NULL) != BERTH_OK)
 		return row_refuse(r, LAYOUT_RATE, err, "not a rate an hour");

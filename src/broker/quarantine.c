@@ -67,7 +67,9 @@ quarantine_csv_row(struct buf *b, const struct offer *o)
 	quarantine_csv_number(b, o->vcpus);
 	quarantine_csv_number(b, o->memory_gib);
 	buf_printf(b, "%s,", purchase_name(o->purchase));
-	if (o->purchase == PURCHASE_RESERVED)
+	if (o->kind == OFFER_BLOCK)
+		buf_printf(b, ",%s,", payment_name(o->payment));
+	else if (o->purchase == PURCHASE_RESERVED)
 		buf_printf(b, "%d,%s,", o->term_months, payment_name(o->payment));
 	else
 		buf_add_str(b, ",,");
@@ -77,7 +79,8 @@ quarantine_csv_row(struct buf *b, const struct offer *o)
 	quarantine_csv_number(b, o->interruption_rate);
 	buf_printf(b, "%s,", o->as_of != 0 ? time_fmt(t, o->as_of) : "");
 	quarantine_csv_field(b, o->source);
-	buf_printf(b, ",%s,%s\n", offer_kind_name(o->kind), o->available != AVAIL_UNKNOWN ? availability_name(o->available) : "");
+	buf_printf(b, ",%s,%s,", offer_kind_name(o->kind), o->starts_at != 0 ? time_fmt(t, o->starts_at) : "");
+	buf_printf(b, "%s,%s\n", o->ends_at != 0 ? time_fmt(t, o->ends_at) : "", o->available != AVAIL_UNKNOWN ? availability_name(o->available) : "");
 }
 
 static const char *
@@ -104,7 +107,7 @@ quarantine_write_csv(const char *path, const struct offer *offers, size_t n, str
 	buf_init(&b, QUARANTINE_FILE_MAX);
 	buf_add_str(&b, "provider,region,zone,instance_type,accelerator,accelerator_count,accelerator_memory_gib,vcpus,"
 	    "memory_gib,purchase,term_months,payment,upfront,price_per_hour,currency,interruption_rate,as_of,source,kind,"
-	    "available\n");
+	    "starts_at,ends_at,available\n");
 	for (size_t i = 0; i < n; i++)
 		quarantine_csv_row(&b, &offers[i]);
 	rc = buf_check(&b, path, err);

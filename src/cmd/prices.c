@@ -93,7 +93,7 @@ prices_match_init(struct cmd_ctx *ctx, const struct prices_filter *f, struct pri
 	}
 	for (size_t i = 0; i < f->kind.n; i++) {
 		if (!offer_kind_parse(f->kind.v[i], &k)) {
-			err_set(err, BERTH_EUSAGE, "'%s' is no kind: plain, windows, licensed or dedicated", f->kind.v[i]);
+			err_set(err, BERTH_EUSAGE, "'%s' is no kind: plain, windows, licensed, dedicated or block", f->kind.v[i]);
 			return err_at(err, "--kind");
 		}
 		m->kind[k] = true;
@@ -156,6 +156,8 @@ prices_offer_keys(struct jsonw *w, const struct offer *o)
 	jsonw_time_or_null(w, "as_of", o->as_of);
 	jsonw_str_or_null(w, "source", o->source);
 	jsonw_str(w, "kind", offer_kind_name(o->kind));
+	jsonw_time_or_null(w, "starts_at", o->starts_at);
+	jsonw_time_or_null(w, "ends_at", o->ends_at);
 }
 
 const char *
@@ -248,6 +250,8 @@ prices_table(struct cmd_ctx *ctx, const struct offer *v, size_t n, struct berth_
 		{ "measured", "SPEED", TABLE_DOUBLE, 2, TABLE_WIDE },
 		{ "age", NULL, TABLE_AGE, 0, 0 },
 		{ "as_of", NULL, TABLE_TIME, 0, TABLE_WIDE },
+		{ "starts_at", NULL, TABLE_TIME, 0, TABLE_WIDE },
+		{ "ends_at", NULL, TABLE_TIME, 0, TABLE_WIDE },
 		{ "source", NULL, TABLE_TEXT, 0, TABLE_CUT },
 	};
 	struct table *t = table_new(ctx->arena, cols, sizeof(cols) / sizeof(cols[0]));
@@ -267,9 +271,9 @@ prices_table(struct cmd_ctx *ctx, const struct offer *v, size_t n, struct berth_
 		table_double(t, o->vcpus);
 		table_double(t, o->memory_gib);
 		table_text(t, offer_kind_name(o->kind));
-		table_text(t, reserved && ctx->format == CMD_TABLE ? arena_printf(ctx->arena, "%s %dm", purchase_name(o->purchase),
+		table_text(t, reserved && ctx->format == CMD_TABLE && o->term_months > 0 ? arena_printf(ctx->arena, "%s %dm", purchase_name(o->purchase),
 		    o->term_months) : purchase_name(o->purchase));
-		if (reserved)
+		if (reserved && o->term_months > 0)
 			table_int(t, o->term_months);
 		else
 			table_unknown(t);
@@ -284,6 +288,8 @@ prices_table(struct cmd_ctx *ctx, const struct offer *v, size_t n, struct berth_
 		table_double(t, o->measured);
 		table_time(t, o->as_of != 0 ? ctx->now - o->as_of : -1);
 		table_time(t, o->as_of);
+		table_time(t, o->starts_at);
+		table_time(t, o->ends_at);
 		table_text(t, o->source);
 	}
 	return cmd_table_print(ctx, t, err);

@@ -28,7 +28,7 @@ struct prices_filter {
 	    (base) + offsetof(struct prices_filter, gpu), 0, 0, NULL }, \
 	{ "purchase", 'p', OPT_LIST, "WAY", "on_demand, spot, reserved", \
 	    (base) + offsetof(struct prices_filter, purchase), 0, 0, NULL }, \
-	{ "kind", 'k', OPT_LIST, "KIND", "plain (default), windows, licensed, dedicated", \
+	{ "kind", 'k', OPT_LIST, "KIND", "plain (default), windows, licensed, dedicated, block", \
 	    (base) + offsetof(struct prices_filter, kind), 0, 0, NULL }, \
 	{ "region", 'r', OPT_LIST, "REGION", "patterns on the region", \
 	    (base) + offsetof(struct prices_filter, region), 0, 0, NULL }, \

@@ -13,6 +13,7 @@ static const char *const offer_purchases[] = {
 };
 static const char *const offer_kinds[] = {
 	[OFFER_PLAIN] = "plain", [OFFER_WINDOWS] = "windows", [OFFER_LICENSED] = "licensed", [OFFER_DEDICATED] = "dedicated",
+	[OFFER_BLOCK] = "block",
 };
 static const char *const offer_payments[] = {
 	[PAYMENT_NONE] = "none", [PAYMENT_PARTIAL] = "partial", [PAYMENT_ALL] = "all",
@@ -100,18 +101,21 @@ offer_doubt_price(struct offer *o)
 double
 offer_term_hours(const struct offer *o)
 {
-	return o->purchase == PURCHASE_RESERVED ? (double)OFFER_MONTH_HOURS * o->term_months : 0;
+	if (o->purchase != PURCHASE_RESERVED)
+		return 0;
+	return o->ends_at > o->starts_at ? (double)(o->ends_at - o->starts_at) / 3600 : (double)OFFER_MONTH_HOURS * o->term_months;
 }
 
 struct usd_micro
 offer_effective_hour(const struct offer *o)
 {
+	int64_t term_s = o->ends_at > o->starts_at ? o->ends_at - o->starts_at : (int64_t)OFFER_MONTH_HOURS * 3600 * o->term_months;
 	struct usd_micro spread = USD_ZERO, sum = USD_UNKNOWN;
 
 	if (strcmp(o->currency, "USD") != 0 || !usd_known(o->price) || !usd_known(o->upfront))
 		return USD_UNKNOWN;
-	if (o->upfront.v != 0 && (o->purchase != PURCHASE_RESERVED || o->term_months <= 0 ||
-	    usd_mul_ratio(o->upfront, 1, (int64_t)OFFER_MONTH_HOURS * o->term_months, &spread, NULL) != BERTH_OK))
+	if (o->upfront.v != 0 && (o->purchase != PURCHASE_RESERVED || term_s <= 0 ||
+	    usd_mul_ratio(o->upfront, 3600, term_s, &spread, NULL) != BERTH_OK))
 		return USD_UNKNOWN;
 	return usd_add(o->price, spread, &sum, NULL) == BERTH_OK ? sum : USD_UNKNOWN;
 }
@@ -146,6 +150,10 @@ offer_cmp_names(const struct offer *a, const struct offer *b)
 		c = (a->term_months > b->term_months) - (a->term_months < b->term_months);
 	if (c == 0)
 		c = (a->payment > b->payment) - (a->payment < b->payment);
+	if (c == 0)
+		c = (a->starts_at > b->starts_at) - (a->starts_at < b->starts_at);
+	if (c == 0)
+		c = (a->ends_at > b->ends_at) - (a->ends_at < b->ends_at);
 	return c != 0 ? c : (a->id > b->id) - (a->id < b->id);
 }
 

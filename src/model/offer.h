@@ -27,6 +27,7 @@ enum offer_kind {
 	OFFER_WINDOWS,
 	OFFER_LICENSED,		/* RHEL, SUSE, a database: software that is paid by the hour */
 	OFFER_DEDICATED,	/* hardware of one's own: dedicated instance or host, sole tenant */
+	OFFER_BLOCK,		/* a dated reservation, paid whole: usable from starts_at to ends_at alone */
 	OFFER_KIND_COUNT
 };
 
@@ -52,6 +53,7 @@ struct offer {
 	enum offer_kind kind;
 	enum purchase purchase;
 	int term_months;		/* reserved: 1, 12, 36 ...; else 0 */
+	int64_t starts_at, ends_at;	/* of a block (reserved, term_months 0), s since epoch; else 0 */
 	enum payment payment;
 	struct usd_micro upfront;	/* whole machine, whole term; 0 if none */
 	struct usd_micro price;		/* per machine-hour, whole machine, on top of upfront */
@@ -67,7 +69,7 @@ const char *purchase_name(enum purchase p);		/* "on_demand" "spot" "reserved" */
 bool purchase_parse(const char *s, enum purchase *p_out);	/* also "on-demand", "ondemand" */
 const char *payment_name(enum payment p);		/* "none" "partial" "all" */
 bool payment_parse(const char *s, enum payment *p_out);
-const char *offer_kind_name(enum offer_kind k);		/* "plain" "windows" "licensed" "dedicated" */
+const char *offer_kind_name(enum offer_kind k);		/* "plain" "windows" "licensed" "dedicated" "block" */
 bool offer_kind_parse(const char *s, enum offer_kind *k_out);
 const char *availability_name(enum availability a);	/* "unknown" "no" "yes" */
 
@@ -78,7 +80,7 @@ const char *availability_name(enum availability a);	/* "unknown" "no" "yes" */
  */
 const char *offer_doubt_price(struct offer *o);
 
-/* Hours of a term: 730 an average month. */
+/* Hours of a term: 730 an average month; of a block its own. */
 double offer_term_hours(const struct offer *o);
 /* Price of one machine-hour with the upfront spread over the term; USD_UNKNOWN if either is unknown or not in USD. */
 struct usd_micro offer_effective_hour(const struct offer *o);

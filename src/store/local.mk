@@ -27,7 +27,8 @@ MIGRATIONS = \
 	src/store/migrations/0003_offer_kind.sql \
 	src/store/migrations/0004_offer_place.sql \
 	src/store/migrations/0005_tiers.sql \
-	src/store/migrations/0006_bill.sql
+	src/store/migrations/0006_bill.sql \
+	src/store/migrations/0007_offer_block.sql
 EXTRA_DIST += $(MIGRATIONS) src/store/embed.awk
 CLEANFILES += src/store/migrations.c
 src/store/migrations.c: $(MIGRATIONS) src/store/embed.awk

@@ -71,6 +71,8 @@ offer_read(struct db_stmt *st, struct arena *a, struct offer *o, struct berth_er
 		.vcpus = db_col_real(st, "vcpus"),
 		.memory_gib = db_col_real(st, "memory_gib"),
 		.term_months = (int)db_col_i64(st, "term_months"),
+		.starts_at = db_col_i64(st, "starts_at"),
+		.ends_at = db_col_i64(st, "ends_at"),
 		.upfront = db_col_usd(st, "upfront"),
 		.price = db_col_usd(st, "price"),
 		.available = offer_availability(db_col_text(st, "available", a)),
@@ -264,7 +266,11 @@ offer_same_cmp(const struct offer *x, const struct offer *y)
 		return x->purchase < y->purchase ? -1 : 1;
 	if (x->term_months != y->term_months)
 		return x->term_months < y->term_months ? -1 : 1;
-	return x->payment == y->payment ? 0 : x->payment < y->payment ? -1 : 1;
+	if (x->payment != y->payment)
+		return x->payment < y->payment ? -1 : 1;
+	if (x->starts_at != y->starts_at)
+		return x->starts_at < y->starts_at ? -1 : 1;
+	return x->ends_at == y->ends_at ? 0 : x->ends_at < y->ends_at ? -1 : 1;
 }
 
 static int
@@ -314,6 +320,8 @@ offer_hash(const struct offer *o)
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		h = hash_join(h, hash_str(texts[i]));
 	h = hash_join(h, (uint64_t)o->term_months);
+	if (o->kind == OFFER_BLOCK)
+		h = hash_join(hash_join(h, (uint64_t)o->starts_at), (uint64_t)o->ends_at);
 	h = hash_join(h, (uint64_t)o->kind << 32 | (uint64_t)o->purchase << 16 | (uint64_t)o->payment);
 	return (place & ~UINT64_C(0xffffffff)) | h >> 32;
 }
@@ -371,16 +379,18 @@ offer_add(struct store *s, int64_t list_id, const struct offer *o, int64_t now, 
 {
 	return db_run(s->db, err, "INSERT INTO offer (list_id, provider, account, region, zone, instance_type, "
 	    "accelerator, accelerator_known, accelerator_count, accelerator_memory_gib, vcpus, memory_gib, purchase, "
-	    "term_months, payment, upfront, price, currency, available, interruption_rate, as_of, source, from_t, run, kind) "
+	    "term_months, payment, upfront, price, currency, available, interruption_rate, as_of, source, from_t, run, kind, "
+	    "starts_at, ends_at) "
 	    "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, "
-	    "$22, $23, $24, $25)",
+	    "$22, $23, $24, $25, $26, $27)",
 	    DB_ARGS(db_i64(list_id), db_text(o->provider), db_text(o->account), db_text(o->region), db_text(o->zone),
 	    db_text(o->instance_type), db_text(o->accelerator), db_bool(o->accelerator_known),
 	    db_i64(o->accelerator_count), db_real(o->accelerator_memory_gib), db_real(o->vcpus),
 	    db_real(o->memory_gib), db_text(purchase_name(o->purchase)), db_i64(o->term_months),
 	    db_text(payment_name(o->payment)), db_usd(o->upfront), db_usd(o->price), db_text(o->currency),
 	    db_text(availability_name(o->available)), db_real(o->interruption_rate), db_id(o->as_of),
-	    db_text(o->source), db_i64(now), db_id(s->run_id), db_text(offer_kind_name(o->kind))));
+	    db_text(o->source), db_i64(now), db_id(s->run_id), db_text(offer_kind_name(o->kind)),
+	    db_i64(o->starts_at), db_i64(o->ends_at)));
 }
 
 static enum berth_code

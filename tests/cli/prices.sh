@@ -14,7 +14,7 @@ expect_exit 0
 expect_is_json berth.offers/1
 keys=$(awk -f "$TOP_SRCDIR/tests/cli/json.awk" "$out" | sed -n 's/^\$\.offers\[0\]\.\([a-z_]*\).*/\1/p' | tr '\n' ' ')
 want="provider region zone instance_type accelerator accelerator_count accelerator_memory_gib vcpus memory_gib purchase \
-term_months upfront price_per_hour price_per_gpu_hour currency available interruption_rate measured as_of source kind "
+term_months upfront price_per_hour price_per_gpu_hour currency available interruption_rate measured as_of source kind starts_at ends_at "
 [ "$keys" = "$want" ]
 ok $? "keys of an offer, in order ($keys)"
 
@@ -189,6 +189,31 @@ run prices list --provider sigma --kind windows,dedicated -o csv --columns price
 ok $? "the others when they are asked for"
 run prices list --kind free
 expect_exit 2
+
+# A dated reservation: its fee over its own hours; two of them are two offers; what is written is read again.
+cat >blocks.csv <<CSV
+provider,region,zone,instance_type,accelerator,accelerator_count,purchase,payment,upfront,price_per_hour,kind,starts_at,ends_at
+tau,r,z,t1,L40S,8,reserved,all,4800,0,block,2026-12-01T11:30:00Z,2026-12-02T11:30:00Z
+tau,r,z,t1,L40S,8,reserved,all,9600,0,block,2026-12-03T11:30:00Z,2026-12-05T11:30:00Z
+tau,r,z,t1,L40S,8,reserved,all,9600,0,block,2026-12-05T11:30:00Z,2026-12-03T11:30:00Z
+tau,r,z,t1,L40S,8,on_demand,,,90,,,
+CSV
+run prices import blocks.csv
+expect_exit 8 "a block that ends before it starts is refused"
+expect_err_has 'blocks.csv:4'
+run prices list --provider tau --kind block -o csv --columns zone,upfront,price_per_gpu_hour,starts_at,ends_at
+[ "$(tail -n +2 "$out" | sort | tr '\n' ' ')" = "z,4800.000000,25.000000,2026-12-01T11:30:00Z,2026-12-02T11:30:00Z z,9600.000000,25.000000,2026-12-03T11:30:00Z,2026-12-05T11:30:00Z " ]
+ok $? "two blocks with their dates: 4800 over 24 hours and 8 cards is 25"
+blocks="prices list --provider tau --kind block -o csv"
+run $blocks
+cp "$out" again.csv
+run --store again.db prices import again.csv
+run --store again.db $blocks
+cmp -s again.csv "$out"
+ok $? "written and read again"
+run prices list --provider tau -o csv --columns price_per_hour,kind
+[ "$(tail -n +2 "$out")" = '90.000000,plain' ]
+ok $? "a block is not ranked with the others"
 
 # What cannot be read.
 run prices import missing.csv

@@ -159,7 +159,7 @@ gather(void *arg, const struct offer *o, struct berth_err *err)
 		}
 	g->bad += o->provider[0] == '\0' || o->instance_type[0] == '\0' || o->accelerator_count < 0 ||
 	    (usd_known(o->price) && o->price.v < 0) || strlen(o->currency) != 3 || o->as_of > NOW + 86400 ||
-	    (o->purchase == PURCHASE_RESERVED) != (o->term_months > 0);
+	    (o->purchase == PURCHASE_RESERVED) != (o->term_months > 0 || o->kind == OFFER_BLOCK);
 	c.provider = arena_strdup(a, o->provider);
 	c.account = arena_strdup(a, o->account);
 	c.region = arena_strdup(a, o->region);

@@ -127,8 +127,10 @@ grep -q '"zone":"us-east-1a".*"interruption_rate":0.0001067' "$STATE/out"
 ok $? '7.5 % a month is 0.0001067 an hour'
 for f in json csv; do
 	prov $f offers
-	[ "$(grep on_demand "$STATE/out" | sort)" = "$(grep on_demand "$STATE/api" | sort)" ] && has on_demand
+	[ "$(grep 'on_demand.*[0-9]$' "$STATE/out" | sort)" = "$(grep on_demand "$STATE/api" | sort)" ] && has on_demand
 	ok $? "the same prices out of the bulk list, $f"
+	has 'g4dn.xlarge T4 x1 on_demand 0.5580 .* dedicated$' && has 'g5.xlarge .* 1.1900 .* windows$' && has 'g6.xlarge .* 3.1000 .* licensed$'
+	ok $? "what is no plain machine stands under its kind, $f"
 done
 prov api quota
 [ "$(cat "$STATE/out")" = 'us-east-1|L-417A185B Running On-Demand P instances|vcpu|192|nan

@@ -116,13 +116,15 @@ def same(name, b, o, secret=SECRET):
 
 def differential():
     types = {'InstanceTypes': [{'InstanceType': t, 'VCpuInfo': {'DefaultVCpus': 8}, 'MemoryInfo': {'SizeInMiB': 1024},
-                                'GpuInfo': {'Gpus': [{'Name': 'G', 'Count': 1}]}} for t in ('g5.xlarge', 'p5.48xlarge')]}
+                                'GpuInfo': {'Gpus': [{'Name': 'G', 'Count': 1}]},
+                                'SupportedUsageClasses': ['on-demand', 'capacity-block'][:1 + (t[0] == 'p')]} for t in ('g5.xlarge', 'p5.48xlarge')]}
     cloud.values = {'DescribeInstanceTypes': types, 'DescribeRegions': {'Regions': [{'RegionName': 'us-east-1', 'OptInStatus': 'opt-in-not-required'}]},
                     'GetProducts': {'PriceList': []}, 'DescribeSpotPriceHistory': {'SpotPriceHistory': []},
                     'DescribeReservedInstancesOfferings': {'ReservedInstancesOfferings': []},
+                    'DescribeCapacityBlockOfferings': {'CapacityBlockOfferings': []},
                     'DescribeSavingsPlansOfferingRates': {'searchResults': []}, 'ListServiceQuotas': {'Quotas': []}}
     patterns = ['p*', 'g*', 'inf*', 'trn*', 'dl*', 'vt*']
-    berth(['offers'], 'regions: all, commitments: [reserved, offerings, savings_plans], spot_score: [g5.xlarge, g6.xlarge]')
+    berth(['offers'], 'regions: all, commitments: [reserved, offerings, savings_plans, capacity_blocks], block_length: 48h, spot_score: [g5.xlarge, g6.xlarge]')
     mine = cloud.take()
     ec2 = client('ec2')
     ec2.describe_regions()
@@ -138,8 +140,9 @@ def differential():
     client('savingsplans').describe_savings_plans_offering_rates(savingsPlanTypes=['Compute', 'EC2Instance'], products=['EC2'], maxResults=1000, filters=[
         {'name': 'region', 'values': ['us-east-1']}, {'name': 'productDescription', 'values': ['Linux/UNIX']}, {'name': 'tenancy', 'values': ['shared']},
         {'name': 'instanceFamily', 'values': ['g5', 'p5']}])
+    ec2.describe_capacity_block_offerings(InstanceType='p5.48xlarge', InstanceCount=1, CapacityDurationHours=48, StartDateRange=CLOCK, MaxResults=100)
     names = ['DescribeRegions', 'DescribeInstanceTypes', 'GetSpotPlacementScores', 'DescribeSpotPriceHistory', 'GetProducts',
-             'DescribeReservedInstancesOfferings', 'DescribeSavingsPlansOfferingRates']
+             'DescribeReservedInstancesOfferings', 'DescribeSavingsPlansOfferingRates', 'DescribeCapacityBlockOfferings']
     theirs = cloud.take()
     ok(len(mine) == len(theirs) == len(names), 'offers: %d requests' % len(mine))
     for name, b, o in zip(names, mine, theirs):
@@ -339,6 +342,7 @@ def market_answers(rng, names):
             t['InferenceAcceleratorInfo'] = {'Accelerators': [device]}
         elif not n.startswith('m5'):
             t['GpuInfo'] = {'Gpus': [device]}
+        t['SupportedUsageClasses'] = ['on-demand', 'capacity-block'] if n[0] in 'pt' else ['spot']
         types.append(t)
     when = [CLOCK - datetime.timedelta(hours=rng.randint(1, 900)) for _ in range(60)]
     history = [{'InstanceType': rng.choice(names + ['c5.large']), 'AvailabilityZone': 'us-east-1' + rng.choice('abc'), 'SpotPrice': '%.6f' % (rng.random() * 50 + 0.01),
@@ -362,6 +366,18 @@ def market_answers(rng, names):
         'terms': {'OnDemand': {n + '.T': {'effectiveDate': '2026-01-01T00:00:00Z', 'priceDimensions': {'d': {
             'unit': 'Hrs', 'beginRange': '0', 'pricePerUnit': {'USD': p}}}}}}}) for n, p in prices.items()]
 
+    block = aws_model.models['ec2'].operation_model('DescribeCapacityBlockOfferings').output_shape.members['CapacityBlockOfferings'].member
+    blocks = {}
+    for n in names:
+        blocks[n] = []
+        for _ in range(6):
+            b = aws_model.build(block, rng)
+            start = CLOCK + datetime.timedelta(hours=rng.randint(1, 400))
+            b.update(InstanceType=n, InstanceCount=rng.choice([1, 1, 2]), StartDate=start, EndDate=start + datetime.timedelta(hours=rng.choice([24, 48])),
+                     UpfrontFee='%.2f' % (rng.random() * 9000 + 1), CurrencyCode='USD', Tenancy=rng.choice(['default', 'default', 'dedicated']),
+                     AvailabilityZone='us-east-1' + rng.choice('ab'))
+            blocks[n].append(b)
+
     def pages(name, rows, params_key='NextToken'):
         """Three pages, whose tokens are awkward ones."""
         cut = [rows[:len(rows) // 3], rows[len(rows) // 3:2 * len(rows) // 3], rows[2 * len(rows) // 3:]]
@@ -370,7 +386,9 @@ def market_answers(rng, names):
             n = {'': 0, 'a/b+c=': 1, 'x y&z': 2}[params.get(params_key) or '']
             return dict({name: cut[n]}, **({params_key: ('a/b+c=', 'x y&z')[n]} if n < 2 else {}))
         return page
-    return prices, {'DescribeInstanceTypes': pages('InstanceTypes', types), 'DescribeSpotPriceHistory': pages('SpotPriceHistory', history),
+    def by_type(params):
+        return pages('CapacityBlockOfferings', blocks[params['InstanceType']])(params)
+    return prices, {'DescribeCapacityBlockOfferings': by_type, 'DescribeInstanceTypes': pages('InstanceTypes', types), 'DescribeSpotPriceHistory': pages('SpotPriceHistory', history),
                     'DescribeReservedInstancesOfferings': pages('ReservedInstancesOfferings', offerings), 'GetProducts': pages('PriceList', products),
                     'DescribeSavingsPlansOfferingRates': pages('searchResults', rates, 'nextToken')}
 
@@ -382,12 +400,12 @@ def hours(months):
 def market():
     names = ['g5.xlarge', 'p5.48xlarge', 'trn1.32xlarge', 'inf1.xlarge', 'g4dn.12xlarge', 'm5.large']
     ec2, plans = client('ec2'), client('savingsplans')
-    good = {'types and prices': 0, 'spot prices': 0, 'commitments': 0, 'quotas': 0}
+    good = {'types and prices': 0, 'spot prices': 0, 'commitments': 0, 'capacity blocks': 0, 'quotas': 0}
     payments = {'No Upfront': 'none', 'Partial Upfront': 'partial', 'All Upfront': 'all'}
     for seed in range(SEEDS):
         rng = aws_model.rng(1000 + seed)
         prices, cloud.values = market_answers(rng, names)
-        got, text = berth(['offers'], 'regions: us-east-1, commitments: [offerings, savings_plans]')
+        got, text = berth(['offers'], 'regions: us-east-1, commitments: [offerings, savings_plans, capacity_blocks]')
         if text:
             print('#   ' + text[0])
         devices = {}
@@ -431,7 +449,21 @@ def market():
             if not token:
                 break
         mine = {(o['instance_type'], o['term_months'], o['payment']): (o['upfront'] / hours(o['term_months']) + o['price'], o['upfront'], o['price'])
-                for o in got if o['purchase'] == 'reserved'}
+                for o in got if o['purchase'] == 'reserved' and o['kind'] == 'plain'}
+        want = {}
+        for n in [t for t in devices if t[0] in 'pt']:
+            token = {}
+            while True:
+                r = ec2.describe_capacity_block_offerings(InstanceType=n, CapacityDurationHours=24, **token)
+                for b in r['CapacityBlockOfferings']:
+                    if b['InstanceCount'] == 1 and b['Tenancy'] != 'dedicated':
+                        key = (n, b['AvailabilityZone'], epoch(b['StartDate']), epoch(b['EndDate']))
+                        want[key] = min(want.get(key, 1 << 60), money(b['UpfrontFee']))
+                if not r.get('NextToken'):
+                    break
+                token = {'NextToken': r['NextToken']}
+        blocks = {(o['instance_type'], o['zone'], o['starts_at'], o['ends_at']): money(o['upfront']) for o in got if o['kind'] == 'block'}
+        good['capacity blocks'] += blocks == want and len(want) > 0
         right = set(mine) == set(best) and all(abs(a - b) < 2e-2 for k in mine for a, b in zip(mine[k], best[k]))
         if not right:
             print('#   ', sorted(set(mine) ^ set(best))[:3], [(k, mine[k], best[k]) for k in set(mine) & set(best) if abs(mine[k][0] - best[k][0]) > 1e-5][:2])

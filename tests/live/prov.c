@@ -66,6 +66,9 @@ json_offer(struct jsonw *w, const struct offer *o, struct berth_err *err)
 	jsonw_str(w, "available", availability_name(o->available));
 	jsonw_int(w, "as_of", o->as_of);
 	jsonw_str(w, "source", o->source);
+	jsonw_str(w, "kind", offer_kind_name(o->kind));
+	jsonw_int(w, "starts_at", o->starts_at);
+	jsonw_int(w, "ends_at", o->ends_at);
 	return json_end(w, err);
 }
 
@@ -98,9 +101,10 @@ print_offer(void *arg, const struct offer *o, struct berth_err *err)
 	(void)arg;
 	if (json_begin(&w))
 		return json_offer(&w, o, err);
-	printf("%s %s %s %s x%d %s %s %s %g %g\n", say(o->region), say(o->zone), o->instance_type, say(o->accelerator),
+	printf("%s %s %s %s x%d %s %s %s %g %g%s%s\n", say(o->region), say(o->zone), o->instance_type, say(o->accelerator),
 	    o->accelerator_count, purchase_name(o->purchase), usd_known(o->price) ? usd_fmt((char[USD_FMT_SIZE]){ 0 },
-	    USD_FMT_SIZE, o->price, 4) : "-", availability_name(o->available), o->vcpus, o->memory_gib);
+	    USD_FMT_SIZE, o->price, 4) : "-", availability_name(o->available), o->vcpus, o->memory_gib,
+	    o->kind != OFFER_PLAIN ? " " : "", o->kind != OFFER_PLAIN ? offer_kind_name(o->kind) : "");
 	return BERTH_OK;
 }
 

@@ -354,7 +354,7 @@ static const struct offer *
 find(const struct aws_scan *s, enum purchase p, int months, enum payment pay)
 {
 	for (size_t i = 0; i < s->offers.n; i++)
-		if (s->offers.v[i].purchase == p && s->offers.v[i].term_months == months && (p != PURCHASE_RESERVED || s->offers.v[i].payment == pay))
+		if (s->offers.v[i].kind == OFFER_PLAIN && s->offers.v[i].purchase == p && s->offers.v[i].term_months == months && (p != PURCHASE_RESERVED || s->offers.v[i].payment == pay))
 			return &s->offers.v[i];
 	return NULL;
 }
@@ -362,10 +362,20 @@ find(const struct aws_scan *s, enum purchase p, int months, enum payment pay)
 static void
 check_list(const struct aws_scan *s, const char *what)
 {
+	size_t kinds[OFFER_KIND_COUNT] = { 0 };
+	const struct offer *other = NULL;
+
 	const struct offer *od = find(s, PURCHASE_ON_DEMAND, 0, PAYMENT_NONE), *all = find(s, PURCHASE_RESERVED, 36, PAYMENT_ALL),
 	    *part = find(s, PURCHASE_RESERVED, 36, PAYMENT_PARTIAL), *none = find(s, PURCHASE_RESERVED, 36, PAYMENT_NONE);
 
-	tap_is_long((long)s->offers.n, 4, "%s: four offers and no more", what);
+	for (size_t i = 0; i < s->offers.n; i++) {
+		kinds[s->offers.v[i].kind]++;
+		if (s->offers.v[i].kind == OFFER_DEDICATED)
+			other = &s->offers.v[i];
+	}
+	tap_ok(kinds[OFFER_PLAIN] == 4 && kinds[OFFER_WINDOWS] == 1 && kinds[OFFER_DEDICATED] == 1 && kinds[OFFER_LICENSED] <= 1 &&
+	    kinds[OFFER_BLOCK] == 0, "%s: four plain offers and no more, the others under their kinds", what);
+	tap_ok(other != NULL && other->price.v == 36000000 && other->purchase == PURCHASE_ON_DEMAND, "%s: dedicated", what);
 	tap_ok(od != NULL && od->price.v == 32772600 && str_eq(od->region, "eu-west-1") && str_eq(od->accelerator, "A100-SXM4-40GB") &&
 	    od->accelerator_count == 8 && od->vcpus == 96 && od->memory_gib == 1152, "%s: on demand, the price in force", what);
 	/* The whole term's money over its 26,280 hours. */
