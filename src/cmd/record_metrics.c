@@ -116,14 +116,15 @@ metrics_say(void *arg, enum usage_say kind, long line, const char *message)
 enum berth_code
 metrics_end(struct metrics *m, enum berth_code rc, struct berth_err *err)
 {
-	struct usage_load_options o = { .step_s = m->o->step_s, .unit = m->o->unit, .format = m->format,
-		.source = m->source, .digest = m->digest, .options = record_options(m->r->ctx), .now = m->r->ctx->now };
+	struct usage_load_options o;
 	struct usage_load_counts load = { 0 };
 	struct usage_counts rows;
 	struct points_counts c;
 
-	if (m->a == NULL)
+	if (m->a == NULL)	/* it has not begun */
 		return rc;
+	o = (struct usage_load_options){ .step_s = m->o->step_s, .unit = m->o->unit, .format = m->format,
+		.source = m->source, .digest = m->digest, .options = record_options(m->r->ctx), .now = m->r->ctx->now };
 	if (rc == BERTH_OK)
 		rc = points_end(m->points, err);
 	c = points_counts(m->points);

@@ -17,10 +17,18 @@
 #define PROM_ANSWER_POINTS INT64_C(200000)	/* aimed at in one answer */
 #define PROM_LOADS 200			/* so far back a load of the same query is looked for */
 
-/* What GPUs are there and who holds them: the type stands at the node, where its labels are exported. */
-#define PROM_NODES " * on (node) group_left (label_nvidia_com_gpu_product) (max by (node, label_nvidia_com_gpu_product) " \
+/*
+ * What accelerators are there and who holds them, of every vendor: the type stands at the node, where its labels are
+ * exported (kube-state-metrics --metric-labels-allowlist). A chip of Amazon is told of as a device and as its cores.
+ */
+#define PROM_LABELS "label_nvidia_com_gpu_product, label_nvidia_com_gpu_replicas, label_cloud_google_com_gke_accelerator, " \
+	"label_cloud_google_com_gke_tpu_accelerator, label_amd_com_gpu_product_name, label_node_kubernetes_io_instance_type"
+#define PROM_DEVICES "nvidia_com_gpu|nvidia_com_gpu_shared|nvidia_com_mig_.+|amd_com_gpu|google_com_tpu|" \
+	"aws_amazon_com_neuron|habana_ai_gaudi|gpu_intel_com_i915|gpu_intel_com_xe"
+#define PROM_NODES " * on (node) group_left (" PROM_LABELS ") (max by (node, " PROM_LABELS ") " \
 	"(kube_node_labels) or on (node) max by (node) (kube_node_info))"
-#define PROM_REQUESTS "kube_pod_container_resource_requests{resource=~\"nvidia_com_gpu|amd_com_gpu\"}"
+#define PROM_REQUESTS "kube_pod_container_resource_requests{resource=~\"" PROM_DEVICES "|aws_amazon_com_neuroncore\"}"
+#define PROM_INSTALLED "kube_node_status_allocatable{resource=~\"" PROM_DEVICES "\"}"
 #define PROM_PHASE(p) "on (namespace, pod) group_left () (max by (namespace, pod) (kube_pod_status_phase{phase=\"" p "\"}) == 1)"
 
 /* Ready-made queries: what the result is called, and the expression. */
@@ -34,17 +42,29 @@ static const struct { const char *ready, *metric, *query; } prom_ready[] = {
 	/* Kernels are there, the multiprocessors wait, and so does the host for its disks. */
 	{ "dcgm", "berth:starved", "count by (modelName) (max by (UUID, modelName, Hostname) (DCGM_FI_PROF_SM_ACTIVE) < 0.3 "
 	  "and on (UUID) max by (UUID) (DCGM_FI_DEV_GPU_UTIL) > 50 and on (Hostname) label_replace(avg by (instance) "
-	  "(rate(node_cpu_seconds_total{mode=\"iowait\"}[5m])), \"Hostname\", \"$1\", \"instance\", \"([^:]+).*\") > 0.1)" },
-	{ "kubernetes", "berth:allocated", "sum by (label_nvidia_com_gpu_product) (" PROM_REQUESTS " * " PROM_PHASE("Running")
-	  PROM_NODES ") or 0 * sum by (label_nvidia_com_gpu_product) "
-	  "(kube_node_status_allocatable{resource=~\"nvidia_com_gpu|amd_com_gpu\"}" PROM_NODES ")" },
-	{ "kubernetes", "berth:queued", "sum (" PROM_REQUESTS " * " PROM_PHASE("Pending") ") or 0 * sum (kube_node_info)" },
-	{ "kubernetes", "berth:installed", "sum by (label_nvidia_com_gpu_product) "
-	  "(kube_node_status_allocatable{resource=~\"nvidia_com_gpu|amd_com_gpu\"}" PROM_NODES ")" },
+	  "(rate(node_cpu_seconds_total{mode=\"iowait\"}[5m])), \"Hostname\", \"$1\", \"instance\", \"([^:]+).*\") > 0.1) "
+	  "or 0 * count by (modelName) (max by (UUID, modelName) (DCGM_FI_PROF_SM_ACTIVE))" },
+	{ "kubernetes", "berth:allocated", "sum by (resource, " PROM_LABELS ") (" PROM_REQUESTS " * " PROM_PHASE("Running")
+	  PROM_NODES ") or 0 * sum by (resource, " PROM_LABELS ") (" PROM_INSTALLED PROM_NODES ")" },
+	{ "kubernetes", "berth:queued", "sum by (resource) (" PROM_REQUESTS " * " PROM_PHASE("Pending") ") or "
+	  "0 * sum by (resource) (" PROM_INSTALLED ")" },
+	{ "kubernetes", "berth:installed", "sum by (resource, " PROM_LABELS ") (" PROM_INSTALLED PROM_NODES ")" },
+	{ "kubernetes", "berth:wait", "avg ((kube_pod_status_scheduled_time - on (namespace, pod) group_left () "
+	  "max by (namespace, pod) (kube_pod_created)) and on (namespace, pod) " PROM_REQUESTS " and "
+	  "(kube_pod_status_scheduled_time > time() - 3600))" },
+	{ "kubernetes", "berth:wait_p95", "quantile (0.95, (kube_pod_status_scheduled_time - on (namespace, pod) group_left () "
+	  "max by (namespace, pod) (kube_pod_created)) and on (namespace, pod) " PROM_REQUESTS " and "
+	  "(kube_pod_status_scheduled_time > time() - 3600))" },
+	{ "kubernetes", "berth:wait_open", "avg ((time() - max by (namespace, pod) (kube_pod_created)) and on (namespace, pod) "
+	  PROM_REQUESTS " and on (namespace, pod) (kube_pod_status_phase{phase=\"Pending\"} == 1))" },
 	{ "slurm", "slurm_gpus_alloc", "sum (slurm_gpus_alloc)" },
 	{ "slurm", "slurm_gpus_total", "sum (slurm_gpus_total)" },
 	{ "vllm", "vllm:num_requests_running", "sum by (model_name) (vllm:num_requests_running)" },
 	{ "vllm", "vllm:num_requests_waiting", "sum by (model_name) (vllm:num_requests_waiting)" },
+	{ "vllm", "berth:wait", "sum by (model_name) (rate(vllm:request_queue_time_seconds_sum[5m])) / "
+	  "(sum by (model_name) (rate(vllm:request_queue_time_seconds_count[5m])) > 0)" },
+	{ "vllm", "berth:wait_p50", "histogram_quantile(0.5, sum by (model_name, le) (rate(vllm:request_queue_time_seconds_bucket[5m])))" },
+	{ "vllm", "berth:wait_p95", "histogram_quantile(0.95, sum by (model_name, le) (rate(vllm:request_queue_time_seconds_bucket[5m])))" },
 	{ "vllm", "vllm:kv_cache_usage_perc", "avg by (model_name) (vllm:kv_cache_usage_perc or vllm:gpu_cache_usage_perc)" },
 };
 
@@ -58,6 +78,7 @@ struct prom {
 	const char *base;		/* without a slash at the end */
 	const char *authorization;	/* NULL: none */
 	int64_t from, to;
+	int64_t first;			/* samples before are for counters alone; 0: none are */
 	int64_t last;			/* time of the newest sample; 0: none */
 	int64_t points;
 	struct metrics *m;
@@ -202,7 +223,8 @@ prom_resume(struct prom *p, const char *source, struct berth_err *err)
 	for (size_t i = 0; rc == BERTH_OK && p->o->from == 0 && i < n; i++) {
 		if (!str_eq(loads[i].format, "prometheus") || !str_eq(loads[i].source, source) || loads[i].to == 0)
 			continue;
-		p->from = time_floor(loads[i].to, step) - p->o->resolution_s;
+		p->first = time_floor(loads[i].to, step);
+		p->from = p->first - p->o->resolution_s;
 		break;
 	}
 	if (rc == BERTH_OK && p->from > p->to)
@@ -259,6 +281,8 @@ record_prom_live(struct cmd_ctx *ctx, const char *ready, struct berth_err *err)
 	if (rc == BERTH_OK)
 		rc = metrics_begin(&m, &r, "prometheus", source, err);
 	p.m = &m;
+	if (rc == BERTH_OK)
+		points_from(m.points, p.first);
 	if (rc == BERTH_OK)
 		rc = prom_all(&p, ready, err);
 	if (rc == BERTH_OK)

@@ -1,6 +1,8 @@
 #include "ingest/metric.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* NVML and DCGM: power cap, hardware slowdown, thermal slowdowns of software and hardware, power brake. */
@@ -48,6 +50,10 @@ static const struct metric_rule metric_rules[] = {
 	{ "berth:installed", "installed", "gpu_installed", METRIC_GAUGE, 1, 0, 1e7, false },
 	{ "berth:idle", "idle", "gpu_idle", METRIC_GAUGE, 1, 0, 1e7, false },
 	{ "berth:starved", "starved", "gpu_starved", METRIC_GAUGE, 1, 0, 1e7, false },
+	{ "berth:wait", "wait", "second", METRIC_GAUGE, 1, 0, 1e9, false },
+	{ "berth:wait_p50", "wait_p50", "second", METRIC_GAUGE, 1, 0, 1e9, false },
+	{ "berth:wait_p95", "wait_p95", "second", METRIC_GAUGE, 1, 0, 1e9, false },
+	{ "berth:wait_open", "wait_open", "second", METRIC_GAUGE, 1, 0, 1e9, false },
 	{ "berth:busy", "busy", "percent", METRIC_GAUGE, 1, 0, 100, true },
 	{ "berth:sm_active", "sm_active", "percent", METRIC_GAUGE, 100, 0, 100, true },
 	{ "berth:power", "power", "watt", METRIC_GAUGE, 1, 0, 5000, true },
@@ -57,7 +63,8 @@ static const struct metric_rule metric_rules[] = {
 
 const char *const metric_labels_gpu[] = { "UUID", "uuid", "gpu_uuid", "GPU_UUID", NULL };
 const char *const metric_labels_model[] = { "accelerator", "modelName", "gpu_model", "gpu_name", "gpu_type",
-	"DCGM_FI_DEV_NAME", "label_nvidia_com_gpu_product", NULL };
+	"DCGM_FI_DEV_NAME", "label_nvidia_com_gpu_product", "label_cloud_google_com_gke_accelerator",
+	"label_amd_com_gpu_product_name", "label_cloud_google_com_gke_tpu_accelerator", NULL };
 const char *const metric_labels_host[] = { "Hostname", "hostname", "host", "node", "kubernetes_node", "instance", NULL };
 const char *const metric_labels_holder[] = { "exported_pod", "pod", "hpc_job", "jobid", "job_id", "slurm_job_id", NULL };
 
@@ -70,6 +77,12 @@ metric_rule_find(const char *name)
 	return NULL;
 }
 
+bool
+metric_model_only(const struct metric_rule *rule)
+{
+	return strncmp(rule->metric, "berth:", 6) == 0 && strncmp(rule->unit, "gpu", 3) == 0;
+}
+
 const char *
 metric_label(const struct ingest_point *p, const char *const *names)
 {
@@ -78,6 +91,96 @@ metric_label(const struct ingest_point *p, const char *const *names)
 			if (strcmp(p->labels[i].key, *names) == 0 && p->labels[i].value[0] != '\0')
 				return p->labels[i].value;
 	return NULL;
+}
+
+/* Chips of Amazon by the machines that have them, and how many cores each has. */
+static const struct { const char *machine, *chip; double cores; } metric_neuron[] = {
+	{ "inf1", "Inferentia1", 4 }, { "inf2", "Inferentia2", 2 }, { "trn1", "Trainium1", 2 }, { "trn2", "Trainium2", 8 },
+	{ "trn3", "Trainium3", 8 }
+};
+
+static int
+metric_neuron_of(const struct ingest_point *p)
+{
+	static const char *const type[] = { "label_node_kubernetes_io_instance_type", NULL };
+	const char *machine = metric_label(p, type);
+
+	for (size_t i = 0; machine != NULL && i < sizeof(metric_neuron) / sizeof(metric_neuron[0]); i++)
+		if (strncmp(machine, metric_neuron[i].machine, 4) == 0)
+			return (int)i;
+	return -1;
+}
+
+/* "1g_10gb", "1g_10gb_me" as the profile is written: "1g.10gb", "1g.10gb.me". */
+static void
+metric_profile(const char *from, char *out, size_t size)
+{
+	size_t n = 0;
+
+	for (; *from != '\0' && n + 1 < size; from++)
+		out[n++] = *from == '_' ? '.' : *from;
+	out[n] = '\0';
+}
+
+/* A device that no label of its node tells more of. */
+static const char *
+metric_plain_device(const char *resource)
+{
+	static const struct { const char *begins, *model; } plain[] = { { "google_com_tpu", "TPU" }, { "amd_com_gpu", "AMD GPU" },
+		{ "gpu_intel_com_", "Intel GPU" }, { "habana_ai_gaudi", "Gaudi" } };
+
+	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+		if (strncmp(resource, plain[i].begins, strlen(plain[i].begins)) == 0)
+			return plain[i].model;
+	return NULL;
+}
+
+const char *
+metric_model(const struct ingest_point *p, char buf[METRIC_MODEL_SIZE])
+{
+	static const char *const resources[] = { "resource", NULL };
+	const char *r = metric_label(p, resources), *model = metric_label(p, metric_labels_model), *end;
+	char profile[64];
+	int chip;
+
+	if (r != NULL && strncmp(r, "nvidia_com_mig_", 15) == 0) {
+		metric_profile(r + 15, profile, sizeof(profile));
+		if (model != NULL && strstr(model, "MIG") != NULL)
+			return model;
+		snprintf(buf, METRIC_MODEL_SIZE, "%.100s%s%s", model != NULL ? model : "nvidia.com/mig-", model != NULL ? "_" : "",
+		    profile);
+		return buf;
+	}
+	if (r != NULL && strncmp(r, "aws_amazon_com_neuron", 21) == 0) {
+		chip = metric_neuron_of(p);
+		return chip >= 0 ? metric_neuron[chip].chip : "Neuron";
+	}
+	if (r != NULL && model == NULL)
+		return metric_plain_device(r);
+	end = model != NULL ? strstr(model, "-SHARED") : NULL;
+	if (end == NULL)
+		return model;
+	snprintf(buf, METRIC_MODEL_SIZE, "%.*s", (int)(end - model), model);
+	return buf;
+}
+
+double
+metric_share(const struct ingest_point *p)
+{
+	static const char *const resources[] = { "resource", NULL }, *const shared[] = { "label_nvidia_com_gpu_replicas", NULL };
+	const char *r = metric_label(p, resources), *model = metric_label(p, metric_labels_model), *n = metric_label(p, shared);
+	int chip;
+
+	if (r == NULL)
+		return 1;
+	if (strcmp(r, "aws_amazon_com_neuroncore") == 0) {
+		chip = metric_neuron_of(p);
+		return chip >= 0 ? 1 / metric_neuron[chip].cores : 0.5;
+	}
+	if (n != NULL && atoi(n) > 1 && (strcmp(r, "nvidia_com_gpu_shared") == 0 ||
+	    (model != NULL && strcmp(r, "nvidia_com_gpu") == 0 && strstr(model, "-SHARED") != NULL)))
+		return 1.0 / atoi(n);
+	return 1;
 }
 
 bool

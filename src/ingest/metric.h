@@ -21,6 +21,8 @@ struct metric_rule {
 	bool average;		/* sources (GPUs, by UUID) are averaged, not added up */
 };
 
+/* Of the labels of a ready-made query's result those count that tell the accelerator. */
+bool metric_model_only(const struct metric_rule *rule);
 /* NULL: nobody knows it. */
 const struct metric_rule *metric_rule_find(const char *name);
 
@@ -30,6 +32,16 @@ extern const char *const metric_labels_gpu[];		/* UUID, uuid, gpu_uuid */
 extern const char *const metric_labels_model[];		/* accelerator, modelName, gpu_name ... */
 extern const char *const metric_labels_host[];		/* Hostname, node, instance ... */
 extern const char *const metric_labels_holder[];	/* pod, exported_pod, hpc_job: who holds the GPU */
+
+/*
+ * The accelerator that a sample is about, as its source spells it, in buf or of the sample's own; NULL: it does not say.
+ * Resources of Kubernetes ("resource" as kube-state-metrics writes it) go by the labels of their node: nvidia.com/gpu and
+ * mig-1g.10gb by the product, google.com/tpu, aws.amazon.com/neuron by the kind of node, amd.com/gpu, habana.ai/gaudi.
+ */
+#define METRIC_MODEL_SIZE 200
+const char *metric_model(const struct ingest_point *p, char buf[METRIC_MODEL_SIZE]);
+/* What one of such a resource is of a card, but for MIG slices: a core of a Neuron chip, a GPU that several share in turns. */
+double metric_share(const struct ingest_point *p);
 
 /*
  * A value in the rule's unit. False: NaN, infinite, or outside of what can be: a sentinel (4294967295, the blank values

@@ -38,6 +38,7 @@ struct points {
 	VEC(uint32_t) held_targets;
 	struct buf key;
 	uint32_t line;			/* of the point, as a part of the flags of its rows */
+	int64_t from;
 	bool holders;			/* some GPU's labels name who holds it */
 	struct points_counts counts;
 	VEC(double) sums;		/* of a snapshot: by target; NaN nothing */
@@ -58,6 +59,12 @@ points_new(struct arena *a, const struct points_options *o, struct usage_set *se
 	return p;
 }
 
+void
+points_from(struct points *pts, int64_t from)
+{
+	pts->from = from;
+}
+
 static const char *
 points_accel(struct points *pts, const char *name)
 {
@@ -67,7 +74,9 @@ points_accel(struct points *pts, const char *name)
 
 	if (str_eq(name, "unknown"))
 		return "unknown";
-	if (accel_resolve(pts->o.accels, pts->a, name, &ref) && ref.accel != NULL) {
+	if (accel_resolve(pts->o.accels, pts->a, name, &ref)) {
+		if (ref.accel == NULL)	/* a slice of whatever card */
+			return "unknown";
 		model = accel_model(pts->o.accels, ref.accel);
 		return model->name;
 	}
@@ -83,9 +92,10 @@ static const char *
 points_label(struct points *pts, const struct ingest_point *p, const char *name)
 {
 	const char *one[] = { name, NULL }, *v;
+	char model[METRIC_MODEL_SIZE];
 
 	if (str_eq(name, "accelerator")) {
-		v = metric_label(p, metric_labels_model);
+		v = metric_model(p, model);
 		return v != NULL ? points_accel(pts, v) : NULL;
 	}
 	v = metric_label(p, one);
@@ -95,6 +105,19 @@ points_label(struct points *pts, const struct ingest_point *p, const char *name)
 			v = arena_strndup(pts->a, v, strcspn(v, ":"));
 	}
 	return v;
+}
+
+/* "1g.10gb"; NULL: a whole card. */
+static const char *
+points_slice(struct points *pts, const struct ingest_point *p)
+{
+	char model[METRIC_MODEL_SIZE];
+	const char *name = metric_model(p, model);
+	struct accel_ref ref;
+
+	if (name == NULL || !accel_resolve(pts->o.accels, pts->a, name, &ref) || *ref.slice == '\0')
+		return NULL;
+	return arena_strdup(pts->a, ref.slice);
 }
 
 static bool
@@ -117,11 +140,14 @@ points_series_labels(struct points *pts, const struct ingest_point *p, const str
 			if (v != NULL && n < INGEST_LABELS_MAX)
 				out[n++] = (struct usage_label){ pts->o.by[i], arena_strdup(pts->a, v) };
 		}
-	} else if (rule != NULL && rule->average) {
+	} else if (rule != NULL && (rule->average || metric_model_only(rule))) {
 		const char *v = points_label(pts, p, "accelerator");
+		const char *slice = metric_model_only(rule) ? points_slice(pts, p) : NULL;
 
 		if (v != NULL)
 			out[n++] = (struct usage_label){ "accelerator", v };
+		if (slice != NULL)
+			out[n++] = (struct usage_label){ "slice", slice };
 	} else {
 		for (size_t i = 0; i < p->n_labels; i++) {
 			const char *key = p->labels[i].key, *v = p->labels[i].value;
@@ -220,13 +246,15 @@ points_watch(struct points *pts, const struct ingest_point *p, struct points_sig
 static double
 points_share(struct points *pts, const struct ingest_point *p, const struct metric_rule *rule)
 {
-	const char *name = metric_label(p, metric_labels_model);
+	char model[METRIC_MODEL_SIZE];
+	const char *name = metric_model(p, model);
 	struct accel_ref ref;
 
-	if (rule == NULL || !str_starts(rule->unit, "gpu") || name == NULL ||
-	    !accel_resolve(pts->o.accels, pts->a, name, &ref))
+	if (rule == NULL || !str_starts(rule->unit, "gpu"))
 		return 1;
-	return ref.share;
+	if (name == NULL || !accel_resolve(pts->o.accels, pts->a, name, &ref))
+		return metric_share(p);
+	return ref.share * metric_share(p);
 }
 
 static void
@@ -315,7 +343,8 @@ points_counter(struct points *pts, const struct ingest_point *p, struct points_s
 	if (s->has_prev && p->t > s->prev_t) {
 		rate = metric_increase(s->prev, p->value) / (double)(p->t - s->prev_t);
 		if (metric_value(s->rule, rate, &v))
-			rc = points_put(pts, s->source, 0, s->prev_t, p->t, v, err);
+			rc = p->t <= pts->from ? BERTH_OK : points_put(pts, s->source, 0, s->prev_t > pts->from ? s->prev_t :
+			    pts->from, p->t, v, err);
 		else
 			points_absurd(pts, s, p);
 	}
@@ -367,6 +396,8 @@ points_take(void *arg, const struct ingest_point *given, struct berth_err *err)
 	}
 	if (p.t == 0)
 		p.t = pts->o.at;
+	if (p.t < pts->from && (rule == NULL || rule->kind != METRIC_COUNTER))
+		return BERTH_OK;
 	pts->counts.read++;
 	pts->line = usage_line_flag(p.line);
 	if (pts->key.cap == 0)

@@ -34,6 +34,8 @@ struct points;
  */
 struct points *points_new(struct arena *a, const struct points_options *o, struct usage_set *set, struct spool *sp,
     usage_say_fn *say, void *arg);
+/* Samples before this only tell what a counter was: their steps were loaded before. */
+void points_from(struct points *pts, int64_t from);
 /* A sink's function for points; arg is the struct points. */
 enum berth_code points_take(void *arg, const struct ingest_point *p, struct berth_err *err);
 /* Says what was absurd and which accelerators nobody knows; marks series that are not to be made. */

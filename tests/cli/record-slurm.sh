@@ -14,7 +14,7 @@ X
 want=$((2 * 259200 + 4 * 7200 + 3600))
 
 serve() {	# serve NEWEST: $port; until stop
-	rm -f in port
+	rm -f in port log
 	mkfifo in
 	python3 "$TOP_SRCDIR/tests/cli/slurmrestd.py" jobs "$1" log <in >port 2>server.err &
 	server=$!

@@ -11,7 +11,7 @@ import urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 TOKEN = 'a.eyJzdW4iOiJhbm4ifQ.b'
-jobs_file, newest, log = sys.argv[1], int(sys.argv[2]), open(sys.argv[3], 'w', buffering=1)
+jobs_file, newest, log = sys.argv[1], int(sys.argv[2]), open(sys.argv[3], 'a', buffering=1)
 
 
 def number(version, v):
