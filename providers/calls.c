@@ -225,6 +225,8 @@ calls_many_need(const struct prov_many *m, struct berth_err *err)
 {
 	if (m->offer_fn != NULL)
 		return account_need(m->account, PROV_CAP_OFFERS, "list offers", err);
+	if (m->quota_fn != NULL)
+		return account_need(m->account, PROV_CAP_QUOTA, "tell quotas", err);
 	return calls_need_lease(m->account, "list machines", err);
 }
 
@@ -238,6 +240,8 @@ calls_many_start(struct calls_many *c, const struct prov_many *m, int64_t deadli
 	if (m->offer_fn != NULL)
 		c->list = (struct calls_list){ .acc = m->account, .what = "offers", .q = q, .offer_fn = calls_emit_offer,
 			.arg = &c->offers };
+	else if (m->quota_fn != NULL)
+		c->list = (struct calls_list){ .acc = m->account, .what = "quota", .quota_fn = m->quota_fn, .arg = m->arg };
 	else
 		c->list = (struct calls_list){ .acc = m->account, .what = "machines", .machine_fn = calls_emit_ours,
 			.arg = &c->ours };

@@ -192,6 +192,8 @@ flow_page_done(struct flow *f)
 		f->dropped = f->skewed = f->no_cache = false;
 	}
 	f->attempt = 0;
+	if (rc != BERTH_OK && err.http_status == 0)
+		err.http_status = f->resp.status;
 	if (rc != BERTH_OK || !more)
 		flow_end(f, rc, &err);
 	else

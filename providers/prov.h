@@ -100,13 +100,14 @@ BERTH_MUST_CHECK enum berth_code prov_destroy(struct prov_account *account, cons
 
 /*
  * Lists of many accounts at once: all of them run in one loop, so that a slow one delays no other. Each entry asks for
- * offers (offer_fn) or for machines of ours (machine_fn), of an account that no other entry names. deadline_s ends
+ * offers (offer_fn), quotas (quota_fn) or machines of ours (machine_fn), of an account that no other entry names. deadline_s ends
  * what is not done by then with BERTH_ETRANSIENT (0: none). code, err and took_ms of each entry are filled in.
  */
 struct prov_many {
 	struct prov_account *account;
 	prov_offer_fn *offer_fn;
 	const struct prov_query *q;	/* of offers; NULL: all */
+	prov_quota_fn *quota_fn;
 	prov_machine_fn *machine_fn;
 	void *arg;
 	enum berth_code code;

@@ -8,10 +8,10 @@
 
 #include "cmd/cmd.h"
 #include "cmd/ctx.h"
+#include "cmd/doctor.h"
 #include "cmd/progpath.h"
 #include "model/accel.h"
 #include "model/datapath.h"
-#include "providers/prov.h"
 #include "store/offer_rows.h"
 #include "store/store.h"
 #include "util/arena.h"
@@ -29,28 +29,11 @@ enum {
 #define DOCTOR_FREE_LOW ((int64_t)1024 * 1024 * 1024)
 #define DOCTOR_FREE_NONE ((int64_t)64 * 1024 * 1024)
 
-enum doctor_state { DOCTOR_OK, DOCTOR_WARN, DOCTOR_FAIL };
-
-struct doctor_row {
-	enum doctor_state state;
-	const char *name, *message, *next;
-};
-
-struct doctor {
-	struct cmd_ctx *ctx;
-	VEC(struct doctor_row) rows;
-	const struct config *config;	/* NULL: could not be read */
-	struct store *store;		/* NULL: none, or could not be opened */
-	const char *store_path;		/* "" not known */
-	const struct accel_table *accels;
-	int failed, warned;
-};
-
 static enum berth_code doctor_run(struct cmd_ctx *ctx, struct berth_err *err);
 
 const struct cmd cmd_doctor = {
 	.name = "doctor", .summary = "check the installation without spending anything", .args = "",
-	.run = doctor_run,
+	.flags = CMD_NET, .run = doctor_run,
 };
 
 static const char *
@@ -64,7 +47,7 @@ doctor_state_name(enum doctor_state s)
 	return "fail";
 }
 
-static void
+void
 doctor_add(struct doctor *d, enum doctor_state state, const char *name, const char *next, const char *message)
 {
 	VEC_PUSH(d->ctx->arena, &d->rows, (struct doctor_row){ state, name, message, next });
@@ -72,10 +55,7 @@ doctor_add(struct doctor *d, enum doctor_state state, const char *name, const ch
 	d->failed += state == DOCTOR_FAIL;
 }
 
-#define DOCTOR_SAY(d, state, name, next, ...) \
-	doctor_add((d), (state), (name), (next), arena_printf((d)->ctx->arena, __VA_ARGS__))
-
-static void
+void
 doctor_add_err(struct doctor *d, enum doctor_state state, const char *name, const char *next,
     const struct berth_err *err)
 {
@@ -252,31 +232,6 @@ doctor_clock(struct doctor *d)
 		    now, time_fmt(then, runs[0].started));
 	else
 		DOCTOR_SAY(d, DOCTOR_OK, "clock", "", "%s", now);
-}
-
-/* Opening reads the section and the credentials; it calls nobody. */
-static void
-doctor_account(struct doctor *d, const struct config_account *account)
-{
-	struct prov_env env = { .now = d->ctx->now, .account = account->name, .state_dir = progpath_dir(d->ctx->arena, d->store_path),
-		.config_dir = d->config->dir, .installation = "", .accels = d->accels, .offline = true };
-	const char *name = arena_printf(d->ctx->arena, "account %s", account->name);
-	struct prov_account *open = NULL;
-	struct berth_err err = { 0 };
-
-	if (prov_account_open(account->node, account->provider, &env, &open, &err) != BERTH_OK) {
-		doctor_add_err(d, DOCTOR_FAIL, name, "correct the account in berth.yaml; berth-providers(7) lists the keys", &err);
-		return;
-	}
-	DOCTOR_SAY(d, DOCTOR_OK, name, "", "%s: its keys are right, its credentials are there", account->provider);
-	prov_account_close(open);
-}
-
-static void
-doctor_accounts(struct doctor *d)
-{
-	for (size_t i = 0; d->config != NULL && i < d->config->n_accounts; i++)
-		doctor_account(d, &d->config->accounts[i]);
 }
 
 static const char *

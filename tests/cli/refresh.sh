@@ -34,7 +34,7 @@ run prices list --provider lambda -o csv --columns price_per_hour,as_of
 cp "$out" before
 
 # A sign-in page or an error with status 200 is no price list: the old one stands, with its time, marked stale.
-for how in html error down; do
+for how in html error down odd; do
 	cloud $how
 	run prices refresh -o json
 	[ "$status" -eq 5 ] || [ "$status" -eq 1 ]
@@ -75,6 +75,30 @@ expect_out_has 'the pass had to end|left in this pass'
 cloud good
 run prices refresh
 expect_exit 0 "and the lock is free again"
+
+# What doctor says of each, without a machine more or less.
+clock=$(date -u +%Y-%m-%dT%H:%M:%SZ)
+look() {	# look HOW STATE WORDS
+	cloud "$1"
+	ran="berth doctor ($1)"
+	"$BERTH" --now "$clock" doctor -o csv >"$out" 2>"$err" </dev/null && status=0 || status=$?
+	expect_out_has "^$2,account cloud,.*$3"
+}
+look good ok 'answers in [0-9]+ ms; 0 machines of ours'
+look key fail 'credentials are refused.*renew'
+look right fail 'may not do this.*permissions'
+look html fail 'does not speak as this cloud.*endpoint'
+look skew fail 'clock is [0-9]+ s ahead.*NTP'
+expect_exit 1 "what fails is told by the status"
+sed "s/:$port/:1/" .config/berth/berth.yaml >down.yaml
+ran="berth doctor (nobody there)"
+"$BERTH" --now "$clock" --config down.yaml doctor -o csv >"$out" 2>"$err" </dev/null && status=0 || status=$?
+expect_out_has '^fail,account cloud,.*cannot be reached.*network'
+"$BERTH" --now "$clock" --offline --config down.yaml doctor -o csv >"$out" 2>"$err" </dev/null && status=0 || status=$?
+expect_out_has '^ok,account cloud,.*its keys are right'
+! grep -q SECRET "$out"
+ok $? "no key is printed"
+cloud good
 
 # Recorded, without secrets; played without a cloud.
 BERTH_RECORD=$HOME/tape.jsonl

@@ -57,8 +57,21 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.close_connection = True
         elif how == "down":
             self.reply(503, "")
+        elif how == "key":
+            self.reply(401, '{"error": {"code": "global/invalid-api-key", "message": "API key was invalid"}}')
+        elif how == "right":
+            self.reply(403, '{"error": {"code": "global/account-inactive", "message": "no"}}')
+        elif how == "odd":
+            self.reply(200, GOOD.replace('"price_cents_per_hour": 249', '"price_cents_per_hour": 1e400').replace(
+                '"gpus": 1', '"gpus": 1, "id": 18446744073709548794'))
+        elif self.path.endswith("/instances"):
+            self.reply(200, '{"data": []}')
         else:
             self.reply(200, GOOD)
+
+    def date_time_string(self, timestamp=None):
+        ahead = 600 if "/skew/" in getattr(self, "path", "") else 0
+        return super().date_time_string(time.time() + ahead)
 
 
 def serve():
