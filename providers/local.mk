@@ -18,6 +18,7 @@ libproviders_a_SOURCES = \
 	providers/calls.c \
 	providers/classify.c \
 	providers/conf.c providers/conf.h \
+	providers/digitalocean/digitalocean.c providers/digitalocean/digitalocean.h \
 	providers/endpoint.c providers/endpoint.h \
 	providers/gcp/gcp.c providers/gcp/gcp.h \
 	providers/gcp/gcp_auth.c \
@@ -33,6 +34,7 @@ libproviders_a_SOURCES = \
 	providers/import/row.c providers/import/row.h \
 	providers/flow.c providers/flow.h \
 	providers/inproc.c providers/inproc.h \
+	providers/keyed.c providers/keyed.h \
 	providers/lambda/lambda.c providers/lambda/lambda.h \
 	providers/lambda/lambda_lease.c \
 	providers/lambda/lambda_market.c \
@@ -51,7 +53,13 @@ libproviders_a_SOURCES = \
 	providers/rates.c providers/rates.h \
 	providers/registry.c \
 	providers/resolve.c \
+	providers/runpod/runpod.c providers/runpod/runpod.h \
+	providers/runpod/runpod_lease.c \
+	providers/runpod/runpod_market.c \
 	providers/runs.c \
+	providers/vast/vast.c providers/vast/vast.h \
+	providers/vast/vast_lease.c \
+	providers/vast/vast_market.c \
 	providers/replay/cloud.c providers/replay/cloud.h \
 	providers/replay/curve.c providers/replay/curve.h \
 	providers/replay/measure.c providers/replay/measure.h \

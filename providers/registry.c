@@ -2,6 +2,7 @@
 
 #include "providers/aws/aws.h"
 #include "providers/azure/azure.h"
+#include "providers/digitalocean/digitalocean.h"
 #include "providers/gcp/gcp.h"
 #include "providers/import/import.h"
 #include "providers/lambda/lambda.h"
@@ -9,8 +10,10 @@
 #include "providers/openstack/openstack.h"
 #include "providers/prov.h"
 #include "providers/replay/replay.h"
+#include "providers/runpod/runpod.h"
 #include "providers/slurm/slurm.h"
 #include "providers/static/static.h"
+#include "providers/vast/vast.h"
 #include "util/str.h"
 
 /* The order of berth-providers(7). Adding a provider is one line here and one #include. */
@@ -23,6 +26,9 @@ static const struct provider_ops *const provider_rows[] = {
 	&provider_gcp,
 	&provider_azure,
 	&provider_oci,
+	&provider_runpod,
+	&provider_vast,
+	&provider_digitalocean,
 	&provider_openstack,
 	&provider_slurm,
 };

@@ -36,6 +36,15 @@ enum berth_code oci_cloud(void *arg, struct prov_account *acc, const struct http
     struct berth_err *err);
 void oci_cloud_reset(void);
 
+/* RunPod, Vast.ai and DigitalOcean: two machines with one L4 each, for the key "key-SECRET". */
+enum berth_code runpod_cloud(void *arg, struct prov_account *acc, const struct http_req *req, struct http_resp *resp,
+    struct berth_err *err);
+enum berth_code vast_cloud(void *arg, struct prov_account *acc, const struct http_req *req, struct http_resp *resp,
+    struct berth_err *err);
+enum berth_code digitalocean_cloud(void *arg, struct prov_account *acc, const struct http_req *req, struct http_resp *resp,
+    struct berth_err *err);
+void small_clouds_reset(void);
+
 /*
  * keystone, nova and glance on http://127.0.0.1, ports 5000, 8774 and 9292: the user ann of project lab with the password
  * "key-SECRET"; gpu.l4.1 on a second page of flavours; the image debian. A server builds for 60 s, a third one at once

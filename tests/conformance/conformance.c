@@ -45,6 +45,9 @@ static const struct conformance {
 	    "client_id: app, client_secret: env:BERTH_TEST_KEY, image: 'p:o:s:latest', ssh_key: k, subnet: /s}", 2, 60, azure_cloud },
 	{ "oci", "{name: acc, provider: oci, tenancy: ten, user: usr, fingerprint: fin, key: env:BERTH_TEST_PEM, "
 	    "regions: eu-nowhere-1, image: img, subnet: sub}", 2, 60, oci_cloud },
+	{ "runpod", "{name: acc, provider: runpod, api_key: env:BERTH_TEST_KEY, image: img}", 2, 60, runpod_cloud },
+	{ "vast", "{name: acc, provider: vast, api_key: env:BERTH_TEST_KEY, image: img}", 2, 60, vast_cloud },
+	{ "digitalocean", "{name: acc, provider: digitalocean, api_key: env:BERTH_TEST_KEY}", 2, 60, digitalocean_cloud },
 	{ "openstack", "{name: acc, provider: openstack, auth_url: 'http://127.0.0.1:5000', username: ann, project_name: lab, "
 	    "password: env:BERTH_TEST_KEY, image: debian}", 2, 60, openstack_cloud },
 	{ "slurm", "{name: acc, provider: slurm, url: 'http://127.0.0.1:6820/', user: ann, token: env:BERTH_TEST_KEY, "
@@ -89,6 +92,7 @@ fresh(void)
 	gcp_cloud_reset();
 	azure_cloud_reset();
 	oci_cloud_reset();
+	small_clouds_reset();
 	openstack_cloud_reset();
 	slurm_cloud_reset();
 	unlink(arena_printf(a, "%s/replay-acc.json", dir));

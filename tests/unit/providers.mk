@@ -20,7 +20,7 @@ check_PROGRAMS += tests/conformance/conformance.t
 tests_conformance_conformance_t_SOURCES = tests/conformance/conformance.c tests/conformance/clouds.h \
 	tests/conformance/aws_cloud.c tests/conformance/azure_cloud.c tests/conformance/gcp_cloud.c \
 	tests/conformance/kit.c tests/conformance/kit.h tests/conformance/lambda_cloud.c tests/conformance/oci_cloud.c \
-	tests/conformance/openstack_cloud.c tests/conformance/slurm_cloud.c
+	tests/conformance/openstack_cloud.c tests/conformance/slurm_cloud.c tests/conformance/small_clouds.c
 tests_conformance_conformance_t_LDADD = libtap.a $(PROVIDER_LIBS)
 check_PROGRAMS += tests/unit/lambda.t
 tests_unit_lambda_t_SOURCES = tests/unit/lambda.c tests/conformance/clouds.h tests/conformance/lambda_cloud.c
@@ -46,3 +46,6 @@ tests_unit_oci_t_LDADD = libtap.a $(PROVIDER_LIBS)
 check_PROGRAMS += tests/unit/openstack.t
 tests_unit_openstack_t_SOURCES = tests/unit/openstack.c tests/conformance/clouds.h tests/conformance/openstack_cloud.c
 tests_unit_openstack_t_LDADD = libtap.a $(PROVIDER_LIBS)
+check_PROGRAMS += tests/unit/small.t
+tests_unit_small_t_SOURCES = tests/unit/small.c
+tests_unit_small_t_LDADD = libtap.a $(PROVIDER_LIBS)
