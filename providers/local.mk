@@ -10,6 +10,7 @@ libproviders_a_SOURCES = \
 	providers/bearer.c providers/bearer.h \
 	providers/aws/aws.c providers/aws/aws.h \
 	providers/aws/aws_auth.c providers/aws/aws_chain.c \
+	providers/aws/aws_file.c providers/aws/aws_file.h \
 	providers/aws/aws_family.c providers/aws/aws_form.c \
 	providers/aws/aws_ini.c providers/aws/aws_lease.c \
 	providers/aws/aws_market.c providers/aws/aws_place.c \
@@ -28,6 +29,7 @@ libproviders_a_SOURCES = \
 	providers/gcp/gcp_market.c \
 	providers/gcp/gcp_sku.c providers/gcp/gcp_sku.h \
 	providers/gcp/gcp_tpu.c \
+	providers/import/file.c \
 	providers/import/import.c providers/import/import.h \
 	providers/import/layout.c providers/import/layout.h \
 	providers/import/provider.c \

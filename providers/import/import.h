@@ -66,6 +66,13 @@ BERTH_MUST_CHECK enum berth_code import_detect(const struct csv *csv, enum impor
 BERTH_MUST_CHECK enum berth_code import_read(struct csv *csv, const struct import_opts *opts,
     struct arena *a, struct import_result *result_out, struct berth_err *err);
 
+/*
+ * A file in any layout: import_read() of a CSV table, or the public price list of EC2 as AWS publishes it (JSON, CSV),
+ * read as it stands on disk at any size. Errors as import_read(), and csv_open()'s.
+ */
+BERTH_MUST_CHECK enum berth_code import_file(const char *path, const struct import_opts *opts,
+    struct arena *a, struct import_result *result_out, struct berth_err *err);
+
 /* What makes two rows the same offer, as text in the arena. */
 const char *import_offer_key(const struct offer *o, struct arena *a);
 

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "providers/aws/aws_file.h"
 #include "providers/import/import.h"
 #include "providers/prov.h"
 #include "util/arena.h"
@@ -74,9 +75,10 @@ import_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor *
 	struct csv *csv = NULL;
 	enum berth_code rc;
 
-	if ((rc = csv_open_bytes(resp->body, resp->body_len, file, &csv, err)) != BERTH_OK)
-		return rc;
-	rc = import_read(csv, &o, resp->arena, &r, err);
+	if (aws_file_is_json(resp->body, resp->body_len))
+		rc = aws_file_read(NULL, resp->body, resp->body_len, false, &o, resp->arena, &r, err);
+	else if ((rc = csv_open_bytes(resp->body, resp->body_len, file, &csv, err)) == BERTH_OK)
+		rc = import_read(csv, &o, resp->arena, &r, err);
 	for (size_t i = 0; rc == BERTH_OK && i < r.offers.n; i++)
 		rc = emit(arg, &r.offers.v[i], err);
 	csv_close(csv);

@@ -101,15 +101,10 @@ prices_import_file(struct prices_import *im, const char *path, const char *sourc
 	struct import_opts o = { .provider = provider, .source = source, .now = im->ctx->now, .as_of = as_of,
 		.note = prices_import_note, .note_arg = im };
 	struct import_result r;
-	struct csv *csv = NULL;
 	enum berth_code rc;
 
 	im->file = path;
-	if ((rc = cmd_accels(im->ctx, &o.accels, err)) != BERTH_OK || (rc = csv_open(path, &csv, err)) != BERTH_OK)
-		return rc;
-	rc = import_read(csv, &o, im->ctx->arena, &r, err);
-	csv_close(csv);
-	if (rc != BERTH_OK)
+	if ((rc = cmd_accels(im->ctx, &o.accels, err)) != BERTH_OK || (rc = import_file(path, &o, im->ctx->arena, &r, err)) != BERTH_OK)
 		return rc;
 	prices_import_say_names(im->ctx, path, &r);
 	if (r.skipped > 0)

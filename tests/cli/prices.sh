@@ -215,6 +215,27 @@ run prices list --provider tau -o csv --columns price_per_hour,kind
 [ "$(tail -n +2 "$out")" = '90.000000,plain' ]
 ok $? "a block is not ranked with the others"
 
+# The public list of EC2 as AWS publishes it: JSON, and a document that is none.
+cat >ec2.json <<CSV
+{"offerCode": "AmazonEC2", "products": {
+ "A": {"productFamily": "Compute Instance", "attributes": {"instanceType": "g5.xlarge", "location": "EU (Ireland)", "tenancy": "Shared",
+  "operatingSystem": "Linux", "capacitystatus": "UnusedCapacityReservation", "gpu": "1"}},
+ "B": {"productFamily": "Compute Instance", "attributes": {"instanceType": "g5.xlarge", "location": "EU (Ireland)", "tenancy": "Shared",
+  "operatingSystem": "Linux", "capacitystatus": "Used", "gpu": "1", "vcpu": "4", "memory": "16 GiB"}}},
+ "terms": {"OnDemand": {
+ "A": {"A.T": {"priceDimensions": {"d": {"unit": "Hrs", "beginRange": "0", "pricePerUnit": {"USD": "0.5"}}}}},
+ "B": {"B.T": {"priceDimensions": {"d": {"unit": "Hrs", "beginRange": "0", "pricePerUnit": {"USD": "1.123"}}}}}}}}
+CSV
+run --store ec2.db prices import ec2.json
+expect_exit 0 "the list of EC2"
+run --store ec2.db prices list -o csv --columns provider,region,instance_type,accelerator,price_per_hour,vcpus
+[ "$(tail -n +2 "$out")" = 'aws,eu-west-1,g5.xlarge,A10G,1.123000,4' ]
+ok $? "one offer, of the machine that is in use"
+echo '{"Items": []}' >other.json
+run --store ec2.db prices import other.json
+expect_exit 1 "JSON that is no such list"
+expect_err_has 'no prices in it'
+
 # What cannot be read.
 run prices import missing.csv
 expect_exit 1
