@@ -2,8 +2,9 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "util/str.h"
 
 /* NVML and DCGM: power cap, hardware slowdown, thermal slowdowns of software and hardware, power brake. */
 #define METRIC_SLOW_BITS UINT64_C(0xec)
@@ -169,6 +170,7 @@ metric_share(const struct ingest_point *p)
 {
 	static const char *const resources[] = { "resource", NULL }, *const shared[] = { "label_nvidia_com_gpu_replicas", NULL };
 	const char *r = metric_label(p, resources), *model = metric_label(p, metric_labels_model), *n = metric_label(p, shared);
+	int64_t shares;
 	int chip;
 
 	if (r == NULL)
@@ -177,9 +179,9 @@ metric_share(const struct ingest_point *p)
 		chip = metric_neuron_of(p);
 		return chip >= 0 ? 1 / metric_neuron[chip].cores : 0.5;
 	}
-	if (n != NULL && atoi(n) > 1 && (strcmp(r, "nvidia_com_gpu_shared") == 0 ||
+	if (n != NULL && str_to_i64(n, 2, 10000, &shares, NULL) == BERTH_OK && (strcmp(r, "nvidia_com_gpu_shared") == 0 ||
 	    (model != NULL && strcmp(r, "nvidia_com_gpu") == 0 && strstr(model, "-SHARED") != NULL)))
-		return 1.0 / atoi(n);
+		return 1 / (double)shares;
 	return 1;
 }
 
