@@ -8,6 +8,9 @@
 #include "util/buf.h"
 #include "util/json.h"
 #include "util/str.h"
+#include "util/time.h"
+
+#define BILL_DAY_S INT64_C(86400)
 
 /* Sums of one series in one charge period. */
 struct bill_total {
@@ -288,8 +291,10 @@ bill_series(struct usage_bill *b, const struct usage_counts *read, struct berth_
 		rc = store_bill_view_list(b->s, b->set->a, &b->views, &b->n_views, err);
 	if (rc == BERTH_OK)
 		rc = spool_new(SPOOL_ROWS, NULL, &sp, err);
+	/* Whole days: what is rolled up to a day is made again as one. */
 	if (rc == BERTH_OK && b->from <= b->to)
-		rc = store_bill_sums(b->s, b->from, b->to, bill_sum, b, err);
+		rc = store_bill_sums(b->s, time_floor(b->from, BILL_DAY_S), time_floor(b->to, BILL_DAY_S) + BILL_DAY_S - 1, bill_sum, b,
+		    err);
 	if (rc == BERTH_OK)
 		rc = bill_emit(b, sp, err);
 	if (rc == BERTH_OK)

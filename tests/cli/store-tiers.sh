@@ -199,4 +199,23 @@ printf 'retention:\n  raw: forever\n  hourly: forever\n' >.config/berth/berth.ya
 run store rollup -o json
 expect_exit 0
 expect_json '$.raw_s' null
+
+# Bills are kept by their rows: a correction of a day that is rolled up makes it again.
+head='BillingAccountId,BillingCurrency,ChargeCategory,ChargeClass,ChargePeriodStart,ChargePeriodEnd,ConsumedQuantity,ConsumedUnit,EffectiveCost,PricingCategory,ProviderName,RegionId,SkuId'
+hour() {
+	printf '1,USD,Usage,%s,2026-05-0%dT%02d:00:00Z,2026-05-0%dT%02d:00:00Z,%s,GPU-Hours,%s,Dynamic,GCP,europe-west4,S3\n' "$1" "$2" "$3" "$2" "$4" "$5" "$6"
+}
+{ echo "$head"; hour '' 1 1 2 6 12.00; hour '' 1 2 3 4 8.00; hour '' 2 5 6 2 4.00; } >bill.csv
+run --store bill.db record focus bill.csv
+expect_exit 0
+run --store bill.db store rollup --raw 1d --hourly 1d -o json
+expect_json '$.days_made' 4
+{ echo "$head"; hour Correction 1 2 3 -1 -2.00; } >more.csv
+run --store bill.db record focus more.csv -o json
+expect_exit 0 "a correction of a day that is rolled up is taken"
+run --store bill.db series '*purchase=*' -o json
+expect_json '$.series[0].gpu_seconds' $((22 * 3600)) "the money of it, 12 + 8 - 2 + 4 USD an hour"
+expect_json '$.series[1].gpu_seconds' $((11 * 3600)) "and the GPUs"
+run --store bill.db store check
+expect_exit 0
 done_testing
