@@ -19,6 +19,9 @@ libproviders_a_SOURCES = \
 	providers/calls.c \
 	providers/classify.c \
 	providers/conf.c providers/conf.h \
+	providers/crusoe/crusoe.c providers/crusoe/crusoe.h \
+	providers/crusoe/crusoe_lease.c \
+	providers/crusoe/crusoe_market.c \
 	providers/digitalocean/digitalocean.c providers/digitalocean/digitalocean.h \
 	providers/endpoint.c providers/endpoint.h \
 	providers/gcp/gcp.c providers/gcp/gcp.h \

@@ -2,6 +2,7 @@
 
 #include "providers/aws/aws.h"
 #include "providers/azure/azure.h"
+#include "providers/crusoe/crusoe.h"
 #include "providers/digitalocean/digitalocean.h"
 #include "providers/gcp/gcp.h"
 #include "providers/import/import.h"
@@ -29,6 +30,7 @@ static const struct provider_ops *const provider_rows[] = {
 	&provider_runpod,
 	&provider_vast,
 	&provider_digitalocean,
+	&provider_crusoe,
 	&provider_openstack,
 	&provider_slurm,
 };

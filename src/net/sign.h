@@ -114,6 +114,13 @@ BERTH_MUST_CHECK enum berth_code sign_oci(struct http_req *req, const struct sig
     struct berth_err *err);
 
 /*
+ * Crusoe Cloud, version 1.0: HMAC-SHA256 over path, query, method and time, the secret being base64url. Sets
+ * X-Crusoe-Timestamp and Authorization. BERTH_EAUTH: a secret that is not base64url.
+ */
+BERTH_MUST_CHECK enum berth_code sign_crusoe(struct http_req *req, const struct sign_keys *keys, int64_t now,
+    struct sign_text *text_out, struct berth_err *err);
+
+/*
  * JSON Web Token, RS256 (RFC 7515, RFC 7518 3.3): base64url(header).base64url(claims).base64url(signature), byte for
  * byte from the texts given. key_pem: PKCS#8 or PKCS#1, without a passphrase.
  */

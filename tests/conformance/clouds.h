@@ -36,7 +36,9 @@ enum berth_code oci_cloud(void *arg, struct prov_account *acc, const struct http
     struct berth_err *err);
 void oci_cloud_reset(void);
 
-/* RunPod, Vast.ai and DigitalOcean: two machines with one L4 each, for the key "key-SECRET". */
+/* RunPod, Vast.ai, DigitalOcean and Crusoe: two machines with one L4 each, for the key "key-SECRET". */
+enum berth_code crusoe_cloud(void *arg, struct prov_account *acc, const struct http_req *req, struct http_resp *resp,
+    struct berth_err *err);
 enum berth_code runpod_cloud(void *arg, struct prov_account *acc, const struct http_req *req, struct http_resp *resp,
     struct berth_err *err);
 enum berth_code vast_cloud(void *arg, struct prov_account *acc, const struct http_req *req, struct http_resp *resp,

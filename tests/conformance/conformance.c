@@ -48,6 +48,8 @@ static const struct conformance {
 	{ "runpod", "{name: acc, provider: runpod, api_key: env:BERTH_TEST_KEY, image: img}", 2, 60, runpod_cloud },
 	{ "vast", "{name: acc, provider: vast, api_key: env:BERTH_TEST_KEY, image: img}", 2, 60, vast_cloud },
 	{ "digitalocean", "{name: acc, provider: digitalocean, api_key: env:BERTH_TEST_KEY}", 2, 60, digitalocean_cloud },
+	{ "crusoe", "{name: acc, provider: crusoe, project: p, access_key: env:BERTH_TEST_KEY, secret_key: env:BERTH_TEST_B64, "
+	    "ssh_key: k, accelerators: {L4-24GB: L4}, prices: [{accelerator: L4, price_per_gpu_hour: 0.5}]}", 2, 60, crusoe_cloud },
 	{ "openstack", "{name: acc, provider: openstack, auth_url: 'http://127.0.0.1:5000', username: ann, project_name: lab, "
 	    "password: env:BERTH_TEST_KEY, image: debian}", 2, 60, openstack_cloud },
 	{ "slurm", "{name: acc, provider: slurm, url: 'http://127.0.0.1:6820/', user: ann, token: env:BERTH_TEST_KEY, "
@@ -393,6 +395,7 @@ main(void)
 
 	a = arena_new();
 	setenv("BERTH_TEST_KEY", "key-SECRET", 1);
+	setenv("BERTH_TEST_B64", "c2VjcmV0LWtleS0_-w", 1);
 	setenv("BERTH_TEST_PEM", new_key(), 1);
 	setenv("BERTH_TEST_GCP", "{\"type\":\"authorized_user\",\"client_id\":\"id\",\"client_secret\":\"sec\","
 	    "\"refresh_token\":\"ref\",\"token_uri\":\"https://oauth2.example/token\"}", 1);

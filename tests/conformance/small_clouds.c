@@ -6,12 +6,12 @@
 #include "util/arena.h"
 #include "util/str.h"
 
-static struct kit_fleet pods, contracts, droplets;
+static struct kit_fleet pods, contracts, droplets, vms;
 
 void
 small_clouds_reset(void)
 {
-	pods.n = contracts.n = droplets.n = 0;
+	pods.n = contracts.n = droplets.n = vms.n = 0;
 }
 
 /* Every one of them wants the same key. */
@@ -209,4 +209,64 @@ digitalocean_cloud(void *arg, struct prov_account *acc, const struct http_req *r
 	if (m->ended == 0)
 		m->ended = now;
 	return kit_answer(resp, 204, "");
+}
+
+/* --- Crusoe ------------------------------------------------------------------------------------------------------- */
+
+static const char *
+vm_json(struct arena *a, const struct kit_machine *m, int64_t now)
+{
+	return arena_printf(a, "{\"id\":\"%s\",\"name\":\"%s\",\"type\":\"l4.1x\",\"location\":\"eu-nowhere1-a\",\"state\":\"%s\","
+	    "\"network_interfaces\":[{\"ips\":[{\"private_ipv4\":{\"address\":\"10.0.0.3\"},\"public_ipv4\":{\"address\":\"192.0.2.6\"}}]}]}",
+	    m->id, m->name, m->ended != 0 ? "STATE_DELETING" : ready(m, now) ? "STATE_RUNNING" : "STATE_CREATING");
+}
+
+static enum berth_code
+vm_make(const struct http_req *req, struct http_resp *resp, int64_t now)
+{
+	struct kit_machine *m;
+
+	if (!str_eq(kit_str(req, "type"), "l4.1x") || !str_eq(kit_str(req, "location"), "eu-nowhere1-a") ||
+	    kit_str(req, "ssh_public_key")[0] == '\0' || kit_str(req, "image")[0] == '\0')
+		return kit_answer(resp, 400, "{\"code\":\"bad_request\",\"message\":\"no\"}");
+	if (kit_full(&vms, now))
+		return kit_answer(resp, 200, "{\"operation\":{\"operation_id\":\"o\",\"state\":\"FAILED\",\"result\":{\"code\":\"out_of_stock\","
+		    "\"message\":\"VM is out of stock.\"}}}");
+	m = kit_add(&vms, "vm-", now);
+	str_copy(m->name, sizeof(m->name), kit_str(req, "name"));
+	return kit_answer(resp, 200, arena_printf(resp->arena, "{\"operation\":{\"operation_id\":\"o\",\"state\":\"IN_PROGRESS\",\"metadata\":{"
+	    "\"id\":\"%s\"}}}", m->id));
+}
+
+enum berth_code
+crusoe_cloud(void *arg, struct prov_account *acc, const struct http_req *req, struct http_resp *resp, struct berth_err *err)
+{
+	static const char base[] = "https://api.crusoecloud.com/v1alpha5/", machine[] = "projects/p/compute/vms/instances";
+	const char *signature = http_req_get_header(req, "Authorization"), *path = req->url + sizeof(base) - 1;
+	int64_t now = acc->env.now;
+	struct kit_machine *m;
+
+	(void)arg, (void)err;
+	memset(resp, 0, sizeof(*resp));
+	resp->arena = req->arena;
+	if (signature == NULL || !str_starts(signature, "Bearer 1.0:key-SECRET:") || !str_starts(req->url, base) ||
+	    http_req_get_header(req, "X-Crusoe-Timestamp") == NULL)
+		return kit_answer(resp, 401, "{\"code\":\"bad_credential\",\"message\":\"no\"}");
+	if (str_eq(path, "projects/p/compute/vms/types"))
+		return kit_answer(resp, 200, "{\"items\":[{\"product_name\":\"c1a.2x\",\"num_gpu\":0},{\"product_name\":\"l4.1x\",\"num_gpu\":1,"
+		    "\"gpu_type\":\"L4-24GB\",\"cpu_cores\":8,\"memory_gb\":32}]}");
+	if (str_eq(path, "capacities"))
+		return kit_answer(resp, 200, "{\"items\":[{\"type\":\"l4.1x\",\"location\":\"eu-nowhere1-a\",\"quantity\":2}]}");
+	if (str_eq(path, machine) && str_eq(req->method, "POST"))
+		return vm_make(req, resp, now);
+	if (str_eq(path, machine))
+		return kit_answer(resp, 200, arena_printf(resp->arena, "{\"items\":[%s]}", kit_list(&vms, resp->arena, vm_json, now)));
+	m = str_starts(path, machine) ? kit_find(&vms, path + sizeof(machine), now) : NULL;
+	if (m == NULL)
+		return kit_answer(resp, 404, "{\"code\":\"not_found\",\"message\":\"no\"}");
+	if (!str_eq(req->method, "DELETE"))
+		return kit_answer(resp, 200, vm_json(resp->arena, m, now));
+	if (m->ended == 0)
+		m->ended = now;
+	return kit_answer(resp, 200, "{\"operation\":{\"operation_id\":\"o\",\"state\":\"IN_PROGRESS\"}}");
 }

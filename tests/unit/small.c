@@ -1,10 +1,11 @@
-/* tests/unit/small.c - RunPod, Vast.ai and DigitalOcean: bodies, prices, codes; the answers of others. */
+/* tests/unit/small.c - RunPod, Vast.ai, DigitalOcean and Crusoe: bodies, prices, codes; the answers of others. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "model/accel.h"
+#include "net/sign.h"
 #include "providers/account.h"
 #include "providers/digitalocean/digitalocean.h"
 #include "providers/runpod/runpod.h"
@@ -284,6 +285,26 @@ test_digitalocean(void)
 	prov_account_close(acc);
 }
 
+/* The text to sign is that of the official client (client-go, auth/v1); the signature is Python's hmac over it. */
+static void
+test_crusoe(void)
+{
+	struct http_req req = { .arena = a, .url = "https://api.crusoecloud.com/v1alpha5/projects/p1/compute/vms/instances?next_token=a%2Bb&limit=100" };
+	struct sign_keys keys = { .id = "AK", .secret = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8" };
+	struct berth_err err = { 0 };
+	struct sign_text text;
+
+	tap_code(sign_crusoe(&req, &keys, NOW, &text, &err), BERTH_OK, &err);
+	tap_is_str(text.to_sign, "/v1alpha5/projects/p1/compute/vms/instances\nlimit=100&next_token=a%2Bb\nGET\n2026-11-30T12:00:00+00:00\n",
+	    "what is signed");
+	tap_is_str(http_req_get_header(&req, "Authorization"), "Bearer 1.0:AK:yOJ6J2BU9LIalGv5ORazFwWCgezPrObaH4Wc-KnvFqo", "and how");
+	tap_is_str(http_req_get_header(&req, "X-Crusoe-Timestamp"), "2026-11-30T12:00:00+00:00", "when");
+	keys.secret = "not base64!";
+	tap_code(sign_crusoe(&req, &keys, NOW, NULL, &err), BERTH_EAUTH, &err);
+	keys.secret = "";
+	tap_code(sign_crusoe(&req, &keys, NOW, NULL, &err), BERTH_EAUTH, &err);
+}
+
 int
 main(void)
 {
@@ -298,6 +319,7 @@ main(void)
 	test_case();
 	test_vast();
 	test_digitalocean();
+	test_crusoe();
 	arena_free(a);
 	return tap_done();
 }
