@@ -28,6 +28,17 @@ static const struct broker_policy broker_policy_default = {
 	.rollup_max = 100000,
 };
 
+/* One network for accounts and webhooks, opened for the first of them. */
+static enum berth_code
+broker_open_net(struct broker *b, const struct broker_setup *s, struct berth_err *err)
+{
+	enum berth_code rc = b->net == NULL ? prov_net_open(s->config, s->config_dir, &b->net, err) : BERTH_OK;
+
+	b->policy.sync_pass_s = prov_net_sync_within_s(b->net, b->policy.sync_pass_s);
+	b->policy.prices_pass_s = prov_net_prices_within_s(b->net, b->policy.prices_pass_s);
+	return rc;
+}
+
 static enum berth_code
 broker_open_account(struct broker *b, const struct broker_setup *s, const struct yaml_node *section,
     struct broker_account *acc, struct berth_err *err)
@@ -64,11 +75,9 @@ broker_open_accounts(struct broker *b, const struct broker_setup *s, struct bert
 
 	rc = yaml_list(s->config, "accounts", &list, err);
 	if (rc == BERTH_OK && list != NULL)
-		rc = prov_net_open(s->config, s->config_dir, &b->net, err);
+		rc = broker_open_net(b, s, err);
 	if (rc != BERTH_OK || list == NULL)
 		return rc;
-	b->policy.sync_pass_s = prov_net_sync_within_s(b->net, b->policy.sync_pass_s);
-	b->policy.prices_pass_s = prov_net_prices_within_s(b->net, b->policy.prices_pass_s);
 	b->accounts = arena_array_of(b->arena, list->n, struct broker_account);
 	for (size_t i = 0; i < list->n; i++) {
 		rc = broker_open_account(b, s, list->items[i], &b->accounts[i], err);
@@ -171,7 +180,6 @@ static enum berth_code
 broker_open_sinks(struct broker *b, const struct broker_setup *s, struct berth_err *err)
 {
 	const struct yaml_node *list = NULL;
-	struct http_config http = { 0 };
 	const char **names;
 	enum berth_code rc;
 
@@ -185,11 +193,8 @@ broker_open_sinks(struct broker *b, const struct broker_setup *s, struct berth_e
 		if (rc != BERTH_OK)
 			return rc;
 		names[i] = b->sinks[i].name;
-		if (b->sinks[i].kind == SINK_WEBHOOK && b->http == NULL && !b->offline) {
-			rc = http_new(&http, &b->http, err);
-			if (rc != BERTH_OK)
-				return rc;
-		}
+		if (b->sinks[i].kind == SINK_WEBHOOK && (rc = broker_open_net(b, s, err)) != BERTH_OK)
+			return rc;
 	}
 	b->n_sinks = list->n;
 	return store_sinks_set(s->store, names, list->n, err);
@@ -245,8 +250,6 @@ broker_close(struct broker *b)
 	b->n_accounts = 0;
 	prov_net_free(b->net);
 	b->net = NULL;
-	http_free(b->http);
-	b->http = NULL;
 	arena_free(b->tick_arena);
 	b->tick_arena = NULL;
 }

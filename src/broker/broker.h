@@ -19,7 +19,6 @@
 #include "util/log.h"
 
 struct accel_table;
-struct http;
 struct prov_net;
 struct store;
 struct yaml_node;
@@ -83,8 +82,7 @@ struct broker {
 	struct verdict_limits verdict_limits;
 	struct broker_counts counts;
 	const char *probe_path;		/* berth-probe, for machines that are reached by ssh */
-	struct prov_net *net;		/* of all accounts; NULL: there are none */
-	struct http *http;		/* for webhooks; NULL: none is configured */
+	struct prov_net *net;		/* of all accounts and webhooks; NULL: there are none */
 	bool offline;
 	const char *quarantine_dir;	/* for price lists that cannot be believed */
 	struct pricelist_policy prices;	/* what is believed of them */

@@ -7,6 +7,7 @@
 
 #include "broker/broker.h"
 #include "net/http.h"
+#include "providers/net.h"
 #include "store/event_rows.h"
 #include "util/buf.h"
 #include "util/json.h"
@@ -61,11 +62,11 @@ notify_webhook(struct broker *b, const struct broker_sink *sink, const struct bu
 	struct http_resp resp;
 	enum berth_code rc;
 
-	if (b->http == NULL)
+	if (b->net == NULL || b->offline)
 		return err_set(err, BERTH_ETRANSIENT, "offline");
 	rc = http_req_header(&req, "Content-Type", "application/cloudevents+json", false, err);
 	if (rc == BERTH_OK)
-		rc = http_exchange(b->http, &req, &resp, err);
+		rc = http_exchange(net_http(b->net), &req, &resp, err);
 	if (rc == BERTH_OK && (resp.status < 200 || resp.status > 299))
 		rc = err_set(err, BERTH_ETRANSIENT, "status %d", resp.status);
 	return rc;

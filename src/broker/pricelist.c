@@ -350,7 +350,11 @@ enum berth_code
 pricelist_failed(const struct pricelist_setup *s, const char *account, const char *provider, enum berth_code code,
     const char *why, struct arena *a, struct pricelist_result *r, struct berth_err *err)
 {
+	size_t len = strlen(account);
+
 	*r = (struct pricelist_result){ .name = account, .stale = true, .code = code };
+	if (len > 0 && strncmp(why, account, len) == 0 && str_starts(why + len, ": "))	/* the result says whose it is */
+		why += len + 2;
 	str_copy(r->error, sizeof(r->error), why);
 	return pricelist_mark(s, account, provider, why, a, err);
 }

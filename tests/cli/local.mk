@@ -15,3 +15,4 @@ dist_check_SCRIPTS += tests/cli/measured.sh
 dist_check_SCRIPTS += tests/cli/forecast.sh tests/cli/roadmap.sh tests/cli/forecast-tree.sh tests/cli/forecast-nasty.sh tests/cli/joins.sh tests/cli/wrong-input.sh
 EXTRA_DIST += tests/cli/refresh_server.py
 dist_check_SCRIPTS += tests/cli/refresh.sh
+dist_check_SCRIPTS += tests/cli/aws-prices.sh
