@@ -27,6 +27,11 @@ tests_fuzz_tier_t_LDADD = libtap.a $(STORE_LIBS)
 check_PROGRAMS += tests/fuzz/holiday.t
 tests_fuzz_holiday_t_SOURCES = tests/fuzz/holiday.c $(fuzz_main)
 tests_fuzz_holiday_t_LDADD = libtap.a $(MODEL_LIBS)
+check_PROGRAMS += tests/fuzz/xml.t tests/fuzz/aws.t
+tests_fuzz_xml_t_SOURCES = tests/fuzz/xml.c $(fuzz_main)
+tests_fuzz_xml_t_LDADD = libtap.a $(UTIL_LIBS)
+tests_fuzz_aws_t_SOURCES = tests/fuzz/aws.c $(fuzz_main)
+tests_fuzz_aws_t_LDADD = libtap.a $(PROVIDER_LIBS)
 
 if FUZZERS
 noinst_PROGRAMS = tests/fuzz/csv.fuzz tests/fuzz/json.fuzz tests/fuzz/yaml.fuzz tests/fuzz/time.fuzz
@@ -65,9 +70,26 @@ noinst_PROGRAMS += tests/fuzz/holiday.fuzz
 tests_fuzz_holiday_fuzz_SOURCES = tests/fuzz/holiday.c
 tests_fuzz_holiday_fuzz_LDADD = $(MODEL_LIBS)
 tests_fuzz_holiday_fuzz_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+noinst_PROGRAMS += tests/fuzz/xml.fuzz tests/fuzz/aws.fuzz
+tests_fuzz_xml_fuzz_SOURCES = tests/fuzz/xml.c
+tests_fuzz_xml_fuzz_LDADD = $(UTIL_LIBS)
+tests_fuzz_xml_fuzz_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+tests_fuzz_aws_fuzz_SOURCES = tests/fuzz/aws.c
+tests_fuzz_aws_fuzz_LDADD = $(PROVIDER_LIBS)
+tests_fuzz_aws_fuzz_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 endif
 
 EXTRA_DIST += \
+	tests/fuzz/seeds/aws/credentials.ini \
+	tests/fuzz/seeds/aws/entry.json \
+	tests/fuzz/seeds/aws/error.json \
+	tests/fuzz/seeds/aws/error.xml \
+	tests/fuzz/seeds/aws/list.csv \
+	tests/fuzz/seeds/aws/list.json \
+	tests/fuzz/seeds/xml/crossed.xml \
+	tests/fuzz/seeds/xml/doctype.xml \
+	tests/fuzz/seeds/xml/instances.xml \
+	tests/fuzz/seeds/xml/odd.xml \
 	tests/fuzz/seeds/holiday/date \
 	tests/fuzz/seeds/holiday/easter \
 	tests/fuzz/seeds/holiday/first \
