@@ -22,3 +22,6 @@ EXTRA_DIST += tests/live/openstack.sh tests/live/testbed/lib.sh tests/live/testb
 check-openstack: all tests/live/prov$(EXEEXT)
 	$(AM_TESTS_ENVIRONMENT) exec bash $(srcdir)/tests/live/openstack.sh
 .PHONY: check-openstack
+
+# HTTP/2 with one connection for all accounts.
+dist_check_SCRIPTS += tests/live/http2.sh
