@@ -278,31 +278,6 @@ event_sum(const struct event_mix *m, size_t n, size_t k, double t, double *f, do
 	}
 }
 
-struct event_rank { double x; size_t k; };
-
-static int
-event_cmp(const void *a, const void *b)
-{
-	const struct event_rank *x = a, *y = b;
-
-	return x->x < y->x ? -1 : x->x > y->x ? 1 : (x->k > y->k) - (x->k < y->k);
-}
-
-/* Value of the quantile function with knots at fc_levels; flat behind its ends. */
-static double
-event_quantile(const double *q, double u)
-{
-	size_t l = 0;
-
-	if (u <= fc_levels[0])
-		return q[0];
-	while (l + 2 < FC_LEVEL_COUNT && fc_levels[l + 1] < u)
-		l++;
-	if (u >= fc_levels[FC_LEVEL_COUNT - 1])
-		return q[FC_LEVEL_COUNT - 1];
-	return q[l] + (q[l + 1] - q[l]) * (u - fc_levels[l]) / (fc_levels[l + 1] - fc_levels[l]);
-}
-
 static double
 event_bound(double x, double cap)
 {
@@ -315,7 +290,7 @@ event_bound(double x, double cap)
  * a path they do to its place in the distribution. Without chance in the events the quantiles move as one.
  */
 static void
-event_step_quantiles(double *q, const struct event_rank *order, const double *f, const double *g, size_t n, bool same,
+event_step_quantiles(double *q, const struct fc_rank *order, const double *f, const double *g, size_t n, bool same,
     double cap, double *x)
 {
 	if (same) {
@@ -326,7 +301,7 @@ event_step_quantiles(double *q, const struct event_rank *order, const double *f,
 	for (size_t r = 0; r < n; r++) {
 		double u = ((double)r + 2.0 / 3.0) / ((double)n + 1.0 / 3.0);
 
-		x[r] = event_bound(event_quantile(q, u) * f[order[r].k] + g[order[r].k], cap);
+		x[r] = event_bound(fc_level_quantile(q, u) * f[order[r].k] + g[order[r].k], cap);
 	}
 	fc_sort(x, n);
 	for (size_t l = 0; l < FC_LEVEL_COUNT; l++)
@@ -334,7 +309,7 @@ event_step_quantiles(double *q, const struct event_rank *order, const double *f,
 }
 
 struct event_room {
-	struct event_rank *order;
+	struct fc_rank *order;
 	double *f, *g, *x;
 };
 
@@ -355,8 +330,8 @@ event_step(struct fc_result *r, const struct event_mix *m, size_t n, size_t i, d
 	if (none)
 		return;
 	for (size_t k = 0; k < r->n_paths; k++)
-		w->order[k] = (struct event_rank){ r->paths[k * r->horizon + i], k };
-	qsort(w->order, r->n_paths, sizeof(*w->order), event_cmp);
+		w->order[k] = (struct fc_rank){ r->paths[k * r->horizon + i], k };
+	fc_rank(w->order, r->n_paths);
 	event_step_quantiles(r->q + i * FC_LEVEL_COUNT, w->order, w->f, w->g, r->n_paths, same, cap, w->x);
 	r->mean[i] = event_bound(r->mean[i] * mf + mg, cap);
 	for (size_t k = 0; k < r->n_paths; k++) {

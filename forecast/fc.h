@@ -98,6 +98,10 @@ double fc_quantile_sorted(const double *x, size_t n, double p);	/* type 8 (Hyndm
 void fc_sort(double *x, size_t n);		/* ascending, no NaN */
 double fc_median(double *x, size_t n);		/* reorders x */
 double fc_mean(const double *x, size_t n);
+/* Value at u of the quantile function with knots q at fc_levels, straight between them and level behind its ends. */
+double fc_level_quantile(const double *q, double u);
+struct fc_rank { double x; size_t k; };
+void fc_rank(struct fc_rank *v, size_t n);	/* by x, equals by k */
 
 /* What was tuned on whole collections of series; never by name. */
 struct fc_tuning {

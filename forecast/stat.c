@@ -85,3 +85,31 @@ fc_mean(const double *x, size_t n)
 		s += x[i];
 	return n == 0 ? NAN : s / (double)n;
 }
+
+double
+fc_level_quantile(const double *q, double u)
+{
+	size_t l = 0;
+
+	if (u <= fc_levels[0])
+		return q[0];
+	if (u >= fc_levels[FC_LEVEL_COUNT - 1])
+		return q[FC_LEVEL_COUNT - 1];
+	while (l + 2 < FC_LEVEL_COUNT && fc_levels[l + 1] < u)
+		l++;
+	return q[l] + (q[l + 1] - q[l]) * (u - fc_levels[l]) / (fc_levels[l + 1] - fc_levels[l]);
+}
+
+static int
+stat_cmp_rank(const void *a, const void *b)
+{
+	const struct fc_rank *x = a, *y = b;
+
+	return x->x < y->x ? -1 : x->x > y->x ? 1 : (x->k > y->k) - (x->k < y->k);
+}
+
+void
+fc_rank(struct fc_rank *v, size_t n)
+{
+	qsort(v, n, sizeof(*v), stat_cmp_rank);
+}

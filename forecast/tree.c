@@ -261,30 +261,6 @@ tree_project(const struct tree_work *w, const double *give, double share, double
 	}
 }
 
-struct tree_rank { double x; size_t k; };
-
-static int
-tree_cmp(const void *a, const void *b)
-{
-	const struct tree_rank *x = a, *y = b;
-
-	return x->x < y->x ? -1 : x->x > y->x ? 1 : (x->k > y->k) - (x->k < y->k);
-}
-
-/* Value of the quantile function with knots at fc_levels. */
-static double
-tree_quantile(const double *q, double u)
-{
-	size_t l = 0;
-
-	if (u <= fc_levels[0])
-		return q[0];
-	while (l + 2 < FC_LEVEL_COUNT && fc_levels[l + 1] < u)
-		l++;
-	return u >= fc_levels[FC_LEVEL_COUNT - 1] ? q[FC_LEVEL_COUNT - 1] :
-	    q[l] + (q[l + 1] - q[l]) * (u - fc_levels[l]) / (fc_levels[l + 1] - fc_levels[l]);
-}
-
 /* Quantiles move by what the sample's do, and stay in order. */
 static void
 tree_move(double *q, const double *before, const double *after, size_t n)
@@ -300,7 +276,7 @@ tree_move(double *q, const double *before, const double *after, size_t n)
 struct tree_room {
 	double *x, *gap, *level;	/* level [n][paths]: the step's mean of each node on each path */
 	double *before, *after, *own;	/* own [n_sums][levels]: quantiles as they were */
-	struct tree_rank *rank;
+	struct fc_rank *rank;
 };
 
 /* The mean of step i on path k of each node is the quantile of the path's rank in the step; these add up as paths do. */
@@ -311,10 +287,10 @@ tree_step_quantiles(struct tree_work *w, const double *give, size_t i, struct tr
 
 	for (size_t s = 0; s < w->n; s++) {
 		for (size_t k = 0; k < paths; k++)
-			m->rank[k] = (struct tree_rank){ w->r[s].paths[k * w->h + i], k };
-		qsort(m->rank, paths, sizeof(*m->rank), tree_cmp);
+			m->rank[k] = (struct fc_rank){ w->r[s].paths[k * w->h + i], k };
+		fc_rank(m->rank, paths);
 		for (size_t k = 0; k < paths; k++)
-			m->level[s * paths + m->rank[k].k] = tree_quantile(w->r[s].q + i * FC_LEVEL_COUNT,
+			m->level[s * paths + m->rank[k].k] = fc_level_quantile(w->r[s].q + i * FC_LEVEL_COUNT,
 			    ((double)k + 2.0 / 3.0) / ((double)paths + 1.0 / 3.0));
 	}
 	for (size_t s = 0; s < w->n; s++) {	/* kept sorted aside: the projection writes over level */

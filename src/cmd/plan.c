@@ -363,6 +363,8 @@ plan_json_series(struct jsonw *w, const struct plan_series *ps, const struct pla
 	jsonw_fixed(w, "mean", ps->curve.mean, 6);
 	plan_json_levels(w, &ps->curve);
 	plan_json_risk(w, ps);
+	if (ps->n_events > 0)
+		roadmap_json_uses(w, ps->events, ps->n_events);
 	jsonw_begin_array(w, "because");
 	for (size_t k = 0; k < ps->because.n; k++)
 		jsonw_str(w, NULL, ps->because.line[k]);
@@ -443,6 +445,7 @@ plan_inputs(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n, const s
 	jsonw_double(&w, "spot_share", o->no_spot ? 0 : o->spot_share);
 	jsonw_int(&w, "on_demand_limit", o->on_demand_gpus);
 	jsonw_str(&w, "gpu", o->gpu);
+	jsonw_str(&w, "events", o->roadmap);
 	jsonw_begin_array(&w, "also");
 	for (size_t i = 0; i < o->n_also; i++)
 		jsonw_str(&w, NULL, o->also[i]->name);
@@ -653,6 +656,7 @@ plan_run(struct cmd_ctx *ctx, struct berth_err *err)
 		rc = cmd_accels(ctx, &accels, err);
 	if (rc == BERTH_OK)
 		rc = roadmap_find(ctx, v->events, v->no_events, NULL, &map, err);
+	o.roadmap = rc == BERTH_OK ? map.path : NULL;
 	if (rc == BERTH_OK)
 		rc = plan_pick(ctx, accels, o.joins, &ps, &n, err);
 	if (rc == BERTH_OK)

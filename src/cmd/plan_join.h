@@ -52,6 +52,7 @@ struct plan_options {
 	size_t n_shares;
 	const struct joins *joins;	/* NULL: none */
 	struct fc_options calendar;	/* its clock and days off */
+	const char *roadmap;		/* path; NULL: none */
 	const struct placing_limit *limits;	/* quotas of berth.yaml */
 	size_t n_limits;
 };

@@ -73,6 +73,8 @@ run prices import "$BERTH_DATA/offers.csv"
 run plan H100 --horizon 8w --list-prices -o json
 expect_exit 0
 with=$(json '$.series[0].peak')
+expect_json '$.series[0].events[0].name' project
+expect_json '$.series[0].events[0].happens' 0.600000
 grep -q "the roadmap's project" "$out"
 ok $? "the plan says what the roadmap adds"
 run plan H100 --horizon 8w --list-prices --no-events -o json
