@@ -360,9 +360,11 @@ static enum berth_code
 calls_status_parse(void *arg, const struct http_resp *resp, bool *more_out, struct berth_err *err)
 {
 	struct calls_one *c = arg;
+	const struct prov_lease_ops *lease = c->acc->ops->lease;
+	enum berth_code rc = lease->status_parse(c->acc->st, resp, c->ref, &c->m, err);
 
-	(void)more_out;
-	return c->acc->ops->lease->status_parse(c->acc->st, resp, c->ref, &c->m, err);
+	*more_out = rc == BERTH_OK && lease->more != NULL && lease->more(c->acc->st, false);
+	return rc;
 }
 
 /* ref may lie within *machine_out, which is written at the end only. */
@@ -377,6 +379,8 @@ prov_status(struct prov_account *account, const char *ref, struct prov_machine *
 
 	if (rc != BERTH_OK)
 		return rc;
+	if (account->ops->lease->more != NULL)
+		(void)account->ops->lease->more(account->st, true);
 	flow_init(&f, account, &call);
 	rc = flow_run_one(&f, err);
 	if (rc == BERTH_OK)

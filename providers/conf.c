@@ -106,7 +106,7 @@ enum berth_code
 prov_conf_check(const struct prov_conf *conf, struct berth_err *err)
 {
 	const bool wire = conf->ops->exchange == NULL;
-	const char **names = NULL;
+	const char **names = NULL, **list;
 	size_t n = 0;
 	enum berth_code rc;
 	static const struct prov_key own[] = {
@@ -123,9 +123,9 @@ prov_conf_check(const struct prov_conf *conf, struct berth_err *err)
 	conf_add_names(conf->arena, own, &names, &n);
 	conf_add_names(conf->arena, conf->ops->keys, &names, &n);
 	conf_add_names(conf->arena, wire ? prov_wire_keys : end, &names, &n);
-	names = arena_memdup(conf->arena, names, (n + 1) * sizeof(*names));
-	names[n] = NULL;
-	if ((rc = yaml_check_keys(conf->node, names, err)) != BERTH_OK)
+	list = arena_array(conf->arena, n + 1, sizeof(*list));
+	memcpy(list, names, n * sizeof(*list));
+	if ((rc = yaml_check_keys(conf->node, list, err)) != BERTH_OK)
 		return rc;
 	for (const struct prov_key *k = conf->ops->keys; k != NULL && k->name != NULL; k++)
 		if ((rc = conf_check_value(conf, k, err)) != BERTH_OK)

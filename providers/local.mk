@@ -40,6 +40,11 @@ libproviders_a_SOURCES = \
 	providers/flow.c providers/flow.h \
 	providers/inproc.c providers/inproc.h \
 	providers/keyed.c providers/keyed.h \
+	providers/kubernetes/access.c \
+	providers/kubernetes/job.c \
+	providers/kubernetes/kubernetes.c providers/kubernetes/kubernetes.h \
+	providers/kubernetes/lease.c \
+	providers/kubernetes/market.c \
 	providers/lambda/lambda.c providers/lambda/lambda.h \
 	providers/lambda/lambda_lease.c \
 	providers/lambda/lambda_market.c \

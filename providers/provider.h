@@ -224,6 +224,11 @@ struct prov_lease_ops {
 	PROV_PARSE(create, const struct prov_create *c, struct prov_machine *machine_out);
 	PROV_BUILD(status, const char *ref);
 	PROV_PARSE(status, const char *ref, struct prov_machine *machine_out);
+	/*
+	 * NULL: one exchange says a machine's status. Else it is called with begin before the first build (the value does
+	 * not count), and without after each parse: true asks for another build and parse.
+	 */
+	bool (*more)(void *st, bool begin);
 	PROV_BUILD(destroy, const char *ref);
 	PROV_PARSE(destroy, const char *ref, struct prov_machine *machine_out);
 	PROV_BUILD(list, const struct prov_cursor *cur);

@@ -6,6 +6,7 @@
 #include "providers/digitalocean/digitalocean.h"
 #include "providers/gcp/gcp.h"
 #include "providers/import/import.h"
+#include "providers/kubernetes/kubernetes.h"
 #include "providers/lambda/lambda.h"
 #include "providers/oci/oci.h"
 #include "providers/openstack/openstack.h"
@@ -33,6 +34,7 @@ static const struct provider_ops *const provider_rows[] = {
 	&provider_crusoe,
 	&provider_openstack,
 	&provider_slurm,
+	&provider_kubernetes,
 };
 
 const struct provider_ops *const *

@@ -74,4 +74,13 @@ enum berth_code aws_cloud(void *arg, struct prov_account *acc, const struct http
     struct berth_err *err);
 void aws_cloud_reset(void);
 
+/*
+ * A cluster at http://127.0.0.1:6443 that takes the bearer token "key-SECRET": two L4 on one node of zone z, on a second page
+ * whose token expires once; the namespace lab. A pod starts after 20 s, and waits for ever while both GPUs are held; a
+ * deleted Job and its pod end within 5 s.
+ */
+enum berth_code kube_cloud(void *arg, struct prov_account *acc, const struct http_req *req, struct http_resp *resp,
+    struct berth_err *err);
+void kube_cloud_reset(void);
+
 #endif

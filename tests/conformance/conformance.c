@@ -54,16 +54,21 @@ static const struct conformance {
 	    "password: env:BERTH_TEST_KEY, image: debian}", 2, 60, openstack_cloud },
 	{ "slurm", "{name: acc, provider: slurm, url: 'http://127.0.0.1:6820/', user: ann, token: env:BERTH_TEST_KEY, "
 	    "prices: [{accelerator: l4, price_per_gpu_hour: 0.5}]}", 2, 10, slurm_cloud },
+	{ "kubernetes", "{name: acc, provider: kubernetes, kubeconfig: kubeconfig, image: img, queue_wait: 60s}", 2, 20, kube_cloud },
 };
 
 /* Where there is no room a machine is made all the same, and says so after so many seconds. */
 static const struct { const char *provider; int64_t verdict_s; } late[] = {
-	{ "openstack", 60 }, { "slurm", 120 },
+	{ "openstack", 60 }, { "slurm", 120 }, { "kubernetes", 60 },
 };
 
 static const char trace_text[] = "schema: berth.replay/1\nstart: 2026-11-30T00:00:00Z\npools:\n"
     "  - {region: r, instance_type: t, accelerator: L4, startup: 2m, on_demand: {price: 1, capacity: 2}}\n";
 static const char prices_text[] = "provider,instance_type,accelerator,purchase,price_per_hour\nacme,t,L4,on_demand,1.5\n";
+
+static const char kubeconfig_text[] = "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:6443/'}}]\n"
+    "users: [{name: u, user: {token: key-SECRET}}]\ncurrent-context: x\n"
+    "contexts: [{name: x, context: {cluster: c, user: u, namespace: lab}}]\n";
 
 static struct arena *a;
 static const struct accel_table *accels;
@@ -97,6 +102,7 @@ fresh(void)
 	small_clouds_reset();
 	openstack_cloud_reset();
 	slurm_cloud_reset();
+	kube_cloud_reset();
 	unlink(arena_printf(a, "%s/replay-acc.json", dir));
 	unlink(arena_printf(a, "%s/static-acc.json", dir));
 }
@@ -405,6 +411,7 @@ main(void)
 		tap_diag("%s", err.msg);
 	(void)!atomicfile_write(arena_printf(a, "%s/t.trace", dir), trace_text, strlen(trace_text), 0600, NULL);
 	(void)!atomicfile_write(arena_printf(a, "%s/p.csv", dir), prices_text, strlen(prices_text), 0600, NULL);
+	(void)!atomicfile_write(arena_printf(a, "%s/kubeconfig", dir), kubeconfig_text, strlen(kubeconfig_text), 0600, NULL);
 	all = provider_all(&n);
 	for (size_t i = 0; i < n; i++) {
 		const struct conformance *c = case_of(all[i]->name);
@@ -421,6 +428,7 @@ main(void)
 	fresh();
 	unlink(arena_printf(a, "%s/t.trace", dir));
 	unlink(arena_printf(a, "%s/p.csv", dir));
+	unlink(arena_printf(a, "%s/kubeconfig", dir));
 	unlink(arena_printf(a, "%s/replay-acc.json.lock", dir));
 	unlink(arena_printf(a, "%s/static-acc.json.lock", dir));
 	rmdir(dir);

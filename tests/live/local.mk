@@ -22,6 +22,11 @@ EXTRA_DIST += tests/live/openstack.sh tests/live/testbed/lib.sh tests/live/testb
 check-openstack: all tests/live/prov$(EXEEXT)
 	$(AM_TESTS_ENVIRONMENT) exec bash $(srcdir)/tests/live/openstack.sh
 .PHONY: check-openstack
+EXTRA_DIST += tests/live/kubernetes.sh tests/live/testbed/kubernetes-up tests/live/testbed/kubernetes-down \
+	tests/live/testbed/kubernetes_api.py tests/live/testbed/kubernetes_nodes.py tests/live/testbed/kubernetes_seed.py
+check-kubernetes: all tests/live/prov$(EXEEXT)
+	$(AM_TESTS_ENVIRONMENT) exec bash $(srcdir)/tests/live/kubernetes.sh
+.PHONY: check-kubernetes
 
 # HTTP/2 with one connection for all accounts.
 dist_check_SCRIPTS += tests/live/http2.sh

@@ -54,7 +54,7 @@ accounts:
     image: tiny
     network: none
     prices:
-      - {price_per_gpu_hour: 1}
+      - {price_per_gpu_hour: 9}
 EOF
 cat >"$STATE/env.yaml" <<'EOF'
 accounts:

@@ -19,8 +19,9 @@ tests_unit_replay_t_LDADD = libtap.a $(PROVIDER_LIBS)
 check_PROGRAMS += tests/conformance/conformance.t
 tests_conformance_conformance_t_SOURCES = tests/conformance/conformance.c tests/conformance/clouds.h \
 	tests/conformance/aws_cloud.c tests/conformance/azure_cloud.c tests/conformance/gcp_cloud.c \
-	tests/conformance/kit.c tests/conformance/kit.h tests/conformance/lambda_cloud.c tests/conformance/oci_cloud.c \
-	tests/conformance/openstack_cloud.c tests/conformance/slurm_cloud.c tests/conformance/small_clouds.c
+	tests/conformance/kit.c tests/conformance/kit.h tests/conformance/kube_cloud.c tests/conformance/lambda_cloud.c \
+	tests/conformance/oci_cloud.c tests/conformance/openstack_cloud.c tests/conformance/slurm_cloud.c \
+	tests/conformance/small_clouds.c
 tests_conformance_conformance_t_LDADD = libtap.a $(PROVIDER_LIBS)
 check_PROGRAMS += tests/unit/lambda.t
 tests_unit_lambda_t_SOURCES = tests/unit/lambda.c tests/conformance/clouds.h tests/conformance/lambda_cloud.c
@@ -49,3 +50,6 @@ tests_unit_openstack_t_LDADD = libtap.a $(PROVIDER_LIBS)
 check_PROGRAMS += tests/unit/small.t
 tests_unit_small_t_SOURCES = tests/unit/small.c
 tests_unit_small_t_LDADD = libtap.a $(PROVIDER_LIBS)
+check_PROGRAMS += tests/unit/kubernetes.t
+tests_unit_kubernetes_t_SOURCES = tests/unit/kubernetes.c
+tests_unit_kubernetes_t_LDADD = libtap.a $(PROVIDER_LIBS)

@@ -1,0 +1,108 @@
+/* providers/kubernetes/kubernetes.h - a Kubernetes cluster: free accelerators, machines as batch/v1 Jobs.  Floor: providers. */
+#ifndef BERTH_PROVIDERS_KUBERNETES_H
+#define BERTH_PROVIDERS_KUBERNETES_H
+
+#include "providers/provider.h"
+#include "providers/rates.h"
+#include "util/json.h"
+#include "util/strmap.h"
+#include "util/vec.h"
+
+extern const struct provider_ops provider_kubernetes;
+
+/* This folder's own. */
+#define KUBE_LABEL "berth-installation"		/* on Jobs and their pods */
+#define KUBE_TOKEN "berth-token"		/* annotations: label values may not have every byte */
+#define KUBE_TYPE "berth-type"
+#define KUBE_RESTARTS 3				/* of one list whose continue token has expired */
+
+/* How to reach the cluster, from a kubeconfig or from within a pod. */
+struct kube_access {
+	const char *server;
+	const char *namespace;
+	const char *token_file;		/* read anew for each call; NULL: token */
+	char *token;			/* wiped at close; NULL: none */
+	const char *ca_pem, *cert_pem, *proxy;	/* NULL: not said */
+	char *key_pem;			/* wiped at close */
+};
+
+/* One kind of accelerator on one node. */
+struct kube_device { const char *resource; double count, used; };
+
+struct kube_node {
+	const char *region, *zone, *product, *instance;	/* labels; product: what tells this accelerator from others; "" */
+	bool usable, spot;
+	double cpu, cpu_used, memory, memory_used;	/* cores, bytes */
+	VEC(struct kube_device) devices;
+};
+
+/* A machine under assembly: its Job, then its pod, then perhaps the Job's events. */
+struct kube_seen { struct prov_machine m; const char *uid; bool has_pod, over; };
+
+struct kube {
+	const struct prov_env *env;
+	struct kube_access access;
+	const char *region, *image, *priority_class, *spot_priority_class, *service_account, *pull_secret;
+	const char *const *tolerations, *const *resources;
+	size_t n_tolerations, n_resources;
+	const struct yaml_node *selector, *shapes;
+	int64_t queue_wait_s, time_limit_s;
+	double share;			/* of a node's CPUs and memory that goes with its accelerators */
+	struct rates rates;
+	struct arena *pass;		/* of one list */
+	int restarts;
+	enum { KUBE_NODES, KUBE_PODS, KUBE_JOBS, KUBE_JOB_PODS, KUBE_EVENTS } asking;
+	size_t asked;			/* number of seen whose events are asked for */
+	bool pods_hidden;		/* what is used is not ours to see */
+	VEC(struct kube_node) nodes;
+	struct strmap node_index;
+	VEC(struct kube_seen) seen;
+	struct strmap seen_index;
+	bool more;			/* a status is not whole yet */
+};
+
+/* Reads kubeconfig files or the pod's own service account. */
+BERTH_MUST_CHECK enum berth_code kube_access_read(struct kube *s, struct berth_err *err);
+/* "8" "95690m" "1176289Mi" "1e3" -> a number; false: it is none. */
+bool kube_quantity(const char *text, double *out);
+/* The resource of an accelerator, of whatever vendor. */
+bool kube_is_device(const struct kube *s, const char *resource);
+/* "nvidia.com/gpu:4@NVIDIA-L40S" in its parts; false: no instance type of ours. */
+struct kube_type { char resource[64]; int64_t count; char product[64]; };
+bool kube_type_parse(const char *text, struct kube_type *out);
+/* Label keys whose value names an accelerator, and those that say spot; both end with NULL. */
+extern const char *const kube_product_labels[];
+struct kube_spot { const char *key, *value; };
+extern const struct kube_spot kube_spot_labels[];
+
+/* Starts a request; path and query are safe in a URL. */
+BERTH_MUST_CHECK enum berth_code kube_request(const struct kube *s, struct http_req *req, const char *method,
+    const char *path, struct berth_err *err);
+/* One page of a list, from its continue token on. */
+BERTH_MUST_CHECK enum berth_code kube_list_request(struct kube *s, struct http_req *req, const char *path, const char *next,
+    struct berth_err *err);
+/* The items of a list's answer. *restart_out: its continue token has expired, begin anew. Refusals come back as their code. */
+BERTH_MUST_CHECK enum berth_code kube_items(struct kube *s, const struct http_resp *resp, json_t **v, struct jsonr *root,
+    struct jsonr *items, const char **continue_out, bool *restart_out, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code kube_refused(const struct http_resp *resp, struct berth_err *err);
+/* "n0 TOKEN" into cur->next: of what, after how many restarts, where on. */
+BERTH_MUST_CHECK enum berth_code kube_next(const struct kube *s, struct prov_cursor *cur, char what, const char *token,
+    struct berth_err *err);
+/* Begins a list or a status anew. */
+void kube_seen_reset(struct kube *s);
+
+extern const struct prov_auth_ops kube_auth;
+extern const struct prov_market_ops kube_market;
+extern const struct prov_lease_ops kube_lease;
+/* Lists of ours for list and notices. */
+BERTH_MUST_CHECK enum berth_code kube_ours_build(void *st, const struct prov_cursor *cur, struct http_req *req,
+    struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code kube_ours_parse(struct kube *s, const struct http_resp *resp, struct prov_cursor *cur,
+    bool notices, prov_machine_fn *emit, void *arg, struct berth_err *err);
+/* The body of a Job. */
+void kube_job_body(const struct kube *s, const struct prov_create *c, const char *name, const struct kube_type *type,
+    struct arena *a, struct jsonw *w);
+/* The name of the Job of a token: "berth-" and the token, or its digest where that is too long for a name. */
+const char *kube_job_name(struct arena *a, const char *token);
+
+#endif
