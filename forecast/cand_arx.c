@@ -13,6 +13,7 @@ struct arx {
 	double *harm;				/* [period][2 * (k_day + k_week)] */
 	double mu, sd, lo, hi;			/* standardisation and range of what was fitted */
 	double beta[ARX_TERMS];
+	bool singular;
 	double *season;				/* [period] harmonics times beta */
 };
 
@@ -82,7 +83,8 @@ arx_fit(struct arx *x, const double *z, size_t n, double *s, double *gram)
 	}
 	for (size_t i = 0; i < m; i++)
 		gram[i * m + i] += 1e-3 * (double)(n - from);
-	if (!fc_chol(gram, m))
+	x->singular = !fc_chol(gram, m);
+	if (x->singular)
 		return false;
 	fc_chol_solve(gram, m, x->beta, 1);
 	for (size_t p = 0; p < x->period; p++) {
@@ -125,9 +127,16 @@ arx_run(struct fc_job *j, const char *name, size_t max_lag)
 
 	arx_layout(&x, j, max_lag);
 	gram = arena_array(j->tmp, x.n_term * x.n_term, sizeof(*gram));
-	if (x.n_lag == 0 || !arx_fit(&x, z, j->fit_n, s, gram))
+	if (x.n_lag == 0)
 		return;
 	c = fc_cand_add(j, name);
+	if (!arx_fit(&x, z, j->fit_n, s, gram)) {
+		if (x.singular)
+			fc_cand_drop(j, j->n_cand - 1);
+		else
+			j->n_cand--;	/* nothing to fit */
+		return;
+	}
 	arx_scale(&x, z, s, j->n);
 	for (size_t k = 0; k < j->n_org; k++) {
 		arx_predict(&x, s, j->org[k], fc_seen(j, k), c->cv + k * j->hc);
@@ -135,7 +144,7 @@ arx_run(struct fc_job *j, const char *name, size_t max_lag)
 			s[i] = (z[i] - x.mu) / x.sd;
 	}
 	if (!arx_fit(&x, z, j->n, s, gram)) {
-		j->n_cand--;
+		fc_cand_drop(j, j->n_cand - 1);
 		return;
 	}
 	arx_predict(&x, s, j->n, j->h, c->fin);

@@ -23,7 +23,8 @@ struct harm {
 static void
 harm_layout(struct harm *m, const struct fc_job *j)
 {
-	size_t k_day = j->day / 2 < HARM_DAY ? j->day / 2 : HARM_DAY, k_week = j->week > 0 && j->fit_n >= 3 * j->week ? HARM_WEEK : 0;
+	size_t k_day = (j->day - 1) / 2 < HARM_DAY ? (j->day - 1) / 2 : HARM_DAY;
+	size_t k_week = j->week > 0 && j->fit_n >= 3 * j->week ? HARM_WEEK : 0;
 
 	m->period = k_week > 0 ? j->week : j->day;
 	m->n_term = 2 * (k_day + k_week);
@@ -159,8 +160,11 @@ harm_run(struct fc_job *j, const char *name, const double *z, bool logs)
 	struct harm m;
 
 	harm_layout(&m, j);
-	if (!harm_fit(&m, z, j->fit_n, j->tmp))
+	c = fc_cand_add(j, name);
+	if (!harm_fit(&m, z, j->fit_n, j->tmp)) {
+		fc_cand_drop(j, j->n_cand - 1);
 		return;
+	}
 	harm_errors(j, &m, z, err);
 	for (size_t g = 0; g < FC_GROUPS; g++) {
 		lane[g] = g > 0 ? lane[g - 1] : 0;
@@ -168,14 +172,13 @@ harm_run(struct fc_job *j, const char *name, const double *z, bool logs)
 			if (err[g][i] < err[g][lane[g]])
 				lane[g] = i;
 	}
-	c = fc_cand_add(j, name);
 	harm_start(&m, z, j->day, &f);
 	for (size_t k = 0; k < j->n_org; k++) {
 		harm_advance(&m, z, j->org[k], &f);
 		harm_emit(&m, &f, lane, fc_seen(j, k), c->cv + k * j->hc);
 	}
 	if (!harm_fit(&m, z, j->n, j->tmp)) {
-		j->n_cand--;
+		fc_cand_drop(j, j->n_cand - 1);
 		return;
 	}
 	harm_start(&m, z, j->day, &f);

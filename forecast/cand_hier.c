@@ -90,8 +90,11 @@ hier_gram(const struct fc_hier *g, const struct fc_job *j, size_t n, double *gra
 	size_t m = g->in + g->out, f = g->far, count = n - g->back - g->out + 1, q = hier_place(g, f);
 	double *p = arena_array(j->tmp, m, sizeof(*p)), *column = arena_array(j->tmp, f + 1, sizeof(*column));
 	double inv = 1 / hier_diff(g, j), sum = 0, cc = 0;
-	const double *y = hier_in(g, j);
+	double *y = arena_array(j->tmp, n, sizeof(*y)), mean = fc_mean(hier_in(g, j), n);
 
+	/* Windows are centred, so the level is of no matter; without it nothing cancels in the sums below. */
+	for (size_t i = 0; i < n; i++)
+		y[i] = hier_in(g, j)[i] - mean;
 	hier_edges(g, y, count, gram, column);
 	for (size_t i = g->back - g->centre; i < g->back; i++)
 		sum += y[i] / (double)g->centre;
@@ -262,16 +265,18 @@ fc_cand_hier(struct fc_job *j, const struct fc_hier *g)
 		return;
 	map = arena_array(j->tmp, g->in * g->out, sizeof(*map));
 	win = arena_array(j->tmp, g->back + j->h + j->hc + g->out, sizeof(*win));
-	if (!hier_own(g, j, 0, map))
-		return;
 	c = fc_cand_add(j, g->far > 0 ? g->logs ? "pooled regression of logs" : "pooled regression" :
 	    g->logs ? "pooled daily regression of logs" : "pooled daily regression");
+	if (!hier_own(g, j, 0, map)) {
+		fc_cand_drop(j, j->n_cand - 1);
+		return;
+	}
 	for (size_t k = 0; k < j->n_org; k++) {
 		memcpy(win, hier_in(g, j) + j->org[k] - g->back, g->back * sizeof(*win));
 		hier_predict(g, map, win, fc_seen(j, k), c->cv + k * j->hc);
 	}
 	if (!hier_own(g, j, 1, map)) {
-		j->n_cand--;
+		fc_cand_drop(j, j->n_cand - 1);
 		return;
 	}
 	memcpy(win, hier_in(g, j) + j->n - g->back, g->back * sizeof(*win));

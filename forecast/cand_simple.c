@@ -2,6 +2,7 @@
 #include "forecast/fc.h"
 
 #include <math.h>
+#include <string.h>
 
 struct fc_cand *
 fc_cand_add(struct fc_job *j, const char *name)
@@ -13,6 +14,13 @@ fc_cand_add(struct fc_job *j, const char *name)
 	c->cv = arena_array(j->tmp, j->n_org * j->hc, sizeof(*c->cv));
 	c->fin = arena_array(j->tmp, j->h, sizeof(*c->fin));
 	return c;
+}
+
+void
+fc_cand_drop(struct fc_job *j, size_t c)
+{
+	j->failed[j->n_failed++] = j->cand[c].name;
+	memmove(&j->cand[c], &j->cand[c + 1], (--j->n_cand - c) * sizeof(j->cand[0]));
 }
 
 void

@@ -11,8 +11,10 @@
 #include <string.h>
 
 const struct fc_tuning fc_tuning = {
-	.powers = { 2, 3, 4 }, .cuts = { .4, .3, .2 }, .now_share = .15, .power_doubt = .01, .power_own = 8, .handicap = 1, .flat_handicap = 5, .flat_step = .0003, .own_n = 8, .widen = 1.02, .widen_bucket = .06,
-	.least_scale = .1, .hier_own = .1, .peak_now = { .40, .15, .30, .15 }, .peak_later = { .25, .25, .20, .30 },
+	.powers = { 2, 3, 4 }, .cuts = { .4, .3, .2 }, .now_share = .15, .power_doubt = .01, .power_own = 8,
+	.handicap = 1, .flat_handicap = 5, .flat_step = .0003, .own_n = 8, .widen = 1.02, .widen_bucket = .06,
+	.least_scale = .1, .hier_own = .1, .rough_own = .7, .rough_most = .4, .peak_grow = .4,
+	.peak_now = { .45, .20, .20, .15 }, .peak_later = { .25, .25, .20, .30 },
 };
 
 /* No forecast leaves [0, twice the highest value seen]; a trace of demand is none. */
@@ -157,9 +159,26 @@ combine_parts(struct fc_job *j)
 	qsort(j->part, j->n_part, sizeof(*j->part), combine_cmp_part);
 }
 
+static bool
+combine_finite(const struct fc_job *j, const struct fc_cand *c)
+{
+	bool ok = true;
+
+	for (size_t k = 0; k < j->n_org; k++)
+		for (size_t i = 0; i < fc_seen(j, k); i++)
+			ok = ok && isfinite(c->cv[k * j->hc + i]);
+	for (size_t i = 0; i < j->h; i++)
+		ok = ok && isfinite(c->fin[i]);
+	return ok;
+}
+
+/* The last value never fails; others that are no numbers are taken out. */
 static void
 combine_clamp_all(struct fc_job *j)
 {
+	for (size_t c = j->n_cand; c-- > 1;)
+		if (!combine_finite(j, &j->cand[c]))
+			fc_cand_drop(j, c);
 	for (size_t c = 0; c < j->n_cand; c++) {
 		for (size_t k = 0; k < j->n_org; k++)
 			combine_clamp(j, j->cand[c].cv + k * j->hc, fc_seen(j, k));

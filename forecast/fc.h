@@ -46,7 +46,8 @@ struct fc_win {
 	double point[2][FC_SCORE_POINTS], own[2][FC_PEAK_LEVEL_COUNT];	/* (actual - base) / peak_scale */
 };
 struct fc_pool {
-	double peak[FC_PEAK_KINDS][2][FC_PEAK_LEVEL_COUNT];
+	double peak[FC_PEAK_KINDS][2][FC_PEAK_LEVEL_COUNT];	/* scores / fc_rough() */
+	double rough[2];	/* typical */
 	double rel_scale[FC_BUCKETS], growth[FC_BUCKETS], shape[FC_BUCKETS][FC_LEVEL_COUNT];
 };
 
@@ -78,6 +79,8 @@ struct fc_job {
 	size_t *org;		/* [n_org] steps seen at each origin, ascending, the first is fit_n */
 	struct fc_cand cand[FC_CAND_MAX];
 	size_t n_cand;
+	const char *failed[FC_CAND_MAX];	/* candidates that could not be fitted */
+	size_t n_failed;
 	double *weight;		/* [FC_BUCKETS][n_cand] */
 	struct fc_part *part;	/* [n_part] heaviest first */
 	size_t n_part;
@@ -90,6 +93,8 @@ struct fc_job {
 	struct fc_shift *shift;	/* [n_shift] t counts steps */
 	size_t n_shift;
 	double peak_scale;	/* mean weekly peak of the last eight weeks, in units */
+	double rough[2];	/* mean change of the highest peak from one day to the next, one week to the next / peak_scale */
+	double n_rough[2];	/* ... over so many days, weeks */
 };
 
 /* stat.c */
@@ -117,9 +122,19 @@ struct fc_tuning {
 	double widen, widen_bucket;	/* factor on all bands, and more for each bucket */
 	double least_scale;	/* no series errs less than this share of the pool's typical error */
 	double hier_own;	/* penalty of a series' own map towards the shared one */
+	double rough_own;	/* days or weeks of history at which own and pooled changes weigh the same */
+	double rough_most;	/* of the typical change: series that change more than that are no steady ones */
+	double peak_grow;	/* behind week 4 scores grow with this power of time */
 	double peak_now[4], peak_later[4];	/* shares of the peak's estimators in windows that begin now, and later */
 };
 extern const struct fc_tuning fc_tuning;
+
+/*
+ * How the peaks of a day (kind 0) or a week (others) change from one to the next, as a share of what the pool's do, at most 1:
+ * the series' own changes and, while it has few days or weeks, the pool's. A series that never changed earns narrower peaks
+ * with every week that it stands still.
+ */
+double fc_rough(const struct fc_job *j, const struct fc_pool *pool, size_t kind);
 
 /* Steps of origin k's forecast whose truth is in the history: what lies behind is not computed. */
 size_t fc_seen(const struct fc_job *j, size_t k);
@@ -153,6 +168,7 @@ void fc_chol_solve(const double *l, size_t n, double *b, size_t m);	/* b [n][m] 
 
 /* cand_*.c - each adds candidates to the job */
 struct fc_cand *fc_cand_add(struct fc_job *j, const char *name);
+void fc_cand_drop(struct fc_job *j, size_t c);	/* takes candidate c out again: its fit failed */
 void fc_cand_exp(const struct fc_job *j, struct fc_cand *c);	/* from logarithms to demand */
 void fc_cand_simple(struct fc_job *j);
 void fc_cand_es(struct fc_job *j);

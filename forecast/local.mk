@@ -6,7 +6,8 @@ libforecast_a_SOURCES = \
 	forecast/band.c \
 	forecast/cand_arx.c \
 	forecast/cand_es.c \
-	forecast/cand_harm.c forecast/cand_hier.c \
+	forecast/cand_harm.c \
+	forecast/cand_hier.c \
 	forecast/cand_simple.c \
 	forecast/combine.c \
 	forecast/event.c forecast/event.h \

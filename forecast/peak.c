@@ -113,6 +113,33 @@ peak_score(const struct fc_job *j, const struct fc_win *v, const double *roll, d
 	return n;
 }
 
+double
+fc_rough(const struct fc_job *j, const struct fc_pool *pool, size_t kind)
+{
+	size_t w = kind == 0 ? 0 : 1;
+	double n = j->n_rough[w], k = fc_tuning.rough_own, typical = pool->rough[w];
+	double r = (n * j->rough[w] + k * typical) / (n + k) / (fc_tuning.rough_most * typical);
+
+	return r < 1 ? r : 1;
+}
+
+static void
+peak_rough(struct fc_job *j, const double *x, size_t n, double *roll)
+{
+	for (int w = 0; w < 2; w++) {
+		size_t len = w == 0 && !j->daily && j->day > 0 ? j->day : j->cycle, m;
+		double sum = 0;
+
+		if (n < 2 * len)
+			continue;
+		m = peak_rolling(x, n, len, roll);
+		for (size_t i = len; i < m; i++)
+			sum += fabs(roll[i] - roll[i - len]);
+		j->rough[w] = m > len ? sum / (double)(m - len) / j->peak_scale : 0;
+		j->n_rough[w] = (double)(n - len) / (double)len;
+	}
+}
+
 void
 fc_peak_scores(struct fc_job *j)
 {
@@ -121,6 +148,8 @@ fc_peak_scores(struct fc_job *j)
 	double *roll = arena_array(j->tmp, n + 1, sizeof(*roll)), *score[2];
 
 	j->peak_scale = peak_weekly(x, n, j->cycle);
+	if (j->peak_scale > 0)
+		peak_rough(j, x, n, roll);
 	for (int s = 0; s < 2; s++)
 		score[s] = arena_array(j->tmp, j->n_org + 1, sizeof(double));
 	for (size_t w = 0; w < j->n_win && j->peak_scale > 0; w++) {
@@ -185,18 +214,19 @@ static void
 peak_pooled(const struct fc_job *j, const struct fc_pool *pool, const struct fc_win *v, struct peak_past *p)
 {
 	size_t kind = v->kind < FC_PEAK_KINDS ? v->kind : FC_PEAK_KINDS - 1;
-	double grow = v->kind > kind ? sqrt((double)v->kind / (double)kind) : 1;
+	double grow = v->kind > kind ? pow((double)v->kind / (double)kind, fc_tuning.peak_grow) : 1;
+	double rough = fc_rough(j, pool, kind);
 	const struct fc_win *own = NULL;
 
 	for (size_t w = 0; w < j->n_win; w++)
 		if (j->win[w].n_own >= 10 && (j->win[w].kind == kind || (own == NULL && j->win[w].kind == v->kind)))
 			own = &j->win[w];
 	for (size_t l = 0; l < FC_PEAK_LEVEL_COUNT; l++) {
-		p->pooled[0][l] = pool->peak[kind][0][l];
+		p->pooled[0][l] = rough * pool->peak[kind][0][l];
 		if (own != NULL)
 			p->pooled[0][l] = .5 * (p->pooled[0][l] + own->own[0][l]);
 		p->pooled[0][l] *= grow;
-		p->pooled[1][l] = pool->peak[kind][1][l] * grow;
+		p->pooled[1][l] = rough * pool->peak[kind][1][l] * grow;
 	}
 }
 

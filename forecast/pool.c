@@ -20,8 +20,10 @@ static const double prior_shape[FC_BUCKETS][FC_LEVEL_COUNT] = {
 };
 /* Of the maximum over the first day, the first week and later weeks, in mean weekly peaks. */
 static const double prior_peak[POOL_PRIOR_WINDOWS][FC_PEAK_LEVEL_COUNT] = {
-	{ 0, .15, .25, .5 }, { .03, .3, .45, .7 }, { .04, .35, .5, .8 },
+	{ 0, .15, .25, .5 }, { .03, .3, .45, .65 }, { .04, .35, .5, .8 },
 };
+
+static const double prior_rough[2] = { .08, .12 };
 
 /* A figure of m series and its prior. */
 static double
@@ -36,6 +38,22 @@ pool_median(double *x, size_t n, double fallback)
 	return n == 0 ? fallback : fc_median(x, n);
 }
 
+static void
+pool_rough(struct fc_pool *pool, const struct fc_job *jobs, size_t n)
+{
+	for (int w = 0; w < 2; w++) {
+		double sum = 0;
+		size_t m = 0;
+
+		for (size_t i = 0; i < n; i++)
+			if (jobs[i].n_rough[w] > 0 && !jobs[i].rare) {
+				sum += jobs[i].rough[w] < 1 ? jobs[i].rough[w] : 1;
+				m++;
+			}
+		pool->rough[w] = pool_blend(m > 0 ? sum / (double)m : 0, m, prior_rough[w]);
+	}
+}
+
 /* Windows of the run: 0 is the first day where the horizon is longer than that, then come weeks. */
 static void
 pool_peaks(struct fc_pool *pool, const struct fc_job *jobs, size_t n, double *v)
@@ -48,7 +66,7 @@ pool_peaks(struct fc_pool *pool, const struct fc_job *jobs, size_t n, double *v)
 				for (size_t k = 0; k < jobs[i].n_win; k++)
 					if (jobs[i].win[k].kind == w && jobs[i].win[k].n_own > 0)
 						for (size_t p = 0; p < FC_SCORE_POINTS; p++)
-							v[m++] = jobs[i].win[k].point[s][p];
+							v[m++] = jobs[i].win[k].point[s][p] / fc_rough(&jobs[i], pool, w);
 			fc_sort(v, m);
 			for (size_t l = 0; l < FC_PEAK_LEVEL_COUNT; l++)
 				pool->peak[w][s][l] = pool_blend(fc_quantile_sorted(v, m, fc_peak_levels[l]),
@@ -84,5 +102,6 @@ fc_pool_build(struct fc_pool *pool, const struct fc_job *jobs, size_t n, struct 
 			pool->shape[b][l] = pool_blend(fc_quantile_sorted(v, m, fc_levels[l]), m / FC_SCORE_POINTS,
 			    prior_shape[b][l]);
 	}
+	pool_rough(pool, jobs, n);
 	pool_peaks(pool, jobs, n, v);
 }

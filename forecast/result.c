@@ -95,6 +95,8 @@ result_warnings(const struct fc_job *j, struct fc_result *r)
 		result_warn(r, "%zu gaps of more than 3 steps were left out of the fit", r->n_gaps);
 	if (r->n_outages > 0)
 		result_warn(r, "%zu outages were left out of the fit", r->n_outages);
+	for (size_t i = 0; i < j->n_failed; i++)
+		result_warn(r, "%s could not be fitted and was left out", j->failed[i]);
 	if (r->censored)
 		result_warn(r, "demand censored at the cap: what was not served was not seen; forecast requested, not running");
 }
@@ -216,6 +218,23 @@ result_errors(const struct fc_job *j, struct fc_result *r)
 	}
 }
 
+/* No step's quantile lies above that of the maximum over a window that holds the step. */
+static void
+result_coherent(struct fc_result *r)
+{
+	static const enum fc_level level[] = { FC_P90, FC_P95, FC_P975, FC_P99 };
+	static const enum fc_peak_level of[] = { FC_PEAK90, FC_PEAK95, FC_PEAK99, FC_PEAK99 };
+
+	for (size_t w = 0; w < r->n_windows; w++)
+		for (size_t i = r->windows[w].first; i < r->windows[w].first + r->windows[w].count; i++)
+			for (size_t l = 0; l < sizeof(level) / sizeof(level[0]); l++) {
+				double *q = r->q + i * FC_LEVEL_COUNT + level[l], top = r->windows[w].q[of[l]];
+
+				top = top > q[-1] ? top : q[-1];
+				*q = *q < top ? *q : top;
+			}
+}
+
 void
 fc_result_fill(struct fc_job *j, const struct fc_pool *pool, struct fc_result *r)
 {
@@ -230,6 +249,7 @@ fc_result_fill(struct fc_job *j, const struct fc_pool *pool, struct fc_result *r
 	result_cap(j, r->q, j->h * FC_LEVEL_COUNT);
 	r->censored = result_censored(j);
 	result_peaks(j, pool, r);
+	result_coherent(r);
 	r->model = j->top <= 0 ? "zero" : j->rare ? "intermittent" : j->n_part > 1 ? "combination" : "level";
 	r->n_parts = j->n_part;
 	memcpy(r->parts, j->part, j->n_part * sizeof(*r->parts));

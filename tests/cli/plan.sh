@@ -54,6 +54,11 @@ expect_json_near '$.series[0].expected_cost' "$(awk -v r="$rest" 'BEGIN { printf
 expect_json_near '$.series[0].on_demand_only_cost' \
 	"$(awk -v r="$rest" -v u="$used" 'BEGIN { printf "%.6f", 2 * u * 12 * 8736 + r }')" 1
 expect_json_near '$.totals.upfront' 115632 1e-6
+# Six weeks at 12 make much more unlikely over a year: a GPU or three on top, and hardly any of its hours.
+json '$.series[0].peak' | awk '{ exit !($1 > 12 && $1 <= 15) }'
+ok $? "the peak ($(json '$.series[0].peak')) is 12 and little more"
+awk -v u="$used" -v r="$rest" 'BEGIN { exit !(u > 0.95 && r < 0.08 * 115315.2) }'
+ok $? "the machines are busy ($used), little is bought beside them ($rest)"
 lower=$(json '$.series[0].lower_bound') cost=$(json '$.series[0].expected_cost')
 [ "$lower" = "$cost" ]
 ok $? "the plan is proven optimal ($lower, $cost)"

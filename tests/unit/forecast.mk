@@ -23,3 +23,6 @@ tests_unit_forecast_holiday_t_LDADD = libtap.a $(FORECAST_LIBS)
 check_PROGRAMS += tests/unit/forecast_growth.t
 tests_unit_forecast_growth_t_SOURCES = tests/unit/forecast_growth.c
 tests_unit_forecast_growth_t_LDADD = libtap.a $(FORECAST_LIBS)
+check_PROGRAMS += tests/unit/forecast_steady.t
+tests_unit_forecast_steady_t_SOURCES = tests/unit/forecast_steady.c
+tests_unit_forecast_steady_t_LDADD = libtap.a $(FORECAST_LIBS)
