@@ -162,6 +162,7 @@ test_pieces(uint64_t seed, int64_t step_s)
 	load(s, 0, ROWS, step_s, "all", &c, &lines);
 	tap_is_long(c.refused, 0, "seed %llu step %lld: nothing of the whole export is refused (%lld rows of %lld pieces were)",
 	    (unsigned long long)seed, (long long)step_s, (long long)refused, (long long)pieces);
+	tap_ok(refused > 0 && told > 0, "those were, by their lines, in %ld loads", told);
 	tap_ok(!whole_refused, "nor of pieces that are whole days");
 	tap_is_long(differences(s), 0, "sum and peak of each day are those of the rows");
 	load(s, 0, ROWS, step_s, "all", &c, &lines);
