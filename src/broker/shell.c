@@ -4,11 +4,25 @@
 #include "broker/shell.h"
 #include "util/buf.h"
 #include "util/child.h"
+#include "util/str.h"
 
 #define SHELL_OUTPUT_MAX (4U << 20)
 
 static const char *const shell_ssh[] = { "ssh", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes", "-o",
 	"ConnectTimeout=15", "-o", "ForwardAgent=no", "-o", "ClearAllForwardings=yes", "-T", "--", NULL };
+
+/* The last line that says something: before it stand banners and warnings. */
+static const char *
+shell_last_line(struct buf *b)
+{
+	size_t end = b->len, at;
+
+	while (end > 0 && str_is_space(b->p[end - 1]))
+		b->p[--end] = '\0';
+	for (at = end; at > 0 && b->p[at - 1] != '\n'; at--)
+		;
+	return end > 0 ? b->p + at : "ssh failed";
+}
 
 enum berth_code
 shell_run(const char *address, const char *script, size_t script_len, int timeout_s, struct arena *a,
@@ -36,7 +50,7 @@ shell_run(const char *address, const char *script, size_t script_len, int timeou
 	if (rc == BERTH_ETRANSIENT)
 		rc = err_set(err, rc, "%s: no answer within %d s", address, timeout_s);
 	else if (rc == BERTH_OK && !here && *status_out == 255)
-		rc = err_set(err, BERTH_ETRANSIENT, "%s: %.300s", address, errs.len > 0 ? errs.p : "ssh failed");
+		rc = err_set(err, BERTH_ETRANSIENT, "%s: %.300s", address, shell_last_line(&errs));
 	else if (rc != BERTH_OK)
 		err_ctx(err, "%s", address);
 	if (rc == BERTH_OK)

@@ -7,7 +7,7 @@ EXTRA_DIST += tests/live/clients.sh tests/live/witness.py tests/live/witness_azu
 dist_check_SCRIPTS += tests/live/witness-azure.sh tests/live/witness-google.sh
 EXTRA_DIST += tests/live/witness_openstack.py
 dist_check_SCRIPTS += tests/live/witness-openstack.sh
-dist_check_SCRIPTS += tests/live/prometheus.sh tests/live/slurm.sh tests/live/slurm-rent.sh
+dist_check_SCRIPTS += tests/live/prometheus.sh tests/live/slurm.sh tests/live/slurm-rent.sh tests/live/ssh.sh
 
 # Calls of the provider core from the shell, for the tests of adapters.
 EXTRA_PROGRAMS += tests/live/prov
