@@ -188,6 +188,9 @@ void fc_result_windows(struct fc_result *r, struct arena *tmp);
 /* answer.c: in the 24 h in which most of r->paths have their maximum the step in which most have it */
 size_t fc_peak_step(const struct fc_result *r, struct arena *tmp);
 
+/* cold.c: series of less than two days take the shape of the others' day and week */
+void fc_cold_apply(const struct fc_series *s, size_t n, struct fc_result *results);
+
 /* growth.c: puts growth over months on a forecast of in, where it is earned */
 void fc_growth_apply(const struct fc_series *in, double cap, struct fc_result *r);
 

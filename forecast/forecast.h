@@ -122,7 +122,7 @@ struct fc_result {
 	double *errors;			/* [n_origins][6] mean of truth minus forecast over steps 1-6, 7-24, 25-72, 73-168, 169-336
 					 * and beyond; NaN: not all of them known */
 	size_t n_origins;
-	const char *model;		/* "combination", "level", "intermittent", "zero", "flat" */
+	const char *model;		/* "combination", "level", "intermittent", "zero", "fleet" */
 	struct fc_part *parts;		/* [n_parts], heaviest first */
 	size_t n_parts;
 	struct fc_shift *shifts;	/* confirmed changes of level, oldest first */

@@ -9,6 +9,7 @@ libforecast_a_SOURCES = \
 	forecast/cand_harm.c \
 	forecast/cand_hier.c \
 	forecast/cand_simple.c \
+	forecast/cold.c \
 	forecast/combine.c \
 	forecast/event.c forecast/event.h \
 	forecast/fc.h \

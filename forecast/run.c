@@ -360,6 +360,8 @@ fc_run_many(const struct fc_series *s, size_t n, const struct fc_options *opt, s
 
 	if (opt->n_holidays == 0) {
 		rc = run_series(s, n, opt, a, results_out, err);
+		if (rc == BERTH_OK)
+			fc_cold_apply(s, n, results_out);
 		for (size_t i = 0; i < n && rc == BERTH_OK; i++)
 			fc_growth_apply(&s[i], opt->cap, &results_out[i]);
 		return rc;
@@ -371,6 +373,8 @@ fc_run_many(const struct fc_series *s, size_t n, const struct fc_options *opt, s
 	if (own.n_paths == 0)
 		own.n_paths = 200;	/* peaks are found again with the days off ahead */
 	rc = run_series(clean, n, &own, a, results_out, err);
+	if (rc == BERTH_OK)
+		fc_cold_apply(clean, n, results_out);
 	for (size_t i = 0; i < n && rc == BERTH_OK; i++) {
 		fc_growth_apply(&clean[i], opt->cap, &results_out[i]);
 		results_out[i].holiday = h[i];

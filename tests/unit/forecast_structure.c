@@ -1,6 +1,7 @@
 /* Structure of histories: local time, shifts, spikes, outages, gaps, caps; expectations are how the series were made. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "forecast/forecast.h"
 #include "tests/tap.h"
@@ -131,11 +132,57 @@ holes(struct arena *a)
 	    r.q[600 * FC_LEVEL_COUNT + FC_P95] - r.q[600 * FC_LEVEL_COUNT + FC_P05], "a year ahead is less sure than weeks");
 }
 
+/* A fleet with office hours; a new series of 20 hours that has them too, one that does not, and one of 3 hours. */
+enum { END = HOURS - 60 };	/* the midnight before a Friday */
+
+static void
+cold(struct arena *a)
+{
+	static double fleet[4][END], new[3][20];
+	static const char *const names[] = { "a", "b", "c", "d", "new", "flat", "three" };
+	struct fc_series s[7];
+	struct fc_result out[7], again[7];
+	struct fc_options o;
+	struct berth_err err = { 0 };
+	double worst = 0, three = 0;
+
+	for (int k = 0; k < 4; k++)
+		for (int t = 0; t < END; t++)
+			fleet[k][t] = (k + 1) * (office(start + 3600 * (int64_t)t, 0) + 5 * noise(t + 31 * k));
+	for (int t = 0; t < 20; t++) {
+		new[0][t] = .3 * office(start + 3600 * (int64_t)(END - 20 + t), 0);
+		new[1][t] = 30 + t % 2;
+		new[2][t] = new[0][t];
+	}
+	for (int k = 0; k < 7; k++) {
+		int n = k < 4 ? END : k < 6 ? 20 : 3;
+
+		s[k] = (struct fc_series){ names[k], start + 3600 * (int64_t)(END - n), 3600, (size_t)n,
+			k < 4 ? fleet[k] : k < 6 ? new[k - 4] : new[2] + 17, NULL };
+	}
+	fc_options_init(&o);
+	o.horizon = AHEAD;
+	tap_code(fc_run_many(s, 7, &o, a, out, &err), BERTH_OK, &err);
+	tap_is_str(out[4].model, "fleet", "a new series that is like the fleet takes its shape");
+	for (size_t i = 0; i < AHEAD; i++) {
+		worst = fmax(worst, fabs(out[4].mean[i] - .3 * office(out[4].t0 + 3600 * (int64_t)i, 0)));
+		three = fmax(three, fabs(out[6].mean[i] - .3 * office(out[6].t0 + 3600 * (int64_t)i, 0)));
+	}
+	tap_near(worst, 0, 3, "weekends too, that it has never seen");
+	tap_is_str(out[6].model, "fleet", "three hours are enough where the fleet agrees");
+	tap_near(three, 0, 6, "at their level");
+	tap_ok(out[5].mean[0] > 28 && out[5].mean[0] < 33 && out[5].mean[12] > 28 && out[5].mean[12] < 33,
+	    "a new series that is flat stays flat");
+	tap_code(fc_run_many(s, 3, &o, a, again, &err), BERTH_OK, &err);
+	tap_ok(strcmp(again[0].model, "fleet") != 0, "the fleet itself is not new");
+}
+
 int
 main(void)
 {
 	struct arena *a = arena_new();
 
+	cold(a);
 	local_time(a);
 	shifts(a);
 	holes(a);
