@@ -248,31 +248,84 @@ calls_many_start(struct calls_many *c, const struct prov_many *m, int64_t deadli
 	calls_list_start(&c->list, deadline_ms);
 }
 
-void
-prov_run_many(struct prov_many *v, size_t n, int deadline_s)
-{
-	int64_t deadline_ms = deadline_s > 0 ? time_mono_ms() + (int64_t)deadline_s * 1000 : 0;
-	struct arena *a = arena_new();
-	struct calls_many *c = arena_array_of(a, n, struct calls_many);
-	struct flow **flows = arena_array_of(a, n, struct flow *);
-	size_t n_flows = 0;
+struct prov_many_run {
+	struct arena *a;
+	struct prov_many *v;
+	size_t n, n_flows, told;	/* told: entries that next has given back */
+	struct calls_many *calls;	/* [n] */
+	struct flow **flows;		/* [n_flows] of those that could be asked */
+	bool *done;			/* [n] given back */
+	struct prov_net *shared;
+};
 
+struct prov_many_run *
+prov_many_begin(struct prov_many *v, size_t n, int deadline_s)
+{
+	struct arena *a = arena_new();
+	struct prov_many_run *r = arena_new_of(a, struct prov_many_run);
+
+	*r = (struct prov_many_run){ .a = a, .v = v, .n = n };
+	r->calls = arena_array_of(a, n, struct calls_many);
+	r->flows = arena_array_of(a, n, struct flow *);
+	r->done = arena_array_of(a, n, bool);
 	for (size_t i = 0; i < n; i++) {
+		int within_s = v[i].deadline_s > 0 && (deadline_s <= 0 || v[i].deadline_s < deadline_s) ? v[i].deadline_s : deadline_s;
+
 		v[i].code = calls_many_need(&v[i], &v[i].err);
 		if (v[i].code != BERTH_OK)
 			continue;
-		calls_many_start(&c[i], &v[i], deadline_ms);
-		flows[n_flows++] = &c[i].list.flow;
+		calls_many_start(&r->calls[i], &v[i], within_s > 0 ? time_mono_ms() + (int64_t)within_s * 1000 : 0);
+		r->flows[r->n_flows++] = &r->calls[i].list.flow;
 	}
-	flow_run(flows, n_flows);
-	for (size_t i = 0; i < n; i++) {
-		if (v[i].code != BERTH_OK)
+	flow_share(r->flows, r->n_flows, &r->shared);
+	return r;
+}
+
+/* The first entry that has ended and was not given back; NULL: none has. */
+static struct prov_many *
+calls_many_ready(struct prov_many_run *r)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		struct prov_many *m = &r->v[i];
+
+		if (r->done[i] || (m->code == BERTH_OK && !flow_ended(&r->calls[i].list.flow)))
 			continue;
-		v[i].code = calls_list_end(&c[i].list);
-		v[i].err = c[i].list.flow.err;
-		v[i].took_ms = c[i].list.flow.ended_ms - c[i].list.flow.began_ms;
+		r->done[i] = true;
+		r->told++;
+		if (m->code == BERTH_OK) {
+			m->code = calls_list_end(&r->calls[i].list);
+			m->err = r->calls[i].list.flow.err;
+			m->took_ms = r->calls[i].list.flow.ended_ms - r->calls[i].list.flow.began_ms;
+		}
+		return m;
 	}
-	arena_free(a);
+	return NULL;
+}
+
+struct prov_many *
+prov_many_next(struct prov_many_run *r)
+{
+	struct prov_many *m = calls_many_ready(r);
+	size_t ended = 0;
+
+	if (m == NULL && r->told < r->n) {
+		for (size_t i = 0; i < r->n_flows; i++)
+			ended += flow_ended(r->flows[i]);
+		flow_run_some(r->flows, r->n_flows, ended + 1);
+		m = calls_many_ready(r);
+	}
+	if (m == NULL)
+		arena_free(r->a);
+	return m;
+}
+
+void
+prov_run_many(struct prov_many *v, size_t n, int deadline_s)
+{
+	struct prov_many_run *r = prov_many_begin(v, n, deadline_s);
+
+	while (prov_many_next(r) != NULL)
+		;
 }
 
 /* One call about one machine. */

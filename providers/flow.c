@@ -390,31 +390,57 @@ flow_wait(struct flow *const *flows, size_t n, int64_t until_ms)
 	(void)nanosleep(&t, NULL);
 }
 
+/* All go as far as they can without waiting: how many have ended, and when the next one can go on. */
+static size_t
+flow_sweep(struct flow *const *flows, size_t n, int64_t *until_ms_out)
+{
+	int64_t until_ms = time_mono_ms() + 1000;
+	size_t ended = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		flow_advance(flows[i]);
+		if (flows[i]->state == FLOW_ENDED) {
+			ended++;
+			continue;
+		}
+		if (flows[i]->state != FLOW_FLYING && flows[i]->wake_ms < until_ms)
+			until_ms = flows[i]->wake_ms;
+		if (flows[i]->deadline_ms != 0 && flows[i]->deadline_ms < until_ms)
+			until_ms = flows[i]->deadline_ms;
+	}
+	*until_ms_out = until_ms;
+	return ended;
+}
+
+bool
+flow_ended(const struct flow *f)
+{
+	return f->state == FLOW_ENDED;
+}
+
+void
+flow_share(struct flow *const *flows, size_t n, struct prov_net **shared)
+{
+	for (size_t i = 0; i < n; i++)
+		flows[i]->shared = shared;
+}
+
+void
+flow_run_some(struct flow *const *flows, size_t n, size_t want)
+{
+	int64_t until_ms;
+
+	while (flow_sweep(flows, n, &until_ms) < want)
+		flow_wait(flows, n, until_ms);
+}
+
 void
 flow_run(struct flow *const *flows, size_t n)
 {
 	struct prov_net *shared = NULL;
 
-	for (size_t i = 0; i < n; i++)
-		flows[i]->shared = &shared;
-	for (;;) {
-		int64_t until_ms = time_mono_ms() + 1000;
-		size_t alive = 0;
-
-		for (size_t i = 0; i < n; i++) {
-			flow_advance(flows[i]);
-			if (flows[i]->state == FLOW_ENDED)
-				continue;
-			alive++;
-			if (flows[i]->state != FLOW_FLYING && flows[i]->wake_ms < until_ms)
-				until_ms = flows[i]->wake_ms;
-			if (flows[i]->deadline_ms != 0 && flows[i]->deadline_ms < until_ms)
-				until_ms = flows[i]->deadline_ms;
-		}
-		if (alive == 0)
-			return;
-		flow_wait(flows, n, until_ms);
-	}
+	flow_share(flows, n, &shared);
+	flow_run_some(flows, n, n);
 }
 
 enum berth_code

@@ -51,6 +51,10 @@ struct flow {
 void flow_init(struct flow *f, struct prov_account *acc, const struct flow_call *call);
 /* Runs all [n] to their ends; each has its own rc and err. Those on the wire share one loop. */
 void flow_run(struct flow *const *flows, size_t n);
+/* The same until `want` of them have ended. Before it, once: where the client that they share is kept. */
+void flow_share(struct flow *const *flows, size_t n, struct prov_net **shared);
+void flow_run_some(struct flow *const *flows, size_t n, size_t want);
+bool flow_ended(const struct flow *f);
 /* One flow: its rc, and its err into *err (may be NULL). */
 BERTH_MUST_CHECK enum berth_code flow_run_one(struct flow *f, struct berth_err *err);
 

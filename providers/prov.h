@@ -110,11 +110,19 @@ struct prov_many {
 	prov_quota_fn *quota_fn;
 	prov_machine_fn *machine_fn;
 	void *arg;
+	int deadline_s;			/* of this one, if less than that of all; 0: none of its own */
 	enum berth_code code;
 	struct berth_err err;
 	int64_t took_ms;
 };
 void prov_run_many(struct prov_many *v, size_t n, int deadline_s);
+/*
+ * The same one by one, as they come in: next waits for another one to end and gives it back, NULL after the last,
+ * which ends the run. The others go on while the caller works, as far as it makes calls of its own; calls on the account
+ * of an entry that was given back are allowed. v must live until then.
+ */
+struct prov_many_run *prov_many_begin(struct prov_many *v, size_t n, int deadline_s);
+struct prov_many *prov_many_next(struct prov_many_run *run);
 
 /* What the adapter can ask of the account's permissions without spending; nothing where it has no such questions. */
 typedef enum berth_code prov_check_fn(void *arg, const struct prov_check *check, struct berth_err *err);

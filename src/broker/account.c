@@ -14,7 +14,7 @@
 
 static const struct broker_policy broker_policy_default = {
 	.prices_s = 900,
-	.sync_pass_s = 60,
+	.sync_pass_s = 30,
 	.prices_pass_s = 300,
 	.block_capacity_s = 180,
 	.block_capacity_max_s = 3600,

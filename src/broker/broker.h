@@ -51,7 +51,7 @@ struct broker_counts {
 /* Seconds and tries; the defaults are those of berth-tick(1). */
 struct broker_policy {
 	int64_t prices_s;		/* an account's price list is fetched again when it is so old: 15 min */
-	int sync_pass_s, prices_pass_s;	/* what has not answered by then is left alone in this tick: 60 s, 5 min */
+	int sync_pass_s, prices_pass_s;	/* what has not answered by then is left alone in this tick: 30 s, 5 min */
 	int64_t block_capacity_s, block_capacity_max_s;	/* 3 min doubling to 1 h */
 	int64_t block_quota_s;		/* 1 h */
 	int64_t block_preempted_s;	/* 10 min: never straight back to where it was taken away */

@@ -246,15 +246,33 @@ sync_stranger(struct broker *b, struct broker_account *acc, const struct prov_ma
 	    pm->instance_type, pm->ref, pm->region);
 }
 
-/* Asks all accounts at once, so that a silent cloud delays no other: entry i of the result is account i's. */
-static struct prov_many *
-sync_ask(struct broker *b)
+#define SYNC_DOWN_S 900		/* an account that did not answer within the last quarter of an hour ... */
+#define SYNC_DOWN_WAIT_S 5	/* ... is given so long, lest its outage hold up every tick */
+
+/* Whether the account was out of reach just now, by the store's own events. */
+static enum berth_code
+sync_was_down(struct broker *b, const struct broker_account *acc, bool *down_out, struct berth_err *err)
 {
-	struct prov_many *all = arena_array_of(b->tick_arena, b->n_accounts, struct prov_many), *ask;
+	struct event_query q = { .type = "account.unreachable", .since = b->now - SYNC_DOWN_S, .limit = 1,
+		.subject = arena_printf(b->tick_arena, "account:%s", acc->name) };
+	struct event *es;
+	size_t n;
+	enum berth_code rc = store_event_list(b->store, &q, b->tick_arena, &es, &n, err);
+
+	*down_out = rc == BERTH_OK && n > 0;
+	return rc;
+}
+
+/* Asks all accounts at once, so that a silent cloud delays no other: each is looked at as its answer comes. */
+static enum berth_code
+sync_ask(struct broker *b, struct prov_many **ask_out, size_t *n_out, struct berth_err *err)
+{
+	struct prov_many *ask = arena_array_of(b->tick_arena, b->n_accounts, struct prov_many);
 	struct sync_list *lists = arena_array_of(b->tick_arena, b->n_accounts, struct sync_list);
+	enum berth_code rc;
+	bool down;
 	size_t n = 0;
 
-	ask = arena_array_of(b->tick_arena, b->n_accounts, struct prov_many);
 	for (size_t i = 0; i < b->n_accounts; i++) {
 		struct broker_account *acc = &b->accounts[i];
 
@@ -262,14 +280,16 @@ sync_ask(struct broker *b)
 		acc->n_machines = acc->cap_machines = 0;
 		if (acc->prov == NULL || (prov_account_ops(acc->prov)->caps & PROV_CAP_LEASE) == 0)
 			continue;
-		lists[i] = (struct sync_list){ b, acc };
-		ask[n++] = (struct prov_many){ .account = acc->prov, .machine_fn = sync_keep, .arg = &lists[i] };
+		if ((rc = sync_was_down(b, acc, &down, err)) != BERTH_OK)
+			return rc;
+		lists[n] = (struct sync_list){ b, acc };
+		ask[n] = (struct prov_many){ .account = acc->prov, .machine_fn = sync_keep, .arg = &lists[n],
+			.deadline_s = down ? SYNC_DOWN_WAIT_S : 0 };
+		n++;
 	}
-	prov_run_many(ask, n, b->policy.sync_pass_s);
-	for (size_t i = 0, k = 0; i < b->n_accounts && k < n; i++)
-		if (b->accounts[i].prov == ask[k].account)
-			all[i] = ask[k++];
-	return all;
+	*ask_out = ask;
+	*n_out = n;
+	return BERTH_OK;
 }
 
 static enum berth_code
@@ -278,8 +298,6 @@ sync_account(struct broker *b, struct broker_account *acc, const struct prov_man
 {
 	enum berth_code rc;
 
-	if (answer->account == NULL)
-		return BERTH_OK;
 	acc->down = BERTH_OK;
 	if (answer->code != BERTH_OK)
 		return broker_account_down(b, acc, &answer->err, err);
@@ -302,17 +320,21 @@ sync_account(struct broker *b, struct broker_account *acc, const struct prov_man
 enum berth_code
 pass_sync(struct broker *b, struct berth_err *err)
 {
-	struct prov_many *answers;
+	struct prov_many_run *run;
+	struct prov_many *ask, *m;
 	struct instance *ins;
 	enum berth_code rc;
-	size_t n;
+	size_t n, n_ask;
 
 	rc = store_instance_list(b->store, INSTANCE_ALIVE, b->tick_arena, &ins, &n, err);
+	if (rc == BERTH_OK)
+		rc = sync_ask(b, &ask, &n_ask, err);
 	if (rc != BERTH_OK)
 		return rc;
-	answers = sync_ask(b);
-	for (size_t i = 0; rc == BERTH_OK && i < b->n_accounts; i++)
-		rc = sync_account(b, &b->accounts[i], &answers[i], ins, n, err);
+	run = prov_many_begin(ask, n_ask, b->policy.sync_pass_s);
+	while ((m = prov_many_next(run)) != NULL)
+		if (rc == BERTH_OK)
+			rc = sync_account(b, ((struct sync_list *)m->arg)->acc, m, ins, n, err);
 	return rc;
 }
 

@@ -481,7 +481,8 @@ static void
 test_many(void)
 {
 	struct prov_env env = { .now = time_clock_s(), .installation = "inst", .log = &quiet };
-	struct prov_many m[16] = { 0 };
+	struct prov_many m[16] = { 0 }, *one;
+	struct prov_many_run *run;
 	struct berth_err err = { 0 };
 	int found[16] = { 0 }, good = 0, all = 0;
 	int64_t began, took;
@@ -506,6 +507,18 @@ test_many(void)
 	tap_ok(good == 15 && all == 45, "15 of 16 clouds answer with 3 offers each (%d, %d)", good, all);
 	tap_ok(m[5].code == BERTH_ETRANSIENT && took >= 1900 && took < 3500, "the silent one ends with the pass: %s", m[5].err.msg);
 	tap_ok(m[4].took_ms < 1500 && m[6].took_ms < 1500, "and delays nobody: %lld ms", (long long)m[6].took_ms);
+	began = time_mono_ms();
+	m[5].deadline_s = 1;
+	run = prov_many_begin(m, 16, 3);
+	for (int i = 0; (one = prov_many_next(run)) != NULL; i++) {
+		if (one == &m[5])
+			tap_ok(i == 15 && one->code == BERTH_ETRANSIENT, "the silent one comes last");
+		if (i == 0)
+			tap_code(prov_offers(one->account, NULL, count_offer, &found[0], &err), BERTH_OK, &err);
+		good += one->code == BERTH_OK;
+	}
+	took = time_mono_ms() - began;
+	tap_ok(good == 30 && took >= 950 && took < 2500, "one by one as they come, with a call between: %lld ms", (long long)took);
 	began = time_mono_ms();
 	prov_run_many(m + 6, 10, 0);
 	took = time_mono_ms() - began;
