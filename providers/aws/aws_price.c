@@ -215,11 +215,18 @@ price_described(const char *text, char dst[64])
 	}
 }
 
+/* An ISO 4217 code. */
+static bool
+price_currency(const char *s)
+{
+	return strlen(s) == 3 && strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == 3;
+}
+
 /* One dimension's unit and price, into the term: "Hrs" is by the hour, "Quantity" is paid at the start. */
 static void
 price_dimension_put(struct price_term *t, const char *unit, const char *begin, struct usd_micro price, const char *currency)
 {
-	if (!usd_known(price) || (t->currency[0] != '\0' && price.v != 0 && !str_eq(t->currency, currency)))
+	if (!usd_known(price) || !price_currency(currency) || (t->currency[0] != '\0' && price.v != 0 && !str_eq(t->currency, currency)))
 		return;
 	if (str_ieq(unit, "Quantity")) {
 		t->upfront = price;

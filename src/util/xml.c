@@ -66,7 +66,7 @@ xml_name(struct xml_reader *r, const char **from_out, size_t *n_out)
 		r->p++;
 	*from_out = from;
 	*n_out = (size_t)(r->p - from);
-	if (*n_out == 0 || str_is_digit(*from) || *from == '-' || *from == '.')
+	if (*n_out == 0 || str_is_digit(*from) || *from == '-' || *from == '.' || *from == ':' || from[*n_out - 1] == ':')
 		return xml_fail(r, "a name is missing");
 	return BERTH_OK;
 }

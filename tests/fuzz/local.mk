@@ -86,6 +86,7 @@ EXTRA_DIST += \
 	tests/fuzz/seeds/aws/error.xml \
 	tests/fuzz/seeds/aws/list.csv \
 	tests/fuzz/seeds/aws/list.json \
+	tests/fuzz/seeds/xml/colons.xml \
 	tests/fuzz/seeds/xml/crossed.xml \
 	tests/fuzz/seeds/xml/doctype.xml \
 	tests/fuzz/seeds/xml/instances.xml \

@@ -49,7 +49,7 @@ test_refuse(void)
 	static const char *const bad[] = { "", " ", "text", "<a>", "<a></b>", "<a><b></a></b>", "<a/><b/>", "<a/>x", "<a b/>", "<a b=c/>",
 		"<a b='c/>", "<a b='<'/>", "<a b='1'c='2'/>", "<a>&nbsp;</a>", "<a>&#0;</a>", "<a>&#xD800;</a>", "<a>&#x110000;</a>", "<a>&#;</a>",
 		"<a>&", "<a>&amp", "<a><![CDATA[x</a>", "<a><!-- x</a>", "<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>", "<a><!DOCTYPE b></a>",
-		"<1a/>", "< a/>", "<a>\xff</a>", "<a>\x01</a>", "<a", "<a/", "<a><?x", "</a>", "<a>\xed\xa0\x80</a>" };
+		"<1a/>", "<:/>", "<a:/>", "<:a/>", "< a/>", "<a>\xff</a>", "<a>\x01</a>", "<a", "<a/", "<a><?x", "</a>", "<a>\xed\xa0\x80</a>" };
 	char deep[4 * XML_DEPTH_MAX + 16] = "";
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
