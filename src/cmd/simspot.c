@@ -11,6 +11,7 @@
 #include "util/strmap.h"
 #include "util/vec.h"
 
+#define SIMSPOT_LEVELS 3	/* prices that a table is made for */
 #define SIMSPOT_TICKS_MAX (INT64_C(1) << 26)
 #define SIMSPOT_PAST_S (14 * 86400)	/* history that a policy learns from */
 #define SIMSPOT_EVENTS 5		/* under so many ends seen nothing is learned: Uniform Progress instead */
@@ -22,6 +23,7 @@ struct simspot_loader {
 	VEC(struct simspot_trace) traces;
 	VEC(const char *) others;	/* sets that are there */
 	struct strmap index;
+	double **usd;			/* [traces] */
 };
 
 /* Columns by name; all must be there. */
@@ -171,6 +173,59 @@ simspot_segments(struct simspot_loader *l, const char *path, struct berth_err *e
 	return rc;
 }
 
+/* Runs of equal price; the last one goes on to the trace's end, and ticks before the first have its price. */
+static enum berth_code
+simspot_price(struct simspot_loader *l, const struct csv_row *row, const int *at, struct berth_err *err)
+{
+	const size_t *which = strmap_get(&l->index, row->field[at[0]]);
+	struct simspot_trace *x;
+	int64_t start, n;
+	double usd, *v;
+	enum berth_code rc;
+
+	if (which == NULL)
+		return BERTH_OK;
+	x = &l->traces.v[*which];
+	rc = simspot_number(l, row, at[1], "start_tick", 0, SIMSPOT_TICKS_MAX, &start, err);
+	if (rc == BERTH_OK)
+		rc = simspot_number(l, row, at[2], "n_ticks", 1, SIMSPOT_TICKS_MAX, &n, err);
+	if (rc != BERTH_OK)
+		return rc;
+	if (str_to_double(row->field[at[3]], 1e-9, 1e6, &usd, err) != BERTH_OK)
+		return csv_err(l->csv, err, "usd_per_instance_hour");
+	v = l->usd[*which];
+	if (v == NULL) {
+		v = l->usd[*which] = arena_array(l->a, x->zone.n, sizeof(*v));
+		for (size_t t = 0; t < x->zone.n; t++)
+			v[t] = usd;
+	}
+	for (size_t t = (size_t)start; t < x->zone.n; t++)
+		v[t] = usd;
+	x->usd = v;
+	return BERTH_OK;
+}
+
+static enum berth_code
+simspot_prices(struct simspot_loader *l, const char *path, struct berth_err *err)
+{
+	static const char *const names[] = { "trace_id", "start_tick", "n_ticks", "usd_per_instance_hour" };
+	const struct csv_row *row;
+	int at[4];
+	enum berth_code rc = csv_open(path, &l->csv, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	l->usd = arena_array(l->a, l->traces.n, sizeof(*l->usd));
+	rc = simspot_columns(l->csv, names, 4, at, err);
+	while (rc == BERTH_OK && (rc = csv_next(l->csv, &row, err)) == BERTH_OK && row != NULL)
+		rc = simspot_price(l, row, at, err);
+	csv_close(l->csv);
+	for (size_t i = 0; i < l->traces.n && rc == BERTH_OK; i++)
+		if (l->traces.v[i].usd == NULL)
+			rc = err_set(err, BERTH_EINVAL, "%s: no prices of trace %s", path, l->traces.v[i].id);
+	return rc;
+}
+
 /* Zones that a set has twice (several devices) go by the trace's whole id. */
 static void
 simspot_names(struct simspot_loader *l)
@@ -186,13 +241,16 @@ simspot_names(struct simspot_loader *l)
 }
 
 enum berth_code
-simspot_load(const char *dir, const char *set, struct arena *a, struct simspot_traces *out, struct berth_err *err)
+simspot_load(const char *dir, const char *set, bool prices, struct arena *a, struct simspot_traces *out,
+    struct berth_err *err)
 {
 	struct simspot_loader l = { .a = a, .set = set };
 	enum berth_code rc = simspot_traces(&l, arena_printf(a, "%s/traces.csv", dir), err);
 
 	if (rc == BERTH_OK)
 		rc = simspot_segments(&l, arena_printf(a, "%s/segments.csv", dir), err);
+	if (rc == BERTH_OK && prices)
+		rc = simspot_prices(&l, arena_printf(a, "%s/prices.csv", dir), err);
 	if (rc != BERTH_OK)
 		return rc;
 	simspot_names(&l);
@@ -248,6 +306,10 @@ struct simspot_view {
 	double (*score)[SPOT_AGES];
 	int edge[SPOT_AGES - 1];
 	struct spot_hazard up, down;
+	const struct simspot_trace **member;	/* [n] in the order of zones */
+	struct spot_market market;
+	const struct spot_table *table[SIMSPOT_LEVELS];
+	double level[SIMSPOT_LEVELS];
 };
 
 static double
@@ -261,21 +323,107 @@ simspot_share(const struct spot_zone *z, size_t from, size_t to)
 }
 
 static void
-simspot_rank(const struct simspot_place *p, size_t from, size_t to, struct spot_zone *zones)
+simspot_rank(const struct simspot_place *p, size_t from, size_t to, struct spot_zone *zones, const struct simspot_trace **member)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		double share = simspot_share(&p->member[i]->zone, from, to);
 		size_t k = i;
 
-		for (; k > 0 && simspot_share(&zones[k - 1], from, to) < share; k--)
+		for (; k > 0 && simspot_share(&zones[k - 1], from, to) < share; k--) {
 			zones[k] = zones[k - 1];
+			member[k] = member[k - 1];
+		}
 		zones[k] = p->member[i]->zone;
+		member[k] = p->member[i];
 	}
+}
+
+/* Mean cost of a tick of work in each region, in what is learned from: the cheapest of its zones that are up, else 1. */
+static void
+simspot_regions(const struct simspot_place *p, const int *region, const double *const *price, size_t from, size_t to,
+    struct arena *a, struct simspot_view *v)
+{
+	double *tick = arena_array(a, p->n, sizeof(*tick));
+	int n = 0;
+
+	for (size_t i = 0; i < p->n; i++)
+		n = region[i] >= n ? region[i] + 1 : n;
+	for (int r = 0; r < n; r++)
+		for (size_t t = from; t < to; t++) {
+			double least = 1;
+
+			for (size_t i = 0; i < p->n; i++)
+				if (region[i] == r && v->zones[i].up[t])
+					least = fmin(least, price[i][t]);
+			tick[r] += least / (double)(to - from);
+		}
+	v->market.tick = tick;
+	v->market.n_regions = n;
+}
+
+/* Prices over on demand, regions, and the levels between the least and the greatest price of what is learned from. */
+static void
+simspot_market(const struct simspot_grid *g, const struct simspot_place *p, size_t from, size_t to, struct arena *a,
+    struct simspot_view *v)
+{
+	const double **price = arena_array(a, p->n, sizeof(*price));
+	int *region = arena_array(a, p->n, sizeof(*region));
+	double least = INFINITY, most = 0;
+
+	for (size_t i = 0; i < p->n; i++) {
+		double *x = arena_array(a, p->ticks, sizeof(*x));
+
+		for (size_t t = 0; t < p->ticks; t++) {
+			x[t] = g->on_demand_usd > 0 ? v->member[i]->usd[t] / g->on_demand_usd : g->price;
+			if (t >= from && t < to && x[t] < 1) {
+				least = fmin(least, x[t]);
+				most = fmax(most, x[t]);
+			}
+		}
+		price[i] = x;
+		while (!str_eq(v->member[region[i]]->region, v->member[i]->region))
+			region[i]++;
+	}
+	v->market = (struct spot_market){ .price = price, .region = region, .move = g->move_hours * 3600 / p->tick_s,
+		.table = v->table, .level = v->level };
+	simspot_regions(p, region, price, from, to, a, v);
+	if (isinf(least))
+		least = most = g->price;
+	for (size_t k = 0; k < SIMSPOT_LEVELS; k++)
+		v->level[k] = least + (most - least) * (double)k / (SIMSPOT_LEVELS - 1);
+	v->world.market = &v->market;
+}
+
+/* The tables of this setting: one, or one for each level of price. */
+static enum berth_code
+simspot_solve(struct simspot_view *v, const struct spot_setting *s, struct arena *a, struct spot_table **table_out,
+    struct berth_err *err)
+{
+	enum berth_code rc = BERTH_OK;
+	bool levels = v->world.market != NULL && v->level[SIMSPOT_LEVELS - 1] > v->level[0];
+
+	v->market.n_levels = 0;
+	if (v->world.market == NULL || !levels) {
+		struct spot_setting at = *s;
+
+		if (v->world.market != NULL)
+			at.price = v->level[0];
+		return spot_table_solve(&at, &v->up, &v->down, a, table_out, err);
+	}
+	for (size_t k = 0; k < SIMSPOT_LEVELS && rc == BERTH_OK; k++) {
+		struct spot_setting at = *s;
+
+		at.price = v->level[k];
+		rc = spot_table_solve(&at, &v->up, &v->down, a, table_out, err);
+		v->table[k] = *table_out;
+	}
+	v->market.n_levels = SIMSPOT_LEVELS;
+	return rc;
 }
 
 /* Learns from ticks [from, to) of the place. */
 static void
-simspot_look(const struct simspot_place *p, size_t from, size_t to, int work, double z, struct arena *a,
+simspot_look(const struct simspot_grid *g, const struct simspot_place *p, size_t from, size_t to, int work, struct arena *a,
     struct simspot_view *v)
 {
 	uint8_t *up = arena_alloc(a, p->ticks);
@@ -284,7 +432,8 @@ simspot_look(const struct simspot_place *p, size_t from, size_t to, int work, do
 	v->zones = arena_array(a, p->n, sizeof(*v->zones));
 	v->score = arena_array(a, p->n, sizeof(*v->score));
 	spot_edges(p->tick_s, v->edge);
-	simspot_rank(p, from, to, v->zones);
+	v->member = arena_array(a, p->n, sizeof(*v->member));
+	simspot_rank(p, from, to, v->zones, v->member);
 	spot_union(v->zones, p->n, p->ticks, up);
 	spot_ages(up, p->ticks, age);
 	v->any = (struct spot_zone){ up, age, p->ticks };
@@ -296,9 +445,11 @@ simspot_look(const struct simspot_place *p, size_t from, size_t to, int work, do
 		for (size_t b = 0; b < SPOT_AGES; b++)
 			v->score[i][b] = fmin(v->score[i][b], work);
 	}
-	spot_learn(&v->any, from, to, 1, v->edge, z, &v->up);
-	spot_learn(&v->any, from, to, 0, v->edge, z, &v->down);
-	v->world = (struct spot_world){ v->zones, p->n, &v->any, (const double (*)[SPOT_AGES])v->score, v->edge };
+	spot_learn(&v->any, from, to, 1, v->edge, g->pessimism, &v->up);
+	spot_learn(&v->any, from, to, 0, v->edge, g->pessimism, &v->down);
+	v->world = (struct spot_world){ v->zones, p->n, &v->any, (const double (*)[SPOT_AGES])v->score, v->edge, NULL };
+	if (g->on_demand_usd > 0 || g->move_hours > 0)
+		simspot_market(g, p, from, to, a, v);
 }
 
 static bool
@@ -338,7 +489,8 @@ simspot_start(const struct simspot_job *j, size_t t0, double *cost, bool *missed
 		if (p == SIMSPOT_OMNISCIENT) {
 			if (!j->g->omniscient)
 				continue;
-			best = spot_omniscient(w.zones, w.n_zones, t0, &j->s, j->scratch);
+			best = w.market != NULL ? spot_omniscient_market(&w, t0, &j->s, j->scratch) :
+			    spot_omniscient(w.zones, w.n_zones, t0, &j->s, j->scratch);
 			missed[p] = best < 0;
 			cost[p] = best / always;
 			arena_reset(j->scratch);
@@ -346,10 +498,11 @@ simspot_start(const struct simspot_job *j, size_t t0, double *cost, bool *missed
 		}
 		if (!j->g->policy[p])
 			continue;
-		if (policy == SPOT_POLICY_BERTH && j->table == NULL)
-			policy = SPOT_POLICY_UNIFORM;
+		/* Without a table the rule is a simple one, but the zone is still chosen by what is known of it. */
 		if (policy != SPOT_POLICY_BERTH)
 			w.score = NULL;
+		else if (j->table == NULL)
+			policy = SPOT_POLICY_UNIFORM;
 		spot_replay(policy, &w, t0, &j->s, j->table, &r);
 		missed[p] = r.missed;
 		cost[p] = r.cost / always;
@@ -373,9 +526,9 @@ simspot_past(struct simspot_runner *x, struct simspot_job *j, size_t t0, struct 
 	enum berth_code rc = BERTH_OK;
 
 	arena_reset(x->table_arena);
-	simspot_look(j->place, t0 > back ? t0 - back : 0, t0, j->s.work, x->g->pessimism, x->table_arena, v);
+	simspot_look(x->g, j->place, t0 > back ? t0 - back : 0, t0, j->s.work, x->table_arena, v);
 	if (simspot_knows(v) && x->g->policy[SPOT_POLICY_BERTH])
-		rc = spot_table_solve(&j->s, &v->up, &v->down, x->table_arena, &table, err);
+		rc = simspot_solve(v, &j->s, x->table_arena, &table, err);
 	j->view = v;
 	j->table = table != NULL && spot_misled(&v->world, t0 > back ? t0 - back : 0, t0, &j->s, table) ? NULL : table;
 	return rc;
@@ -428,12 +581,12 @@ simspot_group(struct simspot_runner *x, const struct simspot_place *p, int half,
 	if (work < 1 || to - from < (size_t)longest + 10)
 		return BERTH_OK;	/* the half is too short for such a job */
 	arena_reset(x->table_arena);
-	simspot_look(p, half == 1 ? mid : 0, half == 1 ? p->ticks : mid, work, x->g->pessimism, x->table_arena, &v);
+	simspot_look(x->g, p, half == 1 ? mid : 0, half == 1 ? p->ticks : mid, work, x->table_arena, &v);
 	if (x->g->train == SIMSPOT_OTHER_HALF && x->g->policy[SPOT_POLICY_BERTH] && simspot_knows(&v)) {
 		struct spot_setting s = j.s;
 
 		s.deadline = longest;
-		rc = spot_table_solve(&s, &v.up, &v.down, x->table_arena, &table, err);
+		rc = simspot_solve(&v, &s, x->table_arena, &table, err);
 	}
 	for (size_t k = 0; k < x->g->n_slack && rc == BERTH_OK; k++) {
 		struct simspot_cell *cell;

@@ -18,6 +18,7 @@ struct simspot_trace {
 	int tick_s;
 	int nodes;		/* a tick is up when all of them could be had */
 	struct spot_zone zone;
+	const double *usd;	/* [zone.n] price of an instance-hour; NULL: none is recorded */
 };
 
 struct simspot_traces {
@@ -29,7 +30,8 @@ struct simspot_traces {
  * Reads traces.csv and segments.csv of dir; only traces whose id begins with set. BERTH_ENOTFOUND: no such trace (names
  * sets there are); BERTH_EINVAL with file:line for a bad row.
  */
-BERTH_MUST_CHECK enum berth_code simspot_load(const char *dir, const char *set, struct arena *a,
+/* prices: reads prices.csv too; a trace without any is then BERTH_EINVAL. */
+BERTH_MUST_CHECK enum berth_code simspot_load(const char *dir, const char *set, bool prices, struct arena *a,
     struct simspot_traces *out, struct berth_err *err);
 
 enum simspot_pool { SIMSPOT_ZONE, SIMSPOT_REGION, SIMSPOT_ALL };
@@ -37,6 +39,8 @@ enum simspot_train { SIMSPOT_OTHER_HALF, SIMSPOT_PAST };
 
 struct simspot_grid {
 	double work_s, price, pessimism;
+	double on_demand_usd;		/* of an instance-hour: spot costs what prices.csv says over it; 0: price throughout */
+	double move_hours;		/* on-demand hours that bringing the checkpoint to another region costs */
 	const double *slack;		/* [n_slack] deadline over work, > 1 */
 	size_t n_slack;
 	const double *changeover_s;	/* [n_changeover] */

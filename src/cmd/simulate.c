@@ -22,12 +22,14 @@
 struct simulate_opts {
 	const char *traces, *set, *train, *pool;
 	int64_t work_s, starts;
-	double price, pessimism;
+	double price, pessimism, move_hours;
+	struct usd_micro on_demand;
 	struct opt_list slack, changeover, policies;
 };
 
 static const struct simulate_opts simulate_defaults = {
 	.set = "", .train = "other-half", .pool = "zone", .work_s = INT64_C(48) * 3600, .starts = 24, .price = 0.3, .pessimism = 1,
+	.on_demand = { INT64_MIN },
 };
 
 #define OFF(field) offsetof(struct simulate_opts, field)
@@ -42,6 +44,10 @@ static const struct opt_row simulate_rows[] = {
 	{ "train", 0, OPT_CHOICE, "other-half|past", "what berth's policy learns from; default other-half", OFF(train), 0, 0, NULL },
 	{ "pool", 0, OPT_CHOICE, "zone|region|all", "where a job may move; default zone", OFF(pool), 0, 0, NULL },
 	{ "price", 0, OPT_DOUBLE, "RATIO", "spot price over on-demand price; default 0.3", OFF(price), 0, 10, NULL },
+	{ "on-demand-price", 0, OPT_MONEY, "USD", "of an instance-hour: spot costs what prices.csv says over it", OFF(on_demand), 0, 9e6,
+	    NULL },
+	{ "move", 0, OPT_DOUBLE, "HOURS", "on-demand hours that bringing the checkpoint to another region costs; default 0",
+	    OFF(move_hours), 0, 1000, NULL },
 	{ "starts", 0, OPT_INT, "N", "jobs in each half of each trace; default 24", OFF(starts), 1, 100000, NULL },
 	{ "pessimism", 0, OPT_DOUBLE, "Z", "standard errors that learned chances are worsened by; default 1", OFF(pessimism), 0, 10,
 	    NULL },
@@ -266,7 +272,8 @@ simulate_spot(struct cmd_ctx *ctx, struct berth_err *err)
 {
 	const struct simulate_opts *o = ctx->opts;
 	struct simspot_grid g = { .work_s = (double)o->work_s, .price = o->price, .pessimism = o->pessimism,
-		.starts = (size_t)o->starts };
+		.starts = (size_t)o->starts, .move_hours = o->move_hours,
+		.on_demand_usd = usd_known(o->on_demand) ? usd_to_double(o->on_demand) : 0 };
 	struct simspot_traces traces;
 	struct simspot_result r;
 	struct progress bar;
@@ -282,7 +289,7 @@ simulate_spot(struct cmd_ctx *ctx, struct berth_err *err)
 	if (rc == BERTH_OK)
 		rc = simulate_numbers(ctx, &o->slack, &o->changeover, &g, err);
 	if (rc == BERTH_OK)
-		rc = simspot_load(o->traces, o->set, ctx->arena, &traces, err);
+		rc = simspot_load(o->traces, o->set, g.on_demand_usd > 0, ctx->arena, &traces, err);
 	if (rc != BERTH_OK)
 		return rc;
 	progress_start(&bar, cmd_progress(ctx), "simulate", "", (int64_t)(traces.n * 2 * g.n_changeover));

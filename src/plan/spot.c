@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "plan/spot.h"
+#include "plan/spot_impl.h"
 #include "util/arena.h"
 
 #define SPOT_PRIOR 2.0		/* ends that the pooled rate is worth in each bucket */
@@ -41,7 +42,7 @@ spot_union(const struct spot_zone *zones, size_t n_zones, size_t n, uint8_t *up_
 			up_out[t] |= zones[z].up[t];
 }
 
-static size_t
+size_t
 spot_bucket(int age, const int edge[SPOT_AGES - 1])
 {
 	size_t b = 0;
@@ -210,14 +211,19 @@ struct spot_state {
 	enum spot_mode mode;
 	size_t zone;
 	int changeover_left, work;
+	int region;		/* where its state lies */
 	bool locked;		/* the safety net holds it on demand to the end */
 };
 
+/* For a policy with scores, or where prices differ: the cheapest all in all; else the first, or that with the longest run. */
 static size_t
-spot_best_zone(const struct spot_world *w, size_t t)
+spot_best_zone(const struct spot_world *w, size_t t, const struct spot_setting *s, const struct spot_state *st)
 {
 	size_t best = w->n_zones;
 	double most = -INFINITY;
+
+	if (w->market != NULL)
+		return spot_cheapest_zone(w, t, s, st->region, st->work);
 
 	for (size_t z = 0; z < w->n_zones; z++) {
 		double score;
@@ -259,11 +265,30 @@ spot_simple(enum spot_policy policy, const struct spot_setting *s, struct spot_s
 }
 
 static enum spot_action
-spot_tabled(const struct spot_table *table, const struct spot_world *w, size_t t, const struct spot_state *st, int left)
+spot_tabled(const struct spot_table *table, const struct spot_world *w, size_t t, const struct spot_setting *s,
+    struct spot_state *st, int left)
 {
-	if (st->mode == SPOT_HAS_SPOT)
+	enum spot_action a;
+	size_t best;
+
+	if (w->market == NULL && st->mode == SPOT_HAS_SPOT)
 		return spot_decide(table, left, st->work, st->mode, st->changeover_left, true, w->zones[st->zone].age[t]);
-	return spot_decide(table, left, st->work, st->mode, st->changeover_left, w->any->up[t] != 0, w->any->age[t]);
+	if (w->market == NULL)
+		return spot_decide(table, left, st->work, st->mode, st->changeover_left, w->any->up[t] != 0, w->any->age[t]);
+	best = spot_cheapest_zone(w, t, s, st->region, st->work);
+	if (st->mode == SPOT_HAS_SPOT) {
+		a = spot_decide(spot_table_at(w, table, spot_price(w, st->zone, t, s)), left, st->work, st->mode, st->changeover_left,
+		    true, w->zones[st->zone].age[t]);
+		/* Another zone, where that pays and the table would launch there now. */
+		if (a == SPOT_TAKE && st->changeover_left == 0 && best != w->n_zones && best != st->zone &&
+		    spot_worth_moving(w, t, s, st->zone, best, st->work) &&
+		    spot_decide(spot_table_at(w, table, spot_price(w, best, t, s)), left, st->work, SPOT_NOTHING, 0, true,
+		    w->zones[best].age[t]) == SPOT_TAKE)
+			st->mode = SPOT_NOTHING;
+		return a;
+	}
+	return spot_decide(best == w->n_zones ? spot_table_at(w, table, s->price) : spot_table_at(w, table, spot_price(w, best, t, s)),
+	    left, st->work, st->mode, st->changeover_left, best != w->n_zones, w->any->age[t]);
 }
 
 static void
@@ -274,14 +299,21 @@ spot_act(enum spot_action a, const struct spot_world *w, size_t t, const struct 
 
 	if (want != st->mode && want != SPOT_NOTHING) {
 		st->changeover_left = s->changeover;
-		if (want == SPOT_HAS_SPOT)
-			st->zone = spot_best_zone(w, t);
+		if (want == SPOT_HAS_SPOT) {
+			double move;
+
+			st->zone = spot_best_zone(w, t, s, st);
+			move = spot_move(w, st->region, st->zone);
+			out->moves += move > 0;
+			out->cost += move;
+			st->region = spot_region(w, st->zone);
+		}
 		out->launches++;
 	}
 	st->mode = want;
 	if (want == SPOT_NOTHING)
 		return;
-	out->cost += want == SPOT_HAS_SPOT ? s->price : 1;
+	out->cost += want == SPOT_HAS_SPOT ? spot_price(w, st->zone, t, s) : 1;
 	*(want == SPOT_HAS_SPOT ? &out->spot : &out->on_demand) += 1;
 	if (st->changeover_left > 0)
 		st->changeover_left--;
@@ -293,7 +325,7 @@ void
 spot_replay(enum spot_policy policy, const struct spot_world *w, size_t t0, const struct spot_setting *s,
     const struct spot_table *table, struct spot_run *out)
 {
-	struct spot_state st = { .mode = SPOT_NOTHING, .work = s->work };
+	struct spot_state st = { .mode = SPOT_NOTHING, .work = s->work, .region = w->market == NULL ? 0 : w->market->home };
 	int t = 0;
 
 	memset(out, 0, sizeof(*out));
@@ -301,12 +333,13 @@ spot_replay(enum spot_policy policy, const struct spot_world *w, size_t t0, cons
 		size_t at = t0 + (size_t)t;
 		enum spot_action a;
 
-		if (st.mode == SPOT_HAS_SPOT && !w->zones[st.zone].up[at]) {
+		if (st.mode == SPOT_HAS_SPOT && (!w->zones[st.zone].up[at] || spot_price(w, st.zone, at, s) >= 1)) {
 			st.mode = SPOT_NOTHING;
 			out->lost++;
 		}
-		a = policy == SPOT_POLICY_BERTH ? spot_tabled(table, w, at, &st, s->deadline - t) :
-		    spot_simple(policy, s, &st, s->deadline - t, w->any->up[at] != 0);
+		a = policy == SPOT_POLICY_BERTH ? spot_tabled(table, w, at, s, &st, s->deadline - t) :
+		    spot_simple(policy, s, &st, s->deadline - t, w->market == NULL ? w->any->up[at] != 0 :
+		    spot_cheapest_zone(w, at, s, st.region, st.work) != w->n_zones);
 		spot_act(a, w, at, s, &st, out);
 	}
 	out->finish = t;

@@ -83,6 +83,12 @@ size_t spot_table_bytes(const struct spot_table *t);
 double spot_omniscient(const struct spot_zone *zones, size_t n_zones, size_t t0, const struct spot_setting *s,
     struct arena *scratch);
 
+/*
+ * The same where prices move and regions differ: exact over (tick, work, machine and its changeover, region of the state).
+ */
+struct spot_world;
+double spot_omniscient_market(const struct spot_world *w, size_t t0, const struct spot_setting *s, struct arena *scratch);
+
 enum spot_policy {
 	SPOT_POLICY_ON_DEMAND,
 	SPOT_POLICY_GREEDY,		/* spot when up, wait when down, on demand when it must */
@@ -92,6 +98,19 @@ enum spot_policy {
 };
 const char *spot_policy_name(enum spot_policy p);	/* "on_demand" "greedy" "uniform_progress" "berth" */
 
+/* Zones that differ in more than when they are up. */
+struct spot_market {
+	const double *const *price;	/* [n_zones][ticks] of spot over on demand; NULL: the setting's. 1 and more is never taken */
+	const int *region;		/* [n_zones] from 0; NULL: all in one */
+	double move;			/* on-demand ticks that it costs to bring the state to another region (egress) */
+	int home;			/* region where it lies at the start; on demand runs where it lies */
+	const double *tick;		/* [regions] mean cost of a tick of work there: up times price + down times 1; NULL: not known */
+	int n_regions;			/* of tick */
+	const struct spot_table *const *table;	/* [n_levels] for spot at these prices; n_levels 0: the one that is handed over */
+	const double *level;
+	size_t n_levels;
+};
+
 /* One zone or a pool that a job may move in. */
 struct spot_world {
 	const struct spot_zone *zones;	/* [n_zones], best first for a policy without scores */
@@ -99,6 +118,7 @@ struct spot_world {
 	const struct spot_zone *any;	/* union of the zones (that zone itself if there is one) */
 	const double (*score)[SPOT_AGES];	/* [n_zones] which up zone to take by its age: the greatest; NULL: the first */
 	const int *edge;		/* of the scores' buckets */
+	const struct spot_market *market;	/* NULL: one price, one region */
 };
 
 struct spot_run {
@@ -106,6 +126,7 @@ struct spot_run {
 	int on_demand, spot;	/* ticks billed */
 	int launches;
 	int lost;		/* machines taken back under the work */
+	int moves;		/* of the state to another region */
 	int finish;		/* ticks */
 	bool missed;
 };

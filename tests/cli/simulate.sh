@@ -65,6 +65,25 @@ expect_err_has 'left out: work and one changeover do not fit'
 run simulate spot --traces t --pool all --work 4h --slack 1.5 --changeover 300s --policies berth -o json
 expect_json_near '$.policies[0].mean' 0.3 1e-6
 
+# Prices that move: half of on demand in one region; in the other a quarter, but at a price that moving there does not pay.
+mkdir m
+cat >m/traces.csv <<CSV
+trace_id,region,zone,gap_seconds,nodes
+go-1-a,r1,a,300,1
+go-1-b,r2,b,300,1
+CSV
+printf 'trace_id,start_tick,n_ticks,available_nodes\ngo-1-a,0,400,1\ngo-1-b,0,400,1\n' >m/segments.csv
+run simulate spot --traces m --pool all --work 3h --slack 1.5 --changeover 300s --policies berth,omniscient --on-demand-price 4
+expect_exit 1 "no prices"
+printf 'trace_id,start_tick,n_ticks,usd_per_instance_hour\ngo-1-a,0,400,2\ngo-1-b,0,400,1\n' >m/prices.csv
+run simulate spot --traces m --pool all --work 3h --slack 1.5 --changeover 300s --policies berth,omniscient --on-demand-price 4 -o json
+expect_json_near '$.policies[0].mean' 0.25 1e-6
+run simulate spot --traces m --pool all --work 3h --slack 1.5 --changeover 300s --policies berth,omniscient --on-demand-price 4 --move 0.5 -o json
+expect_json_near '$.policies[0].mean' "$(awk 'BEGIN { print 0.25 + 0.5 / (3 + 1 / 12) }')" 1e-6 "half an hour is worth it"
+run simulate spot --traces m --pool all --work 3h --slack 1.5 --changeover 300s --policies berth,omniscient --on-demand-price 4 --move 2 -o json
+expect_json_near '$.policies[0].mean' 0.5 1e-6 "two hours are not"
+expect_json_near '$.policies[1].mean' 0.5 1e-6
+
 run simulate spot --traces t --set nowhere
 expect_exit 1
 expect_err_has "no trace 'nowhere'; there are"

@@ -114,7 +114,7 @@ test_adversarial(void)
 			continue;
 		}
 		for (size_t t0 = 500; t0 + (size_t)s.deadline < 1000; t0 += 97) {
-			struct spot_world sw = { w.zone, 1, &w.any, NULL, NULL };
+			struct spot_world sw = { w.zone, 1, &w.any, NULL, NULL, NULL };
 			double best = spot_omniscient(w.zone, 1, t0, &s, scratch);
 
 			for (size_t p = 0; p < SPOT_POLICY_COUNT; p++) {
@@ -157,7 +157,7 @@ test_constant(void)
 
 	w.n_zones = 1;
 	for (int state = 0; state <= 1; state++) {
-		struct spot_world sw = { w.zone, 1, w.zone, NULL, NULL };
+		struct spot_world sw = { w.zone, 1, w.zone, NULL, NULL, NULL };
 		struct spot_run run;
 
 		memset(w.up[0], state, 1000);
@@ -218,7 +218,7 @@ test_guard(void)
 {
 	static struct world w;
 	struct spot_setting s = { .work = 50, .deadline = 90, .changeover = 4, .price = 0.3 };
-	struct spot_world sw = { w.zone, 1, &w.zone[0], NULL, NULL };
+	struct spot_world sw = { w.zone, 1, &w.zone[0], NULL, NULL, NULL };
 	struct spot_hazard up = { .edge = { 3, 12, 48, 144 } }, down = up;
 	struct arena *a = arena_new();
 	struct spot_table *fearful, *learned;
@@ -250,6 +250,147 @@ test_guard(void)
 	tap_ok(spot_misled(&sw, 0, 1000, &s, learned) == (cost[0] < 0.99 * cost[1]), "the learned table: as the replays say");
 	tap_ok(!spot_misled(&sw, 0, 91, &s, fearful), "no room for two starts: nothing is claimed");
 	arena_free(a);
+}
+
+#define PRICES 1000
+static double market_price[2][PRICES];
+
+/* Every action in every tick, with prices that move and a state that lies in a region. */
+static double
+brute_market(const struct world *w, const struct spot_setting *s, const struct spot_market *m, int t, int work, int mode, int left,
+    int region)
+{
+	double best;
+
+	if (work == 0)
+		return 0;
+	if (t == s->deadline)
+		return INFINITY;
+	if (mode >= 0 && mode < 9 && !w->up[mode][t])
+		mode = -1;
+	best = brute_market(w, s, m, t + 1, work, -1, 0, region);
+	for (int z = 0; z <= (int)w->n_zones; z++) {
+		int to = z == (int)w->n_zones ? 9 : z, k = to == mode ? left : s->changeover, there = to == 9 ? region : m->region[z];
+		double price = to == 9 ? 1 : m->price[z][t];
+
+		if (to < 9 && !w->up[to][t])
+			continue;
+		if (to != mode && there != region)
+			price += m->move;
+		best = fmin(best, price + (k > 0 ? brute_market(w, s, m, t + 1, work, to, k - 1, there) :
+		    brute_market(w, s, m, t + 1, work - 1, to, 0, there)));
+	}
+	return best;
+}
+
+static void
+make_prices(struct rng *r, size_t zones, size_t n, unsigned longest)
+{
+	for (size_t z = 0; z < zones; z++)
+		for (size_t t = 0; t < n;) {
+			double price = 0.1 + 1.1 * rng_unit(r);
+
+			for (uint64_t k = 1 + rng_below(r, longest); k > 0 && t < n; k--)
+				market_price[z][t++] = price;
+		}
+}
+
+static void
+test_market(void)
+{
+	static const int region[2] = { 0, 1 };
+	const double *price[2] = { market_price[0], market_price[1] };
+	struct spot_market m = { .price = price, .region = region };
+	struct arena *scratch = arena_new();
+	int bad = 0;
+	static struct world w;
+	struct rng r;
+
+	rng_seed(&r, 15);
+	for (int k = 0; k < 150; k++) {
+		struct spot_setting s = { 1 + (int)rng_below(&r, 3), 2 + (int)rng_below(&r, 5), (int)rng_below(&r, 3), 0.3 };
+		double want, got;
+
+		make_world(&w, &r, 2, 10, 4);
+		make_prices(&r, 2, 10, 3);
+		m.move = rng_unit(&r);
+		m.home = (int)rng_below(&r, 2);
+		struct spot_world sw = { w.zone, 2, &w.any, NULL, NULL, &m };
+		want = brute_market(&w, &s, &m, 0, s.work, -1, 0, m.home);
+		got = spot_omniscient_market(&sw, 0, &s, scratch);
+		bad += isinf(want) ? got >= 0 : fabs(got - want) > 1e-9;
+		arena_reset(scratch);
+	}
+	tap_is_long(bad, 0, "150 small markets: the omniscient program equals brute force");
+	arena_free(scratch);
+}
+
+/* Prices that move, a state that lies in a region: deadlines hold, and nobody beats the omniscient. */
+static void
+test_market_policy(void)
+{
+	static const int region[2] = { 0, 1 };
+	const double *price[2] = { market_price[0], market_price[1] };
+	struct spot_market m = { .price = price, .region = region, .move = 6 };
+	struct arena *a = arena_new(), *scratch = arena_new();
+	double sum[SPOT_POLICY_COUNT] = { 0 };
+	int missed = 0, below = 0, moves = 0;
+	static struct world w;
+	struct rng r;
+
+	rng_seed(&r, 16);
+	for (int k = 0; k < 12; k++) {
+		struct spot_setting s = { 40 + (int)rng_below(&r, 60), 0, (int)rng_below(&r, 5), 0.3 };
+		struct spot_hazard up, down;
+		const struct spot_table *table[3];
+		double level[3] = { 0.2, 0.5, 0.9 }, score[2][SPOT_AGES];
+		struct berth_err err;
+		int edge[SPOT_AGES - 1];
+
+		s.deadline = s.work + s.changeover + 1 + (int)rng_below(&r, 80);
+		make_world(&w, &r, 2, PRICES, 10 + (unsigned)rng_below(&r, 60));
+		make_prices(&r, 2, PRICES, 60);
+		spot_edges(300, edge);
+		spot_learn(&w.any, 0, 500, 1, edge, 1, &up);
+		spot_learn(&w.any, 0, 500, 0, edge, 1, &down);
+		for (size_t z = 0; z < 2; z++)
+			spot_remaining(&up, score[z]);
+		for (size_t l = 0; l < 3; l++) {
+			struct spot_setting at = s;
+			struct spot_table *t;
+
+			at.price = level[l];
+			tap_code(spot_table_solve(&at, &up, &down, a, &t, &err), BERTH_OK, &err);
+			table[l] = t;
+		}
+		m.table = table;
+		m.level = level;
+		m.n_levels = 3;
+		for (size_t t0 = 500; t0 + (size_t)s.deadline < PRICES; t0 += 97) {
+			struct spot_world sw = { w.zone, 2, &w.any, (const double (*)[SPOT_AGES])score, edge, &m };
+			double best = spot_omniscient_market(&sw, t0, &s, scratch);
+
+			for (size_t p = 0; p < SPOT_POLICY_COUNT; p++) {
+				struct spot_run run;
+
+				spot_replay((enum spot_policy)p, &sw, t0, &s, table[1], &run);
+				missed += run.missed;
+				below += run.cost < best - 1e-9;
+				moves += run.moves;
+				sum[p] += run.cost / (s.work + s.changeover);
+			}
+			arena_reset(scratch);
+		}
+		arena_reset(a);
+	}
+	tap_is_long(missed, 0, "moving prices: no deadline is missed");
+	tap_is_long(below, 0, "moving prices: nobody is below the omniscient");
+	tap_ok(moves > 0, "the state moves between regions (%d times)", moves);
+	tap_ok(sum[SPOT_POLICY_BERTH] < sum[SPOT_POLICY_UNIFORM] && sum[SPOT_POLICY_BERTH] < sum[SPOT_POLICY_GREEDY],
+	    "and berth's policy is the cheapest: %.3f, Uniform Progress %.3f, greedy %.3f", sum[SPOT_POLICY_BERTH],
+	    sum[SPOT_POLICY_UNIFORM], sum[SPOT_POLICY_GREEDY]);
+	arena_free(a);
+	arena_free(scratch);
 }
 
 /* One decision a minute in seconds and hours, spot by coin; from any start with slack the deadline is never missed. */
@@ -323,5 +464,7 @@ main(void)
 	test_learning();
 	test_guard();
 	test_job();
+	test_market();
+	test_market_policy();
 	return tap_done();
 }
