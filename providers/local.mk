@@ -30,6 +30,7 @@ libproviders_a_SOURCES = \
 	providers/gcp/gcp_lease.c \
 	providers/gcp/gcp_list.c \
 	providers/gcp/gcp_market.c \
+	providers/gcp/gcp_quota.c \
 	providers/gcp/gcp_sku.c providers/gcp/gcp_sku.h \
 	providers/gcp/gcp_tpu.c \
 	providers/import/file.c \

@@ -104,6 +104,7 @@ docean_size(const struct docean *d, const struct jsonr *size, struct arena *a, p
 		.vcpus = NAN, .memory_gib = NAN, .upfront = USD_ZERO, .price = USD_UNKNOWN, .currency = "USD", .interruption_rate = NAN,
 		.measured = NAN, .as_of = d->env->now, .source = d->endpoint };
 	struct jsonr gpu = jsonr_get(size, "gpu_info"), vram = jsonr_get(&gpu, "vram"), regions = jsonr_get(size, "regions");
+	static const char *const needed[] = { "slug", NULL };
 	const char *model = "";
 	int64_t count = 0;
 	double mib = NAN;
@@ -112,7 +113,7 @@ docean_size(const struct docean *d, const struct jsonr *size, struct arena *a, p
 
 	if ((rc = jsonr_int(&gpu, "count", 0, 64, &count, err)) != BERTH_OK || count == 0)
 		return rc;
-	if ((rc = jsonr_str(size, "slug", &o.instance_type, err)) != BERTH_OK || (rc = jsonr_str(&gpu, "model", &model, err)) != BERTH_OK ||
+	if ((rc = jsonr_need(size, needed, err)) != BERTH_OK || (rc = jsonr_str(size, "slug", &o.instance_type, err)) != BERTH_OK || (rc = jsonr_str(&gpu, "model", &model, err)) != BERTH_OK ||
 	    (rc = jsonr_double(&vram, "amount", &o.accelerator_memory_gib, err)) != BERTH_OK ||
 	    (rc = jsonr_double(size, "vcpus", &o.vcpus, err)) != BERTH_OK || (rc = jsonr_double(size, "memory", &mib, err)) != BERTH_OK ||
 	    (rc = jsonr_money(size, "price_hourly", &o.price, err)) != BERTH_OK || (rc = jsonr_bool(size, "available", &sold, err)) != BERTH_OK)

@@ -13,6 +13,7 @@
 #define GCP_BILLING "https://cloudbilling.googleapis.com"
 #define GCP_TPU "https://tpu.googleapis.com"
 #define GCP_RESOURCES "https://cloudresourcemanager.googleapis.com"
+#define GCP_QUOTAS "https://cloudquotas.googleapis.com"
 #define GCP_METADATA "http://metadata.google.internal"
 
 static const struct prov_key gcp_keys[] = {
@@ -34,6 +35,7 @@ static const struct prov_key gcp_keys[] = {
 	{ "billing_endpoint", PROV_KEY_STRING, false, "base URL of Cloud Billing; " GCP_BILLING },
 	{ "tpu_endpoint", PROV_KEY_STRING, false, "base URL of the TPU API; " GCP_TPU },
 	{ "resources_endpoint", PROV_KEY_STRING, false, "base URL of the Resource Manager, for doctor; " GCP_RESOURCES },
+	{ "quotas_endpoint", PROV_KEY_STRING, false, "base URL of Cloud Quotas; " GCP_QUOTAS },
 	{ "metadata_endpoint", PROV_KEY_STRING, false, "base URL of the metadata server; " GCP_METADATA },
 	{ NULL, PROV_KEY_STRING, false, NULL },
 };
@@ -113,6 +115,7 @@ gcp_open(void *st, const struct prov_env *env, struct berth_err *err)
 	if ((rc = endpoint_read(env, "endpoint", GCP_COMPUTE, ENDPOINT_SECRETS, &g->compute, err)) != BERTH_OK ||
 	    (rc = endpoint_read(env, "billing_endpoint", GCP_BILLING, ENDPOINT_SECRETS, &g->billing, err)) != BERTH_OK ||
 	    (rc = endpoint_read(env, "resources_endpoint", GCP_RESOURCES, ENDPOINT_SECRETS, &g->resources, err)) != BERTH_OK ||
+	    (rc = endpoint_read(env, "quotas_endpoint", GCP_QUOTAS, ENDPOINT_SECRETS, &g->quotas, err)) != BERTH_OK ||
 	    (rc = endpoint_read(env, "tpu_endpoint", GCP_TPU, ENDPOINT_SECRETS, &g->tpu_api, err)) != BERTH_OK)
 		return rc;
 	return endpoint_read(env, "metadata_endpoint", GCP_METADATA, ENDPOINT_LOCAL, &g->metadata, err);

@@ -16,13 +16,14 @@ struct gcp_refresh;			/* what one walk of the price lists has gathered so far: g
 struct gcp {
 	const struct prov_env *env;
 	const char *project;
-	const char *compute, *billing, *tpu_api, *resources, *metadata;	/* base URLs without a slash at their end */
+	const char *compute, *billing, *tpu_api, *resources, *quotas, *metadata;	/* base URLs without a slash at their end */
 	const char *const *tpu_zones;
 	size_t n_tpu_zones;
 	struct bearer bearer;
 	struct gcp_refresh *refresh;
 	char listing;			/* which page of the list of machines is on its way */
 	size_t listing_zone;
+	char quota_page;		/* and of the list of quotas */
 };
 
 /*
@@ -66,6 +67,10 @@ enum berth_code gcp_list_build(void *st, const struct prov_cursor *cur, struct h
 enum berth_code gcp_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_machine_fn *emit,
     void *arg, struct berth_err *err);
 
+const char *gcp_page(struct arena *a, const char *token);	/* "&pageToken=..." or "" */
+enum berth_code gcp_quota_build(void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err);
+enum berth_code gcp_quota_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_quota_fn *emit,
+    void *arg, struct berth_err *err);
 enum berth_code gcp_check_build(void *st, int n, struct http_req *req, struct berth_err *err);
 enum berth_code gcp_check_parse(void *st, const struct http_resp *resp, int n, struct prov_check *check_out,
     struct berth_err *err);

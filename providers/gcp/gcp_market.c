@@ -69,7 +69,7 @@ gcp_refresh_at(struct gcp *g, const struct prov_cursor *cur)
 	return bar + 1;
 }
 
-static const char *
+const char *
 gcp_page(struct arena *a, const char *token)
 {
 	return token[0] != '\0' ? arena_printf(a, "&pageToken=%s", http_urlencode(a, token)) : "";
@@ -452,98 +452,6 @@ gcp_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur
 		rc = gcp_emit_all(g, emit, arg, err);
 		gcp_market_close(g);
 	}
-	json_decref(v);
-	return rc;
-}
-
-/* "r|TOKEN": a page of regions; "p": the project's own. */
-static enum berth_code
-gcp_quota_build(void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err)
-{
-	const struct gcp *g = st;
-
-	if (cur->next[0] == 'p')
-		return gcp_request(req, "GET", g->compute, err, "compute/v1/projects/%s", g->project);
-	return gcp_request(req, "GET", g->compute, err, "compute/v1/projects/%s/regions?maxResults=500%s", g->project,
-	    gcp_page(req->arena, cur->next[0] == 'r' ? cur->next + 2 : ""));
-}
-
-static bool
-gcp_quota_read(const char *metric, struct prov_quota *q)
-{
-	if (str_ends(metric, "CPUS") || str_eq(metric, "CPUS_ALL_REGIONS"))
-		str_copy(q->unit, sizeof(q->unit), "vcpu");
-	else if (str_ends(metric, "_GPUS") || str_eq(metric, "GPUS_ALL_REGIONS") || strstr(metric, "TPU_") != NULL)
-		str_copy(q->unit, sizeof(q->unit), "gpu");
-	else
-		return false;
-	q->purchase = str_starts(metric, "PREEMPTIBLE_") ? PURCHASE_SPOT : str_starts(metric, "COMMITTED_") ? PURCHASE_RESERVED :
-	    PURCHASE_ON_DEMAND;
-	return str_copy(q->name, sizeof(q->name), metric);
-}
-
-static enum berth_code
-gcp_quotas_of(const struct jsonr *owner, const char *region, prov_quota_fn *emit, void *arg, struct berth_err *err)
-{
-	struct jsonr list, item;
-	enum berth_code rc = jsonr_array(owner, "quotas", &list, err);
-
-	for (size_t i = 0; rc == BERTH_OK && i < jsonr_len(&list); i++) {
-		struct prov_quota q = { .limit = NAN, .used = NAN };
-		const char *metric = "";
-
-		item = jsonr_at(&list, i);
-		if ((rc = jsonr_str(&item, "metric", &metric, err)) != BERTH_OK || !gcp_quota_read(metric, &q))
-			continue;
-		str_copy(q.region, sizeof(q.region), region);
-		if ((rc = jsonr_double(&item, "limit", &q.limit, err)) == BERTH_OK &&
-		    (rc = jsonr_double(&item, "usage", &q.used, err)) == BERTH_OK)
-			rc = emit(arg, &q, err);
-	}
-	return rc;
-}
-
-static enum berth_code
-gcp_quota_regions(const struct jsonr *root, struct prov_cursor *cur, prov_quota_fn *emit, void *arg,
-    struct berth_err *err)
-{
-	const char *token = "", *name = "";
-	struct jsonr list, item;
-	enum berth_code rc = jsonr_array(root, "items", &list, err);
-
-	if (rc == BERTH_OK && list.v == NULL)
-		return jsonr_err(root, BERTH_ETRANSIENT, err, "no regions in the answer");
-	for (size_t i = 0; rc == BERTH_OK && i < jsonr_len(&list); i++) {
-		item = jsonr_at(&list, i);
-		if ((rc = jsonr_str(&item, "name", &name, err)) == BERTH_OK)
-			rc = gcp_quotas_of(&item, name, emit, arg, err);
-	}
-	if (rc == BERTH_OK)
-		rc = jsonr_str(root, "nextPageToken", &token, err);
-	if (rc != BERTH_OK)
-		return rc;
-	if (!str_copy(cur->next, sizeof(cur->next), token[0] != '\0' ? "r|" : "p") ||
-	    !str_copy(cur->next + strlen(cur->next), sizeof(cur->next) - 2, token))
-		return jsonr_err(root, BERTH_EINVAL, err, "nextPageToken is too long");
-	return BERTH_OK;
-}
-
-static enum berth_code
-gcp_quota_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_quota_fn *emit, void *arg,
-    struct berth_err *err)
-{
-	struct jsonr root, items;
-	json_t *v = NULL;
-	enum berth_code rc = wirejson_parse(resp, &v, err);
-
-	(void)st;
-	if (rc != BERTH_OK)
-		return rc;
-	root = jsonr_root(v, "answer");
-	items = jsonr_get(&root, "items");
-	/* A project has no items, a list of regions has no quotas of its own. */
-	rc = jsonr_none(&items) && json_is_array(jsonr_get(&root, "quotas").v) ? gcp_quotas_of(&root, "", emit, arg, err) :
-	    gcp_quota_regions(&root, cur, emit, arg, err);
 	json_decref(v);
 	return rc;
 }

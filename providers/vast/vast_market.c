@@ -86,7 +86,7 @@ vast_ask(const struct vast *v, const struct jsonr *ask, struct arena *a, prov_of
 		.memory_gib = NAN, .purchase = v->bids ? PURCHASE_SPOT : PURCHASE_ON_DEMAND, .upfront = USD_ZERO, .price = USD_UNKNOWN,
 		.currency = "USD", .available = AVAIL_YES, .interruption_rate = NAN, .measured = NAN, .as_of = v->env->now,
 		.source = v->endpoint };
-	double base = NAN, disk = 0, mib = NAN;
+	double base = NAN, disk = NAN, mib = NAN;
 	int64_t id = 0, cards = 0;
 	const char *name = "", *place = "";
 	bool taken = false;
@@ -105,7 +105,8 @@ vast_ask(const struct vast *v, const struct jsonr *ask, struct arena *a, prov_of
 	o.accelerator_count = (int)cards;
 	o.accelerator_memory_gib = vast_memory(mib);
 	o.instance_type = arena_printf(a, "%lldx%.40s/%lld", (long long)cards, name, (long long)id);
-	rc = usd_from_double(base + (disk > 0 ? disk * v->disk_gib / VAST_MONTH_HOURS : 0), &o.price, err);
+	if (disk >= 0)		/* without the disk's there is no price of the whole */
+		rc = usd_from_double(base + disk * v->disk_gib / VAST_MONTH_HOURS, &o.price, err);
 	return rc == BERTH_OK ? emit(arg, &o, err) : rc;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <jansson.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/rsa.h>
@@ -374,6 +375,112 @@ test_hostile(const struct conformance *c)
 	prov_account_close(acc);
 }
 
+/* Takes the n-th key away, in the order of the text over all answers of a call. */
+struct missing { int n, seen; prov_exchange_fn *cloud; char name[80]; };
+
+static void
+missing_from(json_t *v, struct missing *m)
+{
+	const char *key;
+	json_t *inner;
+	size_t i;
+
+	json_array_foreach(v, i, inner)
+		missing_from(inner, m);
+	json_object_foreach(v, key, inner) {
+		if (m->seen++ == m->n) {
+			str_copy(m->name, sizeof(m->name), key);
+			json_object_del(v, key);
+			return;
+		}
+		missing_from(inner, m);
+		if (m->seen > m->n)
+			return;
+	}
+}
+
+static enum berth_code
+missing_answer(void *arg, struct prov_account *acc, const struct http_req *req, struct http_resp *resp,
+    struct berth_err *err)
+{
+	struct missing *m = arg;
+	enum berth_code rc = m->cloud != NULL ? m->cloud(NULL, acc, req, resp, err) : prov_exchange_next(acc, req, resp, err);
+	json_t *v;
+	char *text;
+
+	if (rc != BERTH_OK || (acc->ops->auth != NULL && acc->ops->auth->need != NULL && acc->ops->auth->need(acc->st, NOW)))
+		return rc;
+	v = json_loadb(resp->body, resp->body_len, 0, NULL);
+	if (v != NULL && m->seen <= m->n) {
+		missing_from(v, m);
+		text = json_dumps(v, JSON_COMPACT);
+		resp->body = arena_strdup(req->arena, text);
+		resp->body_len = strlen(resp->body);
+		free(text);
+	}
+	json_decref(v);
+	return BERTH_OK;
+}
+
+static const struct offer *
+same_offer(const struct gathered *g, const struct offer *o)
+{
+	for (size_t i = 0; i < g->offers.n; i++) {
+		const struct offer *f = &g->offers.v[i];
+
+		if (str_eq(f->region, o->region) && str_eq(f->zone, o->zone) && str_eq(f->instance_type, o->instance_type) &&
+		    f->purchase == o->purchase && f->term_months == o->term_months && f->payment == o->payment && f->kind == o->kind)
+			return f;
+	}
+	return NULL;
+}
+
+static enum berth_code
+has_ref(void *arg, const struct prov_machine *m, struct berth_err *err)
+{
+	(void)err;
+	*(int *)arg += m->ref[0] == '\0';
+	return BERTH_OK;
+}
+
+/* Each field missing once: an offer less, or a refusal, but never a lower price; no machine without its ref. */
+static void
+test_missing(const struct conformance *c)
+{
+	struct prov_account *acc = open_as(c, "inst", NOW);
+	struct gathered honest = { 0 };
+	struct berth_err err = { 0 };
+	struct missing m = { .cloud = c->cloud };
+	int wrong = 0, nameless = 0;
+
+	(void)!prov_offers(acc, NULL, gather, &honest, &err);
+	for (m.n = 0, m.seen = 1; m.n < 400 && m.seen >= m.n; m.n++) {
+		struct gathered g = { 0 };
+
+		m.seen = 0;
+		prov_account_hook(acc, missing_answer, &m);
+		(void)!prov_offers(acc, NULL, gather, &g, &err);
+		wrong += g.bad;
+		for (size_t i = 0; i < g.offers.n; i++) {
+			const struct offer *o = &g.offers.v[i], *f = same_offer(&honest, o);
+			struct usd_micro now = offer_effective_hour(o), then = f != NULL ? offer_effective_hour(f) : USD_UNKNOWN;
+
+			if (usd_known(now) && usd_known(then) && now.v < then.v) {
+				wrong++;
+				tap_diag("%s without %s: %s costs %lld instead of %lld", c->provider, m.name, o->instance_type,
+				    (long long)now.v, (long long)then.v);
+			}
+		}
+	}
+	tap_is_long(wrong, 0, "%s: no price sinks for a missing field (%d tried)", c->provider, m.n);
+	for (m.n = 0, m.seen = 1; c->machines > 0 && m.n < 400 && m.seen >= m.n; m.n++) {
+		m.seen = 0;
+		(void)!prov_list_ours(acc, has_ref, &nameless, &err);
+	}
+	tap_is_long(nameless, 0, "%s: no machine without its ref", c->provider);
+	prov_account_close(acc);
+}
+
 /* A throwaway RSA key, PKCS#8. */
 static const char *
 new_key(void)
@@ -424,6 +531,8 @@ main(void)
 		if (c->machines > 0)
 			test_lease(c);
 		test_hostile(c);
+		if (c->cloud != NULL)
+			test_missing(c);
 	}
 	fresh();
 	unlink(arena_printf(a, "%s/t.trace", dir));

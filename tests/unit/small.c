@@ -211,7 +211,7 @@ test_vast(void)
 	    "\"storage_cost\":0.2,\"geolocation\":\"Texas, US\",\"cpu_ram\":131072,\"cpu_cores\":64,\"cpu_cores_effective\":16},{\"id\":6,"
 	    "\"num_gpus\":1,\"gpu_name\":\"L4\",\"gpu_ram\":22888,\"dph_base\":0.3,\"cpu_cores\":null,\"rented\":true},{\"id\":7,\"num_gpus\":1,"
 	    "\"gpu_name\":\"L4\",\"gpu_ram\":22888,\"dph_base\":0}]}");
-	then(200, "{\"offers\":[{\"id\":8,\"num_gpus\":1,\"gpu_name\":\"L4\",\"gpu_ram\":22888,\"min_bid\":0.1,\"cpu_cores\":null}]}");
+	then(200, "{\"offers\":[{\"id\":8,\"num_gpus\":1,\"gpu_name\":\"L4\",\"gpu_ram\":22888,\"min_bid\":0.1,\"storage_cost\":0,\"cpu_cores\":null}]}");
 	tap_code(prov_offers(acc, NULL, got_offer, NULL, &err), BERTH_OK, &err);
 	tap_is_long((long long)offers.n, 2, "what is rented or has no price is none");
 	if (offers.n == 2) {
