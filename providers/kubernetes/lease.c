@@ -576,7 +576,7 @@ kube_ours_items(struct kube *s, const struct jsonr *items, struct berth_err *err
 		at = strmap_get(&s->seen_index, kube_text(&labels, "job-name"));
 		if (at != NULL)
 			rc = kube_read_pod(s, &o, &s->seen.v[*at], err);
-		else
+		else if (kube_text(&labels, "job-name")[0] != '\0')
 			rc = kube_read_orphan(s, &o, kube_text(&labels, "job-name"), err);
 	}
 	return rc;

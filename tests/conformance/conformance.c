@@ -474,8 +474,12 @@ test_missing(const struct conformance *c)
 	}
 	tap_is_long(wrong, 0, "%s: no price sinks for a missing field (%d tried)", c->provider, m.n);
 	for (m.n = 0, m.seen = 1; c->machines > 0 && m.n < 400 && m.seen >= m.n; m.n++) {
+		int before = nameless;
+
 		m.seen = 0;
 		(void)!prov_list_ours(acc, has_ref, &nameless, &err);
+		if (nameless > before)
+			tap_diag("%s without %s: a machine without ref", c->provider, m.name);
 	}
 	tap_is_long(nameless, 0, "%s: no machine without its ref", c->provider);
 	prov_account_close(acc);
