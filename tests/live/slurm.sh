@@ -180,7 +180,7 @@ if [ -n "$rest" ]; then
 	run_rest
 	[ $status -eq 0 ] && [ "$(json '$.rows_stored')" = 0 ]
 	ok $? 'the same again stores nothing, from where the last load ended'
-	sbatch --parsable --gres=gpu:h100:8 -o /dev/null --wrap 'sleep 120' >/dev/null
+	sbatch --parsable --gres=gpu:h100:8 -o /dev/null --wrap 'exec sleep 60' >/dev/null
 	sbatch --parsable --gres=gpu:h100:3 -a 1-5 -o /dev/null --wrap 'sleep 1' >/dev/null
 	told() { [ "$(sacct -a -n -X -P -o State | grep -cE 'RUNNING|PENDING')" -ge 2 ]; }
 	wait_for 30 slurmctld told
@@ -190,6 +190,8 @@ if [ -n "$rest" ]; then
 	"$BERTH" --store "$STATE/rest.db" series state=queued -o json >"$STATE/out" 2>"$STATE/err"
 	awk '/"peak"/ { gsub(/[^0-9.]/, ""); exit !($0 >= 15) }' "$STATE/out"
 	ok $? 'fifteen GPUs and more were waited for'
+	scancel --state=PENDING,RUNNING
+	wait_for 30 slurmctld empty
 	date +forged.%s.token >"$STATE/home/token"
 	run_rest --user root
 	[ $status -eq 1 ] && ! grep -q forged "$STATE/out" "$STATE/err"
