@@ -10,7 +10,7 @@ if [ "$(id -u)" != 0 ] || ! unshare --uts true 2>/dev/null; then
 	exit 0
 fi
 down() {
-	[ -n "${SLURM_CONF:-}" ] && timeout 10 scancel --state=PENDING,RUNNING -f 2>/dev/null
+	[ -n "${SLURM_CONF:-}" ] && timeout 10 scancel --user="$(id -un)" 2>/dev/null
 	stop slurmrestd
 	stop slurmd
 	stop slurmctld
@@ -190,7 +190,7 @@ if [ -n "$rest" ]; then
 	"$BERTH" --store "$STATE/rest.db" series state=queued -o json >"$STATE/out" 2>"$STATE/err"
 	awk '/"peak"/ { gsub(/[^0-9.]/, ""); exit !($0 >= 15) }' "$STATE/out"
 	ok $? 'fifteen GPUs and more were waited for'
-	scancel --state=PENDING,RUNNING
+	scancel --user="$(id -un)"
 	wait_for 30 slurmctld empty
 	date +forged.%s.token >"$STATE/home/token"
 	run_rest --user root
