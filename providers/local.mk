@@ -46,6 +46,8 @@ libproviders_a_SOURCES = \
 	providers/kubernetes/kubernetes.c providers/kubernetes/kubernetes.h \
 	providers/kubernetes/lease.c \
 	providers/kubernetes/market.c \
+	providers/kubernetes/rights.c \
+	providers/kubernetes/state.c \
 	providers/lambda/lambda.c providers/lambda/lambda.h \
 	providers/lambda/lambda_lease.c \
 	providers/lambda/lambda_market.c \

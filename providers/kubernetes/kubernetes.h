@@ -37,7 +37,7 @@ struct kube_node {
 };
 
 /* A machine under assembly: its Job, then its pod, then perhaps the Job's events. */
-struct kube_seen { struct prov_machine m; const char *uid; bool has_pod, over; };
+struct kube_seen { struct prov_machine m; const char *uid, *node; bool has_pod, over; };
 
 struct kube {
 	const struct prov_env *env;
@@ -51,7 +51,7 @@ struct kube {
 	struct rates rates;
 	struct arena *pass;		/* of one list */
 	int restarts;
-	enum { KUBE_NODES, KUBE_PODS, KUBE_JOBS, KUBE_JOB_PODS, KUBE_EVENTS } asking;
+	enum { KUBE_NODES, KUBE_PODS, KUBE_JOBS, KUBE_JOB_PODS, KUBE_EVENTS, KUBE_TAINTS } asking;
 	size_t asked;			/* number of seen whose events are asked for */
 	bool pods_hidden;		/* what is used is not ours to see */
 	VEC(struct kube_node) nodes;
@@ -91,10 +91,34 @@ BERTH_MUST_CHECK enum berth_code kube_next(const struct kube *s, struct prov_cur
 /* Begins a list or a status anew. */
 void kube_seen_reset(struct kube *s);
 
+/* A string of an object; "" if there is none. */
+const char *kube_text(const struct jsonr *o, const char *key);
+/* The Job alone: who made it, and whether it is over. */
+BERTH_MUST_CHECK enum berth_code kube_read_job(const struct jsonr *job, struct kube_seen *seen, struct arena *a,
+    struct berth_err *err);
+/* A pod of it: the state of the machine. */
+BERTH_MUST_CHECK enum berth_code kube_read_pod(const struct kube *s, const struct jsonr *pod, struct kube_seen *seen,
+    struct berth_err *err);
+/* A pod whose Job is gone is on its way out, and holds its accelerators until it is: one more of s->seen. */
+BERTH_MUST_CHECK enum berth_code kube_read_orphan(struct kube *s, const struct jsonr *pod, const char *name,
+    struct berth_err *err);
+/* A Job that waits: its events may say why, or that its pod is not the first. */
+bool kube_waits(const struct kube_seen *seen);
+/*
+ * A quota or another refusal of the pod, and how often one was made: after a preemption the Job makes another, which is
+ * not the machine that was. Events of an earlier Job of that name have another uid.
+ */
+void kube_read_events(const struct jsonr *items, struct kube_seen *seen);
+
+/* Rights that machines need, for doctor. */
+BERTH_MUST_CHECK enum berth_code kube_check_build(void *st, int n, struct http_req *req, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code kube_check_parse(void *st, const struct http_resp *resp, int n,
+    struct prov_check *check_out, struct berth_err *err);
+
 extern const struct prov_auth_ops kube_auth;
 extern const struct prov_market_ops kube_market;
 extern const struct prov_lease_ops kube_lease;
-/* Lists of ours for list and notices. */
+/* Lists of ours, for list and for notices. */
 BERTH_MUST_CHECK enum berth_code kube_ours_build(void *st, const struct prov_cursor *cur, struct http_req *req,
     struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code kube_ours_parse(struct kube *s, const struct http_resp *resp, struct prov_cursor *cur,

@@ -23,14 +23,6 @@ struct kube_shape {
 
 struct kube_shapes { struct kube *s; struct arena *a; VEC(struct kube_shape) v; struct strmap index; };
 
-static const char *
-kube_label(const struct jsonr *labels, const char *key)
-{
-	struct jsonr v = jsonr_get(labels, key);
-
-	return json_is_string(v.v) ? json_string_value(v.v) : "";
-}
-
 static double
 kube_amount(const struct jsonr *o, const char *key)
 {
@@ -67,16 +59,16 @@ kube_usable(const struct kube *s, const struct jsonr *node, const struct jsonr *
 	for (size_t i = 0; i < jsonr_len(&conditions); i++) {
 		struct jsonr c = jsonr_at(&conditions, i);
 
-		ready |= str_eq(kube_label(&c, "type"), "Ready") && str_eq(kube_label(&c, "status"), "True");
+		ready |= str_eq(kube_text(&c, "type"), "Ready") && str_eq(kube_text(&c, "status"), "True");
 	}
 	for (size_t i = 0; i < jsonr_len(&taints); i++) {
 		struct jsonr t = jsonr_at(&taints, i);
 
-		if (!str_eq(kube_label(&t, "effect"), "PreferNoSchedule") && !kube_tolerates(s, kube_label(&t, "key")))
+		if (!str_eq(kube_text(&t, "effect"), "PreferNoSchedule") && !kube_tolerates(s, kube_text(&t, "key")))
 			return false;
 	}
 	for (size_t i = 0; s->selector != NULL && i < s->selector->n; i++)
-		if (s->selector->items[i]->text == NULL || !str_eq(kube_label(labels, s->selector->keys[i]), s->selector->items[i]->text))
+		if (s->selector->items[i]->text == NULL || !str_eq(kube_text(labels, s->selector->keys[i]), s->selector->items[i]->text))
 			return false;
 	return ready && !json_is_true(closed.v);
 }
@@ -86,10 +78,10 @@ kube_add_node(struct kube *s, const struct jsonr *o, struct berth_err *err)
 {
 	struct jsonr meta = jsonr_get(o, "metadata"), labels = jsonr_get(&meta, "labels"), status = jsonr_get(o, "status");
 	struct jsonr allocatable = jsonr_get(&status, "allocatable");
-	const char *name = kube_label(&meta, "name"), *key;
-	struct kube_node n = { .region = arena_strdup(s->pass, kube_label(&labels, "topology.kubernetes.io/region")),
-		.zone = arena_strdup(s->pass, kube_label(&labels, "topology.kubernetes.io/zone")), .product = "",
-		.instance = arena_strdup(s->pass, kube_label(&labels, "node.kubernetes.io/instance-type")) };
+	const char *name = kube_text(&meta, "name"), *key;
+	struct kube_node n = { .region = arena_strdup(s->pass, kube_text(&labels, "topology.kubernetes.io/region")),
+		.zone = arena_strdup(s->pass, kube_text(&labels, "topology.kubernetes.io/zone")), .product = "",
+		.instance = arena_strdup(s->pass, kube_text(&labels, "node.kubernetes.io/instance-type")) };
 	json_t *v;
 
 	if (name[0] == '\0' || !json_is_object(allocatable.v))
@@ -97,9 +89,9 @@ kube_add_node(struct kube *s, const struct jsonr *o, struct berth_err *err)
 	if (n.region[0] == '\0')
 		n.region = s->region;
 	for (size_t i = 0; kube_product_labels[i] != NULL && n.product[0] == '\0'; i++)
-		n.product = arena_strdup(s->pass, kube_label(&labels, kube_product_labels[i]));
+		n.product = arena_strdup(s->pass, kube_text(&labels, kube_product_labels[i]));
 	for (const struct kube_spot *p = kube_spot_labels; p->key != NULL; p++)
-		n.spot |= str_eq(kube_label(&labels, p->key), p->value);
+		n.spot |= str_eq(kube_text(&labels, p->key), p->value);
 	n.usable = kube_usable(s, o, &labels);
 	n.cpu = kube_amount(&allocatable, "cpu");
 	n.memory = kube_amount(&allocatable, "memory");
@@ -132,7 +124,7 @@ kube_pod_wants(const struct jsonr *spec, const char *resource)
 		struct jsonr c = jsonr_at(&inits, i);
 		double want = kube_requested(&c, resource);
 
-		if (str_eq(kube_label(&c, "restartPolicy"), "Always"))
+		if (str_eq(kube_text(&c, "restartPolicy"), "Always"))
 			sidecars += want;
 		else if (sidecars + want > most)
 			most = sidecars + want;
@@ -150,8 +142,8 @@ static void
 kube_add_pod(struct kube *s, const struct jsonr *o)
 {
 	struct jsonr spec = jsonr_get(o, "spec"), status = jsonr_get(o, "status");
-	const size_t *at = strmap_get(&s->node_index, kube_label(&spec, "nodeName"));
-	const char *phase = kube_label(&status, "phase");
+	const size_t *at = strmap_get(&s->node_index, kube_text(&spec, "nodeName"));
+	const char *phase = kube_text(&status, "phase");
 	struct kube_node *n;
 
 	if (at == NULL || str_eq(phase, "Succeeded") || str_eq(phase, "Failed"))
@@ -414,7 +406,7 @@ kube_quota_one(const struct kube *s, const struct jsonr *o, prov_quota_fn *emit,
 		q.used = kube_amount(&used, key);
 		str_copy(q.region, sizeof(q.region), s->region);
 		str_copy(q.unit, sizeof(q.unit), unit);
-		if (snprintf(q.name, sizeof(q.name), "%s %s", kube_label(&meta, "name"), key) >= (int)sizeof(q.name))
+		if (snprintf(q.name, sizeof(q.name), "%s %s", kube_text(&meta, "name"), key) >= (int)sizeof(q.name))
 			continue;
 		if ((rc = emit(arg, &q, err)) != BERTH_OK)
 			break;

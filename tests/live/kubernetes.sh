@@ -97,6 +97,13 @@ prov small quota
 grep -qx 'own|gpus requests.nvidia.com/gpu|gpu|8|0' "$STATE/out" && grep -qx 'own|gpus count/jobs.batch|machine|4|0' "$STATE/out"
 ok $? 'quotas of the namespace'
 
+prov lab check
+grep -qx 'create jobs.batch|ok|' "$STATE/out" && [ "$(grep -c '|ok|$' "$STATE/out")" = 7 ]
+ok $? 'the rights that it needs'
+prov limited check
+grep -q '^list nodes of the cluster|auth|not allowed' "$STATE/out" && grep -qx 'create jobs.batch|ok|' "$STATE/out"
+ok $? 'and those that another account lacks'
+
 prov lab create one us-east-1a $a100 on_demand
 becomes lab berth-one 'ready ok' && grep -qE ' 10\.[0-9.]+ \| Running' "$STATE/out"
 ok $? 'a machine, ready at its address'

@@ -394,6 +394,82 @@ test_samples(void)
 	prov_account_close(acc);
 }
 
+static int n_noticed;
+
+static enum berth_code
+count_noticed(void *arg, const struct prov_machine *m, struct berth_err *err)
+{
+	(void)err;
+	*(struct prov_machine *)arg = *m;
+	n_noticed++;
+	return BERTH_OK;
+}
+
+/* A node that its cloud is about to take, and the rights that doctor asks for. */
+static void
+test_notices(void)
+{
+	static const char job[] = "{\"metadata\":{},\"items\":[{\"metadata\":{\"name\":\"berth-t\",\"uid\":\"u\",\"labels\":{\"berth-installation\":\"inst\"},"
+	    "\"annotations\":{\"berth-token\":\"t\"},\"creationTimestamp\":\"2026-11-30T05:20:00Z\"},\"status\":{\"active\":1}}]}";
+	static const char pod[] = "{\"metadata\":{},\"items\":[{\"metadata\":{\"name\":\"berth-t-x\",\"labels\":{\"job-name\":\"berth-t\"},"
+	    "\"creationTimestamp\":\"2026-11-30T05:20:01Z\"%s},\"spec\":{\"nodeName\":\"n1\"},\"status\":{\"phase\":\"Running\",\"podIP\":\"10.0.0.1\","
+	    "\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}]}";
+	static const struct { const char *deletion, *taint; int n; int64_t reclaim; } rows[] = {
+		{ "", "", 0, 0 }, { "", "{\"key\":\"nvidia.com/gpu\",\"effect\":\"NoSchedule\"}", 0, 0 },
+		{ "", "{\"key\":\"cloud.google.com/impending-node-termination\",\"effect\":\"NoSchedule\"}", 1, 0 },
+		{ "", "{\"key\":\"aws-node-termination-handler/spot-itn\",\"effect\":\"NoExecute\"}", 1, 0 },
+		{ ",\"deletionTimestamp\":\"2026-11-30T05:22:00Z\"", "", 1, NOW + 20 },
+	};
+	struct prov_machine m;
+	struct berth_err err = { 0 };
+	struct prov_account *acc;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *at = strstr(pod, "%s");
+
+		acc = open_account("kubeconfig: one", BERTH_OK);
+		replies[0] = (struct reply){ "/jobs?", 200, job };
+		replies[1] = (struct reply){ "/pods?", 200, arena_printf(a, "%.*s%s%s", (int)(at - pod), pod, rows[i].deletion, at + 2) };
+		replies[2] = (struct reply){ "/api/v1/nodes", 200, arena_printf(a, "{\"metadata\":{},\"items\":[{\"metadata\":{\"name\":\"n1\"},\"spec\":"
+		    "{\"taints\":[%s]}}]}", rows[i].taint) };
+		n_noticed = 0;
+		m = (struct prov_machine){ .ref = "" };
+		tap_code(prov_notices(acc, count_noticed, &m, &err), BERTH_OK, &err);
+		tap_ok(n_noticed == rows[i].n && m.reclaim_at == rows[i].reclaim && (n_noticed == 0 || m.state == PROV_NOTICED), "%s%s: %d (%s)",
+		    rows[i].deletion, rows[i].taint, n_noticed, m.detail);
+		prov_account_close(acc);
+	}
+}
+
+static int n_checks, n_denied;
+
+static enum berth_code
+count_checks(void *arg, const struct prov_check *c, struct berth_err *err)
+{
+	(void)arg, (void)err;
+	n_checks++;
+	n_denied += c->code == BERTH_EAUTH;
+	return BERTH_OK;
+}
+
+static void
+test_rights(void)
+{
+	struct prov_account *acc = open_account("kubeconfig: one", BERTH_OK);
+	struct berth_err err = { 0 };
+
+	replies[0] = (struct reply){ "/selfsubjectaccessreviews", 201, "{\"kind\":\"SelfSubjectAccessReview\",\"status\":{\"allowed\":true}}" };
+	tap_code(prov_checks(acc, count_checks, NULL, &err), BERTH_OK, &err);
+	tap_ok(n_checks == 7 && n_denied == 0, "%d rights, all there", n_checks);
+	tap_is_str(sent[0].body, "{\"apiVersion\":\"authorization.k8s.io/v1\",\"kind\":\"SelfSubjectAccessReview\",\"spec\":{\"resourceAttributes\":"
+	    "{\"verb\":\"create\",\"group\":\"batch\",\"resource\":\"jobs\",\"namespace\":\"lab\"}}}", "the first question");
+	replies[0].body = "{\"kind\":\"SelfSubjectAccessReview\",\"status\":{\"allowed\":false}}";
+	n_checks = 0;
+	tap_code(prov_checks(acc, count_checks, NULL, &err), BERTH_OK, &err);
+	tap_ok(n_checks == 7 && n_denied == 5, "without rights %d of %d are needed", n_denied, n_checks);
+	prov_account_close(acc);
+}
+
 /* Nodes of four clouds and of three vendors. */
 static void
 test_nodes(void)
@@ -451,6 +527,8 @@ main(void)
 	test_codes();
 	test_samples();
 	test_nodes();
+	test_notices();
+	test_rights();
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 		unlink(arena_printf(a, "%s/%s", dir, files[i]));
 	rmdir(dir);
