@@ -171,8 +171,10 @@ pricelist_tell(const struct pricelist_setup *s, const struct offer *old, size_t 
 static struct offer *
 pricelist_in_usd(const struct pricelist_setup *s, const struct offer *offers, size_t n, struct arena *a)
 {
-	struct offer *v = arena_memdup(a, offers, n * sizeof(*v) + 1);
+	struct offer *v = arena_array_of(a, n, struct offer);
 
+	if (n > 0)
+		memcpy(v, offers, n * sizeof(*v));
 	for (size_t i = 0; s->policy != NULL && s->policy->rates != NULL && i < n; i++)
 		rates_convert(s->policy->rates, &v[i], a);
 	return v;
