@@ -210,6 +210,7 @@ fc_cand_es(struct fc_job *j)
 	if (j->day < 2 || j->fit_n < 3 * j->day)
 		return;
 	es_family(j, j->daily ? "weekly smoothing" : "daily smoothing", false, 0, es_day_sets);
+	es_family(j, j->daily ? "weekly smoothing of logs" : "daily smoothing of logs", true, 0, es_day_sets);
 	if (j->week == 0 || j->fit_n < 2 * j->week)
 		return;
 	es_family(j, "weekly smoothing", false, j->week, es_week_sets);
