@@ -53,3 +53,6 @@ tests_unit_small_t_LDADD = libtap.a $(PROVIDER_LIBS)
 check_PROGRAMS += tests/unit/kubernetes.t
 tests_unit_kubernetes_t_SOURCES = tests/unit/kubernetes.c
 tests_unit_kubernetes_t_LDADD = libtap.a $(PROVIDER_LIBS)
+check_PROGRAMS += tests/unit/rates.t
+tests_unit_rates_t_SOURCES = tests/unit/rates.c
+tests_unit_rates_t_LDADD = libtap.a $(PROVIDER_LIBS)

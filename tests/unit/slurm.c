@@ -333,6 +333,11 @@ test_recorded(void)
 	memset(&got, 0, sizeof(got));
 	tap_code(prov_list_ours(acc, keep_machine, NULL, &err), BERTH_OK, &err);
 	tap_is_long(got.n, 0, "jobs of others are none of ours");
+	if (fileio_slurp(a, arena_printf(a, "%s/../rivos_squeue_out.json", dir), 1 << 20, &body, NULL, &err) == BERTH_OK) {
+		replies[0] = (struct reply){ "/jobs", 200, body };
+		tap_code(prov_list_ours(acc, keep_machine, NULL, &err), BERTH_OK, &err);
+		tap_is_long(got.n, 0, "nor are those of a cluster of 2021");
+	}
 	prov_account_close(acc);
 }
 
