@@ -14,6 +14,13 @@
 #include "util/str.h"
 #include "util/term.h"
 
+const char *const *
+cmd_raw(const struct cmd_ctx *ctx, size_t *n_out)
+{
+	*n_out = ctx->priv->n_raw;
+	return ctx->priv->raw;
+}
+
 bool
 cmd_wants_json(const struct cmd_ctx *ctx)
 {

@@ -97,6 +97,9 @@ struct cmd_ctx {
 	struct cmd_priv *priv;		/* cmd.c's own */
 };
 
+/* The command line as it was, without the program's name. */
+const char *const *cmd_raw(const struct cmd_ctx *ctx, size_t *n_out);
+
 /* True if the verb is to write JSON (-o json, or yaml which is made from it). */
 bool cmd_wants_json(const struct cmd_ctx *ctx);
 /*

@@ -6,6 +6,7 @@
 #include "broker/broker.h"
 #include "cmd/calendar.h"
 #include "cmd/cmd.h"
+#include "cmd/line.h"
 #include "cmd/joins.h"
 #include "cmd/plan_join.h"
 #include "cmd/roadmap.h"
@@ -20,7 +21,7 @@
 
 struct plan_opts {
 	struct opt_list series, providers, regions, also, shares;
-	int64_t horizon_s, at, paths, seed, max_term, price_age_s, on_demand_gpus;
+	int64_t horizon_s, at, paths, seed, max_term, price_age_s, on_demand_gpus, replay;
 	double service_level, spot_share;
 	struct usd_micro budget;
 	const char *gpu, *events, *precision;
@@ -63,6 +64,7 @@ static const struct opt_row plan_rows[] = {
 	{ "at", 0, OPT_TIME, "TIME", "plan as of this time: history ends before it", OFF(at), 0, 0, NULL },
 	{ "paths", 0, OPT_INT, "N", "sample paths of the forecast; default 200", OFF(paths), 1, 10000, NULL },
 	{ "seed", 0, OPT_INT, "N", "of the sample paths; default 1", OFF(seed), 0, 9e15, NULL },
+	{ "replay", 0, OPT_INT, "ID", "make this plan again from what the store held then, and compare", OFF(replay), 1, 9e15, NULL },
 	{ 0 },
 };
 
@@ -423,9 +425,11 @@ static enum berth_code
 plan_inputs(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n, const struct plan_options *o, const char **text_out,
     struct berth_err *err)
 {
+	const char *const *raw;
 	struct buf b;
 	struct jsonw w;
 	enum berth_code rc;
+	size_t n_raw;
 
 	buf_init(&b, JSONR_BYTES_MAX);
 	jsonw_init_buf(&w, &b, JSONW_COMPACT);
@@ -446,6 +450,15 @@ plan_inputs(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n, const s
 	jsonw_int(&w, "on_demand_limit", o->on_demand_gpus);
 	jsonw_str(&w, "gpu", o->gpu);
 	jsonw_str(&w, "events", o->roadmap);
+	raw = cmd_raw(ctx, &n_raw);
+	jsonw_begin_array(&w, "command");
+	for (size_t i = 0; i < n_raw; i++)
+		jsonw_str(&w, NULL, raw[i]);
+	jsonw_end_array(&w);
+	jsonw_begin_array(&w, "prices_as_of");
+	for (size_t i = 0; i < n; i++)
+		jsonw_int(&w, NULL, ps[i].price_oldest);
+	jsonw_end_array(&w);
 	jsonw_begin_array(&w, "also");
 	for (size_t i = 0; i < o->n_also; i++)
 		jsonw_str(&w, NULL, o->also[i]->name);
@@ -464,32 +477,6 @@ plan_inputs(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n, const s
 	rc = jsonw_finish(&w, err);
 	if (rc == BERTH_OK)
 		*text_out = arena_strdup(ctx->arena, b.p);
-	buf_free(&b);
-	return rc;
-}
-
-static enum berth_code
-plan_store(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n, const struct plan_options *o, int64_t *id_out,
-    struct berth_err *err)
-{
-	struct plan_row row = { .made = ctx->now };
-	struct buf b;
-	struct jsonw w;
-	enum berth_code rc = plan_inputs(ctx, ps, n, o, &row.inputs, err);
-
-	if (rc != BERTH_OK)
-		return rc;
-	buf_init(&b, JSONR_BYTES_MAX);
-	jsonw_init_buf(&w, &b, JSONW_COMPACT);
-	jsonw_begin_object(&w, NULL);
-	jsonw_str(&w, "schema", "berth.plan/1");
-	plan_json(&w, 0, ps, n, o);
-	jsonw_end_object(&w);
-	rc = jsonw_finish(&w, err);
-	if (rc == BERTH_OK) {
-		row.json = b.p;
-		rc = store_plan_insert(ctx->store, &row, id_out, err);
-	}
 	buf_free(&b);
 	return rc;
 }
@@ -637,61 +624,218 @@ plan_build_all(struct cmd_ctx *ctx, const struct accel_table *accels, const stru
 	return BERTH_OK;
 }
 
+/* A plan in the making: what plan_run() prints, or a replay compares. */
+struct plan_made {
+	struct plan_options o;
+	struct plan_series *ps;
+	size_t n;
+	struct plan_left left;
+};
+
+/* at: offers as they were then; 0: those of now. */
 static enum berth_code
-plan_run(struct cmd_ctx *ctx, struct berth_err *err)
+plan_make(struct cmd_ctx *ctx, int64_t at, struct plan_made *m, struct berth_err *err)
 {
-	struct plan_options o = { 0 };
 	const struct plan_opts *v = ctx->opts;
+	const struct offer_query q = { .at = at };
 	const struct accel_table *accels;
 	struct roadmap map;
-	struct plan_series *ps = NULL;
-	struct plan_left left = { 0 };
 	struct offer *offers;
 	struct commitment *owned;
-	size_t n = 0, n_offers, n_owned;
-	int64_t id = 0;
-	enum berth_code rc = plan_options(ctx, &o, err);
+	size_t n_offers, n_owned;
+	enum berth_code rc = plan_options(ctx, &m->o, err);
 
 	if (rc == BERTH_OK)
 		rc = cmd_accels(ctx, &accels, err);
 	if (rc == BERTH_OK)
 		rc = roadmap_find(ctx, v->events, v->no_events, NULL, &map, err);
-	o.roadmap = rc == BERTH_OK ? map.path : NULL;
+	m->o.roadmap = rc == BERTH_OK ? map.path : NULL;
 	if (rc == BERTH_OK)
-		rc = plan_pick(ctx, accels, o.joins, &ps, &n, err);
+		rc = plan_pick(ctx, accels, m->o.joins, &m->ps, &m->n, err);
 	if (rc == BERTH_OK)
-		rc = store_offer_list(ctx->store, NULL, ctx->arena, &offers, &n_offers, err);
+		rc = store_offer_list(ctx->store, at == 0 ? NULL : &q, ctx->arena, &offers, &n_offers, err);
 	if (rc == BERTH_OK)
 		rc = store_commitment_list(ctx->store, ctx->now, ctx->arena, &owned, &n_owned, err);
 	if (rc == BERTH_OK)
-		rc = plan_prepare_all(ctx, accels, offers, n_offers, &o, ps, &n, &left, err);
+		rc = plan_prepare_all(ctx, accels, offers, n_offers, &m->o, m->ps, &m->n, &m->left, err);
 	if (rc == BERTH_OK)
-		rc = plan_events_before(ctx, &map, ps, n, err);
+		rc = plan_events_before(ctx, &map, m->ps, m->n, err);
 	if (rc == BERTH_OK)
-		rc = plan_forecast(ps, n, &o, ctx->arena, err);
+		rc = plan_forecast(m->ps, m->n, &m->o, ctx->arena, err);
 	if (rc == BERTH_OK)
-		plan_events_after(&o, ps, n);
+		plan_events_after(&m->o, m->ps, m->n);
 	if (rc == BERTH_OK)
-		rc = plan_build_all(ctx, accels, owned, n_owned, &o, ps, &n, &left, err);
-	if (rc == BERTH_OK && n == 0) {
-		*err = left.first;
+		rc = plan_build_all(ctx, accels, owned, n_owned, &m->o, m->ps, &m->n, &m->left, err);
+	if (rc == BERTH_OK && m->n == 0) {
+		*err = m->left.first;
 		return err->code;
 	}
+	return rc;
+}
+
+static enum berth_code
+plan_finish(struct cmd_ctx *ctx, struct plan_made *m, struct berth_err *err)
+{
+	enum berth_code rc = plan_solve_all(m->ps, m->n, &m->o, ctx->arena, err);
+
 	if (rc == BERTH_OK)
-		rc = plan_solve_all(ps, n, &o, ctx->arena, err);
+		plan_events_explain(m->ps, m->n, ctx->arena);
+	return rc;
+}
+
+/* The plan as it is kept. The caller frees b. */
+static enum berth_code
+plan_text(const struct plan_made *m, struct buf *b, struct berth_err *err)
+{
+	struct jsonw w;
+	enum berth_code rc;
+
+	buf_init(b, JSONR_BYTES_MAX);
+	jsonw_init_buf(&w, b, JSONW_COMPACT);
+	jsonw_begin_object(&w, NULL);
+	jsonw_str(&w, "schema", "berth.plan/1");
+	plan_json(&w, 0, m->ps, m->n, &m->o);
+	jsonw_end_object(&w);
+	rc = jsonw_finish(&w, err);
+	if (rc != BERTH_OK)
+		buf_free(b);
+	return rc;
+}
+
+static enum berth_code
+plan_store(struct cmd_ctx *ctx, const struct plan_made *m, int64_t *id_out, struct berth_err *err)
+{
+	struct plan_row row = { .made = ctx->now };
+	struct buf b;
+	enum berth_code rc = plan_inputs(ctx, m->ps, m->n, &m->o, &row.inputs, err);
+
 	if (rc == BERTH_OK)
-		plan_events_explain(ps, n, ctx->arena);
+		rc = plan_text(m, &b, err);
+	if (rc != BERTH_OK)
+		return rc;
+	row.json = b.p;
+	rc = store_plan_insert(ctx->store, &row, id_out, err);
+	buf_free(&b);
+	return rc;
+}
+
+/* The command line and the price ages that a plan was made with. */
+static enum berth_code
+plan_replay_inputs(struct cmd_ctx *ctx, const struct plan_row *row, struct line *line, int64_t **oldest_out, size_t *n_out,
+    struct berth_err *err)
+{
+	char name[64];
+	struct jsonr root, args, ages;
+	const char **argv = NULL;
+	json_t *v = NULL;
+	enum berth_code rc;
+	size_t n;
+
+	snprintf(name, sizeof(name), "inputs of plan %lld", (long long)row->id);
+	rc = jsonr_parse(row->inputs, strlen(row->inputs), name, &v, err);
+	if (rc != BERTH_OK)
+		return rc;
+	root = jsonr_root(v, name);
+	args = jsonr_get(&root, "command");
+	ages = jsonr_get(&root, "prices_as_of");
+	n = jsonr_len(&args);
+	*n_out = jsonr_len(&ages);
+	if (n == 0) {
+		json_decref(v);
+		return err_set(err, BERTH_ENOTFOUND, "plan %lld was made by a version that did not keep its command line", (long long)row->id);
+	}
+	argv = arena_array(ctx->arena, n + 1, sizeof(*argv));
+	*oldest_out = arena_array(ctx->arena, *n_out, sizeof(**oldest_out));
+	for (size_t i = 0; i < n; i++)
+		argv[i] = arena_strdup(ctx->arena, json_is_string(jsonr_at(&args, i).v) ? json_string_value(jsonr_at(&args, i).v) : "");
+	for (size_t i = 0; i < *n_out; i++)
+		(*oldest_out)[i] = json_integer_value(jsonr_at(&ages, i).v);
+	json_decref(v);
+	return rc == BERTH_OK ? line_parse(ctx->arena, row->made, (int)n, (char *const *)(void *)argv, line, err) : rc;
+}
+
+/* Where two texts part, with what stands around it. */
+static enum berth_code
+plan_differs(const char *was, const char *is, int64_t id, struct berth_err *err)
+{
+	size_t k = 0, from;
+
+	while (was[k] != '\0' && was[k] == is[k])
+		k++;
+	from = k > 40 ? k - 40 : 0;
+	return err_set(err, BERTH_EFAIL, "plan %lld comes out otherwise now, from byte %zu on: it was ...%.80s..., it is ...%.80s...: "
+	    "history, config or measured speeds have changed since", (long long)id, k, was + from, is + from);
+}
+
+static enum berth_code
+plan_replay(struct cmd_ctx *ctx, int64_t id, struct berth_err *err)
+{
+	struct cmd_ctx then = *ctx;
+	struct plan_made m = { 0 };
+	struct plan_row row;
+	struct line line;
+	int64_t *oldest = NULL;
+	size_t n_oldest = 0;
+	struct buf b;
+	enum berth_code rc = store_plan_get(ctx->store, id, ctx->arena, &row, err);
+
 	if (rc == BERTH_OK)
-		rc = plan_store(ctx, ps, n, &o, &id, err);
+		rc = plan_replay_inputs(ctx, &row, &line, &oldest, &n_oldest, err);
+	if (rc != BERTH_OK)
+		return rc;
+	then.opts = line.opts;
+	then.args = line.words;
+	then.n_args = line.n_words;
+	then.now = row.made;
+	rc = plan_make(&then, row.made, &m, err);
+	for (size_t i = 0; i < m.n && i < n_oldest && rc == BERTH_OK; i++)
+		m.ps[i].price_oldest = oldest[i];	/* an offer that goes on unchanged is looked at again and again */
+	if (rc == BERTH_OK)
+		rc = plan_finish(&then, &m, err);
+	if (rc != BERTH_OK)
+		return rc;
+	rc = plan_text(&m, &b, err);
+	if (rc == BERTH_OK && strcmp(b.p, row.json) != 0)
+		rc = plan_differs(row.json, b.p, id, err);
+	if (rc == BERTH_OK && cmd_wants_json(ctx)) {
+		struct jsonw *w = cmd_json_begin(ctx, "berth.plan-replay/1");
+
+		jsonw_int(w, "id", id);
+		jsonw_bool(w, "same", true);
+		jsonw_int(w, "bytes", (int64_t)strlen(row.json));
+		rc = cmd_json_end(ctx, err);
+	} else if (rc == BERTH_OK) {
+		cmd_say(ctx, "Plan %lld comes out the same, byte for byte (%zu bytes).\n", (long long)id, strlen(row.json));
+	}
+	buf_free(&b);
+	return rc;
+}
+
+static enum berth_code
+plan_run(struct cmd_ctx *ctx, struct berth_err *err)
+{
+	const struct plan_opts *v = ctx->opts;
+	struct plan_made m = { 0 };
+	int64_t id = 0;
+	enum berth_code rc;
+
+	if (v->replay > 0)
+		return plan_replay(ctx, v->replay, err);
+	rc = plan_make(ctx, 0, &m, err);
+	if (rc == BERTH_OK)
+		rc = plan_finish(ctx, &m, err);
+	if (rc == BERTH_OK)
+		rc = plan_store(ctx, &m, &id, err);
 	if (rc != BERTH_OK)
 		return rc;
 	if (!cmd_wants_json(ctx)) {
-		rc = plan_table(ctx, ps, n, &o, err);
+		rc = plan_table(ctx, m.ps, m.n, &m.o, err);
 	} else {
-		plan_json(cmd_json_begin(ctx, "berth.plan/1"), id, ps, n, &o);
+		plan_json(cmd_json_begin(ctx, "berth.plan/1"), id, m.ps, m.n, &m.o);
 		rc = cmd_json_end(ctx, err);
 	}
-	if (rc == BERTH_OK && left.n > 0)
-		rc = err_set(err, BERTH_EPARTIAL, "%zu of %zu series could not be planned; each is named above", left.n, n + left.n);
+	if (rc == BERTH_OK && m.left.n > 0)
+		rc = err_set(err, BERTH_EPARTIAL, "%zu of %zu series could not be planned; each is named above", m.left.n,
+		    m.n + m.left.n);
 	return rc;
 }

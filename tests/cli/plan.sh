@@ -159,6 +159,31 @@ expect_exit 3
 run plan absurd unsold
 expect_exit 3 "none is left: the first one says why"
 
+# A plan is made again from what the store held then, byte for byte, whatever the prices are now.
+run plan flat --no-spot --service-level 0.9 -o json
+id=$(json '$.id')
+run plan --replay "$id"
+expect_exit 0
+expect_out_has "Plan $id comes out the same, byte for byte"
+sed '2,$s/,8,USD/,9,USD/; s/4\.8,USD/5.8,USD/' offers.csv >dearer.csv
+cp dearer.csv offers.csv
+real=$NOW
+NOW=$(date -u -d "@$(($(date -u -d "$NOW" +%s) + 86400))" +%Y-%m-%dT%H:%M:%SZ)
+run prices import offers.csv
+run plan flat --no-spot --service-level 0.9 -o json
+run plan --replay "$id" -o json
+expect_exit 0
+expect_json '$.same' true
+printf 'timestamp,gpus,series,accelerator\n%s,99,flat,H100\n' "$((1792411200 + 3600 * 100))" >late.csv
+run record csv late.csv
+expect_exit 0
+run plan --replay "$id"
+expect_exit 1 "other history, another plan"
+expect_err_has 'comes out otherwise now'
+run plan --replay 999999
+expect_exit 1
+NOW=$real
+
 # No provider alone: at most half with the cheapest, so the next cheapest is bought beside it.
 cat >two.csv <<CSV
 provider,region,instance_type,accelerator,accelerator_count,purchase,term_months,payment,upfront,price_per_hour,currency
