@@ -161,6 +161,27 @@ test_map(void)
 	}
 }
 
+/* A gain of 3 % on a fleet changes the weights' power; on two series, or of less than the doubt, it does not. */
+static void
+test_trial(void)
+{
+	struct fc_trial t[40];
+	size_t sharp[FC_GROUPS];
+
+	memset(t, 0, sizeof(t));
+	for (size_t i = 0; i < 40; i++) {
+		t[i].seen[0] = t[i].seen[1] = true;
+		t[i].gain[2][0] = i % 2 ? -.05 : -.01;
+		t[i].gain[1][1] = -.001;
+	}
+	fc_trial_choose(t, 40, sharp);
+	tap_ok(sharp[0] == 2, "the third power, by its mean");
+	tap_ok(sharp[1] == 0, "a gain of a thousandth is none");
+	tap_ok(sharp[2] == 0, "nothing seen, nothing changed");
+	fc_trial_choose(t, 2, sharp);
+	tap_ok(sharp[0] == 0, "two series are no fleet");
+}
+
 int
 main(void)
 {
@@ -169,5 +190,6 @@ main(void)
 	test_coherent();
 	test_failed();
 	test_map();
+	test_trial();
 	return tap_done();
 }
