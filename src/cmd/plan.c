@@ -21,7 +21,7 @@
 
 struct plan_opts {
 	struct opt_list series, providers, regions, also, shares;
-	int64_t horizon_s, at, paths, seed, max_term, price_age_s, on_demand_gpus, replay;
+	int64_t horizon_s, at, paths, seed, max_term, price_age_s, on_demand_gpus, replay, ladder, ladder_every_s;
 	double service_level, spot_share;
 	struct usd_micro budget;
 	const char *gpu, *events, *precision;
@@ -30,7 +30,7 @@ struct plan_opts {
 
 static const struct plan_opts plan_defaults = {
 	.horizon_s = INT64_C(52) * 7 * 86400, .paths = 200, .seed = 1, .service_level = 0, .spot_share = 0.2, .max_term = 36,
-	.budget = { INT64_MIN }, .precision = "bf16",
+	.budget = { INT64_MIN }, .precision = "bf16", .ladder_every_s = INT64_C(28) * 86400,
 };
 
 #define OFF(field) offsetof(struct plan_opts, field)
@@ -54,6 +54,8 @@ static const struct opt_row plan_rows[] = {
 	{ "spot-share", 0, OPT_DOUBLE, "SHARE", "share of the median peak that spot may carry; default 0.2", OFF(spot_share), 0, 1,
 	    NULL },
 	{ "brief", 'b', OPT_FLAG, NULL, "leave the reasons out of the table", OFF(brief), 0, 0, NULL },
+	{ "ladder", 0, OPT_INT, "N", "buy in so many steps, planning again before each", OFF(ladder), 2, 60, NULL },
+	{ "ladder-every", 0, OPT_DURATION, "DUR", "time between the steps; default 4w", OFF(ladder_every_s), 86400, 1e8, NULL },
 	{ "no-spot", 0, OPT_FLAG, NULL, "leave spot offers out", OFF(no_spot), 0, 0, NULL },
 	{ "list-prices", 0, OPT_FLAG, NULL, "also offers that no account of berth.yaml can create", OFF(list_prices), 0, 0, NULL },
 	{ "on-demand-limit", 0, OPT_INT, "GPUS", "GPUs that can be had on demand", OFF(on_demand_gpus), 1, 1e6, NULL },
@@ -180,6 +182,8 @@ plan_options(struct cmd_ctx *ctx, struct plan_options *o, struct berth_err *err)
 	o->need_account = config->n_accounts > 0 && !v->list_prices;
 	o->spot_share = v->spot_share;
 	o->on_demand_gpus = v->on_demand_gpus;
+	o->ladder = v->ladder;
+	o->ladder_every_s = v->ladder_every_s;
 	return rc;
 }
 
@@ -349,6 +353,28 @@ plan_json_runway(struct jsonw *w, const struct plan_series *ps, size_t n)
 }
 
 static void
+plan_json_ladder(struct jsonw *w, const struct plan_series *ps)
+{
+	jsonw_begin_object(w, "ladder");
+	jsonw_fixed(w, "expected_cost", ps->ladder_cost_usd, 6);
+	jsonw_begin_array(w, "steps");
+	for (size_t k = 0; k < ps->n_rungs; k++)
+		for (size_t i = 0; i < ps->n_lines; i++) {
+			if (ps->rung[k].count[i] == 0)
+				continue;
+			jsonw_begin_object(w, NULL);
+			jsonw_time(w, "t", ps->rung[k].at);
+			jsonw_str(w, "provider", ps->offers[i]->provider);
+			jsonw_str_or_null(w, "region", ps->offers[i]->region);
+			jsonw_str_or_null(w, "instance_type", ps->offers[i]->instance_type);
+			jsonw_int(w, "count", ps->rung[k].count[i]);
+			jsonw_end_object(w);
+		}
+	jsonw_end_array(w);
+	jsonw_end_object(w);
+}
+
+static void
 plan_json_series(struct jsonw *w, const struct plan_series *ps, const struct plan_options *o)
 {
 	jsonw_begin_object(w, NULL);
@@ -365,6 +391,8 @@ plan_json_series(struct jsonw *w, const struct plan_series *ps, const struct pla
 	jsonw_fixed(w, "mean", ps->curve.mean, 6);
 	plan_json_levels(w, &ps->curve);
 	plan_json_risk(w, ps);
+	if (ps->n_rungs > 0)
+		plan_json_ladder(w, ps);
 	if (ps->n_events > 0)
 		roadmap_json_uses(w, ps->events, ps->n_events);
 	jsonw_begin_array(w, "because");

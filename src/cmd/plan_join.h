@@ -48,6 +48,7 @@ struct plan_options {
 	bool need_account;		/* leave list prices out where an account's own offers serve the accelerator */
 	double spot_share;		/* of the median peak that spot may carry */
 	int64_t on_demand_gpus;		/* that can be had; 0: not known */
+	int64_t ladder, ladder_every_s;	/* purchases in so many steps, so far apart; 0: all at once */
 	const struct plan_share *shares;	/* [n_shares] of what is owned or bought */
 	size_t n_shares;
 	const struct joins *joins;	/* NULL: none */
@@ -62,6 +63,12 @@ struct plan_runway {
 	const char *limit;
 	int64_t gpus;			/* what it allows */
 	int64_t reached, ask_by;	/* P95 of demand passes it; two weeks before */
+};
+
+/* One step of a purchase in several. */
+struct plan_rung {
+	int64_t at;
+	int64_t *count;			/* [n_lines] machines to buy then */
 };
 
 struct plan_series {
@@ -93,6 +100,9 @@ struct plan_series {
 	size_t refused[REFUSE_COUNT];	/* offers left out */
 	size_t refused_term;
 	bool list_prices;		/* no account sells this accelerator: list prices were taken */
+	struct plan_rung *rung;		/* [n_rungs]; none without --ladder */
+	size_t n_rungs;
+	double ladder_cost_usd;		/* expected, as plan.cost_usd */
 	struct plan_runway *runway;
 	size_t n_runway;
 	struct explain because;
@@ -125,6 +135,11 @@ BERTH_MUST_CHECK enum berth_code plan_build(const struct accel_table *accels, co
 
 /* Can this series be planned by itself, whatever a budget says? BERTH_EINFEASIBLE names what binds. */
 BERTH_MUST_CHECK enum berth_code plan_feasible(struct plan_series *ps, struct arena *a, struct berth_err *err);
+
+/* Spreads the purchases of a solved series over o->ladder steps, each a share of every line, rounded up; and what that costs. */
+BERTH_MUST_CHECK enum berth_code plan_ladder(struct plan_series *ps, const struct plan_options *o, struct arena *a,
+    struct berth_err *err);
+const char *plan_ladder_text(const struct plan_series *ps, struct arena *a);
 
 /* Solves all series together under the one budget, then assesses and explains each. */
 BERTH_MUST_CHECK enum berth_code plan_solve_all(struct plan_series *ps, size_t n, const struct plan_options *o,

@@ -191,6 +191,11 @@ plan_solve_all(struct plan_series *ps, size_t n, const struct plan_options *o, s
 		ps[i].risk.peak_p50 = peaks.peak_p50;
 		ps[i].risk.peak_p95 = peaks.peak_p95;
 		explain_commit(&ps[i].problem, &ps[i].plan, &ps[i].risk, ps[i].names, a, &ps[i].because);
+		rc = plan_ladder(&ps[i], o, a, err);
+		if (rc != BERTH_OK)
+			break;
+		if (ps[i].n_rungs > 0)
+			plan_add(&ps[i].because, a, plan_ladder_text(&ps[i], a));
 		plan_tail(&ps[i], o, a);
 		plan_assumed(&ps[i], o, a);
 	}

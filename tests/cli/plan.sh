@@ -203,6 +203,21 @@ expect_json '$.series[0].buys[1].provider' calm
 ok $? "half of $all with each"
 run plan flat --no-spot --provider 'bold,calm' --share 'bold=..0.5'
 expect_out_has 'bold: .* of .* GPUs that are owned or bought \(asked: 0 to 50 %\)'
+# In three steps, a month apart: what comes later runs on demand until then, at 2 instead of 0.8 USD an hour.
+run plan flat --no-spot --provider bold --max-term 12 --ladder 3 --ladder-every 30d -o json
+expect_exit 0
+set -- $(json '$.series[0].ladder.steps[0].count') $(json '$.series[0].ladder.steps[1].count') $(json '$.series[0].ladder.steps[2].count')
+[ "$(($1 + $2 + $3))" -eq "$(json '$.series[0].buys[0].count')" ] && [ "$1" -ge "$2" ] && [ "$2" -ge "$3" ]
+ok $? "the steps ($*) are the purchase"
+[ "$(json '$.series[0].ladder.steps[1].t')" = "$(date -u -d "$(json '$.series[0].ladder.steps[0].t') 30 days" +%Y-%m-%dT%H:%M:%SZ)" ]
+ok $? "a month apart"
+awk -v l="$(json '$.series[0].ladder.expected_cost')" -v c="$(json '$.series[0].expected_cost')" 'BEGIN { exit !(l >= c - 1e-6 && l < 1.3 * c) }'
+ok $? "and cost no less than all at once"
+run plan flat --no-spot --provider bold --ladder 3
+expect_out_has 'in steps: buy'
+run plan flat --ladder 1
+expect_exit 2
+
 for bad in bold bold=2..3 bold=0.6..0.5 =..1 bold=0.5; do
 	run plan flat --share "$bad"
 	expect_exit 2 "no share: $bad"
