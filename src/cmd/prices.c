@@ -168,19 +168,20 @@ prices_accelerator(const struct cmd_ctx *ctx, const struct offer *o)
 
 /* Names the table lacks go behind the others, whatever they cost. */
 static void
-prices_sort_gpu(struct offer *v, size_t n, struct arena *a)
+prices_sort_gpu(struct offer *v, size_t n, bool sorted, struct arena *a)
 {
-	struct offer *behind = arena_array_of(a, n, struct offer);
-	size_t known = 0, unknown = 0;
+	VEC(struct offer) behind = { 0 };
+	size_t known = 0;
 
-	offer_sort(v, n, a);
+	if (!sorted)
+		offer_sort(v, n, a);
 	for (size_t i = 0; i < n; i++)
-		if (v[i].accelerator_known)
-			v[known++] = v[i];
-		else
-			behind[unknown++] = v[i];
-	if (unknown > 0)
-		memcpy(v + known, behind, unknown * sizeof(*v));
+		if (!v[i].accelerator_known)
+			VEC_PUSH(a, &behind, v[i]);
+		else if (known++ != i)
+			v[known - 1] = v[i];
+	if (behind.n > 0)
+		memcpy(v + known, behind.v, behind.n * sizeof(*v));
 }
 
 static int
@@ -210,7 +211,7 @@ prices_by_provider(const void *a, const void *b)
 }
 
 static void
-prices_sort(const char *how, struct offer *v, size_t n, struct arena *a)
+prices_sort(const char *how, struct offer *v, size_t n, bool sorted, struct arena *a)
 {
 	static const struct { const char *name; int (*cmp)(const void *, const void *); } orders[] = {
 		{ "machine", prices_by_machine }, { "age", prices_by_age },
@@ -218,7 +219,7 @@ prices_sort(const char *how, struct offer *v, size_t n, struct arena *a)
 	};
 
 	if (str_eq(how, "gpu"))
-		prices_sort_gpu(v, n, a);
+		prices_sort_gpu(v, n, sorted, a);
 	for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]) && n > 0; i++)
 		if (str_eq(orders[i].name, how))
 			qsort(v, n, sizeof(*v), orders[i].cmp);
@@ -345,13 +346,14 @@ prices_match_name(const struct prices_match *m, const char *accelerator)
 /* The current offers. With --gpu they are asked for by the accelerators that can fit, which is much less than all. */
 static enum berth_code
 prices_list_offers(struct cmd_ctx *ctx, const struct prices_match *m, struct offer_query *q, struct offer **v_out,
-    size_t *n_out, struct berth_err *err)
+    size_t *n_out, bool *sorted_out, struct berth_err *err)
 {
 	VEC(struct offer) all = { 0 };
 	const char **names;
 	enum berth_code rc;
 	size_t n_names;
 
+	*sorted_out = true;		/* as the store gives them */
 	if (m->f->gpu.n == 0 || q->at != 0)
 		return store_offer_list(ctx->store, q, ctx->arena, v_out, n_out, err);
 	if (m->f->gpu.n == 1) {
@@ -367,6 +369,12 @@ prices_list_offers(struct cmd_ctx *ctx, const struct prices_match *m, struct off
 		if (!prices_match_name(m, names[i]) ||
 		    (rc = store_offer_list(ctx->store, q, ctx->arena, &part, &n, err)) != BERTH_OK)
 			continue;
+		*sorted_out = all.n == 0;
+		if (all.n == 0) {
+			all.v = part;	/* the only one, most often */
+			all.n = all.cap = n;
+			continue;
+		}
 		for (size_t k = 0; k < n; k++)
 			VEC_PUSH(ctx->arena, &all, part[k]);
 	}
@@ -406,6 +414,7 @@ prices_list_run(struct cmd_ctx *ctx, struct berth_err *err)
 {
 	static const struct prices_filter nothing = { 0 };
 	const struct prices_list_opts *o = ctx->opts;
+	bool sorted = false;
 	size_t n = 0, all = 0, limit;
 	struct offer_query q;
 	struct prices_match m;
@@ -416,12 +425,12 @@ prices_list_run(struct cmd_ctx *ctx, struct berth_err *err)
 		return rc;
 	q = prices_match_query(&m);
 	q.at = o->at;
-	if ((rc = prices_list_offers(ctx, &m, &q, &v, &all, err)) != BERTH_OK)
+	if ((rc = prices_list_offers(ctx, &m, &q, &v, &all, &sorted, err)) != BERTH_OK)
 		return rc;
 	for (size_t i = 0; i < all; i++)
 		if (prices_list_wants(ctx, &m, &v[i]))
 			v[n++] = v[i];
-	prices_sort(o->sort, v, n, ctx->arena);
+	prices_sort(o->sort, v, n, sorted, ctx->arena);
 	limit = o->limit >= 0 ? (size_t)o->limit : ctx->format == CMD_TABLE || ctx->format == CMD_WIDE ? 40 : 0;
 	rc = prices_list_print(ctx, v, n, limit > 0 && n > limit ? limit : n, err);
 	if (rc == BERTH_OK && n == 0 && memcmp(&o->filter, &nothing, sizeof(nothing)) != 0)

@@ -177,17 +177,26 @@ offer_priced_cmp(const void *a, const void *b)
 }
 
 void
-offer_sort(struct offer *v, size_t n, struct arena *scratch)
+offer_sort_into(struct offer *dst, const void *src, size_t stride, size_t n, struct arena *scratch)
 {
 	struct offer_priced *p = arena_array_of(scratch, n, struct offer_priced);
-	struct offer *old = n > 0 ? arena_memdup(scratch, v, n * sizeof(*v)) : NULL;
 
-	for (size_t i = 0; i < n; i++)
-		p[i] = (struct offer_priced){ offer_effective_gpu_hour(&old[i]), &old[i] };
+	for (size_t i = 0; i < n; i++) {
+		const struct offer *o = (const void *)((const char *)src + i * stride);
+
+		p[i] = (struct offer_priced){ offer_effective_gpu_hour(o), o };
+	}
 	if (n > 1)
 		qsort(p, n, sizeof(*p), offer_priced_cmp);
 	for (size_t i = 0; i < n; i++)
-		v[i] = *p[i].o;
+		dst[i] = *p[i].o;
+}
+
+void
+offer_sort(struct offer *v, size_t n, struct arena *scratch)
+{
+	if (n > 0)
+		offer_sort_into(v, arena_memdup(scratch, v, n * sizeof(*v)), sizeof(*v), n, scratch);
 }
 
 struct offer

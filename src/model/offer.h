@@ -91,6 +91,8 @@ int offer_cmp(const struct offer *a, const struct offer *b);
 /* Puts v [n] in the order of offer_cmp(), with each price worked out once. */
 struct arena;
 void offer_sort(struct offer *v, size_t n, struct arena *scratch);
+/* The same from src to dst [n]; src: offers that lie stride bytes apart, as the first member of a larger struct. */
+void offer_sort_into(struct offer *dst, const void *src, size_t stride, size_t n, struct arena *scratch);
 /* The same with every string in the arena: for offers that are only lent. */
 struct offer offer_copy(const struct offer *o, struct arena *a);
 

@@ -213,9 +213,7 @@ store_offer_list(struct store *s, const struct offer_query *q, struct arena *a, 
 	if (rc != BERTH_OK)
 		return rc;
 	offers = arena_array_of(a, l.v.n, struct offer);
-	for (size_t i = 0; i < l.v.n; i++)
-		offers[i] = l.v.v[i].offer;
-	offer_sort(offers, l.v.n, a);
+	offer_sort_into(offers, l.v.v, sizeof(*l.v.v), l.v.n, a);
 	*offers_out = offers;
 	*n_out = l.v.n;
 	return BERTH_OK;
