@@ -10,6 +10,7 @@
 #include "cmd/joins.h"
 #include "cmd/plan_join.h"
 #include "cmd/roadmap.h"
+#include "cmd/series_waste.h"
 #include "store/money_rows.h"
 #include "store/offer_rows.h"
 #include "store/plan_rows.h"
@@ -393,6 +394,10 @@ plan_json_series(struct jsonw *w, const struct plan_series *ps, const struct pla
 	plan_json_risk(w, ps);
 	if (ps->n_rungs > 0)
 		plan_json_ladder(w, ps);
+	jsonw_begin_object(w, "reclaim");
+	jsonw_fixed(w, "gpu_hours", ps->idle_gpu_hours, 3);
+	jsonw_fixed(w, "gpus", ps->idle_gpu_hours / (PLAN_IDLE_S / 3600), 3);
+	jsonw_end_object(w);
 	if (ps->n_events > 0)
 		roadmap_json_uses(w, ps->events, ps->n_events);
 	jsonw_begin_array(w, "because");
@@ -704,7 +709,12 @@ plan_make(struct cmd_ctx *ctx, int64_t at, struct plan_made *m, struct berth_err
 static enum berth_code
 plan_finish(struct cmd_ctx *ctx, struct plan_made *m, struct berth_err *err)
 {
-	enum berth_code rc = plan_solve_all(m->ps, m->n, &m->o, ctx->arena, err);
+	enum berth_code rc = BERTH_OK;
+
+	for (size_t i = 0; i < m->n && rc == BERTH_OK; i++)
+		rc = series_idle_hours(ctx, m->ps[i].accel, ctx->now - PLAN_IDLE_S, ctx->now, &m->ps[i].idle_gpu_hours, err);
+	if (rc == BERTH_OK)
+		rc = plan_solve_all(m->ps, m->n, &m->o, ctx->arena, err);
 
 	if (rc == BERTH_OK)
 		plan_events_explain(m->ps, m->n, ctx->arena);

@@ -29,6 +29,8 @@ struct plan_share {
 	double min, max;
 };
 
+#define PLAN_IDLE_S (28 * 86400)
+
 struct plan_options {
 	int64_t now, at;		/* history ends before at; 0: the step after the last sample */
 	int64_t horizon_s;
@@ -100,6 +102,7 @@ struct plan_series {
 	size_t refused[REFUSE_COUNT];	/* offers left out */
 	size_t refused_term;
 	bool list_prices;		/* no account sells this accelerator: list prices were taken */
+	double idle_gpu_hours;		/* of this accelerator, of the last PLAN_IDLE_S: to be reclaimed before any is bought */
 	struct plan_rung *rung;		/* [n_rungs]; none without --ladder */
 	size_t n_rungs;
 	double ladder_cost_usd;		/* expected, as plan.cost_usd */

@@ -225,3 +225,23 @@ series_waste(struct cmd_ctx *ctx, const struct series *rows, size_t n, int64_t f
 	}
 	return waste_table(&w, err);
 }
+
+enum berth_code
+series_idle_hours(struct cmd_ctx *ctx, const struct accel *accel, int64_t from, int64_t to, double *gpu_hours_out,
+    struct berth_err *err)
+{
+	struct wastes w = { .ctx = ctx };
+	struct series *rows;
+	size_t n;
+	enum berth_code rc = cmd_accels(ctx, &w.accels, err);
+
+	if (rc == BERTH_OK)
+		rc = store_series_list(ctx->store, ctx->arena, &rows, &n, err);
+	for (size_t i = 0; rc == BERTH_OK && i < n; i++)
+		if (waste_kind(&rows[i]) != NULL && accel_is(accel_find(w.accels, waste_accel(ctx, &rows[i])), accel))
+			rc = waste_add(&w, &rows[i], from, to, err);
+	if (rc == BERTH_OK)
+		rc = waste_total(&w, err);
+	*gpu_hours_out = w.gpu_hours;
+	return rc;
+}

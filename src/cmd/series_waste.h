@@ -3,6 +3,7 @@
 #define BERTH_CMD_SERIES_WASTE_H
 
 #include "cmd/cmd.h"
+#include "model/accel.h"
 #include "model/series.h"
 
 /*
@@ -11,5 +12,12 @@
  */
 BERTH_MUST_CHECK enum berth_code series_waste(struct cmd_ctx *ctx, const struct series *rows, size_t n, int64_t from,
     int64_t to, struct berth_err *err);
+
+/*
+ * GPU-hours of this accelerator that stood idle or starved in [from, to), counted as series_waste() counts them. 0 also
+ * where nothing is known of use.
+ */
+BERTH_MUST_CHECK enum berth_code series_idle_hours(struct cmd_ctx *ctx, const struct accel *accel, int64_t from, int64_t to,
+    double *gpu_hours_out, struct berth_err *err);
 
 #endif

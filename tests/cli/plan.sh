@@ -184,6 +184,18 @@ run plan --replay 999999
 expect_exit 1
 NOW=$real
 
+# GPUs that stood idle are to be reclaimed first: 4 of them for a quarter of the last four weeks.
+run plan flat --no-spot -o json
+expect_json_near '$.series[0].reclaim.gpus' 0 1e-9
+end=$(date -u -d "$NOW" +%s)
+awk -v e="$((end - end % 3600))" 'BEGIN { print "timestamp,gpus,series,accelerator"; for (h = 1; h <= 168; h++) print e - 3600 * h ",4,idle,H100" }' >idle.csv
+run record csv --unit gpu_held_idle idle.csv
+expect_exit 0
+run plan flat --no-spot -o json
+expect_json_near '$.series[0].reclaim.gpus' 1 1e-6
+run plan flat --no-spot
+expect_out_has 'reclaim first: 1.0 GPUs'
+
 # No provider alone: at most half with the cheapest, so the next cheapest is bought beside it.
 cat >two.csv <<CSV
 provider,region,instance_type,accelerator,accelerator_count,purchase,term_months,payment,upfront,price_per_hour,currency
