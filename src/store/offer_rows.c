@@ -109,7 +109,8 @@ offer_list_row(struct db_stmt *st, void *arg, struct berth_err *err)
 		return rc;
 	if (l->q->fresh_only && db_col_i64(st, "stale_since") != 0)
 		return BERTH_OK;
-	if (!offer_text_hits(l->q->list_source, db_col_text(st, "list_source", l->a), false))
+	if (l->q->list_source != NULL && l->q->list_source[0] != '\0' &&
+	    !offer_text_hits(l->q->list_source, db_col_text(st, "list_source", l->a), false))
 		return BERTH_OK;
 	at = l->speeds.n == 0 ? NULL : strmap_get(&l->speeds, offer_fleet_key(l->a, p.offer.provider,
 	    p.offer.region, p.offer.instance_type, p.offer.accelerator));
@@ -157,6 +158,11 @@ offer_scan(struct store *s, struct offer_list *l, int64_t from, int64_t to, bool
 
 	if (current && l->q->list_source != NULL && l->q->list_source[0] != '\0')
 		return offer_scan_list(s, l, err);
+	/* what is asked most, and nothing of the list itself: no row of it is looked up */
+	if (current && by_acc && !l->q->fresh_only)
+		return store_each(s, offer_list_row, l, err, "SELECT o.* FROM offer o WHERE o.until_t IS NULL AND "
+		    "o.accelerator = $1 AND o.accelerator_count >= $2 AND o.accelerator_count <= $3", DB_ARGS(db_text(acc),
+		    db_i64(l->q->count_min), db_i64(l->q->count_max > 0 ? l->q->count_max : INT64_MAX)));
 	if (current && by_acc)
 		return store_each(s, offer_list_row, l, err, OFFER_SELECT "o.until_t IS NULL AND o.accelerator = $1 AND "
 		    "o.accelerator_count >= $2 AND o.accelerator_count <= $3", DB_ARGS(db_text(acc), db_i64(l->q->count_min),

@@ -214,14 +214,14 @@ sqlite_open_read_only(struct sqlite_conn *c)
 	buf_init(&uri, strlen(c->path) * 3 + 32);
 	if (buf_printf(&uri, "%s-wal", c->path) == BERTH_OK && stat(uri.p, &st) == 0 && st.st_size > 0) {
 		buf_free(&uri);
-		return sqlite3_open_v2(c->path, &c->db, SQLITE_OPEN_READONLY, NULL);
+		return sqlite3_open_v2(c->path, &c->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
 	}
 	buf_clear(&uri);
 	buf_add_str(&uri, "file:");
 	for (const char *p = c->path; *p != '\0'; p++)
 		buf_printf(&uri, strchr("%?#", *p) != NULL ? "%%%02X" : "%c", (unsigned)(unsigned char)*p);
 	if (buf_add_str(&uri, "?immutable=1") == BERTH_OK)
-		rc = sqlite3_open_v2(uri.p, &c->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
+		rc = sqlite3_open_v2(uri.p, &c->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, NULL);
 	buf_free(&uri);
 	return rc;
 }
@@ -436,27 +436,28 @@ sqlite_column_name(void *stmt, int i)
 static void
 sqlite_column(void *stmt, int i, struct db_val *v)
 {
-	sqlite3_stmt *st = ((struct sqlite_stmt *)stmt)->st;
+	/* one look-up a column: connections are opened without a mutex, so that a value may be read where it lies */
+	sqlite3_value *at = sqlite3_column_value(((struct sqlite_stmt *)stmt)->st, i);
 
 	*v = (struct db_val){ .type = DB_NULL };
-	switch (sqlite3_column_type(st, i)) {
+	switch (sqlite3_value_type(at)) {
 	case SQLITE_INTEGER:
 		v->type = DB_I64;
-		v->i = sqlite3_column_int64(st, i);
+		v->i = sqlite3_value_int64(at);
 		break;
 	case SQLITE_FLOAT:
 		v->type = DB_REAL;
-		v->d = sqlite3_column_double(st, i);
+		v->d = sqlite3_value_double(at);
 		break;
 	case SQLITE_TEXT:
 		v->type = DB_TEXT;
-		v->s = (const char *)sqlite3_column_text(st, i);
-		v->len = (size_t)sqlite3_column_bytes(st, i);
+		v->s = (const char *)sqlite3_value_text(at);
+		v->len = (size_t)sqlite3_value_bytes(at);
 		break;
 	case SQLITE_BLOB:
 		v->type = DB_BLOB;
-		v->s = sqlite3_column_blob(st, i);
-		v->len = (size_t)sqlite3_column_bytes(st, i);
+		v->s = sqlite3_value_blob(at);
+		v->len = (size_t)sqlite3_value_bytes(at);
 		break;
 	default:
 		break;
