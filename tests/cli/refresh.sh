@@ -76,6 +76,22 @@ cloud good
 run prices refresh
 expect_exit 0 "and the lock is free again"
 
+# A cloud that answers a byte a second holds up neither the tick nor the other account.
+cat >.config/berth/berth.yaml <<YAML
+accounts:
+  - {name: slow, provider: lambda, api_key: 'env:LAMBDA_KEY', endpoint: 'http://127.0.0.1:$port/drip'}
+  - {name: cloud, provider: lambda, api_key: 'env:LAMBDA_KEY', endpoint: 'http://127.0.0.1:$port/good'}
+network: {sync_within: 2s, prices_within: 2s}
+YAML
+began=$(date +%s)
+run tick
+took=$(($(date +%s) - began))
+[ "$took" -le 9 ]
+ok $? "a tick with a dripping cloud takes $took s"
+run events --type account.unreachable -o json
+expect_out_has '"subject": "account:slow"'
+expect_out_lacks 'account:cloud' "the other one was heard"
+
 # What doctor says of each, without a machine more or less.
 clock=$(date -u +%Y-%m-%dT%H:%M:%SZ)
 look() {	# look HOW STATE WORDS
