@@ -249,7 +249,7 @@ jobs_add(struct usage_jobs *u, const struct usage_job *row, struct berth_err *er
 {
 	enum berth_code rc = BERTH_OK;
 
-	if (u->n == JOBS_BATCH)
+	if (row->part == 0 && u->n + INGEST_GRES_MAX > JOBS_BATCH)	/* all parts of a job go together */
 		rc = jobs_flush(u, err);
 	u->batch[u->n] = *row;
 	u->batch[u->n++].job = arena_strdup(u->batch_arena, row->job);

@@ -108,7 +108,12 @@ struct focus_reading { struct record *r; struct usage_bill *bill; };
 static enum berth_code
 focus_take(void *arg, const struct focus_bill *row, struct berth_err *err)
 {
-	return usage_bill_take(((struct focus_reading *)arg)->bill, row, err);
+	struct focus_reading *f = arg;
+	const char *fault = usage_time_fault(row->start, f->r->ctx->now);
+
+	if (fault != NULL)
+		return err_set(err, BERTH_EINVAL, "ChargePeriodStart %s", fault);
+	return usage_bill_take(f->bill, row, err);
 }
 
 static void

@@ -10,6 +10,7 @@
 #include "ingest/zin.h"
 #include "util/arena.h"
 #include "util/str.h"
+#include "util/time.h"
 #include "util/tz.h"
 
 const struct record_jobs_opts record_jobs_defaults = { .zone = "UTC", .cluster = "", .step_s = 3600 };
@@ -73,16 +74,30 @@ struct jobs_sink {
 	struct usage_jobs *jobs;
 };
 
-static enum berth_code
-jobs_sink_job(void *arg, const struct ingest_job *job, struct berth_err *err)
-{
-	return usage_jobs_take(((struct jobs_sink *)arg)->jobs, job, err);
-}
-
 static void
 jobs_sink_say(void *arg, enum usage_say kind, long line, const char *message)
 {
 	jobs_count_say(&((struct jobs_sink *)arg)->counter, kind, line, message);
+}
+
+static enum berth_code
+jobs_sink_job(void *arg, const struct ingest_job *job, struct berth_err *err)
+{
+	struct jobs_sink *s = arg;
+	const struct { const char *name; int64_t t; } times[] = { { "Submit", job->submit }, { "Start", job->start },
+		{ "End", job->end } };
+	char at[TIME_FMT_SIZE], why[120];
+
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+		const char *fault = times[i].t != 0 ? usage_time_fault(times[i].t, s->counter.f->r->ctx->now) : NULL;
+
+		if (fault == NULL)
+			continue;
+		snprintf(why, sizeof(why), "%s %s %s", times[i].name, time_fmt(at, times[i].t), fault);
+		jobs_sink_say(arg, USAGE_REFUSED, job->line, why);
+		return BERTH_OK;
+	}
+	return usage_jobs_take(s->jobs, job, err);
 }
 
 /* Of what was read of in. */

@@ -14,6 +14,7 @@
 #include "util/buf.h"
 #include "util/json.h"
 #include "util/str.h"
+#include "util/time.h"
 #include "util/tz.h"
 
 const struct record_metrics_opts record_metrics_defaults = { .unit = "gpu", .zone = "UTC", .resolution_s = 60 };
@@ -100,8 +101,16 @@ enum berth_code
 metrics_point(void *arg, const struct ingest_point *p, struct berth_err *err)
 {
 	struct metrics *m = arg;
+	const char *fault = p->t != 0 ? usage_time_fault(p->t, m->r->ctx->now) : NULL;
+	char at[TIME_FMT_SIZE], why[120];
 
-	return points_take(m->points, p, err);
+	if (fault == NULL)
+		return points_take(m->points, p, err);
+	snprintf(why, sizeof(why), "the time %s %s", time_fmt(at, p->t), fault);
+	if (p->line == 0)
+		return err_set(err, BERTH_EINVAL, "%s", why);
+	metrics_say(m, USAGE_REFUSED, p->line, why);
+	return BERTH_OK;
 }
 
 void

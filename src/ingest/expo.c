@@ -178,7 +178,7 @@ expo_time(const char *s, int64_t *t_out)
 	if (v >= 1e11)
 		v /= 1000;
 	*t_out = (int64_t)v;
-	return *t_out <= TIME_MAX;
+	return *t_out > 0 && *t_out <= TIME_MAX;	/* 0 is what unset clocks write */
 }
 
 /* "# TYPE name histogram": its buckets are no signal of their own. */

@@ -46,7 +46,7 @@ promjson_point(const struct jsonr *pair, struct ingest_point *p, struct berth_er
 
 	if (json_array_size(pair->v) != 2 || !json_is_number(t) || !json_is_string(v))
 		return jsonr_err(pair, BERTH_EINVAL, err, "not a time and a value in quotes");
-	if (json_number_value(t) < 0 || json_number_value(t) > (double)TIME_MAX)
+	if (json_number_value(t) < 1 || json_number_value(t) > (double)TIME_MAX)
 		return jsonr_err(pair, BERTH_EINVAL, err, "a time outside 1970 to 2199");
 	p->t = (int64_t)json_number_value(t);
 	if (!expo_value(json_string_value(v), &p->value))

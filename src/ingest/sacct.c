@@ -138,7 +138,8 @@ sacct_gpus(struct sacct *r, struct sacct_row *row, struct ingest_job *j)
 {
 	char *alloc = sacct_get(r, row, SACCT_ALLOCTRES), *req = sacct_get(r, row, SACCT_REQTRES);
 
-	if (*alloc != '\0' || req == NULL || j->start != 0) {
+	/* Cancelled in the queue, a job has no start, or that of its end. */
+	if (*alloc != '\0' || req == NULL || (j->start != 0 && j->end != j->start)) {
 		if (sacct_tres(r, alloc, j))
 			return true;
 		return sacct_why(row, "AllocTRES is no list of resources:", alloc);
@@ -178,6 +179,11 @@ sacct_span_of(const struct sacct *r, struct sacct_row *row, struct ingest_job *j
 	if (sacct_state_is(j->state_text, waiting) || (!row->start.known && !row->end.known)) {
 		j->state = INGEST_PENDING;
 		row->start.known = row->end.known = false;
+	}
+	if (!row->start.known && row->end.known && j->elapsed_s > 0 && j->state == INGEST_DONE) {	/* it did run */
+		row->start = row->end;
+		row->start.t -= j->elapsed_s;
+		row->start.later -= j->elapsed_s;
 	}
 	if (!row->start.known) {	/* it never ran: cancelled in the queue, or it waits */
 		j->end = row->end.known ? row->end.later : 0;
@@ -241,6 +247,8 @@ sacct_row(struct sacct *r, struct sacct_row *row, struct ingest_job *j)
 	    !sacct_time(r, row, SACCT_END, "End is no time:", &row->end) || !sacct_spans(r, row, j) ||
 	    !sacct_span_of(r, row, j) || !sacct_gpus(r, row, j))
 		return false;
+	if (j->n_gres > 0 && !row->submit.known && !row->start.known)
+		return sacct_why(row, "neither Submit nor Start is known of", j->id);
 	j->submit_known = row->submit.known;
 	j->submit = row->submit.known ? row->submit.t : j->start;
 	if (j->end != 0 && j->start == 0 && j->end < j->submit)

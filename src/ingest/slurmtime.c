@@ -8,6 +8,7 @@
 
 #define SLURMTIME_DAY INT64_C(86400)
 #define SLURMTIME_FIELD_MAX INT64_C(1000000000)
+#define SLURMTIME_NO_DATE INT64_MIN
 
 /* As str_is_digit(), within the loops over every byte of an export. */
 static inline bool
@@ -111,21 +112,42 @@ slurmclock_init(struct slurmclock *c, const struct tz *tz)
 	c->tz = tz;
 }
 
-/* Midnight of "2026-10-25" on the wall clock; -1: no date. */
+/* Midnight of "2026-10-25" on the wall clock; SLURMTIME_NO_DATE. West of Greenwich the second 0 is one of 1969. */
 static int64_t
 slurmtime_date(const char *s)
 {
 	struct time_civil c = { 0 };
 	int hi = slurmtime_two(s), lo = slurmtime_two(s + 2);
+	int64_t t;
 
 	if (hi < 0 || lo < 0 || s[4] != '-' || s[7] != '-')
-		return -1;
+		return SLURMTIME_NO_DATE;
 	c.year = hi * 100 + lo;
 	c.month = slurmtime_two(s + 5);
 	c.day = slurmtime_two(s + 8);
-	if (c.year < 1970 || c.year > 2199 || c.month < 1 || c.month > 12 || c.day < 1 || c.day > 31)
-		return -1;
-	return time_from_civil(c);
+	if (c.year < 1969 || c.year > 2199 || c.month < 1 || c.month > 12 || c.day < 1 || c.day > 31)
+		return SLURMTIME_NO_DATE;
+	t = time_from_civil(c);
+	return time_to_civil(t).day == c.day ? t : SLURMTIME_NO_DATE;	/* the day may not run over its month */
+}
+
+/* The zone that a clock time may name, as SLURM_TIME_FORMAT lets it: "Z", "+02:00", "+0200"; "" is none. */
+static bool
+slurmtime_zone(const char *s, bool *named_out, int64_t *offset_s)
+{
+	int h, m;
+
+	*offset_s = 0;
+	*named_out = *s != '\0';
+	if (*s == '\0' || strcmp(s, "Z") == 0)
+		return true;
+	if ((*s != '+' && *s != '-') || (h = slurmtime_two(s + 1)) < 0 || h > 15)
+		return false;
+	m = slurmtime_two(s + (s[3] == ':' ? 4 : 3));
+	if (m < 0 || m > 59 || s[s[3] == ':' ? 6 : 5] != '\0')
+		return false;
+	*offset_s = (*s == '-' ? -1 : 1) * (h * 3600 + m * 60);
+	return true;
 }
 
 int64_t
@@ -140,7 +162,7 @@ slurmtime_later(const struct tz *tz, int64_t t)
 	return t;
 }
 
-/* Remembers whether the offset is the same all day long. */
+/* Remembers whether the offset is the same all day long; the days about 1970-01-01 are looked at in full. */
 static void
 slurmclock_day(struct slurmclock *c, const char *s, int64_t wall)
 {
@@ -151,7 +173,7 @@ slurmclock_day(struct slurmclock *c, const char *s, int64_t wall)
 	c->day_wall = wall;
 	c->offset_s = at;
 	c->day_known = true;
-	c->day_plain = tz_offset(c->tz, t - SLURMTIME_DAY) == at && tz_offset(c->tz, t + 2 * SLURMTIME_DAY) == at;
+	c->day_plain = wall > 2 * SLURMTIME_DAY && tz_offset(c->tz, t - SLURMTIME_DAY) == at && tz_offset(c->tz, t + 2 * SLURMTIME_DAY) == at;
 }
 
 static bool
@@ -195,6 +217,8 @@ slurmtime_parse(struct slurmclock *c, const char *s, struct slurmtime *out)
 {
 	static const char *const unknown[] = { "", "Unknown", "None", "N/A", "NONE", NULL };
 	enum tz_note note;
+	int64_t offset_s;
+	bool zoned;
 	int h, m, sec;
 
 	if (slurmtime_again(c, s, out))
@@ -207,7 +231,7 @@ slurmtime_parse(struct slurmclock *c, const char *s, struct slurmtime *out)
 			return slurmtime_word(s, unknown) || slurmtime_epoch(s, out);
 		wall = slurmtime_date(s);
 
-		if (wall < 0)
+		if (wall == SLURMTIME_NO_DATE)
 			return false;
 		slurmclock_day(c, s, wall);
 	}
@@ -215,19 +239,25 @@ slurmtime_parse(struct slurmclock *c, const char *s, struct slurmtime *out)
 	if ((s[10] != 'T' && s[10] != ' ') || (h = slurmtime_two(s + 11)) < 0 || h > 23 || s[13] != ':' ||
 	    (m = slurmtime_two(s + 14)) < 0 || m > 59)
 		return false;
-	sec = s[16] == '\0' ? 0 : s[16] == ':' ? slurmtime_two(s + 17) : -1;
-	if (sec < 0 || sec > 60 || (s[16] == ':' && s[19] != '\0' && s[19] != '.'))
+	sec = s[16] == ':' ? slurmtime_two(s + 17) : 0;
+	if (sec < 0 || sec > 60)
 		return false;
-	out->known = true;
+	s += s[16] == ':' ? 19 : 16;
+	if (*s == '.')
+		for (s++; slurmtime_digit(*s); s++)
+			;
+	if (!slurmtime_zone(s, &zoned, &offset_s))
+		return false;
 	out->t = c->day_wall + h * 3600 + m * 60 + (sec == 60 ? 59 : sec);
-	if (c->day_plain) {
-		out->t -= c->offset_s;
+	if (zoned || c->day_plain) {
+		out->t -= zoned ? offset_s : c->offset_s;
 		out->later = out->t;
-		return true;
+	} else {
+		out->t = tz_instant(c->tz, out->t, &note);
+		out->skipped = note == TZ_GAP;
+		out->later = note == TZ_AMBIGUOUS ? slurmtime_later(c->tz, out->t) : out->t;
 	}
-	out->t = tz_instant(c->tz, out->t, &note);
-	out->skipped = note == TZ_GAP;
-	out->later = note == TZ_AMBIGUOUS ? slurmtime_later(c->tz, out->t) : out->t;
+	out->known = out->t > 0;	/* the first second of 1970 in local time is how 0 is printed */
 	return true;
 }
 

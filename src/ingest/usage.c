@@ -10,6 +10,14 @@
 #define USAGE_NAME_FIT ((size_t)480)	/* bytes of a series' name */
 #define USAGE_NAME_MAX ((size_t)64 * 1024)
 
+const char *
+usage_time_fault(int64_t t, int64_t now)
+{
+	if (t > now + USAGE_AHEAD_S)
+		return "lies more than a day ahead";
+	return t < USAGE_FIRST ? "lies before 1971: is it a time?" : NULL;
+}
+
 void
 usage_set_init(struct usage_set *set, struct arena *a)
 {

@@ -19,6 +19,7 @@ struct tz;
 #define USAGE_SERIES_MAX 20000	/* series of one load: more is a label that is no label */
 #define USAGE_VALUE_MAX 1e15
 #define USAGE_AHEAD_S INT64_C(86400)	/* how far in the future a time may lie */
+#define USAGE_FIRST INT64_C(31536000)	/* 1971: earlier times are of clocks that were not set, or no times at all */
 
 struct usage_label {
 	const char *key, *value;
@@ -67,6 +68,9 @@ const char *usage_labels_json(struct arena *a, const struct usage_label *labels,
 /* What a reader tells: a row is refused, or taken with a remark; what was done on purpose is a note. */
 enum usage_say { USAGE_REFUSED, USAGE_REMARK, USAGE_NOTE };
 typedef void usage_say_fn(void *arg, enum usage_say kind, long line, const char *message);
+
+/* Why t can be no time of use, as the end of a sentence; NULL: it can. One such row would make a series of years. */
+const char *usage_time_fault(int64_t t, int64_t now);
 
 struct usage_csv_options {
 	const char *time_column, *value_column;	/* NULL: found by the names people use */

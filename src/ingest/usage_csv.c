@@ -147,12 +147,13 @@ static enum berth_code
 csv_time(struct csv_reader *r, const char *s, int64_t *t_out, struct berth_err *err)
 {
 	enum berth_code rc = BERTH_OK;
+	const char *fault;
 
 	r->second = 0;
 	if (!csv_time_fast(r, s, t_out))
 		rc = csv_time_slow(r, s, t_out, err);
-	if (rc == BERTH_OK && *t_out > r->o->now + USAGE_AHEAD_S)
-		return err_set(err, BERTH_EINVAL, "the time %s lies more than a day ahead", s);
+	if (rc == BERTH_OK && (fault = usage_time_fault(*t_out, r->o->now)) != NULL)
+		return err_set(err, BERTH_EINVAL, "the time %s %s", s, fault);
 	return rc;
 }
 

@@ -157,7 +157,7 @@ usage_sort(const struct usage_job *rows, size_t n, struct usage_job *out, struct
 		qsort(v, n, sizeof(*v), usage_cmp_ranked);
 	for (size_t i = 0; i < n; i++) {
 		if (m > 0 && usage_cmp(&out[m - 1], v[i].row) == 0) {
-			counts->duplicate++;
+			counts->duplicate += v[i].row->part == 0;
 			if (usage_knows(v[i].row, &out[m - 1]))
 				out[m - 1] = *v[i].row;
 		} else {
@@ -249,11 +249,25 @@ usage_hour_put(struct store *s, int64_t hour, const struct usage_job *rows, size
 	return rc;
 }
 
+/* What a load did to a job, which counts once however many parts it has. */
+struct usage_fate { bool is_new, had, changed; };
+
+static void
+usage_count(struct put_counts *counts, struct usage_fate *fate)
+{
+	counts->stored += fate->is_new && !fate->had;
+	counts->replaced += fate->had && (fate->is_new || fate->changed);
+	counts->duplicate += fate->had && !fate->is_new && !fate->changed;
+	*fate = (struct usage_fate){ false, false, false };
+}
+
 /* Walks rows [n] of one hour and what is stored of it side by side. */
 static void
 usage_merge(struct usage_hour *h, const struct usage_job *rows, size_t n, struct arena *a, struct put_counts *counts,
     struct usage_span *changed)
 {
+	struct usage_fate fate = { false, false, false };
+	const struct usage_job *job = NULL;	/* that of the input whose parts are passed */
 	size_t i = 0, j = 0;
 
 	h->now.cap = n + h->old.n;
@@ -262,13 +276,21 @@ usage_merge(struct usage_hour *h, const struct usage_job *rows, size_t n, struct
 		const struct usage_job *o = j < h->old.n ? &h->old.v[j] : NULL;
 		int c = o == NULL ? -1 : i == n ? 1 : usage_cmp(&rows[i], o);
 
+		if (job != NULL && usage_cmp_job(c > 0 ? o : &rows[i], job) != 0) {
+			usage_count(counts, &fate);
+			job = NULL;
+		}
 		if (c > 0) {	/* not in the input; a part that its job has lost? */
 			const struct usage_job *kin = i > 0 && usage_cmp_job(&rows[i - 1], o) == 0 ? &rows[i - 1] :
 			    i < n && usage_cmp_job(&rows[i], o) == 0 ? &rows[i] : NULL;
 
+			if (kin != NULL) {
+				job = o;
+				fate.had = true;
+			}
 			if (kin != NULL && usage_knows(kin, o)) {
 				usage_widen(changed, o);
-				h->dirty = true;
+				h->dirty = fate.changed = true;
 			} else {
 				VEC_PUSH(a, &h->now, *o);
 			}
@@ -276,20 +298,24 @@ usage_merge(struct usage_hour *h, const struct usage_job *rows, size_t n, struct
 			continue;
 		}
 		j += c == 0;
+		job = &rows[i];
 		if (c == 0 && (usage_same(&rows[i], o) || !usage_knows(&rows[i], o))) {
-			counts->duplicate++;
+			fate.had = true;
 			VEC_PUSH(a, &h->now, *o);
 			i++;
 			continue;
 		}
-		counts->stored += c < 0;
-		counts->replaced += c == 0;
+		fate.is_new |= c < 0;
+		fate.had |= c == 0;
+		fate.changed |= c == 0;
 		if (c == 0)
 			usage_widen(changed, o);
 		usage_widen(changed, &rows[i]);
 		VEC_PUSH(a, &h->now, rows[i++]);
 		h->dirty = true;
 	}
+	if (job != NULL)
+		usage_count(counts, &fate);
 }
 
 /* Rows [n], sorted, all submitted in one hour. */
@@ -303,9 +329,10 @@ usage_put_hour(struct store *s, int64_t hour, const struct usage_job *rows, size
 	if (rc != BERTH_OK)
 		return rc;
 	if (h.old.n == 0) {	/* as in most of a first load: there is nothing to merge with */
-		counts->stored += (int64_t)n;
-		for (size_t i = 0; i < n; i++)
+		for (size_t i = 0; i < n; i++) {
+			counts->stored += i == 0 || usage_cmp_job(&rows[i - 1], &rows[i]) != 0;
 			usage_widen(changed, &rows[i]);
+		}
 		return usage_hour_put(s, hour, rows, n, b, err);
 	}
 	usage_merge(&h, rows, n, a, counts, changed);

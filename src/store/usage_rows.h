@@ -34,7 +34,8 @@ struct usage_span { int64_t from, to; };
 /*
  * Stores rows [n] in one go; they are sorted by key, and the last of equal ones counts. A row replaces that of its key
  * unless it knows less: one that waits or runs never replaces one that is over, nor one that was seen to run longer.
- * Parts of a job that its rows no longer have are taken away. counts and changed are added to.
+ * Parts of a job that its rows no longer have are taken away: rows have all parts of their jobs. counts, in which a job is
+ * one however many parts it has, and changed are added to.
  */
 BERTH_MUST_CHECK enum berth_code store_usage_put(struct store *s, struct usage_job *rows, size_t n,
     struct put_counts *counts, struct usage_span *changed, struct berth_err *err);

@@ -164,6 +164,57 @@ expect_exit 2
 run --store types.db series --waits total
 expect_out_has '^total +2026-08-01 00:00 +3 +0s +0s +0s +0s +0 +-'
 
+# A job of several types is one row, stored with all of its parts wherever it stands among thousands, and loses what a
+# correction takes away.
+several() {	# several TYPES
+	echo 'JobID|State|Submit|Start|End|AllocTRES'
+	awk 'BEGIN { for (i = 1; i < 16384; i++)
+		print i "|COMPLETED|2026-09-01T00:00:00|2026-09-01T00:00:00|2026-09-01T01:00:00|gres/gpu:l4=1" }'
+	echo "99999|COMPLETED|2026-09-01T00:00:01|2026-09-01T00:00:00|2026-09-01T01:00:00|$1"
+}
+several gres/gpu:v100=5,gres/gpu:h100=3 >several.txt
+run --store several.db record sacct several.txt -o json
+expect_json '$.rows_read' 16384
+expect_json '$.rows_stored' 16384
+expect_json '$.gpu_seconds' 59007600	# (16383 + 5 + 3) x 3600
+run --store several.db series --samples -o csv --columns gpus,series accelerator=V100 accelerator=H100 total
+expect_out '5,accelerator=V100' 'the first part is there'
+expect_out '3,accelerator=H100' 'so is the second'
+expect_out '16391,total'
+several gres/gpu:h100=3 >several.txt
+run --store several.db record sacct several.txt -o json
+expect_json '$.rows_stored' 1
+expect_json '$.rows_replaced' 1
+expect_json '$.rows_duplicate' 16383
+run --store several.db record sacct several.txt -o json
+expect_json '$.rows_duplicate' 16384
+run --store several.db series --samples -o csv --columns gpus,series total
+expect_out '16386,total' 'what the correction lacks is gone'
+
+# Times that cannot be are refused by line, and no series of years comes of them.
+cat >odd.txt <<'EOF'
+JobID|State|Submit|Start|End|Elapsed|ReqTRES|AllocTRES
+1|COMPLETED|2026-09-01T00:00:00|2026-09-01T00:00:00|2026-09-01T01:00:00|01:00:00||gres/gpu=1
+2|COMPLETED|2026-09-01T00:00:00|2026-09-01T00:00:00|2187-09-01T01:00:00|01:00:00||gres/gpu=1
+3|RUNNING|2026-09-01T00:00:00|2027-09-01T00:00:00|Unknown|00:00:00||gres/gpu=1
+4|COMPLETED|1970-01-03T00:00:00|1970-01-03T00:00:00|2026-09-01T01:00:00|01:00:00||gres/gpu=1
+5|COMPLETED|2026-09-01T00:00:00|2026-09-31T00:00:00|2026-10-01T01:00:00|01:00:00||gres/gpu=1
+6|PENDING|2026-09-01T00:00:00|2027-09-01T00:00:00|Unknown|00:00:00|gres/gpu=2|
+7|CANCELLED by 0|2026-09-01T00:00:00|2026-09-01T00:30:00|2026-09-01T00:30:00|00:00:00|gres/gpu=4|
+EOF
+run --store odd.db record sacct odd.txt -o json
+expect_exit 8
+expect_json '$.rows_stored' 3
+expect_json '$.rows_refused' 4
+expect_json '$.warnings[0].line' 3
+expect_json '$.warnings[0].message' 'End 2187-09-01T01:00:00Z lies more than a day ahead'
+expect_json '$.warnings[1].line' 4
+expect_json '$.warnings[2].message' 'Submit 1970-01-03T00:00:00Z lies before 1971: is it a time?'
+expect_json '$.warnings[3].line' 6
+run --store odd.db series --samples -o csv --columns gpus,series total state=queued
+expect_out '1,total'
+expect_out '4,state=queued' 'who was cancelled in the queue had waited: 2 for an hour, 4 for half of it'
+
 # What is no export at all.
 printf '   JobID    JobName\n' >fixed.txt
 run record sacct fixed.txt

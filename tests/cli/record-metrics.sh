@@ -180,4 +180,14 @@ printf '%s\n' 'JobID|State|Submit|Start|End|Elapsed|AllocTRES' \
 run --store waste.db record sacct jobs.txt
 run --store waste.db series --waste -o json
 expect_json '$.waste[0].wait_p95_s' 1800.000 'jobs waited half an hour while these GPUs were idle'
+# Times of clocks that were never set, and of those that run ahead: the time 0 is not the one that is missing.
+printf 'up 1 0\nup 2 1788220800\nup 3 4000000000\nup 4 86400\n' >clocks.prom
+run --store clocks.db record openmetrics clocks.prom -o json
+expect_exit 8
+expect_json '$.rows_stored' 1
+expect_json '$.rows_refused' 3
+expect_json '$.warnings[0].line' 1
+expect_json '$.warnings[1].message' 'the time 2096-10-02T07:06:40Z lies more than a day ahead'
+expect_json '$.series[0].from' 2026-09-01T00:00:00Z
+expect_json '$.series[0].to' 2026-09-01T00:00:00Z
 done_testing

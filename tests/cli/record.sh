@@ -230,4 +230,10 @@ if [ -r "$data/philly_hourly.csv.gz" ]; then
 else
 	skip "real histories" "not here"
 fi
+printf 'timestamp,gpus\n0,1\n1970-01-01T00:00:00Z,2\n2026-11-30T11:00:00Z,4\n' >unset.csv
+run --store unset.db record csv unset.csv -o json
+expect_exit 8
+expect_json '$.rows_refused' 2
+expect_json '$.warnings[0].message' 'the time 0 lies before 1971: is it a time?'
+expect_json '$.series[0].samples' 1
 done_testing

@@ -162,14 +162,30 @@ test_rows(void)
 	    "504+1|RUNNING|2026-02-01T00:00:00|2026-02-01T00:30:00|Unknown|01:00:00|UNLIMITED|gres/gpu=2|gres/gpu=2\n"
 	    "505|COMPLETED|2026-02-01T00:00:00|2026-02-01T02:30:00|2026-02-01T01:30:00|01:00:00|UNLIMITED||gres/gpu=2\n"
 	    "506|COMPLETED|2026-02-01\n"
-	    "507|FAILED|2026-02-30T00:00:00|never|2026-02-01T01:30:00|01:00:00|UNLIMITED||gres/gpu=2\n",
+	    "507|FAILED|2026-02-01T00:00:00|never|2026-02-01T01:30:00|01:00:00|UNLIMITED||gres/gpu=2\n"
+	    "508|FAILED|2026-02-01T00:00:00|2026-02-29T00:00:00|2026-03-01T01:30:00|01:00:00|UNLIMITED||gres/gpu=2\n"
+	    "509|CANCELLED by 4|2026-02-01T00:00:00|2026-02-01T00:10:00|2026-02-01T00:10:00|00:00:00|10:00|gres/gpu=2|\n"
+	    "510|COMPLETED|Unknown|Unknown|2026-02-01T02:00:00|01:00:00|||gres/gpu=2\n"
+	    "511|COMPLETED|Unknown|Unknown|Unknown|00:00:00|||gres/gpu=2\n",
 	    "2 501 '' over 2026-02-01T01:00:00Z..2026-02-02T01:00:05Z 86405/172800 h100=1\n"
 	    "4 502_[1-8%2] '' waits -..- 0/600 =2 x8\n"
 	    "5 503 '' over -..2026-02-01T00:10:00Z 0/600 =2\n"
 	    "6 504+1 '' runs 2026-02-01T00:30:00Z..2026-02-01T01:30:00Z 3600/-2 =2\n"
 	    "7 refuse: End 2026-02-01T01:30:00Z lies\n"
 	    "8 refuse: fewer fields than the header \n"
-	    "9 refuse: Start is no time: 'never'\n", "states, steps, arrays, components and bad rows");
+	    "9 refuse: Start is no time: 'never'\n"
+	    "10 refuse: Start is no time: '2026-02-29\n"
+	    "11 509 '' over 2026-02-01T00:10:00Z..2026-02-01T00:10:00Z 0/600 =2\n"
+	    "12 510 '' over 2026-02-01T01:00:00Z..2026-02-01T02:00:00Z 3600/-1 =2\n"
+	    "13 refuse: neither Submit nor Start is k\n", "states, steps, arrays, components and bad rows");
+	check("America/New_York", HEAD "1|z|COMPLETED|2026-02-01T00:00:00Z|2026-01-31T20:00:00|01:00:00|gres/gpu=1\n"
+	    "2|z|COMPLETED|2026-02-01T02:00:00+0200|2026-02-01T03:30:00.5+02:30|01:00:00|gres/gpu=1\n"
+	    "3|z|COMPLETED|2026-02-01T02:00:00+2|2026-02-01T02:30:00|01:00:00|gres/gpu=1\n"
+	    "4|z|PENDING|1969-12-31T19:00:00|1969-12-31T19:00:00|00:00:00|\n",
+	    "2 1 'z' over 2026-02-01T00:00:00Z..2026-02-01T01:00:00Z 3600/-1 =1\n"
+	    "3 2 'z' over 2026-02-01T00:00:00Z..2026-02-01T01:00:00Z 3600/-1 =1\n"
+	    "4 refuse: Start is no time: '2026-02-01\n"
+	    "5 4 'z' waits -..- 0/-1\n", "zones of their own, and the second 0 in local time");
 	check("UTC", HEAD "7|x|y||COMPLETED|2026-02-01T00:00:00|2026-02-01T00:01:00|00:01:00|gres/gpu=1\n"
 	    "8||||RUNNING|2026-02-01T00:00:00|Unknown|00:02:00|gres/gpu=1\n"
 	    "9|FAILED|COMPLETED|2026-02-01T00:00:00|2026-02-01T00:01:00|00:01:00|gres/gpu=1\n",
