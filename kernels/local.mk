@@ -15,15 +15,19 @@ libprobe_a_SOURCES = \
 	kernels/health.c \
 	kernels/host.c \
 	kernels/images.h \
+	kernels/jlite.c kernels/jlite.h \
 	kernels/kmsg.c \
 	kernels/lt_api.c kernels/lt_api.h \
 	kernels/measure.c \
 	kernels/nvml_api.c kernels/nvml_api.h \
 	kernels/oldglibc.h \
+	kernels/other.c kernels/other.h kernels/other_amd.c kernels/other_ascend.c kernels/other_gaudi.c \
+	kernels/other_neuron.c kernels/other_tpu.c \
 	kernels/report.c kernels/report.h kernels/report_out.c \
 	kernels/run.h \
 	kernels/suite.c \
-	kernels/t_compute.c kernels/t_gemm.c kernels/t_link.c kernels/t_memory.c
+	kernels/t_compute.c kernels/t_gemm.c kernels/t_link.c kernels/t_memory.c \
+	kernels/tool.c kernels/tool.h kernels/user.c
 libprobe_a_CFLAGS = $(BERTH_PROBE_CFLAGS)
 
 pkglibexec_PROGRAMS += berth-probe

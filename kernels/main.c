@@ -16,6 +16,7 @@ main_usage(FILE *f)
 	fputs("usage: berth-probe [--json] [--quick | --deep] [--only TEST,...] [--list] [--host]\n"
 	    "                   [--cap SECONDS] [--steady SECONDS] [--array-mib N] [--gemm-n N]\n"
 	    "                   [--pattern-mib N] [--library FILE] [--kmsg FILE] [--version] [--help]\n"
+	    "                   [--measure-command COMMAND [--measure-name NAME] [--measure-devices N]]\n"
 	    "Measures the GPUs of this machine, or the host where there are none.\n"
 	    "  --json          one berth.probe-result/1 object on standard output\n"
 	    "  --quick         about 8 s instead of up to 55 s; --deep: minutes\n"
@@ -24,6 +25,10 @@ main_usage(FILE *f)
 	    "  --library FILE  this cuBLASLt instead of the first that is found and works\n"
 	    "  --kmsg FILE     a kernel log to look for Xid lines in, instead of /dev/kmsg\n"
 	    "  --host          the host reference, whatever else is there\n"
+	    "  --measure-command COMMAND  a benchmark of your own, run by the shell three times; its last line is a\n"
+	    "                  rate with its unit (612.5 TFLOP/s). --measure-name: the test that it stands for, or\n"
+	    "                  user_ and a name; --measure-devices: how many accelerators it keeps busy\n"
+	    "  --sysroot DIR   look for /sys and /dev under DIR\n"
 	    "exit status: 0 measured, 2 usage, 3 nothing to measure (host reference ran), 4 wrong or unhealthy,\n"
 	    "5 ended by a time cap\n", f);
 }
@@ -55,7 +60,7 @@ main_number(const char *s, double lo, double hi, double *out)
 }
 
 enum { OPT_JSON = 256, OPT_QUICK, OPT_DEEP, OPT_ONLY, OPT_LIST, OPT_HOST, OPT_CAP, OPT_STEADY, OPT_ARRAY, OPT_GEMM,
-	OPT_PATTERN, OPT_LIBRARY, OPT_KMSG, OPT_VERSION };
+	OPT_PATTERN, OPT_LIBRARY, OPT_KMSG, OPT_VERSION, OPT_SYSROOT, OPT_MEASURE, OPT_MEASURE_NAME, OPT_MEASURE_DEVICES };
 
 static const struct option main_options[] = {
 	{ "json", no_argument, NULL, OPT_JSON }, { "quick", no_argument, NULL, OPT_QUICK },
@@ -64,7 +69,10 @@ static const struct option main_options[] = {
 	{ "cap", required_argument, NULL, OPT_CAP }, { "steady", required_argument, NULL, OPT_STEADY },
 	{ "array-mib", required_argument, NULL, OPT_ARRAY }, { "gemm-n", required_argument, NULL, OPT_GEMM },
 	{ "pattern-mib", required_argument, NULL, OPT_PATTERN }, { "library", required_argument, NULL, OPT_LIBRARY },
-	{ "kmsg", required_argument, NULL, OPT_KMSG },
+	{ "kmsg", required_argument, NULL, OPT_KMSG }, { "sysroot", required_argument, NULL, OPT_SYSROOT },
+	{ "measure-command", required_argument, NULL, OPT_MEASURE },
+	{ "measure-name", required_argument, NULL, OPT_MEASURE_NAME },
+	{ "measure-devices", required_argument, NULL, OPT_MEASURE_DEVICES },
 	{ "version", no_argument, NULL, OPT_VERSION }, { "help", no_argument, NULL, 'h' },
 	{ NULL, 0, NULL, 0 },
 };
@@ -100,6 +108,17 @@ main_option(struct run_opts *o, int c)
 	case OPT_KMSG:
 		o->kmsg = optarg;
 		return 0;
+	case OPT_SYSROOT:
+		o->sysroot = optarg;
+		return 0;
+	case OPT_MEASURE:
+		o->measure = optarg;
+		return 0;
+	case OPT_MEASURE_NAME:
+		o->measure_name = optarg;
+		return 0;
+	case OPT_MEASURE_DEVICES:
+		return main_number(optarg, 1, REPORT_MAX_GPUS, &o->measure_devices);
 	case OPT_CAP:
 		return main_number(optarg, 1, 86400, &o->cap_s);
 	case OPT_STEADY:
@@ -136,7 +155,7 @@ main_parse(struct run_opts *o, int argc, char **argv)
 	int c, rc = 0;
 
 	*o = (struct run_opts){ .level = LEVEL_STANDARD, .steady_s = -1, .cap_s = -1, .array_bytes = 512ull << 20,
-		.gemm_n = 8192 };
+		.gemm_n = 8192, .measure_name = "user", .measure_devices = 1 };
 	while (rc == 0 && (c = getopt_long(argc, argv, "h", main_options, NULL)) != -1)
 		rc = main_option(o, c);
 	if (rc == 0 && optind < argc) {
@@ -147,6 +166,8 @@ main_parse(struct run_opts *o, int argc, char **argv)
 		main_usage(stderr);
 	if (o->steady_s < 0)
 		o->steady_s = o->level == LEVEL_DEEP ? 120 : 10;
+	if (o->cap_s < 0 && o->measure != NULL)
+		o->cap_s = 1800;	/* how long a user's benchmark takes is the user's affair */
 	if (o->cap_s < 0)
 		o->cap_s = o->level == LEVEL_DEEP ? 1800 : o->level == LEVEL_QUICK ? 30 : 55;
 	return rc;
@@ -344,10 +365,12 @@ main_run(struct run *run)
 		return 1;
 	}
 	pthread_detach(watchdog);
-	if (run->opts.force_host || gpu_list(run) < 0)
+	if (run->opts.force_host || (gpu_list(run) < 0 && !other_find(run)))
 		host_reference(run);
-	else if (main_gpus(run) < 0)
+	else if (run->n_gpus > 0 && main_gpus(run) < 0)
 		report_error(&run->report, "memory", 0, "out of memory");
+	if (run->opts.measure != NULL)
+		user_measure(run);
 	if (isatty(STDERR_FILENO))
 		fprintf(stderr, "\r%-32s\r", "");
 	rc = report_exit(&run->report, false);

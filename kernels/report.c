@@ -174,7 +174,7 @@ report_running(struct report *r, int gpu, const char *test, double cap_s)
 int
 report_exit(struct report *r, bool timed_out)
 {
-	int rc = strcmp(r->mode, "gpu") == 0 ? 0 : 3;
+	int rc = strcmp(r->mode, "host") == 0 ? 3 : 0;
 
 	pthread_mutex_lock(&r->lock);
 	for (size_t i = 0; i < r->n_checks; i++)
@@ -183,7 +183,7 @@ report_exit(struct report *r, bool timed_out)
 	for (size_t i = 0; i < r->n_health; i++)
 		if (r->health[i].status == REPORT_FAILED)
 			rc = 4;
-	for (size_t i = 0; i < r->n_tests && strcmp(r->mode, "gpu") == 0; i++)
+	for (size_t i = 0; i < r->n_tests && strcmp(r->mode, "host") != 0; i++)
 		if (r->tests[i].status == REPORT_FAILED)
 			rc = 4;
 	if (r->lost)

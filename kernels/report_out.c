@@ -226,7 +226,9 @@ report_table_gpus(struct report *r, FILE *f)
 	for (int i = 0; i < REPORT_MAX_GPUS; i++) {
 		const struct report_gpu *g = &r->gpus[i];
 
-		if (g->present)
+		if (g->present && strcmp(r->mode, "other") == 0)
+			fprintf(f, "gpu %d  %s  %.0f MiB\n", i, g->name[0] != '\0' ? g->name : "(no name)", g->memory_mib);
+		else if (g->present)
 			fprintf(f, "gpu %d  %s  cc %s  %d SMs  %.0f MiB%s%s\n", i, g->name, g->cc, g->sms, g->memory_mib,
 			    g->mig[0] != '\0' ? "  MIG " : "", g->mig);
 	}
@@ -280,7 +282,8 @@ report_table(struct report *r, FILE *f)
 	r->closed = true;
 	report_sort(r);
 	fprintf(f, "berth-probe %s  %s  %s\n", PACKAGE_VERSION, r->host,
-	    strcmp(r->mode, "host") == 0 ? "no GPU could be used: host reference" : r->level);
+	    strcmp(r->mode, "host") == 0 ? "no GPU could be used: host reference" :
+	    strcmp(r->mode, "other") == 0 ? "identified by its vendor's tool" : r->level);
 	report_table_gpus(r, f);
 	report_table_tests(r, f);
 	bad = report_table_checks(f, r->health, r->n_health);

@@ -25,6 +25,9 @@ struct run_opts {
 	uint64_t pattern_bytes;		/* 0: nine tenths of the free memory */
 	const char *library;		/* cuBLASLt to use instead of a search; NULL: search */
 	const char *kmsg;		/* kernel log to look for Xid lines in; NULL: /dev/kmsg */
+	const char *sysroot;		/* /sys and /dev are looked for under it; NULL: the machine's */
+	const char *measure, *measure_name;	/* a user's own benchmark; NULL: none */
+	double measure_devices;		/* accelerators that it keeps busy */
 	bool json, list, force_host;
 };
 
@@ -157,6 +160,11 @@ bool health_xid_fatal(unsigned long long xid);
 /* A line of the kernel log: its Xid and the PCI address in bus [n], or -1. */
 int health_xid_line(const char *line, char *bus, size_t n);
 void health_link(struct gpu *g);	/* PCIe link while copies run */
+
+/* Accelerators of other vendors, see other.c: false if there are none. */
+bool other_find(struct run *run);
+/* Runs the user's own benchmark and reports what it measured. */
+void user_measure(struct run *run);
 
 /* Host reference, see host.c */
 void host_reference(struct run *run);

@@ -18,7 +18,8 @@
 
 #define PROBE_FILE_MAX ((size_t)4 << 20)
 
-static const struct probe_opts probe_defaults = { .price = { INT64_MIN }, .limit = 50, .since_s = 180 * 86400 };
+static const struct probe_opts probe_defaults = { .price = { INT64_MIN }, .limit = 50, .since_s = 180 * 86400,
+	.measure_devices = 1 };
 
 #define OFF(field) offsetof(struct probe_opts, field)
 static const struct opt_row probe_rows[] = {
@@ -32,6 +33,9 @@ static const struct opt_row probe_rows[] = {
 	{ "quick", 0, OPT_FLAG, NULL, "about 8 s; with --here", OFF(quick), 0, 0, NULL },
 	{ "deep", 0, OPT_FLAG, NULL, "minutes; with --here", OFF(deep), 0, 0, NULL },
 	{ "only", 0, OPT_LIST, "TEST", "these tests, or all that begin so; with --here", OFF(only), 0, 0, NULL },
+	{ "measure-command", 0, OPT_STRING, "COMMAND", "a benchmark of your own that prints a rate; with --here", OFF(measure), 0, 0, NULL },
+	{ "measure-name", 0, OPT_STRING, "TEST", "the test that it stands for, or user_ and a name", OFF(measure_name), 0, 0, NULL },
+	{ "measure-devices", 0, OPT_INT, "N", "how many accelerators it keeps busy", OFF(measure_devices), 1, 64, NULL },
 	{ 0 },
 };
 
@@ -157,6 +161,10 @@ probe_fetch(struct cmd_ctx *ctx, const struct probe_opts *o, struct probed_machi
 		return err_set(err, BERTH_EUSAGE, "--here, --file, --host and --instance exclude each other");
 	if (o->quick && o->deep)
 		return err_set(err, BERTH_EUSAGE, "--quick and --deep exclude each other");
+	if (o->measure != NULL && (o->file != NULL || o->host != NULL || o->instance != 0))
+		return err_set(err, BERTH_EUSAGE, "--measure-command runs on this machine only");
+	if (o->measure == NULL && o->measure_name != NULL)
+		return err_set(err, BERTH_EUSAGE, "--measure-name names what --measure-command measures, which is missing");
 	if (o->file != NULL)
 		return probe_file(ctx, o, m, err);
 	if (o->instance != 0)

@@ -15,6 +15,8 @@ struct probe_opts {
 	struct usd_micro price;		/* USD_UNKNOWN: not said */
 	const char *precision, *test;
 	struct opt_list only;
+	const char *measure, *measure_name;	/* a user's own benchmark and the test that it stands for; NULL: none */
+	int64_t measure_devices;	/* accelerators that it keeps busy */
 	const char *gpu_filter, *provider;
 	int64_t since_s, limit;
 };

@@ -179,6 +179,8 @@ judge_identity(struct judge *j)
 		    j->p->accelerator);
 	else if (promised > 0 && r->n_gpus > (size_t)promised)
 		judge_reason(j, VERDICT_ACCEPT, "more_gpus", -1, "%zu GPUs where %d were sold", r->n_gpus, promised);
+	if (r->mode == PROBE_MODE_OTHER && r->n_gpus == 0 && r->n_tests == 0)
+		judge_reason(j, VERDICT_REJECT, "not_measured", -1, "neither an accelerator nor a measurement is in the result");
 	for (size_t i = 0; i < r->n_gpus; i++) {
 		judge_model(j, &r->gpus[i]);
 		judge_slice(j, &r->gpus[i]);
@@ -245,6 +247,8 @@ judge_pick(struct judge *j, int gpu, const char *const *names, double share, str
 		const struct probe_test *t = probe_test_find(j->r, *names, gpu, -1);
 		struct verdict_ratio r = { .gpu = gpu };
 
+		if (t == NULL && j->r->mode == PROBE_MODE_OTHER)	/* a user's benchmark: of one accelerator, for all */
+			t = probe_test_find(j->r, *names, -1, -1);
 		if (t == NULL || (t->status != PROBE_OK && t->status != PROBE_PARTIAL) || !(t->value > 0.0))
 			continue;
 		r.test = t->name;
@@ -300,6 +304,46 @@ judge_heat(struct judge *j, int gpu)
 	return t->value;
 }
 
+/* A user's own benchmark under a name of its own has the reference that the table or the fleet gives that name. */
+static bool
+judge_user(struct judge *j, int gpu, struct verdict_ratio *out)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < j->r->n_tests; i++) {
+		const char *const names[] = { j->r->tests[i].name, NULL };
+
+		if (j->r->tests[i].gpu < 0 && strncmp(names[0], "user", 4) == 0 && judge_pick(j, gpu, names, j->share, out)) {
+			found = true;
+			if (isfinite(out->ratio))
+				break;
+		}
+	}
+	return found;
+}
+
+/* What no kernel of ours measured: a user's benchmark if there is one, else what the vendor's tool says is all. */
+static void
+judge_other(struct judge *j, int gpu, const struct verdict_ratio *memory, const struct verdict_ratio *compute)
+{
+	struct verdict_ratio user = { .measured = (double)NAN, .ratio = (double)NAN };
+
+	if (memory->measured > 0.0 || compute->measured > 0.0)
+		return;
+	if (!judge_user(j, gpu, &user)) {
+		judge_reason(j, VERDICT_ACCEPT, "not_measured", gpu, "gpu %d was identified by its vendor's tool, not measured", gpu);
+		return;
+	}
+	user.resource = "user";
+	judge_class(j, &user);
+	judge_ratio(j, &user);
+	if (isnan(user.ratio))
+		judge_reason(j, VERDICT_ACCEPT, "no_reference", gpu, "gpu %d: %s %.4g %s, for which there is no reference yet", gpu,
+		    user.test, user.measured, user.unit);
+	else if (!(user.ratio >= j->v->speed))
+		j->v->speed = user.ratio;
+}
+
 static void
 judge_gpu_speed(struct judge *j, const struct verdict_ratio *memory, const struct verdict_ratio *compute)
 {
@@ -346,6 +390,8 @@ judge_rates(struct judge *j)
 			judge_reason(j, VERDICT_REJECT, "not_measured", gpu, "gpu %d: its arithmetic was not measured", gpu);
 		}
 		judge_gpu_speed(j, &memory, &compute);
+		if (j->r->mode == PROBE_MODE_OTHER)
+			judge_other(j, gpu, &memory, &compute);
 	}
 	if (j->r->mode == PROBE_MODE_GPU && j->accel == NULL && j->r->n_gpus > 0)
 		judge_reason(j, VERDICT_ACCEPT, "no_reference", -1, "no reference for '%s': only health and results were judged",

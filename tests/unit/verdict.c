@@ -280,6 +280,55 @@ test_tables(struct world *w)
 	tap_code(verdict_refs_parse(both, sizeof(both) - 1, w->a, &r, &err), BERTH_EINVAL, &err);
 }
 
+/* A machine of another vendor: identified only, measured by its user, and sold as what it is not. */
+static void
+test_other(struct world *w)
+{
+	static const char gpu[] = "{\"index\":0,\"name\":\"Gaudi3\",\"memory_mib\":131072}";
+	static const struct {
+		const char *label, *gpus, *tests;
+		enum verdict_kind kind;
+		const char *code;
+		double speed;	/* over the 1243 TFLOP/s of BF16 that mamf-finder published for a Gaudi3 */
+	} rows[] = {
+		{ "identified only", gpu, "", VERDICT_ACCEPT, "not_measured", NAN },
+		{ "measured as gemm_bf16", gpu, "\"gemm_bf16\",\"value\":1243,\"unit\":\"TFLOP/s\"", VERDICT_ACCEPT, "", 1.0 },
+		{ "measured at 80 %", gpu, "\"gemm_bf16\",\"value\":994.4,\"unit\":\"TFLOP/s\"", VERDICT_DISCOUNT, "slow", 0.8 },
+		{ "measured at half", gpu, "\"gemm_bf16\",\"value\":621.5,\"unit\":\"TFLOP/s\"", VERDICT_REJECT, "slow", 0.5 },
+		{ "faster than any", gpu, "\"gemm_bf16\",\"value\":9999,\"unit\":\"TFLOP/s\"", VERDICT_REJECT, "implausible", NAN },
+		{ "a name without a reference", gpu, "\"user_img\",\"value\":800,\"unit\":\"img/s\"", VERDICT_ACCEPT, "no_reference", NAN },
+		{ "a name that the fleet knows", gpu, "\"user_llm\",\"value\":700,\"unit\":\"tok/s\"", VERDICT_REJECT, "slow", 0.7 },
+		{ "no device", "", "", VERDICT_REJECT, "missing_gpus", NAN },
+		{ "another device", "{\"index\":0,\"name\":\"Gaudi2\",\"memory_mib\":98304}", "", VERDICT_REJECT, "wrong_model", NAN },
+		{ "no memory told", "{\"index\":0,\"name\":\"Gaudi3\",\"memory_mib\":null}", "", VERDICT_REJECT, "less_memory", NAN },
+	};
+	struct verdict_promise sold = { .accel = accel_find(w->table, "Gaudi3"), .accelerator = "Gaudi3", .count = 1,
+		.memory_gib = NAN, .mig = "", .precision = "" };
+	struct verdict_ref *refs = arena_array_of(w->a, w->refs.n + 1, struct verdict_ref);
+	const struct verdict_refs all = { refs, w->refs.n + 1 };
+
+	memcpy(refs, w->refs.refs, w->refs.n * sizeof(*refs));
+	refs[w->refs.n] = (struct verdict_ref){ .accelerator = "Gaudi3", .test = "user_llm", .value = 1000, .of_peak = NAN,
+		.source = "fleet", .machines = 30, .providers = 3, .drift = 0 };
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *text = arena_printf(w->a, "{\"schema\":\"berth.probe-result/1\",\"mode\":\"other\",\"gpus\":[%s],"
+		    "\"health\":[],\"tests\":[%s%s%s],\"checks\":[],\"errors\":[],\"duration_s\":3}", rows[i].gpus,
+		    rows[i].tests[0] != '\0' ? "{\"name\":" : "", rows[i].tests,
+		    rows[i].tests[0] != '\0' ? ",\"gpu\":null,\"n\":3,\"status\":\"ok\"}" : "");
+		struct probe_result r;
+		struct berth_err err;
+		struct verdict v;
+		bool given = rows[i].code[0] == '\0';
+
+		tap_code(verdict_parse(text, strlen(text), w->a, &r, &err), BERTH_OK, &err);
+		verdict_judge(&r, &sold, w->table, &all, &w->limits, w->a, &v);
+		for (size_t k = 0; k < v.n_reasons; k++)
+			given = given || strcmp(v.reasons[k].code, rows[i].code) == 0;
+		tap_ok(v.kind == rows[i].kind && given && (isnan(rows[i].speed) || fabs(v.speed - rows[i].speed) < 1e-4),
+		    "another vendor: %s (%s, %g)", rows[i].label, verdict_kind_name(v.kind), v.speed);
+	}
+}
+
 static int
 world_open(struct world *w)
 {
@@ -317,6 +366,7 @@ main(void)
 	test_cuts(&w);
 	test_tables(&w);
 	test_references(&w);
+	test_other(&w);
 	test_seeds(&w);
 	test_numbers(&w);
 	arena_free(w.a);
