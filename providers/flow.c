@@ -9,6 +9,7 @@
 #include "util/arena.h"
 #include "util/glob.h"
 #include "util/log.h"
+#include "util/str.h"
 #include "util/time.h"
 
 #define FLOW_TRIES 3			/* of one request */
@@ -41,6 +42,8 @@ flow_end(struct flow *f, enum berth_code rc, const struct berth_err *err)
 	f->ended_ms = time_mono_ms();
 	if (rc != BERTH_OK && err != &f->err)
 		f->err = *err;
+	if (rc != BERTH_OK && f->req.arena != NULL)	/* some clouds repeat what they were sent */
+		str_copy(f->err.msg, sizeof(f->err.msg), http_tape_scrub_words(&f->req, f->err.msg));
 	flow_drop_request(f);
 }
 
@@ -113,14 +116,17 @@ flow_may_repeat(const struct flow *f, enum berth_code rc, const struct berth_err
 	    f->attempt + 1 < FLOW_TRIES && f->acc->retries_left > 0 && err->retry_after_s <= FLOW_WAIT_MAX_S;
 }
 
-/* The clock was refused, or may have been: it is set by the provider's. */
+/*
+ * The clock was refused, or may have been: it is set by the provider's. What may be sent once only is not sent again for
+ * a refusal of another kind, which may have left something behind.
+ */
 static bool
-flow_skewed(struct flow *f)
+flow_skewed(struct flow *f, enum berth_code rc)
 {
 	int64_t off = f->resp.date != 0 ? f->resp.date - account_auth_now(f->acc) : 0;
 	int s = f->resp.status;
 
-	if (f->acc->ops->auth == NULL || f->skewed || (s != 400 && s != 401 && s != 403) ||
+	if (f->acc->ops->auth == NULL || f->skewed || (rc != BERTH_EAUTH && !f->req.idempotent) || (s != 400 && s != 401 && s != 403) ||
 	    (off >= -PROV_SKEW_S && off <= PROV_SKEW_S))
 		return false;
 	f->skewed = true;
@@ -210,7 +216,7 @@ flow_answer(struct flow *f, enum berth_code rc)
 		f->acc->date_off_s = f->resp.date - account_auth_now(f->acc) + f->acc->skew_s;
 	if (whole)
 		rc = flow_judge(f, &f->err);
-	if (whole && rc != BERTH_OK && (flow_skewed(f) || flow_dropped(f, rc))) {
+	if (whole && rc != BERTH_OK && (flow_skewed(f, rc) || flow_dropped(f, rc))) {
 		log_debug(f->acc->env.log, "%s: %s; with new credentials", f->acc->env.account, f->err.msg);
 		flow_again(f, 0);
 	} else if (rc != BERTH_OK && flow_may_repeat(f, rc, &f->err)) {

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/http_tape.h"
 #include "providers/account.h"
 #include "providers/net.h"
 #include "util/arena.h"
@@ -237,6 +238,8 @@ account_judge(struct prov_account *acc, const struct http_req *req, const struct
 	if (!refused)
 		return BERTH_OK;
 	code = prov_classify(acc->ops, resp, &e, is_create, &unclassified);
+	/* some repeat what they were sent: a signature's canonical text holds the session token */
+	str_copy(e.text, sizeof(e.text), http_tape_scrub_words(req, e.text));
 	err_set(err, code, "HTTP %d%s%s%s%s%s", resp->status, e.code[0] != '\0' ? " " : "", e.code,
 	    e.text[0] != '\0' ? ": " : "", e.text, unclassified ? " (unclassified, taken as no capacity)" : "");
 	if (err != NULL) {

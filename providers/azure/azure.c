@@ -60,6 +60,7 @@ static const struct prov_error_row azure_errors[] = {
 	{ 0, "ResourceQuotaExceeded", NULL, BERTH_EQUOTA },
 	{ 0, "PublicIPCountLimitReached", NULL, BERTH_EQUOTA },
 	{ 0, "OperationNotAllowed", "throttl", BERTH_ETHROTTLED },
+	{ 429, "OperationNotAllowed", NULL, BERTH_ETHROTTLED },
 	{ 0, "OperationNotAllowed", NULL, BERTH_EPERMANENT },
 	{ 0, "TooManyRequests", NULL, BERTH_ETHROTTLED },
 	{ 0, "*Throttled*", NULL, BERTH_ETHROTTLED },
@@ -96,6 +97,7 @@ static const struct prov_error_row azure_errors[] = {
 	{ 0, "temporarily_unavailable", NULL, BERTH_ETRANSIENT },
 	/* The name is the intent's: what stands there is ours, made by a try whose answer was lost. The list will show it. */
 	{ 0, "PropertyChangeNotAllowed", NULL, BERTH_ETRANSIENT },
+	{ 0, NULL, "AADSTS", BERTH_EAUTH },
 	{ 0, "BadRequest", NULL, BERTH_EPERMANENT },
 	{ 0, "Invalid*", NULL, BERTH_EPERMANENT },
 	{ 0, "Missing*", NULL, BERTH_EPERMANENT },

@@ -47,6 +47,7 @@ static const struct prov_error_row oci_errors[] = {
 	/* The token was seen before: what it made is ours, and the list shows it. */
 	{ 0, "InvalidatedRetryToken", NULL, BERTH_ETRANSIENT },
 	{ 0, "IncorrectState", NULL, BERTH_ETRANSIENT },
+	{ 0, "LockConflict", NULL, BERTH_ETRANSIENT },
 	{ 0, "Conflict", NULL, BERTH_ETRANSIENT },
 	{ 0, "InternalError", NULL, BERTH_ETRANSIENT },
 	{ 0, "InternalServerError", NULL, BERTH_ETRANSIENT },

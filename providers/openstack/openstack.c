@@ -109,6 +109,7 @@ static const struct prov_key openstack_keys[] = {
 static const struct prov_error_row openstack_errors[] = {
 	{ 0, NULL, "Quota exceeded", BERTH_EQUOTA }, { 0, NULL, "quota is exceeded", BERTH_EQUOTA },
 	{ 0, NULL, "Maximum number of ports exceeded", BERTH_EQUOTA },
+	{ 0, NULL, "Exceeded maximum number of retries", BERTH_ECAPACITY },
 	{ 0, NULL, "No valid host", BERTH_ECAPACITY }, { 0, NULL, "Exhausted all hosts", BERTH_ECAPACITY },
 	{ 413, NULL, NULL, BERTH_ETHROTTLED }, { 429, NULL, NULL, BERTH_ETHROTTLED }, { 0, "overLimit", NULL, BERTH_ETHROTTLED },
 	{ 401, NULL, NULL, BERTH_EAUTH }, { 403, NULL, NULL, BERTH_EAUTH }, { 404, NULL, NULL, BERTH_ENOTFOUND },

@@ -37,6 +37,7 @@ static const struct prov_error_row runpod_errors[] = {
 	{ 0, "UNAUTHENTICATED", NULL, BERTH_EAUTH },
 	{ 0, "FORBIDDEN", NULL, BERTH_EAUTH },
 	{ 0, NULL, "rate limit", BERTH_ETHROTTLED },
+	{ 422, NULL, NULL, BERTH_EPERMANENT },
 	{ 0, NULL, "pod not found", BERTH_ENOTFOUND },
 	{ 0, "BAD_USER_INPUT", NULL, BERTH_EPERMANENT },
 	{ 0, "GRAPHQL_VALIDATION_FAILED", NULL, BERTH_EPERMANENT },

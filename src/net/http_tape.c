@@ -1,9 +1,11 @@
 #include "net/http_tape.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "net/http_int.h"
 #include "util/arena.h"
@@ -16,7 +18,9 @@
 #define TAPE_BODY_MAX ((size_t)32 * 1024 * 1024)
 #define TAPE_FILE_MAX ((size_t)256 * 1024 * 1024)
 #define TAPE_GONE "(removed)"
-#define TAPE_SECRETS_MAX 8
+#define TAPE_SECRETS_MAX 16
+#define TAPE_SECRET_MIN 6		/* bytes; what is shorter may be any word */
+#define TAPE_START_MIN 12
 
 struct tape_entry {
 	const char *account, *method, *url, *body;	/* of the request */
@@ -31,13 +35,15 @@ struct http_tape {
 	VEC(json_t *) roots;
 };
 
-/* Whether a field so named holds a secret. */
+/* Whether a field so named holds a secret, or what a person gave a machine to run. */
 static bool
 tape_is_secret(const char *name, size_t n)
 {
 	static const char *const words[] = { "token", "secret", "password", "passwd", "passphrase", "apikey", "privatekey",
-		"assertion", "signature", "credential", "authorization", "adminpass", "userdata", "accesskey", "cookie", "jwt" };
-	static const char *const fine[] = { "next", "page", "clienttoken", "continu", "skip", "tokentype", "requesttoken", "marker" };
+		"assertion", "signature", "credential", "authorization", "adminpass", "userdata", "accesskey", "cookie", "jwt",
+		"customdata", "startupscript", "onstart" };
+	static const char *const fine[] = { "next", "page", "clienttoken", "continu", "skip", "tokentype", "requesttoken", "marker",
+		"berthtoken" };
 	char plain[64];
 	size_t len = 0;
 
@@ -51,7 +57,7 @@ tape_is_secret(const char *name, size_t n)
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (strstr(plain, words[i]) != NULL)
 			return true;
-	return str_eq(plain, "sig") || str_eq(plain, "key") || str_eq(plain, "pass");
+	return str_eq(plain, "sig") || str_eq(plain, "pass");
 }
 
 static bool
@@ -60,117 +66,201 @@ tape_in_name(char c)
 	return str_is_alnum(c) || c == '_' || c == '-' || c == '.';
 }
 
-/* The value behind a name that ends at `at`: JSON "name": "value", form name=value, XML <name>value<. 0 bytes: none. */
+/* Bytes of a quote at i: 1, or 2 where JSON stands in a string of JSON; 0: there is none. */
 static size_t
-tape_value(const char *p, size_t at, size_t n, bool quoted, bool tag, size_t *from_out)
+tape_quote(const char *p, size_t i, size_t n)
 {
-	size_t i = at, from;
-
-	if (quoted && i < n && p[i] == '"') {
-		for (i++; i < n && (p[i] == ' ' || p[i] == ':' || p[i] == '\n' || p[i] == '\t'); i++)
-			;
-		if (i >= n || p[i] != '"')
-			return 0;
-		for (from = ++i; i < n && p[i] != '"'; i++)
-			if (p[i] == '\\')
-				i++;
-	} else if (tag && i < n && p[i] == '>') {
-		for (from = ++i; i < n && p[i] != '<'; i++)
-			;
-	} else if (!quoted && !tag && i < n && p[i] == '=') {
-		for (from = ++i; i < n && p[i] != '&' && p[i] != '\n' && p[i] != ' '; i++)
-			;
-	} else {
-		return 0;
-	}
-	*from_out = from;
-	return (i < n ? i : n) - from;
+	if (i < n && p[i] == '"')
+		return 1;
+	return i + 1 < n && p[i] == '\\' && p[i + 1] == '"' ? 2 : 0;
 }
 
-/* The known secrets, wherever they stand. */
-static const char *
-tape_scrub_known(struct arena *a, const char *text, size_t n, const char *const *secrets, size_t n_secrets)
+/* The string that a JSON member's name, which ends at `at`, stands for. False: none. */
+static bool
+tape_member(const char *p, size_t at, size_t n, size_t *from_out, size_t *len_out)
 {
-	struct buf b;
-	const char *out;
+	size_t q = tape_quote(p, at, n), i = at + q;
 
-	buf_init(&b, 2 * TAPE_FILE_MAX);
+	if (q == 0)
+		return false;
+	while (i < n && (str_is_space(p[i]) || p[i] == ':'))
+		i++;
+	if (tape_quote(p, i, n) != q)
+		return false;
+	for (*from_out = i += q; i < n && tape_quote(p, i, n) != q; i++)
+		if (p[i] == '\\' && q == 1)
+			i++;
+	*len_out = (i < n ? i : n) - *from_out;
+	return true;
+}
+
+/* {"name": "PASSWORD", "value": "..."}: the value behind such a pair's first half, which ends at `at`. 0 bytes: none. */
+static size_t
+tape_pair(const char *p, size_t name, size_t at, size_t n, size_t *from_out)
+{
+	size_t from = 0, len = 0, i;
+
+	if (at - name < 3 || (strncmp(p + name, "name", 4) != 0 && strncmp(p + name, "key", 3) != 0) || at - name > 4 ||
+	    !tape_member(p, at, n, &from, &len) || !tape_is_secret(p + from, len))
+		return 0;
+	for (i = from + len; i < n && (p[i] == '"' || p[i] == '\\' || p[i] == ',' || str_is_space(p[i])); i++)
+		;
+	if (n - i < 5 || strncmp(p + i, "value", 5) != 0 || !tape_member(p, i + 5, n, from_out, &len))
+		return 0;
+	return len;
+}
+
+/* The value behind a name [name, at): JSON "name": "value", form name=value, XML <name>value<. 0 bytes: none that is secret. */
+static size_t
+tape_value(const char *p, size_t name, size_t at, size_t n, size_t *from_out)
+{
+	bool secret = tape_is_secret(p + name, at - name), tag = name > 0 && p[name - 1] == '<';
+	size_t len = 0, i = at + 1;
+	char end;
+
+	if (name > 0 && p[name - 1] == '"')
+		return !secret ? tape_pair(p, name, at, n, from_out) : tape_member(p, at, n, from_out, &len) ? len : 0;
+	if (at >= n || p[at] != (tag ? '>' : '=') || (!secret && (tag || at - name != 3 || strncmp(p + name, "key", 3) != 0)))
+		return 0;
+	for (end = tag ? '<' : '&'; i < n && p[i] != end && (tag || (p[i] != '\n' && p[i] != ' ')); i++)
+		;
+	*from_out = at + 1;
+	return i - (at + 1);
+}
+
+/* The first secret value at or after *at, which moves to where to look for the next; its length, 0: there is none. */
+static size_t
+tape_next(const char *text, size_t n, size_t *at, size_t *from_out)
+{
+	while (*at < n) {
+		size_t name = *at, end = *at, len;
+
+		while (end < n && tape_in_name(text[end]))
+			end++;
+		*at = end == name ? end + 1 : end;
+		len = end > name ? tape_value(text, name, end, n, from_out) : 0;
+		if (len > 0) {
+			*at = *from_out + len;
+			return len;
+		}
+	}
+	return 0;
+}
+
+/* The known secrets, wherever they stand, into b. */
+static void
+tape_scrub_known(struct buf *b, const char *text, size_t n, const char *const *secrets, size_t n_secrets)
+{
 	for (size_t i = 0; i < n; ) {
 		size_t len = 0;
 
 		for (size_t k = 0; k < n_secrets && len == 0; k++) {
 			size_t m = strlen(secrets[k]);
 
-			if (m >= 6 && m <= n - i && memcmp(text + i, secrets[k], m) == 0)
+			if (m >= TAPE_SECRET_MIN && m <= n - i && memcmp(text + i, secrets[k], m) == 0)
 				len = m;
 		}
 		if (len > 0)
-			buf_add_str(&b, TAPE_GONE);
+			buf_add_str(b, TAPE_GONE);
 		else
-			buf_add_char(&b, text[i]);
+			buf_add_char(b, text[i]);
 		i += len > 0 ? len : 1;
 	}
-	out = arena_strndup(a, b.len > 0 ? b.p : "", b.len);
-	buf_free(&b);
+}
+
+/* text [n] without what is secret, in the arena; len_out: its length, NUL bytes counted. */
+static const char *
+tape_scrub(struct arena *a, const char *text, size_t n, const char *const *secrets, size_t n_secrets, size_t *len_out)
+{
+	struct buf named, known;
+	size_t at = 0, done = 0, from = 0, len;
+	const char *out;
+
+	buf_init(&named, 2 * TAPE_FILE_MAX);
+	buf_init(&known, 2 * TAPE_FILE_MAX);
+	while ((len = tape_next(text, n, &at, &from)) > 0) {
+		buf_add(&named, text + done, from - done);
+		buf_add_str(&named, TAPE_GONE);
+		done = from + len;
+	}
+	buf_add(&named, text + done, n - done);
+	tape_scrub_known(&known, named.p, named.len, secrets, n_secrets);
+	*len_out = known.len;
+	out = known.len > 0 ? arena_memdup(a, known.p, known.len + 1) : "";
+	buf_free(&named);
+	buf_free(&known);
 	return out;
 }
 
 const char *
 http_tape_scrub(struct arena *a, const char *text, size_t n, const char *const *secrets, size_t n_secrets)
 {
-	struct buf b;
-	const char *out;
-	size_t i = 0;
+	size_t len;
 
-	buf_init(&b, 2 * TAPE_FILE_MAX);
-	while (i < n) {
-		size_t from = i, end = i, value = 0, len;
-
-		while (end < n && tape_in_name(text[end]))
-			end++;
-		if (end == i) {
-			buf_add_char(&b, text[i++]);
-			continue;
-		}
-		len = tape_is_secret(text + i, end - i) ? tape_value(text, end, n, i > 0 && text[i - 1] == '"',
-		    i > 0 && text[i - 1] == '<', &value) : 0;
-		if (len == 0) {
-			buf_add(&b, text + from, end - from);
-			i = end;
-			continue;
-		}
-		buf_add(&b, text + from, value - from);
-		buf_add_str(&b, TAPE_GONE);
-		i = value + len;
-	}
-	out = tape_scrub_known(a, b.len > 0 ? b.p : "", b.len, secrets, n_secrets);
-	buf_free(&b);
-	return out;
+	return tape_scrub(a, text, n, secrets, n_secrets, &len);
 }
 
-/* The values of secret headers, without the scheme in front. */
+/* What a request carries that no answer may give away: its secret headers, without the scheme in front, and fields of its body. */
 static size_t
-tape_secrets(const struct http_req *req, const char **secrets)
+tape_secrets(struct arena *a, const struct http_req *req, const char **secrets)
 {
-	size_t n = 0;
+	size_t n = 0, at = 0, from = 0, len;
 
 	for (size_t i = 0; i < req->n_headers && n < TAPE_SECRETS_MAX; i++) {
 		const char *v = req->headers[i].value, *blank = strchr(v, ' ');
 
 		if (!req->headers[i].secret)
 			continue;
-		secrets[n++] = blank != NULL && blank - v < 12 ? blank + 1 : v;
+		secrets[n++] = blank != NULL && blank - v < 24 ? blank + 1 : v;
 	}
+	while (req->body != NULL && n < TAPE_SECRETS_MAX && (len = tape_next(req->body, req->body_len, &at, &from)) > 0)
+		secrets[n++] = arena_strndup(a, req->body + from, len);
 	return n;
+}
+
+/* How many bytes at p are the start of a secret, which may have been cut: enough of them to be no other word. */
+static size_t
+tape_start_len(const char *p, const char *secret)
+{
+	size_t k = 0;
+
+	while (secret[k] != '\0' && p[k] == secret[k])
+		k++;
+	return k >= TAPE_START_MIN || (k >= TAPE_SECRET_MIN && (p[k] == '\0' || secret[k] == '\0')) ? k : 0;
+}
+
+const char *
+http_tape_scrub_words(const struct http_req *req, const char *text)
+{
+	const char *secrets[TAPE_SECRETS_MAX], *p, *out;
+	size_t n = tape_secrets(req->arena, req, secrets), len, gone;
+	struct buf b;
+
+	buf_init(&b, TAPE_FILE_MAX);
+	for (p = tape_scrub(req->arena, text, strlen(text), NULL, 0, &len); *p != '\0'; p += gone > 0 ? gone : 1) {
+		gone = 0;
+		for (size_t i = 0; i < n; i++)
+			gone = (len = tape_start_len(p, secrets[i])) > gone ? len : gone;
+		if (gone > 0)
+			buf_add_str(&b, TAPE_GONE);
+		else
+			buf_add_char(&b, *p);
+	}
+	out = arena_strndup(req->arena, b.len > 0 ? b.p : "", b.len);
+	buf_free(&b);
+	return out;
 }
 
 static FILE *
 tape_open(const char *path)
 {
-	FILE *f = fopen(path, "ae");
+	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+	FILE *f = fd >= 0 ? fdopen(fd, "a") : NULL;
 
 	if (f != NULL)
 		setvbuf(f, NULL, _IOFBF, 1 << 16);
+	else if (fd >= 0)
+		(void)close(fd);
 	return f;
 }
 
@@ -292,10 +382,13 @@ tape_put_body(struct jsonw *w, struct arena *a, const struct http_resp *resp, co
 
 	if (resp->file != NULL)
 		body = tape_file(a, resp->file, &n);
-	if (n > TAPE_BODY_MAX)
+	if (n > TAPE_BODY_MAX) {
 		jsonw_bool(w, "too_big", true);
-	else if (memchr(body, '\0', n) == NULL && str_utf8_valid(body, n))
-		jsonw_str(w, "body", http_tape_scrub(a, body, n, secrets, n_secrets));
+		return;
+	}
+	body = tape_scrub(a, body, n, secrets, n_secrets, &n);
+	if (memchr(body, '\0', n) == NULL && str_utf8_valid(body, n))
+		jsonw_str(w, "body", body);
 	else
 		jsonw_str(w, "body_base64", base64_encode(a, body, n));
 }
@@ -322,8 +415,8 @@ http_tape_put(struct http_tape *tape, const char *account, const struct http_req
     struct berth_err *err)
 {
 	const char *secrets[TAPE_SECRETS_MAX];
-	size_t n = tape_secrets(req, secrets);
 	struct arena *a = arena_new();
+	size_t n = tape_secrets(a, req, secrets);
 	enum berth_code rc;
 	struct jsonw w;
 
@@ -401,7 +494,7 @@ http_tape_get(struct http_tape *tape, const char *account, const struct http_req
     struct berth_err *err)
 {
 	const char *secrets[TAPE_SECRETS_MAX], *method = req->method != NULL ? req->method : "GET", *url, *body;
-	size_t n = tape_secrets(req, secrets);
+	size_t n = tape_secrets(req->arena, req, secrets);
 	struct tape_entry *best = NULL;
 	enum berth_code rc;
 	int most = 0;

@@ -11,8 +11,9 @@
  * One line of JSON an exchange ("berth.exchange/1"): account, method, url, body, status, headers and body of the
  * answer. Taken out before anything is written: headers marked secret and those that carry credentials; values of
  * query and form fields, JSON members, XML elements and answer headers whose names tell of a token, secret, key,
- * password, signature or credential (but not of paging or idempotency tokens); and each secret header's value
- * wherever else it stands. A body that is no UTF-8 is kept as base64, one over 32 MiB is not kept.
+ * password, signature or credential (but not of paging or idempotency tokens) or of a start script; values of JSON pairs
+ * of a name and a value so named; and what secret headers and fields of the request hold, wherever else it stands. A body
+ * that is no UTF-8 is kept as base64, one over 32 MiB is not kept. The file is its owner's alone.
  */
 struct http_tape;
 
@@ -34,5 +35,7 @@ BERTH_MUST_CHECK enum berth_code http_tape_get(struct http_tape *tape, const cha
 
 /* text [n] of a URL, form, JSON or XML with what is secret replaced; in the arena. secrets [n_secrets] may be empty. */
 const char *http_tape_scrub(struct arena *a, const char *text, size_t n, const char *const *secrets, size_t n_secrets);
+/* The words of an answer to req, which may be cut: without the secrets that req carries, for messages. In req's arena. */
+const char *http_tape_scrub_words(const struct http_req *req, const char *text);
 
 #endif

@@ -118,6 +118,39 @@ test_scrub(void)
 	scrubbed("{\"password\": null, \"clientToken\": \"t\"}", "{\"password\": null, \"clientToken\": \"t\"}");
 	scrubbed("password=", "password=");
 	scrubbed("\"token\":\"unended", "\"token\":\"(removed)");
+	scrubbed("https://x/skus?key=AIza&pageSize=5", "https://x/skus?key=(removed)&pageSize=5");
+	/* what a list is read by stays: names of tags and taints, our own tag */
+	scrubbed("<tagSet><item><key>berth-token</key><value>k1</value></item></tagSet>",
+	    "<tagSet><item><key>berth-token</key><value>k1</value></item></tagSet>");
+	scrubbed("{\"labels\": {\"berth-token\": \"k1\"}, \"taints\": [{\"key\": \"nvidia.com/gpu\", \"effect\": \"NoSchedule\"}]}",
+	    "{\"labels\": {\"berth-token\": \"k1\"}, \"taints\": [{\"key\": \"nvidia.com/gpu\", \"effect\": \"NoSchedule\"}]}");
+	/* pairs, as pods and metadata have them, and JSON within a string of JSON */
+	scrubbed("{\"env\":[{\"name\":\"DB_PASSWORD\",\"value\":\"hunter2\"},{\"name\":\"MODE\",\"value\":\"fast\"}]}",
+	    "{\"env\":[{\"name\":\"DB_PASSWORD\",\"value\":\"(removed)\"},{\"name\":\"MODE\",\"value\":\"fast\"}]}");
+	scrubbed("{\"items\":[{\"key\": \"startup-script\", \"value\": \"export K=\\\"v\\\"\"}]}",
+	    "{\"items\":[{\"key\": \"startup-script\", \"value\": \"(removed)\"}]}");
+	scrubbed("{\"applied\":\"{\\\"api_key\\\":\\\"hunter2\\\",\\\"n\\\":1}\"}",
+	    "{\"applied\":\"{\\\"api_key\\\":\\\"(removed)\\\",\\\"n\\\":1}\"}");
+	scrubbed("{\"customData\":\"IyEv\",\"onstart\":\"a\"}", "{\"customData\":\"(removed)\",\"onstart\":\"(removed)\"}");
+}
+
+/* Words that repeat what was sent. */
+static void
+test_scrub_words(void)
+{
+	struct http_req req = { .arena = a, .url = "https://x.example/" };
+	struct berth_err err = { 0 };
+
+	tap_code(http_req_header(&req, "X-Amz-Security-Token", "FQoGZXIvYXdzEXAMPLE", true, &err), BERTH_OK, &err);
+	tap_code(http_req_body(&req, "application/x-www-form-urlencoded", "a=1&client_secret=hunter2-SECRET", 32, &err), BERTH_OK, &err);
+	tap_is_str(http_tape_scrub_words(&req, "should have been x-amz-security-token:FQoGZXIvYXdzEXAMPLE\n"),
+	    "should have been x-amz-security-token:(removed)\n", "a header in the words");
+	tap_is_str(http_tape_scrub_words(&req, "no hunter2-SECRET here"), "no (removed) here", "a field in the words");
+	tap_is_str(http_tape_scrub_words(&req, "x-amz-security-token:FQoGZXIvYX"), "x-amz-security-token:(removed)", "one cut off at the end");
+	tap_is_str(http_tape_scrub_words(&req, "token FQoGZXIvYXdzE: renew it"), "token (removed): renew it", "one cut off in the middle");
+	tap_is_str(http_tape_scrub_words(&req, "FQoGZX is short"), "FQoGZX is short", "but no word that only begins alike");
+	tap_is_str(http_tape_scrub_words(&req, "No valid host was found"), "No valid host was found", "other words stay");
+	tap_is_str(http_tape_scrub_words(&req, ""), "", "none");
 }
 
 static void
@@ -127,10 +160,12 @@ test_tape(void)
 	struct http_req req = { .arena = a, .url = "https://x.example/list?page=1&X-Amz-Date=1" }, post = { .arena = a, .method = "POST",
 		.url = "https://x.example/token" }, later = { .arena = a, .url = "https://x.example/list?page=1&X-Amz-Date=9" };
 	struct http_req none = { .arena = a, .url = "https://x.example/other" }, spool = { .arena = a, .url = "https://x.example/list?page=3", .spool = true };
+	struct http_resp latin = response("caf\xe9 hunter2-TOKEN password=hunter2-SECRET", NULL), echo = response("you sent hunter2-SECRET", NULL);
 	struct http_resp one = response("{\"n\": 1}", NULL), two = response("a\0b", NULL), got;
 	struct http_tape *t = NULL;
 	struct berth_err err = { 0 };
 	char line[32] = "";
+	struct stat st;
 
 	tap_code(http_req_header(&req, "Authorization", "Bearer hunter2-TOKEN", true, &err), BERTH_OK, &err);
 	tap_code(http_req_body(&post, "application/x-www-form-urlencoded", "client_secret=hunter2-SECRET", 28, &err), BERTH_OK, &err);
@@ -144,7 +179,10 @@ test_tape(void)
 	one.body = "{\"id_token\": \"hunter2-ID\", \"echo\": \"hunter2-TOKEN\"}";
 	one.body_len = strlen(one.body);
 	tap_code(http_tape_put(t, "acc", &post, &one, &err), BERTH_OK, &err);
+	tap_code(http_tape_put(t, "acc", &post, &echo, &err), BERTH_OK, &err);
+	tap_code(http_tape_put(t, "latin", &req, &latin, &err), BERTH_OK, &err);
 	http_tape_free(t);
+	tap_ok(stat(path, &st) == 0 && (st.st_mode & 0777) == 0600, "the file is its owner's alone");
 	tap_code(fileio_slurp(a, path, 1 << 20, &bytes, NULL, &err), BERTH_OK, &err);
 	tap_ok(strstr(bytes, "hunter2-S") == NULL && strstr(bytes, "hunter2-I") == NULL, "no secret is in the file");
 	tap_code(http_tape_replay(path, &t, &err), BERTH_OK, &err);
@@ -157,6 +195,8 @@ test_tape(void)
 	tap_ok(got.file != NULL && fread(line, 1, 3, got.file) == 3 && memcmp(line, "a\0b", 3) == 0, "then that again, as a file for who wants one");
 	if (got.file != NULL)
 		fclose(got.file);
+	tap_code(http_tape_get(t, "latin", &req, &got, &err), BERTH_OK, &err);
+	tap_is_str(got.body, "caf\xe9 (removed) password=(removed)", "bytes that are no UTF-8 are scrubbed too");
 	tap_code(http_tape_get(t, "acc", &none, &got, &err), BERTH_ENOTFOUND, &err);
 	tap_code(http_tape_get(t, "else", &req, &got, &err), BERTH_ENOTFOUND, &err);
 	http_tape_free(t);
@@ -173,6 +213,7 @@ main(void)
 		return 99;
 	test_cache();
 	test_scrub();
+	test_scrub_words();
 	test_tape();
 	rmdir(dir);
 	arena_free(a);

@@ -56,3 +56,6 @@ tests_unit_kubernetes_t_LDADD = libtap.a $(PROVIDER_LIBS)
 check_PROGRAMS += tests/unit/rates.t
 tests_unit_rates_t_SOURCES = tests/unit/rates.c
 tests_unit_rates_t_LDADD = libtap.a $(PROVIDER_LIBS)
+check_PROGRAMS += tests/unit/codes.t
+tests_unit_codes_t_SOURCES = tests/unit/codes.c
+tests_unit_codes_t_LDADD = libtap.a $(PROVIDER_LIBS)
