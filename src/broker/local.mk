@@ -3,6 +3,7 @@ libbroker_a_SOURCES = \
 	src/broker/account.c \
 	src/broker/broker.h \
 	src/broker/event.c \
+	src/broker/fleet.c src/broker/fleet.h \
 	src/broker/jobs.c \
 	src/broker/machine.c \
 	src/broker/move.c \

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "broker/broker.h"
+#include "broker/fleet.h"
 #include "broker/runner.h"
 #include "model/accel.h"
 
@@ -28,7 +29,7 @@ probed_reason(struct broker *b, const struct verdict *v)
 
 /* A result that cannot be had or read is a failed probe, never a pass. */
 static void
-probed_judge(struct broker *b, const struct instance *in, struct probed *p)
+probed_judge(struct broker *b, const struct verdict_refs *refs, const struct instance *in, struct probed *p)
 {
 	struct verdict_promise promise = { .accel = accel_find(b->accels, in->offer.accelerator),
 		.accelerator = in->offer.accelerator, .count = in->offer.accelerator_count,
@@ -45,7 +46,7 @@ probed_judge(struct broker *b, const struct instance *in, struct probed *p)
 		p->reason = arena_printf(b->tick_arena, "the probe's result cannot be read: %s", why.msg);
 		return;
 	}
-	verdict_judge(&p->result, &promise, b->accels, &b->refs, &b->verdict_limits, b->tick_arena, &p->verdict);
+	verdict_judge(&p->result, &promise, b->accels, refs, &b->verdict_limits, b->tick_arena, &p->verdict);
 	p->reason = probed_reason(b, &p->verdict);
 }
 
@@ -95,12 +96,12 @@ probe_reject(struct broker *b, struct instance *in, const struct probed *p, stru
 }
 
 static enum berth_code
-probe_machine(struct broker *b, struct instance *in, struct berth_err *err)
+probe_machine(struct broker *b, const struct verdict_refs *refs, struct instance *in, struct berth_err *err)
 {
 	struct probed p = { .json = "" };
 	enum berth_code rc;
 
-	probed_judge(b, in, &p);
+	probed_judge(b, refs, in, &p);
 	b->counts.probed++;
 	in->verdict = verdict_kind_name(p.verdict.kind);
 	in->speed = p.verdict.speed;
@@ -118,7 +119,9 @@ probe_machine(struct broker *b, struct instance *in, struct berth_err *err)
 enum berth_code
 pass_probe(struct broker *b, struct berth_err *err)
 {
+	struct verdict_refs refs = b->refs;
 	struct instance *ins;
+	bool fleet = false;
 	enum berth_code rc;
 	size_t n;
 
@@ -126,8 +129,13 @@ pass_probe(struct broker *b, struct berth_err *err)
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
 		const struct broker_account *acc = broker_account(b, ins[i].account);
 
-		if (ins[i].verdict[0] == '\0' && acc != NULL && acc->prov != NULL && acc->down == BERTH_OK)
-			rc = probe_machine(b, &ins[i], err);
+		if (ins[i].verdict[0] != '\0' || acc == NULL || acc->prov == NULL || acc->down != BERTH_OK)
+			continue;
+		if (!fleet)	/* once a pass, and only in a tick that measures */
+			rc = fleet_refs(b->store, b->now, b->tick_arena, &refs, err);
+		fleet = true;
+		if (rc == BERTH_OK)
+			rc = probe_machine(b, &refs, &ins[i], err);
 	}
 	return rc;
 }

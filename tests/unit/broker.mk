@@ -8,3 +8,6 @@ tests_unit_usage_load_t_LDADD = libtap.a libstoretmp.a $(BROKER_LIBS)
 check_PROGRAMS += tests/unit/usage_tiers.t
 tests_unit_usage_tiers_t_SOURCES = tests/unit/usage_tiers.c
 tests_unit_usage_tiers_t_LDADD = libtap.a libstoretmp.a $(BROKER_LIBS)
+check_PROGRAMS += tests/unit/fleet.t
+tests_unit_fleet_t_SOURCES = tests/unit/fleet.c
+tests_unit_fleet_t_LDADD = libtap.a libstoretmp.a $(BROKER_LIBS)
