@@ -45,6 +45,7 @@ struct usage_jobs {
 	VEC(struct usage_job) later;	/* whose end is as far as the whole export has seen */
 	int64_t seen;			/* latest time of the export */
 	bool begun, added;		/* added: the grouping is new */
+	int64_t had_from, had_to;	/* of the jobs that the store has; 0 and 0: none */
 	struct jobs_label *labels[JOBS_LABEL_SLOTS];
 	struct strmap types;		/* type as the source spells it -> index of refs */
 	VEC(struct jobs_type) refs;
@@ -238,8 +239,9 @@ jobs_flush(struct usage_jobs *u, struct berth_err *err)
 
 	u->n = 0;
 	arena_reset(u->batch_arena);
-	u->counts.rows.stored += counts.stored + counts.replaced;
-	u->counts.rows.replaced += counts.replaced;
+	u->counts.rows.stored += counts.stored + counts.replaced + counts.removed;
+	u->counts.rows.replaced += counts.replaced + counts.removed;
+	u->counts.without_gpus -= counts.removed;
 	u->counts.rows.duplicate += counts.duplicate;
 	return rc;
 }
@@ -284,6 +286,8 @@ jobs_begin(struct usage_jobs *u, struct berth_err *err)
 		return rc;
 	u->begun = true;
 	rc = store_usage_view_put(u->s, jobs_view(u), u->o.step_s, &u->added, err);
+	if (rc == BERTH_OK)
+		rc = store_usage_bounds(u->s, &u->had_from, &u->had_to, err);
 	if (rc == BERTH_OK)
 		rc = store_usage_waiting(u->s, u->set->a, &rows, &n, err);
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
@@ -330,25 +334,46 @@ jobs_seen(struct usage_jobs *u, int64_t t)
 		u->seen = t;
 }
 
+static enum berth_code
+jobs_put(struct usage_jobs *u, struct usage_job *row, struct berth_err *err)
+{
+	if (row->until != 0)
+		return jobs_add(u, row, err);
+	row->job = arena_strdup(u->set->a, row->job);
+	VEC_PUSH(u->set->a, &u->later, *row);
+	return BERTH_OK;
+}
+
+static const enum usage_state jobs_states[] = { USAGE_WAITS, USAGE_RUNS, USAGE_OVER };
+
+/* A job without GPUs: where the store has some of it, they are taken away. */
+static enum berth_code
+jobs_none(struct usage_jobs *u, const struct ingest_job *j, struct berth_err *err)
+{
+	struct usage_job row = { .submit = j->submit, .start = j->start, .until = j->end, .label = USAGE_LABEL_NONE,
+		.state = jobs_states[j->state] };
+
+	u->counts.without_gpus++;
+	if (j->n_gres > 0 || j->submit < u->had_from || j->submit > u->had_to)
+		return BERTH_OK;
+	row.job = jobs_key(u, j);
+	return jobs_put(u, &row, err);
+}
+
 /* The GPUs of one type of one job. */
 static enum berth_code
 jobs_part(struct usage_jobs *u, const struct ingest_job *j, size_t i, const char *key, struct berth_err *err)
 {
-	static const enum usage_state states[] = { USAGE_WAITS, USAGE_RUNS, USAGE_OVER };
 	const struct jobs_type *type = jobs_type(u, j->gres[i].type);
 	struct usage_job row = { .submit = j->submit, .job = key, .part = (int64_t)i, .start = j->start, .until = j->end,
-		.state = states[j->state], .gpus = j->gres[i].count * type->share * (double)j->tasks };
+		.state = jobs_states[j->state], .gpus = j->gres[i].count * type->share * (double)j->tasks };
 	enum berth_code rc = jobs_label(u, j, type->name, &row.label, err);
 
 	if (rc != BERTH_OK)
 		return rc;
 	if (j->start != 0 && j->end != 0)
 		u->counts.rows.gpu_seconds += row.gpus * (double)(j->end - j->start);
-	if (j->end != 0)
-		return jobs_add(u, &row, err);
-	row.job = arena_strdup(u->set->a, key);
-	VEC_PUSH(u->set->a, &u->later, row);
-	return BERTH_OK;
+	return jobs_put(u, &row, err);
 }
 
 enum berth_code
@@ -363,10 +388,8 @@ usage_jobs_take(void *arg, const struct ingest_job *j, struct berth_err *err)
 	jobs_seen(u, j->submit);
 	jobs_seen(u, j->start);
 	jobs_seen(u, j->end);
-	if (j->n_gres == 0 || (j->submit == 0 && j->start == 0)) {
-		u->counts.without_gpus++;
-		return rc;
-	}
+	if (j->n_gres == 0 || (j->submit == 0 && j->start == 0))
+		return rc == BERTH_OK ? jobs_none(u, j, err) : rc;
 	key = jobs_key(u, j);
 	if (rc == BERTH_OK)
 		rc = jobs_id(&u->ids, key, err);

@@ -47,6 +47,12 @@ zdec_run(struct zdec *d, const unsigned char *in, size_t *used, char *out, size_
 
 	if (d->zstd != NULL)
 		return zstd_run(d->zstd, in, used, out, n, got, &d->whole);
+	if (d->whole && in[0] == 0) {	/* padding to whole blocks, as tapes and some tools leave it */
+		for (*used = 0; *used < had && in[*used] == 0; (*used)++)
+			;
+		*got = 0;
+		return true;
+	}
 	if (d->whole && inflateReset(&d->gz) != Z_OK)
 		return false;
 	d->whole = false;

@@ -15,7 +15,7 @@ BERTH_MUST_CHECK enum berth_code zdec_new(const unsigned char *head, size_t n, c
     struct zdec **dec_out, struct berth_err *err);
 /*
  * Unpacks in [*used] into out [n]; *used becomes what was taken, *got what was given. false: damaged.
- * Members that follow each other are one stream; what follows a gzip member and is none is damage.
+ * Members that follow each other are one stream; what follows a gzip member and is none is damage, but for NULs.
  */
 bool zdec_run(struct zdec *d, const unsigned char *in, size_t *used, char *out, size_t n, size_t *got);
 bool zdec_whole(const struct zdec *d);	/* all members so far are complete */

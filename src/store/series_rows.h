@@ -34,6 +34,7 @@ struct put_counts {
 	int64_t duplicate;	/* were there with the same values */
 	int64_t replaced;	/* were there with other values */
 	int64_t refused;	/* see PUT_REFUSED */
+	int64_t removed;	/* jobs that have no GPUs any more (store/usage_rows.h) */
 };
 
 /*

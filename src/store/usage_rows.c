@@ -157,7 +157,7 @@ usage_sort(const struct usage_job *rows, size_t n, struct usage_job *out, struct
 		qsort(v, n, sizeof(*v), usage_cmp_ranked);
 	for (size_t i = 0; i < n; i++) {
 		if (m > 0 && usage_cmp(&out[m - 1], v[i].row) == 0) {
-			counts->duplicate += v[i].row->part == 0;
+			counts->duplicate += v[i].row->part == 0 && v[i].row->label != USAGE_LABEL_NONE;
 			if (usage_knows(v[i].row, &out[m - 1]))
 				out[m - 1] = *v[i].row;
 		} else {
@@ -250,15 +250,20 @@ usage_hour_put(struct store *s, int64_t hour, const struct usage_job *rows, size
 }
 
 /* What a load did to a job, which counts once however many parts it has. */
-struct usage_fate { bool is_new, had, changed; };
+struct usage_fate { bool is_new, had, changed, none; };
 
 static void
 usage_count(struct put_counts *counts, struct usage_fate *fate)
 {
+	if (fate->none) {
+		counts->removed += fate->changed;
+		*fate = (struct usage_fate){ 0 };
+		return;
+	}
 	counts->stored += fate->is_new && !fate->had;
 	counts->replaced += fate->had && (fate->is_new || fate->changed);
 	counts->duplicate += fate->had && !fate->is_new && !fate->changed;
-	*fate = (struct usage_fate){ false, false, false };
+	*fate = (struct usage_fate){ 0 };
 }
 
 /* Walks rows [n] of one hour and what is stored of it side by side. */
@@ -266,7 +271,7 @@ static void
 usage_merge(struct usage_hour *h, const struct usage_job *rows, size_t n, struct arena *a, struct put_counts *counts,
     struct usage_span *changed)
 {
-	struct usage_fate fate = { false, false, false };
+	struct usage_fate fate = { 0 };
 	const struct usage_job *job = NULL;	/* that of the input whose parts are passed */
 	size_t i = 0, j = 0;
 
@@ -299,6 +304,17 @@ usage_merge(struct usage_hour *h, const struct usage_job *rows, size_t n, struct
 		}
 		j += c == 0;
 		job = &rows[i];
+		if (rows[i].label == USAGE_LABEL_NONE) {
+			fate.none = true;
+			if (c == 0 && usage_knows(&rows[i], o)) {
+				usage_widen(changed, o);
+				h->dirty = fate.changed = true;
+			} else if (c == 0) {
+				VEC_PUSH(a, &h->now, *o);
+			}
+			i++;
+			continue;
+		}
 		if (c == 0 && (usage_same(&rows[i], o) || !usage_knows(&rows[i], o))) {
 			fate.had = true;
 			VEC_PUSH(a, &h->now, *o);
@@ -324,11 +340,14 @@ usage_put_hour(struct store *s, int64_t hour, const struct usage_job *rows, size
     struct put_counts *counts, struct usage_span *changed, struct berth_err *err)
 {
 	struct usage_hour h;
+	bool none = false;
 	enum berth_code rc = usage_hour_get(s, hour, a, &h, err);
 
 	if (rc != BERTH_OK)
 		return rc;
-	if (h.old.n == 0) {	/* as in most of a first load: there is nothing to merge with */
+	for (size_t i = 0; i < n; i++)
+		none |= rows[i].label == USAGE_LABEL_NONE;
+	if (h.old.n == 0 && !none) {	/* as in most of a first load: there is nothing to merge with */
 		for (size_t i = 0; i < n; i++) {
 			counts->stored += i == 0 || usage_cmp_job(&rows[i - 1], &rows[i]) != 0;
 			usage_widen(changed, &rows[i]);
@@ -387,6 +406,7 @@ store_usage_put(struct store *s, struct usage_job *rows, size_t n, struct put_co
 			counts->stored += c.stored;
 			counts->duplicate += c.duplicate;
 			counts->replaced += c.replaced;
+			counts->removed += c.removed;
 		}
 		rc = store_end(s, rc, err);
 	}

@@ -8,12 +8,14 @@
 
 enum usage_state { USAGE_WAITS, USAGE_RUNS, USAGE_OVER };
 
+#define USAGE_LABEL_NONE 0
+
 /* GPUs of one type that one attempt of a job held or waits for. */
 struct usage_job {
 	int64_t submit;		/* the key: submit, job, part */
 	const char *job;
 	int64_t part;		/* 0 .. : types of GPU of one job */
-	int64_t label;		/* store_usage_label() */
+	int64_t label;		/* store_usage_label(); USAGE_LABEL_NONE, in rows to be put: the job has no GPUs */
 	int64_t start;		/* 0: never started */
 	int64_t until;		/* the end, or as far as it was seen */
 	enum usage_state state;
@@ -34,7 +36,8 @@ struct usage_span { int64_t from, to; };
 /*
  * Stores rows [n] in one go; they are sorted by key, and the last of equal ones counts. A row replaces that of its key
  * unless it knows less: one that waits or runs never replaces one that is over, nor one that was seen to run longer.
- * Parts of a job that its rows no longer have are taken away: rows have all parts of their jobs. counts, in which a job is
+ * Parts of a job that its rows no longer have are taken away: rows have all parts of their jobs. One without GPUs takes all
+ * of them away, and is not stored itself. counts, in which a job is
  * one however many parts it has, and changed are added to.
  */
 BERTH_MUST_CHECK enum berth_code store_usage_put(struct store *s, struct usage_job *rows, size_t n,

@@ -113,6 +113,10 @@ run --store euro.db series "$gpus" -o json
 expect_json '$.series[0].samples' 1
 run --store key.db store check
 expect_exit 0
+sed 's/2026-09/2031-09/g' part1.csv >ahead.csv
+run --store ahead.db record focus ahead.csv -o json
+expect_exit 8
+expect_json '$.rows_stored' 0
 echo 'A,B' >other.csv
 run record focus other.csv
 expect_exit 1

@@ -191,6 +191,35 @@ expect_json '$.rows_duplicate' 16384
 run --store several.db series --samples -o csv --columns gpus,series total
 expect_out '16386,total' 'what the correction lacks is gone'
 
+# A correction may leave nothing of a job; a job that never had GPUs is no business of the store.
+cat >none1.txt <<'EOF'
+JobID|State|Submit|Start|End|Elapsed|ReqTRES|AllocTRES
+1|COMPLETED|2026-09-01T00:00:00|2026-09-01T00:00:00|2026-09-01T01:00:00|01:00:00||gres/gpu:v100=2,gres/gpu:h100=4
+2|COMPLETED|2026-09-01T00:00:00|2026-09-01T00:00:00|2026-09-01T02:00:00|02:00:00||gres/gpu:v100=1
+3|PENDING|2026-09-01T00:30:00|Unknown|Unknown|00:00:00|gres/gpu:v100=8|
+4|COMPLETED|2026-09-01T00:00:00|2026-09-01T00:00:00|2026-09-01T02:00:00|02:00:00||cpu=4
+EOF
+sed -e 's/^1|\(.*\)|[^|]*$/1|\1|cpu=4/' -e 's/^3|\(.*\)|[^|]*|$/3|\1|cpu=1|/' none1.txt >none2.txt
+run --store none.db record sacct none1.txt -o json
+expect_json '$.rows_stored' 3
+expect_json '$.rows_without_gpus' 1
+run --store none.db record sacct none2.txt -o json
+expect_exit 0
+expect_json '$.rows_replaced' 2
+expect_json '$.rows_duplicate' 1
+expect_json '$.rows_without_gpus' 1
+run --store none.db record sacct none2.txt -o json
+expect_json '$.rows_stored' 0
+expect_json '$.rows_without_gpus' 3
+run --store none.db series --samples -o csv --columns gpus,series total accelerator=H100 state=queued
+expect_out '1,total' 'what is left is the second job'
+expect_out '0,accelerator=H100'
+expect_out '0,state=queued'
+! grep -q '^[2-9]' "$out"
+ok $? 'and nothing else'
+run --store none.db store check
+expect_exit 0
+
 # Times that cannot be are refused by line, and no series of years comes of them.
 cat >odd.txt <<'EOF'
 JobID|State|Submit|Start|End|Elapsed|ReqTRES|AllocTRES

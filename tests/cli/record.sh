@@ -127,6 +127,13 @@ expect_json '$.rows_duplicate' 9
 run_in "$(cat usage.csv)
 " record csv - -o json
 expect_json '$.rows_read' 9
+{ cat usage.csv.gz; head -c 700 /dev/zero; } >padded.csv.gz
+run record csv padded.csv.gz -o json
+expect_json '$.rows_duplicate' 9 'NULs behind a packed file are padding'
+{ cat usage.csv.gz; head -c 7 /dev/zero; echo more; } >tail.csv.gz
+run record csv tail.csv.gz
+expect_exit 1
+expect_err_has 'the packed bytes are damaged; nothing of it was stored'
 head -c 100 usage.csv.gz >cut.csv.gz
 run record csv cut.csv.gz
 expect_exit 1
