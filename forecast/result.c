@@ -92,9 +92,10 @@ result_warnings(const struct fc_job *j, struct fc_result *r)
 	if (2 * j->n_missing > j->n)
 		result_warn(r, "more than half of the history is missing (%zu of %zu steps)", j->n_missing, j->n);
 	if (r->n_gaps > 0)
-		result_warn(r, "%zu gaps of more than 3 steps were left out of the fit", r->n_gaps);
+		result_warn(r, "%zu %s of more than 3 steps %s left out of the fit", r->n_gaps, r->n_gaps == 1 ? "gap" : "gaps",
+		    r->n_gaps == 1 ? "was" : "were");
 	if (r->n_outages > 0)
-		result_warn(r, "%zu outages were left out of the fit", r->n_outages);
+		result_warn(r, "%zu %s left out of the fit", r->n_outages, r->n_outages == 1 ? "outage was" : "outages were");
 	for (size_t i = 0; i < j->n_failed; i++)
 		result_warn(r, "%s could not be fitted and was left out", j->failed[i]);
 	if (r->censored)
@@ -176,6 +177,23 @@ fc_result_windows(struct fc_result *r, struct arena *tmp)
 	result_windows(r, r->paths, r->n_paths, tmp);
 }
 
+/*
+ * The maximum over a window is no smaller than any of its steps: its median lies no lower than the median of each step. The
+ * levels above keep half of the narrower of its own spread and that of the steps.
+ */
+static void
+result_floor(const struct fc_job *j, const struct fc_result *r, const struct fc_win *v, double *q)
+{
+	static const enum fc_level level[FC_PEAK_LEVEL_COUNT] = { FC_P50, FC_P90, FC_P95, FC_P99 };
+	double most[FC_PEAK_LEVEL_COUNT] = { 0 }, median = q[0];
+
+	for (size_t i = v->first; i < v->first + v->count; i++)
+		for (size_t l = 0; l < FC_PEAK_LEVEL_COUNT; l++)
+			most[l] = fmax(most[l], r->q[i * FC_LEVEL_COUNT + level[l]] / j->unit);
+	for (size_t l = 0; l < FC_PEAK_LEVEL_COUNT && most[0] > median; l++)
+		q[l] = fmax(q[l], most[0] + 0.5 * fmin(q[l] - median, most[l] - most[0]));
+}
+
 static void
 result_peaks(struct fc_job *j, const struct fc_pool *pool, struct fc_result *r)
 {
@@ -184,8 +202,10 @@ result_peaks(struct fc_job *j, const struct fc_pool *pool, struct fc_result *r)
 
 	if (paths == NULL)
 		paths = arena_array(j->tmp, n * j->h, sizeof(*paths));
-	for (size_t w = 0; w < j->n_win; w++)
+	for (size_t w = 0; w < j->n_win; w++) {
 		fc_peak(j, pool, w, targets + w * FC_PEAK_LEVEL_COUNT);
+		result_floor(j, r, &j->win[w], targets + w * FC_PEAK_LEVEL_COUNT);
+	}
 	fc_paths(j, pool, targets, n, paths);
 	result_cap(j, paths, n * j->h);
 	result_windows(r, paths, n, j->tmp);
@@ -222,15 +242,14 @@ result_errors(const struct fc_job *j, struct fc_result *r)
 static void
 result_coherent(struct fc_result *r)
 {
-	static const enum fc_level level[] = { FC_P90, FC_P95, FC_P975, FC_P99 };
-	static const enum fc_peak_level of[] = { FC_PEAK90, FC_PEAK95, FC_PEAK99, FC_PEAK99 };
+	static const enum fc_peak_level of[FC_LEVEL_COUNT] = { [FC_P75] = FC_PEAK90, [FC_P90] = FC_PEAK90,
+		[FC_P95] = FC_PEAK95, [FC_P975] = FC_PEAK99, [FC_P99] = FC_PEAK99 };	/* the lower half: FC_PEAK50 */
 
 	for (size_t w = 0; w < r->n_windows; w++)
 		for (size_t i = r->windows[w].first; i < r->windows[w].first + r->windows[w].count; i++)
-			for (size_t l = 0; l < sizeof(level) / sizeof(level[0]); l++) {
-				double *q = r->q + i * FC_LEVEL_COUNT + level[l], top = r->windows[w].q[of[l]];
+			for (size_t l = 0; l < FC_LEVEL_COUNT; l++) {
+				double *q = r->q + i * FC_LEVEL_COUNT + l, top = r->windows[w].q[of[l]];
 
-				top = top > q[-1] ? top : q[-1];
 				*q = *q < top ? *q : top;
 			}
 }

@@ -40,6 +40,41 @@ shift_at(const struct fc_job *j, size_t t, size_t before, size_t after, double *
 	return true;
 }
 
+/*
+ * A series with a strong rhythm has a spread inside that hides even a tenfold change. There every hour is compared with the
+ * same hour of the days before and of a week before: a shift is a factor that all of two days or more share, alike in both,
+ * and it is none of the days of the week.
+ */
+static bool
+shift_rhythmic(const struct fc_job *j, size_t t, size_t after, double *tmp, struct fc_shift *out)
+{
+	size_t day = j->day, week = j->cycle;
+	const double *y = j->y;
+	double a, b, day_ratio, week_ratio, spread;
+
+	if (day < 2 || after < 2 * day || t < week + 3 * day)
+		return false;
+	a = shift_median(y + t - 3 * day, 3 * day, tmp);
+	b = shift_median(y + t, after, tmp);
+	if (!(a > 0) || !(b > 0) || fabs(b - a) <= 0.25 * fmax(a, b))
+		return false;
+	for (size_t i = 0; i < after; i++) {
+		double before = (y[t - day + i % day] + y[t - 2 * day + i % day] + y[t - 3 * day + i % day]) / 3;
+
+		tmp[i] = log(fmax(y[t + i], 0.01 * b) / fmax(before, 0.01 * a));
+	}
+	spread = shift_spread(tmp, after, tmp + 3 * day);
+	day_ratio = shift_median(tmp, after, tmp + 3 * day);
+	for (size_t i = 0; i < after; i++)
+		tmp[i] = log(fmax(y[t + i], 0.01 * b) / fmax(y[t + i - week], 0.01 * a));
+	spread = fmax(spread, shift_spread(tmp, after, tmp + 3 * day));
+	week_ratio = shift_median(tmp, after, tmp + 3 * day);
+	if (day_ratio * week_ratio <= 0 || fmin(fabs(day_ratio), fabs(week_ratio)) <= fmax(log(1.5), 3 * spread))
+		return false;
+	*out = (struct fc_shift){ (int64_t)t, a, b };
+	return true;
+}
+
 /* Contrast of means around t, to date a shift to the step. */
 static double
 shift_contrast(const double *y, size_t t, size_t width)
@@ -51,13 +86,18 @@ static size_t
 shift_find(const struct fc_job *j, struct fc_shift *out, size_t max)
 {
 	size_t day = j->day > 1 ? j->day : 7, before = 3 * day, least = day, n = 0;
-	double *tmp = arena_array(j->tmp, before, sizeof(*tmp));
+	double *tmp = arena_array(j->tmp, 2 * before, sizeof(*tmp));
 
 	for (size_t t = before; t + least <= j->n && n < max; t += day / 4 > 0 ? day / 4 : 1) {
 		size_t after = j->n - t < 3 * day ? j->n - t : 3 * day, best = t, w = day / 4 > 0 ? day / 4 : 1;
 
-		if (j->miss[t] || !shift_at(j, t, before, after, tmp, &out[n]))
+		if (j->miss[t])
 			continue;
+		if (!shift_at(j, t, before, after, tmp, &out[n])) {
+			if (!shift_rhythmic(j, t, after, tmp, &out[n]))
+				continue;
+			w = day;	/* the rhythm has contrasts of its own */
+		}
 		for (size_t s = t - day > w ? t - day : w; s + w <= j->n && s <= t + 2 * day; s++)
 			if (shift_contrast(j->y, s, w) > shift_contrast(j->y, best, w))
 				best = s;

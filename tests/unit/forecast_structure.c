@@ -99,6 +99,60 @@ shifts(struct arena *a)
 	tap_ok(r.peak[FC_PEAK99] > 60, "but the peak's P99 remembers it (%.0f)", r.peak[FC_PEAK99]);
 }
 
+/* Demand that swings between 50 and 150 within a day, and a factor from step 1300 on: found, dated and left behind. */
+static void
+rhythmic_shifts(struct arena *a)
+{
+	static const double factor[] = { 10, 2, 0.5, 0.1 };
+	struct fc_options o;
+
+	fc_options_init(&o);
+	for (size_t k = 0; k < sizeof(factor) / sizeof(factor[0]); k++) {
+		for (int t = 0; t < HOURS; t++)
+			y[t] = (100 + 50 * sin(t * 6.283185307179586 / 24) + 8 * noise(t)) * (t < 1300 ? 1 : factor[k]);
+		forecast(HOURS, &o, a);
+		tap_ok(r.n_shifts == 1 && llabs(r.shifts[0].t - (start + 3600 * 1300)) <= 86400,
+		    "times %g under a strong rhythm: one shift, dated to the day (%zu)", factor[k], r.n_shifts);
+		tap_ok(r.peak[FC_PEAK50] > 135 * factor[k] && (factor[k] > .2 || r.peak[FC_PEAK95] < 30),
+		    "its peaks are those of the new level (%.0f, %.0f)", r.peak[FC_PEAK50], r.peak[FC_PEAK95]);
+		forecast(1300 + 48, &o, a);
+		tap_is_long((long long)r.n_shifts, 1, "it is found 48 hours after");
+	}
+	for (int t = 0; t < HOURS; t++)
+		y[t] = (100 + 50 * sin(t * 6.283185307179586 / 24) + 8 * noise(t)) * (t / 24 % 7 < 5 ? 1 : .3);
+	for (size_t n = HOURS - 168; n < HOURS; n += 12) {
+		forecast(n, &o, a);
+		if (r.n_shifts > 0)
+			break;
+	}
+	tap_is_long((long long)r.n_shifts, 0, "weekends are no shifts, from whatever day one looks");
+}
+
+/* The maximum over a window is no smaller than any of its steps. */
+static void
+peak_holds_steps(struct arena *a)
+{
+	static const enum fc_level level[] = { FC_P50, FC_P90, FC_P95, FC_P99 };
+	static const size_t ahead[] = { 1, 24, 168 };
+	struct fc_options o;
+
+	for (int kind = 0; kind < 3; kind++)
+		for (size_t k = 0; k < 3; k++) {
+			bool ok = true;
+
+			for (int t = 0; t < HOURS; t++)
+				y[t] = kind == 0 ? exp(t / 300.0) : kind == 1 ? 40 + 15 * sin(t * 6.283185307179586 / 24) :
+				    (t < 1300 ? 40 : 400) * (1 + .4 * sin(t * 6.283185307179586 / 24) + .1 * noise(t));
+			fc_options_init(&o);
+			o.horizon = ahead[k];
+			forecast(HOURS, &o, a);
+			for (size_t i = 0; i < r.horizon; i++)
+				for (size_t l = 0; l < 4; l++)
+					ok = ok && r.q[i * FC_LEVEL_COUNT + level[l]] <= r.peak[l] * (1 + 1e-12);
+			tap_ok(ok, "series %d, %zu steps: each quantile of the peak holds that of every step", kind, ahead[k]);
+		}
+}
+
 static void
 holes(struct arena *a)
 {
@@ -185,6 +239,8 @@ main(void)
 	cold(a);
 	local_time(a);
 	shifts(a);
+	rhythmic_shifts(a);
+	peak_holds_steps(a);
 	holes(a);
 	arena_free(a);
 	return tap_done();
