@@ -14,6 +14,7 @@
 #define JOBS_KEY_MAX 1024		/* labels longer than this are looked up in the store */
 #define JOBS_STEP INT64_C(3600)
 
+#define JOBS_LABEL_BAD INT64_C(-1)	/* labels that are no UTF-8 */
 #define JOBS_IDS_WAIT 64
 
 /* Every different id once, as its hash. They go in by groups, so that the memory for one is fetched while others come. */
@@ -200,6 +201,10 @@ jobs_label_new(struct usage_jobs *u, const struct ingest_job *j, const char *acc
 	labels[n++] = (struct usage_label){ "accelerator", accel };
 	if (*u->o.cluster != '\0' && *j->cluster == '\0')
 		labels[n++] = (struct usage_label){ "cluster", u->o.cluster };
+	if (usage_label_fault(labels, n) != NULL) {
+		*id_out = JOBS_LABEL_BAD;
+		return BERTH_OK;
+	}
 	(void)usage_name(u->set->a, labels, n);	/* sorts them */
 	return store_usage_label(u->s, usage_labels_json(u->set->a, labels, n), id_out, err);
 }
@@ -371,6 +376,12 @@ jobs_part(struct usage_jobs *u, const struct ingest_job *j, size_t i, const char
 
 	if (rc != BERTH_OK)
 		return rc;
+	if (row.label == JOBS_LABEL_BAD) {
+		if (i == 0)
+			u->say(u->arg, USAGE_REFUSED, j->line, "a label is no UTF-8: convert the file (iconv -f ISO-8859-1 -t UTF-8)");
+		u->counts.attempts -= i == 0;
+		return BERTH_OK;
+	}
 	if (j->start != 0 && j->end != 0)
 		u->counts.rows.gpu_seconds += row.gpus * (double)(j->end - j->start);
 	return jobs_put(u, &row, err);

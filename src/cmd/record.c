@@ -182,6 +182,25 @@ record_option(struct buf *b, const struct opt_row *row, const void *value)
 	}
 }
 
+enum berth_code
+record_check_by(const struct opt_list *by, const char *const *known, const char *what, struct berth_err *err)
+{
+	char list[160] = "";
+
+	for (size_t i = 0; i < by->n; i++) {
+		const char *near = str_suggest(by->v[i], known);
+
+		if (str_index(by->v[i], known) >= 0)
+			continue;
+		if (near != NULL)
+			return err_set(err, BERTH_EUSAGE, "--by: %s have no label '%s': did you mean '%s'?", what, by->v[i], near);
+		for (size_t k = 0; known[k] != NULL; k++)
+			snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", k > 0 ? ", " : "", known[k]);
+		return err_set(err, BERTH_EUSAGE, "--by: %s have no label '%s'; they have %s", what, by->v[i], list);
+	}
+	return BERTH_OK;
+}
+
 const char *
 record_options(struct cmd_ctx *ctx)
 {

@@ -49,6 +49,10 @@ void record_touch(struct record *r, const struct usage_set *set);
 void record_count(struct record *r, const struct usage_counts *rows, const struct usage_load_counts *load);
 /* What the verb's options are, as one text: the same input with the same options gives the same. */
 const char *record_options(struct cmd_ctx *ctx);
+/* A grouping by a label that a source cannot have is BERTH_EUSAGE, with a suggestion: groupings are kept for good.
+ * known: NULL-terminated; what: "jobs" */
+BERTH_MUST_CHECK enum berth_code record_check_by(const struct opt_list *by, const char *const *known, const char *what,
+    struct berth_err *err);
 /* Adds n to the count of this key in the JSON. */
 void record_extra(struct record *r, const char *key, int64_t n);
 void record_sum(struct record *r, const char *key, double v);

@@ -110,9 +110,12 @@ focus_take(void *arg, const struct focus_bill *row, struct berth_err *err)
 {
 	struct focus_reading *f = arg;
 	const char *fault = usage_time_fault(row->start, f->r->ctx->now);
+	const char *label = usage_label_fault(row->labels, row->n_labels);
 
 	if (fault != NULL)
 		return err_set(err, BERTH_EINVAL, "ChargePeriodStart %s", fault);
+	if (label != NULL)
+		return err_set(err, BERTH_EINVAL, "%s is no UTF-8: convert the file (iconv -f ISO-8859-1 -t UTF-8)", label);
 	return usage_bill_take(f->bill, row, err);
 }
 
@@ -132,6 +135,8 @@ static enum berth_code
 focus_rows(struct record *r, struct zin *z, struct usage_set *set, struct focus_counts *counts,
     struct usage_load_counts *load, struct berth_err *err)
 {
+	static const char *const labels[] = { "provider", "region", "zone", "account", "accelerator", "instance_type", "purchase",
+		"sku", "commitment", NULL };
 	const struct record_focus_opts *opts = r->ctx->opts;
 	struct focus_load *own = r->own;
 	char digest[HASH_DIGEST_SIZE] = "";
@@ -141,8 +146,10 @@ focus_rows(struct record *r, struct zin *z, struct usage_set *set, struct focus_
 	struct focus_options fo = { .machine = focus_known, .machine_arg = &own->types };
 	struct focus_reading reading = { .r = r };
 	const struct focus_sink sink = { &reading, focus_take, focus_say, focus_progress };
-	enum berth_code rc = cmd_accels(r->ctx, &fo.accels, err);
+	enum berth_code rc = record_check_by(&opts->by, labels, "bills", err);
 
+	if (rc == BERTH_OK)
+		rc = cmd_accels(r->ctx, &fo.accels, err);
 	if (rc == BERTH_OK)
 		rc = usage_bill_new(r->ctx->store, set, &own->parts, &o, record_say, r, &reading.bill, err);
 	r->zin = z;

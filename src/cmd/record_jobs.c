@@ -122,6 +122,7 @@ jobs_digest(const struct jobs_file *f, FILE *in, char hex[HASH_DIGEST_SIZE])
 enum berth_code
 jobs_stream(struct jobs_file *f, FILE *in, struct berth_err *err)
 {
+	static const char *const labels[] = { "accelerator", "user", "account", "team", "partition", "qos", "cluster", NULL };
 	struct usage_jobs_options o = { .by = f->o->by.v, .n_by = f->o->by.n, .step_s = f->o->step_s, .from = f->o->from,
 		.to = f->o->to, .cluster = f->o->cluster, .format = f->format, .source = f->source,
 		.options = record_options(f->r->ctx), .now = f->r->ctx->now,
@@ -135,8 +136,13 @@ jobs_stream(struct jobs_file *f, FILE *in, struct berth_err *err)
 	struct usage_set set;
 	enum berth_code rc;
 
+	rc = record_check_by(&f->o->by, labels, "jobs", err);
+	if (rc != BERTH_OK) {
+		arena_free(a);
+		return rc;
+	}
 	usage_set_init(&set, a);
-	sink.jobs = usage_jobs_new(f->r->ctx->store, &set, &o, jobs_say, f);
+	sink.jobs = usage_jobs_new(f->r->ctx->store, &set, &o, jobs_count_say, &sink.counter);
 	g.sacct = sacct_new(a, f->tz, &to);
 	rc = jobs_lines(f, &g, in, err);
 	g.rows.refused = sink.counter.refused;

@@ -102,11 +102,15 @@ metrics_point(void *arg, const struct ingest_point *p, struct berth_err *err)
 {
 	struct metrics *m = arg;
 	const char *fault = p->t != 0 ? usage_time_fault(p->t, m->r->ctx->now) : NULL;
-	char at[TIME_FMT_SIZE], why[120];
+	const char *label = usage_label_fault(p->labels, p->n_labels);
+	char at[TIME_FMT_SIZE], why[200];
 
-	if (fault == NULL)
+	if (fault == NULL && label == NULL)
 		return points_take(m->points, p, err);
-	snprintf(why, sizeof(why), "the time %s %s", time_fmt(at, p->t), fault);
+	if (fault != NULL)
+		snprintf(why, sizeof(why), "the time %s %s", time_fmt(at, p->t), fault);
+	else
+		snprintf(why, sizeof(why), "label %.60s is no UTF-8: convert the file (iconv -f ISO-8859-1 -t UTF-8)", label);
 	if (p->line == 0)
 		return err_set(err, BERTH_EINVAL, "%s", why);
 	metrics_say(m, USAGE_REFUSED, p->line, why);

@@ -49,6 +49,7 @@ lines_number(const struct lines *l)
 static enum berth_code
 lines_fill(struct lines *l, struct berth_err *err)
 {
+	const char *nul;
 	size_t got;
 
 	memmove(l->p, l->p + l->from, l->to - l->from);
@@ -68,8 +69,16 @@ lines_fill(struct lines *l, struct berth_err *err)
 	got = fread(l->p + l->to, 1, l->size - l->to, l->f);
 	if (got == 0 && ferror(l->f))
 		return err_set(err, BERTH_EIO, "reading failed behind line %ld", l->number);
-	if (memchr(l->p + l->to, '\0', got) != NULL)
-		return err_set(err, BERTH_EINVAL, "a NUL byte behind line %ld: this is no text", l->number);
+	if (l->number == 0 && l->to == 0 && got >= 2 && (memcmp(l->p, "\xff\xfe", 2) == 0 || memcmp(l->p, "\xfe\xff", 2) == 0))
+		return err_set(err, BERTH_EINVAL, "this is UTF-16: save it as UTF-8 (iconv -f UTF-16 -t UTF-8)");
+	nul = memchr(l->p + l->to, '\0', got);
+	if (nul != NULL) {
+		long line = l->number + 1;
+
+		for (const char *p = l->p; p < nul; p++)
+			line += *p == '\n';
+		return err_set(err, BERTH_EINVAL, "line %ld: a NUL byte: this is no text", line);
+	}
 	l->ended = got == 0;
 	l->to += got;
 	return BERTH_OK;

@@ -18,6 +18,15 @@ usage_time_fault(int64_t t, int64_t now)
 	return t < USAGE_FIRST ? "lies before 1971: is it a time?" : NULL;
 }
 
+const char *
+usage_label_fault(const struct usage_label *labels, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!str_utf8_valid(labels[i].value, strlen(labels[i].value)))
+			return labels[i].key;
+	return NULL;
+}
+
 void
 usage_set_init(struct usage_set *set, struct arena *a)
 {

@@ -71,6 +71,8 @@ typedef void usage_say_fn(void *arg, enum usage_say kind, long line, const char 
 
 /* Why t can be no time of use, as the end of a sentence; NULL: it can. One such row would make a series of years. */
 const char *usage_time_fault(int64_t t, int64_t now);
+/* The key of a label whose value is no UTF-8, NULL if all are: as names of series they could not be told apart. */
+const char *usage_label_fault(const struct usage_label *labels, size_t n);
 
 struct usage_csv_options {
 	const char *time_column, *value_column;	/* NULL: found by the names people use */

@@ -117,6 +117,9 @@ sed 's/2026-09/2031-09/g' part1.csv >ahead.csv
 run --store ahead.db record focus ahead.csv -o json
 expect_exit 8
 expect_json '$.rows_stored' 0
+run --store key.db record focus --by acount part1.csv
+expect_exit 2
+expect_err_has "bills have no label 'acount': did you mean 'account'"
 echo 'A,B' >other.csv
 run record focus other.csv
 expect_exit 1

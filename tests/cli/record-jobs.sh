@@ -244,6 +244,32 @@ run --store odd.db series --samples -o csv --columns gpus,series total state=que
 expect_out '1,total'
 expect_out '4,state=queued' 'who was cancelled in the queue had waited: 2 for an hour, 4 for half of it'
 
+# Names that are no UTF-8 could not be told apart; a grouping that no job can have is a typing error.
+printf 'JobID|User|Start|End|AllocTRES\n1|M\374ller|2026-09-01T00:00:00|2026-09-01T01:00:00|gres/gpu:h100=2,gres/gpu:l4=1\n' \
+	>latin.txt
+printf '2|M\303\266ller|2026-09-01T00:00:00|2026-09-01T01:00:00|gres/gpu=4\n' >>latin.txt
+run --store latin.db record sacct --by user latin.txt -o json
+expect_exit 8
+expect_json '$.rows_read' 2
+expect_json '$.rows_stored' 1
+expect_json '$.rows_refused' 1
+expect_json '$.warnings[0].line' 2
+expect_json '$.series[0].name' "$(printf 'user=M\303\266ller')"
+run --store latin.db record sacct --by accelerater latin.txt
+expect_exit 2
+expect_err_has "jobs have no label 'accelerater': did you mean 'accelerator'"
+run --store latin.db record sacct --by colour latin.txt
+expect_exit 2
+expect_err_has 'they have accelerator, user, account, team'
+printf '\377\376J\000o\000' >utf16.txt
+run record sacct utf16.txt
+expect_exit 1
+expect_err_has 'utf16.txt: this is UTF-16'
+printf 'JobID|User|Start|End|AllocTRES\n1|a|2026-09-01T00:00:00|2026-09-01T01:00:00|gres/gpu=2\n\000\n' >nul.txt
+run record sacct nul.txt
+expect_exit 1
+expect_err_has 'nul.txt: line 3: a NUL byte'
+
 # What is no export at all.
 printf '   JobID    JobName\n' >fixed.txt
 run record sacct fixed.txt

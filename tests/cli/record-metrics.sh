@@ -190,4 +190,9 @@ expect_json '$.warnings[0].line' 1
 expect_json '$.warnings[1].message' 'the time 2096-10-02T07:06:40Z lies more than a day ahead'
 expect_json '$.series[0].from' 2026-09-01T00:00:00Z
 expect_json '$.series[0].to' 2026-09-01T00:00:00Z
+printf 'up{a="M\374ller"} 1 1788220800\nup{a="x"} 1 1788220800\n' >latin.prom
+run --store latin.db record openmetrics latin.prom -o json
+expect_exit 8
+expect_json '$.rows_stored' 1
+expect_json '$.warnings[0].message' 'label a is no UTF-8: convert the file (iconv -f ISO-8859-1 -t UTF-8)'
 done_testing
