@@ -23,8 +23,11 @@ libprobe_a_SOURCES = \
 	kernels/oldglibc.h \
 	kernels/other.c kernels/other.h kernels/other_amd.c kernels/other_ascend.c kernels/other_gaudi.c \
 	kernels/other_neuron.c kernels/other_tpu.c \
+	kernels/peer.c kernels/peer.h \
+	kernels/rdma.c \
 	kernels/report.c kernels/report.h kernels/report_out.c \
 	kernels/run.h \
+	kernels/sha.c kernels/sha.h \
 	kernels/suite.c \
 	kernels/t_compute.c kernels/t_gemm.c kernels/t_link.c kernels/t_memory.c \
 	kernels/tool.c kernels/tool.h kernels/user.c

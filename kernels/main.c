@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kernels/peer.h"
 #include "kernels/run.h"
 
 static void
@@ -17,6 +18,7 @@ main_usage(FILE *f)
 	    "                   [--cap SECONDS] [--steady SECONDS] [--array-mib N] [--gemm-n N]\n"
 	    "                   [--pattern-mib N] [--library FILE] [--kmsg FILE] [--version] [--help]\n"
 	    "                   [--measure-command COMMAND [--measure-name NAME] [--measure-devices N]]\n"
+	    "       berth-probe --serve [HOST:]PORT | --peer HOST:PORT [--streams N] [--token-file FILE] [--json]\n"
 	    "Measures the GPUs of this machine, or the host where there are none.\n"
 	    "  --json          one berth.probe-result/1 object on standard output\n"
 	    "  --quick         about 8 s instead of up to 55 s; --deep: minutes\n"
@@ -28,6 +30,8 @@ main_usage(FILE *f)
 	    "  --measure-command COMMAND  a benchmark of your own, run by the shell three times; its last line is a\n"
 	    "                  rate with its unit (612.5 TFLOP/s). --measure-name: the test that it stands for, or\n"
 	    "                  user_ and a name; --measure-devices: how many accelerators it keeps busy\n"
+	    "  --serve, --peer one machine serves, the other measures bandwidth and latency to it; both need the same\n"
+	    "                  token, in --token-file or BERTH_PROBE_TOKEN\n"
 	    "  --sysroot DIR   look for /sys and /dev under DIR\n"
 	    "exit status: 0 measured, 2 usage, 3 nothing to measure (host reference ran), 4 wrong or unhealthy,\n"
 	    "5 ended by a time cap\n", f);
@@ -60,7 +64,8 @@ main_number(const char *s, double lo, double hi, double *out)
 }
 
 enum { OPT_JSON = 256, OPT_QUICK, OPT_DEEP, OPT_ONLY, OPT_LIST, OPT_HOST, OPT_CAP, OPT_STEADY, OPT_ARRAY, OPT_GEMM,
-	OPT_PATTERN, OPT_LIBRARY, OPT_KMSG, OPT_VERSION, OPT_SYSROOT, OPT_MEASURE, OPT_MEASURE_NAME, OPT_MEASURE_DEVICES };
+	OPT_PATTERN, OPT_LIBRARY, OPT_KMSG, OPT_VERSION, OPT_SYSROOT, OPT_MEASURE, OPT_MEASURE_NAME, OPT_MEASURE_DEVICES, OPT_SERVE,
+	OPT_PEER, OPT_STREAMS, OPT_TOKEN };
 
 static const struct option main_options[] = {
 	{ "json", no_argument, NULL, OPT_JSON }, { "quick", no_argument, NULL, OPT_QUICK },
@@ -73,6 +78,8 @@ static const struct option main_options[] = {
 	{ "measure-command", required_argument, NULL, OPT_MEASURE },
 	{ "measure-name", required_argument, NULL, OPT_MEASURE_NAME },
 	{ "measure-devices", required_argument, NULL, OPT_MEASURE_DEVICES },
+	{ "serve", required_argument, NULL, OPT_SERVE }, { "peer", required_argument, NULL, OPT_PEER },
+	{ "streams", required_argument, NULL, OPT_STREAMS }, { "token-file", required_argument, NULL, OPT_TOKEN },
 	{ "version", no_argument, NULL, OPT_VERSION }, { "help", no_argument, NULL, 'h' },
 	{ NULL, 0, NULL, 0 },
 };
@@ -119,6 +126,20 @@ main_option(struct run_opts *o, int c)
 		return 0;
 	case OPT_MEASURE_DEVICES:
 		return main_number(optarg, 1, REPORT_MAX_GPUS, &o->measure_devices);
+	case OPT_SERVE:
+		o->serve = optarg;
+		return 0;
+	case OPT_PEER:
+		o->peer = optarg;
+		return 0;
+	case OPT_TOKEN:
+		o->token_file = optarg;
+		return 0;
+	case OPT_STREAMS:
+		if (main_number(optarg, 1, 32, &v) < 0)
+			return -1;
+		o->streams = (int)v;
+		return 0;
 	case OPT_CAP:
 		return main_number(optarg, 1, 86400, &o->cap_s);
 	case OPT_STEADY:
@@ -139,8 +160,7 @@ main_option(struct run_opts *o, int c)
 		o->pattern_bytes = (uint64_t)v << 20;
 		return 0;
 	case OPT_VERSION:
-		puts("berth-probe " PACKAGE_VERSION);
-		return 1;
+		return puts("berth-probe " PACKAGE_VERSION) < 0 ? -1 : 1;
 	case 'h':
 		main_usage(stdout);
 		return 1;
@@ -155,15 +175,22 @@ main_parse(struct run_opts *o, int argc, char **argv)
 	int c, rc = 0;
 
 	*o = (struct run_opts){ .level = LEVEL_STANDARD, .steady_s = -1, .cap_s = -1, .array_bytes = 512ull << 20,
-		.gemm_n = 8192, .measure_name = "user", .measure_devices = 1 };
+		.gemm_n = 8192, .measure_name = "user", .measure_devices = 1,
+		.streams = 4 };
 	while (rc == 0 && (c = getopt_long(argc, argv, "h", main_options, NULL)) != -1)
 		rc = main_option(o, c);
 	if (rc == 0 && optind < argc) {
 		fprintf(stderr, "berth-probe: unexpected argument '%s'\n", argv[optind]);
 		rc = -1;
 	}
+	if (rc == 0 && o->serve != NULL && o->peer != NULL) {
+		fprintf(stderr, "berth-probe: --serve and --peer exclude each other\n");
+		rc = -1;
+	}
 	if (rc < 0)
 		main_usage(stderr);
+	else if (rc == 0 && (o->serve != NULL || o->peer != NULL) && peer_token(o->token_file, o->token) < 0)
+		rc = -1;
 	if (o->steady_s < 0)
 		o->steady_s = o->level == LEVEL_DEEP ? 120 : 10;
 	if (o->cap_s < 0 && o->measure != NULL)
@@ -365,7 +392,10 @@ main_run(struct run *run)
 		return 1;
 	}
 	pthread_detach(watchdog);
-	if (run->opts.force_host || (gpu_list(run) < 0 && !other_find(run)))
+	if (run->opts.peer != NULL) {
+		run->report.mode = "network";
+		peer_measure(run);
+	} else if (run->opts.force_host || (gpu_list(run) < 0 && !other_find(run)))
 		host_reference(run);
 	else if (run->n_gpus > 0 && main_gpus(run) < 0)
 		report_error(&run->report, "memory", 0, "out of memory");
@@ -392,6 +422,8 @@ main(int argc, char **argv)
 		return rc < 0 ? 2 : 0;
 	if (run.opts.list)
 		return main_list();
+	if (run.opts.serve != NULL)
+		return peer_serve(&run);
 	report_init(&run.report, run.opts.level == LEVEL_QUICK ? "quick" :
 	    run.opts.level == LEVEL_DEEP ? "deep" : "standard");
 	expect_init(&run.expect);

@@ -283,7 +283,8 @@ report_table(struct report *r, FILE *f)
 	report_sort(r);
 	fprintf(f, "berth-probe %s  %s  %s\n", PACKAGE_VERSION, r->host,
 	    strcmp(r->mode, "host") == 0 ? "no GPU could be used: host reference" :
-	    strcmp(r->mode, "other") == 0 ? "identified by its vendor's tool" : r->level);
+	    strcmp(r->mode, "other") == 0 ? "identified by its vendor's tool" :
+	    strcmp(r->mode, "network") == 0 ? "network to a peer" : r->level);
 	report_table_gpus(r, f);
 	report_table_tests(r, f);
 	bad = report_table_checks(f, r->health, r->n_health);

@@ -28,6 +28,10 @@ struct run_opts {
 	const char *sysroot;		/* /sys and /dev are looked for under it; NULL: the machine's */
 	const char *measure, *measure_name;	/* a user's own benchmark; NULL: none */
 	double measure_devices;		/* accelerators that it keeps busy */
+	const char *serve, *peer;	/* [HOST:]PORT of the network test; NULL: none */
+	const char *token_file;		/* NULL: BERTH_PROBE_TOKEN */
+	char token[256];
+	int streams;
 	bool json, list, force_host;
 };
 
@@ -165,6 +169,9 @@ void health_link(struct gpu *g);	/* PCIe link while copies run */
 bool other_find(struct run *run);
 /* Runs the user's own benchmark and reports what it measured. */
 void user_measure(struct run *run);
+
+/* The RDMA ports of this machine into the report's health; nothing where there are none. */
+void rdma_ports(struct run *run);
 
 /* Host reference, see host.c */
 void host_reference(struct run *run);

@@ -29,6 +29,7 @@ static const struct opt_row probe_rows[] = {
 	{ "host", 0, OPT_STRING, "HOST", "measure a machine over ssh; its host key must be known", OFF(host), 0, 0, NULL },
 	{ "gpu", 'g', OPT_STRING, "GPU", "what was sold: H100-SXM5-80GB:8", OFF(gpu), 0, 0, NULL },
 	{ "price", 0, OPT_MONEY, "USD", "what the machine costs an hour", OFF(price), 0, 0, NULL },
+	{ "network-gbps", 0, OPT_DOUBLE, "N", "the network that was sold, one way", OFF(network_gbps), 0, 1e5, NULL },
 	{ "precision", 0, OPT_STRING, "NAME", "whose rate counts: bf16, fp16, fp8, fp32 ...", OFF(precision), 0, 0, NULL },
 	{ "quick", 0, OPT_FLAG, NULL, "about 8 s; with --here", OFF(quick), 0, 0, NULL },
 	{ "deep", 0, OPT_FLAG, NULL, "minutes; with --here", OFF(deep), 0, 0, NULL },
@@ -76,7 +77,7 @@ probe_promise(struct cmd_ctx *ctx, const struct probe_opts *o, struct probed_mac
 	enum berth_code rc = BERTH_OK;
 
 	m->promise = (struct verdict_promise){ .accelerator = "", .memory_gib = (double)NAN, .mig = "",
-		.precision = o->precision != NULL ? o->precision : "" };
+		.network_gbps = o->network_gbps, .precision = o->precision != NULL ? o->precision : "" };
 	m->price = o->price;
 	if (o->precision != NULL && !accel_precision_parse(o->precision, &precision)) {
 		err_set(err, BERTH_EUSAGE, "'%s' is no precision: fp64, fp32, tf32, fp16, bf16, fp8, int8 or fp4", o->precision);

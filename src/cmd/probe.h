@@ -16,6 +16,7 @@ struct probe_opts {
 	const char *precision, *test;
 	struct opt_list only;
 	const char *measure, *measure_name;	/* a user's own benchmark and the test that it stands for; NULL: none */
+	double network_gbps;		/* 0: not said */
 	int64_t measure_devices;	/* accelerators that it keeps busy */
 	const char *gpu_filter, *provider;
 	int64_t since_s, limit;

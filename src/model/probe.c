@@ -20,6 +20,7 @@ static const char *const probe_mode_names[PROBE_MODE_COUNT] = {
 	[PROBE_MODE_GPU] = "gpu",
 	[PROBE_MODE_HOST] = "host",
 	[PROBE_MODE_OTHER] = "other",
+	[PROBE_MODE_NETWORK] = "network",
 };
 
 static int

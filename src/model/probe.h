@@ -28,6 +28,7 @@ enum probe_mode {
 	PROBE_MODE_GPU,
 	PROBE_MODE_HOST,	/* no usable NVIDIA device: the host reference ran instead */
 	PROBE_MODE_OTHER,	/* another vendor's tool or a user's own benchmark */
+	PROBE_MODE_NETWORK,	/* between two machines; says nothing of accelerators */
 	PROBE_MODE_COUNT
 };
 

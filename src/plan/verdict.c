@@ -165,11 +165,43 @@ judge_size(struct judge *j, const struct probe_gpu *g)
 		    g->index, g->sms, j->accel->name, j->accel->sm_count);
 }
 
+/* Between two machines: against what was sold, and one way against the other. */
+static void
+judge_network(struct judge *j)
+{
+	static const char *const names[] = { "tcp_send", "tcp_recv", NULL };
+	double rate[2] = { (double)NAN, (double)NAN };
+
+	if (j->r->mode != PROBE_MODE_NETWORK)
+		return;
+	for (int i = 0; i < 2; i++) {
+		const struct probe_test *t = probe_test_find(j->r, names[i], -1, -1);
+		struct verdict_ratio r = { .gpu = -1, .resource = "network", .test = names[i], .unit = "GB/s",
+			.reference = j->limits->network * j->p->network_gbps / 8.0, .source = "the network that was sold" };
+
+		if (t == NULL || t->status != PROBE_OK || !(t->value > 0.0)) {
+			judge_reason(j, VERDICT_REJECT, "not_measured", -1, "%s was not measured", names[i]);
+			continue;
+		}
+		rate[i] = r.measured = t->value;
+		r.ratio = r.measured / r.reference;
+		if (!(r.reference > 0.0))
+			continue;
+		judge_ratio(j, &r);
+		if (r.ratio < 1.0)
+			judge_reason(j, r.ratio < j->limits->reject ? VERDICT_REJECT : VERDICT_DISCOUNT, "slow_network", -1,
+			    "%s %.4g GB/s over a network of %.4g Gb/s (%.4g GB/s)", names[i], r.measured, j->p->network_gbps,
+			    j->p->network_gbps / 8.0);
+	}
+	if (isfinite(rate[0]) && isfinite(rate[1]) && fmin(rate[0], rate[1]) < j->limits->network_balance * fmax(rate[0], rate[1]))
+		judge_reason(j, VERDICT_DISCOUNT, "lame_network", -1, "%.4g GB/s to the peer, %.4g from it", rate[0], rate[1]);
+}
+
 static void
 judge_identity(struct judge *j)
 {
 	const struct probe_result *r = j->r;
-	const int promised = j->p->count > 0 ? j->p->count : j->p->accelerator[0] != '\0' ? 1 : 0;
+	const int promised = r->mode == PROBE_MODE_NETWORK ? 0 : j->p->count > 0 ? j->p->count : j->p->accelerator[0] != '\0' ? 1 : 0;
 
 	if (r->mode == PROBE_MODE_HOST && promised > 0)
 		judge_reason(j, VERDICT_REJECT, "no_gpu", -1, "no GPU could be used where %d %s were sold%s%s", promised,
@@ -525,6 +557,7 @@ verdict_judge(const struct probe_result *r, const struct verdict_promise *p, con
 	for (size_t i = 0; i < r->n_gpus; i++)
 		judge_link(&j, r->gpus[i].index);
 	judge_peers(&j);
+	judge_network(&j);
 	judge_sort(v_out);
 }
 

@@ -26,6 +26,7 @@ struct verdict_promise {
 	int count;			/* accelerators that must be seen */
 	double memory_gib;		/* per accelerator; NaN: the table's */
 	const char *mig;		/* slice that was bought: "1g.10gb" */
+	double network_gbps;		/* of the machine, one way; NaN or 0: not promised */
 	const char *precision;		/* whose GEMM rate counts: "bf16"; "": the fastest that was measured of bf16, fp16, fp32 */
 };
 
@@ -59,6 +60,8 @@ struct verdict_limits {
 	double pcie;			/* copy rate over the link's */
 	double pcie_balance;		/* device to host over host to device */
 	double p2p;			/* NVLink copy over the link's */
+	double network;			/* TCP rate over the network that was sold */
+	double network_balance;		/* slower over faster direction of the network */
 	double jitter;			/* 95th percentile over median from which a neighbour is suspected */
 	double fleet_machines, fleet_providers;	/* needed before a fleet's median replaces a seed */
 	double fleet_drift;		/* a fleet that moved by more than this asks a person: the seed counts */
@@ -75,7 +78,7 @@ struct verdict_reason {
 
 struct verdict_ratio {
 	int gpu;
-	const char *resource;		/* "memory" "compute" "host_link" "peer_link" */
+	const char *resource;		/* "memory" "compute" "host_link" "peer_link" "network" */
 	const char *test;
 	double measured, reference, ratio;
 	const char *unit, *source;

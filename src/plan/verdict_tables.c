@@ -92,6 +92,8 @@ static const struct verdict_limit_row {
 	LIMIT(pcie, 0, 1),
 	LIMIT(pcie_balance, 0, 1),
 	LIMIT(p2p, 0, 1),
+	LIMIT(network, 0, 1),
+	LIMIT(network_balance, 0, 1),
 	LIMIT(jitter, 1, 1000),
 	LIMIT(fleet_machines, 1, 1e6),
 	LIMIT(fleet_providers, 1, 1e6),

@@ -4,7 +4,7 @@ BERTH_FAKE_CC = $(CC) $(DEFS) -I$(top_srcdir) -std=gnu17 -O2 -ffp-contract=off -
 check_DATA = $(BERTH_FAKES)
 CLEANFILES += $(BERTH_FAKES)
 EXTRA_DIST += tests/probe/fake.h tests/probe/fake_cuda.c tests/probe/fake_nvml.c tests/probe/fake_lt.c
-dist_check_SCRIPTS += tests/probe/fixtures.sh tests/probe/gate.sh tests/probe/others.sh tests/probe/start.sh
+dist_check_SCRIPTS += tests/probe/fixtures.sh tests/probe/gate.sh tests/probe/others.sh tests/probe/peer.sh tests/probe/start.sh
 
 tests/probe/fake/libcuda.so.1: tests/probe/fake_cuda.c tests/probe/fake.h kernels/arith.h
 	$(AM_V_GEN)$(MKDIR_P) tests/probe/fake && $(BERTH_FAKE_CC) -Wl,-soname,libcuda.so.1 -o $@ \
