@@ -11,6 +11,7 @@
 
 #define JOBS_BATCH ((size_t)16384)
 #define JOBS_LABEL_SLOTS 4096
+#define JOBS_NUMBERED ((size_t)4096)	/* a power of two */
 #define JOBS_KEY_MAX 1024		/* labels longer than this are looked up in the store */
 #define JOBS_STEP INT64_C(3600)
 
@@ -34,6 +35,13 @@ struct jobs_label {
 	int64_t id;
 };
 
+/* What labels_id of a reader and an accelerator come to. */
+struct jobs_numbered {
+	uint32_t labels_id;		/* 0: empty */
+	const char *accel;
+	int64_t id;
+};
+
 struct usage_jobs {
 	struct store *s;
 	struct usage_set *set;
@@ -48,6 +56,7 @@ struct usage_jobs {
 	bool begun, added;		/* added: the grouping is new */
 	int64_t had_from, had_to;	/* of the jobs that the store has; 0 and 0: none */
 	struct jobs_label *labels[JOBS_LABEL_SLOTS];
+	struct jobs_numbered numbered[JOBS_NUMBERED];
 	struct strmap types;		/* type as the source spells it -> index of refs */
 	VEC(struct jobs_type) refs;
 	struct strmap waiting;		/* "submit id_[" of the store: 1 once a task of it was seen */
@@ -209,9 +218,9 @@ jobs_label_new(struct usage_jobs *u, const struct ingest_job *j, const char *acc
 	return store_usage_label(u->s, usage_labels_json(u->set->a, labels, n), id_out, err);
 }
 
-/* The id in the store of a job's labels with one accelerator. */
+/* jobs_label() by all of the labels. */
 static enum berth_code
-jobs_label(struct usage_jobs *u, const struct ingest_job *j, const char *accel, int64_t *id_out, struct berth_err *err)
+jobs_label_find(struct usage_jobs *u, const struct ingest_job *j, const char *accel, int64_t *id_out, struct berth_err *err)
 {
 	char key[JOBS_KEY_MAX];
 	size_t len = jobs_label_key(j, accel, key, sizeof(key));
@@ -234,6 +243,24 @@ jobs_label(struct usage_jobs *u, const struct ingest_job *j, const char *accel, 
 	*l = (struct jobs_label){ h, *at, arena_memdup(u->set->a, key, len), len, *id_out };
 	*at = l;
 	return BERTH_OK;
+}
+
+/* The id in the store of a job's labels with one accelerator; accel is a text of jobs_type(). */
+static enum berth_code
+jobs_label(struct usage_jobs *u, const struct ingest_job *j, const char *accel, int64_t *id_out, struct berth_err *err)
+{
+	uint64_t h = hash_u64((uint64_t)(uintptr_t)accel ^ (uint64_t)j->labels_id << 32);
+	struct jobs_numbered *t = &u->numbered[h & (JOBS_NUMBERED - 1)];
+	enum berth_code rc;
+
+	if (j->labels_id != 0 && t->labels_id == j->labels_id && t->accel == accel) {
+		*id_out = t->id;
+		return BERTH_OK;
+	}
+	rc = jobs_label_find(u, j, accel, id_out, err);
+	if (rc == BERTH_OK && j->labels_id != 0)
+		*t = (struct jobs_numbered){ j->labels_id, accel, *id_out };
+	return rc;
 }
 
 static enum berth_code
@@ -320,11 +347,11 @@ jobs_key(struct usage_jobs *u, const struct ingest_job *j)
 static void
 jobs_saw_task(struct usage_jobs *u, const struct ingest_job *j, const char *key)
 {
-	const char *task = strrchr(key, '_');
+	const char *task = u->waiting.n > 0 ? strrchr(key, '_') : NULL;
 	char text[256];
 	size_t *at;
 
-	if (u->waiting.n == 0 || task == NULL || task[1] == '[')
+	if (task == NULL || task[1] == '[')
 		return;
 	snprintf(text, sizeof(text), "%lld %.*s_[", (long long)j->submit, (int)(task - key), key);
 	at = strmap_get(&u->waiting, text);

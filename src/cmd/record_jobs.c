@@ -42,7 +42,7 @@ static enum berth_code
 jobs_lines(struct jobs_file *f, struct jobs_reading *g, FILE *in, struct berth_err *err)
 {
 	struct lines *l = NULL;
-	enum berth_code rc = lines_new(in, &l, err);
+	enum berth_code rc = f->zin != NULL ? lines_new_zin(f->zin, &l, err) : lines_new(in, &l, err);
 	long number = 0;
 	char *line;
 	size_t len;

@@ -49,6 +49,7 @@ struct ingest_job {
 	size_t n_gres;
 	const struct usage_label *labels;	/* [n_labels] user, account, partition, qos ... without blanks; keys are literals */
 	size_t n_labels;
+	uint32_t labels_id;		/* not 0: jobs of this reader with this number have the same labels and cluster */
 };
 
 /* One sample of one metric. */

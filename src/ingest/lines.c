@@ -4,18 +4,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ingest/zin.h"
+
+#define LINES_PAGE ((size_t)4096)
 #define LINES_READ ((size_t)256 * 1024)
 
 struct lines {
-	FILE *f;
+	FILE *f;		/* NULL: from z */
+	struct zin *z;
 	char *p;		/* [size + 1] */
 	size_t size, from, to;	/* unread bytes lie in [from, to) */
 	bool ended;
 	long number;
 };
 
-enum berth_code
-lines_new(FILE *f, struct lines **l_out, struct berth_err *err)
+static enum berth_code
+lines_open(FILE *f, struct zin *z, struct lines **l_out, struct berth_err *err)
 {
 	struct lines *l = calloc(1, sizeof(*l));
 
@@ -26,9 +30,22 @@ lines_new(FILE *f, struct lines **l_out, struct berth_err *err)
 		return err_set(err, BERTH_ENOMEM, "out of memory");
 	}
 	l->f = f;
+	l->z = z;
 	l->size = LINES_READ;
 	*l_out = l;
 	return BERTH_OK;
+}
+
+enum berth_code
+lines_new(FILE *f, struct lines **l_out, struct berth_err *err)
+{
+	return lines_open(f, NULL, l_out, err);
+}
+
+enum berth_code
+lines_new_zin(struct zin *z, struct lines **l_out, struct berth_err *err)
+{
+	return lines_open(NULL, z, l_out, err);
 }
 
 void
@@ -43,6 +60,23 @@ long
 lines_number(const struct lines *l)
 {
 	return l->number;
+}
+
+/* Up to room bytes to the end of those that are there; false: reading failed. */
+static bool
+lines_read(struct lines *l, size_t room, size_t *got_out)
+{
+	ssize_t n;
+
+	if (l->f != NULL) {
+		*got_out = fread(l->p + l->to, 1, room, l->f);
+		return *got_out > 0 || !ferror(l->f);
+	}
+	if (room > LINES_PAGE)	/* whole pages are copied fastest */
+		room -= room % LINES_PAGE;
+	n = zin_read(l->z, l->p + l->to, room);
+	*got_out = n > 0 ? (size_t)n : 0;
+	return n >= 0;
 }
 
 /* More bytes behind those that are there; moves them to the front, and grows for a line that fills all. */
@@ -66,8 +100,7 @@ lines_fill(struct lines *l, struct berth_err *err)
 		l->p = p;
 		l->size *= 2;
 	}
-	got = fread(l->p + l->to, 1, l->size - l->to, l->f);
-	if (got == 0 && ferror(l->f))
+	if (!lines_read(l, l->size - l->to, &got))
 		return err_set(err, BERTH_EIO, "reading failed behind line %ld", l->number);
 	if (l->number == 0 && l->to == 0 && got >= 2 && (memcmp(l->p, "\xff\xfe", 2) == 0 || memcmp(l->p, "\xfe\xff", 2) == 0))
 		return err_set(err, BERTH_EINVAL, "this is UTF-16: save it as UTF-8 (iconv -f UTF-16 -t UTF-8)");

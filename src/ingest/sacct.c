@@ -1,5 +1,6 @@
 #include "ingest/sacct.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,6 +16,10 @@ const char sacct_columns[] = "JobID,Cluster,User,Account,Partition,QOS,State,Sub
 #define SACCT_TRES_SLOTS 256		/* a power of two */
 #define SACCT_TRES_MAX 512		/* longer lists of resources are read each time */
 #define SACCT_TRES_FILLS 4096		/* so many are kept, and then no others */
+#define SACCT_PLAIN_MAX 12		/* digits of a job's id, as tres_tasks() takes */
+#define SACCT_SETS ((size_t)1024)	/* a power of two; sets of labels that are told again */
+#define SACCT_SET_MAX 256		/* bytes of one */
+#define SACCT_SET_FILLS 16384
 
 /* A list of resources that was read: most jobs ask for what others have asked for. */
 struct sacct_tres {
@@ -24,11 +29,21 @@ struct sacct_tres {
 	size_t n;
 };
 
+/* The columns of a row that are labels, as the export has them, with a number of their own. */
+struct sacct_set {
+	size_t len;
+	const char *text;		/* NULL: empty */
+	uint32_t id;
+};
+
 struct sacct {
 	const struct ingest_sink *sink;
 	struct arena *a;
 	struct sacct_tres *tres;	/* [SACCT_TRES_SLOTS] */
 	int tres_fills;
+	struct sacct_set *sets;		/* [SACCT_SETS] */
+	uint32_t set_fills;
+	int set_from, set_to;		/* the columns that are labels lie side by side; -1: they do not */
 	struct slurmclock clock;
 	struct sacct_head head;
 	bool has_head;
@@ -36,11 +51,15 @@ struct sacct {
 	struct usage_label labels[5];
 };
 
+/* What the first column shows of a line that is not cut up yet. */
+enum sacct_start { SACCT_ANY_START, SACCT_STEP_START, SACCT_PLAIN_START };	/* plain: the job's id, a number */
+
 /* The row at hand. */
 struct sacct_row {
 	char *field[SACCT_FIELDS_MAX];
 	struct slurmtime submit, start, end;
 	char why[240];
+	bool plain;			/* its id is a number and no more */
 	bool doubtful;			/* either reading of a local time fits */
 	const char *skipped;		/* a time of it that clocks never showed; NULL none */
 };
@@ -53,6 +72,7 @@ sacct_new(struct arena *a, const struct tz *tz, const struct ingest_sink *sink)
 	r->sink = sink;
 	r->a = a;
 	r->tres = arena_array_of(a, SACCT_TRES_SLOTS, struct sacct_tres);
+	r->sets = arena_array_of(a, SACCT_SETS, struct sacct_set);
 	slurmclock_init(&r->clock, tz);
 	return r;
 }
@@ -152,14 +172,18 @@ sacct_gpus(struct sacct *r, struct sacct_row *row, struct ingest_job *j)
 static bool
 sacct_state_is(const char *state, const char *const *words)
 {
-	size_t n;
-
 	if (strcmp(state, "COMPLETED") == 0)	/* most are, and it is in no list */
 		return false;
-	n = strcspn(state, " +,");
-	for (; *words != NULL; words++)
-		if (strlen(*words) == n && strncmp(state, *words, n) == 0)
+	for (; *words != NULL; words++) {
+		const char *p = state, *w = *words;
+
+		while (*w != '\0' && *p == *w) {
+			p++;
+			w++;
+		}
+		if (*w == '\0' && (*p == '\0' || *p == ' ' || *p == '+' || *p == ','))
 			return true;
+	}
 	return false;
 }
 
@@ -210,23 +234,67 @@ sacct_span_of(const struct sacct *r, struct sacct_row *row, struct ingest_job *j
 	return true;
 }
 
+static const struct { enum sacct_col col; const char *key; } sacct_keys[] = {
+	{ SACCT_USER, "user" }, { SACCT_ACCOUNT, "account" }, { SACCT_PARTITION, "partition" }, { SACCT_QOS, "qos" },
+	{ SACCT_CLUSTER, "cluster" }
+};
+#define SACCT_KEYS (sizeof(sacct_keys) / sizeof(sacct_keys[0]))
+
+/* Where the columns of labels lie, if no other column lies between them. */
+static void
+sacct_find_set(struct sacct *r)
+{
+	int n = 0, from = INT_MAX, to = -1;
+
+	for (size_t i = 0; i < SACCT_KEYS; i++) {
+		int at = r->head.col[sacct_keys[i].col];
+
+		if (at < 0)
+			continue;
+		n++;
+		from = at < from ? at : from;
+		to = at > to ? at : to;
+	}
+	r->set_from = n > 0 && to - from + 1 == n ? from : -1;
+	r->set_to = to;
+}
+
+/* A number of the row's labels, the same where they are: told by the bytes of all of them. 0: this row has none. */
+static uint32_t
+sacct_set(struct sacct *r, const struct sacct_row *row)
+{
+	const char *text, *last;
+	struct sacct_set *t;
+	size_t len;
+
+	if (r->set_from < 0)
+		return 0;
+	text = row->field[r->set_from];
+	last = row->field[r->set_to];
+	len = (size_t)(last - text) + strlen(last);
+	t = &r->sets[hash_fast(text, len) & (SACCT_SETS - 1)];
+	if (t->text != NULL && t->len == len && memcmp(t->text, text, len) == 0)
+		return t->id;
+	if (len > SACCT_SET_MAX || r->set_fills >= SACCT_SET_FILLS)
+		return 0;
+	*t = (struct sacct_set){ len, arena_memdup(r->a, text, len), ++r->set_fills };
+	return t->id;
+}
+
 static void
 sacct_labels(struct sacct *r, const struct sacct_row *row, struct ingest_job *j)
 {
-	static const struct { enum sacct_col col; const char *key; } keys[] = {
-		{ SACCT_USER, "user" }, { SACCT_ACCOUNT, "account" }, { SACCT_PARTITION, "partition" },
-		{ SACCT_QOS, "qos" }, { SACCT_CLUSTER, "cluster" }
-	};
 	size_t n = 0;
 
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		const char *v = sacct_get(r, row, keys[i].col);
+	for (size_t i = 0; i < SACCT_KEYS; i++) {
+		const char *v = sacct_get(r, row, sacct_keys[i].col);
 
 		if (v != NULL && *v != '\0')
-			r->labels[n++] = (struct usage_label){ keys[i].key, v };
+			r->labels[n++] = (struct usage_label){ sacct_keys[i].key, v };
 	}
 	j->labels = r->labels;
 	j->n_labels = n;
+	j->labels_id = sacct_set(r, row);
 }
 
 static bool
@@ -236,7 +304,8 @@ sacct_row(struct sacct *r, struct sacct_row *row, struct ingest_job *j)
 
 	s = sacct_get(r, row, SACCT_JOBID);
 	j->id = s != NULL && *s != '\0' ? s : sacct_get(r, row, SACCT_JOBIDRAW);
-	if (j->id == NULL || !tres_tasks(j->id, &j->tasks, &j->tasks_at_once))
+	j->tasks = j->tasks_at_once = 1;
+	if (j->id == NULL || (!row->plain && !tres_tasks(j->id, &j->tasks, &j->tasks_at_once)))
 		return sacct_why(row, "JobID is no job:", j->id == NULL ? "" : j->id);
 	s = sacct_get(r, row, SACCT_CLUSTER);
 	j->cluster = s != NULL ? s : "";
@@ -258,19 +327,23 @@ sacct_row(struct sacct *r, struct sacct_row *row, struct ingest_job *j)
 }
 
 /* Most lines of an export are steps: those are told by their first column and need not be cut up. */
-static bool
-sacct_starts_as_step(const struct sacct *r, const char *line)
+static enum sacct_start
+sacct_starts(const struct sacct *r, const char *line)
 {
+	const int id = r->head.col[SACCT_JOBID], raw = r->head.col[SACCT_JOBIDRAW];
 	const char *p = line;
 
-	if (r->head.col[SACCT_JOBID] != 0 && r->head.col[SACCT_JOBIDRAW] != 0)
-		return false;
+	if (id != 0 && raw != 0)
+		return SACCT_ANY_START;
+	while (*p >= '0' && *p <= '9')
+		p++;
+	if (*p == r->head.sep && p > line && p - line <= SACCT_PLAIN_MAX && id <= 0)
+		return SACCT_PLAIN_START;
 	while ((*p >= '0' && *p <= '9') || *p == '_' || *p == '+')
 		p++;
-	return *p == '.' && p > line;
+	return *p == '.' && p > line ? SACCT_STEP_START : SACCT_ANY_START;
 }
 
-/* A line behind the header. */
 static void
 sacct_say_skipped(const struct sacct *r, long number, const char *text)
 {
@@ -281,8 +354,9 @@ sacct_say_skipped(const struct sacct *r, long number, const char *text)
 	r->sink->say(r->sink->arg, USAGE_REMARK, number, line);
 }
 
+/* A line behind the header. */
 static enum berth_code
-sacct_body(struct sacct *r, char *line, size_t len, long number, struct berth_err *err)
+sacct_body(struct sacct *r, char *line, size_t len, long number, bool plain, struct berth_err *err)
 {
 	struct ingest_job j;		/* sacct_row() sets all of it: clearing it takes as long as reading it */
 	struct sacct_row row;
@@ -291,18 +365,19 @@ sacct_body(struct sacct *r, char *line, size_t len, long number, struct berth_er
 	j.line = number;
 	j.start = j.end = 0;
 	j.n_gres = 0;
+	row.plain = plain;
 	row.doubtful = false;
 	row.skipped = NULL;
-	if (bad == NULL) {
+	if (bad == NULL && !plain) {
 		const char *id = sacct_get(r, &row, SACCT_JOBID);
 
 		if (tres_is_step(id != NULL ? id : sacct_get(r, &row, SACCT_JOBIDRAW))) {
 			r->steps++;
 			return BERTH_OK;
 		}
-		if (!sacct_row(r, &row, &j))
-			bad = row.why;
 	}
+	if (bad == NULL && !sacct_row(r, &row, &j))
+		bad = row.why;
 	if (bad != NULL) {
 		r->sink->say(r->sink->arg, USAGE_REFUSED, number, bad);
 		return BERTH_OK;
@@ -318,21 +393,28 @@ sacct_body(struct sacct *r, char *line, size_t len, long number, struct berth_er
 enum berth_code
 sacct_line(struct sacct *r, char *line, size_t len, long number, struct berth_err *err)
 {
+	enum berth_code rc;
+
 	if (len > 0 && line[len - 1] == '\r')
 		line[--len] = '\0';
 	if (len == 0 || line[0] == '#')
 		return BERTH_OK;
 	if (r->has_head) {
+		enum sacct_start start = sacct_starts(r, line);
+
 		r->rows++;
-		if (!sacct_starts_as_step(r, line))
-			return sacct_body(r, line, len, number, err);
+		if (start != SACCT_STEP_START)
+			return sacct_body(r, line, len, number, start == SACCT_PLAIN_START, err);
 		r->steps++;
 		return BERTH_OK;
 	}
 	if (len >= 3 && memcmp(line, "\xef\xbb\xbf", 3) == 0)
 		line += 3;
 	r->has_head = true;
-	return sacct_head_parse(&r->head, line, err);
+	rc = sacct_head_parse(&r->head, line, err);
+	if (rc == BERTH_OK)
+		sacct_find_set(r);
+	return rc;
 }
 
 int64_t

@@ -60,6 +60,30 @@ slurmtime_numbers(const char *p, int64_t v[3], int *n_out)
 	return *p == '\0';
 }
 
+/*
+ * "HH:MM:SS" in eight bytes; each pair in any range: its tens and ones are digits. In *hms_out hours, minutes and seconds
+ * stand in bytes 0, 3 and 6. For machines whose low byte comes first.
+ */
+static inline bool
+slurmtime_hms(const char *s, uint64_t *hms_out)
+{
+	const uint64_t form = UINT64_C(0x30303a30303a3030), high = UINT64_C(0xf0f0fff0f0fff0f0);
+	uint64_t w;
+
+	memcpy(&w, s, sizeof(w));
+	if ((w & high) != form || ((w + UINT64_C(0x0606000606000606)) & high) != form)
+		return false;
+	w -= form;
+	*hms_out = w * 10 + (w >> 8);	/* the tens of each pair take its ones; the colons are 0 */
+	return true;
+}
+
+static inline int64_t
+slurmtime_hms_s(uint64_t hms)
+{
+	return (int64_t)((hms & 0xff) * 3600 + (hms >> 24 & 0xff) * 60 + (hms >> 48 & 0xff));
+}
+
 bool
 slurmtime_duration(const char *s, int64_t *s_out)
 {
@@ -67,15 +91,15 @@ slurmtime_duration(const char *s, int64_t *s_out)
 	static const char *const unknown[] = { "", "Partition_Limit", "INVALID", "Unknown", "N/A", "None", NULL };
 	const char *dash;
 	int64_t v[3] = { 0 }, days = 0;
+	uint64_t hms;
 	int n;
 
 	if (!slurmtime_digit(*s) && (slurmtime_word(s, none) || slurmtime_word(s, unknown))) {
 		*s_out = slurmtime_word(s, none) ? INGEST_NO_LIMIT : INGEST_UNKNOWN;
 		return true;
 	}
-	if (slurmtime_digit(s[0]) && slurmtime_digit(s[1]) && s[2] == ':' && slurmtime_digit(s[3]) && slurmtime_digit(s[4]) &&
-	    s[5] == ':' && slurmtime_digit(s[6]) && slurmtime_digit(s[7]) && s[8] == '\0') {	/* most are */
-		*s_out = slurmtime_two(s) * 3600 + slurmtime_two(s + 3) * 60 + slurmtime_two(s + 6);
+	if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && strlen(s) == 8 && slurmtime_hms(s, &hms)) {	/* most are */
+		*s_out = slurmtime_hms_s(hms);
 		return true;
 	}
 	for (dash = s; slurmtime_digit(*dash) && dash - s < 9; dash++)
@@ -187,26 +211,31 @@ slurmtime_epoch(const char *s, struct slurmtime *out)
 	return true;
 }
 
+/* Whether the ten bytes at a and at b are the same, in two looks that overlap. */
+static inline bool
+slurmtime_same_date(const char *a, const char *b)
+{
+	uint64_t x[2], y[2];
+
+	memcpy(&x[0], a, 8);
+	memcpy(&x[1], a + 2, 8);
+	memcpy(&y[0], b, 8);
+	memcpy(&y[1], b + 2, 8);
+	return ((x[0] ^ y[0]) | (x[1] ^ y[1])) == 0;
+}
+
 /* The common case of slurmtime_parse(): "2026-10-25T02:30:00" of the day before, whose offset does not change. */
 static bool
 slurmtime_again(const struct slurmclock *c, const char *s, struct slurmtime *out)
 {
-	const uint64_t form = UINT64_C(0x30303a30303a3030);	/* "00:00:00", its first byte lowest */
-	uint64_t w;
+	uint64_t hms;
 
-	if (__BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__ || !c->day_known || !c->day_plain || strlen(s) != 19 || s[10] != 'T' ||
-	    memcmp(c->day_text, s, 10) != 0)
-		return false;
-	memcpy(&w, s + 11, sizeof(w));
-	if ((w & UINT64_C(0xf0f0fff0f0fff0f0)) != form ||
-	    ((w + UINT64_C(0x0606000606000606)) & UINT64_C(0xf0f0fff0f0fff0f0)) != form)
-		return false;
-	w -= form;
-	w = w * 10 + (w >> 8);	/* the tens of each pair take its ones; the colons are 0 */
-	if ((w & 0xff) > 23 || (w >> 24 & 0xff) > 59 || (w >> 48 & 0xff) > 59)
+	if (__BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__ || !c->day_plain || strlen(s) != 19 || s[10] != 'T' ||
+	    !slurmtime_same_date(c->day_text, s) || !slurmtime_hms(s + 11, &hms) || (hms & 0xff) > 23 ||
+	    (hms >> 24 & 0xff) > 59 || (hms >> 48 & 0xff) > 59)
 		return false;
 	out->known = true;
-	out->t = c->day_wall - c->offset_s + (int64_t)((w & 0xff) * 3600 + (w >> 24 & 0xff) * 60 + (w >> 48 & 0xff));
+	out->t = c->day_wall - c->offset_s + slurmtime_hms_s(hms);
 	out->later = out->t;
 	out->skipped = false;
 	return true;

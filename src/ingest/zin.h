@@ -3,6 +3,7 @@
 #define BERTH_INGEST_ZIN_H
 
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "util/err.h"
 #include "util/hash.h"
@@ -16,6 +17,9 @@ struct zin;
 BERTH_MUST_CHECK enum berth_code zin_open(const char *path, struct zin **z_out, struct berth_err *err);
 /* The unpacked bytes; belongs to z. A packed file that is cut off or damaged is a read error of this stream. */
 FILE *zin_file(struct zin *z);
+/* The same without a copy between, as read(2) gives them: at most n bytes into to, 0 at the end, -1 and errno. One reads
+ * from the stream or with this, not with both. */
+ssize_t zin_read(struct zin *z, char *to, size_t n);
 /* What was wrong with the packed bytes; NULL: nothing so far. */
 const char *zin_fault(const struct zin *z);
 /* hash_digest_hex() of the unpacked bytes that were read. */

@@ -131,7 +131,7 @@ expect_err_has 'xz -dc'
 
 # Progress on a terminal, with rate and time left; none elsewhere.
 cat >terminal.py <<'X'
-import os, pty, sys
+import os, pty, signal, sys, time
 seen = b''
 def read(fd):
     global seen
@@ -142,6 +142,11 @@ pid, fd = pty.fork()
 if pid == 0:
     os.dup2(os.open('/dev/null', os.O_WRONLY), 1)
     os.execv(sys.argv[1], sys.argv[1:])
+for _ in range(8):	# held now and then, so that the load lasts longer than what is drawn at all, on any machine
+    time.sleep(0.02)
+    os.kill(pid, signal.SIGSTOP)
+    time.sleep(0.15)
+    os.kill(pid, signal.SIGCONT)
 try:
     while read(fd):
         pass
