@@ -6,6 +6,7 @@
 #include "store/tier_rows.h"
 #include "util/buf.h"
 #include "util/hash.h"
+#include "util/pages.h"
 #include "util/str.h"
 #include "util/time.h"
 
@@ -97,7 +98,7 @@ usage_jobs_free(struct usage_jobs *u)
 	if (u->begun)
 		store_rollback(u->s);
 	arena_free(u->batch_arena);
-	free(u->ids.slot);
+	pages_free(u->ids.slot, u->ids.cap * sizeof(*u->ids.slot));
 }
 
 static void
@@ -121,13 +122,13 @@ jobs_ids_flush(struct jobs_ids *ids, struct berth_err *err)
 	if ((ids->n + JOBS_IDS_WAIT) * 4 >= ids->cap * 3) {
 		struct jobs_ids bigger = { .cap = ids->cap == 0 ? 4096 : ids->cap * 4 };
 
-		bigger.slot = calloc(bigger.cap, sizeof(*bigger.slot));
+		bigger.slot = pages_new(bigger.cap * sizeof(*bigger.slot));
 		if (bigger.slot == NULL)
 			return err_set(err, BERTH_ENOMEM, "out of memory for %zu jobs", ids->n);
 		for (size_t i = 0; i < ids->cap; i++)
 			if (ids->slot[i] != 0)
 				jobs_id_put(&bigger, ids->slot[i]);
-		free(ids->slot);
+		pages_free(ids->slot, ids->cap * sizeof(*ids->slot));
 		*ids = bigger;
 	}
 	return BERTH_OK;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/pages.h"
+
 #define DEMAND_FEW ((size_t)24)		/* events that are sorted by insertion */
 #define DEMAND_CHUNK ((size_t)256)	/* steps of one series handed over at a time */
 
@@ -55,7 +57,7 @@ void
 demand_free(struct demand *d)
 {
 	if (d != NULL)
-		free(d->event);
+		pages_free(d->event, d->cap * sizeof(*d->event));
 	free(d);
 }
 
@@ -109,12 +111,15 @@ demand_shrink(struct demand *d, struct berth_err *err)
 static enum berth_code
 demand_push(struct demand *d, uint64_t event, struct berth_err *err)
 {
-	if (d->n == d->cap) {
-		size_t cap = d->cap == 0 ? 1024 : d->cap + d->cap / 2;
-		uint64_t *p = realloc(d->event, cap * sizeof(*p));
+	if (d->n == d->cap) {	/* at first as many as there may be: what is not touched takes no memory */
+		size_t cap = d->cap == 0 ? (d->max > 1024 ? d->max : 1024) : d->cap + d->cap / 2;
+		uint64_t *p = pages_new(cap * sizeof(*p));
 
 		if (p == NULL)
 			return err_set(err, BERTH_ENOMEM, "demand: out of memory for %zu intervals", cap / 2);
+		if (d->n > 0)
+			memcpy(p, d->event, d->n * sizeof(*p));
+		pages_free(d->event, d->cap * sizeof(*d->event));
 		d->event = p;
 		d->cap = cap;
 	}

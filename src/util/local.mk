@@ -3,7 +3,7 @@ libutil_a_SOURCES = \
 	src/util/err.c src/util/err.h \
 	src/util/arena.c src/util/arena.h src/util/vec.c src/util/vec.h src/util/strmap.c src/util/strmap.h \
 	src/util/base64.c src/util/base64.h \
-	src/util/buf.c src/util/buf.h \
+	src/util/buf.c src/util/buf.h src/util/pages.c src/util/pages.h \
 	src/util/child.c src/util/child.h \
 	src/util/str.c src/util/strnum.c src/util/str.h src/util/glob.c src/util/glob.h \
 	src/util/money.c src/util/money.h \

@@ -6,6 +6,7 @@
 #include "tests/tap.h"
 #include "util/arena.h"
 #include "util/buf.h"
+#include "util/pages.h"
 #include "util/strmap.h"
 #include "util/vec.h"
 
@@ -155,6 +156,28 @@ test_oom(struct arena *a)
 	tap_is_str(arena_strdup(a, "still"), "still", "the arena goes on");
 }
 
+/* Memory in large pages: of any size, all zeros, all of it ours. */
+static void
+test_pages(void)
+{
+	static const size_t sizes[] = { 0, 1, 4096, 2097151, 2097152, 2097153, 5000000 };
+	int wrong = 0;
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		unsigned char *p = pages_new(sizes[i]);
+
+		wrong += p == NULL;
+		for (size_t k = 0; p != NULL && k < sizes[i]; k++)
+			wrong += p[k] != 0;
+		if (p != NULL)
+			memset(p, 0xa5, sizes[i]);
+		pages_free(p, sizes[i]);
+	}
+	tap_is_long(wrong, 0, "pages are zeros, and written to their ends");
+	pages_free(NULL, 0);
+	pages_free(NULL, 5000000);
+}
+
 int
 main(void)
 {
@@ -167,6 +190,7 @@ main(void)
 	test_vec(a);
 	test_strmap(a);
 	test_buf();
+	test_pages();
 	arena_free(a);
 	return tap_done();
 }

@@ -177,6 +177,24 @@ test_crowd(uint64_t seed)
 }
 
 /* Steps of every length: an event on either side of the end of a step is in its own. */
+/* One step cannot be cut, so that all of its events are kept though they are more than were asked for. */
+static void
+test_one_step(void)
+{
+	static struct got g;
+	struct berth_err err = { 0 };
+	struct demand *d = NULL;
+	int wrong = 0;
+
+	tap_code(demand_new(STEP, T0, T0 + STEP, 16, &d, &err), BERTH_OK, &err);
+	for (int i = 0; i < 3000; i++)
+		wrong += demand_add(d, 2, T0 + i % STEP, T0 + i % STEP + 1, &err) != BERTH_OK;
+	tap_is_long(wrong, 0, "3000 intervals in a step, with room for 8");
+	tap_code(demand_run(d, classes, GROUPS, collect, &g, &err), BERTH_OK, &err);
+	tap_near(g.v[1][0].mean, 4.0 * 3000 / STEP, 1e-9, "all of them count");
+	demand_free(d);
+}
+
 static void
 test_steps(void)
 {
@@ -207,6 +225,7 @@ main(int argc, char **argv)
 
 	test_edges();
 	test_steps();
+	test_one_step();
 	for (uint64_t i = 0; i < 3; i++)
 		test_crowd(seed + i);
 	for (uint64_t i = 0; i < 8; i++)
