@@ -8,7 +8,8 @@
 #include "util/pages.h"
 
 #define DEMAND_FEW ((size_t)24)		/* events that are sorted by insertion */
-#define DEMAND_CHUNK ((size_t)256)	/* steps of one series handed over at a time */
+#define DEMAND_CHUNK ((size_t)256)	/* steps of one series handed over at a time, at least; and of all series: */
+#define DEMAND_CHUNKS ((size_t)128 * 1024)
 
 /* An end of an interval in one word, so that sorting words sorts by time: seconds into the window, class, end. */
 #define DEMAND_EVENT(t, cls, ends) ((uint64_t)(t) << 32 | (uint64_t)(cls) << 1 | (uint64_t)(ends))
@@ -19,6 +20,7 @@
 struct demand {
 	int64_t step_s, from, to;
 	size_t align;		/* steps; 1: none */
+	size_t chunk;		/* steps of one series handed over at a time */
 	uint64_t *event;	/* [n] */
 	size_t n, cap, max;
 	uint64_t inverse;	/* of step_s: 2^64 / step_s, rounded up; 0 for a step of 1 s */
@@ -29,7 +31,7 @@ struct demand_group {
 	double level, area, peak;
 	int64_t since;		/* area is up to here */
 	int64_t active;		/* intervals that are open */
-	struct sample *out;	/* [n_out], room for DEMAND_CHUNK and an alignment */
+	struct sample *out;	/* [n_out], room for a chunk and an alignment */
 	size_t n_out;
 };
 
@@ -334,6 +336,17 @@ demand_step(const struct demand *d, const struct demand_class *classes, struct d
 	}
 }
 
+/* A series goes into the store fastest when all of it comes at once; many long ones together are too much to hold. */
+static size_t
+demand_chunk(size_t steps, size_t n_groups)
+{
+	size_t share = n_groups > 0 ? DEMAND_CHUNKS / n_groups : DEMAND_CHUNKS;
+
+	if (share > steps)
+		share = steps;
+	return share > DEMAND_CHUNK ? share : DEMAND_CHUNK;
+}
+
 /* The step that ends at t1 is over. */
 static enum berth_code
 demand_flush(const struct demand *d, struct demand_group *groups, size_t n_groups, int64_t t1, bool last,
@@ -349,7 +362,7 @@ demand_flush(const struct demand *d, struct demand_group *groups, size_t n_group
 		s->peak = g->peak > s->mean ? g->peak : s->mean;
 		g->since = t1;
 		g->area = 0;
-		if (last || (g->n_out >= DEMAND_CHUNK && (size_t)(t1 / d->step_s) % d->align == 0)) {
+		if (last || (g->n_out >= d->chunk && (size_t)(t1 / d->step_s) % d->align == 0)) {
 			enum berth_code rc = emit(arg, (uint32_t)k, g->out, g->n_out, err);
 
 			if (rc != BERTH_OK)
@@ -364,7 +377,8 @@ enum berth_code
 demand_run(struct demand *d, const struct demand_class *classes, size_t n_groups,
     demand_emit_fn *emit, void *arg, struct berth_err *err)
 {
-	size_t steps = (size_t)((d->to - d->from) / d->step_s), room = DEMAND_CHUNK + d->align;
+	size_t steps = (size_t)((d->to - d->from) / d->step_s), chunk = demand_chunk(steps, n_groups);
+	size_t room = chunk + d->align;
 	struct demand_group *groups = calloc(n_groups + 1, sizeof(*groups));
 	struct sample *out = calloc(n_groups * room + 1, sizeof(*out));
 	size_t *at = calloc(steps + 2, sizeof(*at));
@@ -374,6 +388,7 @@ demand_run(struct demand *d, const struct demand_class *classes, size_t n_groups
 		rc = err_set(err, BERTH_ENOMEM, "demand: out of memory for %zu series", n_groups);
 		goto out;
 	}
+	d->chunk = chunk;
 	for (size_t k = 0; k < n_groups; k++)
 		groups[k].out = out + k * room;
 	rc = demand_sort(d, steps, at, err);

@@ -326,15 +326,29 @@ sacct_row(struct sacct *r, struct sacct_row *row, struct ingest_job *j)
 	return true;
 }
 
+/* How many digits p [8] begins with, for machines whose low byte comes first. */
+static inline unsigned
+sacct_digits8(const char *p)
+{
+	uint64_t w, no;
+
+	memcpy(&w, p, sizeof(w));
+	w ^= UINT64_C(0x3030303030303030);	/* digits become 0 to 9; a carry goes no further than behind the first that is none */
+	no = ((w + UINT64_C(0x7676767676767676)) | w) & UINT64_C(0x8080808080808080);
+	return no == 0 ? 8 : (unsigned)__builtin_ctzll(no) / 8;
+}
+
 /* Most lines of an export are steps: those are told by their first column and need not be cut up. */
 static enum sacct_start
-sacct_starts(const struct sacct *r, const char *line)
+sacct_starts(const struct sacct *r, const char *line, size_t len)
 {
 	const int id = r->head.col[SACCT_JOBID], raw = r->head.col[SACCT_JOBIDRAW];
 	const char *p = line;
 
 	if (id != 0 && raw != 0)
 		return SACCT_ANY_START;
+	if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && len >= 8)
+		p += sacct_digits8(p);
 	while (*p >= '0' && *p <= '9')
 		p++;
 	if (*p == r->head.sep && p > line && p - line <= SACCT_PLAIN_MAX && id <= 0)
@@ -400,7 +414,7 @@ sacct_line(struct sacct *r, char *line, size_t len, long number, struct berth_er
 	if (len == 0 || line[0] == '#')
 		return BERTH_OK;
 	if (r->has_head) {
-		enum sacct_start start = sacct_starts(r, line);
+		enum sacct_start start = sacct_starts(r, line, len);
 
 		r->rows++;
 		if (start != SACCT_STEP_START)
