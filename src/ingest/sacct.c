@@ -95,8 +95,9 @@ sacct_time(struct sacct *r, struct sacct_row *row, enum sacct_col col, const cha
 {
 	const char *s = sacct_get(r, row, col);
 
-	*out = (struct slurmtime){ 0 };
-	if (s != NULL && !slurmtime_parse(&r->clock, s, out))
+	if (s == NULL)
+		*out = (struct slurmtime){ 0 };
+	else if (!slurmtime_parse(&r->clock, s, out))
 		return sacct_why(row, name, s);
 	if (out->skipped)
 		row->skipped = s;
