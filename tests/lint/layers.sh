@@ -78,7 +78,7 @@ report "only src/store talks to a database" "$bad"
 
 # Sockets belong to src/net; berth-probe is a program of its own and links none of it: its peer test has its own.
 bad=$(sources src/util src/model src/store src/ingest forecast src/plan providers src/broker src/cmd kernels |
-	grep -v '/kernels/peer\.c$' | xargs -r grep -nE 'curl_(easy|multi)_[a-z]+ ?\(|[^_a-z]socket ?\(')
+	grep -v '^kernels/peer\.c$' | xargs -r grep -nE 'curl_(easy|multi)_[a-z]+ ?\(|[^_a-z]socket ?\(')
 report "only src/net opens connections" "$bad"
 
 # berth itself never links CUDA.
