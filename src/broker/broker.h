@@ -81,6 +81,9 @@ struct broker {
 	struct verdict_refs refs;
 	struct verdict_limits verdict_limits;
 	struct broker_counts counts;
+	struct instance *lives;		/* [n_lives] spot machines of the last 30 days, once lives_read in this tick */
+	size_t n_lives;
+	bool lives_read;
 	const char *probe_path;		/* berth-probe, for machines that are reached by ssh */
 	struct prov_net *net;		/* of all accounts and webhooks; NULL: there are none */
 	bool offline;
@@ -158,6 +161,13 @@ BERTH_MUST_CHECK enum berth_code machine_release(struct broker *b, struct instan
 /* The provider confirmed that it is gone since `ended`. */
 BERTH_MUST_CHECK enum berth_code machine_gone(struct broker *b, struct instance *in, int64_t ended, const char *reason,
     struct berth_err *err);
+
+/*
+ * interval.c: seconds between checkpoints that lose least on this machine at its age (cost_checkpoint_s() with the hazard
+ * of spot_evidence_hazard()), 60 to 7,200; the job's own if it names one; 0: it cannot resume.
+ */
+BERTH_MUST_CHECK enum berth_code broker_interval(struct broker *b, const struct job *job, const struct instance *in,
+    int64_t *interval_out, struct berth_err *err);
 
 /* jobs.c: ends of attempts, each with the job's next state. */
 struct attempt_end {

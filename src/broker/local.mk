@@ -4,6 +4,7 @@ libbroker_a_SOURCES = \
 	src/broker/broker.h \
 	src/broker/event.c \
 	src/broker/fleet.c src/broker/fleet.h \
+	src/broker/interval.c \
 	src/broker/jobs.c \
 	src/broker/machine.c \
 	src/broker/move.c \

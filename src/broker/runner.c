@@ -34,7 +34,7 @@ runner_start(struct broker *b, const struct instance *in, const struct job *job,
 }
 
 enum berth_code
-runner_poll(struct broker *b, const struct instance *in, const struct job *job, struct prov_run *run_out,
+runner_poll(struct broker *b, const struct instance *in, const struct job *job, int64_t interval_s, struct prov_run *run_out,
     struct berth_err *err)
 {
 	struct prov_account *prov;
@@ -46,7 +46,7 @@ runner_poll(struct broker *b, const struct instance *in, const struct job *job, 
 		return rc;
 	if (by_provider)
 		return prov_poll(prov, in->provider_ref, job->id, run_out, err);
-	return shell_poll(in->address, job, b->tick_arena, run_out, err);
+	return shell_poll(in->address, job, interval_s, b->tick_arena, run_out, err);
 }
 
 enum berth_code

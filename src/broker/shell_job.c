@@ -52,8 +52,9 @@ shell_start(const char *address, const struct job *job, const struct prov_job *p
 	buf_add_str(&b, pj->command != NULL ? pj->command : ":");
 	buf_add_str(&b, "\nBERTH_END_OF_JOB\n");
 	buf_printf(&b, "BERTH_JOB=$id BERTH_PROGRESS=%.6f BERTH_CHECKPOINT_INTERVAL=%" PRId64
-	    " BERTH_PROGRESS_FILE=\"$d/progress\"\n", pj->progress, pj->checkpoint_interval_s);
-	buf_add_str(&b, "export BERTH_JOB BERTH_PROGRESS BERTH_CHECKPOINT_INTERVAL BERTH_PROGRESS_FILE\n"
+	    " BERTH_PROGRESS_FILE=\"$d/progress\" BERTH_CHECKPOINT_FILE=\"$d/interval\"\n", pj->progress, pj->checkpoint_interval_s);
+	buf_add_str(&b, "export BERTH_JOB BERTH_PROGRESS BERTH_CHECKPOINT_INTERVAL BERTH_PROGRESS_FILE BERTH_CHECKPOINT_FILE\n"
+	    "echo $BERTH_CHECKPOINT_INTERVAL >\"$d/interval\"\n"
 	    "date +%s >\"$d/started\"\n"
 	    "setsid sh -c 'sh \"$1/run.sh\" >\"$1/out.log\" 2>&1; echo $? >\"$1/status.new\"; mv \"$1/status.new\" \"$1/status\"'"
 	    " berth \"$d\" </dev/null >/dev/null 2>&1 &\n"
@@ -112,7 +113,7 @@ static const char shell_poll_text[] =
     "else echo gone 0 \"$s\" \"${p:-0}\"; fi\n";
 
 enum berth_code
-shell_poll(const char *address, const struct job *job, struct arena *a, struct prov_run *run_out,
+shell_poll(const char *address, const struct job *job, int64_t interval_s, struct arena *a, struct prov_run *run_out,
     struct berth_err *err)
 {
 	const char *text;
@@ -121,6 +122,9 @@ shell_poll(const char *address, const struct job *job, struct arena *a, struct p
 	int status;
 
 	shell_begin(&b, job->id);
+	/* Renamed into place: a job never reads half a number. */
+	buf_printf(&b, "[ ! -f \"$d/interval\" ] || { echo %" PRId64 " >\"$d/interval.new\" && mv \"$d/interval.new\" \"$d/interval\"; }\n",
+	    interval_s);
 	buf_add_str(&b, shell_poll_text);
 	rc = buf_check(&b, "poll script", err);
 	if (rc == BERTH_OK)

@@ -93,8 +93,12 @@ watch_job(struct broker *b, struct job *job, struct instance *in, struct berth_e
 	struct berth_err why;
 	struct prov_run run;
 	enum berth_code rc;
+	int64_t interval;
 
-	rc = runner_poll(b, in, job, &run, &why);
+	rc = broker_interval(b, job, in, &interval, err);
+	if (rc != BERTH_OK)
+		return rc;
+	rc = runner_poll(b, in, job, interval, &run, &why);
 	if (rc == BERTH_ENOTFOUND) {
 		end.reason = "the machine no longer knows the job";
 		return watch_end(b, job, in, &end, "lost", err);
@@ -159,21 +163,6 @@ start_work_hours(const struct broker *b, const struct job *job, const struct off
 	return work.hours;
 }
 
-static int64_t
-start_interval_s(const struct job *job, const struct offer *o)
-{
-	double hazard = o->purchase == PURCHASE_SPOT ? (isnan(o->interruption_rate) ? COST_HAZARD_DEFAULT :
-	    o->interruption_rate) : 0;
-	double s;
-
-	if (!job->spec.can_resume)
-		return 0;
-	if (job->spec.checkpoint_interval_s > 0)
-		return job->spec.checkpoint_interval_s;
-	s = cost_checkpoint_s((double)job->spec.checkpoint_write_s, hazard);
-	return isfinite(s) && s < 7200 ? (int64_t)fmax(s, 60) : 7200;
-}
-
 static enum berth_code
 start_rows(struct broker *b, struct job *job, struct attempt *at, struct berth_err *err)
 {
@@ -228,9 +217,12 @@ start_job(struct broker *b, struct instance *in, struct berth_err *err)
 	if (rc != BERTH_OK)
 		return rc == BERTH_ENOTFOUND ? BERTH_OK : rc;
 	pj = (struct prov_job){ .job_id = job.id, .work_hours = start_work_hours(b, &job, &in->offer),
-		.progress = job.progress, .checkpoint_interval_s = start_interval_s(&job, &in->offer),
+		.progress = job.progress,
 		.checkpoint_write_s = job.spec.checkpoint_write_s,
 		.restart_s = job.progress > 0 ? job.spec.restart_s : 0, .command = job.spec.run };
+	rc = broker_interval(b, &job, in, &pj.checkpoint_interval_s, err);
+	if (rc != BERTH_OK)
+		return rc;
 	rc = runner_start(b, in, &job, &pj, &run, &why);
 	if (rc != BERTH_OK) {
 		b->counts.errors++;

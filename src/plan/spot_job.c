@@ -41,6 +41,16 @@ spot_evidence_add(struct spot_evidence *e, bool up, double hours, bool ended)
 	}
 }
 
+size_t
+spot_age_of(double hours)
+{
+	size_t b = 0;
+
+	while (b < SPOT_AGES - 1 && hours >= spot_job_age_h[b])
+		b++;
+	return b;
+}
+
 double
 spot_evidence_hazard(const struct spot_evidence *e, bool up, size_t age, double rate, size_t zones, double z)
 {

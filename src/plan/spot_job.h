@@ -22,6 +22,9 @@ void spot_evidence_add(struct spot_evidence *e, bool up, double hours, bool ende
  */
 double spot_evidence_hazard(const struct spot_evidence *e, bool up, size_t age, double rate, size_t zones, double z);
 
+/* The bucket of an age in hours. */
+size_t spot_age_of(double hours);
+
 /* A job that may run on spot and on demand, and can resume. */
 struct spot_job {
 	double work_s;		/* left, on the spot machine that it would take */

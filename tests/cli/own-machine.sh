@@ -21,12 +21,13 @@ sinks:
   - {name: log, file: events.jsonl}
 Y
 }
-job() {	# job NAME TEXT
+job() {	# job NAME TEXT [LINE]
 	cat >job.yaml <<Y
 schema: berth.job/1
 name: $1
 accelerators: "L4:1"
 work: 1h
+${3-}
 run: |
   $2
 Y
@@ -59,6 +60,15 @@ expect_json '$.attempts[0].verdict' accept
 ok $? "its shell text ran, with its id in the environment"
 [ "$(cat ".berth/$(cat id)/status")" = 0 ]
 ok $? "its exit status is kept beside its log"
+
+job told 'echo "$BERTH_CHECKPOINT_INTERVAL $(cat "$BERTH_CHECKPOINT_FILE")" >told'
+ticks done
+[ "$(cat told 2>/dev/null || cat ./*/told)" = '0 0' ]
+ok $? "a job that cannot resume is told of no checkpoints"
+job resumes 'echo "$BERTH_CHECKPOINT_INTERVAL $(cat "$BERTH_CHECKPOINT_FILE")" >told' 'checkpoint: {size: 8GB, write: 10s}'
+ticks done
+[ "$(cat told 2>/dev/null || cat ./*/told)" = '7200 7200' ]
+ok $? "one that can, on a machine that nobody takes away, of the longest interval"
 
 job wrong 'exit 3'
 ticks failed

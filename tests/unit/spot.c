@@ -450,6 +450,7 @@ test_job(void)
 	tap_near(seen.hours[1][0] + seen.hours[1][1] + seen.hours[1][2], 3, 1e-12, "3 hours in the three young buckets");
 	tap_ok(seen.ends[1][2] == 1 && seen.ends[1][1] == 0, "the end where it fell");
 	tap_near(spot_evidence_hazard(&seen, true, 2, NAN, 1, 0), 3 / (2 + 2 / 0.33), 1e-12, "(ends + 2) / (hours + 2 / prior)");
+	tap_ok(spot_age_of(0) == 0 && spot_age_of(0.25) == 1 && spot_age_of(3.9) == 2 && spot_age_of(100) == 4, "ages in hours");
 	tap_near(spot_evidence_hazard(NULL, true, 4, NAN, 1, 0), 0.059, 1e-12, "nothing seen: the prior");
 	tap_near(spot_evidence_hazard(NULL, false, 0, NAN, 3, 0), 3 * 1.65, 1e-12, "three zones come back three times as fast");
 	arena_free(a);
