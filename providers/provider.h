@@ -26,7 +26,8 @@ enum prov_cap {				/* what the cloud can do; an op is NULL only where its bit is
 	PROV_CAP_RUN = 1 << 4,		/* run: the provider runs jobs itself */
 	PROV_CAP_MEASURE = 1 << 5,	/* run->measure_*: it measures a machine itself */
 	PROV_CAP_TOKEN = 1 << 6,	/* a create with a token seen before is no second machine: safe to repeat */
-	PROV_CAP_SPOT = 1 << 7		/* sells machines that it may take back */
+	PROV_CAP_SPOT = 1 << 7,		/* sells machines that it may take back */
+	PROV_CAP_FREE = 1 << 8		/* a machine given back is free again at once: its list is asked anew then */
 };
 
 enum prov_key_type {

@@ -3,6 +3,7 @@
 
 #include "broker/broker.h"
 #include "broker/pricelist.h"
+#include "store/machine_rows.h"
 #include "store/offer_rows.h"
 
 /* When the account's lists were last right; 0: never, or one of them is stale. */
@@ -24,14 +25,25 @@ prices_fetched(const struct price_list *lists, size_t n, const char *account)
 	return oldest;
 }
 
-/* The account can be asked now, and its list is old. */
-static bool
-prices_due(const struct broker *b, const struct broker_account *acc, const struct price_list *lists, size_t n)
+/* The account can be asked now, and its list is old, or says of a machine that is free again that it is taken. */
+static enum berth_code
+prices_due(const struct broker *b, const struct broker_account *acc, const struct price_list *lists, size_t n, bool *due_out,
+    struct berth_err *err)
 {
+	int64_t fetched, gone;
+	enum berth_code rc;
+
+	*due_out = false;
 	if (acc->prov == NULL || acc->down != BERTH_OK || (prov_account_ops(acc->prov)->caps & PROV_CAP_OFFERS) == 0 ||
 	    (b->offline && prov_account_ops(acc->prov)->exchange == NULL))
-		return false;
-	return b->now - prices_fetched(lists, n, acc->name) >= b->policy.prices_s;
+		return BERTH_OK;
+	fetched = prices_fetched(lists, n, acc->name);
+	*due_out = b->now - fetched >= b->policy.prices_s;
+	if (*due_out || (prov_account_ops(acc->prov)->caps & PROV_CAP_FREE) == 0)
+		return BERTH_OK;
+	rc = store_instance_last_gone(b->store, acc->name, &gone, err);
+	*due_out = gone >= fetched;
+	return rc;
 }
 
 enum berth_code
@@ -46,9 +58,13 @@ pass_prices(struct broker *b, struct berth_err *err)
 	size_t n, due = 0;
 
 	rc = store_price_list_list(b->store, b->tick_arena, &lists, &n, err);
-	for (size_t i = 0; rc == BERTH_OK && i < b->n_accounts; i++)
-		if (prices_due(b, &b->accounts[i], lists, n))
+	for (size_t i = 0; rc == BERTH_OK && i < b->n_accounts; i++) {
+		bool old;
+
+		rc = prices_due(b, &b->accounts[i], lists, n, &old, err);
+		if (rc == BERTH_OK && old)
 			ask[due++] = b->accounts[i].prov;
+	}
 	if (rc == BERTH_OK)
 		rc = pricelist_refresh(&setup, ask, due, b->policy.prices_pass_s, b->tick_arena, results, err);
 	for (size_t i = 0; rc == BERTH_OK && i < due; i++)

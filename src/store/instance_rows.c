@@ -134,6 +134,22 @@ store_instance_spot_lives(struct store *s, int64_t since, struct arena *a, struc
 }
 
 static enum berth_code
+instance_time(struct db_stmt *st, void *arg, struct berth_err *err)
+{
+	(void)err;
+	*(int64_t *)arg = db_col_i64(st, "t");
+	return BERTH_OK;
+}
+
+enum berth_code
+store_instance_last_gone(struct store *s, const char *account, int64_t *t_out, struct berth_err *err)
+{
+	*t_out = 0;
+	return store_each(s, instance_time, t_out, err, "SELECT gone AS t FROM instance WHERE account = $1 AND gone IS NOT NULL "
+	    "ORDER BY gone DESC LIMIT 1", DB_ARGS(db_text(account)));
+}
+
+static enum berth_code
 instance_only(enum berth_code rc, const struct instance_list *l, const char *what, struct instance *in_out,
     struct berth_err *err)
 {

@@ -44,6 +44,9 @@ BERTH_MUST_CHECK enum berth_code store_instance_list(struct store *s, unsigned s
 /* Machines bought on spot that run or ended since then, at most the 2,000 newest: what the hazards are learned from. */
 BERTH_MUST_CHECK enum berth_code store_instance_spot_lives(struct store *s, int64_t since, struct arena *a,
     struct instance **ins_out, size_t *n_out, struct berth_err *err);
+/* When the last machine of the account was gone; 0: none was. */
+BERTH_MUST_CHECK enum berth_code store_instance_last_gone(struct store *s, const char *account, int64_t *t_out,
+    struct berth_err *err);
 /* BERTH_ENOTFOUND */
 BERTH_MUST_CHECK enum berth_code store_instance_get(struct store *s, int64_t id, struct arena *a,
     struct instance *in_out, struct berth_err *err);

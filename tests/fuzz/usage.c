@@ -84,6 +84,15 @@ by_lines(char which, FILE *f, struct arena *a, const struct ingest_sink *sink)
 	lines_free(l);
 }
 
+static enum berth_code
+take_bill(void *arg, const struct focus_bill *row, struct berth_err *err)
+{
+	(void)arg;
+	(void)err;
+	FUZZ_CHECK(isfinite(row->gpu_hours) && row->end > row->start && row->n_labels <= FOCUS_LABELS_MAX);
+	return BERTH_OK;
+}
+
 static void
 by_stream(char which, FILE *f, struct arena *a, const struct ingest_sink *sink)
 {
@@ -91,23 +100,18 @@ by_stream(char which, FILE *f, struct arena *a, const struct ingest_sink *sink)
 	struct focus_counts bill = { 0 };
 	struct smi_counts cards = { 0 };
 	struct berth_err err = { 0 };
-	struct usage_set set;
-	struct spool *sp = NULL;
+	const struct focus_sink bills = { .bill = take_bill, .say = say };
 	const struct tz *tz = NULL;
 	enum berth_code rc = tz_load(a, "UTC", &tz, &err);
 
-	usage_set_init(&set, a);
 	if (rc == BERTH_OK)
 		rc = accel_table_open(a, &o.accels, &err);
 	if (rc == BERTH_OK)
-		rc = spool_new(1024, NULL, &sp, &err);
-	if (rc == BERTH_OK)
 		rc = which == 'n' ? smi_read(f, "fuzz", tz, sink, &cards, &err) :
-		    focus_read(f, "fuzz", &o, &set, sp, &bill, say, NULL, &err);
+		    focus_read(f, "fuzz", &o, a, &bills, &bill, &err);
 	FUZZ_CHECK(rc == BERTH_OK || err.msg[0] != '\0');
 	FUZZ_CHECK(bill.rows.refused + bill.without_gpus <= bill.rows.read && cards.refused <= cards.rows);
 	FUZZ_CHECK(isfinite(bill.gpu_hours) && isfinite(bill.cost));
-	spool_free(sp);
 }
 
 int
