@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <string.h>
 
 #include "providers/endpoint.h"
@@ -48,18 +49,34 @@ endpoint_is(const struct endpoint_parts *p, const char *host)
 	return true;
 }
 
+/* The URL as a message may show it: no user, no password, no query. */
+static void
+endpoint_show(const char *url, char *dst, size_t size)
+{
+	const char *slashes = strstr(url, "//"), *from = slashes != NULL ? slashes + 2 : url, *end = from + strcspn(from, "?#"), *at = NULL;
+
+	for (const char *p = from; p < end; p++)
+		if (*p == '@')
+			at = p;
+	snprintf(dst, size, "%.*s%s%.*s", (int)(from - url < 16 ? from - url : 16), url, at != NULL ? "..." : "",
+	    (int)(at != NULL ? end - at : end - from), at != NULL ? at : from);
+}
+
 enum berth_code
 endpoint_check(const char *what, const char *url, enum endpoint_trust trust, struct berth_err *err)
 {
 	struct endpoint_parts p;
+	char shown[200];
 
+	endpoint_show(url, shown, sizeof(shown));
 	if (!endpoint_split(url, &p))
-		return err_set(err, BERTH_EINVAL, "%s: '%.200s' is no URL of http or https", what, url);
+		return err_set(err, BERTH_EINVAL, "%s: '%s' is no URL of http or https%s", what, shown, strchr(url, '@') != NULL ?
+		    " without a password" : "");
 	if (url[strcspn(url, "?#")] != '\0')
-		return err_set(err, BERTH_EINVAL, "%s: '%.200s': no query belongs there", what, url);
+		return err_set(err, BERTH_EINVAL, "%s: '%s': no query belongs there", what, shown);
 	if (trust == ENDPOINT_SECRETS && !p.tls && !endpoint_is(&p, "localhost") && !endpoint_is(&p, "127.0.0.1") &&
 	    !endpoint_is(&p, "[::1]"))
-		return err_set(err, BERTH_EINVAL, "%s '%.200s': must be https, for the key goes along", what, url);
+		return err_set(err, BERTH_EINVAL, "%s '%s': must be https, for the key goes along", what, shown);
 	return BERTH_OK;
 }
 

@@ -113,7 +113,7 @@ doctor_refused(struct doctor *d, const struct doctor_account *a, const struct be
 		what = "it is asked too often";
 		next = "set rate for this account, or wait";
 		state = DOCTOR_WARN;
-	} else if (err->code == BERTH_ETRANSIENT && err->http_status == 0) {
+	} else if ((err->code == BERTH_ETRANSIENT && err->http_status == 0) || strstr(err->msg, "the proxy cannot be used") != NULL) {
 		what = "it cannot be reached";
 		next = "check endpoint, proxy and the network";
 	} else if (err->code == BERTH_ETRANSIENT && err->http_status / 100 != 2) {

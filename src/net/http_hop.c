@@ -180,6 +180,9 @@ http_hop_error(const struct http_call *c, CURLcode cc, struct berth_err *err)
 		return http_timed_out(c, err);
 	if (cc == CURLE_OUT_OF_MEMORY || hop->body_over)
 		return err_set(err, BERTH_ENOMEM, "%s: no memory for the answer", host);
+	/* curl quotes a proxy that it cannot use, password and all */
+	if (strchr(words, '@') != NULL || str_starts(words, "Unsupported proxy"))
+		return err_set(err, BERTH_EINVAL, "%s: the proxy cannot be used: it must be like http://HOST:PORT", host);
 	if (cc == CURLE_UNSUPPORTED_PROTOCOL || cc == CURLE_URL_MALFORMAT)
 		return err_set(err, BERTH_EINVAL, "%s: %s", host, words);
 	return err_set(err, BERTH_ETRANSIENT, "%s: %s", host, words);

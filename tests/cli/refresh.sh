@@ -59,6 +59,30 @@ ok $? "the other host saw no key: $(grep -c . seen) lines"
 grep -q 'GET\|/seen' seen || [ "$status" -ne 0 ]
 ok $? "followed without it, or refused"
 
+# What a cloud repeats of a request, and what curl says of a proxy, is told without the key and the password.
+silent() {	# silent NAME: neither output, messages nor the store hold a secret
+	! grep -aq SECRET "$out" "$err" .local/state/berth/*
+	ok $? "$1: no secret is told or kept"
+}
+cloud echo
+run prices refresh
+expect_exit 1
+expect_out_has 'removed'
+silent "an answer that repeats the key"
+run -v -v doctor
+silent "doctor of that"
+for proxy in 'foo://me:pw-SECRET@127.0.0.1:9' 'http://me:pw-SECRET@127.0.0.1:99999' 'http://me:pw-SECRET@127.0.0.1:9'; do
+	cloud good "proxy: '$proxy'"
+	run prices refresh
+	[ "$status" -ne 0 ]
+	ok $? "no way through $proxy"
+	silent "a proxy that cannot be used"
+done
+sed "s#http://127#http://me:pw-SECRET@127#" .config/berth/berth.yaml >bad.yaml
+run --config bad.yaml prices refresh
+expect_exit 1
+silent "an endpoint with a password"
+
 # A byte a second is no answer.
 cloud drip 'timeout: 2s'
 began=$(date +%s)

@@ -57,6 +57,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.close_connection = True
         elif how == "down":
             self.reply(503, "")
+        elif how == "echo":
+            self.reply(401, json.dumps({"error": {"code": "x", "message": f"You sent {self.headers['Authorization']}."}}))
         elif how == "key":
             self.reply(401, '{"error": {"code": "global/invalid-api-key", "message": "API key was invalid"}}')
         elif how == "right":
