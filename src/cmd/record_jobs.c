@@ -137,6 +137,10 @@ jobs_stream(struct jobs_file *f, FILE *in, struct berth_err *err)
 	enum berth_code rc;
 
 	rc = record_check_by(&f->o->by, labels, "jobs", err);
+	if (rc == BERTH_OK && o.to > o.now + USAGE_AHEAD_S)
+		rc = err_set(err, BERTH_EUSAGE, "--to lies more than a day ahead");
+	else if (rc == BERTH_OK && o.to != 0 && o.from >= o.to)
+		rc = err_set(err, BERTH_EUSAGE, "--from does not lie before --to");
 	if (rc != BERTH_OK) {
 		arena_free(a);
 		return rc;

@@ -80,6 +80,8 @@ metrics_begin(struct metrics *m, struct record *r, const char *format, const cha
 		.at = o->at != 0 ? o->at : r->ctx->now };
 
 	*m = (struct metrics){ .r = r, .o = o, .format = format, .source = source };
+	if (rc == BERTH_OK && po.at > r->ctx->now + USAGE_AHEAD_S)
+		rc = err_set(err, BERTH_EUSAGE, "--at lies more than a day ahead");
 	if (rc != BERTH_OK)
 		return rc;
 	m->a = arena_new();

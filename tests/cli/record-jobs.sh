@@ -261,6 +261,11 @@ expect_err_has "jobs have no label 'accelerater': did you mean 'accelerator'"
 run --store latin.db record sacct --by colour latin.txt
 expect_exit 2
 expect_err_has 'they have accelerator, user, account, team'
+run record sacct --to 2031-01-01T00:00Z latin.txt
+expect_exit 2
+expect_err_has 'to lies more than a day ahead'
+run record sacct --from 2026-09-02T00:00Z --to 2026-09-01T00:00Z latin.txt
+expect_exit 2
 printf '\377\376J\000o\000' >utf16.txt
 run record sacct utf16.txt
 expect_exit 1

@@ -195,4 +195,7 @@ run --store latin.db record openmetrics latin.prom -o json
 expect_exit 8
 expect_json '$.rows_stored' 1
 expect_json '$.warnings[0].message' 'label a is no UTF-8: convert the file (iconv -f ISO-8859-1 -t UTF-8)'
+run record openmetrics --at 2031-01-01T00:00Z latin.prom
+expect_exit 2
+expect_err_has 'at lies more than a day ahead'
 done_testing
