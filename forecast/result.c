@@ -171,10 +171,27 @@ result_windows(struct fc_result *r, const double *paths, size_t n, struct arena 
 	memcpy(r->peak, all.q, sizeof(r->peak));
 }
 
+/* No step's quantile lies above that of the maximum over a window that holds the step. */
+static void
+result_coherent(struct fc_result *r)
+{
+	static const enum fc_peak_level of[FC_LEVEL_COUNT] = { [FC_P75] = FC_PEAK90, [FC_P90] = FC_PEAK90,
+		[FC_P95] = FC_PEAK95, [FC_P975] = FC_PEAK99, [FC_P99] = FC_PEAK99 };	/* the lower half: FC_PEAK50 */
+
+	for (size_t w = 0; w < r->n_windows; w++)
+		for (size_t i = r->windows[w].first; i < r->windows[w].first + r->windows[w].count; i++)
+			for (size_t l = 0; l < FC_LEVEL_COUNT; l++) {
+				double *q = r->q + i * FC_LEVEL_COUNT + l, top = r->windows[w].q[of[l]];
+
+				*q = *q < top ? *q : top;
+			}
+}
+
 void
 fc_result_windows(struct fc_result *r, struct arena *tmp)
 {
 	result_windows(r, r->paths, r->n_paths, tmp);
+	result_coherent(r);
 }
 
 /*
@@ -236,22 +253,6 @@ result_errors(const struct fc_job *j, struct fc_result *r)
 			r->errors[r->n_origins * FC_BUCKETS + b] = result_error(j, k, b);
 		r->n_origins++;
 	}
-}
-
-/* No step's quantile lies above that of the maximum over a window that holds the step. */
-static void
-result_coherent(struct fc_result *r)
-{
-	static const enum fc_peak_level of[FC_LEVEL_COUNT] = { [FC_P75] = FC_PEAK90, [FC_P90] = FC_PEAK90,
-		[FC_P95] = FC_PEAK95, [FC_P975] = FC_PEAK99, [FC_P99] = FC_PEAK99 };	/* the lower half: FC_PEAK50 */
-
-	for (size_t w = 0; w < r->n_windows; w++)
-		for (size_t i = r->windows[w].first; i < r->windows[w].first + r->windows[w].count; i++)
-			for (size_t l = 0; l < FC_LEVEL_COUNT; l++) {
-				double *q = r->q + i * FC_LEVEL_COUNT + l, top = r->windows[w].q[of[l]];
-
-				*q = *q < top ? *q : top;
-			}
 }
 
 void

@@ -143,12 +143,31 @@ answer_load(struct cmd_ctx *ctx, struct answer_facts *f, struct berth_err *err)
 	return rc;
 }
 
+/* SERIES=NUMBER whose name is that of no series here. */
+static void
+answer_unmatched(struct cmd_ctx *ctx, const struct forecast_set *f)
+{
+	const struct forecast_opts *o = ctx->opts;
+
+	for (size_t i = 0; i < o->capacity.n; i++) {
+		const char *text = o->capacity.v[i], *eq = strrchr(text, '=');
+		const char *who = eq != NULL ? arena_strndup(ctx->arena, text, (size_t)(eq - text)) : NULL;
+		bool found = who == NULL;
+
+		for (size_t k = 0; k < f->n && !found; k++)
+			found = str_eq(who, f->out[k].name) || glob_match(who, f->out[k].name);
+		if (!found)
+			cmd_warn(ctx, "--capacity: '%s' is none of the series", who);
+	}
+}
+
 enum berth_code
 forecast_capacities(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err)
 {
 	struct answer_facts facts = { 0 };
 	enum berth_code rc = answer_load(ctx, &facts, err);
 
+	answer_unmatched(ctx, f);
 	f->capacity = arena_array(ctx->arena, f->n, sizeof(*f->capacity));
 	f->n_capacity = arena_array(ctx->arena, f->n, sizeof(*f->n_capacity));
 	for (size_t i = 0; i < f->n && rc == BERTH_OK; i++) {

@@ -11,9 +11,17 @@ plan_limit(size_t limit)
 enum berth_code
 store_forecast_insert(struct store *s, const struct forecast_row *f, int64_t *id_out, struct berth_err *err)
 {
-	return store_insert(s, id_out, err, "INSERT INTO forecast (run, series, as_of, horizon_s, made, json) "
-	    "VALUES ($1, $2, $3, $4, $5, $6) RETURNING id", DB_ARGS(db_id(s->run_id), db_text(f->series),
-	    db_i64(f->as_of), db_i64(f->horizon_s), db_i64(f->made), db_text(f->json)));
+	enum berth_code rc = store_begin(s, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	rc = db_run(s->db, err, "DELETE FROM forecast WHERE series = $1 AND as_of = $2 AND horizon_s = $3",
+	    DB_ARGS(db_text(f->series), db_i64(f->as_of), db_i64(f->horizon_s)));
+	if (rc == BERTH_OK)
+		rc = store_insert(s, id_out, err, "INSERT INTO forecast (run, series, as_of, horizon_s, made, json) "
+		    "VALUES ($1, $2, $3, $4, $5, $6) RETURNING id", DB_ARGS(db_id(s->run_id), db_text(f->series),
+		    db_i64(f->as_of), db_i64(f->horizon_s), db_i64(f->made), db_text(f->json)));
+	return store_end(s, rc, err);
 }
 
 struct forecast_rows {

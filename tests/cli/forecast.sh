@@ -148,6 +148,16 @@ expect_err_has 'at: bad.csv:3'
 run --store o.db forecast --holidays xx
 expect_exit 1
 
+# The same forecast again takes the place of the first; a capacity of a series that is not there is said.
+run --store past.db forecast --scores
+before=$(wc -l <"$out")
+run --store past.db forecast gpu --horizon 48h --at 2026-10-06T04:00:00Z --capacity gpo=40,gpu=50 -o json
+expect_exit 0
+expect_err_has "'gpo' is none of the series"
+expect_json '$.series[0].capacity[0].gpus' 50
+run --store past.db forecast --scores
+expect_lines "$before" "a forecast that is made again is scored once"
+
 run --store all.db --dry-run forecast --horizon 24h
 run --store all.db forecast --scores -o json
 expect_exit 0

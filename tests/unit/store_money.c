@@ -256,6 +256,11 @@ test_plans(struct store *s)
 	tap_code(store_forecast_insert(s, &f, &id, &err), BERTH_OK, &err);
 	tap_code(store_forecast_list(s, "s", 1, a, &fs, &n, &err), BERTH_OK, &err);
 	tap_ok(n == 1 && fs[0].as_of == T0 + 1 && strcmp(fs[0].json, "{\"a\":1}") == 0, "newest forecast first");
+	f.json = "{\"a\":2}";
+	tap_code(store_forecast_insert(s, &f, &id, &err), BERTH_OK, &err);
+	tap_code(store_forecast_list(s, "s", 0, a, &fs, &n, &err), BERTH_OK, &err);
+	tap_ok(n == 2 && strcmp(fs[0].json, "{\"a\":2}") == 0 && strcmp(fs[1].json, "{\"a\":1}") == 0,
+	    "made again from the same history as far ahead: it takes the place of the first");
 	tap_code(store_forecast_list(s, "none", 0, a, &fs, &n, &err), BERTH_OK, &err);
 	tap_is_long((long long)n, 0, "none of another series");
 	tap_code(store_plan_insert(s, &p, &id, &err), BERTH_OK, &err);
