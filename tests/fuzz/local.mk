@@ -32,6 +32,11 @@ tests_fuzz_xml_t_SOURCES = tests/fuzz/xml.c $(fuzz_main)
 tests_fuzz_xml_t_LDADD = libtap.a $(UTIL_LIBS)
 tests_fuzz_aws_t_SOURCES = tests/fuzz/aws.c $(fuzz_main)
 tests_fuzz_aws_t_LDADD = libtap.a $(PROVIDER_LIBS)
+check_PROGRAMS += tests/fuzz/verdict.t tests/fuzz/jlite.t
+tests_fuzz_verdict_t_SOURCES = tests/fuzz/verdict.c $(fuzz_main)
+tests_fuzz_verdict_t_LDADD = libtap.a $(PLAN_LIBS)
+tests_fuzz_jlite_t_SOURCES = tests/fuzz/jlite.c $(fuzz_main)
+tests_fuzz_jlite_t_LDADD = libtap.a libprobe.a $(UTIL_LIBS)
 
 if FUZZERS
 noinst_PROGRAMS = tests/fuzz/csv.fuzz tests/fuzz/json.fuzz tests/fuzz/yaml.fuzz tests/fuzz/time.fuzz
@@ -77,9 +82,24 @@ tests_fuzz_xml_fuzz_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 tests_fuzz_aws_fuzz_SOURCES = tests/fuzz/aws.c
 tests_fuzz_aws_fuzz_LDADD = $(PROVIDER_LIBS)
 tests_fuzz_aws_fuzz_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+noinst_PROGRAMS += tests/fuzz/verdict.fuzz tests/fuzz/jlite.fuzz
+tests_fuzz_verdict_fuzz_SOURCES = tests/fuzz/verdict.c
+tests_fuzz_verdict_fuzz_LDADD = $(PLAN_LIBS)
+tests_fuzz_verdict_fuzz_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+tests_fuzz_jlite_fuzz_SOURCES = tests/fuzz/jlite.c
+tests_fuzz_jlite_fuzz_LDADD = libprobe.a $(UTIL_LIBS)
+tests_fuzz_jlite_fuzz_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 endif
 
 EXTRA_DIST += \
+	tests/fuzz/seeds/jlite/amd.json \
+	tests/fuzz/seeds/jlite/deep.json \
+	tests/fuzz/seeds/jlite/neuron.json \
+	tests/fuzz/seeds/verdict/cut.json \
+	tests/fuzz/seeds/verdict/gpu.json \
+	tests/fuzz/seeds/verdict/host.json \
+	tests/fuzz/seeds/verdict/network.json \
+	tests/fuzz/seeds/verdict/other.json \
 	tests/fuzz/seeds/aws/credentials.ini \
 	tests/fuzz/seeds/aws/entry.json \
 	tests/fuzz/seeds/aws/error.json \
