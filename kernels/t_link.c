@@ -1,6 +1,8 @@
 #include "config.h"
 
+#include <ctype.h>
 #include <math.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +73,58 @@ t_copy_sum(struct gpu *g, void *arg)
 	return rc != 0 ? rc : cu->copy_to_device(g->acc, &sum, 8);
 }
 
+/* "0-15,64-79": the CPUs of the device's NUMA node; false if the kernel does not say, or says what this thread may not use. */
+static bool
+t_near_cpus(struct gpu *g, const cpu_set_t *may, cpu_set_t *out)
+{
+	char path[400], text[512], bus[24], *p = text;
+	bool any = false;
+	FILE *f;
+
+	snprintf(bus, sizeof(bus), "%s", g->run->report.gpus[g->index].bus);
+	for (char *c = bus; *c != '\0'; c++)
+		*c = (char)tolower((unsigned char)*c);
+	snprintf(path, sizeof(path), "%.200s/sys/bus/pci/devices/%s/local_cpulist",
+	    g->run->opts.sysroot != NULL ? g->run->opts.sysroot : "", bus);
+	f = fopen(path, "re");
+	CPU_ZERO(out);
+	if (f == NULL)
+		return false;
+	if (fgets(text, sizeof(text), f) == NULL)
+		text[0] = '\0';
+	fclose(f);
+	while (isdigit((unsigned char)*p)) {
+		const long from = strtol(p, &p, 10), to = *p == '-' ? strtol(p + 1, &p, 10) : from;
+
+		for (long i = from; i <= to && i < CPU_SETSIZE; i++)
+			if (CPU_ISSET((size_t)i, may)) {
+				CPU_SET((size_t)i, out);
+				any = true;
+			}
+		p += *p == ',';
+	}
+	return any;
+}
+
+/* The thread goes where the device is, and pinned memory is made where the thread is; was receives where it may go now. */
+static bool
+t_near(struct gpu *g, cpu_set_t *was)
+{
+	cpu_set_t near;
+	bool moved;
+
+	if (sched_getaffinity(0, sizeof(*was), was) != 0)
+		return false;
+	moved = t_near_cpus(g, was, &near) && sched_setaffinity(0, sizeof(near), &near) == 0;
+	if (moved)
+		report_health(&g->run->report, "host_buffers", g->index, REPORT_OK, CPU_COUNT(&near),
+		    "on the device's NUMA node, from %d of %d CPUs", CPU_COUNT(&near), CPU_COUNT(was));
+	else
+		report_health(&g->run->report, "host_buffers", g->index, REPORT_UNKNOWN, (double)NAN,
+		    "which CPUs are near the device is not known");
+	return moved;
+}
+
 static int
 t_copy_open(struct gpu *g, struct t_copy *t)
 {
@@ -94,9 +148,12 @@ test_pcie(struct gpu *g, const struct suite_row *row)
 	struct t_copy t = { .way = row->arg };
 	const double deadline = report_now() + row->cap_s;
 	struct gpu_times times;
-	bool right = false;
-	int rc = t_copy_open(g, &t);
+	bool right = false, moved;
+	cpu_set_t was;
+	int rc;
 
+	moved = t_near(g, &was);
+	rc = t_copy_open(g, &t);
 	if (rc == 0) {
 		memset(t.out, 0, (size_t)t.words * 8);
 		right = gpu_check_twice(g, row, "sum", t_copy_sum, &t, expect_copy(&g->run->expect, t.words));
@@ -114,6 +171,8 @@ test_pcie(struct gpu *g, const struct suite_row *row)
 		(void)cu->host_free(t.in);
 	if (t.out != NULL)
 		(void)cu->host_free(t.out);
+	if (moved)
+		(void)sched_setaffinity(0, sizeof(was), &was);
 }
 
 static int

@@ -105,9 +105,16 @@ fixture "fabric manager never comes" 3 "init=802" '"code":802,"message":"system 
 fixture "driver and library differ" 3 "init=803" '"code":803'
 CUDA_VISIBLE_DEVICES="" fixture "hidden by the environment" 3 "init=100" 'CUDA_VISIBLE_DEVICES hides devices'
 
+# host buffers near the device
+log=$(mktemp) root=$(mktemp -d)
+trap 'rm -rf "$log" "$root"' EXIT
+mkdir -p "$root/sys/bus/pci/devices/0000:10:00.0"
+echo 0-4095 >"$root/sys/bus/pci/devices/0000:10:00.0/local_cpulist"
+fixture "host buffers lie near the device" 0 "" '"name":"host_buffers","gpu":0,"status":"ok","value":[1-9]' --sysroot "$root" --only pcie_h2d
+echo 4000-4095 >"$root/sys/bus/pci/devices/0000:10:00.0/local_cpulist"
+fixture "CPUs that are not there are not known" 0 "" '"name":"host_buffers","gpu":0,"status":"unknown","value":null' --sysroot "$root" --only pcie_h2d
+
 # the kernel log
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
 echo '3,1234,99999,-;NVRM: Xid (PCI:0000:10:00): 79, pid=1, GPU has fallen off the bus.' >"$log"
 fixture "an Xid in the kernel log" 4 "" '"name":"xid","gpu":0,"status":"failed","value":79' --kmsg "$log" --only dram_triad
 echo '3,1234,99999,-;NVRM: Xid (PCI:0000:10:00): 31, pid=1, a fault of some program' >"$log"
