@@ -89,8 +89,9 @@ cmd_tame(char *s, bool color)
 
 		if (sgr > 0 && s[sgr] == 'm')
 			s += sgr;
-		else if (((unsigned char)*s < 0x20 && *s != '\n' && *s != '\t') || *s == 0x7f)
-			*s = '?';
+		else if (*s != '\n' && *s != '\t')
+			for (size_t n = str_control_len(s); n > 0; n--)
+				s[n - 1] = '?';
 	}
 }
 
@@ -120,11 +121,13 @@ cmd_say(struct cmd_ctx *ctx, const char *fmt, ...)
 static void
 cmd_print_clean(FILE *f, const char *s)
 {
-	for (; *s != '\0'; s++) {
-		if ((unsigned char)*s < 0x20 || *s == 0x7f)
+	for (size_t ugly = 0; *s != '\0'; s++) {
+		ugly = ugly > 0 ? ugly : str_control_len(s);
+		if (ugly > 0)
 			fprintf(f, "\\x%02x", (unsigned)(unsigned char)*s);
 		else
 			fputc(*s, f);
+		ugly -= ugly > 0;
 	}
 }
 

@@ -197,11 +197,13 @@ ctx_put(struct buf *b)
 static void
 ctx_clean(struct buf *b, const char *s)
 {
-	for (; *s != '\0'; s++) {
-		if ((unsigned char)*s < 0x20 || *s == 0x7f)
+	for (size_t ugly = 0; *s != '\0'; s++) {
+		ugly = ugly > 0 ? ugly : str_control_len(s);
+		if (ugly > 0)
 			buf_printf(b, "\\x%02x", (unsigned)(unsigned char)*s);
 		else
 			buf_add_char(b, *s);
+		ugly -= ugly > 0;
 	}
 }
 

@@ -350,6 +350,18 @@ doctor_csv(struct doctor *d, struct berth_err *err)
 	return cmd_table_print(d->ctx, t, err);
 }
 
+/* Words of a cloud, on one line. */
+static const char *
+doctor_tame(struct arena *a, const char *s)
+{
+	char *copy = arena_strdup(a, s);
+
+	for (char *p = copy; *p != '\0'; p++)
+		for (size_t n = str_control_len(p); n > 0; n--)
+			p[n - 1] = '?';
+	return copy;
+}
+
 /* Messages are too long for a table; the next step stands under what it is about. */
 static void
 doctor_text(struct doctor *d)
@@ -363,9 +375,9 @@ doctor_text(struct doctor *d)
 		if (d->ctx->quiet && r->state == DOCTOR_OK)
 			continue;
 		fprintf(f, "%s%-4s%s  %s: %s\n", d->ctx->color ? colors[r->state] : "", doctor_state_name(r->state),
-		    d->ctx->color ? "\033[0m" : "", r->name, r->message);
+		    d->ctx->color ? "\033[0m" : "", r->name, doctor_tame(d->ctx->arena, r->message));
 		if (r->next[0] != '\0')
-			fprintf(f, "      next: %s\n", r->next);
+			fprintf(f, "      next: %s\n", doctor_tame(d->ctx->arena, r->next));
 	}
 }
 

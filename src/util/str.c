@@ -147,6 +147,23 @@ str_lower(struct arena *a, const char *s)
 	return t;
 }
 
+size_t
+str_control_len(const char *s)
+{
+	const unsigned char *u = (const unsigned char *)s;
+
+	if (u[0] == '\0')
+		return 0;
+	if (u[0] < 0x20 || u[0] == 0x7f)
+		return 1;
+	if (u[0] == 0xc2 && u[1] >= 0x80 && u[1] <= 0x9f)
+		return 2;
+	if (u[0] != 0xe2 || u[1] == '\0')
+		return 0;
+	return (u[1] == 0x80 && u[2] >= 0xaa && u[2] <= 0xae) ||
+	    (u[1] == 0x81 && u[2] >= 0xa6 && u[2] <= 0xa9) ? 3 : 0;
+}
+
 bool
 str_copy(char *dst, size_t size, const char *s)
 {

@@ -54,6 +54,11 @@ char *str_join(struct arena *a, const char *const *v, size_t n, const char *sep)
 char **str_split(struct arena *a, const char *s, char sep, size_t *n_out);
 char *str_trim(struct arena *a, const char *s);		/* a copy without blanks at either end */
 char *str_lower(struct arena *a, const char *s);	/* a copy; ASCII letters only */
+/*
+ * Bytes of the character at s if it drives a terminal or turns a line's direction: C0 and C1 controls,
+ * DEL (ISO 6429), embeddings and overrides of Unicode's UAX 9; 0: it does not. "" is 0.
+ */
+size_t str_control_len(const char *s);
 /* dst gets s, cut at size - 1 bytes (never inside a UTF-8 sequence); false if it was cut. */
 bool str_copy(char *dst, size_t size, const char *s);
 

@@ -142,8 +142,8 @@ table_clean(struct arena *a, const char *s)
 	char *copy = arena_strdup(a, s);
 
 	for (char *p = copy; *p != '\0'; p++)
-		if ((unsigned char)*p < 0x20 || *p == 0x7f)
-			*p = '?';
+		for (size_t n = str_control_len(p); n > 0; n--)
+			p[n - 1] = '?';
 	return copy;
 }
 

@@ -71,6 +71,14 @@ expect_out_has 'removed'
 silent "an answer that repeats the key"
 run -v -v doctor
 silent "doctor of that"
+esc=$(printf '\033\\|\302\233\\|\342\200\256\\|^ok    account b')
+cloud ugly
+run prices refresh
+! grep -q "$esc" "$out" "$err"
+ok $? "words of a cloud drive no terminal"
+run doctor
+! grep -q "$esc" "$out" "$err"
+ok $? "nor do they make a line of doctor's"
 for proxy in 'foo://me:pw-SECRET@127.0.0.1:9' 'http://me:pw-SECRET@127.0.0.1:99999' 'http://me:pw-SECRET@127.0.0.1:9'; do
 	cloud good "proxy: '$proxy'"
 	run prices refresh

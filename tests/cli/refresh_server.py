@@ -59,6 +59,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.reply(503, "")
         elif how == "echo":
             self.reply(401, json.dumps({"error": {"code": "x", "message": f"You sent {self.headers['Authorization']}."}}))
+        elif how == "ugly":
+            self.reply(400, json.dumps({"error": {"code": "x", "message": "a\x1b[31m\nok    account b: forged\u009b2J\u202e"}}))
         elif how == "key":
             self.reply(401, '{"error": {"code": "global/invalid-api-key", "message": "API key was invalid"}}')
         elif how == "right":
