@@ -118,10 +118,10 @@ arx_scale(const struct arx *x, const double *z, double *s, size_t n)
 }
 
 static void
-arx_run(struct fc_job *j, const char *name, size_t max_lag)
+arx_run(struct fc_job *j, const char *name, bool logs, size_t max_lag)
 {
 	struct arx x;
-	const double *z = j->y;
+	const double *z = logs ? j->logy : j->y;
 	double *s = arena_array(j->tmp, j->n + j->h + j->hc, sizeof(*s)), *gram;
 	struct fc_cand *c;
 
@@ -148,12 +148,16 @@ arx_run(struct fc_job *j, const char *name, size_t max_lag)
 		return;
 	}
 	arx_predict(&x, s, j->n, j->h, c->fin);
+	if (logs)
+		fc_cand_exp(j, c);
 }
 
 void
 fc_cand_arx(struct fc_job *j)
 {
-	arx_run(j, "autoregression", SIZE_MAX);
+	arx_run(j, "autoregression", false, SIZE_MAX);
 	if (j->day > 1 && j->week > j->day)
-		arx_run(j, "daily autoregression", j->day + 1);
+		arx_run(j, "daily autoregression", false, j->day + 1);
+	else if (j->daily || j->day < 2)	/* days and weeks have no shared regressions of logarithms */
+		arx_run(j, "autoregression of logs", true, SIZE_MAX);
 }

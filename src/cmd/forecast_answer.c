@@ -316,7 +316,7 @@ forecast_json_answers(struct jsonw *w, const struct forecast_set *f, size_t i)
 }
 
 static void
-answer_say_peak(struct cmd_ctx *ctx, const struct fc_result *r)
+answer_say_peak(struct cmd_ctx *ctx, const struct fc_result *r, const char *unit)
 {
 	static const char *const chances[] = { "50", "90", "95", "99" };
 	int64_t node = ((const struct forecast_opts *)ctx->opts)->gpus_per_node;
@@ -325,6 +325,10 @@ answer_say_peak(struct cmd_ctx *ctx, const struct fc_result *r)
 	for (int l = 0; l < FC_PEAK_LEVEL_COUNT; l++) {
 		int64_t gpus = forecast_whole(r->peak[l]);
 
+		if (unit[0] != '\0' && !str_eq(unit, "gpu") && !str_eq(unit, "gpu_queued")) {
+			cmd_say(ctx, "%s %.6g %s with a chance of %s %%", l > 0 ? "," : "", r->peak[l], unit, chances[l]);
+			continue;
+		}
 		cmd_say(ctx, "%s %lld GPUs (%lld nodes) with a chance of %s %%", l > 0 ? "," : "", (long long)gpus,
 		    (long long)(gpus / node + (gpus % node > 0 ? 1 : 0)), chances[l]);
 	}
@@ -488,7 +492,7 @@ forecast_why(struct cmd_ctx *ctx, const struct forecast_set *f, struct berth_err
 		const struct fc_result *r = &f->out[i];
 
 		cmd_say(ctx, "\n%s:\n", r->name);
-		answer_say_peak(ctx, r);
+		answer_say_peak(ctx, r, f->rows[i].unit != NULL ? f->rows[i].unit : "");
 		answer_say_when(ctx, r);
 		answer_say_drivers(ctx, f, i);
 		rc = answer_say_record(ctx, &f->rows[i], err);

@@ -148,6 +148,14 @@ expect_err_has 'at: bad.csv:3'
 run --store o.db forecast --holidays xx
 expect_exit 1
 
+# What counts something else than GPUs is told in its own unit.
+awk 'BEGIN { print "timestamp,value"; for (i = 0; i < 400; i++) printf "%d,%.3f\n", 1790000000 - 1790000000 % 3600 - 3600 * (400 - i), .4 + .1 * sin(i * 6.2832 / 24) }' >share.csv
+run --store share.db record csv -s util --unit share share.csv
+expect_exit 0
+run --store share.db forecast util --horizon 24h
+expect_out_has 'The peak is at most 0[.][0-9]+ share with a chance of 50 %, 0[.][0-9]+ share'
+expect_out_lacks 'nodes[)]'
+
 # The same forecast again takes the place of the first; a capacity of a series that is not there is said.
 run --store past.db forecast --scores
 before=$(wc -l <"$out")
