@@ -14,7 +14,6 @@
 #define JOBS_LABEL_SLOTS 4096
 #define JOBS_NUMBERED ((size_t)4096)	/* a power of two */
 #define JOBS_KEY_MAX 1024		/* labels longer than this are looked up in the store */
-#define JOBS_STEP INT64_C(3600)
 
 #define JOBS_LABEL_BAD INT64_C(-1)	/* labels that are no UTF-8 */
 #define JOBS_IDS_WAIT 64
@@ -85,8 +84,6 @@ usage_jobs_new(struct store *s, struct usage_set *set, const struct usage_jobs_o
 	u->batch_arena = arena_new();
 	u->batch = arena_array_of(set->a, JOBS_BATCH, struct usage_job);
 	u->changed = USAGE_SPAN_NONE;
-	if (u->o.step_s == 0)
-		u->o.step_s = JOBS_STEP;
 	return u;
 }
 

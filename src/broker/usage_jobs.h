@@ -11,7 +11,7 @@ struct accel_table;
 struct usage_jobs_options {
 	const char *const *by;		/* [n_by] labels; n_by 0: accelerator */
 	size_t n_by;
-	int64_t step_s;			/* 0: an hour */
+	int64_t step_s;			/* 0: that of the grouping, an hour where it is new */
 	int64_t from, to;		/* what the export covers: no job there is no demand; 0: from its first job to its last */
 	const char *cluster;		/* of jobs that name none; "" */
 	const char *format, *source;	/* for the log of loads */

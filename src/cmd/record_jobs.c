@@ -13,7 +13,7 @@
 #include "util/time.h"
 #include "util/tz.h"
 
-const struct record_jobs_opts record_jobs_defaults = { .zone = "UTC", .cluster = "", .step_s = 3600 };
+const struct record_jobs_opts record_jobs_defaults = { .zone = "UTC", .cluster = "" };
 
 #define OFF(field) offsetof(struct record_jobs_opts, field)
 const struct opt_row record_sacct_rows[] = {

@@ -82,7 +82,7 @@ slurm_from(struct record *r, const struct record_jobs_opts *o, const char *sourc
 	for (size_t i = 0; rc == BERTH_OK && o->from == 0 && i < n; i++) {
 		if (!str_eq(loads[i].format, "slurm") || !str_eq(loads[i].source, source) || loads[i].to == 0)
 			continue;
-		*from_out = loads[i].to - o->step_s;
+		*from_out = loads[i].to - (o->step_s != 0 ? o->step_s : 3600);
 		*covers_out = true;
 		break;
 	}

@@ -542,6 +542,8 @@ store_usage_view_put(struct store *s, const char *keys, int64_t step_s, bool *ad
 	int64_t have = 0;
 
 	rc = db_get_one(s->db, 0, &have, err, "SELECT step_s FROM usage_view WHERE keys = $1", DB_ARGS(db_text(keys)));
+	if (step_s == 0)
+		step_s = have != 0 ? have : USAGE_HOUR;
 	if (rc == BERTH_OK && have != 0 && have != step_s)
 		rc = err_set(err, BERTH_EINVAL, "series by %s are kept with a step of %s, not %s", keys,
 		    duration_fmt(was, have), duration_fmt(now, step_s));

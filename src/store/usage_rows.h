@@ -58,7 +58,7 @@ BERTH_MUST_CHECK enum berth_code store_usage_bounds(struct store *s, int64_t *fr
     struct berth_err *err);
 
 struct usage_view { const char *keys; int64_t step_s; };
-/* Keeps a grouping; *added_out: it is new. BERTH_EINVAL: it is kept with another step. */
+/* Keeps a grouping; *added_out: it is new. step_s 0: its step, or an hour. BERTH_EINVAL: it is kept with another step. */
 BERTH_MUST_CHECK enum berth_code store_usage_view_put(struct store *s, const char *keys, int64_t step_s,
     bool *added_out, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code store_usage_view_list(struct store *s, struct arena *a, struct usage_view **v_out,

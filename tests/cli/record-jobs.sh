@@ -275,6 +275,19 @@ run record sacct nul.txt
 expect_exit 1
 expect_err_has 'nul.txt: line 3: a NUL byte'
 
+# The step that a grouping was begun with is its step.
+printf 'JobID|Start|End|AllocTRES\n1|2026-09-01T00:00:00|2026-09-01T00:01:00|gres/gpu=60\n' >step.txt
+run --store step.db record sacct --step 1m step.txt
+expect_exit 0
+run --store step.db record sacct step.txt -o json
+expect_exit 0
+expect_json '$.rows_duplicate' 1
+run --store step.db series -o csv --columns step_s,gpu_hours --no-headers total
+expect_out '60,1'
+run --store step.db record sacct --step 30m step.txt
+expect_exit 1
+expect_err_has 'are kept with a step of 1m, not 30m'
+
 # What is no export at all.
 printf '   JobID    JobName\n' >fixed.txt
 run record sacct fixed.txt

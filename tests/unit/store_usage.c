@@ -198,6 +198,7 @@ test_views(struct store *s)
 	tap_code(store_usage_view_put(s, "accelerator", 3600, &added, &err), BERTH_OK, &err);
 	tap_ok(!added, "known");
 	tap_code(store_usage_view_put(s, "accelerator", 900, &added, &err), BERTH_EINVAL, &err);
+	tap_code(store_usage_view_put(s, "accelerator", 0, &added, &err), BERTH_OK, &err);
 	tap_code(store_usage_label(s, "{\"a\":\"b\"}", &a, &err), BERTH_OK, &err);
 	tap_code(store_usage_label(s, "{\"a\":\"b\"}", &b, &err), BERTH_OK, &err);
 	tap_is_long(a, b, "a label set has one id");
