@@ -7,7 +7,7 @@
 
 enum other_vendor { OTHER_GOOGLE, OTHER_AMAZON, OTHER_AMD, OTHER_HABANA, OTHER_HUAWEI, OTHER_NVIDIA, OTHER_VENDORS };
 
-#define OTHER_TOOL_S 12		/* amd-smi starts Python; hl-smi with its driver gone takes long to say so */
+#define OTHER_TOOL_S 12		/* half of it with --quick; amd-smi starts Python; hl-smi with its driver gone takes long to say so */
 
 /* What the PCI bus shows, whatever the tools say. */
 struct other_pci {

@@ -85,7 +85,7 @@ neuron_monitor(struct other *o)
 	int list;
 
 	report_running(r, -1, argv[0], OTHER_TOOL_S);
-	tool_run(argv, OTHER_TOOL_S, true, &out);
+	tool_run(argv, o->run->opts.level == LEVEL_QUICK ? OTHER_TOOL_S / 2.0 : OTHER_TOOL_S, true, &out);
 	report_running(r, -1, NULL, 0);
 	nl = out.text != NULL ? strchr(out.text, '\n') : NULL;
 	if (out.end == TOOL_NONE) {

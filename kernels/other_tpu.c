@@ -70,7 +70,7 @@ tpu_info(struct other *o)
 	struct tool_out out;
 
 	report_running(r, -1, argv[0], OTHER_TOOL_S);
-	tool_run(argv, OTHER_TOOL_S, false, &out);
+	tool_run(argv, o->run->opts.level == LEVEL_QUICK ? OTHER_TOOL_S / 2.0 : OTHER_TOOL_S, false, &out);
 	report_running(r, -1, NULL, 0);
 	if (out.end == TOOL_NONE)
 		report_health(r, "tpu_info", -1, REPORT_UNKNOWN, (double)NAN, "%s: no health is told", out.why);
