@@ -137,6 +137,12 @@ struct fc_result {
 };
 
 /*
+ * Expected demand of a step: its quantiles integrated by the trapezoid rule, the tails at their last level. mean[] is the
+ * forecast with the least absolute error, which for demand that is mostly nothing is nothing.
+ */
+double fc_expected(const struct fc_result *r, size_t step);
+
+/*
  * Forecasts n series together: they share the normal matrix of the pooled regression and the pool of past errors, which
  * gives short histories their bands. Everything in results_out [n] lies in a; order as given.
  * Errors: BERTH_EINVAL names the series: no value at all, an infinite or negative value, step_s < 1, horizon 0, two

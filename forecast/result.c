@@ -278,3 +278,14 @@ fc_result_fill(struct fc_job *j, const struct fc_pool *pool, struct fc_result *r
 	result_history(j, r);
 	result_warnings(j, r);
 }
+
+double
+fc_expected(const struct fc_result *r, size_t step)
+{
+	const double *q = r->q + step * FC_LEVEL_COUNT;
+	double sum = q[0] * fc_levels[0] + q[FC_LEVEL_COUNT - 1] * (1 - fc_levels[FC_LEVEL_COUNT - 1]);
+
+	for (size_t l = 1; l < FC_LEVEL_COUNT; l++)
+		sum += (q[l - 1] + q[l]) / 2 * (fc_levels[l] - fc_levels[l - 1]);
+	return sum;
+}

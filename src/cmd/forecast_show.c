@@ -240,7 +240,7 @@ forecast_summary(struct cmd_ctx *ctx, const struct forecast_set *f, struct berth
 		struct fc_when when;
 
 		for (size_t k = 0; k < r->horizon; k++)
-			mean += r->mean[k] / (double)r->horizon;
+			mean += fc_expected(r, k) / (double)r->horizon;
 		for (size_t k = f->recorded[i].n; k-- > 0 && isnan(last);)
 			last = f->recorded[i].mean[k];
 		table_row(t);

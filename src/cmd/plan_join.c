@@ -105,7 +105,7 @@ plan_forecast(struct plan_series *ps, size_t n, const struct plan_options *o, st
 	return BERTH_OK;
 }
 
-/* Paths carry the peak of each step; what is used and paid is its mean: each step's paths are scaled to the mean forecast. */
+/* Paths carry the peak of each step; what is used and paid is its mean: each step's paths are scaled to the expected mean. */
 static void
 plan_paths(struct plan_series *ps, struct arena *a)
 {
@@ -117,7 +117,7 @@ plan_paths(struct plan_series *ps, struct arena *a)
 
 		for (size_t p = 0; p < f->n_paths; p++)
 			sum += f->paths[p * f->horizon + t];
-		scale = sum > 0 ? fmin(1, f->mean[t] * (double)f->n_paths / sum) : 1;
+		scale = sum > 0 ? fmin(1, fc_expected(f, t) * (double)f->n_paths / sum) : 1;
 		for (size_t p = 0; p < f->n_paths; p++)
 			use[p * f->horizon + t] = f->paths[p * f->horizon + t] * scale;
 	}
