@@ -185,31 +185,49 @@ test_full(const char *path)
 	tap_is_long(store_tmp_number(path, "SELECT count(*) FROM sample"), 10, "nothing of the load was stored");
 }
 
+/* Holds the store's write lock until the pipe says enough, and 200 ms longer. */
+static int
+holder(const char *path, int ready, int enough)
+{
+	struct db_open o = { .path = path, .write = true, .busy_timeout_ms = 20000 };
+	struct timespec nap = { .tv_nsec = 200000000L };
+	struct berth_err err;
+	struct db *db;
+	char c = 'x';
+
+	if (db_open(&o, &db, &err) != BERTH_OK || db_begin(db, true, &err) != BERTH_OK || write(ready, &c, 1) != 1 ||
+	    read(enough, &c, 1) != 1)
+		return 21;
+	nanosleep(&nap, NULL);
+	if (db_commit(db, &err) != BERTH_OK)
+		return 22;
+	db_close(db);
+	return 0;
+}
+
 /* Another process holds the store: a short wait is fine, a long one ends with the name of the file. */
 static void
 test_busy(const char *path)
 {
 	struct db_open o = { .path = path, .write = true, .busy_timeout_ms = 400 };
-	struct timespec nap = { .tv_nsec = 300000000L };
+	int ready[2], enough[2], status;
 	struct berth_err err;
 	struct store *s;
 	struct db *db;
+	char c = 'x';
 	pid_t pid;
-	int status;
 
 	store_close(store_tmp_open(path));
 	fflush(stdout);
-	if ((pid = fork()) == 0) {
-		store_tmp_exec(path, "BEGIN EXCLUSIVE; CREATE TABLE IF NOT EXISTS x (y); "
-		    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500000) "
-		    "INSERT INTO x SELECT max(i) FROM n; DROP TABLE x; COMMIT");
-		_exit(0);
-	}
-	nanosleep(&nap, NULL);
+	tap_ok(pipe(ready) == 0 && pipe(enough) == 0, "two pipes");
+	if ((pid = fork()) == 0)
+		_exit(holder(path, ready[1], enough[0]));
+	tap_is_long(read(ready[0], &c, 1), 1, "the other one holds it");
 	tap_code(db_open(&o, &db, &err), BERTH_OK, &err);
 	tap_code(db_begin(db, true, &err), BERTH_ETRANSIENT, &err);
 	tap_ok(strstr(err.msg, path) != NULL && strstr(err.msg, "again") != NULL, "says: %s", err.msg);
 	db_close(db);
+	tap_is_long(write(enough[1], &c, 1), 1, "it lets go soon");
 	tap_code(store_open(path, STORE_WRITE, T0, &s, &err), BERTH_OK, &err);
 	tap_code(store_run_begin(s, "waits", NULL, 0, T0, &err), BERTH_OK, &err);
 	store_close(s);
