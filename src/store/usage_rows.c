@@ -142,12 +142,43 @@ usage_insert(struct usage_ranked *v, size_t n)
 	return moves <= 8 * n;
 }
 
-/* Rows [n] sorted by key into out [n], one of each key: the last that knows no less. Returns how many there are. */
+/* The first of the rows that came together with this one: a job's parts do, in their order. */
+static const struct usage_job *
+usage_head(const struct usage_job *rows, const struct usage_job *r)
+{
+	while (r > rows && r->part != 0)
+		r--;
+	return r;
+}
+
+/*
+ * One job, v [n] in the order of its parts and of the input, into out: the parts of its last row that knows no less, and of no
+ * other, for an earlier one may have had more types of GPUs. Returns how many parts.
+ */
+static size_t
+usage_sort_job(const struct usage_job *rows, const struct usage_ranked *v, size_t n, struct usage_job *out,
+    struct put_counts *counts)
+{
+	const struct usage_job *best = usage_head(rows, v[0].row);
+	size_t m = 0;
+
+	for (size_t i = 1; i < n && v[i].row->part == v[0].row->part; i++) {
+		counts->duplicate += v[i].row->part == 0 && v[i].row->label != USAGE_LABEL_NONE;
+		if (usage_knows(v[i].row, best))
+			best = usage_head(rows, v[i].row);
+	}
+	for (size_t i = 0; i < n; i++)
+		if (usage_head(rows, v[i].row) == best)
+			out[m++] = *v[i].row;
+	return m;
+}
+
+/* Rows [n] sorted by key into out [n], each job once. Returns how many there are; 0: out of memory. */
 static size_t
 usage_sort(const struct usage_job *rows, size_t n, struct usage_job *out, struct put_counts *counts)
 {
 	struct usage_ranked *v = malloc(n * sizeof(*v));
-	size_t m = 0;
+	size_t m = 0, to;
 
 	if (v == NULL)
 		return 0;
@@ -155,14 +186,10 @@ usage_sort(const struct usage_job *rows, size_t n, struct usage_job *out, struct
 		v[i] = (struct usage_ranked){ rows[i].submit, &rows[i] };
 	if (!usage_insert(v, n))
 		qsort(v, n, sizeof(*v), usage_cmp_ranked);
-	for (size_t i = 0; i < n; i++) {
-		if (m > 0 && usage_cmp(&out[m - 1], v[i].row) == 0) {
-			counts->duplicate += v[i].row->part == 0 && v[i].row->label != USAGE_LABEL_NONE;
-			if (usage_knows(v[i].row, &out[m - 1]))
-				out[m - 1] = *v[i].row;
-		} else {
-			out[m++] = *v[i].row;
-		}
+	for (size_t from = 0; from < n; from = to) {
+		for (to = from + 1; to < n && usage_cmp_job(v[from].row, v[to].row) == 0; to++)
+			;
+		m += usage_sort_job(rows, v + from, to - from, out + m, counts);
 	}
 	free(v);
 	return m;

@@ -298,4 +298,16 @@ expect_exit 1
 gzip -c requeued.txt >requeued.txt.gz
 run --store gz.db record sacct requeued.txt.gz -o json
 expect_json '$.gpu_seconds' 9600
+# A job twice in one export, first with two types and then with one: the last row counts, and nothing of the first stays.
+cat >twice.txt <<'T'
+JobID|JobIDRaw|User|Account|Partition|State|Submit|Start|End|ElapsedRaw|AllocTRES|ReqTRES|NNodes
+11|11|u|acc|gpu|RUNNING|2026-11-01T00:00:00|2026-11-01T01:00:00|2026-11-01T05:00:00|14400|gres/gpu=6,gres/gpu:v100=4,gres/gpu:a100=2,node=1|gres/gpu=6|1
+11|11|u|acc|gpu|COMPLETED|2026-11-01T00:00:00|2026-11-01T01:00:00|2026-11-01T05:00:00|14400|gres/gpu=2,gres/gpu:a100=2,node=1|gres/gpu=2|1
+T
+run --store twice.db record sacct twice.txt -o json
+expect_exit 0
+run --store twice.db series -o csv --columns series,peak
+expect_out 'accelerator=A100,2'
+expect_out 'accelerator=V100,0'
+expect_out 'total,2'
 done_testing
