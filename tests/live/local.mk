@@ -14,6 +14,7 @@ EXTRA_PROGRAMS += tests/live/prov
 check_DATA += tests/live/prov$(EXEEXT)
 tests_live_prov_SOURCES = tests/live/prov.c
 tests_live_prov_LDADD = $(PROVIDER_LIBS)
+CLEANFILES += tests/live/prov$(EXEEXT)
 
 # What takes minutes to start: make check-openstack, make check-kubernetes.
 EXTRA_DIST += tests/live/openstack.sh tests/live/testbed/lib.sh tests/live/testbed/openstack-up \
