@@ -19,6 +19,7 @@
 
 struct arena;
 struct cmd_ctx;
+struct jsonw;
 struct joins;
 struct roadmap;
 struct store;
@@ -47,6 +48,7 @@ struct plan_options {
 	const char *const *providers, *const *regions;	/* globs */
 	size_t n_providers, n_regions;
 	bool no_spot;
+	bool brief;			/* no reasons in the table */
 	bool need_account;		/* leave list prices out where an account's own offers serve the accelerator */
 	double spot_share;		/* of the median peak that spot may carry */
 	int64_t on_demand_gpus;		/* that can be had; 0: not known */
@@ -147,5 +149,11 @@ const char *plan_ladder_text(const struct plan_series *ps, struct arena *a);
 /* Solves all series together under the one budget, then assesses and explains each. */
 BERTH_MUST_CHECK enum berth_code plan_solve_all(struct plan_series *ps, size_t n, const struct plan_options *o,
     struct arena *a, struct berth_err *err);
+
+/* The plan as berth.plan/1 has it, behind its schema; id 0: not kept. */
+void plan_json(struct jsonw *w, int64_t id, const struct plan_series *ps, size_t n, const struct plan_options *o);
+/* The same for people. */
+BERTH_MUST_CHECK enum berth_code plan_table(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n,
+    const struct plan_options *o, struct berth_err *err);
 
 #endif
