@@ -84,12 +84,48 @@ static const struct option main_options[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
+/* Options whose value is a number; as main_option(). */
+static int
+main_option_number(struct run_opts *o, int c)
+{
+	double v = 0;
+
+	switch (c) {
+	case OPT_MEASURE_DEVICES:
+		return main_number(optarg, 1, REPORT_MAX_GPUS, &o->measure_devices);
+	case OPT_STREAMS:
+		if (main_number(optarg, 1, 32, &v) < 0)
+			return -1;
+		o->streams = (int)v;
+		return 0;
+	case OPT_CAP:
+		return main_number(optarg, 1, 86400, &o->cap_s);
+	case OPT_STEADY:
+		return main_number(optarg, 0, 3600, &o->steady_s);
+	case OPT_ARRAY:
+		if (main_number(optarg, 1, 65536, &v) < 0)
+			return -1;
+		o->array_bytes = (uint64_t)v << 20;
+		return 0;
+	case OPT_GEMM:
+		if (main_number(optarg, 32, 65536, &v) < 0)
+			return -1;
+		o->gemm_n = (uint64_t)v;
+		return 0;
+	case OPT_PATTERN:
+		if (main_number(optarg, 1, 1e6, &v) < 0)
+			return -1;
+		o->pattern_bytes = (uint64_t)v << 20;
+		return 0;
+	default:
+		return -1;
+	}
+}
+
 /* 0 go on, 1 done, -1 usage error */
 static int
 main_option(struct run_opts *o, int c)
 {
-	double v = 0;
-
 	switch (c) {
 	case OPT_JSON:
 		o->json = true;
@@ -124,8 +160,6 @@ main_option(struct run_opts *o, int c)
 	case OPT_MEASURE_NAME:
 		o->measure_name = optarg;
 		return 0;
-	case OPT_MEASURE_DEVICES:
-		return main_number(optarg, 1, REPORT_MAX_GPUS, &o->measure_devices);
 	case OPT_SERVE:
 		o->serve = optarg;
 		return 0;
@@ -135,37 +169,13 @@ main_option(struct run_opts *o, int c)
 	case OPT_TOKEN:
 		o->token_file = optarg;
 		return 0;
-	case OPT_STREAMS:
-		if (main_number(optarg, 1, 32, &v) < 0)
-			return -1;
-		o->streams = (int)v;
-		return 0;
-	case OPT_CAP:
-		return main_number(optarg, 1, 86400, &o->cap_s);
-	case OPT_STEADY:
-		return main_number(optarg, 0, 3600, &o->steady_s);
-	case OPT_ARRAY:
-		if (main_number(optarg, 1, 65536, &v) < 0)
-			return -1;
-		o->array_bytes = (uint64_t)v << 20;
-		return 0;
-	case OPT_GEMM:
-		if (main_number(optarg, 32, 65536, &v) < 0)
-			return -1;
-		o->gemm_n = (uint64_t)v;
-		return 0;
-	case OPT_PATTERN:
-		if (main_number(optarg, 1, 1e6, &v) < 0)
-			return -1;
-		o->pattern_bytes = (uint64_t)v << 20;
-		return 0;
 	case OPT_VERSION:
 		return puts("berth-probe " PACKAGE_VERSION) < 0 ? -1 : 1;
 	case 'h':
 		main_usage(stdout);
 		return 1;
 	default:
-		return -1;
+		return main_option_number(o, c);
 	}
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "broker/broker.h"
+#include "broker/placing_spot.h"
 #include "plan/cost.h"
 #include "plan/spot_job.h"
 #include "store/machine_rows.h"
@@ -10,7 +11,6 @@
 
 #define INTERVAL_MOST_S 7200
 #define INTERVAL_LEAST_S 60
-#define INTERVAL_LIVES_S (30 * 86400)
 
 /* Lives of spot machines of this kind; the rows are read once a tick. */
 static enum berth_code
@@ -18,7 +18,7 @@ interval_evidence(struct broker *b, const struct offer *o, struct spot_evidence 
 {
 	memset(seen, 0, sizeof(*seen));
 	if (!b->lives_read) {
-		enum berth_code rc = store_instance_spot_lives(b->store, b->now - INTERVAL_LIVES_S, b->tick_arena, &b->lives,
+		enum berth_code rc = store_instance_spot_lives(b->store, b->now - PLACING_LIVES_S, b->tick_arena, &b->lives,
 		    &b->n_lives, err);
 
 		if (rc != BERTH_OK)
@@ -27,10 +27,9 @@ interval_evidence(struct broker *b, const struct offer *o, struct spot_evidence 
 	}
 	for (size_t i = 0; i < b->n_lives; i++) {
 		const struct instance *in = &b->lives[i];
-		int64_t end = in->gone > 0 ? in->gone : b->now;
 
-		if (in->ready > 0 && str_eq(in->offer.provider, o->provider) && str_eq(in->offer.instance_type, o->instance_type))
-			spot_evidence_add(seen, true, (double)(end - in->ready) / 3600, str_eq(in->end_reason, "preempted"));
+		if (str_eq(in->offer.provider, o->provider) && str_eq(in->offer.instance_type, o->instance_type))
+			placing_spot_life(seen, in, b->now);
 	}
 	return BERTH_OK;
 }

@@ -20,7 +20,6 @@
 
 #define PLACING_REJECT_AGE_S (6 * 3600)	/* a rejected machine tells on its kind for so long */
 #define PLACING_KEY_SIZE 512
-#define PLACING_LIVES_S (30 * 86400)	/* how far back the lives of spot machines tell */
 
 /* Rows of the store, read once. */
 struct placing_rows {

@@ -6,6 +6,8 @@
 #include "model/budget.h"
 #include "model/machine.h"
 
+#define PLACING_LIVES_S (30 * 86400)	/* how far back the lives of spot machines tell */
+
 /* One offer with its facts. An owned commitment with free machines is an offer of its own: the same machine, paid. */
 struct placing_offer {
 	const struct offer *offer;

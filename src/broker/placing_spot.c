@@ -13,6 +13,15 @@
 #define PLACING_SPOT_LOST_S 1800
 #define PLACING_SPOT_AGE_S 3600.0	/* of a pool that nothing is known of */
 
+void
+placing_spot_life(struct spot_evidence *e, const struct instance *in, int64_t now)
+{
+	int64_t end = in->gone > 0 ? in->gone : now;
+
+	if (in->ready > 0)
+		spot_evidence_add(e, true, (double)(end - in->ready) / 3600, str_eq(in->end_reason, "preempted"));
+}
+
 bool
 placing_spot_job(const struct job *j)
 {
@@ -67,15 +76,14 @@ placing_spot_lives(const struct placing_facts *f, const struct cost_estimate *es
 {
 	for (size_t i = 0; i < f->n_lives; i++) {
 		const struct instance *in = &f->lives[i];
-		int64_t end = in->gone > 0 ? in->gone : now;
 		bool ours = false;
 
 		for (size_t k = 0; k < f->n_offers && !ours; k++)
 			ours = placing_spot_soon(estimates[k].refuse) && f->offers[k].offer->purchase == PURCHASE_SPOT &&
 			    str_eq(f->offers[k].offer->provider, in->offer.provider) &&
 			    str_eq(f->offers[k].offer->instance_type, in->offer.instance_type);
-		if (ours && in->ready > 0)
-			spot_evidence_add(&p->seen, true, (double)(end - in->ready) / 3600, str_eq(in->end_reason, "preempted"));
+		if (ours)
+			placing_spot_life(&p->seen, in, now);
 	}
 }
 

@@ -22,6 +22,9 @@ struct placing_has {
 	int64_t since;
 };
 
+/* Adds the life of a spot machine up to now or its end; one that was never ready tells nothing. */
+void placing_spot_life(struct spot_evidence *e, const struct instance *in, int64_t now);
+
 bool placing_spot_job(const struct job *j);
 
 /*

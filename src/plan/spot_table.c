@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/spot.h"
+#include "plan/spot_impl.h"
 #include "util/arena.h"
 
 #define SPOT_NEVER 1e12f
@@ -177,21 +177,11 @@ spot_table_bytes(const struct spot_table *t)
 	return t->bytes;
 }
 
-static size_t
-spot_age_bucket(int age, const int edge[SPOT_AGES - 1])
-{
-	size_t b = 0;
-
-	while (b < SPOT_AGES - 1 && age >= edge[b])
-		b++;
-	return b;
-}
-
 enum spot_action
 spot_decide(const struct spot_table *t, int left, int work, enum spot_mode mode, int changeover_left, bool is_up, int age)
 {
 	int k = changeover_left < 0 ? 0 : changeover_left > t->s.changeover ? t->s.changeover : changeover_left, m = 0;
-	size_t state = is_up ? spot_age_bucket(age, t->edge_up) : SPOT_AGES + spot_age_bucket(age, t->edge_down), row;
+	size_t state = is_up ? spot_bucket(age, t->edge_up) : SPOT_AGES + spot_bucket(age, t->edge_down), row;
 
 	if (work <= 0)
 		return SPOT_WAIT;
