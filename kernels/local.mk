@@ -23,13 +23,13 @@ libprobe_a_SOURCES = \
 	kernels/oldglibc.h \
 	kernels/other.c kernels/other.h kernels/other_amd.c kernels/other_ascend.c kernels/other_gaudi.c \
 	kernels/other_neuron.c kernels/other_tpu.c \
-	kernels/peer.c kernels/peer.h \
-	kernels/rdma.c \
+	kernels/peer.c kernels/peer.h kernels/peer_rdma.c \
+	kernels/rdma.c kernels/rdma_api.c kernels/rdma_api.h kernels/rdma_link.c kernels/rdma_link.h \
 	kernels/report.c kernels/report.h kernels/report_out.c \
 	kernels/run.h \
 	kernels/sha.c kernels/sha.h \
 	kernels/suite.c \
-	kernels/t_compute.c kernels/t_gemm.c kernels/t_link.c kernels/t_memory.c \
+	kernels/t_compute.c kernels/t_gemm.c kernels/t_link.c kernels/t_memory.c kernels/t_peer.c \
 	kernels/tool.c kernels/tool.h kernels/user.c
 libprobe_a_CFLAGS = $(BERTH_PROBE_CFLAGS)
 

@@ -18,7 +18,8 @@ main_usage(FILE *f)
 	    "                   [--cap SECONDS] [--steady SECONDS] [--array-mib N] [--gemm-n N]\n"
 	    "                   [--pattern-mib N] [--library FILE] [--kmsg FILE] [--version] [--help]\n"
 	    "                   [--measure-command COMMAND [--measure-name NAME] [--measure-devices N]]\n"
-	    "       berth-probe --serve [HOST:]PORT | --peer HOST:PORT [--streams N] [--token-file FILE] [--json]\n"
+	    "       berth-probe --serve [HOST:]PORT | --peer HOST:PORT [--streams N] [--token-file FILE]\n"
+	    "                   [--rdma-device NAME] [--json]\n"
 	    "Measures the GPUs of this machine, or the host where there are none.\n"
 	    "  --json          one berth.probe-result/1 object on standard output\n"
 	    "  --quick         about 8 s instead of up to 55 s; --deep: minutes\n"
@@ -31,7 +32,8 @@ main_usage(FILE *f)
 	    "                  rate with its unit (612.5 TFLOP/s). --measure-name: the test that it stands for, or\n"
 	    "                  user_ and a name; --measure-devices: how many accelerators it keeps busy\n"
 	    "  --serve, --peer one machine serves, the other measures bandwidth and latency to it; both need the same\n"
-	    "                  token, in --token-file or BERTH_PROBE_TOKEN\n"
+	    "                  token, in --token-file or BERTH_PROBE_TOKEN; RDMA goes over the first device whose port is\n"
+	    "                  up, or over --rdma-device\n"
 	    "  --sysroot DIR   look for /sys and /dev under DIR\n"
 	    "exit status: 0 measured, 2 usage, 3 nothing to measure (host reference ran), 4 wrong or unhealthy,\n"
 	    "5 ended by a time cap\n", f);
@@ -65,7 +67,7 @@ main_number(const char *s, double lo, double hi, double *out)
 
 enum { OPT_JSON = 256, OPT_QUICK, OPT_DEEP, OPT_ONLY, OPT_LIST, OPT_HOST, OPT_CAP, OPT_STEADY, OPT_ARRAY, OPT_GEMM,
 	OPT_PATTERN, OPT_LIBRARY, OPT_KMSG, OPT_VERSION, OPT_SYSROOT, OPT_MEASURE, OPT_MEASURE_NAME, OPT_MEASURE_DEVICES, OPT_SERVE,
-	OPT_PEER, OPT_STREAMS, OPT_TOKEN };
+	OPT_PEER, OPT_STREAMS, OPT_TOKEN, OPT_RDMA };
 
 static const struct option main_options[] = {
 	{ "json", no_argument, NULL, OPT_JSON }, { "quick", no_argument, NULL, OPT_QUICK },
@@ -80,6 +82,7 @@ static const struct option main_options[] = {
 	{ "measure-devices", required_argument, NULL, OPT_MEASURE_DEVICES },
 	{ "serve", required_argument, NULL, OPT_SERVE }, { "peer", required_argument, NULL, OPT_PEER },
 	{ "streams", required_argument, NULL, OPT_STREAMS }, { "token-file", required_argument, NULL, OPT_TOKEN },
+	{ "rdma-device", required_argument, NULL, OPT_RDMA },
 	{ "version", no_argument, NULL, OPT_VERSION }, { "help", no_argument, NULL, 'h' },
 	{ NULL, 0, NULL, 0 },
 };
@@ -169,6 +172,9 @@ main_option(struct run_opts *o, int c)
 	case OPT_TOKEN:
 		o->token_file = optarg;
 		return 0;
+	case OPT_RDMA:
+		o->rdma_device = optarg;
+		return 0;
 	case OPT_VERSION:
 		return puts("berth-probe " PACKAGE_VERSION) < 0 ? -1 : 1;
 	case 'h':
@@ -231,8 +237,10 @@ main_worker(void *arg)
 	for (size_t i = 0; i < n; i++) {
 		if (rows[i].phase != w->phase || !suite_wants(&run->opts, &rows[i]))
 			continue;
+		if (w->phase == PHASE_MESH && run->n_gpus < 2)
+			continue;
 		pthread_barrier_wait(&run->barrier);
-		if (!w->g->ready) {
+		if (!w->g->ready && w->phase != PHASE_MESH) {	/* in a mesh the others wait for it at each turn */
 			report_test_none(&run->report, rows[i].name, w->g->index, rows[i].unit, REPORT_FAILED,
 			    "the device could not be opened");
 			continue;
@@ -317,6 +325,7 @@ main_gpus(struct run *run)
 	main_each(run, w, main_open, PHASE_EACH);
 	main_each(run, w, main_worker, PHASE_EACH);
 	main_pairs(run);
+	main_each(run, w, main_worker, PHASE_MESH);
 	sampling = run->has_nvml && pthread_create(&s.thread, NULL, main_sampler, &s) == 0;
 	main_each(run, w, main_worker, PHASE_STEADY);
 	s.stop = true;

@@ -20,7 +20,7 @@
  * A connection begins with a proof from both sides that they know the token, which itself never goes over the wire:
  *   server: 16 random bytes S;  client: 16 random bytes C, HMAC(token, "c" S C);  server: HMAC(token, "s" C S).
  * Then the client orders, in 9 bytes: what, and how many bytes (little-endian). 'U': it sends them, one byte comes back when
- * all are there and right; 'D': they come; 'P': it sends 64 bytes and the same come back, so many times; 'Q': the server ends.
+ * all are there and right; 'D': they come; 'P': it sends 64 bytes and the same come back, so many times; 'R': RDMA, see peer_rdma.c; 'Q': the server ends.
  */
 #define PEER_RING ((size_t)1 << 20)
 #define PEER_RUNS 5
@@ -70,7 +70,13 @@ peer_token(const char *file, char *out)
 	return strlen(out) >= 16 ? 0 : -1;
 }
 
-static bool
+const uint8_t *
+peer_bytes(void)
+{
+	return peer_ring;
+}
+
+bool
 peer_all(int fd, void *buf, size_t n, bool out)
 {
 	uint8_t *p = buf;
@@ -181,7 +187,7 @@ peer_stream(int fd, uint64_t n, bool out, bool *wrong)
 	return done == n;
 }
 
-static bool
+bool
 peer_order(int fd, char what, uint64_t n)
 {
 	uint8_t o[9] = { (uint8_t)what };
@@ -189,6 +195,20 @@ peer_order(int fd, char what, uint64_t n)
 	for (int i = 0; i < 8; i++)
 		o[1 + i] = (uint8_t)(n >> 8 * i);
 	return peer_all(fd, o, sizeof(o), true);
+}
+
+bool
+peer_order_recv(int fd, char *what, uint64_t *n)
+{
+	uint8_t o[9];
+
+	if (!peer_all(fd, o, sizeof(o), false))
+		return false;
+	*what = (char)o[0];
+	*n = 0;
+	for (int i = 0; i < 8; i++)
+		*n |= (uint64_t)o[1 + i] << 8 * i;
+	return true;
 }
 
 struct peer_served {
@@ -201,15 +221,14 @@ struct peer_served {
 static bool
 peer_obey(struct peer_served *s)
 {
-	uint8_t o[9], ping[64], ack;
+	uint8_t ping[64], ack;
 	bool wrong = false;
-	uint64_t n = 0;
+	uint64_t n;
+	char what;
 
-	if (!peer_all(s->fd, o, sizeof(o), false))
+	if (!peer_order_recv(s->fd, &what, &n))
 		return false;
-	for (int i = 0; i < 8; i++)
-		n |= (uint64_t)o[1 + i] << 8 * i;
-	switch (o[0]) {
+	switch (what) {
 	case 'U':
 		if (!peer_stream(s->fd, n, false, &wrong))
 			return false;
@@ -222,6 +241,8 @@ peer_obey(struct peer_served *s)
 			if (!peer_all(s->fd, ping, sizeof(ping), false) || !peer_all(s->fd, ping, sizeof(ping), true))
 				return false;
 		return true;
+	case 'R':
+		return peer_rdma_serve(s->run, s->fd);
 	case 'Q':
 		*s->over = true;
 		return false;
@@ -456,9 +477,13 @@ peer_measure(struct run *run)
 		report_error(&run->report, "peer", 0, "%s", why);
 		report_test_none(&run->report, "tcp_send", -1, "GB/s", REPORT_FAILED, "%.190s", why);
 	} else {
-		peer_latency(run, l[0].fd);
-		peer_rate(run, l, n, false);
-		peer_rate(run, l, n, true);
+		if (suite_wants_name(&run->opts, "tcp_latency"))
+			peer_latency(run, l[0].fd);
+		if (suite_wants_name(&run->opts, "tcp_send"))
+			peer_rate(run, l, n, false);
+		if (suite_wants_name(&run->opts, "tcp_recv"))
+			peer_rate(run, l, n, true);
+		peer_rdma_measure(run, l[0].fd);
 		(void)peer_order(l[0].fd, 'Q', 0);
 	}
 	for (int i = 0; i < open; i++)

@@ -2,12 +2,12 @@
 #include "config.h"
 
 #include <dirent.h>
-#include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/rdma_api.h"
 #include "kernels/run.h"
 
 static bool
@@ -71,25 +71,19 @@ rdma_device(struct run *run, const char *root, const char *dev, int *ports)
 
 /* Devices that a program could open, or -1 without the library. */
 static int
-rdma_usable(void)
+rdma_usable(char *why, size_t n)
 {
-	void *so = dlopen("libibverbs.so.1", RTLD_NOW | RTLD_LOCAL), **list;
-	void **(*get)(int *) = NULL;
-	void (*put)(void **) = NULL;
-	int n = -1;
+	struct rdma_api api;
+	int count = 0;
+	void **list;
 
-	if (so == NULL)
+	if (rdma_api_open(&api, why, n) != 0)
 		return -1;
-	*(void **)&get = dlsym(so, "ibv_get_device_list");
-	*(void **)&put = dlsym(so, "ibv_free_device_list");
-	if (get != NULL && put != NULL) {
-		list = get(&n);
-		if (list != NULL)
-			put(list);
-		else
-			n = 0;
-	}
-	return n;	/* stays open: providers of the library do not like to be unloaded */
+	list = api.device_list(&count);
+	if (list == NULL)
+		return 0;
+	api.device_list_free(list);
+	return count;
 }
 
 void
@@ -97,7 +91,7 @@ rdma_ports(struct run *run)
 {
 	int devices = 0, ports = 0, up = 0, usable;
 	struct dirent *e;
-	char root[300];
+	char root[300], why[120];
 	DIR *d;
 
 	snprintf(root, sizeof(root), "%s/sys/class/infiniband", run->opts.sysroot != NULL ? run->opts.sysroot : "");
@@ -112,11 +106,11 @@ rdma_ports(struct run *run)
 		closedir(d);
 	if (devices == 0)
 		return;
-	usable = rdma_usable();
+	usable = rdma_usable(why, sizeof(why));
 	report_health(&run->report, "rdma", -1, up == 0 ? REPORT_FAILED : REPORT_OK, up, "%d of %d ports of %d devices are up", up,
 	    ports, devices);
 	if (usable < 0)
-		report_health(&run->report, "rdma_library", -1, REPORT_UNKNOWN, (double)NAN, "libibverbs.so.1 is not installed");
+		report_health(&run->report, "rdma_library", -1, REPORT_UNKNOWN, (double)NAN, "%s", why);
 	else
 		report_health(&run->report, "rdma_library", -1, usable < devices ? REPORT_NOTE : REPORT_OK, usable,
 		    "libibverbs sees %d of %d devices", usable, devices);

@@ -30,6 +30,7 @@ struct run_opts {
 	double measure_devices;		/* accelerators that it keeps busy */
 	const char *serve, *peer;	/* [HOST:]PORT of the network test; NULL: none */
 	const char *token_file;		/* NULL: BERTH_PROBE_TOKEN */
+	const char *rdma_device;	/* NULL: the first with a port that is up */
 	char token[256];
 	int streams;
 	bool json, list, force_host;
@@ -67,6 +68,7 @@ struct gpu {
 	struct lt_api lt_api;
 	bool lt_tried;
 	char lt_why[200];
+	uint64_t mesh_sum;		/* of what this device received in a turn of p2p_all */
 	double cold_tflops;		/* of the first second of the steady part */
 	struct health_load {		/* as NVML tells it, a few times a second under load */
 		unsigned long long reasons;
@@ -95,7 +97,7 @@ struct run {
 /* Suite */
 typedef void (*test_fn)(struct gpu *g, const struct suite_row *row);
 
-enum suite_phase { PHASE_EACH, PHASE_PAIRS, PHASE_STEADY };
+enum suite_phase { PHASE_EACH, PHASE_PAIRS, PHASE_MESH, PHASE_STEADY };
 
 struct suite_row {
 	const char *name, *unit, *what;
@@ -108,6 +110,7 @@ struct suite_row {
 
 const struct suite_row *suite_rows(size_t *n_out);
 bool suite_wants(const struct run_opts *o, const struct suite_row *row);
+bool suite_wants_name(const struct run_opts *o, const char *name);	/* a test that is in no table; any level has it */
 
 /* Devices */
 int gpu_list(struct run *run);		/* fills run->gpus; -1: nothing to measure, said in the report */
@@ -194,5 +197,6 @@ void test_steady(struct gpu *g, const struct suite_row *row);
 void test_pcie(struct gpu *g, const struct suite_row *row);
 void test_launch(struct gpu *g, const struct suite_row *row);
 void test_p2p(struct gpu *g, const struct suite_row *row);
+void test_p2p_all(struct gpu *g, const struct suite_row *row);
 
 #endif

@@ -43,6 +43,7 @@ static const struct suite_row suite_table[] = {
 	{ "decode_fp8", "GB/s", "16 rows times weights, FP8", S_, 1, PHASE_EACH, test_decode, LT_FP8 },
 	{ "decode_int8", "GB/s", "16 rows times weights, INT8", S_, 1, PHASE_EACH, test_decode, LT_INT8 },
 	{ "p2p", "GB/s", "device to device, each ordered pair", S_, 0.2, PHASE_PAIRS, test_p2p, 0 },
+	{ "p2p_all", "GB/s", "disjoint pairs at once, both ways: all devices send and receive", S_, 3, PHASE_MESH, test_p2p_all, 0 },
 	{ "steady", "TFLOP/s", "products for seconds; rate at the end", S_, 12, PHASE_STEADY, test_steady, 0 },
 	{ "dram_triad_hot", "GB/s", "dram_triad after the steady part", S_, 1, PHASE_STEADY, test_dram_triad, 0 },
 };
@@ -66,6 +67,12 @@ suite_named(const char *list, const char *name)
 		list += n + (list[n] == ',');
 	}
 	return false;
+}
+
+bool
+suite_wants_name(const struct run_opts *o, const char *name)
+{
+	return o->only == NULL || suite_named(o->only, name);
 }
 
 bool

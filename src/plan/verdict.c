@@ -165,6 +165,32 @@ judge_size(struct judge *j, const struct probe_gpu *g)
 		    g->index, g->sms, j->accel->name, j->accel->sm_count);
 }
 
+/* RDMA against the slower of the two ports, where it was measured. */
+static void
+judge_rdma(struct judge *j)
+{
+	static const char *const names[] = { "rdma_send", "rdma_recv" };
+	double port = (double)NAN;
+
+	for (size_t i = 0; i < j->r->n_checks; i++)
+		if (str_eq(j->r->checks[i].name, "rdma_path"))
+			port = j->r->checks[i].value / 8.0;
+	for (size_t i = 0; i < 2; i++) {
+		const struct probe_test *t = probe_test_find(j->r, names[i], -1, -1);
+		struct verdict_ratio r = { .gpu = -1, .resource = "network", .test = names[i], .unit = "GB/s",
+			.reference = j->limits->rdma * port, .source = "rate of the port" };
+
+		if (t == NULL || t->status != PROBE_OK || !(t->value > 0.0) || !(r.reference > 0.0))
+			continue;
+		r.measured = t->value;
+		r.ratio = r.measured / r.reference;
+		judge_ratio(j, &r);
+		if (r.ratio < 1.0)
+			judge_reason(j, r.ratio < j->limits->reject ? VERDICT_REJECT : VERDICT_DISCOUNT, "slow_rdma", -1,
+			    "%s %.4g GB/s over ports of %.4g GB/s", names[i], r.measured, port);
+	}
+}
+
 /* Between two machines: against what was sold, and one way against the other. */
 static void
 judge_network(struct judge *j)
@@ -195,6 +221,7 @@ judge_network(struct judge *j)
 	}
 	if (isfinite(rate[0]) && isfinite(rate[1]) && fmin(rate[0], rate[1]) < j->limits->network_balance * fmax(rate[0], rate[1]))
 		judge_reason(j, VERDICT_DISCOUNT, "lame_network", -1, "%.4g GB/s to the peer, %.4g from it", rate[0], rate[1]);
+	judge_rdma(j);
 }
 
 static void
@@ -517,6 +544,25 @@ judge_peers(struct judge *j)
 	}
 }
 
+/* A link that holds while it is alone and falls when all devices talk: a lame lane, or a switch that is not the one sold. */
+static void
+judge_mesh(struct judge *j)
+{
+	const bool nvlink = j->accel != NULL && j->accel->link_gb_s > 0.0;
+
+	for (size_t i = 0; i < j->r->n_tests; i++) {
+		const struct probe_test *t = &j->r->tests[i];
+		const struct probe_test *alone = t->peer >= 0 ? probe_test_find(j->r, "p2p", t->gpu, t->peer) : NULL;
+
+		/* over PCIe pairs share the way by design */
+		if (!nvlink || alone == NULL || !str_eq(t->name, "p2p_all") || !(t->value > 0.0) || !(alone->value > 0.0))
+			continue;
+		if (t->value < j->limits->p2p_all * alone->value)
+			judge_reason(j, VERDICT_DISCOUNT, "crowded_peer", t->gpu, "gpu %d to gpu %d: %.4g GB/s while all "
+			    "talk, %.4g alone", t->gpu, t->peer, t->value, alone->value);
+	}
+}
+
 /* Worst first, else in the order of discovery: what the machine is, its health, its results, its speed. */
 static void
 judge_sort(struct verdict *v)
@@ -557,6 +603,7 @@ verdict_judge(const struct probe_result *r, const struct verdict_promise *p, con
 	for (size_t i = 0; i < r->n_gpus; i++)
 		judge_link(&j, r->gpus[i].index);
 	judge_peers(&j);
+	judge_mesh(&j);
 	judge_network(&j);
 	judge_sort(v_out);
 }

@@ -60,8 +60,10 @@ struct verdict_limits {
 	double pcie;			/* copy rate over the link's */
 	double pcie_balance;		/* device to host over host to device */
 	double p2p;			/* NVLink copy over the link's */
+	double p2p_all;			/* NVLink copy while all pairs talk over the same copy alone */
 	double network;			/* TCP rate over the network that was sold */
 	double network_balance;		/* slower over faster direction of the network */
+	double rdma;			/* RDMA write over the rate of the port */
 	double jitter;			/* 95th percentile over median from which a neighbour is suspected */
 	double fleet_machines, fleet_providers;	/* needed before a fleet's median replaces a seed */
 	double fleet_drift;		/* a fleet that moved by more than this asks a person: the seed counts */

@@ -49,6 +49,8 @@ fixture "no cuBLASLt: skipped, own kernels stay" 0 "lt=1" '"name":"gemm_bf16".*"
 fixture "a format that the library lacks is skipped" 0 "lt_none=fp8" '"name":"gemm_fp8".*"status":"skipped"'
 fixture "FP4 runs on Blackwell" 0 "name=NVIDIA B200,cc=100,mem_gib=178" '"name":"gemm_fp4","gpu":0,"peer":null,"value":(280[01]|2799).*"status":"ok"'
 fixture "hidden devices are noted" 0 "nvml_n=8" '"name":"visible","gpu":null,"status":"note","value":8'
+fixture "disjoint pairs at once" 0 "ndev=4,links=18" '"name":"p2p_all","gpu":3,"peer":0,"value":(376|375\.9).*"status":"ok"' --only p2p
+fixture "three GPUs: one rests at each turn" 0 "ndev=3" '"name":"p2p_all","gpu":2,"peer":1,"value":(376|375\.9).*"status":"ok"' --only p2p_all
 fixture "no peer access is said" 0 "ndev=2,can=0" '"name":"p2p".*copied through the host'
 fixture "an idle link at full width is no fault" 0 "gen=4,gen_max=5" '"name":"pcie_link","gpu":0,"status":"note"'
 fixture "another process is noted" 0 "free_mib=40000,util=80" '"name":"utilization","gpu":0,"status":"note","value":80'
@@ -71,6 +73,7 @@ fixture "a product that is wrong now and then" 4 "lt_flaky=1" '"name":"gemm_bf16
 fixture "wrong bytes to the device" 4 "badcopy=h2d" '"name":"pcie_h2d.sum","gpu":0,"status":"failed"' --only pcie,p2p
 fixture "wrong bytes from the device" 4 "badcopy=d2h" '"name":"pcie_d2h.sum","gpu":0,"status":"failed"' --only pcie,p2p
 fixture "wrong bytes between devices" 4 "ndev=2,badcopy=p2p" '"name":"p2p","gpu":0,"peer":1.*"status":"failed","error":"what arrived is wrong"' --only pcie,p2p
+fixture "wrong bytes while all talk" 4 "ndev=4,badcopy@2=p2p" '"name":"p2p_all","gpu":2,"peer":0.*"status":"failed","error":"what arrived is wrong"' --only p2p_all
 fixture "only the second GPU is wrong" 4 "ndev=2,flip@1=berth_k_triad" '"name":"dram_triad.sum","gpu":1,"status":"failed"' --only dram_triad
 
 # broken machines
@@ -81,6 +84,8 @@ fixture "a clock that stands still" 4 "clock=0" '"name":"dram_triad".*"value":nu
 fixture "no memory left" 4 "oom=1" '"name":"open","gpu":0,"status":"failed".*out of device memory' --only dram_triad
 fixture "a device that cannot be opened" 4 "ndev=2,ctx@1=46" '"name":"dram_triad","gpu":1,"peer":null,"value":null' --only dram_triad
 fixture "the other device is still measured" 4 "ndev=2,ctx@1=46" '"name":"dram_triad","gpu":0,"peer":null,"value":(3000|2999\.9)' --only dram_triad
+fixture "a mesh with a device that cannot be opened" 4 "ndev=4,ctx@1=46" '"name":"p2p_all","gpu":1,"peer":null,"value":null' --only p2p_all
+fixture "the others of the mesh are measured" 4 "ndev=4,ctx@1=46" '"name":"p2p_all","gpu":0,"peer":3,"value":(376|375\.9)' --only p2p_all
 fixture "no image loads" 4 "nosass=1,noptx=1" '"name":"open","gpu":0,"status":"failed","value":null,"detail":"device code' --only dram_triad
 
 # unhealthy machines

@@ -84,5 +84,59 @@ grep -q '"name":"rdma","gpu":null,"status":"ok","value":1,"detail":"1 of 2 ports
 echo "1: DOWN" >"$dir/root/sys/class/infiniband/mlx5_0/ports/1/state"
 "$BERTH_PROBE" --peer "127.0.0.1:$port" --token-file "$dir/token" --json --sysroot "$dir/root" >"$dir/out" 2>/dev/null
 grep -q '"name":"rdma","gpu":null,"status":"failed"' "$dir/out"; ok $? "none being up is a fault"
+
+# transfers by RDMA, over a library that is made up: its wire is a socket between the two programs
+fakes=$TOP_BUILDDIR/tests/probe/fake
+cc=$(sed -n 's/^CC = //p' "$TOP_BUILDDIR/Makefile")
+if echo '#include <infiniband/verbs.h>' | $cc -fsyntax-only -x c - 2>/dev/null; then
+	$cc -fsyntax-only -Wno-enum-compare -I"$TOP_SRCDIR" "$TOP_SRCDIR/tests/probe/verbs_abi.c" 2>"$dir/abi"
+	ok $? "the layouts are those of the header that is installed here ($(head -n 1 "$dir/abi"))"
+else
+	ok 0 "the layouts against the header of libibverbs # SKIP it is not installed"
+fi
+export ASAN_OPTIONS=detect_leaks=0
+rdma() {	# NAME, STATUS, FAKE of the server, FAKE of the client, PATTERN
+	name=$1 want=$2 pattern=$5
+	tries=0
+	while [ $tries -lt 20 ]; do
+		port=$((port + 7))
+		LD_LIBRARY_PATH=$fakes BERTH_FAKE=$3 "$BERTH_PROBE" --serve "127.0.0.1:$port" --token-file "$dir/token" --cap 50 2>"$dir/serr" &
+		server=$!
+		sleep 0.3
+		kill -0 "$server" 2>/dev/null && break
+		tries=$((tries + 1))
+	done
+	LD_LIBRARY_PATH=$fakes BERTH_FAKE=$4 "$BERTH_PROBE" --peer "127.0.0.1:$port" --token-file "$dir/token" --json --only rdma \
+	    --streams 1 >"$dir/out" 2>"$dir/err"
+	rc=$?
+	wait "$server"
+	served=$?
+	server=
+	grep -Eq "$pattern" "$dir/out" && [ $rc = "$want" ] && [ $served = 0 ]
+	ok $? "$name"
+	[ $rc = "$want" ] && [ $served = 0 ] || echo "# exit $rc, of the server $served"
+}
+rdma "RDMA: both ways and latency" 0 "" "" '"name":"rdma_path","gpu":null,"status":"ok","value":null,"detail":"fake_0 port 1 to fake_0 port 1 at the peer, MTU 4096, InfiniBand"'
+for t in rdma_send rdma_recv; do
+	awk -v v="$(value $t)" 'BEGIN { exit !(v > 0.02 && v < 500) }'; ok $? "$t is a rate that a socket can have ($(value $t) GB/s)"
+done
+awk -v v="$(value rdma_latency)" 'BEGIN { exit !(v > 1 && v < 50000) }'; ok $? "rdma_latency is one ($(value rdma_latency) us)"
+none='"name":"rdma_send","gpu":null,"peer":null,"value":null.*"status":"'
+rdma "the smaller MTU counts" 0 "ib_mtu=3" "" 'MTU 1024'
+rdma "RoCE needs the address of the port" 0 "ib_layer=2" "ib_layer=2" 'MTU 4096, RoCE'
+rdma "no device here" 0 "" "ib=0" "${none}skipped\",\"error\":\"there is no RDMA device"
+rdma "none at the peer" 0 "ib=0" "" "${none}skipped\",\"error\":\"the peer: there is no RDMA device"
+rdma "a device without reliable connections" 0 "" "ib_rc=95" "${none}skipped\",\"error\":\"fake_0 port 1 has no reliable connections"
+rdma "a port that is down" 4 "" "ib_port=1" "${none}failed\",\"error\":\"fake_0: no port is up"
+rdma "a port of the peer that is down" 4 "ib_port=1" "" "${none}failed\",\"error\":\"the peer: fake_0: no port is up"
+rdma "an MTU that is none" 4 "" "ib_mtu=9" "${none}failed.*have no MTU in common"
+rdma "networks of two kinds" 4 "ib_layer=2" "" "${none}failed.*networks of two kinds"
+rdma "memory that cannot be registered" 4 "" "ib_reg=12" "${none}failed.*cannot be registered .ulimit -l"
+rdma "the peer cannot connect" 4 "ib_rtr=22" "" "${none}failed.*the peer: fake_0 port 1: not ready to receive"
+rdma "a transfer that ends with an error" 4 "" "ib_fail=12" "${none}failed.*ended with status 12: transport retry counter exceeded"
+rdma "one that ends so at the peer" 4 "ib_fail=12" "" "${none}failed.*the peer: fake_0 port 1: .*status 12"
+rdma "a transfer that never ends" 4 "" "ib_hang=1" "${none}failed.*no transfer was completed within 3 s"
+rdma "bytes that arrive wrong at the peer" 4 "ib_flip=1" "" "${none}failed\",\"error\":\"the peer: what arrived is wrong"
+rdma "bytes that arrive wrong here" 4 "" "ib_flip=1" '"name":"rdma_recv","gpu":null,"peer":null,"value":null.*"status":"failed","error":"what arrived is wrong"'
 echo "1..$n"
 [ $failed = 0 ]

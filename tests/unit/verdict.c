@@ -22,6 +22,10 @@
 	TEST("pcie_h2d", i, "52", "GB/s") "," TEST("pcie_d2h", i, "51", "GB/s") "," TEST("hot_cold", i, "0.97", "1")
 #define CHECK(name, i, status) "{\"name\":\"" name "\",\"gpu\":" i ",\"status\":\"" status "\",\"value\":null,\"detail\":\"-\"}"
 
+#define PEER(name, v) "{\"name\":\"" name "\",\"gpu\":0,\"peer\":1,\"value\":" v ",\"unit\":\"GB/s\",\"median\":" v ",\"min\":" v \
+	",\"max\":" v ",\"iqr\":0,\"n\":5,\"status\":\"ok\",\"error\":null}"
+#define PEERS(alone, all) "," PEER("p2p", alone) "," PEER("p2p_all", all) "],\"checks\""
+
 static const char sound[] =
     "{\"schema\":\"berth.probe-result/1\",\"probe\":\"0.1\",\"kernels\":\"fnv1a:1\",\"mode\":\"gpu\",\"level\":\"standard\","
     "\"host\":\"h\",\"driver\":\"580.65.06\",\"cuda\":\"13.0\",\"image\":\"sass\",\"at\":\"2026-11-30T00:00:00Z\",\"gpus\":["
@@ -60,6 +64,9 @@ static const struct edit {
 	{ "no cooling", "\"gpu\":0,\"peer\":null,\"value\":0.97", "\"gpu\":0,\"peer\":null,\"value\":0.5", VERDICT_REJECT, "heat" },
 	{ "slow link from the host", "\"gpu\":0,\"peer\":null,\"value\":52", "\"gpu\":0,\"peer\":null,\"value\":26", VERDICT_DISCOUNT, "slow_link" },
 	{ "lame link to the host", "\"gpu\":0,\"peer\":null,\"value\":51", "\"gpu\":0,\"peer\":null,\"value\":6.27", VERDICT_DISCOUNT, "lame_link" },
+	{ "NVLink as it should be", "],\"checks\"", PEERS("376", "355"), VERDICT_ACCEPT, "" },
+	{ "a slow NVLink", "],\"checks\"", PEERS("180", "180"), VERDICT_DISCOUNT, "slow_peer" },
+	{ "an NVLink that falls when all talk", "],\"checks\"", PEERS("376", "188"), VERDICT_DISCOUNT, "crowded_peer" },
 	{ "an A100 sold as an H100", "NVIDIA H100 80GB HBM3", "NVIDIA A100-SXM4-80GB", VERDICT_REJECT, "wrong_model" },
 	{ "an H100 PCIe sold as SXM", "NVIDIA H100 80GB HBM3", "NVIDIA H100 PCIe", VERDICT_REJECT, "wrong_model" },
 	{ "an H200 sold as an H100", "\"name\":\"NVIDIA H100 80GB HBM3\",\"uuid\":\"GPU-1\"", "\"name\":\"NVIDIA H200\",\"uuid\":\"GPU-1\"", VERDICT_ACCEPT, "other_model" },
