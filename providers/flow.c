@@ -176,6 +176,21 @@ flow_settle(struct flow *f, bool good)
 	return true;
 }
 
+/* An answer that cannot be used: the place in it goes into the words, and where names whose answer it was. */
+static void
+flow_blame(const struct flow *f, struct berth_err *err)
+{
+	char place[sizeof(err->where)];
+
+	if (!account_on_wire(f->acc, &f->req) || strstr(err->where, "://") != NULL)
+		return;
+	if (err->where[0] != '\0') {
+		str_copy(place, sizeof(place), err->where);
+		err_ctx(err, "%s", place);
+	}
+	err_at(err, "%.*s", (int)strcspn(f->req.url, "?"), f->req.url);
+}
+
 static void
 flow_page_done(struct flow *f)
 {
@@ -198,8 +213,11 @@ flow_page_done(struct flow *f)
 		f->dropped = f->skewed = f->no_cache = false;
 	}
 	f->attempt = 0;
-	if (rc != BERTH_OK && err.http_status == 0)
-		err.http_status = f->resp.status;
+	if (rc != BERTH_OK) {
+		if (err.http_status == 0)
+			err.http_status = f->resp.status;
+		flow_blame(f, &err);
+	}
 	if (rc != BERTH_OK || !more)
 		flow_end(f, rc, &err);
 	else

@@ -12,7 +12,7 @@ libproviders_a_SOURCES = \
 	providers/aws/aws_auth.c providers/aws/aws_chain.c \
 	providers/aws/aws_file.c providers/aws/aws_file.h \
 	providers/aws/aws_family.c providers/aws/aws_form.c \
-	providers/aws/aws_ini.c providers/aws/aws_lease.c \
+	providers/aws/aws_check.c providers/aws/aws_ini.c providers/aws/aws_lease.c \
 	providers/aws/aws_market.c providers/aws/aws_place.c \
 	providers/aws/aws_plans.c providers/aws/aws_price.c \
 	providers/aws/aws_scan.c providers/aws/aws_spot.c \

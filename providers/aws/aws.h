@@ -151,6 +151,8 @@ struct aws_scan {
 	struct strmap rates;		/* "region\ttype" into rate */
 	VEC(double) rate;		/* interruptions an hour */
 	struct strmap scores;		/* zone id or region, and type: 1..10 */
+	struct strmap places_seen;
+	VEC(const char *) places;	/* of the price list, in whose words no region is known; once each */
 };
 struct aws_scan *aws_scan_new(void);
 void aws_scan_free(struct aws_scan *s);
@@ -158,6 +160,8 @@ void aws_scan_free(struct aws_scan *s);
 const struct aws_type *aws_scan_type(struct aws_scan *s, const char *name, int count, double vcpus, double memory_gib);
 /* Keeps an offer; of two with the same key the cheaper one stays. Strings are copied. Prices of 0 are no offer. */
 void aws_scan_keep(struct aws_scan *s, const struct aws_type *t, struct offer o);
+/* Remembers a place that is no known region. */
+void aws_scan_place(struct aws_scan *s, const char *place);
 struct offer aws_offer(const char *region, int64_t as_of, const char *source);
 
 /* aws_price.c: the price list, in its forms */
@@ -208,6 +212,16 @@ BERTH_MUST_CHECK enum berth_code aws_regions_parse(struct aws *w, const struct h
 
 /* Two parts of a machine's ref: "eu-west-1/i-0abc". */
 BERTH_MUST_CHECK enum berth_code aws_ref_split(const char *ref, char region[64], const char **id_out, struct berth_err *err);
+
+/* aws_market.c */
+/* Whether the section's commitments name it. */
+bool aws_wants_commitment(const struct aws *w, const char *word);
+/* Where the price list API is, for a region. */
+const char *aws_pricing_region(const char *region);
+
+/* aws_check.c: permissions, for doctor; as struct prov_lease_ops has them */
+enum berth_code aws_check_build(void *st, int n, struct http_req *req, struct berth_err *err);
+enum berth_code aws_check_parse(void *st, const struct http_resp *resp, int n, struct prov_check *check_out, struct berth_err *err);
 
 extern const struct prov_market_ops aws_market;
 extern const struct prov_lease_ops aws_lease;

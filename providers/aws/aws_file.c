@@ -29,6 +29,12 @@ aws_file_is_csv(const char *bytes, size_t n)
 	return false;
 }
 
+const char *
+aws_file_region(struct arena *a, const char *place)
+{
+	return aws_region_of_location(a, place);
+}
+
 enum berth_code
 aws_file_read(FILE *file, const char *bytes, size_t n, bool csv, const struct import_opts *opts, struct arena *a,
     struct import_result *result_out, struct berth_err *err)
@@ -49,6 +55,8 @@ aws_file_read(FILE *file, const char *bytes, size_t n, bool csv, const struct im
 		VEC_PUSH(a, &result_out->offers, o);
 	}
 	result_out->rows = (long)result_out->offers.n;
+	for (size_t i = 0; i < s->places.n; i++)
+		VEC_PUSH(a, &result_out->unknown_places, arena_strdup(a, s->places.v[i]));
 	aws_scan_free(s);
 	if (rc == BERTH_OK && result_out->offers.n == 0)
 		rc = err_set(err, BERTH_EINVAL, "no price of a machine with accelerators in it");

@@ -11,6 +11,8 @@
 /* By its first bytes: a JSON document; the CSV whose first lines tell of the file. */
 bool aws_file_is_json(const char *bytes, size_t n);
 bool aws_file_is_csv(const char *bytes, size_t n);
+/* The region that a price feed's words for a place mean, such as "EU (Ireland)"; NULL: none is known. */
+const char *aws_file_region(struct arena *a, const char *place);
 /*
  * Every price of machines with accelerators, on demand and reserved, each under its kind. file (at its start, seekable)
  * or, for JSON, bytes [n]. BERTH_EINVAL: not such a list, or no such machine in it; BERTH_EIO, BERTH_ENOMEM.

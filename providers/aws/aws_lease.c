@@ -449,41 +449,6 @@ aws_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, 
 	return aws_place_on(w, cur, &p, next, err);
 }
 
-/* What may be asked without doing it. */
-static enum berth_code
-aws_check_build(void *st, int n, struct http_req *req, struct berth_err *err)
-{
-	struct aws *w = st;
-	const char *image = prov_conf_str(w->env->conf, "image", NULL);
-	struct aws_form f;
-
-	if (n > 1 || image == NULL)
-		return BERTH_ENOTFOUND;
-	aws_form_begin(&f, req->arena, "RunInstances", AWS_EC2_VERSION);
-	aws_form_add(&f, "true", "DryRun");
-	aws_form_add(&f, image, "ImageId");
-	if (n == 1)
-		aws_form_add(&f, "spot", "InstanceMarketOptions.MarketType");
-	aws_form_add(&f, "g4dn.xlarge", "InstanceType");
-	aws_form_add(&f, "1", "MaxCount");
-	aws_form_add(&f, "1", "MinCount");
-	return aws_form_post(&f, w, "ec2", w->regions[0], req, err);
-}
-
-static enum berth_code
-aws_check_parse(void *st, const struct http_resp *resp, int n, struct prov_check *check_out, struct berth_err *err)
-{
-	struct prov_error e = { "", "" };
-
-	(void)st, (void)err;
-	str_copy(check_out->name, sizeof(check_out->name), n == 0 ? "ec2:RunInstances" : "ec2:RunInstances (spot)");
-	if (!aws_error_read(resp, &e) || str_eq(e.code, "DryRunOperation")) {
-		check_out->code = BERTH_OK;
-		check_out->detail[0] = '\0';
-	}
-	return BERTH_OK;
-}
-
 const struct prov_lease_ops aws_lease = {
 	.create_build = aws_create_build, .create_parse = aws_create_parse,
 	.status_build = aws_status_build, .status_parse = aws_status_parse,

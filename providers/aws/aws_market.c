@@ -14,7 +14,7 @@
 #define AWS_BULK_TIMEOUT_S 900
 #define AWS_SCORE_CAPACITY "1"
 
-static bool
+bool
 aws_wants_commitment(const struct aws *w, const char *word)
 {
 	const char *const *v;
@@ -162,7 +162,7 @@ aws_build_reserved(struct aws *w, const char *region, const char *token, struct 
 	return aws_form_post(&f, w, "ec2", region, req, err);
 }
 
-static const char *
+const char *
 aws_pricing_region(const char *region)
 {
 	return str_starts(region, "cn-") ? "cn-northwest-1" : str_starts(region, "eu-") ? "eu-central-1" :

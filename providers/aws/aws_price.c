@@ -111,8 +111,10 @@ price_wanted(struct aws_price *p, const struct price_product *d, struct price_sk
 		return false;
 	if (region[0] == '\0')
 		region = aws_region_of_location(p->scan->a, d->attr[PRICE_LOCATION]);
-	if (region == NULL)		/* a place that nobody knows: kept by its own name */
+	if (region == NULL) {		/* a place that nobody knows: kept by its own name */
 		region = d->attr[PRICE_LOCATION];
+		aws_scan_place(p->scan, region);
+	}
 	sku_out->region = arena_strdup(p->scan->a, region);
 	return p->region == NULL || str_eq(p->region, region);
 }

@@ -79,6 +79,16 @@ aws_scan_hour(const struct offer *o)
 }
 
 void
+aws_scan_place(struct aws_scan *s, const char *place)
+{
+	int added;
+
+	strmap_add(s->a, &s->places_seen, place, 1, &added);
+	if (added)
+		VEC_PUSH(s->a, &s->places, arena_strdup(s->a, place));
+}
+
+void
 aws_scan_keep(struct aws_scan *s, const struct aws_type *t, struct offer o)
 {
 	const char *key;

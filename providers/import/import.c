@@ -3,9 +3,11 @@
 #include <string.h>
 
 #include "model/accel.h"
+#include "providers/aws/aws_file.h"
 #include "providers/import/row.h"
 #include "providers/prov.h"
 #include "util/arena.h"
+#include "util/str.h"
 #include "util/strmap.h"
 
 struct import {
@@ -13,7 +15,7 @@ struct import {
 	struct arena *a, *scratch;
 	struct import_result *out;
 	struct strmap by_key;		/* offer key -> index into offers */
-	struct strmap unknown;
+	struct strmap unknown, places;
 	struct strmap by_text;
 	VEC(const char *) texts;
 	VEC(long) lines;		/* of each offer */
@@ -124,6 +126,23 @@ import_text(struct import *im, const char *s)
 	return im->texts.v[*at];
 }
 
+/* Feeds of AWS name regions by their places, each in its own spelling. */
+static const char *
+import_region(struct import *im, const char *provider, const char *region)
+{
+	const char *known;
+	int added = 0;
+
+	if (!str_eq(provider, "aws") || strpbrk(region, " (") == NULL)
+		return region;
+	known = aws_file_region(im->scratch, region);
+	if (known == NULL)
+		strmap_add(im->a, &im->places, region, 1, &added);
+	if (added)
+		VEC_PUSH(im->a, &im->out->unknown_places, region);
+	return known != NULL ? import_text(im, known) : region;
+}
+
 static void
 import_add(struct import *im, const struct offer *raw, long line)
 {
@@ -132,7 +151,7 @@ import_add(struct import *im, const struct offer *raw, long line)
 	int added = 0;
 
 	o.provider = import_text(im, o.provider);
-	o.region = import_text(im, o.region);
+	o.region = import_region(im, o.provider, import_text(im, o.region));
 	o.zone = import_text(im, o.zone);
 	o.instance_type = import_text(im, o.instance_type);
 	o.accelerator = import_text(im, o.accelerator);

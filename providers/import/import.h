@@ -45,6 +45,7 @@ struct import_result {
 	long refused;			/* each was noted */
 	long skipped;			/* rows about machines without an accelerator */
 	long unknown_price;		/* offers whose price is kept as unknown */
+	VEC(const char *) unknown_places;	/* of AWS: words in which no region is known; the offers keep them as their region */
 	const char **unknown_names;	/* [n_unknown_names] accelerators that the table lacks */
 	size_t n_unknown_names;
 };

@@ -82,6 +82,8 @@ import_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor *
 	for (size_t i = 0; rc == BERTH_OK && i < r.offers.n; i++)
 		rc = emit(arg, &r.offers.v[i], err);
 	csv_close(csv);
+	for (size_t i = 0; rc == BERTH_OK && i < r.unknown_places.n; i++)
+		log_warn(acc->env->log, "%s: %s: '%s' is no region of AWS that berth knows", acc->env->account, file, r.unknown_places.v[i]);
 	if (rc == BERTH_OK && told.n > IMPORT_TOLD_MAX)
 		log_warn(acc->env->log, "%s: %s: %ld rows refused in all", acc->env->account, file, told.n);
 	if (rc == BERTH_OK && (size_t)cur->page + 1 < acc->n_files)

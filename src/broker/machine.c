@@ -81,6 +81,11 @@ machine_adopt_rows(struct broker *b, const struct intent *it, const struct prov_
 		rc = store_intent_settle(b->store, it->id, INTENT_DONE, in.id, "", b->now, err);
 	if (rc == BERTH_OK && it->job_id[0] != '\0')
 		rc = machine_adopt_job(b, it, &in, err);
+	if (rc == BERTH_OK && in.created < b->now) {	/* found later: it has cost already */
+		rc = machine_accrue(b, &in, b->now, false, err);
+		if (rc == BERTH_OK)
+			rc = store_instance_update(b->store, &in, err);
+	}
 	if (rc == BERTH_OK)
 		rc = store_capacity_count(b->store, &it->offer, true, b->now, err);
 	if (rc == BERTH_OK)

@@ -398,7 +398,8 @@ pricelist_take(const struct pricelist_setup *s, const struct prov_many *m, const
 	struct pricelist_key k = pricelist_key(account, provider);
 
 	if (m->code != BERTH_OK)
-		return pricelist_failed(s, account, provider, m->code, m->err.msg, a, r, err);
+		return pricelist_failed(s, account, provider, m->code, strstr(m->err.where, "://") == NULL ? m->err.msg :
+		    arena_printf(a, "%s (%s)", m->err.msg, m->err.where), a, r, err);
 	return pricelist_put_account(s, &k, account, provider, got->v.v, got->v.n, a, r, err);
 }
 

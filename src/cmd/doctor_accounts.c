@@ -124,7 +124,10 @@ doctor_refused(struct doctor *d, const struct doctor_account *a, const struct be
 		what = "what answers does not speak as this cloud";
 		next = "check endpoint and project: is it a sign-in page, or another service?";
 	}
-	DOCTOR_SAY(d, state, a->name, next, "%s: %s: %s", a->config->provider, what, err->msg);
+	if (strstr(err->where, "://") != NULL)
+		DOCTOR_SAY(d, state, a->name, next, "%s: %s: %s (%s)", a->config->provider, what, err->msg, err->where);
+	else
+		DOCTOR_SAY(d, state, a->name, next, "%s: %s: %s", a->config->provider, what, err->msg);
 }
 
 static void

@@ -166,6 +166,22 @@ prices_accelerator(const struct cmd_ctx *ctx, const struct offer *o)
 	return o->accelerator_known ? o->accelerator : arena_printf(ctx->arena, "%s (unknown)", o->accelerator);
 }
 
+const char *
+prices_purchase(const struct cmd_ctx *ctx, const struct offer *o)
+{
+	const char *way = purchase_name(o->purchase);
+
+	return o->purchase == PURCHASE_RESERVED && ctx->format == CMD_TABLE && o->term_months > 0 ?
+	    arena_printf(ctx->arena, "%s %dm", way, o->term_months) : way;
+}
+
+/* The short table has no column that would say that it is not in dollars. */
+struct usd_micro
+prices_shown(const struct cmd_ctx *ctx, const struct offer *o)
+{
+	return ctx->format == CMD_TABLE && !str_eq(o->currency, "USD") ? USD_UNKNOWN : o->price;
+}
+
 /* Names the table lacks go behind the others, whatever they cost. */
 static void
 prices_sort_gpu(struct offer *v, size_t n, bool sorted, struct arena *a)
@@ -272,16 +288,14 @@ prices_table(struct cmd_ctx *ctx, const struct offer *v, size_t n, struct berth_
 		table_double(t, o->vcpus);
 		table_double(t, o->memory_gib);
 		table_text(t, offer_kind_name(o->kind));
-		table_text(t, reserved && ctx->format == CMD_TABLE && o->term_months > 0 ? arena_printf(ctx->arena, "%s %dm", purchase_name(o->purchase),
-		    o->term_months) : purchase_name(o->purchase));
+		table_text(t, prices_purchase(ctx, o));
 		if (reserved && o->term_months > 0)
 			table_int(t, o->term_months);
 		else
 			table_unknown(t);
 		table_text(t, reserved ? payment_name(o->payment) : "");
 		table_money(t, reserved ? o->upfront : USD_UNKNOWN);
-		/* The short table has no column that would say that it is not in dollars. */
-		table_money(t, ctx->format == CMD_TABLE && !str_eq(o->currency, "USD") ? USD_UNKNOWN : o->price);
+		table_money(t, prices_shown(ctx, o));
 		table_money(t, offer_effective_gpu_hour(o));
 		table_text(t, o->currency);
 		table_text(t, o->available == AVAIL_UNKNOWN ? "" : availability_name(o->available));

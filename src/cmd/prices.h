@@ -14,6 +14,7 @@
 
 struct cmd_ctx;
 struct jsonw;
+struct table;
 
 /* Loads data/offers.csv as list prices, as `prices import --bundled` does; offers_out gets how many are current. */
 BERTH_MUST_CHECK enum berth_code prices_import_bundled(struct cmd_ctx *ctx, size_t *offers_out, struct berth_err *err);
@@ -57,6 +58,13 @@ struct offer_query prices_match_query(const struct prices_match *m);
 void prices_offer_keys(struct jsonw *w, const struct offer *o);
 /* The name for people: one that the table lacks says so. */
 const char *prices_accelerator(const struct cmd_ctx *ctx, const struct offer *o);
+/* The way to buy, with its term in the short table: "reserved 12m". */
+const char *prices_purchase(const struct cmd_ctx *ctx, const struct offer *o);
+/* The price of an hour as a table may show it under "$/H": unknown in the short one if it is in another currency. */
+struct usd_micro prices_shown(const struct cmd_ctx *ctx, const struct offer *o);
+/* What tells offers of one machine apart: purchase, term_months, payment, kind, currency; as keys, and as cells of columns so named. */
+void prices_terms_keys(struct jsonw *w, const struct offer *o);
+void prices_terms_cells(const struct cmd_ctx *ctx, struct table *t, const struct offer *o);
 
 /* Prints the result of import or refresh; BERTH_EPARTIAL, or the one code there is, if anything was refused. */
 BERTH_MUST_CHECK enum berth_code prices_print_results(struct cmd_ctx *ctx, const struct pricelist_result *r, size_t n,

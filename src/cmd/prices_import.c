@@ -92,6 +92,9 @@ prices_import_say_names(struct cmd_ctx *ctx, const char *file, const struct impo
 	for (size_t i = 0; i < r->n_unknown_names; i++)
 		cmd_warn(ctx, "%s: accelerator '%s' is not in the table: kept as it stands, not ranked", file,
 		    r->unknown_names[i]);
+	for (size_t i = 0; i < r->unknown_places.n; i++)
+		cmd_warn(ctx, "%s: '%s' is no region of AWS that berth knows: kept as it stands, so no --region finds it by its code", file,
+		    r->unknown_places.v[i]);
 }
 
 static enum berth_code

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "util/jsonr.h"
@@ -48,6 +49,67 @@ jsonr_check_depth(const char *bytes, size_t n, const char *name, struct berth_er
 	return BERTH_OK;
 }
 
+/* Whether the digits from i up to k are a whole number that 64 bits do not hold. */
+static bool
+jsonr_is_beyond(const char *s, size_t i, size_t k, size_t n)
+{
+	static const char most[] = "9223372036854775807";
+	size_t digits = k - i, limit = sizeof(most) - 1;
+
+	if (digits < limit || (digits == limit && memcmp(s + i, most, limit) <= 0))
+		return false;
+	return (k == n || strchr(".eE", s[k]) == NULL) && (i == 0 || strchr(".eE+", s[i - 1]) == NULL);
+}
+
+/*
+ * A whole number beyond 64 bits stands in some field that nobody needs, and jansson would refuse all of
+ * the text for it: its last two digits become "e2", so that it is read as a double, and every place stays
+ * where it was. NULL: no memory.
+ */
+static char *
+jsonr_wide(const char *bytes, size_t n)
+{
+	char *copy = malloc(n + 1);
+	bool string = false;
+	size_t i = 0, k;
+
+	if (copy == NULL)
+		return NULL;
+	memcpy(copy, bytes, n);
+	while (i < n) {
+		for (k = i; !string && k < n && str_is_digit(copy[k]); k++)
+			;
+		if (jsonr_is_beyond(copy, i, k, n))
+			memcpy(copy + k - 2, "e2", 2);
+		if (k > i) {
+			i = k;
+			continue;
+		}
+		if (string && copy[i] == '\\')
+			i++;
+		else if (copy[i] == '"')
+			string = !string;
+		i++;
+	}
+	copy[n] = '\0';
+	return copy;
+}
+
+static json_t *
+jsonr_load(const char *bytes, size_t n, json_error_t *e)
+{
+	json_t *v = json_loadb(bytes, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, e);
+	char *wide;
+
+	if (v != NULL || json_error_code(e) != json_error_numeric_overflow)
+		return v;
+	if ((wide = jsonr_wide(bytes, n)) == NULL)
+		return NULL;
+	v = json_loadb(wide, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, e);
+	free(wide);
+	return v;
+}
+
 enum berth_code
 jsonr_parse(const char *bytes, size_t n, const char *name, json_t **root_out, struct berth_err *err)
 {
@@ -60,7 +122,7 @@ jsonr_parse(const char *bytes, size_t n, const char *name, json_t **root_out, st
 	rc = jsonr_check_depth(bytes, n, name, err);
 	if (rc != BERTH_OK)
 		return rc;
-	v = json_loadb(bytes, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &e);
+	v = jsonr_load(bytes, n, &e);
 	if (v == NULL && json_error_code(&e) == json_error_out_of_memory)
 		return err_set(err, BERTH_ENOMEM, "%s: out of memory", name);
 	if (v == NULL) {

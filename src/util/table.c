@@ -13,7 +13,7 @@
 #include "util/time.h"
 #include "util/vec.h"
 
-enum { TABLE_GAP = 2, TABLE_CUT_MIN = 8 };
+enum { TABLE_GAP = 2, TABLE_CUT_MIN = 6 };
 
 struct table_cell {
 	bool known;

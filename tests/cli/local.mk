@@ -16,3 +16,5 @@ dist_check_SCRIPTS += tests/cli/forecast.sh tests/cli/roadmap.sh tests/cli/forec
 EXTRA_DIST += tests/cli/refresh_server.py
 dist_check_SCRIPTS += tests/cli/refresh.sh
 dist_check_SCRIPTS += tests/cli/aws-prices.sh
+EXTRA_DIST += tests/cli/cases_server.py
+dist_check_SCRIPTS += tests/cli/cases.sh

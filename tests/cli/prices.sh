@@ -149,6 +149,39 @@ expect_is_json berth.price_history/1
 run prices list --account play --at 2026-11-30T01:00:00Z --type a1.a100 --purchase spot -o csv --columns zone,price_per_hour
 expect_out eu-central-1a,0.780000 "the lists as they were"
 
+# What has no past is not called new: a diff compares what both times know.
+fresh="--store fresh.db --config /dev/null"
+run $fresh prices diff
+expect_exit 1
+run $fresh prices import beta.csv
+run $fresh prices diff
+expect_exit 0 "a first list"
+expect_lines 1 "of a first list nothing is new"
+expect_err_has 'no price of beta is as old as 2026-11-2.*: 8 offers have nothing to be compared with yet'
+run $fresh prices diff -o json
+expect_json '$.compared' 0
+expect_json '$.not_compared[0].provider' beta
+expect_json '$.not_compared[0].offers' 8
+was=$NOW
+NOW=2026-12-02T00:00:00Z
+{ sed -e '/,t8,/d' -e 's/,t3,L4,on_demand,3.00,/,t3,L4,on_demand,3.30,/' beta.csv; echo beta,t9,L4,on_demand,9,2026-12-01; } >moved.csv
+mkdir later && mv moved.csv later/beta.csv
+run $fresh prices import later/beta.csv
+sed 's/^beta/delta/' beta.csv >delta.csv
+run $fresh prices import delta.csv
+run $fresh prices diff -o csv --columns change,provider,instance_type,was,is
+[ "$(tail -n +2 "$out" | sort | tr '\n' ' ')" = 'gone,beta,t8,8.000000, moved,beta,t3,3.000000,3.300000 new,beta,t9,,9.000000 ' ]
+ok $? "new, gone and moved of the list that was there; the first list beside it is none of them"
+run $fresh prices diff
+expect_err_has 'left out: no price of delta is as old as .*: 8 offers'
+expect_err_has 'compared 7 offers .*: 3 changes'
+run $fresh prices diff --since 2026-12-01T23:59:59Z --type 't[12]' --provider beta
+expect_err_has 'compared 2 offers .*: nothing moved'
+run $fresh prices history --type t3 --provider beta -o csv --columns price_per_hour,payment,kind,currency
+[ "$(tail -n +2 "$out" | tr '\n' ' ')" = '3.000000,,plain,USD 3.300000,,plain,USD ' ]
+ok $? "history has both prices, and says what they are of"
+NOW=$was
+
 # --dry-run changes nothing.
 run prices import up/beta.csv --force --dry-run
 sed 's/beta/gamma/' beta.csv >gamma.csv

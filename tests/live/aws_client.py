@@ -58,7 +58,7 @@ class Cloud:
         if callable(value):
             value = value(params)
         self.built[op.name] = value
-        if op.name == 'RunInstances' and params.get('DryRun'):
+        if params.get('DryRun'):
             return 412, {'Content-Type': 'text/xml'}, b'<Response><Errors><Error><Code>DryRunOperation</Code><Message>ok</Message></Error></Errors></Response>'
         return aws_model.answer(service, op, value)
 
@@ -195,17 +195,27 @@ def differential():
 
     berth(['check'], region)
     b = cloud.take()
-    for kw in ({}, {'InstanceMarketOptions': {'MarketType': 'spot'}}):
+    asks = [lambda: ec2.run_instances(DryRun=True, ImageId='ami-1', InstanceType='g4dn.xlarge', MinCount=1, MaxCount=1),
+            lambda: ec2.run_instances(DryRun=True, ImageId='ami-1', InstanceType='g4dn.xlarge', MinCount=1, MaxCount=1, InstanceMarketOptions={
+                'MarketType': 'spot'}),
+            lambda: ec2.describe_instances(DryRun=True), lambda: ec2.describe_instance_types(DryRun=True),
+            lambda: ec2.describe_spot_price_history(DryRun=True), lambda: ec2.describe_spot_instance_requests(DryRun=True),
+            lambda: client('pricing').get_products(ServiceCode='AmazonEC2', MaxResults=1),
+            lambda: client('savingsplans').describe_savings_plans_offering_rates(maxResults=1)]
+    for ask in asks:
         try:
-            ec2.run_instances(DryRun=True, ImageId='ami-1', InstanceType='g4dn.xlarge', MinCount=1, MaxCount=1, **kw)
+            ask()
         except botocore.exceptions.ClientError:
             pass
     o = cloud.take()
-    ok(len(b) == 2 and len(o) == 2, 'DryRun: two questions')
-    for x, y in zip(b, o):
-        y.body = '&'.join(p for p in y.body.decode().split('&') if not p.startswith('ClientToken=')).encode()   # made up by boto3
-        bad = body_of(x) != body_of(y) or x.signed != y.signed
-        ok(not bad and x.verify(SECRET), 'the same request as boto3: DryRun')
+    ok(len(b) == len(o) == len(asks), 'questions about permissions: %d' % len(b))
+    for i, (x, y) in enumerate(zip(b, o)):
+        if i < 2:
+            y.body = '&'.join(p for p in y.body.decode().split('&') if not p.startswith('ClientToken=')).encode()   # made up by boto3
+        bad = x.method != y.method or x.path != y.path or body_of(x) != body_of(y) or x.signed != y.signed or x.service != y.service
+        if bad:
+            print('#   %r\n#   boto3 %r' % (body_of(x), body_of(y)))
+        ok(not bad and x.verify(SECRET), 'the same request as boto3: question %d' % i)
 
     until = CLOCK + datetime.timedelta(hours=1)
     cred = {'Credentials': {'AccessKeyId': 'ASIA1', 'SecretAccessKey': 's/1+', 'SessionToken': 'tok', 'Expiration': until}}

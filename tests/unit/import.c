@@ -206,6 +206,28 @@ test_skypilot(void)
 	tap_ok(r.refused == 1 && strstr(notes.last, "--provider") != NULL, "without a provider: %s", notes.last);
 }
 
+/* Price feeds of AWS name places, each in its own way; of other sellers a region is what they say. */
+static void
+test_places(void)
+{
+	static const struct { const char *said, *want; } rows[] = { { "EU (Ireland)", "eu-west-1" }, { "Europe (Ireland)", "eu-west-1" },
+		{ "EU  (London)", "eu-west-2" }, { "US East (N.\xc2\xa0Virginia)", "us-east-1" }, { "us-east-2", "us-east-2" },
+		{ "South Pole (Base)", "South Pole (Base)" } };
+	char text[1024];
+	size_t n = (size_t)snprintf(text, sizeof(text), "instance_name,location,price,cpu,memory,gpu_count,gpu_name,gpu_memory,spot,disk_size\n");
+	struct import_result r;
+
+	for (size_t i = 0; i < 6; i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "t%zu,%s,0.5,8,32,1,T4,16,False,\n", i, rows[i].said);
+	r = read_text(text, "aws", BERTH_OK);
+	tap_is_long((long long)r.offers.n, 6, "none is lost");
+	for (size_t i = 0; i < 6 && i < r.offers.n; i++)
+		tap_is_str(r.offers.v[i].region, rows[i].want, "%s", rows[i].said);
+	tap_ok(r.unknown_places.n == 1 && strcmp(r.unknown_places.v[0], "South Pole (Base)") == 0, "one is no region, and is named");
+	r = read_text(text, "acme", BERTH_OK);
+	tap_ok(r.unknown_places.n == 0 && strcmp(r.offers.v[0].region, "EU (Ireland)") == 0, "another seller's words are left alone");
+}
+
 static void
 test_gpuhunt(void)
 {
@@ -281,6 +303,7 @@ main(void)
 	test_collected();
 	test_skypilot();
 	test_gpuhunt();
+	test_places();
 	test_headers();
 	test_shared();
 	arena_free(a);
