@@ -67,4 +67,15 @@ void fc_events_history(const struct fc_series *in, struct fc_event_use *use, siz
  */
 void fc_events_apply(struct fc_result *r, struct fc_event_use *use, size_t n, uint64_t seed, double cap);
 
+/*
+ * What the roadmap knew of series that are cut at past instants: uses_out [m][*n_out] with event and share. which [m]: their
+ * places in the series of the backtest. Lives in a; *n_out 0: nothing.
+ */
+typedef enum berth_code fc_uses_fn(void *arg, const struct fc_series *cut, const size_t *which, size_t m, struct arena *a,
+    struct fc_event_use **uses_out, size_t *n_out, struct berth_err *err);
+/* fc_backtest() with the events that were known at each origin, and without_out [n] without any at the same origins. */
+BERTH_MUST_CHECK enum berth_code fc_backtest_events(const struct fc_series *s, size_t n, const struct fc_options *opt,
+    size_t origins, fc_uses_fn *uses, void *arg, struct arena *a, struct fc_backtest *out, struct fc_backtest *without_out,
+    struct berth_err *err);
+
 #endif

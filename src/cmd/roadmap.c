@@ -17,7 +17,7 @@
 
 static const char *const roadmap_keys[] = { "schema", "events", NULL };
 static const char *const roadmap_event_keys[] = { "name", "series", "labels", "accelerator", "probability", "start", "until",
-	"duration", "gpus", "factor", "growth_per_year", "ramp_up", "ramp_down", "note", NULL };
+	"duration", "gpus", "factor", "growth_per_year", "ramp_up", "ramp_down", "note", "known", NULL };
 
 /* Reads the value at a key as a number: GPUs, seconds, seconds since the epoch. */
 typedef enum berth_code roadmap_value_fn(const struct yaml_node *map, const char *key, const struct tz *tz, double *out,
@@ -179,6 +179,7 @@ roadmap_entry(struct arena *a, const struct yaml_node *node, const struct tz *tz
 	    (rc = yaml_need_keys(node, needed, err)) != BERTH_OK ||
 	    (rc = yaml_str(node, "name", &e->event.name, err)) != BERTH_OK ||
 	    (rc = yaml_str(node, "note", &e->note, err)) != BERTH_OK ||
+	    (rc = yaml_time(node, "known", 0, tz, &e->known, err)) != BERTH_OK ||
 	    (rc = yaml_double(node, "probability", 0, 1, &e->event.probability, err)) != BERTH_OK ||
 	    (rc = roadmap_size(node, &e->event, err)) != BERTH_OK ||
 	    (rc = roadmap_span(node, tz, &e->event, err)) != BERTH_OK)
@@ -301,6 +302,26 @@ roadmap_level(const struct fc_series *s)
 	return known > 0 && sum > 0 ? sum / (double)known : 1e-9;
 }
 
+/* One event in all series: which it concerns, and how they share its GPUs. then: only where it was known. False: none. */
+static bool
+roadmap_share(const struct roadmap_entry *e, size_t k, const struct accel_table *accels, const struct series *rows,
+    const struct fc_series *in, size_t n, bool then, struct fc_event_use **out)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		bool known = !then || e->known <= in[i].t0 + (int64_t)in[i].n * in[i].step_s;
+
+		out[i][k].event = &e->event;
+		out[i][k].share = known && roadmap_concerns(e, &rows[i], accels) ? roadmap_level(&in[i]) : 0;
+		sum += out[i][k].share;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (out[i][k].share > 0)
+			out[i][k].share = e->event.kind == FC_EVENT_GPUS ? out[i][k].share / sum : 1;
+	return sum > 0;
+}
+
 enum berth_code
 roadmap_uses(struct cmd_ctx *ctx, const struct roadmap *map, const struct series *rows, const struct fc_series *in,
     size_t n, struct fc_event_use **out, struct berth_err *err)
@@ -312,22 +333,31 @@ roadmap_uses(struct cmd_ctx *ctx, const struct roadmap *map, const struct series
 		return rc;
 	for (size_t i = 0; i < n; i++)
 		out[i] = arena_array(ctx->arena, map->n, sizeof(**out));
-	for (size_t k = 0; k < map->n; k++) {
-		struct roadmap_entry *e = &map->entries[k];
-		double sum = 0;
-
-		for (size_t i = 0; i < n; i++) {
-			out[i][k].event = &e->event;
-			out[i][k].share = roadmap_concerns(e, &rows[i], accels) ? roadmap_level(&in[i]) : 0;
-			sum += out[i][k].share;
-		}
-		for (size_t i = 0; i < n; i++)
-			if (out[i][k].share > 0)
-				out[i][k].share = e->event.kind == FC_EVENT_GPUS ? out[i][k].share / sum : 1;
-		if (!(sum > 0))
-			cmd_warn(ctx, "event '%s' concerns none of the series", e->event.name);
-	}
+	for (size_t k = 0; k < map->n; k++)
+		if (!roadmap_share(&map->entries[k], k, accels, rows, in, n, false, out))
+			cmd_warn(ctx, "event '%s' concerns none of the series", map->entries[k].event.name);
 	return BERTH_OK;
+}
+
+void
+roadmap_uses_then(const struct roadmap *map, const struct accel_table *accels, const struct series *rows,
+    const struct fc_series *in, size_t n, struct arena *a, struct fc_event_use **out)
+{
+	for (size_t i = 0; i < n; i++)
+		out[i] = arena_array(a, map->n, sizeof(**out));
+	for (size_t k = 0; k < map->n; k++)
+		(void)roadmap_share(&map->entries[k], k, accels, rows, in, n, true, out);
+}
+
+void
+roadmap_forget(struct roadmap *map, int64_t at)
+{
+	size_t kept = 0;
+
+	for (size_t k = 0; k < map->n; k++)
+		if (map->entries[k].known <= at)
+			map->entries[kept++] = map->entries[k];
+	map->n = kept;
 }
 
 static void
@@ -365,6 +395,7 @@ roadmap_json(struct jsonw *w, const struct roadmap *map)
 			roadmap_json_range(w, "duration_s", &e->length, false);
 		jsonw_double(w, "ramp_up_s", e->ramp_up_s);
 		jsonw_double(w, "ramp_down_s", e->ramp_down_s);
+		jsonw_time_or_null(w, "known", map->entries[i].known);
 		jsonw_str(w, "note", map->entries[i].note);
 		jsonw_end_object(w);
 	}

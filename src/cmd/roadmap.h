@@ -18,6 +18,7 @@ struct roadmap_entry {
 	size_t n_labels;
 	const char *accelerator;		/* NULL: any */
 	const char *note;			/* NULL: none */
+	int64_t known;				/* since when it stands on the roadmap; 0: not said */
 };
 
 struct roadmap {
@@ -46,6 +47,11 @@ bool roadmap_concerns(const struct roadmap_entry *e, const struct series *s, con
  */
 BERTH_MUST_CHECK enum berth_code roadmap_uses(struct cmd_ctx *ctx, const struct roadmap *map, const struct series *rows,
     const struct fc_series *in, size_t n, struct fc_event_use **out, struct berth_err *err);
+/* The same for series that end in the past, without warnings: an event that was not known at its end concerns none of them. */
+void roadmap_uses_then(const struct roadmap *map, const struct accel_table *accels, const struct series *rows,
+    const struct fc_series *in, size_t n, struct arena *a, struct fc_event_use **out);
+/* Leaves out what was not known yet at `at`. */
+void roadmap_forget(struct roadmap *map, int64_t at);
 /* Events as JSON: an array "events". */
 void roadmap_json(struct jsonw *w, const struct roadmap *map);
 void roadmap_json_uses(struct jsonw *w, const struct fc_event_use *use, size_t n);

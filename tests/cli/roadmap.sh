@@ -82,6 +82,27 @@ awk -v a="$with" -v b="$(json '$.series[0].peak')" 'BEGIN { exit !(a > b + 40) }
 ok $? "its peak is that with the events"
 rm .config/berth/berth.yaml
 
+# Past times: what was known then is in the score, and beside it what the forecast would have been without.
+awk 'BEGIN { print "series,timestamp,gpus"; for (i = 0; i < 1200; i++)
+	printf "B200,%d,%.2f\n", 1796083200 - 3600 * (1200 - i), 100 + (i * 7919) % 101 / 50 - 1 + (i >= 1000 ? 60 : 0) }' >step.csv
+run --store step.db record csv step.csv
+printf 'events:\n  - {name: e, series: B200, gpus: 60, start: 2026-11-22T16:00:00Z}\n' >e.yaml
+run --store step.db forecast --backtest --origins 5 --horizon 1w --events e.yaml -o json
+expect_exit 0
+expect_err_has 'without a date .known. count as known at every past time: e;'
+expect_json_near '$.series[0].mase' 0 0.1 "a step that the roadmap says is no error"
+expect_json_near '$.series[0].without_roadmap.mase' 9 1 "without it, it is"
+plain=$(json '$.series[0].without_roadmap.mase')
+run --store step.db forecast --backtest --origins 5 --horizon 1w --no-events -o json
+expect_json '$.series[0].mase' "$plain" "that is the score of a store without a roadmap"
+expect_json '$.series[0].without_roadmap.mase' ''
+sed 's/}/, known: 2026-11-23}/' e.yaml >late.yaml
+run --store step.db forecast --backtest --origins 5 --horizon 1w --events late.yaml -o json
+awk -v a="$(json '$.series[0].mase')" -v b="$plain" 'BEGIN { exit !(a > 0.9 * b && a <= b) }'
+ok $? "what nobody knew at the origins is left out of them"
+run --store step.db forecast --compare --origins 5 --horizon 1w --events e.yaml
+expect_out_has 'BERTH  NO-ROADMAP  LAST-VALUE'
+
 refuse() {	# refuse TEXT PLACE MESSAGE
 	printf 'events:\n%s' "$1" >bad.yaml
 	run forecast --events bad.yaml
