@@ -93,12 +93,15 @@ forecast_json_points(struct jsonw *w, const struct fc_result *r)
 }
 
 static void
-forecast_json_peaks(struct jsonw *w, const struct fc_result *r)
+forecast_json_peaks(struct jsonw *w, const struct fc_result *r, bool gpus)
 {
 	forecast_json_peak(w, "peak", r->peak);
 	jsonw_begin_object(w, "peak_gpus");
 	for (int l = 0; l < FC_PEAK_LEVEL_COUNT; l++)
-		jsonw_int(w, forecast_peak_keys[l], forecast_whole(r->peak[l]));
+		if (gpus)
+			jsonw_int(w, forecast_peak_keys[l], forecast_whole(r->peak[l]));
+		else
+			jsonw_null(w, forecast_peak_keys[l]);
 	jsonw_end_object(w);
 	jsonw_begin_array(w, "windows");
 	for (size_t i = 0; i < r->n_windows; i++) {
@@ -121,10 +124,11 @@ forecast_json_series(struct jsonw *w, const struct forecast_set *f, size_t at)
 
 	jsonw_begin_object(w, NULL);
 	jsonw_str(w, "name", r->name);
+	jsonw_str(w, "unit", f->rows[at].unit);
 	jsonw_int(w, "step_s", r->step_s);
 	forecast_json_history(w, r);
 	forecast_json_points(w, r);
-	forecast_json_peaks(w, r);
+	forecast_json_peaks(w, r, series_is_gpus(&f->rows[at]));
 	forecast_json_answers(w, f, at);
 	jsonw_begin_array(w, "shifts");
 	for (size_t i = 0; i < r->n_shifts; i++) {
@@ -220,42 +224,70 @@ forecast_windows(struct cmd_ctx *ctx, const struct forecast_set *f, struct berth
 	return cmd_table_print(ctx, t, err);
 }
 
+/* Places that tell values of this size apart: three digits or so. */
+static int
+forecast_decimals(double top)
+{
+	return top >= 100 ? 0 : top >= 10 ? 1 : top >= 1 ? 2 : 4;
+}
+
+/* Peaks in whole GPUs and nodes; in other units as they are. */
+static void
+forecast_summary_peaks(struct table *t, const struct fc_result *r, bool gpus, int64_t node)
+{
+	for (int l = 0; l < FC_PEAK_LEVEL_COUNT; l++)
+		if (gpus)
+			table_double(t, (double)forecast_whole(r->peak[l]));
+		else
+			table_double_to(t, r->peak[l], forecast_decimals(r->peak[FC_PEAK99]));
+	if (gpus)
+		table_int(t, (forecast_whole(r->peak[FC_PEAK95]) + node - 1) / node);
+	else
+		table_unknown(t);
+}
+
+static void
+forecast_summary_row(struct cmd_ctx *ctx, const struct forecast_set *f, size_t i, struct table *t)
+{
+	const struct fc_result *r = &f->out[i];
+	bool gpus = series_is_gpus(&f->rows[i]);
+	int decimals = gpus ? 1 : forecast_decimals(r->peak[FC_PEAK99]);
+	double mean = 0, last = NAN;
+	struct fc_when when;
+
+	for (size_t k = 0; k < r->horizon; k++)
+		mean += fc_expected(r, k) / (double)r->horizon;
+	for (size_t k = f->recorded[i].n; k-- > 0 && isnan(last);)
+		last = f->recorded[i].mean[k];
+	table_row(t);
+	table_text(t, r->name);
+	table_double_to(t, last, decimals);
+	table_double_to(t, mean, decimals);
+	forecast_summary_peaks(t, r, gpus, ((const struct forecast_opts *)ctx->opts)->gpus_per_node);
+	fc_when(r, &when);
+	table_time(t, when.likeliest);
+	table_text(t, series_unit(&f->rows[i]));
+	table_time(t, r->history_from);
+	table_int(t, (int64_t)r->n_used);
+	table_text(t, r->n_parts > 0 ? r->parts[0].name : "");
+}
+
 static enum berth_code
 forecast_summary(struct cmd_ctx *ctx, const struct forecast_set *f, struct berth_err *err)
 {
 	static const struct table_col cols[] = {
 		{ "series", NULL, TABLE_TEXT, 0, TABLE_CUT }, { "last", NULL, TABLE_DOUBLE, 1, 0 },
-		{ "mean", NULL, TABLE_DOUBLE, 1, 0 }, { "peak_p50", NULL, TABLE_INT, 0, 0 },
-		{ "peak_p90", NULL, TABLE_INT, 0, 0 }, { "peak_p95", NULL, TABLE_INT, 0, 0 },
-		{ "peak_p99", NULL, TABLE_INT, 0, 0 }, { "nodes_p95", "NODES", TABLE_INT, 0, 0 },
-		{ "when", NULL, TABLE_TIME, 0, 0 }, { "from", NULL, TABLE_TIME, 0, TABLE_WIDE },
-		{ "samples", NULL, TABLE_INT, 0, TABLE_WIDE }, { "driver", NULL, TABLE_TEXT, 0, TABLE_WIDE },
+		{ "mean", NULL, TABLE_DOUBLE, 1, 0 }, { "peak_p50", NULL, TABLE_DOUBLE, 0, 0 },
+		{ "peak_p90", "P90", TABLE_DOUBLE, 0, 0 }, { "peak_p95", "P95", TABLE_DOUBLE, 0, 0 },
+		{ "peak_p99", "P99", TABLE_DOUBLE, 0, 0 }, { "nodes_p95", "NODES", TABLE_INT, 0, 0 },
+		{ "when", NULL, TABLE_TIME, 0, 0 }, { "unit", NULL, TABLE_TEXT, 0, TABLE_WIDE },
+		{ "from", NULL, TABLE_TIME, 0, TABLE_WIDE }, { "samples", NULL, TABLE_INT, 0, TABLE_WIDE },
+		{ "driver", "HEAVIEST-METHOD", TABLE_TEXT, 0, TABLE_WIDE },
 	};
 	struct table *t = table_new(ctx->arena, cols, sizeof(cols) / sizeof(cols[0]));
-	int64_t node = ((const struct forecast_opts *)ctx->opts)->gpus_per_node;
 
-	for (size_t i = 0; i < f->n; i++) {
-		const struct fc_result *r = &f->out[i];
-		double mean = 0, last = NAN;
-		struct fc_when when;
-
-		for (size_t k = 0; k < r->horizon; k++)
-			mean += fc_expected(r, k) / (double)r->horizon;
-		for (size_t k = f->recorded[i].n; k-- > 0 && isnan(last);)
-			last = f->recorded[i].mean[k];
-		table_row(t);
-		table_text(t, r->name);
-		table_double(t, last);
-		table_double(t, mean);
-		for (int l = 0; l < FC_PEAK_LEVEL_COUNT; l++)
-			table_int(t, forecast_whole(r->peak[l]));
-		table_int(t, (forecast_whole(r->peak[FC_PEAK95]) + node - 1) / node);
-		fc_when(r, &when);
-		table_time(t, when.likeliest);
-		table_time(t, r->history_from);
-		table_int(t, (int64_t)r->n_used);
-		table_text(t, r->n_parts > 0 ? r->parts[0].name : "");
-	}
+	for (size_t i = 0; i < f->n; i++)
+		forecast_summary_row(ctx, f, i, t);
 	return cmd_table_print(ctx, t, err);
 }
 
@@ -278,7 +310,7 @@ forecast_draw(struct cmd_ctx *ctx, const struct forecast_set *f, size_t at, stru
 	struct plot_style style = { ctx->columns > 0 ? ctx->columns : 80, 12, ctx->unicode, ctx->color };
 	double *mid = arena_array(ctx->arena, r->horizon, sizeof(*mid)), *hi = arena_array(ctx->arena, r->horizon, sizeof(*hi));
 	size_t show = 3 * r->horizon < in->n ? 3 * r->horizon : in->n;
-	struct plot_forecast p = { r->name, "GPUs", in->t0 + (int64_t)(in->n - show) * in->step_s, in->step_s,
+	struct plot_forecast p = { r->name, series_unit(&f->rows[at]), in->t0 + (int64_t)(in->n - show) * in->step_s, in->step_s,
 		(in->peak != NULL ? in->peak : in->mean) + (in->n - show), show, mid, hi, r->horizon,
 		forecast_marks(ctx, f, at), f->map.n };
 	struct buf b;
@@ -402,7 +434,7 @@ forecast_svg_one(struct cmd_ctx *ctx, const struct forecast_set *f, size_t at, c
 		{ SVG_LINE, "P99", x + show, y + 3 * h, NULL, h, 3 },
 		{ SVG_LINE, "history", x, (in->peak != NULL ? in->peak : in->mean) + off, NULL, show, 0 },
 	};
-	struct svg_chart c = { .title = r->name, .y_label = "GPUs", .x_time = true, .y_min = NAN, .y_max = NAN };
+	struct svg_chart c = { .title = r->name, .y_label = series_unit(&f->rows[at]), .x_time = true, .y_min = NAN, .y_max = NAN };
 	size_t n = sizeof(fixed) / sizeof(fixed[0]);
 	struct svg_series *s = arena_array(ctx->arena, n + f->map.n + f->n_capacity[at], sizeof(*s));
 	struct buf b;

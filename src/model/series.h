@@ -30,7 +30,28 @@ series_is_demand(const struct series *s)
 	for (size_t i = 0; i < sizeof(beside) / sizeof(beside[0]); i++)
 		if (strcmp(s->unit, beside[i]) == 0)
 			return false;
-	return strncmp(s->unit, "gpu_", 4) != 0 && strstr(s->unit, "_per_hour") == NULL;
+	return (strncmp(s->unit, "gpu_", 4) != 0 || strncmp(s->unit, "gpu_hour", 8) == 0) && strstr(s->unit, "_per_hour") == NULL;
+}
+
+/* Does it count GPUs: running, waited for, idle? */
+static inline bool
+series_is_gpus(const struct series *s)
+{
+	return s->unit == NULL || s->unit[0] == '\0' || strcmp(s->unit, "gpu") == 0 ||
+	    (strncmp(s->unit, "gpu_", 4) == 0 && strncmp(s->unit, "gpu_hour", 8) != 0);
+}
+
+/* What it counts, in the plural and as people write it. Borrowed from s where that is a unit of its own. */
+static inline const char *
+series_unit(const struct series *s)
+{
+	static const char *const words[][2] = { { "vcpu", "vCPUs" }, { "gpu_hour", "GPU-hours" }, { "gpu_hours", "GPU-hours" },
+		{ "node", "nodes" }, { "job", "jobs" }, { "request", "requests" }, { "gib", "GiB" } };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (s->unit != NULL && strcmp(s->unit, words[i][0]) == 0)
+			return words[i][1];
+	return series_is_gpus(s) ? "GPUs" : s->unit;
 }
 
 /* Mean and peak GPUs in [t, t + step). Missing steps have no sample: no data is not zero. */

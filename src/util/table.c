@@ -17,6 +17,7 @@ enum { TABLE_GAP = 2, TABLE_CUT_MIN = 6 };
 
 struct table_cell {
 	bool known;
+	int decimals;			/* of its own, plus 1; 0: those of the column */
 	union { const char *s; int64_t i; double d; struct usd_micro m; } u;
 };
 
@@ -92,6 +93,13 @@ table_double(struct table *t, double v)
 {
 	assert(table_next_type(t) == TABLE_DOUBLE || table_next_type(t) == TABLE_SHARE);
 	*table_next(t) = (struct table_cell){ .known = isfinite(v), .u.d = v };
+}
+
+void
+table_double_to(struct table *t, double v, int decimals)
+{
+	assert(table_next_type(t) == TABLE_DOUBLE && decimals >= 0 && decimals <= 9);
+	*table_next(t) = (struct table_cell){ .known = isfinite(v), .decimals = decimals + 1, .u.d = v };
 }
 
 void
@@ -172,15 +180,16 @@ table_time_text(struct arena *a, int64_t t, bool csv)
 }
 
 static const char *
-table_double_text(struct arena *a, const struct table_col *col, double v, bool csv)
+table_double_text(struct arena *a, const struct table_col *col, const struct table_cell *c, bool csv)
 {
+	double v = c->u.d;
 	char text[STR_DOUBLE_SIZE];
 
 	if (csv)
 		return arena_strdup(a, str_from_double(text, v));
 	if (col->type == TABLE_SHARE)
 		return arena_printf(a, "%.*f%%", col->decimals, v * 100);
-	return arena_printf(a, "%.*f", col->decimals, v);
+	return arena_printf(a, "%.*f", c->decimals > 0 ? c->decimals - 1 : col->decimals, v);
 }
 
 static const char *
@@ -197,7 +206,7 @@ table_cell_text(struct arena *a, const struct table_col *col, const struct table
 		return arena_printf(a, "%lld", (long long)c->u.i);
 	case TABLE_DOUBLE:
 	case TABLE_SHARE:
-		return table_double_text(a, col, c->u.d, csv);
+		return table_double_text(a, col, c, csv);
 	case TABLE_MONEY:
 		return arena_strdup(a, usd_fmt(text, sizeof(text), c->u.m, csv ? 6 : col->decimals));
 	case TABLE_TIME:

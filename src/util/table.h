@@ -62,6 +62,7 @@ void table_row(struct table *t);
 void table_text(struct table *t, const char *s);
 void table_int(struct table *t, int64_t v);
 void table_double(struct table *t, double v);	/* also TABLE_SHARE */
+void table_double_to(struct table *t, double v, int decimals);	/* a TABLE_DOUBLE of this row with other decimals, 0..9 */
 void table_money(struct table *t, struct usd_micro v);
 void table_time(struct table *t, int64_t v);	/* also TABLE_AGE, TABLE_DURATION: seconds */
 void table_bool(struct table *t, bool v);

@@ -155,6 +155,15 @@ expect_exit 0
 run --store share.db forecast util --horizon 24h
 expect_out_has 'The peak is at most 0[.][0-9]+ share with a chance of 50 %, 0[.][0-9]+ share'
 expect_out_lacks 'nodes[)]'
+expect_out_has '^util +0[.][0-9]{4} +0[.][0-9]{4} +0[.][0-9]{4} .* -  20' "its row has decimals and no nodes"
+run --store share.db forecast util --horizon 24h --plot
+expect_out_has 'up to P95  [(]share, UTC[)]'
+run --store share.db forecast util --horizon 24h -o json
+expect_json '$.series[0].unit' share
+expect_json '$.series[0].peak_gpus.p95' null "there are no whole GPUs of a share"
+run --store share.db forecast util --horizon 24h --svg u.svg
+grep -q '>share<' u.svg && ! grep -q GPUs u.svg
+ok $? "the picture's axis has the unit"
 
 # The same forecast again takes the place of the first; a capacity of a series that is not there is said.
 run --store past.db forecast --scores

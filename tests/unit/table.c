@@ -60,6 +60,21 @@ render(const struct table *t, struct table_style style, const char *want, const 
 	buf_free(&b);
 }
 
+/* A row may show more places than its column; csv shows all in any case. */
+static void
+test_decimals(struct arena *a)
+{
+	static const struct table_col one[] = { { "x", NULL, TABLE_DOUBLE, 1, 0 } };
+	struct table *t = table_new(a, one, 1);
+
+	table_row(t);
+	table_double(t, 0.125);
+	table_row(t);
+	table_double_to(t, 0.125, 4);
+	render(t, (struct table_style){ .form = TABLE_FORM_TABLE, .headers = true }, "     X\n   0.1\n0.1250\n", "decimals of a row");
+	render(t, (struct table_style){ .form = TABLE_FORM_CSV, .headers = true }, "x\n0.125\n0.125\n", "csv has all of them");
+}
+
 static void
 test_forms(const struct table *t)
 {
@@ -134,6 +149,7 @@ main(void)
 	const struct table *t = make(a);
 
 	setlocale(LC_ALL, "C");
+	test_decimals(a);
 	test_forms(t);
 	test_wide(t);
 	test_unknown_column(t);
