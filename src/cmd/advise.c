@@ -20,7 +20,7 @@
 
 struct advise_opts {
 	const char *params, *phase, *purchase;
-	int64_t layers, hidden, kv_width, batch, context, top;
+	int64_t layers, hidden, kv_width, batch, context, output_tokens, top;
 	struct opt_list gpus, precisions, measured;
 };
 
@@ -38,6 +38,7 @@ static const struct opt_row advise_rows[] = {
 	{ "gpu", 'g', OPT_LIST, "GPU", "compare these; default those of the job, else all that are offered", OFF(gpus), 0, 0, NULL },
 	{ "precision", 0, OPT_LIST, "NAME", "compare these; default fp32, tf32, bf16, fp8, int8, fp4", OFF(precisions), 0, 0, NULL },
 	{ "measured", 'm', OPT_LIST, "GPU[:NAME]=FILE", "a benchmark's report, preferred to the estimate", OFF(measured), 0, 0, NULL },
+	{ "output-tokens", 0, OPT_INT, "N", "made for each sequence in a vLLM latency report", OFF(output_tokens), 1, 1e8, NULL },
 	{ "purchase", 0, OPT_CHOICE, "on_demand|spot|reserved", "whose prices count; default on_demand", OFF(purchase), 0, 0, NULL },
 	{ "top", 'n', OPT_INT, "N", "rows to show; default 20", OFF(top), 1, 100000, NULL },
 	{ 0 },
@@ -233,6 +234,38 @@ advise_row(struct advising *x, const struct variant_advice *v, const char *engin
 	r->million = r->price / (rate * 3600.0) * 1e6;
 }
 
+/* The rate that the phase asks for: tokens made, tokens read, or all that the report tells. */
+static enum berth_code
+advise_rate(struct advising *x, const struct benchlog *log, double *rate_out, const char **unit_out, struct berth_err *err)
+{
+	*rate_out = log->rate;
+	*unit_out = log->unit;
+	if (str_eq(log->unit, "batches")) {
+		if (x->o->output_tokens == 0 || x->model.phase != VARIANT_DECODE)
+			return err_set(err, BERTH_EINVAL, "a vLLM latency report does not say how many tokens were made: say --phase decode, "
+			    "--batch and --output-tokens as vllm bench latency had them, or give a throughput report");
+		*rate_out *= x->model.batch * (double)x->o->output_tokens;
+		*unit_out = "tokens";
+	} else if (str_eq(log->unit, "tokens")) {
+		const double v = x->model.phase == VARIANT_DECODE ? log->generated : x->model.phase == VARIANT_PREFILL ? log->prompted :
+		    (double)NAN;
+
+		if (v > 0)
+			*rate_out = v;
+	}
+	return BERTH_OK;
+}
+
+/* What was read, and what berth had to take for granted. */
+static const char *
+advise_detail(struct advising *x, const struct benchlog *log, double rate, bool guessed)
+{
+	const bool all = str_eq(log->unit, "tokens") && rate == log->rate && !(rate == log->generated || rate == log->prompted);
+
+	return arena_printf(x->ctx->arena, "%s%s%s", log->detail, all ? ", prompts and answers together" : "",
+	    guessed ? "; its precision is not said, taken as bf16" : "");
+}
+
 /* "GPU[:PRECISION]=FILE" */
 static enum berth_code
 advise_measured(struct advising *x, const char *text, struct berth_err *err)
@@ -243,8 +276,10 @@ advise_measured(struct advising *x, const char *text, struct berth_err *err)
 	struct variant_advice v;
 	struct benchlog log;
 	const struct accel *accel;
+	const char *unit;
 	enum berth_code rc;
 	char *bytes, *name;
+	double rate;
 	size_t n;
 
 	if (eq == NULL)
@@ -260,16 +295,20 @@ advise_measured(struct advising *x, const char *text, struct berth_err *err)
 	if (accel == NULL)
 		return accel_unknown(x->accels, name, err);
 	rc = fileio_slurp(a, eq + 1, ADVISE_FILE_MAX, &bytes, &n, err);
-	if (rc == BERTH_OK && (rc = benchlog_parse(bytes, n, a, &log, err)) != BERTH_OK)
-		return err_ctx(err, "%s", eq + 1);
 	if (rc != BERTH_OK)
 		return rc;
+	rc = benchlog_parse(bytes, n, a, &log, err);
+	if (rc == BERTH_OK)
+		rc = advise_rate(x, &log, &rate, &unit, err);
+	if (rc != BERTH_OK)
+		return err_ctx(err, "%s", eq + 1);
+	log.detail = advise_detail(x, &log, rate, p == PRECISION_COUNT && log.precision == PRECISION_COUNT);
 	p = p != PRECISION_COUNT ? p : log.precision != PRECISION_COUNT ? log.precision : PRECISION_BF16;
 	variant_advise(&x->model, accel, p, &x->refs, &x->limits, &v);
 	v.measured = true;
 	v.count = v.count > 0 ? v.count : 1;
 	v.note = log.detail;
-	advise_row(x, &v, log.engine, log.unit, log.rate, log.detail);
+	advise_row(x, &v, log.engine, unit, rate, log.detail);
 	return BERTH_OK;
 }
 

@@ -50,6 +50,27 @@ expect_err_has 'none.txt: no throughput'
 run advise --params 8B --measured none.txt
 expect_exit 2
 
+# Of vLLM's tokens those that the phase asks for; what the report leaves open is said
+echo '{"model_id": "m", "duration": 10.0, "completed": 5, "failed": 0, "total_input_tokens": 4000, "total_output_tokens": 1000, "output_throughput": 100.0, "total_token_throughput": 500.0, "std_itl_ms": NaN}' >serve.json
+run advise --params 8B --gpu H100-SXM5-80GB --precision bf16 --measured H100-SXM5-80GB=serve.json -o json
+expect_exit 0
+expect_json '$.variants[0].rate_per_s' 100 "decode: those that were made"
+grep -q 'taken as bf16' "$out"; ok $? "a precision that is not said is said to be taken for granted"
+run advise --params 8B --phase prefill --gpu H100-SXM5-80GB --precision bf16 --measured H100-SXM5-80GB:bf16=serve.json -o json
+expect_exit 0
+grep -q '"rate_per_s": 400' "$out"; ok $? "prefill: those that were read"
+echo '{"avg_latency": 0.5, "latencies": [0.5], "percentiles": {"99": 0.5}}' >latency.json
+run advise --params 8B --batch 8 --gpu H100-SXM5-80GB --measured H100-SXM5-80GB:bf16=latency.json
+expect_exit 1
+expect_err_has 'latency.json: a vLLM latency report does not say how many tokens.*--output-tokens'
+run advise --params 8B --batch 8 --output-tokens 128 --gpu H100-SXM5-80GB --precision bf16 --measured H100-SXM5-80GB:bf16=latency.json -o json
+expect_exit 0
+expect_json '$.variants[0].rate_per_s' 2048 "8 sequences of 128 tokens in half a second"
+printf '&&&& RUNNING TensorRT.trtexec # trtexec\n[I] Throughput: 10 qps\n&&&& RUNNING TensorRT.trtexec # trtexec\n[I] Throughput: 20 qps\n' >two.txt
+run advise --params 8B --gpu H100-SXM5-80GB --measured H100-SXM5-80GB=two.txt
+expect_exit 1
+expect_err_has 'two.txt: it holds 2 runs of trtexec'
+
 # The accelerators of a job
 run advise "$TOP_SRCDIR/data/jobs/batch-inference-l4.yaml" --params 350M -o json
 expect_exit 0

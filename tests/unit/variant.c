@@ -146,6 +146,48 @@ static const struct report {
 	    "inferences", PRECISION_FP16, 100 },
 	{ "TVM's auto-scheduler", "{\"i\": [[\"[\\\"key\\\"]\", \"cuda\"], [[], []]], \"r\": [[0.02], 0, 1.5, 1], \"v\": \"v0.6\"}\n", "tvm",
 	    "inferences", PRECISION_FP32, 50 },
+	{ "trtexec of an engine", "&&&& RUNNING TensorRT.trtexec [TensorRT v100300] # trtexec --loadEngine=r.plan --batch=4\n[I] Throughput: 100 "
+	    "qps\n[I] Latency: min = 3.9 ms, percentile(90%) = 4 ms\n&&&& PASSED TensorRT.trtexec # trtexec --loadEngine=r.plan\n", "tensorrt",
+	    "inferences", PRECISION_COUNT, 400 },
+	{ "trtexec with a path that looks like a flag", "&&&& RUNNING TensorRT.trtexec # trtexec --onnx=a--int8.onnx --fp16\n"
+	    "[I] Precision: FP32+FP16 --fp8\n[I] Throughput: 10 qps\n", "tensorrt", "inferences", PRECISION_FP16, 10 },
+	{ "two runs of trtexec", "&&&& RUNNING TensorRT.trtexec # trtexec --onnx=a.onnx\n[I] Throughput: 10 qps\n"
+	    "&&&& RUNNING TensorRT.trtexec # trtexec --onnx=b.onnx\n[I] Throughput: 20 qps\n", "", "", PRECISION_COUNT, NAN },
+	{ "trtexec that failed in the end", "&&&& RUNNING TensorRT.trtexec # trtexec\n[I] Throughput: 10 qps\n&&&& FAILED TensorRT.trtexec\n",
+	    "", "", PRECISION_COUNT, NAN },
+	{ "trtexec that was cut off", "&&&& RUNNING TensorRT.trtexec # trtexec --onnx=a.onnx\n[I] Starting inference\n", "", "",
+	    PRECISION_COUNT, NAN },
+	{ "trtexec in another unit", "&&&& RUNNING TensorRT.trtexec # trtexec\n[I] Throughput: 10 ms\n", "", "", PRECISION_COUNT, NAN },
+	{ "trtexec with NaN", "&&&& RUNNING TensorRT.trtexec # trtexec\n[I] Throughput: nan qps\n", "", "", PRECISION_COUNT, NAN },
+	{ "benchmark_app in Python", "[Step 11/11] Dumping statistics report\n[ INFO ]   INFERENCE_PRECISION_HINT: <Type: 'float16'>\n"
+	    "[ INFO ] Count:            4320 iterations\n[ INFO ] Latency:\n[ INFO ]    Median:     27.70 ms\n[ INFO ] Throughput:   143.98 FPS\n",
+	    "openvino", "inferences", PRECISION_FP16, 143.98 },
+	{ "benchmark_app, CSV", "Command line parameters\ninfer_precision;bf16\n\nConfiguration setup\ntopology;m\n\nExecution results\n"
+	    "read model time (ms);12.5\ntotal number of iterations;100\nlatency (ms);7.1\nthroughput;98.25\n\n", "openvino", "inferences",
+	    PRECISION_BF16, 98.25 },
+	{ "benchmark_app, CSV that was cut off", "Command line parameters\n\nExecution results\nlatency (ms);7.1\n", "", "", PRECISION_COUNT, NAN },
+	{ "two runs of benchmark_app", "[ INFO ] Throughput: 10 FPS\n[ INFO ] Throughput: 20 FPS\n", "", "", PRECISION_COUNT, NAN },
+	{ "vLLM with what Python calls NaN", "{\"model_id\": \"a\\\"NaN\", \"std_itl_ms\": NaN, \"request_rate\": Infinity, \"output_throughput\": 5.0,"
+	    " \"total_token_throughput\": 15.0}", "vllm", "tokens", PRECISION_COUNT, 15 },
+	{ "vLLM whose rate is NaN", "{\"output_throughput\": NaN, \"total_token_throughput\": NaN}", "", "", PRECISION_COUNT, NAN },
+	{ "vLLM, no request done", "{\"completed\": 0, \"failed\": 9, \"output_throughput\": 0.0, \"total_token_throughput\": 1.0}", "", "",
+	    PRECISION_COUNT, NAN },
+	{ "vLLM, latency", "{\"avg_latency\": 0.5, \"std_latency\": 0.1, \"latencies\": [0.4, 0.6], \"percentiles\": {\"10\": 0.42, \"99\": 0.6}}",
+	    "vllm", "batches", PRECISION_COUNT, 2 },
+	{ "vLLM, a line a run", "{\"model_id\": \"m\", \"total_token_throughput\": 10.0}\n{\"model_id\": \"m\", \"total_token_throughput\": 30.0}\n"
+	    "{\"model_id\": \"m\", \"total_token_throughput\": 20.0}\n", "vllm", "tokens", PRECISION_COUNT, 30 },
+	{ "vLLM of two models", "{\"model_id\": \"m\", \"total_token_throughput\": 10.0}\n{\"model_id\": \"n\", \"total_token_throughput\": 30.0}\n",
+	    "", "", PRECISION_COUNT, NAN },
+	{ "vLLM that was cut off", "{\"model_id\": \"m\", \"total_token_throughput\": 10.0, \"itls\": [[0.1, 0", "", "", PRECISION_COUNT, NAN },
+	{ "MetaSchedule", "[0, [[[], []], [0.004, 0.002], {\"kind\": \"cuda\"}, [[\"TENSOR\", \"float16\", [1, 8]]]]]\n"
+	    "[0, [[[], []], [1e10], {\"kind\": \"cuda\"}, [[\"TENSOR\", \"float16\", [1, 8]]]]]\n"
+	    "[1, [[[], []], null, {\"kind\": \"cuda\"}, [[\"TENSOR\", \"float16\", [1, 8]]]]]\n"
+	    "[1, [[[], []], [0.001], {\"kind\": \"cuda\"}, [[\"TENSOR\", \"float16\", [1, 8]]]]]\n", "tvm", "inferences", PRECISION_FP16, 250 },
+	{ "a TVM task of which nothing ran", "{\"input\": [\"cuda\", \"dense\"], \"result\": [[0.004], 0, 1.0, 1]}\n"
+	    "{\"input\": [\"cuda\", \"conv\"], \"result\": [[1e10], 4, 1.0, 1]}\n", "", "", PRECISION_COUNT, NAN },
+	{ "a TVM log whose last line was cut off", "{\"input\": [\"cuda\", \"dense\"], \"result\": [[0.004], 0, 1.0, 1]}\n"
+	    "{\"input\": [\"cuda\", \"den", "tvm", "inferences", PRECISION_FP32, 250 },
+	{ "a TVM trial of NaN seconds", "{\"input\": [\"cuda\", \"dense\"], \"result\": [[NaN], 0, 1.0, 1]}\n", "", "", PRECISION_COUNT, NAN },
 	{ "nothing of these", "hello\n", "", "", PRECISION_COUNT, NAN },
 	{ "empty", "", "", "", PRECISION_COUNT, NAN },
 	{ "trtexec that failed", "&&&& FAILED TensorRT.trtexec # trtexec --onnx=x\n", "", "", PRECISION_COUNT, NAN },
