@@ -2,7 +2,8 @@
  * Issue rate of the tensor cores by mma.sync, in registers alone. It is the hardware's full rate on
  * Turing to Ada and on consumer Blackwell; Hopper needs wgmma (wgmma.cu), B200 the vendor library.
  * Each step adds the product with A and then with -A, so that no sum grows; the last one stays:
- * every element must be K * arith_row * arith_col, and the kernel counts those that are.
+ * every element must be K * arith_row * arith_col, and the kernel counts those that are. Each accumulator begins at a
+ * value of its own that only the launch knows, so that none of them is another's copy to the assembler.
  * BERTH_TENSOR picks the kernels: 75, 80 or 89, the architecture that each came with.
  */
 #include "arith.h"
@@ -10,6 +11,7 @@
 #define TB 256
 #define ACC 4
 
+#define OWN(seed) (1 + (int)((seed) >> 30))
 #define LANE const unsigned lane = threadIdx.x & 31u, g = lane >> 2, t = lane & 3u
 
 static __device__ __forceinline__ unsigned
@@ -45,8 +47,13 @@ NAME(unsigned long long *out, uint32_t seed, int iters) \
 	const unsigned lo = rep(KIND, arith_row(seed, g)), hi = rep(KIND, arith_row(seed, g + 8)); \
 	const unsigned nlo = rep(KIND, -arith_row(seed, g)), nhi = rep(KIND, -arith_row(seed, g + 8)); \
 	const unsigned b = rep(KIND, arith_col(seed, g)); \
+	const int own = OWN(seed); \
 	unsigned right = 0; \
-	T d[ACC][4] = {}; \
+	T d[ACC][4]; \
+	_Pragma("unroll") \
+	for (int j = 0; j < ACC; j++) \
+		for (int e = 0; e < 4; e++) \
+			d[j][e] = (T)(j * own); \
 	_Pragma("unroll 1") \
 	for (int k = 0; k < iters; k++) { \
 		_Pragma("unroll") \
@@ -61,7 +68,7 @@ NAME(unsigned long long *out, uint32_t seed, int iters) \
 		MMA(OP, C, d[j], lo, hi, b); \
 		_Pragma("unroll") \
 		for (unsigned e = 0; e < 4; e++) \
-			right += d[j][e] == (T)(K * arith_row(seed, g + 8 * (e >> 1)) * \
+			right += d[j][e] == (T)(j * own + K * arith_row(seed, g + 8 * (e >> 1)) * \
 			    arith_col(seed, 2 * t + (e & 1))); \
 	} \
 	count(right, out); \
@@ -86,8 +93,13 @@ berth_k_mma_f64(unsigned long long *out, uint32_t seed, int iters)
 {
 	LANE;
 	const double a = (double)arith_row(seed, g), na = -a, b = (double)arith_col(seed, g);
+	const int own = OWN(seed);
 	unsigned right = 0;
-	double d[ACC][2] = {};
+	double d[ACC][2];
+
+#pragma unroll
+	for (int j = 0; j < ACC; j++)
+		d[j][0] = d[j][1] = (double)(j * own);
 
 #define MMAD(D, A) \
 	asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1},{%2},{%3},{%0,%1};" \
@@ -104,8 +116,8 @@ berth_k_mma_f64(unsigned long long *out, uint32_t seed, int iters)
 #pragma unroll
 	for (int j = 0; j < ACC; j++) {
 		MMAD(d[j], a);
-		right += d[j][0] == (double)(4 * arith_row(seed, g) * arith_col(seed, 2 * t));
-		right += d[j][1] == (double)(4 * arith_row(seed, g) * arith_col(seed, 2 * t + 1));
+		right += d[j][0] == (double)(j * own + 4 * arith_row(seed, g) * arith_col(seed, 2 * t));
+		right += d[j][1] == (double)(j * own + 4 * arith_row(seed, g) * arith_col(seed, 2 * t + 1));
 	}
 	count(right, out);
 }

@@ -74,7 +74,40 @@ count() { grep -c "$2" "$k/$1.ptx"; }
 [ "$(count base 'fma.rn.f32')" -ge 128 ]; ok $? "FP32: 128 FMA a turn"
 [ "$(count base 'fma.rn.f64')" -ge 128 ]; ok $? "FP64: 128 FMA a turn"
 [ "$(count tensor80 'mma.sync')" -ge 60 ]; ok $? "tensor kernels issue mma.sync"
-size=$(wc -c <"$TOP_BUILDDIR/berth-probe")
+
+# and the machine code, where the toolkit has the program that shows it
+sass=$(command -v cuobjdump || echo "$(dirname "$nvcc")/cuobjdump")
+ops() {	# IMAGE: arch kernel instruction count
+	"$sass" -sass "$k/$1.fatbin" 2>/dev/null | awk '/^arch = / { arch = $3 } /Function : / { fn = $3 }
+	    $1 ~ /^\/\*[0-9a-f]+\*\/$/ { i = $2 ~ /^@/ ? $3 : $2; sub(/;$/, "", i); n[arch " " fn " " i]++ }
+	    END { for (x in n) print x, n[x] }'
+}
+least() {	# IMAGE KERNEL INSTRUCTION(pattern) COUNT ARCHITECTURES(pattern): those that have fewer
+	awk -v fn="^berth_k_$2$" -v op="^($3)" -v want="$4" -v arch="^(${5-sm_})" \
+	    '$1 !~ arch { next } $2 ~ fn { a[$1] += 0 } $2 ~ fn && $3 ~ op { a[$1] += $4 }
+	    END { for (x in a) if (a[x] < want) print x ":" a[x] }' "$k/gate.$1"
+}
+if [ -x "$sass" ] && "$sass" --version >/dev/null 2>&1; then
+	for f in base tensor75 tensor80 tensor89 wgmma; do
+		[ ! -s "$k/$f.fatbin" ] || ops $f >"$k/gate.$f"
+	done
+	[ "$(awk '$3 ~ /^(LDL|STL)/' "$k"/gate.base "$k"/gate.tensor?? "$k"/gate.wgmma | wc -l)" = 0 ]
+	ok $? "machine code: nothing goes by local memory"
+	# FP8 has an mma of its own on Ada and the small Blackwells; elsewhere the probe does not run that kernel
+	for row in "base read LDG.*128 5" "base copy LDG.*128 5" "base copy STG.*128 5" "base triad LDG.*128 6" \
+	    "base triad STG.*128 3" "base fma32 FFMA 128" "base fma64 DFMA 128" "tensor75 mma_f16_turing HMMA 12" \
+	    "tensor80 mma_f16 HMMA 12" "tensor80 mma_bf16 HMMA 12" "tensor80 mma_tf32 HMMA 12" "tensor80 mma_s8 IMMA 12" \
+	    "tensor80 mma_f64 DMMA 12" "tensor89 mma_e4m3 QMMA 12 sm_89|sm_12" "wgmma wgmma_bf16 HGMMA 5" "wgmma wgmma_e4m3 QGMMA 5"; do
+		set -- $row
+		[ -s "$k/gate.$1" ] || continue
+		few=$(least $1 $2 "$3" $4 ${5+"$5"})
+		[ -z "$few" ] && grep -q " berth_k_$2 " "$k/gate.$1"
+		ok $? "machine code: $2 has $4 of $3 on ${5:-every architecture} ${few:+($few)}"
+	done
+	rm -f "$k"/gate.base "$k"/gate.tensor?? "$k"/gate.wgmma
+else
+	ok 0 "machine code # SKIP cuobjdump is not installed"
+fi
 cp "$TOP_BUILDDIR/berth-probe" "$k/gate.bin" && strip "$k/gate.bin" 2>/dev/null
 size=$(wc -c <"$k/gate.bin")
 rm -f "$k/gate.bin"
