@@ -167,7 +167,7 @@ forecast_is_sparse(struct cmd_ctx *ctx, const struct fc_series *in, int64_t hist
 		missing += isnan(in->mean[i]) ? 1 : 0;
 	if ((int64_t)n * in->step_s < FORECAST_SPARSE_S || 2 * missing <= n)
 		return false;
-	cmd_warn(ctx, "series %s: %zu of %zu steps are missing and it is left out: no data is not zero; --sparse forecasts it all the "
+	cmd_warn(ctx, "series %s: %zu of %zu steps are missing and it is left out: no data is not zero; --sparse takes it all the "
 	    "same", in->name, missing, n);
 	return true;
 }
@@ -248,10 +248,13 @@ forecast_load(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err
 			cmd_warn(ctx, "series %s has no samples%s%s and is left out", f->rows[i].name,
 			    in.n == 0 ? "" : o->history_s != 0 ? " within --history" : " within a year",
 			    o->at != 0 ? " before --at" : "");
+			f->n_left++;
 			continue;
 		}
-		if (!o->sparse && forecast_is_sparse(ctx, &in, o->history_s))
+		if (!o->sparse && forecast_is_sparse(ctx, &in, o->history_s)) {
+			f->n_left++;
 			continue;
+		}
 		if (o->at == 0 && in.t0 + (int64_t)in.n * in.step_s > f->as_of)
 			f->as_of = in.t0 + (int64_t)in.n * in.step_s;
 		if (coarse != NULL)
@@ -285,13 +288,15 @@ forecast_options(struct cmd_ctx *ctx, int64_t step_s, int64_t horizon_s, struct 
 	return calendar_options(ctx, v->zone, v->holidays, o, err);
 }
 
-/* The roadmap, and the histories as they would be had its events always stood as they stand now. */
-static enum berth_code
+/* The histories as they would be had the events always stood as they stand now. */
+enum berth_code
 forecast_roadmap(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err)
 {
 	const struct forecast_opts *o = ctx->opts;
 	enum berth_code rc = roadmap_find(ctx, o->events, o->no_events, o->zone, &f->map, err);
 
+	if (rc == BERTH_OK && o->at != 0)
+		roadmap_forget(&f->map, o->at);
 	if (rc != BERTH_OK || f->map.n == 0)
 		return rc;
 	f->uses = arena_array(ctx->arena, f->n, sizeof(*f->uses));

@@ -46,6 +46,7 @@ struct forecast_set {
 	struct forecast_capacity **capacity;	/* [n][n_capacity[i]] */
 	size_t *n_capacity;
 	int64_t as_of;			/* --at, else the step after the last sample of any series */
+	size_t n_left;			/* series that were picked and have no history to forecast from */
 };
 
 /* Picks by words, globs and --series: rows, all. */
@@ -55,6 +56,10 @@ BERTH_MUST_CHECK enum berth_code forecast_load(struct cmd_ctx *ctx, struct forec
 /* Samples of one series before `at` (0: all), hourly or coarser; n 0: none. coarse: as forecast_set has it. */
 BERTH_MUST_CHECK enum berth_code forecast_read(struct cmd_ctx *ctx, const struct series *s, int64_t at, struct fc_series *in,
     const char **coarse, struct berth_err *err);
+/* The roadmap of the options, as it was known at --at, and in as its events leave it. */
+BERTH_MUST_CHECK enum berth_code forecast_roadmap(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err);
+/* Series i takes place k in all arrays that forecast_load() fills. */
+void forecast_place(struct forecast_set *f, size_t k, size_t i);
 /* What was waited for beside this series: added to it with --requested, else told where it is much. */
 BERTH_MUST_CHECK enum berth_code forecast_queue(struct cmd_ctx *ctx, const struct forecast_set *f, const struct series *s,
     struct fc_series *in, double *queued_out, struct berth_err *err);

@@ -72,9 +72,8 @@ tree_group(struct cmd_ctx *ctx, const struct forecast_set *f, const char *key, s
 	return BERTH_OK;
 }
 
-/* Keeps index i of all arrays at place k. */
-static void
-tree_keep(struct forecast_set *f, size_t k, size_t i)
+void
+forecast_place(struct forecast_set *f, size_t k, size_t i)
 {
 	f->rows[k] = f->rows[i];
 	f->recorded[k] = f->recorded[i];
@@ -115,7 +114,7 @@ tree_leaves(struct cmd_ctx *ctx, struct forecast_set *f, struct fc_series *total
 			*row_out = f->rows[i];
 			continue;
 		}
-		tree_keep(f, kept++, i);
+		forecast_place(f, kept++, i);
 	}
 	f->n = f->n_coarse = kept;
 	if (kept == 0)

@@ -6,37 +6,43 @@
 #include "broker/broker.h"
 #include "cmd/calendar.h"
 #include "cmd/cmd.h"
+#include "cmd/forecast.h"
 #include "cmd/line.h"
-#include "cmd/joins.h"
 #include "cmd/plan_join.h"
-#include "cmd/roadmap.h"
 #include "cmd/series_waste.h"
 #include "store/money_rows.h"
 #include "store/offer_rows.h"
 #include "store/plan_rows.h"
-#include "store/series_rows.h"
 #include "store/store.h"
 #include "util/arena.h"
 #include "util/json.h"
 #include "util/str.h"
 
 struct plan_opts {
-	struct opt_list series, providers, regions, also, shares;
+	struct opt_list series, by, providers, regions, also, shares;
 	int64_t horizon_s, at, paths, seed, max_term, price_age_s, on_demand_gpus, replay, ladder, ladder_every_s;
 	double service_level, spot_share;
 	struct usd_micro budget;
-	const char *gpu, *events, *precision;
-	bool no_spot, list_prices, brief, no_events;
+	const char *gpu, *events, *precision, *reconcile;
+	bool no_spot, list_prices, brief, no_events, total, requested, sparse;
 };
 
 static const struct plan_opts plan_defaults = {
 	.horizon_s = INT64_C(52) * 7 * 86400, .paths = 200, .seed = 1, .service_level = 0, .spot_share = 0.2, .max_term = 36,
-	.budget = { INT64_MIN }, .precision = "bf16", .ladder_every_s = INT64_C(28) * 86400,
+	.budget = { INT64_MIN }, .precision = "bf16", .reconcile = "structural",
+	.ladder_every_s = INT64_C(28) * 86400,
 };
 
 #define OFF(field) offsetof(struct plan_opts, field)
 static const struct opt_row plan_rows[] = {
-	{ "series", 's', OPT_LIST, "SERIES", "plan for these series; default: all whose accelerator is known", OFF(series), 0, 0,
+	{ "series", 's', OPT_LIST, "SERIES", "plan for these series (names or globs); default: all whose accelerator is known",
+	    OFF(series), 0, 0, NULL },
+	{ "by", 0, OPT_LIST, "LABEL", "plan for the sums by the values of this label, such as team", OFF(by), 0, 0, NULL },
+	{ "total", 0, OPT_FLAG, NULL, "plan for the sum of the series", OFF(total), 0, 0, NULL },
+	{ "reconcile", 0, OPT_CHOICE, "structural|mint|bottom-up|none",
+	    "how sums and series are brought together; default structural", OFF(reconcile), 0, 0, NULL },
+	{ "requested", 0, OPT_FLAG, NULL, "what was waited for counts as demand too", OFF(requested), 0, 0, NULL },
+	{ "sparse", 0, OPT_FLAG, NULL, "also series of two weeks or more with more than half of it missing", OFF(sparse), 0, 0,
 	    NULL },
 	{ "horizon", 0, OPT_DURATION, "DUR", "how far ahead to plan; default 52w", OFF(horizon_s), 3600, 5.0 * 366 * 86400, NULL },
 	{ "service-level", 0, OPT_DOUBLE, "SHARE", "chance with which the peak is to be carried; default 0.95",
@@ -147,20 +153,24 @@ plan_options(struct cmd_ctx *ctx, struct plan_options *o, struct berth_err *err)
 	const struct plan_opts *v = ctx->opts;
 	const struct config *config;
 	struct placing_limit *limits;
-	struct joins *joins;
 	enum berth_code rc = cmd_config(ctx, &config, err);
 
 	if (rc == BERTH_OK)
 		rc = broker_limits_read(config->root, ctx->arena, &limits, &o->n_limits, err);
 	if (rc != BERTH_OK)
 		return rc;
-	joins = arena_array(ctx->arena, 1, sizeof(*joins));
-	rc = joins_read(config, ctx->arena, joins, err);
-	if (rc == BERTH_OK)
-		rc = calendar_options(ctx, NULL, NULL, &o->calendar, err);
+	fc_options_init(&o->calendar);
+	rc = calendar_options(ctx, NULL, NULL, &o->calendar, err);
 	if (rc != BERTH_OK)
 		return rc;
-	o->joins = joins;
+	o->series = &v->series;
+	o->by = &v->by;
+	o->total = v->total;
+	o->requested = v->requested;
+	o->sparse = v->sparse;
+	o->reconcile = v->reconcile;
+	o->events = v->events;
+	o->no_events = v->no_events;
 	o->limits = limits;
 	o->now = ctx->now;
 	o->at = v->at;
@@ -187,65 +197,6 @@ plan_options(struct cmd_ctx *ctx, struct plan_options *o, struct berth_err *err)
 	o->ladder = v->ladder;
 	o->ladder_every_s = v->ladder_every_s;
 	return rc;
-}
-
-/* Why a series cannot be planned: nobody knows its accelerator. */
-static enum berth_code
-plan_unknown(struct cmd_ctx *ctx, const struct accel_table *accels, const char *series, const char *name,
-    struct berth_err *err)
-{
-	const char *near[3];
-	size_t n = accel_suggest(accels, name, near, 3);
-
-	cmd_next_step(ctx, "name it: berth plan --series %s --gpu %s", series, n > 0 ? near[0] : "H100");
-	return err_set(err, BERTH_EINFEASIBLE, "series %s: no accelerator called '%s' is known%s%s", series, name,
-	    n > 0 ? "; did you mean " : "", n > 0 ? str_join(ctx->arena, near, n, ", ") : "");
-}
-
-/* The series that were asked for, or all whose accelerator is known; the others are named in a warning. */
-static enum berth_code
-plan_pick(struct cmd_ctx *ctx, const struct accel_table *accels, const struct joins *joins, struct plan_series **ps_out,
-    size_t *n_out, struct berth_err *err)
-{
-	const struct plan_opts *v = ctx->opts;
-	size_t n_named = v->series.n + ctx->n_args, n, kept = 0;
-	struct series *all;
-	struct plan_series *ps;
-	const char *name = NULL;
-	enum berth_code rc = store_series_list(ctx->store, ctx->arena, &all, &n, err);
-
-	if (rc != BERTH_OK)
-		return rc;
-	if (n == 0)
-		return err_set(err, BERTH_EINFEASIBLE, "the store has no series: record usage first (berth-record(1))");
-	ps = arena_array(ctx->arena, n_named > 0 ? n_named : n, sizeof(*ps));
-	for (size_t i = 0; i < n_named; i++) {
-		const char *want = i < v->series.n ? v->series.v[i] : ctx->args[i - v->series.n];
-
-		rc = store_series_get(ctx->store, want, ctx->arena, &ps[i].series, err);
-		if (rc != BERTH_OK)
-			return rc;
-		ps[i].accel = plan_accel(accels, &ps[i].series, v->gpu, ctx->arena, &name);
-		if (ps[i].accel == NULL)
-			return plan_unknown(ctx, accels, want, name, err);
-	}
-	for (size_t i = 0; n_named == 0 && i < n; i++) {
-		if (!series_is_demand(&all[i]) || (n > 1 && strcmp(all[i].name, "total") == 0))
-			continue;	/* no demand, or the sum of the others */
-		if (joins_uses(joins, all[i].name))
-			continue;	/* its history is that of another */
-		ps[kept].series = all[i];
-		ps[kept].accel = plan_accel(accels, &all[i], v->gpu, ctx->arena, &name);
-		if (ps[kept].accel != NULL)
-			kept++;
-		else if (n > 1)
-			cmd_warn(ctx, "series %s is left out: no accelerator called '%s' is known (--gpu names it)", all[i].name, name);
-	}
-	if (n_named == 0 && kept == 0)
-		return plan_unknown(ctx, accels, all[0].name, name, err);
-	*ps_out = ps;
-	*n_out = n_named > 0 ? n_named : kept;
-	return BERTH_OK;
 }
 
 /* What would have to be given to make the same plan again. */
@@ -325,7 +276,8 @@ plan_keep(struct cmd_ctx *ctx, struct plan_series *ps, size_t *n, const struct b
 			ps[kept++] = ps[i];
 			continue;
 		}
-		if (left->n++ == 0)
+		left->n++;
+		if (left->first.code == BERTH_OK)
 			left->first = why[i];
 		cmd_warn(ctx, "left out: %s", why[i].msg);
 	}
@@ -340,13 +292,13 @@ plan_own_fault(enum berth_code rc)
 }
 
 static enum berth_code
-plan_prepare_all(struct cmd_ctx *ctx, const struct accel_table *accels, const struct offer *offers, size_t n_offers,
+plan_market_all(struct cmd_ctx *ctx, const struct accel_table *accels, const struct offer *offers, size_t n_offers,
     const struct plan_options *o, struct plan_series *ps, size_t *n, struct plan_left *left, struct berth_err *err)
 {
 	struct berth_err *why = arena_array(ctx->arena, *n, sizeof(*why));
 
 	for (size_t i = 0; i < *n; i++) {
-		enum berth_code rc = plan_prepare(ctx->store, accels, offers, n_offers, o, ctx->arena, &ps[i], err);
+		enum berth_code rc = plan_market(accels, offers, n_offers, o, ctx->arena, &ps[i], err);
 
 		if (rc != BERTH_OK && (*n == 1 || !plan_own_fault(rc)))
 			return rc;
@@ -389,10 +341,9 @@ struct plan_made {
 static enum berth_code
 plan_make(struct cmd_ctx *ctx, int64_t at, struct plan_made *m, struct berth_err *err)
 {
-	const struct plan_opts *v = ctx->opts;
 	const struct offer_query q = { .at = at };
 	const struct accel_table *accels;
-	struct roadmap map;
+	struct forecast_set f = { 0 };
 	struct offer *offers;
 	struct commitment *owned;
 	size_t n_offers, n_owned;
@@ -401,22 +352,16 @@ plan_make(struct cmd_ctx *ctx, int64_t at, struct plan_made *m, struct berth_err
 	if (rc == BERTH_OK)
 		rc = cmd_accels(ctx, &accels, err);
 	if (rc == BERTH_OK)
-		rc = roadmap_find(ctx, v->events, v->no_events, NULL, &map, err);
-	m->o.roadmap = rc == BERTH_OK ? map.path : NULL;
-	if (rc == BERTH_OK)
-		rc = plan_pick(ctx, accels, m->o.joins, &m->ps, &m->n, err);
+		rc = plan_demand_load(ctx, accels, &m->o, &f, &m->ps, &m->n, err);
+	m->left.n = f.n_left;
 	if (rc == BERTH_OK)
 		rc = store_offer_list(ctx->store, at == 0 ? NULL : &q, ctx->arena, &offers, &n_offers, err);
 	if (rc == BERTH_OK)
 		rc = store_commitment_list(ctx->store, ctx->now, ctx->arena, &owned, &n_owned, err);
 	if (rc == BERTH_OK)
-		rc = plan_prepare_all(ctx, accels, offers, n_offers, &m->o, m->ps, &m->n, &m->left, err);
+		rc = plan_market_all(ctx, accels, offers, n_offers, &m->o, m->ps, &m->n, &m->left, err);
 	if (rc == BERTH_OK)
-		rc = plan_events_before(ctx, &map, m->ps, m->n, err);
-	if (rc == BERTH_OK)
-		rc = plan_forecast(m->ps, m->n, &m->o, ctx->arena, err);
-	if (rc == BERTH_OK)
-		plan_events_after(&m->o, m->ps, m->n);
+		rc = plan_demand_forecast(ctx, &m->o, &f, m->ps, m->n, err);
 	if (rc == BERTH_OK)
 		rc = plan_build_all(ctx, accels, owned, n_owned, &m->o, m->ps, &m->n, &m->left, err);
 	if (rc == BERTH_OK && m->n == 0) {
@@ -436,8 +381,10 @@ plan_finish(struct cmd_ctx *ctx, struct plan_made *m, struct berth_err *err)
 	if (rc == BERTH_OK)
 		rc = plan_solve_all(m->ps, m->n, &m->o, ctx->arena, err);
 
-	if (rc == BERTH_OK)
+	if (rc == BERTH_OK) {
+		plan_demand_explain(m->ps, m->n, ctx->arena);
 		plan_events_explain(m->ps, m->n, ctx->arena);
+	}
 	return rc;
 }
 

@@ -5,15 +5,11 @@
 #include <string.h>
 
 #include "broker/placing_facts.h"
-#include "broker/usage_history.h"
-#include "cmd/joins.h"
 #include "cmd/plan_join.h"
-#include "store/series_rows.h"
 #include "util/arena.h"
 #include "util/glob.h"
 #include "util/json.h"
 #include "util/str.h"
-#include "util/time.h"
 #include "util/vec.h"
 
 #define PLAN_UNSERVED 10.0		/* demand that nothing serves, in on-demand prices */
@@ -43,66 +39,6 @@ plan_accel(const struct accel_table *accels, const struct series *s, const char 
 	}
 	*name_out = name;
 	return accel_find(accels, name);
-}
-
-/* History before --at, by the hour: a GPU is bought by the hour, and a year of minutes is no better known. */
-static enum berth_code
-plan_history(struct store *store, const struct plan_options *o, struct arena *a, struct plan_series *ps,
-    struct berth_err *err)
-{
-	struct usage_history h;
-	int64_t until;
-	enum berth_code rc = usage_history(store, &ps->series, o->at != 0 ? time_floor(o->at, ps->series.step_s) : 0,
-	    USAGE_LOOK_S, a, &h, err);
-
-	if (rc != BERTH_OK)
-		return rc;
-	ps->history = h.s;
-	ps->history_warning = h.warning;
-	if (h.s.n == 0)
-		return err_set(err, BERTH_EINFEASIBLE, "series %s has no samples%s: record some first (berth-record(1))",
-		    ps->series.name, o->at != 0 ? " before --at" : "");
-	return o->joins == NULL ? BERTH_OK : joins_apply(store, o->joins, ps->series.name, o->at, a, &ps->history, &until, err);
-}
-
-/* All series of one step together, as `berth forecast` does: they share the pool of past errors. */
-enum berth_code
-plan_forecast(struct plan_series *ps, size_t n, const struct plan_options *o, struct arena *a, struct berth_err *err)
-{
-	struct fc_series *in = arena_array(a, n, sizeof(*in));
-	struct fc_result *out = arena_array(a, n, sizeof(*out));
-	size_t *index = arena_array(a, n, sizeof(*index));
-
-	for (size_t first = 0; first < n; first++) {
-		int64_t step_s = ps[first].history.step_s;
-		struct fc_options fo;
-		size_t m = 0, before = 0;
-		enum berth_code rc;
-
-		while (before < first && ps[before].history.step_s != step_s)
-			before++;
-		if (before < first)	/* done with an earlier one of this step */
-			continue;
-		for (size_t i = first; i < n; i++)
-			if (ps[i].history.step_s == step_s) {
-				index[m] = i;
-				in[m++] = ps[i].history;
-			}
-		fc_options_init(&fo);
-		fo.utc_offset = o->calendar.utc_offset;
-		fo.utc_offset_arg = o->calendar.utc_offset_arg;
-		fo.holidays = o->calendar.holidays;
-		fo.n_holidays = o->calendar.n_holidays;
-		fo.horizon = (size_t)((o->horizon_s + step_s - 1) / step_s);
-		fo.n_paths = (size_t)o->paths;
-		fo.seed = o->seed;
-		rc = fc_run_many(in, m, &fo, a, out, err);
-		if (rc != BERTH_OK)
-			return err_ctx(err, "forecast");
-		for (size_t k = 0; k < m; k++)
-			ps[index[k]].forecast = out[k];
-	}
-	return BERTH_OK;
 }
 
 /* Paths carry the peak of each step; what is used and paid is its mean: each step's paths are scaled to the expected mean. */
@@ -478,8 +414,8 @@ plan_filter(const struct accel_table *accels, const struct offer *offers, size_t
 }
 
 enum berth_code
-plan_prepare(struct store *store, const struct accel_table *accels, const struct offer *offers, size_t n_offers,
-    const struct plan_options *o, struct arena *a, struct plan_series *ps, struct berth_err *err)
+plan_market(const struct accel_table *accels, const struct offer *offers, size_t n_offers, const struct plan_options *o,
+    struct arena *a, struct plan_series *ps, struct berth_err *err)
 {
 	ps->market = arena_array(a, n_offers, sizeof(*ps->market));
 	ps->n_market = plan_filter(accels, offers, n_offers, o, ps, ps->market);
@@ -492,7 +428,7 @@ plan_prepare(struct store *store, const struct accel_table *accels, const struct
 		    "`berth prices import`, or see `berth prices list --gpu %s`", ps->series.name, n_offers, ps->accel->name,
 		    n_offers > 0 ? ": " : "", n_offers > 0 ? explain_refusals(ps->refused, a) : "", ps->accel->name);
 	plan_rank(o, accels, ps, a);
-	return plan_history(store, o, a, ps, err);
+	return BERTH_OK;
 }
 
 enum berth_code

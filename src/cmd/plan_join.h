@@ -20,8 +20,8 @@
 struct arena;
 struct cmd_ctx;
 struct jsonw;
-struct joins;
-struct roadmap;
+struct forecast_set;
+struct opt_list;
 struct store;
 
 /* A provider's least and greatest share of the GPUs that are owned or bought. */
@@ -55,9 +55,13 @@ struct plan_options {
 	int64_t ladder, ladder_every_s;	/* purchases in so many steps, so far apart; 0: all at once */
 	const struct plan_share *shares;	/* [n_shares] of what is owned or bought */
 	size_t n_shares;
-	const struct joins *joins;	/* NULL: none */
+	const struct opt_list *series, *by;	/* names and patterns; one label whose sums are planned */
+	bool total, requested, sparse;	/* as of `berth forecast` */
+	const char *reconcile;
+	const char *events;		/* path of the option; NULL: that of berth.yaml */
+	bool no_events;
 	struct fc_options calendar;	/* its clock and days off */
-	const char *roadmap;		/* path; NULL: none */
+	const char *roadmap;		/* path of what was used; NULL: none */
 	const struct placing_limit *limits;	/* quotas of berth.yaml */
 	size_t n_limits;
 };
@@ -77,6 +81,11 @@ struct plan_rung {
 
 struct plan_series {
 	struct series series;
+	size_t node;			/* its place in the forecasts */
+	const char **of;		/* [n_of] series that it is the sum of; 0: it is a series */
+	size_t n_of;
+	double queued;			/* GPUs that were waited for beside what ran, mean of four weeks */
+	bool requested;			/* ... and are in its demand */
 	const struct accel *accel;
 	const struct offer **market;	/* [n_market] offers that serve it, cheapest GPU-hour of its own accelerator first */
 	size_t n_market;
@@ -117,22 +126,23 @@ struct plan_series {
 const struct accel *plan_accel(const struct accel_table *accels, const struct series *s, const char *gpu,
     struct arena *a, const char **name_out);
 
-/*
- * Offers and history of one series (accel is set). BERTH_EINFEASIBLE: no offers for the accelerator, or no history;
- * store errors.
- */
-BERTH_MUST_CHECK enum berth_code plan_prepare(struct store *store, const struct accel_table *accels,
-    const struct offer *offers, size_t n_offers, const struct plan_options *o, struct arena *a, struct plan_series *ps,
-    struct berth_err *err);
+/* Offers for one series (accel is set), cheapest first. BERTH_EINFEASIBLE: there are none. */
+BERTH_MUST_CHECK enum berth_code plan_market(const struct accel_table *accels, const struct offer *offers, size_t n_offers,
+    const struct plan_options *o, struct arena *a, struct plan_series *ps, struct berth_err *err);
 /* Measured speed over the rated one; 1 where it was never measured, or lies within what machines alike differ by. */
 double plan_measured(const struct offer *x);
-/* Forecasts of all series that are prepared. */
-BERTH_MUST_CHECK enum berth_code plan_forecast(struct plan_series *ps, size_t n, const struct plan_options *o,
-    struct arena *a, struct berth_err *err);
-/* The roadmap: before the forecast the histories, behind it the paths, at the end a line for each event. */
-BERTH_MUST_CHECK enum berth_code plan_events_before(struct cmd_ctx *ctx, const struct roadmap *map, struct plan_series *ps,
-    size_t n, struct berth_err *err);
-void plan_events_after(const struct plan_options *o, struct plan_series *ps, size_t n);
+/*
+ * The series of the plan, picked and read as `berth forecast` does it, with their accelerators: one each, or one for each sum
+ * of --by or --total, whose series are in f. A series that cannot be planned is named in a warning and counts in f->n_left.
+ * BERTH_EINFEASIBLE: none is left, or one that was named is not known to have an accelerator; BERTH_ENOTFOUND: no such series.
+ */
+BERTH_MUST_CHECK enum berth_code plan_demand_load(struct cmd_ctx *ctx, const struct accel_table *accels,
+    const struct plan_options *o, struct forecast_set *f, struct plan_series **ps_out, size_t *n_out, struct berth_err *err);
+/* Their forecasts with the roadmap, and what reconciles them. */
+BERTH_MUST_CHECK enum berth_code plan_demand_forecast(struct cmd_ctx *ctx, struct plan_options *o, struct forecast_set *f,
+    struct plan_series *ps, size_t n, struct berth_err *err);
+/* At the end: what the demand is made of, and a line for each event. */
+void plan_demand_explain(struct plan_series *ps, size_t n, struct arena *a);
 void plan_events_explain(struct plan_series *ps, size_t n, struct arena *a);
 /* Curve, lines and the problem of one series that is forecast. */
 BERTH_MUST_CHECK enum berth_code plan_build(const struct accel_table *accels, const struct commitment *owned, size_t n_owned,

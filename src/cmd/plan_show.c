@@ -146,6 +146,14 @@ plan_json_series(struct jsonw *w, const struct plan_series *ps, const struct pla
 	jsonw_begin_object(w, NULL);
 	jsonw_str(w, "name", ps->series.name);
 	jsonw_str(w, "accelerator", ps->accel->name);
+	if (ps->n_of > 0) {
+		jsonw_begin_array(w, "of");
+		for (size_t k = 0; k < ps->n_of; k++)
+			jsonw_str(w, NULL, ps->of[k]);
+		jsonw_end_array(w);
+	}
+	jsonw_fixed(w, "queued_mean", ps->queued, 6);
+	jsonw_bool(w, "requested", ps->requested);
 	plan_json_buys(w, ps);
 	plan_json_rest(w, ps);
 	jsonw_fixed(w, "expected_cost", ps->plan.cost_usd, 6);

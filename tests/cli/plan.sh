@@ -5,7 +5,7 @@
 
 run plan
 expect_exit 3 "no series"
-expect_err_has 'berth-record'
+expect_err_has 'berth record'
 
 # Six weeks of 12 GPUs, hour by hour, of H100s; and a series whose accelerator nobody knows.
 awk 'BEGIN {
@@ -117,7 +117,7 @@ expect_json_near '$.series[0].on_demand_only_cost' "$(awk -v m="$(json '$.series
 expect_json_near '$.series[0].expected_cost' "$(awk -v r="$(json '$.series[0].rest[0].expected_cost')" 'BEGIN { printf "%.6f", 34944 + r }')" 1
 run plan --no-spot -o json
 expect_exit 0
-expect_err_has "series odd is left out"
+expect_err_has "left out: series odd: .*--gpu names it"
 expect_json '$.series[1].name' ''
 run plan --series nobody
 expect_exit 1
