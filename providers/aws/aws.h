@@ -135,8 +135,8 @@ const char *aws_region_of_location(struct arena *a, const char *location);
 bool aws_quota_name(const char *name, char family[32], enum purchase *purchase_out);
 
 /* aws_scan.c: the offers of a pass, gathered before any is told */
-enum aws_phase { AWS_PH_ADVISOR, AWS_PH_TYPES, AWS_PH_SPOT, AWS_PH_SCORE, AWS_PH_PRICES, AWS_PH_RESERVED,
-    AWS_PH_PLANS, AWS_PH_BLOCKS, AWS_PH_COUNT };
+enum aws_phase { AWS_PH_ADVISOR, AWS_PH_TYPES, AWS_PH_SPOT, AWS_PH_SCORE, AWS_PH_PRICES, AWS_PH_METAL,
+    AWS_PH_RESERVED, AWS_PH_PLANS, AWS_PH_BLOCKS, AWS_PH_COUNT };
 struct aws_scan {
 	struct arena *a;
 	const char *const *regions;

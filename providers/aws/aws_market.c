@@ -50,6 +50,7 @@ aws_scan_start(struct aws *w, const struct prov_query *q, struct berth_err *err)
 	s->wanted[AWS_PH_SCORE] = prov_conf_strings(w->env->conf, "spot_score", &v) > 0;
 	s->wanted[AWS_PH_SPOT] = prov_conf_bool(w->env->conf, "spot", true);
 	s->wanted[AWS_PH_PRICES] = true;
+	s->wanted[AWS_PH_METAL] = str_eq(prov_conf_str(w->env->conf, "prices", "api"), "api");
 	s->wanted[AWS_PH_RESERVED] = aws_wants_commitment(w, "offerings");
 	s->wanted[AWS_PH_PLANS] = aws_wants_commitment(w, "savings_plans");
 	s->wanted[AWS_PH_BLOCKS] = aws_wants_commitment(w, "capacity_blocks");
@@ -57,13 +58,30 @@ aws_scan_start(struct aws *w, const struct prov_query *q, struct berth_err *err)
 }
 
 /* The order of the phases: what one tells, the next ones need. */
-static const enum aws_phase aws_order[] = { AWS_PH_ADVISOR, AWS_PH_TYPES, AWS_PH_SCORE, AWS_PH_SPOT, AWS_PH_PRICES, AWS_PH_RESERVED,
-	AWS_PH_PLANS, AWS_PH_BLOCKS };
+static const enum aws_phase aws_order[] = { AWS_PH_ADVISOR, AWS_PH_TYPES, AWS_PH_SCORE, AWS_PH_SPOT, AWS_PH_PRICES, AWS_PH_METAL,
+	AWS_PH_RESERVED, AWS_PH_PLANS, AWS_PH_BLOCKS };
 
 static bool
 aws_once(enum aws_phase p)
 {
 	return p == AWS_PH_ADVISOR || p == AWS_PH_SCORE;
+}
+
+/* Some lists are asked for only where the region has a type that would be in them. */
+static bool
+aws_place_wanted(const struct aws_scan *s, enum aws_phase p, const char *region)
+{
+	size_t from = 0;
+
+	if (p == AWS_PH_BLOCKS)
+		return aws_blocks_type(s, region, &from);
+	if (p != AWS_PH_METAL)
+		return true;
+	for (size_t i = 0; i < s->types.n; i++)
+		if (strstr(s->types.v[i].name, ".metal") != NULL &&
+		    strmap_get(&s->seen, arena_printf(s->a, "%s\t%s", region, s->types.v[i].name)) != NULL)
+			return true;
+	return false;
 }
 
 /* The next place behind (at, region) that is wanted: region by region within a phase. False: the end. */
@@ -72,15 +90,13 @@ aws_place_next(const struct aws_scan *s, int *at, size_t *region, bool first)
 {
 	int n = (int)(sizeof(aws_order) / sizeof(aws_order[0]));
 
-	size_t from = 0;
-
 	if (!first && !aws_once(aws_order[*at]))
 		for (++*region; *region < s->n_regions; ++*region)
-			if (aws_order[*at] != AWS_PH_BLOCKS || (from = 0, aws_blocks_type(s, s->regions[*region], &from)))
+			if (aws_place_wanted(s, aws_order[*at], s->regions[*region]))
 				return true;
 	for (*at += !first; *at < n; ++*at)
 		for (*region = 0; s->wanted[aws_order[*at]] && *region < s->n_regions; ++*region)
-			if (aws_order[*at] != AWS_PH_BLOCKS || (from = 0, aws_blocks_type(s, s->regions[*region], &from)))
+			if (aws_place_wanted(s, aws_order[*at], s->regions[*region]))
 				return true;
 	return false;
 }
@@ -169,12 +185,17 @@ aws_pricing_region(const char *region)
 	    str_starts(region, "ap-") ? "ap-south-1" : "us-east-1";
 }
 
-/* Every filter together, or shared and dedicated, Linux and Windows, used and waiting rows mix without a word. */
+/*
+ * Every filter together, or shared and dedicated, Linux and Windows, used and waiting rows mix without a word. A bare-metal
+ * type is a whole host: its rows are dedicated ones, and only their family tells them from dedicated machines.
+ */
 static enum berth_code
-aws_build_products(struct aws *w, const char *region, const char *token, struct http_req *req, struct berth_err *err)
+aws_build_products(struct aws *w, const char *region, bool metal, const char *token, struct http_req *req, struct berth_err *err)
 {
-	static const char *const filters[][2] = { { "operatingSystem", "Linux" }, { "preInstalledSw", "NA" },
-		{ "capacitystatus", "Used" }, { "marketoption", "OnDemand" }, { "tenancy", "Shared" } };
+	const char *const filters[][2] = { { "operatingSystem", "Linux" }, { "preInstalledSw", "NA" },
+		{ "capacitystatus", "Used" }, { "marketoption", "OnDemand" }, { "tenancy", metal ? "Dedicated" : "Shared" },
+		{ "regionCode", region }, { "productFamily", "Compute Instance (bare metal)" } };
+	const size_t n = sizeof(filters) / sizeof(filters[0]) - !metal;
 	enum berth_code rc;
 	struct jsonw j;
 	struct buf b;
@@ -184,13 +205,11 @@ aws_build_products(struct aws *w, const char *region, const char *token, struct 
 	jsonw_begin_object(&j, NULL);
 	jsonw_str(&j, "ServiceCode", "AmazonEC2");
 	jsonw_begin_array(&j, "Filters");
-	for (size_t i = 0; i <= sizeof(filters) / sizeof(filters[0]); i++) {
-		bool last = i == sizeof(filters) / sizeof(filters[0]);
-
+	for (size_t i = 0; i < n; i++) {
 		jsonw_begin_object(&j, NULL);
 		jsonw_str(&j, "Type", "TERM_MATCH");
-		jsonw_str(&j, "Field", last ? "regionCode" : filters[i][0]);
-		jsonw_str(&j, "Value", last ? region : filters[i][1]);
+		jsonw_str(&j, "Field", filters[i][0]);
+		jsonw_str(&j, "Value", filters[i][1]);
 		jsonw_end_object(&j);
 	}
 	jsonw_end_array(&j);
@@ -212,7 +231,7 @@ aws_build_prices(struct aws *w, const char *region, const char *token, struct ht
 	const char *form = prov_conf_str(w->env->conf, "prices", "api");
 
 	if (str_eq(form, "api"))
-		return aws_build_products(w, region, token, req, err);
+		return aws_build_products(w, region, false, token, req, err);
 	w->scope.service[0] = '\0';
 	http_req_url(req, "%s/offers/v1.0/%s/AmazonEC2/current/%s/index.%s", aws_url(w, req->arena, "bulk", region),
 	    str_starts(region, "cn-") ? "cn" : "aws", http_urlencode(req->arena, region), form);
@@ -255,6 +274,8 @@ aws_offers_build(void *st, const struct prov_query *q, const struct prov_cursor 
 		return aws_build_spot(w, region, p.token, req, err);
 	case AWS_PH_PRICES:
 		return aws_build_prices(w, region, p.token, req, err);
+	case AWS_PH_METAL:
+		return aws_build_products(w, region, true, p.token, req, err);
 	case AWS_PH_RESERVED:
 		return aws_build_reserved(w, region, p.token, req, err);
 	case AWS_PH_PLANS:
@@ -430,6 +451,7 @@ aws_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur
 		rc = aws_spot_history(w, region, resp, next, sizeof(next), err);
 		break;
 	case AWS_PH_PRICES:
+	case AWS_PH_METAL:
 		rc = aws_parse_prices(w, region, resp, next, sizeof(next), err);
 		break;
 	case AWS_PH_RESERVED:

@@ -118,8 +118,10 @@ prov api offers
 cp "$STATE/out" "$STATE/api"
 has '^us-east-1 us-east-1a g6.xlarge L4 x1 spot 0.3000' && ! has 'us-east-1a g6.xlarge L4 x1 spot 0.2900' && has 'us-east-1b g6.xlarge L4 x1 spot 0.3500'
 ok $? 'the spot price in force, by zone'
-[ "$(grep -c on_demand "$STATE/out")" = 5 ] && has '^us-east-1 - g4dn.xlarge T4 x1 on_demand 0.5260' && ! has '0\.5580|1\.1900|3\.1000'
-ok $? 'five on-demand prices: no dedicated, Windows, licensed or waiting row'
+[ "$(grep -c on_demand "$STATE/out")" = 6 ] && has '^us-east-1 - g4dn.xlarge T4 x1 on_demand 0.5260' && ! has '0\.5580|1\.1900|3\.1000'
+ok $? 'six on-demand prices: no dedicated, Windows, licensed or waiting row'
+has '^us-east-1 - g4dn.metal T4 x8 on_demand 7.8240'
+ok $? 'bare metal, whose rows are dedicated ones by another family'
 has '^us-east-1 - g6.xlarge L4 x1 reserved 0.0000'
 ok $? 'a savings plan paid upfront'
 PROV_JSON=1 prov api offers

@@ -117,7 +117,7 @@ def same(name, b, o, secret=SECRET):
 def differential():
     types = {'InstanceTypes': [{'InstanceType': t, 'VCpuInfo': {'DefaultVCpus': 8}, 'MemoryInfo': {'SizeInMiB': 1024},
                                 'GpuInfo': {'Gpus': [{'Name': 'G', 'Count': 1}]},
-                                'SupportedUsageClasses': ['on-demand', 'capacity-block'][:1 + (t[0] == 'p')]} for t in ('g5.xlarge', 'p5.48xlarge')]}
+                                'SupportedUsageClasses': ['on-demand', 'capacity-block'][:1 + (t[0] == 'p')]} for t in ('g5.xlarge', 'p5.48xlarge', 'g4dn.metal')]}
     cloud.values = {'DescribeInstanceTypes': types, 'DescribeRegions': {'Regions': [{'RegionName': 'us-east-1', 'OptInStatus': 'opt-in-not-required'}]},
                     'GetProducts': {'PriceList': []}, 'DescribeSpotPriceHistory': {'SpotPriceHistory': []},
                     'DescribeReservedInstancesOfferings': {'ReservedInstancesOfferings': []},
@@ -130,18 +130,19 @@ def differential():
     ec2.describe_regions()
     ec2.describe_instance_types(Filters=[{'Name': 'instance-type', 'Values': patterns}], MaxResults=100)
     ec2.get_spot_placement_scores(InstanceTypes=['g5.xlarge', 'g6.xlarge'], TargetCapacity=1, RegionNames=['us-east-1'])
-    ec2.describe_spot_price_history(InstanceTypes=['g5.xlarge', 'p5.48xlarge'], MaxResults=1000, ProductDescriptions=['Linux/UNIX'], StartTime=CLOCK)
-    client('pricing').get_products(ServiceCode='AmazonEC2', FormatVersion='aws_v1', MaxResults=100, Filters=[
-        {'Type': 'TERM_MATCH', 'Field': f, 'Value': v} for f, v in (
-            ('operatingSystem', 'Linux'), ('preInstalledSw', 'NA'), ('capacitystatus', 'Used'), ('marketoption', 'OnDemand'), ('tenancy', 'Shared'),
-            ('regionCode', 'us-east-1'))])
+    ec2.describe_spot_price_history(InstanceTypes=['g5.xlarge', 'p5.48xlarge', 'g4dn.metal'], MaxResults=1000, ProductDescriptions=['Linux/UNIX'], StartTime=CLOCK)
+    for more in ([('tenancy', 'Shared'), ('regionCode', 'us-east-1')],
+                 [('tenancy', 'Dedicated'), ('regionCode', 'us-east-1'), ('productFamily', 'Compute Instance (bare metal)')]):
+        client('pricing').get_products(ServiceCode='AmazonEC2', FormatVersion='aws_v1', MaxResults=100, Filters=[
+            {'Type': 'TERM_MATCH', 'Field': f, 'Value': v} for f, v in [
+                ('operatingSystem', 'Linux'), ('preInstalledSw', 'NA'), ('capacitystatus', 'Used'), ('marketoption', 'OnDemand')] + more])
     ec2.describe_reserved_instances_offerings(IncludeMarketplace=False, ProductDescription='Linux/UNIX', InstanceTenancy='default', MaxResults=100,
                                               Filters=[{'Name': 'instance-type', 'Values': patterns}])
     client('savingsplans').describe_savings_plans_offering_rates(savingsPlanTypes=['Compute', 'EC2Instance'], products=['EC2'], maxResults=1000, filters=[
         {'name': 'region', 'values': ['us-east-1']}, {'name': 'productDescription', 'values': ['Linux/UNIX']}, {'name': 'tenancy', 'values': ['shared']},
-        {'name': 'instanceFamily', 'values': ['g5', 'p5']}])
+        {'name': 'instanceFamily', 'values': ['g5', 'p5', 'g4dn']}])
     ec2.describe_capacity_block_offerings(InstanceType='p5.48xlarge', InstanceCount=1, CapacityDurationHours=48, StartDateRange=CLOCK, MaxResults=100)
-    names = ['DescribeRegions', 'DescribeInstanceTypes', 'GetSpotPlacementScores', 'DescribeSpotPriceHistory', 'GetProducts',
+    names = ['DescribeRegions', 'DescribeInstanceTypes', 'GetSpotPlacementScores', 'DescribeSpotPriceHistory', 'GetProducts', 'GetProducts, bare metal',
              'DescribeReservedInstancesOfferings', 'DescribeSavingsPlansOfferingRates', 'DescribeCapacityBlockOfferings']
     theirs = cloud.take()
     ok(len(mine) == len(theirs) == len(names), 'offers: %d requests' % len(mine))
@@ -191,7 +192,7 @@ def differential():
         o = cloud.take()
         ok(len(b) >= 1 and len(o) == 1, '%s: %d request' % (name, len(b)))
         if b and o:
-            same(name, b[0], o[0])
+            same(name, b[-1], o[0])
 
     berth(['check'], region)
     b = cloud.take()

@@ -97,10 +97,10 @@ def terminate(f):
                '</item></instancesSet>' % m['id'])
 
 
-def product(sku, kind, gpu, usd, **more):
+def product(sku, kind, gpu, usd, family='Compute Instance', **more):
     attr = dict({'instanceType': kind, 'regionCode': 'us-east-1', 'tenancy': 'Shared', 'operatingSystem': 'Linux', 'preInstalledSw': 'NA',
                  'capacitystatus': 'Used', 'marketoption': 'OnDemand', 'gpu': gpu, 'vcpu': '96', 'memory': '1152 GiB'}, **more)
-    return ({'productFamily': 'Compute Instance', 'sku': sku, 'attributes': attr},
+    return ({'productFamily': family, 'sku': sku, 'attributes': attr},
             {sku + '.T': {'effectiveDate': '2026-01-01T00:00:00Z', 'priceDimensions': {'d': {
                 'unit': 'Hrs', 'beginRange': '0', 'pricePerUnit': {'USD': usd}}}}})
 
@@ -108,7 +108,8 @@ def product(sku, kind, gpu, usd, **more):
 PRODUCTS = [product('A', 'p4d.24xlarge', '8', '21.957642'), product('B', 'g5.xlarge', '1', '1.006'), product('C', 'g4dn.xlarge', '1', '0.526'),
             product('D', 'g4dn.xlarge', '1', '0.558', tenancy='Dedicated'), product('E', 'p4d.24xlarge', '8', '0.00', capacitystatus='AllocatedCapacityReservation'),
             product('F', 'g5.xlarge', '1', '1.19', operatingSystem='Windows'), product('G', 'p5.48xlarge', '8', '55.04'), product('H', 'g6.xlarge', '1', '0.8048'),
-            product('I', 'g6.xlarge', '1', '3.1', preInstalledSw='SQL Ent')]
+            product('I', 'g6.xlarge', '1', '3.1', preInstalledSw='SQL Ent'),
+            product('M', 'g4dn.metal', '8', '7.824', 'Compute Instance (bare metal)', tenancy='Dedicated')]
 
 
 def bulk_csv():
@@ -129,7 +130,7 @@ def types(f):
     out = ''.join('<item><instanceType>%s</instanceType><vCpuInfo><defaultVCpus>%s</defaultVCpus></vCpuInfo><memoryInfo><sizeInMiB>%d</sizeInMiB>'
                   '</memoryInfo><gpuInfo><gpus><item><name>G</name><count>%s</count><memoryInfo><sizeInMiB>1</sizeInMiB></memoryInfo></item></gpus>'
                   '</gpuInfo></item>' % (p['attributes']['instanceType'], p['attributes']['vcpu'], 1152 * 1024, p['attributes']['gpu'])
-                  for p, _ in PRODUCTS if p['sku'] in 'ABCGH')
+                  for p, _ in PRODUCTS if p['sku'] in 'ABCGHM')
     return xml('DescribeInstanceTypes', '<instanceTypeSet>%s</instanceTypeSet>' % out)
 
 
@@ -155,7 +156,7 @@ def target(r, name):
     body = json.loads(r.body)
     page = int(body.get('NextToken') or 0)
     if name.endswith('GetProducts'):
-        some = [p for p in PRODUCTS if all(p[0]['attributes'].get(x['Field']) == x['Value'] for x in body['Filters'])]
+        some = [p for p in PRODUCTS if all(p[0]['attributes'].get(x['Field'], p[0].get(x['Field'])) == x['Value'] for x in body['Filters'])]
         out = {'PriceList': [json.dumps({'product': p, 'terms': {'OnDemand': t}}) for p, t in some[2 * page:2 * page + 2]]}
         if 2 * page + 2 < len(some):
             out['NextToken'] = str(page + 1)
