@@ -164,6 +164,8 @@ gcp_unreachable(const struct jsonr *root, const char **what_out)
 	json_t *v;
 
 	*what_out = NULL;
+	if (jsonr_none(&far))
+		far = jsonr_get(root, "unreachable");		/* as the TPU API spells it */
 	if (jsonr_len(&far) > 0)
 		*what_out = json_is_string(json_array_get(far.v, 0)) ? json_string_value(json_array_get(far.v, 0)) : "?";
 	if (!json_is_object(items.v))
@@ -226,7 +228,7 @@ gcp_error_of(const struct jsonr *error, struct prov_error *e)
 }
 
 /* Of the JSON APIs, of an operation that is done already, or of a token endpoint (RFC 6749, 5.2): any status. */
-static bool
+bool
 gcp_error_read(const struct http_resp *resp, struct prov_error *error_out)
 {
 	struct jsonr root, error;

@@ -24,6 +24,7 @@ struct gcp {
 	char listing;			/* which page of the list of machines is on its way */
 	size_t listing_zone;
 	char quota_page;		/* and of the list of quotas */
+	bool asking_why, more;		/* of a status: the machine is not there, its operations say why */
 };
 
 /*
@@ -66,6 +67,13 @@ enum berth_code gcp_machine(const struct jsonr *o, struct arena *a, struct prov_
 enum berth_code gcp_list_build(void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err);
 enum berth_code gcp_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_machine_fn *emit,
     void *arg, struct berth_err *err);
+
+/* What operations tell of machines that are in no list: inserts that failed after they were accepted, and what was taken back. */
+#define GCP_ENDINGS "(operationType = \"insert\") OR (operationType = \"compute.instances.preempted\")"
+/* One operation; ref "": it tells of no machine of ours, or of none that ended within a day. */
+enum berth_code gcp_operation(const struct gcp *g, const struct jsonr *o, struct arena *a, struct prov_machine *m,
+    struct berth_err *err) BERTH_MUST_CHECK;
+bool gcp_error_read(const struct http_resp *resp, struct prov_error *error_out);
 
 const char *gcp_page(struct arena *a, const char *token);	/* "&pageToken=..." or "" */
 enum berth_code gcp_quota_build(void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err);

@@ -13,6 +13,7 @@ static const struct { const char *name; bool tpu; } gcp_permissions[] = {
 	{ "compute.instances.create", false }, { "compute.instances.delete", false }, { "compute.instances.setMetadata", false },
 	{ "compute.instances.setLabels", false }, { "compute.disks.create", false }, { "compute.subnetworks.use", false },
 	{ "compute.subnetworks.useExternalIp", false }, { "compute.globalOperations.list", false },
+	{ "compute.zoneOperations.list", false },
 	{ "tpu.acceleratortypes.list", true }, { "tpu.nodes.list", true }, { "tpu.nodes.create", true },
 	{ "tpu.nodes.delete", true },
 };

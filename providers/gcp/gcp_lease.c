@@ -356,26 +356,79 @@ gcp_ref_build(const struct gcp *g, const char *method, const char *ref, struct h
 	return gcp_request(req, method, g->compute, err, "compute/v1/projects/%s/zones/%s/instances/%s", g->project, zone, name);
 }
 
+/* A status is the machine, and where there is none what the zone's operations say of its end. */
+static bool
+gcp_more(void *st, bool begin)
+{
+	struct gcp *g = st;
+
+	if (begin)
+		g->asking_why = g->more = false;
+	return g->more;
+}
+
 static enum berth_code
 gcp_status_build(void *st, const char *ref, struct http_req *req, struct berth_err *err)
 {
-	return gcp_ref_build(st, "GET", ref, req, err);
+	const struct gcp *g = st;
+	const char *zone, *name;
+
+	req->any_status = !str_starts(ref, GCP_TPU_REF);
+	if (!g->asking_why || !gcp_ref(ref, req->arena, &zone, &name))
+		return gcp_ref_build(g, "GET", ref, req, err);
+	return gcp_request(req, "GET", g->compute, err, "compute/v1/projects/%s/zones/%s/operations?maxResults=500&filter=%s",
+	    g->project, zone, http_urlencode(req->arena, GCP_ENDINGS));
+}
+
+/* A refusal in the place of a machine. */
+static enum berth_code
+gcp_status_refused(struct gcp *g, const struct http_resp *resp, struct berth_err *err)
+{
+	struct prov_error e;
+	enum berth_code rc;
+
+	(void)gcp_error_read(resp, &e);
+	rc = prov_classify(&provider_gcp, resp, &e, false, NULL);
+	g->more = g->asking_why = rc == BERTH_ENOTFOUND;
+	return g->more ? BERTH_OK : err_set(err, rc, "HTTP %d %s: %s", resp->status, e.code, e.text);
+}
+
+static enum berth_code
+gcp_status_why(const struct gcp *g, const struct jsonr *root, const char *ref, struct arena *a, struct prov_machine *m,
+    struct berth_err *err)
+{
+	struct jsonr items = jsonr_get(root, "items"), item;
+	enum berth_code rc = BERTH_OK;
+
+	for (size_t i = 0; rc == BERTH_OK && i < jsonr_len(&items); i++) {
+		item = jsonr_at(&items, i);
+		rc = gcp_operation(g, &item, a, m, err);
+		if (rc == BERTH_OK && str_eq(m->ref, ref))
+			return BERTH_OK;
+	}
+	return rc != BERTH_OK ? rc : err_set(err, BERTH_ENOTFOUND, "there is no such machine");
 }
 
 static enum berth_code
 gcp_status_parse(void *st, const struct http_resp *resp, const char *ref, struct prov_machine *machine_out,
     struct berth_err *err)
 {
+	struct gcp *g = st;
 	struct jsonr root;
 	json_t *v = NULL;
-	enum berth_code rc = wirejson_parse(resp, &v, err);
+	enum berth_code rc;
 
-	(void)st;
-	if (rc != BERTH_OK)
+	g->more = false;
+	if (resp->status / 100 != 2)
+		return !g->asking_why ? gcp_status_refused(g, resp, err) : err_set(err, BERTH_ENOTFOUND, "there is no such machine");
+	if ((rc = wirejson_parse(resp, &v, err)) != BERTH_OK)
 		return rc;
 	root = jsonr_root(v, "answer");
-	rc = str_starts(ref, GCP_TPU_REF) ? gcp_tpu_machine(&root, resp->arena, machine_out, err) :
-	    gcp_machine(&root, resp->arena, machine_out, err);
+	if (g->asking_why)
+		rc = gcp_status_why(g, &root, ref, resp->arena, machine_out, err);
+	else
+		rc = str_starts(ref, GCP_TPU_REF) ? gcp_tpu_machine(&root, resp->arena, machine_out, err) :
+		    gcp_machine(&root, resp->arena, machine_out, err);
 	json_decref(v);
 	return rc;
 }
@@ -409,7 +462,7 @@ gcp_destroy_parse(void *st, const struct http_resp *resp, const char *ref, struc
 
 const struct prov_lease_ops gcp_lease = {
 	.create_build = gcp_create_build, .create_parse = gcp_create_parse,
-	.status_build = gcp_status_build, .status_parse = gcp_status_parse,
+	.status_build = gcp_status_build, .status_parse = gcp_status_parse, .more = gcp_more,
 	.destroy_build = gcp_destroy_build, .destroy_parse = gcp_destroy_parse,
 	.list_build = gcp_list_build, .list_parse = gcp_list_parse,
 	.check_build = gcp_check_build, .check_parse = gcp_check_parse,

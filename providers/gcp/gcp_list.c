@@ -33,8 +33,7 @@ gcp_list_build(void *st, const struct prov_cursor *cur, struct http_req *req, st
 		    token[0] != '\0' ? "&pageToken=" : "", http_urlencode(req->arena, token));
 	return gcp_request(req, "GET", g->compute, err,
 	    "compute/v1/projects/%s/aggregated/operations?maxResults=500&filter=%s%s%s", g->project,
-	    http_urlencode(req->arena, "(operationType = \"insert\") OR (operationType = \"compute.instances.preempted\")"),
-	    token[0] != '\0' ? "&pageToken=" : "", http_urlencode(req->arena, token));
+	    http_urlencode(req->arena, GCP_ENDINGS), token[0] != '\0' ? "&pageToken=" : "", http_urlencode(req->arena, token));
 }
 
 static enum berth_code
@@ -48,44 +47,54 @@ gcp_take_instance(const struct gcp *g, const struct jsonr *o, struct arena *a, p
 	return rc == BERTH_OK ? emit(arg, &m, err) : rc;
 }
 
-/* An insert that failed after it was accepted, or a machine that was taken back: gone from the list of machines, told of here. */
-static enum berth_code
-gcp_take_operation(const struct gcp *g, const struct jsonr *o, struct arena *a, prov_machine_fn *emit, void *arg,
-    struct berth_err *err)
+enum berth_code
+gcp_operation(const struct gcp *g, const struct jsonr *o, struct arena *a, struct prov_machine *m, struct berth_err *err)
 {
 	const char *type = "", *target = "", *name, *zone = "";
 	struct jsonr error = jsonr_get(o, "error");
-	struct prov_machine m = { .state = PROV_FAILED };
 	struct prov_error e = { "", "" };
 	int64_t at = 0;
 	enum berth_code rc;
 
+	memset(m, 0, sizeof(*m));
 	if ((rc = jsonr_str(o, "operationType", &type, err)) != BERTH_OK ||
 	    (rc = jsonr_str(o, "targetLink", &target, err)) != BERTH_OK || (rc = jsonr_str(o, "zone", &zone, err)) != BERTH_OK ||
 	    (rc = jsonr_time(o, "insertTime", &at, err)) != BERTH_OK)
 		return rc;
 	name = gcp_tail(target);
-	nametag_read(name, &m);
-	m.preempted = str_eq(type, "compute.instances.preempted");
-	if (m.token[0] == '\0' || at < g->env->now - GCP_PAST_S || (!m.preempted && jsonr_none(&error)))
-		return BERTH_OK;
 	zone = gcp_tail(zone);
-	if (snprintf(m.ref, sizeof(m.ref), "%s/%s", zone, name) >= (int)sizeof(m.ref))
+	nametag_read(name, m);
+	m->preempted = str_eq(type, "compute.instances.preempted");
+	if (m->token[0] == '\0' || at < g->env->now - GCP_PAST_S || (!m->preempted && jsonr_none(&error)) ||
+	    snprintf(m->ref, sizeof(m->ref), "%s/%s", zone, name) >= (int)sizeof(m->ref)) {
+		m->ref[0] = '\0';
 		return BERTH_OK;
-	str_copy(m.zone, sizeof(m.zone), zone);
-	str_copy(m.region, sizeof(m.region), gcp_region(a, zone));
-	m.created = m.preempted ? 0 : at;
-	m.ended = at;
-	if (m.preempted) {
-		m.state = PROV_GONE;
-		m.purchase = PURCHASE_SPOT;
-		str_copy(m.detail, sizeof(m.detail), "preempted");
-	} else {
-		gcp_error_of(&error, &e);
-		m.why = gcp_classify(&e);
-		snprintf(m.detail, sizeof(m.detail), "%s: %.90s", e.code, e.text);
 	}
-	return emit(arg, &m, err);
+	str_copy(m->zone, sizeof(m->zone), zone);
+	str_copy(m->region, sizeof(m->region), gcp_region(a, zone));
+	m->created = m->preempted ? 0 : at;
+	m->ended = at;
+	if (m->preempted) {
+		m->state = PROV_GONE;
+		m->purchase = PURCHASE_SPOT;
+		str_copy(m->detail, sizeof(m->detail), "preempted");
+	} else {
+		m->state = PROV_FAILED;
+		gcp_error_of(&error, &e);
+		m->why = gcp_classify(&e);
+		snprintf(m->detail, sizeof(m->detail), "%s: %.90s", e.code, e.text);
+	}
+	return BERTH_OK;
+}
+
+static enum berth_code
+gcp_take_operation(const struct gcp *g, const struct jsonr *o, struct arena *a, prov_machine_fn *emit, void *arg,
+    struct berth_err *err)
+{
+	struct prov_machine m;
+	enum berth_code rc = gcp_operation(g, o, a, &m, err);
+
+	return rc == BERTH_OK && m.ref[0] != '\0' ? emit(arg, &m, err) : rc;
 }
 
 /* A list that could not reach everything does not say that what it lacks is gone. */
@@ -125,8 +134,13 @@ gcp_list_tpus(const struct gcp *g, const struct jsonr *root, struct arena *a, pr
 {
 	struct jsonr list, item;
 	struct prov_machine m;
-	enum berth_code rc = jsonr_array(root, g->listing == 'n' ? "nodes" : "queuedResources", &list, err);
+	const char *far;
+	enum berth_code rc;
 
+	gcp_unreachable(root, &far);
+	if (far != NULL)
+		return err_set(err, BERTH_ETRANSIENT, "the list is not whole: %.100s could not be reached", far);
+	rc = jsonr_array(root, g->listing == 'n' ? "nodes" : "queuedResources", &list, err);
 	for (size_t i = 0; rc == BERTH_OK && i < jsonr_len(&list); i++) {
 		item = jsonr_at(&list, i);
 		rc = g->listing == 'n' ? gcp_tpu_node(&item, a, &m, err) : gcp_tpu_machine(&item, a, &m, err);

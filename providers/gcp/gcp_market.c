@@ -12,13 +12,14 @@
 #include "util/str.h"
 
 #define GCP_COMPUTE_SKUS "6F81-5844-456A"
+#define GCP_TPU_SKUS "E000-3F24-B8AA"		/* TPUs up to v4 */
 #define GCP_SKU_BYTES_MAX ((size_t)64 << 20)
 #define GCP_SKU_CACHE_S 21600		/* list prices move at most daily */
 
-/* The walk: machine types, cards of N1, TPUs zone by zone, at last the prices of parts. */
-enum gcp_phase { GCP_TYPES, GCP_CARDS, GCP_TPUS, GCP_SKUS };
+/* The walk: machine types, cards of N1, TPUs zone by zone, at last the prices of parts, those of old TPUs where there are any. */
+enum gcp_phase { GCP_TYPES, GCP_CARDS, GCP_TPUS, GCP_SKUS, GCP_OLD_SKUS };
 
-struct gcp_tpu { const char *type, *zone, *region; int64_t chips; };
+struct gcp_tpu { const char *type, *zone, *region, *version; int64_t chips; };
 struct gcp_zone_card { const char *zone; const struct gcp_card *card; };
 
 struct gcp_refresh {
@@ -79,12 +80,13 @@ static enum berth_code
 gcp_skus_build(const struct gcp *g, const char *token, struct http_req *req, struct berth_err *err)
 {
 	char *key = NULL;
+	const char *service = g->refresh->phase == GCP_OLD_SKUS ? GCP_TPU_SKUS : GCP_COMPUTE_SKUS;
 	enum berth_code rc;
 
-	rc = gcp_request(req, "GET", g->billing, err, "v1/services/" GCP_COMPUTE_SKUS "/skus?currencyCode=USD&pageSize=5000%s",
+	rc = gcp_request(req, "GET", g->billing, err, "v1/services/%s/skus?currencyCode=USD&pageSize=5000%s", service,
 	    gcp_page(req->arena, token));
 	req->max_bytes = GCP_SKU_BYTES_MAX;
-	req->cache_key = arena_printf(req->arena, "gcp-skus-%s-%s", g->billing, token);
+	req->cache_key = arena_printf(req->arena, "gcp-skus-%s-%s%s", g->billing, g->refresh->phase == GCP_OLD_SKUS ? "tpu-" : "", token);
 	req->cache_ttl_s = GCP_SKU_CACHE_S;
 	if (rc != BERTH_OK || !prov_conf_has(g->env->conf, "api_key"))
 		return rc;
@@ -118,6 +120,7 @@ gcp_offers_build(void *st, const struct prov_query *q, const struct prov_cursor 
 		req->any_status = true;		/* one zone that does not answer takes no other offers away */
 		return gcp_request(req, "GET", g->tpu_api, err, "v2/projects/%s/locations/%s/acceleratorTypes?pageSize=100%s",
 		    g->project, http_urlencode(req->arena, g->tpu_zones[r->place]), gcp_page(req->arena, token));
+	case GCP_OLD_SKUS:
 	case GCP_SKUS:
 		break;
 	}
@@ -242,7 +245,7 @@ gcp_take_tpus(const struct gcp *g, const struct jsonr *root, struct berth_err *e
 			rc = jsonr_str(&config, "topology", &topology, err);
 		if (rc == BERTH_OK && gcp_chips(topology) > 0)
 			VEC_PUSH(r->arena, &r->tpus, (struct gcp_tpu){ arena_strdup(r->arena, type), zone,
-			    gcp_region(r->arena, zone), gcp_chips(topology) });
+			    gcp_region(r->arena, zone), arena_strndup(r->arena, type, strcspn(type, "-")), gcp_chips(topology) });
 	}
 	return rc;
 }
@@ -323,16 +326,14 @@ static enum berth_code
 gcp_emit_tpu(struct gcp_emit *e, const struct gcp_tpu *t, struct berth_err *err)
 {
 	struct offer o = gcp_offer(e->g, t->type, t->zone, t->region);
-	const char *dash = strrchr(t->type, '-');
-	const char *version = dash != NULL ? arena_strndup(e->g->refresh->arena, t->type, (size_t)(dash - t->type)) : t->type;
 	enum berth_code rc = BERTH_OK;
 	int64_t nanos;
 
-	o.accelerator = version;
+	o.accelerator = gcp_sku_old(t->version) ? arena_printf(e->g->refresh->arena, "TPU %s", t->version) : t->version;
 	o.accelerator_count = (int)t->chips;
 	for (int buy = 0; rc == BERTH_OK && buy < GCP_BUYS; buy++)
-		if (gcp_sku_tpu(&e->g->refresh->prices, version, t->region, (enum gcp_buy)buy, &nanos))
-			rc = gcp_emit_one(e, &o, (enum gcp_buy)buy, (nanos * t->chips + 500) / 1000, err);
+		if (gcp_sku_tpu(&e->g->refresh->prices, t->version, t->chips, t->region, (enum gcp_buy)buy, &nanos))
+			rc = gcp_emit_one(e, &o, (enum gcp_buy)buy, (nanos + 500) / 1000, err);
 	return rc;
 }
 
@@ -376,6 +377,7 @@ gcp_take(const struct gcp *g, const struct jsonr *root, struct berth_err *err)
 		return gcp_scopes(g, root, "acceleratorTypes", gcp_take_card, err);
 	case GCP_TPUS:
 		return gcp_take_tpus(g, root, err);
+	case GCP_OLD_SKUS:
 	case GCP_SKUS:
 		break;
 	}
@@ -398,6 +400,12 @@ gcp_next_phase(const struct gcp *g, enum gcp_phase *phase, size_t *place)
 	case GCP_TPUS:
 		*place = r->place + 1;
 		*phase = *place < g->n_tpu_zones ? GCP_TPUS : GCP_SKUS;
+		for (size_t i = 0; *phase == GCP_SKUS && i < r->tpus.n; i++)
+			if (gcp_sku_old(r->tpus.v[i].version))
+				*phase = GCP_OLD_SKUS;
+		return true;
+	case GCP_OLD_SKUS:
+		*phase = GCP_SKUS;
 		return true;
 	case GCP_SKUS:
 		break;

@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <string.h>
 
 #include "providers/gcp/gcp_sku.h"
@@ -80,6 +81,24 @@ gcp_sku_buy(const char *usage, bool commitment, bool spot, enum gcp_buy *buy_out
 }
 
 /*
+ * "TPU-v2 Accelerator USA", "Preemptible Tpu-v3 Pod Europe": TPUs up to v4 have a catalogue of their own, by the eight
+ * cores, a pod apart from a single device; the usage type of preemptible ones says OnDemand.
+ */
+static bool
+gcp_sku_old_tpu(const char *description, const char *usage, struct gcp_part *part)
+{
+	const char *at = description;
+
+	while (*at != '\0' && !str_istarts(at, "tpu-v"))
+		at++;
+	if (*at == '\0' || at[5] < '2' || at[5] > '4' || str_is_alnum(at[6]) || str_istarts(description, "Commitment"))
+		return false;
+	snprintf(part->name, sizeof(part->name), "TPU v%c%s", at[5], strstr(description, "Pod") != NULL ? " pod" : "");
+	part->kind = 't';
+	return gcp_sku_buy(usage, false, strstr(description, "Preemptible") != NULL, &part->buy);
+}
+
+/*
  * "Spot Preemptible A2 Instance Core running in Americas", "Nvidia L4 GPU attached to Spot Preemptible VMs running in
  * Iowa", "Commitment v1: A2 Cpu in Americas for 1 Year": what is left when region and way of buying are taken off.
  * Spot shows in the words too, for a few spot SKUs are filed as OnDemand.
@@ -90,6 +109,8 @@ gcp_sku_part(const char *description, const char *usage, const char *group, stru
 	bool commitment = str_starts(description, "Commitment v1: "), spot = false;
 	char *s = part->name;
 
+	if (str_eq(group, "TPU") && gcp_sku_old_tpu(description, usage, part))
+		return true;
 	if (commitment)
 		description += strlen("Commitment v1: ");
 	if (str_starts(description, "Spot Preemptible ")) {
@@ -263,16 +284,35 @@ gcp_sku_price(const struct gcp_prices *p, const struct gcp_machine *m, enum gcp_
 	return true;
 }
 
-bool
-gcp_sku_tpu(const struct gcp_prices *p, const char *version, const char *region, enum gcp_buy buy, int64_t *nanos_out)
-{
-	static const struct { const char *version, *names[3]; } chips[] = {
-		{ "v5litepod", { "TpuV5e" } }, { "v5p", { "TpuV5p" } }, { "v6e", { "TpuV6e" } },
-		{ "tpu7x", { "Tpu7x", "TpuV7x" } },
-	};
+/* Of one SKU so many chips are sold; a pod is what has more of them, and every v4. */
+static const struct { const char *version, *names[3], *pod[3]; int chips; } gcp_tpu_skus[] = {
+	{ "v2", { "TPU v2" }, { "TPU v2 pod" }, 4 }, { "v3", { "TPU v3" }, { "TPU v3 pod" }, 4 },
+	{ "v4", { "TPU v4 pod" }, { "TPU v4 pod" }, 4 },
+	{ "v5litepod", { "TpuV5e" }, { "TpuV5e" }, 1 }, { "v5p", { "TpuV5p" }, { "TpuV5p" }, 1 },
+	{ "v6e", { "TpuV6e" }, { "TpuV6e" }, 1 }, { "tpu7x", { "Tpu7x", "TpuV7x" }, { "Tpu7x", "TpuV7x" }, 1 },
+};
 
-	for (size_t i = 0; i < sizeof(chips) / sizeof(chips[0]); i++)
-		if (str_eq(version, chips[i].version))
-			return gcp_sku_get(p, 't', chips[i].names, 3, region, buy, nanos_out);
+bool
+gcp_sku_old(const char *version)
+{
+	return str_eq(version, "v2") || str_eq(version, "v3") || str_eq(version, "v4");
+}
+
+bool
+gcp_sku_tpu(const struct gcp_prices *p, const char *version, int64_t chips, const char *region, enum gcp_buy buy,
+    int64_t *nanos_out)
+{
+	int64_t nanos;
+
+	for (size_t i = 0; i < sizeof(gcp_tpu_skus) / sizeof(gcp_tpu_skus[0]); i++) {
+		const char *const *names = chips > gcp_tpu_skus[i].chips ? gcp_tpu_skus[i].pod : gcp_tpu_skus[i].names;
+
+		if (!str_eq(version, gcp_tpu_skus[i].version))
+			continue;
+		if (!gcp_sku_get(p, 't', names, 3, region, buy, &nanos))
+			return false;
+		*nanos_out = nanos * chips / gcp_tpu_skus[i].chips;
+		return true;
+	}
 	return false;
 }

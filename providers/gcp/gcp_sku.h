@@ -37,9 +37,13 @@ void gcp_sku_add(struct gcp_prices *p, const struct jsonr *sku);
  * card; local disks stay on demand.
  */
 bool gcp_sku_price(const struct gcp_prices *p, const struct gcp_machine *m, enum gcp_buy buy, int64_t *micro_out);
-/* TPU chips by the API's version name ("v5litepod" of v5litepod-8), nanos per chip and hour; false: no price. */
-bool gcp_sku_tpu(const struct gcp_prices *p, const char *version, const char *region, enum gcp_buy buy,
+/*
+ * So many TPU chips (at most 100,000) by the API's version name ("v5litepod" of v5litepod-8), nanos an hour of all; false:
+ * no price.
+ */
+bool gcp_sku_tpu(const struct gcp_prices *p, const char *version, int64_t chips, const char *region, enum gcp_buy buy,
     int64_t *nanos_out);
+bool gcp_sku_old(const char *version);	/* its prices stand in the catalogue of TPUs, not in that of Compute */
 
 /* Cards that go onto an N1 machine, with how many cores each number of cards allows (compute/docs/gpus). */
 struct gcp_card {

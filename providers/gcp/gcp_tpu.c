@@ -15,6 +15,7 @@
 static const struct { const char *prefix, *runtime; } gcp_tpus[] = {
 	{ "v2-", "tpu-ubuntu2204-base" }, { "v3-", "tpu-ubuntu2204-base" }, { "v4-", "tpu-ubuntu2204-base" },
 	{ "v5litepod-", "v2-alpha-tpuv5-lite" }, { "v5p-", "v2-alpha-tpuv5" }, { "v6e-", "v2-alpha-tpuv6e" },
+	{ "tpu7x-", NULL },		/* the account says which */
 };
 
 static const struct { const char *state; enum prov_state to; } gcp_queued_states[] = {
@@ -36,15 +37,23 @@ gcp_tpu_is(const char *instance_type)
 	return false;
 }
 
+static const char *
+gcp_tpu_runtime(const char *type)
+{
+	for (size_t i = 0; i < sizeof(gcp_tpus) / sizeof(gcp_tpus[0]); i++)
+		if (str_starts(type, gcp_tpus[i].prefix))
+			return gcp_tpus[i].runtime;
+	return NULL;
+}
+
 static void
 gcp_tpu_node_body(const struct gcp *g, const struct prov_create *c, struct jsonw *w)
 {
 	const char *runtime = c->image != NULL ? c->image : prov_conf_str(g->env->conf, "tpu_runtime", NULL);
 	const char *key = c->ssh_key != NULL ? c->ssh_key : prov_conf_str(g->env->conf, "ssh_key", NULL);
 
-	for (size_t i = 0; runtime == NULL && i < sizeof(gcp_tpus) / sizeof(gcp_tpus[0]); i++)
-		if (str_starts(c->offer->instance_type, gcp_tpus[i].prefix))
-			runtime = gcp_tpus[i].runtime;
+	if (runtime == NULL)
+		runtime = gcp_tpu_runtime(c->offer->instance_type);
 	jsonw_begin_object(w, "node");
 	jsonw_str(w, "acceleratorType", c->offer->instance_type);
 	jsonw_str(w, "runtimeVersion", runtime);
@@ -75,6 +84,8 @@ gcp_tpu_create_build(const struct gcp *g, const struct prov_create *c, struct ht
 
 	if (rc != BERTH_OK)
 		return rc;
+	if (c->image == NULL && !prov_conf_has(g->env->conf, "tpu_runtime") && gcp_tpu_runtime(c->offer->instance_type) == NULL)
+		return err_set(err, BERTH_EPERMANENT, "a TPU %s needs 'tpu_runtime' in berth.yaml", c->offer->instance_type);
 	if (c->offer->zone[0] == '\0')
 		return err_set(err, BERTH_EPERMANENT, "a commitment is no machine: rent an offer of a zone, which it then pays for");
 	rc = gcp_request(req, "POST", g->tpu_api, err,

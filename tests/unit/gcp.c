@@ -367,6 +367,97 @@ test_tpu(void)
 	    str_eq(m.ref, "tpu:us-east5-b/berth-78199d8e1c8ed013-t1") && str_eq(m.instance_type, "v6e-8"), "one waits");
 	tap_ok(got.machines.v[1].state == PROV_FAILED && got.machines.v[1].why == BERTH_ECAPACITY, "no capacity");
 	tap_ok(got.machines.v[2].state == PROV_FAILED && got.machines.v[2].why == BERTH_EQUOTA, "quota, under the same number");
+	machines[1].body = "{\"unreachable\":[\"us-east5-b\"]}";
+	tap_code(walk(acc, 'm', machines, &err), BERTH_ETRANSIENT, &err);
+	c.offer = &(struct offer){ .provider = "gcp", .account = "g", .region = "us-east5", .zone = "us-east5-b", .instance_type = "tpu7x-8" };
+	tap_code(acc->ops->lease->create_build(acc->st, &c, &req, &err), BERTH_EPERMANENT, &err);
+	prov_account_close(acc);
+}
+
+/*
+ * TPUs up to v4: SKUs of a catalogue of their own, by the eight cores (four chips), a pod at a price of its own; per chip
+ * 1.125 (us-central1, v2), 2.0 and 2.2 (europe-west4, v3), 3.22 (us-central2, v4) as Google's price page has them.
+ */
+static void
+test_old_tpu(void)
+{
+	struct prov_account *acc = open_account(", tpu_zones: us-central1-b", BERTH_OK);
+	struct berth_err err = { 0 };
+	struct wire w[] = { { "aggregated/", no_cards }, { "/acceleratorTypes?", "{\"acceleratorTypes\":["
+	    "{\"type\":\"v2-8\",\"acceleratorConfigs\":[{\"topology\":\"2x2\"}]},{\"type\":\"v3-8\",\"acceleratorConfigs\":[{\"topology\":\"2x2\"}]},"
+	    "{\"type\":\"v3-32\",\"acceleratorConfigs\":[{\"topology\":\"4x4\"}]},{\"type\":\"v4-8\",\"acceleratorConfigs\":[{\"topology\":\"2x2x1\"}]},"
+	    "{\"type\":\"v4-16\",\"acceleratorConfigs\":[{\"topology\":\"2x2x2\"}]}]}" },
+	    { "services/E000-3F24-B8AA/skus?", arena_printf(a, "{\"skus\":[%s,%s,%s,%s,%s]}",
+	    sku("TPU-v2 Accelerator USA", "TPU", "OnDemand", "h", "us-central1", 4.5),
+	    sku("Preemptible Tpu-v2 USA", "TPU", "OnDemand", "h", "us-central1", 1.35),
+	    sku("Tpu-v3 Europe", "TPU", "OnDemand", "h", "us-central1", 8.8),
+	    sku("Tpu-v3 Pod Europe", "TPU", "OnDemand", "h", "us-central1", 8.0),
+	    sku("Tpu-v4 Pod USA", "TPU", "OnDemand", "h", "us-central1", 12.88)) }, { "/skus?", "{\"skus\":[]}" }, { NULL, NULL } };
+
+	tap_code(walk(acc, 'o', w, &err), BERTH_OK, &err);
+	tap_is_long(got.requests, 5, "types, cards, TPUs and both catalogues");
+	is_price("v2-8", "us-central1", PURCHASE_ON_DEMAND, 0, 4 * 1.125);
+	is_price("v2-8", "us-central1", PURCHASE_SPOT, 0, 1.35);
+	is_price("v3-8", "us-central1", PURCHASE_ON_DEMAND, 0, 4 * 2.2);
+	is_price("v3-32", "us-central1", PURCHASE_ON_DEMAND, 0, 16 * 2.0);
+	is_price("v4-8", "us-central1", PURCHASE_ON_DEMAND, 0, 4 * 3.22);
+	is_price("v4-16", "us-central1", PURCHASE_ON_DEMAND, 0, 8 * 3.22);
+	tap_is_long((long long)got.offers.n, 6, "and no price where there is no SKU");
+	for (size_t i = 0; i < got.offers.n; i++)
+		tap_ok(accel_find(accels, got.offers.v[i].accelerator) != NULL, "%s is known", got.offers.v[i].accelerator);
+	prov_account_close(acc);
+}
+
+/* One exchange after the other, with the core. */
+static struct { int status; const char *part, *body; } said[4];
+static int asked;
+
+static enum berth_code
+answer(void *arg, struct prov_account *acc, const struct http_req *req, struct http_resp *resp, struct berth_err *err)
+{
+	(void)arg, (void)acc, (void)err;
+	*resp = say(said[asked].status, said[asked].body);
+	if (strstr(req->url, said[asked].part) == NULL)
+		tap_ok(false, "asked for %s", req->url);
+	asked += asked < 3;
+	return BERTH_OK;
+}
+
+/* A machine that is not there: its zone's operations say what became of it. */
+static void
+test_status_why(void)
+{
+	static const char ref[] = "us-a1-b/berth-78199d8e1c8ed013-t1", missing[] = "{\"error\":{\"code\":404,\"errors\":[{\"reason\":\"notFound\"}]}}";
+	struct prov_account *acc = open_account("", BERTH_OK);
+	struct prov_machine m = { .ref = "" };
+	struct berth_err err = { 0 };
+
+	(void)setenv("GCP_KEY", "{\"type\":\"authorized_user\",\"client_id\":\"c\",\"client_secret\":\"s\",\"refresh_token\":\"r\"}", 1);
+	prov_account_hook(acc, answer, NULL);
+	said[0].status = 200, said[0].part = "/token", said[0].body = "{\"access_token\":\"t\",\"expires_in\":3600}";
+	said[1].status = 404, said[1].part = "/zones/us-a1-b/instances/berth-78199d8e1c8ed013-t1", said[1].body = missing;
+	said[2].status = 200, said[2].part = "/zones/us-a1-b/operations?", said[2].body = "{\"items\":[{\"operationType\":\"insert\",\"zone\":"
+	    "\"z/us-a1-b\",\"targetLink\":\"x/instances/berth-78199d8e1c8ed013-t0\",\"insertTime\":\"2026-11-30T11:59:00Z\",\"error\":{\"errors\":"
+	    "[{\"code\":\"QUOTA_EXCEEDED\"}]}},{\"operationType\":\"insert\",\"zone\":\"z/us-a1-b\",\"targetLink\":\"x/instances/"
+	    "berth-78199d8e1c8ed013-t1\",\"insertTime\":\"2026-11-30T11:59:00Z\",\"error\":{\"errors\":[{\"code\":"
+	    "\"ZONE_RESOURCE_POOL_EXHAUSTED\",\"message\":\"none left\"}]}}]}";
+	tap_code(prov_status(acc, ref, &m, &err), BERTH_OK, &err);
+	tap_ok(m.state == PROV_FAILED && m.why == BERTH_ECAPACITY && str_eq(m.ref, ref) && str_eq(m.installation, "78199d8e1c8ed013"),
+	    "failed after it was accepted: %s", m.detail);
+	asked = 1;
+	said[2].body = "{}";
+	tap_code(prov_status(acc, ref, &m, &err), BERTH_ENOTFOUND, &err);
+	asked = 1;
+	said[2].status = 403;
+	tap_code(prov_status(acc, ref, &m, &err), BERTH_ENOTFOUND, &err);
+	asked = 1;
+	said[1].status = 403;
+	tap_code(prov_status(acc, ref, &m, &err), BERTH_EAUTH, &err);
+	(void)setenv("GCP_KEY", "", 1);
+	acc->ops->auth->drop(acc->st);
+	tap_code(prov_status(acc, ref, &m, &err), BERTH_EAUTH, &err);
+	tap_ok(strstr(err.msg, "credentials: credentials") == NULL && strstr(err.msg, "credentials: the environment has no GCP_KEY") != NULL,
+	    "%s", err.msg);
 	prov_account_close(acc);
 }
 
@@ -647,6 +738,8 @@ main(void)
 	test_regions_apart();
 	test_create();
 	test_tpu();
+	test_old_tpu();
+	test_status_why();
 	test_operations();
 	test_codes();
 	test_recorded();
