@@ -47,9 +47,13 @@ static const struct prov_error_row kube_errors[] = {
 };
 
 static const char *const kube_devices[] = { "nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-*", "amd.com/gpu",
-	"gpu.intel.com/*", "google.com/tpu", "aws.amazon.com/neuron", "aws.amazon.com/neurondevice", "habana.ai/gaudi*",
-	"huawei.com/Ascend*", "cambricon.com/mlu*", "hygon.com/dcu*", "mthreads.com/gpu", "metax-tech.com/gpu",
-	"iluvatar.com/gpu", "enflame.com/gcu*", "kunlunxin.com/xpu" };
+	"amd.com/?px_nps?", "gpu.intel.com/i915", "gpu.intel.com/xe", "npu.intel.com/accel", "google.com/tpu",
+	"aws.amazon.com/neuron", "aws.amazon.com/neurondevice", "habana.ai/gaudi*", "qualcomm.com/qaic*", "tenstorrent.com/*",
+	"furiosa.ai/*", "rebellions.ai/*", "huawei.com/Ascend*", "cambricon.com/mlu*", "hygon.com/dcu*", "mthreads.com/gpu",
+	"metax-tech.com/gpu", "iluvatar.com/gpu", "iluvatar.ai/gpu", "enflame.com/gcu*", "kunlunxin.com/xpu", "birentech.com/gpu" };
+
+/* Parts of such a device, counted beside it. */
+static const char *const kube_parts[] = { "*-memory", "*-core", "*.vcore", "*.vmemory", "*_monitoring" };
 
 const char *const kube_product_labels[] = { "nvidia.com/gpu.product", "cloud.google.com/gke-accelerator",
 	"cloud.google.com/gke-tpu-accelerator", "gpu.nvidia.com/class", "amd.com/gpu.product-name", "gpu.intel.com/product",
@@ -62,8 +66,8 @@ const struct kube_spot kube_spot_labels[] = { { "karpenter.sh/capacity-type", "s
 bool
 kube_is_device(const struct kube *s, const char *resource)
 {
-	return glob_match_any(kube_devices, sizeof(kube_devices) / sizeof(kube_devices[0]), resource) ||
-	    (s->n_resources > 0 && glob_match_any(s->resources, s->n_resources, resource));
+	return (glob_match_any(kube_devices, sizeof(kube_devices) / sizeof(kube_devices[0]), resource) &&
+	    !glob_match_any(kube_parts, sizeof(kube_parts) / sizeof(kube_parts[0]), resource)) || (s->n_resources > 0 && glob_match_any(s->resources, s->n_resources, resource));
 }
 
 bool

@@ -33,6 +33,7 @@ struct kube_node {
 	const char *region, *zone, *product, *instance;	/* labels; product: what tells this accelerator from others; "" */
 	bool usable, spot;
 	double cpu, cpu_used, memory, memory_used;	/* cores, bytes */
+	double neuron_cores;		/* of each Neuron device; 0: has none, or does not say */
 	VEC(struct kube_device) devices;
 };
 

@@ -11,6 +11,9 @@
 #include "util/str.h"
 #include "util/yaml.h"
 
+#define KUBE_NEURON "aws.amazon.com/neuron"
+#define KUBE_NEURON_OLD "aws.amazon.com/neurondevice"
+#define KUBE_NEURON_CORE "aws.amazon.com/neuroncore"
 #define KUBE_PODS_QUERY "/api/v1/pods?fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed"
 
 /* What can be asked for: so many of one resource and product in one place. */
@@ -73,6 +76,21 @@ kube_usable(const struct kube *s, const struct jsonr *node, const struct jsonr *
 	return ready && !json_is_true(closed.v);
 }
 
+/* A Neuron device is told three times over: as itself, by an older name and by its cores. The first that a node has counts. */
+static void
+kube_neuron(const struct jsonr *allocatable, struct kube_node *n)
+{
+	double devices = kube_amount(allocatable, KUBE_NEURON), cores = kube_amount(allocatable, KUBE_NEURON_CORE);
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n->devices.n; i++)
+		if (devices < 1 || !str_eq(n->devices.v[i].resource, KUBE_NEURON_OLD))
+			n->devices.v[kept++] = n->devices.v[i];
+	n->devices.n = kept;
+	devices = devices >= 1 ? devices : kube_amount(allocatable, KUBE_NEURON_OLD);
+	n->neuron_cores = devices >= 1 ? cores / devices : 0;
+}
+
 static enum berth_code
 kube_add_node(struct kube *s, const struct jsonr *o, struct berth_err *err)
 {
@@ -98,6 +116,7 @@ kube_add_node(struct kube *s, const struct jsonr *o, struct berth_err *err)
 	json_object_foreach((json_t *)(uintptr_t)allocatable.v, key, v)
 		if (kube_is_device(s, key) && kube_amount(&allocatable, key) >= 1)
 			VEC_PUSH(s->pass, &n.devices, (struct kube_device){ arena_strdup(s->pass, key), kube_amount(&allocatable, key), 0 });
+	kube_neuron(&allocatable, &n);
 	strmap_add(s->pass, &s->node_index, name, s->nodes.n, NULL);
 	VEC_PUSH(s->pass, &s->nodes, n);
 	return BERTH_OK;
@@ -138,6 +157,20 @@ kube_pod_wants(const struct jsonr *spec, const char *resource)
 	return (sum > most ? sum : most) + kube_amount(&overhead, resource);
 }
 
+/* Devices of a resource that a pod takes, under whatever name it asks for them. */
+static double
+kube_pod_takes(const struct jsonr *spec, const struct kube_node *n, const char *resource)
+{
+	const bool neuron = str_eq(resource, KUBE_NEURON), old = str_eq(resource, KUBE_NEURON_OLD);
+	double wants = kube_pod_wants(spec, resource);
+
+	if (neuron)
+		wants += kube_pod_wants(spec, KUBE_NEURON_OLD);
+	if ((neuron || old) && n->neuron_cores >= 1)
+		wants += ceil(kube_pod_wants(spec, KUBE_NEURON_CORE) / n->neuron_cores);
+	return wants;
+}
+
 static void
 kube_add_pod(struct kube *s, const struct jsonr *o)
 {
@@ -152,7 +185,7 @@ kube_add_pod(struct kube *s, const struct jsonr *o)
 	n->cpu_used += kube_pod_wants(&spec, "cpu");
 	n->memory_used += kube_pod_wants(&spec, "memory");
 	for (size_t i = 0; i < n->devices.n; i++)
-		n->devices.v[i].used += kube_pod_wants(&spec, n->devices.v[i].resource);
+		n->devices.v[i].used += kube_pod_takes(&spec, n, n->devices.v[i].resource);
 }
 
 static void

@@ -171,8 +171,10 @@ test_texts(void)
 		{ "nvidia.com/gpu", false, "", 0, "" }, { "nvidia.com/gpu:0", false, "", 0, "" }, { "x@y:1", false, "", 0, "" }, { "a:99999", false, "", 0, "" },
 	};
 	static const char *const devices[] = { "nvidia.com/gpu", "nvidia.com/mig-3g.40gb", "amd.com/gpu", "google.com/tpu", "aws.amazon.com/neuron",
-		"habana.ai/gaudi", "huawei.com/Ascend910B", "cambricon.com/mlu370", "gpu.intel.com/i915" };
-	static const char *const others[] = { "cpu", "memory", "vpc.amazonaws.com/efa", "aws.amazon.com/neuroncore", "rdma/ib", "hugepages-1Gi" };
+		"habana.ai/gaudi", "huawei.com/Ascend910B", "cambricon.com/mlu370", "gpu.intel.com/i915", "gpu.intel.com/xe",
+		"amd.com/cpx_nps4", "qualcomm.com/qaic", "tenstorrent.com/n150" };
+	static const char *const others[] = { "cpu", "memory", "vpc.amazonaws.com/efa", "aws.amazon.com/neuroncore", "rdma/ib", "hugepages-1Gi",
+		"gpu.intel.com/i915_monitoring", "gpu.intel.com/millicores", "huawei.com/Ascend910-memory" };
 	struct kube s = { .n_resources = 0 };
 	char token[80];
 
@@ -470,6 +472,29 @@ test_rights(void)
 	prov_account_close(acc);
 }
 
+/* 16 Neuron devices under three names: 3 of 32 cores take 2 devices, 4 are asked for by the older name, 10 are left. */
+static void
+test_neuron(void)
+{
+	static const struct { const char *type; int n, free; } rows[] = { { "aws.amazon.com/neuron:8", 5, 1 }, { "aws.amazon.com/neuron:16", 5, 0 } };
+	struct berth_err err = { 0 };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct prov_account *acc = open_account("kubeconfig: one", BERTH_OK);
+
+		replies[0] = (struct reply){ "/api/v1/nodes", 200, "{\"metadata\":{},\"items\":[{\"metadata\":{\"name\":\"n\",\"labels\":{}},\"spec\":{},"
+		    "\"status\":{\"allocatable\":{\"cpu\":\"128\",\"memory\":\"500Gi\",\"aws.amazon.com/neurondevice\":\"16\",\"aws.amazon.com/neuron\":"
+		    "\"16\",\"aws.amazon.com/neuroncore\":\"32\"},\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}]}" };
+		replies[1] = (struct reply){ "/api/v1/pods", 200, "{\"metadata\":{},\"items\":[{\"spec\":{\"nodeName\":\"n\",\"containers\":[{\"resources\":{"
+		    "\"limits\":{\"aws.amazon.com/neuroncore\":\"3\"}}}]},\"status\":{\"phase\":\"Running\"}},{\"spec\":{\"nodeName\":\"n\",\"containers\":["
+		    "{\"resources\":{\"limits\":{\"aws.amazon.com/neurondevice\":\"4\"}}}]},\"status\":{\"phase\":\"Running\"}}]}" };
+		memset(&got, 0, sizeof(got));
+		tap_code(prov_offers(acc, NULL, keep_offer, (void *)(uintptr_t)rows[i].type, &err), BERTH_OK, &err);
+		tap_ok(got.n == rows[i].n && got.free == rows[i].free, "%s: %d offers, free %d", rows[i].type, got.n, got.free);
+		prov_account_close(acc);
+	}
+}
+
 /* Nodes of four clouds and of three vendors. */
 static void
 test_nodes(void)
@@ -527,6 +552,7 @@ main(void)
 	test_codes();
 	test_samples();
 	test_nodes();
+	test_neuron();
 	test_notices();
 	test_rights();
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
