@@ -60,6 +60,18 @@ tape_is_secret(const char *name, size_t n)
 	return str_eq(plain, "sig") || str_eq(plain, "pass");
 }
 
+/* What a machine is given to run, in the words of batch systems and of containers: it may hold anything. */
+static bool
+tape_is_program(const char *name, size_t n)
+{
+	static const char *const words[] = { "script", "command", "args", "dockerArgs", "dockerStartCmd", "dockerEntrypoint" };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strlen(words[i]) == n && memcmp(words[i], name, n) == 0)
+			return true;
+	return false;
+}
+
 static bool
 tape_in_name(char c)
 {
@@ -75,22 +87,44 @@ tape_quote(const char *p, size_t i, size_t n)
 	return i + 1 < n && p[i] == '\\' && p[i + 1] == '"' ? 2 : 0;
 }
 
-/* The string that a JSON member's name, which ends at `at`, stands for. False: none. */
-static bool
-tape_member(const char *p, size_t at, size_t n, size_t *from_out, size_t *len_out)
+/* The end of a string that is open at i; its quotes have q bytes. */
+static size_t
+tape_string_end(const char *p, size_t i, size_t n, size_t q)
 {
-	size_t q = tape_quote(p, at, n), i = at + q;
+	for (; i < n && tape_quote(p, i, n) != q; i++) {
+		if (p[i] == '\\' && q == 1)
+			i++;
+		else if (p[i] == '\\' && i + 2 < n && p[i + 1] == '\\')	/* an escape within JSON within JSON */
+			i += p[i + 2] == '\\' ? 3 : 2;
+	}
+	return i < n ? i : n;
+}
+
+/* The string that a JSON member's name, which ends at `at`, stands for; list: or a list of strings, from its first to its last. */
+static bool
+tape_member(const char *p, size_t at, size_t n, bool list, size_t *from_out, size_t *len_out)
+{
+	size_t q = tape_quote(p, at, n), i = at + q, end;
 
 	if (q == 0)
 		return false;
 	while (i < n && (str_is_space(p[i]) || p[i] == ':'))
 		i++;
+	list = list && i < n && p[i] == '[';
+	while (list && i < n && (p[i] == '[' || str_is_space(p[i])))
+		i++;
 	if (tape_quote(p, i, n) != q)
 		return false;
-	for (*from_out = i += q; i < n && tape_quote(p, i, n) != q; i++)
-		if (p[i] == '\\' && q == 1)
+	*from_out = i + q;
+	end = tape_string_end(p, i + q, n, q);
+	for (i = end; list && i < n && p[i] != ']';) {
+		i += tape_quote(p, i, n) == q ? q : 1;
+		while (i < n && (str_is_space(p[i]) || p[i] == ','))
 			i++;
-	*len_out = (i < n ? i : n) - *from_out;
+		if (tape_quote(p, i, n) == q)
+			i = end = tape_string_end(p, i + q, n, q);
+	}
+	*len_out = end - *from_out;
 	return true;
 }
 
@@ -101,11 +135,11 @@ tape_pair(const char *p, size_t name, size_t at, size_t n, size_t *from_out)
 	size_t from = 0, len = 0, i;
 
 	if (at - name < 3 || (strncmp(p + name, "name", 4) != 0 && strncmp(p + name, "key", 3) != 0) || at - name > 4 ||
-	    !tape_member(p, at, n, &from, &len) || !tape_is_secret(p + from, len))
+	    !tape_member(p, at, n, false, &from, &len) || !tape_is_secret(p + from, len))
 		return 0;
 	for (i = from + len; i < n && (p[i] == '"' || p[i] == '\\' || p[i] == ',' || str_is_space(p[i])); i++)
 		;
-	if (n - i < 5 || strncmp(p + i, "value", 5) != 0 || !tape_member(p, i + 5, n, from_out, &len))
+	if (n - i < 5 || strncmp(p + i, "value", 5) != 0 || !tape_member(p, i + 5, n, false, from_out, &len))
 		return 0;
 	return len;
 }
@@ -118,8 +152,10 @@ tape_value(const char *p, size_t name, size_t at, size_t n, size_t *from_out)
 	size_t len = 0, i = at + 1;
 	char end;
 
+	if (name > 0 && p[name - 1] == '"' && (secret || tape_is_program(p + name, at - name)))
+		return tape_member(p, at, n, true, from_out, &len) ? len : 0;
 	if (name > 0 && p[name - 1] == '"')
-		return !secret ? tape_pair(p, name, at, n, from_out) : tape_member(p, at, n, from_out, &len) ? len : 0;
+		return tape_pair(p, name, at, n, from_out);
 	if (at >= n || p[at] != (tag ? '>' : '=') || (!secret && (tag || at - name != 3 || strncmp(p + name, "key", 3) != 0)))
 		return 0;
 	for (end = tag ? '<' : '&'; i < n && p[i] != end && (tag || (p[i] != '\n' && p[i] != ' ')); i++)

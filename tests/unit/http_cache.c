@@ -131,6 +131,12 @@ test_scrub(void)
 	    "{\"items\":[{\"key\": \"startup-script\", \"value\": \"(removed)\"}]}");
 	scrubbed("{\"applied\":\"{\\\"api_key\\\":\\\"hunter2\\\",\\\"n\\\":1}\"}",
 	    "{\"applied\":\"{\\\"api_key\\\":\\\"(removed)\\\",\\\"n\\\":1}\"}");
+	scrubbed("{\"job\":{\"script\":\"#!/bin/sh\\nexport KEY=\\\"a b\\\" x\",\"name\":\"n\"}}",
+	    "{\"job\":{\"script\":\"(removed)\",\"name\":\"n\"}}");
+	scrubbed("{\"command\":[\"sh\", \"-c\", \"echo \\\"]\\\" k1\"],\"args\": [ \"--key\" ],\"image\":\"i\",\"command\":[]}",
+	    "{\"command\":[\"(removed)\"],\"args\": [ \"(removed)\" ],\"image\":\"i\",\"command\":[]}");
+	scrubbed("{\"applied\":\"{\\\"args\\\":[\\\"a\\\\\\\"b\\\",\\\"c\\\"],\\\"n\\\":1}\"}",
+	    "{\"applied\":\"{\\\"args\\\":[\\\"(removed)\\\"],\\\"n\\\":1}\"}");
 	scrubbed("{\"customData\":\"IyEv\",\"onstart\":\"a\"}", "{\"customData\":\"(removed)\",\"onstart\":\"(removed)\"}");
 }
 
