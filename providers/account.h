@@ -15,11 +15,14 @@ struct prov_account {
 	struct http_config http;	/* limits and trust of its exchanges */
 	struct rng rng;			/* jitter of the back-off */
 	int retries_left;
+	size_t bytes_max;		/* of all answers of one call: of every page of a list */
 	double rate;			/* requests a second; 0: no limit of ours */
 	int64_t turn_ms;		/* when the next request may go out, with rate (time_mono_ms()) */
 	int64_t now_mono_ms;		/* time_mono_ms() when env.now was set */
 	int64_t skew_s;			/* what the provider's clock is ahead of ours, once it refused for that */
 	int64_t date_off_s;		/* the same as its last answer on the wire said; INT64_MIN: none yet */
+	int silent;			/* calls in a row that ended without an answer ... */
+	int64_t silent_ms;		/* ... the last of them then (time_mono_ms()) */
 	prov_exchange_fn *hook;
 	void *hook_arg;
 };

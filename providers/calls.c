@@ -336,6 +336,9 @@ struct calls_one {
 	struct prov_machine m;
 };
 
+static enum berth_code calls_destroy(struct prov_account *account, const char *ref, struct prov_machine *machine_out,
+    struct berth_err *err);
+
 static enum berth_code
 calls_create_build(void *arg, struct http_req *req, struct berth_err *err)
 {
@@ -363,7 +366,7 @@ calls_end_other(struct prov_account *account, const struct prov_create *c, struc
 	struct berth_err own = { 0 };
 	struct prov_machine gone;
 
-	if (prov_destroy(account, m->ref, &gone, &own) != BERTH_OK) {
+	if (calls_destroy(account, m->ref, &gone, &own) != BERTH_OK) {
 		log_warn(account->env.log, "%s: machine %s was asked for as spot, is sold on demand and cannot be ended: %s",
 		    account->env.account, m->ref, own.msg);
 		return BERTH_OK;
@@ -460,17 +463,15 @@ calls_destroy_parse(void *arg, const struct http_resp *resp, bool *more_out, str
 	return c->acc->ops->lease->destroy_parse(c->acc->st, resp, c->ref, &c->m, err);
 }
 
-enum berth_code
-prov_destroy(struct prov_account *account, const char *ref, struct prov_machine *machine_out, struct berth_err *err)
+static enum berth_code
+calls_destroy(struct prov_account *account, const char *ref, struct prov_machine *machine_out, struct berth_err *err)
 {
-	enum berth_code rc = calls_need_lease(account, "destroy machines", err);
+	enum berth_code rc;
 	struct calls_one one = { .acc = account, .ref = ref };
 	struct flow_call call = { .repeat = FLOW_REPEATABLE, .build = calls_destroy_build, .parse = calls_destroy_parse,
 		.arg = &one };
 	struct flow f;
 
-	if (rc != BERTH_OK)
-		return rc;
 	flow_init(&f, account, &call);
 	rc = flow_run_one(&f, err);
 	if (rc == BERTH_ENOTFOUND) {
@@ -484,6 +485,29 @@ prov_destroy(struct prov_account *account, const char *ref, struct prov_machine 
 	else
 		err_ctx(err, "%s: destroy %s", account->env.account, ref);
 	return rc;
+}
+
+/*
+ * A ref may have come to mean another's machine: numbers of jobs begin again, names are given anew. So its tag is looked
+ * at first. Where that cannot be had the caller's word counts, lest a machine of ours cost on for want of a read.
+ */
+enum berth_code
+prov_destroy(struct prov_account *account, const char *ref, struct prov_machine *machine_out, struct berth_err *err)
+{
+	enum berth_code rc = calls_need_lease(account, "destroy machines", err);
+	struct berth_err own = { 0 };
+	struct prov_machine m;
+
+	if (rc != BERTH_OK)
+		return rc;
+	rc = prov_status(account, ref, &m, &own);
+	if (rc == BERTH_OK && !str_eq(m.installation, account->env.installation))
+		return err_set(err, BERTH_EPERMANENT, "%s: destroy %s: it carries no tag of this installation%s%s: not touched",
+		    account->env.account, ref, m.installation[0] != '\0' ? " but that of " : "", m.installation);
+	if (rc != BERTH_OK || m.state != PROV_GONE)
+		return calls_destroy(account, ref, machine_out, err);
+	*machine_out = m;
+	return BERTH_OK;
 }
 
 struct calls_check {

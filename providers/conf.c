@@ -16,7 +16,7 @@
 const struct prov_key prov_wire_keys[] = {
 	{ "ca_file", PROV_KEY_PATH, false, "PEM file of authorities to trust instead of the system's" },
 	{ "proxy", PROV_KEY_STRING, false, "proxy URL" },
-	{ "timeout", PROV_KEY_DURATION, false, "limit of one exchange; 30s" },
+	{ "timeout", PROV_KEY_DURATION, false, "limit of one request with its repeats; 30s" },
 	{ "rate", PROV_KEY_DOUBLE, false, "most requests a second; no limit" },
 	{ NULL, PROV_KEY_STRING, false, NULL },
 };

@@ -14,6 +14,8 @@
 
 #define FLOW_TRIES 3			/* of one request */
 #define FLOW_WAIT_MAX_S 5		/* a longer Retry-After is the caller's to wait for */
+#define FLOW_SILENT_MAX 2		/* calls in a row without an answer, and the next ones are not made ... */
+#define FLOW_SILENT_S 30		/* ... for so long */
 
 void
 flow_init(struct flow *f, struct prov_account *acc, const struct flow_call *call)
@@ -56,6 +58,13 @@ flow_again(struct flow *f, int64_t wake_ms)
 	f->wake_ms = wake_ms;
 }
 
+/* What went wrong is said to be about credentials, once: an adapter's key may be called so too. */
+static enum berth_code
+flow_of_step(struct berth_err *err)
+{
+	return str_starts(err->msg, "credentials") ? err->code : err_ctx(err, "credentials");
+}
+
 static enum berth_code
 flow_build_step(struct flow *f, int64_t now, struct berth_err *err)
 {
@@ -66,7 +75,7 @@ flow_build_step(struct flow *f, int64_t now, struct berth_err *err)
 		return err_set(err, BERTH_EAUTH, "credentials: no end after %d steps", PROV_STEPS_MAX);
 	f->stepping = true;
 	rc = auth->step_build(f->acc->st, now, &f->req, err);
-	return rc == BERTH_OK ? rc : err_ctx(err, "credentials");
+	return rc == BERTH_OK ? rc : flow_of_step(err);
 }
 
 static void
@@ -110,10 +119,11 @@ flow_back_off_ms(struct flow *f, int retry_after_s)
 }
 
 static bool
-flow_may_repeat(const struct flow *f, enum berth_code rc, const struct berth_err *err)
+flow_may_repeat(const struct flow *f, enum berth_code rc, const struct berth_err *err, int64_t at_ms)
 {
 	return (f->stepping || f->call.repeat != FLOW_ONCE) && (rc == BERTH_ETRANSIENT || rc == BERTH_ETHROTTLED) &&
-	    f->attempt + 1 < FLOW_TRIES && f->acc->retries_left > 0 && err->retry_after_s <= FLOW_WAIT_MAX_S;
+	    f->attempt + 1 < FLOW_TRIES && f->acc->retries_left > 0 && err->retry_after_s <= FLOW_WAIT_MAX_S &&
+	    (f->page_end_ms == 0 || at_ms < f->page_end_ms);
 }
 
 /*
@@ -201,7 +211,7 @@ flow_page_done(struct flow *f)
 	if (f->stepping) {
 		rc = f->acc->ops->auth->step_parse(f->acc->st, &f->resp, account_auth_now(f->acc), &err);
 		if (rc != BERTH_OK)
-			err_ctx(&err, "credentials");
+			(void)flow_of_step(&err);
 		more = true;
 	} else {
 		rc = f->call.parse(f->call.arg, &f->resp, &more, &err);
@@ -213,6 +223,7 @@ flow_page_done(struct flow *f)
 		f->dropped = f->skewed = f->no_cache = false;
 	}
 	f->attempt = 0;
+	f->page_end_ms = 0;
 	if (rc != BERTH_OK) {
 		if (err.http_status == 0)
 			err.http_status = f->resp.status;
@@ -229,7 +240,13 @@ static void
 flow_answer(struct flow *f, enum berth_code rc)
 {
 	bool whole = rc == BERTH_OK, all = f->req.any_status || (!f->stepping && f->call.every);
+	int64_t again_ms = time_mono_ms();
 
+	if (whole && (f->bytes += f->resp.body_len) > f->acc->bytes_max) {
+		rc = err_set(&f->err, BERTH_EINVAL, "more than %zu bytes in all: the list is refused", f->acc->bytes_max);
+		flow_end(f, rc, &f->err);
+		return;
+	}
 	if (whole && account_on_wire(f->acc, &f->req) && f->resp.date != 0)
 		f->acc->date_off_s = f->resp.date - account_auth_now(f->acc) + f->acc->skew_s;
 	if (whole)
@@ -237,20 +254,26 @@ flow_answer(struct flow *f, enum berth_code rc)
 	if (whole && rc != BERTH_OK && (flow_skewed(f, rc) || flow_dropped(f, rc))) {
 		log_debug(f->acc->env.log, "%s: %s; with new credentials", f->acc->env.account, f->err.msg);
 		flow_again(f, 0);
-	} else if (rc != BERTH_OK && flow_may_repeat(f, rc, &f->err)) {
-		int64_t wait_ms = flow_back_off_ms(f, f->err.retry_after_s);
-
+		return;
+	}
+	if (rc != BERTH_OK)
+		again_ms += flow_back_off_ms(f, f->err.retry_after_s);
+	if (rc != BERTH_OK && flow_may_repeat(f, rc, &f->err, again_ms)) {
 		log_debug(f->acc->env.log, "%s: %s; trying again", f->acc->env.account, f->err.msg);
 		f->acc->retries_left--;
 		f->attempt++;
-		flow_again(f, time_mono_ms() + wait_ms);
+		flow_again(f, again_ms);
 	} else if (whole && (rc == BERTH_OK || all)) {
 		f->judged = f->err;
 		f->judged.code = rc;
 		flow_page_done(f);
 	} else {
+		if (!whole && rc == BERTH_ETRANSIENT && account_on_wire(f->acc, &f->req) && f->acc->hook == NULL) {
+			f->acc->silent++;
+			f->acc->silent_ms = time_mono_ms();
+		}
 		if (f->stepping)
-			err_ctx(&f->err, "credentials");
+			(void)flow_of_step(&f->err);
 		flow_end(f, rc, &f->err);
 	}
 }
@@ -261,6 +284,7 @@ flow_landed(void *arg, enum berth_code rc, const struct berth_err *err)
 	struct flow *f = arg;
 
 	f->state = FLOW_SEND;
+	f->acc->silent = rc == BERTH_ETRANSIENT ? f->acc->silent : 0;
 	if (rc == BERTH_OK && f->resp.status == 304 && !f->stepping && !f->no_cache) {
 		f->kept = http_cache_revive(net_cache(f->acc->net), &f->req, time_clock_s(), &f->resp);
 		if (!f->kept) {		/* it went away meanwhile */
@@ -339,6 +363,31 @@ flow_net(struct flow *f, struct prov_net **net_out, struct berth_err *err)
 	return BERTH_OK;
 }
 
+/* A cloud that answers nothing must not hold up whatever else would be asked of it for a limit each. */
+static bool
+flow_is_silent(struct flow *f)
+{
+	struct prov_account *acc = f->acc;
+
+	if (acc->silent < FLOW_SILENT_MAX || f->page_end_ms != 0)
+		return false;
+	if (time_mono_ms() < acc->silent_ms + FLOW_SILENT_S * 1000)
+		return true;
+	acc->silent = 0;
+	return false;
+}
+
+/* Where the first request of a page has its own limit, its repeats share what is left of that. */
+static int64_t
+flow_deadline_ms(struct flow *f, struct prov_net *net)
+{
+	if (f->page_end_ms == 0) {
+		f->page_end_ms = time_mono_ms() + (int64_t)http_limit_s(net_http(net), &f->acc->http, &f->req) * 1000;
+		return f->deadline_ms;
+	}
+	return f->deadline_ms != 0 && f->deadline_ms < f->page_end_ms ? f->deadline_ms : f->page_end_ms;
+}
+
 static void
 flow_send(struct flow *f)
 {
@@ -357,11 +406,17 @@ flow_send(struct flow *f)
 		flow_end(f, rc, &f->err);
 		return;
 	}
+	if (flow_is_silent(f)) {
+		rc = err_set(&f->err, BERTH_ETRANSIENT, "not asked: its last %d calls had no answer", acc->silent);
+		flow_end(f, rc, &f->err);
+		return;
+	}
 	if (!flow_has_turn(f))
 		return;
 	rc = flow_net(f, &net, &f->err);
 	if (rc == BERTH_OK)
-		rc = http_begin(net_http(net), &acc->http, &f->req, &f->resp, f->deadline_ms, flow_landed, f, &f->err);
+		rc = http_begin(net_http(net), &acc->http, &f->req, &f->resp, flow_deadline_ms(f, net), flow_landed, f,
+		    &f->err);
 	if (rc == BERTH_OK)
 		f->state = FLOW_FLYING;
 	else

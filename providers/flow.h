@@ -25,7 +25,8 @@ struct flow_call {
 
 /*
  * The order: while auth->need() a step; build; sign; wait for its turn; send; judge; parse. A refusal for the clock
- * or for a token goes back to the start once each; what may be repeated does so with jittered back-off.
+ * or for a token goes back to the start once each; what may be repeated does so with jittered back-off, as long as the
+ * limit of one exchange lasts for all of them.
  */
 struct flow {
 	struct prov_account *acc;
@@ -38,6 +39,8 @@ struct flow {
 	/* private */
 	enum { FLOW_BUILD, FLOW_SEND, FLOW_FLYING, FLOW_ENDED } state;
 	int64_t wake_ms;		/* not before this */
+	int64_t page_end_ms;		/* of this request with its repeats; 0: not on the wire yet */
+	size_t bytes;			/* of all answers so far; files do not count */
 	int steps, attempt;
 	bool stepping, dropped, skewed;
 	bool kept;			/* the answer is the cache's own */

@@ -13,6 +13,7 @@
 #include "util/yaml.h"
 
 #define PROV_RETRIES 20			/* of one account: an outage must not hold up a pass */
+#define PROV_BYTES_MAX ((size_t)1024 * 1024 * 1024)
 
 static enum berth_code
 prov_find_ops(const struct yaml_node *section, const char *provider, const struct provider_ops **ops_out,
@@ -102,6 +103,7 @@ account_open(const struct provider_ops *ops, const struct yaml_node *section, co
 	acc->conf = (struct prov_conf){ ops, section, acc->env.arena, acc->env.config_dir };
 	acc->env.conf = &acc->conf;
 	acc->retries_left = PROV_RETRIES;
+	acc->bytes_max = PROV_BYTES_MAX;
 	acc->net = prov_net_ref(env->net);
 	acc->now_mono_ms = time_mono_ms();
 	acc->date_off_s = INT64_MIN;

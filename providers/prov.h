@@ -93,7 +93,8 @@ BERTH_MUST_CHECK enum berth_code prov_list_ours(struct prov_account *account, pr
     struct berth_err *err);
 /*
  * Asks for the end of one machine. machine_out->state is PROV_GONE only if the provider confirmed
- * (also by "not found"); else PROV_ENDING: call again, or prov_status().
+ * (also by "not found"); else PROV_ENDING: call again, or prov_status(). A machine whose tag is not that of this
+ * installation is not touched: BERTH_EPERMANENT.
  */
 BERTH_MUST_CHECK enum berth_code prov_destroy(struct prov_account *account, const char *ref,
     struct prov_machine *machine_out, struct berth_err *err);

@@ -329,6 +329,7 @@ static enum berth_code
 slurm_status_parse(void *st, const struct http_resp *resp, const char *ref, struct prov_machine *machine_out,
     struct berth_err *err)
 {
+	const struct slurm *s = st;
 	struct jsonr root, list, job;
 	json_t *v = NULL;
 	bool ours = false;
@@ -338,11 +339,16 @@ slurm_status_parse(void *st, const struct http_resp *resp, const char *ref, stru
 		rc = err_set(err, BERTH_ENOTFOUND, "the controller does not know it any more");
 	if (rc == BERTH_OK) {
 		job = jsonr_at(&list, 0);
-		rc = slurm_machine(st, &job, machine_out, &ours, err);
+		rc = slurm_machine(s, &job, machine_out, &ours, err);
 	}
-	/* numbers begin again in a controller that lost its state */
-	if (rc == BERTH_OK && (!ours || !str_eq(machine_out->ref, ref)))
-		rc = err_set(err, BERTH_ENOTFOUND, "job %s is another one now", ref);
+	/* numbers begin again in a controller that lost its state: ours went with it */
+	if (rc == BERTH_OK && (!ours || !str_eq(machine_out->ref, ref))) {
+		memset(machine_out, 0, sizeof(*machine_out));
+		str_copy(machine_out->ref, sizeof(machine_out->ref), ref);
+		str_copy(machine_out->installation, sizeof(machine_out->installation), s->env->installation);
+		machine_out->state = PROV_GONE;
+		str_copy(machine_out->detail, sizeof(machine_out->detail), "its number is another job's now");
+	}
 	json_decref(v);
 	return rc;
 }

@@ -129,6 +129,8 @@ BERTH_MUST_CHECK enum berth_code http_exchange(struct http *http, const struct h
 typedef void http_done_fn(void *arg, enum berth_code rc, const struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code http_begin(struct http *http, const struct http_config *conf, const struct http_req *req,
     struct http_resp *resp, int64_t deadline_ms, http_done_fn *done, void *arg, struct berth_err *err);
+/* Seconds that one such exchange may take. */
+int http_limit_s(const struct http *http, const struct http_config *conf, const struct http_req *req);
 /* Lets exchanges run until at least one has ended, or it is until_ms (time_mono_ms()). Nothing under way: waits. */
 BERTH_MUST_CHECK enum berth_code http_pump(struct http *http, int64_t until_ms, struct berth_err *err);
 

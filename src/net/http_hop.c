@@ -153,7 +153,7 @@ http_timed_out(const struct http_call *c, struct berth_err *err)
 		return err_set(err, BERTH_ETRANSIENT, "%s: less than 1 KiB/s for %d s, the limit of a stalled answer",
 		    c->origin.host, c->conf.stall_s);
 	if (c->hurried)
-		return err_set(err, BERTH_ETRANSIENT, "%s: no whole answer before the pass had to end", c->origin.host);
+		return err_set(err, BERTH_ETRANSIENT, "%s: no whole answer in the time that was left", c->origin.host);
 	if (connected == 0 && c->conf.connect_timeout_s < c->timeout_s)
 		return err_set(err, BERTH_ETRANSIENT, "%s: no connection within %d s", c->origin.host, c->conf.connect_timeout_s);
 	return err_set(err, BERTH_ETRANSIENT, "%s: no whole answer within %d s, the limit of one exchange", c->origin.host,

@@ -87,7 +87,7 @@ http_hop_start(struct http_call *c, struct berth_err *err)
 	if ((rc = http_origin_of(c->url, &c->origin, err)) != BERTH_OK)
 		return rc;
 	if (left_ms <= 0)
-		return err_set(err, BERTH_ETRANSIENT, c->hurried ? "%s: no time left in this pass" :
+		return err_set(err, BERTH_ETRANSIENT, c->hurried ? "%s: no time left" :
 		    "%s: no whole answer within the limit of one exchange", c->origin.host);
 	if ((rc = http_hop_set(c, (long)left_ms, err)) != BERTH_OK)
 		return rc;
@@ -161,6 +161,16 @@ http_hop_done(struct http_call *c, CURLcode cc)
 	return true;
 }
 
+int
+http_limit_s(const struct http *http, const struct http_config *conf, const struct http_req *req)
+{
+	const bool said = req->timeout_s > 0 || (conf != NULL && conf->timeout_s > 0);
+	const int s = req->timeout_s > 0 ? req->timeout_s : http_limits(http, conf).timeout_s;
+
+	/* A list of hundreds of MiB takes its time, unless the caller has said how much. */
+	return req->spool && !said && s < HTTP_SPOOL_TIMEOUT_S ? HTTP_SPOOL_TIMEOUT_S : s;
+}
+
 enum berth_code
 http_begin(struct http *http, const struct http_config *conf, const struct http_req *req, struct http_resp *resp,
     int64_t deadline_ms, http_done_fn *done, void *arg, struct berth_err *err)
@@ -175,10 +185,7 @@ http_begin(struct http *http, const struct http_config *conf, const struct http_
 		return err_set(err, BERTH_ENOMEM, "http: no memory for an exchange");
 	*c = (struct http_call){ .http = http, .req = req, .conf = http_limits(http, conf), .url = req->url, .done = done,
 		.arg = arg, .hop = { .resp = resp, .spool = req->spool } };
-	c->timeout_s = req->timeout_s > 0 ? req->timeout_s : c->conf.timeout_s;
-	/* A list of hundreds of MiB takes its time, unless the caller has said how much. */
-	if (req->spool && req->timeout_s <= 0 && (conf == NULL || conf->timeout_s <= 0) && c->timeout_s < HTTP_SPOOL_TIMEOUT_S)
-		c->timeout_s = HTTP_SPOOL_TIMEOUT_S;
+	c->timeout_s = http_limit_s(http, conf, req);
 	c->deadline_ms = time_mono_ms() + (int64_t)c->timeout_s * 1000;
 	if (deadline_ms != 0 && deadline_ms < c->deadline_ms) {
 		c->deadline_ms = deadline_ms;

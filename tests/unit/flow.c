@@ -295,6 +295,49 @@ test_create(void)
 	prov_account_close(acc);
 }
 
+/* Whose a machine is, is looked at before it is ended. */
+static void
+test_destroy(void)
+{
+	static const struct answer ours[] = { { 200, "m-1 ready inst tok", 0 }, { 200, "m-1 ending inst tok", 0 } };
+	static const struct answer theirs[] = { { 200, "m-1 ready other tok", 0 } }, nobody[] = { { 200, "m-1 ready - -", 0 } };
+	static const struct answer gone[] = { { 200, "m-1 gone inst tok", 0 } };
+	static const struct answer unread[] = { { 404, "error not_found x", 0 }, { 200, "m-1 ending inst tok", 0 } };
+	static const struct { const struct answer *v; size_t n; enum berth_code want; size_t asked; enum prov_state state; } rows[] = {
+		{ ours, N(ours), BERTH_OK, 2, PROV_ENDING }, { theirs, N(theirs), BERTH_EPERMANENT, 1, PROV_PENDING },
+		{ nobody, N(nobody), BERTH_EPERMANENT, 1, PROV_PENDING }, { gone, N(gone), BERTH_OK, 1, PROV_GONE },
+		{ unread, N(unread), BERTH_OK, 2, PROV_ENDING },
+	};
+
+	for (size_t i = 0; i < N(rows); i++) {
+		struct prov_account *acc = open_with(rows[i].v, rows[i].n, 0);
+		struct prov_machine m = { .ref = "" };
+		struct berth_err err = { 0 };
+
+		tap_code(prov_destroy(acc, "m-1", &m, &err), rows[i].want, &err);
+		tap_ok(play.at == rows[i].asked && m.state == rows[i].state, "asked %zu times: %s %s", play.at, play.seen, err.msg);
+		prov_account_close(acc);
+	}
+}
+
+/* No page is over the limit of one answer, all of them are over that of a list. */
+static void
+test_bytes(void)
+{
+	static const struct answer v[] = { { 200, "a 1\nnext /p2\n", 0 }, { 200, "b 2\nnext /p3\n", 0 }, { 200, "c 3\n", 0 } };
+	struct prov_account *acc = open_with(v, N(v), 0);
+	struct berth_err err = { 0 };
+	int n = 0;
+
+	acc->bytes_max = strlen(v[0].body) + strlen(v[1].body) + strlen(v[2].body);
+	tap_code(prov_offers(acc, NULL, count_offer, &n, &err), BERTH_OK, &err);
+	play.at = 0;
+	acc->bytes_max--;
+	tap_code(prov_offers(acc, NULL, count_offer, &n, &err), BERTH_EINVAL, &err);
+	tap_ok(n == 5 && strstr(err.msg, "f: offers: more than 29 bytes in all") != NULL, "%s", err.msg);
+	prov_account_close(acc);
+}
+
 struct checks { int n, bad; char names[128]; };
 
 static enum berth_code
@@ -463,6 +506,35 @@ test_cached(void)
 	tap_is_long(system(cmd), 0, "away with it");
 }
 
+/* A cloud that takes connections and says nothing: repeats share the limit of one exchange, and after two calls it is let be. */
+static void
+test_silent(void)
+{
+	struct prov_env env = { .now = time_clock_s(), .account = "f", .installation = "inst", .log = &quiet };
+	struct berth_err err = { 0 };
+	struct prov_account *acc = NULL;
+	char url[64];
+	int64_t began, took;
+	int n = 0;
+
+	snprintf(url, sizeof(url), "http://127.0.0.1:%d/silent", ports[0]);
+	base = url;
+	memset(&me, 0, sizeof(me));
+	tap_code(account_open(&ops, NULL, &env, &acc, &err), BERTH_OK, &err);
+	acc->http.timeout_s = 1;
+	for (int i = 0; i < 3; i++) {
+		began = time_mono_ms();
+		tap_code(prov_offers(acc, NULL, count_offer, &n, &err), BERTH_ETRANSIENT, &err);
+		took = time_mono_ms() - began;
+		tap_ok(i < 2 ? took >= 900 && took < 1900 : took < 500, "call %d took %lld ms: %s", i, (long long)took, err.msg);
+	}
+	acc->silent_ms -= 31000;
+	snprintf(url, sizeof(url), "http://127.0.0.1:%d/count", ports[0]);
+	tap_code(prov_offers(acc, NULL, count_offer, &n, &err), BERTH_OK, &err);
+	tap_is_long(acc->silent, 0, "asked again after half a minute, and forgiven");
+	prov_account_close(acc);
+}
+
 /* The base of the account that is asked stands in its name: one adapter, sixteen places. */
 static enum berth_code
 many_build(void *st, const struct prov_query *q, const struct prov_cursor *cur, struct http_req *req,
@@ -538,12 +610,15 @@ main(void)
 	test_steps();
 	test_clock();
 	test_create();
+	test_destroy();
+	test_bytes();
 	test_checks();
 	test_spool();
 	pid = server_start();
 	if (pid > 0) {
 		test_wire();
 		test_cached();
+		test_silent();
 		test_many();
 	} else {
 		tap_skip("wire", "no python3");

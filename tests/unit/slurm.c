@@ -241,7 +241,11 @@ test_states(void)
 	tap_code(prov_status(acc, "7", &m, &err), BERTH_OK, &err);
 	tap_ok(m.state == PROV_FAILED && m.why == BERTH_ECAPACITY, "waited too long: %s", m.detail);
 	replies[0].body = "{\"jobs\":[{\"job_id\":7,\"job_state\":\"RUNNING\",\"comment\":\"mine\",\"user_name\":\"ann\"}],\"errors\":[]}";
-	tap_code(prov_status(acc, "7", &m, &err), BERTH_ENOTFOUND, &err);
+	tap_code(prov_status(acc, "7", &m, &err), BERTH_OK, &err);
+	tap_ok(m.state == PROV_GONE && str_eq(m.ref, "7"), "another's job by now: ours is gone, %s", m.detail);
+	memset(&m, 0, sizeof(m));
+	tap_code(prov_destroy(acc, "7", &m, &err), BERTH_OK, &err);	/* nothing answers a DELETE here */
+	tap_ok(m.state == PROV_GONE, "and the other's is not cancelled");
 	tap_code(prov_status(acc, "7/../8", &m, &err), BERTH_ENOTFOUND, &err);
 	prov_account_close(acc);
 }
