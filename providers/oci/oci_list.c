@@ -75,11 +75,15 @@ static enum berth_code
 oci_take_attachment(const struct oci *o, const struct jsonr *item, struct berth_err *err)
 {
 	struct oci_listing *l = o->listing;
-	const char *instance = "", *vnic = "";
+	const char *instance = "", *vnic = "", *state = "";
 	enum berth_code rc = jsonr_str(item, "instanceId", &instance, err);
 
 	if (rc == BERTH_OK)
 		rc = jsonr_str(item, "vnicId", &vnic, err);
+	if (rc == BERTH_OK)
+		rc = jsonr_str(item, "lifecycleState", &state, err);
+	if (str_starts(state, "DETACH"))		/* its card may be gone already */
+		vnic = "";
 	for (size_t i = 0; rc == BERTH_OK && i < l->machines.n && vnic[0] != '\0'; i++) {
 		const struct prov_machine *m = &l->machines.v[i];
 

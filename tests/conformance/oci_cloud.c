@@ -37,7 +37,8 @@ static const char *
 attachment(struct arena *a, const struct kit_machine *m, int64_t now)
 {
 	(void)now;
-	return arena_printf(a, "{\"instanceId\":\"%s\",\"vnicId\":\"vnic-%s\",\"lifecycleState\":\"ATTACHED\"}", m->id, m->id);
+	return arena_printf(a, "{\"instanceId\":\"%s\",\"vnicId\":\"vnic-%s\",\"lifecycleState\":\"ATTACHED\"},"
+	    "{\"instanceId\":\"%s\",\"vnicId\":\"gone\",\"lifecycleState\":\"DETACHED\"}", m->id, m->id, m->id);
 }
 
 static enum berth_code
@@ -82,7 +83,7 @@ iaas(const struct http_req *req, struct http_resp *resp, const char *path, int64
 		return kit_answer(resp, 200, arena_printf(resp->arena, "[%s]", kit_list(&fleet, resp->arena, as_json, now)));
 	if (str_starts(path, "vnicAttachments?"))
 		return kit_answer(resp, 200, arena_printf(resp->arena, "[%s]", kit_list(&fleet, resp->arena, attachment, now)));
-	if (str_starts(path, "vnics/"))
+	if (str_starts(path, "vnics/") && !str_eq(path, "vnics/gone"))
 		return kit_answer(resp, 200, arena_printf(resp->arena, "{\"id\":\"%s\",\"privateIp\":\"10.0.0.2\",\"publicIp\":\"192.0.2.3\"}",
 		    path + 6));
 	if (m == NULL)
