@@ -84,11 +84,18 @@ backtest_at(const struct fc_series *s, size_t horizon, size_t origins, size_t k)
 	return first + (last - first) * k / (origins - 1);
 }
 
-/* The series of one origin, cut there. */
+/* The series of one origin, cut there, and what the roadmap knew then. */
 struct past {
+	const struct fc_series *s;
+	const struct fc_options *opt;
 	struct fc_series *cut;		/* [m] */
-	size_t *which, m;		/* their places */
-	struct fc_result *res;		/* [m] */
+	struct fc_series *in;		/* [m] as the events have left it */
+	size_t *which, m;		/* their places in s */
+	struct fc_event_use **use;	/* [m][n_uses] */
+	size_t n_uses;
+	bool changed;			/* in is not cut */
+	struct sums *sums, *without;	/* [n] of s */
+	struct fc_backtest *out, *without_out;
 };
 
 static void
@@ -109,40 +116,70 @@ backtest_cut(const struct fc_series *s, size_t n, size_t horizon, size_t origins
 }
 
 static void
-backtest_score(const struct fc_series *s, const struct past *p, size_t horizon, struct sums *sums, struct fc_backtest *out)
+backtest_score(const struct past *p, size_t q, const struct fc_result *r, struct sums *sums, struct fc_backtest *out)
 {
-	for (size_t q = 0; q < p->m; q++) {
-		const struct fc_series *full = &s[p->which[q]];
-		size_t at = p->cut[q].n;
-		struct fc_score score;
+	const struct fc_series *full = &p->s[p->which[q]];
+	size_t at = p->cut[q].n;
+	struct fc_score score;
 
-		fc_score_result(&p->res[q], &p->cut[q], full->mean + at, full->peak != NULL ? full->peak + at : NULL, horizon, &score);
-		backtest_add(&sums[p->which[q]], &score);
-		out[p->which[q]].origins++;
-	}
+	fc_score_result(r, &p->cut[q], full->mean + at, full->peak != NULL ? full->peak + at : NULL, p->opt->horizon, &score);
+	backtest_add(&sums[p->which[q]], &score);
+	out[p->which[q]].origins++;
 }
 
-/* Brings the forecasts of the cut series to what the roadmap knew then. */
+/* The forecast with what the roadmap knew then. */
 static enum berth_code
-backtest_events(const struct past *p, const struct fc_options *opt, fc_uses_fn *uses, void *arg, struct arena *a,
-    struct berth_err *err)
+backtest_with(void *arg, size_t q, struct fc_result *r, struct arena *a, struct berth_err *err)
 {
-	struct fc_series *in = arena_array(a, p->m + 1, sizeof(*in));
-	struct fc_event_use **use = arena_array(a, p->m + 1, sizeof(*use));
-	bool changed = false;
-	size_t n = 0;
-	enum berth_code rc = uses(arg, p->cut, p->which, p->m, a, use, &n, err);
+	struct past *p = arg;
 
-	if (rc != BERTH_OK || n == 0)
+	(void)a;
+	(void)err;
+	if (p->n_uses > 0)
+		fc_events_apply(r, p->use[q], p->n_uses, p->opt->seed, p->opt->cap);
+	backtest_score(p, q, r, p->sums, p->out);
+	return BERTH_OK;
+}
+
+/* The forecast without, and the peers; where the events change no history, it is the one with them too. */
+static enum berth_code
+backtest_without(void *arg, size_t q, struct fc_result *r, struct arena *a, struct berth_err *err)
+{
+	struct past *p = arg;
+
+	backtest_score(p, q, r, p->without, p->without_out);
+	backtest_peers(&p->cut[q], p->s[p->which[q]].mean + p->cut[q].n, p->opt->horizon, a, &p->without[p->which[q]]);
+	return p->use != NULL && !p->changed ? backtest_with(p, q, r, a, err) : BERTH_OK;
+}
+
+static enum berth_code
+backtest_run(struct past *p, const struct fc_series *in, fc_sink_fn *sink, struct berth_err *err)
+{
+	struct fc_run *run;
+	enum berth_code rc = fc_run_open(in, p->m, p->opt, &run, err);
+
+	if (rc != BERTH_OK)
 		return rc;
-	for (size_t q = 0; q < p->m; q++) {
-		fc_events_history(&p->cut[q], use[q], n, a, &in[q]);
-		changed = changed || in[q].mean != p->cut[q].mean;
+	rc = fc_run_each(run, NULL, p->m, true, sink, p, err);
+	fc_run_close(run);
+	return rc;
+}
+
+/* What the roadmap knew then, and the cut histories brought to it. */
+static enum berth_code
+backtest_events(struct past *p, fc_uses_fn *uses, void *arg, struct arena *a, struct berth_err *err)
+{
+	enum berth_code rc;
+
+	p->in = arena_array(a, p->m + 1, sizeof(*p->in));
+	p->use = arena_array(a, p->m + 1, sizeof(*p->use));
+	p->n_uses = 0;
+	p->changed = false;
+	rc = uses(arg, p->cut, p->which, p->m, a, p->use, &p->n_uses, err);
+	for (size_t q = 0; q < p->m && rc == BERTH_OK && p->n_uses > 0; q++) {
+		fc_events_history(&p->cut[q], p->use[q], p->n_uses, a, &p->in[q]);
+		p->changed = p->changed || p->in[q].mean != p->cut[q].mean;
 	}
-	if (changed)
-		rc = fc_run_many(in, p->m, opt, a, p->res, err);
-	for (size_t q = 0; q < p->m && rc == BERTH_OK; q++)
-		fc_events_apply(&p->res[q], use[q], n, opt->seed, opt->cap);
 	return rc;
 }
 
@@ -150,9 +187,9 @@ enum berth_code
 fc_backtest_events(const struct fc_series *s, size_t n, const struct fc_options *opt, size_t origins, fc_uses_fn *uses,
     void *arg, struct arena *a, struct fc_backtest *out, struct fc_backtest *without_out, struct berth_err *err)
 {
-	struct past p = { arena_array(a, n + 1, sizeof(*p.cut)), arena_array(a, n + 1, sizeof(*p.which)), 0,
-		arena_array(a, n + 1, sizeof(*p.res)) };
-	struct sums *sums = arena_array(a, n + 1, sizeof(*sums)), *without = arena_array(a, n + 1, sizeof(*without));
+	struct past p = { .s = s, .opt = opt, .cut = arena_array(a, n + 1, sizeof(*p.cut)),
+		.which = arena_array(a, n + 1, sizeof(*p.which)), .sums = arena_array(a, n + 1, sizeof(*p.sums)),
+		.without = arena_array(a, n + 1, sizeof(*p.without)), .out = out, .without_out = without_out };
 	enum berth_code rc = BERTH_OK;
 
 	for (size_t i = 0; i < n; i++)
@@ -161,25 +198,21 @@ fc_backtest_events(const struct fc_series *s, size_t n, const struct fc_options 
 		struct arena *scratch = arena_new();
 
 		backtest_cut(s, n, opt->horizon, origins, k, &p);
-		rc = fc_run_many(p.cut, p.m, opt, scratch, p.res, err);
-		if (rc == BERTH_OK) {
-			backtest_score(s, &p, opt->horizon, without, without_out);
-			for (size_t q = 0; q < p.m; q++)
-				backtest_peers(&p.cut[q], s[p.which[q]].mean + p.cut[q].n, opt->horizon, scratch, &without[p.which[q]]);
-			if (uses != NULL)
-				rc = backtest_events(&p, opt, uses, arg, scratch, err);
-		}
-		if (rc == BERTH_OK && uses != NULL)
-			backtest_score(s, &p, opt->horizon, sums, out);
+		if (uses != NULL)
+			rc = backtest_events(&p, uses, arg, scratch, err);
+		if (rc == BERTH_OK)
+			rc = backtest_run(&p, p.cut, backtest_without, err);
+		if (rc == BERTH_OK && uses != NULL && p.changed)
+			rc = backtest_run(&p, p.in, backtest_with, err);
 		arena_free(scratch);
 	}
 	for (size_t i = 0; i < n && rc == BERTH_OK; i++) {
-		backtest_means(&without[i], &without_out[i]);
+		backtest_means(&p.without[i], &without_out[i]);
 		if (uses == NULL)
 			continue;
-		memcpy(sums[i].peer_mase, without[i].peer_mase, sizeof(sums[i].peer_mase));
-		memcpy(sums[i].peer_smape, without[i].peer_smape, sizeof(sums[i].peer_smape));
-		backtest_means(&sums[i], &out[i]);
+		memcpy(p.sums[i].peer_mase, p.without[i].peer_mase, sizeof(p.sums[i].peer_mase));
+		memcpy(p.sums[i].peer_smape, p.without[i].peer_smape, sizeof(p.sums[i].peer_smape));
+		backtest_means(&p.sums[i], &out[i]);
 	}
 	return rc;
 }

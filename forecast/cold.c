@@ -20,7 +20,12 @@ struct cold {
 	int64_t step_s;
 	size_t week;
 	double *shape;		/* [week] by slot; mean 1 */
-	bool agreed;
+	bool known, agreed;
+};
+
+struct fc_cold {
+	struct cold *fleet;	/* [n] one for each step length that a new series has */
+	size_t n;
 };
 
 struct cold_name { const char *name; size_t i; };
@@ -94,11 +99,13 @@ cold_alike(const double *a, const double *b, size_t n)
 	return aa > 0 && bb > 0 ? ab / sqrt(aa * bb) : 0;
 }
 
-/* The fleet's shape for steps of this length; false: fewer than three series have one. */
-static bool
-cold_fleet(const struct fc_series *s, size_t n, int64_t step_s, struct arena *a, struct cold *c)
+/* The fleet's shape for steps of this length; not known: fewer than three series have one. */
+static void
+cold_fleet(const struct fc_series *s, size_t n, fc_series_fn *clean, void *arg, int64_t step_s, struct arena *a,
+    struct cold *c)
 {
-	struct cold_name *name = arena_array(a, n, sizeof(*name));
+	struct arena *tmp = arena_new(), *one = arena_new();
+	struct cold_name *name = arena_array(tmp, n, sizeof(*name));
 	double *all, *column, alike = 0, spread = 0;
 	size_t m = 0, kept = 0, take;
 
@@ -108,14 +115,18 @@ cold_fleet(const struct fc_series *s, size_t n, int64_t step_s, struct arena *a,
 			name[m++] = (struct cold_name){ s[i].name, i };
 	qsort(name, m, sizeof(*name), cold_cmp);
 	take = m < COLD_FLEET_MAX ? m : COLD_FLEET_MAX;
-	all = arena_array(a, take * c->week, sizeof(*all));
-	column = arena_array(a, take, sizeof(*column));
+	all = arena_array(tmp, take * c->week, sizeof(*all));
+	column = arena_array(tmp, take, sizeof(*column));
 	c->shape = arena_array(a, c->week, sizeof(*c->shape));
-	for (size_t k = 0; k < take; k++)
-		kept += cold_shape(c, &s[name[k * m / take].i], all + kept * c->week) ? 1 : 0;
-	if (kept < COLD_FLEET_MIN)
-		return false;
-	for (size_t k = 0; k < c->week; k++) {
+	for (size_t k = 0; k < take; k++) {
+		struct fc_series x;
+
+		clean(arg, name[k * m / take].i, one, &x);
+		kept += cold_shape(c, &x, all + kept * c->week) ? 1 : 0;
+		arena_reset(one);
+	}
+	c->known = kept >= COLD_FLEET_MIN;
+	for (size_t k = 0; c->known && k < c->week; k++) {
 		for (size_t j = 0; j < kept; j++)
 			column[j] = all[j * c->week + k];
 		c->shape[k] = fc_median(column, kept);
@@ -124,7 +135,8 @@ cold_fleet(const struct fc_series *s, size_t n, int64_t step_s, struct arena *a,
 	for (size_t j = 0; j < kept; j++)
 		alike += cold_alike(all + j * c->week, c->shape, c->week) / (double)kept;
 	c->agreed = alike >= COLD_AGREE && spread >= COLD_SPREAD;
-	return true;
+	arena_free(one);
+	arena_free(tmp);
 }
 
 /* Level of a new series under the shape; 0: it does not follow it. */
@@ -174,23 +186,40 @@ cold_apply(const struct cold *c, double level, struct fc_result *r, struct arena
 		    "%zu observations: the shape of the day and week is that of the fleet", r->n_used);
 }
 
-void
-fc_cold_apply(const struct fc_series *s, size_t n, struct fc_result *results)
+static struct cold *
+cold_of(const struct fc_cold *c, int64_t step_s)
 {
-	struct arena *a = arena_new();
-	struct cold c = { .step_s = 0 };
-	bool fleet = false;
+	for (size_t k = 0; k < c->n; k++)
+		if (c->fleet[k].step_s == step_s)
+			return &c->fleet[k];
+	return NULL;
+}
 
-	for (size_t i = 0; i < n; i++) {
-		double level;
+struct fc_cold *
+fc_cold_learn(const struct fc_series *s, size_t n, fc_series_fn *clean, void *arg, struct arena *a)
+{
+	struct fc_cold *c = arena_alloc(a, sizeof(*c));
+	size_t steps = 0;
 
-		if (results[i].n_paths == 0 || !cold_is(&s[i]))
-			continue;
-		if (c.step_s != s[i].step_s)
-			fleet = cold_fleet(s, n, s[i].step_s, a, &c);
-		level = fleet ? cold_level(&c, &s[i]) : 0;
-		if (level > 0)
-			cold_apply(&c, level, &results[i], a);
-	}
-	arena_free(a);
+	for (size_t i = 0; i < n; i++)
+		steps += cold_is(&s[i]) ? 1 : 0;
+	c->fleet = arena_array(a, steps, sizeof(*c->fleet));
+	for (size_t i = 0; i < n && steps > 0; i++)
+		if (cold_is(&s[i]) && cold_of(c, s[i].step_s) == NULL)
+			cold_fleet(s, n, clean, arg, s[i].step_s, a, &c->fleet[c->n++]);
+	return c;
+}
+
+void
+fc_cold_apply(const struct fc_cold *cold, const struct fc_series *s, struct fc_result *r)
+{
+	const struct cold *c = cold != NULL && r->n_paths > 0 && cold_is(s) ? cold_of(cold, s->step_s) : NULL;
+	double level = c != NULL && c->known ? cold_level(c, s) : 0;
+	struct arena *tmp;
+
+	if (!(level > 0))
+		return;
+	tmp = arena_new();
+	cold_apply(c, level, r, tmp);
+	arena_free(tmp);
 }

@@ -3,6 +3,7 @@
 #define BERTH_FORECAST_FC_H
 
 #include "forecast/forecast.h"
+#include "forecast/tree.h"
 
 enum {
 	FC_BUCKETS = 6,		/* of the horizon: steps 1-6, 7-24, 25-72, 73-168, 169-336, beyond */
@@ -178,7 +179,7 @@ void fc_cand_arx(struct fc_job *j);
 /* path.c: out [n][h] in units of the job, targets [n_win][FC_PEAK_LEVEL_COUNT] of the windows' maxima */
 void fc_paths(const struct fc_job *j, const struct fc_pool *pool, const double *targets, size_t n, double *out);
 
-/* result.c: alloc takes all that a result can need from the run's arena, before any thread starts */
+/* result.c: alloc takes all that a result can need */
 void fc_result_alloc(const struct fc_series *s, const struct fc_options *opt, struct arena *a,
     struct fc_result *r);
 void fc_result_fill(struct fc_job *j, const struct fc_pool *pool, struct fc_result *r);
@@ -188,8 +189,14 @@ void fc_result_windows(struct fc_result *r, struct arena *tmp);
 /* answer.c: in the 24 h in which most of r->paths have their maximum the step in which most have it */
 size_t fc_peak_step(const struct fc_result *r, struct arena *tmp);
 
-/* cold.c: series of less than two days take the shape of the others' day and week */
-void fc_cold_apply(const struct fc_series *s, size_t n, struct fc_result *results);
+/* run.c: result of series i, in a. last: nobody asks for it again */
+void fc_run_finish(struct fc_run *r, size_t i, bool last, struct arena *tmp, struct arena *a, struct fc_result *out);
+unsigned fc_run_threads(const struct fc_run *r);
+
+/* cold.c: series of less than two days take the shape of the others' day and week. clean: series i without its days off */
+typedef void fc_series_fn(void *arg, size_t i, struct arena *a, struct fc_series *out);
+struct fc_cold *fc_cold_learn(const struct fc_series *s, size_t n, fc_series_fn *clean, void *arg, struct arena *a);
+void fc_cold_apply(const struct fc_cold *cold, const struct fc_series *s, struct fc_result *r);
 
 /* growth.c: puts growth over months on a forecast of in, where it is earned */
 void fc_growth_apply(const struct fc_series *in, double cap, struct fc_result *r);
@@ -198,6 +205,22 @@ void fc_growth_apply(const struct fc_series *in, double cap, struct fc_result *r
 void fc_holiday_history(const struct fc_series *in, const struct fc_options *o, struct arena *a, struct fc_series *out,
     struct fc_holiday *h);
 void fc_holiday_apply(const struct fc_series *clean, const struct fc_options *o, struct fc_result *r);
+
+/* tree.c: how much of the gap between a sum and its leaves each leaf takes, from errors at the rolling origins */
+struct fc_tree_node {
+	size_t n_origins;
+	const size_t *origins;
+	const double *errors;	/* as in struct fc_result */
+	double level;		/* mean of the forecast */
+};
+struct fc_tree_errors {
+	const struct fc_tree *t;
+	enum fc_reconcile how;
+	size_t n;
+	struct fc_tree_node *node;	/* [n] leaves, then sums; for MINT */
+};
+void fc_tree_gives(const struct fc_tree_errors *w, struct arena *a, double **give);	/* [FC_BUCKETS] each [n_leaves][n_sums] */
+bool fc_tree_has(const struct fc_sum *s, size_t leaf);
 
 /* local.c: how a series' steps lie on the wall clock of opt.utc_offset */
 struct fc_local {

@@ -150,6 +150,25 @@ double fc_expected(const struct fc_result *r, size_t step);
  */
 BERTH_MUST_CHECK enum berth_code fc_run_many(const struct fc_series *s, size_t n, const struct fc_options *opt,
     struct arena *a, struct fc_result *results_out, struct berth_err *err);
+/*
+ * The same in bounded memory, for any number of series: the run holds what all results rest on, and results are handed out one
+ * by one. s is borrowed until the run is closed. Errors of opening: those of fc_run_many().
+ */
+struct fc_run;
+BERTH_MUST_CHECK enum berth_code fc_run_open(const struct fc_series *s, size_t n, const struct fc_options *opt,
+    struct fc_run **run_out, struct berth_err *err);
+void fc_run_close(struct fc_run *r);	/* NULL is fine */
+/* Takes the result of series i; r and all in it lie in a, which is gone after the call. Anything but BERTH_OK ends the run. */
+typedef enum berth_code fc_sink_fn(void *arg, size_t i, struct fc_result *r, struct arena *a, struct berth_err *err);
+/*
+ * Hands out the results of which [n] (NULL: 0 to n - 1), in this order and in the caller's thread; with threads at most two a
+ * thread wait for it. last: none of them is asked for again, and what is held for them can go. Asked for twice, a result
+ * is the same twice.
+ */
+BERTH_MUST_CHECK enum berth_code fc_run_each(struct fc_run *r, const size_t *which, size_t n, bool last, fc_sink_fn *sink,
+    void *arg, struct berth_err *err);
+void fc_result_copy(const struct fc_result *r, struct arena *a, struct fc_result *out);	/* name stays borrowed */
+
 /* One series alone: bands of a short history come from the built-in pool. */
 BERTH_MUST_CHECK enum berth_code fc_run(const struct fc_series *s, const struct fc_options *opt, struct arena *a,
     struct fc_result *result_out, struct berth_err *err);

@@ -15,6 +15,7 @@ libforecast_a_SOURCES = \
 	forecast/fc.h \
 	forecast/forecast.h \
 	forecast/growth.c \
+	forecast/hand.c \
 	forecast/holiday.c \
 	forecast/lin.c \
 	forecast/local.c \
@@ -29,4 +30,4 @@ libforecast_a_SOURCES = \
 	forecast/score.c \
 	forecast/shift.c \
 	forecast/stat.c \
-	forecast/tree.c forecast/tree.h
+	forecast/tree.c forecast/tree.h forecast/tree_add.c

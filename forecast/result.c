@@ -37,6 +37,32 @@ fc_result_alloc(const struct fc_series *s, const struct fc_options *opt, struct 
 		r->warnings[i] = text + i * FC_WARN_LEN;
 }
 
+void
+fc_result_copy(const struct fc_result *r, struct arena *a, struct fc_result *out)
+{
+	char *text = arena_array(a, FC_WARN_MAX, FC_WARN_LEN);
+
+	*out = *r;
+#define COPY(field, n) out->field = arena_memdup(a, r->field, (n) * sizeof(*r->field))
+	COPY(mean, r->horizon);
+	COPY(q, r->horizon * FC_LEVEL_COUNT);
+	COPY(windows, FC_WIN_MAX);
+	if (r->paths != NULL)
+		COPY(paths, r->n_paths * r->horizon);
+	COPY(parts, r->n_parts);
+	COPY(shifts, r->n_shifts);
+	COPY(outages, r->n_outages);
+	COPY(gaps, r->n_gaps);
+	if (r->origins != NULL) {
+		COPY(origins, r->n_origins);
+		COPY(errors, r->n_origins * FC_BUCKETS);
+	}
+#undef COPY
+	out->warnings = arena_array(a, FC_WARN_MAX, sizeof(*out->warnings));
+	for (size_t i = 0; i < FC_WARN_MAX; i++)
+		out->warnings[i] = memcpy(text + i * FC_WARN_LEN, r->warnings[i], FC_WARN_LEN);
+}
+
 static void result_warn(struct fc_result *r, const char *fmt, ...) BERTH_PRINTF(2, 3);
 
 static void

@@ -50,4 +50,17 @@ void fc_tree_reconcile(const struct fc_tree *t, enum fc_reconcile how, struct fc
 /* Sums again, after leaves were changed on their paths: quantiles move as those of the paths do. */
 void fc_tree_sum(const struct fc_tree *t, struct fc_result *results);
 
+/*
+ * The same, result by result, where only what they add up to is kept: for structural and mint, which must look() at all first,
+ * 32 bytes (else 16) for each sum, step and path, 8 more with events. t is borrowed. Nodes count as in results above.
+ */
+struct fc_adder;
+struct fc_adder *fc_adder_new(const struct fc_tree *t, enum fc_reconcile how, size_t horizon, size_t n_paths, bool events);
+void fc_adder_free(struct fc_adder *x);		/* NULL is fine */
+bool fc_adder_looks(enum fc_reconcile how);
+void fc_adder_look(struct fc_adder *x, size_t node, const struct fc_result *r);	/* all sums, then all leaves */
+void fc_adder_node(struct fc_adder *x, size_t node, struct fc_result *r);	/* then all leaves, then all sums: r adds up */
+/* With events: behind fc_adder_node(), for a leaf when it has its events; a sum gets those of its leaves. */
+void fc_adder_events(struct fc_adder *x, size_t node, struct fc_result *r);
+
 #endif

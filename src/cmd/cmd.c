@@ -14,6 +14,8 @@
 #include "util/str.h"
 #include "util/term.h"
 
+#define CMD_PART_MIN ((size_t)1 << 20)		/* less of a long result stays in memory */
+
 const char *const *
 cmd_raw(const struct cmd_ctx *ctx, size_t *n_out)
 {
@@ -39,12 +41,38 @@ cmd_json_begin(struct cmd_ctx *ctx, const char *schema)
 	return &p->json;
 }
 
+/* What was spooled goes to the result's stream. */
+static enum berth_code
+cmd_unspool(struct cmd_ctx *ctx, struct berth_err *err)
+{
+	struct cmd_priv *p = ctx->priv;
+	char bytes[BUFSIZ];
+	size_t n;
+
+	if (p->spool == NULL)
+		return BERTH_OK;
+	rewind(p->spool);
+	while ((n = fread(bytes, 1, sizeof(bytes), p->spool)) > 0)
+		if (fwrite(bytes, 1, n, ctx->out) != n) {
+			p->out_errno = p->out_errno != 0 ? p->out_errno : errno;
+			return err_sys(err, BERTH_EIO, p->out_errno, "standard output");
+		}
+	if (ferror(p->spool))
+		return err_sys(err, BERTH_EIO, errno, "temporary file (TMPDIR names its folder)");
+	(void)fclose(p->spool);
+	p->spool = NULL;
+	return BERTH_OK;
+}
+
 /* What p->out holds goes to the result's stream. */
 static enum berth_code
 cmd_write(struct cmd_ctx *ctx, struct berth_err *err)
 {
 	struct cmd_priv *p = ctx->priv;
+	enum berth_code rc = cmd_unspool(ctx, err);
 
+	if (rc != BERTH_OK)
+		return rc;
 	if (p->out.len > 0 && fwrite(p->out.p, 1, p->out.len, ctx->out) != p->out.len) {
 		p->out_errno = p->out_errno != 0 ? p->out_errno : errno;
 		return err_sys(err, BERTH_EIO, p->out_errno, "standard output");
@@ -65,19 +93,58 @@ cmd_json_end(struct cmd_ctx *ctx, struct berth_err *err)
 }
 
 enum berth_code
-cmd_table_print(struct cmd_ctx *ctx, const struct table *t, struct berth_err *err)
+cmd_json_part(struct cmd_ctx *ctx, struct berth_err *err)
 {
 	struct cmd_priv *p = ctx->priv;
-	struct table_style style = { .headers = !ctx->global->no_headers, .select = &ctx->global->columns };
-	enum berth_code rc;
+	enum berth_code rc = buf_check(&p->out, "output", err);
+
+	if (rc != BERTH_OK || p->out.len < CMD_PART_MIN)
+		return rc;
+	if (p->spool == NULL)
+		p->spool = fileio_temporary();
+	if (p->spool == NULL || fwrite(p->out.p, 1, p->out.len, p->spool) != p->out.len)
+		return err_sys(err, BERTH_EIO, errno, "temporary file (TMPDIR names its folder)");
+	buf_clear(&p->out);
+	return BERTH_OK;
+}
+
+enum berth_code
+cmd_parts_end(struct cmd_ctx *ctx, struct berth_err *err)
+{
+	enum berth_code rc = buf_check(&ctx->priv->out, "output", err);
+
+	return rc == BERTH_OK ? cmd_write(ctx, err) : rc;
+}
+
+static enum berth_code
+cmd_table_rows(struct cmd_ctx *ctx, const struct table *t, bool headers, struct berth_err *err)
+{
+	struct cmd_priv *p = ctx->priv;
+	struct table_style style = { .headers = headers && !ctx->global->no_headers, .select = &ctx->global->columns };
 
 	style.form = ctx->format == CMD_CSV ? TABLE_FORM_CSV : ctx->format == CMD_WIDE ? TABLE_FORM_WIDE :
 	    TABLE_FORM_TABLE;
 	style.columns = ctx->columns;
 	style.color = ctx->color;
-	buf_clear(&p->out);
-	rc = table_render(t, &style, &p->out, err);
+	return table_render(t, &style, &p->out, err);
+}
+
+enum berth_code
+cmd_table_print(struct cmd_ctx *ctx, const struct table *t, struct berth_err *err)
+{
+	enum berth_code rc;
+
+	buf_clear(&ctx->priv->out);
+	rc = cmd_table_rows(ctx, t, true, err);
 	return rc == BERTH_OK ? cmd_write(ctx, err) : rc;
+}
+
+enum berth_code
+cmd_table_part(struct cmd_ctx *ctx, const struct table *t, bool first, struct berth_err *err)
+{
+	enum berth_code rc = cmd_table_rows(ctx, t, first, err);
+
+	return rc == BERTH_OK ? cmd_json_part(ctx, err) : rc;
 }
 
 /* Names come from outside: nothing in them drives the terminal. Our own colours stay. */

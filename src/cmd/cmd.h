@@ -110,8 +110,14 @@ bool cmd_wants_json(const struct cmd_ctx *ctx);
 struct jsonw *cmd_json_begin(struct cmd_ctx *ctx, const char *schema);
 BERTH_MUST_CHECK enum berth_code cmd_json_end(struct cmd_ctx *ctx, struct berth_err *err);
 
+/* Behind each part of a long result: nothing reaches stdout yet, but much of it leaves the memory. BERTH_EIO: $TMPDIR is full. */
+BERTH_MUST_CHECK enum berth_code cmd_json_part(struct cmd_ctx *ctx, struct berth_err *err);
+
 /* Prints a table as table, wide or csv by the options (--columns, --no-headers, width). */
 BERTH_MUST_CHECK enum berth_code cmd_table_print(struct cmd_ctx *ctx, const struct table *t, struct berth_err *err);
+/* Rows of a long csv, a part at a time: as cmd_json_part(); the last call is cmd_parts_end(). first: with the headings. */
+BERTH_MUST_CHECK enum berth_code cmd_table_part(struct cmd_ctx *ctx, const struct table *t, bool first, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code cmd_parts_end(struct cmd_ctx *ctx, struct berth_err *err);
 /* Text for people on stdout; nothing with -q and with -o json, yaml, csv. No newline is added. */
 void cmd_say(struct cmd_ctx *ctx, const char *fmt, ...) BERTH_PRINTF(2, 3);
 /* A line for people on stderr; nothing with -q. A newline is added. */

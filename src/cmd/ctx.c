@@ -53,6 +53,8 @@ void
 ctx_free(struct cmd_ctx *ctx)
 {
 	buf_free(&ctx->priv->out);
+	if (ctx->priv->spool != NULL)
+		(void)fclose(ctx->priv->spool);
 }
 
 enum berth_code

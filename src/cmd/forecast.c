@@ -174,13 +174,13 @@ forecast_is_sparse(struct cmd_ctx *ctx, const struct fc_series *in, int64_t hist
 
 /* Samples strictly before `at`; a step that `at` lies in is not over and is left out. */
 enum berth_code
-forecast_read(struct cmd_ctx *ctx, const struct series *s, int64_t at, struct fc_series *in, const char **coarse,
-    struct berth_err *err)
+forecast_read(struct cmd_ctx *ctx, const struct series *s, int64_t at, struct arena *a, struct fc_series *in,
+    const char **coarse, struct berth_err *err)
 {
 	const struct forecast_opts *o = ctx->opts;
 	struct usage_history h;
 	enum berth_code rc = usage_history(ctx->store, s, at != 0 ? time_floor(at, s->step_s) : 0,
-	    o->history_s != 0 ? o->history_s : USAGE_LOOK_S, ctx->arena, &h, err);
+	    o->history_s != 0 ? o->history_s : USAGE_LOOK_S, a, &h, err);
 
 	if (rc != BERTH_OK)
 		return rc;
@@ -210,10 +210,64 @@ forecast_hints(struct cmd_ctx *ctx, const struct forecast_set *f)
 	}
 }
 
+/* A copy that holds no more than it must: peaks that are the means are not kept twice. */
+static void
+forecast_hold(struct arena *a, const char *name, struct fc_series *in)
+{
+	bool same = in->peak == NULL;
+
+	for (size_t i = 0; i < in->n && (i == 0 || same) && in->peak != NULL; i++)
+		same = isnan(in->mean[i]) ? isnan(in->peak[i]) : in->peak[i] == in->mean[i];
+	in->name = name;
+	in->mean = arena_memdup(a, in->mean, in->n * sizeof(*in->mean));
+	in->peak = same ? NULL : arena_memdup(a, in->peak, in->n * sizeof(*in->peak));
+}
+
+/* History of row i of the pick at place k of f, if it has one that can be forecast; scratch holds it before it is cut to size. */
+static enum berth_code
+forecast_load_one(struct cmd_ctx *ctx, struct forecast_set *f, size_t i, size_t k, struct arena *scratch, bool *kept_out,
+    struct berth_err *err)
+{
+	const struct forecast_opts *o = ctx->opts;
+	const char *coarse = NULL;
+	struct fc_series in;
+	enum berth_code rc = forecast_read(ctx, &f->rows[i], o->at, scratch, &in, &coarse, err);
+
+	*kept_out = false;
+	if (rc == BERTH_OK)
+		rc = joins_apply(ctx->store, &f->joins, f->rows[i].name, o->at, scratch, &in, &f->joined[k], err);
+	if (rc == BERTH_OK)
+		rc = forecast_queue(ctx, f, &f->rows[i], scratch, &in, &f->queued[k], err);
+	if (rc != BERTH_OK)
+		return rc;
+	if (in.n == 0 || !forecast_is_fresh(&in, o->history_s)) {
+		cmd_warn(ctx, "series %s has no samples%s%s and is left out", f->rows[i].name,
+		    in.n == 0 ? "" : o->history_s != 0 ? " within --history" : " within a year",
+		    o->at != 0 ? " before --at" : "");
+		f->n_left++;
+		return BERTH_OK;
+	}
+	if (!o->sparse && forecast_is_sparse(ctx, &in, o->history_s)) {
+		f->n_left++;
+		return BERTH_OK;
+	}
+	if (o->at == 0 && in.t0 + (int64_t)in.n * in.step_s > f->as_of)
+		f->as_of = in.t0 + (int64_t)in.n * in.step_s;
+	if (coarse != NULL)
+		cmd_warn(ctx, "series %s: %s", f->rows[i].name, coarse);
+	forecast_hold(ctx->arena, f->rows[i].name, &in);
+	f->rows[k] = f->rows[i];
+	f->coarse[k] = coarse != NULL ? arena_strdup(ctx->arena, coarse) : NULL;
+	f->in[k] = in;
+	*kept_out = true;
+	return BERTH_OK;
+}
+
 enum berth_code
 forecast_load(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err)
 {
 	const struct forecast_opts *o = ctx->opts;
+	struct arena *scratch;
 	const struct config *config;
 	size_t kept = 0;
 	enum berth_code rc = forecast_pick(ctx, f, err);
@@ -231,38 +285,19 @@ forecast_load(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err
 	f->in = arena_array(ctx->arena, f->n, sizeof(*f->in));
 	f->coarse = arena_array(ctx->arena, f->n, sizeof(*f->coarse));
 	f->out = arena_array(ctx->arena, f->n, sizeof(*f->out));
-	for (size_t i = 0; i < f->n; i++) {
-		const char *coarse = NULL;
-		struct fc_series in;
+	scratch = arena_new();
+	for (size_t i = 0; i < f->n && rc == BERTH_OK; i++) {
+		bool keep;
 
 		if (o->series.n + ctx->n_args == 0 && joins_uses(&f->joins, f->rows[i].name))
 			continue;	/* its history is that of another */
-		rc = forecast_read(ctx, &f->rows[i], o->at, &in, &coarse, err);
-		if (rc == BERTH_OK)
-			rc = joins_apply(ctx->store, &f->joins, f->rows[i].name, o->at, ctx->arena, &in, &f->joined[kept], err);
-		if (rc == BERTH_OK)
-			rc = forecast_queue(ctx, f, &f->rows[i], &in, &f->queued[kept], err);
-		if (rc != BERTH_OK)
-			return rc;
-		if (in.n == 0 || !forecast_is_fresh(&in, o->history_s)) {
-			cmd_warn(ctx, "series %s has no samples%s%s and is left out", f->rows[i].name,
-			    in.n == 0 ? "" : o->history_s != 0 ? " within --history" : " within a year",
-			    o->at != 0 ? " before --at" : "");
-			f->n_left++;
-			continue;
-		}
-		if (!o->sparse && forecast_is_sparse(ctx, &in, o->history_s)) {
-			f->n_left++;
-			continue;
-		}
-		if (o->at == 0 && in.t0 + (int64_t)in.n * in.step_s > f->as_of)
-			f->as_of = in.t0 + (int64_t)in.n * in.step_s;
-		if (coarse != NULL)
-			cmd_warn(ctx, "series %s: %s", f->rows[i].name, coarse);
-		f->rows[kept] = f->rows[i];
-		f->coarse[kept] = coarse;
-		f->in[kept++] = in;
+		rc = forecast_load_one(ctx, f, i, kept, scratch, &keep, err);
+		kept += keep ? 1 : 0;
+		arena_reset(scratch);
 	}
+	arena_free(scratch);
+	if (rc != BERTH_OK)
+		return rc;
 	f->n = f->n_coarse = kept;
 	f->recorded = arena_memdup(ctx->arena, f->in, kept * sizeof(*f->in));
 	forecast_hints(ctx, f);
@@ -307,51 +342,6 @@ forecast_roadmap(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *
 	return rc;
 }
 
-static void
-forecast_events(struct cmd_ctx *ctx, struct forecast_set *f)
-{
-	const struct forecast_opts *o = ctx->opts;
-
-	for (size_t i = 0; i < f->n && f->map.n > 0; i++) {
-		f->base[i] = arena_memdup(ctx->arena, f->out[i].mean, f->out[i].horizon * sizeof(double));
-		fc_events_apply(&f->out[i], f->uses[i], f->map.n, (uint64_t)o->seed, o->cap);
-	}
-	if (f->map.n > 0 && f->tree.n_sums > 0)
-		forecast_tree_events(f);
-}
-
-enum berth_code
-forecast_all(struct cmd_ctx *ctx, struct forecast_set *f, int64_t horizon_s, struct berth_err *err)
-{
-	struct fc_series *in = arena_array(ctx->arena, f->n, sizeof(*in));
-	struct fc_result *out = arena_array(ctx->arena, f->n, sizeof(*out));
-	size_t *index = arena_array(ctx->arena, f->n, sizeof(*index));
-	bool *done = arena_array(ctx->arena, f->n, sizeof(*done));
-
-	for (size_t first = 0; first < f->n; first++) {
-		struct fc_options o;
-		enum berth_code rc;
-		size_t m = 0;
-
-		if (done[first])
-			continue;
-		for (size_t i = first; i < f->n; i++)
-			if (f->in[i].step_s == f->in[first].step_s) {
-				done[i] = true;
-				index[m] = i;
-				in[m++] = f->in[i];
-			}
-		rc = forecast_options(ctx, f->in[first].step_s, horizon_s, &o, err);
-		if (rc == BERTH_OK)
-			rc = fc_run_many(in, m, &o, ctx->arena, out, err);
-		if (rc != BERTH_OK)
-			return rc;
-		for (size_t k = 0; k < m; k++)
-			f->out[index[k]] = out[k];
-	}
-	return BERTH_OK;
-}
-
 int64_t
 forecast_horizon(struct cmd_ctx *ctx, const struct config *config)
 {
@@ -385,16 +375,6 @@ forecast_run(struct cmd_ctx *ctx, struct berth_err *err)
 	if (rc == BERTH_OK && (o->total || o->by.n > 0))
 		rc = forecast_tree(ctx, &f, err);
 	if (rc == BERTH_OK)
-		rc = forecast_all(ctx, &f, horizon_s, err);
-	if (rc == BERTH_OK) {
-		if (f.tree.n_sums > 0)
-			forecast_tree_reconcile(ctx, &f);
-		forecast_events(ctx, &f);
 		rc = forecast_capacities(ctx, &f, err);
-	}
-	if (rc == BERTH_OK)
-		rc = forecast_keep(ctx, &f, err);
-	if (rc == BERTH_OK && o->svg != NULL)
-		rc = forecast_svg(ctx, &f, err);
-	return rc == BERTH_OK ? forecast_show(ctx, &f, err) : rc;
+	return rc == BERTH_OK ? forecast_flow(ctx, &f, horizon_s, err) : rc;
 }

@@ -155,7 +155,7 @@ answer_unmatched(struct cmd_ctx *ctx, const struct forecast_set *f)
 		bool found = who == NULL;
 
 		for (size_t k = 0; k < f->n && !found; k++)
-			found = str_eq(who, f->out[k].name) || glob_match(who, f->out[k].name);
+			found = str_eq(who, f->rows[k].name) || glob_match(who, f->rows[k].name);
 		if (!found)
 			cmd_warn(ctx, "--capacity: '%s' is none of the series", who);
 	}
@@ -164,25 +164,33 @@ answer_unmatched(struct cmd_ctx *ctx, const struct forecast_set *f)
 enum berth_code
 forecast_capacities(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err)
 {
-	struct answer_facts facts = { 0 };
-	enum berth_code rc = answer_load(ctx, &facts, err);
+	struct answer_list ignored = { .a = ctx->arena };
+	enum berth_code rc = answer_given(ctx, "", &ignored, err);
 
-	answer_unmatched(ctx, f);
+	f->facts = arena_alloc(ctx->arena, sizeof(*f->facts));
 	f->capacity = arena_array(ctx->arena, f->n, sizeof(*f->capacity));
 	f->n_capacity = arena_array(ctx->arena, f->n, sizeof(*f->n_capacity));
-	for (size_t i = 0; i < f->n && rc == BERTH_OK; i++) {
-		struct answer_list l = { .a = ctx->arena };
-
-		rc = answer_given(ctx, f->out[i].name, &l, err);
-		answer_stored(&facts, &f->rows[i], ctx->now, &l);
-		f->capacity[i] = l.v.v;
-		f->n_capacity[i] = l.v.n;
-		for (size_t k = 0; k < l.v.n; k++) {
-			l.v.v[k].passed = arena_array(ctx->arena, f->out[i].horizon, sizeof(double));
-			fc_passed(&f->out[i], (double)l.v.v[k].gpus, l.v.v[k].passed);
-		}
-	}
+	if (rc == BERTH_OK)
+		rc = answer_load(ctx, f->facts, err);
+	if (rc == BERTH_OK)
+		answer_unmatched(ctx, f);
 	return rc;
+}
+
+void
+forecast_capacity(struct cmd_ctx *ctx, struct forecast_set *f, size_t i, struct arena *a)
+{
+	struct answer_list l = { .a = a };
+	struct berth_err ignored;	/* the numbers were read before */
+
+	if (answer_given(ctx, f->rows[i].name, &l, &ignored) == BERTH_OK)
+		answer_stored(f->facts, &f->rows[i], ctx->now, &l);
+	f->capacity[i] = l.v.v;
+	f->n_capacity[i] = l.v.n;
+	for (size_t k = 0; k < l.v.n; k++) {
+		l.v.v[k].passed = arena_array(a, f->out[i].horizon, sizeof(double));
+		fc_passed(&f->out[i], (double)l.v.v[k].gpus, l.v.v[k].passed);
+	}
 }
 
 int64_t
@@ -484,30 +492,27 @@ answer_say_record(struct cmd_ctx *ctx, const struct series *s, struct berth_err 
 }
 
 enum berth_code
-forecast_why(struct cmd_ctx *ctx, const struct forecast_set *f, struct berth_err *err)
+forecast_why(struct cmd_ctx *ctx, const struct forecast_set *f, size_t i, struct berth_err *err)
 {
-	enum berth_code rc = BERTH_OK;
+	const struct fc_result *r = &f->out[i];
+	enum berth_code rc;
 
-	for (size_t i = 0; i < f->n && rc == BERTH_OK; i++) {
-		const struct fc_result *r = &f->out[i];
-
-		cmd_say(ctx, "\n%s:\n", r->name);
-		answer_say_peak(ctx, r, f->rows[i].unit != NULL ? f->rows[i].unit : "");
-		answer_say_when(ctx, r);
-		answer_say_drivers(ctx, f, i);
-		rc = answer_say_record(ctx, &f->rows[i], err);
-		for (size_t k = 0; k < f->n_capacity[i]; k++)
-			answer_say_capacity(ctx, r, &f->capacity[i][k]);
-		for (size_t k = 0; k < f->map.n; k++)
-			if (f->uses[i][k].share != 0)
-				answer_say_event(ctx, &f->uses[i][k]);
-		if (r->holiday.past > 0)
-			answer_say_holiday(ctx, &r->holiday);
-		if (((const struct forecast_opts *)ctx->opts)->requested && f->queued[i] > 0)
-			cmd_say(ctx, "  - Demand is what ran and what was waited for: %.1f GPUs, mean of four weeks.\n", f->queued[i]);
-		answer_say_growth(ctx, r);
-		answer_say_joined(ctx, f, i);
-		answer_say_history(ctx, r);
-	}
+	cmd_say(ctx, "\n%s:\n", r->name);
+	answer_say_peak(ctx, r, f->rows[i].unit != NULL ? f->rows[i].unit : "");
+	answer_say_when(ctx, r);
+	answer_say_drivers(ctx, f, i);
+	rc = answer_say_record(ctx, &f->rows[i], err);
+	for (size_t k = 0; k < f->n_capacity[i]; k++)
+		answer_say_capacity(ctx, r, &f->capacity[i][k]);
+	for (size_t k = 0; k < f->map.n; k++)
+		if (f->uses[i][k].share != 0)
+			answer_say_event(ctx, &f->uses[i][k]);
+	if (r->holiday.past > 0)
+		answer_say_holiday(ctx, &r->holiday);
+	if (((const struct forecast_opts *)ctx->opts)->requested && f->queued[i] > 0)
+		cmd_say(ctx, "  - Demand is what ran and what was waited for: %.1f GPUs, mean of four weeks.\n", f->queued[i]);
+	answer_say_growth(ctx, r);
+	answer_say_joined(ctx, f, i);
+	answer_say_history(ctx, r);
 	return rc;
 }

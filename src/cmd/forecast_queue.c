@@ -76,8 +76,8 @@ queue_mean(const struct fc_series *s, int64_t end)
 }
 
 enum berth_code
-forecast_queue(struct cmd_ctx *ctx, const struct forecast_set *f, const struct series *s, struct fc_series *in,
-    double *queued_out, struct berth_err *err)
+forecast_queue(struct cmd_ctx *ctx, const struct forecast_set *f, const struct series *s, struct arena *a,
+    struct fc_series *in, double *queued_out, struct berth_err *err)
 {
 	const struct forecast_opts *o = ctx->opts;
 	const struct series *q = str_eq(s->unit, "gpu") ? queue_of(f, s) : NULL;
@@ -89,13 +89,13 @@ forecast_queue(struct cmd_ctx *ctx, const struct forecast_set *f, const struct s
 	*queued_out = 0;
 	if (q == NULL || in->n == 0)
 		return BERTH_OK;
-	rc = forecast_read(ctx, q, o->at, &queue, &coarse, err);
+	rc = forecast_read(ctx, q, o->at, a, &queue, &coarse, err);
 	if (rc != BERTH_OK || queue.n == 0 || queue.step_s != in->step_s)
 		return rc;
 	*queued_out = queue_mean(&queue, in->t0 + (int64_t)in->n * in->step_s);
 	ran = queue_mean(in, in->t0 + (int64_t)in->n * in->step_s);
 	if (o->requested)
-		queue_add(&queue, ctx->arena, in);
+		queue_add(&queue, a, in);
 	else if (*queued_out >= QUEUE_TELL * ran && *queued_out > 0)
 		cmd_warn(ctx, "series %s: %.1f GPUs ran and %.1f were waited for, mean of four weeks: what ran is not all that was wanted; "
 		    "--requested takes both as demand", s->name, ran, *queued_out);

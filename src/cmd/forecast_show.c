@@ -3,11 +3,10 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/forecast.h"
-#include "store/plan_rows.h"
-#include "store/store.h"
 #include "util/arena.h"
 #include "util/buf.h"
 #include "util/fileio.h"
@@ -117,7 +116,7 @@ forecast_json_peaks(struct jsonw *w, const struct fc_result *r, bool gpus)
 	jsonw_end_array(w);
 }
 
-static void
+void
 forecast_json_series(struct jsonw *w, const struct forecast_set *f, size_t at)
 {
 	const struct fc_result *r = &f->out[at];
@@ -151,28 +150,10 @@ forecast_json_series(struct jsonw *w, const struct forecast_set *f, size_t at)
 	jsonw_end_object(w);
 }
 
-static enum berth_code
-forecast_json(struct cmd_ctx *ctx, const struct forecast_set *f, struct berth_err *err)
+static struct table *
+forecast_table(struct arena *a, const struct forecast_opts *o)
 {
-	struct jsonw *w = cmd_json_begin(ctx, "berth.forecast/1");
-
-	jsonw_time(w, "as_of", f->as_of);
-	jsonw_int(w, "step_s", f->in[0].step_s);
-	if (f->map.n > 0)
-		roadmap_json(w, &f->map);
-	if (f->tree.n_sums > 0)
-		forecast_json_sums(w, f);
-	jsonw_begin_array(w, "series");
-	for (size_t i = 0; i < f->n; i++)
-		forecast_json_series(w, f, i);
-	jsonw_end_array(w);
-	return cmd_json_end(ctx, err);
-}
-
-static enum berth_code
-forecast_points(struct cmd_ctx *ctx, const struct forecast_set *f, struct berth_err *err)
-{
-	static const struct table_col cols[] = {
+	static const struct table_col points[] = {
 		{ "series", NULL, TABLE_TEXT, 0, TABLE_CUT }, { "t", NULL, TABLE_TIME, 0, 0 },
 		{ "mean", NULL, TABLE_DOUBLE, 1, 0 }, { "p01", NULL, TABLE_DOUBLE, 1, TABLE_WIDE },
 		{ "p025", NULL, TABLE_DOUBLE, 1, TABLE_WIDE }, { "p05", NULL, TABLE_DOUBLE, 1, 0 },
@@ -181,47 +162,56 @@ forecast_points(struct cmd_ctx *ctx, const struct forecast_set *f, struct berth_
 		{ "p90", NULL, TABLE_DOUBLE, 1, 0 }, { "p95", NULL, TABLE_DOUBLE, 1, 0 },
 		{ "p975", NULL, TABLE_DOUBLE, 1, TABLE_WIDE }, { "p99", NULL, TABLE_DOUBLE, 1, 0 },
 	};
-	struct table *t = table_new(ctx->arena, cols, sizeof(cols) / sizeof(cols[0]));
-
-	for (size_t i = 0; i < f->n; i++)
-		for (size_t k = 0; k < f->out[i].horizon; k++) {
-			const struct fc_result *r = &f->out[i];
-
-			table_row(t);
-			table_text(t, r->name);
-			table_time(t, r->t0 + (int64_t)k * r->step_s);
-			table_double(t, r->mean[k]);
-			for (size_t l = 0; l < FC_LEVEL_COUNT; l++)
-				table_double(t, r->q[k * FC_LEVEL_COUNT + l]);
-		}
-	return cmd_table_print(ctx, t, err);
-}
-
-static enum berth_code
-forecast_windows(struct cmd_ctx *ctx, const struct forecast_set *f, struct berth_err *err)
-{
-	static const struct table_col cols[] = {
+	static const struct table_col windows[] = {
 		{ "series", NULL, TABLE_TEXT, 0, TABLE_CUT }, { "from", NULL, TABLE_TIME, 0, 0 },
 		{ "to", NULL, TABLE_TIME, 0, 0 }, { "p50", NULL, TABLE_DOUBLE, 1, 0 }, { "p90", NULL, TABLE_DOUBLE, 1, 0 },
 		{ "p95", NULL, TABLE_DOUBLE, 1, 0 }, { "p99", NULL, TABLE_DOUBLE, 1, 0 },
 		{ "likeliest", NULL, TABLE_TIME, 0, TABLE_WIDE },
 	};
-	struct table *t = table_new(ctx->arena, cols, sizeof(cols) / sizeof(cols[0]));
+	static const struct table_col summary[] = {
+		{ "series", NULL, TABLE_TEXT, 0, TABLE_CUT }, { "last", NULL, TABLE_DOUBLE, 1, 0 },
+		{ "mean", NULL, TABLE_DOUBLE, 1, 0 }, { "peak_p50", NULL, TABLE_DOUBLE, 0, 0 },
+		{ "peak_p90", "P90", TABLE_DOUBLE, 0, 0 }, { "peak_p95", "P95", TABLE_DOUBLE, 0, 0 },
+		{ "peak_p99", "P99", TABLE_DOUBLE, 0, 0 }, { "nodes_p95", "NODES", TABLE_INT, 0, 0 },
+		{ "when", NULL, TABLE_TIME, 0, 0 }, { "unit", NULL, TABLE_TEXT, 0, TABLE_WIDE },
+		{ "from", NULL, TABLE_TIME, 0, TABLE_WIDE }, { "samples", NULL, TABLE_INT, 0, TABLE_WIDE },
+		{ "driver", "HEAVIEST-METHOD", TABLE_TEXT, 0, TABLE_WIDE },
+	};
 
-	for (size_t i = 0; i < f->n; i++)
-		for (size_t k = 0; k < f->out[i].n_windows; k++) {
-			const struct fc_result *r = &f->out[i];
-			const struct fc_window *v = &r->windows[k];
+	if (o->points)
+		return table_new(a, points, sizeof(points) / sizeof(points[0]));
+	if (o->windows)
+		return table_new(a, windows, sizeof(windows) / sizeof(windows[0]));
+	return table_new(a, summary, sizeof(summary) / sizeof(summary[0]));
+}
 
-			table_row(t);
-			table_text(t, r->name);
-			table_time(t, r->t0 + (int64_t)v->first * r->step_s);
-			table_time(t, r->t0 + (int64_t)(v->first + v->count) * r->step_s);
-			for (int l = 0; l < FC_PEAK_LEVEL_COUNT; l++)
-				table_double(t, v->q[l]);
-			table_time(t, r->t0 + (int64_t)v->likeliest * r->step_s);
-		}
-	return cmd_table_print(ctx, t, err);
+static void
+forecast_points(struct table *t, const struct fc_result *r)
+{
+	for (size_t k = 0; k < r->horizon; k++) {
+		table_row(t);
+		table_text(t, r->name);
+		table_time(t, r->t0 + (int64_t)k * r->step_s);
+		table_double(t, r->mean[k]);
+		for (size_t l = 0; l < FC_LEVEL_COUNT; l++)
+			table_double(t, r->q[k * FC_LEVEL_COUNT + l]);
+	}
+}
+
+static void
+forecast_windows(struct table *t, const struct fc_result *r)
+{
+	for (size_t k = 0; k < r->n_windows; k++) {
+		const struct fc_window *v = &r->windows[k];
+
+		table_row(t);
+		table_text(t, r->name);
+		table_time(t, r->t0 + (int64_t)v->first * r->step_s);
+		table_time(t, r->t0 + (int64_t)(v->first + v->count) * r->step_s);
+		for (int l = 0; l < FC_PEAK_LEVEL_COUNT; l++)
+			table_double(t, v->q[l]);
+		table_time(t, r->t0 + (int64_t)v->likeliest * r->step_s);
+	}
 }
 
 /* Places that tell values of this size apart: three digits or so. */
@@ -247,7 +237,7 @@ forecast_summary_peaks(struct table *t, const struct fc_result *r, bool gpus, in
 }
 
 static void
-forecast_summary_row(struct cmd_ctx *ctx, const struct forecast_set *f, size_t i, struct table *t)
+forecast_summary(struct table *t, const struct forecast_set *f, size_t i, int64_t node)
 {
 	const struct fc_result *r = &f->out[i];
 	bool gpus = series_is_gpus(&f->rows[i]);
@@ -263,32 +253,13 @@ forecast_summary_row(struct cmd_ctx *ctx, const struct forecast_set *f, size_t i
 	table_text(t, r->name);
 	table_double_to(t, last, decimals);
 	table_double_to(t, mean, decimals);
-	forecast_summary_peaks(t, r, gpus, ((const struct forecast_opts *)ctx->opts)->gpus_per_node);
+	forecast_summary_peaks(t, r, gpus, node);
 	fc_when(r, &when);
 	table_time(t, when.likeliest);
 	table_text(t, series_unit(&f->rows[i]));
 	table_time(t, r->history_from);
 	table_int(t, (int64_t)r->n_used);
 	table_text(t, r->n_parts > 0 ? r->parts[0].name : "");
-}
-
-static enum berth_code
-forecast_summary(struct cmd_ctx *ctx, const struct forecast_set *f, struct berth_err *err)
-{
-	static const struct table_col cols[] = {
-		{ "series", NULL, TABLE_TEXT, 0, TABLE_CUT }, { "last", NULL, TABLE_DOUBLE, 1, 0 },
-		{ "mean", NULL, TABLE_DOUBLE, 1, 0 }, { "peak_p50", NULL, TABLE_DOUBLE, 0, 0 },
-		{ "peak_p90", "P90", TABLE_DOUBLE, 0, 0 }, { "peak_p95", "P95", TABLE_DOUBLE, 0, 0 },
-		{ "peak_p99", "P99", TABLE_DOUBLE, 0, 0 }, { "nodes_p95", "NODES", TABLE_INT, 0, 0 },
-		{ "when", NULL, TABLE_TIME, 0, 0 }, { "unit", NULL, TABLE_TEXT, 0, TABLE_WIDE },
-		{ "from", NULL, TABLE_TIME, 0, TABLE_WIDE }, { "samples", NULL, TABLE_INT, 0, TABLE_WIDE },
-		{ "driver", "HEAVIEST-METHOD", TABLE_TEXT, 0, TABLE_WIDE },
-	};
-	struct table *t = table_new(ctx->arena, cols, sizeof(cols) / sizeof(cols[0]));
-
-	for (size_t i = 0; i < f->n; i++)
-		forecast_summary_row(ctx, f, i, t);
-	return cmd_table_print(ctx, t, err);
 }
 
 /* Where the events of this series are likeliest to begin; 0: not of this series. */
@@ -329,68 +300,107 @@ forecast_draw(struct cmd_ctx *ctx, const struct forecast_set *f, size_t at, stru
 	return rc;
 }
 
-static void
-forecast_warnings(struct cmd_ctx *ctx, const struct forecast_set *f)
-{
-	for (size_t i = 0; i < f->n; i++)
-		for (size_t k = 0; k < f->out[i].n_warnings; k++)
-			cmd_warn(ctx, "series %s: %s", f->out[i].name, f->out[i].warnings[k]);
-}
-
 enum berth_code
-forecast_show(struct cmd_ctx *ctx, const struct forecast_set *f, struct berth_err *err)
+forecast_show_begin(struct cmd_ctx *ctx, const struct forecast_set *f, struct forecast_view *v, struct berth_err *err)
 {
 	const struct forecast_opts *o = ctx->opts;
+
+	*v = (struct forecast_view){ .json = NULL };
+	if (cmd_wants_json(ctx)) {
+		v->json = cmd_json_begin(ctx, "berth.forecast/1");
+		jsonw_time(v->json, "as_of", f->as_of);
+		jsonw_int(v->json, "step_s", f->in[0].step_s);
+		if (f->map.n > 0)
+			roadmap_json(v->json, &f->map);
+		if (f->tree.n_sums > 0)
+			forecast_json_sums(v->json, f);
+		jsonw_begin_array(v->json, "series");
+		return BERTH_OK;
+	}
+	v->table = forecast_table(ctx->arena, o);
+	if ((o->why || f->n == 1) && !o->brief && !o->points && !o->windows) {
+		v->why = open_memstream(&v->why_text, &v->why_len);
+		if (v->why == NULL)
+			return err_set(err, BERTH_ENOMEM, "out of memory");
+	}
+	return BERTH_OK;
+}
+
+/* Rows of a long csv go out series by series; a table has to see them all. */
+static enum berth_code
+forecast_rows_of(struct cmd_ctx *ctx, const struct forecast_set *f, size_t i, struct forecast_view *v, struct berth_err *err)
+{
+	const struct forecast_opts *o = ctx->opts;
+	bool part = ctx->format == CMD_CSV && (o->points || o->windows);
+	struct arena *a = part ? arena_new() : NULL;
+	struct table *t = part ? forecast_table(a, o) : v->table;
+	enum berth_code rc = BERTH_OK;
+
+	if (o->points)
+		forecast_points(t, &f->out[i]);
+	else if (o->windows)
+		forecast_windows(t, &f->out[i]);
+	else
+		forecast_summary(t, f, i, o->gpus_per_node);
+	if (part) {
+		v->table = NULL;
+		rc = cmd_table_part(ctx, t, v->shown == 0, err);
+		arena_free(a);
+	}
+	return rc;
+}
+
+/* The sentences come behind the table. */
+static enum berth_code
+forecast_why_of(struct cmd_ctx *ctx, const struct forecast_set *f, size_t i, struct forecast_view *v, struct berth_err *err)
+{
+	FILE *out = ctx->out;
 	enum berth_code rc;
 
-	forecast_warnings(ctx, f);
-	if (cmd_wants_json(ctx))
-		return forecast_json(ctx, f, err);
-	for (size_t i = 0; o->plot && i < f->n; i++) {
-		rc = forecast_draw(ctx, f, i, err);
-		if (rc != BERTH_OK)
-			return rc;
-	}
-	if (o->points)
-		return forecast_points(ctx, f, err);
-	if (o->windows)
-		return forecast_windows(ctx, f, err);
-	rc = forecast_summary(ctx, f, err);
-	if (rc == BERTH_OK && (o->why || f->n == 1) && !o->brief)
-		return forecast_why(ctx, f, err);
+	ctx->out = v->why;
+	rc = forecast_why(ctx, f, i, err);
+	ctx->out = out;
 	return rc;
 }
 
 enum berth_code
-forecast_keep(struct cmd_ctx *ctx, const struct forecast_set *f, struct berth_err *err)
+forecast_show(struct cmd_ctx *ctx, const struct forecast_set *f, size_t i, struct forecast_view *v, struct berth_err *err)
 {
-	enum berth_code rc = store_begin(ctx->store, err);
-	struct buf b;
+	const struct forecast_opts *o = ctx->opts;
+	enum berth_code rc = BERTH_OK;
 
-	if (rc != BERTH_OK)
-		return rc;
-	buf_init(&b, (size_t)1 << 30);
-	for (size_t i = 0; rc == BERTH_OK && i < f->n; i++) {
-		const struct fc_result *r = &f->out[i];
-		struct forecast_row row = { .series = r->name, .as_of = r->t0,
-			.horizon_s = (int64_t)r->horizon * r->step_s, .made = ctx->now };
-		struct jsonw w;
-		int64_t id;
-
-		if (f->rows[i].id == 0)	/* a sum that is not recorded: no truth will come */
-			continue;
-		buf_clear(&b);
-		jsonw_init_buf(&w, &b, JSONW_COMPACT);
-		forecast_json_series(&w, f, i);
-		rc = jsonw_finish(&w, err);
-		row.json = b.p;
-		if (rc == BERTH_OK)
-			rc = store_forecast_insert(ctx->store, &row, &id, err);
+	for (size_t k = 0; k < f->out[i].n_warnings; k++)
+		cmd_warn(ctx, "series %s: %s", f->out[i].name, f->out[i].warnings[k]);
+	if (v->json != NULL) {
+		forecast_json_series(v->json, f, i);
+		return cmd_json_part(ctx, err);
 	}
-	buf_free(&b);
+	if (o->plot)
+		rc = forecast_draw(ctx, f, i, err);
 	if (rc == BERTH_OK)
-		return store_commit(ctx->store, err);
-	store_rollback(ctx->store);
+		rc = forecast_rows_of(ctx, f, i, v, err);
+	if (rc == BERTH_OK && v->why != NULL)
+		rc = forecast_why_of(ctx, f, i, v, err);
+	v->shown++;
+	return rc;
+}
+
+enum berth_code
+forecast_show_end(struct cmd_ctx *ctx, struct forecast_view *v, enum berth_code rc, struct berth_err *err)
+{
+	if (rc == BERTH_OK && v->json != NULL) {
+		jsonw_end_array(v->json);
+		rc = cmd_json_end(ctx, err);
+	} else if (rc == BERTH_OK) {
+		rc = v->table != NULL ? cmd_table_print(ctx, v->table, err) : cmd_parts_end(ctx, err);
+	}
+	if (v->why == NULL)
+		return rc;
+	if (fclose(v->why) != 0 && rc == BERTH_OK)
+		rc = err_set(err, BERTH_ENOMEM, "out of memory");
+	if (rc == BERTH_OK)
+		fwrite(v->why_text, 1, v->why_len, ctx->out);
+	free(v->why_text);
 	return rc;
 }
 
@@ -462,23 +472,16 @@ forecast_svg_one(struct cmd_ctx *ctx, const struct forecast_set *f, size_t at, c
 }
 
 enum berth_code
-forecast_svg(struct cmd_ctx *ctx, const struct forecast_set *f, struct berth_err *err)
+forecast_svg(struct cmd_ctx *ctx, const struct forecast_set *f, size_t i, struct berth_err *err)
 {
 	const struct forecast_opts *o = ctx->opts;
 	size_t len = strlen(o->svg), stem = len > 4 && strcmp(o->svg + len - 4, ".svg") == 0 ? len - 4 : len;
+	char *path = arena_strdup(ctx->arena, o->svg);
 
-	for (size_t i = 0; i < f->n; i++) {
-		char *path = arena_strdup(ctx->arena, o->svg);
-		enum berth_code rc;
-
-		if (f->n > 1) {
-			path = arena_printf(ctx->arena, "%.*s-%s.svg", (int)stem, o->svg, f->out[i].name);
-			for (char *c = path + stem; *c != '\0'; c++)
-				*c = *c == '/' ? '_' : *c;
-		}
-		rc = forecast_svg_one(ctx, f, i, path, err);
-		if (rc != BERTH_OK)
-			return rc;
+	if (f->n > 1) {
+		path = arena_printf(ctx->arena, "%.*s-%s.svg", (int)stem, o->svg, f->out[i].name);
+		for (char *c = path + stem; *c != '\0'; c++)
+			*c = *c == '/' ? '_' : *c;
 	}
-	return BERTH_OK;
+	return forecast_svg_one(ctx, f, i, path, err);
 }

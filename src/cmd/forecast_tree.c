@@ -227,13 +227,39 @@ forecast_tree(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err
 	return rc;
 }
 
-void
-forecast_tree_reconcile(struct cmd_ctx *ctx, struct forecast_set *f)
+enum fc_reconcile
+forecast_tree_how(const struct cmd_ctx *ctx)
 {
 	static const char *const words[] = { "structural", "mint", "bottom-up", "none", NULL };
 	const struct forecast_opts *o = ctx->opts;
 
-	fc_tree_reconcile(&f->tree, (enum fc_reconcile)str_index(o->reconcile, words), f->out);
+	return (enum fc_reconcile)str_index(o->reconcile, words);
+}
+
+void
+forecast_tree_uses(struct forecast_set *f, size_t sum)
+{
+	for (size_t k = 0; k < f->map.n; k++) {
+		struct fc_event_use *u = &f->uses[f->tree.n_leaves + sum][k];
+
+		u->measured = u->at_peak = NAN;
+		for (size_t i = 0; i < f->tree.sums[sum].n; i++) {
+			const struct fc_event_use *leaf = &f->uses[f->tree.sums[sum].leaf[i]][k];
+
+			if (leaf->share == 0)
+				continue;
+			u->share = u->event->kind == FC_EVENT_GPUS ? u->share + leaf->share : 1;
+			u->state = leaf->state;
+			u->happens = leaf->happens;
+			u->mean += leaf->mean;
+		}
+	}
+}
+
+void
+forecast_tree_reconcile(struct cmd_ctx *ctx, struct forecast_set *f)
+{
+	fc_tree_reconcile(&f->tree, forecast_tree_how(ctx), f->out);
 }
 
 void
@@ -241,21 +267,7 @@ forecast_tree_events(struct forecast_set *f)
 {
 	fc_tree_sum(&f->tree, f->out);
 	for (size_t s = 0; s < f->tree.n_sums; s++)
-		for (size_t k = 0; k < f->map.n; k++) {
-			struct fc_event_use *u = &f->uses[f->tree.n_leaves + s][k];
-
-			u->measured = u->at_peak = NAN;
-			for (size_t i = 0; i < f->tree.sums[s].n; i++) {
-				const struct fc_event_use *leaf = &f->uses[f->tree.sums[s].leaf[i]][k];
-
-				if (leaf->share == 0)
-					continue;
-				u->share = u->event->kind == FC_EVENT_GPUS ? u->share + leaf->share : 1;
-				u->state = leaf->state;
-				u->happens = leaf->happens;
-				u->mean += leaf->mean;
-			}
-		}
+		forecast_tree_uses(f, s);
 }
 
 void

@@ -3,6 +3,7 @@
 #define BERTH_CMD_PRIV_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "cmd/config.h"
 #include "util/buf.h"
@@ -11,6 +12,7 @@
 
 struct cmd_priv {
 	struct buf out;			/* a result being made */
+	FILE *spool;			/* what of it came first, if it is long; NULL: nothing */
 	struct jsonw json;
 	struct log log;
 	struct config config;

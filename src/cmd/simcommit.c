@@ -129,14 +129,31 @@ simcommit_buy(struct simcommit_world *w, size_t i, const struct fc_result *f, st
 	return BERTH_OK;
 }
 
+struct simcommit_buyer {
+	struct simcommit_world *w;
+	const size_t *index;
+};
+
+static enum berth_code
+simcommit_take(void *arg, size_t k, struct fc_result *f, struct arena *a, struct berth_err *err)
+{
+	struct simcommit_buyer *b = arg;
+	size_t i = b->index[k];
+	enum berth_code rc = simcommit_buy(b->w, i, f, a, err);
+
+	b->w->from[i] = b->w->to[i];
+	return rc;
+}
+
 /* One period of all series that still run; paths on the level of the mean, as what is used is paid. */
 static enum berth_code
 simcommit_period(struct simcommit_world *w, struct arena *a, size_t *done_out, struct berth_err *err)
 {
 	struct fc_series *in = arena_array(a, w->n, sizeof(*in));
-	struct fc_result *out = arena_array(a, w->n, sizeof(*out));
 	size_t *index = arena_array(a, w->n, sizeof(*index)), m = 0, longest = 0;
+	struct simcommit_buyer buyer = { w, index };
 	struct fc_options fo;
+	struct fc_run *run;
 	enum berth_code rc;
 
 	for (size_t i = 0; i < w->n; i++) {
@@ -158,11 +175,11 @@ simcommit_period(struct simcommit_world *w, struct arena *a, size_t *done_out, s
 	fo.horizon = longest;
 	fo.n_paths = w->g->paths;
 	fo.seed = w->g->seed;
-	rc = fc_run_many(in, m, &fo, a, out, err);
-	for (size_t k = 0; k < m && rc == BERTH_OK; k++) {
-		rc = simcommit_buy(w, index[k], &out[k], a, err);
-		w->from[index[k]] = w->to[index[k]];
-	}
+	rc = fc_run_open(in, m, &fo, &run, err);
+	if (rc != BERTH_OK)
+		return rc;
+	rc = fc_run_each(run, NULL, m, true, simcommit_take, &buyer, err);
+	fc_run_close(run);
 	return rc;
 }
 

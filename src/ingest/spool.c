@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "ingest/spool.h"
+#include "util/fileio.h"
 
 /* A sorted piece of the temporary file, and the part of it that is in memory. */
 struct spool_run {
@@ -136,29 +137,6 @@ spool_fail(struct berth_err *err)
 	return err_sys(err, BERTH_EIO, errno, "temporary file for sorting (TMPDIR names its folder)");
 }
 
-static FILE *
-spool_tmpfile(void)
-{
-	const char *dir = getenv("TMPDIR");
-	char path[4096];
-	FILE *f;
-	int fd;
-
-	if (snprintf(path, sizeof(path), "%s/berth-sort.XXXXXX", dir != NULL && dir[0] == '/' ? dir : "/tmp") >=
-	    (int)sizeof(path)) {
-		errno = ENAMETOOLONG;
-		return NULL;
-	}
-	fd = mkstemp(path);
-	if (fd < 0)
-		return NULL;
-	unlink(path);
-	f = fdopen(fd, "w+b");
-	if (f == NULL)
-		close(fd);
-	return f;
-}
-
 /* The rows in memory become a run of the temporary file. */
 static enum berth_code
 spool_spill(struct spool *sp, struct berth_err *err)
@@ -169,7 +147,7 @@ spool_spill(struct spool *sp, struct berth_err *err)
 	if (runs == NULL)
 		return err_set(err, BERTH_ENOMEM, "out of memory");
 	sp->runs = runs;
-	if (sp->f == NULL && (sp->f = spool_tmpfile()) == NULL)
+	if (sp->f == NULL && (sp->f = fileio_temporary()) == NULL)
 		return spool_fail(err);
 	rc = spool_sort_rows(sp, err);
 	if (rc != BERTH_OK)

@@ -1,6 +1,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -120,6 +122,28 @@ fileio_mkdirs_for(const char *path, struct berth_err *err)
 	memcpy(dir, path, n);
 	dir[n] = '\0';
 	return fileio_mkdirs(dir, err);
+}
+
+FILE *
+fileio_temporary(void)
+{
+	const char *dir = getenv("TMPDIR");
+	char path[PATH_MAX];
+	FILE *f;
+	int fd;
+
+	if (snprintf(path, sizeof(path), "%s/berth.XXXXXX", dir != NULL && dir[0] == '/' ? dir : "/tmp") >= (int)sizeof(path)) {
+		errno = ENAMETOOLONG;
+		return NULL;
+	}
+	fd = mkstemp(path);
+	if (fd < 0)
+		return NULL;
+	unlink(path);
+	f = fdopen(fd, "w+b");
+	if (f == NULL)
+		close(fd);
+	return f;
 }
 
 enum berth_code

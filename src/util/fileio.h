@@ -23,6 +23,8 @@ bool fileio_exists(const char *path);
 BERTH_MUST_CHECK enum berth_code fileio_mkdirs(const char *path, struct berth_err *err);
 /* fileio_mkdirs() of the directory that path lies in. */
 BERTH_MUST_CHECK enum berth_code fileio_mkdirs_for(const char *path, struct berth_err *err);
+/* A file without a name in $TMPDIR (else /tmp), for writing and reading; NULL with errno set. */
+FILE *fileio_temporary(void);
 /* Flushes f and says whether everything so far reached it: BERTH_EIO "NAME: No space left on device". */
 BERTH_MUST_CHECK enum berth_code fileio_flush(FILE *f, const char *name, struct berth_err *err);
 
