@@ -159,7 +159,7 @@ make_problem(size_t jobs, size_t offers, uint64_t seed, double tight, size_t mos
 		penalty[i] = 10 * dear + 1000;
 	}
 	*p = (struct place_problem){ jobs, offers, n_res, start, cand.v, cost.v, NULL, need.v, use_start, resource, weight, limit,
-		penalty, NULL };
+		penalty, NULL, NULL };
 }
 
 struct clock { double end; };

@@ -10,6 +10,7 @@ libplan_a_SOURCES = \
 	src/plan/cost_egress.c \
 	src/plan/explain.c src/plan/explain.h \
 	src/plan/place.c src/plan/place.h src/plan/place_impl.h \
+	src/plan/place_flow.c \
 	src/plan/place_search.c \
 	src/plan/scale.c src/plan/scale.h \
 	src/plan/spot.c src/plan/spot.h \

@@ -31,9 +31,23 @@ place_check_job(const struct place_problem *p, size_t i, struct berth_err *err)
 }
 
 static enum berth_code
+place_check_more(const struct place_problem *p, struct berth_err *err)
+{
+	size_t n_cand = p->n_jobs > 0 ? p->cand_start[p->n_jobs] : 0;
+
+	for (size_t k = 0; p->more != NULL && k < n_cand; k++)
+		for (size_t u = p->more->start[k]; u < p->more->start[k + 1]; u++)
+			if (p->more->resource[u] >= p->n_resources || p->more->units[u] < 1 ||
+			    p->more->units[u] > PLACE_MAX_MORE)
+				return err_set(err, BERTH_EINVAL, "candidate %zu: %lld of resource %zu", k + 1,
+				    (long long)p->more->units[u], p->more->resource[u]);
+	return BERTH_OK;
+}
+
+static enum berth_code
 place_check_problem(const struct place_problem *p, struct berth_err *err)
 {
-	enum berth_code rc = BERTH_OK;
+	enum berth_code rc = place_check_more(p, err);
 
 	for (size_t i = 0; i < p->n_jobs && rc == BERTH_OK; i++)
 		rc = place_check_job(p, i, err);
@@ -90,20 +104,49 @@ place_sort(const struct place_problem *p, size_t *v, size_t n)
 	}
 }
 
+/*
+ * Which resources the pairs draw on beside their offers, and the mean amount as their scale: steps on micro-USD and on
+ * GPUs then weigh alike.
+ */
+static bool *
+place_index_more(struct place_work *w, struct arena *a)
+{
+	const struct place_problem *p = w->p;
+	size_t n_cand = p->n_jobs > 0 ? p->cand_start[p->n_jobs] : 0;
+	size_t *n = arena_array(a, p->n_resources, sizeof(*n));
+	bool *is = arena_array(a, p->n_resources, sizeof(*is));
+
+	w->scale = arena_array(a, p->n_resources, sizeof(*w->scale));
+	for (size_t u = 0; p->more != NULL && u < p->more->start[n_cand]; u++) {
+		w->scale[p->more->resource[u]] += (double)p->more->units[u];
+		n[p->more->resource[u]]++;
+		is[p->more->resource[u]] = true;
+	}
+	for (size_t r = 0; r < p->n_resources; r++)
+		w->scale[r] = n[r] == 0 ? 1 : w->scale[r] / (double)n[r];
+	return is;
+}
+
 static void
 place_index_resources(struct place_work *w, struct arena *a)
 {
 	const struct place_problem *p = w->p;
 	size_t uses = p->n_offers > 0 ? p->use_start[p->n_offers] : 0, *fill;
+	bool *more = place_index_more(w, a);
 
 	w->at_start = arena_array(a, p->n_resources + 1, sizeof(*w->at_start));
-	w->at_offer = arena_array(a, uses, sizeof(*w->at_offer));
 	fill = arena_array(a, p->n_resources + 1, sizeof(*fill));
 	for (size_t u = 0; u < uses; u++)
 		w->at_start[p->resource[u] + 1]++;
 	for (size_t r = 0; r < p->n_resources; r++)
+		w->at_start[r + 1] += more[r] ? p->n_offers : 0;
+	for (size_t r = 0; r < p->n_resources; r++)
 		w->at_start[r + 1] += w->at_start[r];
+	w->at_offer = arena_array(a, w->at_start[p->n_resources], sizeof(*w->at_offer));
 	memcpy(fill, w->at_start, (p->n_resources + 1) * sizeof(*fill));
+	for (size_t r = 0; r < p->n_resources; r++)
+		for (size_t j = 0; more[r] && j < p->n_offers; j++)
+			w->at_offer[fill[r]++] = j;
 	for (size_t j = 0; j < p->n_offers; j++)
 		for (size_t u = p->use_start[j]; u < p->use_start[j + 1]; u++)
 			w->at_offer[fill[p->resource[u]]++] = j;
@@ -172,6 +215,7 @@ static double
 place_bound(struct place_work *w, double *slope)
 {
 	const struct place_problem *p = w->p;
+	const struct place_more *m = p->more;
 	double bound = 0;
 
 	place_price(w);
@@ -184,7 +228,7 @@ place_bound(struct place_work *w, double *slope)
 		size_t best = PLACE_NONE;
 
 		for (size_t k = p->cand_start[i]; k < p->cand_start[i + 1]; k++) {
-			double r = p->cost[k] + (double)p->need[k] * w->price[p->offer[k]];
+			double r = place_reduced(w, k);
 
 			if (r < least) {
 				second = least;
@@ -202,6 +246,9 @@ place_bound(struct place_work *w, double *slope)
 		for (size_t u = p->use_start[p->offer[best]]; u < p->use_start[p->offer[best] + 1]; u++)
 			if (p->limit[p->resource[u]] != PLACE_NO_LIMIT)
 				slope[p->resource[u]] += (double)p->need[best] * (double)p->weight[u];
+		for (size_t u = m == NULL ? 0 : m->start[best]; m != NULL && u < m->start[best + 1]; u++)
+			if (p->limit[m->resource[u]] != PLACE_NO_LIMIT)
+				slope[m->resource[u]] += (double)m->units[u];
 	}
 	return bound;
 }
@@ -215,13 +262,13 @@ place_climb(struct place_work *w, double *slope, double gap, double theta)
 	for (size_t r = 0; r < w->p->n_resources; r++) {
 		if (w->mu[r] <= 0 && slope[r] < 0)
 			slope[r] = 0;
-		norm += slope[r] * slope[r];
+		norm += slope[r] * slope[r] / (w->scale[r] * w->scale[r]);
 	}
 	if (norm < 1e-12 || !(gap > 0))
 		return false;
 	step = theta * gap / norm;
 	for (size_t r = 0; r < w->p->n_resources; r++)
-		w->mu[r] = fmax(0, w->mu[r] + step * slope[r]);
+		w->mu[r] = fmax(0, w->mu[r] + step * slope[r] / (w->scale[r] * w->scale[r]));
 	return true;
 }
 
@@ -256,8 +303,51 @@ place_plans(struct place_work *w, struct place_best *b, unsigned round)
 	}
 }
 
+/* True when no limit is passed by what is chosen: then it is built up anew, so that the lists agree. */
+static bool
+place_rebuild(struct place_work *w, size_t *tmp)
+{
+	bool fits = true;
+
+	memcpy(tmp, w->chosen, w->p->n_jobs * sizeof(*tmp));
+	place_clear(w);
+	for (size_t i = 0; i < w->p->n_jobs && fits; i++) {
+		if (tmp[i] == PLACE_NONE)
+			continue;
+		fits = place_fits(w, tmp[i]);
+		if (fits)
+			place_take(w, i, tmp[i]);
+	}
+	return fits;
+}
+
+/*
+ * Exact where the problem, or enough of it, is a flow (*proven_out); else its bound and its prices to start from. False:
+ * nothing of it is a flow.
+ */
+static bool
+place_exact(struct place_work *w, const struct place_options *o, struct place_best *b, struct arena *a, bool *proven_out)
+{
+	double bound, *cold = arena_array(a, w->p->n_resources, sizeof(*cold));
+
+	memcpy(cold, w->mu, w->p->n_resources * sizeof(*cold));
+	if (!place_flow(w, o->stop, o->stop_arg, a, &bound)) {
+		memcpy(w->mu, cold, w->p->n_resources * sizeof(*cold));
+		return false;
+	}
+	b->bound = fmax(b->bound, bound);
+	memcpy(b->mu, w->mu, w->p->n_resources * sizeof(*b->mu));
+	*proven_out = place_rebuild(w, w->order);
+	if (!*proven_out)
+		return true;
+	b->value = place_value(w);
+	memcpy(b->chosen, w->chosen, w->p->n_jobs * sizeof(*b->chosen));
+	return true;
+}
+
 static unsigned
-place_rounds(struct place_work *w, const struct place_options *o, struct place_best *b, double *slope)
+place_rounds(struct place_work *w, const struct place_options *o, struct place_best *b, double *slope, struct arena *a,
+    bool *flow_out)
 {
 	double theta = 1.5;
 	unsigned round, stall = 0;
@@ -280,6 +370,11 @@ place_rounds(struct place_work *w, const struct place_options *o, struct place_b
 			place_plans(w, b, round);
 		if (b->value - b->bound <= o->gap * b->value || (o->stop != NULL && o->stop(o->stop_arg)))
 			break;
+		if (round == 0 && o->rounds > 0 && place_exact(w, o, b, a, flow_out)) {
+			if (*flow_out)
+				break;
+			continue;
+		}
 		if (!place_climb(w, slope, b->value * 1.001 - bound, theta))
 			break;
 	}
@@ -295,7 +390,7 @@ place_runner_up(const struct place_work *w, size_t job, size_t chosen)
 
 	for (size_t c = p->cand_start[job]; c < p->cand_start[job + 1]; c++) {
 		size_t k = w->sorted[c];
-		double r = p->cost[k] + (double)p->need[k] * w->price[p->offer[k]];
+		double r = place_reduced(w, k);
 
 		if (k != chosen && r < least) {
 			least = r;
@@ -310,6 +405,7 @@ static size_t
 place_binding(const struct place_work *w, size_t job, size_t chosen)
 {
 	const struct place_problem *p = w->p;
+	const struct place_more *m = p->more;
 	size_t k, j, best = PLACE_NONE;
 
 	if (p->cand_start[job] == p->cand_start[job + 1])
@@ -324,6 +420,9 @@ place_binding(const struct place_work *w, size_t job, size_t chosen)
 		if (w->left[r] < p->need[k] * p->weight[u] && (best == PLACE_NONE || w->mu[r] > w->mu[best]))
 			best = r;
 	}
+	for (size_t u = m == NULL ? 0 : m->start[k]; m != NULL && u < m->start[k + 1]; u++)
+		if (w->left[m->resource[u]] < m->units[u] && best == PLACE_NONE)
+			best = m->resource[u];
 	return best;
 }
 
@@ -377,7 +476,7 @@ place_solve(const struct place_problem *p, const struct place_options *o, struct
 	b.chosen = arena_array(a, p->n_jobs, sizeof(*b.chosen));
 	b.mu = arena_array(a, p->n_resources, sizeof(*b.mu));
 	slope = arena_array(a, p->n_resources, sizeof(*slope));
-	plan_out->rounds = place_rounds(&w, o, &b, slope);
+	plan_out->rounds = place_rounds(&w, o, &b, slope, a, &plan_out->flow);
 	place_report(&w, &b, a, plan_out);
 	return BERTH_OK;
 }
@@ -385,6 +484,7 @@ place_solve(const struct place_problem *p, const struct place_options *o, struct
 bool
 place_check(const struct place_problem *p, const struct place_plan *plan)
 {
+	const struct place_more *m = p->more;
 	double cost = 0, value = 0;
 
 	for (size_t i = 0; i < p->n_jobs; i++) {
@@ -403,6 +503,9 @@ place_check(const struct place_problem *p, const struct place_plan *plan)
 
 			for (size_t u = p->use_start[j]; k != PLACE_NONE && u < p->use_start[j + 1]; u++)
 				used += p->resource[u] == r ? (double)p->need[k] * (double)p->weight[u] : 0;
+			for (size_t u = k == PLACE_NONE || m == NULL ? 0 : m->start[k];
+			    k != PLACE_NONE && m != NULL && u < m->start[k + 1]; u++)
+				used += m->resource[u] == r ? (double)m->units[u] : 0;
 		}
 		if (p->limit[r] != PLACE_NO_LIMIT && used > (double)p->limit[r])
 			return false;
@@ -413,10 +516,14 @@ place_check(const struct place_problem *p, const struct place_plan *plan)
 size_t
 place_never_fits(const struct place_problem *p, size_t k)
 {
+	const struct place_more *m = p->more;
 	size_t j = p->offer[k];
 
 	for (size_t u = p->use_start[j]; u < p->use_start[j + 1]; u++)
 		if (p->limit[p->resource[u]] < p->need[k] * p->weight[u])
 			return p->resource[u];
+	for (size_t u = m == NULL ? 0 : m->start[k]; m != NULL && u < m->start[k + 1]; u++)
+		if (p->limit[m->resource[u]] < m->units[u])
+			return m->resource[u];
 	return PLACE_NONE;
 }

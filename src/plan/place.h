@@ -18,8 +18,15 @@ struct arena;
  * each resource r: sum of need[k] * weight of (offer[k], r) <= limit[r]. A candidate is taken whole or not at all, so a
  * gang is never split. Resources are the capacities of offers and the quotas, nested or not: an offer that lies in a
  * zone's, a region's and an account's quota lists all three, each with what one unit of need takes of it (1 machine,
- * 8 GPUs, 96 vCPUs). Pairs that are not allowed are simply absent.
+ * 8 GPUs, 96 vCPUs). What depends on the pair, such as the money of a budget, stands in more. Pairs that are not allowed
+ * are simply absent.
  */
+struct place_more {
+	const size_t *start;		/* [n_cand + 1] */
+	const size_t *resource;		/* [start[n_cand]] */
+	const int64_t *units;		/* > 0, of the resource's limit: micro-USD */
+};
+
 struct place_problem {
 	size_t n_jobs, n_offers, n_resources;
 	const size_t *cand_start;	/* [n_jobs + 1] candidates of job i: [cand_start[i], cand_start[i + 1]) */
@@ -33,6 +40,7 @@ struct place_problem {
 	const int64_t *limit;		/* [n_resources] >= 0; PLACE_NO_LIMIT */
 	const double *penalty;		/* [n_jobs] USD of leaving it out, > every cost of it */
 	const double *warm;		/* [n_resources] shadow prices of the last plan, or NULL */
+	const struct place_more *more;	/* what a candidate takes beside the uses of its offer, or NULL */
 };
 
 struct place_options {
@@ -53,11 +61,13 @@ struct place_plan {
 	double bound;		/* no plan has a lower value */
 	size_t placed;
 	unsigned rounds;	/* done */
+	bool flow;		/* solved as a flow of least cost: exact */
 	bool optimal;		/* value == bound up to rounding */
 };
 
 /*
- * Nothing binds: each job its cheapest candidate, proven optimal. Else gangs first by regret on reduced costs, local
+ * Nothing binds: each job its cheapest candidate, proven optimal. Else, where each limit that can bind is nested in or apart
+ * from the others and all that draw on it take the same amount, a flow of least cost, exact (rounds > 0). Else gangs first by regret on reduced costs, local
  * search (shift, eject), Lagrangian bound by subgradient steps (Fisher 1981), the best plan of all rounds.
  * Stable: equal costs go to less risk, then to the lower offer. Deterministic for a seed when stop is NULL.
  * Errors: BERTH_EINVAL for a broken shape, a NaN or negative cost, a limit below 0.

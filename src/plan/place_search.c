@@ -5,14 +5,31 @@
 #include "plan/place_impl.h"
 
 bool
-place_fits(const struct place_work *w, size_t offer, int64_t need)
+place_fits(const struct place_work *w, size_t cand)
 {
 	const struct place_problem *p = w->p;
+	const struct place_more *m = p->more;
+	size_t offer = p->offer[cand];
 
 	for (size_t u = p->use_start[offer]; u < p->use_start[offer + 1]; u++)
-		if (w->left[p->resource[u]] < need * p->weight[u])
+		if (w->left[p->resource[u]] < p->need[cand] * p->weight[u])
+			return false;
+	for (size_t u = m == NULL ? 0 : m->start[cand]; m != NULL && u < m->start[cand + 1]; u++)
+		if (w->left[m->resource[u]] < m->units[u])
 			return false;
 	return true;
+}
+
+double
+place_reduced(const struct place_work *w, size_t cand)
+{
+	const struct place_problem *p = w->p;
+	const struct place_more *m = p->more;
+	double r = p->cost[cand] + (double)p->need[cand] * w->price[p->offer[cand]];
+
+	for (size_t u = m == NULL ? 0 : m->start[cand]; m != NULL && u < m->start[cand + 1]; u++)
+		r += (double)m->units[u] * w->mu[m->resource[u]];
+	return r;
 }
 
 /* Adds sign times the need of a candidate to what is left. */
@@ -20,11 +37,15 @@ static void
 place_move(struct place_work *w, size_t cand, int64_t sign)
 {
 	const struct place_problem *p = w->p;
+	const struct place_more *m = p->more;
 	size_t offer = p->offer[cand];
 
 	for (size_t u = p->use_start[offer]; u < p->use_start[offer + 1]; u++)
 		if (p->limit[p->resource[u]] != PLACE_NO_LIMIT)
 			w->left[p->resource[u]] += sign * p->need[cand] * p->weight[u];
+	for (size_t u = m == NULL ? 0 : m->start[cand]; m != NULL && u < m->start[cand + 1]; u++)
+		if (p->limit[m->resource[u]] != PLACE_NO_LIMIT)
+			w->left[m->resource[u]] += sign * m->units[u];
 }
 
 void
@@ -117,9 +138,9 @@ place_greedy(struct place_work *w, enum place_order order)
 
 		for (size_t c = p->cand_start[i]; c < p->cand_start[i + 1]; c++) {
 			size_t k = w->sorted[c];
-			double r = p->cost[k] + (double)p->need[k] * w->price[p->offer[k]];
+			double r = place_reduced(w, k);
 
-			if (r < least && place_fits(w, p->offer[k], p->need[k])) {
+			if (r < least && place_fits(w, k)) {
 				least = r;
 				best = k;
 			}
@@ -140,7 +161,7 @@ place_cheapest(const struct place_work *w, size_t job, double limit)
 
 		if (p->cost[k] >= limit)
 			break;
-		if (place_fits(w, p->offer[k], p->need[k]))
+		if (place_fits(w, k))
 			return k;
 	}
 	return PLACE_NONE;
@@ -173,7 +194,7 @@ place_eject_one(struct place_work *w, size_t job, size_t cand, size_t victim, do
 	size_t was = w->chosen[victim], k;
 
 	place_drop(w, victim);
-	if (place_fits(w, p->offer[cand], p->need[cand])) {
+	if (place_fits(w, cand)) {
 		place_take(w, job, cand);
 		k = place_cheapest(w, victim, p->cost[was] + gain - PLACE_EPS);
 		if (k != PLACE_NONE) {
@@ -193,6 +214,7 @@ static size_t
 place_blocker(const struct place_work *w, size_t cand)
 {
 	const struct place_problem *p = w->p;
+	const struct place_more *m = p->more;
 	size_t offer = p->offer[cand], best = PLACE_NONE, least = SIZE_MAX;
 
 	for (size_t u = p->use_start[offer]; u < p->use_start[offer + 1]; u++) {
@@ -203,6 +225,9 @@ place_blocker(const struct place_work *w, size_t cand)
 			best = r;
 		}
 	}
+	for (size_t u = m == NULL ? 0 : m->start[cand]; m != NULL && u < m->start[cand + 1] && best == PLACE_NONE; u++)
+		if (w->left[m->resource[u]] < m->units[u])
+			best = m->resource[u];
 	return best;
 }
 

@@ -59,7 +59,7 @@ make_world(struct world *w, uint64_t seed, size_t jobs, size_t offers, unsigned 
 	for (size_t q = 0; q < 2; q++)
 		w->limit[offers + 4 + q] = (int64_t)(12 * (6 + rng_below(&r, 8 * tightness)));
 	w->p = (struct place_problem){ jobs, offers, offers + 6, w->start, w->offer, w->cost, NULL, w->need, w->use_start,
-	    w->resource, w->weight, w->limit, w->penalty, NULL };
+	    w->resource, w->weight, w->limit, w->penalty, NULL, NULL };
 }
 
 /* Best value of jobs i.. with what is left; depth first, cut by the best so far. */
@@ -179,7 +179,7 @@ plain(size_t jobs, size_t offers, const size_t *start, const size_t *offer, cons
 	static const int64_t weight[] = { 1, 1, 1, 1 };
 
 	return (struct place_problem){ jobs, offers, offers, start, offer, cost, NULL, need, use_start, resource, weight,
-	    limit, penalty, NULL };
+	    limit, penalty, NULL, NULL };
 }
 
 /* Four nodes with 2 free GPUs each: 8 in all, but no gang of 8. Then one node with 8 and one with 2. */

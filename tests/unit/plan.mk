@@ -59,3 +59,6 @@ tests_unit_variant_t_LDADD = libtap.a $(PLAN_LIBS)
 check_PROGRAMS += tests/unit/terms.t
 tests_unit_terms_t_SOURCES = tests/unit/terms.c
 tests_unit_terms_t_LDADD = libtap.a $(PLAN_LIBS)
+check_PROGRAMS += tests/unit/place_flow.t
+tests_unit_place_flow_t_SOURCES = tests/unit/place_flow.c
+tests_unit_place_flow_t_LDADD = libtap.a $(PLAN_LIBS)
