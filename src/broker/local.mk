@@ -9,7 +9,9 @@ libbroker_a_SOURCES = \
 	src/broker/machine.c \
 	src/broker/move.c \
 	src/broker/notify.c \
-	src/broker/placing.c src/broker/placing.h \
+	src/broker/placing.c src/broker/placing.h src/broker/placing_impl.h \
+	src/broker/placing_change.c src/broker/placing_explain.c \
+	src/broker/placing_move.c src/broker/placing_record.c \
 	src/broker/placing_facts.c src/broker/placing_facts.h \
 	src/broker/placing_spot.c src/broker/placing_spot.h \
 	src/broker/pricelist.c src/broker/pricelist.h \

@@ -4,59 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "broker/placing.h"
-#include "broker/placing_facts.h"
-#include "broker/placing_spot.h"
+#include "broker/placing_impl.h"
 #include "model/accel.h"
-#include "plan/explain.h"
 #include "store/job_rows.h"
 #include "util/arena.h"
 #include "util/strmap.h"
 #include "util/time.h"
-#include "util/vec.h"
 
-#define PLACING_TRIES 25
 #define PLACING_PENALTY 10.0	/* times the dearest candidate: a job is left out only when nothing fits */
 #define PLACING_LEVELS 4	/* of priority that outweigh each other by 10 */
 #define PLACING_GAP 0.0005
-#define PLACING_NOISE 0.03	/* a measured speed closer to the rated one is not worth a word */
-#define PLACING_STAY_S 3600	/* an on-demand machine is kept so long before a job moves back to spot */
 
-struct placing_work_space {
-	const struct placing_options *o;
-	const struct accel_table *accels;
-	struct arena *a;
-	struct placing_facts facts;
-	struct placing_job *jobs;
-	struct cost_job *costs;		/* [n_jobs] */
-	size_t n_jobs;
-	struct place_problem p;
-	VEC(size_t) offer;		/* by candidate: index into facts.offers */
-	VEC(double) cost;
-	VEC(double) risk;
-	VEC(int64_t) need;
-	VEC(struct cost_estimate) estimate;
-	struct placing_hint *hints;	/* [n_jobs] numbers for jobs that are not placed */
-	struct placing_spot *spot;	/* [n_jobs] */
-	struct spot_tables tables;
-	struct job *running;		/* [n_running] jobs that hold machines */
-	size_t n_running;
-};
-
-/* What comes nearest among the refused offers. */
-struct placing_hint {
-	int most_count;			/* accelerators of one machine */
-	int need_count;
-	double most_memory, need_memory;
-	int64_t first_finish;		/* of those that miss the deadline */
-	double first_finish_usd;
-	double least_usd, least_price;	/* of those over the budget, over max_price */
-	const char *quota;		/* that the need alone passes */
-	int64_t quota_left;
-	int64_t free_at;		/* end of the first hold; 0: none */
-};
-
-static void
+void
 placing_want(struct placing_work_space *w, const struct job *j, struct cost_job *c)
 {
 	const struct accel **want = arena_array(w->a, j->spec.n_variants, sizeof(*want));
@@ -74,7 +33,7 @@ placing_want(struct placing_work_space *w, const struct job *j, struct cost_job 
  * A variant with a name that the table lacks would read as "any": it is taken out of the job's copy. Work is told on
  * the first variant, so without that one there is none.
  */
-static void
+void
 placing_drop_unknown(struct placing_work_space *w, struct job *j)
 {
 	struct job_variant *kept = arena_array(w->a, j->spec.n_variants, sizeof(*kept));
@@ -128,12 +87,47 @@ placing_jobs(struct placing_work_space *w, struct store *store, const char *cons
 	return rc;
 }
 
+/* Keeps the ends after the deadline that buy something: sorted by time, each later one cheaper. */
 static void
-placing_hint_add(struct placing_hint *h, const struct job *j, const struct placing_offer *po,
+placing_hint_late(struct placing_hint *h, size_t offer, const struct cost_estimate *e)
+{
+	struct placing_near x = { offer, e->total_usd, e->finish, true };
+	size_t at = 0, after;
+
+	while (at < h->n_late && h->late[at].finish <= x.finish)
+		at++;
+	if (at > 0 && h->late[at - 1].usd <= x.usd)
+		return;
+	if (at > 0 && h->late[at - 1].finish == x.finish)
+		at--;
+	for (after = at; after < h->n_late && h->late[after].usd >= x.usd; after++)
+		continue;
+	if (after == at) {
+		if (h->n_late == PLACING_FRONT)
+			h->n_late--;
+		if (at >= PLACING_FRONT)
+			return;
+		memmove(h->late + at + 1, h->late + at, (h->n_late - at) * sizeof(x));
+		h->n_late++;
+	} else {
+		memmove(h->late + at + 1, h->late + after, (h->n_late - after) * sizeof(x));
+		h->n_late -= after - at - 1;
+	}
+	h->late[at] = x;
+}
+
+static void
+placing_hint_add(struct placing_hint *h, const struct job *j, const struct placing_offer *po, size_t offer,
     const struct cost_estimate *e)
 {
 	const struct job_variant *v = j->spec.n_variants > 0 ? &j->spec.variants[e->variant] : NULL;
+	struct placing_near *least = &h->least[e->refuse];
 	double price = usd_to_double(po->offer->price);
+
+	if (e->refuse == REFUSE_DEADLINE)
+		placing_hint_late(h, offer, e);
+	else if (e->refuse > REFUSE_DEADLINE && (!least->is || e->total_usd < least->usd))
+		*least = (struct placing_near){ offer, e->total_usd, e->finish, true };
 
 	if (e->refuse == REFUSE_GANG && po->offer->accelerator_count > h->most_count) {
 		h->most_count = po->offer->accelerator_count;
@@ -168,7 +162,7 @@ placing_never(const struct placing_work_space *w, size_t offer, int64_t need)
 }
 
 /* The job on every offer; what the budgets leave counts, what other jobs take does not. */
-static void
+void
 placing_estimate(struct placing_work_space *w, const struct cost_job *c, bool spot_leaves, struct cost_estimate *out)
 {
 	struct cost_limits lim = { .now = w->o->now, .price_age_s = w->o->price_age_s, .need_account = w->o->need_account,
@@ -211,6 +205,23 @@ placing_apply_spot(struct placing_work_space *w, size_t i, struct cost_estimate 
 	}
 }
 
+/* What the candidate takes of each budget that counts it; it fits alone, as REFUSE_OVER_BUDGET has seen to. */
+static void
+placing_money(struct placing_work_space *w, const struct job *j, size_t account, double usd)
+{
+	int64_t units = llround(usd * 1e6);
+
+	for (size_t b = 0; b < w->facts.n_budgets && units > 0; b++) {
+		int64_t left = placing_budget_rest(&w->facts.budgets[b]);
+
+		if (!budget_scope_hits(w->facts.budgets[b].scope, w->facts.accounts[account], j->spec.project, j->spec.user))
+			continue;
+		VEC_PUSH(w->a, &w->more_resource, w->facts.n_quotas + b);
+		VEC_PUSH(w->a, &w->more_units, units < left ? units : left);
+	}
+	VEC_PUSH(w->a, &w->more_start, w->more_units.n);
+}
+
 static void
 placing_candidates_of(struct placing_work_space *w, size_t i, struct cost_estimate *estimates, size_t *start)
 {
@@ -230,12 +241,18 @@ placing_candidates_of(struct placing_work_space *w, size_t i, struct cost_estima
 			e.refuse = REFUSE_NO_CAPACITY;
 		} else if (e.refuse == REFUSE_NOT && (never = placing_never(w, j, e.machines)) != NULL) {
 			e.refuse = REFUSE_NO_QUOTA;
-			w->hints[i].quota = never->limit->name;
-			w->hints[i].quota_left = never->left;
+			int64_t takes = placing_quota_weight(never->limit, po->offer) * e.machines;
+
+			if (w->hints[i].quota == NULL || takes - never->left < w->hints[i].quota_more) {
+				w->hints[i].quota = never->limit->name;
+				w->hints[i].quota_unit = never->limit->unit;
+				w->hints[i].quota_left = never->left;
+				w->hints[i].quota_more = takes - never->left;
+			}
 		}
 		if (e.refuse != REFUSE_NOT) {
 			pj->refused[e.refuse]++;
-			placing_hint_add(&w->hints[i], &pj->job, po, &e);
+			placing_hint_add(&w->hints[i], &pj->job, po, j, &e);
 			continue;
 		}
 		VEC_PUSH(w->a, &w->offer, j);
@@ -243,23 +260,26 @@ placing_candidates_of(struct placing_work_space *w, size_t i, struct cost_estima
 		VEC_PUSH(w->a, &w->risk, e.risk);
 		VEC_PUSH(w->a, &w->need, e.machines);
 		VEC_PUSH(w->a, &w->estimate, e);
+		placing_money(w, &pj->job, po->account, e.total_usd);
 	}
 	start[i + 1] = w->cost.n;
 }
 
-/* Resources: machines of paid offers, then the quotas. */
+/* Resources: the quotas, the budgets, machines of paid offers. */
 static void
 placing_resources(struct placing_work_space *w)
 {
 	const struct placing_facts *f = &w->facts;
 	size_t *use_start = arena_array(w->a, f->n_offers + 1, sizeof(*use_start));
-	int64_t *limit = arena_array(w->a, f->n_offers + f->n_quotas, sizeof(*limit));
+	int64_t *limit = arena_array(w->a, f->n_offers + f->n_quotas + f->n_budgets, sizeof(*limit));
 	VEC(size_t) resource = { 0 };
 	VEC(int64_t) weight = { 0 };
-	size_t n = f->n_quotas;
+	size_t n = f->n_quotas + f->n_budgets;
 
 	for (size_t q = 0; q < f->n_quotas; q++)
 		limit[q] = f->quotas[q].left;
+	for (size_t b = 0; b < f->n_budgets; b++)
+		limit[f->n_quotas + b] = placing_budget_rest(&f->budgets[b]);
 	for (size_t j = 0; j < f->n_offers; j++) {
 		if (f->offers[j].machines != PLACE_NO_LIMIT) {
 			limit[n] = f->offers[j].machines;
@@ -282,6 +302,8 @@ placing_resources(struct placing_work_space *w)
 	w->p.resource = resource.v;
 	w->p.weight = weight.v;
 	w->p.limit = limit;
+	w->more = (struct place_more){ w->more_start.v, w->more_resource.v, w->more_units.v };
+	w->p.more = w->more_units.n > 0 ? &w->more : NULL;
 }
 
 static int
@@ -352,155 +374,75 @@ placing_penalties(struct placing_work_space *w, const size_t *start)
 	return penalty;
 }
 
-static const char *
-placing_label(const struct placing_offer *po, const struct cost_estimate *e, struct arena *a)
+/* What the plan leaves of each limit. */
+static int64_t *
+placing_left(const struct placing_work_space *w, const struct place_plan *plan)
 {
-	const struct offer *o = po->offer;
-	const char *place = o->zone[0] != '\0' ? o->zone : o->region;
-
-	const char *speed = isfinite(o->measured) && fabs(o->measured - 1) >= PLACING_NOISE ?
-	    arena_printf(a, " (measured at %.2f of its rating)", o->measured) : "";
-
-	return arena_printf(a, "%s%s%s%s%s %s%s%s%s", o->provider, place[0] == '\0' ? "" : " ", place,
-	    o->instance_type[0] == '\0' ? "" : " ", o->instance_type, po->facts.paid ? "reserved, paid" :
-	    purchase_name(o->purchase), e->machines > 1 ? " x" : "",
-	    e->machines > 1 ? arena_printf(a, "%d", e->machines) : "", speed);
-}
-
-static const char *
-placing_detail(const struct placing_work_space *w, size_t i)
-{
-	const struct placing_hint *h = &w->hints[i];
-	const size_t *r = w->jobs[i].refused;
-	char t[TIME_FMT_SIZE];
-
-	if (h->quota != NULL)
-		return arena_printf(w->a, "%s has %lld left", h->quota, (long long)h->quota_left);
-	if (r[REFUSE_BLOCKED_UNTIL] > 0)
-		return arena_printf(w->a, "the first hold ends %s", time_fmt(t, h->free_at));
-	if (r[REFUSE_UNAVAILABLE] > 0 || r[REFUSE_PROBE_FAILED] > 0)
-		return NULL;
-	if (r[REFUSE_OVER_BUDGET] > 0)
-		return arena_printf(w->a, "the cheapest costs %.2f USD", h->least_usd);
-	if (r[REFUSE_DEADLINE] > 0)
-		return arena_printf(w->a, "the first possible end is %s, for %.2f USD", time_fmt(t, h->first_finish),
-		    h->first_finish_usd);
-	if (r[REFUSE_CANNOT_RESUME] > 0 || r[REFUSE_SPEED_UNKNOWN] > 0)
-		return NULL;
-	if (r[REFUSE_MAX_PRICE] > 0)
-		return arena_printf(w->a, "the cheapest asks %.6g USD an hour", h->least_price);
-	if (r[REFUSE_PRICE_STALE] + r[REFUSE_PRICE_UNKNOWN] + r[REFUSE_NO_ACCOUNT] + r[REFUSE_PURCHASE] +
-	    r[REFUSE_PROVIDER] + r[REFUSE_RESIDENCY] > 0)
-		return NULL;
-	if (r[REFUSE_MEMORY] > 0)
-		return arena_printf(w->a, "needs %.6g GiB, the most is %.6g", h->need_memory, h->most_memory);
-	if (r[REFUSE_GANG] > 0)
-		return arena_printf(w->a, "needs %d on one machine, the most on one is %d", h->need_count, h->most_count);
-	return NULL;
-}
-
-/* Resource -> how the user knows it, and its unit. */
-static const char *
-placing_resource(const struct placing_work_space *w, size_t r, const char **unit_out)
-{
-	if (r < w->facts.n_quotas) {
-		*unit_out = w->facts.quotas[r].limit->unit;
-		return w->facts.quotas[r].limit->name;
-	}
-	*unit_out = "machine";
-	return "owned commitment";
-}
-
-/* What the policy for spot under a deadline decided; NULL: it has no say. */
-static const char *
-placing_spot_text(const struct placing_work_space *w, size_t i)
-{
-	const struct placing_spot *s = &w->spot[i];
-	char by[TIME_FMT_SIZE];
-
-	if (!s->applies)
-		return NULL;
-	if (w->jobs[i].at_risk)
-		return "the deadline is at risk: on demand must run now and none can be had, so any machine is taken";
-	if (s->action == SPOT_ON_DEMAND)
-		return arena_printf(w->a, "on demand now, for losing a spot machine could break the deadline (%.0f %% of the "
-		    "price would be saved)", 100 * (1 - s->ratio));
-	time_fmt(by, w->o->now + (int64_t)s->slack_s);
-	return arena_printf(w->a, s->action == SPOT_WAIT ? "waits for spot at %.0f %% of the price, on demand from %s at the "
-	    "latest" : "spot at %.0f %% of the price, on demand from %s at the latest if it is lost", 100 * s->ratio, by);
-}
-
-struct placing_ranked {
-	double cost;
-	size_t cand;
-};
-
-static int
-placing_cmp_ranked(const void *a, const void *b)
-{
-	const struct placing_ranked *x = a, *y = b;
-
-	if (x->cost != y->cost)
-		return x->cost < y->cost ? -1 : 1;
-	return (x->cand > y->cand) - (x->cand < y->cand);
-}
-
-/* The chosen candidate, then the rest by cost at the shadow prices: the order of failover. */
-static void
-placing_tries(struct placing_work_space *w, size_t i, const struct place_plan *plan)
-{
-	struct placing_job *pj = &w->jobs[i];
 	const struct place_problem *p = &w->p;
-	size_t from = p->cand_start[i], n = p->cand_start[i + 1] - from;
-	struct placing_ranked *r = arena_array(w->a, n, sizeof(*r));
+	int64_t *left = arena_memdup(w->a, p->limit, p->n_resources * sizeof(*left));
 
-	if (plan->chosen[i] == PLACE_NONE)
-		return;
-	for (size_t c = 0; c < n; c++) {
-		size_t k = from + c, j = p->offer[k];
+	for (size_t i = 0; i < p->n_jobs; i++) {
+		size_t k = plan->chosen[i], j = k == PLACE_NONE ? 0 : p->offer[k];
 
-		r[c] = (struct placing_ranked){ p->cost[k], k };
-		for (size_t u = p->use_start[j]; u < p->use_start[j + 1]; u++)
-			r[c].cost += (double)p->need[k] * (double)p->weight[u] * plan->shadow[p->resource[u]];
-		if (k == plan->chosen[i])
-			r[c].cost = -INFINITY;
+		for (size_t u = p->use_start[j]; k != PLACE_NONE && u < p->use_start[j + 1]; u++)
+			left[p->resource[u]] -= p->need[k] * p->weight[u];
+		for (size_t u = k == PLACE_NONE || p->more == NULL ? 0 : p->more->start[k];
+		    k != PLACE_NONE && p->more != NULL && u < p->more->start[k + 1]; u++)
+			left[p->more->resource[u]] -= p->more->units[u];
 	}
-	qsort(r, n, sizeof(*r), placing_cmp_ranked);
-	pj->n_tries = n < PLACING_TRIES ? n : PLACING_TRIES;
-	pj->tries = arena_array(w->a, pj->n_tries, sizeof(*pj->tries));
-	for (size_t c = 0; c < pj->n_tries; c++)
-		pj->tries[c] = (struct placing_try){ w->facts.offers[p->offer[r[c].cand]].offer,
-			w->estimate.v[r[c].cand] };
+	return left;
 }
 
 static void
-placing_explain(struct placing_work_space *w, size_t i, const struct place_plan *plan)
+placing_problem(struct placing_work_space *w)
 {
-	struct placing_job *pj = &w->jobs[i];
-	size_t k = plan->chosen[i], r = plan->runner_up[i], b = plan->binds[i], from = w->p.cand_start[i];
-	size_t n = w->p.cand_start[i + 1] - from;
-	struct explain_job e = { .seen = pj->seen, .refused = pj->refused, .unit = "" };
+	struct cost_estimate *estimates = arena_array(w->a, w->facts.n_offers, sizeof(*estimates));
+	size_t *start = arena_array(w->a, w->n_jobs + 1, sizeof(*start));
 
-	for (size_t c = from; c < from + n; c++)
-		if (c != k)
-			pj->refused[k == PLACE_NONE || w->cost.v[c] < w->cost.v[k] ? REFUSE_NO_CAPACITY : REFUSE_DEARER]++;
-	if (k != PLACE_NONE) {
-		e.cost = &w->estimate.v[k];
-		e.chosen = placing_label(&w->facts.offers[w->offer.v[k]], e.cost, w->a);
+	VEC_PUSH(w->a, &w->more_start, 0);
+	for (size_t i = 0; i < w->n_jobs; i++)
+		placing_candidates_of(w, i, estimates, start);
+	placing_resources(w);
+	w->p.n_jobs = w->n_jobs;
+	w->p.cand_start = start;
+	w->p.offer = w->offer.v;
+	w->p.cost = w->cost.v;
+	w->p.risk = w->risk.v;
+	w->p.need = w->need.v;
+	w->p.penalty = placing_penalties(w, start);
+}
+
+/* What binds as a whole, for the record and for the next plan to start from. */
+static void
+placing_limits_told(struct placing_work_space *w, const struct place_plan *plan, const int64_t *left, struct placing *out)
+{
+	VEC(struct placing_bind) v = { 0 };
+
+	for (size_t r = 0; r < w->facts.n_quotas + w->facts.n_budgets; r++) {
+		struct placing_bind b = { .shadow = plan->shadow[r], .left = (double)left[r] };
+
+		b.name = placing_resource(w, r, &b.unit);
+		if (r >= w->facts.n_quotas) {
+			b.shadow *= 1e6;
+			b.left /= 1e6;
+		}
+		VEC_PUSH(w->a, &v, b);
 	}
-	if (r != PLACE_NONE) {
-		e.runner_up = placing_label(&w->facts.offers[w->offer.v[r]], &w->estimate.v[r], w->a);
-		e.runner_up_usd = w->cost.v[r];
+	out->limits = v.v;
+	out->n_limits = v.n;
+}
+
+static void
+placing_ages(const struct placing_work_space *w, struct placing *out)
+{
+	for (size_t j = 0; j < w->facts.n_offers; j++) {
+		int64_t t = w->facts.offers[j].offer->as_of;
+
+		if (t > 0 && (out->oldest_price == 0 || t < out->oldest_price))
+			out->oldest_price = t;
+		if (t > out->newest_price)
+			out->newest_price = t;
 	}
-	pj->binds = "";
-	if (b != PLACE_NONE) {
-		pj->binds = e.binds = placing_resource(w, b, &e.unit);
-		pj->shadow = e.shadow = plan->shadow[b];
-	}
-	if (k == PLACE_NONE && n == 0)
-		e.detail = placing_detail(w, i);
-	e.spot = placing_spot_text(w, i);
-	pj->reason = explain_place(&e, w->a);
 }
 
 enum berth_code
@@ -510,9 +452,7 @@ placing_run(struct store *store, const struct accel_table *accels, const struct 
 	struct placing_work_space w = { .o = o, .accels = accels, .a = a };
 	struct place_options po = { .seed = o->seed, .rounds = o->rounds, .gap = PLACING_GAP };
 	struct place_plan plan;
-	int64_t began = time_mono_ms();
-	struct cost_estimate *estimates;
-	size_t *start;
+	int64_t began = time_mono_ms(), *left;
 	enum berth_code rc;
 
 	memset(out, 0, sizeof(*out));
@@ -521,24 +461,15 @@ placing_run(struct store *store, const struct accel_table *accels, const struct 
 		rc = placing_facts_load(store, accels, o, a, &w.facts, err);
 	if (rc != BERTH_OK)
 		return rc;
-	start = arena_array(a, w.n_jobs + 1, sizeof(*start));
-	estimates = arena_array(a, w.facts.n_offers, sizeof(*estimates));
-	for (size_t i = 0; i < w.n_jobs; i++)
-		placing_candidates_of(&w, i, estimates, start);
-	placing_resources(&w);
-	w.p.n_jobs = w.n_jobs;
-	w.p.cand_start = start;
-	w.p.offer = w.offer.v;
-	w.p.cost = w.cost.v;
-	w.p.risk = w.risk.v;
-	w.p.need = w.need.v;
-	w.p.penalty = placing_penalties(&w, start);
-	rc = place_solve(&w.p, &po, a, &plan, err);
+	placing_problem(&w);
+	rc = placing_warm(&w, store, err);
+	if (rc == BERTH_OK)
+		rc = place_solve(&w.p, &po, a, &plan, err);
 	if (rc != BERTH_OK)
 		return err_ctx(err, "placement");
+	left = placing_left(&w, &plan);
 	for (size_t i = 0; i < w.n_jobs; i++) {
-		placing_tries(&w, i, &plan);
-		placing_explain(&w, i, &plan);
+		placing_tell(&w, i, &plan, left);
 		out->bound_usd -= plan.chosen[i] == PLACE_NONE ? w.p.penalty[i] : 0;
 	}
 	out->jobs = w.jobs;
@@ -546,78 +477,11 @@ placing_run(struct store *store, const struct accel_table *accels, const struct 
 	out->total_usd = plan.cost;
 	out->bound_usd = fmax(0, out->bound_usd + plan.bound);
 	out->optimal = plan.optimal;
+	out->placed = plan.placed;
+	out->rounds = plan.rounds;
 	out->n_offers = w.facts.n_offers;
+	placing_limits_told(&w, &plan, left, out);
+	placing_ages(&w, out);
 	out->solve_s = (double)(time_mono_ms() - began) / 1000;
-	return BERTH_OK;
-}
-
-void
-placing_work(const struct accel_table *accels, const struct job_spec *spec, const struct offer *o,
-    struct placing_work *out)
-{
-	const struct accel *want[16] = { NULL };
-	struct job j = { .spec = *spec };
-	struct cost_job c = { .job = &j, .want = want };
-	size_t n = 0;
-
-	/* Variants whose accelerator the table lacks never fit; more than 16 are not asked for. */
-	if (!accel_precision_parse(spec->precision, &c.precision))
-		c.precision = PRECISION_BF16;
-	for (; n < spec->n_variants && n < sizeof(want) / sizeof(want[0]); n++) {
-		if (spec->variants[n].accelerator[0] == '\0')
-			continue;
-		want[n] = accel_find(accels, spec->variants[n].accelerator);
-		if (want[n] == NULL)
-			break;
-	}
-	j.spec.n_variants = n;
-	cost_fit(&c, o, accel_find_sized(accels, o->accelerator, o->accelerator_memory_gib), &out->variant, &out->speed,
-	    &out->hours);
-}
-
-static void
-placing_move_of(struct placing_work_space *w, struct placing_move *m, struct cost_estimate *estimates)
-{
-	bool on_spot = m->in->offer.purchase == PURCHASE_SPOT;
-	struct placing_has has = { on_spot ? SPOT_HAS_SPOT : SPOT_HAS_ON_DEMAND, m->in->ready };
-	struct job job = *m->job;
-	struct cost_job c = { 0 };
-	struct placing_spot s;
-
-	m->move = false;
-	if (!placing_spot_job(&job) || m->in->offer.purchase == PURCHASE_RESERVED)
-		return;
-	placing_drop_unknown(w, &job);
-	placing_want(w, &job, &c);
-	placing_estimate(w, &c, true, estimates);
-	placing_spot_advise(&w->facts, &job, estimates, &has, w->o->now, w->a, &w->tables, &s);
-	if (!s.applies)
-		return;
-	if (on_spot && s.action == SPOT_ON_DEMAND && s.on_demand_sure) {
-		m->move = true;
-		m->to = PURCHASE_ON_DEMAND;
-		m->why = arena_printf(w->a, "leaves spot: the deadline would be lost with this machine (%.0f min to spare)",
-		    fmax(0, s.slack_s) / 60);
-	} else if (!on_spot && s.action == SPOT_TAKE && s.spot_up && w->o->now - m->in->ready >= PLACING_STAY_S) {
-		m->move = true;
-		m->to = PURCHASE_SPOT;
-		m->why = arena_printf(w->a, "leaves on demand: spot is back at %.0f %% of the price, %.0f min to spare",
-		    100 * s.ratio, s.slack_s / 60);
-	}
-}
-
-enum berth_code
-placing_moves(struct store *store, const struct accel_table *accels, const struct placing_options *o,
-    struct placing_move *moves, size_t n, struct arena *a, struct berth_err *err)
-{
-	struct placing_work_space w = { .o = o, .accels = accels, .a = a };
-	struct cost_estimate *estimates;
-	enum berth_code rc = placing_facts_load(store, accels, o, a, &w.facts, err);
-
-	if (rc != BERTH_OK)
-		return rc;
-	estimates = arena_array(a, w.facts.n_offers, sizeof(*estimates));
-	for (size_t i = 0; i < n; i++)
-		placing_move_of(&w, &moves[i], estimates);
 	return BERTH_OK;
 }

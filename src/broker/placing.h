@@ -39,6 +39,18 @@ struct placing_options {
 struct placing_try {
 	const struct offer *offer;
 	struct cost_estimate cost;
+	bool paid;			/* by an owned commitment */
+};
+
+/* Something that would change where a job goes. */
+struct placing_change {
+	const char *what;		/* "price" "limit" "deadline" "max_price" "memory" "gang", or the name of the rule */
+	const char *subject;		/* the limit; "" */
+	const char *offer;		/* label of where the job would go; "" */
+	double from, to;		/* USD an hour, GiB, ...; of a limit to: how much more; NaN: none */
+	int64_t at;			/* a deadline, the end of a hold; 0 */
+	double usd;			/* what the job would cost then; NaN */
+	const char *text;		/* the whole as one sentence without its point */
 };
 
 struct placing_job {
@@ -50,7 +62,19 @@ struct placing_job {
 	const char *reason;		/* in plain words (explain_place) */
 	const char *binds;		/* name of the limit that binds, "" none */
 	double shadow;			/* USD per unit of it */
+	const char *unit;		/* of it; "" */
+	struct placing_change *changes;	/* [n_changes] */
+	size_t n_changes;
+	int64_t price_as_of;		/* of the chosen offer; 0: not said */
+	int64_t oldest_as_of;		/* of the offers that could be taken */
 	bool at_risk;			/* on demand must run now to keep the deadline, and none can be had */
+};
+
+/* A quota or a budget after the plan. */
+struct placing_bind {
+	const char *name, *unit;
+	double left;
+	double shadow;			/* USD that one unit more would save; 0: it does not bind */
 };
 
 struct placing {
@@ -58,7 +82,11 @@ struct placing {
 	size_t n_jobs;
 	double total_usd, bound_usd, solve_s;
 	bool optimal;
-	size_t n_offers;
+	size_t n_offers, placed;
+	unsigned rounds;
+	struct placing_bind *limits;	/* [n_limits] */
+	size_t n_limits;
+	int64_t oldest_price, newest_price;	/* of all offers; 0: not said */
 };
 
 /*
@@ -69,6 +97,15 @@ struct placing {
 BERTH_MUST_CHECK enum berth_code placing_run(struct store *store, const struct accel_table *accels,
     const struct placing_options *o, const char *const *ids, size_t n_ids, struct arena *a, struct placing *out,
     struct berth_err *err);
+
+struct jsonw;
+/* The keys of one job in berth.placement/1, into an open object. first: the try that was taken. */
+void placing_json_job(struct jsonw *w, const struct placing *p, const struct placing_job *j, size_t first);
+/* The keys of the plan as a whole but the jobs, into an open object. */
+void placing_json_plan(struct jsonw *w, const struct placing *p);
+/* Keeps the decision about a job, or with j NULL that about all limits ("placement"), from which the next plan starts. */
+BERTH_MUST_CHECK enum berth_code placing_keep(struct store *store, int64_t now, const struct placing *p,
+    const struct placing_job *j, size_t first, struct berth_err *err);
 
 /* A running job and its machine: stay, or leave for what is safer or cheaper. */
 struct placing_move {

@@ -208,6 +208,14 @@ placing_quotas(const struct placing_rows *r, const struct placing_options *o, st
 	}
 }
 
+int64_t
+placing_budget_rest(const struct budget *b)
+{
+	int64_t left = b->cap.v - b->spent.v - b->reserved.v;
+
+	return left > 0 ? left : 0;
+}
+
 double
 placing_budget_left(const struct placing_facts *f, const struct job *j, size_t account)
 {

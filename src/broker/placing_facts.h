@@ -45,4 +45,7 @@ int64_t placing_quota_weight(const struct placing_limit *l, const struct offer *
 /* USD that all budgets of this job leave for a machine of the account; NaN: no budget counts it. */
 double placing_budget_left(const struct placing_facts *f, const struct job *j, size_t account);
 
+/* What is left of one budget, micro-USD, at least 0. */
+int64_t placing_budget_rest(const struct budget *b);
+
 #endif

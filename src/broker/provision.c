@@ -49,64 +49,6 @@ provision_reason(struct broker *b, struct job *job, const char *reason, struct b
 	return store_job_update(b->store, job, JOB_BIT(JOB_QUEUED), err);
 }
 
-static void
-provision_offer_json(struct jsonw *w, const char *key, const struct placing_try *t)
-{
-	jsonw_begin_object(w, key);
-	jsonw_str(w, "provider", t->offer->provider);
-	jsonw_str(w, "account", t->offer->account);
-	jsonw_str(w, "region", t->offer->region);
-	jsonw_str_or_null(w, "zone", t->offer->zone);
-	jsonw_str(w, "instance_type", t->offer->instance_type);
-	jsonw_str(w, "purchase", purchase_name(t->offer->purchase));
-	jsonw_money(w, "price_per_hour", t->offer->price);
-	jsonw_time_or_null(w, "as_of", t->offer->as_of);
-	jsonw_fixed(w, "expected_cost", t->cost.total_usd, 6);
-	jsonw_fixed(w, "expected_hours", t->cost.expected_hours, 4);
-	jsonw_end_object(w);
-}
-
-/* The record of this decision: what was chosen, the runner-up, who was refused, what binds. */
-static enum berth_code
-provision_decide(struct broker *b, const struct placing *p, const struct placing_job *pj, size_t chosen,
-    struct berth_err *err)
-{
-	struct decision d = { .t = b->now, .kind = "place", .subject = pj->job.id };
-	enum berth_code rc;
-	struct buf text;
-	struct jsonw w;
-
-	buf_init(&text, 65536);
-	jsonw_init_buf(&w, &text, JSONW_COMPACT);
-	jsonw_begin_object(&w, NULL);
-	jsonw_str(&w, "reason", pj->reason);
-	provision_offer_json(&w, "chosen", &pj->tries[chosen]);
-	if (chosen + 1 < pj->n_tries)
-		provision_offer_json(&w, "runner_up", &pj->tries[chosen + 1]);
-	else
-		jsonw_null(&w, "runner_up");
-	jsonw_int(&w, "offers_refused_by_provider", (int64_t)chosen);
-	jsonw_str_or_null(&w, "binds", pj->binds);
-	jsonw_double(&w, "shadow_price", pj->shadow);
-	jsonw_int(&w, "candidates_seen", (int64_t)pj->seen);
-	jsonw_begin_object(&w, "refused");
-	for (int c = REFUSE_NOT + 1; c < REFUSE_COUNT; c++) {
-		if (pj->refused[c] > 0)
-			jsonw_int(&w, refuse_name((enum refuse_code)c), (int64_t)pj->refused[c]);
-	}
-	jsonw_end_object(&w);
-	jsonw_double(&w, "plan_total", p->total_usd);
-	jsonw_double(&w, "plan_bound", p->bound_usd);
-	jsonw_end_object(&w);
-	rc = jsonw_finish(&w, err);
-	if (rc == BERTH_OK) {
-		d.json = text.p;
-		rc = store_decision_insert(b->store, &d, &d.id, err);
-	}
-	buf_free(&text);
-	return rc;
-}
-
 /* A refusal by the provider: the intent is closed, the place is blocked, the launch counts as lost. */
 static enum berth_code
 provision_refused(struct broker *b, const struct intent *it, const struct berth_err *why, struct berth_err *err)
@@ -210,7 +152,7 @@ provision_job(struct broker *b, const struct placing *p, struct placing_job *pj,
 	if (step == STEP_MADE) {
 		b->counts.placed++;
 		b->counts.created++;
-		return provision_decide(b, p, pj, i, err);
+		return placing_keep(b->store, b->now, p, pj, i, err);
 	}
 	return provision_reason(b, &pj->job, arena_printf(b->tick_arena,
 	    "none of %zu offers could be had now; each is on hold, the next tick asks again", i), err);
@@ -232,5 +174,7 @@ pass_provision(struct broker *b, struct berth_err *err)
 	rc = placing_run(b->store, b->accels, &o, ids, n, b->tick_arena, &p, err);
 	for (size_t i = 0; rc == BERTH_OK && i < p.n_jobs; i++)
 		rc = provision_job(b, &p, &p.jobs[i], err);
+	if (rc == BERTH_OK && b->counts.placed > 0)
+		rc = placing_keep(b->store, b->now, &p, NULL, 0, err);
 	return rc;
 }

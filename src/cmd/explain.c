@@ -1,8 +1,10 @@
 #include "config.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "plan/cost.h"
 #include "store/plan_rows.h"
 #include "store/store.h"
 #include "util/arena.h"
@@ -23,7 +25,7 @@ static const struct opt_row explain_rows[] = {
 static enum berth_code explain_run(struct cmd_ctx *ctx, struct berth_err *err);
 
 const struct cmd cmd_explain = {
-	.name = "explain", .summary = "say why a plan or a placement came out as it did", .args = "plan[:ID] | JOB",
+	.name = "explain", .summary = "say why a plan or a placement came out as it did", .args = "plan[:ID] | placement | JOB",
 	.opts = explain_rows, .opts_default = &explain_defaults, .opts_size = sizeof(explain_defaults),
 	.flags = CMD_STORE_RO | CMD_NO_ROWS, .args_min = 1, .args_max = 1,
 	.run = explain_run,
@@ -110,6 +112,43 @@ explain_plan(struct cmd_ctx *ctx, const char *what, struct berth_err *err)
 	return rc;
 }
 
+/* What would change it, how old the data are, and how far from the best the whole may be. */
+static enum berth_code
+explain_decision_more(struct cmd_ctx *ctx, const struct jsonr *root, struct berth_err *err)
+{
+	struct jsonr changes = jsonr_get(root, "changes");
+	int64_t chosen = 0, oldest = 0;
+	char t[TIME_FMT_SIZE];
+	double gap = NAN;
+	enum berth_code rc = BERTH_OK;
+
+	for (size_t i = 0; i < jsonr_len(&changes) && rc == BERTH_OK; i++) {
+		struct jsonr at = jsonr_at(&changes, i);
+		const char *text = "";
+
+		rc = jsonr_str(&at, "text", &text, err);
+		if (rc == BERTH_OK)
+			cmd_say(ctx, "%s      %s\n", i == 0 ? "    what would change it:\n" : "", text);
+	}
+	if (rc == BERTH_OK)
+		rc = jsonr_time(root, "price_as_of", &chosen, err);
+	if (rc == BERTH_OK)
+		rc = jsonr_time(root, "oldest_price", &oldest, err);
+	if (rc == BERTH_OK)
+		rc = jsonr_double(root, "gap", &gap, err);
+	if (rc != BERTH_OK)
+		return rc;
+	if (chosen > 0)
+		cmd_say(ctx, "    its price is of %s\n", time_fmt(t, chosen));
+	if (oldest > 0 && oldest != chosen)
+		cmd_say(ctx, "    the oldest price that it was compared with is of %s\n", time_fmt(t, oldest));
+	if (gap == 0)
+		cmd_say(ctx, "    the placement is optimal: no other one costs less\n");
+	else if (isfinite(gap))
+		cmd_say(ctx, "    the placement costs at most %.2f %% more than any possible one\n", 100 * gap);
+	return BERTH_OK;
+}
+
 static enum berth_code
 explain_decision_say(struct cmd_ctx *ctx, const struct decision *d, struct berth_err *err)
 {
@@ -130,8 +169,13 @@ explain_decision_say(struct cmd_ctx *ctx, const struct decision *d, struct berth
 		json_t *v;
 
 		cmd_say(ctx, "%s %s %s: %s\n", time_fmt(t, d->t), d->kind, d->subject, reason);
-		json_object_foreach((json_t *)(uintptr_t)refused.v, key, v)
-			cmd_say(ctx, "    %6lld  %s\n", (long long)json_integer_value(v), key);
+		json_object_foreach((json_t *)(uintptr_t)refused.v, key, v) {
+			enum refuse_code c;
+
+			cmd_say(ctx, "    %6lld  %s: %s\n", (long long)json_integer_value(v), key,
+			    refuse_parse(key, &c) ? refuse_text(c) : "");
+		}
+		rc = explain_decision_more(ctx, &root, err);
 	}
 	json_decref(tree);
 	return rc;

@@ -7,12 +7,9 @@
 #include "broker/placing.h"
 #include "cmd/cmd.h"
 #include "plan/explain.h"
-#include "store/plan_rows.h"
 #include "store/store.h"
 #include "util/arena.h"
 #include "util/json.h"
-
-#define PLACE_JSON_MAX ((size_t)1 << 20)	/* one decision */
 
 struct place_opts {
 	bool explain, list_prices;
@@ -40,83 +37,16 @@ const struct cmd cmd_place = {
 };
 
 static void
-place_json_offer(struct jsonw *w, const char *key, const struct placing_try *t)
-{
-	const struct offer *o = t->offer;
-
-	jsonw_begin_object(w, key);
-	jsonw_str(w, "provider", o->provider);
-	jsonw_str_or_null(w, "account", o->account);
-	jsonw_str_or_null(w, "region", o->region);
-	jsonw_str_or_null(w, "zone", o->zone);
-	jsonw_str_or_null(w, "instance_type", o->instance_type);
-	jsonw_str(w, "accelerator", o->accelerator);
-	jsonw_int(w, "accelerator_count", o->accelerator_count);
-	jsonw_str(w, "purchase", purchase_name(o->purchase));
-	jsonw_money(w, "price_per_hour", o->price);
-	jsonw_int(w, "machines", t->cost.machines);
-	jsonw_fixed(w, "expected_cost", t->cost.total_usd, 6);
-	jsonw_fixed(w, "egress_cost", t->cost.egress_usd, 6);
-	jsonw_fixed(w, "interruption_cost", t->cost.interruption_usd, 6);
-	jsonw_fixed(w, "survival", t->cost.survival, 6);
-	jsonw_time(w, "expected_finish", t->cost.finish);
-	jsonw_end_object(w);
-}
-
-/* The runner-up: the next in the order of failover. */
-static const struct placing_try *
-place_next(const struct placing_job *j)
-{
-	return j->n_tries > 1 ? &j->tries[1] : NULL;
-}
-
-/* The keys of one job in berth.placement/1, inside an open object. */
-static void
-place_json_job(struct jsonw *w, const struct placing_job *j)
-{
-	const struct placing_try *chosen = j->n_tries > 0 ? &j->tries[0] : NULL, *next = place_next(j);
-
-	jsonw_str(w, "id", j->job.id);
-	jsonw_str(w, "name", j->job.spec.name);
-	if (chosen != NULL) {
-		place_json_offer(w, "offer", chosen);
-		jsonw_time(w, "start", chosen->cost.start);
-		jsonw_fixed(w, "expected_cost", chosen->cost.total_usd, 6);
-		jsonw_time(w, "expected_finish", chosen->cost.finish);
-	} else {
-		jsonw_null(w, "offer");
-		jsonw_null(w, "start");
-		jsonw_null(w, "expected_cost");
-		jsonw_null(w, "expected_finish");
-	}
-	jsonw_str(w, "reason", j->reason);
-	if (next != NULL)
-		place_json_offer(w, "runner_up", next);
-	else
-		jsonw_null(w, "runner_up");
-	jsonw_str_or_null(w, "binds", j->binds);
-	jsonw_fixed(w, "shadow_price", j->shadow, 6);
-	jsonw_int(w, "candidates_seen", (int64_t)j->seen);
-	jsonw_begin_object(w, "refused");
-	for (size_t c = REFUSE_NOT + 1; c < REFUSE_COUNT; c++)
-		if (j->refused[c] > 0)
-			jsonw_int(w, refuse_name((enum refuse_code)c), (int64_t)j->refused[c]);
-	jsonw_end_object(w);
-}
-
-static void
 place_json(struct jsonw *w, const struct placing *p)
 {
 	jsonw_begin_array(w, "jobs");
 	for (size_t i = 0; i < p->n_jobs; i++) {
 		jsonw_begin_object(w, NULL);
-		place_json_job(w, &p->jobs[i]);
+		placing_json_job(w, p, &p->jobs[i], 0);
 		jsonw_end_object(w);
 	}
 	jsonw_end_array(w);
-	jsonw_fixed(w, "total_cost", p->total_usd, 6);
-	jsonw_fixed(w, "lower_bound", p->bound_usd, 6);
-	jsonw_bool(w, "optimal", p->optimal);
+	placing_json_plan(w, p);
 	jsonw_fixed(w, "solve_s", p->solve_s, 3);
 }
 
@@ -127,23 +57,10 @@ place_store(struct cmd_ctx *ctx, const struct placing *p, struct berth_err *err)
 
 	if (rc != BERTH_OK)
 		return rc;
-	for (size_t i = 0; i < p->n_jobs && rc == BERTH_OK; i++) {
-		struct decision d = { .t = ctx->now, .kind = "place", .subject = p->jobs[i].job.id };
-		struct buf b;
-		struct jsonw w;
-		int64_t id;
-
-		buf_init(&b, PLACE_JSON_MAX);
-		jsonw_init_buf(&w, &b, JSONW_COMPACT);
-		jsonw_begin_object(&w, NULL);
-		place_json_job(&w, &p->jobs[i]);
-		jsonw_end_object(&w);
-		rc = jsonw_finish(&w, err);
-		d.json = b.p;
-		if (rc == BERTH_OK)
-			rc = store_decision_insert(ctx->store, &d, &id, err);
-		buf_free(&b);
-	}
+	for (size_t i = 0; i < p->n_jobs && rc == BERTH_OK; i++)
+		rc = placing_keep(ctx->store, ctx->now, p, &p->jobs[i], 0, err);
+	if (rc == BERTH_OK && p->n_jobs > 0)
+		rc = placing_keep(ctx->store, ctx->now, p, NULL, 0, err);
 	if (rc != BERTH_OK) {
 		store_rollback(ctx->store);
 		return rc;
@@ -214,6 +131,9 @@ place_say(struct cmd_ctx *ctx, const struct placing *p)
 		cmd_say(ctx, "%s %s: %s\n", j->job.id, j->job.spec.name, j->reason);
 		if (o->explain && j->n_tries > 0)
 			cmd_say(ctx, "    %zu offers seen; %s\n", j->seen, explain_refusals(j->refused, ctx->arena));
+		for (size_t c = 0; o->explain && c < j->n_changes; c++)
+			cmd_say(ctx, "    %s %s\n", c == 0 ? "what would change it:" : "                     ",
+			    j->changes[c].text);
 	}
 }
 

@@ -1,0 +1,222 @@
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "broker/placing_impl.h"
+#include "util/arena.h"
+#include "util/time.h"
+
+#define PLACING_CENT 0.005	/* USD; what saves less is not worth a word */
+
+struct placing_change_list {
+	struct placing_work_space *w;
+	VEC(struct placing_change) v;
+};
+
+static struct placing_change *
+placing_change_add(struct placing_change_list *l, const char *what, const char *subject)
+{
+	struct placing_change c = { .what = what, .subject = subject, .offer = "", .from = NAN, .to = NAN, .usd = NAN };
+
+	VEC_PUSH(l->w->a, &l->v, c);
+	return &l->v.v[l->v.n - 1];
+}
+
+static const char *
+placing_offer_name(const struct placing_work_space *w, size_t offer)
+{
+	return placing_label(&w->facts.offers[offer], 1, w->a);
+}
+
+/* Cost at the shadow prices. */
+static double
+placing_reduced(const struct placing_work_space *w, const struct place_plan *plan, size_t k)
+{
+	const struct place_problem *p = &w->p;
+	size_t j = p->offer[k];
+	double r = p->cost[k];
+
+	for (size_t u = p->use_start[j]; u < p->use_start[j + 1]; u++)
+		r += (double)p->need[k] * (double)p->weight[u] * plan->shadow[p->resource[u]];
+	for (size_t u = p->more == NULL ? 0 : p->more->start[k]; p->more != NULL && u < p->more->start[k + 1]; u++)
+		r += (double)p->more->units[u] * plan->shadow[p->more->resource[u]];
+	return r;
+}
+
+/*
+ * The price at which the runner-up would be taken: hours do not depend on it, so that the whole difference comes off its
+ * compute. Nothing is said where even a price of 0 would not do.
+ */
+static void
+placing_change_price(struct placing_change_list *l, const struct place_plan *plan, size_t k, size_t r)
+{
+	const struct placing_work_space *w = l->w;
+	const struct cost_estimate *e = &w->estimate.v[r];
+	double price = usd_to_double(w->facts.offers[w->offer.v[r]].offer->price), gap, to;
+	struct placing_change *c;
+
+	gap = placing_reduced(w, plan, r) - placing_reduced(w, plan, k);
+	if (!(gap >= 0) || !(e->compute_usd > gap) || w->facts.offers[w->offer.v[r]].facts.paid)
+		return;
+	to = floor(price * (1 - gap / e->compute_usd) * 1e6) / 1e6;
+	c = placing_change_add(l, "price", "");
+	c->offer = placing_offer_name(w, w->offer.v[r]);
+	c->from = price;
+	c->to = to;
+	c->usd = w->cost.v[r] - gap;
+	c->text = arena_printf(w->a, "%s at %.6g USD an hour or less (%.6g now) would be taken", c->offer, to, price);
+}
+
+/* What is missing of the one limit that keeps it from its cheapest candidate; where two do, neither alone helps. */
+static void
+placing_change_limit(struct placing_change_list *l, const int64_t *left, size_t k, size_t best)
+{
+	const struct placing_work_space *w = l->w;
+	const struct place_problem *p = &w->p;
+	size_t j = p->offer[best], short_of = PLACE_NONE, n = 0;
+	int64_t more = 0;
+	const char *unit, *name;
+	struct placing_change *c;
+	double amount;
+
+	for (size_t u = p->use_start[j]; u < p->use_start[j + 1]; u++)
+		if (left[p->resource[u]] < p->need[best] * p->weight[u]) {
+			short_of = p->resource[u];
+			more = p->need[best] * p->weight[u] - left[short_of];
+			n++;
+		}
+	for (size_t u = p->more == NULL ? 0 : p->more->start[best]; p->more != NULL && u < p->more->start[best + 1]; u++)
+		if (left[p->more->resource[u]] < p->more->units[u]) {
+			short_of = p->more->resource[u];
+			more = p->more->units[u] - left[short_of];
+			n++;
+		}
+	if (n != 1)
+		return;
+	name = placing_resource(w, short_of, &unit);
+	amount = short_of >= w->facts.n_quotas && short_of < w->facts.n_quotas + w->facts.n_budgets ? (double)more / 1e6 :
+	    (double)more;
+	c = placing_change_add(l, "limit", name);
+	c->offer = placing_offer_name(w, w->offer.v[best]);
+	c->to = amount;
+	c->usd = w->cost.v[best];
+	c->text = k == PLACE_NONE ? arena_printf(w->a, "%.6g %s more of %s would place it on %s for %.2f USD", amount, unit,
+	    name, c->offer, c->usd) : arena_printf(w->a, "%.6g %s more of %s would let it go to %s for %.2f USD, %.2f less",
+	    amount, unit, name, c->offer, c->usd, w->cost.v[k] - c->usd);
+}
+
+/* The first deadline that buys a cheaper end, or any end at all. */
+static void
+placing_change_deadline(struct placing_change_list *l, const struct placing_hint *h, double cost)
+{
+	const struct placing_work_space *w = l->w;
+	char t[TIME_FMT_SIZE];
+
+	for (size_t x = 0; x < h->n_late; x++) {
+		const struct placing_near *n = &h->late[x];
+		struct placing_change *c;
+
+		if (!(n->usd < cost - PLACING_CENT))
+			continue;
+		c = placing_change_add(l, "deadline", "");
+		c->offer = placing_offer_name(w, n->offer);
+		c->at = n->finish;
+		c->usd = n->usd;
+		c->text = arena_printf(w->a, "a deadline of %s or later would allow %s for %.2f USD", time_fmt(t, n->finish),
+		    c->offer, n->usd);
+		return;
+	}
+}
+
+/* What one more rule keeps away that would be cheaper. */
+static void
+placing_change_rule(struct placing_change_list *l, const struct placing_hint *h, enum refuse_code code, double cost)
+{
+	const struct placing_work_space *w = l->w;
+	const struct placing_near *n = &h->least[code];
+	struct placing_change *c;
+	char t[TIME_FMT_SIZE];
+
+	if (!n->is || !(n->usd < cost - PLACING_CENT))
+		return;
+	c = placing_change_add(l, refuse_name(code), "");
+	c->offer = placing_offer_name(w, n->offer);
+	c->usd = n->usd;
+	if (code == REFUSE_BLOCKED_UNTIL) {
+		c->at = w->facts.offers[n->offer].facts.blocked_until;
+		c->text = arena_printf(w->a, "the hold on %s ends %s: it would cost %.2f USD", c->offer, time_fmt(t, c->at),
+		    n->usd);
+	} else if (code == REFUSE_OVER_BUDGET) {
+		c->to = n->usd;
+		c->text = arena_printf(w->a, "%.2f USD to spend would pay for %s", n->usd, c->offer);
+	} else if (code == REFUSE_NO_QUOTA) {
+		c->subject = h->quota;
+		c->to = (double)h->quota_more;
+		c->text = arena_printf(w->a, "%lld %s more of %s is the least that would let one offer more be taken; the "
+		    "cheapest behind a limit is %s for %.2f USD", (long long)h->quota_more, h->quota_unit, h->quota, c->offer,
+		    n->usd);
+	} else if (code == REFUSE_UNAVAILABLE) {
+		c->text = arena_printf(w->a, "%s for %.2f USD, when its provider has some again", c->offer, n->usd);
+	} else if (code == REFUSE_PROBE_FAILED) {
+		c->text = arena_printf(w->a, "%s for %.2f USD, when a probe accepts it again", c->offer, n->usd);
+	} else {
+		c->text = arena_printf(w->a, "%s would cost %.2f USD, but is left out: %s", c->offer, n->usd,
+		    refuse_text(code));
+	}
+}
+
+/* For a job that no offer suits: prices and sizes that end a search before any cost is known. */
+static void
+placing_change_none(struct placing_change_list *l, size_t i)
+{
+	const struct placing_hint *h = &l->w->hints[i];
+	const size_t *r = l->w->jobs[i].refused;
+	struct placing_change *c;
+
+	if (r[REFUSE_MAX_PRICE] > 0) {
+		c = placing_change_add(l, "max_price", "");
+		c->from = usd_to_double(l->w->jobs[i].job.spec.max_price);
+		c->to = h->least_price;
+		c->text = arena_printf(l->w->a, "a max_price of %.6g USD an hour would allow the cheapest", h->least_price);
+	}
+	if (r[REFUSE_MEMORY] > 0) {
+		c = placing_change_add(l, "memory", "");
+		c->from = h->need_memory;
+		c->to = h->most_memory;
+		c->text = arena_printf(l->w->a, "memory of at most %.6g GiB per accelerator (it asks for %.6g) would pass that rule",
+		    h->most_memory, h->need_memory);
+	}
+	if (r[REFUSE_GANG] > 0) {
+		c = placing_change_add(l, "gang", "");
+		c->from = h->need_count;
+		c->to = h->most_count;
+		c->text = arena_printf(l->w->a, "%d accelerators on one machine (it asks for %d), over several nodes, would pass "
+		    "that rule", h->most_count, h->need_count);
+	}
+}
+
+void
+placing_changes(struct placing_work_space *w, size_t i, const struct place_plan *plan, const int64_t *left)
+{
+	static const enum refuse_code rules[] = { REFUSE_OVER_BUDGET, REFUSE_PROBE_FAILED, REFUSE_UNAVAILABLE,
+		REFUSE_BLOCKED_UNTIL, REFUSE_NO_QUOTA, REFUSE_SPOT_LATE, REFUSE_WAIT_SPOT };
+	struct placing_change_list l = { .w = w };
+	size_t k = plan->chosen[i], from = w->p.cand_start[i], best = PLACE_NONE;
+	double cost = k == PLACE_NONE ? INFINITY : w->cost.v[k];
+
+	if (k != PLACE_NONE && plan->runner_up[i] != PLACE_NONE)
+		placing_change_price(&l, plan, k, plan->runner_up[i]);
+	for (size_t c = from; c < w->p.cand_start[i + 1]; c++)
+		if (best == PLACE_NONE || w->cost.v[c] < w->cost.v[best])
+			best = c;
+	if (best != PLACE_NONE && best != k && w->cost.v[best] < cost - PLACING_CENT)
+		placing_change_limit(&l, left, k, best);
+	placing_change_deadline(&l, &w->hints[i], cost);
+	for (size_t x = 0; x < sizeof(rules) / sizeof(rules[0]); x++)
+		placing_change_rule(&l, &w->hints[i], rules[x], cost);
+	if (k == PLACE_NONE && best == PLACE_NONE && l.v.n == 0)
+		placing_change_none(&l, i);
+	w->jobs[i].changes = l.v.v;
+	w->jobs[i].n_changes = l.v.n;
+}

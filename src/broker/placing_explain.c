@@ -1,0 +1,196 @@
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "broker/placing_impl.h"
+#include "plan/explain.h"
+#include "util/arena.h"
+#include "util/time.h"
+
+#define PLACING_TRIES 25
+#define PLACING_NOISE 0.03	/* a measured speed closer to the rated one is not worth a word */
+
+const char *
+placing_label(const struct placing_offer *po, int machines, struct arena *a)
+{
+	const struct offer *o = po->offer;
+	const char *place = o->zone[0] != '\0' ? o->zone : o->region;
+
+	const char *speed = isfinite(o->measured) && fabs(o->measured - 1) >= PLACING_NOISE ?
+	    arena_printf(a, " (measured at %.2f of its rating)", o->measured) : "";
+
+	return arena_printf(a, "%s%s%s%s%s %s%s%s%s", o->provider, place[0] == '\0' ? "" : " ", place,
+	    o->instance_type[0] == '\0' ? "" : " ", o->instance_type, po->facts.paid ? "reserved, paid" :
+	    purchase_name(o->purchase), machines > 1 ? " x" : "",
+	    machines > 1 ? arena_printf(a, "%d", machines) : "", speed);
+}
+
+static const char *
+placing_detail(const struct placing_work_space *w, size_t i)
+{
+	const struct placing_hint *h = &w->hints[i];
+	const size_t *r = w->jobs[i].refused;
+	char t[TIME_FMT_SIZE];
+
+	if (h->quota != NULL)
+		return arena_printf(w->a, "%s has %lld left", h->quota, (long long)h->quota_left);
+	if (r[REFUSE_BLOCKED_UNTIL] > 0)
+		return arena_printf(w->a, "the first hold ends %s", time_fmt(t, h->free_at));
+	if (r[REFUSE_UNAVAILABLE] > 0 || r[REFUSE_PROBE_FAILED] > 0)
+		return NULL;
+	if (r[REFUSE_OVER_BUDGET] > 0)
+		return arena_printf(w->a, "the cheapest costs %.2f USD", h->least_usd);
+	if (r[REFUSE_DEADLINE] > 0)
+		return arena_printf(w->a, "the first possible end is %s, for %.2f USD", time_fmt(t, h->first_finish),
+		    h->first_finish_usd);
+	if (r[REFUSE_CANNOT_RESUME] > 0 || r[REFUSE_SPEED_UNKNOWN] > 0)
+		return NULL;
+	if (r[REFUSE_MAX_PRICE] > 0)
+		return arena_printf(w->a, "the cheapest asks %.6g USD an hour", h->least_price);
+	if (r[REFUSE_PRICE_STALE] + r[REFUSE_PRICE_UNKNOWN] + r[REFUSE_NO_ACCOUNT] + r[REFUSE_PURCHASE] +
+	    r[REFUSE_PROVIDER] + r[REFUSE_RESIDENCY] > 0)
+		return NULL;
+	if (r[REFUSE_MEMORY] > 0)
+		return arena_printf(w->a, "needs %.6g GiB, the most is %.6g", h->need_memory, h->most_memory);
+	if (r[REFUSE_GANG] > 0)
+		return arena_printf(w->a, "needs %d on one machine, the most on one is %d", h->need_count, h->most_count);
+	return NULL;
+}
+
+const char *
+placing_resource(const struct placing_work_space *w, size_t r, const char **unit_out)
+{
+	if (r < w->facts.n_quotas) {
+		*unit_out = w->facts.quotas[r].limit->unit;
+		return w->facts.quotas[r].limit->name;
+	}
+	if (r < w->facts.n_quotas + w->facts.n_budgets) {
+		*unit_out = "USD";
+		return arena_printf(w->a, "budget %s", w->facts.budgets[r - w->facts.n_quotas].name);
+	}
+	*unit_out = "machine";
+	return "owned commitment";
+}
+
+/* What the policy for spot under a deadline decided; NULL: it has no say. */
+static const char *
+placing_spot_text(const struct placing_work_space *w, size_t i)
+{
+	const struct placing_spot *s = &w->spot[i];
+	char by[TIME_FMT_SIZE];
+
+	if (!s->applies)
+		return NULL;
+	if (w->jobs[i].at_risk)
+		return "the deadline is at risk: on demand must run now and none can be had, so any machine is taken";
+	if (s->action == SPOT_ON_DEMAND)
+		return arena_printf(w->a, "on demand now, for losing a spot machine could break the deadline (%.0f %% of the "
+		    "price would be saved)", 100 * (1 - s->ratio));
+	time_fmt(by, w->o->now + (int64_t)s->slack_s);
+	return arena_printf(w->a, s->action == SPOT_WAIT ? "waits for spot at %.0f %% of the price, on demand from %s at the "
+	    "latest" : "spot at %.0f %% of the price, on demand from %s at the latest if it is lost", 100 * s->ratio, by);
+}
+
+struct placing_ranked {
+	double cost;
+	size_t cand;
+};
+
+static int
+placing_cmp_ranked(const void *a, const void *b)
+{
+	const struct placing_ranked *x = a, *y = b;
+
+	if (x->cost != y->cost)
+		return x->cost < y->cost ? -1 : 1;
+	return (x->cand > y->cand) - (x->cand < y->cand);
+}
+
+/* The chosen candidate, then the rest by cost at the shadow prices: the order of failover. */
+static void
+placing_tries(struct placing_work_space *w, size_t i, const struct place_plan *plan)
+{
+	struct placing_job *pj = &w->jobs[i];
+	const struct place_problem *p = &w->p;
+	size_t from = p->cand_start[i], n = p->cand_start[i + 1] - from;
+	struct placing_ranked *r = arena_array(w->a, n, sizeof(*r));
+
+	if (plan->chosen[i] == PLACE_NONE)
+		return;
+	for (size_t c = 0; c < n; c++) {
+		size_t k = from + c, j = p->offer[k];
+
+		r[c] = (struct placing_ranked){ p->cost[k], k };
+		for (size_t u = p->more == NULL ? 0 : p->more->start[k]; p->more != NULL && u < p->more->start[k + 1]; u++)
+			r[c].cost += (double)p->more->units[u] * plan->shadow[p->more->resource[u]];
+		for (size_t u = p->use_start[j]; u < p->use_start[j + 1]; u++)
+			r[c].cost += (double)p->need[k] * (double)p->weight[u] * plan->shadow[p->resource[u]];
+		if (k == plan->chosen[i])
+			r[c].cost = -INFINITY;
+	}
+	qsort(r, n, sizeof(*r), placing_cmp_ranked);
+	pj->n_tries = n < PLACING_TRIES ? n : PLACING_TRIES;
+	pj->tries = arena_array(w->a, pj->n_tries, sizeof(*pj->tries));
+	for (size_t c = 0; c < pj->n_tries; c++)
+		pj->tries[c] = (struct placing_try){ w->facts.offers[p->offer[r[c].cand]].offer,
+			w->estimate.v[r[c].cand],
+			w->facts.offers[p->offer[r[c].cand]].facts.paid };
+}
+
+static void
+placing_explain(struct placing_work_space *w, size_t i, const struct place_plan *plan)
+{
+	struct placing_job *pj = &w->jobs[i];
+	size_t k = plan->chosen[i], r = plan->runner_up[i], b = plan->binds[i], from = w->p.cand_start[i];
+	size_t n = w->p.cand_start[i + 1] - from;
+	struct explain_job e = { .seen = pj->seen, .refused = pj->refused, .unit = "" };
+
+	for (size_t c = from; c < from + n; c++)
+		if (c != k)
+			pj->refused[k == PLACE_NONE || w->cost.v[c] < w->cost.v[k] ? REFUSE_NO_CAPACITY : REFUSE_DEARER]++;
+	if (k != PLACE_NONE) {
+		e.cost = &w->estimate.v[k];
+		e.chosen = placing_label(&w->facts.offers[w->offer.v[k]], e.cost->machines, w->a);
+	}
+	if (r != PLACE_NONE) {
+		e.runner_up = placing_label(&w->facts.offers[w->offer.v[r]], w->estimate.v[r].machines, w->a);
+		e.runner_up_usd = w->cost.v[r];
+	}
+	pj->binds = "";
+	if (b != PLACE_NONE) {
+		pj->binds = e.binds = placing_resource(w, b, &e.unit);
+		pj->shadow = plan->shadow[b] * (b >= w->facts.n_quotas && b < w->facts.n_quotas + w->facts.n_budgets ? 1e6 : 1);
+		e.shadow = pj->shadow;
+	}
+	if (k == PLACE_NONE && n == 0)
+		e.detail = placing_detail(w, i);
+	e.spot = placing_spot_text(w, i);
+	pj->reason = explain_place(&e, w->a);
+	pj->unit = e.unit;
+}
+
+/* Age of what was decided on: the chosen offer's price, and the oldest one among those that could be taken. */
+static void
+placing_job_ages(struct placing_work_space *w, size_t i, const struct place_plan *plan)
+{
+	struct placing_job *pj = &w->jobs[i];
+
+	for (size_t k = w->p.cand_start[i]; k < w->p.cand_start[i + 1]; k++) {
+		int64_t as_of = w->facts.offers[w->offer.v[k]].offer->as_of;
+
+		if (k == plan->chosen[i])
+			pj->price_as_of = as_of;
+		if (as_of > 0 && (pj->oldest_as_of == 0 || as_of < pj->oldest_as_of))
+			pj->oldest_as_of = as_of;
+	}
+}
+
+void
+placing_tell(struct placing_work_space *w, size_t i, const struct place_plan *plan, const int64_t *left)
+{
+	placing_tries(w, i, plan);
+	placing_explain(w, i, plan);
+	placing_job_ages(w, i, plan);
+	placing_changes(w, i, plan, left);
+}

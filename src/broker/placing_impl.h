@@ -1,0 +1,78 @@
+/* src/broker/placing_impl.h - what the files of placing share.  Floor: broker; for src/broker/placing*.c alone. */
+#ifndef BERTH_BROKER_PLACING_IMPL_H
+#define BERTH_BROKER_PLACING_IMPL_H
+
+#include "broker/placing.h"
+#include "broker/placing_facts.h"
+#include "broker/placing_spot.h"
+#include "util/vec.h"
+
+struct placing_work_space {
+	const struct placing_options *o;
+	const struct accel_table *accels;
+	struct arena *a;
+	struct placing_facts facts;
+	struct placing_job *jobs;
+	struct cost_job *costs;		/* [n_jobs] */
+	size_t n_jobs;
+	struct place_problem p;
+	VEC(size_t) offer;		/* by candidate: index into facts.offers */
+	VEC(double) cost;
+	VEC(double) risk;
+	VEC(int64_t) need;
+	VEC(struct cost_estimate) estimate;
+	VEC(size_t) more_start;		/* [n_cand + 1]; with the next two what candidates take of the budgets, micro-USD */
+	VEC(size_t) more_resource;
+	VEC(int64_t) more_units;
+	struct place_more more;
+	struct placing_hint *hints;	/* [n_jobs] numbers for jobs that are not placed */
+	struct placing_spot *spot;	/* [n_jobs] */
+	struct spot_tables tables;
+	struct job *running;		/* [n_running] jobs that hold machines */
+	size_t n_running;
+};
+
+/* A refused offer, and what the job would have there. */
+struct placing_near {
+	size_t offer;			/* index into facts.offers */
+	double usd;
+	int64_t finish;
+	bool is;
+};
+
+#define PLACING_FRONT 8			/* deadlines worth a word */
+
+/* What comes nearest among the refused offers. */
+struct placing_hint {
+	struct placing_near least[REFUSE_COUNT];	/* the cheapest that this rule refused; of rules behind the cost alone */
+	struct placing_near late[PLACING_FRONT];	/* refused by the deadline: later ends, each cheaper than the one before */
+	size_t n_late;
+	int most_count;			/* accelerators of one machine */
+	int need_count;
+	double most_memory, need_memory;
+	int64_t first_finish;		/* of those that miss the deadline */
+	double first_finish_usd;
+	double least_usd, least_price;	/* of those over the budget, over max_price */
+	const char *quota;		/* that the need alone passes */
+	const char *quota_unit;
+	int64_t quota_left, quota_more;	/* what is left, and what it would take beyond */
+	int64_t free_at;		/* end of the first hold; 0: none */
+};
+
+
+void placing_want(struct placing_work_space *w, const struct job *j, struct cost_job *c);
+void placing_drop_unknown(struct placing_work_space *w, struct job *j);
+/* The job on every offer; what the budgets leave counts, what other jobs take does not. out [n_offers] */
+void placing_estimate(struct placing_work_space *w, const struct cost_job *c, bool spot_leaves, struct cost_estimate *out);
+/* Resource -> how the user knows it, and its unit. */
+const char *placing_resource(const struct placing_work_space *w, size_t r, const char **unit_out);
+/* "aws us-east-1a p5.48xlarge spot" */
+const char *placing_label(const struct placing_offer *po, int machines, struct arena *a);
+/* Tries, reason and the rest of what is told of job i. left [n_resources] after the plan. */
+void placing_tell(struct placing_work_space *w, size_t i, const struct place_plan *plan, const int64_t *left);
+/* What would change the outcome: into w->jobs[i].changes. */
+void placing_changes(struct placing_work_space *w, size_t i, const struct place_plan *plan, const int64_t *left);
+/* The shadow prices of the last placement as the start of this one; none kept, or damaged: none. */
+BERTH_MUST_CHECK enum berth_code placing_warm(struct placing_work_space *w, struct store *store, struct berth_err *err);
+
+#endif

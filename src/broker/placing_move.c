@@ -1,0 +1,80 @@
+#include "config.h"
+
+#include <math.h>
+
+#include "broker/placing_impl.h"
+#include "model/accel.h"
+#include "util/arena.h"
+
+#define PLACING_STAY_S 3600	/* an on-demand machine is kept so long before a job moves back to spot */
+
+void
+placing_work(const struct accel_table *accels, const struct job_spec *spec, const struct offer *o,
+    struct placing_work *out)
+{
+	const struct accel *want[16] = { NULL };
+	struct job j = { .spec = *spec };
+	struct cost_job c = { .job = &j, .want = want };
+	size_t n = 0;
+
+	/* Variants whose accelerator the table lacks never fit; more than 16 are not asked for. */
+	if (!accel_precision_parse(spec->precision, &c.precision))
+		c.precision = PRECISION_BF16;
+	for (; n < spec->n_variants && n < sizeof(want) / sizeof(want[0]); n++) {
+		if (spec->variants[n].accelerator[0] == '\0')
+			continue;
+		want[n] = accel_find(accels, spec->variants[n].accelerator);
+		if (want[n] == NULL)
+			break;
+	}
+	j.spec.n_variants = n;
+	cost_fit(&c, o, accel_find_sized(accels, o->accelerator, o->accelerator_memory_gib), &out->variant, &out->speed,
+	    &out->hours);
+}
+
+static void
+placing_move_of(struct placing_work_space *w, struct placing_move *m, struct cost_estimate *estimates)
+{
+	bool on_spot = m->in->offer.purchase == PURCHASE_SPOT;
+	struct placing_has has = { on_spot ? SPOT_HAS_SPOT : SPOT_HAS_ON_DEMAND, m->in->ready };
+	struct job job = *m->job;
+	struct cost_job c = { 0 };
+	struct placing_spot s;
+
+	m->move = false;
+	if (!placing_spot_job(&job) || m->in->offer.purchase == PURCHASE_RESERVED)
+		return;
+	placing_drop_unknown(w, &job);
+	placing_want(w, &job, &c);
+	placing_estimate(w, &c, true, estimates);
+	placing_spot_advise(&w->facts, &job, estimates, &has, w->o->now, w->a, &w->tables, &s);
+	if (!s.applies)
+		return;
+	if (on_spot && s.action == SPOT_ON_DEMAND && s.on_demand_sure) {
+		m->move = true;
+		m->to = PURCHASE_ON_DEMAND;
+		m->why = arena_printf(w->a, "leaves spot: the deadline would be lost with this machine (%.0f min to spare)",
+		    fmax(0, s.slack_s) / 60);
+	} else if (!on_spot && s.action == SPOT_TAKE && s.spot_up && w->o->now - m->in->ready >= PLACING_STAY_S) {
+		m->move = true;
+		m->to = PURCHASE_SPOT;
+		m->why = arena_printf(w->a, "leaves on demand: spot is back at %.0f %% of the price, %.0f min to spare",
+		    100 * s.ratio, s.slack_s / 60);
+	}
+}
+
+enum berth_code
+placing_moves(struct store *store, const struct accel_table *accels, const struct placing_options *o,
+    struct placing_move *moves, size_t n, struct arena *a, struct berth_err *err)
+{
+	struct placing_work_space w = { .o = o, .accels = accels, .a = a };
+	struct cost_estimate *estimates;
+	enum berth_code rc = placing_facts_load(store, accels, o, a, &w.facts, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	estimates = arena_array(a, w.facts.n_offers, sizeof(*estimates));
+	for (size_t i = 0; i < n; i++)
+		placing_move_of(&w, &moves[i], estimates);
+	return BERTH_OK;
+}

@@ -1,0 +1,221 @@
+/* What is kept of a placement, and the shadow prices that the next one starts from. */
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "broker/placing_impl.h"
+#include "model/record.h"
+#include "store/plan_rows.h"
+#include "util/arena.h"
+#include "util/json.h"
+#include "util/str.h"
+
+#define PLACING_JSON_MAX ((size_t)1 << 20)	/* one decision */
+#define PLACING_WARM_S (7 * 86400)		/* older shadow prices tell nothing */
+
+static void
+placing_json_offer(struct jsonw *w, const char *key, const struct placing_try *t)
+{
+	const struct offer *o = t->offer;
+
+	jsonw_begin_object(w, key);
+	jsonw_str(w, "provider", o->provider);
+	jsonw_str_or_null(w, "account", o->account);
+	jsonw_str_or_null(w, "region", o->region);
+	jsonw_str_or_null(w, "zone", o->zone);
+	jsonw_str_or_null(w, "instance_type", o->instance_type);
+	jsonw_str(w, "accelerator", o->accelerator);
+	jsonw_int(w, "accelerator_count", o->accelerator_count);
+	jsonw_str(w, "purchase", purchase_name(o->purchase));
+	jsonw_bool(w, "paid", t->paid);
+	jsonw_money(w, "price_per_hour", o->price);
+	jsonw_time_or_null(w, "as_of", o->as_of);
+	jsonw_int(w, "machines", t->cost.machines);
+	jsonw_fixed(w, "expected_cost", t->cost.total_usd, 6);
+	jsonw_fixed(w, "expected_hours", t->cost.expected_hours, 4);
+	jsonw_fixed(w, "egress_cost", t->cost.egress_usd, 6);
+	jsonw_fixed(w, "interruption_cost", t->cost.interruption_usd, 6);
+	jsonw_fixed(w, "survival", t->cost.survival, 6);
+	jsonw_time(w, "expected_finish", t->cost.finish);
+	jsonw_end_object(w);
+}
+
+static void
+placing_json_change(struct jsonw *w, const struct placing_change *c)
+{
+	jsonw_begin_object(w, NULL);
+	jsonw_str(w, "what", c->what);
+	jsonw_str_or_null(w, "subject", c->subject);
+	jsonw_str_or_null(w, "offer", c->offer);
+	jsonw_fixed(w, "from", c->from, 6);
+	jsonw_fixed(w, "to", c->to, 6);
+	jsonw_time_or_null(w, "at", c->at);
+	jsonw_fixed(w, "expected_cost", c->usd, 6);
+	jsonw_str(w, "text", c->text);
+	jsonw_end_object(w);
+}
+
+static double
+placing_gap(const struct placing *p)
+{
+	if (p->optimal)
+		return 0;
+	return p->bound_usd > 0 ? p->total_usd / p->bound_usd - 1 : NAN;
+}
+
+void
+placing_json_job(struct jsonw *w, const struct placing *p, const struct placing_job *j, size_t first)
+{
+	const struct placing_try *chosen = first < j->n_tries ? &j->tries[first] : NULL;
+
+	jsonw_str(w, "id", j->job.id);
+	jsonw_str(w, "name", j->job.spec.name);
+	if (chosen != NULL) {
+		placing_json_offer(w, "offer", chosen);
+		jsonw_time(w, "start", chosen->cost.start);
+		jsonw_fixed(w, "expected_cost", chosen->cost.total_usd, 6);
+		jsonw_time(w, "expected_finish", chosen->cost.finish);
+	} else {
+		jsonw_null(w, "offer");
+		jsonw_null(w, "start");
+		jsonw_null(w, "expected_cost");
+		jsonw_null(w, "expected_finish");
+	}
+	jsonw_str(w, "reason", j->reason);
+	if (first + 1 < j->n_tries)
+		placing_json_offer(w, "runner_up", &j->tries[first + 1]);
+	else
+		jsonw_null(w, "runner_up");
+	jsonw_str_or_null(w, "binds", j->binds);
+	jsonw_fixed(w, "shadow_price", j->shadow, 6);
+	jsonw_int(w, "candidates_seen", (int64_t)j->seen);
+	jsonw_begin_object(w, "refused");
+	for (size_t c = REFUSE_NOT + 1; c < REFUSE_COUNT; c++)
+		if (j->refused[c] > 0)
+			jsonw_int(w, refuse_name((enum refuse_code)c), (int64_t)j->refused[c]);
+	jsonw_end_object(w);
+	jsonw_begin_array(w, "changes");
+	for (size_t i = 0; i < j->n_changes; i++)
+		placing_json_change(w, &j->changes[i]);
+	jsonw_end_array(w);
+	jsonw_time_or_null(w, "price_as_of", j->price_as_of);
+	jsonw_time_or_null(w, "oldest_price", j->oldest_as_of);
+	jsonw_fixed(w, "gap", placing_gap(p), 6);
+	if (first > 0)
+		jsonw_int(w, "refused_by_provider", (int64_t)first);
+}
+
+void
+placing_json_plan(struct jsonw *w, const struct placing *p)
+{
+	jsonw_fixed(w, "total_cost", p->total_usd, 6);
+	jsonw_fixed(w, "lower_bound", p->bound_usd, 6);
+	jsonw_bool(w, "optimal", p->optimal);
+	jsonw_fixed(w, "gap", placing_gap(p), 6);
+	jsonw_int(w, "rounds", (int64_t)p->rounds);
+	jsonw_begin_array(w, "limits");
+	for (size_t r = 0; r < p->n_limits; r++) {
+		jsonw_begin_object(w, NULL);
+		jsonw_str(w, "name", p->limits[r].name);
+		jsonw_str(w, "unit", p->limits[r].unit);
+		jsonw_fixed(w, "left", p->limits[r].left, 6);
+		jsonw_fixed(w, "shadow_price", p->limits[r].shadow, 9);
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+	jsonw_begin_object(w, "prices");
+	jsonw_int(w, "offers", (int64_t)p->n_offers);
+	jsonw_time_or_null(w, "oldest", p->oldest_price);
+	jsonw_time_or_null(w, "newest", p->newest_price);
+	jsonw_end_object(w);
+}
+
+/* "jobs 3 of 4 placed for 17.65 USD, optimal; big vCPUs binds (0.31 USD a vcpu)" */
+static const char *
+placing_sentence(const struct placing *p, struct arena *a)
+{
+	double gap = placing_gap(p);
+	const char *text = arena_printf(a, "%zu of %zu jobs placed for %.2f USD, %s", p->placed, p->n_jobs, p->total_usd,
+	    p->optimal ? "optimal: no other placement costs less" : isfinite(gap) ?
+	    arena_printf(a, "at most %.2f %% above any possible placement", 100 * gap) : "no bound is known");
+
+	for (size_t r = 0; r < p->n_limits; r++)
+		if (p->limits[r].shadow > 0)
+			text = arena_printf(a, "%s; %s binds, %.6g %s are left (one more would save %.4g USD)", text,
+			    p->limits[r].name, p->limits[r].left, p->limits[r].unit, p->limits[r].shadow);
+	return text;
+}
+
+enum berth_code
+placing_keep(struct store *store, int64_t now, const struct placing *p, const struct placing_job *j, size_t first,
+    struct berth_err *err)
+{
+	struct decision d = { .t = now, .kind = j == NULL ? "placement" : "place",
+		.subject = j == NULL ? "placement" : j->job.id };
+	struct arena *a = arena_new();
+	struct buf b;
+	struct jsonw w;
+	enum berth_code rc;
+
+	buf_init(&b, PLACING_JSON_MAX);
+	jsonw_init_buf(&w, &b, JSONW_COMPACT);
+	jsonw_begin_object(&w, NULL);
+	if (j != NULL) {
+		placing_json_job(&w, p, j, first);
+	} else {
+		jsonw_str(&w, "reason", placing_sentence(p, a));
+		placing_json_plan(&w, p);
+	}
+	jsonw_end_object(&w);
+	rc = jsonw_finish(&w, err);
+	d.json = b.p;
+	if (rc == BERTH_OK)
+		rc = store_decision_insert(store, &d, &d.id, err);
+	buf_free(&b);
+	arena_free(a);
+	return rc;
+}
+
+static enum berth_code
+placing_warm_read(struct placing_work_space *w, const struct jsonr *limits, double *warm, struct berth_err *err)
+{
+	size_t n = w->facts.n_quotas + w->facts.n_budgets;
+	enum berth_code rc = BERTH_OK;
+
+	for (size_t x = 0; x < jsonr_len(limits) && rc == BERTH_OK; x++) {
+		struct jsonr at = jsonr_at(limits, x);
+		const char *name = "", *unit;
+		double shadow = 0;
+
+		rc = jsonr_str(&at, "name", &name, err);
+		if (rc == BERTH_OK)
+			rc = jsonr_double(&at, "shadow_price", &shadow, err);
+		for (size_t r = 0; r < n && rc == BERTH_OK; r++)
+			if (str_eq(placing_resource(w, r, &unit), name) && shadow > 0)
+				warm[r] = r < w->facts.n_quotas ? shadow : shadow / 1e6;
+	}
+	return rc;
+}
+
+enum berth_code
+placing_warm(struct placing_work_space *w, struct store *store, struct berth_err *err)
+{
+	double *warm = arena_array(w->a, w->p.n_resources, sizeof(*warm));
+	struct decision *ds;
+	struct jsonr root, limits;
+	json_t *tree = NULL;
+	size_t n;
+	enum berth_code rc = store_decision_list(store, "placement", "placement", 1, w->a, &ds, &n, err);
+
+	if (rc != BERTH_OK || n == 0 || ds[0].t > w->o->now || w->o->now - ds[0].t > PLACING_WARM_S)
+		return rc;
+	if (jsonr_parse(ds[0].json, strlen(ds[0].json), "placement", &tree, err) != BERTH_OK)
+		return BERTH_OK;	/* a damaged record is no reason to stand still */
+	root = jsonr_root(tree, "placement");
+	if (jsonr_array(&root, "limits", &limits, err) == BERTH_OK &&
+	    placing_warm_read(w, &limits, warm, err) == BERTH_OK)
+		w->p.warm = warm;
+	json_decref(tree);
+	return BERTH_OK;
+}
