@@ -21,6 +21,9 @@
 #define PLACING_REJECT_AGE_S (6 * 3600)	/* a rejected machine tells on its kind for so long */
 #define PLACING_KEY_SIZE 512
 
+/* What machines did: of a kind, how long they took to start; of a spot pool, hours up and times taken back. */
+struct placing_learned { double starts, start_s, hours, ends; };
+
 /* Rows of the store, read once. */
 struct placing_rows {
 	struct offer *offers;
@@ -35,8 +38,16 @@ struct placing_rows {
 	size_t n_instances;
 	struct measurement *measurements;
 	size_t n_measurements;
+	struct instance *lives;		/* [n_lives] of the last 30 days, however bought */
+	size_t n_lives;
 	struct strmap capacity, verdict;	/* key text -> index */
+	struct strmap start, spot;		/* kind of machine, spot pool -> index into learned */
+	struct placing_learned *learned;	/* [2 n_lives] */
+	size_t n_learned;
 };
+
+#define PLACING_PRIOR_STARTS 2.0	/* that the usual start counts for beside those seen */
+#define PLACING_PRIOR_ENDS 2.0		/* likewise of the rate of a spot pool */
 
 static enum berth_code
 placing_rows_load(struct store *s, int64_t now, struct arena *a, struct placing_rows *r, struct placing_facts *f,
@@ -56,7 +67,7 @@ placing_rows_load(struct store *s, int64_t now, struct arena *a, struct placing_
 	if (rc == BERTH_OK)
 		rc = store_measurement_list(s, &q, a, &r->measurements, &r->n_measurements, err);
 	if (rc == BERTH_OK)
-		rc = store_instance_spot_lives(s, now - PLACING_LIVES_S, a, &f->lives, &f->n_lives, err);
+		rc = store_instance_lives(s, now - PLACING_LIVES_S, a, &r->lives, &r->n_lives, err);
 	if (rc == BERTH_OK)
 		rc = store_budget_list(s, now, a, &f->budgets, &f->n_budgets, err);
 	return rc;
@@ -66,6 +77,64 @@ static const char *
 placing_verdict_key(struct arena *a, const char *provider, const char *region, const char *zone, const char *type)
 {
 	return arena_printf(a, "%s\t%s\t%s\t%s", provider, region, zone, type);
+}
+
+static struct placing_learned *
+placing_learn_at(struct arena *a, struct placing_rows *r, struct strmap *map, const char *key)
+{
+	int added;
+	size_t at = *strmap_add(a, map, key, r->n_learned, &added);
+
+	r->n_learned += added != 0;
+	return &r->learned[at];
+}
+
+/* Start-ups of a kind of machine are the provider's; how long spot lasts is the zone's. */
+static void
+placing_learn(struct arena *a, struct placing_rows *r, int64_t now, struct placing_facts *f)
+{
+	r->learned = arena_array(a, 2 * r->n_lives, sizeof(*r->learned));
+	f->lives = arena_array(a, r->n_lives, sizeof(*f->lives));
+	for (size_t i = 0; i < r->n_lives; i++) {
+		const struct instance *in = &r->lives[i];
+		const struct offer *o = &in->offer;
+		struct placing_learned *l;
+
+		if (in->ready > in->created) {
+			l = placing_learn_at(a, r, &r->start, placing_verdict_key(a, o->provider, "", "", o->instance_type));
+			l->starts++;
+			l->start_s += (double)(in->ready - in->created);
+		}
+		if (o->purchase != PURCHASE_SPOT)
+			continue;
+		f->lives[f->n_lives++] = *in;
+		if (in->ready == 0)
+			continue;
+		l = placing_learn_at(a, r, &r->spot, placing_verdict_key(a, o->provider, o->region, o->zone,
+		    o->instance_type));
+		l->hours += fmax(0, (double)((in->gone > 0 ? in->gone : now) - in->ready)) / 3600;
+		l->ends += str_eq(in->end_reason, "preempted");
+	}
+}
+
+/* (ends + prior) / (hours + prior / rate): the rate as published while nothing was seen, what was seen after enough of it. */
+static void
+placing_learned_of(const struct placing_rows *r, struct arena *a, const struct offer *o, struct cost_facts *f)
+{
+	const size_t *at = strmap_get(&r->start, placing_verdict_key(a, o->provider, "", "", o->instance_type));
+
+	if (at != NULL)
+		f->start_s = (PLACING_PRIOR_STARTS * COST_START_S + r->learned[*at].start_s) /
+		    (PLACING_PRIOR_STARTS + r->learned[*at].starts);
+	if (o->purchase != PURCHASE_SPOT)
+		return;
+	at = strmap_get(&r->spot, placing_verdict_key(a, o->provider, o->region, o->zone, o->instance_type));
+	if (at != NULL) {
+		double rate = isnan(o->interruption_rate) ? COST_HAZARD_DEFAULT : fmax(1e-3, o->interruption_rate);
+
+		f->hazard_per_hour = (r->learned[*at].ends + PLACING_PRIOR_ENDS) /
+		    (r->learned[*at].hours + PLACING_PRIOR_ENDS / rate);
+	}
 }
 
 static void
@@ -97,6 +166,7 @@ placing_facts_of(const struct placing_rows *r, const struct accel_table *accels,
 
 	*f = (struct cost_facts){ .accel = accel_find_sized(accels, o->accelerator, o->accelerator_memory_gib),
 		.start_s = NAN, .hazard_per_hour = NAN, .recover_s = NAN, .egress_usd_per_gib = NAN };
+	placing_learned_of(r, a, o, f);
 	f->blocked_until = b == NULL ? 0 : b->until;
 	at = strmap_get(&r->capacity, place_key_text(&key, text, sizeof(text)));
 	if (at != NULL) {
@@ -245,6 +315,7 @@ placing_facts_load(struct store *store, const struct accel_table *accels, const 
 	if (rc != BERTH_OK)
 		return rc;
 	placing_index(a, &r);
+	placing_learn(a, &r, o->now, out);
 	placing_offers(&r, accels, a, out);
 	placing_quotas(&r, o, a, out);
 	return BERTH_OK;

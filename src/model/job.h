@@ -60,6 +60,9 @@ struct job_spec {
 	size_t n_providers;
 	const char *data_region;	/* where its input lies; "": egress is not counted */
 	double data_gib;
+	const char *latency_to;		/* region that it talks to; "": anywhere is near enough */
+	double latency_max_ms;		/* round trip to it; NaN: none */
+	double link_gb_s;		/* least between accelerators of one machine, both directions; NaN: any */
 	const char *run;		/* shell text */
 	int retries;			/* tries after a failure of the work itself; preemptions do not count */
 };

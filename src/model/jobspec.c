@@ -29,7 +29,7 @@ struct jobspec {
 
 static const char *const jobspec_keys[] = { "schema", "name", "user", "project", "priority", "accelerators", "variants",
 	"nodes", "work", "precision", "checkpoint", "restart", "deadline", "max_price", "max_cost", "purchase",
-	"regions", "providers", "data", "run", "retries", NULL };
+	"regions", "providers", "data", "latency", "link", "run", "retries", NULL };
 
 /* The value's node, for a message about it. */
 static const struct yaml_node *
@@ -269,6 +269,47 @@ jobspec_purchase(struct jobspec *js, struct berth_err *err)
 	return BERTH_OK;
 }
 
+/* latency: {to: aws/us-east-1, max: 40ms} */
+static enum berth_code
+jobspec_latency(struct jobspec *js, struct berth_err *err)
+{
+	static const char *const keys[] = { "to", "max", NULL };
+	const struct yaml_node *map = NULL;
+	const char *text = NULL;
+	char number[32], *end;
+	enum berth_code rc = yaml_map(js->root, "latency", &map, err);
+
+	if (rc != BERTH_OK || map == NULL)
+		return rc;
+	if ((rc = yaml_check_keys(map, keys, err)) != BERTH_OK || (rc = yaml_need_keys(map, keys, err)) != BERTH_OK ||
+	    (rc = yaml_str(map, "to", &js->spec->latency_to, err)) != BERTH_OK ||
+	    (rc = yaml_str(map, "max", &text, err)) != BERTH_OK)
+		return rc;
+	if (js->spec->latency_to[0] == '\0')
+		return yaml_err(jobspec_at(map, "to"), err, "is empty");
+	end = strstr(text, "ms");
+	if (end == NULL || end[2] != '\0' || end == text || (size_t)(end - text) >= sizeof(number))
+		return yaml_err(jobspec_at(map, "max"), err, "'%.40s' is no time of a round trip: say 40ms", text);
+	memcpy(number, text, (size_t)(end - text));
+	number[end - text] = '\0';
+	if (str_to_double(number, 0.01, 1e5, &js->spec->latency_max_ms, &(struct berth_err){ 0 }) != BERTH_OK)
+		return yaml_err(jobspec_at(map, "max"), err, "'%.40s' is no time of a round trip: say 40ms", text);
+	return BERTH_OK;
+}
+
+/* link: 400GB, bytes a second */
+static enum berth_code
+jobspec_link(struct jobspec *js, struct berth_err *err)
+{
+	double gib = NAN;
+	enum berth_code rc = jobspec_gib(js->root, "link", &gib, err);
+
+	if (rc == BERTH_OK && !isnan(gib) && !(gib > 0))
+		return yaml_err(jobspec_at(js->root, "link"), err, "must be more than 0");
+	js->spec->link_gb_s = gib * GIB / 1e9;
+	return rc;
+}
+
 static enum berth_code
 jobspec_limits(struct jobspec *js, struct berth_err *err)
 {
@@ -283,6 +324,8 @@ jobspec_limits(struct jobspec *js, struct berth_err *err)
 	    (rc = yaml_str_list(js->arena, js->root, "regions", &spec->regions, &spec->n_regions, err)) != BERTH_OK ||
 	    (rc = yaml_str_list(js->arena, js->root, "providers", &spec->providers, &spec->n_providers, err)) !=
 	    BERTH_OK || (rc = yaml_map(js->root, "data", &data, err)) != BERTH_OK)
+		return rc;
+	if ((rc = jobspec_latency(js, err)) != BERTH_OK || (rc = jobspec_link(js, err)) != BERTH_OK)
 		return rc;
 	if (spec->deadline != 0 && spec->deadline <= js->now)
 		return yaml_err(jobspec_at(js->root, "deadline"), err, "lies in the past");
@@ -344,6 +387,7 @@ jobspec_parse(const char *name, const char *bytes, size_t len, const struct acce
     struct arena *arena, struct job_spec *spec_out, struct berth_err *err)
 {
 	struct job_spec spec = { .name = "", .user = "", .project = "", .run = "", .precision = "bf16", .data_region = "",
+		.latency_to = "", .latency_max_ms = NAN, .link_gb_s = NAN,
 		.work_hours = NAN, .restart_s = JOBSPEC_RESTART_S, .max_price = USD_UNKNOWN, .max_cost = USD_UNKNOWN };
 	struct jobspec js = { .tab = tab, .arena = arena, .now = now, .spec = &spec };
 	enum berth_code rc;

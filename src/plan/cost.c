@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "plan/cost.h"
+#include "plan/latency.h"
 #include "util/glob.h"
 
-#define COST_START_S 300.0		/* machine ready after a create: 3..15 min on GPU clouds */
 #define COST_RETRY_S 300.0		/* between two launch attempts */
 #define COST_MEMORY_SLACK 0.97		/* 79.6 GiB are sold, and asked for, as 80 */
 
@@ -17,7 +17,9 @@ static const struct refuse_row {
 	[REFUSE_ACCELERATOR] = { "accelerator", "another accelerator than the job asks for" },
 	[REFUSE_GANG] = { "gang", "too few accelerators on one machine for the gang" },
 	[REFUSE_MEMORY] = { "memory", "too little memory per accelerator" },
+	[REFUSE_FABRIC] = { "fabric", "accelerators linked too slowly for the gang, or nobody knows how fast" },
 	[REFUSE_RESIDENCY] = { "residency", "region not among the job's" },
+	[REFUSE_LATENCY] = { "latency", "too far from where it must answer, or nobody knows how far" },
 	[REFUSE_PROVIDER] = { "provider", "provider not among the job's" },
 	[REFUSE_PURCHASE] = { "purchase", "purchase not allowed by the job" },
 	[REFUSE_NO_ACCOUNT] = { "no_account", "no account can create it: a list price only" },
@@ -115,7 +117,24 @@ cost_check_machine(const struct cost_job *j, size_t v, const struct offer *o, co
 		return REFUSE_MEMORY;
 	if (var->memory_max_gib > 0 && !(memory <= var->memory_max_gib / COST_MEMORY_SLACK))
 		return REFUSE_MEMORY;
+	/* A gang of one has nobody to talk to. */
+	if (j->job->spec.link_gb_s > 0 && var->count_min > 1 && !(f->accel != NULL &&
+	    f->accel->link_gb_s >= j->job->spec.link_gb_s))
+		return REFUSE_FABRIC;
 	return REFUSE_NOT;
+}
+
+static bool
+cost_near(const struct job_spec *s, const struct offer *o)
+{
+	char place[256];
+
+	if (s->latency_to == NULL || s->latency_to[0] == '\0')
+		return true;
+	if ((size_t)snprintf(place, sizeof(place), "%s/%s", o->provider, o->region) >= sizeof(place))
+		return false;
+	return latency_ms(place, s->latency_to) <= s->latency_max_ms || (strcmp(o->region, s->latency_to) == 0 &&
+	    !latency_known(s->latency_to));
 }
 
 /* Rules on where it is and what it asks. */
@@ -125,6 +144,8 @@ cost_check_terms(const struct job_spec *s, const struct offer *o, const struct c
 {
 	if (!glob_match_any(s->regions, s->n_regions, o->region))
 		return REFUSE_RESIDENCY;
+	if (!cost_near(s, o))
+		return REFUSE_LATENCY;
 	if (!glob_match_any(s->providers, s->n_providers, o->provider))
 		return REFUSE_PROVIDER;
 	/* A reservation is bought by a plan, never by a job; one that is owned is a paid on-demand machine. */

@@ -17,7 +17,9 @@ enum refuse_code {
 	REFUSE_ACCELERATOR,	/* another accelerator than any variant asks for */
 	REFUSE_GANG,		/* fewer accelerators on the machine than the gang needs, or machines of a gang not to be had together */
 	REFUSE_MEMORY,		/* less memory per accelerator than the variant needs */
+	REFUSE_FABRIC,		/* accelerators of the machine exchange less than the gang needs, or nobody knows how much */
 	REFUSE_RESIDENCY,	/* region not among the job's */
+	REFUSE_LATENCY,		/* round trip too long, or nobody knows how long */
 	REFUSE_PROVIDER,	/* provider not among the job's */
 	REFUSE_PURCHASE,	/* on_demand, spot or reserved not allowed by the job */
 	REFUSE_NO_ACCOUNT,	/* a list price: no account can create it */
@@ -71,6 +73,7 @@ struct cost_limits {
 	bool spot_leaves;		/* a job that can resume leaves spot for on demand in time: there its deadline does not bind */
 };
 
+#define COST_START_S 300.0		/* machine ready after a create: 3..15 min on GPU clouds */
 #define COST_HAZARD_DEFAULT 0.1		/* per hour: spot with no figure at all (facts: 0.04 old .. 0.6 young) */
 
 struct cost_estimate {

@@ -9,6 +9,7 @@ libplan_a_SOURCES = \
 	src/plan/cost.c src/plan/cost.h \
 	src/plan/cost_egress.c \
 	src/plan/explain.c src/plan/explain.h \
+	src/plan/latency.c src/plan/latency.h \
 	src/plan/place.c src/plan/place.h src/plan/place_impl.h \
 	src/plan/place_flow.c \
 	src/plan/place_search.c \

@@ -116,19 +116,31 @@ store_instance_list(struct store *s, unsigned states, struct arena *a, struct in
 }
 
 enum berth_code
-store_instance_spot_lives(struct store *s, int64_t since, struct arena *a, struct instance **ins_out, size_t *n_out,
+store_instance_lives(struct store *s, int64_t since, struct arena *a, struct instance **ins_out, size_t *n_out,
     struct berth_err *err)
 {
 	struct instance_list l = { .a = a };
 	enum berth_code rc = store_each(s, instance_row, &l, err, "SELECT * FROM instance WHERE id IN ("
 	    "SELECT id FROM instance WHERE state <> 'gone' UNION ALL SELECT id FROM instance WHERE gone >= $1) "
 	    "ORDER BY id DESC LIMIT 2000", DB_ARGS(db_i64(since)));
-	size_t n = 0;
 
-	for (size_t i = 0; i < l.v.n; i++)
-		if (l.v.v[i].offer.purchase == PURCHASE_SPOT)
-			l.v.v[n++] = l.v.v[i];
 	*ins_out = l.v.v;
+	*n_out = l.v.n;
+	return rc;
+}
+
+enum berth_code
+store_instance_spot_lives(struct store *s, int64_t since, struct arena *a, struct instance **ins_out, size_t *n_out,
+    struct berth_err *err)
+{
+	struct instance *all;
+	size_t n_all, n = 0;
+	enum berth_code rc = store_instance_lives(s, since, a, &all, &n_all, err);
+
+	for (size_t i = 0; rc == BERTH_OK && i < n_all; i++)
+		if (all[i].offer.purchase == PURCHASE_SPOT)
+			all[n++] = all[i];
+	*ins_out = all;
 	*n_out = n;
 	return rc;
 }

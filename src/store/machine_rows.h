@@ -42,6 +42,8 @@ BERTH_MUST_CHECK enum berth_code store_instance_update(struct store *s, const st
 BERTH_MUST_CHECK enum berth_code store_instance_list(struct store *s, unsigned states, struct arena *a,
     struct instance **ins_out, size_t *n_out, struct berth_err *err);
 /* Machines bought on spot that run or ended since then, at most the 2,000 newest: what the hazards are learned from. */
+BERTH_MUST_CHECK enum berth_code store_instance_lives(struct store *s, int64_t since, struct arena *a,
+    struct instance **ins_out, size_t *n_out, struct berth_err *err);	/* the same, however bought */
 BERTH_MUST_CHECK enum berth_code store_instance_spot_lives(struct store *s, int64_t since, struct arena *a,
     struct instance **ins_out, size_t *n_out, struct berth_err *err);
 /* When the last machine of the account was gone; 0: none was. */

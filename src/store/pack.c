@@ -242,6 +242,9 @@ pack_spec(const struct job_spec *spec, struct arena *a, const char **text_out, s
 	pack_strings(&w, "providers", spec->providers, spec->n_providers);
 	jsonw_str(&w, "data_region", spec->data_region);
 	jsonw_double(&w, "data_gib", spec->data_gib);
+	jsonw_str(&w, "latency_to", spec->latency_to);
+	jsonw_double(&w, "latency_max_ms", spec->latency_max_ms);
+	jsonw_double(&w, "link_gb_s", spec->link_gb_s);
 	jsonw_str(&w, "run", spec->run);
 	jsonw_int(&w, "retries", spec->retries);
 	jsonw_end_object(&w);
@@ -338,6 +341,9 @@ unpack_spec(const char *text, struct arena *a, struct job_spec *spec_out, struct
 	s.providers = unpack_strings(&u, "providers", &s.n_providers);
 	s.data_region = unpack_str(&u, "data_region");
 	s.data_gib = unpack_real(&u, "data_gib");
+	s.latency_to = unpack_str(&u, "latency_to");
+	s.latency_max_ms = unpack_real(&u, "latency_max_ms");
+	s.link_gb_s = unpack_real(&u, "link_gb_s");
 	s.run = unpack_str(&u, "run");
 	s.retries = unpack_int32(&u, "retries");
 	json_decref(root);
