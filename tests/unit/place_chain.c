@@ -1,0 +1,162 @@
+/* Jobs that hand data on: against full enumeration, with and without limits. */
+#include <math.h>
+#include <string.h>
+
+#include "plan/place_chain.h"
+#include "tests/tap.h"
+#include "util/arena.h"
+#include "util/rng.h"
+
+#define MAX_JOBS 6
+#define OFFERS 5
+#define PLACES 3
+
+struct world {
+	struct place_problem p;
+	struct place_chain c;
+	size_t start[MAX_JOBS + 1], offer[MAX_JOBS * OFFERS], use_start[OFFERS + 1], resource[OFFERS], after[MAX_JOBS];
+	size_t place[OFFERS];
+	double cost[MAX_JOBS * OFFERS], penalty[MAX_JOBS], gib[MAX_JOBS], move[PLACES * PLACES];
+	int64_t need[MAX_JOBS * OFFERS], weight[OFFERS], limit[OFFERS];
+};
+
+static void
+make_world(struct world *w, uint64_t seed, bool tree, bool limits)
+{
+	struct rng r;
+	size_t k = 0, jobs = 2 + seed % (MAX_JOBS - 1);
+
+	memset(w, 0, sizeof(*w));
+	rng_seed(&r, seed);
+	for (size_t i = 0; i < jobs; i++) {
+		for (size_t j = 0; j < OFFERS; j++) {
+			if (rng_below(&r, 5) == 0)
+				continue;
+			w->offer[k] = j;
+			w->need[k] = 1 + (int64_t)(i % 2);
+			w->cost[k++] = 5 + 20 * rng_unit(&r);
+		}
+		w->start[i + 1] = k;
+		w->penalty[i] = 10000;
+		w->after[i] = i == 0 ? PLACE_NONE : tree ? rng_below(&r, i) : i - 1;
+		w->gib[i] = 100 * rng_unit(&r);
+	}
+	for (size_t j = 0; j < OFFERS; j++) {
+		w->place[j] = j % PLACES;
+		w->resource[j] = j;
+		w->weight[j] = 1;
+		w->use_start[j + 1] = j + 1;
+		w->limit[j] = limits ? 1 + (int64_t)rng_below(&r, 3) : PLACE_NO_LIMIT;
+	}
+	for (size_t x = 0; x < PLACES * PLACES; x++)
+		w->move[x] = x % (PLACES + 1) == 0 ? 0 : 0.01 + 0.15 * rng_unit(&r);
+	w->p = (struct place_problem){ jobs, OFFERS, OFFERS, w->start, w->offer, w->cost, NULL, w->need, w->use_start,
+	    w->resource, w->weight, w->limit, w->penalty, NULL, NULL };
+	w->c = (struct place_chain){ w->after, w->gib, w->place, PLACES, w->move };
+}
+
+static void
+enumerate(const struct world *w, size_t i, size_t *chosen, int64_t *left, double *best)
+{
+	if (i == w->p.n_jobs) {
+		*best = fmin(*best, place_chain_value(&w->p, &w->c, chosen, NULL));
+		return;
+	}
+	for (size_t k = w->start[i]; k < w->start[i + 1]; k++) {
+		size_t j = w->offer[k];
+
+		if (left[j] < w->need[k])
+			continue;
+		left[j] -= left[j] == PLACE_NO_LIMIT ? 0 : w->need[k];
+		chosen[i] = k;
+		enumerate(w, i + 1, chosen, left, best);
+		left[j] += w->limit[j] == PLACE_NO_LIMIT ? 0 : w->need[k];
+	}
+	chosen[i] = PLACE_NONE;
+	enumerate(w, i + 1, chosen, left, best);
+}
+
+static void
+test_free(struct arena *a, bool tree)
+{
+	static struct world w;
+	struct place_options o = { .seed = 1, .rounds = 50, .gap = 0 };
+	int bad = 0, far = 0, moved = 0;
+
+	for (uint64_t seed = 1; seed <= 200; seed++) {
+		struct place_plan plan, alone;
+		struct berth_err err = { 0 };
+		size_t chosen[MAX_JOBS];
+		double best = INFINITY;
+
+		make_world(&w, seed, tree, false);
+		enumerate(&w, 0, chosen, w.limit, &best);
+		if (place_chain_solve(&w.p, &w.c, &o, a, &plan, &err) != BERTH_OK || !plan.optimal) {
+			bad++;
+			continue;
+		}
+		far += fabs(plan.value - best) > 1e-9 * best || fabs(plan.bound - best) > 1e-9 * best;
+		if (place_solve(&w.p, &o, a, &alone, &err) == BERTH_OK)
+			moved += place_chain_value(&w.p, &w.c, alone.chosen, NULL) > best * 1.0001;
+		arena_reset(a);
+	}
+	tap_is_long(bad, 0, "200 %s without limits: proven optimal", tree ? "trees" : "chains");
+	tap_is_long(far, 0, "and equal to full enumeration to 1e-9");
+	tap_ok(moved > 100, "in %d of them the egress changes where jobs go", moved);
+}
+
+static void
+test_limits(struct arena *a)
+{
+	static struct world w;
+	struct place_options o = { .seed = 1, .rounds = 100, .gap = 0 };
+	int bad = 0, missed = 0;
+	double worst = 0;
+
+	for (uint64_t seed = 1; seed <= 200; seed++) {
+		struct place_plan plan;
+		struct berth_err err = { 0 };
+		size_t chosen[MAX_JOBS];
+		double best = INFINITY;
+
+		make_world(&w, 700 + seed, seed % 2 == 0, true);
+		enumerate(&w, 0, chosen, w.limit, &best);
+		if (place_chain_solve(&w.p, &w.c, &o, a, &plan, &err) != BERTH_OK) {
+			bad++;
+			continue;
+		}
+		bad += plan.value < best * (1 - 1e-9) || (plan.optimal && plan.value > best * (1 + 1e-9)) ||
+		    (best < 10000 && plan.bound > best * (1 + 1e-9));
+		missed += plan.value > best * (1 + 1e-9);
+		worst = fmax(worst, plan.value / best - 1);
+		arena_reset(a);
+	}
+	tap_is_long(bad, 0, "200 with limits: bound <= optimum <= plan");
+	tap_ok(worst < 0.15, "200 with limits: the optimum is missed in %d, worst by %.1f %% (at most 15)", missed, 100 * worst);
+}
+
+static void
+test_ring(struct arena *a)
+{
+	static struct world w;
+	struct place_options o = { .seed = 1, .rounds = 5, .gap = 0 };
+	struct place_plan plan;
+	struct berth_err err = { 0 };
+
+	make_world(&w, 4, false, false);
+	w.after[0] = 1;
+	tap_code(place_chain_solve(&w.p, &w.c, &o, a, &plan, &err), BERTH_EINVAL, &err);
+}
+
+int
+main(void)
+{
+	struct arena *a = arena_new();
+
+	test_free(a, false);
+	test_free(a, true);
+	test_limits(a);
+	test_ring(a);
+	arena_free(a);
+	return tap_done();
+}
