@@ -231,6 +231,7 @@ placing_candidates_of(struct placing_work_space *w, size_t i, struct cost_estima
 		placing_apply_spot(w, i, estimates);
 	else
 		placing_estimate(w, &w->costs[i], false, estimates);
+	placing_after_add(w, i, estimates);
 	for (size_t j = 0; j < w->facts.n_offers; j++) {
 		const struct placing_offer *po = &w->facts.offers[j];
 		const struct placing_quota *never = NULL;
@@ -459,12 +460,14 @@ placing_run(struct store *store, const struct accel_table *accels, const struct 
 	rc = placing_jobs(&w, store, ids, n_ids, err);
 	if (rc == BERTH_OK)
 		rc = placing_facts_load(store, accels, o, a, &w.facts, err);
+	if (rc == BERTH_OK)
+		rc = placing_after_load(&w, store, err);
 	if (rc != BERTH_OK)
 		return rc;
 	placing_problem(&w);
 	rc = placing_warm(&w, store, err);
 	if (rc == BERTH_OK)
-		rc = place_solve(&w.p, &po, a, &plan, err);
+		rc = placing_solve(&w, &po, &plan, err);
 	if (rc != BERTH_OK)
 		return err_ctx(err, "placement");
 	left = placing_left(&w, &plan);
@@ -478,6 +481,7 @@ placing_run(struct store *store, const struct accel_table *accels, const struct 
 	out->bound_usd = fmax(0, out->bound_usd + plan.bound);
 	out->optimal = plan.optimal;
 	out->placed = plan.placed;
+	out->by = w.by;
 	out->rounds = plan.rounds;
 	out->n_offers = w.facts.n_offers;
 	placing_limits_told(&w, &plan, left, out);

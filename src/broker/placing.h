@@ -33,6 +33,7 @@ struct placing_options {
 	int64_t price_age_s;			/* 0: any */
 	bool need_account;			/* only offers that an account of the config can create */
 	unsigned rounds;
+	bool finish;				/* the last job done as early as can be, at the least cost for that */
 };
 
 /* One candidate of a job, cheapest first at the shadow prices: the order of failover. */
@@ -83,6 +84,7 @@ struct placing {
 	double total_usd, bound_usd, solve_s;
 	bool optimal;
 	size_t n_offers, placed;
+	int64_t by;				/* for an early finish: when all that can be placed is done; else 0 */
 	unsigned rounds;
 	struct placing_bind *limits;	/* [n_limits] */
 	size_t n_limits;

@@ -29,43 +29,30 @@ placing_offer_name(const struct placing_work_space *w, size_t offer)
 	return placing_label(&w->facts.offers[offer], 1, w->a);
 }
 
-/* Cost at the shadow prices. */
-static double
-placing_reduced(const struct placing_work_space *w, const struct place_plan *plan, size_t k)
-{
-	const struct place_problem *p = &w->p;
-	size_t j = p->offer[k];
-	double r = p->cost[k];
-
-	for (size_t u = p->use_start[j]; u < p->use_start[j + 1]; u++)
-		r += (double)p->need[k] * (double)p->weight[u] * plan->shadow[p->resource[u]];
-	for (size_t u = p->more == NULL ? 0 : p->more->start[k]; p->more != NULL && u < p->more->start[k + 1]; u++)
-		r += (double)p->more->units[u] * plan->shadow[p->more->resource[u]];
-	return r;
-}
-
 /*
- * The price at which the runner-up would be taken: hours do not depend on it, so that the whole difference comes off its
+ * The price below which the runner-up would cost the job less: hours do not depend on it, so that the whole difference comes off its
  * compute. Nothing is said where even a price of 0 would not do.
  */
 static void
-placing_change_price(struct placing_change_list *l, const struct place_plan *plan, size_t k, size_t r)
+placing_change_price(struct placing_change_list *l, size_t k, size_t r)
 {
 	const struct placing_work_space *w = l->w;
 	const struct cost_estimate *e = &w->estimate.v[r];
 	double price = usd_to_double(w->facts.offers[w->offer.v[r]].offer->price), gap, to;
 	struct placing_change *c;
 
-	gap = placing_reduced(w, plan, r) - placing_reduced(w, plan, k);
+	gap = w->cost.v[r] - w->cost.v[k];
 	if (!(gap >= 0) || !(e->compute_usd > gap) || w->facts.offers[w->offer.v[r]].facts.paid)
 		return;
-	to = floor(price * (1 - gap / e->compute_usd) * 1e6) / 1e6;
+	to = (ceil(price * (1 - gap / e->compute_usd) * 1e6) - 1) / 1e6;
+	if (!(to > 0))
+		return;
 	c = placing_change_add(l, "price", "");
 	c->offer = placing_offer_name(w, w->offer.v[r]);
 	c->from = price;
 	c->to = to;
 	c->usd = w->cost.v[r] - gap;
-	c->text = arena_printf(w->a, "%s at %.6g USD an hour or less (%.6g now) would be taken", c->offer, to, price);
+	c->text = arena_printf(w->a, "%s at %.6g USD an hour or less (%.6g now) would cost less", c->offer, to, price);
 }
 
 /* What is missing of the one limit that keeps it from its cheapest candidate; where two do, neither alone helps. */
@@ -197,7 +184,8 @@ placing_change_none(struct placing_change_list *l, size_t i)
 }
 
 void
-placing_changes(struct placing_work_space *w, size_t i, const struct place_plan *plan, const int64_t *left)
+placing_changes(struct placing_work_space *w, size_t i, const struct place_plan *plan, const int64_t *left,
+    size_t runner_up)
 {
 	static const enum refuse_code rules[] = { REFUSE_OVER_BUDGET, REFUSE_PROBE_FAILED, REFUSE_UNAVAILABLE,
 		REFUSE_BLOCKED_UNTIL, REFUSE_NO_QUOTA, REFUSE_SPOT_LATE, REFUSE_WAIT_SPOT };
@@ -205,8 +193,8 @@ placing_changes(struct placing_work_space *w, size_t i, const struct place_plan 
 	size_t k = plan->chosen[i], from = w->p.cand_start[i], best = PLACE_NONE;
 	double cost = k == PLACE_NONE ? INFINITY : w->cost.v[k];
 
-	if (k != PLACE_NONE && plan->runner_up[i] != PLACE_NONE)
-		placing_change_price(&l, plan, k, plan->runner_up[i]);
+	if (k != PLACE_NONE && runner_up != PLACE_NONE)
+		placing_change_price(&l, k, runner_up);
 	for (size_t c = from; c < w->p.cand_start[i + 1]; c++)
 		if (best == PLACE_NONE || w->cost.v[c] < w->cost.v[best])
 			best = c;

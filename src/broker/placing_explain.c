@@ -107,20 +107,54 @@ placing_cmp_ranked(const void *a, const void *b)
 	return (x->cand > y->cand) - (x->cand < y->cand);
 }
 
-/* The chosen candidate, then the rest by cost at the shadow prices: the order of failover. */
-static void
-placing_tries(struct placing_work_space *w, size_t i, const struct place_plan *plan)
+/* Does the candidate fit beside the other jobs of the plan, when its own job gives back what it holds? */
+static bool
+placing_fits(const struct placing_work_space *w, const int64_t *left, size_t own, size_t k)
+{
+	const struct place_problem *p = &w->p;
+	size_t j = p->offer[k];
+
+	for (size_t u = p->use_start[j]; u < p->use_start[j + 1]; u++) {
+		int64_t have = left[p->resource[u]], jown = 0;
+
+		for (size_t v = p->use_start[p->offer[own]]; v < p->use_start[p->offer[own] + 1]; v++)
+			jown += p->resource[v] == p->resource[u] ? p->need[own] * p->weight[v] : 0;
+		if (have != PLACE_NO_LIMIT && have + jown < p->need[k] * p->weight[u])
+			return false;
+	}
+	for (size_t u = p->more == NULL ? 0 : p->more->start[k]; p->more != NULL && u < p->more->start[k + 1]; u++) {
+		int64_t have = left[p->more->resource[u]];
+
+		for (size_t v = p->more->start[own]; v < p->more->start[own + 1]; v++)
+			have += p->more->resource[v] == p->more->resource[u] ? p->more->units[v] : 0;
+		if (have < p->more->units[u])
+			return false;
+	}
+	return true;
+}
+
+/*
+ * The chosen candidate, then what else fits beside the other jobs by cost at the shadow prices: the order of failover.
+ * Returns the runner-up, or PLACE_NONE.
+ */
+static size_t
+placing_tries(struct placing_work_space *w, size_t i, const struct place_plan *plan, const int64_t *left)
 {
 	struct placing_job *pj = &w->jobs[i];
 	const struct place_problem *p = &w->p;
 	size_t from = p->cand_start[i], n = p->cand_start[i + 1] - from;
 	struct placing_ranked *r = arena_array(w->a, n, sizeof(*r));
+	size_t fit = 0;
 
 	if (plan->chosen[i] == PLACE_NONE)
-		return;
-	for (size_t c = 0; c < n; c++) {
-		size_t k = from + c, j = p->offer[k];
+		return PLACE_NONE;
+	for (size_t k = from; k < from + n; k++) {
+		size_t j = p->offer[k], c = fit;
 
+		if (k != plan->chosen[i] && (!placing_fits(w, left, plan->chosen[i], k) ||
+		    (w->by > 0 && w->estimate.v[k].finish > w->by)))
+			continue;
+		fit++;
 		r[c] = (struct placing_ranked){ p->cost[k], k };
 		for (size_t u = p->more == NULL ? 0 : p->more->start[k]; p->more != NULL && u < p->more->start[k + 1]; u++)
 			r[c].cost += (double)p->more->units[u] * plan->shadow[p->more->resource[u]];
@@ -129,26 +163,28 @@ placing_tries(struct placing_work_space *w, size_t i, const struct place_plan *p
 		if (k == plan->chosen[i])
 			r[c].cost = -INFINITY;
 	}
-	qsort(r, n, sizeof(*r), placing_cmp_ranked);
-	pj->n_tries = n < PLACING_TRIES ? n : PLACING_TRIES;
+	qsort(r, fit, sizeof(*r), placing_cmp_ranked);
+	pj->n_tries = fit < PLACING_TRIES ? fit : PLACING_TRIES;
 	pj->tries = arena_array(w->a, pj->n_tries, sizeof(*pj->tries));
 	for (size_t c = 0; c < pj->n_tries; c++)
 		pj->tries[c] = (struct placing_try){ w->facts.offers[p->offer[r[c].cand]].offer,
 			w->estimate.v[r[c].cand],
 			w->facts.offers[p->offer[r[c].cand]].facts.paid };
+	return fit > 1 ? r[1].cand : PLACE_NONE;
 }
 
 static void
-placing_explain(struct placing_work_space *w, size_t i, const struct place_plan *plan)
+placing_explain(struct placing_work_space *w, size_t i, const struct place_plan *plan, size_t r)
 {
 	struct placing_job *pj = &w->jobs[i];
-	size_t k = plan->chosen[i], r = plan->runner_up[i], b = plan->binds[i], from = w->p.cand_start[i];
+	size_t k = plan->chosen[i], b = plan->binds[i], from = w->p.cand_start[i];
 	size_t n = w->p.cand_start[i + 1] - from;
 	struct explain_job e = { .seen = pj->seen, .refused = pj->refused, .unit = "" };
 
 	for (size_t c = from; c < from + n; c++)
 		if (c != k)
-			pj->refused[k == PLACE_NONE || w->cost.v[c] < w->cost.v[k] ? REFUSE_NO_CAPACITY : REFUSE_DEARER]++;
+			pj->refused[w->by > 0 && w->estimate.v[c].finish > w->by ? REFUSE_LATER :
+			    k == PLACE_NONE || w->cost.v[c] < w->cost.v[k] ? REFUSE_NO_CAPACITY : REFUSE_DEARER]++;
 	if (k != PLACE_NONE) {
 		e.cost = &w->estimate.v[k];
 		e.chosen = placing_label(&w->facts.offers[w->offer.v[k]], e.cost->machines, w->a);
@@ -189,8 +225,10 @@ placing_job_ages(struct placing_work_space *w, size_t i, const struct place_plan
 void
 placing_tell(struct placing_work_space *w, size_t i, const struct place_plan *plan, const int64_t *left)
 {
-	placing_tries(w, i, plan);
-	placing_explain(w, i, plan);
+	size_t r = placing_tries(w, i, plan, left);
+
+	placing_explain(w, i, plan, r);
 	placing_job_ages(w, i, plan);
-	placing_changes(w, i, plan, left);
+	if (w->by == 0)		/* prices and limits are told for the least cost */
+		placing_changes(w, i, plan, left, r);
 }

@@ -5,6 +5,7 @@
 #include "broker/placing.h"
 #include "broker/placing_facts.h"
 #include "broker/placing_spot.h"
+#include "plan/place_chain.h"
 #include "util/vec.h"
 
 struct placing_work_space {
@@ -28,6 +29,11 @@ struct placing_work_space {
 	struct placing_hint *hints;	/* [n_jobs] numbers for jobs that are not placed */
 	struct placing_spot *spot;	/* [n_jobs] */
 	struct spot_tables tables;
+	size_t *after;			/* [n_jobs] job of this queue whose output it needs, or PLACE_NONE */
+	const char **from;		/* [n_jobs] where the output lies of a job that has a machine or is done; "" */
+	int64_t by;			/* for an early finish: the end that all keep; 0 */
+	bool chained;			/* some after is set */
+	struct place_chain chain;
 	struct job *running;		/* [n_running] jobs that hold machines */
 	size_t n_running;
 };
@@ -70,8 +76,17 @@ const char *placing_resource(const struct placing_work_space *w, size_t r, const
 const char *placing_label(const struct placing_offer *po, int machines, struct arena *a);
 /* Tries, reason and the rest of what is told of job i. left [n_resources] after the plan. */
 void placing_tell(struct placing_work_space *w, size_t i, const struct place_plan *plan, const int64_t *left);
-/* What would change the outcome: into w->jobs[i].changes. */
-void placing_changes(struct placing_work_space *w, size_t i, const struct place_plan *plan, const int64_t *left);
+/* What would change the outcome: into w->jobs[i].changes. runner_up: a candidate, or PLACE_NONE. */
+void placing_changes(struct placing_work_space *w, size_t i, const struct place_plan *plan, const int64_t *left,
+    size_t runner_up);
+/* Who waits for whom, and where the output of those lies that are no longer queued. */
+BERTH_MUST_CHECK enum berth_code placing_after_load(struct placing_work_space *w, struct store *store,
+    struct berth_err *err);
+/* What moving the output of the job before costs on each offer: into the estimates [n_offers]. */
+void placing_after_add(const struct placing_work_space *w, size_t i, struct cost_estimate *e);
+/* place_solve(), or place_chain_solve() where jobs wait for one another; then each candidate's cost has its moves. */
+BERTH_MUST_CHECK enum berth_code placing_solve(struct placing_work_space *w, const struct place_options *o,
+    struct place_plan *plan, struct berth_err *err);
 /* The shadow prices of the last placement as the start of this one; none kept, or damaged: none. */
 BERTH_MUST_CHECK enum berth_code placing_warm(struct placing_work_space *w, struct store *store, struct berth_err *err);
 

@@ -113,6 +113,7 @@ placing_json_plan(struct jsonw *w, const struct placing *p)
 	jsonw_fixed(w, "lower_bound", p->bound_usd, 6);
 	jsonw_bool(w, "optimal", p->optimal);
 	jsonw_fixed(w, "gap", placing_gap(p), 6);
+	jsonw_time_or_null(w, "all_done_by", p->by);
 	jsonw_int(w, "rounds", (int64_t)p->rounds);
 	jsonw_begin_array(w, "limits");
 	for (size_t r = 0; r < p->n_limits; r++) {

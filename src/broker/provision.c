@@ -10,7 +10,34 @@
 #include "util/buf.h"
 #include "util/json.h"
 
-/* Ids of queued jobs that no unsettled create is out for. */
+static enum berth_code provision_reason(struct broker *b, struct job *job, const char *reason, struct berth_err *err);
+
+/* A job that needs the output of another waits until that is done; *ready_out: it need not wait. */
+static enum berth_code
+provision_after(struct broker *b, struct job *job, bool *ready_out, struct berth_err *err)
+{
+	const char *after = job->spec.after;
+	struct job before;
+	enum berth_code rc;
+
+	*ready_out = after == NULL || after[0] == '\0';
+	if (*ready_out)
+		return BERTH_OK;
+	rc = store_job_get(b->store, after, b->tick_arena, &before, err);
+	if (rc == BERTH_ENOTFOUND)
+		return provision_reason(b, job, arena_printf(b->tick_arena, "waits for %s, which is not known any more: cancel it "
+		    "or submit it without", after), err);
+	if (rc != BERTH_OK)
+		return rc;
+	*ready_out = before.state == JOB_DONE;
+	if (*ready_out)
+		return BERTH_OK;
+	return provision_reason(b, job, arena_printf(b->tick_arena, before.state == JOB_FAILED || before.state == JOB_CANCELLED ?
+	    "waits for %s, which will not end (%s): cancel it or submit it without" : "waits for %s (%s)", after,
+	    job_state_name(before.state)), err);
+}
+
+/* Ids of queued jobs that wait for no other and that no unsettled create is out for. */
 static enum berth_code
 provision_ids(struct broker *b, const char ***ids_out, size_t *n_out, struct berth_err *err)
 {
@@ -27,17 +54,18 @@ provision_ids(struct broker *b, const char ***ids_out, size_t *n_out, struct ber
 	if (rc != BERTH_OK)
 		return rc;
 	ids = arena_array_of(b->tick_arena, n, const char *);
-	for (size_t i = 0; i < n; i++) {
-		bool out = false;
+	for (size_t i = 0; i < n && rc == BERTH_OK; i++) {
+		bool out = false, ready = true;
 
 		for (size_t j = 0; j < n_its && !out; j++)
 			out = its[j].kind == INTENT_CREATE && strcmp(its[j].job_id, jobs[i].id) == 0;
-		if (!out)
+		rc = provision_after(b, &jobs[i], &ready, err);
+		if (!out && ready)
 			ids[k++] = jobs[i].id;
 	}
 	*ids_out = ids;
 	*n_out = k;
-	return BERTH_OK;
+	return rc;
 }
 
 static enum berth_code

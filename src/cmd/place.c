@@ -10,16 +10,19 @@
 #include "store/store.h"
 #include "util/arena.h"
 #include "util/json.h"
+#include "util/time.h"
 
 struct place_opts {
 	bool explain, list_prices;
 	int64_t seed, rounds, price_age_s;
+	const char *goal;
 };
 
 static const struct place_opts place_defaults = { .seed = 1, .rounds = 200 };
 
 #define OFF(field) offsetof(struct place_opts, field)
 static const struct opt_row place_rows[] = {
+	{ "for", 0, OPT_CHOICE, "cost|finish", "least cost, or the last job done as early as can be; default cost", OFF(goal), 0, 0, NULL },
 	{ "explain", 'e', OPT_FLAG, NULL, "say for each job why: runner-up, what binds, who was refused", OFF(explain), 0, 0, NULL },
 	{ "list-prices", 0, OPT_FLAG, NULL, "also offers that no account of berth.yaml can create", OFF(list_prices), 0, 0, NULL },
 	{ "price-age", 0, OPT_DURATION, "DUR", "leave out prices older than this", OFF(price_age_s), 1, 1e10, NULL },
@@ -118,9 +121,11 @@ static void
 place_say(struct cmd_ctx *ctx, const struct placing *p)
 {
 	const struct place_opts *o = ctx->opts;
+	char by[TIME_FMT_SIZE];
 	double gap = p->bound_usd > 0 ? 100 * (p->total_usd / p->bound_usd - 1) : 0;
 
-	cmd_say(ctx, "\n%zu jobs, %zu offers: %.2f USD, %s\n", p->n_jobs, p->n_offers, p->total_usd, p->optimal ?
+	cmd_say(ctx, "\n%zu jobs, %zu offers: %.2f USD, %s\n", p->n_jobs, p->n_offers, p->total_usd, p->by > 0 ?
+	    arena_printf(ctx->arena, "all done by %s, as early as can be", time_fmt(by, p->by)) : p->optimal ?
 	    "optimal: no other placement costs less" : gap > 0 && isfinite(gap) ?
 	    arena_printf(ctx->arena, "at most %.2f %% above any possible placement", gap) : "no bound is known");
 	for (size_t i = 0; i < p->n_jobs; i++) {
@@ -162,7 +167,7 @@ place_run(struct cmd_ctx *ctx, struct berth_err *err)
 {
 	const struct place_opts *v = ctx->opts;
 	struct placing_options o = { .now = ctx->now, .seed = (uint64_t)v->seed, .price_age_s = v->price_age_s,
-		.rounds = (unsigned)v->rounds };
+		.rounds = (unsigned)v->rounds, .finish = v->goal != NULL && strcmp(v->goal, "finish") == 0 };
 	const struct accel_table *accels;
 	const struct config *config;
 	struct placing_limit *limits;

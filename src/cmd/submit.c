@@ -107,6 +107,40 @@ submit_read(struct cmd_ctx *ctx, struct submitted **list_out, size_t *n_out, str
 	return BERTH_OK;
 }
 
+/* The job that list[i] waits for: of the same call, else by id, else the newest of that name. */
+static enum berth_code
+submit_after(struct cmd_ctx *ctx, struct submitted *list, size_t i, struct berth_err *err)
+{
+	const char *after = list[i].spec.after;
+	struct job_query q = { 0 };
+	struct job *rows;
+	enum berth_code rc;
+	size_t n;
+
+	if (after == NULL || after[0] == '\0')
+		return BERTH_OK;
+	for (size_t j = i; j-- > 0;)
+		if (str_eq(list[j].spec.name, after)) {
+			list[i].spec.after = list[j].id;
+			return BERTH_OK;
+		}
+	rc = store_job_list(ctx->store, &q, ctx->arena, &rows, &n, err);
+	for (size_t pass = 0; pass < 2 && rc == BERTH_OK; pass++) {
+		const struct job *best = NULL;
+
+		for (size_t k = 0; k < n; k++)
+			if (str_eq(pass == 0 ? rows[k].id : rows[k].spec.name, after) &&
+			    (best == NULL || strcmp(rows[k].id, best->id) > 0))
+				best = &rows[k];
+		if (best != NULL) {
+			list[i].spec.after = best->id;
+			return BERTH_OK;
+		}
+	}
+	return rc != BERTH_OK ? rc : err_set(err, BERTH_EINVAL, "%s: after: no job '%.60s' is known; submit it first, or name it "
+	    "before this file", list[i].file, after);
+}
+
 static enum berth_code
 submit_store(struct cmd_ctx *ctx, struct submitted *list, size_t n, struct berth_err *err)
 {
@@ -116,7 +150,9 @@ submit_store(struct cmd_ctx *ctx, struct submitted *list, size_t n, struct berth
 	if (rc != BERTH_OK)
 		return rc;
 	for (size_t i = 0; i < n; i++) {
-		rc = store_job_insert(ctx->store, &list[i].spec, ctx->now, ctx->arena, &list[i].id, err);
+		rc = submit_after(ctx, list, i, err);
+		if (rc == BERTH_OK)
+			rc = store_job_insert(ctx->store, &list[i].spec, ctx->now, ctx->arena, &list[i].id, err);
 		if (rc == BERTH_OK)
 			rc = submit_event(ctx, list[i].id, &list[i].spec, err);
 		if (rc != BERTH_OK) {

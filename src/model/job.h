@@ -63,6 +63,8 @@ struct job_spec {
 	const char *latency_to;		/* region that it talks to; "": anywhere is near enough */
 	double latency_max_ms;		/* round trip to it; NaN: none */
 	double link_gb_s;		/* least between accelerators of one machine, both directions; NaN: any */
+	const char *after;		/* job whose output it needs: as the file names it, an id once it is stored; "" */
+	double after_gib;		/* of that output */
 	const char *run;		/* shell text */
 	int retries;			/* tries after a failure of the work itself; preemptions do not count */
 };

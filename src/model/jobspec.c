@@ -29,7 +29,8 @@ struct jobspec {
 
 static const char *const jobspec_keys[] = { "schema", "name", "user", "project", "priority", "accelerators", "variants",
 	"nodes", "work", "precision", "checkpoint", "restart", "deadline", "max_price", "max_cost", "purchase",
-	"regions", "providers", "data", "latency", "link", "run", "retries", NULL };
+	"regions", "providers", "data", "latency", "link", "after",
+	"run", "retries", NULL };
 
 /* The value's node, for a message about it. */
 static const struct yaml_node *
@@ -310,6 +311,36 @@ jobspec_link(struct jobspec *js, struct berth_err *err)
 	return rc;
 }
 
+/* A name that lists and messages show. */
+static enum berth_code
+jobspec_name(const struct yaml_node *map, const char *key, const char **name, struct berth_err *err)
+{
+	enum berth_code rc = yaml_str(map, key, name, err);
+
+	if (rc == BERTH_OK && str_control(*name) >= 0)
+		return yaml_err(jobspec_at(map, key), err, "a control character, byte %td", str_control(*name) + 1);
+	return rc;
+}
+
+/* after: {job: prepare, size: 50GB} */
+static enum berth_code
+jobspec_after(struct jobspec *js, struct berth_err *err)
+{
+	static const char *const keys[] = { "job", "size", NULL };
+	static const char *const needed[] = { "job", NULL };
+	const struct yaml_node *map = NULL;
+	enum berth_code rc = yaml_map(js->root, "after", &map, err);
+
+	if (rc != BERTH_OK || map == NULL)
+		return rc;
+	if ((rc = yaml_check_keys(map, keys, err)) != BERTH_OK || (rc = yaml_need_keys(map, needed, err)) != BERTH_OK ||
+	    (rc = jobspec_name(map, "job", &js->spec->after, err)) != BERTH_OK)
+		return rc;
+	if (js->spec->after[0] == '\0')
+		return yaml_err(jobspec_at(map, "job"), err, "is empty");
+	return jobspec_gib(map, "size", &js->spec->after_gib, err);
+}
+
 static enum berth_code
 jobspec_limits(struct jobspec *js, struct berth_err *err)
 {
@@ -325,7 +356,8 @@ jobspec_limits(struct jobspec *js, struct berth_err *err)
 	    (rc = yaml_str_list(js->arena, js->root, "providers", &spec->providers, &spec->n_providers, err)) !=
 	    BERTH_OK || (rc = yaml_map(js->root, "data", &data, err)) != BERTH_OK)
 		return rc;
-	if ((rc = jobspec_latency(js, err)) != BERTH_OK || (rc = jobspec_link(js, err)) != BERTH_OK)
+	if ((rc = jobspec_latency(js, err)) != BERTH_OK || (rc = jobspec_link(js, err)) != BERTH_OK ||
+	    (rc = jobspec_after(js, err)) != BERTH_OK)
 		return rc;
 	if (spec->deadline != 0 && spec->deadline <= js->now)
 		return yaml_err(jobspec_at(js->root, "deadline"), err, "lies in the past");
@@ -335,17 +367,6 @@ jobspec_limits(struct jobspec *js, struct berth_err *err)
 	    (rc = yaml_str(data, "region", &spec->data_region, err)) != BERTH_OK)
 		return rc;
 	return jobspec_gib(data, "size", &spec->data_gib, err);
-}
-
-/* A name that lists and messages show. */
-static enum berth_code
-jobspec_name(const struct yaml_node *map, const char *key, const char **name, struct berth_err *err)
-{
-	enum berth_code rc = yaml_str(map, key, name, err);
-
-	if (rc == BERTH_OK && str_control(*name) >= 0)
-		return yaml_err(jobspec_at(map, key), err, "a control character, byte %td", str_control(*name) + 1);
-	return rc;
 }
 
 static enum berth_code
@@ -387,7 +408,7 @@ jobspec_parse(const char *name, const char *bytes, size_t len, const struct acce
     struct arena *arena, struct job_spec *spec_out, struct berth_err *err)
 {
 	struct job_spec spec = { .name = "", .user = "", .project = "", .run = "", .precision = "bf16", .data_region = "",
-		.latency_to = "", .latency_max_ms = NAN, .link_gb_s = NAN,
+		.latency_to = "", .after = "", .latency_max_ms = NAN, .link_gb_s = NAN,
 		.work_hours = NAN, .restart_s = JOBSPEC_RESTART_S, .max_price = USD_UNKNOWN, .max_cost = USD_UNKNOWN };
 	struct jobspec js = { .tab = tab, .arena = arena, .now = now, .spec = &spec };
 	enum berth_code rc;

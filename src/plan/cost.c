@@ -37,6 +37,7 @@ static const struct refuse_row {
 	[REFUSE_NO_CAPACITY] = { "no_capacity", "other jobs take what is left" },
 	[REFUSE_SPOT_LATE] = { "spot_late", "spot, and a loss of it could break the deadline" },
 	[REFUSE_WAIT_SPOT] = { "wait_spot", "on demand, while waiting for spot is cheaper and safe" },
+	[REFUSE_LATER] = { "later", "may be taken, but ends after all others can be done" },
 	[REFUSE_DEARER] = { "dearer", "may be taken, but costs more" },
 };
 

@@ -12,6 +12,7 @@ libplan_a_SOURCES = \
 	src/plan/latency.c src/plan/latency.h \
 	src/plan/place.c src/plan/place.h src/plan/place_impl.h \
 	src/plan/place_chain.c src/plan/place_chain.h \
+	src/plan/place_finish.c src/plan/place_finish.h \
 	src/plan/place_flow.c \
 	src/plan/place_search.c \
 	src/plan/scale.c src/plan/scale.h \

@@ -245,6 +245,8 @@ pack_spec(const struct job_spec *spec, struct arena *a, const char **text_out, s
 	jsonw_str(&w, "latency_to", spec->latency_to);
 	jsonw_double(&w, "latency_max_ms", spec->latency_max_ms);
 	jsonw_double(&w, "link_gb_s", spec->link_gb_s);
+	jsonw_str(&w, "after", spec->after);
+	jsonw_double(&w, "after_gib", spec->after_gib);
 	jsonw_str(&w, "run", spec->run);
 	jsonw_int(&w, "retries", spec->retries);
 	jsonw_end_object(&w);
@@ -344,6 +346,10 @@ unpack_spec(const char *text, struct arena *a, struct job_spec *spec_out, struct
 	s.latency_to = unpack_str(&u, "latency_to");
 	s.latency_max_ms = unpack_real(&u, "latency_max_ms");
 	s.link_gb_s = unpack_real(&u, "link_gb_s");
+	s.after = unpack_str(&u, "after");
+	s.after_gib = unpack_real(&u, "after_gib");
+	if (isnan(s.after_gib))
+		s.after_gib = 0;
 	s.run = unpack_str(&u, "run");
 	s.retries = unpack_int32(&u, "retries");
 	json_decref(root);
