@@ -1,0 +1,207 @@
+#!/bin/sh
+# Each rule of placement by itself: without it the job goes to one place, with it to another, and the output says why.
+. "$TOP_SRCDIR/tests/cli/lib.sh"
+
+cat >offers.csv <<CSV
+provider,region,instance_type,accelerator,accelerator_count,vcpus,purchase,price_per_hour,currency
+aws,us-east-1,cheap,A100-PCIE-40GB,8,96,on_demand,10,USD
+aws,us-east-1,cheap,A100-PCIE-40GB,8,96,spot,4,USD
+aws,eu-west-1,mid,A100-SXM4-80GB,8,96,on_demand,20,USD
+gcp,europe-west4,fast,H100-SXM5-80GB,8,208,on_demand,60,USD
+aws,us-east-1,small,L4,1,8,on_demand,0.8,USD
+aws,eu-west-1,small,L4,1,8,on_demand,1.0,USD
+own,cellar,box,L40S,8,64,on_demand,30,USD
+CSV
+: >none.yaml
+printf 'schema: berth.config/1\n' >berth.yaml
+
+# place FIELD=VALUE-OF-THE-FIRST-JOB LINES...: a fresh store with one job of these lines
+one() {
+	rm -f one.db*
+	run --config berth.yaml --store one.db prices import offers.csv
+	printf 'schema: berth.job/1\nname: one\nrun: make\n' >one.yaml
+	for line; do printf '%s\n' "$line"; done >>one.yaml
+	run --config berth.yaml --store one.db submit one.yaml
+	[ "$status" -eq 0 ] || expect_exit 0
+	run --config berth.yaml --store one.db place -o json
+}
+goes() {	# goes TYPE REGION WHAT
+	[ "$(json '$.jobs[0].offer.instance_type')/$(json '$.jobs[0].offer.region')" = "$1/$2" ]
+	ok $? "$3: $1 in $2 (is $(json '$.jobs[0].offer.instance_type')/$(json '$.jobs[0].offer.region'))"
+}
+od='purchase: [on_demand]'
+
+one 'accelerators: "A100:8"' 'work: 10h' "$od"
+goes cheap us-east-1 'nothing but the cost'
+one 'accelerators: "A100:48GB+:8"' 'work: 10h' "$od"
+goes mid eu-west-1 'memory'
+expect_json '$.jobs[0].refused.memory' 2
+one 'variants:' '  - {name: int8, accelerator: "L4:1", memory: 20GB, work: 30h}' '  - {name: bf16, accelerator: "A100:8", memory: 60GB, work: 2h}' "$od"
+goes small us-east-1 'memory per variant: the int8 variant fits the small card'
+one 'variants:' '  - {name: int8, accelerator: "L4:1", memory: 40GB, work: 30h}' '  - {name: bf16, accelerator: "A100:8", memory: 60GB, work: 2h}' "$od"
+goes mid eu-west-1 'memory per variant: too little on the small card, the other variant is taken'
+one 'accelerators: ["A100:8", "L40S:8"]' 'work: 10h' "$od" 'regions: ["cellar", "eu-*"]'
+goes mid eu-west-1 'residency'
+expect_json '$.jobs[0].refused.residency' 2
+one 'accelerators: "A100:8"' 'work: 10h' "$od" 'providers: [gcp]'
+expect_exit 3 'no A100 at the only provider that is allowed'
+expect_json '$.jobs[0].refused.provider' 3
+one 'accelerators: "A100:8"' 'work: 10h' "$od" 'latency: {to: aws/eu-central-1, max: 60ms}'
+goes mid eu-west-1 'latency'
+expect_json '$.jobs[0].refused.latency' 2
+one 'accelerators: "A100:8"' 'work: 10h' "$od" 'latency: {to: aws/us-east-1, max: 60ms}'
+goes cheap us-east-1 'latency to the other side'
+one 'accelerators: "L40S:8"' 'work: 10h' "$od" 'latency: {to: aws/us-east-1, max: 60ms}'
+expect_exit 3 'nobody knows how far the cellar is'
+expect_json '$.jobs[0].refused.latency' 1
+run --config berth.yaml --store one.db submit one.yaml
+sed 's/max: 60ms/max: soon/' one.yaml >bad.yaml
+run --config berth.yaml --store one.db submit bad.yaml
+expect_exit 1 'a latency that is no time'
+expect_err_has "latency.max.*say 40ms"
+expect_err_has 'bad.yaml:7:'
+one 'accelerators: ["L40S:8", "H100:8"]' 'work: 10h' "$od"
+goes fast europe-west4 'a faster card is cheaper for the work'
+one 'accelerators: ["A100:8", "L40S:8"]' 'work: 10h' "$od" 'link: 300GB'
+[ "$(json '$.jobs[0].offer.accelerator')" != L40S ]
+ok $? 'fabric: no gang on cards without a link'
+expect_json '$.jobs[0].refused.fabric' 1
+one 'accelerators: "L4:1"' 'work: 10h' "$od" 'link: 300GB'
+goes small us-east-1 'a gang of one needs no link'
+one 'accelerators: "L4:2"' 'work: 10h' "$od"
+expect_exit 3 'a gang of two on machines of one'
+expect_json '$.jobs[0].refused.gang' 2
+one 'accelerators: "A100:8"' 'work: 10h' "$od" 'data: {region: aws/eu-west-1, size: 100GB}'
+goes cheap us-east-1 'little data travels'
+one 'accelerators: "A100:8"' 'work: 10h' "$od" 'data: {region: aws/eu-west-1, size: 10TB}'
+goes mid eu-west-1 'egress: much data stays at home'
+one 'accelerators: "A100:8"' 'work: 10h' "$od" 'data: {region: gcp/europe-west4, size: 10TB}'
+expect_json_near '$.jobs[0].offer.egress_cost' 1117.587090 1e-5
+one 'accelerators: ["A100:8", "H100:8"]' 'work: 10h' "$od" 'deadline: 2026-11-30T16:00:00Z'
+goes fast europe-west4 'a deadline that only the fast card keeps'
+expect_json '$.jobs[0].refused.deadline' 2
+expect_json '$.jobs[0].changes[0].what' deadline
+expect_json '$.jobs[0].changes[0].at' 2026-11-30T22:05:00Z
+one 'accelerators: ["H100:8", "A100:8"]' 'work: 1h' "$od" 'max_price: 15'
+goes cheap us-east-1 'max_price'
+one 'accelerators: "A100:8"' 'work: 10h' "$od" 'max_cost: 90'
+expect_exit 3 'max_cost'
+expect_json '$.jobs[0].changes[0].what' over_budget
+expect_json_near '$.jobs[0].changes[0].to' 100.833333 1e-6
+one 'accelerators: "A100:8"' 'work: 10h' 'checkpoint: {size: 1GB, write: 10s}'
+expect_json '$.jobs[0].offer.purchase' spot 'spot survival: a job that resumes'
+one 'accelerators: "A100:8"' 'work: 10h' 'purchase: [on_demand, spot]'
+expect_json '$.jobs[0].offer.purchase' on_demand 'a job that cannot resume would be lost'
+expect_json '$.jobs[0].refused.cannot_resume' 1
+
+# A price of the runner-up just under what is told wins, just over it does not.
+one 'accelerators: "A100:8"' 'work: 10h' "$od"
+expect_json '$.jobs[0].changes[0].what' price
+to=$(json '$.jobs[0].changes[0].to')
+sed "s/^aws,eu-west-1,mid,\\(.*\\),20,USD/aws,eu-west-1,mid,\\1,$to,USD/" offers.csv >kept.csv
+cp offers.csv all.csv
+cp kept.csv offers.csv
+one 'accelerators: "A100:8"' 'work: 10h' "$od"
+goes mid eu-west-1 'the price that would change it does'
+awk -F, -v OFS=, -v p="$to" '$3 == "mid" { $8 = p + 0.001 } { print }' all.csv >offers.csv
+one 'accelerators: "A100:8"' 'work: 10h' "$od"
+goes cheap us-east-1 'a little more does not'
+cp all.csv offers.csv
+
+# Nested quotas: the account's 96 vCPUs bind, not the region's 192; raised by what is told the second job goes too.
+nest() {
+	cat >berth.yaml <<-YAML
+	schema: berth.config/1
+	limits:
+	  - {name: aws east, provider: aws, region: us-east-1, limit: 192, unit: vcpu}
+	  - {name: aws, provider: aws, limit: $1, unit: vcpu}
+	YAML
+	rm -f nest.db*
+	run --config berth.yaml --store nest.db prices import offers.csv
+	printf 'schema: berth.job/1\nname: n\nrun: make\naccelerators: "A100:8"\nwork: 10h\n%s\n' "$od" >n.yaml
+	run --config berth.yaml --store nest.db submit n.yaml n.yaml
+	run --config berth.yaml --store nest.db place -o json
+}
+nest 100
+expect_exit 3 'the outer quota binds'
+expect_json '$.jobs[1].binds' aws
+expect_json '$.jobs[1].changes[0].what' limit
+expect_json '$.jobs[1].changes[0].subject' aws
+expect_json '$.jobs[1].changes[0].to' 92.000000
+expect_json '$.optimal' true 'equal gangs under nested quotas are a flow: proven'
+nest 191
+expect_exit 3 'one less than told is not enough'
+nest 192
+expect_exit 0 'what is told is enough'
+run --config berth.yaml --store nest.db explain placement
+expect_out_has '2 of 2 jobs placed'
+run --config berth.yaml --store nest.db place -o json
+expect_json '$.limits[1].name' aws
+
+# Priority: the later job goes first. Equal jobs: who came first.
+printf 'schema: berth.config/1\nlimits:\n  - {name: one L4, accelerator: L4, limit: 1, unit: gpu}\n' >berth.yaml
+for j in early:0 late:5; do
+	printf 'schema: berth.job/1\nname: %s\nrun: make\naccelerators: "L4:1"\nwork: 1h\n%s\npriority: %s\n' "${j%:*}" "$od" "${j#*:}" >p.yaml
+	run --config berth.yaml --store prio.db submit p.yaml
+done
+run --config berth.yaml --store prio.db prices import offers.csv
+run --config berth.yaml --store prio.db place -o csv --columns name,provider
+expect_out late,aws
+expect_out early,
+
+# A budget holds for all jobs together, by priority; what is unserved is told with what it would take.
+printf 'schema: berth.config/1\n' >berth.yaml
+for j in a:0 b:0 c:9; do
+	printf 'schema: berth.job/1\nname: %s\nproject: nlp\nrun: make\naccelerators: "A100:8"\nwork: 10h\n%s\npriority: %s\n' "${j%:*}" "$od" "${j#*:}" >b.yaml
+	run --config berth.yaml --store money.db submit b.yaml
+done
+run --config berth.yaml --store money.db prices import offers.csv
+run --config berth.yaml --store money.db place
+expect_exit 0 'without a budget all three go'
+run --config berth.yaml --store money.db budget set project:nlp --cap 210 --period total
+run --config berth.yaml --store money.db place -o json
+expect_exit 3 'money for two'
+expect_json '$.jobs[0].offer.instance_type' cheap
+[ "$(awk -f "$TOP_SRCDIR/tests/cli/json.awk" "$out" | grep -c 'offer.instance_type	cheap$')" -eq 2 ]
+ok $? 'two are placed'
+expect_json '$.jobs[2].offer' null
+expect_json '$.jobs[2].binds' 'budget project:nlp/total'
+expect_json_near '$.jobs[2].changes[0].to' 92.5 1e-6
+run --config berth.yaml --store money.db explain "$(json '$.jobs[2].id')"
+expect_out_has '92.5 USD more of budget project:nlp/total would place it'
+
+# The earliest end: two cards, two jobs, the slow one would make one of them late.
+printf 'schema: berth.config/1\n' >berth.yaml
+printf 'schema: berth.job/1\nname: f\nrun: make\naccelerators: ["A100:8", "H100:8"]\nwork: 10h\n%s\n' "$od" >f.yaml
+run --config berth.yaml --store fin.db submit f.yaml
+run --config berth.yaml --store fin.db prices import offers.csv
+run --config berth.yaml --store fin.db place -o json
+expect_json '$.jobs[0].offer.instance_type' cheap
+run --config berth.yaml --store fin.db place --for finish -o json
+expect_json '$.jobs[0].offer.instance_type' fast
+expect_json '$.jobs[0].refused.later' 2
+expect_json '$.all_done_by' "$(json '$.jobs[0].expected_finish')"
+
+# A chain: the second job alone would go to the cheap machine; with 20 TB from the first, which must stay in Europe, not.
+printf 'schema: berth.job/1\nname: prepare\nrun: make\naccelerators: "A100:8"\nwork: 1h\n%s\nregions: ["eu-*"]\n' "$od" >c1.yaml
+printf 'schema: berth.job/1\nname: train\nrun: make\naccelerators: "A100:8"\nwork: 10h\n%s\nafter: {job: prepare, size: 20TB}\n' "$od" >c2.yaml
+run --config berth.yaml --store chain.db submit c1.yaml c2.yaml
+expect_exit 0
+run --config berth.yaml --store chain.db prices import offers.csv
+run --config berth.yaml --store chain.db place -o json
+expect_json '$.jobs[0].offer.region' eu-west-1
+expect_json '$.jobs[1].offer.region' eu-west-1
+expect_json '$.optimal' true 'a chain where nothing binds is exact'
+expect_json_near '$.jobs[1].offer.egress_cost' 0 1e-9
+sed 's/20TB/1GB/' c2.yaml >c3.yaml
+rm -f chain.db*
+run --config berth.yaml --store chain.db submit c1.yaml c3.yaml
+run --config berth.yaml --store chain.db prices import offers.csv
+run --config berth.yaml --store chain.db place -o json
+expect_json '$.jobs[1].offer.region' us-east-1
+expect_json_near '$.jobs[1].offer.egress_cost' 0.018626 1e-6
+sed 's/prepare/nobody/' c2.yaml >c4.yaml
+run --config berth.yaml --store chain.db submit c4.yaml
+expect_exit 1 'a job after one that nobody knows'
+expect_err_has "no job 'nobody' is known"
+done_testing
