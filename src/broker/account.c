@@ -233,6 +233,8 @@ broker_open(const struct broker_setup *s, struct broker *b, struct berth_err *er
 		if (rc == BERTH_OK)
 			rc = broker_limits_read(s->config, s->arena, &b->limits, &b->n_limits, err);
 		if (rc == BERTH_OK)
+			rc = bench_read(s->config, s->accels, s->arena, &b->benches, &b->n_benches, err);
+		if (rc == BERTH_OK)
 			rc = broker_open_sinks(b, s, err);
 		if (rc == BERTH_OK)
 			rc = broker_open_accounts(b, s, err);

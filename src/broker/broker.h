@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "broker/bench.h"
 #include "broker/placing.h"
 #include "broker/pricelist.h"
 #include "model/job.h"
@@ -85,6 +86,8 @@ struct broker {
 	size_t n_lives;
 	bool lives_read;
 	const char *probe_path;		/* berth-probe, for machines that are reached by ssh */
+	struct bench *benches;		/* [n_benches] that it runs there beside its own tests */
+	size_t n_benches;
 	struct prov_net *net;		/* of all accounts and webhooks; NULL: there are none */
 	bool offline;
 	const char *quarantine_dir;	/* for price lists that cannot be believed */

@@ -1,6 +1,7 @@
 noinst_LIBRARIES += libbroker.a
 libbroker_a_SOURCES = \
 	src/broker/account.c \
+	src/broker/bench.c src/broker/bench.h \
 	src/broker/broker.h \
 	src/broker/event.c \
 	src/broker/fleet.c src/broker/fleet.h \

@@ -77,5 +77,6 @@ runner_measure(struct broker *b, const struct instance *in, const char **json_ou
 		return rc;
 	if (by_provider)
 		return prov_measure(prov, in->provider_ref, b->tick_arena, json_out, err);
-	return shell_measure(in->address, b->probe_path, b->tick_arena, json_out, err);
+	return shell_measure(in->address, b->probe_path, bench_find(b->benches, b->n_benches,
+	    accel_find_sized(b->accels, in->offer.accelerator, in->offer.accelerator_memory_gib)), b->tick_arena, json_out, err);
 }

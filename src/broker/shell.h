@@ -2,6 +2,7 @@
 #ifndef BERTH_BROKER_SHELL_H
 #define BERTH_BROKER_SHELL_H
 
+#include "broker/bench.h"
 #include "model/job.h"
 #include "providers/provider.h"
 #include "util/arena.h"
@@ -23,9 +24,13 @@ BERTH_MUST_CHECK enum berth_code shell_poll(const char *address, const struct jo
 /* TERM to the job's process group, KILL after 10 s. */
 BERTH_MUST_CHECK enum berth_code shell_stop(const char *address, const struct job *job, struct arena *a,
     struct prov_run *run_out, struct berth_err *err);
-/* Copies the probe there by standard input, runs it for at most 90 s and gives back what it printed. */
-BERTH_MUST_CHECK enum berth_code shell_measure(const char *address, const char *probe_path, struct arena *a,
-    const char **json_out, struct berth_err *err);
+/*
+ * Copies the probe there by standard input, runs it for at most 90 s, or for as long as the benchmark may take, and gives back
+ * what it printed.
+ * bench  a user's own benchmark that it runs as well; NULL: none
+ */
+BERTH_MUST_CHECK enum berth_code shell_measure(const char *address, const char *probe_path, const struct bench *bench,
+    struct arena *a, const char **json_out, struct berth_err *err);
 
 /*
  * Runs script (standard input of sh -s) at the address and gives its standard output, at most 4 MiB, in timeout_s.

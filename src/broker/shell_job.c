@@ -170,10 +170,25 @@ shell_octal(struct buf *b, const char *bytes, size_t n)
 	}
 }
 
+/* What the probe is called with. */
+static void
+shell_probe_options(struct buf *b, const struct bench *bench)
+{
+	buf_add_str(b, " --json");
+	if (bench == NULL)
+		return;
+	buf_add_str(b, " --measure-command ");
+	shell_quote(b, bench->command);
+	buf_add_str(b, " --measure-name ");
+	shell_quote(b, bench->name);
+	buf_printf(b, " --measure-devices %d --cap %" PRId64, bench->devices, bench->within_s);
+}
+
 enum berth_code
-shell_measure(const char *address, const char *probe_path, struct arena *a, const char **json_out,
+shell_measure(const char *address, const char *probe_path, const struct bench *bench, struct arena *a, const char **json_out,
     struct berth_err *err)
 {
+	const int timeout_s = bench != NULL ? (int)bench->within_s + SHELL_TIMEOUT_S : SHELL_PROBE_TIMEOUT_S;
 	bool here = strcmp(address, "localhost") == 0;
 	enum berth_code rc = BERTH_OK;
 	char *bytes;
@@ -184,19 +199,22 @@ shell_measure(const char *address, const char *probe_path, struct arena *a, cons
 	buf_init(&b, SHELL_SCRIPT_MAX);
 	if (here) {
 		shell_quote(&b, probe_path);
-		buf_add_str(&b, " --json\n");
+		shell_probe_options(&b, bench);
+		buf_add_str(&b, " </dev/null\n");
 	} else {
 		rc = fileio_slurp(a, probe_path, 2U << 20, &bytes, &n, err);
 		if (rc == BERTH_OK) {
 			buf_add_str(&b, "umask 077; t=$(mktemp) || exit 3\n{\n");
 			shell_octal(&b, bytes, n);
-			buf_add_str(&b, "} >\"$t\" && chmod 700 \"$t\" && \"$t\" --json </dev/null; s=$?; rm -f \"$t\"; exit $s\n");
+			buf_add_str(&b, "} >\"$t\" && chmod 700 \"$t\" && \"$t\"");
+			shell_probe_options(&b, bench);
+			buf_add_str(&b, " </dev/null; s=$?; rm -f \"$t\"; exit $s\n");
 		}
 	}
 	if (rc == BERTH_OK)
 		rc = buf_check(&b, "probe script", err);
 	if (rc == BERTH_OK)
-		rc = shell_run(address, b.p, b.len, SHELL_PROBE_TIMEOUT_S, a, json_out, &status, err);
+		rc = shell_run(address, b.p, b.len, timeout_s, a, json_out, &status, err);
 	buf_free(&b);
 	return rc;
 }

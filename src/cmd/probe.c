@@ -34,7 +34,7 @@ static const struct opt_row probe_rows[] = {
 	{ "quick", 0, OPT_FLAG, NULL, "about 8 s; with --here", OFF(quick), 0, 0, NULL },
 	{ "deep", 0, OPT_FLAG, NULL, "minutes; with --here", OFF(deep), 0, 0, NULL },
 	{ "only", 0, OPT_LIST, "TEST", "these tests, or all that begin so; with --here", OFF(only), 0, 0, NULL },
-	{ "measure-command", 0, OPT_STRING, "COMMAND", "a benchmark of your own that prints a rate; with --here", OFF(measure), 0, 0, NULL },
+	{ "measure-command", 0, OPT_STRING, "COMMAND", "a benchmark of your own that prints a rate; with --here or --host", OFF(measure), 0, 0, NULL },
 	{ "measure-name", 0, OPT_STRING, "TEST", "the test that it stands for, or user_ and a name", OFF(measure_name), 0, 0, NULL },
 	{ "measure-devices", 0, OPT_INT, "N", "how many accelerators it keeps busy", OFF(measure_devices), 1, 64, NULL },
 	{ 0 },
@@ -153,31 +153,66 @@ probe_file(struct cmd_ctx *ctx, const struct probe_opts *o, struct probed_machin
 	return rc;
 }
 
+/* The benchmark that is named, else that of what was sold in berth.yaml; NULL: none. */
+static enum berth_code
+probe_bench(struct cmd_ctx *ctx, const struct probe_opts *o, const struct probed_machine *m, const struct bench **bench_out,
+    struct berth_err *err)
+{
+	const struct accel_table *accels;
+	const struct config *config;
+	struct bench *benches, *named;
+	enum berth_code rc;
+	size_t n;
+
+	*bench_out = NULL;
+	if (o->measure != NULL) {
+		named = arena_array_of(ctx->arena, 1, struct bench);
+		*named = (struct bench){ .command = o->measure, .name = o->measure_name != NULL ? o->measure_name : "user",
+			.devices = (int)o->measure_devices, .within_s = BENCH_WITHIN_S };
+		*bench_out = named;
+		return BERTH_OK;
+	}
+	if (m->promise.accel == NULL)
+		return BERTH_OK;
+	rc = cmd_config(ctx, &config, err);
+	if (rc == BERTH_OK)
+		rc = cmd_accels(ctx, &accels, err);
+	if (rc == BERTH_OK)
+		rc = bench_read(config->root, accels, ctx->arena, &benches, &n, err);
+	if (rc == BERTH_OK)
+		*bench_out = bench_find(benches, n, m->promise.accel);
+	return rc;
+}
+
 static enum berth_code
 probe_fetch(struct cmd_ctx *ctx, const struct probe_opts *o, struct probed_machine *m, struct berth_err *err)
 {
 	const int named = o->here + (o->file != NULL) + (o->host != NULL) + (o->instance != 0);
+	const struct bench *bench;
 
 	if (named > 1)
 		return err_set(err, BERTH_EUSAGE, "--here, --file, --host and --instance exclude each other");
 	if (o->quick && o->deep)
 		return err_set(err, BERTH_EUSAGE, "--quick and --deep exclude each other");
-	if (o->measure != NULL && (o->file != NULL || o->host != NULL || o->instance != 0))
-		return err_set(err, BERTH_EUSAGE, "--measure-command runs on this machine only");
+	if (o->measure != NULL && (o->file != NULL || o->instance != 0))
+		return err_set(err, BERTH_EUSAGE, "--measure-command goes with --here and --host; for machines that berth rents it is "
+		    "'measure' in berth.yaml");
 	if (o->measure == NULL && o->measure_name != NULL)
 		return err_set(err, BERTH_EUSAGE, "--measure-name names what --measure-command measures, which is missing");
 	if (o->file != NULL)
 		return probe_file(ctx, o, m, err);
 	if (o->instance != 0)
 		return probe_instance(ctx, o, m, err);
+	if (probe_bench(ctx, o, m, &bench, err) != BERTH_OK)
+		return err->code;
 	if (o->host != NULL) {
 		m->source = arena_printf(ctx->arena, "host %s", o->host);
 		if (ctx->offline)
 			return err_set(err, BERTH_EFAIL, "--host goes over the network, and --offline forbids it");
-		return shell_measure(o->host, progpath_probe(ctx->arena), ctx->arena, &m->json, err);
+		return shell_measure(o->host, progpath_probe(ctx->arena), bench, ctx->arena, &m->json, err);
 	}
 	m->source = "here";
-	return probe_run_here(ctx, o, &m->json, err);
+	return probe_run_here(ctx, o, bench, &m->json, err);
 }
 
 /* A result that cannot be read is a failed probe. */

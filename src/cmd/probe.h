@@ -2,6 +2,7 @@
 #ifndef BERTH_CMD_PROBE_H
 #define BERTH_CMD_PROBE_H
 
+#include "broker/bench.h"
 #include "cmd/cmd.h"
 #include "model/accel.h"
 #include "model/machine.h"
@@ -39,8 +40,8 @@ BERTH_MUST_CHECK enum berth_code probe_tables(struct cmd_ctx *ctx, struct verdic
     struct verdict_limits *limits_out, struct berth_err *err);
 
 /* Runs the measuring program here and gives its output; its messages and progress go to stderr. */
-BERTH_MUST_CHECK enum berth_code probe_run_here(struct cmd_ctx *ctx, const struct probe_opts *o, const char **json_out,
-    struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code probe_run_here(struct cmd_ctx *ctx, const struct probe_opts *o, const struct bench *bench,
+    const char **json_out, struct berth_err *err);
 
 BERTH_MUST_CHECK enum berth_code probe_show(struct cmd_ctx *ctx, const struct probed_machine *m, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code probe_history(struct cmd_ctx *ctx, struct berth_err *err);

@@ -59,9 +59,10 @@ probe_drain(int fd, struct buf *out, const char *name, struct berth_err *err)
 }
 
 enum berth_code
-probe_run_here(struct cmd_ctx *ctx, const struct probe_opts *o, const char **json_out, struct berth_err *err)
+probe_run_here(struct cmd_ctx *ctx, const struct probe_opts *o, const struct bench *bench, const char **json_out,
+    struct berth_err *err)
 {
-	const char *path = progpath_probe(ctx->arena), *argv[16];
+	const char *path = progpath_probe(ctx->arena), *argv[20];
 	enum berth_code rc;
 	struct buf out;
 	size_t n = 0;
@@ -82,15 +83,15 @@ probe_run_here(struct cmd_ctx *ctx, const struct probe_opts *o, const char **jso
 		for (size_t i = 1; i < o->only.n; i++)
 			argv[n - 1] = arena_printf(ctx->arena, "%s,%s", argv[n - 1], o->only.v[i]);
 	}
-	if (o->measure != NULL) {
+	if (bench != NULL) {
 		argv[n++] = "--measure-command";
-		argv[n++] = o->measure;
+		argv[n++] = bench->command;
 		argv[n++] = "--measure-devices";
-		argv[n++] = arena_printf(ctx->arena, "%d", (int)o->measure_devices);
-	}
-	if (o->measure != NULL && o->measure_name != NULL) {
+		argv[n++] = arena_printf(ctx->arena, "%d", bench->devices);
 		argv[n++] = "--measure-name";
-		argv[n++] = o->measure_name;
+		argv[n++] = bench->name;
+		argv[n++] = "--cap";
+		argv[n++] = arena_printf(ctx->arena, "%d", (int)bench->within_s);
 	}
 	argv[n] = NULL;
 	rc = probe_spawn(argv, &fd, &pid, err);
