@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "plan/commit.h"
+#include "plan/terms.h"
 #include "util/arena.h"
 #include "util/rng.h"
 
@@ -121,6 +122,41 @@ glpk(const struct commit_curve *c, const struct commit_line *l, double *objectiv
 	return took;
 }
 
+/* Half a year; a week or 30 days from each quarter of a day, or all of it: 4,288 h x 1,431 offers; then 0.6 of the money. */
+static bool
+rolling(struct arena *a)
+{
+	static int64_t demand[4288];
+	static struct terms_offer o[1500];
+	struct terms_plan all, less;
+	struct berth_err err;
+	struct rng r;
+	size_t n = 0, hours = 4288;
+	double t0, t1, t2;
+
+	rng_seed(&r, 4);
+	for (size_t t = 0; t < hours; t++)
+		demand[t] = (int64_t)fmax(0, 30 + 12 * sin(6.283185307 * (double)t / 24) + 10 * sin(6.283185307 * (double)t / 700) +
+		    4 * rng_normal(&r));
+	for (size_t s = 0; s < hours; s += 6) {
+		size_t month = s + 720 < hours ? s + 720 : hours, week = s + 168 < hours ? s + 168 : hours;
+
+		o[n++] = (struct terms_offer){ s, month, { (int64_t)(month - s) * 600000 }, INT64_MAX };
+		o[n++] = (struct terms_offer){ s, week, { (int64_t)(week - s) * 750000 }, INT64_MAX };
+	}
+	o[n++] = (struct terms_offer){ 0, hours, { (int64_t)hours * 500000 }, INT64_MAX };
+	t0 = now_s();
+	if (terms_solve(demand, hours, o, n, (struct usd_micro){ 1000000 }, NAN, a, &all, &err) != BERTH_OK)
+		return false;
+	t1 = now_s();
+	if (terms_solve(demand, hours, o, n, (struct usd_micro){ 1000000 }, 0.6 * all.bound_usd, a, &less, &err) != BERTH_OK)
+		return false;
+	t2 = now_s();
+	printf("%zu h x %zu offers with start dates: %.4f s (target 1 s); with 0.6 of its money %.4f s, %.2f USD over the bound "
+	    "(a purchase is 126 to 2144)\n", hours, n, t1 - t0, t2 - t1, less.cost_usd - less.lower_bound_usd);
+	return true;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -146,6 +182,8 @@ main(int argc, char **argv)
 	t2 = now_s();
 	printf("%d h x %zu levels x %d paths, %d offers: plan %.4f s, with outcome and regret %.4f s (target 0.2 s)\n", HOURS,
 	    c.levels, PATHS, LINES, t1 - t0, t2 - t0);
+	if (!rolling(a))
+		return 1;
 	theirs = glpk(&c, l, &objective);
 	if (isnan(theirs))
 		printf("GLPK: not here, or not done in 600 s\n");

@@ -223,6 +223,18 @@ forecast_hold(struct arena *a, const char *name, struct fc_series *in)
 	in->peak = same ? NULL : arena_memdup(a, in->peak, in->n * sizeof(*in->peak));
 }
 
+/* Where the history of a series ends; 0: with its last sample; < 0: it was not there. */
+static int64_t
+forecast_until(const struct forecast_opts *o, const char *series)
+{
+	if (o->then == NULL)
+		return o->at;
+	for (size_t i = 0; i < o->then->n; i++)
+		if (str_eq(o->then->series[i], series))
+			return o->then->at[i];
+	return -1;
+}
+
 /* History of row i of the pick at place k of f, if it has one that can be forecast; scratch holds it before it is cut to size. */
 static enum berth_code
 forecast_load_one(struct cmd_ctx *ctx, struct forecast_set *f, size_t i, size_t k, struct arena *scratch, bool *kept_out,
@@ -231,11 +243,15 @@ forecast_load_one(struct cmd_ctx *ctx, struct forecast_set *f, size_t i, size_t 
 	const struct forecast_opts *o = ctx->opts;
 	const char *coarse = NULL;
 	struct fc_series in;
-	enum berth_code rc = forecast_read(ctx, &f->rows[i], o->at, scratch, &in, &coarse, err);
+	int64_t until = forecast_until(o, f->rows[i].name);
+	enum berth_code rc;
 
 	*kept_out = false;
+	if (until < 0)
+		return BERTH_OK;
+	rc = forecast_read(ctx, &f->rows[i], until, scratch, &in, &coarse, err);
 	if (rc == BERTH_OK)
-		rc = joins_apply(ctx->store, &f->joins, f->rows[i].name, o->at, scratch, &in, &f->joined[k], err);
+		rc = joins_apply(ctx->store, &f->joins, f->rows[i].name, until, scratch, &in, &f->joined[k], err);
 	if (rc == BERTH_OK)
 		rc = forecast_queue(ctx, f, &f->rows[i], scratch, &in, &f->queued[k], err);
 	if (rc != BERTH_OK)

@@ -12,7 +12,15 @@
 #include "forecast/tree.h"
 #include "model/series.h"
 
+/* Of a plan that is made again: the only series, and how far the history of each went. */
+struct forecast_was {
+	const char *const *series;	/* [n] */
+	const int64_t *at;		/* [n] */
+	size_t n;
+};
+
 struct forecast_opts {
+	const struct forecast_was *then;	/* NULL: --at, and all series */
 	struct opt_list series, capacity, by;
 	int64_t horizon_s, at, history_s, paths, seed, origins, threads, gpus_per_node;
 	double cap;

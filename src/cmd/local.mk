@@ -14,6 +14,7 @@ libcmd_a_SOURCES = \
 libcmd_a_SOURCES += \
 	src/cmd/budget.c src/cmd/events.c src/cmd/series.c src/cmd/series_waste.c src/cmd/series_waste.h src/cmd/series_waits.c src/cmd/series_waits.h src/cmd/store.c \
 	src/cmd/budget.c src/cmd/events.c src/cmd/series.c src/cmd/series_waste.c src/cmd/series_waste.h src/cmd/store.c src/cmd/store_tiers.c src/cmd/store_tiers.h \
+	src/cmd/commitments.c \
 	src/cmd/complete.c src/cmd/complete.h src/cmd/completion.c \
 	src/cmd/doctor.c src/cmd/doctor.h src/cmd/doctor_accounts.c \
 	src/cmd/forecast.c src/cmd/forecast.h src/cmd/forecast_answer.c src/cmd/forecast_flow.c src/cmd/forecast_keep.c src/cmd/forecast_queue.c src/cmd/forecast_show.c src/cmd/forecast_test.c src/cmd/forecast_tree.c \
@@ -28,7 +29,7 @@ libcmd_a_SOURCES += \
 	src/cmd/probe_tables.c \
 	src/cmd/job.c src/cmd/jobs.c src/cmd/jobshow.c src/cmd/jobshow.h \
 	src/cmd/place.c \
-	src/cmd/plan.c src/cmd/plan_demand.c src/cmd/plan_events.c src/cmd/plan_join.c src/cmd/plan_join.h src/cmd/plan_ladder.c src/cmd/plan_show.c src/cmd/plan_solve.c \
+	src/cmd/plan.c src/cmd/plan_demand.c src/cmd/plan_events.c src/cmd/plan_inputs.c src/cmd/plan_inputs.h src/cmd/plan_join.c src/cmd/plan_join.h src/cmd/plan_ladder.c src/cmd/plan_schedule.c src/cmd/plan_show.c src/cmd/plan_solve.c \
 	src/cmd/prices.c src/cmd/prices_diff.c src/cmd/prices_quarantine.c src/cmd/prices.h src/cmd/prices_history.c src/cmd/prices_import.c src/cmd/prices_refresh.c \
 	src/cmd/record.c src/cmd/record.h src/cmd/record_focus.c src/cmd/record_jobs.c \
 	src/cmd/record_metrics.c src/cmd/record_metrics.h src/cmd/record_prom.c \

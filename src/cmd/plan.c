@@ -8,6 +8,7 @@
 #include "cmd/cmd.h"
 #include "cmd/forecast.h"
 #include "cmd/line.h"
+#include "cmd/plan_inputs.h"
 #include "cmd/plan_join.h"
 #include "cmd/series_waste.h"
 #include "store/money_rows.h"
@@ -20,10 +21,10 @@
 
 struct plan_opts {
 	struct opt_list series, by, providers, regions, also, shares;
-	int64_t horizon_s, at, paths, seed, max_term, price_age_s, on_demand_gpus, replay, ladder, ladder_every_s;
+	int64_t horizon_s, at, paths, seed, max_term, price_age_s, on_demand_gpus, replay, ladder, ladder_every_s, starts_s;
 	double service_level, spot_share;
 	struct usd_micro budget;
-	const char *gpu, *events, *precision, *reconcile;
+	const char *gpu, *events, *precision, *reconcile, *lp;
 	bool no_spot, list_prices, brief, no_events, total, requested, sparse;
 };
 
@@ -63,6 +64,9 @@ static const struct opt_row plan_rows[] = {
 	{ "brief", 'b', OPT_FLAG, NULL, "leave the reasons out of the table", OFF(brief), 0, 0, NULL },
 	{ "ladder", 0, OPT_INT, "N", "buy in so many steps, planning again before each", OFF(ladder), 2, 60, NULL },
 	{ "ladder-every", 0, OPT_DURATION, "DUR", "time between the steps; default 4w", OFF(ladder_every_s), 86400, 1e8, NULL },
+	{ "starts", 0, OPT_DURATION, "DUR", "also say what to buy later: start dates so far apart", OFF(starts_s), 86400, 1e8, NULL },
+	{ "write-lp", 0, OPT_PATH, "FILE", "with --starts: write the integer program, so that a solver can check it", OFF(lp), 0, 0,
+	    NULL },
 	{ "no-spot", 0, OPT_FLAG, NULL, "leave spot offers out", OFF(no_spot), 0, 0, NULL },
 	{ "list-prices", 0, OPT_FLAG, NULL, "also offers that no account of berth.yaml can create", OFF(list_prices), 0, 0, NULL },
 	{ "on-demand-limit", 0, OPT_INT, "GPUS", "GPUs that can be had on demand", OFF(on_demand_gpus), 1, 1e6, NULL },
@@ -196,67 +200,11 @@ plan_options(struct cmd_ctx *ctx, struct plan_options *o, struct berth_err *err)
 	o->on_demand_gpus = v->on_demand_gpus;
 	o->ladder = v->ladder;
 	o->ladder_every_s = v->ladder_every_s;
-	return rc;
-}
-
-/* What would have to be given to make the same plan again. */
-static enum berth_code
-plan_inputs(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n, const struct plan_options *o, const char **text_out,
-    struct berth_err *err)
-{
-	const char *const *raw;
-	struct buf b;
-	struct jsonw w;
-	enum berth_code rc;
-	size_t n_raw;
-
-	buf_init(&b, JSONR_BYTES_MAX);
-	jsonw_init_buf(&w, &b, JSONW_COMPACT);
-	jsonw_begin_object(&w, NULL);
-	jsonw_begin_array(&w, "series");
-	for (size_t i = 0; i < n; i++)
-		jsonw_str(&w, NULL, ps[i].series.name);
-	jsonw_end_array(&w);
-	jsonw_time(&w, "at", n > 0 ? ps[0].forecast.t0 : o->now);
-	jsonw_time(&w, "now", o->now);
-	jsonw_int(&w, "horizon_s", o->horizon_s);
-	jsonw_double(&w, "service_level", o->service_level);
-	jsonw_double(&w, "budget", o->budget_usd);
-	jsonw_int(&w, "paths", o->paths);
-	jsonw_int(&w, "seed", (int64_t)o->seed);
-	jsonw_int(&w, "max_term_months", o->max_term_months);
-	jsonw_double(&w, "spot_share", o->no_spot ? 0 : o->spot_share);
-	jsonw_int(&w, "on_demand_limit", o->on_demand_gpus);
-	jsonw_str(&w, "gpu", o->gpu);
-	jsonw_str(&w, "events", o->roadmap);
-	raw = cmd_raw(ctx, &n_raw);
-	jsonw_begin_array(&w, "command");
-	for (size_t i = 0; i < n_raw; i++)
-		jsonw_str(&w, NULL, raw[i]);
-	jsonw_end_array(&w);
-	jsonw_begin_array(&w, "prices_as_of");
-	for (size_t i = 0; i < n; i++)
-		jsonw_int(&w, NULL, ps[i].price_oldest);
-	jsonw_end_array(&w);
-	jsonw_begin_array(&w, "also");
-	for (size_t i = 0; i < o->n_also; i++)
-		jsonw_str(&w, NULL, o->also[i]->name);
-	jsonw_end_array(&w);
-	jsonw_str(&w, "precision", accel_precision_name(o->precision));
-	jsonw_begin_array(&w, "shares");
-	for (size_t i = 0; i < o->n_shares; i++) {
-		jsonw_begin_object(&w, NULL);
-		jsonw_str(&w, "provider", o->shares[i].provider);
-		jsonw_double(&w, "min", o->shares[i].min);
-		jsonw_double(&w, "max", o->shares[i].max);
-		jsonw_end_object(&w);
-	}
-	jsonw_end_array(&w);
-	jsonw_end_object(&w);
-	rc = jsonw_finish(&w, err);
-	if (rc == BERTH_OK)
-		*text_out = arena_strdup(ctx->arena, b.p);
-	buf_free(&b);
+	o->starts_s = v->starts_s;
+	if (rc == BERTH_OK && o->starts_s > 0 && o->n_shares > 0)
+		rc = err_set(err, BERTH_EUSAGE, "--starts and --share do not go together: shares hold for what is bought at once");
+	if (rc == BERTH_OK && v->lp != NULL && o->starts_s == 0)
+		rc = err_set(err, BERTH_EUSAGE, "--write-lp writes the program of --starts: give both");
 	return rc;
 }
 
@@ -331,15 +279,50 @@ plan_build_all(struct cmd_ctx *ctx, const struct accel_table *accels, const stru
 
 /* A plan in the making: what plan_run() prints, or a replay compares. */
 struct plan_made {
+	struct plan_then then;
 	struct plan_options o;
 	struct plan_series *ps;
 	size_t n;
 	struct plan_left left;
 };
 
-/* at: offers as they were then; 0: those of now. */
+/* Of a replay only what was there when the plan was made. */
+static void
+plan_own(struct cmd_ctx *ctx, const struct plan_then *then, struct plan_made *m, struct commitment *owned, size_t *n)
+{
+	size_t kept = 0;
+
+	m->then.owned = arena_array(ctx->arena, *n + 1, sizeof(*m->then.owned));
+	for (size_t i = 0; i < *n; i++) {
+		bool was = then == NULL;
+
+		for (size_t k = 0; then != NULL && k < then->n_owned; k++)
+			was = was || then->owned[k] == owned[i].id;
+		if (!was)
+			continue;
+		m->then.owned[kept] = owned[i].id;
+		owned[kept++] = owned[i];
+	}
+	*n = m->then.n_owned = kept;
+}
+
+/* Which series there were, and how far their history went. */
+static void
+plan_note_picked(struct cmd_ctx *ctx, const struct forecast_set *f, struct plan_made *m)
+{
+	const char **name = arena_array(ctx->arena, f->n_coarse + 1, sizeof(*name));
+	int64_t *at = arena_array(ctx->arena, f->n_coarse + 1, sizeof(*at));
+
+	for (size_t i = 0; i < f->n_coarse; i++) {
+		name[i] = f->rows[i].name;
+		at[i] = m->o.at != 0 ? m->o.at : f->rows[i].to + f->rows[i].step_s;
+	}
+	m->then.demand = (struct forecast_was){ name, at, f->n_coarse };
+}
+
+/* at: offers as they were then, and `then` what else there was; 0 and NULL: those of now. */
 static enum berth_code
-plan_make(struct cmd_ctx *ctx, int64_t at, struct plan_made *m, struct berth_err *err)
+plan_make(struct cmd_ctx *ctx, int64_t at, const struct plan_then *then, struct plan_made *m, struct berth_err *err)
 {
 	const struct offer_query q = { .at = at };
 	const struct accel_table *accels;
@@ -351,13 +334,18 @@ plan_make(struct cmd_ctx *ctx, int64_t at, struct plan_made *m, struct berth_err
 
 	if (rc == BERTH_OK)
 		rc = cmd_accels(ctx, &accels, err);
+	m->o.then = then == NULL ? NULL : &then->demand;
 	if (rc == BERTH_OK)
 		rc = plan_demand_load(ctx, accels, &m->o, &f, &m->ps, &m->n, err);
 	m->left.n = f.n_left;
 	if (rc == BERTH_OK)
+		plan_note_picked(ctx, &f, m);
+	if (rc == BERTH_OK)
 		rc = store_offer_list(ctx->store, at == 0 ? NULL : &q, ctx->arena, &offers, &n_offers, err);
 	if (rc == BERTH_OK)
-		rc = store_commitment_list(ctx->store, ctx->now, ctx->arena, &owned, &n_owned, err);
+		rc = store_commitment_list(ctx->store, 0, ctx->arena, &owned, &n_owned, err);
+	if (rc == BERTH_OK)
+		plan_own(ctx, then, m, owned, &n_owned);
 	if (rc == BERTH_OK)
 		rc = plan_market_all(ctx, accels, offers, n_offers, &m->o, m->ps, &m->n, &m->left, err);
 	if (rc == BERTH_OK)
@@ -412,7 +400,7 @@ plan_store(struct cmd_ctx *ctx, const struct plan_made *m, int64_t *id_out, stru
 {
 	struct plan_row row = { .made = ctx->now };
 	struct buf b;
-	enum berth_code rc = plan_inputs(ctx, m->ps, m->n, &m->o, &row.inputs, err);
+	enum berth_code rc = plan_inputs_write(ctx, m->ps, m->n, &m->o, &m->then, &row.inputs, err);
 
 	if (rc == BERTH_OK)
 		rc = plan_text(m, &b, err);
@@ -422,41 +410,6 @@ plan_store(struct cmd_ctx *ctx, const struct plan_made *m, int64_t *id_out, stru
 	rc = store_plan_insert(ctx->store, &row, id_out, err);
 	buf_free(&b);
 	return rc;
-}
-
-/* The command line and the price ages that a plan was made with. */
-static enum berth_code
-plan_replay_inputs(struct cmd_ctx *ctx, const struct plan_row *row, struct line *line, int64_t **oldest_out, size_t *n_out,
-    struct berth_err *err)
-{
-	char name[64];
-	struct jsonr root, args, ages;
-	const char **argv = NULL;
-	json_t *v = NULL;
-	enum berth_code rc;
-	size_t n;
-
-	snprintf(name, sizeof(name), "inputs of plan %lld", (long long)row->id);
-	rc = jsonr_parse(row->inputs, strlen(row->inputs), name, &v, err);
-	if (rc != BERTH_OK)
-		return rc;
-	root = jsonr_root(v, name);
-	args = jsonr_get(&root, "command");
-	ages = jsonr_get(&root, "prices_as_of");
-	n = jsonr_len(&args);
-	*n_out = jsonr_len(&ages);
-	if (n == 0) {
-		json_decref(v);
-		return err_set(err, BERTH_ENOTFOUND, "plan %lld was made by a version that did not keep its command line", (long long)row->id);
-	}
-	argv = arena_array(ctx->arena, n + 1, sizeof(*argv));
-	*oldest_out = arena_array(ctx->arena, *n_out, sizeof(**oldest_out));
-	for (size_t i = 0; i < n; i++)
-		argv[i] = arena_strdup(ctx->arena, json_is_string(jsonr_at(&args, i).v) ? json_string_value(jsonr_at(&args, i).v) : "");
-	for (size_t i = 0; i < *n_out; i++)
-		(*oldest_out)[i] = json_integer_value(jsonr_at(&ages, i).v);
-	json_decref(v);
-	return rc == BERTH_OK ? line_parse(ctx->arena, row->made, (int)n, (char *const *)(void *)argv, line, err) : rc;
 }
 
 /* Where two texts part, with what stands around it. */
@@ -469,7 +422,7 @@ plan_differs(const char *was, const char *is, int64_t id, struct berth_err *err)
 		k++;
 	from = k > 40 ? k - 40 : 0;
 	return err_set(err, BERTH_EFAIL, "plan %lld comes out otherwise now, from byte %zu on: it was ...%.80s..., it is ...%.80s...: "
-	    "history, config or measured speeds have changed since", (long long)id, k, was + from, is + from);
+	    "history, commitments, config or measured speeds have changed since", (long long)id, k, was + from, is + from);
 }
 
 static enum berth_code
@@ -479,22 +432,21 @@ plan_replay(struct cmd_ctx *ctx, int64_t id, struct berth_err *err)
 	struct plan_made m = { 0 };
 	struct plan_row row;
 	struct line line;
-	int64_t *oldest = NULL;
-	size_t n_oldest = 0;
+	struct plan_then was;
 	struct buf b;
 	enum berth_code rc = store_plan_get(ctx->store, id, ctx->arena, &row, err);
 
 	if (rc == BERTH_OK)
-		rc = plan_replay_inputs(ctx, &row, &line, &oldest, &n_oldest, err);
+		rc = plan_inputs_read(ctx, &row, &line, &was, err);
 	if (rc != BERTH_OK)
 		return rc;
 	then.opts = line.opts;
 	then.args = line.words;
 	then.n_args = line.n_words;
 	then.now = row.made;
-	rc = plan_make(&then, row.made, &m, err);
-	for (size_t i = 0; i < m.n && i < n_oldest && rc == BERTH_OK; i++)
-		m.ps[i].price_oldest = oldest[i];	/* an offer that goes on unchanged is looked at again and again */
+	rc = plan_make(&then, row.made, &was, &m, err);
+	for (size_t i = 0; i < m.n && i < was.n_oldest && rc == BERTH_OK; i++)
+		m.ps[i].price_oldest = was.oldest[i];	/* an offer that goes on unchanged is looked at again and again */
 	if (rc == BERTH_OK)
 		rc = plan_finish(&then, &m, err);
 	if (rc != BERTH_OK)
@@ -526,9 +478,13 @@ plan_run(struct cmd_ctx *ctx, struct berth_err *err)
 
 	if (v->replay > 0)
 		return plan_replay(ctx, v->replay, err);
-	rc = plan_make(ctx, 0, &m, err);
+	rc = plan_make(ctx, 0, NULL, &m, err);
 	if (rc == BERTH_OK)
 		rc = plan_finish(ctx, &m, err);
+	if (rc == BERTH_OK && v->lp != NULL && m.n != 1)
+		rc = err_set(err, BERTH_EUSAGE, "--write-lp takes one series: name it with --series");
+	if (rc == BERTH_OK && v->lp != NULL)
+		rc = plan_schedule_lp(&m.ps[0], &m.o, v->lp, err);
 	if (rc == BERTH_OK)
 		rc = plan_store(ctx, &m, &id, err);
 	if (rc != BERTH_OK)

@@ -142,7 +142,7 @@ static const char *
 plan_name(const struct offer *o, struct arena *a)
 {
 	const char *term = o->purchase == PURCHASE_RESERVED && o->term_months > 0 ?
-	    arena_printf(a, " %d months, %s upfront", o->term_months, o->payment == PAYMENT_ALL ? "all" :
+	    arena_printf(a, " %d month%s, %s upfront", o->term_months, o->term_months == 1 ? "" : "s", o->payment == PAYMENT_ALL ? "all" :
 	    o->payment == PAYMENT_PARTIAL ? "part" : "nothing") : "";
 
 	return arena_printf(a, "%s%s%s%s%s %s%s", o->provider, o->region[0] != '\0' ? " " : "", o->region,
@@ -183,17 +183,24 @@ plan_quota(const struct plan_options *o, const struct offer *x)
 /* Owned commitments that hold for at least half of the horizon: their money is sunk. */
 static void
 plan_owned(const struct commitment *c, size_t n, const struct plan_options *o, const struct accel_table *accels,
-    const struct plan_series *ps, struct plan_lines *l)
+    struct plan_series *ps, struct plan_lines *l)
 {
 	int64_t from = ps->forecast.t0, to = from + (int64_t)ps->forecast.horizon * ps->forecast.step_s;
 
+	ps->owned = arena_array(l->a, n + 1, sizeof(*ps->owned));
+	ps->owned_name = arena_array(l->a, n + 1, sizeof(*ps->owned_name));
 	for (size_t i = 0; i < n; i++) {
 		const struct offer *x = &c[i].offer;
 		int64_t lo = c[i].from > from ? c[i].from : from, hi = c[i].to < to ? c[i].to : to;
 
 		double speed = plan_speed(o, accels, ps, x);
 
-		if (x->accelerator_count < 1 || (hi - lo) * 2 < to - from || speed <= 0)
+		if (x->accelerator_count < 1 || hi <= lo || speed <= 0)
+			continue;
+		ps->owned_name[ps->n_owned] = plan_name(x, l->a);
+		ps->owned[ps->n_owned++] = (struct schedule_owned){ (lo - from) / ps->forecast.step_s,
+			hi == to ? INT64_MAX : (hi - from) / ps->forecast.step_s, c[i].count * plan_units(speed, x) };
+		if ((hi - lo) * 2 < to - from)
 			continue;
 		plan_add_line(l, (struct commit_line){ COMMIT_OWNED, 0, 0, 0, plan_units(speed, x), c[i].count, c[i].count }, x,
 		    ", owned");
@@ -230,6 +237,17 @@ plan_shares(const struct plan_options *o, struct plan_series *ps, struct arena *
 	ps->shares = (struct commit_shares){ share, o->n_shares, group };
 }
 
+/* A dearer offer may still do for a while: is it shorter than all that are cheaper and come in no larger machines? */
+static bool
+plan_shorter(const struct plan_lines *l, const struct offer *x, int64_t units)
+{
+	for (size_t i = 0; i < l->line.n; i++)
+		if (l->line.v[i].kind == COMMIT_RESERVED && l->line.v[i].gpus <= units && l->line.v[i].max_count == COMMIT_NO_LIMIT &&
+		    offer_term_hours(l->offer.v[i]) <= offer_term_hours(x))
+			return false;
+	return true;
+}
+
 /*
  * Reserved offers, cheapest per GPU first (offers are sorted): one that is dearer, comes in no smaller machines and has no
  * quota to fill is never taken, among those whose share is limited together.
@@ -246,9 +264,9 @@ plan_reserved(const struct plan_series *ps, const struct plan_options *o, struct
 		if (x[i]->purchase != PURCHASE_RESERVED)
 			continue;
 		quota = plan_quota(o, x[i]);
-		if (*smallest != 0 && units >= *smallest)
+		if (*smallest != 0 && units >= *smallest && (o->starts_s == 0 || !plan_shorter(l, x[i], units)))
 			continue;
-		if (quota == COMMIT_NO_LIMIT)
+		if (quota == COMMIT_NO_LIMIT && (*smallest == 0 || units < *smallest))
 			*smallest = units;
 		/* Money stays exact: the machine's price over the whole units that it counts for. */
 		plan_add_line(l, (struct commit_line){ COMMIT_RESERVED, 0, usd_to_double(offer_effective_hour(x[i])) / (double)units, 0,

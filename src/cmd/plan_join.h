@@ -15,10 +15,12 @@
 #include "model/series.h"
 #include "plan/commit.h"
 #include "plan/explain.h"
+#include "plan/schedule.h"
 #include "util/err.h"
 
 struct arena;
 struct cmd_ctx;
+struct forecast_was;
 struct jsonw;
 struct forecast_set;
 struct opt_list;
@@ -53,6 +55,8 @@ struct plan_options {
 	double spot_share;		/* of the median peak that spot may carry */
 	int64_t on_demand_gpus;		/* that can be had; 0: not known */
 	int64_t ladder, ladder_every_s;	/* purchases in so many steps, so far apart; 0: all at once */
+	int64_t starts_s;		/* time between start dates of later purchases; 0: all with the horizon */
+	const struct forecast_was *then;	/* of a replay; NULL: what there is now */
 	const struct plan_share *shares;	/* [n_shares] of what is owned or bought */
 	size_t n_shares;
 	const struct opt_list *series, *by;	/* names and patterns; one label whose sums are planned */
@@ -107,6 +111,11 @@ struct plan_series {
 	struct commit_shares shares;	/* of the problem; n 0: none */
 	struct commit_plan plan;
 	struct commit_risk risk;
+	struct commit_change change;	/* what would change the number of GPUs that are bought */
+	struct schedule_owned *owned;	/* [n_owned] of what is owned, as long as it holds */
+	const char **owned_name;	/* [n_owned] */
+	size_t n_owned;
+	struct schedule *schedule;	/* with o->starts_s; else NULL */
 	double peak;			/* at the service level */
 	bool peak_enough;		/* the paths are enough to claim it */
 	int64_t price_oldest;		/* as_of of the oldest price used; 0: not said */
@@ -154,6 +163,16 @@ BERTH_MUST_CHECK enum berth_code plan_feasible(struct plan_series *ps, struct ar
 /* Spreads the purchases of a solved series over o->ladder steps, each a share of every line, rounded up; and what that costs. */
 BERTH_MUST_CHECK enum berth_code plan_ladder(struct plan_series *ps, const struct plan_options *o, struct arena *a,
     struct berth_err *err);
+/* What to buy when, with start dates every o->starts_s, for all series under the one budget; nothing without it. */
+BERTH_MUST_CHECK enum berth_code plan_schedule(struct plan_series *ps, size_t n, const struct plan_options *o, struct arena *a,
+    struct berth_err *err);
+void plan_schedule_explain(struct plan_series *ps, const struct plan_options *o, struct arena *a);
+void plan_schedule_json(struct jsonw *w, const struct plan_series *ps, const struct plan_options *o);
+/* The integer program of a series' schedule, for any solver that reads CPLEX LP files. */
+BERTH_MUST_CHECK enum berth_code plan_schedule_lp(const struct plan_series *ps, const struct plan_options *o, const char *path,
+    struct berth_err *err);
+/* Adds a reason. */
+void plan_add(struct explain *e, struct arena *a, const char *s);
 const char *plan_ladder_text(const struct plan_series *ps, struct arena *a);
 
 /* Solves all series together under the one budget, then assesses and explains each. */

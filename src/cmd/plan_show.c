@@ -141,6 +141,29 @@ plan_json_ladder(struct jsonw *w, const struct plan_series *ps)
 }
 
 static void
+plan_json_turn(struct jsonw *w, const char *name, const struct commit_turn *t)
+{
+	jsonw_begin_object(w, name);
+	jsonw_fixed(w, "factor", t->factor, 9);
+	if (isfinite(t->factor))
+		jsonw_int(w, "gpus", t->gpus);
+	else
+		jsonw_null(w, "gpus");
+	jsonw_end_object(w);
+}
+
+static void
+plan_json_change(struct jsonw *w, const struct plan_series *ps)
+{
+	jsonw_begin_object(w, "what_changes_it");
+	plan_json_turn(w, "reserved_price_up", &ps->change.dearer);
+	plan_json_turn(w, "reserved_price_down", &ps->change.cheaper);
+	plan_json_turn(w, "demand_up", &ps->change.more);
+	plan_json_turn(w, "demand_down", &ps->change.less);
+	jsonw_end_object(w);
+}
+
+static void
 plan_json_series(struct jsonw *w, const struct plan_series *ps, const struct plan_options *o)
 {
 	jsonw_begin_object(w, NULL);
@@ -165,8 +188,11 @@ plan_json_series(struct jsonw *w, const struct plan_series *ps, const struct pla
 	jsonw_fixed(w, "mean", ps->curve.mean, 6);
 	plan_json_levels(w, &ps->curve);
 	plan_json_risk(w, ps);
+	plan_json_change(w, ps);
 	if (ps->n_rungs > 0)
 		plan_json_ladder(w, ps);
+	if (ps->schedule != NULL)
+		plan_schedule_json(w, ps, o);
 	jsonw_begin_object(w, "reclaim");
 	jsonw_fixed(w, "gpu_hours", ps->idle_gpu_hours, 3);
 	jsonw_fixed(w, "gpus", ps->idle_gpu_hours / (PLAN_IDLE_S / 3600), 3);

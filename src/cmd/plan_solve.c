@@ -80,7 +80,7 @@ plan_feasible(struct plan_series *ps, struct arena *a, struct berth_err *err)
 	return plan_at(ps, 1, 0, a, &bound, err);
 }
 
-static void
+void
 plan_add(struct explain *e, struct arena *a, const char *s)
 {
 	const char **line = arena_array(a, e->n + 1, sizeof(*line));
@@ -174,6 +174,43 @@ plan_tail(struct plan_series *ps, const struct plan_options *o, struct arena *a)
 		    "assumes that demand stays", tail));
 }
 
+static void
+plan_turn(struct plan_series *ps, struct arena *a, const struct commit_turn *t, const char *what, const char *which)
+{
+	if (isfinite(t->factor))
+		plan_add(&ps->because, a, arena_printf(a, "what would change it: with %s %.1f %% %s, %lld GPUs would be bought", what,
+		    100 * fabs(t->factor - 1), which, (long long)t->gpus));
+}
+
+/* What would change the number of purchases. */
+static void
+plan_turns(struct plan_series *ps, struct arena *a)
+{
+	plan_turn(ps, a, &ps->change.dearer, "reserved prices", "higher");
+	plan_turn(ps, a, &ps->change.cheaper, "reserved prices", "lower");
+	plan_turn(ps, a, &ps->change.more, "demand", "higher");
+	plan_turn(ps, a, &ps->change.less, "demand", "lower");
+}
+
+/* What is owned and ends before the horizon does. */
+static void
+plan_ends(struct plan_series *ps, const struct plan_options *o, struct arena *a)
+{
+	char day[TIME_FMT_SIZE];
+
+	for (size_t i = 0; i < ps->n_owned; i++) {
+		int64_t to = ps->owned[i].to;
+
+		if (to >= (int64_t)ps->demand.n_steps)
+			continue;
+		plan_add(&ps->because, a, arena_printf(a, "owned: %lld GPUs of %s end on %s, inside the horizon: counted here as %s%s",
+		    (long long)ps->owned[i].gpus, ps->owned_name[i],
+		    time_fmt_date(day, ps->forecast.t0 + to * ps->forecast.step_s),
+		    2 * (to - (ps->owned[i].from > 0 ? ps->owned[i].from : 0)) < (int64_t)ps->demand.n_steps ? "not there" :
+		    "if they stayed", o->starts_s > 0 ? "" : "; --starts says what to do then"));
+	}
+}
+
 enum berth_code
 plan_solve_all(struct plan_series *ps, size_t n, const struct plan_options *o, struct arena *a, struct berth_err *err)
 {
@@ -182,6 +219,8 @@ plan_solve_all(struct plan_series *ps, size_t n, const struct plan_options *o, s
 
 	if (rc == BERTH_OK && !isnan(o->budget_usd) && bound > o->budget_usd)
 		rc = plan_budget(ps, n, o->budget_usd, a, err);
+	if (rc == BERTH_OK)
+		rc = plan_schedule(ps, n, o, a, err);
 	for (size_t i = 0; i < n && rc == BERTH_OK; i++) {
 		struct commit_risk peaks;
 
@@ -194,9 +233,14 @@ plan_solve_all(struct plan_series *ps, size_t n, const struct plan_options *o, s
 		ps[i].risk.peak_p50 = peaks.peak_p50;
 		ps[i].risk.peak_p95 = peaks.peak_p95;
 		explain_commit(&ps[i].problem, &ps[i].plan, &ps[i].risk, ps[i].names, a, &ps[i].because);
-		rc = plan_ladder(&ps[i], o, a, err);
+		rc = commit_change(&ps[i].problem, &ps[i].shares, &ps[i].plan, &ps[i].demand, a, &ps[i].change, err);
+		if (rc == BERTH_OK)
+			rc = plan_ladder(&ps[i], o, a, err);
 		if (rc != BERTH_OK)
 			break;
+		plan_turns(&ps[i], a);
+		plan_ends(&ps[i], o, a);
+		plan_schedule_explain(&ps[i], o, a);
 		if (ps[i].n_rungs > 0)
 			plan_add(&ps[i].because, a, plan_ladder_text(&ps[i], a));
 		plan_tail(&ps[i], o, a);

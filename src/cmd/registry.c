@@ -6,7 +6,7 @@ extern const struct cmd cmd_budget, cmd_events, cmd_series, cmd_store;
 extern const struct cmd cmd_completion, cmd_doctor, cmd_explain, cmd_forecast, cmd_help, cmd_init,
     cmd_instances, cmd_job, cmd_jobs, cmd_place, cmd_plan, cmd_prices, cmd_record, cmd_report, cmd_simulate, cmd_submit, cmd_tick,
     cmd_version;
-extern const struct cmd cmd_advise, cmd_probe;
+extern const struct cmd cmd_advise, cmd_commitments, cmd_probe;
 
 #define GROUP_SETUP "Set up"
 #define GROUP_DEMAND "Demand"
@@ -34,6 +34,7 @@ const struct cmd_entry cmd_registry[] = {
 	{ GROUP_MACHINES, &cmd_probe },
 	{ GROUP_MACHINES, &cmd_advise },
 	{ GROUP_MONEY, &cmd_budget },
+	{ GROUP_MONEY, &cmd_commitments },
 	{ GROUP_MONEY, &cmd_report },
 	{ GROUP_UPKEEP, &cmd_events },
 	{ GROUP_UPKEEP, &cmd_store },

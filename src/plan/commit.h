@@ -151,6 +151,21 @@ BERTH_MUST_CHECK enum berth_code commit_solve_shares(const struct commit_problem
 BERTH_MUST_CHECK enum berth_code commit_assess(const struct commit_problem *p, const struct commit_plan *plan,
     const struct commit_demand *d, struct arena *a, struct commit_risk *risk_out, struct berth_err *err);
 
+/* Where a plan turns: reserved prices, or all demand, times factor bring another number of bought GPUs. NaN: not in reach. */
+struct commit_turn {
+	double factor;
+	int64_t gpus;
+};
+struct commit_change {
+	struct commit_turn dearer, cheaper;	/* reserved prices, up to four times and down to a quarter; to 1e-9 */
+	struct commit_turn more, less;		/* demand, up to twice and down to half; to half a percent */
+};
+
+/* What would change the number of GPUs that are bought, by solving again. Errors: as commit_solve_shares(). */
+BERTH_MUST_CHECK enum berth_code commit_change(const struct commit_problem *p, const struct commit_shares *shares,
+    const struct commit_plan *plan, const struct commit_demand *d, struct arena *a, struct commit_change *out,
+    struct berth_err *err);
+
 /* Only covered, peak_p50 and peak_p95 of the risk, for other paths than those that are paid (peaks within the steps). */
 void commit_cover(const struct commit_plan *plan, const struct commit_demand *d, struct arena *a,
     struct commit_risk *risk_out);

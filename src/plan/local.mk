@@ -2,6 +2,7 @@ noinst_LIBRARIES += libplan.a
 libplan_a_SOURCES = \
 	src/plan/benchlog.c src/plan/benchlog.h src/plan/benchlog_impl.h src/plan/benchlog_json.c \
 	src/plan/commit.c src/plan/commit.h src/plan/commit_impl.h \
+	src/plan/commit_change.c \
 	src/plan/commit_curve.c \
 	src/plan/commit_risk.c \
 	src/plan/commit_share.c \
@@ -16,12 +17,14 @@ libplan_a_SOURCES = \
 	src/plan/place_flow.c \
 	src/plan/place_search.c \
 	src/plan/scale.c src/plan/scale.h \
+	src/plan/schedule.c src/plan/schedule.h \
 	src/plan/spot.c src/plan/spot.h \
 	src/plan/spot_job.c src/plan/spot_job.h \
 	src/plan/spot_impl.h src/plan/spot_market.c \
 	src/plan/spot_table.c \
 	src/plan/variant.c src/plan/variant.h \
-	src/plan/terms.c src/plan/terms.h \
+	src/plan/terms.c src/plan/terms.h src/plan/terms_net.h \
+	src/plan/terms_net.c \
 	src/plan/verdict.c src/plan/verdict.h \
 	src/plan/verdict_fleet.c src/plan/verdict_fleet.h \
 	src/plan/verdict_parse.c \

@@ -1,197 +1,237 @@
+#include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "plan/terms.h"
+#include "plan/terms_net.h"
 #include "util/arena.h"
 
 #define TERMS_DEMAND_MAX INT64_C(1000000)
 #define TERMS_COST_MAX (INT64_C(1) << 50)
-#define TERMS_FAR INT64_MAX
-
-/* Arcs in pairs: 2k forth, 2k + 1 back. */
-struct terms_arc {
-	size_t to;
-	int64_t room, cost;
-};
-
-struct terms_net {
-	size_t nodes;
-	struct terms_arc *arc;
-	size_t n_arcs;
-	size_t *start, *out;		/* arcs of a node: out[start[v]] .. out[start[v + 1] - 1] */
-	int64_t *potential, *distance;
-	size_t *by;			/* arc by which a node was reached */
-	size_t *heap, *at, n_heap;	/* nodes by distance, and where each stands; SIZE_MAX: nowhere */
-};
+#define TERMS_CELLS_MAX ((size_t)1 << 27)
+#define TERMS_BUDGET_STEPS 60
+#define TERMS_CYCLES 20000
+#define TERMS_ASIDE 1e-7		/* of a price: just above it and just below it */
 
 static enum berth_code
-terms_check(const int64_t *demand, size_t hours, const struct terms_offer *o, size_t n, struct usd_micro on_demand,
+terms_check(const struct terms_rest *r, const struct terms_offer *o, size_t n, double theta, double budget,
     struct berth_err *err)
 {
-	if (hours == 0 || hours > (size_t)1 << 24)
-		return err_set(err, BERTH_EINVAL, "a demand of %zu hours", hours);
-	for (size_t t = 0; t < hours; t++)
-		if (demand[t] < 0 || demand[t] > TERMS_DEMAND_MAX)
-			return err_set(err, BERTH_EINVAL, "hour %zu: demand of %lld GPUs", t + 1, (long long)demand[t]);
+	double most = 0;
+
+	if (r->n == 0 || r->levels < 0 || r->n > TERMS_CELLS_MAX || (size_t)r->levels + 1 > TERMS_CELLS_MAX / r->n)
+		return err_set(err, BERTH_EINVAL, "%zu stretches of time with %lld machines are too many", r->n, (long long)r->levels);
+	if (!(theta >= 0) || !isfinite(theta) || (!isnan(budget) && budget < 0))
+		return err_set(err, BERTH_EINVAL, "a price of money of %g, a budget of %g USD", theta, budget);
+	for (size_t t = 0; t < r->n; t++) {
+		const double *v = r->usd + t * ((size_t)r->levels + 1);
+
+		for (int64_t k = 0; k <= r->levels; k++)
+			if (!isfinite(v[k]) || v[k] < 0)
+				return err_set(err, BERTH_EINVAL, "stretch %zu: %g USD with %lld machines reserved", t + 1, v[k], (long long)k);
+		most += v[0];
+	}
+	if (most > TERMS_USD_MAX)
+		return err_set(err, BERTH_EINVAL, "a demand of %g USD is more than a plan can hold", most);
 	for (size_t j = 0; j < n; j++)
-		if (o[j].from >= o[j].to || o[j].to > hours || !usd_known(o[j].cost) || o[j].cost.v < 0 ||
+		if (o[j].from >= o[j].to || o[j].to > r->n || !usd_known(o[j].cost) || o[j].cost.v < 0 ||
 		    o[j].cost.v > TERMS_COST_MAX || o[j].max < 0)
-			return err_set(err, BERTH_EINVAL, "reservation %zu: hours %zu to %zu of %zu, %lld micro-USD", j + 1,
-			    o[j].from, o[j].to, hours, (long long)o[j].cost.v);
-	if (!usd_known(on_demand) || on_demand.v < 0 || on_demand.v > TERMS_COST_MAX / (int64_t)hours)
-		return err_set(err, BERTH_EINVAL, "on demand at %lld micro-USD", (long long)on_demand.v);
+			return err_set(err, BERTH_EINVAL, "reservation %zu: stretches %zu to %zu of %zu, %lld micro-USD", j + 1, o[j].from,
+			    o[j].to, r->n, (long long)o[j].cost.v);
 	return BERTH_OK;
 }
 
-static void
-terms_add(struct terms_net *g, size_t from, size_t to, int64_t room, int64_t cost)
+/* Money of the counts in the net: of the reservations in *bound_out, all of it is returned. */
+static double
+terms_money(const struct terms_net *g, double *bound_out)
 {
-	g->arc[g->n_arcs++] = (struct terms_arc){ to, room, cost };
-	g->arc[g->n_arcs++] = (struct terms_arc){ from, 0, -cost };
+	double bound = 0, sum = 0;
+
+	for (size_t j = 0; j < g->n_offers; j++)
+		bound += (double)terms_count(g, j) * usd_to_double(g->offers[j].cost);
+	for (size_t t = 0; t < g->rest->n; t++)
+		sum += terms_rest_usd(g, t);
+	*bound_out = bound;
+	return sum + bound;
 }
 
-/* Arcs in the order: on demand of each hour, idle of each hour, offers. */
+/* Single reservations that save most, as long as they fit: what is left of the budget. */
 static void
-terms_build(struct terms_net *g, const int64_t *demand, size_t hours, const struct terms_offer *o, size_t n,
-    int64_t on_demand, int64_t most, struct arena *a)
+terms_fill(struct terms_net *g, double budget)
 {
-	size_t *fill;
+	double bound;
 
-	g->nodes = hours + 1;
-	g->arc = arena_array(a, 2 * (2 * hours + n), sizeof(*g->arc));
-	for (size_t t = 0; t < hours; t++)
-		terms_add(g, t, t + 1, most, on_demand);
-	for (size_t t = 0; t < hours; t++)
-		terms_add(g, t, t + 1, most - demand[t], 0);
-	for (size_t j = 0; j < n; j++)
-		terms_add(g, o[j].from, o[j].to, o[j].max < most ? o[j].max : most, o[j].cost.v);
-	g->start = arena_array(a, g->nodes + 2, sizeof(*g->start));
-	g->out = arena_array(a, g->n_arcs, sizeof(*g->out));
-	fill = arena_array(a, g->nodes + 1, sizeof(*fill));
-	for (size_t k = 0; k < g->n_arcs; k++)
-		g->start[g->arc[k ^ 1].to + 1]++;
-	for (size_t v = 0; v < g->nodes; v++)
-		g->start[v + 1] += g->start[v];
-	memcpy(fill, g->start, g->nodes * sizeof(*fill));
-	for (size_t k = 0; k < g->n_arcs; k++)
-		g->out[fill[g->arc[k ^ 1].to]++] = k;
-	g->potential = arena_array(a, g->nodes, sizeof(*g->potential));
-	g->distance = arena_array(a, g->nodes, sizeof(*g->distance));
-	g->by = arena_array(a, g->nodes, sizeof(*g->by));
-	g->heap = arena_array(a, g->nodes, sizeof(*g->heap));
-	g->at = arena_array(a, g->nodes, sizeof(*g->at));
-}
+	for (;;) {
+		size_t best = g->n_offers;
+		double most = 1e-9;
 
-static void
-terms_heap_put(struct terms_net *g, size_t slot, size_t node)
-{
-	g->heap[slot] = node;
-	g->at[node] = slot;
-}
+		terms_money(g, &bound);
+		for (size_t j = 0; j < g->n_offers; j++) {
+			double cost = usd_to_double(g->offers[j].cost), saves;
 
-static void
-terms_heap_up(struct terms_net *g, size_t node)
-{
-	size_t slot = g->at[node];
-
-	for (; slot > 0 && g->distance[g->heap[(slot - 1) / 2]] > g->distance[node]; slot = (slot - 1) / 2)
-		terms_heap_put(g, slot, g->heap[(slot - 1) / 2]);
-	terms_heap_put(g, slot, node);
-}
-
-static size_t
-terms_heap_pop(struct terms_net *g)
-{
-	size_t top = g->heap[0], last = g->heap[--g->n_heap], slot = 0;
-
-	g->at[top] = SIZE_MAX;
-	while (g->n_heap > 0) {
-		size_t kid = 2 * slot + 1;
-
-		if (kid + 1 < g->n_heap && g->distance[g->heap[kid + 1]] < g->distance[g->heap[kid]])
-			kid++;
-		if (kid >= g->n_heap || g->distance[g->heap[kid]] >= g->distance[last])
-			break;
-		terms_heap_put(g, slot, g->heap[kid]);
-		slot = kid;
-	}
-	if (g->n_heap > 0)
-		terms_heap_put(g, slot, last);
-	return top;
-}
-
-/* Shortest paths from hour 0 over arcs with room, by costs that the potentials make >= 0. */
-static void
-terms_paths(struct terms_net *g)
-{
-	for (size_t v = 0; v < g->nodes; v++) {
-		g->distance[v] = TERMS_FAR;
-		g->at[v] = SIZE_MAX;
-	}
-	g->distance[0] = 0;
-	g->n_heap = 1;
-	terms_heap_put(g, 0, 0);
-	while (g->n_heap > 0) {
-		size_t v = terms_heap_pop(g);
-
-		for (size_t i = g->start[v]; i < g->start[v + 1]; i++) {
-			const struct terms_arc *x = &g->arc[g->out[i]];
-			int64_t d = g->distance[v] + x->cost + g->potential[v] - g->potential[x->to];
-
-			if (x->room == 0 || d >= g->distance[x->to])
+			if (terms_count(g, j) >= g->offers[j].max || bound + cost > budget)
 				continue;
-			if (g->distance[x->to] == TERMS_FAR || g->at[x->to] == SIZE_MAX)
-				terms_heap_put(g, g->n_heap++, x->to);
-			g->distance[x->to] = d;
-			g->by[x->to] = g->out[i];
-			terms_heap_up(g, x->to);
+			saves = terms_saves(g, j) - cost;
+			if (saves > most) {
+				most = saves;
+				best = j;
+			}
+		}
+		if (best == g->n_offers)
+			return;
+		terms_take(g, best);
+	}
+}
+
+struct terms_search {
+	struct terms_net *g;
+	double budget, slack;		/* slack: of rounding */
+	double lower;			/* best Lagrangian bound so far */
+	double lo, hi;			/* prices: hi keeps the budget, lo does not */
+	double lo_cost, lo_bound, hi_cost, hi_bound;
+};
+
+/* Solves at a price, and moves hi or lo there. *value_out: cost with the budget priced. */
+static enum berth_code
+terms_try(struct terms_search *s, double price, double *value_out, struct berth_err *err)
+{
+	double bound, cost;
+	enum berth_code rc = terms_flow(s->g, price, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	cost = terms_money(s->g, &bound);
+	*value_out = cost + price * (bound - s->budget);
+	s->lower = fmax(s->lower, *value_out);
+	if (bound <= s->budget + s->slack) {
+		s->hi = price;
+		s->hi_cost = cost;
+		s->hi_bound = bound;
+	} else {
+		s->lo = price;
+		s->lo_cost = cost;
+		s->lo_bound = bound;
+	}
+	return BERTH_OK;
+}
+
+/* Where the lines of both flows meet, until no flow lies below them there: then both are the best at that price. */
+static enum berth_code
+terms_meet(struct terms_search *s, struct berth_err *err)
+{
+	enum berth_code rc = BERTH_OK;
+	double value;
+
+	for (int k = 0; k < TERMS_BUDGET_STEPS && rc == BERTH_OK; k++) {
+		double price = (s->hi_cost - s->lo_cost) / (s->lo_bound - s->hi_bound);
+		double meet = s->hi_cost + price * (s->hi_bound - s->budget);
+
+		if (!(price > s->lo && price < s->hi))
+			break;
+		rc = terms_try(s, price, &value, err);
+		if (rc == BERTH_OK && value >= meet - 1e-11 * fabs(meet)) {
+			s->hi = price;
+			break;
 		}
 	}
-	for (size_t v = 0; v < g->nodes; v++)
-		g->potential[v] += g->distance[v];	/* every hour is reached: on demand has room for all units */
+	return rc;
 }
 
-/* Pushes what fits along the shortest path; at most `most` units. */
-static int64_t
-terms_push(struct terms_net *g, int64_t most)
+static enum berth_code
+terms_budget(struct terms_search *s, struct berth_err *err)
 {
-	for (size_t v = g->nodes - 1; v != 0; v = g->arc[g->by[v] ^ 1].to)
-		most = g->arc[g->by[v]].room < most ? g->arc[g->by[v]].room : most;
-	for (size_t v = g->nodes - 1; v != 0; v = g->arc[g->by[v] ^ 1].to) {
-		g->arc[g->by[v]].room -= most;
-		g->arc[g->by[v] ^ 1].room += most;
+	double bound, value, price = fmax(1, 2 * s->lo);
+	enum berth_code rc;
+
+	for (s->hi = INFINITY;; price *= 4) {
+		rc = terms_try(s, price, &value, err);
+		if (rc != BERTH_OK)
+			return rc;
+		if (isfinite(s->hi))
+			break;
+		if (price > TERMS_THETA_MAX / 8) {
+			terms_money(s->g, &bound);
+			return err_set(err, BERTH_EINFEASIBLE, "what must be bought binds %.2f USD, the budget is %.2f USD", bound, s->budget);
+		}
 	}
-	return most;
+	rc = terms_meet(s, err);
+	if (rc == BERTH_OK)
+		rc = terms_flow(s->g, s->hi * (1 + TERMS_ASIDE), err);
+	if (rc != BERTH_OK)
+		return rc;
+	terms_money(s->g, &bound);
+	if (bound > s->budget + s->slack)
+		return err_set(err, BERTH_EFAIL, "no reservations of %.2f USD were found", s->budget);
+	/* Both flows are the best at the price where they meet; what lies between them is walked cycle by cycle. */
+	terms_price(s->g, s->hi * (1 - TERMS_ASIDE));
+	for (int k = 0; k < TERMS_CYCLES && terms_cycle(s->g); k++) {
+		terms_money(s->g, &bound);
+		if (bound > s->budget + s->slack) {
+			terms_cycle_undo(s->g);
+			break;
+		}
+	}
+	terms_fill(s->g, s->budget + s->slack);
+	return BERTH_OK;
+}
+
+enum berth_code
+terms_solve_rest(const struct terms_rest *rest, const struct terms_offer *offers, size_t n_offers, double theta,
+    double budget, struct arena *a, struct terms_plan *plan_out, struct berth_err *err)
+{
+	struct terms_net g;
+	struct terms_search s = { .g = &g, .budget = budget, .slack = 1e-9 * (isnan(budget) ? 0 : budget),
+		.lower = -INFINITY, .lo = theta };
+	double bound;
+	enum berth_code rc = terms_check(rest, offers, n_offers, theta, budget, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	terms_net_init(&g, rest, offers, n_offers, a);
+	rc = terms_flow(&g, theta, err);
+	if (rc != BERTH_OK)
+		return rc;
+	*plan_out = (struct terms_plan){ .count = arena_array(a, n_offers, sizeof(*plan_out->count)), .theta = 0 };
+	s.lower = terms_money(&g, &bound);
+	if (!isnan(budget) && bound > budget + s.slack) {
+		s.lo_cost = s.lower;
+		s.lo_bound = bound;
+		s.lower += theta * (bound - budget);
+		rc = terms_budget(&s, err);
+		if (rc != BERTH_OK)
+			return rc;
+		plan_out->theta = s.hi;
+	}
+	for (size_t j = 0; j < n_offers; j++)
+		plan_out->count[j] = terms_count(&g, j);
+	plan_out->cost_usd = terms_money(&g, &plan_out->bound_usd);
+	plan_out->lower_bound_usd = fmin(s.lower, plan_out->cost_usd);
+	return BERTH_OK;
 }
 
 enum berth_code
 terms_solve(const int64_t *demand, size_t hours, const struct terms_offer *offers, size_t n_offers,
-    struct usd_micro on_demand, struct arena *a, struct terms_plan *plan_out, struct berth_err *err)
+    struct usd_micro on_demand, double budget, struct arena *a, struct terms_plan *plan_out, struct berth_err *err)
 {
-	struct terms_net g = { 0 };
-	struct usd_micro part;
-	int64_t most = 0;
-	enum berth_code rc = terms_check(demand, hours, offers, n_offers, on_demand, err);
+	struct terms_rest r = { .n = hours };
+	double *usd;
 
-	if (rc != BERTH_OK)
-		return rc;
-	for (size_t t = 0; t < hours; t++)
-		most = demand[t] > most ? demand[t] : most;
-	terms_build(&g, demand, hours, offers, n_offers, on_demand.v, most, a);
-	for (int64_t left = most; left > 0;) {
-		terms_paths(&g);
-		left -= terms_push(&g, left);
+	if (hours == 0 || hours > (size_t)1 << 24)
+		return err_set(err, BERTH_EINVAL, "a demand of %zu hours", hours);
+	if (!usd_known(on_demand) || on_demand.v < 0 || on_demand.v > TERMS_COST_MAX / (int64_t)hours)
+		return err_set(err, BERTH_EINVAL, "on demand at %lld micro-USD", (long long)on_demand.v);
+	for (size_t t = 0; t < hours; t++) {
+		if (demand[t] < 0 || demand[t] > TERMS_DEMAND_MAX)
+			return err_set(err, BERTH_EINVAL, "hour %zu: demand of %lld GPUs", t + 1, (long long)demand[t]);
+		r.levels = demand[t] > r.levels ? demand[t] : r.levels;
 	}
-	*plan_out = (struct terms_plan){ .count = arena_array(a, n_offers, sizeof(*plan_out->count)), .reserved = USD_ZERO };
+	if ((size_t)r.levels + 1 > TERMS_CELLS_MAX / hours)
+		return err_set(err, BERTH_EINVAL, "%zu hours of up to %lld GPUs are too many", hours, (long long)r.levels);
+	usd = arena_array(a, hours * ((size_t)r.levels + 1), sizeof(*usd));
 	for (size_t t = 0; t < hours; t++)
-		plan_out->on_demand_hours += g.arc[2 * t + 1].room;
-	for (size_t j = 0; j < n_offers && rc == BERTH_OK; j++) {
-		plan_out->count[j] = g.arc[2 * (2 * hours + j) + 1].room;
-		rc = usd_mul_i64(offers[j].cost, plan_out->count[j], &part, err);
-		if (rc == BERTH_OK)
-			rc = usd_add(plan_out->reserved, part, &plan_out->reserved, err);
-	}
-	if (rc == BERTH_OK)
-		rc = usd_mul_i64(on_demand, plan_out->on_demand_hours, &part, err);
-	return rc == BERTH_OK ? usd_add(plan_out->reserved, part, &plan_out->cost, err) : rc;
+		for (int64_t k = 0; k < demand[t]; k++)
+			usd[t * ((size_t)r.levels + 1) + (size_t)k] = (double)(demand[t] - k) * usd_to_double(on_demand);
+	r.usd = usd;
+	return terms_solve_rest(&r, offers, n_offers, 0, budget, a, plan_out, err);
 }

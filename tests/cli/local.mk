@@ -6,6 +6,7 @@ dist_check_SCRIPTS += tests/cli/advise.sh tests/cli/probe.sh tests/cli/probe-fle
 dist_check_SCRIPTS += tests/cli/plan.sh tests/cli/plan-demand.sh
 dist_check_SCRIPTS += tests/cli/advise.sh tests/cli/probe.sh tests/cli/probe-bench.sh tests/cli/probe-fleet.sh
 dist_check_SCRIPTS += tests/cli/plan.sh
+dist_check_SCRIPTS += tests/cli/plan.sh tests/cli/plan-starts.sh
 dist_check_SCRIPTS += tests/cli/record-focus.sh tests/cli/record-jobs.sh tests/cli/record-metrics.sh tests/cli/record-slurm.sh tests/cli/record-odd.sh tests/cli/record-prometheus.sh
 EXTRA_DIST += tests/cli/slurmrestd.py tests/cli/prometheus.py
 dist_check_SCRIPTS += tests/cli/record.sh tests/cli/series.sh tests/cli/budget.sh tests/cli/events.sh tests/cli/store.sh tests/cli/store-tiers.sh tests/cli/store-tiers-jobs.sh tests/cli/record-clock.sh

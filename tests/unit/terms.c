@@ -22,6 +22,12 @@ struct world {
 	struct usd_micro on_demand;
 };
 
+static int64_t
+micro(double usd)
+{
+	return (int64_t)llrint(usd * 1e6);
+}
+
 /* What counts cost, hour by hour. */
 static int64_t
 bill(const struct world *w, const int64_t *count)
@@ -80,11 +86,11 @@ test_enumeration(struct arena *a)
 			w.offer[j] = (struct terms_offer){ from, to, { (int64_t)((to - from) * (300 + rng_below(&r, 800))) },
 				rng_below(&r, 3) == 0 ? (int64_t)rng_below(&r, 3) : INT64_MAX };
 		}
-		if (terms_solve(w.demand, w.hours, w.offer, w.n, w.on_demand, a, &plan, &err) != BERTH_OK) {
+		if (terms_solve(w.demand, w.hours, w.offer, w.n, w.on_demand, NAN, a, &plan, &err) != BERTH_OK) {
 			bad++;
 			continue;
 		}
-		bad += plan.cost.v != enumerate(&w, 0, count, 3) || bill(&w, plan.count) != plan.cost.v;
+		bad += micro(plan.cost_usd) != enumerate(&w, 0, count, 3) || bill(&w, plan.count) != micro(plan.cost_usd);
 		arena_reset(a);
 	}
 	tap_is_long(bad, 0, "300 small worlds: equal to the best of all counts");
@@ -160,29 +166,36 @@ test_rolling(struct arena *a)
 {
 	static struct world w;
 	char dir[] = "/tmp/berth-terms.XXXXXX";
-	struct terms_plan plan;
+	struct terms_plan plan, less;
 	struct berth_err err = { 0 };
 	clock_t began;
 	double theirs, took;
 
 	make_rolling(&w, 4288, 6);
 	began = clock();
-	tap_code(terms_solve(w.demand, w.hours, w.offer, w.n, w.on_demand, a, &plan, &err), BERTH_OK, &err);
+	tap_code(terms_solve(w.demand, w.hours, w.offer, w.n, w.on_demand, NAN, a, &plan, &err), BERTH_OK, &err);
 	took = (double)(clock() - began) / CLOCKS_PER_SEC;
 	tap_diag("%zu hours, %zu reservations: %.3f s", w.hours, w.n, took);
-	tap_ok(bill(&w, plan.count) == plan.cost.v, "4288 hours, 1431 reservations: the cost is what the counts cost");
+	tap_ok(bill(&w, plan.count) == micro(plan.cost_usd), "4288 hours, 1431 reservations: the cost is what the counts cost");
+	tap_ok(took <= 1, "in at most 1 s");
+	began = clock();
+	tap_code(terms_solve(w.demand, w.hours, w.offer, w.n, w.on_demand, 0.6 * plan.bound_usd, a, &less, &err), BERTH_OK, &err);
+	took = (double)(clock() - began) / CLOCKS_PER_SEC;
+	tap_ok(less.bound_usd <= 0.6 * plan.bound_usd * (1 + 1e-9) && less.cost_usd - less.lower_bound_usd <= 0.5 * 4288 && took <= 1,
+	    "with 0.6 of that budget: %.2f over the bound of %.2f, one purchase is 126 to 2144; %.3f s", less.cost_usd - less.lower_bound_usd,
+	    less.lower_bound_usd, took);
 	if (mkdtemp(dir) == NULL || system("command -v glpsol >/dev/null 2>&1") != 0) {
 		tap_skip("rolling terms against GLPK", "no glpsol");
 		return;
 	}
 	make_rolling(&w, 1500, 24);
-	tap_code(terms_solve(w.demand, w.hours, w.offer, w.n, w.on_demand, a, &plan, &err), BERTH_OK, &err);
+	tap_code(terms_solve(w.demand, w.hours, w.offer, w.n, w.on_demand, NAN, a, &plan, &err), BERTH_OK, &err);
 	theirs = glpk(&w, dir);
 	rmdir(dir);
 	if (isnan(theirs))
 		tap_skip("rolling terms against GLPK", "not done in 120 s");
 	else
-		tap_near((double)plan.cost.v, theirs, 1e-9 * theirs, "1500 hours, 127 reservations: GLPK's optimum");
+		tap_near(1e6 * plan.cost_usd, theirs, 1e-9 * theirs, "1500 hours, 127 reservations: GLPK's optimum");
 }
 
 static void
@@ -194,17 +207,17 @@ test_edges(struct arena *a)
 	struct terms_plan plan;
 	struct berth_err err = { 0 };
 
-	tap_code(terms_solve(none, 3, &o, 1, od, a, &plan, &err), BERTH_OK, &err);
-	tap_is_long(plan.cost.v, 0, "no demand: nothing bought");
-	tap_code(terms_solve(bad, 3, &o, 1, od, a, &plan, &err), BERTH_EINVAL, &err);
+	tap_code(terms_solve(none, 3, &o, 1, od, NAN, a, &plan, &err), BERTH_OK, &err);
+	tap_near(plan.cost_usd, 0, 1e-12, "no demand: nothing bought");
+	tap_code(terms_solve(bad, 3, &o, 1, od, NAN, a, &plan, &err), BERTH_EINVAL, &err);
 	o.cost.v = 2999;
-	tap_code(terms_solve(flat, 3, &o, 1, od, a, &plan, &err), BERTH_OK, &err);
+	tap_code(terms_solve(flat, 3, &o, 1, od, NAN, a, &plan, &err), BERTH_OK, &err);
 	tap_is_long(plan.count[0], 2, "a micro-dollar under on demand: bought");
 	o.to = 4;
-	tap_code(terms_solve(flat, 3, &o, 1, od, a, &plan, &err), BERTH_EINVAL, &err);
+	tap_code(terms_solve(flat, 3, &o, 1, od, NAN, a, &plan, &err), BERTH_EINVAL, &err);
 	o.to = 3;
 	o.cost = USD_UNKNOWN;
-	tap_code(terms_solve(flat, 3, &o, 1, od, a, &plan, &err), BERTH_EINVAL, &err);
+	tap_code(terms_solve(flat, 3, &o, 1, od, NAN, a, &plan, &err), BERTH_EINVAL, &err);
 }
 
 int

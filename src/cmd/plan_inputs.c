@@ -1,0 +1,143 @@
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "cmd/line.h"
+#include "cmd/plan_inputs.h"
+#include "util/arena.h"
+#include "util/json.h"
+
+/* What would have to be given to make the same plan again. */
+enum berth_code
+plan_inputs_write(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n, const struct plan_options *o,
+    const struct plan_then *then, const char **text_out, struct berth_err *err)
+{
+	const char *const *raw;
+	struct buf b;
+	struct jsonw w;
+	enum berth_code rc;
+	size_t n_raw;
+
+	buf_init(&b, JSONR_BYTES_MAX);
+	jsonw_init_buf(&w, &b, JSONW_COMPACT);
+	jsonw_begin_object(&w, NULL);
+	jsonw_begin_array(&w, "series");
+	for (size_t i = 0; i < n; i++)
+		jsonw_str(&w, NULL, ps[i].series.name);
+	jsonw_end_array(&w);
+	jsonw_begin_array(&w, "picked");
+	for (size_t i = 0; i < then->demand.n; i++) {
+		jsonw_begin_object(&w, NULL);
+		jsonw_str(&w, "name", then->demand.series[i]);
+		jsonw_int(&w, "until", then->demand.at[i]);
+		jsonw_end_object(&w);
+	}
+	jsonw_end_array(&w);
+	jsonw_begin_array(&w, "owned");
+	for (size_t i = 0; i < then->n_owned; i++)
+		jsonw_int(&w, NULL, then->owned[i]);
+	jsonw_end_array(&w);
+	jsonw_time(&w, "at", n > 0 ? ps[0].forecast.t0 : o->now);
+	jsonw_time(&w, "now", o->now);
+	jsonw_int(&w, "horizon_s", o->horizon_s);
+	jsonw_double(&w, "service_level", o->service_level);
+	jsonw_double(&w, "budget", o->budget_usd);
+	jsonw_int(&w, "paths", o->paths);
+	jsonw_int(&w, "seed", (int64_t)o->seed);
+	jsonw_int(&w, "max_term_months", o->max_term_months);
+	jsonw_double(&w, "spot_share", o->no_spot ? 0 : o->spot_share);
+	jsonw_int(&w, "on_demand_limit", o->on_demand_gpus);
+	jsonw_int(&w, "starts_s", o->starts_s);
+	jsonw_str(&w, "gpu", o->gpu);
+	jsonw_str(&w, "events", o->roadmap);
+	raw = cmd_raw(ctx, &n_raw);
+	jsonw_begin_array(&w, "command");
+	for (size_t i = 0; i < n_raw; i++)
+		jsonw_str(&w, NULL, raw[i]);
+	jsonw_end_array(&w);
+	jsonw_begin_array(&w, "prices_as_of");
+	for (size_t i = 0; i < n; i++)
+		jsonw_int(&w, NULL, ps[i].price_oldest);
+	jsonw_end_array(&w);
+	jsonw_begin_array(&w, "also");
+	for (size_t i = 0; i < o->n_also; i++)
+		jsonw_str(&w, NULL, o->also[i]->name);
+	jsonw_end_array(&w);
+	jsonw_str(&w, "precision", accel_precision_name(o->precision));
+	jsonw_begin_array(&w, "shares");
+	for (size_t i = 0; i < o->n_shares; i++) {
+		jsonw_begin_object(&w, NULL);
+		jsonw_str(&w, "provider", o->shares[i].provider);
+		jsonw_double(&w, "min", o->shares[i].min);
+		jsonw_double(&w, "max", o->shares[i].max);
+		jsonw_end_object(&w);
+	}
+	jsonw_end_array(&w);
+	jsonw_end_object(&w);
+	rc = jsonw_finish(&w, err);
+	if (rc == BERTH_OK)
+		*text_out = arena_strdup(ctx->arena, b.p);
+	buf_free(&b);
+	return rc;
+}
+
+/* Series, how far their history went, what was owned, and how old the prices were. */
+static void
+plan_then_read(struct cmd_ctx *ctx, struct jsonr *root, struct plan_then *then)
+{
+	const char **series;
+	int64_t *at;
+	struct jsonr picked = jsonr_get(root, "picked"), ages = jsonr_get(root, "prices_as_of"), owned = jsonr_get(root, "owned");
+
+	*then = (struct plan_then){ .n_oldest = jsonr_len(&ages), .n_owned = jsonr_len(&owned) };
+	series = arena_array(ctx->arena, jsonr_len(&picked) + 1, sizeof(*series));
+	at = arena_array(ctx->arena, jsonr_len(&picked) + 1, sizeof(*at));
+	then->demand = (struct forecast_was){ series, at, jsonr_len(&picked) };
+	then->oldest = arena_array(ctx->arena, then->n_oldest + 1, sizeof(*then->oldest));
+	then->owned = arena_array(ctx->arena, then->n_owned + 1, sizeof(*then->owned));
+	for (size_t i = 0; i < then->demand.n; i++) {
+		struct jsonr p = jsonr_at(&picked, i);
+		const json_t *name = jsonr_get(&p, "name").v;
+
+		series[i] = arena_strdup(ctx->arena, json_is_string(name) ? json_string_value(name) : "");
+		at[i] = json_integer_value(jsonr_get(&p, "until").v);
+	}
+	for (size_t i = 0; i < then->n_oldest; i++)
+		then->oldest[i] = json_integer_value(jsonr_at(&ages, i).v);
+	for (size_t i = 0; i < then->n_owned; i++)
+		then->owned[i] = json_integer_value(jsonr_at(&owned, i).v);
+}
+
+/* The command line and the price ages that a plan was made with. */
+enum berth_code
+plan_inputs_read(struct cmd_ctx *ctx, const struct plan_row *row, struct line *line, struct plan_then *then,
+    struct berth_err *err)
+{
+	char name[64];
+	struct jsonr root, args;
+	const char **argv = NULL;
+	json_t *v = NULL;
+	enum berth_code rc;
+	size_t n;
+
+	snprintf(name, sizeof(name), "inputs of plan %lld", (long long)row->id);
+	rc = jsonr_parse(row->inputs, strlen(row->inputs), name, &v, err);
+	if (rc != BERTH_OK)
+		return rc;
+	root = jsonr_root(v, name);
+	args = jsonr_get(&root, "command");
+	n = jsonr_len(&args);
+	if (n == 0 || !json_is_array(jsonr_get(&root, "picked").v)) {
+		json_decref(v);
+		return err_set(err, BERTH_ENOTFOUND, "plan %lld was made by a version that did not keep all that it was made from",
+		    (long long)row->id);
+	}
+	argv = arena_array(ctx->arena, n + 1, sizeof(*argv));
+	for (size_t i = 0; i < n; i++)
+		argv[i] = arena_strdup(ctx->arena, json_is_string(jsonr_at(&args, i).v) ? json_string_value(jsonr_at(&args, i).v) : "");
+	plan_then_read(ctx, &root, then);
+	json_decref(v);
+	return line_parse(ctx->arena, row->made, (int)n, (char *const *)(void *)argv, line, err);
+}

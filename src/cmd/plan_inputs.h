@@ -1,0 +1,26 @@
+/* src/cmd/plan_inputs.h - what a plan was made from, so that it can be made again.  Floor: cmd. */
+#ifndef BERTH_CMD_PLAN_INPUTS_H
+#define BERTH_CMD_PLAN_INPUTS_H
+
+#include "cmd/forecast.h"
+#include "cmd/plan_join.h"
+#include "store/plan_rows.h"
+
+struct line;
+
+/* Beside the command line: the series that it named or that there were, how far each one's history went, what was owned. */
+struct plan_then {
+	struct forecast_was demand;
+	int64_t *owned;		/* [n_owned] numbers of commitments */
+	size_t n_owned;
+	int64_t *oldest;	/* [n_oldest] as_of of the oldest price, of each series that was planned; read alone */
+	size_t n_oldest;
+};
+
+BERTH_MUST_CHECK enum berth_code plan_inputs_write(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n,
+    const struct plan_options *o, const struct plan_then *then, const char **text_out, struct berth_err *err);
+/* BERTH_ENOTFOUND: an older berth kept too little. */
+BERTH_MUST_CHECK enum berth_code plan_inputs_read(struct cmd_ctx *ctx, const struct plan_row *row, struct line *line,
+    struct plan_then *then, struct berth_err *err);
+
+#endif

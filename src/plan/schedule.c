@@ -1,0 +1,436 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/commit_impl.h"
+#include "plan/schedule.h"
+#include "util/arena.h"
+#include "util/vec.h"
+
+#define SCHEDULE_ROUNDS 6
+#define SCHEDULE_BORDERS 4096
+
+struct schedule_work {
+	const struct schedule_problem *p;
+	struct arena *a;
+	int64_t steps;
+	VEC(int64_t) border;		/* sorted, from 0 to steps */
+	VEC(int64_t) start;		/* sorted */
+	VEC(struct terms_offer) offer;
+	VEC(size_t) line;
+	struct terms_rest rest;		/* by GPUs */
+	double *usd;
+	int64_t *least;
+	int64_t *count;			/* [offers] */
+};
+
+static int
+schedule_cmp(const void *a, const void *b)
+{
+	const int64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Sorts v and drops what is there twice. */
+static size_t
+schedule_unique(int64_t *v, size_t n)
+{
+	size_t kept = 0;
+
+	qsort(v, n, sizeof(*v), schedule_cmp);
+	for (size_t i = 0; i < n; i++)
+		if (kept == 0 || v[kept - 1] != v[i])
+			v[kept++] = v[i];
+	return kept;
+}
+
+/* Purchases that a line may make at once are limited, or its own renewals are all that there is of it. */
+static bool
+schedule_limited(const struct commit_line *l)
+{
+	return l->max_count != COMMIT_NO_LIMIT;
+}
+
+static void
+schedule_dates(struct schedule_work *w)
+{
+	const struct schedule_problem *p = w->p;
+
+	for (int64_t s = 0; s < w->steps; s += p->every)
+		VEC_PUSH(w->a, &w->start, s);
+	for (size_t i = 0; i < p->n_owned; i++)
+		for (int k = 0; k < 2; k++) {
+			int64_t s = k == 0 ? p->owned[i].from : p->owned[i].to;
+
+			if (s <= 0 || s >= w->steps)
+				continue;
+			VEC_PUSH(w->a, &w->border, s);
+			if (k == 1)
+				VEC_PUSH(w->a, &w->start, s);
+		}
+	for (size_t i = 0; i < p->n_lines; i++)
+		for (int64_t s = p->term[i]; p->lines[i].kind == COMMIT_RESERVED && s < w->steps; s += p->term[i])
+			VEC_PUSH(w->a, &w->start, s);
+	w->start.n = schedule_unique(w->start.v, w->start.n);
+	VEC_PUSH(w->a, &w->border, 0);
+	VEC_PUSH(w->a, &w->border, w->steps);
+	for (size_t k = 0; k < w->start.n; k++) {
+		VEC_PUSH(w->a, &w->border, w->start.v[k]);
+		for (size_t i = 0; i < p->n_lines; i++)
+			if (p->lines[i].kind == COMMIT_RESERVED && w->start.v[k] + p->term[i] < w->steps)
+				VEC_PUSH(w->a, &w->border, w->start.v[k] + p->term[i]);
+	}
+	w->border.n = schedule_unique(w->border.v, w->border.n);
+}
+
+static size_t
+schedule_at(const struct schedule_work *w, int64_t step)
+{
+	size_t lo = 0, hi = w->border.n - 1;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (w->border.v[mid] < step)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static enum berth_code
+schedule_offers(struct schedule_work *w, struct berth_err *err)
+{
+	const struct schedule_problem *p = w->p;
+
+	for (size_t i = 0; i < p->n_lines; i++)
+		for (size_t k = 0; k < w->start.n && p->lines[i].kind == COMMIT_RESERVED; k++) {
+			int64_t s = w->start.v[k], end = s + p->term[i] < w->steps ? s + p->term[i] : w->steps;
+			const struct commit_line *l = &p->lines[i];
+			struct terms_offer o = { schedule_at(w, s), schedule_at(w, end), USD_ZERO, l->max_count };
+			double usd = l->fixed * (double)l->gpus * (double)(end - s) * p->demand->step_hours;
+			enum berth_code rc = usd_from_double(usd, &o.cost, err);
+
+			if (rc != BERTH_OK)
+				return rc;
+			if (schedule_limited(l) && s % p->term[i] != 0)
+				continue;
+			VEC_PUSH(w->a, &w->offer, o);
+			VEC_PUSH(w->a, &w->line, i);
+		}
+	w->count = arena_array(w->a, w->offer.n + 1, sizeof(*w->count));
+	return BERTH_OK;
+}
+
+/* Share of the time in which each further GPU is busy, in steps [from, to); demand over cap is cut to it. */
+static void
+schedule_busy(const struct commit_demand *d, int64_t from, int64_t to, double cap, double *u, size_t levels)
+{
+	double total = 0;
+
+	memset(u, 0, (levels + 1) * sizeof(*u));	/* first the weight by whole GPUs, in u[l]: E clip(D - l, 0, 1) */
+	for (size_t k = 0; k < d->n_paths; k++) {
+		double w = d->weight == NULL ? 1 : d->weight[k];
+
+		total += w * (double)(to - from);
+		for (int64_t t = from; t < to; t++) {
+			double v = fmin(cap, d->gpus[k * d->n_steps + (size_t)t]), whole = floor(v);
+
+			/* As differences: busy to `whole`, and by the fraction at it. */
+			if (whole > 0)
+				u[(size_t)whole - 1] += w * (1 - (v - whole));
+			u[(size_t)whole] += w * (v - whole);
+		}
+	}
+	for (size_t l = levels; l > 0; l--)
+		u[l - 1] += u[l];
+	for (size_t l = 0; l <= levels; l++)
+		u[l] /= total;
+}
+
+/* USD of a stretch for each number of reserved GPUs above those owned. */
+static void
+schedule_rest(const struct schedule_work *w, const struct commit_stack *st, int64_t owned, double hours, double *usd)
+{
+	for (int64_t s = 0; s <= w->rest.levels; s++) {
+		double at = (double)(owned + s), cost = 0;
+
+		for (size_t k = 0; k < st->n; k++) {
+			const struct commit_line *l = &st->lines[st->order[k]];
+			double q = l->kind == COMMIT_SPOT || l->kind == COMMIT_ON_DEMAND ? commit_stack_gpus(l, l->max_count) : 0;
+
+			if (q == 0)
+				continue;
+			cost += l->usage * (commit_stack_u(st, at + q) - commit_stack_u(st, at));
+			at += q;
+		}
+		usd[s] = hours * fmax(0, cost + st->unserved * (st->mean - commit_stack_u(st, at)));
+	}
+}
+
+static enum berth_code
+schedule_stretches(struct schedule_work *w, struct berth_err *err)
+{
+	const struct schedule_problem *p = w->p;
+	const struct commit_demand *d = p->demand;
+	double cap = commit_cap(d, w->a, NULL), on_demand = 0, *u;
+	size_t levels = (size_t)ceil(cap);
+
+	for (size_t i = 0; i < p->n_lines; i++)
+		if (p->lines[i].kind == COMMIT_ON_DEMAND)
+			on_demand += commit_stack_gpus(&p->lines[i], p->lines[i].max_count);
+	w->rest.n = w->border.n - 1;
+	w->rest.levels = (int64_t)levels;
+	if (!isnan(p->peak) && p->peak - on_demand > cap)
+		w->rest.levels = (int64_t)ceil(p->peak - on_demand);
+	if (w->rest.n > SCHEDULE_BORDERS)
+		return err_set(err, BERTH_EINVAL, "%zu start and end dates are too many; take later ones (--starts)", w->rest.n);
+	w->usd = arena_array(w->a, w->rest.n * ((size_t)w->rest.levels + 1), sizeof(*w->usd));
+	w->least = arena_array(w->a, w->rest.n, sizeof(*w->least));
+	u = arena_array(w->a, levels + 1, sizeof(*u));
+	for (size_t t = 0; t < w->rest.n; t++) {
+		int64_t from = w->border.v[t], to = w->border.v[t + 1], owned = 0;
+		struct commit_curve c = { u, levels, 0, cap, (double)(to - from) * d->step_hours };
+		struct commit_problem cp = { &c, p->lines, p->n_lines, p->unserved, NAN, NAN, 0 };
+		struct commit_stack st;
+
+		schedule_busy(d, from, to, cap, u, levels);
+		commit_stack_init(&cp, w->a, &st);
+		for (size_t i = 0; i < p->n_owned; i++)
+			owned += p->owned[i].from <= from && to <= p->owned[i].to ? p->owned[i].gpus : 0;
+		schedule_rest(w, &st, owned, c.hours, w->usd + t * ((size_t)w->rest.levels + 1));
+		if (!isnan(p->peak))
+			w->least[t] = (int64_t)fmax(0, ceil(p->peak - on_demand - (double)owned - 1e-9));
+	}
+	w->rest.usd = w->usd;
+	w->rest.least = w->least;
+	return BERTH_OK;
+}
+
+/* GPUs that the counts reserve in each stretch, without machines of `but` GPUs. */
+static void
+schedule_have(const struct schedule_work *w, int64_t but, int64_t *have)
+{
+	memset(have, 0, w->rest.n * sizeof(*have));
+	for (size_t j = 0; j < w->offer.n; j++) {
+		int64_t g = w->p->lines[w->line.v[j]].gpus;
+
+		for (size_t t = w->offer.v[j].from; t < w->offer.v[j].to && g != but && w->count[j] > 0; t++)
+			have[t] += w->count[j] * g;
+	}
+}
+
+static double
+schedule_usd(const struct schedule_work *w, const int64_t *have, double *bound_out)
+{
+	size_t width = (size_t)w->rest.levels + 1;
+	double rest = 0, bound = 0;
+
+	for (size_t t = 0; t < w->rest.n; t++)
+		rest += w->usd[t * width + (size_t)(have[t] < w->rest.levels ? have[t] : w->rest.levels)];
+	for (size_t j = 0; j < w->offer.n; j++)
+		bound += (double)w->count[j] * usd_to_double(w->offer.v[j].cost);
+	*bound_out = bound;
+	return rest + bound;
+}
+
+/* Machines of g GPUs, all others held. */
+static enum berth_code
+schedule_size(struct schedule_work *w, int64_t g, struct terms_plan *plan, struct berth_err *err)
+{
+	int64_t *have = arena_array(w->a, w->rest.n, sizeof(*have)), *least = arena_array(w->a, w->rest.n, sizeof(*least));
+	struct terms_rest r = { .n = w->rest.n, .levels = (w->rest.levels + g - 1) / g, .least = least };
+	size_t width = (size_t)r.levels + 1, from = (size_t)w->rest.levels + 1, n = 0;
+	double *usd = arena_array(w->a, r.n * width, sizeof(*usd)), budget = w->p->budget;
+	struct terms_offer *o = arena_array(w->a, w->offer.n, sizeof(*o));
+	enum berth_code rc;
+
+	schedule_have(w, g, have);
+	for (size_t t = 0; t < r.n; t++) {
+		for (size_t k = 0; k < width; k++) {
+			int64_t s = have[t] + (int64_t)k * g;
+
+			usd[t * width + k] = w->usd[t * from + (size_t)(s < w->rest.levels ? s : w->rest.levels)];
+		}
+		least[t] = w->least[t] > have[t] ? (w->least[t] - have[t] + g - 1) / g : 0;
+	}
+	r.usd = usd;
+	for (size_t j = 0; j < w->offer.n; j++) {
+		if (w->p->lines[w->line.v[j]].gpus == g)
+			o[n++] = w->offer.v[j];
+		else if (!isnan(budget))
+			budget = fmax(0, budget - (double)w->count[j] * usd_to_double(w->offer.v[j].cost));
+	}
+	rc = terms_solve_rest(&r, o, n, w->p->theta, budget, w->a, plan, err);
+	n = 0;
+	for (size_t j = 0; j < w->offer.n && rc == BERTH_OK; j++)
+		if (w->p->lines[w->line.v[j]].gpus == g)
+			w->count[j] = plan->count[n++];
+	return rc;
+}
+
+/* The plan and bound of single GPUs at the price of their machine. */
+static enum berth_code
+schedule_bound(struct schedule_work *w, struct terms_plan *plan, struct berth_err *err)
+{
+	struct terms_offer *o = arena_array(w->a, w->offer.n, sizeof(*o));
+
+	for (size_t j = 0; j < w->offer.n; j++) {
+		int64_t g = w->p->lines[w->line.v[j]].gpus;
+
+		o[j] = w->offer.v[j];
+		o[j].cost.v /= g;
+		o[j].max = o[j].max > INT64_MAX / g ? INT64_MAX : o[j].max * g;
+	}
+	return terms_solve_rest(&w->rest, o, w->offer.n, w->p->theta, w->p->budget, w->a, plan, err);
+}
+
+/* Sizes that are sold; [n]. */
+static int64_t *
+schedule_sizes(const struct schedule_work *w, size_t *n_out)
+{
+	int64_t *size = arena_array(w->a, w->p->n_lines + 1, sizeof(*size));
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->p->n_lines; i++)
+		if (w->p->lines[i].kind == COMMIT_RESERVED)
+			size[n++] = w->p->lines[i].gpus;
+	*n_out = schedule_unique(size, n);
+	return size;
+}
+
+struct schedule_best {
+	int64_t *count;		/* [offers] */
+	double cost, theta;
+};
+
+/* From the counts of the work on, each size in turn, from `first` on, as long as that helps. */
+static enum berth_code
+schedule_rounds(struct schedule_work *w, const int64_t *size, size_t n, size_t first, struct schedule_best *best,
+    struct berth_err *err)
+{
+	int64_t *have = arena_array(w->a, w->rest.n, sizeof(*have));
+	double was = INFINITY, cost = INFINITY, bound;
+	struct terms_plan plan;
+
+	for (size_t k = 0; k < SCHEDULE_ROUNDS * n; k++) {
+		enum berth_code rc = schedule_size(w, size[(first + k) % n], &plan, err);
+
+		if (rc != BERTH_OK)
+			return rc;
+		schedule_have(w, -1, have);
+		cost = schedule_usd(w, have, &bound) + w->p->theta * bound;
+		if (cost < best->cost) {
+			best->cost = cost;
+			best->theta = plan.theta;
+			memcpy(best->count, w->count, w->offer.n * sizeof(*best->count));
+		}
+		if ((k + 1) % n == 0 && cost >= was)
+			break;
+		was = (k + 1) % n == 0 ? cost : was;
+	}
+	return BERTH_OK;
+}
+
+/* One size: exact. Several: from each size alone, and from the plan of single GPUs cut to whole machines; the best is kept. */
+static enum berth_code
+schedule_sizes_solve(struct schedule_work *w, const int64_t *size, size_t n, double *lower_out, double *theta_out,
+    struct berth_err *err)
+{
+	struct schedule_best best = { arena_array(w->a, w->offer.n + 1, sizeof(*best.count)), INFINITY, 0 };
+	struct terms_plan plan = { .theta = 0 };
+	enum berth_code rc = BERTH_OK;
+
+	if (n == 1) {
+		rc = schedule_size(w, size[0], &plan, err);
+		*lower_out = plan.lower_bound_usd;
+		*theta_out = plan.theta;
+		return rc;
+	}
+	if (n == 0)
+		return BERTH_OK;
+	rc = schedule_bound(w, &plan, err);
+	if (rc != BERTH_OK)
+		return rc;
+	*lower_out = plan.lower_bound_usd;
+	for (size_t k = 0; k < 2 * n; k++) {
+		for (size_t j = 0; j < w->offer.n; j++)
+			w->count[j] = k < n ? 0 : plan.count[j] / w->p->lines[w->line.v[j]].gpus;
+		rc = schedule_rounds(w, size, n, k % n, &best, err);
+		if (rc != BERTH_OK && rc != BERTH_EINFEASIBLE)	/* of one size alone; another may do */
+			return rc;
+	}
+	if (isinf(best.cost))
+		return rc;
+	memcpy(w->count, best.count, w->offer.n * sizeof(*best.count));
+	*theta_out = best.theta;
+	return BERTH_OK;
+}
+
+static int
+schedule_cmp_buy(const void *a, const void *b)
+{
+	const struct schedule_buy *x = a, *y = b;
+
+	if (x->from != y->from)
+		return x->from < y->from ? -1 : 1;
+	return (x->line > y->line) - (x->line < y->line);
+}
+
+static void
+schedule_report(struct schedule_work *w, struct schedule *out)
+{
+	int64_t *have = arena_array(w->a, w->rest.n, sizeof(*have));
+	struct terms_rest *rest = arena_array(w->a, 1, sizeof(*rest));
+
+	schedule_have(w, -1, have);
+	out->cost_usd = schedule_usd(w, have, &out->bound_usd);
+	out->lower_bound_usd = fmin(out->lower_bound_usd, out->cost_usd);
+	out->optimal = out->cost_usd - out->lower_bound_usd <= 1e-9 * fmax(1, out->cost_usd);
+	out->buy = arena_array(w->a, w->offer.n + 1, sizeof(*out->buy));
+	for (size_t j = 0; j < w->offer.n; j++) {
+		int64_t from = w->border.v[w->offer.v[j].from];
+
+		if (w->count[j] > 0)
+			out->buy[out->n++] = (struct schedule_buy){ w->line.v[j], from, from + w->p->term[w->line.v[j]], w->count[j],
+				(double)w->count[j] * usd_to_double(w->offer.v[j].cost) };
+	}
+	qsort(out->buy, out->n, sizeof(*out->buy), schedule_cmp_buy);
+	*rest = w->rest;
+	out->form = (struct schedule_form){ w->offer.v, w->line.v, w->offer.n, rest, w->border.v };
+}
+
+enum berth_code
+schedule_solve(const struct schedule_problem *p, struct arena *a, struct schedule *schedule_out, struct berth_err *err)
+{
+	struct schedule_work w = { .p = p, .a = a, .steps = (int64_t)p->demand->n_steps };
+	struct commit_curve check;
+	int64_t *size;
+	size_t n_sizes;
+	enum berth_code rc = commit_curve_build(p->demand, a, &check, NULL, err);
+
+	if (rc == BERTH_OK && p->every < 1)
+		return err_set(err, BERTH_EINVAL, "start dates every %lld steps", (long long)p->every);
+	for (size_t i = 0; i < p->n_lines && rc == BERTH_OK; i++)
+		if (p->lines[i].kind == COMMIT_RESERVED && (p->term[i] < 1 || p->lines[i].usage > 0))
+			return err_set(err, BERTH_EINVAL, "offer %zu: a term of %lld steps, %g USD an hour of use", i + 1,
+			    (long long)p->term[i], p->lines[i].usage);
+	if (rc != BERTH_OK)
+		return rc;
+	*schedule_out = (struct schedule){ .theta = 0 };
+	schedule_dates(&w);
+	rc = schedule_offers(&w, err);
+	if (rc == BERTH_OK)
+		rc = schedule_stretches(&w, err);
+	if (rc != BERTH_OK)
+		return rc;
+	size = schedule_sizes(&w, &n_sizes);
+	if (n_sizes == 0)
+		schedule_out->lower_bound_usd = INFINITY;
+	rc = schedule_sizes_solve(&w, size, n_sizes, &schedule_out->lower_bound_usd, &schedule_out->theta, err);
+	if (rc == BERTH_OK)
+		schedule_report(&w, schedule_out);
+	return rc;
+}

@@ -1,0 +1,58 @@
+/* src/plan/schedule.h - purchases at start dates over the horizon: what to buy when, and whether to renew it.  Floor: domain. */
+#ifndef BERTH_PLAN_SCHEDULE_H
+#define BERTH_PLAN_SCHEDULE_H
+
+#include "plan/commit.h"
+#include "plan/terms.h"
+
+struct schedule_owned {
+	int64_t from, to;	/* steps; may lie beyond the horizon on both sides */
+	int64_t gpus;
+};
+
+struct schedule_problem {
+	const struct commit_demand *demand;
+	const struct commit_line *lines;	/* [n_lines] owned ones are not looked at; reserved ones have usage 0 */
+	size_t n_lines;
+	const int64_t *term;			/* [n_lines] steps, >= 1, of reserved lines */
+	const struct schedule_owned *owned;	/* [n_owned] */
+	size_t n_owned;
+	int64_t every;				/* steps between start dates, >= 1 */
+	double unserved, peak, theta, budget;	/* as in commit_problem */
+};
+
+struct schedule_buy {
+	size_t line;
+	int64_t from, to;	/* steps; `to` may lie beyond the horizon: only what is paid inside counts */
+	int64_t count;		/* machines */
+	double usd;		/* of all of them, inside the horizon */
+};
+
+/* The problem that was solved, so that others can be asked for it: in GPUs. */
+struct schedule_form {
+	const struct terms_offer *offers;	/* [n_offers] cost of one machine */
+	const size_t *line;			/* [n_offers] */
+	size_t n_offers;
+	const struct terms_rest *rest;		/* by GPUs reserved */
+	const int64_t *border;			/* [rest->n + 1] steps */
+};
+
+struct schedule {
+	struct schedule_buy *buy;	/* [n] by date, then line */
+	size_t n;
+	double cost_usd, bound_usd, lower_bound_usd, theta;
+	bool optimal;
+	struct schedule_form form;
+};
+
+/*
+ * Start dates are every `every` steps, the ends of what is owned, and the ends of terms that began with the horizon; between
+ * them everything is merged, exactly. Machines of one size are a flow (terms_solve_rest()) and the plan is the best there
+ * is; of several sizes, each is solved in turn with the others held until none improves, and lower_bound_usd is that of
+ * single GPUs. A line with max_count never runs more machines at once: it starts with the horizon and where its own term ends.
+ * Errors: as terms_solve_rest() and commit_curve_build().
+ */
+BERTH_MUST_CHECK enum berth_code schedule_solve(const struct schedule_problem *p, struct arena *a,
+    struct schedule *schedule_out, struct berth_err *err);
+
+#endif

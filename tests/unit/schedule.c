@@ -1,0 +1,238 @@
+/* Purchases with start dates over sample paths against GLPK, whose program is written from the raw paths, hour by hour. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "plan/schedule.h"
+#include "tests/tap.h"
+#include "util/arena.h"
+#include "util/rng.h"
+
+#define STEPS 36
+#define PATHS 3
+#define LINES 5		/* three reserved, spot, on demand */
+
+struct world {
+	double gpus[PATHS * STEPS], weight[PATHS];
+	struct commit_line line[LINES];
+	int64_t term[LINES];
+	struct schedule_owned owned[2];
+	struct commit_demand d;
+	struct schedule_problem p;
+};
+
+/* size: GPUs of the machines; 0: mixed. */
+static void
+make_world(struct world *w, struct rng *r, int64_t size, bool limits, bool parts, double budget)
+{
+	for (size_t k = 0; k < PATHS; k++) {
+		w->weight[k] = 1 + (double)rng_below(r, 3);
+		for (size_t t = 0; t < STEPS; t++)
+			w->gpus[k * STEPS + t] = (double)rng_below(r, 9) + (t > 12 && t < 25 ? 6 : 0) + (rng_below(r, 2) && parts ? 0.25 : 0);
+	}
+	for (size_t i = 0; i < 3; i++)
+		w->line[i] = (struct commit_line){ COMMIT_RESERVED, i, 0.8 - 0.15 * (double)i - 0.01 * (double)rng_below(r, 5), 0,
+			size > 0 ? size : 1 + (int64_t)i, 0, limits && i == 2 ? 1 + (int64_t)rng_below(r, 3) : COMMIT_NO_LIMIT };
+	w->line[3] = (struct commit_line){ COMMIT_SPOT, 3, 0, 0.55 + 0.05 * (double)rng_below(r, 3), 1, 0, 2 };
+	w->line[4] = (struct commit_line){ COMMIT_ON_DEMAND, 4, 0, 1, 1, 0, limits ? 8 : COMMIT_NO_LIMIT };
+	w->term[0] = 5;
+	w->term[1] = 12;
+	w->term[2] = 60;
+	w->owned[0] = (struct schedule_owned){ -3, 10 + (int64_t)rng_below(r, 8), 2 };
+	w->owned[1] = (struct schedule_owned){ 7, INT64_MAX, 1 };
+	w->d = (struct commit_demand){ w->gpus, PATHS, STEPS, w->weight, 1 };
+	w->p = (struct schedule_problem){ &w->d, w->line, LINES, w->term, w->owned, 2, 4, 10, limits ? 11 : NAN, 0, budget };
+}
+
+static int64_t
+owned_at(const struct world *w, int64_t t)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < 2; i++)
+		n += w->owned[i].from <= t && t < w->owned[i].to ? w->owned[i].gpus : 0;
+	return n;
+}
+
+/* Is s a start date of line i? */
+static bool
+is_start(const struct world *w, size_t i, int64_t s)
+{
+	bool chain = false;
+
+	for (size_t k = 0; k < 3; k++)
+		chain = chain || s % w->term[k] == 0;
+	if (w->line[i].max_count != COMMIT_NO_LIMIT)
+		return s % w->term[i] == 0;
+	return s % 4 == 0 || chain || s == w->owned[0].to;
+}
+
+static void
+write_lp(const struct world *w, const char *path, bool whole)
+{
+	FILE *f = fopen(path, "w");
+	double total = 0;
+
+	if (f == NULL)
+		return;
+	for (size_t k = 0; k < PATHS; k++)
+		total += w->weight[k];
+	fprintf(f, "Minimize\n c: 0 zero");
+	for (size_t i = 0; i < 3; i++)
+		for (int64_t s = 0; s < STEPS; s++)
+			if (is_start(w, i, s))
+				fprintf(f, "\n + %.10f x%zu_%d", w->line[i].fixed * (double)w->line[i].gpus *
+				    (double)((s + w->term[i] < STEPS ? s + w->term[i] : STEPS) - s), i, (int)s);
+	for (size_t k = 0; k < PATHS; k++)
+		for (int t = 0; t < STEPS; t++)
+			fprintf(f, "\n + %.17g s%zu_%d + %.17g o%zu_%d + %.17g u%zu_%d", w->line[3].usage * w->weight[k] / total, k, t,
+			    w->line[4].usage * w->weight[k] / total, k, t, w->p.unserved * w->weight[k] / total, k, t);
+	fprintf(f, "\nSubject To\n");
+	for (int t = 0; t < STEPS; t++)
+		for (size_t k = 0; k <= PATHS; k++) {
+			if (k == PATHS && isnan(w->p.peak))
+				continue;
+			if (k < PATHS)
+				fprintf(f, " d%zu_%d: s%zu_%d + o%zu_%d + u%zu_%d", k, t, k, t, k, t, k, t);
+			else
+				fprintf(f, " p%d: 0 zero", t);
+			for (size_t i = 0; i < 3; i++)
+				for (int64_t s = 0; s <= t; s++)
+					if (is_start(w, i, s) && s + w->term[i] > t)
+						fprintf(f, "\n + %d x%zu_%d", (int)w->line[i].gpus, i, (int)s);
+			if (k < PATHS)
+				fprintf(f, " >= %.17g\n", fmax(0, w->gpus[k * STEPS + (size_t)t] - (double)owned_at(w, t)));
+			else
+				fprintf(f, " >= %.17g\n", fmax(0, w->p.peak - (double)w->line[4].max_count - (double)owned_at(w, t)));
+		}
+	if (!isnan(w->p.budget)) {
+		fprintf(f, " budget: 0 zero");
+		for (size_t i = 0; i < 3; i++)
+			for (int64_t s = 0; s < STEPS; s++)
+				if (is_start(w, i, s))
+					fprintf(f, "\n + %.10f x%zu_%d", w->line[i].fixed * (double)w->line[i].gpus *
+					    (double)((s + w->term[i] < STEPS ? s + w->term[i] : STEPS) - s), i, (int)s);
+		fprintf(f, " <= %.17g\n", w->p.budget);
+	}
+	fprintf(f, "Bounds\n zero = 0\n");
+	for (size_t k = 0; k < PATHS; k++)
+		for (int t = 0; t < STEPS; t++) {
+			fprintf(f, " s%zu_%d <= %d\n", k, t, (int)w->line[3].max_count);
+			if (w->line[4].max_count != COMMIT_NO_LIMIT)
+				fprintf(f, " o%zu_%d <= %d\n", k, t, (int)w->line[4].max_count);
+		}
+	for (size_t i = 0; i < 3; i++)
+		for (int64_t s = 0; s < STEPS; s++)
+			if (is_start(w, i, s) && w->line[i].max_count != COMMIT_NO_LIMIT)
+				fprintf(f, " x%zu_%d <= %d\n", i, (int)s, (int)w->line[i].max_count);
+	if (whole) {
+		fprintf(f, "General\n");
+		for (size_t i = 0; i < 3; i++)
+			for (int64_t s = 0; s < STEPS; s++)
+				if (is_start(w, i, s))
+					fprintf(f, " x%zu_%d\n", i, (int)s);
+	}
+	fprintf(f, "End\n");
+	fclose(f);
+}
+
+static double
+glpk(const struct world *w, const char *dir, bool whole)
+{
+	char lp[256], out[256], cmd[1024], line[256];
+	double objective = NAN;
+	FILE *f;
+	int rc;
+
+	snprintf(lp, sizeof(lp), "%s/s.lp", dir);
+	snprintf(out, sizeof(out), "%s/s.out", dir);
+	write_lp(w, lp, whole);
+	snprintf(cmd, sizeof(cmd), "timeout 60 glpsol --lp %s -w %s >/dev/null 2>&1", lp, out);
+	rc = system(cmd);
+	f = WIFEXITED(rc) && WEXITSTATUS(rc) == 0 ? fopen(out, "r") : NULL;
+	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
+		if (sscanf(line, "s bas %*d %*d %*c %*c %lf", &objective) == 1 ||
+		    sscanf(line, "s mip %*d %*d %*c %lf", &objective) == 1)
+			break;
+	if (f != NULL)
+		fclose(f);
+	remove(lp);
+	remove(out);
+	return objective;
+}
+
+int
+main(void)
+{
+	struct arena *a = arena_new();
+	char dir[] = "/tmp/berth-schedule.XXXXXX";
+	struct rng r;
+	static struct world w;
+	struct schedule s;
+	struct berth_err err = { 0 };
+	int off = 0, wrong = 0, above = 0, failed = 0, linear = 0, bought = 0;
+	double worst = 0;
+
+	if (mkdtemp(dir) == NULL || system("command -v glpsol >/dev/null 2>&1") != 0) {
+		tap_skip("schedules against GLPK", "no glpsol");
+		arena_free(a);
+		return tap_done();
+	}
+	rng_seed(&r, 3);
+	for (int k = 0; k < 16; k++) {
+		double theirs;
+
+		make_world(&w, &r, 1 + k % 2, k >= 8, k % 2 == 1, NAN);
+		theirs = glpk(&w, dir, true);
+		failed += schedule_solve(&w.p, a, &s, &err) != BERTH_OK;
+		off += !(fabs(s.cost_usd - theirs) <= 1e-7 + 1e-9 * theirs);
+		wrong += !s.optimal;
+		bought += s.n > 0;
+		linear += k % 2 == 0 && !(fabs(glpk(&w, dir, false) - theirs) <= 1e-7 + 1e-9 * theirs);
+		arena_reset(a);
+	}
+	tap_is_long(failed, 0, "16 schedules are found");
+	tap_is_long(off, 0, "machines of one size: GLPK's optimum of the raw paths");
+	tap_is_long(linear, 0, "of single GPUs the linear program has whole numbers too");
+	tap_is_long(wrong, 0, "each is proven");
+	tap_ok(bought > 8, "and buys something in most");
+	for (int k = 0; k < 8; k++) {
+		double theirs, bound;
+
+		make_world(&w, &r, 1, false, false, 60);
+		theirs = glpk(&w, dir, true);
+		bound = glpk(&w, dir, false);
+		failed += schedule_solve(&w.p, a, &s, &err) != BERTH_OK;
+		off += !(s.bound_usd <= 60 + 1e-6) || !(fabs(s.lower_bound_usd - bound) <= 1e-6 * bound);
+		above += !(s.cost_usd - bound <= 0.8 * STEPS) || !(s.cost_usd >= theirs - 1e-6);
+		worst = fmax(worst, s.cost_usd / theirs - 1);
+		arena_reset(a);
+	}
+	tap_is_long(off, 0, "a budget is kept, and the bound is that of the linear program");
+	tap_is_long(above, 0, "and the plan lies within one purchase of it");
+	tap_ok(worst < 0.02, "the best whole plan is %.2f %% cheaper at most", 100 * worst);
+	worst = 0;
+	for (int k = 0; k < 8; k++) {
+		double theirs;
+
+		make_world(&w, &r, 0, false, true, NAN);
+		theirs = glpk(&w, dir, true);
+		failed += schedule_solve(&w.p, a, &s, &err) != BERTH_OK;
+		above += !(s.lower_bound_usd <= theirs + 1e-6) || !(s.cost_usd >= theirs - 1e-6);
+		worst = fmax(worst, s.cost_usd / theirs - 1);
+		arena_reset(a);
+	}
+	tap_is_long(failed + above, 0, "machines of several sizes: the bound and the plan stand on their sides of the optimum");
+	tap_ok(worst < 0.02, "the plan is %.2f %% above it at most", 100 * worst);
+	make_world(&w, &r, 1, false, true, 0);
+	tap_code(schedule_solve(&w.p, a, &s, &err), BERTH_OK, &err);
+	tap_is_long((long)s.n, 0, "no budget buys nothing");
+	w.p.budget = NAN;
+	w.term[0] = 0;
+	tap_code(schedule_solve(&w.p, a, &s, &err), BERTH_EINVAL, &err);
+	rmdir(dir);
+	arena_free(a);
+	return tap_done();
+}
