@@ -94,6 +94,37 @@ one 'accelerators: "A100:8"' 'work: 10h' 'purchase: [on_demand, spot]'
 expect_json '$.jobs[0].offer.purchase' on_demand 'a job that cannot resume would be lost'
 expect_json '$.jobs[0].refused.cannot_resume' 1
 
+# A deadline to the second: 10 h of work and 5 min of start.
+one 'accelerators: "A100:8"' 'work: 10h' "$od" 'deadline: 2026-11-30T22:05:00Z'
+goes cheap us-east-1 'a deadline that is just kept'
+one 'accelerators: "A100:8"' 'work: 10h' "$od" 'deadline: 2026-11-30T22:04:59Z'
+expect_exit 3 'one second less is infeasible'
+expect_err_has 'first possible end is 2026-11-30T22:05:00Z, for 100.83 USD'
+expect_json '$.jobs[0].changes[0].at' 2026-11-30T22:05:00Z
+one 'accelerators: "A100:8"' 'work: 10h' "$od" 'regions: ["mars-*"]'
+expect_exit 3 'residency leaves nothing'
+expect_err_has 'region not among'
+
+# Prices that are none, and that are old: left out and listed, never taken for 0.
+cp offers.csv all.csv
+cat >offers.csv <<CSV
+provider,region,instance_type,accelerator,accelerator_count,vcpus,purchase,price_per_hour,currency,as_of
+aws,us-east-1,nothing,A100-PCIE-40GB,8,96,on_demand,,USD,2026-11-30T11:00:00Z
+aws,us-east-1,yuan,A100-PCIE-40GB,8,96,on_demand,3,XTS,2026-11-30T11:00:00Z
+aws,us-east-1,old,A100-PCIE-40GB,8,96,on_demand,5,USD,2026-11-28T11:00:00Z
+aws,us-east-1,fresh,A100-PCIE-40GB,8,96,on_demand,6,USD,2026-11-30T11:00:00Z
+CSV
+one 'accelerators: "A100:8"' 'work: 10h' "$od"
+goes old us-east-1 'a price of two days ago, if any age will do'
+expect_json '$.jobs[0].price_as_of' 2026-11-28T11:00:00Z
+run --config berth.yaml --store one.db place --price-age 24h -o json
+goes fresh us-east-1 'at most a day old'
+expect_json '$.jobs[0].refused.price_stale' 1
+expect_json '$.jobs[0].refused.price_unknown' 2
+run --config berth.yaml --store one.db explain "$(json '$.jobs[0].id')"
+expect_out_has 'its price is of 2026-11-30T11:00:00Z'
+cp all.csv offers.csv
+
 # A price of the runner-up just under what is told wins, just over it does not.
 one 'accelerators: "A100:8"' 'work: 10h' "$od"
 expect_json '$.jobs[0].changes[0].what' price

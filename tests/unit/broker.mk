@@ -11,3 +11,6 @@ tests_unit_usage_tiers_t_LDADD = libtap.a libstoretmp.a $(BROKER_LIBS)
 check_PROGRAMS += tests/unit/fleet.t
 tests_unit_fleet_t_SOURCES = tests/unit/fleet.c
 tests_unit_fleet_t_LDADD = libtap.a libstoretmp.a $(BROKER_LIBS)
+check_PROGRAMS += tests/unit/placing.t
+tests_unit_placing_t_SOURCES = tests/unit/placing.c
+tests_unit_placing_t_LDADD = libtap.a libstoretmp.a $(BROKER_LIBS)
