@@ -1,6 +1,6 @@
 /*
  * bench/place-speed - placements of made-up queues: first plan, plan and bound after some seconds, and CBC on the same
- * problem where it is small.  Prints gaps and a ratio.  usage: place-speed [JOBS OFFERS SEED TIGHTNESS SECONDS]
+ * problem where it is small.  Prints gaps and a ratio.  usage: place-speed [JOBS OFFERS SEED TIGHTNESS SECONDS | replan]
  */
 #include <math.h>
 #include <stdio.h>
@@ -258,9 +258,59 @@ bench(size_t jobs, size_t offers, uint64_t seed, double tight, double seconds, s
 	return 0;
 }
 
+/*
+ * The next plan after a few changes: a twentieth of the jobs cost a tenth more or less. From nothing, and from the last
+ * plan's shadow prices, each with the same few rounds and until the plan from nothing's gap of many rounds is reached.
+ */
+static int
+replan(size_t jobs, size_t offers, uint64_t seed, double tight, size_t most)
+{
+	static const unsigned rounds[] = { 20, 60, 200 };
+	struct arena *a = arena_new();
+	struct place_problem p;
+	struct place_plan last, cold, warm;
+	struct place_options o = { .seed = 1, .rounds = 400, .gap = 0.0005 };
+	struct berth_err err;
+	struct rng r;
+	double *cost, t0, cold_s, warm_s;
+
+	make_problem(jobs, offers, seed, tight, most, a, &p);
+	if (place_solve(&p, &o, a, &last, &err) != BERTH_OK)
+		return 1;
+	rng_seed(&r, 99);
+	cost = arena_memdup(a, p.cost, p.cand_start[jobs] * sizeof(*cost));
+	for (size_t i = 0; i < jobs; i++) {
+		double f = rng_below(&r, 20) == 0 ? uniform(&r, 0.9, 1.1) : 1;
+
+		for (size_t k = p.cand_start[i]; k < p.cand_start[i + 1]; k++)
+			cost[k] *= f;
+	}
+	p.cost = cost;
+	for (size_t x = 0; x < sizeof(rounds) / sizeof(rounds[0]); x++) {
+		o.rounds = rounds[x];
+		p.warm = NULL;
+		t0 = now_s();
+		if (place_solve(&p, &o, a, &cold, &err) != BERTH_OK)
+			return 1;
+		cold_s = now_s() - t0;
+		p.warm = last.shadow;
+		t0 = now_s();
+		if (place_solve(&p, &o, a, &warm, &err) != BERTH_OK || !place_check(&p, &warm))
+			return 1;
+		warm_s = now_s() - t0;
+		printf("%zu x %zu again, %u rounds: from nothing %.2f USD, gap %.3f %%, %.2f s; from the last prices %.2f USD, gap "
+		    "%.3f %%, %.2f s\n", jobs, offers, rounds[x], cold.value, 100 * (cold.value / cold.bound - 1), cold_s,
+		    warm.value, 100 * (warm.value / warm.bound - 1), warm_s);
+	}
+	arena_free(a);
+	return 0;
+}
+
 int
 main(int argc, char **argv)
 {
+	if (argc > 1 && strcmp(argv[1], "replan") == 0)
+		return replan(1000, 500, 2, 3.0, SIZE_MAX) + replan(1000, 500, 2, 2.2, SIZE_MAX);
 	if (argc > 5)
 		return bench(strtoull(argv[1], NULL, 10), strtoull(argv[2], NULL, 10), strtoull(argv[3], NULL, 10),
 		    strtod(argv[4], NULL), strtod(argv[5], NULL), SIZE_MAX, strtoull(argv[1], NULL, 10) <= 150);

@@ -224,6 +224,42 @@ test_ties(struct arena *a)
 	tap_ok(plan.chosen[0] == 1, "equal cost: less risk");
 }
 
+/* After a few changes the last plan's shadow prices are worth many rounds: few from there beat as few from nothing. */
+static void
+test_warm(struct arena *a)
+{
+	static struct world w;
+	struct place_options many = { .seed = 1, .rounds = 300, .gap = 0 }, few = { .seed = 1, .rounds = 5, .gap = 0 };
+	double cold_gap = 0, warm_gap = 0, cold_value = 0, warm_value = 0;
+	int bad = 0, differ = 0;
+
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		struct place_plan last, cold, warm, again;
+		struct berth_err err = { 0 };
+		struct rng r;
+
+		make_world(&w, 300 + seed, MAX_JOBS, MAX_OFFERS - 4, 2 + (unsigned)(seed % 4));
+		bad += place_solve(&w.p, &many, a, &last, &err) != BERTH_OK;
+		rng_seed(&r, seed);
+		for (size_t k = 0; k < w.start[w.p.n_jobs]; k++)
+			w.cost[k] *= rng_below(&r, 20) == 0 ? 0.9 + 0.2 * rng_unit(&r) : 1;
+		bad += place_solve(&w.p, &few, a, &cold, &err) != BERTH_OK;
+		w.p.warm = last.shadow;
+		bad += place_solve(&w.p, &few, a, &warm, &err) != BERTH_OK || !place_check(&w.p, &warm);
+		bad += place_solve(&w.p, &few, a, &again, &err) != BERTH_OK;
+		differ += memcmp(warm.chosen, again.chosen, w.p.n_jobs * sizeof(*again.chosen)) != 0;
+		cold_gap += cold.value / cold.bound - 1;
+		warm_gap += warm.value / warm.bound - 1;
+		cold_value += cold.value;
+		warm_value += warm.value;
+		arena_reset(a);
+	}
+	tap_is_long(bad + differ, 0, "40 worlds placed again after changes: within limits, the same twice");
+	tap_ok(warm_gap < 0.5 * cold_gap, "in 5 rounds a mean gap of %.2f %% from the last prices, of %.2f %% from nothing",
+	    100 * warm_gap / 40, 100 * cold_gap / 40);
+	tap_ok(warm_value <= cold_value * 1.0005, "and no dearer: %.2f USD against %.2f", warm_value, cold_value);
+}
+
 /* Two jobs want the one cheap GPU: who saves more gets it, and its price is what the other would pay for it. */
 static void
 test_shadow(struct arena *a)
@@ -275,6 +311,7 @@ main(void)
 	test_enumeration(a);
 	test_properties(a);
 	test_argmin(a);
+	test_warm(a);
 	test_gangs(a);
 	test_ties(a);
 	test_shadow(a);
