@@ -192,6 +192,35 @@ test_limits(void)
 	tap_is_long(f.ready, 3, "never below min");
 }
 
+/* Within the tolerance nothing is ordered, beyond it all at once; rounding of the load makes no machine. */
+static void
+test_tolerance(void)
+{
+	static struct fleet f;
+
+	fleet_init(&f, 20, 300);
+	fleet_step(&f, 8 * 21.9, NAN, 0);
+	tap_is_long(f.orders, 0, "22 machines wanted, 20 there: within a tenth");
+	fleet_step(&f, 8 * 22.1, NAN, 0);
+	tap_is_long(f.orders, 3, "23 wanted: three are ordered");
+	fleet_init(&f, 3, 300);
+	f.rule.unit = 0.1;
+	fleet_step(&f, 0.1 + 0.2, NAN, 0);
+	tap_is_long(f.last.want, 3, "a load of 0.1 + 0.2 on machines of 0.1 is three machines");
+}
+
+/* Many are busy: what may go by the rate would go below them. */
+static void
+test_busy(void)
+{
+	static struct fleet f;
+
+	fleet_init(&f, 25, 0);
+	for (int k = 0; k < 200; k++)
+		fleet_step(&f, 8, NAN, 23);
+	tap_is_long(f.ready, 23, "of 25 machines 23 are busy: two go, not the five that the rate allows");
+}
+
 static void
 test_forecast(void)
 {
@@ -259,6 +288,8 @@ main(void)
 	test_arrival();
 	test_missing();
 	test_limits();
+	test_tolerance();
+	test_busy();
 	test_forecast();
 	test_quantum();
 	test_check();
