@@ -10,6 +10,7 @@
 #include "forecast/answer.h"
 #include "forecast/forecast.h"
 #include "forecast/tree.h"
+#include "model/record.h"
 #include "model/series.h"
 
 /* Of a plan that is made again: the only series, and how far the history of each went. */
@@ -129,6 +130,14 @@ BERTH_MUST_CHECK enum berth_code forecast_svg(struct cmd_ctx *ctx, const struct 
     struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code forecast_backtest(struct cmd_ctx *ctx, const struct forecast_set *f, int64_t horizon_s,
     struct berth_err *err);
+/*
+ * Behind a new forecast of s: of those two days older than the newest the first of each day is kept, those that are over for a
+ * week are scored and not kept; of all that are not, the score is.
+ */
+BERTH_MUST_CHECK enum berth_code forecast_settle(struct cmd_ctx *ctx, const struct series *s, struct berth_err *err);
+/* How all forecasts of s did as far as that is known, oldest first, in a; *made grows by how many there were. */
+BERTH_MUST_CHECK enum berth_code forecast_known_scores(struct cmd_ctx *ctx, const struct series *s, struct arena *a,
+    struct forecast_score_row **rows_out, size_t *n_out, size_t *made, struct berth_err *err);
 /* How the stored forecasts of one series did, as far as that is known: how many, and the mean of their scores. */
 BERTH_MUST_CHECK enum berth_code forecast_record(struct cmd_ctx *ctx, const struct series *s, size_t *n_out,
     struct fc_score *mean_out, struct berth_err *err);

@@ -1,22 +1,23 @@
 #include "config.h"
 
+#include <math.h>
+#include <string.h>
+
 #include "cmd/forecast.h"
-#include "store/plan_rows.h"
+#include "store/forecast_rows.h"
 #include "store/store.h"
 #include "util/arena.h"
-#include "util/buf.h"
-#include "util/json.h"
+#include "util/time.h"
 
-enum { KEEP_BATCH = 4 << 20 };	/* bytes that wait to be written: others can write to the store while forecasts are made */
+enum { KEEP_BATCH = 4 << 20, KEEP_ROWS = 256 };	/* bytes, rows that wait to be written: meanwhile others can write to the store */
 
+/* Rows that wait, and their series. */
 struct forecast_kept {
-	struct arena *a;	/* rows that wait */
-	struct forecast_row *rows;
-	size_t n, room;
-	struct buf text;
+	struct arena *a;
+	struct forecast_row rows[KEEP_ROWS];
+	struct series series[KEEP_ROWS];
+	size_t n;
 };
-
-enum { KEEP_ROWS = 256 };
 
 struct forecast_kept *
 forecast_keep_begin(struct cmd_ctx *ctx)
@@ -24,9 +25,6 @@ forecast_keep_begin(struct cmd_ctx *ctx)
 	struct forecast_kept *k = arena_alloc(ctx->arena, sizeof(*k));
 
 	k->a = arena_new();
-	k->rows = arena_array(ctx->arena, KEEP_ROWS, sizeof(*k->rows));
-	k->room = KEEP_ROWS;
-	buf_init(&k->text, (size_t)1 << 30);
 	return k;
 }
 
@@ -41,6 +39,8 @@ keep_write(struct cmd_ctx *ctx, struct forecast_kept *k, struct berth_err *err)
 		int64_t id;
 
 		rc = store_forecast_insert(ctx->store, &k->rows[i], &id, err);
+		if (rc == BERTH_OK)
+			rc = forecast_settle(ctx, &k->series[i], err);
 	}
 	k->n = 0;
 	arena_reset(k->a);
@@ -53,23 +53,23 @@ keep_write(struct cmd_ctx *ctx, struct forecast_kept *k, struct berth_err *err)
 enum berth_code
 forecast_keep(struct cmd_ctx *ctx, const struct forecast_set *f, size_t i, struct forecast_kept *k, struct berth_err *err)
 {
+	static const enum fc_level levels[FORECAST_ROW_LEVELS] = { FC_P05, FC_P50, FC_P90, FC_P95, FC_P99 };
 	const struct fc_result *r = &f->out[i];
 	struct forecast_row *row = &k->rows[k->n];
-	struct jsonw w;
-	enum berth_code rc;
+	double *q;
 
 	if (f->rows[i].id == 0)	/* a sum that is not recorded: no truth will come */
 		return BERTH_OK;
-	buf_clear(&k->text);
-	jsonw_init_buf(&w, &k->text, JSONW_COMPACT);
-	forecast_json_series(&w, f, i);
-	rc = jsonw_finish(&w, err);
-	if (rc != BERTH_OK)
-		return rc;
+	k->series[k->n++] = f->rows[i];
+	q = arena_array(k->a, r->horizon * FORECAST_ROW_LEVELS, sizeof(*q));
+	for (size_t t = 0; t < r->horizon; t++)
+		for (size_t l = 0; l < FORECAST_ROW_LEVELS; l++)
+			q[t * FORECAST_ROW_LEVELS + l] = r->q[t * FC_LEVEL_COUNT + levels[l]];
 	*row = (struct forecast_row){ .series = r->name, .as_of = r->t0, .horizon_s = (int64_t)r->horizon * r->step_s,
-		.made = ctx->now, .json = arena_strndup(k->a, k->text.p, k->text.len) };
-	k->n++;
-	return k->n == k->room || arena_bytes(k->a) > KEEP_BATCH ? keep_write(ctx, k, err) : BERTH_OK;
+		.made = ctx->now, .step_s = r->step_s, .n = r->horizon, .q = q,
+		.mean = arena_memdup(k->a, r->mean, r->horizon * sizeof(*r->mean)) };
+	memcpy(row->peak, r->peak, sizeof(row->peak));
+	return k->n == KEEP_ROWS || arena_bytes(k->a) > KEEP_BATCH ? keep_write(ctx, k, err) : BERTH_OK;
 }
 
 enum berth_code
@@ -78,6 +78,5 @@ forecast_keep_end(struct cmd_ctx *ctx, struct forecast_kept *k, enum berth_code 
 	if (rc == BERTH_OK && k->n > 0)
 		rc = keep_write(ctx, k, err);
 	arena_free(k->a);
-	buf_free(&k->text);
 	return rc;
 }

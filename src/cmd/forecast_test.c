@@ -3,9 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "broker/usage_history.h"
 #include "cmd/forecast.h"
-#include "store/plan_rows.h"
 #include "store/series_rows.h"
 #include "store/store.h"
 #include "util/arena.h"
@@ -346,97 +344,24 @@ forecast_backtest(struct cmd_ctx *ctx, const struct forecast_set *f, int64_t hor
 	return o->compare && !cmd_wants_json(ctx) ? forecast_compare(ctx, &scored, err) : forecast_lines(ctx, &scored, err);
 }
 
-/* What a stored forecast said, as far as it can be scored. */
-static enum berth_code
-forecast_stored(struct arena *tmp, const struct forecast_row *row, struct fc_result *r, struct berth_err *err)
-{
-	static const struct { const char *key; enum fc_level level; } keys[] = {
-		{ "p05", FC_P05 }, { "p50", FC_P50 }, { "p90", FC_P90 }, { "p95", FC_P95 }, { "p99", FC_P99 },
-	};
-	struct jsonr root, points, peak;
-	json_t *tree = NULL;
-	enum berth_code rc = jsonr_parse(row->json, strlen(row->json), row->series, &tree, err);
-
-	if (rc != BERTH_OK)
-		return rc;
-	root = jsonr_root(tree, row->series);
-	*r = (struct fc_result){ .name = row->series, .t0 = row->as_of };
-	rc = jsonr_int(&root, "step_s", 1, INT64_MAX, &r->step_s, err);
-	if (rc == BERTH_OK)
-		rc = jsonr_array(&root, "points", &points, err);
-	if (rc == BERTH_OK)
-		rc = jsonr_object(&root, "peak", &peak, err);
-	if (rc == BERTH_OK)
-		rc = jsonr_double(&peak, "p95", &r->peak[FC_PEAK95], err);
-	r->horizon = rc == BERTH_OK ? jsonr_len(&points) : 0;
-	r->mean = arena_array(tmp, r->horizon, sizeof(double));
-	r->q = arena_array(tmp, r->horizon * FC_LEVEL_COUNT, sizeof(double));
-	for (size_t i = 0; rc == BERTH_OK && i < r->horizon; i++) {
-		struct jsonr p = jsonr_at(&points, i);
-
-		rc = jsonr_double(&p, "mean", &r->mean[i], err);
-		for (size_t l = 0; rc == BERTH_OK && l < sizeof(keys) / sizeof(keys[0]); l++)
-			rc = jsonr_double(&p, keys[l].key, &r->q[i * FC_LEVEL_COUNT + keys[l].level], err);
-	}
-	json_decref(tree);
-	return rc;
-}
-
-/* Scores one stored forecast as far as the truth in h is known; false: nothing is known yet. */
-static enum berth_code
-forecast_score_stored(struct arena *tmp, const struct usage_history *h, const struct forecast_row *row,
-    struct forecast_line *line, bool *known_out, struct berth_err *err)
-{
-	const struct fc_series *all = &h->s;
-	struct fc_series history = *all;
-	struct fc_result r;
-	size_t from, n;
-	enum berth_code rc = forecast_stored(tmp, row, &r, err);
-
-	*known_out = false;
-	/* What came is kept as days by now, laid out by a guess: it scores nothing. */
-	if (rc != BERTH_OK || all->n == 0 || all->step_s != r.step_s || row->as_of <= all->t0 || row->as_of < h->days_until)
-		return rc;
-	from = (size_t)((row->as_of - all->t0) / all->step_s);
-	if (from >= all->n)
-		return BERTH_OK;
-	history.n = from;
-	n = all->n - from < r.horizon ? all->n - from : r.horizon;
-	*line = (struct forecast_line){ .origins = 1, .as_of = row->as_of, .horizon_s = (int64_t)n * r.step_s };
-	fc_score_result(&r, &history, all->mean + from, all->peak != NULL ? all->peak + from : NULL, n, &line->score);
-	*known_out = true;
-	return BERTH_OK;
-}
-
 struct forecast_lines {
 	struct arena *a;
 	VEC(struct forecast_line) v;
 	size_t made;
 };
 
-/* The forecasts of one series that can be scored, oldest first; scratch holds no more than those of one series. */
 static enum berth_code
 forecast_score_series(struct cmd_ctx *ctx, const struct series *s, struct forecast_lines *l, struct berth_err *err)
 {
 	struct arena *tmp = arena_new();
-	struct usage_history h = { .days_until = 0 };
-	struct forecast_row *rows;
+	struct forecast_score_row *rows;
 	size_t n = 0;
-	enum berth_code rc = store_forecast_list(ctx->store, s->name, 0, tmp, &rows, &n, err);
+	enum berth_code rc = forecast_known_scores(ctx, s, tmp, &rows, &n, &l->made, err);
 
-	l->made += n;
-	if (rc == BERTH_OK && n > 0 && s->samples > 0)
-		rc = usage_history(ctx->store, s, 0, 0, tmp, &h, err);
-	for (size_t i = n; i-- > 0 && rc == BERTH_OK && s->samples > 0;) {
-		struct forecast_line line;
-		bool known;
-
-		rc = forecast_score_stored(tmp, &h, &rows[i], &line, &known, err);
-		if (rc != BERTH_OK || !known)
-			continue;
-		line.name = arena_strdup(l->a, s->name);
-		VEC_PUSH(l->a, &l->v, line);
-	}
+	for (size_t i = 0; i < n && rc == BERTH_OK; i++)
+		VEC_PUSH(l->a, &l->v, ((struct forecast_line){ arena_strdup(l->a, s->name), 1, rows[i].as_of, rows[i].known_s,
+		    { rows[i].mase, rows[i].smape, rows[i].pinball, rows[i].coverage90, rows[i].peak_pinball95,
+		    rows[i].peak_exceeded95 } }));
 	arena_free(tmp);
 	return rc;
 }

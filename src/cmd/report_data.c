@@ -9,6 +9,7 @@
 #include "store/machine_rows.h"
 #include "store/money_rows.h"
 #include "store/offer_rows.h"
+#include "store/forecast_rows.h"
 #include "store/plan_rows.h"
 #include "store/series_rows.h"
 #include "store/tier_rows.h"
@@ -180,37 +181,17 @@ report_machines(struct cmd_ctx *ctx, struct report *r, struct berth_err *err)
 	return rc;
 }
 
-/* peak.p50 and peak.p95 of a stored forecast; NaN where it does not say. */
-static void
-report_peak_of(const struct jsonr *root, double *p50_out, double *p95_out)
-{
-	struct jsonr peak = jsonr_get(root, "peak");
-	struct berth_err ignored;
-
-	*p50_out = *p95_out = NAN;
-	if (jsonr_double(&peak, "p50", p50_out, &ignored) != BERTH_OK || jsonr_double(&peak, "p95", p95_out, &ignored) != BERTH_OK)
-		*p50_out = *p95_out = NAN;
-}
-
 static enum berth_code
 report_score_one(struct cmd_ctx *ctx, const struct forecast_row *f, int64_t series_id, struct report_score *s,
     struct berth_err *err)
 {
-	struct berth_err ignored;
-	struct jsonr root;
 	struct history h;
 	enum berth_code rc;
 	struct dense d;
 	size_t known = 0;
-	json_t *v;
 
-	*s = (struct report_score){ .series = f->series, .as_of = f->as_of, .horizon_s = f->horizon_s, .p50 = NAN,
-		.p95 = NAN, .actual = NAN };
-	if (jsonr_parse(f->json, strlen(f->json), "forecast", &v, &ignored) == BERTH_OK) {
-		root = jsonr_root(v, "forecast");
-		report_peak_of(&root, &s->p50, &s->p95);
-		json_decref(v);
-	}
+	*s = (struct report_score){ .series = f->series, .as_of = f->as_of, .horizon_s = f->horizon_s, .p50 = f->peak[0],
+		.p95 = f->peak[2], .actual = NAN };
 	rc = store_history(ctx->store, series_id, 0, f->as_of, f->as_of + f->horizon_s, ctx->arena, &h, err);
 	if (rc != BERTH_OK)
 		return rc;
@@ -275,33 +256,15 @@ report_history(struct cmd_ctx *ctx, const struct dense *d, struct report_demand 
 static void
 report_ahead(struct cmd_ctx *ctx, const struct forecast_row *f, struct report_demand *out)
 {
-	struct berth_err ignored;
-	struct jsonr root, points;
-	int64_t t;
-	size_t n;
-	json_t *v;
-
-	if (jsonr_parse(f->json, strlen(f->json), "forecast", &v, &ignored) != BERTH_OK)
-		return;
-	root = jsonr_root(v, "forecast");
-	points = jsonr_get(&root, "points");
-	n = jsonr_len(&points);
-	out->t_ahead = arena_array_of(ctx->arena, n, double);
-	out->p50 = arena_array_of(ctx->arena, n, double);
-	out->p95 = arena_array_of(ctx->arena, n, double);
-	for (size_t i = 0; i < n; i++) {
-		struct jsonr p = jsonr_at(&points, i);
-		size_t k = out->n_ahead;
-
-		t = 0;
-		out->p50[k] = out->p95[k] = NAN;
-		if (jsonr_time(&p, "t", &t, &ignored) != BERTH_OK || jsonr_double(&p, "p50", &out->p50[k], &ignored) != BERTH_OK ||
-		    jsonr_double(&p, "p95", &out->p95[k], &ignored) != BERTH_OK)
-			continue;
-		out->t_ahead[k] = (double)t;
-		out->n_ahead++;
+	out->t_ahead = arena_array_of(ctx->arena, f->n, double);
+	out->p50 = arena_array_of(ctx->arena, f->n, double);
+	out->p95 = arena_array_of(ctx->arena, f->n, double);
+	for (size_t i = 0; i < f->n; i++) {
+		out->t_ahead[i] = (double)(f->as_of + (int64_t)i * f->step_s);
+		out->p50[i] = f->q[i * FORECAST_ROW_LEVELS + 1];
+		out->p95[i] = f->q[i * FORECAST_ROW_LEVELS + 3];
 	}
-	json_decref(v);
+	out->n_ahead = f->n;
 }
 
 static enum berth_code

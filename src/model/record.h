@@ -2,6 +2,7 @@
 #ifndef BERTH_MODEL_RECORD_H
 #define BERTH_MODEL_RECORD_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* One start of berth that wrote to the store. */
@@ -30,13 +31,27 @@ struct load {
 	double unit_seconds;
 };
 
+/* Of a forecast what it will be scored by. */
+enum { FORECAST_ROW_LEVELS = 5, FORECAST_ROW_PEAKS = 4 };
 struct forecast_row {
 	int64_t id, run;
 	const char *series;		/* name */
-	int64_t as_of;			/* history lies strictly before */
+	int64_t as_of;			/* history lies strictly before; the first step */
 	int64_t horizon_s;
 	int64_t made;			/* s since epoch */
-	const char *json;		/* one series object of berth.forecast/1 */
+	int64_t step_s;
+	size_t n;			/* steps */
+	double peak[FORECAST_ROW_PEAKS];	/* of the maximum over all steps: .50 .90 .95 .99 */
+	const double *mean;		/* [n] */
+	const double *q;		/* [n][FORECAST_ROW_LEVELS] .05 .50 .90 .95 .99 */
+};
+
+/* How a forecast did, as far as the truth was known; NaN where that can not be said (struct fc_score). */
+struct forecast_score_row {
+	const char *series;
+	int64_t as_of, horizon_s, made;
+	int64_t known_s;		/* of the horizon */
+	double mase, smape, pinball, coverage90, peak_pinball95, peak_exceeded95;
 };
 
 struct plan_row {

@@ -9,64 +9,6 @@ plan_limit(size_t limit)
 }
 
 enum berth_code
-store_forecast_insert(struct store *s, const struct forecast_row *f, int64_t *id_out, struct berth_err *err)
-{
-	enum berth_code rc = store_begin(s, err);
-
-	if (rc != BERTH_OK)
-		return rc;
-	rc = db_run(s->db, err, "DELETE FROM forecast WHERE series = $1 AND as_of = $2 AND horizon_s = $3",
-	    DB_ARGS(db_text(f->series), db_i64(f->as_of), db_i64(f->horizon_s)));
-	if (rc == BERTH_OK)
-		rc = store_insert(s, id_out, err, "INSERT INTO forecast (run, series, as_of, horizon_s, made, json) "
-		    "VALUES ($1, $2, $3, $4, $5, $6) RETURNING id", DB_ARGS(db_id(s->run_id), db_text(f->series),
-		    db_i64(f->as_of), db_i64(f->horizon_s), db_i64(f->made), db_text(f->json)));
-	return store_end(s, rc, err);
-}
-
-struct forecast_rows {
-	struct arena *a;
-	VEC(struct forecast_row) v;
-};
-
-static enum berth_code
-forecast_row(struct db_stmt *st, void *arg, struct berth_err *err)
-{
-	struct forecast_rows *l = arg;
-	struct forecast_row *f = VEC_ADD(l->a, &l->v);
-
-	(void)err;
-	f->id = db_col_i64(st, "id");
-	f->run = db_col_i64(st, "run");
-	f->series = db_col_text(st, "series", l->a);
-	f->as_of = db_col_i64(st, "as_of");
-	f->horizon_s = db_col_i64(st, "horizon_s");
-	f->made = db_col_i64(st, "made");
-	f->json = db_col_text(st, "json", l->a);
-	return BERTH_OK;
-}
-
-enum berth_code
-store_forecast_list(struct store *s, const char *series, size_t limit, struct arena *a,
-    struct forecast_row **fs_out, size_t *n_out, struct berth_err *err)
-{
-	struct forecast_rows l = { .a = a };
-	enum berth_code rc;
-
-	if (series != NULL)
-		rc = store_each(s, forecast_row, &l, err, "SELECT * FROM forecast WHERE series = $1 ORDER BY id DESC "
-		    "LIMIT $2", DB_ARGS(db_text(series), db_i64(plan_limit(limit))));
-	else
-		rc = store_each(s, forecast_row, &l, err, "SELECT * FROM forecast ORDER BY id DESC LIMIT $1",
-		    DB_ARGS(db_i64(plan_limit(limit))));
-	if (rc == BERTH_OK) {
-		*fs_out = l.v.v;
-		*n_out = l.v.n;
-	}
-	return rc;
-}
-
-enum berth_code
 store_plan_insert(struct store *s, const struct plan_row *p, int64_t *id_out, struct berth_err *err)
 {
 	return store_insert(s, id_out, err, "INSERT INTO plan (run, made, json, inputs) VALUES ($1, $2, $3, $4) "

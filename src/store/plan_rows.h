@@ -1,16 +1,9 @@
-/* src/store/plan_rows.h - forecasts, plans and decisions as they were made.  Floor: store. */
+/* src/store/plan_rows.h - plans and decisions as they were made.  Floor: store. */
 #ifndef BERTH_STORE_PLAN_ROWS_H
 #define BERTH_STORE_PLAN_ROWS_H
 
 #include "model/record.h"
 #include "store/store.h"
-
-/* id and run are set by the store. */
-BERTH_MUST_CHECK enum berth_code store_forecast_insert(struct store *s, const struct forecast_row *f,
-    int64_t *id_out, struct berth_err *err);
-/* Newest first; series NULL: of all. */
-BERTH_MUST_CHECK enum berth_code store_forecast_list(struct store *s, const char *series, size_t limit,
-    struct arena *a, struct forecast_row **fs_out, size_t *n_out, struct berth_err *err);
 
 BERTH_MUST_CHECK enum berth_code store_plan_insert(struct store *s, const struct plan_row *p, int64_t *id_out,
     struct berth_err *err);

@@ -34,6 +34,7 @@ static const struct upkeep_table {
 	TABLE(offer, "id"),
 	TABLE(commitment, "id"),
 	TABLE(forecast, "id"),
+	TABLE(forecast_score, "series, as_of, horizon_s"),
 	TABLE(plan, "id"),
 	TABLE(decision, "id"),
 	TABLE(job, "id"),

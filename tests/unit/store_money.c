@@ -1,4 +1,5 @@
 /* Budgets, reservations, ledger, commitments, events; and a race for the last dollars of a cap. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "store/event_rows.h"
 #include "store/machine_rows.h"
 #include "store/money_rows.h"
+#include "store/forecast_rows.h"
 #include "store/plan_rows.h"
 #include "tests/tap.h"
 #include "tests/unit/store_tmp.h"
@@ -237,10 +239,43 @@ test_events(struct store *s)
 	arena_free(a);
 }
 
+/* A forecast that an earlier version kept as JSON. */
+static void
+test_old_forecast(struct store *s, const char *path)
+{
+	struct arena *a = arena_new();
+	struct forecast_row *fs;
+	struct berth_err err;
+	size_t n;
+
+	store_tmp_exec(path, "INSERT INTO forecast (series, as_of, horizon_s, made, json) VALUES ('old', 3600, 7200, 1, "
+	    "'{\"step_s\":3600,\"points\":[{\"mean\":2,\"p05\":1,\"p50\":2,\"p90\":3,\"p95\":4,\"p99\":5},"
+	    "{\"mean\":3.5,\"p05\":1,\"p50\":2,\"p90\":3,\"p95\":4,\"p99\":7}],\"peak\":{\"p50\":3,\"p90\":4,\"p95\":5,\"p99\":6}}'), "
+	    "('old', 7200, 7200, 1, 'damaged')");
+	tap_code(store_forecast_repack(s, "old", &err), BERTH_OK, &err);
+	tap_is_long(store_tmp_number(path, "SELECT count(*) FROM forecast WHERE series = 'old' AND json = '' AND packed IS NOT NULL"), 1,
+	    "what can be read is packed");
+	tap_is_long(store_tmp_number(path, "SELECT count(*) FROM forecast WHERE series = 'old' AND json = 'damaged'"), 1,
+	    "what can not stays");
+	tap_code(store_forecast_list(s, "old", 0, a, &fs, &n, &err), BERTH_EINVAL, &err);
+	store_tmp_exec(path, "DELETE FROM forecast WHERE json = 'damaged'");
+	tap_code(store_forecast_list(s, "old", 0, a, &fs, &n, &err), BERTH_OK, &err);
+	tap_ok(n == 1 && fs[0].n == 2 && fs[0].mean[1] == 3.5 && fs[0].q[9] == 7 && fs[0].peak[2] == 5, "and says what it said");
+	store_tmp_exec(path, "UPDATE forecast SET packed = x'01ff' WHERE series = 'old'");
+	tap_code(store_forecast_list(s, "old", 0, a, &fs, &n, &err), BERTH_EINVAL, &err);
+	store_tmp_exec(path, "UPDATE forecast SET packed = x'07' WHERE series = 'old'");
+	tap_code(store_forecast_list(s, "old", 0, a, &fs, &n, &err), BERTH_EINVAL, &err);
+	store_tmp_exec(path, "DELETE FROM forecast WHERE series = 'old'");
+	arena_free(a);
+}
+
 static void
 test_plans(struct store *s)
 {
-	struct forecast_row f = { .series = "s", .as_of = T0, .horizon_s = 3600, .made = T0, .json = "{\"a\":1}" };
+	const double mean[2] = { 1.5, 1e6 }, q[2 * FORECAST_ROW_LEVELS] = { 0, 1, 2, 3, 4, 9e5, 1e6, 1.1e6, 1.2e6, 1.3e6 };
+	struct forecast_row f = { .series = "s", .as_of = T0, .horizon_s = 7200, .made = T0, .step_s = 3600, .n = 2,
+		.peak = { 1, 2, 3, 4.25 }, .mean = mean, .q = q };
+	struct forecast_score_row score = { "s", T0, 7200, T0, 3600, .5, NAN, .1, .9, 2, 0 }, *scores;
 	struct plan_row p = { .made = T0, .json = "{}", .inputs = "{\"f\":1}" }, got;
 	struct decision d = { .t = T0, .kind = "place", .subject = "j-1", .json = "{}" };
 	struct arena *a = arena_new();
@@ -255,14 +290,23 @@ test_plans(struct store *s)
 	f.as_of = T0 + 1;
 	tap_code(store_forecast_insert(s, &f, &id, &err), BERTH_OK, &err);
 	tap_code(store_forecast_list(s, "s", 1, a, &fs, &n, &err), BERTH_OK, &err);
-	tap_ok(n == 1 && fs[0].as_of == T0 + 1 && strcmp(fs[0].json, "{\"a\":1}") == 0, "newest forecast first");
-	f.json = "{\"a\":2}";
+	tap_ok(n == 1 && fs[0].as_of == T0 + 1 && fs[0].n == 2 && fs[0].step_s == 3600 && fs[0].peak[3] == 4.25, "newest forecast first");
+	tap_near(fs[0].mean[0], 1.5, 3, "small beside a large one");
+	for (size_t i = 0; i < 2 * FORECAST_ROW_LEVELS; i++)
+		tap_near(fs[0].q[i], q[i], 1.3e6 * 4e-6, "quantile %zu", i);
+	f.peak[0] = 2;
 	tap_code(store_forecast_insert(s, &f, &id, &err), BERTH_OK, &err);
 	tap_code(store_forecast_list(s, "s", 0, a, &fs, &n, &err), BERTH_OK, &err);
-	tap_ok(n == 2 && strcmp(fs[0].json, "{\"a\":2}") == 0 && strcmp(fs[1].json, "{\"a\":1}") == 0,
+	tap_ok(n == 2 && fs[0].peak[0] == 2 && fs[1].peak[0] == 1,
 	    "made again from the same history as far ahead: it takes the place of the first");
 	tap_code(store_forecast_list(s, "none", 0, a, &fs, &n, &err), BERTH_OK, &err);
 	tap_is_long((long long)n, 0, "none of another series");
+	tap_code(store_forecast_heads(s, "s", a, &fs, &n, &err), BERTH_OK, &err);
+	tap_ok(n == 2 && fs[0].as_of == T0 && fs[0].n == 0, "heads alone, oldest first");
+	tap_code(store_forecast_settle(s, fs[0].id, &score, &err), BERTH_OK, &err);
+	tap_code(store_forecast_get(s, fs[0].id, a, &f, &err), BERTH_ENOTFOUND, &err);
+	tap_code(store_forecast_scores(s, "s", a, &scores, &n, &err), BERTH_OK, &err);
+	tap_ok(n == 1 && scores[0].known_s == 3600 && scores[0].mase == .5 && isnan(scores[0].smape), "its score stays");
 	tap_code(store_plan_insert(s, &p, &id, &err), BERTH_OK, &err);
 	tap_code(store_plan_get(s, id, a, &got, &err), BERTH_OK, &err);
 	tap_is_str(got.inputs, "{\"f\":1}", "a plan with what it was made from");
@@ -291,6 +335,7 @@ main(void)
 	test_commitments(s);
 	test_events(s);
 	test_plans(s);
+	test_old_forecast(s, path);
 	store_close(s);
 	test_race(path);
 	store_tmp_end();
