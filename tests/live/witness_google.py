@@ -220,6 +220,8 @@ def all_types():
 
 
 SKUS, TYPES = all_skus(), all_types()
+OLD_SKUS = [sku("Tpu-v3 USA", "TPU", "OnDemand", "h", "us-central1", 8.8), sku("Tpu-v3 Pod USA", "TPU", "OnDemand", "h", "us-central1", 8.0),
+            sku("Preemptible Tpu-v3 USA", "TPU", "OnDemand", "h", "us-central1", 2.64)]
 CARDS = {"zones/us-central1-b": {"acceleratorTypes": [compute.build("AcceleratorType", rng, {"name": "nvidia-tesla-t4"})]}}
 CARDS["zones/us-central1-b"]["acceleratorTypes"][0].pop("deprecated", None)
 
@@ -285,6 +287,8 @@ def compute_answer(call, m):
     if m["id"] == "compute.globalOperations.aggregatedList":
         op = dict(FAILED, insertTime=now_text())
         return {"kind": "compute#operationAggregatedList", "items": {"zones/us-central1-a": {"operations": [op]}}}
+    if m["id"] == "compute.zoneOperations.list":
+        return {"kind": "compute#operationList", "items": [dict(FAILED, insertTime=now_text())]}
     if m["id"] == "compute.instances.insert":
         zone = call.path.split("/zones/")[1].split("/")[0]
         return operation("insert", zone, call.body["name"])
@@ -321,8 +325,8 @@ for i, q in enumerate(QUEUED):
 def tpu_answer(call, m):
     leaf = m["id"].rsplit(".", 2)[1:]
     if leaf == ["acceleratorTypes", "list"]:
-        return {"acceleratorTypes": [tpu.build("AcceleratorType", rng, {"type": "v6e-8", "acceleratorConfigs": [
-            {"type": "V6E", "topology": "2x4"}]})]}
+        return {"acceleratorTypes": [tpu.build("AcceleratorType", rng, {"type": t, "acceleratorConfigs": [
+            {"type": t.split("-")[0].upper(), "topology": size}]}) for t, size in (("v6e-8", "2x4"), ("v3-8", "2x2"))]}
     if leaf == ["nodes", "list"]:
         return {"nodes": [tpu.build("Node", rng, {
             "name": f"projects/{PROJECT}/locations/us-central1-b/nodes/berth-inst-q6", "state": "READY", "acceleratorType": "v6e-8",
@@ -366,7 +370,9 @@ def app(call):
             return 401, {"error": {"code": 401, "message": "no"}}, {}
         if wrong:
             return 400, {"error": {"code": 400, "message": "; ".join(wrong), "errors": [{"reason": "invalid"}]}}, {}
-        if model is billing:
+        if model is billing and "E000-3F24-B8AA" in call.path:
+            out = {"skus": OLD_SKUS}
+        elif model is billing:
             out = {"skus": paged(call, "s2=", SKUS[:20], SKUS[20:]), **({"nextPageToken": "s2="} if not call.arg("pageToken") else {})}
         else:
             out = answer(call, m)
@@ -419,9 +425,11 @@ ok(rc == 0, "berth lists offers", berth.err, "\n".join(lines[:5]))
 types = every(gce.machineTypes().aggregatedList, project=PROJECT, maxResults=500)
 cards = every(gce.acceleratorTypes().aggregatedList, project=PROJECT, maxResults=500)
 chips = every(tpus.projects().locations().acceleratorTypes().list, parent=f"projects/{PROJECT}/locations/us-central1-b", pageSize=100)
+old = every(bill.services().skus().list, parent="services/E000-3F24-B8AA", currencyCode="USD", pageSize=5000)
 skus = every(bill.services().skus().list, parent="services/6F81-5844-456A", currencyCode="USD", pageSize=5000)
 for name, path in (("machine types", "aggregated/machineTypes"), ("cards", "aggregated/acceleratorTypes"),
-                   ("TPU types", "locations/us-central1-b/acceleratorTypes"), ("prices", "/skus")):
+                   ("TPU types", "locations/us-central1-b/acceleratorTypes"), ("prices of TPUs up to v4", "E000-3F24-B8AA/skus"),
+                   ("prices", "6F81-5844-456A/skus")):
     compare(server, name, "GET", path, ignore=("alt",), last=False)
     compare(server, name + ", last page", "GET", path, ignore=("alt",))
 
@@ -464,6 +472,11 @@ for zone, t in ((z, t) for p in types for z, s in p["items"].items() for t in s.
                 want.add((region, "-" if word == "reserved" else zone_name, kind, n, word, f"{usd:.4f}"))
 for t in (t for p in chips for t in p["acceleratorTypes"]):
     for buy, word in (("OnDemand", "on_demand"), ("Preemptible", "spot")):
+        if t["type"] == "v3-8":
+            rate = next(s for s in old[0]["skus"] if ("Preemptible" in s["description"]) == (word == "spot") and "Pod" not in s["description"])
+            rate = rate["pricingInfo"][0]["pricingExpression"]["tieredRates"][-1]["unitPrice"]
+            want.add(("us-central1", "us-central1-b", "v3-8", 4, word, f"{int(rate['units']) + rate['nanos'] / 1e9:.4f}"))
+            continue
         want.add(("us-central1", "us-central1-b", t["type"], 8, word, f"{8 * card_price('us-central1', buy, 'TpuV6e'):.4f}"))
 have = set()
 for line in lines:
@@ -557,6 +570,13 @@ rc, lines = berth.call("status", f"{where}/{one['name']}")
 gce.instances().get(project=PROJECT, zone=where, instance=one["name"]).execute()
 ok(rc == 0 and lines and machine(lines[0])["state"] == "ready", "status of one", lines)
 compare(server, "get", "GET", "/instances/", ignore=("alt",))
+rc, lines = berth.call("status", "us-central1-a/berth-inst-lost")
+ended = gce.zoneOperations().list(project=PROJECT, zone="us-central1-a", maxResults=500,
+                                  filter='(operationType = "insert") OR (operationType = "compute.instances.preempted")').execute()
+m = machine(lines[0]) if rc == 0 and lines else {}
+ok(m.get("state") == "failed" and m.get("why") == "no_capacity" and
+   ended["items"][0]["error"]["errors"][0]["code"] == "ZONE_RESOURCE_POOL_EXHAUSTED", "status of one that was accepted and failed", lines)
+compare(server, "operations of a zone", "GET", "/zones/us-central1-a/operations", ignore=("alt",))
 rc, lines = berth.call("destroy", f"{where}/{one['name']}")
 gce.instances().delete(project=PROJECT, zone=where, instance=one["name"]).execute()
 ok(rc == 0 and lines and machine(lines[0])["state"] == "ending", "its end", lines)
