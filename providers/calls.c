@@ -7,6 +7,7 @@
 #include "util/str.h"
 #include "util/strmap.h"
 #include "util/time.h"
+#include "util/vec.h"
 
 #define CALLS_PAGES_MAX 10000
 #define CALLS_CHECKS_MAX 32
@@ -35,6 +36,12 @@ struct calls_list {
 	prov_quota_fn *quota_fn;
 	prov_machine_fn *machine_fn;
 	bool notices;
+	/*
+	 * Notices before machines, where both are wanted and the list does not show them: kept in heard, and put onto the
+	 * machines as those come. Whoever may not ask for them still has a list.
+	 */
+	bool first, shy;		/* shy: the page that was asked for lets its refusal through */
+	VEC(struct prov_machine) heard;
 	void *arg;
 	struct prov_cursor cur;
 	struct arena *keep;		/* tokens seen */
@@ -53,9 +60,27 @@ calls_build_page(void *arg, struct http_req *req, struct berth_err *err)
 		return ops->market->offers_build(st, l->q, &l->cur, req, err);
 	if (l->quota_fn != NULL)
 		return ops->market->quota_build(st, &l->cur, req, err);
+	if (l->first) {
+		enum berth_code rc = ops->market->notices_build(st, &l->cur, req, err);
+
+		l->shy = rc == BERTH_OK && !req->any_status;
+		req->any_status = true;
+		return rc;
+	}
 	if (l->notices)
 		return ops->market->notices_build(st, &l->cur, req, err);
 	return ops->lease->list_build(st, &l->cur, req, err);
+}
+
+static enum berth_code
+calls_hear(void *arg, const struct prov_machine *m, struct berth_err *err)
+{
+	struct calls_list *l = arg;
+
+	(void)err;
+	if (m->state == PROV_NOTICED)
+		VEC_PUSH(l->keep, &l->heard, *m);
+	return BERTH_OK;
 }
 
 static enum berth_code
@@ -73,6 +98,24 @@ calls_parse_page(struct calls_list *l, const struct http_resp *resp, struct bert
 	return ops->lease->list_parse(st, resp, &l->cur, l->machine_fn, l->arg, err);
 }
 
+/* A page of notices; behind the last one, and where they are not to be had, the list begins. */
+static enum berth_code
+calls_notices_page(struct calls_list *l, const struct http_resp *resp, struct berth_err *err)
+{
+	enum berth_code rc = l->shy && l->flow.judged.code != BERTH_OK ? l->flow.judged.code :
+	    l->acc->ops->market->notices_parse(l->acc->st, resp, &l->cur, calls_hear, l, err);
+
+	if (rc != BERTH_OK)
+		log_warn(l->acc->env.log, "%s: no interruption notices: %s", l->acc->env.account,
+		    l->shy && l->flow.judged.code != BERTH_OK ? l->flow.judged.msg : err->msg);
+	if (rc == BERTH_OK && l->cur.next[0] != '\0')
+		return calls_next_page(l->keep, &l->cur, &l->seen, err);
+	l->first = false;
+	memset(&l->cur, 0, sizeof(l->cur));
+	memset(&l->seen, 0, sizeof(l->seen));
+	return BERTH_OK;
+}
+
 static enum berth_code
 calls_page(void *arg, const struct http_resp *resp, bool *more_out, struct berth_err *err)
 {
@@ -80,6 +123,10 @@ calls_page(void *arg, const struct http_resp *resp, bool *more_out, struct berth
 	enum berth_code rc;
 
 	l->cur.next[0] = '\0';
+	if (l->first) {
+		*more_out = true;
+		return calls_notices_page(l, resp, err);
+	}
 	rc = calls_parse_page(l, resp, err);
 	*more_out = l->cur.next[0] != '\0';
 	return rc == BERTH_OK && *more_out ? calls_next_page(l->keep, &l->cur, &l->seen, err) : rc;
@@ -182,6 +229,7 @@ prov_notices(struct prov_account *account, prov_machine_fn *emit, void *arg, str
 
 struct calls_ours {
 	const struct prov_account *acc;
+	const struct calls_list *list;
 	prov_machine_fn *emit;
 	void *arg;
 };
@@ -190,8 +238,23 @@ static enum berth_code
 calls_emit_ours(void *arg, const struct prov_machine *m, struct berth_err *err)
 {
 	const struct calls_ours *c = arg;
+	struct prov_machine noticed;
 
-	return str_eq(m->installation, c->acc->env.installation) ? c->emit(c->arg, m, err) : BERTH_OK;
+	if (!str_eq(m->installation, c->acc->env.installation))
+		return BERTH_OK;
+	for (size_t i = 0; m->state == PROV_READY && i < c->list->heard.n; i++) {
+		const struct prov_machine *h = &c->list->heard.v[i];
+
+		if (!str_eq(h->ref, m->ref))
+			continue;
+		noticed = *m;
+		noticed.state = PROV_NOTICED;
+		noticed.notice_at = h->notice_at;
+		noticed.reclaim_at = h->reclaim_at;
+		str_copy(noticed.detail, sizeof(noticed.detail), h->detail);
+		return c->emit(c->arg, &noticed, err);
+	}
+	return c->emit(c->arg, m, err);
 }
 
 /* Machines without an installation id are nobody's to touch, so a broker that has none may not ask. */
@@ -206,10 +269,11 @@ calls_need_lease(const struct prov_account *acc, const char *what, struct berth_
 enum berth_code
 prov_list_ours(struct prov_account *account, prov_machine_fn *emit, void *arg, struct berth_err *err)
 {
-	struct calls_ours c = { account, emit, arg };
-	struct calls_list l = { .acc = account, .what = "machines", .machine_fn = calls_emit_ours, .arg = &c };
+	struct calls_list l;
+	struct calls_ours c = { account, &l, emit, arg };
 	enum berth_code rc = calls_need_lease(account, "list machines", err);
 
+	l = (struct calls_list){ .acc = account, .what = "machines", .machine_fn = calls_emit_ours, .arg = &c };
 	return rc == BERTH_OK ? calls_list(&l, err) : rc;
 }
 
@@ -236,7 +300,7 @@ calls_many_start(struct calls_many *c, const struct prov_many *m, int64_t deadli
 	const struct prov_query *q = m->q != NULL ? m->q : &calls_all;
 
 	c->offers = (struct calls_offers){ m->account, &c->list, q, m->offer_fn, m->arg };
-	c->ours = (struct calls_ours){ m->account, m->machine_fn, m->arg };
+	c->ours = (struct calls_ours){ m->account, &c->list, m->machine_fn, m->arg };
 	if (m->offer_fn != NULL)
 		c->list = (struct calls_list){ .acc = m->account, .what = "offers", .q = q, .offer_fn = calls_emit_offer,
 			.arg = &c->offers };
@@ -244,7 +308,7 @@ calls_many_start(struct calls_many *c, const struct prov_many *m, int64_t deadli
 		c->list = (struct calls_list){ .acc = m->account, .what = "quota", .quota_fn = m->quota_fn, .arg = m->arg };
 	else
 		c->list = (struct calls_list){ .acc = m->account, .what = "machines", .machine_fn = calls_emit_ours,
-			.arg = &c->ours };
+			.arg = &c->ours, .first = m->notices && (m->account->ops->caps & PROV_CAP_APART) != 0 };
 	calls_list_start(&c->list, deadline_ms);
 }
 

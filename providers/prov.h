@@ -68,6 +68,7 @@ BERTH_MUST_CHECK enum berth_code prov_offers(struct prov_account *account, const
     prov_offer_fn *emit, void *arg, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code prov_quotas(struct prov_account *account, prov_quota_fn *emit, void *arg,
     struct berth_err *err);
+/* Machines that are about to be taken back; one without an installation may be anybody's and is known by its ref alone. */
 BERTH_MUST_CHECK enum berth_code prov_notices(struct prov_account *account, prov_machine_fn *emit, void *arg,
     struct berth_err *err);
 
@@ -111,6 +112,7 @@ struct prov_many {
 	prov_quota_fn *quota_fn;
 	prov_machine_fn *machine_fn;
 	void *arg;
+	bool notices;			/* of machines: interruption notices too, where the list alone does not show them */
 	int deadline_s;			/* of this one, if less than that of all; 0: none of its own */
 	enum berth_code code;
 	struct berth_err err;

@@ -299,7 +299,7 @@ aws_code_of(const char *code, const char *text)
 
 const struct provider_ops provider_aws = {
 	.abi = PROVIDER_ABI,
-	.caps = PROV_CAP_OFFERS | PROV_CAP_QUOTA | PROV_CAP_NOTICES | PROV_CAP_LEASE | PROV_CAP_TOKEN | PROV_CAP_SPOT,
+	.caps = PROV_CAP_OFFERS | PROV_CAP_QUOTA | PROV_CAP_NOTICES | PROV_CAP_APART | PROV_CAP_LEASE | PROV_CAP_TOKEN | PROV_CAP_SPOT,
 	.name = "aws",
 	.summary = "Amazon EC2",
 	.state_size = sizeof(struct aws),

@@ -553,7 +553,10 @@ aws_quota_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
 	return aws_place_on(w, cur, &p, next, err);
 }
 
-/* Spot requests of ours whose machine will be taken or was: two minutes' notice. */
+/*
+ * Spot requests whose machine will be taken or was: two minutes' notice. A fleet puts no tags on its requests, so that they
+ * are told apart by their machines alone.
+ */
 #define AWS_NOTICE_S 120
 
 static enum berth_code
@@ -566,11 +569,9 @@ aws_notices_build(void *st, const struct prov_cursor *cur, struct http_req *req,
 	if (aws_regions_pending(w))
 		return aws_regions_build(w, req, err);
 	aws_form_begin(&f, req->arena, "DescribeSpotInstanceRequests", AWS_EC2_VERSION);
-	aws_form_add(&f, "tag:" AWS_TAG_INSTALLATION, "Filter.1.Name");
-	aws_form_add(&f, w->env->installation, "Filter.1.Value.1");
-	aws_form_add(&f, "status-code", "Filter.2.Name");
-	aws_form_add(&f, "marked-for-termination", "Filter.2.Value.1");
-	aws_form_add(&f, "marked-for-stop", "Filter.2.Value.2");
+	aws_form_add(&f, "status-code", "Filter.1.Name");
+	aws_form_add(&f, "marked-for-termination", "Filter.1.Value.1");
+	aws_form_add(&f, "marked-for-stop", "Filter.1.Value.2");
 	aws_form_add(&f, "1000", "MaxResults");
 	if (p.token[0] != '\0')
 		aws_form_add(&f, p.token, "NextToken");
@@ -591,7 +592,8 @@ aws_notice(const struct aws *w, const char *region, const struct xml *x, prov_ma
 	for (const struct xml *t = tags != NULL ? xml_first(tags, "item") : NULL; t != NULL; t = xml_next(t, "item"))
 		if (str_eq(xml_text(t, "key"), AWS_TAG_TOKEN))
 			str_copy(m.token, sizeof(m.token), xml_text(t, "value"));
-	str_copy(m.installation, sizeof(m.installation), w->env->installation);
+		else if (str_eq(xml_text(t, "key"), AWS_TAG_INSTALLATION))
+			str_copy(m.installation, sizeof(m.installation), xml_text(t, "value"));
 	str_copy(m.region, sizeof(m.region), region);
 	str_copy(m.zone, sizeof(m.zone), xml_text(x, "launchedAvailabilityZone"));
 	str_copy(m.instance_type, sizeof(m.instance_type), xml_text(x, "launchSpecification/instanceType"));

@@ -143,7 +143,7 @@ kube_pod_spec(const struct kube *s, const struct prov_create *c, const struct ku
 
 	jsonw_begin_object(w, "spec");
 	jsonw_str(w, "restartPolicy", "Never");
-	jsonw_int(w, "terminationGracePeriodSeconds", 30);
+	jsonw_int(w, "terminationGracePeriodSeconds", KUBE_GRACE_S);
 	if (class != NULL)
 		jsonw_str(w, "priorityClassName", class);
 	if (s->service_account != NULL)

@@ -11,6 +11,7 @@
 extern const struct provider_ops provider_kubernetes;
 
 /* This folder's own. */
+#define KUBE_GRACE_S 30			/* between a pod's end and its kill */
 #define KUBE_LABEL "berth-installation"		/* on Jobs and their pods */
 #define KUBE_TOKEN "berth-token"		/* annotations: label values may not have every byte */
 #define KUBE_TYPE "berth-type"

@@ -280,6 +280,7 @@ kube_read_taints(struct kube *s, const struct jsonr *items)
 			m->state = PROV_NOTICED;
 			m->preempted = true;
 			m->notice_at = s->env->now;
+			m->reclaim_at = s->env->now + KUBE_GRACE_S;	/* not said: what our pods get at the least */
 			snprintf(m->detail, sizeof(m->detail), "its node is going: %s", going);
 		}
 	}

@@ -263,9 +263,20 @@ sync_was_down(struct broker *b, const struct broker_account *acc, bool *down_out
 	return rc;
 }
 
+/* Notices are asked for where there is something to take back. */
+static bool
+sync_has_machine(const struct broker_account *acc, const struct instance *ins, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(ins[i].account, acc->name) == 0)
+			return true;
+	return false;
+}
+
 /* Asks all accounts at once, so that a silent cloud delays no other: each is looked at as its answer comes. */
 static enum berth_code
-sync_ask(struct broker *b, struct prov_many **ask_out, size_t *n_out, struct berth_err *err)
+sync_ask(struct broker *b, const struct instance *ins, size_t n_ins, struct prov_many **ask_out, size_t *n_out,
+    struct berth_err *err)
 {
 	struct prov_many *ask = arena_array_of(b->tick_arena, b->n_accounts, struct prov_many);
 	struct sync_list *lists = arena_array_of(b->tick_arena, b->n_accounts, struct sync_list);
@@ -284,7 +295,7 @@ sync_ask(struct broker *b, struct prov_many **ask_out, size_t *n_out, struct ber
 			return rc;
 		lists[n] = (struct sync_list){ b, acc };
 		ask[n] = (struct prov_many){ .account = acc->prov, .machine_fn = sync_keep, .arg = &lists[n],
-			.deadline_s = down ? SYNC_DOWN_WAIT_S : 0 };
+			.notices = sync_has_machine(acc, ins, n_ins), .deadline_s = down ? SYNC_DOWN_WAIT_S : 0 };
 		n++;
 	}
 	*ask_out = ask;
@@ -328,7 +339,7 @@ pass_sync(struct broker *b, struct berth_err *err)
 
 	rc = store_instance_list(b->store, INSTANCE_ALIVE, b->tick_arena, &ins, &n, err);
 	if (rc == BERTH_OK)
-		rc = sync_ask(b, &ask, &n_ask, err);
+		rc = sync_ask(b, ins, n, &ask, &n_ask, err);
 	if (rc != BERTH_OK)
 		return rc;
 	run = prov_many_begin(ask, n_ask, b->policy.sync_pass_s);

@@ -47,7 +47,7 @@ watch_taken(struct broker *b, struct job *job, struct instance *in, const struct
 static enum berth_code
 watch_noticed(struct broker *b, struct job *job, struct instance *in, const struct prov_run *run, struct berth_err *err)
 {
-	int64_t left = run->reclaim_at > b->now ? run->reclaim_at - b->now : 0;
+	int64_t until = run->reclaim_at != 0 ? run->reclaim_at : in->reclaim_at, left = until > b->now ? until - b->now : 0;
 	struct attempt_end end = { .state = ATTEMPT_PREEMPTED, .progress = fmax(job->progress, run->safe_progress) };
 	struct prov_run stopped = *run;
 	struct berth_err why;

@@ -171,6 +171,10 @@ ok $? 'room for one'
 prov api list
 [ "$(cut -d' ' -f2 "$STATE/out" | sort | tr '\n' ' ')" = 'a-3 a-4 ' ]
 ok $? 'listed, one a page'
+sed 's/^\([^ ]*\) a-4 ready /\1 a-4 noticed /' "$STATE/out" | cut -d' ' -f1-4 >"$STATE/want"
+prov api watch
+cut -d' ' -f1-4 "$STATE/out" | cmp -s - "$STATE/want" && has ' a-4 noticed ok ' && has ' a-3 ready ok '
+ok $? 'a notice, put onto its machine'
 for r in $(cut -d' ' -f1 "$STATE/out"); do
 	prov api destroy "$r"
 done

@@ -181,7 +181,6 @@ def differential():
         ('DescribeInstances of one', ['status', 'us-east-1/i-1'], region, {}, lambda: ec2.describe_instances(InstanceIds=['i-1'])),
         ('TerminateInstances', ['destroy', 'us-east-1/i-1'], region, {}, lambda: ec2.terminate_instances(InstanceIds=['i-1'])),
         ('DescribeSpotInstanceRequests', ['notices'], region, {}, lambda: ec2.describe_spot_instance_requests(MaxResults=1000, Filters=[
-            {'Name': 'tag:berth-installation', 'Values': ['inst']},
             {'Name': 'status-code', 'Values': ['marked-for-termination', 'marked-for-stop']}])),
         ('ListServiceQuotas', ['quota'], region, {}, lambda: client('service-quotas').list_service_quotas(ServiceCode='ec2', MaxResults=100)),
     ]

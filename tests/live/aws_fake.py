@@ -142,10 +142,12 @@ def spot(f):
 
 
 def notices(f):
+    ours = ''.join('<item><instanceId>%s</instanceId><status><code>marked-for-termination</code><updateTime>2026-11-30T00:00:00.000Z'
+                   '</updateTime></status></item>' % m['id'] for m in machines.values() if m['type'] == 'g5.xlarge')
     return xml('DescribeSpotInstanceRequests', '<spotInstanceRequestSet><item><instanceId>i-5</instanceId><status><code>marked-for-termination'
                '</code><updateTime>2026-11-30T00:00:00.000Z</updateTime><message>soon</message></status><tagSet><item><key>berth-token</key>'
                '<value>t5</value></item></tagSet></item><item><instanceId>i-6</instanceId><status><code>fulfilled</code></status></item>'
-               '</spotInstanceRequestSet>')
+               '%s</spotInstanceRequestSet>' % ours)
 
 
 ACTIONS = {'RunInstances': run, 'DescribeInstances': describe, 'TerminateInstances': terminate, 'DescribeInstanceTypes': types,

@@ -177,6 +177,17 @@ twice(struct prov_account *acc, const char *seconds, struct berth_err *err)
 	return prov_list_ours(acc, print_machine, NULL, err);
 }
 
+/* As a tick lists them: with the notices that a list alone does not show. */
+static enum berth_code
+watch(struct prov_account *acc, struct berth_err *err)
+{
+	struct prov_many m = { .account = acc, .machine_fn = print_machine, .notices = true };
+
+	prov_run_many(&m, 1, 0);
+	*err = m.err;
+	return m.code;
+}
+
 static enum berth_code
 print_check(void *arg, const struct prov_check *c, struct berth_err *err)
 {
@@ -216,6 +227,8 @@ call(struct prov_account *acc, int argc, char **argv, struct berth_err *err)
 		return prov_list_ours(acc, print_machine, NULL, err);
 	if (str_eq(argv[0], "notices"))
 		return prov_notices(acc, print_machine, NULL, err);
+	if (str_eq(argv[0], "watch"))
+		return watch(acc, err);
 	if (str_eq(argv[0], "check"))
 		return prov_checks(acc, print_check, NULL, err);
 	if (str_eq(argv[0], "twice") && argc == 2)

@@ -138,6 +138,31 @@ my_check_parse(void *st, const struct http_resp *resp, int n, struct prov_check 
 	return BERTH_OK;
 }
 
+static enum berth_code
+my_notices_build(void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err)
+{
+	(void)st;
+	(void)err;
+	http_req_url(req, "%s/notices%s", base, cur->next);
+	return BERTH_OK;
+}
+
+/* "m-1" or "next /p2", one a line. */
+static enum berth_code
+my_notices_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_machine_fn *emit, void *arg,
+    struct berth_err *err)
+{
+	struct prov_machine m = { .state = PROV_NOTICED, .notice_at = NOW - 10, .reclaim_at = NOW + 110, .detail = "taken back" };
+
+	(void)st;
+	if (str_starts(resp->body, "bad"))
+		return err_set(err, BERTH_EINVAL, "no list of notices");
+	snprintf(m.ref, sizeof(m.ref), "%.3s", resp->body);
+	if (strstr(resp->body, "next ") != NULL)
+		str_copy(cur->next, sizeof(cur->next), "/p2");
+	return emit(arg, &m, err);
+}
+
 static struct provider_ops ops;
 static struct prov_market_ops market;
 static struct prov_lease_ops lease;
@@ -148,6 +173,8 @@ ops_set(void)
 	market = *provider_fake.market;
 	market.offers_build = my_offers_build;
 	market.offers_parse = my_offers_parse;
+	market.notices_build = my_notices_build;
+	market.notices_parse = my_notices_parse;
 	lease = *provider_fake.lease;
 	lease.check_build = my_check_build;
 	lease.check_parse = my_check_parse;
@@ -155,6 +182,7 @@ ops_set(void)
 	ops.market = &market;
 	ops.lease = &lease;
 	ops.auth = &auth;
+	ops.caps |= PROV_CAP_NOTICES | PROV_CAP_APART;
 }
 
 /* One prepared answer; status 0: the exchange fails. */
@@ -316,6 +344,50 @@ test_destroy(void)
 
 		tap_code(prov_destroy(acc, "m-1", &m, &err), rows[i].want, &err);
 		tap_ok(play.at == rows[i].asked && m.state == rows[i].state, "asked %zu times: %s %s", play.at, play.seen, err.msg);
+		prov_account_close(acc);
+	}
+}
+
+static struct prov_machine machines[8];
+static size_t n_machines;
+
+static enum berth_code
+keep_machine(void *arg, const struct prov_machine *m, struct berth_err *err)
+{
+	(void)arg;
+	(void)err;
+	machines[n_machines++ % 8] = *m;
+	return BERTH_OK;
+}
+
+/* Notices that the list does not show are put onto its machines; without them there is still a list. */
+static void
+test_notices(void)
+{
+	static const struct answer told[] = { { 200, "m-2 next ", 0 }, { 200, "m-9", 0 }, { 200, "m-1 ready inst a\nnext /p2\n", 0 },
+		{ 200, "m-2 ready inst b\nm-3 ready other c\n", 0 } };
+	static const struct answer barred[] = { { 403, "error forbidden no", 0 }, { 200, "m-2 ready inst b\n", 0 } };
+	static const struct answer odd[] = { { 200, "bad", 0 }, { 200, "m-2 ready inst b\n", 0 } };
+	static const struct answer plain[] = { { 200, "m-2 ready inst b\n", 0 } };
+	static const struct { const struct answer *v; size_t n; bool ask; const char *seen; size_t machines; enum prov_state last; } rows[] = {
+		{ told, N(told), true, "/notices /notices/p2 /list /list/%2Fp2 ", 2, PROV_NOTICED },
+		{ barred, N(barred), true, "/notices /list ", 1, PROV_READY }, { odd, N(odd), true, "/notices /list ", 1, PROV_READY },
+		{ plain, N(plain), false, "/list ", 1, PROV_READY },
+	};
+
+	for (size_t i = 0; i < N(rows); i++) {
+		struct prov_account *acc = open_with(rows[i].v, rows[i].n, 0);
+		struct prov_many m = { .account = acc, .machine_fn = keep_machine, .notices = rows[i].ask };
+		const struct prov_machine *last;
+
+		n_machines = 0;
+		prov_run_many(&m, 1, 0);
+		tap_code(m.code, BERTH_OK, &m.err);
+		last = &machines[(n_machines + 7) % 8];
+		tap_ok(n_machines == rows[i].machines && last->state == rows[i].last && str_eq(last->ref, "m-2") &&
+		    (last->state != PROV_NOTICED || (last->reclaim_at == NOW + 110 && str_eq(last->token, "b"))), "%zu machines, the last one %s",
+		    n_machines, prov_state_name(last->state));
+		tap_is_str(play.seen, rows[i].seen, "what was asked");
 		prov_account_close(acc);
 	}
 }
@@ -611,6 +683,7 @@ main(void)
 	test_clock();
 	test_create();
 	test_destroy();
+	test_notices();
 	test_bytes();
 	test_checks();
 	test_spool();

@@ -418,8 +418,8 @@ test_notices(void)
 	    "\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}]}";
 	static const struct { const char *deletion, *taint; int n; int64_t reclaim; } rows[] = {
 		{ "", "", 0, 0 }, { "", "{\"key\":\"nvidia.com/gpu\",\"effect\":\"NoSchedule\"}", 0, 0 },
-		{ "", "{\"key\":\"cloud.google.com/impending-node-termination\",\"effect\":\"NoSchedule\"}", 1, 0 },
-		{ "", "{\"key\":\"aws-node-termination-handler/spot-itn\",\"effect\":\"NoExecute\"}", 1, 0 },
+		{ "", "{\"key\":\"cloud.google.com/impending-node-termination\",\"effect\":\"NoSchedule\"}", 1, NOW + 30 },
+		{ "", "{\"key\":\"aws-node-termination-handler/spot-itn\",\"effect\":\"NoExecute\"}", 1, NOW + 30 },
 		{ ",\"deletionTimestamp\":\"2026-11-30T05:22:00Z\"", "", 1, NOW + 20 },
 	};
 	struct prov_machine m;
