@@ -186,7 +186,7 @@ calls_emit_offer(void *arg, const struct offer *offer, struct berth_err *err)
 		    c->list->flow.resp.cached : c->acc->env.now;
 	prov_offer_resolve(c->acc->env.accels, &o);
 	/* What a machine of one's own costs may be 0; a cloud gives nothing away. */
-	if (c->acc->ops->exchange == NULL && (why = offer_doubt_price(&o)) != NULL)
+	if (!provider_is_local(c->acc->ops) && (why = offer_doubt_price(&o)) != NULL)
 		log_debug(c->acc->env.log, "%s: %s in %s: %s", c->acc->env.account, o.instance_type, o.region, why);
 	if (c->q->region != NULL && !str_eq(c->q->region, o.region))
 		return BERTH_OK;

@@ -35,7 +35,7 @@ conf_key(const struct prov_conf *conf, const char *name)
 {
 	const struct prov_key *k = conf_key_in(conf->ops->keys, name);
 
-	if (k == NULL && conf->ops->exchange == NULL)
+	if (k == NULL && !provider_is_local(conf->ops))
 		k = conf_key_in(prov_wire_keys, name);
 	return k;
 }
@@ -105,7 +105,7 @@ conf_check_value(const struct prov_conf *conf, const struct prov_key *key, struc
 enum berth_code
 prov_conf_check(const struct prov_conf *conf, struct berth_err *err)
 {
-	const bool wire = conf->ops->exchange == NULL;
+	const bool wire = !provider_is_local(conf->ops);
 	const char **names = NULL, **list;
 	size_t n = 0;
 	enum berth_code rc;

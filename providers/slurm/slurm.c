@@ -31,10 +31,6 @@ static const struct prov_key slurm_keys[] = {
 	{ "output", PROV_KEY_STRING, false, "file of the holder script's output; /dev/null" },
 	{ "prices", PROV_KEY_NODE, false, "what an hour costs: a list, see above" },
 	{ "accelerators", PROV_KEY_NODE, false, "names for the cluster's types: a map, see above" },
-	{ "ca_file", PROV_KEY_PATH, false, "PEM file of authorities to trust instead of the system's" },
-	{ "proxy", PROV_KEY_STRING, false, "proxy URL" },
-	{ "timeout", PROV_KEY_DURATION, false, "limit of one exchange or command; 30s" },
-	{ "rate", PROV_KEY_DOUBLE, false, "most requests a second to slurmrestd; no limit" },
 	{ NULL, PROV_KEY_STRING, false, NULL },
 };
 

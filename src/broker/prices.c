@@ -35,7 +35,7 @@ prices_due(const struct broker *b, const struct broker_account *acc, const struc
 
 	*due_out = false;
 	if (acc->prov == NULL || acc->down != BERTH_OK || (prov_account_ops(acc->prov)->caps & PROV_CAP_OFFERS) == 0 ||
-	    (b->offline && prov_account_ops(acc->prov)->exchange == NULL))
+	    (b->offline && !provider_is_local(prov_account_ops(acc->prov))))
 		return BERTH_OK;
 	fetched = prices_fetched(lists, n, acc->name);
 	*due_out = b->now - fetched >= b->policy.prices_s;

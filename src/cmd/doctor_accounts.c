@@ -25,6 +25,7 @@ struct doctor_account {
 	const char *name;		/* "account NAME" */
 	struct prov_account *open;	/* NULL: it did not open */
 	size_t quotas, full, machines, rights, missing;
+	bool refused;			/* and that was said */
 	char first_full[96];
 };
 
@@ -53,14 +54,19 @@ static enum berth_code
 doctor_right(void *arg, const struct prov_check *c, struct berth_err *err)
 {
 	struct doctor_account *a = arg;
+	const char *colon = c->detail[0] != '\0' ? ": " : "";
 
 	(void)err;
 	a->rights++;
 	if (c->code == BERTH_OK)
 		return BERTH_OK;
 	a->missing++;
-	DOCTOR_SAY(a->d, DOCTOR_WARN, a->name, "give the account this permission; berth-providers(7) lists what is needed",
-	    "may not: %s%s%s", c->name, c->detail[0] != '\0' ? ": " : "", c->detail);
+	if (c->code == BERTH_EAUTH)
+		DOCTOR_SAY(a->d, DOCTOR_WARN, a->name, "give the account this permission; berth-providers(7) lists what is needed",
+		    "may not: %s%s%s", c->name, colon, c->detail);
+	else
+		DOCTOR_SAY(a->d, DOCTOR_WARN, a->name, "try again later; if it stays so, check endpoint and the keys of the account",
+		    "could not be asked about %s%s%s", c->name, colon, c->detail);
 	return BERTH_OK;
 }
 
@@ -76,7 +82,8 @@ doctor_open(struct doctor *d, struct prov_net *net, struct doctor_account *a)
 	if (prov_account_open(a->config->node, a->config->provider, &env, &a->open, &err) == BERTH_OK)
 		return;
 	a->open = NULL;
-	doctor_add_err(d, DOCTOR_FAIL, a->name, "correct the account in berth.yaml; berth-providers(7) lists the keys", &err);
+	doctor_add_err(d, DOCTOR_FAIL, a->name, err.code == BERTH_EAUTH ? "put the credentials in one of the places that berth-providers(7) names" :
+	    "correct the account in berth.yaml; berth-providers(7) lists the keys", &err);
 }
 
 /* The cheapest question: limits, else what runs for us. False: there is neither. */
@@ -93,14 +100,33 @@ doctor_question(const struct doctor *d, struct doctor_account *a, struct prov_ma
 	return (m->quota_fn != NULL || m->machine_fn != NULL) && !d->ctx->offline;
 }
 
+/*
+ * A 403 whose words are of the key or of the signature, as EC2's cousins send it: the credentials are no good. Any other 403
+ * comes from a cloud that knows who asks.
+ */
+static bool
+doctor_is_permission(const struct berth_err *err)
+{
+	static const char *const of_keys[] = { "SignatureDoesNotMatch", "InvalidSignature", "IncompleteSignature", "InvalidClientTokenId",
+		"InvalidAccessKeyId", "UnrecognizedClient", "AuthFailure", "ExpiredToken", "RequestExpired", "InvalidToken" };
+
+	if (err->code != BERTH_EAUTH || err->http_status != 403)
+		return false;
+	for (size_t i = 0; i < sizeof(of_keys) / sizeof(of_keys[0]); i++)
+		if (strstr(err->msg, of_keys[i]) != NULL)
+			return false;
+	return true;
+}
+
 /* What is wrong, and what to do about it. */
 static void
-doctor_refused(struct doctor *d, const struct doctor_account *a, const struct berth_err *err)
+doctor_refused(struct doctor *d, struct doctor_account *a, const struct berth_err *err)
 {
-	const char *next, *what;
+	const char *next, *what, *words = err->msg;
+	size_t len = strlen(a->config->name);
 	enum doctor_state state = DOCTOR_FAIL;
 
-	if (err->code == BERTH_EAUTH && err->http_status == 403) {
+	if (doctor_is_permission(err)) {
 		what = "its credentials are taken, but may not do this";
 		next = "give the account the permissions that berth-providers(7) lists";
 	} else if (err->code == BERTH_EAUTH && strstr(err->msg, "TLS") != NULL) {
@@ -124,10 +150,13 @@ doctor_refused(struct doctor *d, const struct doctor_account *a, const struct be
 		what = "what answers does not speak as this cloud";
 		next = "check endpoint and project: is it a sign-in page, or another service?";
 	}
+	if (strncmp(words, a->config->name, len) == 0 && str_starts(words + len, ": "))	/* the line says whose it is */
+		words += len + 2;
 	if (strstr(err->where, "://") != NULL)
-		DOCTOR_SAY(d, state, a->name, next, "%s: %s: %s (%s)", a->config->provider, what, err->msg, err->where);
+		DOCTOR_SAY(d, state, a->name, next, "%s: %s: %s (%s)", a->config->provider, what, words, err->where);
 	else
-		DOCTOR_SAY(d, state, a->name, next, "%s: %s: %s", a->config->provider, what, err->msg);
+		DOCTOR_SAY(d, state, a->name, next, "%s: %s: %s", a->config->provider, what, words);
+	a->refused = true;
 }
 
 static void
@@ -164,24 +193,50 @@ doctor_account_prices(struct doctor *d, const struct doctor_account *a)
 		DOCTOR_SAY(d, DOCTOR_WARN, a->name, next, "its prices are %lld hours old", (long long)(d->ctx->now - newest) / 3600);
 }
 
-static void
-doctor_answered(struct doctor *d, struct doctor_account *a, const struct prov_many *m)
+/* Each permission that can be asked about without doing anything. */
+static const char *
+doctor_rights(struct doctor *d, struct doctor_account *a)
 {
 	struct berth_err err = { 0 };
-	const char *rights;
 
 	if (prov_checks(a->open, doctor_right, a, &err) != BERTH_OK)
 		doctor_refused(d, a, &err);
-	rights = a->rights > a->missing ? arena_printf(d->ctx->arena, ", %zu permissions", a->rights - a->missing) : "";
-	if (m->quota_fn != NULL && a->quotas > 0 && a->full == a->quotas)
-		DOCTOR_SAY(d, DOCTOR_WARN, a->name, "ask the provider for a quota", "%s: answers in %lld ms%s; but all %zu quotas are 0 or used up, "
-		    "as %s", a->config->provider, (long long)m->took_ms, rights, a->quotas, a->first_full);
-	else if (m->quota_fn != NULL)
-		DOCTOR_SAY(d, DOCTOR_OK, a->name, "", "%s: answers in %lld ms%s; %zu quotas, %zu of them 0 or used up%s%s", a->config->provider,
-		    (long long)m->took_ms, rights, a->quotas, a->full, a->full > 0 ? ", as " : "", a->first_full);
+	return a->rights > a->missing ? arena_printf(d->ctx->arena, ", %zu permissions", a->rights - a->missing) : "";
+}
+
+static void
+doctor_answered(struct doctor *d, struct doctor_account *a, const struct prov_many *m)
+{
+	const char *rights = doctor_rights(d, a), *provider = a->config->provider;
+	long long ms = (long long)m->took_ms;
+
+	if (m->quota_fn == NULL)
+		DOCTOR_SAY(d, DOCTOR_OK, a->name, "", "%s: answers in %lld ms%s; %zu machines of ours", provider, ms, rights, a->machines);
+	else if (a->quotas == 0)
+		DOCTOR_SAY(d, DOCTOR_OK, a->name, "", "%s: answers in %lld ms%s; it tells no quotas", provider, ms, rights);
+	else if (a->full == a->quotas)
+		DOCTOR_SAY(d, DOCTOR_WARN, a->name, "ask the provider for a quota", "%s: answers in %lld ms%s; but all %zu quotas are 0 "
+		    "or used up, as %s", provider, ms, rights, a->quotas, a->first_full);
+	else if (a->full > 0)
+		DOCTOR_SAY(d, DOCTOR_OK, a->name, "", "%s: answers in %lld ms%s; %zu quotas, %zu of them 0 or used up, as %s", provider, ms,
+		    rights, a->quotas, a->full, a->first_full);
 	else
-		DOCTOR_SAY(d, DOCTOR_OK, a->name, "", "%s: answers in %lld ms%s; %zu machines of ours", a->config->provider, (long long)m->took_ms,
-		    rights, a->machines);
+		DOCTOR_SAY(d, DOCTOR_OK, a->name, "", "%s: answers in %lld ms%s; %zu quotas, none of them used up", provider, ms, rights,
+		    a->quotas);
+}
+
+/* Quotas that may not be read do not keep anybody from renting: the other permissions are asked about all the same. */
+static void
+doctor_no_quota(struct doctor *d, struct doctor_account *a, const struct prov_many *m)
+{
+	const char *rights = doctor_rights(d, a);
+
+	if (rights[0] == '\0') {
+		doctor_refused(d, a, &m->err);
+		return;
+	}
+	DOCTOR_SAY(d, DOCTOR_WARN, a->name, "give the account this permission; berth-providers(7) lists what is needed",
+	    "%s: answers in %lld ms%s; but its quotas may not be read: %s", a->config->provider, (long long)m->took_ms, rights, m->err.msg);
 }
 
 static void
@@ -199,12 +254,14 @@ doctor_ask(struct doctor *d, struct doctor_account *v, size_t n)
 	for (size_t k = 0; k < asked; k++) {
 		if (many[k].code == BERTH_OK)
 			doctor_answered(d, &v[who[k]], &many[k]);
+		else if (many[k].quota_fn != NULL && doctor_is_permission(&many[k].err))
+			doctor_no_quota(d, &v[who[k]], &many[k]);
 		else
 			doctor_refused(d, &v[who[k]], &many[k].err);
 		doctor_account_clock(d, &v[who[k]]);
 	}
 	for (size_t i = 0; i < n; i++)
-		if (v[i].open != NULL)
+		if (v[i].open != NULL && !v[i].refused)
 			doctor_account_prices(d, &v[i]);
 }
 

@@ -56,7 +56,7 @@ static enum berth_code
 tick_virtual_ok(const struct broker *b, struct berth_err *err)
 {
 	for (size_t i = 0; i < b->n_accounts; i++) {
-		if (b->accounts[i].prov != NULL && prov_account_ops(b->accounts[i].prov)->exchange == NULL)
+		if (b->accounts[i].prov != NULL && !provider_is_local(prov_account_ops(b->accounts[i].prov)))
 			return err_set(err, BERTH_EUSAGE,
 			    "--until moves a virtual clock, and account %s is a real cloud; use a config with replayed accounts only",
 			    b->accounts[i].name);

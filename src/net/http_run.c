@@ -134,6 +134,15 @@ http_whole(struct http_call *c, struct berth_err *err)
 	return BERTH_OK;
 }
 
+/* Where it failed: scheme://host/path, with the port where it is not the scheme's own. */
+static void
+http_blame(const struct http_origin *o, struct berth_err *err)
+{
+	bool own = o->port == NULL || str_eq(o->port, str_eq(o->scheme, "https") ? "443" : "80");
+
+	err_at(err, "%s://%s%s%s%s", o->scheme, o->host, own ? "" : ":", own ? "" : o->port, o->path);
+}
+
 /* One hop has ended: the next one, or the end of the call. True: it has ended. */
 static bool
 http_hop_done(struct http_call *c, CURLcode cc)
@@ -155,7 +164,7 @@ http_hop_done(struct http_call *c, CURLcode cc)
 		rc = http_whole(c, &err);
 	}
 	if (rc != BERTH_OK && c->origin.host != NULL)
-		err_at(&err, "%s://%s%s", c->origin.scheme, c->origin.host, c->origin.path);
+		http_blame(&c->origin, &err);
 	c->done(c->arg, rc, &err);
 	http_call_free(c);
 	return true;

@@ -155,6 +155,29 @@ caps_fit(const struct provider_ops *o)
 	return true;
 }
 
+/* What berth-providers(7) says of every provider on the wire: these keys are there, and nowhere else. */
+static void
+test_wire_keys(const struct conformance *c)
+{
+	static const char *const keys[] = { "ca_file: ca.pem", "proxy: 'http://127.0.0.1:9'", "timeout: 9s", "rate: 5" };
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		struct conformance with = *c;
+		struct prov_account *acc = NULL;
+		const struct yaml_node *n = NULL;
+		struct prov_env env = { .now = NOW, .installation = "inst", .state_dir = dir, .config_dir = dir, .accels = accels,
+			.log = &quiet };
+		struct berth_err err = { 0 };
+		enum berth_code want = c->cloud != NULL ? BERTH_OK : BERTH_EINVAL;
+
+		with.section = arena_printf(a, "%.*s, %s}", (int)strlen(c->section) - 1, c->section, keys[i]);
+		tap_code(yaml_parse(a, with.section, strlen(with.section), "berth.yaml", &n, &err), BERTH_OK, &err);
+		tap_ok(prov_account_open(n, NULL, &env, &acc, &err) == want, "%s: '%s' is %s (%s)", c->provider, keys[i],
+		    c->cloud != NULL ? "a key" : "no key", err.msg);
+		prov_account_close(acc);
+	}
+}
+
 struct gathered { VEC(struct offer) offers; int bad; };
 
 static enum berth_code
@@ -531,6 +554,7 @@ main(void)
 		tap_ok(c != NULL, "%s has a case here", all[i]->name);
 		if (c == NULL)
 			continue;
+		test_wire_keys(c);
 		test_offers(c);
 		if (c->machines > 0)
 			test_lease(c);

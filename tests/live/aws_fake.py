@@ -34,7 +34,8 @@ def refuse(status, code, text='refused'):
 
 
 def js(value, status=200):
-    return status, {'Content-Type': 'application/x-amz-json-1.1'}, json.dumps(value).encode()
+    return status, {'Content-Type': 'application/x-amz-json-1.1', 'Date': email.utils.formatdate(time.time() + offset, usegmt=True)}, \
+        json.dumps(value).encode()
 
 
 def item(m):
@@ -45,8 +46,6 @@ def item(m):
 
 def run(f):
     global creates
-    if f.get('DryRun') == 'true':
-        return refuse(412, 'DryRunOperation')
     token, kind = f['ClientToken'], f['InstanceType']
     asked = {k: v for k, v in f.items() if k != 'ClientToken'}
     creates += 1
@@ -158,7 +157,7 @@ def target(r, name):
     body = json.loads(r.body)
     page = int(body.get('NextToken') or 0)
     if name.endswith('GetProducts'):
-        some = [p for p in PRODUCTS if all(p[0]['attributes'].get(x['Field'], p[0].get(x['Field'])) == x['Value'] for x in body['Filters'])]
+        some = [p for p in PRODUCTS if all(p[0]['attributes'].get(x['Field'], p[0].get(x['Field'])) == x['Value'] for x in body.get('Filters', []))]
         out = {'PriceList': [json.dumps({'product': p, 'terms': {'OnDemand': t}}) for p, t in some[2 * page:2 * page + 2]]}
         if 2 * page + 2 < len(some):
             out['NextToken'] = str(page + 1)
@@ -203,7 +202,7 @@ def answer(r):
         if f['Action'] not in throttled:
             throttled.add(f['Action'])
             return refuse(503, 'RequestLimitExceeded')
-        return act(f)
+        return refuse(412, 'DryRunOperation') if f.get('DryRun') == 'true' else act(f)
 
 
 serve(answer, port)

@@ -28,13 +28,14 @@ chmod 755 "$STATE"
 mkdir -p "$STATE/pids" "$STATE/log" "$STATE/etc" "$STATE/home"
 export HOME=$STATE/home
 unset XDG_CONFIG_HOME XDG_STATE_HOME XDG_DATA_HOME XDG_CACHE_HOME XDG_RUNTIME_DIR BERTH_CONFIG BERTH_STORE
-count=0
+count=0 failed=0
 
 ok() {	# ok STATUS NAME
 	count=$((count + 1))
 	if [ "$1" -eq 0 ]; then
 		echo "ok $count - $2"
 	else
+		failed=$((failed + 1))
 		echo "not ok $count - $2"
 		sed 's/^/#   out: /; 40q' "$STATE/out" 2>/dev/null
 		sed 's/^/#   err: /; 20q' "$STATE/err" 2>/dev/null
@@ -124,6 +125,7 @@ free_port() {	# a port that nobody listens on, and the next $1
 	bail 'no free port'
 }
 
-done_testing() {
+done_testing() {	# make check-openstack and check-kubernetes read the status, the suite reads the lines
 	echo "1..$count"
+	[ "$failed" -eq 0 ]
 }
