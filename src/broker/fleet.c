@@ -26,10 +26,39 @@ fleet_slot(struct verdict_fleet_row *rows, size_t from, size_t *n, const char *t
 	return &rows[(*n)++];
 }
 
+/* The word behind "name": in what the measuring program printed, without quotes; "" for null and where it is not. */
+static const char *
+fleet_word(const char *json, const char *name, struct arena *a)
+{
+	const char *p = strstr(json, arena_printf(a, "\"%s\":", name));
+	size_t n;
+
+	if (p == NULL)
+		return "";
+	p += strlen(name) + 3;
+	p += *p == '"';
+	n = strcspn(p, "\",}\n");
+	return n == 4 && strncmp(p, "null", 4) == 0 ? "" : arena_strndup(a, p, n < 80 ? n : 80);
+}
+
+/* Of the first device: those of one machine are alike. */
+static const char *
+fleet_key(const char *json, struct arena *a)
+{
+	const char *ecc = fleet_word(json, "ecc", a), *power = fleet_word(json, "power_limit_w", a);
+	double watts = (double)NAN;
+
+	if (str_to_double(power, 0, 1e6, &watts, NULL) != BERTH_OK)
+		watts = (double)NAN;
+	return verdict_fleet_key(a, fleet_word(json, "pci", a), fleet_word(json, "mig", a), str_eq(ecc, "true") ? 1 :
+	    str_eq(ecc, "false") ? 0 : -1, watts, fleet_word(json, "kernels", a));
+}
+
 static enum berth_code
 fleet_one(struct store *s, struct arena *a, const struct measurement *m, struct verdict_fleet_row **rows, size_t *n, size_t *cap,
     struct berth_err *err)
 {
+	const char *key = fleet_key(m->json, a);
 	struct measure_row *mr;
 	size_t k, from = *n;
 	enum berth_code rc = store_measure_rows(s, m->id, a, &mr, &k, err);
@@ -54,6 +83,7 @@ fleet_one(struct store *s, struct arena *a, const struct measurement *m, struct 
 		r = fleet_slot(*rows, from, n, mr[i].test);
 		r->accelerator = m->accelerator;
 		r->provider = m->provider;
+		r->key = key;
 		r->machine = m->host[0] != '\0' ? arena_printf(a, "%s/%s", m->provider, m->host) :
 		    arena_printf(a, "%s/#%" PRId64, m->provider, m->instance_id);
 		r->t = m->t;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "plan/verdict.h"
+#include "plan/verdict_fleet.h"
 #include "plan/verdict_rate.h"
 #include "util/arena.h"
 #include "util/str.h"
@@ -581,8 +582,11 @@ void
 verdict_judge(const struct probe_result *r, const struct verdict_promise *p, const struct accel_table *table,
     const struct verdict_refs *refs, const struct verdict_limits *limits, struct arena *a, struct verdict *v_out)
 {
+	const struct probe_gpu *g = r->n_gpus > 0 ? &r->gpus[0] : NULL;
+	const struct verdict_refs keyed = { refs->refs, refs->n, g != NULL ? verdict_fleet_key(a, g->pci, g->mig, g->ecc,
+	    g->power_limit_w, r->kernels) : "" };
 	struct verdict_promise promise = *p;
-	struct judge j = { .r = r, .p = &promise, .table = table, .refs = refs, .limits = limits, .a = a, .v = v_out,
+	struct judge j = { .r = r, .p = &promise, .table = table, .refs = &keyed, .limits = limits, .a = a, .v = v_out,
 		.accel = p->accel, .share = 1.0, .memory_share = 1.0 };
 
 	promise.accelerator = p->accelerator != NULL ? p->accelerator : "";

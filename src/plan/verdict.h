@@ -41,12 +41,14 @@ struct verdict_ref {
 	double of_peak;			/* share of the table's peak of that test; NaN: see value */
 	const char *source;
 	int machines, providers;	/* behind a fleet's median; 0: a seed */
+	const char *key;		/* fleet: the machines it was measured on, as verdict_fleet_key(); "" or NULL: not known */
 	double drift;			/* fleet: its median over its former median, minus 1; NaN: none */
 };
 
 struct verdict_refs {
 	struct verdict_ref *refs;
 	size_t n;
+	const char *key;		/* only medians of such machines, or of unknown ones; "" or NULL: the one of most machines */
 };
 
 /* Every number that decides; data/probe_thresholds.csv, each row with its reason. */

@@ -12,10 +12,11 @@ fleet_group_cmp(const struct verdict_fleet_row *x, const struct verdict_fleet_ro
 {
 	int c = strcmp(x->accelerator, y->accelerator);
 
-	return c != 0 ? c : strcmp(x->test, y->test);
+	c = c != 0 ? c : strcmp(x->test, y->test);
+	return c != 0 ? c : strcmp(x->key != NULL ? x->key : "", y->key != NULL ? y->key : "");
 }
 
-/* By accelerator, test, machine; the newest of a machine first. */
+/* By accelerator, test, key, machine; the newest of a machine first. */
 static int
 fleet_machine_cmp(const void *a, const void *b)
 {
@@ -71,7 +72,7 @@ fleet_providers(const struct verdict_fleet_row *rows, size_t n)
 static struct verdict_ref
 fleet_ref(struct verdict_fleet_row *rows, size_t n, double *scratch)
 {
-	struct verdict_ref ref = { .accelerator = rows[0].accelerator, .test = rows[0].test, .of_peak = (double)NAN,
+	struct verdict_ref ref = { .accelerator = rows[0].accelerator, .test = rows[0].test, .key = rows[0].key, .of_peak = (double)NAN,
 		.source = "the fleet's median", .machines = (int)n };
 
 	ref.value = fleet_median(rows, n, scratch);
@@ -80,6 +81,14 @@ fleet_ref(struct verdict_fleet_row *rows, size_t n, double *scratch)
 	ref.drift = n < 2 ? (double)NAN :
 	    fleet_median(rows + n / 2, n - n / 2, scratch) / fleet_median(rows, n / 2, scratch) - 1.0;
 	return ref;
+}
+
+const char *
+verdict_fleet_key(struct arena *a, const char *pci, const char *mig, int ecc, double power_w, const char *kernels)
+{
+	if (pci[0] == '\0')
+		return "";
+	return arena_printf(a, "%s mig=%s ecc=%d power=%.0f %s", pci, mig, ecc, isfinite(power_w) ? power_w : 0.0, kernels);
 }
 
 void

@@ -7,6 +7,7 @@
 /* One measured value. Strings are borrowed for the life of the references. */
 struct verdict_fleet_row {
 	const char *accelerator, *test, *provider;
+	const char *key;		/* verdict_fleet_key(); "" or NULL: not known */
 	const char *machine;		/* what tells machines apart: one vote each */
 	int64_t t;			/* s since epoch */
 	double value;			/* of the machine's slowest GPU */
@@ -14,7 +15,14 @@ struct verdict_fleet_row {
 };
 
 /*
- * Adds one reference per accelerator and test to refs: the median over machines of each one's newest value, with the
+ * What makes two devices of one name comparable: PCI device and subsystem, slice, ECC, power limit, and the kernels that
+ * measured. "" where the PCI numbers are not known.
+ * ecc  1 on, 0 off, -1 not said;  power_w  NaN: not said
+ */
+const char *verdict_fleet_key(struct arena *a, const char *pci, const char *mig, int ecc, double power_w, const char *kernels);
+
+/*
+ * Adds one reference per accelerator, test and key to refs: the median over machines of each one's newest value, with the
  * number of machines and providers behind it and its drift (median of the newer half of the machines over that of the
  * older half, minus 1). Values that are no positive numbers and rejected machines do not vote.
  * rows [n]  in any order; sorted in place

@@ -66,19 +66,29 @@ verdict_seed(const struct accel *accel, const char *test, const struct verdict_r
 	return any;
 }
 
+/* Is a median of machines like those that are judged? */
+static bool
+verdict_like(const struct verdict_ref *ref, const char *key)
+{
+	return key == NULL || key[0] == '\0' || ref->key == NULL || ref->key[0] == '\0' || str_eq(ref->key, key);
+}
+
 static const struct verdict_ref *
 verdict_fleet(const struct accel *accel, const char *test, const struct verdict_refs *refs,
     const struct verdict_limits *limits)
 {
+	const struct verdict_ref *best = NULL;
+
 	for (size_t i = 0; i < refs->n; i++) {
 		const struct verdict_ref *ref = &refs->refs[i];
 
-		if (ref->machines >= (int)limits->fleet_machines && ref->providers >= (int)limits->fleet_providers &&
+		if (verdict_like(ref, refs->key) && (best == NULL || ref->machines > best->machines) &&
+		    ref->machines >= (int)limits->fleet_machines && ref->providers >= (int)limits->fleet_providers &&
 		    str_eq(ref->test, test) && str_eq(ref->accelerator, accel->name) && isfinite(ref->value) &&
 		    !(fabs(ref->drift) > limits->fleet_drift))
-			return ref;
+			best = ref;
 	}
-	return NULL;
+	return best;
 }
 
 double

@@ -72,7 +72,7 @@ verdict_refs_parse(const char *csv, size_t len, struct arena *a, struct verdict_
 		rc = verdict_refs_row(c, row, col, a, &refs[n++], err);
 	}
 	if (rc == BERTH_OK)
-		*refs_out = (struct verdict_refs){ refs, n };
+		*refs_out = (struct verdict_refs){ .refs = refs, .n = n };
 	csv_close(c);
 	return rc;
 }

@@ -18,7 +18,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct verdict_promise nothing = { .accelerator = "", .memory_gib = (double)NAN, .mig = "", .precision = "" };
 	struct verdict_promise sold = nothing;
-	const struct verdict_refs refs = { NULL, 0 };
+	const struct verdict_refs refs = { .refs = NULL };
 	struct arena *a = arena_new();
 	struct berth_err err = { 0 };
 	struct probe_result r;

@@ -8,6 +8,7 @@
 
 #include "broker/fleet.h"
 #include "model/accel.h"
+#include "plan/verdict_fleet.h"
 #include "plan/verdict_rate.h"
 #include "store/machine_rows.h"
 #include "tests/tap.h"
@@ -22,6 +23,7 @@ struct world {
 	struct verdict_limits limits;
 	struct store *s;
 	int machines;
+	const char *json;
 };
 
 /* n machines of both providers in turn, all of about the same rate: from -2 to 2 of it. */
@@ -31,7 +33,7 @@ world_measure(struct world *w, int n, int64_t t, double rate, const char *verdic
 	for (int i = 0; i < n; i++) {
 		struct measurement m = { .t = t + i, .provider = i % 2 ? "north" : "south", .region = "r", .zone = "",
 			.instance_type = "x", .accelerator = "H100-SXM5-80GB", .host = arena_printf(w->a, "h%d", w->machines++),
-			.mode = mode, .level = "standard", .speed = 1, .verdict = verdict, .reason = "", .json = "{}" };
+			.mode = mode, .level = "standard", .speed = 1, .verdict = verdict, .reason = "", .json = w->json };
 		struct measure_row rows[] = {
 			{ .test = test, .gpu = mode[0] == 'o' ? -1 : 0, .peer = -1, .value = rate + i % 5 - 2, .unit = "GB/s", .status = "ok" },
 			{ .test = test, .gpu = mode[0] == 'o' ? -1 : 1, .peer = -1, .value = rate + 50, .unit = "GB/s", .status = "ok" },
@@ -72,7 +74,7 @@ world_open(struct world *w)
 	char *bytes;
 	size_t n;
 
-	*w = (struct world){ .a = arena_new() };
+	*w = (struct world){ .a = arena_new(), .json = "{}" };
 	if (top == NULL)
 		top = ".";
 	return accel_table_load(arena_printf(w->a, "%s/data/accelerators.csv", top), w->a, &w->table, &err) == BERTH_OK &&
@@ -80,6 +82,37 @@ world_open(struct world *w)
 	    verdict_refs_parse(bytes, n, w->a, &w->seeds, &err) == BERTH_OK &&
 	    fileio_slurp(w->a, arena_printf(w->a, "%s/data/probe_thresholds.csv", top), 1 << 20, &bytes, &n, &err) == BERTH_OK &&
 	    verdict_limits_parse(bytes, n, &w->limits, &err) == BERTH_OK;
+}
+
+#define CAPPED "{\"kernels\":\"fnv1a:1\",\"gpus\":[\n {\"index\":0,\"pci\":\"10de:2330:10de:16c1\",\"power_limit_w\":500,\"ecc\":true,\"mig\":null}]}"
+#define FULL "{\"kernels\":\"fnv1a:1\",\"gpus\":[\n {\"index\":0,\"pci\":\"10de:2330:10de:16c1\",\"power_limit_w\":700,\"ecc\":true,\"mig\":null}]}"
+
+/* Machines whose power is capped are measured by such, and by the seed until there are enough of them. */
+static void
+test_keys(struct world *w)
+{
+	const struct accel *h100 = accel_find(w->table, "H100-SXM5-80GB");
+	struct verdict_refs refs = w->seeds;
+	const char *source;
+	struct berth_err err;
+
+	world_fresh(w, "keys.db");
+	w->json = FULL;
+	world_measure(w, 40, T0 - 1000, 3000, "accept", "dram_triad", "gpu");
+	w->json = CAPPED;
+	world_measure(w, 25, T0 - 1000, 2800, "accept", "dram_triad", "gpu");
+	w->json = "{}";
+	tap_code(fleet_refs(w->s, T0, w->a, &refs, &err), BERTH_OK, &err);
+	refs.key = verdict_fleet_key(w->a, "10de:2330:10de:16c1", "", 1, 700, "fnv1a:1");
+	tap_near(verdict_reference(h100, "dram_triad", &refs, &w->limits, &source), 3000, 1.0, "700 W: the median of such");
+	refs.key = verdict_fleet_key(w->a, "10de:2330:10de:16c1", "", 1, 500, "fnv1a:1");
+	tap_near(verdict_reference(h100, "dram_triad", &refs, &w->limits, &source), 2800, 1.0, "500 W: the median of those");
+	refs.key = verdict_fleet_key(w->a, "10de:2330:10de:16c1", "", 0, 700, "fnv1a:1");
+	tap_near(verdict_reference(h100, "dram_triad", &refs, &w->limits, &source), 2970, 1e-9, "without ECC there are none: the seed");
+	refs.key = verdict_fleet_key(w->a, "10de:2330:10de:16c1", "", 1, 700, "fnv1a:2");
+	tap_near(verdict_reference(h100, "dram_triad", &refs, &w->limits, &source), 2970, 1e-9, "other kernels: the seed");
+	refs.key = NULL;
+	tap_near(verdict_reference(h100, "dram_triad", &refs, &w->limits, &source), 3000, 1.0, "where nothing is known of it, most machines");
 }
 
 int
@@ -102,6 +135,7 @@ main(void)
 	world_measure(&w, 60, T0 - 800, 900, "reject", "dram_triad", "gpu");
 	tap_near(world_reference(&w, "dram_triad", &source), 2900, 1.0, "rejected machines have no vote");
 
+	test_keys(&w);
 	world_fresh(&w, "slow.db");
 	world_measure(&w, 60, T0 - 1000, 1500, "accept", "dram_triad", "gpu");
 	tap_near(world_reference(&w, "dram_triad", &source), 2673, 1e-9, "a fleet of slow machines counts 0.9 of the seed");

@@ -219,7 +219,7 @@ test_reports(struct world *w)
 int
 main(void)
 {
-	struct world w = { .a = arena_new(), .refs = { seeds, sizeof(seeds) / sizeof(seeds[0]) },
+	struct world w = { .a = arena_new(), .refs = { .refs = seeds, .n = sizeof(seeds) / sizeof(seeds[0]) },
 		.limits = { .fleet_machines = 20, .fleet_providers = 2, .fleet_drift = 0.03, .fleet_floor = 0.9 } };
 	struct berth_err err;
 

@@ -222,7 +222,7 @@ test_references(struct world *w)
 {
 	const struct accel *h100 = accel_find(w->table, "H100-SXM5-80GB"), *l20 = accel_find(w->table, "L20");
 	struct verdict_ref rows[3];
-	struct verdict_refs refs = { rows, 3 };
+	struct verdict_refs refs = { .refs = rows, .n = 3 };
 	const char *source;
 
 	tap_near(verdict_reference(l20, "dram_triad", &w->refs, &w->limits, &source), 0.80 * 864, 1e-9, "share of the peak");
@@ -312,7 +312,7 @@ test_other(struct world *w)
 	struct verdict_promise sold = { .accel = accel_find(w->table, "Gaudi3"), .accelerator = "Gaudi3", .count = 1,
 		.memory_gib = NAN, .mig = "", .precision = "" };
 	struct verdict_ref *refs = arena_array_of(w->a, w->refs.n + 1, struct verdict_ref);
-	const struct verdict_refs all = { refs, w->refs.n + 1 };
+	const struct verdict_refs all = { .refs = refs, .n = w->refs.n + 1 };
 
 	memcpy(refs, w->refs.refs, w->refs.n * sizeof(*refs));
 	refs[w->refs.n] = (struct verdict_ref){ .accelerator = "Gaudi3", .test = "user_llm", .value = 1000, .of_peak = NAN,
