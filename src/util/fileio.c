@@ -132,7 +132,8 @@ fileio_temporary(void)
 	FILE *f;
 	int fd;
 
-	if (snprintf(path, sizeof(path), "%s/berth.XXXXXX", dir != NULL && dir[0] == '/' ? dir : "/tmp") >= (int)sizeof(path)) {
+	if (snprintf(path, sizeof(path), "%s/berth.XXXXXX", dir != NULL && dir[0] == '/' ? dir : "/tmp") >=
+	    (int)sizeof(path)) {
 		errno = ENAMETOOLONG;
 		return NULL;
 	}

@@ -1,4 +1,6 @@
 /* Results handed out one by one: the same as together, and in bounded memory. */
+#include "config.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -124,7 +126,11 @@ main(void)
 	make();
 	check_same(1);
 	check_same(3);
+#ifndef BERTH_SANITIZED		/* which keep what was freed for a while */
 	check_memory(1);
 	check_memory(2);
+#else
+	(void)check_memory;
+#endif
 	return tap_done();
 }
