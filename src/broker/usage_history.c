@@ -9,6 +9,7 @@
 #define HISTORY_DAY_S INT64_C(86400)
 #define HISTORY_WEEK_S (7 * HISTORY_DAY_S)
 #define HISTORY_RHYTHM_S (2 * HISTORY_DAY_S)	/* known entries that show a rhythm of the day; of the week: */
+#define HISTORY_OVER 0.75			/* share of a last step that must be known for it to count */
 #define HISTORY_WEEKS_S (2 * HISTORY_WEEK_S)
 
 /* Days being laid out over the entries of a series. */
@@ -145,6 +146,16 @@ history_near(const struct usage_history *u, int64_t look_s)
 	return look_s == 0 || u->days_until > u->s.t0 + (int64_t)u->s.n * u->s.step_s - look_s;
 }
 
+/* A last step that is not over is none: its peak may still come. */
+static void
+history_end(struct history *h)
+{
+	if (h->d.n < 2 || !(h->covered[h->d.n - 1] > 0) || h->covered[h->d.n - 1] >= HISTORY_OVER)
+		return;
+	h->d.missing -= isnan(h->d.mean[h->d.n - 1]) ? 1 : 0;
+	h->d.n--;
+}
+
 static enum berth_code
 history_read(struct store *s, const struct series *row, int64_t step_s, int64_t to, struct arena *a, struct history *h,
     struct usage_history *out, struct berth_err *err)
@@ -154,6 +165,7 @@ history_read(struct store *s, const struct series *row, int64_t step_s, int64_t 
 	if (rc != BERTH_OK)
 		return rc;
 	history_cut(h, to);
+	history_end(h);
 	*out = (struct usage_history){ .s = { .name = row->name, .step_s = h->d.step_s }, .days_until = h->days_until };
 	if (h->d.n > 0 && h->d.missing < h->d.n)
 		out->s = (struct fc_series){ row->name, h->d.t0, h->d.step_s, h->d.n, h->d.mean, h->d.peak };

@@ -83,6 +83,11 @@ expect_out_has '400 there already|450 there already|there already'
 run --store n.db forecast --horizon 1d -o csv --points
 cmp -s "$out" "$TEST_TMP/once"
 ok $? "6: rows that come again change nothing"
+printf 'series,timestamp,gpus\ns,1796079600,99\ns,1796079600,50\n' >b.csv
+run --store n.db record csv b.csv
+expect_out_has '2 rows read: 1 stored, 1 there already'
+run --store n.db series --samples -o csv
+expect_out_has '^2026-11-30T23:00:00Z,50,50,s$' "6: of two values of one time the later row counts, and it is counted"
 
 # 7. Out of order.
 { head -1 a.csv; tail -n +2 a.csv | sort -t, -k3,3 -k2,2r; } >b.csv
@@ -166,6 +171,21 @@ expect_exit 0 "15: irregular sampling"
 run --store n.db forecast --horizon 1d --points -o csv
 points "15: the level is that of the samples" '$3 > 29.5 && $3 < 31.5'
 
+# A last hour that is not over is left out; times that lie ahead are refused by row.
+awk 'BEGIN { print "series,timestamp,gpus"; for (i = 0; i < 12 * 48 + 5; i++) printf "s,%d,%d\n", 1796083200 - 300 * (12 * 48 - i), i < 12 * 48 ? 20 : 90 }' >a.csv
+rm -f n.db*
+NOW=2026-12-01T00:25:00Z
+run --store n.db record csv a.csv
+run --store n.db forecast --horizon 1d -o json
+expect_json '$.series[0].history.to' 2026-11-30T23:00:00Z "a trailing hour of 25 minutes is dropped"
+expect_json '$.as_of' 2026-12-01T00:00:00Z
+expect_json_near '$.series[0].points[0].mean' 20 1
+NOW=2026-12-01T00:00:00Z
+printf 'series,timestamp,gpus\ns,2026-12-04T00:00:00Z,5\n' >b.csv
+run --store n.db record csv b.csv
+expect_exit 8
+expect_err_has 'b.csv:2: refused: .* lies more than a day ahead'
+
 # And: order of series, intermittent, censored.
 { hours 400 '20 + i % 5' a; hours 400 '30 + i % 7' b | tail -n +2; } >a.csv
 fresh a.csv
@@ -213,6 +233,8 @@ if [ -e "$cases/case-073-zeros.csv" ]; then
 	}
 	case_run 073-zeros 14d
 	points "073: 14 forecasts of 0" '$3 == 0 && $4 == 0 && $14 == 0 && NR <= 15'
+	run --store n.db forecast --horizon 14d -o json
+	expect_json '$.series[0].peak_gpus.p99' 0 "073: planned GPUs 0"
 	case_run 073-one-nonzero 14d
 	points "073: between 0 and 2" '$3 >= 0 && $4 >= 0 && $3 <= 2 && $14 <= 2'
 	case_run 075-one 7d
@@ -226,6 +248,10 @@ if [ -e "$cases/case-073-zeros.csv" ]; then
 	expect_err_has 'too few for a weekly season \(14 are needed\)'
 	case_run 077-decline 14d
 	points "077: nothing negative" '$3 >= 0 && $4 >= 0'
+	points "077: nor does it rise again" '$3 <= 4'
+	run --store n.db forecast --horizon 14d -o json
+	awk -v p="$(json '$.series[0].peak_gpus.p95')" 'BEGIN { exit !(p == int(p) && p >= 0 && p <= 40) }'
+	ok $? "077: planned GPUs are whole and not negative ($(json '$.series[0].peak_gpus.p95'))"
 	fresh "$cases/case-079-collinear.csv"
 	expect_err_has "column 'launch' tells of the day"
 	run --store n.db forecast --horizon 7d --points -o csv
