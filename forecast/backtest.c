@@ -93,6 +93,7 @@ struct past {
 	size_t *which, m;		/* their places in s */
 	struct fc_event_use **use;	/* [m][n_uses] */
 	size_t n_uses;
+	double *caps;			/* [m] */
 	bool changed;			/* in is not cut */
 	struct sums *sums, *without;	/* [n] of s */
 	struct fc_backtest *out, *without_out;
@@ -111,6 +112,7 @@ backtest_cut(const struct fc_series *s, size_t n, size_t horizon, size_t origins
 			continue;
 		p->cut[p->m] = s[i];
 		p->cut[p->m].n = at;
+		p->caps[p->m] = p->opt->caps != NULL ? p->opt->caps[i] : p->opt->cap;
 		p->which[p->m++] = i;
 	}
 }
@@ -136,7 +138,7 @@ backtest_with(void *arg, size_t q, struct fc_result *r, struct arena *a, struct 
 	(void)a;
 	(void)err;
 	if (p->n_uses > 0)
-		fc_events_apply(r, p->use[q], p->n_uses, p->opt->seed, p->opt->cap);
+		fc_events_apply(r, p->use[q], p->n_uses, p->opt->seed, p->caps[q]);
 	backtest_score(p, q, r, p->sums, p->out);
 	return BERTH_OK;
 }
@@ -155,9 +157,12 @@ backtest_without(void *arg, size_t q, struct fc_result *r, struct arena *a, stru
 static enum berth_code
 backtest_run(struct past *p, const struct fc_series *in, fc_sink_fn *sink, struct berth_err *err)
 {
+	struct fc_options own = *p->opt;
 	struct fc_run *run;
-	enum berth_code rc = fc_run_open(in, p->m, p->opt, &run, err);
+	enum berth_code rc;
 
+	own.caps = p->caps;
+	rc = fc_run_open(in, p->m, &own, &run, err);
 	if (rc != BERTH_OK)
 		return rc;
 	rc = fc_run_each(run, NULL, p->m, true, sink, p, err);
@@ -188,7 +193,7 @@ fc_backtest_events(const struct fc_series *s, size_t n, const struct fc_options 
     void *arg, struct arena *a, struct fc_backtest *out, struct fc_backtest *without_out, struct berth_err *err)
 {
 	struct past p = { .s = s, .opt = opt, .cut = arena_array(a, n + 1, sizeof(*p.cut)),
-		.which = arena_array(a, n + 1, sizeof(*p.which)), .sums = arena_array(a, n + 1, sizeof(*p.sums)),
+		.which = arena_array(a, n + 1, sizeof(*p.which)), .caps = arena_array(a, n + 1, sizeof(*p.caps)), .sums = arena_array(a, n + 1, sizeof(*p.sums)),
 		.without = arena_array(a, n + 1, sizeof(*p.without)), .out = out, .without_out = without_out };
 	enum berth_code rc = BERTH_OK;
 

@@ -56,6 +56,7 @@ struct fc_pool {
 struct fc_job {
 	const struct fc_series *in;
 	const struct fc_options *opt;
+	double cap;		/* of this series; NaN: none */
 	struct arena *a;	/* lives as long as the job */
 	struct arena *tmp;	/* scratch of the worker: gone when the combination stands */
 	size_t n, h, hc;	/* steps of history, of the horizon, of it that rolling origins see */
@@ -221,6 +222,8 @@ struct fc_tree_errors {
 };
 void fc_tree_gives(const struct fc_tree_errors *w, struct arena *a, double **give);	/* [FC_BUCKETS] each [n_leaves][n_sums] */
 bool fc_tree_has(const struct fc_sum *s, size_t leaf);
+/* Quantiles q move by what those of a sorted sample do [n], and stay in order. */
+void fc_tree_move(double *q, const double *before, const double *after, size_t n);
 
 /* local.c: how a series' steps lie on the wall clock of opt.utc_offset */
 struct fc_local {

@@ -45,6 +45,7 @@ struct fc_options {
 	size_t n_paths;			/* sample paths, 0: none; 200 is the default of the commands */
 	uint64_t seed;
 	double cap;			/* fleet or quota size that demand met can not pass; NaN: none */
+	const double *caps;		/* [n] of each series instead, NaN: none; NULL: cap for all */
 	size_t max_history;		/* use at most the last so many steps; 0: all */
 	fc_offset_fn *utc_offset;	/* seasons follow this clock, also over days of 23 and 25 h; NULL: UTC */
 	void *utc_offset_arg;

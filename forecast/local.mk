@@ -30,4 +30,4 @@ libforecast_a_SOURCES = \
 	forecast/score.c \
 	forecast/shift.c \
 	forecast/stat.c \
-	forecast/tree.c forecast/tree.h forecast/tree_add.c
+	forecast/tree.c forecast/tree.h forecast/tree_add.c forecast/tree_cap.c

@@ -107,25 +107,25 @@ result_warnings(const struct fc_job *j, struct fc_result *r)
 	size_t need = 2 * j->cycle;
 
 	if (r->n_used == 1)
-		result_warn(r, "1 observation: the forecast is flat and its band is that of the pool");
+		result_warn(r, "1 observation is all there is: the forecast is flat, and its band is that of other series");
 	else if (j->n < need)
-		result_warn(r, "%zu observations: too few for a weekly season (%zu are needed)", r->n_used, need);
+		result_warn(r, "%zu observations are too few for a weekly season (%zu are needed): none is assumed", r->n_used, need);
 	if (j->top <= 0)
-		result_warn(r, "no demand in the history: the forecast is 0");
+		result_warn(r, "there is no demand in the history: the forecast is 0");
 	if (j->h > j->n && j->top > 0)
-		result_warn(r, "the horizon of %zu steps is longer than the history of %zu: bands beyond it are those of the pool",
+		result_warn(r, "the horizon of %zu steps is longer than the history of %zu: beyond it the band is that of other series",
 		    j->h, j->n);
 	if (2 * j->n_missing > j->n)
 		result_warn(r, "more than half of the history is missing (%zu of %zu steps)", j->n_missing, j->n);
 	if (r->n_gaps > 0)
-		result_warn(r, "%zu %s of more than 3 steps %s left out of the fit", r->n_gaps, r->n_gaps == 1 ? "gap" : "gaps",
+		result_warn(r, "%zu %s of more than 3 steps %s left out of the fit; `berth forecast -o json` says when", r->n_gaps, r->n_gaps == 1 ? "gap" : "gaps",
 		    r->n_gaps == 1 ? "was" : "were");
 	if (r->n_outages > 0)
-		result_warn(r, "%zu %s left out of the fit", r->n_outages, r->n_outages == 1 ? "outage was" : "outages were");
+		result_warn(r, "%zu %s left out of the fit; `berth forecast -o json` says when", r->n_outages, r->n_outages == 1 ? "outage was" : "outages were");
 	for (size_t i = 0; i < j->n_failed; i++)
 		result_warn(r, "%s could not be fitted and was left out", j->failed[i]);
 	if (r->censored)
-		result_warn(r, "demand censored at the cap: what was not served was not seen; forecast requested, not running");
+		result_warn(r, "the history stands at the cap, and what was not served was not seen: record what was requested, and forecast that");
 }
 
 /* The history counts as censored where a twentieth of the last four weeks stands within 1 % of the cap. */
@@ -133,9 +133,9 @@ static bool
 result_censored(const struct fc_job *j)
 {
 	size_t n = j->n > 4 * j->cycle ? 4 * j->cycle : j->n, at = 0;
-	double cap = j->opt->cap / j->unit;
+	double cap = j->cap / j->unit;
 
-	if (!(j->opt->cap > 0))
+	if (!(j->cap > 0))
 		return false;
 	for (size_t i = j->n - n; i < j->n; i++)
 		at += j->peak[i] >= 0.99 * cap;
@@ -145,7 +145,7 @@ result_censored(const struct fc_job *j)
 static void
 result_cap(const struct fc_job *j, double *x, size_t n)
 {
-	double cap = j->opt->cap;
+	double cap = j->cap;
 
 	for (size_t i = 0; i < n; i++) {
 		x[i] *= j->unit;

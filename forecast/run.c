@@ -104,11 +104,17 @@ run_look(const struct fc_run *r, size_t i, struct arena *a, struct run_view *v)
 	run_shorten(&r->asked, &v->local, r->opt.horizon, a);
 }
 
+static double
+run_cap(const struct fc_run *r, size_t i)
+{
+	return r->asked.caps != NULL ? r->asked.caps[i] : r->asked.cap;
+}
+
 static void
 run_job_init(const struct fc_run *r, size_t i, struct arena *a, struct arena *tmp, struct run_view *v, struct fc_job *j)
 {
 	run_look(r, i, a, v);
-	*j = (struct fc_job){ .in = &v->in, .opt = &r->opt, .a = a, .tmp = tmp };
+	*j = (struct fc_job){ .in = &v->in, .opt = &r->opt, .cap = run_cap(r, i), .a = a, .tmp = tmp };
 	fc_prepare(j);
 }
 
@@ -160,7 +166,7 @@ run_trial(struct fc_run *r, size_t k, struct arena *tmp)
 	struct fc_job j;
 
 	run_look(r, r->order[k * r->n / r->n_trial], tmp, &v);
-	j = (struct fc_job){ .in = &v.in, .opt = &r->opt, .a = tmp, .tmp = tmp, .thin = 2 };
+	j = (struct fc_job){ .in = &v.in, .opt = &r->opt, .cap = NAN, .a = tmp, .tmp = tmp, .thin = 2 };
 	fc_prepare(&j);
 	run_fit(r, &j);
 	fc_trial(&j, &r->trial[k]);
@@ -411,7 +417,7 @@ fc_run_finish(struct fc_run *r, size_t i, bool last, struct arena *tmp, struct a
 	if (r->asked.utc_offset != NULL)
 		fc_local_result(&v->local, &r->asked, a, out);
 	fc_cold_apply(r->cold, &v->clean, out);
-	fc_growth_apply(&v->clean, r->asked.cap, out);
+	fc_growth_apply(&v->clean, run_cap(r, i), out);
 	if (r->asked.n_holidays > 0) {
 		out->holiday = v->holiday;
 		fc_holiday_apply(&v->clean, &r->asked, out);

@@ -51,6 +51,13 @@ void fc_tree_reconcile(const struct fc_tree *t, enum fc_reconcile how, struct fc
 void fc_tree_sum(const struct fc_tree *t, struct fc_result *results);
 
 /*
+ * Caps [n_leaves + n_sums] of nodes, NaN none: results that add up come to keep to them at each step, on each path and in the
+ * mean, and still add up. Where a sum would pass its cap, its leaves give in proportion, each by the sum that asks most of it.
+ * adds false: results that need not add up are cut, each by itself.
+ */
+void fc_tree_cap(const struct fc_tree *t, const double *caps, bool adds, struct fc_result *results);
+
+/*
  * The same, result by result, where only what they add up to is kept: for structural and mint, which must look() at all first,
  * 32 bytes (else 16) for each sum, step and path, 8 more with events. t is borrowed. Nodes count as in results above.
  */

@@ -125,9 +125,8 @@ fc_adder_look(struct fc_adder *x, size_t node, const struct fc_result *r)
 	}
 }
 
-/* Quantiles move by what the sample's do, and stay in order. */
-static void
-add_move(double *q, const double *before, const double *after, size_t n)
+void
+fc_tree_move(double *q, const double *before, const double *after, size_t n)
 {
 	for (size_t l = 0; l < FC_LEVEL_COUNT; l++) {
 		q[l] += fc_quantile_sorted(after, n, fc_levels[l]) - fc_quantile_sorted(before, n, fc_levels[l]);
@@ -198,7 +197,7 @@ add_leaf(struct fc_adder *x, size_t leaf, struct fc_result *r)
 		r->mean[i] = add_take(x, row, share, r->mean[i], x->mean_gap + i, x->h);
 		memcpy(x->after, x->level, x->paths * sizeof(double));
 		fc_sort(x->after, x->paths);
-		add_move(r->q + i * FC_LEVEL_COUNT, x->before, x->after, x->paths);
+		fc_tree_move(r->q + i * FC_LEVEL_COUNT, x->before, x->after, x->paths);
 		add_to_sums(x, leaf, r, i);
 	}
 }
@@ -215,7 +214,7 @@ add_up(struct fc_adder *x, size_t k, struct fc_result *r)
 		fc_sort(x->before, x->paths);
 		memcpy(x->after, x->sum[ADD_LEVELS] + add_at(x, k, i), x->paths * sizeof(double));
 		fc_sort(x->after, x->paths);
-		add_move(q, x->before, x->after, x->paths);
+		fc_tree_move(q, x->before, x->after, x->paths);
 		for (size_t p = 0; p < x->paths; p++)
 			r->paths[p * x->h + i] = x->sum[ADD_PATHS][add_at(x, k, i) + p];
 		add_widen(q, own, mean - r->mean[i]);
@@ -257,7 +256,7 @@ add_events_up(struct fc_adder *x, size_t k, struct fc_result *r)
 		r->mean[i] = x->mean_events[k * x->h + i];
 		fc_sort(x->before, x->paths);
 		fc_sort(x->after, x->paths);
-		add_move(r->q + i * FC_LEVEL_COUNT, x->before, x->after, x->paths);
+		fc_tree_move(r->q + i * FC_LEVEL_COUNT, x->before, x->after, x->paths);
 	}
 	fc_result_windows(r, tmp);
 	arena_free(tmp);

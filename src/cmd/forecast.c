@@ -14,7 +14,7 @@
 #include "util/time.h"
 
 static const struct forecast_opts forecast_defaults = {
-	.paths = 200, .seed = 1, .origins = 8, .threads = 1, .gpus_per_node = 8, .cap = NAN,
+	.paths = 200, .seed = 1, .origins = 8, .threads = 1, .gpus_per_node = 8,
 	.reconcile = "structural",
 };
 
@@ -28,7 +28,8 @@ static const struct opt_row forecast_rows[] = {
 	    5.0 * 366 * 86400, NULL },
 	{ "at", 0, OPT_TIME, "TIME", "forecast as of this time: history ends before it", OFF(at), 0, 0, NULL },
 	{ "history", 0, OPT_DURATION, "DUR", "use at most so much of the history", OFF(history_s), 3600, 1e10, NULL },
-	{ "cap", 0, OPT_DOUBLE, "GPUS", "size of the fleet or quota: no forecast passes it", OFF(cap), 0.001, 1e18, NULL },
+	{ "cap", 0, OPT_LIST, "[SERIES=]GPUS|quota", "size of the fleet or quota: no forecast passes it, no sum either", OFF(cap), 0, 0,
+	    NULL },
 	{ "events", 0, OPT_PATH, "FILE", "the roadmap: what history can not know; default: roadmap of berth.yaml", OFF(events), 0, 0,
 	    NULL },
 	{ "no-events", 0, OPT_FLAG, NULL, "leave the roadmap of berth.yaml out", OFF(no_events), 0, 0, NULL },
@@ -332,7 +333,6 @@ forecast_options(struct cmd_ctx *ctx, int64_t step_s, int64_t horizon_s, struct 
 	o->horizon = (size_t)((horizon_s + step_s - 1) / step_s);
 	o->n_paths = (size_t)v->paths;
 	o->seed = (uint64_t)v->seed;
-	o->cap = v->cap;
 	o->max_history = (size_t)(v->history_s / step_s);
 	o->threads = (unsigned)v->threads;
 	o->errors = (v->total || v->by.n > 0) && str_eq(v->reconcile, "mint");
@@ -385,12 +385,15 @@ forecast_run(struct cmd_ctx *ctx, struct berth_err *err)
 	if (rc != BERTH_OK)
 		return rc;
 	horizon_s = forecast_horizon(ctx, config);
-	if (o->backtest || o->compare)
-		return forecast_backtest(ctx, &f, horizon_s, err);
-	rc = forecast_roadmap(ctx, &f, err);
+	if (!o->backtest && !o->compare)
+		rc = forecast_roadmap(ctx, &f, err);
 	if (rc == BERTH_OK && (o->total || o->by.n > 0))
 		rc = forecast_tree(ctx, &f, err);
 	if (rc == BERTH_OK)
 		rc = forecast_capacities(ctx, &f, err);
+	if (rc == BERTH_OK)
+		rc = forecast_caps(ctx, &f, err);
+	if (rc == BERTH_OK && (o->backtest || o->compare))
+		return forecast_backtest(ctx, &f, horizon_s, err);
 	return rc == BERTH_OK ? forecast_flow(ctx, &f, horizon_s, err) : rc;
 }

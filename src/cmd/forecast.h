@@ -22,9 +22,8 @@ struct forecast_was {
 
 struct forecast_opts {
 	const struct forecast_was *then;	/* NULL: --at, and all series */
-	struct opt_list series, capacity, by;
+	struct opt_list series, capacity, by, cap;
 	int64_t horizon_s, at, history_s, paths, seed, origins, threads, gpus_per_node;
-	double cap;
 	const char *svg, *zone, *events, *reconcile, *holidays;
 	bool backtest, compare, points, windows, plot, scores, why, brief, no_events, total, sparse, requested;
 };
@@ -56,6 +55,8 @@ struct forecast_set {
 	struct roadmap map;		/* n 0: none */
 	struct fc_event_use **uses;	/* [n][map.n] */
 	const double **base;		/* [n][horizon] mean without events; NULL without a roadmap */
+	double *caps;			/* [n] what its demand can not pass; NaN: none */
+	bool sum_capped;		/* a sum has one */
 	struct answer_facts *facts;		/* what capacities are made of */
 	struct forecast_capacity **capacity;	/* [n][n_capacity[i]] */
 	size_t *n_capacity;
@@ -85,6 +86,10 @@ BERTH_MUST_CHECK enum berth_code forecast_flow(struct cmd_ctx *ctx, struct forec
     struct berth_err *err);
 /* Capacities of each series, from --capacity, the limits of berth.yaml and the commitments that hold; of one, in a. */
 BERTH_MUST_CHECK enum berth_code forecast_capacities(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err);
+/* --cap of each series and sum, behind forecast_capacities() and forecast_tree(). */
+BERTH_MUST_CHECK enum berth_code forecast_caps(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err);
+/* GPUs that the quotas of berth.yaml and machines of one's own have of its accelerator together; -1: none is known. */
+int64_t forecast_known_size(const struct forecast_set *f, const struct series *s, struct arena *a);
 void forecast_capacity(struct cmd_ctx *ctx, struct forecast_set *f, size_t i, struct arena *a);
 /* Start of the first step by whose end the capacity is passed with a chance of at least p; 0: not within the horizon. */
 int64_t forecast_passed_by(const struct fc_result *r, const struct forecast_capacity *c, double p);

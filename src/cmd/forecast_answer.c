@@ -97,7 +97,7 @@ answer_stored(const struct answer_facts *f, const struct series *s, int64_t now,
 	const struct accel *accel = plan_accel(f->accels, s, NULL, l->a, &name);
 	int64_t owned = 0, own = 0;
 
-	if (accel == NULL)
+	if (accel == NULL || !series_is_gpus(s))
 		return;
 	for (size_t i = 0; i < f->n_limits; i++) {
 		int64_t gpus = answer_limit(f, &f->limits[i], accel);
@@ -122,6 +122,30 @@ answer_stored(const struct answer_facts *f, const struct series *s, int64_t now,
 		VEC_PUSH(l->a, &l->v, ((struct forecast_capacity){ "own machines", own, NULL }));
 	if (owned > 0 && own > 0)
 		VEC_PUSH(l->a, &l->v, ((struct forecast_capacity){ "commitments and own machines", owned + own, NULL }));
+}
+
+int64_t
+forecast_known_size(const struct forecast_set *f, const struct series *s, struct arena *a)
+{
+	const struct answer_facts *facts = f->facts;
+	const char *name;
+	const struct accel *accel = series_is_gpus(s) ? plan_accel(facts->accels, s, NULL, a, &name) : NULL;
+	int64_t size = 0;
+	bool known = false;
+
+	for (size_t i = 0; i < facts->n_limits && accel != NULL; i++) {
+		int64_t gpus = answer_limit(facts, &facts->limits[i], accel);
+
+		known = known || gpus >= 0;
+		size += gpus >= 0 ? gpus : 0;
+	}
+	for (size_t i = 0; i < facts->n_offers && accel != NULL; i++)
+		if (str_eq(facts->offers[i].provider, "static") && accel_is(accel_find_sized(facts->accels, facts->offers[i].accelerator,
+		    facts->offers[i].accelerator_memory_gib), accel)) {
+			known = true;
+			size += facts->offers[i].accelerator_count;
+		}
+	return known ? size : -1;
 }
 
 static enum berth_code
@@ -161,6 +185,30 @@ answer_unmatched(struct cmd_ctx *ctx, const struct forecast_set *f)
 	}
 }
 
+/* A quota that more than one series draws on is passed by all of them together: said where no sum tells of that. */
+static void
+answer_shared(struct cmd_ctx *ctx, const struct forecast_set *f)
+{
+	const char **who = arena_array(ctx->arena, f->n, sizeof(*who));
+
+	for (size_t q = 0; q < f->facts->n_limits && f->tree.n_sums == 0; q++) {
+		size_t n = 0;
+
+		for (size_t i = 0; i < f->n; i++) {
+			const char *name;
+			const struct accel *accel = series_is_gpus(&f->rows[i]) ? plan_accel(f->facts->accels, &f->rows[i], NULL, ctx->arena,
+			    &name) : NULL;
+
+			if (accel != NULL && answer_limit(f->facts, &f->facts->limits[q], accel) >= 0)
+				who[n++] = f->rows[i].name;
+		}
+		if (n > 1)
+			cmd_note(ctx, "%s is shared by %s%s: --by accelerator says when they pass it together",
+			    answer_limit_name(&f->facts->limits[q], ctx->arena), str_join(ctx->arena, who, n < 4 ? n : 4, ", "),
+			    n > 4 ? " and others" : "");
+	}
+}
+
 enum berth_code
 forecast_capacities(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err)
 {
@@ -172,8 +220,10 @@ forecast_capacities(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_er
 	f->n_capacity = arena_array(ctx->arena, f->n, sizeof(*f->n_capacity));
 	if (rc == BERTH_OK)
 		rc = answer_load(ctx, f->facts, err);
-	if (rc == BERTH_OK)
+	if (rc == BERTH_OK) {
 		answer_unmatched(ctx, f);
+		answer_shared(ctx, f);
+	}
 	return rc;
 }
 

@@ -34,18 +34,22 @@ flow_open(struct flow *w, int64_t horizon_s, struct berth_err *err)
 	for (size_t first = 0; first < f->n && rc == BERTH_OK; first++) {
 		struct fc_options o;
 		struct fc_series *in;
+		double *caps;
 		size_t m = 0;
 
 		if (w->group[first] != 0)
 			continue;
 		in = arena_array(a, f->n, sizeof(*in));
+		caps = arena_array(a, f->n, sizeof(*caps));
 		for (size_t i = first; i < f->n; i++)
 			if (f->in[i].step_s == f->in[first].step_s) {
 				w->group[i] = w->n_runs + 1;
 				w->place[i] = m;
+				caps[m] = f->caps[i];
 				in[m++] = f->in[i];
 			}
 		rc = forecast_options(w->ctx, f->in[first].step_s, horizon_s, &o, err);
+		o.caps = caps;
 		if (rc == BERTH_OK)
 			rc = fc_run_open(in, m, &o, &w->run[w->n_runs], err);
 		if (rc == BERTH_OK)
@@ -62,7 +66,7 @@ flow_events(struct flow *w, size_t i, struct arena *a)
 	struct forecast_set *f = w->f;
 
 	f->base[i] = arena_memdup(a, f->out[i].mean, f->out[i].horizon * sizeof(double));
-	fc_events_apply(&f->out[i], f->uses[i], f->map.n, (uint64_t)o->seed, o->cap);
+	fc_events_apply(&f->out[i], f->uses[i], f->map.n, (uint64_t)o->seed, f->caps[i]);
 	if (w->adder == NULL)
 		return;
 	fc_adder_events(w->adder, i, &f->out[i]);
@@ -87,17 +91,13 @@ flow_show(struct flow *w, size_t i, struct arena *a, struct berth_err *err)
 	return rc;
 }
 
-/* f->out[i] is what the library says; a holds it and all that is made of it. */
+/* f->out[i] is what is said; a holds it and all that is made of it. */
 static enum berth_code
-flow_finish(struct flow *w, size_t i, struct arena *a, struct berth_err *err)
+flow_emit(struct flow *w, size_t i, struct arena *a, struct berth_err *err)
 {
 	struct forecast_set *f = w->f;
 	enum berth_code rc;
 
-	if (w->adder != NULL)
-		fc_adder_node(w->adder, i, &f->out[i]);
-	if (f->map.n > 0)
-		flow_events(w, i, a);
 	forecast_capacity(w->ctx, f, i, a);
 	rc = forecast_keep(w->ctx, f, i, w->kept, err);
 	if (rc == BERTH_OK)
@@ -108,6 +108,17 @@ flow_finish(struct flow *w, size_t i, struct arena *a, struct berth_err *err)
 	if (f->base != NULL)
 		f->base[i] = NULL;
 	return rc;
+}
+
+/* f->out[i] is what the library says. */
+static enum berth_code
+flow_finish(struct flow *w, size_t i, struct arena *a, struct berth_err *err)
+{
+	if (w->adder != NULL)
+		fc_adder_node(w->adder, i, &w->f->out[i]);
+	if (w->f->map.n > 0)
+		flow_events(w, i, a);
+	return flow_emit(w, i, a, err);
 }
 
 static enum berth_code
@@ -196,6 +207,58 @@ flow_twice(struct flow *w, size_t bytes, struct berth_err *err)
 }
 
 static enum berth_code
+flow_emit_held(struct flow *w, struct berth_err *err)
+{
+	enum berth_code rc = BERTH_OK;
+
+	for (size_t i = 0; i < w->f->n && rc == BERTH_OK; i++) {
+		rc = flow_emit(w, i, w->held[i], err);
+		arena_free(w->held[i]);
+		w->held[i] = NULL;
+	}
+	return rc;
+}
+
+static enum berth_code
+flow_hold(void *arg, size_t i, struct fc_result *r, struct arena *a, struct berth_err *err)
+{
+	struct flow *w = arg;
+
+	(void)a;
+	(void)err;
+	w->held[i] = arena_new();
+	fc_result_copy(r, w->held[i], &w->f->out[i]);
+	return BERTH_OK;
+}
+
+/* A cap on a sum asks all of its leaves at once, with their events: all are held. */
+static enum berth_code
+flow_capped(struct flow *w, struct berth_err *err)
+{
+	struct forecast_set *f = w->f;
+	size_t n = f->n;
+	enum berth_code rc;
+
+	w->held = arena_array(w->ctx->arena, n, sizeof(struct arena *));
+	rc = fc_run_each(w->run[0], w->place, n, true, flow_hold, w, err);
+	if (rc == BERTH_OK) {
+		forecast_tree_reconcile(w->ctx, f);
+		for (size_t i = 0; i < n && f->map.n > 0; i++)
+			if (i < f->tree.n_leaves)
+				flow_events(w, i, w->held[i]);
+			else
+				f->base[i] = arena_memdup(w->held[i], f->out[i].mean, f->out[i].horizon * sizeof(double));
+		if (f->map.n > 0)
+			forecast_tree_events(f);
+		fc_tree_cap(&f->tree, f->caps, forecast_tree_how(w->ctx) != FC_RECONCILE_NONE || f->map.n > 0, f->out);
+		rc = flow_emit_held(w, err);
+	}
+	for (size_t i = 0; i < n; i++)
+		arena_free(w->held[i]);
+	return rc;
+}
+
+static enum berth_code
 flow_run(struct flow *w, int64_t horizon_s, struct berth_err *err)
 {
 	const struct forecast_opts *o = w->ctx->opts;
@@ -205,6 +268,8 @@ flow_run(struct flow *w, int64_t horizon_s, struct berth_err *err)
 
 	if (t->n_sums == 0)
 		return flow_each(w, 0, w->f->n, err);
+	if (w->f->sum_capped)
+		return flow_capped(w, err);
 	how = forecast_tree_how(w->ctx);
 	w->adder = fc_adder_new(t, how, horizon, (size_t)o->paths, w->f->map.n > 0);
 	if (!fc_adder_looks(how))

@@ -288,6 +288,7 @@ forecast_backtest_step(struct cmd_ctx *ctx, const struct forecast_set *f, size_t
 {
 	struct fc_series *in = arena_array(ctx->arena, f->n, sizeof(*in));
 	struct fc_backtest *with = arena_array(ctx->arena, f->n, sizeof(*with)), *without = arena_array(ctx->arena, f->n, sizeof(*without));
+	double *caps = arena_array(ctx->arena, f->n, sizeof(*caps));
 	size_t *index = arena_array(ctx->arena, f->n, sizeof(*index)), m = 0;
 	size_t origins = (size_t)((const struct forecast_opts *)ctx->opts)->origins;
 	bool both = then->map->n > 0;
@@ -297,10 +298,12 @@ forecast_backtest_step(struct cmd_ctx *ctx, const struct forecast_set *f, size_t
 	for (size_t i = first; i < f->n; i++)
 		if (f->in[i].step_s == f->in[first].step_s) {
 			index[m] = i;
+			caps[m] = f->caps[i];
 			in[m++] = f->in[i];
 		}
 	then->index = index;
 	rc = forecast_options(ctx, f->in[first].step_s, horizon_s, &o, err);
+	o.caps = caps;
 	if (rc == BERTH_OK)
 		rc = fc_backtest_events(in, m, &o, origins, both ? forecast_uses_then : NULL, then, ctx->arena, with, without, err);
 	for (size_t k = 0; k < m && rc == BERTH_OK; k++) {

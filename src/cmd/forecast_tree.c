@@ -92,6 +92,7 @@ forecast_place(struct forecast_set *f, size_t k, size_t i)
 static enum berth_code
 tree_leaves(struct cmd_ctx *ctx, struct forecast_set *f, struct fc_series *total_out, struct series *row_out, struct berth_err *err)
 {
+	const char *unit = series_unit(&f->rows[0]);
 	int64_t last = 0;
 	size_t kept = 0;
 
@@ -100,10 +101,16 @@ tree_leaves(struct cmd_ctx *ctx, struct forecast_set *f, struct fc_series *total
 		int64_t end = f->recorded[i].t0 + (int64_t)f->recorded[i].n * f->recorded[i].step_s;
 
 		last = end > last ? end : last;
+		unit = series_is_gpus(&f->rows[i]) ? "GPUs" : unit;
 	}
 	for (size_t i = 0; i < f->n; i++) {
 		int64_t end = f->recorded[i].t0 + (int64_t)f->recorded[i].n * f->recorded[i].step_s;
 		char t[TIME_FMT_SIZE];
+
+		if (strcmp(series_unit(&f->rows[i]), unit) != 0) {
+			cmd_warn(ctx, "series %s counts %s, others %s: it is in no sum", f->rows[i].name, series_unit(&f->rows[i]), unit);
+			continue;
+		}
 
 		if (last - end > TREE_SILENT_S) {
 			cmd_warn(ctx, "series %s has no samples since %s: it is in no sum", f->rows[i].name, time_fmt(t, end));
@@ -143,6 +150,33 @@ tree_recorded_total(struct cmd_ctx *ctx, const struct fc_series *total, const st
 	sum->peak = peak;
 }
 
+/* Labels of a sum: the accelerator, where all its series have the same. */
+static const char *
+tree_common(const struct forecast_set *f, const struct fc_sum *sum, struct arena *a)
+{
+	const char *first = tree_label(&f->rows[sum->leaf[0]], "accelerator", a);
+	const char *labels = "{}";
+	json_t *v;
+
+	for (size_t i = 1; i < sum->n && first != NULL; i++) {
+		const char *other = tree_label(&f->rows[sum->leaf[i]], "accelerator", a);
+
+		if (other == NULL || !str_eq(first, other))
+			first = NULL;
+	}
+	if (first == NULL)
+		return labels;
+	v = json_pack("{s:s}", "accelerator", first);
+	if (v != NULL) {
+		char *text = json_dumps(v, JSON_COMPACT);
+
+		labels = text != NULL ? arena_strdup(a, text) : labels;
+		free(text);
+		json_decref(v);
+	}
+	return labels;
+}
+
 /* Arrays of all nodes: leaves, aligned, then sums. */
 static enum berth_code
 tree_nodes(struct cmd_ctx *ctx, struct forecast_set *f, const struct fc_series *total, const struct series *total_row,
@@ -162,7 +196,8 @@ tree_nodes(struct cmd_ctx *ctx, struct forecast_set *f, const struct fc_series *
 	for (size_t k = 0; k < t->n_sums; k++) {
 		size_t at = t->n_leaves + k;
 
-		rows[at] = (struct series){ .name = t->sums[k].name, .labels = "{}", .unit = "gpu", .step_s = in[0].step_s };
+		rows[at] = (struct series){ .name = t->sums[k].name, .labels = tree_common(f, &t->sums[k], ctx->arena), .unit = f->rows[0].unit,
+			.step_s = in[0].step_s };
 		fc_tree_history(in, &t->sums[k], ctx->arena, &in[at]);
 		fc_tree_history(recorded, &t->sums[k], ctx->arena, &recorded[at]);
 		if (k == 0 && total->n > 0 && total->step_s == in[0].step_s) {
@@ -173,6 +208,9 @@ tree_nodes(struct cmd_ctx *ctx, struct forecast_set *f, const struct fc_series *
 	}
 	f->joined = memcpy(arena_array(ctx->arena, n, sizeof(*f->joined)), f->joined, t->n_leaves * sizeof(*f->joined));
 	f->queued = memcpy(arena_array(ctx->arena, n, sizeof(*f->queued)), f->queued, t->n_leaves * sizeof(*f->queued));
+	for (size_t k = 0; k < t->n_sums; k++)
+		for (size_t i = 0; i < t->sums[k].n; i++)
+			f->queued[t->n_leaves + k] += f->queued[t->sums[k].leaf[i]];
 	f->rows = rows;
 	f->in = in;
 	f->recorded = recorded;

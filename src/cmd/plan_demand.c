@@ -18,7 +18,7 @@ demand_ctx(const struct cmd_ctx *ctx, const struct plan_options *o)
 	struct forecast_opts *v = arena_array(ctx->arena, 1, sizeof(*v));
 
 	*v = (struct forecast_opts){ .then = o->then, .series = *o->series, .by = *o->by, .at = o->at, .paths = o->paths, .seed = (int64_t)o->seed,
-		.threads = 1, .gpus_per_node = 8, .cap = NAN, .reconcile = o->reconcile, .events = o->events, .no_events = o->no_events,
+		.threads = 1, .gpus_per_node = 8, .reconcile = o->reconcile, .events = o->events, .no_events = o->no_events,
 		.total = o->total, .sparse = o->sparse, .requested = o->requested };
 	as.opts = v;
 	return as;

@@ -37,6 +37,32 @@ expect_json_near '$.series[3].points[40].mean' 180 20 "an event of one series is
 expect_json_near '$.series[3].points[5].mean' 80 20
 expect_json '$.series[3].events[0].name' e
 
+# The size of a fleet binds the sums too: of every series, of one that is named, of the quotas that are known.
+caps() {	# caps NAME CONDITION: on series, step, mean, p99 of all rows; and all adds up
+	awk -F, 'NR > 1 && !('"$2"') { bad++ } NR > 1 && $1 !~ /total|=/ { s[$2] += $3 } $1 == "total" { t[$2] = $3 }
+		END { for (k in t) { n++; if ((t[k] - s[k]) ^ 2 > 1e-8) bad++ } exit !(n == 48 && bad == 0) }' "$out"
+	ok $? "$1"
+}
+run forecast --total --horizon 48h --cap 60 --points -o csv
+caps "--cap binds the total: nothing passes 60, and all adds up" '$3 <= 60 && $14 <= 60'
+run forecast --by team --horizon 48h --cap team=nlp=50,c=9 --points -o csv
+caps "--cap of a sum and of a series by name" '($1 != "team=nlp" || $14 <= 50) && ($1 != "c" || $14 <= 9)'
+awk -F, '$1 == "team=nlp" && $14 > 49 { n++ } END { exit !n }' "$out"
+ok $? "no more than that is taken"
+run forecast --by team --horizon 48h --cap team=nlp=50 --events e.yaml -o json
+awk -v p="$(json '$.series[5].peak.p99')" 'BEGIN { exit !(p <= 50 + 1e-6) }'
+ok $? "events do not lift a sum over its cap ($(json '$.series[5].name') $(json '$.series[5].peak.p99'))"
+expect_json_near '$.series[3].points[40].mean' "$(json '$.series[0].points[40].mean' | awk -v b="$(json '$.series[1].points[40].mean')" \
+    -v c="$(json '$.series[2].points[40].mean')" '{ print $1 + b + c }')" 1e-3
+run forecast --total --cap 60 --requested
+expect_exit 2
+expect_err_has 'bounds what runs, not what is asked for'
+run forecast --total --cap many
+expect_exit 2
+expect_err_has 'write 512, SERIES=512, or quota'
+run forecast --total --cap x=5 --horizon 24h --brief
+expect_err_has "'x' is none of the series"
+
 # A recorded total is the total's history, and no part of it.
 awk 'BEGIN { print "series,timestamp,gpus"; for (i = 0; i < 1000; i++)
 	printf "total,%d,%.2f\n", 1796083200 - 3600 * (1000 - i), 74 + (i * 7919) % 101 / 25 }' >t.csv
@@ -45,6 +71,23 @@ run forecast --total --horizon 48h -o json
 expect_json '$.series[3].name' total
 expect_json '$.series[4].name' '' "the recorded total is no leaf"
 expect_json_near '$.series[3].points[5].mean' 78 8
+
+# Quotas are those of the accelerator that all series of a sum have.
+awk 'BEGIN { print "series,timestamp,gpus,team,accelerator"; for (i = 0; i < 1000; i++) { t = 1796083200 - 3600 * (1000 - i)
+	printf "p,%d,%.2f,x,H100\nq,%d,%.2f,y,H100\nl,%d,3,y,L4\n", t, 40 + (i * 7919) % 101 / 25, t, 30 + (i * 131) % 17 / 4, t } }' >q.csv
+printf 'limits:\n  - {name: main, accelerator: H100, limit: 64}\n' >q.yaml
+run --store q.db record csv q.csv
+run --store q.db --config q.yaml forecast --by accelerator --horizon 48h -o json
+expect_json '$.series[4].name' accelerator=H100
+expect_json '$.series[4].capacity[0].name' 'quota main' "the sum of one accelerator is held against its quota"
+expect_json_near '$.series[4].capacity[0].passed' 1 0.01 "together they pass it"
+expect_json_near '$.series[1].capacity[0].passed' 0 0.01 "none does alone"
+run --store q.db --config q.yaml forecast --horizon 48h --brief
+expect_err_has 'quota main is shared by p, q: --by accelerator'
+run --store q.db --config q.yaml forecast --by accelerator --horizon 48h --cap quota -o json
+expect_json_near '$.series[4].points[5].mean' 64 0.001 "--cap quota keeps the sum to it"
+expect_json_near '$.series[5].points[5].mean' 3 0.5 "what has no quota is not capped"
+expect_json '$.series[4].capacity[0].passed' 0.000000
 
 run forecast --by nothing
 expect_exit 1

@@ -246,6 +246,50 @@ odd(struct arena *a)
 	fleet();
 }
 
+/* Caps of a sum and of a leaf: none is passed, all still adds up, and what lies below them is left alone. */
+static void
+capped(struct arena *a)
+{
+	double caps[NODES] = { NAN, NAN, NAN, 70, 190, 55, NAN }, over = 0, changed = 0, before;
+	struct fc_result was[NODES];
+
+	run(was, false, a);
+	run(r, false, a);
+	fc_tree_reconcile(&tree, FC_RECONCILE_STRUCTURAL, was);
+	fc_tree_reconcile(&tree, FC_RECONCILE_STRUCTURAL, r);
+	before = r[LEAVES].peak[FC_PEAK95];
+	fc_tree_cap(&tree, caps, true, r);
+	tap_ok(before > 190 && r[LEAVES].peak[FC_PEAK50] <= 190, "the total of %.0f is brought to %.0f", before, r[LEAVES].peak[FC_PEAK50]);
+	tap_near(gap(r), 0, 1e-9, "with caps all adds up");
+	for (int n = 0; n < NODES; n++)
+		for (size_t i = 0; i < AHEAD && !isnan(caps[n]); i++) {
+			over = fmax(over, r[n].mean[i] - caps[n]);
+			over = fmax(over, r[n].q[i * FC_LEVEL_COUNT + FC_P99] - caps[n]);
+			for (size_t k = 0; k < PATHS; k++)
+				over = fmax(over, r[n].paths[k * AHEAD + i] - caps[n]);
+		}
+	tap_near(over, 0, 1e-9, "nothing passes a cap: paths, quantiles, mean");
+	for (size_t i = 0; i < AHEAD * PATHS; i++) {
+		double total = 0, group = was[0].paths[i] + was[1].paths[i];
+
+		for (int l = 0; l < LEAVES; l++)
+			total += fmin(was[l].paths[i], l == 3 ? 70 : INFINITY);
+		if (total > 190 || group > 55 || was[3].paths[i] > 70)
+			continue;
+		for (int n = 0; n < NODES; n++)
+			changed = fmax(changed, fabs(was[n].paths[i] - r[n].paths[i]));
+	}
+	tap_near(changed, 0, 1e-9, "a step of a path that passes none is as it was");
+	for (int n = 0; n < NODES; n++)
+		caps[n] = NAN;
+	fc_tree_cap(&tree, caps, true, was);
+	run(r, false, a);
+	fc_tree_reconcile(&tree, FC_RECONCILE_STRUCTURAL, r);
+	for (int n = 0; n < NODES; n++)
+		changed = fmax(changed, fabs(was[n].peak[FC_PEAK95] - r[n].peak[FC_PEAK95]) + fabs(was[n].q[FC_P99] - r[n].q[FC_P99]));
+	tap_near(changed, 0, 1e-9, "no cap changes nothing");
+}
+
 int
 main(void)
 {
@@ -257,6 +301,7 @@ main(void)
 	dependence(a);
 	history(a);
 	odd(a);
+	capped(a);
 	arena_free(a);
 	return tap_done();
 }
