@@ -49,13 +49,23 @@ pricelist_compare(double far, const struct offer *old, size_t n_old, const struc
 		strmap_add(a, &seen, old[i].accelerator, 1, &added);
 		g->families += (size_t)added;
 		g->lost += added && strmap_get(&names, old[i].accelerator) == NULL;
-		is = at != NULL ? usd_to_double(offer_effective_hour(&fresh[*at])) : (double)NAN;
-		if (isnan(was) || isnan(is) || was <= 0)
+		if (at == NULL || isnan(was) || was <= 0)
 			continue;
+		is = usd_to_double(offer_effective_hour(&fresh[*at]));
 		g->common++;
-		g->moved += fabs(is / was - 1) > far;
+		g->unknown += isnan(is) ? 1 : 0;
+		g->moved += isnan(is) || fabs(is / was - 1) > far;
 	}
 	arena_free(a);
+}
+
+static void
+pricelist_say_moved(struct pricelist_gate *g, double far)
+{
+	int n = snprintf(g->why, sizeof(g->why), "%zu of %zu prices moved by over %.0f %%", g->moved, g->common, far * 100);
+
+	if (g->unknown > 0 && n > 0 && (size_t)n < sizeof(g->why))
+		snprintf(g->why + n, sizeof(g->why) - (size_t)n, " or are none any more (%zu)", g->unknown);
 }
 
 void
@@ -69,7 +79,7 @@ pricelist_judge(const struct pricelist_policy *policy, const struct offer *old, 
 	if (pricelist_known(fresh, n_fresh) == 0)
 		snprintf(g->why, sizeof(g->why), "no price in it");
 	else if (g->common >= PRICELIST_SMALL && (double)g->moved > p->moved_share * (double)g->common)
-		snprintf(g->why, sizeof(g->why), "%zu of %zu prices moved by over %.0f %%", g->moved, g->common, p->moved * 100);
+		pricelist_say_moved(g, p->moved);
 	else if (g->families > 1 && (double)g->lost > p->lost_share * (double)g->families)
 		snprintf(g->why, sizeof(g->why), "%zu of %zu accelerators are not in it any more", g->lost, g->families);
 	g->pass = g->why[0] == '\0';

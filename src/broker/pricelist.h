@@ -24,7 +24,8 @@ struct yaml_node;
 
 struct pricelist_gate {
 	bool pass;
-	size_t common, moved;		/* prices in both lists; of those, moved by more than PRICELIST_MOVED */
+	size_t common, moved;		/* prices that the old list had of offers in both; of those, moved by more than PRICELIST_MOVED */
+	size_t unknown;			/* of the moved, those that are no price any more */
 	size_t families, lost;		/* accelerators of the old list; of those, not in the new one */
 	char why[200];			/* why it does not pass; "" */
 };

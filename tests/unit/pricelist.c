@@ -70,6 +70,11 @@ test_gate(void)
 		fresh[i].price = USD_UNKNOWN;
 	tap_ok(!passes(old, 10, fresh, 10, "no price"), "a list whose prices are all unknown");
 	for (size_t i = 0; i < 10; i++)
+		fresh[i].price = i < 3 ? USD_UNKNOWN : old[i].price;
+	tap_ok(!passes(old, 10, fresh, 10, "3 of 10 prices moved by over 50 % or are none any more (3)"), "three prices that were and are none");
+	fresh[2].price = old[2].price;
+	tap_ok(passes(old, 10, fresh, 10, NULL), "two may");
+	for (size_t i = 0; i < 10; i++)
 		old[i].accelerator = arena_printf(a, "gpu%zu", i / 2);
 	fresh = make("p", 10, 10, "gpu0");
 	tap_ok(!passes(old, 10, fresh, 10, "4 of 5 accelerators"), "four of five families gone");
