@@ -17,7 +17,7 @@
 #define MAX_OFFERS 24
 #define MAX_CANDS (MAX_JOBS * MAX_OFFERS)
 #define MAX_RES (MAX_OFFERS + 16)
-#define ORACLE_WORLDS 30
+#define ORACLE_WORLDS 20
 
 struct world {
 	struct place_problem p;
@@ -179,7 +179,7 @@ test_prices(struct arena *a)
 	struct place_options o = { .seed = 1, .rounds = 10, .gap = 0 };
 	int bad = 0, flows = 0, priced = 0;
 
-	for (uint64_t seed = 1; seed <= 200; seed++) {
+	for (uint64_t seed = 1; seed <= 60; seed++) {
 		struct place_plan plan;
 		struct berth_err err = { 0 };
 
@@ -204,7 +204,7 @@ test_prices(struct arena *a)
 			priced += plan.shadow[r] > 0;
 		arena_reset(a);
 	}
-	tap_ok(flows > 150 && priced > 200, "%d of 200 tight worlds are flows, %d limits have a price", flows, priced);
+	tap_ok(flows > 45 && priced > 60, "%d of 60 tight worlds are flows, %d limits have a price", flows, priced);
 	tap_is_long(bad, 0, "at the shadow prices no job would rather be elsewhere");
 }
 
