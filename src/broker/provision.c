@@ -32,9 +32,10 @@ provision_after(struct broker *b, struct job *job, bool *ready_out, struct berth
 	*ready_out = before.state == JOB_DONE;
 	if (*ready_out)
 		return BERTH_OK;
-	return provision_reason(b, job, arena_printf(b->tick_arena, before.state == JOB_FAILED || before.state == JOB_CANCELLED ?
-	    "waits for %s, which will not end (%s): cancel it or submit it without" : "waits for %s (%s)", after,
-	    job_state_name(before.state)), err);
+	if (before.state == JOB_FAILED || before.state == JOB_CANCELLED)
+		return provision_reason(b, job, arena_printf(b->tick_arena, "waits for %s, which will not end (%s): cancel it or "
+		    "submit it without", after, job_state_name(before.state)), err);
+	return provision_reason(b, job, arena_printf(b->tick_arena, "waits until %s is done", after), err);
 }
 
 /* Ids of queued jobs that wait for no other and that no unsettled create is out for. */

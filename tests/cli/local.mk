@@ -1,7 +1,7 @@
 # filled by its folder
 EXTRA_DIST += tests/cli/probe-l4.json tests/cli/lib.sh tests/cli/json.awk
 dist_check_SCRIPTS += tests/cli/completion.sh tests/cli/frame.sh tests/cli/jobs.sh tests/cli/tick.sh tests/cli/own-machine.sh tests/cli/prices.sh
-dist_check_SCRIPTS += tests/cli/place.sh tests/cli/place-rules.sh tests/cli/place-cases.sh tests/cli/simulate.sh
+dist_check_SCRIPTS += tests/cli/place.sh tests/cli/place-rules.sh tests/cli/place-cases.sh tests/cli/after.sh tests/cli/simulate.sh
 dist_check_SCRIPTS += tests/cli/advise.sh tests/cli/probe.sh tests/cli/probe-fleet.sh
 dist_check_SCRIPTS += tests/cli/plan.sh tests/cli/plan-demand.sh
 dist_check_SCRIPTS += tests/cli/advise.sh tests/cli/probe.sh tests/cli/probe-bench.sh tests/cli/probe-fleet.sh

@@ -201,6 +201,22 @@ expect_json_near '$.jobs[2].changes[0].to' 92.5 1e-6
 run --config berth.yaml --store money.db explain "$(json '$.jobs[2].id')"
 expect_out_has '92.5 USD more of budget project:nlp/total would place it'
 
+# An owned commitment: its machine costs nothing more, and is taken before the cheaper one.
+cat >own.csv <<CSV
+provider,region,instance_type,accelerator,accelerator_count,count,from,to
+aws,eu-west-1,mid,A100-SXM4-80GB,8,1,2026-06-01,2027-06-01
+CSV
+printf 'schema: berth.job/1\nname: o\nrun: make\naccelerators: "A100:8"\nwork: 10h\n' >o.yaml
+run --config berth.yaml --store own.db prices import offers.csv
+run --config berth.yaml --store own.db submit o.yaml o.yaml
+run --config berth.yaml --store own.db commitments import own.csv
+expect_exit 0
+run --config berth.yaml --store own.db place -o json
+expect_json '$.jobs[0].offer.instance_type' mid
+expect_json '$.jobs[0].offer.paid' true
+expect_json_near '$.jobs[0].expected_cost' 0 1e-9
+expect_json '$.jobs[1].offer.instance_type' cheap 'its one machine serves one job'
+
 # The earliest end: two cards, two jobs, the slow one would make one of them late.
 printf 'schema: berth.config/1\n' >berth.yaml
 printf 'schema: berth.job/1\nname: f\nrun: make\naccelerators: ["A100:8", "H100:8"]\nwork: 10h\n%s\n' "$od" >f.yaml
