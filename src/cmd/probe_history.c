@@ -64,11 +64,30 @@ probe_history_json(struct cmd_ctx *ctx, const struct measurement *ms, const doub
 	return cmd_json_end(ctx, err);
 }
 
+#define PROBE_SCALE 0.10	/* bars span at least this share of the largest: what repeats looks level */
+
+/* What bars stand on, so that a drift of a few per cent shows; each value is then its height above that. */
+static double
+probe_history_base(double *v, size_t n)
+{
+	double lo = v[0], hi = v[0], base;
+
+	for (size_t i = 1; i < n; i++) {
+		lo = fmin(lo, v[i]);
+		hi = fmax(hi, v[i]);
+	}
+	base = fmin(lo, (1.0 - PROBE_SCALE) * hi);
+	base = fmax(0, base - (hi - base) / 8.0);	/* the least is one line high */
+	for (size_t i = 0; i < n; i++)
+		v[i] -= base;
+	return base;
+}
+
 /* Oldest left; and the change between the means of the first and the last third, which noise moves little. */
 static enum berth_code
 probe_history_plot(struct cmd_ctx *ctx, const double *value, size_t n, const char *what, struct berth_err *err)
 {
-	double *v = arena_array_of(ctx->arena, n + 1, double), first = 0, last = 0;
+	double *v = arena_array_of(ctx->arena, n + 1, double), first = 0, last = 0, base;
 	size_t k = 0, third;
 	struct buf b;
 	enum berth_code rc;
@@ -83,12 +102,13 @@ probe_history_plot(struct cmd_ctx *ctx, const double *value, size_t n, const cha
 		first += v[i] / (double)third;
 		last += v[k - 1 - i] / (double)third;
 	}
+	base = probe_history_base(v, k);
 	buf_init(&b, 4096);
 	plot_spark(v, k, k < 60 ? (int)k : 60, ctx->unicode, &b);
 	rc = buf_check(&b, "plot", err);
 	if (rc == BERTH_OK)
-		cmd_say(ctx, "\n%s, oldest first: |%s| from %.4g to %.4g (%+.1f %%)\n", what, b.p, first, last,
-		    100.0 * (last / first - 1.0));
+		cmd_say(ctx, "\n%s, oldest first: |%s| from %.4g to %.4g (%+.1f %%); bars stand on %.4g\n", what, b.p, first,
+		    last, 100.0 * (last / first - 1.0), base);
 	buf_free(&b);
 	return rc;
 }

@@ -97,6 +97,14 @@ expect_json '$.measurements[0].verdict' reject
 run probe history --gpu H100-SXM5-80GB --test dram_triad
 expect_exit 0
 expect_out_has 'dram_triad, oldest first'
+# a drift of 12 % shows: the last bar is the lowest
+for v in 2950 2800 2600; do
+	sed "s/\(\"name\":\"dram_triad\",\"gpu\":[0-9]*,\"peer\":null,\"value\":\)[0-9.e+]*/\1$v/" "$sound" >"$TEST_TMP/drift.json"
+	run probe --file "$TEST_TMP/drift.json" --gpu H100-SXM5-80GB:2
+done
+run probe history -n 3 --test dram_triad
+expect_out_has 'from 2950 to 2600 \(-11.9 %\); bars stand on 25[0-9][0-9]'
+! grep -Eq '\|(.)\1\1\|' "$out"; ok $? "the bars differ"
 run probe history --gpu H1000
 expect_exit 1
 expect_err_has 'did you mean'
