@@ -383,7 +383,7 @@ answer_say_peak(struct cmd_ctx *ctx, const struct fc_result *r, const char *unit
 	for (int l = 0; l < FC_PEAK_LEVEL_COUNT; l++) {
 		int64_t gpus = forecast_whole(r->peak[l]);
 
-		if (unit[0] != '\0' && !str_eq(unit, "gpu") && !str_eq(unit, "gpu_queued")) {
+		if (unit != NULL) {
 			cmd_say(ctx, "%s %.6g %s with a chance of %s %%", l > 0 ? "," : "", r->peak[l], unit, chances[l]);
 			continue;
 		}
@@ -417,17 +417,19 @@ answer_say_drivers(struct cmd_ctx *ctx, const struct forecast_set *f, size_t i)
 	    d.growth, d.season);
 	if (f->base != NULL)
 		cmd_say(ctx, "%+.1f events, ", d.events);
-	cmd_say(ctx, "%+.1f doubt and peaks within the hour.\n", d.doubt);
+	cmd_say(ctx, "%+.1f doubt and peaks within the %s.\n", d.doubt,
+	    f->out[i].step_s == 3600 ? "hour" : f->out[i].step_s == 86400 ? "day" : "step");
 }
 
 static void
-answer_say_capacity(struct cmd_ctx *ctx, const struct fc_result *r, const struct forecast_capacity *c)
+answer_say_capacity(struct cmd_ctx *ctx, const struct fc_result *r, const struct forecast_capacity *c, const char *unit)
 {
 	static const double chances[] = { .1, .5, .9 };
 	char t[TIME_FMT_SIZE];
 	double p = c->passed[r->horizon - 1];
 
-	cmd_say(ctx, "  - %s of %lld GPUs: passed within the horizon with a chance of %.0f %%", c->name, (long long)c->gpus, 100 * p);
+	cmd_say(ctx, "  - %s of %lld %s: passed within the horizon with a chance of %.0f %%", c->name, (long long)c->gpus, unit,
+	    100 * p);
 	for (size_t k = 0; k < 3; k++) {
 		int64_t at = forecast_passed_by(r, c, chances[k]);
 
@@ -438,13 +440,13 @@ answer_say_capacity(struct cmd_ctx *ctx, const struct fc_result *r, const struct
 }
 
 static void
-answer_say_event(struct cmd_ctx *ctx, const struct fc_event_use *u)
+answer_say_event(struct cmd_ctx *ctx, const struct fc_event_use *u, const char *unit)
 {
-	const char *what = roadmap_say(u->event, ctx->arena);
+	const char *what = roadmap_say(u->event, unit, ctx->arena);
 
 	switch (u->state) {
 	case FC_EVENT_AHEAD:
-		cmd_say(ctx, "  - Event %s: %s. It adds %+.1f GPUs on the mean", u->event->name, what, u->mean);
+		cmd_say(ctx, "  - Event %s: %s. It adds %+.1f %s on the mean", u->event->name, what, u->mean, unit);
 		if (!isnan(u->at_peak))
 			cmd_say(ctx, ", %+.1f at the peak", u->at_peak);
 		cmd_say(ctx, ".\n");
@@ -453,17 +455,19 @@ answer_say_event(struct cmd_ctx *ctx, const struct fc_event_use *u)
 	case FC_EVENT_OVER:
 		cmd_say(ctx, "  - Event %s: %s. %s; the history is brought to its present state, so that it is not counted twice",
 		    u->event->name, what, u->state == FC_EVENT_OVER ? "Over" : "It has begun");
-		if (!isnan(u->measured))
-			cmd_say(ctx, u->event->kind == FC_EVENT_GPUS ? " (measured %+.1f GPUs)" : " (measured times %.2f)", u->measured);
-		cmd_say(ctx, ". From now on it changes the mean by %+.1f GPUs.\n", u->mean);
+		if (!isnan(u->measured) && u->event->kind == FC_EVENT_GPUS)
+			cmd_say(ctx, " (measured %+.1f %s)", u->measured, unit);
+		else if (!isnan(u->measured))
+			cmd_say(ctx, " (measured times %.2f)", u->measured);
+		cmd_say(ctx, ". From now on it changes the mean by %+.1f %s.\n", u->mean, unit);
 		break;
 	case FC_EVENT_OPEN:
-		cmd_say(ctx, "  - Event %s: %s. Begun too lately for the history to show it; it changes the mean by %+.1f GPUs.\n",
-		    u->event->name, what, u->mean);
+		cmd_say(ctx, "  - Event %s: %s. Begun too lately for the history to show it; it changes the mean by %+.1f %s.\n",
+		    u->event->name, what, u->mean, unit);
 		break;
 	case FC_EVENT_ABSENT:
-		cmd_say(ctx, "  - Event %s: %s. The history does not show it (measured %+.1f%s): it is left out.\n", u->event->name,
-		    what, u->measured, u->event->kind == FC_EVENT_GPUS ? " GPUs" : " times");
+		cmd_say(ctx, "  - Event %s: %s. The history does not show it (measured %+.1f %s): it is left out.\n", u->event->name,
+		    what, u->measured, u->event->kind == FC_EVENT_GPUS ? unit : "times");
 		break;
 	}
 }
@@ -548,19 +552,19 @@ forecast_why(struct cmd_ctx *ctx, const struct forecast_set *f, size_t i, struct
 	enum berth_code rc;
 
 	cmd_say(ctx, "\n%s:\n", r->name);
-	answer_say_peak(ctx, r, f->rows[i].unit != NULL ? f->rows[i].unit : "");
+	answer_say_peak(ctx, r, series_is_gpus(&f->rows[i]) ? NULL : series_unit(&f->rows[i]));
 	answer_say_when(ctx, r);
 	answer_say_drivers(ctx, f, i);
 	rc = answer_say_record(ctx, &f->rows[i], err);
 	for (size_t k = 0; k < f->n_capacity[i]; k++)
-		answer_say_capacity(ctx, r, &f->capacity[i][k]);
+		answer_say_capacity(ctx, r, &f->capacity[i][k], series_unit(&f->rows[i]));
 	for (size_t k = 0; k < f->map.n; k++)
 		if (f->uses[i][k].share != 0)
-			answer_say_event(ctx, &f->uses[i][k]);
+			answer_say_event(ctx, &f->uses[i][k], series_unit(&f->rows[i]));
 	if (r->holiday.past > 0)
 		answer_say_holiday(ctx, &r->holiday);
 	if (((const struct forecast_opts *)ctx->opts)->requested && f->queued[i] > 0)
-		cmd_say(ctx, "  - Demand is what ran and what was waited for: %.1f GPUs, mean of four weeks.\n", f->queued[i]);
+		cmd_say(ctx, "  - Demand is what ran and what was waited for: %.1f GPUs of it waited, mean of four weeks.\n", f->queued[i]);
 	answer_say_growth(ctx, r);
 	answer_say_joined(ctx, f, i);
 	answer_say_history(ctx, r);

@@ -423,14 +423,15 @@ roadmap_json_uses(struct jsonw *w, const struct fc_event_use *use, size_t n)
 }
 
 static const char *
-roadmap_say_size(const struct fc_event *e, struct arena *a)
+roadmap_say_size(const struct fc_event *e, const char *unit, struct arena *a)
 {
 	const struct fc_range *r = &e->size;
 	bool sure = r->least >= r->most;
 
 	switch (e->kind) {
 	case FC_EVENT_GPUS:
-		return sure ? arena_printf(a, "%+.6g GPUs", r->likely) : arena_printf(a, "%+.6g to %+.6g GPUs", r->least, r->most);
+		return sure ? arena_printf(a, "%+.6g %s", r->likely, unit) :
+		    arena_printf(a, "%+.6g to %+.6g %s", r->least, r->most, unit);
 	case FC_EVENT_FACTOR:
 		return sure ? arena_printf(a, "demand times %.6g", r->likely) :
 		    arena_printf(a, "demand times %.6g to %.6g", r->least, r->most);
@@ -452,9 +453,9 @@ roadmap_say_dates(const struct fc_range *r, const char *word, struct arena *a)
 }
 
 const char *
-roadmap_say(const struct fc_event *e, struct arena *a)
+roadmap_say(const struct fc_event *e, const char *unit, struct arena *a)
 {
-	const char *text = arena_printf(a, "%s%s", roadmap_say_size(e, a), roadmap_say_dates(&e->start, "from", a));
+	const char *text = arena_printf(a, "%s%s", roadmap_say_size(e, unit, a), roadmap_say_dates(&e->start, "from", a));
 	char d[2][DURATION_FMT_SIZE];
 
 	if (e->has_until)

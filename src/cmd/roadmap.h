@@ -55,7 +55,7 @@ void roadmap_forget(struct roadmap *map, int64_t at);
 /* Events as JSON: an array "events". */
 void roadmap_json(struct jsonw *w, const struct roadmap *map);
 void roadmap_json_uses(struct jsonw *w, const struct fc_event_use *use, size_t n);
-/* What an event says, in a few words: "+64 GPUs (60 %) from 2027-03-01 for 26w". */
-const char *roadmap_say(const struct fc_event *e, struct arena *a);
+/* What an event says, in a few words and in the unit of the series: "+64 GPUs (60 %) from 2027-03-01 for 26w". */
+const char *roadmap_say(const struct fc_event *e, const char *unit, struct arena *a);
 
 #endif
