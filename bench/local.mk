@@ -16,6 +16,8 @@ EXTRA_DIST += bench/rollup
 EXTRA_DIST += bench/record-sacct bench/record-csv bench/sacct_gen.py bench/sacct_pandas.py
 # bench/spot: the spot policy on recorded traces against Uniform Progress and the omniscient.
 EXTRA_DIST += bench/spot
+# bench/spot-other: the same on other halves and made-up worlds.
+EXTRA_DIST += bench/spot-other bench/spot_other.py
 # bench/refresh-many: many accounts with late clouds against one of them.
 EXTRA_DIST += bench/refresh-many bench/refresh_server.py
 # bench/commit-halves: reserving by the forecast of the first half against the best for the second.

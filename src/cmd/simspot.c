@@ -125,10 +125,13 @@ simspot_segment(struct simspot_loader *l, const struct csv_row *row, const int *
 	rc = simspot_number(l, row, at[1], "start_tick", 0, SIMSPOT_TICKS_MAX, &start, err);
 	if (rc == BERTH_OK)
 		rc = simspot_number(l, row, at[2], "n_ticks", 1, SIMSPOT_TICKS_MAX, &n, err);
-	if (rc == BERTH_OK)
+	nodes = 0;	/* nobody looked: down, to be safe */
+	if (rc == BERTH_OK && row->field[at[3]][0] != '\0')
 		rc = simspot_number(l, row, at[3], "available_nodes", 0, INT32_MAX, &nodes, err);
 	if (rc != BERTH_OK)
 		return rc;
+	if ((size_t)start < f->n && (size_t)(start + n) <= f->n)
+		return BERTH_OK;	/* told again */
 	if ((size_t)start != f->n || start + n > SIMSPOT_TICKS_MAX) {
 		err_set(err, BERTH_EINVAL, "%lld does not follow tick %zu", (long long)start, f->n);
 		return csv_err(l->csv, err, "start_tick");

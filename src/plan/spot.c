@@ -9,6 +9,9 @@
 #define SPOT_PRIOR 2.0		/* ends that the pooled rate is worth in each bucket */
 #define SPOT_LEAVE_MAX 0.9
 
+/* Ends of up runs by age over those of all ages together: what has been up for long is likely to stay, where nothing was seen. */
+static const double spot_shape[SPOT_AGES] = { 3.61, 2.53, 0.87, 0.37, 0.156 };
+
 static const char *const spot_policy_names[SPOT_POLICY_COUNT] = { "on_demand", "greedy", "uniform_progress", "berth" };
 
 const char *
@@ -75,9 +78,12 @@ spot_learn(const struct spot_zone *zone, size_t from, size_t to, int state, cons
 	}
 	pooled = ((double)ends + 0.5) / ((double)n + 50);
 	for (size_t b = 0; b < SPOT_AGES; b++) {
-		double e = (double)out->events[b], h = (e + SPOT_PRIOR) / ((double)ticks[b] + SPOT_PRIOR / pooled);
+		double e = (double)out->events[b], prior = pooled * (state == 1 && ticks[b] == 0 ? spot_shape[b] : 1);
+		double h = (e + SPOT_PRIOR) / ((double)ticks[b] + SPOT_PRIOR / prior);
 
-		out->leave[b] = state == 1 ? fmin(SPOT_LEAVE_MAX, h * (1 + z / sqrt(e + 1))) : h * fmax(0.2, 1 - z / sqrt(e + 1));
+		double worse = state == 1 && ticks[b] == 0 ? 0 : z / sqrt(e + 1);	/* that it was reached is good news already */
+
+		out->leave[b] = state == 1 ? fmin(SPOT_LEAVE_MAX, h * (1 + worse)) : h * fmax(0.2, 1 - worse);
 		out->older[b] = b == SPOT_AGES - 1 ? 0 : 1.0 / (b == 0 ? edge[0] : edge[b] - edge[b - 1]);
 	}
 }

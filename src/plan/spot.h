@@ -45,7 +45,8 @@ void spot_union(const struct spot_zone *zones, size_t n_zones, size_t n, uint8_t
 
 /*
  * Chances learned from ticks [from, to) of the zone, for runs with up == state (1 up, 0 down): (ends + 2) / (ticks + 2 / pooled
- * rate) in each bucket, then made pessimistic by z standard errors: up runs end sooner, down runs later.
+ * rate) in each bucket, then made pessimistic by z standard errors: up runs end sooner, down runs later. Ages that no up run
+ * reached have the pooled rate times the usual fall of hazards with age, and no pessimism: to be so old is good news.
  */
 void spot_learn(const struct spot_zone *zone, size_t from, size_t to, int state, const int edge[SPOT_AGES - 1], double z,
     struct spot_hazard *out);
@@ -70,7 +71,8 @@ BERTH_MUST_CHECK enum berth_code spot_table_solve(const struct spot_setting *s, 
 
 /*
  * left: ticks to the deadline (clamped to the table's); work: ticks of work left; mode with its changeover ticks left; is_up and age
- * of the zone, or of the pool where nothing runs on spot.
+ * of the zone, or of the pool where nothing runs on spot. An up run that fewer than one in twenty would have reached by what was
+ * learned counts as the calmest age: times have changed.
  */
 enum spot_action spot_decide(const struct spot_table *t, int left, int work, enum spot_mode mode, int changeover_left,
     bool is_up, int age);

@@ -10,6 +10,7 @@
 #define SPOT_JOB_ENDS 2.0	/* ends that the prior is worth */
 #define SPOT_JOB_SCALE 8.0
 #define SPOT_JOB_TABLES 64
+#define SPOT_JOB_OLD_S 1e8	/* older is a clock that jumped, and no calmer */
 
 static const double spot_job_age_h[SPOT_AGES - 1] = { 0.25, 1, 4, 12 };
 /* Ends an hour by age, down and up. */
@@ -153,6 +154,6 @@ spot_job_decide(const struct spot_job *j, const struct spot_evidence *e, struct 
 	if (rc != BERTH_OK)
 		return rc;
 	*action_out = spot_decide(table, left, work, j->mode, (int)ceil(j->changeover_left_s / tick), j->is_up,
-	    (int)(fmax(0, j->age_s) / tick));
+	    (int)(fmin(fmax(0, j->age_s), SPOT_JOB_OLD_S) / tick));
 	return BERTH_OK;
 }

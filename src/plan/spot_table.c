@@ -8,6 +8,7 @@
 #define SPOT_NEVER 1e12f
 #define SPOT_BLOCK 16			/* loops run over whole blocks, so that the compiler makes vectors of them */
 #define SPOT_TABLE_MAX ((size_t)1 << 30)
+#define SPOT_SURPRISE 0.05
 #define SPOT_STATES (2 * SPOT_AGES)	/* up by age, then down by age */
 
 /*
@@ -17,6 +18,8 @@
 struct spot_table {
 	struct spot_setting s;
 	int modes, edge_up[SPOT_AGES - 1], edge_down[SPOT_AGES - 1];
+	int surprise;			/* age from which an up run is too old for what was learned */
+	size_t calm;			/* bucket whose runs end least */
 	size_t row_bytes, bytes;
 	uint8_t *act;			/* [deadline][modes][SPOT_STATES][row_bytes] */
 };
@@ -126,6 +129,19 @@ spot_step_choose(struct spot_solver *x, uint8_t *act)
 		}
 }
 
+/* A run that hardly one in twenty would have reached tells that times have changed: it counts as the calmest there is. */
+static void
+spot_find_surprise(struct spot_table *t, const struct spot_hazard *up)
+{
+	double alive = 1;
+
+	for (size_t b = 1; b < SPOT_AGES; b++)
+		if (up->leave[b] <= up->leave[t->calm])
+			t->calm = b;
+	for (t->surprise = 0; alive > SPOT_SURPRISE && t->surprise < up->edge[SPOT_AGES - 2]; t->surprise++)
+		alive *= 1 - up->leave[spot_bucket(t->surprise, up->edge)];
+}
+
 enum berth_code
 spot_table_solve(const struct spot_setting *s, const struct spot_hazard *up, const struct spot_hazard *down, struct arena *a,
     struct spot_table **table_out, struct berth_err *err)
@@ -167,6 +183,7 @@ spot_table_solve(const struct spot_setting *s, const struct spot_hazard *up, con
 		spot_step_expect(&x);
 		spot_step_choose(&x, t->act + (size_t)(left - 1) * rows * t->row_bytes);
 	}
+	spot_find_surprise(t, up);
 	*table_out = t;
 	return BERTH_OK;
 }
@@ -182,6 +199,9 @@ spot_decide(const struct spot_table *t, int left, int work, enum spot_mode mode,
 {
 	int k = changeover_left < 0 ? 0 : changeover_left > t->s.changeover ? t->s.changeover : changeover_left, m = 0;
 	size_t state = is_up ? spot_bucket(age, t->edge_up) : SPOT_AGES + spot_bucket(age, t->edge_down), row;
+
+	if (is_up && age >= t->surprise && t->calm > state)
+		state = t->calm;
 
 	if (work <= 0)
 		return SPOT_WAIT;

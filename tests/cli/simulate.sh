@@ -95,6 +95,17 @@ run simulate spot --traces t --slack 0.5
 expect_exit 2
 run simulate spot --traces t --set up --work 400d
 expect_exit 3
+# A probe that nobody made counts as down, one that is told twice as once: as the same trace with a 0, told once.
+grep '^half' t/segments.csv >half
+{ echo trace_id,start_tick,n_ticks,available_nodes; sed 's/,1$/,0/' half; } >t/segments.csv
+run simulate spot --traces t --set half --work 4h --slack 1.5 --changeover 300s -o json
+cp "$out" known
+{ echo trace_id,start_tick,n_ticks,available_nodes; sed 's/,1$/,/' half | awk '{ print } NR % 7 == 0'; } >t/segments.csv
+run simulate spot --traces t --set half --work 4h --slack 1.5 --changeover 300s -o json
+expect_exit 0
+cmp -s "$out" known
+ok $? "probes that are missing count as down, those that are there twice once"
+
 printf 'trace_id,start_tick,n_ticks,available_nodes\nup-1-a,5,10,1\n' >t/segments.csv
 run simulate spot --traces t --set up
 expect_exit 1

@@ -204,12 +204,38 @@ test_learning(void)
 	tap_near(h.older[1], 0.5, 1e-12, "a bucket of 2 ticks is left in 2");
 	spot_learn(&w.zone[0], 0, 81, 1, edge, 1, &h);
 	tap_near(h.leave[1], 12 / (20 + 2 / pooled) * (1 + 1 / sqrt(11)), 1e-12, "one standard error worse");
+	tap_near(h.leave[4], pooled * 0.156, 1e-12, "an age that no run reached: the rate of all by the usual fall with age");
 	spot_learn(&w.zone[0], 0, 81, 0, edge, 1, &h);
 	tap_near(h.leave[1], 12 / (20 + 2 / pooled) * (1 - 1 / sqrt(11)), 1e-12, "down runs end later");
 	for (size_t b = 0; b < SPOT_AGES; b++)
 		h.leave[b] = 0.25;
 	spot_remaining(&h, left);
 	tap_near(left[0], 4, 1e-9, "at 0.25 a tick a run goes on for 4");
+}
+
+/* Chances say that runs end within ten ticks; one that is 20 old tells otherwise. */
+static void
+test_surprise(void)
+{
+	struct spot_hazard up = { .edge = { 2, 4, 40, 80 }, .leave = { 0.3, 0.3, 0.3, 0.01, 0.01 }, .older = { 0.5, 0.5, 0.03, 0.03, 0 } };
+	struct spot_hazard down = { .edge = { 2, 4, 40, 80 }, .leave = { 0.1, 0.1, 0.1, 0.1, 0.1 }, .older = { 0.5, 0.5, 0.03, 0.03, 0 } };
+	struct spot_setting s = { 30, 60, 4, 0.3 };
+	struct arena *a = arena_new();
+	struct spot_table *t;
+	struct berth_err err = { 0 };
+	int young = 0, old = 0;
+
+	tap_code(spot_table_solve(&s, &up, &down, a, &t, &err), BERTH_OK, &err);
+	for (int left = 1; left <= 60; left++)
+		for (int work = 1; work <= left && work <= 30; work++) {
+			enum spot_action at = spot_decide(t, left, work, SPOT_NOTHING, 0, true, 100);
+
+			young += spot_decide(t, left, work, SPOT_NOTHING, 0, true, 8) != at;
+			old += spot_decide(t, left, work, SPOT_NOTHING, 0, true, 20) != at;
+		}
+	tap_ok(young > 0, "a run of 8 ticks is taken for a short one (%d)", young);
+	tap_is_long(old, 0, "one of 20, which one in a thousand reaches, for a long one");
+	arena_free(a);
 }
 
 /* Spot that stays for 300 ticks: a table that believes it goes at once never takes it. */
@@ -456,6 +482,41 @@ test_job(void)
 	arena_free(a);
 }
 
+/* A clock that jumps: lives that end before they began teach nothing, an age below 0 is new, one beyond all is old. */
+static void
+test_clock(void)
+{
+	struct spot_evidence e = { 0 };
+	struct spot_job j = { .work_s = 7200, .left_s = 14400, .changeover_s = 900, .price = 0.3, .rate = NAN, .zones = 1,
+		.mode = SPOT_HAS_SPOT, .is_up = true };
+	const double age[] = { 0, -1e6, NAN, 50 * 3600, 1e18, INFINITY };
+	enum spot_action action[6];
+	struct spot_tables tables = { 0 };
+	struct arena *a = arena_new();
+	struct berth_err err = { 0 };
+	double sum = 0;
+
+	spot_evidence_add(&e, true, -5, true);
+	spot_evidence_add(&e, false, NAN, true);
+	for (int up = 0; up < 2; up++)
+		for (size_t b = 0; b < SPOT_AGES; b++)
+			sum += fabs(e.hours[up][b]) + fabs(e.ends[up][b]);
+	tap_near(sum, 0, 0, "a life of -5 hours, and one of none, teach nothing");
+	for (size_t k = 0; k < 6; k++) {
+		j.age_s = age[k];
+		tap_code(spot_job_decide(&j, &e, a, &tables, &action[k], &err), BERTH_OK, &err);
+	}
+	tap_ok(action[1] == action[0] && action[2] == action[0], "an age below 0, or unknown, counts as new");
+	tap_ok(action[4] == action[3] && action[5] == action[3], "an age beyond all counts as old");
+	j.age_s = 0;
+	j.left_s = -1e7;
+	tap_code(spot_job_decide(&j, &e, a, &tables, &action[0], &err), BERTH_OK, &err);
+	tap_is_long(action[0], SPOT_ON_DEMAND, "a deadline that the clock jumped over: on demand at once");
+	j.left_s = NAN;
+	tap_code(spot_job_decide(&j, &e, a, &tables, &action[0], &err), BERTH_EINVAL, &err);
+	arena_free(a);
+}
+
 int
 main(void)
 {
@@ -463,6 +524,8 @@ main(void)
 	test_adversarial();
 	test_constant();
 	test_learning();
+	test_clock();
+	test_surprise();
 	test_guard();
 	test_job();
 	test_market();

@@ -1,0 +1,83 @@
+"""Other halves and other worlds for bench/spot-other: spot_other.py KIND OUT [TRACES]
+
+weeks, days: recorded traces with their even weeks (days) first and the odd ones behind, so that one is trained on and the other
+paid; reversed: time runs backwards; exponential, weibull, diurnal, flapping, drift: made-up zones of 45 days, seeded.
+"""
+import csv
+import math
+import os
+import random
+import sys
+
+TICK = 300
+DAYS = 45
+
+
+def read(folder, prefix):
+    rows = [r for r in csv.DictReader(open(os.path.join(folder, "traces.csv"))) if r["trace_id"].startswith(prefix)]
+    up = {r["trace_id"]: [] for r in rows}
+    for s in csv.DictReader(open(os.path.join(folder, "segments.csv"))):
+        if s["trace_id"] in up:
+            up[s["trace_id"]] += [int(s["available_nodes"])] * int(s["n_ticks"])
+    return [(r["trace_id"], r["zone"], r["region"], int(r["gap_seconds"]), int(r["nodes"]), up[r["trace_id"]]) for r in rows]
+
+
+def interleave(up, block):
+    parts = [up[i:i + block] for i in range(0, len(up), block)]
+    even, odd = sum(parts[0::2], []), sum(parts[1::2], [])
+    n = min(len(even), len(odd))
+    return even[:n] + odd[:n]
+
+
+def renewal(rng, up_life, down_life):
+    """One zone: times up and down in turn, in hours, from the two drawers."""
+    out, is_up = [], rng.random() < 0.6
+    while len(out) < DAYS * 86400 // TICK:
+        hours = (up_life if is_up else down_life)(len(out) * TICK / 3600)
+        out += [int(is_up)] * max(1, round(hours * 3600 / TICK))
+        is_up = not is_up
+    return out[:DAYS * 86400 // TICK]
+
+
+def made_up(kind, rng, z):
+    if kind == "exponential":
+        return renewal(rng, lambda t: rng.expovariate(1 / (2 + 2 * z)), lambda t: rng.expovariate(1 / (1 + z % 3)))
+    if kind == "weibull":
+        return renewal(rng, lambda t: rng.weibullvariate(2 + z, 0.6), lambda t: rng.weibullvariate(1 + z % 3, 0.6))
+    if kind == "diurnal":
+        return renewal(rng, lambda t: rng.expovariate((0.8 if 8 <= t % 24 < 20 else 0.08) / (1 + z % 3)),
+                       lambda t: rng.expovariate(0.25 if 8 <= t % 24 < 20 else 1.5))
+    if kind == "flapping":
+        return renewal(rng, lambda t: rng.choice([0.08, 0.17, 0.3 + 0.3 * z]), lambda t: rng.choice([0.08, 0.17, 1]))
+    return renewal(rng, lambda t: rng.expovariate(1 / (0.5 + (12 if (t < DAYS * 12) == (z % 2 == 0) else 0))),
+                   lambda t: rng.expovariate(1 / 2))
+
+
+def main():
+    kind, out = sys.argv[1], sys.argv[2]
+    if kind in ("weeks", "days", "reversed"):
+        traces = []
+        for i, zone, region, gap, nodes, up in read(sys.argv[3], sys.argv[4]):
+            block = (7 if kind == "weeks" else 1) * 86400 // gap
+            traces.append((i, zone, region, gap, nodes, up[::-1] if kind == "reversed" else interleave(up, block)))
+    else:
+        traces = []
+        for z in range(6):
+            rng = random.Random("%s %d" % (kind, z))
+            traces.append(("x-%s-%d" % (kind, z), "zone-%d" % z, "region-%d" % (z // 3), TICK, 1, made_up(kind, rng, z)))
+    os.makedirs(out, exist_ok=True)
+    with open(os.path.join(out, "traces.csv"), "w") as f:
+        f.write("trace_id,gap_seconds,nodes,zone,region\n")
+        for i, zone, region, gap, nodes, up in traces:
+            f.write("%s,%d,%d,%s,%s\n" % (i, gap, nodes, zone, region))
+    with open(os.path.join(out, "segments.csv"), "w") as f:
+        f.write("trace_id,start_tick,n_ticks,available_nodes\n")
+        for i, zone, region, gap, nodes, up in traces:
+            start = 0
+            for t in range(1, len(up) + 1):
+                if t == len(up) or up[t] != up[start]:
+                    f.write("%s,%d,%d,%d\n" % (i, start, t - start, up[start]))
+                    start = t
+
+
+main()
