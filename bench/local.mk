@@ -8,7 +8,7 @@ bench_place_speed_LDADD = $(PLAN_LIBS)
 CLEANFILES += bench/commit-speed$(EXEEXT) bench/place-speed$(EXEEXT)
 EXTRA_DIST += bench/probe-gpu
 # Benchmarks of the forecasts: they run the program on the shared data and print a table against the peers.
-EXTRA_DIST += bench/forecast-lib.sh bench/forecast-m4 bench/forecast-m4.awk bench/forecast-gpu bench/forecast-gpu.awk bench/forecast-shifted.awk
+EXTRA_DIST += bench/forecast-lib.sh bench/forecast-m4 bench/forecast-m4.awk bench/forecast-gpu bench/forecast-gpu.awk bench/forecast-shifted.awk bench/forecast-mean.awk
 EXTRA_DIST += bench/forecast-speed bench/forecast-tree
 # Benchmarks of the formats: bench/record-sacct against pandas, bench/record-csv against sqlite3 .import.
 # bench/rollup: what rolling up saves.

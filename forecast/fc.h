@@ -44,6 +44,7 @@ struct fc_win {
 	size_t first, count;
 	size_t kind;		/* 0: up to a day; else the week, from 1 */
 	size_t n_own;
+	double n_eff;		/* of n_own, those that do not overlap */
 	double point[2][FC_SCORE_POINTS], own[2][FC_PEAK_LEVEL_COUNT];	/* (actual - base) / peak_scale */
 };
 struct fc_pool {
@@ -72,6 +73,7 @@ struct fc_job {
 	size_t n_outage, n_gap, n_missing;
 	double level;		/* mean of the last four weeks, in units */
 	double *y, *peak;	/* [n] gaps filled */
+	const double *calm;	/* [n] peak without spikes that came but once */
 	double *logy;		/* [n] log(y + log_shift) */
 	double log_shift, log_diff;
 	unsigned char *miss;	/* [n] filled values: never scored */
@@ -125,9 +127,10 @@ struct fc_tuning {
 	double least_scale;	/* no series errs less than this share of the pool's typical error */
 	double hier_own;	/* penalty of a series' own map towards the shared one */
 	double rough_own;	/* days or weeks of history at which own and pooled changes weigh the same */
-	double rough_most;	/* of the typical change: series that change more than that are no steady ones */
+	double rough_most[2];	/* of the typical change of days, of weeks: series that change more than that are no steady ones */
 	double peak_grow;	/* behind week 4 scores grow with this power of time */
-	double peak_now[4], peak_later[4];	/* shares of the peak's estimators in windows that begin now, and later */
+	double peak_own;	/* days side by side in the past at which own and pooled scores weigh the same; of weeks they always do */
+	double peak_share[3][4];	/* shares of the peak's estimators: in the first day, the first week, later weeks */
 };
 extern const struct fc_tuning fc_tuning;
 

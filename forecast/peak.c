@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PEAK_BACK = 4 };		/* windows looked back */
+enum { PEAK_BACK = 4, PEAK_SPIKES = 3 };	/* windows looked back; spikes left out at most */
 
 /* Ascending quantiles of standard normal at the peak levels. */
 static const double peak_normal[FC_PEAK_LEVEL_COUNT] = { 0, 1.2815515655446004, 1.6448536269514722, 2.3263478740408408 };
@@ -92,9 +92,54 @@ peak_weekly(const double *x, size_t n, size_t week)
 	return weeks > 0 ? sum : peak_span(x, 0, n);
 }
 
-/* Scores of both bases at the origins whose windows lie behind the last shift; returns how many. */
+/*
+ * The steps above half of the maximum of x [n], if they are one short run that is over: demand of that height came once, for
+ * hours. Returns the highest of what is left, 0 if there is no such spike.
+ */
+static double
+peak_once(const double *x, size_t n, size_t most, size_t *from, size_t *to)
+{
+	double top = peak_span(x, 0, n), rest = 0;
+
+	*from = n;
+	*to = 0;
+	for (size_t i = 0; i < n; i++)
+		if (x[i] > 0.5 * top) {
+			*from = *from < i ? *from : i;
+			*to = i + 1;
+		} else
+			rest = x[i] > rest ? x[i] : rest;
+	return *to < n && *from + most >= *to ? rest : 0;
+}
+
+/*
+ * Spikes say how high demand can go, not where it usually peaks: the bases of the median do without them, the errors and the
+ * history's own quantiles keep them. A spike that came again is none.
+ */
+static void
+peak_calm(struct fc_job *j)
+{
+	size_t n = j->n - j->since, most = j->daily || j->day < 8 ? 1 : j->day / 8, from, to;
+	double *x = NULL, rest;
+
+	j->calm = j->peak;
+	for (int k = 0; k < PEAK_SPIKES && n >= 2 * j->cycle; k++) {
+		rest = peak_once(j->calm + j->since, n, most, &from, &to);
+		if (!(rest > 0))
+			break;
+		if (x == NULL) {
+			x = arena_array(j->a, j->n, sizeof(*x));
+			memcpy(x, j->peak, j->n * sizeof(*x));
+			j->calm = x;
+		}
+		for (size_t i = from; i < to; i++)
+			x[j->since + i] = fmin(x[j->since + i], rest);
+	}
+}
+
+/* Scores of both bases at the origins whose windows lie behind the last shift; returns how many. roll, calm: rolling maxima. */
 static size_t
-peak_score(const struct fc_job *j, const struct fc_win *v, const double *roll, double *mixed, double *mean)
+peak_score(const struct fc_job *j, const struct fc_win *v, const double *roll, const double *calm, double *mixed, double *mean)
 {
 	size_t n = 0;
 
@@ -104,7 +149,7 @@ peak_score(const struct fc_job *j, const struct fc_win *v, const double *roll, d
 
 		if (o < v->count || j->org[k] + v->first + v->count > j->n || v->first + v->count > j->hc)
 			continue;
-		peak_back(roll, o, v->count, &last, &mean4);
+		peak_back(calm, o, v->count, &last, &mean4);
 		ahead = peak_span(j->cv + k * j->hc, v->first, v->first + v->count);
 		actual = roll[o + v->first];
 		mixed[n] = (actual - .35 * last - .35 * mean4 - .3 * ahead) / j->peak_scale;
@@ -118,7 +163,7 @@ fc_rough(const struct fc_job *j, const struct fc_pool *pool, size_t kind)
 {
 	size_t w = kind == 0 ? 0 : 1;
 	double n = j->n_rough[w], k = fc_tuning.rough_own, typical = pool->rough[w];
-	double r = (n * j->rough[w] + k * typical) / (n + k) / (fc_tuning.rough_most * typical);
+	double r = (n * j->rough[w] + k * typical) / (n + k) / (fc_tuning.rough_most[w] * typical);
 
 	return r < 1 ? r : 1;
 }
@@ -145,9 +190,12 @@ fc_peak_scores(struct fc_job *j)
 {
 	size_t n = j->n - j->since;
 	const double *x = j->peak + j->since;
-	double *roll = arena_array(j->tmp, n + 1, sizeof(*roll)), *score[2];
+	double *roll = arena_array(j->tmp, n + 1, sizeof(*roll)), *calm = roll, *score[2];
 
-	j->peak_scale = peak_weekly(x, n, j->cycle);
+	peak_calm(j);
+	if (j->calm != j->peak)
+		calm = arena_array(j->tmp, n + 1, sizeof(*calm));
+	j->peak_scale = peak_weekly(j->calm + j->since, n, j->cycle);
 	if (j->peak_scale > 0)
 		peak_rough(j, x, n, roll);
 	for (int s = 0; s < 2; s++)
@@ -158,7 +206,10 @@ fc_peak_scores(struct fc_job *j)
 		if (v->count > n || v->kind >= FC_PEAK_KINDS)
 			continue;
 		peak_rolling(x, n, v->count, roll);
-		v->n_own = peak_score(j, v, roll, score[0], score[1]);
+		if (calm != roll)
+			peak_rolling(j->calm + j->since, n, v->count, calm);
+		v->n_own = peak_score(j, v, roll, calm, score[0], score[1]);
+		v->n_eff = j->n_org > 1 ? (double)(v->n_own * (j->org[1] - j->org[0])) / (double)v->count : 1;
 		for (int s = 0; s < 2 && v->n_own > 0; s++) {
 			fc_sort(score[s], v->n_own);
 			for (size_t p = 0; p < FC_SCORE_POINTS; p++)
@@ -171,7 +222,7 @@ fc_peak_scores(struct fc_job *j)
 
 /* What fc_peak() needs of the past of one window. */
 struct peak_past {
-	const double *x;		/* [n] peaks since the last shift */
+	const double *x;		/* [n] peaks since the last shift, without single spikes */
 	size_t n, lag;			/* lag of the random walk */
 	double last, mean4, ahead;	/* bases */
 	double sd;			/* of the walk */
@@ -215,16 +266,17 @@ peak_pooled(const struct fc_job *j, const struct fc_pool *pool, const struct fc_
 {
 	size_t kind = v->kind < FC_PEAK_KINDS ? v->kind : FC_PEAK_KINDS - 1;
 	double grow = v->kind > kind ? pow((double)v->kind / (double)kind, fc_tuning.peak_grow) : 1;
-	double rough = fc_rough(j, pool, kind);
+	double rough = fc_rough(j, pool, kind), share;
 	const struct fc_win *own = NULL;
 
 	for (size_t w = 0; w < j->n_win; w++)
 		if (j->win[w].n_own >= 10 && (j->win[w].kind == kind || (own == NULL && j->win[w].kind == v->kind)))
 			own = &j->win[w];
+	share = own != NULL && kind == 0 ? own->n_eff / (own->n_eff + fc_tuning.peak_own) : 0.5;
 	for (size_t l = 0; l < FC_PEAK_LEVEL_COUNT; l++) {
 		p->pooled[0][l] = rough * pool->peak[kind][0][l];
 		if (own != NULL)
-			p->pooled[0][l] = .5 * (p->pooled[0][l] + own->own[0][l]);
+			p->pooled[0][l] += share * (own->own[0][l] - p->pooled[0][l]);
 		p->pooled[0][l] *= grow;
 		p->pooled[1][l] = rough * pool->peak[kind][1][l] * grow;
 	}
@@ -235,15 +287,16 @@ peak_look(const struct fc_job *j, const struct fc_pool *pool, const struct fc_wi
 {
 	size_t len, keep = 8 * j->cycle;
 
-	p->x = j->peak + j->since;
+	p->x = j->calm + j->since;
 	p->n = j->n - j->since;
 	p->lag = j->day > 0 && p->n >= 2 * j->day ? j->day : 1;
-	p->sd = peak_walk_sd(p->x, p->n, p->lag);
+	p->sd = peak_walk_sd(j->peak + j->since, p->n, p->lag);
 	len = v->count < p->n ? v->count : p->n;
 	p->roll = arena_array(j->tmp, p->n + 1, sizeof(*p->roll));
-	peak_rolling(p->x, p->n, len, p->roll);
 	p->ahead = peak_span(j->fin, v->first, v->first + v->count);
+	peak_rolling(p->x, p->n, len, p->roll);
 	peak_back(p->roll, p->n, len, &p->last, &p->mean4);
+	peak_rolling(j->peak + j->since, p->n, len, p->roll);
 	if (p->n < 2 * v->count)	/* less than two windows: their maxima say little about the next */
 		p->last = p->mean4 = p->ahead;
 	p->m = p->n - len + 1;
@@ -260,7 +313,7 @@ void
 fc_peak(const struct fc_job *j, const struct fc_pool *pool, size_t w, double *q)
 {
 	const struct fc_win *v = &j->win[w];
-	const double *share = v->first == 0 ? fc_tuning.peak_now : fc_tuning.peak_later;
+	const double *share = fc_tuning.peak_share[v->kind == 0 ? 0 : v->first == 0 ? 1 : 2];
 	double top = (j->rare ? 1 : FC_TOP) * j->top;
 	struct peak_past p;
 

@@ -31,12 +31,30 @@ prep_fill(const struct fc_job *j, double *y)
 	}
 }
 
-/* Runs below a twentieth of the week's median, at most two days long and over again, in a series that is never so low. */
+/* A series that is next to nothing more often than once in four weeks: that is its way. */
+static bool
+prep_often_low(const struct fc_job *j)
+{
+	double *s = arena_array(j->tmp, j->n, sizeof(*s)), low;
+	size_t runs = 0;
+
+	memcpy(s, j->y, j->n * sizeof(*s));
+	low = 0.05 * fc_median(s, j->n);
+	for (size_t i = 1; i < j->n; i++)
+		runs += j->y[i] <= low && j->y[i - 1] > low;
+	return runs * 4 * j->cycle > j->n + 4 * j->cycle;
+}
+
+/*
+ * Runs below a twentieth of the week's median, at most two days long and over again, after a week that was never so low, are left
+ * out of the fit. They are outages if the series is not often so low.
+ */
 static void
 prep_outages(struct fc_job *j)
 {
 	size_t win = j->cycle > 6 ? j->cycle : 7, max_run = j->daily ? 2 : 2 * j->day;
 	double *s = arena_array(j->tmp, win, sizeof(*s));
+	bool often = j->n > win && prep_often_low(j);
 
 	j->outage = arena_array(j->a, FC_SPAN_MAX, sizeof(*j->outage));
 	for (size_t i = win; i < j->n; i++) {
@@ -55,7 +73,7 @@ prep_outages(struct fc_job *j)
 			e++;
 		if (e < j->n && e - i <= max_run) {
 			memset(j->miss + i, 1, e - i);
-			if (j->n_outage < FC_SPAN_MAX)
+			if (!often && j->n_outage < FC_SPAN_MAX)
 				j->outage[j->n_outage++] = (struct fc_span){ (int64_t)i, (int64_t)e };
 		}
 		i = e;

@@ -3,8 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "forecast/forecast.h"
+#include "forecast/fc.h"
 #include "tests/tap.h"
+#include "util/rng.h"
 
 enum { HOURS = 1500, AHEAD = 168 };
 
@@ -128,6 +129,141 @@ rhythmic_shifts(struct arena *a)
 	tap_is_long((long long)r.n_shifts, 0, "weekends are no shifts, from whatever day one looks");
 }
 
+/* Shifts of one made-up series up to n hours, by the preparation alone. */
+static size_t
+prepared(size_t n, struct fc_shift *shift, size_t *outages)
+{
+	struct fc_series s = { "s", start, 3600, n, y, NULL };
+	struct fc_options o;
+	struct arena *a = arena_new(), *tmp = arena_new();
+	struct fc_job j = { .in = &s, .opt = &o, .a = a, .tmp = tmp };
+	size_t found;
+
+	fc_options_init(&o);
+	o.horizon = 24;
+	fc_prepare(&j);
+	found = j.n_shift;
+	memcpy(shift, j.shift, found * sizeof(*shift));
+	*outages = j.n_outage;
+	arena_free(a);
+	arena_free(tmp);
+	return found;
+}
+
+/* Around 100: a rhythm of a day (two fifths) and weekends of two fifths if asked for, noise with lag-1 correlation rho. */
+static void
+walk(struct rng *g, double sd, double rho, double swing, double weekend, double factor)
+{
+	double e = 0;
+
+	for (int t = 0; t < HOURS; t++) {
+		e = rho * e + sqrt(1 - rho * rho) * rng_normal(g);
+		y[t] = fmax(0, 100 * (1 + swing * sin(t * 6.283185307179586 / 24) + sd * e)) * (t / 24 % 7 < 5 ? 1 : weekend) *
+		    (t < 1300 ? 1 : factor);
+	}
+}
+
+/*
+ * How often a factor at hour 1300 (a Saturday at four) is found and dated to the day after `delay` hours, of 20 drawn series,
+ * and how many shifts are seen in each where there is none.
+ */
+static void
+shift_rates(void)
+{
+	static const struct {
+		const char *what;
+		double sd, rho, swing, weekend, factor;
+		size_t delay;
+		int least;	/* of 20 */
+	} cases[] = {
+		{ "a half more, noise of a twentieth", .05, 0, 0, 1, 1.5, 24, 19 },
+		{ "double, noise of a tenth", .1, 0, 0, 1, 2, 36, 19 },
+		{ "double, noise of a fifth", .2, 0, 0, 1, 2, 48, 19 },
+		{ "half, noise of a fifth", .2, 0, 0, 1, .5, 48, 19 },
+		{ "double, slow noise of a tenth", .1, .9, 0, 1, 2, 48, 17 },
+		{ "a third, slow noise of a fifth", .2, .9, 0, 1, .33, 48, 17 },
+		{ "double under a rhythm", .1, 0, .4, 1, 2, 48, 19 },
+		{ "half under a rhythm, noise of a fifth", .2, 0, .4, 1, .5, 48, 19 },
+		{ "double on a Saturday", .1, 0, .4, .4, 2, 48, 19 },
+		{ "half on a Saturday", .1, 0, .4, .4, .5, 48, 19 },
+	};
+	struct fc_shift found[16];
+
+	for (size_t k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
+		int hits = 0, wrong = 0;
+
+		for (uint64_t seed = 0; seed < 20; seed++) {
+			struct rng g;
+			size_t n, outages;
+			bool hit = false;
+
+			rng_seed(&g, seed);
+			walk(&g, cases[k].sd, cases[k].rho, cases[k].swing, cases[k].weekend, cases[k].factor);
+			n = prepared(1300 + cases[k].delay, found, &outages);
+			for (size_t i = 0; i < n; i++)
+				hit = hit || llabs(found[i].t - 1300) <= 24;
+			hits += hit;
+			rng_seed(&g, seed);
+			walk(&g, cases[k].sd, cases[k].rho, cases[k].swing, cases[k].weekend, 1);
+			wrong += (int)prepared(HOURS, found, &outages);
+		}
+		tap_ok(hits >= cases[k].least, "%s: %d of 20 found and dated after %zu h", cases[k].what, hits, cases[k].delay);
+		tap_ok(wrong <= 1, "... and %d in twenty times 1,500 h without one", wrong);
+	}
+}
+
+/* Jobs of half a day, one at a time or two or three: often nothing at all. That is no outage. */
+static void
+small_counts(void)
+{
+	struct fc_shift found[16];
+	size_t outages, worst = 0, all = 0;
+
+	for (uint64_t seed = 0; seed < 20; seed++) {
+		struct rng g;
+
+		rng_seed(&g, seed);
+		memset(y, 0, sizeof(y));
+		for (int t = 0; t < HOURS; t++)
+			if (rng_unit(&g) < .15)
+				for (int i = t, to = t + 1 - (int)(12 * log(rng_unit(&g))); i < to && i < HOURS; i++)
+					y[i]++;
+		(void)prepared(HOURS, found, &outages);
+		worst = outages > worst ? outages : worst;
+		all += outages;
+	}
+	tap_ok(worst <= 3 && all <= 10, "small counts that touch 0: %zu outages in 20 series, at most %zu in one", all, worst);
+}
+
+/* An hour ten times as high moves the upper quantiles of the peak, not its median, however long ago it was; one a week does. */
+static void
+spikes(struct arena *a)
+{
+	struct fc_options o;
+	double calm, calm99;
+
+	fc_options_init(&o);
+	for (int t = 0; t < HOURS; t++)
+		y[t] = 40 * (1 + .1 * sin(t * 6.283185307179586 / 24) + .02 * noise(t));
+	forecast(HOURS, &o, a);
+	calm = r.windows[1].q[FC_PEAK50];
+	calm99 = r.windows[1].q[FC_PEAK99];
+	for (int back = 40; back < 1200; back += 230) {
+		double was = y[HOURS - back];
+
+		y[HOURS - back] = 400;
+		forecast(HOURS, &o, a);
+		tap_ok(r.windows[1].q[FC_PEAK50] < 1.25 * calm, "%d hours after a spike the median of the week's peak is %.0f (%.0f)", back,
+		    r.windows[1].q[FC_PEAK50], calm);
+		tap_ok(r.windows[1].q[FC_PEAK99] > 1.5 * calm99, "its P99 remembers (%.0f)", r.windows[1].q[FC_PEAK99]);
+		y[HOURS - back] = was;
+	}
+	for (int week = 1; week < 5; week++)
+		y[HOURS - week * 168 + 50] = 400;
+	forecast(HOURS, &o, a);
+	tap_ok(r.windows[1].q[FC_PEAK50] > 150, "a spike of each week is its peak (%.0f)", r.windows[1].q[FC_PEAK50]);
+}
+
 /* The maximum over a window is no smaller than any of its steps. */
 static void
 peak_holds_steps(struct arena *a)
@@ -240,6 +376,9 @@ main(void)
 	local_time(a);
 	shifts(a);
 	rhythmic_shifts(a);
+	shift_rates();
+	small_counts();
+	spikes(a);
 	peak_holds_steps(a);
 	holes(a);
 	arena_free(a);
