@@ -113,6 +113,8 @@ shift_rhythmic(const struct fc_job *j, const struct shift_known *k, size_t t, si
 	if (day < 2 || after < 2 * day || t < week + 3 * day)
 		return false;
 	first = shift_ratio(j, k, t, after, week, x, s);
+	if (fabs(first) <= least)
+		return false;
 	chance = shift_chance_ratio(x, after, s);
 	other = shift_ratio(j, k, t, after, 3 * day, z, s);
 	*ratio = first;
