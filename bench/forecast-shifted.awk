@@ -149,6 +149,6 @@ END {
 		line = line "," pp[g] / np[g] "," pe[g] / np[g] "," pa[g] / np[g]
 	}
 	print "* the third of the aggregates' cases that slow peers were run on, which the bound is for"
-	if (rows != "")
-		print line >>rows
+	if (table != "")
+		print line >>table
 }
