@@ -262,6 +262,12 @@ simspot_load(const char *dir, const char *set, bool prices, struct arena *a, str
 	return BERTH_OK;
 }
 
+const char *
+simspot_policy_name(size_t policy)
+{
+	return policy == SIMSPOT_OMNISCIENT ? "omniscient" : spot_policy_name((enum spot_policy)policy);
+}
+
 /* A zone, or zones that a job may move among. */
 struct simspot_place {
 	const char *name;
@@ -477,14 +483,13 @@ struct simspot_job {
 
 /* One start under every policy: cost over always on demand into cost[], -1 where it was not asked for. */
 static void
-simspot_start(const struct simspot_job *j, size_t t0, double *cost, bool *missed)
+simspot_start(const struct simspot_job *j, size_t t0, double *cost, bool *missed, struct spot_run *run)
 {
 	double always = j->s.work + j->s.changeover;
 
 	for (size_t p = 0; p < SIMSPOT_POLICIES; p++) {
 		struct spot_world w = j->view->world;
 		enum spot_policy policy = (enum spot_policy)p;
-		struct spot_run r;
 		double best;
 
 		missed[p] = false;
@@ -506,9 +511,9 @@ simspot_start(const struct simspot_job *j, size_t t0, double *cost, bool *missed
 			w.score = NULL;
 		else if (j->table == NULL)
 			policy = SPOT_POLICY_UNIFORM;
-		spot_replay(policy, &w, t0, &j->s, j->table, &r);
-		missed[p] = r.missed;
-		cost[p] = r.cost / always;
+		spot_replay(policy, &w, t0, &j->s, j->table, &run[p]);
+		missed[p] = run[p].missed;
+		cost[p] = run[p].cost / always;
 	}
 }
 
@@ -517,7 +522,7 @@ struct simspot_runner {
 	struct arena *a, *table_arena, *scratch;
 	VEC(struct simspot_cell) cells;
 	VEC(double) cost[SIMSPOT_POLICIES];
-	size_t misses[SIMSPOT_POLICIES], n_runs, impossible;
+	struct simspot_result r;
 };
 
 /* The past of a start, learned anew. */
@@ -542,6 +547,7 @@ simspot_cell(struct simspot_runner *x, struct simspot_job *j, struct simspot_cel
 {
 	double cost[SIMSPOT_POLICIES], span = (double)(j->to - (size_t)j->s.deadline - 1 - j->from);
 	bool missed[SIMSPOT_POLICIES];
+	struct spot_run run[SPOT_POLICY_COUNT];
 	struct simspot_view past;
 
 	for (size_t k = 0; k < x->g->starts; k++) {
@@ -553,23 +559,27 @@ simspot_cell(struct simspot_runner *x, struct simspot_job *j, struct simspot_cel
 			if (rc != BERTH_OK)
 				return rc;
 		}
-		simspot_start(j, t0, cost, missed);
+		simspot_start(j, t0, cost, missed, run);
 		for (size_t p = 0; p < SIMSPOT_POLICIES; p++) {
 			if (cost[p] < 0 && !missed[p])
 				continue;
 			VEC_PUSH(x->a, &x->cost[p], cost[p]);
 			cell->mean[p] += cost[p] / (double)x->g->starts;
-			x->misses[p] += missed[p];
+			x->r.misses[p] += missed[p];
+			if (p == SIMSPOT_OMNISCIENT)
+				continue;
+			x->r.preemptions[p] += (size_t)run[p].lost;
+			x->r.waited_hours[p] += (run[p].finish - j->s.work) * (double)j->place->tick_s / 3600;
 		}
 		cell->runs++;
-		x->n_runs++;
+		x->r.n_runs++;
 	}
 	return BERTH_OK;
 }
 
 /* All deadlines of one place, half and changeover: one table serves them. */
 static enum berth_code
-simspot_group(struct simspot_runner *x, const struct simspot_place *p, int half, double changeover_s, struct berth_err *err)
+simspot_group(struct simspot_runner *x, const struct simspot_place *p, int half, size_t c, struct berth_err *err)
 {
 	size_t mid = p->ticks / 2, from = half == 1 ? 0 : mid, to = half == 1 ? mid : p->ticks;
 	int work = (int)lrint(x->g->work_s / p->tick_s), longest = 0;
@@ -577,12 +587,16 @@ simspot_group(struct simspot_runner *x, const struct simspot_place *p, int half,
 	struct spot_table *table = NULL;
 	enum berth_code rc = BERTH_OK;
 	struct simspot_job j = { .g = x->g, .place = p, .from = from, .to = to, .view = &v, .scratch = x->scratch };
+	double changeover_s = x->g->changeover_s[c];
 
 	j.s = (struct spot_setting){ work, 0, (int)lrint(changeover_s / p->tick_s), x->g->price };
 	for (size_t k = 0; k < x->g->n_slack; k++)
 		longest = (int)fmax(longest, rint(work * x->g->slack[k]));
-	if (work < 1 || to - from < (size_t)longest + 10)
-		return BERTH_OK;	/* the half is too short for such a job */
+	x->r.halves += c == 0;
+	if (work < 1 || to - from < (size_t)longest + 10) {
+		x->r.too_short += c == 0;
+		return BERTH_OK;
+	}
 	arena_reset(x->table_arena);
 	simspot_look(x->g, p, half == 1 ? mid : 0, half == 1 ? p->ticks : mid, work, x->table_arena, &v);
 	if (x->g->train == SIMSPOT_OTHER_HALF && x->g->policy[SPOT_POLICY_BERTH] && simspot_knows(&v)) {
@@ -595,7 +609,7 @@ simspot_group(struct simspot_runner *x, const struct simspot_place *p, int half,
 		struct simspot_cell *cell;
 
 		if (rint(work * x->g->slack[k]) < work + j.s.changeover) {
-			x->impossible++;
+			x->r.impossible++;
 			continue;
 		}
 		cell = VEC_ADD(x->a, &x->cells);
@@ -629,23 +643,23 @@ simspot_run(const struct simspot_traces *t, const struct simspot_grid *g, simspo
 	for (size_t i = 0; i < n; i++)
 		for (int half = 1; half <= 2; half++)
 			for (size_t c = 0; c < g->n_changeover && rc == BERTH_OK; c++) {
-				rc = simspot_group(&x, &places[i], half, g->changeover_s[c], err);
+				rc = simspot_group(&x, &places[i], half, c, err);
 				progress(arg, ++done, n * 2 * g->n_changeover);
 			}
 	arena_free(x.table_arena);
 	arena_free(x.scratch);
 	if (rc != BERTH_OK)
 		return rc;
-	if (x.n_runs == 0)
-		return err_set(err, BERTH_EINFEASIBLE, "no half of any trace is long enough for such a job");
-	memset(out, 0, sizeof(*out));
+	if (x.r.impossible > 0 && x.r.n_runs == 0)
+		return err_set(err, BERTH_EINFEASIBLE,
+		    "work and one changeover fit into no deadline: try more --slack or a shorter --changeover");
+	if (x.r.n_runs == 0)
+		return err_set(err, BERTH_EINFEASIBLE, "no half of any trace is long enough for such a job: try less --work or --slack");
+	*out = x.r;
 	out->cell = x.cells.v;
 	out->n_cells = x.cells.n;
-	out->n_runs = x.n_runs;
-	out->impossible = x.impossible;
 	for (size_t p = 0; p < SIMSPOT_POLICIES; p++) {
 		out->cost[p] = x.cost[p].v;
-		out->misses[p] = x.misses[p];
 		if (x.cost[p].n > 0)
 			qsort(x.cost[p].v, x.cost[p].n, sizeof(double), simspot_cmp);
 	}

@@ -70,7 +70,13 @@ struct simspot_result {
 	size_t n_runs;
 	size_t impossible;	/* cells left out: on demand from the start would be late */
 	size_t misses[SIMSPOT_POLICIES];
+	/* Sums over the runs; of the omniscient only the cost is known. */
+	double waited_hours[SPOT_POLICY_COUNT];	/* from submission to the end, less the work */
+	size_t preemptions[SPOT_POLICY_COUNT];
+	size_t halves, too_short;	/* halves of places, and those that are shorter than the longest deadline */
 };
+
+const char *simspot_policy_name(size_t policy);
 
 /* Called after each cell: done of all. */
 typedef void simspot_progress_fn(void *arg, size_t done, size_t all);

@@ -7,6 +7,7 @@
 #include "cmd/cmd.h"
 #include "cmd/simcommit.h"
 #include "cmd/simjobs.h"
+#include "cmd/simshow.h"
 #include "cmd/simspot.h"
 #include "model/series.h"
 #include "store/series_rows.h"
@@ -122,12 +123,6 @@ const struct cmd cmd_simulate = {
 	.name = "simulate", .summary = "try policies on recorded or made-up worlds", .args = "spot|commit|jobs", .subs = simulate_subs,
 };
 
-static const char *
-simulate_name(size_t policy)
-{
-	return policy == SIMSPOT_OMNISCIENT ? "omniscient" : spot_policy_name((enum spot_policy)policy);
-}
-
 static enum berth_code
 simulate_policies(const struct opt_list *list, struct simspot_grid *g, struct berth_err *err)
 {
@@ -137,7 +132,7 @@ simulate_policies(const struct opt_list *list, struct simspot_grid *g, struct be
 	for (size_t i = 0; i < list->n; i++) {
 		size_t p = 0;
 
-		while (p < SIMSPOT_POLICIES && !str_eq(simulate_name(p), list->v[i]))
+		while (p < SIMSPOT_POLICIES && !str_eq(simspot_policy_name(p), list->v[i]))
 			p++;
 		if (p == SIMSPOT_POLICIES) {
 			err_set(err, BERTH_EUSAGE, "'%s' is no policy: on_demand, greedy, uniform_progress, berth or omniscient",
@@ -181,85 +176,6 @@ simulate_numbers(struct cmd_ctx *ctx, const struct opt_list *slack, const struct
 	return BERTH_OK;
 }
 
-static double
-simulate_mean(const struct simspot_result *r, size_t p)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < r->n_runs; i++)
-		sum += r->cost[p][i];
-	return sum / (double)r->n_runs;
-}
-
-/* 95 % quantile, between the two nearest runs. */
-static double
-simulate_p95(const struct simspot_result *r, size_t p)
-{
-	double at = 0.95 * (double)(r->n_runs - 1);
-	size_t k = (size_t)at;
-
-	return k + 1 < r->n_runs ? r->cost[p][k] + (at - (double)k) * (r->cost[p][k + 1] - r->cost[p][k]) : r->cost[p][k];
-}
-
-static void
-simulate_json(struct jsonw *w, const struct simspot_result *r)
-{
-	jsonw_begin_array(w, "policies");
-	for (size_t p = 0; p < SIMSPOT_POLICIES; p++) {
-		if (r->cost[p] == NULL)
-			continue;
-		jsonw_begin_object(w, NULL);
-		jsonw_str(w, "name", simulate_name(p));
-		jsonw_int(w, "runs", (int64_t)r->n_runs);
-		jsonw_fixed(w, "mean", simulate_mean(r, p), 6);
-		jsonw_fixed(w, "p95", simulate_p95(r, p), 6);
-		jsonw_int(w, "misses", (int64_t)r->misses[p]);
-		jsonw_end_object(w);
-	}
-	jsonw_end_array(w);
-	jsonw_begin_array(w, "by");
-	for (size_t i = 0; i < r->n_cells; i++)
-		for (size_t p = 0; p < SIMSPOT_POLICIES; p++) {
-			if (r->cost[p] == NULL)
-				continue;
-			jsonw_begin_object(w, NULL);
-			jsonw_str(w, "zone", r->cell[i].zone);
-			jsonw_int(w, "half", r->cell[i].half);
-			jsonw_double(w, "slack", r->cell[i].slack);
-			jsonw_double(w, "changeover", r->cell[i].changeover_s);
-			jsonw_str(w, "policy", simulate_name(p));
-			jsonw_fixed(w, "mean", r->cell[i].mean[p], 6);
-			jsonw_end_object(w);
-		}
-	jsonw_end_array(w);
-}
-
-static enum berth_code
-simulate_table(struct cmd_ctx *ctx, const struct simspot_result *r, struct berth_err *err)
-{
-	static const struct table_col cols[] = {
-		{ "policy", NULL, TABLE_TEXT, 0, 0 },
-		{ "runs", NULL, TABLE_INT, 0, 0 },
-		{ "mean", NULL, TABLE_DOUBLE, 4, 0 },
-		{ "p95", "P95", TABLE_DOUBLE, 4, 0 },
-		{ "misses", NULL, TABLE_INT, 0, 0 },
-	};
-	struct table *t = table_new(ctx->arena, cols, sizeof(cols) / sizeof(cols[0]));
-
-	for (size_t p = 0; p < SIMSPOT_POLICIES; p++) {
-		if (r->cost[p] == NULL)
-			continue;
-		table_row(t);
-		table_text(t, simulate_name(p));
-		table_int(t, (int64_t)r->n_runs);
-		table_double(t, simulate_mean(r, p));
-		table_double(t, simulate_p95(r, p));
-		table_int(t, (int64_t)r->misses[p]);
-	}
-	cmd_say(ctx, "Cost over always on demand\n");
-	return cmd_table_print(ctx, t, err);
-}
-
 static void
 simulate_progress(void *arg, size_t done, size_t all)
 {
@@ -292,16 +208,19 @@ simulate_spot(struct cmd_ctx *ctx, struct berth_err *err)
 		rc = simspot_load(o->traces, o->set, g.on_demand_usd > 0, ctx->arena, &traces, err);
 	if (rc != BERTH_OK)
 		return rc;
-	progress_start(&bar, cmd_progress(ctx), "simulate", "", (int64_t)(traces.n * 2 * g.n_changeover));
+	progress_start(&bar, cmd_progress(ctx), "simulate", "",
+	    g.pool == SIMSPOT_ZONE ? (int64_t)(traces.n * 2 * g.n_changeover) : 0);
 	rc = simspot_run(&traces, &g, simulate_progress, &bar, ctx->arena, &r, err);
 	progress_end(&bar);
 	if (rc != BERTH_OK)
 		return rc;
 	if (r.impossible > 0)
 		cmd_warn(ctx, "%zu combinations are left out: work and one changeover do not fit into the deadline", r.impossible);
+	if (r.too_short > 0)
+		cmd_warn(ctx, "%zu of %zu halves of traces are left out: too short for the longest deadline, or their ticks longer than the work", r.too_short, r.halves);
 	if (!cmd_wants_json(ctx))
-		return simulate_table(ctx, &r, err);
-	simulate_json(cmd_json_begin(ctx, "berth.simulation/1"), &r);
+		return simshow_spot(ctx, &r, err);
+	simshow_spot_json(cmd_json_begin(ctx, "berth.simulation/1"), &r);
 	return cmd_json_end(ctx, err);
 }
 
@@ -337,72 +256,6 @@ simulate_series(struct cmd_ctx *ctx, struct fc_series **out, size_t *n_out, stru
 	return rc;
 }
 
-static void
-simulate_commit_json(struct jsonw *w, const struct simcommit_cell *c, size_t n)
-{
-	jsonw_begin_array(w, "policies");
-	for (size_t p = 0; p < SIMCOMMIT_POLICIES; p++) {
-		double over_od = 0, over_best = 0, worst = 0;
-
-		for (size_t i = 0; i < n; i++) {
-			double ratio = c[i].cost[p] / c[i].cost[SIMCOMMIT_HINDSIGHT];
-
-			over_od += c[i].cost[p] / c[i].cost[SIMCOMMIT_ON_DEMAND] / (double)n;
-			over_best += ratio / (double)n;
-			worst = fmax(worst, ratio);
-		}
-		jsonw_begin_object(w, NULL);
-		jsonw_str(w, "name", simcommit_name(p));
-		jsonw_int(w, "runs", (int64_t)n);
-		jsonw_fixed(w, "mean", over_od, 6);
-		jsonw_fixed(w, "over_hindsight", over_best, 6);
-		jsonw_fixed(w, "worst_over_hindsight", worst, 6);
-		jsonw_end_object(w);
-	}
-	jsonw_end_array(w);
-	jsonw_begin_array(w, "by");
-	for (size_t i = 0; i < n; i++)
-		for (size_t p = 0; p < SIMCOMMIT_POLICIES; p++) {
-			jsonw_begin_object(w, NULL);
-			jsonw_str(w, "series", c[i].series);
-			jsonw_double(w, "reserved", c[i].reserved);
-			jsonw_str(w, "policy", simcommit_name(p));
-			jsonw_fixed(w, "mean", c[i].cost[p] / c[i].cost[SIMCOMMIT_ON_DEMAND], 6);
-			jsonw_fixed(w, "over_hindsight", c[i].cost[p] / c[i].cost[SIMCOMMIT_HINDSIGHT], 6);
-			jsonw_fixed(w, "cost", c[i].cost[p], 3);
-			jsonw_fixed(w, "reserved_gpus", c[i].gpus[p], 3);
-			jsonw_end_object(w);
-		}
-	jsonw_end_array(w);
-}
-
-static enum berth_code
-simulate_commit_table(struct cmd_ctx *ctx, const struct simcommit_cell *c, size_t n, struct berth_err *err)
-{
-	static const struct table_col cols[] = {
-		{ "series", NULL, TABLE_TEXT, 0, 0 },
-		{ "reserved", NULL, TABLE_DOUBLE, 2, 0 },
-		{ "policy", NULL, TABLE_TEXT, 0, 0 },
-		{ "gpus", "GPUS", TABLE_DOUBLE, 1, 0 },
-		{ "cost", "COST", TABLE_DOUBLE, 4, 0 },
-		{ "over_hindsight", "OVER BEST", TABLE_DOUBLE, 4, 0 },
-	};
-	struct table *t = table_new(ctx->arena, cols, sizeof(cols) / sizeof(cols[0]));
-
-	for (size_t i = 0; i < n; i++)
-		for (size_t p = 0; p < SIMCOMMIT_POLICIES; p++) {
-			table_row(t);
-			table_text(t, c[i].series);
-			table_double(t, c[i].reserved);
-			table_text(t, simcommit_name(p));
-			table_double(t, c[i].gpus[p]);
-			table_double(t, c[i].cost[p] / c[i].cost[SIMCOMMIT_ON_DEMAND]);
-			table_double(t, c[i].cost[p] / c[i].cost[SIMCOMMIT_HINDSIGHT]);
-		}
-	cmd_say(ctx, "Cost over on demand only, and over the best that could have been reserved\n");
-	return cmd_table_print(ctx, t, err);
-}
-
 static enum berth_code
 simulate_commit(struct cmd_ctx *ctx, struct berth_err *err)
 {
@@ -433,8 +286,8 @@ simulate_commit(struct cmd_ctx *ctx, struct berth_err *err)
 	if (rc != BERTH_OK)
 		return rc;
 	if (!cmd_wants_json(ctx))
-		return simulate_commit_table(ctx, cells, n_cells, err);
-	simulate_commit_json(cmd_json_begin(ctx, "berth.simulation/1"), cells, n_cells);
+		return simshow_commit(ctx, cells, n_cells, err);
+	simshow_commit_json(cmd_json_begin(ctx, "berth.simulation/1"), cells, n_cells);
 	return cmd_json_end(ctx, err);
 }
 

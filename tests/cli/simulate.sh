@@ -38,6 +38,17 @@ expect_json '$.policies[0].runs' 48
 expect_json '$.by[0].zone' west-a
 expect_json '$.by[0].half' 1
 
+# Nobody loses a machine; 5 minutes of changeover are waited. The plot draws 0.25 of the way to the mark.
+expect_json_near '$.policies[2].waited_hours' 0.083333 0.001
+expect_json '$.policies[2].preemptions' 0.000
+COLUMNS=80 run simulate spot --traces t --set up --work 4h --slack 1.5 --changeover 300s --price 0.25 --policies on_demand,berth
+expect_out 'POLICY     RUNS    MEAN     P95  WAITED H  PREEMPTIONS  MISSES'
+expect_out 'on_demand        ######################################################| 1.0000'
+[ "$(awk '$1 == "berth" && /#/ { n = gsub(/#/, "") } END { print n }' "$out")" -eq 14 ]
+ok $? "a quarter of 54 signs is drawn"
+[ "$(awk 'length > 80' "$out" | wc -l)" -eq 0 ]
+ok $? "no line is wider than the terminal"
+
 # Never up: on demand from start to end, never late.
 run simulate spot --traces t --set down --work 4h --slack 1.5 --changeover 300s -o json
 for p in 0 1 2 3; do
@@ -95,6 +106,17 @@ run simulate spot --traces t --slack 0.5
 expect_exit 2
 run simulate spot --traces t --set up --work 400d
 expect_exit 3
+run simulate spot --traces t --set up --work 4h --slack 1 --changeover 300s
+expect_exit 3
+expect_err_has 'fit into no deadline: try more --slack'
+# A trace that is too short for the job is left out, and that is said.
+mkdir s
+{ cat t/traces.csv; echo brief-1-a,west,west-b,300,1; } >s/traces.csv
+{ cat t/segments.csv; echo brief-1-a,0,50,1; } >s/segments.csv
+run simulate spot --traces s --work 4h --slack 1.5 --changeover 300s --policies berth -o json
+expect_exit 0
+expect_json '$.policies[0].runs' 144
+expect_err_has '2 of 8 halves of traces are left out: too short'
 # A probe that nobody made counts as down, one that is told twice as once: as the same trace with a 0, told once.
 grep '^half' t/segments.csv >half
 { echo trace_id,start_tick,n_ticks,available_nodes; sed 's/,1$/,0/' half; } >t/segments.csv

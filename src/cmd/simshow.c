@@ -1,0 +1,208 @@
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "cmd/simcommit.h"
+#include "cmd/simshow.h"
+#include "cmd/simspot.h"
+#include "util/arena.h"
+#include "util/buf.h"
+#include "util/json.h"
+
+/* Bars of v [n] from 0 on one scale, in the width of the terminal; a mark stands where on demand alone would end. */
+static enum berth_code
+simshow_bars(struct cmd_ctx *ctx, const char *const *name, const double *v, size_t n, struct berth_err *err)
+{
+	int columns = ctx->columns > 0 ? ctx->columns : 80, width = columns - 26;
+	double most = 1;
+	enum berth_code rc;
+	struct buf b;
+
+	width = width < 10 ? 10 : width > 60 ? 60 : width;
+	for (size_t i = 0; i < n; i++)
+		most = fmax(most, isfinite(v[i]) ? v[i] : 0);
+	buf_init(&b, 65536);
+	buf_printf(&b, "\nMean cost; | is on demand alone\n");
+	for (size_t i = 0; i < n; i++) {
+		int filled = isfinite(v[i]) ? (int)lrint(v[i] / most * width) : 0, mark = (int)lrint(1 / most * width);
+
+		buf_printf(&b, "%-17s", name[i]);
+		for (int x = 0; x < width || x <= mark; x++)
+			buf_printf(&b, "%s", x == mark ? "|" : x >= filled ? " " : ctx->unicode ? "\xe2\x96\x88" : "#");
+		buf_printf(&b, " %.4f\n", v[i]);
+	}
+	rc = buf_check(&b, "the plot", err);
+	if (rc == BERTH_OK)
+		cmd_say(ctx, "%s", b.p);
+	buf_free(&b);
+	return rc;
+}
+
+static double
+simshow_mean(const struct simspot_result *r, size_t p)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < r->n_runs; i++)
+		sum += r->cost[p][i];
+	return sum / (double)r->n_runs;
+}
+
+/* 95 % quantile, between the two nearest runs. */
+static double
+simshow_p95(const struct simspot_result *r, size_t p)
+{
+	double at = 0.95 * (double)(r->n_runs - 1);
+	size_t k = (size_t)at;
+
+	return k + 1 < r->n_runs ? r->cost[p][k] + (at - (double)k) * (r->cost[p][k + 1] - r->cost[p][k]) : r->cost[p][k];
+}
+
+void
+simshow_spot_json(struct jsonw *w, const struct simspot_result *r)
+{
+	jsonw_begin_array(w, "policies");
+	for (size_t p = 0; p < SIMSPOT_POLICIES; p++) {
+		if (r->cost[p] == NULL)
+			continue;
+		jsonw_begin_object(w, NULL);
+		jsonw_str(w, "name", simspot_policy_name(p));
+		jsonw_int(w, "runs", (int64_t)r->n_runs);
+		jsonw_fixed(w, "mean", simshow_mean(r, p), 6);
+		jsonw_fixed(w, "p95", simshow_p95(r, p), 6);
+		jsonw_int(w, "misses", (int64_t)r->misses[p]);
+		if (p != SIMSPOT_OMNISCIENT) {
+			jsonw_fixed(w, "waited_hours", r->waited_hours[p] / (double)r->n_runs, 3);
+			jsonw_fixed(w, "preemptions", (double)r->preemptions[p] / (double)r->n_runs, 3);
+		}
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+	jsonw_begin_array(w, "by");
+	for (size_t i = 0; i < r->n_cells; i++)
+		for (size_t p = 0; p < SIMSPOT_POLICIES; p++) {
+			if (r->cost[p] == NULL)
+				continue;
+			jsonw_begin_object(w, NULL);
+			jsonw_str(w, "zone", r->cell[i].zone);
+			jsonw_int(w, "half", r->cell[i].half);
+			jsonw_double(w, "slack", r->cell[i].slack);
+			jsonw_double(w, "changeover", r->cell[i].changeover_s);
+			jsonw_str(w, "policy", simspot_policy_name(p));
+			jsonw_fixed(w, "mean", r->cell[i].mean[p], 6);
+			jsonw_end_object(w);
+		}
+	jsonw_end_array(w);
+}
+
+enum berth_code
+simshow_spot(struct cmd_ctx *ctx, const struct simspot_result *r, struct berth_err *err)
+{
+	static const struct table_col cols[] = {
+		{ "policy", NULL, TABLE_TEXT, 0, 0 },
+		{ "runs", NULL, TABLE_INT, 0, 0 },
+		{ "mean", NULL, TABLE_DOUBLE, 4, 0 },
+		{ "p95", "P95", TABLE_DOUBLE, 4, 0 },
+		{ "waited_hours", "WAITED H", TABLE_DOUBLE, 2, 0 },
+		{ "preemptions", NULL, TABLE_DOUBLE, 2, 0 },
+		{ "misses", NULL, TABLE_INT, 0, 0 },
+	};
+	struct table *t = table_new(ctx->arena, cols, sizeof(cols) / sizeof(cols[0]));
+	const char *name[SIMSPOT_POLICIES];
+	double mean[SIMSPOT_POLICIES];
+	enum berth_code rc;
+	size_t n = 0;
+
+	for (size_t p = 0; p < SIMSPOT_POLICIES; p++) {
+		if (r->cost[p] == NULL)
+			continue;
+		name[n] = simspot_policy_name(p);
+		mean[n++] = simshow_mean(r, p);
+		table_row(t);
+		table_text(t, simspot_policy_name(p));
+		table_int(t, (int64_t)r->n_runs);
+		table_double(t, simshow_mean(r, p));
+		table_double(t, simshow_p95(r, p));
+		table_double(t, p == SIMSPOT_OMNISCIENT ? NAN : r->waited_hours[p] / (double)r->n_runs);
+		table_double(t, p == SIMSPOT_OMNISCIENT ? NAN : (double)r->preemptions[p] / (double)r->n_runs);
+		table_int(t, (int64_t)r->misses[p]);
+	}
+	cmd_say(ctx, "Cost over always on demand. Waited, from submission to the end, less the work,\n"
+	    "and preemptions are means of a job.\n");
+	rc = cmd_table_print(ctx, t, err);
+	return rc == BERTH_OK ? simshow_bars(ctx, name, mean, n, err) : rc;
+}
+
+void
+simshow_commit_json(struct jsonw *w, const struct simcommit_cell *c, size_t n)
+{
+	jsonw_begin_array(w, "policies");
+	for (size_t p = 0; p < SIMCOMMIT_POLICIES; p++) {
+		double over_od = 0, over_best = 0, worst = 0;
+
+		for (size_t i = 0; i < n; i++) {
+			double ratio = c[i].cost[p] / c[i].cost[SIMCOMMIT_HINDSIGHT];
+
+			over_od += c[i].cost[p] / c[i].cost[SIMCOMMIT_ON_DEMAND] / (double)n;
+			over_best += ratio / (double)n;
+			worst = fmax(worst, ratio);
+		}
+		jsonw_begin_object(w, NULL);
+		jsonw_str(w, "name", simcommit_name(p));
+		jsonw_int(w, "runs", (int64_t)n);
+		jsonw_fixed(w, "mean", over_od, 6);
+		jsonw_fixed(w, "over_hindsight", over_best, 6);
+		jsonw_fixed(w, "worst_over_hindsight", worst, 6);
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+	jsonw_begin_array(w, "by");
+	for (size_t i = 0; i < n; i++)
+		for (size_t p = 0; p < SIMCOMMIT_POLICIES; p++) {
+			jsonw_begin_object(w, NULL);
+			jsonw_str(w, "series", c[i].series);
+			jsonw_double(w, "reserved", c[i].reserved);
+			jsonw_str(w, "policy", simcommit_name(p));
+			jsonw_fixed(w, "mean", c[i].cost[p] / c[i].cost[SIMCOMMIT_ON_DEMAND], 6);
+			jsonw_fixed(w, "over_hindsight", c[i].cost[p] / c[i].cost[SIMCOMMIT_HINDSIGHT], 6);
+			jsonw_fixed(w, "cost", c[i].cost[p], 3);
+			jsonw_fixed(w, "reserved_gpus", c[i].gpus[p], 3);
+			jsonw_end_object(w);
+		}
+	jsonw_end_array(w);
+}
+
+enum berth_code
+simshow_commit(struct cmd_ctx *ctx, const struct simcommit_cell *c, size_t n, struct berth_err *err)
+{
+	static const struct table_col cols[] = {
+		{ "series", NULL, TABLE_TEXT, 0, 0 },
+		{ "reserved", NULL, TABLE_DOUBLE, 2, 0 },
+		{ "policy", NULL, TABLE_TEXT, 0, 0 },
+		{ "gpus", "GPUS", TABLE_DOUBLE, 1, 0 },
+		{ "cost", "COST", TABLE_DOUBLE, 4, 0 },
+		{ "over_hindsight", "OVER BEST", TABLE_DOUBLE, 4, 0 },
+	};
+	struct table *t = table_new(ctx->arena, cols, sizeof(cols) / sizeof(cols[0]));
+	double mean[SIMCOMMIT_POLICIES] = { 0 };
+	const char *name[SIMCOMMIT_POLICIES];
+	enum berth_code rc;
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t p = 0; p < SIMCOMMIT_POLICIES; p++) {
+			name[p] = simcommit_name(p);
+			mean[p] += c[i].cost[p] / c[i].cost[SIMCOMMIT_ON_DEMAND] / (double)n;
+			table_row(t);
+			table_text(t, c[i].series);
+			table_double(t, c[i].reserved);
+			table_text(t, simcommit_name(p));
+			table_double(t, c[i].gpus[p]);
+			table_double(t, c[i].cost[p] / c[i].cost[SIMCOMMIT_ON_DEMAND]);
+			table_double(t, c[i].cost[p] / c[i].cost[SIMCOMMIT_HINDSIGHT]);
+		}
+	cmd_say(ctx, "Cost over on demand only, and over the best that could have been reserved\n");
+	rc = cmd_table_print(ctx, t, err);
+	return rc == BERTH_OK ? simshow_bars(ctx, name, mean, SIMCOMMIT_POLICIES, err) : rc;
+}

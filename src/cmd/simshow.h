@@ -1,0 +1,23 @@
+/* src/cmd/simshow.h - what simulations came to, as a table with a plot, and as JSON.  Floor: cmd. */
+#ifndef BERTH_CMD_SIMSHOW_H
+#define BERTH_CMD_SIMSHOW_H
+
+#include <stddef.h>
+
+#include "util/err.h"
+
+struct cmd_ctx;
+struct jsonw;
+struct simcommit_cell;
+struct simspot_result;
+
+/* One row a policy; under it a bar for each mean. */
+BERTH_MUST_CHECK enum berth_code simshow_spot(struct cmd_ctx *ctx, const struct simspot_result *r, struct berth_err *err);
+void simshow_spot_json(struct jsonw *w, const struct simspot_result *r);
+
+/* One row for each of cells [n] and rule; under it a bar for the mean of each rule. */
+BERTH_MUST_CHECK enum berth_code simshow_commit(struct cmd_ctx *ctx, const struct simcommit_cell *c, size_t n,
+    struct berth_err *err);
+void simshow_commit_json(struct jsonw *w, const struct simcommit_cell *c, size_t n);
+
+#endif
