@@ -52,6 +52,8 @@ struct loader {
 	long lines[LOAD_ROOM];		/* of the first row of each */
 	unsigned char fate[LOAD_ROOM];
 	size_t n;
+	int64_t conflicts;		/* rows of a time that another row gave another value */
+	long conflict_line;		/* of the first of them; 0 not known */
 	struct arena *scratch;
 };
 
@@ -358,10 +360,13 @@ load_held(void *arg, const struct usage_row *row, int64_t plain_s, struct berth_
 static enum berth_code
 load_source_end(struct loader *l, struct berth_err *err)
 {
-	int64_t dropped;
-	enum berth_code rc = hold_end(l->hold, &dropped, err);
+	struct hold_ends ends;
+	enum berth_code rc = hold_end(l->hold, &ends, err);
 
-	l->counts.duplicate += dropped;
+	l->counts.duplicate += ends.dropped;
+	l->conflicts += ends.conflicts;
+	if (ends.line > 0 && (l->conflict_line == 0 || ends.line < l->conflict_line))
+		l->conflict_line = ends.line;
 	return rc == BERTH_OK ? load_close(l, err) : rc;
 }
 
@@ -426,6 +431,13 @@ load_log(struct loader *l, const struct usage_counts *read, struct berth_err *er
 	return store_load_insert(l->s, &row, err);
 }
 
+static void
+load_say_conflicts(struct loader *l)
+{
+	l->say(l->arg, USAGE_REMARK, l->conflict_line, arena_printf(l->set->a, "another row has another value for the same series "
+	    "and time: the higher one counts (%lld such row%s)", (long long)l->conflicts, l->conflicts == 1 ? "" : "s, of which this is the first"));
+}
+
 static enum berth_code
 load_all(struct loader *l, const struct usage_counts *read, struct berth_err *err)
 {
@@ -450,6 +462,8 @@ load_all(struct loader *l, const struct usage_counts *read, struct berth_err *er
 		rc = load_sources(l, err);
 	if (rc == BERTH_OK && sums)
 		rc = load_sums(l, err);
+	if (rc == BERTH_OK && l->conflicts > 0)
+		load_say_conflicts(l);
 	return rc == BERTH_OK ? load_log(l, read, err) : rc;
 }
 

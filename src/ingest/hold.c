@@ -12,7 +12,7 @@ struct hold {
 	bool assumed;
 	hold_emit_fn *emit;
 	void *arg;
-	int64_t dropped;
+	struct hold_ends ends;
 	size_t n;			/* rows that wait: for the median, then for their successor */
 	struct usage_row wait[HOLD_LOOK + 1];
 	int64_t gaps[HOLD_LOOK];
@@ -40,7 +40,7 @@ hold_begin(struct hold *h, const struct hold_options *o, hold_emit_fn *emit, voi
 	h->assumed = false;
 	h->emit = emit;
 	h->arg = arg;
-	h->dropped = 0;
+	h->ends = (struct hold_ends){ 0 };
 	h->n = 0;
 }
 
@@ -106,6 +106,24 @@ hold_give(struct hold *h, struct usage_row *r, int64_t next, struct berth_err *e
 	return h->emit(h->arg, r, h->plain_s, err);
 }
 
+/* Two values of one time in one load: the higher counts, in whatever order they come. */
+static void
+hold_same(struct hold *h, struct usage_row *last, const struct usage_row *row)
+{
+	long line = usage_line(row->flags) > usage_line(last->flags) ? usage_line(row->flags) : usage_line(last->flags);
+	double peak = row->peak > last->peak ? row->peak : last->peak;
+
+	h->ends.dropped++;
+	if (row->value == last->value && row->peak == last->peak)
+		return;
+	h->ends.conflicts++;
+	if (line > 0 && (h->ends.line == 0 || line < h->ends.line))
+		h->ends.line = line;
+	if (row->value > last->value)
+		*last = *row;
+	last->peak = peak;
+}
+
 enum berth_code
 hold_add(struct hold *h, const struct usage_row *row, struct berth_err *err)
 {
@@ -116,7 +134,11 @@ hold_add(struct hold *h, const struct usage_row *row, struct berth_err *err)
 		/* What has a value goes before what has none, a new row before a kept one, a later row before an earlier. */
 		if ((row->flags & USAGE_GAP) != 0 || ((row->flags & USAGE_KEPT) != 0 && (last->flags & USAGE_GAP) == 0))
 			return BERTH_OK;
-		h->dropped += (last->flags & (USAGE_KEPT | USAGE_GAP | USAGE_DERIVED)) == 0;
+		if (((last->flags | row->flags) & (USAGE_KEPT | USAGE_GAP | USAGE_DERIVED)) == 0 && last->end == 0 && row->end == 0) {
+			hold_same(h, last, row);
+			return BERTH_OK;
+		}
+		h->ends.dropped += (last->flags & (USAGE_KEPT | USAGE_GAP | USAGE_DERIVED)) == 0;
 		*last = *row;
 		return BERTH_OK;
 	}
@@ -132,7 +154,7 @@ hold_add(struct hold *h, const struct usage_row *row, struct berth_err *err)
 }
 
 enum berth_code
-hold_end(struct hold *h, int64_t *dropped_out, struct berth_err *err)
+hold_end(struct hold *h, struct hold_ends *out, struct berth_err *err)
 {
 	enum berth_code rc = BERTH_OK;
 
@@ -141,6 +163,6 @@ hold_end(struct hold *h, int64_t *dropped_out, struct berth_err *err)
 	for (size_t i = 0; rc == BERTH_OK && i < h->n; i++)
 		rc = hold_give(h, &h->wait[i], i + 1 < h->n ? h->wait[i + 1].t : 0, err);
 	h->n = 0;
-	*dropped_out = h->dropped;
+	*out = h->ends;
 	return rc;
 }

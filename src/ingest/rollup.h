@@ -27,6 +27,13 @@ struct hold_options {
 	int64_t hint_s;		/* of earlier loads; 0: none */
 };
 
+/* What became of the rows of a source. */
+struct hold_ends {
+	int64_t dropped;	/* rows of this load that did not count: another of their time did */
+	int64_t conflicts;	/* those of dropped where the two had different values */
+	long line;		/* the later line of the first such two; 0 not known */
+};
+
 /* Called with rows whose end is set, by t. plain_s: the interval if it was plain to see in these rows; else 0. */
 typedef enum berth_code hold_emit_fn(void *arg, const struct usage_row *row, int64_t plain_s, struct berth_err *err);
 
@@ -34,11 +41,11 @@ BERTH_MUST_CHECK enum berth_code hold_new(struct hold **h_out, struct berth_err 
 void hold_free(struct hold *h);
 void hold_begin(struct hold *h, const struct hold_options *o, hold_emit_fn *emit, void *arg);
 /*
- * Rows of one source by t. Of rows at the same t the last one counts; one of this load goes before a USAGE_KEPT one.
- * *dropped_out: rows of this load that did not count (a later one took their place).
+ * Rows of one source by t. Of rows of this load at the same t the highest counts, and the highest peak; where they say how
+ * long they are in force the last one does. One of this load goes before a USAGE_KEPT one.
  */
 BERTH_MUST_CHECK enum berth_code hold_add(struct hold *h, const struct usage_row *row, struct berth_err *err);
-BERTH_MUST_CHECK enum berth_code hold_end(struct hold *h, int64_t *dropped_out, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code hold_end(struct hold *h, struct hold_ends *out, struct berth_err *err);
 
 /* Second half: rows with an end, of any number of sources, add up. */
 struct rollup_step {

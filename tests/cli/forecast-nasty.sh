@@ -72,7 +72,7 @@ run --store n.db forecast --horizon 24h -o json
 expect_json '$.series[0].gaps[0].from' "$(date -u -d @$((1796083200 - 3600 * 1099)) +%Y-%m-%dT%H:%M:%SZ)" "5: the gap is listed"
 expect_json_near '$.series[0].points[6].mean' "$(awk 'BEGIN { print 50 + 30 * sin(2006 * 3.14159265 / 12) }')" 5
 
-# 6. Duplicates: the same row twice is one; others at the same time replace and are counted.
+# 6. Duplicates: the same row twice is one; of others at the same time the higher counts, and they are told.
 hours 400 '20 + i % 5' >a.csv
 { cat a.csv; tail -n +2 a.csv | head -50; } >b.csv
 fresh a.csv
@@ -86,8 +86,17 @@ ok $? "6: rows that come again change nothing"
 printf 'series,timestamp,gpus\ns,1796079600,99\ns,1796079600,50\n' >b.csv
 run --store n.db record csv b.csv
 expect_out_has '2 rows read: 1 stored, 1 there already'
+expect_err_has 'b.csv:3: another row has another value for the same series and time: the higher one counts .1 such row.'
 run --store n.db series --samples -o csv
-expect_out_has '^2026-11-30T23:00:00Z,50,50,s$' "6: of two values of one time the later row counts, and it is counted"
+expect_out_has '^2026-11-30T23:00:00Z,99,99,s$' "6: of two values of one time the higher counts, and a warning says so"
+printf 'series,timestamp,gpus\ns,1796079600,50\ns,1796079600,99\n' >b.csv
+run --store n.db record csv b.csv
+run --store n.db series --samples -o csv
+expect_out_has '^2026-11-30T23:00:00Z,99,99,s$' "6: in whatever order they stand"
+printf 'series,timestamp,gpus\ns,1796079600,50\n' >b.csv
+run --store n.db record csv b.csv
+run --store n.db series --samples -o csv
+expect_out_has '^2026-11-30T23:00:00Z,50,50,s$' "6: a later file corrects"
 
 # 7. Out of order.
 { head -1 a.csv; tail -n +2 a.csv | sort -t, -k3,3 -k2,2r; } >b.csv

@@ -135,7 +135,7 @@ test_hold(const int64_t *t, const uint32_t *flags, const int64_t *want, size_t n
 	static struct held got;
 	struct berth_err err;
 	struct hold *h;
-	int64_t dropped;
+	struct hold_ends ends;
 	size_t wrong = 0, k = 0;
 
 	got.n = 0;
@@ -147,7 +147,7 @@ test_hold(const int64_t *t, const uint32_t *flags, const int64_t *want, size_t n
 		if (hold_add(h, &row, &err) != BERTH_OK)
 			tap_code(err.code, BERTH_OK, &err);
 	}
-	tap_code(hold_end(h, &dropped, &err), BERTH_OK, &err);
+	tap_code(hold_end(h, &ends, &err), BERTH_OK, &err);
 	for (size_t i = 0; i < n; i++) {
 		if (want[i] == 0)	/* gives no row */
 			continue;
@@ -158,6 +158,32 @@ test_hold(const int64_t *t, const uint32_t *flags, const int64_t *want, size_t n
 	tap_ok(wrong == 0 && k == got.n, "%s: %zu rows last as long as they should", what, k);
 	for (size_t i = 0; wrong > 0 && i < got.n; i++)
 		tap_diag("%lld .. %lld", (long long)got.rows[i].t, (long long)got.rows[i].end);
+	hold_free(h);
+}
+
+/* Rows of one time: the highest value and the highest peak, in whatever order; equal ones are no conflict. */
+static void
+test_hold_conflicts(void)
+{
+	static const double value[] = { 4, 9, 9, 2 }, peak[] = { 8, 9, 9, 11 };
+	static struct held got;
+	struct hold_ends ends = { 0 };
+	struct berth_err err;
+	struct hold *h;
+
+	got.n = 0;
+	tap_code(hold_new(&h, &err), BERTH_OK, &err);
+	hold_begin(h, &(struct hold_options){ .step_s = 3600, .given_s = 3600 }, keep_row, &got);
+	for (int i = 0; i < 4; i++) {
+		struct usage_row row = { .t = 7200, .flags = usage_line_flag(10 - i), .value = value[i], .peak = peak[i] };
+
+		tap_code(hold_add(h, &row, &err), BERTH_OK, &err);
+	}
+	tap_code(hold_end(h, &ends, &err), BERTH_OK, &err);
+	tap_ok(got.n == 1 && got.rows[0].value == 9 && got.rows[0].peak == 11, "the highest of four rows of one time counts");
+	tap_ok(ends.dropped == 3, "three rows did not count");
+	tap_ok(ends.conflicts == 2, "of which two had another value than what counted until then");
+	tap_ok(ends.line == 9, "the first by its line is named");
 	hold_free(h);
 }
 
@@ -189,7 +215,8 @@ test_holds(void)
 	test_hold(odd, NULL, odd_end, 3, 0, 0, true, "nor do rows off the grid");
 	test_hold(days, NULL, days_end, 4, 0, 0, false, "plainly daily rows last a day");
 	test_hold(holes, NULL, holes_end, 5, 0, 0, false, "holes stay holes");
-	test_hold(twice, NULL, twice_end, 4, 0, 0, false, "of two rows at once the later one counts");
+	test_hold(twice, NULL, twice_end, 4, 0, 0, false, "of two rows at once the one that is higher counts");
+	test_hold_conflicts();
 	test_hold(gap, gap_flags, gap_end, 4, 0, 0, false, "a refused row is a hole");
 	test_hold(kept, kept_flags, kept_end, 5, 0, 0, false, "new rows go before kept ones");
 	for (int64_t i = 0; i < 4000; i++) {
