@@ -14,6 +14,7 @@
 #include "util/str.h"
 #include "util/term.h"
 
+#define CMD_LINE_MAX ((size_t)64 << 20)
 #define CMD_PART_MIN ((size_t)1 << 20)		/* less of a long result stays in memory */
 
 const char *const *
@@ -182,6 +183,29 @@ cmd_say(struct cmd_ctx *ctx, const char *fmt, ...)
 	va_end(ap);
 	cmd_tame(text, ctx->color);
 	fputs(text, ctx->out);
+}
+
+void
+cmd_say_items(struct cmd_ctx *ctx, const char *text)
+{
+	struct buf b;
+
+	if (ctx->quiet || (ctx->format != CMD_TABLE && ctx->format != CMD_WIDE))
+		return;
+	buf_init(&b, CMD_LINE_MAX);
+	for (const char *next; *text != '\0'; text = next) {
+		size_t n = strcspn(text, "\n"), mark = ctx->columns > 0 && strncmp(text, "  - ", 4) == 0 ? 4 : n;
+
+		next = text + n + (text[n] == '\n' ? 1 : 0);
+		buf_clear(&b);
+		buf_add(&b, text, mark);
+		term_wrap(text + mark, n - mark, (int)mark, 4, ctx->columns, &b);
+		buf_add(&b, text + n, (size_t)(next - text) - n);
+		if (b.len > 0)
+			cmd_tame(b.p, ctx->color);
+		fputs(b.len > 0 ? b.p : "", ctx->out);
+	}
+	buf_free(&b);
 }
 
 /* Control bytes of outside texts must not move the cursor. */

@@ -120,6 +120,11 @@ BERTH_MUST_CHECK enum berth_code cmd_table_part(struct cmd_ctx *ctx, const struc
 BERTH_MUST_CHECK enum berth_code cmd_parts_end(struct cmd_ctx *ctx, struct berth_err *err);
 /* Text for people on stdout; nothing with -q and with -o json, yaml, csv. No newline is added. */
 void cmd_say(struct cmd_ctx *ctx, const char *fmt, ...) BERTH_PRINTF(2, 3);
+/*
+ * Lines of text, as by cmd_say(); where stdout is a terminal those that begin with "  - " are broken at its width. Into a pipe
+ * each stays one line, for grep.
+ */
+void cmd_say_items(struct cmd_ctx *ctx, const char *text);
 /* A line for people on stderr; nothing with -q. A newline is added. */
 void cmd_note(struct cmd_ctx *ctx, const char *fmt, ...) BERTH_PRINTF(2, 3);
 /* "berth: warning: ..." on stderr, also with -q. */

@@ -71,7 +71,7 @@ explain_plan_series(struct cmd_ctx *ctx, const struct jsonr *s, struct berth_err
 		struct jsonr c = jsonr_at(&because, i);
 
 		line = json_string_value(c.v);
-		cmd_say(ctx, "  - %s\n", line == NULL ? "" : line);
+		cmd_say_items(ctx, arena_printf(ctx->arena, "  - %s\n", line == NULL ? "" : line));
 	}
 	return BERTH_OK;
 }

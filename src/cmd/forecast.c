@@ -72,16 +72,17 @@ const struct cmd cmd_forecast = {
 
 /* The words and --series as one list of patterns. */
 static const char *const *
-forecast_patterns(const struct cmd_ctx *ctx, size_t *n_out)
+forecast_patterns(const struct cmd_ctx *ctx, const struct series *all, size_t n, size_t *n_out)
 {
 	const struct forecast_opts *o = ctx->opts;
-	const char **v = arena_array(ctx->arena, o->series.n + ctx->n_args + 1, sizeof(*v));
+	struct opt_list list = forecast_words(&o->series, false, all, n, ctx->arena);
+	const char **v = arena_array(ctx->arena, list.n + ctx->n_args + 1, sizeof(*v));
 
-	for (size_t i = 0; i < o->series.n; i++)
-		v[i] = o->series.v[i];
+	for (size_t i = 0; i < list.n; i++)
+		v[i] = list.v[i];
 	for (size_t i = 0; i < ctx->n_args; i++)
-		v[o->series.n + i] = ctx->args[i];
-	*n_out = o->series.n + ctx->n_args;
+		v[list.n + i] = ctx->args[i];
+	*n_out = list.n + ctx->n_args;
 	return v;
 }
 
@@ -109,7 +110,7 @@ forecast_pick(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err
 	}
 	f->all = arena_memdup(ctx->arena, all, n * sizeof(*all));
 	f->n_all = n;
-	want = forecast_patterns(ctx, &n_want);
+	want = forecast_patterns(ctx, all, n, &n_want);
 	names = arena_array(ctx->arena, n + 1, sizeof(*names));
 	for (size_t i = 0; i < n; i++)
 		names[i] = all[i].name;

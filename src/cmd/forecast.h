@@ -57,6 +57,7 @@ struct forecast_set {
 	const double **base;		/* [n][horizon] mean without events; NULL without a roadmap */
 	double *caps;			/* [n] what its demand can not pass; NaN: none */
 	bool sum_capped;		/* a sum has one */
+	struct opt_list capacity_words, cap_words;	/* --capacity and --cap, as forecast_words() has them */
 	struct answer_facts *facts;		/* what capacities are made of */
 	struct forecast_capacity **capacity;	/* [n][n_capacity[i]] */
 	size_t *n_capacity;
@@ -90,12 +91,18 @@ BERTH_MUST_CHECK enum berth_code forecast_capacities(struct cmd_ctx *ctx, struct
 BERTH_MUST_CHECK enum berth_code forecast_caps(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err);
 /* GPUs that the quotas of berth.yaml and machines of one's own have of its accelerator together; -1: none is known. */
 int64_t forecast_known_size(const struct forecast_set *f, const struct series *s, struct arena *a);
+bool forecast_capacity_known(struct cmd_ctx *ctx, const struct forecast_set *f, size_t i, struct arena *a);	/* is there one? */
 void forecast_capacity(struct cmd_ctx *ctx, struct forecast_set *f, size_t i, struct arena *a);
 /* Start of the first step by whose end the capacity is passed with a chance of at least p; 0: not within the horizon. */
 int64_t forecast_passed_by(const struct fc_result *r, const struct forecast_capacity *c, double p);
 /* Peak, when, how sure, what drives it, capacities, events: in sentences, and as keys of the series' JSON object. */
 BERTH_MUST_CHECK enum berth_code forecast_why(struct cmd_ctx *ctx, const struct forecast_set *f, size_t i, struct berth_err *err);
 void forecast_json_answers(struct jsonw *w, const struct forecast_set *f, size_t i);
+/*
+ * Words of a list option as they were meant: names such as "accelerator=H100,team=nlp" hold the commas that cut the list. A word
+ * that names none of rows [n] by itself, or stands before such a one, is put together with those behind it if they do together.
+ */
+struct opt_list forecast_words(const struct opt_list *cut, bool valued, const struct series *rows, size_t n, struct arena *a);
 int64_t forecast_whole(double x);	/* whole GPUs that carry x */
 /* --total and --by: adds the sums; their events are those of their leaves. */
 BERTH_MUST_CHECK enum berth_code forecast_tree(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err);
@@ -111,6 +118,7 @@ int64_t forecast_horizon(struct cmd_ctx *ctx, const struct config *config);
 struct forecast_view {
 	struct jsonw *json;		/* NULL: a table */
 	struct table *table;		/* rows so far */
+	double *mean;			/* [n] demand on average, of leaves; NULL without sums */
 	size_t shown;
 	FILE *why;			/* sentences so far; NULL: none are wanted */
 	char *why_text;

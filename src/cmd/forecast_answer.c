@@ -19,7 +19,10 @@
 #include "util/time.h"
 #include "util/vec.h"
 
-enum { ANSWER_DATES_MAX = 53 };		/* dates in the JSON for each capacity: the ends of its weeks */
+enum {
+	ANSWER_DATES_MAX = 53,		/* dates in the JSON for each capacity: the ends of its weeks */
+	ANSWER_SPANS_MAX = 3		/* outages and gaps that a sentence names; the JSON has all */
+};
 
 /* What capacities are made of. */
 struct answer_facts {
@@ -39,12 +42,11 @@ struct answer_list {
 
 /* NUMBER, or SERIES=NUMBER where SERIES is a name or a glob. */
 static enum berth_code
-answer_given(const struct cmd_ctx *ctx, const char *series, struct answer_list *l, struct berth_err *err)
+answer_given(const struct cmd_ctx *ctx, const struct forecast_set *f, const char *series, struct answer_list *l,
+    struct berth_err *err)
 {
-	const struct forecast_opts *o = ctx->opts;
-
-	for (size_t i = 0; i < o->capacity.n; i++) {
-		const char *text = o->capacity.v[i], *eq = strrchr(text, '=');
+	for (size_t i = 0; i < f->capacity_words.n; i++) {
+		const char *text = f->capacity_words.v[i], *eq = strrchr(text, '=');
 		int64_t gpus;
 		enum berth_code rc = str_to_i64(eq != NULL ? eq + 1 : text, 0, INT64_C(1) << 40, &gpus, err);
 
@@ -171,10 +173,8 @@ answer_load(struct cmd_ctx *ctx, struct answer_facts *f, struct berth_err *err)
 static void
 answer_unmatched(struct cmd_ctx *ctx, const struct forecast_set *f)
 {
-	const struct forecast_opts *o = ctx->opts;
-
-	for (size_t i = 0; i < o->capacity.n; i++) {
-		const char *text = o->capacity.v[i], *eq = strrchr(text, '=');
+	for (size_t i = 0; i < f->capacity_words.n; i++) {
+		const char *text = f->capacity_words.v[i], *eq = strrchr(text, '=');
 		const char *who = eq != NULL ? arena_strndup(ctx->arena, text, (size_t)(eq - text)) : NULL;
 		bool found = who == NULL;
 
@@ -213,8 +213,11 @@ enum berth_code
 forecast_capacities(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err)
 {
 	struct answer_list ignored = { .a = ctx->arena };
-	enum berth_code rc = answer_given(ctx, "", &ignored, err);
+	const struct forecast_opts *o = ctx->opts;
+	enum berth_code rc;
 
+	f->capacity_words = forecast_words(&o->capacity, true, f->rows, f->n, ctx->arena);
+	rc = answer_given(ctx, f, "", &ignored, err);
 	f->facts = arena_alloc(ctx->arena, sizeof(*f->facts));
 	f->capacity = arena_array(ctx->arena, f->n, sizeof(*f->capacity));
 	f->n_capacity = arena_array(ctx->arena, f->n, sizeof(*f->n_capacity));
@@ -227,14 +230,30 @@ forecast_capacities(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_er
 	return rc;
 }
 
+static void
+answer_of(struct cmd_ctx *ctx, const struct forecast_set *f, size_t i, struct answer_list *l)
+{
+	struct berth_err ignored;	/* the numbers were read before */
+
+	if (answer_given(ctx, f, f->rows[i].name, l, &ignored) == BERTH_OK)
+		answer_stored(f->facts, &f->rows[i], ctx->now, l);
+}
+
+bool
+forecast_capacity_known(struct cmd_ctx *ctx, const struct forecast_set *f, size_t i, struct arena *a)
+{
+	struct answer_list l = { .a = a };
+
+	answer_of(ctx, f, i, &l);
+	return l.v.n > 0;
+}
+
 void
 forecast_capacity(struct cmd_ctx *ctx, struct forecast_set *f, size_t i, struct arena *a)
 {
 	struct answer_list l = { .a = a };
-	struct berth_err ignored;	/* the numbers were read before */
 
-	if (answer_given(ctx, f->rows[i].name, &l, &ignored) == BERTH_OK)
-		answer_stored(f->facts, &f->rows[i], ctx->now, &l);
+	answer_of(ctx, f, i, &l);
 	f->capacity[i] = l.v.v;
 	f->n_capacity[i] = l.v.n;
 	for (size_t k = 0; k < l.v.n; k++) {
@@ -387,8 +406,9 @@ answer_say_peak(struct cmd_ctx *ctx, const struct fc_result *r, const char *unit
 			cmd_say(ctx, "%s %.6g %s with a chance of %s %%", l > 0 ? "," : "", r->peak[l], unit, chances[l]);
 			continue;
 		}
-		cmd_say(ctx, "%s %lld GPUs (%lld nodes) with a chance of %s %%", l > 0 ? "," : "", (long long)gpus,
-		    (long long)(gpus / node + (gpus % node > 0 ? 1 : 0)), chances[l]);
+		cmd_say(ctx, "%s %lld GPU%s (%lld node%s) with a chance of %s %%", l > 0 ? "," : "", (long long)gpus,
+		    gpus == 1 ? "" : "s", (long long)(gpus / node + (gpus % node > 0 ? 1 : 0)), gpus > 0 && gpus <= node ? "" : "s",
+		    chances[l]);
 	}
 	cmd_say(ctx, ".\n");
 }
@@ -421,20 +441,27 @@ answer_say_drivers(struct cmd_ctx *ctx, const struct forecast_set *f, size_t i)
 	    f->out[i].step_s == 3600 ? "hour" : f->out[i].step_s == 86400 ? "day" : "step");
 }
 
+static int
+answer_upper(char c)
+{
+	return c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c;
+}
+
 static void
 answer_say_capacity(struct cmd_ctx *ctx, const struct fc_result *r, const struct forecast_capacity *c, const char *unit)
 {
 	static const double chances[] = { .1, .5, .9 };
 	char t[TIME_FMT_SIZE];
-	double p = c->passed[r->horizon - 1];
+	int64_t before = 0;
 
-	cmd_say(ctx, "  - %s of %lld %s: passed within the horizon with a chance of %.0f %%", c->name, (long long)c->gpus, unit,
-	    100 * p);
+	cmd_say(ctx, "  - %c%s of %lld %s: passed within the horizon with a chance of %.0f %%", answer_upper(c->name[0]), c->name + 1,
+	    (long long)c->gpus, unit, 100 * c->passed[r->horizon - 1]);
 	for (size_t k = 0; k < 3; k++) {
 		int64_t at = forecast_passed_by(r, c, chances[k]);
 
-		if (at != 0)
-			cmd_say(ctx, "%s %.0f %% by %s", k == 0 ? ":" : ",", 100 * c->passed[(at - r->t0) / r->step_s], time_fmt_date(t, at));
+		if (at != 0 && at != before)
+			cmd_say(ctx, "%s %.0f %% by %s", before == 0 ? ":" : ",", 100 * c->passed[(at - r->t0) / r->step_s], time_fmt_date(t, at));
+		before = at;
 	}
 	cmd_say(ctx, ".\n");
 }
@@ -513,6 +540,22 @@ answer_say_joined(struct cmd_ctx *ctx, const struct forecast_set *f, size_t i)
 	cmd_say(ctx, ".\n");
 }
 
+/* The last few of what was left out of the fit. */
+static void
+answer_say_spans(struct cmd_ctx *ctx, const char *what, const struct fc_span *v, size_t n)
+{
+	size_t first = n > ANSWER_SPANS_MAX ? n - ANSWER_SPANS_MAX : 0;
+	char from[TIME_FMT_SIZE], to[TIME_FMT_SIZE];
+
+	if (n == 0)
+		return;
+	cmd_say(ctx, "  - %zu %s%s left out of the fit: ", n, what, n == 1 ? " was" : "s were");
+	for (size_t i = first; i < n; i++)
+		cmd_say(ctx, "%s%s to %s", i == first ? first > 0 ? "the last " : "" : ", ", time_fmt(from, v[i].from),
+		    time_fmt(to, v[i].to));
+	cmd_say(ctx, ".\n");
+}
+
 static void
 answer_say_history(struct cmd_ctx *ctx, const struct fc_result *r)
 {
@@ -521,6 +564,8 @@ answer_say_history(struct cmd_ctx *ctx, const struct fc_result *r)
 	for (size_t k = 0; k < r->n_shifts; k++)
 		cmd_say(ctx, "  - The level changed on %s from %.1f to %.1f.\n", time_fmt(t, r->shifts[k].t), r->shifts[k].before,
 		    r->shifts[k].after);
+	answer_say_spans(ctx, "outage", r->outages, r->n_outages);
+	answer_say_spans(ctx, "gap", r->gaps, r->n_gaps);
 	cmd_say(ctx, "  - Method: %s", r->model);
 	for (size_t k = 0; k < r->n_parts && k < 3; k++)
 		cmd_say(ctx, "%s %s %.0f %%", k == 0 ? ":" : ",", r->parts[k].name, 100 * r->parts[k].weight);

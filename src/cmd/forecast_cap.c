@@ -88,8 +88,9 @@ forecast_caps(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err
 		err_set(err, BERTH_EUSAGE, "a fleet or a quota bounds what runs, not what is asked for: leave out --cap or --requested");
 		return err_at(err, "--cap");
 	}
-	for (size_t k = 0; k < o->cap.n && rc == BERTH_OK; k++)
-		rc = cap_put(ctx, f, o->cap.v[k], err);
+	f->cap_words = forecast_words(&o->cap, true, f->rows, f->n, ctx->arena);
+	for (size_t k = 0; k < f->cap_words.n && rc == BERTH_OK; k++)
+		rc = cap_put(ctx, f, f->cap_words.v[k], err);
 	for (size_t i = f->tree.n_leaves; f->tree.n_sums > 0 && i < f->n; i++)
 		f->sum_capped = f->sum_capped || !isnan(f->caps[i]);
 	return rc;

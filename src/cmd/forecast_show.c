@@ -150,11 +150,12 @@ forecast_json_series(struct jsonw *w, const struct forecast_set *f, size_t at)
 	jsonw_end_object(w);
 }
 
+/* With capacities the table shows the tightest. */
 static struct table *
-forecast_table(struct arena *a, const struct forecast_opts *o)
+forecast_table(struct arena *a, const struct forecast_opts *o, bool capacities)
 {
 	static const struct table_col points[] = {
-		{ "series", NULL, TABLE_TEXT, 0, TABLE_CUT }, { "t", NULL, TABLE_TIME, 0, 0 },
+		{ "series", NULL, TABLE_TEXT, 0, TABLE_NAME }, { "t", NULL, TABLE_TIME, 0, 0 },
 		{ "mean", NULL, TABLE_DOUBLE, 1, 0 }, { "p01", NULL, TABLE_DOUBLE, 1, TABLE_WIDE },
 		{ "p025", NULL, TABLE_DOUBLE, 1, TABLE_WIDE }, { "p05", NULL, TABLE_DOUBLE, 1, 0 },
 		{ "p10", NULL, TABLE_DOUBLE, 1, TABLE_WIDE }, { "p25", NULL, TABLE_DOUBLE, 1, TABLE_WIDE },
@@ -163,26 +164,45 @@ forecast_table(struct arena *a, const struct forecast_opts *o)
 		{ "p975", NULL, TABLE_DOUBLE, 1, TABLE_WIDE }, { "p99", NULL, TABLE_DOUBLE, 1, 0 },
 	};
 	static const struct table_col windows[] = {
-		{ "series", NULL, TABLE_TEXT, 0, TABLE_CUT }, { "from", NULL, TABLE_TIME, 0, 0 },
+		{ "series", NULL, TABLE_TEXT, 0, TABLE_NAME }, { "from", NULL, TABLE_TIME, 0, 0 },
 		{ "to", NULL, TABLE_TIME, 0, 0 }, { "p50", NULL, TABLE_DOUBLE, 1, 0 }, { "p90", NULL, TABLE_DOUBLE, 1, 0 },
 		{ "p95", NULL, TABLE_DOUBLE, 1, 0 }, { "p99", NULL, TABLE_DOUBLE, 1, 0 },
 		{ "likeliest", NULL, TABLE_TIME, 0, TABLE_WIDE },
 	};
 	static const struct table_col summary[] = {
-		{ "series", NULL, TABLE_TEXT, 0, TABLE_CUT }, { "last", NULL, TABLE_DOUBLE, 1, 0 },
+		{ "series", NULL, TABLE_TEXT, 0, TABLE_NAME }, { "last", NULL, TABLE_DOUBLE, 1, TABLE_SPARE },
 		{ "mean", NULL, TABLE_DOUBLE, 1, 0 }, { "peak_p50", NULL, TABLE_DOUBLE, 0, 0 },
 		{ "peak_p90", "P90", TABLE_DOUBLE, 0, 0 }, { "peak_p95", "P95", TABLE_DOUBLE, 0, 0 },
-		{ "peak_p99", "P99", TABLE_DOUBLE, 0, 0 }, { "nodes_p95", "NODES", TABLE_INT, 0, 0 },
+		{ "peak_p99", "P99", TABLE_DOUBLE, 0, 0 }, { "nodes_p95", "NODES", TABLE_INT, 0, TABLE_SPARE },
 		{ "when", NULL, TABLE_TIME, 0, 0 }, { "unit", NULL, TABLE_TEXT, 0, TABLE_WIDE },
 		{ "from", NULL, TABLE_TIME, 0, TABLE_WIDE }, { "samples", NULL, TABLE_INT, 0, TABLE_WIDE },
-		{ "driver", "HEAVIEST-METHOD", TABLE_TEXT, 0, TABLE_WIDE },
+		{ "driver", "HEAVIEST-METHOD", TABLE_TEXT, 0, TABLE_WIDE }, { "capacity", NULL, TABLE_INT, 0, TABLE_WIDE },
+		{ "passed", NULL, TABLE_SHARE, 0, TABLE_WIDE },
 	};
+	struct table_col *cols;
+	size_t n = sizeof(summary) / sizeof(summary[0]);
 
 	if (o->points)
 		return table_new(a, points, sizeof(points) / sizeof(points[0]));
 	if (o->windows)
 		return table_new(a, windows, sizeof(windows) / sizeof(windows[0]));
-	return table_new(a, summary, sizeof(summary) / sizeof(summary[0]));
+	cols = arena_memdup(a, summary, sizeof(summary));
+	for (size_t i = n - 2; i < n && capacities; i++)
+		cols[i].flags = i == n - 2 ? TABLE_SPARE : 0;
+	return table_new(a, cols, n);
+}
+
+/* A series has a capacity that is known. */
+static bool
+forecast_any_capacity(struct cmd_ctx *ctx, const struct forecast_set *f)
+{
+	struct arena *a = arena_new();
+	bool any = false;
+
+	for (size_t i = 0; i < f->n && !any; i++)
+		any = forecast_capacity_known(ctx, f, i, a);
+	arena_free(a);
+	return any;
 }
 
 static void
@@ -236,17 +256,54 @@ forecast_summary_peaks(struct table *t, const struct fc_result *r, bool gpus, in
 		table_unknown(t);
 }
 
+/* Demand on average. What is expected of a sum is what is expected of its leaves, where they were brought to add up. */
+static double
+forecast_mean(const struct cmd_ctx *ctx, const struct forecast_set *f, size_t i, struct forecast_view *v)
+{
+	const struct fc_result *r = &f->out[i];
+	double mean = 0;
+
+	if (f->tree.n_sums > 0 && i >= f->tree.n_leaves && forecast_tree_how(ctx) != FC_RECONCILE_NONE) {
+		const struct fc_sum *sum = &f->tree.sums[i - f->tree.n_leaves];
+
+		for (size_t k = 0; k < sum->n; k++)
+			mean += v->mean[sum->leaf[k]];
+		return mean;
+	}
+	for (size_t k = 0; k < r->horizon; k++)
+		mean += fc_expected(r, k) / (double)r->horizon;
+	if (v->mean != NULL)
+		v->mean[i] = mean;
+	return mean;
+}
+
+/* The tightest capacity that is known, and the chance that demand passes it. */
 static void
-forecast_summary(struct table *t, const struct forecast_set *f, size_t i, int64_t node)
+forecast_tightest(struct table *t, const struct forecast_set *f, size_t i)
+{
+	const struct forecast_capacity *least = NULL;
+
+	for (size_t k = 0; k < f->n_capacity[i]; k++)
+		if (least == NULL || f->capacity[i][k].gpus < least->gpus)
+			least = &f->capacity[i][k];
+	if (least != NULL) {
+		table_int(t, least->gpus);
+		table_double(t, least->passed[f->out[i].horizon - 1]);
+		return;
+	}
+	table_unknown(t);
+	table_unknown(t);
+}
+
+static void
+forecast_summary(struct table *t, const struct forecast_set *f, size_t i, int64_t node, double mean)
 {
 	const struct fc_result *r = &f->out[i];
 	bool gpus = series_is_gpus(&f->rows[i]);
 	int decimals = gpus ? 1 : forecast_decimals(r->peak[FC_PEAK99]);
-	double mean = 0, last = NAN;
+	double last = NAN;
 	struct fc_when when;
 
-	for (size_t k = 0; k < r->horizon; k++)
-		mean += fc_expected(r, k) / (double)r->horizon;
 	for (size_t k = f->recorded[i].n; k-- > 0 && isnan(last);)
 		last = f->recorded[i].mean[k];
 	table_row(t);
@@ -260,6 +317,7 @@ forecast_summary(struct table *t, const struct forecast_set *f, size_t i, int64_
 	table_time(t, r->history_from);
 	table_int(t, (int64_t)r->n_used);
 	table_text(t, r->n_parts > 0 ? r->parts[0].name : "");
+	forecast_tightest(t, f, i);
 }
 
 /* Where the events of this series are likeliest to begin; 0: not of this series. */
@@ -273,6 +331,16 @@ forecast_marks(struct cmd_ctx *ctx, const struct forecast_set *f, size_t at)
 	return t;
 }
 
+static const struct plot_rule *
+forecast_rules(struct cmd_ctx *ctx, const struct forecast_set *f, size_t at)
+{
+	struct plot_rule *v = arena_array(ctx->arena, f->n_capacity[at], sizeof(*v));
+
+	for (size_t k = 0; k < f->n_capacity[at]; k++)
+		v[k] = (struct plot_rule){ f->capacity[at][k].name, (double)f->capacity[at][k].gpus };
+	return v;
+}
+
 static enum berth_code
 forecast_draw(struct cmd_ctx *ctx, const struct forecast_set *f, size_t at, struct berth_err *err)
 {
@@ -283,7 +351,7 @@ forecast_draw(struct cmd_ctx *ctx, const struct forecast_set *f, size_t at, stru
 	size_t show = 3 * r->horizon < in->n ? 3 * r->horizon : in->n;
 	struct plot_forecast p = { r->name, series_unit(&f->rows[at]), in->t0 + (int64_t)(in->n - show) * in->step_s, in->step_s,
 		(in->peak != NULL ? in->peak : in->mean) + (in->n - show), show, mid, hi, r->horizon,
-		forecast_marks(ctx, f, at), f->map.n };
+		forecast_marks(ctx, f, at), f->map.n, forecast_rules(ctx, f, at), f->n_capacity[at] };
 	struct buf b;
 	enum berth_code rc;
 
@@ -317,7 +385,8 @@ forecast_show_begin(struct cmd_ctx *ctx, const struct forecast_set *f, struct fo
 		jsonw_begin_array(v->json, "series");
 		return BERTH_OK;
 	}
-	v->table = forecast_table(ctx->arena, o);
+	v->table = forecast_table(ctx->arena, o, forecast_any_capacity(ctx, f));
+	v->mean = f->tree.n_sums > 0 ? arena_array(ctx->arena, f->n, sizeof(*v->mean)) : NULL;
 	if ((o->why || f->n == 1) && !o->brief && !o->points && !o->windows) {
 		v->why = open_memstream(&v->why_text, &v->why_len);
 		if (v->why == NULL)
@@ -333,7 +402,7 @@ forecast_rows_of(struct cmd_ctx *ctx, const struct forecast_set *f, size_t i, st
 	const struct forecast_opts *o = ctx->opts;
 	bool part = ctx->format == CMD_CSV && (o->points || o->windows);
 	struct arena *a = part ? arena_new() : NULL;
-	struct table *t = part ? forecast_table(a, o) : v->table;
+	struct table *t = part ? forecast_table(a, o, false) : v->table;
 	enum berth_code rc = BERTH_OK;
 
 	if (o->points)
@@ -341,7 +410,7 @@ forecast_rows_of(struct cmd_ctx *ctx, const struct forecast_set *f, size_t i, st
 	else if (o->windows)
 		forecast_windows(t, &f->out[i]);
 	else
-		forecast_summary(t, f, i, o->gpus_per_node);
+		forecast_summary(t, f, i, o->gpus_per_node, forecast_mean(ctx, f, i, v));
 	if (part) {
 		v->table = NULL;
 		rc = cmd_table_part(ctx, t, v->shown == 0, err);
@@ -399,7 +468,7 @@ forecast_show_end(struct cmd_ctx *ctx, struct forecast_view *v, enum berth_code 
 	if (fclose(v->why) != 0 && rc == BERTH_OK)
 		rc = err_set(err, BERTH_ENOMEM, "out of memory");
 	if (rc == BERTH_OK)
-		fwrite(v->why_text, 1, v->why_len, ctx->out);
+		cmd_say_items(ctx, v->why_text);
 	free(v->why_text);
 	return rc;
 }
@@ -427,7 +496,8 @@ forecast_svg_marks(struct cmd_ctx *ctx, const struct forecast_set *f, size_t at,
 		double *y = arena_array(ctx->arena, 1, sizeof(*y));
 
 		y[0] = (double)f->capacity[at][k].gpus;
-		s[n++] = (struct svg_series){ SVG_RULE, f->capacity[at][k].name, NULL, y, NULL, 1, 2 };
+		s[n++] = (struct svg_series){ SVG_RULE, arena_printf(ctx->arena, "%s of %" PRId64,
+		    f->capacity[at][k].name, f->capacity[at][k].gpus), NULL, y, NULL, 1, 2 };
 	}
 	return n;
 }

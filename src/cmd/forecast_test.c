@@ -14,7 +14,7 @@
 
 /* The second column only where a roadmap was tried. */
 #define SCORE_COLS(roadmap) \
-	{ "series", NULL, TABLE_TEXT, 0, TABLE_CUT }, roadmap { "as_of", NULL, TABLE_TIME, 0, TABLE_WIDE }, \
+	{ "series", NULL, TABLE_TEXT, 0, TABLE_NAME }, roadmap { "as_of", NULL, TABLE_TIME, 0, TABLE_WIDE }, \
 	{ "origins", NULL, TABLE_INT, 0, 0 }, { "horizon_s", "HORIZON", TABLE_DURATION, 0, 0 }, \
 	{ "mase", NULL, TABLE_DOUBLE, 3, 0 }, { "smape", NULL, TABLE_DOUBLE, 1, 0 }, { "pinball", NULL, TABLE_DOUBLE, 3, 0 }, \
 	{ "coverage90", "IN-90%", TABLE_SHARE, 0, 0 }, { "peak_pinball95", "PEAK-LOSS", TABLE_DOUBLE, 4, 0 }, \
@@ -193,7 +193,7 @@ forecast_lines(struct cmd_ctx *ctx, const struct forecast_scored *s, struct bert
 }
 
 #define COMPARE_COLS(roadmap) \
-	{ "series", NULL, TABLE_TEXT, 0, TABLE_CUT }, { "origins", NULL, TABLE_INT, 0, 0 }, \
+	{ "series", NULL, TABLE_TEXT, 0, TABLE_NAME }, { "origins", NULL, TABLE_INT, 0, 0 }, \
 	{ "berth", NULL, TABLE_DOUBLE, 3, 0 }, roadmap { "last_value", NULL, TABLE_DOUBLE, 3, 0 }, \
 	{ "seasonal_naive", "SNAIVE", TABLE_DOUBLE, 3, 0 }, { "naive2", NULL, TABLE_DOUBLE, 3, 0 }, \
 	{ "ses", NULL, TABLE_DOUBLE, 3, 0 }, { "theta", NULL, TABLE_DOUBLE, 3, 0 }
@@ -331,6 +331,8 @@ forecast_backtest(struct cmd_ctx *ctx, const struct forecast_set *f, int64_t hor
 
 	if (rc == BERTH_OK)
 		rc = cmd_accels(ctx, &then.accels, err);
+	if (rc == BERTH_OK && map.n > 0)
+		rc = roadmap_others(ctx, &map, f->rows, f->n, 0, err);
 	for (size_t first = 0; first < f->n && rc == BERTH_OK; first++)
 		if (t.v[first].name == NULL)
 			rc = forecast_backtest_step(ctx, f, first, horizon_s, &then, &t, err);

@@ -17,7 +17,7 @@ libcmd_a_SOURCES += \
 	src/cmd/commitments.c \
 	src/cmd/complete.c src/cmd/complete.h src/cmd/completion.c \
 	src/cmd/doctor.c src/cmd/doctor.h src/cmd/doctor_accounts.c \
-	src/cmd/forecast.c src/cmd/forecast.h src/cmd/forecast_answer.c src/cmd/forecast_cap.c src/cmd/forecast_flow.c src/cmd/forecast_keep.c src/cmd/forecast_queue.c src/cmd/forecast_settle.c src/cmd/forecast_show.c src/cmd/forecast_test.c src/cmd/forecast_tree.c \
+	src/cmd/forecast.c src/cmd/forecast.h src/cmd/forecast_answer.c src/cmd/forecast_cap.c src/cmd/forecast_words.c src/cmd/forecast_flow.c src/cmd/forecast_keep.c src/cmd/forecast_queue.c src/cmd/forecast_settle.c src/cmd/forecast_show.c src/cmd/forecast_test.c src/cmd/forecast_tree.c \
 	src/cmd/explain.c \
 	src/cmd/help.c src/cmd/help.h \
 	src/cmd/init.c \
@@ -34,7 +34,7 @@ libcmd_a_SOURCES += \
 	src/cmd/record.c src/cmd/record.h src/cmd/record_focus.c src/cmd/record_jobs.c \
 	src/cmd/record_metrics.c src/cmd/record_metrics.h src/cmd/record_prom.c \
 	src/cmd/record_jobs.h src/cmd/record_slurm.c src/cmd/record_slurmrest.c \
-	src/cmd/calendar.c src/cmd/calendar.h src/cmd/joins.c src/cmd/joins.h src/cmd/roadmap.c src/cmd/roadmap.h \
+	src/cmd/calendar.c src/cmd/calendar.h src/cmd/joins.c src/cmd/joins.h src/cmd/roadmap.c src/cmd/roadmap_share.c src/cmd/roadmap.h \
 	src/cmd/report.c src/cmd/report_data.c src/cmd/report_data.h src/cmd/report_html.c \
 	src/cmd/simcommit.c src/cmd/simcommit.h src/cmd/simjobs.c src/cmd/simjobs.h src/cmd/simshow.c src/cmd/simshow.h src/cmd/simspot.c src/cmd/simspot.h src/cmd/simulate.c \
 	src/cmd/submit.c \

@@ -289,7 +289,7 @@ enum berth_code
 plan_table(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n, const struct plan_options *o, struct berth_err *err)
 {
 	static const struct table_col cols[] = {
-		{ "series", NULL, TABLE_TEXT, 0, TABLE_CUT },
+		{ "series", NULL, TABLE_TEXT, 0, TABLE_NAME },
 		{ "what", NULL, TABLE_TEXT, 0, 0 },
 		{ "provider", NULL, TABLE_TEXT, 0, 0 },
 		{ "region", NULL, TABLE_TEXT, 0, TABLE_CUT },
@@ -299,8 +299,8 @@ plan_table(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n, const st
 		{ "term_months", "MONTHS", TABLE_INT, 0, 0 },
 		{ "upfront", "UPFRONT $", TABLE_MONEY, 2, TABLE_WIDE },
 		{ "effective_price_per_gpu_hour", "$/GPU-H", TABLE_MONEY, 4, 0 },
-		{ "utilisation", "USED", TABLE_SHARE, 1, 0 },
-		{ "break_even_utilisation", "BREAK-EVEN", TABLE_SHARE, 1, 0 },
+		{ "utilisation", "USED", TABLE_SHARE, 1, TABLE_SPARE },
+		{ "break_even_utilisation", "BREAK-EVEN", TABLE_SHARE, 1, TABLE_SPARE },
 		{ "expected_cost", "COST $", TABLE_MONEY, 2, 0 },
 	};
 	struct table *t = table_new(ctx->arena, cols, sizeof(cols) / sizeof(cols[0]));
@@ -320,7 +320,7 @@ plan_table(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n, const st
 	for (size_t i = 0; i < n && !o->brief; i++) {
 		cmd_say(ctx, "\n%s (%s):\n", ps[i].series.name, ps[i].accel->name);
 		for (size_t k = 0; k < ps[i].because.n; k++)
-			cmd_say(ctx, "  - %s\n", ps[i].because.line[k]);
+			cmd_say_items(ctx, arena_printf(ctx->arena, "  - %s\n", ps[i].because.line[k]));
 	}
 	return BERTH_OK;
 }

@@ -376,7 +376,7 @@ static enum berth_code
 record_table(struct record *r, const struct series *series, size_t n, struct berth_err *err)
 {
 	static const struct table_col cols[] = {
-		{ "name", "SERIES", TABLE_TEXT, 0, TABLE_CUT },
+		{ "name", "SERIES", TABLE_TEXT, 0, TABLE_NAME },
 		{ "from", NULL, TABLE_TIME, 0, 0 },
 		{ "to", NULL, TABLE_TIME, 0, 0 },
 		{ "samples", NULL, TABLE_INT, 0, 0 },

@@ -287,68 +287,6 @@ roadmap_concerns(const struct roadmap_entry *e, const struct series *s, const st
 	return named;
 }
 
-/* Mean of the last four weeks; at least a trifle, so that shares can be taken. */
-static double
-roadmap_level(const struct fc_series *s)
-{
-	size_t look = (size_t)(28 * 86400 / s->step_s), known = 0;
-	double sum = 0;
-
-	for (size_t i = s->n > look ? s->n - look : 0; i < s->n; i++)
-		if (!isnan(s->mean[i])) {
-			sum += s->mean[i];
-			known++;
-		}
-	return known > 0 && sum > 0 ? sum / (double)known : 1e-9;
-}
-
-/* One event in all series: which it concerns, and how they share its GPUs. then: only where it was known. False: none. */
-static bool
-roadmap_share(const struct roadmap_entry *e, size_t k, const struct accel_table *accels, const struct series *rows,
-    const struct fc_series *in, size_t n, bool then, struct fc_event_use **out)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		bool known = !then || e->known <= in[i].t0 + (int64_t)in[i].n * in[i].step_s;
-
-		out[i][k].event = &e->event;
-		out[i][k].share = known && roadmap_concerns(e, &rows[i], accels) ? roadmap_level(&in[i]) : 0;
-		sum += out[i][k].share;
-	}
-	for (size_t i = 0; i < n; i++)
-		if (out[i][k].share > 0)
-			out[i][k].share = e->event.kind == FC_EVENT_GPUS ? out[i][k].share / sum : 1;
-	return sum > 0;
-}
-
-enum berth_code
-roadmap_uses(struct cmd_ctx *ctx, const struct roadmap *map, const struct series *rows, const struct fc_series *in,
-    size_t n, struct fc_event_use **out, struct berth_err *err)
-{
-	const struct accel_table *accels;
-	enum berth_code rc = cmd_accels(ctx, &accels, err);
-
-	if (rc != BERTH_OK)
-		return rc;
-	for (size_t i = 0; i < n; i++)
-		out[i] = arena_array(ctx->arena, map->n, sizeof(**out));
-	for (size_t k = 0; k < map->n; k++)
-		if (!roadmap_share(&map->entries[k], k, accels, rows, in, n, false, out))
-			cmd_warn(ctx, "event '%s' concerns none of the series", map->entries[k].event.name);
-	return BERTH_OK;
-}
-
-void
-roadmap_uses_then(const struct roadmap *map, const struct accel_table *accels, const struct series *rows,
-    const struct fc_series *in, size_t n, struct arena *a, struct fc_event_use **out)
-{
-	for (size_t i = 0; i < n; i++)
-		out[i] = arena_array(a, map->n, sizeof(**out));
-	for (size_t k = 0; k < map->n; k++)
-		(void)roadmap_share(&map->entries[k], k, accels, rows, in, n, true, out);
-}
-
 void
 roadmap_forget(struct roadmap *map, int64_t at)
 {

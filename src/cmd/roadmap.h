@@ -21,10 +21,18 @@ struct roadmap_entry {
 	int64_t known;				/* since when it stands on the roadmap; 0: not said */
 };
 
+/* A series that was not picked, and takes its share of an event all the same. */
+struct roadmap_other {
+	struct series row;
+	struct fc_series in;
+};
+
 struct roadmap {
 	const char *path;
 	struct roadmap_entry *entries;		/* [n] in the order of the file */
 	size_t n;
+	struct roadmap_other *others;		/* [n_others] by roadmap_others() */
+	size_t n_others;
 };
 
 /*
@@ -41,13 +49,17 @@ BERTH_MUST_CHECK enum berth_code roadmap_find(struct cmd_ctx *ctx, const char *o
     struct roadmap *out, struct berth_err *err);
 /* Does the entry concern this series? gpu: its accelerator's product name as known, or NULL. */
 bool roadmap_concerns(const struct roadmap_entry *e, const struct series *s, const struct accel_table *accels);
+/* Demand of the store that events in GPUs concern, and that is none of rows [n]: before until, four weeks of it; 0: all. */
+BERTH_MUST_CHECK enum berth_code roadmap_others(struct cmd_ctx *ctx, struct roadmap *map, const struct series *rows, size_t n,
+    int64_t until, struct berth_err *err);
 /*
- * Uses of all events in all series: out [n][map->n]. What an event adds in GPUs is shared among the series that it
- * concerns by the mean of their last four weeks. Warns of an event that concerns none.
+ * Uses of all events in all series: out [n][map->n]. What an event adds in GPUs is shared among all series of the store that it
+ * concerns by the mean of their last four weeks; a recorded "total" has all of it. Warns of an event that concerns none. Fills
+ * map->others.
  */
-BERTH_MUST_CHECK enum berth_code roadmap_uses(struct cmd_ctx *ctx, const struct roadmap *map, const struct series *rows,
+BERTH_MUST_CHECK enum berth_code roadmap_uses(struct cmd_ctx *ctx, struct roadmap *map, const struct series *rows,
     const struct fc_series *in, size_t n, struct fc_event_use **out, struct berth_err *err);
-/* The same for series that end in the past, without warnings: an event that was not known at its end concerns none of them. */
+/* The same for series that end in the past, with the others of map, without warnings: an event that was not known at its end concerns none of them. */
 void roadmap_uses_then(const struct roadmap *map, const struct accel_table *accels, const struct series *rows,
     const struct fc_series *in, size_t n, struct arena *a, struct fc_event_use **out);
 /* Leaves out what was not known yet at `at`. */

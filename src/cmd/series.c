@@ -107,7 +107,7 @@ static enum berth_code
 series_table(struct cmd_ctx *ctx, const struct series_view *v, size_t n, struct berth_err *err)
 {
 	static const struct table_col cols[] = {
-		{ "name", "SERIES", TABLE_TEXT, 0, TABLE_CUT },
+		{ "name", "SERIES", TABLE_TEXT, 0, TABLE_NAME },
 		{ "from", NULL, TABLE_TIME, 0, 0 },
 		{ "to", NULL, TABLE_TIME, 0, 0 },
 		{ "step_s", "STEP", TABLE_DURATION, 0, 0 },

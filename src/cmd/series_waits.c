@@ -41,7 +41,7 @@ static enum berth_code
 waits_table(struct cmd_ctx *ctx, const struct series_wait *w, struct berth_err *err)
 {
 	static const struct table_col cols[] = {
-		{ "series", NULL, TABLE_TEXT, 0, TABLE_CUT },
+		{ "series", NULL, TABLE_TEXT, 0, TABLE_NAME },
 		{ "t", "FROM", TABLE_TIME, 0, 0 },
 		{ "started", NULL, TABLE_INT, 0, 0 },
 		{ "mean_s", "MEAN", TABLE_DURATION, 0, 0 },

@@ -361,29 +361,6 @@ opt_parse(const struct opt_set *sets, size_t n_sets, const struct opt_env *env, 
 	return rc;
 }
 
-/* text in lines of at most width columns, those after the first indented. */
-static void
-opt_wrap(const char *text, int indent, int width, struct buf *out)
-{
-	int room = width - indent, used = 0;
-
-	if (room < 20)
-		room = 20;
-	while (*text != '\0') {
-		size_t n = strcspn(text, " ");
-
-		if (used > 0 && used + 1 + (int)n > room) {
-			buf_printf(out, "\n%*s", indent, "");
-			used = 0;
-		}
-		buf_printf(out, "%s%.*s", used > 0 ? " " : "", (int)n, text);
-		used += (int)n + (used > 0 ? 1 : 0);
-		text += n;
-		text += strspn(text, " ");
-	}
-	buf_add_char(out, '\n');
-}
-
 void
 opt_help(const struct opt_row *rows, int columns, struct buf *out)
 {
@@ -400,7 +377,9 @@ opt_help(const struct opt_row *rows, int columns, struct buf *out)
 			buf_printf(out, "%s\n%*s", left, OPT_HELP_INDENT, "");
 		else
 			buf_printf(out, "%-*s", OPT_HELP_INDENT, left);
-		opt_wrap(rows->help, OPT_HELP_INDENT, columns > 0 ? columns : 80, out);
+		term_wrap(rows->help, strlen(rows->help), OPT_HELP_INDENT, OPT_HELP_INDENT,
+		    columns == 0 ? 80 : columns < OPT_HELP_INDENT + 20 ? OPT_HELP_INDENT + 20 : columns, out);
+		buf_add_char(out, '\n');
 	}
 }
 

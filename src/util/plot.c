@@ -8,7 +8,7 @@
 #include "util/plot.h"
 #include "util/term.h"
 
-enum { PLOT_LAYERS = 3, PLOT_COLS_MAX = 1000, PLOT_LABEL = 7, PLOT_TICKS_MAX = 12 };
+enum { PLOT_LAYERS = 3, PLOT_COLS_MAX = 1000, PLOT_LABEL = 7, PLOT_TICKS_MAX = 12, PLOT_ROWS_MAX = 200 };
 enum plot_layer { PLOT_HISTORY, PLOT_MID, PLOT_HI };
 
 /* Dots from lo to hi, counted from the axis; lo > hi: nothing. */
@@ -20,6 +20,7 @@ struct plot_canvas {
 	int now_col;		/* cell where the forecast begins; -1: none */
 	double top;		/* value at the upper edge */
 	struct plot_span span[PLOT_LAYERS][PLOT_COLS_MAX * 2];
+	bool rule[PLOT_ROWS_MAX];	/* [rows] a level is drawn here, where nothing else is */
 };
 
 /* 1, 2 or 5 times a power of ten, at least v. */
@@ -34,7 +35,7 @@ plot_nice(double v)
 static double
 plot_top(const struct plot_forecast *p)
 {
-	double top = 0, step;
+	double top = 0, step, within;
 
 	for (size_t i = 0; i < p->n_history; i++)
 		top = p->history[i] > top ? p->history[i] : top;
@@ -42,6 +43,9 @@ plot_top(const struct plot_forecast *p)
 		top = p->hi[i] > top ? p->hi[i] : p->mid[i] > top ? p->mid[i] : top;
 	if (!(top > 0) || isinf(top))
 		return 1;
+	within = 2 * top;
+	for (size_t i = 0; i < p->n_rules; i++)
+		top = p->rules[i].level <= within ? fmax(top, p->rules[i].level) : top;
 	step = plot_nice(top / 5);
 	return step * ceil(top / step - 1e-9);
 }
@@ -183,7 +187,13 @@ plot_empty(const struct plot_canvas *c, const struct plot_style *style, int row,
 		plot_braille(c, row, col, &layer);
 	else
 		plot_ascii(c, row, col, &layer);
-	return layer < 0 && col != c->now_col;
+	return layer < 0 && col != c->now_col && !c->rule[row];
+}
+
+static const char *
+plot_rule_sign(const struct plot_style *style)
+{
+	return style->unicode ? "\xe2\x95\x8c" : "=";
 }
 
 static void
@@ -198,7 +208,8 @@ plot_cell(const struct plot_canvas *c, const struct plot_style *style, int row, 
 	else
 		ascii = plot_ascii(c, row, col, &layer);
 	if (layer < 0) {
-		buf_printf(out, "%s", col != c->now_col ? " " : style->unicode ? "\xe2\x94\x8a" : ":");
+		buf_printf(out, "%s", col == c->now_col ? style->unicode ? "\xe2\x94\x8a" : ":" : !c->rule[row] ? " " :
+		    plot_rule_sign(style));
 		return;
 	}
 	if (style->color)
@@ -315,7 +326,7 @@ plot_key(const struct plot_style *style, const char *sign, int layer, const char
 }
 
 static void
-plot_legend(const struct plot_forecast *p, const struct plot_style *style, struct buf *out)
+plot_legend(const struct plot_canvas *c, const struct plot_forecast *p, const struct plot_style *style, struct buf *out)
 {
 	buf_printf(out, "%*s", PLOT_LABEL + 1, "");
 	plot_key(style, style->unicode ? "\xe2\xa0\x89\xe2\xa0\x89" : "##", PLOT_HISTORY, "history  ", out);
@@ -324,6 +335,9 @@ plot_legend(const struct plot_forecast *p, const struct plot_style *style, struc
 		plot_key(style, style->unicode ? "\xe2\xa2\x95\xe2\xa2\x95" : "..", PLOT_HI, "up to P95  ", out);
 	}
 	buf_printf(out, "(%s, UTC)\n", p->unit);
+	for (size_t i = 0; i < p->n_rules; i++)
+		buf_printf(out, "%*s%s%s %s of %.0f%s\n", PLOT_LABEL + 1, "", plot_rule_sign(style), plot_rule_sign(style),
+		    p->rules[i].name, p->rules[i].level, p->rules[i].level > c->top ? ", above the picture" : "");
 }
 
 void
@@ -335,10 +349,13 @@ plot_forecast(const struct plot_forecast *p, const struct plot_style *style, str
 	if (p->n_history + p->n_ahead == 0)
 		return;
 	c.cols = width - PLOT_LABEL - 1;
-	c.rows = style->rows < 6 ? 6 : style->rows;
+	c.rows = style->rows < 6 ? 6 : style->rows > PLOT_ROWS_MAX ? PLOT_ROWS_MAX : style->rows;
 	c.dw = style->unicode ? 2 : 1;
 	c.dh = style->unicode ? 4 : 1;
 	c.top = plot_top(p);
+	for (size_t i = 0; i < p->n_rules; i++)
+		if (p->rules[i].level > 0 && p->rules[i].level <= c.top)
+			c.rule[plot_dot(&c, p->rules[i].level) / c.dh] = true;
 	c.now_col = -1;
 	if (p->n_ahead > 0 && p->n_history > 0)
 		c.now_col = (int)(p->n_history * (size_t)c.cols / (p->n_history + p->n_ahead));
@@ -348,7 +365,7 @@ plot_forecast(const struct plot_forecast *p, const struct plot_style *style, str
 		buf_printf(out, "%*s%.*s\n", PLOT_LABEL + 1, "", (int)term_fit(p->title, c.cols), p->title);
 	plot_rows(&c, style, out);
 	plot_axis(&c, p, style, out);
-	plot_legend(p, style, out);
+	plot_legend(&c, p, style, out);
 }
 
 void

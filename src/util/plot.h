@@ -8,6 +8,11 @@
 
 struct buf;
 
+struct plot_rule {
+	const char *name;
+	double level;
+};
+
 /* History, then the median and a band of what comes. NaN anywhere is a gap. */
 struct plot_forecast {
 	const char *title;	/* NULL or "" none */
@@ -20,6 +25,8 @@ struct plot_forecast {
 	size_t n_ahead;
 	const int64_t *marks;	/* [n_marks] instants with a sign on the axis; those outside are left out */
 	size_t n_marks;
+	const struct plot_rule *rules;	/* [n_rules] drawn level where they lie within twice the rest; the key names all */
+	size_t n_rules;
 };
 
 struct plot_style {

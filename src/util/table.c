@@ -13,7 +13,7 @@
 #include "util/time.h"
 #include "util/vec.h"
 
-enum { TABLE_GAP = 2, TABLE_CUT_MIN = 6 };
+enum { TABLE_GAP = 2, TABLE_CUT_MIN = 6, TABLE_CUT_WISH = 20 };
 
 struct table_cell {
 	bool known;
@@ -358,6 +358,25 @@ table_pad(struct buf *out, int n)
 		buf_add_char(out, ' ');
 }
 
+/* The end of s in at most so many columns; returns how many it takes. */
+static int
+table_tail(const char *s, int columns, struct buf *out)
+{
+	const char *at = s + strlen(s);
+
+	while (at > s) {
+		const char *before = at - 1;
+
+		while (before > s && ((unsigned char)*before & 0xc0) == 0x80)
+			before--;
+		if (term_width(before) > columns)
+			break;
+		at = before;
+	}
+	buf_add_str(out, at);
+	return term_width(at);
+}
+
 static void
 table_field(const struct table_col *col, const char *s, int width, bool last, struct buf *out)
 {
@@ -365,8 +384,12 @@ table_field(const struct table_col *col, const char *s, int width, bool last, st
 	bool right = col->type != TABLE_TEXT && col->type != TABLE_BOOL && col->type != TABLE_TIME;
 
 	if (w > width) {	/* only columns that may be cut are narrower than their text */
-		buf_add(out, s, term_fit(s, width - 1));
+		int tail = (col->flags & TABLE_NAME) == TABLE_NAME ? (width - 1) * 2 / 3 : 0, end;
+
+		buf_add(out, s, term_fit(s, width - 1 - tail));
 		buf_add_str(out, term_unicode() ? "\xe2\x80\xa6" : "~");
+		end = tail > 0 ? table_tail(s, tail, out) : 0;
+		table_pad(out, last ? 0 : tail - end);
 		return;
 	}
 	if (right)
@@ -421,13 +444,44 @@ table_render_text(const struct table *t, const struct table_style *style, const 
 	}
 }
 
+/* Leaves out spare columns, the last first, until names have room; returns how many columns are left. */
+static size_t
+table_spare(const struct table *t, bool headers, int columns, size_t *pick, size_t n)
+{
+	int *width = arena_array_of(t->arena, n, int), total = (int)n * TABLE_GAP - TABLE_GAP;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct table_col *col = &t->cols[pick[i]];
+
+		width[i] = headers ? term_width(table_head_text(t->arena, col)) : 0;
+		for (size_t r = 0; r < t->lines.n; r++) {
+			int w = term_width(table_cell_text(t->arena, col, &t->lines.v[r].cells[pick[i]], false));
+
+			width[i] = w > width[i] ? w : width[i];
+		}
+		if ((col->flags & TABLE_CUT) != 0 && width[i] > TABLE_CUT_WISH)
+			width[i] = TABLE_CUT_WISH;
+		total += width[i];
+	}
+	for (size_t i = n; i-- > 0 && total > columns;)
+		if ((t->cols[pick[i]].flags & TABLE_SPARE) != 0) {
+			total -= width[i] + TABLE_GAP;
+			memmove(pick + i, pick + i + 1, (n - i - 1) * sizeof(*pick));
+			n--;
+		}
+	return n;
+}
+
 /* Every cell as text, then what is on the page. */
 static void
-table_render_page(const struct table *t, const struct table_style *style, const size_t *pick, size_t n, struct buf *out)
+table_render_page(const struct table *t, const struct table_style *style, size_t *pick, size_t n, struct buf *out)
 {
 	size_t head = style->headers ? 1 : 0;
-	const char **text = arena_array_of(t->arena, (t->lines.n + head) * n, const char *);
+	const char **text;
 
+	if (style->form == TABLE_FORM_TABLE && style->columns > 0 && (style->select == NULL || style->select->n == 0))
+		n = table_spare(t, style->headers, style->columns, pick, n);
+	text = arena_array_of(t->arena, (t->lines.n + head) * n, const char *);
 	for (size_t i = 0; i < n; i++) {
 		if (head == 1)
 			text[i] = table_head_text(t->arena, &t->cols[pick[i]]);

@@ -28,7 +28,9 @@ enum table_type {	/* which setter fills the column; numbers align right */
 
 enum table_flag {
 	TABLE_WIDE = 1,		/* left out of -o table; shown by -o wide, csv and --columns */
-	TABLE_CUT = 2		/* text that may be cut to make the table fit; others never are */
+	TABLE_CUT = 2,		/* text that may be cut to make the table fit; others never are */
+	TABLE_NAME = 2 | 4,	/* the same, from the middle: of names the end tells as much as the beginning */
+	TABLE_SPARE = 8		/* left out of -o table, the last first, before what may be cut has less than 20 columns */
 };
 
 struct table_col {
@@ -74,7 +76,7 @@ void table_mark(struct table *t, enum table_mark mark);
 size_t table_rows(const struct table *t);
 /*
  * Renders into out. Widths count columns of the terminal (UTF-8, wide characters as 2).
- * A table that does not fit is narrowed by cutting TABLE_CUT columns, then printed as it is.
+ * A table that does not fit is narrowed by leaving out TABLE_SPARE and cutting TABLE_CUT columns, then printed as it is.
  * Errors: BERTH_EUSAGE: select names a column that does not exist (with the list of names).
  */
 BERTH_MUST_CHECK enum berth_code table_render(const struct table *t, const struct table_style *style,

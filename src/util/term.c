@@ -6,6 +6,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "util/buf.h"
 #include "util/term.h"
 
 enum { TERM_MIN = 20, TERM_MAX = 1000, TERM_DEFAULT = 80 };
@@ -98,15 +99,21 @@ term_char_width(uint32_t c)
 	return 1;
 }
 
-int
-term_width(const char *s)
+static int
+term_width_of(const char *s, size_t n)
 {
 	int width = 0;
 	size_t len;
 
-	for (; *s != '\0'; s += len)
+	for (const char *end = s + n; s < end && *s != '\0'; s += len)
 		width += term_char_width(term_decode(s, &len));
 	return width;
+}
+
+int
+term_width(const char *s)
+{
+	return term_width_of(s, strlen(s));
 }
 
 size_t
@@ -123,4 +130,29 @@ term_fit(const char *s, int columns)
 		at += len;
 	}
 	return at;
+}
+
+void
+term_wrap(const char *text, size_t len, int used, int indent, int columns, struct buf *out)
+{
+	const char *end = text + len;
+	bool first = true;	/* of its line */
+
+	while (text < end) {
+		const char *space = memchr(text, ' ', (size_t)(end - text));
+		size_t n = space != NULL ? (size_t)(space - text) : (size_t)(end - text);
+		int w = term_width_of(text, n);
+
+		if (!first && used + 1 + w > columns) {
+			buf_printf(out, "\n%*s", indent, "");
+			used = indent;
+			first = true;
+		}
+		buf_add_str(out, first ? "" : " ");
+		buf_add(out, text, n);
+		used += w + (first ? 0 : 1);
+		first = false;
+		for (text += n; text < end && *text == ' '; text++)
+			;
+	}
 }

@@ -31,6 +31,23 @@ for how in mint bottom-up; do
 		END { for (k in t) { n++; if ((t[k] - s[k]) ^ 2 > 1e-8) bad++ } exit !(n == 48 && bad == 0) }' "$out"
 	ok $? "--reconcile $how adds up"
 done
+run forecast --by team --horizon 48h -o csv --columns series,mean
+awk -F, '{ v[$1] = $2 } END { d = v["a"] + v["b"] + v["c"] - v["total"]; e = v["a"] + v["b"] - v["team=nlp"]
+	exit !(v["total"] > 50 && d * d < 1e-3 && e * e < 1e-3) }' "$out"
+ok $? "and on average in the table"
+
+# Names hold the commas that cut lists: "accelerator=H100,team=nlp".
+sed 's/^[ab],/"accelerator=H100,team=&/; s/^\("[^,]*,team=.\),/\1",/; /^c,/d; /^old,/d' u.csv >n.csv
+run --store n.db record csv n.csv
+run --store n.db forecast -s accelerator=H100,team=a --horizon 48h --capacity accelerator=H100,team=a=44,90 \
+    --cap accelerator=H100,team=a=46 -o csv --columns series,peak_p99,capacity
+expect_out_has '^"accelerator=H100,team=a",46,44$' "a name with a comma in --series, --capacity and --cap"
+run --store n.db forecast -s accelerator=H100,team=a,accelerator=H100,team=b --horizon 48h -o csv --columns series
+expect_out_has 'team=b"$' "two of them"
+run --store n.db forecast -s accelerator=H100,team=x --horizon 48h
+expect_exit 1
+run --store n.db forecast --capacity accelerator=H100,team=a=many
+expect_exit 2
 printf 'events:\n  - {name: e, series: a, gpus: 100, start: 2026-12-01T12:00:00Z}\n' >e.yaml
 run forecast --total --horizon 48h --events e.yaml -o json
 expect_json_near '$.series[3].points[40].mean' 180 20 "an event of one series is in the total"

@@ -158,7 +158,7 @@ expect_out_lacks 'nodes[)]'
 expect_out_has '^util +0[.][0-9]{4} +0[.][0-9]{4} +0[.][0-9]{4} .* -  20' "its row has decimals and no nodes"
 printf 'events:\n  - {name: more, series: util, gpus: 0.2, start: 2026-12-01}\n' >more.yaml
 run --store share.db --now 2026-12-01T00:00:00Z forecast util --horizon 24h --events more.yaml --capacity 1
-expect_out_has 'capacity of 1 share: passed' "capacities and events too"
+expect_out_has 'Capacity of 1 share: passed' "capacities and events too"
 expect_out_has 'Event more: [+]0.2 share from .* share on the mean'
 run --store share.db forecast util --horizon 24h --plot
 expect_out_has 'up to P95  [(]share, UTC[)]'

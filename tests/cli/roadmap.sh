@@ -52,12 +52,12 @@ expect_json_near '$.series[0].capacity[0].passed' 0.6 0.05
 expect_json '$.series[0].capacity[1].name' '' "a capacity of others is not of this series"
 expect_json_near '$.series[0].capacity[0].dates[0].passed' 0 0.1 "not before the project begins"
 run forecast H100 --events roadmap.yaml --horizon 4w --capacity 100 --plot
-expect_out_has 'capacity of 100 GPUs: passed within the horizon with a chance of 6'
+expect_out_has 'Capacity of 100 GPUs: passed within the horizon with a chance of 6'
 expect_out_has 'Event project: \+64 GPUs from 2026-12-08 for 26w, with a chance of 60 %'
 expect_out_has 'Event gone: .* it is not counted twice'
 expect_out_has '\^' "the plot marks where events begin"
 run forecast H100 --events roadmap.yaml --horizon 4w --svg p.svg --capacity 120
-grep -q '>project<' p.svg && grep -q '>capacity<' p.svg
+grep -q '>project<' p.svg && grep -q '>capacity of 120<' p.svg
 ok $? "the picture has events and capacities in its key"
 
 # The file of berth.yaml is used by both verbs; the command line goes before it.
@@ -137,6 +137,21 @@ refuse '  - {name: x, start: 2027-01-01, gpus: 4, series: a}
 ' 3:12 "a second event named 'x'"
 run forecast --events none.yaml
 expect_exit 1
+
+# An event's GPUs fall on all series that it concerns, whichever are asked for: 60 and 50 of 110; a total has all.
+printf 'events:\n  - {name: p, series: "*", gpus: 110, start: 2026-12-02}\n' >share.yaml
+run forecast H100 A100 --events share.yaml --horizon 1w -o json
+a100=$(json '$.series[0].events[0].share') h100=$(json '$.series[1].events[0].share')
+awk -v a="$a100" -v h="$h100" 'BEGIN { exit !(a > .3 && h > .5 && a + h > .999999 && a + h < 1.000001) }'
+ok $? "two series share an event ($a100, $h100)"
+run forecast H100 --events share.yaml --horizon 1w -o json
+expect_json '$.series[0].events[0].share' "$h100" "one asked for by itself takes no more"
+awk -F, 'NR > 1 { sum[$2] += $3 } END { print "series,timestamp,gpus"; for (t in sum) printf "total,%d,%.2f\n", t, sum[t] }' u.csv >t.csv
+run --store t.db record csv u.csv
+run --store t.db record csv t.csv
+run --store t.db forecast --events share.yaml --horizon 1w -o json
+expect_json '$.series[1].events[0].share' "$h100" "a recorded total takes nothing from its parts"
+expect_json '$.series[2].events[0].share' 1.000000 "and has all of it"
 run forecast H100 --capacity many
 expect_exit 2
 expect_err_has 'no number of GPUs'

@@ -81,6 +81,25 @@ test_band(void)
 	tap_ok(strspn(line[2] + LABEL + 36, ".") == 36, "the band between");
 }
 
+/* Capacities: a line at the height of what is near, the number in the key of all. */
+static void
+test_rules(void)
+{
+	static const struct plot_rule rules[] = { { "quota", 8 }, { "fleet", 512 } };
+	double v[72];
+	struct plot_forecast p = { .title = "", .unit = "GPUs", .step_s = 3600, .history = v, .n_history = 72, .rules = rules,
+		.n_rules = 2 };
+
+	for (int i = 0; i < 72; i++)
+		v[i] = 5;
+	draw(&p, 80, 10, false);
+	tap_ok(strncmp(line[0], "     8 +", 8) == 0, "the picture reaches to a capacity within twice the demand: '%.8s'", line[0]);
+	tap_ok(strspn(line[0] + LABEL, "=") == 72, "which is drawn in its row");
+	tap_ok(strspn(line[3] + LABEL, "#") == 72, "and hides no demand");
+	tap_is_str(line[n_lines - 2], "        == quota of 8", "the key says its number");
+	tap_is_str(line[n_lines - 1], "        == fleet of 512, above the picture", "also of one that lies above");
+}
+
 /* Braille: 2 dots a column and 4 a row; a constant has one row of dots, at floor(v / top * 4 * rows). */
 static void
 test_braille(void)
@@ -137,6 +156,7 @@ main(void)
 	test_steps();
 	test_peak();
 	test_band();
+	test_rules();
 	test_braille();
 	test_odd();
 	test_spark();

@@ -142,6 +142,50 @@ test_term(void)
 	tap_is_long((long long)term_fit("a\xe4\xb8\xad" "b", 3), 4, "and fits into two columns");
 }
 
+/* Spare columns go, the last first, before a name has less than 20 columns; a name is cut from its middle. */
+static void
+test_fit(struct arena *a)
+{
+	static const struct table_col fit[] = {
+		{ .name = "series", .type = TABLE_TEXT, .flags = TABLE_NAME }, { .name = "last", .type = TABLE_INT, .flags = TABLE_SPARE },
+		{ .name = "peak", .type = TABLE_INT }, { .name = "nodes", .type = TABLE_INT, .flags = TABLE_SPARE },
+	};
+	static const struct { int columns; const char *want; } cases[] = {
+		{ 46, "SERIES                      LAST  PEAK  NODES\naccelerator=A100,team=nlp\xc3\xa4     1    20      3\n" },
+		{ 36, "SERIES                    LAST  PEAK\naccelera~=A100,team=nlp\xc3\xa4     1    20\n" },
+		{ 20, "SERIES          PEAK\naccel~eam=nlp\xc3\xa4    20\n" },
+	};
+	struct table *t = table_new(a, fit, sizeof(fit) / sizeof(fit[0]));
+
+	table_row(t);
+	table_text(t, "accelerator=A100,team=nlp\xc3\xa4");
+	table_int(t, 1);
+	table_int(t, 20);
+	table_int(t, 3);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct table_style style = { .form = TABLE_FORM_TABLE, .columns = cases[i].columns, .headers = true };
+		struct berth_err err;
+		struct buf b;
+
+		buf_init(&b, 10000);
+		tap_code(table_render(t, &style, &b, &err), BERTH_OK, &err);
+		tap_is_str(b.p, cases[i].want, "in %d columns", cases[i].columns);
+		buf_free(&b);
+	}
+}
+
+static void
+test_wrap(void)
+{
+	static const char text[] = "The peak is at most accelerator=H100,team=nlp b.";
+	struct buf b;
+
+	buf_init(&b, 1000);
+	term_wrap(text, strlen(text), 4, 4, 20, &b);
+	tap_is_str(b.p, "The peak is at\n    most\n    accelerator=H100,team=nlp\n    b.", "lines as long as fit, a longer word alone");
+	buf_free(&b);
+}
+
 int
 main(void)
 {
@@ -153,6 +197,8 @@ main(void)
 	test_forms(t);
 	test_wide(t);
 	test_unknown_column(t);
+	test_fit(a);
+	test_wrap();
 	test_term();
 	tap_is_long((long long)table_rows(t), 3, "rows");
 	arena_free(a);
