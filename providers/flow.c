@@ -136,8 +136,8 @@ flow_skewed(struct flow *f, enum berth_code rc)
 	int64_t off = f->resp.date != 0 ? f->resp.date - account_auth_now(f->acc) : 0;
 	int s = f->resp.status;
 
-	if (f->acc->ops->auth == NULL || f->skewed || (rc != BERTH_EAUTH && !f->req.idempotent) || (s != 400 && s != 401 && s != 403) ||
-	    (off >= -PROV_SKEW_S && off <= PROV_SKEW_S))
+	if (f->acc->ops->auth == NULL || f->skewed || (rc != BERTH_EAUTH && !f->req.idempotent) ||
+	    (s != 400 && s != 401 && s != 403 && !(s / 100 == 2 && rc == BERTH_EAUTH)) || (off >= -PROV_SKEW_S && off <= PROV_SKEW_S))
 		return false;
 	f->skewed = true;
 	f->acc->skew_s += off;

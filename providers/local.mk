@@ -94,4 +94,7 @@ libproviders_a_SOURCES = \
 	providers/static/read.c \
 	providers/static/serve.c \
 	providers/static/static.c providers/static/static.h \
+	providers/tencent/tencent.c providers/tencent/tencent.h \
+	providers/tencent/tencent_lease.c \
+	providers/tencent/tencent_market.c \
 	providers/wirejson.c providers/wirejson.h

@@ -15,6 +15,7 @@
 #include "providers/runpod/runpod.h"
 #include "providers/slurm/slurm.h"
 #include "providers/static/static.h"
+#include "providers/tencent/tencent.h"
 #include "providers/vast/vast.h"
 #include "util/str.h"
 
@@ -28,6 +29,7 @@ static const struct provider_ops *const provider_rows[] = {
 	&provider_gcp,
 	&provider_azure,
 	&provider_oci,
+	&provider_tencent,
 	&provider_runpod,
 	&provider_vast,
 	&provider_digitalocean,

@@ -36,6 +36,14 @@ enum berth_code oci_cloud(void *arg, struct prov_account *acc, const struct http
     struct berth_err *err);
 void oci_cloud_reset(void);
 
+/*
+ * Tencent Cloud: two GN7.2XLARGE32 (and halves of a T4) in ap-nowhere-1, machines listed one a page. Requests must be signed
+ * by the key "key-SECRET"; every refusal is a 200. The same token is the same machine.
+ */
+enum berth_code tencent_cloud(void *arg, struct prov_account *acc, const struct http_req *req, struct http_resp *resp,
+    struct berth_err *err);
+void tencent_cloud_reset(void);
+
 /* RunPod, Vast.ai, DigitalOcean and Crusoe: two machines with one L4 each, for the key "key-SECRET". */
 enum berth_code crusoe_cloud(void *arg, struct prov_account *acc, const struct http_req *req, struct http_resp *resp,
     struct berth_err *err);

@@ -84,7 +84,7 @@ class Call:
 
     def __init__(self, who, method, target, headers, body):
         url = urllib.parse.urlsplit(target)
-        self.who, self.method, self.headers = who, method, headers
+        self.who, self.method, self.headers, self.raw = who, method, headers, body
         self.path = urllib.parse.unquote(url.path)
         self.query = sorted(urllib.parse.parse_qsl(url.query, keep_blank_values=True))
         self.kind = headers.get("Content-Type", "").split(";")[0]
@@ -125,7 +125,7 @@ class Server:
                     status, answer, headers = 500, {"error": "the server itself"}, {}
                 text = b"" if answer is None else json.dumps(answer).encode()
                 self.send_response(status)
-                self.send_header("Content-Type", "application/json; charset=utf-8")
+                headers = {"Content-Type": "application/json; charset=utf-8", **headers}
                 self.send_header("Content-Length", str(len(text)))
                 for k, v in headers.items():
                     self.send_header(k, v)

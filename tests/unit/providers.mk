@@ -21,7 +21,7 @@ tests_conformance_conformance_t_SOURCES = tests/conformance/conformance.c tests/
 	tests/conformance/aws_cloud.c tests/conformance/azure_cloud.c tests/conformance/gcp_cloud.c \
 	tests/conformance/kit.c tests/conformance/kit.h tests/conformance/kube_cloud.c tests/conformance/lambda_cloud.c \
 	tests/conformance/oci_cloud.c tests/conformance/openstack_cloud.c tests/conformance/slurm_cloud.c \
-	tests/conformance/small_clouds.c
+	tests/conformance/small_clouds.c tests/conformance/tencent_cloud.c
 tests_conformance_conformance_t_LDADD = libtap.a $(PROVIDER_LIBS)
 check_PROGRAMS += tests/unit/lambda.t
 tests_unit_lambda_t_SOURCES = tests/unit/lambda.c tests/conformance/clouds.h tests/conformance/lambda_cloud.c
@@ -44,6 +44,9 @@ tests_unit_aws_t_LDADD = libtap.a $(PROVIDER_LIBS)
 check_PROGRAMS += tests/unit/oci.t
 tests_unit_oci_t_SOURCES = tests/unit/oci.c
 tests_unit_oci_t_LDADD = libtap.a $(PROVIDER_LIBS)
+check_PROGRAMS += tests/unit/tencent.t
+tests_unit_tencent_t_SOURCES = tests/unit/tencent.c
+tests_unit_tencent_t_LDADD = libtap.a $(PROVIDER_LIBS)
 check_PROGRAMS += tests/unit/openstack.t
 tests_unit_openstack_t_SOURCES = tests/unit/openstack.c tests/conformance/clouds.h tests/conformance/openstack_cloud.c
 tests_unit_openstack_t_LDADD = libtap.a $(PROVIDER_LIBS)
