@@ -445,6 +445,7 @@ main(int argc, char **argv)
 		return peer_serve(&run);
 	report_init(&run.report, run.opts.level == LEVEL_QUICK ? "quick" :
 	    run.opts.level == LEVEL_DEEP ? "deep" : "standard");
+	run.report.only = run.opts.only != NULL ? run.opts.only : "";
 	expect_init(&run.expect);
 	rc = main_run(&run);
 	/* a thread may still hang in the driver, and the driver's own exit handlers with it */

@@ -27,6 +27,7 @@ report_init(struct report *r, const char *level)
 	pthread_mutex_init(&r->lock, NULL);
 	r->started = report_now();
 	r->level = level;
+	r->only = "";
 	r->mode = "host";
 	if (gethostname(r->host, sizeof(r->host) - 1) != 0)
 		r->host[0] = '\0';

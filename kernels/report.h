@@ -45,7 +45,7 @@ struct report_error {
 struct report {
 	pthread_mutex_t lock;
 	bool closed;			/* printed; what comes later is dropped */
-	const char *mode, *level;
+	const char *mode, *level, *only;	/* only: "" for all of the level */
 	char host[72], driver[40], cuda[16], image[8], kernels[32];
 	struct report_gpu gpus[REPORT_MAX_GPUS];
 	struct report_test *tests;

@@ -151,6 +151,8 @@ report_json_head(struct report *r, FILE *f)
 	report_string(f, "mode", r->mode);
 	fputc(',', f);
 	report_string(f, "level", r->level);
+	fputc(',', f);
+	report_string(f, "only", r->only);
 	fputs(",\n", f);
 	report_string(f, "host", r->host);
 	fputc(',', f);

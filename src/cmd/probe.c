@@ -199,6 +199,12 @@ probe_fetch(struct cmd_ctx *ctx, const struct probe_opts *o, struct probed_machi
 		    "'measure' in berth.yaml");
 	if (o->measure == NULL && o->measure_name != NULL)
 		return err_set(err, BERTH_EUSAGE, "--measure-name names what --measure-command measures, which is missing");
+	if ((o->quick || o->deep || o->only.n > 0) && (o->file != NULL || o->host != NULL || o->instance != 0))
+		return err_set(err, BERTH_EUSAGE, "--%s goes with --here: %s", o->quick ? "quick" : o->deep ? "deep" : "only",
+		    o->file != NULL ? "a file was measured before" : "over ssh the standard suite is run");
+	if (o->measure == NULL && o->measure_devices != 1)
+		return err_set(err, BERTH_EUSAGE, "--measure-devices says how many accelerators --measure-command keeps busy, "
+		    "which is missing");
 	if (o->file != NULL)
 		return probe_file(ctx, o, m, err);
 	if (o->instance != 0)
@@ -234,7 +240,7 @@ probe_judge(struct cmd_ctx *ctx, struct probed_machine *m, struct berth_err *err
 		m->why = arena_printf(ctx->arena, "%s%s%s", why.where, why.where[0] != '\0' ? ": " : "", why.msg);
 		m->verdict = (struct verdict){ .kind = VERDICT_REJECT, .speed = (double)NAN, .memory_gb_s = (double)NAN,
 			.compute_tflops = (double)NAN, .compute_test = "", .actual = "", .straggler = -1 };
-		m->result = (struct probe_result){ .level = "", .probe = "", .kernels = "", .host = "", .driver = "", .cuda = "",
+		m->result = (struct probe_result){ .level = "", .only = "", .probe = "", .kernels = "", .host = "", .driver = "", .cuda = "",
 			.image = "", .duration_s = (double)NAN };
 		return BERTH_OK;
 	}

@@ -83,33 +83,74 @@ probe_history_base(double *v, size_t n)
 	return base;
 }
 
+/* A rented machine by its number, else the host's name; and what was found in it, which may have been changed. */
+static bool
+probe_history_same(const struct measurement *a, const struct measurement *b)
+{
+	return a->instance_id == b->instance_id && (a->instance_id != 0 || str_eq(a->host, b->host)) &&
+	    str_eq(a->accelerator, b->accelerator);
+}
+
+static const char *
+probe_history_machine(struct cmd_ctx *ctx, const struct measurement *m)
+{
+	const char *who = m->instance_id != 0 ? arena_printf(ctx->arena, "instance %" PRId64, m->instance_id) :
+	    m->host[0] != '\0' ? m->host : "unnamed host";
+
+	return m->accelerator[0] != '\0' ? arena_printf(ctx->arena, "%s, %s", who, m->accelerator) : who;
+}
+
 /* Oldest left; and the change between the means of the first and the last third, which noise moves little. */
 static enum berth_code
-probe_history_plot(struct cmd_ctx *ctx, const double *value, size_t n, const char *what, struct berth_err *err)
+probe_history_bars(struct cmd_ctx *ctx, double *v, size_t n, const char *machine, struct berth_err *err)
 {
-	double *v = arena_array_of(ctx->arena, n + 1, double), first = 0, last = 0, base;
-	size_t k = 0, third;
-	struct buf b;
+	const size_t third = n < 3 ? 1 : n / 3;
+	const int width = ctx->columns > 0 && ctx->columns < 120 ? 20 : 60;
+	double first = 0, last = 0, base;
 	enum berth_code rc;
+	struct buf b;
 
-	for (size_t i = n; i > 0; i--)
-		if (isfinite(value[i - 1]))
-			v[k++] = value[i - 1];
-	if (k < 2)
-		return BERTH_OK;
-	third = k < 3 ? 1 : k / 3;
 	for (size_t i = 0; i < third; i++) {
 		first += v[i] / (double)third;
-		last += v[k - 1 - i] / (double)third;
+		last += v[n - 1 - i] / (double)third;
 	}
-	base = probe_history_base(v, k);
+	base = probe_history_base(v, n);
 	buf_init(&b, 4096);
-	plot_spark(v, k, k < 60 ? (int)k : 60, ctx->unicode, &b);
+	plot_spark(v, n, n < (size_t)width ? (int)n : width, ctx->unicode, &b);
 	rc = buf_check(&b, "plot", err);
 	if (rc == BERTH_OK)
-		cmd_say(ctx, "\n%s, oldest first: |%s| from %.4g to %.4g (%+.1f %%); bars stand on %.4g\n", what, b.p, first,
-		    last, 100.0 * (last / first - 1.0), base);
+		cmd_say(ctx, "  %s: |%s| from %.4g to %.4g (%+.1f %%); bars stand on %.4g\n", machine, b.p, first, last,
+		    100.0 * (last / first - 1.0), base);
 	buf_free(&b);
+	return rc;
+}
+
+/* One line a machine: what several machines reach is no drift. */
+static enum berth_code
+probe_history_plot(struct cmd_ctx *ctx, const struct measurement *ms, const double *value, size_t n, const char *what,
+    struct berth_err *err)
+{
+	double *v = arena_array_of(ctx->arena, n + 1, double);
+	bool *drawn = arena_array_of(ctx->arena, n + 1, bool), headed = false;
+	enum berth_code rc = BERTH_OK;
+
+	for (size_t i = 0; i < n && rc == BERTH_OK; i++) {
+		size_t k = 0;
+
+		for (size_t m = n; !drawn[i] && m > i; m--) {
+			if (!probe_history_same(&ms[m - 1], &ms[i]))
+				continue;
+			drawn[m - 1] = true;
+			if (isfinite(value[m - 1]) && value[m - 1] > 0)
+				v[k++] = value[m - 1];
+		}
+		if (k < 2)
+			continue;
+		if (!headed)
+			cmd_say(ctx, "\n%s, oldest first:\n", what);
+		headed = true;
+		rc = probe_history_bars(ctx, v, k, probe_history_machine(ctx, &ms[i]), err);
+	}
 	return rc;
 }
 
@@ -151,7 +192,7 @@ probe_history_table(struct cmd_ctx *ctx, const struct measurement *ms, const dou
 		table_text(t, ms[i].reason);
 	}
 	rc = cmd_table_print(ctx, t, err);
-	return rc == BERTH_OK ? probe_history_plot(ctx, value, n, o->test != NULL ? o->test : "speed", err) : rc;
+	return rc == BERTH_OK ? probe_history_plot(ctx, ms, value, n, o->test != NULL ? o->test : "speed", err) : rc;
 }
 
 enum berth_code
@@ -219,16 +260,65 @@ probe_compare_load(struct cmd_ctx *ctx, const char *what, struct probe_result *r
 	return BERTH_OK;
 }
 
+struct compared {
+	const struct probe_test *any;	/* its name, GPU, peer and unit */
+	double a, b, ratio;		/* NaN: not measured there; ratio also where the units differ */
+};
+
+/* Every test of either, those of a first. */
+static size_t
+probe_compare_rows(struct cmd_ctx *ctx, const struct probe_result *a, const struct probe_result *b, struct compared **rows_out)
+{
+	struct compared *rows = arena_array_of(ctx->arena, a->n_tests + b->n_tests + 1, struct compared);
+	size_t n = 0;
+
+	for (size_t i = 0; i < a->n_tests; i++) {
+		const struct probe_test *x = &a->tests[i], *y = probe_test_find(b, x->name, x->gpu, x->peer);
+
+		rows[n] = (struct compared){ x, x->value, (double)NAN, (double)NAN };
+		if (y != NULL && str_eq(x->unit, y->unit)) {
+			rows[n].b = y->value;
+			rows[n].ratio = x->value > 0 ? y->value / x->value : (double)NAN;
+		}
+		n++;
+	}
+	for (size_t i = 0; i < b->n_tests; i++) {
+		const struct probe_test *y = &b->tests[i], *x = probe_test_find(a, y->name, y->gpu, y->peer);
+
+		if (x == NULL || !str_eq(x->unit, y->unit))
+			rows[n++] = (struct compared){ y, (double)NAN, y->value, (double)NAN };
+	}
+	*rows_out = rows;
+	return n;
+}
+
+static const char *
+probe_compare_what(struct cmd_ctx *ctx, const struct probe_result *r)
+{
+	const char *host = r->host[0] != '\0' ? r->host : "unnamed host";
+	size_t same = 0;
+
+	for (size_t i = 0; i < r->n_gpus; i++)
+		same += str_eq(r->gpus[i].name, r->gpus[0].name);
+	if (r->n_gpus == 0)
+		return arena_printf(ctx->arena, "%s, %s", host, r->mode == PROBE_MODE_NETWORK ? "network" : "no GPU");
+	if (same < r->n_gpus)
+		return arena_printf(ctx->arena, "%s, %zu GPUs of several models", host, r->n_gpus);
+	return arena_printf(ctx->arena, "%s, %zu x %s", host, r->n_gpus, r->gpus[0].name);
+}
+
 static enum berth_code
 probe_compare_json(struct cmd_ctx *ctx, const struct probe_result *a, const struct probe_result *b, struct berth_err *err)
 {
 	struct jsonw *w = cmd_json_begin(ctx, "berth.probe-compare/1");
+	struct compared *rows;
+	const size_t n = probe_compare_rows(ctx, a, b, &rows);
 
 	jsonw_str(w, "a", ctx->args[0]);
 	jsonw_str(w, "b", ctx->args[1]);
 	jsonw_begin_array(w, "tests");
-	for (size_t i = 0; i < a->n_tests; i++) {
-		const struct probe_test *x = &a->tests[i], *y = probe_test_find(b, x->name, x->gpu, x->peer);
+	for (size_t i = 0; i < n; i++) {
+		const struct probe_test *x = rows[i].any;
 
 		jsonw_begin_object(w, NULL);
 		jsonw_str(w, "name", x->name);
@@ -236,10 +326,14 @@ probe_compare_json(struct cmd_ctx *ctx, const struct probe_result *a, const stru
 			jsonw_int(w, "gpu", x->gpu);
 		else
 			jsonw_null(w, "gpu");
+		if (x->peer >= 0)
+			jsonw_int(w, "peer", x->peer);
+		else
+			jsonw_null(w, "peer");
 		jsonw_str(w, "unit", x->unit);
-		jsonw_double(w, "a", x->value);
-		jsonw_double(w, "b", y != NULL ? y->value : (double)NAN);
-		jsonw_double(w, "ratio", y != NULL ? y->value / x->value : (double)NAN);
+		jsonw_double(w, "a", rows[i].a);
+		jsonw_double(w, "b", rows[i].b);
+		jsonw_double(w, "ratio", rows[i].ratio);
 		jsonw_end_object(w);
 	}
 	jsonw_end_array(w);
@@ -258,8 +352,10 @@ probe_compare(struct cmd_ctx *ctx, struct berth_err *err)
 		{ "ratio", "B/A", TABLE_DOUBLE, 3, 0 },
 	};
 	struct probe_result a, b;
+	struct compared *rows;
 	struct table *t;
 	enum berth_code rc;
+	size_t n;
 
 	rc = probe_compare_load(ctx, ctx->args[0], &a, err);
 	if (rc == BERTH_OK)
@@ -268,17 +364,21 @@ probe_compare(struct cmd_ctx *ctx, struct berth_err *err)
 		return rc;
 	if (cmd_wants_json(ctx))
 		return probe_compare_json(ctx, &a, &b, err);
+	cmd_say(ctx, "a: %s (%s)\nb: %s (%s)\n", ctx->args[0], probe_compare_what(ctx, &a), ctx->args[1],
+	    probe_compare_what(ctx, &b));
 	t = table_new(ctx->arena, cols, sizeof(cols) / sizeof(cols[0]));
-	for (size_t i = 0; i < a.n_tests; i++) {
-		const struct probe_test *x = &a.tests[i], *y = probe_test_find(&b, x->name, x->gpu, x->peer);
+	n = probe_compare_rows(ctx, &a, &b, &rows);
+	for (size_t i = 0; i < n; i++) {
+		const struct probe_test *x = rows[i].any;
 
 		table_row(t);
-		table_text(t, x->gpu < 0 ? "host" : arena_printf(ctx->arena, "%d", x->gpu));
+		table_text(t, x->gpu < 0 ? "host" : x->peer >= 0 ? arena_printf(ctx->arena, "%d>%d", x->gpu, x->peer) :
+		    arena_printf(ctx->arena, "%d", x->gpu));
 		table_text(t, x->name);
-		table_double(t, x->value);
-		table_double(t, y != NULL ? y->value : (double)NAN);
+		table_double(t, rows[i].a);
+		table_double(t, rows[i].b);
 		table_text(t, x->unit);
-		table_double(t, y != NULL ? y->value / x->value : (double)NAN);
+		table_double(t, rows[i].ratio);
 	}
 	return cmd_table_print(ctx, t, err);
 }

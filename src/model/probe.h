@@ -74,6 +74,7 @@ struct probe_error {
 struct probe_result {
 	enum probe_mode mode;
 	const char *level;	/* "quick" "standard" "deep" */
+	const char *only;	/* the tests that were asked for, where not the level's: "dram,gemm"; "" */
 	const char *probe;	/* version of the program */
 	const char *kernels;	/* hash of the device code; "" without */
 	const char *host;	/* host name */

@@ -11,6 +11,7 @@
 #include "plan/verdict.h"
 #include "plan/verdict_fleet.h"
 #include "plan/verdict_rate.h"
+#include "plan/verdict_whole.h"
 #include "util/arena.h"
 #include "util/str.h"
 
@@ -46,7 +47,7 @@ struct judge {
 	struct arena *a;
 	struct verdict *v;
 	const struct accel *accel;	/* what the references are taken of; NULL: unknown */
-	double share;			/* of a whole device, for compute; 1 */
+	double share;			/* of a whole device, for compute, of the GPU at hand; 1 */
 	double memory_share;
 	size_t cap_reasons, cap_ratios;
 };
@@ -126,14 +127,21 @@ judge_model(struct judge *j, const struct probe_gpu *g)
 static void
 judge_slice(struct judge *j, const struct probe_gpu *g)
 {
-	struct accel_ref ref = { .share = 1.0 };
-
 	if (g->mig[0] != '\0' && j->p->mig[0] == '\0' && j->p->accelerator[0] != '\0')
 		judge_reason(j, VERDICT_REJECT, "slice", g->index, "gpu %d is a slice (%s), sold as a whole %s", g->index,
 		    g->mig, j->p->accelerator);
 	else if (j->p->mig[0] != '\0' && g->mig[0] != '\0' && strtol(g->mig, NULL, 10) != strtol(j->p->mig, NULL, 10))
 		judge_reason(j, VERDICT_REJECT, "slice", g->index, "gpu %d is the slice %s, sold as %s", g->index, g->mig,
 		    j->p->mig);
+}
+
+/* What part of the whole device's rates the GPU at hand may be held to. */
+static void
+judge_share(struct judge *j, const struct probe_gpu *g)
+{
+	struct accel_ref ref = { .share = 1.0 };
+
+	j->share = j->memory_share = 1.0;
 	if (g->mig[0] == '\0')
 		return;
 	if (j->accel != NULL && j->table != NULL &&
@@ -239,7 +247,7 @@ judge_identity(struct judge *j)
 		    j->p->accelerator);
 	else if (promised > 0 && r->n_gpus > (size_t)promised)
 		judge_reason(j, VERDICT_ACCEPT, "more_gpus", -1, "%zu GPUs where %d were sold", r->n_gpus, promised);
-	if (r->mode == PROBE_MODE_OTHER && r->n_gpus == 0 && r->n_tests == 0)
+	if (r->n_gpus == 0 && (r->mode == PROBE_MODE_GPU || (r->mode == PROBE_MODE_OTHER && r->n_tests == 0)))
 		judge_reason(j, VERDICT_REJECT, "not_measured", -1, "neither an accelerator nor a measurement is in the result");
 	for (size_t i = 0; i < r->n_gpus; i++) {
 		judge_model(j, &r->gpus[i]);
@@ -292,6 +300,20 @@ judge_tests(struct judge *j)
 			judge_reason(j, VERDICT_REJECT, "implausible", t->gpu, "%s of %.4g %s is beyond what a %s can do (%.4g)",
 			    t->name, t->value, t->unit, j->accel->name, peak);
 	}
+}
+
+/* What is missing without which the rest proves nothing. */
+static void
+judge_gaps(struct judge *j)
+{
+	struct verdict_gap *gaps;
+	size_t n;
+
+	verdict_gaps(j->r, j->a, &gaps, &n);
+	for (size_t i = 0; i < n; i++)
+		judge_reason(j, VERDICT_REJECT, gaps[i].code, gaps[i].gpu, "%s", gaps[i].text);
+	if (j->r->only[0] != '\0')
+		judge_reason(j, VERDICT_ACCEPT, "part", -1, "only %s was measured, not the whole suite", j->r->only);
 }
 
 /*
@@ -434,6 +456,7 @@ judge_rates(struct judge *j)
 		struct verdict_ratio memory = { .measured = (double)NAN, .ratio = (double)NAN };
 		struct verdict_ratio compute = memory;
 
+		judge_share(j, &j->r->gpus[i]);
 		if (judge_pick(j, gpu, judge_memory_tests, j->memory_share, &memory)) {
 			memory.resource = "memory";
 			judge_class(j, &memory);
@@ -601,6 +624,7 @@ verdict_judge(const struct probe_result *r, const struct verdict_promise *p, con
 	judge_checks(&j, r->health, r->n_health, "unhealthy");
 	judge_checks(&j, r->checks, r->n_checks, "wrong_result");
 	judge_tests(&j);
+	judge_gaps(&j);
 	judge_rates(&j);
 	judge_straggler(&j, "memory");
 	judge_straggler(&j, "compute");

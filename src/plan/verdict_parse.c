@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "plan/verdict.h"
@@ -173,6 +174,8 @@ verdict_parse_lists(const struct jsonr *root, struct arena *a, struct probe_resu
 	return BERTH_OK;
 }
 
+static const char *const verdict_levels[] = { "quick", "standard", "deep", NULL };
+
 static enum berth_code
 verdict_parse_root(const struct jsonr *root, struct arena *a, struct probe_result *r, struct berth_err *err)
 {
@@ -185,6 +188,7 @@ verdict_parse_root(const struct jsonr *root, struct arena *a, struct probe_resul
 		return jsonr_err(root, BERTH_EINVAL, err, "schema: '%.60s' is not berth.probe-result/1", schema);
 	if ((rc = VERDICT_WORD(root, "mode", probe_mode_parse, &r->mode, err)) != BERTH_OK ||
 	    (rc = verdict_str(root, "level", a, &r->level, err)) != BERTH_OK ||
+	    (rc = verdict_str(root, "only", a, &r->only, err)) != BERTH_OK ||
 	    (rc = verdict_str(root, "probe", a, &r->probe, err)) != BERTH_OK ||
 	    (rc = verdict_str(root, "kernels", a, &r->kernels, err)) != BERTH_OK ||
 	    (rc = verdict_str(root, "host", a, &r->host, err)) != BERTH_OK ||
@@ -194,8 +198,39 @@ verdict_parse_root(const struct jsonr *root, struct arena *a, struct probe_resul
 	    (rc = jsonr_time(root, "at", &r->at, err)) != BERTH_OK ||
 	    (rc = verdict_double(root, "duration_s", &r->duration_s, err)) != BERTH_OK)
 		return rc;
+	if (r->level[0] != '\0' && str_index(r->level, verdict_levels) < 0)
+		return jsonr_err(root, BERTH_EINVAL, err, "level: '%.40s' is no word of the schema", r->level);
+	if (r->duration_s < 0)
+		return jsonr_err(root, BERTH_EINVAL, err, "duration_s: %g is no time", r->duration_s);
 	r->complete = isfinite(r->duration_s);
 	return verdict_parse_lists(root, a, r, err);
+}
+
+static int
+verdict_test_cmp(const void *a, const void *b)
+{
+	const struct probe_test *x = *(const struct probe_test *const *)a, *y = *(const struct probe_test *const *)b;
+
+	if (x->gpu != y->gpu)
+		return (x->gpu > y->gpu) - (x->gpu < y->gpu);
+	if (x->peer != y->peer)
+		return (x->peer > y->peer) - (x->peer < y->peer);
+	return strcmp(x->name, y->name);
+}
+
+/* Of two rows of one test nobody could say which is true. */
+static enum berth_code
+verdict_parse_twice(const struct probe_result *r, struct arena *a, struct berth_err *err)
+{
+	const struct probe_test **t = arena_array_of(a, r->n_tests + 1, const struct probe_test *);
+
+	for (size_t i = 0; i < r->n_tests; i++)
+		t[i] = &r->tests[i];
+	qsort(t, r->n_tests, sizeof(*t), verdict_test_cmp);
+	for (size_t i = 1; i < r->n_tests; i++)
+		if (verdict_test_cmp(&t[i - 1], &t[i]) == 0)
+			return err_set(err, BERTH_EINVAL, "tests: %s stands there twice for one device", t[i]->name);
+	return BERTH_OK;
 }
 
 /* Rows must speak of GPUs that are listed, each once. */
@@ -209,17 +244,26 @@ verdict_parse_indexes(const struct probe_result *r, struct arena *a, struct bert
 			return err_set(err, BERTH_EINVAL, "gpus: index %d twice", r->gpus[i].index);
 		seen[r->gpus[i].index] = true;
 	}
-	for (size_t i = 0; i < r->n_tests; i++)
+	for (size_t i = 0; i < r->n_tests; i++) {
 		if (r->tests[i].gpu >= 0 && !seen[r->tests[i].gpu])
 			return err_set(err, BERTH_EINVAL, "tests[%zu]: gpu %d is not listed", i, r->tests[i].gpu);
-	return BERTH_OK;
+		if (r->tests[i].peer >= 0 && !seen[r->tests[i].peer])
+			return err_set(err, BERTH_EINVAL, "tests[%zu]: peer %d is not listed", i, r->tests[i].peer);
+	}
+	for (size_t i = 0; i < r->n_health; i++)
+		if (r->health[i].gpu >= 0 && !seen[r->health[i].gpu])
+			return err_set(err, BERTH_EINVAL, "health[%zu]: gpu %d is not listed", i, r->health[i].gpu);
+	for (size_t i = 0; i < r->n_checks; i++)
+		if (r->checks[i].gpu >= 0 && !seen[r->checks[i].gpu])
+			return err_set(err, BERTH_EINVAL, "checks[%zu]: gpu %d is not listed", i, r->checks[i].gpu);
+	return verdict_parse_twice(r, a, err);
 }
 
 enum berth_code
 verdict_parse(const char *text, size_t len, struct arena *a, struct probe_result *r_out, struct berth_err *err)
 {
 	struct probe_result r = { .level = "", .probe = "", .kernels = "", .host = "", .driver = "", .cuda = "",
-		.image = "" };
+		.image = "", .only = "" };
 	struct jsonr root;
 	json_t *tree;
 	enum berth_code rc;

@@ -97,6 +97,7 @@ expect_json '$.measurements[0].verdict' reject
 run probe history --gpu H100-SXM5-80GB --test dram_triad
 expect_exit 0
 expect_out_has 'dram_triad, oldest first'
+expect_out_has '^  [^ ].*, H100-SXM5-80GB: .*bars stand on'
 # a drift of 12 % shows: the last bar is the lowest
 for v in 2950 2800 2600; do
 	sed "s/\(\"name\":\"dram_triad\",\"gpu\":[0-9]*,\"peer\":null,\"value\":\)[0-9.e+]*/\1$v/" "$sound" >"$TEST_TMP/drift.json"
@@ -105,16 +106,31 @@ done
 run probe history -n 3 --test dram_triad
 expect_out_has 'from 2950 to 2600 \(-11.9 %\); bars stand on 25[0-9][0-9]'
 ! grep -Eq '\|(.)\1\1\|' "$out"; ok $? "the bars differ"
+# another machine has a line of its own, and no drift is drawn between the two
+sed 's/"host":"[^"]*"/"host":"other-machine"/; s/\("name":"dram_triad","gpu":[0-9]*,"peer":null,"value":\)[0-9.e+]*/\12400/' "$sound" >"$TEST_TMP/other-machine.json"
+run probe --file "$TEST_TMP/other-machine.json" --gpu H100-SXM5-80GB:2
+run probe --file "$TEST_TMP/other-machine.json" --gpu H100-SXM5-80GB:2
+run probe history -n 5 --test dram_triad
+expect_out_has '^  other-machine, H100-SXM5-80GB: .* from 2400 to 2400 \(\+0.0 %\)'
+expect_out_has ' from 2950 to 2600 \(-11.9 %\)'
 run probe history --gpu H1000
 expect_exit 1
 expect_err_has 'did you mean'
 run probe compare "$sound" "$sound" -o json
 expect_is_json berth.probe-compare/1
 expect_json '$.tests[0].ratio' 1
+run probe compare "$sound" "$sound"
+expect_out_has '^a: .*2 x NVIDIA H100 80GB HBM3'
+FAKE=ndev=2 "$BERTH_PROBE" --json --only p2p >"$TEST_TMP/p2p.json"
+run probe compare "$TEST_TMP/p2p.json" "$TEST_TMP/p2p.json"
+expect_out_has '^0>1 +p2p '
+# what only the second has is shown too
+sed '/"name":"dram_copy"/d' "$sound" >"$TEST_TMP/less.json"
+run probe compare "$TEST_TMP/less.json" "$sound"
+expect_out_has '^0 +dram_copy +- +29[0-9]*'
 run probe compare 999999 "$sound"
 expect_exit 1
 expect_err_has 'no measurement 999999'
-before=$(json '$.measurements[0].id')
 run probe --dry-run --file "$sound"
 expect_exit 0
 run probe history -n 1 -o json
@@ -125,6 +141,13 @@ expect_json '$.measurements[0].id' $((first + 1)) "a dry run keeps nothing"
 
 # Wrong use
 run probe --here --file x
+expect_exit 2
+run probe --file "$sound" --quick
+expect_exit 2
+expect_err_has 'quick goes with --here'
+run probe --host h --only dram
+expect_exit 2
+run probe --measure-devices 8
 expect_exit 2
 run probe --gpu H100-8
 expect_exit 1

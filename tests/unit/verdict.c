@@ -22,17 +22,24 @@
 	TEST("pcie_h2d", i, "52", "GB/s") "," TEST("pcie_d2h", i, "51", "GB/s") "," TEST("hot_cold", i, "0.97", "1")
 #define CHECK(name, i, status) "{\"name\":\"" name "\",\"gpu\":" i ",\"status\":\"" status "\",\"value\":null,\"detail\":\"-\"}"
 
+#define CHECKS(i) CHECK("dram_triad.sum", i, "ok") "," CHECK("gemm_bf16.product", i, "ok") "," CHECK("pcie_h2d.sum", i, "ok") "," \
+	CHECK("pcie_d2h.sum", i, "ok")
+
+#define LINK "{\"name\":\"pcie_link\",\"gpu\":0,\"status\":\"ok\",\"value\":63.0,\"detail\":\"gen5 x16\"}"
 #define PEER(name, v) "{\"name\":\"" name "\",\"gpu\":0,\"peer\":1,\"value\":" v ",\"unit\":\"GB/s\",\"median\":" v ",\"min\":" v \
 	",\"max\":" v ",\"iqr\":0,\"n\":5,\"status\":\"ok\",\"error\":null}"
+#define PEER_BACK(name, v) "{\"name\":\"" name "\",\"gpu\":1,\"peer\":0,\"value\":" v ",\"unit\":\"GB/s\",\"n\":5," \
+	"\"status\":\"ok\",\"error\":null}"
+#define REST(i) TEST("memory_patterns", i, "900", "GB/s") "," TEST("steady", i, "780", "TFLOP/s")
 #define PEERS(alone, all) "," PEER("p2p", alone) "," PEER("p2p_all", all) "],\"checks\""
 
 static const char sound[] =
-    "{\"schema\":\"berth.probe-result/1\",\"probe\":\"0.1\",\"kernels\":\"fnv1a:1\",\"mode\":\"gpu\",\"level\":\"standard\","
+    "{\"schema\":\"berth.probe-result/1\",\"probe\":\"0.1\",\"kernels\":\"fnv1a:1\",\"mode\":\"gpu\",\"level\":\"quick\","
     "\"host\":\"h\",\"driver\":\"580.65.06\",\"cuda\":\"13.0\",\"image\":\"sass\",\"at\":\"2026-11-30T00:00:00Z\",\"gpus\":["
     GPU("0") "," GPU("1") "],\"health\":[" CHECK("ecc_uncorrected", "0", "ok") ","
-    "{\"name\":\"pcie_link\",\"gpu\":0,\"status\":\"ok\",\"value\":63.0,\"detail\":\"gen5 x16\"}," CHECK("throttle", "1", "ok")
-    "],\"tests\":[" TESTS("0") "," TESTS("1") "],\"checks\":[" CHECK("dram_triad.sum", "0", "ok") ","
-    CHECK("dram_triad.sum", "1", "ok") "],\"errors\":[],\"duration_s\":24.5}";
+    LINK "," CHECK("throttle", "1", "ok")
+    "],\"tests\":[" TESTS("0") "," TESTS("1") "],\"checks\":[" CHECKS("0") ","
+    CHECKS("1") "],\"errors\":[],\"duration_s\":24.5}";
 
 static const struct edit {
 	const char *label, *from, *to;
@@ -80,6 +87,19 @@ static const struct edit {
 	{ "no GPU at all", "\"mode\":\"gpu\"", "\"mode\":\"host\"", VERDICT_REJECT, "no_gpu" },
 	{ "a neighbour", "\"ecc_uncorrected\",\"gpu\":0,\"status\":\"ok\"", "\"jitter\",\"gpu\":0,\"status\":\"note\"", VERDICT_ACCEPT, "shared" },
 	{ "the end is missing", ",\"duration_s\":24.5}", "}", VERDICT_REJECT, "cut_off" },
+	{ "a rate that nobody checked", CHECK("dram_triad.sum", "1", "ok") ",", "", VERDICT_REJECT, "unchecked" },
+	{ "a check of another device", "\"dram_triad.sum\",\"gpu\":1", "\"dram_triad.sum2\",\"gpu\":0", VERDICT_REJECT, "unchecked" },
+	{ "a check that knows nothing", CHECK("gemm_bf16.product", "0", "ok"), CHECK("gemm_bf16.product", "0", "unknown"), VERDICT_REJECT, "unchecked" },
+	{ "nothing of health", "\"health\":[" CHECK("ecc_uncorrected", "0", "ok") "," LINK "," CHECK("throttle", "1", "ok"), "\"health\":[", VERDICT_REJECT, "no_health" },
+	{ "a call that failed", "\"errors\":[]", "\"errors\":[{\"where\":\"cuLaunchKernel\",\"code\":700,\"message\":\"illegal address\"}]", VERDICT_REJECT, "call_failed" },
+	{ "a tenth of the suite", "\"level\":\"quick\"", "\"level\":\"standard\"", VERDICT_REJECT, "missing_test" },
+	{ "a tenth of the suite, as asked", "\"level\":\"quick\"", "\"level\":\"standard\",\"only\":\"dram,gemm\"", VERDICT_ACCEPT, "part" },
+	{ "MB/s", "\"value\":2970,\"unit\":\"GB/s\"", "\"value\":2970,\"unit\":\"MB/s\"", VERDICT_REJECT, "wrong_unit" },
+	{ "a level of another world", "\"level\":\"quick\"", "\"level\":\"fast\"", VERDICT_REJECT, NULL },
+	{ "less than no time", "\"duration_s\":24.5", "\"duration_s\":-1", VERDICT_REJECT, NULL },
+	{ "one test twice", "\"dram_triad\",\"gpu\":1", "\"dram_triad\",\"gpu\":0", VERDICT_REJECT, NULL },
+	{ "health of a GPU nobody listed", "\"throttle\",\"gpu\":1", "\"throttle\",\"gpu\":2", VERDICT_REJECT, NULL },
+	{ "a check of a GPU nobody listed", "\"dram_triad.sum\",\"gpu\":1", "\"dram_triad.sum\",\"gpu\":2", VERDICT_REJECT, NULL },
 	{ "another schema", "berth.probe-result/1", "berth.probe-result/2", VERDICT_REJECT, NULL },
 	{ "no tests", "\"tests\":", "\"tests_\":", VERDICT_REJECT, NULL },
 	{ "no health", "\"health\":", "\"health_\":", VERDICT_REJECT, NULL },
@@ -211,10 +231,74 @@ test_numbers(struct world *w)
 	tap_ok(judged(w, sound, &v) && v.kind == VERDICT_ACCEPT, "a machine of one's own passes");
 	tap_near(v.speed, 1.0, 1e-12, "it is compared with its own model");
 	text = edited(w->a, sound, "\"mode\":\"gpu\"", "\"mode\":\"host\"");
+	text = edited(w->a, text, "," TESTS("1"), "");
 	text = edited(w->a, text, "\"gpus\":[" GPU("0") "," GPU("1") "]", "\"gpus\":[]");
 	text = edited(w->a, text, "\"gpu\":0", "\"gpu\":null");
 	text = edited(w->a, text, "\"gpu\":1", "\"gpu\":null");
 	tap_ok(judged(w, text, &v) && v.kind == VERDICT_ACCEPT && isnan(v.speed), "a host without a GPU has no speed");
+}
+
+/* A slice beside a whole device of one's own: each is held to what is its own. */
+static void
+test_shares(struct world *w)
+{
+	struct verdict v;
+	char *text = edited(w->a, sound, "\"name\":\"NVIDIA H100 80GB HBM3\",\"uuid\":\"GPU-1\"",
+	    "\"name\":\"NVIDIA H100 80GB HBM3\",\"uuid\":\"MIG-1\"");
+
+	text = edited(w->a, text, "\"mig\":null,\"link\":\"nvlink\"}]", "\"mig\":\"1g.10gb\",\"link\":null}]");
+	text = edited(w->a, text, "\"gpu\":0,\"peer\":null,\"value\":2970", "\"gpu\":0,\"peer\":null,\"value\":1188");
+	tap_ok(judged(w, text, &v) && v.kind == VERDICT_REJECT && has_reason(&v, "slow"),
+	    "a whole device is not held to its neighbour's slice");
+	text = edited(w->a, sound, "\"level\":\"quick\"", "\"level\":\"standard\"");
+	text = edited(w->a, text, "\"tests\":[", "\"tests\":[" REST("0") "," REST("1") ",");
+	text = edited(w->a, text, "\"checks\":[", "\"checks\":[" CHECK("memory_patterns.words", "0", "ok") ","
+	    CHECK("memory_patterns.words", "1", "ok") ",");
+	tap_ok(judged(w, text, &v) && v.kind == VERDICT_REJECT && has_reason(&v, "missing_test"),
+	    "two devices of which nobody measured the way between them");
+	text = edited(w->a, text, "],\"checks\"", "," PEER("p2p", "376") "," PEER_BACK("p2p", "376") "],\"checks\"");
+	tap_ok(judged(w, text, &v) && v.kind == VERDICT_ACCEPT && v.n_reasons == 0, "the whole suite passes");
+}
+
+/* By hand: 400 Gb/s are 50 GB/s, of which 0.8 is expected and below 0.75 of that (30 GB/s) refused. */
+static void
+test_network(struct world *w)
+{
+	static const struct {
+		const char *label, *send, *recv, *status, *port;	/* of RDMA; port in Gb/s */
+		enum verdict_kind kind;
+		const char *code;
+	} rows[] = {
+		{ "48.5 GB/s over 400 Gb/s", "48.5", "48.4", "ok", "400", VERDICT_ACCEPT, "" },
+		{ "just enough", "40.1", "40.1", "ok", "400", VERDICT_ACCEPT, "" },
+		{ "39 GB/s to the peer", "39", "48.4", "ok", "400", VERDICT_DISCOUNT, "slow_rdma" },
+		{ "31 GB/s from it", "48.5", "31", "ok", "400", VERDICT_DISCOUNT, "slow_rdma" },
+		{ "a port of 100 Gb/s in place of 400", "29", "29", "ok", "400", VERDICT_REJECT, "slow_rdma" },
+		{ "a slower port that is filled", "12.1", "12.1", "ok", "100", VERDICT_ACCEPT, "" },
+		{ "a port whose rate is not known", "12.1", "12.1", "ok", "null", VERDICT_ACCEPT, "" },
+		{ "no device on one side", "null", "null", "skipped", "null", VERDICT_ACCEPT, "" },
+		{ "a transfer that failed", "null", "null", "failed", "400", VERDICT_REJECT, "test_failed" },
+		{ "a rate of nothing", "0", "0", "ok", "400", VERDICT_REJECT, "no_value" },
+	};
+	struct verdict_promise none = { .accelerator = "", .memory_gib = NAN, .mig = "", .precision = "" };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *text = arena_printf(w->a, "{\"schema\":\"berth.probe-result/1\",\"mode\":\"network\",\"gpus\":[],"
+		    "\"health\":[],\"tests\":[{\"name\":\"tcp_send\",\"value\":1.2,\"unit\":\"GB/s\",\"status\":\"ok\"},"
+		    "{\"name\":\"tcp_recv\",\"value\":1.2,\"unit\":\"GB/s\",\"status\":\"ok\"},"
+		    "{\"name\":\"rdma_send\",\"value\":%s,\"unit\":\"GB/s\",\"status\":\"%s\",\"error\":\"-\"},"
+		    "{\"name\":\"rdma_recv\",\"value\":%s,\"unit\":\"GB/s\",\"status\":\"%s\",\"error\":\"-\"}],"
+		    "\"checks\":[{\"name\":\"rdma_path\",\"status\":\"ok\",\"value\":%s,\"detail\":\"mlx5_0\"}],\"errors\":[],"
+		    "\"duration_s\":5}", rows[i].send, rows[i].status, rows[i].recv, rows[i].status, rows[i].port);
+		struct probe_result r;
+		struct berth_err err;
+		struct verdict v;
+
+		tap_code(verdict_parse(text, strlen(text), w->a, &r, &err), BERTH_OK, &err);
+		verdict_judge(&r, &none, w->table, &w->refs, &w->limits, w->a, &v);
+		tap_ok(v.kind == rows[i].kind && (rows[i].code[0] == '\0' ? v.n_reasons == 0 : has_reason(&v, rows[i].code)),
+		    "RDMA: %s (%s)", rows[i].label, verdict_kind_name(v.kind));
+	}
 }
 
 static void
@@ -376,6 +460,8 @@ main(void)
 	test_other(&w);
 	test_seeds(&w);
 	test_numbers(&w);
+	test_shares(&w);
+	test_network(&w);
 	arena_free(w.a);
 	return tap_done();
 }
