@@ -128,6 +128,15 @@ ctx_open_store(struct cmd_ctx *ctx, struct berth_err *err)
 
 	rc = store_open(path, !rw || (dry && own) ? STORE_READ : dry ? STORE_WRITE : STORE_CREATE, ctx->now,
 	    &ctx->store, err);
+	if (rc == BERTH_EIO && (ctx->cmd->flags & CMD_STORE_TRY) != 0) {
+		struct berth_err ignored;
+
+		if (store_open(path, STORE_READ, ctx->now, &ctx->store, &ignored) == BERTH_OK) {
+			cmd_warn(ctx, "%s; it is read, and nothing of this run is kept", err->msg);
+			ctx->store_read_only = true;
+			return BERTH_OK;
+		}
+	}
 	if (rc == BERTH_EINVAL || rc == BERTH_EIO)
 		cmd_next_step(ctx, "--store PATH names another store");
 	if (rc != BERTH_ENOTFOUND)
@@ -157,7 +166,7 @@ ctx_open(struct cmd_ctx *ctx, struct berth_err *err)
 		return rc;
 	if (store_warning(ctx->store)[0] != '\0')
 		cmd_warn(ctx, "%s", store_warning(ctx->store));
-	if ((ctx->cmd->flags & CMD_STORE_RW) == 0 || (ctx->dry_run && (ctx->cmd->flags & CMD_DRY_OWN) != 0))
+	if (ctx->store_read_only || (ctx->cmd->flags & CMD_STORE_RW) == 0 || (ctx->dry_run && (ctx->cmd->flags & CMD_DRY_OWN) != 0))
 		return BERTH_OK;
 	if (ctx->dry_run) {
 		rc = store_begin(ctx->store, err);

@@ -66,8 +66,8 @@ static enum berth_code forecast_run(struct cmd_ctx *ctx, struct berth_err *err);
 
 const struct cmd cmd_forecast = {
 	.name = "forecast", .summary = "forecast demand and its peak", .args = "[SERIES ...]", .opts = forecast_rows,
-	.opts_default = &forecast_defaults, .opts_size = sizeof(forecast_defaults), .flags = CMD_STORE_RW, .args_max = -1,
-	.run = forecast_run,
+	.opts_default = &forecast_defaults, .opts_size = sizeof(forecast_defaults), .flags = CMD_STORE_RW | CMD_STORE_TRY,
+	.args_max = -1, .run = forecast_run,
 };
 
 /* The words and --series as one list of patterns. */

@@ -585,8 +585,8 @@ answer_say_record(struct cmd_ctx *ctx, const struct series *s, struct berth_err 
 	if (n == 0)
 		cmd_say(ctx, "  - How sure: no earlier forecast can be scored yet; --backtest tells how such forecasts would have done.\n");
 	else
-		cmd_say(ctx, "  - How sure: of %zu earlier forecasts %.0f %% of the steps lay in the band of 90 %%, and the peak passed its P95 in "
-		    "%.0f %%.\n", n, 100 * mean.coverage90, 100 * mean.peak_exceeded95);
+		cmd_say(ctx, "  - How sure: of %zu earlier forecast%s %.0f %% of the steps lay in the band of 90 %%, and the peak passed its P95 in "
+		    "%.0f %%.\n", n, n == 1 ? "" : "s", 100 * mean.coverage90, 100 * mean.peak_exceeded95);
 	return BERTH_OK;
 }
 

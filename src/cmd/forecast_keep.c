@@ -58,7 +58,7 @@ forecast_keep(struct cmd_ctx *ctx, const struct forecast_set *f, size_t i, struc
 	struct forecast_row *row = &k->rows[k->n];
 	double *q;
 
-	if (f->rows[i].id == 0)	/* a sum that is not recorded: no truth will come */
+	if (f->rows[i].id == 0 || ctx->store_read_only)	/* a sum that is not recorded: no truth will come */
 		return BERTH_OK;
 	k->series[k->n++] = f->rows[i];
 	q = arena_array(k->a, r->horizon * FORECAST_ROW_LEVELS, sizeof(*q));

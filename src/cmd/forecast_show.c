@@ -10,12 +10,13 @@
 #include "util/arena.h"
 #include "util/buf.h"
 #include "util/fileio.h"
+#include "util/hash.h"
 #include "util/json.h"
 #include "util/plot.h"
 #include "util/svg.h"
 #include "util/time.h"
 
-enum { FORECAST_DECIMALS = 6 };
+enum { FORECAST_DECIMALS = 6, SVG_NAME_MAX = 150 /* bytes of a series in the name of a file */ };
 
 static const char *const forecast_peak_keys[FC_PEAK_LEVEL_COUNT] = { "p50", "p90", "p95", "p99" };
 static const struct { const char *key; enum fc_level level; } forecast_levels[] = {
@@ -473,9 +474,9 @@ forecast_show_end(struct cmd_ctx *ctx, struct forecast_view *v, enum berth_code 
 	return rc;
 }
 
-/* Events of this series as upright lines, capacities as level ones; returns how many. */
+/* Events of this series as upright lines, capacities as level ones, those above `within` in the key alone; returns how many. */
 static size_t
-forecast_svg_marks(struct cmd_ctx *ctx, const struct forecast_set *f, size_t at, double first, struct svg_series *s)
+forecast_svg_marks(struct cmd_ctx *ctx, const struct forecast_set *f, size_t at, double first, double within, struct svg_series *s)
 {
 	const struct fc_result *r = &f->out[at];
 	double last = (double)(r->t0 + (int64_t)r->horizon * r->step_s);
@@ -493,11 +494,13 @@ forecast_svg_marks(struct cmd_ctx *ctx, const struct forecast_set *f, size_t at,
 		s[n++] = (struct svg_series){ SVG_LINE, e->name, xy, xy + 2, NULL, 2, 4 + (int)(k % 4) };
 	}
 	for (size_t k = 0; k < f->n_capacity[at]; k++) {
+		const struct forecast_capacity *c = &f->capacity[at][k];
+		const char *label = arena_printf(ctx->arena, "%s of %" PRId64 "%s", c->name, c->gpus, (double)c->gpus > within ?
+		    ", above the picture" : "");
 		double *y = arena_array(ctx->arena, 1, sizeof(*y));
 
-		y[0] = (double)f->capacity[at][k].gpus;
-		s[n++] = (struct svg_series){ SVG_RULE, arena_printf(ctx->arena, "%s of %" PRId64,
-		    f->capacity[at][k].name, f->capacity[at][k].gpus), NULL, y, NULL, 1, 2 };
+		y[0] = (double)c->gpus > within ? NAN : (double)c->gpus;
+		s[n++] = (struct svg_series){ SVG_RULE, label, NULL, y, NULL, 1, 2 };
 	}
 	return n;
 }
@@ -517,6 +520,7 @@ forecast_svg_one(struct cmd_ctx *ctx, const struct forecast_set *f, size_t at, c
 	struct svg_chart c = { .title = r->name, .y_label = series_unit(&f->rows[at]), .x_time = true, .y_min = NAN, .y_max = NAN };
 	size_t n = sizeof(fixed) / sizeof(fixed[0]);
 	struct svg_series *s = arena_array(ctx->arena, n + f->map.n + f->n_capacity[at], sizeof(*s));
+	double top = 0;
 	struct buf b;
 	enum berth_code rc;
 
@@ -531,7 +535,9 @@ forecast_svg_one(struct cmd_ctx *ctx, const struct forecast_set *f, size_t at, c
 	}
 	memcpy(s, fixed, sizeof(fixed));
 	c.series = s;
-	c.n_series = n + forecast_svg_marks(ctx, f, at, x[0], s + n);
+	for (size_t i = 0; i < h + show; i++)
+		top = fmax(top, i < h ? y[3 * h + i] : fixed[3].y[i - h]);	/* fmax() leaves NaN out */
+	c.n_series = n + forecast_svg_marks(ctx, f, at, x[0], 2 * top, s + n);
 	buf_init(&b, (size_t)64 << 20);
 	svg_chart_write(&c, true, &b);
 	rc = buf_check(&b, path, err);
@@ -541,17 +547,31 @@ forecast_svg_one(struct cmd_ctx *ctx, const struct forecast_set *f, size_t at, c
 	return rc;
 }
 
+/* A name of a file for a series: one that had to be changed or cut ends with a number of its own. */
+static const char *
+forecast_svg_name(const char *series, struct arena *a)
+{
+	size_t n = strlen(series), cut = n > SVG_NAME_MAX ? SVG_NAME_MAX : n;
+	bool other = cut < n;
+	char *name;
+
+	while (cut < n && cut > 0 && ((unsigned char)series[cut] & 0xc0) == 0x80)
+		cut--;	/* no half of a character */
+	name = arena_strndup(a, series, cut);
+	for (char *c = name; *c != '\0'; c++)
+		if (*c == '/') {
+			*c = '_';
+			other = true;
+		}
+	return other ? arena_printf(a, "%s~%08" PRIx32, name, (uint32_t)hash_str(series)) : name;
+}
+
 enum berth_code
 forecast_svg(struct cmd_ctx *ctx, const struct forecast_set *f, size_t i, struct berth_err *err)
 {
 	const struct forecast_opts *o = ctx->opts;
 	size_t len = strlen(o->svg), stem = len > 4 && strcmp(o->svg + len - 4, ".svg") == 0 ? len - 4 : len;
-	char *path = arena_strdup(ctx->arena, o->svg);
 
-	if (f->n > 1) {
-		path = arena_printf(ctx->arena, "%.*s-%s.svg", (int)stem, o->svg, f->out[i].name);
-		for (char *c = path + stem; *c != '\0'; c++)
-			*c = *c == '/' ? '_' : *c;
-	}
-	return forecast_svg_one(ctx, f, i, path, err);
+	return forecast_svg_one(ctx, f, i, f->n == 1 ? o->svg : arena_printf(ctx->arena, "%.*s-%s.svg", (int)stem, o->svg,
+	    forecast_svg_name(f->out[i].name, ctx->arena)), err);
 }

@@ -95,7 +95,7 @@ expect_json '$.series[0].as_of' 2026-10-06T04:00:00Z
 run --store past.db forecast --scores gpo
 expect_exit 1 "--scores of a series that nobody knows"
 run --store past.db forecast gpu --horizon 24h
-expect_out_has 'How sure: of 1 earlier forecasts [0-9]+ % of the steps'
+expect_out_has 'How sure: of 1 earlier forecast [0-9]+ % of the steps'
 
 run --store all.db forecast --backtest --horizon 48h --origins 3 -o json
 expect_exit 0
@@ -182,4 +182,29 @@ expect_lines "$before" "a forecast that is made again is scored once"
 run --store all.db --dry-run forecast --horizon 24h
 run --store all.db forecast --scores -o json
 expect_exit 0
+
+# Pictures of series whose names are no names of files: none takes the place of another.
+long=$(awk 'BEGIN { for (i = 0; i < 400; i++) printf "n" }' </dev/null)
+awk -v long="$long" 'BEGIN { print "series,timestamp,gpus"; for (i = 0; i < 60; i++) { t = 1796083200 - 3600 * (60 - i)
+	printf "a/b,%d,%d\na_b,%d,%d\n%s,%d,3\n%sm,%d,3\n", t, i % 9, t, i % 7, long, t, long, t } }' </dev/null >names.csv
+mkdir pictures
+run --store names.db record csv names.csv
+run --store names.db forecast --horizon 1d --svg pictures/p.svg --brief
+expect_exit 0
+ok $(($(ls pictures | wc -l) - 4)) "four series, four pictures"
+ok $(($(ls pictures | grep -c '^p-a_b.svg$') - 1)) "a name that can be kept is"
+
+# A store that may be read only: forecast all the same, and nothing is kept.
+if [ "$(id -u)" -ne 0 ]; then
+	chmod 444 names.db
+	mkdir shut && mv names.db shut && chmod 555 shut
+	run --store shut/names.db forecast --horizon 1d --brief
+	expect_exit 0
+	expect_err_has 'cannot be written: .*; it is read, and nothing of this run is kept'
+	run --store shut/names.db plan --horizon 4w
+	expect_exit 1
+	chmod 755 shut
+else
+	skip "a store that may be read only" "root may write everywhere"
+fi
 done_testing
