@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "broker/placing_facts.h"
@@ -22,7 +23,10 @@
 #define PLACING_KEY_SIZE 512
 
 /* What machines did: of a kind, how long they took to start; of a spot pool, hours up and times taken back. */
-struct placing_learned { double starts, start_s, hours, ends; };
+struct placing_learned {
+	double starts, start_s, hours, ends;
+	VEC(double) took;		/* s, start-ups; of one that is not over, or never came to its end: so far */
+};
 
 /* Rows of the store, read once. */
 struct placing_rows {
@@ -48,6 +52,8 @@ struct placing_rows {
 
 #define PLACING_PRIOR_STARTS 2.0	/* that the usual start counts for beside those seen */
 #define PLACING_PRIOR_ENDS 2.0		/* likewise of the rate of a spot pool */
+#define PLACING_START_LATE_S 600.0	/* start-ups take 3 to 15 min on GPU clouds: until there are 19 of a kind, at least so long */
+#define PLACING_START_ODDS 20
 
 static enum berth_code
 placing_rows_load(struct store *s, int64_t now, struct arena *a, struct placing_rows *r, struct placing_facts *f,
@@ -89,6 +95,43 @@ placing_learn_at(struct arena *a, struct placing_rows *r, struct strmap *map, co
 	return &r->learned[at];
 }
 
+/* A mean is for costs; a deadline wants what is rarely passed, so that machines which never came up count too. */
+static void
+placing_learn_start(struct arena *a, struct placing_rows *r, const struct instance *in, int64_t now)
+{
+	const char *key = placing_verdict_key(a, in->offer.provider, "", "", in->offer.instance_type);
+	int64_t took = (in->ready > 0 ? in->ready : in->gone > 0 ? in->gone : now) - in->created;
+	struct placing_learned *l;
+
+	if (took <= 0 || (in->ready == 0 && (double)took <= PLACING_START_LATE_S))
+		return;
+	l = placing_learn_at(a, r, &r->start, key);
+	VEC_PUSH(a, &l->took, (double)took);
+	if (in->ready > 0) {
+		l->starts++;
+		l->start_s += (double)took;
+	}
+}
+
+static int
+placing_cmp_falling(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x < y) - (x > y);
+}
+
+/* Of n start-ups the k-th longest is passed by the next in k cases of n + 1. */
+static double
+placing_start_late(const struct placing_learned *l)
+{
+	size_t k = l == NULL ? 0 : (l->took.n + 1) / PLACING_START_ODDS;
+
+	if (l == NULL || l->took.n == 0)
+		return PLACING_START_LATE_S;
+	return k > 0 ? l->took.v[k - 1] : fmax(PLACING_START_LATE_S, l->took.v[0]);
+}
+
 /* Start-ups of a kind of machine are the provider's; how long spot lasts is the zone's. */
 static void
 placing_learn(struct arena *a, struct placing_rows *r, int64_t now, struct placing_facts *f)
@@ -100,11 +143,7 @@ placing_learn(struct arena *a, struct placing_rows *r, int64_t now, struct placi
 		const struct offer *o = &in->offer;
 		struct placing_learned *l;
 
-		if (in->ready > in->created) {
-			l = placing_learn_at(a, r, &r->start, placing_verdict_key(a, o->provider, "", "", o->instance_type));
-			l->starts++;
-			l->start_s += (double)(in->ready - in->created);
-		}
+		placing_learn_start(a, r, in, now);
 		if (o->purchase != PURCHASE_SPOT)
 			continue;
 		f->lives[f->n_lives++] = *in;
@@ -115,14 +154,20 @@ placing_learn(struct arena *a, struct placing_rows *r, int64_t now, struct placi
 		l->hours += fmax(0, (double)((in->gone > 0 ? in->gone : now) - in->ready)) / 3600;
 		l->ends += str_eq(in->end_reason, "preempted");
 	}
+	for (size_t i = 0; i < r->n_learned; i++)
+		if (r->learned[i].took.n > 1)
+			qsort(r->learned[i].took.v, r->learned[i].took.n, sizeof(double), placing_cmp_falling);
 }
 
 /* (ends + prior) / (hours + prior / rate): the rate as published while nothing was seen, what was seen after enough of it. */
 static void
-placing_learned_of(const struct placing_rows *r, struct arena *a, const struct offer *o, struct cost_facts *f)
+placing_learned_of(const struct placing_rows *r, struct arena *a, struct placing_offer *po)
 {
+	const struct offer *o = po->offer;
+	struct cost_facts *f = &po->facts;
 	const size_t *at = strmap_get(&r->start, placing_verdict_key(a, o->provider, "", "", o->instance_type));
 
+	po->start_late_s = placing_start_late(at == NULL ? NULL : &r->learned[*at]);
 	if (at != NULL)
 		f->start_s = (PLACING_PRIOR_STARTS * COST_START_S + r->learned[*at].start_s) /
 		    (PLACING_PRIOR_STARTS + r->learned[*at].starts);
@@ -166,7 +211,7 @@ placing_facts_of(const struct placing_rows *r, const struct accel_table *accels,
 
 	*f = (struct cost_facts){ .accel = accel_find_sized(accels, o->accelerator, o->accelerator_memory_gib),
 		.start_s = NAN, .hazard_per_hour = NAN, .recover_s = NAN, .egress_usd_per_gib = NAN };
-	placing_learned_of(r, a, o, f);
+	placing_learned_of(r, a, po);
 	f->blocked_until = b == NULL ? 0 : b->until;
 	at = strmap_get(&r->capacity, place_key_text(&key, text, sizeof(text)));
 	if (at != NULL) {

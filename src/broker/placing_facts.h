@@ -14,6 +14,7 @@ struct placing_offer {
 	struct cost_facts facts;
 	int64_t machines;		/* that can be had; PLACE_NO_LIMIT */
 	int64_t last_won, last_lost;	/* launches here; 0: never */
+	double start_late_s;		/* a start-up takes longer in one case of 20 at most: what a deadline is kept by */
 	size_t account;			/* index into accounts[] */
 };
 

@@ -7,7 +7,6 @@
 #include "util/arena.h"
 #include "util/str.h"
 
-#define PLACING_SPOT_START_S 600.0	/* of a machine whose start nobody timed: 3 to 15 min on GPU clouds */
 #define PLACING_SPOT_WORK 1.02		/* machines are up to so much slower than rated without being rejected */
 #define PLACING_SPOT_TICK_S 120.0	/* two ticks of cron pass before a decision is acted on */
 #define PLACING_SPOT_LOST_S 1800
@@ -58,7 +57,7 @@ placing_spot_offer(const struct placing_offer *po, const struct cost_estimate *e
 	*(spot ? &out->spot_up : &out->on_demand_up) |= e->refuse == REFUSE_NOT && po->machines >= e->machines;
 	if (!spot && out->on_demand_up && !(po->last_lost > po->last_won && now - po->last_lost < PLACING_SPOT_LOST_S))
 		out->on_demand_sure = true;
-	p->start_s = fmax(p->start_s, isnan(po->facts.start_s) ? PLACING_SPOT_START_S : po->facts.start_s);
+	p->start_s = fmax(p->start_s, po->start_late_s);
 	if (!spot)
 		return;
 	p->zones++;

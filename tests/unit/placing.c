@@ -226,6 +226,35 @@ test_start(struct world *w)
 	    "machines that took half an hour to start do not keep the deadline");
 }
 
+/*
+ * With 1,180 s to spare spot is safe if a change of machine takes 370 s, not if it takes 790: a few quick start-ups are no proof
+ * that none will be slow, nineteen are; one slow one in twenty is allowed, two are not.
+ */
+static void
+test_start_late(struct world *w)
+{
+	static const struct { int quick, slow; const char *where, *what; } cases[] = {
+		{ 0, 0, "near on_demand", "nobody timed a start: 10 minutes" },
+		{ 1, 0, "near on_demand", "one quick start proves nothing" },
+		{ 18, 0, "near on_demand", "eighteen are one short" },
+		{ 19, 0, "near spot", "nineteen quick starts" },
+		{ 38, 1, "near spot", "one slow start among thirty-nine" },
+		{ 18, 1, "near on_demand", "one slow start among nineteen" },
+		{ 37, 2, "near on_demand", "two slow starts among thirty-nine" },
+	};
+
+	for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+		world_fresh(w, arena_printf(w->a, "late-%zu.db", c), 0.3);
+		world_submit(w, "one", T0 + 36720 + 1180);
+		for (int k = 0; k < cases[c].quick + cases[c].slow; k++) {
+			int64_t t = T0 - (k + 2) * 5 * HOUR;
+
+			world_machine(w, &w->offer[0], t, k < cases[c].quick ? 180 : 840, t + 4 * HOUR, "released");
+		}
+		tap_is_str(world_where(w), cases[c].where, "%s", cases[c].what);
+	}
+}
+
 /* Spot that was never lost, then the same that is lost each hour. */
 static void
 test_survival(struct world *w)
@@ -278,6 +307,7 @@ main(void)
 	test_capacity(&w);
 	test_probes(&w);
 	test_start(&w);
+	test_start_late(&w);
 	test_survival(&w);
 	test_quota(&w);
 	store_close(w.s);
