@@ -8,6 +8,9 @@ libproviders_a_SOURCES = \
 	providers/azure/azure_list.c \
 	providers/azure/azure_market.c \
 	providers/bearer.c providers/bearer.h \
+	providers/alibaba/alibaba.c providers/alibaba/alibaba.h \
+	providers/alibaba/alibaba_lease.c \
+	providers/alibaba/alibaba_market.c \
 	providers/aws/aws.c providers/aws/aws.h \
 	providers/aws/aws_auth.c providers/aws/aws_chain.c \
 	providers/aws/aws_file.c providers/aws/aws_file.h \

@@ -1,5 +1,6 @@
 #include <stddef.h>
 
+#include "providers/alibaba/alibaba.h"
 #include "providers/aws/aws.h"
 #include "providers/azure/azure.h"
 #include "providers/crusoe/crusoe.h"
@@ -29,6 +30,7 @@ static const struct provider_ops *const provider_rows[] = {
 	&provider_gcp,
 	&provider_azure,
 	&provider_oci,
+	&provider_alibaba,
 	&provider_tencent,
 	&provider_runpod,
 	&provider_vast,

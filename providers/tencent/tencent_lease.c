@@ -17,7 +17,7 @@
 
 static const struct { const char *state; enum prov_state to; } tencent_states[] = {
 	{ "PENDING", PROV_PENDING }, { "STARTING", PROV_PENDING }, { "REBOOTING", PROV_PENDING }, { "RUNNING", PROV_READY },
-	{ "LAUNCH_FAILED", PROV_FAILED }, { "STOPPING", PROV_FAILED }, { "STOPPED", PROV_FAILED }, { "SHUTDOWN", PROV_ENDING },
+	{ "LAUNCH_FAILED", PROV_FAILED }, { "STOPPING", PROV_ENDING }, { "STOPPED", PROV_FAILED }, { "SHUTDOWN", PROV_ENDING },
 	{ "TERMINATING", PROV_ENDING },
 };
 

@@ -205,7 +205,12 @@ http_header_list(const struct http_req *req, bool foreign)
 			curl_slist_free_all(list);
 		list = next;
 	}
-	return list;
+	if (list == NULL || req->body != NULL || http_req_get_header(req, "Content-Type") != NULL)
+		return list;
+	next = curl_slist_append(list, "Content-Type:");	/* nothing has no type: curl would name a form's, which is in no signature */
+	if (next == NULL)
+		curl_slist_free_all(list);
+	return next;
 }
 
 static void

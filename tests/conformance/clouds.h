@@ -37,6 +37,14 @@ enum berth_code oci_cloud(void *arg, struct prov_account *acc, const struct http
 void oci_cloud_reset(void);
 
 /*
+ * Alibaba Cloud: two ecs.gn6i-c4g1.xlarge in cn-nowhere-a, types and machines page by page. Requests must be signed by the
+ * key "key-SECRET" with a new nonce each. The same token is the same machine.
+ */
+enum berth_code alibaba_cloud(void *arg, struct prov_account *acc, const struct http_req *req, struct http_resp *resp,
+    struct berth_err *err);
+void alibaba_cloud_reset(void);
+
+/*
  * Tencent Cloud: two GN7.2XLARGE32 (and halves of a T4) in ap-nowhere-1, machines listed one a page. Requests must be signed
  * by the key "key-SECRET"; every refusal is a 200. The same token is the same machine.
  */

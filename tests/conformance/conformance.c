@@ -46,6 +46,8 @@ static const struct conformance {
 	    "client_id: app, client_secret: env:BERTH_TEST_KEY, image: 'p:o:s:latest', ssh_key: k, subnet: /s}", 2, 60, azure_cloud },
 	{ "oci", "{name: acc, provider: oci, tenancy: ten, user: usr, fingerprint: fin, key: env:BERTH_TEST_PEM, "
 	    "regions: eu-nowhere-1, image: img, subnet: sub}", 2, 60, oci_cloud },
+	{ "alibaba", "{name: acc, provider: alibaba, access_key_id: env:BERTH_TEST_KEY, access_key_secret: env:BERTH_TEST_KEY, "
+	    "regions: cn-nowhere, image: img, security_group: sg-1, vswitches: cn-nowhere-a=vsw-1}", 2, 60, alibaba_cloud },
 	{ "tencent", "{name: acc, provider: tencent, secret_id: env:BERTH_TEST_KEY, secret_key: env:BERTH_TEST_KEY, "
 	    "regions: ap-nowhere, currency: USD, image: img-1}", 2, 60, tencent_cloud },
 	{ "runpod", "{name: acc, provider: runpod, api_key: env:BERTH_TEST_KEY, image: img}", 2, 60, runpod_cloud },
@@ -102,6 +104,7 @@ fresh(void)
 	gcp_cloud_reset();
 	azure_cloud_reset();
 	oci_cloud_reset();
+	alibaba_cloud_reset();
 	tencent_cloud_reset();
 	small_clouds_reset();
 	openstack_cloud_reset();

@@ -5,8 +5,8 @@ EXTRA_DIST += tests/live/requirements.txt tests/live/aws_client.py tests/live/aw
 dist_check_SCRIPTS += tests/live/aws.sh tests/live/aws-client.sh tests/live/doctor.sh
 EXTRA_DIST += tests/live/clients.sh tests/live/witness.py tests/live/witness_azure.py tests/live/witness_google.py
 dist_check_SCRIPTS += tests/live/witness-azure.sh tests/live/witness-google.sh
-EXTRA_DIST += tests/live/witness_openstack.py tests/live/witness_tencent.py
-dist_check_SCRIPTS += tests/live/witness-openstack.sh tests/live/witness-tencent.sh
+EXTRA_DIST += tests/live/witness_alibaba.py tests/live/witness_openstack.py tests/live/witness_tencent.py
+dist_check_SCRIPTS += tests/live/witness-alibaba.sh tests/live/witness-openstack.sh tests/live/witness-tencent.sh
 dist_check_SCRIPTS += tests/live/prometheus.sh tests/live/slurm.sh tests/live/slurm-rent.sh tests/live/ssh.sh
 
 # Calls of the provider core from the shell, for the tests of adapters.

@@ -264,7 +264,7 @@ same("quota")
 
 # --- machines --------------------------------------------------------------------------------------------------------
 STATE = {"PENDING": "pending", "STARTING": "pending", "REBOOTING": "pending", "RUNNING": "ready", "LAUNCH_FAILED": "failed",
-         "STOPPED": "failed", "STOPPING": "failed", "SHUTDOWN": "ending", "TERMINATING": "ending"}
+         "STOPPED": "failed", "STOPPING": "ending", "SHUTDOWN": "ending", "TERMINATING": "ending"}
 
 
 def read(m, region):

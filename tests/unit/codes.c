@@ -20,6 +20,7 @@
 #define CRUSOE "{\"operation\":{\"state\":\"FAILED\",\"result\":{\"code\":\"%s\",\"message\":\"%s\"}}}"
 #define NOVA "{\"%s\":{\"code\":400,\"message\":\"%s\"}}"
 #define SLURM "{\"errors\":[{\"error_number\":%s,\"error\":\"%s\"}]}"
+#define CAPITAL "{\"Code\":\"%s\",\"Message\":\"%s\",\"RequestId\":\"r\"}"
 #define WITHIN "{\"Response\":{\"Error\":{\"Code\":\"%s\",\"Message\":\"%s\"},\"RequestId\":\"r\"}}"
 #define STATUS "{\"kind\":\"Status\",\"reason\":\"%s\",\"message\":\"%s\"}"
 
@@ -139,6 +140,36 @@ static const struct row { const char *provider; int status; const char *shape, *
 	{ "oci", 501, PLAIN, "MethodNotImplemented", "", BERTH_EPERMANENT },
 	{ "oci", 500, PLAIN, "InternalServerError", "", BERTH_ETRANSIENT },
 	{ "oci", 503, "", "", "", BERTH_ETRANSIENT },
+
+	{ "alibaba", 403, CAPITAL, "OperationDenied.NoStock", "", BERTH_ECAPACITY },
+	{ "alibaba", 403, CAPITAL, "OperationDenied.NoStockInZone", "", BERTH_ECAPACITY },
+	{ "alibaba", 403, CAPITAL, "Zone.NotOnSale", "", BERTH_ECAPACITY },
+	{ "alibaba", 404, CAPITAL, "InvalidResourceType.NotSupported", "", BERTH_ECAPACITY },
+	{ "alibaba", 404, CAPITAL, "InstanceType.Offline", "", BERTH_ECAPACITY },
+	{ "alibaba", 400, CAPITAL, "InvalidInstanceType.ZoneNotSupported", "", BERTH_ECAPACITY },
+	{ "alibaba", 400, CAPITAL, "InvalidInstanceType.NotSupported", "", BERTH_ECAPACITY },
+	{ "alibaba", 403, CAPITAL, "QuotaExceed.ElasticQuota", "", BERTH_EQUOTA },
+	{ "alibaba", 403, CAPITAL, "QuotaExceed.AfterpayInstance", "", BERTH_EQUOTA },
+	{ "alibaba", 400, CAPITAL, "InvalidVSwitchId.IpNotEnough", "", BERTH_EQUOTA },
+	{ "alibaba", 403, CAPITAL, "InvalidAccountStatus.NotEnoughBalance", "", BERTH_EQUOTA },
+	{ "alibaba", 400, CAPITAL, "Throttling", "", BERTH_ETHROTTLED },
+	{ "alibaba", 400, CAPITAL, "Throttling.User", "", BERTH_ETHROTTLED },
+	{ "alibaba", 400, CAPITAL, "Throttling.Api", "", BERTH_ETHROTTLED },
+	{ "alibaba", 503, CAPITAL, "ServiceUnavailable", "", BERTH_ETRANSIENT },
+	{ "alibaba", 404, CAPITAL, "InvalidAccessKeyId.NotFound", "", BERTH_EAUTH },
+	{ "alibaba", 400, CAPITAL, "SignatureDoesNotMatch", "", BERTH_EAUTH },
+	{ "alibaba", 400, CAPITAL, "SignatureNonceUsed", "", BERTH_ETRANSIENT },
+	{ "alibaba", 400, CAPITAL, "InvalidTimeStamp.Expired", "", BERTH_EAUTH },
+	{ "alibaba", 403, CAPITAL, "Forbidden.RAM", "", BERTH_EAUTH },
+	{ "alibaba", 403, CAPITAL, "NoPermission", "", BERTH_EAUTH },
+	{ "alibaba", 400, CAPITAL, "InvalidSecurityToken.Expired", "", BERTH_EAUTH },
+	{ "alibaba", 404, CAPITAL, "InvalidInstanceId.NotFound", "", BERTH_ENOTFOUND },
+	{ "alibaba", 403, CAPITAL, "IncorrectInstanceStatus", "", BERTH_ETRANSIENT },
+	{ "alibaba", 403, CAPITAL, "IdempotentProcessing", "", BERTH_ETRANSIENT },
+	{ "alibaba", 400, CAPITAL, "IdempotentParameterMismatch", "", BERTH_EPERMANENT },
+	{ "alibaba", 400, CAPITAL, "InvalidParameter", "", BERTH_EPERMANENT },
+	{ "alibaba", 400, CAPITAL, "MissingParameter", "", BERTH_EPERMANENT },
+	{ "alibaba", 500, CAPITAL, "InternalError", "", BERTH_ETRANSIENT },
 
 	{ "tencent", 200, WITHIN, "ResourceInsufficient.SpecifiedInstanceType", "", BERTH_ECAPACITY },
 	{ "tencent", 200, WITHIN, "ResourceInsufficient.AvailabilityZoneSoldOut", "", BERTH_ECAPACITY },

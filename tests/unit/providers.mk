@@ -18,7 +18,8 @@ tests_unit_replay_t_LDADD = libtap.a $(PROVIDER_LIBS)
 # One suite over all adapters.
 check_PROGRAMS += tests/conformance/conformance.t
 tests_conformance_conformance_t_SOURCES = tests/conformance/conformance.c tests/conformance/clouds.h \
-	tests/conformance/aws_cloud.c tests/conformance/azure_cloud.c tests/conformance/gcp_cloud.c \
+	tests/conformance/alibaba_cloud.c tests/conformance/aws_cloud.c tests/conformance/azure_cloud.c \
+	tests/conformance/gcp_cloud.c \
 	tests/conformance/kit.c tests/conformance/kit.h tests/conformance/kube_cloud.c tests/conformance/lambda_cloud.c \
 	tests/conformance/oci_cloud.c tests/conformance/openstack_cloud.c tests/conformance/slurm_cloud.c \
 	tests/conformance/small_clouds.c tests/conformance/tencent_cloud.c
@@ -44,6 +45,9 @@ tests_unit_aws_t_LDADD = libtap.a $(PROVIDER_LIBS)
 check_PROGRAMS += tests/unit/oci.t
 tests_unit_oci_t_SOURCES = tests/unit/oci.c
 tests_unit_oci_t_LDADD = libtap.a $(PROVIDER_LIBS)
+check_PROGRAMS += tests/unit/alibaba.t
+tests_unit_alibaba_t_SOURCES = tests/unit/alibaba.c
+tests_unit_alibaba_t_LDADD = libtap.a $(PROVIDER_LIBS)
 check_PROGRAMS += tests/unit/tencent.t
 tests_unit_tencent_t_SOURCES = tests/unit/tencent.c
 tests_unit_tencent_t_LDADD = libtap.a $(PROVIDER_LIBS)

@@ -193,7 +193,7 @@ test_states(void)
 		{ "PENDING", "", PROV_PENDING, BERTH_OK }, { "RUNNING", "", PROV_READY, BERTH_OK }, { "STOPPED", "", PROV_FAILED, BERTH_EFAIL },
 		{ "LAUNCH_FAILED", "ResourceInsufficient.SpecifiedInstanceType", PROV_FAILED, BERTH_ECAPACITY },
 		{ "LAUNCH_FAILED", "LimitExceeded.InstanceQuota", PROV_FAILED, BERTH_EQUOTA },
-		{ "SHUTDOWN", "", PROV_ENDING, BERTH_OK }, { "TERMINATING", "", PROV_ENDING, BERTH_OK }, { "TOMORROW", "", PROV_PENDING, BERTH_OK },
+		{ "STOPPING", "", PROV_ENDING, BERTH_OK }, { "SHUTDOWN", "", PROV_ENDING, BERTH_OK }, { "TERMINATING", "", PROV_ENDING, BERTH_OK }, { "TOMORROW", "", PROV_PENDING, BERTH_OK },
 	};
 	struct prov_account *acc = open_account(", currency: USD", BERTH_OK);
 	struct berth_err err = { 0 };
