@@ -14,6 +14,7 @@
 #include "model/accel.h"
 #include "providers/account.h"
 #include "tests/conformance/clouds.h"
+#include "tests/conformance/kit.h"
 #include "tests/tap.h"
 #include "util/arena.h"
 #include "util/fileio.h"
@@ -514,6 +515,16 @@ test_missing(const struct conformance *c)
 	prov_account_close(acc);
 }
 
+static void
+test_recorded(const struct conformance *c)
+{
+	struct prov_account *acc = open_as(c, "inst", NOW);
+
+	fresh();
+	recorded_keeps_no_secret(c->provider, acc, c->cloud, dir);
+	prov_account_close(acc);
+}
+
 /* A throwaway RSA key, PKCS#8. */
 static const char *
 new_key(void)
@@ -564,6 +575,8 @@ main(void)
 		test_offers(c);
 		if (c->machines > 0)
 			test_lease(c);
+		if (c->cloud != NULL)
+			test_recorded(c);
 		test_hostile(c);
 		if (c->cloud != NULL)
 			test_missing(c);

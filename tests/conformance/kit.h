@@ -30,4 +30,7 @@ const char *kit_list(const struct kit_fleet *f, struct arena *a, kit_text_fn *te
 /* A string at a path like "a.b.0.c" of the body; "" if there is none. In the request's arena. */
 const char *kit_str(const struct http_req *req, const char *path);
 
+/* Runs through an account's calls, records them under dir, and looks for what it must not find. */
+void recorded_keeps_no_secret(const char *provider, struct prov_account *acc, prov_exchange_fn *cloud, const char *dir);
+
 #endif
