@@ -28,6 +28,7 @@ enum prov_cap {				/* what the cloud can do; an op is NULL only where its bit is
 	PROV_CAP_TOKEN = 1 << 6,	/* a create with a token seen before is no second machine: safe to repeat */
 	PROV_CAP_SPOT = 1 << 7,		/* sells machines that it may take back */
 	PROV_CAP_APART = 1 << 9,	/* the list of machines shows no notices: they are asked for besides */
+	PROV_CAP_OWN = 1 << 10,		/* nobody sends a price list: berth.yaml says what an hour costs, or it is unknown */
 	PROV_CAP_FREE = 1 << 8		/* a machine given back is free again at once: its list is asked anew then */
 };
 

@@ -290,7 +290,7 @@ const struct prov_auth_ops kube_auth = { .sign = kube_sign };
 const struct provider_ops provider_kubernetes = {
 	.abi = PROVIDER_ABI,
 	.caps = PROV_CAP_OFFERS | PROV_CAP_QUOTA | PROV_CAP_NOTICES | PROV_CAP_APART | PROV_CAP_LEASE | PROV_CAP_TOKEN | PROV_CAP_SPOT |
-	    PROV_CAP_FREE,
+	    PROV_CAP_FREE | PROV_CAP_OWN,
 	.name = "kubernetes",
 	.summary = "a Kubernetes cluster: machines are Jobs",
 	.state_size = sizeof(struct kube),

@@ -153,7 +153,7 @@ openstack_error_read(const struct http_resp *resp, struct prov_error *error_out)
 
 const struct provider_ops provider_openstack = {
 	.abi = PROVIDER_ABI,
-	.caps = PROV_CAP_OFFERS | PROV_CAP_QUOTA | PROV_CAP_LEASE,
+	.caps = PROV_CAP_OFFERS | PROV_CAP_QUOTA | PROV_CAP_LEASE | PROV_CAP_OWN,
 	.name = "openstack",
 	.summary = "OpenStack clouds: keystone v3, nova, placement",
 	.state_size = sizeof(struct openstack),

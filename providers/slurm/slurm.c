@@ -259,7 +259,7 @@ static const struct prov_auth_ops slurm_auth = {
 const struct provider_ops provider_slurm = {
 	.abi = PROVIDER_ABI,
 	.caps = PROV_CAP_OFFERS | PROV_CAP_QUOTA | PROV_CAP_NOTICES | PROV_CAP_LEASE | PROV_CAP_SPOT |
-	    PROV_CAP_FREE,
+	    PROV_CAP_FREE | PROV_CAP_OWN,
 	.name = "slurm",
 	.summary = "a Slurm cluster, by slurmrestd or by its commands",
 	.state_size = sizeof(struct slurm),

@@ -69,14 +69,18 @@ pricelist_say_moved(struct pricelist_gate *g, double far)
 }
 
 void
-pricelist_judge(const struct pricelist_policy *policy, const struct offer *old, size_t n_old, const struct offer *fresh,
+pricelist_judge(const struct pricelist_policy *policy, bool own, const struct offer *old, size_t n_old, const struct offer *fresh,
     size_t n_fresh, struct pricelist_gate *g)
 {
 	const struct pricelist_policy *p = policy != NULL ? policy : &pricelist_policy_default;
 
 	memset(g, 0, sizeof(*g));
 	pricelist_compare(p->moved, old, n_old, fresh, n_fresh, g);
-	if (pricelist_known(fresh, n_fresh) == 0)
+	if (own) {
+		g->moved -= g->unknown;		/* a row was taken out of berth.yaml */
+		g->unknown = 0;
+	}
+	if (pricelist_known(fresh, n_fresh) == 0 && (!own || n_fresh == 0))
 		snprintf(g->why, sizeof(g->why), "no price in it");
 	else if (g->common >= PRICELIST_SMALL && (double)g->moved > p->moved_share * (double)g->common)
 		pricelist_say_moved(g, p->moved);
@@ -224,7 +228,7 @@ pricelist_put(const struct pricelist_setup *s, const char *provider, const char 
 	rc = store_offer_list(s->store, &q, a, &old, &n_old, err);
 	if (rc != BERTH_OK)
 		return rc;
-	pricelist_judge(s->policy, old, n_old, offers, n, &g);
+	pricelist_judge(s->policy, false, old, n_old, offers, n, &g);
 	if (g.pass || s->force) {
 		rc = pricelist_replace(s, &key, old, n_old, offers, n, a, err);
 		if (rc == BERTH_OK && !s->dry_run)
@@ -379,6 +383,7 @@ pricelist_put_account(const struct pricelist_setup *s, const struct pricelist_ke
 	struct offer_query q = { .account = k->account, .list_source = k->source, .every_kind = true };
 	struct quarantine key = { .provider = "", .account = k->account, .source = k->source };
 	struct offer *offers = pricelist_in_usd(s, raw, n, a), *old;
+	const struct provider_ops *ops = provider_find(provider);
 	struct pricelist_gate g;
 	const char *why;
 	enum berth_code rc;
@@ -388,7 +393,7 @@ pricelist_put_account(const struct pricelist_setup *s, const struct pricelist_ke
 	rc = store_offer_list(s->store, &q, a, &old, &n_old, err);
 	if (rc != BERTH_OK)
 		return rc;
-	pricelist_judge(s->policy, old, n_old, offers, n, &g);
+	pricelist_judge(s->policy, ops != NULL && (ops->caps & PROV_CAP_OWN) != 0, old, n_old, offers, n, &g);
 	if (g.pass || s->force) {
 		rc = pricelist_replace_account(s, k, old, n_old, offers, n, a, err);
 		if (rc == BERTH_OK && !s->dry_run)

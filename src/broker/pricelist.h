@@ -42,8 +42,11 @@ extern const struct pricelist_policy pricelist_policy_default;
 BERTH_MUST_CHECK enum berth_code pricelist_policy_read(const struct yaml_node *config, const char *config_dir, int64_t now,
     struct arena *a, struct pricelist_policy *policy_out, struct berth_err *err);
 
-/* Whether the new list can be believed beside the old one. Pure; either may be empty; policy NULL: the default. */
-void pricelist_judge(const struct pricelist_policy *policy, const struct offer *old, size_t n_old,
+/*
+ * Whether the new list can be believed beside the old one. Pure; either may be empty; policy NULL: the default. own: of
+ * own machines (PROV_CAP_OWN), whose prices may be unknown.
+ */
+void pricelist_judge(const struct pricelist_policy *policy, bool own, const struct offer *old, size_t n_old,
     const struct offer *fresh, size_t n_fresh, struct pricelist_gate *gate_out);
 
 struct pricelist_setup {

@@ -40,7 +40,7 @@ passes(const struct offer *old, size_t n_old, const struct offer *fresh, size_t 
 {
 	struct pricelist_gate g;
 
-	pricelist_judge(NULL, old, n_old, fresh, n_fresh, &g);
+	pricelist_judge(NULL, false, old, n_old, fresh, n_fresh, &g);
 	if (!g.pass && why != NULL && strstr(g.why, why) == NULL)
 		tap_diag("said: %s", g.why);
 	return g.pass;
@@ -97,6 +97,28 @@ current(struct store *s, const char *provider, int64_t *sum_out)
 	for (size_t i = 0; i < n; i++)
 		*sum_out += v[i].price.v / 1000000;
 	return n;
+}
+
+/* Own machines, whose prices berth.yaml says or does not. */
+static void
+test_gate_own(void)
+{
+	struct offer *old = make("p", 10, 10, "L4"), *fresh = make("p", 10, 10, "L4");
+	struct pricelist_gate g;
+
+	for (size_t i = 0; i < 10; i++)
+		fresh[i].price = USD_UNKNOWN;
+	pricelist_judge(NULL, true, NULL, 0, fresh, 10, &g);
+	tap_ok(g.pass, "own machines without a price are a list");
+	pricelist_judge(NULL, true, old, 10, fresh, 10, &g);
+	tap_ok(g.pass, "also where they had one");
+	pricelist_judge(NULL, true, old, 10, fresh, 0, &g);
+	tap_ok(!g.pass, "none at all is no list");
+	fresh = make("p", 10, 10, "L4");
+	for (size_t i = 0; i < 5; i++)
+		fresh[i].price.v = old[i].price.v * 3;
+	pricelist_judge(NULL, true, old, 10, fresh, 10, &g);
+	tap_ok(!g.pass && strstr(g.why, "5 of 10 prices") != NULL, "a slip of the pen is told: %s", g.why);
 }
 
 static void
@@ -281,6 +303,7 @@ main(void)
 	if (mkdtemp(dir) == NULL)
 		return 99;
 	test_gate();
+	test_gate_own();
 	tap_code(store_open(":memory:", STORE_CREATE, NOW, &store, &err), BERTH_OK, &err);
 	test_put(store, dir);
 	test_rates(dir);
