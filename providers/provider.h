@@ -206,11 +206,12 @@ struct prov_auth_ops {
 	enum berth_code (*sign)(void *st, struct http_req *req, int64_t now, struct berth_err *err);
 };
 
+#define PROV_CHECK_DETAIL 1024	/* room for every permission that berth needs */
 /* One question of doctor that costs nothing: may this account launch here? */
 struct prov_check {
 	char name[64];			/* what is asked, in the provider's words: "ec2:RunInstances" */
 	enum berth_code code;		/* BERTH_OK: it may */
-	char detail[192];		/* the provider's words; "" */
+	char detail[PROV_CHECK_DETAIL];	/* the provider's words, or what is missing; "" */
 };
 
 struct prov_market_ops {

@@ -14,8 +14,8 @@ static const struct { const char *name; bool tpu; } gcp_permissions[] = {
 	{ "compute.instances.setLabels", false }, { "compute.disks.create", false }, { "compute.subnetworks.use", false },
 	{ "compute.subnetworks.useExternalIp", false }, { "compute.globalOperations.list", false },
 	{ "compute.zoneOperations.list", false },
-	{ "tpu.acceleratortypes.list", true }, { "tpu.nodes.list", true }, { "tpu.nodes.create", true },
-	{ "tpu.nodes.delete", true },
+	{ "tpu.acceleratortypes.list", true }, { "tpu.nodes.list", true }, { "tpu.nodes.get", true },
+	{ "tpu.nodes.create", true }, { "tpu.nodes.delete", true },	/* of queued resources too, which have no permissions of their own */
 };
 #define GCP_PERMISSIONS (sizeof(gcp_permissions) / sizeof(gcp_permissions[0]))
 

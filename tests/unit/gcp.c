@@ -664,6 +664,7 @@ test_permissions(void)
 	tap_is_str(req.url, "https://cloudresourcemanager.googleapis.com/v1/projects/proj:testIamPermissions", "where permissions are asked for");
 	tap_code(acc->ops->lease->check_parse(acc->st, &resp, 0, &c, &err), BERTH_OK, &err);
 	tap_ok(c.code == BERTH_EAUTH && strstr(c.detail, "missing: compute.machineTypes.list, compute.") != NULL, "%s", c.detail);
+	tap_ok(strstr(c.detail, "compute.zoneOperations.list") != NULL, "to the last one");
 	resp = say(200, req.body);		/* the question is an answer too: all of them */
 	c = (struct prov_check){ .code = BERTH_OK };
 	tap_code(acc->ops->lease->check_parse(acc->st, &resp, 0, &c, &err), BERTH_OK, &err);
