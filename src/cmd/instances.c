@@ -113,6 +113,8 @@ instances_table(struct cmd_ctx *ctx, const struct instance *ins, size_t n, struc
 		{ "gone", NULL, TABLE_TIME, 0, TABLE_WIDE },
 		{ "end_reason", NULL, TABLE_TEXT, 0, TABLE_WIDE },
 		{ "cost", "COST $", TABLE_MONEY, 2, 0 },
+		{ "ref", NULL, TABLE_TEXT, 0, TABLE_WIDE | TABLE_CUT },
+		{ "address", NULL, TABLE_TEXT, 0, TABLE_WIDE },
 	};
 	struct table *t = table_new(ctx->arena, cols, sizeof(cols) / sizeof(cols[0]));
 
@@ -134,6 +136,8 @@ instances_table(struct cmd_ctx *ctx, const struct instance *ins, size_t n, struc
 		table_time(t, in->gone);
 		table_text(t, in->end_reason);
 		table_money(t, in->cost);
+		table_text(t, in->provider_ref);
+		table_text(t, in->address);
 	}
 	return cmd_table_print(ctx, t, err);
 }
