@@ -13,7 +13,7 @@ struct prov_net {
 	struct http *http;
 	struct http_cache *cache;
 	struct http_tape *tape;
-	int sync_within_s, prices_within_s;	/* 0: not said */
+	int sync_within_s, prices_within_s, lease_within_s;	/* 0: not said */
 };
 
 static enum berth_code
@@ -48,7 +48,7 @@ struct net_section {
 	struct http_config http;
 	const char *record, *replay;
 	bool cache;
-	int64_t timeout_s, sync_within_s, prices_within_s;
+	int64_t timeout_s, sync_within_s, prices_within_s, lease_within_s;
 };
 
 static const char *
@@ -63,7 +63,7 @@ static enum berth_code
 net_read(const struct yaml_node *config, const char *dir, struct arena *a, struct net_section *s, struct berth_err *err)
 {
 	static const char *const keys[] = { "proxy", "ca_file", "timeout", "cache", "record", "replay", "sync_within",
-		"prices_within", NULL };
+		"prices_within", "lease_within", NULL };
 	const struct yaml_node *map = NULL;
 	enum berth_code rc = config != NULL ? yaml_map(config, "network", &map, err) : BERTH_OK;
 
@@ -76,10 +76,11 @@ net_read(const struct yaml_node *config, const char *dir, struct arena *a, struc
 	    (rc = yaml_str(map, "record", &s->record, err)) != BERTH_OK ||
 	    (rc = yaml_str(map, "replay", &s->replay, err)) != BERTH_OK ||
 	    (rc = yaml_duration(map, "sync_within", &s->sync_within_s, err)) != BERTH_OK ||
-	    (rc = yaml_duration(map, "prices_within", &s->prices_within_s, err)) != BERTH_OK)
+	    (rc = yaml_duration(map, "prices_within", &s->prices_within_s, err)) != BERTH_OK ||
+	    (rc = yaml_duration(map, "lease_within", &s->lease_within_s, err)) != BERTH_OK)
 		return rc;
 	if (s->timeout_s < 0 || s->timeout_s > 86400 || s->sync_within_s < 0 || s->sync_within_s > 86400 ||
-	    s->prices_within_s < 0 || s->prices_within_s > 86400)
+	    s->prices_within_s < 0 || s->prices_within_s > 86400 || s->lease_within_s < 0 || s->lease_within_s > 86400)
 		return yaml_err(map, err, "a limit of time must be at most a day");
 	s->http.ca_file = net_path(a, dir, s->http.ca_file);
 	s->record = net_path(a, dir, s->record);
@@ -113,6 +114,7 @@ net_open(struct prov_net *net, const struct net_section *s, struct arena *a, str
 		rc = http_cache_new(cache, &net->cache, err);
 	net->sync_within_s = (int)s->sync_within_s;
 	net->prices_within_s = (int)s->prices_within_s;
+	net->lease_within_s = (int)s->lease_within_s;
 	return rc;
 }
 
@@ -165,6 +167,12 @@ int
 prov_net_prices_within_s(const struct prov_net *net, int fallback)
 {
 	return net != NULL && net->prices_within_s > 0 ? net->prices_within_s : fallback;
+}
+
+int
+prov_net_lease_within_s(const struct prov_net *net, int fallback)
+{
+	return net != NULL && net->lease_within_s > 0 ? net->lease_within_s : fallback;
 }
 
 struct http *

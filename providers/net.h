@@ -22,7 +22,7 @@ BERTH_MUST_CHECK enum berth_code prov_net_new(const struct http_config *conf, st
     struct berth_err *err);
 /*
  * As `network:` of berth.yaml says (config: its root, or NULL): proxy, ca_file, timeout, cache, record, replay,
- * sync_within, prices_within; BERTH_RECORD and BERTH_REPLAY of the environment go before the file. The cache lies in
+ * sync_within, prices_within, lease_within; BERTH_RECORD and BERTH_REPLAY of the environment go before the file. The cache lies in
  * the user's cache folder, and is off without a home. Errors: BERTH_EINVAL with file:line:col, BERTH_EIO,
  * BERTH_ENOTFOUND (no such recording).
  */
@@ -33,6 +33,7 @@ void prov_net_free(struct prov_net *net);		/* NULL is allowed */
 /* What a pass over all accounts may take, s; fallback where `network:` does not say it (or net is NULL). */
 int prov_net_sync_within_s(const struct prov_net *net, int fallback);
 int prov_net_prices_within_s(const struct prov_net *net, int fallback);
+int prov_net_lease_within_s(const struct prov_net *net, int fallback);	/* of one account in such a pass */
 
 /* For the core. */
 struct http *net_http(struct prov_net *net);

@@ -8,6 +8,7 @@
 #include "providers/net.h"
 #include "store/event_rows.h"
 #include "util/fileio.h"
+#include "util/time.h"
 #include "util/yaml.h"
 
 #define BROKER_TABLE_MAX (4U << 20)
@@ -16,6 +17,7 @@ static const struct broker_policy broker_policy_default = {
 	.prices_s = 900,
 	.sync_pass_s = 30,
 	.prices_pass_s = 300,
+	.lease_pass_s = 60,
 	.block_capacity_s = 180,
 	.block_capacity_max_s = 3600,
 	.block_quota_s = 3600,
@@ -36,6 +38,7 @@ broker_open_net(struct broker *b, const struct broker_setup *s, struct berth_err
 
 	b->policy.sync_pass_s = prov_net_sync_within_s(b->net, b->policy.sync_pass_s);
 	b->policy.prices_pass_s = prov_net_prices_within_s(b->net, b->policy.prices_pass_s);
+	b->policy.lease_pass_s = prov_net_lease_within_s(b->net, b->policy.lease_pass_s);
 	return rc;
 }
 
@@ -355,4 +358,23 @@ broker_account_down(struct broker *b, struct broker_account *acc, const struct b
 	log_warn(b->log, "account %s is left alone in this tick: %s; berth doctor looks at it", acc->name, why->msg);
 	return broker_event(b, err, "account.unreachable", arena_printf(b->tick_arena, "account:%s", acc->name), "",
 	    NULL, "%s: %s", err_name(why->code), why->msg);
+}
+
+void
+broker_pass_begin(struct broker *b)
+{
+	for (size_t i = 0; i < b->n_accounts; i++)
+		b->accounts[i].spent_ms = 0;
+}
+
+bool
+broker_pass_left(const struct broker *b, const struct broker_account *acc)
+{
+	return acc->spent_ms < (int64_t)b->policy.lease_pass_s * 1000;
+}
+
+void
+broker_pass_spent(struct broker_account *acc, int64_t since_ms)
+{
+	acc->spent_ms += time_mono_ms() - since_ms;
 }

@@ -40,6 +40,7 @@ struct broker_account {
 	size_t n_machines, cap_machines;
 	enum berth_code down;		/* BERTH_OK, or why this tick leaves the account alone */
 	char why[512];
+	int64_t spent_ms;		/* on the calls of this pass, one machine after the other */
 };
 
 /* What one tick did; counts add up over the ticks of a replay. */
@@ -47,12 +48,14 @@ struct broker_counts {
 	int64_t ticks;
 	int64_t placed, created, adopted, refused, probed, rejected, started, finished, failed, preempted, released, lost;
 	int64_t events_sent, errors, rolled_up;
+	int64_t unplaced;		/* jobs of the last tick whose every offer was refused, or of whose launch nobody knows yet */
 };
 
 /* Seconds and tries; the defaults are those of berth-tick(1). */
 struct broker_policy {
 	int64_t prices_s;		/* an account's price list is fetched again when it is so old: 15 min */
 	int sync_pass_s, prices_pass_s;	/* what has not answered by then is left alone in this tick: 30 s, 5 min */
+	int lease_pass_s;		/* so long a pass rents or ends machines of one account: 1 min */
 	int64_t block_capacity_s, block_capacity_max_s;	/* 3 min doubling to 1 h */
 	int64_t block_quota_s;		/* 1 h */
 	int64_t block_preempted_s;	/* 10 min: never straight back to where it was taken away */
@@ -118,6 +121,13 @@ void broker_close(struct broker *b);
 /* Moves the clock of the broker and of every account; never backwards. */
 void broker_set_now(struct broker *b, int64_t now);
 struct broker_account *broker_account(struct broker *b, const char *name);	/* NULL: not in the config */
+/*
+ * A pass that calls one machine after the other gives each account its own share of time, so that a slow cloud holds up
+ * neither the tick nor the others: begin for all, then broker_pass_left() before a call and broker_pass_spent() after.
+ */
+void broker_pass_begin(struct broker *b);
+bool broker_pass_left(const struct broker *b, const struct broker_account *acc);
+void broker_pass_spent(struct broker_account *acc, int64_t since_ms);	/* time_mono_ms() before the call */
 
 /*
  * One pass over everything: sync prices recover watch move release provision (places, then creates) probe start notify

@@ -9,6 +9,7 @@
 #include "store/plan_rows.h"
 #include "util/buf.h"
 #include "util/json.h"
+#include "util/time.h"
 
 static enum berth_code provision_reason(struct broker *b, struct job *job, const char *reason, struct berth_err *err);
 
@@ -120,9 +121,10 @@ provision_try(struct broker *b, struct job *job, const struct placing_try *t, en
 	struct prov_machine pm;
 	struct berth_err why;
 	enum berth_code rc;
+	int64_t since;
 
 	*step_out = STEP_NEXT;
-	if (acc == NULL || acc->prov == NULL || acc->down != BERTH_OK)
+	if (acc == NULL || acc->prov == NULL || acc->down != BERTH_OK || !broker_pass_left(b, acc))
 		return BERTH_OK;
 	rc = usd_from_double(fmax(t->cost.total_usd, 1e-6), &ask.amount, err);
 	if (rc == BERTH_OK)
@@ -135,7 +137,9 @@ provision_try(struct broker *b, struct job *job, const struct placing_try *t, en
 		return rc;
 	c.token = it.token;
 	c.offer = &it.offer;
+	since = time_mono_ms();
 	rc = prov_create(acc->prov, &c, &pm, &why);
+	broker_pass_spent(acc, since);
 	if (rc == BERTH_OK) {
 		*step_out = STEP_MADE;
 		return machine_adopt(b, &it, &pm, err);
@@ -143,11 +147,14 @@ provision_try(struct broker *b, struct job *job, const struct placing_try *t, en
 	if (rc == BERTH_ETRANSIENT) {	/* nobody knows what was made: recover looks before anything is asked again */
 		*step_out = STEP_STOP;
 		b->counts.errors++;
+		b->counts.unplaced++;
 		return provision_reason(b, job, arena_printf(b->tick_arena, "waits to learn what became of a launch: %s",
 		    why.msg), err);
 	}
-	if (rc == BERTH_EAUTH || rc == BERTH_ETHROTTLED)
+	if (rc == BERTH_EAUTH || rc == BERTH_ETHROTTLED) {
 		acc->down = rc;
+		snprintf(acc->why, sizeof(acc->why), "%s", why.msg);
+	}
 	return provision_refused(b, &it, &why, err);
 }
 
@@ -183,6 +190,7 @@ provision_job(struct broker *b, const struct placing *p, struct placing_job *pj,
 		b->counts.created++;
 		return placing_keep(b->store, b->now, p, pj, i, err);
 	}
+	b->counts.unplaced++;
 	return provision_reason(b, &pj->job, arena_printf(b->tick_arena,
 	    "none of %zu offers could be had now; each is on hold, the next tick asks again", i), err);
 }
@@ -197,6 +205,8 @@ pass_provision(struct broker *b, struct berth_err *err)
 	enum berth_code rc;
 	size_t n;
 
+	broker_pass_begin(b);
+	b->counts.unplaced = 0;
 	rc = provision_ids(b, &ids, &n, err);
 	if (rc != BERTH_OK || n == 0)
 		return rc;

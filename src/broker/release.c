@@ -5,6 +5,7 @@
 
 #include "broker/broker.h"
 #include "store/job_rows.h"
+#include "util/time.h"
 
 /* Whether the job of a machine still wants it. */
 static enum berth_code
@@ -72,13 +73,16 @@ release_machine(struct broker *b, struct instance *in, struct berth_err *err)
 	struct berth_err why;
 	enum berth_code rc;
 	struct intent it;
+	int64_t since;
 
 	rc = release_intent(b, in, &it, err);
 	if (rc != BERTH_OK)
 		return rc;
-	if (acc == NULL || acc->prov == NULL || acc->down != BERTH_OK)
-		return BERTH_OK;	/* kept until its account answers again */
+	if (acc == NULL || acc->prov == NULL || acc->down != BERTH_OK || !broker_pass_left(b, acc))
+		return BERTH_OK;	/* kept until its account answers again, or has time */
+	since = time_mono_ms();
 	rc = prov_destroy(acc->prov, in->provider_ref, &pm, &why);
+	broker_pass_spent(acc, since);
 	if (rc != BERTH_OK) {
 		b->counts.errors++;
 		log_warn(b->log, "instance %" PRId64 " (%s) is not gone yet: %s", in->id, in->provider_ref, why.msg);
@@ -98,6 +102,7 @@ pass_release(struct broker *b, struct berth_err *err)
 	bool wanted;
 	size_t n;
 
+	broker_pass_begin(b);
 	rc = store_instance_list(b->store, INSTANCE_ALIVE, b->tick_arena, &ins, &n, err);
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
 		rc = release_wanted(b, &ins[i], &wanted, err);

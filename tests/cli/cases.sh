@@ -403,6 +403,9 @@ run prices refresh
 expect_exit 0 95
 job A100:8
 at 12:00:10 tick
+expect_exit 0 "95: one was had"
+run instances -o csv --columns ref
+expect_out us-east-1/i-0ff1 "95: the csv says which machine"
 run instances -o json
 is_machines "95: the second offer" us-east-1/i-0ff1
 expect_json_near '$.instances[0].price_per_hour' 13.2 1e-9
@@ -420,6 +423,8 @@ at 13:00:00 init --no-prices
 run prices refresh
 job A100:8
 at 13:00:10 tick
+expect_exit 5 "95, all out: the status says to try later"
+expect_err_has '1 job.* found no machine now'
 for a in A B C; do
 	[ "$(seen ec2-095-$a Run)" -eq 1 ]
 	ok $? "95, all out: $a once"
