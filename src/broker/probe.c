@@ -31,11 +31,11 @@ probed_reason(struct broker *b, const struct verdict *v)
 static void
 probed_judge(struct broker *b, const struct verdict_refs *refs, const struct instance *in, struct probed *p)
 {
-	struct verdict_promise promise = { .accel = accel_find(b->accels, in->offer.accelerator),
-		.accelerator = in->offer.accelerator, .count = in->offer.accelerator_count,
+	struct verdict_promise promise = { .accelerator = "", .count = in->offer.accelerator_count,
 		.memory_gib = in->offer.accelerator_memory_gib, .mig = "", .precision = "" };
 	struct berth_err why;
 
+	verdict_promise_name(&promise, b->accels, b->tick_arena, in->offer.accelerator);
 	p->verdict = (struct verdict){ .kind = VERDICT_REJECT, .speed = NAN, .actual = "", .compute_test = "" };
 	if (runner_measure(b, in, &p->json, &why) != BERTH_OK) {
 		p->json = "";

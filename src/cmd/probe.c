@@ -67,6 +67,24 @@ const struct cmd cmd_probe = {
 	.flags = CMD_STORE_RW | CMD_NET, .run = probe_main, .subs = probe_subs,
 };
 
+/* "H100-SXM5-80GB-1g.10gb", also with ":COUNT"; false: not a slice of a known accelerator. */
+static bool
+probe_promise_slice(struct cmd_ctx *ctx, const struct accel_table *accels, const char *text, struct verdict_promise *p)
+{
+	const size_t len = strcspn(text, ":");
+	struct verdict_promise sold = *p;
+	int64_t count = 1;
+
+	if (text[len] == ':' && str_to_i64(text + len + 1, 1, 1024, &count, NULL) != BERTH_OK)
+		return false;
+	verdict_promise_name(&sold, accels, ctx->arena, arena_strndup(ctx->arena, text, len));
+	if (sold.mig[0] == '\0')
+		return false;
+	sold.count = (int)count;
+	*p = sold;
+	return true;
+}
+
 /* What was sold, as the user says it. */
 static enum berth_code
 probe_promise(struct cmd_ctx *ctx, const struct probe_opts *o, struct probed_machine *m, struct berth_err *err)
@@ -86,6 +104,8 @@ probe_promise(struct cmd_ctx *ctx, const struct probe_opts *o, struct probed_mac
 	if (o->gpu == NULL)
 		return BERTH_OK;
 	rc = cmd_accels(ctx, &accels, err);
+	if (rc == BERTH_OK && probe_promise_slice(ctx, accels, o->gpu, &m->promise))
+		return BERTH_OK;
 	if (rc == BERTH_OK)
 		rc = accel_spec_parse(accels, ctx->arena, o->gpu, &spec, err);
 	if (rc != BERTH_OK)
@@ -130,11 +150,9 @@ probe_instance(struct cmd_ctx *ctx, const struct probe_opts *o, struct probed_ma
 		return err_set(err, BERTH_EINVAL, "instance %" PRId64 " is %s: only a machine that is ready can be measured",
 		    o->instance, instance_state_name(m->instance.state));
 	if (o->gpu == NULL) {
-		m->promise.accelerator = m->instance.offer.accelerator;
-		m->promise.accel = accel_find_sized(accels, m->instance.offer.accelerator,
-		    m->instance.offer.accelerator_memory_gib);
 		m->promise.count = m->instance.offer.accelerator_count;
 		m->promise.memory_gib = m->instance.offer.accelerator_memory_gib;
+		verdict_promise_name(&m->promise, accels, ctx->arena, m->instance.offer.accelerator);
 	}
 	if (!usd_known(m->price))
 		m->price = m->instance.offer.price;
@@ -150,6 +168,9 @@ probe_file(struct cmd_ctx *ctx, const struct probe_opts *o, struct probed_machin
 
 	m->source = arena_printf(ctx->arena, "file %s", o->file);
 	m->json = rc == BERTH_OK ? bytes : "";
+	for (size_t i = 0; rc == BERTH_OK && i < n; i++)	/* a NUL would hide what comes after it; as a blank it is no JSON */
+		if (bytes[i] == '\0')
+			bytes[i] = '\1';
 	return rc;
 }
 

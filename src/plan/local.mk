@@ -27,7 +27,7 @@ libplan_a_SOURCES = \
 	src/plan/terms_net.c \
 	src/plan/verdict.c src/plan/verdict.h \
 	src/plan/verdict_fleet.c src/plan/verdict_fleet.h \
-	src/plan/verdict_parse.c \
+	src/plan/verdict_parse.c src/plan/verdict_promise.c \
 	src/plan/verdict_rate.c src/plan/verdict_rate.h \
 	src/plan/verdict_tables.c \
 	src/plan/verdict_whole.c src/plan/verdict_whole.h

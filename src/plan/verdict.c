@@ -127,7 +127,14 @@ judge_model(struct judge *j, const struct probe_gpu *g)
 static void
 judge_slice(struct judge *j, const struct probe_gpu *g)
 {
-	if (g->mig[0] != '\0' && j->p->mig[0] == '\0' && j->p->accelerator[0] != '\0')
+	const struct accel *a = j->accel;
+	const int of = a != NULL ? a->mig_slices : 0;
+
+	if (g->mig[0] != '\0' && j->p->mig[0] == '\0' && j->p->accelerator[0] != '\0' && of > 0 &&
+	    strtol(g->mig, NULL, 10) == of && g->memory_mib / 1024.0 >= j->limits->memory * a->memory_gib)
+		judge_reason(j, VERDICT_DISCOUNT, "slice", g->index, "gpu %d is the slice %s, the largest of a %s: all of its "
+		    "memory, but no NVLink and perhaps fewer multiprocessors; sold as a whole one", g->index, g->mig, a->name);
+	else if (g->mig[0] != '\0' && j->p->mig[0] == '\0' && j->p->accelerator[0] != '\0')
 		judge_reason(j, VERDICT_REJECT, "slice", g->index, "gpu %d is a slice (%s), sold as a whole %s", g->index,
 		    g->mig, j->p->accelerator);
 	else if (j->p->mig[0] != '\0' && g->mig[0] != '\0' && strtol(g->mig, NULL, 10) != strtol(j->p->mig, NULL, 10))
@@ -237,6 +244,7 @@ static void
 judge_identity(struct judge *j)
 {
 	const struct probe_result *r = j->r;
+	size_t no_ecc = 0;
 	const int promised = r->mode == PROBE_MODE_NETWORK ? 0 : j->p->count > 0 ? j->p->count : j->p->accelerator[0] != '\0' ? 1 : 0;
 
 	if (r->mode == PROBE_MODE_HOST && promised > 0)
@@ -253,7 +261,11 @@ judge_identity(struct judge *j)
 		judge_model(j, &r->gpus[i]);
 		judge_slice(j, &r->gpus[i]);
 		judge_size(j, &r->gpus[i]);
+		no_ecc += r->gpus[i].ecc == 0;
 	}
+	if (no_ecc > 0)
+		judge_reason(j, VERDICT_ACCEPT, "no_ecc", -1, "ECC is off on %zu of %zu GPUs: memory errors would not be seen",
+		    no_ecc, r->n_gpus);
 }
 
 static bool

@@ -107,6 +107,12 @@ const char *verdict_kind_name(enum verdict_kind k);	/* "accept" "discount" "reje
 bool verdict_kind_parse(const char *s, enum verdict_kind *k_out);
 
 /*
+ * What was sold, by its name: the row of the table and, where it is a slice ("H100-SXM5-80GB-1g.10gb"), the slice and,
+ * unless p->memory_gib says it, its memory. A name that nothing knows stays as it is, with accel NULL.
+ */
+void verdict_promise_name(struct verdict_promise *p, const struct accel_table *table, struct arena *a, const char *name);
+
+/*
  * Reads one berth.probe-result/1 object out of hostile bytes. Strings are copied into the arena.
  * text [len]   UTF-8 JSON, at most 4 MiB, at most 1024 GPUs, 65536 rows a list
  * Errors       BERTH_EINVAL: not JSON, another schema, a value of the wrong kind or out of range; err->where

@@ -14,14 +14,18 @@
 #define VERDICT_GPUS_MAX 1024
 #define VERDICT_ROWS_MAX 65536
 
-/* A string of the tree, kept; "" where it is absent or null. */
+/* A string of the tree, kept; "" where it is absent or null. Control characters could forge lines of a report. */
 static enum berth_code
 verdict_str(const struct jsonr *o, const char *key, struct arena *a, const char **out, struct berth_err *err)
 {
 	const char *s = "";
 	enum berth_code rc = jsonr_str(o, key, &s, err);
+	char *kept = arena_strdup(a, rc == BERTH_OK ? s : "");
 
-	*out = rc == BERTH_OK ? arena_strdup(a, s) : "";
+	for (char *c = kept; *c != '\0'; c++)
+		if ((unsigned char)*c < 0x20 || *c == 0x7f)
+			*c = '?';
+	*out = kept;
 	return rc;
 }
 

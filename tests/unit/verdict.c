@@ -83,6 +83,8 @@ static const struct edit {
 	{ "another compute capability", "\"cc\":\"9.0\"", "\"cc\":\"8.0\"", VERDICT_REJECT, "wrong_capability" },
 	{ "fewer multiprocessors", "\"sms\":132", "\"sms\":114", VERDICT_DISCOUNT, "fewer_sms" },
 	{ "a slice sold as a whole", "\"mig\":null", "\"mig\":\"3g.40gb\"", VERDICT_REJECT, "slice" },
+	{ "the largest slice sold as a whole", "\"mig\":null", "\"mig\":\"7g.80gb\"", VERDICT_DISCOUNT, "slice" },
+	{ "ECC is off", "\"ecc\":true", "\"ecc\":false", VERDICT_ACCEPT, "no_ecc" },
 	{ "one GPU is missing", "," GPU("1") "]", "]", VERDICT_REJECT, NULL },
 	{ "no GPU at all", "\"mode\":\"gpu\"", "\"mode\":\"host\"", VERDICT_REJECT, "no_gpu" },
 	{ "a neighbour", "\"ecc_uncorrected\",\"gpu\":0,\"status\":\"ok\"", "\"jitter\",\"gpu\":0,\"status\":\"note\"", VERDICT_ACCEPT, "shared" },
@@ -258,6 +260,53 @@ test_shares(struct world *w)
 	    "two devices of which nobody measured the way between them");
 	text = edited(w->a, text, "],\"checks\"", "," PEER("p2p", "376") "," PEER_BACK("p2p", "376") "],\"checks\"");
 	tap_ok(judged(w, text, &v) && v.kind == VERDICT_ACCEPT && v.n_reasons == 0, "the whole suite passes");
+}
+
+/* A slice that was sold as one is compared with the slice: 2970/8 GB/s of memory, 794.5/7 TFLOP/s. */
+static void
+test_sold_slices(struct world *w)
+{
+	static const struct {
+		const char *sold, *mig;
+		enum verdict_kind kind;
+		const char *code;
+	} rows[] = {
+		{ "H100-SXM5-80GB-1g.10gb", "1g.10gb", VERDICT_ACCEPT, "" },
+		{ "NVIDIA H100 80GB HBM3 MIG 1g.10gb", "1g.10gb", VERDICT_ACCEPT, "" },
+		{ "H100-SXM5-80GB-2g.20gb", "1g.10gb", VERDICT_REJECT, "slice" },
+		{ "H100-SXM5-80GB", "1g.10gb", VERDICT_REJECT, "slice" },
+	};
+	const char *text = edited(w->a, sound, "," GPU("1"), "");
+
+	text = edited(w->a, text, "," TESTS("1"), "");
+	text = edited(w->a, text, "," CHECKS("1"), "");
+	text = edited(w->a, text, "," CHECK("throttle", "1", "ok"), "");
+	text = edited(w->a, text, "\"memory_mib\":81559", "\"memory_mib\":9984");
+	text = edited(w->a, text, "\"sms\":132", "\"sms\":16");
+	text = edited(w->a, text, "\"value\":2970", "\"value\":371");
+	text = edited(w->a, text, "\"value\":794.5", "\"value\":113.5");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char *mig = edited(w->a, text, "\"mig\":null", arena_printf(w->a, "\"mig\":\"%s\"", rows[i].mig));
+		struct verdict v;
+
+		w->sold = (struct verdict_promise){ .accelerator = "", .count = 1, .memory_gib = NAN, .mig = "", .precision = "" };
+		verdict_promise_name(&w->sold, w->table, w->a, rows[i].sold);
+		tap_ok(judged(w, mig, &v) && v.kind == rows[i].kind &&
+		    (rows[i].code[0] == '\0' ? v.n_reasons == 0 : has_reason(&v, rows[i].code)), "%s sold as %s: %s", rows[i].mig,
+		    rows[i].sold, v.n_reasons > 0 ? v.reasons[0].text : "accepted");
+	}
+}
+
+/* A report must not be forged by what a machine says of itself. */
+static void
+test_forged(struct world *w)
+{
+	const char *text = edited(w->a, sound, "\"host\":\"h\"", "\"host\":\"a\\u001b[2J\\nfile x: accept\"");
+	struct probe_result r;
+	struct berth_err err;
+
+	tap_code(verdict_parse(text, strlen(text), w->a, &r, &err), BERTH_OK, &err);
+	tap_is_str(r.host, "a?[2J?file x: accept", "control characters are taken out");
 }
 
 /* By hand: 400 Gb/s are 50 GB/s, of which 0.8 is expected and below 0.75 of that (30 GB/s) refused. */
@@ -462,6 +511,8 @@ main(void)
 	test_numbers(&w);
 	test_shares(&w);
 	test_network(&w);
+	test_sold_slices(&w);
+	test_forged(&w);
 	arena_free(w.a);
 	return tap_done();
 }
