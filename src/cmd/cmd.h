@@ -27,7 +27,7 @@ enum cmd_flag {
 	CMD_DRY_OWN = 32,	/* the verb itself sees to --dry-run; see struct cmd */
 	CMD_NO_ROWS = 64,	/* the result is no table: -o csv is refused */
 	CMD_MAKES_CONFIG = 128,	/* a config that is named but does not exist yet is no error */
-	CMD_STORE_TRY = 512,	/* with CMD_STORE_RW: a store that cannot be written is read all the same; see ctx->store_read_only */
+	CMD_STORE_TRY = 512,	/* with CMD_STORE_RW: it must exist; where it cannot be written it is read, see ctx->store_read_only */
 	CMD_TEXT = 256		/* the result is text for people or a shell: -o json, yaml and csv are refused */
 };
 

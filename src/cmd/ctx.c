@@ -123,12 +123,13 @@ ctx_open_store(struct cmd_ctx *ctx, struct berth_err *err)
 {
 	bool rw = (ctx->cmd->flags & CMD_STORE_RW) != 0, own = (ctx->cmd->flags & CMD_DRY_OWN) != 0;
 	bool dry = rw && ctx->dry_run, optional = (ctx->cmd->flags & CMD_STORE_OPT) != 0 || (dry && own);
+	bool try = (ctx->cmd->flags & CMD_STORE_TRY) != 0;
 	const char *path = ctx->store_path;
 	enum berth_code rc;
 
-	rc = store_open(path, !rw || (dry && own) ? STORE_READ : dry ? STORE_WRITE : STORE_CREATE, ctx->now,
+	rc = store_open(path, !rw || (dry && own) ? STORE_READ : dry || try ? STORE_WRITE : STORE_CREATE, ctx->now,
 	    &ctx->store, err);
-	if (rc == BERTH_EIO && (ctx->cmd->flags & CMD_STORE_TRY) != 0) {
+	if (rc == BERTH_EIO && try) {
 		struct berth_err ignored;
 
 		if (store_open(path, STORE_READ, ctx->now, &ctx->store, &ignored) == BERTH_OK) {
@@ -147,7 +148,8 @@ ctx_open_store(struct cmd_ctx *ctx, struct berth_err *err)
 		ctx->store = NULL;
 		return BERTH_OK;
 	}
-	cmd_next_step(ctx, "berth init makes a store; --store PATH names another");
+	cmd_next_step(ctx, try ? "berth record csv FILE makes it; --store PATH names another" :
+	    "berth init makes a store; --store PATH names another");
 	return rc;
 }
 

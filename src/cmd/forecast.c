@@ -27,7 +27,7 @@ static const struct opt_row forecast_rows[] = {
 	{ "horizon", 0, OPT_DURATION, "DUR", "how far ahead; default 4w, or horizon of berth.yaml", OFF(horizon_s), 1,
 	    5.0 * 366 * 86400, NULL },
 	{ "at", 0, OPT_TIME, "TIME", "forecast as of this time: history ends before it", OFF(at), 0, 0, NULL },
-	{ "history", 0, OPT_DURATION, "DUR", "use at most so much of the history", OFF(history_s), 3600, 1e10, NULL },
+	{ "history", 0, OPT_DURATION, "DUR", "use at most so much of the history", OFF(history_s), 3600, 5200.0 * 604800, NULL },
 	{ "cap", 0, OPT_LIST, "[SERIES=]GPUS|quota", "size of the fleet or quota: no forecast passes it, no sum either", OFF(cap), 0, 0,
 	    NULL },
 	{ "events", 0, OPT_PATH, "FILE", "the roadmap: what history can not know; default: roadmap of berth.yaml", OFF(events), 0, 0,
@@ -367,6 +367,33 @@ forecast_horizon(struct cmd_ctx *ctx, const struct config *config)
 	return o->horizon_s > 0 ? o->horizon_s : config->defaults.horizon_s;
 }
 
+/* Options of which one would be silently left out. */
+static enum berth_code
+forecast_together(const struct forecast_opts *o, struct berth_err *err)
+{
+	bool test = o->backtest || o->compare, past = test || o->scores;
+	const struct { bool both; const char *one, *other; } rows[] = {
+		{ o->scores && test, "--scores", o->compare ? "--compare" : "--backtest" },
+		{ o->points && o->windows, "--points", "--windows" },
+		{ o->brief && o->why, "--brief", "--why" },
+		{ o->no_events && o->events != NULL, "--events", "--no-events" },
+		{ past && o->points, "--points", "--backtest, --compare and --scores" },
+		{ past && o->windows, "--windows", "--backtest, --compare and --scores" },
+		{ past && o->plot, "--plot", "--backtest, --compare and --scores" },
+		{ past && o->svg != NULL, "--svg", "--backtest, --compare and --scores" },
+		{ test && o->total, "--total", "--backtest and --compare" }, { test && o->by.n > 0, "--by", "--backtest and --compare" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].both)
+			return err_set(err, BERTH_EUSAGE, "%s does not go with %s", rows[i].one, rows[i].other);
+	for (size_t i = 0; i < o->by.n; i++)
+		for (size_t k = 0; k < i; k++)
+			if (str_eq(o->by.v[i], o->by.v[k]))
+				return err_set(err, BERTH_EUSAGE, "--by: '%s' is given twice", o->by.v[i]);
+	return BERTH_OK;
+}
+
 static enum berth_code
 forecast_run(struct cmd_ctx *ctx, struct berth_err *err)
 {
@@ -376,11 +403,11 @@ forecast_run(struct cmd_ctx *ctx, struct berth_err *err)
 	int64_t horizon_s;
 	enum berth_code rc;
 
-	if (o->scores)
+	rc = forecast_together(o, err);
+	if (rc == BERTH_OK && o->scores)
 		return forecast_scores(ctx, err);
-	if ((o->backtest || o->compare) && (o->total || o->by.n > 0))
-		return err_set(err, BERTH_EUSAGE, "--total and --by do not go with --backtest and --compare");
-	rc = cmd_config(ctx, &config, err);
+	if (rc == BERTH_OK)
+		rc = cmd_config(ctx, &config, err);
 	if (rc == BERTH_OK)
 		rc = forecast_load(ctx, &f, err);
 	if (rc != BERTH_OK)

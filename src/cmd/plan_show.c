@@ -291,8 +291,8 @@ plan_table(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n, const st
 	static const struct table_col cols[] = {
 		{ "series", NULL, TABLE_TEXT, 0, TABLE_NAME },
 		{ "what", NULL, TABLE_TEXT, 0, 0 },
-		{ "provider", NULL, TABLE_TEXT, 0, 0 },
-		{ "region", NULL, TABLE_TEXT, 0, TABLE_CUT },
+		{ "provider", NULL, TABLE_TEXT, 0, TABLE_CUT },
+		{ "region", NULL, TABLE_TEXT, 0, TABLE_CUT | TABLE_SPARE },
 		{ "instance_type", "TYPE", TABLE_TEXT, 0, TABLE_CUT },
 		{ "count", NULL, TABLE_INT, 0, 0 },
 		{ "gpus", "GPUS", TABLE_INT, 0, 0 },

@@ -239,17 +239,39 @@ plot_row_label(const struct plot_canvas *c, int row, double *v_out)
 	return false;
 }
 
+/* A round number in at most PLOT_LABEL - 1 columns, alike on the whole axis. */
+static void
+plot_number(const struct plot_canvas *c, double v, char *text, size_t size)
+{
+	static const struct { double from; const char *sign; } units[] = { { 1e15, "P" }, { 1e12, "T" }, { 1e9, "G" }, { 1e6, "M" } };
+	double step = plot_nice(c->top / 5);
+	int places = step >= 1 ? 0 : (int)ceil(-log10(step) - 1e-9);
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (c->top >= units[i].from && c->top < 1000 * units[i].from) {
+			snprintf(text, size, "%.*f%s", step < units[i].from ? 1 : 0, v / units[i].from, units[i].sign);
+			return;
+		}
+	if (places > 4 || c->top >= 1e18)
+		snprintf(text, size, "%.0e", v);
+	else
+		snprintf(text, size, "%.*f", c->top < 5 && places == 0 ? 1 : places, v);
+}
+
 static void
 plot_rows(const struct plot_canvas *c, const struct plot_style *style, struct buf *out)
 {
 	for (int row = c->rows - 1; row >= 0; row--) {
 		int cols = c->cols;
+		char text[32];
 		double v;
 
-		if (plot_row_label(c, row, &v))
-			buf_printf(out, "%*.*f %s", PLOT_LABEL - 1, c->top < 5 ? 1 : 0, v, style->unicode ? "\xe2\x94\xa4" : "+");
-		else
+		if (plot_row_label(c, row, &v)) {
+			plot_number(c, v, text, sizeof(text));
+			buf_printf(out, "%*s %s", PLOT_LABEL - 1, text, style->unicode ? "\xe2\x94\xa4" : "+");
+		} else {
 			buf_printf(out, "%*s %s", PLOT_LABEL - 1, "", style->unicode ? "\xe2\x94\x82" : "|");
+		}
 		while (cols > 0 && plot_empty(c, style, row, cols - 1))
 			cols--;
 		for (int col = 0; col < cols; col++)

@@ -13,7 +13,7 @@
 #include "util/time.h"
 #include "util/vec.h"
 
-enum { TABLE_GAP = 2, TABLE_CUT_MIN = 6, TABLE_CUT_WISH = 20 };
+enum { TABLE_GAP = 2, TABLE_CUT_MIN = 6, TABLE_CUT_OTHER = 10, TABLE_CUT_WISH = 20 };
 
 struct table_cell {
 	bool known;
@@ -329,7 +329,23 @@ table_render_csv(const struct table *t, bool headers, const size_t *pick, size_t
 	arena_free(scratch);
 }
 
-/* Narrows the widest column that may be cut, one column of the terminal at a time, until the table fits. */
+/* The widest column that may be cut and is wider than least; n: there is none. names: also those of names. */
+static size_t
+table_widest(const struct table *t, const size_t *pick, size_t n, const int *width, bool names, int least)
+{
+	size_t best = n;
+
+	for (size_t i = 0; i < n; i++) {
+		unsigned flags = t->cols[pick[i]].flags;
+
+		if ((flags & TABLE_CUT) != 0 && (names || (flags & TABLE_NAME) != TABLE_NAME) && width[i] > least &&
+		    (best == n || width[i] > width[best]))
+			best = i;
+	}
+	return best;
+}
+
+/* Narrows a column that may be cut, names last, one column of the terminal at a time, until the table fits. */
 static void
 table_fit(const struct table *t, const size_t *pick, size_t n, int columns, int *width)
 {
@@ -338,12 +354,10 @@ table_fit(const struct table *t, const size_t *pick, size_t n, int columns, int 
 	for (size_t i = 0; i < n; i++)
 		total += width[i];
 	while (total > columns) {
-		size_t best = n;
+		size_t best = table_widest(t, pick, n, width, false, TABLE_CUT_OTHER);
 
-		for (size_t i = 0; i < n; i++)
-			if ((t->cols[pick[i]].flags & TABLE_CUT) != 0 && width[i] > TABLE_CUT_MIN &&
-			    (best == n || width[i] > width[best]))
-				best = i;
+		if (best == n)
+			best = table_widest(t, pick, n, width, true, TABLE_CUT_MIN);
 		if (best == n)
 			return;
 		width[best]--;

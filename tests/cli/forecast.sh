@@ -15,6 +15,12 @@ points() {	# points NAME AWK-CONDITION
 
 run forecast
 expect_exit 1
+expect_err_has 'there is none'
+expect_err_has 'next: berth record csv FILE'
+printf 'series,timestamp,gpus\n' >none.csv
+run --store empty.db record csv none.csv
+run --store empty.db forecast
+expect_exit 1
 expect_err_has 'no series'
 
 days >d.csv <<'D'
@@ -207,4 +213,24 @@ if [ "$(id -u)" -ne 0 ]; then
 else
 	skip "a store that may be read only" "root may write everywhere"
 fi
+
+# What would be left out in silence is refused; a store that is not there is not made.
+together() {	# together ONE OTHER [ARGUMENT...]
+	run --store names.db forecast --horizon 1d "$@"
+	expect_exit 2
+	expect_err_has "^berth forecast: $1 does not go with .*$2"
+}
+together --points --windows
+together --brief --why
+together --scores --backtest
+together --plot --backtest
+together --windows --compare
+run --store names.db forecast --by team,team
+expect_exit 2
+expect_err_has "'team' is given twice"
+run --store none.db forecast
+expect_exit 1
+expect_err_has 'store none.db: there is none'
+[ ! -e none.db ]
+ok $? "a store that is not there is not made"
 done_testing

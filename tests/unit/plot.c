@@ -100,6 +100,24 @@ test_rules(void)
 	tap_is_str(line[n_lines - 1], "        == fleet of 512, above the picture", "also of one that lies above");
 }
 
+/* Numbers of any size keep to their columns. */
+static void
+test_labels(void)
+{
+	static const struct { double v; const char *want; } cases[] = {
+		{ 13e6, "   15M +" }, { 4e9, "    4G +" }, { 1e15, "  1.0P +" }, { 2e18, " 2e+18 +" }, { 0.02, " 0.020 +" },
+		{ 4, "   4.0 +" }, { 1e-6, " 1e-06 +" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		double v[2] = { 0, cases[i].v };
+		struct plot_forecast p = { .title = "", .unit = "GPUs", .step_s = 3600, .history = v, .n_history = 2 };
+
+		draw(&p, 80, 10, false);
+		tap_ok(strncmp(line[0], cases[i].want, 8) == 0, "%g: '%.8s'", cases[i].v, line[0]);
+	}
+}
+
 /* Braille: 2 dots a column and 4 a row; a constant has one row of dots, at floor(v / top * 4 * rows). */
 static void
 test_braille(void)
@@ -157,6 +175,7 @@ main(void)
 	test_peak();
 	test_band();
 	test_rules();
+	test_labels();
 	test_braille();
 	test_odd();
 	test_spark();
