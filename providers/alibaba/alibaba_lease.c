@@ -73,6 +73,8 @@ alibaba_create_build(void *st, const struct prov_create *c, struct http_req *req
 	struct alibaba_args q = { .n = 0 };
 	enum berth_code rc;
 
+	if (c->offer->purchase == PURCHASE_RESERVED)	/* another machine, by the hour, would not be the one that was paid */
+		return err_set(err, BERTH_EPERMANENT, "a machine paid ahead is bought in the provider's console; berth rents by the hour and as spot");
 	if (image == NULL || !prov_conf_has(o->env->conf, "security_group"))
 		return err_set(err, BERTH_EPERMANENT, "machines want '%s' in berth.yaml", image == NULL ? "image" : "security_group");
 	if (alibaba_vswitch(o, c->offer->zone) == NULL)

@@ -151,6 +151,8 @@ tencent_create_build(void *st, const struct prov_create *c, struct http_req *req
 	struct tencent_call call = { .req = req, .action = "RunInstances", .region = c->offer->region, .b = &b, .w = &w };
 	enum berth_code rc;
 
+	if (c->offer->purchase == PURCHASE_RESERVED)	/* another machine, by the hour, would not be the one that was paid */
+		return err_set(err, BERTH_EPERMANENT, "a machine paid ahead is bought in the provider's console; berth rents by the hour and as spot");
 	if (image == NULL)
 		return err_set(err, BERTH_EPERMANENT, "machines want 'image' in berth.yaml");
 	if (prov_conf_has(t->env->conf, "vpc") && tencent_subnet(t, c->offer->zone) == NULL)

@@ -201,7 +201,8 @@ doctor_rights(struct doctor *d, struct doctor_account *a)
 
 	if (prov_checks(a->open, doctor_right, a, &err) != BERTH_OK)
 		doctor_refused(d, a, &err);
-	return a->rights > a->missing ? arena_printf(d->ctx->arena, ", %zu permissions", a->rights - a->missing) : "";
+	return a->rights > a->missing ? arena_printf(d->ctx->arena, ", %zu permission%s", a->rights - a->missing,
+	    a->rights - a->missing == 1 ? "" : "s") : "";
 }
 
 static void

@@ -150,6 +150,10 @@ test_create(void)
 	c.offer = &other;
 	tap_code(acc->ops->lease->create_build(acc->st, &c, &(struct http_req){ .arena = a }, &err), BERTH_EPERMANENT, &err);
 	tap_ok(strstr(err.msg, "cn-a-2=vsw-") != NULL, "%s", err.msg);
+	other = o;
+	other.purchase = PURCHASE_RESERVED;
+	tap_code(acc->ops->lease->create_build(acc->st, &c, &(struct http_req){ .arena = a }, &err), BERTH_EPERMANENT, &err);
+	tap_ok(strstr(err.msg, "paid ahead") != NULL, "%s", err.msg);
 	for (const char *const *bad = (const char *const[]){ "i-1", "/i-1", "cn-a/", "cn-a/x", "cn-a/i-\"", NULL }; *bad != NULL; bad++)
 		tap_code(acc->ops->lease->status_build(acc->st, *bad, &(struct http_req){ .arena = a }, &err), BERTH_EINVAL, &err);
 	prov_account_close(acc);

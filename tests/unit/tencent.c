@@ -173,6 +173,10 @@ test_create(void)
 	c.offer = &other;
 	tap_code(acc->ops->lease->create_build(acc->st, &c, &(struct http_req){ .arena = a }, &err), BERTH_EPERMANENT, &err);
 	tap_ok(strstr(err.msg, "ap-a-2=subnet-") != NULL, "%s", err.msg);
+	other = o;
+	other.purchase = PURCHASE_RESERVED;
+	tap_code(acc->ops->lease->create_build(acc->st, &c, &(struct http_req){ .arena = a }, &err), BERTH_EPERMANENT, &err);
+	tap_ok(strstr(err.msg, "paid ahead") != NULL, "%s", err.msg);
 	for (const char *const *bad = (const char *const[]){ "ins-1", "/ins-1", "ap-a/", "ap-a/i-1", NULL }; *bad != NULL; bad++)
 		tap_code(acc->ops->lease->status_build(acc->st, *bad, &(struct http_req){ .arena = a }, &err), BERTH_EINVAL, &err);
 	prov_account_close(acc);
