@@ -582,7 +582,8 @@ static enum berth_code
 simspot_group(struct simspot_runner *x, const struct simspot_place *p, int half, size_t c, struct berth_err *err)
 {
 	size_t mid = p->ticks / 2, from = half == 1 ? 0 : mid, to = half == 1 ? mid : p->ticks;
-	int work = (int)lrint(x->g->work_s / p->tick_s), longest = 0;
+	int work = (int)lrint(x->g->work_s / p->tick_s);
+	double longest = 0;
 	struct simspot_view v;
 	struct spot_table *table = NULL;
 	enum berth_code rc = BERTH_OK;
@@ -591,9 +592,9 @@ simspot_group(struct simspot_runner *x, const struct simspot_place *p, int half,
 
 	j.s = (struct spot_setting){ work, 0, (int)lrint(changeover_s / p->tick_s), x->g->price };
 	for (size_t k = 0; k < x->g->n_slack; k++)
-		longest = (int)fmax(longest, rint(work * x->g->slack[k]));
+		longest = fmax(longest, rint(work * x->g->slack[k]));
 	x->r.halves += c == 0;
-	if (work < 1 || to - from < (size_t)longest + 10) {
+	if (work < 1 || (double)(to - from) < longest + 10) {
 		x->r.too_short += c == 0;
 		return BERTH_OK;
 	}
@@ -602,7 +603,7 @@ simspot_group(struct simspot_runner *x, const struct simspot_place *p, int half,
 	if (x->g->train == SIMSPOT_OTHER_HALF && x->g->policy[SPOT_POLICY_BERTH] && simspot_knows(&v)) {
 		struct spot_setting s = j.s;
 
-		s.deadline = longest;
+		s.deadline = (int)longest;
 		rc = simspot_solve(&v, &s, x->table_arena, &table, err);
 	}
 	for (size_t k = 0; k < x->g->n_slack && rc == BERTH_OK; k++) {

@@ -20,6 +20,8 @@
 #include "util/progress.h"
 #include "util/str.h"
 
+#define SIMULATE_CHANGEOVER_MAX_S (30 * 86400)
+
 struct simulate_opts {
 	const char *traces, *set, *train, *pool;
 	int64_t work_s, starts;
@@ -167,6 +169,10 @@ simulate_numbers(struct cmd_ctx *ctx, const struct opt_list *slack, const struct
 
 		if (duration_parse(changeover->v[i], &v, err) != BERTH_OK)
 			return simulate_usage(err, "--changeover");
+		if (v > SIMULATE_CHANGEOVER_MAX_S) {
+			err_set(err, BERTH_EUSAGE, "'%s': must be at most 30d", changeover->v[i]);
+			return err_at(err, "--changeover");
+		}
 		c[i] = (double)v;
 	}
 	g->slack = slack->n > 0 ? s : slacks;

@@ -219,7 +219,18 @@ struct spot_state {
 	int changeover_left, work;
 	int region;		/* where its state lies */
 	bool locked;		/* the safety net holds it on demand to the end */
+	int vain;		/* spot launches in a row that were lost before they brought anything */
+	bool in_vain;		/* the launch that runs has brought nothing so far */
 };
+
+/* After so many launches in vain only a zone that has been up for a whole changeover is believed. */
+#define SPOT_VAIN 3
+
+static bool
+spot_believed(const struct spot_world *w, size_t zone, size_t t, const struct spot_setting *s, const struct spot_state *st)
+{
+	return zone != w->n_zones && (st->vain < SPOT_VAIN || w->zones[zone].age[t] >= s->changeover);
+}
 
 /* For a policy with scores, or where prices differ: the cheapest all in all; else the first, or that with the longest run. */
 static size_t
@@ -280,7 +291,8 @@ spot_tabled(const struct spot_table *table, const struct spot_world *w, size_t t
 	if (w->market == NULL && st->mode == SPOT_HAS_SPOT)
 		return spot_decide(table, left, st->work, st->mode, st->changeover_left, true, w->zones[st->zone].age[t]);
 	if (w->market == NULL)
-		return spot_decide(table, left, st->work, st->mode, st->changeover_left, w->any->up[t] != 0, w->any->age[t]);
+		return spot_decide(table, left, st->work, st->mode, st->changeover_left,
+		    w->any->up[t] != 0 && spot_believed(w, spot_best_zone(w, t, s, st), t, s, st), w->any->age[t]);
 	best = spot_cheapest_zone(w, t, s, st->region, st->work);
 	if (st->mode == SPOT_HAS_SPOT) {
 		a = spot_decide(spot_table_at(w, table, spot_price(w, st->zone, t, s)), left, st->work, st->mode, st->changeover_left,
@@ -294,7 +306,7 @@ spot_tabled(const struct spot_table *table, const struct spot_world *w, size_t t
 		return a;
 	}
 	return spot_decide(best == w->n_zones ? spot_table_at(w, table, s->price) : spot_table_at(w, table, spot_price(w, best, t, s)),
-	    left, st->work, st->mode, st->changeover_left, best != w->n_zones, w->any->age[t]);
+	    left, st->work, st->mode, st->changeover_left, spot_believed(w, best, t, s, st), w->any->age[t]);
 }
 
 static void
@@ -305,6 +317,7 @@ spot_act(enum spot_action a, const struct spot_world *w, size_t t, const struct 
 
 	if (want != st->mode && want != SPOT_NOTHING) {
 		st->changeover_left = s->changeover;
+		st->in_vain = true;
 		if (want == SPOT_HAS_SPOT) {
 			double move;
 
@@ -321,10 +334,14 @@ spot_act(enum spot_action a, const struct spot_world *w, size_t t, const struct 
 		return;
 	out->cost += want == SPOT_HAS_SPOT ? spot_price(w, st->zone, t, s) : 1;
 	*(want == SPOT_HAS_SPOT ? &out->spot : &out->on_demand) += 1;
-	if (st->changeover_left > 0)
+	if (st->changeover_left > 0) {
 		st->changeover_left--;
-	else
-		st->work--;
+		return;
+	}
+	st->work--;
+	st->in_vain = false;
+	if (want == SPOT_HAS_SPOT)
+		st->vain = 0;
 }
 
 void
@@ -332,6 +349,7 @@ spot_replay(enum spot_policy policy, const struct spot_world *w, size_t t0, cons
     const struct spot_table *table, struct spot_run *out)
 {
 	struct spot_state st = { .mode = SPOT_NOTHING, .work = s->work, .region = w->market == NULL ? 0 : w->market->home };
+	bool dear = w->market == NULL && s->price >= 1;		/* is never taken: on demand it is, or a rule waits for what never comes */
 	int t = 0;
 
 	memset(out, 0, sizeof(*out));
@@ -342,10 +360,13 @@ spot_replay(enum spot_policy policy, const struct spot_world *w, size_t t0, cons
 		if (st.mode == SPOT_HAS_SPOT && (!w->zones[st.zone].up[at] || spot_price(w, st.zone, at, s) >= 1)) {
 			st.mode = SPOT_NOTHING;
 			out->lost++;
+			st.vain += st.in_vain;
 		}
-		a = policy == SPOT_POLICY_BERTH ? spot_tabled(table, w, at, s, &st, s->deadline - t) :
-		    spot_simple(policy, s, &st, s->deadline - t, w->market == NULL ? w->any->up[at] != 0 :
-		    spot_cheapest_zone(w, at, s, st.region, st.work) != w->n_zones);
+		if (policy == SPOT_POLICY_BERTH)
+			a = dear ? SPOT_ON_DEMAND : spot_tabled(table, w, at, s, &st, s->deadline - t);
+		else
+			a = spot_simple(policy, s, &st, s->deadline - t, w->market == NULL ? w->any->up[at] != 0 && !dear :
+			    spot_cheapest_zone(w, at, s, st.region, st.work) != w->n_zones);
 		spot_act(a, w, at, s, &st, out);
 	}
 	out->finish = t;

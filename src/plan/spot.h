@@ -18,7 +18,7 @@ struct spot_setting {
 	int work;		/* ticks of work, >= 1 */
 	int deadline;		/* ticks until it must be done, >= 1 */
 	int changeover;		/* >= 0 */
-	double price;		/* of spot over on demand, >= 0 */
+	double price;		/* of spot over on demand, >= 0; a replay never takes it at 1 or more */
 };
 
 /* How long a zone stays up or down hangs on how long it has been so: age buckets end at 15 min, 1 h, 4 h, 12 h. */
@@ -133,7 +133,10 @@ struct spot_run {
 	bool missed;
 };
 
-/* Replays one job from tick t0 (t0 + deadline <= ticks of the zones). table: for SPOT_POLICY_BERTH. */
+/*
+ * Replays one job from tick t0 (t0 + deadline <= ticks of the zones). table: for SPOT_POLICY_BERTH, which backs off: after three
+ * launches in a row that were lost within their changeover it takes only zones that have been up for as long.
+ */
 void spot_replay(enum spot_policy policy, const struct spot_world *w, size_t t0, const struct spot_setting *s,
     const struct spot_table *table, struct spot_run *out);
 

@@ -9,6 +9,7 @@
 #define SPOT_JOB_REACH 4.0	/* times the work: a deadline beyond it is as good as that */
 #define SPOT_JOB_ENDS 2.0	/* ends that the prior is worth */
 #define SPOT_JOB_SCALE 8.0
+#define SPOT_JOB_DEAREST 10.0
 #define SPOT_JOB_TABLES 64
 #define SPOT_JOB_OLD_S 1e8	/* older is a clock that jumped, and no calmer */
 
@@ -142,7 +143,8 @@ spot_job_decide(const struct spot_job *j, const struct spot_evidence *e, struct 
 		work = 1;
 	memset(&s, 0, sizeof(s));
 	s.changeover = (int)ceil(j->changeover_s / tick);
-	s.price = round(fmin(j->price, 1) * 50) / 50;
+	/* A machine that has become dearer than on demand is left where the work that is left pays for the change. */
+	s.price = round(fmin(j->price, SPOT_JOB_DEAREST) * 50) / 50;
 	/* In steps, so that a job needs no new table at each tick of its life. */
 	s.work = (work + 31) / 32 * 32;
 	s.deadline = (left + 63) / 64 * 64;

@@ -482,6 +482,79 @@ test_job(void)
 	arena_free(a);
 }
 
+/* Spot that costs as much as on demand, or more, is not taken, whatever rule and whatever is learned; one that a job has is left. */
+static void
+test_dear(void)
+{
+	static struct world w;
+	static const double price[] = { 1, 1.5, 10 };
+	const int edge[SPOT_AGES - 1] = { 3, 12, 48, 144 };
+	struct spot_job j = { .work_s = 10 * 3600, .left_s = 20 * 3600, .changeover_s = 600, .price = 3, .rate = NAN, .zones = 1,
+		.mode = SPOT_HAS_SPOT, .is_up = true, .age_s = 7200 };
+	struct spot_tables tables = { 0 };
+	struct arena *a = arena_new();
+	struct berth_err err = { 0 };
+	enum spot_action action;
+	struct rng r;
+
+	rng_seed(&r, 17);
+	make_world(&w, &r, 1, 1000, 30);
+	for (size_t k = 0; k < 3; k++) {
+		struct spot_setting s = { .work = 50, .deadline = 90, .changeover = 4, .price = price[k] };
+		struct spot_world sw = { w.zone, 1, &w.any, NULL, NULL, NULL };
+		struct spot_hazard up, down;
+		struct spot_table *table;
+
+		spot_learn(&w.zone[0], 0, 500, 1, edge, 1, &up);
+		spot_learn(&w.zone[0], 0, 500, 0, edge, 1, &down);
+		tap_code(spot_table_solve(&s, &up, &down, a, &table, &err), BERTH_OK, &err);
+		for (size_t p = 0; p < SPOT_POLICY_COUNT; p++) {
+			struct spot_run run;
+
+			spot_replay((enum spot_policy)p, &sw, 500, &s, table, &run);
+			tap_ok(run.spot == 0 && run.lost == 0 && !run.missed && fabs(run.cost - 54) < 1e-9,
+			    "spot at %g times on demand: %s runs on demand, at %g", price[k], spot_policy_name((enum spot_policy)p), run.cost);
+		}
+	}
+	tap_code(spot_job_decide(&j, NULL, a, &tables, &action, &err), BERTH_OK, &err);
+	tap_is_long(action, SPOT_ON_DEMAND, "ten hours at three times on demand: left for 10 minutes of changeover");
+	j.work_s = 120;
+	tap_code(spot_job_decide(&j, NULL, a, &tables, &action, &err), BERTH_OK, &err);
+	tap_is_long(action, SPOT_TAKE, "two minutes at three times on demand: not worth the changeover");
+	arena_free(a);
+}
+
+/* Taught by a calm zone, sent into one that flaps each tick: what it costs at most, and how often in vain. */
+static void
+test_flapping(void)
+{
+	static struct world calm, flap;
+	struct spot_setting s = { .work = 50, .deadline = 120, .changeover = 4, .price = 0.3 };
+	const int edge[SPOT_AGES - 1] = { 3, 12, 48, 144 };
+	struct spot_world sw = { flap.zone, 1, &flap.zone[0], NULL, NULL, NULL };
+	struct arena *a = arena_new();
+	struct spot_hazard up, down;
+	struct spot_table *table;
+	struct berth_err err = { 0 };
+	struct spot_run run;
+
+	for (size_t t = 0; t < 1000; t++) {
+		calm.up[0][t] = t % 330 < 300;
+		flap.up[0][t] = t % 2 == 0;
+	}
+	spot_ages(calm.up[0], 1000, calm.age[0]);
+	spot_ages(flap.up[0], 1000, flap.age[0]);
+	calm.zone[0] = (struct spot_zone){ calm.up[0], calm.age[0], 1000 };
+	flap.zone[0] = (struct spot_zone){ flap.up[0], flap.age[0], 1000 };
+	spot_learn(&calm.zone[0], 0, 1000, 1, edge, 1, &up);
+	spot_learn(&calm.zone[0], 0, 1000, 0, edge, 1, &down);
+	tap_code(spot_table_solve(&s, &up, &down, a, &table, &err), BERTH_OK, &err);
+	spot_replay(SPOT_POLICY_BERTH, &sw, 0, &s, table, &run);
+	tap_ok(!run.missed && run.cost <= s.work + 2 * s.changeover, "at most on demand and one launch: %g", run.cost);
+	tap_ok(run.lost <= 3, "at most three launches in vain: %d", run.lost);
+	arena_free(a);
+}
+
 /* A clock that jumps: lives that end before they began teach nothing, an age below 0 is new, one beyond all is old. */
 static void
 test_clock(void)
@@ -525,6 +598,8 @@ main(void)
 	test_constant();
 	test_learning();
 	test_clock();
+	test_dear();
+	test_flapping();
 	test_surprise();
 	test_guard();
 	test_job();
