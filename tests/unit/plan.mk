@@ -2,6 +2,9 @@
 check_PROGRAMS += tests/unit/commit.t
 tests_unit_commit_t_SOURCES = tests/unit/commit.c
 tests_unit_commit_t_LDADD = libtap.a $(PLAN_LIBS)
+check_PROGRAMS += tests/unit/commit_risk.t
+tests_unit_commit_risk_t_SOURCES = tests/unit/commit_risk.c
+tests_unit_commit_risk_t_LDADD = libtap.a $(PLAN_LIBS)
 check_PROGRAMS += tests/unit/place.t
 tests_unit_place_t_SOURCES = tests/unit/place.c
 tests_unit_place_t_LDADD = libtap.a $(PLAN_LIBS)
