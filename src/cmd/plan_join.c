@@ -380,24 +380,27 @@ plan_lines_of(const struct commitment *owned, size_t n_owned, const struct accel
 		NAN, 0 };
 }
 
-/* First step at which the P95 of demand passes a quota of this accelerator. */
+/* First step at which the P95 of demand passes what a quota lets be had at most, in GPUs of the series' own accelerator. */
 static void
-plan_runway_of(const struct plan_options *o, struct plan_series *ps, struct arena *a)
+plan_runway_of(const struct accel_table *accels, const struct plan_options *o, struct plan_series *ps, struct arena *a)
 {
 	const struct fc_result *f = &ps->forecast;
 
 	ps->runway = arena_array(a, o->n_limits, sizeof(*ps->runway));
 	for (size_t q = 0; q < o->n_limits; q++) {
 		const struct placing_limit *l = &o->limits[q];
-		int64_t gpus = INT64_MAX;
+		int64_t gpus = -1;
 
 		for (size_t i = 0; i < ps->n_lines; i++) {
-			int64_t w = placing_quota_weight(l, ps->offers[i]);
+			const struct offer *x = ps->offers[i];
+			int64_t w = placing_quota_weight(l, x), most;
 
-			if (w > 0 && ps->lines[i].kind != COMMIT_OWNED)
-				gpus = l->limit / w * ps->offers[i]->accelerator_count;
+			if (w <= 0 || ps->lines[i].kind == COMMIT_OWNED)
+				continue;
+			most = l->limit / w * plan_units(plan_speed(o, accels, ps, x), x);
+			gpus = most > gpus ? most : gpus;
 		}
-		for (size_t t = 0; gpus != INT64_MAX && t < f->horizon; t++) {
+		for (size_t t = 0; gpus >= 0 && t < f->horizon; t++) {
 			if (f->q[t * FC_LEVEL_COUNT + FC_P95] <= (double)gpus)
 				continue;
 			int64_t at = f->t0 + (int64_t)t * f->step_s;
@@ -463,6 +466,6 @@ plan_build(const struct accel_table *accels, const struct commitment *owned, siz
 		return err_ctx(err, "series %s", ps->series.name);
 	plan_lines_of(owned, n_owned, accels, o, ps, a);
 	plan_shares(o, ps, a);
-	plan_runway_of(o, ps, a);
+	plan_runway_of(accels, o, ps, a);
 	return BERTH_OK;
 }

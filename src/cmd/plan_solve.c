@@ -76,8 +76,20 @@ enum berth_code
 plan_feasible(struct plan_series *ps, struct arena *a, struct berth_err *err)
 {
 	double bound;
+	enum berth_code rc = plan_at(ps, 1, 0, a, &bound, err);
 
-	return plan_at(ps, 1, 0, a, &bound, err);
+	if (rc == BERTH_EINFEASIBLE && ps->n_runway > 0) {
+		const struct plan_runway *first = &ps->runway[0];
+		char at[TIME_FMT_SIZE], by[TIME_FMT_SIZE];
+
+		for (size_t i = 1; i < ps->n_runway; i++)
+			if (ps->runway[i].reached < first->reached)
+				first = &ps->runway[i];
+		return err_set(err, rc, "%s; quota %s (%lld GPUs) is too small from %s on: ask for more by %s",
+		    arena_strdup(a, err->msg), first->limit, (long long)first->gpus, time_fmt_date(at, first->reached),
+		    time_fmt_date(by, first->ask_by));
+	}
+	return rc;
 }
 
 void

@@ -80,11 +80,11 @@ run instances --all -o csv --columns purchase,created
 expect_out_has 'spot,2026-11-30T00:0' "spot at once"
 expect_out_has 'on_demand,2026-11-30T0' "and on demand after it"
 
-# Spot all the time, but no time to lose: on demand from the start to the end.
+# Spot all the time, but no time to lose: on demand from the start.
 cloud '[[0h, 4]]' '[[0h, 4]]'
-job +6h20m
+job +6h30m
 run tick --until +7h --step 2m
-finish 06:20:00
+finish 06:30:00
 run instances --all -o csv --columns purchase
 expect_out_lacks spot
 
