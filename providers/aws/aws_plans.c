@@ -201,7 +201,7 @@ aws_savings_row(struct aws *w, const char *region, const struct jsonr *row, stru
 	if (t == NULL || !str_eq(system, "Linux/UNIX") || !str_ieq(tenancy, "shared") ||
 	    (aws_savings_property(row, "region")[0] != '\0' && !str_eq(aws_savings_property(row, "region"), region)))
 		return BERTH_OK;
-	if ((rc = jsonr_money(row, "rate", &rate, err)) != BERTH_OK || (rc = jsonr_str(row, "unit", &unit, err)) != BERTH_OK ||
+	if ((rc = jsonr_price(row, "rate", &rate, err)) != BERTH_OK || (rc = jsonr_str(row, "unit", &unit, err)) != BERTH_OK ||
 	    (rc = jsonr_str(&plan, "paymentOption", &option, err)) != BERTH_OK ||
 	    (rc = jsonr_str(&plan, "planType", &kind, err)) != BERTH_OK ||
 	    (rc = jsonr_str(&plan, "currency", &currency, err)) != BERTH_OK ||

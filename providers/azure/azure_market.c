@@ -319,7 +319,7 @@ azure_savings(struct azure_row *row, const struct jsonr *item, const char *curre
 		const char *term = "";
 
 		plan = jsonr_at(&plans, i);
-		if (jsonr_str(&plan, "term", &term, NULL) != BERTH_OK || jsonr_money(&plan, "retailPrice", &price, NULL) != BERTH_OK)
+		if (jsonr_str(&plan, "term", &term, NULL) != BERTH_OK || jsonr_price(&plan, "retailPrice", &price, NULL) != BERTH_OK)
 			continue;
 		if (str_eq(term, "1 Year"))
 			azure_put(row, AZURE_SAVINGS_1, price, currency, from);
@@ -346,7 +346,7 @@ azure_take_meter(struct azure *z, const struct jsonr *item, struct berth_err *er
 		return rc;
 	if (!str_ieq(location, z->locations[r->place]) || !azure_size(size, 1, &name, &count) || !azure_meter_kind(item, &buy))
 		return BERTH_OK;
-	if ((rc = jsonr_money(item, "retailPrice", &price, err)) != BERTH_OK ||
+	if ((rc = jsonr_price(item, "retailPrice", &price, err)) != BERTH_OK ||
 	    (rc = jsonr_time(item, "effectiveStartDate", &from, err)) != BERTH_OK ||
 	    (rc = jsonr_time(item, "effectiveEndDate", &until, err)) != BERTH_OK)
 		return rc;

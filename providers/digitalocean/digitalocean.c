@@ -116,7 +116,7 @@ docean_size(const struct docean *d, const struct jsonr *size, struct arena *a, p
 	if ((rc = jsonr_need(size, needed, err)) != BERTH_OK || (rc = jsonr_str(size, "slug", &o.instance_type, err)) != BERTH_OK || (rc = jsonr_str(&gpu, "model", &model, err)) != BERTH_OK ||
 	    (rc = jsonr_double(&vram, "amount", &o.accelerator_memory_gib, err)) != BERTH_OK ||
 	    (rc = jsonr_double(size, "vcpus", &o.vcpus, err)) != BERTH_OK || (rc = jsonr_double(size, "memory", &mib, err)) != BERTH_OK ||
-	    (rc = jsonr_money(size, "price_hourly", &o.price, err)) != BERTH_OK || (rc = jsonr_bool(size, "available", &sold, err)) != BERTH_OK)
+	    (rc = jsonr_price(size, "price_hourly", &o.price, err)) != BERTH_OK || (rc = jsonr_bool(size, "available", &sold, err)) != BERTH_OK)
 		return rc;
 	/* vram is of the whole droplet in some answers: a card's is what divides to a size that the table knows, or as said */
 	o.accelerator = arena_strdup(a, model);

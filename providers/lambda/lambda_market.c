@@ -9,6 +9,7 @@
 #include "util/str.h"
 
 #define LAMBDA_CENT 10000	/* micro-dollars */
+#define LAMBDA_CENTS_MAX INT64_C(100000000000000)
 
 /* Behind "8x " and "Tesla ". */
 static const char *
@@ -68,7 +69,7 @@ lambda_type(const struct lambda *l, const struct jsonr *entry, struct arena *a, 
 	if ((rc = jsonr_need(&type, needed, err)) != BERTH_OK ||
 	    (rc = jsonr_str(&type, "name", &o->instance_type, err)) != BERTH_OK ||
 	    (rc = jsonr_str(&type, "description", &description, err)) != BERTH_OK ||
-	    (rc = jsonr_int(&type, "price_cents_per_hour", 0, INT64_C(100000000), &cents, err)) != BERTH_OK ||
+	    (rc = jsonr_int(&type, "price_cents_per_hour", -LAMBDA_CENTS_MAX, LAMBDA_CENTS_MAX, &cents, err)) != BERTH_OK ||
 	    (rc = jsonr_int(&specs, "gpus", 0, 4096, &gpus, err)) != BERTH_OK ||
 	    (rc = jsonr_double(&specs, "vcpus", &o->vcpus, err)) != BERTH_OK ||
 	    (rc = jsonr_double(&specs, "memory_gib", &o->memory_gib, err)) != BERTH_OK)

@@ -177,7 +177,7 @@ oci_take_price(struct oci_refresh *r, const struct jsonr *item, struct berth_err
 
 			price = jsonr_at(&prices, k);
 			if ((rc = jsonr_str(&price, "model", &model, err)) != BERTH_OK ||
-			    (rc = jsonr_money(&price, "value", &v, err)) != BERTH_OK)
+			    (rc = jsonr_price(&price, "value", &v, err)) != BERTH_OK)
 				return rc;
 			for (size_t s = 0; s < OCI_SHAPES && str_eq(model, "PAY_AS_YOU_GO") && usd_known(v) && v.v > 0; s++)
 				if (oci_product_is(r->arena, name, oci_shapes[s].product))

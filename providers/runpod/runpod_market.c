@@ -30,7 +30,7 @@ runpod_emit(const struct offer *o, enum purchase p, const struct jsonr *price, c
 {
 	struct offer f = *o;
 	struct usd_micro one = USD_UNKNOWN;
-	enum berth_code rc = jsonr_money(price, key, &one, err);
+	enum berth_code rc = jsonr_price(price, key, &one, err);
 
 	if (rc != BERTH_OK || !usd_known(one) || one.v <= 0)
 		return rc;

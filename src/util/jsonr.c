@@ -342,6 +342,22 @@ jsonr_money(const struct jsonr *obj, const char *key, struct usd_micro *out, str
 }
 
 enum berth_code
+jsonr_price(const struct jsonr *obj, const char *key, struct usd_micro *out, struct berth_err *err)
+{
+	struct jsonr c = jsonr_get(obj, key);
+	struct usd_micro v = *out;
+	enum berth_code rc = jsonr_money(obj, key, &v, err);
+
+	if (rc != BERTH_OK && json_is_number(c.v)) {	/* more than any money: one such row is no reason to refuse a list */
+		v = USD_UNKNOWN;
+		rc = BERTH_OK;
+	}
+	if (rc == BERTH_OK)
+		*out = usd_known(v) && v.v <= 0 ? USD_UNKNOWN : v;
+	return rc;
+}
+
+enum berth_code
 jsonr_time(const struct jsonr *obj, const char *key, int64_t *t_out, struct berth_err *err)
 {
 	struct jsonr c = jsonr_get(obj, key);

@@ -62,6 +62,9 @@ BERTH_MUST_CHECK enum berth_code jsonr_bool(const struct jsonr *obj, const char 
     struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code jsonr_money(const struct jsonr *obj, const char *key, struct usd_micro *out,
     struct berth_err *err);	/* USD, a number or a string of one */
+/* The same of a price: 0, less, and a number that is more than any money are unknown. */
+BERTH_MUST_CHECK enum berth_code jsonr_price(const struct jsonr *obj, const char *key, struct usd_micro *out,
+    struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code jsonr_time(const struct jsonr *obj, const char *key, int64_t *t_out,
     struct berth_err *err);	/* RFC 3339 string with zone, or epoch s or ms */
 /* An object or an array at key; v == NULL if absent or null. */

@@ -324,7 +324,8 @@ test_getters(void)
 {
 	static const char in[] = "{\"items\": [{\"price\": \"0.53\", \"n\": 8, \"f\": 2.5, \"whole\": 3.0, \"s\": \"x\", "
 	    "\"t\": \"2026-11-30T10:00:00Z\", \"ms\": 1796032800123, \"b\": true, \"null\": null, \"big\": 1e300, "
-	    "\"m\": 2.99, \"mi\": 7, \"ns\": \"12\", \"o\": {}, \"bad\": \"12x\", \"es\": \"1796032800\"}]}";
+	    "\"m\": 2.99, \"mi\": 7, \"ns\": \"12\", \"o\": {}, \"bad\": \"12x\", \"es\": \"1796032800\", \"zero\": 0, "
+	    "\"less\": -2.5}]}";
 	static const char *const needed[] = { "n", "null", NULL };
 	struct berth_err err = { 0 };
 	struct jsonr root, items, item, sub;
@@ -367,6 +368,11 @@ test_getters(void)
 	tap_ok(jsonr_int(&item, "big", 0, 7, &i, &err) == BERTH_EINVAL, "too big: %s", err.msg);
 	tap_ok(jsonr_int(&item, "bad", 0, 7, &i, &err) == BERTH_EINVAL, "not a number: %s", err.msg);
 	tap_ok(jsonr_money(&item, "big", &m, &err) == BERTH_EINVAL, "too dear: %s", err.msg);
+	tap_ok(jsonr_price(&item, "big", &m, &err) == BERTH_OK && !usd_known(m), "a price like that is unknown");
+	tap_ok(jsonr_price(&item, "price", &m, &err) == BERTH_OK && m.v == 530000, "a price");
+	tap_ok(jsonr_price(&item, "zero", &m, &err) == BERTH_OK && !usd_known(m), "0 is none");
+	tap_ok(jsonr_price(&item, "less", &m, &err) == BERTH_OK && !usd_known(m), "nor is less");
+	tap_ok(jsonr_price(&item, "b", &m, &err) == BERTH_EINVAL, "a truth is no price: %s", err.msg);
 	tap_ok(jsonr_time(&item, "s", &t, &err) == BERTH_EINVAL, "not a time: %s", err.msg);
 	tap_ok(jsonr_time(&item, "big", &t, &err) == BERTH_EINVAL, "not a time: %s", err.msg);
 	tap_ok(jsonr_bool(&item, "n", &b, &err) == BERTH_EINVAL, "not a boolean: %s", err.msg);
