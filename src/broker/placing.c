@@ -11,8 +11,6 @@
 #include "util/strmap.h"
 #include "util/time.h"
 
-#define PLACING_PENALTY 10.0	/* times the dearest candidate: a job is left out only when nothing fits */
-#define PLACING_LEVELS 4	/* of priority that outweigh each other by 10 */
 #define PLACING_GAP 0.0005
 
 void
@@ -148,17 +146,50 @@ placing_hint_add(struct placing_hint *h, const struct job *j, const struct placi
 	}
 }
 
-/* The quota that one candidate alone would pass; NULL: none. */
+/* The first quota that one candidate alone would pass; NULL: none. n_out: how many it would. */
 static const struct placing_quota *
-placing_never(const struct placing_work_space *w, size_t offer, int64_t need)
+placing_never(const struct placing_work_space *w, size_t offer, int64_t need, size_t *n_out)
 {
+	const struct placing_quota *first = NULL;
+
+	*n_out = 0;
 	for (size_t q = 0; q < w->facts.n_quotas; q++) {
 		const struct placing_quota *x = &w->facts.quotas[q];
 
-		if (placing_quota_weight(x->limit, w->facts.offers[offer].offer) * need > x->left)
-			return x;
+		if (placing_quota_weight(x->limit, w->facts.offers[offer].offer) * need <= x->left)
+			continue;
+		first = first == NULL ? x : first;
+		++*n_out;
 	}
-	return NULL;
+	return first;
+}
+
+bool
+placing_over_quota(const struct placing_work_space *w, size_t offer, int64_t need)
+{
+	size_t n;
+
+	return placing_never(w, offer, need, &n) != NULL;
+}
+
+/* What one quota more would take; where two are in the way, neither alone helps. */
+static void
+placing_hint_quota(struct placing_hint *h, const struct placing_quota *q, size_t n, size_t offer, int64_t takes, double usd)
+{
+	if (h->quota == NULL) {
+		h->quota = q->limit->name;
+		h->quota_left = q->left;
+	}
+	if (n != 1 || (h->quota_one && takes - q->left > h->quota_more) ||
+	    (h->quota_one && takes - q->left == h->quota_more && usd >= h->quota_usd))
+		return;
+	h->quota_one = true;
+	h->quota = q->limit->name;
+	h->quota_unit = q->limit->unit;
+	h->quota_left = q->left;
+	h->quota_more = takes - q->left;
+	h->quota_offer = offer;
+	h->quota_usd = usd;
 }
 
 /* The job on every offer; what the budgets leave counts, what other jobs take does not. */
@@ -236,20 +267,15 @@ placing_candidates_of(struct placing_work_space *w, size_t i, struct cost_estima
 		const struct placing_offer *po = &w->facts.offers[j];
 		const struct placing_quota *never = NULL;
 		struct cost_estimate e = estimates[j];
+		size_t over;
 
 		pj->seen++;
 		if (e.refuse == REFUSE_NOT && po->machines < e.machines) {
 			e.refuse = REFUSE_NO_CAPACITY;
-		} else if (e.refuse == REFUSE_NOT && (never = placing_never(w, j, e.machines)) != NULL) {
+		} else if (e.refuse == REFUSE_NOT && (never = placing_never(w, j, e.machines, &over)) != NULL) {
 			e.refuse = REFUSE_NO_QUOTA;
-			int64_t takes = placing_quota_weight(never->limit, po->offer) * e.machines;
-
-			if (w->hints[i].quota == NULL || takes - never->left < w->hints[i].quota_more) {
-				w->hints[i].quota = never->limit->name;
-				w->hints[i].quota_unit = never->limit->unit;
-				w->hints[i].quota_left = never->left;
-				w->hints[i].quota_more = takes - never->left;
-			}
+			placing_hint_quota(&w->hints[i], never, over, j,
+			    placing_quota_weight(never->limit, po->offer) * e.machines, e.total_usd);
 		}
 		if (e.refuse != REFUSE_NOT) {
 			pj->refused[e.refuse]++;
@@ -307,74 +333,6 @@ placing_resources(struct placing_work_space *w)
 	w->p.more = w->more_units.n > 0 ? &w->more : NULL;
 }
 
-static int
-placing_cmp_int(const void *a, const void *b)
-{
-	int x = *(const int *)a, y = *(const int *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double
-placing_gpus(const struct job *j)
-{
-	const struct job_variant *v = j->spec.n_variants > 0 ? &j->spec.variants[0] : NULL;
-
-	return v == NULL ? 0 : (double)(v->count_min * (v->nodes > 1 ? v->nodes : 1));
-}
-
-/*
- * GPUs that a job's user would hold with it: those of the user's jobs that run, and of those before it in the queue. Where
- * not all can go, it is the last job of the one who holds most that stays out (max-min fairness between users).
- */
-static double *
-placing_holds(struct placing_work_space *w)
-{
-	double *holds = arena_array(w->a, w->n_jobs, sizeof(*holds)), *of = arena_array(w->a, w->n_jobs + w->n_running, sizeof(*of));
-	struct strmap users = { 0 };
-
-	for (size_t i = 0; i < w->n_running; i++)
-		of[*strmap_add(w->a, &users, w->running[i].spec.user, i, NULL)] += placing_gpus(&w->running[i]);
-	for (size_t i = 0; i < w->n_jobs; i++) {
-		double *mine = &of[*strmap_add(w->a, &users, w->jobs[i].job.spec.user, w->n_running + i, NULL)];
-
-		*mine += placing_gpus(&w->jobs[i].job);
-		holds[i] = *mine;
-	}
-	return holds;
-}
-
-/*
- * Penalty of leaving a job out: above every cost of any job, and more for each higher level of priority; within a level up
- * to twice as much for who holds least.
- */
-static double *
-placing_penalties(struct placing_work_space *w, const size_t *start)
-{
-	double *holds = placing_holds(w);
-	double *penalty = arena_array(w->a, w->n_jobs, sizeof(*penalty)), most = 1;
-	int *level = arena_array(w->a, w->n_jobs, sizeof(*level));
-	size_t n = 0;
-
-	for (size_t k = 0; k < start[w->n_jobs]; k++)
-		most = fmax(most, w->cost.v[k]);
-	for (size_t i = 0; i < w->n_jobs; i++)
-		level[i] = w->jobs[i].job.spec.priority;
-	qsort(level, w->n_jobs, sizeof(*level), placing_cmp_int);
-	for (size_t i = 0; i < w->n_jobs; i++)
-		if (n == 0 || level[n - 1] != level[i])
-			level[n++] = level[i];
-	for (size_t i = 0; i < w->n_jobs; i++) {
-		size_t rank = 0;
-
-		while (level[rank] < w->jobs[i].job.spec.priority)
-			rank++;
-		rank = n - 1 - rank > PLACING_LEVELS - 1 ? 0 : PLACING_LEVELS - 1 - (n - 1 - rank);
-		penalty[i] = PLACING_PENALTY * most * pow(10, (double)rank) * (1 + 1 / (1 + holds[i]));
-	}
-	return penalty;
-}
-
 /* What the plan leaves of each limit. */
 static int64_t *
 placing_left(const struct placing_work_space *w, const struct place_plan *plan)
@@ -404,6 +362,8 @@ placing_problem(struct placing_work_space *w)
 	for (size_t i = 0; i < w->n_jobs; i++)
 		placing_candidates_of(w, i, estimates, start);
 	placing_resources(w);
+	if (w->chained)
+		placing_chain(w);
 	w->p.n_jobs = w->n_jobs;
 	w->p.cand_start = start;
 	w->p.offer = w->offer.v;

@@ -1,6 +1,7 @@
 /* Jobs that need the output of another: where it lies, and what it costs to move. */
 #include "config.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "broker/placing_impl.h"
@@ -59,6 +60,18 @@ placing_after_load(struct placing_work_space *w, struct store *store, struct ber
 	return rc;
 }
 
+/* With the move it may cost more than the job or a budget allows. */
+static bool
+placing_after_pays(const struct placing_work_space *w, const struct job *j, size_t account, double usd)
+{
+	double left = placing_budget_left(&w->facts, j, account);
+
+	if (!isnan(left) && usd > left * (1 + 1e-12))
+		return false;
+	return !usd_known(j->spec.max_cost) || !usd_known(j->cost) ||
+	    usd_to_double(j->cost) + usd <= usd_to_double(j->spec.max_cost) * (1 + 1e-12);
+}
+
 void
 placing_after_add(const struct placing_work_space *w, size_t i, struct cost_estimate *e)
 {
@@ -71,11 +84,12 @@ placing_after_add(const struct placing_work_space *w, size_t i, struct cost_esti
 			continue;
 		e[j].egress_usd += usd;
 		e[j].total_usd += usd;
+		if (!placing_after_pays(w, &w->jobs[i].job, w->facts.offers[j].account, e[j].total_usd))
+			e[j].refuse = REFUSE_OVER_BUDGET;
 	}
 }
 
-/* The distinct places of the offers, and what a GiB costs between each two. */
-static void
+void
 placing_chain(struct placing_work_space *w)
 {
 	const struct placing_facts *f = &w->facts;
@@ -123,7 +137,6 @@ placing_solve(struct placing_work_space *w, const struct place_options *o, struc
 		return placing_finish(w, o, plan, err);
 	if (!w->chained)
 		return place_solve(&w->p, o, w->a, plan, err);
-	placing_chain(w);
 	rc = place_chain_solve(&w->p, c, o, w->a, plan, err);
 	for (size_t i = 0; rc == BERTH_OK && i < w->n_jobs; i++) {
 		size_t before = w->after[i];

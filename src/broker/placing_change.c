@@ -7,6 +7,7 @@
 #include "util/arena.h"
 #include "util/time.h"
 
+#define PLACING_EVEN 1e-3	/* micro-USD: at the even price itself nothing is less */
 #define PLACING_CENT 0.005	/* USD; what saves less is not worth a word */
 
 struct placing_change_list {
@@ -44,7 +45,7 @@ placing_change_price(struct placing_change_list *l, size_t k, size_t r)
 	gap = w->cost.v[r] - w->cost.v[k];
 	if (!(gap >= 0) || !(e->compute_usd > gap) || w->facts.offers[w->offer.v[r]].facts.paid)
 		return;
-	to = (ceil(price * (1 - gap / e->compute_usd) * 1e6) - 1) / 1e6;
+	to = (ceil(price * (1 - gap / e->compute_usd) * 1e6 - PLACING_EVEN) - 1) / 1e6;
 	if (!(to > 0))
 		return;
 	c = placing_change_add(l, "price", "");
@@ -52,7 +53,7 @@ placing_change_price(struct placing_change_list *l, size_t k, size_t r)
 	c->from = price;
 	c->to = to;
 	c->usd = w->cost.v[r] - gap;
-	c->text = arena_printf(w->a, "%s at %.6g USD an hour or less (%.6g now) would cost less", c->offer, to, price);
+	c->text = arena_printf(w->a, "%s at under %.10g USD an hour (%.6g now) would cost less", c->offer, to + 1e-6, price);
 }
 
 /* What is missing of the one limit that keeps it from its cheapest candidate; where two do, neither alone helps. */
@@ -116,6 +117,23 @@ placing_change_deadline(struct placing_change_list *l, const struct placing_hint
 	}
 }
 
+/* The quota of which the least more lets the job have what would be cheaper. */
+static void
+placing_change_quota(struct placing_change_list *l, const struct placing_hint *h, double cost)
+{
+	const struct placing_work_space *w = l->w;
+	struct placing_change *c;
+
+	if (!h->quota_one || !(h->quota_usd < cost - PLACING_CENT))
+		return;
+	c = placing_change_add(l, refuse_name(REFUSE_NO_QUOTA), h->quota);
+	c->offer = placing_offer_name(w, h->quota_offer);
+	c->to = (double)h->quota_more;
+	c->usd = h->quota_usd;
+	c->text = arena_printf(w->a, "%lld %s more of %s would allow %s for %.2f USD", (long long)h->quota_more, h->quota_unit,
+	    h->quota, c->offer, c->usd);
+}
+
 /* What one more rule keeps away that would be cheaper. */
 static void
 placing_change_rule(struct placing_change_list *l, const struct placing_hint *h, enum refuse_code code, double cost)
@@ -125,6 +143,10 @@ placing_change_rule(struct placing_change_list *l, const struct placing_hint *h,
 	struct placing_change *c;
 	char t[TIME_FMT_SIZE];
 
+	if (code == REFUSE_NO_QUOTA) {
+		placing_change_quota(l, h, cost);
+		return;
+	}
 	if (!n->is || !(n->usd < cost - PLACING_CENT))
 		return;
 	c = placing_change_add(l, refuse_name(code), "");
@@ -137,12 +159,6 @@ placing_change_rule(struct placing_change_list *l, const struct placing_hint *h,
 	} else if (code == REFUSE_OVER_BUDGET) {
 		c->to = n->usd;
 		c->text = arena_printf(w->a, "%.2f USD to spend would pay for %s", n->usd, c->offer);
-	} else if (code == REFUSE_NO_QUOTA) {
-		c->subject = h->quota;
-		c->to = (double)h->quota_more;
-		c->text = arena_printf(w->a, "%lld %s more of %s is the least that would let one offer more be taken; the "
-		    "cheapest behind a limit is %s for %.2f USD", (long long)h->quota_more, h->quota_unit, h->quota, c->offer,
-		    n->usd);
 	} else if (code == REFUSE_UNAVAILABLE) {
 		c->text = arena_printf(w->a, "%s for %.2f USD, when its provider has some again", c->offer, n->usd);
 	} else if (code == REFUSE_PROBE_FAILED) {
@@ -153,6 +169,41 @@ placing_change_rule(struct placing_change_list *l, const struct placing_hint *h,
 	}
 }
 
+/* The least max_price at which some offer passes all other rules too. */
+static void
+placing_change_max_price(struct placing_change_list *l, size_t i)
+{
+	struct placing_work_space *w = l->w;
+	struct job job = w->jobs[i].job;
+	struct cost_job c = w->costs[i];
+	struct cost_estimate *e;
+	size_t best = PLACE_NONE;
+	struct placing_change *x;
+
+	if (w->jobs[i].refused[REFUSE_MAX_PRICE] == 0)
+		return;
+	job.spec.max_price = USD_UNKNOWN;
+	c.job = &job;
+	e = arena_array(w->a, w->facts.n_offers, sizeof(*e));
+	placing_estimate(w, &c, false, e);
+	placing_after_add(w, i, e);
+	for (size_t j = 0; j < w->facts.n_offers; j++) {
+		const struct placing_offer *po = &w->facts.offers[j];
+
+		if (e[j].refuse == REFUSE_NOT && po->machines >= e[j].machines && !placing_over_quota(w, j, e[j].machines) &&
+		    (best == PLACE_NONE || po->offer->price.v < w->facts.offers[best].offer->price.v))
+			best = j;
+	}
+	if (best == PLACE_NONE)
+		return;
+	x = placing_change_add(l, "max_price", "");
+	x->offer = placing_offer_name(w, best);
+	x->from = usd_to_double(w->jobs[i].job.spec.max_price);
+	x->to = usd_to_double(w->facts.offers[best].offer->price);
+	x->usd = e[best].total_usd;
+	x->text = arena_printf(w->a, "a max_price of %.6g USD an hour would allow %s for %.2f USD", x->to, x->offer, x->usd);
+}
+
 /* For a job that no offer suits: prices and sizes that end a search before any cost is known. */
 static void
 placing_change_none(struct placing_change_list *l, size_t i)
@@ -161,12 +212,7 @@ placing_change_none(struct placing_change_list *l, size_t i)
 	const size_t *r = l->w->jobs[i].refused;
 	struct placing_change *c;
 
-	if (r[REFUSE_MAX_PRICE] > 0) {
-		c = placing_change_add(l, "max_price", "");
-		c->from = usd_to_double(l->w->jobs[i].job.spec.max_price);
-		c->to = h->least_price;
-		c->text = arena_printf(l->w->a, "a max_price of %.6g USD an hour would allow the cheapest", h->least_price);
-	}
+	placing_change_max_price(l, i);
 	if (r[REFUSE_MEMORY] > 0) {
 		c = placing_change_add(l, "memory", "");
 		c->from = h->need_memory;

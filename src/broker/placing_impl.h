@@ -59,9 +59,13 @@ struct placing_hint {
 	int64_t first_finish;		/* of those that miss the deadline */
 	double first_finish_usd;
 	double least_usd, least_price;	/* of those over the budget, over max_price */
-	const char *quota;		/* that the need alone passes */
+	const char *quota;		/* that the need alone passes; of those that stand in the way by themselves the nearest */
+	int64_t quota_left;
+	bool quota_one;			/* one is alone in the way of quota_offer; the next three tell of it */
 	const char *quota_unit;
-	int64_t quota_left, quota_more;	/* what is left, and what it would take beyond */
+	int64_t quota_more;		/* what it would take beyond what is left */
+	double quota_usd;
+	size_t quota_offer;
 	int64_t free_at;		/* end of the first hold; 0: none */
 };
 
@@ -70,6 +74,8 @@ void placing_want(struct placing_work_space *w, const struct job *j, struct cost
 void placing_drop_unknown(struct placing_work_space *w, struct job *j);
 /* The job on every offer; what the budgets leave counts, what other jobs take does not. out [n_offers] */
 void placing_estimate(struct placing_work_space *w, const struct cost_job *c, bool spot_leaves, struct cost_estimate *out);
+/* Does the need alone pass a quota? */
+bool placing_over_quota(const struct placing_work_space *w, size_t offer, int64_t need);
 /* Resource -> how the user knows it, and its unit. */
 const char *placing_resource(const struct placing_work_space *w, size_t r, const char **unit_out);
 /* "aws us-east-1a p5.48xlarge spot" */
@@ -84,6 +90,13 @@ BERTH_MUST_CHECK enum berth_code placing_after_load(struct placing_work_space *w
     struct berth_err *err);
 /* What moving the output of the job before costs on each offer: into the estimates [n_offers]. */
 void placing_after_add(const struct placing_work_space *w, size_t i, struct cost_estimate *e);
+/*
+ * Penalty of leaving a job out: above every cost of any job, and more for each higher level of priority; within a level up
+ * to twice as much for who holds least. What has no candidate has none: it would only blur the sums.
+ */
+double *placing_penalties(struct placing_work_space *w, const size_t *start);
+/* The distinct places of the offers, and what a GiB costs between each two: into w->chain. */
+void placing_chain(struct placing_work_space *w);
 /* place_solve(), or place_chain_solve() where jobs wait for one another; then each candidate's cost has its moves. */
 BERTH_MUST_CHECK enum berth_code placing_solve(struct placing_work_space *w, const struct place_options *o,
     struct place_plan *plan, struct berth_err *err);

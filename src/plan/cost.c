@@ -232,6 +232,13 @@ cost_or(double x, double otherwise)
 	return isnan(x) ? otherwise : x;
 }
 
+/* Seconds, none added for what the rounding of hours leaves over. */
+static int64_t
+cost_whole_s(double s)
+{
+	return (int64_t)ceil(s - 1e-6);
+}
+
 /* Billed hours, wait and survival of a run; false: it would likely be lost, or never end. */
 static bool
 cost_times(const struct job_spec *s, const struct offer *o, const struct cost_facts *f, struct cost_estimate *e)
@@ -257,7 +264,7 @@ cost_times(const struct job_spec *s, const struct offer *o, const struct cost_fa
 	wait = (tries - 1) * COST_RETRY_S + hazard * billed * cost_or(f->recover_s, 0);
 	e->expected_hours = billed + start / 3600;
 	e->start = (int64_t)((tries - 1) * COST_RETRY_S + start);
-	e->finish = (int64_t)ceil(e->expected_hours * 3600 + wait);
+	e->finish = cost_whole_s(e->expected_hours * 3600 + wait);
 	e->risk = 1 - e->survival / tries;
 	return true;
 }
@@ -333,7 +340,7 @@ cost_variant(const struct cost_job *j, size_t v, const struct offer *o, const st
 		return;
 	}
 	if (s->deadline > 0) {
-		e->latest_start = s->deadline - (int64_t)ceil(e->run_hours * 3600 + cost_or(f->start_s, COST_START_S));
+		e->latest_start = s->deadline - cost_whole_s(e->run_hours * 3600 + cost_or(f->start_s, COST_START_S));
 		if (e->finish > s->deadline && !(lim->spot_leaves && s->can_resume && o->purchase == PURCHASE_SPOT)) {
 			e->refuse = REFUSE_DEADLINE;
 			return;

@@ -8,6 +8,7 @@
 
 #define PLACE_PLAN_EVERY 20	/* subgradient rounds between two plans */
 #define PLACE_PASSES 4
+#define PLACE_ROUND 1e-14	/* of sums: a better plan is better by more */
 #define PLACE_STALL 15		/* rounds without a better bound before the step shrinks */
 
 static enum berth_code
@@ -272,9 +273,21 @@ place_climb(struct place_work *w, double *slope, double gap, double theta)
 	return true;
 }
 
+/* Of the jobs that are placed. */
+static double
+place_cost(const struct place_work *w)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < w->p->n_jobs; i++)
+		sum += w->chosen[i] == PLACE_NONE ? 0 : w->p->cost[w->chosen[i]];
+	return sum;
+}
+
 /* The best plan and bound so far. */
 struct place_best {
 	double value, bound;
+	double cost;		/* value without the penalties: gaps are shares of it, however many jobs fit nowhere */
 	size_t *chosen;
 	double *mu;
 };
@@ -284,8 +297,9 @@ place_keep(struct place_work *w, struct place_best *b)
 {
 	double v = place_value(w);
 
-	if (v < b->value - PLACE_EPS * fabs(v)) {
+	if (v < b->value - PLACE_ROUND * fabs(v)) {
 		b->value = v;
+		b->cost = place_cost(w);
 		memcpy(b->chosen, w->chosen, w->p->n_jobs * sizeof(*b->chosen));
 	}
 }
@@ -341,6 +355,7 @@ place_exact(struct place_work *w, const struct place_options *o, struct place_be
 	if (!*proven_out)
 		return true;
 	b->value = place_value(w);
+	b->cost = place_cost(w);
 	memcpy(b->chosen, w->chosen, w->p->n_jobs * sizeof(*b->chosen));
 	return true;
 }
@@ -368,14 +383,14 @@ place_rounds(struct place_work *w, const struct place_options *o, struct place_b
 		}
 		if (round % PLACE_PLAN_EVERY == 0 || round == o->rounds)
 			place_plans(w, b, round);
-		if (b->value - b->bound <= o->gap * b->value || (o->stop != NULL && o->stop(o->stop_arg)))
+		if (b->value - b->bound <= o->gap * b->cost || (o->stop != NULL && o->stop(o->stop_arg)))
 			break;
 		if (round == 0 && o->rounds > 0 && place_exact(w, o, b, a, flow_out)) {
 			if (*flow_out)
 				break;
 			continue;
 		}
-		if (!place_climb(w, slope, b->value * 1.001 - bound, theta))
+		if (!place_climb(w, slope, b->value + 0.001 * b->cost - bound, theta))
 			break;
 	}
 	return round;

@@ -180,6 +180,21 @@ run --config berth.yaml --store prio.db place -o csv --columns name,provider
 expect_out late,aws
 expect_out early,
 
+# Sixteen jobs of a lower priority do not outweigh a gang that takes the place of them all; levels of one alone never blur it.
+printf 'schema: berth.config/1\nlimits:\n  - {name: L4s, accelerator: L4, limit: 16, unit: gpu}\n' >berth.yaml
+printf 'schema: berth.job/1\nname: gang\nrun: make\naccelerators: "L4:1"\nnodes: 16\nwork: 1h\n%s\npriority: 1\n' "$od" >gang.yaml
+printf 'schema: berth.job/1\nname: one\nrun: make\naccelerators: "L4:1"\nwork: 1h\n%s\n' "$od" >one.yaml
+set --
+for k in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do set -- "$@" one.yaml; done
+run --config berth.yaml --store gang.db prices import offers.csv
+run --config berth.yaml --store gang.db submit "$@" gang.yaml
+run --config berth.yaml --store gang.db place -o json
+expect_exit 3
+expect_json '$.jobs[0].name' gang
+expect_json '$.jobs[0].offer.machines' 16 'the gang of higher priority goes'
+[ "$(awk -f "$TOP_SRCDIR/tests/cli/json.awk" "$out" | grep -c 'offer.instance_type	.')" -eq 1 ]
+ok $? 'and nothing beside it'
+
 # A budget holds for all jobs together, by priority; what is unserved is told with what it would take.
 printf 'schema: berth.config/1\n' >berth.yaml
 for j in a:0 b:0 c:9; do
@@ -247,6 +262,21 @@ run --config berth.yaml --store chain.db prices import offers.csv
 run --config berth.yaml --store chain.db place -o json
 expect_json '$.jobs[1].offer.region' us-east-1
 expect_json_near '$.jobs[1].offer.egress_cost' 0.018626 1e-6
+
+# However dear the move and low the priority, a job that can go is not left out.
+rm -f chain.db*
+set --
+for k in 9 8 7; do
+	sed -e 's/^name: .*/name: prepare/' -e "\$ apriority: $k" c1.yaml >"c1-$k.yaml"
+	set -- "$@" "c1-$k.yaml"
+done
+sed -e 's/10h/1h/' -e '$ aregions: ["us-*"]' c2.yaml >far.yaml
+run --config berth.yaml --store chain.db submit "$@" far.yaml
+run --config berth.yaml --store chain.db prices import offers.csv
+run --config berth.yaml --store chain.db place -o json
+expect_exit 0 'a move of 20 TB is paid'
+expect_json '$.jobs[3].offer.region' us-east-1
+expect_json_near '$.jobs[3].offer.egress_cost' 372.529030 1e-6
 sed 's/prepare/nobody/' c2.yaml >c4.yaml
 run --config berth.yaml --store chain.db submit c4.yaml
 expect_exit 1 'a job after one that nobody knows'

@@ -1,0 +1,117 @@
+/* What it weighs to leave a job out: priority, then fair shares between users. */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "broker/placing_impl.h"
+#include "util/arena.h"
+#include "util/strmap.h"
+
+#define PLACING_PENALTY 10.0	/* times the dearest candidate: a job is left out only when nothing fits */
+#define PLACING_LEVEL 10.0	/* a level of priority weighs at least so many times the one below it */
+#define PLACING_WEIGHTS 1e9	/* highest level over lowest: beyond it sums lose the cents */
+
+static int
+placing_cmp_int(const void *a, const void *b)
+{
+	int x = *(const int *)a, y = *(const int *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double
+placing_gpus(const struct job *j)
+{
+	const struct job_variant *v = j->spec.n_variants > 0 ? &j->spec.variants[0] : NULL;
+
+	return v == NULL ? 0 : (double)(v->count_min * (v->nodes > 1 ? v->nodes : 1));
+}
+
+/*
+ * GPUs that a job's user would hold with it: those of the user's jobs that run, and of those before it in the queue. Where
+ * not all can go, it is the last job of the one who holds most that stays out (max-min fairness between users).
+ */
+static double *
+placing_holds(struct placing_work_space *w)
+{
+	double *holds = arena_array(w->a, w->n_jobs, sizeof(*holds)), *of = arena_array(w->a, w->n_jobs + w->n_running, sizeof(*of));
+	struct strmap users = { 0 };
+
+	for (size_t i = 0; i < w->n_running; i++)
+		of[*strmap_add(w->a, &users, w->running[i].spec.user, i, NULL)] += placing_gpus(&w->running[i]);
+	for (size_t i = 0; i < w->n_jobs; i++) {
+		double *mine = &of[*strmap_add(w->a, &users, w->jobs[i].job.spec.user, w->n_running + i, NULL)];
+
+		*mine += placing_gpus(&w->jobs[i].job);
+		holds[i] = *mine;
+	}
+	return holds;
+}
+
+/* The dearest that any job can become: its dearest candidate, and the farthest move of its input. */
+static double
+placing_dearest(const struct placing_work_space *w, const size_t *start)
+{
+	double most = 1, far = 0, gib = 0;
+
+	for (size_t k = 0; k < start[w->n_jobs]; k++)
+		most = fmax(most, w->cost.v[k]);
+	for (size_t x = 0; w->chained && x < w->chain.n_places * w->chain.n_places; x++)
+		far = fmax(far, w->chain.move[x]);
+	for (size_t i = 0; w->chained && i < w->n_jobs; i++)
+		gib = fmax(gib, w->chain.gib[i]);
+	return most + far * gib;
+}
+
+/*
+ * Weight of each level of priority [n], highest last: one job outweighs all jobs of lower levels together, of which each may
+ * weigh up to twice its level. Where that would go beyond PLACING_WEIGHTS all steps shrink alike.
+ */
+static void
+placing_weights(const size_t *jobs, size_t n, double *weight)
+{
+	double below = 0, shrink = 1;
+
+	for (size_t l = 0; l < n; l++) {
+		weight[l] = l == 0 ? 1 : fmax(PLACING_LEVEL * weight[l - 1], 1.01 * below);
+		below += 2 * (double)jobs[l] * weight[l];
+		if (!isfinite(below))
+			weight[l] = below = weight[l - 1];
+	}
+	if (n > 0 && weight[n - 1] > PLACING_WEIGHTS)
+		shrink = log(PLACING_WEIGHTS) / log(weight[n - 1]);
+	for (size_t l = 0; shrink < 1 && l < n; l++)
+		weight[l] = pow(weight[l], shrink);
+}
+
+double *
+placing_penalties(struct placing_work_space *w, const size_t *start)
+{
+	double *holds = placing_holds(w), most = PLACING_PENALTY * placing_dearest(w, start);
+	double *penalty = arena_array(w->a, w->n_jobs, sizeof(*penalty));
+	double *weight = arena_array(w->a, w->n_jobs, sizeof(*weight));
+	size_t *jobs = arena_array(w->a, w->n_jobs, sizeof(*jobs)), n = 0, m = 0;
+	int *level = arena_array(w->a, w->n_jobs, sizeof(*level));
+
+	for (size_t i = 0; i < w->n_jobs; i++)
+		if (start[i + 1] > start[i])
+			level[m++] = w->jobs[i].job.spec.priority;
+	qsort(level, m, sizeof(*level), placing_cmp_int);
+	for (size_t i = 0; i < m; i++) {
+		if (n == 0 || level[n - 1] != level[i])
+			level[n++] = level[i];
+		jobs[n - 1]++;
+	}
+	placing_weights(jobs, n, weight);
+	for (size_t i = 0; i < w->n_jobs; i++) {
+		size_t rank = 0;
+
+		if (start[i + 1] == start[i])
+			continue;
+		while (level[rank] < w->jobs[i].job.spec.priority)
+			rank++;
+		penalty[i] = most * weight[rank] * (1 + 1 / (1 + holds[i]));
+	}
+	return penalty;
+}
