@@ -11,6 +11,8 @@
 #include "store/store.h"
 #include "util/str.h"
 
+#define DOCTOR_NOBODY "none"	/* before berth init nothing is ours, and clouds are asked all the same */
+
 enum {
 	DOCTOR_ASK_S = 30,		/* what has not answered by then is not reachable */
 	DOCTOR_OFF_WARN_S = 60,		/* of the machine's clock */
@@ -75,7 +77,8 @@ doctor_open(struct doctor *d, struct prov_net *net, struct doctor_account *a)
 {
 	struct cmd_ctx *ctx = d->ctx;
 	struct prov_env env = { .now = ctx->now, .account = a->config->name, .state_dir = progpath_dir(ctx->arena, d->store_path),
-		.config_dir = d->config->dir, .installation = d->store != NULL ? store_installation(d->store) : "",
+		.config_dir = d->config->dir, .installation = d->store != NULL && store_installation(d->store)[0] != '\0' ?
+		    store_installation(d->store) : DOCTOR_NOBODY,
 		.accels = d->accels, .offline = ctx->offline, .log = ctx->log, .net = net };
 	struct berth_err err = { 0 };
 
@@ -95,7 +98,7 @@ doctor_question(const struct doctor *d, struct doctor_account *a, struct prov_ma
 	*m = (struct prov_many){ .account = a->open, .arg = a };
 	if ((caps & PROV_CAP_QUOTA) != 0)
 		m->quota_fn = doctor_quota;
-	else if ((caps & PROV_CAP_LEASE) != 0 && d->store != NULL && store_installation(d->store)[0] != '\0')
+	else if ((caps & PROV_CAP_LEASE) != 0)
 		m->machine_fn = doctor_machine;
 	return (m->quota_fn != NULL || m->machine_fn != NULL) && !d->ctx->offline;
 }

@@ -112,6 +112,8 @@ prices_import_file(struct prices_import *im, const char *path, const char *sourc
 	prices_import_say_names(im->ctx, path, &r);
 	if (r.skipped > 0)
 		cmd_note(im->ctx, "%s: %ld machines without an accelerator left out", path, r.skipped);
+	if (r.offers.n == 0 && r.refused == 0 && r.skipped == 0)
+		return err_set(err, BERTH_EINVAL, "%s: no row of prices in it; what was imported from it before stands", path);
 	return prices_import_put(im, source, &r, err);
 }
 

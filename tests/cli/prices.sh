@@ -276,6 +276,10 @@ printf 'a,b\n1,2\n' >no.csv
 run prices import no.csv
 expect_exit 1
 expect_err_has 'no price list that berth knows'
+sed 1q beta.csv >none.csv
+run prices import none.csv
+expect_exit 1
+expect_err_has 'no row of prices'
 run prices import no.csv gamma.csv
 expect_exit 8 "one file that cannot be read does not keep the other out"
 run prices import

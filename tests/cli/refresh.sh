@@ -142,6 +142,8 @@ sed "s/:$port/:1/" .config/berth/berth.yaml >down.yaml
 ran="berth doctor (nobody there)"
 "$BERTH" --now "$clock" --config down.yaml doctor -o csv >"$out" 2>"$err" </dev/null && status=0 || status=$?
 expect_out_has '^fail,account cloud,.*cannot be reached.*network'
+"$BERTH" --now "$clock" --store none.db --config down.yaml doctor -o csv >"$out" 2>"$err" </dev/null && status=0 || status=$?
+expect_out_has '^fail,account cloud,.*cannot be reached.*network' "before berth init too"
 "$BERTH" --now "$clock" --offline --config down.yaml doctor -o csv >"$out" 2>"$err" </dev/null && status=0 || status=$?
 expect_out_has '^ok,account cloud,.*its keys are right'
 ! grep -q SECRET "$out"
