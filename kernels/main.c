@@ -95,7 +95,14 @@ main_option_number(struct run_opts *o, int c)
 
 	switch (c) {
 	case OPT_MEASURE_DEVICES:
-		return main_number(optarg, 1, REPORT_MAX_GPUS, &o->measure_devices);
+		if (main_number(optarg, 1, REPORT_MAX_GPUS, &v) < 0)
+			return -1;
+		if (v != (int)v) {
+			fprintf(stderr, "berth-probe: --measure-devices '%s' is not a whole number\n", optarg);
+			return -1;
+		}
+		o->measure_devices = v;
+		return 0;
 	case OPT_STREAMS:
 		if (main_number(optarg, 1, 32, &v) < 0)
 			return -1;
@@ -134,10 +141,12 @@ main_option(struct run_opts *o, int c)
 		o->json = true;
 		return 0;
 	case OPT_QUICK:
-		o->level = LEVEL_QUICK;
-		return 0;
 	case OPT_DEEP:
-		o->level = LEVEL_DEEP;
+		if (o->level == (c == OPT_QUICK ? LEVEL_DEEP : LEVEL_QUICK)) {
+			fputs("berth-probe: --quick and --deep exclude each other\n", stderr);
+			return -1;
+		}
+		o->level = c == OPT_QUICK ? LEVEL_QUICK : LEVEL_DEEP;
 		return 0;
 	case OPT_ONLY:
 		o->only = optarg;
@@ -185,14 +194,71 @@ main_option(struct run_opts *o, int c)
 	}
 }
 
+/* Is what follows the last colon a port? getaddrinfo() takes 99999 for 34463. */
+static bool
+main_is_address(const char *s, bool needs_host)
+{
+	const char *colon = strrchr(s, ':'), *port = colon != NULL ? colon + 1 : s;
+	char *end;
+	long v;
+
+	errno = 0;
+	v = strtol(port, &end, 10);
+	return port[0] >= '0' && port[0] <= '9' && *end == '\0' && errno == 0 && v >= 1 && v <= 65535 &&
+	    (!needs_host || (colon != NULL && colon != s));
+}
+
+/* Every name of --only must begin a test's, else a slip of the pen would measure nothing. */
+static int
+main_check_only(const char *list)
+{
+	static const char *const network[] = { "tcp_latency", "tcp_send", "tcp_recv", "rdma_latency", "rdma_send", "rdma_recv" };
+
+	while (*list != '\0') {
+		const size_t n = strcspn(list, ",");
+		bool known = n == 0;
+		size_t rows_n;
+		const struct suite_row *rows = suite_rows(&rows_n);
+
+		for (size_t i = 0; i < rows_n && !known; i++)
+			known = strncmp(rows[i].name, list, n) == 0;
+		for (size_t i = 0; i < sizeof(network) / sizeof(network[0]) && !known; i++)
+			known = strncmp(network[i], list, n) == 0;
+		if (!known) {
+			fprintf(stderr, "berth-probe: --only: no test begins with '%.*s'; --list names them\n", (int)n, list);
+			return -1;
+		}
+		list += n + (list[n] == ',');
+	}
+	return 0;
+}
+
+static int
+main_check(const struct run_opts *o)
+{
+	if (o->peer != NULL && !main_is_address(o->peer, true)) {
+		fprintf(stderr, "berth-probe: --peer '%s' is not HOST:PORT\n", o->peer);
+		return -1;
+	}
+	if (o->serve != NULL && !main_is_address(o->serve, false)) {
+		fprintf(stderr, "berth-probe: --serve '%s' is neither HOST:PORT nor a port from 1 to 65535\n", o->serve);
+		return -1;
+	}
+	if (o->measure == NULL && (o->measure_name != NULL || o->measure_devices > 0)) {
+		fprintf(stderr, "berth-probe: --measure-%s says something of --measure-command, which is missing\n",
+		    o->measure_name != NULL ? "name" : "devices");
+		return -1;
+	}
+	return o->only != NULL ? main_check_only(o->only) : 0;
+}
+
 static int
 main_parse(struct run_opts *o, int argc, char **argv)
 {
 	int c, rc = 0;
 
 	*o = (struct run_opts){ .level = LEVEL_STANDARD, .steady_s = -1, .cap_s = -1, .array_bytes = 512ull << 20,
-		.gemm_n = 8192, .measure_name = "user", .measure_devices = 1,
-		.streams = 4 };
+		.gemm_n = 8192, .streams = 4 };
 	while (rc == 0 && (c = getopt_long(argc, argv, "h", main_options, NULL)) != -1)
 		rc = main_option(o, c);
 	if (rc == 0 && optind < argc) {
@@ -203,10 +269,16 @@ main_parse(struct run_opts *o, int argc, char **argv)
 		fprintf(stderr, "berth-probe: --serve and --peer exclude each other\n");
 		rc = -1;
 	}
+	if (rc == 0 && !o->list)
+		rc = main_check(o);
 	if (rc < 0)
-		main_usage(stderr);
+		fputs("try: berth-probe --help\n", stderr);
 	else if (rc == 0 && (o->serve != NULL || o->peer != NULL) && peer_token(o->token_file, o->token) < 0)
 		rc = -1;
+	if (o->measure_name == NULL)
+		o->measure_name = "user";
+	if (o->measure_devices < 1)
+		o->measure_devices = 1;
 	if (o->steady_s < 0)
 		o->steady_s = o->level == LEVEL_DEEP ? 120 : 10;
 	if (o->cap_s < 0 && o->measure != NULL)

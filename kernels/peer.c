@@ -214,7 +214,7 @@ peer_order_recv(int fd, char *what, uint64_t *n)
 struct peer_served {
 	struct run *run;
 	int fd;
-	volatile bool *over;
+	volatile bool *over, *refused;
 };
 
 /* One order; false: the connection is done. */
@@ -260,6 +260,8 @@ peer_serve_one(void *arg)
 	if (peer_hello(s->fd, s->run->opts.token, true))
 		while (peer_obey(s))
 			;
+	else
+		*s->refused = true;
 	close(s->fd);
 	free(s);
 	return NULL;
@@ -309,7 +311,7 @@ int
 peer_serve(struct run *run)
 {
 	const double until = report_now() + run->opts.cap_s;
-	static volatile bool over;
+	static volatile bool over, refused;	/* threads may outlive this function */
 	char why[320] = "";
 	int fd = peer_socket(run->opts.serve, true, why, sizeof(why));
 
@@ -327,7 +329,7 @@ peer_serve(struct run *run)
 			continue;
 		s = malloc(sizeof(*s));
 		if (s != NULL)
-			*s = (struct peer_served){ .run = run, .fd = got, .over = &over };
+			*s = (struct peer_served){ .run = run, .fd = got, .over = &over, .refused = &refused };
 		if (s == NULL || pthread_create(&t, NULL, peer_serve_one, s) != 0) {
 			close(got);
 			free(s);
@@ -337,7 +339,8 @@ peer_serve(struct run *run)
 	}
 	close(fd);
 	if (!over)
-		fprintf(stderr, "berth-probe: no peer was served within %g s\n", run->opts.cap_s);
+		fprintf(stderr, "berth-probe: no peer was served within %g s%s\n", run->opts.cap_s, refused ?
+		    "; one came that did not know the token" : "");
 	return over ? 0 : 5;
 }
 

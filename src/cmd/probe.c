@@ -28,7 +28,7 @@ static const struct opt_row probe_rows[] = {
 	{ "instance", 'i', OPT_INT, "INSTANCE", "measure a machine that berth rents", OFF(instance), 1, 9e15, NULL },
 	{ "host", 0, OPT_STRING, "HOST", "measure a machine over ssh; its host key must be known", OFF(host), 0, 0, NULL },
 	{ "gpu", 'g', OPT_STRING, "GPU", "what was sold: H100-SXM5-80GB:8", OFF(gpu), 0, 0, NULL },
-	{ "price", 0, OPT_MONEY, "USD", "what the machine costs an hour", OFF(price), 0, 0, NULL },
+	{ "price", 0, OPT_MONEY, "USD", "what the machine costs an hour", OFF(price), 0, 9e6, NULL },
 	{ "network-gbps", 0, OPT_DOUBLE, "N", "the network that was sold, one way", OFF(network_gbps), 0, 1e5, NULL },
 	{ "precision", 0, OPT_STRING, "NAME", "whose rate counts: bf16, fp16, fp8, fp32 ...", OFF(precision), 0, 0, NULL },
 	{ "quick", 0, OPT_FLAG, NULL, "about 8 s; with --here", OFF(quick), 0, 0, NULL },

@@ -205,6 +205,7 @@ probe_history(struct cmd_ctx *ctx, struct berth_err *err)
 	const struct accel *accel;
 	struct measurement *ms;
 	enum berth_code rc = BERTH_OK;
+	bool found = false;
 	double *value;
 	size_t n;
 
@@ -221,10 +222,16 @@ probe_history(struct cmd_ctx *ctx, struct berth_err *err)
 	if (rc != BERTH_OK)
 		return rc;
 	value = arena_array_of(ctx->arena, n + 1, double);
-	for (size_t i = 0; i < n && rc == BERTH_OK; i++)
+	for (size_t i = 0; i < n && rc == BERTH_OK; i++) {
 		rc = probe_history_value(ctx, &ms[i], o->test, &value[i], err);
+		found = found || !isnan(value[i]);
+	}
 	if (rc != BERTH_OK)
 		return rc;
+	if (n > 0 && !found && o->test != NULL)
+		cmd_note(ctx, "none of these measurements has a value of '%s': berth-probe --list names the tests", o->test);
+	else if (n == 0)
+		cmd_note(ctx, "no such measurement is kept: `berth probe` makes one");
 	return cmd_wants_json(ctx) ? probe_history_json(ctx, ms, value, n, err) : probe_history_table(ctx, ms, value, n, err);
 }
 

@@ -142,7 +142,10 @@ variant_step(const struct variant_model *m, enum accel_precision p, double tflop
 static void
 variant_note(struct variant_advice *a, double bf16)
 {
-	if (a->weight_only)
+	/* Blackwell Ultra: NVIDIA's table of HGX B300 has a 16th of BF16's rate, and other sources no figure at all */
+	if (a->weight_only && a->precision == PRECISION_INT8 && str_eq(a->accel->compute_capability, "10.3"))
+		a->note = "trap: INT8 units are far slower than BF16 here, only the weights get smaller; take FP8 or FP4";
+	else if (a->weight_only)
 		a->note = variant_weight_bytes(a->precision) < 2.0 ? "no unit for it here: smaller weights, arithmetic as in 16 bits" :
 		    "no unit for it here: runs as FP32";
 	else if (a->precision == PRECISION_INT8 && a->compute_tflops < 0.5 * bf16)

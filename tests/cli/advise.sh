@@ -30,6 +30,8 @@ expect_exit 0
 run advise --params 8B --gpu H100-SXM5-80GB,GB300-279GB --phase prefill --precision bf16,int8
 expect_exit 0
 expect_out_has 'GB300-279GB .*trap: INT8'
+run advise --params 8B --gpu B300-288GB --phase prefill --precision bf16,int8
+expect_out_has 'B300-288GB .* int8 .*trap: INT8 .*take FP8'
 run advise --params 8B --batch 16
 expect_exit 0
 expect_out_has 'a million tokens'

@@ -2,7 +2,7 @@
 # A user's own benchmark as a measurement: of this machine, of one that is reached by ssh, and out of berth.yaml.
 . "$TOP_SRCDIR/tests/cli/lib.sh"
 
-if "$BERTH_PROBE" --json --only none 2>/dev/null | grep -q '"mode":"gpu"'; then
+if "$BERTH_PROBE" --json --only launch 2>/dev/null | grep -q '"mode":"gpu"'; then
 	echo "1..0 # SKIP this machine has a GPU"
 	exit 0
 fi

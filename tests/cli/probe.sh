@@ -16,7 +16,7 @@ chmod +x "$TEST_TMP/probe"
 # This machine as it is
 BERTH_PROBE=$real_probe
 export BERTH_PROBE
-if "$real_probe" --json --only none 2>/dev/null | grep -q '"mode":"gpu"'; then
+if "$real_probe" --json --only launch 2>/dev/null | grep -q '"mode":"gpu"'; then
 	skip "no GPU here" "this machine has one"
 else
 	run probe
@@ -141,6 +141,11 @@ expect_json '$.measurements[0].id' $((first + 1)) "a dry run keeps nothing"
 
 # Wrong use
 run probe --here --file x
+expect_exit 2
+run probe history --test dram_traid
+expect_exit 0
+expect_err_has "none of these measurements has a value of 'dram_traid'"
+run probe --file "$sound" --price -3
 expect_exit 2
 run probe --file "$sound" --quick
 expect_exit 2

@@ -38,6 +38,11 @@ if "$BERTH_PROBE" --nonsense >/dev/null 2>&1; then rc=0; else rc=$?; fi
 [ $rc = 2 ]; ok $? "an unknown option is exit 2"
 if "$BERTH_PROBE" --cap x >/dev/null 2>&1; then rc=0; else rc=$?; fi
 [ $rc = 2 ]; ok $? "a value that is no number is exit 2"
+for wrong in "--only gemm,nonsense" "--quick --deep" "--measure-name x" "--measure-devices 2" \
+	"--measure-command true --measure-devices 1.5" "--peer nonsense" "--peer h:99999" "--peer :7" "--serve 99999" "--serve h:"; do
+	if BERTH_PROBE_TOKEN=0123456789abcdef "$BERTH_PROBE" $wrong >"$none/out" 2>"$none/err"; then rc=0; else rc=$?; fi
+	[ $rc = 2 ] && [ ! -s "$none/out" ] && [ "$(wc -l <"$none/err")" = 2 ]; ok $? "$wrong is exit 2, said in two lines"
+done
 if [ -c /dev/full ]; then
 	if "$BERTH_PROBE" --json --array-mib 16 >/dev/full 2>/dev/null; then rc=0; else rc=$?; fi
 	[ $rc = 1 ]; ok $? "a full disk is exit 1"
