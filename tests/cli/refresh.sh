@@ -124,6 +124,35 @@ run events --type account.unreachable -o json
 expect_out_has '"subject": "account:slow"'
 expect_out_lacks 'account:cloud' "the other one was heard"
 
+# A cloud that takes two seconds for each launch and each end gets its share of a pass, and no other waits for it.
+within() {	# within DUR: what an account gets
+	cat >.config/berth/berth.yaml <<-YAML
+	accounts:
+	  - {name: slow, provider: lambda, api_key: 'env:LAMBDA_KEY', ssh_key: k, endpoint: 'http://127.0.0.1:$port/slow'}
+	  - {name: fast, provider: lambda, api_key: 'env:LAMBDA_KEY', ssh_key: k, endpoint: 'http://127.0.0.1:$port/fast'}
+	network: {lease_within: $1}
+	YAML
+}
+machines() {	# machines ACCOUNT: how many stand in the store
+	"$BERTH" --now "$NOW" instances --account "$1" -o csv --columns ref | grep -c "$1"
+}
+within 3s
+run prices refresh
+expect_exit 0 "both answer"
+printf 'schema: berth.job/1\nname: j\naccelerators: "H100:1"\nwork: 1h\nrun: sleep 1\n' >job.yaml
+for i in 1 2 3; do run submit job.yaml; done
+run tick
+[ "$(machines slow)" -eq 2 ] && [ "$(machines fast)" -eq 1 ]
+ok $? "of three launches two are made by the cheaper, slow cloud: $(machines slow) and $(machines fast)"
+within 1s
+for j in $("$BERTH" --now "$NOW" jobs -o csv --columns id | tail -n +2); do run -y job cancel "$j"; done
+run tick
+[ "$(machines slow)" -eq 1 ] && [ "$(machines fast)" -eq 0 ]
+ok $? "one of the two slow ones is ended in this tick, and the fast one: $(machines slow) and $(machines fast)"
+run tick
+[ "$(machines slow)" -eq 0 ]
+ok $? "the other one in the next"
+
 # What doctor says of each, without a machine more or less.
 clock=$(date -u +%Y-%m-%dT%H:%M:%SZ)
 look() {	# look HOW STATE WORDS

@@ -9,6 +9,7 @@ import threading
 import time
 
 PORTS = []
+MACHINES = {"slow": [], "fast": []}
 GOOD = json.dumps({"data": {"gpu_1x": {
     "instance_type": {"name": "gpu_1x", "description": "1x H100 (80 GB)", "gpu_description": "H100 (80 GB)",
                       "price_cents_per_hour": 249, "specs": {"vcpus": 26, "memory_gib": 200, "storage_gib": 1, "gpus": 1}},
@@ -68,10 +69,35 @@ class Handler(http.server.BaseHTTPRequestHandler):
         elif how == "odd":
             self.reply(200, GOOD.replace('"price_cents_per_hour": 249', '"price_cents_per_hour": 1e400').replace(
                 '"gpus": 1', '"gpus": 1, "id": 18446744073709548794'))
+        elif how in MACHINES and self.path.endswith("/instances"):
+            self.reply(200, json.dumps({"data": MACHINES[how]}))
+        elif how in MACHINES and "/instances/" in self.path:
+            one = [m for m in MACHINES[how] if self.path.endswith(m["id"])]
+            self.reply(200 if one else 404, json.dumps({"data": one[0]} if one else
+                                                       {"error": {"code": "global/object-does-not-exist", "message": "no"}}))
+        elif how == "slow":
+            self.reply(200, GOOD.replace('"price_cents_per_hour": 249', '"price_cents_per_hour": 200'))
         elif self.path.endswith("/instances"):
             self.reply(200, '{"data": []}')
         else:
             self.reply(200, GOOD)
+
+    def do_POST(self):
+        """Launches and ends: those of "slow" take two seconds each."""
+        how = self.path.split("/")[1]
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if how == "slow":
+            time.sleep(2)
+        if self.path.endswith("/launch"):
+            new = {"id": f"{how}-{len(MACHINES[how]) + 1}", "name": body["name"], "ip": "192.0.2.7", "status": "active",
+                   "ssh_key_names": body["ssh_key_names"], "region": {"name": "us-1", "description": "x"},
+                   "instance_type": {"name": "gpu_1x", "description": "x"}}
+            MACHINES[how].append(new)
+            self.reply(200, json.dumps({"data": {"instance_ids": [new["id"]]}}))
+            return
+        ended = [m for m in MACHINES[how] if m["id"] in body["instance_ids"]]
+        MACHINES[how] = [m for m in MACHINES[how] if m not in ended]
+        self.reply(200, json.dumps({"data": {"terminated_instances": [dict(m, status="terminated") for m in ended]}}))
 
     def date_time_string(self, timestamp=None):
         ahead = 600 if "/skew/" in getattr(self, "path", "") else 0
