@@ -35,7 +35,7 @@ static const struct prov_key alibaba_keys[] = {
 	{ NULL, PROV_KEY_STRING, false, NULL },
 };
 
-/* Codes of ECS and those that all services share (help.aliyun.com/document_detail/25693.html). */
+/* Codes of ECS and those that all services share. */
 static const struct prov_error_row alibaba_errors[] = {
 	{ 0, "*NoStock*", NULL, BERTH_ECAPACITY },
 	{ 0, "Zone.NotOnSale", NULL, BERTH_ECAPACITY },
