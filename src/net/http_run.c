@@ -21,7 +21,10 @@ http_read_times(struct http_resp *r)
 	r->date = t > 0 ? t : 0;
 	if (retry == NULL)
 		return;
-	if (str_to_i64(retry, 0, 86400, &s, NULL) != BERTH_OK) {
+	if (retry[0] != '\0' && strspn(retry, "0123456789") == strlen(retry)) {
+		if (str_to_i64(retry, 0, 86400, &s, NULL) != BERTH_OK)
+			s = 86400;		/* years, or more than a number holds: not at once, at any rate */
+	} else {
 		t = curl_getdate(retry, NULL);
 		s = t > 0 ? t - (r->date != 0 ? r->date : time_clock_s()) : 0;
 	}

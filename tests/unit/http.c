@@ -45,6 +45,9 @@ seen(void)
 static void
 test_plain(void)
 {
+	static const struct { const char *path; int s; } waits[] = {
+		{ "/90000", 86400 }, { "/99999999999999999999", 86400 }, { "/-5", 0 }, { "/soon", 0 },
+	};
 	struct http_req req = request(0, "/hello?a=b");
 	struct http_resp resp;
 	struct berth_err err = { 0 };
@@ -58,6 +61,10 @@ test_plain(void)
 	tap_ok(resp.body_len == 3 && memcmp(resp.body, "a\0b", 4) == 0, "a NUL in the body does not cut it");
 	tap_code(get(0, "/later", &resp, &err), BERTH_OK, &err);
 	tap_ok(resp.status == 503 && resp.retry_after_s == 30, "Retry-After as a date, by the server's own clock");
+	for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++) {
+		tap_code(get(0, waits[i].path, &resp, &err), BERTH_OK, &err);
+		tap_is_long(resp.retry_after_s, waits[i].s, "Retry-After: %s", waits[i].path + 1);
+	}
 	tap_code(get(0, "/nothing", &resp, &err), BERTH_OK, &err);
 	tap_is_long(resp.status, 404, "a refusal is an answer");
 	seen();

@@ -46,6 +46,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.reply(200, ",".join(v for part in mine.get("subject", ()) for _, v in part).encode())
         elif path == "/nul":
             self.reply(200, b"a\0b")
+        elif path in ("/90000", "/99999999999999999999", "/-5", "/soon"):
+            self.reply(503, b"busy", [("Retry-After", path[1:])])
         elif path == "/later":
             self.reply(503, b"busy", [("Retry-After", "Mon, 30 Nov 2026 12:00:30 GMT"),
                                       ("Date", "Mon, 30 Nov 2026 12:00:00 GMT")])
