@@ -164,34 +164,6 @@ placing_never(const struct placing_work_space *w, size_t offer, int64_t need, si
 	return first;
 }
 
-bool
-placing_over_quota(const struct placing_work_space *w, size_t offer, int64_t need)
-{
-	size_t n;
-
-	return placing_never(w, offer, need, &n) != NULL;
-}
-
-/* What one quota more would take; where two are in the way, neither alone helps. */
-static void
-placing_hint_quota(struct placing_hint *h, const struct placing_quota *q, size_t n, size_t offer, int64_t takes, double usd)
-{
-	if (h->quota == NULL) {
-		h->quota = q->limit->name;
-		h->quota_left = q->left;
-	}
-	if (n != 1 || (h->quota_one && takes - q->left > h->quota_more) ||
-	    (h->quota_one && takes - q->left == h->quota_more && usd >= h->quota_usd))
-		return;
-	h->quota_one = true;
-	h->quota = q->limit->name;
-	h->quota_unit = q->limit->unit;
-	h->quota_left = q->left;
-	h->quota_more = takes - q->left;
-	h->quota_offer = offer;
-	h->quota_usd = usd;
-}
-
 /* The job on every offer; what the budgets leave counts, what other jobs take does not. */
 void
 placing_estimate(struct placing_work_space *w, const struct cost_job *c, bool spot_leaves, struct cost_estimate *out)
@@ -274,8 +246,13 @@ placing_candidates_of(struct placing_work_space *w, size_t i, struct cost_estima
 			e.refuse = REFUSE_NO_CAPACITY;
 		} else if (e.refuse == REFUSE_NOT && (never = placing_never(w, j, e.machines, &over)) != NULL) {
 			e.refuse = REFUSE_NO_QUOTA;
-			placing_hint_quota(&w->hints[i], never, over, j,
-			    placing_quota_weight(never->limit, po->offer) * e.machines, e.total_usd);
+			struct placing_need need = { j, e.machines, e.total_usd };
+
+			VEC_PUSH(w->a, &w->hints[i].over, need);
+			if (w->hints[i].quota == NULL || over == 1) {
+				w->hints[i].quota = never->limit->name;
+				w->hints[i].quota_left = never->left;
+			}
 		}
 		if (e.refuse != REFUSE_NOT) {
 			pj->refused[e.refuse]++;

@@ -117,21 +117,83 @@ placing_change_deadline(struct placing_change_list *l, const struct placing_hint
 	}
 }
 
+/* What candidate k gives back of a quota or budget when its job goes elsewhere. */
+static int64_t
+placing_own(const struct placing_work_space *w, size_t k, size_t r)
+{
+	const struct place_problem *p = &w->p;
+	int64_t own = 0;
+
+	if (k == PLACE_NONE)
+		return 0;
+	for (size_t u = p->use_start[p->offer[k]]; u < p->use_start[p->offer[k] + 1]; u++)
+		own += p->resource[u] == r ? p->need[k] * p->weight[u] : 0;
+	for (size_t u = p->more == NULL ? 0 : p->more->start[k]; p->more != NULL && u < p->more->start[k + 1]; u++)
+		own += p->more->resource[u] == r ? p->more->units[u] : 0;
+	return own;
+}
+
+/* The one quota that keeps the need out beside all other jobs, and what is missing of it; PLACE_NONE: other limits do too. */
+static size_t
+placing_short(const struct placing_work_space *w, size_t i, size_t k, const struct placing_need *need, const int64_t *left,
+    int64_t *more_out)
+{
+	const struct placing_offer *po = &w->facts.offers[need->offer];
+	const struct job *j = &w->jobs[i].job;
+	size_t found = PLACE_NONE;
+
+	for (size_t q = 0; q < w->facts.n_quotas; q++) {
+		int64_t more = placing_quota_weight(w->facts.quotas[q].limit, po->offer) * need->machines -
+		    left[q] - placing_own(w, k, q);
+
+		if (more <= 0)
+			continue;
+		if (found != PLACE_NONE)
+			return PLACE_NONE;
+		found = q;
+		*more_out = more;
+	}
+	for (size_t b = 0; b < w->facts.n_budgets; b++)
+		if (budget_scope_hits(w->facts.budgets[b].scope, w->facts.accounts[po->account], j->spec.project, j->spec.user) &&
+		    llround(need->usd * 1e6) > left[w->facts.n_quotas + b] + placing_own(w, k, w->facts.n_quotas + b))
+			return PLACE_NONE;
+	return found;
+}
+
 /* The quota of which the least more lets the job have what would be cheaper. */
 static void
-placing_change_quota(struct placing_change_list *l, const struct placing_hint *h, double cost)
+placing_change_quota(struct placing_change_list *l, size_t i, size_t k, const int64_t *left, double cost)
 {
 	const struct placing_work_space *w = l->w;
+	const struct placing_hint *h = &w->hints[i];
+	const struct placing_need *best = NULL;
+	const struct placing_limit *limit;
+	size_t quota = PLACE_NONE;
 	struct placing_change *c;
+	int64_t least = 0;
 
-	if (!h->quota_one || !(h->quota_usd < cost - PLACING_CENT))
+	for (size_t x = 0; x < h->over.n; x++) {
+		const struct placing_need *n = &h->over.v[x];
+		int64_t more;
+		size_t q;
+
+		if (!(n->usd < cost - PLACING_CENT) || (q = placing_short(w, i, k, n, left, &more)) == PLACE_NONE)
+			continue;
+		if (best != NULL && (more > least || (more == least && n->usd >= best->usd)))
+			continue;
+		best = n;
+		quota = q;
+		least = more;
+	}
+	if (best == NULL)
 		return;
-	c = placing_change_add(l, refuse_name(REFUSE_NO_QUOTA), h->quota);
-	c->offer = placing_offer_name(w, h->quota_offer);
-	c->to = (double)h->quota_more;
-	c->usd = h->quota_usd;
-	c->text = arena_printf(w->a, "%lld %s more of %s would allow %s for %.2f USD", (long long)h->quota_more, h->quota_unit,
-	    h->quota, c->offer, c->usd);
+	limit = w->facts.quotas[quota].limit;
+	c = placing_change_add(l, refuse_name(REFUSE_NO_QUOTA), limit->name);
+	c->offer = placing_offer_name(w, best->offer);
+	c->to = (double)least;
+	c->usd = best->usd;
+	c->text = arena_printf(w->a, "%lld %s more of %s would allow %s for %.2f USD", (long long)least, limit->unit,
+	    limit->name, c->offer, c->usd);
 }
 
 /* What one more rule keeps away that would be cheaper. */
@@ -143,10 +205,6 @@ placing_change_rule(struct placing_change_list *l, const struct placing_hint *h,
 	struct placing_change *c;
 	char t[TIME_FMT_SIZE];
 
-	if (code == REFUSE_NO_QUOTA) {
-		placing_change_quota(l, h, cost);
-		return;
-	}
 	if (!n->is || !(n->usd < cost - PLACING_CENT))
 		return;
 	c = placing_change_add(l, refuse_name(code), "");
@@ -169,9 +227,26 @@ placing_change_rule(struct placing_change_list *l, const struct placing_hint *h,
 	}
 }
 
+/* Does a job that is not placed fit there beside all others? */
+static bool
+placing_room(const struct placing_work_space *w, size_t i, const struct placing_need *need, const int64_t *left)
+{
+	const struct placing_offer *po = &w->facts.offers[need->offer];
+	const struct job *j = &w->jobs[i].job;
+
+	for (size_t q = 0; q < w->facts.n_quotas; q++)
+		if (placing_quota_weight(w->facts.quotas[q].limit, po->offer) * need->machines > left[q])
+			return false;
+	for (size_t b = 0; b < w->facts.n_budgets; b++)
+		if (budget_scope_hits(w->facts.budgets[b].scope, w->facts.accounts[po->account], j->spec.project, j->spec.user) &&
+		    llround(need->usd * 1e6) > left[w->facts.n_quotas + b])
+			return false;
+	return po->machines >= need->machines;
+}
+
 /* The least max_price at which some offer passes all other rules too. */
 static void
-placing_change_max_price(struct placing_change_list *l, size_t i)
+placing_change_max_price(struct placing_change_list *l, size_t i, const int64_t *left)
 {
 	struct placing_work_space *w = l->w;
 	struct job job = w->jobs[i].job;
@@ -188,10 +263,10 @@ placing_change_max_price(struct placing_change_list *l, size_t i)
 	placing_estimate(w, &c, false, e);
 	placing_after_add(w, i, e);
 	for (size_t j = 0; j < w->facts.n_offers; j++) {
-		const struct placing_offer *po = &w->facts.offers[j];
+		const struct placing_need need = { j, e[j].machines, e[j].total_usd };
 
-		if (e[j].refuse == REFUSE_NOT && po->machines >= e[j].machines && !placing_over_quota(w, j, e[j].machines) &&
-		    (best == PLACE_NONE || po->offer->price.v < w->facts.offers[best].offer->price.v))
+		if (e[j].refuse == REFUSE_NOT && placing_room(w, i, &need, left) && (best == PLACE_NONE ||
+		    w->facts.offers[j].offer->price.v < w->facts.offers[best].offer->price.v))
 			best = j;
 	}
 	if (best == PLACE_NONE)
@@ -206,13 +281,13 @@ placing_change_max_price(struct placing_change_list *l, size_t i)
 
 /* For a job that no offer suits: prices and sizes that end a search before any cost is known. */
 static void
-placing_change_none(struct placing_change_list *l, size_t i)
+placing_change_none(struct placing_change_list *l, size_t i, const int64_t *left)
 {
 	const struct placing_hint *h = &l->w->hints[i];
 	const size_t *r = l->w->jobs[i].refused;
 	struct placing_change *c;
 
-	placing_change_max_price(l, i);
+	placing_change_max_price(l, i, left);
 	if (r[REFUSE_MEMORY] > 0) {
 		c = placing_change_add(l, "memory", "");
 		c->from = h->need_memory;
@@ -234,7 +309,7 @@ placing_changes(struct placing_work_space *w, size_t i, const struct place_plan 
     size_t runner_up)
 {
 	static const enum refuse_code rules[] = { REFUSE_OVER_BUDGET, REFUSE_PROBE_FAILED, REFUSE_UNAVAILABLE,
-		REFUSE_BLOCKED_UNTIL, REFUSE_NO_QUOTA, REFUSE_SPOT_LATE, REFUSE_WAIT_SPOT };
+		REFUSE_BLOCKED_UNTIL, REFUSE_SPOT_LATE, REFUSE_WAIT_SPOT };
 	struct placing_change_list l = { .w = w };
 	size_t k = plan->chosen[i], from = w->p.cand_start[i], best = PLACE_NONE;
 	double cost = k == PLACE_NONE ? INFINITY : w->cost.v[k];
@@ -249,8 +324,9 @@ placing_changes(struct placing_work_space *w, size_t i, const struct place_plan 
 	placing_change_deadline(&l, &w->hints[i], cost);
 	for (size_t x = 0; x < sizeof(rules) / sizeof(rules[0]); x++)
 		placing_change_rule(&l, &w->hints[i], rules[x], cost);
+	placing_change_quota(&l, i, k, left, cost);
 	if (k == PLACE_NONE && best == PLACE_NONE && l.v.n == 0)
-		placing_change_none(&l, i);
+		placing_change_none(&l, i, left);
 	w->jobs[i].changes = l.v.v;
 	w->jobs[i].n_changes = l.v.n;
 }

@@ -46,6 +46,8 @@ struct placing_near {
 	bool is;
 };
 
+struct placing_need { size_t offer; int64_t machines; double usd; };
+
 #define PLACING_FRONT 8			/* deadlines worth a word */
 
 /* What comes nearest among the refused offers. */
@@ -59,13 +61,9 @@ struct placing_hint {
 	int64_t first_finish;		/* of those that miss the deadline */
 	double first_finish_usd;
 	double least_usd, least_price;	/* of those over the budget, over max_price */
-	const char *quota;		/* that the need alone passes; of those that stand in the way by themselves the nearest */
+	const char *quota;		/* that the need alone passes */
 	int64_t quota_left;
-	bool quota_one;			/* one is alone in the way of quota_offer; the next three tell of it */
-	const char *quota_unit;
-	int64_t quota_more;		/* what it would take beyond what is left */
-	double quota_usd;
-	size_t quota_offer;
+	VEC(struct placing_need) over;	/* what quotas alone refuse */
 	int64_t free_at;		/* end of the first hold; 0: none */
 };
 
@@ -74,8 +72,6 @@ void placing_want(struct placing_work_space *w, const struct job *j, struct cost
 void placing_drop_unknown(struct placing_work_space *w, struct job *j);
 /* The job on every offer; what the budgets leave counts, what other jobs take does not. out [n_offers] */
 void placing_estimate(struct placing_work_space *w, const struct cost_job *c, bool spot_leaves, struct cost_estimate *out);
-/* Does the need alone pass a quota? */
-bool placing_over_quota(const struct placing_work_space *w, size_t offer, int64_t need);
 /* Resource -> how the user knows it, and its unit. */
 const char *placing_resource(const struct placing_work_space *w, size_t r, const char **unit_out);
 /* "aws us-east-1a p5.48xlarge spot" */

@@ -33,7 +33,7 @@ placing_gpus(const struct job *j)
  * not all can go, it is the last job of the one who holds most that stays out (max-min fairness between users).
  */
 static double *
-placing_holds(struct placing_work_space *w)
+placing_holds(struct placing_work_space *w, const size_t *start)
 {
 	double *holds = arena_array(w->a, w->n_jobs, sizeof(*holds)), *of = arena_array(w->a, w->n_jobs + w->n_running, sizeof(*of));
 	struct strmap users = { 0 };
@@ -43,7 +43,8 @@ placing_holds(struct placing_work_space *w)
 	for (size_t i = 0; i < w->n_jobs; i++) {
 		double *mine = &of[*strmap_add(w->a, &users, w->jobs[i].job.spec.user, w->n_running + i, NULL)];
 
-		*mine += placing_gpus(&w->jobs[i].job);
+		/* what can go nowhere takes nothing from anybody */
+		*mine += start[i + 1] > start[i] ? placing_gpus(&w->jobs[i].job) : 0;
 		holds[i] = *mine;
 	}
 	return holds;
@@ -88,7 +89,7 @@ placing_weights(const size_t *jobs, size_t n, double *weight)
 double *
 placing_penalties(struct placing_work_space *w, const size_t *start)
 {
-	double *holds = placing_holds(w), most = PLACING_PENALTY * placing_dearest(w, start);
+	double *holds = placing_holds(w, start), most = PLACING_PENALTY * placing_dearest(w, start);
 	double *penalty = arena_array(w->a, w->n_jobs, sizeof(*penalty));
 	double *weight = arena_array(w->a, w->n_jobs, sizeof(*weight));
 	size_t *jobs = arena_array(w->a, w->n_jobs, sizeof(*jobs)), n = 0, m = 0;

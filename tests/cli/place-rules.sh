@@ -195,6 +195,26 @@ expect_json '$.jobs[0].offer.machines' 16 'the gang of higher priority goes'
 [ "$(awk -f "$TOP_SRCDIR/tests/cli/json.awk" "$out" | grep -c 'offer.instance_type	.')" -eq 1 ]
 ok $? 'and nothing beside it'
 
+# What a quota lacks is told beside what the other jobs take of it.
+more() {	# more LIMIT: a gang of 16 behind a job of 8
+	printf 'schema: berth.config/1\nlimits:\n  - {name: A100s, accelerator: "A100*", limit: %s, unit: gpu}\n' "$1" >berth.yaml
+	rm -f more.db*
+	run --config berth.yaml --store more.db prices import offers.csv
+	printf 'schema: berth.job/1\nname: m\nrun: make\naccelerators: "A100:8"\nwork: 1h\n%s\n' "$od" >m.yaml
+	sed -e '$ apriority: 5' m.yaml >first.yaml
+	sed -e '$ anodes: 2' m.yaml >second.yaml
+	run --config berth.yaml --store more.db submit first.yaml second.yaml
+	run --config berth.yaml --store more.db place -o json
+}
+more 10
+expect_exit 3
+expect_json '$.jobs[1].changes[0].what' no_quota
+expect_json '$.jobs[1].changes[0].to' 14.000000 '8 of 10 GPUs are taken: 16 need 14 more'
+more 23
+expect_exit 3 'one less is not enough'
+more 24
+expect_exit 0 'what is told is enough'
+
 # A budget holds for all jobs together, by priority; what is unserved is told with what it would take.
 printf 'schema: berth.config/1\n' >berth.yaml
 for j in a:0 b:0 c:9; do
