@@ -328,6 +328,8 @@ fc_peak(const struct fc_job *j, const struct fc_pool *pool, size_t w, double *q)
 		q[l] = 0;
 		for (int i = 0; i < 4; i++)
 			q[l] += share[i] * (e[i] > 0 ? e[i] : 0);
+		if (j->rare && p.n >= PEAK_BACK * v->count && q[l] < e[3])
+			q[l] = e[3];	/* jobs of a size: nothing lies between none of them and one */
 		if (q[l] > top && v->kind < FC_PEAK_KINDS)
 			q[l] = top;
 		if (l > 0 && q[l] < q[l - 1])

@@ -19,6 +19,7 @@ static const struct forecast_opts forecast_defaults = {
 };
 
 #define FORECAST_SPARSE_S (14 * (int64_t)86400)
+#define FORECAST_STALE_S (2 * INT64_C(86400))
 #define FORECAST_LOOK_STEPS 400			/* that a fit looks at, at least */
 
 #define OFF(field) offsetof(struct forecast_opts, field)
@@ -281,6 +282,30 @@ forecast_load_one(struct cmd_ctx *ctx, struct forecast_set *f, size_t i, size_t 
 	return BERTH_OK;
 }
 
+/* Says where forecasts begin in the past: those of series that ended before the others, and all where nothing is new. */
+static void
+forecast_stale(struct cmd_ctx *ctx, const struct forecast_set *f)
+{
+	const struct forecast_opts *o = ctx->opts;
+	const char **who = arena_array(ctx->arena, f->n + 1, sizeof(*who));
+	char t[TIME_FMT_SIZE];
+	size_t n = 0;
+
+	if (o->at != 0 || o->then != NULL || f->n == 0)
+		return;
+	for (size_t i = 0; i < f->n; i++) {
+		int64_t end = f->in[i].t0 + (int64_t)f->in[i].n * f->in[i].step_s;
+
+		if (f->as_of - end > FORECAST_STALE_S && f->as_of - end > 2 * f->in[i].step_s)
+			who[n++] = arena_printf(ctx->arena, "%s (%s)", f->rows[i].name, time_fmt_date(t, end));
+	}
+	if (n > 0)
+		cmd_warn(ctx, "%zu series ended before the others, and %s forecast begins where it ended: %s%s; --at begins all at one time",
+		    n, n == 1 ? "its" : "each", str_join(ctx->arena, who, n < 4 ? n : 4, ", "), n > 4 ? " and others" : "");
+	if (ctx->now - f->as_of > FORECAST_STALE_S)
+		cmd_note(ctx, "nothing was recorded since %s: forecasts begin there, not now", time_fmt(t, f->as_of));
+}
+
 enum berth_code
 forecast_load(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err)
 {
@@ -319,6 +344,8 @@ forecast_load(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err
 	f->n = f->n_coarse = kept;
 	f->recorded = arena_memdup(ctx->arena, f->in, kept * sizeof(*f->in));
 	forecast_hints(ctx, f);
+	if (!o->backtest && !o->compare)
+		forecast_stale(ctx, f);
 	if (kept == 0)
 		return err_set(err, BERTH_ENOTFOUND, "none of the series has samples%s to forecast from", o->at != 0 ? " before --at" : "");
 	return BERTH_OK;

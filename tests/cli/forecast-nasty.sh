@@ -207,6 +207,11 @@ hours 2000 'i % 100 == 50 ? 8 : 0' >a.csv
 fresh a.csv
 run --store n.db forecast --horizon 1w --points -o csv
 points "intermittent: P50 is 0 and P99 is not" '$9 == 0 && $14 > 0'
+hours 2000 'i % 97 == 3 ? 16 : 0' >a.csv
+fresh a.csv
+run --store n.db forecast --horizon 1w -o json
+expect_json '$.series[0].peak_gpus.p50' 16 "a job of 16 GPUs each four days: the peak of a week is 16, nothing between"
+expect_json '$.series[0].peak_gpus.p99' 16
 
 # What was waited for is demand that did not run.
 awk 'BEGIN { print "JobID|User|Account|State|Submit|Start|End|AllocTRES|ReqTRES"

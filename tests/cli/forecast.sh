@@ -233,4 +233,17 @@ expect_exit 1
 expect_err_has 'store none.db: there is none'
 [ ! -e none.db ]
 ok $? "a store that is not there is not made"
+
+# Where forecasts begin in the past this is said.
+awk 'BEGIN { print "series,timestamp,gpus"; for (i = 0; i < 400; i++) { t = 1793836800 - 3600 * (400 - i)
+	printf "live,%d,%d\n", t, i % 9; if (i < 300) printf "gone,%d,7\n", t } }' </dev/null >ended.csv
+run --store ended.db record csv ended.csv
+NOW=2026-11-05T01:00:00Z
+run --store ended.db forecast --horizon 1d --brief
+expect_err_has '1 series ended before the others, and its forecast begins where it ended: gone .2026-10-31.; --at'
+! grep -q 'nothing was recorded' "$err"
+ok $? "an hour ago is now"
+NOW=2026-11-09T00:00:00Z
+run --store ended.db forecast live --horizon 1d --brief
+expect_err_has 'nothing was recorded since 2026-11-05T00:00:00Z: forecasts begin there, not now'
 done_testing
