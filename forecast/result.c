@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define RESULT_SHIFT 0.1	/* of the greater level: less is no news */
+
 enum {
 	RESULT_PATHS = 200,	/* drawn for the peak where the caller wants none */
 	RESULT_ORIGINS = 128	/* kept with opt.errors: the last */
@@ -89,10 +91,13 @@ result_history(struct fc_job *j, struct fc_result *r)
 	r->history_to = s->t0 + ((int64_t)s->n - 1) * s->step_s;
 	r->n_missing = j->n_missing;
 	r->n_used = j->n - j->n_missing;
-	r->n_shifts = j->n_shift;
-	for (size_t i = 0; i < j->n_shift; i++)
-		r->shifts[i] = (struct fc_shift){ t0 + j->shift[i].t * s->step_s, j->shift[i].before * j->unit,
-			j->shift[i].after * j->unit };
+	r->n_shifts = 0;
+	for (size_t i = 0; i < j->n_shift; i++) {
+		double a = j->shift[i].before * j->unit, b = j->shift[i].after * j->unit;
+
+		if (fabs(b - a) > RESULT_SHIFT * fmax(a, b))	/* where most steps are 0 the medians may not tell it */
+			r->shifts[r->n_shifts++] = (struct fc_shift){ t0 + j->shift[i].t * s->step_s, a, b };
+	}
 	r->n_outages = j->n_outage;
 	for (size_t i = 0; i < j->n_outage; i++)
 		r->outages[i] = (struct fc_span){ t0 + j->outage[i].from * s->step_s, t0 + j->outage[i].to * s->step_s };

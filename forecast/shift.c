@@ -75,6 +75,7 @@ shift_chance_ratio(const double *x, size_t n, double *tmp)
 static bool
 shift_at(const struct fc_job *j, size_t t, size_t before, size_t after, double *tmp, struct fc_shift *out)
 {
+	size_t day = before / 3;
 	const double *y = j->y;
 	double a = shift_median(y + t - before, before, tmp), b = shift_median(y + t, after, tmp);
 
@@ -82,7 +83,10 @@ shift_at(const struct fc_job *j, size_t t, size_t before, size_t after, double *
 	    fabs(b - a) <= shift_chance(y + t - before, before, y + t, after, tmp))
 		return false;
 	*out = (struct fc_shift){ (int64_t)t, a, b };
-	return true;
+	if (after % day == 0)
+		return true;
+	b = shift_median(y + t, after - after % day, tmp);	/* a part of a day, at the end, may be its busy or its idle hours */
+	return fabs(b - a) > SHIFT_LEAST * fmax(a, b);
 }
 
 /* Log ratios of the n steps from t to those `back` steps before (times factor before step known), into out; their median. */

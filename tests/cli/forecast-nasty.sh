@@ -126,6 +126,10 @@ hours 1200 '40 + i % 7 + (i == 1100 ? 400 : 0)' >a.csv
 fresh a.csv
 run --store n.db forecast --horizon 1w -o json
 expect_json '$.series[0].shifts[0].t' '' "9: an hour's spike is no shift"
+hours 2000 'i % 24 < 11 ? 60 + i % 5 : i % 7 == 0 ? 1 : 0' >a.csv
+fresh a.csv
+run --store n.db forecast --horizon 1w -o json
+expect_json '$.series[0].shifts[0].t' '' "9: nor is a part of a day at the end"
 
 # 10. Negative.
 hours 400 'i == 399 ? -5 : 3 - i % 4' >a.csv
