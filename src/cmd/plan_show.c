@@ -10,6 +10,8 @@
 #include "util/json.h"
 #include "util/str.h"
 
+#define PLAN_WIDE 120	/* columns that the totals fit into in one line */
+
 struct plan_totals { double cost, on_demand, lower, bound, upfront; };
 
 static void
@@ -314,8 +316,9 @@ plan_table(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n, const st
 	rc = cmd_table_print(ctx, t, err);
 	if (rc != BERTH_OK)
 		return rc;
-	cmd_say(ctx, "\nExpected cost over %.1f weeks: %.2f USD; on demand only: %.2f USD; saved: %.2f USD (%.1f %%)\n",
-	    (double)o->horizon_s / (7 * 86400), sum.cost, sum.on_demand, sum.on_demand - sum.cost,
+	cmd_say(ctx, "\nExpected cost over %.1f weeks: %.2f USD; on demand only: %.2f USD;%ssaved: %.2f USD (%.1f %%)\n",
+	    (double)o->horizon_s / (7 * 86400), sum.cost, sum.on_demand,
+	    ctx->columns > 0 && ctx->columns < PLAN_WIDE ? "\n" : " ", sum.on_demand - sum.cost,
 	    sum.on_demand > 0 ? 100 * (sum.on_demand - sum.cost) / sum.on_demand : 0);
 	for (size_t i = 0; i < n && !o->brief; i++) {
 		cmd_say(ctx, "\n%s (%s):\n", ps[i].series.name, ps[i].accel->name);
