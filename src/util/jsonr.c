@@ -348,7 +348,8 @@ jsonr_price(const struct jsonr *obj, const char *key, struct usd_micro *out, str
 	struct usd_micro v = *out;
 	enum berth_code rc = jsonr_money(obj, key, &v, err);
 
-	if (rc != BERTH_OK && json_is_number(c.v)) {	/* more than any money: no reason to refuse a whole list */
+	/* more than any money: no reason to refuse a whole list */
+	if (rc != BERTH_OK && json_is_number(c.v)) {
 		v = USD_UNKNOWN;
 		rc = BERTH_OK;
 	}
