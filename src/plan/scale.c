@@ -54,9 +54,9 @@ scale_want(const struct scale_rule *r, const struct scale_input *in)
 {
 	double carry = r->target * r->unit, n = in->load / carry;
 
-	if (r->drain_s > 0 && in->queued > 0)
+	if (r->drain_s > 0 && in->queued > 0 && isfinite(in->queued))
 		n = fmax(n, in->load / carry + in->queued / (r->drain_s * carry));
-	if (in->forecast > 0)
+	if (in->forecast > 0 && isfinite(in->forecast))
 		n = fmax(n, in->forecast / carry);
 	/* 17 GPUs on machines of 8 are 3 machines; 16.000000001 from a rounding are 2. */
 	n = ceil(n - 1e-9 * fmax(1, n));
@@ -128,21 +128,26 @@ void
 scale_step(const struct scale_rule *r, struct scale_state *s, const struct scale_input *in, struct scale_decision *out)
 {
 	int64_t have = in->ready + in->starting, window = scale_window(r), asked, most;
+	bool known = isfinite(in->load) && in->load >= 0;
 
+	/* A clock that went back: what was learned lies in a time that is still to come. */
+	if (s->started && ((s->n_want > 0 && in->t < s->want[s->n_want - 1].t) ||
+	    (s->arrived != INT64_MIN && in->t < s->arrived) || in->t < s->down_t))
+		*s = (struct scale_state){ .had = s->had, .arrived = in->t, .down_t = in->t, .down_n = s->down_n, .started = true };
 	if (!s->started)
 		*s = (struct scale_state){ .had = in->ready, .arrived = INT64_MIN, .down_t = INT64_MIN / 2, .started = true };
 	if (in->ready > s->had)
 		s->arrived = in->t;
 	s->had = in->ready;
-	asked = isnan(in->load) ? have : scale_want(r, in);
+	asked = !known ? have : scale_want(r, in);
 	out->want = scale_clamp(asked, r->min, r->max);
 	out->target = have;
 	out->reason = SCALE_STEADY;
 	most = scale_remember(s, in->t, out->want, window);
-	if (have < r->min || (!isnan(in->load) && (double)out->want > (double)have * (1 + r->tolerance))) {
+	if (have < r->min || (known && (double)out->want > (double)have * (1 + r->tolerance))) {
 		out->target = out->want > r->min ? out->want : r->min;
 		out->reason = SCALE_UP;
-	} else if (isnan(in->load)) {
+	} else if (!known) {
 		out->reason = SCALE_NO_METRIC;
 	} else if (have > r->max) {
 		out->target = in->busy > r->max ? in->busy : r->max;

@@ -20,9 +20,9 @@ struct scale_rule {
 	double drain_s;			/* time in which queued work is to be done; 0: queued work is not looked at */
 };
 
-/* What is measured now. NaN: not known; never taken for 0. */
+/* What is measured now. NaN: not known; never taken for 0. Infinite ones and a load below 0 are no measures: not known. */
 struct scale_input {
-	int64_t t;			/* s since epoch, not falling */
+	int64_t t;			/* s since epoch; where it falls the window begins anew */
 	int64_t ready, starting;	/* machines that work; ordered and not there yet */
 	int64_t busy;			/* machines that must not go: work on them, or pinned */
 	double load;			/* in the rule's unit: n times utilisation times unit */

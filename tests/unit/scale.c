@@ -162,6 +162,60 @@ test_missing(void)
 	tap_is_long(f.downs, 0, "gaps within the window keep it");
 }
 
+/* What no meter can mean, in any mix, with a clock that jumps: never in on it, never beyond the limits. */
+static void
+test_odd(void)
+{
+	static const double odd[] = { (double)NAN, (double)INFINITY, -(double)INFINITY, -5, 0, 1e300, 20, 50 };
+	static const int64_t jump[] = { 60, 60, 60, -100000, 100000, 0 };
+	int bad = 0, blind = 0;
+	struct rng g;
+
+	rng_seed(&g, 1);
+	for (int w = 0; w < 2000; w++) {
+		struct scale_rule r = { .min = (int64_t)rng_below(&g, 3), .unit = 8, .target = 0.8, .tolerance = 0.1,
+			.boot_s = 300, .down_rate = 0.2, .drain_s = rng_below(&g, 2) > 0 ? 600 : 0 };
+		struct scale_state s = { 0 };
+		int64_t t = 1000000, n = (int64_t)rng_below(&g, 12);
+
+		r.max = r.min + (int64_t)rng_below(&g, 20);
+		for (int k = 0; k < 60; k++, t += jump[rng_below(&g, 6)]) {
+			struct scale_input in = { t, n, 0, (int64_t)rng_below(&g, (uint64_t)n + 1), odd[rng_below(&g, 8)],
+				odd[rng_below(&g, 8)], odd[rng_below(&g, 8)] };
+			struct scale_decision d;
+
+			scale_step(&r, &s, &in, &d);
+			bad += (d.target > r.max && d.target > n) || d.target < in.busy || (d.target < r.min && d.target < n);
+			blind += !(in.load >= 0 && in.load < (double)INFINITY) && (d.target < n || d.target > (n > r.min ? n : r.min));
+			n = d.target;
+		}
+	}
+	tap_is_long(bad, 0, "120,000 odd steps: within min, max and what is busy");
+	tap_is_long(blind, 0, "no load, one below 0 or without end: neither in nor out");
+}
+
+/* The clock goes back by two months: the window begins anew, and the fleet still comes down. */
+static void
+test_clock(void)
+{
+	static struct fleet f;
+
+	fleet_init(&f, 20, 0);
+	for (int k = 0; k < 40; k++)
+		fleet_step(&f, 160, NAN, 0);
+	f.t -= 60 * 86400;
+	for (int k = 0; k < 30; k++)
+		fleet_step(&f, 8, NAN, 0);
+	tap_is_long(f.ready, 20, "a clock that went back: nothing goes within the window");
+	for (int k = 0; k < 200; k++)
+		fleet_step(&f, 8, NAN, 0);
+	tap_is_long(f.ready, 1, "and the fleet comes down after it");
+	fleet_init(&f, 0, 0);
+	f.rule.min = 0;
+	fleet_step(&f, 8, NAN, 0);
+	tap_is_long(f.last.target, 1, "from no machine at all up at once");
+}
+
 static void
 test_limits(void)
 {
@@ -287,6 +341,8 @@ main(void)
 	test_step();
 	test_arrival();
 	test_missing();
+	test_odd();
+	test_clock();
 	test_limits();
 	test_tolerance();
 	test_busy();
