@@ -124,6 +124,32 @@ judge_model(struct judge *j, const struct probe_gpu *g)
 		    j->p->accelerator);
 }
 
+/* Whose references count for one device: its own model's where that is what was sold, or where nothing was. */
+static const struct accel *
+judge_accel_of(const struct judge *j, const struct probe_gpu *g)
+{
+	const struct accel *sold = j->p->accel;
+	const struct accel *have = j->table != NULL ? accel_find_sized(j->table, g->name, g->memory_mib / 1024.0) : NULL;
+
+	if (have != NULL && (sold == NULL || accel_is(have, sold)))
+		return have;
+	return sold != NULL ? sold : j->accel;
+}
+
+static void
+judge_mixed(struct judge *j)
+{
+	const struct probe_gpu *g = j->r->gpus;
+
+	for (size_t i = 1; i < j->r->n_gpus; i++)
+		if (!str_eq(g[i].name, g[0].name)) {
+			judge_reason(j, VERDICT_ACCEPT, "mixed_models", -1, "the machine has several models: gpu %d is a %s, gpu %d "
+			    "a %s; a job on all of them runs at the pace of the slowest", g[0].index, g[0].name, g[i].index,
+			    g[i].name);
+			return;
+		}
+}
+
 static void
 judge_slice(struct judge *j, const struct probe_gpu *g)
 {
@@ -252,7 +278,7 @@ judge_identity(struct judge *j)
 		    j->p->accelerator, r->n_errors > 0 ? ": " : "", r->n_errors > 0 ? r->errors[0].message : "");
 	else if (r->n_gpus < (size_t)promised)
 		judge_reason(j, VERDICT_REJECT, "missing_gpus", -1, "%zu of %d %s are there", r->n_gpus, promised,
-		    j->p->accelerator);
+		    j->p->accelerator[0] != '\0' ? j->p->accelerator : "GPUs");
 	else if (promised > 0 && r->n_gpus > (size_t)promised)
 		judge_reason(j, VERDICT_ACCEPT, "more_gpus", -1, "%zu GPUs where %d were sold", r->n_gpus, promised);
 	if (r->n_gpus == 0 && (r->mode == PROBE_MODE_GPU || (r->mode == PROBE_MODE_OTHER && r->n_tests == 0)))
@@ -263,6 +289,7 @@ judge_identity(struct judge *j)
 		judge_size(j, &r->gpus[i]);
 		no_ecc += r->gpus[i].ecc == 0;
 	}
+	judge_mixed(j);
 	if (no_ecc > 0)
 		judge_reason(j, VERDICT_ACCEPT, "no_ecc", -1, "ECC is off on %zu of %zu GPUs: memory errors would not be seen",
 		    no_ecc, r->n_gpus);
@@ -295,13 +322,23 @@ judge_checks(struct judge *j, const struct probe_check *c, size_t n, const char 
 	}
 }
 
+static const struct accel *
+judge_accel_at(const struct judge *j, int gpu)
+{
+	for (size_t i = 0; i < j->r->n_gpus; i++)
+		if (j->r->gpus[i].index == gpu)
+			return judge_accel_of(j, &j->r->gpus[i]);
+	return j->accel;
+}
+
 /* Failed tests, tests that claim success without a number, and rates that no such device can have. */
 static void
 judge_tests(struct judge *j)
 {
 	for (size_t i = 0; i < j->r->n_tests; i++) {
 		const struct probe_test *t = &j->r->tests[i];
-		const double peak = verdict_peak(j->accel, t->name);
+		const struct accel *accel = judge_accel_at(j, t->gpu);
+		const double peak = verdict_peak(accel, t->name);
 
 		if (t->status == PROBE_FAILED)
 			judge_reason(j, VERDICT_REJECT, "test_failed", t->gpu, "%s failed: %s", t->name, t->error);
@@ -310,7 +347,7 @@ judge_tests(struct judge *j)
 			    probe_status_name(t->status));
 		else if (t->status != PROBE_SKIPPED && t->value > j->limits->implausible * peak)
 			judge_reason(j, VERDICT_REJECT, "implausible", t->gpu, "%s of %.4g %s is beyond what a %s can do (%.4g)",
-			    t->name, t->value, t->unit, j->accel->name, peak);
+			    t->name, t->value, t->unit, accel->name, peak);
 	}
 }
 
@@ -381,8 +418,14 @@ judge_compute(struct judge *j, int gpu, struct verdict_ratio *out)
 {
 	const char *asked[2] = { arena_printf(j->a, "gemm_%s", j->p->precision), NULL };
 
-	return (j->p->precision[0] != '\0' && judge_pick(j, gpu, asked, j->share, out)) ||
-	    judge_pick(j, gpu, judge_compute_tests, j->share, out);
+	if (j->p->precision[0] != '\0' && judge_pick(j, gpu, asked, j->share, out))
+		return true;
+	if (!judge_pick(j, gpu, judge_compute_tests, j->share, out))
+		return false;
+	if (j->p->precision[0] != '\0')
+		judge_reason(j, VERDICT_ACCEPT, "other_precision", gpu, "gpu %d: %s was not measured; %s counts in its place", gpu,
+		    asked[0], out->test);
+	return true;
 }
 
 /* Rates at the end of the steady part against its start: what heat costs. */
@@ -468,6 +511,7 @@ judge_rates(struct judge *j)
 		struct verdict_ratio memory = { .measured = (double)NAN, .ratio = (double)NAN };
 		struct verdict_ratio compute = memory;
 
+		j->accel = judge_accel_of(j, &j->r->gpus[i]);
 		judge_share(j, &j->r->gpus[i]);
 		if (judge_pick(j, gpu, judge_memory_tests, j->memory_share, &memory)) {
 			memory.resource = "memory";

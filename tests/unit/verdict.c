@@ -297,6 +297,24 @@ test_sold_slices(struct world *w)
 	}
 }
 
+/* Two models in one machine: each against its own references. */
+static void
+test_mixed(struct world *w)
+{
+	const char *text = edited(w->a, sound, "\"name\":\"NVIDIA H100 80GB HBM3\",\"uuid\":\"GPU-1\"",
+	    "\"name\":\"NVIDIA H100 PCIe\",\"uuid\":\"GPU-1\"");
+	struct verdict v;
+
+	text = edited(w->a, text, "\"sms\":132,\"memory_mib\":81559,\"power_limit_w\":700,\"ecc\":true,\"mig\":null,\"link\":\"nvlink\"}]",
+	    "\"sms\":114,\"memory_mib\":81559,\"power_limit_w\":350,\"ecc\":true,\"mig\":null,\"link\":\"pcie\"}]");
+	text = edited(w->a, text, "\"gpu\":1,\"peer\":null,\"value\":2970", "\"gpu\":1,\"peer\":null,\"value\":1700");
+	text = edited(w->a, text, "\"gpu\":1,\"peer\":null,\"value\":794.5", "\"gpu\":1,\"peer\":null,\"value\":640");
+	w->sold = (struct verdict_promise){ .accelerator = "", .memory_gib = NAN, .mig = "", .precision = "fp4" };
+	tap_ok(judged(w, text, &v) && has_reason(&v, "mixed_models") && !has_reason(&v, "slow") && v.kind == VERDICT_DISCOUNT &&
+	    has_reason(&v, "straggler"), "a PCIe card beside an SXM one is not slow, but it lags");
+	tap_ok(has_reason(&v, "other_precision"), "that another precision counts is said");
+}
+
 /* A report must not be forged by what a machine says of itself. */
 static void
 test_forged(struct world *w)
@@ -513,6 +531,7 @@ main(void)
 	test_network(&w);
 	test_sold_slices(&w);
 	test_forged(&w);
+	test_mixed(&w);
 	arena_free(w.a);
 	return tap_done();
 }
