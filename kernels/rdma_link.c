@@ -95,7 +95,7 @@ rdma_port_up(struct rdma_link *l, const char *sysroot, const char *dev)
 		if (p.state != VERBS_PORT_ACTIVE)
 			continue;
 		l->port = (uint8_t)i;
-		snprintf(l->mine.name, sizeof(l->mine.name), "%.25s port %d", dev, i);
+		snprintf(l->mine.name, sizeof(l->mine.name), "%.25s port %u", dev, (unsigned)l->port);
 		l->mine.lid = p.lid;
 		l->mine.mtu = (uint8_t)p.active_mtu;
 		l->mine.layer = p.link_layer;
