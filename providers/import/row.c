@@ -9,6 +9,7 @@
 #include "util/time.h"
 
 #define ROW_FUTURE_S 86400			/* a list may be dated by a zone ahead of ours */
+#define ROW_MONTHS_MAX 120
 
 struct row {
 	const struct layout *l;
@@ -151,8 +152,9 @@ row_terms(const struct row *r, struct offer *o, struct berth_err *err)
 	const char *s = row_text(r, LAYOUT_TERM), *payment = row_text(r, LAYOUT_PAYMENT);
 	int64_t months = 0;
 
-	if (!row_is_blank(s) && str_to_i64(s, 0, 120, &months, NULL) != BERTH_OK)
-		return row_refuse(r, LAYOUT_TERM, err, "not a number of months");
+	if (!row_is_blank(s) && str_to_i64(s, 0, ROW_MONTHS_MAX, &months, NULL) != BERTH_OK)
+		return row_refuse(r, LAYOUT_TERM, err, arena_printf(r->a, "not a whole number of months from 0 to %d",
+		    ROW_MONTHS_MAX));
 	o->term_months = (int)months;
 	if (row_block(r, o))
 		months = 1;

@@ -106,6 +106,7 @@ test_bad_rows(void)
 		{ ROW("", "1", "spot", "", "", "", "1", "USD", ""), "accelerator is empty" },
 		{ ROW("H100-SXM5-80GB", "1", "lease", "", "", "", "1", "USD", ""), "not on_demand, spot or reserved" },
 		{ ROW("H100-SXM5-80GB", "1", "reserved", "", "", "", "1", "USD", ""), "without term_months" },
+		{ ROW("H100-SXM5-80GB", "1", "reserved", "600", "all", "", "1", "USD", ""), "months from 0 to 120" },
 		{ ROW("H100-SXM5-80GB", "1", "spot", "12", "", "", "1", "USD", ""), "only reserved" },
 		{ ROW("H100-SXM5-80GB", "1", "reserved", "12", "some", "", "1", "USD", ""), "not none, partial or all" },
 		{ ROW("H100-SXM5-80GB", "1", "reserved", "12", "all", "-3", "1", "USD", ""), "amount of money" },
