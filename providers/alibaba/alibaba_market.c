@@ -263,11 +263,8 @@ alibaba_price_of(const struct jsonr *price, struct usd_micro *out, struct berth_
 			one = item;
 	}
 	*out = USD_UNKNOWN;
-	if ((rc = jsonr_money(&one, "OriginalPrice", out, err)) == BERTH_OK)
-		rc = jsonr_money(&one, "TradePrice", out, err);
-	if (rc == BERTH_OK && usd_known(*out) && out->v <= 0)
-		*out = USD_UNKNOWN;
-	return rc;
+	rc = jsonr_price(&one, "OriginalPrice", out, err);
+	return rc == BERTH_OK ? jsonr_price(&one, "TradePrice", out, err) : rc;
 }
 
 static enum berth_code
@@ -324,12 +321,10 @@ alibaba_newest(const struct jsonr *list, const char *zone, struct offer *f, stru
 			continue;
 		newest = when;
 		f->price = USD_UNKNOWN;
-		if ((rc = jsonr_money(&item, "SpotPrice", &f->price, err)) != BERTH_OK)
+		if ((rc = jsonr_price(&item, "SpotPrice", &f->price, err)) != BERTH_OK)
 			return rc;
 		f->as_of = when < now ? when : now;
 	}
-	if (usd_known(f->price) && f->price.v <= 0)
-		f->price = USD_UNKNOWN;
 	return BERTH_OK;
 }
 

@@ -8,8 +8,7 @@
 #include "util/arena.h"
 #include "util/str.h"
 
-#define LAMBDA_CENT 10000	/* micro-dollars */
-#define LAMBDA_CENTS_MAX INT64_C(100000000000000)
+#define LAMBDA_CENTS 100	/* of a dollar */
 
 /* Behind "8x " and "Tesla ". */
 static const char *
@@ -59,7 +58,8 @@ lambda_type(const struct lambda *l, const struct jsonr *entry, struct arena *a, 
 {
 	static const char *const needed[] = { "name", "description", "price_cents_per_hour", "specs", NULL };
 	struct jsonr type = jsonr_get(entry, "instance_type"), specs = jsonr_get(&type, "specs");
-	int64_t cents = 0, gpus = 0;
+	struct usd_micro cents = USD_UNKNOWN;
+	int64_t gpus = 0;
 	const char *description = "";
 	enum berth_code rc;
 
@@ -69,7 +69,7 @@ lambda_type(const struct lambda *l, const struct jsonr *entry, struct arena *a, 
 	if ((rc = jsonr_need(&type, needed, err)) != BERTH_OK ||
 	    (rc = jsonr_str(&type, "name", &o->instance_type, err)) != BERTH_OK ||
 	    (rc = jsonr_str(&type, "description", &description, err)) != BERTH_OK ||
-	    (rc = jsonr_int(&type, "price_cents_per_hour", -LAMBDA_CENTS_MAX, LAMBDA_CENTS_MAX, &cents, err)) != BERTH_OK ||
+	    (rc = jsonr_price(&type, "price_cents_per_hour", &cents, err)) != BERTH_OK ||
 	    (rc = jsonr_int(&specs, "gpus", 0, 4096, &gpus, err)) != BERTH_OK ||
 	    (rc = jsonr_double(&specs, "vcpus", &o->vcpus, err)) != BERTH_OK ||
 	    (rc = jsonr_double(&specs, "memory_gib", &o->memory_gib, err)) != BERTH_OK)
@@ -77,8 +77,8 @@ lambda_type(const struct lambda *l, const struct jsonr *entry, struct arena *a, 
 	*gpu_out = gpus > 0;
 	o->accelerator_count = (int)gpus;
 	o->accelerator = lambda_gpu(l->env->accels, description, a, &o->accelerator_memory_gib);
-	if (cents > 0)
-		o->price.v = cents * LAMBDA_CENT;
+	if (usd_known(cents) && cents.v >= LAMBDA_CENTS)
+		o->price.v = cents.v / LAMBDA_CENTS;
 	return BERTH_OK;
 }
 

@@ -196,11 +196,8 @@ tencent_price(const struct jsonr *price, const char *key, const char *list, stru
 	enum berth_code rc;
 
 	*out = USD_UNKNOWN;
-	if ((rc = jsonr_money(price, list, out, err)) == BERTH_OK)
-		rc = jsonr_money(price, key, out, err);
-	if (rc == BERTH_OK && usd_known(*out) && out->v <= 0)
-		*out = USD_UNKNOWN;
-	return rc;
+	rc = jsonr_price(price, list, out, err);
+	return rc == BERTH_OK ? jsonr_price(price, key, out, err) : rc;
 }
 
 /* The price of an hour is that of the first 96, the dearest of three steps. */

@@ -105,9 +105,10 @@ vast_ask(const struct vast *v, const struct jsonr *ask, struct arena *a, prov_of
 	o.accelerator_count = (int)cards;
 	o.accelerator_memory_gib = vast_memory(mib);
 	o.instance_type = arena_printf(a, "%lldx%.40s/%lld", (long long)cards, name, (long long)id);
-	if (disk >= 0)		/* without the disk's there is no price of the whole */
-		rc = usd_from_double(base + disk * v->disk_gib / VAST_MONTH_HOURS, &o.price, err);
-	return rc == BERTH_OK ? emit(arg, &o, err) : rc;
+	/* without the disk's there is no price of the whole; nor is more than any money one */
+	if (disk >= 0 && usd_from_double(base + disk * v->disk_gib / VAST_MONTH_HOURS, &o.price, NULL) != BERTH_OK)
+		o.price = USD_UNKNOWN;
+	return emit(arg, &o, err);
 }
 
 static enum berth_code

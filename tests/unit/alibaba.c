@@ -71,11 +71,14 @@ answered(void *arg, struct prov_account *acc, const struct http_req *req, struct
 		    STOCK("t.none", "ClosedWithStock") "," STOCK("t.two", "") "," STOCK("t.odd", "WithStock") "," STOCK("t.cpu", "WithStock") "]}}]}}]}}";
 	} else if (str_eq(action, "DescribeSpotPriceHistory")) {
 		resp->body = "{\"Currency\":\"CNY\",\"SpotPrices\":{\"SpotPriceType\":[{\"ZoneId\":\"cn-a-1\",\"SpotPrice\":2,\"Timestamp\":"
-		    "\"2026-11-29T10:00:00Z\"},{\"ZoneId\":\"cn-a-1\",\"SpotPrice\":3,\"Timestamp\":\"2026-11-29T11:00:00Z\"},{\"ZoneId\":\"cn-a-2\","
+		    "\"2026-11-29T10:00:00Z\"},{\"ZoneId\":\"cn-a-1\",\"SpotPrice\":3,\"Timestamp\":\"2026-11-29T11:00:00Z\"},{\"ZoneId\":\"cn-a-1\","
+		    "\"SpotPrice\":1e300,\"Timestamp\":\"2026-11-29T09:00:00Z\"},{\"ZoneId\":\"cn-a-2\","
 		    "\"SpotPrice\":1,\"Timestamp\":\"2026-11-29T12:00:00Z\"}]}}";
 	} else if (strstr(req->url, "t.odd") != NULL) {
 		resp->status = 404;
 		resp->body = "{\"Code\":\"PriceNotFound\",\"Message\":\"no\"}";
+	} else if (strstr(req->url, "t.none") != NULL) {
+		resp->body = "{\"PriceInfo\":{\"Price\":{\"Currency\":\"CNY\",\"TradePrice\":1e300}}}";
 	} else if (strstr(req->url, "t.small") != NULL) {
 		resp->body = "{\"PriceInfo\":{\"Price\":{\"OriginalPrice\":9,\"TradePrice\":7}}}";
 	} else {
@@ -117,6 +120,7 @@ test_offers(void)
 	    "a part by its memory; a price in no currency is none");
 	o = find("t.none", PURCHASE_ON_DEMAND);
 	tap_ok(str_eq(o->accelerator, "T4-8Q") && o->accelerator_count == 1 && o->available == AVAIL_YES, "a half that counts no card");
+	tap_ok(!usd_known(o->price), "more than any money is an unknown price and refuses no list");
 	o = find("t.two", PURCHASE_ON_DEMAND);
 	tap_ok(str_eq(o->accelerator, "T4") && o->accelerator_count == 2 && o->available == AVAIL_UNKNOWN, "two whole cards, room not told");
 	o = find("t.two", PURCHASE_SPOT);

@@ -159,6 +159,29 @@ got_offer(void *arg, const struct offer *o, struct berth_err *err)
 }
 
 /* The examples of the provider's own OpenAPI document, where they lie. */
+/* A price that is more than any money, or less than nothing, is unknown and refuses no list. */
+static void
+test_prices(void)
+{
+	static const struct { const char *cents; int64_t micro; } prices[] = { { "75", 750000 }, { "\"75\"", 750000 }, { "1e300", -1 },
+		{ "-1e300", -1 }, { "0", -1 }, { "-5", -1 }, { "9000000000000000000", -1 }, { "74.5", 745000 } };
+	struct prov_account *acc = open_account("{name: l, provider: lambda, api_key: env:K, ssh_key: ours}", BERTH_OK);
+	struct berth_err err = { 0 };
+
+	wire.status = 200;
+	for (size_t i = 0; i < sizeof(prices) / sizeof(prices[0]); i++) {
+		got.n = 0;
+		wire.answer = arena_printf(a, "{\"data\":{\"t\":{\"instance_type\":{\"name\":\"t\",\"description\":\"1x L4 (24 GB)\","
+		    "\"price_cents_per_hour\":%s,\"specs\":{\"vcpus\":8,\"memory_gib\":32,\"gpus\":1}},"
+		    "\"regions_with_capacity_available\":[{\"name\":\"r\"}]}}}", prices[i].cents);
+		tap_code(prov_offers(acc, NULL, got_offer, NULL, &err), BERTH_OK, &err);
+		tap_ok(got.n == 1 && (prices[i].micro < 0 ? !usd_known(got.first.price) : got.first.price.v == prices[i].micro),
+		    "%s cents", prices[i].cents);
+	}
+	prov_account_close(acc);
+	got.n = 0;
+}
+
 static void
 test_document(void)
 {
@@ -212,6 +235,7 @@ main(void)
 	test_names();
 	test_requests();
 	test_codes();
+	test_prices();
 	test_document();
 	arena_free(a);
 	return tap_done();

@@ -211,10 +211,12 @@ test_vast(void)
 	    "\"storage_cost\":0.2,\"geolocation\":\"Texas, US\",\"cpu_ram\":131072,\"cpu_cores\":64,\"cpu_cores_effective\":16},{\"id\":6,"
 	    "\"num_gpus\":1,\"gpu_name\":\"L4\",\"gpu_ram\":22888,\"dph_base\":0.3,\"cpu_cores\":null,\"rented\":true},{\"id\":7,\"num_gpus\":1,"
 	    "\"gpu_name\":\"L4\",\"gpu_ram\":22888,\"dph_base\":0}]}");
-	then(200, "{\"offers\":[{\"id\":8,\"num_gpus\":1,\"gpu_name\":\"L4\",\"gpu_ram\":22888,\"min_bid\":0.1,\"storage_cost\":0,\"cpu_cores\":null}]}");
+	then(200, "{\"offers\":[{\"id\":8,\"num_gpus\":1,\"gpu_name\":\"L4\",\"gpu_ram\":22888,\"min_bid\":0.1,\"storage_cost\":0,\"cpu_cores\":null},{\"id\":9,"
+	    "\"num_gpus\":1,\"gpu_name\":\"L4\",\"gpu_ram\":22888,\"min_bid\":1e300,\"storage_cost\":0}]}");
 	tap_code(prov_offers(acc, NULL, got_offer, NULL, &err), BERTH_OK, &err);
-	tap_is_long((long long)offers.n, 2, "what is rented or has no price is none");
-	if (offers.n == 2) {
+	tap_is_long((long long)offers.n, 3, "what is rented or has no price is none");
+	if (offers.n == 3) {
+		tap_ok(!usd_known(offers.v[2].price), "a bid of more than any money is unknown and refuses no list");
 		tap_near(usd_to_double(offers.v[0].price), 2.0 + 72 * 0.2 / 720, 1e-9, "the disk is part of the price");
 		tap_is_str(offers.v[0].accelerator, "A100-PCIE-80GB", "a card that reports a little less than 80 GiB");
 		tap_ok(offers.v[0].memory_gib == 32 && offers.v[0].vcpus == 16 && str_eq(offers.v[0].region, "US") &&

@@ -103,6 +103,7 @@ test_offers(void)
 		    "{\"UnitPrice\":80,\"ChargeUnit\":\"HOUR\"}") ","
 		    ROW("X.1", "POSTPAID_BY_HOUR", "2", "\"InstanceFamily\":\"X\",\"Price\":{\"UnitPrice\":3,\"ChargeUnit\":\"GB\"}") ","
 		    ROW("X.3", "POSTPAID_BY_HOUR", "0.3", "\"InstanceFamily\":\"X\",\"Price\":{\"UnitPrice\":3,\"ChargeUnit\":\"HOUR\"}") ","
+		    ROW("X.4", "POSTPAID_BY_HOUR", "1", "\"InstanceFamily\":\"X\",\"Price\":{\"UnitPrice\":1e300,\"ChargeUnit\":\"HOUR\"}") ","
 		    ROW("X.2", "POSTPAID_BY_HOUR", "1.5", "\"InstanceFamily\":\"X\",\"Price\":{\"UnitPrice\":3,\"ChargeUnit\":\"HOUR\"}") ","
 		    ROW("CDH.1", "CDHPAID", "1", "\"InstanceFamily\":\"X\",\"Price\":{\"UnitPrice\":3,\"ChargeUnit\":\"HOUR\"}")),
 		PRICES(ROW("GN7.LARGE20", "SPOTPAID", "0.25", "\"InstanceFamily\":\"GN7\",\"Price\":{\"UnitPrice\":0.49,\"UnitPriceDiscount\":0.05,"
@@ -134,7 +135,9 @@ test_offers(void)
 	tap_near(usd_to_double(find("GN7.LARGE20", PURCHASE_RESERVED, 12)->upfront), 1800, 1e-9, "a year");
 	o = find("GN7.LARGE20", PURCHASE_RESERVED, 36);
 	tap_ok(o->upfront.v == INT64_C(5000000000) && o->price.v == 0 && o->payment == PAYMENT_ALL, "three years, by the list");
-	tap_is_long((long long)offers.n, 8, "no price of 0, no dedicated host, no card and a half");
+	o = find("X.4", PURCHASE_ON_DEMAND, 0);
+	tap_ok(o->accelerator_count == 1 && !usd_known(o->price), "more than any money is an unknown price and refuses no list");
+	tap_is_long((long long)offers.n, 9, "no price of 0, no dedicated host, no card and a half");
 	walk(answers, ", currency: USD, accelerators: {\"Nobody's\": L40S, GN10Xp: V100}");
 	tap_is_str(find("X.1", PURCHASE_ON_DEMAND, 0)->accelerator, "L40S", "berth.yaml names a card by the API's word");
 	tap_is_str(find("GN10Xp.20XLARGE320", PURCHASE_ON_DEMAND, 0)->accelerator, "V100", "and by the family");
