@@ -9,6 +9,8 @@ wirejson_parse(const struct http_resp *resp, json_t **root_out, struct berth_err
 {
 	const char *type = http_resp_header(resp, "Content-Type"), *p = resp->body;
 
+	if (str_starts(p, "\xef\xbb\xbf"))
+		p += 3;
 	while (str_is_space(*p))
 		p++;
 	if (*p != '{' && *p != '[')

@@ -273,6 +273,8 @@ aws_error_read(const struct http_resp *resp, struct prov_error *error_out)
 	const char *code = "", *text = "", *p = resp->body, *type = http_resp_header(resp, "x-amzn-ErrorType");
 	bool found = false;
 
+	if (str_starts(p, "\xef\xbb\xbf"))
+		p += 3;
 	while (str_is_space(*p))
 		p++;
 	if (*p == '<')

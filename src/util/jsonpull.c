@@ -116,6 +116,7 @@ jsonpull_room(struct jsonpull *p)
 static bool
 jsonpull_fill(struct jsonpull *p)
 {
+	bool first = p->offset + p->end == 0;
 	size_t n;
 
 	if (p->held != SIZE_MAX && p->end - p->held > JSONPULL_TOKEN_MAX)
@@ -139,6 +140,8 @@ jsonpull_fill(struct jsonpull *p)
 	p->eof = n == 0;
 	p->end += n;
 	memset(p->window + p->end, 0, JSONSCAN_PAD);
+	if (first && n >= 3 && memcmp(p->window, "\xef\xbb\xbf", 3) == 0)	/* a byte order mark is no part of the text */
+		p->at = 3;
 	return n > 0;
 }
 

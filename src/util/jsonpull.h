@@ -70,7 +70,8 @@ struct jsonpull {
 	char number[64];
 };
 
-/* Starts; name (borrowed) stands in messages. A file is read from where it is, and stays the caller's. */
+/* Starts; name (borrowed) stands in messages. A file is read from where it is, and stays the caller's.
+ * A byte order mark at the start is skipped. */
 void jsonpull_file(struct jsonpull *p, FILE *file, const char *name);
 void jsonpull_bytes(struct jsonpull *p, const char *bytes, size_t n, const char *name);
 /*

@@ -119,6 +119,10 @@ jsonr_parse(const char *bytes, size_t n, const char *name, json_t **root_out, st
 
 	if (n > JSONR_BYTES_MAX)
 		return err_set(err, BERTH_EINVAL, "%s: more than %zu bytes", name, JSONR_BYTES_MAX);
+	if (n >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0) {	/* a byte order mark is no part of the text */
+		bytes += 3;
+		n -= 3;
+	}
 	rc = jsonr_check_depth(bytes, n, name, err);
 	if (rc != BERTH_OK)
 		return rc;

@@ -331,6 +331,12 @@ test_limits(void)
 	v = pull(big, 128, 0, &err);
 	tap_ok(v != NULL, "64 levels are none too many");
 	json_decref(v);
+	for (size_t most = 0; most < 3; most++) {
+		v = pull("\xef\xbb\xbf{\"a\":1}", 10, most, &err);
+		tap_ok(v != NULL && json_object_size(v) == 1, "a byte order mark is skipped, %zu bytes a read", most);
+		json_decref(v);
+	}
+	refused("\xef\xbb\xbf\xef\xbb\xbf{}", 8, "doc:byte 3", "");
 	memset(big, '[', n);
 	jsonpull_bytes(&p, big, n, "doc");
 	(void)jsonpull_next(&p);

@@ -159,7 +159,7 @@ got_offer(void *arg, const struct offer *o, struct berth_err *err)
 }
 
 /* The examples of the provider's own OpenAPI document, where they lie. */
-/* A price that is more than any money, or less than nothing, is unknown and refuses no list. */
+/* A price that is more than any money, or less than nothing, is unknown and refuses no list; nor does a byte order mark before it. */
 static void
 test_prices(void)
 {
@@ -171,9 +171,9 @@ test_prices(void)
 	wire.status = 200;
 	for (size_t i = 0; i < sizeof(prices) / sizeof(prices[0]); i++) {
 		got.n = 0;
-		wire.answer = arena_printf(a, "{\"data\":{\"t\":{\"instance_type\":{\"name\":\"t\",\"description\":\"1x L4 (24 GB)\","
+		wire.answer = arena_printf(a, "%s{\"data\":{\"t\":{\"instance_type\":{\"name\":\"t\",\"description\":\"1x L4 (24 GB)\","
 		    "\"price_cents_per_hour\":%s,\"specs\":{\"vcpus\":8,\"memory_gib\":32,\"gpus\":1}},"
-		    "\"regions_with_capacity_available\":[{\"name\":\"r\"}]}}}", prices[i].cents);
+		    "\"regions_with_capacity_available\":[{\"name\":\"r\"}]}}}", i % 2 == 0 ? "\xef\xbb\xbf" : "", prices[i].cents);
 		tap_code(prov_offers(acc, NULL, got_offer, NULL, &err), BERTH_OK, &err);
 		tap_ok(got.n == 1 && (prices[i].micro < 0 ? !usd_known(got.first.price) : got.first.price.v == prices[i].micro),
 		    "%s cents", prices[i].cents);
