@@ -94,6 +94,12 @@ other_gpu(struct other *o)
 	return g;
 }
 
+double
+other_mib(double v)
+{
+	return v > 0 && v <= OTHER_MIB_MAX ? v : (double)NAN;
+}
+
 void
 other_unreadable(struct other *o, const char *tool, const char *why)
 {

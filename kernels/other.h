@@ -9,6 +9,8 @@ enum other_vendor { OTHER_GOOGLE, OTHER_AMAZON, OTHER_AMD, OTHER_HABANA, OTHER_H
 
 #define OTHER_TOOL_S 12		/* half of it with --quick; amd-smi starts Python; hl-smi with its driver gone takes long to say so */
 
+#define OTHER_MIB_MAX 1e9	/* of one device; 1024 TiB, what the reader of a result takes */
+
 /* What the PCI bus shows, whatever the tools say. */
 struct other_pci {
 	int n[OTHER_VENDORS];		/* accelerators of a vendor */
@@ -36,6 +38,8 @@ bool other_run(struct other *o, enum other_vendor v, const char *const *argv, st
 struct report_gpu *other_gpu(struct other *o);
 /* Says that the tool's output cannot be read, which fails the run. */
 void other_unreadable(struct other *o, const char *tool, const char *why);
+/* A size in MiB that a device can have, else NaN: what a tool says beyond that is unknown. */
+double other_mib(double v);
 void other_temperature(struct other *o, int gpu, bool known, double c);
 /* Compares the tool's count with the PCI bus's; a device that either of them lacks fails. */
 void other_count(struct other *o, enum other_vendor v, const char *tool);

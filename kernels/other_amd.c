@@ -68,7 +68,7 @@ amd_static_one(struct other *o, const struct jlite *j, int node)
 	if (jlite_number(j, jlite_get(j, asic, "num_compute_units"), &v, NULL, 0) && v > 0 && v < 100000)
 		g->sms = (int)v;
 	if (jlite_number(j, jlite_get(j, jlite_get(j, node, "vram"), "size"), &v, unit, sizeof(unit)))
-		g->memory_mib = amd_mib(v, unit);
+		g->memory_mib = other_mib(amd_mib(v, unit));
 	if (!(g->memory_mib > 0))
 		report_check(r, "identify", gpu, REPORT_FAILED, (double)NAN, "amd-smi does not tell the memory");
 	if (jlite_number(j, jlite_get(j, jlite_get(j, node, "limit"), "max_power"), &v, NULL, 0))
@@ -181,7 +181,7 @@ amd_rocm_one(struct other *o, const struct jlite *j, int node)
 	if (!jlite_string(j, jlite_get(j, node, "GFX Version"), g->cc, sizeof(g->cc)))
 		g->cc[0] = '\0';
 	if (jlite_number(j, jlite_get(j, node, "VRAM Total Memory (B)"), &v, NULL, 0))
-		g->memory_mib = v / 1048576;
+		g->memory_mib = other_mib(v / 1048576);
 	if (!(g->memory_mib > 0))
 		report_check(r, "identify", gpu, REPORT_FAILED, (double)NAN, "rocm-smi does not tell the memory");
 	if (jlite_number(j, jlite_get(j, node, "Temperature (Sensor junction) (C)"), &v, NULL, 0) ||

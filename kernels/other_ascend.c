@@ -88,8 +88,8 @@ ascend_chip(struct other *o, const struct ascend_cells *c)
 
 	snprintf(text, sizeof(text), "%.*s", (int)(c->n[2] < sizeof(text) ? c->n[2] : sizeof(text) - 1), c->at[2]);
 	slash = strrchr(text, '/');
-	if (slash != NULL && jlite_text_number(slash + 1, strlen(slash + 1), &v, NULL, 0) && v > 0)
-		g->memory_mib = v;
+	if (slash != NULL && jlite_text_number(slash + 1, strlen(slash + 1), &v, NULL, 0))
+		g->memory_mib = other_mib(v);
 	if (g->bus[0] == '\0')
 		(void)ascend_word(c, 1, 0, g->bus, sizeof(g->bus));
 }

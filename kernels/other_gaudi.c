@@ -63,9 +63,9 @@ gaudi_one(struct other *o, char *field[GAUDI_FIELDS])
 	snprintf(g->uuid, sizeof(g->uuid), "%.40s", field[1]);
 	snprintf(g->bus, sizeof(g->bus), "%.20s", field[3]);
 	snprintf(r->driver, sizeof(r->driver), "%.36s", field[4]);
-	if (jlite_text_number(field[5], strlen(field[5]), &v, unit, sizeof(unit)) && v > 0 && strcmp(unit, "MiB") == 0)
-		g->memory_mib = v;
-	else
+	if (jlite_text_number(field[5], strlen(field[5]), &v, unit, sizeof(unit)) && strcmp(unit, "MiB") == 0)
+		g->memory_mib = other_mib(v);
+	if (!(g->memory_mib > 0))
 		report_check(r, "identify", gpu, REPORT_FAILED, (double)NAN, "hl-smi gives the memory as '%.30s'", field[5]);
 	if (g->name[0] == '\0' || strcmp(g->name, "N/A") == 0)
 		report_check(r, "identify", gpu, REPORT_FAILED, (double)NAN, "hl-smi does not name the device");

@@ -44,7 +44,7 @@ neuron_one(struct other *o, const struct jlite *j, int node)
 		    "which device it is", type);
 	(void)jlite_string(j, jlite_get(j, node, "bdf"), g->bus, sizeof(g->bus));
 	if (jlite_number(j, jlite_get(j, node, "memory_size"), &v, NULL, 0))
-		g->memory_mib = v / 1048576;
+		g->memory_mib = other_mib(v / 1048576);
 	if (!(g->memory_mib > 0))
 		report_check(r, "identify", gpu, REPORT_FAILED, (double)NAN, "neuron-ls does not tell the memory");
 	if (!jlite_number(j, jlite_get(j, node, "nc_count"), &v, NULL, 0) || v < 1)

@@ -150,6 +150,9 @@ machine; pci 1 1d0f 7364 088000; neuron 1 trn2.3xlarge 0 103079215104
 fixture "Neuron: no cores" 4 '"name":"cores","gpu":0,"status":"failed"'
 machine; pci 1 1d0f 7364 088000; neuron 1 trn2.3xlarge 4 '"?"'
 fixture "Neuron: no memory" 4 'neuron-ls does not tell the memory'
+machine; pci 1 1d0f 7364 088000; neuron 1 trn2.3xlarge 4 1e99
+fixture "Neuron: a memory that no device has is unknown" 4 '"memory_mib":null'
+grep -q 'neuron-ls does not tell the memory' "$dir/out"; ok $? "and that is said"
 machine; neuron 1 p9.large 4 103079215104
 fixture "Neuron: an instance that nobody knows" 4 'says which device it is'
 machine; pci 1 1d0f 7364 088000; echo 'echo "[]"' | tool neuron-ls
@@ -177,6 +180,8 @@ machine; pci 8 1da3 1060 120000; gaudi HL-325L "131072 MiB" "108 C" 0
 fixture "Gaudi: too hot" 4 '"name":"temperature","gpu":0,"status":"failed"'
 machine; pci 8 1da3 1060 120000; gaudi HL-325L "N/A" "36 C" 0
 fixture "Gaudi: no memory" 4 "gives the memory as 'N/A'"
+machine; pci 8 1da3 1060 120000; gaudi HL-325L "1e99 MiB" "36 C" 0
+fixture "Gaudi: a memory that no device has" 4 "gives the memory as '1e99 MiB'"
 machine; pci 8 1da3 1060 120000; echo 'echo "0, HL-325L"' | tool hl-smi
 fixture "Gaudi: a line of another shape" 4 'what hl-smi prints cannot be read'
 machine; pci 9 1da3 1060 120000; gaudi HL-325L "131072 MiB" "36 C" 0
