@@ -22,7 +22,7 @@ benchlog_field(const struct jsonr *o, const char *key)
 	return jsonr_double(o, key, &v, &err) == BERTH_OK && isfinite(v) ? v : (double)NAN;
 }
 
-/* Python writes NaN and Infinity, which are no JSON: null in their place, outside of strings. */
+/* Python writes NaN and Infinity, which are no JSON: "" in their place, outside of strings, which is no number either. */
 static char *
 benchlog_plain(const char *text, struct arena *a)
 {
@@ -39,10 +39,26 @@ benchlog_plain(const char *text, struct arena *a)
 			if (strncmp(p, words[i], n) != 0)
 				continue;
 			memset(p, ' ', n);
-			memcpy(p, n >= 4 ? "null" : "0.0", n >= 4 ? 4 : 3);	/* NaN has room for three: 0 is no rate either */
+			memcpy(p, "\"\"", 2);
+			p++;		/* else the second quote would begin a string */
 		}
 	}
 	return copy;
+}
+
+/* The figure that counts, where it is there and not a number; NULL: it is one, or there is none. */
+static const char *
+benchlog_vllm_wrong(const struct jsonr *o)
+{
+	static const char *const keys[] = { "avg_latency", "total_token_throughput", "tokens_per_second", "output_throughput" };
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		const struct jsonr v = jsonr_get(o, keys[i]);
+
+		if (v.v != NULL && !json_is_null(v.v))
+			return json_is_number(v.v) ? NULL : keys[i];
+	}
+	return NULL;
 }
 
 /* One result. */
@@ -52,13 +68,16 @@ benchlog_vllm_one(const struct jsonr *o, struct arena *a, struct benchlog *out, 
 	const double total = benchlog_field(o, "total_token_throughput"), made = benchlog_field(o, "output_throughput");
 	const double all = benchlog_field(o, "tokens_per_second"), latency = benchlog_field(o, "avg_latency");
 	const double failed = benchlog_field(o, "failed"), seconds = benchlog_field(o, "duration");
+	const char *wrong = benchlog_vllm_wrong(o);
 
 	out->engine = "vllm";
 	out->batch = 1;
-	if (isnan(total) && isnan(made) && isnan(all) && isnan(latency))
+	if (wrong == NULL && isnan(total) && isnan(made) && isnan(all) && isnan(latency))
 		return BENCHLOG_OTHER;
 	if (benchlog_field(o, "completed") == 0)
 		return benchlog_refuse(err, "no request of this vLLM benchmark was completed");
+	if (wrong != NULL)
+		return benchlog_refuse(err, "%s of this vLLM benchmark is not a number", wrong);
 	if (isfinite(latency)) {
 		if (!(latency > 0))
 			return benchlog_refuse(err, "the latency of this vLLM benchmark is 0");

@@ -68,6 +68,14 @@ expect_err_has 'latency.json: a vLLM latency report does not say how many tokens
 run advise --params 8B --batch 8 --output-tokens 128 --gpu H100-SXM5-80GB --precision bf16 --measured H100-SXM5-80GB:bf16=latency.json -o json
 expect_exit 0
 expect_json '$.variants[0].rate_per_s' 2048 "8 sequences of 128 tokens in half a second"
+echo '{"total_token_throughput": NaN, "output_throughput": 100}' >nan.json
+run advise --params 8B --gpu H100-SXM5-80GB --measured H100-SXM5-80GB=nan.json
+expect_exit 1
+expect_err_has 'nan.json: total_token_throughput of this vLLM benchmark is not a number'
+echo '{"total_token_throughput": Infinity, "label": "NaN", "output_throughput": 100}' >inf.json
+run advise --params 8B --gpu H100-SXM5-80GB --measured H100-SXM5-80GB=inf.json
+expect_exit 1
+expect_err_has 'inf.json: total_token_throughput of this vLLM benchmark is not a number'
 printf '&&&& RUNNING TensorRT.trtexec # trtexec\n[I] Throughput: 10 qps\n&&&& RUNNING TensorRT.trtexec # trtexec\n[I] Throughput: 20 qps\n' >two.txt
 run advise --params 8B --gpu H100-SXM5-80GB --measured H100-SXM5-80GB=two.txt
 expect_exit 1
