@@ -161,7 +161,7 @@ advise_accels(struct advising *x, struct berth_err *err)
 		const struct accel *accel = accel_find(x->accels, x->o->gpus.v[i]);
 
 		if (accel == NULL)
-			return accel_unknown(x->accels, x->o->gpus.v[i], err);
+			return cmd_accel_next(x->ctx, accel_unknown(x->accels, x->o->gpus.v[i], err));
 		advise_add(x, accel);
 	}
 	if (x->n_accel == 0 && x->ctx->n_args > 0 && advise_job(x, err) != BERTH_OK)
@@ -293,7 +293,7 @@ advise_measured(struct advising *x, const char *text, struct berth_err *err)
 	}
 	accel = accel_find(x->accels, name);
 	if (accel == NULL)
-		return accel_unknown(x->accels, name, err);
+		return cmd_accel_next(x->ctx, accel_unknown(x->accels, name, err));
 	rc = fileio_slurp(a, eq + 1, ADVISE_FILE_MAX, &bytes, &n, err);
 	if (rc != BERTH_OK)
 		return rc;

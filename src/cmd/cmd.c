@@ -334,3 +334,11 @@ cmd_accels(struct cmd_ctx *ctx, const struct accel_table **accels_out, struct be
 	*accels_out = p->accels;
 	return BERTH_OK;
 }
+
+enum berth_code
+cmd_accel_next(struct cmd_ctx *ctx, enum berth_code rc)
+{
+	if (rc == BERTH_ENOTFOUND)
+		cmd_next_step(ctx, "berth completion --names GPU lists the accelerators that are known");
+	return rc;
+}

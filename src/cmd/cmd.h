@@ -144,6 +144,8 @@ bool cmd_progress(const struct cmd_ctx *ctx);
 
 /* berth.yaml, read at the first call. */
 BERTH_MUST_CHECK enum berth_code cmd_config(struct cmd_ctx *ctx, const struct config **config_out, struct berth_err *err);
+/* Passes the code on; of an accelerator that was not found, the next step is the list of those that are known. */
+enum berth_code cmd_accel_next(struct cmd_ctx *ctx, enum berth_code rc);
 /* The accelerator table, read at the first call. */
 BERTH_MUST_CHECK enum berth_code cmd_accels(struct cmd_ctx *ctx, const struct accel_table **accels_out,
     struct berth_err *err);

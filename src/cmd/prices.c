@@ -80,7 +80,7 @@ prices_match_init(struct cmd_ctx *ctx, const struct prices_filter *f, struct pri
 		return rc;
 	m->specs = arena_array_of(ctx->arena, f->gpu.n, struct accel_spec);
 	for (size_t i = 0; i < f->gpu.n; i++)
-		if ((rc = accel_spec_parse(m->accels, ctx->arena, f->gpu.v[i], &m->specs[i], err)) != BERTH_OK)
+		if ((rc = cmd_accel_next(ctx, accel_spec_parse(m->accels, ctx->arena, f->gpu.v[i], &m->specs[i], err))) != BERTH_OK)
 			return rc;
 	for (int i = 0; i < PURCHASE_COUNT; i++)
 		m->purchase[i] = f->purchase.n == 0;

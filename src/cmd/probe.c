@@ -107,7 +107,7 @@ probe_promise(struct cmd_ctx *ctx, const struct probe_opts *o, struct probed_mac
 	if (rc == BERTH_OK && probe_promise_slice(ctx, accels, o->gpu, &m->promise))
 		return BERTH_OK;
 	if (rc == BERTH_OK)
-		rc = accel_spec_parse(accels, ctx->arena, o->gpu, &spec, err);
+		rc = cmd_accel_next(ctx, accel_spec_parse(accels, ctx->arena, o->gpu, &spec, err));
 	if (rc != BERTH_OK)
 		return rc;
 	m->promise.accel = spec.accel;

@@ -215,7 +215,7 @@ probe_history(struct cmd_ctx *ctx, struct berth_err *err)
 			return rc;
 		accel = accel_find(accels, o->gpu);
 		if (accel == NULL)
-			return accel_unknown(accels, o->gpu, err);
+			return cmd_accel_next(ctx, accel_unknown(accels, o->gpu, err));
 		q.accelerator = accel->name;
 	}
 	rc = store_measurement_list(ctx->store, &q, ctx->arena, &ms, &n, err);

@@ -13,6 +13,10 @@ expect_err_has 'prices import'
 run advise --params 8B --gpu H1000
 expect_exit 1
 expect_err_has 'did you mean'
+expect_err_has 'next: berth completion --names GPU'
+run advise --params 8B --gpu frobnicator
+expect_exit 1
+expect_err_has 'next: berth completion --names GPU'
 run advise --params 8B --gpu H100-SXM5-80GB --precision bf61
 expect_exit 2
 
