@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "plan/verdict.h"
 #include "plan/verdict_fleet.h"
@@ -459,6 +460,29 @@ judge_user(struct judge *j, int gpu, struct verdict_ratio *out)
 	return found;
 }
 
+/* No tool of NVIDIA's is asked for a result: one that names such a device and measured nothing was made up, or is broken. */
+static bool
+judge_is_nvidia(const struct judge *j, const struct probe_gpu *g)
+{
+	const struct accel *have = j->table != NULL ? accel_find_sized(j->table, g->name, g->memory_mib / 1024.0) : NULL;
+
+	return (have != NULL && str_eq(have->vendor, "NVIDIA")) || (j->p->accel != NULL && str_eq(j->p->accel->vendor, "NVIDIA")) ||
+	    strncasecmp(g->name, "NVIDIA", 6) == 0 || str_starts(g->pci, "10de:");
+}
+
+static void
+judge_unmeasured(struct judge *j, int gpu)
+{
+	for (size_t i = 0; i < j->r->n_gpus; i++) {
+		if (j->r->gpus[i].index != gpu || !judge_is_nvidia(j, &j->r->gpus[i]))
+			continue;
+		judge_reason(j, VERDICT_REJECT, "not_measured", gpu, "gpu %d is an NVIDIA device that was not measured: measure it "
+		    "with berth-probe, or with a benchmark of your own", gpu);
+		return;
+	}
+	judge_reason(j, VERDICT_ACCEPT, "not_measured", gpu, "gpu %d was identified by its vendor's tool, not measured", gpu);
+}
+
 /* What no kernel of ours measured: a user's benchmark if there is one, else what the vendor's tool says is all. */
 static void
 judge_other(struct judge *j, int gpu, const struct verdict_ratio *memory, const struct verdict_ratio *compute)
@@ -468,7 +492,7 @@ judge_other(struct judge *j, int gpu, const struct verdict_ratio *memory, const 
 	if (memory->measured > 0.0 || compute->measured > 0.0)
 		return;
 	if (!judge_user(j, gpu, &user)) {
-		judge_reason(j, VERDICT_ACCEPT, "not_measured", gpu, "gpu %d was identified by its vendor's tool, not measured", gpu);
+		judge_unmeasured(j, gpu);
 		return;
 	}
 	user.resource = "user";

@@ -450,6 +450,10 @@ test_other(struct world *w)
 		double speed;	/* over the 1243 TFLOP/s of BF16 that mamf-finder published for a Gaudi3 */
 	} rows[] = {
 		{ "identified only", gpu, "", VERDICT_ACCEPT, "not_measured", NAN },
+		{ "an NVIDIA device that nothing measured", "{\"index\":0,\"name\":\"NVIDIA H100 80GB HBM3\",\"memory_mib\":81559}", "",
+		  VERDICT_REJECT, "not_measured", NAN },
+		{ "one by its PCI numbers", "{\"index\":0,\"name\":\"X\",\"pci\":\"10de:2330:10de:16c1\",\"memory_mib\":131072}", "",
+		  VERDICT_REJECT, "not_measured", NAN },
 		{ "measured as gemm_bf16", gpu, "\"gemm_bf16\",\"value\":1243,\"unit\":\"TFLOP/s\"", VERDICT_ACCEPT, "", 1.0 },
 		{ "measured at 80 %", gpu, "\"gemm_bf16\",\"value\":994.4,\"unit\":\"TFLOP/s\"", VERDICT_DISCOUNT, "slow", 0.8 },
 		{ "measured at half", gpu, "\"gemm_bf16\",\"value\":621.5,\"unit\":\"TFLOP/s\"", VERDICT_REJECT, "slow", 0.5 },
