@@ -234,6 +234,40 @@ judge_rdma(struct judge *j)
 	}
 }
 
+/* Was the test asked for? Of a part as berth-probe --only takes it: "tcp" names all that begin so. */
+static bool
+judge_asked(const struct judge *j, const char *name)
+{
+	const char *list = j->r->only;
+
+	while (*list != '\0') {
+		const size_t n = strcspn(list, ",");
+
+		if (n > 0 && strncmp(list, name, n) == 0)
+			return true;
+		list += n + (list[n] == ',');
+	}
+	return j->r->only[0] == '\0';
+}
+
+/* Of a part: what was asked for is there, and something was measured. */
+static void
+judge_network_part(struct judge *j)
+{
+	static const char *const names[] = { "tcp_latency", "rdma_latency", "rdma_send", "rdma_recv", "tcp_send", "tcp_recv" };
+	size_t measured = 0;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const struct probe_test *t = probe_test_find(j->r, names[i], -1, -1);
+
+		measured += t != NULL && t->status == PROBE_OK && t->value > 0.0;
+		if (t == NULL && i < 4 && judge_asked(j, names[i]))	/* of the last two judge_network() tells */
+			judge_reason(j, VERDICT_REJECT, "not_measured", -1, "%s was not measured", names[i]);
+	}
+	if (measured == 0)
+		judge_reason(j, VERDICT_REJECT, "not_measured", -1, "nothing was measured between the two machines");
+}
+
 /* Between two machines: against what was sold, and one way against the other. */
 static void
 judge_network(struct judge *j)
@@ -243,13 +277,16 @@ judge_network(struct judge *j)
 
 	if (j->r->mode != PROBE_MODE_NETWORK)
 		return;
+	if (j->r->only[0] != '\0')
+		judge_network_part(j);
 	for (int i = 0; i < 2; i++) {
 		const struct probe_test *t = probe_test_find(j->r, names[i], -1, -1);
 		struct verdict_ratio r = { .gpu = -1, .resource = "network", .test = names[i], .unit = "GB/s",
 			.reference = j->limits->network * j->p->network_gbps / 8.0, .source = "the network that was sold" };
 
 		if (t == NULL || t->status != PROBE_OK || !(t->value > 0.0)) {
-			judge_reason(j, VERDICT_REJECT, "not_measured", -1, "%s was not measured", names[i]);
+			if (judge_asked(j, names[i]))
+				judge_reason(j, VERDICT_REJECT, "not_measured", -1, "%s was not measured", names[i]);
 			continue;
 		}
 		rate[i] = r.measured = t->value;

@@ -51,6 +51,12 @@ if [ -n "${BERTH-}" ]; then
 	sed 's/\("name":"tcp_recv","gpu":null,"peer":null,"value":\)[0-9.e+-]*/\10.01/' "$dir/out" >"$dir/lame" && mv "$dir/lame" "$dir/out"
 	judge; rc=$?
 	[ $rc = 0 ] && grep -q 'from it' "$dir/verdict"; ok $? "one lame direction is a discount"
+	serve 50
+	"$BERTH_PROBE" --peer "127.0.0.1:$port" --token-file "$dir/token" --only tcp_send --json >"$dir/out" 2>"$dir/err"
+	judge; rc=$?
+	[ $rc = 0 ] && grep -q 'only tcp_send was measured' "$dir/verdict"; ok $? "a part is judged on what was asked for, and said to be one"
+	wait "$server"
+	server=
 fi
 
 serve 50; ok $? "another server"

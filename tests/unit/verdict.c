@@ -368,6 +368,45 @@ test_network(struct world *w)
 	}
 }
 
+/* A part is judged on what was asked for, and is said to be one. */
+static void
+test_network_part(struct world *w)
+{
+#define ROW(name, value) "{\"name\":\"" name "\",\"value\":" value ",\"unit\":\"GB/s\",\"status\":\"ok\",\"error\":\"-\"}"
+	static const struct {
+		const char *only, *tests;
+		enum verdict_kind kind;
+		const char *code;
+	} rows[] = {
+		{ "\"tcp_send\"", ROW("tcp_send", "12"), VERDICT_ACCEPT, "part" },
+		{ "\"tcp_send\"", ROW("tcp_send", "1"), VERDICT_REJECT, "slow_network" },
+		{ "\"tcp_send\"", ROW("tcp_recv", "12"), VERDICT_REJECT, "not_measured" },
+		{ "\"tcp\"", ROW("tcp_send", "12") "," ROW("tcp_latency", "20"), VERDICT_REJECT, "not_measured" },
+		{ "\"tcp_latency\"", ROW("tcp_latency", "20"), VERDICT_ACCEPT, "part" },
+		{ "\"tcp_latency\"", "", VERDICT_REJECT, "not_measured" },
+		{ "\"rdma\"", ROW("rdma_latency", "2") "," ROW("rdma_send", "12") "," ROW("rdma_recv", "12"), VERDICT_ACCEPT, "part" },
+		{ "\"rdma\"", ROW("rdma_send", "12"), VERDICT_REJECT, "not_measured" },
+		{ "\"dram\"", "", VERDICT_REJECT, "not_measured" },
+		{ "\"\"", ROW("tcp_send", "12"), VERDICT_REJECT, "not_measured" },
+		{ "null", ROW("tcp_send", "12"), VERDICT_REJECT, "not_measured" },
+	};
+#undef ROW
+	struct verdict_promise sold = { .accelerator = "", .memory_gib = NAN, .mig = "", .precision = "", .network_gbps = 100 };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *text = arena_printf(w->a, "{\"schema\":\"berth.probe-result/1\",\"mode\":\"network\",\"only\":%s,\"gpus\":[],"
+		    "\"health\":[],\"tests\":[%s],\"checks\":[],\"errors\":[],\"duration_s\":5}", rows[i].only, rows[i].tests);
+		struct probe_result r;
+		struct berth_err err;
+		struct verdict v;
+
+		tap_code(verdict_parse(text, strlen(text), w->a, &r, &err), BERTH_OK, &err);
+		verdict_judge(&r, &sold, w->table, &w->refs, &w->limits, w->a, &v);
+		tap_ok(v.kind == rows[i].kind && has_reason(&v, rows[i].code), "a part, row %zu: %s (%s)", i, rows[i].code,
+		    verdict_kind_name(v.kind));
+	}
+}
+
 static void
 test_references(struct world *w)
 {
@@ -533,6 +572,7 @@ main(void)
 	test_numbers(&w);
 	test_shares(&w);
 	test_network(&w);
+	test_network_part(&w);
 	test_sold_slices(&w);
 	test_forged(&w);
 	test_mixed(&w);
