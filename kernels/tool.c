@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,6 +48,29 @@ tool_exists(const char *name)
 	return tool_find(name, path, sizeof(path));
 }
 
+static volatile sig_atomic_t tool_group;	/* of the tool that runs; 0: none */
+
+/* The tool ends with the program, and what it started with it. */
+static void
+tool_signal(int sig)
+{
+	if (tool_group > 0)
+		kill(-(pid_t)tool_group, SIGKILL);
+	raise(sig);		/* held back until here; its handler is the default again */
+}
+
+static void
+tool_catch(void)
+{
+	static const int sigs[] = { SIGTERM, SIGINT, SIGHUP };
+	struct sigaction was, now = { .sa_handler = tool_signal, .sa_flags = (int)SA_RESETHAND };
+
+	sigemptyset(&now.sa_mask);
+	for (size_t i = 0; i < sizeof(sigs) / sizeof(sigs[0]); i++)
+		if (sigaction(sigs[i], NULL, &was) == 0 && was.sa_handler == SIG_DFL)
+			(void)sigaction(sigs[i], &now, NULL);
+}
+
 static pid_t
 tool_start(const char *path, const char *const *argv, int *fd_out)
 {
@@ -53,11 +79,15 @@ tool_start(const char *path, const char *const *argv, int *fd_out)
 
 	if (pipe(p) != 0)
 		return -1;
+	tool_catch();
 	pid = fork();
 	if (pid == 0) {
 		const int null = open("/dev/null", O_RDWR);
 
 		setpgid(0, 0);
+#ifdef __linux__
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
 		if (null < 0 || dup2(null, 0) < 0 || dup2(p[1], 1) < 0 || dup2(null, 2) < 0)
 			_exit(127);
 		for (int fd = 3; fd < 256; fd++)
@@ -71,6 +101,7 @@ tool_start(const char *path, const char *const *argv, int *fd_out)
 		return -1;
 	}
 	setpgid(pid, pid);	/* whoever comes first */
+	tool_group = (sig_atomic_t)pid;
 	fcntl(p[0], F_SETFD, FD_CLOEXEC);
 	*fd_out = p[0];
 	return pid;
@@ -170,6 +201,7 @@ tool_run(const char *const *argv, double cap_s, bool one_line, struct tool_out *
 		if (out->end == TOOL_OK && !one_line)
 			out->end = TOOL_HUNG;
 	}
+	tool_group = 0;
 	if (out->end == TOOL_HUNG)
 		snprintf(out->why, sizeof(out->why), "%s did not answer within %g s and was killed", argv[0], cap_s);
 	else if (ended && status != 0) {

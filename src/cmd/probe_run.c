@@ -2,8 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
+#include <signal.h>
 #include <string.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,27 +15,57 @@
 #include "util/arena.h"
 #include "util/buf.h"
 
-extern char **environ;
-
 #define PROBE_OUTPUT_MAX ((size_t)4 << 20)
 
+/* In the child: ends with berth, however that ends. */
+static void
+probe_exec(const char *const *argv, pid_t parent, int out)
+{
+	const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+#ifdef __linux__
+	if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0 || getppid() != parent)
+		_exit(127);
+#else
+	(void)parent;
+#endif
+	if (null < 0 || dup2(null, 0) < 0 || dup2(out, 1) < 0)
+		_exit(127);
+	execv(argv[0], (char *const *)(uintptr_t)argv);
+}
+
+/* What execv() says comes back over a pipe of its own, which a program that was started closes. */
 static enum berth_code
 probe_spawn(const char *const *argv, int *fd_out, pid_t *pid_out, struct berth_err *err)
 {
-	posix_spawn_file_actions_t fa;
-	int p[2], rc;
+	const pid_t self = getpid();
+	int p[2], said[2], why = 0;
 
 	if (pipe2(p, O_CLOEXEC) != 0)
 		return err_sys(err, BERTH_EIO, errno, "pipe");
-	posix_spawn_file_actions_init(&fa);
-	posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_adddup2(&fa, p[1], 1);
-	rc = posix_spawn(pid_out, argv[0], &fa, NULL, (char *const *)(uintptr_t)argv, environ);
-	posix_spawn_file_actions_destroy(&fa);
-	close(p[1]);
-	if (rc != 0) {
+	if (pipe2(said, O_CLOEXEC) != 0) {
 		close(p[0]);
-		return err_sys(err, BERTH_EIO, rc, "%s", argv[0]);
+		close(p[1]);
+		return err_sys(err, BERTH_EIO, errno, "pipe");
+	}
+	*pid_out = fork();
+	if (*pid_out == 0) {
+		probe_exec(argv, self, p[1]);
+		why = errno;
+		_exit(write(said[1], &why, sizeof(why)) == (ssize_t)sizeof(why) ? 127 : 126);
+	}
+	if (*pid_out < 0)
+		why = errno;
+	close(p[1]);
+	close(said[1]);
+	while (*pid_out > 0 && read(said[0], &why, sizeof(why)) < 0 && errno == EINTR)
+		;
+	close(said[0]);
+	if (why != 0) {
+		close(p[0]);
+		while (*pid_out > 0 && waitpid(*pid_out, NULL, 0) < 0 && errno == EINTR)
+			;
+		return err_sys(err, BERTH_EIO, why, "%s", argv[0]);
 	}
 	*fd_out = p[0];
 	return BERTH_OK;

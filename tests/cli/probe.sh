@@ -139,6 +139,41 @@ run probe --file "$sound"
 run probe history -n 1 -o json
 expect_json '$.measurements[0].id' $((first + 1)) "a dry run keeps nothing"
 
+# The measuring program, and what it runs, end with berth
+cat >"$TEST_TMP/kept" <<P
+#!/bin/sh
+echo \$\$ >"$TEST_TMP/probe-pid"
+exec "$real_probe" "\$@"
+P
+chmod +x "$TEST_TMP/kept"
+gone() { # PID
+	tries=0
+	while [ $tries -lt 50 ]; do
+		[ -d "/proc/$1" ] && ! grep -q '^State:.*Z' "/proc/$1/status" 2>/dev/null || return 0
+		tries=$((tries + 1))
+		sleep 0.1
+	done
+	return 1
+}
+for sig in 15 9; do
+	if [ "$(uname)" != Linux ]; then
+		skip "berth probe ended by signal $sig" "only Linux tells a child"
+		continue
+	fi
+	rm -f "$TEST_TMP/probe-pid" "$TEST_TMP/tool-pid"
+	BERTH_PROBE=$TEST_TMP/kept "$BERTH" probe --here --only launch --measure-name user \
+	    --measure-command "echo \$\$ >'$TEST_TMP/tool-pid'; sleep 40; echo 1 img/s" >"$TEST_TMP/ended" 2>&1 &
+	berth_pid=$!
+	tries=0
+	while [ ! -s "$TEST_TMP/tool-pid" ] && [ $tries -lt 150 ]; do sleep 0.1; tries=$((tries + 1)); done
+	[ -s "$TEST_TMP/tool-pid" ]; ok $? "the benchmark runs"
+	kill -$sig "$berth_pid"
+	wait "$berth_pid" 2>/dev/null; rc=$?
+	[ $rc = $((128 + sig)) ]; ok $? "berth is ended by signal $sig ($rc)"
+	gone "$(cat "$TEST_TMP/probe-pid")"; ok $? "and berth-probe with it"
+	gone "$(cat "$TEST_TMP/tool-pid")"; ok $? "and the benchmark that it ran"
+done
+
 # Wrong use
 run probe --here --file x
 expect_exit 2
