@@ -86,9 +86,23 @@ spec_count(struct arena *arena, const char *s, struct accel_spec *spec)
 	return true;
 }
 
-static enum berth_code
-spec_bad(const char *text, const char *part, struct berth_err *err)
+/* A number or a range of numbers without a unit: meant as a count. */
+static bool
+spec_is_number(const char *part)
 {
+	return *part != '\0' && part[strspn(part, "0123456789.+-")] == '\0' && strpbrk(part, "0123456789") != NULL;
+}
+
+static enum berth_code
+spec_bad(const char *text, const char *part, bool count_given, struct berth_err *err)
+{
+	if (count_given)
+		return err_set(err, BERTH_EINVAL,
+		    "accelerator '%.80s': '%.40s' comes after the count, which is the last part; say NAME:MEMORY:COUNT",
+		    text, part);
+	if (spec_is_number(part))
+		return err_set(err, BERTH_EINVAL,
+		    "accelerator '%.80s': the count '%.40s' is not a whole number from 1 to %d", text, part, SPEC_COUNT_MAX);
 	return err_set(err, BERTH_EINVAL,
 	    "accelerator '%.80s': '%.40s' is neither a memory size (80GB, 24GB..80GB, 48GB+) nor a count (8, 4..8)",
 	    text, part);
@@ -152,7 +166,7 @@ accel_spec_parse(const struct accel_table *tab, struct arena *arena, const char 
 		if (!has_memory && !spec.count_given && spec_memory(arena, part[i], &spec))
 			has_memory = true;
 		else if (spec.count_given || !spec_count(arena, part[i], &spec))
-			return spec_bad(text, part[i], err);
+			return spec_bad(text, part[i], spec.count_given, err);
 	}
 	if (spec.memory_min_gib > spec.memory_max_gib || spec.count_min > spec.count_max)
 		return err_set(err, BERTH_EINVAL, "accelerator '%.80s': the range ends before it begins", text);

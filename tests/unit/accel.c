@@ -247,6 +247,12 @@ test_spec(void)
 		{ "A100-8:8", BERTH_ENOTFOUND }, { "A1000", BERTH_ENOTFOUND }, { "80GB..40GB", BERTH_EINVAL },
 		{ "A100:99999999999999999999", BERTH_EINVAL },
 	};
+	static const struct { const char *text, *says; } why[] = {
+		{ "L4:1000000000", "the count '1000000000' is not a whole number from 1 to 1000000" },
+		{ "L4:4..1000001", "the count '4..1000001' is not a whole number from 1 to 1000000" },
+		{ "L4:0", "from 1 to 1000000" }, { "L4:1.5", "not a whole number" }, { "H100:8:8", "'8' comes after the count" },
+		{ "H100:8:80GB", "say NAME:MEMORY:COUNT" }, { "H100:x", "neither a memory size" },
+	};
 	struct accel_spec s;
 	struct berth_err err;
 
@@ -262,6 +268,13 @@ test_spec(void)
 
 		tap_ok(rc == bad[i].code, "'%s' is refused: %s", bad[i].text, rc != BERTH_OK ? err.msg : "it was not");
 	}
+	for (size_t i = 0; i < sizeof(why) / sizeof(why[0]); i++) {
+		enum berth_code rc = accel_spec_parse(tab, arena, why[i].text, &s, &err);
+
+		tap_ok(rc == BERTH_EINVAL && strstr(err.msg, why[i].says) != NULL, "'%s': %s", why[i].text,
+		    rc != BERTH_OK ? err.msg : "it was taken");
+	}
+	tap_code(accel_spec_parse(tab, arena, "L4:1000000", &s, &err), BERTH_OK, &err);
 }
 
 /* A made list of offers, and by hand which of them each spec means. */
