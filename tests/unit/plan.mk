@@ -71,3 +71,6 @@ tests_unit_place_flow_t_LDADD = libtap.a $(PLAN_LIBS)
 check_PROGRAMS += tests/unit/place_chain.t
 tests_unit_place_chain_t_SOURCES = tests/unit/place_chain.c
 tests_unit_place_chain_t_LDADD = libtap.a $(PLAN_LIBS)
+check_PROGRAMS += tests/unit/latency.t
+tests_unit_latency_t_SOURCES = tests/unit/latency.c
+tests_unit_latency_t_LDADD = libtap.a $(PLAN_LIBS)
