@@ -413,8 +413,13 @@ aws_scan_tell(struct aws *w, prov_offer_fn *emit, void *arg, struct berth_err *e
 	enum berth_code rc = BERTH_OK;
 	bool priced = false;
 
-	for (size_t i = 0; i < w->scan->offers.n; i++)
-		priced |= w->scan->offers.v[i].purchase == PURCHASE_ON_DEMAND;
+	for (size_t i = 0; i < w->scan->offers.n; i++) {
+		struct offer *o = &w->scan->offers.v[i];
+
+		priced |= o->purchase == PURCHASE_ON_DEMAND;
+		if (o->purchase == PURCHASE_SPOT)	/* the last change of its zone, however old, is the price of now */
+			o->as_of = w->env->now;
+	}
 	if (!priced)
 		rc = err_set(err, BERTH_ETRANSIENT, "no on-demand price in the lists: not taken");
 	for (size_t i = 0; rc == BERTH_OK && i < w->scan->offers.n; i++)

@@ -13,7 +13,7 @@ export AWS_EC2_METADATA_DISABLED=true K=key-SECRET-59 S=wJalrXUtnFEMI/K7MDENG+bP
 mkdir seen
 mkfifo hold
 python3 "$TOP_SRCDIR/tests/cli/cases_server.py" "$cases" "$HOME/seen" meters pages pages-loop skus skus-Core skus-Ram skus-GPU case-055 odd \
-	odd-none drip silent steal away pods ec2-087 ec2-089 ec2-091 ec2-093 ec2-095-A ec2-095-B ec2-095-C <hold >ports 2>server.err &
+	odd-none drip silent steal away pods ec2-041 ec2-087 ec2-089 ec2-091 ec2-093 ec2-095-A ec2-095-B ec2-095-C <hold >ports 2>server.err &
 server=$!
 exec 9>hold
 trap 'exec 9>&-; wait "$server"; rm -rf "$TEST_TMP"' EXIT
@@ -327,6 +327,22 @@ expect_json '$.instances[0].ref' pod-2b
 expect_json_near '$.instances[0].price_per_hour' 1.29 1e-9
 [ "$(seen pods POST)" -eq 2 ] && [ "$(json '$.instances[1].ref')" = '' ]
 ok $? "57: two requests, one machine"
+
+# 41: the price in force is the last change of the zone, of Linux, however long ago that was.
+fresh c041
+ec2 e ec2-041
+at 12:00:00 init --no-prices
+run prices refresh
+expect_exit 0 41
+run prices list -p spot -s machine -o csv --columns zone,price_per_hour
+is_rows "41: a price for each zone, the cheapest first" us-east-1c,12.600000 us-east-1b,12.800000 us-east-1a,13.500000
+run prices list -p spot --max-age 1d -s machine -o csv --columns zone,price_per_hour
+is_rows "41: unchanged for 20 days is not stale" us-east-1c,12.600000 us-east-1b,12.800000 us-east-1a,13.500000
+printf 'schema: berth.job/1\nname: case\nrun: make\nwork: 1h\naccelerators: "A100:8"\ncheckpoint: {size: 1GB}\n' >job.yaml
+run submit job.yaml
+run place --price-age 1d -o json
+expect_json '$.jobs[0].offer.zone' us-east-1c "41: and a job goes there"
+expect_json '$.jobs[0].offer.price_per_hour' 12.600000
 
 # 87: obeyed, but the answer was lost: one machine, one token.
 fresh c087

@@ -163,12 +163,12 @@ class Pods(Play):
 
 
 class Ec2(Play):
-    """EC2 and its price list, with the rules of cases 87 to 95 by the name of the play."""
+    """EC2 and its price list, with the rules of cases 41 and 87 to 97 by the name of the play."""
     TYPES = {'p4d.24xlarge': ('8', '32.7726', 40960), 'p4de.24xlarge': ('8', '40.9657', 81920)}
-    RULES = {'ec2-087': ['p4d.24xlarge'], 'ec2-089': ['p4d.24xlarge', 'p4de.24xlarge'], 'ec2-091': ['p4d.24xlarge'], 'ec2-093': ['p4d.24xlarge'],
+    RULES = {'ec2-041': ['p4d.24xlarge'], 'ec2-097': ['p4d.24xlarge'], 'ec2-087': ['p4d.24xlarge'], 'ec2-089': ['p4d.24xlarge', 'p4de.24xlarge'], 'ec2-091': ['p4d.24xlarge'], 'ec2-093': ['p4d.24xlarge'],
              'ec2-095-A': ['p4d.24xlarge'], 'ec2-095-B': ['p4d.24xlarge'], 'ec2-095-C': ['p4d.24xlarge']}
-    SPOT = {'ec2-095-A': '12.10', 'ec2-095-B': '13.20'}
-    IDS = {'ec2-087': 'i-0aa', 'ec2-089': 'i-0bb', 'ec2-091': 'i-0dd', 'ec2-095-B': 'i-0ff'}
+    SPOT = {'ec2-095-A': '12.10', 'ec2-095-B': '13.20', 'ec2-097': '7.67'}
+    IDS = {'ec2-087': 'i-0aa', 'ec2-089': 'i-0bb', 'ec2-091': 'i-0dd', 'ec2-095-B': 'i-0ff', 'ec2-097': 'i-0a9'}
 
     def __init__(self, name):
         super().__init__(name)
@@ -191,7 +191,7 @@ class Ec2(Play):
         products, terms = {}, {}
         for kind in self.RULES[self.name]:
             gpus, usd, _ = self.TYPES[kind]
-            usd = {'ec2-095-A': '90', 'ec2-095-B': '90', 'ec2-095-C': '27.20', 'ec2-093': '12.8'}.get(self.name, usd)
+            usd = {'ec2-095-A': '90', 'ec2-095-B': '90', 'ec2-095-C': '27.20', 'ec2-093': '12.8', 'ec2-097': '24.00'}.get(self.name, usd)
             products[kind] = {'sku': kind, 'productFamily': 'Compute Instance', 'attributes': {
                 'instanceType': kind, 'regionCode': 'us-east-1', 'tenancy': 'Shared', 'operatingSystem': 'Linux', 'preInstalledSw': 'NA',
                 'capacitystatus': 'Used', 'marketoption': 'OnDemand', 'gpu': gpus, 'vcpu': '96', 'memory': '1152 GiB'}}
@@ -207,6 +207,10 @@ class Ec2(Play):
             '</sizeInMiB></memoryInfo></item></gpus></gpuInfo></item>' % (k, self.TYPES[k][0], self.TYPES[k][2]) for k in self.RULES[self.name]))
 
     def spot(self, r):
+        if self.name == 'ec2-041':   # all of the history, in the order of the case, not what was asked for alone
+            return self.xml('DescribeSpotPriceHistory', '<spotPriceHistorySet>%s</spotPriceHistorySet>' % ''.join(
+                '<item>%s</item>' % ''.join('<%s>%s</%s>' % (k[0].lower() + k[1:], v, k[0].lower() + k[1:]) for k, v in row.items())
+                for row in load('case-041-spot-history.json')['SpotPriceHistory']))
         price = self.SPOT.get(self.name)
         return self.xml('DescribeSpotPriceHistory', '<spotPriceHistorySet>%s</spotPriceHistorySet>' % ('' if price is None else (
             '<item><instanceType>p4d.24xlarge</instanceType><productDescription>Linux/UNIX</productDescription><spotPrice>%s</spotPrice>'
@@ -235,6 +239,10 @@ class Ec2(Play):
         tags = [(f['TagSpecification.1.Tag.%d.Key' % i], f['TagSpecification.1.Tag.%d.Value' % i]) for i in range(1, 9)
                 if 'TagSpecification.1.Tag.%d.Key' % i in f]
         m = {'id': mid, 'type': kind, 'state': 'pending', 'launched': r.clock, 'tags': tags, 'spot': 'InstanceMarketOptions.MarketType' in f}
+        if self.name == 'ec2-097':   # asked for as spot, and given as what it is not
+            body = load('case-097-server.json')['steps'][0]['reply']['body']
+            m['id'] = mid = body['id']
+            m['spot'] = body['InstanceLifecycle'] == 'spot'
         self.machines[mid], self.tokens[token] = m, (same, mid)
         self.note('made ' + mid)
         if self.name == 'ec2-087':
