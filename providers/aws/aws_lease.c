@@ -322,7 +322,7 @@ aws_create_parse(void *st, const struct http_resp *resp, const struct prov_creat
 	if (x == NULL || xml_next(x, "item") != NULL)
 		return err_set(err, BERTH_EINVAL, "the answer to a create does not hold one instance");
 	rc = aws_machine(w, c->offer->region, x, machine_out, err);
-	machine_out->other_market = c->offer->purchase == PURCHASE_SPOT && machine_out->purchase != PURCHASE_SPOT;
+	machine_out->other_market = rc == BERTH_OK && c->offer->purchase == PURCHASE_SPOT && machine_out->purchase != PURCHASE_SPOT;
 	return rc;
 }
 

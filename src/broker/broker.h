@@ -165,6 +165,12 @@ BERTH_MUST_CHECK enum berth_code broker_event(struct broker *b, struct berth_err
 /* The provider has made the machine of this intent: instance, attempt and job rows; done twice it changes nothing. */
 BERTH_MUST_CHECK enum berth_code machine_adopt(struct broker *b, const struct intent *it, const struct prov_machine *pm,
     struct berth_err *err);
+/*
+ * The provider made a machine on demand where spot was asked for, and has ended it: a row that is gone, at the shortest time
+ * that is billed (60 s), at the price on demand if the lists have it. In the caller's transaction; job may be NULL.
+ */
+BERTH_MUST_CHECK enum berth_code machine_mistaken(struct broker *b, const struct intent *it, const struct prov_machine *pm,
+    struct job *job, struct berth_err *err);
 /* Cost up to t at the launch price; whole hours, and the rest once it is gone, go to the ledger. */
 BERTH_MUST_CHECK enum berth_code machine_accrue(struct broker *b, struct instance *in, int64_t t, bool final,
     struct berth_err *err);

@@ -7,6 +7,7 @@
 #include "broker/broker.h"
 #include "store/job_rows.h"
 #include "store/money_rows.h"
+#include "store/offer_rows.h"
 
 static const char *
 machine_subject(struct broker *b, int64_t id)
@@ -187,6 +188,51 @@ machine_release(struct broker *b, struct instance *in, const char *reason, struc
 	in->state = INSTANCE_RELEASING;
 	in->end_reason = reason;
 	return store_instance_update(b->store, in, err);
+}
+
+#define MACHINE_LEAST_S 60	/* billed however short it ran */
+
+/* The offer of the same machine on demand; its price is unknown where no list has one. */
+static enum berth_code
+machine_on_demand(struct broker *b, const struct offer *spot, struct offer *out, struct berth_err *err)
+{
+	struct offer_query q = { .provider = spot->provider, .account = spot->account, .region = spot->region,
+		.instance_type = spot->instance_type, .by_purchase = true, .purchase = PURCHASE_ON_DEMAND };
+	struct offer *o;
+	enum berth_code rc;
+	size_t n;
+
+	rc = store_offer_list(b->store, &q, b->tick_arena, &o, &n, err);
+	*out = *spot;
+	out->purchase = PURCHASE_ON_DEMAND;
+	out->price = rc == BERTH_OK && n > 0 ? o[0].price : USD_UNKNOWN;
+	return rc;
+}
+
+enum berth_code
+machine_mistaken(struct broker *b, const struct intent *it, const struct prov_machine *pm, struct job *job,
+    struct berth_err *err)
+{
+	struct instance in = { .account = it->account, .intent_id = it->id, .job_id = it->job_id };
+	enum berth_code rc;
+
+	machine_fill(&in, pm, b->now);
+	in.created = in.gone = b->now;
+	in.state = INSTANCE_GONE;
+	in.end_reason = "not_spot";
+	rc = machine_on_demand(b, &it->offer, &in.offer, err);
+	if (rc == BERTH_OK && usd_known(in.offer.price))
+		rc = usd_mul_ratio(in.offer.price, MACHINE_LEAST_S, 3600, &in.cost, err);
+	if (rc == BERTH_OK)
+		rc = store_instance_insert(b->store, &in, &in.id, err);
+	if (rc == BERTH_OK && job != NULL && in.cost.v > 0) {
+		rc = usd_add(job->cost, in.cost, &job->cost, err);
+		if (rc == BERTH_OK)
+			rc = store_job_update(b->store, job, 0, err);
+	}
+	if (rc == BERTH_OK)
+		rc = machine_charge(b, &in, job, b->now, true, err);
+	return rc;
 }
 
 /* A destroy that was asked for has its answer, whoever brought it. */

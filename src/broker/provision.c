@@ -79,9 +79,13 @@ provision_reason(struct broker *b, struct job *job, const char *reason, struct b
 	return store_job_update(b->store, job, JOB_BIT(JOB_QUEUED), err);
 }
 
-/* A refusal by the provider: the intent is closed, the place is blocked, the launch counts as lost. */
+/*
+ * A refusal by the provider: the intent is closed, the place is blocked, the launch counts as lost. pm: a machine that was
+ * not what was asked for, and was ended; NULL: none was made.
+ */
 static enum berth_code
-provision_refused(struct broker *b, const struct intent *it, const struct berth_err *why, struct berth_err *err)
+provision_refused(struct broker *b, const struct intent *it, const struct prov_machine *pm, struct job *job,
+    const struct berth_err *why, struct berth_err *err)
 {
 	const char *reason = arena_printf(b->tick_arena, "%s: %s", err_name(why->code), why->msg);
 	enum berth_code rc;
@@ -90,7 +94,10 @@ provision_refused(struct broker *b, const struct intent *it, const struct berth_
 	rc = store_begin(b->store, err);
 	if (rc != BERTH_OK)
 		return rc;
-	rc = store_intent_settle(b->store, it->id, INTENT_FAILED, 0, reason, b->now, err);
+	if (pm != NULL)
+		rc = machine_mistaken(b, it, pm, job, err);
+	if (rc == BERTH_OK)
+		rc = store_intent_settle(b->store, it->id, INTENT_FAILED, 0, reason, b->now, err);
 	if (rc == BERTH_OK)
 		rc = broker_refused(b, &it->offer, why, err);
 	if (rc == BERTH_OK && why->code == BERTH_ECAPACITY)
@@ -118,7 +125,7 @@ provision_try(struct broker *b, struct job *job, const struct placing_try *t, en
 		.job_id = job->id };
 	struct broker_account *acc = broker_account(b, t->offer->account);
 	struct prov_create c = { .name = job->id };
-	struct prov_machine pm;
+	struct prov_machine pm = { .other_market = false };
 	struct berth_err why;
 	enum berth_code rc;
 	int64_t since;
@@ -155,7 +162,7 @@ provision_try(struct broker *b, struct job *job, const struct placing_try *t, en
 		acc->down = rc;
 		snprintf(acc->why, sizeof(acc->why), "%s", why.msg);
 	}
-	return provision_refused(b, &it, &why, err);
+	return provision_refused(b, &it, rc == BERTH_ECAPACITY && pm.other_market ? &pm : NULL, job, &why, err);
 }
 
 static enum berth_code

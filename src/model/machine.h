@@ -46,7 +46,7 @@ struct instance {
 	enum instance_state state;
 	const char *address;
 	int64_t created, ready, notice_at, reclaim_at, gone;	/* 0: not (yet) */
-	const char *end_reason;			/* "released" "preempted" "probe_rejected" "lost" */
+	const char *end_reason;			/* "released" "preempted" "probe_rejected" "lost" "not_spot" */
 	struct usd_micro cost;			/* so far, at the launch price */
 	const char *verdict;			/* "" accept discount reject */
 	double speed;				/* measured over promised; NaN: not probed */

@@ -13,7 +13,7 @@ export AWS_EC2_METADATA_DISABLED=true K=key-SECRET-59 S=wJalrXUtnFEMI/K7MDENG+bP
 mkdir seen
 mkfifo hold
 python3 "$TOP_SRCDIR/tests/cli/cases_server.py" "$cases" "$HOME/seen" meters pages pages-loop skus skus-Core skus-Ram skus-GPU case-055 odd \
-	odd-none drip silent steal away pods ec2-041 ec2-087 ec2-089 ec2-091 ec2-093 ec2-095-A ec2-095-B ec2-095-C <hold >ports 2>server.err &
+	odd-none drip silent steal away pods ec2-041 ec2-097 ec2-087 ec2-089 ec2-091 ec2-093 ec2-095-A ec2-095-B ec2-095-C <hold >ports 2>server.err &
 server=$!
 exec 9>hold
 trap 'exec 9>&-; wait "$server"; rm -rf "$TEST_TMP"' EXIT
@@ -343,6 +343,32 @@ run submit job.yaml
 run place --price-age 1d -o json
 expect_json '$.jobs[0].offer.zone' us-east-1c "41: and a job goes there"
 expect_json '$.jobs[0].offer.price_per_hour' 12.600000
+
+# 97: asked for spot, sold on demand: ended at once, never at the price of spot.
+fresh c097
+ec2 e ec2-097
+at 12:00:00 init --no-prices
+run prices refresh
+expect_exit 0 97
+printf 'schema: berth.job/1\nname: case\nrun: ./x\nwork: 1h\naccelerators: "A100:8"\npurchase: [spot]\nmax_price: 7.67\ncheckpoint: {size: 1GB}\n' >job.yaml
+run submit job.yaml
+id=$(cut -d' ' -f1 "$out")
+at 12:00:10 tick
+expect_exit 5 "97: no spot machine now, try later"
+expect_err_has 'i-0a97 was asked for as spot and sold on demand: ended'
+[ "$(seen ec2-097 RunInstances)" -eq 1 ] && [ "$(seen ec2-097 'TerminateInstances i-0a97')" -eq 1 ]
+ok $? "97: one create, one terminate"
+run job "$id" -o json
+expect_json '$.state' queued
+run instances -o json
+is_machines "97: no machine is left"
+run instances --all -o json
+is_machines "97: the one that there was is told" us-east-1/i-0a97
+expect_json '$.instances[0].end_reason' not_spot
+expect_out_lacks '7\.67' "97: the price of spot is not booked"
+expect_json_near '$.instances[0].cost' 0.4 1e-6 "97: the shortest time that is billed, at the price on demand"
+run job "$id" -o json
+expect_json_near '$.cost' 0.4 1e-6 "97: the job has paid for it"
 
 # 87: obeyed, but the answer was lost: one machine, one token.
 fresh c087
