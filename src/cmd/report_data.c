@@ -141,7 +141,8 @@ report_machine(struct cmd_ctx *ctx, struct report *r, const struct instance *in,
 	r->discounted += strcmp(in->verdict, "discount") == 0;
 	r->rejected += strcmp(in->verdict, "reject") == 0;
 	rc = sums_add(ctx->arena, &r->by_purchase, purchase_name(in->offer.purchase), 0, in->cost, err);
-	if (rc == BERTH_OK && (strcmp(in->end_reason, "probe_rejected") == 0 || strcmp(in->end_reason, "start_failed") == 0))
+	if (rc == BERTH_OK && (strcmp(in->end_reason, "probe_rejected") == 0 || strcmp(in->end_reason, "start_failed") == 0 ||
+	    strcmp(in->end_reason, "not_spot") == 0))
 		rc = usd_add(r->wasted, in->cost, &r->wasted, err);
 	if (rc == BERTH_OK)
 		rc = report_on_demand(ctx, &in->offer, &price, err);

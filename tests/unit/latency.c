@@ -34,8 +34,8 @@ test_pairs(void)
 static void
 test_names(void)
 {
-	static const char *const unknown[] = { "", "/", "aws/", "/us-east-1", "aws/us-east-9", "nobody/us-east-1", "us-east", "aw/us-east-1",
-		"AWS/us-east-1", "aws/us-east-1/a", "us-east-1 " };
+	static const char *const unknown[] = { "", "/", "aws/", "/us-east-1", "aws/us-east-9", "nobody/us-east-1", "us-east",
+		"aw/us-east-1", "AWS/us-east-1", "aws/us-east-1/a", "us-east-1 " };
 
 	for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
 		tap_ok(!latency_known(unknown[i]), "'%s' is not known", unknown[i]);
