@@ -51,7 +51,7 @@ struct http_req {
 struct http_resp {
 	struct arena *arena;
 	int status;
-	struct http_header headers[HTTP_HEADERS_MAX];	/* of the last hop; more than fit are dropped */
+	struct http_header headers[HTTP_HEADERS_MAX];	/* of the last hop; see http_resp_keep() */
 	size_t n_headers;
 	const char *body;		/* never NULL; a NUL stands behind the last byte; "" if spooled */
 	size_t body_len;
@@ -95,6 +95,11 @@ BERTH_MUST_CHECK enum berth_code http_req_body(struct http_req *req, const char 
 /* Value of a header, name compared without case; NULL if absent. */
 const char *http_req_get_header(const struct http_req *req, const char *name);
 const char *http_resp_header(const struct http_resp *resp, const char *name);
+/*
+ * Keeps a header (borrowed, in resp's arena). Of more than HTTP_HEADERS_MAX those that berth reads (Date, Retry-After,
+ * tags, pages, tokens) are kept wherever they stand: the last of the others makes way.
+ */
+void http_resp_keep(struct http_resp *resp, const char *name, const char *value);
 /* Percent-encodes all but A-Z a-z 0-9 - . _ ~ (RFC 3986, 2.3). */
 const char *http_urlencode(struct arena *arena, const char *s);
 

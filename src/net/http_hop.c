@@ -117,11 +117,11 @@ http_keep_header(struct http_hop *hop, const char *line, size_t len)
 	const char *colon = memchr(line, ':', len);
 	char *name, *value;
 
-	if (colon == NULL || r->n_headers == HTTP_HEADERS_MAX)
+	if (colon == NULL)
 		return;
 	name = arena_strndup(r->arena, line, (size_t)(colon - line));
 	value = str_trim(r->arena, arena_strndup(r->arena, colon + 1, len - (size_t)(colon - line) - 1));
-	r->headers[r->n_headers++] = (struct http_header){ name, value, false };
+	http_resp_keep(r, name, value);
 	if (strcasecmp(name, "Location") == 0)
 		str_copy(hop->location, sizeof(hop->location), value);
 }

@@ -77,6 +77,37 @@ http_resp_header(const struct http_resp *resp, const char *name)
 	return http_header_find(resp->headers, resp->n_headers, name);
 }
 
+/* What berth or an adapter reads of an answer. */
+static bool
+http_is_needed(const char *name)
+{
+	static const char *const needed[] = { "Date", "Retry-After", "ETag", "Last-Modified", "Location", "Content-Type", "Link",
+		"opc-next-page", "X-Subject-Token", "x-amzn-ErrorType" };
+
+	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
+		if (strcasecmp(name, needed[i]) == 0)
+			return true;
+	return false;
+}
+
+void
+http_resp_keep(struct http_resp *resp, const char *name, const char *value)
+{
+	size_t at = resp->n_headers;
+
+	if (at < HTTP_HEADERS_MAX) {
+		resp->n_headers++;
+	} else {
+		if (!http_is_needed(name) || http_resp_header(resp, name) != NULL)
+			return;
+		do {
+			if (at-- == 0)
+				return;
+		} while (http_is_needed(resp->headers[at].name));
+	}
+	resp->headers[at] = (struct http_header){ name, value, false };
+}
+
 const char *
 http_urlencode(struct arena *arena, const char *s)
 {

@@ -504,12 +504,12 @@ tape_answer(const struct tape_entry *e, struct arena *a, struct http_resp *resp,
 	resp->arena = a;
 	resp->status = (int)json_integer_value(json_object_get(e->v, "status"));
 	resp->body = "";
-	for (size_t i = 0; i < json_array_size(headers) && resp->n_headers < HTTP_HEADERS_MAX; i++) {
+	for (size_t i = 0; i < json_array_size(headers); i++) {
 		const char *name = json_string_value(json_array_get(json_array_get(headers, i), 0));
 		const char *value = json_string_value(json_array_get(json_array_get(headers, i), 1));
 
 		if (name != NULL && value != NULL)
-			resp->headers[resp->n_headers++] = (struct http_header){ arena_strdup(a, name), arena_strdup(a, value), false };
+			http_resp_keep(resp, arena_strdup(a, name), arena_strdup(a, value));
 	}
 	http_read_times(resp);
 	if (json_is_string(body)) {

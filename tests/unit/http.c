@@ -236,6 +236,22 @@ test_spool(void)
 	tap_ok(resp.file == NULL && strstr(err.msg, "1000000 bytes") != NULL, "a file has its limit too: %s", err.msg);
 }
 
+/* Of a hundred headers those that are read are kept, wherever they stand. */
+static void
+test_many_headers(void)
+{
+	struct http_resp resp;
+	struct berth_err err = { 0 };
+
+	tap_code(get(0, "/many", &resp, &err), BERTH_OK, &err);
+	tap_ok(resp.n_headers == HTTP_HEADERS_MAX && resp.retry_after_s == 9 && resp.date == INT64_C(1796040000), "Retry-After and Date");
+	tap_is_str(http_resp_header(&resp, "etag"), "\"t\"", "the tag");
+	tap_is_str(http_resp_header(&resp, "opc-next-page"), "p2", "the next page");
+	tap_is_str(http_resp_header(&resp, "X-0"), "0", "the first of the others");
+	tap_code(get(0, "/manyaway", &resp, &err), BERTH_OK, &err);
+	tap_ok(resp.status == 200, "a redirect behind sixty others is followed");
+}
+
 static void
 test_set_header(void)
 {
@@ -372,6 +388,7 @@ main(void)
 	test_many();
 	test_spool();
 	test_set_header();
+	test_many_headers();
 	test_urls();
 	test_tls(cert, key);
 	http_free(client);

@@ -41,6 +41,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         other = f"http://127.0.0.1:{PORTS[1]}"
         if path == "/hello":
             self.reply(200, b"hello", [("Retry-After", "7"), ("X-One", " two ")])
+        elif path in ("/many", "/manyaway"):
+            self.reply(302 if path == "/manyaway" else 503, b"busy", [(f"X-{i}", str(i)) for i in range(60)] + [
+                ("Date", "Mon, 30 Nov 2026 12:00:00 GMT"), ("Retry-After", "9"), ("ETag", '"t"'), ("opc-next-page", "p2")]
+                + ([("Location", "/hello")] if path == "/manyaway" else []) + [(f"Y-{i}", str(i)) for i in range(40)])
         elif path == "/who":
             mine = self.connection.getpeercert() or {}
             self.reply(200, ",".join(v for part in mine.get("subject", ()) for _, v in part).encode())
