@@ -112,7 +112,7 @@ provision_refused(struct broker *b, const struct intent *it, const struct prov_m
 	return store_commit(b->store, err);
 }
 
-enum provision_step { STEP_MADE, STEP_NEXT, STEP_STOP };
+enum provision_step { STEP_MADE, STEP_NEXT, STEP_LATE, STEP_STOP };	/* late: the account has had its time in this pass */
 
 /* One offer for one job. */
 static enum berth_code
@@ -131,8 +131,12 @@ provision_try(struct broker *b, struct job *job, const struct placing_try *t, en
 	int64_t since;
 
 	*step_out = STEP_NEXT;
-	if (acc == NULL || acc->prov == NULL || acc->down != BERTH_OK || !broker_pass_left(b, acc))
+	if (acc == NULL || acc->prov == NULL || acc->down != BERTH_OK)
 		return BERTH_OK;
+	if (!broker_pass_left(b, acc)) {
+		*step_out = STEP_LATE;
+		return BERTH_OK;
+	}
 	rc = usd_from_double(fmax(t->cost.total_usd, 1e-6), &ask.amount, err);
 	if (rc == BERTH_OK)
 		rc = store_intent_open(b->store, &it, &ask, b->tick_arena, &it, err);
@@ -165,12 +169,30 @@ provision_try(struct broker *b, struct job *job, const struct placing_try *t, en
 	return provision_refused(b, &it, rc == BERTH_ECAPACITY && pm.other_market ? &pm : NULL, job, &why, err);
 }
 
+/* None of the tried offers was had; late: an account that had no time left for n_late of them, or NULL. */
+static enum berth_code
+provision_unplaced(struct broker *b, struct job *job, size_t tried, const char *late, size_t n_late, struct berth_err *err)
+{
+	const char *why;
+
+	b->counts.unplaced++;
+	if (late == NULL)
+		why = arena_printf(b->tick_arena, "none of %zu offers could be had now; each is on hold, the next tick asks again", tried);
+	else if (n_late == tried)
+		why = arena_printf(b->tick_arena, "account %s has had its time in this pass; the next tick tries it", late);
+	else
+		why = arena_printf(b->tick_arena, "none of %zu offers could be had now: account %s has had its time in this pass; "
+		    "the next tick tries it", tried, late);
+	return provision_reason(b, job, why, err);
+}
+
 static enum berth_code
 provision_job(struct broker *b, const struct placing *p, struct placing_job *pj, struct berth_err *err)
 {
 	enum provision_step step = STEP_NEXT;
 	enum berth_code rc = BERTH_OK;
-	size_t i;
+	const char *late = NULL;
+	size_t i, tried = 0, n_late = 0;
 
 	if (pj->at_risk && strcmp(pj->job.reason, pj->reason) != 0) {
 		rc = broker_event(b, err, "job.deadline_at_risk", pj->job.id, pj->job.id, NULL, "%s", pj->reason);
@@ -187,8 +209,13 @@ provision_job(struct broker *b, const struct placing *p, struct placing_job *pj,
 		if (pj->tries[i].cost.machines > 1)
 			continue;
 		rc = provision_try(b, &pj->job, &pj->tries[i], &step, err);
-		if (rc != BERTH_OK || step != STEP_NEXT)
+		if (rc != BERTH_OK || step == STEP_MADE || step == STEP_STOP)
 			break;
+		tried++;
+		if (step == STEP_LATE) {
+			late = pj->tries[i].offer->account;
+			n_late++;
+		}
 	}
 	if (rc != BERTH_OK || step == STEP_STOP)
 		return rc;
@@ -197,9 +224,7 @@ provision_job(struct broker *b, const struct placing *p, struct placing_job *pj,
 		b->counts.created++;
 		return placing_keep(b->store, b->now, p, pj, i, err);
 	}
-	b->counts.unplaced++;
-	return provision_reason(b, &pj->job, arena_printf(b->tick_arena,
-	    "none of %zu offers could be had now; each is on hold, the next tick asks again", i), err);
+	return provision_unplaced(b, &pj->job, tried, late, n_late, err);
 }
 
 enum berth_code

@@ -152,6 +152,11 @@ ok $? "one of the two slow ones is ended in this tick, and the fast one: $(machi
 run tick
 [ "$(machines slow)" -eq 0 ]
 ok $? "the other one in the next"
+sed -i '/name: fast/d' .config/berth/berth.yaml
+for i in 1 2; do run submit job.yaml; done
+run tick
+run jobs -o csv --columns state,reason
+expect_out_has "^queued,.*account slow has had its time in this pass; the next tick tries it" "a job that came too late in a pass says so"
 
 # What doctor says of each, without a machine more or less.
 clock=$(date -u +%Y-%m-%dT%H:%M:%SZ)

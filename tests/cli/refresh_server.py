@@ -3,6 +3,7 @@
 Prints two ports; the second one writes every header that it sees into the file of the first argument. Ends with stdin.
 """
 import http.server
+import itertools
 import json
 import sys
 import threading
@@ -10,6 +11,7 @@ import time
 
 PORTS = []
 MACHINES = {"slow": [], "fast": []}
+NUMBERS = itertools.count(1)
 GOOD = json.dumps({"data": {"gpu_1x": {
     "instance_type": {"name": "gpu_1x", "description": "1x H100 (80 GB)", "gpu_description": "H100 (80 GB)",
                       "price_cents_per_hour": 249, "specs": {"vcpus": 26, "memory_gib": 200, "storage_gib": 1, "gpus": 1}},
@@ -89,7 +91,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if how == "slow":
             time.sleep(2)
         if self.path.endswith("/launch"):
-            new = {"id": f"{how}-{len(MACHINES[how]) + 1}", "name": body["name"], "ip": "192.0.2.7", "status": "active",
+            new = {"id": f"{how}-{next(NUMBERS)}", "name": body["name"], "ip": "192.0.2.7", "status": "active",
                    "ssh_key_names": body["ssh_key_names"], "region": {"name": "us-1", "description": "x"},
                    "instance_type": {"name": "gpu_1x", "description": "x"}}
             MACHINES[how].append(new)
