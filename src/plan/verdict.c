@@ -309,9 +309,12 @@ judge_identity(struct judge *j)
 {
 	const struct probe_result *r = j->r;
 	size_t no_ecc = 0;
-	const int promised = r->mode == PROBE_MODE_NETWORK ? 0 : j->p->count > 0 ? j->p->count : j->p->accelerator[0] != '\0' ? 1 : 0;
+	const int promised = j->p->count > 0 ? j->p->count : j->p->accelerator[0] != '\0' ? 1 : 0;
 
-	if (r->mode == PROBE_MODE_HOST && promised > 0)
+	if (r->mode == PROBE_MODE_NETWORK && promised > 0)
+		judge_reason(j, VERDICT_REJECT, "not_measured", -1, "only the network was measured, not the %d %s that were sold",
+		    promised, j->p->accelerator[0] != '\0' ? j->p->accelerator : "GPUs");
+	else if (r->mode == PROBE_MODE_HOST && promised > 0)
 		judge_reason(j, VERDICT_REJECT, "no_gpu", -1, "no GPU could be used where %d %s were sold%s%s", promised,
 		    j->p->accelerator, r->n_errors > 0 ? ": " : "", r->n_errors > 0 ? r->errors[0].message : "");
 	else if (r->n_gpus < (size_t)promised)

@@ -404,6 +404,12 @@ test_network_part(struct world *w)
 		verdict_judge(&r, &sold, w->table, &w->refs, &w->limits, w->a, &v);
 		tap_ok(v.kind == rows[i].kind && has_reason(&v, rows[i].code), "a part, row %zu: %s (%s)", i, rows[i].code,
 		    verdict_kind_name(v.kind));
+		sold.accelerator = "H100-SXM5-80GB";
+		sold.count = 8;
+		verdict_judge(&r, &sold, w->table, &w->refs, &w->limits, w->a, &v);
+		tap_ok(v.kind == VERDICT_REJECT && has_reason(&v, "not_measured"), "and no proof of GPUs that were sold");
+		sold.accelerator = "";
+		sold.count = 0;
 	}
 }
 
