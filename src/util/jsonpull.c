@@ -140,7 +140,8 @@ jsonpull_fill(struct jsonpull *p)
 	p->eof = n == 0;
 	p->end += n;
 	memset(p->window + p->end, 0, JSONSCAN_PAD);
-	if (first && n >= 3 && memcmp(p->window, "\xef\xbb\xbf", 3) == 0)	/* a byte order mark is no part of the text */
+	/* a byte order mark is no part of the text */
+	if (first && n >= 3 && memcmp(p->window, "\xef\xbb\xbf", 3) == 0)
 		p->at = 3;
 	return n > 0;
 }

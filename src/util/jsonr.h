@@ -14,8 +14,8 @@
 #define JSONR_DEPTH_MAX 64
 
 /*
- * Outside bytes -> tree, a byte order mark before them skipped; name (a file, a URL) stands in messages. Refused with where =
- * "name:line:col": bad syntax, bad UTF-8, NUL, duplicate keys, deeper than JSONR_DEPTH_MAX, over
+ * Outside bytes -> tree, a byte order mark before them skipped; name (a file, a URL) stands in
+ * messages. Refused with where = "name:line:col": bad syntax, bad UTF-8, NUL, duplicate keys, deeper than JSONR_DEPTH_MAX, over
  * JSONR_BYTES_MAX, integers over 64 bits, reals that overflow, bytes behind the value. The
  * caller's to json_decref().
  */
