@@ -8,6 +8,7 @@
 #include "util/arena.h"
 #include "util/str.h"
 #include "util/strmap.h"
+#include "util/time.h"
 #include "util/vec.h"
 
 #define OFF(field) offsetof(struct prices_import_opts, field)
@@ -26,6 +27,7 @@ struct prices_import {
 	const char *file;
 	VEC(struct pricelist_result) results;
 	struct strmap by_name;
+	VEC(const char *) sources;	/* read whole, of files that say themselves who sells */
 };
 
 static struct pricelist_result *
@@ -114,7 +116,32 @@ prices_import_file(struct prices_import *im, const char *path, const char *sourc
 		cmd_note(im->ctx, "%s: %ld machines without an accelerator left out", path, r.skipped);
 	if (r.offers.n == 0 && r.refused == 0 && r.skipped == 0)
 		return err_set(err, BERTH_EINVAL, "%s: no row of prices in it; what was imported from it before stands", path);
+	if (provider == NULL && !str_eq(source, "-"))
+		VEC_PUSH(im->ctx->arena, &im->sources, source);
 	return prices_import_put(im, source, &r, err);
+}
+
+/* Providers that an earlier file of the same name sold, and this one does not: nobody else would tell. */
+static enum berth_code
+prices_import_say_gone(struct prices_import *im, struct berth_err *err)
+{
+	struct arena *a = im->ctx->arena;
+	struct price_list *lists;
+	size_t n;
+	enum berth_code rc = store_price_list_list(im->setup.store, a, &lists, &n, err);
+
+	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
+		const struct price_list *l = &lists[i];
+		char day[TIME_FMT_SIZE];
+
+		if (l->account[0] != '\0' || l->offers == 0 || strmap_get(&im->by_name, l->provider) != NULL)
+			continue;
+		for (size_t j = 0; j < im->sources.n; j++)
+			if (str_eq(im->sources.v[j], l->source))
+				cmd_warn(im->ctx, "%s: nothing of %s in it any more: the list that came from a file of this name "
+				    "on %s stands as it is", l->source, l->provider, time_fmt_date(day, l->fetched));
+	}
+	return rc;
 }
 
 static enum berth_code
@@ -184,5 +211,7 @@ prices_import_run(struct cmd_ctx *ctx, struct berth_err *err)
 	}
 	if (unread == ctx->n_args && unread > 0)
 		cmd_next_step(ctx, "berth-prices(1) shows the layouts that can be read");
+	if ((rc = prices_import_say_gone(&im, err)) != BERTH_OK)
+		return rc;
 	return prices_print_results(ctx, im.results.v, im.results.n, err);
 }

@@ -68,6 +68,27 @@ ok $? "the unknown accelerator is last, though it costs least"
 run prices list --provider acme --gpu L40S -o csv --columns instance_type
 expect_out_lacks odd
 
+# A provider that is in a file no more is named; its list stands. Not so of files that do not say themselves who sells.
+cols=provider,instance_type,accelerator,purchase,price_per_hour,as_of
+mkdir gone
+printf '%s\nleft,t,L4,on_demand,1,2026-11-01\nstays,t,L4,on_demand,1,2026-11-01\n' $cols >two.csv
+printf '%s\nstays,t,L4,on_demand,1,2026-11-02\n' $cols >gone/two.csv
+run prices import two.csv
+expect_exit 0
+! grep -q 'any more' "$err"
+ok $? "nothing is gone at first"
+run prices import gone/two.csv
+expect_exit 0
+expect_err_has '^berth.*two.csv: nothing of left in it any more: .* on 2026-11-30 stands'
+run prices list --provider left -o csv --columns price_per_hour
+expect_out 1.000000 "its list stands"
+run prices import two.csv gone/two.csv
+! grep -q 'any more' "$err"
+ok $? "one of two files of the name sells it"
+run prices import --provider stays gone/two.csv
+! grep -q 'any more' "$err"
+ok $? "with --provider nothing is said of the others"
+
 # The gate: half of the prices ten times as high is not believed.
 {
 	echo provider,instance_type,accelerator,purchase,price_per_hour,as_of
