@@ -15,9 +15,9 @@
 
 /*
  * Outside bytes -> tree, a byte order mark before them skipped; name (a file, a URL) stands in
- * messages. Refused with where = "name:line:col": bad syntax, bad UTF-8, NUL, duplicate keys, deeper than JSONR_DEPTH_MAX, over
- * JSONR_BYTES_MAX, integers over 64 bits, reals that overflow, bytes behind the value. The
- * caller's to json_decref().
+ * messages. Refused with where = "name:line:col": bad syntax, bad UTF-8, NUL, duplicate keys,
+ * deeper than JSONR_DEPTH_MAX, over JSONR_BYTES_MAX, integers over 64 bits, reals that overflow,
+ * bytes behind the value. The caller's to json_decref().
  */
 BERTH_MUST_CHECK enum berth_code jsonr_parse(const char *bytes, size_t n, const char *name, json_t **root_out,
     struct berth_err *err);
