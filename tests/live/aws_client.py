@@ -433,7 +433,7 @@ def market():
                     key not in last or h['Timestamp'] > last[key]['Timestamp']):
                 last[key] = h
         spot = {(o['instance_type'], o['zone']): (money(o['price']), o['as_of']) for o in got if o['purchase'] == 'spot'}
-        good['spot prices'] += spot == {k: (money(h['SpotPrice']), epoch(h['Timestamp'])) for k, h in last.items()}
+        good['spot prices'] += spot == {k: (money(h['SpotPrice']), NOW) for k, h in last.items()}
         best = {}
 
         def offer(key, upfront, hourly):
