@@ -11,9 +11,12 @@
 #include "util/str.h"
 #include "util/time.h"
 
+/* a release is under 1 MiB; one with debug information and sanitizers is several */
+#define PROBE_PROGRAM_MAX ((size_t)8 << 20)
+
 #define SHELL_TIMEOUT_S 30
 #define SHELL_PROBE_TIMEOUT_S 90
-#define SHELL_SCRIPT_MAX (16U << 20)
+#define SHELL_SCRIPT_MAX (64U << 20)	/* four characters a byte of the program */
 
 /* 'it'\''s' : any text as one word of sh. */
 static void
@@ -202,7 +205,7 @@ shell_measure(const char *address, const char *probe_path, const struct bench *b
 		shell_probe_options(&b, bench);
 		buf_add_str(&b, " </dev/null\n");
 	} else {
-		rc = fileio_slurp(a, probe_path, 2U << 20, &bytes, &n, err);
+		rc = fileio_slurp(a, probe_path, PROBE_PROGRAM_MAX, &bytes, &n, err);
 		if (rc == BERTH_OK) {
 			buf_add_str(&b, "umask 077; t=$(mktemp) || exit 3\n{\n");
 			shell_octal(&b, bytes, n);
