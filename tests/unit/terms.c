@@ -12,6 +12,12 @@
 #include "util/arena.h"
 #include "util/rng.h"
 
+#ifdef BERTH_SANITIZED		/* several times as slow, and no measure of the product */
+#define TERMS_MOST_S 10.
+#else
+#define TERMS_MOST_S 1.
+#endif
+
 #define MAX_OFFERS 1500
 #define MAX_HOURS 4400
 
@@ -177,11 +183,12 @@ test_rolling(struct arena *a)
 	took = (double)(clock() - began) / CLOCKS_PER_SEC;
 	tap_diag("%zu hours, %zu reservations: %.3f s", w.hours, w.n, took);
 	tap_ok(bill(&w, plan.count) == micro(plan.cost_usd), "4288 hours, 1431 reservations: the cost is what the counts cost");
-	tap_ok(took <= 1, "in at most 1 s");
+	tap_ok(took <= TERMS_MOST_S, "in at most 1 s");
 	began = clock();
 	tap_code(terms_solve(w.demand, w.hours, w.offer, w.n, w.on_demand, 0.6 * plan.bound_usd, a, &less, &err), BERTH_OK, &err);
 	took = (double)(clock() - began) / CLOCKS_PER_SEC;
-	tap_ok(less.bound_usd <= 0.6 * plan.bound_usd * (1 + 1e-9) && less.cost_usd - less.lower_bound_usd <= 0.5 * 4288 && took <= 1,
+	tap_ok(less.bound_usd <= 0.6 * plan.bound_usd * (1 + 1e-9) &&
+	    less.cost_usd - less.lower_bound_usd <= 0.5 * 4288 && took <= TERMS_MOST_S,
 	    "with 0.6 of that budget: %.2f over the bound of %.2f, one purchase is 126 to 2144; %.3f s", less.cost_usd - less.lower_bound_usd,
 	    less.lower_bound_usd, took);
 	if (mkdtemp(dir) == NULL || system("command -v glpsol >/dev/null 2>&1") != 0) {
