@@ -54,6 +54,7 @@ libproviders_a_SOURCES = \
 	providers/lambda/lambda.c providers/lambda/lambda.h \
 	providers/lambda/lambda_lease.c \
 	providers/lambda/lambda_market.c \
+	providers/lease.c providers/lease.h \
 	providers/names.c providers/nametag.c providers/nametag.h providers/net.c providers/net.h \
 	providers/oci/oci.c providers/oci/oci.h \
 	providers/oci/oci_lease.c \

@@ -5,6 +5,7 @@
 
 #include "providers/alibaba/alibaba.h"
 #include "providers/endpoint.h"
+#include "providers/lease.h"
 #include "providers/prov.h"
 #include "providers/wirejson.h"
 #include "util/arena.h"
@@ -79,19 +80,12 @@ static const struct prov_error_row alibaba_errors[] = {
 static enum berth_code
 alibaba_open(void *st, const struct prov_env *env, struct berth_err *err)
 {
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
 	struct alibaba *o = st;
-	const char *cap = prov_conf_str(env->conf, "spot_max_price", "1");
-	struct usd_micro most = USD_UNKNOWN;
-	enum berth_code rc;
+	enum berth_code rc = lease_regions(env, "cn-hangzhou", &o->regions, &o->n_regions, err);
 
 	o->env = env;
-	o->n_regions = prov_conf_strings(env->conf, "regions", &o->regions);
-	for (size_t i = 0; i < o->n_regions; i++)
-		if (o->regions[i][0] == '\0' || o->regions[i][strspn(o->regions[i], letters)] != '\0')
-			return err_set(err, BERTH_EINVAL, "region '%s': as the API spells it, 'cn-hangzhou'", o->regions[i]);
-	if (usd_parse(cap, &most, NULL) != BERTH_OK || most.v <= 0)
-		return err_set(err, BERTH_EINVAL, "spot_max_price '%s': a price an hour like 12.5, in the account's currency", cap);
+	if (rc != BERTH_OK || (rc = lease_spot_price(env, "the account's currency", err)) != BERTH_OK)
+		return rc;
 	rc = rates_read(NULL, prov_conf_node(env->conf, "accelerators"), env->arena, &o->words, err);
 	return rc == BERTH_OK ? endpoint_read(env, "endpoint", ALIBABA_ENDPOINT, ENDPOINT_SECRETS, &o->template, err) : rc;
 }
@@ -126,27 +120,6 @@ alibaba_request(const struct alibaba *o, struct http_req *req, const char *regio
 	return http_req_header(req, "x-acs-version", ALIBABA_VERSION, false, err);
 }
 
-size_t
-alibaba_at(const char *next, const char **rest_out)
-{
-	const char *bar = strchr(next, '|');
-	size_t n = 0;
-
-	for (const char *p = next; bar != NULL && p < bar; p++)
-		if (str_is_digit(*p))
-			n = n * 10 + (size_t)(*p - '0');
-	*rest_out = bar != NULL ? bar + 1 : "";
-	return n;
-}
-
-static void
-alibaba_wipe(char *s)
-{
-	if (s != NULL)
-		explicit_bzero(s, strlen(s));
-	free(s);
-}
-
 /* New at each try; what the kernel cannot give is made up of the clock and a count. */
 static const char *
 alibaba_nonce(struct alibaba *o, struct arena *a, int64_t now)
@@ -175,9 +148,9 @@ alibaba_sign(void *st, struct http_req *req, int64_t now, struct berth_err *err)
 
 		rc = sign_acs3(req, &s, NULL, err);
 	}
-	alibaba_wipe(id);
-	alibaba_wipe(secret);
-	alibaba_wipe(token);
+	lease_wipe(id);
+	lease_wipe(secret);
+	lease_wipe(token);
 	return rc;
 }
 

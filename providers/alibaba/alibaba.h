@@ -30,8 +30,6 @@ void alibaba_arg(struct alibaba_args *q, const char *name, const char *value);
 enum berth_code alibaba_request(const struct alibaba *o, struct http_req *req, const char *region, const char *action,
     const struct alibaba_args *q, struct berth_err *err) BERTH_MUST_CHECK;
 bool alibaba_error_read(const struct http_resp *resp, struct prov_error *error_out);
-/* The number before the first '|' of a cursor, 0 if there is none; *rest_out stands behind it. */
-size_t alibaba_at(const char *next, const char **rest_out);
 
 extern const struct prov_market_ops alibaba_market;
 void alibaba_market_close(struct alibaba *o);

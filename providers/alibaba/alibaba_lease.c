@@ -2,11 +2,11 @@
 #include <string.h>
 
 #include "providers/alibaba/alibaba.h"
+#include "providers/lease.h"
 #include "providers/nametag.h"
 #include "providers/prov.h"
 #include "providers/wirejson.h"
 #include "util/arena.h"
-#include "util/glob.h"
 #include "util/str.h"
 
 #define ALIBABA_NAME_MAX 128
@@ -15,30 +15,17 @@
 #define ALIBABA_NOTICE_S 300
 #define ALIBABA_CHECK_TYPE "ecs.g6.large"		/* nothing is made of it */
 
-static const struct { const char *state; enum prov_state to; } alibaba_states[] = {
+static const struct lease_state alibaba_states[] = {
 	{ "Pending", PROV_PENDING }, { "Starting", PROV_PENDING }, { "Running", PROV_READY }, { "Stopping", PROV_ENDING },
-	{ "Stopped", PROV_FAILED }, { "Deleted", PROV_GONE },
+	{ "Stopped", PROV_FAILED }, { "Deleted", PROV_GONE }, { NULL, PROV_PENDING },
 };
-
-/* "ZONE=VSWITCH" for its zone; NULL: none. */
-static const char *
-alibaba_vswitch(const struct alibaba *o, const char *zone)
-{
-	const char *const *v;
-	size_t n = prov_conf_strings(o->env->conf, "vswitches", &v), len = strlen(zone);
-
-	for (size_t i = 0; i < n; i++)
-		if (str_starts(v[i], zone) && v[i][len] == '=')
-			return v[i] + len + 1;
-	return NULL;
-}
 
 /* What a machine is asked with, but for whose it is. */
 static void
 alibaba_machine_args(const struct alibaba *o, const struct offer *f, const char *image, struct arena *a, struct alibaba_args *q)
 {
 	const struct prov_conf *conf = o->env->conf;
-	const char *most = prov_conf_str(conf, "spot_max_price", NULL), *vswitch = alibaba_vswitch(o, f->zone);
+	const char *most = prov_conf_str(conf, "spot_max_price", NULL), *vswitch = lease_at_place(o->env->conf, "vswitches", f->zone);
 	int64_t mbps = prov_conf_int(conf, "bandwidth_mbps", 10);
 
 	alibaba_arg(q, "RegionId", f->region);
@@ -77,7 +64,7 @@ alibaba_create_build(void *st, const struct prov_create *c, struct http_req *req
 		return err_set(err, BERTH_EPERMANENT, "a machine paid ahead is bought in the provider's console; berth rents by the hour and as spot");
 	if (image == NULL || !prov_conf_has(o->env->conf, "security_group"))
 		return err_set(err, BERTH_EPERMANENT, "machines want '%s' in berth.yaml", image == NULL ? "image" : "security_group");
-	if (alibaba_vswitch(o, c->offer->zone) == NULL)
+	if (lease_at_place(o->env->conf, "vswitches", c->offer->zone) == NULL)
 		return err_set(err, BERTH_EPERMANENT, "'vswitches' of berth.yaml has none for zone %s: %s=vsw-...", c->offer->zone,
 		    c->offer->zone);
 	if (strlen(c->token) > ALIBABA_TOKEN_MAX)
@@ -96,14 +83,6 @@ alibaba_create_build(void *st, const struct prov_create *c, struct http_req *req
 	if (c->user_data != NULL)
 		alibaba_arg(&q, "UserData", wirejson_base64(req->arena, c->user_data));
 	return alibaba_request(o, req, c->offer->region, "RunInstances", &q, err);
-}
-
-static enum berth_code
-alibaba_ref(const struct jsonr *at, const char *region, const char *id, char *ref, size_t size, struct berth_err *err)
-{
-	int n = snprintf(ref, size, "%s/%s", region, id);
-
-	return n > 0 && (size_t)n < size ? BERTH_OK : jsonr_err(at, BERTH_EINVAL, err, "InstanceId is too long");
 }
 
 /* {"InstanceIdSets": {"InstanceIdSet": ["i-..."]}}. */
@@ -125,37 +104,10 @@ alibaba_create_parse(void *st, const struct http_resp *resp, const struct prov_c
 	id = json_string_value(json_array_get(ids.v, 0));
 	if (id == NULL || id[0] == '\0' || jsonr_len(&ids) != 1)
 		rc = jsonr_err(&root, BERTH_EINVAL, err, "InstanceIdSets does not hold one machine");
-	memset(machine_out, 0, sizeof(*machine_out));
+	lease_asked(c, machine_out);
 	if (rc == BERTH_OK)
-		rc = alibaba_ref(&root, c->offer->region, id, machine_out->ref, sizeof(machine_out->ref), err);
+		rc = lease_ref(&root, c->offer->region, id, machine_out->ref, sizeof(machine_out->ref), err);
 	json_decref(v);
-	if (rc != BERTH_OK)
-		return rc;
-	machine_out->purchase = c->offer->purchase;
-	str_copy(machine_out->instance_type, sizeof(machine_out->instance_type), c->offer->instance_type);
-	str_copy(machine_out->region, sizeof(machine_out->region), c->offer->region);
-	str_copy(machine_out->zone, sizeof(machine_out->zone), c->offer->zone);
-	machine_out->state = PROV_PENDING;
-	return BERTH_OK;
-}
-
-static enum berth_code
-alibaba_tags(const struct jsonr *item, struct prov_machine *m, struct berth_err *err)
-{
-	struct jsonr outer = jsonr_get(item, "Tags"), tags = jsonr_get(&outer, "Tag"), tag;
-	enum berth_code rc = BERTH_OK;
-
-	for (size_t i = 0; rc == BERTH_OK && i < jsonr_len(&tags); i++) {
-		const char *key = "";
-
-		tag = jsonr_at(&tags, i);
-		if ((rc = jsonr_str(&tag, "TagKey", &key, err)) != BERTH_OK)
-			return rc;
-		if (str_eq(key, "berth-installation"))
-			rc = wirejson_field(&tag, "TagValue", m->installation, sizeof(m->installation), err);
-		else if (str_eq(key, "berth-token"))
-			rc = wirejson_field(&tag, "TagValue", m->token, sizeof(m->token), err);
-	}
 	return rc;
 }
 
@@ -197,6 +149,7 @@ static enum berth_code
 alibaba_machine(const struct alibaba *o, const struct jsonr *item, const char *region, struct prov_machine *m, struct berth_err *err)
 {
 	static const char *const needed[] = { "InstanceId", "Status", NULL };
+	struct jsonr outer = jsonr_get(item, "Tags"), tags = jsonr_get(&outer, "Tag");
 	const char *id = "", *state = "", *spot = "";
 	enum berth_code rc;
 
@@ -205,18 +158,15 @@ alibaba_machine(const struct alibaba *o, const struct jsonr *item, const char *r
 	    (rc = jsonr_str(item, "Status", &state, err)) != BERTH_OK || (rc = jsonr_str(item, "SpotStrategy", &spot, err)) != BERTH_OK ||
 	    (rc = wirejson_field(item, "InstanceType", m->instance_type, sizeof(m->instance_type), err)) != BERTH_OK ||
 	    (rc = wirejson_field(item, "ZoneId", m->zone, sizeof(m->zone), err)) != BERTH_OK ||
-	    (rc = jsonr_time(item, "CreationTime", &m->created, err)) != BERTH_OK || (rc = alibaba_tags(item, m, err)) != BERTH_OK ||
-	    (rc = alibaba_ref(item, region, id, m->ref, sizeof(m->ref), err)) != BERTH_OK)
+	    (rc = jsonr_time(item, "CreationTime", &m->created, err)) != BERTH_OK || (rc = lease_tags(&tags, "TagKey", "TagValue", m, err)) != BERTH_OK ||
+	    (rc = lease_ref(item, region, id, m->ref, sizeof(m->ref), err)) != BERTH_OK)
 		return rc;
 	if (id[0] == '\0')
 		return jsonr_err(item, BERTH_EINVAL, err, "InstanceId is empty");
 	str_copy(m->region, sizeof(m->region), region);
 	alibaba_address(item, m);
 	m->purchase = str_starts(spot, "Spot") ? PURCHASE_SPOT : PURCHASE_ON_DEMAND;
-	m->state = PROV_PENDING;	/* a word of tomorrow's API: it is there, it costs, and it is not known to be usable */
-	for (size_t i = 0; i < sizeof(alibaba_states) / sizeof(alibaba_states[0]); i++)
-		if (str_eq(state, alibaba_states[i].state))
-			m->state = alibaba_states[i].to;
+	m->state = lease_state(alibaba_states, state);
 	str_copy(m->detail, sizeof(m->detail), state);
 	m->why = m->state == PROV_FAILED ? BERTH_EFAIL : BERTH_OK;
 	if (m->purchase != PURCHASE_SPOT || !alibaba_recycling(item))
@@ -231,25 +181,12 @@ alibaba_machine(const struct alibaba *o, const struct jsonr *item, const char *r
 	return BERTH_OK;
 }
 
-/* "REGION/i-...". */
-static enum berth_code
-alibaba_ref_split(struct arena *a, const char *ref, const char **region_out, const char **id_out, struct berth_err *err)
-{
-	const char *slash = strchr(ref, '/');
-
-	if (slash == NULL || slash == ref || !str_starts(slash + 1, "i-") || strpbrk(slash, "\"\\") != NULL)
-		return err_set(err, BERTH_EINVAL, "'%.100s' is no machine of Alibaba's: REGION/i-...", ref);
-	*region_out = arena_strndup(a, ref, (size_t)(slash - ref));
-	*id_out = slash + 1;
-	return BERTH_OK;
-}
-
 static enum berth_code
 alibaba_status_build(void *st, const char *ref, struct http_req *req, struct berth_err *err)
 {
 	struct alibaba_args q = { .n = 0 };
 	const char *region = "", *id = "";
-	enum berth_code rc = alibaba_ref_split(req->arena, ref, &region, &id, err);
+	enum berth_code rc = lease_ref_split(req->arena, ref, "Alibaba's", "i-", &region, &id, err);
 
 	if (rc != BERTH_OK)
 		return rc;
@@ -298,7 +235,7 @@ alibaba_destroy_build(void *st, const char *ref, struct http_req *req, struct be
 {
 	struct alibaba_args q = { .n = 0 };
 	const char *region = "", *id = "";
-	enum berth_code rc = alibaba_ref_split(req->arena, ref, &region, &id, err);
+	enum berth_code rc = lease_ref_split(req->arena, ref, "Alibaba's", "i-", &region, &id, err);
 
 	if (rc != BERTH_OK)
 		return rc;
@@ -319,8 +256,7 @@ alibaba_destroy_parse(void *st, const struct http_resp *resp, const char *ref, s
 	json_decref(v);
 	if (rc != BERTH_OK)
 		return rc;
-	str_copy(machine_out->ref, sizeof(machine_out->ref), ref);
-	machine_out->state = PROV_ENDING;
+	lease_ending(ref, machine_out);
 	return BERTH_OK;
 }
 
@@ -332,7 +268,7 @@ alibaba_list_build(void *st, const struct prov_cursor *cur, struct http_req *req
 	struct alibaba_args q = { .n = 0 };
 	const char *token = "";
 
-	o->list_region = alibaba_at(cur->next, &token);
+	o->list_region = lease_cursor(cur->next, &token);
 	alibaba_arg(&q, "RegionId", o->regions[o->list_region]);
 	alibaba_arg(&q, "Tag.1.Key", "berth-installation");
 	alibaba_arg(&q, "Tag.1.Value", o->env->installation);
@@ -398,17 +334,9 @@ static enum berth_code
 alibaba_check_parse(void *st, const struct http_resp *resp, int n, struct prov_check *check_out, struct berth_err *err)
 {
 	static const char *const ours[] = { "*Image*", "*VSwitch*", "*SecurityGroup*", "*KeyPair*", "InvalidAccountStatus.*" };
-	struct prov_error e = { "", "" };
-	bool refused = alibaba_error_read(resp, &e), keep;
 
 	(void)st, (void)n, (void)err;
-	str_copy(check_out->name, sizeof(check_out->name), "ecs:RunInstances");
-	keep = check_out->code == BERTH_EAUTH || check_out->code == BERTH_ETHROTTLED || check_out->code == BERTH_ETRANSIENT ||
-	    (e.code[0] != '\0' && glob_match_any(ours, sizeof(ours) / sizeof(ours[0]), e.code));
-	if (!refused || !keep || str_eq(e.code, "DryRunOperation")) {
-		check_out->code = BERTH_OK;
-		check_out->detail[0] = '\0';
-	}
+	lease_check(&provider_alibaba, resp, "ecs:RunInstances", ours, sizeof(ours) / sizeof(ours[0]), check_out);
 	return BERTH_OK;
 }
 

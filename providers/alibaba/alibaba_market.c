@@ -4,6 +4,7 @@
 
 #include "model/accel.h"
 #include "providers/alibaba/alibaba.h"
+#include "providers/lease.h"
 #include "providers/prov.h"
 #include "providers/wirejson.h"
 #include "util/arena.h"
@@ -53,7 +54,7 @@ static const char *
 alibaba_offers_at(struct alibaba *o, const struct prov_cursor *cur)
 {
 	const char *rest = "", *page = "", *tail = "";
-	size_t region = alibaba_at(cur->next, &rest), phase = alibaba_at(rest, &tail), item = alibaba_at(tail, &page);
+	size_t region = lease_cursor(cur->next, &rest), phase = lease_cursor(rest, &tail), item = lease_cursor(tail, &page);
 	struct arena *a;
 
 	if (o->refresh == NULL || (phase == ALIBABA_TYPES && page[0] == '\0')) {
@@ -468,7 +469,7 @@ alibaba_quota_build(void *st, const struct prov_cursor *cur, struct http_req *re
 	struct alibaba_args args = { .n = 0 };
 	const char *rest;
 
-	o->quota_region = alibaba_at(cur->next, &rest);
+	o->quota_region = lease_cursor(cur->next, &rest);
 	alibaba_arg(&args, "RegionId", o->regions[o->quota_region]);
 	for (size_t i = 0; i < sizeof(alibaba_quotas) / sizeof(alibaba_quotas[0]); i++) {
 		alibaba_arg(&args, arena_printf(req->arena, "AttributeName.%zu", 2 * i + 1), alibaba_quotas[i].most);

@@ -3,6 +3,7 @@
 
 #include "providers/crusoe/crusoe.h"
 #include "providers/keyed.h"
+#include "providers/lease.h"
 #include "providers/nametag.h"
 #include "providers/prov.h"
 #include "providers/wirejson.h"
@@ -12,10 +13,10 @@
 #define CRUSOE_NAME_MAX 63
 #define CRUSOE_VMS "projects/%s/compute/vms/instances"
 
-static const struct { const char *state; enum prov_state to; } crusoe_states[] = {
+static const struct lease_state crusoe_states[] = {
 	{ "STATE_CREATING", PROV_PENDING }, { "STATE_STARTING", PROV_PENDING }, { "STATE_RUNNING", PROV_READY },
 	{ "STATE_STOPPING", PROV_FAILED }, { "STATE_STOPPED", PROV_FAILED }, { "STATE_SHUTOFF", PROV_FAILED },
-	{ "STATE_DELETING", PROV_ENDING }, { "STATE_DELETED", PROV_GONE },
+	{ "STATE_DELETING", PROV_ENDING }, { "STATE_DELETED", PROV_GONE }, { NULL, PROV_PENDING },
 };
 
 static enum berth_code
@@ -94,10 +95,7 @@ crusoe_machine(const struct jsonr *o, struct prov_machine *m, struct berth_err *
 	nametag_read(name, m);
 	str_copy(m->address, sizeof(m->address), address);
 	str_copy(m->detail, sizeof(m->detail), state);
-	m->state = PROV_PENDING;
-	for (size_t i = 0; i < sizeof(crusoe_states) / sizeof(crusoe_states[0]); i++)
-		if (str_eq(state, crusoe_states[i].state))
-			m->state = crusoe_states[i].to;
+	m->state = lease_state(crusoe_states, state);
 	m->why = m->state == PROV_FAILED ? BERTH_EFAIL : BERTH_OK;
 	return BERTH_OK;
 }
@@ -144,8 +142,7 @@ crusoe_destroy_parse(void *st, const struct http_resp *resp, const char *ref, st
     struct berth_err *err)
 {
 	(void)st, (void)resp, (void)err;
-	str_copy(machine_out->ref, sizeof(machine_out->ref), ref);
-	machine_out->state = PROV_ENDING;
+	lease_ending(ref, machine_out);
 	return BERTH_OK;
 }
 

@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "providers/lease.h"
 #include "providers/nametag.h"
 #include "providers/oci/oci.h"
 #include "providers/prov.h"
@@ -12,9 +13,10 @@
 #define OCI_BODY_MAX 262144
 #define OCI_NAME_MAX 255
 
-static const struct { const char *state; enum prov_state to; } oci_states[] = {
+static const struct lease_state oci_states[] = {
 	{ "PROVISIONING", PROV_PENDING }, { "STARTING", PROV_PENDING }, { "RUNNING", PROV_READY }, { "MOVING", PROV_PENDING },
 	{ "STOPPING", PROV_FAILED }, { "STOPPED", PROV_FAILED }, { "TERMINATING", PROV_ENDING }, { "TERMINATED", PROV_GONE },
+	{ NULL, PROV_PENDING },
 };
 
 static void
@@ -109,10 +111,7 @@ oci_machine(const struct oci *o, const struct jsonr *v, const char *region, stru
 	str_copy(m->address, sizeof(m->address), oci_address(o, m->ref));
 	str_copy(m->detail, sizeof(m->detail), state);
 	m->purchase = json_is_object(preemptible.v) ? PURCHASE_SPOT : PURCHASE_ON_DEMAND;
-	m->state = PROV_PENDING;
-	for (size_t i = 0; i < sizeof(oci_states) / sizeof(oci_states[0]); i++)
-		if (str_eq(state, oci_states[i].state))
-			m->state = oci_states[i].to;
+	m->state = lease_state(oci_states, state);
 	m->why = m->state == PROV_FAILED ? BERTH_EFAIL : BERTH_OK;
 	m->preempted = m->purchase == PURCHASE_SPOT && m->state == PROV_FAILED;
 	return BERTH_OK;
@@ -178,8 +177,7 @@ oci_destroy_parse(void *st, const struct http_resp *resp, const char *ref, struc
     struct berth_err *err)
 {
 	(void)st, (void)resp, (void)err;
-	str_copy(machine_out->ref, sizeof(machine_out->ref), ref);
-	machine_out->state = PROV_ENDING;
+	lease_ending(ref, machine_out);
 	return BERTH_OK;
 }
 

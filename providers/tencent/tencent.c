@@ -3,6 +3,7 @@
 
 #include "net/sign.h"
 #include "providers/endpoint.h"
+#include "providers/lease.h"
 #include "providers/prov.h"
 #include "providers/tencent/tencent.h"
 #include "providers/wirejson.h"
@@ -98,23 +99,18 @@ static const struct prov_error_row tencent_errors[] = {
 static enum berth_code
 tencent_open(void *st, const struct prov_env *env, struct berth_err *err)
 {
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
 	struct tencent *t = st;
-	const char *cap = prov_conf_str(env->conf, "spot_max_price", "1");
-	struct usd_micro most = USD_UNKNOWN;
-	enum berth_code rc;
+	enum berth_code rc = lease_regions(env, "ap-guangzhou", &t->regions, &t->n_regions, err);
 
 	t->env = env;
 	t->currency = prov_conf_str(env->conf, "currency", "");
-	t->n_regions = prov_conf_strings(env->conf, "regions", &t->regions);
-	for (size_t i = 0; i < t->n_regions; i++)
-		if (t->regions[i][0] == '\0' || t->regions[i][strspn(t->regions[i], letters)] != '\0')
-			return err_set(err, BERTH_EINVAL, "region '%s': as the API spells it, 'ap-guangzhou'", t->regions[i]);
+	if (rc != BERTH_OK)
+		return rc;
 	if (!str_eq(t->currency, "CNY") && !str_eq(t->currency, "USD"))
 		return err_set(err, BERTH_EINVAL, "currency '%s': CNY for accounts of the China site, USD for international ones",
 		    t->currency);
-	if (usd_parse(cap, &most, NULL) != BERTH_OK || most.v <= 0)
-		return err_set(err, BERTH_EINVAL, "spot_max_price '%s': a price an hour like 12.5, in %s", cap, t->currency);
+	if ((rc = lease_spot_price(env, t->currency, err)) != BERTH_OK)
+		return rc;
 	rc = rates_read(NULL, prov_conf_node(env->conf, "accelerators"), env->arena, &t->words, err);
 	return rc == BERTH_OK ? endpoint_read(env, "endpoint", TENCENT_ENDPOINT, ENDPOINT_SECRETS, &t->endpoint, err) : rc;
 }
@@ -182,27 +178,6 @@ tencent_answer(const struct http_resp *resp, json_t **tree_out, struct jsonr *ro
 	return rc;
 }
 
-size_t
-tencent_at(const char *next, const char **rest_out)
-{
-	const char *bar = strchr(next, '|');
-	size_t n = 0;
-
-	for (const char *p = next; bar != NULL && p < bar; p++)
-		if (str_is_digit(*p))
-			n = n * 10 + (size_t)(*p - '0');
-	*rest_out = bar != NULL ? bar + 1 : "";
-	return n;
-}
-
-static void
-tencent_wipe(char *s)
-{
-	if (s != NULL)
-		explicit_bzero(s, strlen(s));
-	free(s);
-}
-
 static enum berth_code
 tencent_sign(void *st, struct http_req *req, int64_t now, struct berth_err *err)
 {
@@ -219,9 +194,9 @@ tencent_sign(void *st, struct http_req *req, int64_t now, struct berth_err *err)
 
 		rc = sign_tc3(req, &s, NULL, err);
 	}
-	tencent_wipe(id);
-	tencent_wipe(secret);
-	tencent_wipe(token);
+	lease_wipe(id);
+	lease_wipe(secret);
+	lease_wipe(token);
 	return rc;
 }
 

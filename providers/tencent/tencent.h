@@ -31,8 +31,6 @@ void tencent_filter(struct jsonw *w, const char *name, const char *const *values
 /* The answer's tree, the caller's to json_decref(), and a cursor on its "Response", whose root the caller keeps. */
 enum berth_code tencent_answer(const struct http_resp *resp, json_t **tree_out, struct jsonr *root, struct jsonr *response,
     struct berth_err *err) BERTH_MUST_CHECK;
-/* The number before the first '|' of a cursor, 0 if there is none; *rest_out stands behind it. */
-size_t tencent_at(const char *next, const char **rest_out);
 
 extern const struct prov_market_ops tencent_market;
 void tencent_market_close(struct tencent *t);

@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "providers/lease.h"
 #include "providers/nametag.h"
 #include "providers/prov.h"
 #include "providers/tencent/tencent.h"
@@ -15,10 +16,10 @@
 #define TENCENT_PAGE 100
 #define TENCENT_CHECK_TYPE "S5.MEDIUM2"		/* sold in every region; nothing is made of it */
 
-static const struct { const char *state; enum prov_state to; } tencent_states[] = {
+static const struct lease_state tencent_states[] = {
 	{ "PENDING", PROV_PENDING }, { "STARTING", PROV_PENDING }, { "REBOOTING", PROV_PENDING }, { "RUNNING", PROV_READY },
 	{ "LAUNCH_FAILED", PROV_FAILED }, { "STOPPING", PROV_ENDING }, { "STOPPED", PROV_FAILED }, { "SHUTDOWN", PROV_ENDING },
-	{ "TERMINATING", PROV_ENDING },
+	{ "TERMINATING", PROV_ENDING }, { NULL, PROV_PENDING },
 };
 
 static void
@@ -32,23 +33,10 @@ tencent_strings(struct jsonw *w, const char *key, const char *const *v, size_t n
 	jsonw_end_array(w);
 }
 
-/* "ZONE=SUBNET" for its zone; NULL: none. */
-static const char *
-tencent_subnet(const struct tencent *t, const char *zone)
-{
-	const char *const *v;
-	size_t n = prov_conf_strings(t->env->conf, "subnets", &v), len = strlen(zone);
-
-	for (size_t i = 0; i < n; i++)
-		if (str_starts(v[i], zone) && v[i][len] == '=')
-			return v[i] + len + 1;
-	return NULL;
-}
-
 static void
 tencent_network(const struct tencent *t, const char *zone, struct jsonw *w)
 {
-	const char *vpc = prov_conf_str(t->env->conf, "vpc", "DEFAULT"), *subnet = tencent_subnet(t, zone);
+	const char *vpc = prov_conf_str(t->env->conf, "vpc", "DEFAULT"), *subnet = lease_at_place(t->env->conf, "subnets", zone);
 	int64_t mbps = prov_conf_int(t->env->conf, "bandwidth_mbps", 10);
 
 	jsonw_begin_object(w, "VirtualPrivateCloud");
@@ -155,7 +143,7 @@ tencent_create_build(void *st, const struct prov_create *c, struct http_req *req
 		return err_set(err, BERTH_EPERMANENT, "a machine paid ahead is bought in the provider's console; berth rents by the hour and as spot");
 	if (image == NULL)
 		return err_set(err, BERTH_EPERMANENT, "machines want 'image' in berth.yaml");
-	if (prov_conf_has(t->env->conf, "vpc") && tencent_subnet(t, c->offer->zone) == NULL)
+	if (prov_conf_has(t->env->conf, "vpc") && lease_at_place(t->env->conf, "subnets", c->offer->zone) == NULL)
 		return err_set(err, BERTH_EPERMANENT, "'subnets' of berth.yaml has none for zone %s: %s=subnet-...", c->offer->zone,
 		    c->offer->zone);
 	if (strlen(c->token) > TENCENT_TOKEN_MAX)
@@ -165,14 +153,6 @@ tencent_create_build(void *st, const struct prov_create *c, struct http_req *req
 	tencent_begin(&call);
 	tencent_create_body(t, c, name, image, &w);
 	return tencent_end(t, &call, err);
-}
-
-static enum berth_code
-tencent_ref(const struct jsonr *response, const char *region, const char *id, char *ref, size_t size, struct berth_err *err)
-{
-	int n = snprintf(ref, size, "%s/%s", region, id);
-
-	return n > 0 && (size_t)n < size ? BERTH_OK : jsonr_err(response, BERTH_EINVAL, err, "InstanceId is too long");
 }
 
 /* {"InstanceIdSet": ["ins-..."]}: accepted; whether it comes up is told by its state. */
@@ -192,37 +172,10 @@ tencent_create_parse(void *st, const struct http_resp *resp, const struct prov_c
 	id = json_string_value(json_array_get(ids.v, 0));
 	if (id == NULL || id[0] == '\0' || jsonr_len(&ids) != 1)
 		rc = jsonr_err(&response, BERTH_EINVAL, err, "InstanceIdSet does not hold one machine");
-	memset(machine_out, 0, sizeof(*machine_out));
+	lease_asked(c, machine_out);
 	if (rc == BERTH_OK)
-		rc = tencent_ref(&response, c->offer->region, id, machine_out->ref, sizeof(machine_out->ref), err);
+		rc = lease_ref(&response, c->offer->region, id, machine_out->ref, sizeof(machine_out->ref), err);
 	json_decref(v);
-	if (rc != BERTH_OK)
-		return rc;
-	machine_out->purchase = c->offer->purchase;
-	str_copy(machine_out->instance_type, sizeof(machine_out->instance_type), c->offer->instance_type);
-	str_copy(machine_out->region, sizeof(machine_out->region), c->offer->region);
-	str_copy(machine_out->zone, sizeof(machine_out->zone), c->offer->zone);
-	machine_out->state = PROV_PENDING;
-	return BERTH_OK;
-}
-
-static enum berth_code
-tencent_tags(const struct jsonr *item, struct prov_machine *m, struct berth_err *err)
-{
-	struct jsonr tags = jsonr_get(item, "Tags"), tag;
-	enum berth_code rc = BERTH_OK;
-
-	for (size_t i = 0; rc == BERTH_OK && i < jsonr_len(&tags); i++) {
-		const char *key = "";
-
-		tag = jsonr_at(&tags, i);
-		if ((rc = jsonr_str(&tag, "Key", &key, err)) != BERTH_OK)
-			return rc;
-		if (str_eq(key, "berth-installation"))
-			rc = wirejson_field(&tag, "Value", m->installation, sizeof(m->installation), err);
-		else if (str_eq(key, "berth-token"))
-			rc = wirejson_field(&tag, "Value", m->token, sizeof(m->token), err);
-	}
 	return rc;
 }
 
@@ -253,7 +206,7 @@ static enum berth_code
 tencent_machine(const struct jsonr *item, const char *region, struct prov_machine *m, struct berth_err *err)
 {
 	static const char *const needed[] = { "InstanceId", "InstanceState", NULL };
-	struct jsonr place = jsonr_get(item, "Placement");
+	struct jsonr place = jsonr_get(item, "Placement"), tags = jsonr_get(item, "Tags");
 	const char *id = "", *state = "", *charge = "", *text = "";
 	enum berth_code rc;
 
@@ -265,18 +218,15 @@ tencent_machine(const struct jsonr *item, const char *region, struct prov_machin
 	    (rc = wirejson_field(item, "InstanceType", m->instance_type, sizeof(m->instance_type), err)) != BERTH_OK ||
 	    (rc = wirejson_field(&place, "Zone", m->zone, sizeof(m->zone), err)) != BERTH_OK ||
 	    (rc = jsonr_time(item, "CreatedTime", &m->created, err)) != BERTH_OK ||
-	    (rc = tencent_tags(item, m, err)) != BERTH_OK ||
-	    (rc = tencent_ref(item, region, id, m->ref, sizeof(m->ref), err)) != BERTH_OK)
+	    (rc = lease_tags(&tags, "Key", "Value", m, err)) != BERTH_OK ||
+	    (rc = lease_ref(item, region, id, m->ref, sizeof(m->ref), err)) != BERTH_OK)
 		return rc;
 	if (id[0] == '\0')
 		return jsonr_err(item, BERTH_EINVAL, err, "InstanceId is empty");
 	str_copy(m->region, sizeof(m->region), region);
 	tencent_address(item, m);
 	m->purchase = str_eq(charge, "SPOTPAID") ? PURCHASE_SPOT : PURCHASE_ON_DEMAND;
-	m->state = PROV_PENDING;	/* a word of tomorrow's API: it is there, it costs, and it is not known to be usable */
-	for (size_t i = 0; i < sizeof(tencent_states) / sizeof(tencent_states[0]); i++)
-		if (str_eq(state, tencent_states[i].state))
-			m->state = tencent_states[i].to;
+	m->state = lease_state(tencent_states, state);
 	str_copy(m->detail, sizeof(m->detail), text[0] != '\0' ? text : state);
 	m->why = m->state == PROV_FAILED ? tencent_why(text) : BERTH_OK;
 	return BERTH_OK;
@@ -286,16 +236,16 @@ tencent_machine(const struct jsonr *item, const char *region, struct prov_machin
 static enum berth_code
 tencent_ref_build(const struct tencent *t, const char *action, const char *ref, struct http_req *req, struct berth_err *err)
 {
-	const char *slash = strchr(ref, '/');
 	struct jsonw w;
 	struct buf b;
 	struct tencent_call c = { .req = req, .action = action, .b = &b, .w = &w };
+	const char *id = "";
+	enum berth_code rc = lease_ref_split(req->arena, ref, "Tencent's", "ins-", &c.region, &id, err);
 
-	if (slash == NULL || slash == ref || !str_starts(slash + 1, "ins-"))
-		return err_set(err, BERTH_EINVAL, "'%.100s' is no machine of Tencent's: REGION/ins-...", ref);
-	c.region = arena_strndup(req->arena, ref, (size_t)(slash - ref));
+	if (rc != BERTH_OK)
+		return rc;
 	tencent_begin(&c);
-	tencent_strings(&w, "InstanceIds", (const char *const[]){ slash + 1 }, 1);
+	tencent_strings(&w, "InstanceIds", &id, 1);
 	return tencent_end(t, &c, err);
 }
 
@@ -358,8 +308,7 @@ tencent_destroy_parse(void *st, const struct http_resp *resp, const char *ref, s
 	json_decref(v);
 	if (rc != BERTH_OK)
 		return rc;
-	str_copy(machine_out->ref, sizeof(machine_out->ref), ref);
-	machine_out->state = PROV_ENDING;
+	lease_ending(ref, machine_out);
 	return BERTH_OK;
 }
 
@@ -374,7 +323,7 @@ tencent_list_build(void *st, const struct prov_cursor *cur, struct http_req *req
 	struct buf b;
 	struct tencent_call c = { .req = req, .action = "DescribeInstances", .b = &b, .w = &w };
 
-	t->list_region = tencent_at(cur->next, &offset);
+	t->list_region = lease_cursor(cur->next, &offset);
 	if (offset[0] != '\0' && str_to_i64(offset, 0, INT64_MAX, &from, err) != BERTH_OK)
 		return err->code;
 	c.region = t->regions[t->list_region];
@@ -452,18 +401,10 @@ tencent_check_build(void *st, int n, struct http_req *req, struct berth_err *err
 static enum berth_code
 tencent_check_parse(void *st, const struct http_resp *resp, int n, struct prov_check *check_out, struct berth_err *err)
 {
-	static const char *const ours[] = { "*Image*", "*Vpc*", "*Subnet*", "*SecurityGroup*", "*KeyPair*" };
-	struct prov_error e = { "", "" };
-	bool refused = provider_tencent.error_read(resp, &e), keep;
+	static const char *const ours[] = { "*Image*", "*Vpc*", "*Subnet*", "*SecurityGroup*", "*KeyPair*", "InvalidAccount.*" };
 
 	(void)st, (void)n, (void)err;
-	str_copy(check_out->name, sizeof(check_out->name), "cvm:RunInstances");
-	keep = check_out->code == BERTH_EAUTH || check_out->code == BERTH_ETHROTTLED || check_out->code == BERTH_ETRANSIENT ||
-	    str_starts(e.code, "InvalidAccount.") || (e.code[0] != '\0' && glob_match_any(ours, sizeof(ours) / sizeof(ours[0]), e.code));
-	if (!refused || !keep) {
-		check_out->code = BERTH_OK;
-		check_out->detail[0] = '\0';
-	}
+	lease_check(&provider_tencent, resp, "cvm:RunInstances", ours, sizeof(ours) / sizeof(ours[0]), check_out);
 	return BERTH_OK;
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "model/accel.h"
+#include "providers/lease.h"
 #include "providers/prov.h"
 #include "providers/tencent/tencent.h"
 #include "util/arena.h"
@@ -51,7 +52,7 @@ static void
 tencent_offers_at(struct tencent *t, const struct prov_cursor *cur)
 {
 	const char *phase = "";
-	size_t region = tencent_at(cur->next, &phase);
+	size_t region = lease_cursor(cur->next, &phase);
 	struct arena *a;
 
 	if (t->refresh == NULL || phase[0] == '\0' || phase[0] == '0') {
@@ -304,7 +305,7 @@ tencent_quota_build(void *st, const struct prov_cursor *cur, struct http_req *re
 	struct buf b;
 	struct tencent_call c = { .req = req, .action = "DescribeAccountQuota", .b = &b, .w = &w };
 
-	t->quota_region = tencent_at(cur->next, &rest);
+	t->quota_region = lease_cursor(cur->next, &rest);
 	c.region = t->regions[t->quota_region];
 	tencent_begin(&c);
 	jsonw_begin_array(&w, "Filters");

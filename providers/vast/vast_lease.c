@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "providers/keyed.h"
+#include "providers/lease.h"
 #include "providers/nametag.h"
 #include "providers/prov.h"
 #include "providers/vast/vast.h"
@@ -12,10 +13,10 @@
 
 #define VAST_LABEL_MAX 200
 
-static const struct { const char *status; enum prov_state to; } vast_states[] = {
+static const struct lease_state vast_states[] = {
 	{ "created", PROV_PENDING }, { "loading", PROV_PENDING }, { "connecting", PROV_PENDING }, { "running", PROV_READY },
 	/* A stopped contract keeps its disk, which costs until it is destroyed. */
-	{ "exited", PROV_FAILED }, { "stopped", PROV_FAILED }, { "offline", PROV_FAILED },
+	{ "exited", PROV_FAILED }, { "stopped", PROV_FAILED }, { "offline", PROV_FAILED }, { NULL, PROV_PENDING },
 };
 
 static enum berth_code
@@ -103,10 +104,7 @@ vast_machine(const struct jsonr *o, struct prov_machine *m, struct berth_err *er
 		m->created = (int64_t)start;
 	str_copy(m->detail, sizeof(m->detail), status);
 	m->purchase = bid ? PURCHASE_SPOT : PURCHASE_ON_DEMAND;
-	m->state = PROV_PENDING;
-	for (size_t i = 0; i < sizeof(vast_states) / sizeof(vast_states[0]); i++)
-		if (str_eq(status, vast_states[i].status))
-			m->state = vast_states[i].to;
+	m->state = lease_state(vast_states, status);
 	m->why = m->state == PROV_FAILED ? BERTH_EFAIL : BERTH_OK;
 	m->preempted = m->state == PROV_FAILED && bid;
 	return BERTH_OK;
@@ -167,8 +165,7 @@ vast_destroy_parse(void *st, const struct http_resp *resp, const char *ref, stru
 	if (rc == BERTH_OK && !done)
 		rc = jsonr_err(&root, BERTH_ETRANSIENT, err, "no success in the answer");
 	json_decref(v);
-	str_copy(machine_out->ref, sizeof(machine_out->ref), ref);
-	machine_out->state = PROV_ENDING;
+	lease_ending(ref, machine_out);
 	return rc;
 }
 
