@@ -27,7 +27,7 @@ one() {	# one NAME COMMAND...: a step that is a test by itself
 suite() {	# suite NAME DIR: run make check there and count each TAP line
 	name=$1 dir=$2
 	start=$(date +%s)
-	make -C "$dir" -k -j2 check >"$work/$name.out" 2>&1
+	make -C "$dir" -k -j3 check >"$work/$name.out" 2>&1
 	rc=$?
 	logs=$(find "$dir/tests" -name '*.log' ! -name test-suite.log | sort)
 	[ -n "$logs" ] || { failed=$((failed + 1)); say "FAIL  $name: no test ran"; tail -40 "$work/$name.out"; return; }

@@ -255,6 +255,7 @@ broker_close(struct broker *b)
 	b->n_accounts = 0;
 	prov_net_free(b->net);
 	b->net = NULL;
+	spot_tables_free(&b->spot_tables);
 	arena_free(b->tick_arena);
 	b->tick_arena = NULL;
 }

@@ -11,6 +11,7 @@
 #include "broker/pricelist.h"
 #include "model/job.h"
 #include "model/machine.h"
+#include "plan/spot_job.h"
 #include "plan/verdict.h"
 #include "providers/prov.h"
 #include "store/machine_rows.h"
@@ -73,6 +74,7 @@ struct broker {
 	const struct log *log;
 	struct arena *arena;		/* of the command */
 	struct arena *tick_arena;	/* of this tick: emptied at its start */
+	struct spot_tables spot_tables;	/* of all ticks */
 	int64_t now;
 	uint64_t seed;
 	struct broker_account *accounts;

@@ -188,7 +188,7 @@ placing_apply_spot(struct placing_work_space *w, size_t i, struct cost_estimate 
 	struct placing_spot *s = &w->spot[i];
 
 	placing_estimate(w, &w->costs[i], true, e);
-	placing_spot_advise(&w->facts, &w->jobs[i].job, e, &nothing, w->o->now, w->a, &w->tables, s);
+	placing_spot_advise(&w->facts, &w->jobs[i].job, e, &nothing, w->o->now, w->tables, s);
 	if (!s->applies) {
 		placing_estimate(w, &w->costs[i], false, e);
 		return;
@@ -383,11 +383,11 @@ placing_ages(const struct placing_work_space *w, struct placing *out)
 	}
 }
 
-enum berth_code
-placing_run(struct store *store, const struct accel_table *accels, const struct placing_options *o,
-    const char *const *ids, size_t n_ids, struct arena *a, struct placing *out, struct berth_err *err)
+static enum berth_code
+placing_run_with(struct store *store, const struct accel_table *accels, const struct placing_options *o,
+    const char *const *ids, size_t n_ids, struct spot_tables *tables, struct arena *a, struct placing *out, struct berth_err *err)
 {
-	struct placing_work_space w = { .o = o, .accels = accels, .a = a };
+	struct placing_work_space w = { .o = o, .accels = accels, .tables = tables, .a = a };
 	struct place_options po = { .seed = o->seed, .rounds = o->rounds, .gap = PLACING_GAP };
 	struct place_plan plan;
 	int64_t began = time_mono_ms(), *left;
@@ -425,4 +425,15 @@ placing_run(struct store *store, const struct accel_table *accels, const struct 
 	placing_ages(&w, out);
 	out->solve_s = (double)(time_mono_ms() - began) / 1000;
 	return BERTH_OK;
+}
+
+enum berth_code
+placing_run(struct store *store, const struct accel_table *accels, const struct placing_options *o,
+    const char *const *ids, size_t n_ids, struct arena *a, struct placing *out, struct berth_err *err)
+{
+	struct spot_tables own = { 0 };
+	enum berth_code rc = placing_run_with(store, accels, o, ids, n_ids, o->tables != NULL ? o->tables : &own, a, out, err);
+
+	spot_tables_free(&own);
+	return rc;
 }

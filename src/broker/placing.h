@@ -33,6 +33,7 @@ struct placing_options {
 	int64_t price_age_s;			/* 0: any */
 	bool need_account;			/* only offers that an account of the config can create */
 	unsigned rounds;
+	struct spot_tables *tables;		/* kept from run to run */
 	bool finish;				/* the last job done as early as can be, at the least cost for that */
 };
 

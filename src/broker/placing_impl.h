@@ -28,7 +28,7 @@ struct placing_work_space {
 	struct place_more more;
 	struct placing_hint *hints;	/* [n_jobs] numbers for jobs that are not placed */
 	struct placing_spot *spot;	/* [n_jobs] */
-	struct spot_tables tables;
+	struct spot_tables *tables;
 	size_t *after;			/* [n_jobs] job of this queue whose output it needs, or PLACE_NONE */
 	const char **from;		/* [n_jobs] where the output lies of a job that has a machine or is done; "" */
 	int64_t by;			/* for an early finish: the end that all keep; 0 */

@@ -47,7 +47,7 @@ placing_move_of(struct placing_work_space *w, struct placing_move *m, struct cos
 	placing_drop_unknown(w, &job);
 	placing_want(w, &job, &c);
 	placing_estimate(w, &c, true, estimates);
-	placing_spot_advise(&w->facts, &job, estimates, &has, w->o->now, w->a, &w->tables, &s);
+	placing_spot_advise(&w->facts, &job, estimates, &has, w->o->now, w->tables, &s);
 	if (!s.applies)
 		return;
 	if (on_spot && s.action == SPOT_ON_DEMAND && s.on_demand_sure) {
@@ -67,7 +67,8 @@ enum berth_code
 placing_moves(struct store *store, const struct accel_table *accels, const struct placing_options *o,
     struct placing_move *moves, size_t n, struct arena *a, struct berth_err *err)
 {
-	struct placing_work_space w = { .o = o, .accels = accels, .a = a };
+	struct spot_tables own = { 0 };
+	struct placing_work_space w = { .o = o, .accels = accels, .tables = o->tables != NULL ? o->tables : &own, .a = a };
 	struct cost_estimate *estimates;
 	enum berth_code rc = placing_facts_load(store, accels, o, a, &w.facts, err);
 
@@ -76,5 +77,6 @@ placing_moves(struct store *store, const struct accel_table *accels, const struc
 	estimates = arena_array(a, w.facts.n_offers, sizeof(*estimates));
 	for (size_t i = 0; i < n; i++)
 		placing_move_of(&w, &moves[i], estimates);
+	spot_tables_free(&own);
 	return BERTH_OK;
 }

@@ -95,7 +95,7 @@ placing_spot_price(const struct cost_estimate *e)
 
 void
 placing_spot_advise(const struct placing_facts *f, const struct job *j, const struct cost_estimate *estimates,
-    const struct placing_has *has, int64_t now, struct arena *a, struct spot_tables *tables, struct placing_spot *out)
+    const struct placing_has *has, int64_t now, struct spot_tables *tables, struct placing_spot *out)
 {
 	struct placing_spot_pool p = { .rate = NAN };
 	struct spot_job s = { .mode = has->mode };
@@ -127,5 +127,5 @@ placing_spot_advise(const struct placing_facts *f, const struct job *j, const st
 	out->ratio = s.price;
 	if (!(s.price < 1))
 		return;
-	out->applies = spot_job_decide(&s, &p.seen, a, tables, &out->action, NULL) == BERTH_OK;
+	out->applies = spot_job_decide(&s, &p.seen, tables, &out->action, NULL) == BERTH_OK;
 }

@@ -32,6 +32,6 @@ bool placing_spot_job(const struct job *j);
  * apply: never an error.
  */
 void placing_spot_advise(const struct placing_facts *f, const struct job *j, const struct cost_estimate *estimates,
-    const struct placing_has *has, int64_t now, struct arena *a, struct spot_tables *tables, struct placing_spot *out);
+    const struct placing_has *has, int64_t now, struct spot_tables *tables, struct placing_spot *out);
 
 #endif

@@ -10,7 +10,7 @@
 #define SPOT_JOB_ENDS 2.0	/* ends that the prior is worth */
 #define SPOT_JOB_SCALE 8.0
 #define SPOT_JOB_DEAREST 10.0
-#define SPOT_JOB_TABLES 64
+#define SPOT_JOB_BYTES ((size_t)64 << 20)	/* of tables kept */
 #define SPOT_JOB_OLD_S 1e8	/* older is a clock that jumped, and no calmer */
 
 static const double spot_job_age_h[SPOT_AGES - 1] = { 0.25, 1, 4, 12 };
@@ -67,6 +67,13 @@ spot_evidence_hazard(const struct spot_evidence *e, bool up, size_t age, double 
 	return up ? h * (1 + z / sqrt(ends + 1 + SPOT_JOB_ENDS)) : h * fmax(0.2, 1 - z / sqrt(ends + 1 + SPOT_JOB_ENDS));
 }
 
+/* In steps of 2.5 %, so that evidence that grows by a tick needs no new table. */
+static double
+spot_job_step(double hazard)
+{
+	return hazard > 0 ? exp(round(log(hazard) * 40) / 40) : 0;
+}
+
 /* Chances a tick from hazards an hour. */
 static void
 spot_job_hazard(const struct spot_job *j, const struct spot_evidence *e, bool up, double tick_s, struct spot_hazard *out)
@@ -75,7 +82,9 @@ spot_job_hazard(const struct spot_job *j, const struct spot_evidence *e, bool up
 
 	memset(out, 0, sizeof(*out));
 	for (size_t b = 0; b < SPOT_AGES; b++) {
-		out->leave[b] = fmin(0.9, -expm1(-spot_evidence_hazard(e, up, b, j->rate, j->zones, SPOT_PESSIMISM) * tick_s / 3600));
+		double h = spot_job_step(spot_evidence_hazard(e, up, b, j->rate, j->zones, SPOT_PESSIMISM));
+
+		out->leave[b] = fmin(0.9, -expm1(-h * tick_s / 3600));
 		if (b == SPOT_AGES - 1)
 			break;
 		out->edge[b] = (int)ceil(spot_job_age_h[b] * 3600 / tick_s);
@@ -84,8 +93,16 @@ spot_job_hazard(const struct spot_job *j, const struct spot_evidence *e, bool up
 	}
 }
 
+void
+spot_tables_free(struct spot_tables *t)
+{
+	if (t->a != NULL)
+		arena_free(t->a);
+	*t = (struct spot_tables){ 0 };
+}
+
 static enum berth_code
-spot_job_table(const struct spot_setting *s, const struct spot_hazard *up, const struct spot_hazard *down, struct arena *a,
+spot_job_table(const struct spot_setting *s, const struct spot_hazard *up, const struct spot_hazard *down,
     struct spot_tables *tables, const struct spot_table **table_out, struct berth_err *err)
 {
 	struct spot_tables_entry *x;
@@ -97,15 +114,20 @@ spot_job_table(const struct spot_setting *s, const struct spot_hazard *up, const
 			*table_out = x->table;
 			return BERTH_OK;
 		}
-	x = arena_alloc(a, sizeof(*x));
+	if (tables->bytes > SPOT_JOB_BYTES) {
+		arena_reset(tables->a);
+		tables->first = NULL;
+		tables->bytes = 0;
+	}
+	if (tables->a == NULL)
+		tables->a = arena_new();
+	x = arena_alloc(tables->a, sizeof(*x));
 	*x = (struct spot_tables_entry){ .next = tables->first, .s = *s, .up = *up, .down = *down };
-	rc = spot_table_solve(s, up, down, a, &x->table, err);
+	rc = spot_table_solve(s, up, down, tables->a, &x->table, err);
 	if (rc != BERTH_OK)
 		return rc;
-	if (tables->n < SPOT_JOB_TABLES) {
-		tables->first = x;
-		tables->n++;
-	}
+	tables->first = x;
+	tables->bytes += spot_table_bytes(x->table);
 	*table_out = x->table;
 	return BERTH_OK;
 }
@@ -117,7 +139,7 @@ spot_job_slack_s(const struct spot_job *j)
 }
 
 enum berth_code
-spot_job_decide(const struct spot_job *j, const struct spot_evidence *e, struct arena *a, struct spot_tables *tables,
+spot_job_decide(const struct spot_job *j, const struct spot_evidence *e, struct spot_tables *tables,
     enum spot_action *action_out, struct berth_err *err)
 {
 	double reach, tick;
@@ -152,7 +174,7 @@ spot_job_decide(const struct spot_job *j, const struct spot_evidence *e, struct 
 		return BERTH_OK;
 	spot_job_hazard(j, e, true, tick, &up);
 	spot_job_hazard(j, e, false, tick, &down);
-	rc = spot_job_table(&s, &up, &down, a, tables, &table, err);
+	rc = spot_job_table(&s, &up, &down, tables, &table, err);
 	if (rc != BERTH_OK)
 		return rc;
 	*action_out = spot_decide(table, left, work, j->mode, (int)ceil(j->changeover_left_s / tick), j->is_up,

@@ -41,18 +41,20 @@ struct spot_job {
 
 #define SPOT_PESSIMISM 1.0
 
-/* Tables already solved, so that jobs alike share one. A zeroed one is empty; lives in its arena. */
+/* Tables already solved, so that jobs alike and the ticks of one process share them. A zeroed one is empty. */
 struct spot_tables {
+	struct arena *a;
 	struct spot_tables_entry *first;
-	size_t n;
+	size_t bytes;
 };
+void spot_tables_free(struct spot_tables *t);
 
 /*
  * The cheapest action now by the table of spot.h over ticks of at least a minute, at most 512 to the deadline; times are
  * rounded against the job. Where the deadline is past saving: SPOT_ON_DEMAND. e may be NULL: nothing was seen yet.
  * Errors: BERTH_EINVAL for a time or price that is negative or not finite.
  */
-BERTH_MUST_CHECK enum berth_code spot_job_decide(const struct spot_job *j, const struct spot_evidence *e, struct arena *a,
+BERTH_MUST_CHECK enum berth_code spot_job_decide(const struct spot_job *j, const struct spot_evidence *e,
     struct spot_tables *tables, enum spot_action *action_out, struct berth_err *err);
 
 /* The last second, counted from now, at which on demand must be asked for: left - work - changeover; < 0: too late. */

@@ -64,7 +64,7 @@ expect_json '$.series[0].schedule.buys[0].until' 2028-02-29T00:00:00Z "8760 hour
 expect_json '$.series[0].schedule.buys[1].t' ''
 expect_json '$.series[0].schedule.optimal' true
 end=$(json '$.as_of' | sed 's/Z//')
-hours=$(awk -v e="$(date -u -d "$end +8736 hours" +%s 2>/dev/null || echo 0)" 'BEGIN { printf "%d", (e - 1803859200) / 3600 }')
+hours=$(awk -v e="$(date -u -d "$(printf %s "$end" | tr T " ") UTC + 8736 hours" +%s 2>/dev/null || echo 0)" 'BEGIN { printf "%d", (e - 1803859200) / 3600 }')
 if [ "$hours" -gt 0 ]; then
 	expect_json_near '$.series[0].schedule.bound' "$(awk -v h="$hours" 'BEGIN { printf "%.6f", 3 * 4.8 * h }')" 1e-6
 else

@@ -423,7 +423,6 @@ test_market_policy(void)
 static void
 test_job(void)
 {
-	struct arena *a = arena_new();
 	struct spot_evidence seen = { .hours = { { 0 } } };
 	struct rng r;
 	size_t missed = 0, worst = 0;
@@ -453,7 +452,7 @@ test_job(void)
 			j.left_s = left - t;
 			j.age_s = t - since;
 			j.changeover_left_s = fmax(0, until - t);
-			if (spot_job_decide(&j, &seen, a, &tables, &act, &err) != BERTH_OK)
+			if (spot_job_decide(&j, &seen, &tables, &act, &err) != BERTH_OK)
 				worst++;
 			want = act == SPOT_TAKE && j.is_up ? SPOT_HAS_SPOT : act == SPOT_ON_DEMAND ? SPOT_HAS_ON_DEMAND : SPOT_NOTHING;
 			if (want != j.mode)
@@ -465,7 +464,7 @@ test_job(void)
 			hours += want != SPOT_NOTHING;
 		}
 		missed += j.work_s > 0;
-		arena_reset(a);
+		spot_tables_free(&tables);
 	}
 	tap_is_long((long)missed, 0, "no deadline is missed whatever spot does");
 	tap_is_long((long)worst, 0, "each decision is made");
@@ -479,7 +478,6 @@ test_job(void)
 	tap_ok(spot_age_of(0) == 0 && spot_age_of(0.25) == 1 && spot_age_of(3.9) == 2 && spot_age_of(100) == 4, "ages in hours");
 	tap_near(spot_evidence_hazard(NULL, true, 4, NAN, 1, 0), 0.059, 1e-12, "nothing seen: the prior");
 	tap_near(spot_evidence_hazard(NULL, false, 0, NAN, 3, 0), 3 * 1.65, 1e-12, "three zones come back three times as fast");
-	arena_free(a);
 }
 
 /* Spot that costs as much as on demand, or more, is not taken, whatever rule and whatever is learned; one that a job has is left. */
@@ -516,11 +514,12 @@ test_dear(void)
 			    "spot at %g times on demand: %s runs on demand, at %g", price[k], spot_policy_name((enum spot_policy)p), run.cost);
 		}
 	}
-	tap_code(spot_job_decide(&j, NULL, a, &tables, &action, &err), BERTH_OK, &err);
+	tap_code(spot_job_decide(&j, NULL, &tables, &action, &err), BERTH_OK, &err);
 	tap_is_long(action, SPOT_ON_DEMAND, "ten hours at three times on demand: left for 10 minutes of changeover");
 	j.work_s = 120;
-	tap_code(spot_job_decide(&j, NULL, a, &tables, &action, &err), BERTH_OK, &err);
+	tap_code(spot_job_decide(&j, NULL, &tables, &action, &err), BERTH_OK, &err);
 	tap_is_long(action, SPOT_TAKE, "two minutes at three times on demand: not worth the changeover");
+	spot_tables_free(&tables);
 	arena_free(a);
 }
 
@@ -565,7 +564,6 @@ test_clock(void)
 	const double age[] = { 0, -1e6, NAN, 50 * 3600, 1e18, INFINITY };
 	enum spot_action action[6];
 	struct spot_tables tables = { 0 };
-	struct arena *a = arena_new();
 	struct berth_err err = { 0 };
 	double sum = 0;
 
@@ -577,17 +575,17 @@ test_clock(void)
 	tap_near(sum, 0, 0, "a life of -5 hours, and one of none, teach nothing");
 	for (size_t k = 0; k < 6; k++) {
 		j.age_s = age[k];
-		tap_code(spot_job_decide(&j, &e, a, &tables, &action[k], &err), BERTH_OK, &err);
+		tap_code(spot_job_decide(&j, &e, &tables, &action[k], &err), BERTH_OK, &err);
 	}
 	tap_ok(action[1] == action[0] && action[2] == action[0], "an age below 0, or unknown, counts as new");
 	tap_ok(action[4] == action[3] && action[5] == action[3], "an age beyond all counts as old");
 	j.age_s = 0;
 	j.left_s = -1e7;
-	tap_code(spot_job_decide(&j, &e, a, &tables, &action[0], &err), BERTH_OK, &err);
+	tap_code(spot_job_decide(&j, &e, &tables, &action[0], &err), BERTH_OK, &err);
 	tap_is_long(action[0], SPOT_ON_DEMAND, "a deadline that the clock jumped over: on demand at once");
 	j.left_s = NAN;
-	tap_code(spot_job_decide(&j, &e, a, &tables, &action[0], &err), BERTH_EINVAL, &err);
-	arena_free(a);
+	tap_code(spot_job_decide(&j, &e, &tables, &action[0], &err), BERTH_EINVAL, &err);
+	spot_tables_free(&tables);
 }
 
 int
