@@ -15,7 +15,7 @@ libproviders_a_SOURCES = \
 	providers/aws/aws_auth.c providers/aws/aws_chain.c \
 	providers/aws/aws_file.c providers/aws/aws_file.h \
 	providers/aws/aws_family.c providers/aws/aws_form.c \
-	providers/aws/aws_check.c providers/aws/aws_ini.c providers/aws/aws_lease.c \
+	providers/aws/aws_check.c providers/aws/aws_lease.c \
 	providers/aws/aws_market.c providers/aws/aws_place.c \
 	providers/aws/aws_plans.c providers/aws/aws_price.c \
 	providers/aws/aws_scan.c providers/aws/aws_spot.c \
@@ -42,6 +42,7 @@ libproviders_a_SOURCES = \
 	providers/import/provider.c \
 	providers/import/row.c providers/import/row.h \
 	providers/flow.c providers/flow.h \
+	providers/inifile.c providers/inifile.h \
 	providers/inproc.c providers/inproc.h \
 	providers/keyed.c providers/keyed.h \
 	providers/kubernetes/access.c \

@@ -104,17 +104,6 @@ BERTH_MUST_CHECK enum berth_code aws_field(const struct xml *x, const char *path
     struct berth_err *err);
 int64_t aws_time(const char *s);	/* RFC 3339; 0: none */
 
-/* aws_ini.c: ~/.aws/config and ~/.aws/credentials */
-struct aws_ini_row { const char *section, *key, *value; };
-struct aws_ini { VEC(struct aws_ini_row) rows; };
-/*
- * Adds the rows of a file (its text) to ini. Comments, blanks around, a byte order mark, CRLF, nested settings; a line
- * that is neither a section nor key = value is passed over, as its owner's tools do.
- */
-void aws_ini_read(struct aws_ini *ini, struct arena *a, const char *text);
-const char *aws_ini_get(const struct aws_ini *ini, const char *section, const char *key);	/* NULL: not there; the last counts */
-bool aws_ini_has(const struct aws_ini *ini, const char *section);
-
 /* aws_chain.c: who gives the keys */
 BERTH_MUST_CHECK enum berth_code aws_chain_find(struct aws *w, const char **region_out, struct berth_err *err);
 /* aws_auth.c: getting them */

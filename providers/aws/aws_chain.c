@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "providers/aws/aws.h"
+#include "providers/inifile.h"
 #include "providers/prov.h"
 #include "util/arena.h"
 #include "util/fileio.h"
@@ -9,7 +10,7 @@
 
 #define AWS_FILE_MAX ((size_t)1024 * 1024)
 
-struct aws_files { struct aws_ini config, credentials; };
+struct aws_files { struct inifile config, credentials; };
 
 static const char *
 aws_getenv(const char *name)
@@ -21,7 +22,7 @@ aws_getenv(const char *name)
 
 /* Absent is fine: the chain goes on. */
 static enum berth_code
-aws_read_file(struct aws *w, struct aws_ini *ini, const char *variable, const char *in_home, struct berth_err *err)
+aws_read_file(struct aws *w, struct inifile *ini, const char *variable, const char *in_home, struct berth_err *err)
 {
 	const char *path = aws_getenv(variable), *home = aws_getenv("HOME");
 	char *text = NULL;
@@ -37,7 +38,7 @@ aws_read_file(struct aws *w, struct aws_ini *ini, const char *variable, const ch
 		return BERTH_OK;
 	if ((rc = fileio_slurp(w->env->arena, path, AWS_FILE_MAX, &text, NULL, err)) != BERTH_OK)
 		return rc;
-	aws_ini_read(ini, w->env->arena, text);
+	inifile_read(ini, w->env->arena, text);
 	explicit_bzero(text, strlen(text));
 	return BERTH_OK;
 }
@@ -52,9 +53,9 @@ aws_config_section(struct arena *a, const char *profile)
 static const char *
 aws_setting(struct aws *w, const struct aws_files *f, const char *profile, const char *key)
 {
-	const char *v = aws_ini_get(&f->credentials, profile, key);
+	const char *v = inifile_get(&f->credentials, profile, key);
 
-	return v != NULL ? v : aws_ini_get(&f->config, aws_config_section(w->env->arena, profile), key);
+	return v != NULL ? v : inifile_get(&f->config, aws_config_section(w->env->arena, profile), key);
 }
 
 /* Keys as text into the first credentials; control characters are refused here, before any call. */
@@ -272,14 +273,6 @@ aws_chain_walk(struct aws *w, const struct aws_files *f, const char *profile, bo
 	return BERTH_OK;
 }
 
-static void
-aws_wipe_ini(struct aws_ini *ini)
-{
-	for (size_t i = 0; i < ini->rows.n; i++)
-		if (str_starts(ini->rows.v[i].key, "aws_"))
-			explicit_bzero((char *)(uintptr_t)ini->rows.v[i].value, strlen(ini->rows.v[i].value));
-}
-
 enum berth_code
 aws_chain_find(struct aws *w, const char **region_out, struct berth_err *err)
 {
@@ -291,8 +284,8 @@ aws_chain_find(struct aws *w, const char **region_out, struct berth_err *err)
 	if ((rc = aws_read_file(w, &f.credentials, "AWS_SHARED_CREDENTIALS_FILE", "credentials", err)) != BERTH_OK ||
 	    (rc = aws_read_file(w, &f.config, "AWS_CONFIG_FILE", "config", err)) != BERTH_OK)
 		return rc;
-	if (profile != NULL && !aws_ini_has(&f.credentials, profile) &&
-	    !aws_ini_has(&f.config, aws_config_section(w->env->arena, profile)))
+	if (profile != NULL && !inifile_has(&f.credentials, profile) &&
+	    !inifile_has(&f.config, aws_config_section(w->env->arena, profile)))
 		return err_set(err, BERTH_EAUTH, "no profile '%s' in ~/.aws/config or ~/.aws/credentials", profile);
 	if (profile == NULL)
 		profile = "default";
@@ -305,7 +298,7 @@ aws_chain_find(struct aws *w, const char **region_out, struct berth_err *err)
 	if (region == NULL)
 		region = aws_setting(w, &f, profile, "region");
 	*region_out = region != NULL ? arena_strdup(w->env->arena, region) : NULL;
-	aws_wipe_ini(&f.credentials);
-	aws_wipe_ini(&f.config);
+	inifile_wipe(&f.credentials, "aws_");
+	inifile_wipe(&f.config, "aws_");
 	return rc;
 }

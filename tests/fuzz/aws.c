@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "providers/aws/aws.h"
+#include "providers/inifile.h"
 #include "tests/fuzz/fuzz.h"
 #include "util/arena.h"
 #include "util/str.h"
@@ -31,7 +32,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char *text = arena_strndup(a, (const char *)data, size);
 	struct http_resp resp = { .arena = a, .status = 400, .body = text, .body_len = strlen(text) };
 	struct prov_error e;
-	struct aws_ini ini = { 0 };
+	struct inifile ini = { 0 };
 	FILE *f = size > 0 ? fmemopen((void *)(uintptr_t)data, size, "rb") : NULL;
 
 	for (int form = 0; form < 3; form++) {
@@ -49,7 +50,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			(void)!aws_price_csv(&p, f, &err);
 		check(s);
 	}
-	aws_ini_read(&ini, a, text);
+	inifile_read(&ini, a, text);
 	for (size_t i = 0; i < ini.rows.n; i++)
 		FUZZ_CHECK(strchr(ini.rows.v[i].value, '\n') == NULL);
 	FUZZ_CHECK(aws_error_read(&resp, &e));

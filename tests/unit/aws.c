@@ -9,6 +9,7 @@
 #include "model/accel.h"
 #include "providers/account.h"
 #include "providers/aws/aws.h"
+#include "providers/inifile.h"
 #include "tests/tap.h"
 #include "util/arena.h"
 #include "util/fileio.h"
@@ -658,11 +659,11 @@ test_cases(void)
 	aws_scan_free(s);
 	text = slurp("cases/inputs/case-065-credentials.ini", &n);
 	if (text != NULL) {
-		struct aws_ini ini = { 0 };
+		struct inifile ini = { 0 };
 
-		aws_ini_read(&ini, a, text);
-		tap_is_str(aws_ini_get(&ini, "default", "aws_secret_access_key"), SECRET, "65: the default profile");
-		tap_is_str(aws_ini_get(&ini, "other", "aws_secret_access_key"), "short", "65: the other one");
+		inifile_read(&ini, a, text);
+		tap_is_str(inifile_get(&ini, "default", "aws_secret_access_key"), SECRET, "65: the default profile");
+		tap_is_str(inifile_get(&ini, "other", "aws_secret_access_key"), "short", "65: the other one");
 		tap_is_long((long)ini.rows.n, 4, "65: and nothing else");
 	}
 }

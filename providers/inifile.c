@@ -1,12 +1,12 @@
 #include <string.h>
 
-#include "providers/aws/aws.h"
+#include "providers/inifile.h"
 #include "util/arena.h"
 #include "util/str.h"
 
 /* " # ..." or " ; ..." behind a value: keys and names hold no blank. */
 static char *
-aws_ini_value(struct arena *a, const char *s)
+inifile_value(struct arena *a, const char *s)
 {
 	char *v = str_trim(a, s);
 
@@ -19,7 +19,7 @@ aws_ini_value(struct arena *a, const char *s)
 }
 
 void
-aws_ini_read(struct aws_ini *ini, struct arena *a, const char *text)
+inifile_read(struct inifile *ini, struct arena *a, const char *text)
 {
 	const char *section = NULL;
 
@@ -41,12 +41,12 @@ aws_ini_read(struct aws_ini *ini, struct arena *a, const char *text)
 		if (section == NULL || eq == NULL || str_is_space(line[0]))	/* indented: a setting within a setting */
 			continue;
 		*eq = '\0';
-		VEC_PUSH(a, &ini->rows, ((struct aws_ini_row){ section, str_lower(a, str_trim(a, s)), aws_ini_value(a, eq + 1) }));
+		VEC_PUSH(a, &ini->rows, ((struct inifile_row){ section, str_lower(a, str_trim(a, s)), inifile_value(a, eq + 1) }));
 	}
 }
 
 const char *
-aws_ini_get(const struct aws_ini *ini, const char *section, const char *key)
+inifile_get(const struct inifile *ini, const char *section, const char *key)
 {
 	for (size_t i = ini->rows.n; i > 0; i--)
 		if (str_eq(ini->rows.v[i - 1].section, section) && str_eq(ini->rows.v[i - 1].key, key))
@@ -55,10 +55,18 @@ aws_ini_get(const struct aws_ini *ini, const char *section, const char *key)
 }
 
 bool
-aws_ini_has(const struct aws_ini *ini, const char *section)
+inifile_has(const struct inifile *ini, const char *section)
 {
 	for (size_t i = 0; i < ini->rows.n; i++)
 		if (str_eq(ini->rows.v[i].section, section))
 			return true;
 	return false;
+}
+
+void
+inifile_wipe(struct inifile *ini, const char *prefix)
+{
+	for (size_t i = 0; i < ini->rows.n; i++)
+		if (str_starts(ini->rows.v[i].key, prefix))
+			explicit_bzero((char *)(uintptr_t)ini->rows.v[i].value, strlen(ini->rows.v[i].value));
 }
