@@ -1,5 +1,6 @@
 #include <assert.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -218,14 +219,16 @@ prov_conf_strings(const struct prov_conf *conf, const char *key, const char *con
 }
 
 static enum berth_code
-conf_secret_file(const struct prov_conf *conf, const char *key, const char *path, char **secret_out,
-    struct berth_err *err)
+conf_secret_file(const char *dir, const char *key, const char *path, char **secret_out, struct berth_err *err)
 {
+	char full[4096];
 	enum berth_code rc;
 	struct buf b;
 
-	if (path[0] != '/' && conf->dir != NULL && conf->dir[0] != '\0')
-		path = arena_printf(conf->arena, "%s/%s", conf->dir, path);
+	if (path[0] != '/' && dir != NULL && dir[0] != '\0') {
+		snprintf(full, sizeof(full), "%s/%s", dir, path);
+		path = full;
+	}
 	buf_init(&b, CONF_SECRET_MAX);
 	rc = fileio_read(path, &b, err);
 	if (rc != BERTH_OK) {
@@ -250,12 +253,22 @@ out:
 enum berth_code
 prov_conf_secret(const struct prov_conf *conf, const char *key, char **secret_out, struct berth_err *err)
 {
-	const char *from = prov_conf_str(conf, key, NULL), *s;
+	const char *from = prov_conf_str(conf, key, NULL);
 
 	if (from == NULL)
 		return err_set(err, BERTH_EAUTH, "no '%s' in berth.yaml", key);
+	return prov_secret(from, conf->dir, key, secret_out, err);
+}
+
+enum berth_code
+prov_secret(const char *from, const char *dir, const char *key, char **secret_out, struct berth_err *err)
+{
+	const char *s;
+
 	if (str_starts(from, "file:"))
-		return conf_secret_file(conf, key, from + 5, secret_out, err);
+		return conf_secret_file(dir, key, from + 5, secret_out, err);
+	if (!str_starts(from, "env:"))
+		return err_set(err, BERTH_EINVAL, "%s: must be env:NAME or file:PATH", key);
 	s = getenv(from + 4);
 	if (s == NULL || s[0] == '\0')
 		return err_set(err, BERTH_EAUTH, "%s: the environment has no %s: set it, or use file:PATH", key, from + 4);

@@ -35,6 +35,9 @@ size_t prov_conf_strings(const struct prov_conf *conf, const char *key, const ch
 const struct yaml_node *prov_conf_node(const struct prov_conf *conf, const char *key);	/* NULL if absent */
 BERTH_MUST_CHECK enum berth_code prov_conf_secret(const struct prov_conf *conf, const char *key, char **secret_out,
     struct berth_err *err);
+/* The same of "env:NAME" or "file:PATH"; key stands in errors. A relative path starts at dir (NULL: the working directory). */
+BERTH_MUST_CHECK enum berth_code prov_secret(const char *from, const char *dir, const char *key, char **secret_out,
+    struct berth_err *err);
 
 /*
  * Opens one account. section is the mapping under accounts: in berth.yaml (name, provider, and the

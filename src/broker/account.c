@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "broker/broker.h"
+#include "broker/scaling.h"
 #include "net/http.h"
 #include "providers/net.h"
 #include "store/event_rows.h"
@@ -239,6 +240,10 @@ broker_open(const struct broker_setup *s, struct broker *b, struct berth_err *er
 			rc = bench_read(s->config, s->accels, s->arena, &b->benches, &b->n_benches, err);
 		if (rc == BERTH_OK)
 			rc = broker_open_sinks(b, s, err);
+		if (rc == BERTH_OK)
+			rc = scaling_read(s->config, s->config_dir, s->arena, &b->fleets, &b->n_fleets, err);
+		if (rc == BERTH_OK && b->n_fleets > 0)
+			rc = broker_open_net(b, s, err);
 		if (rc == BERTH_OK)
 			rc = broker_open_accounts(b, s, err);
 	}

@@ -22,6 +22,7 @@
 
 struct accel_table;
 struct prov_net;
+struct scaling_fleet;
 struct store;
 struct yaml_node;
 
@@ -48,7 +49,7 @@ struct broker_account {
 struct broker_counts {
 	int64_t ticks;
 	int64_t placed, created, adopted, refused, probed, rejected, started, finished, failed, preempted, released, lost;
-	int64_t events_sent, errors, rolled_up;
+	int64_t events_sent, errors, rolled_up, scaled_up, scaled_down;
 	int64_t unplaced;		/* jobs of the last tick whose every offer was refused, or of whose launch nobody knows yet */
 };
 
@@ -97,6 +98,8 @@ struct broker {
 	bool offline;
 	const char *quarantine_dir;	/* for price lists that cannot be believed */
 	struct pricelist_policy prices;	/* what is believed of them */
+	struct scaling_fleet *fleets;
+	size_t n_fleets;
 };
 
 struct broker_setup {
@@ -132,7 +135,7 @@ bool broker_pass_left(const struct broker *b, const struct broker_account *acc);
 void broker_pass_spent(struct broker_account *acc, int64_t since_ms);	/* time_mono_ms() before the call */
 
 /*
- * One pass over everything: sync prices recover watch move release provision (places, then creates) probe start notify
+ * One pass over everything: sync prices recover watch move scale release provision (places, then creates) probe start notify
  * rollup. Any tick may be killed at
  * any instant and the next one repairs it. Faults of one account or one job are events and counts, never an error of
  * the tick; errors are those of the store.
@@ -151,6 +154,7 @@ BERTH_MUST_CHECK enum berth_code pass_prices(struct broker *b, struct berth_err 
 BERTH_MUST_CHECK enum berth_code pass_recover(struct broker *b, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code pass_watch(struct broker *b, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code pass_move(struct broker *b, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code pass_scale(struct broker *b, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code pass_provision(struct broker *b, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code pass_probe(struct broker *b, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code pass_start(struct broker *b, struct berth_err *err);

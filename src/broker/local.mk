@@ -24,6 +24,7 @@ libbroker_a_SOURCES = \
 	src/broker/rollup.c \
 	src/broker/runner.c src/broker/runner.h \
 	src/broker/shell.c src/broker/shell.h src/broker/shell_job.c \
+	src/broker/scaling.c src/broker/scaling.h src/broker/scaling_metric.c src/broker/scaling_read.c src/broker/scaling_say.c \
 	src/broker/sync.c \
 	src/broker/tick.c \
 	src/broker/usage_bill.c src/broker/usage_bill.h \

@@ -10,6 +10,7 @@ static const struct tick_pass {
 	{ "recover", pass_recover },
 	{ "watch", pass_watch },
 	{ "move", pass_move },
+	{ "scale", pass_scale },	/* before what it takes away is released, and what it adds is placed */
 	{ "release", pass_release },	/* before new launches: what is free again counts */
 	{ "provision", pass_provision },
 	{ "probe", pass_probe },
@@ -47,6 +48,6 @@ broker_idle(struct broker *b, bool *idle_out, struct berth_err *err)
 	if (rc == BERTH_OK)
 		rc = store_instance_list(b->store, INSTANCE_ALIVE, b->tick_arena, &ins, &n_ins, err);
 	if (rc == BERTH_OK)
-		*idle_out = n == 0 && n_ins == 0;
+		*idle_out = n == 0 && n_ins == 0 && b->n_fleets == 0;
 	return rc;
 }

@@ -25,7 +25,7 @@ static const struct opt_row explain_rows[] = {
 static enum berth_code explain_run(struct cmd_ctx *ctx, struct berth_err *err);
 
 const struct cmd cmd_explain = {
-	.name = "explain", .summary = "say why a plan or a placement came out as it did", .args = "plan[:ID] | placement | JOB",
+	.name = "explain", .summary = "say why a plan or a placement came out as it did", .args = "plan[:ID] | placement | JOB | FLEET",
 	.opts = explain_rows, .opts_default = &explain_defaults, .opts_size = sizeof(explain_defaults),
 	.flags = CMD_STORE_RO | CMD_NO_ROWS, .args_min = 1, .args_max = 1,
 	.run = explain_run,
@@ -193,7 +193,7 @@ explain_decisions(struct cmd_ctx *ctx, const char *subject, struct berth_err *er
 	if (rc != BERTH_OK)
 		return rc;
 	if (n == 0)
-		return err_set(err, BERTH_ENOTFOUND, "nothing was decided about '%s': see `berth jobs`, or run `berth place`", subject);
+		return err_set(err, BERTH_ENOTFOUND, "nothing was decided about '%s': see `berth jobs`, or run `berth place` or `berth scale`", subject);
 	if (!cmd_wants_json(ctx)) {
 		for (size_t i = 0; i < n && rc == BERTH_OK; i++)
 			rc = explain_decision_say(ctx, &ds[i], err);

@@ -117,6 +117,8 @@ tick_json(struct cmd_ctx *ctx, const struct broker *b, struct berth_err *err)
 	jsonw_int(w, "preempted", c->preempted);
 	jsonw_int(w, "lost", c->lost);
 	jsonw_int(w, "released", c->released);
+	jsonw_int(w, "scaled_up", c->scaled_up);
+	jsonw_int(w, "scaled_down", c->scaled_down);
 	jsonw_int(w, "events_sent", c->events_sent);
 	jsonw_int(w, "rolled_up", c->rolled_up);
 	jsonw_int(w, "errors", c->errors);
@@ -138,7 +140,7 @@ tick_say(struct cmd_ctx *ctx, const struct broker *b)
 {
 	const struct broker_counts *c = &b->counts;
 	const struct { int64_t n; const char *what; } parts[] = {
-		{ c->created, "machines rented" }, { c->adopted, "taken over" }, { c->refused, "launches refused" },
+		{ c->scaled_up, "replicas added" }, { c->scaled_down, "replicas taken away" }, { c->created, "machines rented" }, { c->adopted, "taken over" }, { c->refused, "launches refused" },
 		{ c->probed, "probed" }, { c->rejected, "rejected by the probe" }, { c->started, "starts" },
 		{ c->preempted, "preemptions" }, { c->finished, "jobs done" }, { c->failed, "jobs failed" },
 		{ c->lost, "machines lost" }, { c->released, "given back" }, { c->rolled_up, "samples rolled up" }, { c->errors, "errors (see the log)" },

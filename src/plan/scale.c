@@ -5,6 +5,7 @@
 
 #define SCALE_RATE_S 300	/* the time that down_rate is told for */
 #define SCALE_MOST 1e9
+#define SCALE_CALM 0.0025	/* a smaller swing is none */
 
 static const char *const scale_reason_names[SCALE_REASON_COUNT] = {
 	"steady", "up", "down", "held", "busy", "limit", "no_metric",
@@ -40,7 +41,7 @@ scale_clamp(int64_t n, int64_t lo, int64_t hi)
 	return n < lo ? lo : n > hi ? hi : n;
 }
 
-static int64_t
+int64_t
 scale_window(const struct scale_rule *r)
 {
 	int64_t w = 2 * r->boot_s + r->billing_s;
@@ -48,9 +49,9 @@ scale_window(const struct scale_rule *r)
 	return r->down_window_s > 0 ? r->down_window_s : w > SCALE_RATE_S ? w : SCALE_RATE_S;
 }
 
-/* Machines that the input asks for before limits; a forecast or a queue that is not known asks for nothing. */
-static int64_t
-scale_want(const struct scale_rule *r, const struct scale_input *in)
+/* Machines that the input asks for, not yet rounded up; a forecast or a queue that is not known asks for nothing. */
+static double
+scale_need(const struct scale_rule *r, const struct scale_input *in)
 {
 	double carry = r->target * r->unit, n = in->load / carry;
 
@@ -58,14 +59,34 @@ scale_want(const struct scale_rule *r, const struct scale_input *in)
 		n = fmax(n, in->load / carry + in->queued / (r->drain_s * carry));
 	if (in->forecast > 0 && isfinite(in->forecast))
 		n = fmax(n, in->forecast / carry);
-	/* 17 GPUs on machines of 8 are 3 machines; 16.000000001 from a rounding are 2. */
-	n = ceil(n - 1e-9 * fmax(1, n));
-	return n > SCALE_MOST ? (int64_t)SCALE_MOST : n > 0 ? (int64_t)n : 0;
+	return fmin(fmax(n, 0), SCALE_MOST);
+}
+
+/* 17 GPUs on machines of 8 are 3 machines; 16.000000001 from a rounding are 2. */
+static int64_t
+scale_whole(double need)
+{
+	return (int64_t)ceil(fmax(0, need - 1e-9 * fmax(1, need)));
+}
+
+/* What goes up and comes down again is noise; what only goes up, or only down, is not. */
+static void
+scale_swing(const struct scale_rule *r, struct scale_state *s, double need, int64_t passed_s, int64_t window)
+{
+	double move = need - s->last, back = fmax(fabs(move), fabs(s->move));
+
+	s->swing *= exp2(-(double)(passed_s > 0 ? passed_s : 0) / (2 * (double)window));
+	if (move * s->move < 0)
+		s->swing = fmax(s->swing, back / fmax(need, s->last));
+	s->swing = s->swing < SCALE_CALM ? 0 : fmin(s->swing, r->tolerance / 2);
+	if (move != 0)
+		s->move = move;
+	s->last = need;
 }
 
 /* Keeps the recommendation and gives the largest of the window. */
-static int64_t
-scale_remember(struct scale_state *s, int64_t t, int64_t n, int64_t window)
+static double
+scale_remember(struct scale_state *s, int64_t t, double n, int64_t window)
 {
 	size_t old = 0;
 
@@ -98,14 +119,22 @@ scale_allowance(const struct scale_rule *r, struct scale_state *s, int64_t t, in
 }
 
 static void
-scale_in(const struct scale_rule *r, struct scale_state *s, const struct scale_input *in, int64_t most, int64_t window,
+scale_in(const struct scale_rule *r, struct scale_state *s, const struct scale_input *in, double need, int64_t window,
     struct scale_decision *out)
 {
 	int64_t have = in->ready + in->starting, floor_n = in->busy > r->min ? in->busy : r->min, allowance;
+	int64_t most = scale_clamp(scale_whole(need), r->min, r->max);
 
 	if ((double)have <= (double)most * (1 + r->tolerance))
 		return;
 	out->reason = SCALE_HELD;
+	if (have <= scale_whole(need * (1 + fmin(3 * s->swing, r->tolerance))) && have > r->min)
+		return;
+	if (in->waiting > 0) {	/* else a place that is sold out would hold what is paid for */
+		out->target = scale_clamp(most, have - in->waiting, have);
+		out->reason = SCALE_DOWN;
+		return;
+	}
 	if (in->starting > 0 || (s->arrived != INT64_MIN && in->t - s->arrived < window))
 		return;
 	if (floor_n >= have) {
@@ -127,34 +156,43 @@ scale_in(const struct scale_rule *r, struct scale_state *s, const struct scale_i
 void
 scale_step(const struct scale_rule *r, struct scale_state *s, const struct scale_input *in, struct scale_decision *out)
 {
-	int64_t have = in->ready + in->starting, window = scale_window(r), asked, most;
+	int64_t have = in->ready + in->starting, window = scale_window(r), asked, last_t = in->t;
 	bool known = isfinite(in->load) && in->load >= 0;
+	double need, most;
 
+	if (s->n_want > 0)
+		last_t = s->want[s->n_want - 1].t;
 	/* A clock that went back: what was learned lies in a time that is still to come. */
-	if (s->started && ((s->n_want > 0 && in->t < s->want[s->n_want - 1].t) ||
-	    (s->arrived != INT64_MIN && in->t < s->arrived) || in->t < s->down_t))
-		*s = (struct scale_state){ .had = s->had, .arrived = in->t, .down_t = in->t, .down_n = s->down_n, .started = true };
+	if (s->started && (in->t < last_t || (s->arrived != INT64_MIN && in->t < s->arrived) || in->t < s->down_t))
+		*s = (struct scale_state){ .had = s->had, .arrived = in->t, .down_t = in->t, .down_n = s->down_n, .last = s->last,
+			.swing = s->swing, .started = true };
 	if (!s->started)
-		*s = (struct scale_state){ .had = in->ready, .arrived = INT64_MIN, .down_t = INT64_MIN / 2, .started = true };
+		*s = (struct scale_state){ .had = in->ready, .arrived = INT64_MIN, .down_t = INT64_MIN / 2,
+			.last = known ? scale_need(r, in) : 0, .swing = r->tolerance / 2, .started = true };
 	if (in->ready > s->had)
 		s->arrived = in->t;
 	s->had = in->ready;
-	asked = !known ? have : scale_want(r, in);
+	need = known ? scale_need(r, in) : (double)have;
+	if (known)
+		scale_swing(r, s, need, in->t - last_t, window);
+	asked = scale_whole(need);
 	out->want = scale_clamp(asked, r->min, r->max);
 	out->target = have;
 	out->reason = SCALE_STEADY;
-	most = scale_remember(s, in->t, out->want, window);
+	most = scale_remember(s, in->t, need, window);
 	if (have < r->min || (known && (double)out->want > (double)have * (1 + r->tolerance))) {
 		out->target = out->want > r->min ? out->want : r->min;
 		out->reason = SCALE_UP;
 	} else if (!known) {
 		out->reason = SCALE_NO_METRIC;
 	} else if (have > r->max) {
-		out->target = in->busy > r->max ? in->busy : r->max;
+		out->target = scale_clamp(in->busy, r->max, have);
 		out->reason = out->target < have ? SCALE_DOWN : SCALE_BUSY;
-	} else if (most < have) {
+	} else if (scale_clamp(scale_whole(most), r->min, r->max) < have) {
 		scale_in(r, s, in, most, window, out);
 	} else if (asked > r->max && have >= r->max) {
 		out->reason = SCALE_LIMIT;
+	} else if (have > r->min && (double)have > (double)out->want * (1 + r->tolerance)) {
+		out->reason = SCALE_HELD;
 	}
 }

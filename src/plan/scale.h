@@ -28,17 +28,20 @@ struct scale_input {
 	double load;			/* in the rule's unit: n times utilisation times unit */
 	double queued;			/* load-seconds of work that waits */
 	double forecast;		/* load at t + boot_s; may only raise */
+	int64_t waiting;		/* of starting: nothing is rented for them yet, so that they cost nothing to take back */
 };
 
 /* Recommendations of the last window: later and larger ones push out what can no longer be the largest. */
 #define SCALE_MEMORY 64
 
 struct scale_state {
-	struct { int64_t t, n; } want[SCALE_MEMORY];	/* t rising, n falling */
+	struct { int64_t t; double n; } want[SCALE_MEMORY];	/* t rising, n falling: machines before rounding up */
 	size_t n_want;
 	int64_t had;			/* ready machines at the last step */
 	int64_t arrived;		/* when machines last became ready; INT64_MIN: never */
 	int64_t down_t, down_n;		/* the 5 min in which machines go, and how many went */
+	double last, move;		/* what the last known load asked for, and how that differed from the one before */
+	double swing;			/* share of it that it has lately gone up and down again, halved in each window */
 	bool started;
 };
 
@@ -63,11 +66,16 @@ struct scale_decision {
 /* Errors: BERTH_EINVAL names the field. */
 BERTH_MUST_CHECK enum berth_code scale_check(const struct scale_rule *r, struct berth_err *err);
 
+/* down_window_s, or what stands for it. */
+int64_t scale_window(const struct scale_rule *r);
+
 /*
  * One step; state starts zeroed. want = ceil(max(load / (target unit), queued / (drain_s target unit), forecast / (target unit))).
  * Up at once, as soon as want passes what is ready and starting by more than the tolerance. Down only to the largest want
- * of the window, not before a window has passed since machines last arrived, at most down_rate in 5 min, never
- * below busy. A missing load asks for what is there: it never scales in or out. (Kubernetes' rule of metrics that are missing.)
+ * of the window, and only if that fits with room for the swing of the load as well (three times the last reversal, at
+ * most the tolerance): else noise around a whole number of machines would start one every few windows. Not before
+ * a window has passed since machines last arrived, at most down_rate in 5 min, never
+ * below busy; machines that are waiting may go at once, for they never came. A missing load asks for what is there: it never scales in or out. (Kubernetes' rule of metrics that are missing.)
  */
 void scale_step(const struct scale_rule *r, struct scale_state *s, const struct scale_input *in,
     struct scale_decision *out);

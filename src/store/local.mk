@@ -17,6 +17,7 @@ libstore_a_SOURCES = \
 	src/store/money_rows.c src/store/money_rows.h \
 	src/store/event_rows.c src/store/event_rows.h \
 	src/store/plan_rows.c src/store/plan_rows.h \
+	src/store/fleet_rows.c src/store/fleet_rows.h \
 	src/store/forecast_pack.c src/store/forecast_pack.h src/store/forecast_rows.c src/store/forecast_rows.h \
 	src/store/usage_pack.c src/store/usage_pack.h src/store/usage_rows.c src/store/usage_rows.h
 nodist_libstore_a_SOURCES = src/store/migrations.c
@@ -30,7 +31,8 @@ MIGRATIONS = \
 	src/store/migrations/0005_tiers.sql \
 	src/store/migrations/0006_bill.sql \
 	src/store/migrations/0007_offer_block.sql \
-	src/store/migrations/0008_forecast.sql
+	src/store/migrations/0008_forecast.sql \
+	src/store/migrations/0009_fleet.sql
 EXTRA_DIST += $(MIGRATIONS) src/store/embed.awk
 CLEANFILES += src/store/migrations.c
 src/store/migrations.c: $(MIGRATIONS) src/store/embed.awk

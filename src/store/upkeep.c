@@ -38,6 +38,8 @@ static const struct upkeep_table {
 	TABLE(plan, "id"),
 	TABLE(decision, "id"),
 	TABLE(job, "id"),
+	TABLE(fleet, "name"),
+	TABLE(replica, "job_id"),
 	TABLE(intent, "id"),
 	TABLE(instance, "id"),
 	TABLE(attempt, "id"),

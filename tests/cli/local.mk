@@ -44,6 +44,7 @@ dist_check_SCRIPTS += tests/cli/record-slurm.sh
 dist_check_SCRIPTS += tests/cli/record.sh
 dist_check_SCRIPTS += tests/cli/refresh.sh
 dist_check_SCRIPTS += tests/cli/roadmap.sh
+dist_check_SCRIPTS += tests/cli/scale.sh
 dist_check_SCRIPTS += tests/cli/series.sh
 dist_check_SCRIPTS += tests/cli/simulate.sh
 dist_check_SCRIPTS += tests/cli/spot-deadline.sh

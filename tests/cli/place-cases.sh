@@ -114,4 +114,25 @@ submit ask.db ten A10:1 "$od"
 run --config berth.yaml --store ask.db place -o json
 expect_exit 3 "85: an A10 is known, and nobody offers one"
 expect_json '$.jobs[0].offer' null
+
+# 99: 16 or 17 GPUs on machines of 8. The first sample starts two; 17 is met at once, and nothing comes and goes after it.
+mkdir -p scale
+printf 'schema: berth.job/1\nname: replica\nrun: make\nwork: 100h\naccelerators: "H100:8"\n' >scale/replica.yaml
+cat >scale/berth.yaml <<'Y'
+schema: berth.config/1
+fleets:
+  - {name: f, job: replica.yaml, max: 100, unit: 8, down_window: 30m, metric: {series: demand}}
+Y
+awk -F, 'NR == 1 { print $0 ",series" } NR > 1 { print $0 ",demand" }' "$in/case-099-demand.csv" >scale/demand.csv
+run --config scale/berth.yaml --store scale.db record csv scale/demand.csv --step 5m
+targets= changes=0 before=2
+for t in $(awk -F, 'NR > 1 { print $1 }' "$in/case-099-demand.csv"); do
+	NOW=$t run --config scale/berth.yaml --store scale.db scale -o json
+	n=$(json '$.fleets[0].target')
+	targets="$targets$n "
+	[ "$n" = "$before" ] || changes=$((changes + 1))
+	before=$n
+done
+[ "$targets/$changes" = "2 2 3 3 3 3 3 3 3 3 3 3 /1" ]
+ok $? "99: two machines, then three, and one change (is $targets/$changes)"
 done_testing

@@ -35,7 +35,7 @@ fleet_init(struct fleet *f, int64_t ready, int64_t boot_s)
 static void
 fleet_step(struct fleet *f, double load, double forecast, int64_t busy)
 {
-	struct scale_input in = { f->t, 0, 0, busy, load, 0, forecast };
+	struct scale_input in = { f->t, 0, 0, busy, load, 0, forecast, 0 };
 	size_t left = 0;
 	int64_t have;
 
@@ -102,6 +102,40 @@ test_noise(void)
 		}
 	}
 	tap_is_long(flaps, 0, "5 %% of noise for 10 h: never down and up again within the window, at 1 to 60 machines");
+}
+
+/* The same where a sample comes every 5 and 10 min, so that few make a window, and the level is around a whole machine. */
+static void
+test_sparse(void)
+{
+	static const double level[] = { 1, 0.99, 0.97, 0.95, 0.93, 0.9, 1.01, 1.03 };
+	struct scale_rule r = { .min = 0, .max = 1000, .unit = 8, .target = 1, .tolerance = 0.1, .boot_s = 300,
+		.down_window_s = 1800, .down_rate = 0.2 };
+	int flaps = 0, soon = 0, steps = 0;
+	struct rng g;
+
+	rng_seed(&g, 5);
+	for (int n = 1; n <= 30; n++)
+		for (size_t l = 0; l < sizeof(level) / sizeof(level[0]); l++)
+			for (int64_t step = 300; step <= 600; step += 300) {
+				struct scale_state s = { 0 };
+				int64_t have = n, down = INT64_MIN / 2, up = INT64_MIN / 2;
+
+				for (int64_t t = 0; t < 3 * 86400; t += step, steps++) {
+					struct scale_input in = { t, have, 0, 0,
+						8.0 * n * level[l] * (1 + 0.05 * (2 * rng_unit(&g) - 1)), 0, NAN, 0 };
+					struct scale_decision d;
+
+					scale_step(&r, &s, &in, &d);
+					flaps += d.target > have && t - up < 1800 && down > up;
+					soon += d.target > have && t - down < 1800;
+					up = d.target > have ? t : up;
+					down = d.target < have ? t : down;
+					have = d.target;
+				}
+			}
+	tap_is_long(flaps, 0, "5 %% of noise, 5 and 10 min between samples: never up, down and up within the window");
+	tap_ok(soon <= 10, "and hardly ever up within a window after a machine went (%d of %d steps)", soon, steps);
 }
 
 static void
@@ -181,7 +215,7 @@ test_odd(void)
 		r.max = r.min + (int64_t)rng_below(&g, 20);
 		for (int k = 0; k < 60; k++, t += jump[rng_below(&g, 6)]) {
 			struct scale_input in = { t, n, 0, (int64_t)rng_below(&g, (uint64_t)n + 1), odd[rng_below(&g, 8)],
-				odd[rng_below(&g, 8)], odd[rng_below(&g, 8)] };
+				odd[rng_below(&g, 8)], odd[rng_below(&g, 8)], 0 };
 			struct scale_decision d;
 
 			scale_step(&r, &s, &in, &d);
@@ -289,7 +323,7 @@ test_forecast(void)
 	tap_is_long(f.ready, 4, "a forecast may only raise");
 	fleet_init(&f, 4, 600);
 	f.rule.drain_s = 600;
-	struct scale_input in = { f.t, 4, 0, 0, 30, 600 * 8 * 3, NAN };
+	struct scale_input in = { f.t, 4, 0, 0, 30, 600 * 8 * 3, NAN, 0 };
 	scale_step(&f.rule, &f.state, &in, &f.last);
 	tap_is_long(f.last.target, 7, "30 GPUs in use and work of 24 GPUs for 10 min in the queue: 54 GPUs");
 }
@@ -307,7 +341,7 @@ test_quantum(void)
 	int bad = 0;
 
 	for (size_t k = 0; k < sizeof(demand) / sizeof(demand[0]); k++) {
-		struct scale_input in = { (int64_t)k * 300, n, 0, 0, demand[k], 0, NAN };
+		struct scale_input in = { (int64_t)k * 300, n, 0, 0, demand[k], 0, NAN, 0 };
 		struct scale_decision d;
 
 		scale_step(&r, &s, &in, &d);
@@ -315,6 +349,32 @@ test_quantum(void)
 		n = d.target;
 	}
 	tap_is_long(bad, 0, "16 and 17 GPUs on machines of 8: 3 machines at once, and they stay");
+}
+
+/* Sold out: ordered machines that nobody rents do not hold those that are paid for. */
+static void
+test_waiting(void)
+{
+	static struct fleet f;
+	struct scale_input in = { .t = 1000000, .ready = 5, .load = 80, .forecast = NAN };
+
+	fleet_init(&f, 5, 300);
+	scale_step(&f.rule, &f.state, &in, &f.last);
+	tap_is_long(f.last.target, 10, "80 GPUs: ten machines");
+	in.starting = in.waiting = 5;
+	in.load = 8;
+	for (int k = 0; k < 29; k++) {
+		in.t += STEP;
+		scale_step(&f.rule, &f.state, &in, &f.last);
+	}
+	tap_is_long(f.last.target, 10, "within the window they stay ordered");
+	in.t += STEP;
+	scale_step(&f.rule, &f.state, &in, &f.last);
+	tap_is_long(f.last.target, 5, "after it all five that nobody rented are taken back at once");
+	in.starting = in.waiting = 0;
+	in.t += STEP;
+	scale_step(&f.rule, &f.state, &in, &f.last);
+	tap_is_long(f.last.target, 4, "and then one of those that are there");
 }
 
 static void
@@ -338,6 +398,7 @@ main(void)
 {
 	test_constant();
 	test_noise();
+	test_sparse();
 	test_step();
 	test_arrival();
 	test_missing();
@@ -348,6 +409,7 @@ main(void)
 	test_busy();
 	test_forecast();
 	test_quantum();
+	test_waiting();
 	test_check();
 	return tap_done();
 }

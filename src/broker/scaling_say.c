@@ -1,0 +1,173 @@
+/* A decision of a fleet in words, and as JSON. */
+#include <math.h>
+#include <string.h>
+
+#include "broker/broker.h"
+#include "broker/scaling.h"
+#include "util/duration.h"
+#include "util/json.h"
+#include "util/time.h"
+
+
+static const char *
+scaling_count_of(struct arena *a, int64_t n)
+{
+	return n == 1 ? "1 replica" : arena_printf(a, "%lld replicas", (long long)n);
+}
+
+/* "a load of 120 asks for 4 replicas" */
+static const char *
+scaling_asks(struct broker *b, const struct scaling_view *v)
+{
+	const struct scale_rule *r = &v->fleet->rule;
+	const struct scale_input *in = &v->in;
+	const char *n = scaling_count_of(b->tick_arena, v->d.want), *bound;
+	double carry = r->unit * r->target, load = in->load;
+	char text[DURATION_FMT_SIZE];
+
+	bound = v->d.want == r->min && load / carry <= (double)r->min - 1 ? " (the least)" : "";
+	if (r->drain_s > 0 && in->queued > 0)
+		load += in->queued / r->drain_s;
+	if (in->forecast > load)
+		return arena_printf(b->tick_arena, "a forecast of %.6g for %s from now asks for %s%s", in->forecast,
+		    duration_fmt(text, r->boot_s), n, bound);
+	if (load > in->load)
+		return arena_printf(b->tick_arena, "a load of %.6g, and %.6g load-seconds of work that wait, ask for %s%s", in->load,
+		    in->queued, n, bound);
+	return arena_printf(b->tick_arena, "a load of %.6g asks for %s%s", in->load, n, bound);
+}
+
+/* The most that was asked for within the window. */
+static int64_t
+scaling_most(const struct scaling_view *v, const struct scale_state *s)
+{
+	const struct scale_rule *r = &v->fleet->rule;
+	int64_t n = s->n_want > 0 ? (int64_t)ceil(s->want[0].n - 1e-9 * fmax(1, s->want[0].n)) : v->d.want;
+
+	return n < r->min ? r->min : n > r->max ? r->max : n;
+}
+
+/* Why less than what is there would do, and yet all stay. */
+static const char *
+scaling_held(struct broker *b, const struct scaling_view *v, const struct scale_state *s)
+{
+	int64_t window = scale_window(&v->fleet->rule), have = v->in.ready + v->in.starting, most = scaling_most(v, s);
+	const struct scale_rule *r = &v->fleet->rule;
+	char text[DURATION_FMT_SIZE];
+	const char *w = duration_fmt(text, window);
+
+	if ((double)have <= (double)most * (1 + r->tolerance))
+		return arena_printf(b->tick_arena, "%lld were asked for within the last %s", (long long)most, w);
+	if (s->swing > 0 && (double)have <= ceil(s->want[0].n * (1 + fmin(3 * s->swing, r->tolerance))))
+		return arena_printf(b->tick_arena, "it goes up and down by %.2g %%, and would soon ask for %lld again", 100 * s->swing,
+		    (long long)have);
+	if (v->in.starting > 0)
+		return "some are still starting";
+	if (s->arrived != INT64_MIN && b->now - s->arrived < window)
+		return arena_printf(b->tick_arena, "the last one came less than %s ago", w);
+	return arena_printf(b->tick_arena, "%.3g %% may go in 5m, and have gone", 100 * v->fleet->rule.down_rate);
+}
+
+static const char *
+scaling_why(struct broker *b, const struct scaling_view *v, const struct scale_state *s, int64_t crashed_until)
+{
+	struct arena *a = b->tick_arena;
+	int64_t have = v->in.ready + v->in.starting;
+	const char *there = scaling_count_of(a, have), *be = have == 1 ? "is" : "are";
+	char t[TIME_FMT_SIZE];
+
+	if (v->failing)
+		return arena_printf(a, "%d or more replicas failed, or ended at once, within the hour: none is added before %s, see "
+		    "berth jobs --all", SCALING_CRASH_N, time_fmt(t, crashed_until));
+	if (v->missing[0] != '\0' && v->d.reason != SCALE_UP)
+		return arena_printf(a, "the load is not known, so %s %s: %s", there, have == 1 ? "stays" : "stay", v->missing);
+	switch (v->d.reason) {
+	case SCALE_STEADY:
+		return arena_printf(a, "%s, and %s %s there", scaling_asks(b, v), there, be);
+	case SCALE_UP:
+		if (v->missing[0] != '\0')
+			return arena_printf(a, "at least %lld must be there, and %lld %s: %s", (long long)v->fleet->rule.min, (long long)have,
+			    be, v->missing);
+		return arena_printf(a, "%s, and %lld %s there: %lld %s added", scaling_asks(b, v), (long long)have, be,
+		    (long long)v->change, v->change == 1 ? "is" : "are");
+	case SCALE_DOWN:
+		if (have > v->fleet->rule.max)
+			return arena_printf(a, "%s %s there, and at most %lld may be: %lld %s", there, be, (long long)v->fleet->rule.max,
+			    (long long)-v->change, v->change == -1 ? "goes" : "go");
+		return arena_printf(a, "%s, no more than %lld were asked for within the window, and %lld %s there: %lld %s",
+		    scaling_asks(b, v), (long long)scaling_most(v, s), (long long)have, be,
+		    (long long)-v->change, v->change == -1 ? "goes" : "go");
+	case SCALE_HELD:
+		return arena_printf(a, "%s, and %lld %s there, which stay: %s", scaling_asks(b, v), (long long)have, be,
+		    scaling_held(b, v, s));
+	case SCALE_BUSY:
+		return v->in.busy > have ? arena_printf(a, "%s, and %lld %s there, which stay: it is not known how many are busy",
+		    scaling_asks(b, v), (long long)have, be) : arena_printf(a, "%s, and %lld %s there, of which %lld are busy",
+		    scaling_asks(b, v), (long long)have, be, (long long)v->in.busy);
+	case SCALE_LIMIT:
+		return arena_printf(a, "%s and more: at most %lld may be, and they are there", scaling_asks(b, v),
+		    (long long)v->fleet->rule.max);
+	case SCALE_NO_METRIC:
+	case SCALE_REASON_COUNT:
+		break;
+	}
+	return arena_printf(a, "the load is no number of 0 or more, so %s %s", there, have == 1 ? "stays" : "stay");
+}
+
+/* The loads at which the next step would be another one. */
+static void
+scaling_what_if(struct broker *b, struct scaling_view *v)
+{
+	const struct scale_rule *r = &v->fleet->rule;
+	const char **out = arena_array_of(b->tick_arena, 2, const char *);
+	double carry = r->unit * r->target, n = (double)v->d.target;
+	double up = floor(n * (1 + r->tolerance)), down = ceil(n / (1 + r->tolerance)) - 1;
+	char text[DURATION_FMT_SIZE];
+
+	if (v->d.target < r->max)
+		out[v->n_what_if++] = arena_printf(b->tick_arena, "a load above %.6g adds replicas", up * carry);
+	if (v->d.target > r->min && down >= 0)
+		out[v->n_what_if++] = arena_printf(b->tick_arena, "a load of at most %.6g for %s takes some away", down * carry,
+		    duration_fmt(text, scale_window(r)));
+	v->what_if = out;
+}
+
+void
+scaling_say(struct broker *b, struct scaling_view *v, const struct scale_state *s, int64_t crashed_until)
+{
+	v->why = scaling_why(b, v, s, crashed_until);
+	scaling_what_if(b, v);
+}
+
+void
+scaling_json(struct jsonw *w, const struct scaling_view *v)
+{
+	jsonw_str(w, "fleet", v->fleet->name);
+	jsonw_double(w, "load", v->in.load);
+	jsonw_double(w, "backlog", v->fleet->rule.drain_s > 0 ? v->in.queued : NAN);
+	jsonw_double(w, "forecast", v->in.forecast);
+	if (v->fleet->busy.kind != SCALING_NONE && v->in.busy < INT64_MAX / 4)
+		jsonw_int(w, "busy", v->in.busy);
+	else
+		jsonw_null(w, "busy");
+	jsonw_int(w, "ready", v->in.ready);
+	jsonw_int(w, "starting", v->in.starting);
+	jsonw_int(w, "waiting", v->in.waiting);
+	jsonw_int(w, "min", v->fleet->rule.min);
+	jsonw_int(w, "max", v->fleet->rule.max);
+	jsonw_int(w, "want", v->d.want);
+	jsonw_int(w, "target", v->d.target);
+	jsonw_int(w, "change", v->change);
+	jsonw_str(w, "rule", v->reason);
+	jsonw_str(w, "reason", v->why);
+	jsonw_str_or_null(w, "missing", v->missing);
+	jsonw_str_or_null(w, "note", v->note);
+	jsonw_begin_array(w, "changes");
+	for (size_t i = 0; i < v->n_what_if; i++) {
+		jsonw_begin_object(w, NULL);
+		jsonw_str(w, "what", "load");
+		jsonw_str(w, "text", v->what_if[i]);
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+}

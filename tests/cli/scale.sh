@@ -1,0 +1,281 @@
+#!/bin/sh
+# Fleets: the decision and its reasons, and replicas that are really rented and given back by ticks on the replayed cloud.
+NOW=2026-11-30T00:00:00Z
+. "$TOP_SRCDIR/tests/cli/lib.sh"
+
+run init --replay
+cp .config/berth/berth.yaml base.yaml
+cat >replica.yaml <<'Y'
+schema: berth.job/1
+name: chat
+accelerators: "L4:1"
+work: 400h
+purchase: [on_demand]
+run: serve
+Y
+fleet() {	# fleet LINE...: one fleet with these keys, and a store without jobs
+	{
+		cat base.yaml
+		printf 'fleets:\n  - name: chat\n    job: ../../replica.yaml\n    max: 20\n    unit: 8\n    boot: 5m\n    down_window: 30m\n'
+		for line; do printf '    %s\n' "$line"; done
+	} >.config/berth/berth.yaml
+	rm -rf .local
+	run init
+	run prices refresh
+}
+series() {	# series AWK-EXPRESSION: 24 hours of 5-minute samples of "load" from midnight; k counts them, h hours
+	awk "BEGIN { srand(7); print \"timestamp,gpus,series\"
+		for (k = 0; k < 288; k++) { h = k / 12; v = $1; if (v != \"\") print 1795996800 + 300 * k \",\" v \",load\" } }" >load.csv
+	run record csv load.csv --step 5m
+}
+T0=2026-11-30
+at() { NOW=$T0\T$1:00Z; }
+day() {	# day HOURS: ticks of five minutes from midnight
+	at 00:00
+	run tick --until "+$1h" --step 5m -o json
+}
+moves() { run events -t fleet.scaled -n 0 -o csv --columns message; moves=$(tail -n +2 "$out" | wc -l); }
+alive() { run instances -o csv --columns state; tail -n +2 "$out" | wc -l; }
+
+# A decision, and why; a dry run keeps nothing.
+fleet 'metric: {series: load}'
+series '17'
+at 00:05
+run scale --dry-run
+expect_exit 0
+expect_out_has '^chat +17\.0 .* 3 +3 +3 +up$'
+expect_out_has 'a load of 17 asks for 3 replicas, and 0 are there: 3 are added\.'
+run jobs -o json
+expect_json '$.jobs[0].id' '' "a dry run queues nothing"
+run explain chat
+expect_exit 1 "and keeps no decision"
+run scale -o json
+expect_exit 0
+expect_is_json berth.scale/1
+expect_json '$.fleets[0].change' 3
+expect_json '$.fleets[0].rule' up
+run jobs -o csv --columns name,state
+[ "$(grep -c '^chat,queued$' "$out")" -eq 3 ]
+ok $? "three replicas are in the queue"
+run scale -o json
+expect_json '$.fleets[0].change' 0 "what is on its way is counted: nothing is ordered again"
+expect_json '$.fleets[0].waiting' 3
+run explain chat -n 2
+expect_out_has 'scale chat: a load of 17 asks for 3 replicas, and 0 are there'
+expect_out_has 'a load above 24 adds replicas'
+COLUMNS=80 run scale
+[ "$(awk 'length > 80 && !/^  - /' "$out" | wc -l)" -eq 0 ]
+ok $? "the table is no wider than 80 columns"
+run scale nobody
+expect_exit 1
+expect_err_has "no fleet 'nobody'; there are chat"
+
+# Constant load, a day of ticks: one order, and no change after it.
+fleet 'metric: {series: load}'
+series '20'
+day 24
+expect_json '$.scaled_up' 3
+expect_json '$.scaled_down' 0
+expect_json '$.errors' 0
+moves
+[ "$moves" -eq 1 ]
+ok $? "constant input: one order in a day"
+
+# 5 % of noise around a step of the machine size: up once, never down and up again.
+fleet 'metric: {series: load}'
+series '16 * (1 + 0.05 * (2 * rand() - 1))'
+day 24
+moves
+[ "$moves" -le 2 ] && ! grep -q ' goe*s*"*$' "$out"
+ok $? "noise of 5 % makes no more than the first changes (is $moves)"
+
+# Up by a step in one period, nothing ordered twice meanwhile; down in the end, to nothing, and the machines are given back.
+fleet 'min: 0' 'metric: {series: load}'
+series 'h < 1 ? 7 : h < 3 ? 63 : 0'
+day 2
+expect_json '$.scaled_up' 8
+moves
+[ "$moves" -eq 2 ]
+ok $? "a step from 7 to 63 is one order"
+[ "$(alive)" -eq 8 ]
+ok $? "eight machines are rented"
+at 02:05
+run tick --until "+8h" --step 5m -o json
+expect_json '$.scaled_down' 8
+expect_json '$.scaled_up' 0
+at 10:10
+[ "$(alive)" -eq 0 ]
+ok $? "without load nothing is left"
+run jobs --all -o csv --columns state,reason
+[ "$(grep -c '^cancelled,.*needs fewer replicas' "$out")" -eq 8 ]
+ok $? "each replica says why it went"
+run explain chat -n 40
+expect_out_has 'which stay: 8 were asked for within the last 30m'
+run report -o json
+spent=$(json '$.spent')
+awk -v s="$spent" 'BEGIN { exit !(s > 0) }'
+ok $? "what it cost is in the report ($spent)"
+
+# No metric: nothing goes, nothing comes, whatever was there; and it is said.
+fleet 'min: 1' 'metric: {series: load}'
+series 'h < 1 ? 40 : ""'
+day 8
+expect_json '$.scaled_up' 5
+expect_json '$.scaled_down' 0 "a metric that is missing never scales in"
+[ "$(alive)" -eq 5 ]
+ok $? "five machines stay for seven hours without a metric"
+at 08:05
+run scale -o json
+expect_exit 8
+expect_json '$.fleets[0].rule' no_metric
+expect_json '$.fleets[0].load' null
+expect_err_has 'the load of 1 of 1 fleet is not known'
+run events -t 'fleet.*' -n 1
+expect_out_has 'the load is not known, so 5 replicas stay: series load has no sample of the last 10m'
+
+# What is busy stays; no more than the limit.
+fleet 'max: 9' 'metric: {series: load}' 'busy: {series: load}' 'target: 0.5'
+grep -v '^    max: 20' .config/berth/berth.yaml >c && mv c .config/berth/berth.yaml
+series 'h < 1 ? 9 : 6'
+at 00:05
+run tick
+expect_exit 0
+run scale -o json
+expect_json '$.fleets[0].target' 3
+expect_json '$.fleets[0].busy' 9 "what is said to be busy, though two are there"
+series 'h < 1 ? 1000 : 0'
+run scale -o json
+expect_json '$.fleets[0].target' 9
+run tick
+at 00:15
+run tick
+run scale
+expect_out_has ' limit$'
+expect_out_has 'and more: at most 9 may be, and they are there'
+
+# The queue as the metric: the accelerators that others' jobs ask for.
+fleet 'metric: {queue: "vis*"}'
+at 00:05
+for n in 1 2 3; do sed "s/name: chat/name: other\nproject: vision/; s/L4:1/L4:4/" replica.yaml >other.yaml; run submit other.yaml; done
+run scale -o json
+expect_json '$.fleets[0].load' 12
+expect_json '$.fleets[0].target' 2
+run scale -o json
+expect_json '$.fleets[0].load' 12 "replicas are no load"
+sed -i 's/queue: "vis\*"}/queue: "vis*"}\n    drain: 10m/' .config/berth/berth.yaml
+run scale -o json
+expect_json '$.fleets[0].load' 0
+expect_json_near '$.fleets[0].backlog' $((12 * 400 * 3600)) 1
+expect_json '$.fleets[0].target' 20
+
+# A forecast raises before the load does, by the time that a machine takes to come.
+fleet 'metric: {series: now}' 'forecast: {series: rush, level: 0.5}'
+sed -i 's/boot: 5m/boot: 1h/' .config/berth/berth.yaml
+awk 'BEGIN { print "timestamp,gpus,series"; for (h = -28 * 24; h < 9; h++) print 1795996800 + 3600 * h "," ((h + 2400) % 24 >= 9 && (h + 2400) % 24 < 18 ? 40 : 8) ",rush" }' >rush.csv
+run record csv rush.csv
+printf 'timestamp,gpus,series\n2026-11-30T08:30:00Z,8,now\n' >now.csv
+run record csv now.csv --step 5m
+at 08:35
+run scale --dry-run
+expect_err_has 'no forecast of rush covers now: berth forecast rush makes one'
+run forecast rush --horizon 1d --at 2026-11-30T08:00:00Z
+run scale -o json
+expect_json '$.fleets[0].load' 8
+expect_json_near '$.fleets[0].forecast' 40 4
+expect_json '$.fleets[0].target' "$(json '$.fleets[0].forecast' | awk '{ n = int($1 / 8); print n < $1 / 8 ? n + 1 : n }')"
+expect_json '$.fleets[0].rule' up
+
+# Replicas that end at once are not made again for ever.
+fleet 'metric: {series: load}'
+sed -i 's/work: 400h/work: 2m/' replica.yaml
+series '16'
+at 00:00
+run tick --until +50m --step 1m -o json
+expect_json '$.errors' 0
+[ "$(json '$.scaled_up')" -le 4 ]
+ok $? "no more than four replicas in 50 minutes (is $(json '$.scaled_up'))"
+at 00:51
+run scale
+expect_out_has ' failing$'
+expect_out_has 'failed, or ended at once, within the hour: none is added before 2026-11-30T01:'
+sed -i 's/work: 2m/work: 400h/' replica.yaml
+
+# A server of Prometheus, with a token that nothing shows.
+if command -v python3 >/dev/null; then
+	cat >prom.py <<'P'
+import http.server, json, sys, urllib.parse
+class H(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *a): pass
+    def do_GET(self):
+        q = urllib.parse.parse_qs(urllib.parse.urlparse(self.path).query)['query'][0]
+        if self.headers.get('Authorization') != 'Bearer s3cret-TOKEN': q = 'none'
+        rows = {'sum(rps)': ['44.5'], 'rps': ['1', '2'], 'bad': ['NaN']}.get(q, [])
+        body = json.dumps({'status': 'success', 'data': {'resultType': 'vector', 'result': [
+            {'metric': {'i': str(i)}, 'value': [1795996800.0, v]} for i, v in enumerate(rows)]}}).encode()
+        self.send_response(200); self.end_headers(); self.wfile.write(body)
+s = http.server.ThreadingHTTPServer(('127.0.0.1', 0), H)
+print(s.server_port, flush=True)
+s.serve_forever()
+P
+	python3 prom.py >port 2>/dev/null &
+	server=$!
+	while [ ! -s port ]; do sleep 0.1; done
+	export PROM_TOKEN=s3cret-TOKEN
+	ask() { fleet "metric: {query: '$1', url: 'http://127.0.0.1:$(cat port)/', token: env:PROM_TOKEN}"; at 00:05; run scale -v -o json; }
+	ask 'sum(rps)'
+	expect_exit 0 "a query of Prometheus"
+	expect_json '$.fleets[0].load' 44.5
+	expect_json '$.fleets[0].target' 6
+	! grep -rq s3cret "$out" "$err" .local
+	ok $? "the token is nowhere"
+	ask rps
+	expect_exit 8
+	expect_out_has 'the query gives 2 values, not one'
+	ask bad
+	expect_json '$.fleets[0].load' null
+	ask nothing
+	expect_out_has 'gives 0 values'
+	kill "$server"
+	wait "$server" 2>/dev/null
+	ask 'sum(rps)'
+	expect_exit 8 "no server: no metric"
+	expect_json '$.fleets[0].change' 0
+	run --offline scale
+	expect_out_has 'offline: no server is asked'
+else
+	skip "a server of Prometheus" "no python3"
+fi
+
+# A fleet that is taken out of the config keeps its replicas, and that is said.
+fleet 'metric: {series: load}'
+series '8'
+at 00:05
+run scale
+cp base.yaml .config/berth/berth.yaml
+run scale
+expect_err_has 'fleet chat is not in the config any more, and has replicas that nobody scales'
+
+# Faults of the config, by line and key.
+fleet 'metrik: {series: load}'
+run scale
+expect_exit 1
+expect_err_has "'fleets\[0\].metrik'.*did you mean 'metric'"
+expect_err_has 'berth.yaml:[0-9]+:[0-9]+'
+fleet 'metric: {query: up}'
+run tick
+expect_exit 1
+expect_err_has "'query' and the 'url'"
+fleet 'metric: {series: load, queue: "*"}'
+run scale
+expect_err_has "needs one of 'series', 'query' and 'queue'"
+fleet 'metric: {series: load}' 'target: 0'
+run scale
+expect_err_has 'target: 0 is not above 0'
+fleet 'metric: {series: load}'
+sed -i 's/replica.yaml/nowhere.yaml/' .config/berth/berth.yaml
+run scale
+expect_exit 1
+expect_err_has 'fleet chat: .*nowhere.yaml'
+run tick
+expect_exit 0 "a job file that is gone holds up no tick"
+done_testing
