@@ -15,8 +15,10 @@
 static const struct { const char *word; enum prov_state state; } slurm_states[] = {
 	/* flags first, for they stand beside a base state */
 	{ "REQUEUED", PROV_FAILED }, { "REQUEUE_HOLD", PROV_FAILED }, { "SPECIAL_EXIT", PROV_FAILED },
-	{ "COMPLETING", PROV_ENDING }, { "CONFIGURING", PROV_PENDING }, { "STAGE_OUT", PROV_ENDING },
-	{ "STOPPED", PROV_FAILED },
+	{ "REQUEUE_FED", PROV_FAILED }, { "LAUNCH_FAILED", PROV_FAILED }, { "RECONFIG_FAIL", PROV_FAILED },
+	{ "RESV_DEL_HOLD", PROV_FAILED }, { "EXPEDITING", PROV_FAILED }, { "STOPPED", PROV_FAILED },
+	{ "COMPLETING", PROV_ENDING }, { "STAGE_OUT", PROV_ENDING },
+	{ "CONFIGURING", PROV_PENDING }, { "POWER_UP_NODE", PROV_PENDING },
 	{ "PENDING", PROV_PENDING }, { "RUNNING", PROV_READY }, { "SUSPENDED", PROV_FAILED }, { "COMPLETED", PROV_GONE },
 	{ "CANCELLED", PROV_GONE }, { "FAILED", PROV_GONE }, { "TIMEOUT", PROV_GONE }, { "NODE_FAIL", PROV_GONE },
 	{ "PREEMPTED", PROV_GONE }, { "BOOT_FAIL", PROV_GONE }, { "DEADLINE", PROV_GONE }, { "OUT_OF_MEMORY", PROV_GONE },
@@ -216,6 +218,21 @@ slurm_body_env(const struct slurm *s, const struct prov_create *c, struct arena 
 	jsonw_end_array(w);
 }
 
+/* What may be infinite or not set is an object from v0.0.39 on. */
+static void
+slurm_body_number(const struct slurm *s, struct jsonw *w, const char *key, int64_t n)
+{
+	if (s->version <= 38) {
+		jsonw_int(w, key, n);
+		return;
+	}
+	jsonw_begin_object(w, key);
+	jsonw_bool(w, "set", true);
+	jsonw_bool(w, "infinite", false);
+	jsonw_int(w, "number", n);
+	jsonw_end_object(w);
+}
+
 static void
 slurm_opt(struct jsonw *w, const char *key, const char *value)
 {
@@ -247,9 +264,9 @@ slurm_body(const struct slurm *s, const struct prov_create *c, struct arena *a, 
 	if (o->vcpus >= 1)
 		jsonw_int(w, "cpus_per_task", (int64_t)o->vcpus);
 	if (o->memory_gib > 0)
-		jsonw_int(w, "memory_per_node", (int64_t)(o->memory_gib * 1024));
+		slurm_body_number(s, w, "memory_per_node", (int64_t)(o->memory_gib * 1024));
 	if (s->time_limit_s > 0)
-		jsonw_int(w, "time_limit", (s->time_limit_s + 59) / 60);
+		slurm_body_number(s, w, "time_limit", (s->time_limit_s + 59) / 60);
 	if (s->version <= 38)		/* there "requeue" means yes, whatever its value */
 		jsonw_bool(w, "no_requeue", true);
 	else

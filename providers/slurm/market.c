@@ -55,13 +55,15 @@ slurm_partitions(struct slurm *s, const struct jsonr *list, struct berth_err *er
 	s->down = arena_new_of(s->pass, struct strmap);
 	for (size_t i = 0; i < jsonr_len(list); i++) {
 		struct jsonr p = jsonr_at(list, i), inner = jsonr_get(&p, "partition");
-		const struct jsonr *holds = json_is_object(inner.v) ? &inner : &p;	/* from v0.0.39 on */
+		const struct jsonr *holds = json_is_object(inner.v) ? &inner : &p;	/* from v0.0.40 on */
+		struct jsonr state = jsonr_get(holds, "state");
 		const char *name = "";
 		enum berth_code rc = jsonr_str(&p, "name", &name, err);
 
 		if (rc != BERTH_OK)
 			return rc;
-		if (!slurm_has_word(holds, "state", "UP"))
+		/* v0.0.39 says nothing of it: then the scheduler decides */
+		if (!jsonr_none(&state) && !slurm_has_word(holds, "state", "UP"))
 			strmap_add(s->pass, s->down, name, 1, NULL);
 	}
 	return BERTH_OK;
@@ -70,9 +72,10 @@ slurm_partitions(struct slurm *s, const struct jsonr *list, struct berth_err *er
 static bool
 slurm_usable(const struct slurm *s, const struct jsonr *o)
 {
-	static const char *const no[] = { "DOWN", "DRAIN", "DRAINED", "DRAINING", "ERROR", "FAIL", "FAILING", "FUTURE", "MAINT",
-		"NOT_RESPONDING", "NO_RESPOND", "INVAL", "INVALID", "INVALID_REG", "REBOOT_ISSUED", "REBOOT_REQUESTED",
-		"POWERING_DOWN", "POWER_DOWN", "UNKNOWN", "PLANNED" };
+	static const char *const no[] = { "DOWN", "DRAIN", "DRAINED", "DRAINING", "ERROR", "FAIL", "FAILING", "FUTURE",
+		"DYNAMIC_FUTURE", "MAINT", "MAINTENANCE", "NOT_RESPONDING", "NO_RESPOND", "INVAL", "INVALID", "INVALID_REG",
+		"REBOOT_ISSUED", "REBOOT_REQUESTED", "POWERING_DOWN", "POWER_DOWN", "POWER_DRAIN", "UNKNOWN", "PLANNED", "BLOCKED",
+		"EXTERNAL" };
 
 	for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++)
 		if (slurm_has_word(o, "state", no[i]) || slurm_has_word(o, "state_flags", no[i]))

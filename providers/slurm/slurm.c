@@ -11,7 +11,7 @@
 static const struct prov_key slurm_keys[] = {
 	{ "url", PROV_KEY_STRING, false, "base URL of slurmrestd; without it the cluster's commands are run" },
 	{ "plain_http", PROV_KEY_BOOL, false, "the URL may be http on another machine: the token then travels in the clear" },
-	{ "api_version", PROV_KEY_STRING, false, "v0.0.38 to v0.0.43; the newest that answers" },
+	{ "api_version", PROV_KEY_STRING, false, "v0.0.38 to v0.0.44; the newest that answers" },
 	{ "user", PROV_KEY_STRING, false, "user of the jobs; needed with url; for commands who runs them" },
 	{ "token", PROV_KEY_SECRET, false, "JWT of slurmrestd, env:NAME or file:PATH (read anew for each call); env:SLURM_JWT" },
 	{ "ssh", PROV_KEY_STRING, false, "login node on which the commands are run, an ssh destination; this machine" },
@@ -191,6 +191,19 @@ slurm_step_build(void *st, int64_t now, struct http_req *req, struct berth_err *
 	return slurm_sign(st, req, now, err);
 }
 
+/* What a cancel says of its one job, beside an empty list of errors: {"status": [{"error": {"string", "code", "message"}}]}. */
+static bool
+slurm_refused_one(const struct jsonr *root, int64_t *n_out, const char **text_out, const char **more_out)
+{
+	struct jsonr list = jsonr_get(root, "status"), one = jsonr_at(&list, 0), e = jsonr_get(&one, "error");
+
+	if (jsonr_int(&e, "code", INT32_MIN, INT32_MAX, n_out, NULL) != BERTH_OK || *n_out == 0)
+		return false;
+	(void)!jsonr_str(&e, "string", text_out, NULL);
+	(void)!jsonr_str(&e, "message", more_out, NULL);
+	return true;
+}
+
 /* {"errors": [{"error_number" or "error_code" or "errno", "error", "description"}]}, also beside a 200. */
 static bool
 slurm_error_read(const struct http_resp *resp, struct prov_error *error_out)
@@ -212,6 +225,8 @@ slurm_error_read(const struct http_resp *resp, struct prov_error *error_out)
 			(void)!jsonr_int(&e, codes[i], INT32_MIN, INT32_MAX, &n, NULL);
 		(void)!jsonr_str(&e, "error", &text, NULL);
 		(void)!jsonr_str(&e, "description", &more, NULL);
+		if (!found)
+			found = slurm_refused_one(&root, &n, &text, &more);
 		if (n != 0)
 			snprintf(error_out->code, sizeof(error_out->code), "%lld", (long long)n);
 		snprintf(error_out->text, sizeof(error_out->text), "%s%s%s", text, text[0] != '\0' && more[0] != '\0' ? ": " : "",

@@ -1,4 +1,4 @@
-/* providers/slurm/slurm.h - a Slurm cluster: slurmrestd v0.0.38 to v0.0.43, or its commands.  Floor: providers. */
+/* providers/slurm/slurm.h - a Slurm cluster: slurmrestd v0.0.38 to v0.0.44, or its commands.  Floor: providers. */
 #ifndef BERTH_PROVIDERS_SLURM_H
 #define BERTH_PROVIDERS_SLURM_H
 
@@ -10,13 +10,13 @@ extern const struct provider_ops provider_slurm;
 
 /* This folder's own. */
 #define SLURM_OLDEST 38
-#define SLURM_NEWEST 43
+#define SLURM_NEWEST 44
 #define SLURM_LOCAL "slurm:/"		/* base URL of the commands, which speak v0.0.38 here */
 
 struct slurm {
 	const struct prov_env *env;
 	const char *url;		/* of slurmrestd, without a slash at its end; SLURM_LOCAL: commands */
-	int version;			/* 38 .. 43; 0: not known yet */
+	int version;			/* 38 .. 44; 0: not known yet */
 	int asking;			/* the version that the next step asks for */
 	const char *user;		/* NULL: whoever runs the commands */
 	const char *account, *qos, *spot_qos, *reservation, *constraint;	/* NULL: the cluster's own choice */

@@ -27,7 +27,7 @@ const struct opt_row record_slurm_rows[] = {
 	{ "user", 0, OPT_STRING, "NAME", "whom the token is for (what the token says)", OFF(user), 0, 0, NULL },
 	{ "token-file", 0, OPT_PATH, "FILE", "the token, instead of $SLURM_JWT", OFF(token_file), 0, 0, NULL },
 	{ "ca-file", 0, OPT_PATH, "FILE", "authorities to trust instead of the system's", OFF(ca_file), 0, 0, NULL },
-	{ "api-version", 0, OPT_INT, "N", "38 to 43: v0.0.N of the server (the newest that it has)", OFF(api_version), 38, 43, NULL },
+	{ "api-version", 0, OPT_INT, "N", "38 to 44: v0.0.N of the server (the newest that it has)", OFF(api_version), 38, 44, NULL },
 	{ 0 },
 };
 

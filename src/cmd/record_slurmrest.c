@@ -122,10 +122,11 @@ rest_get(struct rest *s, struct arena *a, int version, int64_t from, int64_t to,
     struct berth_err *err)
 {
 	struct http_req req = { .arena = a, .idempotent = true, .timeout_s = 300 };
-	enum berth_code rc = BERTH_OK;
+	enum berth_code rc;
 
 	http_req_url(&req, "%s/slurmdb/v0.0.%d/jobs?%s", s->base, version, rest_query(a, version, from, to));
-	if (s->user != NULL)
+	rc = http_req_header(&req, "Accept", "application/json", false, err);
+	if (rc == BERTH_OK && s->user != NULL)
 		rc = http_req_header(&req, "X-SLURM-USER-NAME", s->user, false, err);
 	if (rc == BERTH_OK)
 		rc = http_req_header(&req, "X-SLURM-USER-TOKEN", s->token, true, err);

@@ -7,7 +7,7 @@
 #include "util/buf.h"
 
 #define SLURMREST_OLDEST 38	/* v0.0.38, Slurm 22.05 */
-#define SLURMREST_NEWEST 43	/* v0.0.43, Slurm 25.05 */
+#define SLURMREST_NEWEST 44	/* v0.0.44, Slurm 25.11 */
 
 struct slurmrest;
 

@@ -31,14 +31,14 @@ SLURM_JWT=a.eyJzdW4iOiJhbm4ifQ.b
 export SLURM_JWT
 NOW=2026-11-30T12:00:00Z
 
-for version in 43 40 39 38; do
+for version in 44 43 40 39 38; do
 	serve $version
 	run --store v$version.db record slurm --url http://127.0.0.1:$port -o json
 	expect_exit 0 "v0.0.$version"
 	expect_no_err "v0.0.$version without a warning"
 	expect_json '$.gpu_seconds' $want
 	expect_json '$.attempts' 4 'a job that lies in several windows is told once'
-	[ "$(grep -c "/v0.0.$version/" log)" -gt 1 ] && [ "$(grep -cv "/v0.0.$version/" log)" -eq $((43 - version)) ]
+	[ "$(grep -c "/v0.0.$version/" log)" -gt 1 ] && [ "$(grep -cv "/v0.0.$version/" log)" -eq $((44 - version)) ]
 	ok $? 'versions that the server lacks are tried once each'
 	if [ $version -ge 40 ]; then
 		! grep "/v0.0.$version/" log | grep -qv ' True$\| true$'

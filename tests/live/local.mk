@@ -6,6 +6,8 @@ dist_check_SCRIPTS += tests/live/aws.sh tests/live/aws-client.sh tests/live/doct
 EXTRA_DIST += tests/live/clients.sh tests/live/witness.py tests/live/witness_azure.py tests/live/witness_google.py
 dist_check_SCRIPTS += tests/live/witness-azure.sh tests/live/witness-google.sh
 EXTRA_DIST += tests/live/witness_alibaba.py tests/live/witness_openstack.py tests/live/witness_tencent.py
+EXTRA_DIST += tests/live/slurm_model.py tests/live/witness_slurm.py
+dist_check_SCRIPTS += tests/live/witness-slurm.sh
 dist_check_SCRIPTS += tests/live/witness-alibaba.sh tests/live/witness-openstack.sh tests/live/witness-tencent.sh
 dist_check_SCRIPTS += tests/live/prometheus.sh tests/live/slurm.sh tests/live/slurm-rent.sh tests/live/ssh.sh
 

@@ -166,7 +166,9 @@ test_bodies(void)
 	    "\"environment\":{\"PATH\":\"/usr/local/bin:/usr/bin:/bin\",\"BERTH_TOKEN\":\"0123456789\"}}}";
 	static const char body41[] = "{\"job\":{\"script\":\"#!/bin/sh\\nexec sleep infinity\\n\",\"name\":\"berth-01234567\","
 	    "\"comment\":\"berth inst 0123456789 gpu:a100:2\",\"partition\":\"gpu\",\"account\":\"ml\","
-	    "\"tres_per_node\":\"gres/gpu:a100=2\",\"tasks\":1,\"cpus_per_task\":16,\"memory_per_node\":122880,\"time_limit\":91,"
+	    "\"tres_per_node\":\"gres/gpu:a100=2\",\"tasks\":1,\"cpus_per_task\":16,"
+	    "\"memory_per_node\":{\"set\":true,\"infinite\":false,\"number\":122880},"
+	    "\"time_limit\":{\"set\":true,\"infinite\":false,\"number\":91},"
 	    "\"requeue\":false,\"current_working_directory\":\"/tmp\",\"standard_output\":\"/dev/null\","
 	    "\"environment\":[\"PATH=/usr/local/bin:/usr/bin:/bin\",\"BERTH_TOKEN=0123456789\"]}}";
 	static const struct { const char *version, *want; } bodies[] = { { "v0.0.38", body38 }, { "v0.0.41", body41 } };
@@ -183,7 +185,7 @@ test_bodies(void)
 		wire.n = 0;
 		tap_code(prov_create(acc, &c, &m, &err), BERTH_OK, &err);
 		tap_is_str(wire.body, bodies[i].want, "the body of %s", bodies[i].version);
-		tap_is_long(wire.n, i == 0 ? 7 : 4, "asked from v0.0.43 on down, once");
+		tap_is_long(wire.n, i == 0 ? 8 : 5, "asked from v0.0.44 on down, once");
 		tap_ok(str_eq(m.ref, "7") && str_eq(wire.method, "POST"), "number %s", m.ref);
 		tap_ok(str_eq(wire.user, "ann") && str_eq(wire.token, "key-SECRET"), "who it is");
 		c.user_data = "#cloud-config\n";
@@ -222,6 +224,8 @@ test_states(void)
 		{ "[\"CANCELLED\",\"COMPLETING\"]", "None", "", PROV_ENDING, BERTH_OK, false },
 		{ "\"CANCELLED\"", "None", "", PROV_GONE, BERTH_OK, false }, { "[\"TIMEOUT\"]", "TimeLimit", "", PROV_GONE, BERTH_OK, false },
 		{ "[\"PREEMPTED\"]", "None", "", PROV_GONE, BERTH_OK, true }, { "[\"NODE_FAIL\"]", "None", "", PROV_GONE, BERTH_OK, false },
+		{ "[\"RUNNING\",\"POWER_UP_NODE\"]", "None", "", PROV_PENDING, BERTH_OK, false },
+		{ "[\"PENDING\",\"LAUNCH_FAILED\"]", "None", "", PROV_FAILED, BERTH_EFAIL, false },
 		{ "[\"WORD_OF_TOMORROW\"]", "None", "", PROV_PENDING, BERTH_OK, false },
 	};
 	struct prov_account *acc = open_account("url: 'http://localhost:6820', user: ann, token: env:K, api_version: v0.0.40, spot_qos: spot",
@@ -299,6 +303,32 @@ keep_machine(void *arg, const struct prov_machine *m, struct berth_err *err)
 	return BERTH_OK;
 }
 
+/* A partition that says nothing of its state is used; nodes that are kept from work are not. */
+static void
+test_room(void)
+{
+	static const struct { const char *partition, *state; int free; } t[] = {
+		{ "\"x\":1", "IDLE", 2 }, { "\"state\":\"UP\"", "IDLE", 2 }, { "\"partition\":{\"state\":[\"UP\"]}", "IDLE", 2 },
+		{ "\"partition\":{\"state\":[\"INACTIVE\"]}", "IDLE", 0 }, { "\"state\":\"DOWN\"", "IDLE", 0 },
+		{ "\"x\":1", "MAINTENANCE", 0 }, { "\"x\":1", "POWER_DRAIN", 0 }, { "\"x\":1", "BLOCKED", 0 },
+		{ "\"x\":1", "EXTERNAL", 0 }, { "\"x\":1", "POWERED_DOWN", 2 },
+	};
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		struct prov_account *acc = open_account("url: 'http://localhost:6820', user: ann, token: env:K, api_version: v0.0.39",
+		    BERTH_OK);
+		struct berth_err err = { 0 };
+
+		replies[0] = (struct reply){ "/partitions", 200, arena_printf(a, "{\"partitions\":[{\"name\":\"gpu\",%s}]}", t[i].partition) };
+		replies[1] = (struct reply){ "/nodes", 200, arena_printf(a, "{\"nodes\":[{\"name\":\"n\",\"gres\":\"gpu:l4:2\",\"cpus\":8,"
+		    "\"real_memory\":64,\"state\":[\"IDLE\",\"%s\"],\"partitions\":[\"gpu\"]}]}", t[i].state) };
+		memset(&got, 0, sizeof(got));
+		tap_code(prov_offers(acc, NULL, keep_offer, NULL, &err), BERTH_OK, &err);
+		tap_is_long(got.free, t[i].free, "%s, node %s", t[i].partition, t[i].state);
+		prov_account_close(acc);
+	}
+}
+
 /* Bodies that Slurm 22.05 itself wrote, where they lie. */
 static void
 test_recorded(void)
@@ -360,6 +390,7 @@ main(void)
 	test_bodies();
 	test_states();
 	test_codes();
+	test_room();
 	test_recorded();
 	arena_free(a);
 	return tap_done();

@@ -1,4 +1,4 @@
-/* The accounting of slurmrestd in the shapes of v0.0.38 to v0.0.43: each job comes out as the line that sacct prints of it. */
+/* The accounting of slurmrestd in the shapes of v0.0.38 to v0.0.44: each job comes out as the line that sacct prints of it. */
 #include <stdio.h>
 #include <string.h>
 
