@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "model/accel.h"
+#include "model/offerkey.h"
 #include "providers/aws/aws_file.h"
 #include "providers/import/row.h"
 #include "providers/prov.h"
@@ -10,14 +11,21 @@
 #include "util/str.h"
 #include "util/strmap.h"
 
+struct import_name {
+	const char *spelled;		/* one of texts; NULL: none yet */
+	double memory_gib;		/* as the row has it */
+	struct offer found;
+};
+
 struct import {
 	const struct import_opts *opts;
 	struct arena *a, *scratch;
 	struct import_result *out;
-	struct strmap by_key;		/* offer key -> index into offers */
+	struct offerkey_set have;	/* of offers */
 	struct strmap unknown, places;
-	struct strmap by_text;
-	VEC(const char *) texts;
+	struct strmap texts;		/* one copy of each: a list says the same few over and over */
+	struct row_memo memo;
+	struct import_name name;	/* that was resolved last */
 	VEC(long) lines;		/* of each offer */
 	VEC(const char *) names;
 };
@@ -111,19 +119,10 @@ import_double(struct import *im, size_t i, const struct offer *o, long line)
 	}
 }
 
-/* One copy of each text: a list says the same few over and over. */
 static const char *
 import_text(struct import *im, const char *s)
 {
-	size_t *at;
-	int added = 0;
-
-	if (s[0] == '\0')
-		return "";
-	at = strmap_add(im->a, &im->by_text, s, im->texts.n, &added);
-	if (added)
-		VEC_PUSH(im->a, &im->texts, arena_strdup(im->a, s));
-	return im->texts.v[*at];
+	return strmap_intern(im->a, &im->texts, s);
 }
 
 /* Feeds of AWS name regions by their places, each in its own spelling. */
@@ -135,6 +134,7 @@ import_region(struct import *im, const char *provider, const char *region)
 
 	if (!str_eq(provider, "aws") || strpbrk(region, " (") == NULL)
 		return region;
+	arena_reset(im->scratch);
 	known = aws_file_region(im->scratch, region);
 	if (known == NULL)
 		strmap_add(im->a, &im->places, region, 1, &added);
@@ -143,11 +143,29 @@ import_region(struct import *im, const char *provider, const char *region)
 	return known != NULL ? import_text(im, known) : region;
 }
 
+/* prov_offer_resolve(), which rows that follow one another mostly ask the same of. */
+static void
+import_resolve(struct import *im, struct offer *o)
+{
+	struct import_name *m = &im->name;
+
+	if (m->spelled != o->accelerator || !(m->memory_gib == o->accelerator_memory_gib ||
+	    (isnan(m->memory_gib) && isnan(o->accelerator_memory_gib)))) {
+		m->spelled = o->accelerator;
+		m->memory_gib = o->accelerator_memory_gib;
+		m->found = *o;
+		prov_offer_resolve(im->opts->accels, &m->found);
+	}
+	o->accelerator = m->found.accelerator;
+	o->accelerator_known = m->found.accelerator_known;
+	o->accelerator_memory_gib = m->found.accelerator_memory_gib;
+}
+
 static void
 import_add(struct import *im, const struct offer *raw, long line)
 {
 	struct offer o = *raw;
-	size_t *at;
+	size_t at;
 	int added = 0;
 
 	o.provider = import_text(im, o.provider);
@@ -156,20 +174,20 @@ import_add(struct import *im, const struct offer *raw, long line)
 	o.instance_type = import_text(im, o.instance_type);
 	o.accelerator = import_text(im, o.accelerator);
 	o.source = import_text(im, o.source);
-	prov_offer_resolve(im->opts->accels, &o);
+	import_resolve(im, &o);
 	if (!o.accelerator_known) {
 		strmap_add(im->a, &im->unknown, o.accelerator, 0, &added);
 		if (added)
 			VEC_PUSH(im->a, &im->names, o.accelerator);
 	}
-	at = strmap_add(im->a, &im->by_key, import_offer_key(&o, im->scratch), im->out->offers.n, &added);
-	arena_reset(im->scratch);
-	if (!added) {
-		import_double(im, *at, &o, line);
-		return;
-	}
 	VEC_PUSH(im->a, &im->out->offers, o);
-	VEC_PUSH(im->a, &im->lines, line);
+	at = offerkey_add(im->a, &im->have, im->out->offers.v, im->out->offers.n - 1);
+	if (at + 1 == im->out->offers.n) {
+		VEC_PUSH(im->a, &im->lines, line);
+	} else {
+		im->out->offers.n--;
+		import_double(im, at, &o, line);
+	}
 }
 
 static void
@@ -181,7 +199,7 @@ import_row(struct import *im, const struct layout *l, const struct csv_row *row)
 
 	row_trim(row->field, row->n);
 	provider = row_provider(l, row->field, im->opts, im->a);
-	if (row_read(l, row->field, im->opts, im->a, &out, &err) != BERTH_OK) {
+	if (row_read(l, row->field, im->opts, &im->memo, im->a, &out, &err) != BERTH_OK) {
 		import_note(im, row->line, provider, true, err.msg);
 		return;
 	}

@@ -15,6 +15,7 @@ struct row {
 	const struct layout *l;
 	char **field;
 	const struct import_opts *opts;
+	struct row_memo *memo;
 	struct arena *a;
 	struct row_out *out;
 };
@@ -46,8 +47,12 @@ row_trim(char **field, size_t n)
 static bool
 row_is_blank(const char *s)
 {
-	static const char *const words[] = { "", "-", "n/a", "na", "nan", "none", "null", "unknown", NULL };
+	static const char *const words[] = { "-", "n/a", "na", "nan", "none", "null", "unknown", NULL };
 
+	if (s[0] == '\0')
+		return true;
+	if (s[0] >= '0' && s[0] <= '9')
+		return false;
 	for (size_t i = 0; words[i] != NULL; i++)
 		if (str_ieq(s, words[i]))
 			return true;
@@ -198,17 +203,25 @@ row_purchase(const struct row *r, struct offer *o, struct berth_err *err)
 static enum berth_code
 row_as_of(const struct row *r, struct offer *o, struct berth_err *err)
 {
-	const char *s = row_text(r, LAYOUT_AS_OF);
+	const char *s = row_text(r, LAYOUT_AS_OF), *said = s;
 
 	o->as_of = r->opts->as_of;
 	if (row_is_blank(s))
 		return BERTH_OK;
+	if (str_eq(s, r->memo->as_of)) {
+		o->as_of = r->memo->as_of_t;
+		return BERTH_OK;
+	}
 	if (strlen(s) == 10)
 		s = arena_printf(r->a, "%sT00:00:00Z", s);
 	if (time_parse(s, r->opts->now, NULL, TIME_ABSOLUTE, &o->as_of, NULL) != BERTH_OK)
 		return row_refuse(r, LAYOUT_AS_OF, err, "not a date or a time with zone");
 	if (o->as_of > r->opts->now + ROW_FUTURE_S)
 		return row_refuse(r, LAYOUT_AS_OF, err, "lies in the future");
+	if (str_copy(r->memo->as_of, sizeof(r->memo->as_of), said))
+		r->memo->as_of_t = o->as_of;
+	else
+		r->memo->as_of[0] = '\0';
 	return BERTH_OK;
 }
 
@@ -296,6 +309,15 @@ row_provider(const struct layout *l, char **field, const struct import_opts *opt
 	return s;
 }
 
+/* Printable ASCII, as nearly all names are. */
+static bool
+row_is_ascii(const char *s)
+{
+	while (*s >= 0x20 && *s < 0x7f)
+		s++;
+	return *s == '\0';
+}
+
 static enum berth_code
 row_names(const struct row *r, struct offer *o, struct berth_err *err)
 {
@@ -312,6 +334,8 @@ row_names(const struct row *r, struct offer *o, struct berth_err *err)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		const char *s = row_text(r, names[i]);
 
+		if (row_is_ascii(s))
+			continue;
 		if (str_control(s) >= 0)
 			return row_refuse(r, names[i], err, "a control character");
 		if (!str_utf8_valid(s, strlen(s)))
@@ -367,10 +391,10 @@ row_all_upfront(const struct row *r, struct offer *o, struct berth_err *err)
 }
 
 enum berth_code
-row_read(const struct layout *l, char **field, const struct import_opts *opts, struct arena *a, struct row_out *out,
-    struct berth_err *err)
+row_read(const struct layout *l, char **field, const struct import_opts *opts, struct row_memo *memo, struct arena *a,
+    struct row_out *out, struct berth_err *err)
 {
-	struct row r = { l, field, opts, a, out };
+	struct row r = { l, field, opts, memo, a, out };
 	struct offer *o = &out->offer[0];
 	enum berth_code rc;
 

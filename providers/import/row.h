@@ -12,9 +12,12 @@ struct row_out {
 	const char *doubt;	/* NULL, or why a price is unknown */
 };
 
+/* What the row before said, start with { 0 }: rows mostly share it. */
+struct row_memo { char as_of[32]; int64_t as_of_t; };
+
 /* Strings are borrowed from the record, its fields trimmed before. BERTH_EINVAL: the row is refused, err->msg says why (the column stands in it). */
 BERTH_MUST_CHECK enum berth_code row_read(const struct layout *l, char **field, const struct import_opts *opts,
-    struct arena *a, struct row_out *out, struct berth_err *err);
+    struct row_memo *memo, struct arena *a, struct row_out *out, struct berth_err *err);
 
 /* Takes the blanks around each field of a record away: once, before the calls here. */
 void row_trim(char **field, size_t n);

@@ -5,8 +5,8 @@
 
 #include "broker/pricelist.h"
 #include "broker/quarantine.h"
-#include "providers/import/import.h"
 #include "model/event.h"
+#include "model/offerkey.h"
 #include "model/rates.h"
 #include "store/event_rows.h"
 #include "store/offer_rows.h"
@@ -27,36 +27,59 @@ pricelist_known(const struct offer *v, size_t n)
 	return known;
 }
 
-static void
-pricelist_compare(double far, const struct offer *old, size_t n_old, const struct offer *fresh, size_t n_fresh,
-    struct pricelist_gate *g)
+/* Which old offer each new one takes the place of: was [n_fresh], indices into old or OFFERKEY_NONE. */
+static size_t *
+pricelist_match(const struct offer *old, size_t n_old, const struct offer *fresh, size_t n_fresh, struct arena *a)
 {
-	struct strmap prices = { 0 }, names = { 0 }, seen = { 0 };
-	struct arena *a;
+	size_t *was = arena_array_of(a, n_fresh, size_t);
+	struct offerkey_set set = { 0 };
+
+	for (size_t i = 0; i < n_old; i++)
+		(void)offerkey_add(a, &set, old, i);
+	for (size_t i = 0; i < n_fresh; i++)
+		was[i] = offerkey_find(&set, old, &fresh[i]);
+	return was;
+}
+
+/* Accelerators of the old list, and how many of them the new one lacks. */
+static void
+pricelist_families(const struct offer *old, size_t n_old, const struct offer *fresh, size_t n_fresh,
+    struct arena *a, struct pricelist_gate *g)
+{
+	struct strmap names = { 0 }, seen = { 0 };
+	const char *last = NULL;
 	int added;
 
-	if (n_old == 0)
-		return;
-	a = arena_new();
-	for (size_t i = 0; i < n_fresh; i++) {
-		strmap_add(a, &names, fresh[i].accelerator, 1, NULL);
-		strmap_add(a, &prices, import_offer_key(&fresh[i], a), i, NULL);
-	}
-	for (size_t i = 0; i < n_old; i++) {
-		const size_t *at = strmap_get(&prices, import_offer_key(&old[i], a));
-		double was = usd_to_double(offer_effective_hour(&old[i])), is;
-
+	for (size_t i = 0; i < n_fresh; last = fresh[i++].accelerator)
+		if (fresh[i].accelerator != last)
+			strmap_add(a, &names, fresh[i].accelerator, 1, NULL);
+	last = NULL;
+	for (size_t i = 0; i < n_old; last = old[i++].accelerator) {
+		if (old[i].accelerator == last)
+			continue;
 		strmap_add(a, &seen, old[i].accelerator, 1, &added);
 		g->families += (size_t)added;
 		g->lost += added && strmap_get(&names, old[i].accelerator) == NULL;
-		if (at == NULL || isnan(was) || was <= 0)
+	}
+}
+
+static void
+pricelist_compare(double far, const struct offer *old, const struct offer *fresh, size_t n_fresh, const size_t *match,
+    struct pricelist_gate *g)
+{
+	for (size_t i = 0; i < n_fresh; i++) {
+		double was, is;
+
+		if (match[i] == OFFERKEY_NONE)
 			continue;
-		is = usd_to_double(offer_effective_hour(&fresh[*at]));
+		was = usd_to_double(offer_effective_hour(&old[match[i]]));
+		if (isnan(was) || was <= 0)
+			continue;
+		is = usd_to_double(offer_effective_hour(&fresh[i]));
 		g->common++;
 		g->unknown += isnan(is) ? 1 : 0;
 		g->moved += isnan(is) || fabs(is / was - 1) > far;
 	}
-	arena_free(a);
 }
 
 static void
@@ -68,14 +91,17 @@ pricelist_say_moved(struct pricelist_gate *g, double far)
 		snprintf(g->why + n, sizeof(g->why) - (size_t)n, " or are none any more (%zu)", g->unknown);
 }
 
-void
-pricelist_judge(const struct pricelist_policy *policy, bool own, const struct offer *old, size_t n_old, const struct offer *fresh,
-    size_t n_fresh, struct pricelist_gate *g)
+static void
+pricelist_judge_match(const struct pricelist_policy *policy, bool own, const struct offer *old, size_t n_old,
+    const struct offer *fresh, size_t n_fresh, const size_t *match, struct arena *a, struct pricelist_gate *g)
 {
 	const struct pricelist_policy *p = policy != NULL ? policy : &pricelist_policy_default;
 
 	memset(g, 0, sizeof(*g));
-	pricelist_compare(p->moved, old, n_old, fresh, n_fresh, g);
+	if (n_old > 0) {
+		pricelist_families(old, n_old, fresh, n_fresh, a, g);
+		pricelist_compare(p->moved, old, fresh, n_fresh, match, g);
+	}
 	if (own) {
 		g->moved -= g->unknown;		/* a row was taken out of berth.yaml */
 		g->unknown = 0;
@@ -87,6 +113,16 @@ pricelist_judge(const struct pricelist_policy *policy, bool own, const struct of
 	else if (g->families > 1 && (double)g->lost > p->lost_share * (double)g->families)
 		snprintf(g->why, sizeof(g->why), "%zu of %zu accelerators are not in it any more", g->lost, g->families);
 	g->pass = g->why[0] == '\0';
+}
+
+void
+pricelist_judge(const struct pricelist_policy *policy, bool own, const struct offer *old, size_t n_old, const struct offer *fresh,
+    size_t n_fresh, struct pricelist_gate *g)
+{
+	struct arena *a = arena_new();
+
+	pricelist_judge_match(policy, own, old, n_old, fresh, n_fresh, pricelist_match(old, n_old, fresh, n_fresh, a), a, g);
+	arena_free(a);
 }
 
 /* Keeps the list for somebody to look at; why_out says where it is and what was wrong with it. */
@@ -145,26 +181,26 @@ pricelist_tell_move(const struct pricelist_setup *s, const struct pricelist_move
 
 /* One event for each provider, accelerator and way to buy of which a price moved by more than the policy's share. */
 static enum berth_code
-pricelist_tell(const struct pricelist_setup *s, const struct offer *old, size_t n_old, const struct offer *fresh, size_t n_fresh,
-    struct arena *a, struct berth_err *err)
+pricelist_tell(const struct pricelist_setup *s, const struct offer *old, const struct offer *fresh, size_t n_fresh,
+    const size_t *match, struct arena *a, struct berth_err *err)
 {
 	double least = s->policy != NULL ? s->policy->alert : pricelist_policy_default.alert;
-	struct strmap by_key = { 0 }, groups = { 0 };
+	struct strmap groups = { 0 };
 	VEC(struct pricelist_move) moves = { 0 };
 	enum berth_code rc = BERTH_OK;
 
-	if (n_old == 0 || least <= 0)
-		return BERTH_OK;
-	for (size_t i = 0; i < n_old; i++)
-		strmap_add(a, &by_key, import_offer_key(&old[i], a), i, NULL);
-	for (size_t i = 0; i < n_fresh; i++) {
-		const size_t *at = strmap_get(&by_key, import_offer_key(&fresh[i], a));
-		struct usd_micro was = at != NULL ? offer_effective_hour(&old[*at]) : USD_UNKNOWN, now = offer_effective_hour(&fresh[i]);
-		double share = usd_to_double(now) / usd_to_double(was) - 1;
+	for (size_t i = 0; i < n_fresh && least > 0; i++) {
 		struct pricelist_move *m;
+		struct usd_micro was, now;
+		double share;
 		int added = 0;
 		size_t *g;
 
+		if (match[i] == OFFERKEY_NONE)
+			continue;
+		was = offer_effective_hour(&old[match[i]]);
+		now = offer_effective_hour(&fresh[i]);
+		share = usd_to_double(now) / usd_to_double(was) - 1;
 		if (!(fabs(share) > least) || was.v <= 0)
 			continue;
 		g = strmap_add(a, &groups, arena_printf(a, "%s\t%s\t%d", fresh[i].provider, fresh[i].accelerator, (int)fresh[i].purchase),
@@ -181,67 +217,84 @@ pricelist_tell(const struct pricelist_setup *s, const struct offer *old, size_t 
 	return rc;
 }
 
-/* Prices in other currencies become USD where the policy has a rate. */
-static struct offer *
-pricelist_in_usd(const struct pricelist_setup *s, const struct offer *offers, size_t n, struct arena *a)
+static bool
+pricelist_all_usd(const struct offer *v, size_t n)
 {
-	struct offer *v = arena_array_of(a, n, struct offer);
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(v[i].currency, "USD") != 0)
+			return false;
+	return true;
+}
 
-	if (n > 0)
-		memcpy(v, offers, n * sizeof(*v));
-	for (size_t i = 0; s->policy != NULL && s->policy->rates != NULL && i < n; i++)
+/* Prices in other currencies become USD where the policy has a rate: a copy, or raw where there is nothing to do. */
+static const struct offer *
+pricelist_in_usd(const struct pricelist_setup *s, const struct offer *raw, size_t n, struct arena *a)
+{
+	struct offer *v;
+
+	if (s->policy == NULL || s->policy->rates == NULL || pricelist_all_usd(raw, n))
+		return raw;
+	v = arena_memdup(a, raw, n * sizeof(*v));
+	for (size_t i = 0; i < n; i++)
 		rates_convert(s->policy->rates, &v[i], a);
 	return v;
 }
 
-static enum berth_code
-pricelist_replace(const struct pricelist_setup *s, const struct quarantine *key, const struct offer *old, size_t n_old,
-    const struct offer *offers, size_t n, struct arena *a, struct berth_err *err)
-{
-	enum berth_code rc = store_begin(s->store, err);
+/* What is there now and what shall be: read, judged and replaced in one transaction. */
+struct pricelist_two {
+	const struct offer *fresh;
+	struct offer *old;
+	size_t n, n_old;
+	const size_t *match;		/* [n] */
+};
 
+static enum berth_code
+pricelist_put_locked(const struct pricelist_setup *s, const struct quarantine *key, struct pricelist_two *t,
+    struct arena *a, struct pricelist_result *r, struct berth_err *err)
+{
+	struct pricelist_gate g;
+	const char *why;
+	enum berth_code rc;
+
+	rc = store_offer_current(s->store, key->provider, key->account, key->source, a, &t->old, &t->n_old, err);
 	if (rc != BERTH_OK)
 		return rc;
-	rc = store_offers_replace(s->store, key->provider, key->account, key->source, offers, n, s->now, NULL, err);
-	if (rc == BERTH_OK)
-		rc = pricelist_tell(s, old, n_old, offers, n, a, err);
-	if (rc == BERTH_OK)
-		return store_commit(s->store, err);
-	store_rollback(s->store);
-	return rc;
+	t->match = pricelist_match(t->old, t->n_old, t->fresh, t->n, a);
+	pricelist_judge_match(s->policy, false, t->old, t->n_old, t->fresh, t->n, t->match, a, &g);
+	if (g.pass || s->force) {
+		rc = store_offers_exchange(s->store, key->provider, key->account, key->source, t->old, t->n_old, t->fresh,
+		    t->n, s->now, NULL, err);
+		return rc == BERTH_OK ? pricelist_tell(s, t->old, t->fresh, t->n, t->match, a, err) : rc;
+	}
+	rc = pricelist_quarantine(s, key, t->fresh, t->n, g.why, a, &why, err);
+	if (rc != BERTH_OK)
+		return rc;
+	r->stale = true;
+	r->code = BERTH_EPRICE;
+	str_copy(r->error, sizeof(r->error), why);
+	return store_offers_stale(s->store, key->provider, key->account, key->source, why, s->now, err);
 }
 
 enum berth_code
 pricelist_put(const struct pricelist_setup *s, const char *provider, const char *account, const char *source,
     const struct offer *raw, size_t n, struct arena *a, struct pricelist_result *r, struct berth_err *err)
 {
-	struct offer_query q = { .provider = provider, .account = account, .list_source = source, .every_kind = true };
 	struct quarantine key = { .provider = provider, .account = account, .source = source };
-	const struct offer *offers = pricelist_in_usd(s, raw, n, a);
-	struct pricelist_gate g;
-	const char *why;
-	struct offer *old;
+	struct pricelist_two t = { .fresh = pricelist_in_usd(s, raw, n, a), .n = n };
 	enum berth_code rc;
-	size_t n_old;
 
 	*r = (struct pricelist_result){ .name = provider, .offers = n };
-	rc = store_offer_list(s->store, &q, a, &old, &n_old, err);
-	if (rc != BERTH_OK)
+	if ((rc = store_begin(s->store, err)) != BERTH_OK)
 		return rc;
-	pricelist_judge(s->policy, false, old, n_old, offers, n, &g);
-	if (g.pass || s->force) {
-		rc = pricelist_replace(s, &key, old, n_old, offers, n, a, err);
-		if (rc == BERTH_OK && !s->dry_run)
-			quarantine_drop(s->quarantine_dir, &key, a);
+	rc = pricelist_put_locked(s, &key, &t, a, r, err);
+	if (rc != BERTH_OK) {
+		store_rollback(s->store);
 		return rc;
 	}
-	rc = pricelist_quarantine(s, &key, offers, n, g.why, a, &why, err);
-	if (rc != BERTH_OK)
-		return rc;
-	r->stale = true;
-	r->code = BERTH_EPRICE;
-	str_copy(r->error, sizeof(r->error), why);
-	return store_offers_stale(s->store, provider, account, source, why, s->now, err);
+	rc = store_commit(s->store, err);
+	if (rc == BERTH_OK && r->code == BERTH_OK && !s->dry_run)
+		quarantine_drop(s->quarantine_dir, &key, a);
+	return rc;
 }
 
 /* Which lists belong to an account. Where it cannot make machines its offers are no account's: prices alone. */
@@ -335,7 +388,7 @@ pricelist_replace_account(const struct pricelist_setup *s, const struct pricelis
 	if (rc == BERTH_OK)
 		rc = pricelist_end_others(s, k, fresh, n, a, err);
 	if (rc == BERTH_OK)
-		rc = pricelist_tell(s, old, n_old, fresh, n, a, err);
+		rc = pricelist_tell(s, old, fresh, n, pricelist_match(old, n_old, fresh, n, a), a, err);
 	if (rc == BERTH_OK)
 		return store_commit(s->store, err);
 	store_rollback(s->store);
@@ -382,7 +435,7 @@ pricelist_put_account(const struct pricelist_setup *s, const struct pricelist_ke
 {
 	struct offer_query q = { .account = k->account, .list_source = k->source, .every_kind = true };
 	struct quarantine key = { .provider = "", .account = k->account, .source = k->source };
-	struct offer *offers = pricelist_in_usd(s, raw, n, a), *old;
+	struct offer *offers = n > 0 ? arena_memdup(a, pricelist_in_usd(s, raw, n, a), n * sizeof(*offers)) : NULL, *old;
 	const struct provider_ops *ops = provider_find(provider);
 	struct pricelist_gate g;
 	const char *why;

@@ -52,32 +52,66 @@ prices_import_note(void *arg, long line, const char *provider, bool refused, con
 	cmd_warn(im->ctx, "%s:%ld: %s%s", im->file, line, refused ? "refused: " : "price unknown: ", message);
 }
 
+/* The offers of one provider in a file: n of them from first on. */
+struct prices_group { const char *provider; size_t first, n; };
+
 static int
-prices_import_cmp(const void *a, const void *b)
+prices_group_cmp(const void *a, const void *b)
 {
-	const struct offer *x = a, *y = b;
+	const struct prices_group *x = *(struct prices_group *const *)a, *y = *(struct prices_group *const *)b;
 
 	return strcmp(x->provider, y->provider);
 }
 
+/* v [n] provider by provider, each in the order of the file; groups_out [*n_out] by name. */
+static struct offer *
+prices_import_group(struct arena *a, const struct offer *v, size_t n, struct prices_group ***groups_out, size_t *n_out)
+{
+	struct offer *sorted = arena_array_of(a, n, struct offer);
+	size_t *group = arena_array_of(a, n, size_t), at = 0;
+	struct strmap by_name = { 0 };
+	VEC(struct prices_group) g = { 0 };
+	struct prices_group **order;
+	int added;
+
+	for (size_t i = 0; i < n; i++) {
+		group[i] = *strmap_add(a, &by_name, v[i].provider, g.n, &added);
+		if (added)
+			VEC_PUSH(a, &g, (struct prices_group){ .provider = v[i].provider });
+		g.v[group[i]].n++;
+	}
+	order = arena_array_of(a, g.n, struct prices_group *);
+	for (size_t i = 0; i < g.n; i++)
+		order[i] = &g.v[i];
+	if (g.n > 1)
+		qsort(order, g.n, sizeof(struct prices_group *), prices_group_cmp);
+	for (size_t i = 0; i < g.n; at += order[i++]->n)
+		order[i]->first = at;
+	for (size_t i = 0; i < n; i++)
+		sorted[g.v[group[i]].first++] = v[i];
+	for (size_t i = 0; i < g.n; i++)
+		g.v[i].first -= g.v[i].n;
+	*groups_out = order;
+	*n_out = g.n;
+	return sorted;
+}
+
 /* The offers of one file, provider by provider. */
 static enum berth_code
-prices_import_put(struct prices_import *im, const char *source, struct import_result *r, struct berth_err *err)
+prices_import_put(struct prices_import *im, const char *source, const struct import_result *r, struct berth_err *err)
 {
-	struct offer *v = r->offers.v;
-	enum berth_code rc = BERTH_OK;
+	struct prices_group **groups;
+	size_t n;
+	const struct offer *v = prices_import_group(im->ctx->arena, r->offers.v, r->offers.n, &groups, &n);
 
-	if (r->offers.n > 0)
-		qsort(v, r->offers.n, sizeof(*v), prices_import_cmp);
-	for (size_t i = 0, j; rc == BERTH_OK && i < r->offers.n; i = j) {
+	for (size_t i = 0; i < n; i++) {
+		const struct prices_group *g = groups[i];
 		struct pricelist_result one, *sum;
+		enum berth_code rc = pricelist_put(&im->setup, g->provider, "", source, v + g->first, g->n, im->ctx->arena, &one, err);
 
-		for (j = i; j < r->offers.n && str_eq(v[j].provider, v[i].provider);)
-			j++;
-		rc = pricelist_put(&im->setup, v[i].provider, "", source, &v[i], j - i, im->ctx->arena, &one, err);
 		if (rc != BERTH_OK)
-			break;
-		sum = prices_import_result(im, v[i].provider);
+			return rc;
+		sum = prices_import_result(im, g->provider);
 		sum->offers += one.code == BERTH_OK ? one.offers : 0;
 		if (one.code != BERTH_OK) {
 			sum->stale = true;
@@ -85,7 +119,7 @@ prices_import_put(struct prices_import *im, const char *source, struct import_re
 			str_copy(sum->error, sizeof(sum->error), one.error);
 		}
 	}
-	return rc;
+	return BERTH_OK;
 }
 
 static void

@@ -15,7 +15,7 @@ libmodel_a_SOURCES = \
 	src/model/jobspec.c src/model/jobspec.h \
 	src/model/machine.c src/model/machine.h \
 	src/model/measure.h \
-	src/model/offer.c src/model/offer.h \
+	src/model/offer.c src/model/offer.h src/model/offerkey.c src/model/offerkey.h \
 	src/model/probe.c src/model/probe.h \
 	src/model/rates.c src/model/rates.h \
 	src/model/record.h \

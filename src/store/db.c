@@ -219,6 +219,12 @@ db_again(struct db_stmt *st, struct berth_err *err, const struct db_val *args, s
 }
 
 enum berth_code
+db_load(struct db *db, const char *table, const struct db_rows *rows, struct berth_err *err)
+{
+	return rows->n > 0 ? db->engine->load(db->conn, table, rows, err) : BERTH_OK;
+}
+
+enum berth_code
 db_run(struct db *db, struct berth_err *err, const char *sql, const struct db_val *args, size_t n)
 {
 	struct db_stmt *st;

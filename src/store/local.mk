@@ -2,7 +2,7 @@ noinst_LIBRARIES += libstore.a
 libstore_a_SOURCES = \
 	src/store/store.c src/store/store.h src/store/priv.h \
 	src/store/db.c src/store/db.h \
-	src/store/sqlite.c src/store/sqlite.h src/store/sqlite_upkeep.c \
+	src/store/sqlite.c src/store/sqlite.h src/store/sqlite_load.c src/store/sqlite_upkeep.c \
 	src/store/migrate.c src/store/migrate.h \
 	src/store/pack.c \
 	src/store/run_rows.c src/store/upkeep.c \
@@ -10,7 +10,7 @@ libstore_a_SOURCES = \
 	src/store/tier.c src/store/tier.h src/store/tier_rows.c src/store/tier_rows.h src/store/tier_late.c src/store/tier_late.h \
 	src/store/tier_move.c src/store/tier_check.c src/store/history.c \
 	src/store/bill_rows.c src/store/bill_rows.h \
-	src/store/offer_rows.c src/store/offer_rows.h \
+	src/store/offer_rows.c src/store/offer_rows.h src/store/offer_replace.c \
 	src/store/job_rows.c src/store/job_rows.h \
 	src/store/intent_rows.c src/store/instance_rows.c src/store/measure_rows.c src/store/block_rows.c \
 	src/store/machine_rows.h \

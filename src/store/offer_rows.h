@@ -29,6 +29,13 @@ struct list_counts { int64_t unchanged, changed, added, removed; };
 BERTH_MUST_CHECK enum berth_code store_offers_replace(struct store *s, const char *provider, const char *account,
     const char *source, const struct offer *offers, size_t n, int64_t now, struct list_counts *counts_out,
     struct berth_err *err);
+/* The same where the caller holds a transaction and has read old [n_old], all of store_offer_current(), within it. */
+BERTH_MUST_CHECK enum berth_code store_offers_exchange(struct store *s, const char *provider, const char *account,
+    const char *source, const struct offer *old, size_t n_old, const struct offer *offers, size_t n, int64_t now,
+    struct list_counts *counts_out, struct berth_err *err);
+/* What stands in one list now, of every kind and in no order; `measured` is not filled in. No such list: none. */
+BERTH_MUST_CHECK enum berth_code store_offer_current(struct store *s, const char *provider, const char *account,
+    const char *source, struct arena *a, struct offer **offers_out, size_t *n_out, struct berth_err *err);
 /* A refresh failed: the list stays, with a reason. No list yet: one without offers is made. */
 BERTH_MUST_CHECK enum berth_code store_offers_stale(struct store *s, const char *provider, const char *account,
     const char *source, const char *reason, int64_t now, struct berth_err *err);

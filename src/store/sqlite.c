@@ -514,6 +514,7 @@ const struct db_engine db_sqlite = {
 	.prepare = sqlite_prepare,
 	.bind = sqlite_bind,
 	.step = sqlite_step,
+	.load = sqlite_load,
 	.reset = sqlite_reset,
 	.finalize = sqlite_finalize,
 	.columns = sqlite_columns,

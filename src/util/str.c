@@ -10,12 +10,6 @@ str_eq(const char *a, const char *b)
 	return strcmp(a, b) == 0;
 }
 
-char
-str_lower_char(char c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
 bool
 str_ieq(const char *a, const char *b)
 {
@@ -48,24 +42,6 @@ str_ends(const char *s, const char *suffix)
 	size_t n = strlen(s), m = strlen(suffix);
 
 	return n >= m && memcmp(s + n - m, suffix, m) == 0;
-}
-
-bool
-str_is_space(char c)
-{
-	return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-bool
-str_is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-bool
-str_is_alnum(char c)
-{
-	return str_is_digit(c) || (str_lower_char(c) >= 'a' && str_lower_char(c) <= 'z');
 }
 
 int

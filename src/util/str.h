@@ -14,10 +14,11 @@ bool str_ieq(const char *a, const char *b);		/* ASCII letters in either case */
 bool str_starts(const char *s, const char *prefix);
 bool str_istarts(const char *s, const char *prefix);
 bool str_ends(const char *s, const char *suffix);
-bool str_is_space(char c);				/* blank, \t \n \v \f \r; never by locale */
-bool str_is_digit(char c);
-bool str_is_alnum(char c);				/* ASCII */
-char str_lower_char(char c);
+/* Never by locale: ASCII, blank \t \n \v \f \r. */
+static inline bool str_is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+static inline bool str_is_digit(char c) { return c >= '0' && c <= '9'; }
+static inline char str_lower_char(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+static inline bool str_is_alnum(char c) { return str_is_digit(c) || (str_lower_char(c) >= 'a' && str_lower_char(c) <= 'z'); }
 /* Index of s in the NULL-terminated list, -1 if it is not there. */
 int str_index(const char *s, const char *const *list);
 

@@ -25,8 +25,8 @@ strmap_get(const struct strmap *m, const char *key)
 	return s->key != NULL ? &s->value : NULL;
 }
 
-size_t *
-strmap_add(struct arena *a, struct strmap *m, const char *key, size_t first, int *added_out)
+static struct strmap_slot *
+strmap_put(struct arena *a, struct strmap *m, const char *key, size_t first, int *added_out)
 {
 	struct strmap_slot *s;
 
@@ -48,5 +48,17 @@ strmap_add(struct arena *a, struct strmap *m, const char *key, size_t first, int
 		*s = (struct strmap_slot){ arena_strdup(a, key), first };
 		m->n++;
 	}
-	return &s->value;
+	return s;
+}
+
+size_t *
+strmap_add(struct arena *a, struct strmap *m, const char *key, size_t first, int *added_out)
+{
+	return &strmap_put(a, m, key, first, added_out)->value;
+}
+
+const char *
+strmap_intern(struct arena *a, struct strmap *m, const char *s)
+{
+	return s[0] == '\0' ? "" : strmap_put(a, m, s, 0, NULL)->key;
 }

@@ -23,4 +23,7 @@ size_t *strmap_get(const struct strmap *m, const char *key);
  */
 size_t *strmap_add(struct arena *a, struct strmap *m, const char *key, size_t first, int *added_out);
 
+/* The map's own copy of s, made at its first call: equal texts share one. "" is a literal. */
+const char *strmap_intern(struct arena *a, struct strmap *m, const char *s);
+
 #endif

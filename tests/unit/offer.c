@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "model/offer.h"
+#include "model/offerkey.h"
 #include "tests/tap.h"
+#include "util/arena.h"
 
 static struct offer
 make(enum purchase p, int term, int64_t upfront, int64_t price, int count)
@@ -100,6 +102,54 @@ test_order(void)
 	}
 }
 
+/* Each field of an identity by itself makes another offer; price, date, source and account do not. */
+static void
+test_identity(void)
+{
+	struct offer v[600];
+	struct offerkey_set set = { 0 };
+	struct arena *a = arena_new();
+	size_t n = 0, found = 0;
+	struct offer same;
+
+	for (int i = 0; i < 13; i++)
+		v[n++] = make(PURCHASE_RESERVED, 12, 0, 1000000, 8);
+	v[1].provider = "q";
+	v[2].region = "s";
+	v[3].zone = "z";
+	v[4].instance_type = "u";
+	v[5].accelerator = "B";
+	v[6].accelerator_count = 4;
+	v[7].purchase = PURCHASE_SPOT;
+	v[8].term_months = 36;
+	v[9].payment = PAYMENT_ALL;
+	v[10].kind = OFFER_WINDOWS;
+	memcpy(v[11].currency, "EUR", 4);
+	v[12].starts_at = 1;
+	for (int i = 0; n < 600; i++) {		/* and enough to make the set grow */
+		v[n] = make(PURCHASE_ON_DEMAND, 0, 0, 1000000, 1);
+		v[n++].accelerator_count = i + 1;
+	}
+	for (size_t i = 0; i < n; i++)
+		found += offerkey_add(a, &set, v, i) == i;
+	tap_is_long((long long)found, 600, "each differs from all others");
+	for (size_t i = found = 0; i < n; i++)
+		found += offerkey_add(a, &set, v, i) == i && offerkey_find(&set, v, &v[i]) == i;
+	tap_ok(found == 600 && set.n == 600, "none comes in twice, each is found");
+	same = v[9];
+	same.price.v = 5;
+	same.as_of = 7;
+	same.source = "other";
+	same.account = "mine";
+	same.region = strcpy(arena_alloc(a, 2), "r");	/* the text counts, not where it lies */
+	tap_is_long((long long)offerkey_find(&set, v, &same), 9, "price, date, source and account are no part of it");
+	same.region = "elsewhere";
+	tap_ok(offerkey_find(&set, v, &same) == OFFERKEY_NONE, "one that is not there is not found");
+	tap_ok(offerkey_hash(&v[0]) >> 32 == offerkey_hash(&v[2]) >> 32 && offerkey_hash(&v[0]) >> 32 !=
+	    offerkey_hash(&v[6]) >> 32, "offers of one accelerator and count lie together");
+	arena_free(a);
+}
+
 int
 main(void)
 {
@@ -107,5 +157,6 @@ main(void)
 	test_effective();
 	test_unknown();
 	test_order();
+	test_identity();
 	return tap_done();
 }

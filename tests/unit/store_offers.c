@@ -119,6 +119,45 @@ test_replace(struct store *s, struct offer *offers)
 	arena_free(a);
 }
 
+/* The same list read again later, all of one date: every row keeps its id and its place in the history. */
+static void
+test_redate(struct store *s)
+{
+	struct arena *a = arena_new();
+	struct offer o[30], *before, *after;
+	struct list_counts c;
+	struct berth_err err;
+	size_t n, m, kept = 0, moved = 0;
+
+	for (size_t i = 0; i < 30; i++)
+		o[i] = offer_make(i, "daily");
+	tap_code(store_offers_replace(s, "daily", "", "list", o, 30, T0, NULL, &err), BERTH_OK, &err);
+	tap_code(store_offer_current(s, "daily", "", "list", a, &before, &n, &err), BERTH_OK, &err);
+	for (size_t i = 0; i < 30; i++) {
+		o[i].as_of = T0 + 86400;
+		o[i].source = "tomorrow";
+	}
+	o[8].price.v += 1;
+	tap_code(store_offers_replace(s, "daily", "", "list", o, 29, T0 + 86400, &c, &err), BERTH_OK, &err);
+	tap_ok(c.unchanged == 28 && c.changed == 1 && c.removed == 1 && c.added == 0, "one changed, one gone");
+	tap_code(store_offer_current(s, "daily", "", "list", a, &after, &m, &err), BERTH_OK, &err);
+	for (size_t i = 0; i < m; i++) {
+		moved += after[i].as_of == T0 + 86400 && strcmp(after[i].source, "tomorrow") == 0;
+		for (size_t j = 0; j < n; j++)
+			kept += after[i].id == before[j].id;
+	}
+	tap_ok(n == 30 && m == 29 && moved == 29 && kept == 28, "date and source move on, ids stay");
+	tap_code(store_offer_get(s, before[0].id, a, &o[0], &err), BERTH_OK, &err);
+	tap_code(store_offer_list(s, &(struct offer_query){ .provider = "daily", .at = T0 + 60 }, a, &after, &m, &err), BERTH_OK,
+	    &err);
+	for (size_t i = kept = 0; i < m; i++)
+		kept += after[i].as_of != T0 + 86400;
+	tap_ok(m == 30 && kept == 2, "those that ended keep the date that they had");
+	tap_code(store_offers_replace(s, "daily", "", "list", NULL, 0, T0 + 90000, &c, &err), BERTH_OK, &err);
+	tap_is_long(c.removed, 29, "a list can be emptied");
+	arena_free(a);
+}
+
 static void
 test_stale(struct store *s)
 {
@@ -200,6 +239,7 @@ main(void)
 	test_replace(s, offers);
 	test_stale(s);
 	test_measured(s);
+	test_redate(s);
 	store_close(s);
 	store_tmp_end();
 	return tap_done();
