@@ -11,9 +11,9 @@
 #include "util/buf.h"
 #include "util/json.h"
 
-/* Bars of v [n] from 0 on one scale, in the width of the terminal; a mark stands where on demand alone would end. */
-static enum berth_code
-simshow_bars(struct cmd_ctx *ctx, const char *const *name, const double *v, size_t n, struct berth_err *err)
+enum berth_code
+simshow_bars(struct cmd_ctx *ctx, const char *title, const char *const *name, const double *v, size_t n,
+    struct berth_err *err)
 {
 	int columns = ctx->columns > 0 ? ctx->columns : 80, width = columns - 26;
 	double most = 1;
@@ -24,7 +24,7 @@ simshow_bars(struct cmd_ctx *ctx, const char *const *name, const double *v, size
 	for (size_t i = 0; i < n; i++)
 		most = fmax(most, isfinite(v[i]) ? v[i] : 0);
 	buf_init(&b, 65536);
-	buf_printf(&b, "\nMean cost; | is on demand alone\n");
+	buf_printf(&b, "\n%s\n", title);
 	for (size_t i = 0; i < n; i++) {
 		int filled = isfinite(v[i]) ? (int)lrint(v[i] / most * width) : 0, mark = (int)lrint(1 / most * width);
 
@@ -132,7 +132,7 @@ simshow_spot(struct cmd_ctx *ctx, const struct simspot_result *r, struct berth_e
 	cmd_say(ctx, "Cost over always on demand. Waited, from submission to the end, less the work,\n"
 	    "and preemptions are means of a job.\n");
 	rc = cmd_table_print(ctx, t, err);
-	return rc == BERTH_OK ? simshow_bars(ctx, name, mean, n, err) : rc;
+	return rc == BERTH_OK ? simshow_bars(ctx, "Mean cost; | is on demand alone", name, mean, n, err) : rc;
 }
 
 void
@@ -204,5 +204,5 @@ simshow_commit(struct cmd_ctx *ctx, const struct simcommit_cell *c, size_t n, st
 		}
 	cmd_say(ctx, "Cost over on demand only, and over the best that could have been reserved\n");
 	rc = cmd_table_print(ctx, t, err);
-	return rc == BERTH_OK ? simshow_bars(ctx, name, mean, SIMCOMMIT_POLICIES, err) : rc;
+	return rc == BERTH_OK ? simshow_bars(ctx, "Mean cost; | is on demand alone", name, mean, SIMCOMMIT_POLICIES, err) : rc;
 }

@@ -11,6 +11,10 @@ struct jsonw;
 struct simcommit_cell;
 struct simspot_result;
 
+/* Bars of v [n] from 0 on one scale, in the width of the terminal; a mark stands at 1. */
+BERTH_MUST_CHECK enum berth_code simshow_bars(struct cmd_ctx *ctx, const char *title, const char *const *name, const double *v,
+    size_t n, struct berth_err *err);
+
 /* One row a policy; under it a bar for each mean. */
 BERTH_MUST_CHECK enum berth_code simshow_spot(struct cmd_ctx *ctx, const struct simspot_result *r, struct berth_err *err);
 void simshow_spot_json(struct jsonw *w, const struct simspot_result *r);

@@ -7,6 +7,7 @@
 #include "cmd/cmd.h"
 #include "cmd/simcommit.h"
 #include "cmd/simjobs.h"
+#include "cmd/simscale.h"
 #include "cmd/simshow.h"
 #include "cmd/simspot.h"
 #include "model/series.h"
@@ -118,11 +119,14 @@ static const struct cmd simulate_subs[] = {
 	    .flags = CMD_STORE_RO, .args_max = -1, .run = simulate_commit },
 	{ .name = "jobs", .summary = "a year of jobs through a made-up world of spot zones", .args = "", .opts = simulate_jobs_rows,
 	    .opts_default = &simulate_jobs_defaults, .opts_size = sizeof(simulate_jobs_defaults), .run = simulate_jobs },
+	{ .name = "scale", .summary = "replay policies of autoscaling over a recorded load", .args = "SERIES",
+	    .opts = simulate_scale_rows, .opts_default = &simulate_scale_defaults, .opts_size = sizeof(simulate_scale_defaults),
+	    .flags = CMD_STORE_RO, .args_min = 1, .args_max = 1, .run = simulate_scale },
 	{ 0 },
 };
 
 const struct cmd cmd_simulate = {
-	.name = "simulate", .summary = "try policies on recorded or made-up worlds", .args = "spot|commit|jobs", .subs = simulate_subs,
+	.name = "simulate", .summary = "try policies on recorded or made-up worlds", .args = "spot|commit|jobs|scale", .subs = simulate_subs,
 };
 
 static enum berth_code

@@ -46,6 +46,7 @@ dist_check_SCRIPTS += tests/cli/refresh.sh
 dist_check_SCRIPTS += tests/cli/roadmap.sh
 dist_check_SCRIPTS += tests/cli/scale.sh
 dist_check_SCRIPTS += tests/cli/series.sh
+dist_check_SCRIPTS += tests/cli/simulate-scale.sh
 dist_check_SCRIPTS += tests/cli/simulate.sh
 dist_check_SCRIPTS += tests/cli/spot-deadline.sh
 dist_check_SCRIPTS += tests/cli/spot-reference.sh

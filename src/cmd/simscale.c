@@ -1,0 +1,251 @@
+#include "config.h"
+
+#include <math.h>
+
+#include "cmd/simscale.h"
+
+#define SIMSCALE_FLIGHT 4096		/* orders on their way at a time */
+#define SIMSCALE_HOLD_S 300		/* of the threshold policy: its peers' default */
+#define SIMSCALE_HISTORY_H 48
+
+static const char *const simscale_names[SIMSCALE_POLICIES] = {
+	"fixed_peak", "fixed_mean", "threshold", "berth", "berth_forecast",
+};
+
+const char *
+simscale_name(size_t p)
+{
+	return simscale_names[p];
+}
+
+struct simscale_world {
+	const struct simscale_grid *g;
+	const double *load;
+	size_t n;
+	int64_t t0, step_s;
+	double *ahead;			/* [n_ahead] forecast of each hour from ahead_t0 on; NaN: none was made */
+	size_t n_ahead;
+	int64_t ahead_t0;
+	int64_t fixed[2];		/* replicas for the peak, for the mean */
+	struct scale_rule rule;
+};
+
+/* One policy on its way through the world. */
+struct simscale_fleet {
+	int64_t ready, starting;
+	struct { int64_t due, n; } order[SIMSCALE_FLIGHT];	/* oldest first */
+	size_t n_order;
+	struct scale_state state;
+	struct { int64_t t, n; } rec[SIMSCALE_HOLD_S];		/* recommendations of the threshold policy, newest last */
+	size_t n_rec;
+	int64_t up, down;		/* when it last grew, shrank */
+};
+
+static double
+simscale_load(const struct simscale_world *w, int64_t t)
+{
+	return t < w->t0 || (size_t)((t - w->t0) / w->step_s) >= w->n ? NAN : w->load[(t - w->t0) / w->step_s];
+}
+
+static int64_t
+simscale_clamp(const struct simscale_world *w, double n)
+{
+	return n < (double)w->rule.min ? w->rule.min : n > (double)w->rule.max ? w->rule.max : (int64_t)n;
+}
+
+/* The most that was recommended in the last 5 min, if that differs from what is there by more than the tolerance. */
+static int64_t
+simscale_threshold(const struct simscale_world *w, struct simscale_fleet *f, int64_t t, double seen)
+{
+	int64_t have = f->ready + f->starting, most = 0;
+	double want = seen / (w->rule.unit * w->rule.target);
+	size_t kept = 0;
+
+	if (isnan(seen))
+		return have;
+	if (have > 0 && fabs(want / (double)have - 1) <= w->rule.tolerance)
+		want = (double)have;
+	for (size_t i = 0; i < f->n_rec; i++)
+		if (f->rec[i].t > t - SIMSCALE_HOLD_S && kept + 1 < SIMSCALE_HOLD_S)
+			f->rec[kept++] = f->rec[i];
+	f->rec[kept].t = t;
+	f->rec[kept].n = simscale_clamp(w, ceil(want));
+	f->n_rec = kept + 1;
+	for (size_t i = 0; i < f->n_rec; i++)
+		most = f->rec[i].n > most ? f->rec[i].n : most;
+	return f->rec[kept].n > have ? f->rec[kept].n : most < have ? most : have;
+}
+
+static int64_t
+simscale_target(const struct simscale_world *w, enum simscale_policy p, struct simscale_fleet *f, int64_t t, double seen)
+{
+	struct scale_input in = { .t = t, .ready = f->ready, .starting = f->starting, .load = seen, .forecast = NAN };
+	struct scale_decision d = { 0 };
+
+	switch (p) {
+	case SIMSCALE_FIXED_PEAK:
+	case SIMSCALE_FIXED_MEAN:
+		return w->fixed[p == SIMSCALE_FIXED_MEAN];
+	case SIMSCALE_THRESHOLD:
+		return simscale_threshold(w, f, t, seen);
+	case SIMSCALE_BERTH:
+	case SIMSCALE_FORECAST:
+		if (p == SIMSCALE_FORECAST && w->n_ahead > 0) {
+			int64_t k = (t + w->rule.boot_s - w->ahead_t0) / 3600;
+
+			in.forecast = k >= 0 && (size_t)k < w->n_ahead ? w->ahead[k] : NAN;
+		}
+		scale_step(&w->rule, &f->state, &in, &d);
+		return d.target;
+	case SIMSCALE_POLICIES:
+		break;
+	}
+	return 0;
+}
+
+/* Those that have come by t work; an order is for now or for later. */
+static void
+simscale_arrive(struct simscale_fleet *f, int64_t t)
+{
+	size_t done = 0;
+
+	while (done < f->n_order && f->order[done].due <= t) {
+		f->ready += f->order[done].n;
+		f->starting -= f->order[done++].n;
+	}
+	for (size_t i = done; i < f->n_order; i++)
+		f->order[i - done] = f->order[i];
+	f->n_order -= done;
+}
+
+static void
+simscale_apply(const struct simscale_world *w, struct simscale_fleet *f, int64_t t, int64_t target, struct simscale_result *r)
+{
+	int64_t change = target - f->ready - f->starting;
+
+	if (change == 0)
+		return;
+	if (change > 0 && f->n_order < SIMSCALE_FLIGHT) {
+		r->flaps += f->down > f->up && t - f->up < scale_window(&w->rule);
+		f->up = t;
+		f->order[f->n_order].due = t + w->rule.boot_s;
+		f->order[f->n_order++].n = change;
+		f->starting += change;
+		r->starts += change;
+	}
+	f->down = change < 0 ? t : f->down;
+	for (; change < 0 && f->n_order > 0; f->n_order -= f->order[f->n_order - 1].n == 0) {
+		int64_t k = f->order[f->n_order - 1].n < -change ? f->order[f->n_order - 1].n : -change;
+
+		f->order[f->n_order - 1].n -= k;
+		f->starting -= k;
+		change += k;
+	}
+	f->ready += change < 0 ? change : 0;
+	r->changes++;
+}
+
+static void
+simscale_play(const struct simscale_world *w, enum simscale_policy p, struct arena *a, struct simscale_result *r)
+{
+	struct simscale_fleet *f = arena_alloc(a, sizeof(*f));
+	double hours = (double)w->g->period_s / 3600;
+	int64_t end = w->t0 + (int64_t)w->n * w->step_s;
+
+	f->up = f->down = INT64_MIN / 2;
+	/* It begins with what the first load asks for: nobody is measured by how he starts. */
+	f->ready = p < SIMSCALE_THRESHOLD ? w->fixed[p] : simscale_clamp(w, isnan(w->load[0]) ? 0 :
+	    ceil(w->load[0] / (w->rule.unit * w->rule.target)));
+	for (int64_t t = w->t0; t < end; t += w->g->period_s) {
+		double load = simscale_load(w, t), lack;
+
+		simscale_arrive(f, t);
+		if (t > w->t0)
+			simscale_apply(w, f, t, simscale_target(w, p, f, t, simscale_load(w, t - w->g->period_s)), r);
+		simscale_arrive(f, t);
+		r->most = f->ready + f->starting > r->most ? f->ready + f->starting : r->most;
+		r->cost += (double)(f->ready + f->starting) * hours;
+		if (isnan(load))
+			continue;
+		lack = fmax(0, load - (double)f->ready * w->rule.unit);
+		r->load += load * hours;
+		r->shortage += lack * hours;
+		r->short_hours += lack > 1e-9 * load ? hours : 0;
+	}
+}
+
+static size_t
+simscale_level(double level)
+{
+	size_t k = 0;
+
+	while (k + 1 < FC_LEVEL_COUNT && fc_levels[k] < level - 1e-9)
+		k++;
+	return k;
+}
+
+/* A forecast each every_s with the hours before it. */
+static enum berth_code
+simscale_foresee(struct simscale_world *w, const struct fc_series *hours, struct arena *a, struct berth_err *err)
+{
+	size_t every = w->g->every_s < 3600 ? 1 : (size_t)(w->g->every_s / 3600), level = simscale_level(w->g->level);
+	size_t beyond = (size_t)(w->rule.boot_s / 3600) + 1;
+	enum berth_code rc = BERTH_OK;
+	struct arena *tmp = arena_new();
+
+	w->n_ahead = hours->n + beyond;
+	w->ahead_t0 = hours->t0;
+	w->ahead = arena_array_of(a, w->n_ahead, double);
+	for (size_t i = 0; i < w->n_ahead; i++)
+		w->ahead[i] = NAN;
+	for (size_t at = SIMSCALE_HISTORY_H; rc == BERTH_OK && at < hours->n; at += every) {
+		struct fc_series known = *hours;
+		struct fc_options o;
+		struct fc_result f;
+
+		arena_reset(tmp);
+		known.n = at;
+		fc_options_init(&o);
+		o.horizon = every + beyond;
+		o.n_paths = 0;
+		rc = fc_run(&known, &o, tmp, &f, err);
+		for (size_t k = 0; rc == BERTH_OK && k < o.horizon && at + k < w->n_ahead; k++)
+			w->ahead[at + k] = f.q[k * FC_LEVEL_COUNT + level];
+	}
+	arena_free(tmp);
+	return rc;
+}
+
+enum berth_code
+simscale_run(const double *load, size_t n, int64_t t0, int64_t step_s, const struct fc_series *hours,
+    const struct simscale_grid *g, struct arena *a, struct simscale_result *out, struct berth_err *err)
+{
+	struct simscale_world w = { .g = g, .load = load, .n = n, .t0 = t0, .step_s = step_s, .rule = g->rule };
+	double carry = g->rule.unit * g->rule.target, most = 0, sum = 0;
+	enum berth_code rc = BERTH_OK;
+	size_t known = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (!isnan(load[i])) {
+			most = fmax(most, load[i]);
+			sum += load[i];
+			known++;
+		}
+	if (most <= 0)
+		return err_set(err, BERTH_EINFEASIBLE, "the series has no load at all in this time");
+	if (w.rule.max == 0)
+		w.rule.max = (int64_t)ceil(most / carry);
+	if (w.rule.max < w.rule.min)
+		w.rule.max = w.rule.min;
+	rc = scale_check(&w.rule, err);
+	w.fixed[0] = simscale_clamp(&w, ceil(most / carry));
+	w.fixed[1] = simscale_clamp(&w, ceil(sum / (double)known / carry));
+	if (rc == BERTH_OK && g->policy[SIMSCALE_FORECAST])
+		rc = simscale_foresee(&w, hours, a, err);
+	for (size_t p = 0; rc == BERTH_OK && p < SIMSCALE_POLICIES; p++) {
+		out[p] = (struct simscale_result){ 0 };
+		if (g->policy[p])
+			simscale_play(&w, (enum simscale_policy)p, a, &out[p]);
+	}
+	return rc;
+}

@@ -1,0 +1,83 @@
+#!/bin/sh
+# berth simulate scale on loads whose costs can be told by hand.
+. "$TOP_SRCDIR/tests/cli/lib.sh"
+
+run init --no-prices
+load() {	# load NAME SAMPLES AWK-EXPRESSION: k counts samples of 5 minutes
+	awk "BEGIN { srand(11); print \"timestamp,gpus,series\"; for (k = 0; k < $2; k++) { v = $3; if (v != \"\") print 1787572800 + 300 * k \",\" v \",$1\" } }" >l.csv
+	run record csv l.csv --step 5m
+}
+policy() { awk -f "$TOP_SRCDIR/tests/cli/json.awk" "$out" | awk -F '\t' -v n="$1" -v k="$2" '$1 ~ /name$/ && $2 == n { sub(/name$/, "", $1); p = $1 } p != "" && $1 == p k { print $2; exit }'; }
+is() {	# is POLICY KEY NUMBER TOLERANCE
+	got=$(policy "$1" "$2")
+	awk -v a="$got" -v b="$3" -v tol="$4" 'BEGIN { d = a - b; exit !(a != "" && d <= tol && -d <= tol) }'
+	ok $? "$1: $2 is $3 within $4 (is $got)"
+}
+
+# Constant: every policy is the load itself, and nothing moves.
+load still 288 16
+run simulate scale still --unit 8 --policies fixed_peak,fixed_mean,threshold,berth -o json
+expect_exit 0
+expect_is_json berth.simulation/1
+for p in fixed_peak fixed_mean threshold berth; do
+	is $p mean 1 1e-9
+	is $p changes 0 0
+	is $p shortage 0 0
+done
+expect_json '$.policies[3].name' berth
+
+# From 8 to 32 after two of four hours, seen 5 minutes later, answered at once, there after 10 more: 24 are short for 15 minutes.
+# Cost: one replica for 2 h 5 min, four for 1 h 55 min.
+load step 48 'k < 24 ? 8 : 32'
+run simulate scale step --unit 8 --boot 10m --period 5m -o json
+is berth shortage "$(awk 'BEGIN { print 24 * 0.25 / 80 }')" 1e-6
+is berth cost 9.75 1e-6
+is berth changes 1 0
+is berth starts 3 0
+is threshold cost 9.75 1e-6
+is fixed_peak cost 16 1e-6
+is fixed_peak shortage 0 0
+is fixed_mean shortage "$(awk 'BEGIN { print 8 * 2 / 80 }')" 1e-6	# three replicas for a mean of 20
+
+# Noise around whole machines: threshold flaps, berth does not.
+load noise 8064 '64 * (1 + 0.05 * (2 * rand() - 1))'
+run simulate scale noise --unit 8 --down-window 30m --tolerance 0 --policies threshold -o json
+awk -v a="$(policy threshold flaps)" 'BEGIN { exit !(a > 100) }'
+ok $? "without a tolerance threshold goes up, down and up within half an hour all month ($(policy threshold flaps) times)"
+run simulate scale noise --unit 32 --down-window 30m --policies threshold,berth -o json
+is berth flaps 0 0
+awk -v a="$(policy berth changes)" 'BEGIN { exit !(a <= 2) }'
+ok $? "berth changes $(policy berth changes) times in a month of noise, threshold $(policy threshold changes) times"
+
+# A day with a rush: the forecast has the machines there before it. Gaps are no load: nothing is short, nothing goes.
+load rush 8064 '(k % 288 >= 108 && k % 288 < 216) ? 80 : 8'
+run simulate scale rush --unit 8 --boot 30m --policies berth,berth_forecast -o json
+awk -v a="$(policy berth_forecast shortage)" -v b="$(policy berth shortage)" 'BEGIN { exit !(b > 0 && a < b / 2) }'
+ok $? "forecasts more than halve what is short ($(policy berth shortage) to $(policy berth_forecast shortage))"
+load gap 288 'k < 100 || k >= 200 ? 40 : ""'
+run simulate scale gap --unit 8 --policies berth -o json
+is berth changes 0 0
+is berth cost 120 1e-6
+
+COLUMNS=80 run simulate scale rush --unit 8
+expect_out_has '^POLICY +COST H +COST +SHORT % +SHORT H +CHANGES +STARTS +FLAPS +MOST$'
+expect_out_has '^berth_forecast +#+'
+[ "$(awk 'length > 80' "$out" | wc -l)" -eq 0 ]
+ok $? "no line is wider than the terminal"
+run simulate scale rush --unit 8 --from 2026-08-25T00:00:00Z --to 2026-08-26T00:00:00Z --policies fixed_peak -o json
+is fixed_peak cost 240 1e-6
+
+run simulate scale rush
+expect_exit 2
+expect_err_has 'how much load does one replica carry'
+run simulate scale nowhere --unit 8
+expect_exit 1
+run simulate scale rush --unit 8 --policies hope
+expect_exit 2
+run simulate scale rush --unit 8 --min 5 --max 2
+expect_exit 2
+load none 288 0
+run simulate scale none --unit 8
+expect_exit 3
+expect_err_has 'no load at all'
+done_testing
