@@ -1,4 +1,4 @@
-/* providers/account.h - the core's own view of an account.  Floor: providers; prov.c and calls.c only. */
+/* providers/account.h - the core's own view of an account.  Floor: providers; the core only. */
 #ifndef BERTH_PROVIDERS_ACCOUNT_H
 #define BERTH_PROVIDERS_ACCOUNT_H
 
@@ -42,5 +42,10 @@ BERTH_MUST_CHECK enum berth_code account_judge(struct prov_account *acc, const s
 /* BERTH_EPERMANENT if a capability bit is clear. */
 BERTH_MUST_CHECK enum berth_code account_need(const struct prov_account *acc, unsigned cap, const char *what,
     struct berth_err *err);
+/*
+ * The same of PROV_CAP_LEASE; machines without an installation id are nobody's to touch, so that a broker that has none
+ * may not ask: BERTH_EINVAL.
+ */
+BERTH_MUST_CHECK enum berth_code account_need_lease(const struct prov_account *acc, const char *what, struct berth_err *err);
 
 #endif

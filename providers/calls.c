@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "providers/flow.h"
+#include "providers/tame.h"
 #include "util/arena.h"
 #include "util/log.h"
 #include "util/str.h"
@@ -10,7 +11,6 @@
 #include "util/vec.h"
 
 #define CALLS_PAGES_MAX 10000
-#define CALLS_CHECKS_MAX 32
 
 /* A page's token must be new: a list that leads back into itself is not a list. */
 static enum berth_code
@@ -184,6 +184,7 @@ calls_emit_offer(void *arg, const struct offer *offer, struct berth_err *err)
 	if (o.as_of == 0)	/* what comes from the cache is as old as it is there */
 		o.as_of = c->list->flow.resp.cached != 0 && c->list->flow.resp.cached < c->acc->env.now ?
 		    c->list->flow.resp.cached : c->acc->env.now;
+	tame_offer(&o);
 	prov_offer_resolve(c->acc->env.accels, &o);
 	/* What a machine of one's own costs may be 0; a cloud gives nothing away. */
 	if (!provider_is_local(c->acc->ops) && (why = offer_doubt_price(&o)) != NULL)
@@ -209,38 +210,100 @@ prov_offers(struct prov_account *account, const struct prov_query *q, prov_offer
 	return rc == BERTH_OK ? calls_list(&l, err) : rc;
 }
 
+struct calls_quotas {
+	prov_quota_fn *emit;
+	void *arg;
+};
+
+static enum berth_code
+calls_emit_quota(void *arg, const struct prov_quota *quota, struct berth_err *err)
+{
+	const struct calls_quotas *c = arg;
+	struct prov_quota q = *quota;
+
+	tame_quota(&q);
+	return c->emit(c->arg, &q, err);
+}
+
 enum berth_code
 prov_quotas(struct prov_account *account, prov_quota_fn *emit, void *arg, struct berth_err *err)
 {
-	struct calls_list l = { .acc = account, .what = "quota", .quota_fn = emit, .arg = arg };
+	struct calls_quotas c = { emit, arg };
+	struct calls_list l = { .acc = account, .what = "quota", .quota_fn = calls_emit_quota, .arg = &c };
 	enum berth_code rc = account_need(account, PROV_CAP_QUOTA, "tell quotas", err);
 
 	return rc == BERTH_OK ? calls_list(&l, err) : rc;
 }
 
+struct calls_notices {
+	const struct prov_account *acc;
+	const struct calls_list *list;
+	prov_machine_fn *emit;
+	void *arg;
+	struct strmap told;
+};
+
+static enum berth_code
+calls_emit_notice(void *arg, const struct prov_machine *m, struct berth_err *err)
+{
+	struct calls_notices *c = arg;
+	struct prov_machine own = *m;
+	enum berth_code rc = tame_machine(c->acc->ops, c->acc->env.now, &own, err);
+	int added = 1;
+
+	if (rc == BERTH_OK && own.ref[0] != '\0')
+		strmap_add(c->list->keep, &c->told, own.ref, 1, &added);
+	return rc == BERTH_OK && added ? c->emit(c->arg, &own, err) : rc;
+}
+
 enum berth_code
 prov_notices(struct prov_account *account, prov_machine_fn *emit, void *arg, struct berth_err *err)
 {
-	struct calls_list l = { .acc = account, .what = "notices", .machine_fn = emit, .notices = true, .arg = arg };
+	struct calls_list l;
+	struct calls_notices c = { .acc = account, .list = &l, .emit = emit, .arg = arg };
 	enum berth_code rc = account_need(account, PROV_CAP_NOTICES, "tell interruption notices", err);
 
+	l = (struct calls_list){ .acc = account, .what = "notices", .machine_fn = calls_emit_notice, .notices = true, .arg = &c };
 	return rc == BERTH_OK ? calls_list(&l, err) : rc;
 }
 
 struct calls_ours {
 	const struct prov_account *acc;
-	const struct calls_list *list;
+	struct calls_list *list;
 	prov_machine_fn *emit;
 	void *arg;
+	struct strmap told;		/* refs -> 1, or 2 for those that were told of as gone */
 };
 
-static enum berth_code
-calls_emit_ours(void *arg, const struct prov_machine *m, struct berth_err *err)
+/* Pages shift while they are read, and some clouds repeat a row: a machine is told of once, and as gone only if no row denies it. */
+static bool
+calls_is_new(struct calls_ours *c, const struct prov_machine *m)
 {
-	const struct calls_ours *c = arg;
-	struct prov_machine noticed;
+	const size_t mark = m->state == PROV_GONE ? 2 : 1;
+	int added = 0;
+	size_t *had = strmap_add(c->list->keep, &c->told, m->ref, mark, &added);
+
+	if (added)
+		return true;
+	if (*had == 1 || mark == 2)
+		return false;
+	*had = 1;
+	return true;
+}
+
+static enum berth_code
+calls_emit_ours(void *arg, const struct prov_machine *told, struct berth_err *err)
+{
+	struct calls_ours *c = arg;
+	struct prov_machine noticed, own = *told;
+	const struct prov_machine *m = &own;
+	enum berth_code rc;
 
 	if (!str_eq(m->installation, c->acc->env.installation))
+		return BERTH_OK;
+	if ((rc = tame_machine(c->acc->ops, c->acc->env.now, &own, err)) != BERTH_OK)
+		return rc;
+	if (!calls_is_new(c, m))
 		return BERTH_OK;
 	for (size_t i = 0; m->state == PROV_READY && i < c->list->heard.n; i++) {
 		const struct prov_machine *h = &c->list->heard.v[i];
@@ -257,21 +320,12 @@ calls_emit_ours(void *arg, const struct prov_machine *m, struct berth_err *err)
 	return c->emit(c->arg, m, err);
 }
 
-/* Machines without an installation id are nobody's to touch, so a broker that has none may not ask. */
-static enum berth_code
-calls_need_lease(const struct prov_account *acc, const char *what, struct berth_err *err)
-{
-	if (acc->env.installation[0] == '\0')
-		return err_set(err, BERTH_EINVAL, "%s: no installation id: run berth init", acc->env.account);
-	return account_need(acc, PROV_CAP_LEASE, what, err);
-}
-
 enum berth_code
 prov_list_ours(struct prov_account *account, prov_machine_fn *emit, void *arg, struct berth_err *err)
 {
 	struct calls_list l;
-	struct calls_ours c = { account, &l, emit, arg };
-	enum berth_code rc = calls_need_lease(account, "list machines", err);
+	struct calls_ours c = { .acc = account, .list = &l, .emit = emit, .arg = arg };
+	enum berth_code rc = account_need_lease(account, "list machines", err);
 
 	l = (struct calls_list){ .acc = account, .what = "machines", .machine_fn = calls_emit_ours, .arg = &c };
 	return rc == BERTH_OK ? calls_list(&l, err) : rc;
@@ -281,6 +335,7 @@ prov_list_ours(struct prov_account *account, prov_machine_fn *emit, void *arg, s
 struct calls_many {
 	struct calls_list list;
 	struct calls_offers offers;
+	struct calls_quotas quotas;
 	struct calls_ours ours;
 };
 
@@ -291,7 +346,7 @@ calls_many_need(const struct prov_many *m, struct berth_err *err)
 		return account_need(m->account, PROV_CAP_OFFERS, "list offers", err);
 	if (m->quota_fn != NULL)
 		return account_need(m->account, PROV_CAP_QUOTA, "tell quotas", err);
-	return calls_need_lease(m->account, "list machines", err);
+	return account_need_lease(m->account, "list machines", err);
 }
 
 static void
@@ -300,12 +355,13 @@ calls_many_start(struct calls_many *c, const struct prov_many *m, int64_t deadli
 	const struct prov_query *q = m->q != NULL ? m->q : &calls_all;
 
 	c->offers = (struct calls_offers){ m->account, &c->list, q, m->offer_fn, m->arg };
-	c->ours = (struct calls_ours){ m->account, &c->list, m->machine_fn, m->arg };
+	c->quotas = (struct calls_quotas){ m->quota_fn, m->arg };
+	c->ours = (struct calls_ours){ .acc = m->account, .list = &c->list, .emit = m->machine_fn, .arg = m->arg };
 	if (m->offer_fn != NULL)
 		c->list = (struct calls_list){ .acc = m->account, .what = "offers", .q = q, .offer_fn = calls_emit_offer,
 			.arg = &c->offers };
 	else if (m->quota_fn != NULL)
-		c->list = (struct calls_list){ .acc = m->account, .what = "quota", .quota_fn = m->quota_fn, .arg = m->arg };
+		c->list = (struct calls_list){ .acc = m->account, .what = "quota", .quota_fn = calls_emit_quota, .arg = &c->quotas };
 	else
 		c->list = (struct calls_list){ .acc = m->account, .what = "machines", .machine_fn = calls_emit_ours,
 			.arg = &c->ours, .first = m->notices && (m->account->ops->caps & PROV_CAP_APART) != 0 };
@@ -390,236 +446,4 @@ prov_run_many(struct prov_many *v, size_t n, int deadline_s)
 
 	while (prov_many_next(r) != NULL)
 		;
-}
-
-/* One call about one machine. */
-struct calls_one {
-	struct prov_account *acc;
-	const struct prov_create *create;
-	const char *ref;
-	struct prov_machine m;
-};
-
-static enum berth_code calls_destroy(struct prov_account *account, const char *ref, struct prov_machine *machine_out,
-    struct berth_err *err);
-
-static enum berth_code
-calls_create_build(void *arg, struct http_req *req, struct berth_err *err)
-{
-	struct calls_one *c = arg;
-
-	return c->acc->ops->lease->create_build(c->acc->st, c->create, req, err);
-}
-
-static enum berth_code
-calls_create_parse(void *arg, const struct http_resp *resp, bool *more_out, struct berth_err *err)
-{
-	struct calls_one *c = arg;
-
-	(void)more_out;
-	return c->acc->ops->lease->create_parse(c->acc->st, resp, c->create, &c->m, err);
-}
-
-/*
- * A request for spot that is answered by a machine at the full price, without an error: nobody asked for it, and its
- * price is another. It is ended at once; what cannot be ended now stays known as what it is.
- */
-static enum berth_code
-calls_end_other(struct prov_account *account, const struct prov_create *c, struct prov_machine *m, struct berth_err *err)
-{
-	struct berth_err own = { 0 };
-	struct prov_machine gone;
-
-	if (calls_destroy(account, m->ref, &gone, &own) != BERTH_OK) {
-		log_warn(account->env.log, "%s: machine %s was asked for as spot, is sold on demand and cannot be ended: %s",
-		    account->env.account, m->ref, own.msg);
-		return BERTH_OK;
-	}
-	log_warn(account->env.log, "%s: machine %s was asked for as spot and sold on demand: ended, its shortest time is billed at "
-	    "the price on demand", account->env.account, m->ref);
-	return err_set(err, BERTH_ECAPACITY, "%s: create %s: no spot machine: %s came on demand and was ended", account->env.account,
-	    c->offer->instance_type, m->ref);
-}
-
-enum berth_code
-prov_create(struct prov_account *account, const struct prov_create *c, struct prov_machine *machine_out,
-    struct berth_err *err)
-{
-	const bool token = (account->ops->caps & PROV_CAP_TOKEN) != 0;
-	enum berth_code rc = calls_need_lease(account, "make machines", err);
-	struct calls_one one = { .acc = account, .create = c };
-	struct flow_call call = { .repeat = token ? FLOW_REPEATABLE : FLOW_ONCE, .is_create = true,
-		.build = calls_create_build, .parse = calls_create_parse, .arg = &one };
-	struct flow f;
-
-	if (rc != BERTH_OK)
-		return rc;
-	flow_init(&f, account, &call);
-	rc = flow_run_one(&f, err);
-	*machine_out = one.m;
-	if (rc == BERTH_OK && machine_out->ref[0] == '\0')
-		rc = err_set(err, BERTH_ETRANSIENT, "the answer to a create names no machine");
-	if (rc != BERTH_OK) {
-		err_ctx(err, "%s: create %s", account->env.account, c->offer->instance_type);
-		return rc;
-	}
-	str_copy(machine_out->token, sizeof(machine_out->token), c->token);
-	str_copy(machine_out->installation, sizeof(machine_out->installation), account->env.installation);
-	return machine_out->other_market ? calls_end_other(account, c, machine_out, err) : BERTH_OK;
-}
-
-static enum berth_code
-calls_status_build(void *arg, struct http_req *req, struct berth_err *err)
-{
-	struct calls_one *c = arg;
-
-	return c->acc->ops->lease->status_build(c->acc->st, c->ref, req, err);
-}
-
-static enum berth_code
-calls_status_parse(void *arg, const struct http_resp *resp, bool *more_out, struct berth_err *err)
-{
-	struct calls_one *c = arg;
-	const struct prov_lease_ops *lease = c->acc->ops->lease;
-	enum berth_code rc = lease->status_parse(c->acc->st, resp, c->ref, &c->m, err);
-
-	*more_out = rc == BERTH_OK && lease->more != NULL && lease->more(c->acc->st, false);
-	return rc;
-}
-
-/* ref may lie within *machine_out, which is written at the end only. */
-enum berth_code
-prov_status(struct prov_account *account, const char *ref, struct prov_machine *machine_out, struct berth_err *err)
-{
-	enum berth_code rc = calls_need_lease(account, "tell a machine's state", err);
-	struct calls_one one = { .acc = account, .ref = ref };
-	struct flow_call call = { .repeat = FLOW_READ, .build = calls_status_build, .parse = calls_status_parse,
-		.arg = &one };
-	struct flow f;
-
-	if (rc != BERTH_OK)
-		return rc;
-	if (account->ops->lease->more != NULL)
-		(void)account->ops->lease->more(account->st, true);
-	flow_init(&f, account, &call);
-	rc = flow_run_one(&f, err);
-	if (rc == BERTH_OK)
-		*machine_out = one.m;
-	else
-		err_ctx(err, "%s: machine %s", account->env.account, ref);
-	return rc;
-}
-
-static enum berth_code
-calls_destroy_build(void *arg, struct http_req *req, struct berth_err *err)
-{
-	struct calls_one *c = arg;
-
-	return c->acc->ops->lease->destroy_build(c->acc->st, c->ref, req, err);
-}
-
-static enum berth_code
-calls_destroy_parse(void *arg, const struct http_resp *resp, bool *more_out, struct berth_err *err)
-{
-	struct calls_one *c = arg;
-
-	(void)more_out;
-	return c->acc->ops->lease->destroy_parse(c->acc->st, resp, c->ref, &c->m, err);
-}
-
-static enum berth_code
-calls_destroy(struct prov_account *account, const char *ref, struct prov_machine *machine_out, struct berth_err *err)
-{
-	enum berth_code rc;
-	struct calls_one one = { .acc = account, .ref = ref };
-	struct flow_call call = { .repeat = FLOW_REPEATABLE, .build = calls_destroy_build, .parse = calls_destroy_parse,
-		.arg = &one };
-	struct flow f;
-
-	flow_init(&f, account, &call);
-	rc = flow_run_one(&f, err);
-	if (rc == BERTH_ENOTFOUND) {
-		memset(&one.m, 0, sizeof(one.m));
-		str_copy(one.m.ref, sizeof(one.m.ref), ref);
-		one.m.state = PROV_GONE;
-		rc = BERTH_OK;
-	}
-	if (rc == BERTH_OK)
-		*machine_out = one.m;
-	else
-		err_ctx(err, "%s: destroy %s", account->env.account, ref);
-	return rc;
-}
-
-/*
- * A ref may have come to mean another's machine: numbers of jobs begin again, names are given anew. So its tag is looked
- * at first. Where that cannot be had the caller's word counts, lest a machine of ours cost on for want of a read.
- */
-enum berth_code
-prov_destroy(struct prov_account *account, const char *ref, struct prov_machine *machine_out, struct berth_err *err)
-{
-	enum berth_code rc = calls_need_lease(account, "destroy machines", err);
-	struct berth_err own = { 0 };
-	struct prov_machine m;
-
-	if (rc != BERTH_OK)
-		return rc;
-	rc = prov_status(account, ref, &m, &own);
-	if (rc == BERTH_OK && !str_eq(m.installation, account->env.installation))
-		return err_set(err, BERTH_EPERMANENT, "%s: destroy %s: it carries no tag of this installation%s%s: not touched",
-		    account->env.account, ref, m.installation[0] != '\0' ? " but that of " : "", m.installation);
-	if (rc != BERTH_OK || m.state != PROV_GONE)
-		return calls_destroy(account, ref, machine_out, err);
-	*machine_out = m;
-	return BERTH_OK;
-}
-
-struct calls_check {
-	struct prov_account *acc;
-	struct flow *flow;
-	int n;
-	struct prov_check check;
-};
-
-static enum berth_code
-calls_check_build(void *arg, struct http_req *req, struct berth_err *err)
-{
-	struct calls_check *c = arg;
-
-	return c->acc->ops->lease->check_build(c->acc->st, c->n, req, err);
-}
-
-static enum berth_code
-calls_check_parse(void *arg, const struct http_resp *resp, bool *more_out, struct berth_err *err)
-{
-	struct calls_check *c = arg;
-
-	(void)more_out;
-	c->check = (struct prov_check){ .code = c->flow->judged.code };
-	if (c->check.code != BERTH_OK)
-		str_copy(c->check.detail, sizeof(c->check.detail), c->flow->judged.msg);
-	return c->acc->ops->lease->check_parse(c->acc->st, resp, c->n, &c->check, err);
-}
-
-enum berth_code
-prov_checks(struct prov_account *account, prov_check_fn *emit, void *arg, struct berth_err *err)
-{
-	const struct prov_lease_ops *lease = account->ops->lease;
-	struct flow f;
-	struct calls_check c = { .acc = account, .flow = &f };
-	struct flow_call call = { .repeat = FLOW_READ, .every = true, .build = calls_check_build,
-		.parse = calls_check_parse, .arg = &c };
-	enum berth_code rc = BERTH_OK;
-
-	if (lease == NULL || lease->check_build == NULL)
-		return BERTH_OK;
-	for (c.n = 0; rc == BERTH_OK && c.n < CALLS_CHECKS_MAX; c.n++) {
-		flow_init(&f, account, &call);
-		rc = flow_run_one(&f, err);
-		if (rc == BERTH_OK)
-			rc = emit(arg, &c.check, err);
-	}
-	if (rc == BERTH_ENOTFOUND)
-		return BERTH_OK;
-	return rc == BERTH_OK ? rc : err_ctx(err, "%s: permissions", account->env.account);
 }

@@ -6,6 +6,7 @@
 #include "net/http_tape.h"
 #include "providers/flow.h"
 #include "providers/net.h"
+#include "providers/tame.h"
 #include "util/arena.h"
 #include "util/glob.h"
 #include "util/log.h"
@@ -99,6 +100,8 @@ flow_build(struct flow *f)
 		if (rc == BERTH_OK && auth != NULL && auth->sign != NULL)
 			rc = auth->sign(f->acc->st, &f->req, now, &err);
 	}
+	if (rc == BERTH_OK && account_on_wire(f->acc, &f->req))
+		rc = tame_url(f->req.url, &err);
 	if (rc != BERTH_OK) {
 		flow_end(f, rc, &err);
 		return;
@@ -398,6 +401,7 @@ flow_send(struct flow *f)
 	memset(&f->err, 0, sizeof(f->err));
 	f->kept = false;
 	if (flow_send_here(f, &rc)) {
+		f->sent |= !f->stepping;
 		flow_answer(f, rc);
 		return;
 	}
@@ -417,10 +421,12 @@ flow_send(struct flow *f)
 	if (rc == BERTH_OK)
 		rc = http_begin(net_http(net), &acc->http, &f->req, &f->resp, flow_deadline_ms(f, net), flow_landed, f,
 		    &f->err);
-	if (rc == BERTH_OK)
+	if (rc == BERTH_OK) {
 		f->state = FLOW_FLYING;
-	else
+		f->sent |= !f->stepping;
+	} else {
 		flow_answer(f, rc);
+	}
 }
 
 /* As far as it goes without waiting. */

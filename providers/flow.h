@@ -44,6 +44,7 @@ struct flow {
 	int steps, attempt;
 	bool stepping, dropped, skewed;
 	bool kept;			/* the answer is the cache's own */
+	bool sent;			/* the call itself, no step for it, has gone out at least once */
 	bool no_cache;			/* what was kept could not be read: asked for anew */
 	struct http_req req;
 	struct http_resp resp;

@@ -20,6 +20,7 @@ libproviders_a_SOURCES = \
 	providers/aws/aws_plans.c providers/aws/aws_price.c \
 	providers/aws/aws_scan.c providers/aws/aws_spot.c \
 	providers/calls.c \
+	providers/tame.c providers/tame.h \
 	providers/classify.c \
 	providers/conf.c providers/conf.h \
 	providers/crusoe/crusoe.c providers/crusoe/crusoe.h \
@@ -61,6 +62,7 @@ libproviders_a_SOURCES = \
 	providers/oci/oci_lease.c \
 	providers/oci/oci_list.c \
 	providers/oci/oci_market.c \
+	providers/one.c \
 	providers/openstack/auth.c \
 	providers/openstack/lease.c \
 	providers/openstack/market.c \

@@ -229,6 +229,14 @@ account_need(const struct prov_account *acc, unsigned cap, const char *what, str
 }
 
 enum berth_code
+account_need_lease(const struct prov_account *acc, const char *what, struct berth_err *err)
+{
+	if (acc->env.installation[0] == '\0')
+		return err_set(err, BERTH_EINVAL, "%s: no installation id: run berth init", acc->env.account);
+	return account_need(acc, PROV_CAP_LEASE, what, err);
+}
+
+enum berth_code
 account_judge(struct prov_account *acc, const struct http_req *req, const struct http_resp *resp, bool is_create,
     struct berth_err *err)
 {

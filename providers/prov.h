@@ -77,8 +77,8 @@ BERTH_MUST_CHECK enum berth_code prov_notices(struct prov_account *account, prov
 
 /*
  * Makes one machine. The caller has committed the intent with c->token before. Repeated by itself
- * only where the cloud honours tokens (PROV_CAP_TOKEN). After BERTH_ETRANSIENT nothing is known:
- * list ours and look for the token before any other create. An unknown refusal is BERTH_ECAPACITY,
+ * only where the cloud honours tokens (PROV_CAP_TOKEN). After BERTH_ETRANSIENT nothing is known (the answer was lost, or
+ * cannot be read): list ours and look for the token before any other create. An unknown refusal is BERTH_ECAPACITY,
  * with "unclassified" in the message and in the log.
  */
 BERTH_MUST_CHECK enum berth_code prov_create(struct prov_account *account, const struct prov_create *c,

@@ -350,6 +350,7 @@ slurm_status_parse(void *st, const struct http_resp *resp, const char *ref, stru
 	struct jsonr root, list, job;
 	json_t *v = NULL;
 	bool ours = false;
+	int64_t id = 0;
 	enum berth_code rc = slurm_jobs_of(resp, &v, &root, &list, err);
 
 	if (rc == BERTH_OK && jsonr_len(&list) == 0)
@@ -358,8 +359,10 @@ slurm_status_parse(void *st, const struct http_resp *resp, const char *ref, stru
 		job = jsonr_at(&list, 0);
 		rc = slurm_machine(s, &job, machine_out, &ours, err);
 	}
+	if (rc == BERTH_OK && (!slurm_number(&job, "job_id", &id) || !str_eq(arena_printf(resp->arena, "%lld", (long long)id), ref)))
+		rc = jsonr_err(&job, BERTH_EINVAL, err, "the answer is about job %lld", (long long)id);
 	/* numbers begin again in a controller that lost its state: ours went with it */
-	if (rc == BERTH_OK && (!ours || !str_eq(machine_out->ref, ref))) {
+	if (rc == BERTH_OK && !ours) {
 		memset(machine_out, 0, sizeof(*machine_out));
 		str_copy(machine_out->ref, sizeof(machine_out->ref), ref);
 		str_copy(machine_out->installation, sizeof(machine_out->installation), s->env->installation);

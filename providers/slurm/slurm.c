@@ -220,11 +220,11 @@ slurm_error_read(const struct http_resp *resp, struct prov_error *error_out)
 		root = jsonr_root(v, "answer");
 		list = jsonr_get(&root, "errors");
 		e = jsonr_at(&list, 0);
-		found = jsonr_len(&list) > 0;
-		for (size_t i = 0; found && i < 3 && n == 0; i++)
+		for (size_t i = 0; i < 3 && n == 0; i++)
 			(void)!jsonr_int(&e, codes[i], INT32_MIN, INT32_MAX, &n, NULL);
 		(void)!jsonr_str(&e, "error", &text, NULL);
 		(void)!jsonr_str(&e, "description", &more, NULL);
+		found = n != 0 || text[0] != '\0' || more[0] != '\0';	/* an entry without number or words refuses nothing */
 		if (!found)
 			found = slurm_refused_one(&root, &n, &text, &more);
 		if (n != 0)

@@ -84,16 +84,22 @@ offer_kind_parse(const char *s, enum offer_kind *k_out)
 const char *
 offer_doubt_price(struct offer *o)
 {
+	struct usd_micro hour;
 	const char *why;
 
 	if (!usd_known(o->price))
 		return NULL;
-	if (o->price.v > 0 && o->price.v <= OFFER_PRICE_MAX)
+	hour = offer_effective_hour(o);
+	if (usd_known(o->upfront) && o->upfront.v < 0)
+		why = "an upfront payment below 0 is no price";
+	else if (o->price.v > OFFER_PRICE_MAX || (usd_known(hour) && hour.v > OFFER_PRICE_MAX))
+		why = "a price over 100,000 USD an hour is not believed";
+	else if (o->price.v < 0)
+		why = "a price below 0 is no price";
+	else if (o->price.v == 0 && !(usd_known(o->upfront) && o->upfront.v > 0))
+		why = "a price of 0 is no price";
+	else
 		return NULL;
-	if (o->price.v == 0 && usd_known(o->upfront) && o->upfront.v > 0)
-		return NULL;
-	why = o->price.v > 0 ? "a price over 100,000 USD an hour is not believed" :
-	    o->price.v == 0 ? "a price of 0 is no price" : "a price below 0 is no price";
 	o->price = USD_UNKNOWN;
 	return why;
 }

@@ -75,8 +75,8 @@ const char *availability_name(enum availability a);	/* "unknown" "no" "yes" */
 
 #define OFFER_PRICE_MAX INT64_C(100000000000)	/* micro-USD: 100,000 USD an hour is not believed */
 /*
- * A price that is no price (0 without an upfront payment, below 0, or not believed) becomes unknown; the words for
- * it, or NULL where all is well.
+ * A price that is no price (0 without an upfront payment, below 0 in either part, or not believed: by the hour or with the
+ * upfront payment spread over the term) becomes unknown; the words for it, or NULL where all is well.
  */
 const char *offer_doubt_price(struct offer *o);
 

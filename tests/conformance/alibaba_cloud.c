@@ -128,6 +128,10 @@ market(const struct http_req *req, struct http_resp *resp, const char *action)
 		return kit_answer(resp, 200, "{\"RequestId\":\"r\",\"Currency\":\"USD\",\"NextOffset\":0,\"SpotPrices\":{\"SpotPriceType\":["
 		    "{\"InstanceType\":\"ecs.gn6i-c4g1.xlarge\",\"ZoneId\":\"cn-nowhere-a\",\"SpotPrice\":0.3,\"OriginPrice\":1.5,\"Timestamp\":"
 		    "\"2026-11-29T23:00:00Z\"}]}}");
+	if (str_eq(action, "DescribeAccountAttributes"))
+		return kit_answer(resp, 200, "{\"RequestId\":\"r\",\"AccountAttributeItems\":{\"AccountAttributeItem\":[{\"AttributeName\":"
+		    "\"max-postpaid-instance-vcpu-count\",\"AttributeValues\":{\"ValueItem\":[{\"Value\":\"100\"}]}},{\"AttributeName\":"
+		    "\"max-spot-instance-vcpu-count\",\"AttributeValues\":{\"ValueItem\":[{\"Value\":\"200\"}]}}]}}");
 	return kit_answer(resp, 200, "{\"RequestId\":\"r\",\"PriceInfo\":{\"Price\":{\"Currency\":\"USD\",\"OriginalPrice\":1.6,\"TradePrice\":1.5,"
 	    "\"DetailInfos\":{\"DetailInfo\":[{\"Resource\":\"systemDisk\",\"OriginalPrice\":0.1,\"TradePrice\":0.1},{\"Resource\":"
 	    "\"instanceType\",\"OriginalPrice\":1.5,\"TradePrice\":1.4}]}}}}");

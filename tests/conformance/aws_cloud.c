@@ -240,6 +240,9 @@ aws_cloud(void *arg, struct prov_account *acc, const struct http_req *req, struc
 	*resp = (struct http_resp){ .arena = req->arena, .body = "" };
 	if (auth == NULL || !str_starts(auth, "AWS4-HMAC-SHA256 Credential=key-SECRET/20261130/") || http_req_get_header(req, "X-Amz-Date") == NULL)
 		return refuse(resp, 401, "AuthFailure");
+	if (target != NULL && str_eq(target, "ServiceQuotasV20190624.ListServiceQuotas"))
+		return answer(resp, 200, "application/x-amz-json-1.1", "{\"Quotas\":[{\"QuotaCode\":\"L-417A185B\",\"QuotaName\":"
+		    "\"Running On-Demand P instances\",\"Value\":192.0},{\"QuotaCode\":\"L-1\",\"QuotaName\":\"EIPs\",\"Value\":5.0}]}");
 	if (target != NULL)
 		return str_eq(target, "AWSPriceListService.GetProducts") ? prices(resp, req) :
 		    answer(resp, 400, "application/x-amz-json-1.1", "{\"__type\":\"UnknownOperationException\"}");
@@ -251,6 +254,11 @@ aws_cloud(void *arg, struct prov_account *acc, const struct http_req *req, struc
 		return types(resp, req);
 	if (str_eq(action, "DescribeSpotPriceHistory"))
 		return spot(resp);
+	if (str_eq(action, "DescribeSpotInstanceRequests"))
+		return answer(resp, 200, "text/xml", "<DescribeSpotInstanceRequestsResponse><requestId>r</requestId><spotInstanceRequestSet><item>"
+		    "<spotInstanceRequestId>sir-1</spotInstanceRequestId><instanceId>i-1</instanceId><status><code>marked-for-termination</code>"
+		    "<updateTime>2026-11-30T00:00:00.000Z</updateTime></status></item></spotInstanceRequestSet>"
+		    "</DescribeSpotInstanceRequestsResponse>");
 	if (str_eq(action, "RunInstances"))
 		return run(resp, req, now);
 	if (str_eq(action, "DescribeInstances"))

@@ -201,6 +201,9 @@ arm(const struct http_req *req, struct http_resp *resp, const char *path, int64_
 	if (str_starts(path, "providers/Microsoft.ResourceGraph/resources?") && str_eq(req->method, "POST"))
 		return answer(resp, 200, "{\"totalRecords\":1,\"data\":[{\"size\":\"standard_nc4as_t4_v3\",\"location\":\"eastus\",\"rate\":"
 		    "\"5-10\"}]}");
+	if (str_starts(path, "subscriptions/sub/providers/Microsoft.Compute/locations/eastus/usages?"))
+		return answer(resp, 200, "{\"value\":[{\"unit\":\"Count\",\"currentValue\":0,\"limit\":8,\"name\":{\"value\":"
+		    "\"standardNCASv3_T4Family\"}},{\"unit\":\"Count\",\"currentValue\":0,\"limit\":8,\"name\":{\"value\":\"lowPriorityCores\"}}]}");
 	if (str_starts(path, "subscriptions/sub/providers/Microsoft.Compute/skus?"))
 		return answer(resp, 200, "{\"value\":[{\"resourceType\":\"virtualMachines\",\"name\":\"" SIZE "\",\"capabilities\":[{\"name\":"
 		    "\"vCPUs\",\"value\":\"4\"},{\"name\":\"MemoryGB\",\"value\":\"28\"},{\"name\":\"GPUs\",\"value\":\"1\"},{\"name\":"

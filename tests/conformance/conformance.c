@@ -15,6 +15,7 @@
 #include "providers/account.h"
 #include "tests/conformance/clouds.h"
 #include "tests/conformance/kit.h"
+#include "tests/conformance/wires.h"
 #include "tests/tap.h"
 #include "util/arena.h"
 #include "util/fileio.h"
@@ -525,6 +526,23 @@ test_recorded(const struct conformance *c)
 	prov_account_close(acc);
 }
 
+static struct prov_account *
+open_for_wires(const void *arg, int64_t now)
+{
+	return open_as(arg, "inst", now);
+}
+
+static void
+test_wires(const struct conformance *c, unsigned caps)
+{
+	struct log was = quiet;
+	struct wires_case w = { .provider = c->provider, .caps = caps, .cloud = c->cloud, .startup_s = c->startup_s,
+		.told_where = str_eq(c->provider, "openstack"), .open = open_for_wires, .arg = c, .fresh = fresh, .log = &quiet };
+
+	wires_hold(&w);
+	quiet = was;
+}
+
 /* A throwaway RSA key, PKCS#8. */
 static const char *
 new_key(void)
@@ -580,6 +598,8 @@ main(void)
 		test_hostile(c);
 		if (c->cloud != NULL)
 			test_missing(c);
+		if (c->cloud != NULL && c->machines > 0)
+			test_wires(c, all[i]->caps);
 	}
 	fresh();
 	unlink(arena_printf(a, "%s/t.trace", dir));

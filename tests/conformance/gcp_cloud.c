@@ -228,6 +228,14 @@ gcp_cloud(void *arg, struct prov_account *acc, const struct http_req *req, struc
 		    answer(resp, 400, "{\"error\":\"invalid_grant\",\"error_description\":\"no\"}");
 	if (bearer == NULL || !str_eq(bearer, "Bearer tok-SECRET"))
 		return refuse(resp, 401, "authError");
+	if (str_starts(req->url, "https://compute.googleapis.com/compute/v1/projects/proj/regions?"))
+		return answer(resp, 200, "{\"kind\":\"compute#regionList\",\"items\":[{\"name\":\"eu-north9\",\"quotas\":[{\"metric\":"
+		    "\"NVIDIA_L4_GPUS\",\"limit\":2,\"usage\":0},{\"metric\":\"PREEMPTIBLE_NVIDIA_L4_GPUS\",\"limit\":1,\"usage\":0}]}]}");
+	if (str_eq(req->url, "https://compute.googleapis.com/compute/v1/projects/proj"))
+		return answer(resp, 200, "{\"kind\":\"compute#project\",\"quotas\":[{\"metric\":\"GPUS_ALL_REGIONS\",\"limit\":2,\"usage\":0}]}");
+	if (strstr(req->url, "/quotaInfos?") != NULL)
+		return answer(resp, 200, "{\"quotaInfos\":[{\"metric\":\"compute.googleapis.com/gpus_per_gpu_family\",\"dimensionsInfos\":["
+		    "{\"dimensions\":{\"region\":\"eu-north9\",\"gpu_family\":\"NVIDIA_H100\"},\"details\":{\"value\":\"8\"}}]}]}");
 	if (str_starts(req->url, SKUS "?"))
 		return skus(req, resp);
 	if (str_starts(req->url, BASE))

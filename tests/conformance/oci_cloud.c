@@ -111,6 +111,9 @@ oci_cloud(void *arg, struct prov_account *acc, const struct http_req *req, struc
 		return refuse(resp, 401, "NotAuthenticated", "no");
 	if (str_starts(req->url, "https://identity.eu-nowhere-1.oraclecloud.com/20160918/availabilityDomains?"))
 		return kit_answer(resp, 200, "[{\"name\":\"x:NOWHERE-AD-1\"}]");
+	if (strstr(req->url, ".oraclecloud.com/20190729/limitValues?") != NULL || strstr(req->url, ".oci.oraclecloud.com/20190729/limitValues?") != NULL)
+		return kit_answer(resp, 200, "[{\"name\":\"gpu-a10-count\",\"scopeType\":\"AD\",\"value\":2},{\"name\":\"standard-e4-core-count\","
+		    "\"scopeType\":\"AD\",\"value\":9}]");
 	if (str_starts(req->url, IAAS))
 		return iaas(req, resp, req->url + strlen(IAAS), acc->env.now);
 	return refuse(resp, 404, "NotAuthorizedOrNotFound", "no");

@@ -84,7 +84,7 @@ kept(size_t i, int64_t now)
 static enum berth_code
 list(struct http_resp *resp, int64_t now)
 {
-	const char *text = "{\"jobs\":[{\"job_id\":900,\"job_state\":[\"RUNNING\"],\"user_name\":\"bob\",\"comment\":\"berth? no\"}";
+	const char *text = "{\"jobs\":[{\"job_id\":900,\"job_state\":[\"SUSPENDED\"],\"user_name\":\"bob\",\"comment\":\"berth? no\"}";
 
 	for (size_t i = 0; i < n_jobs; i++)
 		if (kept(i, now))
@@ -147,7 +147,7 @@ slurm_cloud(void *arg, struct prov_account *acc, const struct http_req *req, str
 	resp->arena = req->arena;
 	if (user == NULL || token == NULL || !str_eq(user, "ann") || !str_eq(token, "key-SECRET"))
 		return answer(resp, 401, "Authentication failure");
-	if (!str_starts(path, "v0.0.41/") && !str_starts(path, "/v0.0.41/"))
+	if (!str_starts(path, "v0.0.41/") && !str_starts(path, "/v0.0.41/") && !str_starts(path, "b/v0.0.41/"))
 		return answer(resp, 404, "Unable find requested URL.");
 	path = strstr(path, "v0.0.41/") + strlen("v0.0.41/");
 	if (str_eq(path, "ping"))

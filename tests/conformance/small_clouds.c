@@ -255,6 +255,9 @@ crusoe_cloud(void *arg, struct prov_account *acc, const struct http_req *req, st
 	if (str_eq(path, "projects/p/compute/vms/types"))
 		return kit_answer(resp, 200, "{\"items\":[{\"product_name\":\"c1a.2x\",\"num_gpu\":0},{\"product_name\":\"l4.1x\",\"num_gpu\":1,"
 		    "\"gpu_type\":\"L4-24GB\",\"cpu_cores\":8,\"memory_gb\":32}]}");
+	if (str_eq(path, "projects/p/quotas"))
+		return kit_answer(resp, 200, "{\"quotas\":[{\"category\":\"Instances\",\"programmatic_name\":\"l4.instance\",\"max\":8,\"used\":1,"
+		    "\"available\":7}]}");
 	if (str_eq(path, "capacities"))
 		return kit_answer(resp, 200, "{\"items\":[{\"type\":\"l4.1x\",\"location\":\"eu-nowhere1-a\",\"quantity\":2}]}");
 	if (str_eq(path, machine) && str_eq(req->method, "POST"))

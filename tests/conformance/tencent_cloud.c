@@ -125,6 +125,10 @@ tencent_cloud(void *arg, struct prov_account *acc, const struct http_req *req, s
 		    "\"GPU\":1,\"CPU\":8,\"Memory\":32,\"GpuCount\":1,\"GpuType\":\"NVIDIA T4\",\"GpuMemory\":16}]");
 	if (str_eq(action, "DescribeZoneInstanceConfigInfos"))
 		return prices(req, resp);
+	if (str_eq(action, "DescribeAccountQuota"))
+		return say(resp, "\"AppId\":1,\"AccountQuotaOverview\":{\"Region\":\"ap-nowhere\",\"AccountQuota\":{\"PostPaidQuotaSet\":[{\"Zone\":"
+		    "\"ap-nowhere-1\",\"TotalQuota\":10,\"UsedQuota\":1,\"RemainingQuota\":9}],\"SpotPaidQuotaSet\":[{\"Zone\":\"ap-nowhere-1\","
+		    "\"TotalQuota\":32,\"UsedQuota\":0,\"RemainingQuota\":32}]}}");
 	if (str_eq(action, "RunInstances"))
 		return launch(req, resp, now);
 	if (str_eq(action, "DescribeInstances"))

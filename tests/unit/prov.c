@@ -166,7 +166,7 @@ test_create(void)
 		{ { 418, "error strange why", 0 }, BERTH_ECAPACITY, "an unknown 4xx as well" },
 		{ { 302, "", 0 }, BERTH_ECAPACITY, "and a redirect of a POST" },
 		{ { 0, NULL, 0 }, BERTH_ETRANSIENT, "a lost answer: nothing is known" },
-		{ { 200, "", 0 }, BERTH_EINVAL, "an answer without a machine" },
+		{ { 200, "", 0 }, BERTH_ETRANSIENT, "an answer that cannot be read: it may have been made" },
 	};
 	struct berth_err err;
 	struct prov_machine m;

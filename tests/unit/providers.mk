@@ -22,7 +22,8 @@ tests_conformance_conformance_t_SOURCES = tests/conformance/conformance.c tests/
 	tests/conformance/gcp_cloud.c \
 	tests/conformance/kit.c tests/conformance/kit.h tests/conformance/kube_cloud.c tests/conformance/lambda_cloud.c \
 	tests/conformance/oci_cloud.c tests/conformance/openstack_cloud.c tests/conformance/recorded.c \
-	tests/conformance/slurm_cloud.c tests/conformance/small_clouds.c tests/conformance/tencent_cloud.c
+	tests/conformance/slurm_cloud.c tests/conformance/small_clouds.c tests/conformance/tencent_cloud.c \
+	tests/conformance/twist.c tests/conformance/twist.h tests/conformance/wires.c tests/conformance/wires.h
 tests_conformance_conformance_t_LDADD = libtap.a $(PROVIDER_LIBS)
 check_PROGRAMS += tests/unit/lambda.t
 tests_unit_lambda_t_SOURCES = tests/unit/lambda.c tests/conformance/clouds.h tests/conformance/lambda_cloud.c
