@@ -177,7 +177,7 @@ main(int argc, char **argv)
 	if (commit_solve(&p, a, &plan, &err) != BERTH_OK)
 		return 1;
 	t1 = now_s();
-	if (commit_assess(&p, &plan, &d, a, &risk, &err) != BERTH_OK)
+	if (commit_assess(&p, NULL, &plan, &d, a, &risk, &err) != BERTH_OK)
 		return 1;
 	t2 = now_s();
 	printf("%d h x %zu levels x %d paths, %d offers: plan %.4f s, with outcome and regret %.4f s (target 0.2 s)\n", HOURS,

@@ -65,7 +65,7 @@ static const struct opt_row plan_rows[] = {
 	{ "ladder", 0, OPT_INT, "N", "buy in so many steps, planning again before each", OFF(ladder), 2, 60, NULL },
 	{ "ladder-every", 0, OPT_DURATION, "DUR", "time between the steps; default 4w", OFF(ladder_every_s), 86400, 1e8, NULL },
 	{ "starts", 0, OPT_DURATION, "DUR", "also say what to buy later: start dates so far apart", OFF(starts_s), 86400, 1e8, NULL },
-	{ "write-lp", 0, OPT_PATH, "FILE", "with --starts: write the integer program, so that a solver can check it", OFF(lp), 0, 0,
+	{ "write-lp", 0, OPT_PATH, "FILE", "write the integer program, so that a solver can check it", OFF(lp), 0, 0,
 	    NULL },
 	{ "no-spot", 0, OPT_FLAG, NULL, "leave spot offers out", OFF(no_spot), 0, 0, NULL },
 	{ "list-prices", 0, OPT_FLAG, NULL, "also offers that no account of berth.yaml can create", OFF(list_prices), 0, 0, NULL },
@@ -203,8 +203,6 @@ plan_options(struct cmd_ctx *ctx, struct plan_options *o, struct berth_err *err)
 	o->starts_s = v->starts_s;
 	if (rc == BERTH_OK && o->starts_s > 0 && o->n_shares > 0)
 		rc = err_set(err, BERTH_EUSAGE, "--starts and --share do not go together: shares hold for what is bought at once");
-	if (rc == BERTH_OK && v->lp != NULL && o->starts_s == 0)
-		rc = err_set(err, BERTH_EUSAGE, "--write-lp writes the program of --starts: give both");
 	return rc;
 }
 
@@ -481,10 +479,10 @@ plan_run(struct cmd_ctx *ctx, struct berth_err *err)
 	rc = plan_make(ctx, 0, NULL, &m, err);
 	if (rc == BERTH_OK)
 		rc = plan_finish(ctx, &m, err);
-	if (rc == BERTH_OK && v->lp != NULL && m.n != 1)
-		rc = err_set(err, BERTH_EUSAGE, "--write-lp takes one series: name it with --series");
+	if (rc == BERTH_OK && v->lp != NULL && m.o.starts_s > 0 && m.n != 1)
+		rc = err_set(err, BERTH_EUSAGE, "--write-lp with --starts takes one series: name it with --series");
 	if (rc == BERTH_OK && v->lp != NULL)
-		rc = plan_schedule_lp(&m.ps[0], &m.o, v->lp, err);
+		rc = m.o.starts_s > 0 ? plan_schedule_lp(&m.ps[0], &m.o, v->lp, err) : plan_lp(m.ps, m.n, &m.o, v->lp, err);
 	if (rc == BERTH_OK)
 		rc = plan_store(ctx, &m, &id, err);
 	if (rc != BERTH_OK)

@@ -17,6 +17,7 @@
 #define PLAN_OBTAIN 0.8			/* share of time in which spot can be had where nobody knows */
 #define PLAN_CHECKPOINT_S 120.0		/* to write one, for the useful share of spot */
 #define PLAN_RESTART_S 600.0
+#define PLAN_ON_DEMAND_MAX 12
 #define PLAN_ASK_AHEAD_S (14 * 86400)
 
 const struct accel *
@@ -154,11 +155,13 @@ struct plan_lines {
 	VEC(struct commit_line) line;
 	VEC(const struct offer *) offer;
 	VEC(const char *) name;
+	VEC(int64_t) units;
 };
 
 static void
-plan_add_line(struct plan_lines *l, struct commit_line line, const struct offer *o, const char *note)
+plan_add_line(struct plan_lines *l, struct commit_line line, int64_t units, const struct offer *o, const char *note)
 {
+	VEC_PUSH(l->a, &l->units, units);
 	line.ref = l->line.n;
 	VEC_PUSH(l->a, &l->line, line);
 	VEC_PUSH(l->a, &l->offer, o);
@@ -202,8 +205,8 @@ plan_owned(const struct commitment *c, size_t n, const struct plan_options *o, c
 			hi == to ? INT64_MAX : (hi - from) / ps->forecast.step_s, c[i].count * plan_units(speed, x) };
 		if ((hi - lo) * 2 < to - from)
 			continue;
-		plan_add_line(l, (struct commit_line){ COMMIT_OWNED, 0, 0, 0, plan_units(speed, x), c[i].count, c[i].count }, x,
-		    ", owned");
+		plan_add_line(l, (struct commit_line){ COMMIT_OWNED, 0, 0, 0, plan_units(speed, x), c[i].count, c[i].count },
+		    plan_units(speed, x), x, ", owned");
 	}
 }
 
@@ -234,43 +237,44 @@ plan_shares(const struct plan_options *o, struct plan_series *ps, struct arena *
 		share[k] = (struct commit_share){ k + 1, o->shares[k].min, o->shares[k].max };
 	for (size_t i = 0; i < ps->n_lines; i++)
 		group[i] = plan_group(o, ps->offers[i]);
-	ps->shares = (struct commit_shares){ share, o->n_shares, group };
+	ps->shares = (struct commit_shares){ .share = share, .n = o->n_shares, .group = group };
 }
 
-/* A dearer offer may still do for a while: is it shorter than all that are cheaper and come in no larger machines? */
+/* Whatever x does, does the line as well: it is no dearer, and takes no more of a quota for a GPU. */
 static bool
-plan_shorter(const struct plan_lines *l, const struct offer *x, int64_t units)
+plan_covers(const struct plan_options *o, const struct plan_lines *l, size_t i, const struct offer *x, int64_t units)
 {
-	for (size_t i = 0; i < l->line.n; i++)
-		if (l->line.v[i].kind == COMMIT_RESERVED && l->line.v[i].gpus <= units && l->line.v[i].max_count == COMMIT_NO_LIMIT &&
-		    offer_term_hours(l->offer.v[i]) <= offer_term_hours(x))
+	for (size_t q = 0; q < o->n_limits; q++)
+		if (placing_quota_weight(&o->limits[q], l->offer.v[i]) * units >
+		    placing_quota_weight(&o->limits[q], x) * l->units.v[i])
 			return false;
 	return true;
 }
 
 /*
- * Reserved offers, cheapest per GPU first (offers are sorted): one that is dearer, comes in no smaller machines and has no
- * quota to fill is never taken, among those whose share is limited together.
+ * Reserved offers, cheapest per GPU first (offers are sorted): one that is dearer, whose machines are whole numbers of a
+ * cheaper one's and take no less of any quota, is never taken, among those whose share is limited together.
  */
 static void
 plan_reserved(const struct plan_series *ps, const struct plan_options *o, struct plan_lines *l)
 {
 	const struct offer *const *x = ps->market;
-	int64_t *smallest_of = arena_array(l->a, o->n_shares + 1, sizeof(*smallest_of));
 
 	for (size_t i = 0; i < ps->n_market; i++) {
-		int64_t quota, units = plan_units(ps->speed[i], x[i]), *smallest = &smallest_of[plan_group(o, x[i])];
+		int64_t units = plan_units(ps->speed[i], x[i]);
+		bool covered = false;
 
 		if (x[i]->purchase != PURCHASE_RESERVED)
 			continue;
-		quota = plan_quota(o, x[i]);
-		if (*smallest != 0 && units >= *smallest && (o->starts_s == 0 || !plan_shorter(l, x[i], units)))
+		for (size_t k = 0; k < l->line.n && !covered; k++)
+			covered = l->line.v[k].kind == COMMIT_RESERVED && units % l->units.v[k] == 0 &&
+			    plan_group(o, l->offer.v[k]) == plan_group(o, x[i]) && plan_covers(o, l, k, x[i], units) &&
+			    (o->starts_s == 0 || offer_term_hours(l->offer.v[k]) <= offer_term_hours(x[i]));
+		if (covered)
 			continue;
-		if (quota == COMMIT_NO_LIMIT && (*smallest == 0 || units < *smallest))
-			*smallest = units;
 		/* Money stays exact: the machine's price over the whole units that it counts for. */
 		plan_add_line(l, (struct commit_line){ COMMIT_RESERVED, 0, usd_to_double(offer_effective_hour(x[i])) / (double)units, 0,
-		    units, 0, quota }, x[i], plan_note(ps, i, l->a));
+		    units, 0, plan_quota(o, x[i]) }, units, x[i], plan_note(ps, i, l->a));
 	}
 }
 
@@ -284,42 +288,85 @@ plan_spot_useful(const struct offer *o)
 	return cost_useful_share(cost_checkpoint_s(PLAN_CHECKPOINT_S, hazard), PLAN_CHECKPOINT_S, PLAN_RESTART_S, hazard);
 }
 
-/* The cheapest on-demand offer serves the rest; spot before it where it is cheaper, with its share of the peak. */
+/* GPUs of the series' own accelerator that the quotas leave of an offer. */
+static int64_t
+plan_quota_gpus(const struct plan_options *o, const struct offer *x, int64_t units)
+{
+	int64_t machines = plan_quota(o, x);
+
+	return machines == COMMIT_NO_LIMIT ? COMMIT_NO_LIMIT : machines * units;
+}
+
+/* On demand, the cheapest first, until one has no quota: further ones take up what the quotas of the cheaper leave. */
+static void
+plan_on_demand(const struct plan_series *ps, const struct plan_options *o, struct plan_lines *l)
+{
+	const struct offer *const *x = ps->market;
+	int64_t quota = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < ps->n_market && quota != COMMIT_NO_LIMIT && n < PLAN_ON_DEMAND_MAX; i++) {
+		int64_t units = plan_units(ps->speed[i], x[i]);
+		bool covered = false;
+
+		if (x[i]->purchase != PURCHASE_ON_DEMAND)
+			continue;
+		for (size_t k = 0; k < l->line.n && !covered; k++)
+			covered = l->line.v[k].kind == COMMIT_ON_DEMAND && units % l->units.v[k] == 0 && plan_covers(o, l, k, x[i], units);
+		quota = plan_quota_gpus(o, x[i], units);
+		if (covered || (quota == 0 && n > 0))
+			continue;
+		plan_add_line(l, (struct commit_line){ COMMIT_ON_DEMAND, 0, 0, plan_gpu_hour(x[i], ps->speed[i]), 1, 0, o->on_demand_gpus > 0 &&
+		    o->on_demand_gpus < quota ? o->on_demand_gpus : quota }, units, x[i], plan_note(ps, i, l->a));
+		n++;
+	}
+}
+
+/* Spot, cheapest useful hour first, where that is cheaper than on demand; all of it together its share of the peak. */
+static void
+plan_spot(const struct plan_series *ps, const struct plan_options *o, double od, int64_t most, struct plan_lines *l)
+{
+	const struct offer *const *x = ps->market;
+	bool *used = arena_array(l->a, ps->n_market + 1, sizeof(*used));
+
+	while (most > 0) {
+		size_t spot = ps->n_market;
+		double least = od;
+		int64_t quota;
+
+		for (size_t i = 0; i < ps->n_market; i++) {
+			double usage;
+
+			if (x[i]->purchase != PURCHASE_SPOT || used[i])
+				continue;
+			usage = commit_spot_usage(plan_gpu_hour(x[i], ps->speed[i]), plan_spot_useful(x[i]), PLAN_OBTAIN, od);
+			if (usage < least) {
+				least = usage;
+				spot = i;
+			}
+		}
+		if (spot == ps->n_market)
+			return;
+		used[spot] = true;
+		quota = plan_quota_gpus(o, x[spot], plan_units(ps->speed[spot], x[spot]));
+		quota = quota < most ? quota : most;
+		if (quota < 1)
+			continue;
+		plan_add_line(l, (struct commit_line){ COMMIT_SPOT, 0, 0, least, 1, 0, quota }, plan_units(ps->speed[spot], x[spot]),
+		    x[spot], plan_note(ps, spot, l->a));
+		most -= quota;
+	}
+}
+
 static void
 plan_rest(const struct plan_series *ps, const struct plan_options *o, double median_peak, struct plan_lines *l)
 {
-	const struct offer *const *x = ps->market;
-	size_t n = ps->n_market, on_demand = n, spot = n;
-	double od, least = INFINITY;
-
-	for (size_t i = 0; i < n; i++)
-		if (x[i]->purchase == PURCHASE_ON_DEMAND && on_demand == n)
-			on_demand = i;
-	od = on_demand == n ? INFINITY : plan_gpu_hour(x[on_demand], ps->speed[on_demand]);
-	for (size_t i = 0; i < n && on_demand != n; i++) {
-		double usage;
-
-		if (x[i]->purchase != PURCHASE_SPOT)
-			continue;
-		usage = commit_spot_usage(plan_gpu_hour(x[i], ps->speed[i]), plan_spot_useful(x[i]), PLAN_OBTAIN, od);
-		if (usage < least) {
-			least = usage;
-			spot = i;
+	for (size_t i = 0; i < ps->n_market; i++)
+		if (ps->market[i]->purchase == PURCHASE_ON_DEMAND) {
+			plan_spot(ps, o, plan_gpu_hour(ps->market[i], ps->speed[i]), (int64_t)floor(o->spot_share * median_peak), l);
+			break;
 		}
-	}
-	if (spot != n && least < od && floor(o->spot_share * median_peak) >= 1)
-		plan_add_line(l, (struct commit_line){ COMMIT_SPOT, 0, 0, least, 1, 0,
-		    (int64_t)floor(o->spot_share * median_peak) }, x[spot], plan_note(ps, spot, l->a));
-	if (on_demand != n) {
-		int64_t quota = plan_quota(o, x[on_demand]);
-
-		if (quota != COMMIT_NO_LIMIT)
-			quota *= plan_units(ps->speed[on_demand], x[on_demand]);
-		if (o->on_demand_gpus > 0 && o->on_demand_gpus < quota)
-			quota = o->on_demand_gpus;
-		plan_add_line(l, (struct commit_line){ COMMIT_ON_DEMAND, 0, 0, od, 1, 0, quota }, x[on_demand],
-		    plan_note(ps, on_demand, l->a));
-	}
+	plan_on_demand(ps, o, l);
 }
 
 struct plan_ranked {
@@ -368,6 +415,7 @@ plan_lines_of(const struct commitment *owned, size_t n_owned, const struct accel
 	ps->lines = l.line.v;
 	ps->offers = l.offer.v;
 	ps->names = l.name.v;
+	ps->units = l.units.v;
 	ps->n_lines = l.line.n;
 	for (size_t i = 0; i < l.line.n; i++) {
 		int64_t as_of = l.offer.v[i]->as_of;
@@ -466,6 +514,7 @@ plan_build(const struct accel_table *accels, const struct commitment *owned, siz
 		return err_ctx(err, "series %s", ps->series.name);
 	plan_lines_of(owned, n_owned, accels, o, ps, a);
 	plan_shares(o, ps, a);
+	plan_quotas(ps, 1, o, a);
 	plan_runway_of(accels, o, ps, a);
 	return BERTH_OK;
 }

@@ -106,9 +106,12 @@ struct plan_series {
 	struct commit_line *lines;
 	const struct offer **offers;	/* [n_lines] */
 	const char **names;		/* [n_lines] */
+	int64_t *units;			/* [n_lines] GPUs of the series' own accelerator that one machine stands for */
 	size_t n_lines;
 	struct commit_problem problem;
-	struct commit_shares shares;	/* of the problem; n 0: none */
+	struct commit_shares shares;	/* of the problem, with the quotas; n 0: none */
+	struct commit_shares alone;	/* the same with what other series leave of the quotas */
+	bool met;			/* planned together with others that draw on the same quotas */
 	struct commit_plan plan;
 	struct commit_risk risk;
 	struct commit_change change;	/* what would change the number of GPUs that are bought */
@@ -160,6 +163,19 @@ BERTH_MUST_CHECK enum berth_code plan_build(const struct accel_table *accels, co
 /* Can this series be planned by itself, whatever a budget says? BERTH_EINFEASIBLE names what binds. */
 BERTH_MUST_CHECK enum berth_code plan_feasible(struct plan_series *ps, struct arena *a, struct berth_err *err);
 
+/* Quotas: berth.yaml's limits, and --on-demand-limit. */
+size_t plan_quota_count(const struct plan_options *o);
+/* Sets them on the rules of all series. */
+void plan_quotas(struct plan_series *ps, size_t n, const struct plan_options *o, struct arena *a);
+/*
+ * After each series is solved by itself: those whose busiest hours together pass a quota are solved at once, all of them if
+ * `all` (a budget binds). BERTH_EINFEASIBLE: the quotas cannot carry the peaks.
+ */
+BERTH_MUST_CHECK enum berth_code plan_quota_solve(struct plan_series *ps, size_t n, double budget, bool all, struct arena *a,
+    struct berth_err *err);
+void plan_quota_explain(struct plan_series *ps, const struct plan_options *o, struct arena *a);
+void plan_quota_json(struct jsonw *w, const struct plan_series *ps, size_t n, const struct plan_options *o);
+
 /* Spreads the purchases of a solved series over o->ladder steps, each a share of every line, rounded up; and what that costs. */
 BERTH_MUST_CHECK enum berth_code plan_ladder(struct plan_series *ps, const struct plan_options *o, struct arena *a,
     struct berth_err *err);
@@ -170,6 +186,9 @@ void plan_schedule_explain(struct plan_series *ps, const struct plan_options *o,
 void plan_schedule_json(struct jsonw *w, const struct plan_series *ps, const struct plan_options *o);
 /* The integer program of a series' schedule, for any solver that reads CPLEX LP files. */
 BERTH_MUST_CHECK enum berth_code plan_schedule_lp(const struct plan_series *ps, const struct plan_options *o, const char *path,
+    struct berth_err *err);
+/* The same of the plan at one date, over all series: by hours and paths, or by levels where there is one series. */
+BERTH_MUST_CHECK enum berth_code plan_lp(const struct plan_series *ps, size_t n, const struct plan_options *o, const char *path,
     struct berth_err *err);
 /* Adds a reason. */
 void plan_add(struct explain *e, struct arena *a, const char *s);

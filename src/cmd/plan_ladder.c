@@ -24,7 +24,11 @@ ladder_part(const struct plan_series *ps, const int64_t *count, size_t from, siz
 	for (size_t k = 0; k < paths; k++)
 		memcpy(gpus + k * n, ps->demand.gpus + k * ps->demand.n_steps + from, n * sizeof(*gpus));
 	for (size_t i = 0; i < ps->n_lines; i++) {
+		int64_t cap = ps->plan.use[i].cap;
+
 		line[i] = ps->lines[i];
+		if ((line[i].kind == COMMIT_SPOT || line[i].kind == COMMIT_ON_DEMAND) && cap != COMMIT_NO_LIMIT)
+			line[i].max_count = cap / line[i].gpus;
 		if (line[i].kind != COMMIT_RESERVED)
 			continue;
 		line[i].kind = COMMIT_OWNED;

@@ -54,8 +54,8 @@ plan_json_rest(struct jsonw *w, const struct plan_series *ps)
 	for (size_t i = 0; i < ps->n_lines; i++) {
 		const struct commit_use *u = &ps->plan.use[i];
 
-		if (ps->lines[i].kind == COMMIT_RESERVED)
-			continue;
+		if (ps->lines[i].kind == COMMIT_RESERVED || (u->gpus == 0 && i > 0 && ps->lines[i].kind == ps->lines[i - 1].kind))
+			continue;	/* of each kind one, and those that are used */
 		jsonw_begin_object(w, NULL);
 		jsonw_str(w, "purchase", commit_kind_name(ps->lines[i].kind));
 		jsonw_str(w, "offer", ps->names[i]);
@@ -249,6 +249,7 @@ plan_json(struct jsonw *w, int64_t id, const struct plan_series *ps, size_t n, c
 	jsonw_fixed(w, "upfront", t.upfront, 6);
 	jsonw_end_object(w);
 	jsonw_fixed(w, "budget", o->budget_usd, 6);
+	plan_quota_json(w, ps, n, o);
 	plan_json_runway(w, ps, n);
 }
 

@@ -223,20 +223,35 @@ plan_ends(struct plan_series *ps, const struct plan_options *o, struct arena *a)
 	}
 }
 
+/* Each series by itself, then what binds them together. */
+static enum berth_code
+plan_purchases(struct plan_series *ps, size_t n, const struct plan_options *o, struct arena *a, struct berth_err *err)
+{
+	double bound = 0;
+	bool over;
+	enum berth_code rc;
+
+	plan_quotas(ps, n, o, a);
+	rc = plan_at(ps, n, 0, a, &bound, err);
+	over = !isnan(o->budget_usd) && bound > o->budget_usd;
+	if (rc == BERTH_OK)
+		rc = plan_quota_solve(ps, n, o->budget_usd, over, a, err);
+	if (rc == BERTH_OK && over && plan_quota_count(o) == 0)
+		rc = plan_budget(ps, n, o->budget_usd, a, err);
+	return rc;
+}
+
 enum berth_code
 plan_solve_all(struct plan_series *ps, size_t n, const struct plan_options *o, struct arena *a, struct berth_err *err)
 {
-	double bound;
-	enum berth_code rc = plan_at(ps, n, 0, a, &bound, err);
+	enum berth_code rc = plan_purchases(ps, n, o, a, err);
 
-	if (rc == BERTH_OK && !isnan(o->budget_usd) && bound > o->budget_usd)
-		rc = plan_budget(ps, n, o->budget_usd, a, err);
 	if (rc == BERTH_OK)
 		rc = plan_schedule(ps, n, o, a, err);
 	for (size_t i = 0; i < n && rc == BERTH_OK; i++) {
 		struct commit_risk peaks;
 
-		rc = commit_assess(&ps[i].problem, &ps[i].plan, &ps[i].demand, a, &ps[i].risk, err);
+		rc = commit_assess(&ps[i].problem, ps[i].shares.n_quotas > 0 ? &ps[i].alone : NULL, &ps[i].plan, &ps[i].demand, a, &ps[i].risk, err);
 		if (rc != BERTH_OK)
 			break;
 		/* Coverage and peaks are those of the steps' peaks, money that of their means. */
@@ -245,7 +260,10 @@ plan_solve_all(struct plan_series *ps, size_t n, const struct plan_options *o, s
 		ps[i].risk.peak_p50 = peaks.peak_p50;
 		ps[i].risk.peak_p95 = peaks.peak_p95;
 		explain_commit(&ps[i].problem, &ps[i].plan, &ps[i].risk, ps[i].names, a, &ps[i].because);
-		rc = commit_change(&ps[i].problem, &ps[i].shares, &ps[i].plan, &ps[i].demand, a, &ps[i].change, err);
+		plan_quota_explain(&ps[i], o, a);
+		ps[i].change = (struct commit_change){ { NAN, -1 }, { NAN, -1 }, { NAN, -1 }, { NAN, -1 } };
+		if (!ps[i].met)		/* else it is the others' too */
+			rc = commit_change(&ps[i].problem, &ps[i].shares, &ps[i].plan, &ps[i].demand, a, &ps[i].change, err);
 		if (rc == BERTH_OK)
 			rc = plan_ladder(&ps[i], o, a, err);
 		if (rc != BERTH_OK)

@@ -70,6 +70,17 @@ commit_free_gpus(const struct commit_problem *p)
 	return sum;
 }
 
+double
+commit_capacity(const struct commit_problem *p, const int64_t *count)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < p->n_lines; i++)
+		if (p->lines[i].kind != COMMIT_SPOT)
+			sum += commit_stack_gpus(&p->lines[i], count[i]);
+	return sum;
+}
+
 /* Sets n and floor of the work; an error if what must be bought cannot be. */
 static enum berth_code
 commit_range(struct commit_work *w, struct berth_err *err)
@@ -341,6 +352,7 @@ commit_report_line(const struct commit_work *w, size_t i, int64_t count, double 
 		count = (int64_t)ceil((top - from) / (double)l->gpus);
 	}
 	hourly = commit_stack_u(&w->st, top) - commit_stack_u(&w->st, from);
+	out->cap = isinf(q) ? COMMIT_NO_LIMIT : (int64_t)q;
 	out->count = count;
 	out->gpus = (int64_t)(top - from);
 	out->from = (int64_t)from + 1;
@@ -354,7 +366,7 @@ commit_report_line(const struct commit_work *w, size_t i, int64_t count, double 
 	out->break_even = commit_break_even(p, l);
 }
 
-static void
+void
 commit_report(const struct commit_work *w, struct arena *a, struct commit_plan *plan)
 {
 	double hours = w->p->curve->hours, at = 0, bound;
@@ -363,14 +375,12 @@ commit_report(const struct commit_work *w, struct arena *a, struct commit_plan *
 	plan->cost_usd = commit_stack_cost(&w->st, w->count, &bound) * hours;
 	plan->bound_usd = bound * hours;
 	plan->on_demand_usd = commit_without(&w->st, w->p->n_lines, a) * hours;
-	plan->capacity_gpus = commit_free_gpus(w->p);
+	plan->capacity_gpus = commit_capacity(w->p, w->count);
 	for (size_t k = 0; k < w->st.n; k++) {
 		size_t i = w->st.order[k];
 		double from = fmin(at, (double)COMMIT_MAX_GPUS * 2);
 
 		commit_report_line(w, i, w->count[i], from, &plan->use[i]);
-		if (w->p->lines[i].kind == COMMIT_RESERVED)
-			plan->capacity_gpus += (double)plan->use[i].gpus;
 		at += commit_stack_gpus(&w->p->lines[i], w->count[i]);
 	}
 	plan->unserved_gpu_hours = (w->st.mean - commit_stack_u(&w->st, at)) * hours;
@@ -388,8 +398,9 @@ enum berth_code
 commit_solve_shares(const struct commit_problem *p, const struct commit_shares *shares, struct arena *a,
     struct commit_plan *plan_out, struct berth_err *err)
 {
-	static const struct commit_shares none = { NULL, 0, NULL };
+	static const struct commit_shares none = { .n = 0 };
 	struct commit_work w = { .p = p, .shares = shares != NULL ? shares : &none };
+	struct commit_member whole = { p, w.shares, NULL, plan_out };
 	double lower, theta = p->theta, bound, limit = p->budget / p->curve->hours;
 	enum berth_code rc = commit_check(p, err);
 
@@ -415,7 +426,9 @@ commit_solve_shares(const struct commit_problem *p, const struct commit_shares *
 		if (rc != BERTH_OK)
 			return rc;
 	}
-	if (w.shares->n == 0)
+	if (!commit_quota_free(&w, a))
+		return commit_solve_joint(&whole, 1, p->budget, a, err);
+	if (w.shares->n + w.shares->n_quotas == 0)
 		commit_settle_ties(&w);
 	memset(plan_out, 0, sizeof(*plan_out));
 	commit_report(&w, a, plan_out);

@@ -41,10 +41,17 @@ struct commit_share {
 	size_t group;		/* from 1 */
 	double min, max;	/* 0 <= min <= max <= 1 */
 };
+/* What lines take together at any time is limited: what is owned or bought by its number, the others by what serves. */
+struct commit_quota {
+	double limit;		/* >= 0 */
+	const double *weight;	/* [lines of the problem] >= 0, of one GPU; 0: not counted */
+};
 struct commit_shares {
 	const struct commit_share *share;	/* [n], one a group */
 	size_t n;
 	const size_t *group;	/* [lines of the problem] 0: none */
+	const struct commit_quota *quota;	/* [n_quotas] */
+	size_t n_quotas;
 };
 
 /* Sample paths of demand. One path with weight 1 is a plain history. */
@@ -78,6 +85,7 @@ struct commit_problem {
 struct commit_use {
 	int64_t count;		/* purchases; spot and on-demand: those used at the busiest hour */
 	int64_t gpus;
+	int64_t cap;		/* GPUs that it could serve, with what the quotas leave; COMMIT_NO_LIMIT */
 	int64_t from, to;	/* levels it serves in the merit order (lowest usage price at the bottom) */
 	double gpu_hours;	/* served */
 	double bound_usd;	/* fixed money over the horizon; 0 for an owned one (sunk) */
@@ -94,6 +102,7 @@ struct commit_plan {
 	double lower_bound_usd;		/* no plan of whole purchases is cheaper */
 	double bound_usd;		/* of new purchases */
 	double theta;			/* price of the budget: USD saved per further USD bound; 0: it does not bind */
+	double *quota_price;		/* [n_quotas] USD that one more of a quota saves over the horizon; NULL: no quotas */
 	double unserved_gpu_hours;
 	double capacity_gpus;		/* owned + bought + on-demand that can be had; INFINITY: no limit is known */
 	bool optimal;			/* cost_usd == lower_bound_usd up to rounding */
@@ -147,9 +156,28 @@ BERTH_MUST_CHECK enum berth_code commit_solve(const struct commit_problem *p, st
 BERTH_MUST_CHECK enum berth_code commit_solve_shares(const struct commit_problem *p, const struct commit_shares *shares,
     struct arena *a, struct commit_plan *plan_out, struct berth_err *err);
 
-/* Cost, coverage and regret of a plan over the paths; same units as the plan. */
-BERTH_MUST_CHECK enum berth_code commit_assess(const struct commit_problem *p, const struct commit_plan *plan,
-    const struct commit_demand *d, struct arena *a, struct commit_risk *risk_out, struct berth_err *err);
+/* One of several problems whose lines draw on the same quotas and budget. */
+struct commit_member {
+	const struct commit_problem *problem;	/* its budget and theta are not looked at */
+	const struct commit_shares *rules;	/* n_quotas and limits are the same for all members */
+	const struct commit_demand *demand;	/* paths of all members go together, step by step; not looked at for one member */
+	struct commit_plan *plan;		/* out */
+};
+
+/*
+ * All members at once, quotas held over all of them in each hour of each path. A two-stage program: counts first, then in each
+ * hour the cheapest use of what is there, a linear program whose value is convex in the counts. Its tangents (Benders 1962, Van
+ * Slyke & Wets 1969) make the master program, branch and bound its counts whole. Exact to 5e-10 unless a limit of nodes
+ * is met; lower_bound_usd says so. budget: NaN none.
+ * Errors: as commit_solve_shares(); BERTH_EINFEASIBLE: no counts keep quotas, peaks, shares and budget.
+ */
+BERTH_MUST_CHECK enum berth_code commit_solve_joint(const struct commit_member *m, size_t n, double budget, struct arena *a,
+    struct berth_err *err);
+
+/* Cost, coverage and regret of a plan over the paths; same units as the plan. rules: of the best plans; may be NULL. */
+BERTH_MUST_CHECK enum berth_code commit_assess(const struct commit_problem *p, const struct commit_shares *rules,
+    const struct commit_plan *plan, const struct commit_demand *d, struct arena *a, struct commit_risk *risk_out,
+    struct berth_err *err);
 
 /* Where a plan turns: reserved prices, or all demand, times factor bring another number of bought GPUs. NaN: not in reach. */
 struct commit_turn {

@@ -4,6 +4,8 @@
 
 #include "plan/commit.h"
 
+#define COMMIT_QUOTAS_MAX 64
+
 /* Highest peak of the paths that are not absurd; demand above it is cut to it. d is valid. */
 double commit_cap(const struct commit_demand *d, struct arena *a, size_t *cut_out);
 /* As commit_curve_build() for demand times scale. */
@@ -61,5 +63,16 @@ bool commit_shares_hold(const struct commit_work *w, const int64_t *count);
  */
 BERTH_MUST_CHECK enum berth_code commit_shares_price(struct commit_work *w, double limit, struct arena *a, double *lower_io,
     struct berth_err *err);
+
+/* Plan of the counts in w->count, of which those of spot and on demand are what the quotas leave. */
+void commit_report(const struct commit_work *w, struct arena *a, struct commit_plan *plan);
+/* What the quotas leave of spot and on demand in merit order, beside what is owned or bought; [lines] into count. */
+void commit_quota_caps(const struct commit_stack *st, const struct commit_shares *rules, const double *left, int64_t *count);
+/* What of each quota is not owned or bought, [n_quotas]; false: one is passed. */
+bool commit_quota_left(const struct commit_problem *p, const struct commit_shares *rules, const int64_t *count, double *left);
+/* Do the counts keep the quotas, and does what is left serve as well as without them? Sets w->count as commit_quota_caps(). */
+bool commit_quota_free(struct commit_work *w, struct arena *a);
+/* GPUs owned, bought, or to be had on demand. INFINITY: no limit. */
+double commit_capacity(const struct commit_problem *p, const int64_t *count);
 
 #endif

@@ -25,14 +25,19 @@ commit_hour(const struct commit_step *step, size_t n, double unserved, double v)
 	return v > 0 ? usd + unserved * v : usd;
 }
 
-/* Purchases of the plan; what is not bought serves up to its limit. */
+/* Purchases of the plan; what is not bought serves up to its limit, and what the quotas leave of it. */
 static int64_t *
 commit_counts(const struct commit_problem *p, const struct commit_plan *plan, struct arena *a)
 {
 	int64_t *count = arena_array(a, p->n_lines, sizeof(*count));
 
-	for (size_t i = 0; i < p->n_lines; i++)
+	for (size_t i = 0; i < p->n_lines; i++) {
+		int64_t cap = plan->use[i].cap;
+
 		count[i] = p->lines[i].kind == COMMIT_RESERVED ? plan->use[i].count : p->lines[i].max_count;
+		if (p->lines[i].kind != COMMIT_RESERVED && cap != COMMIT_NO_LIMIT)
+			count[i] = cap / p->lines[i].gpus;
+	}
 	return count;
 }
 
@@ -87,8 +92,8 @@ commit_cover(const struct commit_plan *plan, const struct commit_demand *d, stru
 
 /* Cost of the plan and of the best plan if all demand were scale times the paths'. */
 static enum berth_code
-commit_scaled(const struct commit_problem *p, const struct commit_plan *plan, const struct commit_demand *d,
-    double scale, struct arena *a, double *usd_out, double *regret_out, double *on_demand_out, struct berth_err *err)
+commit_scaled(const struct commit_problem *p, const struct commit_shares *rules, const struct commit_plan *plan,
+    const struct commit_demand *d, double scale, struct arena *a, double *usd_out, double *regret_out, double *on_demand_out, struct berth_err *err)
 {
 	struct commit_problem q = *p;
 	struct commit_curve curve;
@@ -101,7 +106,7 @@ commit_scaled(const struct commit_problem *p, const struct commit_plan *plan, co
 	q.curve = &curve;
 	q.peak = NAN;
 	q.theta = 0;
-	rc = commit_solve(&q, a, &best, err);
+	rc = commit_solve_shares(&q, rules, a, &best, err);
 	if (rc != BERTH_OK)
 		return rc;
 	commit_stack_init(&q, a, &st);
@@ -112,8 +117,8 @@ commit_scaled(const struct commit_problem *p, const struct commit_plan *plan, co
 }
 
 enum berth_code
-commit_assess(const struct commit_problem *p, const struct commit_plan *plan, const struct commit_demand *d,
-    struct arena *a, struct commit_risk *risk_out, struct berth_err *err)
+commit_assess(const struct commit_problem *p, const struct commit_shares *rules, const struct commit_plan *plan,
+    const struct commit_demand *d, struct arena *a, struct commit_risk *risk_out, struct berth_err *err)
 {
 	double unused;
 	enum berth_code rc;
@@ -121,10 +126,10 @@ commit_assess(const struct commit_problem *p, const struct commit_plan *plan, co
 	memset(risk_out, 0, sizeof(*risk_out));
 	commit_paths(p, plan, d, a, risk_out);
 	commit_cover(plan, d, a, risk_out);
-	rc = commit_scaled(p, plan, d, 1 - COMMIT_REGRET, a, &risk_out->down_usd, &risk_out->regret_down_usd,
+	rc = commit_scaled(p, rules, plan, d, 1 - COMMIT_REGRET, a, &risk_out->down_usd, &risk_out->regret_down_usd,
 	    &risk_out->down_on_demand_usd, err);
 	if (rc == BERTH_OK)
-		rc = commit_scaled(p, plan, d, 1 + COMMIT_REGRET, a, &risk_out->up_usd, &risk_out->regret_up_usd, &unused,
+		rc = commit_scaled(p, rules, plan, d, 1 + COMMIT_REGRET, a, &risk_out->up_usd, &risk_out->regret_up_usd, &unused,
 		    err);
 	return rc;
 }

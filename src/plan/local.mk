@@ -4,6 +4,10 @@ libplan_a_SOURCES = \
 	src/plan/commit.c src/plan/commit.h src/plan/commit_impl.h \
 	src/plan/commit_change.c \
 	src/plan/commit_curve.c \
+	src/plan/commit_joint.c src/plan/commit_joint.h \
+	src/plan/commit_joint_rows.c \
+	src/plan/commit_quota.c \
+	src/plan/commit_recourse.c \
 	src/plan/commit_risk.c \
 	src/plan/commit_share.c \
 	src/plan/commit_stack.c \
@@ -11,6 +15,7 @@ libplan_a_SOURCES = \
 	src/plan/cost_egress.c \
 	src/plan/explain.c src/plan/explain.h \
 	src/plan/latency.c src/plan/latency.h \
+	src/plan/linear.c src/plan/linear.h \
 	src/plan/place.c src/plan/place.h src/plan/place_impl.h \
 	src/plan/place_chain.c src/plan/place_chain.h \
 	src/plan/place_finish.c src/plan/place_finish.h \

@@ -25,7 +25,7 @@ offers() {	# offers PRICE: of what is reserved
 provider,region,instance_type,accelerator,accelerator_count,vcpus,purchase,term_months,payment,upfront,price_per_hour,currency
 acme,r1,octo,H100,8,200,on_demand,,,,16,USD
 acme,r1,octo,H100,8,200,reserved,12,none,0,15.9,USD
-acme,r1,quad,H100,4,80,on_demand,,,,8.4,USD
+acme,r1,quad,H100,4,100,on_demand,,,,8.4,USD
 bold,r1,one,H100,1,20,on_demand,,,,2,USD
 bold,r1,one,H100,1,20,reserved,12,none,0,$1,USD
 calm,r1,one,H100,1,20,reserved,12,none,0,0.9,USD
@@ -35,7 +35,7 @@ CSV
 }
 offers 0.8
 
-# Runway: the first step whose P95 passes the quota, and two weeks before it; 60 GPUs are 56 in octos, 1600 cores 64.
+# Runway: the first step whose P95 passes the quota, and two weeks before it; 60 GPUs are 15 quads, 1600 cores 16 of them.
 run forecast up --horizon 26w -o json
 cp "$out" f.json
 awk -f "$TOP_SRCDIR/tests/cli/json.awk" f.json >f.flat
@@ -47,8 +47,8 @@ reached() {	# reached GPUS
 run plan up --horizon 26w --no-spot --list-prices --provider acme -o json
 expect_exit 0
 expect_json '$.quota_runway[0].limit' cards
-expect_json '$.quota_runway[0].gpus' 56
-expect_json '$.quota_runway[0].reached' "$(reached 56)"
+expect_json '$.quota_runway[0].gpus' 60
+expect_json '$.quota_runway[0].reached' "$(reached 60)"
 expect_json '$.quota_runway[1].limit' cores
 expect_json '$.quota_runway[1].gpus' 64
 expect_json '$.quota_runway[1].reached' "$(reached 64)"
@@ -60,7 +60,7 @@ expect_json '$.quota_runway[1].ask_by' "$ask"
 # Where the limits cannot carry the peak at all, it is said until when they do.
 run plan up --horizon 26w --max-term 6 --no-spot --list-prices --provider acme
 expect_exit 3
-expect_err_has "quota cards \(56 GPUs\) is too small from $(reached 56 | cut -c1-10) on: ask for more by"
+expect_err_has "quota cards \(60 GPUs\) is too small from $(reached 60 | cut -c1-10) on: ask for more by"
 
 # Shares: at least 30 % with the dearer, of as many GPUs; each of them costs 0.1 USD an hour more.
 plan='plan flat --no-spot --list-prices --max-term 12'

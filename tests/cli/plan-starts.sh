@@ -128,9 +128,6 @@ expect_exit 1
 
 run plan flat --paths 60 --starts 4w --share 'acme=..0.5'
 expect_exit 2
-run plan flat --write-lp x.lp
-expect_exit 2
-expect_err_has '\-\-starts'
 run plan --no-spot --paths 60 --starts 4w --write-lp x.lp
 expect_exit 2
 expect_err_has 'one series'

@@ -213,7 +213,7 @@ test_shares(struct arena *a)
 		struct world w;
 		size_t group[MAX_LINES];
 		const struct commit_share share[2] = { { 1, k % 3 == 0 ? 0.25 : 0, 0.6 }, { 2, k % 4 == 0 ? 0.2 : 0, k % 2 == 0 ? 0.5 : 1 } };
-		const struct commit_shares s = { share, 2, group };
+		const struct commit_shares s = { .share = share, .n = 2, .group = group };
 		struct commit_curve c;
 		struct commit_plan plan;
 		struct berth_err err;
@@ -458,7 +458,7 @@ test_risk(struct arena *a)
 	struct commit_problem p = { &c, line, 2, 100, NAN, NAN, 0 };
 	tap_code(commit_solve(&p, a, &plan, &err), BERTH_OK, &err);
 	tap_is_long(plan.use[0].count, 5, "GPU 5 is busy 0.6 of the time, GPU 6 half of it");
-	tap_code(commit_assess(&p, &plan, &d, a, &risk, &err), BERTH_OK, &err);
+	tap_code(commit_assess(&p, NULL, &plan, &d, a, &risk, &err), BERTH_OK, &err);
 	tap_near(risk.p10_usd, 5.5, 1e-12, "P10: 5 reserved for 2 h, nothing else");
 	tap_near(risk.p90_usd, 5.5 + 2 * 4, 1e-12, "P90: 9 GPUs, 4 of them on demand");
 	tap_near(risk.covered, 1, 0, "on demand without a limit covers every path");

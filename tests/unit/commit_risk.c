@@ -111,7 +111,7 @@ check_outcome(const struct world *w, unsigned k, const struct commit_problem *p,
 	struct berth_err err = { 0 };
 	int bad = 0;
 
-	if (commit_assess(p, plan, &w->d, a, &risk, &err) != BERTH_OK)
+	if (commit_assess(p, NULL, plan, &w->d, a, &risk, &err) != BERTH_OK)
 		return 1;
 	best(w, 1, 1, &least);
 	bad += off("cost", k, plan->cost_usd, least) + off("own cost", k, plan->cost_usd, mean_bill(w, n, 1, 1));

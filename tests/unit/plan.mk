@@ -74,3 +74,6 @@ tests_unit_place_chain_t_LDADD = libtap.a $(PLAN_LIBS)
 check_PROGRAMS += tests/unit/latency.t
 tests_unit_latency_t_SOURCES = tests/unit/latency.c
 tests_unit_latency_t_LDADD = libtap.a $(PLAN_LIBS)
+check_PROGRAMS += tests/unit/commit_joint.t
+tests_unit_commit_joint_t_SOURCES = tests/unit/commit_joint.c
+tests_unit_commit_joint_t_LDADD = libtap.a $(PLAN_LIBS)

@@ -1,0 +1,377 @@
+#include <math.h>
+#include <string.h>
+
+#include "plan/commit_joint.h"
+#include "util/arena.h"
+
+#define JOINT_NODES 3000
+#define JOINT_CUTS 600		/* at one node */
+#define JOINT_PROVEN 5e-10
+#define JOINT_TIGHT 1e-11
+#define JOINT_WHOLE 1e-7
+#define JOINT_WORK 1e9			/* atoms of all members looked at: some seconds */
+#define JOINT_TRIES 400		/* single steps tried on a plan that was found */
+
+/* The tangent at x, as a row: usd >= at x + slope (x' - x). */
+static void
+joint_cut(struct joint *j, const double *x)
+{
+	double *row = joint_row_new(j), b = -j->at.usd;
+	struct joint_cut cut = { 0, arena_memdup(j->a, j->at.saves, (j->r.n_quotas + 1) * sizeof(double)) };
+
+	for (size_t c = 0; c < j->column.n; c++) {
+		row[c] = j->at.slope[c];
+		b += j->at.slope[c] * x[c];
+	}
+	row[j->usd] = -1;
+	cut.row = linear_row(&j->lp, row, b);
+	VEC_PUSH(j->a, &j->cut, cut);
+}
+
+static double
+joint_fixed(const struct joint *j, const double *x)
+{
+	double sum = 0;
+
+	for (size_t c = 0; c < j->column.n; c++)
+		sum += j->column.v[c].fixed * x[c];
+	return sum;
+}
+
+static void
+joint_at(struct joint *j, const double *x)
+{
+	commit_recourse_at(&j->r, x, &j->at);
+	j->work += (double)(j->r.n_atoms * j->r.n);
+}
+
+/* The tangent at whole counts, which are the best so far or not. True: they are. */
+static bool
+joint_take(struct joint *j, const double *x)
+{
+	double usd;
+
+	joint_at(j, x);
+	usd = joint_fixed(j, x) + j->at.usd;
+	if (!(usd < j->best_usd))
+		return false;
+	j->best_usd = usd;
+	memcpy(j->best, x, j->column.n * sizeof(*x));
+	return true;
+}
+
+/* Do whole counts keep all rows? */
+static bool
+joint_keeps(struct joint *j, const double *x)
+{
+	bool kept;
+
+	for (size_t c = 0; c < j->column.n; c++)
+		if (x[c] < j->column.v[c].least || x[c] > j->column.v[c].most)
+			return false;
+	for (size_t c = 0; c < j->column.n; c++)
+		linear_bound(&j->lp, c, x[c], x[c]);
+	kept = linear_solve(&j->lp) && linear_cost(&j->lp) < j->best_usd;
+	for (size_t c = 0; c < j->column.n; c++)
+		linear_bound(&j->lp, c, j->column.v[c].least, j->column.v[c].most);
+	return kept;
+}
+
+/* Counts near those of the linear program, then single purchases more, fewer, or in another's place. */
+static void
+joint_round(struct joint *j, const double *from)
+{
+	double *x = arena_array(j->a, j->column.n + 1, sizeof(*x));
+	bool better = true;
+
+	for (int way = 0; way < 3; way++) {
+		for (size_t c = 0; c < j->column.n; c++)
+			x[c] = way == 0 ? round(from[c]) : way == 1 ? floor(from[c] + JOINT_WHOLE) : ceil(from[c] - JOINT_WHOLE);
+		if (joint_keeps(j, x))
+			joint_take(j, x);
+	}
+	while (better && isfinite(j->best_usd) && j->tries < JOINT_TRIES && j->r.n_atoms <= 20000) {
+		better = false;
+		for (size_t c = 0; c < j->column.n && !better; c++)
+			for (size_t o = 0; o <= j->column.n && !better; o++) {
+				if (o == c)
+					continue;
+				for (int by = -1; by <= 1 && !better; by += 2) {
+					memcpy(x, j->best, j->column.n * sizeof(*x));
+					x[c] += by;
+					if (o < j->column.n)
+						x[o] -= by;
+					better = joint_keeps(j, x) && j->tries++ < JOINT_TRIES && joint_take(j, x);
+				}
+			}
+	}
+}
+
+/* Tangents until the program stands on the hours' cost, or cannot be better than what is known. False: nothing is there. */
+static bool
+joint_converge(struct joint *j, double *usd)
+{
+	*usd = 0;
+	for (size_t k = 0; k < JOINT_CUTS && j->work < JOINT_WORK; k++) {
+		double guess;
+
+		if (!linear_solve(&j->lp))
+			return false;
+		*usd = linear_cost(&j->lp);
+		if (*usd >= j->best_usd - JOINT_PROVEN * fabs(j->best_usd))
+			return true;
+		for (size_t c = 0; c < j->column.n; c++)
+			j->x[c] = linear_value(&j->lp, c);
+		guess = linear_value(&j->lp, j->usd);
+		joint_at(j, j->x);
+		if (j->at.usd <= guess + JOINT_TIGHT * (1 + fabs(j->at.usd)))
+			return true;
+		joint_cut(j, j->x);
+	}
+	return true;
+}
+
+static size_t
+joint_broken(const struct joint *j)
+{
+	size_t best = j->column.n;
+	double most = JOINT_WHOLE;
+
+	for (size_t c = 0; c < j->column.n; c++) {
+		double off = fabs(j->x[c] - round(j->x[c]));
+
+		if (off > most) {
+			most = off;
+			best = c;
+		}
+	}
+	return best;
+}
+
+struct joint_node {
+	double *lo, *hi;	/* [columns] */
+	double usd;		/* of the node that it came from */
+};
+
+/* The node's better half is looked at first. */
+static void
+joint_branch(struct joint *j, const struct joint_node *node, size_t c, double usd, struct joint_node *stack, size_t *n)
+{
+	size_t bytes = (j->column.n + 1) * sizeof(double);
+	double at = floor(j->x[c]);
+	bool up_first = j->x[c] - at > 0.5;
+
+	for (int k = 0; k < 2; k++) {
+		struct joint_node kid = { arena_memdup(j->a, node->lo, bytes), arena_memdup(j->a, node->hi, bytes), usd };
+
+		if ((k == 1) == up_first)
+			kid.lo[c] = at + 1;
+		else
+			kid.hi[c] = at;
+		stack[(*n)++] = kid;
+	}
+}
+
+/* What one more of each quota saves: of the rows that it stands in itself, and of the tangents. */
+static void
+joint_prices(struct joint *j)
+{
+	for (size_t k = 0; k < j->quota_row.n; k++)
+		j->price[j->quota_row.v[k].quota] += linear_price(&j->lp, j->quota_row.v[k].row);
+	for (size_t k = 0; k < j->cut.n; k++)
+		for (size_t q = 0; q < j->r.n_quotas; q++)
+			j->price[q] += linear_price(&j->lp, j->cut.v[k].row) * j->cut.v[k].saves[q];
+}
+
+static void
+joint_search(struct joint *j)
+{
+	struct joint_node *stack = arena_array(j->a, 2 * JOINT_NODES + 4, sizeof(*stack));
+	size_t n = 0, width = j->column.n + 1;
+	double usd = 0;
+
+	memset(j->price, 0, j->r.n_quotas * sizeof(*j->price));
+	stack[n++] = (struct joint_node){ arena_array(j->a, width, sizeof(double)), arena_array(j->a, width, sizeof(double)),
+		-INFINITY };
+	for (size_t c = 0; c < j->column.n; c++) {
+		stack[0].lo[c] = j->column.v[c].least;
+		stack[0].hi[c] = j->column.v[c].most;
+	}
+	for (size_t k = 0; n > 0 && k < JOINT_NODES; k++) {
+		struct joint_node node = stack[--n];
+		size_t c;
+
+		if (node.usd >= j->best_usd - JOINT_PROVEN * fabs(j->best_usd))
+			continue;
+		for (size_t i = 0; i < j->column.n; i++)
+			linear_bound(&j->lp, i, node.lo[i], node.hi[i]);
+		if (!joint_converge(j, &usd))
+			continue;
+		if (k == 0) {
+			joint_prices(j);
+			joint_round(j, j->x);
+			for (size_t i = 0; i < j->column.n; i++)
+				linear_bound(&j->lp, i, node.lo[i], node.hi[i]);
+			if (!joint_converge(j, &usd))
+				continue;
+		}
+		if (usd >= j->best_usd - JOINT_PROVEN * fabs(j->best_usd))
+			continue;
+		if (j->work >= JOINT_WORK) {
+			node.usd = fmax(node.usd, usd);
+			stack[n++] = node;
+			break;
+		}
+		c = joint_broken(j);
+		if (c < j->column.n) {
+			joint_branch(j, &node, c, usd, stack, &n);
+			continue;
+		}
+		for (size_t i = 0; i < j->column.n; i++)
+			j->x[i] = round(j->x[i]);
+		joint_take(j, j->x);
+	}
+	j->lower = j->best_usd;
+	for (size_t k = 0; k < n; k++)
+		j->lower = fmin(j->lower, stack[k].usd);
+}
+
+/* Counts of a member's lines as commit_report() wants them. */
+static int64_t *
+joint_counts(const struct joint *j, size_t member, const double *x)
+{
+	const struct commit_problem *p = j->r.m[member].problem;
+	int64_t *count = arena_array(j->a, p->n_lines + 1, sizeof(*count));
+
+	for (size_t i = 0; i < p->n_lines; i++)
+		count[i] = p->lines[i].kind == COMMIT_RESERVED ? 0 : p->lines[i].max_count;
+	for (size_t c = 0; x != NULL && c < j->column.n; c++)
+		if (j->column.v[c].member == member)
+			count[j->column.v[c].line] = (int64_t)x[c];
+	return count;
+}
+
+/* What all members' purchases leave of the quotas. */
+static double *
+joint_left(const struct joint *j, const double *x)
+{
+	double *left = arena_memdup(j->a, j->r.quota, (j->r.n_quotas + 1) * sizeof(*left));
+
+	for (size_t q = 0; q < j->r.n_quotas; q++)
+		for (size_t c = 0; c < j->column.n; c++) {
+			const struct commit_column *b = &j->column.v[c];
+
+			left[q] -= j->r.m[b->member].rules->quota[q].weight[b->line] * b->gpus * x[c];
+		}
+	return left;
+}
+
+/* Use and money of the lines as the hours have it. */
+static void
+joint_served(const struct joint *j, size_t member, struct commit_plan *plan)
+{
+	const struct commit_problem *p = j->r.m[member].problem;
+	double served = 0, mean = 0, usd = plan->bound_usd, hours = p->curve->hours;
+
+	for (size_t h = 0; h < j->r.n_atoms; h++)
+		mean += j->r.weight[h] * j->r.demand[h * j->r.n + member];
+	for (size_t s = 0; s < j->server.n; s++) {
+		const struct commit_server *v = &j->server.v[s];
+		struct commit_use *u;
+
+		if (v->member != member)
+			continue;
+		u = &plan->use[v->line];
+		u->gpu_hours = j->at.served[s] * hours;
+		u->cost_usd = u->bound_usd + v->usage * u->gpu_hours;
+		usd += v->usage * u->gpu_hours;
+		served += j->at.served[s];
+		if (p->lines[v->line].kind == COMMIT_SPOT || p->lines[v->line].kind == COMMIT_ON_DEMAND) {
+			u->gpus = (int64_t)ceil(j->at.most[s] - JOINT_WHOLE);
+			u->count = (u->gpus + p->lines[v->line].gpus - 1) / p->lines[v->line].gpus;
+		}
+		u->utilisation = u->gpus > 0 ? j->at.served[s] / (double)u->gpus : NAN;
+	}
+	plan->unserved_gpu_hours = fmax(0, mean - served) * hours;
+	if (plan->unserved_gpu_hours < 1e-9 * mean * hours)
+		plan->unserved_gpu_hours = 0;
+	plan->cost_usd = usd + p->unserved * plan->unserved_gpu_hours;
+}
+
+static void
+joint_report(struct joint *j)
+{
+	double *left = joint_left(j, j->best), *none = arena_array(j->a, j->column.n + 1, sizeof(*none)), gap;
+
+	gap = j->best_usd > 0 ? (j->best_usd - j->lower) / j->best_usd : 0;
+	for (size_t k = 0; k < j->r.n; k++) {
+		const struct commit_member *m = &j->r.m[k];
+		struct commit_work w = { .p = m->problem, .shares = m->rules };
+		double *all = joint_left(j, none), hours = m->problem->curve->hours, on_demand;
+
+		commit_stack_init(m->problem, j->a, &w.st);
+		w.count = joint_counts(j, k, NULL);
+		commit_quota_caps(&w.st, m->rules, all, w.count);
+		*m->plan = (struct commit_plan){ .theta = 0 };
+		on_demand = commit_stack_cost(&w.st, w.count, NULL) * hours;
+		w.count = joint_counts(j, k, j->best);
+		commit_quota_caps(&w.st, m->rules, left, w.count);
+		commit_report(&w, j->a, m->plan);
+		m->plan->on_demand_usd = on_demand;
+		joint_served(j, k, m->plan);
+		m->plan->lower_bound_usd = m->plan->cost_usd * (1 - gap);
+		m->plan->optimal = gap <= 1e-9;
+		m->plan->quota_price = arena_array(j->a, j->r.n_quotas + 1, sizeof(double));
+		for (size_t q = 0; q < j->r.n_quotas; q++)
+			m->plan->quota_price[q] = j->price[q] * hours;
+	}
+}
+
+/*
+ * Means of several hours cost no more than the hours, so that tangents of theirs hold for the hours too: they are searched
+ * first, then the hours from there.
+ */
+static void
+joint_solve(struct joint *j, size_t fold)
+{
+	if (j->r.n == 1)
+		joint_levels(j);
+	else
+		joint_steps(j, fold);
+	joint_search(j);
+	if (fold > 1 && isfinite(j->best_usd)) {
+		joint_steps(j, 1);
+		j->best_usd = INFINITY;
+		joint_take(j, j->best);
+		j->work = 0;
+		joint_search(j);
+	}
+	if (!isfinite(j->best_usd))
+		return;
+	j->at.served = arena_array(j->a, j->server.n + 1, sizeof(double));
+	j->at.most = arena_array(j->a, j->server.n + 1, sizeof(double));
+	joint_at(j, j->best);
+	joint_report(j);
+}
+
+enum berth_code
+commit_solve_joint(const struct commit_member *m, size_t n, double budget, struct arena *a, struct berth_err *err)
+{
+	struct joint j = { .r = { .m = m, .n = n, .n_quotas = m[0].rules->n_quotas, .scratch = arena_new() }, .a = a, .budget = budget,
+		.best_usd = INFINITY };
+	size_t fold = n == 1 ? 1 : joint_fold(&j);
+
+	joint_init(&j);
+	joint_master(&j);
+	joint_solve(&j, fold);
+	arena_free(j.r.scratch);
+	if (j.r.failed)
+		return err_set(err, BERTH_EFAIL, "the hours under the quotas could not be solved");
+	if (isfinite(j.best_usd))
+		return BERTH_OK;
+	err_set(err, BERTH_EINFEASIBLE, "no purchases carry the peak%s within the quotas%s", n > 1 ? "s of all series" : "",
+	    m[0].rules->n > 0 ? " and the shares" : "");
+	if (!isnan(budget))
+		err_set(err, BERTH_EINFEASIBLE, "%s; the budget is %.2f USD", arena_strdup(a, err->msg), budget);
+	return BERTH_EINFEASIBLE;
+}

@@ -1,0 +1,64 @@
+#include <math.h>
+#include <string.h>
+
+#include "plan/commit_impl.h"
+#include "util/arena.h"
+
+#define QUOTA_SLACK 1e-9
+
+void
+commit_quota_caps(const struct commit_stack *st, const struct commit_shares *rules, const double *left, int64_t *count)
+{
+	double rest[COMMIT_QUOTAS_MAX];
+
+	memcpy(rest, left, rules->n_quotas * sizeof(*rest));
+	for (size_t k = 0; k < st->n; k++) {
+		size_t i = st->order[k];
+		const struct commit_line *l = &st->lines[i];
+		double gpus = commit_stack_gpus(l, l->max_count);
+
+		if (l->kind != COMMIT_SPOT && l->kind != COMMIT_ON_DEMAND)
+			continue;
+		for (size_t q = 0; q < rules->n_quotas; q++)
+			if (rules->quota[q].weight[i] > 0)
+				gpus = fmin(gpus, fmax(0, rest[q]) / rules->quota[q].weight[i]);
+		count[i] = isinf(gpus) ? COMMIT_NO_LIMIT : (int64_t)floor(gpus / (double)l->gpus + QUOTA_SLACK);
+		for (size_t q = 0; q < rules->n_quotas && count[i] != COMMIT_NO_LIMIT; q++)
+			rest[q] -= rules->quota[q].weight[i] * (double)count[i] * (double)l->gpus;
+	}
+}
+
+bool
+commit_quota_left(const struct commit_problem *p, const struct commit_shares *rules, const int64_t *count, double *left)
+{
+	bool kept = true;
+
+	for (size_t q = 0; q < rules->n_quotas; q++) {
+		left[q] = rules->quota[q].limit;
+		for (size_t i = 0; i < p->n_lines; i++)
+			if (p->lines[i].kind == COMMIT_OWNED || p->lines[i].kind == COMMIT_RESERVED)
+				left[q] -= rules->quota[q].weight[i] * (double)count[i] * (double)p->lines[i].gpus;
+		kept = kept && left[q] >= -QUOTA_SLACK * (1 + rules->quota[q].limit);
+	}
+	return kept;
+}
+
+bool
+commit_quota_free(struct commit_work *w, struct arena *a)
+{
+	const struct commit_problem *p = w->p;
+	int64_t *count = arena_memdup(a, w->count, p->n_lines * sizeof(*count));
+	double left[COMMIT_QUOTAS_MAX], was, is;
+
+	if (w->shares->n_quotas == 0)
+		return true;
+	if (!commit_quota_left(p, w->shares, count, left))
+		return false;
+	was = commit_stack_cost(&w->st, count, NULL);
+	commit_quota_caps(&w->st, w->shares, left, count);
+	is = commit_stack_cost(&w->st, count, NULL);
+	if (is > was + 1e-12 * fabs(was) || (!isnan(p->peak) && commit_capacity(p, count) < ceil(p->peak - 1e-9)))
+		return false;
+	memcpy(w->count, count, p->n_lines * sizeof(*count));
+	return true;
+}

@@ -1,0 +1,313 @@
+#include <math.h>
+#include <string.h>
+
+#include "plan/linear.h"
+#include "util/arena.h"
+
+#define LINEAR_EPS 1e-11		/* of a bound that is broken, and of a pivot, in parts of what it stands in */
+#define LINEAR_PIVOT 1e-9
+#define LINEAR_PIVOTS_MAX 20000
+#define LINEAR_REBUILD 1000		/* pivots after which the tableau is made anew */
+
+static void
+linear_grow(struct linear *l)
+{
+	size_t room = l->room == 0 ? 16 : 2 * l->room, n = l->n + l->m;
+	double *lo = arena_array(l->arena, l->n + room, sizeof(*lo)), *hi = arena_array(l->arena, l->n + room, sizeof(*hi));
+	double **a = arena_array(l->arena, room, sizeof(*a)), **t = arena_array(l->arena, room, sizeof(*t));
+	double *b = arena_array(l->arena, room, sizeof(*b)), *beta = arena_array(l->arena, room, sizeof(*beta));
+	size_t *row = arena_array(l->arena, room, sizeof(*row));
+	ptrdiff_t *where = arena_array(l->arena, l->n + room, sizeof(*where));
+
+	if (l->lo != NULL) {
+		memcpy(lo, l->lo, n * sizeof(*lo));
+		memcpy(hi, l->hi, n * sizeof(*hi));
+		memcpy(where, l->where, n * sizeof(*where));
+	}
+	if (l->m > 0) {
+		memcpy(a, l->a, l->m * sizeof(*a));
+		memcpy(t, l->t, l->m * sizeof(*t));
+		memcpy(b, l->b, l->m * sizeof(*b));
+		memcpy(beta, l->beta, l->m * sizeof(*beta));
+		memcpy(row, l->row, l->m * sizeof(*row));
+	}
+	l->lo = lo;
+	l->hi = hi;
+	l->a = a;
+	l->t = t;
+	l->b = b;
+	l->beta = beta;
+	l->row = row;
+	l->where = where;
+	l->room = room;
+}
+
+/* The basis of slacks alone. */
+static void
+linear_start(struct linear *l)
+{
+	for (size_t j = 0; j < l->n; j++) {
+		l->col[j] = j;
+		l->where[j] = (ptrdiff_t)j;
+		l->d[j] = l->cost[j];
+		l->at[j] = l->cost[j] < 0 ? l->hi[j] : l->lo[j];
+	}
+	for (size_t r = 0; r < l->m; r++) {
+		l->row[r] = l->n + r;
+		l->where[l->n + r] = -1 - (ptrdiff_t)r;
+		memcpy(l->t[r], l->a[r], l->n * sizeof(**l->t));
+		l->beta[r] = l->b[r];
+		for (size_t j = 0; j < l->n; j++)
+			l->beta[r] -= l->a[r][j] * l->at[j];
+	}
+	l->pivots = 0;
+}
+
+void
+linear_init(struct linear *l, size_t n, const double *cost, const double *lo, const double *hi, struct arena *a)
+{
+	*l = (struct linear){ .arena = a, .n = n };
+	linear_grow(l);
+	l->cost = arena_array(a, n + 1, sizeof(*l->cost));
+	l->d = arena_array(a, n + 1, sizeof(*l->d));
+	l->at = arena_array(a, n + 1, sizeof(*l->at));
+	l->col = arena_array(a, n + 1, sizeof(*l->col));
+	for (size_t j = 0; j < n; j++) {
+		l->cost[j] = cost[j];
+		l->lo[j] = lo[j];
+		l->hi[j] = hi[j];
+	}
+	linear_start(l);
+}
+
+size_t
+linear_row(struct linear *l, const double *a, double b)
+{
+	size_t r = l->m;
+
+	if (r == l->room)
+		linear_grow(l);
+	l->a[r] = arena_array(l->arena, l->n + 1, sizeof(**l->a));
+	l->t[r] = arena_array(l->arena, l->n + 1, sizeof(**l->t));
+	memcpy(l->a[r], a, l->n * sizeof(*a));
+	l->b[r] = b;
+	l->beta[r] = b;
+	for (size_t k = 0; k < l->n; k++) {
+		ptrdiff_t w = l->where[k];
+
+		if (a[k] == 0)
+			continue;
+		if (w >= 0) {
+			l->t[r][w] += a[k];
+			l->beta[r] -= a[k] * l->at[w];
+			continue;
+		}
+		for (size_t j = 0; j < l->n; j++)
+			l->t[r][j] -= a[k] * l->t[-1 - w][j];
+		l->beta[r] -= a[k] * l->beta[-1 - w];
+	}
+	l->lo[l->n + r] = 0;
+	l->hi[l->n + r] = INFINITY;
+	l->row[r] = l->n + r;
+	l->where[l->n + r] = -1 - (ptrdiff_t)r;
+	l->m++;
+	return r;
+}
+
+static void
+linear_shift(struct linear *l, size_t c, double by)
+{
+	l->at[c] += by;
+	for (size_t r = 0; r < l->m; r++)
+		l->beta[r] -= l->t[r][c] * by;
+}
+
+void
+linear_bound(struct linear *l, size_t var, double lo, double hi)
+{
+	ptrdiff_t w = l->where[var];
+
+	if (w >= 0) {
+		bool top = l->at[w] == l->hi[var] && l->at[w] != l->lo[var];
+
+		if (l->d[w] != 0)
+			top = l->d[w] < 0;
+		linear_shift(l, (size_t)w, (top ? hi : lo) - l->at[w]);
+		l->at[w] = top ? hi : lo;
+	}
+	l->lo[var] = lo;
+	l->hi[var] = hi;
+}
+
+void
+linear_rhs(struct linear *l, size_t row, double b)
+{
+	double by = b - l->b[row];
+	ptrdiff_t w = l->where[l->n + row];
+
+	l->b[row] = b;
+	if (w < 0) {
+		l->beta[-1 - w] += by;
+		return;
+	}
+	for (size_t r = 0; r < l->m; r++)
+		l->beta[r] += l->t[r][w] * by;
+}
+
+/* The row whose bound is broken most; m: none. *to: the bound. */
+static size_t
+linear_leaves(const struct linear *l, double *to)
+{
+	size_t best = l->m;
+	double most = 0;
+
+	for (size_t r = 0; r < l->m; r++) {
+		size_t v = l->row[r];
+		double eps = LINEAR_EPS * (1 + fabs(l->beta[r])), under = l->lo[v] - l->beta[r], over = l->beta[r] - l->hi[v];
+
+		if (under > eps && under > most) {
+			most = under;
+			best = r;
+			*to = l->lo[v];
+		} else if (over > eps && over > most) {
+			most = over;
+			best = r;
+			*to = l->hi[v];
+		}
+	}
+	return best;
+}
+
+/* The column that may enter at the least price; n: none. */
+static size_t
+linear_enters(const struct linear *l, size_t r, bool up)
+{
+	size_t best = l->n;
+	double least = INFINITY, size = 0, scale = 0;
+
+	for (size_t c = 0; c < l->n; c++)
+		scale = fmax(scale, fabs(l->t[r][c]));
+	for (size_t c = 0; c < l->n; c++) {
+		size_t v = l->col[c];
+		double p = l->t[r][c], ratio;
+		bool top = l->at[c] == l->hi[v];
+
+		if (fabs(p) <= LINEAR_PIVOT * scale || l->lo[v] == l->hi[v] || (top ? !up : up) == (p > 0))
+			continue;
+		ratio = fabs(l->d[c] / p);
+		if (ratio < least - 1e-13 || (ratio <= least + 1e-13 && fabs(p) > size)) {
+			least = ratio;
+			size = fabs(p);
+			best = c;
+		}
+	}
+	return best;
+}
+
+static void
+linear_pivot(struct linear *l, size_t r, size_t c, double to)
+{
+	double p = l->t[r][c], by = (l->beta[r] - to) / p, f;
+	size_t in = l->col[c], out = l->row[r];
+
+	for (size_t i = 0; i < l->m; i++)
+		if (i != r)
+			l->beta[i] -= l->t[i][c] * by;
+	l->beta[r] = l->at[c] + by;
+	l->at[c] = to;
+	for (size_t k = 0; k < l->n; k++)
+		l->t[r][k] = k == c ? 1 / p : l->t[r][k] / p;
+	for (size_t i = 0; i < l->m; i++) {
+		f = l->t[i][c];
+		if (i == r || f == 0)
+			continue;
+		for (size_t k = 0; k < l->n; k++)
+			l->t[i][k] = k == c ? -f / p : l->t[i][k] - f * l->t[r][k];
+	}
+	f = l->d[c];
+	for (size_t k = 0; k < l->n; k++)
+		l->d[k] = k == c ? -f / p : l->d[k] - f * l->t[r][k];
+	l->col[c] = out;
+	l->row[r] = in;
+	l->where[in] = -1 - (ptrdiff_t)r;
+	l->where[out] = (ptrdiff_t)c;
+	l->pivots++;
+}
+
+/* By how much the rows as they were given are off: drift of the tableau. */
+static double
+linear_drift(const struct linear *l)
+{
+	double worst = 0;
+
+	for (size_t r = 0; r < l->m; r++) {
+		double s = linear_value(l, l->n + r) - l->b[r], scale = 1 + fabs(l->b[r]);
+
+		for (size_t k = 0; k < l->n; k++) {
+			double v = l->a[r][k] == 0 ? 0 : l->a[r][k] * linear_value(l, k);
+
+			s += v;
+			scale += fabs(v);
+		}
+		worst = fmax(worst, fabs(s) / scale);
+	}
+	return worst;
+}
+
+bool
+linear_solve(struct linear *l)
+{
+	bool fresh = l->pivots > LINEAR_REBUILD;
+
+	if (fresh)
+		linear_start(l);
+	for (size_t k = 0; k < LINEAR_PIVOTS_MAX; k++) {
+		double to = 0;
+		size_t r, c;
+
+		r = linear_leaves(l, &to);
+		if (r == l->m) {
+			if (fresh || l->pivots < 40 || linear_drift(l) < 1e-11)
+				return true;
+			linear_start(l);
+			fresh = true;
+			continue;
+		}
+		c = linear_enters(l, r, l->beta[r] < to);
+		if (c == l->n) {
+			if (fresh || l->pivots < 40)
+				return false;
+			linear_start(l);
+			fresh = true;
+			continue;
+		}
+		linear_pivot(l, r, c, to);
+	}
+	return false;
+}
+
+double
+linear_value(const struct linear *l, size_t var)
+{
+	ptrdiff_t w = l->where[var];
+
+	return w >= 0 ? l->at[w] : l->beta[-1 - w];
+}
+
+double
+linear_cost(const struct linear *l)
+{
+	double sum = 0;
+
+	for (size_t j = 0; j < l->n; j++)
+		sum += l->cost[j] * linear_value(l, j);
+	return sum;
+}
+
+double
+linear_price(const struct linear *l, size_t row)
+{
+	ptrdiff_t w = l->where[l->n + row];
+
+	return w >= 0 ? fmax(0, l->d[w]) : 0;
+}
