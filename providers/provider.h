@@ -29,6 +29,7 @@ enum prov_cap {				/* what the cloud can do; an op is NULL only where its bit is
 	PROV_CAP_SPOT = 1 << 7,		/* sells machines that it may take back */
 	PROV_CAP_APART = 1 << 9,	/* the list of machines shows no notices: they are asked for besides */
 	PROV_CAP_OWN = 1 << 10,		/* nobody sends a price list: berth.yaml says what an hour costs, or it is unknown */
+	PROV_CAP_STAYS = 1 << 11,	/* a machine given back goes on running: what runs on it is ended first */
 	PROV_CAP_FREE = 1 << 8		/* a machine given back is free again at once: its list is asked anew then */
 };
 
@@ -140,6 +141,9 @@ struct prov_job {
 	int64_t checkpoint_write_s;	/* time one write takes from the work */
 	int64_t restart_s;		/* time before work goes on */
 	const char *command;		/* shell text; a simulated cloud ignores it */
+	int rank, nodes;		/* of a gang; nodes 0 or 1: the machine is alone */
+	int gpus;			/* accelerators of each machine */
+	const char *const *hosts;	/* [nodes] of a gang, by rank */
 };
 
 enum prov_run_state {
@@ -156,6 +160,7 @@ struct prov_run {
 	enum prov_run_state state;
 	double progress;		/* share of the whole work, 0..1 */
 	double safe_progress;		/* share that a new try can resume from */
+	bool silent;			/* the job itself says nothing of its progress */
 	int64_t started;		/* when work began; 0: not yet */
 	int64_t ended;			/* 0: not yet */
 	int64_t notice_at, reclaim_at;	/* of its machine; 0: none */

@@ -174,7 +174,7 @@ static const struct prov_lease_ops static_lease = {
 
 const struct provider_ops provider_static = {
 	.abi = PROVIDER_ABI,
-	.caps = PROV_CAP_OFFERS | PROV_CAP_LEASE | PROV_CAP_TOKEN | PROV_CAP_FREE | PROV_CAP_OWN,
+	.caps = PROV_CAP_OFFERS | PROV_CAP_LEASE | PROV_CAP_TOKEN | PROV_CAP_FREE | PROV_CAP_OWN | PROV_CAP_STAYS,
 	.name = "static",
 	.summary = "own machines, priced by capital, power and utilisation; reached by ssh",
 	.state_size = sizeof(struct static_account),

@@ -183,6 +183,9 @@ BERTH_MUST_CHECK enum berth_code machine_accrue(struct broker *b, struct instanc
 /* To be given back: the release pass destroys it. reason is kept as end_reason. */
 BERTH_MUST_CHECK enum berth_code machine_release(struct broker *b, struct instance *in, const char *reason,
     struct berth_err *err);
+/* The same, and asks the provider at once; what it does not answer the release pass asks again. release.c */
+BERTH_MUST_CHECK enum berth_code broker_give_back(struct broker *b, struct instance *in, const char *reason,
+    struct berth_err *err);
 /* The provider confirmed that it is gone since `ended`. */
 BERTH_MUST_CHECK enum berth_code machine_gone(struct broker *b, struct instance *in, int64_t ended, const char *reason,
     struct berth_err *err);
@@ -190,11 +193,12 @@ BERTH_MUST_CHECK enum berth_code machine_gone(struct broker *b, struct instance 
 /*
  * interval.c: seconds between checkpoints that lose least on this machine at its age (cost_checkpoint_s() with the hazard
  * of spot_evidence_hazard()), 60 to 7,200; the job's own if it names one; 0: it cannot resume.
+ * machines  of the gang: the first to be taken stops all
  */
 BERTH_MUST_CHECK enum berth_code broker_interval(struct broker *b, const struct job *job, const struct instance *in,
-    int64_t *interval_out, struct berth_err *err);
+    int machines, int64_t *interval_out, struct berth_err *err);
 
-/* jobs.c: ends of attempts, each with the job's next state. */
+/* jobs.c: ends of attempts, each with the job's next state. The open attempts of one job, those of a gang, end as one. */
 struct attempt_end {
 	enum attempt_state state;
 	double progress;		/* safe share of the work */

@@ -35,8 +35,8 @@ interval_evidence(struct broker *b, const struct offer *o, struct spot_evidence 
 }
 
 enum berth_code
-broker_interval(struct broker *b, const struct job *job, const struct instance *in, int64_t *interval_out,
-    struct berth_err *err)
+broker_interval(struct broker *b, const struct job *job, const struct instance *in, int machines,
+    int64_t *interval_out, struct berth_err *err)
 {
 	double hours = in->ready > 0 ? (double)(b->now - in->ready) / 3600 : 0, s;
 	struct spot_evidence seen;
@@ -50,7 +50,7 @@ broker_interval(struct broker *b, const struct job *job, const struct instance *
 	if (rc != BERTH_OK)
 		return rc;
 	s = cost_checkpoint_s((double)job->spec.checkpoint_write_s,
-	    spot_evidence_hazard(&seen, true, spot_age_of(hours), in->offer.interruption_rate, 1, 0));
+	    machines * spot_evidence_hazard(&seen, true, spot_age_of(hours), in->offer.interruption_rate, 1, 0));
 	*interval_out = (int64_t)fmin(INTERVAL_MOST_S, fmax(INTERVAL_LEAST_S, s));
 	return BERTH_OK;
 }

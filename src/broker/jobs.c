@@ -70,6 +70,28 @@ job_next(struct job *job, const struct attempt_end *end, int64_t now)
 		job->finished = now;
 }
 
+/* The attempts of a gang end together: what took one machine has ended the work on all. */
+static enum berth_code
+job_attempts_end(struct broker *b, const struct attempt *first, struct berth_err *err)
+{
+	struct attempt *ats;
+	enum berth_code rc;
+	size_t n;
+
+	rc = store_attempt_list(b->store, first->job_id, b->tick_arena, &ats, &n, err);
+	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
+		if (ats[i].ended != 0 || ats[i].id == first->id)
+			continue;
+		ats[i].state = first->state;
+		ats[i].ended = first->ended;
+		ats[i].progress_end = first->progress_end;
+		ats[i].reason = first->state == ATTEMPT_DONE ? first->reason :
+		    arena_printf(b->tick_arena, "with instance %lld of its gang: %s", (long long)first->instance_id, first->reason);
+		rc = store_attempt_update(b->store, &ats[i], err);
+	}
+	return rc;
+}
+
 static enum berth_code
 job_attempt_end_rows(struct broker *b, const char *job_id, int64_t instance_id, const struct attempt_end *end,
     struct berth_err *err)
@@ -93,6 +115,8 @@ job_attempt_end_rows(struct broker *b, const char *job_id, int64_t instance_id, 
 	at.progress_end = end->progress;
 	at.reason = end->reason;
 	rc = store_attempt_update(b->store, &at, err);
+	if (rc == BERTH_OK)
+		rc = job_attempts_end(b, &at, err);
 	if (rc == BERTH_OK && (job.state == JOB_PLACED || job.state == JOB_RUNNING)) {
 		job_next(&job, end, b->now);
 		rc = store_job_update(b->store, &job, JOB_BIT(JOB_PLACED) | JOB_BIT(JOB_RUNNING), err);

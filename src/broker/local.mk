@@ -5,6 +5,7 @@ libbroker_a_SOURCES = \
 	src/broker/broker.h \
 	src/broker/event.c \
 	src/broker/fleet.c src/broker/fleet.h \
+	src/broker/gang.c src/broker/gang.h \
 	src/broker/interval.c \
 	src/broker/jobs.c \
 	src/broker/machine.c \

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "broker/broker.h"
+#include "broker/gang.h"
 #include "store/job_rows.h"
 #include "store/money_rows.h"
 #include "store/offer_rows.h"
@@ -43,6 +44,38 @@ machine_fill(struct instance *in, const struct prov_machine *pm, int64_t now)
 	in->speed = NAN;
 }
 
+/* Whether a new machine is one for the job: it waits for one, or for the rest of the gang to which this belongs. */
+static enum berth_code
+machine_joins(struct broker *b, const struct intent *it, const struct job *job, bool *joins_out, struct berth_err *err)
+{
+	enum berth_code rc;
+	struct gang g;
+
+	*joins_out = job->state == JOB_QUEUED;
+	if (it->machines <= 1 || (job->state != JOB_QUEUED && job->state != JOB_PLACED))
+		return BERTH_OK;
+	rc = gang_load(b, it->id, job->id, &g, err);
+	if (rc != BERTH_OK)
+		return rc;
+	*joins_out = job->state == JOB_QUEUED || g.open > 0;
+	for (size_t i = 0; i < g.n; i++)	/* its own row is made already, and has no attempt yet */
+		if (g.m[i].it.id != it->id && (g.m[i].it.state == INTENT_FAILED || (g.m[i].made && !g.m[i].open)))
+			*joins_out = false;
+	return BERTH_OK;
+}
+
+static const char *
+machine_starting(struct broker *b, const struct intent *it, const struct instance *in)
+{
+	const char *where = in->offer.zone[0] != '\0' ? in->offer.zone : in->offer.region;
+
+	if (it->machines > 1)
+		return arena_printf(b->tick_arena, "%d x %s %s in %s are starting", it->machines, in->offer.instance_type,
+		    purchase_name(in->offer.purchase), where);
+	return arena_printf(b->tick_arena, "%s %s in %s is starting", in->offer.instance_type,
+	    purchase_name(in->offer.purchase), where);
+}
+
 static enum berth_code
 machine_adopt_job(struct broker *b, const struct intent *it, const struct instance *in, struct berth_err *err)
 {
@@ -51,6 +84,7 @@ machine_adopt_job(struct broker *b, const struct intent *it, const struct instan
 	struct attempt have;
 	enum berth_code rc;
 	struct job job;
+	bool joins;
 
 	rc = store_job_get(b->store, it->job_id, b->tick_arena, &job, err);
 	if (rc != BERTH_OK)
@@ -58,16 +92,16 @@ machine_adopt_job(struct broker *b, const struct intent *it, const struct instan
 	rc = job_attempt_open(b, it->job_id, in->id, &have, err);
 	if (rc != BERTH_ENOTFOUND)
 		return rc;
-	if (job.state != JOB_QUEUED)	/* cancelled, or placed elsewhere since: the release pass takes the machine */
-		return BERTH_OK;
+	rc = machine_joins(b, it, &job, &joins, err);
+	if (rc != BERTH_OK || !joins)	/* cancelled, or placed elsewhere since: the release pass takes the machine */
+		return rc;
 	at.progress_start = at.progress_end = job.progress;
 	rc = store_attempt_insert(b->store, &at, &at.id, err);
 	if (rc != BERTH_OK)
 		return rc;
 	job.state = JOB_PLACED;
-	job.reason = arena_printf(b->tick_arena, "%s %s in %s is starting", in->offer.instance_type,
-	    purchase_name(in->offer.purchase), in->offer.zone[0] != '\0' ? in->offer.zone : in->offer.region);
-	return store_job_update(b->store, &job, JOB_BIT(JOB_QUEUED), err);
+	job.reason = machine_starting(b, it, in);
+	return store_job_update(b->store, &job, JOB_BIT(JOB_QUEUED) | JOB_BIT(JOB_PLACED), err);
 }
 
 static enum berth_code

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "broker/broker.h"
+#include "broker/gang.h"
 #include "broker/runner.h"
 #include "store/job_rows.h"
 #include "store/plan_rows.h"
@@ -45,9 +46,14 @@ move_job(struct broker *b, const struct placing_move *m, struct instance *in, st
 	struct attempt_end end = { .state = ATTEMPT_MOVED, .progress = m->job->progress, .reason = m->why };
 	struct prov_run stopped = { 0 };
 	struct berth_err why;
-	enum berth_code rc;
+	struct gang g = { .n = 0 };
+	enum berth_code rc = BERTH_OK;
 
-	rc = runner_stop(b, in, m->job, &stopped, &why);
+	if (gang_may(m->job))
+		rc = gang_load(b, in->intent_id, m->job->id, &g, err);
+	if (rc != BERTH_OK)
+		return rc;
+	rc = g.n > 0 ? gang_stop(b, m->job, &g, &stopped, &why) : runner_stop(b, in, m->job, 0, &stopped, &why);
 	if (rc != BERTH_OK) {
 		b->counts.errors++;
 		log_warn(b->log, "%s stays where it is: %s", m->job->id, why.msg);
@@ -74,11 +80,15 @@ pass_move(struct broker *b, struct berth_err *err)
 	rc = store_instance_list(b->store, INSTANCE_BIT(INSTANCE_READY), b->tick_arena, &ins, &n, err);
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
 		struct job *job = arena_alloc(b->tick_arena, sizeof(*job));
+		struct gang g = { .n = 0 };
 
 		if (ins[i].job_id[0] == '\0')
 			continue;
 		rc = store_job_get(b->store, ins[i].job_id, b->tick_arena, job, err);
-		if (rc == BERTH_OK && job->state == JOB_RUNNING && job->spec.deadline > 0)
+		if (rc == BERTH_OK && gang_may(job))	/* a gang moves with its first machine */
+			rc = gang_load(b, ins[i].intent_id, job->id, &g, err);
+		if (rc == BERTH_OK && job->state == JOB_RUNNING && job->spec.deadline > 0 &&
+		    (g.n == 0 || g.m[0].in.id == ins[i].id))
 			VEC_PUSH(b->tick_arena, &moves, (struct placing_move){ .job = job, .in = &ins[i] });
 	}
 	if (rc == BERTH_OK && moves.n > 0)

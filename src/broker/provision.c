@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "broker/broker.h"
+#include "broker/gang.h"
 #include "store/job_rows.h"
 #include "store/plan_rows.h"
 #include "util/buf.h"
@@ -114,21 +115,97 @@ provision_refused(struct broker *b, const struct intent *it, const struct prov_m
 
 enum provision_step { STEP_MADE, STEP_NEXT, STEP_LATE, STEP_STOP };	/* late: the account has had its time in this pass */
 
-/* One offer for one job. */
+/* The intents of all machines that the offer takes, with the money for all, or none. */
+static enum berth_code
+provision_open(struct broker *b, struct job *job, const struct placing_try *t, struct intent **its_out, size_t *n_out,
+    struct berth_err *err)
+{
+	struct budget_ask ask = { .account = t->offer->account, .project = job->spec.project, .user = job->spec.user,
+		.job_id = job->id };
+	size_t n = t->cost.machines > 1 ? (size_t)t->cost.machines : 1;
+	struct intent *its = arena_array_of(b->tick_arena, n, struct intent);
+	enum berth_code rc = usd_from_double(fmax(t->cost.total_usd, 1e-6), &ask.amount, err);
+
+	for (size_t i = 0; i < n; i++)
+		its[i] = (struct intent){ .kind = INTENT_CREATE, .account = t->offer->account, .token = "", .job_id = job->id,
+			.offer = *t->offer, .created = b->now };
+	if (rc == BERTH_OK)
+		rc = n > 1 ? store_intent_open_gang(b->store, its, n, &ask, b->tick_arena, err) :
+		    store_intent_open(b->store, &its[0], &ask, b->tick_arena, &its[0], err);
+	*its_out = its;
+	*n_out = n;
+	return rc;
+}
+
+/* A gang of which one machine was not had: those not asked for yet never are, those made are given back at once. */
+static enum berth_code
+provision_undo(struct broker *b, struct job *job, const struct intent *its, size_t made, size_t n, struct berth_err *err)
+{
+	struct attempt_end end = { .state = ATTEMPT_NO_CAPACITY, .progress = job->progress };
+	enum berth_code rc = BERTH_OK;
+	struct gang g;
+
+	if (n == 1)
+		return BERTH_OK;
+	for (size_t i = made + 1; i < n && rc == BERTH_OK; i++)
+		rc = store_intent_settle(b->store, its[i].id, INTENT_FAILED, 0, "not asked for: the gang cannot become whole",
+		    b->now, err);
+	if (rc == BERTH_OK && made > 0)
+		rc = gang_load(b, its[0].id, job->id, &g, err);
+	if (rc != BERTH_OK || made == 0)
+		return rc;
+	end.reason = arena_printf(b->tick_arena, "%zu of the %zu machines of %s in %s could be had: they are given back, as a gang "
+	    "starts whole or not at all", made, n, its[0].offer.instance_type, its[0].offer.zone[0] != '\0' ?
+	    its[0].offer.zone : its[0].offer.region);
+	rc = gang_give_back(b, job, &g, &end, err);
+	return rc == BERTH_OK ? store_job_get(b->store, job->id, b->tick_arena, job, err) : rc;
+}
+
+/* One machine, and all that follows when it is not had. */
+static enum berth_code
+provision_create(struct broker *b, struct broker_account *acc, struct job *job, const struct intent *it,
+    enum provision_step *step_out, const char **unknown_out, struct berth_err *err)
+{
+	struct prov_create c = { .name = it->machines > 1 ? arena_printf(b->tick_arena, "%s-%d", job->id, it->rank) : job->id,
+		.token = it->token, .offer = &it->offer };
+	struct prov_machine pm = { .other_market = false };
+	int64_t since = time_mono_ms();
+	struct berth_err why;
+	enum berth_code rc;
+
+	rc = prov_create(acc->prov, &c, &pm, &why);
+	broker_pass_spent(acc, since);
+	*step_out = STEP_NEXT;
+	if (rc == BERTH_OK) {
+		*step_out = STEP_MADE;
+		return machine_adopt(b, it, &pm, err);
+	}
+	if (rc == BERTH_ETRANSIENT) {	/* nobody knows what was made: recover looks before anything is asked again */
+		*step_out = STEP_STOP;
+		b->counts.errors++;
+		b->counts.unplaced++;
+		*unknown_out = arena_printf(b->tick_arena, "waits to learn what became of a launch: %s", why.msg);
+		return BERTH_OK;
+	}
+	if (rc == BERTH_EAUTH || rc == BERTH_ETHROTTLED) {
+		acc->down = rc;
+		snprintf(acc->why, sizeof(acc->why), "%s", why.msg);
+	}
+	if (it->rank > 0 && store_job_get(b->store, it->job_id, b->tick_arena, job, err) != BERTH_OK)
+		return err->code;	/* the machines before it have changed the job */
+	return provision_refused(b, it, rc == BERTH_ECAPACITY && pm.other_market ? &pm : NULL, job, &why, err);
+}
+
+/* One offer for one job, with as many machines as it needs there. */
 static enum berth_code
 provision_try(struct broker *b, struct job *job, const struct placing_try *t, enum provision_step *step_out,
     struct berth_err *err)
 {
-	struct intent it = { .kind = INTENT_CREATE, .account = t->offer->account, .token = "", .job_id = job->id,
-		.offer = *t->offer, .created = b->now };
-	struct budget_ask ask = { .account = t->offer->account, .project = job->spec.project, .user = job->spec.user,
-		.job_id = job->id };
 	struct broker_account *acc = broker_account(b, t->offer->account);
-	struct prov_create c = { .name = job->id };
-	struct prov_machine pm = { .other_market = false };
-	struct berth_err why;
+	const char *unknown = NULL;
+	struct intent *its;
 	enum berth_code rc;
-	int64_t since;
+	size_t i, n;
 
 	*step_out = STEP_NEXT;
 	if (acc == NULL || acc->prov == NULL || acc->down != BERTH_OK)
@@ -137,36 +214,23 @@ provision_try(struct broker *b, struct job *job, const struct placing_try *t, en
 		*step_out = STEP_LATE;
 		return BERTH_OK;
 	}
-	rc = usd_from_double(fmax(t->cost.total_usd, 1e-6), &ask.amount, err);
-	if (rc == BERTH_OK)
-		rc = store_intent_open(b->store, &it, &ask, b->tick_arena, &it, err);
+	rc = provision_open(b, job, t, &its, &n, err);
 	if (rc == BERTH_EBUDGET) {
 		*step_out = STEP_STOP;
 		return provision_reason(b, job, arena_strdup(b->tick_arena, err->msg), err);
 	}
-	if (rc != BERTH_OK)
+	for (i = 0; i < n && rc == BERTH_OK; i++) {
+		rc = provision_create(b, acc, job, &its[i], step_out, &unknown, err);
+		if (rc != BERTH_OK || *step_out != STEP_MADE)
+			break;
+		b->counts.created++;
+	}
+	if (rc != BERTH_OK || i == n)
 		return rc;
-	c.token = it.token;
-	c.offer = &it.offer;
-	since = time_mono_ms();
-	rc = prov_create(acc->prov, &c, &pm, &why);
-	broker_pass_spent(acc, since);
-	if (rc == BERTH_OK) {
-		*step_out = STEP_MADE;
-		return machine_adopt(b, &it, &pm, err);
-	}
-	if (rc == BERTH_ETRANSIENT) {	/* nobody knows what was made: recover looks before anything is asked again */
-		*step_out = STEP_STOP;
-		b->counts.errors++;
-		b->counts.unplaced++;
-		return provision_reason(b, job, arena_printf(b->tick_arena, "waits to learn what became of a launch: %s",
-		    why.msg), err);
-	}
-	if (rc == BERTH_EAUTH || rc == BERTH_ETHROTTLED) {
-		acc->down = rc;
-		snprintf(acc->why, sizeof(acc->why), "%s", why.msg);
-	}
-	return provision_refused(b, &it, rc == BERTH_ECAPACITY && pm.other_market ? &pm : NULL, job, &why, err);
+	if (unknown != NULL && n > 1 && i + 1 == n)	/* the last of a gang: whole if it was made, else recover takes it apart */
+		return BERTH_OK;
+	rc = provision_undo(b, job, its, i, n, err);
+	return rc == BERTH_OK && unknown != NULL ? provision_reason(b, job, unknown, err) : rc;
 }
 
 /* None of the tried offers was had; late: an account that had no time left for n_late of them, or NULL. */
@@ -201,13 +265,7 @@ provision_job(struct broker *b, const struct placing *p, struct placing_job *pj,
 	}
 	if (pj->n_tries == 0)
 		return provision_reason(b, &pj->job, pj->reason, err);
-	if (pj->tries[0].cost.machines > 1)	/* never made in part */
-		return provision_reason(b, &pj->job, arena_printf(b->tick_arena,
-		    "wants %d machines at once; a tick rents one machine a job: ask for all accelerators on one machine",
-		    pj->tries[0].cost.machines), err);
 	for (i = 0; i < pj->n_tries && i < b->policy.max_attempts; i++) {
-		if (pj->tries[i].cost.machines > 1)
-			continue;
 		rc = provision_try(b, &pj->job, &pj->tries[i], &step, err);
 		if (rc != BERTH_OK || step == STEP_MADE || step == STEP_STOP)
 			break;
@@ -221,7 +279,6 @@ provision_job(struct broker *b, const struct placing *p, struct placing_job *pj,
 		return rc;
 	if (step == STEP_MADE) {
 		b->counts.placed++;
-		b->counts.created++;
 		return placing_keep(b->store, b->now, p, pj, i, err);
 	}
 	return provision_unplaced(b, &pj->job, tried, late, n_late, err);

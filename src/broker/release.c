@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "broker/broker.h"
+#include "broker/runner.h"
 #include "store/job_rows.h"
 #include "util/time.h"
 
@@ -65,6 +66,31 @@ release_intent(struct broker *b, const struct instance *in, struct intent *it_ou
 	return store_intent_open(b->store, &it, NULL, b->tick_arena, it_out, err);
 }
 
+/*
+ * A machine that goes on running when it is given back is rid of the job first; one that does not answer is given back all
+ * the same.
+ */
+static void
+release_quiet(struct broker *b, struct broker_account *acc, const struct instance *in)
+{
+	struct intent *its = NULL;
+	struct prov_run run;
+	struct berth_err why;
+	struct job job;
+	int rank = 0;
+	size_t n = 0;
+
+	if ((prov_account_ops(acc->prov)->caps & PROV_CAP_STAYS) == 0 || in->job_id[0] == '\0' || in->ready == 0 ||
+	    store_job_get(b->store, in->job_id, b->tick_arena, &job, &why) != BERTH_OK ||
+	    store_intent_gang(b->store, in->intent_id, b->tick_arena, &its, &n, &why) != BERTH_OK)
+		return;
+	for (size_t i = 0; i < n; i++)
+		if (its[i].id == in->intent_id)
+			rank = its[i].rank;
+	if (runner_stop(b, in, &job, rank, &run, &why) != BERTH_OK && why.code != BERTH_ENOTFOUND)
+		log_warn(b->log, "%s may still run on instance %" PRId64 ": %s", job.id, in->id, why.msg);
+}
+
 static enum berth_code
 release_machine(struct broker *b, struct instance *in, struct berth_err *err)
 {
@@ -81,6 +107,7 @@ release_machine(struct broker *b, struct instance *in, struct berth_err *err)
 	if (acc == NULL || acc->prov == NULL || acc->down != BERTH_OK || !broker_pass_left(b, acc))
 		return BERTH_OK;	/* kept until its account answers again, or has time */
 	since = time_mono_ms();
+	release_quiet(b, acc, in);
 	rc = prov_destroy(acc->prov, in->provider_ref, &pm, &why);
 	broker_pass_spent(acc, since);
 	if (rc != BERTH_OK) {
@@ -92,6 +119,14 @@ release_machine(struct broker *b, struct instance *in, struct berth_err *err)
 		return BERTH_OK;
 	b->counts.released++;
 	return machine_gone(b, in, pm.ended, "released", err);
+}
+
+enum berth_code
+broker_give_back(struct broker *b, struct instance *in, const char *reason, struct berth_err *err)
+{
+	enum berth_code rc = machine_release(b, in, reason, err);
+
+	return rc == BERTH_OK ? release_machine(b, in, err) : rc;
 }
 
 enum berth_code
@@ -110,9 +145,7 @@ pass_release(struct broker *b, struct berth_err *err)
 			continue;
 		rc = release_cancelled(b, &ins[i], err);
 		if (rc == BERTH_OK)
-			rc = machine_release(b, &ins[i], "released", err);
-		if (rc == BERTH_OK)
-			rc = release_machine(b, &ins[i], err);
+			rc = broker_give_back(b, &ins[i], "released", err);
 	}
 	return rc;
 }

@@ -34,8 +34,8 @@ runner_start(struct broker *b, const struct instance *in, const struct job *job,
 }
 
 enum berth_code
-runner_poll(struct broker *b, const struct instance *in, const struct job *job, int64_t interval_s, struct prov_run *run_out,
-    struct berth_err *err)
+runner_poll(struct broker *b, const struct instance *in, const struct job *job, int rank, int64_t interval_s,
+    struct prov_run *run_out, struct berth_err *err)
 {
 	struct prov_account *prov;
 	enum berth_code rc;
@@ -46,11 +46,11 @@ runner_poll(struct broker *b, const struct instance *in, const struct job *job, 
 		return rc;
 	if (by_provider)
 		return prov_poll(prov, in->provider_ref, job->id, run_out, err);
-	return shell_poll(in->address, job, interval_s, b->tick_arena, run_out, err);
+	return shell_poll(in->address, job, rank, interval_s, b->tick_arena, run_out, err);
 }
 
 enum berth_code
-runner_stop(struct broker *b, const struct instance *in, const struct job *job, struct prov_run *run_out,
+runner_stop(struct broker *b, const struct instance *in, const struct job *job, int rank, struct prov_run *run_out,
     struct berth_err *err)
 {
 	struct prov_account *prov;
@@ -62,7 +62,7 @@ runner_stop(struct broker *b, const struct instance *in, const struct job *job, 
 		return rc;
 	if (by_provider)
 		return prov_stop(prov, in->provider_ref, job->id, run_out, err);
-	return shell_stop(in->address, job, b->tick_arena, run_out, err);
+	return shell_stop(in->address, job, rank, b->tick_arena, run_out, err);
 }
 
 enum berth_code

@@ -19,10 +19,10 @@
  */
 BERTH_MUST_CHECK enum berth_code shell_start(const char *address, const struct job *job, const struct prov_job *pj,
     struct arena *a, struct prov_run *run_out, struct berth_err *err);
-BERTH_MUST_CHECK enum berth_code shell_poll(const char *address, const struct job *job, int64_t interval_s,
+BERTH_MUST_CHECK enum berth_code shell_poll(const char *address, const struct job *job, int rank, int64_t interval_s,
     struct arena *a, struct prov_run *run_out, struct berth_err *err);
 /* TERM to the job's process group, KILL after 10 s. */
-BERTH_MUST_CHECK enum berth_code shell_stop(const char *address, const struct job *job, struct arena *a,
+BERTH_MUST_CHECK enum berth_code shell_stop(const char *address, const struct job *job, int rank, struct arena *a,
     struct prov_run *run_out, struct berth_err *err);
 /*
  * Copies the probe there by standard input, runs it for at most 90 s, or for as long as the benchmark may take, and gives back

@@ -15,6 +15,7 @@
 #define PROBE_PROGRAM_MAX ((size_t)8 << 20)
 
 #define SHELL_TIMEOUT_S 30
+#define SHELL_MASTER_PORT 29500	/* as torchrun has it */
 #define SHELL_PROBE_TIMEOUT_S 90
 #define SHELL_SCRIPT_MAX (64U << 20)	/* four characters a byte of the program */
 
@@ -33,12 +34,38 @@ shell_quote(struct buf *b, const char *s)
 }
 
 static void
-shell_begin(struct buf *b, const char *job_id)
+shell_begin(struct buf *b, const char *job_id, int rank)
 {
 	buf_init(b, SHELL_SCRIPT_MAX);
 	buf_add_str(b, "umask 077\nid=");
 	shell_quote(b, job_id);
-	buf_add_str(b, "\nd=\"$HOME/.berth/$id\"\n");
+	if (rank > 0)	/* machines of a gang may share their home */
+		buf_printf(b, "\nd=\"$HOME/.berth/$id.%d\"\n", rank);
+	else
+		buf_add_str(b, "\nd=\"$HOME/.berth/$id\"\n");
+}
+
+/* Where a gang's machine stands, in the words of launchers: those of torchrun and PyTorch, and a host file as mpirun reads it. */
+static void
+shell_gang(struct buf *b, const struct prov_job *pj)
+{
+	if (pj->nodes <= 1)
+		return;
+	buf_add_str(b, "cat >\"$d/hosts\" <<'BERTH_END_OF_HOSTS'\n");
+	for (int i = 0; i < pj->nodes; i++)
+		buf_printf(b, "%s slots=%d\n", pj->hosts[i], pj->gpus);
+	buf_printf(b, "BERTH_END_OF_HOSTS\nNODE_RANK=%d RANK=%d NNODES=%d WORLD_SIZE=%d MASTER_PORT=%d BERTH_GPUS_PER_NODE=%d\n",
+	    pj->rank, pj->rank, pj->nodes, pj->nodes, SHELL_MASTER_PORT, pj->gpus);
+	buf_add_str(b, "MASTER_ADDR=");
+	shell_quote(b, pj->hosts[0]);
+	buf_add_str(b, " BERTH_HOSTFILE=\"$d/hosts\" BERTH_NODES=");
+	for (int i = 0; i < pj->nodes; i++) {
+		if (i > 0)
+			buf_add_char(b, ',');
+		shell_quote(b, pj->hosts[i]);
+	}
+	buf_add_str(b, "\nexport NODE_RANK RANK NNODES WORLD_SIZE MASTER_ADDR MASTER_PORT BERTH_GPUS_PER_NODE BERTH_HOSTFILE "
+	    "BERTH_NODES\n");
 }
 
 enum berth_code
@@ -50,14 +77,16 @@ shell_start(const char *address, const struct job *job, const struct prov_job *p
 	struct buf b;
 	int status;
 
-	shell_begin(&b, job->id);
+	shell_begin(&b, job->id, pj->rank);
 	buf_add_str(&b, "mkdir -p \"$d\" || exit 3\n[ -f \"$d/pid\" ] && exit 0\ncat >\"$d/run.sh\" <<'BERTH_END_OF_JOB'\n");
 	buf_add_str(&b, pj->command != NULL ? pj->command : ":");
 	buf_add_str(&b, "\nBERTH_END_OF_JOB\n");
 	buf_printf(&b, "BERTH_JOB=$id BERTH_PROGRESS=%.6f BERTH_CHECKPOINT_INTERVAL=%" PRId64
 	    " BERTH_PROGRESS_FILE=\"$d/progress\" BERTH_CHECKPOINT_FILE=\"$d/interval\"\n", pj->progress, pj->checkpoint_interval_s);
 	buf_add_str(&b, "export BERTH_JOB BERTH_PROGRESS BERTH_CHECKPOINT_INTERVAL BERTH_PROGRESS_FILE BERTH_CHECKPOINT_FILE\n"
-	    "echo $BERTH_CHECKPOINT_INTERVAL >\"$d/interval\"\n"
+	    "echo $BERTH_CHECKPOINT_INTERVAL >\"$d/interval\"\n");
+	shell_gang(&b, pj);
+	buf_add_str(&b,
 	    "date +%s >\"$d/started\"\n"
 	    "setsid sh -c 'sh \"$1/run.sh\" >\"$1/out.log\" 2>&1; echo $? >\"$1/status.new\"; mv \"$1/status.new\" \"$1/status\"'"
 	    " berth \"$d\" </dev/null >/dev/null 2>&1 &\n"
@@ -81,6 +110,7 @@ shell_read_poll(const char *text, const char *job_id, struct prov_run *run_out, 
 	int64_t started = 0, exit_status = 0;
 	double progress = 0;
 	char copy[128], *field[4], *rest = copy, *word;
+	bool silent;
 	size_t n = 0;
 
 	snprintf(copy, sizeof(copy), "%.*s", (int)strcspn(text, "\r\n"), text);
@@ -92,10 +122,11 @@ shell_read_poll(const char *text, const char *job_id, struct prov_run *run_out, 
 		return err_set(err, BERTH_ETRANSIENT, "job %s: the machine's answer makes no sense", job_id);
 	if (strcmp(word, "none") == 0)
 		return err_set(err, BERTH_ENOTFOUND, "job %s was never started there", job_id);
-	if (n < 4 || str_to_double(field[3], 0, 1, &progress, NULL) != BERTH_OK)
+	silent = n < 4 || str_to_double(field[3], 0, 1, &progress, NULL) != BERTH_OK;
+	if (silent)
 		progress = 0;
 	*run_out = (struct prov_run){ .started = started, .exit_status = (int)exit_status, .progress = progress,
-		.safe_progress = progress };
+		.safe_progress = progress, .silent = silent };
 	if (strcmp(word, "running") == 0) {
 		run_out->state = PROV_RUN_RUNNING;
 	} else if (strcmp(word, "ended") == 0) {
@@ -109,14 +140,14 @@ shell_read_poll(const char *text, const char *job_id, struct prov_run *run_out, 
 }
 
 static const char shell_poll_text[] =
-    "[ -f \"$d/pid\" ] || { echo none 0 0 0; exit 0; }\n"
+    "[ -f \"$d/pid\" ] || { echo none 0 0 -; exit 0; }\n"
     "p=$(cat \"$d/progress\" 2>/dev/null | head -c 20); s=$(cat \"$d/started\" 2>/dev/null || echo 0)\n"
-    "if [ -f \"$d/status\" ]; then echo ended \"$(cat \"$d/status\")\" \"$s\" \"${p:-0}\"\n"
-    "elif kill -0 \"$(cat \"$d/pid\")\" 2>/dev/null; then echo running 0 \"$s\" \"${p:-0}\"\n"
-    "else echo gone 0 \"$s\" \"${p:-0}\"; fi\n";
+    "if [ -f \"$d/status\" ]; then echo ended \"$(cat \"$d/status\")\" \"$s\" \"${p:--}\"\n"
+    "elif kill -0 \"$(cat \"$d/pid\")\" 2>/dev/null; then echo running 0 \"$s\" \"${p:--}\"\n"
+    "else echo gone 0 \"$s\" \"${p:--}\"; fi\n";
 
 enum berth_code
-shell_poll(const char *address, const struct job *job, int64_t interval_s, struct arena *a, struct prov_run *run_out,
+shell_poll(const char *address, const struct job *job, int rank, int64_t interval_s, struct arena *a, struct prov_run *run_out,
     struct berth_err *err)
 {
 	const char *text;
@@ -124,7 +155,7 @@ shell_poll(const char *address, const struct job *job, int64_t interval_s, struc
 	struct buf b;
 	int status;
 
-	shell_begin(&b, job->id);
+	shell_begin(&b, job->id, rank);
 	/* Renamed into place: a job never reads half a number. */
 	buf_printf(&b, "[ ! -f \"$d/interval\" ] || { echo %" PRId64 " >\"$d/interval.new\" && mv \"$d/interval.new\" \"$d/interval\"; }\n",
 	    interval_s);
@@ -137,7 +168,7 @@ shell_poll(const char *address, const struct job *job, int64_t interval_s, struc
 }
 
 enum berth_code
-shell_stop(const char *address, const struct job *job, struct arena *a, struct prov_run *run_out,
+shell_stop(const char *address, const struct job *job, int rank, struct arena *a, struct prov_run *run_out,
     struct berth_err *err)
 {
 	const char *text;
@@ -145,10 +176,11 @@ shell_stop(const char *address, const struct job *job, struct arena *a, struct p
 	struct buf b;
 	int status;
 
-	shell_begin(&b, job->id);
-	buf_add_str(&b, "if [ -f \"$d/pid\" ] && [ ! -f \"$d/status\" ]; then p=$(cat \"$d/pid\"); kill -TERM -- \"-$p\" 2>/dev/null\n"
+	shell_begin(&b, job->id, rank);
+	/* "kill -TERM -- -PID" is refused by the sh of Debian, "kill -s TERM -PID" too. */
+	buf_add_str(&b, "if [ -f \"$d/pid\" ] && [ ! -f \"$d/status\" ]; then p=$(cat \"$d/pid\"); kill -TERM \"-$p\" 2>/dev/null\n"
 	    "i=0; while [ $i -lt 10 ] && kill -0 \"$p\" 2>/dev/null; do sleep 1; i=$((i + 1)); done\n"
-	    "kill -KILL -- \"-$p\" 2>/dev/null; fi\n");
+	    "kill -KILL \"-$p\" 2>/dev/null; fi\n");
 	buf_add_str(&b, shell_poll_text);
 	rc = buf_check(&b, "stop script", err);
 	if (rc == BERTH_OK)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "broker/broker.h"
+#include "broker/gang.h"
 #include "store/event_rows.h"
 #include "store/job_rows.h"
 
@@ -377,5 +378,5 @@ pass_recover(struct broker *b, struct berth_err *err)
 		if (its[i].kind == INTENT_CREATE)
 			rc = recover_create(b, &its[i], err);
 	}
-	return rc;
+	return rc == BERTH_OK ? gang_repair(b, err) : rc;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "broker/broker.h"
+#include "broker/gang.h"
 #include "broker/runner.h"
 #include "model/accel.h"
 #include "store/job_rows.h"
@@ -45,7 +46,8 @@ watch_taken(struct broker *b, struct job *job, struct instance *in, const struct
 
 /* Taken back soon: the last checkpoint is written if it fits, and the job goes back to the queue at once. */
 static enum berth_code
-watch_noticed(struct broker *b, struct job *job, struct instance *in, const struct prov_run *run, struct berth_err *err)
+watch_noticed(struct broker *b, struct job *job, struct instance *in, const struct gang *g, const struct prov_run *run,
+    struct berth_err *err)
 {
 	int64_t until = run->reclaim_at != 0 ? run->reclaim_at : in->reclaim_at, left = until > b->now ? until - b->now : 0;
 	struct attempt_end end = { .state = ATTEMPT_PREEMPTED, .progress = fmax(job->progress, run->safe_progress) };
@@ -54,7 +56,7 @@ watch_noticed(struct broker *b, struct job *job, struct instance *in, const stru
 	const char *what = "no checkpoint can be written any more";
 
 	if (job->spec.can_resume && job->spec.checkpoint_write_s <= left) {
-		if (runner_stop(b, in, job, &stopped, &why) == BERTH_OK) {
+		if ((g->n > 0 ? gang_stop(b, job, g, &stopped, &why) : runner_stop(b, in, job, 0, &stopped, &why)) == BERTH_OK) {
 			end.progress = fmax(end.progress, stopped.safe_progress);
 			what = "a last checkpoint was written";
 		}
@@ -86,19 +88,44 @@ watch_done(struct broker *b, struct job *job, struct instance *in, struct berth_
 	return watch_end(b, job, in, &end, "released", err);
 }
 
+/* What the machine says of the job, or all of a gang: then in_out becomes the one that decides. */
 static enum berth_code
-watch_job(struct broker *b, struct job *job, struct instance *in, struct berth_err *err)
+watch_ask(struct broker *b, const struct job *job, struct gang *g, struct instance **in_out, struct prov_run *run,
+    struct berth_err *why)
+{
+	enum berth_code rc;
+	int64_t interval;
+	size_t who = 0;
+
+	if (g->n > 0) {
+		rc = gang_poll(b, job, g, run, &who, why);
+		*in_out = &g->m[who].in;
+		return rc;
+	}
+	rc = broker_interval(b, job, *in_out, 1, &interval, why);
+	return rc == BERTH_OK ? runner_poll(b, *in_out, job, 0, interval, run, why) : rc;
+}
+
+/* A machine of the gang that is to be taken back, whoever has said so. */
+static struct instance *
+watch_reclaimed(const struct gang *g, struct instance *in, const struct prov_run *run)
+{
+	for (size_t i = 0; i < g->n; i++)
+		if (g->m[i].in.state == INSTANCE_NOTICED)
+			return &g->m[i].in;
+	return in->state == INSTANCE_NOTICED || run->reclaim_at != 0 ? in : NULL;
+}
+
+static enum berth_code
+watch_job(struct broker *b, struct job *job, struct instance *in, struct gang *g, struct berth_err *err)
 {
 	struct attempt_end end = { .state = ATTEMPT_FAILED, .progress = job->progress };
+	struct instance *taken;
 	struct berth_err why;
 	struct prov_run run;
 	enum berth_code rc;
-	int64_t interval;
 
-	rc = broker_interval(b, job, in, &interval, err);
-	if (rc != BERTH_OK)
-		return rc;
-	rc = runner_poll(b, in, job, interval, &run, &why);
+	rc = watch_ask(b, job, g, &in, &run, &why);
 	if (rc == BERTH_ENOTFOUND) {
 		end.reason = "the machine no longer knows the job";
 		return watch_end(b, job, in, &end, "lost", err);
@@ -124,8 +151,9 @@ watch_job(struct broker *b, struct job *job, struct instance *in, struct berth_e
 		return watch_end(b, job, in, &end, "released", err);
 	case PROV_RUN_WAITING:
 	case PROV_RUN_RUNNING:
-		if (in->state == INSTANCE_NOTICED || run.reclaim_at != 0)
-			return watch_noticed(b, job, in, &run, err);
+		taken = watch_reclaimed(g, in, &run);
+		if (taken != NULL)
+			return watch_noticed(b, job, taken, g, &run, err);
 		return job->spec.can_resume ? watch_progress(b, job, &run, err) : BERTH_OK;
 	case PROV_RUN_STATE_COUNT:
 		break;
@@ -144,11 +172,17 @@ pass_watch(struct broker *b, struct berth_err *err)
 
 	rc = store_instance_list(b->store, up, b->tick_arena, &ins, &n, err);
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
+		struct gang g = { .n = 0 };
+
 		if (ins[i].job_id[0] == '\0')
 			continue;
 		rc = store_job_get(b->store, ins[i].job_id, b->tick_arena, &job, err);
-		if (rc == BERTH_OK && job.state == JOB_RUNNING)
-			rc = watch_job(b, &job, &ins[i], err);
+		if (rc != BERTH_OK || job.state != JOB_RUNNING)
+			continue;
+		if (gang_may(&job))
+			rc = gang_load(b, ins[i].intent_id, job.id, &g, err);
+		if (rc == BERTH_OK && (g.n == 0 || (g.m[0].in.id == ins[i].id && g.open == g.n)))	/* all ranks with the first */
+			rc = watch_job(b, &job, &ins[i], &g, err);
 	}
 	return rc;
 }
@@ -163,13 +197,20 @@ start_work_hours(const struct broker *b, const struct job *job, const struct off
 	return work.hours;
 }
 
+/* at: the attempt of the machine, or [g->n] of all of the gang. */
 static enum berth_code
-start_rows(struct broker *b, struct job *job, struct attempt *at, struct berth_err *err)
+start_rows(struct broker *b, struct job *job, struct attempt *at, const struct gang *g, struct berth_err *err)
 {
-	enum berth_code rc;
+	enum berth_code rc = BERTH_OK;
 
-	at->state = ATTEMPT_RUNNING;
-	rc = store_attempt_update(b->store, at, err);
+	for (size_t i = 0; i < g->n && rc == BERTH_OK; i++) {
+		g->m[i].at.state = ATTEMPT_RUNNING;
+		rc = store_attempt_update(b->store, &g->m[i].at, err);
+	}
+	if (g->n == 0) {
+		at->state = ATTEMPT_RUNNING;
+		rc = store_attempt_update(b->store, at, err);
+	}
 	if (rc != BERTH_OK)
 		return rc;
 	job->state = JOB_RUNNING;
@@ -181,16 +222,18 @@ start_rows(struct broker *b, struct job *job, struct attempt *at, struct berth_e
 }
 
 static enum berth_code
-start_commit(struct broker *b, struct job *job, struct attempt *at, const struct instance *in, struct berth_err *err)
+start_commit(struct broker *b, struct job *job, struct attempt *at, const struct gang *g, const struct instance *in,
+    struct berth_err *err)
 {
+	const char *count = g->n > 0 ? arena_printf(b->tick_arena, "%zu x ", g->n) : "";
 	enum berth_code rc;
 
 	rc = store_begin(b->store, err);
 	if (rc != BERTH_OK)
 		return rc;
-	rc = start_rows(b, job, at, err);
+	rc = start_rows(b, job, at, g, err);
 	if (rc == BERTH_OK)
-		rc = broker_event(b, err, "job.started", job->id, job->id, in, "%s on %s in %s", job->reason,
+		rc = broker_event(b, err, "job.started", job->id, job->id, in, "%s on %s%s in %s", job->reason, count,
 		    in->offer.instance_type, in->offer.region);
 	if (rc != BERTH_OK) {
 		store_rollback(b->store);
@@ -200,36 +243,58 @@ start_commit(struct broker *b, struct job *job, struct attempt *at, const struct
 	return store_commit(b->store, err);
 }
 
+/* Each rank is told its place; a start that was made before is not made twice. */
+static enum berth_code
+start_run(struct broker *b, const struct job *job, const struct instance *in, struct prov_job *pj, const struct gang *g,
+    bool *started_out, struct berth_err *err)
+{
+	enum berth_code rc = broker_interval(b, job, in, g->n > 0 ? (int)g->n : 1, &pj->checkpoint_interval_s, err);
+	struct berth_err why;
+	struct prov_run run;
+
+	*started_out = rc == BERTH_OK;
+	for (size_t i = 0; *started_out && i < (g->n > 0 ? g->n : 1); i++) {
+		const struct instance *at = g->n > 0 ? &g->m[i].in : in;
+
+		pj->rank = (int)i;
+		if (runner_start(b, at, job, pj, &run, &why) == BERTH_OK)
+			continue;
+		*started_out = false;
+		b->counts.errors++;
+		log_warn(b->log, "%s does not start on instance %" PRId64 ": %s", job->id, at->id, why.msg);
+	}
+	return rc;	/* tried again at the next tick; a machine that stays deaf is lost by sync */
+}
+
 static enum berth_code
 start_job(struct broker *b, struct instance *in, struct berth_err *err)
 {
+	struct gang g = { .n = 0 };
 	struct prov_job pj;
 	struct attempt at;
-	struct berth_err why;
-	struct prov_run run;
 	enum berth_code rc;
 	struct job job;
+	bool started;
 
 	rc = store_job_get(b->store, in->job_id, b->tick_arena, &job, err);
 	if (rc != BERTH_OK || job.state != JOB_PLACED)
 		return rc;
 	rc = job_attempt_open(b, job.id, in->id, &at, err);
+	if (rc == BERTH_OK && gang_may(&job))
+		rc = gang_load(b, in->intent_id, job.id, &g, err);
 	if (rc != BERTH_OK)
 		return rc == BERTH_ENOTFOUND ? BERTH_OK : rc;
+	if (g.n > 0 && (g.m[0].in.id != in->id || !gang_ready(&g)))
+		return BERTH_OK;
 	pj = (struct prov_job){ .job_id = job.id, .work_hours = start_work_hours(b, &job, &in->offer),
 		.progress = job.progress,
 		.checkpoint_write_s = job.spec.checkpoint_write_s,
-		.restart_s = job.progress > 0 ? job.spec.restart_s : 0, .command = job.spec.run };
-	rc = broker_interval(b, &job, in, &pj.checkpoint_interval_s, err);
-	if (rc != BERTH_OK)
-		return rc;
-	rc = runner_start(b, in, &job, &pj, &run, &why);
-	if (rc != BERTH_OK) {
-		b->counts.errors++;
-		log_warn(b->log, "%s does not start on instance %" PRId64 ": %s", job.id, in->id, why.msg);
-		return BERTH_OK;	/* tried again at the next tick; a machine that stays deaf is lost by sync */
-	}
-	return start_commit(b, &job, &at, in, err);
+		.restart_s = job.progress > 0 ? job.spec.restart_s : 0, .command = job.spec.run,
+		.nodes = (int)g.n, .gpus = in->offer.accelerator_count };
+	if (g.n > 0)
+		pj.hosts = gang_hosts(&g, b->tick_arena);
+	rc = start_run(b, &job, in, &pj, &g, &started, err);
+	return rc == BERTH_OK && started ? start_commit(b, &job, &at, &g, in, err) : rc;
 }
 
 enum berth_code

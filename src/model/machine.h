@@ -27,6 +27,8 @@ struct intent {
 	const char *job_id;		/* "" for a fleet machine */
 	int64_t instance_id;		/* destroy: which; create: 0 until known */
 	struct offer offer;
+	int64_t gang;			/* create: id of the first of the gang's intents; 0: a machine alone */
+	int rank, machines;		/* of the gang: 0 .. machines - 1 */
 	enum intent_state state;
 	int64_t created, settled;
 	const char *reason;		/* of a failure: the code's name and the provider's words */

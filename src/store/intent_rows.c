@@ -29,10 +29,12 @@ intent_write(struct store *s, struct intent *it, const char *offer, const struct
 	int64_t reservation;
 
 	rc = db_insert(s->db, &it->id, err, "INSERT INTO intent (kind, account, token, job_id, instance_id, offer, "
-	    "state, created, reason, run) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, '', $9) RETURNING id",
+	    "state, created, reason, run, gang, rank, machines) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, '', $9, $10, $11, $12) "
+	    "RETURNING id",
 	    DB_ARGS(db_text(intent_kind_name(it->kind)), db_text(it->account), db_text(it->token),
 	    db_text(it->job_id), db_id(it->instance_id), db_text(offer), db_text(intent_state_name(INTENT_PENDING)),
-	    db_i64(it->created), db_id(s->run_id)));
+	    db_i64(it->created), db_id(s->run_id), db_i64(it->gang), db_i64(it->rank),
+	    db_i64(it->machines > 1 ? it->machines : 1)));
 	if (rc == BERTH_OK && ask != NULL)
 		rc = budget_reserve_locked(s, ask, it->id, it->created, &reservation, err);
 	return rc;
@@ -62,6 +64,52 @@ store_intent_open(struct store *s, const struct intent *it, const struct budget_
 	if (rc == BERTH_OK)
 		*it_out = row;
 	return rc;
+}
+
+static enum berth_code
+intent_write_gang(struct store *s, struct intent *its, size_t n, const char *offer, const struct budget_ask *ask,
+    struct berth_err *err)
+{
+	enum berth_code rc = BERTH_OK;
+
+	for (size_t i = 0; i < n && rc == BERTH_OK; i++) {
+		struct budget_ask part = *ask;
+		int64_t share = ask->amount.v / (int64_t)n;
+
+		part.amount.v = i + 1 < n ? share : ask->amount.v - share * (int64_t)(n - 1);
+		its[i].gang = i > 0 ? its[0].id : 0;
+		rc = intent_write(s, &its[i], offer, &part, err);
+	}
+	its[0].gang = its[0].id;
+	if (rc == BERTH_OK)
+		rc = db_run(s->db, err, "UPDATE intent SET gang = id WHERE id = $1", DB_ARGS(db_i64(its[0].id)));
+	return rc;
+}
+
+enum berth_code
+store_intent_open_gang(struct store *s, struct intent *its, size_t n, const struct budget_ask *ask, struct arena *a,
+    struct berth_err *err)
+{
+	const char *offer = "";
+	enum berth_code rc = BERTH_OK;
+
+	assert(s->depth == 0 && n > 1);
+	for (size_t i = 0; i < n && rc == BERTH_OK; i++) {
+		its[i].state = INTENT_PENDING;
+		its[i].settled = 0;
+		its[i].reason = "";
+		its[i].rank = (int)i;
+		its[i].machines = (int)n;
+		if (its[i].token[0] == '\0')
+			rc = intent_token(a, &its[i].token, err);
+	}
+	if (rc == BERTH_OK)
+		rc = pack_offer(&its[0].offer, a, &offer, err);
+	if (rc == BERTH_OK)
+		rc = store_begin(s, err);
+	if (rc != BERTH_OK)
+		return rc;
+	return store_end(s, intent_write_gang(s, its, n, offer, ask, err), err);
 }
 
 enum berth_code
@@ -101,6 +149,9 @@ intent_row(struct db_stmt *st, void *arg, struct berth_err *err)
 	it->created = db_col_i64(st, "created");
 	it->settled = db_col_i64(st, "settled");
 	it->reason = db_col_text(st, "reason", l->a);
+	it->gang = db_col_i64(st, "gang");
+	it->rank = (int)db_col_i64(st, "rank");
+	it->machines = (int)db_col_i64(st, "machines");
 	if (!intent_kind_parse(db_col_text(st, "kind", l->a), &it->kind) ||
 	    !intent_state_parse(db_col_text(st, "state", l->a), &it->state))
 		return err_set(err, BERTH_EINVAL, "store: intent %lld: a kind or state that this berth does not know",
@@ -135,5 +186,21 @@ store_intent_by_token(struct store *s, const char *token, struct arena *a, struc
 		rc = err_set(err, BERTH_ENOTFOUND, "there is no intent with the token %s", token);
 	if (rc == BERTH_OK)
 		*it_out = l.v.v[0];
+	return rc;
+}
+
+enum berth_code
+store_intent_gang(struct store *s, int64_t id, struct arena *a, struct intent **its_out, size_t *n_out,
+    struct berth_err *err)
+{
+	struct intent_list l = { .a = a };
+	enum berth_code rc;
+
+	rc = store_each(s, intent_row, &l, err, "SELECT * FROM intent WHERE gang > 0 AND gang = (SELECT gang FROM intent "
+	    "WHERE id = $1) ORDER BY rank", DB_ARGS(db_i64(id)));
+	if (rc == BERTH_OK) {
+		*its_out = l.v.v;
+		*n_out = l.v.n;
+	}
 	return rc;
 }

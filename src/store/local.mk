@@ -32,7 +32,8 @@ MIGRATIONS = \
 	src/store/migrations/0006_bill.sql \
 	src/store/migrations/0007_offer_block.sql \
 	src/store/migrations/0008_forecast.sql \
-	src/store/migrations/0009_fleet.sql
+	src/store/migrations/0009_fleet.sql \
+	src/store/migrations/0010_gang.sql
 EXTRA_DIST += $(MIGRATIONS) src/store/embed.awk
 CLEANFILES += src/store/migrations.c
 src/store/migrations.c: $(MIGRATIONS) src/store/embed.awk

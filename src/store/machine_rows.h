@@ -18,6 +18,15 @@
  */
 BERTH_MUST_CHECK enum berth_code store_intent_open(struct store *s, const struct intent *it,
     const struct budget_ask *ask, struct arena *a, struct intent *it_out, struct berth_err *err);
+/*
+ * The same for the machines of a gang, its [n] of one job: all rows and the whole reservation, shared out evenly, or none.
+ * its[].gang and machines are filled in; rank is the place in the array.
+ */
+BERTH_MUST_CHECK enum berth_code store_intent_open_gang(struct store *s, struct intent *its, size_t n,
+    const struct budget_ask *ask, struct arena *a, struct berth_err *err);
+/* The creates of the gang to which this intent belongs, by rank; n 0: it is a machine alone. */
+BERTH_MUST_CHECK enum berth_code store_intent_gang(struct store *s, int64_t id, struct arena *a, struct intent **its_out,
+    size_t *n_out, struct berth_err *err);
 /* DONE or FAILED; FAILED frees the reservation. BERTH_ENOTFOUND. Settling again in the same way changes nothing. */
 BERTH_MUST_CHECK enum berth_code store_intent_settle(struct store *s, int64_t id, enum intent_state state,
     int64_t instance_id, const char *reason, int64_t now, struct berth_err *err);

@@ -19,6 +19,7 @@ dist_check_SCRIPTS += tests/cli/forecast-nasty.sh
 dist_check_SCRIPTS += tests/cli/forecast-tree.sh
 dist_check_SCRIPTS += tests/cli/forecast.sh
 dist_check_SCRIPTS += tests/cli/frame.sh
+dist_check_SCRIPTS += tests/cli/gang.sh
 dist_check_SCRIPTS += tests/cli/jobs.sh
 dist_check_SCRIPTS += tests/cli/joins.sh
 dist_check_SCRIPTS += tests/cli/measured.sh

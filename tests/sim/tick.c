@@ -44,6 +44,18 @@ static const char sim_trace[] =
     "    startup: 2m\n    broken: 0.3\n    slow: {share: 0.3, factor: 0.6}\n"
     "    on_demand: {price: 0.80, capacity: [[0h, 3]]}\n";
 
+/* Gangs of three: of the first place two are to be had, the third create is refused; the second is taken back and comes again. */
+static const char sim_gangs[] =
+    "schema: berth.replay/1\n"
+    "start: 2026-12-01T00:00:00Z\n"
+    "pools:\n"
+    "  - region: west\n    zone: west-a\n    instance_type: h100x8\n    accelerator: H100-SXM5-80GB\n"
+    "    accelerator_count: 8\n    accelerator_memory_gib: 80\n    startup: [2m, 4m]\n    teardown: 30s\n"
+    "    on_demand: {price: 20.00, capacity: [[0h, 2], [30m, 3]]}\n"
+    "  - region: east\n    zone: east-a\n    instance_type: h100x8\n    accelerator: H100-SXM5-80GB\n"
+    "    accelerator_count: 8\n    accelerator_memory_gib: 80\n    startup: [2m, 4m]\n    teardown: 30s\n"
+    "    spot: {price: 8.00, capacity: [[0h, 3], [20m, 2], [40m, 3]], notice: 2m, interruption_rate: 0.2}\n";
+
 static const char sim_config[] =
     "schema: berth.config/1\naccounts:\n  - name: sim\n    provider: replay\n    trace: sim.trace\n";
 
@@ -52,6 +64,8 @@ static struct log sim_log = { .level = LOG_ERROR };
 struct sim_shared { int64_t now; long exchanges; };
 
 struct sim {
+	bool gangs;		/* the world of gangs */
+	size_t n_jobs;
 	char dir[64];
 	struct arena *arena;
 	struct store *store;
@@ -132,9 +146,9 @@ sim_offer(void *arg, const struct offer *o, struct berth_err *err)
 }
 
 static void
-sim_job(struct sim *s, const char *name, const char *accel, int count, double hours, bool resume)
+sim_job(struct sim *s, const char *name, const char *accel, int nodes, int count, double hours, bool resume)
 {
-	struct job_variant v = { .name = "", .accelerator = accel, .count_min = count, .count_max = count, .nodes = 1,
+	struct job_variant v = { .name = "", .accelerator = accel, .count_min = count, .count_max = count, .nodes = nodes,
 		.work_hours = NAN, .speed = NAN };
 	struct job_spec spec = { .name = name, .user = "u", .project = "p", .variants = &v, .n_variants = 1,
 		.work_hours = hours, .precision = "bf16", .checkpoint_write_s = 60, .checkpoint_interval_s = 900,
@@ -146,7 +160,7 @@ sim_job(struct sim *s, const char *name, const char *accel, int count, double ho
 	sim_must(store_job_insert(s->store, &spec, SIM_START, s->arena, &id, &err), &err, "job");
 }
 
-/* A fresh home: offers as the cloud tells them, four jobs that want two kinds of machine. */
+/* A fresh home: offers as the cloud tells them, four jobs that want two kinds of machine, or two gangs. */
 static void
 sim_prepare(struct sim *s)
 {
@@ -159,16 +173,23 @@ sim_prepare(struct sim *s)
 	if (mkdtemp(s->dir) == NULL)
 		exit(1);
 	snprintf(path, sizeof(path), "%s/sim.trace", s->dir);
-	sim_must(atomicfile_write(path, sim_trace, sizeof(sim_trace) - 1, 0600, &err), &err, "trace");
+	sim_must(atomicfile_write(path, s->gangs ? sim_gangs : sim_trace,
+	    s->gangs ? sizeof(sim_gangs) - 1 : sizeof(sim_trace) - 1, 0600, &err), &err, "trace");
 	sim_open(s, SIM_START);
 	offers.arena = s->arena;
 	sim_must(prov_offers(s->broker.accounts[0].prov, NULL, sim_offer, &offers, &err), &err, "offers");
 	sim_must(store_offers_replace(s->store, "replay", "sim", "replay", offers.v, offers.n, SIM_START, NULL, &err), &err,
 	    "store offers");
-	sim_job(s, "spot-gang", "A100-SXM4-80GB", 8, 4, true);
-	sim_job(s, "must-not-stop", "A100-SXM4-80GB", 8, 2, false);
-	sim_job(s, "small-1", "L4", 1, 1.5, true);
-	sim_job(s, "small-2", "L4", 1, 0.5, true);
+	s->n_jobs = s->gangs ? 2 : 4;
+	if (s->gangs) {
+		sim_job(s, "may-be-taken", "H100-SXM5-80GB", 3, 8, 0.5, true);
+		sim_job(s, "must-not-stop", "H100-SXM5-80GB", 3, 8, 0.3, false);
+	} else {
+		sim_job(s, "spot-job", "A100-SXM4-80GB", 1, 8, 4, true);
+		sim_job(s, "must-not-stop", "A100-SXM4-80GB", 1, 8, 2, false);
+		sim_job(s, "small-1", "L4", 1, 1, 1.5, true);
+		sim_job(s, "small-2", "L4", 1, 1, 0.5, true);
+	}
 	sim_close(s);
 	s->shared->now = SIM_START;
 	s->shared->exchanges = 0;
@@ -224,6 +245,8 @@ sim_price(const char *pool, const char *purchase)
 {
 	if (strstr(pool, "l4x1") != NULL)
 		return 0.80;
+	if (strstr(pool, "h100x8") != NULL)
+		return strcmp(purchase, "spot") == 0 ? 8.00 : 20.00;
 	return strcmp(purchase, "spot") == 0 ? 9.60 : 32.00;
 }
 
@@ -310,9 +333,9 @@ sim_remove(const struct sim *s)
 }
 
 static bool
-sim_sound(const struct sim_end *e)
+sim_sound(const struct sim *s, const struct sim_end *e)
 {
-	return e->done == 4 && e->alive_store == 0 && e->alive_cloud == 0 && e->unknown == 0 && e->twice == 0 &&
+	return e->done == s->n_jobs && e->alive_store == 0 && e->alive_cloud == 0 && e->unknown == 0 && e->twice == 0 &&
 	    e->machines_store == e->machines_cloud && e->pending == 0 && fabs(e->ledger - e->bill) < 0.02;
 }
 
@@ -338,7 +361,7 @@ sim_killed(struct sim *s, long k, bool after, bool *reached_out)
 	s->die_at = 0;
 	sim_life(s);
 	e = sim_look(s);
-	ok = sim_sound(&e);
+	ok = sim_sound(s, &e);
 	if (!ok) {
 		tap_diag("killed %s exchange %ld, %s", after ? "after" : "before", k, s->dir);
 		sim_tell(&e);
@@ -348,34 +371,45 @@ sim_killed(struct sim *s, long k, bool after, bool *reached_out)
 	return ok;
 }
 
-int
-main(int argc, char **argv)
+/* One world: left alone, then killed at the first instants and at some of the rest. */
+static void
+sim_world(struct sim *s, const char *what, long first, long some, bool all)
 {
-	struct sim s = { .die_at = 0 };
 	long total, tried = 0, sound = 0, stride;
 	struct sim_end e;
 	bool reached;
 
+	sim_prepare(s);
+	sim_life(s);
+	e = sim_look(s);
+	sim_tell(&e);
+	total = s->shared->exchanges;
+	tap_ok(sim_sound(s, &e), "%s, left alone: all is done and paid, %ld exchanges, %zu machines, %zu preemptions", what,
+	    total, e.machines_cloud, e.preempted);
+	tap_ok(e.preempted >= 1, "the trace preempts a job on the way");
+	sim_remove(s);
+	stride = all ? 1 : total / some + 1;
+	for (long k = 1; k <= total; k += k < first ? 1 : stride) {
+		for (int after = 0; after <= 1; after++) {
+			tried++;
+			sound += sim_killed(s, k, after == 1, &reached) ? 1 : 0;
+		}
+	}
+	tap_is_long(sound, tried, "%s, killed at %ld instants: the next ticks end in the same place", what, tried);
+}
+
+int
+main(int argc, char **argv)
+{
+	bool all = argc > 1 && strcmp(argv[1], "-a") == 0;	/* every exchange */
+	struct sim s = { .die_at = 0 };
+
 	s.shared = mmap(NULL, sizeof(*s.shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (s.shared == MAP_FAILED)
 		return 1;
-	sim_prepare(&s);
-	sim_life(&s);
-	e = sim_look(&s);
-	sim_tell(&e);
-	total = s.shared->exchanges;
-	tap_ok(sim_sound(&e), "left alone, all is done and paid: %ld exchanges, %zu machines, %zu preemptions", total,
-	    e.machines_cloud, e.preempted);
-	tap_ok(e.preempted >= 1, "the trace preempts a job on the way");
-	sim_remove(&s);
-	/* Every one of the first exchanges, then a stride through the rest: -a tries each one. */
-	stride = argc > 1 && strcmp(argv[1], "-a") == 0 ? 1 : total / SIM_LIVES + 1;
-	for (long k = 1; k <= total; k += k < SIM_LIVES ? 1 : stride) {
-		for (int after = 0; after <= 1; after++) {
-			tried++;
-			sound += sim_killed(&s, k, after == 1, &reached) ? 1 : 0;
-		}
-	}
-	tap_is_long(sound, tried, "killed at %ld instants, the next ticks end in the same place", tried);
+	if (argc <= 1 || strcmp(argv[1], "-g") != 0)
+		sim_world(&s, "single machines", SIM_LIVES, SIM_LIVES, all);
+	s.gangs = true;
+	sim_world(&s, "gangs", 3 * SIM_LIVES / 4, 3 * SIM_LIVES / 4, all);
 	return tap_done();
 }

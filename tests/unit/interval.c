@@ -29,7 +29,7 @@ interval_at(double age_s, double rate)
 	int64_t s = -1;
 
 	broker.now = in.ready + (int64_t)age_s;
-	return broker_interval(&broker, &job, &in, &s, &err) == BERTH_OK ? s : -1;
+	return broker_interval(&broker, &job, &in, 1, &s, &err) == BERTH_OK ? s : -1;
 }
 
 /* Work kept by a machine that never ages further, with one interval for ever. */
