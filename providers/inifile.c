@@ -35,6 +35,7 @@ inifile_read(struct inifile *ini, struct arena *a, const char *text)
 		if (s[0] == '[') {
 			s[strcspn(s, "]")] = '\0';
 			section = str_trim(a, s + 1);
+			VEC_PUSH(a, &ini->rows, ((struct inifile_row){ section, "", "" }));	/* it is there, though it be empty */
 			continue;
 		}
 		eq = strchr(s, '=');

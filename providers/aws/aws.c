@@ -128,7 +128,7 @@ aws_url(const struct aws *w, struct arena *a, const char *service, const char *r
 		return arena_strndup(a, own, n);
 	}
 	if (str_eq(service, "imds"))
-		return "http://169.254.169.254";
+		return w->imds;
 	if (str_eq(service, "savingsplans"))
 		return "https://savingsplans.amazonaws.com";
 	if (str_eq(service, "advisor"))
@@ -147,6 +147,19 @@ aws_scope(struct aws *w, const char *service, const char *region)
 	str_copy(w->scope.region, sizeof(w->scope.region), region);
 }
 
+/* The official tools' variable for another metadata service, such as that of IPv6. */
+static enum berth_code
+aws_check_imds(struct aws *w, struct berth_err *err)
+{
+	const char *own = getenv("AWS_EC2_METADATA_SERVICE_ENDPOINT");
+	size_t n = own != NULL ? strlen(own) : 0;
+
+	while (n > 0 && own[n - 1] == '/')
+		n--;
+	w->imds = n > 0 ? arena_strndup(w->env->arena, own, n) : "http://169.254.169.254";
+	return n > 0 ? endpoint_check("AWS_EC2_METADATA_SERVICE_ENDPOINT", w->imds, ENDPOINT_LOCAL, err) : BERTH_OK;
+}
+
 static enum berth_code
 aws_check_endpoints(struct aws *w, struct berth_err *err)
 {
@@ -155,6 +168,8 @@ aws_check_endpoints(struct aws *w, struct berth_err *err)
 	enum berth_code rc;
 
 	w->endpoint = prov_conf_str(w->env->conf, "endpoint", NULL);
+	if ((rc = aws_check_imds(w, err)) != BERTH_OK)
+		return rc;
 	if (w->endpoint != NULL && (rc = endpoint_check("endpoint", w->endpoint, ENDPOINT_SECRETS, err)) != BERTH_OK)
 		return rc;
 	if (n != NULL && (rc = yaml_check_keys(n, services, err)) != BERTH_OK)

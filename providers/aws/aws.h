@@ -67,6 +67,7 @@ struct aws {
 	size_t n_regions;
 	bool regions_all;		/* and they are not known yet */
 	const char *endpoint;		/* of every service; NULL: each its own */
+	const char *imds;		/* the metadata service where no endpoint is set */
 	struct aws_auth auth;
 	struct { char service[24], region[64]; } scope;	/* of the request built last: what its signature is for */
 	struct aws_place place;		/* of the list request built last */

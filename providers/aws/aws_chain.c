@@ -175,6 +175,19 @@ aws_from_container(struct aws *w, bool *found_out, struct berth_err *err)
 static enum berth_code aws_from_profile(struct aws *w, const struct aws_files *f, const char *profile, int depth, bool own_keys,
     bool *found_out, struct berth_err *err);
 
+static enum berth_code
+aws_from_machine(struct aws *w, enum aws_source source, const char *found, struct berth_err *err)
+{
+	const char *off = aws_getenv("AWS_EC2_METADATA_DISABLED");
+
+	if (off != NULL && str_ieq(off, "true"))
+		return err_set(err, BERTH_EAUTH, "no credentials were found, and AWS_EC2_METADATA_DISABLED keeps berth from asking the "
+		    "metadata service");
+	w->auth.source = source;
+	w->auth.found = found;
+	return BERTH_OK;
+}
+
 /* credential_source of a profile with a role. */
 static enum berth_code
 aws_from_named(struct aws *w, const char *named, bool *found_out, struct berth_err *err)
@@ -186,9 +199,7 @@ aws_from_named(struct aws *w, const char *named, bool *found_out, struct berth_e
 	*found_out = str_eq(named, "Ec2InstanceMetadata");
 	if (!*found_out)
 		return err_set(err, BERTH_EINVAL, "credential_source '%s': must be Environment, EcsContainer or Ec2InstanceMetadata", named);
-	w->auth.source = AWS_SRC_IMDS;
-	w->auth.found = "the metadata service";
-	return BERTH_OK;
+	return aws_from_machine(w, AWS_SRC_IMDS, "the metadata service", err);
 }
 
 static enum berth_code
@@ -215,43 +226,66 @@ aws_from_role(struct aws *w, const struct aws_files *f, const char *profile, int
 	return rc == BERTH_OK ? aws_push_role(w, arn, session, aws_setting(w, f, profile, "external_id"), err) : rc;
 }
 
-/* own_keys: its keys and not its role, for a profile that is its own source. */
+/* Keys of one section of one file. */
+static enum berth_code
+aws_from_section(struct aws *w, const struct inifile *ini, const char *section, const char *found, bool *found_out,
+    struct berth_err *err)
+{
+	const char *id = inifile_get(ini, section, "aws_access_key_id"), *secret = inifile_get(ini, section, "aws_secret_access_key");
+
+	*found_out = id != NULL;
+	if (id == NULL)
+		return BERTH_OK;
+	if (secret == NULL)
+		return err_set(err, BERTH_EAUTH, "%s: aws_access_key_id without aws_secret_access_key", found);
+	return aws_take_keys(w, id, secret, inifile_get(ini, section, "aws_session_token"), found, err);
+}
+
+/*
+ * Keys of the credentials file, then a program, then keys of the config file: botocore's order. own_keys: these and not
+ * its role, for a profile that is its own source.
+ */
 static enum berth_code
 aws_from_profile(struct aws *w, const struct aws_files *f, const char *profile, int depth, bool own_keys, bool *found_out,
     struct berth_err *err)
 {
-	const char *id = aws_setting(w, f, profile, "aws_access_key_id"), *secret = aws_setting(w, f, profile, "aws_secret_access_key");
 	const char *command = aws_setting(w, f, profile, "credential_process");
 	const char *found = arena_printf(w->env->arena, "profile '%s'", profile);
+	enum berth_code rc;
 
 	*found_out = true;
 	if (depth > AWS_ROLES_MAX)
 		return err_set(err, BERTH_EINVAL, "profile '%s': source_profile goes in a circle", profile);
 	if (!own_keys && aws_setting(w, f, profile, "role_arn") != NULL)
 		return aws_from_role(w, f, profile, depth, err);
-	if (id != NULL && secret == NULL)
-		return err_set(err, BERTH_EAUTH, "%s: aws_access_key_id without aws_secret_access_key", found);
-	if (id != NULL)
-		return aws_take_keys(w, id, secret, aws_setting(w, f, profile, "aws_session_token"), found, err);
+	if ((rc = aws_from_section(w, &f->credentials, profile, found, found_out, err)) != BERTH_OK || *found_out)
+		return rc;
 	if (command != NULL) {
 		w->auth.source = AWS_SRC_PROCESS;
 		w->auth.command = command;
 		w->auth.found = found;
+		*found_out = true;
 		return BERTH_OK;
 	}
-	*found_out = false;
+	rc = aws_from_section(w, &f->config, aws_config_section(w->env->arena, profile), found, found_out, err);
+	if (rc != BERTH_OK || *found_out)
+		return rc;
 	if (aws_setting(w, f, profile, "sso_session") != NULL || aws_setting(w, f, profile, "sso_start_url") != NULL)
 		return err_set(err, BERTH_EAUTH, "%s signs on by SSO: give it credential_process = aws configure export-credentials "
 		    "--profile %s", found, profile);
 	return BERTH_OK;
 }
 
-/* In the order of the official tools: own keys, environment, a profile's role, web identity, profile, container, metadata. */
+/*
+ * In the order of the official tools: own keys, environment, a profile's role, web identity, profile, container, metadata.
+ * The environment's web identity goes before that of a profile.
+ */
 static enum berth_code
 aws_chain_walk(struct aws *w, const struct aws_files *f, const char *profile, bool named, struct berth_err *err)
 {
 	const char *web = aws_getenv("AWS_WEB_IDENTITY_TOKEN_FILE"), *arn = aws_getenv("AWS_ROLE_ARN");
-	bool found = false, role = aws_setting(w, f, profile, "role_arn") != NULL;
+	bool found = false, role = aws_setting(w, f, profile, "role_arn") != NULL &&
+	    aws_setting(w, f, profile, "web_identity_token_file") == NULL;
 	enum berth_code rc;
 
 	if ((rc = aws_from_keys(w, &found, err)) != BERTH_OK || found)
@@ -264,13 +298,10 @@ aws_chain_walk(struct aws *w, const struct aws_files *f, const char *profile, bo
 	}
 	if ((rc = aws_from_profile(w, f, profile, 0, false, &found, err)) != BERTH_OK || found)
 		return rc;
-	if (named)
-		return err_set(err, BERTH_EAUTH, "profile '%s' holds no credentials", profile);
 	if ((rc = aws_from_container(w, &found, err)) != BERTH_OK || found)
 		return rc;
-	w->auth.source = AWS_SRC_NONE;
-	w->auth.found = "the metadata service, for nothing else gave any";
-	return BERTH_OK;
+	return aws_from_machine(w, AWS_SRC_NONE, !named ? "the metadata service, for nothing else gave any" :
+	    arena_printf(w->env->arena, "the metadata service, for profile '%s' holds no credentials", profile), err);
 }
 
 enum berth_code

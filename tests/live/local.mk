@@ -2,7 +2,8 @@
 EXTRA_DIST += tests/live/lib.sh tests/live/cluster.sh tests/live/exporter.py
 EXTRA_DIST += tests/live/requirements.txt tests/live/aws_client.py tests/live/aws_fake.py tests/live/aws_model.py \
 	tests/live/aws_moto.py tests/live/aws_peer.py
-dist_check_SCRIPTS += tests/live/aws.sh tests/live/aws-client.sh tests/live/doctor.sh
+EXTRA_DIST += tests/live/aws_chain.py
+dist_check_SCRIPTS += tests/live/aws.sh tests/live/aws-chain.sh tests/live/aws-client.sh tests/live/doctor.sh
 EXTRA_DIST += tests/live/clients.sh tests/live/witness.py tests/live/witness_azure.py tests/live/witness_google.py
 dist_check_SCRIPTS += tests/live/witness-azure.sh tests/live/witness-google.sh
 EXTRA_DIST += tests/live/witness_alibaba.py tests/live/witness_openstack.py tests/live/witness_tencent.py

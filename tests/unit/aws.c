@@ -150,7 +150,17 @@ test_files(void)
 	tap_ok(str_eq(auth_of(acc)->cred[0].id, "AKIDOTHER") && str_eq(auth_of(acc)->cred[0].secret, "short"), "no newline at the end");
 	prov_account_close(acc);
 	(void)open_account("{name: x, provider: aws, profile: nobody, regions: [us-east-1]}", BERTH_EAUTH);
+	acc = open_account("{name: x, provider: aws, profile: far}", BERTH_OK);
+	tap_ok(auth_of(acc)->source == AWS_SRC_NONE && strstr(auth_of(acc)->found, "profile 'far' holds no credentials") != NULL,
+	    "a profile without keys: %s", auth_of(acc)->found);
+	prov_account_close(acc);
+	setenv("AWS_EC2_METADATA_DISABLED", "True", 1);
 	(void)open_account("{name: x, provider: aws, profile: far}", BERTH_EAUTH);
+	tap_ok(strstr(err.msg, "AWS_EC2_METADATA_DISABLED") != NULL, "which is not asked: %s", err.msg);
+	unsetenv("AWS_EC2_METADATA_DISABLED");
+	setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", "no address", 1);
+	(void)open_account("{name: x, provider: aws, profile: far}", BERTH_EINVAL);
+	unsetenv("AWS_EC2_METADATA_SERVICE_ENDPOINT");
 	put(".aws/credentials", "[default]\naws_access_key_id = AKID\naws_secret_access_key = wJalr\rXUt\n");
 	(void)open_account("{name: x, provider: aws, regions: [us-east-1]}", BERTH_EAUTH);
 	tap_ok(strstr(err.msg, "control character") != NULL && strstr(err.msg, "wJalr") == NULL, "refused before any call: %s", err.msg);
@@ -664,7 +674,7 @@ test_cases(void)
 		inifile_read(&ini, a, text);
 		tap_is_str(inifile_get(&ini, "default", "aws_secret_access_key"), SECRET, "65: the default profile");
 		tap_is_str(inifile_get(&ini, "other", "aws_secret_access_key"), "short", "65: the other one");
-		tap_is_long((long)ini.rows.n, 4, "65: and nothing else");
+		tap_is_long((long)ini.rows.n, 6, "65: two sections of two, and nothing else");
 	}
 }
 
