@@ -192,6 +192,7 @@ placing_explain(struct placing_work_space *w, size_t i, const struct place_plan 
 	if (r != PLACE_NONE) {
 		e.runner_up = placing_label(&w->facts.offers[w->offer.v[r]], w->estimate.v[r].machines, w->a);
 		e.runner_up_usd = w->cost.v[r];
+		e.runner_up_egress_usd = w->estimate.v[r].egress_usd;
 	}
 	pj->binds = "";
 	if (b != PLACE_NONE) {

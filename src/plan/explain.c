@@ -201,6 +201,8 @@ explain_place(const struct explain_job *j, struct arena *a)
 		    j->cost->interruption_usd, 100 * j->cost->survival);
 	if (j->runner_up != NULL)
 		text = arena_printf(a, "%s; next: %s %+.2f USD", text, j->runner_up, j->runner_up_usd - j->cost->total_usd);
+	if (j->runner_up != NULL && j->runner_up_egress_usd >= 0.005)
+		text = arena_printf(a, "%s (moving the data costs %.2f USD)", text, j->runner_up_egress_usd);
 	if (j->binds != NULL)
 		text = arena_printf(a, "%s; binds: %s (%.2f USD a %s)", text, j->binds, j->shadow, j->unit);
 	if (j->spot != NULL)

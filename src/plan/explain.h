@@ -28,6 +28,7 @@ struct explain_job {
 	const struct cost_estimate *cost;
 	const char *runner_up;	/* NULL: none */
 	double runner_up_usd;
+	double runner_up_egress_usd;	/* to move the data */
 	const char *binds;	/* label of the limit; NULL: none */
 	double shadow;		/* USD per unit of it */
 	const char *unit;	/* of the limit: "GPU", "vCPU" */

@@ -172,6 +172,10 @@ spot_job_decide(const struct spot_job *j, const struct spot_evidence *e, struct 
 	s.deadline = (left + 63) / 64 * 64;
 	if (left < 1 || work > left)
 		return BERTH_OK;
+	/* Past saving by these margins: nothing is then so early as on demand, asked for now or kept. */
+	if ((j->mode == SPOT_NOTHING && work + s.changeover > left) ||
+	    (j->mode == SPOT_HAS_ON_DEMAND && work + (int)ceil(j->changeover_left_s / tick) > left))
+		return BERTH_OK;
 	spot_job_hazard(j, e, true, tick, &up);
 	spot_job_hazard(j, e, false, tick, &down);
 	rc = spot_job_table(&s, &up, &down, tables, &table, err);

@@ -1,0 +1,265 @@
+#!/bin/sh
+# Fifteen inputs that break planners, each through the program; the numbers are those of the planner's list.
+. "$TOP_SRCDIR/tests/cli/lib.sh"
+
+head='provider,region,instance_type,accelerator,accelerator_count,purchase,term_months,payment,upfront,price_per_hour,currency'
+od='purchase: [on_demand]'
+conf() { { echo 'schema: berth.config/1'; for line; do printf '%s\n' "$line"; done; } >berth.yaml; }
+market() {	# market NAME LINE...: a fresh store with these offers
+	store=$HOME/$1.db
+	rm -f "$store"*
+	shift
+	{ echo "$head"; for line; do echo "$line"; done; } >offers.csv
+	b prices import offers.csv
+}
+b() { run --config berth.yaml --store "$store" "$@"; }
+job() {	# job NAME ACCELERATORS LINE...
+	printf 'schema: berth.job/1\nname: %s\nrun: make\naccelerators: "%s"\n' "$1" "$2" >job.yaml
+	shift 2
+	for line; do printf '%s\n' "$line"; done >>job.yaml
+	b submit job.yaml
+}
+place() { b place "$@" -o json; }
+no_nan() {
+	! grep -Eiq '(^|[^a-z])(nan|-?inf)([^a-z]|$)' "$out"
+	ok $? "$1"
+}
+use() {	# use AWK-EXPRESSION [HOURS]: demand "d" of H100s by the hour, to now
+	awk -v n="${2-1008}" "BEGIN { print \"timestamp,gpus,series,accelerator\"
+		for (h = 0; h < n; h++) print 1796040000 - 3600 * (n - h) \",\" $1 \",d,H100\" }" >use.csv
+	b record csv use.csv
+}
+is_offer() {	# is_offer N PURCHASE NAME
+	[ "$(json "\$.jobs[$1].offer.purchase")" = "$2" ]
+	ok $? "$3 (is $(json "\$.jobs[$1].offer.purchase"))"
+}
+conf
+one=acme,r1,quad,H100,4,on_demand,,,,8,USD
+cheap=acme,r1,quad,H100,4,spot,,,,2,USD
+
+# 1. A deadline that is past, or nearer than work and start: refused, or infeasible with the first possible end and its cost.
+market d $one $cheap
+job late H100:4 'work: 2h' "$od" 'deadline: 2026-11-30T11:59:59Z'
+expect_exit 1 "1: a deadline that is past is refused"
+expect_err_has "'deadline': lies in the past"
+job tight H100:4 'work: 2h' "$od" 'deadline: 2026-11-30T14:00:00Z'
+place
+expect_exit 3 "1: less than work and start"
+expect_err_has 'first possible end is 2026-11-30T14:05:00Z, for 16.67 USD'
+NOW=2026-11-30T20:00:00Z place
+expect_exit 3 "1: a deadline that went by in the queue"
+expect_json '$.jobs[0].offer' null "1: it is not started late in silence"
+expect_json '$.jobs[0].changes[0].at' 2026-11-30T22:05:00Z
+
+# 2. Just enough: on demand now, though spot is cheaper; a second later it is infeasible.
+market e $one $cheap
+job exact H100:4 'work: 2h' 'checkpoint: {size: 1GB, write: 10s}' 'deadline: 2026-11-30T14:05:00Z'
+place
+expect_exit 0 "2: just enough"
+is_offer 0 on_demand "2: on demand, for spot may not be waited for"
+NOW=2026-11-30T12:00:01Z place
+expect_exit 3 "2: a second later"
+expect_json '$.jobs[0].offer' null
+
+# 3. Nothing, always the same, one hour.
+market z $one acme,r1,quad,H100,4,reserved,12,none,0,4.8,USD
+use 0
+b plan d --no-spot -o json
+no_nan "3: zero demand: no division by zero"
+expect_json '$.series[0].buys[0].count' '' "3: nothing is bought for nothing"
+market s $one acme,r1,quad,H100,4,reserved,12,none,0,4.8,USD
+use 16
+b plan d --no-spot -o json
+expect_json '$.series[0].buys[0].gpus' 16 "3: always the same: all of it is reserved"
+no_nan "3: and every number is one"
+market h $one acme,r1,quad,H100,4,reserved,12,none,0,4.8,USD
+use 16 1
+b plan d --no-spot -o json
+[ "$status" -eq 0 ] || [ "$status" -eq 3 ]
+ok $? "3: a single hour ends well or is called infeasible ($status)"
+no_nan "3: a single hour"
+
+# 4. Reserved at the price on demand or over it, spot over it: never bought. Below 0: refused by line.
+market p $one acme,r1,quad,H100,4,reserved,12,none,0,8,USD acme,r1,quad,H100,4,reserved,36,none,0,9,USD acme,r1,quad,H100,4,spot,,,,8.5,USD
+use 16
+b plan d -o json
+expect_json '$.series[0].buys[0].count' '' "4: nothing is reserved at 1 and over"
+[ -z "$(awk -f "$TOP_SRCDIR/tests/cli/json.awk" "$out" | awk -F '\t' '$1 ~ /rest\[[0-9]*\]\.purchase$/ && $2 == "spot"')" ]
+ok $? "4: nor is spot that is dearer than on demand"
+job any H100:4 'work: 10h' 'checkpoint: {size: 1GB, write: 10s}'
+place
+is_offer 0 on_demand "4: a job goes on demand"
+{ echo "$head"; echo acme,r1,quad,H100,4,reserved,12,none,0,-1,USD; echo $one; } >below.csv
+b prices import below.csv
+expect_err_has 'below.csv:2: price unknown: a price below 0 is no price' "4: a price below 0 is none, and its line is told"
+b prices list -p reserved -o csv --columns price_per_hour
+expect_out_lacks '^-[0-9]'
+
+# 5. A gang of sixteen where a machine has eight: whole over two machines where that is allowed, else not at all.
+market g acme,r1,oct,H100,8,on_demand,,,,16,USD
+job gang H100:16 'work: 2h' "$od"
+place
+expect_exit 3 "5: sixteen on one machine"
+expect_json '$.jobs[0].refused.gang' 1
+expect_err_has 'needs 16 on one machine, the most on one is 8'
+b job cancel "$(json '$.jobs[0].id')"
+job two H100:8 'nodes: 2' 'work: 2h' "$od"
+place
+expect_json '$.jobs[0].offer.machines' 2 "5: two machines of eight"
+conf 'limits:' '  - {name: one, accelerator: H100, limit: 15, unit: gpu}'
+place
+expect_exit 3 "5: fifteen of sixteen are none"
+expect_json '$.jobs[0].offer' null "5: never half placed"
+
+# 6. Nothing allowed, less than a machine, a quota over quotas: the one that binds is named.
+market q $one acme,r2,quad,H100,4,on_demand,,,,8.5,USD
+job a H100:4 'work: 2h' "$od"
+job b H100:4 'work: 2h' "$od"
+for limit in 0 3; do
+	conf 'limits:' "  - {name: tiny, provider: acme, limit: $limit, unit: gpu}"
+	place
+	expect_exit 3 "6: a limit of $limit for machines of four"
+	expect_err_has 'tiny'
+done
+conf 'limits:' '  - {name: all of acme, provider: acme, limit: 7, unit: gpu}' '  - {name: first, region: r1, limit: 8, unit: gpu}' \
+	'  - {name: second, region: r2, limit: 8, unit: gpu}'
+place
+expect_json '$.jobs[1].binds' 'all of acme' "6: the outer of nested quotas binds, and is named"
+conf
+
+# 7. The same offer many times, equal costs, in any order of the rows: the same plan, on every run.
+rm -f want
+for order in '1 2 3 4' '4 3 2 1' '2 4 1 3'; do
+	set --
+	for k in $order; do set -- "$@" "acme,r$k,quad,H100,4,on_demand,,,,8,USD" "acme,r$k,quad,H100,4,on_demand,,,,8,USD"; done
+	market "t" "$@"
+	for j in a b c; do job $j H100:4 'work: 2h' "$od"; done
+	for again in 1 2; do
+		b place -o csv --columns name,provider,region,instance_type
+		[ -e want ] || cp "$out" want
+		cmp -s want "$out"
+		ok $? "7: rows in the order $order, run $again: the same places"
+	done
+done
+
+# 8. Prices that are no numbers.
+market n acme,r1,quad,H100,4,on_demand,,,,9.5,USD
+{ echo "$head"; for p in nan inf -inf '' 1e400 text; do echo "acme,r9,quad,H100,4,on_demand,,,,$p,USD"; done; echo acme,r8,quad,H100,4,on_demand,,,,9,USD; } >odd.csv
+b prices import -f odd.csv
+for line in 2 3 4 6 7; do expect_err_has "odd.csv:$line" "8: line $line is refused"; done
+job x H100:4 'work: 2h' "$od"
+place
+expect_json '$.jobs[0].offer.region' r8 "8: only what has a price is taken"
+no_nan "8: no such number comes out"
+
+# 9. The clock goes back between two ticks: nothing is rented twice, nothing costs less than nothing.
+run init --replay
+run prices refresh
+printf 'schema: berth.job/1\nname: c\nrun: make\naccelerators: "L4:1"\nwork: 20h\n%s\n' "$od" >c.yaml
+run submit c.yaml
+run tick --until +30m --step 2m -o json
+expect_json '$.created' 1
+NOW=2026-11-30T12:05:00Z run tick -o json
+expect_exit 0 "9: a tick whose clock went back"
+expect_json '$.created' 0
+expect_json '$.errors' 0
+NOW=2026-11-30T13:00:00Z run tick
+run instances -o json
+[ "$(grep -c '"id"' "$out")" -eq 1 ]
+ok $? "9: one machine"
+awk -v c="$(json '$.instances[0].cost')" 'BEGIN { exit !(c >= 0) }'
+ok $? "9: its cost is no less than nothing"
+
+# 10. On demand sold out at the last safe hour: said aloud, and other regions are taken.
+cat >gone.trace <<'T'
+schema: berth.replay/1
+start: 2026-11-30T00:00:00Z
+pools:
+  - {provider: aurora, region: us-east-1, zone: us-east-1a, instance_type: a1.h100, accelerator: H100-SXM5-80GB, accelerator_count: 1, accelerator_memory_gib: 80, vcpus: 24, memory_gib: 256, startup: [3m, 3m], on_demand: {price: 4, capacity: [[0h, 0]]}, spot: {price: 1.2, capacity: [[0h, 0]], notice: 2m}}
+  - {provider: aurora, region: eu-west-1, zone: eu-west-1a, instance_type: a1.h100, accelerator: H100-SXM5-80GB, accelerator_count: 1, accelerator_memory_gib: 80, vcpus: 24, memory_gib: 256, startup: [3m, 3m], on_demand: {price: 6, capacity: [[0h, 1]]}, spot: {price: 5, capacity: [[0h, 0]], notice: 2m}}
+T
+rm -rf .config .local
+mkdir -p .config/berth
+printf 'schema: berth.config/1\naccounts:\n  - {name: sky, provider: replay, trace: %s/gone.trace}\n' "$PWD" >.config/berth/berth.yaml
+NOW=2026-11-30T00:00:00Z
+run init
+run prices refresh
+printf 'schema: berth.job/1\nname: f\nrun: make\naccelerators: "H100-SXM5-80GB:1"\nwork: 6h\ndeadline: +8h\ncheckpoint: {size: 8GB, write: 10s}\nrestart: 3m\n' >f.yaml
+run submit f.yaml
+run tick --until +9h --step 2m -o json
+expect_json '$.finished' 1 "10: it is done all the same"
+run instances --all -o csv --columns zone,purchase
+expect_out eu-west-1a,on_demand "10: in another region"
+run jobs --all -o csv --columns finished
+[ "$(sed -n 2p "$out" | cut -c1-16 | tr -d -c 0-9)" -le 202611300800 ]
+ok $? "10: in time ($(sed -n 2p "$out"))"
+NOW=2026-11-30T12:00:00Z
+
+# 11. Data that cost more to move than the work: the job stays where they lie, and the explanation tells of egress.
+market x aws,us-east-1,far,H100,4,on_demand,,,,8,USD aws,eu-west-1,home,H100,4,on_demand,,,,12,USD
+job data H100:4 'work: 2h' "$od" 'data: {region: aws/eu-west-1, size: 10TB}'
+place
+expect_json '$.jobs[0].offer.instance_type' home "11: it stays at home"
+expect_json_near '$.jobs[0].offer.egress_cost' 0 1e-9
+expect_json '$.jobs[0].runner_up.instance_type' far
+awk -v e="$(json '$.jobs[0].runner_up.egress_cost')" 'BEGIN { exit !(e > 100) }'
+ok $? "11: the runner-up is told with its egress ($(json '$.jobs[0].runner_up.egress_cost'))"
+b explain "$(json '$.jobs[0].id')"
+expect_out_has "moving the data costs 186.26 USD" "11: and in the words of explain"
+
+# 12. Nowhere left: the rule that took the last offer is named.
+market r $one
+job mars H100:4 'work: 2h' "$od" 'regions: ["mars-*"]'
+place
+expect_exit 3 "12: residency leaves nothing"
+expect_json '$.jobs[0].refused.residency' 1
+expect_err_has 'region not among'
+
+# 13. Spot that is never up, always up, and flaps with each tick where a start takes two.
+mkdir spot
+printf 'trace_id,region,zone,gap_seconds,nodes\nnever-1,w,a,300,1\nalways-1,w,b,300,1\nflap-1,w,c,300,1\n' >spot/traces.csv
+{
+	printf 'trace_id,start_tick,n_ticks,available_nodes\nnever-1,0,2000,0\nalways-1,0,2000,1\n'
+	awk 'BEGIN { for (t = 0; t < 2000; t++) print "flap-1," t ",1," t % 2 }'
+} >spot/segments.csv
+for set in never always flap; do
+	run simulate spot --traces spot --set $set --work 4h --slack 1.5,2 --changeover 600s --policies berth -o json
+	expect_json '$.policies[0].misses' 0 "13: $set: no deadline is missed"
+	awk -v m="$(json '$.policies[0].mean')" 'BEGIN { exit !(m != "" && m <= 1 + 2 / 50 + 1e-9) }'
+	ok $? "13: $set: at most on demand and one start (is $(json '$.policies[0].mean'))"
+	awk -v p="$(json '$.policies[0].preemptions')" 'BEGIN { exit !(p <= 3) }'
+	ok $? "13: $set: no more than three starts in vain (is $(json '$.policies[0].preemptions'))"
+done
+
+# 14. Money for one of two: the one of higher priority goes, the other is told as not served, with what it lacks.
+market m $one
+b budget set all --cap 20
+job low H100:4 'work: 2h' "$od" 'priority: 0'
+job high H100:4 'work: 2h' "$od" 'priority: 5'
+place
+expect_exit 3 "14: a budget for one of two"
+expect_json '$.jobs[0].name' high
+expect_json '$.jobs[0].offer.instance_type' quad "14: the one of higher priority goes"
+expect_json '$.jobs[1].offer' null
+expect_json '$.jobs[1].binds' 'budget all/month' "14: the other is not served, and why"
+expect_json_near '$.jobs[1].changes[0].to' 13.333334 1e-6
+
+# 15. An hour of 1e9 GPUs; too few paths for what is claimed; the hour that a zone lacks or has twice.
+market w $one acme,r1,quad,H100,4,reserved,12,none,0,4.8,USD
+use '(h == 700 ? 1e9 : 16)'
+b plan d --no-spot -o json
+expect_exit 1 "15: an absurd hour"
+expect_err_has 'a peak of [0-9]+ GPUs is more than the 1048576 that a plan can hold: are its numbers right'
+market y $one acme,r1,quad,H100,4,reserved,12,none,0,4.8,USD
+use '(h == 700 ? 4000 : 16)'
+b plan d --no-spot -o json
+awk -v g="$(json '$.series[0].buys[0].gpus')" 'BEGIN { exit !(g + 0 <= 16) }'
+ok $? "15: one hour at 250 times the rest buys no GPU beyond the rest (buys $(json '$.series[0].buys[0].gpus'))"
+no_nan "15: and makes no number odd"
+market v $one acme,r1,quad,H100,4,reserved,12,none,0,4.8,USD
+use 16
+b plan d --no-spot --paths 10 --service-level 0.95 -o json
+expect_out_has 'too few sample paths to claim it' "15: ten paths are too few for a 95 % claim, which is said"
+b plan d --no-spot -o json
+expect_out_lacks 'too few sample paths' "15: 200 are enough"
+done_testing
