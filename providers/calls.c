@@ -184,7 +184,7 @@ calls_emit_offer(void *arg, const struct offer *offer, struct berth_err *err)
 	if (o.as_of == 0)	/* what comes from the cache is as old as it is there */
 		o.as_of = c->list->flow.resp.cached != 0 && c->list->flow.resp.cached < c->acc->env.now ?
 		    c->list->flow.resp.cached : c->acc->env.now;
-	tame_offer(&o);
+	tame_offer(&o, c->list->keep);
 	prov_offer_resolve(c->acc->env.accels, &o);
 	/* What a machine of one's own costs may be 0; a cloud gives nothing away. */
 	if (!provider_is_local(c->acc->ops) && (why = offer_doubt_price(&o)) != NULL)

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "providers/tame.h"
+#include "util/arena.h"
 #include "util/str.h"
 
 #define TAME_POD_MAX 16384		/* a whole pod of TPUs has 9,216 chips */
@@ -101,9 +102,28 @@ tame_quota(struct prov_quota *q)
 		q->used = NAN;
 }
 
-void
-tame_offer(struct offer *o)
+/* As it is, or a copy whose control characters are '?'. */
+static const char *
+tame_copy(const char *s, struct arena *a)
 {
+	char *copy;
+
+	for (const char *p = s; p != NULL && *p != '\0'; p++)
+		if (str_control_len(p) > 0) {
+			copy = arena_strdup(a, s);
+			tame_words(copy);
+			return copy;
+		}
+	return s;
+}
+
+void
+tame_offer(struct offer *o, struct arena *a)
+{
+	const char **const words[] = { &o->region, &o->zone, &o->instance_type, &o->accelerator };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		*words[i] = tame_copy(*words[i], a);
 	if (o->accelerator_count < 0 || o->accelerator_count > TAME_POD_MAX)
 		o->accelerator_count = 0;
 	o->accelerator_memory_gib = tame_size(o->accelerator_memory_gib, TAME_ACCELERATOR_GIB_MAX);

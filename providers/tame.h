@@ -4,6 +4,8 @@
 
 #include "providers/provider.h"
 
+struct arena;
+
 /*
  * A URL whose path has "." or ".." as a part addresses another resource than the one that was named: clients and servers
  * take such parts away. BERTH_EINVAL; the same for a blank or a control character in it.
@@ -20,7 +22,7 @@ BERTH_MUST_CHECK enum berth_code tame_machine(const struct provider_ops *ops, in
 /* Counts below 0 and infinite ones are not said. */
 void tame_quota(struct prov_quota *q);
 
-/* Sizes that no machine has become unknown: below 0, not finite, over 16,384 accelerators, a million cores. */
-void tame_offer(struct offer *o);
+/* Control characters in its words become '?', in copies in the arena. Sizes that no machine has become unknown: below 0, not finite, over 16,384 accelerators, a million cores. */
+void tame_offer(struct offer *o, struct arena *a);
 
 #endif

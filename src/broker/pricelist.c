@@ -339,12 +339,30 @@ pricelist_keep(void *arg, const struct offer *offer, struct berth_err *err)
 	return BERTH_OK;
 }
 
+/* Provider by provider; of rows that are the same offer the cheapest first, as an import has it. */
 static int
-pricelist_by_provider(const void *a, const void *b)
+pricelist_by_offer(const void *a, const void *b)
 {
 	const struct offer *x = a, *y = b;
+	int c = strcmp(x->provider, y->provider);
 
-	return strcmp(x->provider, y->provider);
+	if (c == 0)
+		c = offerkey_cmp(x, y);
+	return c != 0 ? c : usd_cmp(x->price, y->price);
+}
+
+/* A list whose pages shifted while they were read, or that repeats itself, has no offer twice; in the order of providers. */
+static size_t
+pricelist_once(struct offer *v, size_t n)
+{
+	size_t kept = 0;
+
+	if (n > 1)
+		qsort(v, n, sizeof(*v), pricelist_by_offer);
+	for (size_t i = 0; i < n; i++)
+		if (kept == 0 || strcmp(v[i].provider, v[kept - 1].provider) != 0 || offerkey_cmp(&v[i], &v[kept - 1]) != 0)
+			v[kept++] = v[i];
+	return kept;
 }
 
 /* Lists of the account whose provider it does not sell any more end. */
@@ -377,8 +395,6 @@ pricelist_replace_account(const struct pricelist_setup *s, const struct pricelis
 
 	if (rc != BERTH_OK)
 		return rc;
-	if (n > 0)
-		qsort(fresh, n, sizeof(*fresh), pricelist_by_provider);
 	for (size_t i = 0, j; rc == BERTH_OK && i < n; i = j) {
 		for (j = i; j < n && str_eq(fresh[j].provider, fresh[i].provider);)
 			j++;
@@ -442,6 +458,7 @@ pricelist_put_account(const struct pricelist_setup *s, const struct pricelist_ke
 	enum berth_code rc;
 	size_t n_old;
 
+	n = pricelist_once(offers, n);
 	*r = (struct pricelist_result){ .name = account, .offers = n };
 	rc = store_offer_list(s->store, &q, a, &old, &n_old, err);
 	if (rc != BERTH_OK)

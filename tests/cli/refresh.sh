@@ -51,6 +51,33 @@ run prices refresh -o json
 expect_exit 5
 expect_err_has 'later'
 
+# A list that repeats itself has each offer once.
+cloud twice
+run prices refresh -o json
+expect_exit 0
+expect_json '$.providers[0].offers' 1
+run prices list --provider lambda -o csv --columns instance_type,region
+[ "$(grep -c '^gpu_1x,us-1' "$out")" -eq 1 ]
+ok $? "500 rows that are one offer"
+
+# Names and words of a cloud bring no control character to a terminal or a log, and no key.
+tame() {	# tame NAME: neither stream of the last run holds any
+	! LC_ALL=C grep -q "$(printf '[\001-\010\013-\037\177]')" "$out" "$err" && ! LC_ALL=C grep -q "$(printf '\302\233\|\342\200\256')" "$out" "$err" &&
+	    ! grep -q SECRET "$out" "$err"
+	ok $? "$1: neither control characters nor a key are shown"
+}
+cloud escape
+for args in 'prices refresh -f' 'prices list' 'prices list -o csv' 'prices list -o json' 'prices diff' 'prices history --provider lambda' \
+    'events' 'events -o json' '--debug prices refresh' 'doctor'; do
+	run $args
+	tame "$args"
+done
+cloud refuse
+for args in 'prices refresh' 'prices refresh -o json' '--debug prices refresh' 'doctor' 'doctor -o json' 'prices list' 'events'; do
+	run $args
+	tame "refused: $args"
+done
+
 # The key goes to the cloud alone, whoever it sends us to.
 cloud away
 run prices refresh

@@ -40,7 +40,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.reply(200, GOOD)
             return
         how = self.path.split("/")[1]
-        if how == "html":
+        if how == "twice":
+            one = json.loads(GOOD)
+            one["data"]["gpu_1x"]["regions_with_capacity_available"] *= 500
+            self.reply(200, json.dumps(one))
+        elif how == "escape":
+            self.reply(200, GOOD.replace("gpu_1x", "g\\u001b[2J\\u009bx\\r\\ny\\u202e").replace("us-1", "u\\u001b]0;t\\u0007s"))
+        elif how == "refuse":
+            self.reply(400, '{"error": {"code": "c\\u001b[31m", "message": "no\\u001b[2J\\u0007 ' + (self.headers["Authorization"] or "") + '"}}')
+        elif how == "html":
             self.reply(200, "<html><body>Sign in</body></html>", "text/html")
         elif how == "error":
             self.reply(200, '{"error": {"code": "later", "message": "try later"}}')

@@ -161,6 +161,15 @@ wires_answer(void *arg, struct prov_account *acc, const struct http_req *req, st
 
 /* --- what comes out --------------------------------------------------------------------------------------------- */
 
+static bool
+wires_tame(const char *s)
+{
+	for (; *s != '\0'; s++)
+		if (str_control_len(s) > 0)
+			return false;
+	return true;
+}
+
 static enum berth_code
 wires_offer(void *arg, const struct offer *o, struct berth_err *err)
 {
@@ -174,6 +183,8 @@ wires_offer(void *arg, const struct offer *o, struct berth_err *err)
 			wires_fault(w, "an offer without its string %zu", i);
 			return BERTH_OK;
 		}
+	if (!wires_tame(o->region) || !wires_tame(o->zone) || !wires_tame(o->instance_type) || !wires_tame(o->accelerator))
+		wires_fault(w, "control characters in the words of an offer");
 	if (usd_known(o->price) && (o->price.v < 0 || o->price.v > WIRES_TYPE_PRICE_MAX))
 		wires_fault(w, "%s costs %" PRId64 " micro-USD an hour", o->instance_type, o->price.v);
 	if (usd_known(o->upfront) && o->upfront.v < 0)
@@ -207,15 +218,6 @@ wires_quota(void *arg, const struct prov_quota *q, struct berth_err *err)
 	if (memchr(q->name, 0, sizeof(q->name)) == NULL || memchr(q->region, 0, sizeof(q->region)) == NULL)
 		wires_fault(w, "a quota's name does not end");
 	return BERTH_OK;
-}
-
-static bool
-wires_tame(const char *s)
-{
-	for (; *s != '\0'; s++)
-		if (str_control_len(s) > 0)
-			return false;
-	return true;
 }
 
 static void
