@@ -136,10 +136,12 @@ http_on_header(char *p, size_t size, size_t n, void *arg)
 		hop->headers_over = true;
 		return 0;
 	}
-	if (size * n > 5 && memcmp(p, "HTTP/", 5) == 0)		/* a new head: 1xx, or the proxy's, came before */
+	if (size * n > 5 && memcmp(p, "HTTP/", 5) == 0) {	/* a new head: 1xx, or the proxy's, came before */
 		hop->resp->n_headers = 0;
-	else
+		hop->location[0] = '\0';
+	} else {
 		http_keep_header(hop, p, size * n);
+	}
 	return size * n;
 }
 
@@ -173,7 +175,9 @@ http_hop_error(const struct http_call *c, CURLcode cc, struct berth_err *err)
 		    hop->file != NULL ? hop->max_spool : hop->body.cap);
 	if (hop->headers_over)
 		return err_set(err, BERTH_EINVAL, "%s: headers over %zu bytes", host, HTTP_HEADER_BYTES_MAX);
-	if (cc == CURLE_PEER_FAILED_VERIFICATION || cc == CURLE_SSL_CACERT_BADFILE || cc == CURLE_SSL_ISSUER_ERROR)
+	if (cc == CURLE_SSL_CACERT_BADFILE)
+		return err_set(err, BERTH_EAUTH, "%s: ca_file: no certificates of authorities can be read from it (%s)", host, words);
+	if (cc == CURLE_PEER_FAILED_VERIFICATION || cc == CURLE_SSL_ISSUER_ERROR)
 		return err_set(err, BERTH_EAUTH, "%s: TLS certificate not trusted (%s); set ca_file if its authority is "
 		    "your own", host, words);
 	if (cc == CURLE_OPERATION_TIMEDOUT)

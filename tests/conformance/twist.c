@@ -97,7 +97,7 @@ twist_put(struct arena *a, const char *text, const char *value)
 {
 	const char *place = strstr(text, "\"" TWIST_PLACE "\"");
 
-	return place == NULL ? text : arena_printf(a, "%.*s%s%s", (int)(place - text), text, value, place + strlen(TWIST_PLACE) + 2);
+	return place == NULL ? arena_strdup(a, text) : arena_printf(a, "%.*s%s%s", (int)(place - text), text, value, place + strlen(TWIST_PLACE) + 2);
 }
 
 static json_t *twist_within(struct twist *t, struct arena *a, const char *key, json_t *v);

@@ -283,6 +283,86 @@ test_urls(void)
 	tap_code(http_exchange(client, &closed, &resp, &err), BERTH_ETRANSIENT, &err);
 }
 
+/* Answers that no honest server gives: each ends soon, within its limits, and as what it is. */
+static void
+test_hostile(void)
+{
+	static const struct { const char *path; enum berth_code want; bool also_ok; } rows[] = {
+		{ "/loris", BERTH_ETRANSIENT, false }, { "/endless", BERTH_EINVAL, false }, { "/heads", BERTH_EINVAL, false },
+		{ "/storm", BERTH_EINVAL, true }, { "/storm-endless", BERTH_EINVAL, false }, { "/bomb", BERTH_EINVAL, false },
+		{ "/bomb-twice", BERTH_EINVAL, false }, { "/gzip-lie", BERTH_ETRANSIENT, false },
+		{ "/lengths", BERTH_ETRANSIENT, true }, { "/minus", BERTH_ETRANSIENT, false }, { "/huge", BERTH_ETRANSIENT, true },
+		{ "/chunk", BERTH_ETRANSIENT, false }, { "/chunk-cut", BERTH_ETRANSIENT, false }, { "/no-status", BERTH_EINVAL, false },
+		{ "/odd-status", BERTH_EINVAL, false }, { "/nothing-said", BERTH_ETRANSIENT, false },
+		{ "/location", BERTH_EPERMANENT, true }, { "/location-odd", BERTH_EPERMANENT, false },
+		{ "/location-gopher", BERTH_EPERMANENT, false },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct http_req req = request(0, rows[i].path);
+		struct http_resp resp;
+		struct berth_err err = { 0 };
+		int64_t from = time_mono_ms();
+		enum berth_code rc;
+
+		req.max_bytes = 1000000;
+		req.timeout_s = i == 0 ? 1 : 5;
+		rc = http_exchange(client, &req, &resp, &err);
+		tap_ok(rc == rows[i].want || (rows[i].also_ok && rc == BERTH_OK), "%s: %s: %s", rows[i].path, err_name(rc), err.msg);
+		if (time_mono_ms() - from > 8000 || (rc == BERTH_OK && resp.body_len > 1000000))
+			tap_ok(0, "%s: %lld ms", rows[i].path, (long long)(time_mono_ms() - from));
+	}
+}
+
+/* Odd, and read all the same. */
+static void
+test_odd(void)
+{
+	struct http_resp resp;
+	struct berth_err err = { 0 };
+	const char *s;
+
+	tap_code(get(0, "/longer", &resp, &err), BERTH_OK, &err);
+	tap_is_str(resp.body, "hello", "no more than was announced");
+	tap_code(get(0, "/old-date", &resp, &err), BERTH_OK, &err);
+	tap_is_long((long long)resp.date, 0, "no date before there were servers");
+	tap_code(get(0, "/far-date", &resp, &err), BERTH_OK, &err);
+	tap_is_long(resp.retry_after_s, 0, "a time in the past is no wait");
+	tap_code(get(0, "/no-date", &resp, &err), BERTH_OK, &err);
+	tap_ok(resp.date == 0 && resp.retry_after_s == 86400, "a date that is none, and a wait of a day at most: %d", resp.retry_after_s);
+	tap_code(get_secret(0, "/location-slashes", &resp, &err), BERTH_OK, &err);
+	s = last_line(seen());
+	tap_ok(atoi(s) == port[1] && strstr(s, "SECRET") == NULL, "another host by a double slash sees no key");
+	tap_code(get_secret(0, "/location-break", &resp, &err), BERTH_OK, &err);
+	s = last_line(seen());
+	tap_ok(strstr(s, "x-bad") == NULL, "a line break in a redirect stays one word");
+	tap_code(get(0, "/location-none", &resp, &err), BERTH_OK, &err);
+	tap_is_long(resp.status, 302, "a redirect to nowhere is an answer");
+	tap_code(get(0, "/cookie", &resp, &err), BERTH_OK, &err);
+	tap_code(get(0, "/hello", &resp, &err), BERTH_OK, &err);
+	tap_ok(strstr(last_line(seen()), "cookie") == NULL, "no cookie is kept");
+}
+
+/* A file of authorities that is not there, or is none: said, and nothing goes out without. */
+static void
+test_no_authorities(const char *text)
+{
+	static const char *const files[] = { "/nowhere/ca.pem", NULL };
+
+	for (size_t i = 0; i < 2; i++) {
+		struct http_config c = { .ca_file = files[i] != NULL ? files[i] : text };
+		struct http *knows = NULL;
+		struct http_req req = request(2, "/hello");
+		struct http_resp resp;
+		struct berth_err err = { 0 };
+
+		tap_code(http_new(&c, &knows, &err), BERTH_OK, &err);
+		tap_code(http_exchange(knows, &req, &resp, &err), BERTH_EAUTH, &err);
+		tap_ok(strstr(err.msg, "ca_file: no certificates") != NULL, "%s", err.msg);
+		http_free(knows);
+	}
+}
+
 /* Authorities and a certificate of our own as texts. */
 static void
 test_who(const char *cert, const char *key)
@@ -390,7 +470,10 @@ main(void)
 	test_set_header();
 	test_many_headers();
 	test_urls();
+	test_odd();
+	test_hostile();
 	test_tls(cert, key);
+	test_no_authorities(key);
 	http_free(client);
 	fclose(in);
 	waitpid(pid, NULL, 0);
