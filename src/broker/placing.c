@@ -89,7 +89,7 @@ placing_jobs(struct placing_work_space *w, struct store *store, const char *cons
 static void
 placing_hint_late(struct placing_hint *h, size_t offer, const struct cost_estimate *e)
 {
-	struct placing_near x = { offer, e->total_usd, e->finish, true };
+	struct placing_near x = { offer, e->machines, e->total_usd, e->finish, true };
 	size_t at = 0, after;
 
 	while (at < h->n_late && h->late[at].finish <= x.finish)
@@ -114,18 +114,56 @@ placing_hint_late(struct placing_hint *h, size_t offer, const struct cost_estima
 	h->late[at] = x;
 }
 
+/* The first quota that one candidate alone would pass; NULL: none. n_out: how many it would. */
+static const struct placing_quota *
+placing_never(const struct placing_work_space *w, size_t offer, int64_t need, size_t *n_out)
+{
+	const struct placing_quota *first = NULL;
+
+	*n_out = 0;
+	for (size_t q = 0; q < w->facts.n_quotas; q++) {
+		const struct placing_quota *x = &w->facts.quotas[q];
+
+		if (placing_quota_weight(x->limit, w->facts.offers[offer].offer) * need <= x->left)
+			continue;
+		first = first == NULL ? x : first;
+		++*n_out;
+	}
+	return first;
+}
+
+/* Whether a rule behind the one that refused would refuse it as well: then that one alone would change nothing. */
+static bool
+placing_refused_too(const struct placing_work_space *w, const struct job *j, size_t offer, const struct cost_estimate *e)
+{
+	const struct placing_offer *po = &w->facts.offers[offer];
+	double left = placing_budget_left(&w->facts, j, po->account);
+	size_t over;
+
+	if (e->refuse < REFUSE_OVER_BUDGET && ((usd_known(j->spec.max_cost) && e->total_usd > usd_to_double(j->spec.max_cost)) ||
+	    e->total_usd > left))
+		return true;
+	if ((e->refuse < REFUSE_PROBE_FAILED && po->facts.probe_failed) ||
+	    (e->refuse < REFUSE_UNAVAILABLE && po->offer->available == AVAIL_NO) ||
+	    (e->refuse < REFUSE_BLOCKED_UNTIL && po->facts.blocked_until > w->o->now))
+		return true;
+	return e->refuse < REFUSE_NO_QUOTA && (po->machines < e->machines || placing_never(w, offer, e->machines, &over) != NULL);
+}
+
 static void
-placing_hint_add(struct placing_hint *h, const struct job *j, const struct placing_offer *po, size_t offer,
+placing_hint_add(struct placing_work_space *w, struct placing_hint *h, const struct job *j, size_t offer,
     const struct cost_estimate *e)
 {
+	const struct placing_offer *po = &w->facts.offers[offer];
+	bool alone = e->refuse >= REFUSE_DEADLINE && !placing_refused_too(w, j, offer, e);
 	const struct job_variant *v = j->spec.n_variants > 0 ? &j->spec.variants[e->variant] : NULL;
 	struct placing_near *least = &h->least[e->refuse];
 	double price = usd_to_double(po->offer->price);
 
-	if (e->refuse == REFUSE_DEADLINE)
+	if (alone && e->refuse == REFUSE_DEADLINE)
 		placing_hint_late(h, offer, e);
-	else if (e->refuse > REFUSE_DEADLINE && (!least->is || e->total_usd < least->usd))
-		*least = (struct placing_near){ offer, e->total_usd, e->finish, true };
+	else if (alone && e->refuse > REFUSE_DEADLINE && (!least->is || e->total_usd < least->usd))
+		*least = (struct placing_near){ offer, e->machines, e->total_usd, e->finish, true };
 
 	if (e->refuse == REFUSE_GANG && po->offer->accelerator_count > h->most_count) {
 		h->most_count = po->offer->accelerator_count;
@@ -144,24 +182,6 @@ placing_hint_add(struct placing_hint *h, const struct job *j, const struct placi
 	    (h->free_at == 0 || po->facts.blocked_until < h->free_at)) {
 		h->free_at = po->facts.blocked_until;
 	}
-}
-
-/* The first quota that one candidate alone would pass; NULL: none. n_out: how many it would. */
-static const struct placing_quota *
-placing_never(const struct placing_work_space *w, size_t offer, int64_t need, size_t *n_out)
-{
-	const struct placing_quota *first = NULL;
-
-	*n_out = 0;
-	for (size_t q = 0; q < w->facts.n_quotas; q++) {
-		const struct placing_quota *x = &w->facts.quotas[q];
-
-		if (placing_quota_weight(x->limit, w->facts.offers[offer].offer) * need <= x->left)
-			continue;
-		first = first == NULL ? x : first;
-		++*n_out;
-	}
-	return first;
 }
 
 /* The job on every offer; what the budgets leave counts, what other jobs take does not. */
@@ -256,7 +276,7 @@ placing_candidates_of(struct placing_work_space *w, size_t i, struct cost_estima
 		}
 		if (e.refuse != REFUSE_NOT) {
 			pj->refused[e.refuse]++;
-			placing_hint_add(&w->hints[i], &pj->job, po, j, &e);
+			placing_hint_add(w, &w->hints[i], &pj->job, j, &e);
 			continue;
 		}
 		VEC_PUSH(w->a, &w->offer, j);

@@ -94,29 +94,6 @@ placing_change_limit(struct placing_change_list *l, const int64_t *left, size_t 
 	    amount, unit, name, c->offer, c->usd, w->cost.v[k] - c->usd);
 }
 
-/* The first deadline that buys a cheaper end, or any end at all. */
-static void
-placing_change_deadline(struct placing_change_list *l, const struct placing_hint *h, double cost)
-{
-	const struct placing_work_space *w = l->w;
-	char t[TIME_FMT_SIZE];
-
-	for (size_t x = 0; x < h->n_late; x++) {
-		const struct placing_near *n = &h->late[x];
-		struct placing_change *c;
-
-		if (!(n->usd < cost - PLACING_CENT))
-			continue;
-		c = placing_change_add(l, "deadline", "");
-		c->offer = placing_offer_name(w, n->offer);
-		c->at = n->finish;
-		c->usd = n->usd;
-		c->text = arena_printf(w->a, "a deadline of %s or later would allow %s for %.2f USD", time_fmt(t, n->finish),
-		    c->offer, n->usd);
-		return;
-	}
-}
-
 /* What candidate k gives back of a quota or budget when its job goes elsewhere. */
 static int64_t
 placing_own(const struct placing_work_space *w, size_t k, size_t r)
@@ -131,6 +108,49 @@ placing_own(const struct placing_work_space *w, size_t k, size_t r)
 	for (size_t u = p->more == NULL ? 0 : p->more->start[k]; p->more != NULL && u < p->more->start[k + 1]; u++)
 		own += p->more->resource[u] == r ? p->more->units[u] : 0;
 	return own;
+}
+
+/* Does the job fit there beside all others, with what candidate k gives back? money: of budgets too. */
+static bool
+placing_room(const struct placing_work_space *w, size_t i, size_t k, const struct placing_need *need, bool money,
+    const int64_t *left)
+{
+	const struct placing_offer *po = &w->facts.offers[need->offer];
+	const struct job *j = &w->jobs[i].job;
+
+	for (size_t q = 0; q < w->facts.n_quotas; q++)
+		if (placing_quota_weight(w->facts.quotas[q].limit, po->offer) * need->machines > left[q] + placing_own(w, k, q))
+			return false;
+	for (size_t b = 0; money && b < w->facts.n_budgets; b++)
+		if (budget_scope_hits(w->facts.budgets[b].scope, w->facts.accounts[po->account], j->spec.project, j->spec.user) &&
+		    llround(need->usd * 1e6) > left[w->facts.n_quotas + b] + placing_own(w, k, w->facts.n_quotas + b))
+			return false;
+	return po->machines >= need->machines;
+}
+
+/* The first deadline that buys a cheaper end, or any end at all. */
+static void
+placing_change_deadline(struct placing_change_list *l, size_t i, size_t k, const int64_t *left, double cost)
+{
+	const struct placing_work_space *w = l->w;
+	const struct placing_hint *h = &w->hints[i];
+	char t[TIME_FMT_SIZE];
+
+	for (size_t x = 0; x < h->n_late; x++) {
+		const struct placing_near *n = &h->late[x];
+		const struct placing_need need = { n->offer, n->machines, n->usd };
+		struct placing_change *c;
+
+		if (!(n->usd < cost - PLACING_CENT) || !placing_room(w, i, k, &need, true, left))
+			continue;
+		c = placing_change_add(l, "deadline", "");
+		c->offer = placing_offer_name(w, n->offer);
+		c->at = n->finish;
+		c->usd = n->usd;
+		c->text = arena_printf(w->a, "a deadline of %s or later would allow %s for %.2f USD", time_fmt(t, n->finish),
+		    c->offer, n->usd);
+		return;
+	}
 }
 
 /* The one quota that keeps the need out beside all other jobs, and what is missing of it; PLACE_NONE: other limits do too. */
@@ -198,14 +218,16 @@ placing_change_quota(struct placing_change_list *l, size_t i, size_t k, const in
 
 /* What one more rule keeps away that would be cheaper. */
 static void
-placing_change_rule(struct placing_change_list *l, const struct placing_hint *h, enum refuse_code code, double cost)
+placing_change_rule(struct placing_change_list *l, size_t i, size_t k, enum refuse_code code, const int64_t *left,
+    double cost)
 {
 	const struct placing_work_space *w = l->w;
-	const struct placing_near *n = &h->least[code];
+	const struct placing_near *n = &w->hints[i].least[code];
+	const struct placing_need need = { n->offer, n->machines, n->usd };
 	struct placing_change *c;
 	char t[TIME_FMT_SIZE];
 
-	if (!n->is || !(n->usd < cost - PLACING_CENT))
+	if (!n->is || !(n->usd < cost - PLACING_CENT) || !placing_room(w, i, k, &need, code != REFUSE_OVER_BUDGET, left))
 		return;
 	c = placing_change_add(l, refuse_name(code), "");
 	c->offer = placing_offer_name(w, n->offer);
@@ -225,23 +247,6 @@ placing_change_rule(struct placing_change_list *l, const struct placing_hint *h,
 		c->text = arena_printf(w->a, "%s would cost %.2f USD, but is left out: %s", c->offer, n->usd,
 		    refuse_text(code));
 	}
-}
-
-/* Does a job that is not placed fit there beside all others? */
-static bool
-placing_room(const struct placing_work_space *w, size_t i, const struct placing_need *need, const int64_t *left)
-{
-	const struct placing_offer *po = &w->facts.offers[need->offer];
-	const struct job *j = &w->jobs[i].job;
-
-	for (size_t q = 0; q < w->facts.n_quotas; q++)
-		if (placing_quota_weight(w->facts.quotas[q].limit, po->offer) * need->machines > left[q])
-			return false;
-	for (size_t b = 0; b < w->facts.n_budgets; b++)
-		if (budget_scope_hits(w->facts.budgets[b].scope, w->facts.accounts[po->account], j->spec.project, j->spec.user) &&
-		    llround(need->usd * 1e6) > left[w->facts.n_quotas + b])
-			return false;
-	return po->machines >= need->machines;
 }
 
 /* The least max_price at which some offer passes all other rules too. */
@@ -265,7 +270,7 @@ placing_change_max_price(struct placing_change_list *l, size_t i, const int64_t 
 	for (size_t j = 0; j < w->facts.n_offers; j++) {
 		const struct placing_need need = { j, e[j].machines, e[j].total_usd };
 
-		if (e[j].refuse == REFUSE_NOT && placing_room(w, i, &need, left) && (best == PLACE_NONE ||
+		if (e[j].refuse == REFUSE_NOT && placing_room(w, i, PLACE_NONE, &need, true, left) && (best == PLACE_NONE ||
 		    w->facts.offers[j].offer->price.v < w->facts.offers[best].offer->price.v))
 			best = j;
 	}
@@ -321,9 +326,9 @@ placing_changes(struct placing_work_space *w, size_t i, const struct place_plan 
 			best = c;
 	if (best != PLACE_NONE && best != k && w->cost.v[best] < cost - PLACING_CENT)
 		placing_change_limit(&l, left, k, best);
-	placing_change_deadline(&l, &w->hints[i], cost);
+	placing_change_deadline(&l, i, k, left, cost);
 	for (size_t x = 0; x < sizeof(rules) / sizeof(rules[0]); x++)
-		placing_change_rule(&l, &w->hints[i], rules[x], cost);
+		placing_change_rule(&l, i, k, rules[x], left, cost);
 	placing_change_quota(&l, i, k, left, cost);
 	if (k == PLACE_NONE && best == PLACE_NONE && l.v.n == 0)
 		placing_change_none(&l, i, left);

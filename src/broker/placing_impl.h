@@ -41,6 +41,7 @@ struct placing_work_space {
 /* A refused offer, and what the job would have there. */
 struct placing_near {
 	size_t offer;			/* index into facts.offers */
+	int machines;
 	double usd;
 	int64_t finish;
 	bool is;
