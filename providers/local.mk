@@ -37,6 +37,11 @@ libproviders_a_SOURCES = \
 	providers/gcp/gcp_quota.c \
 	providers/gcp/gcp_sku.c providers/gcp/gcp_sku.h \
 	providers/gcp/gcp_tpu.c \
+	providers/huawei/huawei.c providers/huawei/huawei.h \
+	providers/huawei/huawei_auth.c \
+	providers/huawei/huawei_flavor.c \
+	providers/huawei/huawei_lease.c \
+	providers/huawei/huawei_market.c \
 	providers/import/file.c \
 	providers/import/import.c providers/import/import.h \
 	providers/import/layout.c providers/import/layout.h \

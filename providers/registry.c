@@ -6,6 +6,7 @@
 #include "providers/crusoe/crusoe.h"
 #include "providers/digitalocean/digitalocean.h"
 #include "providers/gcp/gcp.h"
+#include "providers/huawei/huawei.h"
 #include "providers/import/import.h"
 #include "providers/kubernetes/kubernetes.h"
 #include "providers/lambda/lambda.h"
@@ -32,6 +33,7 @@ static const struct provider_ops *const provider_rows[] = {
 	&provider_oci,
 	&provider_alibaba,
 	&provider_tencent,
+	&provider_huawei,
 	&provider_runpod,
 	&provider_vast,
 	&provider_digitalocean,

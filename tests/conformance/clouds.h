@@ -52,6 +52,14 @@ enum berth_code tencent_cloud(void *arg, struct prov_account *acc, const struct 
     struct berth_err *err);
 void tencent_cloud_reset(void);
 
+/*
+ * Huawei Cloud: two pi2.2xlarge.4 in cn-nowherea, flavors page by page, one that has no price. Requests must be signed by the
+ * key "key-SECRET". The same token is the same machine; a third one is accepted, and its job fails.
+ */
+enum berth_code huawei_cloud(void *arg, struct prov_account *acc, const struct http_req *req, struct http_resp *resp,
+    struct berth_err *err);
+void huawei_cloud_reset(void);
+
 /* RunPod, Vast.ai, DigitalOcean and Crusoe: two machines with one L4 each, for the key "key-SECRET". */
 enum berth_code crusoe_cloud(void *arg, struct prov_account *acc, const struct http_req *req, struct http_resp *resp,
     struct berth_err *err);

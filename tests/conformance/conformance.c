@@ -52,6 +52,8 @@ static const struct conformance {
 	    "regions: cn-nowhere, image: img, security_group: sg-1, vswitches: cn-nowhere-a=vsw-1}", 2, 60, alibaba_cloud },
 	{ "tencent", "{name: acc, provider: tencent, secret_id: env:BERTH_TEST_KEY, secret_key: env:BERTH_TEST_KEY, "
 	    "regions: ap-nowhere, currency: USD, image: img-1}", 2, 60, tencent_cloud },
+	{ "huawei", "{name: acc, provider: huawei, access_key: env:BERTH_TEST_KEY, secret_key: env:BERTH_TEST_KEY, "
+	    "regions: cn-nowhere, site: international, image: img-1, vpc: vpc-1, subnet: sub-1}", 2, 60, huawei_cloud },
 	{ "runpod", "{name: acc, provider: runpod, api_key: env:BERTH_TEST_KEY, image: img}", 2, 60, runpod_cloud },
 	{ "vast", "{name: acc, provider: vast, api_key: env:BERTH_TEST_KEY, image: img}", 2, 60, vast_cloud },
 	{ "digitalocean", "{name: acc, provider: digitalocean, api_key: env:BERTH_TEST_KEY}", 2, 60, digitalocean_cloud },
@@ -66,7 +68,7 @@ static const struct conformance {
 
 /* Where there is no room a machine is made all the same, and says so after so many seconds. */
 static const struct { const char *provider; int64_t verdict_s; } late[] = {
-	{ "openstack", 60 }, { "slurm", 120 }, { "kubernetes", 60 },
+	{ "huawei", 60 }, { "openstack", 60 }, { "slurm", 120 }, { "kubernetes", 60 },
 };
 
 static const char trace_text[] = "schema: berth.replay/1\nstart: 2026-11-30T00:00:00Z\npools:\n"
@@ -108,6 +110,7 @@ fresh(void)
 	oci_cloud_reset();
 	alibaba_cloud_reset();
 	tencent_cloud_reset();
+	huawei_cloud_reset();
 	small_clouds_reset();
 	openstack_cloud_reset();
 	slurm_cloud_reset();

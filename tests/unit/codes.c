@@ -22,6 +22,7 @@
 #define SLURM "{\"errors\":[{\"error_number\":%s,\"error\":\"%s\"}]}"
 #define CAPITAL "{\"Code\":\"%s\",\"Message\":\"%s\",\"RequestId\":\"r\"}"
 #define WITHIN "{\"Response\":{\"Error\":{\"Code\":\"%s\",\"Message\":\"%s\"},\"RequestId\":\"r\"}}"
+#define GATEWAY "{\"error_code\":\"%s\",\"error_msg\":\"%s\"}"
 #define STATUS "{\"kind\":\"Status\",\"reason\":\"%s\",\"message\":\"%s\"}"
 
 static const struct row { const char *provider; int status; const char *shape, *code, *text; enum berth_code want; } rows[] = {
@@ -241,6 +242,42 @@ static const struct row { const char *provider; int status; const char *shape, *
 	{ "tencent", 200, WITHIN, "VpcIpIsUsed", "", BERTH_EPERMANENT },
 	{ "tencent", 200, WITHIN, "RequestSizeLimitExceeded", "", BERTH_EPERMANENT },
 	{ "tencent", 200, WITHIN, "NoSuchVersion", "", BERTH_EPERMANENT },
+
+	{ "huawei", 400, ERROR, "Ecs.0319", "Check capacity: Capacity is not enough.", BERTH_ECAPACITY },
+	{ "huawei", 400, ERROR, "Ecs.0029", "Flavor [x] does not exist.", BERTH_ECAPACITY },
+	{ "huawei", 400, ERROR, "Ecs.0203", "Failed to create: No valid host was found.", BERTH_ECAPACITY },
+	{ "huawei", 400, ERROR, "Ecs.0227", "The flavor is sold out.", BERTH_ECAPACITY },
+	{ "huawei", 400, ERROR, "Ecs.0001", "The number of ECSs is beyond the quota limit.", BERTH_EQUOTA },
+	{ "huawei", 400, ERROR, "Ecs.0012", "Insufficient IP addresses.", BERTH_EQUOTA },
+	{ "huawei", 400, ERROR, "Ecs.0013", "Insufficient EIP quota.", BERTH_EQUOTA },
+	{ "huawei", 400, ERROR, "Ecs.0021", "Failed to check the Cinder quota: The number of volumes is beyond the quota limit.", BERTH_EQUOTA },
+	{ "huawei", 400, ERROR, "Ecs.0022", "The number of ECSs is beyond the ECS group quota limit.", BERTH_EQUOTA },
+	{ "huawei", 400, ERROR, "Ecs.0204", "Quota exceeded for cores", BERTH_EQUOTA },
+	{ "huawei", 400, ERROR, "Ecs.0030", "The ECS has been frozen.", BERTH_EQUOTA },
+	{ "huawei", 400, ERROR, "Ecs.0003", "The token role contains op_suspended. The current operation is not allowed.", BERTH_EQUOTA },
+	{ "huawei", 403, ERROR, "Ecs.0003", "You do not have permission to perform this operation.", BERTH_EAUTH },
+	{ "huawei", 400, ERROR, "Ecs.0004", "Failed to assign permissions", BERTH_EAUTH },
+	{ "huawei", 400, ERROR, "Ecs.0023", "The project ID in token does not match that in URL.", BERTH_EAUTH },
+	{ "huawei", 404, ERROR, "Ecs.0614", "itemNotFound: Instance x could not be found.", BERTH_ENOTFOUND },
+	{ "huawei", 501, ERROR, "Ecs.0603", "The running state of ECS is unstable.", BERTH_ETRANSIENT },
+	{ "huawei", 400, ERROR, "Ecs.1002", "System timed out.", BERTH_ETRANSIENT },
+	{ "huawei", 400, ERROR, "Ecs.0005", "Invalid request body.", BERTH_EPERMANENT },
+	{ "huawei", 400, ERROR, "Ecs.0014", "VPC parameters are invalid.", BERTH_EPERMANENT },
+	{ "huawei", 400, ERROR, "Ecs.0031", "Image [x] does not exist.", BERTH_EPERMANENT },
+	{ "huawei", 400, ERROR, "Ecs.0902", "Marketplace images cannot be used to create spot ECSs.", BERTH_EPERMANENT },
+	{ "huawei", 401, GATEWAY, "APIGW.0301", "Incorrect IAM authentication information", BERTH_EAUTH },
+	{ "huawei", 403, GATEWAY, "APIGW.0302", "The IAM user is not authorized to access the API.", BERTH_EAUTH },
+	{ "huawei", 401, GATEWAY, "APIGW.0303", "Incorrect app authentication information.", BERTH_EAUTH },
+	{ "huawei", 429, GATEWAY, "APIGW.0308", "The throttling threshold has been reached", BERTH_ETHROTTLED },
+	{ "huawei", 404, GATEWAY, "APIGW.0101", "The API does not exist or has not been published in the environment.", BERTH_EPERMANENT },
+	{ "huawei", 504, GATEWAY, "APIGW.0201", "Backend timeout.", BERTH_ETRANSIENT },
+	{ "huawei", 413, GATEWAY, "APIGW.0201", "Request entity too large.", BERTH_EPERMANENT },
+	{ "huawei", 500, GATEWAY, "APIGW.0605", "Internal error", BERTH_ETRANSIENT },
+	{ "huawei", 400, GATEWAY, "CBC.0100", "", BERTH_EPERMANENT },
+	{ "huawei", 400, GATEWAY, "CBC.99006006", "", BERTH_EPERMANENT },
+	{ "huawei", 403, GATEWAY, "CBC.0151", "", BERTH_EAUTH },
+	{ "huawei", 429, GATEWAY, "CBC.0250", "", BERTH_ETHROTTLED },
+	{ "huawei", 500, GATEWAY, "CBC.0999", "", BERTH_ETRANSIENT },
 
 	{ "lambda", 400, ERROR, "instance-operations/launch/insufficient-capacity", "", BERTH_ECAPACITY },
 	{ "lambda", 400, ERROR, "global/quota-exceeded", "", BERTH_EQUOTA },

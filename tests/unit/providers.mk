@@ -20,6 +20,7 @@ check_PROGRAMS += tests/conformance/conformance.t
 tests_conformance_conformance_t_SOURCES = tests/conformance/conformance.c tests/conformance/clouds.h \
 	tests/conformance/alibaba_cloud.c tests/conformance/aws_cloud.c tests/conformance/azure_cloud.c \
 	tests/conformance/gcp_cloud.c \
+	tests/conformance/huawei_cloud.c \
 	tests/conformance/kit.c tests/conformance/kit.h tests/conformance/kube_cloud.c tests/conformance/lambda_cloud.c \
 	tests/conformance/oci_cloud.c tests/conformance/openstack_cloud.c tests/conformance/recorded.c \
 	tests/conformance/slurm_cloud.c tests/conformance/small_clouds.c tests/conformance/tencent_cloud.c \
@@ -52,6 +53,9 @@ tests_unit_alibaba_t_LDADD = libtap.a $(PROVIDER_LIBS)
 check_PROGRAMS += tests/unit/tencent.t
 tests_unit_tencent_t_SOURCES = tests/unit/tencent.c
 tests_unit_tencent_t_LDADD = libtap.a $(PROVIDER_LIBS)
+check_PROGRAMS += tests/unit/huawei.t
+tests_unit_huawei_t_SOURCES = tests/unit/huawei.c
+tests_unit_huawei_t_LDADD = libtap.a $(PROVIDER_LIBS)
 check_PROGRAMS += tests/unit/openstack.t
 tests_unit_openstack_t_SOURCES = tests/unit/openstack.c tests/conformance/clouds.h tests/conformance/openstack_cloud.c
 tests_unit_openstack_t_LDADD = libtap.a $(PROVIDER_LIBS)
