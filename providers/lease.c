@@ -35,11 +35,26 @@ lease_ending(const char *ref, struct prov_machine *machine_out)
 	machine_out->state = PROV_ENDING;
 }
 
+/* Of letters, digits, '-', '_' and '.', which is not the first: what stands in a URL or a text as it is. */
+static bool
+lease_is_id(const char *s)
+{
+	if (s[0] == '.')
+		return false;
+	for (const char *p = s; *p != '\0'; p++)
+		if (!str_is_alnum(*p) && *p != '-' && *p != '_' && *p != '.')
+			return false;
+	return s[0] != '\0';
+}
+
 enum berth_code
 lease_ref(const struct jsonr *at, const char *region, const char *id, char *ref, size_t size, struct berth_err *err)
 {
-	int n = snprintf(ref, size, "%s/%s", region, id);
+	int n;
 
+	if (!lease_is_id(id))
+		return jsonr_err(at, BERTH_EINVAL, err, "'%.40s' is no id of a machine", id);
+	n = snprintf(ref, size, "%s/%s", region, id);
 	return n > 0 && (size_t)n < size ? BERTH_OK : jsonr_err(at, BERTH_EINVAL, err, "the machine's id is too long");
 }
 
@@ -49,7 +64,7 @@ lease_ref_split(struct arena *a, const char *ref, const char *whose, const char 
 {
 	const char *slash = strchr(ref, '/'), *id = slash != NULL ? slash + 1 : "";
 
-	if (slash == NULL || slash == ref || !str_starts(id, prefix) || id[0] == '\0' || strpbrk(id, "\"\\/?#%") != NULL)
+	if (slash == NULL || slash == ref || !str_starts(id, prefix) || !lease_is_id(id))
 		return err_set(err, BERTH_EINVAL, "'%.100s' is no machine of %s: REGION/%s...", ref, whose, prefix);
 	*region_out = arena_strndup(a, ref, (size_t)(slash - ref));
 	*id_out = id;

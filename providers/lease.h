@@ -17,12 +17,12 @@ void lease_asked(const struct prov_create *c, struct prov_machine *machine_out);
 /* A machine whose end was asked for. */
 void lease_ending(const char *ref, struct prov_machine *machine_out);
 
-/* "REGION/ID" into ref [size]; BERTH_EINVAL at the cursor if it does not fit. */
+/* "REGION/ID" into ref [size]; BERTH_EINVAL at the cursor if it does not fit or the id is none, as below. */
 BERTH_MUST_CHECK enum berth_code lease_ref(const struct jsonr *at, const char *region, const char *id, char *ref, size_t size,
     struct berth_err *err);
 /*
- * Back from it; the id begins with prefix and holds none of the letters that end a text in JSON or a segment of a path.
- * Else BERTH_EINVAL, "is no machine of " whose.
+ * Back from it; the id begins with prefix and is of letters, digits, '-', '_' and '.' alone, so that it is safe in a URL
+ * and in a text of JSON. Else BERTH_EINVAL, "is no machine of " whose.
  */
 BERTH_MUST_CHECK enum berth_code lease_ref_split(struct arena *a, const char *ref, const char *whose, const char *prefix,
     const char **region_out, const char **id_out, struct berth_err *err);
