@@ -84,7 +84,7 @@ def instance(region, i):
     spot = rng.choice(["NoSpot", "SpotAsPriceGo", "SpotWithPriceLimit"])
     return {"InstanceId": f"i-{region[:2]}{i:04d}", "InstanceName": f"m {i} \u4e91", "InstanceType": rng.choice(CARDS)[0], "RegionId": region,
             "ZoneId": f"{region}-{rng.choice('bc')}", "Status": rng.choice(["Pending", "Starting", "Running", "Stopping", "Stopped"]),
-            "SpotStrategy": spot, "CreationTime": time.strftime("%Y-%m-%dT%H:%MZ", time.gmtime(1796000000 + rng.randrange(10 ** 6))),
+            "SpotStrategy": spot, "CreationTime": time.strftime("%Y-%m-%dT%H:%MZ", time.gmtime(1795000000 + rng.randrange(10 ** 6))),
             "EipAddress": {"IpAddress": rng.choice(["", f"198.51.100.{i % 250}"])},
             "PublicIpAddress": {"IpAddress": rng.choice([[], [f"192.0.2.{i % 250}"]])},
             "VpcAttributes": {"PrivateIpAddress": {"IpAddress": [f"10.0.0.{i % 250}"]}},

@@ -94,7 +94,7 @@ def server_of(region, i):
     state = rng.choice(STATES)
     return ecs.ServerDetail(
         id=f"{i:08x}-0000-4000-8000-{region[:2].encode().hex():0>12}", name=f"berth-{inst}-tok-{i}", status=state,
-        created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(1796000000 + rng.randrange(10 ** 6))),
+        created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(1795000000 + rng.randrange(10 ** 6))),
         flavor=ecs.ServerFlavor(id=rng.choice(FLAVORS[region]).id, vcpus="8", ram="32768"), addresses={"net-1": address},
         os_ext_a_zavailability_zone=rng.choice(ZONES[region]), metadata={"charging_mode": rng.choice(["0", "2"])},
         fault={"code": 500, "message": "No valid host was found."} if state == "ERROR" else None,

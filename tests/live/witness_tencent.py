@@ -80,7 +80,7 @@ def instance(region, i):
     return make("Instance", InstanceId=f"ins-{region[:2]}{i:04d}", InstanceType=rng.choice(TYPES)[0],
                 Placement=make("Placement", Zone=f"{region}-{rng.choice((3, 6))}", ProjectId=0), InstanceName=f"m {i} \u00e9\u4e91",
                 InstanceChargeType=rng.choice(["SPOTPAID", "POSTPAID_BY_HOUR"]), InstanceState=rng.choice(STATES),
-                CreatedTime=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(1796000000 + rng.randrange(10 ** 6))),
+                CreatedTime=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(1795000000 + rng.randrange(10 ** 6))),
                 PublicIpAddresses=rng.choice([None, [], [f"192.0.2.{i % 250}"]]), PrivateIpAddresses=[f"10.0.0.{i % 250}"],
                 LatestOperationErrorMsg=rng.choice([None, "", "ResourceInsufficient.SpecifiedInstanceType"]),
                 Tags=[make("Tag", Key="team", Value="x"), make("Tag", Key="berth-installation", Value=rng.choice(["inst"] * 4 + ["other"])),
