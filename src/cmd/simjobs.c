@@ -14,6 +14,12 @@
 #define SIMJOBS_WEEK_S (7 * 86400)
 #define SIMJOBS_SPREAD 0.4		/* of the zones' hazards: standard deviation of their logarithm */
 
+const char *
+simjobs_policy_name(size_t p)
+{
+	return p == SIMJOBS_RESERVE_MEAN ? "reserve_mean" : spot_policy_name((enum spot_policy)p);
+}
+
 struct simjobs_job {
 	size_t at;			/* tick of submission */
 	int work, deadline;		/* ticks */
@@ -150,6 +156,41 @@ simjobs_job(struct simjobs_world *w, const struct simjobs_job *j, enum spot_poli
 	    run.cost * h;
 }
 
+/* Each job runs from its submission on; the mean is that of the whole span, as nobody knows it before. */
+static void
+simjobs_reserve(const struct simjobs_world *w, size_t weeks, struct simjobs_result *r)
+{
+	size_t past = (size_t)(SIMJOBS_PAST_S / w->g->tick_s), span = (size_t)(w->g->span_s / w->g->tick_s);
+	double h = (double)w->g->tick_s / 3600, sum = 0, reserved;
+	int *busy = arena_array_of(w->a, w->ticks + 1, int), now = 0;
+
+	for (size_t i = 0; i < w->jobs.n; i++) {
+		const struct simjobs_job *j = &w->jobs.v[i];
+		size_t end = j->at + (size_t)(j->work + w->s.changeover);
+
+		busy[j->at]++;
+		busy[end < w->ticks ? end : w->ticks]--;
+		r->work += j->work * h;
+	}
+	for (size_t t = 0; t < past + span; t++)
+		sum += now += busy[t];
+	reserved = rint(sum / (double)span);
+	now = 0;
+	for (size_t t = 0; t < w->ticks; t++) {
+		size_t week = t < past ? 0 : (t - past) * (size_t)w->g->tick_s / SIMJOBS_WEEK_S;
+		double held = t >= past && t < past + span ? reserved : 0, more;
+
+		now += busy[t];
+		more = fmax(0, now - held);
+		r->on_demand_hours += more * h;
+		r->reserved_hours += held * h;
+		r->weekly[week < weeks ? week : weeks - 1] += (held * w->g->reserved + more) * h;
+	}
+	r->cost = r->on_demand_hours + r->reserved_hours * w->g->reserved;
+	r->jobs = w->jobs.n;
+	r->waited = r->waited_p95 = w->s.changeover * h;
+}
+
 static int
 simjobs_cmp(const void *a, const void *b)
 {
@@ -160,14 +201,14 @@ simjobs_cmp(const void *a, const void *b)
 
 enum berth_code
 simjobs_run(const struct simjobs_grid *g, simjobs_progress_fn *progress, void *arg, struct arena *a,
-    struct simjobs_result out[SPOT_POLICY_COUNT], size_t *weeks_out, struct berth_err *err)
+    struct simjobs_result out[SIMJOBS_POLICIES], size_t *weeks_out, struct berth_err *err)
 {
 	struct simjobs_world w = { .g = g, .a = a, .learned = arena_new() };
 	double *waited[SPOT_POLICY_COUNT];
 	size_t week = SIZE_MAX, weeks = (size_t)((g->span_s + SIMJOBS_WEEK_S - 1) / SIMJOBS_WEEK_S);
 	enum berth_code rc = BERTH_OK;
 
-	memset(out, 0, SPOT_POLICY_COUNT * sizeof(*out));
+	memset(out, 0, SIMJOBS_POLICIES * sizeof(*out));
 	simjobs_make(&w);
 	if (w.jobs.n == 0)
 		rc = err_set(err, BERTH_EINFEASIBLE, "no job falls into that time: take more a day, or a longer time");
@@ -192,6 +233,8 @@ simjobs_run(const struct simjobs_grid *g, simjobs_progress_fn *progress, void *a
 		out[p].waited /= (double)w.jobs.n;
 		out[p].waited_p95 = waited[p][(size_t)(0.95 * (double)(w.jobs.n - 1))];
 	}
+	if (rc == BERTH_OK && g->policy[SIMJOBS_RESERVE_MEAN])
+		simjobs_reserve(&w, weeks, &out[SIMJOBS_RESERVE_MEAN]);
 	*weeks_out = weeks;
 	arena_free(w.learned);
 	return rc;

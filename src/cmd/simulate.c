@@ -80,13 +80,13 @@ static const struct opt_row simulate_commit_rows[] = {
 
 struct simulate_jobs_opts {
 	int64_t span_s, work_min_s, work_max_s, changeover_s, tick_s, zones, seed;
-	double per_day, slack_min, slack_max, price, churn;
+	double per_day, slack_min, slack_max, price, reserved, churn;
 	struct opt_list policies;
 };
 
 static const struct simulate_jobs_opts simulate_jobs_defaults = {
 	.span_s = INT64_C(52) * 7 * 86400, .work_min_s = 3600, .work_max_s = INT64_C(48) * 3600, .changeover_s = 600, .tick_s = 600,
-	.zones = 3, .seed = 1, .per_day = 10, .slack_min = 1.1, .slack_max = 3, .price = 0.3, .churn = 1,
+	.zones = 3, .seed = 1, .per_day = 10, .slack_min = 1.1, .slack_max = 3, .price = 0.3, .reserved = 0.6, .churn = 1,
 };
 
 #define JOFF(field) offsetof(struct simulate_jobs_opts, field)
@@ -102,8 +102,9 @@ static const struct opt_row simulate_jobs_rows[] = {
 	{ "zones", 0, OPT_INT, "N", "zones that a job may use; default 3", JOFF(zones), 1, 64, NULL },
 	{ "churn", 0, OPT_DOUBLE, "X", "times the interruptions of the bundled prior; default 1", JOFF(churn), 0.01, 100, NULL },
 	{ "price", 0, OPT_DOUBLE, "RATIO", "spot price over on-demand price; default 0.3", JOFF(price), 0, 10, NULL },
+	{ "reserved", 0, OPT_DOUBLE, "RATIO", "reserved price over on-demand price; default 0.6", JOFF(reserved), 0.01, 1, NULL },
 	{ "seed", 0, OPT_INT, "N", "of the world; default 1", JOFF(seed), 0, 9e15, NULL },
-	{ "policies", 0, OPT_LIST, "POLICY", "on_demand, greedy, uniform_progress, berth; default all", JOFF(policies), 0, 0, NULL },
+	{ "policies", 0, OPT_LIST, "POLICY", "on_demand, greedy, uniform_progress, berth, reserve_mean; default all", JOFF(policies), 0, 0, NULL },
 	{ 0 },
 };
 
@@ -301,21 +302,42 @@ simulate_commit(struct cmd_ctx *ctx, struct berth_err *err)
 	return cmd_json_end(ctx, err);
 }
 
+static enum berth_code
+simulate_jobs_policies(const struct opt_list *list, struct simjobs_grid *g, struct berth_err *err)
+{
+	for (size_t p = 0; p < SIMJOBS_POLICIES; p++)
+		g->policy[p] = list->n == 0;
+	for (size_t i = 0; i < list->n; i++) {
+		size_t p = 0;
+
+		while (p < SIMJOBS_POLICIES && !str_eq(simjobs_policy_name(p), list->v[i]))
+			p++;
+		if (p == SIMJOBS_POLICIES) {
+			err_set(err, BERTH_EUSAGE, str_eq(list->v[i], "omniscient") ? "%s is too slow for a stream of jobs: see simulate "
+			    "spot" : "'%s' is no policy: on_demand, greedy, uniform_progress, berth or reserve_mean", list->v[i]);
+			return err_at(err, "--policies");
+		}
+		g->policy[p] = true;
+	}
+	return BERTH_OK;
+}
+
 static void
 simulate_jobs_json(struct jsonw *w, const struct simjobs_grid *g, const struct simjobs_result *r, size_t weeks)
 {
 	jsonw_begin_array(w, "policies");
-	for (size_t p = 0; p < SPOT_POLICY_COUNT; p++) {
+	for (size_t p = 0; p < SIMJOBS_POLICIES; p++) {
 		if (!g->policy[p])
 			continue;
 		jsonw_begin_object(w, NULL);
-		jsonw_str(w, "name", spot_policy_name((enum spot_policy)p));
+		jsonw_str(w, "name", simjobs_policy_name(p));
 		jsonw_int(w, "runs", (int64_t)r[p].jobs);
 		jsonw_fixed(w, "mean", r[p].cost / r[p].work, 6);
 		jsonw_fixed(w, "cost", r[p].cost, 3);
 		jsonw_fixed(w, "work_hours", r[p].work, 3);
 		jsonw_fixed(w, "spot_hours", r[p].spot_hours, 3);
 		jsonw_fixed(w, "on_demand_hours", r[p].on_demand_hours, 3);
+		jsonw_fixed(w, "reserved_hours", r[p].reserved_hours, 3);
 		jsonw_fixed(w, "waited_hours", r[p].waited, 3);
 		jsonw_fixed(w, "waited_hours_p95", r[p].waited_p95, 3);
 		jsonw_int(w, "misses", (int64_t)r[p].misses);
@@ -338,17 +360,17 @@ simulate_jobs_plot(struct cmd_ctx *ctx, const struct simjobs_grid *g, const stru
 	enum berth_code rc;
 	struct buf b;
 
-	for (size_t p = 0; p < SPOT_POLICY_COUNT; p++)
+	for (size_t p = 0; p < SIMJOBS_POLICIES; p++)
 		for (size_t k = 0; k < weeks; k++)
 			most = fmax(most, r[p].weekly[k]);
 	buf_init(&b, 65536);
 	buf_printf(&b, "\nCost by week, up to %.0f on-demand hours\n", most);
-	for (size_t p = 0; p < SPOT_POLICY_COUNT; p++) {
+	for (size_t p = 0; p < SIMJOBS_POLICIES; p++) {
 		if (!g->policy[p])
 			continue;
 		memcpy(v, r[p].weekly, weeks * sizeof(*v));
 		v[weeks] = most;	/* sets the scale; cut off again */
-		buf_printf(&b, "%-17s", spot_policy_name((enum spot_policy)p));
+		buf_printf(&b, "%-17s", simjobs_policy_name(p));
 		plot_spark(v, weeks + 1, (int)weeks + 1, ctx->unicode, &b);
 		if (b.len > 3)
 			b.p[b.len -= ctx->unicode ? 3 : 1] = '\0';
@@ -378,20 +400,21 @@ simulate_jobs_table(struct cmd_ctx *ctx, const struct simjobs_grid *g, const str
 	struct table *t = table_new(ctx->arena, cols, sizeof(cols) / sizeof(cols[0]));
 	enum berth_code rc;
 
-	for (size_t p = 0; p < SPOT_POLICY_COUNT; p++) {
+	for (size_t p = 0; p < SIMJOBS_POLICIES; p++) {
 		if (!g->policy[p])
 			continue;
 		table_row(t);
-		table_text(t, spot_policy_name((enum spot_policy)p));
+		table_text(t, simjobs_policy_name(p));
 		table_int(t, (int64_t)r[p].jobs);
 		table_double(t, r[p].cost / r[p].work);
-		table_double(t, 100 * r[p].spot_hours / (r[p].spot_hours + r[p].on_demand_hours));
+		table_double(t, 100 * r[p].spot_hours / (r[p].spot_hours + r[p].on_demand_hours + r[p].reserved_hours));
 		table_double(t, r[p].waited);
 		table_double(t, r[p].waited_p95);
 		table_int(t, (int64_t)r[p].preemptions);
 		table_int(t, (int64_t)r[p].misses);
 	}
-	cmd_say(ctx, "Cost over the work on demand, without start-up; waited: from submission to the end, less the work\n");
+	cmd_say(ctx, "Cost over the work on demand, without start-up; waited: from submission to the\n"
+	    "end, less the work\n");
 	rc = cmd_table_print(ctx, t, err);
 	return rc == BERTH_OK ? simulate_jobs_plot(ctx, g, r, weeks, err) : rc;
 }
@@ -403,25 +426,20 @@ simulate_jobs(struct cmd_ctx *ctx, struct berth_err *err)
 	struct simjobs_grid g = { .span_s = o->span_s, .tick_s = o->tick_s, .per_day = o->per_day,
 		.work_min_s = (double)o->work_min_s, .work_max_s = (double)o->work_max_s, .slack_min = o->slack_min,
 		.slack_max = o->slack_max, .changeover_s = (double)o->changeover_s, .price = o->price, .zones = (size_t)o->zones,
-		.churn = o->churn, .seed = (uint64_t)o->seed };
-	struct simjobs_result r[SPOT_POLICY_COUNT];
-	struct simspot_grid named = { 0 };
+		.reserved = o->reserved, .churn = o->churn, .seed = (uint64_t)o->seed };
+	struct simjobs_result r[SIMJOBS_POLICIES];
 	struct progress bar;
 	size_t weeks;
-	enum berth_code rc = simulate_policies(&o->policies, &named, err);
+	enum berth_code rc = simulate_jobs_policies(&o->policies, &g, err);
 
 	if (rc != BERTH_OK)
 		return rc;
-	if (named.omniscient && o->policies.n > 0)
-		err_set(err, BERTH_EUSAGE, "omniscient is too slow for a stream of jobs: see simulate spot");
-	else if (o->work_max_s < o->work_min_s || o->slack_max < o->slack_min)
+	if (o->work_max_s < o->work_min_s || o->slack_max < o->slack_min)
 		err_set(err, BERTH_EUSAGE, "the greatest work or slack lies below the least");
 	else
 		err_set(err, BERTH_OK, "%s", "");
 	if (err->code != BERTH_OK)
 		return err->code;
-	for (size_t p = 0; p < SPOT_POLICY_COUNT; p++)
-		g.policy[p] = o->policies.n == 0 || named.policy[p];
 	progress_start(&bar, cmd_progress(ctx), "simulate", "jobs", 0);
 	rc = simjobs_run(&g, simulate_progress, &bar, ctx->arena, r, &weeks, err);
 	progress_end(&bar);

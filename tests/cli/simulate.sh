@@ -179,6 +179,18 @@ ok $? "another seed another"
 COLUMNS=80 run simulate jobs --span 4w --policies greedy,berth
 expect_out_has 'Cost by week'
 expect_out_lacks on_demand
+[ "$(awk 'length > 80' "$out" | wc -l)" -eq 0 ]
+ok $? "no line is wider than the terminal"
+# Reserved for the mean: its hours by their price and what passes it on demand; all of on demand's hours are there, or more.
+run simulate jobs --span 4w --policies on_demand,reserve_mean --reserved 0.5 -o json
+expect_json '$.policies[1].name' reserve_mean
+expect_json '$.policies[1].preemptions' 0
+expect_json_near '$.policies[1].cost' "$(awk -v a="$(json '$.policies[1].reserved_hours')" -v b="$(json '$.policies[1].on_demand_hours')" \
+	'BEGIN { printf "%.6f", a / 2 + b }')" 0.002
+awk -v a="$(json '$.policies[1].reserved_hours')" -v b="$(json '$.policies[1].on_demand_hours')" -v od="$(json '$.policies[0].on_demand_hours')" \
+	'BEGIN { exit !(a + b >= od && a > 0.9 * od - 672 && a < od + 672 && a / 672 == int(a / 672)) }'
+ok $? "whole machines for four weeks, near the mean"
+expect_json_near '$.policies[1].work_hours' "$(json '$.policies[0].work_hours')" 1e-9
 run simulate jobs --work-min 2h --work-max 1h
 expect_exit 2
 run simulate jobs --policies omniscient
