@@ -210,6 +210,8 @@ launch(struct prov_account *acc, char **argv, struct berth_err *err)
 	if (!purchase_parse(argv[4], &o.purchase))
 		return err_set(err, BERTH_EUSAGE, "no purchase '%s'", argv[4]);
 	rc = prov_create(acc, &c, &m, err);
+	if (rc == BERTH_OK && getenv("PROV_THEN_STATUS") != NULL)
+		rc = prov_status(acc, m.ref, &m, err);
 	return rc == BERTH_OK ? print_machine(NULL, &m, err) : rc;
 }
 

@@ -159,6 +159,8 @@ def ecs_answer(region, method, path, call):
         if call.body.get("dry_run"):
             return 202, {}
         return 200, ecs.CreateServersResponse(job_id="job-1", server_ids=["11111111-2222-4333-8444-555555555555"])
+    if path == "jobs/job-1":
+        return 200, job
     found = [m for m in FLEET[region] if path == "cloudservers/" + m.id]
     if found:
         return 200, ecs.ShowServerResponse(found[0])
@@ -452,6 +454,33 @@ projects()
 north.create_servers(ecs.CreateServersRequest(body=build(ecs, "CreateServersRequestBody", asked)))
 ok(rc == 0 and lines == ["ecs:cloudServers:createServers|ok|"] and asked["dry_run"] is True, "doctor asks by a dry run", lines, asked)
 same("dry run")
+
+# A machine that is not there: its job says why, is on its way, or that it was.
+def parts(*codes):
+    return [ecs.SubJob(status="FAIL", job_id=f"part-{i}", error_code=c, fail_reason=f"the words for {c}") for i, c in enumerate(codes)]
+
+
+os.environ["PROV_THEN_STATUS"] = "1"
+for job, state, why in (
+        (ecs.ShowJobResponse(job_id="job-1", status="RUNNING", entities=ecs.JobEntities(sub_jobs_total=1, sub_jobs=[])), "pending", "ok"),
+        (ecs.ShowJobResponse(job_id="job-1", status="FAIL", error_code="Ecs.0319", fail_reason="Capacity is not enough"), "failed", "no_capacity"),
+        (ecs.ShowJobResponse(job_id="job-1", status="FAIL", error_code="Ecs.0100", fail_reason="a part failed", entities=ecs.JobEntities(
+            sub_jobs_total=2, sub_jobs=parts("Ecs.0031", "Ecs.0013"))), "failed", "quota")):
+    rc, lines = berth.call("launch", "tok-9", "cn-north-4", "cn-north-4b", "pi2.8large.2", "on_demand")
+    os.environ.pop("PROV_USER_DATA", None)
+    projects()
+    north.create_servers(ecs.CreateServersRequest(x_client_token="tok-9", body=build(ecs, "CreateServersRequestBody", next(
+        c.body for c in server.of("berth") if c.method == "POST"))))
+    try:
+        north.show_server(ecs.ShowServerRequest("11111111-2222-4333-8444-555555555555"))
+    except ServiceResponseException as e:
+        ok(e.status_code == 404, "the machine is not there")
+    theirs = north.show_job(ecs.ShowJobRequest("job-1"))
+    m = machine(lines[0])
+    ok(rc == 0 and m["state"] == state and m["why"] == why and theirs.status == job.status and
+       m["detail"] in (theirs.fail_reason or theirs.status, "the words for Ecs.0013"), f"a job that is {theirs.status}: {state} {why}", lines)
+    same(f"job, {theirs.status} {theirs.error_code}")
+del os.environ["PROV_THEN_STATUS"]
 
 # --- refusals --------------------------------------------------------------------------------------------------------
 for status, code, text, word in ((400, "Ecs.0319", "Check capacity: Capacity is not enough.", "no_capacity"),
