@@ -54,6 +54,7 @@ struct simulate_scale_opts {
 	double unit, target, tolerance, down_rate, level;
 	int64_t min, max, boot_s, down_window_s, billing_s, period_s, every_s, from, to;
 	struct opt_list policies;
+	const char *svg;
 };
 extern const struct opt_row simulate_scale_rows[];
 extern const struct simulate_scale_opts simulate_scale_defaults;

@@ -11,6 +11,7 @@
 #include "util/arena.h"
 #include "util/json.h"
 #include "util/str.h"
+#include "util/svg.h"
 #include "util/time.h"
 
 const struct simulate_scale_opts simulate_scale_defaults = {
@@ -37,6 +38,7 @@ const struct opt_row simulate_scale_rows[] = {
 	{ "to", 0, OPT_TIME, "TIME", "only the load before then", OFF(to), 0, 0, NULL },
 	{ "policies", 0, OPT_LIST, "POLICY", "fixed_peak, fixed_mean, threshold, berth, berth_forecast; default all", OFF(policies),
 	    0, 0, NULL },
+	{ "svg", 0, OPT_PATH, "FILE", "write cost against shortage as a chart", OFF(svg), 0, 0, NULL },
 	{ 0 },
 };
 
@@ -157,6 +159,28 @@ simscale_table(struct cmd_ctx *ctx, const struct simscale_grid *g, const struct 
 	    n, err) : rc;
 }
 
+/* What a policy costs against what it leaves short: the nearer to the corner, the better. */
+static enum berth_code
+simscale_svg(struct cmd_ctx *ctx, const struct simscale_grid *g, const struct simscale_result *r, struct berth_err *err)
+{
+	const struct simulate_scale_opts *o = ctx->opts;
+	double x[SIMSCALE_POLICIES], y[SIMSCALE_POLICIES];
+	struct svg_series v[SIMSCALE_POLICIES];
+	struct svg_chart c = { .title = ctx->args[0], .x_label = "replica-hours over the load itself",
+		.y_label = "load not carried, %", .y_min = NAN, .y_max = NAN, .series = v };
+
+	for (size_t p = 0; p < SIMSCALE_POLICIES; p++) {
+		if (!g->policy[p])
+			continue;
+		x[p] = r[p].cost / (r[p].load / (g->rule.unit * g->rule.target));
+		y[p] = 100 * r[p].shortage / r[p].load;
+		v[c.n_series] = (struct svg_series){ .kind = SVG_POINTS, .label = simscale_name(p), .x = &x[p], .y = &y[p], .n = 1,
+			.color = (int)p };
+		c.n_series++;
+	}
+	return simshow_svg(ctx, o->svg, &c, err);
+}
+
 enum berth_code
 simulate_scale(struct cmd_ctx *ctx, struct berth_err *err)
 {
@@ -170,6 +194,8 @@ simulate_scale(struct cmd_ctx *ctx, struct berth_err *err)
 		rc = simscale_series(ctx, &d, &hours, err);
 	if (rc == BERTH_OK)
 		rc = simscale_run(d.peak, d.n, d.t0, d.step_s, &hours, &g, ctx->arena, r, err);
+	if (rc == BERTH_OK)
+		rc = simscale_svg(ctx, &g, r, err);
 	if (rc != BERTH_OK)
 		return rc;
 	if (!cmd_wants_json(ctx))

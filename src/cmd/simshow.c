@@ -9,7 +9,9 @@
 #include "cmd/simspot.h"
 #include "util/arena.h"
 #include "util/buf.h"
+#include "util/fileio.h"
 #include "util/json.h"
+#include "util/svg.h"
 
 enum berth_code
 simshow_bars(struct cmd_ctx *ctx, const char *title, const char *const *name, const double *v, size_t n,
@@ -36,6 +38,25 @@ simshow_bars(struct cmd_ctx *ctx, const char *title, const char *const *name, co
 	rc = buf_check(&b, "the plot", err);
 	if (rc == BERTH_OK)
 		cmd_say(ctx, "%s", b.p);
+	buf_free(&b);
+	return rc;
+}
+
+enum berth_code
+simshow_svg(struct cmd_ctx *ctx, const char *path, const struct svg_chart *c, struct berth_err *err)
+{
+	enum berth_code rc;
+	struct buf b;
+
+	if (path == NULL)
+		return BERTH_OK;
+	buf_init(&b, 1U << 20);
+	svg_chart_write(c, true, &b);
+	rc = buf_check(&b, "the chart", err);
+	if (rc == BERTH_OK && !ctx->dry_run)
+		rc = atomicfile_write(path, b.p, b.len, 0644, err);
+	if (rc == BERTH_OK)
+		cmd_note(ctx, ctx->dry_run ? "dry run: %s is not written" : "%s: written", path);
 	buf_free(&b);
 	return rc;
 }

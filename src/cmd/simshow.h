@@ -15,6 +15,11 @@ struct simspot_result;
 BERTH_MUST_CHECK enum berth_code simshow_bars(struct cmd_ctx *ctx, const char *title, const char *const *name, const double *v,
     size_t n, struct berth_err *err);
 
+/* The chart as a file of its own; path NULL: none. Says so; a dry run writes nothing. */
+struct svg_chart;
+BERTH_MUST_CHECK enum berth_code simshow_svg(struct cmd_ctx *ctx, const char *path, const struct svg_chart *c,
+    struct berth_err *err);
+
 /* One row a policy; under it a bar for each mean. */
 BERTH_MUST_CHECK enum berth_code simshow_spot(struct cmd_ctx *ctx, const struct simspot_result *r, struct berth_err *err);
 void simshow_spot_json(struct jsonw *w, const struct simspot_result *r);

@@ -20,6 +20,7 @@
 #include "util/plot.h"
 #include "util/progress.h"
 #include "util/str.h"
+#include "util/svg.h"
 
 #define SIMULATE_CHANGEOVER_MAX_S (30 * 86400)
 
@@ -82,6 +83,7 @@ struct simulate_jobs_opts {
 	int64_t span_s, work_min_s, work_max_s, changeover_s, tick_s, zones, seed;
 	double per_day, slack_min, slack_max, price, reserved, churn;
 	struct opt_list policies;
+	const char *svg;
 };
 
 static const struct simulate_jobs_opts simulate_jobs_defaults = {
@@ -105,6 +107,7 @@ static const struct opt_row simulate_jobs_rows[] = {
 	{ "reserved", 0, OPT_DOUBLE, "RATIO", "reserved price over on-demand price; default 0.6", JOFF(reserved), 0.01, 1, NULL },
 	{ "seed", 0, OPT_INT, "N", "of the world; default 1", JOFF(seed), 0, 9e15, NULL },
 	{ "policies", 0, OPT_LIST, "POLICY", "on_demand, greedy, uniform_progress, berth, reserve_mean; default all", JOFF(policies), 0, 0, NULL },
+	{ "svg", 0, OPT_PATH, "FILE", "write the cost by the week as a chart", JOFF(svg), 0, 0, NULL },
 	{ 0 },
 };
 
@@ -384,6 +387,27 @@ simulate_jobs_plot(struct cmd_ctx *ctx, const struct simjobs_grid *g, const stru
 }
 
 static enum berth_code
+simulate_jobs_svg(struct cmd_ctx *ctx, const struct simjobs_grid *g, const struct simjobs_result *r, size_t weeks,
+    struct berth_err *err)
+{
+	const struct simulate_jobs_opts *o = ctx->opts;
+	struct svg_series v[SIMJOBS_POLICIES];
+	struct svg_chart c = { .title = "Cost by week", .x_label = "week", .y_label = "on-demand machine-hours", .y_min = NAN,
+		.y_max = NAN, .series = v };
+	double week[SIMJOBS_WEEKS];
+
+	for (size_t k = 0; k < SIMJOBS_WEEKS; k++)
+		week[k] = (double)(k + 1);
+	for (size_t p = 0; p < SIMJOBS_POLICIES; p++)
+		if (g->policy[p]) {
+			v[c.n_series] = (struct svg_series){ .kind = SVG_LINE, .label = simjobs_policy_name(p), .x = week,
+				.y = r[p].weekly, .n = weeks, .color = (int)p };
+			c.n_series++;
+		}
+	return simshow_svg(ctx, o->svg, &c, err);
+}
+
+static enum berth_code
 simulate_jobs_table(struct cmd_ctx *ctx, const struct simjobs_grid *g, const struct simjobs_result *r, size_t weeks,
     struct berth_err *err)
 {
@@ -443,6 +467,8 @@ simulate_jobs(struct cmd_ctx *ctx, struct berth_err *err)
 	progress_start(&bar, cmd_progress(ctx), "simulate", "jobs", 0);
 	rc = simjobs_run(&g, simulate_progress, &bar, ctx->arena, r, &weeks, err);
 	progress_end(&bar);
+	if (rc == BERTH_OK)
+		rc = simulate_jobs_svg(ctx, &g, r, weeks, err);
 	if (rc != BERTH_OK)
 		return rc;
 	if (!cmd_wants_json(ctx))

@@ -67,6 +67,17 @@ ok $? "no line is wider than the terminal"
 run simulate scale rush --unit 8 --from 2026-08-25T00:00:00Z --to 2026-08-26T00:00:00Z --policies fixed_peak -o json
 is fixed_peak cost 240 1e-6
 
+run simulate scale rush --unit 8 --policies threshold,berth --svg s.svg -o json
+expect_is_json berth.simulation/1
+grep -q '^<svg' s.svg && grep -q berth s.svg && grep -q '</svg>' s.svg
+ok $? "a chart"
+rm s.svg
+run simulate scale rush --unit 8 --policies berth --svg s.svg --dry-run
+[ ! -e s.svg ]
+ok $? "a dry run writes none"
+run simulate scale rush --unit 8 --policies berth --svg /nowhere/s.svg
+expect_exit 1
+expect_err_has '/nowhere/s.svg'
 run simulate scale rush
 expect_exit 2
 expect_err_has 'how much load does one replica carry'

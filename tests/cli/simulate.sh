@@ -191,6 +191,10 @@ awk -v a="$(json '$.policies[1].reserved_hours')" -v b="$(json '$.policies[1].on
 	'BEGIN { exit !(a + b >= od && a > 0.9 * od - 672 && a < od + 672 && a / 672 == int(a / 672)) }'
 ok $? "whole machines for four weeks, near the mean"
 expect_json_near '$.policies[1].work_hours' "$(json '$.policies[0].work_hours')" 1e-9
+run simulate jobs --span 4w --svg j.svg
+expect_exit 0
+[ "$(grep -c reserve_mean j.svg)" -ge 1 ] && grep -q '</svg>' j.svg
+ok $? "the weeks as a chart"
 run simulate jobs --work-min 2h --work-max 1h
 expect_exit 2
 run simulate jobs --policies omniscient
