@@ -80,8 +80,9 @@ docean_next(const struct jsonr *root, struct prov_cursor *cur, struct berth_err 
 	const char *next = "";
 	enum berth_code rc = jsonr_str(&pages, "next", &next, err);
 
-	if (rc == BERTH_OK && next[0] != '\0')
-		snprintf(cur->next, sizeof(cur->next), "%d", cur->page + 2);
+	/* pages are asked for by number; the link stands for the page, so that one which leads back is noticed */
+	if (rc == BERTH_OK && !str_copy(cur->next, sizeof(cur->next), next))
+		return jsonr_err(&pages, BERTH_EINVAL, err, "the link to the next page is too long");
 	return rc;
 }
 

@@ -84,6 +84,9 @@ oci_take_attachment(const struct oci *o, const struct jsonr *item, struct berth_
 		rc = jsonr_str(item, "lifecycleState", &state, err);
 	if (str_starts(state, "DETACH"))		/* its card may be gone already */
 		vnic = "";
+	for (size_t i = 0; i < l->cards.n; i++)		/* each is a question of its own: once */
+		if (str_eq(l->cards.v[i].vnic, vnic))
+			vnic = "";
 	for (size_t i = 0; rc == BERTH_OK && i < l->machines.n && vnic[0] != '\0'; i++) {
 		const struct prov_machine *m = &l->machines.v[i];
 

@@ -35,7 +35,7 @@ struct http_req {
 	size_t body_len;
 	size_t max_bytes;		/* of the answer's body; 0: the client's limit */
 	int timeout_s;			/* whole exchange; 0: the client's limit */
-	bool idempotent;		/* sending it twice does no harm: the core may retry */
+	bool idempotent;		/* sending it twice does no harm: the core may retry; else, but for GET and HEAD, it goes out once */
 	bool any_status;		/* its parse gets refusals too, once they may not be repeated */
 	bool spool;			/* a 2xx body goes to an unlinked file instead of memory (resp->file) */
 	/*

@@ -255,6 +255,12 @@ http_set_trust(CURL *c, const struct http_call *call)
 	http_set_pem(c, CURLOPT_SSLKEY_BLOB, conf->key_pem);
 }
 
+static bool
+http_is_once(const struct http_req *req)
+{
+	return !req->idempotent && req->method != NULL && !str_eq(req->method, "GET") && !str_eq(req->method, "HEAD");
+}
+
 enum berth_code
 http_hop_set(struct http_call *call, long timeout_ms, struct berth_err *err)
 {
@@ -280,6 +286,9 @@ http_hop_set(struct http_call *call, long timeout_ms, struct berth_err *err)
 	curl_easy_setopt(c, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
 	if (str_eq(call->origin.scheme, "https"))	/* a connection that may turn out to be HTTP/2 is waited for */
 		curl_easy_setopt(c, CURLOPT_PIPEWAIT, 1L);
+	/* On a connection that was used before curl sends what had no answer a second time, a POST too. */
+	if (http_is_once(call->req))
+		curl_easy_setopt(c, CURLOPT_FRESH_CONNECT, 1L);
 	curl_easy_setopt(c, CURLOPT_ACCEPT_ENCODING, "");
 	curl_easy_setopt(c, CURLOPT_USERAGENT, call->conf.user_agent);
 	if (call->hop.spool)

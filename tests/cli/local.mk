@@ -22,6 +22,7 @@ dist_check_SCRIPTS += tests/cli/frame.sh
 dist_check_SCRIPTS += tests/cli/gang.sh
 dist_check_SCRIPTS += tests/cli/jobs.sh
 dist_check_SCRIPTS += tests/cli/joins.sh
+dist_check_SCRIPTS += tests/cli/lost-launch.sh
 dist_check_SCRIPTS += tests/cli/measured.sh
 dist_check_SCRIPTS += tests/cli/nasty.sh
 dist_check_SCRIPTS += tests/cli/own-machine.sh

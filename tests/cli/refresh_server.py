@@ -10,7 +10,9 @@ import threading
 import time
 
 PORTS = []
-MACHINES = {"slow": [], "fast": []}
+MACHINES = {"slow": [], "fast": [], "lost-cut": [], "lost-html": [], "lost-500": [], "lost-drop": [], "lost-empty": [], "lost-none": [],
+            "lost-odd": [], "late": []}
+LOST = set()
 NUMBERS = itertools.count(1)
 GOOD = json.dumps({"data": {"gpu_1x": {
     "instance_type": {"name": "gpu_1x", "description": "1x H100 (80 GB)", "gpu_description": "H100 (80 GB)",
@@ -96,14 +98,26 @@ class Handler(http.server.BaseHTTPRequestHandler):
         """Launches and ends: those of "slow" take two seconds each."""
         how = self.path.split("/")[1]
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        if how == "slow":
+        if how in ("slow", "late"):
             time.sleep(2)
         if self.path.endswith("/launch"):
             new = {"id": f"{how}-{next(NUMBERS)}", "name": body["name"], "ip": "192.0.2.7", "status": "active",
                    "ssh_key_names": body["ssh_key_names"], "region": {"name": "us-1", "description": "x"},
                    "instance_type": {"name": "gpu_1x", "description": "x"}}
-            MACHINES[how].append(new)
-            self.reply(200, json.dumps({"data": {"instance_ids": [new["id"]]}}))
+            if how.startswith("lost") or how == "late":
+                new["status"] = "booting"
+            if how != "lost-none" or how in LOST:
+                MACHINES[how].append(new)
+            text = json.dumps({"data": {"instance_ids": [new["id"]]}})
+            if not how.startswith("lost") or how in LOST:
+                self.reply(200, text)
+                return
+            LOST.add(how)		# the machine is made, and the answer never comes
+            if how in ("lost-drop", "lost-none"):
+                self.close_connection = True
+            else:
+                self.reply(500 if how == "lost-500" else 200, {"lost-cut": text[:30], "lost-html": "<html>hello</html>", "lost-empty": "",
+                                                               "lost-500": "oops", "lost-odd": '{"data": {"instance_ids": 7}}'}[how])
             return
         ended = [m for m in MACHINES[how] if m["id"] in body["instance_ids"]]
         MACHINES[how] = [m for m in MACHINES[how] if m not in ended]

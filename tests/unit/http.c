@@ -343,6 +343,25 @@ test_odd(void)
 	tap_ok(strstr(last_line(seen()), "cookie") == NULL, "no cookie is kept");
 }
 
+/* What must not be sent twice is not, also where a connection that was kept open dies under it. */
+static void
+test_once(void)
+{
+	struct http_req req = request(0, "/nothing-said");
+	struct http_resp resp;
+	struct berth_err err = { 0 };
+	int n = 0;
+
+	tap_code(get(0, "/hello", &resp, &err), BERTH_OK, &err);
+	seen();
+	req.method = "POST";
+	tap_code(http_req_body(&req, "text/plain", "one", 3, &err), BERTH_OK, &err);
+	tap_code(http_exchange(client, &req, &resp, &err), BERTH_ETRANSIENT, &err);
+	for (const char *s = seen(); (s = strstr(s, "POST /nothing-said")) != NULL; s++)
+		n++;
+	tap_is_long(n, 1, "a POST without an answer went out once");
+}
+
 /* A file of authorities that is not there, or is none: said, and nothing goes out without. */
 static void
 test_no_authorities(const char *text)
@@ -472,6 +491,7 @@ main(void)
 	test_urls();
 	test_odd();
 	test_hostile();
+	test_once();
 	test_tls(cert, key);
 	test_no_authorities(key);
 	http_free(client);

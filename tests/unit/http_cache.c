@@ -96,6 +96,45 @@ test_cache(void)
 	http_cache_free(c);
 }
 
+/* Files that a crash, a full disk or somebody else left: no answer comes of them, nothing outside is touched, and a new one is kept. */
+static void
+test_broken_files(void)
+{
+	static const char *const heads[] = { "", "{", "[]", "null", "{}", "{\"fetched\":1,\"body\":\"..\",\"length\":0}",
+		"{\"fetched\":1795996800,\"body\":\"../outside\",\"length\":5}", "{\"fetched\":1795996800,\"body\":\".\",\"length\":4096}",
+		"{\"fetched\":1e400,\"body\":\"x\",\"length\":0}", "{\"fetched\":-1,\"body\":\"x\",\"length\":0}",
+		"{\"fetched\":1795996800,\"body\":\"x\",\"length\":-1}", "{\"fetched\":1795996800,\"body\":\"nowhere\",\"length\":9223372036854775807}",
+		"{\"fetched\":1795996800,\"body\":7,\"length\":0}", "{\"fetched\":9999999999999,\"body\":\"x\",\"length\":0}" };
+	char *outside = arena_printf(a, "%s/outside", dir), *inside = arena_printf(a, "%s/c", dir);
+	struct http_req req = { .arena = a, .url = "https://x.example/list", .cache_key = "k", .cache_ttl_s = 100 };
+	struct http_resp first = response("{\"a\": 1}", "\"v1\""), got;
+	struct http_cache *c = NULL;
+	struct berth_err err = { 0 };
+	struct stat st;
+
+	tap_code(atomicfile_write(outside, "alien", 5, 0600, &err), BERTH_OK, &err);
+	tap_code(http_cache_new(inside, &c, &err), BERTH_OK, &err);
+	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
+		http_cache_keep(c, &req, &first, T);
+		tap_ok(system(arena_printf(a, "for f in %s/*.json; do printf '%%s' '%s' >\"$f\"; done", inside, heads[i])) == 0, "head %zu", i);
+		tap_ok(!http_cache_fresh(c, &req, T + 1, &got), "%s is no head", heads[i]);
+		http_cache_ask(c, &req);
+		got = (struct http_resp){ .arena = a, .status = 304 };
+		tap_ok(!http_cache_revive(c, &req, T + 1, &got), "nor does a 304 bring it back");
+		http_cache_drop(c, &req);
+		http_cache_keep(c, &req, &first, T);
+		tap_ok(http_cache_fresh(c, &req, T + 1, &got), "and a new answer is kept");
+		http_cache_drop(c, &req);
+	}
+	tap_ok(stat(outside, &st) == 0 && st.st_size == 5, "what lies beside the folder was not touched");
+	tap_ok(system(arena_printf(a, "rm -rf %s && : >%s", inside, inside)) == 0, "a file in the folder's place");
+	http_cache_keep(c, &req, &first, T);
+	tap_ok(!http_cache_fresh(c, &req, T + 1, &got), "keeps nothing, and does no harm");
+	http_cache_free(c);
+	unlink(inside);
+	unlink(outside);
+}
+
 static void
 scrubbed(const char *text, const char *want)
 {
@@ -218,6 +257,7 @@ main(void)
 	if (mkdtemp(dir) == NULL)
 		return 99;
 	test_cache();
+	test_broken_files();
 	test_scrub();
 	test_scrub_words();
 	test_tape();
