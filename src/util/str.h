@@ -18,7 +18,10 @@ bool str_ends(const char *s, const char *suffix);
 static inline bool str_is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 static inline bool str_is_digit(char c) { return c >= '0' && c <= '9'; }
 static inline char str_lower_char(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
-static inline bool str_is_alnum(char c) { return str_is_digit(c) || (str_lower_char(c) >= 'a' && str_lower_char(c) <= 'z'); }
+static inline bool str_is_alnum(char c)
+{
+	return str_is_digit(c) || (str_lower_char(c) >= 'a' && str_lower_char(c) <= 'z');
+}
 /* Index of s in the NULL-terminated list, -1 if it is not there. */
 int str_index(const char *s, const char *const *list);
 
