@@ -9,6 +9,7 @@ libproviders_a_SOURCES = \
 	providers/azure/azure_market.c \
 	providers/bearer.c providers/bearer.h \
 	providers/alibaba/alibaba.c providers/alibaba/alibaba.h \
+	providers/alibaba/alibaba_advice.c \
 	providers/alibaba/alibaba_lease.c \
 	providers/alibaba/alibaba_market.c \
 	providers/aws/aws.c providers/aws/aws.h \

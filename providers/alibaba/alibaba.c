@@ -23,6 +23,7 @@ static const struct prov_key alibaba_keys[] = {
 	{ "regions", PROV_KEY_STRINGS, true, "regions to look at: cn-hangzhou ..." },
 	{ "commitments", PROV_KEY_BOOL, false, "ask what a month, a year and three years paid ahead cost; true" },
 	{ "spot", PROV_KEY_BOOL, false, "ask what spot machines cost; true" },
+	{ "spot_advice", PROV_KEY_BOOL, false, "ask how often spot machines are taken back; true" },
 	{ "image", PROV_KEY_STRING, false, "id of the image; needed to rent" },
 	{ "security_group", PROV_KEY_STRING, false, "id of the security group; needed to rent" },
 	{ "vswitches", PROV_KEY_STRINGS, false, "ZONE=VSWITCH for each zone; needed to rent" },

@@ -31,6 +31,13 @@ enum berth_code alibaba_request(const struct alibaba *o, struct http_req *req, c
     const struct alibaba_args *q, struct berth_err *err) BERTH_MUST_CHECK;
 bool alibaba_error_read(const struct http_resp *resp, struct prov_error *error_out);
 
+/*
+ * Each zone's and type's rate of interruption, per hour, in an answer to DescribeSpotAdvice (shares of 30 days; Poisson);
+ * NaN where none is told. What is no answer to that has no rates: they are advice.
+ */
+typedef void alibaba_rate_fn(void *arg, const char *zone, const char *type, double rate);
+void alibaba_advice(const struct jsonr *root, alibaba_rate_fn *fn, void *arg);
+
 extern const struct prov_market_ops alibaba_market;
 void alibaba_market_close(struct alibaba *o);
 extern const struct prov_lease_ops alibaba_lease;

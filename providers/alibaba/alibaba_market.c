@@ -16,22 +16,22 @@
 #define ALIBABA_TYPES_PAGE "500"
 
 /*
- * The walk: for each region its types; where there is room for them, by the hour, as spot and paid ahead; then a price
- * for each type that is sold so.
+ * The walk: for each region its types; where there is room for them, by the hour, as spot and paid ahead; how often spot
+ * machines are taken back; then a price for each type that is sold so.
  */
-enum alibaba_phase { ALIBABA_TYPES, ALIBABA_ROOM, ALIBABA_ROOM_SPOT, ALIBABA_ROOM_AHEAD, ALIBABA_HOUR, ALIBABA_SPOT, ALIBABA_MONTH,
+enum alibaba_phase { ALIBABA_TYPES, ALIBABA_ROOM, ALIBABA_ROOM_SPOT, ALIBABA_ROOM_AHEAD, ALIBABA_ADVICE, ALIBABA_HOUR, ALIBABA_SPOT, ALIBABA_MONTH,
 	ALIBABA_YEAR, ALIBABA_YEARS, ALIBABA_PHASES };
 enum alibaba_sale { ALIBABA_BY_HOUR, ALIBABA_AS_SPOT, ALIBABA_AHEAD, ALIBABA_SALES };
 
 static const struct { enum alibaba_sale sale; const char *unit, *period; int months; } alibaba_prices[ALIBABA_PHASES] = {
 	[ALIBABA_ROOM] = { ALIBABA_BY_HOUR, "", "", 0 }, [ALIBABA_ROOM_SPOT] = { ALIBABA_AS_SPOT, "", "", 0 },
-	[ALIBABA_ROOM_AHEAD] = { ALIBABA_AHEAD, "", "", 0 }, [ALIBABA_HOUR] = { ALIBABA_BY_HOUR, "Hour", "1", 0 },
+	[ALIBABA_ROOM_AHEAD] = { ALIBABA_AHEAD, "", "", 0 }, [ALIBABA_ADVICE] = { ALIBABA_AS_SPOT, "", "", 0 }, [ALIBABA_HOUR] = { ALIBABA_BY_HOUR, "Hour", "1", 0 },
 	[ALIBABA_SPOT] = { ALIBABA_AS_SPOT, "", "", 0 }, [ALIBABA_MONTH] = { ALIBABA_AHEAD, "Month", "1", 1 },
 	[ALIBABA_YEAR] = { ALIBABA_AHEAD, "Year", "1", 12 }, [ALIBABA_YEARS] = { ALIBABA_AHEAD, "Year", "3", 36 },
 };
 
 struct alibaba_type { const char *name, *card; int count; double card_gib, vcpus, memory_gib; bool sold[ALIBABA_SALES]; };
-struct alibaba_place { size_t type; enum alibaba_sale sale; const char *zone; enum availability room; };
+struct alibaba_place { size_t type; enum alibaba_sale sale; const char *zone; enum availability room; double rate; };
 struct alibaba_refresh {
 	struct arena *arena;
 	enum alibaba_phase phase;
@@ -112,7 +112,14 @@ alibaba_offers_build(void *st, const struct prov_query *q, const struct prov_cur
 			alibaba_arg(&args, "NextToken", page);
 		return alibaba_request(o, req, region, "DescribeInstanceTypes", &args, err);
 	}
-	if (r->phase < ALIBABA_HOUR) {
+	if (r->phase == ALIBABA_ADVICE) {
+		/* types of any size: without a size it must be told which, ten at a time */
+		alibaba_arg(&args, "MinCores", "1");
+		alibaba_arg(&args, "MinMemory", "1");
+		req->any_status = true;		/* who may not ask that has offers all the same */
+		return alibaba_request(o, req, region, "DescribeSpotAdvice", &args, err);
+	}
+	if (r->phase < ALIBABA_ADVICE) {
 		alibaba_arg(&args, "DestinationResource", "InstanceType");
 		alibaba_arg(&args, "ResourceType", "instance");
 		alibaba_arg(&args, "InstanceChargeType", r->phase == ALIBABA_ROOM_AHEAD ? "PrePaid" : "PostPaid");
@@ -230,7 +237,7 @@ alibaba_take_zone(struct alibaba_refresh *r, const struct jsonr *zone, struct be
 			if ((at = strmap_get(&r->by_name, type)) == NULL)
 				continue;
 			r->types.v[*at].sold[sale] = true;
-			VEC_PUSH(r->arena, &r->places, ((struct alibaba_place){ .type = *at, .sale = sale, .zone = name,
+			VEC_PUSH(r->arena, &r->places, ((struct alibaba_place){ .type = *at, .sale = sale, .zone = name, .rate = NAN,
 				.room = str_eq(status, "SoldOut") || str_ends(stock, "WithoutStock") ? AVAIL_NO :
 				    str_ends(stock, "WithStock") ? AVAIL_YES : AVAIL_UNKNOWN }));
 		}
@@ -345,6 +352,7 @@ alibaba_take_spot(const struct alibaba *o, const struct jsonr *root, prov_offer_
 			continue;
 		f = alibaba_offer(o, &r->types.v[p->type], p);
 		f.purchase = PURCHASE_SPOT;
+		f.interruption_rate = p->rate;
 		if (strlen(currency) == 3)
 			rc = alibaba_newest(&list, p->zone, &f, err);
 		str_copy(f.currency, sizeof(f.currency), strlen(currency) == 3 ? currency : "USD");
@@ -359,7 +367,8 @@ alibaba_wanted(const struct alibaba *o, enum alibaba_phase phase)
 {
 	enum alibaba_sale sale = alibaba_prices[phase].sale;
 
-	return (sale != ALIBABA_AS_SPOT || prov_conf_bool(o->env->conf, "spot", true)) &&
+	return (phase != ALIBABA_ADVICE || prov_conf_bool(o->env->conf, "spot_advice", true)) &&
+	    (sale != ALIBABA_AS_SPOT || prov_conf_bool(o->env->conf, "spot", true)) &&
 	    (sale != ALIBABA_AHEAD || prov_conf_bool(o->env->conf, "commitments", true));
 }
 
@@ -410,6 +419,17 @@ alibaba_take_list(struct alibaba *o, const struct jsonr *root, struct prov_curso
 	return rc;
 }
 
+static void
+alibaba_take_rate(void *arg, const char *zone, const char *type, double rate)
+{
+	struct alibaba_refresh *r = arg;
+	const size_t *at = strmap_get(&r->by_name, type);
+
+	for (size_t i = 0; at != NULL && i < r->places.n; i++)
+		if (r->places.v[i].type == *at && r->places.v[i].sale == ALIBABA_AS_SPOT && str_eq(r->places.v[i].zone, zone))
+			r->places.v[i].rate = rate;
+}
+
 /* What keeps one type's price from being told is not what keeps any. */
 static enum berth_code
 alibaba_refused(const struct alibaba *o, const struct http_resp *resp, struct berth_err *err)
@@ -418,6 +438,10 @@ alibaba_refused(const struct alibaba *o, const struct http_resp *resp, struct be
 	enum berth_code rc;
 
 	(void)alibaba_error_read(resp, &e);
+	if (o->refresh->phase == ALIBABA_ADVICE) {
+		log_warn(o->env->log, "%s: no rates of interruption: HTTP %d %s", o->env->account, resp->status, e.code);
+		return BERTH_OK;
+	}
 	rc = prov_classify(&provider_alibaba, resp, &e, false, NULL);
 	if (rc == BERTH_EAUTH || rc == BERTH_ETHROTTLED || rc == BERTH_ETRANSIENT)
 		return err_set(err, rc, "HTTP %d %s: %s", resp->status, e.code, e.text);
@@ -444,7 +468,9 @@ alibaba_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor 
 	if ((rc = wirejson_parse(resp, &v, err)) != BERTH_OK)
 		return rc;
 	root = jsonr_root(v, "answer");
-	if (o->refresh->phase < ALIBABA_HOUR)
+	if (o->refresh->phase == ALIBABA_ADVICE)
+		alibaba_advice(&root, alibaba_take_rate, o->refresh);
+	else if (o->refresh->phase < ALIBABA_ADVICE)
 		rc = alibaba_take_list(o, &root, cur, &more, err);
 	else if (o->refresh->phase == ALIBABA_SPOT)
 		rc = alibaba_take_spot(o, &root, emit, arg, err);

@@ -124,6 +124,10 @@ market(const struct http_req *req, struct http_resp *resp, const char *action)
 		    "\"Available\",\"AvailableResources\":{\"AvailableResource\":[{\"Type\":\"InstanceType\",\"SupportedResources\":{"
 		    "\"SupportedResource\":[{\"Value\":\"ecs.g6.large\",\"Status\":\"Available\"},{\"Value\":\"ecs.gn6i-c4g1.xlarge\",\"Status\":"
 		    "\"Available\",\"StatusCategory\":\"WithStock\"}]}}]}}]}}");
+	if (str_eq(action, "DescribeSpotAdvice"))
+		return kit_answer(resp, 200, "{\"RequestId\":\"r\",\"RegionId\":\"cn-nowhere\",\"AvailableSpotZones\":{\"AvailableSpotZone\":[{"
+		    "\"ZoneId\":\"cn-nowhere-a\",\"AvailableSpotResources\":{\"AvailableSpotResource\":[{\"InstanceType\":"
+		    "\"ecs.gn6i-c4g1.xlarge\",\"InterruptionRate\":3.0,\"InterruptRateDesc\":\"0-3%\",\"AverageSpotDiscount\":30}]}}]}}");
 	if (str_eq(action, "DescribeSpotPriceHistory"))
 		return kit_answer(resp, 200, "{\"RequestId\":\"r\",\"Currency\":\"USD\",\"NextOffset\":0,\"SpotPrices\":{\"SpotPriceType\":["
 		    "{\"InstanceType\":\"ecs.gn6i-c4g1.xlarge\",\"ZoneId\":\"cn-nowhere-a\",\"SpotPrice\":0.3,\"OriginPrice\":1.5,\"Timestamp\":"

@@ -6,6 +6,7 @@ through the client's model classes. The client's requests are built by its reque
 import calendar
 import hashlib
 import json
+import math
 import os
 import random
 import re
@@ -80,6 +81,12 @@ for r in REGIONS:
             for h in rng.sample(range(20, 24), 3) for z in "bc"]
 
 
+ADVICE = {r: [{"ZoneId": f"{r}-{z}", "AvailableSpotResources": {"AvailableSpotResource": [
+    {"InstanceType": t["InstanceTypeId"], "InterruptRateDesc": "0-3%", "AverageSpotDiscount": 30,
+     **({"InterruptionRate": rng.choice([0.0, 0.5, 3.0, 17.25, 100.0])} if rng.random() < 0.8 else {})}
+    for t in ALL_TYPES if rng.random() < 0.8]}} for z in "bc"] for r in REGIONS}
+
+
 def instance(region, i):
     spot = rng.choice(["NoSpot", "SpotAsPriceGo", "SpotWithPriceLimit"])
     return {"InstanceId": f"i-{region[:2]}{i:04d}", "InstanceName": f"m {i} \u4e91", "InstanceType": rng.choice(CARDS)[0], "RegionId": region,
@@ -113,6 +120,8 @@ def answer(action, region, q):
     if action == "DescribePrice":
         p = PRICES[region, q["InstanceType"], q["PriceUnit"] + q["Period"]]
         return None if p is None else {"PriceInfo": {"Price": p}}
+    if action == "DescribeSpotAdvice":
+        return {"RegionId": region, "AvailableSpotZones": {"AvailableSpotZone": ADVICE[region]}}
     if action == "DescribeSpotPriceHistory":
         return {"Currency": "CNY" if region.startswith("cn") else "USD", "NextOffset": 0,
                 "SpotPrices": {"SpotPriceType": SPOT[region, q["InstanceType"]]}}
@@ -287,6 +296,16 @@ expect = {"ecs.gn6i-c4g1.xlarge": ("T4", 1), "ecs.vgn7i-vws-m8.2xlarge": ("A10-6
           "ecs.gn7i-c32g1.8xlarge": ("A10", 1), "ecs.gn8x.8xlarge": ("GPU of tomorrow", 4)}
 ok(all(names.get(k, v) == v for k, v in expect.items()) and names.get("ecs.gn6v-c8g1.16xlarge", (0, 8))[1] == 8,
    "parts and whole cards by name", names)
+
+rates = {(q["RegionId"], z["ZoneId"], s["InstanceType"]): s.get("InterruptionRate") for q, action, body in said if action == "DescribeSpotAdvice"
+         for z in body["AvailableSpotZones"]["AvailableSpotZone"] for s in z["AvailableSpotResources"]["AvailableSpotResource"]}
+bad = []
+for o in offers:
+    share = rates.get((o["region"], o["zone"], o["instance_type"])) if o["purchase"] == "spot" else None
+    hourly = None if share is None else -math.log1p(-min(share / 100, 0.99)) / 720
+    if (o["interruption_rate"] is None) != (hourly is None) or hourly is not None and abs(o["interruption_rate"] - hourly) > 1e-9:
+        bad.append((o, share, hourly))
+ok(not bad and sum(o["interruption_rate"] is not None for o in offers) > 5, "spot offers are taken back as often as the client reads", bad[:2])
 
 # --- quota -----------------------------------------------------------------------------------------------------------
 rc, lines = berth.call("quota")
