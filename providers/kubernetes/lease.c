@@ -326,11 +326,13 @@ kube_ours_items(struct kube *s, const struct jsonr *items, struct berth_err *err
 		struct kube_seen seen;
 
 		if (s->asking == KUBE_JOBS) {
+			int added = 0;
+
 			rc = kube_read_job(&o, &seen, s->pass, err);
-			if (rc == BERTH_OK) {
-				strmap_add(s->pass, &s->seen_index, seen.m.ref, s->seen.n, NULL);
+			if (rc == BERTH_OK)
+				strmap_add(s->pass, &s->seen_index, seen.m.ref, s->seen.n, &added);
+			if (added)		/* a name is one Job's; a waiting one is a question of its own */
 				VEC_PUSH(s->pass, &s->seen, seen);
-			}
 			continue;
 		}
 		at = strmap_get(&s->seen_index, kube_text(&labels, "job-name"));
