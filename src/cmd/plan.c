@@ -201,8 +201,6 @@ plan_options(struct cmd_ctx *ctx, struct plan_options *o, struct berth_err *err)
 	o->ladder = v->ladder;
 	o->ladder_every_s = v->ladder_every_s;
 	o->starts_s = v->starts_s;
-	if (rc == BERTH_OK && o->starts_s > 0 && o->n_shares > 0)
-		rc = err_set(err, BERTH_EUSAGE, "--starts and --share do not go together: shares hold for what is bought at once");
 	return rc;
 }
 

@@ -192,6 +192,8 @@ plan_owned(const struct commitment *c, size_t n, const struct plan_options *o, c
 
 	ps->owned = arena_array(l->a, n + 1, sizeof(*ps->owned));
 	ps->owned_name = arena_array(l->a, n + 1, sizeof(*ps->owned_name));
+	ps->owned_count = arena_array(l->a, n + 1, sizeof(*ps->owned_count));
+	ps->owned_offer = arena_array(l->a, n + 1, sizeof(*ps->owned_offer));
 	for (size_t i = 0; i < n; i++) {
 		const struct offer *x = &c[i].offer;
 		int64_t lo = c[i].from > from ? c[i].from : from, hi = c[i].to < to ? c[i].to : to;
@@ -201,8 +203,10 @@ plan_owned(const struct commitment *c, size_t n, const struct plan_options *o, c
 		if (x->accelerator_count < 1 || hi <= lo || speed <= 0)
 			continue;
 		ps->owned_name[ps->n_owned] = plan_name(x, l->a);
+		ps->owned_offer[ps->n_owned] = x;
+		ps->owned_count[ps->n_owned] = c[i].count;
 		ps->owned[ps->n_owned++] = (struct schedule_owned){ (lo - from) / ps->forecast.step_s,
-			hi == to ? INT64_MAX : (hi - from) / ps->forecast.step_s, c[i].count * plan_units(speed, x) };
+			hi == to ? INT64_MAX : (hi - from) / ps->forecast.step_s, c[i].count * plan_units(speed, x), 0, NULL };
 		if ((hi - lo) * 2 < to - from)
 			continue;
 		plan_add_line(l, (struct commit_line){ COMMIT_OWNED, 0, 0, 0, plan_units(speed, x), c[i].count, c[i].count },
@@ -237,6 +241,8 @@ plan_shares(const struct plan_options *o, struct plan_series *ps, struct arena *
 		share[k] = (struct commit_share){ k + 1, o->shares[k].min, o->shares[k].max };
 	for (size_t i = 0; i < ps->n_lines; i++)
 		group[i] = plan_group(o, ps->offers[i]);
+	for (size_t i = 0; i < ps->n_owned; i++)
+		ps->owned[i].group = plan_group(o, ps->owned_offer[i]);
 	ps->shares = (struct commit_shares){ .share = share, .n = o->n_shares, .group = group };
 }
 

@@ -117,8 +117,11 @@ struct plan_series {
 	struct commit_change change;	/* what would change the number of GPUs that are bought */
 	struct schedule_owned *owned;	/* [n_owned] of what is owned, as long as it holds */
 	const char **owned_name;	/* [n_owned] */
+	const struct offer **owned_offer;	/* [n_owned] */
+	int64_t *owned_count;		/* [n_owned] machines */
 	size_t n_owned;
 	struct schedule *schedule;	/* with o->starts_s; else NULL */
+	bool allotted;			/* ... which has a part of a quota that others draw on too */
 	double peak;			/* at the service level */
 	bool peak_enough;		/* the paths are enough to claim it */
 	int64_t price_oldest;		/* as_of of the oldest price used; 0: not said */
@@ -173,6 +176,8 @@ void plan_quotas(struct plan_series *ps, size_t n, const struct plan_options *o,
  */
 BERTH_MUST_CHECK enum berth_code plan_quota_solve(struct plan_series *ps, size_t n, double budget, bool all, struct arena *a,
     struct berth_err *err);
+/* Rules of series i with its part of the quotas that others draw on, by what the plans take; its own where nothing is shared. */
+const struct commit_shares *plan_quota_allot(const struct plan_series *ps, size_t n, size_t i, struct arena *a);
 void plan_quota_explain(struct plan_series *ps, const struct plan_options *o, struct arena *a);
 void plan_quota_json(struct jsonw *w, const struct plan_series *ps, size_t n, const struct plan_options *o);
 

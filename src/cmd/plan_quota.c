@@ -69,6 +69,14 @@ plan_quotas(struct plan_series *ps, size_t n, const struct plan_options *o, stru
 				weight[l] = (double)quota_weight(o, q, &ps[i], l) / (double)(q < o->n_limits ? ps[i].units[l] : 1);
 			quota[q] = (struct commit_quota){ quota_limit(ps, n, o, q), weight };
 		}
+		for (size_t k = 0; k < ps[i].n_owned; k++) {
+			double *weight = arena_array(a, n_quotas + 1, sizeof(*weight));
+
+			for (size_t q = 0; q < o->n_limits; q++)
+				weight[q] = (double)(placing_quota_weight(&o->limits[q], ps[i].owned_offer[k]) * ps[i].owned_count[k]) /
+				    (double)ps[i].owned[k].gpus;
+			ps[i].owned[k].weight = weight;
+		}
 		ps[i].shares.quota = quota;
 		ps[i].shares.n_quotas = n_quotas;
 	}
@@ -173,6 +181,35 @@ plan_quota_solve(struct plan_series *ps, size_t n, double budget, bool all, stru
 		ps[0].met = false;
 	quota_alone(ps, n, a);
 	return rc;
+}
+
+const struct commit_shares *
+plan_quota_allot(const struct plan_series *ps, size_t n, size_t i, struct arena *a)
+{
+	struct commit_shares *own = arena_memdup(a, &ps[i].shares, sizeof(*own));
+	struct commit_quota *quota = arena_memdup(a, own->quota, (own->n_quotas + 1) * sizeof(*quota));
+	bool shared = false;
+
+	for (size_t q = 0; q < own->n_quotas; q++) {
+		double held = 0, all = 0, limit = quota[q].limit, mine = quota_taken(&ps[i], q, false);
+		size_t counted = 0;
+
+		for (size_t k = 0; k < n; k++) {
+			held += quota_taken(&ps[k], q, false);
+			all += quota_taken(&ps[k], q, true);
+			counted += quota_counts(&ps[k], q);
+		}
+		if (counted < 2 || !quota_counts(&ps[i], q))
+			continue;
+		shared = true;
+		if (all <= limit)
+			mine = quota_taken(&ps[i], q, true) + (limit - all) / (double)counted;
+		else
+			mine += (limit - held) * (quota_taken(&ps[i], q, true) - mine) / (all - held);
+		quota[q].limit = fmax(0, floor(mine + 1e-9));
+	}
+	own->quota = quota;
+	return shared ? own : &ps[i].shares;
 }
 
 /* Shadow price of a quota: the most that a plan of a series, or of those that meet, says; USD a month. */

@@ -24,7 +24,7 @@ schedule_of(const struct plan_series *ps, const struct plan_options *o, struct a
 		if (ps->lines[i].kind == COMMIT_RESERVED)
 			term[i] = (int64_t)fmax(1, rint(offer_term_hours(ps->offers[i]) * 3600 / (double)ps->forecast.step_s));
 	return (struct schedule_problem){ &ps->demand, ps->lines, ps->n_lines, term, ps->owned, ps->n_owned, every > 0 ? every : 1,
-		ps->problem.unserved, ps->problem.peak, 0, NAN };
+		ps->problem.unserved, ps->problem.peak, 0, NAN, &ps->shares };
 }
 
 /* All series at one price of money; *bound_out: what that binds. */
@@ -88,7 +88,8 @@ enum berth_code
 plan_schedule(struct plan_series *ps, size_t n, const struct plan_options *o, struct arena *a, struct berth_err *err)
 {
 	struct schedule_problem *p = arena_array(a, n + 1, sizeof(*p));
-	double bound;
+	double bound, *lower = arena_array(a, n + 1, sizeof(*lower));
+	bool any = false;
 	enum berth_code rc;
 
 	if (o->starts_s <= 0)
@@ -98,8 +99,24 @@ plan_schedule(struct plan_series *ps, size_t n, const struct plan_options *o, st
 		ps[i].schedule = arena_array(a, 1, sizeof(*ps[i].schedule));
 	}
 	rc = schedule_at(ps, p, n, 0, a, &bound, err);
+	for (size_t i = 0; i < n && rc == BERTH_OK; i++) {
+		lower[i] = ps[i].schedule->lower_bound_usd;
+		p[i].rules = plan_quota_allot(ps, n, i, a);
+		ps[i].allotted = p[i].rules != &ps[i].shares;
+		any = any || ps[i].allotted;
+	}
+	if (rc == BERTH_OK && any)
+		rc = schedule_at(ps, p, n, 0, a, &bound, err);
 	if (rc == BERTH_OK && !isnan(o->budget_usd) && bound > o->budget_usd)
 		rc = schedule_budget(ps, p, n, o->budget_usd, a, err);
+	for (size_t i = 0; i < n && rc == BERTH_OK; i++) {
+		struct schedule *s = ps[i].schedule;
+
+		if (!ps[i].allotted)
+			continue;
+		s->lower_bound_usd = fmin(lower[i], s->cost_usd);	/* as if the others left it all */
+		s->optimal = s->cost_usd - s->lower_bound_usd <= 1e-9 * fmax(1, s->cost_usd);
+	}
 	return rc;
 }
 
@@ -183,6 +200,9 @@ plan_schedule_explain(struct plan_series *ps, const struct plan_options *o, stru
 	    "holds, %.2f USD are expected, %s", (double)o->starts_s / (7 * 86400), s->cost_usd, s->optimal ?
 	    "the least there is on this forecast" : arena_printf(a, "at most %.2f %% above any other (bound %.2f USD)", gap,
 	    s->lower_bound_usd)));
+	if (ps->allotted)
+		plan_add(&ps->because, a, "schedule: of quotas that other series draw on too it has the part that the plan at one date "
+		    "takes; the bound is as if they left it all");
 	for (size_t k = 0; k < s->n && k < SCHEDULE_SAID; k++)
 		schedule_say(ps, &s->buy[k], a);
 	if (s->n == 0)
@@ -249,6 +269,24 @@ schedule_lp_rest(struct buf *b, const struct terms_rest *r, bool objective, size
 	}
 }
 
+/* A provider's part of what runs in stretch t, with what is owned on the right. */
+static void
+schedule_lp_share(struct buf *b, const struct plan_series *ps, size_t k, bool most, size_t t)
+{
+	const struct schedule_form *f = &ps->schedule->form;
+	double part = most ? ps->shares.share[k].max : ps->shares.share[k].min, owned = 0;
+
+	buf_printf(b, " s%zu_%zu_%d: 0 one", t, k, most);
+	for (size_t j = 0; j < f->n_offers; j++)
+		if (f->offers[j].from <= t && t < f->offers[j].to)
+			buf_printf(b, "\n %+.17g x%zu", ((ps->shares.group[f->line[j]] == k + 1) - part) *
+			    (double)ps->lines[f->line[j]].gpus, j);
+	for (size_t i = 0; i < ps->n_owned; i++)
+		if (ps->owned[i].from <= f->border[t] && f->border[t + 1] <= ps->owned[i].to)
+			owned += ((ps->owned[i].group == k + 1) - part) * (double)ps->owned[i].gpus;
+	buf_printf(b, " %s= %.17g\n", most ? "<" : ">", -owned);
+}
+
 static void
 schedule_lp_rows(struct buf *b, const struct schedule_form *f, const struct commit_line *lines)
 {
@@ -283,6 +321,11 @@ plan_schedule_lp(const struct plan_series *ps, const struct plan_options *o, con
 	struct buf b;
 	enum berth_code rc;
 
+	if (ps->shares.n_quotas > 0) {
+		err_set(err, BERTH_EUSAGE, "the program of --starts is written without quotas: leave --on-demand-limit and the limits of "
+		    "berth.yaml out");
+		return err_at(err, "--write-lp");
+	}
 	buf_init(&b, SCHEDULE_LP_BYTES);
 	for (size_t t = 0; t < f->rest->n; t++)
 		rest += f->rest->usd[t * ((size_t)f->rest->levels + 1) + (size_t)f->rest->levels];
@@ -294,6 +337,8 @@ plan_schedule_lp(const struct plan_series *ps, const struct plan_options *o, con
 		schedule_lp_rest(&b, f->rest, true, t);
 	buf_printf(&b, "Subject To\n");
 	schedule_lp_rows(&b, f, ps->lines);
+	for (size_t k = 0; k < 2 * ps->shares.n * f->rest->n; k++)
+		schedule_lp_share(&b, ps, k / 2 % ps->shares.n, k % 2 == 0, k / 2 / ps->shares.n);
 	if (!isnan(o->budget_usd)) {
 		buf_printf(&b, " budget: 0 one");
 		for (size_t j = 0; j < f->n_offers; j++)

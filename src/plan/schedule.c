@@ -2,27 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/commit_impl.h"
-#include "plan/schedule.h"
+#include "plan/schedule_impl.h"
 #include "util/arena.h"
-#include "util/vec.h"
 
 #define SCHEDULE_ROUNDS 6
 #define SCHEDULE_BORDERS 4096
-
-struct schedule_work {
-	const struct schedule_problem *p;
-	struct arena *a;
-	int64_t steps;
-	VEC(int64_t) border;		/* sorted, from 0 to steps */
-	VEC(int64_t) start;		/* sorted */
-	VEC(struct terms_offer) offer;
-	VEC(size_t) line;
-	struct terms_rest rest;		/* by GPUs */
-	double *usd;
-	int64_t *least;
-	int64_t *count;			/* [offers] */
-};
 
 static int
 schedule_cmp(const void *a, const void *b)
@@ -43,13 +27,6 @@ schedule_unique(int64_t *v, size_t n)
 		if (kept == 0 || v[kept - 1] != v[i])
 			v[kept++] = v[i];
 	return kept;
-}
-
-/* Purchases that a line may make at once are limited, or its own renewals are all that there is of it. */
-static bool
-schedule_limited(const struct commit_line *l)
-{
-	return l->max_count != COMMIT_NO_LIMIT;
 }
 
 static void
@@ -115,8 +92,6 @@ schedule_offers(struct schedule_work *w, struct berth_err *err)
 
 			if (rc != BERTH_OK)
 				return rc;
-			if (schedule_limited(l) && s % p->term[i] != 0)
-				continue;
 			VEC_PUSH(w->a, &w->offer, o);
 			VEC_PUSH(w->a, &w->line, i);
 		}
@@ -125,7 +100,7 @@ schedule_offers(struct schedule_work *w, struct berth_err *err)
 }
 
 /* Share of the time in which each further GPU is busy, in steps [from, to); demand over cap is cut to it. */
-static void
+void
 schedule_busy(const struct commit_demand *d, int64_t from, int64_t to, double cap, double *u, size_t levels)
 {
 	double total = 0;
@@ -193,7 +168,7 @@ schedule_stretches(struct schedule_work *w, struct berth_err *err)
 	for (size_t t = 0; t < w->rest.n; t++) {
 		int64_t from = w->border.v[t], to = w->border.v[t + 1], owned = 0;
 		struct commit_curve c = { u, levels, 0, cap, (double)(to - from) * d->step_hours };
-		struct commit_problem cp = { &c, p->lines, p->n_lines, p->unserved, NAN, NAN, 0 };
+		const struct commit_problem cp = { &c, p->lines, p->n_lines, p->unserved, NAN, NAN, 0 };
 		struct commit_stack st;
 
 		schedule_busy(d, from, to, cap, u, levels);
@@ -384,9 +359,12 @@ schedule_report(struct schedule_work *w, struct schedule *out)
 {
 	int64_t *have = arena_array(w->a, w->rest.n, sizeof(*have));
 	struct terms_rest *rest = arena_array(w->a, 1, sizeof(*rest));
+	double usd;
 
 	schedule_have(w, -1, have);
-	out->cost_usd = schedule_usd(w, have, &out->bound_usd);
+	usd = schedule_usd(w, have, &out->bound_usd);
+	if (isnan(out->cost_usd))
+		out->cost_usd = usd;
 	out->lower_bound_usd = fmin(out->lower_bound_usd, out->cost_usd);
 	out->optimal = out->cost_usd - out->lower_bound_usd <= 1e-9 * fmax(1, out->cost_usd);
 	out->buy = arena_array(w->a, w->offer.n + 1, sizeof(*out->buy));
@@ -419,7 +397,7 @@ schedule_solve(const struct schedule_problem *p, struct arena *a, struct schedul
 			    (long long)p->term[i], p->lines[i].usage);
 	if (rc != BERTH_OK)
 		return rc;
-	*schedule_out = (struct schedule){ .theta = 0 };
+	*schedule_out = (struct schedule){ .theta = 0, .cost_usd = NAN };
 	schedule_dates(&w);
 	rc = schedule_offers(&w, err);
 	if (rc == BERTH_OK)
@@ -430,6 +408,8 @@ schedule_solve(const struct schedule_problem *p, struct arena *a, struct schedul
 	if (n_sizes == 0)
 		schedule_out->lower_bound_usd = INFINITY;
 	rc = schedule_sizes_solve(&w, size, n_sizes, &schedule_out->lower_bound_usd, &schedule_out->theta, err);
+	if (rc == BERTH_OK && n_sizes > 0 && schedule_ruled(&w, n_sizes))
+		rc = schedule_rules_solve(&w, schedule_out, err);
 	if (rc == BERTH_OK)
 		schedule_report(&w, schedule_out);
 	return rc;

@@ -8,6 +8,8 @@
 struct schedule_owned {
 	int64_t from, to;	/* steps; may lie beyond the horizon on both sides */
 	int64_t gpus;
+	size_t group;		/* of the shares; 0 none */
+	const double *weight;	/* [n_quotas] of one GPU; NULL: none counts it */
 };
 
 struct schedule_problem {
@@ -19,6 +21,7 @@ struct schedule_problem {
 	size_t n_owned;
 	int64_t every;				/* steps between start dates, >= 1 */
 	double unserved, peak, theta, budget;	/* as in commit_problem */
+	const struct commit_shares *rules;	/* hold at all times; NULL: none */
 };
 
 struct schedule_buy {
@@ -48,8 +51,9 @@ struct schedule {
 /*
  * Start dates are every `every` steps, the ends of what is owned, and the ends of terms that began with the horizon; between
  * them everything is merged, exactly. Machines of one size are a flow (terms_solve_rest()) and the plan is the best there
- * is; of several sizes, each is solved in turn with the others held until none improves, and lower_bound_usd is that of
- * single GPUs. A line with max_count never runs more machines at once: it starts with the horizon and where its own term ends.
+ * is. Several sizes, max_count (of the machines that run at once), quotas and shares are no flow: where the flow's plan breaks
+ * them or is not proven, tangents of the hours' cost in each stretch and branch and bound go on from it, as in
+ * commit_solve_joint(), and lower_bound_usd says how far they came.
  * Errors: as terms_solve_rest() and commit_curve_build().
  */
 BERTH_MUST_CHECK enum berth_code schedule_solve(const struct schedule_problem *p, struct arena *a,

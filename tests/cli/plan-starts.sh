@@ -126,8 +126,56 @@ expect_err_has 'comes out otherwise'
 run commitments delete 1
 expect_exit 1
 
-run plan flat --paths 60 --starts 4w --share 'acme=..0.5'
+# Shares and quotas at all times: half of it with a dearer provider, and no more than eight GPUs of the cheap one.
+cat >more.csv <<CSV
+provider,region,instance_type,accelerator,accelerator_count,purchase,term_months,payment,upfront,price_per_hour,currency
+bold,r1,quad,H100,4,reserved,3,none,0,5.8,USD
+bold,r1,quad,H100,4,reserved,12,none,0,5.2,USD
+CSV
+run prices import more.csv
+run plan web --no-spot --max-term 12 --paths 60 --starts 8w -o json
+free=$(json '$.series[0].schedule.expected_cost')
+run plan web --no-spot --max-term 12 --paths 60 --starts 8w --share 'bold=0.5..' --write-lp x.lp -o json
+expect_exit 0
+shared=$(json '$.series[0].schedule.expected_cost') lower=$(json '$.series[0].schedule.lower_bound')
+awk -v f="$free" -v c="$shared" -v l="$lower" 'BEGIN { exit !(c > f && l <= c) }'
+ok $? "a share costs something ($free, $shared, bound $lower)"
+if command -v glpsol >/dev/null 2>&1; then
+	timeout 100 glpsol --lp x.lp --tmlim 10 -w x.sol >/dev/null 2>&1
+	awk -v a="$shared" -v l="$lower" '$1 == "s" && $2 == "mip" { b = $6 } END { exit !(b > 0 && a <= 1.01 * b && l <= b * (1 + 1e-9)) }' x.sol
+	ok $? "within 1 % of what GLPK finds in 10 s ($(awk '$1 == "s" { print $5, $6 }' x.sol))"
+else
+	skip "a share against GLPK" "no glpsol"
+fi
+flat() { awk -f "$TOP_SRCDIR/tests/cli/json.awk" "$out"; }
+flat | awk -F '\t' '
+	/schedule.buys/ && $1 ~ /\.t$/ { t = $2 }
+	/schedule.buys/ && $1 ~ /\.until$/ { u = $2 }
+	/schedule.buys/ && $1 ~ /\.provider$/ { p = $2 }
+	/schedule.buys/ && $1 ~ /\.gpus$/ { n++; from[n] = t; to[n] = u; of[n] = p; g[n] = $2 }
+	END {
+		for (i = 1; i <= n; i++) {
+			all = mine = 0
+			for (k = 1; k <= n; k++)
+				if (from[k] <= from[i] && from[i] < to[k]) { all += g[k]; mine += of[k] == "bold" ? g[k] : 0 }
+			if (mine < 0.5 * all) bad = 1
+		}
+		exit !(n > 0 && !bad)
+	}'
+ok $? "at each start half of what runs is bold's"
+mkdir -p "$HOME/.config/berth"
+printf 'schema: berth.config/1\nlimits:\n  - { name: few, provider: acme, limit: 8, unit: gpu }\n  - { name: bold, provider: bold, limit: 8, unit: gpu }\n' \
+	>"$HOME/.config/berth/berth.yaml"
+run plan web --no-spot --max-term 12 --paths 60 --starts 8w
+expect_exit 3 "no quota lets the peak be carried"
+printf 'schema: berth.config/1\nlimits:\n  - { name: few, provider: acme, limit: 16, unit: gpu }\n' >"$HOME/.config/berth/berth.yaml"
+run plan web --no-spot --max-term 12 --paths 60 --starts 8w -o json
+expect_exit 0
+flat | awk -F '\t' '/schedule.buys/ && $1 ~ /\.provider$/ { b += $2 == "bold" } END { exit !(b > 0) }'
+ok $? "what the quota of the cheaper does not let is bought of the other"
+run plan web --no-spot --paths 60 --starts 8w --write-lp x.lp
 expect_exit 2
+rm "$HOME/.config/berth/berth.yaml"
 run plan --no-spot --paths 60 --starts 4w --write-lp x.lp
 expect_exit 2
 expect_err_has 'one series'

@@ -19,6 +19,11 @@ struct world {
 	struct commit_line line[LINES];
 	int64_t term[LINES];
 	struct schedule_owned owned[2];
+	double owned_weight[3], weights[3][LINES];
+	struct commit_quota quota[3];
+	struct commit_share share[2];
+	size_t group[LINES];
+	struct commit_shares rules;
 	struct commit_demand d;
 	struct schedule_problem p;
 };
@@ -40,10 +45,10 @@ make_world(struct world *w, struct rng *r, int64_t size, bool limits, bool parts
 	w->term[0] = 5;
 	w->term[1] = 12;
 	w->term[2] = 60;
-	w->owned[0] = (struct schedule_owned){ -3, 10 + (int64_t)rng_below(r, 8), 2 };
-	w->owned[1] = (struct schedule_owned){ 7, INT64_MAX, 1 };
+	w->owned[0] = (struct schedule_owned){ -3, 10 + (int64_t)rng_below(r, 8), 2, 1, w->owned_weight };
+	w->owned[1] = (struct schedule_owned){ 7, INT64_MAX, 1, 2, w->owned_weight };
 	w->d = (struct commit_demand){ w->gpus, PATHS, STEPS, w->weight, 1 };
-	w->p = (struct schedule_problem){ &w->d, w->line, LINES, w->term, w->owned, 2, 4, 10, limits ? 11 : NAN, 0, budget };
+	w->p = (struct schedule_problem){ &w->d, w->line, LINES, w->term, w->owned, 2, 4, 10, limits ? 11 : NAN, 0, budget, NULL };
 }
 
 static int64_t
@@ -56,17 +61,80 @@ owned_at(const struct world *w, int64_t t)
 	return n;
 }
 
-/* Is s a start date of line i? */
+/* Is s a start date? */
 static bool
-is_start(const struct world *w, size_t i, int64_t s)
+is_start(const struct world *w, int64_t s)
 {
 	bool chain = false;
 
 	for (size_t k = 0; k < 3; k++)
 		chain = chain || s % w->term[k] == 0;
-	if (w->line[i].max_count != COMMIT_NO_LIMIT)
-		return s % w->term[i] == 0;
 	return s % 4 == 0 || chain || s == w->owned[0].to;
+}
+
+/* Purchases that run in step t, each times what a GPU of its line weighs; weight NULL: 1. */
+static void
+lp_running(FILE *f, const struct world *w, int t, const double *weight)
+{
+	for (size_t i = 0; i < 3; i++)
+		for (int64_t s = 0; s <= t; s++)
+			if (is_start(w, s) && s + w->term[i] > t && (weight == NULL || weight[i] != 0))
+				fprintf(f, "\n %+.17g x%zu_%d", (weight == NULL ? 1 : weight[i]) * (double)w->line[i].gpus, i, (int)s);
+}
+
+static double
+owned_weight(const struct world *w, size_t q, int64_t t)
+{
+	return w->owned_weight[q] * (double)owned_at(w, t);
+}
+
+static void
+lp_rules(FILE *f, const struct world *w, int t)
+{
+	for (size_t i = 0; i < 3; i++) {
+		double one[3] = { i == 0, i == 1, i == 2 };
+
+		if (w->line[i].max_count == COMMIT_NO_LIMIT)
+			continue;
+		fprintf(f, " m%zu_%d: 0 zero", i, t);
+		lp_running(f, w, t, one);
+		fprintf(f, " <= %d\n", (int)(w->line[i].max_count * w->line[i].gpus));
+	}
+	for (size_t q = 0; w->p.rules != NULL && q < w->rules.n_quotas; q++)
+		for (size_t k = 0; k <= PATHS; k++) {
+			const double *weight = w->weights[q];
+
+			fprintf(f, " q%zu_%zu_%d: 0 zero", q, k, t);
+			lp_running(f, w, t, weight);
+			if (k < PATHS)
+				fprintf(f, " + %.17g s%zu_%d + %.17g o%zu_%d", weight[3], k, t, weight[4], k, t);
+			else if (!isnan(w->p.peak))
+				fprintf(f, " + %.17g v%d", weight[4], t);
+			fprintf(f, " <= %.17g\n", fmax(0, w->quota[q].limit - owned_weight(w, q, t)));
+		}
+	for (size_t k = 0; w->p.rules != NULL && k < w->rules.n; k++)
+		for (int side = 0; side < 2; side++) {
+			double part = side == 0 ? w->share[k].max : w->share[k].min, weight[3], own = 0;
+
+			for (size_t i = 0; i < 3; i++)
+				weight[i] = (w->group[i] == k + 1) - part;
+			for (size_t i = 0; i < 2; i++)
+				if (w->owned[i].from <= t && t < w->owned[i].to)
+					own += ((w->owned[i].group == k + 1) - part) * (double)w->owned[i].gpus;
+			fprintf(f, " h%zu_%d_%d: 0 zero", k, side, t);
+			lp_running(f, w, t, weight);
+			fprintf(f, side == 0 ? " <= %.17g\n" : " >= %.17g\n", -own);
+		}
+}
+
+static void
+lp_money(FILE *f, const struct world *w)
+{
+	for (size_t i = 0; i < 3; i++)
+		for (int64_t s = 0; s < STEPS; s++)
+			if (is_start(w, s))
+				fprintf(f, "\n + %.10f x%zu_%d", w->line[i].fixed * (double)w->line[i].gpus *
+				    (double)((s + w->term[i] < STEPS ? s + w->term[i] : STEPS) - s), i, (int)s);
 }
 
 static void
@@ -80,58 +148,48 @@ write_lp(const struct world *w, const char *path, bool whole)
 	for (size_t k = 0; k < PATHS; k++)
 		total += w->weight[k];
 	fprintf(f, "Minimize\n c: 0 zero");
-	for (size_t i = 0; i < 3; i++)
-		for (int64_t s = 0; s < STEPS; s++)
-			if (is_start(w, i, s))
-				fprintf(f, "\n + %.10f x%zu_%d", w->line[i].fixed * (double)w->line[i].gpus *
-				    (double)((s + w->term[i] < STEPS ? s + w->term[i] : STEPS) - s), i, (int)s);
+	lp_money(f, w);
 	for (size_t k = 0; k < PATHS; k++)
 		for (int t = 0; t < STEPS; t++)
 			fprintf(f, "\n + %.17g s%zu_%d + %.17g o%zu_%d + %.17g u%zu_%d", w->line[3].usage * w->weight[k] / total, k, t,
 			    w->line[4].usage * w->weight[k] / total, k, t, w->p.unserved * w->weight[k] / total, k, t);
 	fprintf(f, "\nSubject To\n");
-	for (int t = 0; t < STEPS; t++)
+	for (int t = 0; t < STEPS; t++) {
 		for (size_t k = 0; k <= PATHS; k++) {
 			if (k == PATHS && isnan(w->p.peak))
 				continue;
 			if (k < PATHS)
 				fprintf(f, " d%zu_%d: s%zu_%d + o%zu_%d + u%zu_%d", k, t, k, t, k, t, k, t);
 			else
-				fprintf(f, " p%d: 0 zero", t);
-			for (size_t i = 0; i < 3; i++)
-				for (int64_t s = 0; s <= t; s++)
-					if (is_start(w, i, s) && s + w->term[i] > t)
-						fprintf(f, "\n + %d x%zu_%d", (int)w->line[i].gpus, i, (int)s);
+				fprintf(f, " p%d: v%d", t, t);
+			lp_running(f, w, t, NULL);
 			if (k < PATHS)
 				fprintf(f, " >= %.17g\n", fmax(0, w->gpus[k * STEPS + (size_t)t] - (double)owned_at(w, t)));
 			else
-				fprintf(f, " >= %.17g\n", fmax(0, w->p.peak - (double)w->line[4].max_count - (double)owned_at(w, t)));
+				fprintf(f, " >= %.17g\n", fmax(0, w->p.peak - (double)owned_at(w, t)));
 		}
+		lp_rules(f, w, t);
+	}
 	if (!isnan(w->p.budget)) {
 		fprintf(f, " budget: 0 zero");
-		for (size_t i = 0; i < 3; i++)
-			for (int64_t s = 0; s < STEPS; s++)
-				if (is_start(w, i, s))
-					fprintf(f, "\n + %.10f x%zu_%d", w->line[i].fixed * (double)w->line[i].gpus *
-					    (double)((s + w->term[i] < STEPS ? s + w->term[i] : STEPS) - s), i, (int)s);
+		lp_money(f, w);
 		fprintf(f, " <= %.17g\n", w->p.budget);
 	}
 	fprintf(f, "Bounds\n zero = 0\n");
-	for (size_t k = 0; k < PATHS; k++)
-		for (int t = 0; t < STEPS; t++) {
+	for (int t = 0; t < STEPS; t++) {
+		for (size_t k = 0; k < PATHS; k++) {
 			fprintf(f, " s%zu_%d <= %d\n", k, t, (int)w->line[3].max_count);
 			if (w->line[4].max_count != COMMIT_NO_LIMIT)
 				fprintf(f, " o%zu_%d <= %d\n", k, t, (int)w->line[4].max_count);
 		}
-	for (size_t i = 0; i < 3; i++)
-		for (int64_t s = 0; s < STEPS; s++)
-			if (is_start(w, i, s) && w->line[i].max_count != COMMIT_NO_LIMIT)
-				fprintf(f, " x%zu_%d <= %d\n", i, (int)s, (int)w->line[i].max_count);
+		if (!isnan(w->p.peak) && w->line[4].max_count != COMMIT_NO_LIMIT)
+			fprintf(f, " v%d <= %d\n", t, (int)w->line[4].max_count);
+	}
 	if (whole) {
 		fprintf(f, "General\n");
 		for (size_t i = 0; i < 3; i++)
 			for (int64_t s = 0; s < STEPS; s++)
-				if (is_start(w, i, s))
+				if (is_start(w, s))
 					fprintf(f, " x%zu_%d\n", i, (int)s);
 	}
 	fprintf(f, "End\n");
@@ -161,6 +219,67 @@ glpk(const struct world *w, const char *dir, bool whole)
 	remove(lp);
 	remove(out);
 	return objective;
+}
+
+/* Provider 1 sells lines 0 and 1, spot and on demand; 2 sells line 2. Nested: all of provider 1, on demand and spot in it, all. */
+static void
+make_rules(struct world *w, struct rng *r, bool quotas, bool shares)
+{
+	static const double of[3][LINES] = { { 1, 1, 0, 1, 1 }, { 0, 0, 0, 1, 1 }, { 1, 1, 1, 1, 1 } }, limit[3] = { 9, 5, 13 };
+	static const double own[3] = { 1, 0, 1 };
+
+	for (size_t q = 0; q < 3; q++) {
+		w->owned_weight[q] = own[q];
+		for (size_t i = 0; i < LINES; i++)
+			w->weights[q][i] = of[q][i];
+		w->quota[q] = (struct commit_quota){ limit[q] + (double)rng_below(r, 3), w->weights[q] };
+	}
+	for (size_t i = 0; i < LINES; i++)
+		w->group[i] = i == 2 ? 2 : 1;
+	w->share[0] = (struct commit_share){ 1, 0.2, 0.7 };
+	w->share[1] = (struct commit_share){ 2, 0, 0.6 };
+	w->rules = (struct commit_shares){ w->share, shares ? 2 : 0, w->group, w->quota, quotas ? 1 + rng_below(r, 3) : 0 };
+	w->p.rules = &w->rules;
+}
+
+/* Quotas, shares, limits, sizes and a budget at once: GLPK's optimum, or as far from it as is told. */
+static void
+test_rules(struct rng *r, const char *dir, struct arena *a)
+{
+	static struct world w;
+	int off = 0, above = 0, wrong = 0, proven = 0, checked = 0, none = 0;
+	double worst = 0;
+
+	for (int k = 0; k < 16; k++) {
+		struct schedule s;
+		struct berth_err err;
+		enum berth_code rc;
+		double theirs;
+
+		make_world(&w, r, k % 3, k % 4 == 3, k % 2 == 1, k % 6 == 5 ? 90 : NAN);
+		make_rules(&w, r, k % 8 < 6, k % 4 >= 2);
+		theirs = glpk(&w, dir, true);
+		rc = schedule_solve(&w.p, a, &s, &err);
+		if (rc != BERTH_OK || !isfinite(theirs)) {
+			none++;
+			wrong += rc == BERTH_OK;
+			if (rc != BERTH_OK)
+				tap_diag("case %d: %s; %g", k, err.msg, theirs);
+			continue;
+		}
+		checked++;
+		off += !(s.cost_usd >= theirs - 1e-7) || !(s.lower_bound_usd <= theirs * (1 + 1e-9) + 1e-7);
+		proven += s.optimal;
+		above += s.optimal && !(fabs(s.cost_usd - theirs) <= 1e-7 + 1e-9 * theirs);
+		worst = fmax(worst, s.cost_usd / theirs - 1);
+		if (!s.optimal || off > 0 || above > 0)
+			tap_diag("case %d: %.9g, theirs %.9g, bound %.9g", k, s.cost_usd, theirs, s.lower_bound_usd);
+		arena_reset(a);
+	}
+	tap_ok(off == 0 && wrong == 0 && checked == 16, "%d schedules under rules, and %d that there are none for: the bound holds", checked,
+	    none);
+	tap_ok(above == 0 && proven >= 12, "%d of them are proven, and are GLPK's", proven);
+	tap_ok(worst < 0.025, "the others are %.3f %% above at most", 100 * worst);
 }
 
 int
@@ -226,6 +345,7 @@ main(void)
 	}
 	tap_is_long(failed + above, 0, "machines of several sizes: the bound and the plan stand on their sides of the optimum");
 	tap_ok(worst < 0.02, "the plan is %.2f %% above it at most", 100 * worst);
+	test_rules(&r, dir, a);
 	make_world(&w, &r, 1, false, true, 0);
 	tap_code(schedule_solve(&w.p, a, &s, &err), BERTH_OK, &err);
 	tap_is_long((long)s.n, 0, "no budget buys nothing");
