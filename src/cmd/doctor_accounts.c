@@ -11,6 +11,7 @@
 #include "store/store.h"
 #include "util/str.h"
 
+#define DOCTOR_PUT_KEYS "put the credentials in one of the places that berth-providers(7) names"
 #define DOCTOR_NOBODY "none"	/* before berth init nothing is ours, and clouds are asked all the same */
 
 enum {
@@ -72,6 +73,15 @@ doctor_right(void *arg, const struct prov_check *c, struct berth_err *err)
 	return BERTH_OK;
 }
 
+/* A message without the account's name in front: the line says whose it is. */
+static const char *
+doctor_words(const struct doctor_account *a, const struct berth_err *err)
+{
+	size_t len = strlen(a->config->name);
+
+	return strncmp(err->msg, a->config->name, len) == 0 && str_starts(err->msg + len, ": ") ? err->msg + len + 2 : err->msg;
+}
+
 static void
 doctor_open(struct doctor *d, struct prov_net *net, struct doctor_account *a)
 {
@@ -81,12 +91,14 @@ doctor_open(struct doctor *d, struct prov_net *net, struct doctor_account *a)
 		    store_installation(d->store) : DOCTOR_NOBODY,
 		.accels = d->accels, .offline = ctx->offline, .log = ctx->log, .net = net };
 	struct berth_err err = { 0 };
+	const char *words;
 
 	if (prov_account_open(a->config->node, a->config->provider, &env, &a->open, &err) == BERTH_OK)
 		return;
 	a->open = NULL;
-	doctor_add_err(d, DOCTOR_FAIL, a->name, err.code == BERTH_EAUTH ? "put the credentials in one of the places that berth-providers(7) names" :
-	    "correct the account in berth.yaml; berth-providers(7) lists the keys", &err);
+	words = doctor_words(a, &err);
+	DOCTOR_SAY(d, DOCTOR_FAIL, a->name, err.code == BERTH_EAUTH ? DOCTOR_PUT_KEYS :
+	    "correct the account in berth.yaml; berth-providers(7) lists the keys", "%s: %s", a->config->provider, words);
 }
 
 /* The cheapest question: limits, else what runs for us. False: there is neither. */
@@ -125,8 +137,7 @@ doctor_is_permission(const struct berth_err *err)
 static void
 doctor_refused(struct doctor *d, struct doctor_account *a, const struct berth_err *err)
 {
-	const char *next, *what, *words = err->msg;
-	size_t len = strlen(a->config->name);
+	const char *next, *what, *words = doctor_words(a, err);
 	enum doctor_state state = DOCTOR_FAIL;
 
 	if (doctor_is_permission(err)) {
@@ -135,6 +146,9 @@ doctor_refused(struct doctor *d, struct doctor_account *a, const struct berth_er
 	} else if (err->code == BERTH_EAUTH && strstr(err->msg, "TLS") != NULL) {
 		what = "the cloud's certificate is not trusted";
 		next = "set ca_file if its authority is your own; else something stands between";
+	} else if (err->code == BERTH_EAUTH && err->http_status == 0) {	/* nobody was asked */
+		what = "its credentials cannot be had";
+		next = DOCTOR_PUT_KEYS;
 	} else if (err->code == BERTH_EAUTH) {
 		what = "its credentials are refused";
 		next = "renew them; berth-providers(7) says where they are looked for";
@@ -153,8 +167,6 @@ doctor_refused(struct doctor *d, struct doctor_account *a, const struct berth_er
 		what = "what answers does not speak as this cloud";
 		next = "check endpoint and project: is it a sign-in page, or another service?";
 	}
-	if (strncmp(words, a->config->name, len) == 0 && str_starts(words + len, ": "))	/* the line says whose it is */
-		words += len + 2;
 	if (strstr(err->where, "://") != NULL)
 		DOCTOR_SAY(d, state, a->name, next, "%s: %s: %s (%s)", a->config->provider, what, words, err->where);
 	else

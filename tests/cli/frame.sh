@@ -201,4 +201,12 @@ if [ -n "$de" ] && [ "$(LC_ALL=$de locale decimal_point 2>/dev/null)" = , ]; the
 else
 	skip "the same JSON in a locale with decimal commas" "no de_DE locale"
 fi
+# Credentials that are not there are not called refused, and an account is named once.
+printf 'accounts:\n  - {name: lam, provider: lambda, api_key: "env:NOT_SET"}\n  - {name: k, provider: kubernetes, kubeconfig: /nowhere}\n' >"$HOME/keys.yaml"
+run --config "$HOME/keys.yaml" doctor
+grep -A1 '^fail  account lam: lambda: its credentials cannot be had: .*no NOT_SET' "$out" | grep -q 'next: put the credentials'
+ok $? 'credentials that cannot be had'
+grep -q '^fail  account k: kubernetes: /nowhere: ' "$out"
+ok $? 'an account that does not open'
+
 done_testing
