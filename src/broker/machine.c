@@ -292,6 +292,8 @@ machine_gone_rows(struct broker *b, struct instance *in, int64_t ended, const ch
 
 	in->state = INSTANCE_GONE;
 	in->gone = ended != 0 && ended <= b->now ? ended : b->now;
+	if (in->gone < in->created)		/* by another clock than ours */
+		in->gone = in->created;
 	if (in->end_reason[0] == '\0')
 		in->end_reason = reason;
 	rc = machine_accrue(b, in, in->gone, true, err);
