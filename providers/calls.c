@@ -47,6 +47,7 @@ struct calls_list {
 	struct arena *keep;		/* tokens seen */
 	struct strmap seen;
 	struct flow flow;
+	int64_t oldest;			/* answer out of the cache so far, s since epoch; 0: none came from there */
 };
 
 static enum berth_code
@@ -127,6 +128,8 @@ calls_page(void *arg, const struct http_resp *resp, bool *more_out, struct berth
 		*more_out = true;
 		return calls_notices_page(l, resp, err);
 	}
+	if (resp->cached != 0 && (l->oldest == 0 || resp->cached < l->oldest))
+		l->oldest = resp->cached;
 	rc = calls_parse_page(l, resp, err);
 	*more_out = l->cur.next[0] != '\0';
 	return rc == BERTH_OK && *more_out ? calls_next_page(l->keep, &l->cur, &l->seen, err) : rc;
@@ -182,8 +185,7 @@ calls_emit_offer(void *arg, const struct offer *offer, struct berth_err *err)
 
 	o.account = (c->acc->ops->caps & PROV_CAP_LEASE) != 0 ? c->acc->env.account : "";
 	if (o.as_of == 0)	/* what comes from the cache is as old as it is there */
-		o.as_of = c->list->flow.resp.cached != 0 && c->list->flow.resp.cached < c->acc->env.now ?
-		    c->list->flow.resp.cached : c->acc->env.now;
+		o.as_of = c->list->oldest != 0 && c->list->oldest < c->acc->env.now ? c->list->oldest : c->acc->env.now;
 	tame_offer(&o, c->list->keep);
 	prov_offer_resolve(c->acc->env.accels, &o);
 	/* What a machine of one's own costs may be 0; a cloud gives nothing away. */

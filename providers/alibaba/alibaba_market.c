@@ -309,11 +309,10 @@ alibaba_take_price(const struct alibaba *o, const struct jsonr *root, prov_offer
 	return rc;
 }
 
-/* The newest price of the type in a zone, and since when it is true. */
+/* The newest price of the type in a zone: however long ago it changed, it is true now. */
 static enum berth_code
 alibaba_newest(const struct jsonr *list, const char *zone, struct offer *f, struct berth_err *err)
 {
-	const int64_t now = f->as_of;
 	int64_t newest = 0;
 	enum berth_code rc;
 	struct jsonr item;
@@ -331,7 +330,6 @@ alibaba_newest(const struct jsonr *list, const char *zone, struct offer *f, stru
 		f->price = USD_UNKNOWN;
 		if ((rc = jsonr_price(&item, "SpotPrice", &f->price, err)) != BERTH_OK)
 			return rc;
-		f->as_of = when < now ? when : now;
 	}
 	return BERTH_OK;
 }

@@ -155,7 +155,12 @@ void aws_scan_place(struct aws_scan *s, const char *place);
 struct offer aws_offer(const char *region, int64_t as_of, const char *source);
 
 /* aws_price.c: the price list, in its forms */
-struct aws_price { struct aws_scan *scan; int64_t now; const char *source, *region; };
+struct aws_price {
+	struct aws_scan *scan;
+	int64_t now, as_of;		/* as_of: when the list was read, or published; what is in force is told by now */
+	const char *source, *region;
+	bool published;			/* takes its as_of from the list, which says when it was published */
+};
 /* The whole list, JSON: products and terms, in any order. */
 BERTH_MUST_CHECK enum berth_code aws_price_json(struct aws_price *p, FILE *file, const char *bytes, size_t n,
     struct berth_err *err);

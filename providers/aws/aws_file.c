@@ -40,7 +40,8 @@ aws_file_read(FILE *file, const char *bytes, size_t n, bool csv, const struct im
     struct import_result *result_out, struct berth_err *err)
 {
 	struct aws_scan *s = aws_scan_new();
-	struct aws_price p = { s, opts->now, opts->source != NULL ? opts->source : "AWS price list", NULL };
+	struct aws_price p = { .scan = s, .now = opts->now, .as_of = opts->as_of, .published = true,
+	    .source = opts->source != NULL ? opts->source : "AWS price list" };
 	enum berth_code rc;
 
 	memset(result_out, 0, sizeof(*result_out));

@@ -397,7 +397,8 @@ static enum berth_code
 aws_parse_prices(struct aws *w, const char *region, const struct http_resp *resp, char *next, size_t size, struct berth_err *err)
 {
 	const char *form = prov_conf_str(w->env->conf, "prices", "api");
-	struct aws_price p = { w->scan, w->env->now, str_eq(form, "api") ? "GetProducts" : "bulk price list", region };
+	struct aws_price p = { .scan = w->scan, .now = w->env->now, .as_of = w->env->now, .region = region,
+	    .source = str_eq(form, "api") ? "GetProducts" : "bulk price list" };
 
 	if (str_eq(form, "api"))
 		return aws_parse_products(&p, resp, next, size, err);

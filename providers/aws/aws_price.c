@@ -336,7 +336,7 @@ price_term_read(struct jsonpull *j)
 static void
 price_keep(struct aws_price *p, const struct price_sku *s, const struct price_term *t, bool reserved)
 {
-	struct offer o = aws_offer(s->region, t->effective != 0 && t->effective <= p->now ? t->effective : p->now,
+	struct offer o = aws_offer(s->region, p->as_of,
 	    arena_printf(p->scan->a, "%s%s", p->source, !reserved ? "" : t->convertible ? " convertible reservation" : " reservation"));
 
 	if (t->effective > p->now || t->currency[0] == '\0')
@@ -423,6 +423,26 @@ price_terms(struct price_list *l, struct jsonpull *j)
 	}
 }
 
+/* A date alone in this form. */
+static int64_t
+price_date(const char *s)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.10sT00:00:00Z", s);
+	return aws_time(strlen(s) == strlen("2026-11-01") ? text : s);
+}
+
+/* The age of a list that lies in a file; one that is dated behind our clock is as young as can be. */
+static void
+price_published(struct aws_price *p, const char *date)
+{
+	int64_t t = price_date(date);
+
+	if (p->published && t != 0)
+		p->as_of = t < p->now ? t : p->now;
+}
+
 /* One reading of the document; terms are passed over until products are known. */
 static enum berth_code
 price_pass(struct price_list *l, FILE *file, const char *bytes, size_t n, bool products, bool *late_out, struct berth_err *err)
@@ -448,6 +468,9 @@ price_pass(struct price_list *l, FILE *file, const char *bytes, size_t n, bool p
 				} else {
 					jsonpull_skip(&j);
 				}
+			} else if (jsonpull_is(&j, "publicationDate")) {
+				if (jsonpull_text(&j))
+					price_published(l->p, j.text);
 			} else {
 				jsonpull_skip(&j);
 			}
@@ -528,9 +551,26 @@ struct price_csv {
 	VEC(struct price_row) rows;
 };
 
+/* "Publication Date","2026-11-20T18:02:11Z" */
+static void
+price_csv_date(struct aws_price *p, const char *line)
+{
+	static const char name[] = "Publication Date";
+	char text[40] = "";
+	size_t n = 0;
+
+	line += *line == '"';
+	if (!str_starts(line, name))
+		return;
+	for (line += strlen(name); *line != '\0' && n + 1 < sizeof(text); line++)
+		if (strchr("\",\r\n", *line) == NULL)
+			text[n++] = *line;
+	price_published(p, text);
+}
+
 /* Some lines about the file stand before the header: "FormatVersion","v1.0" ... */
 static enum berth_code
-price_csv_header(FILE *file, struct berth_err *err)
+price_csv_header(struct aws_price *p, FILE *file, struct berth_err *err)
 {
 	char line[256];
 
@@ -543,6 +583,8 @@ price_csv_header(FILE *file, struct berth_err *err)
 				return err_set(err, BERTH_EINVAL, "price list: no header with SKU in it");
 			if (first && (str_starts(line, "\"SKU\"") || str_starts(line, "SKU,")))
 				return fseek(file, at, SEEK_SET) == 0 ? BERTH_OK : err_set(err, BERTH_EIO, "price list: cannot be read twice");
+			if (first)
+				price_csv_date(p, line);
 			first = false;
 		} while (strchr(line, '\n') == NULL);
 	}
@@ -574,16 +616,6 @@ static const char *
 price_cell(const struct csv_row *row, int col)
 {
 	return col >= 0 ? row->field[col] : "";
-}
-
-/* A date alone in this form. */
-static int64_t
-price_date(const char *s)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%.10sT00:00:00Z", s);
-	return aws_time(strlen(s) == strlen("2026-11-01") ? text : s);
 }
 
 static void
@@ -621,7 +653,7 @@ aws_price_csv(struct aws_price *p, FILE *file, struct berth_err *err)
 	struct price_csv c = { .p = p };
 	const struct csv_row *row = NULL;
 	struct csv *csv = NULL;
-	enum berth_code rc = price_csv_header(file, err);
+	enum berth_code rc = price_csv_header(p, file, err);
 
 	if (rc != BERTH_OK || (rc = csv_open_stream(file, "price list", &csv, err)) != BERTH_OK)
 		return rc;

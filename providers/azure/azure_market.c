@@ -399,7 +399,7 @@ azure_emit_row(const struct azure *z, const struct azure_row *row, prov_offer_fn
 	struct offer o = { .provider = "azure", .account = "", .region = location, .zone = "", .instance_type = row->size,
 		.accelerator_memory_gib = NAN, .vcpus = sku != NULL ? sku->vcpus : NAN,
 		.memory_gib = sku != NULL ? sku->memory_gib : NAN, .interruption_rate = NAN, .measured = NAN,
-		.as_of = z->env->now, .source = z->prices };
+		.source = z->prices };
 	enum berth_code rc = BERTH_OK;
 
 	if ((r->sized && sku == NULL) || !azure_size(row->size, sku != NULL ? sku->gpus : 0, &o.accelerator, &o.accelerator_count))

@@ -277,7 +277,7 @@ gcp_offer(const struct gcp *g, const char *type, const char *zone, const char *r
 {
 	return (struct offer){ .provider = "gcp", .account = "", .region = region, .zone = zone, .instance_type = type,
 		.accelerator = "", .accelerator_memory_gib = NAN, .vcpus = NAN, .memory_gib = NAN, .upfront = USD_ZERO,
-		.currency = "USD", .interruption_rate = NAN, .measured = NAN, .as_of = g->env->now, .source = g->billing };
+		.currency = "USD", .interruption_rate = NAN, .measured = NAN, .source = g->billing };
 }
 
 static enum berth_code

@@ -1,4 +1,5 @@
 #include <string.h>
+#include <sys/stat.h>
 
 #include "providers/aws/aws_file.h"
 #include "providers/import/import.h"
@@ -69,7 +70,7 @@ import_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor *
 	struct import_told told = { acc->env, file, 0 };
 	struct import_opts o = {
 		.provider = prov_conf_str(acc->env->conf, "vendor", NULL), .source = file, .accels = acc->env->accels,
-		.now = acc->env->now, .note = import_tell, .note_arg = &told,
+		.now = acc->env->now, .as_of = resp->cached, .note = import_tell, .note_arg = &told,
 	};
 	struct import_result r;
 	struct csv *csv = NULL;
@@ -94,11 +95,15 @@ import_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor *
 static enum berth_code
 import_exchange(void *st, const struct http_req *req, struct http_resp *resp, struct berth_err *err)
 {
+	const char *path = req->url + strlen("file://");
 	char *bytes = NULL;
 	enum berth_code rc;
+	struct stat file;
 
 	(void)st;
-	rc = fileio_slurp(req->arena, req->url + strlen("file://"), IMPORT_FILE_MAX, &bytes, &resp->body_len, err);
+	if (stat(path, &file) == 0)
+		resp->cached = file.st_mtime;	/* rows without a date are as old as the file */
+	rc = fileio_slurp(req->arena, path, IMPORT_FILE_MAX, &bytes, &resp->body_len, err);
 	if (rc != BERTH_OK)
 		return rc;
 	resp->body = bytes;

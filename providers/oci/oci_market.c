@@ -240,7 +240,7 @@ oci_emit_domain(const struct oci *o, prov_offer_fn *emit, void *arg, struct bert
 			.instance_type = s->name, .accelerator = oci_shapes[s->kind].accelerator, .accelerator_count = (int)s->gpus,
 			.accelerator_memory_gib = NAN, .vcpus = 2 * s->ocpus, .memory_gib = s->memory_gib, .upfront = USD_ZERO,
 			.price = USD_UNKNOWN, .currency = "USD", .available = s->room, .interruption_rate = NAN, .measured = NAN,
-			.as_of = o->env->now, .source = o->prices };
+			.source = o->prices };
 
 		if (usd_known(r->prices[s->kind]))
 			rc = usd_mul_i64(r->prices[s->kind], s->gpus, &f.price, err);

@@ -37,7 +37,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	for (int form = 0; form < 3; form++) {
 		struct aws_scan *s = aws_scan_new();
-		struct aws_price p = { s, INT64_C(1795996800), "fuzz", NULL };
+		struct aws_price p = { .scan = s, .now = INT64_C(1795996800), .source = "fuzz", .published = true };
 
 		if (s == NULL)
 			abort();

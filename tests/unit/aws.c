@@ -392,6 +392,7 @@ check_list(const struct aws_scan *s, const char *what)
 	/* The whole term's money over its 26,280 hours. */
 	tap_near(all != NULL ? usd_to_double(offer_effective_hour(all)) : (double)NAN, 296000.0 / 26280, 1e-6, "%s: all upfront", what);
 	tap_near(part != NULL ? usd_to_double(offer_effective_hour(part)) : (double)NAN, 155000.0 / 26280 + 5.89, 1e-6, "%s: partial", what);
+	tap_ok(od != NULL && od->as_of == NOW - 60, "%s: as old as its reading, not as its term", what);
 	tap_ok(none != NULL && none->price.v == 14080000, "%s: nothing upfront, and the standard class is the cheaper one", what);
 }
 
@@ -399,7 +400,7 @@ static struct aws_scan *
 scan_json(const char *bytes, size_t n, enum berth_code want)
 {
 	struct aws_scan *s = aws_scan_new();
-	struct aws_price p = { s, NOW, "list", NULL };
+	struct aws_price p = { .scan = s, .now = NOW, .as_of = NOW - 60, .source = "list" };
 
 	s->reserved = true;
 	tap_code(aws_price_json(&p, NULL, bytes, n, &err), want, &err);
@@ -425,7 +426,7 @@ test_prices(void)
 	const char *list_json = arena_printf(a, "{\"formatVersion\":\"v1.0\",\"offerCode\":\"AmazonEC2\",%s,\"terms\":{%s,%s}}", products, ondemand,
 	    reserved), *list_turned = arena_printf(a, "{\"terms\":{%s,%s},%s,\"offerCode\":\"AmazonEC2\"}", reserved, ondemand, products);
 	struct aws_scan *s = scan_json(list_json, strlen(list_json), BERTH_OK);
-	struct aws_price p = { NULL, NOW, "list", NULL };
+	struct aws_price p = { .now = NOW, .as_of = NOW - 60, .source = "list" };
 	FILE *f;
 
 	check_list(s, "JSON");
