@@ -188,7 +188,7 @@ placing_hint_add(struct placing_work_space *w, struct placing_hint *h, const str
 void
 placing_estimate(struct placing_work_space *w, const struct cost_job *c, bool spot_leaves, struct cost_estimate *out)
 {
-	struct cost_limits lim = { .now = w->o->now, .price_age_s = w->o->price_age_s, .need_account = w->o->need_account,
+	struct cost_limits lim = { .now = w->o->now, .ages = w->o->ages, .need_account = w->o->need_account,
 		.spot_leaves = spot_leaves };
 	double *left = arena_array(w->a, w->facts.n_accounts, sizeof(*left));
 

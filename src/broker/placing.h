@@ -30,7 +30,7 @@ struct placing_options {
 	uint64_t seed;
 	const struct placing_limit *limits;	/* [n_limits] */
 	size_t n_limits;
-	int64_t price_age_s;			/* 0: any */
+	struct cost_ages ages;			/* of prices; 0, 0: the defaults */
 	bool need_account;			/* only offers that an account of the config can create */
 	unsigned rounds;
 	struct spot_tables *tables;		/* kept from run to run */

@@ -48,7 +48,9 @@ placing_detail(const struct placing_work_space *w, size_t i)
 		return NULL;
 	if (r[REFUSE_MAX_PRICE] > 0)
 		return arena_printf(w->a, "the cheapest asks %.6g USD an hour", h->least_price);
-	if (r[REFUSE_PRICE_STALE] + r[REFUSE_PRICE_UNKNOWN] + r[REFUSE_NO_ACCOUNT] + r[REFUSE_PURCHASE] +
+	if (r[REFUSE_PRICE_STALE] > 0)
+		return "`berth prices refresh` asks for newer ones, --spot-age and --price-age take older ones";
+	if (r[REFUSE_PRICE_UNKNOWN] + r[REFUSE_NO_ACCOUNT] + r[REFUSE_PURCHASE] +
 	    r[REFUSE_PROVIDER] + r[REFUSE_RESIDENCY] > 0)
 		return NULL;
 	if (r[REFUSE_MEMORY] > 0)

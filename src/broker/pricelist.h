@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "model/offer.h"
+#include "plan/cost.h"
 #include "providers/prov.h"
 #include "store/store.h"
 #include "util/err.h"
@@ -35,6 +36,7 @@ struct pricelist_policy {
 	double moved, moved_share;	/* a move by more than `moved` of itself is suspect; at most this share may */
 	double lost_share;		/* of the accelerators */
 	double alert;			/* a move by more than this share is an event; 0: none is */
+	struct cost_ages ages;		/* older prices are not placed on, and not planned with */
 	const struct rates *rates;	/* NULL: what is not in USD is not comparable */
 };
 extern const struct pricelist_policy pricelist_policy_default;

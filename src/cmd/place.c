@@ -6,6 +6,7 @@
 #include "broker/broker.h"
 #include "broker/placing.h"
 #include "cmd/cmd.h"
+#include "cmd/prices.h"
 #include "plan/explain.h"
 #include "store/store.h"
 #include "util/arena.h"
@@ -14,7 +15,7 @@
 
 struct place_opts {
 	bool explain, list_prices;
-	int64_t seed, rounds, price_age_s;
+	int64_t seed, rounds, price_age_s, spot_age_s;
 	const char *goal;
 };
 
@@ -25,7 +26,8 @@ static const struct opt_row place_rows[] = {
 	{ "for", 0, OPT_CHOICE, "cost|finish", "least cost, or the last job done as early as can be; default cost", OFF(goal), 0, 0, NULL },
 	{ "explain", 'e', OPT_FLAG, NULL, "say for each job why: runner-up, what binds, who was refused", OFF(explain), 0, 0, NULL },
 	{ "list-prices", 0, OPT_FLAG, NULL, "also offers that no account of berth.yaml can create", OFF(list_prices), 0, 0, NULL },
-	{ "price-age", 0, OPT_DURATION, "DUR", "leave out prices older than this", OFF(price_age_s), 1, 1e10, NULL },
+	{ "price-age", 0, OPT_DURATION, "DUR", "leave out prices older than this; default 52w", OFF(price_age_s), 1, 1e10, NULL },
+	{ "spot-age", 0, OPT_DURATION, "DUR", "leave out spot prices older than this; default 24h", OFF(spot_age_s), 1, 1e10, NULL },
 	{ "rounds", 0, OPT_INT, "N", "rounds of search and bound; default 200", OFF(rounds), 0, 100000, NULL },
 	{ "seed", 0, OPT_INT, "N", "of the search; default 1", OFF(seed), 0, 9e15, NULL },
 	{ 0 },
@@ -143,6 +145,20 @@ place_say(struct cmd_ctx *ctx, const struct placing *p)
 	}
 }
 
+/* Of offers that a job could have had but for their age. */
+static void
+place_say_stale(struct cmd_ctx *ctx, const struct placing *p)
+{
+	size_t most = 0;
+
+	for (size_t i = 0; i < p->n_jobs; i++)
+		if (p->jobs[i].refused[REFUSE_PRICE_STALE] > most)
+			most = p->jobs[i].refused[REFUSE_PRICE_STALE];
+	if (most > 0)
+		cmd_note(ctx, "%zu offer%s left out, the price is too old: `berth prices refresh` asks for newer ones, --spot-age and "
+		    "--price-age take older ones", most, most == 1 ? "" : "s");
+}
+
 static enum berth_code
 place_result(const struct placing *p, struct berth_err *err)
 {
@@ -167,7 +183,7 @@ static enum berth_code
 place_run(struct cmd_ctx *ctx, struct berth_err *err)
 {
 	const struct place_opts *v = ctx->opts;
-	struct placing_options o = { .now = ctx->now, .seed = (uint64_t)v->seed, .price_age_s = v->price_age_s,
+	struct placing_options o = { .now = ctx->now, .seed = (uint64_t)v->seed,
 		.rounds = (unsigned)v->rounds, .finish = v->goal != NULL && strcmp(v->goal, "finish") == 0 };
 	const struct accel_table *accels;
 	const struct config *config;
@@ -177,6 +193,8 @@ place_run(struct cmd_ctx *ctx, struct berth_err *err)
 
 	if (rc == BERTH_OK)
 		rc = broker_limits_read(config->root, ctx->arena, &limits, &o.n_limits, err);
+	if (rc == BERTH_OK)
+		rc = prices_ages(ctx, v->price_age_s, v->spot_age_s, &o.ages, err);
 	if (rc == BERTH_OK)
 		rc = cmd_accels(ctx, &accels, err);
 	if (rc != BERTH_OK)
@@ -196,6 +214,8 @@ place_run(struct cmd_ctx *ctx, struct berth_err *err)
 		if (rc == BERTH_OK)
 			place_say(ctx, &p);
 	}
+	if (rc == BERTH_OK)
+		place_say_stale(ctx, &p);
 	if (rc == BERTH_OK && p.n_jobs == 0)
 		cmd_note(ctx, "the queue is empty: `berth submit FILE` puts a job into it");
 	return rc == BERTH_OK ? place_result(&p, err) : rc;

@@ -10,6 +10,7 @@
 #include "cmd/line.h"
 #include "cmd/plan_inputs.h"
 #include "cmd/plan_join.h"
+#include "cmd/prices.h"
 #include "cmd/series_waste.h"
 #include "store/money_rows.h"
 #include "store/offer_rows.h"
@@ -21,7 +22,7 @@
 
 struct plan_opts {
 	struct opt_list series, by, providers, regions, also, shares;
-	int64_t horizon_s, at, paths, seed, max_term, price_age_s, on_demand_gpus, replay, ladder, ladder_every_s, starts_s;
+	int64_t horizon_s, at, paths, seed, max_term, price_age_s, spot_age_s, on_demand_gpus, replay, ladder, ladder_every_s, starts_s;
 	double service_level, spot_share;
 	struct usd_micro budget;
 	const char *gpu, *events, *precision, *reconcile, *lp;
@@ -70,7 +71,8 @@ static const struct opt_row plan_rows[] = {
 	{ "no-spot", 0, OPT_FLAG, NULL, "leave spot offers out", OFF(no_spot), 0, 0, NULL },
 	{ "list-prices", 0, OPT_FLAG, NULL, "also offers that no account of berth.yaml can create", OFF(list_prices), 0, 0, NULL },
 	{ "on-demand-limit", 0, OPT_INT, "GPUS", "GPUs that can be had on demand", OFF(on_demand_gpus), 1, 1e6, NULL },
-	{ "price-age", 0, OPT_DURATION, "DUR", "leave out prices older than this", OFF(price_age_s), 1, 1e10, NULL },
+	{ "price-age", 0, OPT_DURATION, "DUR", "leave out prices older than this; default 52w", OFF(price_age_s), 1, 1e10, NULL },
+	{ "spot-age", 0, OPT_DURATION, "DUR", "leave out spot prices older than this; default 24h", OFF(spot_age_s), 1, 1e10, NULL },
 	{ "events", 0, OPT_PATH, "FILE", "the roadmap: what history can not know; default: roadmap of berth.yaml", OFF(events), 0, 0,
 	    NULL },
 	{ "no-events", 0, OPT_FLAG, NULL, "leave the roadmap of berth.yaml out", OFF(no_events), 0, 0, NULL },
@@ -184,9 +186,10 @@ plan_options(struct cmd_ctx *ctx, struct plan_options *o, struct berth_err *err)
 	o->paths = v->paths;
 	o->seed = (uint64_t)v->seed;
 	o->max_term_months = v->max_term;
-	o->price_age_s = v->price_age_s;
 	o->gpu = v->gpu;
-	rc = plan_also(ctx, o, err);
+	rc = prices_ages(ctx, v->price_age_s, v->spot_age_s, &o->ages, err);
+	if (rc == BERTH_OK)
+		rc = plan_also(ctx, o, err);
 	if (rc == BERTH_OK)
 		rc = plan_shares_read(ctx, o, err);
 	o->providers = v->providers.v;

@@ -123,7 +123,7 @@ plan_check_offer(const struct plan_options *o, const struct accel_table *accels,
 		return REFUSE_PROVIDER;
 	if (!usd_known(offer_effective_hour(x)) || offer_effective_hour(x).v < 0 || !str_eq(x->currency, "USD"))
 		return REFUSE_PRICE_UNKNOWN;
-	if (o->price_age_s > 0 && x->as_of > 0 && o->now - x->as_of > o->price_age_s)
+	if (cost_price_stale(x, &o->ages, o->now))
 		return REFUSE_PRICE_STALE;
 	if (o->need_account && !ps->list_prices && x->account[0] == '\0')
 		return REFUSE_NO_ACCOUNT;

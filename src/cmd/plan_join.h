@@ -14,6 +14,7 @@
 #include "model/offer.h"
 #include "model/series.h"
 #include "plan/commit.h"
+#include "plan/cost.h"
 #include "plan/explain.h"
 #include "plan/schedule.h"
 #include "util/err.h"
@@ -42,7 +43,7 @@ struct plan_options {
 	int64_t paths;
 	uint64_t seed;
 	int64_t max_term_months;
-	int64_t price_age_s;		/* 0: any */
+	struct cost_ages ages;		/* of prices */
 	const char *gpu;		/* accelerator of every series; NULL: by label or name */
 	const struct accel *const *also;	/* [n_also] others that can do the same work, at their speed */
 	size_t n_also;

@@ -48,6 +48,8 @@ static const struct cmd prices_subs[] = {
 	{ .name = "refresh", .summary = "ask every account for its offers", .args = "", .opts = prices_refresh_rows,
 	    .opts_default = &prices_refresh_defaults, .opts_size = sizeof(prices_refresh_defaults),
 	    .flags = CMD_STORE_RW | CMD_NET, .run = prices_refresh_run },
+	{ .name = "drop", .summary = "end price lists that are not wanted any more", .args = "PROVIDER|SOURCE ...", .flags = CMD_STORE_RW,
+	    .args_min = 1, .args_max = -1, .run = prices_drop_run },
 	{ .name = "quarantine", .summary = "show lists that were not believed", .args = "", .flags = CMD_STORE_RO,
 	    .run = prices_quarantine_run },
 	{ .name = "accept", .summary = "believe a list in quarantine after all", .args = "NAME ...", .flags = CMD_STORE_RW, .args_min = 1,
@@ -64,7 +66,7 @@ static const struct cmd prices_subs[] = {
 };
 
 const struct cmd cmd_prices = {
-	.name = "prices", .summary = "prices of every provider: list, import, refresh, history, diff, quarantine", .args = "",
+	.name = "prices", .summary = "prices of every provider: list, import, refresh, drop, history, diff, quarantine", .args = "",
 	.subs = prices_subs,
 };
 
@@ -515,4 +517,26 @@ prices_setup(struct cmd_ctx *ctx, bool force, struct pricelist_setup *setup, str
 	if ((rc = cmd_config(ctx, &config, err)) != BERTH_OK)
 		return rc;
 	return pricelist_policy_read(config->root, progpath_dir(ctx->arena, config->path), ctx->now, ctx->arena, policy, err);
+}
+
+enum berth_code
+prices_ages(struct cmd_ctx *ctx, int64_t price_age_s, int64_t spot_age_s, struct cost_ages *ages_out, struct berth_err *err)
+{
+	struct pricelist_policy policy;
+	const struct config *config;
+	enum berth_code rc = cmd_config(ctx, &config, err);
+
+	if (rc == BERTH_OK)
+		rc = pricelist_policy_read(config->root, progpath_dir(ctx->arena, config->path), ctx->now, ctx->arena, &policy, err);
+	if (rc != BERTH_OK)
+		return rc;
+	*ages_out = policy.ages;
+	if (price_age_s > 0) {
+		ages_out->list_s = price_age_s;
+		if (price_age_s < ages_out->spot_s)
+			ages_out->spot_s = price_age_s;
+	}
+	if (spot_age_s > 0)
+		ages_out->spot_s = spot_age_s;
+	return BERTH_OK;
 }

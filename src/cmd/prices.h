@@ -8,6 +8,7 @@
 
 #include "broker/pricelist.h"
 #include "model/accel.h"
+#include "plan/cost.h"
 #include "store/offer_rows.h"
 #include "util/err.h"
 #include "util/opt.h"
@@ -83,7 +84,12 @@ enum berth_code prices_refresh_run(struct cmd_ctx *ctx, struct berth_err *err);
 enum berth_code prices_quarantine_run(struct cmd_ctx *ctx, struct berth_err *err);
 enum berth_code prices_accept_run(struct cmd_ctx *ctx, struct berth_err *err);
 enum berth_code prices_reject_run(struct cmd_ctx *ctx, struct berth_err *err);
+enum berth_code prices_drop_run(struct cmd_ctx *ctx, struct berth_err *err);
 enum berth_code prices_history_run(struct cmd_ctx *ctx, struct berth_err *err);
 enum berth_code prices_diff_run(struct cmd_ctx *ctx, struct berth_err *err);
+
+/* How old prices may be: what the command line says, else berth.yaml; 0: not said there. */
+BERTH_MUST_CHECK enum berth_code prices_ages(struct cmd_ctx *ctx, int64_t price_age_s, int64_t spot_age_s,
+    struct cost_ages *ages_out, struct berth_err *err);
 
 #endif

@@ -4,6 +4,7 @@
 #include "broker/broker.h"
 #include "cmd/brokerset.h"
 #include "cmd/cmd.h"
+#include "cmd/prices.h"
 #include "cmd/progpath.h"
 #include "model/datapath.h"
 #include "util/arena.h"
@@ -205,6 +206,8 @@ tick_dry(struct cmd_ctx *ctx, struct berth_err *err)
 	rc = cmd_config(ctx, &config, err);
 	if (rc == BERTH_OK)
 		rc = cmd_accels(ctx, &accels, err);
+	if (rc == BERTH_OK)
+		rc = prices_ages(ctx, 0, 0, &o.ages, err);
 	if (rc == BERTH_OK && config->root != NULL) {
 		struct placing_limit *limits;
 

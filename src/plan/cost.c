@@ -138,6 +138,14 @@ cost_near(const struct job_spec *s, const struct offer *o)
 	    !latency_known(s->latency_to));
 }
 
+bool
+cost_price_stale(const struct offer *o, const struct cost_ages *ages, int64_t now)
+{
+	int64_t list_s = ages->list_s > 0 ? ages->list_s : COST_LIST_AGE_S, spot_s = ages->spot_s > 0 ? ages->spot_s : COST_SPOT_AGE_S;
+
+	return o->as_of > 0 && now - o->as_of > (o->purchase == PURCHASE_SPOT ? spot_s : list_s);
+}
+
 /* Rules on where it is and what it asks. */
 static enum refuse_code
 cost_check_terms(const struct job_spec *s, const struct offer *o, const struct cost_facts *f,
@@ -156,7 +164,7 @@ cost_check_terms(const struct job_spec *s, const struct offer *o, const struct c
 		return REFUSE_NO_ACCOUNT;
 	if (!usd_known(o->price) || o->price.v < 0 || strcmp(o->currency, "USD") != 0)
 		return REFUSE_PRICE_UNKNOWN;
-	if (lim->price_age_s > 0 && o->as_of > 0 && lim->now - o->as_of > lim->price_age_s)
+	if (cost_price_stale(o, &lim->ages, lim->now))
 		return REFUSE_PRICE_STALE;
 	if (usd_known(s->max_price) && o->price.v > s->max_price.v && !f->paid)
 		return REFUSE_MAX_PRICE;

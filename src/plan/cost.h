@@ -66,9 +66,18 @@ struct cost_facts {
 	double egress_usd_per_gib;	/* data to and from the job's home; NaN: cost_egress_rate() */
 };
 
+/*
+ * How old a price may be; one of unknown age is never too old. Spot prices move by the hour: one of yesterday says
+ * nothing of what a machine costs, or whether there is one; list prices stand for months.
+ */
+#define COST_SPOT_AGE_S INT64_C(86400)
+#define COST_LIST_AGE_S INT64_C(31449600)	/* 52 weeks */
+struct cost_ages { int64_t list_s, spot_s; };	/* 0: the default above */
+bool cost_price_stale(const struct offer *o, const struct cost_ages *ages, int64_t now);
+
 struct cost_limits {
 	int64_t now;
-	int64_t price_age_s;		/* older prices are stale; 0: any age */
+	struct cost_ages ages;		/* older prices are stale */
 	double budget_usd;		/* what the budgets of this job have left; NaN: no limit */
 	bool need_account;		/* offers without an account are list prices only */
 	bool spot_leaves;		/* a job that can resume leaves spot for on demand in time: there its deadline does not bind */

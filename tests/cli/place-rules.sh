@@ -123,6 +123,33 @@ expect_json '$.jobs[0].refused.price_stale' 1
 expect_json '$.jobs[0].refused.price_unknown' 2
 run --config berth.yaml --store one.db explain "$(json '$.jobs[0].id')"
 expect_out_has 'its price is of 2026-11-30T11:00:00Z'
+
+# A spot price of more than a day is refused by its rule, whatever it asks; the list price of the same day stays.
+cat >offers.csv <<CSV
+provider,region,instance_type,accelerator,accelerator_count,vcpus,purchase,price_per_hour,currency,as_of
+aws,us-east-1,gone,A100-PCIE-40GB,8,96,spot,1,USD,2026-11-29T11:59:59Z
+aws,us-east-1,near,A100-PCIE-40GB,8,96,spot,3,USD,2026-11-29T12:00:01Z
+aws,us-east-1,list,A100-PCIE-40GB,8,96,on_demand,20,USD,2026-11-29T11:59:59Z
+CSV
+one 'accelerators: "A100:8"' 'work: 10h' 'checkpoint: {size: 1GB, write: 10s}'
+goes near us-east-1 'a spot price of just under a day'
+expect_json '$.jobs[0].refused.price_stale' 1
+expect_err_has '1 offer left out, the price is too old: `berth prices refresh`'
+run --config berth.yaml --store one.db place --spot-age 25h -o json
+goes gone us-east-1 'where older spot prices may be'
+run --config berth.yaml --store one.db place --price-age 1h -o json
+expect_exit 3 "an age of all prices holds of spot prices too"
+expect_json '$.jobs[0].refused.price_stale' 3
+expect_err_has 'price too old.*`berth prices refresh`'
+printf 'schema: berth.config/1\nprices: {spot_age: 2d, list_age: 3d}\n' >wide.yaml
+run --config wide.yaml --store one.db place -o json
+goes gone us-east-1 'where berth.yaml allows it'
+run --config wide.yaml --store one.db --now 2026-12-02T13:00:00Z place -o json
+expect_exit 3 "a day later all are too old"
+run --config wide.yaml --store one.db --now 2026-12-02T11:00:00Z place -o json
+goes list us-east-1 'three days for a list price'
+run --config wide.yaml --store one.db --now 2026-12-02T11:00:00Z tick --dry-run -o json
+expect_exit 0
 cp all.csv offers.csv
 
 # A price of the runner-up just under what is told wins, just over it does not.

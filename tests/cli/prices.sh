@@ -307,4 +307,61 @@ run prices import
 expect_exit 2
 run_in "$(cat beta.csv)" prices import -
 expect_exit 0 "standard input"
+
+# A list that is not wanted any more ends as a whole, by provider, source or pattern; the past keeps it.
+fresh=$(pwd)/drop.db
+cat >east.csv <<CSV
+provider,region,instance_type,accelerator,accelerator_count,purchase,price_per_hour,currency
+acme,r,a,L40S,1,on_demand,0.5,USD
+acme,r,b,L40S,1,on_demand,0.6,USD
+other,r,c,L40S,1,on_demand,0.7,USD
+CSV
+sed 's/,r,/,s,/; /other/d' east.csv >west.csv
+run --store "$fresh" prices import east.csv west.csv
+expect_exit 0
+run --store "$fresh" --dry-run prices drop west.csv -o json
+expect_exit 0
+expect_is_json berth.prices-drop/1
+expect_json '$.lists[0].offers' 2
+run --store "$fresh" prices drop nobody
+expect_exit 1
+expect_err_has "no price list of a provider or source called 'nobody'; there are: acme from east.csv, acme from west.csv, other from east.csv"
+run --store "$fresh" prices drop west.csv nobody
+expect_exit 1
+run --store "$fresh" prices list -o csv --columns provider,region
+[ "$(wc -l <"$out")" -eq 6 ]
+ok $? "neither a dry run nor a wrong name among right ones ends a list"
+run --store "$fresh" --now 2026-12-01T00:00:00Z prices drop west.csv
+expect_exit 0
+expect_out_has 'acme .*west.csv'
+run --store "$fresh" --now 2026-12-01T00:00:00Z prices list -o csv --columns provider,region
+expect_out 'acme,r' 'the other list of the provider stands'
+[ "$(grep -c 'acme,s' "$out")" -eq 0 ]
+ok $? "and the dropped one is gone"
+run --store "$fresh" --now 2026-12-01T00:00:00Z prices history --region s -o json
+expect_json '$.offers[0].prices[0].until' 2026-12-01T00:00:00Z 'it stays as history'
+run --store "$fresh" --now 2026-12-02T00:00:00Z prices drop 'ac*' other -o json
+expect_json '$.lists[1].provider' other
+run --store "$fresh" --now 2026-12-02T00:00:00Z prices list
+expect_exit 0
+expect_err_has 'shown 0 of 0'
+run --store "$fresh" --now 2026-12-02T00:00:00Z prices drop acme
+expect_exit 1
+expect_err_has 'there is none'
+run --store "$fresh" --now 2026-12-03T00:00:00Z prices import east.csv -o json
+expect_exit 0 'it can be imported again'
+
+# A price list of EC2 in a file is as old as its publication, not as its oldest price.
+cat >ec2.json <<'JSON'
+{"formatVersion":"v1.0","offerCode":"AmazonEC2","publicationDate":"2026-11-20T18:02:11Z","products":{"A":{"sku":"A",
+"productFamily":"Compute Instance","attributes":{"instanceType":"p5.48xlarge","location":"US East (N. Virginia)","vcpu":"192",
+"memory":"2048 GiB","gpu":"8","tenancy":"Shared","operatingSystem":"Linux","preInstalledSw":"NA","capacitystatus":"Used",
+"marketoption":"OnDemand","licenseModel":"No License required","operation":"RunInstances"}}},"terms":{"OnDemand":{"A":{"A.T":{
+"effectiveDate":"2025-01-01T00:00:00Z","priceDimensions":{"A.T.D":{"unit":"Hrs","beginRange":"0","endRange":"Inf",
+"pricePerUnit":{"USD":"55.04"}}}}}}}}
+JSON
+run --store "$fresh" --now 2026-12-03T00:00:00Z prices import ec2.json
+expect_exit 0
+run --store "$fresh" --now 2026-12-03T00:00:00Z prices list --provider aws -o csv --columns instance_type,as_of
+expect_out p5.48xlarge,2026-11-20T18:02:11Z
 done_testing

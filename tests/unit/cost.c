@@ -202,6 +202,31 @@ refused(const char *what, enum refuse_code got, enum refuse_code want)
 	tap_is_str(refuse_name(got), refuse_name(want), "%s", what);
 }
 
+/* Spot prices move by the hour, list prices stand for months; what is not dated is not too old. */
+static void
+test_ages(void)
+{
+	struct offer o = make_offer("aws", "us-east-1", "A100-80GB", 8, 80, PURCHASE_ON_DEMAND, 40000000);
+	struct cost_limits lim = { .now = NOW, .budget_usd = NAN };
+	struct job j = make_job("A100-80GB", 8, 10);
+
+	o.purchase = PURCHASE_SPOT;
+	j.spec.purchase_ok[PURCHASE_SPOT] = true;
+	lim.now = o.as_of + 86400;
+	refused("a spot price of a day", estimate(&j, &o, NULL, &lim).refuse, REFUSE_NOT);
+	lim.now++;
+	refused("and a second", estimate(&j, &o, NULL, &lim).refuse, REFUSE_PRICE_STALE);
+	lim.ages.spot_s = 2 * 86400;
+	refused("where two days are allowed", estimate(&j, &o, NULL, &lim).refuse, REFUSE_NOT);
+	lim.ages.spot_s = 0;
+	o.purchase = PURCHASE_ON_DEMAND;
+	refused("a list price of a day", estimate(&j, &o, NULL, &lim).refuse, REFUSE_NOT);
+	lim.now = o.as_of + 52 * 7 * 86400 + 1;
+	refused("of more than a year", estimate(&j, &o, NULL, &lim).refuse, REFUSE_PRICE_STALE);
+	o.as_of = 0;
+	refused("of unknown age", estimate(&j, &o, NULL, &lim).refuse, REFUSE_NOT);
+}
+
 static void
 test_refusals(void)
 {
@@ -248,9 +273,9 @@ test_refusals(void)
 	strcpy(o.currency, "CNY");
 	refused("yuan", estimate(&j, &o, NULL, NULL).refuse, REFUSE_PRICE_UNKNOWN);
 	o = good;
-	lim.price_age_s = 1800;
+	lim.ages.list_s = 1800;
 	refused("an hour old", estimate(&j, &o, NULL, &lim).refuse, REFUSE_PRICE_STALE);
-	lim.price_age_s = 7200;
+	lim.ages.list_s = 7200;
 	refused("fresh enough", estimate(&j, &o, NULL, &lim).refuse, REFUSE_NOT);
 	j.spec.max_price = (struct usd_micro){ 39999999 };
 	refused("max_price", estimate(&j, &o, NULL, NULL).refuse, REFUSE_MAX_PRICE);
@@ -360,7 +385,8 @@ main(void)
 		test_speed();
 		test_interruptions();
 		test_checkpoint();
-		test_refusals();
+		test_ages();
+	test_refusals();
 		test_spot_rules();
 		test_egress();
 		test_memory_of_launches();
