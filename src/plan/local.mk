@@ -32,8 +32,11 @@ libplan_a_SOURCES = \
 	src/plan/terms.c src/plan/terms.h src/plan/terms_net.h \
 	src/plan/terms_net.c \
 	src/plan/verdict.c src/plan/verdict.h \
+	src/plan/verdict_device.c \
 	src/plan/verdict_fleet.c src/plan/verdict_fleet.h \
+	src/plan/verdict_impl.h \
+	src/plan/verdict_links.c \
 	src/plan/verdict_parse.c src/plan/verdict_promise.c \
 	src/plan/verdict_rate.c src/plan/verdict_rate.h \
-	src/plan/verdict_tables.c \
+	src/plan/verdict_speed.c src/plan/verdict_tables.c \
 	src/plan/verdict_whole.c src/plan/verdict_whole.h
