@@ -11,6 +11,7 @@
 
 #define INTERVAL_MOST_S 7200
 #define INTERVAL_LEAST_S 60
+#define INTERVAL_STEPS 6
 
 /* Lives of spot machines of this kind; the rows are read once a tick. */
 static enum berth_code
@@ -49,8 +50,11 @@ broker_interval(struct broker *b, const struct job *job, const struct instance *
 	rc = interval_evidence(b, &in->offer, &seen, err);
 	if (rc != BERTH_OK)
 		return rc;
-	s = cost_checkpoint_s((double)job->spec.checkpoint_write_s,
-	    machines * spot_evidence_hazard(&seen, true, spot_age_of(hours), in->offer.interruption_rate, 1, 0));
+	/* The hazard falls with age while the interval lasts: that of the interval's own time is a fixed point. */
+	s = 0;
+	for (int k = 0; k < INTERVAL_STEPS; k++)
+		s = fmin(INTERVAL_MOST_S, cost_checkpoint_s((double)job->spec.checkpoint_write_s, machines * spot_evidence_mean(&seen,
+		    hours, hours + (k == 0 ? 0 : (s + (double)job->spec.checkpoint_write_s) / 3600), in->offer.interruption_rate)));
 	*interval_out = (int64_t)fmin(INTERVAL_MOST_S, fmax(INTERVAL_LEAST_S, s));
 	return BERTH_OK;
 }

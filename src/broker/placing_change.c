@@ -314,7 +314,7 @@ placing_changes(struct placing_work_space *w, size_t i, const struct place_plan 
     size_t runner_up)
 {
 	static const enum refuse_code rules[] = { REFUSE_OVER_BUDGET, REFUSE_PROBE_FAILED, REFUSE_UNAVAILABLE,
-		REFUSE_BLOCKED_UNTIL, REFUSE_SPOT_LATE, REFUSE_WAIT_SPOT };
+		REFUSE_BLOCKED_UNTIL, REFUSE_SPOT_LATE, REFUSE_SPOT_VAIN, REFUSE_WAIT_SPOT };
 	struct placing_change_list l = { .w = w };
 	size_t k = plan->chosen[i], from = w->p.cand_start[i], best = PLACE_NONE;
 	double cost = k == PLACE_NONE ? INFINITY : w->cost.v[k];

@@ -356,6 +356,7 @@ placing_facts_load(struct store *store, const struct accel_table *accels, const 
 	enum berth_code rc;
 
 	memset(out, 0, sizeof(*out));
+	out->now = o->now;
 	rc = placing_rows_load(store, o->now, a, &r, out, err);
 	if (rc != BERTH_OK)
 		return rc;

@@ -25,6 +25,7 @@ struct placing_quota {
 };
 
 struct placing_facts {
+	int64_t now;
 	struct placing_offer *offers;
 	size_t n_offers;
 	struct placing_quota *quotas;
@@ -33,7 +34,7 @@ struct placing_facts {
 	size_t n_accounts;
 	struct budget *budgets;
 	size_t n_budgets;
-	struct instance *lives;		/* [n_lives] spot machines of the last 30 days, those that run too */
+	struct instance *lives;		/* [n_lives] spot machines of the last 30 days, those that run too, newest first */
 	size_t n_lives;
 };
 

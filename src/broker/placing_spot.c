@@ -41,13 +41,59 @@ struct placing_spot_pool {
 	struct spot_evidence seen;
 	double rate;
 	size_t zones;
-	int64_t went;			/* last launch lost in any zone */
+	int64_t went;			/* the last zone that went, as far as is known */
+	double stood_s;			/* the longest that a zone that can be asked has been up, likewise */
 };
 
+/* When spot of the offer's kind and place was last refused or taken back; 0: never, as far as is known. */
+static int64_t
+placing_spot_went(const struct placing_facts *f, const struct placing_offer *po)
+{
+	int64_t went = po->last_lost;
+
+	for (size_t i = 0; i < f->n_lives; i++) {
+		const struct instance *in = &f->lives[i];
+
+		if (in->gone > went && str_eq(in->end_reason, "preempted") && str_eq(in->offer.provider, po->offer->provider) &&
+		    str_eq(in->offer.region, po->offer->region) && str_eq(in->offer.zone, po->offer->zone) &&
+		    str_eq(in->offer.instance_type, po->offer->instance_type))
+			went = in->gone;
+	}
+	return went;
+}
+
+double
+placing_spot_stood(const struct placing_facts *f, const struct placing_offer *po, int64_t now)
+{
+	int64_t went = placing_spot_went(f, po);
+
+	return went == 0 ? PLACING_SPOT_AGE_S : (double)(now > went ? now - went : 0);
+}
+
+/* Launches of the job on spot in a row, up to the last, that were lost before they brought anything. */
+static int
+placing_spot_vain(const struct placing_facts *f, const struct job *j)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < f->n_lives; i++) {	/* the newest first */
+		const struct instance *in = &f->lives[i];
+		bool lost = str_eq(in->end_reason, "preempted") || str_eq(in->end_reason, "lost");
+
+		if (!str_eq(in->job_id, j->id))
+			continue;
+		if (in->ready > 0 && (in->gone > 0 ? in->gone : f->now) - in->ready > j->spec.restart_s)
+			break;
+		n += in->gone > 0 && lost;
+	}
+	return n;
+}
+
 static void
-placing_spot_offer(const struct placing_offer *po, const struct cost_estimate *e, int64_t now,
+placing_spot_offer(const struct placing_facts *f, const struct placing_offer *po, const struct cost_estimate *e, int64_t now,
     struct placing_spot_pool *p, struct placing_spot *out)
 {
+	int64_t went;
 	bool spot = po->offer->purchase == PURCHASE_SPOT;
 
 	if ((!spot && po->offer->purchase != PURCHASE_ON_DEMAND) || !placing_spot_soon(e->refuse))
@@ -63,7 +109,10 @@ placing_spot_offer(const struct placing_offer *po, const struct cost_estimate *e
 	p->zones++;
 	if (isfinite(po->offer->interruption_rate))
 		p->rate = isnan(p->rate) ? po->offer->interruption_rate : fmin(p->rate, po->offer->interruption_rate);
-	p->went = po->last_lost > p->went ? po->last_lost : p->went;
+	went = placing_spot_went(f, po);
+	p->went = went > p->went ? went : p->went;
+	if (e->refuse == REFUSE_NOT)
+		p->stood_s = fmax(p->stood_s, placing_spot_stood(f, po, now));
 	if (po->last_lost > 0 && po->last_won > po->last_lost)
 		spot_evidence_add(&p->seen, false, (double)(po->last_won - po->last_lost) / 3600, true);
 }
@@ -100,11 +149,10 @@ placing_spot_advise(const struct placing_facts *f, const struct job *j, const st
 	struct placing_spot_pool p = { .rate = NAN };
 	struct spot_job s = { .mode = has->mode };
 	const struct cost_estimate *od, *spot;
-	double age;
 
 	*out = (struct placing_spot){ .action = SPOT_ON_DEMAND };
 	for (size_t k = 0; k < f->n_offers; k++)
-		placing_spot_offer(&f->offers[k], &estimates[k], now, &p, out);
+		placing_spot_offer(f, &f->offers[k], &estimates[k], now, &p, out);
 	od = p.best[0];
 	spot = p.best[1];
 	if (od == NULL || spot == NULL || !(od->compute_usd > 0))
@@ -117,10 +165,13 @@ placing_spot_advise(const struct placing_facts *f, const struct job *j, const st
 	s.rate = p.rate;
 	s.zones = p.zones;
 	s.is_up = out->spot_up || has->mode == SPOT_HAS_SPOT;
-	age = p.went > 0 ? (double)(now - p.went) : PLACING_SPOT_AGE_S;
+	/* A pool that can be asked has been up for at least as long as any of its zones; one that cannot, down since the last went. */
+	s.age_s = out->spot_up ? p.stood_s : p.went > 0 ? (double)(now - p.went) : PLACING_SPOT_AGE_S;
 	if (has->mode == SPOT_HAS_SPOT)
-		age = has->since > 0 ? (double)(now - has->since) : 0;
-	s.age_s = age;
+		s.age_s = has->since > 0 ? (double)(now - has->since) : 0;
+	s.stood_s = p.stood_s;
+	s.vain = out->vain = placing_spot_vain(f, j);
+	out->changeover_s = s.changeover_s;
 	if (has->mode != SPOT_NOTHING && has->since == 0)
 		s.changeover_left_s = s.changeover_s;
 	out->slack_s = spot_job_slack_s(&s);

@@ -13,6 +13,8 @@ struct placing_spot {
 	double ratio;		/* of spot over on demand for the work */
 	bool spot_up;		/* some spot offer can be asked for now */
 	bool on_demand_up;
+	int vain;		/* its spot launches in a row that were lost before they brought anything */
+	double changeover_s;	/* from SPOT_VAIN of those on, only zones that have been up for so long are asked */
 	bool on_demand_sure;	/* and none was refused lately: a running job may be stopped for it */
 };
 
@@ -26,6 +28,9 @@ struct placing_has {
 void placing_spot_life(struct spot_evidence *e, const struct instance *in, int64_t now);
 
 bool placing_spot_job(const struct job *j);
+
+/* For how long spot of this offer has been up as far as is known, s: since it was refused or taken back. */
+double placing_spot_stood(const struct placing_facts *f, const struct placing_offer *po, int64_t now);
 
 /*
  * estimates [f->n_offers] of the job, made with cost_limits.spot_leaves. Faults of numbers mean that the policy does not

@@ -449,13 +449,13 @@ simspot_look(const struct simspot_grid *g, const struct simspot_place *p, size_t
 	for (size_t i = 0; i < p->n; i++) {
 		struct spot_hazard h;
 
-		spot_learn(&v->zones[i], from, to, 1, v->edge, 0, &h);
+		spot_learn(&v->zones[i], from, to, 1, p->tick_s, 0, &h);
 		spot_remaining(&h, v->score[i]);
 		for (size_t b = 0; b < SPOT_AGES; b++)
 			v->score[i][b] = fmin(v->score[i][b], work);
 	}
-	spot_learn(&v->any, from, to, 1, v->edge, g->pessimism, &v->up);
-	spot_learn(&v->any, from, to, 0, v->edge, g->pessimism, &v->down);
+	spot_learn(&v->any, from, to, 1, p->tick_s, g->pessimism, &v->up);
+	spot_learn(&v->any, from, to, 0, p->tick_s, g->pessimism, &v->down);
 	v->world = (struct spot_world){ v->zones, p->n, &v->any, (const double (*)[SPOT_AGES])v->score, v->edge, NULL };
 	if (g->on_demand_usd > 0 || g->move_hours > 0)
 		simspot_market(g, p, from, to, a, v);

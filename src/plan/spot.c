@@ -6,27 +6,12 @@
 #include "plan/spot_impl.h"
 #include "util/arena.h"
 
-#define SPOT_PRIOR 2.0		/* ends that the pooled rate is worth in each bucket */
-#define SPOT_LEAVE_MAX 0.9
-
-/* Ends of up runs by age over those of all ages together: what has been up for long is likely to stay, where nothing was seen. */
-static const double spot_shape[SPOT_AGES] = { 3.61, 2.53, 0.87, 0.37, 0.156 };
-
 static const char *const spot_policy_names[SPOT_POLICY_COUNT] = { "on_demand", "greedy", "uniform_progress", "berth" };
 
 const char *
 spot_policy_name(enum spot_policy p)
 {
 	return p < SPOT_POLICY_COUNT ? spot_policy_names[p] : "unknown";
-}
-
-void
-spot_edges(int tick_s, int edge[SPOT_AGES - 1])
-{
-	static const int at_s[SPOT_AGES - 1] = { 900, 3600, 4 * 3600, 12 * 3600 };
-
-	for (size_t b = 0; b < SPOT_AGES - 1; b++)
-		edge[b] = (at_s[b] + tick_s - 1) / tick_s;
 }
 
 void
@@ -43,60 +28,6 @@ spot_union(const struct spot_zone *zones, size_t n_zones, size_t n, uint8_t *up_
 	for (size_t z = 0; z < n_zones; z++)
 		for (size_t t = 0; t < n; t++)
 			up_out[t] |= zones[z].up[t];
-}
-
-size_t
-spot_bucket(int age, const int edge[SPOT_AGES - 1])
-{
-	size_t b = 0;
-
-	while (b < SPOT_AGES - 1 && age >= edge[b])
-		b++;
-	return b;
-}
-
-void
-spot_learn(const struct spot_zone *zone, size_t from, size_t to, int state, const int edge[SPOT_AGES - 1], double z,
-    struct spot_hazard *out)
-{
-	int64_t ticks[SPOT_AGES] = { 0 }, n = 0, ends = 0;
-	double pooled;
-
-	memset(out, 0, sizeof(*out));
-	memcpy(out->edge, edge, sizeof(out->edge));
-	for (size_t t = from; t + 1 < to; t++) {
-		size_t b = spot_bucket(zone->age[t], edge);
-
-		if (zone->up[t] != state)
-			continue;
-		n++;
-		ticks[b]++;
-		if (zone->up[t + 1] != state) {
-			ends++;
-			out->events[b]++;
-		}
-	}
-	pooled = ((double)ends + 0.5) / ((double)n + 50);
-	for (size_t b = 0; b < SPOT_AGES; b++) {
-		double e = (double)out->events[b], prior = pooled * (state == 1 && ticks[b] == 0 ? spot_shape[b] : 1);
-		double h = (e + SPOT_PRIOR) / ((double)ticks[b] + SPOT_PRIOR / prior);
-
-		double worse = state == 1 && ticks[b] == 0 ? 0 : z / sqrt(e + 1);	/* that it was reached is good news already */
-
-		out->leave[b] = state == 1 ? fmin(SPOT_LEAVE_MAX, h * (1 + worse)) : h * fmax(0.2, 1 - worse);
-		out->older[b] = b == SPOT_AGES - 1 ? 0 : 1.0 / (b == 0 ? edge[0] : edge[b] - edge[b - 1]);
-	}
-}
-
-void
-spot_remaining(const struct spot_hazard *up, double out[SPOT_AGES])
-{
-	out[SPOT_AGES - 1] = 1 / up->leave[SPOT_AGES - 1];
-	for (size_t b = SPOT_AGES - 1; b > 0; b--) {
-		double on = (1 - up->leave[b - 1]) * up->older[b - 1];
-
-		out[b - 1] = (1 + on * out[b]) / fmax(up->leave[b - 1] + on, 1e-9);
-	}
 }
 
 /* Of what cannot be done in time. */
@@ -223,15 +154,6 @@ struct spot_state {
 	bool in_vain;		/* the launch that runs has brought nothing so far */
 };
 
-/* After so many launches in vain only a zone that has been up for a whole changeover is believed. */
-#define SPOT_VAIN 3
-
-static bool
-spot_believed(const struct spot_world *w, size_t zone, size_t t, const struct spot_setting *s, const struct spot_state *st)
-{
-	return zone != w->n_zones && (st->vain < SPOT_VAIN || w->zones[zone].age[t] >= s->changeover);
-}
-
 /* For a policy with scores, or where prices differ: the cheapest all in all; else the first, or that with the longest run. */
 static size_t
 spot_best_zone(const struct spot_world *w, size_t t, const struct spot_setting *s, const struct spot_state *st)
@@ -281,32 +203,43 @@ spot_simple(enum spot_policy policy, const struct spot_setting *s, struct spot_s
 	return a;
 }
 
+/* What the rule is asked about: the machine that the job has, or the zone that it would take. */
+static struct spot_now
+spot_now_of(const struct spot_world *w, size_t t, const struct spot_state *st, size_t zone, int left)
+{
+	struct spot_now n = { .left = left, .work = st->work, .mode = st->mode, .changeover_left = st->changeover_left,
+		.up = zone != w->n_zones, .age = w->any->age[t], .vain = st->vain };
+
+	if (st->mode == SPOT_HAS_SPOT)
+		n.age = w->zones[st->zone].age[t];
+	n.stood = n.up ? w->zones[zone].age[t] : 0;
+	return n;
+}
+
 static enum spot_action
 spot_tabled(const struct spot_table *table, const struct spot_world *w, size_t t, const struct spot_setting *s,
     struct spot_state *st, int left)
 {
+	size_t best = spot_best_zone(w, t, s, st);
+	struct spot_now n = spot_now_of(w, t, st, st->mode == SPOT_HAS_SPOT ? st->zone : best, left), there;
 	enum spot_action a;
-	size_t best;
 
-	if (w->market == NULL && st->mode == SPOT_HAS_SPOT)
-		return spot_decide(table, left, st->work, st->mode, st->changeover_left, true, w->zones[st->zone].age[t]);
 	if (w->market == NULL)
-		return spot_decide(table, left, st->work, st->mode, st->changeover_left,
-		    w->any->up[t] != 0 && spot_believed(w, spot_best_zone(w, t, s, st), t, s, st), w->any->age[t]);
-	best = spot_cheapest_zone(w, t, s, st->region, st->work);
-	if (st->mode == SPOT_HAS_SPOT) {
-		a = spot_decide(spot_table_at(w, table, spot_price(w, st->zone, t, s)), left, st->work, st->mode, st->changeover_left,
-		    true, w->zones[st->zone].age[t]);
-		/* Another zone, where that pays and the table would launch there now. */
-		if (a == SPOT_TAKE && st->changeover_left == 0 && best != w->n_zones && best != st->zone &&
-		    spot_worth_moving(w, t, s, st->zone, best, st->work) &&
-		    spot_decide(spot_table_at(w, table, spot_price(w, best, t, s)), left, st->work, SPOT_NOTHING, 0, true,
-		    w->zones[best].age[t]) == SPOT_TAKE)
-			st->mode = SPOT_NOTHING;
+		return spot_rule(table, &n);
+	if (st->mode != SPOT_HAS_SPOT)
+		return spot_rule(spot_table_at(w, table, best == w->n_zones ? s->price : spot_price(w, best, t, s)), &n);
+	a = spot_rule(spot_table_at(w, table, spot_price(w, st->zone, t, s)), &n);
+	/* Another zone, where that pays and the table would launch there now. */
+	if (a != SPOT_TAKE || st->changeover_left > 0 || best == w->n_zones || best == st->zone ||
+	    !spot_worth_moving(w, t, s, st->zone, best, st->work))
 		return a;
-	}
-	return spot_decide(best == w->n_zones ? spot_table_at(w, table, s->price) : spot_table_at(w, table, spot_price(w, best, t, s)),
-	    left, st->work, st->mode, st->changeover_left, spot_believed(w, best, t, s, st), w->any->age[t]);
+	there = n;
+	there.mode = SPOT_NOTHING;
+	there.changeover_left = 0;
+	there.age = there.stood = w->zones[best].age[t];
+	if (spot_rule(spot_table_at(w, table, spot_price(w, best, t, s)), &there) == SPOT_TAKE)
+		st->mode = SPOT_NOTHING;
+	return a;
 }
 
 static void

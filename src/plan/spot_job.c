@@ -7,19 +7,9 @@
 #define SPOT_JOB_TICKS 512
 #define SPOT_JOB_TICK_S 60.0
 #define SPOT_JOB_REACH 4.0	/* times the work: a deadline beyond it is as good as that */
-#define SPOT_JOB_ENDS 2.0	/* ends that the prior is worth */
-#define SPOT_JOB_SCALE 8.0
 #define SPOT_JOB_DEAREST 10.0
 #define SPOT_JOB_BYTES ((size_t)64 << 20)	/* of tables kept */
 #define SPOT_JOB_OLD_S 1e8	/* older is a clock that jumped, and no calmer */
-
-static const double spot_job_age_h[SPOT_AGES - 1] = { 0.25, 1, 4, 12 };
-/* Ends an hour by age, down and up. */
-static const double spot_job_prior[2][SPOT_AGES] = {
-	{ 1.65, 1.08, 0.39, 0.20, 0.058 },
-	{ 1.37, 0.96, 0.33, 0.14, 0.059 },
-};
-#define SPOT_JOB_PRIOR_MEAN 0.379	/* 4,039 ends in 10,668 h up */
 
 struct spot_tables_entry {
 	struct spot_tables_entry *next;
@@ -28,45 +18,6 @@ struct spot_tables_entry {
 	struct spot_table *table;
 };
 
-void
-spot_evidence_add(struct spot_evidence *e, bool up, double hours, bool ended)
-{
-	double from = 0;
-
-	for (size_t b = 0; b < SPOT_AGES && hours > from; b++) {
-		double to = b < SPOT_AGES - 1 ? spot_job_age_h[b] : INFINITY;
-
-		e->hours[up][b] += fmin(hours, to) - from;
-		if (ended && hours <= to)
-			e->ends[up][b] += 1;
-		from = to;
-	}
-}
-
-size_t
-spot_age_of(double hours)
-{
-	size_t b = 0;
-
-	while (b < SPOT_AGES - 1 && hours >= spot_job_age_h[b])
-		b++;
-	return b;
-}
-
-double
-spot_evidence_hazard(const struct spot_evidence *e, bool up, size_t age, double rate, size_t zones, double z)
-{
-	double prior = spot_job_prior[up][age], ends = e == NULL ? 0 : e->ends[up][age];
-	double hours = e == NULL ? 0 : e->hours[up][age], h;
-
-	if (up && isfinite(rate) && rate > 0)
-		prior *= fmin(SPOT_JOB_SCALE, fmax(1 / SPOT_JOB_SCALE, rate / SPOT_JOB_PRIOR_MEAN));
-	if (!up)
-		prior *= zones > 1 ? (double)zones : 1;
-	h = (ends + SPOT_JOB_ENDS) / (hours + SPOT_JOB_ENDS / prior);
-	return up ? h * (1 + z / sqrt(ends + 1 + SPOT_JOB_ENDS)) : h * fmax(0.2, 1 - z / sqrt(ends + 1 + SPOT_JOB_ENDS));
-}
-
 /* In steps of 2.5 %, so that evidence that grows by a tick needs no new table. */
 static double
 spot_job_step(double hazard)
@@ -74,22 +25,14 @@ spot_job_step(double hazard)
 	return hazard > 0 ? exp(round(log(hazard) * 40) / 40) : 0;
 }
 
-/* Chances a tick from hazards an hour. */
+/* Chances a tick in such steps; without the counts behind them, in which two tables that are the same may differ. */
 static void
-spot_job_hazard(const struct spot_job *j, const struct spot_evidence *e, bool up, double tick_s, struct spot_hazard *out)
+spot_job_chances(const struct spot_job *j, const struct spot_evidence *e, bool up, double tick_s, struct spot_hazard *out)
 {
-	double from = 0;
-
-	memset(out, 0, sizeof(*out));
+	spot_chances(e, up, (int)tick_s, j->rate, j->zones, SPOT_PESSIMISM, out);
 	for (size_t b = 0; b < SPOT_AGES; b++) {
-		double h = spot_job_step(spot_evidence_hazard(e, up, b, j->rate, j->zones, SPOT_PESSIMISM));
-
-		out->leave[b] = fmin(0.9, -expm1(-h * tick_s / 3600));
-		if (b == SPOT_AGES - 1)
-			break;
-		out->edge[b] = (int)ceil(spot_job_age_h[b] * 3600 / tick_s);
-		out->older[b] = fmin(1, tick_s / ((spot_job_age_h[b] - from) * 3600));
-		from = spot_job_age_h[b];
+		out->leave[b] = fmin(0.9, spot_job_step(out->leave[b]));
+		out->events[b] = 0;
 	}
 }
 
@@ -138,6 +81,12 @@ spot_job_slack_s(const struct spot_job *j)
 	return j->left_s - j->work_s - j->changeover_s;
 }
 
+static int
+spot_job_ticks(double s, double tick)
+{
+	return (int)(fmin(fmax(0, s), SPOT_JOB_OLD_S) / tick);
+}
+
 enum berth_code
 spot_job_decide(const struct spot_job *j, const struct spot_evidence *e, struct spot_tables *tables,
     enum spot_action *action_out, struct berth_err *err)
@@ -146,6 +95,7 @@ spot_job_decide(const struct spot_job *j, const struct spot_evidence *e, struct 
 	struct spot_hazard up, down;
 	struct spot_setting s;
 	const struct spot_table *table;
+	struct spot_now now;
 	int left, work;
 	enum berth_code rc;
 
@@ -176,12 +126,13 @@ spot_job_decide(const struct spot_job *j, const struct spot_evidence *e, struct 
 	if ((j->mode == SPOT_NOTHING && work + s.changeover > left) ||
 	    (j->mode == SPOT_HAS_ON_DEMAND && work + (int)ceil(j->changeover_left_s / tick) > left))
 		return BERTH_OK;
-	spot_job_hazard(j, e, true, tick, &up);
-	spot_job_hazard(j, e, false, tick, &down);
+	spot_job_chances(j, e, true, tick, &up);
+	spot_job_chances(j, e, false, tick, &down);
 	rc = spot_job_table(&s, &up, &down, tables, &table, err);
 	if (rc != BERTH_OK)
 		return rc;
-	*action_out = spot_decide(table, left, work, j->mode, (int)ceil(j->changeover_left_s / tick), j->is_up,
-	    (int)(fmin(fmax(0, j->age_s), SPOT_JOB_OLD_S) / tick));
+	now = (struct spot_now){ .left = left, .work = work, .mode = j->mode, .changeover_left = (int)ceil(j->changeover_left_s / tick),
+		.up = j->is_up, .age = spot_job_ticks(j->age_s, tick), .vain = j->vain, .stood = spot_job_ticks(j->stood_s, tick) };
+	*action_out = spot_rule(table, &now);
 	return BERTH_OK;
 }

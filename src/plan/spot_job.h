@@ -4,27 +4,6 @@
 
 #include "plan/spot.h"
 
-/* What a pool of spot machines did so far, by age (15 min, 1 h, 4 h, 12 h, older): hours seen in the state, and its ends. */
-struct spot_evidence {
-	double hours[2][SPOT_AGES];	/* [0] down, [1] up */
-	double ends[2][SPOT_AGES];
-};
-
-/* Adds one run of a state of this length; ended false: it goes on, or we ended it ourselves. Lengths <= 0 add nothing. */
-void spot_evidence_add(struct spot_evidence *e, bool up, double hours, bool ended);
-
-/*
- * Chance an hour that a state of this age ends: (ends + 2) / (hours + 2 / prior), then z standard errors worse (up ends
- * sooner, down later). The prior: 27 public availability traces of V100 and K80 spot machines, Wu et al., NSDI 2024
- * (spot-traces, 10,668 h up with 4,039 ends, 12,450 h down), by the same ages. rate: interruptions an hour that the
- * provider publishes, by which the prior of up is scaled (within 8 times); NaN: not known. zones: a pool comes back when
- * any of them does.
- */
-double spot_evidence_hazard(const struct spot_evidence *e, bool up, size_t age, double rate, size_t zones, double z);
-
-/* The bucket of an age in hours. */
-size_t spot_age_of(double hours);
-
 /* A job that may run on spot and on demand, and can resume. */
 struct spot_job {
 	double work_s;		/* left, on the spot machine that it would take */
@@ -35,6 +14,8 @@ struct spot_job {
 	double changeover_left_s;	/* of the machine that it has */
 	bool is_up;		/* spot can be had, as far as is known */
 	double age_s;		/* of the spot machine that it has; else since the pool came or went */
+	int vain;		/* spot launches in a row that were lost before they brought anything */
+	double stood_s;		/* how long the zone that it would take has been up, as far as is known */
 	double rate;		/* see spot_evidence_hazard() */
 	size_t zones;
 };
@@ -50,7 +31,7 @@ struct spot_tables {
 void spot_tables_free(struct spot_tables *t);
 
 /*
- * The cheapest action now by the table of spot.h over ticks of at least a minute, at most 512 to the deadline; times are
+ * The action of spot_rule() over ticks of at least a minute, at most 512 to the deadline; times are
  * rounded against the job. Where the deadline is past saving: SPOT_ON_DEMAND. e may be NULL: nothing was seen yet.
  * Errors: BERTH_EINVAL for a time or price that is negative or not finite.
  */

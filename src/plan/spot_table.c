@@ -216,3 +216,11 @@ spot_decide(const struct spot_table *t, int left, int work, enum spot_mode mode,
 	row = (((size_t)(left - 1) * (size_t)t->modes + (size_t)m) * SPOT_STATES + state) * t->row_bytes;
 	return (enum spot_action)(t->act[row + (size_t)work / 4] >> 2 * (work % 4) & 3);
 }
+
+enum spot_action
+spot_rule(const struct spot_table *t, const struct spot_now *n)
+{
+	bool believed = n->up && (n->vain < SPOT_VAIN || n->stood >= t->s.changeover);
+
+	return spot_decide(t, n->left, n->work, n->mode, n->changeover_left, believed || n->mode == SPOT_HAS_SPOT, n->age);
+}

@@ -101,14 +101,12 @@ test_adversarial(void)
 		struct spot_hazard up, down;
 		struct spot_table *table;
 		struct berth_err err;
-		int edge[SPOT_AGES - 1];
 		unsigned longest = 1 + (unsigned)rng_below(&r, 40);
 
 		s.deadline = s.work + s.changeover + (int)rng_below(&r, 80);
 		make_world(&w, &r, 1, 1000, longest);
-		spot_edges(300, edge);
-		spot_learn(&w.any, 0, 500, 1, edge, 1, &up);
-		spot_learn(&w.any, 0, 500, 0, edge, 1, &down);
+		spot_learn(&w.any, 0, 500, 1, 300, 1, &up);
+		spot_learn(&w.any, 0, 500, 0, 300, 1, &down);
 		if (spot_table_solve(&s, &up, &down, a, &table, &err) != BERTH_OK) {
 			missed++;
 			continue;
@@ -153,7 +151,6 @@ test_constant(void)
 	struct spot_hazard up, down;
 	struct spot_table *table;
 	struct berth_err err = { 0 };
-	int edge[SPOT_AGES - 1];
 
 	w.n_zones = 1;
 	for (int state = 0; state <= 1; state++) {
@@ -163,9 +160,8 @@ test_constant(void)
 		memset(w.up[0], state, 1000);
 		spot_ages(w.up[0], 1000, w.age[0]);
 		w.zone[0] = (struct spot_zone){ w.up[0], w.age[0], 1000 };
-		spot_edges(300, edge);
-		spot_learn(&w.zone[0], 0, 500, 1, edge, 1, &up);
-		spot_learn(&w.zone[0], 0, 500, 0, edge, 1, &down);
+		spot_learn(&w.zone[0], 0, 500, 1, 300, 1, &up);
+		spot_learn(&w.zone[0], 0, 500, 0, 300, 1, &down);
 		tap_code(spot_table_solve(&s, &up, &down, a, &table, &err), BERTH_OK, &err);
 		spot_replay(SPOT_POLICY_BERTH, &sw, 500, &s, table, &run);
 		tap_near(run.cost, state == 1 ? 0.3 * 53 : 53, 1e-9, state == 1 ? "always up: spot alone" : "never up: on demand alone");
@@ -181,32 +177,32 @@ test_constant(void)
 	arena_free(a);
 }
 
-/* Chances by hand: runs of 4 up and 4 down, buckets of 2 and more. */
+/* Chances by hand: runs of 4 up and 4 down of 450 s, so that ages end at 2, 8, 32, 96 ticks. */
 static void
 test_learning(void)
 {
 	static struct world w;
-	const int edge[SPOT_AGES - 1] = { 2, 4, 8, 16 };
 	struct spot_hazard h;
-	double pooled, left[SPOT_AGES];
+	double scale, left[SPOT_AGES];
 
 	for (size_t t = 0; t < 81; t++)
 		w.up[0][t] = t / 4 % 2 == 0;
 	spot_ages(w.up[0], 81, w.age[0]);
 	w.zone[0] = (struct spot_zone){ w.up[0], w.age[0], 81 };
-	spot_learn(&w.zone[0], 0, 81, 1, edge, 0, &h);
-	/* 80 transitions: 10 up runs of 4 ticks, each ends at age 3. */
-	pooled = 10.5 / (40 + 50);
+	spot_learn(&w.zone[0], 0, 81, 1, 450, 0, &h);
+	/* 80 transitions: 10 up runs of 4 ticks, 2.5 h at each of two ages; each ends at age 3. */
+	scale = 12 / (2.5 * (1.37 + 0.96) + 2);
 	tap_is_long(h.events[0], 0, "no end at age 0 and 1");
 	tap_is_long(h.events[1], 10, "10 ends at age 2 and 3");
-	tap_near(h.leave[0], 2 / (20 + 2 / pooled), 1e-12, "the young bucket: the prior alone");
-	tap_near(h.leave[1], 12 / (20 + 2 / pooled), 1e-12, "the next: its ends and the prior");
-	tap_near(h.older[1], 0.5, 1e-12, "a bucket of 2 ticks is left in 2");
-	spot_learn(&w.zone[0], 0, 81, 1, edge, 1, &h);
-	tap_near(h.leave[1], 12 / (20 + 2 / pooled) * (1 + 1 / sqrt(11)), 1e-12, "one standard error worse");
-	tap_near(h.leave[4], pooled * 0.156, 1e-12, "an age that no run reached: the rate of all by the usual fall with age");
-	spot_learn(&w.zone[0], 0, 81, 0, edge, 1, &h);
-	tap_near(h.leave[1], 12 / (20 + 2 / pooled) * (1 - 1 / sqrt(11)), 1e-12, "down runs end later");
+	tap_near(h.leave[0], 0.125 * 2 / (2.5 + 2 / (scale * 1.37)), 1e-12, "the young bucket: the prior, scaled by all that was seen");
+	tap_near(h.leave[1], 0.125 * 12 / (2.5 + 2 / (scale * 0.96)), 1e-12, "the next: its ends and the prior");
+	tap_near(h.older[1], 1 / 6.0, 1e-12, "a bucket of 6 ticks is left in 6");
+	spot_learn(&w.zone[0], 0, 81, 1, 450, 1, &h);
+	tap_near(h.leave[1], 0.125 * 12 / (2.5 + 2 / (scale * 0.96)) * (1 + 1 / sqrt(13)), 1e-12, "one standard error worse");
+	tap_near(h.leave[4], 0.125 * scale * 0.059 * (1 + 1 / sqrt(3)), 1e-12, "an age that no run reached: the prior so scaled");
+	spot_learn(&w.zone[0], 0, 81, 0, 450, 1, &h);
+	scale = 12 / (2.5 * (1.65 + 1.08) + 2);
+	tap_near(h.leave[1], 0.125 * 12 / (2.5 + 2 / (scale * 1.08)) * (1 - 1 / sqrt(13)), 1e-12, "down runs end later");
 	for (size_t b = 0; b < SPOT_AGES; b++)
 		h.leave[b] = 0.25;
 	spot_remaining(&h, left);
@@ -262,8 +258,8 @@ test_guard(void)
 	}
 	tap_code(spot_table_solve(&s, &up, &down, a, &fearful, &err), BERTH_OK, &err);
 	tap_ok(spot_misled(&sw, 0, 1000, &s, fearful), "on demand beside spot that lasts: Uniform Progress was cheaper");
-	spot_learn(&w.zone[0], 0, 1000, 1, up.edge, 1, &up);
-	spot_learn(&w.zone[0], 0, 1000, 0, down.edge, 1, &down);
+	spot_learn(&w.zone[0], 0, 1000, 1, 300, 1, &up);
+	spot_learn(&w.zone[0], 0, 1000, 0, 300, 1, &down);
 	tap_code(spot_table_solve(&s, &up, &down, a, &learned, &err), BERTH_OK, &err);
 	for (size_t k = 0; k < 24; k++) {
 		struct spot_run r;
@@ -377,8 +373,8 @@ test_market_policy(void)
 		make_world(&w, &r, 2, PRICES, 10 + (unsigned)rng_below(&r, 60));
 		make_prices(&r, 2, PRICES, 60);
 		spot_edges(300, edge);
-		spot_learn(&w.any, 0, 500, 1, edge, 1, &up);
-		spot_learn(&w.any, 0, 500, 0, edge, 1, &down);
+		spot_learn(&w.any, 0, 500, 1, 300, 1, &up);
+		spot_learn(&w.any, 0, 500, 0, 300, 1, &down);
 		for (size_t z = 0; z < 2; z++)
 			spot_remaining(&up, score[z]);
 		for (size_t l = 0; l < 3; l++) {
@@ -474,7 +470,8 @@ test_job(void)
 	spot_evidence_add(&seen, true, 3, true);
 	tap_near(seen.hours[1][0] + seen.hours[1][1] + seen.hours[1][2], 3, 1e-12, "3 hours in the three young buckets");
 	tap_ok(seen.ends[1][2] == 1 && seen.ends[1][1] == 0, "the end where it fell");
-	tap_near(spot_evidence_hazard(&seen, true, 2, NAN, 1, 0), 3 / (2 + 2 / 0.33), 1e-12, "(ends + 2) / (hours + 2 / prior)");
+	tap_near(spot_evidence_hazard(&seen, true, 2, NAN, 1, 0), 3 / (2 + 2 / (0.33 * 3 / (0.25 * 1.37 + 0.75 * 0.96 + 2 * 0.33 + 2))),
+	    1e-12, "(ends + 2) / (hours + 2 / prior), the prior scaled by all ages");
 	tap_ok(spot_age_of(0) == 0 && spot_age_of(0.25) == 1 && spot_age_of(3.9) == 2 && spot_age_of(100) == 4, "ages in hours");
 	tap_near(spot_evidence_hazard(NULL, true, 4, NAN, 1, 0), 0.059, 1e-12, "nothing seen: the prior");
 	tap_near(spot_evidence_hazard(NULL, false, 0, NAN, 3, 0), 3 * 1.65, 1e-12, "three zones come back three times as fast");
@@ -486,7 +483,6 @@ test_dear(void)
 {
 	static struct world w;
 	static const double price[] = { 1, 1.5, 10 };
-	const int edge[SPOT_AGES - 1] = { 3, 12, 48, 144 };
 	struct spot_job j = { .work_s = 10 * 3600, .left_s = 20 * 3600, .changeover_s = 600, .price = 3, .rate = NAN, .zones = 1,
 		.mode = SPOT_HAS_SPOT, .is_up = true, .age_s = 7200 };
 	struct spot_tables tables = { 0 };
@@ -503,8 +499,8 @@ test_dear(void)
 		struct spot_hazard up, down;
 		struct spot_table *table;
 
-		spot_learn(&w.zone[0], 0, 500, 1, edge, 1, &up);
-		spot_learn(&w.zone[0], 0, 500, 0, edge, 1, &down);
+		spot_learn(&w.zone[0], 0, 500, 1, 300, 1, &up);
+		spot_learn(&w.zone[0], 0, 500, 0, 300, 1, &down);
 		tap_code(spot_table_solve(&s, &up, &down, a, &table, &err), BERTH_OK, &err);
 		for (size_t p = 0; p < SPOT_POLICY_COUNT; p++) {
 			struct spot_run run;
@@ -529,7 +525,6 @@ test_flapping(void)
 {
 	static struct world calm, flap;
 	struct spot_setting s = { .work = 50, .deadline = 120, .changeover = 4, .price = 0.3 };
-	const int edge[SPOT_AGES - 1] = { 3, 12, 48, 144 };
 	struct spot_world sw = { flap.zone, 1, &flap.zone[0], NULL, NULL, NULL };
 	struct arena *a = arena_new();
 	struct spot_hazard up, down;
@@ -545,8 +540,8 @@ test_flapping(void)
 	spot_ages(flap.up[0], 1000, flap.age[0]);
 	calm.zone[0] = (struct spot_zone){ calm.up[0], calm.age[0], 1000 };
 	flap.zone[0] = (struct spot_zone){ flap.up[0], flap.age[0], 1000 };
-	spot_learn(&calm.zone[0], 0, 1000, 1, edge, 1, &up);
-	spot_learn(&calm.zone[0], 0, 1000, 0, edge, 1, &down);
+	spot_learn(&calm.zone[0], 0, 1000, 1, 300, 1, &up);
+	spot_learn(&calm.zone[0], 0, 1000, 0, 300, 1, &down);
 	tap_code(spot_table_solve(&s, &up, &down, a, &table, &err), BERTH_OK, &err);
 	spot_replay(SPOT_POLICY_BERTH, &sw, 0, &s, table, &run);
 	tap_ok(!run.missed && run.cost <= s.work + 2 * s.changeover, "at most on demand and one launch: %g", run.cost);

@@ -1,0 +1,138 @@
+#include <math.h>
+#include <string.h>
+
+#include "plan/spot_impl.h"
+
+#define SPOT_ENDS 2.0		/* that the prior is worth, of an age and of all ages together */
+#define SPOT_LEAVE_MAX 0.9
+#define SPOT_SCALE 8.0		/* a published rate scales the prior by so much at most */
+#define SPOT_PRIOR_MEAN 0.379	/* 4,039 ends in 10,668 h up */
+
+static const double spot_age_h[SPOT_AGES - 1] = { 0.25, 1, 4, 12 };
+/* Ends an hour by age, down and up. */
+static const double spot_prior[2][SPOT_AGES] = {
+	{ 1.65, 1.08, 0.39, 0.20, 0.058 },
+	{ 1.37, 0.96, 0.33, 0.14, 0.059 },
+};
+
+void
+spot_edges(int tick_s, int edge[SPOT_AGES - 1])
+{
+	for (size_t b = 0; b < SPOT_AGES - 1; b++)
+		edge[b] = ((int)(3600 * spot_age_h[b]) + tick_s - 1) / tick_s;
+}
+
+size_t
+spot_bucket(int age, const int edge[SPOT_AGES - 1])
+{
+	size_t b = 0;
+
+	while (b < SPOT_AGES - 1 && age >= edge[b])
+		b++;
+	return b;
+}
+
+void
+spot_evidence_add(struct spot_evidence *e, bool up, double hours, bool ended)
+{
+	double from = 0;
+
+	for (size_t b = 0; b < SPOT_AGES && hours > from; b++) {
+		double to = b < SPOT_AGES - 1 ? spot_age_h[b] : INFINITY;
+
+		e->hours[up][b] += fmin(hours, to) - from;
+		if (ended && hours <= to)
+			e->ends[up][b] += 1;
+		from = to;
+	}
+}
+
+size_t
+spot_age_of(double hours)
+{
+	size_t b = 0;
+
+	while (b < SPOT_AGES - 1 && hours >= spot_age_h[b])
+		b++;
+	return b;
+}
+
+double
+spot_evidence_hazard(const struct spot_evidence *e, bool up, size_t age, double rate, size_t zones, double z)
+{
+	static const struct spot_evidence nothing;
+	double scale = 1, ends = 0, expected = 0, h;
+
+	if (e == NULL)
+		e = &nothing;
+	if (up && isfinite(rate) && rate > 0)
+		scale = fmin(SPOT_SCALE, fmax(1 / SPOT_SCALE, rate / SPOT_PRIOR_MEAN));
+	if (!up && zones > 1)
+		scale = (double)zones;
+	for (size_t b = 0; b < SPOT_AGES; b++) {
+		ends += e->ends[up][b];
+		expected += scale * spot_prior[up][b] * e->hours[up][b];
+	}
+	scale *= (ends + SPOT_ENDS) / (expected + SPOT_ENDS);
+	ends = e->ends[up][age];
+	h = (ends + SPOT_ENDS) / (e->hours[up][age] + SPOT_ENDS / (scale * spot_prior[up][age]));
+	z /= sqrt(ends + 1 + SPOT_ENDS);
+	return up ? h * (1 + z) : h * fmax(0.2, 1 - z);
+}
+
+double
+spot_evidence_mean(const struct spot_evidence *e, double from_h, double to_h, double rate)
+{
+	double at = from_h, sum = 0;
+
+	for (size_t b = spot_age_of(from_h); b < SPOT_AGES && at < to_h; b++) {
+		double end = b < SPOT_AGES - 1 ? fmin(to_h, spot_age_h[b]) : to_h;
+
+		sum += (end - at) * spot_evidence_hazard(e, true, b, rate, 1, 0);
+		at = end;
+	}
+	return to_h > from_h ? sum / (to_h - from_h) : spot_evidence_hazard(e, true, spot_age_of(from_h), rate, 1, 0);
+}
+
+void
+spot_chances(const struct spot_evidence *e, bool up, int tick_s, double rate, size_t zones, double z, struct spot_hazard *out)
+{
+	double tick_h = tick_s / 3600.0;
+
+	memset(out, 0, sizeof(*out));
+	spot_edges(tick_s, out->edge);
+	for (size_t b = 0; b < SPOT_AGES; b++) {
+		out->leave[b] = fmin(SPOT_LEAVE_MAX, tick_h * spot_evidence_hazard(e, up, b, rate, zones, z));
+		out->older[b] = b == SPOT_AGES - 1 ? 0 : 1.0 / (b == 0 ? out->edge[0] : fmax(1, out->edge[b] - out->edge[b - 1]));
+		out->events[b] = e == NULL ? 0 : (int64_t)e->ends[up][b];
+	}
+}
+
+void
+spot_learn(const struct spot_zone *zone, size_t from, size_t to, int state, int tick_s, double z, struct spot_hazard *out)
+{
+	struct spot_evidence e = { .hours = { { 0 } } };
+	int edge[SPOT_AGES - 1];
+
+	spot_edges(tick_s, edge);
+	for (size_t t = from; t + 1 < to; t++) {
+		size_t b = spot_bucket(zone->age[t], edge);
+
+		if (zone->up[t] != state)
+			continue;
+		e.hours[state][b] += tick_s / 3600.0;
+		e.ends[state][b] += zone->up[t + 1] != state;
+	}
+	spot_chances(&e, state == 1, tick_s, NAN, 1, z, out);
+}
+
+void
+spot_remaining(const struct spot_hazard *up, double out[SPOT_AGES])
+{
+	out[SPOT_AGES - 1] = 1 / up->leave[SPOT_AGES - 1];
+	for (size_t b = SPOT_AGES - 1; b > 0; b--) {
+		double on = (1 - up->leave[b - 1]) * up->older[b - 1];
+
+		out[b - 1] = (1 + on * out[b]) / fmax(up->leave[b - 1] + on, 1e-9);
+	}
+}
