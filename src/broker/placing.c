@@ -226,7 +226,7 @@ placing_apply_spot(struct placing_work_space *w, size_t i, struct cost_estimate 
 		else if (p == PURCHASE_SPOT && s->vain >= SPOT_VAIN &&
 		    placing_spot_stood(&w->facts, &w->facts.offers[j], w->o->now) < s->changeover_s)
 			e[j].refuse = REFUSE_SPOT_VAIN;
-		else if (s->action == SPOT_WAIT && p == PURCHASE_ON_DEMAND && !w->facts.offers[j].facts.paid)
+		else if (s->instead == SPOT_WAIT && p == PURCHASE_ON_DEMAND && !w->facts.offers[j].facts.paid)
 			e[j].refuse = REFUSE_WAIT_SPOT;
 	}
 }

@@ -150,7 +150,7 @@ placing_spot_advise(const struct placing_facts *f, const struct job *j, const st
 	struct spot_job s = { .mode = has->mode };
 	const struct cost_estimate *od, *spot;
 
-	*out = (struct placing_spot){ .action = SPOT_ON_DEMAND };
+	*out = (struct placing_spot){ .action = SPOT_ON_DEMAND, .instead = SPOT_ON_DEMAND };
 	for (size_t k = 0; k < f->n_offers; k++)
 		placing_spot_offer(f, &f->offers[k], &estimates[k], now, &p, out);
 	od = p.best[0];
@@ -179,4 +179,10 @@ placing_spot_advise(const struct placing_facts *f, const struct job *j, const st
 	if (!(s.price < 1))
 		return;
 	out->applies = spot_job_decide(&s, &p.seen, tables, &out->action, NULL) == BERTH_OK;
+	out->instead = out->action;
+	if (!out->applies || out->action != SPOT_TAKE || has->mode != SPOT_NOTHING)
+		return;
+	s.is_up = false;
+	s.age_s = 0;
+	out->applies = spot_job_decide(&s, &p.seen, tables, &out->instead, NULL) == BERTH_OK;
 }

@@ -9,6 +9,7 @@
 struct placing_spot {
 	bool applies;		/* the job may run on both, can resume, has a deadline, and both can be priced */
 	enum spot_action action;
+	enum spot_action instead;	/* for one that has nothing: should spot be refused when it is asked for */
 	double slack_s;		/* until on demand must be asked for; < 0: that was to be done before */
 	double ratio;		/* of spot over on demand for the work */
 	bool spot_up;		/* some spot offer can be asked for now */

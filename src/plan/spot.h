@@ -56,7 +56,8 @@ void spot_evidence_add(struct spot_evidence *e, bool up, double hours, bool ende
  * Chance an hour that a state of this age ends: (ends + 2) / (hours + 2 / prior), then z standard errors worse (up ends
  * sooner, down later). The prior: 27 public availability traces of V100 and K80 spot machines, Wu et al., NSDI 2024
  * (spot-traces, 10,668 h up with 4,039 ends, 12,450 h down), by the same ages; times (ends + 2) / (ends that it expects
- * + 2) over all ages, so that one age tells of the others. rate: interruptions an hour that the provider publishes, by
+ * + 2) over all ages, so that one age tells of the others, and drawn by ends / (ends + 2) / 2 of the way (in logarithms) to the
+ * rate that is alike at all ages. rate: interruptions an hour that the provider publishes, by
  * which the prior of up is scaled (within 8 times); NaN: not known. zones: a pool comes back when any of them does.
  * e NULL: nothing was seen.
  */

@@ -6,8 +6,9 @@
 #define SPOT_ENDS 2.0		/* that the prior is worth, of an age and of all ages together */
 #define SPOT_LEAVE_MAX 0.9
 #define SPOT_SCALE 8.0		/* a published rate scales the prior by so much at most */
-#define SPOT_PRIOR_MEAN 0.379	/* 4,039 ends in 10,668 h up */
+#define SPOT_PRIOR_MEAN spot_prior_mean[1]
 
+static const double spot_prior_mean[2] = { 0.324, 0.379 };	/* 4,039 ends in 12,450 h down, 10,668 h up */
 static const double spot_age_h[SPOT_AGES - 1] = { 0.25, 1, 4, 12 };
 /* Ends an hour by age, down and up. */
 static const double spot_prior[2][SPOT_AGES] = {
@@ -61,7 +62,7 @@ double
 spot_evidence_hazard(const struct spot_evidence *e, bool up, size_t age, double rate, size_t zones, double z)
 {
 	static const struct spot_evidence nothing;
-	double scale = 1, ends = 0, expected = 0, h;
+	double scale = 1, ends = 0, hours = 0, expected = 0, alike, part, h;
 
 	if (e == NULL)
 		e = &nothing;
@@ -71,11 +72,16 @@ spot_evidence_hazard(const struct spot_evidence *e, bool up, size_t age, double 
 		scale = (double)zones;
 	for (size_t b = 0; b < SPOT_AGES; b++) {
 		ends += e->ends[up][b];
+		hours += e->hours[up][b];
 		expected += scale * spot_prior[up][b] * e->hours[up][b];
 	}
+	/* What this pool does at all ages: by the prior's fall with age, and alike at each; both have their say once ends are seen. */
+	alike = (ends + SPOT_ENDS) / (hours + SPOT_ENDS / (scale * spot_prior_mean[up]));
 	scale *= (ends + SPOT_ENDS) / (expected + SPOT_ENDS);
+	part = 0.5 * ends / (ends + SPOT_ENDS);
+	h = pow(scale * spot_prior[up][age], 1 - part) * pow(alike, part);
 	ends = e->ends[up][age];
-	h = (ends + SPOT_ENDS) / (e->hours[up][age] + SPOT_ENDS / (scale * spot_prior[up][age]));
+	h = (ends + SPOT_ENDS) / (e->hours[up][age] + SPOT_ENDS / h);
 	z /= sqrt(ends + 1 + SPOT_ENDS);
 	return up ? h * (1 + z) : h * fmax(0.2, 1 - z);
 }

@@ -105,6 +105,15 @@ expect_out_has 'spot,2026-11-30T06:0' "spot when it is back"
 run events --type job.moved -o json
 expect_json '$.events[0].type' job.moved
 
+# Spot was there when prices were read and is gone when it is asked for: the job waits, as it would have had that been known.
+cloud '[[0h, 1], [10m, 0], [3h, 1]]' '[[0h, 4]]'
+job +14h
+run tick --until +14h --step 2m
+finish 14:00:00
+run instances --all -o csv --columns purchase,created
+expect_out_has 'spot,2026-11-30T03:' "spot when it is back"
+expect_out_lacks on_demand
+
 # On demand is sold out when it is needed: said aloud, and any machine is taken.
 cloud '[[0h, 0], [1h50m, 1]]' '[[0h, 0]]'
 job +8h

@@ -177,13 +177,22 @@ test_constant(void)
 	arena_free(a);
 }
 
+/* Prior of an age by hand, from all ages together: ends, hours, ends that the prior expects, the prior's mean. */
+static double
+prior_of(double prior, double ends, double hours, double expected, double mean)
+{
+	double part = ends / (ends + 2) / 2;
+
+	return pow(prior * (ends + 2) / (expected + 2), 1 - part) * pow((ends + 2) / (hours + 2 / mean), part);
+}
+
 /* Chances by hand: runs of 4 up and 4 down of 450 s, so that ages end at 2, 8, 32, 96 ticks. */
 static void
 test_learning(void)
 {
 	static struct world w;
 	struct spot_hazard h;
-	double scale, left[SPOT_AGES];
+	double expected, young, next, left[SPOT_AGES];
 
 	for (size_t t = 0; t < 81; t++)
 		w.up[0][t] = t / 4 % 2 == 0;
@@ -191,18 +200,21 @@ test_learning(void)
 	w.zone[0] = (struct spot_zone){ w.up[0], w.age[0], 81 };
 	spot_learn(&w.zone[0], 0, 81, 1, 450, 0, &h);
 	/* 80 transitions: 10 up runs of 4 ticks, 2.5 h at each of two ages; each ends at age 3. */
-	scale = 12 / (2.5 * (1.37 + 0.96) + 2);
+	expected = 2.5 * (1.37 + 0.96);
+	young = prior_of(1.37, 10, 5, expected, 0.379);
+	next = prior_of(0.96, 10, 5, expected, 0.379);
 	tap_is_long(h.events[0], 0, "no end at age 0 and 1");
 	tap_is_long(h.events[1], 10, "10 ends at age 2 and 3");
-	tap_near(h.leave[0], 0.125 * 2 / (2.5 + 2 / (scale * 1.37)), 1e-12, "the young bucket: the prior, scaled by all that was seen");
-	tap_near(h.leave[1], 0.125 * 12 / (2.5 + 2 / (scale * 0.96)), 1e-12, "the next: its ends and the prior");
+	tap_near(h.leave[0], 0.125 * 2 / (2.5 + 2 / young), 1e-12, "the young bucket: the prior, scaled by all that was seen");
+	tap_near(h.leave[1], 0.125 * 12 / (2.5 + 2 / next), 1e-12, "the next: its ends and the prior");
 	tap_near(h.older[1], 1 / 6.0, 1e-12, "a bucket of 6 ticks is left in 6");
 	spot_learn(&w.zone[0], 0, 81, 1, 450, 1, &h);
-	tap_near(h.leave[1], 0.125 * 12 / (2.5 + 2 / (scale * 0.96)) * (1 + 1 / sqrt(13)), 1e-12, "one standard error worse");
-	tap_near(h.leave[4], 0.125 * scale * 0.059 * (1 + 1 / sqrt(3)), 1e-12, "an age that no run reached: the prior so scaled");
+	tap_near(h.leave[1], 0.125 * 12 / (2.5 + 2 / next) * (1 + 1 / sqrt(13)), 1e-12, "one standard error worse");
+	tap_near(h.leave[4], 0.125 * prior_of(0.059, 10, 5, expected, 0.379) * (1 + 1 / sqrt(3)), 1e-12,
+	    "an age that no run reached: the prior so scaled");
 	spot_learn(&w.zone[0], 0, 81, 0, 450, 1, &h);
-	scale = 12 / (2.5 * (1.65 + 1.08) + 2);
-	tap_near(h.leave[1], 0.125 * 12 / (2.5 + 2 / (scale * 1.08)) * (1 - 1 / sqrt(13)), 1e-12, "down runs end later");
+	next = prior_of(1.08, 10, 5, 2.5 * (1.65 + 1.08), 0.324);
+	tap_near(h.leave[1], 0.125 * 12 / (2.5 + 2 / next) * (1 - 1 / sqrt(13)), 1e-12, "down runs end later");
 	for (size_t b = 0; b < SPOT_AGES; b++)
 		h.leave[b] = 0.25;
 	spot_remaining(&h, left);
@@ -470,8 +482,9 @@ test_job(void)
 	spot_evidence_add(&seen, true, 3, true);
 	tap_near(seen.hours[1][0] + seen.hours[1][1] + seen.hours[1][2], 3, 1e-12, "3 hours in the three young buckets");
 	tap_ok(seen.ends[1][2] == 1 && seen.ends[1][1] == 0, "the end where it fell");
-	tap_near(spot_evidence_hazard(&seen, true, 2, NAN, 1, 0), 3 / (2 + 2 / (0.33 * 3 / (0.25 * 1.37 + 0.75 * 0.96 + 2 * 0.33 + 2))),
-	    1e-12, "(ends + 2) / (hours + 2 / prior), the prior scaled by all ages");
+	tap_near(spot_evidence_hazard(&seen, true, 2, NAN, 1, 0),
+	    3 / (2 + 2 / prior_of(0.33, 1, 3, 0.25 * 1.37 + 0.75 * 0.96 + 2 * 0.33, 0.379)), 1e-12,
+	    "(ends + 2) / (hours + 2 / prior), the prior scaled by all ages");
 	tap_ok(spot_age_of(0) == 0 && spot_age_of(0.25) == 1 && spot_age_of(3.9) == 2 && spot_age_of(100) == 4, "ages in hours");
 	tap_near(spot_evidence_hazard(NULL, true, 4, NAN, 1, 0), 0.059, 1e-12, "nothing seen: the prior");
 	tap_near(spot_evidence_hazard(NULL, false, 0, NAN, 3, 0), 3 * 1.65, 1e-12, "three zones come back three times as fast");
