@@ -273,6 +273,7 @@ plan_build_all(struct cmd_ctx *ctx, const struct accel_table *accels, const stru
 			why[i] = *err;
 	}
 	plan_keep(ctx, ps, n, why, left);
+	plan_quota_runway(ps, *n, o, ctx->arena);
 	return BERTH_OK;
 }
 

@@ -18,7 +18,6 @@
 #define PLAN_CHECKPOINT_S 120.0		/* to write one, for the useful share of spot */
 #define PLAN_RESTART_S 600.0
 #define PLAN_ON_DEMAND_MAX 12
-#define PLAN_ASK_AHEAD_S (14 * 86400)
 
 const struct accel *
 plan_accel(const struct accel_table *accels, const struct series *s, const char *gpu, struct arena *a,
@@ -434,38 +433,6 @@ plan_lines_of(const struct commitment *owned, size_t n_owned, const struct accel
 		NAN, 0 };
 }
 
-/* First step at which the P95 of demand passes what a quota lets be had at most, in GPUs of the series' own accelerator. */
-static void
-plan_runway_of(const struct accel_table *accels, const struct plan_options *o, struct plan_series *ps, struct arena *a)
-{
-	const struct fc_result *f = &ps->forecast;
-
-	ps->runway = arena_array(a, o->n_limits, sizeof(*ps->runway));
-	for (size_t q = 0; q < o->n_limits; q++) {
-		const struct placing_limit *l = &o->limits[q];
-		int64_t gpus = -1;
-
-		for (size_t i = 0; i < ps->n_lines; i++) {
-			const struct offer *x = ps->offers[i];
-			int64_t w = placing_quota_weight(l, x), most;
-
-			if (w <= 0 || ps->lines[i].kind == COMMIT_OWNED)
-				continue;
-			most = l->limit / w * plan_units(plan_speed(o, accels, ps, x), x);
-			gpus = most > gpus ? most : gpus;
-		}
-		for (size_t t = 0; gpus >= 0 && t < f->horizon; t++) {
-			if (f->q[t * FC_LEVEL_COUNT + FC_P95] <= (double)gpus)
-				continue;
-			int64_t at = f->t0 + (int64_t)t * f->step_s;
-
-			ps->runway[ps->n_runway++] = (struct plan_runway){ l->name, gpus, at,
-				at - PLAN_ASK_AHEAD_S > o->now ? at - PLAN_ASK_AHEAD_S : o->now };
-			break;
-		}
-	}
-}
-
 static size_t
 plan_filter(const struct accel_table *accels, const struct offer *offers, size_t n_offers, const struct plan_options *o,
     struct plan_series *ps, const struct offer **x)
@@ -521,6 +488,6 @@ plan_build(const struct accel_table *accels, const struct commitment *owned, siz
 	plan_lines_of(owned, n_owned, accels, o, ps, a);
 	plan_shares(o, ps, a);
 	plan_quotas(ps, 1, o, a);
-	plan_runway_of(accels, o, ps, a);
+	plan_quota_runway(ps, 1, o, a);
 	return BERTH_OK;
 }

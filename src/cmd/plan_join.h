@@ -76,6 +76,7 @@ struct plan_runway {
 	const char *limit;
 	int64_t gpus;			/* what it allows */
 	int64_t reached, ask_by;	/* P95 of demand passes it; two weeks before */
+	size_t series;			/* that draw on it, whose demand is added up */
 };
 
 /* One step of a purchase in several. */
@@ -171,6 +172,11 @@ BERTH_MUST_CHECK enum berth_code plan_feasible(struct plan_series *ps, struct ar
 size_t plan_quota_count(const struct plan_options *o);
 /* Sets them on the rules of all series. */
 void plan_quotas(struct plan_series *ps, size_t n, const struct plan_options *o, struct arena *a);
+/* When each quota will be too small for all series that it counts together; to those. */
+void plan_quota_runway(struct plan_series *ps, size_t n, const struct plan_options *o, struct arena *a);
+/* Adds to what a solver says, if that is BERTH_EINFEASIBLE, which quota is too small from when on. Returns rc. */
+enum berth_code plan_quota_short(const struct plan_series *ps, size_t n, enum berth_code rc, struct arena *a,
+    struct berth_err *err);
 /*
  * After each series is solved by itself: those whose busiest hours together pass a quota are solved at once, all of them if
  * `all` (a budget binds). BERTH_EINFEASIBLE: the quotas cannot carry the peaks.

@@ -2,14 +2,17 @@
 #include "config.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "broker/placing_facts.h"
 #include "cmd/plan_join.h"
 #include "util/arena.h"
 #include "util/json.h"
+#include "util/time.h"
 
 #define QUOTA_MONTH_HOURS 730.0
+#define QUOTA_ASK_AHEAD_S (14 * 86400)
 
 /* Of one machine of the line's offer; 0: not counted. */
 static int64_t
@@ -79,6 +82,98 @@ plan_quotas(struct plan_series *ps, size_t n, const struct plan_options *o, stru
 		}
 		ps[i].shares.quota = quota;
 		ps[i].shares.n_quotas = n_quotas;
+	}
+}
+
+/* GPUs of a series that the whole of a quota lets be had at most; -1: it counts none. */
+static int64_t
+quota_most(const struct plan_series *ps, const struct plan_options *o, size_t q)
+{
+	int64_t gpus = -1;
+
+	for (size_t l = 0; l < ps->n_lines; l++) {
+		int64_t w = quota_weight(o, q, ps, l), most;
+
+		if (w <= 0 || ps->lines[l].kind == COMMIT_OWNED)
+			continue;
+		most = o->limits[q].limit / w * ps->units[l];
+		gpus = most > gpus ? most : gpus;
+	}
+	return gpus;
+}
+
+static int
+quota_cmp(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* P95, at step t of `steps`, of what several series take of a quota together, in parts of it; most [n] as quota_most(). */
+static double
+quota_part(const struct plan_series *ps, size_t n, const int64_t *most, size_t t, size_t steps, size_t paths, double *part)
+{
+	memset(part, 0, paths * sizeof(*part));
+	for (size_t i = 0; i < n; i++) {
+		const struct commit_demand *d = &ps[i].peaks;
+
+		for (size_t p = 0; p < paths && most[i] >= 0; p++)
+			part[p] += d->gpus[p % d->n_paths * d->n_steps + t * d->n_steps / steps] / fmax((double)most[i], 1e-9);
+	}
+	qsort(part, paths, sizeof(*part), quota_cmp);
+	return part[(size_t)ceil(0.95 * (double)paths) - 1];
+}
+
+/* The time at which it is passed; 0: it is not, within the horizon. */
+static int64_t
+quota_reached(const struct plan_series *ps, size_t n, const int64_t *most, struct arena *a)
+{
+	size_t steps = 0, paths = 0, counted = 0, last = 0;
+	double *part;
+
+	for (size_t i = 0; i < n; i++) {
+		if (most[i] < 0)
+			continue;
+		counted++;
+		last = ps[i].peaks.n_steps >= steps ? i : last;		/* of the finest steps */
+		steps = ps[last].peaks.n_steps;
+		paths = ps[i].peaks.n_paths > paths ? ps[i].peaks.n_paths : paths;
+	}
+	part = arena_array(a, paths + 1, sizeof(*part));
+	for (size_t t = 0; t < steps; t++) {
+		const struct fc_result *f = &ps[last].forecast;
+		bool over = counted == 1 ? f->q[t * FC_LEVEL_COUNT + FC_P95] > (double)most[last] :
+		    quota_part(ps, n, most, t, steps, paths, part) > 1 + 1e-9;
+
+		if (over)
+			return f->t0 + (int64_t)t * f->step_s;
+	}
+	return 0;
+}
+
+void
+plan_quota_runway(struct plan_series *ps, size_t n, const struct plan_options *o, struct arena *a)
+{
+	int64_t *most = arena_array(a, n + 1, sizeof(*most));
+
+	for (size_t i = 0; i < n; i++) {
+		ps[i].runway = arena_array(a, o->n_limits + 1, sizeof(*ps[i].runway));
+		ps[i].n_runway = 0;
+	}
+	for (size_t q = 0; q < o->n_limits; q++) {
+		size_t counted = 0;
+		int64_t at;
+
+		for (size_t i = 0; i < n; i++) {
+			most[i] = quota_most(&ps[i], o, q);
+			counted += most[i] >= 0;
+		}
+		at = quota_reached(ps, n, most, a);
+		for (size_t i = 0; i < n && at != 0; i++)
+			if (most[i] >= 0)
+				ps[i].runway[ps[i].n_runway++] = (struct plan_runway){ o->limits[q].name, most[i], at,
+					at - QUOTA_ASK_AHEAD_S > o->now ? at - QUOTA_ASK_AHEAD_S : o->now, counted };
 	}
 }
 
@@ -154,9 +249,27 @@ quota_alone(struct plan_series *ps, size_t n, struct arena *a)
 }
 
 enum berth_code
+plan_quota_short(const struct plan_series *ps, size_t n, enum berth_code rc, struct arena *a, struct berth_err *err)
+{
+	const struct plan_runway *first = NULL;
+	char at[TIME_FMT_SIZE], by[TIME_FMT_SIZE];
+
+	for (size_t i = 0; i < n && rc == BERTH_EINFEASIBLE; i++)
+		for (size_t k = 0; k < ps[i].n_runway; k++)
+			if (first == NULL || ps[i].runway[k].reached < first->reached)
+				first = &ps[i].runway[k];
+	if (first == NULL)
+		return rc;
+	return err_set(err, rc, "%s; quota %s (%lld GPUs) is too small from %s on%s: ask for more by %s", arena_strdup(a, err->msg),
+	    first->limit, (long long)first->gpus, time_fmt_date(at, first->reached), first->series > 1 ? arena_printf(a,
+	    " for the %zu series that it counts together", first->series) : "", time_fmt_date(by, first->ask_by));
+}
+
+enum berth_code
 plan_quota_solve(struct plan_series *ps, size_t n, double budget, bool all, struct arena *a, struct berth_err *err)
 {
 	struct commit_member *m = arena_array(a, n + 1, sizeof(*m));
+	struct commit_change change;
 	size_t met = 0;
 	enum berth_code rc;
 
@@ -176,9 +289,13 @@ plan_quota_solve(struct plan_series *ps, size_t n, double budget, bool all, stru
 	}
 	rc = commit_solve_joint(m, met, budget, a, err);
 	if (rc != BERTH_OK)
-		return rc;
+		return plan_quota_short(ps, n, rc, a, err);
 	if (n == 1)
 		ps[0].met = false;
+	else
+		rc = commit_change_joint(m, met, budget, &change, err);
+	for (size_t i = 0; i < n && rc == BERTH_OK && n > 1; i++)
+		ps[i].change = change;
 	quota_alone(ps, n, a);
 	return rc;
 }
@@ -245,6 +362,14 @@ plan_quota_explain(struct plan_series *ps, const struct plan_options *o, struct 
 		plan_add(&ps->because, a, arena_printf(a, "quota %s of %.0f %ss binds%s: one %s more of it would save %.2f USD a month",
 		    name[0] != '\0' ? name : arena_printf(a, "number %zu", q + 1), ps->shares.quota[q].limit, unit,
 		    ps->met ? ", for all series that it counts together" : "", unit, price));
+	}
+	for (size_t k = 0; k < ps->n_runway; k++) {
+		const struct plan_runway *r = &ps->runway[k];
+		char at[TIME_FMT_SIZE], by[TIME_FMT_SIZE];
+
+		plan_add(&ps->because, a, arena_printf(a, "quota %s is too small from %s on for the 95 %% quantile of demand%s: ask for more "
+		    "by %s", r->limit[0] != '\0' ? r->limit : "without a name", time_fmt_date(at, r->reached), r->series > 1 ?
+		    arena_printf(a, " of the %zu series that it counts together", r->series) : "", time_fmt_date(by, r->ask_by)));
 	}
 	if (ps->met)
 		plan_add(&ps->because, a, "this series and others draw on the same quotas at their busiest hours: all were planned together");

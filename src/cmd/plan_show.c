@@ -115,6 +115,7 @@ plan_json_runway(struct jsonw *w, const struct plan_series *ps, size_t n)
 			jsonw_int(w, "gpus", ps[i].runway[k].gpus);
 			jsonw_time(w, "reached", ps[i].runway[k].reached);
 			jsonw_time(w, "ask_by", ps[i].runway[k].ask_by);
+			jsonw_int(w, "series_counted", (int64_t)ps[i].runway[k].series);
 			jsonw_end_object(w);
 		}
 	jsonw_end_array(w);

@@ -76,20 +76,8 @@ enum berth_code
 plan_feasible(struct plan_series *ps, struct arena *a, struct berth_err *err)
 {
 	double bound;
-	enum berth_code rc = plan_at(ps, 1, 0, a, &bound, err);
 
-	if (rc == BERTH_EINFEASIBLE && ps->n_runway > 0) {
-		const struct plan_runway *first = &ps->runway[0];
-		char at[TIME_FMT_SIZE], by[TIME_FMT_SIZE];
-
-		for (size_t i = 1; i < ps->n_runway; i++)
-			if (ps->runway[i].reached < first->reached)
-				first = &ps->runway[i];
-		return err_set(err, rc, "%s; quota %s (%lld GPUs) is too small from %s on: ask for more by %s",
-		    arena_strdup(a, err->msg), first->limit, (long long)first->gpus, time_fmt_date(at, first->reached),
-		    time_fmt_date(by, first->ask_by));
-	}
-	return rc;
+	return plan_quota_short(ps, 1, plan_at(ps, 1, 0, a, &bound, err), a, err);
 }
 
 void
@@ -193,8 +181,8 @@ static void
 plan_turn(struct plan_series *ps, struct arena *a, const struct commit_turn *t, const char *what, const char *which)
 {
 	if (isfinite(t->factor))
-		plan_add(&ps->because, a, arena_printf(a, "what would change it: with %s %.1f %% %s, %lld GPUs would be bought", what,
-		    100 * fabs(t->factor - 1), which, (long long)t->gpus));
+		plan_add(&ps->because, a, arena_printf(a, "what would change it: with %s %.1f %% %s, %lld GPUs would be bought%s", what,
+		    100 * fabs(t->factor - 1), which, (long long)t->gpus, ps->met ? " for the series planned together" : ""));
 }
 
 /* What would change the number of purchases. */
@@ -264,8 +252,7 @@ plan_solve_all(struct plan_series *ps, size_t n, const struct plan_options *o, s
 		ps[i].risk.peak_p95 = peaks.peak_p95;
 		explain_commit(&ps[i].problem, &ps[i].plan, &ps[i].risk, ps[i].names, a, &ps[i].because);
 		plan_quota_explain(&ps[i], o, a);
-		ps[i].change = (struct commit_change){ { NAN, -1 }, { NAN, -1 }, { NAN, -1 }, { NAN, -1 } };
-		if (!ps[i].met)		/* else it is the others' too */
+		if (!ps[i].met)		/* else that of all is known */
 			rc = commit_change(&ps[i].problem, &ps[i].shares, &ps[i].plan, &ps[i].demand, a, &ps[i].change, err);
 		if (rc == BERTH_OK)
 			rc = plan_ladder(&ps[i], o, a, err);

@@ -426,6 +426,8 @@ commit_solve_shares(const struct commit_problem *p, const struct commit_shares *
 		if (rc != BERTH_OK)
 			return rc;
 	}
+	if (p->theta == 0 && commit_stack_cost(&w.st, w.count, NULL) - lower > 1e-9 * fabs(lower))
+		commit_joint_improve(&w, &lower, &theta);
 	if (!commit_quota_free(&w, a))
 		return commit_solve_joint(&whole, 1, p->budget, a, err);
 	if (w.shares->n + w.shares->n_quotas == 0)

@@ -194,6 +194,13 @@ BERTH_MUST_CHECK enum berth_code commit_change(const struct commit_problem *p, c
     const struct commit_plan *plan, const struct commit_demand *d, struct arena *a, struct commit_change *out,
     struct berth_err *err);
 
+/*
+ * The same of a joint plan, GPUs of all members together: prices to one percent, and on means of several steps where hours and
+ * paths are many.
+ */
+BERTH_MUST_CHECK enum berth_code commit_change_joint(const struct commit_member *m, size_t n, double budget,
+    struct commit_change *out, struct berth_err *err);
+
 /* Only covered, peak_p50 and peak_p95 of the risk, for other paths than those that are paid (peaks within the steps). */
 void commit_cover(const struct commit_plan *plan, const struct commit_demand *d, struct arena *a,
     struct commit_risk *risk_out);

@@ -5,34 +5,109 @@
 #include "util/arena.h"
 
 #define CHANGE_PRICE_STEPS 30
-#define CHANGE_SHARE_STEPS 8	/* where each solve is a search */
+#define CHANGE_SEARCH_STEPS 8	/* where each solve is a search */
 #define CHANGE_DEMAND_STEPS 8
+#define CHANGE_ATOMS ((size_t)20000)	/* hours of all paths and members in a joint plan */
 #define CHANGE_REACH 4.0	/* times as dear, or a quarter; twice and half the demand */
 
+/* One problem, or those of a joint plan. */
 struct change_work {
 	const struct commit_problem *p;
 	const struct commit_shares *shares;
 	const struct commit_demand *d;
 	struct arena *a;
 	int64_t was;
+	const struct commit_member *m;	/* [n]; NULL: one problem */
+	size_t n;
+	double budget;
 };
+
+static struct commit_line *
+change_lines(const struct commit_problem *p, double price, struct arena *a)
+{
+	struct commit_line *line = arena_array(a, p->n_lines + 1, sizeof(*line));
+
+	for (size_t i = 0; i < p->n_lines; i++) {
+		line[i] = p->lines[i];
+		if (line[i].kind == COMMIT_RESERVED)
+			line[i].fixed *= price;
+	}
+	return line;
+}
+
+static int64_t
+change_bought(const struct commit_problem *p, const struct commit_plan *plan)
+{
+	int64_t gpus = 0;
+
+	for (size_t i = 0; i < p->n_lines; i++)
+		gpus += p->lines[i].kind == COMMIT_RESERVED ? plan->use[i].gpus : 0;
+	return gpus;
+}
+
+/* Demand times scale, `fold` steps taken as one. */
+static struct commit_demand
+change_demand(const struct commit_demand *d, double scale, size_t fold, struct arena *a)
+{
+	size_t steps = (d->n_steps + fold - 1) / fold;
+	double *gpus = arena_array(a, d->n_paths * steps, sizeof(*gpus));
+
+	for (size_t k = 0; k < d->n_paths; k++)
+		for (size_t t = 0; t < d->n_steps; t++) {
+			size_t of = d->n_steps - t / fold * fold < fold ? d->n_steps - t / fold * fold : fold;
+
+			gpus[k * steps + t / fold] += scale * d->gpus[k * d->n_steps + t] / (double)of;
+		}
+	return (struct commit_demand){ gpus, d->n_paths, steps, d->weight, d->step_hours * (double)d->n_steps / (double)steps };
+}
+
+/* The same of all members of a joint plan, on the means of several steps where there are many. */
+static enum berth_code
+change_joint(const struct change_work *w, double price, double demand, int64_t *gpus_out, struct berth_err *err)
+{
+	struct arena *a = arena_new();
+	struct commit_member *m = arena_memdup(a, w->m, w->n * sizeof(*m));
+	struct commit_problem *p = arena_array(a, w->n, sizeof(*p));
+	struct commit_demand *d = arena_array(a, w->n, sizeof(*d));
+	struct commit_curve *curve = arena_array(a, w->n, sizeof(*curve));
+	struct commit_plan *plan = arena_array(a, w->n, sizeof(*plan));
+	enum berth_code rc = BERTH_OK;
+	size_t most = 0;
+
+	for (size_t k = 0; k < w->n; k++)
+		most = w->m[k].demand->n_steps * w->m[k].demand->n_paths * w->n > most ?
+		    w->m[k].demand->n_steps * w->m[k].demand->n_paths * w->n : most;
+	for (size_t k = 0; k < w->n && rc == BERTH_OK; k++) {
+		p[k] = *w->m[k].problem;
+		p[k].lines = change_lines(&p[k], price, a);
+		p[k].peak *= demand;
+		p[k].curve = &curve[k];
+		d[k] = change_demand(w->m[k].demand, demand, most / CHANGE_ATOMS + 1, a);
+		rc = commit_curve_build(&d[k], a, &curve[k], NULL, err);
+		m[k] = (struct commit_member){ &p[k], w->m[k].rules, &d[k], &plan[k] };
+	}
+	*gpus_out = -1;
+	if (rc == BERTH_OK)
+		rc = commit_solve_joint(m, w->n, w->budget, a, err);
+	for (size_t k = 0; k < w->n && rc == BERTH_OK; k++)
+		*gpus_out = (k == 0 ? 0 : *gpus_out) + change_bought(&p[k], &plan[k]);
+	arena_free(a);
+	return rc == BERTH_EINFEASIBLE ? BERTH_OK : rc;
+}
 
 /* GPUs that are bought if reserved prices, or demand, are so many times what they are; -1: no plan. */
 static enum berth_code
 change_gpus(const struct change_work *w, double price, double demand, int64_t *gpus_out, struct berth_err *err)
 {
-	struct commit_line *line = arena_array(w->a, w->p->n_lines, sizeof(*line));
-	struct commit_problem p = *w->p;
+	struct commit_problem p;
 	struct commit_curve curve;
 	struct commit_plan plan;
 	enum berth_code rc = BERTH_OK;
 
-	for (size_t i = 0; i < p.n_lines; i++) {
-		line[i] = p.lines[i];
-		if (line[i].kind == COMMIT_RESERVED)
-			line[i].fixed *= price;
-	}
-	p.lines = line;
+	if (w->m != NULL)
+		return change_joint(w, price, demand, gpus_out, err);
+	p = *w->p;
+	p.lines = change_lines(&p, price, w->a);
 	if (demand != 1) {
 		rc = commit_curve_scaled(w->d, demand, w->a, &curve, NULL, err);
 		if (rc != BERTH_OK)
@@ -44,11 +119,8 @@ change_gpus(const struct change_work *w, double price, double demand, int64_t *g
 	rc = commit_solve_shares(&p, w->shares, w->a, &plan, err);
 	if (rc == BERTH_EINFEASIBLE)
 		return BERTH_OK;
-	for (size_t i = 0; i < p.n_lines && rc == BERTH_OK; i++)
-		if (line[i].kind == COMMIT_RESERVED)
-			*gpus_out = (i == 0 || *gpus_out < 0 ? 0 : *gpus_out) + plan.use[i].gpus;
-	if (rc == BERTH_OK && *gpus_out < 0)
-		*gpus_out = 0;
+	if (rc == BERTH_OK)
+		*gpus_out = change_bought(&p, &plan);
 	return rc;
 }
 
@@ -78,31 +150,56 @@ change_find(const struct change_work *w, bool price, double reach, int steps, st
 	return rc;
 }
 
+static enum berth_code
+change_all(const struct change_work *w, int price_steps, struct commit_change *out, struct berth_err *err)
+{
+	enum berth_code rc = change_find(w, true, CHANGE_REACH, price_steps, &out->dearer, err);
+
+	if (rc == BERTH_OK)
+		rc = change_find(w, true, 1 / CHANGE_REACH, price_steps, &out->cheaper, err);
+	if (rc == BERTH_OK)
+		rc = change_find(w, false, 2, CHANGE_DEMAND_STEPS, &out->more, err);
+	if (rc == BERTH_OK)
+		rc = change_find(w, false, 0.5, CHANGE_DEMAND_STEPS, &out->less, err);
+	return rc;
+}
+
+static bool
+change_any(const struct commit_problem *p)
+{
+	for (size_t i = 0; i < p->n_lines; i++)
+		if (p->lines[i].kind == COMMIT_RESERVED)
+			return p->curve->levels > 0;
+	return false;
+}
+
+static const struct commit_change change_none = { { NAN, -1 }, { NAN, -1 }, { NAN, -1 }, { NAN, -1 } };
+
 enum berth_code
 commit_change(const struct commit_problem *p, const struct commit_shares *shares, const struct commit_plan *plan,
     const struct commit_demand *d, struct arena *a, struct commit_change *out, struct berth_err *err)
 {
-	struct change_work w = { p, shares, d, a, 0 };
-	enum berth_code rc;
-	bool any = false;
-	int price_steps = CHANGE_PRICE_STEPS;
+	struct change_work w = { .p = p, .shares = shares, .d = d, .a = a };
 
-	*out = (struct commit_change){ { NAN, -1 }, { NAN, -1 }, { NAN, -1 }, { NAN, -1 } };
-	for (size_t i = 0; i < p->n_lines; i++)
-		if (p->lines[i].kind == COMMIT_RESERVED) {
-			any = true;
-			w.was += plan->use[i].gpus;
-		}
-	if (!any || p->curve->levels == 0)
+	*out = change_none;
+	if (!change_any(p))
 		return BERTH_OK;
-	if (shares != NULL && shares->n > 0)
-		price_steps = CHANGE_SHARE_STEPS;
-	rc = change_find(&w, true, CHANGE_REACH, price_steps, &out->dearer, err);
-	if (rc == BERTH_OK)
-		rc = change_find(&w, true, 1 / CHANGE_REACH, price_steps, &out->cheaper, err);
-	if (rc == BERTH_OK)
-		rc = change_find(&w, false, 2, CHANGE_DEMAND_STEPS, &out->more, err);
-	if (rc == BERTH_OK)
-		rc = change_find(&w, false, 0.5, CHANGE_DEMAND_STEPS, &out->less, err);
-	return rc;
+	w.was = change_bought(p, plan);
+	return change_all(&w, (shares != NULL && shares->n > 0) || !isnan(p->budget) ? CHANGE_SEARCH_STEPS : CHANGE_PRICE_STEPS, out, err);
+}
+
+enum berth_code
+commit_change_joint(const struct commit_member *m, size_t n, double budget, struct commit_change *out, struct berth_err *err)
+{
+	struct change_work w = { .m = m, .n = n, .budget = budget };
+	bool any = false;
+	enum berth_code rc;
+
+	*out = change_none;
+	for (size_t k = 0; k < n; k++)
+		any = any || change_any(m[k].problem);
+	if (!any)
+		return BERTH_OK;
+	rc = change_joint(&w, 1, 1, &w.was, err);
+	return rc == BERTH_OK && w.was >= 0 ? change_all(&w, CHANGE_SEARCH_STEPS, out, err) : rc;
 }

@@ -64,6 +64,11 @@ bool commit_shares_hold(const struct commit_work *w, const int64_t *count);
 BERTH_MUST_CHECK enum berth_code commit_shares_price(struct commit_work *w, double limit, struct arena *a, double *lower_io,
     struct berth_err *err);
 
+/*
+ * From w->count, which keep shares, peak and budget, to the best there is in as little time as a search takes; quotas are not
+ * looked at. *lower_io (USD an hour) is raised to what is proven, *theta_io is the price of a budget that binds.
+ */
+void commit_joint_improve(struct commit_work *w, double *lower_io, double *theta_io);
 /* Plan of the counts in w->count, of which those of spot and on demand are what the quotas leave. */
 void commit_report(const struct commit_work *w, struct arena *a, struct commit_plan *plan);
 /* What the quotas leave of spot and on demand in merit order, beside what is owned or bought; [lines] into count. */

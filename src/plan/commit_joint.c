@@ -9,7 +9,8 @@
 #define JOINT_PROVEN 5e-10
 #define JOINT_TIGHT 1e-11
 #define JOINT_WHOLE 1e-7
-#define JOINT_WORK 1e9			/* atoms of all members looked at: some seconds */
+#define JOINT_WORK 1e9			/* atoms of all members looked at, cells of the tableau touched: some seconds */
+#define JOINT_SOME 2e7			/* of a plan that is known within a bound */
 #define JOINT_TRIES 400		/* single steps tried on a plan that was found */
 
 /* The tangent at x, as a row: usd >= at x + slope (x' - x). */
@@ -71,7 +72,7 @@ joint_keeps(struct joint *j, const double *x)
 			return false;
 	for (size_t c = 0; c < j->column.n; c++)
 		linear_bound(&j->lp, c, x[c], x[c]);
-	kept = linear_solve(&j->lp) && linear_cost(&j->lp) < j->best_usd;
+	kept = linear_solve(&j->lp) == LINEAR_SOLVED && linear_cost(&j->lp) < j->best_usd;
 	for (size_t c = 0; c < j->column.n; c++)
 		linear_bound(&j->lp, c, j->column.v[c].least, j->column.v[c].most);
 	return kept;
@@ -107,24 +108,31 @@ joint_round(struct joint *j, const double *from)
 	}
 }
 
-/* Tangents until the program stands on the hours' cost, or cannot be better than what is known. False: nothing is there. */
+/*
+ * Tangents until the program stands on the hours' cost, or cannot be better than what is known. *usd: no counts within the
+ * bounds cost less. False: nothing is there.
+ */
 static bool
 joint_converge(struct joint *j, double *usd)
 {
-	*usd = 0;
-	for (size_t k = 0; k < JOINT_CUTS && j->work < JOINT_WORK; k++) {
+	*usd = -INFINITY;
+	for (size_t k = 0; k < JOINT_CUTS && j->work < j->work_max; k++) {
+		size_t was = j->lp.pivots;
+		enum linear_end end = linear_solve(&j->lp);
 		double guess;
 
-		if (!linear_solve(&j->lp))
-			return false;
-		*usd = linear_cost(&j->lp);
+		j->work += (double)(1 + (j->lp.pivots >= was ? j->lp.pivots - was : j->lp.pivots)) * (double)(j->lp.m * j->lp.n) / 8;
+
+		if (end != LINEAR_SOLVED)
+			return end != LINEAR_EMPTY;
+		*usd = fmax(*usd, linear_lower(&j->lp));
 		if (*usd >= j->best_usd - JOINT_PROVEN * fabs(j->best_usd))
 			return true;
 		for (size_t c = 0; c < j->column.n; c++)
 			j->x[c] = linear_value(&j->lp, c);
 		guess = linear_value(&j->lp, j->usd);
 		joint_at(j, j->x);
-		if (j->at.usd <= guess + JOINT_TIGHT * (1 + fabs(j->at.usd)))
+		if (j->at.usd <= guess + JOINT_TIGHT * fabs(*usd))
 			return true;
 		joint_cut(j, j->x);
 	}
@@ -178,9 +186,22 @@ joint_prices(struct joint *j)
 {
 	for (size_t k = 0; k < j->quota_row.n; k++)
 		j->price[j->quota_row.v[k].quota] += linear_price(&j->lp, j->quota_row.v[k].row);
+	if (!isnan(j->budget))
+		j->budget_price = linear_price(&j->lp, j->budget_row) * j->r.m[0].problem->curve->hours;
 	for (size_t k = 0; k < j->cut.n; k++)
 		for (size_t q = 0; q < j->r.n_quotas; q++)
 			j->price[q] += linear_price(&j->lp, j->cut.v[k].row) * j->cut.v[k].saves[q];
+}
+
+/* A node whose counts are whole: done, if they cost what its program says. */
+static void
+joint_whole(struct joint *j, double usd)
+{
+	for (size_t i = 0; i < j->column.n; i++)
+		j->x[i] = round(j->x[i]);
+	joint_take(j, j->x);
+	if (usd < j->best_usd - JOINT_PROVEN * fabs(j->best_usd))
+		j->lower = fmin(j->lower, usd);
 }
 
 static void
@@ -191,6 +212,7 @@ joint_search(struct joint *j)
 	double usd = 0;
 
 	memset(j->price, 0, j->r.n_quotas * sizeof(*j->price));
+	j->lower = INFINITY;
 	stack[n++] = (struct joint_node){ arena_array(j->a, width, sizeof(double)), arena_array(j->a, width, sizeof(double)),
 		-INFINITY };
 	for (size_t c = 0; c < j->column.n; c++) {
@@ -217,8 +239,9 @@ joint_search(struct joint *j)
 		}
 		if (usd >= j->best_usd - JOINT_PROVEN * fabs(j->best_usd))
 			continue;
-		if (j->work >= JOINT_WORK) {
-			node.usd = fmax(node.usd, usd);
+		usd = fmax(node.usd, usd);
+		if (j->work >= j->work_max) {
+			node.usd = usd;
 			stack[n++] = node;
 			break;
 		}
@@ -227,13 +250,12 @@ joint_search(struct joint *j)
 			joint_branch(j, &node, c, usd, stack, &n);
 			continue;
 		}
-		for (size_t i = 0; i < j->column.n; i++)
-			j->x[i] = round(j->x[i]);
-		joint_take(j, j->x);
+		joint_whole(j, usd);
 	}
-	j->lower = j->best_usd;
+	j->lower = fmin(j->lower, j->best_usd);
 	for (size_t k = 0; k < n; k++)
 		j->lower = fmin(j->lower, stack[k].usd);
+	j->lower = fmax(j->lower, 0);		/* no price is less */
 }
 
 /* Counts of a member's lines as commit_report() wants them. */
@@ -354,11 +376,38 @@ joint_solve(struct joint *j, size_t fold)
 	joint_report(j);
 }
 
+void
+commit_joint_improve(struct commit_work *w, double *lower_io, double *theta_io)
+{
+	struct commit_member m = { w->p, w->shares, NULL, NULL };
+	struct joint j = { .r = { .m = &m, .n = 1, .scratch = arena_new() }, .a = arena_new(),
+		.budget = w->p->budget, .best_usd = INFINITY, .work_max = JOINT_SOME };
+	double *x;
+
+	joint_init(&j);
+	joint_master(&j);
+	joint_levels(&j);
+	x = arena_array(j.a, j.column.n + 1, sizeof(*x));
+	for (size_t c = 0; c < j.column.n; c++)
+		x[c] = (double)w->count[j.column.v[c].line];
+	joint_take(&j, x);
+	joint_cut(&j, x);
+	joint_search(&j);
+	if (!j.r.failed) {
+		for (size_t c = 0; c < j.column.n; c++)
+			w->count[j.column.v[c].line] = (int64_t)j.best[c];
+		*lower_io = fmax(*lower_io, j.lower);
+		*theta_io = j.budget_price > 0 ? j.budget_price : *theta_io;
+	}
+	arena_free(j.r.scratch);
+	arena_free(j.a);
+}
+
 enum berth_code
 commit_solve_joint(const struct commit_member *m, size_t n, double budget, struct arena *a, struct berth_err *err)
 {
 	struct joint j = { .r = { .m = m, .n = n, .n_quotas = m[0].rules->n_quotas, .scratch = arena_new() }, .a = a, .budget = budget,
-		.best_usd = INFINITY };
+		.best_usd = INFINITY, .work_max = JOINT_WORK };
 	size_t fold = n == 1 ? 1 : joint_fold(&j);
 
 	joint_init(&j);

@@ -68,8 +68,9 @@ struct joint {
 	double *x, *best;		/* [columns] */
 	double best_usd, lower;		/* USD an hour */
 	double *price;			/* [n_quotas] USD an hour */
-	size_t tries;
-	double work;
+	size_t tries, budget_row;
+	double budget_price;		/* USD that one more saves */
+	double work, work_max;
 };
 
 

@@ -245,7 +245,7 @@ joint_master(struct joint *j)
 
 		for (size_t c = 0; c < j->column.n; c++)
 			row[c] = j->column.v[c].fixed * j->r.m[j->column.v[c].member].problem->curve->hours;
-		linear_row(&j->lp, row, j->budget * (1 + 1e-12));
+		j->budget_row = linear_row(&j->lp, row, j->budget * (1 + 1e-12));
 	}
 }
 

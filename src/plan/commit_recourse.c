@@ -184,7 +184,7 @@ recourse_find(struct recourse_work *w, struct commit_basis *last, const double *
 		}
 	for (size_t k = 0; k < w->r->n; k++)
 		linear_rhs(&w->lp, k, d[k]);
-	if (!linear_solve(&w->lp))
+	if (linear_solve(&w->lp) != LINEAR_SOLVED)
 		w->r->failed = true;
 	return recourse_keep(w, d);
 }

@@ -6,6 +6,9 @@
 
 #define LINEAR_EPS 1e-11		/* of a bound that is broken, and of a pivot, in parts of what it stands in */
 #define LINEAR_PIVOT 1e-9
+#define LINEAR_TIE 1e-13
+#define LINEAR_ROUND 1e-15		/* of the largest part of a row, which its slack cannot be told to */
+#define LINEAR_STALLS 30		/* pivots that move nothing, after which the lowest numbers go first */
 #define LINEAR_PIVOTS_MAX 20000
 #define LINEAR_REBUILD 1000		/* pivots after which the tableau is made anew */
 
@@ -16,6 +19,7 @@ linear_grow(struct linear *l)
 	double *lo = arena_array(l->arena, l->n + room, sizeof(*lo)), *hi = arena_array(l->arena, l->n + room, sizeof(*hi));
 	double **a = arena_array(l->arena, room, sizeof(*a)), **t = arena_array(l->arena, room, sizeof(*t));
 	double *b = arena_array(l->arena, room, sizeof(*b)), *beta = arena_array(l->arena, room, sizeof(*beta));
+	double *part = arena_array(l->arena, room, sizeof(*part));
 	size_t *row = arena_array(l->arena, room, sizeof(*row));
 	ptrdiff_t *where = arena_array(l->arena, l->n + room, sizeof(*where));
 
@@ -29,6 +33,7 @@ linear_grow(struct linear *l)
 		memcpy(t, l->t, l->m * sizeof(*t));
 		memcpy(b, l->b, l->m * sizeof(*b));
 		memcpy(beta, l->beta, l->m * sizeof(*beta));
+		memcpy(part, l->part, l->m * sizeof(*part));
 		memcpy(row, l->row, l->m * sizeof(*row));
 	}
 	l->lo = lo;
@@ -37,6 +42,7 @@ linear_grow(struct linear *l)
 	l->t = t;
 	l->b = b;
 	l->beta = beta;
+	l->part = part;
 	l->row = row;
 	l->where = where;
 	l->room = room;
@@ -71,11 +77,13 @@ linear_init(struct linear *l, size_t n, const double *cost, const double *lo, co
 	l->cost = arena_array(a, n + 1, sizeof(*l->cost));
 	l->d = arena_array(a, n + 1, sizeof(*l->d));
 	l->at = arena_array(a, n + 1, sizeof(*l->at));
+	l->sum = arena_array(a, n + 1, sizeof(*l->sum));
 	l->col = arena_array(a, n + 1, sizeof(*l->col));
 	for (size_t j = 0; j < n; j++) {
 		l->cost[j] = cost[j];
 		l->lo[j] = lo[j];
 		l->hi[j] = hi[j];
+		l->dearest = fmax(l->dearest, fabs(cost[j]));
 	}
 	linear_start(l);
 }
@@ -92,9 +100,11 @@ linear_row(struct linear *l, const double *a, double b)
 	memcpy(l->a[r], a, l->n * sizeof(*a));
 	l->b[r] = b;
 	l->beta[r] = b;
+	l->part[r] = fabs(b);
 	for (size_t k = 0; k < l->n; k++) {
 		ptrdiff_t w = l->where[k];
 
+		l->part[r] = fmax(l->part[r], fabs(a[k]) * fmax(fabs(l->lo[k]), fabs(l->hi[k])));
 		if (a[k] == 0)
 			continue;
 		if (w >= 0) {
@@ -154,33 +164,38 @@ linear_rhs(struct linear *l, size_t row, double b)
 		l->beta[r] += l->t[r][w] * by;
 }
 
-/* The row whose bound is broken most; m: none. *to: the bound. */
+/* What a variable's value may be off its bounds by. */
+static double
+linear_eps(const struct linear *l, size_t var, double value)
+{
+	double part = var >= l->n ? l->part[var - l->n] : 1;
+
+	return LINEAR_EPS * (fmin(1, part) + fabs(value)) + LINEAR_ROUND * part;
+}
+
+/* The row whose bound is broken most, or (low) that of the lowest variable whose bound is; m: none. *to: the bound. */
 static size_t
-linear_leaves(const struct linear *l, double *to)
+linear_leaves(const struct linear *l, bool low, double *to)
 {
 	size_t best = l->m;
 	double most = 0;
 
 	for (size_t r = 0; r < l->m; r++) {
 		size_t v = l->row[r];
-		double eps = LINEAR_EPS * (1 + fabs(l->beta[r])), under = l->lo[v] - l->beta[r], over = l->beta[r] - l->hi[v];
+		double under = l->lo[v] - l->beta[r], off = fmax(under, l->beta[r] - l->hi[v]);
 
-		if (under > eps && under > most) {
-			most = under;
-			best = r;
-			*to = l->lo[v];
-		} else if (over > eps && over > most) {
-			most = over;
-			best = r;
-			*to = l->hi[v];
-		}
+		if (off <= linear_eps(l, v, l->beta[r]) || (low ? best < l->m && v > l->row[best] : off <= most))
+			continue;
+		most = off;
+		best = r;
+		*to = under > 0 ? l->lo[v] : l->hi[v];
 	}
 	return best;
 }
 
-/* The column that may enter at the least price; n: none. */
+/* The column that may enter at the least price, of equals that with the largest pivot, or (low) the lowest; n: none. */
 static size_t
-linear_enters(const struct linear *l, size_t r, bool up)
+linear_enters(const struct linear *l, size_t r, bool up, bool low)
 {
 	size_t best = l->n;
 	double least = INFINITY, size = 0, scale = 0;
@@ -189,13 +204,13 @@ linear_enters(const struct linear *l, size_t r, bool up)
 		scale = fmax(scale, fabs(l->t[r][c]));
 	for (size_t c = 0; c < l->n; c++) {
 		size_t v = l->col[c];
-		double p = l->t[r][c], ratio;
+		double p = l->t[r][c], ratio, tie = LINEAR_TIE * least + 1e-17 * l->dearest;
 		bool top = l->at[c] == l->hi[v];
 
 		if (fabs(p) <= LINEAR_PIVOT * scale || l->lo[v] == l->hi[v] || (top ? !up : up) == (p > 0))
 			continue;
 		ratio = fabs(l->d[c] / p);
-		if (ratio < least - 1e-13 || (ratio <= least + 1e-13 && fabs(p) > size)) {
+		if (isinf(least) || ratio < least - tie || (ratio <= least + tie && (low ? v < l->col[best] : fabs(p) > size))) {
 			least = ratio;
 			size = fabs(p);
 			best = c;
@@ -254,36 +269,98 @@ linear_drift(const struct linear *l)
 	return worst;
 }
 
-bool
-linear_solve(struct linear *l)
+/* min of sum x over the bounds, the sums as they are in l->sum. */
+static double
+linear_least(const struct linear *l)
 {
-	bool fresh = l->pivots > LINEAR_REBUILD;
+	double least = 0;
 
-	if (fresh)
-		linear_start(l);
-	for (size_t k = 0; k < LINEAR_PIVOTS_MAX; k++) {
-		double to = 0;
-		size_t r, c;
+	for (size_t j = 0; j < l->n; j++)
+		least += l->sum[j] * (l->sum[j] > 0 ? l->lo[j] : l->hi[j]);
+	return least;
+}
 
-		r = linear_leaves(l, &to);
-		if (r == l->m) {
-			if (fresh || l->pivots < 40 || linear_drift(l) < 1e-11)
-				return true;
-			linear_start(l);
-			fresh = true;
-			continue;
+/* Adds y times row r as it was given to l->sum; returns y b. */
+static double
+linear_add(const struct linear *l, size_t r, double y)
+{
+	for (size_t j = 0; j < l->n && y != 0; j++)
+		l->sum[j] += y * l->a[r][j];
+	return y * l->b[r];
+}
+
+/*
+ * Does tableau row r show that nothing keeps the rows? It is a sum of those that were given; of one sign alone such a sum holds
+ * for all x, whatever rounding did to the tableau (Farkas).
+ */
+static bool
+linear_shown_empty(const struct linear *l, size_t r)
+{
+	for (int sign = -1; sign <= 1; sign += 2) {
+		double b = 0, size = 0;
+
+		memset(l->sum, 0, l->n * sizeof(*l->sum));
+		for (size_t i = 0; i < l->m; i++) {
+			ptrdiff_t w = l->where[l->n + i];
+			double y = sign * (w >= 0 ? l->t[r][w] : l->row[r] == l->n + i ? 1 : 0), part;
+
+			if (y <= 0)
+				continue;
+			part = linear_add(l, i, y);
+			b += part;
+			size += fmax(fabs(part), y * l->part[i]);
 		}
-		c = linear_enters(l, r, l->beta[r] < to);
-		if (c == l->n) {
-			if (fresh || l->pivots < 40)
-				return false;
-			linear_start(l);
-			fresh = true;
-			continue;
-		}
-		linear_pivot(l, r, c, to);
+		if (linear_least(l) > b + LINEAR_ROUND * size + LINEAR_EPS * fabs(b))
+			return true;
 	}
 	return false;
+}
+
+/* From the slacks, once in a call; false: that was done. */
+static bool
+linear_again(struct linear *l, bool *fresh)
+{
+	if (*fresh)
+		return false;
+	linear_start(l);
+	*fresh = true;
+	return true;
+}
+
+enum linear_end
+linear_solve(struct linear *l)
+{
+	bool fresh = l->pivots == 0, any = false;
+	size_t stalls = 0;
+
+	if (l->pivots > LINEAR_REBUILD)
+		linear_again(l, &fresh);
+	for (size_t k = 0; k < LINEAR_PIVOTS_MAX; k++) {
+		bool low = stalls > LINEAR_STALLS;
+		double to = 0;
+		size_t r = linear_leaves(l, low, &to), c;
+
+		if (r == l->m) {
+			if (!any || linear_drift(l) < 1e-11)
+				return LINEAR_SOLVED;
+			if (!linear_again(l, &fresh))
+				return LINEAR_FAILED;
+			continue;
+		}
+		c = linear_enters(l, r, l->beta[r] < to, low);
+		if (c == l->n) {
+			if (linear_shown_empty(l, r))
+				return LINEAR_EMPTY;
+			if (!linear_again(l, &fresh))
+				return LINEAR_FAILED;
+			continue;
+		}
+		stalls = fabs(l->d[c]) <= LINEAR_ROUND * l->dearest ? stalls + 1 : 0;
+		any = true;
+		linear_pivot(l, r, c, to);
+	}
+	linear_start(l);
+	return LINEAR_FAILED;
 }
 
 double
@@ -310,4 +387,15 @@ linear_price(const struct linear *l, size_t row)
 	ptrdiff_t w = l->where[l->n + row];
 
 	return w >= 0 ? fmax(0, l->d[w]) : 0;
+}
+
+double
+linear_lower(const struct linear *l)
+{
+	double b = 0;
+
+	memcpy(l->sum, l->cost, l->n * sizeof(*l->sum));
+	for (size_t r = 0; r < l->m; r++)
+		b += linear_add(l, r, linear_price(l, r));
+	return linear_least(l) - b;
 }

@@ -20,6 +20,9 @@ struct linear {
 	double *lo, *hi;	/* [n + room] */
 	double **a, *b;		/* [m][n], [m] as given */
 	double **t, *beta;	/* [m][n], [m] values of the basic ones */
+	double *part;		/* [m] the largest that a part of a row can be */
+	double *sum;		/* [n] work space */
+	double dearest;		/* highest cost */
 	double *d, *at;		/* [n] reduced costs and values of the nonbasic ones */
 	size_t *col, *row;	/* [n], [m] whose variable */
 	ptrdiff_t *where;	/* [n + room] column c as c, row r as -1 - r */
@@ -32,10 +35,13 @@ void linear_init(struct linear *l, size_t n, const double *cost, const double *l
 size_t linear_row(struct linear *l, const double *a, double b);
 void linear_bound(struct linear *l, size_t var, double lo, double hi);
 void linear_rhs(struct linear *l, size_t row, double b);
-/* False: no x keeps all rows and bounds. */
-bool linear_solve(struct linear *l);
+/* Empty: no x keeps all rows and bounds, as a sum of the rows as they were given shows. Failed: rounding, or too many pivots. */
+enum linear_end { LINEAR_SOLVED, LINEAR_EMPTY, LINEAR_FAILED };
+enum linear_end linear_solve(struct linear *l);
 double linear_value(const struct linear *l, size_t var);	/* of a variable or a slack */
 double linear_cost(const struct linear *l);
+/* No x that keeps the rows costs less, whatever rounding did to the tableau: of any prices (Neumaier & Shcherbina 2004). */
+double linear_lower(const struct linear *l);
 /* What the cost falls by for one more of b of a row, >= 0. */
 double linear_price(const struct linear *l, size_t row);
 

@@ -319,7 +319,7 @@ rules_try(struct rules *s, const double *x)
 			return false;
 	for (size_t j = 0; j < s->n_offers; j++)
 		linear_bound(&s->lp, j, x[j], x[j]);
-	kept = linear_solve(&s->lp);
+	kept = linear_solve(&s->lp) == LINEAR_SOLVED;
 	for (size_t j = 0; j < s->n_offers; j++)
 		linear_bound(&s->lp, j, lo[j], hi[j]);
 	return kept && rules_take(s, x);
@@ -395,17 +395,18 @@ rules_polish(struct rules *s)
 static bool
 rules_converge(struct rules *s, double *usd)
 {
-	*usd = 0;
+	*usd = -INFINITY;
 	while (s->work < RULES_WORK) {
 		size_t pivots = s->lp.pivots;
 		double off = 0;
-		bool any = false, found = linear_solve(&s->lp);
+		bool any = false;
+		enum linear_end end = linear_solve(&s->lp);
 
 		pivots = s->lp.pivots >= pivots ? s->lp.pivots - pivots : s->lp.pivots;
 		s->work += (double)(pivots + 1) * (double)s->lp.m * (double)s->lp.n;
-		if (!found)
-			return false;
-		*usd = linear_cost(&s->lp);
+		if (end != LINEAR_SOLVED)
+			return end != LINEAR_EMPTY;
+		*usd = fmax(*usd, linear_lower(&s->lp));
 		if (!rules_better(s, *usd))
 			return true;
 		for (size_t j = 0; j < s->n_offers; j++)
@@ -414,7 +415,7 @@ rules_converge(struct rules *s, double *usd)
 			double guess = linear_value(&s->lp, s->first_usd + t), is = rules_at(s, t, s->x);
 
 			off += fmax(0, is - guess);
-			if (is > guess + RULES_TIGHT * (1 + fabs(is))) {
+			if (is > guess + RULES_TIGHT * (fabs(is) + fabs(*usd) / (double)s->w->rest.n)) {
 				rules_cut(s, t);
 				any = true;
 			}
@@ -518,8 +519,9 @@ rules_search(struct rules *s)
 		}
 		if (!rules_better(s, usd))
 			continue;
+		usd = fmax(node->usd, usd);
 		if (s->work >= RULES_WORK) {
-			node->usd = fmax(node->usd, usd);
+			node->usd = usd;
 			stack[n++] = node;
 			break;
 		}
@@ -532,10 +534,13 @@ rules_search(struct rules *s)
 			s->x[i] = round(s->x[i]);
 		if (rules_take(s, s->x))
 			rules_polish(s);
+		if (rules_better(s, usd))	/* the node's program was not that of its counts */
+			s->lower = fmin(s->lower, usd);
 	}
-	s->lower = s->best_usd;
+	s->lower = fmin(s->lower, s->best_usd);
 	for (size_t k = 0; k < n; k++)
 		s->lower = fmin(s->lower, stack[k]->usd);
+	s->lower = fmax(s->lower, 0);		/* no price is less */
 }
 
 static void
@@ -545,7 +550,7 @@ rules_init(struct rules *s, struct schedule_work *w)
 	struct commit_problem *p = arena_array(w->a, 1, sizeof(*p));
 	struct arena *scratch = arena_new();
 
-	*s = (struct rules){ .w = w, .a = w->a, .rules = w->p->rules != NULL ? w->p->rules : &none, .best_usd = INFINITY };
+	*s = (struct rules){ .w = w, .a = w->a, .rules = w->p->rules != NULL ? w->p->rules : &none, .best_usd = INFINITY, .lower = INFINITY };
 	*p = (struct commit_problem){ NULL, w->p->lines, w->p->n_lines, w->p->unserved, NAN, NAN, 0 };
 	s->member = (struct commit_member){ p, s->rules, NULL, NULL };
 	s->r = arena_array(w->a, w->rest.n, sizeof(*s->r));

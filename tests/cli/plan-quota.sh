@@ -76,7 +76,6 @@ run explain "plan:$id"
 expect_out_has 'quota cards of 60 GPUs binds'
 
 # The price is what the linear program says: four more GPUs, whole quads, save about so much.
-cost=$(json '$.totals.expected_cost')
 run $plan -o json
 cost=$(json '$.totals.expected_cost')
 limits <<'Y'
@@ -114,6 +113,30 @@ expect_out_has 'all were planned together'
 run $two --budget 300 -o json --write-lp x.lp
 expect_exit 0
 same "two series under one quota and one budget"
+
+# What would change the plan of both, and when the quota is too small for both together: each alone stays below it.
+run $two -o json
+expect_json '$.series[0].what_changes_it.demand_up.gpus' "$(json '$.series[1].what_changes_it.demand_up.gpus')"
+awk -v more="$(json '$.series[0].what_changes_it.demand_up.gpus')" -v less="$(json '$.series[0].what_changes_it.demand_down.gpus')" \
+	-v now="$(awk -f "$TOP_SRCDIR/tests/cli/json.awk" "$out" | awk -F '\t' '$1 ~ /buys\[[0-9]+\]\.gpus$/ { n += $2 } END { print n }')" 'BEGIN { exit !(less < now && now < more) }'
+ok $? "more demand buys more for both, less buys less"
+limits <<'Y'
+  - { name: cards, provider: acme, accelerator: H100, limit: 93, unit: gpu }
+Y
+run plan day -o json --horizon 1w --list-prices
+expect_json '$.quota_runway[0].limit' ''
+run plan day night -o json --horizon 1w --list-prices
+expect_json '$.quota_runway[0].series' day
+expect_json '$.quota_runway[1].series' night
+expect_json '$.quota_runway[1].series_counted' 2
+expect_json '$.quota_runway[1].reached' "$(json '$.quota_runway[0].reached')"
+run plan day night --horizon 1w --list-prices
+expect_out_has 'too small from [-0-9]* on for the 95 % quantile of demand of the 2 series that it counts together'
+limits <<'Y'
+  - { name: cards, provider: acme, accelerator: H100, limit: 104, unit: gpu }
+Y
+run plan day night -o json --horizon 1w --list-prices
+expect_json '$.quota_runway[0].limit' '' "what is busy at different hours is not added up by its peaks"
 
 # No provider but acme: the quota cannot carry the peaks.
 limits <<'Y'

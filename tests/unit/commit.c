@@ -253,7 +253,7 @@ test_shares(struct arena *a)
 	}
 	tap_diag("%zu of %zu worlds exact, %zu over 1 %%", exact, worlds, gap);
 	tap_is_long((long)bad, 0, "shares are kept, and the bound is one");
-	tap_ok(exact * 100 >= worlds * 97, "the least bill in nearly all worlds");
+	tap_ok(exact == worlds, "the least bill in all worlds");
 	tap_ok(gap <= 1, "and at most one of 300 lies over 1 %% above it");
 }
 

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "plan/commit.h"
-#include "plan/linear.h"
 #include "tests/tap.h"
 #include "util/arena.h"
 #include "util/rng.h"
@@ -396,32 +395,12 @@ test_prices(const char *dir, struct arena *a)
 	tap_ok(off == 0 && told > 3, "shadow prices are GLPK's (%d binding)", told);
 }
 
-/* min x + y with x + y >= 2, x <= 1.5 and later x <= 0.5, y <= 1. */
-static void
-test_linear(struct arena *a)
-{
-	const double cost[2] = { 1, 2 }, lo[2] = { 0, 0 }, hi[2] = { 1.5, 4 }, row[2] = { -1, -1 };
-	struct linear l;
-
-	linear_init(&l, 2, cost, lo, hi, a);
-	linear_row(&l, row, -2);
-	tap_ok(linear_solve(&l) && fabs(linear_cost(&l) - 2.5) < 1e-12, "a linear program");
-	tap_ok(fabs(linear_price(&l, 0) - 2) < 1e-12, "its price");
-	linear_bound(&l, 0, 0, 0.5);
-	tap_ok(linear_solve(&l) && fabs(linear_cost(&l) - 3.5) < 1e-12, "a bound that moves");
-	linear_bound(&l, 1, 0, 1);
-	tap_ok(!linear_solve(&l), "nothing keeps the row");
-	linear_rhs(&l, 0, -1.25);
-	tap_ok(linear_solve(&l) && fabs(linear_cost(&l) - 2) < 1e-12, "a row that moves");
-}
-
 int
 main(void)
 {
 	struct arena *a = arena_new();
 	char dir[] = "/tmp/berth-joint.XXXXXX";
 
-	test_linear(a);
 	if (mkdtemp(dir) == NULL)
 		return 1;
 	if (system("command -v glpsol >/dev/null 2>&1") == 0) {

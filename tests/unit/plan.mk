@@ -77,3 +77,6 @@ tests_unit_latency_t_LDADD = libtap.a $(PLAN_LIBS)
 check_PROGRAMS += tests/unit/commit_joint.t
 tests_unit_commit_joint_t_SOURCES = tests/unit/commit_joint.c
 tests_unit_commit_joint_t_LDADD = libtap.a $(PLAN_LIBS)
+check_PROGRAMS += tests/unit/linear.t
+tests_unit_linear_t_SOURCES = tests/unit/linear.c
+tests_unit_linear_t_LDADD = libtap.a $(PLAN_LIBS)
