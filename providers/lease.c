@@ -35,6 +35,52 @@ lease_ending(const char *ref, struct prov_machine *machine_out)
 	machine_out->state = PROV_ENDING;
 }
 
+enum berth_code
+lease_destroy_parse(void *st, const struct http_resp *resp, const char *ref, struct prov_machine *machine_out,
+    struct berth_err *err)
+{
+	(void)st, (void)resp, (void)err;
+	memset(machine_out, 0, sizeof(*machine_out));
+	lease_ending(ref, machine_out);
+	return BERTH_OK;
+}
+
+enum berth_code
+lease_one(const struct http_resp *resp, const char *key, lease_machine_fn *machine, struct prov_machine *machine_out,
+    struct berth_err *err)
+{
+	struct jsonr root, one;
+	json_t *v = NULL;
+	enum berth_code rc = wirejson_parse(resp, &v, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	root = jsonr_root(v, "answer");
+	one = key != NULL ? jsonr_get(&root, key) : root;
+	rc = machine(&one, machine_out, err);
+	json_decref(v);
+	return rc;
+}
+
+enum berth_code
+lease_each(const struct jsonr *root, const char *key, const char *what, lease_machine_fn *machine, prov_machine_fn *emit,
+    void *arg, struct berth_err *err)
+{
+	struct jsonr list, item;
+	struct prov_machine m;
+	enum berth_code rc = jsonr_array(root, key, &list, err);
+
+	if (rc == BERTH_OK && list.v == NULL)
+		rc = jsonr_err(root, BERTH_ETRANSIENT, err, "no %s in the answer", what);
+	for (size_t i = 0; rc == BERTH_OK && i < jsonr_len(&list); i++) {
+		item = jsonr_at(&list, i);
+		rc = machine(&item, &m, err);
+		if (rc == BERTH_OK)
+			rc = emit(arg, &m, err);
+	}
+	return rc;
+}
+
 /* Of letters, digits, '-', '_' and '.', which is not the first: what stands in a URL or a text as it is. */
 static bool
 lease_is_id(const char *s)

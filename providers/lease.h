@@ -16,6 +16,18 @@ enum prov_state lease_state(const struct lease_state *table, const char *word);
 void lease_asked(const struct prov_create *c, struct prov_machine *machine_out);
 /* A machine whose end was asked for. */
 void lease_ending(const char *ref, struct prov_machine *machine_out);
+/* destroy_parse of a cloud whose answer says no more than that. */
+BERTH_MUST_CHECK enum berth_code lease_destroy_parse(void *st, const struct http_resp *resp, const char *ref,
+    struct prov_machine *machine_out, struct berth_err *err);
+
+/* One machine out of its object. */
+typedef enum berth_code lease_machine_fn(const struct jsonr *o, struct prov_machine *machine_out, struct berth_err *err);
+/* An answer that is one machine, or has it at key; NULL: is. */
+BERTH_MUST_CHECK enum berth_code lease_one(const struct http_resp *resp, const char *key, lease_machine_fn *machine,
+    struct prov_machine *machine_out, struct berth_err *err);
+/* Every machine of root's array key. An answer without it is BERTH_ETRANSIENT, "no WHAT in the answer". */
+BERTH_MUST_CHECK enum berth_code lease_each(const struct jsonr *root, const char *key, const char *what,
+    lease_machine_fn *machine, prov_machine_fn *emit, void *arg, struct berth_err *err);
 
 /* "REGION/ID" into ref [size]; BERTH_EINVAL at the cursor if it does not fit or the id is none, as below. */
 BERTH_MUST_CHECK enum berth_code lease_ref(const struct jsonr *at, const char *region, const char *id, char *ref, size_t size,

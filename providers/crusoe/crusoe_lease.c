@@ -1,4 +1,3 @@
-#include <stdio.h>
 #include <string.h>
 
 #include "providers/crusoe/crusoe.h"
@@ -7,7 +6,6 @@
 #include "providers/nametag.h"
 #include "providers/prov.h"
 #include "providers/wirejson.h"
-#include "util/arena.h"
 #include "util/str.h"
 
 #define CRUSOE_NAME_MAX 63
@@ -118,32 +116,14 @@ static enum berth_code
 crusoe_status_parse(void *st, const struct http_resp *resp, const char *ref, struct prov_machine *machine_out,
     struct berth_err *err)
 {
-	struct jsonr root;
-	json_t *v = NULL;
-	enum berth_code rc = wirejson_parse(resp, &v, err);
-
 	(void)st, (void)ref;
-	if (rc != BERTH_OK)
-		return rc;
-	root = jsonr_root(v, "answer");
-	rc = crusoe_machine(&root, machine_out, err);
-	json_decref(v);
-	return rc;
+	return lease_one(resp, NULL, crusoe_machine, machine_out, err);
 }
 
 static enum berth_code
 crusoe_destroy_build(void *st, const char *ref, struct http_req *req, struct berth_err *err)
 {
 	return crusoe_ref(st, "DELETE", ref, req, err);
-}
-
-static enum berth_code
-crusoe_destroy_parse(void *st, const struct http_resp *resp, const char *ref, struct prov_machine *machine_out,
-    struct berth_err *err)
-{
-	(void)st, (void)resp, (void)err;
-	lease_ending(ref, machine_out);
-	return BERTH_OK;
 }
 
 static enum berth_code
@@ -159,8 +139,7 @@ static enum berth_code
 crusoe_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_machine_fn *emit, void *arg,
     struct berth_err *err)
 {
-	struct jsonr root, list, item;
-	struct prov_machine m;
+	struct jsonr root;
 	json_t *v = NULL;
 	enum berth_code rc = wirejson_parse(resp, &v, err);
 
@@ -168,15 +147,7 @@ crusoe_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cu
 	if (rc != BERTH_OK)
 		return rc;
 	root = jsonr_root(v, "answer");
-	rc = jsonr_array(&root, "items", &list, err);
-	if (rc == BERTH_OK && list.v == NULL)
-		rc = jsonr_err(&root, BERTH_ETRANSIENT, err, "no machines in the answer");
-	for (size_t i = 0; rc == BERTH_OK && i < jsonr_len(&list); i++) {
-		item = jsonr_at(&list, i);
-		rc = crusoe_machine(&item, &m, err);
-		if (rc == BERTH_OK)
-			rc = emit(arg, &m, err);
-	}
+	rc = lease_each(&root, "items", "machines", crusoe_machine, emit, arg, err);
 	if (rc == BERTH_OK)
 		rc = wirejson_field(&root, "next_page_token", cur->next, sizeof(cur->next), err);
 	json_decref(v);
@@ -186,6 +157,6 @@ crusoe_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cu
 const struct prov_lease_ops crusoe_lease = {
 	.create_build = crusoe_create_build, .create_parse = crusoe_create_parse,
 	.status_build = crusoe_status_build, .status_parse = crusoe_status_parse,
-	.destroy_build = crusoe_destroy_build, .destroy_parse = crusoe_destroy_parse,
+	.destroy_build = crusoe_destroy_build, .destroy_parse = lease_destroy_parse,
 	.list_build = crusoe_list_build, .list_parse = crusoe_list_parse,
 };

@@ -1,11 +1,11 @@
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "providers/digitalocean/digitalocean.h"
 #include "providers/endpoint.h"
 #include "providers/keyed.h"
+#include "providers/lease.h"
 #include "providers/nametag.h"
 #include "providers/prov.h"
 #include "providers/wirejson.h"
@@ -202,6 +202,10 @@ docean_create_build(void *st, const struct prov_create *c, struct http_req *req,
 	return keyed_body(req, &b, &w, err);
 }
 
+static const struct lease_state docean_states[] = {
+	{ "active", PROV_READY }, { "off", PROV_FAILED }, { "archive", PROV_FAILED }, { NULL, PROV_PENDING },
+};
+
 static enum berth_code
 docean_machine(const struct jsonr *o, struct prov_machine *m, struct berth_err *err)
 {
@@ -229,32 +233,16 @@ docean_machine(const struct jsonr *o, struct prov_machine *m, struct berth_err *
 	snprintf(m->ref, sizeof(m->ref), "%lld", (long long)id);
 	nametag_read(name, m);
 	str_copy(m->detail, sizeof(m->detail), status);
-	m->state = str_eq(status, "active") ? PROV_READY : str_eq(status, "off") || str_eq(status, "archive") ? PROV_FAILED : PROV_PENDING;
+	m->state = lease_state(docean_states, status);
 	m->why = m->state == PROV_FAILED ? BERTH_EFAIL : BERTH_OK;
 	return BERTH_OK;
-}
-
-static enum berth_code
-docean_droplet(const struct http_resp *resp, struct prov_machine *m, struct berth_err *err)
-{
-	struct jsonr root, one;
-	json_t *v = NULL;
-	enum berth_code rc = wirejson_parse(resp, &v, err);
-
-	if (rc != BERTH_OK)
-		return rc;
-	root = jsonr_root(v, "answer");
-	one = jsonr_get(&root, "droplet");
-	rc = docean_machine(&one, m, err);
-	json_decref(v);
-	return rc;
 }
 
 static enum berth_code
 docean_create_parse(void *st, const struct http_resp *resp, const struct prov_create *c, struct prov_machine *machine_out,
     struct berth_err *err)
 {
-	enum berth_code rc = docean_droplet(resp, machine_out, err);
+	enum berth_code rc = lease_one(resp, "droplet", docean_machine, machine_out, err);
 
 	(void)st;
 	str_copy(machine_out->region, sizeof(machine_out->region), c->offer->region);
@@ -280,23 +268,13 @@ docean_status_parse(void *st, const struct http_resp *resp, const char *ref, str
     struct berth_err *err)
 {
 	(void)st, (void)ref;
-	return docean_droplet(resp, machine_out, err);
+	return lease_one(resp, "droplet", docean_machine, machine_out, err);
 }
 
 static enum berth_code
 docean_destroy_build(void *st, const char *ref, struct http_req *req, struct berth_err *err)
 {
 	return docean_ref(st, "DELETE", ref, req, err);
-}
-
-static enum berth_code
-docean_destroy_parse(void *st, const struct http_resp *resp, const char *ref, struct prov_machine *machine_out,
-    struct berth_err *err)
-{
-	(void)st, (void)resp, (void)err;
-	str_copy(machine_out->ref, sizeof(machine_out->ref), ref);
-	machine_out->state = PROV_ENDING;
-	return BERTH_OK;
 }
 
 static enum berth_code
@@ -311,8 +289,7 @@ static enum berth_code
 docean_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_machine_fn *emit, void *arg,
     struct berth_err *err)
 {
-	struct jsonr root, list, item;
-	struct prov_machine m;
+	struct jsonr root;
 	json_t *v = NULL;
 	enum berth_code rc = wirejson_parse(resp, &v, err);
 
@@ -320,15 +297,7 @@ docean_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cu
 	if (rc != BERTH_OK)
 		return rc;
 	root = jsonr_root(v, "answer");
-	rc = jsonr_array(&root, "droplets", &list, err);
-	if (rc == BERTH_OK && list.v == NULL)
-		rc = jsonr_err(&root, BERTH_ETRANSIENT, err, "no droplets in the answer");
-	for (size_t i = 0; rc == BERTH_OK && i < jsonr_len(&list); i++) {
-		item = jsonr_at(&list, i);
-		rc = docean_machine(&item, &m, err);
-		if (rc == BERTH_OK)
-			rc = emit(arg, &m, err);
-	}
+	rc = lease_each(&root, "droplets", "droplets", docean_machine, emit, arg, err);
 	if (rc == BERTH_OK)
 		rc = docean_next(&root, cur, err);
 	json_decref(v);
@@ -341,7 +310,7 @@ static const struct prov_market_ops docean_market = {
 static const struct prov_lease_ops docean_lease = {
 	.create_build = docean_create_build, .create_parse = docean_create_parse,
 	.status_build = docean_status_build, .status_parse = docean_status_parse,
-	.destroy_build = docean_destroy_build, .destroy_parse = docean_destroy_parse,
+	.destroy_build = docean_destroy_build, .destroy_parse = lease_destroy_parse,
 	.list_build = docean_list_build, .list_parse = docean_list_parse,
 };
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "providers/kubernetes/kubernetes.h"
+#include "providers/lease.h"
 #include "providers/prov.h"
 #include "providers/wirejson.h"
 #include "util/arena.h"
@@ -197,17 +198,6 @@ kube_destroy_build(void *st, const char *ref, struct http_req *req, struct berth
 	    kube_jobs_path(s, req->arena, ref)), err);
 }
 
-static enum berth_code
-kube_destroy_parse(void *st, const struct http_resp *resp, const char *ref, struct prov_machine *machine_out,
-    struct berth_err *err)
-{
-	(void)st, (void)resp, (void)err;
-	memset(machine_out, 0, sizeof(*machine_out));
-	str_copy(machine_out->ref, sizeof(machine_out->ref), ref);
-	machine_out->state = PROV_ENDING;
-	return BERTH_OK;
-}
-
 void
 kube_seen_reset(struct kube *s)
 {
@@ -391,7 +381,7 @@ kube_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
 const struct prov_lease_ops kube_lease = {
 	.create_build = kube_create_build, .create_parse = kube_create_parse,
 	.status_build = kube_status_build, .status_parse = kube_status_parse, .more = kube_more,
-	.destroy_build = kube_destroy_build, .destroy_parse = kube_destroy_parse,
+	.destroy_build = kube_destroy_build, .destroy_parse = lease_destroy_parse,
 	.list_build = kube_ours_build, .list_parse = kube_list_parse,
 	.check_build = kube_check_build, .check_parse = kube_check_parse,
 };

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "providers/lambda/lambda.h"
+#include "providers/lease.h"
 #include "providers/nametag.h"
 #include "providers/wirejson.h"
 #include "util/arena.h"
@@ -147,18 +148,8 @@ static enum berth_code
 lambda_status_parse(void *st, const struct http_resp *resp, const char *ref, struct prov_machine *machine_out,
     struct berth_err *err)
 {
-	struct jsonr root, data;
-	json_t *v = NULL;
-	enum berth_code rc = wirejson_parse(resp, &v, err);
-
 	(void)st, (void)ref;
-	if (rc != BERTH_OK)
-		return rc;
-	root = jsonr_root(v, "answer");
-	data = jsonr_get(&root, "data");
-	rc = lambda_machine(&data, machine_out, err);
-	json_decref(v);
-	return rc;
+	return lease_one(resp, "data", lambda_machine, machine_out, err);
 }
 
 static enum berth_code
@@ -217,8 +208,7 @@ static enum berth_code
 lambda_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_machine_fn *emit, void *arg,
     struct berth_err *err)
 {
-	struct jsonr root, list, item;
-	struct prov_machine m;
+	struct jsonr root;
 	json_t *v = NULL;
 	enum berth_code rc = wirejson_parse(resp, &v, err);
 
@@ -226,15 +216,7 @@ lambda_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cu
 	if (rc != BERTH_OK)
 		return rc;
 	root = jsonr_root(v, "answer");
-	rc = jsonr_array(&root, "data", &list, err);
-	if (rc == BERTH_OK && list.v == NULL)
-		rc = jsonr_err(&root, BERTH_ETRANSIENT, err, "no machines in the answer");
-	for (size_t i = 0; rc == BERTH_OK && i < jsonr_len(&list); i++) {
-		item = jsonr_at(&list, i);
-		rc = lambda_machine(&item, &m, err);
-		if (rc == BERTH_OK)
-			rc = emit(arg, &m, err);
-	}
+	rc = lease_each(&root, "data", "machines", lambda_machine, emit, arg, err);
 	json_decref(v);
 	return rc;
 }

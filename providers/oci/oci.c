@@ -1,9 +1,9 @@
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "net/sign.h"
 #include "providers/endpoint.h"
+#include "providers/lease.h"
 #include "providers/oci/oci.h"
 #include "providers/prov.h"
 #include "providers/wirejson.h"
@@ -62,7 +62,6 @@ static const struct prov_error_row oci_errors[] = {
 static enum berth_code
 oci_open(void *st, const struct prov_env *env, struct berth_err *err)
 {
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
 	struct oci *o = st;
 	enum berth_code rc;
 
@@ -71,11 +70,8 @@ oci_open(void *st, const struct prov_env *env, struct berth_err *err)
 	o->user = prov_conf_str(env->conf, "user", "");
 	o->fingerprint = prov_conf_str(env->conf, "fingerprint", "");
 	o->compartment = prov_conf_str(env->conf, "compartment", o->tenancy);
-	o->n_regions = prov_conf_strings(env->conf, "regions", &o->regions);
-	for (size_t i = 0; i < o->n_regions; i++)
-		if (o->regions[i][0] == '\0' || o->regions[i][strspn(o->regions[i], letters)] != '\0')
-			return err_set(err, BERTH_EINVAL, "region '%s': as the API spells it, 'us-ashburn-1'", o->regions[i]);
-	if ((rc = endpoint_read(env, "endpoint", OCI_ENDPOINT, ENDPOINT_SECRETS, &o->template, err)) != BERTH_OK ||
+	if ((rc = lease_regions(env, "us-ashburn-1", &o->regions, &o->n_regions, err)) != BERTH_OK ||
+	    (rc = endpoint_read(env, "endpoint", OCI_ENDPOINT, ENDPOINT_SECRETS, &o->template, err)) != BERTH_OK ||
 	    (rc = endpoint_read(env, "limits_endpoint", OCI_LIMITS, ENDPOINT_SECRETS, &o->limits, err)) != BERTH_OK)
 		return rc;
 	return endpoint_read(env, "prices_endpoint", OCI_PRICES, ENDPOINT_SECRETS, &o->prices, err);
@@ -145,12 +141,8 @@ oci_sign(void *st, struct http_req *req, int64_t now, struct berth_err *err)
 		s.passphrase = pass;
 		rc = sign_oci(req, &s, NULL, err);
 	}
-	if (pem != NULL)
-		explicit_bzero(pem, strlen(pem));
-	if (pass != NULL)
-		explicit_bzero(pass, strlen(pass));
-	free(pem);
-	free(pass);
+	lease_wipe(pem);
+	lease_wipe(pass);
 	return rc;
 }
 

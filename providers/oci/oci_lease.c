@@ -1,16 +1,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "providers/keyed.h"
 #include "providers/lease.h"
 #include "providers/nametag.h"
 #include "providers/oci/oci.h"
 #include "providers/prov.h"
 #include "providers/wirejson.h"
 #include "util/arena.h"
-#include "util/buf.h"
 #include "util/str.h"
 
-#define OCI_BODY_MAX 262144
 #define OCI_NAME_MAX 255
 
 static const struct lease_state oci_states[] = {
@@ -78,14 +77,10 @@ oci_create_build(void *st, const struct prov_create *c, struct http_req *req, st
 	    (rc = oci_request(o, req, "POST", "iaas", c->offer->region, err, "20160918/instances")) != BERTH_OK ||
 	    (rc = http_req_header(req, "opc-retry-token", c->token, false, err)) != BERTH_OK)
 		return rc;
-	buf_init(&b, OCI_BODY_MAX);
+	buf_init(&b, KEYED_BODY_MAX);
 	jsonw_init_buf(&w, &b, JSONW_COMPACT);
 	oci_body(o, c, name, image, subnet, &w);
-	rc = jsonw_finish(&w, err);
-	if (rc == BERTH_OK)
-		rc = http_req_body(req, "application/json", b.p, b.len, err);
-	buf_free(&b);
-	return rc;
+	return keyed_body(req, &b, &w, err);
 }
 
 enum berth_code
@@ -172,18 +167,9 @@ oci_destroy_build(void *st, const char *ref, struct http_req *req, struct berth_
 	return oci_ref_build(st, "DELETE", ref, "?preserveBootVolume=false", req, err);
 }
 
-static enum berth_code
-oci_destroy_parse(void *st, const struct http_resp *resp, const char *ref, struct prov_machine *machine_out,
-    struct berth_err *err)
-{
-	(void)st, (void)resp, (void)err;
-	lease_ending(ref, machine_out);
-	return BERTH_OK;
-}
-
 const struct prov_lease_ops oci_lease = {
 	.create_build = oci_create_build, .create_parse = oci_create_parse,
 	.status_build = oci_status_build, .status_parse = oci_status_parse,
-	.destroy_build = oci_destroy_build, .destroy_parse = oci_destroy_parse,
+	.destroy_build = oci_destroy_build, .destroy_parse = lease_destroy_parse,
 	.list_build = oci_list_build, .list_parse = oci_list_parse,
 };

@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "providers/lease.h"
 #include "providers/openstack/openstack.h"
 #include "providers/prov.h"
 #include "providers/wirejson.h"
@@ -287,17 +288,6 @@ openstack_destroy_build(void *st, const char *ref, struct http_req *req, struct 
 	    http_urlencode(req->arena, ref)), err);
 }
 
-static enum berth_code
-openstack_destroy_parse(void *st, const struct http_resp *resp, const char *ref, struct prov_machine *machine_out,
-    struct berth_err *err)
-{
-	(void)st, (void)resp, (void)err;
-	memset(machine_out, 0, sizeof(*machine_out));
-	str_copy(machine_out->ref, sizeof(machine_out->ref), ref);
-	machine_out->state = PROV_ENDING;
-	return BERTH_OK;
-}
-
 /* Pages of servers ("s" + marker), then each one in ERROR by itself ("e" + number), for its fault. */
 static enum berth_code
 openstack_list_build(void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err)
@@ -392,6 +382,6 @@ openstack_list_parse(void *st, const struct http_resp *resp, struct prov_cursor 
 const struct prov_lease_ops openstack_lease = {
 	.create_build = openstack_create_build, .create_parse = openstack_create_parse,
 	.status_build = openstack_status_build, .status_parse = openstack_status_parse,
-	.destroy_build = openstack_destroy_build, .destroy_parse = openstack_destroy_parse,
+	.destroy_build = openstack_destroy_build, .destroy_parse = lease_destroy_parse,
 	.list_build = openstack_list_build, .list_parse = openstack_list_parse,
 };

@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "providers/lease.h"
 #include "providers/prov.h"
 #include "providers/slurm/slurm.h"
 #include "providers/wirejson.h"
@@ -380,17 +381,6 @@ slurm_destroy_build(void *st, const char *ref, struct http_req *req, struct bert
 }
 
 static enum berth_code
-slurm_destroy_parse(void *st, const struct http_resp *resp, const char *ref, struct prov_machine *machine_out,
-    struct berth_err *err)
-{
-	(void)st, (void)resp, (void)err;
-	memset(machine_out, 0, sizeof(*machine_out));
-	str_copy(machine_out->ref, sizeof(machine_out->ref), ref);
-	machine_out->state = PROV_ENDING;
-	return BERTH_OK;
-}
-
-static enum berth_code
 slurm_list_build(void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err)
 {
 	(void)cur;
@@ -408,6 +398,6 @@ slurm_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur
 const struct prov_lease_ops slurm_lease = {
 	.create_build = slurm_create_build, .create_parse = slurm_create_parse,
 	.status_build = slurm_status_build, .status_parse = slurm_status_parse,
-	.destroy_build = slurm_destroy_build, .destroy_parse = slurm_destroy_parse,
+	.destroy_build = slurm_destroy_build, .destroy_parse = lease_destroy_parse,
 	.list_build = slurm_list_build, .list_parse = slurm_list_parse,
 };

@@ -8,7 +8,6 @@
 #include "providers/prov.h"
 #include "providers/vast/vast.h"
 #include "providers/wirejson.h"
-#include "util/arena.h"
 #include "util/str.h"
 
 #define VAST_LABEL_MAX 200
@@ -182,8 +181,7 @@ static enum berth_code
 vast_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_machine_fn *emit, void *arg,
     struct berth_err *err)
 {
-	struct jsonr root, list, item;
-	struct prov_machine m;
+	struct jsonr root;
 	json_t *v = NULL;
 	enum berth_code rc = wirejson_parse(resp, &v, err);
 
@@ -191,15 +189,7 @@ vast_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
 	if (rc != BERTH_OK)
 		return rc;
 	root = jsonr_root(v, "answer");
-	rc = jsonr_array(&root, "instances", &list, err);
-	if (rc == BERTH_OK && list.v == NULL)
-		rc = jsonr_err(&root, BERTH_ETRANSIENT, err, "no instances in the answer");
-	for (size_t i = 0; rc == BERTH_OK && i < jsonr_len(&list); i++) {
-		item = jsonr_at(&list, i);
-		rc = vast_machine(&item, &m, err);
-		if (rc == BERTH_OK)
-			rc = emit(arg, &m, err);
-	}
+	rc = lease_each(&root, "instances", "instances", vast_machine, emit, arg, err);
 	if (rc == BERTH_OK)
 		rc = wirejson_field(&root, "next_token", cur->next, sizeof(cur->next), err);
 	json_decref(v);
