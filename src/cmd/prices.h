@@ -63,9 +63,22 @@ const char *prices_accelerator(const struct cmd_ctx *ctx, const struct offer *o)
 const char *prices_purchase(const struct cmd_ctx *ctx, const struct offer *o);
 /* The price of an hour as a table may show it under "$/H": unknown in the short one if it is in another currency. */
 struct usd_micro prices_shown(const struct cmd_ctx *ctx, const struct offer *o);
-/* What tells offers of one machine apart: purchase, term_months, payment, kind, currency; as keys, and as cells of columns so named. */
-void prices_terms_keys(struct jsonw *w, const struct offer *o);
-void prices_terms_cells(const struct cmd_ctx *ctx, struct table *t, const struct offer *o);
+/*
+ * Which offer it is: provider, account, region, zone, instance_type, accelerator, accelerator_count, and what tells offers
+ * of one machine apart: purchase, term_months, payment, kind, currency. As keys, and as cells of a column "provider" and
+ * PRICES_WHICH_COLS.
+ */
+void prices_which_keys(struct jsonw *w, const struct offer *o);
+void prices_which_cells(const struct cmd_ctx *ctx, struct table *t, const struct offer *o);
+
+#define PRICES_WHICH_COLS \
+	{ "account", NULL, TABLE_TEXT, 0, TABLE_WIDE }, \
+	{ "region", NULL, TABLE_TEXT, 0, TABLE_CUT }, { "zone", NULL, TABLE_TEXT, 0, TABLE_WIDE }, \
+	{ "instance_type", "TYPE", TABLE_TEXT, 0, TABLE_CUT }, \
+	{ "accelerator", NULL, TABLE_TEXT, 0, TABLE_CUT }, { "accelerator_count", "N", TABLE_INT, 0, 0 }, \
+	{ "purchase", NULL, TABLE_TEXT, 0, 0 }, { "term_months", "MONTHS", TABLE_INT, 0, TABLE_WIDE }, \
+	{ "payment", NULL, TABLE_TEXT, 0, TABLE_WIDE }, { "kind", NULL, TABLE_TEXT, 0, TABLE_WIDE }, \
+	{ "currency", NULL, TABLE_TEXT, 0, TABLE_WIDE }
 
 /* Prints the result of import or refresh; BERTH_EPARTIAL, or the one code there is, if anything was refused. */
 BERTH_MUST_CHECK enum berth_code prices_print_results(struct cmd_ctx *ctx, const struct pricelist_result *r, size_t n,

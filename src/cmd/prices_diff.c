@@ -86,14 +86,7 @@ prices_diff_json(struct cmd_ctx *ctx, const struct prices_diff *d)
 
 		jsonw_begin_object(w, NULL);
 		jsonw_str(w, "change", prices_change_name(c->change));
-		jsonw_str(w, "provider", o->provider);
-		jsonw_str_or_null(w, "account", o->account);
-		jsonw_str_or_null(w, "region", o->region);
-		jsonw_str_or_null(w, "zone", o->zone);
-		jsonw_str(w, "instance_type", o->instance_type);
-		jsonw_str(w, "accelerator", o->accelerator);
-		jsonw_int(w, "accelerator_count", o->accelerator_count);
-		prices_terms_keys(w, o);
+		prices_which_keys(w, o);
 		jsonw_money(w, "was", c->was != NULL ? c->was->price : USD_UNKNOWN);
 		jsonw_money(w, "is", c->is != NULL ? c->is->price : USD_UNKNOWN);
 		jsonw_double(w, "moved", prices_moved(c));
@@ -107,12 +100,7 @@ prices_diff_table(struct cmd_ctx *ctx, const struct prices_diff *d, struct berth
 {
 	static const struct table_col cols[] = {
 		{ "change", NULL, TABLE_TEXT, 0, 0 }, { "provider", NULL, TABLE_TEXT, 0, TABLE_CUT },
-		{ "account", NULL, TABLE_TEXT, 0, TABLE_WIDE },
-		{ "region", NULL, TABLE_TEXT, 0, TABLE_CUT }, { "zone", NULL, TABLE_TEXT, 0, TABLE_WIDE },
-		{ "instance_type", "TYPE", TABLE_TEXT, 0, TABLE_CUT }, { "accelerator", NULL, TABLE_TEXT, 0, TABLE_CUT },
-		{ "accelerator_count", "N", TABLE_INT, 0, 0 }, { "purchase", NULL, TABLE_TEXT, 0, 0 },
-		{ "term_months", "MONTHS", TABLE_INT, 0, TABLE_WIDE }, { "payment", NULL, TABLE_TEXT, 0, TABLE_WIDE },
-		{ "kind", NULL, TABLE_TEXT, 0, TABLE_WIDE }, { "currency", NULL, TABLE_TEXT, 0, TABLE_WIDE },
+		PRICES_WHICH_COLS,
 		{ "was", "WAS $/H", TABLE_MONEY, 4, 0 }, { "is", "IS $/H", TABLE_MONEY, 4, 0 },
 		{ "moved", NULL, TABLE_SHARE, 1, 0 },
 	};
@@ -124,14 +112,7 @@ prices_diff_table(struct cmd_ctx *ctx, const struct prices_diff *d, struct berth
 
 		table_row(t);
 		table_text(t, prices_change_name(c->change));
-		table_text(t, o->provider);
-		table_text(t, o->account);
-		table_text(t, o->region);
-		table_text(t, o->zone);
-		table_text(t, o->instance_type);
-		table_text(t, prices_accelerator(ctx, o));
-		table_int(t, o->accelerator_count);
-		prices_terms_cells(ctx, t, o);
+		prices_which_cells(ctx, t, o);
 		table_money(t, c->was != NULL ? prices_shown(ctx, c->was) : USD_UNKNOWN);
 		table_money(t, c->is != NULL ? prices_shown(ctx, c->is) : USD_UNKNOWN);
 		table_double(t, prices_moved(c));

@@ -18,8 +18,15 @@ const struct opt_row prices_history_rows[] = {
 };
 
 void
-prices_terms_keys(struct jsonw *w, const struct offer *o)
+prices_which_keys(struct jsonw *w, const struct offer *o)
 {
+	jsonw_str(w, "provider", o->provider);
+	jsonw_str_or_null(w, "account", o->account);
+	jsonw_str_or_null(w, "region", o->region);
+	jsonw_str_or_null(w, "zone", o->zone);
+	jsonw_str(w, "instance_type", o->instance_type);
+	jsonw_str(w, "accelerator", o->accelerator);
+	jsonw_int(w, "accelerator_count", o->accelerator_count);
 	jsonw_str(w, "purchase", purchase_name(o->purchase));
 	if (o->purchase == PURCHASE_RESERVED)
 		jsonw_int(w, "term_months", o->term_months);
@@ -31,10 +38,17 @@ prices_terms_keys(struct jsonw *w, const struct offer *o)
 }
 
 void
-prices_terms_cells(const struct cmd_ctx *ctx, struct table *t, const struct offer *o)
+prices_which_cells(const struct cmd_ctx *ctx, struct table *t, const struct offer *o)
 {
 	bool reserved = o->purchase == PURCHASE_RESERVED;
 
+	table_text(t, o->provider);
+	table_text(t, o->account);
+	table_text(t, o->region);
+	table_text(t, o->zone);
+	table_text(t, o->instance_type);
+	table_text(t, prices_accelerator(ctx, o));
+	table_int(t, o->accelerator_count);
 	table_text(t, prices_purchase(ctx, o));
 	if (reserved && o->term_months > 0)
 		table_int(t, o->term_months);
@@ -57,14 +71,7 @@ prices_history_json(struct cmd_ctx *ctx, struct jsonw *w, const struct offer_pri
 	jsonw_begin_array(w, "offers");
 	for (size_t i = 0, j; i < n; i = j) {
 		jsonw_begin_object(w, NULL);
-		jsonw_str(w, "provider", v[i].offer.provider);
-		jsonw_str_or_null(w, "account", v[i].offer.account);
-		jsonw_str_or_null(w, "region", v[i].offer.region);
-		jsonw_str_or_null(w, "zone", v[i].offer.zone);
-		jsonw_str(w, "instance_type", v[i].offer.instance_type);
-		jsonw_str(w, "accelerator", v[i].offer.accelerator);
-		jsonw_int(w, "accelerator_count", v[i].offer.accelerator_count);
-		prices_terms_keys(w, &v[i].offer);
+		prices_which_keys(w, &v[i].offer);
 		jsonw_begin_array(w, "prices");
 		for (j = i; j < n && prices_same_offer(&v[i].offer, &v[j].offer, ctx->arena); j++) {
 			jsonw_begin_object(w, NULL);
@@ -84,12 +91,8 @@ static enum berth_code
 prices_history_table(struct cmd_ctx *ctx, const struct offer_price *v, size_t n, struct berth_err *err)
 {
 	static const struct table_col cols[] = {
-		{ "provider", NULL, TABLE_TEXT, 0, 0 }, { "account", NULL, TABLE_TEXT, 0, TABLE_WIDE },
-		{ "region", NULL, TABLE_TEXT, 0, TABLE_CUT }, { "zone", NULL, TABLE_TEXT, 0, TABLE_WIDE },
-		{ "instance_type", "TYPE", TABLE_TEXT, 0, TABLE_CUT }, { "accelerator", NULL, TABLE_TEXT, 0, TABLE_CUT },
-		{ "accelerator_count", "N", TABLE_INT, 0, 0 }, { "purchase", NULL, TABLE_TEXT, 0, 0 },
-		{ "term_months", "MONTHS", TABLE_INT, 0, TABLE_WIDE }, { "payment", NULL, TABLE_TEXT, 0, TABLE_WIDE },
-		{ "kind", NULL, TABLE_TEXT, 0, TABLE_WIDE }, { "currency", NULL, TABLE_TEXT, 0, TABLE_WIDE },
+		{ "provider", NULL, TABLE_TEXT, 0, 0 },
+		PRICES_WHICH_COLS,
 		{ "from", NULL, TABLE_TIME, 0, 0 }, { "until", NULL, TABLE_TIME, 0, TABLE_WIDE },
 		{ "price_per_hour", "$/H", TABLE_MONEY, 4, 0 }, { "price_per_gpu_hour", "$/GPU-H", TABLE_MONEY, 4, TABLE_WIDE },
 	};
@@ -99,14 +102,7 @@ prices_history_table(struct cmd_ctx *ctx, const struct offer_price *v, size_t n,
 		const struct offer *o = &v[i].offer;
 
 		table_row(t);
-		table_text(t, o->provider);
-		table_text(t, o->account);
-		table_text(t, o->region);
-		table_text(t, o->zone);
-		table_text(t, o->instance_type);
-		table_text(t, prices_accelerator(ctx, o));
-		table_int(t, o->accelerator_count);
-		prices_terms_cells(ctx, t, o);
+		prices_which_cells(ctx, t, o);
 		table_time(t, v[i].from);
 		table_time(t, v[i].until);
 		table_money(t, prices_shown(ctx, o));
