@@ -1,4 +1,7 @@
-/* bench/commit-speed - commitments of a year over 20 sample paths, against GLPK on the same merged problem.  Prints a ratio. */
+/*
+ * bench/commit-speed - commitments of a year over 20 sample paths, against GLPK on the same merged
+ * problem.  Prints a ratio.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +44,8 @@ make_demand(uint64_t seed)
 			double h = (double)t;
 
 			ar = 0.97 * ar + 0.02 * rng_normal(&r);
-			v[p * HOURS + t] = fmax(0, 0.35 + 0.15 * h / HOURS + 0.12 * sin(6.283185307 * (h - 15) / 24) -
+			v[p * HOURS + t] = fmax(0, 0.35 + 0.15 * h / HOURS +
+			    0.12 * sin(6.283185307 * (h - 15) / 24) -
 			    (t / 24 % 7 > 4 ? 0.08 : 0) + ar);
 			top = fmax(top, v[p * HOURS + t]);
 		}
@@ -55,10 +59,11 @@ static void
 make_lines(struct commit_line *l)
 {
 	for (size_t i = 0; i < OFFERS; i++)
-		l[i] = (struct commit_line){ COMMIT_RESERVED, i, 0.62 - 0.03 * (double)i, 0.01 * (double)(OFFERS - i), 1, 0,
-			60 + 10 * (int64_t)i };
+		l[i] = (struct commit_line){ COMMIT_RESERVED, i, 0.62 - 0.03 * (double)i,
+			0.01 * (double)(OFFERS - i), 1, 0, 60 + 10 * (int64_t)i };
 	l[OFFERS] = (struct commit_line){ COMMIT_SPOT, OFFERS, 0, 0.45, 1, 0, 50 };
-	l[OFFERS + 1] = (struct commit_line){ COMMIT_ON_DEMAND, OFFERS + 1, 0, 1, 1, 0, COMMIT_NO_LIMIT };
+	l[OFFERS + 1] =
+	    (struct commit_line){ COMMIT_ON_DEMAND, OFFERS + 1, 0, 1, 1, 0, COMMIT_NO_LIMIT };
 }
 
 /* The LP over distinct demands: u[l] - u[l + 1] is the weight of demand l. */
@@ -122,10 +127,14 @@ glpk(const struct commit_curve *c, const struct commit_line *l, double *objectiv
 	return took;
 }
 
-/* Half a year; a week or 30 days from each quarter of a day, or all of it: 4,288 h x 1,431 offers; then 0.6 of the money. */
+/*
+ * Half a year; a week or 30 days from each quarter of a day, or all of it: 4,288 h x 1,431 offers;
+ * then 0.6 of the money.
+ */
 static bool
 rolling(struct arena *a)
 {
+	const struct usd_micro one = { 1000000 };
 	static int64_t demand[4288];
 	static struct terms_offer o[1500];
 	struct terms_plan all, less;
@@ -136,31 +145,37 @@ rolling(struct arena *a)
 
 	rng_seed(&r, 4);
 	for (size_t t = 0; t < hours; t++)
-		demand[t] = (int64_t)fmax(0, 30 + 12 * sin(6.283185307 * (double)t / 24) + 10 * sin(6.283185307 * (double)t / 700) +
-		    4 * rng_normal(&r));
+		demand[t] = (int64_t)fmax(0, 30 + 12 * sin(6.283185307 * (double)t / 24) +
+		    10 * sin(6.283185307 * (double)t / 700) + 4 * rng_normal(&r));
 	for (size_t s = 0; s < hours; s += 6) {
-		size_t month = s + 720 < hours ? s + 720 : hours, week = s + 168 < hours ? s + 168 : hours;
+		size_t month = s + 720 < hours ? s + 720 : hours;
+		size_t week = s + 168 < hours ? s + 168 : hours;
+		const int64_t month_usd = (int64_t)(month - s) * 600000;
+		const int64_t week_usd = (int64_t)(week - s) * 750000;
 
-		o[n++] = (struct terms_offer){ s, month, { (int64_t)(month - s) * 600000 }, INT64_MAX };
-		o[n++] = (struct terms_offer){ s, week, { (int64_t)(week - s) * 750000 }, INT64_MAX };
+		o[n++] = (struct terms_offer){ s, month, { month_usd }, INT64_MAX };
+		o[n++] = (struct terms_offer){ s, week, { week_usd }, INT64_MAX };
 	}
 	o[n++] = (struct terms_offer){ 0, hours, { (int64_t)hours * 500000 }, INT64_MAX };
 	t0 = now_s();
-	if (terms_solve(demand, hours, o, n, (struct usd_micro){ 1000000 }, NAN, a, &all, &err) != BERTH_OK)
+	if (terms_solve(demand, hours, o, n, one, NAN, a, &all, &err) != BERTH_OK)
 		return false;
 	t1 = now_s();
-	if (terms_solve(demand, hours, o, n, (struct usd_micro){ 1000000 }, 0.6 * all.bound_usd, a, &less, &err) != BERTH_OK)
+	if (terms_solve(demand, hours, o, n, one, 0.6 * all.bound_usd, a, &less, &err) != BERTH_OK)
 		return false;
 	t2 = now_s();
-	printf("%zu h x %zu offers with start dates: %.4f s (target 1 s); with 0.6 of its money %.4f s, %.2f USD over the bound "
-	    "(a purchase is 126 to 2144)\n", hours, n, t1 - t0, t2 - t1, less.cost_usd - less.lower_bound_usd);
+	printf("%zu h x %zu offers with start dates: %.4f s (target 1 s); with 0.6 of its money "
+	       "%.4f s, "
+	       "%.2f USD over the bound (a purchase is 126 to 2144)\n",
+	    hours, n, t1 - t0, t2 - t1, less.cost_usd - less.lower_bound_usd);
 	return true;
 }
 
 int
 main(int argc, char **argv)
 {
-	double *v = make_demand(argc > 1 ? strtoull(argv[1], NULL, 10) : 1), t0, t1, t2, theirs, objective = NAN;
+	double *v = make_demand(argc > 1 ? strtoull(argv[1], NULL, 10) : 1);
+	double t0, t1, t2, theirs, objective = NAN;
 	struct commit_demand d = { v, PATHS, HOURS, NULL, 1 };
 	struct commit_line l[LINES];
 	struct arena *a = arena_new();
@@ -180,15 +195,17 @@ main(int argc, char **argv)
 	if (commit_assess(&p, NULL, &plan, &d, a, &risk, &err) != BERTH_OK)
 		return 1;
 	t2 = now_s();
-	printf("%d h x %zu levels x %d paths, %d offers: plan %.4f s, with outcome and regret %.4f s (target 0.2 s)\n", HOURS,
-	    c.levels, PATHS, LINES, t1 - t0, t2 - t0);
+	printf("%d h x %zu levels x %d paths, %d offers: plan %.4f s, with outcome and regret %.4f "
+	       "s (target 0.2 s)\n",
+	    HOURS, c.levels, PATHS, LINES, t1 - t0, t2 - t0);
 	if (!rolling(a))
 		return 1;
 	theirs = glpk(&c, l, &objective);
 	if (isnan(theirs))
 		printf("GLPK: not here, or not done in 600 s\n");
 	else
-		printf("GLPK on the merged LP: %.2f s; ratio %.0f; difference of the cost %.1e\n", theirs, theirs / (t1 - t0),
+		printf("GLPK on the merged LP: %.2f s; ratio %.0f; difference of the cost %.1e\n",
+		    theirs, theirs / (t1 - t0),
 		    fabs(objective * HOURS - plan.cost_usd) / plan.cost_usd);
 	arena_free(a);
 	free(v);

@@ -1,6 +1,7 @@
 /*
- * bench/place-speed - placements of made-up queues: first plan, plan and bound after some seconds, and CBC on the same
- * problem where it is small.  Prints gaps and a ratio.  usage: place-speed [JOBS OFFERS SEED TIGHTNESS SECONDS | replan]
+ * bench/place-speed - placements of made-up queues: first plan, plan and bound after some seconds,
+ * and CBC on the same problem where it is small.  Prints gaps and a ratio.  usage: place-speed
+ * [JOBS OFFERS SEED TIGHTNESS SECONDS | replan]
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,12 +17,29 @@
 struct gpu { int memory; double price, speed, share; };
 
 static const struct gpu gpus[] = {
-	{ 16, 0.35, 1, 0.12 }, { 24, 0.7, 1.6, 0.14 }, { 24, 1.0, 2.2, 0.12 }, { 48, 1.8, 4, 0.12 }, { 40, 2.6, 5.5, 0.14 },
-	{ 80, 3.4, 6.2, 0.14 }, { 80, 6.0, 12, 0.14 }, { 141, 7.5, 14, 0.08 },
+	{ 16, 0.35, 1, 0.12 },
+	{ 24, 0.7, 1.6, 0.14 },
+	{ 24, 1.0, 2.2, 0.12 },
+	{ 48, 1.8, 4, 0.12 },
+	{ 40, 2.6, 5.5, 0.14 },
+	{ 80, 3.4, 6.2, 0.14 },
+	{ 80, 6.0, 12, 0.14 },
+	{ 141, 7.5, 14, 0.08 },
 };
 
-struct made_offer { size_t cloud, region, gpu; bool spot; int64_t per_node, capacity; double price; };
-struct made_job { int64_t gang; int memory; double work, slack, data; size_t cloud, region; bool stays, saves; };
+struct made_offer {
+	size_t cloud, region, gpu;
+	bool spot;
+	int64_t per_node, capacity;
+	double price;
+};
+struct made_job {
+	int64_t gang;
+	int memory;
+	double work, slack, data;
+	size_t cloud, region;
+	bool stays, saves;
+};
 
 static double
 now_s(void)
@@ -88,25 +106,33 @@ make_jobs(struct rng *r, struct made_job *b, size_t n)
 static double
 pair(const struct made_job *b, const struct made_offer *o)
 {
-	double hours = b->work / (double)b->gang / gpus[o->gpu].speed / (b->gang <= o->per_node ? 1 : 0.85) *
-	    (o->spot ? 1.12 : 1);
-	double best = b->work / (double)b->gang / gpus[6].speed;
+	double hours = b->work / (double)b->gang / gpus[o->gpu].speed /
+	    (b->gang <= o->per_node ? 1 : 0.85) * (o->spot ? 1.12 : 1);
+	double best = b->work / (double)b->gang / gpus[6].speed, egress = 0;
 
-	if (gpus[o->gpu].memory < b->memory || b->gang > o->capacity || (b->gang > o->per_node && b->gang % o->per_node != 0) ||
-	    (b->stays && o->region != b->region) || (o->spot && !b->saves) || hours > best * b->slack * 2.2 + 1)
+	if (gpus[o->gpu].memory < b->memory || b->gang > o->capacity ||
+	    (b->gang > o->per_node && b->gang % o->per_node != 0) ||
+	    (b->stays && o->region != b->region) || (o->spot && !b->saves) ||
+	    hours > best * b->slack * 2.2 + 1)
 		return NAN;
-	return o->price * (double)b->gang * hours +
-	    (o->cloud == b->cloud && o->region == b->region ? 0 : o->cloud == b->cloud ? 0.02 : 0.09) * b->data;
+	if (o->cloud != b->cloud)
+		egress = 0.09;
+	else if (o->region != b->region)
+		egress = 0.02;
+	return o->price * (double)b->gang * hours + egress * b->data;
 }
 
 static void
-make_problem(size_t jobs, size_t offers, uint64_t seed, double tight, size_t most, struct arena *a, struct place_problem *p)
+make_problem(size_t jobs, size_t offers, uint64_t seed, double tight, size_t most, struct arena *a,
+    struct place_problem *p)
 {
 	struct made_offer *o = arena_array(a, offers, sizeof(*o));
 	struct made_job *b = arena_array(a, jobs, sizeof(*b));
-	size_t *start = arena_array(a, jobs + 1, sizeof(*start)), *use_start = arena_array(a, offers + 1, sizeof(*use_start));
+	size_t *start = arena_array(a, jobs + 1, sizeof(*start));
+	size_t *use_start = arena_array(a, offers + 1, sizeof(*use_start));
 	size_t *resource = arena_array(a, 2 * offers, sizeof(*resource)), quota_of[6 * 8 * 2 * 2];
-	int64_t *limit = arena_array(a, offers + 6 * 8 * 4, sizeof(*limit)), *weight = arena_array(a, 2 * offers, sizeof(*weight));
+	int64_t *limit = arena_array(a, offers + 6 * 8 * 4, sizeof(*limit));
+	int64_t *weight = arena_array(a, 2 * offers, sizeof(*weight));
 	double *penalty = arena_array(a, jobs, sizeof(*penalty)), demand = 0, supply = 0;
 	VEC(size_t) cand = { 0 };
 	VEC(double) cost = { 0 };
@@ -125,7 +151,8 @@ make_problem(size_t jobs, size_t offers, uint64_t seed, double tight, size_t mos
 		quota_of[q] = SIZE_MAX;
 	for (size_t j = 0; j < offers; j++) {
 		size_t q = ((o[j].cloud * 8 + o[j].region) * 2 + (o[j].gpu >= 4)) * 2 + o[j].spot;
-		int64_t nodes = (int64_t)llround((double)o[j].capacity * demand * tight / supply / (double)o[j].per_node);
+		int64_t nodes = (int64_t)llround(
+		    (double)o[j].capacity * demand * tight / supply / (double)o[j].per_node);
 
 		o[j].capacity = o[j].per_node * (nodes > 0 ? nodes : 1);
 		limit[j] = o[j].capacity;
@@ -158,8 +185,8 @@ make_problem(size_t jobs, size_t offers, uint64_t seed, double tight, size_t mos
 		start[i + 1] = cand.n;
 		penalty[i] = 10 * dear + 1000;
 	}
-	*p = (struct place_problem){ jobs, offers, n_res, start, cand.v, cost.v, NULL, need.v, use_start, resource, weight, limit,
-		penalty, NULL, NULL };
+	*p = (struct place_problem){ jobs, offers, n_res, start, cand.v, cost.v, NULL, need.v,
+		use_start, resource, weight, limit, penalty, NULL, NULL };
 }
 
 struct clock { double end; };
@@ -195,9 +222,11 @@ cbc(const struct place_problem *p, double *took)
 	for (size_t r = 0; r < p->n_resources; r++) {
 		fprintf(f, " r%zu: 0 zero", r);
 		for (size_t k = 0; k < p->cand_start[p->n_jobs]; k++)
-			for (size_t u = p->use_start[p->offer[k]]; u < p->use_start[p->offer[k] + 1]; u++)
+			for (size_t u = p->use_start[p->offer[k]];
+			     u < p->use_start[p->offer[k] + 1]; u++)
 				if (p->resource[u] == r)
-					fprintf(f, "\n + %lld x%zu", (long long)(p->need[k] * p->weight[u]), k);
+					fprintf(f, "\n + %lld x%zu",
+					    (long long)(p->need[k] * p->weight[u]), k);
 		fprintf(f, " <= %lld\n", (long long)p->limit[r]);
 	}
 	fprintf(f, "Bounds\n zero = 0\nBinary\n");
@@ -209,12 +238,14 @@ cbc(const struct place_problem *p, double *took)
 	fclose(f);
 	struct timespec t0, t1;
 	clock_gettime(CLOCK_MONOTONIC, &t0);
-	if (system("timeout 120 cbc /tmp/berth-place-speed.lp -ratioGap 0 solve solu /tmp/berth-place-speed.out >/dev/null 2>&1") != 0)
+	if (system("timeout 120 cbc /tmp/berth-place-speed.lp -ratioGap 0 solve solu "
+		   "/tmp/berth-place-speed.out >/dev/null 2>&1") != 0)
 		return NAN;
 	clock_gettime(CLOCK_MONOTONIC, &t1);
 	t = (double)(t1.tv_sec - t0.tv_sec) + 1e-9 * (double)(t1.tv_nsec - t0.tv_nsec);
 	f = fopen(out, "r");
-	if (f != NULL && fgets(line, sizeof(line), f) != NULL && sscanf(line, "Optimal - objective value %lf", &best) != 1)
+	if (f != NULL && fgets(line, sizeof(line), f) != NULL &&
+	    sscanf(line, "Optimal - objective value %lf", &best) != 1)
 		best = NAN;
 	if (f != NULL)
 		fclose(f);
@@ -225,7 +256,8 @@ cbc(const struct place_problem *p, double *took)
 }
 
 static int
-bench(size_t jobs, size_t offers, uint64_t seed, double tight, double seconds, size_t most, bool peer)
+bench(size_t jobs, size_t offers, uint64_t seed, double tight, double seconds, size_t most,
+    bool peer)
 {
 	struct arena *a = arena_new();
 	struct place_problem p;
@@ -247,20 +279,23 @@ bench(size_t jobs, size_t offers, uint64_t seed, double tight, double seconds, s
 	o.stop_arg = &c;
 	if (place_solve(&p, &o, a, &plan, &err) != BERTH_OK || !place_check(&p, &plan))
 		return 1;
-	printf("%zu x %zu, %zu pairs, tightness %.2f: first plan %.3f s, %.2f %% over the bound; %.1f s: %.2f USD, %.3f %% over the "
-	    "bound, %zu placed\n", jobs, offers, p.cand_start[jobs], tight, first_s, 100 * (first.value / plan.bound - 1),
+	printf("%zu x %zu, %zu pairs, tightness %.2f: first plan %.3f s, %.2f %% over the bound; "
+	       "%.1f s: %.2f USD, %.3f %% over the bound, %zu placed\n",
+	    jobs, offers, p.cand_start[jobs], tight, first_s, 100 * (first.value / plan.bound - 1),
 	    now_s() - t0, plan.value, 100 * (plan.value / plan.bound - 1), plan.placed);
 	best = peer ? cbc(&p, &took) : NAN;
 	if (!isnan(best))
-		printf("  CBC: optimum %.2f in %.2f s; ours %.3f %% over it, first plan in 1/%.0f of the time\n", best, took,
-		    100 * (plan.value / best - 1), took / first_s);
+		printf("  CBC: optimum %.2f in %.2f s; ours %.3f %% over it, first plan in 1/%.0f "
+		       "of the time\n",
+		    best, took, 100 * (plan.value / best - 1), took / first_s);
 	arena_free(a);
 	return 0;
 }
 
 /*
- * The next plan after a few changes: a twentieth of the jobs cost a tenth more or less. From nothing, and from the last
- * plan's shadow prices, each with the same few rounds and until the plan from nothing's gap of many rounds is reached.
+ * The next plan after a few changes: a twentieth of the jobs cost a tenth more or less. From
+ * nothing, and from the last plan's shadow prices, each with the same few rounds and until the plan
+ * from nothing's gap of many rounds is reached.
  */
 static int
 replan(size_t jobs, size_t offers, uint64_t seed, double tight, size_t most)
@@ -298,9 +333,10 @@ replan(size_t jobs, size_t offers, uint64_t seed, double tight, size_t most)
 		if (place_solve(&p, &o, a, &warm, &err) != BERTH_OK || !place_check(&p, &warm))
 			return 1;
 		warm_s = now_s() - t0;
-		printf("%zu x %zu again, %u rounds: from nothing %.2f USD, gap %.3f %%, %.2f s; from the last prices %.2f USD, gap "
-		    "%.3f %%, %.2f s\n", jobs, offers, rounds[x], cold.value, 100 * (cold.value / cold.bound - 1), cold_s,
-		    warm.value, 100 * (warm.value / warm.bound - 1), warm_s);
+		printf("%zu x %zu again, %u rounds: from nothing %.2f USD, gap %.3f %%, %.2f s; "
+		       "from the last prices %.2f USD, gap %.3f %%, %.2f s\n",
+		    jobs, offers, rounds[x], cold.value, 100 * (cold.value / cold.bound - 1),
+		    cold_s, warm.value, 100 * (warm.value / warm.bound - 1), warm_s);
 	}
 	arena_free(a);
 	return 0;
@@ -312,8 +348,11 @@ main(int argc, char **argv)
 	if (argc > 1 && strcmp(argv[1], "replan") == 0)
 		return replan(1000, 500, 2, 3.0, SIZE_MAX) + replan(1000, 500, 2, 2.2, SIZE_MAX);
 	if (argc > 5)
-		return bench(strtoull(argv[1], NULL, 10), strtoull(argv[2], NULL, 10), strtoull(argv[3], NULL, 10),
-		    strtod(argv[4], NULL), strtod(argv[5], NULL), SIZE_MAX, strtoull(argv[1], NULL, 10) <= 150);
-	return bench(100, 50, 1, 1.6, 0.5, SIZE_MAX, true) + bench(1000, 500, 2, 3.0, 10, SIZE_MAX, false) +
-	    bench(1000, 500, 2, 2.2, 10, SIZE_MAX, false) + bench(10000, 2000, 3, 2.2, 20, 50, false);
+		return bench(strtoull(argv[1], NULL, 10), strtoull(argv[2], NULL, 10),
+		    strtoull(argv[3], NULL, 10), strtod(argv[4], NULL), strtod(argv[5], NULL),
+		    SIZE_MAX, strtoull(argv[1], NULL, 10) <= 150);
+	return bench(100, 50, 1, 1.6, 0.5, SIZE_MAX, true) +
+	    bench(1000, 500, 2, 3.0, 10, SIZE_MAX, false) +
+	    bench(1000, 500, 2, 2.2, 10, SIZE_MAX, false) +
+	    bench(10000, 2000, 3, 2.2, 20, 50, false);
 }
