@@ -188,6 +188,11 @@ calls_emit_offer(void *arg, const struct offer *offer, struct berth_err *err)
 		o.as_of = c->list->oldest != 0 && c->list->oldest < c->acc->env.now ? c->list->oldest : c->acc->env.now;
 	tame_offer(&o, c->list->keep);
 	prov_offer_resolve(c->acc->env.accels, &o);
+	if ((usd_known(o.price) && o.price.v < 0) || (usd_known(o.upfront) && o.upfront.v < 0)) {
+		log_warn(c->acc->env.log, "%s: %s in %s: left out, a price below 0 is no price", c->acc->env.account, o.instance_type,
+		    o.region);
+		return BERTH_OK;
+	}
 	/* What a machine of one's own costs may be 0; a cloud gives nothing away. */
 	if (!provider_is_local(c->acc->ops) && (why = offer_doubt_price(&o)) != NULL)
 		log_debug(c->acc->env.log, "%s: %s in %s: %s", c->acc->env.account, o.instance_type, o.region, why);

@@ -94,6 +94,8 @@ row_price(const struct row *r, enum layout_field f, bool zero_ok, struct usd_mic
 	}
 	if (usd_parse(s, &o.price, NULL) != BERTH_OK)
 		return row_refuse(r, f, err, "not a price");
+	if (o.price.v < 0)
+		return row_refuse(r, f, err, "a price below 0 is no price");
 	o.upfront = zero_ok ? (struct usd_micro){ 1 } : USD_ZERO;
 	if ((why = offer_doubt_price(&o)) != NULL)
 		r->out->doubt = why;

@@ -55,8 +55,9 @@ acme,r,word,L40S,1,on_demand,cheap,USD
 CSV
 run prices import odd.csv -o json
 expect_exit 8
-expect_json '$.providers[0].offers' 6
-expect_json '$.providers[0].refused' 2
+expect_json '$.providers[0].offers' 5
+expect_json '$.providers[0].refused' 3
+expect_err_has "odd.csv:3: refused: price_per_hour '-3': a price below 0 is no price"
 expect_err_has 'odd.csv:8: refused: .*part of an accelerator'
 expect_err_has 'odd.csv:9: refused: .*not a price'
 expect_err_has "accelerator 'L40S-9000' is not in the table"
