@@ -16,7 +16,7 @@ enum {
 	FC_POWERS = 3,
 	FC_MAPS = 4,		/* shared regressions: of demand and of its logarithm, with a week ago and without */
 	FC_PEAK_KINDS = 5,	/* windows that are scored: the first day, weeks 1 to 4 */
-	FC_SHIFT_MAX = 16, FC_SPAN_MAX = 32, FC_WARN_MAX = 12, FC_WARN_LEN = 160,
+	FC_SHIFT_MAX = 16, FC_SPAN_MAX = 32, FC_WARN_MAX = 12, FC_WARN_LEN = 192,
 };
 
 size_t fc_bucket(size_t step);			/* bucket of step 0.. */
@@ -143,6 +143,9 @@ double fc_rough(const struct fc_job *j, const struct fc_pool *pool, size_t kind)
 
 /* Steps of origin k's forecast whose truth is in the history: what lies behind is not computed. */
 size_t fc_seen(const struct fc_job *j, size_t k);
+
+/* spike.c: into the result, with a warning */
+void fc_spikes_result(const struct fc_spike *v, size_t n, struct fc_result *r);
 
 /* prep.c, combine.c */
 void fc_prepare(struct fc_job *j);	/* j->in, opt, a are set */

@@ -52,15 +52,30 @@ struct fc_options {
 	const int64_t *holidays;	/* [n_holidays] days off by that clock, days since 1970-01-01, ascending */
 	size_t n_holidays;
 	unsigned threads;		/* over series; 0 or 1: none */
+	double spike_times;		/* single values over so many times all others are cut (fc_spikes); INFINITY: none */
 	bool errors;			/* results keep the errors at the rolling origins (forecast/tree.h) */
 };
-void fc_options_init(struct fc_options *o);	/* horizon 0, 200 paths, seed 1, no cap, no zone, one thread */
+void fc_options_init(struct fc_options *o);	/* horizon 0, 200 paths, seed 1, no cap, no zone, one thread, FC_SPIKE_ABSURD */
 
 /*
  * Steps of less than an hour (a divisor of it) joined to hours: mean of the means, maximum of the peaks; an hour with less
  * than half of its steps is missing. Other series are handed through. What out points to lies in a, or is borrowed from in.
  */
 void fc_to_hours(const struct fc_series *in, struct arena *a, struct fc_series *out);
+
+/*
+ * Values far over all others come down to the highest of those (winsorised): one run of at most 3 h, over since a day or more, over
+ * `times` all else in a series that is mostly more than 0; or at most three such runs over FC_SPIKE_ABSURD times all else. Never
+ * more than one step in 50, and none in steps of more than a day. mean and peak are looked at each by itself. A level that stays,
+ * or a height that comes back, is demand. spike_out [FC_SPIKE_MAX]: so many are listed, all are cut. What out points to lies in a,
+ * or is borrowed from in.
+ */
+enum { FC_SPIKE_MAX = 16 };
+#define FC_SPIKE_ABSURD 100.0	/* nothing that ever was grows so within hours and falls back */
+#define FC_SPIKE_ONCE 5.0	/* no base for what is bought for a year; the peak's P99 has to remember it */
+struct fc_spike;
+void fc_spikes(const struct fc_series *in, double times, struct arena *a, struct fc_series *out, struct fc_spike *spike_out,
+    size_t *n_out);
 
 /* A part of the combination and its mean weight over the horizon (weights of all parts add up to 1). */
 struct fc_part {
@@ -102,6 +117,7 @@ struct fc_holiday {
 };
 
 struct fc_span { int64_t from, to; };			/* [from, to), s since epoch */
+struct fc_spike { int64_t t; double value, to; };	/* a step that was cut, from and to */
 struct fc_shift { int64_t t; double before, after; };	/* level of the 72 h before and after */
 
 struct fc_result {
@@ -130,6 +146,8 @@ struct fc_result {
 	size_t n_shifts;
 	struct fc_span *outages, *gaps;	/* left out of the fit; gaps: missing for more than 3 steps */
 	size_t n_outages, n_gaps;
+	struct fc_spike *spikes;	/* cut, as fc_spikes() says; without opt.keep_spikes */
+	size_t n_spikes;
 	struct fc_growth growth;	/* with paths */
 	struct fc_holiday holiday;	/* with opt.holidays */
 	bool censored;			/* the history sits at opt.cap: demand above it was not seen */

@@ -29,5 +29,6 @@ libforecast_a_SOURCES = \
 	forecast/run.c \
 	forecast/score.c \
 	forecast/shift.c \
+	forecast/spike.c \
 	forecast/stat.c \
 	forecast/tree.c forecast/tree.h forecast/tree_add.c forecast/tree_cap.c

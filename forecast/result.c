@@ -29,6 +29,7 @@ fc_result_alloc(const struct fc_series *s, const struct fc_options *opt, struct 
 	r->shifts = arena_array(a, FC_SHIFT_MAX, sizeof(*r->shifts));
 	r->outages = arena_array(a, FC_SPAN_MAX, sizeof(*r->outages));
 	r->gaps = arena_array(a, FC_SPAN_MAX, sizeof(*r->gaps));
+	r->spikes = arena_array(a, FC_SPIKE_MAX, sizeof(*r->spikes));
 	r->warnings = arena_array(a, FC_WARN_MAX, sizeof(*r->warnings));
 	if (opt->errors) {
 		r->origins = arena_array(a, RESULT_ORIGINS, sizeof(*r->origins));
@@ -55,6 +56,7 @@ fc_result_copy(const struct fc_result *r, struct arena *a, struct fc_result *out
 	COPY(shifts, r->n_shifts);
 	COPY(outages, r->n_outages);
 	COPY(gaps, r->n_gaps);
+	COPY(spikes, FC_SPIKE_MAX);
 	if (r->origins != NULL) {
 		COPY(origins, r->n_origins);
 		COPY(errors, r->n_origins * FC_BUCKETS);

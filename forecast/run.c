@@ -22,9 +22,15 @@ struct run_view {
 	struct fc_holiday holiday;
 };
 
-struct fc_run {
-	const struct fc_series *s;
+struct run_spikes {
+	struct fc_spike v[FC_SPIKE_MAX];
 	size_t n;
+};
+
+struct fc_run {
+	const struct fc_series *s;	/* without spikes */
+	size_t n;
+	struct run_spikes **spikes;	/* [n] NULL: none; NULL: of none */
 	struct fc_options asked, opt;	/* what results are for; what fits are for: longer by an hour where clocks change */
 	struct arena *a;
 	size_t *order, *rank;		/* [n] by name; place of each in it */
@@ -44,7 +50,7 @@ struct fc_run {
 void
 fc_options_init(struct fc_options *o)
 {
-	*o = (struct fc_options){ .n_paths = 200, .seed = 1, .cap = NAN, .threads = 1 };
+	*o = (struct fc_options){ .n_paths = 200, .seed = 1, .cap = NAN, .threads = 1, .spike_times = FC_SPIKE_ABSURD };
 }
 
 /* Position in the order of names of pooled job k. */
@@ -353,6 +359,29 @@ run_localise(struct fc_run *r)
 	arena_free(tmp);
 }
 
+/* The series without what stands far over all else in them. */
+static void
+run_unspike(struct fc_run *r)
+{
+	struct fc_series *own = NULL;
+
+	for (size_t i = 0; i < r->n; i++) {
+		struct run_spikes found;
+		struct fc_series cut;
+
+		fc_spikes(&r->s[i], r->asked.spike_times, r->a, &cut, found.v, &found.n);
+		if (found.n == 0)
+			continue;
+		if (own == NULL) {
+			own = arena_memdup(r->a, r->s, r->n * sizeof(*own));
+			r->spikes = arena_array(r->a, r->n, sizeof(struct run_spikes *));
+			r->s = own;
+		}
+		own[i] = cut;
+		r->spikes[i] = arena_memdup(r->a, &found, sizeof(found));
+	}
+}
+
 enum berth_code
 fc_run_open(const struct fc_series *s, size_t n, const struct fc_options *opt, struct fc_run **run_out,
     struct berth_err *err)
@@ -370,6 +399,7 @@ fc_run_open(const struct fc_series *s, size_t n, const struct fc_options *opt, s
 		arena_free(a);
 		return rc;
 	}
+	run_unspike(r);
 	if (opt->n_holidays > 0 && opt->n_paths == 0)
 		r->asked.n_paths = 200;	/* peaks are found again with the days off ahead */
 	r->opt = r->asked;
@@ -422,6 +452,8 @@ fc_run_finish(struct fc_run *r, size_t i, bool last, struct arena *tmp, struct a
 		out->holiday = v->holiday;
 		fc_holiday_apply(&v->clean, &r->asked, out);
 	}
+	if (r->spikes != NULL && r->spikes[i] != NULL)
+		fc_spikes_result(r->spikes[i]->v, r->spikes[i]->n, out);
 	if (k < r->n_pooled && last) {
 		arena_free(j->a);
 		j->a = NULL;

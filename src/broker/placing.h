@@ -101,6 +101,9 @@ BERTH_MUST_CHECK enum berth_code placing_run(struct store *store, const struct a
     const struct placing_options *o, const char *const *ids, size_t n_ids, struct arena *a, struct placing *out,
     struct berth_err *err);
 
+/* Is money of a budget all that a job that is not placed lacks, as far as the rules went? */
+bool placing_lacks_money(const struct placing_job *j);
+
 struct jsonw;
 /* The keys of one job in berth.placement/1, into an open object. first: the try that was taken. */
 void placing_json_job(struct jsonw *w, const struct placing *p, const struct placing_job *j, size_t first);

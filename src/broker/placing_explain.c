@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "broker/placing_impl.h"
 #include "plan/explain.h"
@@ -73,6 +74,14 @@ placing_resource(const struct placing_work_space *w, size_t r, const char **unit
 	}
 	*unit_out = "machine";
 	return "owned commitment";
+}
+
+bool
+placing_lacks_money(const struct placing_job *j)
+{
+	if (j->n_tries > 0)
+		return false;
+	return strncmp(j->binds, "budget ", 7) == 0 || (j->refused[REFUSE_OVER_BUDGET] > 0 && !usd_known(j->job.spec.max_cost));
 }
 
 /* What the policy for spot under a deadline decided; NULL: it has no say. */
@@ -178,6 +187,18 @@ placing_tries(struct placing_work_space *w, size_t i, const struct place_plan *p
 	return fit > 1 ? r[1].cand : PLACE_NONE;
 }
 
+/* How much more of what binds would save how much. */
+static void
+placing_more(const struct placing_job *pj, double cost, struct explain_job *e)
+{
+	for (size_t c = 0; c < pj->n_changes; c++)
+		if (strcmp(pj->changes[c].subject, e->binds) == 0) {
+			e->more = pj->changes[c].to;
+			e->more_saves_usd = cost - pj->changes[c].usd;
+			return;
+		}
+}
+
 static void
 placing_explain(struct placing_work_space *w, size_t i, const struct place_plan *plan, size_t r)
 {
@@ -204,6 +225,7 @@ placing_explain(struct placing_work_space *w, size_t i, const struct place_plan 
 		pj->binds = e.binds = placing_resource(w, b, &e.unit);
 		pj->shadow = plan->shadow[b] * (b >= w->facts.n_quotas && b < w->facts.n_quotas + w->facts.n_budgets ? 1e6 : 1);
 		e.shadow = pj->shadow;
+		placing_more(pj, k == PLACE_NONE ? NAN : w->cost.v[k], &e);
 	}
 	if (k == PLACE_NONE && n == 0)
 		e.detail = placing_detail(w, i);
@@ -233,8 +255,8 @@ placing_tell(struct placing_work_space *w, size_t i, const struct place_plan *pl
 {
 	size_t r = placing_tries(w, i, plan, left);
 
-	placing_explain(w, i, plan, r);
-	placing_job_ages(w, i, plan);
 	if (w->by == 0)		/* prices and limits are told for the least cost */
 		placing_changes(w, i, plan, left, r);
+	placing_explain(w, i, plan, r);
+	placing_job_ages(w, i, plan);
 }

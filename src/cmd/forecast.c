@@ -38,6 +38,7 @@ static const struct opt_row forecast_rows[] = {
 	{ "requested", 0, OPT_FLAG, NULL, "what was waited for counts as demand too", OFF(requested), 0, 0, NULL },
 	{ "sparse", 0, OPT_FLAG, NULL, "also series of two weeks or more with more than half of it missing", OFF(sparse), 0, 0,
 	    NULL },
+	{ "keep-spikes", 0, OPT_FLAG, NULL, "take single values far over all others as they are", OFF(keep_spikes), 0, 0, NULL },
 	{ "zone", 'z', OPT_STRING, "ZONE", "days and weeks follow this clock: Europe/Berlin; default that of berth.yaml, or UTC", OFF(zone), 0, 0, NULL },
 	{ "holidays", 0, OPT_PATH, "FILE", "days off: a CSV file, or a country: cn de fr gb us", OFF(holidays), 0, 0, NULL },
 	{ "total", 0, OPT_FLAG, NULL, "also the sum of the series; all forecasts add up", OFF(total), 0, 0, NULL },
@@ -351,6 +352,12 @@ forecast_load(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err
 	return BERTH_OK;
 }
 
+double
+forecast_spike_times(const struct forecast_opts *o)
+{
+	return o->keep_spikes ? INFINITY : o->spike_times > 0 ? o->spike_times : FC_SPIKE_ABSURD;
+}
+
 enum berth_code
 forecast_options(struct cmd_ctx *ctx, int64_t step_s, int64_t horizon_s, struct fc_options *o,
     struct berth_err *err)
@@ -363,6 +370,7 @@ forecast_options(struct cmd_ctx *ctx, int64_t step_s, int64_t horizon_s, struct 
 	o->seed = (uint64_t)v->seed;
 	o->max_history = (size_t)(v->history_s / step_s);
 	o->threads = (unsigned)v->threads;
+	o->spike_times = forecast_spike_times(v);
 	o->errors = (v->total || v->by.n > 0) && str_eq(v->reconcile, "mint");
 	return calendar_options(ctx, v->zone, v->holidays, o, err);
 }

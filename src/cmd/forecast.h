@@ -25,7 +25,8 @@ struct forecast_opts {
 	struct opt_list series, capacity, by, cap;
 	int64_t horizon_s, at, history_s, paths, seed, origins, threads, gpus_per_node;
 	const char *svg, *zone, *events, *reconcile, *holidays;
-	bool backtest, compare, points, windows, plot, scores, why, brief, no_events, total, sparse, requested;
+	bool backtest, compare, points, windows, plot, scores, why, brief, no_events, total, sparse, requested, keep_spikes;
+	double spike_times;		/* of a plan; 0: FC_SPIKE_ABSURD */
 };
 
 /* What a series' demand may pass: a quota, what is owned, a number of --capacity. */
@@ -76,6 +77,9 @@ BERTH_MUST_CHECK enum berth_code forecast_read(struct cmd_ctx *ctx, const struct
 BERTH_MUST_CHECK enum berth_code forecast_roadmap(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err);
 /* Series i takes place k in all arrays that forecast_load() fills. */
 void forecast_place(struct forecast_set *f, size_t k, size_t i);
+/* Over how many times all others a single value is cut. */
+double forecast_spike_times(const struct forecast_opts *o);
+
 /* What was waited for beside this series: added to it with --requested, in a, else told where it is much. */
 BERTH_MUST_CHECK enum berth_code forecast_queue(struct cmd_ctx *ctx, const struct forecast_set *f, const struct series *s,
     struct arena *a, struct fc_series *in, double *queued_out, struct berth_err *err);

@@ -566,6 +566,9 @@ answer_say_history(struct cmd_ctx *ctx, const struct fc_result *r)
 		    r->shifts[k].after);
 	answer_say_spans(ctx, "outage", r->outages, r->n_outages);
 	answer_say_spans(ctx, "gap", r->gaps, r->n_gaps);
+	for (size_t k = 0; k < r->n_spikes && k < ANSWER_SPANS_MAX; k++)
+		cmd_say(ctx, "  - The %.15g at %s is far over all other values and counts as %.6g.\n", r->spikes[k].value,
+		    time_fmt(t, r->spikes[k].t), r->spikes[k].to);
 	cmd_say(ctx, "  - Method: %s", r->model);
 	for (size_t k = 0; k < r->n_parts && k < 3; k++)
 		cmd_say(ctx, "%s %s %.0f %%", k == 0 ? ":" : ",", r->parts[k].name, 100 * r->parts[k].weight);

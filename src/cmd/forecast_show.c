@@ -141,6 +141,15 @@ forecast_json_series(struct jsonw *w, const struct forecast_set *f, size_t at)
 	jsonw_end_array(w);
 	forecast_json_span(w, "outages", r->outages, r->n_outages);
 	forecast_json_span(w, "gaps", r->gaps, r->n_gaps);
+	jsonw_begin_array(w, "spikes");
+	for (size_t i = 0; i < r->n_spikes; i++) {
+		jsonw_begin_object(w, NULL);
+		jsonw_time(w, "t", r->spikes[i].t);
+		jsonw_fixed(w, "value", r->spikes[i].value, FORECAST_DECIMALS);
+		jsonw_fixed(w, "counts_as", r->spikes[i].to, FORECAST_DECIMALS);
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
 	jsonw_bool(w, "censored", r->censored);
 	jsonw_begin_array(w, "warnings");
 	if (at < f->n_coarse && f->coarse[at] != NULL)

@@ -177,6 +177,24 @@ tree_common(const struct forecast_set *f, const struct fc_sum *sum, struct arena
 	return labels;
 }
 
+/* The leaves as they are added up: single values far over all others of a leaf would else hide in a sum. */
+static struct fc_series *
+tree_unspiked(struct cmd_ctx *ctx, struct fc_series *in, size_t n)
+{
+	const struct forecast_opts *o = ctx->opts;
+	struct fc_series *out = in;
+
+	if (!o->keep_spikes && !o->backtest && !o->compare)
+		out = arena_array(ctx->arena, n, sizeof(*out));
+	for (size_t i = 0; i < n && out != in; i++) {
+		struct fc_spike ignored[FC_SPIKE_MAX];
+		size_t n_ignored;
+
+		fc_spikes(&in[i], forecast_spike_times(o), ctx->arena, &out[i], ignored, &n_ignored);
+	}
+	return out;
+}
+
 /* Arrays of all nodes: leaves, aligned, then sums. */
 static enum berth_code
 tree_nodes(struct cmd_ctx *ctx, struct forecast_set *f, const struct fc_series *total, const struct series *total_row,
@@ -185,6 +203,7 @@ tree_nodes(struct cmd_ctx *ctx, struct forecast_set *f, const struct fc_series *
 	const struct fc_tree *t = &f->tree;
 	size_t n = t->n_leaves + t->n_sums;
 	struct fc_series *in = arena_array(ctx->arena, n, sizeof(*in)), *recorded = arena_array(ctx->arena, n, sizeof(*recorded));
+	struct fc_series *added;
 	struct series *rows = arena_array(ctx->arena, n, sizeof(*rows));
 	enum berth_code rc = fc_tree_align(f->in, t->n_leaves, ctx->arena, in, err);
 
@@ -193,12 +212,13 @@ tree_nodes(struct cmd_ctx *ctx, struct forecast_set *f, const struct fc_series *
 	if (rc != BERTH_OK)
 		return rc;
 	memcpy(rows, f->rows, t->n_leaves * sizeof(*rows));
+	added = tree_unspiked(ctx, in, t->n_leaves);
 	for (size_t k = 0; k < t->n_sums; k++) {
 		size_t at = t->n_leaves + k;
 
 		rows[at] = (struct series){ .name = t->sums[k].name, .labels = tree_common(f, &t->sums[k], ctx->arena), .unit = f->rows[0].unit,
 			.step_s = in[0].step_s };
-		fc_tree_history(in, &t->sums[k], ctx->arena, &in[at]);
+		fc_tree_history(added, &t->sums[k], ctx->arena, &in[at]);
 		fc_tree_history(recorded, &t->sums[k], ctx->arena, &recorded[at]);
 		if (k == 0 && total->n > 0 && total->step_s == in[0].step_s) {
 			rows[at] = *total_row;

@@ -163,19 +163,21 @@ static enum berth_code
 place_result(const struct placing *p, struct berth_err *err)
 {
 	const struct placing_job *first = NULL;
+	bool money = true;
 	size_t n = 0;
 
 	for (size_t i = 0; i < p->n_jobs; i++) {
 		if (p->jobs[i].n_tries > 0)
 			continue;
 		first = first == NULL ? &p->jobs[i] : first;
+		money = money && placing_lacks_money(&p->jobs[i]);
 		n++;
 	}
 	if (n == 0)
 		return BERTH_OK;
 	if (n == 1)
-		return err_set(err, BERTH_EINFEASIBLE, "job %s %s", first->job.id, first->reason);
-	return err_set(err, BERTH_EINFEASIBLE, "%zu of %zu jobs are not placed; the first is %s: %s", n, p->n_jobs,
+		return err_set(err, money ? BERTH_EBUDGET : BERTH_EINFEASIBLE, "job %s %s", first->job.id, first->reason);
+	return err_set(err, money ? BERTH_EBUDGET : BERTH_EINFEASIBLE, "%zu of %zu jobs are not placed; the first is %s: %s", n, p->n_jobs,
 	    first->job.id, first->reason);
 }
 

@@ -26,7 +26,7 @@ struct plan_opts {
 	double service_level, spot_share;
 	struct usd_micro budget;
 	const char *gpu, *events, *precision, *reconcile, *lp;
-	bool no_spot, list_prices, brief, no_events, total, requested, sparse;
+	bool no_spot, list_prices, brief, no_events, total, requested, sparse, keep_spikes;
 };
 
 static const struct plan_opts plan_defaults = {
@@ -46,6 +46,7 @@ static const struct opt_row plan_rows[] = {
 	{ "requested", 0, OPT_FLAG, NULL, "what was waited for counts as demand too", OFF(requested), 0, 0, NULL },
 	{ "sparse", 0, OPT_FLAG, NULL, "also series of two weeks or more with more than half of it missing", OFF(sparse), 0, 0,
 	    NULL },
+	{ "keep-spikes", 0, OPT_FLAG, NULL, "take single values far over all others as they are", OFF(keep_spikes), 0, 0, NULL },
 	{ "horizon", 0, OPT_DURATION, "DUR", "how far ahead to plan; default 52w", OFF(horizon_s), 3600, 5.0 * 366 * 86400, NULL },
 	{ "service-level", 0, OPT_DOUBLE, "SHARE", "chance with which the peak is to be carried; default 0.95",
 	    OFF(service_level), 0.01, 0.9999, NULL },
@@ -174,6 +175,7 @@ plan_options(struct cmd_ctx *ctx, struct plan_options *o, struct berth_err *err)
 	o->total = v->total;
 	o->requested = v->requested;
 	o->sparse = v->sparse;
+	o->keep_spikes = v->keep_spikes;
 	o->reconcile = v->reconcile;
 	o->events = v->events;
 	o->no_events = v->no_events;
@@ -335,6 +337,13 @@ plan_make(struct cmd_ctx *ctx, int64_t at, const struct plan_then *then, struct 
 	if (rc == BERTH_OK)
 		rc = cmd_accels(ctx, &accels, err);
 	m->o.then = then == NULL ? NULL : &then->demand;
+	if (rc == BERTH_OK && then == NULL) {
+		rc = plan_money_read(ctx, accels, &m->o, err);
+	} else if (rc == BERTH_OK) {
+		m->o.money = then->money;
+		m->o.n_money = then->n_money;
+	}
+	plan_money_apply(&m->o);
 	if (rc == BERTH_OK)
 		rc = plan_demand_load(ctx, accels, &m->o, &f, &m->ps, &m->n, err);
 	m->left.n = f.n_left;
@@ -372,6 +381,7 @@ plan_finish(struct cmd_ctx *ctx, struct plan_made *m, struct berth_err *err)
 	if (rc == BERTH_OK) {
 		plan_demand_explain(m->ps, m->n, ctx->arena);
 		plan_events_explain(m->ps, m->n, ctx->arena);
+		plan_money_explain(m->ps, m->n, &m->o, ctx->arena);
 	}
 	return rc;
 }

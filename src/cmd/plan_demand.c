@@ -19,7 +19,8 @@ demand_ctx(const struct cmd_ctx *ctx, const struct plan_options *o)
 
 	*v = (struct forecast_opts){ .then = o->then, .series = *o->series, .by = *o->by, .at = o->at, .paths = o->paths, .seed = (int64_t)o->seed,
 		.threads = 1, .gpus_per_node = 8, .reconcile = o->reconcile, .events = o->events, .no_events = o->no_events,
-		.total = o->total, .sparse = o->sparse, .requested = o->requested };
+		.total = o->total, .sparse = o->sparse, .requested = o->requested,
+		.keep_spikes = o->keep_spikes, .spike_times = FC_SPIKE_ONCE };
 	as.opts = v;
 	return as;
 }
@@ -202,6 +203,7 @@ demand_step(const struct plan_options *o, struct forecast_set *f, const bool *wa
 	fo.horizon = (size_t)((o->horizon_s + step_s - 1) / step_s);
 	fo.n_paths = (size_t)o->paths;
 	fo.seed = o->seed;
+	fo.spike_times = o->keep_spikes ? INFINITY : FC_SPIKE_ONCE;
 	fo.errors = demand_sums(o) && str_eq(o->reconcile, "mint");
 	rc = fc_run_many(in, m, &fo, a, out, err);
 	for (size_t k = 0; k < m && rc == BERTH_OK; k++)

@@ -44,6 +44,7 @@ plan_inputs_write(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n, c
 	jsonw_int(&w, "horizon_s", o->horizon_s);
 	jsonw_double(&w, "service_level", o->service_level);
 	jsonw_double(&w, "budget", o->budget_usd);
+	plan_money_json(&w, o);
 	jsonw_int(&w, "paths", o->paths);
 	jsonw_int(&w, "seed", (int64_t)o->seed);
 	jsonw_int(&w, "max_term_months", o->max_term_months);
@@ -138,6 +139,7 @@ plan_inputs_read(struct cmd_ctx *ctx, const struct plan_row *row, struct line *l
 	for (size_t i = 0; i < n; i++)
 		argv[i] = arena_strdup(ctx->arena, json_is_string(jsonr_at(&args, i).v) ? json_string_value(jsonr_at(&args, i).v) : "");
 	plan_then_read(ctx, &root, then);
+	plan_money_again(&root, ctx->arena, &then->money, &then->n_money);
 	json_decref(v);
 	return line_parse(ctx->arena, row->made, (int)n, (char *const *)(void *)argv, line, err);
 }

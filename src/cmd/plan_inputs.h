@@ -15,6 +15,8 @@ struct plan_then {
 	size_t n_owned;
 	int64_t *oldest;	/* [n_oldest] as_of of the oldest price, of each series that was planned; read alone */
 	size_t n_oldest;
+	struct plan_money *money;	/* [n_money] */
+	size_t n_money;
 };
 
 BERTH_MUST_CHECK enum berth_code plan_inputs_write(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n,

@@ -33,6 +33,14 @@ struct plan_share {
 	double min, max;
 };
 
+/* A budget that counts all, and what the jobs need of it. */
+struct plan_money {
+	const char *name;
+	int64_t period_s;		/* 0: all time */
+	double cap, spent, reserved;	/* USD, in the period that holds now */
+	double queued;			/* what waiting jobs will need; NaN: more than is left */
+};
+
 #define PLAN_IDLE_S (28 * 86400)
 
 struct plan_options {
@@ -40,6 +48,8 @@ struct plan_options {
 	int64_t horizon_s;
 	double service_level;
 	double budget_usd;		/* all series together; NaN: none */
+	struct plan_money *money;	/* [n_money] */
+	size_t n_money;
 	int64_t paths;
 	uint64_t seed;
 	int64_t max_term_months;
@@ -61,7 +71,7 @@ struct plan_options {
 	const struct plan_share *shares;	/* [n_shares] of what is owned or bought */
 	size_t n_shares;
 	const struct opt_list *series, *by;	/* names and patterns; one label whose sums are planned */
-	bool total, requested, sparse;	/* as of `berth forecast` */
+	bool total, requested, sparse, keep_spikes;	/* as of `berth forecast` */
 	const char *reconcile;
 	const char *events;		/* path of the option; NULL: that of berth.yaml */
 	bool no_events;
@@ -205,6 +215,16 @@ BERTH_MUST_CHECK enum berth_code plan_lp(const struct plan_series *ps, size_t n,
 /* Adds a reason. */
 void plan_add(struct explain *e, struct arena *a, const char *s);
 const char *plan_ladder_text(const struct plan_series *ps, struct arena *a);
+
+/* The store's budgets of scope "all", with what running jobs have reserved and waiting ones need. */
+BERTH_MUST_CHECK enum berth_code plan_money_read(struct cmd_ctx *ctx, const struct accel_table *accels, struct plan_options *o,
+    struct berth_err *err);
+/* Lowers o->budget_usd to what they leave, times their periods in the horizon. */
+void plan_money_apply(struct plan_options *o);
+void plan_money_explain(struct plan_series *ps, size_t n, const struct plan_options *o, struct arena *a);
+void plan_money_json(struct jsonw *w, const struct plan_options *o);
+struct jsonr;
+void plan_money_again(const struct jsonr *inputs, struct arena *a, struct plan_money **money_out, size_t *n_out);
 
 /* Solves all series together under the one budget, then assesses and explains each. */
 BERTH_MUST_CHECK enum berth_code plan_solve_all(struct plan_series *ps, size_t n, const struct plan_options *o,

@@ -98,6 +98,7 @@ plan_json_risk(struct jsonw *w, const struct plan_series *ps)
 	jsonw_fixed(w, "p90", r->p90_usd, 6);
 	jsonw_end_object(w);
 	jsonw_begin_object(w, "regret");
+	jsonw_fixed(w, "demand_minus_10", r->fall_regret_usd, 6);
 	jsonw_fixed(w, "demand_minus_20", r->regret_down_usd, 6);
 	jsonw_fixed(w, "demand_plus_20", r->regret_up_usd, 6);
 	jsonw_end_object(w);
@@ -250,6 +251,8 @@ plan_json(struct jsonw *w, int64_t id, const struct plan_series *ps, size_t n, c
 	jsonw_fixed(w, "upfront", t.upfront, 6);
 	jsonw_end_object(w);
 	jsonw_fixed(w, "budget", o->budget_usd, 6);
+	if (o->n_money > 0)
+		plan_money_json(w, o);
 	plan_quota_json(w, ps, n, o);
 	plan_json_runway(w, ps, n);
 }

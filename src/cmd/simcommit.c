@@ -175,6 +175,7 @@ simcommit_period(struct simcommit_world *w, struct arena *a, size_t *done_out, s
 	fo.horizon = longest;
 	fo.n_paths = w->g->paths;
 	fo.seed = w->g->seed;
+	fo.spike_times = FC_SPIKE_ONCE;
 	rc = fc_run_open(in, m, &fo, &run, err);
 	if (rc != BERTH_OK)
 		return rc;

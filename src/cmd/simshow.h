@@ -22,11 +22,15 @@ BERTH_MUST_CHECK enum berth_code simshow_svg(struct cmd_ctx *ctx, const char *pa
 
 /* One row a policy; under it a bar for each mean. */
 BERTH_MUST_CHECK enum berth_code simshow_spot(struct cmd_ctx *ctx, const struct simspot_result *r, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code simshow_spot_svg(struct cmd_ctx *ctx, const char *path, const struct simspot_result *r,
+    struct berth_err *err);	/* by slack; path NULL: none */
 void simshow_spot_json(struct jsonw *w, const struct simspot_result *r);
 
 /* One row for each of cells [n] and rule; under it a bar for the mean of each rule. */
 BERTH_MUST_CHECK enum berth_code simshow_commit(struct cmd_ctx *ctx, const struct simcommit_cell *c, size_t n,
     struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code simshow_commit_svg(struct cmd_ctx *ctx, const char *path, const struct simcommit_cell *c, size_t n,
+    struct berth_err *err);	/* by the price of what is reserved; path NULL: none */
 void simshow_commit_json(struct jsonw *w, const struct simcommit_cell *c, size_t n);
 
 #endif

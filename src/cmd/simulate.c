@@ -25,7 +25,7 @@
 #define SIMULATE_CHANGEOVER_MAX_S (30 * 86400)
 
 struct simulate_opts {
-	const char *traces, *set, *train, *pool;
+	const char *traces, *set, *train, *pool, *svg;
 	int64_t work_s, starts;
 	double price, pessimism, move_hours;
 	struct usd_micro on_demand;
@@ -56,11 +56,13 @@ static const struct opt_row simulate_rows[] = {
 	{ "starts", 0, OPT_INT, "N", "jobs in each half of each trace; default 24", OFF(starts), 1, 100000, NULL },
 	{ "pessimism", 0, OPT_DOUBLE, "Z", "standard errors that learned chances are worsened by; default 1", OFF(pessimism), 0, 10,
 	    NULL },
+	{ "svg", 0, OPT_PATH, "FILE", "write the mean cost by slack as a chart", OFF(svg), 0, 0, NULL },
 	{ 0 },
 };
 
 struct simulate_commit_opts {
 	struct opt_list reserved;
+	const char *svg;
 	double split;
 	int64_t every_s, paths, seed;
 };
@@ -76,6 +78,7 @@ static const struct opt_row simulate_commit_rows[] = {
 	    5.0 * 366 * 86400, NULL },
 	{ "paths", 0, OPT_INT, "N", "sample paths of the forecast; default 200", COFF(paths), 1, 10000, NULL },
 	{ "seed", 0, OPT_INT, "N", "of the sample paths; default 1", COFF(seed), 0, 9e15, NULL },
+	{ "svg", 0, OPT_PATH, "FILE", "write the mean cost by the price of what is reserved as a chart", COFF(svg), 0, 0, NULL },
 	{ 0 },
 };
 
@@ -232,8 +235,9 @@ simulate_spot(struct cmd_ctx *ctx, struct berth_err *err)
 		cmd_warn(ctx, "%zu combinations are left out: work and one changeover do not fit into the deadline", r.impossible);
 	if (r.too_short > 0)
 		cmd_warn(ctx, "%zu of %zu halves of traces are left out: too short for the longest deadline, or their ticks longer than the work", r.too_short, r.halves);
-	if (!cmd_wants_json(ctx))
-		return simshow_spot(ctx, &r, err);
+	rc = simshow_spot_svg(ctx, o->svg, &r, err);
+	if (rc != BERTH_OK || !cmd_wants_json(ctx))
+		return rc == BERTH_OK ? simshow_spot(ctx, &r, err) : rc;
 	simshow_spot_json(cmd_json_begin(ctx, "berth.simulation/1"), &r);
 	return cmd_json_end(ctx, err);
 }
@@ -297,10 +301,10 @@ simulate_commit(struct cmd_ctx *ctx, struct berth_err *err)
 	progress_start(&bar, cmd_progress(ctx), "simulate", "", 0);
 	rc = simcommit_run(s, n, &g, simulate_progress, &bar, ctx->arena, &cells, &n_cells, err);
 	progress_end(&bar);
-	if (rc != BERTH_OK)
-		return rc;
-	if (!cmd_wants_json(ctx))
-		return simshow_commit(ctx, cells, n_cells, err);
+	if (rc == BERTH_OK)
+		rc = simshow_commit_svg(ctx, o->svg, cells, n_cells, err);
+	if (rc != BERTH_OK || !cmd_wants_json(ctx))
+		return rc == BERTH_OK ? simshow_commit(ctx, cells, n_cells, err) : rc;
 	simshow_commit_json(cmd_json_begin(ctx, "berth.simulation/1"), cells, n_cells);
 	return cmd_json_end(ctx, err);
 }

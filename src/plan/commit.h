@@ -114,6 +114,7 @@ struct commit_risk {
 	double regret_down_usd, regret_up_usd;	/* cost of this plan minus that of the best plan, if all demand is 20 % less, more */
 	double down_usd, up_usd;		/* cost of this plan then */
 	double down_on_demand_usd;		/* on-demand only then */
+	double fall_usd, fall_regret_usd, fall_on_demand_usd;	/* the same three at 10 % less: cost, regret, on-demand only */
 	double covered;				/* share of paths (by weight) whose peak the capacity carries */
 	double peak_p50, peak_p95;		/* of the paths' peaks */
 };

@@ -6,6 +6,7 @@
 #include "util/arena.h"
 
 #define COMMIT_REGRET 0.2	/* demand off by this share */
+#define COMMIT_FALL 0.1		/* what a fall of demand is told for */
 
 /* What a plan's lines can serve, lowest usage price first. */
 struct commit_step {
@@ -131,5 +132,8 @@ commit_assess(const struct commit_problem *p, const struct commit_shares *rules,
 	if (rc == BERTH_OK)
 		rc = commit_scaled(p, rules, plan, d, 1 + COMMIT_REGRET, a, &risk_out->up_usd, &risk_out->regret_up_usd, &unused,
 		    err);
+	if (rc == BERTH_OK)
+		rc = commit_scaled(p, rules, plan, d, 1 - COMMIT_FALL, a, &risk_out->fall_usd, &risk_out->fall_regret_usd,
+		    &risk_out->fall_on_demand_usd, err);
 	return rc;
 }

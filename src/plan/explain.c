@@ -8,6 +8,8 @@
 #include "util/time.h"
 #include "util/vec.h"
 
+#define EXPLAIN_MONTH_HOURS 730.0
+
 struct explain_lines {
 	struct arena *a;
 	VEC(const char *) v;
@@ -59,6 +61,17 @@ explain_next(const struct commit_problem *p, size_t top, int64_t gpus, struct ar
 	    100 * busy / (double)gpus);
 }
 
+/* Levels that are busy at least this share of the time: a quantile of demand. */
+static size_t
+explain_busy(const struct commit_problem *p, double share)
+{
+	size_t l = 0;
+
+	while (l < p->curve->levels && p->curve->use[l] >= share)
+		l++;
+	return l;
+}
+
 /* What would have to be true for one more GPU of the best offer. */
 static void
 explain_margin(struct explain_lines *l, const struct commit_problem *p, const struct commit_plan *plan,
@@ -82,6 +95,9 @@ explain_margin(struct explain_lines *l, const struct commit_problem *p, const st
 	}
 	if (top >= p->curve->levels)
 		return;
+	if (plan->use[best].break_even < 1)
+		explain_add(l, "%s pays up to the %.1f %% quantile of demand (1 - its break-even), which is %zu GPUs over all hours and paths",
+		    name[best], 100 * (1 - plan->use[best].break_even), explain_busy(p, plan->use[best].break_even));
 	explain_add(l, "%s; break-even of %s is %.1f %%%s", explain_next(p, top, p->lines[best].gpus, l->a), name[best],
 	    100 * plan->use[best].break_even, plan->use[best].break_even >= 1 ? ": it can never pay" : "");
 }
@@ -104,10 +120,15 @@ explain_bound(struct explain_lines *l, const struct commit_problem *p, const str
 }
 
 static void
-explain_risk(struct explain_lines *l, const struct commit_risk *r)
+explain_risk(struct explain_lines *l, const struct commit_problem *p, const struct commit_risk *r)
 {
+	double months = p->curve->hours / EXPLAIN_MONTH_HOURS;
+
 	explain_add(l, "over the sample paths the cost lies between %.2f (P10) and %.2f USD (P90), peak %.0f (P50) to %.0f "
 	    "GPUs (P95)", r->p10_usd, r->p90_usd, ceil(r->peak_p50), ceil(r->peak_p95));
+	explain_add(l, "if demand falls 10 %%, the plan loses %.2f USD a month against the best for that demand (%s%.1f %% %s on-demand "
+	    "only)", r->fall_regret_usd / months, r->fall_usd <= r->fall_on_demand_usd ? "still " : "", fabs(explain_percent(r->fall_on_demand_usd - r->fall_usd, r->fall_on_demand_usd)),
+	    r->fall_usd <= r->fall_on_demand_usd ? "under" : "over");
 	explain_add(l, "if demand is 20 %% less the plan costs %.2f USD more than the best for that demand, %.1f %% "
 	    "%s on-demand only; if it is 20 %% more, %.2f USD", r->regret_down_usd,
 	    fabs(explain_percent(r->down_on_demand_usd - r->down_usd, r->down_on_demand_usd)),
@@ -132,7 +153,7 @@ explain_commit(const struct commit_problem *p, const struct commit_plan *plan, c
 		explain_margin(&l, p, plan, name);
 		explain_add(&l, "expected %.2f USD, on-demand only %.2f USD: %.1f %% less", plan->cost_usd,
 		    plan->on_demand_usd, explain_percent(plan->on_demand_usd - plan->cost_usd, plan->on_demand_usd));
-		explain_risk(&l, risk);
+		explain_risk(&l, p, risk);
 	}
 	explain_bound(&l, p, plan);
 	out->line = l.v.v;
@@ -204,7 +225,9 @@ explain_place(const struct explain_job *j, struct arena *a)
 	if (j->runner_up != NULL && j->runner_up_egress_usd >= 0.005)
 		text = arena_printf(a, "%s (moving the data costs %.2f USD)", text, j->runner_up_egress_usd);
 	if (j->binds != NULL)
-		text = arena_printf(a, "%s; binds: %s (%.2f USD a %s)", text, j->binds, j->shadow, j->unit);
+		text = arena_printf(a, "%s; binds: %s (%.2f USD a %s%s)", text, j->binds, j->shadow, j->unit,
+		    j->more > 0 && j->more_saves_usd >= 0.005 ?
+		    arena_printf(a, ": %.6g more would save %.2f USD", j->more, j->more_saves_usd) : "");
 	if (j->spot != NULL)
 		text = arena_printf(a, "%s; %s", text, j->spot);
 	else if (j->cost->latest_start > 0)

@@ -32,6 +32,7 @@ struct explain_job {
 	const char *binds;	/* label of the limit; NULL: none */
 	double shadow;		/* USD per unit of it */
 	const char *unit;	/* of the limit: "GPU", "vCPU" */
+	double more, more_saves_usd;	/* so many units more of it would save so much; 0 or NaN: not known */
 	size_t seen;
 	const size_t *refused;	/* [REFUSE_COUNT] */
 	const char *detail;	/* for a job not placed: the last rule in numbers; NULL */

@@ -91,7 +91,8 @@ place
 is_offer 0 on_demand "4: a job goes on demand"
 { echo "$head"; echo acme,r1,quad,H100,4,reserved,12,none,0,-1,USD; echo $one; } >below.csv
 b prices import below.csv
-expect_err_has 'below.csv:2: price unknown: a price below 0 is no price' "4: a price below 0 is none, and its line is told"
+expect_exit 8 "4: a price below 0 is refused, the rest goes on"
+expect_err_has "below.csv:2: refused: price_per_hour '-1': a price below 0 is no price" "4: and its line is told"
 b prices list -p reserved -o csv --columns price_per_hour
 expect_out_lacks '^-[0-9]'
 
@@ -237,25 +238,115 @@ b budget set all --cap 20
 job low H100:4 'work: 2h' "$od" 'priority: 0'
 job high H100:4 'work: 2h' "$od" 'priority: 5'
 place
-expect_exit 3 "14: a budget for one of two"
+expect_exit 4 "14: a budget for one of two"
 expect_json '$.jobs[0].name' high
 expect_json '$.jobs[0].offer.instance_type' quad "14: the one of higher priority goes"
 expect_json '$.jobs[1].offer' null
 expect_json '$.jobs[1].binds' 'budget all/month' "14: the other is not served, and why"
 expect_json_near '$.jobs[1].changes[0].to' 13.333334 1e-6
+# Money for none of them: still no lack of capacity. And commitments take nothing of what jobs need.
+b budget set all --cap 10
+place
+expect_exit 4 "14: a budget for none"
+expect_json '$.jobs[0].refused.over_budget' 1
+expect_json '$.jobs[0].refused.capacity' ''
+market c $one acme,r1,quad,H100,4,reserved,1,none,0,4.8,USD
+use 16
+b plan d --no-spot --horizon 4w -o json
+expect_json '$.series[0].buys[0].gpus' 16 "14: without a budget all is reserved"
+expect_json '$.budgets' ''
+b budget set all --cap 2000 --period total
+b plan d --no-spot --horizon 4w -o json
+expect_json '$.budgets[0].queued' 0.000000
+expect_json '$.budget' 2000.000000
+expect_json '$.series[0].buys[0].count' "$(awk 'BEGIN { print int(2000 / (4.8 * 672)) }' | sed 's/^0$//')" "14: none, for one binds more than all of it"
+b budget set all --cap 7000 --period total
+b plan d --no-spot --horizon 4w -o json
+expect_json '$.series[0].buys[0].count' 2 "14: two machines for four weeks bind 6451.20 USD of 7000"
+job wants H100:4 'work: 100h' "$od"
+b plan d --no-spot --horizon 4w -o json
+expect_json_near '$.budgets[0].queued' 800.666667 0.01 "14: a job that waits needs 100 h and its start"
+expect_json '$.series[0].buys[0].count' 1 "14: and has them, before a second machine is reserved"
+expect_out_has 'jobs come first: of the budget all/total of 7000.00 USD, 0.00 USD are spent'
+id=$(json '$.id')
+b budget set all --cap 9000 --period total
+b plan --replay "$id"
+expect_exit 0 "14: a plan is made again as the money was then"
+b budget set all --cap 500 --period total
+b plan d --no-spot --horizon 4w -o json
+expect_json '$.budgets[0].queued' null
+expect_json '$.budget' 0.000000 "14: nothing is committed while a job waits for money"
 
-# 15. An hour of 1e9 GPUs; too few paths for what is claimed; the hour that a zone lacks or has twice.
-market w $one acme,r1,quad,H100,4,reserved,12,none,0,4.8,USD
-use '(h == 700 ? 1e9 : 16)'
+# 15. An hour of 1e9 GPUs, of 250 and of ten times the rest, anywhere in the history: it counts as the rest, and is told; the plan is
+# what it is without. What stays, and what comes back, is demand. Too few paths for what is claimed; the hour that a zone lacks.
+r=acme,r1,quad,H100,4,reserved,12,none,0,4.8,USD
+bought() { json '$.series[0].buys[0].gpus'; }
+market wclean $one $r
+use 16
 b plan d --no-spot -o json
-expect_exit 1 "15: an absurd hour"
-expect_err_has 'a peak of [0-9]+ GPUs is more than the 1048576 that a plan can hold: are its numbers right'
-market y $one acme,r1,quad,H100,4,reserved,12,none,0,4.8,USD
-use '(h == 700 ? 4000 : 16)'
+peak=$(json '$.series[0].peak')
+expect_json '$.series[0].buys[0].gpus' 16
+for spike in 1e9 4000 160; do
+	market w$spike $one $r
+	use "(h == 700 ? $spike : 16)"
+	b plan d --no-spot -o json
+	expect_exit 0 "15: an hour of $spike"
+	[ "$(bought)" = 16 ]
+	ok $? "15: an hour of $spike: 16 are reserved as without it (is $(bought))"
+	expect_json_near '$.series[0].peak' "$peak" 0.01
+	expect_out_has "forecast warning: $(awk "BEGIN { printf \"%.15g\", $spike }") at 2026-11-17T16:00:00Z is far over all other values and counts as 16"
+	no_nan "15: and makes no number odd"
+done
+b plan d --no-spot --keep-spikes -o json
+expect_out_lacks 'counts as'
+market w2 $one $r
+use '(h == 1007 ? 1e9 : h == 300 ? 2e9 : 16 + h % 3)'
 b plan d --no-spot -o json
-awk -v g="$(json '$.series[0].buys[0].gpus')" 'BEGIN { exit !(g + 0 <= 16) }'
-ok $? "15: one hour at 250 times the rest buys no GPU beyond the rest (buys $(json '$.series[0].buys[0].gpus'))"
-no_nan "15: and makes no number odd"
+expect_out_has 'forecast warning: 2 values are far over all others, the first of them 2000000000 at'
+expect_json '$.series[0].buys[0].gpus' 16 "15: also two of them, and in the last hour"
+b forecast d --horizon 1w -o json
+expect_json '$.series[0].spikes[1].t' 2026-11-30T11:00:00Z
+expect_json_near '$.series[0].spikes[1].value' 1e9 1
+expect_json_near '$.series[0].spikes[1].counts_as' 18 1e-6
+market up $one $r
+use '(h >= 900 ? 96 : 16)'
+b plan d --no-spot -o json
+expect_out_lacks 'counts as' "15: a level that stays is demand"
+up=$(bought)
+[ "$up" -gt 30 ]
+ok $? "15: after four days of it more than the old level is reserved ($up)"
+b plan d --no-spot --keep-spikes -o json
+expect_json '$.series[0].buys[0].gpus' "$up" "15: and nothing of it was cut"
+market beat $one $r
+use '(h % 168 == 20 ? 160 : 16)'
+b forecast d --horizon 4w -o json
+expect_json_near '$.series[0].peak.p50' 160 8 "15: a peak of an hour each week is one"
+expect_json '$.series[0].spikes[0].t' ''
+market all $one $r
+awk 'BEGIN { print "timestamp,gpus,series,accelerator"
+	for (h = 0; h < 1008; h++) { t = 1796040000 - 3600 * (1008 - h); print t "," (h == 700 ? 1000 : 16) ",d,H100"; print t ",240,e,H100" } }' >use.csv
+b record csv use.csv
+b plan --total --no-spot -o json
+with=$(bought) peak=$(json '$.series[0].peak')
+market none $one $r
+sed 's/,1000,/,16,/' use.csv >calm.csv
+b record csv calm.csv
+b plan --total --no-spot -o json
+[ "$(bought)" = "$with" ]
+ok $? "15: nor does it hide in a sum (is $with, without it $(bought))"
+expect_json_near '$.series[0].peak' "$peak" 0.01
+# A zone where the clock goes forth and back: history and forecast go on by the UTC hour, none is lacking, none is there twice.
+NOW=2026-10-26T00:00:00Z
+market dst $one $r
+awk 'BEGIN { print "timestamp,gpus,series,accelerator"; for (h = 0; h < 672; h++) print 1792972800 - 3600 * (672 - h) "," 16 + (h % 24 > 8) * 8 ",d,H100" }' >use.csv
+b record csv use.csv
+for zone in UTC Europe/Berlin America/New_York; do
+	b forecast d --horizon 2w --zone $zone --points -o csv --columns t
+	sed 1d "$out" | awk -v n=0 '{ gsub(/[TZ:]/, "-"); split($0, p, "-"); d = p[3] * 24 + p[4]; if (p[2] == 11) d += 31 * 24
+		if (NR > 1 && d != last + 1) bad = 1; last = d; n++ } END { exit !(n == 336 && !bad) }'
+	ok $? "15: $zone: 336 hours, each once"
+done
+NOW=2026-11-30T12:00:00Z
 market v $one acme,r1,quad,H100,4,reserved,12,none,0,4.8,USD
 use 16
 b plan d --no-spot --paths 10 --service-level 0.95 -o json

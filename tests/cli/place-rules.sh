@@ -253,7 +253,7 @@ run --config berth.yaml --store money.db place
 expect_exit 0 'without a budget all three go'
 run --config berth.yaml --store money.db budget set project:nlp --cap 210 --period total
 run --config berth.yaml --store money.db place -o json
-expect_exit 3 'money for two'
+expect_exit 4 'money for two'
 expect_json '$.jobs[0].offer.instance_type' cheap
 [ "$(awk -f "$TOP_SRCDIR/tests/cli/json.awk" "$out" | grep -c 'offer.instance_type	cheap$')" -eq 2 ]
 ok $? 'two are placed'

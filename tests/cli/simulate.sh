@@ -95,6 +95,14 @@ run simulate spot --traces m --pool all --work 3h --slack 1.5 --changeover 300s 
 expect_json_near '$.policies[0].mean' 0.5 1e-6 "two hours are not"
 expect_json_near '$.policies[1].mean' 0.5 1e-6
 
+run simulate spot --traces t --set half --work 90m --slack 1.5,2.5 --changeover 300s --policies greedy,berth --svg p.svg
+expect_exit 0
+grep -q greedy p.svg && grep -q berth p.svg && grep -q '</svg>' p.svg && ! grep -q omniscient p.svg
+ok $? "the mean by slack as a chart, of the policies that were asked for"
+rm p.svg
+run simulate spot --traces t --set half --work 90m --slack 2.5 --changeover 300s --policies berth --svg p.svg --dry-run
+[ ! -e p.svg ]
+ok $? "a dry run writes none"
 run simulate spot --traces t --set nowhere
 expect_exit 1
 expect_err_has "no trace 'nowhere'; there are"
@@ -152,6 +160,13 @@ expect_json_near '$.by[5].reserved_gpus' 10 1e-6
 run simulate commit square --reserved 0.8 --every 1w -o json
 expect_json_near '$.by[5].reserved_gpus' 0 1e-6 "at 0.8 nothing is worth it"
 expect_json_near '$.by[2].mean' 1.0666667 1e-6
+run simulate commit square --reserved 0.5,0.8 --svg c.svg -o json
+expect_exit 0
+expect_is_json berth.simulation/1
+for name in $(awk -F '"' '$2 == "name" { print $4 }' "$out"); do
+	grep -q "$name" c.svg
+	ok $? "the chart of purchases has a line for $name"
+done
 run simulate commit nowhere
 expect_exit 1
 run simulate commit --reserved 2

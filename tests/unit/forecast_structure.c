@@ -264,6 +264,58 @@ spikes(struct arena *a)
 	tap_ok(r.windows[1].q[FC_PEAK50] > 150, "a spike of each week is its peak (%.0f)", r.windows[1].q[FC_PEAK50]);
 }
 
+static size_t
+spike_count(struct arena *a, double times)
+{
+	struct fc_series s = { "s", start, 3600, HOURS, y, NULL }, out;
+	struct fc_spike v[FC_SPIKE_MAX];
+	size_t n;
+
+	fc_spikes(&s, times, a, &out, v, &n);
+	return n;
+}
+
+/* What was recorded wrongly: cut to the rest where it is absurd, or where the caller says that it is no base. */
+static void
+absurd(struct arena *a)
+{
+	static const struct { int at, len; double v, times; bool cut; const char *what; } rows[] = {
+		{ 700, 1, 1e9, FC_SPIKE_ABSURD, true, "1e9 in one hour" }, { HOURS - 1, 1, 1e9, FC_SPIKE_ABSURD, true, "1e9 in the last" },
+		{ 700, 1, 400, FC_SPIKE_ABSURD, false, "ten times the rest" }, { 700, 3, 400, FC_SPIKE_ONCE, true, "that, for a plan" },
+		{ 700, 4, 1e9, FC_SPIKE_ABSURD, false, "four hours" }, { HOURS - 20, 2, 400, FC_SPIKE_ONCE, false, "what has just come" },
+		{ HOURS - 30, 30, 400, FC_SPIKE_ONCE, false, "what stays" }, { 700, 1, 1e9, INFINITY, false, "as it is" },
+		{ 700, 1, 180, FC_SPIKE_ONCE, false, "less than five times the rest" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct fc_series s = { "s", start, 3600, HOURS, y, NULL }, out;
+		struct fc_spike v[FC_SPIKE_MAX];
+		double most = 0;
+		size_t n;
+
+		for (int t = 0; t < HOURS; t++)
+			y[t] = 40 + t % 2;
+		for (int k = 0; k < rows[i].len; k++)
+			y[rows[i].at + k] = rows[i].v;
+		fc_spikes(&s, rows[i].times, a, &out, v, &n);
+		for (int t = 0; t < HOURS; t++)
+			most = fmax(most, out.mean[t]);
+		tap_ok(rows[i].cut ? n == (size_t)rows[i].len && most == 41 : n == 0 && out.mean == y, "%s: %s", rows[i].what,
+		    rows[i].cut ? "cut" : "kept");
+		if (rows[i].cut)
+			tap_ok(v[0].t == start + 3600 * (int64_t)rows[i].at && v[0].value == rows[i].v && v[0].to == 41, "and told");
+	}
+	for (int t = 0; t < HOURS; t++)
+		y[t] = t % 168 == 7 ? 400 : 40;
+	tap_ok(spike_count(a, FC_SPIKE_ONCE) == 0, "an hour of each week comes back: kept");
+	for (int t = 0; t < HOURS; t++)
+		y[t] = t == 700 ? 90 : t == 900 ? 2 : 0;
+	tap_ok(spike_count(a, FC_SPIKE_ONCE) == 0, "where there is mostly nothing, 45 times the rest is demand");
+	for (int t = 0; t < HOURS; t++)
+		y[t] = t == 700 ? 1e9 : 0;
+	tap_ok(spike_count(a, FC_SPIKE_ONCE) == 0, "nothing to cut to: kept");
+}
+
 /* The maximum over a window is no smaller than any of its steps. */
 static void
 peak_holds_steps(struct arena *a)
@@ -379,6 +431,7 @@ main(void)
 	shift_rates();
 	small_counts();
 	spikes(a);
+	absurd(a);
 	peak_holds_steps(a);
 	holes(a);
 	arena_free(a);
