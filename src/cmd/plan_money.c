@@ -35,7 +35,7 @@ money_queued(struct cmd_ctx *ctx, const struct accel_table *accels, const struct
     struct berth_err *err)
 {
 	const struct placing_options po = { .now = ctx->now, .seed = o->seed, .limits = o->limits, .n_limits = o->n_limits,
-		.price_age_s = o->price_age_s, .need_account = o->need_account };
+		.ages = o->ages, .need_account = o->need_account };
 	struct placing p;
 	enum berth_code rc = placing_run(ctx->store, accels, &po, NULL, 0, ctx->arena, &p, err);
 
