@@ -250,8 +250,12 @@ account_judge(struct prov_account *acc, const struct http_req *req, const struct
 	code = prov_classify(acc->ops, resp, &e, is_create, &unclassified);
 	/* some repeat what they were sent: a signature's canonical text holds the session token */
 	str_copy(e.text, sizeof(e.text), http_tape_scrub_words(req, e.text));
-	err_set(err, code, "HTTP %d%s%s%s%s%s", resp->status, e.code[0] != '\0' ? " " : "", e.code,
-	    e.text[0] != '\0' ? ": " : "", e.text, unclassified ? " (unclassified, taken as no capacity)" : "");
+	if (!str_starts(req->url, "http"))	/* a command or a file of this machine: no status was sent */
+		err_set(err, code, "%s%s%s%s", e.code, e.code[0] != '\0' && e.text[0] != '\0' ? ": " : "", e.text,
+		    unclassified ? " (unclassified, taken as no capacity)" : "");
+	else
+		err_set(err, code, "HTTP %d%s%s%s%s%s", resp->status, e.code[0] != '\0' ? " " : "", e.code,
+		    e.text[0] != '\0' ? ": " : "", e.text, unclassified ? " (unclassified, taken as no capacity)" : "");
 	if (err != NULL) {
 		err->http_status = resp->status;
 		err->retry_after_s = resp->retry_after_s;

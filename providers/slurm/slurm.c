@@ -53,6 +53,8 @@ static const struct prov_error_row slurm_errors[] = {
 	{ 0, "2115", NULL, BERTH_EPERMANENT }, { 0, NULL, "Trackable RESource", BERTH_EPERMANENT },
 	{ 0, "2029", NULL, BERTH_EPERMANENT }, { 0, NULL, "Invalid feature specification", BERTH_EPERMANENT },
 	{ 0, "9001", NULL, BERTH_EPERMANENT }, { 0, "2127", NULL, BERTH_EPERMANENT },
+	{ 0, NULL, "Unknown host", BERTH_EPERMANENT }, { 0, NULL, "configuration source", BERTH_EPERMANENT },
+	{ 0, NULL, "Unable to process configuration file", BERTH_EPERMANENT },
 	{ 0, NULL, "Unable to contact slurm controller", BERTH_ETRANSIENT },
 	{ 0, NULL, "Socket timed out", BERTH_ETRANSIENT }, { 0, NULL, "standby mode", BERTH_ETRANSIENT },
 	{ 0, NULL, NULL, BERTH_OK },
@@ -262,7 +264,7 @@ slurm_step_parse(void *st, const struct http_resp *resp, int64_t now, struct ber
 		return err_set(err, BERTH_EPERMANENT, "%s knows none of the versions v0.0.%d to v0.0.%d", s->url, SLURM_OLDEST,
 		    SLURM_NEWEST);
 	rc = prov_classify(&provider_slurm, resp, &e, false, NULL);
-	return err_set(err, rc, "HTTP %d %s%s%s%s", resp->status, e.text, rc == BERTH_EAUTH ?
+	return err_set(err, rc, "HTTP %d%s%s%s%s%s", resp->status, e.text[0] != '\0' ? " " : "", e.text, rc == BERTH_EAUTH ?
 	    ": is the token still good? (scontrol token username=" : "", rc == BERTH_EAUTH ? s->user : "",
 	    rc == BERTH_EAUTH ? ")" : "");
 }

@@ -6,6 +6,8 @@
 #include "util/arena.h"
 #include "util/vec.h"
 
+struct yaml_node;
+
 enum doctor_state { DOCTOR_OK, DOCTOR_WARN, DOCTOR_FAIL };
 
 struct doctor_row {
@@ -31,5 +33,7 @@ void doctor_add_err(struct doctor *d, enum doctor_state state, const char *name,
 
 /* Every account: keys and credentials, and unless --offline what its cloud answers; nothing is spent. */
 void doctor_accounts(struct doctor *d);
+/* Whether each machine of a static account's section is reached by ssh; account stands in front of the lines. */
+void doctor_ssh(struct doctor *d, const char *account, const struct yaml_node *section);
 
 #endif

@@ -27,7 +27,7 @@ struct doctor_account {
 	const struct config_account *config;
 	const char *name;		/* "account NAME" */
 	struct prov_account *open;	/* NULL: it did not open */
-	size_t quotas, full, machines, rights, missing;
+	size_t quotas, full, machines, offers, rights, missing;
 	bool refused;			/* and that was said */
 	char first_full[96];
 };
@@ -54,6 +54,14 @@ doctor_machine(void *arg, const struct prov_machine *m, struct berth_err *err)
 }
 
 static enum berth_code
+doctor_offer(void *arg, const struct offer *o, struct berth_err *err)
+{
+	(void)o, (void)err;
+	((struct doctor_account *)arg)->offers++;
+	return BERTH_OK;
+}
+
+static enum berth_code
 doctor_right(void *arg, const struct prov_check *c, struct berth_err *err)
 {
 	struct doctor_account *a = arg;
@@ -73,13 +81,19 @@ doctor_right(void *arg, const struct prov_check *c, struct berth_err *err)
 	return BERTH_OK;
 }
 
-/* A message without the account's name in front: the line says whose it is. */
+/* A message without the account's name and the question in front: the line says whose it is, and nobody asked for the rest. */
 static const char *
 doctor_words(const struct doctor_account *a, const struct berth_err *err)
 {
+	static const char *const asked[] = { "machines: ", "quota: ", "offers: ", "permissions: ", "credentials: " };
 	size_t len = strlen(a->config->name);
+	const char *words = strncmp(err->msg, a->config->name, len) == 0 && str_starts(err->msg + len, ": ") ?
+	    err->msg + len + 2 : err->msg;
 
-	return strncmp(err->msg, a->config->name, len) == 0 && str_starts(err->msg + len, ": ") ? err->msg + len + 2 : err->msg;
+	for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++)
+		if (str_starts(words, asked[i]))
+			words += strlen(asked[i]);
+	return words;
 }
 
 static void
@@ -97,11 +111,21 @@ doctor_open(struct doctor *d, struct prov_net *net, struct doctor_account *a)
 		return;
 	a->open = NULL;
 	words = doctor_words(a, &err);
-	DOCTOR_SAY(d, DOCTOR_FAIL, a->name, err.code == BERTH_EAUTH ? DOCTOR_PUT_KEYS :
-	    "correct the account in berth.yaml; berth-providers(7) lists the keys", "%s: %s", a->config->provider, words);
+	if (err.code == BERTH_EAUTH)
+		DOCTOR_SAY(d, DOCTOR_FAIL, a->name, DOCTOR_PUT_KEYS, "%s: its credentials cannot be had: %s", a->config->provider, words);
+	else
+		DOCTOR_SAY(d, DOCTOR_FAIL, a->name, "correct the account in berth.yaml; berth-providers(7) lists the keys", "%s: %s",
+		    a->config->provider, words);
 }
 
-/* The cheapest question: limits, else what runs for us. False: there is neither. */
+/* Whether the adapter answers for itself, out of files or by commands. */
+static bool
+doctor_is_here(const struct doctor_account *a)
+{
+	return prov_account_ops(a->open)->exchange != NULL;
+}
+
+/* The cheapest question: limits, else what runs for us, else the price lists that lie here. False: there is none. */
 static bool
 doctor_question(const struct doctor *d, struct doctor_account *a, struct prov_many *m)
 {
@@ -112,7 +136,9 @@ doctor_question(const struct doctor *d, struct doctor_account *a, struct prov_ma
 		m->quota_fn = doctor_quota;
 	else if ((caps & PROV_CAP_LEASE) != 0)
 		m->machine_fn = doctor_machine;
-	return (m->quota_fn != NULL || m->machine_fn != NULL) && !d->ctx->offline;
+	else if ((caps & PROV_CAP_OFFERS) != 0 && doctor_is_here(a))
+		m->offer_fn = doctor_offer;
+	return m->offer_fn != NULL || ((m->quota_fn != NULL || m->machine_fn != NULL) && !d->ctx->offline);
 }
 
 /*
@@ -133,6 +159,19 @@ doctor_is_permission(const struct berth_err *err)
 	return true;
 }
 
+/* The service of a machine in a cloud that hands out credentials; nobody asks it who has set any. */
+static bool
+doctor_is_metadata(const struct berth_err *err)
+{
+	static const char *const paths[] = { "/latest/api/", "/latest/meta-data/", "/computeMetadata/", "/metadata/identity/",
+		"/openstack/latest/" };
+
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+		if (strstr(err->where, paths[i]) != NULL)
+			return true;
+	return false;
+}
+
 /* What is wrong, and what to do about it. */
 static void
 doctor_refused(struct doctor *d, struct doctor_account *a, const struct berth_err *err)
@@ -140,7 +179,13 @@ doctor_refused(struct doctor *d, struct doctor_account *a, const struct berth_er
 	const char *next, *what, *words = doctor_words(a, err);
 	enum doctor_state state = DOCTOR_FAIL;
 
-	if (doctor_is_permission(err)) {
+	if (a->refused)
+		return;
+	a->refused = true;
+	if (doctor_is_metadata(err) && err->code != BERTH_ETHROTTLED) {
+		what = "no credentials are set, and this machine has none of its own";
+		next = DOCTOR_PUT_KEYS;
+	} else if (doctor_is_permission(err)) {
 		what = "its credentials are taken, but may not do this";
 		next = "give the account the permissions that berth-providers(7) lists";
 	} else if (err->code == BERTH_EAUTH && strstr(err->msg, "TLS") != NULL) {
@@ -152,6 +197,15 @@ doctor_refused(struct doctor *d, struct doctor_account *a, const struct berth_er
 	} else if (err->code == BERTH_EAUTH) {
 		what = "its credentials are refused";
 		next = "renew them; berth-providers(7) says where they are looked for";
+	} else if (doctor_is_here(a) && !str_starts(err->where, "http") && err->http_status / 100 > 2) {
+		what = "its commands fail";
+		next = "run that command by hand, and put right what it says; berth-providers(7) says what the account needs";
+	} else if (err->code == BERTH_EFAIL) {
+		what = "a program that it needs cannot be run";
+		next = "install it, or correct the account in berth.yaml; berth-providers(7) lists the keys";
+	} else if (doctor_is_here(a) && !str_starts(err->where, "http") && err->code != BERTH_ETRANSIENT) {
+		what = "what it reads on this machine is not right";
+		next = "correct that file, or the account in berth.yaml; berth-providers(7) lists the keys";
 	} else if (err->code == BERTH_ETHROTTLED) {
 		what = "it is asked too often";
 		next = "set rate for this account, or wait";
@@ -167,11 +221,12 @@ doctor_refused(struct doctor *d, struct doctor_account *a, const struct berth_er
 		what = "what answers does not speak as this cloud";
 		next = "check endpoint and project: is it a sign-in page, or another service?";
 	}
-	if (strstr(err->where, "://") != NULL)
+	if (str_starts(err->where, "http"))
 		DOCTOR_SAY(d, state, a->name, next, "%s: %s: %s (%s)", a->config->provider, what, words, err->where);
+	else if (err->where[0] != '\0' && strstr(err->where, ":/") == NULL && strstr(words, err->where) == NULL)
+		DOCTOR_SAY(d, state, a->name, next, "%s: %s: %s: %s", a->config->provider, what, err->where, words);
 	else
 		DOCTOR_SAY(d, state, a->name, next, "%s: %s: %s", a->config->provider, what, words);
-	a->refused = true;
 }
 
 static void
@@ -226,7 +281,13 @@ doctor_answered(struct doctor *d, struct doctor_account *a, const struct prov_ma
 	const char *rights = doctor_rights(d, a), *provider = a->config->provider;
 	long long ms = (long long)m->took_ms;
 
-	if (m->quota_fn == NULL)
+	if (m->offer_fn != NULL && a->offers == 0)
+		DOCTOR_SAY(d, DOCTOR_WARN, a->name, "correct the files; berth prices refresh says which rows are refused and why",
+		    "%s: its files can be read, but hold no offer", provider);
+	else if (m->offer_fn != NULL)
+		DOCTOR_SAY(d, DOCTOR_OK, a->name, "", "%s: its files can be read; %zu offer%s", provider, a->offers,
+		    a->offers == 1 ? "" : "s");
+	else if (m->quota_fn == NULL)
 		DOCTOR_SAY(d, DOCTOR_OK, a->name, "", "%s: answers in %lld ms%s; %zu machines of ours", provider, ms, rights, a->machines);
 	else if (a->quotas == 0)
 		DOCTOR_SAY(d, DOCTOR_OK, a->name, "", "%s: answers in %lld ms%s; it tells no quotas", provider, ms, rights);
@@ -252,7 +313,8 @@ doctor_no_quota(struct doctor *d, struct doctor_account *a, const struct prov_ma
 		return;
 	}
 	DOCTOR_SAY(d, DOCTOR_WARN, a->name, "give the account this permission; berth-providers(7) lists what is needed",
-	    "%s: answers in %lld ms%s; but its quotas may not be read: %s", a->config->provider, (long long)m->took_ms, rights, m->err.msg);
+	    "%s: answers in %lld ms%s; but its quotas may not be read: %s", a->config->provider, (long long)m->took_ms, rights,
+	    doctor_words(a, &m->err));
 }
 
 static void
@@ -265,7 +327,7 @@ doctor_ask(struct doctor *d, struct doctor_account *v, size_t n)
 		if (doctor_question(d, &v[i], &many[asked]))
 			who[asked++] = i;
 		else if (v[i].open != NULL)
-			DOCTOR_SAY(d, DOCTOR_OK, v[i].name, "", "%s: its keys are right, its credentials are there", v[i].config->provider);
+			DOCTOR_SAY(d, DOCTOR_OK, v[i].name, "", "%s: its keys are right; it was not asked", v[i].config->provider);
 	prov_run_many(many, asked, DOCTOR_ASK_S);
 	for (size_t k = 0; k < asked; k++) {
 		if (many[k].code == BERTH_OK)
@@ -274,6 +336,8 @@ doctor_ask(struct doctor *d, struct doctor_account *v, size_t n)
 			doctor_no_quota(d, &v[who[k]], &many[k]);
 		else
 			doctor_refused(d, &v[who[k]], &many[k].err);
+		if (many[k].code == BERTH_OK && str_eq(v[who[k]].config->provider, "static"))
+			doctor_ssh(d, v[who[k]].name, v[who[k]].config->node);
 		doctor_account_clock(d, &v[who[k]]);
 	}
 	for (size_t i = 0; i < n; i++)

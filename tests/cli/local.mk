@@ -46,6 +46,7 @@ dist_check_SCRIPTS += tests/cli/record-prometheus.sh
 dist_check_SCRIPTS += tests/cli/record-slurm.sh
 dist_check_SCRIPTS += tests/cli/record.sh
 dist_check_SCRIPTS += tests/cli/refresh.sh
+dist_check_SCRIPTS += tests/cli/doctor-accounts.sh
 dist_check_SCRIPTS += tests/cli/roadmap.sh
 dist_check_SCRIPTS += tests/cli/scale.sh
 dist_check_SCRIPTS += tests/cli/series.sh
