@@ -41,7 +41,7 @@ vast_create_build(void *st, const struct prov_create *c, struct http_req *req, s
 	jsonw_str(&w, "image", image);
 	jsonw_double(&w, "disk", v->disk_gib);
 	jsonw_str(&w, "label", label);
-	jsonw_str(&w, "runtype", "ssh_direct");
+	jsonw_str(&w, "runtype", "ssh_direc ssh_proxy");
 	if (c->offer->purchase == PURCHASE_SPOT && usd_known(c->offer->price))
 		jsonw_double(&w, "price", usd_to_double(c->offer->price));
 	if (c->user_data != NULL)
@@ -75,19 +75,43 @@ vast_create_parse(void *st, const struct http_resp *resp, const struct prov_crea
 	return rc;
 }
 
+/*
+ * Where its ssh listens: machines are asked for direct connections, so the host's own address and the port that stands for
+ * the container's 22 count first; the proxy's, which other contracts have, where those are not told.
+ */
+static enum berth_code
+vast_address(const struct jsonr *o, struct prov_machine *m, struct berth_err *err)
+{
+	struct jsonr ports = jsonr_get(o, "ports"), list = jsonr_get(&ports, "22/tcp"), first = jsonr_at(&list, 0);
+	const char *host = "", *own = "", *mapped = "";
+	int64_t port = 0;
+	enum berth_code rc;
+
+	if ((rc = jsonr_str(o, "ssh_host", &host, err)) != BERTH_OK || (rc = jsonr_int(o, "ssh_port", 0, 65535, &port, err)) != BERTH_OK ||
+	    (rc = jsonr_str(o, "public_ipaddr", &own, err)) != BERTH_OK || (rc = jsonr_str(&first, "HostPort", &mapped, err)) != BERTH_OK)
+		return rc;
+	if (own[0] != '\0' && mapped[0] != '\0') {
+		host = own;
+		if ((rc = str_to_i64(mapped, 1, 65535, &port, err)) != BERTH_OK)
+			return jsonr_err(&first, BERTH_EINVAL, err, "'%.20s' is no port", mapped);
+	}
+	if (host[0] != '\0' && port > 0)
+		snprintf(m->address, sizeof(m->address), "ssh://root@%.80s:%d", host, (int)port);
+	return BERTH_OK;
+}
+
 static enum berth_code
 vast_machine(const struct jsonr *o, struct prov_machine *m, struct berth_err *err)
 {
-	const char *label = "", *status = "created", *host = "", *gpu = "";
-	int64_t id = 0, port = 0, cards = 0;
+	const char *label = "", *status = "created", *gpu = "";
+	int64_t id = 0, cards = 0;
 	double start = 0;
 	bool bid = false;
 	enum berth_code rc;
 
 	memset(m, 0, sizeof(*m));
 	if ((rc = jsonr_int(o, "id", 1, INT64_MAX, &id, err)) != BERTH_OK || (rc = jsonr_str(o, "label", &label, err)) != BERTH_OK ||
-	    (rc = jsonr_str(o, "actual_status", &status, err)) != BERTH_OK || (rc = jsonr_str(o, "ssh_host", &host, err)) != BERTH_OK ||
-	    (rc = jsonr_int(o, "ssh_port", 0, 65535, &port, err)) != BERTH_OK || (rc = jsonr_str(o, "gpu_name", &gpu, err)) != BERTH_OK ||
+	    (rc = jsonr_str(o, "actual_status", &status, err)) != BERTH_OK || (rc = jsonr_str(o, "gpu_name", &gpu, err)) != BERTH_OK ||
 	    (rc = jsonr_int(o, "num_gpus", 0, 64, &cards, err)) != BERTH_OK || (rc = jsonr_bool(o, "is_bid", &bid, err)) != BERTH_OK ||
 	    (rc = jsonr_double(o, "start_date", &start, err)) != BERTH_OK)
 		return rc;
@@ -97,8 +121,8 @@ vast_machine(const struct jsonr *o, struct prov_machine *m, struct berth_err *er
 	nametag_read(label, m);
 	if (cards > 0 && gpu[0] != '\0')
 		snprintf(m->instance_type, sizeof(m->instance_type), "%dx%.40s", (int)cards, gpu);
-	if (host[0] != '\0' && port > 0)
-		snprintf(m->address, sizeof(m->address), "ssh://root@%.80s:%d", host, (int)port);
+	if ((rc = vast_address(o, m, err)) != BERTH_OK)
+		return rc;
 	if (start > 0 && start < 1e10)
 		m->created = (int64_t)start;
 	str_copy(m->detail, sizeof(m->detail), status);

@@ -255,6 +255,9 @@ def instance(shape, rng, kind=None):
                    {'Key': 'berth-token', 'Value': 'tok-%d' % rng.randint(1, 99)}])
     if kind:
         v['InstanceType'] = kind
+    for k, net in (('PublicIpAddress', '192.0.2'), ('PrivateIpAddress', '10.0.0')):	# the core takes nothing else for an address
+        if k in v:
+            v[k] = '%s.%d' % (net, rng.randint(1, 254))
     if rng.random() < 0.3:
         v['StateReason'] = {'Code': 'Server.SpotInstanceTermination', 'Message': 'm'}
     return v
