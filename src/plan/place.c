@@ -360,6 +360,24 @@ place_exact(struct place_work *w, const struct place_options *o, struct place_be
 	return true;
 }
 
+#define PLACE_TREE_JOBS 128		/* queues up to this are searched to the end ... */
+#define PLACE_TREE_ROUND ((size_t)200)	/* ... or for so many steps a round asked for: about as much work again */
+#define PLACE_TREE_ROUNDS 1000U
+
+/* Small queues are searched to the end where that is not far: then the plan is its own bound. */
+static void
+place_search_out(struct place_work *w, const struct place_options *o, struct place_best *b, struct arena *a)
+{
+	size_t steps = PLACE_TREE_ROUND * (o->rounds < PLACE_TREE_ROUNDS ? o->rounds : PLACE_TREE_ROUNDS);
+
+	memcpy(w->mu, b->mu, w->p->n_resources * sizeof(*w->mu));
+	place_price(w);
+	if (place_tree(w, b->chosen, &b->value, steps, a))
+		b->bound = b->value;
+	memcpy(w->chosen, b->chosen, w->p->n_jobs * sizeof(*w->chosen));
+	b->cost = place_cost(w);
+}
+
 static unsigned
 place_rounds(struct place_work *w, const struct place_options *o, struct place_best *b, double *slope, struct arena *a,
     bool *flow_out)
@@ -492,6 +510,9 @@ place_solve(const struct place_problem *p, const struct place_options *o, struct
 	b.mu = arena_array(a, p->n_resources, sizeof(*b.mu));
 	slope = arena_array(a, p->n_resources, sizeof(*slope));
 	plan_out->rounds = place_rounds(&w, o, &b, slope, a, &plan_out->flow);
+	if (!plan_out->flow && p->n_jobs <= PLACE_TREE_JOBS && b.value - b.bound > o->gap * b.cost &&
+	    (o->stop == NULL || !o->stop(o->stop_arg)))
+		place_search_out(&w, o, &b, a);
 	place_report(&w, &b, a, plan_out);
 	return BERTH_OK;
 }

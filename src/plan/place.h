@@ -68,7 +68,9 @@ struct place_plan {
 /*
  * Nothing binds: each job its cheapest candidate, proven optimal. Else, where each limit that can bind is nested in or apart
  * from the others and all that draw on it take the same amount, a flow of least cost, exact (rounds > 0). Else gangs first by regret on reduced costs, local
- * search (shift, eject), Lagrangian bound by subgradient steps (Fisher 1981), the best plan of all rounds.
+ * search (shift, eject), Lagrangian bound by subgradient steps (Fisher 1981), the best plan of all rounds; up to 128 jobs are
+ * then searched by branch and bound under that bound, for 200 steps a round (100,000 steps are some 40 ms), and proven where
+ * the search comes to its end.
  * Stable: equal costs go to less risk, then to the lower offer. Deterministic for a seed when stop is NULL.
  * Errors: BERTH_EINVAL for a broken shape, a NaN or negative cost, a limit below 0.
  */

@@ -54,4 +54,10 @@ void place_improve(struct place_work *w, int passes);
  */
 bool place_flow(struct place_work *w, bool (*stop)(void *), void *stop_arg, struct arena *a, double *bound_out);
 
+/*
+ * A search for what is better than chosen [n_jobs] of this value, at the prices w->mu and w->price; both become the best that
+ * is found. True: it came to its end within so many steps, and nothing is better.
+ */
+bool place_tree(struct place_work *w, size_t *chosen, double *value, size_t steps, struct arena *a);
+
 #endif
