@@ -125,10 +125,134 @@ placing_finish(struct placing_work_space *w, const struct place_options *o, stru
 	return place_finish_solve(&w->p, finish, o, w->a, plan, &w->by, err);
 }
 
+/* What a choice takes of each limit is given back to left [n_resources] (sign 1) or taken from it (-1). */
+static void
+placing_use(const struct placing_work_space *w, size_t k, int64_t sign, int64_t *left)
+{
+	const struct place_problem *p = &w->p;
+	size_t j = p->offer[k];
+
+	for (size_t u = p->use_start[j]; u < p->use_start[j + 1]; u++)
+		if (p->limit[p->resource[u]] != PLACE_NO_LIMIT)
+			left[p->resource[u]] += sign * p->need[k] * p->weight[u];
+	for (size_t u = p->more == NULL ? 0 : p->more->start[k]; p->more != NULL && u < p->more->start[k + 1]; u++)
+		left[p->more->resource[u]] += sign * p->more->units[u];
+}
+
+/* The first limit that the choice does not fit into; PLACE_NONE: it fits. */
+static size_t
+placing_use_short(const struct placing_work_space *w, size_t k, const int64_t *left)
+{
+	const struct place_problem *p = &w->p;
+	size_t j = p->offer[k];
+
+	for (size_t u = p->use_start[j]; u < p->use_start[j + 1]; u++)
+		if (p->limit[p->resource[u]] != PLACE_NO_LIMIT && left[p->resource[u]] < p->need[k] * p->weight[u])
+			return p->resource[u];
+	for (size_t u = p->more == NULL ? 0 : p->more->start[k]; p->more != NULL && u < p->more->start[k + 1]; u++)
+		if (left[p->more->resource[u]] < p->more->units[u])
+			return p->more->resource[u];
+	return PLACE_NONE;
+}
+
+/* The costs of what job i may take, with the move from where the job before it is planned; budgets count it too. */
+static void
+placing_move_add(struct placing_work_space *w, const struct place_plan *plan, size_t i)
+{
+	const struct place_chain *c = &w->chain;
+	size_t from = c->place[w->p.offer[plan->chosen[w->after[i]]]];
+
+	for (size_t k = w->p.cand_start[i]; k < w->p.cand_start[i + 1]; k++) {
+		double usd = c->gib[i] * c->move[from * c->n_places + c->place[w->p.offer[k]]];
+
+		w->cost.v[k] += usd;
+		w->estimate.v[k].egress_usd += usd;
+		w->estimate.v[k].total_usd += usd;
+		for (size_t u = w->more_start.v[k]; u < w->more_start.v[k + 1]; u++)
+			w->more_units.v[u] += llround(usd * 1e6);
+	}
+}
+
+/* The cheapest that fits into left and into the job's own cap; PLACE_NONE: none. short_out: what the cheapest of all lacks. */
+static size_t
+placing_move_best(const struct placing_work_space *w, size_t i, const int64_t *left, size_t *short_out)
+{
+	size_t best = PLACE_NONE, cheap = PLACE_NONE;
+
+	for (size_t k = w->p.cand_start[i]; k < w->p.cand_start[i + 1]; k++) {
+		size_t lacks = placing_use_short(w, k, left);
+
+		if (!placing_after_pays(w, &w->jobs[i].job, w->facts.offers[w->p.offer[k]].account, w->cost.v[k]))
+			continue;
+		if (cheap == PLACE_NONE || w->cost.v[k] < w->cost.v[cheap]) {
+			cheap = k;
+			*short_out = lacks;
+		}
+		if (lacks == PLACE_NONE && (best == PLACE_NONE || w->cost.v[k] < w->cost.v[best]))
+			best = k;
+	}
+	return best;
+}
+
+/*
+ * Which move a job makes, only the plan says: with it the choice may pass a budget or the job's own cap. Then the job has
+ * the cheapest that does not, or waits. left [n_resources] is what the plan leaves, without the moves.
+ */
+static void
+placing_move_pay(struct placing_work_space *w, struct place_plan *plan, size_t i, int64_t *left)
+{
+	size_t k = plan->chosen[i], lacks = PLACE_NONE, to;
+
+	if (k != PLACE_NONE)
+		placing_use(w, k, 1, left);
+	placing_move_add(w, plan, i);
+	if (k == PLACE_NONE)
+		return;
+	to = placing_use_short(w, k, left) == PLACE_NONE && placing_after_pays(w, &w->jobs[i].job,
+	    w->facts.offers[w->p.offer[k]].account, w->cost.v[k]) ? k : placing_move_best(w, i, left, &lacks);
+	if (to != PLACE_NONE)
+		placing_use(w, to, -1, left);
+	if (to == k)
+		return;
+	plan->chosen[i] = to;
+	plan->runner_up[i] = PLACE_NONE;
+	plan->binds[i] = lacks;
+	plan->placed -= to == PLACE_NONE;
+	plan->optimal = false;
+}
+
+/* Moves of the plan, first jobs first, and what they cost in all. */
+static void
+placing_moves_pay(struct placing_work_space *w, struct place_plan *plan)
+{
+	int64_t *left = arena_memdup(w->a, w->p.limit, w->p.n_resources * sizeof(*left));
+	bool *done = arena_array(w->a, w->n_jobs, sizeof(*done)), more = true;
+
+	for (size_t i = 0; i < w->n_jobs; i++)
+		if (plan->chosen[i] != PLACE_NONE)
+			placing_use(w, plan->chosen[i], -1, left);
+	while (more) {
+		more = false;
+		for (size_t i = 0; i < w->n_jobs; i++) {
+			size_t before = w->after[i];
+
+			if (done[i] || (before != PLACE_NONE && !done[before]))
+				continue;
+			done[i] = more = true;
+			if (before != PLACE_NONE && plan->chosen[before] != PLACE_NONE)
+				placing_move_pay(w, plan, i, left);
+		}
+	}
+	plan->value = plan->cost = 0;
+	for (size_t i = 0; i < w->n_jobs; i++) {
+		plan->cost += plan->chosen[i] == PLACE_NONE ? 0 : w->cost.v[plan->chosen[i]];
+		plan->value += plan->chosen[i] == PLACE_NONE ? w->p.penalty[i] : w->cost.v[plan->chosen[i]];
+	}
+}
+
 enum berth_code
 placing_solve(struct placing_work_space *w, const struct place_options *o, struct place_plan *plan, struct berth_err *err)
 {
-	const struct place_chain *c = &w->chain;
 	enum berth_code rc;
 
 	if (w->o->finish && w->chained)
@@ -137,20 +261,8 @@ placing_solve(struct placing_work_space *w, const struct place_options *o, struc
 		return placing_finish(w, o, plan, err);
 	if (!w->chained)
 		return place_solve(&w->p, o, w->a, plan, err);
-	rc = place_chain_solve(&w->p, c, o, w->a, plan, err);
-	for (size_t i = 0; rc == BERTH_OK && i < w->n_jobs; i++) {
-		size_t before = w->after[i];
-
-		if (before == PLACE_NONE || plan->chosen[before] == PLACE_NONE)
-			continue;
-		for (size_t k = w->p.cand_start[i]; k < w->p.cand_start[i + 1]; k++) {
-			double usd = c->gib[i] * c->move[c->place[w->p.offer[plan->chosen[before]]] * c->n_places +
-			    c->place[w->p.offer[k]]];
-
-			w->cost.v[k] += usd;
-			w->estimate.v[k].egress_usd += usd;
-			w->estimate.v[k].total_usd += usd;
-		}
-	}
+	rc = place_chain_solve(&w->p, &w->chain, o, w->a, plan, err);
+	if (rc == BERTH_OK)
+		placing_moves_pay(w, plan);
 	return rc;
 }

@@ -310,6 +310,27 @@ run --config berth.yaml --store chain.db place -o json
 expect_json '$.jobs[1].offer.region' us-east-1
 expect_json_near '$.jobs[1].offer.egress_cost' 0.018626 1e-6
 
+# The move counts in the budgets: 21.67 + 100.83 USD fit into 130, with the 18.63 USD for 1 TB across the ocean they do not.
+lid() {	# lid CAP
+	rm -f chain.db*
+	sed 's/20TB/1TB/' c2.yaml >c4.yaml
+	printf 'regions: ["us-*"]\n' >>c4.yaml
+	run --config berth.yaml --store chain.db submit c1.yaml c4.yaml
+	run --config berth.yaml --store chain.db prices import offers.csv
+	run --config berth.yaml --store chain.db budget set all --cap "$1" --period total
+	run --config berth.yaml --store chain.db place -o json
+}
+lid 130
+expect_exit 3 'a plan is not over a budget by its moves'
+expect_json '$.jobs[1].offer' null
+expect_json '$.jobs[1].binds' 'budget all/total'
+expect_json_near '$.total_cost' 21.666667 1e-6
+lid 142
+expect_exit 0 'with the money for the move both go'
+expect_json_near '$.total_cost' 141.126451 1e-4
+lid 141
+expect_exit 3 'and not with a little less'
+
 # However dear the move and low the priority, a job that can go is not left out.
 rm -f chain.db*
 set --
