@@ -30,6 +30,7 @@ enum prov_cap {				/* what the cloud can do; an op is NULL only where its bit is
 	PROV_CAP_APART = 1 << 9,	/* the list of machines shows no notices: they are asked for besides */
 	PROV_CAP_OWN = 1 << 10,		/* nobody sends a price list: berth.yaml says what an hour costs, or it is unknown */
 	PROV_CAP_STAYS = 1 << 11,	/* a machine given back goes on running: what runs on it is ended first */
+	PROV_CAP_AVOID = 1 << 12,	/* create leaves out the machines of prov_create.avoid, and refuses where no other is free */
 	PROV_CAP_FREE = 1 << 8		/* a machine given back is free again at once: its list is asked anew then */
 };
 
@@ -130,6 +131,8 @@ struct prov_create {
 	const char *ssh_key;		/* NULL: none */
 	const char *user_data;		/* NULL: none */
 	const char *image;		/* NULL: the account's */
+	const char *const *avoid;	/* [n_avoid] refs of machines that were bad: only where the adapter can choose */
+	size_t n_avoid;
 };
 
 /* A job for a provider that runs jobs itself. */

@@ -156,16 +156,34 @@ static_fits(const struct static_machine *m, const char *region, const char *zone
 	return str_eq(m->region, region) && str_eq(m->zone, zone) && str_eq(m->instance_type, type);
 }
 
+/* Whether a lease that went badly was of this machine: "NAME~..." */
+static bool
+static_avoided(const struct static_machine *m, const struct jsonr *avoid)
+{
+	size_t n = strlen(m->name);
+
+	for (size_t i = 0; i < jsonr_len(avoid); i++) {
+		const char *ref = json_string_value(jsonr_at(avoid, i).v);
+
+		if (ref != NULL && strncmp(ref, m->name, n) == 0 && (ref[n] == '~' || ref[n] == '\0'))
+			return true;
+	}
+	return false;
+}
+
 static void
 static_create(struct static_serve *s, const struct jsonr *o)
 {
 	const char *token = "", *installation = "", *region = "", *zone = "", *type = "";
+	const char *bad = NULL;
 	struct prov_machine m;
+	struct jsonr avoid;
 	bool known = false;
 
 	if (jsonr_str(o, "token", &token, NULL) != BERTH_OK || jsonr_str(o, "installation", &installation, NULL) != BERTH_OK ||
 	    jsonr_str(o, "region", &region, NULL) != BERTH_OK || jsonr_str(o, "zone", &zone, NULL) != BERTH_OK ||
-	    jsonr_str(o, "instance_type", &type, NULL) != BERTH_OK || token[0] == '\0' || s->acc->state_path[0] == '\0') {
+	    jsonr_str(o, "instance_type", &type, NULL) != BERTH_OK ||
+	    jsonr_array(o, "avoid", &avoid, NULL) != BERTH_OK || token[0] == '\0' || s->acc->state_path[0] == '\0') {
 		static_refuse(s, 400, "bad_request", "no token, or no folder for the state of machines");
 		return;
 	}
@@ -184,6 +202,10 @@ static_create(struct static_serve *s, const struct jsonr *o)
 		known = true;
 		if (s->leases[i].token != NULL)
 			continue;
+		if (static_avoided(&s->acc->machines[i], &avoid)) {
+			bad = s->acc->machines[i].name;
+			continue;
+		}
 		s->leases[i] = (struct static_lease){ arena_strdup(s->a, token), arena_strdup(s->a, installation),
 			s->acc->env->now };
 		s->changed = true;
@@ -191,7 +213,10 @@ static_create(struct static_serve *s, const struct jsonr *o)
 		static_answer(s, &m);
 		return;
 	}
-	if (known)
+	if (bad != NULL)
+		static_refuse(s, 503, "no_capacity", arena_printf(s->a, "of this kind only machines are free that were found bad "
+		    "within the last hour (%s)", bad));
+	else if (known)
 		static_refuse(s, 503, "no_capacity", "every machine of this kind is taken");
 	else
 		static_refuse(s, 400, "unknown_type", "no such machine in berth.yaml");

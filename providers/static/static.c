@@ -108,6 +108,10 @@ static_create_build(void *st, const struct prov_create *c, struct http_req *req,
 	jsonw_str(&w, "region", c->offer->region);
 	jsonw_str(&w, "zone", c->offer->zone);
 	jsonw_str(&w, "instance_type", c->offer->instance_type);
+	jsonw_begin_array(&w, "avoid");
+	for (size_t i = 0; i < c->n_avoid; i++)
+		jsonw_str(&w, NULL, c->avoid[i]);
+	jsonw_end_array(&w);
 	jsonw_end_object(&w);
 	rc = jsonw_finish(&w, err);
 	if (rc == BERTH_OK)
@@ -174,7 +178,8 @@ static const struct prov_lease_ops static_lease = {
 
 const struct provider_ops provider_static = {
 	.abi = PROVIDER_ABI,
-	.caps = PROV_CAP_OFFERS | PROV_CAP_LEASE | PROV_CAP_TOKEN | PROV_CAP_FREE | PROV_CAP_OWN | PROV_CAP_STAYS,
+	.caps = PROV_CAP_OFFERS | PROV_CAP_LEASE | PROV_CAP_TOKEN | PROV_CAP_FREE | PROV_CAP_OWN | PROV_CAP_STAYS |
+	    PROV_CAP_AVOID,
 	.name = "static",
 	.summary = "own machines, priced by capital, power and utilisation; reached by ssh",
 	.state_size = sizeof(struct static_account),

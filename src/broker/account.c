@@ -23,7 +23,9 @@ static const struct broker_policy broker_policy_default = {
 	.block_capacity_max_s = 3600,
 	.block_quota_s = 3600,
 	.block_preempted_s = 600,
-	.block_rejected_s = 3600,
+	.block_rejected_s = 600,
+	.block_rejected_max_s = 6 * 3600,
+	.avoid_rejected_s = 3600,
 	.lost_after_s = 120,
 	.start_timeout_s = 900,
 	.max_attempts = 25,
@@ -289,10 +291,12 @@ broker_account(struct broker *b, const char *name)
 
 /* How far a refusal reaches, and for how long that place is left alone. */
 static bool
-broker_block_of(const struct broker *b, const struct berth_err *why, enum key_scope *scope_out, int64_t *base_s_out)
+broker_block_of(const struct broker *b, const struct berth_err *why, enum key_scope *scope_out, int64_t *base_s_out,
+    int64_t *max_s_out)
 {
 	const struct broker_policy *p = &b->policy;
 
+	*max_s_out = p->block_capacity_max_s;
 	switch (why->code) {
 	case BERTH_ECAPACITY:
 		*scope_out = KEY_OFFER;
@@ -312,6 +316,7 @@ broker_block_of(const struct broker *b, const struct berth_err *why, enum key_sc
 	case BERTH_EPROBE:
 		*scope_out = KEY_OFFER;
 		*base_s_out = p->block_rejected_s;
+		*max_s_out = p->block_rejected_max_s;
 		return true;
 	case BERTH_OK:
 	case BERTH_EFAIL:
@@ -336,13 +341,13 @@ broker_refused(struct broker *b, const struct offer *o, const struct berth_err *
 {
 	struct place_key key;
 	enum key_scope scope;
-	int64_t base_s;
+	int64_t base_s, max_s;
 
-	if (!broker_block_of(b, why, &scope, &base_s))
+	if (!broker_block_of(b, why, &scope, &base_s, &max_s))
 		return BERTH_OK;
 	key = place_key(o, scope);
-	return store_block_put(b->store, &key, base_s, b->policy.block_capacity_max_s > base_s ?
-	    b->policy.block_capacity_max_s : base_s, err_name(why->code), why->msg, b->now, NULL, err);
+	return store_block_put(b->store, &key, base_s, max_s > base_s ? max_s : base_s, err_name(why->code), why->msg, b->now,
+	    NULL, err);
 }
 
 enum berth_code

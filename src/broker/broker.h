@@ -61,7 +61,8 @@ struct broker_policy {
 	int64_t block_capacity_s, block_capacity_max_s;	/* 3 min doubling to 1 h */
 	int64_t block_quota_s;		/* 1 h */
 	int64_t block_preempted_s;	/* 10 min: never straight back to where it was taken away */
-	int64_t block_rejected_s;	/* 1 h */
+	int64_t block_rejected_s, block_rejected_max_s;	/* 10 min doubling to 6 h: one bad card is no bad pool */
+	int64_t avoid_rejected_s;	/* an own machine that a probe rejected is left out: 1 h */
 	int64_t lost_after_s;		/* grace in which a new machine may be missing from the provider's list: 120 s */
 	int64_t start_timeout_s;	/* a machine that is not ready by then is given back: 15 min */
 	size_t max_attempts;		/* offers tried for one job in one tick: 25 */

@@ -178,7 +178,7 @@ placing_hint_add(struct placing_work_space *w, struct placing_hint *h, const str
 		h->least_usd = e->total_usd;
 	} else if (e->refuse == REFUSE_MAX_PRICE && (h->least_price == 0 || price < h->least_price)) {
 		h->least_price = price;
-	} else if (e->refuse == REFUSE_BLOCKED_UNTIL &&
+	} else if ((e->refuse == REFUSE_BLOCKED_UNTIL || e->refuse == REFUSE_PROBE_FAILED) &&
 	    (h->free_at == 0 || po->facts.blocked_until < h->free_at)) {
 		h->free_at = po->facts.blocked_until;
 	}

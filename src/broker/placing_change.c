@@ -242,7 +242,9 @@ placing_change_rule(struct placing_change_list *l, size_t i, size_t k, enum refu
 	} else if (code == REFUSE_UNAVAILABLE) {
 		c->text = arena_printf(w->a, "%s for %.2f USD, when its provider has some again", c->offer, n->usd);
 	} else if (code == REFUSE_PROBE_FAILED) {
-		c->text = arena_printf(w->a, "%s for %.2f USD, when a probe accepts it again", c->offer, n->usd);
+		c->at = w->facts.offers[n->offer].facts.blocked_until;
+		c->text = arena_printf(w->a, "the hold on %s after a rejected machine ends %s: it would cost %.2f USD", c->offer,
+		    time_fmt(t, c->at), n->usd);
 	} else {
 		c->text = arena_printf(w->a, "%s would cost %.2f USD, but is left out: %s", c->offer, n->usd,
 		    refuse_text(code));

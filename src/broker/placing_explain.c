@@ -36,9 +36,9 @@ placing_detail(const struct placing_work_space *w, size_t i)
 
 	if (h->quota != NULL)
 		return arena_printf(w->a, "%s has %lld left", h->quota, (long long)h->quota_left);
-	if (r[REFUSE_BLOCKED_UNTIL] > 0)
+	if (r[REFUSE_BLOCKED_UNTIL] + r[REFUSE_PROBE_FAILED] > 0)
 		return arena_printf(w->a, "the first hold ends %s", time_fmt(t, h->free_at));
-	if (r[REFUSE_UNAVAILABLE] > 0 || r[REFUSE_PROBE_FAILED] > 0)
+	if (r[REFUSE_UNAVAILABLE] > 0)
 		return NULL;
 	if (r[REFUSE_OVER_BUDGET] > 0)
 		return arena_printf(w->a, "the cheapest costs %.2f USD", h->least_usd);

@@ -9,7 +9,6 @@
 #include "model/block.h"
 #include "model/commitment.h"
 #include "model/machine.h"
-#include "model/measure.h"
 #include "store/machine_rows.h"
 #include "store/money_rows.h"
 #include "store/offer_rows.h"
@@ -19,7 +18,6 @@
 #include "util/strmap.h"
 #include "util/vec.h"
 
-#define PLACING_REJECT_AGE_S (6 * 3600)	/* a rejected machine tells on its kind for so long */
 #define PLACING_KEY_SIZE 512
 
 /* What machines did: of a kind, how long they took to start; of a spot pool, hours up and times taken back. */
@@ -40,11 +38,9 @@ struct placing_rows {
 	size_t n_commitments;
 	struct instance *instances;
 	size_t n_instances;
-	struct measurement *measurements;
-	size_t n_measurements;
 	struct instance *lives;		/* [n_lives] of the last 30 days, however bought */
 	size_t n_lives;
-	struct strmap capacity, verdict;	/* key text -> index */
+	struct strmap capacity;		/* key text -> index */
 	struct strmap start, spot;		/* kind of machine, spot pool -> index into learned */
 	struct placing_learned *learned;	/* [2 n_lives] */
 	size_t n_learned;
@@ -59,7 +55,6 @@ static enum berth_code
 placing_rows_load(struct store *s, int64_t now, struct arena *a, struct placing_rows *r, struct placing_facts *f,
     struct berth_err *err)
 {
-	struct measurement_query q = { .since = now - PLACING_REJECT_AGE_S };
 	enum berth_code rc = store_offer_list(s, NULL, a, &r->offers, &r->n_offers, err);
 
 	if (rc == BERTH_OK)
@@ -71,8 +66,6 @@ placing_rows_load(struct store *s, int64_t now, struct arena *a, struct placing_
 	if (rc == BERTH_OK)
 		rc = store_instance_list(s, INSTANCE_ALIVE, a, &r->instances, &r->n_instances, err);
 	if (rc == BERTH_OK)
-		rc = store_measurement_list(s, &q, a, &r->measurements, &r->n_measurements, err);
-	if (rc == BERTH_OK)
 		rc = store_instance_lives(s, now - PLACING_LIVES_S, a, &r->lives, &r->n_lives, err);
 	if (rc == BERTH_OK)
 		rc = store_budget_list(s, now, a, &f->budgets, &f->n_budgets, err);
@@ -80,7 +73,7 @@ placing_rows_load(struct store *s, int64_t now, struct arena *a, struct placing_
 }
 
 static const char *
-placing_verdict_key(struct arena *a, const char *provider, const char *region, const char *zone, const char *type)
+placing_pool_key(struct arena *a, const char *provider, const char *region, const char *zone, const char *type)
 {
 	return arena_printf(a, "%s\t%s\t%s\t%s", provider, region, zone, type);
 }
@@ -99,7 +92,7 @@ placing_learn_at(struct arena *a, struct placing_rows *r, struct strmap *map, co
 static void
 placing_learn_start(struct arena *a, struct placing_rows *r, const struct instance *in, int64_t now)
 {
-	const char *key = placing_verdict_key(a, in->offer.provider, "", "", in->offer.instance_type);
+	const char *key = placing_pool_key(a, in->offer.provider, "", "", in->offer.instance_type);
 	int64_t took = (in->ready > 0 ? in->ready : in->gone > 0 ? in->gone : now) - in->created;
 	struct placing_learned *l;
 
@@ -149,7 +142,7 @@ placing_learn(struct arena *a, struct placing_rows *r, int64_t now, struct placi
 		f->lives[f->n_lives++] = *in;
 		if (in->ready == 0)
 			continue;
-		l = placing_learn_at(a, r, &r->spot, placing_verdict_key(a, o->provider, o->region, o->zone,
+		l = placing_learn_at(a, r, &r->spot, placing_pool_key(a, o->provider, o->region, o->zone,
 		    o->instance_type));
 		l->hours += fmax(0, (double)((in->gone > 0 ? in->gone : now) - in->ready)) / 3600;
 		l->ends += str_eq(in->end_reason, "preempted");
@@ -165,7 +158,7 @@ placing_learned_of(const struct placing_rows *r, struct arena *a, struct placing
 {
 	const struct offer *o = po->offer;
 	struct cost_facts *f = &po->facts;
-	const size_t *at = strmap_get(&r->start, placing_verdict_key(a, o->provider, "", "", o->instance_type));
+	const size_t *at = strmap_get(&r->start, placing_pool_key(a, o->provider, "", "", o->instance_type));
 
 	po->start_late_s = placing_start_late(at == NULL ? NULL : &r->learned[*at]);
 	if (at != NULL)
@@ -173,7 +166,7 @@ placing_learned_of(const struct placing_rows *r, struct arena *a, struct placing
 		    (PLACING_PRIOR_STARTS + r->learned[*at].starts);
 	if (o->purchase != PURCHASE_SPOT)
 		return;
-	at = strmap_get(&r->spot, placing_verdict_key(a, o->provider, o->region, o->zone, o->instance_type));
+	at = strmap_get(&r->spot, placing_pool_key(a, o->provider, o->region, o->zone, o->instance_type));
 	if (at != NULL) {
 		double rate = isnan(o->interruption_rate) ? COST_HAZARD_DEFAULT : fmax(1e-3, o->interruption_rate);
 
@@ -189,13 +182,6 @@ placing_index(struct arena *a, struct placing_rows *r)
 
 	for (size_t i = 0; i < r->n_capacities; i++)
 		strmap_add(a, &r->capacity, place_key_text(&r->capacities[i].key, key, sizeof(key)), i, NULL);
-	for (size_t i = 0; i < r->n_measurements; i++) {	/* newest first: the first of a kind stays */
-		const struct measurement *m = &r->measurements[i];
-
-		if (m->verdict[0] != '\0')
-			strmap_add(a, &r->verdict, placing_verdict_key(a, m->provider, m->region, m->zone,
-			    m->instance_type), i, NULL);
-	}
 }
 
 static void
@@ -213,6 +199,7 @@ placing_facts_of(const struct placing_rows *r, const struct accel_table *accels,
 		.start_s = NAN, .hazard_per_hour = NAN, .recover_s = NAN, .egress_usd_per_gib = NAN };
 	placing_learned_of(r, a, po);
 	f->blocked_until = b == NULL ? 0 : b->until;
+	f->probe_failed = b != NULL && str_eq(b->code, err_name(BERTH_EPROBE));
 	at = strmap_get(&r->capacity, place_key_text(&key, text, sizeof(text)));
 	if (at != NULL) {
 		f->won = r->capacities[*at].won_recent;
@@ -220,8 +207,6 @@ placing_facts_of(const struct placing_rows *r, const struct accel_table *accels,
 		po->last_won = r->capacities[*at].last_won;
 		po->last_lost = r->capacities[*at].last_lost;
 	}
-	at = strmap_get(&r->verdict, placing_verdict_key(a, o->provider, o->region, o->zone, o->instance_type));
-	f->probe_failed = at != NULL && str_eq(r->measurements[*at].verdict, "reject");
 }
 
 static bool

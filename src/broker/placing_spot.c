@@ -32,7 +32,7 @@ placing_spot_job(const struct job *j)
 static bool
 placing_spot_soon(enum refuse_code c)
 {
-	return c == REFUSE_NOT || c == REFUSE_UNAVAILABLE || c == REFUSE_BLOCKED_UNTIL;
+	return c == REFUSE_NOT || c == REFUSE_UNAVAILABLE || c == REFUSE_BLOCKED_UNTIL || c == REFUSE_PROBE_FAILED;
 }
 
 struct placing_spot_pool {

@@ -76,13 +76,15 @@ probe_reject(struct broker *b, struct instance *in, const struct probed *p, stru
 {
 	struct attempt_end end = { .state = ATTEMPT_REJECTED };
 	struct berth_err why = { .code = BERTH_EPROBE };
+	const struct broker_account *acc = broker_account(b, in->account);
 	struct attempt at;
-	enum berth_code rc;
+	enum berth_code rc = BERTH_OK;
 
 	b->counts.rejected++;
 	snprintf(why.msg, sizeof(why.msg), "%s", p->reason);
 	end.reason = arena_printf(b->tick_arena, "the probe rejected the machine: %s", p->reason);
-	rc = broker_refused(b, &in->offer, &why, err);
+	if (acc == NULL || acc->prov == NULL || (prov_account_ops(acc->prov)->caps & PROV_CAP_AVOID) == 0)
+		rc = broker_refused(b, &in->offer, &why, err);	/* else that machine alone is left out */
 	if (rc == BERTH_OK && in->job_id[0] != '\0') {
 		rc = job_attempt_open(b, in->job_id, in->id, &at, err);
 		if (rc == BERTH_OK) {

@@ -7,10 +7,13 @@
 #include "broker/broker.h"
 #include "broker/gang.h"
 #include "store/job_rows.h"
+#include "store/machine_rows.h"
 #include "store/plan_rows.h"
 #include "util/buf.h"
 #include "util/json.h"
+#include "util/str.h"
 #include "util/time.h"
+#include "util/vec.h"
 
 static enum berth_code provision_reason(struct broker *b, struct job *job, const char *reason, struct berth_err *err);
 
@@ -161,6 +164,28 @@ provision_undo(struct broker *b, struct job *job, const struct intent *its, size
 	return rc == BERTH_OK ? store_job_get(b->store, job->id, b->tick_arena, job, err) : rc;
 }
 
+/* Own machines have names: those that a probe rejected, or that never came up, are left out for a while. */
+static enum berth_code
+provision_avoid(struct broker *b, const struct broker_account *acc, struct prov_create *c, struct berth_err *err)
+{
+	int64_t since = b->now - b->policy.avoid_rejected_s;
+	VEC(const char *) refs = { 0 };
+	struct instance *ins;
+	enum berth_code rc;
+	size_t n;
+
+	if ((prov_account_ops(acc->prov)->caps & PROV_CAP_AVOID) == 0)
+		return BERTH_OK;
+	rc = store_instance_lives(b->store, since, b->tick_arena, &ins, &n, err);
+	for (size_t i = 0; rc == BERTH_OK && i < n; i++)
+		if (str_eq(ins[i].account, acc->name) && ins[i].created > since && (str_eq(ins[i].end_reason, "probe_rejected") ||
+		    str_eq(ins[i].end_reason, "start_failed")))
+			VEC_PUSH(b->tick_arena, &refs, ins[i].provider_ref);
+	c->avoid = refs.v;
+	c->n_avoid = refs.n;
+	return rc;
+}
+
 /* One machine, and all that follows when it is not had. */
 static enum berth_code
 provision_create(struct broker *b, struct broker_account *acc, struct job *job, const struct intent *it,
@@ -173,6 +198,9 @@ provision_create(struct broker *b, struct broker_account *acc, struct job *job, 
 	struct berth_err why;
 	enum berth_code rc;
 
+	rc = provision_avoid(b, acc, &c, err);
+	if (rc != BERTH_OK)
+		return rc;
 	rc = prov_create(acc->prov, &c, &pm, &why);
 	broker_pass_spent(acc, since);
 	*step_out = STEP_NEXT;

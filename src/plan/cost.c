@@ -30,7 +30,7 @@ static const struct refuse_row {
 	[REFUSE_CANNOT_RESUME] = { "cannot_resume", "spot, and the job would likely be lost" },
 	[REFUSE_DEADLINE] = { "deadline", "would end after the deadline" },
 	[REFUSE_OVER_BUDGET] = { "over_budget", "costs more than is left" },
-	[REFUSE_PROBE_FAILED] = { "probe_failed", "the last probe rejected it" },
+	[REFUSE_PROBE_FAILED] = { "probe_failed", "on hold after a probe rejected one of its machines" },
 	[REFUSE_UNAVAILABLE] = { "unavailable", "the provider has none" },
 	[REFUSE_BLOCKED_UNTIL] = { "blocked_until", "on hold after a refusal" },
 	[REFUSE_NO_QUOTA] = { "no_quota", "over a quota by itself" },

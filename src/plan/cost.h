@@ -62,7 +62,7 @@ struct cost_facts {
 	double recover_s;		/* unbilled wait for another machine after an interruption; NaN: 0 */
 	double won, lost;		/* launches here lately (capacity memory); 0, 0: none */
 	int64_t blocked_until;		/* 0: not */
-	bool probe_failed;		/* last verdict: reject */
+	bool probe_failed;		/* on hold as a probe rejected the last machine */
 	bool paid;			/* an owned commitment covers it: marginal price 0 */
 	double egress_usd_per_gib;	/* data to and from the job's home; NaN: cost_egress_rate() */
 };

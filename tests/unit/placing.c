@@ -197,6 +197,9 @@ test_capacity(struct world *w)
 static void
 test_probes(struct world *w)
 {
+	struct berth_err err = { 0 };
+	struct place_key key;
+
 	world_fresh(w, "probes.db", 0);
 	world_submit(w, "one", 0);
 	world_measure(w, "near", 0.90, "discount", T0 - HOUR);
@@ -204,11 +207,14 @@ test_probes(struct world *w)
 	world_fresh(w, "reject.db", 0);
 	world_submit(w, "one", 0);
 	world_measure(w, "near", 1, "reject", T0 - HOUR);
-	tap_is_str(world_where(w), "far on_demand", "a rejected machine tells on its kind");
+	tap_is_str(world_where(w), "near on_demand", "a machine rejected an hour ago is not its pool");
+	key = place_key(&w->offer[0], KEY_OFFER);
+	must(store_block_put(w->s, &key, 600, 6 * HOUR, err_name(BERTH_EPROBE), "slow", T0 - 60, NULL, &err), &err);
+	tap_is_str(world_where(w), "far on_demand", "one rejected a minute ago puts it on hold");
 	world_fresh(w, "old-reject.db", 0);
 	world_submit(w, "one", 0);
-	world_measure(w, "near", 1, "reject", T0 - 7 * HOUR);
-	tap_is_str(world_where(w), "near on_demand", "for six hours");
+	must(store_block_put(w->s, &key, 600, 6 * HOUR, err_name(BERTH_EPROBE), "slow", T0 - 660, NULL, &err), &err);
+	tap_is_str(world_where(w), "near on_demand", "for ten minutes");
 }
 
 static void
