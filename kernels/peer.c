@@ -19,8 +19,9 @@
 /*
  * A connection begins with a proof from both sides that they know the token, which itself never goes over the wire:
  *   server: 16 random bytes S;  client: 16 random bytes C, HMAC(token, "c" S C);  server: HMAC(token, "s" C S).
- * Then the client orders, in 9 bytes: what, and how many bytes (little-endian). 'U': it sends them, one byte comes back when
- * all are there and right; 'D': they come; 'P': it sends 64 bytes and the same come back, so many times; 'R': RDMA, see peer_rdma.c; 'Q': the server ends.
+ * Then the client orders, in 9 bytes: what, and how many bytes (little-endian). 'U': it sends them,
+ * one byte comes back when all are there and right; 'D': they come; 'P': it sends 64 bytes and the
+ * same come back, so many times; 'R': RDMA, see peer_rdma.c; 'Q': the server ends.
  */
 #define PEER_RING ((size_t)1 << 20)
 #define PEER_RUNS 5

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * Layouts of libibverbs.so.1 on 64-bit Linux, which it has kept since 2006; only what is used has its name. Posting and polling are
- * no symbols: they are reached through the table in the context.
+ * Layouts of libibverbs.so.1 on 64-bit Linux, which it has kept since 2006; only what is used has
+ * its name. Posting and polling are no symbols: they are reached through the table in the context.
  */
 enum { VERBS_PORT_ACTIVE = 4, VERBS_MTU_256 = 1, VERBS_MTU_4096 = 5, VERBS_LINK_ETHERNET = 2 };
 enum { VERBS_QP_RC = 2, VERBS_INIT = 1, VERBS_RTR = 2, VERBS_RTS = 3 };

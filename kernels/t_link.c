@@ -73,7 +73,10 @@ t_copy_sum(struct gpu *g, void *arg)
 	return rc != 0 ? rc : cu->copy_to_device(g->acc, &sum, 8);
 }
 
-/* "0-15,64-79": the CPUs of the device's NUMA node; false if the kernel does not say, or says what this thread may not use. */
+/*
+ * "0-15,64-79": the CPUs of the device's NUMA node; false if the kernel does not say, or says what
+ * this thread may not use.
+ */
 static bool
 t_near_cpus(struct gpu *g, const cpu_set_t *may, cpu_set_t *out)
 {

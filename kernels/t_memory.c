@@ -46,8 +46,9 @@ t_base_kernel(struct gpu *g, const struct suite_row *row, const char *name)
 }
 
 /*
- * How many blocks keep the memory busiest differs from one device to the next: as many as fit at once, some times as many, or so
- * many that no thread goes round twice. The best of short trials stays.
+ * How many blocks keep the memory busiest differs from one device to the next: as many as fit at
+ * once, some times as many, or so many that no thread goes round twice. The best of short trials
+ * stays.
  */
 static int
 t_mem_grid(struct gpu *g, struct t_mem *t, double deadline)

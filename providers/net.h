@@ -22,9 +22,9 @@ BERTH_MUST_CHECK enum berth_code prov_net_new(const struct http_config *conf, st
     struct berth_err *err);
 /*
  * As `network:` of berth.yaml says (config: its root, or NULL): proxy, ca_file, timeout, cache, record, replay,
- * sync_within, prices_within, lease_within; BERTH_RECORD and BERTH_REPLAY of the environment go before the file. The cache lies in
- * the user's cache folder, and is off without a home. Errors: BERTH_EINVAL with file:line:col, BERTH_EIO,
- * BERTH_ENOTFOUND (no such recording).
+ * sync_within, prices_within, lease_within; BERTH_RECORD and BERTH_REPLAY of the environment go
+ * before the file. The cache lies in the user's cache folder, and is off without a home. Errors:
+ * BERTH_EINVAL with file:line:col, BERTH_EIO, BERTH_ENOTFOUND (no such recording).
  */
 BERTH_MUST_CHECK enum berth_code prov_net_open(const struct yaml_node *config, const char *config_dir,
     struct prov_net **net_out, struct berth_err *err);

@@ -35,7 +35,10 @@ size_t prov_conf_strings(const struct prov_conf *conf, const char *key, const ch
 const struct yaml_node *prov_conf_node(const struct prov_conf *conf, const char *key);	/* NULL if absent */
 BERTH_MUST_CHECK enum berth_code prov_conf_secret(const struct prov_conf *conf, const char *key, char **secret_out,
     struct berth_err *err);
-/* The same of "env:NAME" or "file:PATH"; key stands in errors. A relative path starts at dir (NULL: the working directory). */
+/*
+ * The same of "env:NAME" or "file:PATH"; key stands in errors. A relative path starts at dir (NULL:
+ * the working directory).
+ */
 BERTH_MUST_CHECK enum berth_code prov_secret(const char *from, const char *dir, const char *key, char **secret_out,
     struct berth_err *err);
 
@@ -105,8 +108,9 @@ BERTH_MUST_CHECK enum berth_code prov_destroy(struct prov_account *account, cons
 
 /*
  * Lists of many accounts at once: all of them run in one loop, so that a slow one delays no other. Each entry asks for
- * offers (offer_fn), quotas (quota_fn) or machines of ours (machine_fn), of an account that no other entry names. deadline_s ends
- * what is not done by then with BERTH_ETRANSIENT (0: none). code, err and took_ms of each entry are filled in.
+ * offers (offer_fn), quotas (quota_fn) or machines of ours (machine_fn), of an account that no
+ * other entry names. deadline_s ends what is not done by then with BERTH_ETRANSIENT (0: none).
+ * code, err and took_ms of each entry are filled in.
  */
 struct prov_many {
 	struct prov_account *account;

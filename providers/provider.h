@@ -193,9 +193,9 @@ struct prov_error { char code[96], text[256]; };
 /*
  * How an account proves who it is. now: s since epoch, corrected by the provider's Date. For each call the core does:
  * while need(): step (at most PROV_STEPS_MAX); build; sign; send. On a first 401, or another answer that the error
- * table calls BERTH_EAUTH and that is no plain 403: drop, and all of it once more. On a 400, 401 or 403, or a BERTH_EAUTH within a 200, whose Date is
- * off by more than PROV_SKEW_S: the clock is corrected once and the call sent again. Each repeat is built and signed
- * anew.
+ * table calls BERTH_EAUTH and that is no plain 403: drop, and all of it once more. On a 400, 401 or
+ * 403, or a BERTH_EAUTH within a 200, whose Date is off by more than PROV_SKEW_S: the clock is
+ * corrected once and the call sent again. Each repeat is built and signed anew.
  */
 #define PROV_STEPS_MAX 8
 #define PROV_SKEW_S 60

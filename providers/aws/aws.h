@@ -146,7 +146,10 @@ struct aws_scan {
 };
 struct aws_scan *aws_scan_new(void);
 void aws_scan_free(struct aws_scan *s);
-/* The type, known by DescribeInstanceTypes or by its family and the list's own count (0: not said). NULL: no accelerator. */
+/*
+ * The type, known by DescribeInstanceTypes or by its family and the list's own count (0: not said).
+ * NULL: no accelerator.
+ */
 const struct aws_type *aws_scan_type(struct aws_scan *s, const char *name, int count, double vcpus, double memory_gib);
 /* Keeps an offer; of two with the same key the cheaper one stays. Strings are copied. Prices of 0 are no offer. */
 void aws_scan_keep(struct aws_scan *s, const struct aws_type *t, struct offer o);

@@ -73,7 +73,10 @@ static const struct { const char *location, *region; } aws_locations[] = {
 	{ "aws govcloud (us)", "us-gov-west-1" }, { "aws govcloud (us-west)", "us-gov-west-1" }, { "aws govcloud (us-east)", "us-gov-east-1" },
 };
 
-/* Lower case, one blank between words (a no-break space is one), "eu " spelt out: the feeds do not agree with each other. */
+/*
+ * Lower case, one blank between words (a no-break space is one), "eu " spelt out: the feeds do not
+ * agree with each other.
+ */
 static char *
 aws_location_plain(struct arena *a, const char *s)
 {

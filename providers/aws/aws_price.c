@@ -513,7 +513,10 @@ price_entry_terms(struct aws_price *p, const struct price_sku *s, struct jsonpul
 	}
 }
 
-/* {"product": {...}, "terms": {"OnDemand": {"SKU.TERM": {...}}}}, in either order: without the bulk list's level of SKUs. */
+/*
+ * {"product": {...}, "terms": {"OnDemand": {"SKU.TERM": {...}}}}, in either order: without the bulk
+ * list's level of SKUs.
+ */
 enum berth_code
 aws_price_entry(struct aws_price *p, const char *bytes, size_t n, struct berth_err *err)
 {

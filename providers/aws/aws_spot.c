@@ -88,7 +88,10 @@ aws_spot_scores(struct aws *w, const struct http_resp *resp, char *next, size_t 
 	return aws_field(root, "nextToken", false, next, size, err);
 }
 
-/* Share of machines that were taken back within the last month, in five steps: the middle of the step, as a rate an hour. */
+/*
+ * Share of machines that were taken back within the last month, in five steps: the middle of the
+ * step, as a rate an hour.
+ */
 static double
 aws_spot_bucket(int64_t r)
 {

@@ -198,7 +198,10 @@ azure_request(const struct azure *z, struct http_req *req, const char *method, s
 	return http_req_header(req, "Accept", "application/json", false, err);
 }
 
-/* Some services write their filter into the link as it was meant: what no URL may hold is percent-encoded. False: too long. */
+/*
+ * Some services write their filter into the link as it was meant: what no URL may hold is
+ * percent-encoded. False: too long.
+ */
 static bool
 azure_put_link(char *dst, size_t size, const char *prefix, const char *link)
 {
@@ -249,7 +252,10 @@ azure_error_of(const struct jsonr *error, struct prov_error *e)
 	str_copy(e->text, sizeof(e->text), text);
 }
 
-/* {"error": {code, message}} of ARM with any status, {"error": "invalid_client", ...} of the login, {"Error": {...}} of prices. */
+/*
+ * {"error": {code, message}} of ARM with any status, {"error": "invalid_client", ...} of the login,
+ * {"Error": {...}} of prices.
+ */
 static bool
 azure_error_read(const struct http_resp *resp, struct prov_error *error_out)
 {

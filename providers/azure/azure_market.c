@@ -136,7 +136,10 @@ azure_offers_build(void *st, const struct prov_query *q, const struct prov_curso
 	return http_req_header(req, "Accept", "application/json", false, err);
 }
 
-/* "0-5", "5-10", "10-15", "15-20", "20+": per cent of machines taken back within an hour; the middle, as a rate. NaN: none. */
+/*
+ * "0-5", "5-10", "10-15", "15-20", "20+": per cent of machines taken back within an hour; the
+ * middle, as a rate. NaN: none.
+ */
 static double
 azure_rate(const char *text)
 {

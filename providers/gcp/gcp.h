@@ -36,7 +36,10 @@ enum berth_code gcp_request(struct http_req *req, const char *method, const char
 const char *gcp_tail(const char *url);
 /* "us-central1" of "us-central1-a", in the arena; "" for what is no zone. */
 const char *gcp_region(struct arena *a, const char *zone);
-/* A list says what it could not reach (unreachables, or a scope's own warning); *what_out: the first such place, or NULL. */
+/*
+ * A list says what it could not reach (unreachables, or a scope's own warning); *what_out: the
+ * first such place, or NULL.
+ */
 void gcp_unreachable(const struct jsonr *root, const char **what_out);
 
 /* What a refusal inside of an object is: {"errors": [{code, message}]} of an operation, or {code, message, status}. */
@@ -68,7 +71,10 @@ enum berth_code gcp_list_build(void *st, const struct prov_cursor *cur, struct h
 enum berth_code gcp_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_machine_fn *emit,
     void *arg, struct berth_err *err);
 
-/* What operations tell of machines that are in no list: inserts that failed after they were accepted, and what was taken back. */
+/*
+ * What operations tell of machines that are in no list: inserts that failed after they were
+ * accepted, and what was taken back.
+ */
 #define GCP_ENDINGS "(operationType = \"insert\") OR (operationType = \"compute.instances.preempted\")"
 /* One operation; ref "": it tells of no machine of ours, or of none that ended within a day. */
 enum berth_code gcp_operation(const struct gcp *g, const struct jsonr *o, struct arena *a, struct prov_machine *m,

@@ -32,7 +32,10 @@ gcp_name(const struct gcp *g, struct arena *a, const char *token, const char **n
 	return rc;
 }
 
-/* Tokens are 32 hex digits as a rule, and then it is those; else two hashes of it. Never all zero, which the API refuses. */
+/*
+ * Tokens are 32 hex digits as a rule, and then it is those; else two hashes of it. Never all zero,
+ * which the API refuses.
+ */
 const char *
 gcp_request_id(struct arena *a, const char *token)
 {

@@ -9,7 +9,10 @@
 
 #define GCP_PAST_S 86400		/* operations older than that tell nothing new */
 
-/* cur->next: "iTOKEN" machines, "oTOKEN" operations, "nINDEX|TOKEN" nodes and "qINDEX|TOKEN" queued resources of a TPU zone. */
+/*
+ * cur->next: "iTOKEN" machines, "oTOKEN" operations, "nINDEX|TOKEN" nodes and "qINDEX|TOKEN" queued
+ * resources of a TPU zone.
+ */
 enum berth_code
 gcp_list_build(void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err)
 {

@@ -16,7 +16,10 @@
 #define GCP_SKU_BYTES_MAX ((size_t)64 << 20)
 #define GCP_SKU_CACHE_S 21600		/* list prices move at most daily */
 
-/* The walk: machine types, cards of N1, TPUs zone by zone, at last the prices of parts, those of old TPUs where there are any. */
+/*
+ * The walk: machine types, cards of N1, TPUs zone by zone, at last the prices of parts, those of
+ * old TPUs where there are any.
+ */
 enum gcp_phase { GCP_TYPES, GCP_CARDS, GCP_TPUS, GCP_SKUS, GCP_OLD_SKUS };
 
 struct gcp_tpu { const char *type, *zone, *region, *version; int64_t chips; };

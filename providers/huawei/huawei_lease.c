@@ -199,7 +199,10 @@ huawei_made(const struct huawei *h, const char *ref)
 	return NULL;
 }
 
-/* {"job_id", "serverIds": ["..."]}: accepted; whether it comes up is told by its job, and by the machine once it is there. */
+/*
+ * {"job_id", "serverIds": ["..."]}: accepted; whether it comes up is told by its job, and by the
+ * machine once it is there.
+ */
 static enum berth_code
 huawei_create_parse(void *st, const struct http_resp *resp, const struct prov_create *c, struct prov_machine *machine_out,
     struct berth_err *err)

@@ -83,7 +83,10 @@ BERTH_MUST_CHECK enum berth_code kube_request(const struct kube *s, struct http_
 /* One page of a list, from its continue token on. */
 BERTH_MUST_CHECK enum berth_code kube_list_request(struct kube *s, struct http_req *req, const char *path, const char *next,
     struct berth_err *err);
-/* The items of a list's answer. *restart_out: its continue token has expired, begin anew. Refusals come back as their code. */
+/*
+ * The items of a list's answer. *restart_out: its continue token has expired, begin anew. Refusals
+ * come back as their code.
+ */
 BERTH_MUST_CHECK enum berth_code kube_items(struct kube *s, const struct http_resp *resp, json_t **v, struct jsonr *root,
     struct jsonr *items, const char **continue_out, bool *restart_out, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code kube_refused(const struct http_resp *resp, struct berth_err *err);

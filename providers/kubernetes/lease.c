@@ -208,7 +208,10 @@ kube_seen_reset(struct kube *s)
 	memset(&s->seen_index, 0, sizeof(s->seen_index));
 }
 
-/* Jobs of ours page by page ("j"), their pods ("q"), the events of each that waits ("e" + number), for notices nodes ("t"). */
+/*
+ * Jobs of ours page by page ("j"), their pods ("q"), the events of each that waits ("e" + number),
+ * for notices nodes ("t").
+ */
 enum berth_code
 kube_ours_build(void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err)
 {

@@ -76,7 +76,10 @@ kube_usable(const struct kube *s, const struct jsonr *node, const struct jsonr *
 	return ready && !json_is_true(closed.v);
 }
 
-/* A Neuron device is told three times over: as itself, by an older name and by its cores. The first that a node has counts. */
+/*
+ * A Neuron device is told three times over: as itself, by an older name and by its cores. The first
+ * that a node has counts.
+ */
 static void
 kube_neuron(const struct jsonr *allocatable, struct kube_node *n)
 {

@@ -19,8 +19,9 @@ BERTH_MUST_CHECK enum berth_code lambda_request(const struct lambda *l, struct h
     const char *path, struct berth_err *err);
 
 /*
- * "8x H100 (80 GB SXM5)" or "GH200 (96 GB)": name and memory of one GPU. The name gets its form and memory behind it where the
- * accelerator table knows the whole ("H100-SXM5-80GB"); memory_out is NaN where the text says none.
+ * "8x H100 (80 GB SXM5)" or "GH200 (96 GB)": name and memory of one GPU. The name gets its form and
+ * memory behind it where the accelerator table knows the whole ("H100-SXM5-80GB"); memory_out is
+ * NaN where the text says none.
  */
 const char *lambda_gpu(const struct accel_table *accels, const char *description, struct arena *a, double *memory_out);
 

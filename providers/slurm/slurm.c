@@ -193,7 +193,10 @@ slurm_step_build(void *st, int64_t now, struct http_req *req, struct berth_err *
 	return slurm_sign(st, req, now, err);
 }
 
-/* What a cancel says of its one job, beside an empty list of errors: {"status": [{"error": {"string", "code", "message"}}]}. */
+/*
+ * What a cancel says of its one job, beside an empty list of errors: {"status": [{"error":
+ * {"string", "code", "message"}}]}.
+ */
 static bool
 slurm_refused_one(const struct jsonr *root, int64_t *n_out, const char **text_out, const char **more_out)
 {

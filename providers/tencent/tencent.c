@@ -36,7 +36,10 @@ static const struct prov_key tencent_keys[] = {
 	{ NULL, PROV_KEY_STRING, false, NULL },
 };
 
-/* Codes of CVM and those that all services share (cloud.tencent.com/document/api/213/30435); HTTP says 200 to all of them. */
+/*
+ * Codes of CVM and those that all services share (cloud.tencent.com/document/api/213/30435); HTTP
+ * says 200 to all of them.
+ */
 static const struct prov_error_row tencent_errors[] = {
 	{ 0, "ResourceInsufficient.CidrBlock", NULL, BERTH_EQUOTA },
 	{ 0, "ResourceInsufficient.*Quota", NULL, BERTH_EQUOTA },

@@ -136,10 +136,10 @@ bool broker_pass_left(const struct broker *b, const struct broker_account *acc);
 void broker_pass_spent(struct broker_account *acc, int64_t since_ms);	/* time_mono_ms() before the call */
 
 /*
- * One pass over everything: sync prices recover watch move scale release provision (places, then creates) probe start notify
- * rollup. Any tick may be killed at
- * any instant and the next one repairs it. Faults of one account or one job are events and counts, never an error of
- * the tick; errors are those of the store.
+ * One pass over everything: sync prices recover watch move scale release provision (places, then
+ * creates) probe start notify rollup. Any tick may be killed at any instant and the next one
+ * repairs it. Faults of one account or one job are events and counts, never an error of the tick;
+ * errors are those of the store.
  */
 BERTH_MUST_CHECK enum berth_code broker_tick(struct broker *b, struct berth_err *err);
 /* The next instant at which a tick could find something new, given a replayed clock: now + step unless nothing is open. */
@@ -173,8 +173,9 @@ BERTH_MUST_CHECK enum berth_code broker_event(struct broker *b, struct berth_err
 BERTH_MUST_CHECK enum berth_code machine_adopt(struct broker *b, const struct intent *it, const struct prov_machine *pm,
     struct berth_err *err);
 /*
- * The provider made a machine on demand where spot was asked for, and has ended it: a row that is gone, at the shortest time
- * that is billed (60 s), at the price on demand if the lists have it. In the caller's transaction; job may be NULL.
+ * The provider made a machine on demand where spot was asked for, and has ended it: a row that is
+ * gone, at the shortest time that is billed (60 s), at the price on demand if the lists have it. In
+ * the caller's transaction; job may be NULL.
  */
 BERTH_MUST_CHECK enum berth_code machine_mistaken(struct broker *b, const struct intent *it, const struct prov_machine *pm,
     struct job *job, struct berth_err *err);

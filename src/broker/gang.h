@@ -42,7 +42,10 @@ BERTH_MUST_CHECK enum berth_code gang_give_back(struct broker *b, const struct j
  */
 BERTH_MUST_CHECK enum berth_code gang_poll(struct broker *b, const struct job *job, const struct gang *g,
     struct prov_run *run_out, size_t *who_out, struct berth_err *err);
-/* Stops the work on every machine, for a checkpoint of all; BERTH_ETRANSIENT: some did not answer, the others stand still. */
+/*
+ * Stops the work on every machine, for a checkpoint of all; BERTH_ETRANSIENT: some did not answer,
+ * the others stand still.
+ */
 BERTH_MUST_CHECK enum berth_code gang_stop(struct broker *b, const struct job *job, const struct gang *g,
     struct prov_run *run_out, struct berth_err *err);
 /* Gangs that will never be whole: they are taken apart, and the job asks again. */

@@ -351,7 +351,10 @@ pricelist_by_offer(const void *a, const void *b)
 	return c != 0 ? c : usd_cmp(x->price, y->price);
 }
 
-/* A list whose pages shifted while they were read, or that repeats itself, has no offer twice; in the order of providers. */
+/*
+ * A list whose pages shifted while they were read, or that repeats itself, has no offer twice; in
+ * the order of providers.
+ */
 static size_t
 pricelist_once(struct offer *v, size_t n)
 {

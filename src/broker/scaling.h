@@ -75,7 +75,10 @@ BERTH_MUST_CHECK enum berth_code scaling_left(struct broker *b, const struct sca
 /* The keys of a decision, into an open object: what is stored, and what `berth scale -o json` prints. */
 void scaling_json(struct jsonw *w, const struct scaling_view *v);
 
-/* scaling_metric.c: the value now; NAN and *why_out where it is not known. *queued_out of a queue: load-seconds that wait. */
+/*
+ * scaling_metric.c: the value now; NAN and *why_out where it is not known. *queued_out of a queue:
+ * load-seconds that wait.
+ */
 BERTH_MUST_CHECK enum berth_code scaling_metric(struct broker *b, const struct scaling_fleet *f,
     const struct scaling_source *s, double *value_out, double *queued_out, const char **why_out, struct berth_err *err);
 /* The kept forecast of the load at t + boot_s; NAN and *why_out where there is none. */

@@ -12,10 +12,10 @@
  * address  "localhost": /bin/sh here; else an ssh destination (USER@HOST, or a Host of ssh_config): BatchMode, host keys
  *          must be known, no agent or environment is forwarded
  * A job lives in ~/.berth/JOB there: run.sh, out.log, pid, and at its end status. BERTH_JOB, BERTH_PROGRESS and
- * BERTH_CHECKPOINT_INTERVAL are in its environment; the file named by BERTH_CHECKPOINT_FILE holds the interval as it is best
- * by now, renewed at each poll; what it writes into the file named by BERTH_PROGRESS_FILE
- * (0..1) is its safe progress. Errors: BERTH_ETRANSIENT: not reached within 30 s, or ssh said no (its words in the
- * message); BERTH_ENOTFOUND: that job was never started there.
+ * BERTH_CHECKPOINT_INTERVAL are in its environment; the file named by BERTH_CHECKPOINT_FILE holds
+ * the interval as it is best by now, renewed at each poll; what it writes into the file named by
+ * BERTH_PROGRESS_FILE (0..1) is its safe progress. Errors: BERTH_ETRANSIENT: not reached within 30
+ * s, or ssh said no (its words in the message); BERTH_ENOTFOUND: that job was never started there.
  */
 BERTH_MUST_CHECK enum berth_code shell_start(const char *address, const struct job *job, const struct prov_job *pj,
     struct arena *a, struct prov_run *run_out, struct berth_err *err);

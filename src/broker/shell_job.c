@@ -45,7 +45,10 @@ shell_begin(struct buf *b, const char *job_id, int rank)
 		buf_add_str(b, "\nd=\"$HOME/.berth/$id\"\n");
 }
 
-/* Where a gang's machine stands, in the words of launchers: those of torchrun and PyTorch, and a host file as mpirun reads it. */
+/*
+ * Where a gang's machine stands, in the words of launchers: those of torchrun and PyTorch, and a
+ * host file as mpirun reads it.
+ */
 static void
 shell_gang(struct buf *b, const struct prov_job *pj)
 {

@@ -175,7 +175,10 @@ jobs_type(struct usage_jobs *u, const char *type)
 	return t;
 }
 
-/* All of what tells a set of labels: the accelerator, and each value behind its key. Returns its length, 0: it is too long. */
+/*
+ * All of what tells a set of labels: the accelerator, and each value behind its key. Returns its
+ * length, 0: it is too long.
+ */
 static size_t
 jobs_label_key(const struct ingest_job *j, const char *accel, char *out, size_t size)
 {

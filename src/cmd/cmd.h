@@ -112,7 +112,10 @@ bool cmd_wants_json(const struct cmd_ctx *ctx);
 struct jsonw *cmd_json_begin(struct cmd_ctx *ctx, const char *schema);
 BERTH_MUST_CHECK enum berth_code cmd_json_end(struct cmd_ctx *ctx, struct berth_err *err);
 
-/* Behind each part of a long result: nothing reaches stdout yet, but much of it leaves the memory. BERTH_EIO: $TMPDIR is full. */
+/*
+ * Behind each part of a long result: nothing reaches stdout yet, but much of it leaves the memory.
+ * BERTH_EIO: $TMPDIR is full.
+ */
 BERTH_MUST_CHECK enum berth_code cmd_json_part(struct cmd_ctx *ctx, struct berth_err *err);
 
 /* Prints a table as table, wide or csv by the options (--columns, --no-headers, width). */

@@ -142,8 +142,8 @@ doctor_question(const struct doctor *d, struct doctor_account *a, struct prov_ma
 }
 
 /*
- * A 403 whose words are of the key or of the signature, as EC2's cousins send it: the credentials are no good. Any other 403
- * comes from a cloud that knows who asks.
+ * A 403 whose words are of the key or of the signature, as EC2's cousins send it: the credentials
+ * are no good. Any other 403 comes from a cloud that knows who asks.
  */
 static bool
 doctor_is_permission(const struct berth_err *err)

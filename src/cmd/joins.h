@@ -31,9 +31,11 @@ const struct join *joins_of(const struct joins *j, const char *series);
 /* Is all that this series has in the history of another? */
 bool joins_uses(const struct joins *j, const char *series);
 /*
- * Puts the history of what a series came from in front of io (hourly or coarser, as fc_to_hours() leaves it), also over several
- * joins in a row. *until_out: its first own step; 0: nothing was put in front.
- * to: samples before it only; 0: all. Errors: BERTH_ENOTFOUND no such series; BERTH_EINVAL steps of another length, or a ring.
+ * Puts the history of what a series came from in front of io (hourly or coarser, as fc_to_hours()
+ * leaves it), also over several joins in a row. *until_out: its first own step; 0: nothing was put
+ * in front.
+ * to: samples before it only; 0: all. Errors: BERTH_ENOTFOUND no such series; BERTH_EINVAL steps of
+ * another length, or a ring.
  */
 BERTH_MUST_CHECK enum berth_code joins_apply(struct store *store, const struct joins *j, const char *series, int64_t to,
     struct arena *a, struct fc_series *io, int64_t *until_out, struct berth_err *err);

@@ -36,7 +36,10 @@ rest_digit(char c)
 	return at == NULL ? -1 : (int)(at - digits);
 }
 
-/* Whom a JSON web token is for: "sun" of its middle part, which is base64url (RFC 7519, RFC 4648 5). NULL: it does not say. */
+/*
+ * Whom a JSON web token is for: "sun" of its middle part, which is base64url (RFC 7519, RFC 4648
+ * 5). NULL: it does not say.
+ */
 static const char *
 rest_subject(struct arena *a, const char *token)
 {

@@ -53,13 +53,16 @@ bool roadmap_concerns(const struct roadmap_entry *e, const struct series *s, con
 BERTH_MUST_CHECK enum berth_code roadmap_others(struct cmd_ctx *ctx, struct roadmap *map, const struct series *rows, size_t n,
     int64_t until, struct berth_err *err);
 /*
- * Uses of all events in all series: out [n][map->n]. What an event adds in GPUs is shared among all series of the store that it
- * concerns by the mean of their last four weeks; a recorded "total" has all of it. Warns of an event that concerns none. Fills
- * map->others.
+ * Uses of all events in all series: out [n][map->n]. What an event adds in GPUs is shared among all
+ * series of the store that it concerns by the mean of their last four weeks; a recorded "total" has
+ * all of it. Warns of an event that concerns none. Fills map->others.
  */
 BERTH_MUST_CHECK enum berth_code roadmap_uses(struct cmd_ctx *ctx, struct roadmap *map, const struct series *rows,
     const struct fc_series *in, size_t n, struct fc_event_use **out, struct berth_err *err);
-/* The same for series that end in the past, with the others of map, without warnings: an event that was not known at its end concerns none of them. */
+/*
+ * The same for series that end in the past, with the others of map, without warnings: an event that
+ * was not known at its end concerns none of them.
+ */
 void roadmap_uses_then(const struct roadmap *map, const struct accel_table *accels, const struct series *rows,
     const struct fc_series *in, size_t n, struct arena *a, struct fc_event_use **out);
 /* Leaves out what was not known yet at `at`. */

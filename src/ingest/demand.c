@@ -69,7 +69,10 @@ demand_to(const struct demand *d)
 	return d->to;
 }
 
-/* The step that an event lies in: its time, below 2^32, divided by the step as a product (Lemire, Kaser, Kurz 2019, 3.1). */
+/*
+ * The step that an event lies in: its time, below 2^32, divided by the step as a product (Lemire,
+ * Kaser, Kurz 2019, 3.1).
+ */
 static inline size_t
 demand_home(const struct demand *d, uint64_t event)
 {

@@ -30,7 +30,10 @@ static const char *const focus_names[FOCUS_COLS][3] = {
 	{ "ChargeDescription" }
 };
 
-/* What identifies a row, as far as the format has it: no amount among them, nothing that is told of rather than charged by. */
+/*
+ * What identifies a row, as far as the format has it: no amount among them, nothing that is told of
+ * rather than charged by.
+ */
 static const enum focus_col focus_key_cols[] = { FOCUS_PROVIDER, FOCUS_BILLING, FOCUS_ACCOUNT, FOCUS_BILL_START, FOCUS_START,
 	FOCUS_END, FOCUS_CATEGORY, FOCUS_CLASS, FOCUS_FREQUENCY, FOCUS_SERVICE, FOCUS_RESOURCE, FOCUS_SKU, FOCUS_PRICE,
 	FOCUS_PRICING, FOCUS_COMMITMENT, FOCUS_STATUS, FOCUS_RESERVED, FOCUS_CONSUMED_UNIT, FOCUS_PRICED_UNIT, FOCUS_CURRENCY,

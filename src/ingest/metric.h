@@ -40,7 +40,10 @@ extern const char *const metric_labels_holder[];	/* pod, exported_pod, hpc_job: 
  */
 #define METRIC_MODEL_SIZE 200
 const char *metric_model(const struct ingest_point *p, char buf[METRIC_MODEL_SIZE]);
-/* What one of such a resource is of a card, but for MIG slices: a core of a Neuron chip, a GPU that several share in turns. */
+/*
+ * What one of such a resource is of a card, but for MIG slices: a core of a Neuron chip, a GPU that
+ * several share in turns.
+ */
 double metric_share(const struct ingest_point *p);
 
 /*

@@ -54,8 +54,8 @@ slurmrest_header(struct buf *out)
 }
 
 /*
- * A number that is plain, or since v0.0.39 {"set": true, "infinite": false, "number": 5}. False: there is none; *infinite_out
- * may be NULL.
+ * A number that is plain, or since v0.0.39 {"set": true, "infinite": false, "number": 5}. False:
+ * there is none; *infinite_out may be NULL.
  */
 static bool
 slurmrest_number(const json_t *v, int64_t *out, bool *infinite_out)
@@ -101,7 +101,10 @@ slurmrest_state(const json_t *state, char *out, size_t size)
 	snprintf(out, size, "%s", s != NULL && s[strcspn(s, "|\r\n")] == '\0' ? s : "");
 }
 
-/* As sacct's JobID: "12", "12_3", "12_[4-7]" for tasks that wait, "12+1" for a part of a heterogeneous job; nothing for 0. */
+/*
+ * As sacct's JobID: "12", "12_3", "12_[4-7]" for tasks that wait, "12+1" for a part of a
+ * heterogeneous job; nothing for 0.
+ */
 static void
 slurmrest_put_id(const json_t *job, int64_t id, struct buf *out)
 {

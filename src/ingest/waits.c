@@ -279,7 +279,10 @@ waits_open(const struct waits *w, struct waits_group *g, int64_t end, struct wai
 	out->oldest = (double)(w->from + end - w->job[g->queue[g->head]].submit);
 }
 
-/* The step [start, end), s behind the window's start; order [n] are the jobs whose waiting ends in it, *next the first to come. */
+/*
+ * The step [start, end), s behind the window's start; order [n] are the jobs whose waiting ends in
+ * it, *next the first to come.
+ */
 static enum berth_code
 waits_step(struct waits_sweep *s, int64_t start, int64_t end, const uint32_t *order, size_t n, size_t *next,
     struct berth_err *err)

@@ -45,7 +45,10 @@ bool budget_period_parse(const char *s, enum budget_period *p_out);
 const char *ledger_kind_name(enum ledger_kind k);	/* "compute" "reserve" "upfront" "egress" */
 bool ledger_kind_parse(const char *s, enum ledger_kind *k_out);
 
-/* The UTC day, week (from Monday) or calendar month that holds t, [from, to); a total holds all time: INT64_MIN to INT64_MAX. */
+/*
+ * The UTC day, week (from Monday) or calendar month that holds t, [from, to); a total holds all
+ * time: INT64_MIN to INT64_MAX.
+ */
 void budget_period_span(enum budget_period p, int64_t t, int64_t *from_out, int64_t *to_out);
 /* Does a budget of this scope count what is spent for these? */
 bool budget_scope_hits(const char *scope, const char *account, const char *project, const char *user);

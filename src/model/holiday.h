@@ -35,13 +35,22 @@ struct holidays {
 	size_t n;
 };
 
-/* "2027-02-06", "2027-02-05..2027-02-12", "12-25", "05-mon1", "05-mon-1", "easter-2", "easter". BERTH_EINVAL says what it may be. */
+/*
+ * "2027-02-06", "2027-02-05..2027-02-12", "12-25", "05-mon1", "05-mon-1", "easter-2", "easter".
+ * BERTH_EINVAL says what it may be.
+ */
 BERTH_MUST_CHECK enum berth_code holiday_parse(const char *day, struct holiday_rule *out, struct berth_err *err);
-/* CSV with the column day and, if they are there, name and observed ("", "next", "nearest"). BERTH_EINVAL: where = file:line. */
+/*
+ * CSV with the column day and, if they are there, name and observed ("", "next", "nearest").
+ * BERTH_EINVAL: where = file:line.
+ */
 BERTH_MUST_CHECK enum berth_code holiday_read(struct arena *a, const char *path, struct holidays *out, struct berth_err *err);
 /* Days off in [from, to], days since 1970-01-01, ascending without repeats. */
 void holiday_days(const struct holidays *h, int64_t from, int64_t to, struct arena *a, int64_t **days_out, size_t *n_out);
-/* Easter Sunday of a Gregorian year, days since 1970-01-01 (anonymous algorithm; Meeus, Astronomical Algorithms, 1991, ch. 8). */
+/*
+ * Easter Sunday of a Gregorian year, days since 1970-01-01 (anonymous algorithm; Meeus,
+ * Astronomical Algorithms, 1991, ch. 8).
+ */
 int64_t holiday_easter(int year);
 
 #endif

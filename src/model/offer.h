@@ -86,7 +86,10 @@ double offer_term_hours(const struct offer *o);
 struct usd_micro offer_effective_hour(const struct offer *o);
 /* The same for one accelerator. */
 struct usd_micro offer_effective_gpu_hour(const struct offer *o);
-/* Total order for stable ranking: effective price per GPU (unknown last), then provider, region, zone, type, purchase, id. */
+/*
+ * Total order for stable ranking: effective price per GPU (unknown last), then provider, region,
+ * zone, type, purchase, id.
+ */
 int offer_cmp(const struct offer *a, const struct offer *b);
 /* Puts v [n] in the order of offer_cmp(), with each price worked out once. */
 struct arena;

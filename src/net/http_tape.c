@@ -100,7 +100,10 @@ tape_string_end(const char *p, size_t i, size_t n, size_t q)
 	return i < n ? i : n;
 }
 
-/* The string that a JSON member's name, which ends at `at`, stands for; list: or a list of strings, from its first to its last. */
+/*
+ * The string that a JSON member's name, which ends at `at`, stands for; list: or a list of strings,
+ * from its first to its last.
+ */
 static bool
 tape_member(const char *p, size_t at, size_t n, bool list, size_t *from_out, size_t *len_out)
 {
@@ -144,7 +147,10 @@ tape_pair(const char *p, size_t name, size_t at, size_t n, size_t *from_out)
 	return len;
 }
 
-/* The value behind a name [name, at): JSON "name": "value", form name=value, XML <name>value<. 0 bytes: none that is secret. */
+/*
+ * The value behind a name [name, at): JSON "name": "value", form name=value, XML <name>value<. 0
+ * bytes: none that is secret.
+ */
 static size_t
 tape_value(const char *p, size_t name, size_t at, size_t n, size_t *from_out)
 {
@@ -236,7 +242,10 @@ http_tape_scrub(struct arena *a, const char *text, size_t n, const char *const *
 	return tape_scrub(a, text, n, secrets, n_secrets, &len);
 }
 
-/* What a request carries that no answer may give away: its secret headers, without the scheme in front, and fields of its body. */
+/*
+ * What a request carries that no answer may give away: its secret headers, without the scheme in
+ * front, and fields of its body.
+ */
 static size_t
 tape_secrets(struct arena *a, const struct http_req *req, const char **secrets)
 {

@@ -12,7 +12,8 @@
  * answer. Taken out before anything is written: headers marked secret and those that carry credentials; values of
  * query and form fields, JSON members, XML elements and answer headers whose names tell of a token, secret, key,
  * password, signature or credential (but not of paging or idempotency tokens) or of what a machine is to run (a start
- * script, a container's command and arguments); values of JSON pairs of a name and a value so named; and what secret headers and fields of the request hold, wherever else it stands. A body
+ * script, a container's command and arguments); values of JSON pairs of a name and a value so
+ * named; and what secret headers and fields of the request hold, wherever else it stands. A body
  * that is no UTF-8 is kept as base64, one over 32 MiB is not kept. The file is its owner's alone.
  */
 struct http_tape;

@@ -172,7 +172,10 @@ cost_check_terms(const struct job_spec *s, const struct offer *o, const struct c
 	return REFUSE_NOT;
 }
 
-/* Speed of one accelerator and work in accelerator-hours at speed 1, as the variant, the job or the table say; NaN: unknown. */
+/*
+ * Speed of one accelerator and work in accelerator-hours at speed 1, as the variant, the job or the
+ * table say; NaN: unknown.
+ */
 static double
 cost_speed(const struct cost_job *j, size_t v, const struct accel *accel, double *work_out)
 {

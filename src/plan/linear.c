@@ -290,8 +290,8 @@ linear_add(const struct linear *l, size_t r, double y)
 }
 
 /*
- * Does tableau row r show that nothing keeps the rows? It is a sum of those that were given; of one sign alone such a sum holds
- * for all x, whatever rounding did to the tableau (Farkas).
+ * Does tableau row r show that nothing keeps the rows? It is a sum of those that were given; of one
+ * sign alone such a sum holds for all x, whatever rounding did to the tableau (Farkas).
  */
 static bool
 linear_shown_empty(const struct linear *l, size_t r)

@@ -9,9 +9,10 @@
 struct arena;
 
 /*
- * min cost x, rows: a x + s = b, s >= 0 the row's slack. Variables 0..n-1 are x, n + r is the slack of row r. All bounds are
- * finite but the upper ones of slacks. Kept dual feasible throughout, so that a new row or bound is mended by the dual
- * simplex with bounded variables (Lemke 1954; Maros 2003, ch. 10). A condensed tableau: rows are basic variables.
+ * min cost x, rows: a x + s = b, s >= 0 the row's slack. Variables 0..n-1 are x, n + r is the slack
+ * of row r. All bounds are finite but the upper ones of slacks. Kept dual feasible throughout, so
+ * that a new row or bound is mended by the dual simplex with bounded variables (Lemke 1954; Maros
+ * 2003, ch. 10). A condensed tableau: rows are basic variables.
  */
 struct linear {
 	struct arena *arena;
@@ -35,7 +36,10 @@ void linear_init(struct linear *l, size_t n, const double *cost, const double *l
 size_t linear_row(struct linear *l, const double *a, double b);
 void linear_bound(struct linear *l, size_t var, double lo, double hi);
 void linear_rhs(struct linear *l, size_t row, double b);
-/* Empty: no x keeps all rows and bounds, as a sum of the rows as they were given shows. Failed: rounding, or too many pivots. */
+/*
+ * Empty: no x keeps all rows and bounds, as a sum of the rows as they were given shows. Failed:
+ * rounding, or too many pivots.
+ */
 enum linear_end { LINEAR_SOLVED, LINEAR_EMPTY, LINEAR_FAILED };
 enum linear_end linear_solve(struct linear *l);
 double linear_value(const struct linear *l, size_t var);	/* of a variable or a slack */

@@ -1,7 +1,8 @@
 /*
  * Jobs that hand data on to the next: where each runs decides on what it costs to move them. Without limits a dynamic
- * program over the places, exact for trees; with limits the placement at the moves that the last one made, the same tables at
- * shadow prices as a bound, and in small queues branch and bound over them.
+ * program over the places, exact for trees; with limits the placement at the moves that the last
+ * one made, the same tables at shadow prices as a bound, and in small queues branch and bound over
+ * them.
  */
 #include <math.h>
 #include <string.h>

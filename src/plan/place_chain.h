@@ -16,8 +16,10 @@ struct place_chain {
  * place_solve() with gib[i] * move[place of the job before][its own place] added to the cost of each job i that waits for
  * another. What waits may form chains or trees. Where no limit binds it is exact: a dynamic program over the places,
  * O(jobs * places * candidates of a job). Else the placements at the last one's moves are repeated until they stand still,
- * under the bound of those tables at shadow prices (subgradient steps), which holds against every plan; queues of some dozen
- * jobs are then searched to the end by branch and bound. optimal is true only where that or the bound proves it. value and cost count the moves; runner_up, binds and shadow are those of the problem with the least moves.
+ * under the bound of those tables at shadow prices (subgradient steps), which holds against every
+ * plan; queues of some dozen jobs are then searched to the end by branch and bound. optimal is true
+ * only where that or the bound proves it. value and cost count the moves; runner_up, binds and
+ * shadow are those of the problem with the least moves.
  * Errors: as place_solve(); BERTH_EINVAL for a ring.
  */
 BERTH_MUST_CHECK enum berth_code place_chain_solve(const struct place_problem *p, const struct place_chain *c,

@@ -70,12 +70,14 @@ BERTH_MUST_CHECK enum berth_code scale_check(const struct scale_rule *r, struct 
 int64_t scale_window(const struct scale_rule *r);
 
 /*
- * One step; state starts zeroed. want = ceil(max(load / (target unit), queued / (drain_s target unit), forecast / (target unit))).
- * Up at once, as soon as want passes what is ready and starting by more than the tolerance. Down only to the largest want
- * of the window, and only if that fits with room for the swing of the load as well (three times the last reversal, at
- * most the tolerance): else noise around a whole number of machines would start one every few windows. Not before
- * a window has passed since machines last arrived, at most down_rate in 5 min, never
- * below busy; machines that are waiting may go at once, for they never came. A missing load asks for what is there: it never scales in or out. (Kubernetes' rule of metrics that are missing.)
+ * One step; state starts zeroed. want = ceil(max(load / (target unit), queued / (drain_s target
+ * unit), forecast / (target unit))). Up at once, as soon as want passes what is ready and starting
+ * by more than the tolerance. Down only to the largest want of the window, and only if that fits
+ * with room for the swing of the load as well (three times the last reversal, at most the
+ * tolerance): else noise around a whole number of machines would start one every few windows. Not
+ * before a window has passed since machines last arrived, at most down_rate in 5 min, never below
+ * busy; machines that are waiting may go at once, for they never came. A missing load asks for what
+ * is there: it never scales in or out. (Kubernetes' rule of metrics that are missing.)
  */
 void scale_step(const struct scale_rule *r, struct scale_state *s, const struct scale_input *in,
     struct scale_decision *out);

@@ -309,7 +309,10 @@ schedule_rounds(struct schedule_work *w, const int64_t *size, size_t n, size_t f
 	return BERTH_OK;
 }
 
-/* One size: exact. Several: from each size alone, and from the plan of single GPUs cut to whole machines; the best is kept. */
+/*
+ * One size: exact. Several: from each size alone, and from the plan of single GPUs cut to whole
+ * machines; the best is kept.
+ */
 static enum berth_code
 schedule_sizes_solve(struct schedule_work *w, const int64_t *size, size_t n, double *lower_out, double *theta_out,
     struct berth_err *err)

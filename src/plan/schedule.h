@@ -49,10 +49,11 @@ struct schedule {
 };
 
 /*
- * Start dates are every `every` steps, the ends of what is owned, and the ends of terms that began with the horizon; between
- * them everything is merged, exactly. Machines of one size are a flow (terms_solve_rest()) and the plan is the best there
- * is. Several sizes, max_count (of the machines that run at once), quotas and shares are no flow: where the flow's plan breaks
- * them or is not proven, tangents of the hours' cost in each stretch and branch and bound go on from it, as in
+ * Start dates are every `every` steps, the ends of what is owned, and the ends of terms that began
+ * with the horizon; between them everything is merged, exactly. Machines of one size are a flow
+ * (terms_solve_rest()) and the plan is the best there is. Several sizes, max_count (of the machines
+ * that run at once), quotas and shares are no flow: where the flow's plan breaks them or is not
+ * proven, tangents of the hours' cost in each stretch and branch and bound go on from it, as in
  * commit_solve_joint(), and lower_bound_usd says how far they came.
  * Errors: as terms_solve_rest() and commit_curve_build().
  */

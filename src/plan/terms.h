@@ -35,13 +35,16 @@ struct terms_plan {
 };
 
 /*
- * The cheapest whole numbers of reservations: min sum cost_j x_j + sum_t rest_t(machines reserved in t). Each offer runs over
- * consecutive stretches, so that this is a flow of `levels` units along the time: a reservation is an arc from its start to
- * its end, a stretch without one an arc to the next whose cost is convex in its flow. Exact, to a nano-USD, by successive
- * shortest paths (Ahuja, Magnanti & Orlin 1993, ch. 9 and 14). A budget on the reservations is priced as in commit_solve(): costs
- * times 1 + theta, bisection, then cycles of the dearer flow under the lower theta as long as they fit, and single reservations.
- * theta: weighs them so from the start (a budget shared with others); budget NaN: none.
- * Errors: BERTH_EINVAL for a value out of range; BERTH_EINFEASIBLE where what must be reserved cannot be, or passes the budget.
+ * The cheapest whole numbers of reservations: min sum cost_j x_j + sum_t rest_t(machines reserved
+ * in t). Each offer runs over consecutive stretches, so that this is a flow of `levels` units along
+ * the time: a reservation is an arc from its start to its end, a stretch without one an arc to the
+ * next whose cost is convex in its flow. Exact, to a nano-USD, by successive shortest paths (Ahuja,
+ * Magnanti & Orlin 1993, ch. 9 and 14). A budget on the reservations is priced as in
+ * commit_solve(): costs times 1 + theta, bisection, then cycles of the dearer flow under the lower
+ * theta as long as they fit, and single reservations. theta: weighs them so from the start (a
+ * budget shared with others); budget NaN: none.
+ * Errors: BERTH_EINVAL for a value out of range; BERTH_EINFEASIBLE where what must be reserved
+ * cannot be, or passes the budget.
  */
 BERTH_MUST_CHECK enum berth_code terms_solve_rest(const struct terms_rest *rest, const struct terms_offer *offers,
     size_t n_offers, double theta, double budget, struct arena *a, struct terms_plan *plan_out, struct berth_err *err);

@@ -221,7 +221,10 @@ terms_reach(struct terms_net *g, size_t from, size_t arc, size_t to, int64_t cos
 	terms_heap_up(g, to);
 }
 
-/* Shortest path from the first node to the last over arcs with room; the potentials keep costs >= 0. False: there is none. */
+/*
+ * Shortest path from the first node to the last over arcs with room; the potentials keep costs >=
+ * 0. False: there is none.
+ */
 static bool
 terms_path(struct terms_net *g)
 {

@@ -56,7 +56,10 @@ judge_peers(struct judge *j)
 	}
 }
 
-/* A link that holds while it is alone and falls when all devices talk: a lame lane, or a switch that is not the one sold. */
+/*
+ * A link that holds while it is alone and falls when all devices talk: a lame lane, or a switch
+ * that is not the one sold.
+ */
 static void
 judge_mesh(struct judge *j)
 {

@@ -123,7 +123,10 @@ judge_user(struct judge *j, int gpu, struct verdict_ratio *out)
 	return found;
 }
 
-/* No tool of NVIDIA's is asked for a result: one that names such a device and measured nothing was made up, or is broken. */
+/*
+ * No tool of NVIDIA's is asked for a result: one that names such a device and measured nothing was
+ * made up, or is broken.
+ */
 static bool
 judge_is_nvidia(const struct judge *j, const struct probe_gpu *g)
 {

@@ -22,9 +22,10 @@ struct list_counts { int64_t unchanged, changed, added, removed; };
 
 /*
  * Puts offers [n] in the place of the list's current ones, in one transaction: an offer that is the same keeps its
- * id (its as_of and source move on), one whose price changed ends at now and begins again, one that is absent ends. What ended stays
- * as history. Takes away the stale mark. Every offer's provider must be `provider`; account comes from the arguments,
- * and source where an offer does not say its own. n 0 empties the list. counts_out may be NULL.
+ * id (its as_of and source move on), one whose price changed ends at now and begins again, one that
+ * is absent ends. What ended stays as history. Takes away the stale mark. Every offer's provider
+ * must be `provider`; account comes from the arguments, and source where an offer does not say its
+ * own. n 0 empties the list. counts_out may be NULL.
  */
 BERTH_MUST_CHECK enum berth_code store_offers_replace(struct store *s, const char *provider, const char *account,
     const char *source, const struct offer *offers, size_t n, int64_t now, struct list_counts *counts_out,

@@ -46,8 +46,8 @@ struct put_rule {
 };
 /*
  * store_samples_put() with a rule. Steps that are rolled up and come again in part only are PUT_REFUSED: a bucket is
- * replaced by one that has each of its steps and as many seconds of them, and completed by one that has none of them; to tell, all steps of a day must
- * come in one call.
+ * replaced by one that has each of its steps and as many seconds of them, and completed by one that
+ * has none of them; to tell, all steps of a day must come in one call.
  */
 BERTH_MUST_CHECK enum berth_code store_samples_late(struct store *s, int64_t series_id, const struct sample *v, size_t n,
     const struct put_rule *rule, unsigned char *fate, struct put_counts *counts, struct berth_err *err);

@@ -152,8 +152,9 @@ usage_head(const struct usage_job *rows, const struct usage_job *r)
 }
 
 /*
- * One job, v [n] in the order of its parts and of the input, into out: the parts of its last row that knows no less, and of no
- * other, for an earlier one may have had more types of GPUs. Returns how many parts.
+ * One job, v [n] in the order of its parts and of the input, into out: the parts of its last row
+ * that knows no less, and of no other, for an earlier one may have had more types of GPUs. Returns
+ * how many parts.
  */
 static size_t
 usage_sort_job(const struct usage_job *rows, const struct usage_ranked *v, size_t n, struct usage_job *out,

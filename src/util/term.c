@@ -79,7 +79,10 @@ term_decode(const char *s, size_t *len_out)
 	return c;
 }
 
-/* Ranges from Unicode 15 EastAsianWidth.txt (W and F) and the common combining marks, merged where only unassigned points lie between. */
+/*
+ * Ranges from Unicode 15 EastAsianWidth.txt (W and F) and the common combining marks, merged where
+ * only unassigned points lie between.
+ */
 static int
 term_char_width(uint32_t c)
 {

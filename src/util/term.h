@@ -6,7 +6,10 @@
 #include <stdio.h>
 
 bool term_is_tty(FILE *f);
-/* Width: COLUMNS if it is a number in 20..1000, also into a pipe; else the terminal's own, else 80; 0 when f is no terminal. */
+/*
+ * Width: COLUMNS if it is a number in 20..1000, also into a pipe; else the terminal's own, else 80;
+ * 0 when f is no terminal.
+ */
 int term_columns(FILE *f);
 /* Colour: f is a terminal, TERM is not "dumb" or empty, NO_COLOR is unset or empty. */
 bool term_color(FILE *f);
@@ -17,8 +20,9 @@ int term_width(const char *s);
 /* Bytes of s that fit into columns. */
 size_t term_fit(const char *s, int columns);
 /*
- * Words of a line of text, broken at spaces into lines of at most columns (a longer word stands alone), each behind the first
- * with so many spaces before it; the first has taken `used` columns already. No newline at the end.
+ * Words of a line of text, broken at spaces into lines of at most columns (a longer word stands
+ * alone), each behind the first with so many spaces before it; the first has taken `used` columns
+ * already. No newline at the end.
  */
 struct buf;
 void term_wrap(const char *text, size_t len, int used, int indent, int columns, struct buf *out);
