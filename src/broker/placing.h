@@ -9,6 +9,7 @@
 #include "model/job.h"
 #include "model/offer.h"
 #include "plan/cost.h"
+#include "plan/spot.h"
 #include "plan/place.h"
 #include "util/err.h"
 
@@ -69,6 +70,7 @@ struct placing_job {
 	size_t n_changes;
 	int64_t price_as_of;		/* of the chosen offer; 0: not said */
 	int64_t oldest_as_of;		/* of the offers that could be taken */
+	struct spot_outlook spot;	/* leave 0: the policy for spot under a deadline has no say */
 	bool at_risk;			/* on demand must run now to keep the deadline, and none can be had */
 };
 

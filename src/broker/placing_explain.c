@@ -187,6 +187,18 @@ placing_tries(struct placing_work_space *w, size_t i, const struct place_plan *p
 	return fit > 1 ? r[1].cand : PLACE_NONE;
 }
 
+/* The numbers behind what the policy says. */
+static const char *
+placing_outlook(const struct spot_outlook *o, struct arena *a)
+{
+	if (!o->up)
+		return arena_printf(a, "spot has been gone for %.1f h and comes back within an hour with a chance of %.0f %% (%lld return%s "
+		    "seen)", o->age_h, 100 * o->back_1h, (long long)o->events, o->events == 1 ? "" : "s");
+	return arena_printf(a, "spot has been up for %.1f h or more, is lost at %.2g an hour (%lld loss%s seen) and is expected to stay "
+	    "%.1f h; lost, it is back within an hour with a chance of %.0f %%", o->age_h, o->leave, (long long)o->events,
+	    o->events == 1 ? "" : "es", o->more_h, 100 * o->back_1h);
+}
+
 /* How much more of what binds would save how much. */
 static void
 placing_more(const struct placing_job *pj, double cost, struct explain_job *e)
@@ -230,6 +242,10 @@ placing_explain(struct placing_work_space *w, size_t i, const struct place_plan 
 	if (k == PLACE_NONE && n == 0)
 		e.detail = placing_detail(w, i);
 	e.spot = placing_spot_text(w, i);
+	if (e.spot != NULL) {
+		pj->spot = w->spot[i].outlook;
+		e.spot = arena_printf(w->a, "%s; %s", e.spot, placing_outlook(&pj->spot, w->a));
+	}
 	pj->reason = explain_place(&e, w->a);
 	pj->unit = e.unit;
 }

@@ -99,6 +99,16 @@ placing_json_job(struct jsonw *w, const struct placing *p, const struct placing_
 	for (size_t i = 0; i < j->n_changes; i++)
 		placing_json_change(w, &j->changes[i]);
 	jsonw_end_array(w);
+	if (j->spot.leave > 0) {
+		jsonw_begin_object(w, "spot");
+		jsonw_bool(w, "up", j->spot.up);
+		jsonw_fixed(w, "age_hours", j->spot.age_h, 3);
+		jsonw_fixed(w, "ends_per_hour", j->spot.leave, 6);
+		jsonw_int(w, "ends_seen", j->spot.events);
+		jsonw_fixed(w, "expected_hours_more", j->spot.more_h, 3);
+		jsonw_fixed(w, "back_within_hour", j->spot.back_1h, 6);
+		jsonw_end_object(w);
+	}
 	jsonw_time_or_null(w, "price_as_of", j->price_as_of);
 	jsonw_time_or_null(w, "oldest_price", j->oldest_as_of);
 	jsonw_fixed(w, "gap", placing_gap(p), 6);

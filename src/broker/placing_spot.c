@@ -180,6 +180,7 @@ placing_spot_advise(const struct placing_facts *f, const struct job *j, const st
 		return;
 	out->applies = spot_job_decide(&s, &p.seen, tables, &out->action, NULL) == BERTH_OK;
 	out->instead = out->action;
+	spot_look_ahead(&p.seen, s.is_up, s.age_s / 3600, s.rate, s.zones, &out->outlook);
 	if (!out->applies || out->action != SPOT_TAKE || has->mode != SPOT_NOTHING)
 		return;
 	s.is_up = false;

@@ -12,6 +12,7 @@ struct placing_spot {
 	enum spot_action instead;	/* for one that has nothing: should spot be refused when it is asked for */
 	double slack_s;		/* until on demand must be asked for; < 0: that was to be done before */
 	double ratio;		/* of spot over on demand for the work */
+	struct spot_outlook outlook;	/* where applies */
 	bool spot_up;		/* some spot offer can be asked for now */
 	bool on_demand_up;
 	int vain;		/* its spot launches in a row that were lost before they brought anything */

@@ -66,6 +66,17 @@ double spot_evidence_hazard(const struct spot_evidence *e, bool up, size_t age, 
 /* Mean of it over ages from .. to in hours, of an up run. */
 double spot_evidence_mean(const struct spot_evidence *e, double from_h, double to_h, double rate);
 
+/* What the learned chances say of a state that has lasted so long; without pessimism. */
+struct spot_outlook {
+	bool up;
+	double age_h;
+	double leave;		/* chance an hour that it ends now */
+	double more_h;		/* that it is expected to go on */
+	double back_1h;		/* chance that spot is back within an hour: of a loss, or from now where it is down */
+	int64_t events;		/* ends of such states seen */
+};
+void spot_look_ahead(const struct spot_evidence *e, bool up, double age_h, double rate, size_t zones, struct spot_outlook *out);
+
 /* The bucket of an age in hours. */
 size_t spot_age_of(double hours);
 

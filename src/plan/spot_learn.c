@@ -100,6 +100,38 @@ spot_evidence_mean(const struct spot_evidence *e, double from_h, double to_h, do
 	return to_h > from_h ? sum / (to_h - from_h) : spot_evidence_hazard(e, true, spot_age_of(from_h), rate, 1, 0);
 }
 
+/* Hours that a state of this age goes on within the next `within`, by the chances of each age; *stays_out: that it lasts so long. */
+static double
+spot_goes_on(const struct spot_evidence *e, bool up, double from_h, double within, double rate, size_t zones, double *stays_out)
+{
+	double at = from_h, end = from_h + within, sum = 0, stays = 1;
+
+	for (size_t b = spot_age_of(from_h); b < SPOT_AGES && at < end; b++) {
+		double to = b < SPOT_AGES - 1 ? fmin(end, spot_age_h[b]) : end, h = spot_evidence_hazard(e, up, b, rate, zones, 0);
+		double left = exp(-h * (to - at));
+
+		sum += stays * (1 - left) / h;
+		stays *= left;
+		at = to;
+	}
+	*stays_out = stays;
+	return sum;
+}
+
+void
+spot_look_ahead(const struct spot_evidence *e, bool up, double age_h, double rate, size_t zones, struct spot_outlook *out)
+{
+	double stays;
+
+	*out = (struct spot_outlook){ .up = up, .age_h = fmax(0, age_h) };
+	for (size_t b = 0; e != NULL && b < SPOT_AGES; b++)
+		out->events += (int64_t)e->ends[up][b];
+	out->leave = spot_evidence_hazard(e, up, spot_age_of(out->age_h), rate, zones, 0);
+	out->more_h = spot_goes_on(e, up, out->age_h, INFINITY, rate, zones, &stays);
+	(void)spot_goes_on(e, false, up ? 0 : out->age_h, 1, rate, zones, &stays);
+	out->back_1h = 1 - stays;
+}
+
 void
 spot_chances(const struct spot_evidence *e, bool up, int tick_s, double rate, size_t zones, double z, struct spot_hazard *out)
 {

@@ -61,6 +61,17 @@ NOW=2026-11-30T12:00:01Z place
 expect_exit 3 "2: a second later"
 expect_json '$.jobs[0].offer' null
 
+# And with time to spare the numbers behind the choice of spot are told.
+market ef $one $cheap
+job easy H100:4 'work: 2h' 'checkpoint: {size: 1GB, write: 10s}' 'deadline: 2026-12-01T12:00:00Z'
+place
+is_offer 0 spot "2: with a day of time on spot"
+expect_out_has 'on demand from 2026-12-01T0[0-9:]*Z at the latest if it is lost; spot has been up for [0-9.]* h or more, is lost at [0-9.]* an hour'
+awk -v l="$(json '$.jobs[0].spot.ends_per_hour')" -v m="$(json '$.jobs[0].spot.expected_hours_more')" -v b="$(json '$.jobs[0].spot.back_within_hour')" \
+	'BEGIN { exit !(l > 0 && m > 1 && m < 20 && b > 0.3 && b < 0.95) }'
+ok $? "2: and are of the size of what public traces show"
+expect_json '$.jobs[0].spot.ends_seen' 0
+
 # 3. Nothing, always the same, one hour.
 market z $one acme,r1,quad,H100,4,reserved,12,none,0,4.8,USD
 use 0

@@ -596,6 +596,30 @@ test_clock(void)
 	spot_tables_free(&tables);
 }
 
+/* Against sums over steps of a second. */
+static void
+test_outlook(void)
+{
+	static const double ages[] = { 0, 0.1, 3, 50 };
+	struct spot_evidence e = { .hours = { { 3, 2, 1, 0, 0 }, { 10, 20, 30, 5, 0 } }, .ends = { { 4, 2, 0, 0, 0 }, { 3, 5, 6, 0, 0 } } };
+
+	for (size_t k = 0; k < sizeof(ages) / sizeof(ages[0]); k++) {
+		struct spot_outlook o;
+		double stays = 1, sum = 0, away = 1;
+
+		spot_look_ahead(&e, true, ages[k], NAN, 1, &o);
+		for (double t = ages[k]; stays > 1e-9; t += 1 / 3600.0) {
+			sum += stays / 3600;
+			stays *= 1 - spot_evidence_hazard(&e, true, spot_age_of(t), NAN, 1, 0) / 3600;
+		}
+		for (double t = 0; t < 1; t += 1 / 3600.0)
+			away *= 1 - spot_evidence_hazard(&e, false, spot_age_of(t), NAN, 1, 0) / 3600;
+		tap_near(o.more_h, sum, 2e-3 * sum, "hours more at an age of %g h", ages[k]);
+		tap_near(o.back_1h, 1 - away, 2e-3, "and the chance to be back in one");
+		tap_is_long((long long)o.events, 14, "of 14 ends");
+	}
+}
+
 int
 main(void)
 {
@@ -611,5 +635,6 @@ main(void)
 	test_job();
 	test_market();
 	test_market_policy();
+	test_outlook();
 	return tap_done();
 }
