@@ -164,6 +164,35 @@ for odd in 0 -1 null 1e30; do
 	[ "$(tail -n 1 "$out")" = gpu-mi300x1-192gb ]
 	ok $? "and behind all others"
 done
+# Another currency is not ranked without a rate; a term is paid as a whole and shown by the hour.
+far() {	# far CHARGE PRICES
+	printf '{"Zone":"eu-frankfurt-1","InstanceType":"GN7.2XLARGE32","InstanceFamily":"GN7","Cpu":8,"Memory":32,"GpuCount":1,"Status":"SELL","InstanceChargeType":"%s","Price":{%s}}' \
+		"$1" "$2"
+}
+printf '{"Response":{"InstanceTypeConfigSet":[{"InstanceType":"GN7.2XLARGE32","GpuType":"NVIDIA T4","GpuCount":1}],"InstanceTypeQuotaSet":[%s,%s]}}' \
+	"$(far POSTPAID_BY_HOUR '"ChargeUnit":"HOUR","UnitPrice":10,"UnitPriceDiscount":8')" \
+	"$(far PREPAID '"OriginalPriceOneYear":43800,"DiscountPriceOneYear":35040')" >far
+cat >>.config/berth/berth.yaml <<YAML
+  - {name: far, provider: tencent, currency: CNY, regions: [eu-frankfurt], secret_id: 'env:K', secret_key: 'env:K', endpoint: 'http://127.0.0.1:$port/far'}
+YAML
+run prices refresh --account far
+expect_exit 0
+run prices list --account far -o csv --columns purchase,term_months,upfront,price_per_hour,currency
+expect_out_has '^on_demand,[0-9]*,[0.]*,8.000000,CNY$' "an hour, in its currency"
+expect_out_has '^reserved,12,35040.000000,0.000000,CNY$' "a year, paid as a whole"
+run prices list -o csv --columns provider
+[ "$(tail -n 1 "$out")" = tencent ] && [ "$(sed -n '2p' "$out")" != tencent ]
+ok $? "no rate, no rank"
+run prices list --account far
+expect_out_lacks '8\.0'
+printf 'from,to,rate,as_of\nCNY,USD,0.14,2026-11-29\n' >.config/berth/rates.csv
+printf 'prices: {rates: rates.csv}\n' >>.config/berth/berth.yaml
+NOW=2026-11-30T16:00:00Z
+run prices refresh --account far
+expect_exit 0
+run prices list --account far -o csv --columns purchase,upfront,price_per_gpu_hour,currency,source
+expect_out_has '^on_demand,[0.]*,1.120000,USD,.*CNY' "by the rate, and its source says so"
+expect_out_has '^reserved,4905.600000,0.560000,USD,' "a year of 8760 hours"
 ! grep -q SECRET "$out" "$err"
 ok $? "no key is printed"
 done_testing
