@@ -127,6 +127,7 @@ static void
 test_runpod(void)
 {
 	struct prov_account *acc = open_account("runpod", ", ssh_key: ssh-rsa k");
+	const char *text;
 	struct prov_create c = { .token = "tok", .offer = &pod };
 	struct prov_machine m = { .ref = "" };
 	struct berth_err err = { 0 };
@@ -154,6 +155,14 @@ test_runpod(void)
 	says(200, "{\"errors\":[{\"message\":\"Never heard of this\"}]}");
 	tap_code(prov_create(acc, &c, &m, &err), BERTH_ECAPACITY, &err);
 	tap_code(prov_status(acc, "p1", &m, &err), BERTH_ETRANSIENT, &err);
+	text = slurp("payloads/runpod/graphql_01_podFindAndDeployOnDemand.json");
+	if (text != NULL) {
+		c.offer = &pod;
+		says(200, text);
+		tap_code(prov_create(acc, &c, &m, &err), BERTH_OK, &err);
+		tap_is_str(m.ref, "50qynxzilsxoey", "the document's pod");
+	} else
+		tap_skip("the document's pod", "no shared data");
 	prov_account_close(acc);
 }
 
@@ -245,6 +254,35 @@ test_vast(void)
 	prov_account_close(acc);
 }
 
+/* Answers that somebody recorded: a list, and two refusals. */
+static void
+test_droplets_recorded(struct prov_account *acc)
+{
+	static const struct { const char *file; int status; enum berth_code want; } refusals[] = {
+		{ "libcloud_error.json", 401, BERTH_EAUTH }, { "libcloud_error_invalid_image.json", 422, BERTH_EPERMANENT } };
+	const char *text = slurp("payloads/digitalocean/libcloud_list_nodes.json");
+	struct berth_err err = { 0 };
+	struct prov_error e;
+
+	if (text == NULL) {
+		tap_skip("recorded droplets", "no shared data");
+		return;
+	}
+	machines.n = 0;
+	tap_code(got_machine(&provider_digitalocean, acc, text, &err), BERTH_OK, &err);
+	tap_ok(machines.n == 1 && str_eq(machines.v[0].ref, "3164444") && str_eq(machines.v[0].address, "128.199.13.158") &&
+	    str_eq(machines.v[0].region, "sfo3") && machines.v[0].created == 1602770302 && machines.v[0].token[0] == '\0',
+	    "the public address, though the private one comes first");
+	for (size_t i = 0; i < 2; i++) {
+		struct http_resp resp = { .arena = a, .status = refusals[i].status };
+
+		resp.body = text = slurp(arena_printf(a, "payloads/digitalocean/%s", refusals[i].file));
+		resp.body_len = text != NULL ? strlen(text) : 0;
+		tap_ok(provider_digitalocean.error_read(&resp, &e), "%s is a refusal", refusals[i].file);
+		tap_is_long(prov_classify(&provider_digitalocean, &resp, &e, true, NULL), refusals[i].want, "%s", e.text);
+	}
+}
+
 static void
 test_digitalocean(void)
 {
@@ -285,6 +323,7 @@ test_digitalocean(void)
 		    str_eq(machines.v[0].instance_type, "gpu-h100x1-80gb"), "%s", machines.n > 0 ? machines.v[0].address : "");
 	} else
 		tap_skip("the document's droplets", "no shared data");
+	test_droplets_recorded(acc);
 	prov_account_close(acc);
 }
 
