@@ -26,6 +26,7 @@ struct rules {
 	size_t *column_of;		/* [lines] */
 	size_t n_columns, n_offers, n_peaks, first_usd, budget_row, rows;	/* rows: without tangents */
 	size_t moves;
+	VEC(double *) *cut;		/* [stretches] tangents: slope by each column, then the right-hand side */
 	VEC(size_t) on_demand;		/* lines, of each stretch's peak */
 	double *hours, *x, *best, *now;	/* [stretches], [offers], [offers], [columns] */
 	struct commit_tangent at;
@@ -275,17 +276,33 @@ rules_at(struct rules *s, size_t t, const double *x)
 	return s->at.usd * s->hours[t];
 }
 
-static void
+/* The tangent of rules_at(), unless it is there. */
+static bool
 rules_cut(struct rules *s, size_t t)
 {
-	double *row = rules_row(s), b = -s->at.usd * s->hours[t];
+	double b = -s->at.usd * s->hours[t], *slope = arena_array(s->a, s->n_columns + 1, sizeof(*slope)), *row;
 
-	for (size_t c = 0; c < s->n_columns; c++)
-		b += s->at.slope[c] * s->hours[t] * s->now[c];
+	for (size_t c = 0; c < s->n_columns; c++) {
+		slope[c] = s->at.slope[c] * s->hours[t];
+		b += slope[c] * s->now[c];
+	}
+	slope[s->n_columns] = b;
+	for (size_t k = 0; k < s->cut[t].n; k++) {
+		const double *was = s->cut[t].v[k];
+		size_t c = 0;
+
+		while (c <= s->n_columns && fabs(was[c] - slope[c]) <= 1e-13 * (fabs(was[c]) + fabs(b)))
+			c++;
+		if (c > s->n_columns)
+			return false;
+	}
+	VEC_PUSH(s->a, &s->cut[t], slope);
+	row = rules_row(s);
 	for (size_t j = 0; j < s->n_offers; j++)
-		row[j] = rules_runs(s, j, t) ? s->at.slope[s->column_of[s->w->line.v[j]]] * s->hours[t] : 0;
+		row[j] = rules_runs(s, j, t) ? slope[s->column_of[s->w->line.v[j]]] : 0;
 	row[s->first_usd + t] = -1;
 	linear_row(&s->lp, row, b);
+	return true;
 }
 
 /* Cost of whole purchases, with tangents there; kept if it is the least. */
@@ -416,8 +433,7 @@ rules_converge(struct rules *s, double *usd)
 
 			off += fmax(0, is - guess);
 			if (is > guess + RULES_TIGHT * (fabs(is) + fabs(*usd) / (double)s->w->rest.n)) {
-				rules_cut(s, t);
-				any = true;
+				any = rules_cut(s, t) || any;
 			}
 		}
 		if (!any || off <= RULES_TIGHT * fabs(*usd))
@@ -494,16 +510,39 @@ rules_branch(struct rules *s, const struct rules_node *node, size_t j, double us
 	}
 }
 
+/* Where a branch ends, the node of the lowest bound is next: it holds the bound of all down. */
+static void
+rules_lowest(struct rules_node **stack, size_t n)
+{
+	struct rules_node *last;
+	size_t low = 0;
+
+	for (size_t k = 1; k < n; k++)
+		if (stack[k]->usd <= stack[low]->usd)
+			low = k;
+	if (n == 0)
+		return;
+	last = stack[n - 1];
+	stack[n - 1] = stack[low];
+	stack[low] = last;
+}
+
 static void
 rules_search(struct rules *s)
 {
 	struct rules_node root = { .usd = -INFINITY }, **stack = arena_array(s->a, 2 * RULES_NODES + 4, sizeof(*stack));
 	double *hi = arena_memdup(s->a, s->lp.hi, (s->n_offers + 1) * sizeof(*hi)), usd;
 	size_t n = 0, j;
+	bool branched = true;
 
 	stack[n++] = &root;
 	for (size_t k = 0; n > 0 && k < RULES_NODES; k++) {
-		struct rules_node *node = stack[--n];
+		struct rules_node *node;
+
+		if (!branched)
+			rules_lowest(stack, n);
+		branched = false;
+		node = stack[--n];
 
 		if (!rules_better(s, node->usd))
 			continue;
@@ -528,6 +567,7 @@ rules_search(struct rules *s)
 		j = rules_broken(s);
 		if (j < s->n_offers) {
 			rules_branch(s, node, j, usd, stack, &n);
+			branched = true;
 			continue;
 		}
 		for (size_t i = 0; i < s->n_offers; i++)
@@ -556,6 +596,7 @@ rules_init(struct rules *s, struct schedule_work *w)
 	s->r = arena_array(w->a, w->rest.n, sizeof(*s->r));
 	s->r[0].scratch = scratch;
 	s->hours = arena_array(w->a, w->rest.n, sizeof(*s->hours));
+	s->cut = arena_array(w->a, w->rest.n, sizeof(*s->cut));
 	rules_servers(s);
 	for (size_t t = 0; t < w->rest.n; t++)
 		rules_levels(s, t, commit_cap(w->p->demand, w->a, NULL));

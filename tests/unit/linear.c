@@ -141,7 +141,10 @@ empty(const struct program *p, struct arena *a)
 	linear_init(&l, q.n, q.cost, q.lo, q.hi, a);
 	for (size_t i = 0; i < q.m; i++)
 		linear_row(&l, q.row[i], q.b[i]);
-	return linear_solve(&l) == LINEAR_SOLVED && linear_lower(&l) > 1e-12;
+	for (int k = 0; k < 2; k++)	/* the second begins anew */
+		if (linear_solve(&l) == LINEAR_SOLVED)
+			return linear_lower(&l) > 1e-12;
+	return false;
 }
 
 static void
