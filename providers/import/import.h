@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "model/offer.h"
 #include "providers/provider.h"
@@ -69,9 +70,10 @@ BERTH_MUST_CHECK enum berth_code import_read(struct csv *csv, const struct impor
 
 /*
  * A file in any layout: import_read() of a CSV table, or the public price list of EC2 as AWS publishes it (JSON, CSV),
- * read as it stands on disk at any size. Errors as import_read(), and csv_open()'s.
+ * read as it stands on disk at any size. f is at its start, can be sought in and stays the caller's; name stands in messages.
+ * Errors as import_read(), and csv_open()'s.
  */
-BERTH_MUST_CHECK enum berth_code import_file(const char *path, const struct import_opts *opts,
+BERTH_MUST_CHECK enum berth_code import_file(FILE *f, const char *name, const struct import_opts *opts,
     struct arena *a, struct import_result *result_out, struct berth_err *err);
 
 /* What makes two rows the same offer, as text in the arena. */

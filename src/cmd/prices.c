@@ -501,7 +501,8 @@ prices_print_results(struct cmd_ctx *ctx, const struct pricelist_result *r, size
 	if (failed > 0)
 		return err_set(err, BERTH_EPARTIAL, "%zu of %zu kept their old prices; the first: %s: %s", failed, n, r[first].name,
 		    r[first].error);
-	return refused == 0 ? BERTH_OK : err_set(err, BERTH_EPARTIAL, "%zu rows were refused, each is named above", refused);
+	return refused == 0 ? BERTH_OK : err_set(err, BERTH_EPARTIAL, refused == 1 ?
+	    "%zu row was refused, it is named above" : "%zu rows were refused, each is named above", refused);
 }
 
 enum berth_code

@@ -1,8 +1,12 @@
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/cmd.h"
 #include "cmd/prices.h"
+#include "ingest/zin.h"
 #include "model/datapath.h"
 #include "providers/import/import.h"
 #include "util/arena.h"
@@ -133,23 +137,74 @@ prices_import_say_names(struct cmd_ctx *ctx, const char *file, const struct impo
 		    r->unknown_places.v[i]);
 }
 
+/* Unpacked into a file without a name: a list may be read twice. */
+static enum berth_code
+prices_import_spool(struct zin *z, const char *name, FILE **f_out, struct berth_err *err)
+{
+	FILE *f = tmpfile();
+	enum berth_code rc = BERTH_OK;
+	char part[32768];
+	ssize_t n = 0;
+
+	if (f == NULL)
+		return err_sys(err, BERTH_EIO, errno, "%s: no temporary file to unpack it into", name);
+	while (rc == BERTH_OK && (n = zin_read(z, part, sizeof(part))) > 0)
+		if (fwrite(part, 1, (size_t)n, f) != (size_t)n)
+			rc = err_sys(err, BERTH_EIO, errno, "%s: the temporary file that it is unpacked into", name);
+	if (n < 0)
+		rc = zin_fault(z) != NULL ? err_set(err, BERTH_EINVAL, "%s: %s", name, zin_fault(z)) :
+		    err_sys(err, BERTH_EIO, errno, "%s", name);
+	if (rc == BERTH_OK && fseek(f, 0, SEEK_SET) != 0)
+		rc = err_sys(err, BERTH_EIO, errno, "%s: the temporary file that it is unpacked into", name);
+	if (rc == BERTH_OK)
+		*f_out = f;
+	else
+		fclose(f);
+	return rc;
+}
+
+/* A plain file as it lies there, anything else through a copy. */
+static enum berth_code
+prices_import_open(const char *path, const char *name, FILE **f_out, struct berth_err *err)
+{
+	struct zin *z = NULL;
+	enum berth_code rc = zin_open(path, &z, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	if (zin_packed(z) || isnan(zin_share(z)) || str_eq(path, "-"))
+		rc = prices_import_spool(z, name, f_out, err);
+	else if ((*f_out = fopen(path, "rbe")) == NULL)
+		rc = err_sys(err, BERTH_EIO, errno, "%s", path);
+	zin_close(z);
+	return rc;
+}
+
 static enum berth_code
 prices_import_file(struct prices_import *im, const char *path, const char *source, const char *provider, int64_t as_of,
     struct berth_err *err)
 {
 	struct import_opts o = { .provider = provider, .source = source, .now = im->ctx->now, .as_of = as_of,
 		.note = prices_import_note, .note_arg = im };
+	const char *name = str_eq(path, "-") ? "stdin" : path;
 	struct import_result r;
-	enum berth_code rc;
+	enum berth_code rc = cmd_accels(im->ctx, &o.accels, err);
+	FILE *f = NULL;
 
-	im->file = path;
-	if ((rc = cmd_accels(im->ctx, &o.accels, err)) != BERTH_OK || (rc = import_file(path, &o, im->ctx->arena, &r, err)) != BERTH_OK)
+	im->file = name;
+	if (rc == BERTH_OK)
+		rc = prices_import_open(path, name, &f, err);
+	if (rc != BERTH_OK)
 		return rc;
-	prices_import_say_names(im->ctx, path, &r);
+	rc = import_file(f, name, &o, im->ctx->arena, &r, err);
+	fclose(f);
+	if (rc != BERTH_OK)
+		return rc;
+	prices_import_say_names(im->ctx, name, &r);
 	if (r.skipped > 0)
-		cmd_note(im->ctx, "%s: %ld machines without an accelerator left out", path, r.skipped);
+		cmd_note(im->ctx, "%s: %ld machine%s without an accelerator left out", name, r.skipped, r.skipped == 1 ? "" : "s");
 	if (r.offers.n == 0 && r.refused == 0 && r.skipped == 0)
-		return err_set(err, BERTH_EINVAL, "%s: no row of prices in it; what was imported from it before stands", path);
+		return err_set(err, BERTH_EINVAL, "%s: no row of prices in it; what was imported from it before stands", name);
 	if (provider == NULL && !str_eq(source, "-"))
 		VEC_PUSH(im->ctx->arena, &im->sources, source);
 	return prices_import_put(im, source, &r, err);
@@ -203,12 +258,21 @@ prices_import_bundled(struct cmd_ctx *ctx, size_t *offers_out, struct berth_err 
 	return rc;
 }
 
+/* The file's name, packed or not. */
 static const char *
-prices_base(const char *path)
+prices_base(struct arena *a, const char *path)
 {
-	const char *slash = strrchr(path, '/');
+	static const char *const packed[] = { ".gz", ".zst", NULL };
+	const char *slash = strrchr(path, '/'), *base = slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+	size_t n = strlen(base);
 
-	return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+	for (size_t i = 0; packed[i] != NULL; i++) {
+		size_t end = strlen(packed[i]);
+
+		if (n > end && str_eq(base + n - end, packed[i]))
+			return arena_printf(a, "%.*s", (int)(n - end), base);
+	}
+	return base;
 }
 
 enum berth_code
@@ -228,7 +292,7 @@ prices_import_run(struct cmd_ctx *ctx, struct berth_err *err)
 		return rc;
 	im.setup.force = o->force;
 	for (size_t i = 0; i < ctx->n_args; i++) {
-		rc = prices_import_file(&im, ctx->args[i], prices_base(ctx->args[i]), o->provider, o->as_of, &own);
+		rc = prices_import_file(&im, ctx->args[i], prices_base(ctx->arena, ctx->args[i]), o->provider, o->as_of, &own);
 		if (rc == BERTH_OK)
 			continue;
 		if (ctx->n_args == 1 || (rc != BERTH_EINVAL && rc != BERTH_ENOTFOUND)) {

@@ -154,6 +154,12 @@ zin_file(struct zin *z)
 	return z->out;
 }
 
+bool
+zin_packed(const struct zin *z)
+{
+	return z->dec != NULL;
+}
+
 const char *
 zin_fault(const struct zin *z)
 {

@@ -2,6 +2,7 @@
 #ifndef BERTH_INGEST_ZIN_H
 #define BERTH_INGEST_ZIN_H
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/types.h>
 
@@ -20,6 +21,7 @@ FILE *zin_file(struct zin *z);
 /* The same without a copy between, as read(2) gives them: at most n bytes into to, 0 at the end, -1 and errno. One reads
  * from the stream or with this, not with both. */
 ssize_t zin_read(struct zin *z, char *to, size_t n);
+bool zin_packed(const struct zin *z);
 /* What was wrong with the packed bytes; NULL: nothing so far. */
 const char *zin_fault(const struct zin *z);
 /* hash_digest_hex() of the unpacked bytes that were read. */

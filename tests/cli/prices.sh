@@ -309,6 +309,36 @@ expect_exit 2
 run_in "$(cat beta.csv)" prices import -
 expect_exit 0 "standard input"
 
+# Packed, through a pipe, or both: the same list as the plain file.
+if command -v gzip >/dev/null; then
+	packed=$(pwd)/packed.db
+	run --store "$packed" prices import beta.csv
+	cp "$out" plain.out
+	gzip -c beta.csv >beta.csv.gz
+	run --store "$packed" prices import beta.csv.gz
+	expect_exit 0 "packed"
+	cmp -s "$out" plain.out
+	ok $? "as many offers as in the plain file"
+	run --store "$packed" prices list --max-age 1000w -o csv --columns source
+	[ "$(sed 1d "$out" | sort -u)" = beta.csv ]
+	ok $? "and it is the same list"
+	head -c 60 beta.csv.gz >cut.csv.gz
+	run --store "$packed" prices import cut.csv.gz
+	expect_exit 1
+	expect_err_has 'cut.csv.gz: the packed file ends too early'
+	if command -v python3 >/dev/null; then
+		python3 "$TOP_SRCDIR/bench/aws_gen.py" 1 | gzip -c >ec2.json.gz
+		ran="berth prices import -"
+		gzip -dc ec2.json.gz | "$BERTH" --now "$NOW" --store "$packed" prices import - -o json >"$out" 2>"$err"
+		status=$?
+		expect_exit 0 "a price list of EC2 through a pipe"
+		cp "$out" pipe.out
+		run --store "$(pwd)/packed2.db" prices import ec2.json.gz -o json
+		cmp -s "$out" pipe.out
+		ok $? "is the list that was packed"
+	fi
+fi
+
 # A list that is not wanted any more ends as a whole, by provider, source or pattern; the past keeps it.
 fresh=$(pwd)/drop.db
 cat >east.csv <<CSV
