@@ -344,6 +344,8 @@ plan_make(struct cmd_ctx *ctx, int64_t at, const struct plan_then *then, struct 
 		m->o.n_money = then->n_money;
 	}
 	plan_money_apply(&m->o);
+	m->o.was_stale = then == NULL || !then->has_stale ? NULL : &then->stale;
+	m->o.stale = &m->then.stale;
 	if (rc == BERTH_OK)
 		rc = plan_demand_load(ctx, accels, &m->o, &f, &m->ps, &m->n, err);
 	m->left.n = f.n_left;

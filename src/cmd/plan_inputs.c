@@ -62,6 +62,10 @@ plan_inputs_write(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n, c
 	for (size_t i = 0; i < n; i++)
 		jsonw_int(&w, NULL, ps[i].price_oldest);
 	jsonw_end_array(&w);
+	jsonw_begin_array(&w, "prices_too_old");
+	for (size_t i = 0; i < then->stale.ids.n; i++)
+		jsonw_int(&w, NULL, then->stale.ids.v[i]);
+	jsonw_end_array(&w);
 	jsonw_begin_array(&w, "also");
 	for (size_t i = 0; i < o->n_also; i++)
 		jsonw_str(&w, NULL, o->also[i]->name);
@@ -90,7 +94,8 @@ plan_then_read(struct cmd_ctx *ctx, struct jsonr *root, struct plan_then *then)
 {
 	const char **series;
 	int64_t *at;
-	struct jsonr picked = jsonr_get(root, "picked"), ages = jsonr_get(root, "prices_as_of"), owned = jsonr_get(root, "owned");
+	struct jsonr picked = jsonr_get(root, "picked"), ages = jsonr_get(root, "prices_as_of"), owned = jsonr_get(root, "owned"),
+	    stale = jsonr_get(root, "prices_too_old");
 
 	*then = (struct plan_then){ .n_oldest = jsonr_len(&ages), .n_owned = jsonr_len(&owned) };
 	series = arena_array(ctx->arena, jsonr_len(&picked) + 1, sizeof(*series));
@@ -109,6 +114,10 @@ plan_then_read(struct cmd_ctx *ctx, struct jsonr *root, struct plan_then *then)
 		then->oldest[i] = json_integer_value(jsonr_at(&ages, i).v);
 	for (size_t i = 0; i < then->n_owned; i++)
 		then->owned[i] = json_integer_value(jsonr_at(&owned, i).v);
+	then->has_stale = json_is_array(stale.v);
+	for (size_t i = 0; i < jsonr_len(&stale); i++)
+		VEC_PUSH(ctx->arena, &then->stale.ids, json_integer_value(jsonr_at(&stale, i).v));
+	plan_stale_sort(&then->stale);
 }
 
 /* The command line and the price ages that a plan was made with. */

@@ -17,6 +17,8 @@ struct plan_then {
 	size_t n_oldest;
 	struct plan_money *money;	/* [n_money] */
 	size_t n_money;
+	struct plan_stale stale;	/* offers whose prices were too old */
+	bool has_stale;			/* read alone: it was kept */
 };
 
 BERTH_MUST_CHECK enum berth_code plan_inputs_write(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n,

@@ -110,6 +110,32 @@ plan_units(double speed, const struct offer *x)
 	return (int64_t)fmax(1, rint(speed * x->accelerator_count));
 }
 
+static int
+plan_id_cmp(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+void
+plan_stale_sort(struct plan_stale *s)
+{
+	if (s->ids.n > 1)
+		qsort(s->ids.v, s->ids.n, sizeof(*s->ids.v), plan_id_cmp);
+}
+
+/* The date of an offer moves on while its price stands: a replay goes by what was noted. */
+static bool
+plan_price_stale(const struct plan_options *o, const struct offer *x)
+{
+	const struct plan_stale *was = o->was_stale;
+
+	if (was == NULL)
+		return cost_price_stale(x, &o->ages, o->now);
+	return was->ids.n > 0 && bsearch(&x->id, was->ids.v, was->ids.n, sizeof(*was->ids.v), plan_id_cmp) != NULL;
+}
+
 static enum refuse_code
 plan_check_offer(const struct plan_options *o, const struct accel_table *accels, const struct plan_series *ps,
     const struct offer *x)
@@ -122,13 +148,13 @@ plan_check_offer(const struct plan_options *o, const struct accel_table *accels,
 		return REFUSE_PROVIDER;
 	if (!usd_known(offer_effective_hour(x)) || offer_effective_hour(x).v < 0 || !str_eq(x->currency, "USD"))
 		return REFUSE_PRICE_UNKNOWN;
-	if (cost_price_stale(x, &o->ages, o->now))
-		return REFUSE_PRICE_STALE;
 	if (o->need_account && !ps->list_prices && x->account[0] == '\0')
 		return REFUSE_NO_ACCOUNT;
 	if (x->purchase == PURCHASE_SPOT && (o->no_spot || o->spot_share <= 0))
 		return REFUSE_PURCHASE;
-	return x->available == AVAIL_NO && x->purchase != PURCHASE_RESERVED ? REFUSE_UNAVAILABLE : REFUSE_NOT;
+	if (x->available == AVAIL_NO && x->purchase != PURCHASE_RESERVED)
+		return REFUSE_UNAVAILABLE;
+	return plan_price_stale(o, x) ? REFUSE_PRICE_STALE : REFUSE_NOT;
 }
 
 /* USD for the work that one GPU of the series' accelerator does in an hour. */
@@ -435,7 +461,7 @@ plan_lines_of(const struct commitment *owned, size_t n_owned, const struct accel
 
 static size_t
 plan_filter(const struct accel_table *accels, const struct offer *offers, size_t n_offers, const struct plan_options *o,
-    struct plan_series *ps, const struct offer **x)
+    struct arena *a, struct plan_series *ps, const struct offer **x)
 {
 	size_t n = 0;
 
@@ -451,6 +477,8 @@ plan_filter(const struct accel_table *accels, const struct offer *offers, size_t
 			x[n++] = &offers[i];
 		else
 			ps->refused[why]++;
+		if (why == REFUSE_PRICE_STALE && o->stale != NULL)
+			VEC_PUSH(a, &o->stale->ids, offers[i].id);
 	}
 	return n;
 }
@@ -460,10 +488,10 @@ plan_market(const struct accel_table *accels, const struct offer *offers, size_t
     struct arena *a, struct plan_series *ps, struct berth_err *err)
 {
 	ps->market = arena_array(a, n_offers, sizeof(*ps->market));
-	ps->n_market = plan_filter(accels, offers, n_offers, o, ps, ps->market);
+	ps->n_market = plan_filter(accels, offers, n_offers, o, a, ps, ps->market);
 	if (ps->n_market == 0 && ps->refused[REFUSE_NO_ACCOUNT] > 0) {
 		ps->list_prices = true;
-		ps->n_market = plan_filter(accels, offers, n_offers, o, ps, ps->market);
+		ps->n_market = plan_filter(accels, offers, n_offers, o, a, ps, ps->market);
 	}
 	if (ps->n_market == 0)
 		return err_set(err, BERTH_EINFEASIBLE, "series %s: none of %zu offers serves %s%s%s; run `berth prices refresh` or "

@@ -18,6 +18,7 @@
 #include "plan/explain.h"
 #include "plan/schedule.h"
 #include "util/err.h"
+#include "util/vec.h"
 
 struct arena;
 struct cmd_ctx;
@@ -43,6 +44,9 @@ struct plan_money {
 
 #define PLAN_IDLE_S (28 * 86400)
 
+/* Offers that were left out for the age of their price alone, by id. */
+struct plan_stale { VEC(int64_t) ids; };
+
 struct plan_options {
 	int64_t now, at;		/* history ends before at; 0: the step after the last sample */
 	int64_t horizon_s;
@@ -54,6 +58,8 @@ struct plan_options {
 	uint64_t seed;
 	int64_t max_term_months;
 	struct cost_ages ages;		/* of prices */
+	struct plan_stale *stale;	/* to note which were too old; NULL: not */
+	const struct plan_stale *was_stale;	/* of a replay: by rising id, whatever their date is now; NULL: by age */
 	const char *gpu;		/* accelerator of every series; NULL: by label or name */
 	const struct accel *const *also;	/* [n_also] others that can do the same work, at their speed */
 	size_t n_also;
@@ -225,6 +231,9 @@ void plan_money_explain(struct plan_series *ps, size_t n, const struct plan_opti
 void plan_money_json(struct jsonw *w, const struct plan_options *o);
 struct jsonr;
 void plan_money_again(const struct jsonr *inputs, struct arena *a, struct plan_money **money_out, size_t *n_out);
+
+/* By rising id. */
+void plan_stale_sort(struct plan_stale *s);
 
 /* Solves all series together under the one budget, then assesses and explains each. */
 BERTH_MUST_CHECK enum berth_code plan_solve_all(struct plan_series *ps, size_t n, const struct plan_options *o,

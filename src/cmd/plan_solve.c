@@ -137,8 +137,9 @@ plan_assumed(struct plan_series *ps, const struct plan_options *o, struct arena 
 	if (ps->cut_paths > 0)
 		plan_add(e, a, arena_printf(a, "%zu absurd sample paths were cut to the highest of the others", ps->cut_paths));
 	if (ps->refused[REFUSE_PRICE_STALE] > 0)
-		plan_add(e, a, arena_printf(a, "%zu offers are left out, their prices are too old: `berth prices refresh` asks for newer "
-		    "ones, --spot-age and --price-age take older ones", ps->refused[REFUSE_PRICE_STALE]));
+		plan_add(e, a, arena_printf(a, "%zu offer%s left out, the price is too old: `berth prices refresh` or a newer "
+		    "file for `berth prices import` brings newer ones, --spot-age and --price-age take older ones",
+		    ps->refused[REFUSE_PRICE_STALE], ps->refused[REFUSE_PRICE_STALE] == 1 ? " is" : "s are"));
 	if (ps->refused_term > 0)
 		plan_add(e, a, arena_printf(a, "%zu reserved offers with a term over %lld months were left out (--max-term)",
 		    ps->refused_term, (long long)o->max_term_months));

@@ -186,6 +186,28 @@ expect_exit 1 "other history, another plan"
 expect_err_has 'comes out otherwise now'
 run plan --replay 999999
 expect_exit 1
+
+# Dated anew at the same price since, forth or back: what was too old for a plan stays out of it, what was not stays in.
+day_before() { date -u -d "@$(($(date -u -d "$NOW" +%s) - 86400 * $1))" +%Y-%m-%dT%H:%M:%SZ; }
+aged() { printf 'provider,region,instance_type,accelerator,accelerator_count,purchase,price_per_hour,as_of\nagedco,r1,old,H100,1,spot,0.01,%s\n' "$1" >aged.csv; }
+aged "$(day_before 3)"
+run prices import aged.csv
+run plan flat --service-level 0.9 -o json
+id=$(json '$.id')
+expect_out_has '1 offer is left out, the price is too old'
+aged "$NOW"
+run prices import aged.csv
+run plan --replay "$id"
+expect_exit 0 "an offer that was too old is younger now"
+run plan flat --service-level 0.9 -o json
+id=$(json '$.id')
+expect_out_has agedco
+aged "$(day_before 3)"
+run prices import aged.csv
+run plan --replay "$id"
+expect_exit 0 "an offer that was young enough is older now"
+run prices drop aged.csv
+expect_exit 0
 NOW=$real
 
 # Two GPUs in one hour of ten: the likeliest hour has none, but 0.2 are expected, and paid for.
