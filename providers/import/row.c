@@ -392,6 +392,14 @@ row_all_upfront(const struct row *r, struct offer *o, struct berth_err *err)
 	return BERTH_OK;
 }
 
+/* SkyPilot's list of Google Cloud prices cards and their machines in rows apart; TPUs come with theirs. */
+static bool
+row_cards_alone(const struct row *r)
+{
+	return r->l->format == IMPORT_SKYPILOT && row_is_blank(row_text(r, LAYOUT_TYPE)) &&
+	    !str_istarts(row_text(r, LAYOUT_ACCELERATOR), "tpu");
+}
+
 enum berth_code
 row_read(const struct layout *l, char **field, const struct import_opts *opts, struct row_memo *memo, struct arena *a,
     struct row_out *out, struct berth_err *err)
@@ -413,6 +421,11 @@ row_read(const struct layout *l, char **field, const struct import_opts *opts, s
 	    (rc = row_price(&r, LAYOUT_PRICE, usd_known(o->upfront) && o->upfront.v > 0, &o->price, err)) != BERTH_OK)
 		return rc;
 	out->n = 1;
+	if (row_cards_alone(&r)) {
+		o->price = USD_UNKNOWN;
+		out->doubt = "it is that of the cards alone, the machine that holds them is priced in another row";
+		return BERTH_OK;
+	}
 	if (l->format == IMPORT_COLLECTED && (rc = row_all_upfront(&r, o, err)) != BERTH_OK)
 		return rc;
 	return row_spot_too(&r, err);

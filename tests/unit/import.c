@@ -204,6 +204,8 @@ test_skypilot(void)
 	tap_ok(strstr(r.offers.v[0].accelerator, "40GB") != NULL, "so A100 is the one with 40 GB (%s)", r.offers.v[0].accelerator);
 	tap_is_str(r.offers.v[0].provider, "aws", "provider from outside");
 	tap_ok(r.offers.v[3].purchase == PURCHASE_SPOT && r.offers.v[3].price.v == 310000, "sold as spot alone");
+	r = read_text("InstanceType,AcceleratorName,AcceleratorCount,Price,SpotPrice,Region\n,H100,8,57.6,20,us-east4\n", "gcp", BERTH_OK);
+	tap_ok(r.offers.n == 1 && !usd_known(r.offers.v[0].price), "the price of cards without their machine is that of no machine");
 	r = read_text("InstanceType,AcceleratorName,AcceleratorCount,Price,Region\nx,T4,1,1,r\n", NULL, BERTH_OK);
 	tap_ok(r.refused == 1 && strstr(notes.last, "--provider") != NULL, "without a provider: %s", notes.last);
 }
