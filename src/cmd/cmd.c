@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/cmd.h"
@@ -222,19 +223,29 @@ cmd_print_clean(FILE *f, const char *s)
 	}
 }
 
-/* What was printed before comes before, also where both streams go to one file. */
+/* What was printed before comes before, also where both streams go to one file. One write a line. */
 static void
 cmd_stderr(const struct cmd_ctx *ctx, const char *level, const char *before, const char *text)
 {
+	char *line = NULL;
+	size_t n = 0;
+	FILE *f;
+
 	if (fflush(ctx->out) != 0 && ctx->priv->out_errno == 0)
 		ctx->priv->out_errno = errno;
 	if (ctx->log->json) {
 		log_json(stderr, level, ctx->verb, text);
 		return;
 	}
-	fputs(before, stderr);
-	cmd_print_clean(stderr, text);
-	fputc('\n', stderr);
+	f = open_memstream(&line, &n);
+	if (f == NULL)
+		return;
+	fputs(before, f);
+	cmd_print_clean(f, text);
+	fputc('\n', f);
+	if (fclose(f) == 0)
+		(void)fwrite(line, 1, n, stderr);
+	free(line);
 }
 
 void
