@@ -88,7 +88,16 @@ import_note(const struct import *im, long line, const char *provider, bool refus
 		im->opts->note(im->opts->note_arg, line, provider, refused, message);
 }
 
-/* Whether b should take a's place: younger, else cheaper; a known price goes before an unknown one. */
+/* What an hour costs in all, in the order of prices; in another currency the price alone. */
+static int
+import_price_cmp(const struct offer *a, const struct offer *b)
+{
+	struct usd_micro x = offer_effective_hour(a), y = offer_effective_hour(b);
+
+	return usd_known(x) && usd_known(y) ? usd_cmp(x, y) : usd_cmp(a->price, b->price);
+}
+
+/* Whether b should take a's place: younger, else dearer (nothing is promised too cheaply); a known price before none. */
 static bool
 import_better(const struct offer *a, const struct offer *b)
 {
@@ -96,7 +105,7 @@ import_better(const struct offer *a, const struct offer *b)
 		return usd_known(b->price);
 	if (a->as_of != b->as_of)
 		return b->as_of > a->as_of;
-	return usd_cmp(offer_effective_hour(b), offer_effective_hour(a)) < 0;
+	return import_price_cmp(b, a) > 0;
 }
 
 static void
@@ -108,7 +117,7 @@ import_double(struct import *im, size_t i, const struct offer *o, long line)
 	long win_line = swap ? line : im->lines.v[i], lose_line = swap ? im->lines.v[i] : line;
 	const char *why = usd_known(win->price) && !usd_known(lose->price) ? "has a price" :
 	    win->as_of != lose->as_of ? "is younger" :
-	    usd_cmp(offer_effective_hour(win), offer_effective_hour(lose)) != 0 ? "is cheaper" : "says the same";
+	    import_price_cmp(win, lose) != 0 ? "is dearer" : "says the same";
 	char text[160];
 
 	snprintf(text, sizeof(text), "the same offer as line %ld, which %s", win_line, why);

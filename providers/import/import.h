@@ -61,7 +61,7 @@ BERTH_MUST_CHECK enum berth_code import_detect(const struct csv *csv, enum impor
  *    there is an upfront payment besides);
  *  - a name that the accelerator table lacks is kept as it stands, accelerator_known false;
  *  - part of an accelerator (count 0.25) is refused: nothing can be placed on it;
- *  - of rows that describe one offer the youngest stays, of the same date the cheapest; the others
+ *  - of rows that describe one offer the youngest stays, of the same date the dearest; the others
  *    are refused by line.
  * Errors: BERTH_EINVAL (header), BERTH_EIO, BERTH_ENOMEM.
  */

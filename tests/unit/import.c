@@ -145,7 +145,7 @@ test_doubles(void)
 	    "the others name the line that won: %s", notes.last);
 	r = read_text(HEAD ROW("T4", "1", "spot", "", "", "", "3", "USD", "") ROW("T4", "1", "spot", "", "", "", "2", "USD", "")
 	    ROW("T4", "1", "spot", "", "", "", "", "USD", "2026-02-01"), NULL, BERTH_OK);
-	tap_ok(r.offers.n == 1 && r.offers.v[0].price.v == 2000000, "of one date the cheapest; no price never wins");
+	tap_ok(r.offers.n == 1 && r.offers.v[0].price.v == 3000000, "of one date the dearest; no price never wins");
 	r = read_text(HEAD ROW("T4", "1", "spot", "", "", "", "3", "USD", "") ROW("T4", "2", "spot", "", "", "", "3", "USD", "")
 	    ROW("T4", "1", "on_demand", "", "", "", "3", "USD", "") ROW("T4", "1", "reserved", "12", "all", "9", "0", "USD", "")
 	    ROW("T4", "1", "reserved", "36", "all", "9", "0", "USD", "") ROW("T4", "1", "spot", "", "", "", "3", "CNY", ""), NULL,
