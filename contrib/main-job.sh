@@ -29,7 +29,7 @@ run record csv "$top/data/history/gpu-usage.csv"
 title "3. The forecast: the peak of the next four weeks with its quantiles, and one series as a picture"
 run forecast --horizon 4w
 run forecast vision --horizon 4w --plot
-title "4. Prices: what the cloud asks now, and the best per GPU-hour for three classes"
+title "4. Prices: the best per GPU-hour for three classes, of the cloud now and the bundled list (see AGE)"
 run prices refresh
 for gpu in H100:8 A100-80GB L4; do
 	run prices list --gpu "$gpu" --max-age 52w --limit 3
