@@ -321,7 +321,7 @@ lid() {	# lid CAP
 	run --config berth.yaml --store chain.db place -o json
 }
 lid 130
-expect_exit 3 'a plan is not over a budget by its moves'
+expect_exit 4 'a plan is not over a budget by its moves'
 expect_json '$.jobs[1].offer' null
 expect_json '$.jobs[1].binds' 'budget all/total'
 expect_json_near '$.total_cost' 21.666667 1e-6
@@ -329,7 +329,7 @@ lid 142
 expect_exit 0 'with the money for the move both go'
 expect_json_near '$.total_cost' 141.126451 1e-4
 lid 141
-expect_exit 3 'and not with a little less'
+expect_exit 4 'and not with a little less'
 
 # However dear the move and low the priority, a job that can go is not left out.
 rm -f chain.db*
