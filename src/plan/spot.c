@@ -244,7 +244,7 @@ spot_tabled(const struct spot_table *table, const struct spot_world *w, size_t t
 
 static void
 spot_act(enum spot_action a, const struct spot_world *w, size_t t, const struct spot_setting *s, struct spot_state *st,
-    struct spot_run *out)
+    int tick, struct spot_run *out)
 {
 	enum spot_mode want = a == SPOT_TAKE ? SPOT_HAS_SPOT : a == SPOT_ON_DEMAND ? SPOT_HAS_ON_DEMAND : SPOT_NOTHING;
 
@@ -260,6 +260,8 @@ spot_act(enum spot_action a, const struct spot_world *w, size_t t, const struct 
 			out->cost += move;
 			st->region = spot_region(w, st->zone);
 		}
+		if (out->launches < SPOT_TOLD)
+			out->told[out->launches] = (struct spot_launch){ tick, want == SPOT_HAS_SPOT };
 		out->launches++;
 	}
 	st->mode = want;
@@ -300,7 +302,7 @@ spot_replay(enum spot_policy policy, const struct spot_world *w, size_t t0, cons
 		else
 			a = spot_simple(policy, s, &st, s->deadline - t, w->market == NULL ? w->any->up[at] != 0 && !dear :
 			    spot_cheapest_zone(w, at, s, st.region, st.work) != w->n_zones);
-		spot_act(a, w, at, s, &st, out);
+		spot_act(a, w, at, s, &st, t, out);
 	}
 	out->finish = t;
 	out->missed = st.work > 0;

@@ -57,8 +57,9 @@ void spot_evidence_add(struct spot_evidence *e, bool up, double hours, bool ende
  * sooner, down later). The prior: 27 public availability traces of V100 and K80 spot machines, Wu et al., NSDI 2024
  * (spot-traces, 10,668 h up with 4,039 ends, 12,450 h down), by the same ages; times (ends + 2) / (ends that it expects
  * + 2) over all ages, so that one age tells of the others, and drawn by ends / (ends + 2) / 2 of the way (in logarithms) to the
- * rate that is alike at all ages. rate: interruptions an hour that the provider publishes, by
- * which the prior of up is scaled (within 8 times); NaN: not known. zones: a pool comes back when any of them does.
+ * rate that is alike at all ages. An age that no up run reached, where ends were seen, is neither drawn nor made worse.
+ * rate: interruptions an hour that the provider publishes, by which the prior of up is scaled (within 8 times); NaN: not
+ * known. zones: a pool comes back when any of them does.
  * e NULL: nothing was seen.
  */
 double spot_evidence_hazard(const struct spot_evidence *e, bool up, size_t age, double rate, size_t zones, double z);
@@ -176,10 +177,16 @@ struct spot_world {
 	const struct spot_market *market;	/* NULL: one price, one region */
 };
 
+#define SPOT_TOLD 16	/* launches of a run that are told of */
+
 struct spot_run {
 	double cost;		/* in on-demand ticks */
 	int on_demand, spot;	/* ticks billed */
 	int launches;
+	struct spot_launch {
+		int tick;		/* from the start */
+		bool spot;
+	} told[SPOT_TOLD];	/* the first of them */
 	int lost;		/* machines taken back under the work */
 	int moves;		/* of the state to another region */
 	int finish;		/* ticks */
