@@ -79,6 +79,9 @@ spot_evidence_hazard(const struct spot_evidence *e, bool up, size_t age, double 
 	alike = (ends + SPOT_ENDS) / (hours + SPOT_ENDS / (scale * spot_prior_mean[up]));
 	scale *= (ends + SPOT_ENDS) / (expected + SPOT_ENDS);
 	part = 0.5 * ends / (ends + SPOT_ENDS);
+	/* An up age beyond all that were seen: times are better than they were, and that it was reached is good news already. */
+	if (up && ends > 0 && !(e->hours[up][age] > 0))
+		part = z = 0;
 	h = pow(scale * spot_prior[up][age], 1 - part) * pow(alike, part);
 	ends = e->ends[up][age];
 	h = (ends + SPOT_ENDS) / (e->hours[up][age] + SPOT_ENDS / h);
