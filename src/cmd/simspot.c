@@ -101,6 +101,8 @@ simspot_traces(struct simspot_loader *l, const char *path, struct berth_err *err
 	while (rc == BERTH_OK && (rc = csv_next(l->csv, &row, err)) == BERTH_OK && row != NULL)
 		rc = simspot_trace_row(l, row, at, err);
 	csv_close(l->csv);
+	if (rc == BERTH_OK && l->traces.n == 0 && l->others.n == 0)
+		return err_set(err, BERTH_EINVAL, "%s: no traces below its header", path);
 	if (rc == BERTH_OK && l->traces.n == 0)
 		return err_set(err, BERTH_ENOTFOUND, "%s has no trace '%s'; there are %s", path, l->set,
 		    str_join(l->a, l->others.v, l->others.n, ", "));
@@ -133,7 +135,8 @@ simspot_segment(struct simspot_loader *l, const struct csv_row *row, const int *
 	if ((size_t)start < f->n && (size_t)(start + n) <= f->n)
 		return BERTH_OK;	/* told again */
 	if ((size_t)start != f->n || start + n > SIMSPOT_TICKS_MAX) {
-		err_set(err, BERTH_EINVAL, "%lld does not follow tick %zu", (long long)start, f->n);
+		err_set(err, BERTH_EINVAL, "%lld does not follow tick %zu; the segments of a trace stand in order, without gaps",
+		    (long long)start, f->n);
 		return csv_err(l->csv, err, "start_tick");
 	}
 	if (f->n + (size_t)n > f->cap) {

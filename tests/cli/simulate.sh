@@ -106,6 +106,23 @@ ok $? "a dry run writes none"
 run simulate spot --traces t --set nowhere
 expect_exit 1
 expect_err_has "no trace 'nowhere'; there are"
+
+# Bad traces: the file, the line and the column are named.
+bad() {	# bad FILE TEXT MESSAGE WHERE
+	rm -rf b && cp -r m b && printf "$2" >b/"$1"
+	run simulate spot --traces b --pool all --work 3h --slack 1.5 --changeover 300s --policies berth --on-demand-price 4
+	expect_exit 1 "$3"
+	expect_err_has "$3"
+	expect_err_has "$4"
+}
+segments='trace_id,start_tick,n_ticks,available_nodes\n'
+bad traces.csv '' 'empty: a header line' 'b/traces.csv'
+bad traces.csv 'trace_id,region,zone,gap_seconds,nodes\n' 'no traces below its header' 'b/traces.csv'
+bad traces.csv 'trace_id,region,zone,gap_seconds,nodes\ngo-1-a,r,a,NaN,1\n' "gap_seconds: 'NaN'" 'b/traces.csv:2'
+bad segments.csv 'trace_id,start_tick,n_ticks\ngo-1-a,0,5\n' "no column 'available_nodes'" 'b/segments.csv'
+bad segments.csv "${segments}go-1-a,200,200,1\ngo-1-a,0,200,1\n" 'in order, without gaps' 'b/segments.csv:2'
+bad segments.csv "${segments}go-1-a,0,nan,1\n" "n_ticks: 'nan'" 'b/segments.csv:2'
+bad prices.csv 'trace_id,start_tick,n_ticks,usd_per_instance_hour\ngo-1-a,0,400,nan\n' "usd_per_instance_hour: 'nan'" 'b/prices.csv:2'
 run simulate spot
 expect_exit 2
 run simulate spot --traces t --policies hope

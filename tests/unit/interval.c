@@ -3,11 +3,16 @@
  * machine's life is its length less the work that was kept, and its length does not depend on the intervals.
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "broker/broker.h"
+#include "broker/shell.h"
 #include "plan/spot_job.h"
 #include "tests/tap.h"
+#include "util/fileio.h"
 
 #define STEP 10			/* s of the grid; the times to write are multiples of it */
 #define OLD 43200		/* s: from here on the hazard is that of the last age */
@@ -141,6 +146,48 @@ check_old(double write)
 	tap_near((double)s, at, 1.5, "write %g s, old machine: every %lld s", write, (long long)s);
 }
 
+static void
+check_read(struct arena *a, const char *dir, const char *name, int64_t want, const char *what)
+{
+	struct berth_err err = { 0 };
+	char *text = NULL;
+	size_t n = 0;
+
+	tap_code(fileio_slurp(a, arena_printf(a, "%s/.berth/%s/%s", dir, job.id, name), 100, &text, &n, &err), BERTH_OK, &err);
+	tap_is_long(text == NULL ? -1 : strtol(text, NULL, 10), want, "%s", what);
+}
+
+/* A job that runs is told once in its environment, and by its file as its machine ages. */
+static void
+check_told(void)
+{
+	int64_t young = interval_at(0, NAN), later = interval_at(20000, NAN);
+	char dir[] = "/tmp/berth-interval.XXXXXX";
+	struct prov_job pj = { .job_id = "j-told", .work_hours = 1, .checkpoint_interval_s = young,
+		.command = "echo $BERTH_CHECKPOINT_INTERVAL >$HOME/.berth/j-told/env.new; "
+		    "mv $HOME/.berth/j-told/env.new $HOME/.berth/j-told/env; exec sleep 60" };
+	struct arena *a = arena_new();
+	struct prov_run run;
+	struct berth_err err;
+
+	job.id = "j-told";
+	if (mkdtemp(dir) == NULL || setenv("HOME", dir, 1) != 0)
+		exit(1);
+	tap_code(shell_start("localhost", &job, &pj, a, &run, &err), BERTH_OK, &err);
+	check_read(a, dir, "interval", young, "its file tells the interval of a new machine");
+	tap_code(shell_poll("localhost", &job, 0, later, a, &run, &err), BERTH_OK, &err);
+	tap_ok(run.state == PROV_RUN_RUNNING, "it runs on");
+	check_read(a, dir, "interval", later, "a poll later its file tells that of an older one");
+	for (int i = 0; i < 100 && access(arena_printf(a, "%s/.berth/j-told/env", dir), R_OK) != 0; i++)
+		usleep(100000);
+	check_read(a, dir, "env", young, "its environment is as it was at the start");
+	tap_ok(later > young, "which is longer: what has been up for long is likely to stay");
+	tap_code(shell_stop("localhost", &job, 0, a, &run, &err), BERTH_OK, &err);
+	if (system(arena_printf(a, "rm -rf '%s'", dir)) != 0)
+		tap_diag("%s stays", dir);
+	arena_free(a);
+}
+
 int
 main(void)
 {
@@ -154,6 +201,7 @@ main(void)
 		check("nothing seen", writes[k], NAN, NULL);
 		check_old(writes[k]);
 	}
+	check_told();
 	check("a rate is published", 60, 0.1, NULL);
 	for (size_t i = 0; i < 40; i++) {	/* a kind of machine that lives long, and is then taken */
 		lives[i] = (struct instance){ .offer = { .provider = "aws", .instance_type = "p" }, .ready = 1, .end_reason = "preempted",
