@@ -283,7 +283,7 @@ scaling_metrics(struct broker *b, const struct scaling_fleet *f, struct scaling_
 	if (rc == BERTH_OK)
 		rc = scaling_metric(b, f, &f->busy, &busy, &queued, &why[1], err);
 	if (rc == BERTH_OK)
-		rc = scaling_forecast(b, f, &v->in.forecast, &why[2], err);
+		rc = scaling_forecast(b, f, &v->in.forecast, &v->in.soon, &why[2], err);
 	if (rc != BERTH_OK)
 		return rc;
 	v->in.queued = isfinite(more) ? more : queued;
@@ -301,7 +301,8 @@ scaling_step(struct broker *b, const struct scaling_fleet *f, bool apply, struct
 	struct scaling s = { .b = b, .f = f, .v = v };
 	enum berth_code rc;
 
-	*v = (struct scaling_view){ .fleet = f, .missing = "", .note = "", .in = { .t = b->now, .load = NAN, .forecast = NAN } };
+	*v = (struct scaling_view){ .fleet = f, .missing = "", .note = "", .in = { .t = b->now, .load = NAN, .forecast = NAN,
+		.soon = NAN } };
 	rc = scaling_metrics(b, f, v, err);
 	if (rc != BERTH_OK || !apply)
 		return rc == BERTH_OK ? scaling_decide(&s, err) : rc;

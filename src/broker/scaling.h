@@ -81,9 +81,9 @@ void scaling_json(struct jsonw *w, const struct scaling_view *v);
  */
 BERTH_MUST_CHECK enum berth_code scaling_metric(struct broker *b, const struct scaling_fleet *f,
     const struct scaling_source *s, double *value_out, double *queued_out, const char **why_out, struct berth_err *err);
-/* The kept forecast of the load at t + boot_s; NAN and *why_out where there is none. */
+/* The kept forecast of the load at t + boot_s, and its most until t + scale_restart(); NAN and *why_out where there is none. */
 BERTH_MUST_CHECK enum berth_code scaling_forecast(struct broker *b, const struct scaling_fleet *f, double *value_out,
-    const char **why_out, struct berth_err *err);
+    double *soon_out, const char **why_out, struct berth_err *err);
 
 /* scaling_say.c: why and what_if of a decision; crashed_until: see SCALING_CRASH_S, 0 not so many. */
 void scaling_say(struct broker *b, struct scaling_view *v, const struct scale_state *s, int64_t crashed_until);

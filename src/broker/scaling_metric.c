@@ -206,16 +206,28 @@ scaling_metric(struct broker *b, const struct scaling_fleet *f, const struct sca
 	return BERTH_OK;
 }
 
+/* The most of the steps in [from, to]. */
+static double
+scaling_soon(const struct forecast_row *row, size_t level, int64_t from, int64_t to)
+{
+	double most = NAN;
+
+	for (int64_t k = from > row->as_of ? (from - row->as_of) / row->step_s : 0; k <= (to - row->as_of) / row->step_s; k++)
+		if ((size_t)k < row->n)
+			most = fmax(most, row->q[(size_t)k * FORECAST_ROW_LEVELS + level]);
+	return most;
+}
+
 enum berth_code
-scaling_forecast(struct broker *b, const struct scaling_fleet *f, double *value_out, const char **why_out,
-    struct berth_err *err)
+scaling_forecast(struct broker *b, const struct scaling_fleet *f, double *value_out, double *soon_out,
+    const char **why_out, struct berth_err *err)
 {
 	size_t n, level = f->level < 0.7 ? 1 : f->level < 0.93 ? 2 : f->level < 0.97 ? 3 : 4;	/* .05 .50 .90 .95 .99 */
 	int64_t at = b->now + f->rule.boot_s;
 	struct forecast_row *rows;
 	enum berth_code rc;
 
-	*value_out = NAN;
+	*value_out = *soon_out = NAN;
 	*why_out = "";
 	if (f->forecast == NULL)
 		return BERTH_OK;
@@ -226,6 +238,7 @@ scaling_forecast(struct broker *b, const struct scaling_fleet *f, double *value_
 		if (k < 0 || (size_t)k >= rows[i].n || rows[i].as_of > b->now + rows[i].step_s)
 			continue;
 		*value_out = rows[i].q[(size_t)k * FORECAST_ROW_LEVELS + level];
+		*soon_out = scaling_soon(&rows[i], level, b->now, b->now + scale_restart(&f->rule));
 		return BERTH_OK;
 	}
 	*why_out = arena_printf(b->tick_arena, "no forecast of %s covers now: berth forecast %s makes one", f->forecast,

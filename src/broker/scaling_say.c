@@ -65,6 +65,9 @@ scaling_held(struct broker *b, const struct scaling_view *v, const struct scale_
 		return "some are still starting";
 	if (s->arrived != INT64_MIN && b->now - s->arrived < window)
 		return arena_printf(b->tick_arena, "the last one came less than %s ago", w);
+	if (scale_carries(r, v->in.soon) >= have)
+		return arena_printf(b->tick_arena, "a forecast of %.6g within %s asks for them again, and to wait costs less than to start "
+		    "anew", v->in.soon, duration_fmt(text, scale_restart(r)));
 	return arena_printf(b->tick_arena, "%.3g %% may go in 5m, and have gone", 100 * v->fleet->rule.down_rate);
 }
 
@@ -146,6 +149,7 @@ scaling_json(struct jsonw *w, const struct scaling_view *v)
 	jsonw_double(w, "load", v->in.load);
 	jsonw_double(w, "backlog", v->fleet->rule.drain_s > 0 ? v->in.queued : NAN);
 	jsonw_double(w, "forecast", v->in.forecast);
+	jsonw_double(w, "soon", v->in.soon);
 	if (v->fleet->busy.kind != SCALING_NONE && v->in.busy < INT64_MAX / 4)
 		jsonw_int(w, "busy", v->in.busy);
 	else

@@ -79,7 +79,7 @@ simscale_threshold(const struct simscale_world *w, struct simscale_fleet *f, int
 static int64_t
 simscale_target(const struct simscale_world *w, enum simscale_policy p, struct simscale_fleet *f, int64_t t, double seen)
 {
-	struct scale_input in = { .t = t, .ready = f->ready, .starting = f->starting, .load = seen, .forecast = NAN };
+	struct scale_input in = { .t = t, .ready = f->ready, .starting = f->starting, .load = seen, .forecast = NAN, .soon = NAN };
 	struct scale_decision d = { 0 };
 
 	switch (p) {
@@ -94,6 +94,9 @@ simscale_target(const struct simscale_world *w, enum simscale_policy p, struct s
 			int64_t k = (t + w->rule.boot_s - w->ahead_t0) / 3600;
 
 			in.forecast = k >= 0 && (size_t)k < w->n_ahead ? w->ahead[k] : NAN;
+			for (k = (t - w->ahead_t0) / 3600; k <= (t + scale_restart(&w->rule) - w->ahead_t0) / 3600; k++)
+				if (k >= 0 && (size_t)k < w->n_ahead)
+					in.soon = fmax(in.soon, w->ahead[k]);
 		}
 		scale_step(&w->rule, &f->state, &in, &d);
 		return d.target;
@@ -189,7 +192,7 @@ static enum berth_code
 simscale_foresee(struct simscale_world *w, const struct fc_series *hours, struct arena *a, struct berth_err *err)
 {
 	size_t every = w->g->every_s < 3600 ? 1 : (size_t)(w->g->every_s / 3600), level = simscale_level(w->g->level);
-	size_t beyond = (size_t)(w->rule.boot_s / 3600) + 1;
+	size_t beyond = (size_t)(scale_restart(&w->rule) / 3600) + 1;
 	enum berth_code rc = BERTH_OK;
 	struct arena *tmp = arena_new();
 

@@ -49,6 +49,12 @@ scale_window(const struct scale_rule *r)
 	return r->down_window_s > 0 ? r->down_window_s : w > SCALE_RATE_S ? w : SCALE_RATE_S;
 }
 
+int64_t
+scale_restart(const struct scale_rule *r)
+{
+	return r->boot_s + r->billing_s;
+}
+
 /* Machines that the input asks for, not yet rounded up; a forecast or a queue that is not known asks for nothing. */
 static double
 scale_need(const struct scale_rule *r, const struct scale_input *in)
@@ -67,6 +73,12 @@ static int64_t
 scale_whole(double need)
 {
 	return (int64_t)ceil(fmax(0, need - 1e-9 * fmax(1, need)));
+}
+
+int64_t
+scale_carries(const struct scale_rule *r, double load)
+{
+	return isfinite(load) && load > 0 ? scale_whole(fmin(load / (r->target * r->unit), SCALE_MOST)) : 0;
 }
 
 /* What goes up and comes down again is noise; what only goes up, or only down, is not. */
@@ -136,6 +148,9 @@ scale_in(const struct scale_rule *r, struct scale_state *s, const struct scale_i
 		return;
 	}
 	if (in->starting > 0 || (s->arrived != INT64_MIN && in->t - s->arrived < window))
+		return;
+	most = scale_clamp(scale_carries(r, in->soon), most, r->max);
+	if (most >= have)
 		return;
 	if (floor_n >= have) {
 		out->reason = SCALE_BUSY;

@@ -29,6 +29,7 @@ struct scale_input {
 	double queued;			/* load-seconds of work that waits */
 	double forecast;		/* load at t + boot_s; may only raise */
 	int64_t waiting;		/* of starting: nothing is rented for them yet, so that they cost nothing to take back */
+	double soon;			/* most that is forecast until t + scale_restart(); may only hold */
 };
 
 /* Recommendations of the last window: later and larger ones push out what can no longer be the largest. */
@@ -68,6 +69,10 @@ BERTH_MUST_CHECK enum berth_code scale_check(const struct scale_rule *r, struct 
 
 /* down_window_s, or what stands for it. */
 int64_t scale_window(const struct scale_rule *r);
+/* Idle time that costs what an end and a new start do: a start is billed and brings nothing, a billing step is paid whole. */
+int64_t scale_restart(const struct scale_rule *r);
+/* Machines that a load asks for, at least 0; NaN: 0. */
+int64_t scale_carries(const struct scale_rule *r, double load);
 
 /*
  * One step; state starts zeroed. want = ceil(max(load / (target unit), queued / (drain_s target
@@ -76,7 +81,7 @@ int64_t scale_window(const struct scale_rule *r);
  * with room for the swing of the load as well (three times the last reversal, at most the
  * tolerance): else noise around a whole number of machines would start one every few windows. Not
  * before a window has passed since machines last arrived, at most down_rate in 5 min, never below
- * busy; machines that are waiting may go at once, for they never came. A missing load asks for what
+ * busy, nor below what `soon` asks for; machines that are waiting may go at once, for they never came. A missing load asks for what
  * is there: it never scales in or out. (Kubernetes' rule of metrics that are missing.)
  */
 void scale_step(const struct scale_rule *r, struct scale_state *s, const struct scale_input *in,

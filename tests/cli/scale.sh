@@ -182,6 +182,7 @@ run forecast rush --horizon 1d --at 2026-11-30T08:00:00Z
 run scale -o json
 expect_json '$.fleets[0].load' 8
 expect_json_near '$.fleets[0].forecast' 40 4
+expect_json_near '$.fleets[0].soon' 40 4
 expect_json '$.fleets[0].target' "$(json '$.fleets[0].forecast' | awk '{ n = int($1 / 8); print n < $1 / 8 ? n + 1 : n }')"
 expect_json '$.fleets[0].rule' up
 
