@@ -409,6 +409,7 @@ commit_solve_joint(const struct commit_member *m, size_t n, double budget, struc
 	struct joint j = { .r = { .m = m, .n = n, .n_quotas = m[0].rules->n_quotas, .scratch = arena_new() }, .a = a, .budget = budget,
 		.best_usd = INFINITY, .work_max = JOINT_WORK };
 	size_t fold = n == 1 ? 1 : joint_fold(&j);
+	double peak = 0;
 
 	joint_init(&j);
 	joint_master(&j);
@@ -418,8 +419,10 @@ commit_solve_joint(const struct commit_member *m, size_t n, double budget, struc
 		return err_set(err, BERTH_EFAIL, "the hours under the quotas could not be solved");
 	if (isfinite(j.best_usd))
 		return BERTH_OK;
-	err_set(err, BERTH_EINFEASIBLE, "no purchases carry the peak%s within the quotas%s", n > 1 ? "s of all series" : "",
-	    m[0].rules->n > 0 ? " and the shares" : "");
+	for (size_t i = 0; i < n; i++)
+		peak += isnan(m[i].problem->peak) ? 0 : m[i].problem->peak;
+	err_set(err, BERTH_EINFEASIBLE, "no purchases carry the peak%s of %.0f GPUs%s within the quotas%s: raise a quota, or plan for a "
+	    "lower service level", n > 1 ? "s" : "", peak, n > 1 ? " in all" : "", m[0].rules->n > 0 ? " and the shares" : "");
 	if (!isnan(budget))
 		err_set(err, BERTH_EINFEASIBLE, "%s; the budget is %.2f USD", arena_strdup(a, err->msg), budget);
 	return BERTH_EINFEASIBLE;
