@@ -164,26 +164,71 @@ cmd_tame(char *s, bool color)
 	}
 }
 
+/* Of cmd_say() and its like: NULL where nothing is said. */
+static char *
+cmd_said(struct cmd_ctx *ctx, const char *fmt, va_list ap)
+{
+	va_list again;
+	char *text;
+	int n;
+
+	if (ctx->quiet || (ctx->format != CMD_TABLE && ctx->format != CMD_WIDE))
+		return NULL;
+	va_copy(again, ap);
+	n = vsnprintf(NULL, 0, fmt, again);
+	va_end(again);
+	if (n < 0)
+		return NULL;
+	text = arena_alloc(ctx->arena, (size_t)n + 1);
+	vsnprintf(text, (size_t)n + 1, fmt, ap);
+	return text;
+}
+
 void
 cmd_say(struct cmd_ctx *ctx, const char *fmt, ...)
 {
 	va_list ap;
 	char *text;
-	int n;
 
-	if (ctx->quiet || (ctx->format != CMD_TABLE && ctx->format != CMD_WIDE))
-		return;
 	va_start(ap, fmt);
-	n = vsnprintf(NULL, 0, fmt, ap);
+	text = cmd_said(ctx, fmt, ap);
 	va_end(ap);
-	if (n < 0)
+	if (text == NULL)
 		return;
-	text = arena_alloc(ctx->arena, (size_t)n + 1);
-	va_start(ap, fmt);
-	vsnprintf(text, (size_t)n + 1, fmt, ap);
-	va_end(ap);
 	cmd_tame(text, ctx->color);
 	fputs(text, ctx->out);
+}
+
+/* A line, broken at the width of the terminal; out: emptied first. */
+static void
+cmd_say_line(struct cmd_ctx *ctx, const char *text, size_t n, size_t mark, int indent, struct buf *out)
+{
+	buf_clear(out);
+	buf_add(out, text, mark);
+	term_wrap(text + mark, n - mark, (int)mark, indent, ctx->columns, out);
+	buf_add_char(out, '\n');
+	if (out->len > 0)
+		cmd_tame(out->p, ctx->color);
+	fputs(out->len > 0 ? out->p : "", ctx->out);
+}
+
+void
+cmd_say_hung(struct cmd_ctx *ctx, int indent, const char *fmt, ...)
+{
+	va_list ap;
+	char *text;
+	struct buf b;
+	size_t n;
+
+	va_start(ap, fmt);
+	text = cmd_said(ctx, fmt, ap);
+	va_end(ap);
+	if (text == NULL)
+		return;
+	n = strlen(text);
+	buf_init(&b, CMD_LINE_MAX);
+	cmd_say_line(ctx, text, n, ctx->columns > 0 ? strspn(text, " ") : n, indent, &b);
+	buf_free(&b);
 }
 
 void
@@ -198,13 +243,7 @@ cmd_say_items(struct cmd_ctx *ctx, const char *text)
 		size_t n = strcspn(text, "\n"), mark = ctx->columns > 0 && strncmp(text, "  - ", 4) == 0 ? 4 : n;
 
 		next = text + n + (text[n] == '\n' ? 1 : 0);
-		buf_clear(&b);
-		buf_add(&b, text, mark);
-		term_wrap(text + mark, n - mark, (int)mark, 4, ctx->columns, &b);
-		buf_add(&b, text + n, (size_t)(next - text) - n);
-		if (b.len > 0)
-			cmd_tame(b.p, ctx->color);
-		fputs(b.len > 0 ? b.p : "", ctx->out);
+		cmd_say_line(ctx, text, n, mark, 4, &b);
 	}
 	buf_free(&b);
 }

@@ -130,6 +130,8 @@ void cmd_say(struct cmd_ctx *ctx, const char *fmt, ...) BERTH_PRINTF(2, 3);
  * each stays one line, for grep.
  */
 void cmd_say_items(struct cmd_ctx *ctx, const char *text);
+/* One line without its newline, broken so as well, what follows behind so many spaces. */
+void cmd_say_hung(struct cmd_ctx *ctx, int indent, const char *fmt, ...) BERTH_PRINTF(3, 4);
 /* A line for people on stderr; nothing with -q. A newline is added. */
 void cmd_note(struct cmd_ctx *ctx, const char *fmt, ...) BERTH_PRINTF(2, 3);
 /* "berth: warning: ..." on stderr, also with -q. */

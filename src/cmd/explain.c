@@ -128,7 +128,7 @@ explain_decision_more(struct cmd_ctx *ctx, const struct jsonr *root, struct bert
 
 		rc = jsonr_str(&at, "text", &text, err);
 		if (rc == BERTH_OK)
-			cmd_say(ctx, "%s      %s\n", i == 0 ? "    what would change it:\n" : "", text);
+			cmd_say_hung(ctx, 6, "    %s %s", i == 0 ? "what would change it:" : "or", text);
 	}
 	if (rc == BERTH_OK)
 		rc = jsonr_time(root, "price_as_of", &chosen, err);
@@ -168,7 +168,7 @@ explain_decision_say(struct cmd_ctx *ctx, const struct decision *d, struct berth
 		const char *key;
 		json_t *v;
 
-		cmd_say(ctx, "%s %s %s: %s\n", time_fmt(t, d->t), d->kind, d->subject, reason);
+		cmd_say_hung(ctx, 4, "%s %s %s: %s", time_fmt(t, d->t), d->kind, d->subject, reason);
 		json_object_foreach((json_t *)(uintptr_t)refused.v, key, v) {
 			enum refuse_code c;
 

@@ -80,9 +80,9 @@ place_table(struct cmd_ctx *ctx, const struct placing *p, struct berth_err *err)
 		{ "id", "JOB", TABLE_TEXT, 0, 0 },
 		{ "name", NULL, TABLE_TEXT, 0, TABLE_CUT },
 		{ "provider", NULL, TABLE_TEXT, 0, 0 },
-		{ "region", NULL, TABLE_TEXT, 0, TABLE_CUT },
+		{ "region", NULL, TABLE_TEXT, 0, TABLE_SPARE },
 		{ "instance_type", "TYPE", TABLE_TEXT, 0, TABLE_CUT },
-		{ "accelerator", "GPU", TABLE_TEXT, 0, 0 },
+		{ "accelerator", "GPU", TABLE_TEXT, 0, TABLE_SPARE },
 		{ "accelerator_count", "N", TABLE_INT, 0, 0 },
 		{ "purchase", NULL, TABLE_TEXT, 0, 0 },
 		{ "price_per_hour", "$/H", TABLE_MONEY, 4, TABLE_WIDE },
@@ -136,12 +136,11 @@ place_say(struct cmd_ctx *ctx, const struct placing *p)
 
 		if (!o->explain && j->n_tries > 0)
 			continue;
-		cmd_say(ctx, "%s %s: %s\n", j->job.id, j->job.spec.name, j->reason);
+		cmd_say_hung(ctx, 4, "%s %s: %s", j->job.id, j->job.spec.name, j->reason);
 		if (o->explain && j->n_tries > 0)
-			cmd_say(ctx, "    %zu offers seen; %s\n", j->seen, explain_refusals(j->refused, ctx->arena));
+			cmd_say_hung(ctx, 6, "    %zu offers seen; %s", j->seen, explain_refusals(j->refused, ctx->arena));
 		for (size_t c = 0; o->explain && c < j->n_changes; c++)
-			cmd_say(ctx, "    %s %s\n", c == 0 ? "what would change it:" : "                     ",
-			    j->changes[c].text);
+			cmd_say_hung(ctx, 6, "    %s %s", c == 0 ? "what would change it:" : "or", j->changes[c].text);
 	}
 }
 
