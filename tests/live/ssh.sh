@@ -37,6 +37,8 @@ known() {	# known KEY: the key that the machines are known by
 }
 known host
 cat >"$STATE/etc/ssh.conf" <<EOF
+Host node3
+	Port $((port + 1))	# nobody there; of a key that comes twice, ssh takes the first
 Host node1 node2 node3
 	HostName 127.0.0.1
 	Port $port
@@ -51,7 +53,6 @@ Host node2
 	HostKeyAlias node2
 Host node3
 	HostKeyAlias node3
-	Port $((port + 1))
 EOF
 # ssh reads the user's own files, not $HOME: ours are named to it
 printf '#!/bin/sh\nexec %s -F %s/etc/ssh.conf "$@"\n' "$(command -v ssh)" "$STATE" >"$STATE/bin/ssh"
@@ -173,4 +174,7 @@ done
 step job "$id" -o json
 [ "$(json '$.state')" != 'done' ] && [ "$(json '$.state')" != running ]
 ok $? "a machine that does not answer runs nothing: $(json '$.state')"
+step events -n 0
+grep -q 'node3: .*Connection refused' "$STATE/out"
+ok $? "and ssh's words are told"
 done_testing
