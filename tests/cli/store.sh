@@ -89,25 +89,23 @@ cat >shim.c <<'X'
 int statfs(const char *p, struct statfs *b) { memset(b, 0, sizeof(*b)); b->f_type = 0x6969; return access(p, F_OK); }
 int statfs64(const char *p, struct statfs64 *b) { memset(b, 0, sizeof(*b)); b->f_type = 0x6969; return access(p, F_OK); }
 X
-case $("$BERTH" version -o json 2>/dev/null; grep -c asan "$BERTH") in
-*1) skip "NFS" "a preloaded library and sanitizers do not go together" ;;
-*)
-	if ${CC:-cc} -shared -fPIC -o shim.so shim.c 2>/dev/null; then
-		[ "$(sqlite3 copy.db 'PRAGMA journal_mode')" = wal ]
-		ok $? "a write-ahead log on a local disk"
-		LD_PRELOAD=$HOME/shim.so run --store copy.db record csv usage.csv
-		expect_exit 0
-		expect_err_has 'network file system'
-		[ "$(sqlite3 copy.db 'PRAGMA journal_mode')" = delete ]
-		ok $? "a rollback journal on NFS"
-		run --store copy.db record csv usage.csv
-		expect_exit 0
-		! grep -q 'network file system' "$err"
-		ok $? "on a local disk again nothing is said of it"
-		[ "$(sqlite3 copy.db 'PRAGMA journal_mode')" = wal ]
-		ok $? "and the log is written ahead again"
-	else
-		skip "NFS" "no compiler"
-	fi ;;
-esac
+if grep -q __asan_init "$BERTH"; then
+	skip "NFS" "a preloaded library and sanitizers do not go together"
+elif ${CC:-cc} -shared -fPIC -o shim.so shim.c; then
+	[ "$(sqlite3 copy.db 'PRAGMA journal_mode')" = wal ]
+	ok $? "a write-ahead log on a local disk"
+	LD_PRELOAD=$HOME/shim.so run --store copy.db record csv usage.csv
+	expect_exit 0
+	expect_err_has 'network file system'
+	[ "$(sqlite3 copy.db 'PRAGMA journal_mode')" = delete ]
+	ok $? "a rollback journal on NFS"
+	run --store copy.db record csv usage.csv
+	expect_exit 0
+	! grep -q 'network file system' "$err"
+	ok $? "on a local disk again nothing is said of it"
+	[ "$(sqlite3 copy.db 'PRAGMA journal_mode')" = wal ]
+	ok $? "and the log is written ahead again"
+else
+	ok 1 "the shim of a network file system compiles"
+fi
 done_testing
