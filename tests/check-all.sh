@@ -63,11 +63,11 @@ one autoreconf autoreconf -fi || { say "0 passed, 1 failed, 0 skipped"; exit 1; 
 one gcc-build build "$work/gcc" --enable-werror && suite gcc "$work/gcc"
 one sanitizer-build build "$work/san" --enable-werror --enable-sanitizers --without-cuda CFLAGS='-g -O1' &&
 	suite sanitizers "$work/san"
-one clang-build build "$work/clang" --enable-werror --without-cuda CC=clang
-if one distcheck-configure build "$work/dist" --without-cuda; then
-	# the suite has run twice above; here the tarball must be whole, build, install and uninstall
-	one distcheck make -C "$work/dist" -s -j2 distcheck DISTCHECK_CONFIGURE_FLAGS=--without-cuda \
+# for its warnings alone: nothing of it runs
+one clang-build build "$work/clang" --enable-werror --without-cuda CC=clang CFLAGS=-O0
+# the suite has run twice above; here the tarball must be whole, build, install and uninstall
+[ ! -f "$work/gcc/Makefile" ] ||
+	one distcheck make -C "$work/gcc" -s -j2 distcheck DISTCHECK_CONFIGURE_FLAGS=--without-cuda \
 		TESTS='tests/cli/tick.sh tests/cli/record.sh tests/cli/prices.sh tests/unit/accel.t tests/lint/man.sh tests/lint/man-examples.sh'
-fi
 say "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]
