@@ -165,7 +165,7 @@ cmd_tame(char *s, bool color)
 }
 
 /* Of cmd_say() and its like: NULL where nothing is said. */
-static char *
+static BERTH_PRINTF(2, 0) char *
 cmd_said(struct cmd_ctx *ctx, const char *fmt, va_list ap)
 {
 	va_list again;
