@@ -145,9 +145,15 @@ simcommit_take(void *arg, size_t k, struct fc_result *f, struct arena *a, struct
 	return rc;
 }
 
-/* One period of all series that still run; paths on the level of the mean, as what is used is paid. */
+static int64_t
+simcommit_time(const struct simcommit_world *w, size_t i)
+{
+	return w->s[i].t0 + (int64_t)w->from[i] * w->s[i].step_s;
+}
+
+/* The series that buy at time t, together; paths on the level of the mean, as what is used is paid. */
 static enum berth_code
-simcommit_period(struct simcommit_world *w, struct arena *a, size_t *done_out, struct berth_err *err)
+simcommit_group(struct simcommit_world *w, int64_t t, struct arena *a, struct berth_err *err)
 {
 	struct fc_series *in = arena_array(a, w->n, sizeof(*in));
 	size_t *index = arena_array(a, w->n, sizeof(*index)), m = 0, longest = 0;
@@ -157,10 +163,7 @@ simcommit_period(struct simcommit_world *w, struct arena *a, size_t *done_out, s
 	enum berth_code rc;
 
 	for (size_t i = 0; i < w->n; i++) {
-		w->to[i] = w->g->every_s == 0 ? w->s[i].n : w->from[i] + (size_t)(w->g->every_s / w->s[i].step_s);
-		if (w->to[i] > w->s[i].n)
-			w->to[i] = w->s[i].n;
-		if (w->to[i] <= w->from[i])
+		if (w->to[i] <= w->from[i] || simcommit_time(w, i) != t)
 			continue;
 		index[m] = i;
 		in[m] = w->s[i];
@@ -168,9 +171,6 @@ simcommit_period(struct simcommit_world *w, struct arena *a, size_t *done_out, s
 		in[m++].peak = NULL;
 		longest = w->to[i] - w->from[i] > longest ? w->to[i] - w->from[i] : longest;
 	}
-	*done_out = m;
-	if (m == 0)
-		return BERTH_OK;
 	fc_options_init(&fo);
 	fo.horizon = longest;
 	fo.n_paths = w->g->paths;
@@ -181,6 +181,31 @@ simcommit_period(struct simcommit_world *w, struct arena *a, size_t *done_out, s
 		return rc;
 	rc = fc_run_each(run, NULL, m, true, simcommit_take, &buyer, err);
 	fc_run_close(run);
+	return rc;
+}
+
+/*
+ * One period of all series that still run. Series of one run learn from each other, so only those share one that buy at the
+ * same time: what another one did later was not known.
+ */
+static enum berth_code
+simcommit_period(struct simcommit_world *w, struct arena *a, size_t *done_out, struct berth_err *err)
+{
+	enum berth_code rc = BERTH_OK;
+
+	*done_out = 0;
+	for (size_t i = 0; i < w->n; i++) {
+		w->to[i] = w->g->every_s == 0 ? w->s[i].n : w->from[i] + (size_t)(w->g->every_s / w->s[i].step_s);
+		if (w->to[i] > w->s[i].n)
+			w->to[i] = w->s[i].n;
+		*done_out += w->to[i] > w->from[i];
+	}
+	for (size_t i = 0; i < w->n && rc == BERTH_OK; i++) {
+		if (w->to[i] <= w->from[i])	/* over, or bought by its group */
+			continue;
+		arena_reset(a);
+		rc = simcommit_group(w, simcommit_time(w, i), a, err);
+	}
 	return rc;
 }
 
@@ -217,7 +242,6 @@ simcommit_run(const struct fc_series *s, size_t n, const struct simcommit_grid *
 	}
 	scratch = arena_new();
 	while (rc == BERTH_OK && done > 0) {
-		arena_reset(scratch);
 		rc = simcommit_period(&w, scratch, &done, err);
 		progress(arg, ++at, periods);
 	}

@@ -32,7 +32,7 @@ struct simjobs_world {
 	double (*score)[SPOT_AGES];
 	int edge[SPOT_AGES - 1];
 	size_t ticks;
-	VEC(struct simjobs_job) jobs;
+	VEC(struct simjobs_job) jobs, past;	/* past: of the 30 days before, which are known */
 	struct arena *a, *learned;
 	struct spot_table *table;
 	struct spot_setting s;		/* the longest job and deadline */
@@ -67,27 +67,44 @@ simjobs_zone(struct simjobs_world *w, size_t z, struct rng *r)
 	w->zones[z] = (struct spot_zone){ up, age, w->ticks };
 }
 
+static bool
+simjobs_next(struct rng *r, const struct simjobs_grid *g, double until, double *t, struct simjobs_job *j)
+{
+	int changeover = (int)ceil(g->changeover_s / (double)g->tick_s);
+	double work, slack;
+
+	*t += rng_exp(r) / g->per_day * 86400;
+	if (*t >= until)
+		return false;
+	work = g->work_min_s * pow(g->work_max_s / g->work_min_s, rng_unit(r));
+	slack = g->slack_min + (g->slack_max - g->slack_min) * rng_unit(r);
+	*j = (struct simjobs_job){ (size_t)(*t / (double)g->tick_s), (int)ceil(work / (double)g->tick_s), 0 };
+	j->deadline = (int)fmax(ceil(j->work * slack), j->work + 2 * changeover + 1);
+	return true;
+}
+
 static void
 simjobs_make(struct simjobs_world *w)
 {
 	const struct simjobs_grid *g = w->g;
 	int changeover = (int)ceil(g->changeover_s / (double)g->tick_s), longest = 0, most = 0;
 	size_t past = (size_t)(SIMJOBS_PAST_S / g->tick_s), span = (size_t)(g->span_s / g->tick_s);
+	struct simjobs_job j;
 	struct rng r;
 	uint8_t *up;
 	int32_t *age;
+	double t = 0;
 
 	rng_seed_stream(&r, g->seed, 1);
-	for (double t = rng_exp(&r) / g->per_day * 86400; t < (double)g->span_s; t += rng_exp(&r) / g->per_day * 86400) {
-		double work = g->work_min_s * pow(g->work_max_s / g->work_min_s, rng_unit(&r));
-		double slack = g->slack_min + (g->slack_max - g->slack_min) * rng_unit(&r);
-		struct simjobs_job j = { past + (size_t)(t / (double)g->tick_s), (int)ceil(work / (double)g->tick_s), 0 };
-
-		j.deadline = (int)fmax(ceil(j.work * slack), j.work + 2 * changeover + 1);
+	while (simjobs_next(&r, g, (double)g->span_s, &t, &j)) {
+		j.at += past;
 		longest = j.deadline > longest ? j.deadline : longest;
 		most = j.work > most ? j.work : most;
 		VEC_PUSH(w->a, &w->jobs, j);
 	}
+	rng_seed_stream(&r, g->seed, 0);
+	for (t = 0; simjobs_next(&r, g, SIMJOBS_PAST_S, &t, &j);)
+		VEC_PUSH(w->a, &w->past, j);
 	w->s = (struct spot_setting){ most, longest, changeover, g->price };
 	w->ticks = past + span + (size_t)longest + 2;
 	spot_edges((int)g->tick_s, w->edge);
@@ -156,7 +173,7 @@ simjobs_job(struct simjobs_world *w, const struct simjobs_job *j, enum spot_poli
 	    run.cost * h;
 }
 
-/* Each job runs from its submission on; the mean is that of the whole span, as nobody knows it before. */
+/* Each job runs from its submission on; reserved is what was busy in the mean of the 30 days before. */
 static void
 simjobs_reserve(const struct simjobs_world *w, size_t weeks, struct simjobs_result *r)
 {
@@ -172,10 +189,9 @@ simjobs_reserve(const struct simjobs_world *w, size_t weeks, struct simjobs_resu
 		busy[end < w->ticks ? end : w->ticks]--;
 		r->work += j->work * h;
 	}
-	for (size_t t = 0; t < past + span; t++)
-		sum += now += busy[t];
-	reserved = rint(sum / (double)span);
-	now = 0;
+	for (size_t i = 0; i < w->past.n; i++)
+		sum += w->past.v[i].work + w->s.changeover;
+	reserved = rint(sum / (double)past);
 	for (size_t t = 0; t < w->ticks; t++) {
 		size_t week = t < past ? 0 : (t - past) * (size_t)w->g->tick_s / SIMJOBS_WEEK_S;
 		double held = t >= past && t < past + span ? reserved : 0, more;

@@ -23,9 +23,9 @@ struct simscale_world {
 	const double *load;
 	size_t n;
 	int64_t t0, step_s;
-	double *ahead;			/* [n_ahead] forecast of each hour from ahead_t0 on; NaN: none was made */
-	size_t n_ahead;
-	int64_t ahead_t0;
+	double *ahead;			/* [n_made][reach] forecasts of each hour, the k-th made at hour HISTORY_H + k every of made_t0 */
+	size_t n_made, reach, every;
+	int64_t made_t0;
 	int64_t fixed[2];		/* replicas for the peak, for the mean */
 	struct scale_rule rule;
 };
@@ -76,6 +76,20 @@ simscale_threshold(const struct simscale_world *w, struct simscale_fleet *f, int
 	return f->rec[kept].n > have ? f->rec[kept].n : most < have ? most : have;
 }
 
+/* Load of the hour of t by the newest forecast that was there at `now`; NaN: there was none. */
+static double
+simscale_ahead(const struct simscale_world *w, int64_t now, int64_t t)
+{
+	int64_t hour = (now - w->made_t0) / 3600 - SIMSCALE_HISTORY_H;
+	size_t k, at;
+
+	if (w->n_made == 0 || hour < 0)
+		return NAN;
+	k = (size_t)hour / w->every < w->n_made ? (size_t)hour / w->every : w->n_made - 1;
+	at = (size_t)((t - w->made_t0) / 3600) - SIMSCALE_HISTORY_H - k * w->every;
+	return at < w->reach ? w->ahead[k * w->reach + at] : NAN;
+}
+
 static int64_t
 simscale_target(const struct simscale_world *w, enum simscale_policy p, struct simscale_fleet *f, int64_t t, double seen)
 {
@@ -90,13 +104,10 @@ simscale_target(const struct simscale_world *w, enum simscale_policy p, struct s
 		return simscale_threshold(w, f, t, seen);
 	case SIMSCALE_BERTH:
 	case SIMSCALE_FORECAST:
-		if (p == SIMSCALE_FORECAST && w->n_ahead > 0) {
-			int64_t k = (t + w->rule.boot_s - w->ahead_t0) / 3600;
-
-			in.forecast = k >= 0 && (size_t)k < w->n_ahead ? w->ahead[k] : NAN;
-			for (k = (t - w->ahead_t0) / 3600; k <= (t + scale_restart(&w->rule) - w->ahead_t0) / 3600; k++)
-				if (k >= 0 && (size_t)k < w->n_ahead)
-					in.soon = fmax(in.soon, w->ahead[k]);
+		if (p == SIMSCALE_FORECAST) {
+			in.forecast = simscale_ahead(w, t, t + w->rule.boot_s);
+			for (int64_t at = t; (at - w->made_t0) / 3600 <= (t + scale_restart(&w->rule) - w->made_t0) / 3600; at += 3600)
+				in.soon = fmax(in.soon, simscale_ahead(w, t, at));
 		}
 		scale_step(&w->rule, &f->state, &in, &d);
 		return d.target;
@@ -191,17 +202,18 @@ simscale_level(double level)
 static enum berth_code
 simscale_foresee(struct simscale_world *w, const struct fc_series *hours, struct arena *a, struct berth_err *err)
 {
-	size_t every = w->g->every_s < 3600 ? 1 : (size_t)(w->g->every_s / 3600), level = simscale_level(w->g->level);
-	size_t beyond = (size_t)(scale_restart(&w->rule) / 3600) + 1;
+	size_t level = simscale_level(w->g->level);
 	enum berth_code rc = BERTH_OK;
-	struct arena *tmp = arena_new();
+	struct arena *tmp;
 
-	w->n_ahead = hours->n + beyond;
-	w->ahead_t0 = hours->t0;
-	w->ahead = arena_array_of(a, w->n_ahead, double);
-	for (size_t i = 0; i < w->n_ahead; i++)
-		w->ahead[i] = NAN;
-	for (size_t at = SIMSCALE_HISTORY_H; rc == BERTH_OK && at < hours->n; at += every) {
+	w->every = w->g->every_s < 3600 ? 1 : (size_t)(w->g->every_s / 3600);
+	w->reach = w->every + (size_t)(scale_restart(&w->rule) / 3600) + 1;
+	w->made_t0 = hours->t0;
+	if (hours->n <= SIMSCALE_HISTORY_H)
+		return BERTH_OK;
+	tmp = arena_new();
+	w->ahead = arena_array_of(a, ((hours->n - SIMSCALE_HISTORY_H - 1) / w->every + 1) * w->reach, double);
+	for (size_t at = SIMSCALE_HISTORY_H; rc == BERTH_OK && at < hours->n; at += w->every, w->n_made++) {
 		struct fc_series known = *hours;
 		struct fc_options o;
 		struct fc_result f;
@@ -209,11 +221,11 @@ simscale_foresee(struct simscale_world *w, const struct fc_series *hours, struct
 		arena_reset(tmp);
 		known.n = at;
 		fc_options_init(&o);
-		o.horizon = every + beyond;
+		o.horizon = w->reach;
 		o.n_paths = 0;
 		rc = fc_run(&known, &o, tmp, &f, err);
-		for (size_t k = 0; rc == BERTH_OK && k < o.horizon && at + k < w->n_ahead; k++)
-			w->ahead[at + k] = f.q[k * FC_LEVEL_COUNT + level];
+		for (size_t k = 0; rc == BERTH_OK && k < w->reach; k++)
+			w->ahead[w->n_made * w->reach + k] = f.q[k * FC_LEVEL_COUNT + level];
 	}
 	arena_free(tmp);
 	return rc;
@@ -237,7 +249,7 @@ simscale_run(const double *load, size_t n, int64_t t0, int64_t step_s, const str
 	if (most <= 0)
 		return err_set(err, BERTH_EINFEASIBLE, "the series has no load at all in this time");
 	if (w.rule.max == 0)
-		w.rule.max = (int64_t)ceil(most / carry);
+		w.rule.max = SCALE_MOST;	/* a limit by the highest load would be one that nobody knew */
 	if (w.rule.max < w.rule.min)
 		w.rule.max = w.rule.min;
 	rc = scale_check(&w.rule, err);

@@ -23,7 +23,7 @@ enum simscale_policy {
 const char *simscale_name(size_t p);	/* "fixed_peak" */
 
 struct simscale_grid {
-	struct scale_rule rule;		/* max 0: what the highest load asks for */
+	struct scale_rule rule;		/* max 0: none */
 	int64_t period_s;		/* between decisions; each sees the load of the period before */
 	int64_t every_s;		/* between forecasts */
 	double level;			/* of the forecast, a value of fc_levels */

@@ -24,7 +24,7 @@ const struct opt_row simulate_scale_rows[] = {
 	{ "unit", 0, OPT_DOUBLE, "LOAD", "load that one replica carries", OFF(unit), 1e-9, 1e12, NULL },
 	{ "target", 0, OPT_DOUBLE, "SHARE", "of it that is used when all is well; default 1", OFF(target), 0.01, 1, NULL },
 	{ "min", 0, OPT_INT, "N", "replicas at the least; default 0", OFF(min), 0, 100000, NULL },
-	{ "max", 0, OPT_INT, "N", "replicas at most; default: what the highest load asks for", OFF(max), 1, 100000, NULL },
+	{ "max", 0, OPT_INT, "N", "replicas at most; default: no limit", OFF(max), 1, 100000, NULL },
 	{ "boot", 0, OPT_DURATION, "DUR", "from the order to a replica that works; default 10m", OFF(boot_s), 0, 86400, NULL },
 	{ "tolerance", 0, OPT_DOUBLE, "SHARE", "of change that is none; default 0.1", OFF(tolerance), 0, 0.99, NULL },
 	{ "down-window", 0, OPT_DURATION, "DUR", "fewer only after so long; default: twice the boot and the billing, at least 5m",

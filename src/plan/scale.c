@@ -4,7 +4,6 @@
 #include "plan/scale.h"
 
 #define SCALE_RATE_S 300	/* the time that down_rate is told for */
-#define SCALE_MOST 1e9
 #define SCALE_CALM 0.0025	/* a smaller swing is none */
 
 static const char *const scale_reason_names[SCALE_REASON_COUNT] = {

@@ -8,6 +8,8 @@
 
 #include "util/err.h"
 
+#define SCALE_MOST 1000000000	/* machines of a fleet at most */
+
 struct scale_rule {
 	int64_t min, max;		/* machines; max also holds the quota */
 	double unit;			/* load that one machine carries: 8 GPUs, 40 requests a second; > 0 */

@@ -59,6 +59,12 @@ run simulate scale gap --unit 8 --policies berth -o json
 is berth changes 0 0
 is berth cost 120 1e-6
 
+# A jump that nothing foretells cannot be answered sooner than a replica starts: no forecast is used before it was made.
+load jump 2880 'k >= 2400 ? 80 : 10'
+run simulate scale jump --unit 1 --boot 2h --every 1h -o json
+awk -v a="$(policy berth_forecast short_hours)" 'BEGIN { exit !(a >= 2) }'
+ok $? "a jump is short for as long as a start takes ($(policy berth_forecast short_hours) h)"
+
 COLUMNS=80 run simulate scale rush --unit 8
 expect_out_has '^POLICY +COST H +COST +SHORT % +SHORT H +CHANGES +STARTS +FLAPS +MOST$'
 expect_out_has '^berth_forecast +#+'
