@@ -31,6 +31,7 @@ struct commit_recourse {
 	const double *quota;	/* [n_quotas] limits, without what is owned */
 	double *demand, *weight;	/* [n_atoms][n], [n_atoms] adding up to 1 */
 	struct arena *scratch;
+	uint32_t *basis;	/* out [n_atoms] hours with one number have one basis; NULL: not asked */
 	bool failed;		/* an hour's program was not solved */
 };
 

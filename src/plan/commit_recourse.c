@@ -12,6 +12,7 @@
  * be as soon as its variables keep their bounds (bunching: Wets 1988).
  */
 struct commit_basis {
+	uint32_t number;
 	double *at, *by;	/* [rows] value without demand, [rows][n] change with it */
 	double *lo, *hi;	/* [rows] */
 	size_t *var;		/* [rows] */
@@ -124,6 +125,7 @@ recourse_keep(struct recourse_work *w, const double *d)
 	b->saves = b->slope + r->n_columns;
 	b->var = arena_array(a, m, sizeof(*b->var));
 	b->usd = linear_cost(&w->lp);
+	b->number = (uint32_t)w->basis.n;
 	for (size_t k = 0; k < r->n; k++) {
 		double fall = linear_price(&w->lp, k);
 
@@ -226,6 +228,8 @@ commit_recourse_at(struct commit_recourse *r, const double *x, struct commit_tan
 
 		b = recourse_find(&w, b, d);
 		b->weight += r->weight[h];
+		if (r->basis != NULL)
+			r->basis[h] = b->number;
 		for (size_t k = 0; k < r->n; k++)
 			b->demand[k] += r->weight[h] * d[k];
 		for (size_t i = 0; t->served != NULL && i < w.rows; i++)

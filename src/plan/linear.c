@@ -95,8 +95,11 @@ linear_row(struct linear *l, const double *a, double b)
 
 	if (r == l->room)
 		linear_grow(l);
-	l->a[r] = arena_array(l->arena, l->n + 1, sizeof(**l->a));
-	l->t[r] = arena_array(l->arena, l->n + 1, sizeof(**l->t));
+	if (l->a[r] == NULL) {		/* else of a row that was dropped */
+		l->a[r] = arena_array(l->arena, l->n + 1, sizeof(**l->a));
+		l->t[r] = arena_array(l->arena, l->n + 1, sizeof(**l->t));
+	}
+	memset(l->t[r], 0, l->n * sizeof(**l->t));
 	memcpy(l->a[r], a, l->n * sizeof(*a));
 	l->b[r] = b;
 	l->beta[r] = b;
@@ -404,6 +407,67 @@ linear_price(const struct linear *l, size_t row)
 	ptrdiff_t w = l->where[l->n + row];
 
 	return w >= 0 ? fmax(0, l->d[w]) : 0;
+}
+
+/* The rows that stay get their new numbers in all that names them. */
+static void
+linear_renumber(struct linear *l, const size_t *now)
+{
+	for (size_t c = 0; c < l->n; c++)
+		if (l->col[c] >= l->n)
+			l->col[c] = l->n + now[l->col[c] - l->n];
+	for (size_t r = 0; r < l->m; r++) {
+		double *a = l->a[r];
+
+		if (now[r] == SIZE_MAX || now[r] == r)
+			continue;
+		l->a[r] = l->a[now[r]];		/* kept for a row to come */
+		l->a[now[r]] = a;
+		l->b[now[r]] = l->b[r];
+		l->part[now[r]] = l->part[r];
+		l->lo[l->n + now[r]] = l->lo[l->n + r];
+		l->hi[l->n + now[r]] = l->hi[l->n + r];
+	}
+}
+
+void
+linear_drop(struct linear *l, size_t first, size_t *now)
+{
+	size_t kept = 0, rows = 0;
+
+	for (size_t r = 0; r < l->m; r++)
+		now[r] = r >= first && l->where[l->n + r] < 0 ? SIZE_MAX : kept++;
+	for (size_t r = 0; r < l->m; r++) {
+		size_t v = l->row[r];
+		double *t = l->t[r];
+
+		if (v >= l->n && now[v - l->n] == SIZE_MAX)
+			continue;
+		l->t[r] = l->t[rows];
+		l->t[rows] = t;
+		l->beta[rows] = l->beta[r];
+		l->row[rows++] = v >= l->n ? l->n + now[v - l->n] : v;
+	}
+	linear_renumber(l, now);
+	l->m = kept;
+	for (size_t r = 0; r < l->m; r++)
+		l->where[l->row[r]] = -1 - (ptrdiff_t)r;
+	for (size_t c = 0; c < l->n; c++)
+		l->where[l->col[c]] = (ptrdiff_t)c;
+}
+
+double
+linear_forced(const struct linear *l, size_t var, bool up)
+{
+	ptrdiff_t w = l->where[var];
+	size_t r = (size_t)(-1 - w), c;
+	double part;
+
+	if (w >= 0)
+		return 0;
+	part = up ? ceil(l->beta[r]) - l->beta[r] : l->beta[r] - floor(l->beta[r]);
+	c = linear_enters(l, r, up, false);
+	return c == l->n ? INFINITY : fabs(l->d[c] / l->t[r][c]) * part;
 }
 
 double

@@ -34,6 +34,8 @@ struct linear {
 void linear_init(struct linear *l, size_t n, const double *cost, const double *lo, const double *hi, struct arena *a);
 /* One more row, copied: a x <= b. Returns its number. */
 size_t linear_row(struct linear *l, const double *a, double b);
+/* Rows from `first` on that do not bind (their slack is basic) go; now [m]: the new number of each, SIZE_MAX: it went. */
+void linear_drop(struct linear *l, size_t first, size_t *now);
 void linear_bound(struct linear *l, size_t var, double lo, double hi);
 void linear_rhs(struct linear *l, size_t row, double b);
 /*
@@ -46,6 +48,8 @@ double linear_value(const struct linear *l, size_t var);	/* of a variable or a s
 double linear_cost(const struct linear *l);
 /* No x that keeps the rows costs less, whatever rounding did to the tableau: of any prices (Neumaier & Shcherbina 2004). */
 double linear_lower(const struct linear *l);
+/* By how much the cost rises at least where a variable becomes the next whole number up or down: one dual step. */
+double linear_forced(const struct linear *l, size_t var, bool up);
 /* What the cost falls by for one more of b of a row, >= 0. */
 double linear_price(const struct linear *l, size_t row);
 

@@ -22,8 +22,12 @@ libplan_a_SOURCES = \
 	src/plan/place_flow.c \
 	src/plan/place_search.c src/plan/place_tree.c \
 	src/plan/scale.c src/plan/scale.h \
-	src/plan/schedule.c src/plan/schedule.h src/plan/schedule_impl.h \
+	src/plan/schedule.c src/plan/schedule.h src/plan/schedule_impl.h src/plan/schedule_rules.h \
+	src/plan/schedule_hours.c \
+	src/plan/schedule_near.c \
+	src/plan/schedule_rows.c \
 	src/plan/schedule_rules.c \
+	src/plan/schedule_search.c \
 	src/plan/spot.c src/plan/spot.h \
 	src/plan/spot_job.c src/plan/spot_job.h \
 	src/plan/spot_impl.h src/plan/spot_market.c \

@@ -61,7 +61,7 @@ schedule_dates(struct schedule_work *w)
 	w->border.n = schedule_unique(w->border.v, w->border.n);
 }
 
-static size_t
+size_t
 schedule_at(const struct schedule_work *w, int64_t step)
 {
 	size_t lo = 0, hi = w->border.n - 1;
@@ -357,7 +357,7 @@ schedule_cmp_buy(const void *a, const void *b)
 	return (x->line > y->line) - (x->line < y->line);
 }
 
-static void
+void
 schedule_report(struct schedule_work *w, struct schedule *out)
 {
 	int64_t *have = arena_array(w->a, w->rest.n, sizeof(*have));
@@ -384,36 +384,54 @@ schedule_report(struct schedule_work *w, struct schedule *out)
 }
 
 enum berth_code
-schedule_solve(const struct schedule_problem *p, struct arena *a, struct schedule *schedule_out, struct berth_err *err)
+schedule_begin(struct schedule_work *w, const struct schedule_problem *p, struct arena *a, struct berth_err *err)
 {
-	struct schedule_work w = { .p = p, .a = a, .steps = (int64_t)p->demand->n_steps };
 	struct commit_curve check;
-	int64_t *size;
-	size_t n_sizes;
 	enum berth_code rc = commit_curve_build(p->demand, a, &check, NULL, err);
 
+	*w = (struct schedule_work){ .p = p, .a = a, .steps = (int64_t)p->demand->n_steps };
 	if (rc == BERTH_OK && p->every < 1)
 		return err_set(err, BERTH_EINVAL, "start dates every %lld steps", (long long)p->every);
 	for (size_t i = 0; i < p->n_lines && rc == BERTH_OK; i++)
 		if (p->lines[i].kind == COMMIT_RESERVED && (p->term[i] < 1 || p->lines[i].usage > 0))
 			return err_set(err, BERTH_EINVAL, "offer %zu: a term of %lld steps, %g USD an hour of use", i + 1,
 			    (long long)p->term[i], p->lines[i].usage);
-	if (rc != BERTH_OK)
-		return rc;
-	*schedule_out = (struct schedule){ .theta = 0, .cost_usd = NAN };
-	schedule_dates(&w);
-	rc = schedule_offers(&w, err);
 	if (rc == BERTH_OK)
-		rc = schedule_stretches(&w, err);
+		schedule_dates(w);
+	return rc;
+}
+
+enum berth_code
+schedule_fill(struct schedule_work *w, struct berth_err *err)
+{
+	enum berth_code rc = schedule_offers(w, err);
+
+	return rc != BERTH_OK ? rc : schedule_stretches(w, err);
+}
+
+enum berth_code
+schedule_solve(const struct schedule_problem *p, struct arena *a, struct schedule *out, struct berth_err *err)
+{
+	struct schedule_work w;
+	int64_t *size, *const *start[2] = { NULL, NULL };
+	size_t n_sizes;
+	enum berth_code rc = schedule_begin(&w, p, a, err);
+
+	if (rc == BERTH_OK)
+		rc = schedule_fill(&w, err);
 	if (rc != BERTH_OK)
 		return rc;
+	*out = (struct schedule){ .theta = 0, .cost_usd = NAN };
 	size = schedule_sizes(&w, &n_sizes);
 	if (n_sizes == 0)
-		schedule_out->lower_bound_usd = INFINITY;
-	rc = schedule_sizes_solve(&w, size, n_sizes, &schedule_out->lower_bound_usd, &schedule_out->theta, err);
-	if (rc == BERTH_OK && n_sizes > 0 && schedule_ruled(&w, n_sizes))
-		rc = schedule_rules_solve(&w, schedule_out, err);
+		out->lower_bound_usd = INFINITY;
+	rc = schedule_sizes_solve(&w, size, n_sizes, &out->lower_bound_usd, &out->theta, err);
+	if (rc == BERTH_OK && schedule_ruled(&w, n_sizes)) {
+		start[0] = &w.count;
+		rc = schedule_rules_solve(&w, 1, p->budget, p->theta > 0 || n_sizes == 0 ? -INFINITY : out->lower_bound_usd, start,
+		    &out, err);
+	}
 	if (rc == BERTH_OK)
-		schedule_report(&w, schedule_out);
+		schedule_report(&w, out);
 	return rc;
 }

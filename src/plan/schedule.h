@@ -45,6 +45,7 @@ struct schedule {
 	size_t n;
 	double cost_usd, bound_usd, lower_bound_usd, theta;
 	bool optimal;
+	const double *quota_price;	/* [n_quotas] USD that one more of a quota saves; NULL: none was looked at */
 	struct schedule_form form;
 };
 

@@ -25,9 +25,20 @@ void schedule_busy(const struct commit_demand *d, int64_t from, int64_t to, doub
 /* Are there quotas, shares or limits that the flow does not know, or machines of several sizes? */
 bool schedule_ruled(const struct schedule_work *w, size_t n_sizes);
 /*
- * From w->count, the best without rules, to the best with them: out's cost, lower bound and price of the budget.
+ * n members, of the same borders: from the counts in start[0] and start[1] ([n][offers], the whole may be NULL) to the best that
+ * keeps the rules of all. first: USD that none costs less than. Sets w->count, and out's cost, lower bound and prices. A member's
+ * own budget is not looked at.
  * BERTH_EINFEASIBLE: no purchases keep the rules at all times.
  */
-BERTH_MUST_CHECK enum berth_code schedule_rules_solve(struct schedule_work *w, struct schedule *out, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code schedule_rules_solve(struct schedule_work *w, size_t n, double budget, double first,
+    int64_t *const *start[2], struct schedule **out, struct berth_err *err);
+
+/* Start dates and the borders that they make; then offers and stretches, by the borders as they are then. */
+BERTH_MUST_CHECK enum berth_code schedule_begin(struct schedule_work *w, const struct schedule_problem *p, struct arena *a,
+    struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code schedule_fill(struct schedule_work *w, struct berth_err *err);
+/* The number of the border at a step. */
+size_t schedule_at(const struct schedule_work *w, int64_t step);
+void schedule_report(struct schedule_work *w, struct schedule *out);
 
 #endif

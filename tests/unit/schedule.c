@@ -248,7 +248,6 @@ test_rules(struct rng *r, const char *dir, struct arena *a)
 {
 	static struct world w;
 	int off = 0, above = 0, wrong = 0, proven = 0, checked = 0, none = 0;
-	double worst = 0;
 
 	for (int k = 0; k < 16; k++) {
 		struct schedule s;
@@ -271,15 +270,13 @@ test_rules(struct rng *r, const char *dir, struct arena *a)
 		off += !(s.cost_usd >= theirs - 1e-7) || !(s.lower_bound_usd <= theirs * (1 + 1e-9) + 1e-7);
 		proven += s.optimal;
 		above += s.optimal && !(fabs(s.cost_usd - theirs) <= 1e-7 + 1e-9 * theirs);
-		worst = fmax(worst, s.cost_usd / theirs - 1);
 		if (!s.optimal || off > 0 || above > 0)
 			tap_diag("case %d: %.9g, theirs %.9g, bound %.9g", k, s.cost_usd, theirs, s.lower_bound_usd);
 		arena_reset(a);
 	}
 	tap_ok(off == 0 && wrong == 0 && checked == 16, "%d schedules under rules, and %d that there are none for: the bound holds", checked,
 	    none);
-	tap_ok(above == 0 && proven >= 14, "%d of them are proven, and are GLPK's", proven);
-	tap_ok(worst < 0.005, "the others are %.3f %% above at most", 100 * worst);
+	tap_ok(above == 0 && proven == 16, "%d of them are proven, and are GLPK's", proven);
 }
 
 int

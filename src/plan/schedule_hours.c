@@ -1,0 +1,227 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/schedule_rules.h"
+#include "util/arena.h"
+
+/* Hours of a stretch that are taken as one: kept in the work, so that they can be parted. */
+struct rules_hour {
+	uint64_t key;
+	size_t step, path;
+};
+
+/* The hours of one member as levels and their shares of the time. */
+static void
+hours_levels(struct rules *s, size_t t, double cap)
+{
+	const struct schedule_work *w = &s->w[0];
+	struct commit_recourse *r = &s->r[t];
+	size_t levels = (size_t)ceil(cap);
+	double *u = arena_array(s->a, levels + 1, sizeof(*u));
+
+	schedule_busy(w->p->demand, w->border.v[t], w->border.v[t + 1], cap, u, levels);
+	r->demand = arena_array(s->a, levels + 1, sizeof(double));
+	r->weight = arena_array(s->a, levels + 1, sizeof(double));
+	for (size_t l = 0; l <= levels; l++) {
+		double share = (l == 0 ? 1 : u[l - 1]) - (l == levels ? 0 : u[l]);
+
+		if (!(share > 0))
+			continue;
+		r->demand[r->n_atoms] = (double)l;
+		r->weight[r->n_atoms++] = share;
+	}
+}
+
+static size_t
+hours_paths(const struct rules *s)
+{
+	size_t paths = 0;
+
+	for (size_t k = 0; k < s->n; k++)
+		paths = s->w[k].p->demand->n_paths > paths ? s->w[k].p->demand->n_paths : paths;
+	return paths;
+}
+
+static double
+hours_demand(const struct rules *s, const double *cap, size_t member, const struct rules_hour *h)
+{
+	const struct commit_demand *d = s->w[member].p->demand;
+
+	return fmin(d->gpus[h->path % d->n_paths * d->n_steps + h->step], cap[member]);
+}
+
+static double
+hours_weight(const struct rules *s, size_t path)
+{
+	const struct commit_demand *d = s->w[0].p->demand;
+
+	return d->weight == NULL ? 1 : d->weight[path % d->n_paths];
+}
+
+static uint64_t
+hours_mix(uint64_t key, uint64_t v)
+{
+	key = (key ^ v) * UINT64_C(0x9e3779b97f4a7c15);
+	return key ^ key >> 29;
+}
+
+/* Hours with the same whole GPUs, of each and of all, are alike: between those what they cost hardly bends. */
+static uint64_t
+hours_key(const struct rules *s, const double *cap, const struct rules_hour *h)
+{
+	uint64_t key = 1;
+	double sum = 0;
+
+	for (size_t k = 0; k < s->n; k++) {
+		double v = hours_demand(s, cap, k, h);
+
+		sum += v;
+		key = hours_mix(key, (uint64_t)ceil(v));
+	}
+	return hours_mix(key, (uint64_t)ceil(sum));
+}
+
+static int
+hours_cmp(const void *a, const void *b)
+{
+	const struct rules_hour *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	if (x->path != y->path)
+		return x->path < y->path ? -1 : 1;
+	return (x->step > y->step) - (x->step < y->step);
+}
+
+/* Atoms of the hours in v [n], those of one key at their mean; `each`: one by one. */
+static void
+hours_atoms(const struct rules *s, size_t t, const double *cap, const struct rules_hour *v, size_t n, bool each, struct arena *a)
+{
+	struct commit_recourse *r = &s->r[t];
+	double total = 0;
+	size_t atoms = 0;
+
+	for (size_t h = 0; h < n; h++)
+		atoms += each || h == 0 || v[h].key != v[h - 1].key;
+	r->demand = arena_array(a, atoms * s->n + 1, sizeof(double));
+	r->weight = arena_array(a, atoms + 1, sizeof(double));
+	r->n_atoms = 0;
+	for (size_t h = 0; h < n; h++) {
+		double w = hours_weight(s, v[h].path);
+		size_t at;
+
+		r->n_atoms += each || h == 0 || v[h].key != v[h - 1].key;
+		at = r->n_atoms - 1;
+		for (size_t k = 0; k < s->n; k++)
+			r->demand[at * s->n + k] += w * hours_demand(s, cap, k, &v[h]);
+		r->weight[at] += w;
+		total += w;
+	}
+	for (size_t at = 0; at < r->n_atoms; at++) {
+		for (size_t k = 0; k < s->n; k++)
+			r->demand[at * s->n + k] /= r->weight[at];
+		r->weight[at] /= total;
+	}
+}
+
+static struct rules_hour *
+hours_list(const struct rules *s, size_t t, struct arena *a, size_t *n_out)
+{
+	int64_t from = s->w[0].border.v[t], to = s->w[0].border.v[t + 1];
+	size_t paths = hours_paths(s), n = 0;
+	struct rules_hour *v = arena_array(a, (size_t)(to - from) * paths + 1, sizeof(*v));
+
+	for (size_t p = 0; p < paths; p++)
+		for (int64_t step = from; step < to; step++)
+			v[n++] = (struct rules_hour){ 0, (size_t)step, p };
+	*n_out = n;
+	return v;
+}
+
+static double *
+hours_caps(const struct rules *s)
+{
+	double *cap = arena_array(s->a, s->n, sizeof(*cap));
+
+	for (size_t k = 0; k < s->n; k++)
+		cap[k] = commit_cap(s->w[k].p->demand, s->a, NULL);
+	return cap;
+}
+
+void
+rules_hours(struct rules *s)
+{
+	double *cap = hours_caps(s);
+
+	for (size_t t = 0; t < s->stretches; t++) {
+		struct arena *scratch;
+		struct rules_hour *v;
+		size_t n;
+
+		if (s->n == 1) {
+			hours_levels(s, t, cap[0]);
+			continue;
+		}
+		scratch = arena_new();
+		v = hours_list(s, t, scratch, &n);
+		for (size_t h = 0; h < n; h++)
+			v[h].key = hours_key(s, cap, &v[h]);
+		qsort(v, n, sizeof(*v), hours_cmp);
+		hours_atoms(s, t, cap, v, n, false, s->a);
+		arena_free(scratch);
+	}
+}
+
+/* One stretch by its single hours at the best purchases; then those of one basis and one key are one. */
+static double
+hours_part(struct rules *s, size_t t, const double *cap)
+{
+	struct commit_recourse *r = &s->r[t], was = *r;
+	struct arena *a = arena_new();
+	size_t n;
+	struct rules_hour *v = hours_list(s, t, a, &n);
+	double usd;
+
+	hours_atoms(s, t, cap, v, n, true, a);
+	r->basis = arena_array(a, n + 1, sizeof(*r->basis));
+	usd = rules_at(s, t, s->best);
+	for (size_t h = 0; h < n; h++)
+		v[h].key = hours_mix(hours_key(s, cap, &v[h]), r->basis[h]);
+	qsort(v, n, sizeof(*v), hours_cmp);
+	was.failed = was.failed || r->failed;
+	*r = was;
+	hours_atoms(s, t, cap, v, n, false, s->a);
+	arena_free(a);
+	return usd;
+}
+
+bool
+rules_part(struct rules *s, double *usd)
+{
+	double *cap = hours_caps(s), known = 0, is = 0;
+
+	*usd = s->best_usd;
+	if (s->n == 1 || isinf(s->best_usd))
+		return false;
+	for (size_t t = 0; t < s->stretches; t++) {
+		double before = rules_at(s, t, s->best), exact = hours_part(s, t, cap);
+
+		known += before;
+		is += exact;
+	}
+	*usd = s->best_usd + is - known;
+	return is - known > RULES_PROVEN * fabs(*usd);
+}
+
+double
+rules_at(struct rules *s, size_t t, const double *x)
+{
+	memset(s->now, 0, (s->n_columns + 1) * sizeof(*s->now));
+	for (size_t j = 0; j < s->n_offers; j++)
+		if (x[j] != 0 && rules_runs(s, j, t))
+			s->now[s->offer[j].column] += x[j];
+	commit_recourse_at(&s->r[t], s->now, &s->at);
+	s->work += (double)s->r[t].n_atoms * (double)(s->n * (s->n + s->n_quotas));
+	return s->at.usd * s->hours[t];
+}
