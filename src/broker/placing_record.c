@@ -142,7 +142,30 @@ placing_json_plan(struct jsonw *w, const struct placing *p)
 	jsonw_end_object(w);
 }
 
-/* "jobs 3 of 4 placed for 17.65 USD, optimal; big vCPUs binds (0.31 USD a vcpu)" */
+/* The least of a limit that sends a job to something cheaper, or somewhere at all: less than that saves nothing. */
+static const char *
+placing_more_saves(const struct placing *p, const char *limit, struct arena *a)
+{
+	const struct placing_change *least = NULL;
+	double now = NAN;
+
+	for (size_t i = 0; i < p->n_jobs; i++)
+		for (size_t k = 0; k < p->jobs[i].n_changes; k++) {
+			const struct placing_change *c = &p->jobs[i].changes[k];
+
+			if (!str_eq(c->what, "limit") || !str_eq(c->subject, limit) || (least != NULL && c->to >= least->to))
+				continue;
+			least = c;
+			now = p->jobs[i].n_tries > 0 ? p->jobs[i].tries[0].cost.total_usd : NAN;
+		}
+	if (least == NULL)
+		return "";
+	if (isnan(now))
+		return arena_printf(a, ": %.6g more would place one job more", least->to);
+	return arena_printf(a, ": %.6g more would save %.2f USD", least->to, now - least->usd);
+}
+
+/* "3 of 4 jobs placed for 17.65 USD, optimal; big vCPUs binds, 4 vcpu are left (0.31 USD a vcpu: 12 more would save 3.72 USD)" */
 static const char *
 placing_sentence(const struct placing *p, struct arena *a)
 {
@@ -153,8 +176,9 @@ placing_sentence(const struct placing *p, struct arena *a)
 
 	for (size_t r = 0; r < p->n_limits; r++)
 		if (p->limits[r].shadow > 0)
-			text = arena_printf(a, "%s; %s binds, %.6g %s are left (one more would save %.4g USD)", text,
-			    p->limits[r].name, p->limits[r].left, p->limits[r].unit, p->limits[r].shadow);
+			text = arena_printf(a, "%s; %s binds, %.6g %s are left (%.4g USD a %s%s)", text,
+			    p->limits[r].name, p->limits[r].left, p->limits[r].unit, p->limits[r].shadow, p->limits[r].unit,
+			    placing_more_saves(p, p->limits[r].name, a));
 	return text;
 }
 

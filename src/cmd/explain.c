@@ -140,6 +140,8 @@ explain_decision_more(struct cmd_ctx *ctx, const struct jsonr *root, struct bert
 		return rc;
 	if (chosen > 0)
 		cmd_say(ctx, "    its price is of %s\n", time_fmt(t, chosen));
+	else if (json_is_object(jsonr_get(root, "offer").v))
+		cmd_say(ctx, "    nobody said of when its price is\n");
 	if (oldest > 0 && oldest != chosen)
 		cmd_say(ctx, "    the oldest price that it was compared with is of %s\n", time_fmt(t, oldest));
 	if (gap == 0)
@@ -168,7 +170,8 @@ explain_decision_say(struct cmd_ctx *ctx, const struct decision *d, struct berth
 		const char *key;
 		json_t *v;
 
-		cmd_say_hung(ctx, 4, "%s %s %s: %s", time_fmt(t, d->t), d->kind, d->subject, reason);
+		cmd_say_hung(ctx, 4, "%s %s%s%s: %s", time_fmt(t, d->t), d->kind, str_eq(d->kind, d->subject) ? "" : " ",
+		    str_eq(d->kind, d->subject) ? "" : d->subject, reason);
 		json_object_foreach((json_t *)(uintptr_t)refused.v, key, v) {
 			enum refuse_code c;
 

@@ -187,6 +187,11 @@ expect_json '$.jobs[1].changes[0].what' limit
 expect_json '$.jobs[1].changes[0].subject' aws
 expect_json '$.jobs[1].changes[0].to' 92.000000
 expect_json '$.optimal' true 'equal gangs under nested quotas are a flow: proven'
+run --config berth.yaml --store nest.db explain placement
+expect_out_has 'Z placement: 1 of 2 jobs'
+tr -s ' \n' ' ' <"$out" >said
+grep -q 'aws binds, 4 vcpu are left ([0-9.]* USD a vcpu: 92 more would place one job more)' said
+ok $? "what binds, and how much more of it would do ($(cat said))"
 nest 191
 expect_exit 3 'one less than told is not enough'
 nest 192
@@ -195,6 +200,27 @@ run --config berth.yaml --store nest.db explain placement
 expect_out_has '2 of 2 jobs placed'
 run --config berth.yaml --store nest.db place -o json
 expect_json '$.limits[1].name' aws
+
+# What binds is told with how much more of it saves how much: that much does, one less nothing.
+part() {	# part LIMIT: two jobs of 8 A100s, the second one dearer where the limit of us-east-1 binds
+	printf 'schema: berth.config/1\nlimits:\n  - {name: east, provider: aws, region: us-east-1, limit: %s, unit: vcpu}\n' "$1" >berth.yaml
+	rm -f part.db*
+	run --config berth.yaml --store part.db prices import offers.csv
+	printf 'schema: berth.job/1\nname: n\nrun: make\naccelerators: "A100:8"\nwork: 10h\n%s\n' "$od" >n.yaml
+	run --config berth.yaml --store part.db submit n.yaml n.yaml
+	run --config berth.yaml --store part.db place -o json
+	total=$(json '$.total_cost')
+}
+part 100
+before=$total
+run --config berth.yaml --store part.db explain placement
+tr -s ' \n' ' ' <"$out" >said
+more=$(sed -n 's/.*vcpu: \([0-9]*\) more would save \([0-9.]*\) USD.*/\1/p' said)
+saves=$(sed -n 's/.*vcpu: \([0-9]*\) more would save \([0-9.]*\) USD.*/\2/p' said)
+part $((100 + more - 1))
+expect_json_near '$.total_cost' "$before" 1e-6 "one less than told saves nothing"
+part $((100 + more))
+expect_json_near '$.total_cost' "$(awk -v b="$before" -v s="$saves" 'BEGIN { print b - s }')" 0.01 "what is told saves what is told"
 
 # Priority: the later job goes first. Equal jobs: who came first.
 printf 'schema: berth.config/1\nlimits:\n  - {name: one L4, accelerator: L4, limit: 1, unit: gpu}\n' >berth.yaml
