@@ -25,7 +25,7 @@ struct plan_opts {
 	int64_t horizon_s, at, paths, seed, max_term, price_age_s, spot_age_s, on_demand_gpus, replay, ladder, ladder_every_s, starts_s;
 	double service_level, spot_share;
 	struct usd_micro budget;
-	const char *gpu, *events, *precision, *reconcile, *lp;
+	const char *gpu, *events, *precision, *reconcile, *lp, *demand;
 	bool no_spot, list_prices, brief, no_events, total, requested, sparse, keep_spikes;
 };
 
@@ -68,6 +68,8 @@ static const struct opt_row plan_rows[] = {
 	{ "ladder-every", 0, OPT_DURATION, "DUR", "time between the steps; default 4w", OFF(ladder_every_s), 86400, 1e8, NULL },
 	{ "starts", 0, OPT_DURATION, "DUR", "also say what to buy later: start dates so far apart", OFF(starts_s), 86400, 1e8, NULL },
 	{ "write-lp", 0, OPT_PATH, "FILE", "write the integer program, so that a solver can check it", OFF(lp), 0, 0,
+	    NULL },
+	{ "write-demand", 0, OPT_PATH, "FILE", "write the sample paths of demand that the plan was made on", OFF(demand), 0, 0,
 	    NULL },
 	{ "no-spot", 0, OPT_FLAG, NULL, "leave spot offers out", OFF(no_spot), 0, 0, NULL },
 	{ "list-prices", 0, OPT_FLAG, NULL, "also offers that no account of berth.yaml can create", OFF(list_prices), 0, 0, NULL },
@@ -497,6 +499,8 @@ plan_run(struct cmd_ctx *ctx, struct berth_err *err)
 		rc = err_set(err, BERTH_EUSAGE, "--write-lp with --starts takes one series: name it with --series");
 	if (rc == BERTH_OK && v->lp != NULL)
 		rc = m.o.starts_s > 0 ? plan_schedule_lp(&m.ps[0], &m.o, v->lp, err) : plan_lp(m.ps, m.n, &m.o, v->lp, err);
+	if (rc == BERTH_OK && v->demand != NULL)
+		rc = plan_paths_write(m.ps, m.n, v->demand, err);
 	if (rc == BERTH_OK)
 		rc = plan_store(ctx, &m, &id, err);
 	if (rc != BERTH_OK)

@@ -150,6 +150,7 @@ struct plan_series {
 	struct plan_rung *rung;		/* [n_rungs]; none without --ladder */
 	size_t n_rungs;
 	double ladder_cost_usd;		/* expected, as plan.cost_usd */
+	bool ladder_raised;		/* a step is more than an equal share */
 	struct plan_runway *runway;
 	size_t n_runway;
 	struct explain because;
@@ -204,8 +205,11 @@ const struct commit_shares *plan_quota_allot(const struct plan_series *ps, size_
 void plan_quota_explain(struct plan_series *ps, const struct plan_options *o, struct arena *a);
 void plan_quota_json(struct jsonw *w, const struct plan_series *ps, size_t n, const struct plan_options *o);
 
-/* Spreads the purchases of a solved series over o->ladder steps, each a share of every line, rounded up; and what that costs. */
-BERTH_MUST_CHECK enum berth_code plan_ladder(struct plan_series *ps, const struct plan_options *o, struct arena *a,
+/*
+ * Spreads the purchases of solved series over o->ladder steps, each an equal share of every line, rounded up, or as much more as
+ * keeps peak, shares and quotas in its hours; and what that costs.
+ */
+BERTH_MUST_CHECK enum berth_code plan_ladder(struct plan_series *ps, size_t n, const struct plan_options *o, struct arena *a,
     struct berth_err *err);
 /* What to buy when, with start dates every o->starts_s, for all series under the one budget; nothing without it. */
 BERTH_MUST_CHECK enum berth_code plan_schedule(struct plan_series *ps, size_t n, const struct plan_options *o, struct arena *a,
@@ -218,6 +222,8 @@ BERTH_MUST_CHECK enum berth_code plan_schedule_lp(const struct plan_series *ps, 
 /* The same of the plan at one date, over all series: by hours and paths, or by levels where there is one series. */
 BERTH_MUST_CHECK enum berth_code plan_lp(const struct plan_series *ps, size_t n, const struct plan_options *o, const char *path,
     struct berth_err *err);
+/* The sample paths, a line for each step: demand that is paid, and its peak. */
+BERTH_MUST_CHECK enum berth_code plan_paths_write(const struct plan_series *ps, size_t n, const char *path, struct berth_err *err);
 /* Adds a reason. */
 void plan_add(struct explain *e, struct arena *a, const char *s);
 const char *plan_ladder_text(const struct plan_series *ps, struct arena *a);

@@ -236,14 +236,20 @@ plan_purchases(struct plan_series *ps, size_t n, const struct plan_options *o, s
 enum berth_code
 plan_solve_all(struct plan_series *ps, size_t n, const struct plan_options *o, struct arena *a, struct berth_err *err)
 {
+	double bound = 0;
 	enum berth_code rc = plan_purchases(ps, n, o, a, err);
 
+	for (size_t i = 0; i < n && rc == BERTH_OK; i++)
+		bound += ps[i].plan.bound_usd;
 	if (rc == BERTH_OK)
 		rc = plan_schedule(ps, n, o, a, err);
+	if (rc == BERTH_OK)
+		rc = plan_ladder(ps, n, o, a, err);
 	for (size_t i = 0; i < n && rc == BERTH_OK; i++) {
 		struct commit_risk peaks;
 
-		rc = commit_assess(&ps[i].problem, ps[i].shares.n_quotas > 0 ? &ps[i].alone : NULL, &ps[i].plan, &ps[i].demand, a, &ps[i].risk, err);
+		ps[i].problem.budget = o->budget_usd - (bound - ps[i].plan.bound_usd);	/* what the others leave */
+		rc = commit_assess(&ps[i].problem, &ps[i].alone, &ps[i].plan, &ps[i].demand, a, &ps[i].risk, err);
 		if (rc != BERTH_OK)
 			break;
 		/* Coverage and peaks are those of the steps' peaks, money that of their means. */
@@ -255,8 +261,6 @@ plan_solve_all(struct plan_series *ps, size_t n, const struct plan_options *o, s
 		plan_quota_explain(&ps[i], o, a);
 		if (!ps[i].met)		/* else that of all is known */
 			rc = commit_change(&ps[i].problem, &ps[i].shares, &ps[i].plan, &ps[i].demand, a, &ps[i].change, err);
-		if (rc == BERTH_OK)
-			rc = plan_ladder(&ps[i], o, a, err);
 		if (rc != BERTH_OK)
 			break;
 		plan_turns(&ps[i], a);

@@ -305,15 +305,21 @@ commit_budget(struct commit_work *w, double limit, double *theta_out, double *lo
 	return BERTH_OK;
 }
 
-/* On demand only: what is owned stays, nothing is bought, spot is left alone. USD an hour. */
+/* On demand only: what is owned stays, nothing is bought, spot is left alone, and the cheapest can be had without limit. */
 static double
 commit_without(const struct commit_stack *st, size_t n_lines, struct arena *a)
 {
 	int64_t *count = arena_array(a, n_lines, sizeof(*count));
+	size_t best = n_lines;
 
-	for (size_t i = 0; i < n_lines; i++)
-		if (st->lines[i].kind == COMMIT_OWNED || st->lines[i].kind == COMMIT_ON_DEMAND)
+	for (size_t i = 0; i < n_lines; i++) {
+		if (st->lines[i].kind == COMMIT_OWNED)
 			count[i] = st->lines[i].max_count;
+		if (st->lines[i].kind == COMMIT_ON_DEMAND && (best == n_lines || st->lines[i].usage < st->lines[best].usage))
+			best = i;
+	}
+	if (best < n_lines)
+		count[best] = COMMIT_NO_LIMIT;
 	return commit_stack_cost(st, count, NULL);
 }
 
@@ -419,6 +425,8 @@ commit_solve_shares(const struct commit_problem *p, const struct commit_shares *
 	commit_stack_cost(&w.st, w.count, &bound);
 	if (!commit_shares_hold(&w, w.count) || (w.shares->n > 0 && p->theta == 0 && bound > limit)) {
 		rc = commit_shares_price(&w, limit, a, &lower, err);
+		if (rc == BERTH_EINFEASIBLE && p->theta == 0)	/* it found none, and there may be some */
+			return commit_solve_joint(&whole, 1, p->budget, a, err);
 		if (rc != BERTH_OK)
 			return rc;
 	} else if (p->theta == 0 && !isnan(limit) && bound > limit) {

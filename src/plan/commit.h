@@ -98,7 +98,7 @@ struct commit_use {
 struct commit_plan {
 	struct commit_use *use;		/* [n_lines], in the order of the problem */
 	double cost_usd;		/* expected, over the horizon */
-	double on_demand_usd;		/* the same demand with no new purchase and no spot; owned ones kept */
+	double on_demand_usd;		/* no new purchase, no spot, owned ones kept, on demand at its cheapest without limit */
 	double lower_bound_usd;		/* no plan of whole purchases is cheaper */
 	double bound_usd;		/* of new purchases */
 	double theta;			/* price of the budget: USD saved per further USD bound; 0: it does not bind */

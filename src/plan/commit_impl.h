@@ -75,7 +75,10 @@ void commit_report(const struct commit_work *w, struct arena *a, struct commit_p
 void commit_quota_caps(const struct commit_stack *st, const struct commit_shares *rules, const double *left, int64_t *count);
 /* What of each quota is not owned or bought, [n_quotas]; false: one is passed. */
 bool commit_quota_left(const struct commit_problem *p, const struct commit_shares *rules, const int64_t *count, double *left);
-/* Do the counts keep the quotas, and does what is left serve as well as without them? Sets w->count as commit_quota_caps(). */
+/*
+ * Do the counts keep the quotas, does what is left serve as well as without them, and would one more of a quota change nothing?
+ * Sets w->count as commit_quota_caps().
+ */
 bool commit_quota_free(struct commit_work *w, struct arena *a);
 /* GPUs owned, bought, or to be had on demand. INFINITY: no limit. */
 double commit_capacity(const struct commit_problem *p, const int64_t *count);

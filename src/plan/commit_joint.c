@@ -267,7 +267,7 @@ joint_counts(const struct joint *j, size_t member, const double *x)
 
 	for (size_t i = 0; i < p->n_lines; i++)
 		count[i] = p->lines[i].kind == COMMIT_RESERVED ? 0 : p->lines[i].max_count;
-	for (size_t c = 0; x != NULL && c < j->column.n; c++)
+	for (size_t c = 0; c < j->column.n; c++)
 		if (j->column.v[c].member == member)
 			count[j->column.v[c].line] = (int64_t)x[c];
 	return count;
@@ -323,26 +323,23 @@ joint_served(const struct joint *j, size_t member, struct commit_plan *plan)
 static void
 joint_report(struct joint *j)
 {
-	double *left = joint_left(j, j->best), *none = arena_array(j->a, j->column.n + 1, sizeof(*none)), gap;
+	double *left = joint_left(j, j->best), gap;
 
 	gap = j->best_usd > 0 ? (j->best_usd - j->lower) / j->best_usd : 0;
 	for (size_t k = 0; k < j->r.n; k++) {
 		const struct commit_member *m = &j->r.m[k];
 		struct commit_work w = { .p = m->problem, .shares = m->rules };
-		double *all = joint_left(j, none), hours = m->problem->curve->hours, on_demand;
+		double hours = m->problem->curve->hours;
 
 		commit_stack_init(m->problem, j->a, &w.st);
-		w.count = joint_counts(j, k, NULL);
-		commit_quota_caps(&w.st, m->rules, all, w.count);
 		*m->plan = (struct commit_plan){ .theta = 0 };
-		on_demand = commit_stack_cost(&w.st, w.count, NULL) * hours;
 		w.count = joint_counts(j, k, j->best);
 		commit_quota_caps(&w.st, m->rules, left, w.count);
 		commit_report(&w, j->a, m->plan);
-		m->plan->on_demand_usd = on_demand;
 		joint_served(j, k, m->plan);
 		m->plan->lower_bound_usd = m->plan->cost_usd * (1 - gap);
 		m->plan->optimal = gap <= 1e-9;
+		m->plan->theta = j->budget_price;
 		m->plan->quota_price = arena_array(j->a, j->r.n_quotas + 1, sizeof(double));
 		for (size_t q = 0; q < j->r.n_quotas; q++)
 			m->plan->quota_price[q] = j->price[q] * hours;

@@ -43,6 +43,39 @@ commit_quota_left(const struct commit_problem *p, const struct commit_shares *ru
 	return kept;
 }
 
+/* Of a quota one machine more could make a difference: in use at the busiest hour, or for the peak. */
+static bool
+quota_tight(const struct commit_work *w, const int64_t *count, const double *left)
+{
+	const struct commit_problem *p = w->p;
+	double rest[COMMIT_QUOTAS_MAX], at = 0, least[COMMIT_QUOTAS_MAX], widest = 0;
+
+	memcpy(rest, left, w->shares->n_quotas * sizeof(*rest));
+	for (size_t q = 0; q < w->shares->n_quotas; q++)
+		least[q] = INFINITY;
+	for (size_t k = 0; k < w->st.n; k++) {
+		size_t i = w->st.order[k];
+		const struct commit_line *l = &p->lines[i];
+		double gpus = commit_stack_gpus(l, count[i]), used = fmin(gpus, fmax(0, (double)w->st.levels - at));
+
+		at += gpus;
+		for (size_t q = 0; q < w->shares->n_quotas; q++) {
+			double weight = w->shares->quota[q].weight[i];
+
+			if (weight > 0)
+				least[q] = fmin(least[q], weight * (double)l->gpus);
+			if (l->kind == COMMIT_SPOT || l->kind == COMMIT_ON_DEMAND)
+				rest[q] -= weight * used;
+			if (weight > 0 && l->kind != COMMIT_SPOT)
+				widest = fmax(widest, (double)l->gpus);
+		}
+	}
+	for (size_t q = 0; q < w->shares->n_quotas; q++)
+		if (isfinite(least[q]) && rest[q] < least[q] - QUOTA_SLACK)
+			return true;
+	return !isnan(p->peak) && widest > 0 && commit_capacity(p, count) < ceil(p->peak - 1e-9) + widest;
+}
+
 bool
 commit_quota_free(struct commit_work *w, struct arena *a)
 {
@@ -58,6 +91,8 @@ commit_quota_free(struct commit_work *w, struct arena *a)
 	commit_quota_caps(&w->st, w->shares, left, count);
 	is = commit_stack_cost(&w->st, count, NULL);
 	if (is > was + 1e-12 * fabs(was) || (!isnan(p->peak) && commit_capacity(p, count) < ceil(p->peak - 1e-9)))
+		return false;
+	if (quota_tight(w, count, left))
 		return false;
 	memcpy(w->count, count, p->n_lines * sizeof(*count));
 	return true;

@@ -2,6 +2,7 @@
 EXTRA_DIST += tests/cli/cases_server.py
 EXTRA_DIST += tests/cli/json.awk
 EXTRA_DIST += tests/cli/lib.sh
+EXTRA_DIST += tests/cli/plan_pairs.py
 EXTRA_DIST += tests/cli/probe-l4.json
 EXTRA_DIST += tests/cli/prometheus.py
 EXTRA_DIST += tests/cli/refresh_server.py
