@@ -171,7 +171,8 @@ placing_sentence(const struct placing *p, struct arena *a)
 {
 	double gap = placing_gap(p);
 	const char *text = arena_printf(a, "%zu of %zu jobs placed for %.2f USD, %s", p->placed, p->n_jobs, p->total_usd,
-	    p->optimal ? "optimal: no other placement costs less" : isfinite(gap) ?
+	    p->optimal ? p->placed < p->n_jobs ? "optimal: no other placement of these jobs costs less" :
+	    "optimal: no other placement costs less" : isfinite(gap) ?
 	    arena_printf(a, "at most %.2f %% above any possible placement", 100 * gap) : "no bound is known");
 
 	for (size_t r = 0; r < p->n_limits; r++)

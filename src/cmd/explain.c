@@ -145,7 +145,7 @@ explain_decision_more(struct cmd_ctx *ctx, const struct jsonr *root, struct bert
 	if (oldest > 0 && oldest != chosen)
 		cmd_say(ctx, "    the oldest price that it was compared with is of %s\n", time_fmt(t, oldest));
 	if (gap == 0)
-		cmd_say(ctx, "    the placement is optimal: no other one costs less\n");
+		cmd_say(ctx, "    the placement is optimal: no other one of the same jobs costs less\n");
 	else if (isfinite(gap))
 		cmd_say(ctx, "    the placement costs at most %.2f %% more than any possible one\n", 100 * gap);
 	return BERTH_OK;

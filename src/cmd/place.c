@@ -129,6 +129,7 @@ place_say(struct cmd_ctx *ctx, const struct placing *p)
 	cmd_say(ctx, "\n%zu job%s, %zu offer%s: %.2f USD, %s\n", p->n_jobs, p->n_jobs == 1 ? "" : "s", p->n_offers,
 	    p->n_offers == 1 ? "" : "s", p->total_usd, p->by > 0 ?
 	    arena_printf(ctx->arena, "all done by %s, as early as can be", time_fmt(by, p->by)) : p->optimal ?
+	    p->placed < p->n_jobs ? "optimal: no other placement of these jobs costs less" :
 	    "optimal: no other placement costs less" : gap > 0 && isfinite(gap) ?
 	    arena_printf(ctx->arena, "at most %.2f %% above any possible placement", gap) : "no bound is known");
 	for (size_t i = 0; i < p->n_jobs; i++) {
