@@ -9,7 +9,7 @@
 #include "store/machine_rows.h"
 #include "util/str.h"
 
-#define INTERVAL_MOST_S 7200
+#define INTERVAL_MOST_S ((int64_t)COST_CHECKPOINT_MOST_S)
 #define INTERVAL_LEAST_S 60
 #define INTERVAL_STEPS 6
 

@@ -139,7 +139,7 @@ static double
 placing_spot_price(const struct cost_estimate *e)
 {
 	/* Money of the bare work: what interruptions add is the policy's own business. */
-	return (e->compute_usd - e->interruption_usd) / e->expected_hours * e->run_hours;
+	return e->compute_usd / e->expected_hours * e->busy_hours;
 }
 
 void
@@ -158,7 +158,7 @@ placing_spot_advise(const struct placing_facts *f, const struct job *j, const st
 	if (od == NULL || spot == NULL || !(od->compute_usd > 0))
 		return;
 	placing_spot_lives(f, estimates, now, &p);
-	s.work_s = fmax(od->run_hours, spot->run_hours) * 3600 * PLACING_SPOT_WORK;
+	s.work_s = fmax(od->busy_hours, spot->busy_hours) * 3600 * PLACING_SPOT_WORK;
 	s.left_s = (double)(j->spec.deadline - now);
 	s.changeover_s = p.start_s + (double)(j->spec.restart_s + j->spec.checkpoint_write_s) + PLACING_SPOT_TICK_S;
 	s.price = placing_spot_price(spot) / placing_spot_price(od);

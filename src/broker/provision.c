@@ -286,7 +286,7 @@ provision_job(struct broker *b, const struct placing *p, struct placing_job *pj,
 	const char *late = NULL;
 	size_t i, tried = 0, n_late = 0;
 
-	if (pj->at_risk && strcmp(pj->job.reason, pj->reason) != 0) {
+	if (pj->at_risk && strstr(pj->job.reason, "the deadline is at risk") == NULL) {
 		rc = broker_event(b, err, "job.deadline_at_risk", pj->job.id, pj->job.id, NULL, "%s", pj->reason);
 		if (rc != BERTH_OK)
 			return rc;

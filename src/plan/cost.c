@@ -251,24 +251,34 @@ cost_whole_s(double s)
 	return (int64_t)ceil(s - 1e-6);
 }
 
+/* Seconds of work between two writes, as the job says or is told; 0: it writes none. */
+static double
+cost_segment_s(const struct job_spec *s, double hazard)
+{
+	if (!s->can_resume)
+		return 0;
+	return s->checkpoint_interval_s > 0 ? (double)s->checkpoint_interval_s :
+	    fmin(COST_CHECKPOINT_MOST_S, cost_checkpoint_s((double)s->checkpoint_write_s, hazard));
+}
+
 /* Billed hours, wait and survival of a run; false: it would likely be lost, or never end. */
 static bool
 cost_times(const struct job_spec *s, const struct offer *o, const struct cost_facts *f, struct cost_estimate *e)
 {
-	double start = cost_or(f->start_s, COST_START_S), hazard = 0, billed = e->run_hours, tries, wait;
-	double segment = (double)s->checkpoint_interval_s;
+	double start = cost_or(f->start_s, COST_START_S), write = (double)s->checkpoint_write_s / 3600, hazard = 0, billed, tries, wait;
+	double segment;
 
 	if (o->purchase == PURCHASE_SPOT)
 		hazard = e->machines * cost_or(f->hazard_per_hour, cost_or(o->interruption_rate, COST_HAZARD_DEFAULT));
 	e->survival = exp(-hazard * e->run_hours);
+	segment = cost_segment_s(s, hazard) / 3600;
+	e->busy_hours = billed = e->run_hours + (segment > 0 ? floor(e->run_hours / segment * (1 - 1e-12)) * write : 0);
 	if (hazard > 0) {
-		if (segment <= 0)
-			segment = cost_checkpoint_s((double)s->checkpoint_write_s, hazard);
-		segment = s->can_resume ? fmin(segment / 3600, e->run_hours) : e->run_hours;
+		segment = s->can_resume ? fmin(segment, e->run_hours) : e->run_hours;
 		if (!s->can_resume && e->survival < 0.5)
 			return false;
-		billed = e->run_hours > 0 ? cost_interrupted(e->run_hours, segment, (double)s->checkpoint_write_s / 3600,
-		    ((double)s->restart_s + start) / 3600, hazard) : 0;
+		billed = e->run_hours > 0 ? cost_interrupted(e->run_hours, segment, write, ((double)s->restart_s + start) / 3600,
+		    hazard) : 0;
 	}
 	if (!isfinite(billed))
 		return false;
@@ -342,17 +352,17 @@ cost_variant(const struct cost_job *j, size_t v, const struct offer *o, const st
 	e->finish += lim->now;
 	e->egress_usd = cost_egress(s, o, f);
 	e->compute_usd = price * e->expected_hours * e->machines;
-	e->interruption_usd = price * (e->expected_hours - e->run_hours - cost_or(f->start_s, COST_START_S) / 3600) *
+	e->interruption_usd = price * (e->expected_hours - e->busy_hours - cost_or(f->start_s, COST_START_S) / 3600) *
 	    e->machines;
 	e->total_usd = e->compute_usd + e->egress_usd;
 	/* Work that is lost with the machine must fit once more, on demand, after it. */
 	if (s->deadline > 0 && o->purchase == PURCHASE_SPOT && !s->can_resume &&
-	    (double)(s->deadline - lim->now) < 2 * (e->run_hours * 3600 + cost_or(f->start_s, COST_START_S))) {
+	    (double)(s->deadline - lim->now) < 2 * (e->busy_hours * 3600 + cost_or(f->start_s, COST_START_S))) {
 		e->refuse = REFUSE_SPOT_LATE;
 		return;
 	}
 	if (s->deadline > 0) {
-		e->latest_start = s->deadline - cost_whole_s(e->run_hours * 3600 + cost_or(f->start_s, COST_START_S));
+		e->latest_start = s->deadline - cost_whole_s(e->busy_hours * 3600 + cost_or(f->start_s, COST_START_S));
 		if (e->finish > s->deadline && !(lim->spot_leaves && s->can_resume && o->purchase == PURCHASE_SPOT)) {
 			e->refuse = REFUSE_DEADLINE;
 			return;

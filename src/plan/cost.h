@@ -85,6 +85,7 @@ struct cost_limits {
 };
 
 #define COST_START_S 300.0		/* machine ready after a create: 3..15 min on GPU clouds */
+#define COST_CHECKPOINT_MOST_S 7200.0	/* no job is told to write more rarely, whatever its machine */
 #define COST_HAZARD_DEFAULT 0.1		/* per hour: spot with no figure at all (facts: 0.04 old .. 0.6 young) */
 
 struct cost_estimate {
@@ -92,7 +93,8 @@ struct cost_estimate {
 	size_t variant;
 	int machines;
 	double run_hours;		/* without interruptions */
-	double expected_hours;		/* billed a machine, with start-up, restarts and lost work */
+	double busy_hours;		/* the same with the writes of its checkpoints */
+	double expected_hours;		/* billed a machine, with start-up, writes, restarts and lost work */
 	double compute_usd, egress_usd;
 	double interruption_usd;	/* part of compute_usd that interruptions cause */
 	double total_usd;		/* compute + egress */
@@ -107,7 +109,8 @@ struct cost_estimate {
  * variant's own work_hours or speed goes before the table (accel_speed_ratio at the job's
  * precision). Run time = what is left of it over measured speed and the accelerators used: those of
  * the machine up to count_max (linear), times nodes.
- * On spot, with hazard h an hour for the gang, work cut into segments s (the checkpoint interval,
+ * Without interruptions the run is billed with its writes: one after each whole interval but the last. The interval is the
+ * job's own, else COST_CHECKPOINT_MOST_S. On spot, with hazard h an hour for the gang, work cut into segments s (the checkpoint interval,
  * 0: the optimum of cost_checkpoint_s(); all of it if it cannot resume), write time w and restart +
  * start time R:
  * expected billed time = segments * (1/h + R) * (e^(h (s + w)) - 1) (Daly 2006, eq. 13), the last

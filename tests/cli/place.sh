@@ -45,11 +45,12 @@ expect_exit 0
 expect_is_json berth.placement/1
 expect_json '$.jobs[0].offer.provider' rover
 expect_json '$.jobs[0].offer.instance_type' eighty
-expect_json_near '$.jobs[0].expected_cost' 17.645833 1e-6
-expect_json_near '$.total_cost' 17.645833 1e-6
-expect_json_near '$.lower_bound' 17.645833 1e-6
+# 10 h, 5 min of start-up and 10 s after each 2 h but the last, at 1.75 USD.
+expect_json_near '$.jobs[0].expected_cost' 17.665278 1e-6
+expect_json_near '$.total_cost' 17.665278 1e-6
+expect_json_near '$.lower_bound' 17.665278 1e-6
 expect_json '$.jobs[0].start' 2026-11-30T12:05:00Z
-expect_json '$.jobs[0].expected_finish' 2026-11-30T22:05:00Z
+expect_json '$.jobs[0].expected_finish' 2026-11-30T22:05:40Z
 expect_json '$.jobs[0].candidates_seen' 7
 expect_json '$.jobs[0].refused.accelerator' 5
 expect_json '$.jobs[0].refused.dearer' 1
@@ -57,8 +58,8 @@ expect_json '$.jobs[0].runner_up.instance_type' eighty8
 
 run explain "$eighty"
 expect_exit 0
-expect_out_has 'rover us eighty on_demand: 17.65 USD'
-expect_out_has 'rover us eighty8 on_demand \+123.52 USD'
+expect_out_has 'rover us eighty on_demand: 17.67 USD'
+expect_out_has 'rover us eighty8 on_demand \+123.66 USD'
 run explain "$eighty" -o json
 expect_is_json berth.explanation/1
 expect_json '$.decisions[0].decision.offer.provider' rover
@@ -91,7 +92,7 @@ run job cancel "$id"
 submit late A100-80GB:1 10h 'deadline: 2026-11-30T20:00:00Z'
 run place "$id"
 expect_exit 3
-expect_err_has 'first possible end is 2026-11-30T22:05:00Z, for 17.65 USD'
+expect_err_has 'first possible end is 2026-11-30T22:05:40Z, for 17.67 USD'
 run job cancel "$id"
 submit cheap A100-80GB:1 10h 'max_price: 1.00'
 run place "$id"

@@ -69,7 +69,7 @@ run tick --until +12h --step 2m
 expect_exit 0
 finish 12:00:00
 run instances --all -o csv --columns purchase,created
-expect_out_has 'on_demand,2026-11-30T05:' "on demand from the last safe hour on"
+expect_out_has 'on_demand,2026-11-30T04:5' "on demand from the last safe hour on"
 
 # Spot for three hours, then never again: the rest on demand, in time.
 cloud '[[0h, 1], [3h, 0]]' '[[0h, 4]]'
@@ -100,7 +100,7 @@ job +12h
 run tick --until +12h --step 2m
 finish 12:00:00
 run instances --all -o csv --columns purchase,created
-expect_out_has 'on_demand,2026-11-30T05:0' "on demand in time"
+expect_out_has 'on_demand,2026-11-30T04:5' "on demand in time"
 expect_out_has 'spot,2026-11-30T06:0' "spot when it is back"
 run events --type job.moved -o json
 expect_json '$.events[0].type' job.moved
@@ -114,8 +114,25 @@ run instances --all -o csv --columns purchase,created
 expect_out_has 'spot,2026-11-30T03:' "spot when it is back"
 expect_out_lacks on_demand
 
+# Writes of the job's own checkpoints are time too: 6 h with a write of 1 min after each 10 but the last are 6 h 35 min, and
+# with the start 6 h 40: what is promised at the start holds, whatever spot does.
+cloud '[[0h, 1], [1h, 0]]' '[[0h, 4]]'
+writes() { sed -i "s/^deadline: .*/deadline: $1/; s/write: 10s/write: 60s/" job.yaml; run submit job.yaml -o json; }
+job +8h
+run -y job cancel "$(json '$.jobs[0].id')"
+writes +6h38m
+run place
+expect_exit 3
+expect_err_has 'would end after the deadline: the first possible end is 2026-11-30T06:40:00Z'
+run -y job cancel "$(json '$.jobs[0].id')"
+writes +8h
+run tick --until +9h --step 2m
+run jobs --all -o csv --columns state,finished
+awk -F, '$1 == "done" { n++; late += $2 > "2026-11-30T08:00:00Z" } END { exit !(n == 1 && late == 0) }' "$out"
+ok $? "with all its writes the job ends before the deadline"
+
 # On demand is sold out when it is needed: said aloud, and any machine is taken.
-cloud '[[0h, 0], [1h50m, 1]]' '[[0h, 0]]'
+cloud '[[0h, 0], [1h30m, 1]]' '[[0h, 0]]'
 job +8h
 run tick --until +9h --step 2m
 run events --type job.deadline_at_risk -o json

@@ -65,8 +65,15 @@ test_on_demand(void)
 
 	tap_ok(e.refuse == REFUSE_NOT, "on demand: taken");
 	tap_near(e.run_hours, 10, 1e-12, "on demand: the work as told");
-	tap_near(e.total_usd, 40 * (10 + 600 / 3600.0), 1e-9, "on demand: run and start-up are billed");
-	tap_is_long(e.finish, NOW + 36600, "on demand: start-up, then the run");
+	tap_near(e.total_usd, 40 * (10 + (4 * 60 + 600) / 3600.0), 1e-9, "on demand: run, start-up and a write after each 2 h but the last");
+	tap_is_long(e.finish, NOW + 36600 + 240, "on demand: start-up, then the run with its writes");
+	j.spec.checkpoint_interval_s = 600;
+	e = estimate(&j, &o, NULL, NULL);
+	tap_near(e.busy_hours, 10 + 59 * 60 / 3600.0, 1e-12, "a write of 1 min after each 10 but the last: 59");
+	j.spec.can_resume = false;
+	e = estimate(&j, &o, NULL, NULL);
+	tap_near(e.busy_hours, 10, 1e-12, "a job that cannot resume writes nothing");
+	j = make_job("A100-80GB", 8, 10);
 	j.progress = 0.75;
 	e = estimate(&j, &o, NULL, NULL);
 	tap_near(e.run_hours, 2.5, 1e-12, "three quarters are done");
@@ -349,7 +356,7 @@ test_memory_of_launches(void)
 	struct cost_estimate e = estimate(&j, &o, &f, NULL);
 
 	tap_is_long(e.start, NOW + 600 + 600, "1 of 5 launches won: 2 more tries of 5 min on average");
-	tap_near(e.total_usd, 10 + 600 / 3600.0, 1e-9, "waiting is not billed");
+	tap_near(e.total_usd, 10 + (4 * 60 + 600) / 3600.0, 1e-9, "waiting is not billed");
 	f.paid = true;
 	tap_near(estimate(&j, &o, &f, NULL).total_usd, 0, 0, "an owned commitment costs nothing more");
 	o.purchase = PURCHASE_RESERVED;
