@@ -26,6 +26,7 @@
 #define PEER_RING ((size_t)1 << 20)
 #define PEER_RUNS 5
 #define PEER_RUN_S 0.5
+#define PEER_RUN_QUICK_S 0.1
 #define PEER_PINGS 2000
 #define PEER_STREAMS_MAX 32
 #define PEER_WAIT_S 10
@@ -389,9 +390,16 @@ peer_burst(struct peer_link *l, int n, bool down, uint64_t bytes, bool *wrong)
 	return ok && started == n ? report_now() - from : (double)NAN;
 }
 
+double
+peer_run_s(const struct run *run)
+{
+	return run->opts.level == LEVEL_QUICK ? PEER_RUN_QUICK_S : PEER_RUN_S;
+}
+
 static void
 peer_rate(struct run *run, struct peer_link *l, int n, bool down)
 {
+	const double run_s = peer_run_s(run);
 	const char *name = down ? "tcp_recv" : "tcp_send";
 	struct report_test t = { .gpu = -1, .peer = -1 };
 	struct gpu_times times = { .n = 0 };
@@ -400,11 +408,11 @@ peer_rate(struct run *run, struct peer_link *l, int n, bool down)
 	double s;
 
 	report_running(&run->report, -1, name, 15);
-	for (int i = 0; i < 6; i++) {	/* so much that a run takes half a second; slow starts are behind it then */
+	for (int i = 0; i < 6; i++) {	/* so much that a run takes long enough; slow starts are behind it then */
 		s = peer_burst(l, n, down, bytes, &wrong);
-		if (isnan(s) || s >= PEER_RUN_S / 2 || bytes >= (uint64_t)8 << 30)
+		if (isnan(s) || s >= run_s / 2 || bytes >= (uint64_t)8 << 30)
 			break;
-		bytes = (uint64_t)((double)bytes * fmin(16, PEER_RUN_S / fmax(s, 1e-4)));
+		bytes = (uint64_t)((double)bytes * fmin(16, run_s / fmax(s, 1e-4)));
 	}
 	for (int i = 0; i < PEER_RUNS && isfinite(s); i++) {
 		s = peer_burst(l, n, down, bytes, &wrong);

@@ -14,7 +14,11 @@ int peer_serve(struct run *run);
  */
 void peer_measure(struct run *run);
 
-/* For peer_rdma.c: all n bytes out or in; an order (what, and a number); the bytes that both sides send, 1 MiB. */
+/*
+ * For peer_rdma.c: seconds that one run of a rate is to take; all n bytes out or in; an order (what, and a number); the bytes
+ * that both sides send, 1 MiB.
+ */
+double peer_run_s(const struct run *run);
 bool peer_all(int fd, void *buf, size_t n, bool out);
 bool peer_order(int fd, char what, uint64_t n);
 bool peer_order_recv(int fd, char *what, uint64_t *n);

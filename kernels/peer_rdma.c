@@ -14,7 +14,6 @@
 #include "kernels/rdma_link.h"
 
 #define PEER_RDMA_RUNS 5
-#define PEER_RDMA_RUN_S 0.5
 #define PEER_RDMA_PINGS 2000
 #define PEER_RDMA_MAX ((uint64_t)1 << 40)
 
@@ -265,6 +264,7 @@ static bool
 measured_rate(struct measured *m, bool down)
 {
 	const char *name = down ? "rdma_recv" : "rdma_send";
+	const double run_s = peer_run_s(m->run);
 	struct report_test t = { .gpu = -1, .peer = -1, .status = REPORT_OK };
 	struct gpu_times times = { .n = 0 };
 	uint64_t bytes = (uint64_t)16 << 20;
@@ -272,9 +272,9 @@ measured_rate(struct measured *m, bool down)
 	double s = 0;
 
 	report_running(&m->run->report, -1, name, 15);
-	for (int i = 0; i < 6 && isfinite(s) && s < PEER_RDMA_RUN_S / 2; i++) {
+	for (int i = 0; i < 6 && isfinite(s) && s < run_s / 2; i++) {
 		if (i > 0)	/* whole rounds of the area */
-			bytes = (uint64_t)((double)bytes / RDMA_AREA * fmin(16, PEER_RDMA_RUN_S / fmax(s, 1e-4))) * RDMA_AREA;
+			bytes = (uint64_t)((double)bytes / RDMA_AREA * fmin(16, run_s / fmax(s, 1e-4))) * RDMA_AREA;
 		s = measured_burst(m, down, bytes);
 	}
 	ok = isfinite(s) && measured_clear(m, down);

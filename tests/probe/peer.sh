@@ -52,7 +52,7 @@ if [ -n "${BERTH-}" ]; then
 	judge; rc=$?
 	[ $rc = 0 ] && grep -q 'from it' "$dir/verdict"; ok $? "one lame direction is a discount"
 	serve 50
-	"$BERTH_PROBE" --peer "127.0.0.1:$port" --token-file "$dir/token" --only tcp_send --json >"$dir/out" 2>"$dir/err"
+	"$BERTH_PROBE" --peer "127.0.0.1:$port" --token-file "$dir/token" --quick --only tcp_send --json >"$dir/out" 2>"$dir/err"
 	judge; rc=$?
 	[ $rc = 0 ] && grep -q 'only tcp_send was measured' "$dir/verdict"; ok $? "a part is judged on what was asked for, and said to be one"
 	wait "$server"
@@ -63,7 +63,7 @@ serve 50; ok $? "another server"
 "$BERTH_PROBE" --peer "127.0.0.1:$port" --token-file "$dir/other" --json >"$dir/out" 2>"$dir/err"
 [ $? = 4 ] && grep -q 'does not know the token' "$dir/out"; ok $? "a peer with another token is not let in"
 kill -0 "$server" 2>/dev/null; ok $? "and does not end the server"
-BERTH_PROBE_TOKEN=$(cat "$dir/token") "$BERTH_PROBE" --peer "127.0.0.1:$port" --streams 1 >"$dir/out" 2>"$dir/err"
+BERTH_PROBE_TOKEN=$(cat "$dir/token") "$BERTH_PROBE" --peer "127.0.0.1:$port" --streams 1 --quick >"$dir/out" 2>"$dir/err"
 ok $? "the token of the environment does"
 wait "$server"
 server=
@@ -113,7 +113,7 @@ rdma() {	# NAME, STATUS, FAKE of the server, FAKE of the client, PATTERN
 		tries=$((tries + 1))
 	done
 	LD_LIBRARY_PATH=$fakes BERTH_FAKE=$4 "$BERTH_PROBE" --peer "127.0.0.1:$port" --token-file "$dir/token" --json --only rdma \
-	    --streams 1 >"$dir/out" 2>"$dir/err"
+	    --streams 1 $quick >"$dir/out" 2>"$dir/err"
 	rc=$?
 	wait "$server"
 	served=$?
@@ -122,11 +122,13 @@ rdma() {	# NAME, STATUS, FAKE of the server, FAKE of the client, PATTERN
 	ok $? "$name"
 	[ $rc = "$want" ] && [ $served = 0 ] || echo "# exit $rc, of the server $served"
 }
+quick=	# whole runs for the rates, short ones for what goes wrong
 rdma "RDMA: both ways and latency" 0 "" "" '"name":"rdma_path","gpu":null,"status":"ok","value":null,"detail":"fake_0 port 1 to fake_0 port 1 at the peer, MTU 4096, InfiniBand"'
 for t in rdma_send rdma_recv; do
 	awk -v v="$(value $t)" 'BEGIN { exit !(v > 0.02 && v < 500) }'; ok $? "$t is a rate that a socket can have ($(value $t) GB/s)"
 done
 awk -v v="$(value rdma_latency)" 'BEGIN { exit !(v > 1 && v < 50000) }'; ok $? "rdma_latency is one ($(value rdma_latency) us)"
+quick=--quick
 none='"name":"rdma_send","gpu":null,"peer":null,"value":null.*"status":"'
 rdma "the smaller MTU counts" 0 "ib_mtu=3" "" 'MTU 1024'
 rdma "RoCE needs the address of the port" 0 "ib_layer=2" "ib_layer=2" 'MTU 4096, RoCE'
