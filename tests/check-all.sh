@@ -1,5 +1,6 @@
 #!/bin/sh
-# All tests: the ordinary build with gcc, the same under ASan and UBSan, a clang build, and distcheck.
+# All tests: the ordinary build with gcc, the same under ASan and UBSan, a clang build, and distcheck. What need not be alone is
+# done beside the suites, in the time in which their tests wait.
 # The last line is "N passed, N failed, N skipped"; each failure and each skip is named above it.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -9,19 +10,41 @@ mkdir -p "$work"
 passed=0 failed=0 skipped=0
 say() { printf '%s\n' "$*"; }
 
-one() {	# one NAME COMMAND...: a step that is a test by itself
+begin() {	# begin NAME COMMAND...: a step that is a test by itself, while others run: it takes what time they leave
 	name=$1
 	shift
-	start=$(date +%s)
-	if "$@" >"$work/$name.out" 2>&1; then
+	(
+		start=$(date +%s)
+		renice -n 19 -p "$(exec sh -c 'echo $PPID')" >/dev/null 2>&1
+		"$@" >"$work/$name.out" 2>&1
+		echo "$? $(($(date +%s) - start))" >"$work/$name.end"
+	) &
+	begun="$begun $!"
+}
+
+end() {	# end NAME: of a step that was begun
+	name=$1
+	# shellcheck disable=SC2086
+	wait $begun
+	begun=
+	read -r rc seconds <"$work/$name.end" || rc=1 seconds='?'
+	if [ "$rc" = 0 ]; then
 		passed=$((passed + 1))
-		say "ok    $name ($(($(date +%s) - start)) s)"
+		say "ok    $name ($seconds s)"
 		return 0
 	fi
 	failed=$((failed + 1))
 	say "FAIL  $name; the end of its output:"
 	tail -40 "$work/$name.out"
 	return 1
+}
+
+one() {	# one NAME COMMAND...: a step with nothing beside it
+	start=$(date +%s) name=$1
+	shift
+	"$@" >"$work/$name.out" 2>&1
+	echo "$? $(($(date +%s) - start))" >"$work/$name.end"
+	end "$name"
 }
 
 suite() {	# suite NAME DIR: run make check there and count each TAP line
@@ -58,16 +81,31 @@ build() {	# build DIR OPTION...: configure once and make what the tests need
 	(cd "$dir" && { [ -f Makefile ] || "$top/configure" --quiet "$@"; }) && make -C "$dir" -k -s -j2 all
 }
 
-rm -f "$work"/*.named
+build_tests() {	# the same with the programs of the tests
+	build "$@" && make -C "$1" -k -s -j2 check TESTS=
+}
+
+distcheck() {	# the suite runs twice beside it; here the tarball must be whole, build, install and uninstall
+	some='tests/cli/tick.sh tests/cli/record.sh tests/cli/prices.sh tests/unit/accel.t tests/lint/man.sh tests/lint/man-examples.sh'
+	make -C "$work/gcc" -s -j2 distcheck DISTCHECK_CONFIGURE_FLAGS='--without-cuda CFLAGS=-O0' TESTS="$some"
+}
+
+begun=
+trap 'kill $begun 2>/dev/null; exit 130' INT TERM
+rm -f "$work"/*.named "$work"/*.end
 one autoreconf autoreconf -fi || { say "0 passed, 1 failed, 0 skipped"; exit 1; }
-one gcc-build build "$work/gcc" --enable-werror && suite gcc "$work/gcc"
-one sanitizer-build build "$work/san" --enable-werror --enable-sanitizers --without-cuda CFLAGS='-g -O1' &&
-	suite sanitizers "$work/san"
+# no -g: nothing here is debugged, and what is not written is not linked
+one gcc-build build "$work/gcc" --enable-werror CFLAGS=-O2
+gcc=$?
+begin sanitizer-build build_tests "$work/san" --enable-werror --enable-sanitizers --without-cuda CFLAGS='-g -O1'
+[ "$gcc" -ne 0 ] || suite gcc "$work/gcc"
+end sanitizer-build
+san=$?
 # for its warnings alone: nothing of it runs
-one clang-build build "$work/clang" --enable-werror --without-cuda CC=clang CFLAGS=-O0
-# the suite has run twice above; here the tarball must be whole, build, install and uninstall
-[ ! -f "$work/gcc/Makefile" ] ||
-	one distcheck make -C "$work/gcc" -s -j2 distcheck DISTCHECK_CONFIGURE_FLAGS=--without-cuda \
-		TESTS='tests/cli/tick.sh tests/cli/record.sh tests/cli/prices.sh tests/unit/accel.t tests/lint/man.sh tests/lint/man-examples.sh'
+begin clang-build build "$work/clang" --enable-werror --without-cuda CC=clang CFLAGS=-O0
+[ "$gcc" -ne 0 ] || begin distcheck distcheck
+[ "$san" -ne 0 ] || suite sanitizers "$work/san"
+end clang-build
+[ "$gcc" -ne 0 ] || end distcheck
 say "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

@@ -27,4 +27,5 @@ include tests/live/local.mk
 include tests/sim/local.mk
 include tests/fuzz/local.mk
 
-TESTS += $(check_PROGRAMS) $(dist_check_SCRIPTS)
+# Long ones first: the last of a parallel run are short then.
+TESTS += $(sim_tests) $(dist_check_SCRIPTS) $(check_PROGRAMS)

@@ -16,7 +16,7 @@ pools:
 EOF
 	printf 'schema: berth.config/1\naccounts:\n  - {name: sky, provider: replay, trace: %s/one.trace}\n' "$PWD" \
 		>"$HOME/.config/berth/berth.yaml"
-	run init
+	run init --no-prices
 	run prices refresh
 	cat >job.yaml <<EOF
 schema: berth.job/1

@@ -20,7 +20,7 @@ fleet() {	# fleet LINE...: one fleet with these keys, and a store without jobs
 		for line; do printf '    %s\n' "$line"; done
 	} >.config/berth/berth.yaml
 	rm -rf .local
-	run init
+	run init --no-prices
 	run prices refresh
 }
 series() {	# series AWK-EXPRESSION: 24 hours of 5-minute samples of "load" from midnight; k counts them, h hours

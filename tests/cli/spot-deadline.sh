@@ -25,7 +25,7 @@ pools:
 EOF
 	printf 'schema: berth.config/1\naccounts:\n  - {name: sky, provider: replay, trace: %s/one.trace}\n' "$PWD" \
 		>"$HOME/.config/berth/berth.yaml"
-	run init
+	run init --no-prices
 	expect_exit 0
 	run prices refresh
 	expect_exit 0
