@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,15 +16,19 @@
 #include "store/offer_rows.h"
 #include "store/store.h"
 #include "util/arena.h"
+#include "util/buf.h"
 #include "util/fileio.h"
 #include "util/jsonw.h"
 #include "util/str.h"
+#include "util/term.h"
 #include "util/time.h"
 #include "util/vec.h"
 
 enum {
 	DOCTOR_PRICES_OLD_S = 7 * 86400,	/* spot prices move by the hour, list prices by the month */
 	DOCTOR_CLOCK_SLACK_S = 300,
+	DOCTOR_INDENT = 6,		/* of what is said, behind its state */
+	DOCTOR_LINE_MAX = 1024 * 1024,
 };
 #define DOCTOR_BUILT INT64_C(1764547200)	/* 2025-12-01: no machine that runs this berth has an earlier date */
 #define DOCTOR_FREE_LOW ((int64_t)1024 * 1024 * 1024)
@@ -362,22 +367,37 @@ doctor_tame(struct arena *a, const char *s)
 	return copy;
 }
 
+/* A line of which the first six columns are taken, broken at the width of the terminal; also with --quiet. */
+static void
+doctor_line(struct doctor *d, const char *s)
+{
+	const char *text = doctor_tame(d->ctx->arena, s);
+	size_t blank = strspn(text, " ");
+	struct buf b;
+
+	buf_init(&b, DOCTOR_LINE_MAX);
+	buf_add(&b, text, blank);
+	term_wrap(text + blank, strlen(text + blank), DOCTOR_INDENT, blank > 0 ? (int)blank + 2 : DOCTOR_INDENT,
+	    d->ctx->columns > 0 ? d->ctx->columns : INT_MAX, &b);
+	fprintf(d->ctx->out, "%s\n", b.len > 0 ? b.p : "");
+	buf_free(&b);
+}
+
 /* Messages are too long for a table; the next step stands under what it is about. */
 static void
 doctor_text(struct doctor *d)
 {
 	static const char *const colors[] = { "\033[32m", "\033[33m", "\033[31m" };
-	FILE *f = d->ctx->out;
-
 	for (size_t i = 0; i < d->rows.n; i++) {
 		const struct doctor_row *r = &d->rows.v[i];
 
 		if (d->ctx->quiet && r->state == DOCTOR_OK)
 			continue;
-		fprintf(f, "%s%-4s%s  %s: %s\n", d->ctx->color ? colors[r->state] : "", doctor_state_name(r->state),
-		    d->ctx->color ? "\033[0m" : "", r->name, doctor_tame(d->ctx->arena, r->message));
+		fprintf(d->ctx->out, "%s%-4s%s  ", d->ctx->color ? colors[r->state] : "", doctor_state_name(r->state),
+		    d->ctx->color ? "\033[0m" : "");
+		doctor_line(d, arena_printf(d->ctx->arena, "%s: %s", r->name, r->message));
 		if (r->next[0] != '\0')
-			fprintf(f, "      next: %s\n", doctor_tame(d->ctx->arena, r->next));
+			doctor_line(d, arena_printf(d->ctx->arena, "      next: %s", r->next));
 	}
 }
 

@@ -7,9 +7,11 @@
 #include "util/buf.h"
 #include "util/opt.h"
 #include "util/str.h"
+#include "util/term.h"
 #include "util/vec.h"
 
 #define HELP_MAX ((size_t)1024 * 1024)
+#define HELP_INDENT 15		/* of what is said about a verb, behind its name */
 
 struct help_opts { bool rows, verbs; };
 
@@ -46,18 +48,30 @@ help_exits(struct buf *out)
 		buf_printf(out, "  %d  %s\n", i, err_exit_text(i));
 }
 
+/* A sentence broken at the width of the terminal; behind a name, in a column of its own. */
+static void
+help_say(const char *name, const char *text, int columns, struct buf *out)
+{
+	const int left = name[0] != '\0' ? HELP_INDENT : 0;
+
+	if (left > 0)
+		buf_printf(out, "  %-*s", HELP_INDENT - 2, name);
+	term_wrap(text, strlen(text), left, left, columns == 0 ? 80 : columns, out);
+	buf_add_char(out, '\n');
+}
+
 void
 help_overview(int columns, struct buf *out)
 {
 	const char *group = "";
 
-	buf_add_str(out, "berth finds GPU jobs a berth: it forecasts demand, plans what to reserve, places and runs jobs.\n\n"
-	    "Usage: berth [OPTION ...] VERB [OPTION ...] [WORD ...]\n");
+	help_say("", "berth finds GPU jobs a berth: it forecasts demand, plans what to reserve, places and runs jobs.", columns, out);
+	buf_add_str(out, "\nUsage: berth [OPTION ...] VERB [OPTION ...] [WORD ...]\n");
 	for (const struct cmd_entry *e = cmd_registry; e->cmd != NULL; e++) {
 		if (strcmp(group, e->group) != 0)
 			buf_printf(out, "\n%s\n", e->group);
 		group = e->group;
-		buf_printf(out, "  %-12s %s\n", e->cmd->name, e->cmd->summary);
+		help_say(e->cmd->name, e->cmd->summary, columns, out);
 	}
 	buf_add_str(out, "\nOptions of every verb\n");
 	opt_help(cmd_global_rows, columns, out);
@@ -67,24 +81,31 @@ help_overview(int columns, struct buf *out)
 
 /* What a careful person wants to know first. */
 static void
-help_caution(const struct cmd *cmd, struct buf *out)
+help_caution(const struct cmd *cmd, int columns, struct buf *out)
 {
 	unsigned flags = cmd->flags;
+	const char *text = NULL;
 
 	for (const struct cmd *sub = cmd->subs; sub != NULL && sub->name != NULL; sub++)
 		flags |= sub->flags;
 	if ((flags & CMD_SPENDS) != 0)
-		buf_add_str(out, "\nThis may rent machines, which costs money; --dry-run shows what it would do.\n");
+		text = "This may rent machines, which costs money; --dry-run shows what it would do.";
 	else if ((flags & CMD_NET) != 0)
-		buf_add_str(out, "\nThis may ask providers over the network, never with --offline; it spends nothing.\n");
+		text = "This may ask providers over the network, never with --offline; it spends nothing.";
+	if (text == NULL)
+		return;
+	buf_add_char(out, '\n');
+	help_say("", text, columns, out);
 }
 
 void
 help_verb(const struct cmd *cmd, const char *name, int columns, struct buf *out)
 {
-	const char *summary = cmd->summary;
+	const int begun = (int)strlen("berth : ") + (int)strlen(name);
 
-	buf_printf(out, "berth %s: %s\n\n", name, summary);
+	buf_printf(out, "berth %s: ", name);
+	term_wrap(cmd->summary, strlen(cmd->summary), begun, 4, columns == 0 ? 80 : columns, out);
+	buf_add_str(out, "\n\n");
 	if (cmd->run != NULL)
 		buf_printf(out, "Usage: berth %s%s%s%s\n", name, help_has_options(cmd) ? " [OPTION ...]" : "",
 		    cmd->args != NULL && cmd->args[0] != '\0' ? " " : "", cmd->args != NULL ? cmd->args : "");
@@ -95,7 +116,7 @@ help_verb(const struct cmd *cmd, const char *name, int columns, struct buf *out)
 	if (cmd->subs != NULL)
 		buf_add_char(out, '\n');
 	for (const struct cmd *sub = cmd->subs; sub != NULL && sub->name != NULL; sub++)
-		buf_printf(out, "  %-12s %s\n", sub->name, sub->summary);
+		help_say(sub->name, sub->summary, columns, out);
 	if (help_has_options(cmd)) {
 		buf_add_str(out, "\nOptions\n");
 		opt_help(cmd->opts, columns, out);
@@ -106,7 +127,7 @@ help_verb(const struct cmd *cmd, const char *name, int columns, struct buf *out)
 		buf_printf(out, "\nOptions of %s %s\n", name, sub->name);
 		opt_help(sub->opts, columns, out);
 	}
-	help_caution(cmd, out);
+	help_caution(cmd, columns, out);
 	buf_add_str(out, "\nOptions of every verb\n");
 	opt_help(cmd_global_rows, columns, out);
 	buf_printf(out, "\nThe manual: man berth-%.*s\n", (int)strcspn(name, " "), name);

@@ -135,8 +135,8 @@ init_run(struct cmd_ctx *ctx, struct berth_err *err)
 		jsonw_int(w, "offers", (int64_t)offers);
 		return cmd_json_end(ctx, err);
 	}
-	cmd_say(ctx, "config  %s  (%s)\n", path, created ? said : "was there, left as it is");
-	cmd_say(ctx, "store   %s  (installation %s)\n", ctx->store_path, store_installation(ctx->store));
+	cmd_say_hung(ctx, 8, "config  %s  (%s)", path, created ? said : "was there, left as it is");
+	cmd_say_hung(ctx, 8, "store   %s  (installation %s)", ctx->store_path, store_installation(ctx->store));
 	if (!o->no_prices)
 		cmd_say(ctx, "prices  %zu offers of the bundled list\n", offers);
 	return BERTH_OK;

@@ -271,7 +271,7 @@ prices_table(struct cmd_ctx *ctx, const struct offer *v, size_t n, struct berth_
 		{ "as_of", NULL, TABLE_TIME, 0, TABLE_WIDE },
 		{ "starts_at", NULL, TABLE_TIME, 0, TABLE_WIDE },
 		{ "ends_at", NULL, TABLE_TIME, 0, TABLE_WIDE },
-		{ "source", NULL, TABLE_TEXT, 0, TABLE_CUT },
+		{ "source", NULL, TABLE_TEXT, 0, TABLE_CUT | TABLE_SPARE },
 	};
 	struct table *t = table_new(ctx->arena, cols, sizeof(cols) / sizeof(cols[0]));
 

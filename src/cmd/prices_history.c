@@ -91,7 +91,7 @@ static enum berth_code
 prices_history_table(struct cmd_ctx *ctx, const struct offer_price *v, size_t n, struct berth_err *err)
 {
 	static const struct table_col cols[] = {
-		{ "provider", NULL, TABLE_TEXT, 0, 0 },
+		{ "provider", NULL, TABLE_TEXT, 0, TABLE_CUT },
 		PRICES_WHICH_COLS,
 		{ "from", NULL, TABLE_TIME, 0, 0 }, { "until", NULL, TABLE_TIME, 0, TABLE_WIDE },
 		{ "price_per_hour", "$/H", TABLE_MONEY, 4, 0 }, { "price_per_gpu_hour", "$/GPU-H", TABLE_MONEY, 4, TABLE_WIDE },

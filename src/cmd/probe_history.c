@@ -160,8 +160,8 @@ probe_history_table(struct cmd_ctx *ctx, const struct measurement *ms, const dou
 	static const struct table_col cols[] = {
 		{ "id", NULL, TABLE_INT, 0, 0 },
 		{ "t", "TIME", TABLE_TIME, 0, 0 },
-		{ "instance", NULL, TABLE_INT, 0, 0 },
-		{ "host", NULL, TABLE_TEXT, 0, TABLE_CUT },
+		{ "instance", NULL, TABLE_INT, 0, TABLE_SPARE },
+		{ "host", NULL, TABLE_TEXT, 0, TABLE_CUT | TABLE_SPARE },
 		{ "provider", NULL, TABLE_TEXT, 0, 0 },
 		{ "instance_type", NULL, TABLE_TEXT, 0, TABLE_WIDE },
 		{ "accelerator", NULL, TABLE_TEXT, 0, 0 },

@@ -100,14 +100,15 @@ report_json(struct cmd_ctx *ctx, const struct report *r, struct berth_err *err)
 static void
 report_say_sums(struct cmd_ctx *ctx, const char *what, const struct report_sums *s)
 {
+	const char *line = arena_printf(ctx->arena, "  %-12s", what);
 	char usd[USD_FMT_SIZE];
 
 	if (s->n == 0)
 		return;
-	cmd_say(ctx, "  %-12s", what);
 	for (size_t i = 0; i < s->n; i++)
-		cmd_say(ctx, "%s%s $%s", i > 0 ? ", " : "", s->v[i].name, usd_fmt(usd, sizeof(usd), s->v[i].amount, 2));
-	cmd_say(ctx, "\n");
+		line = arena_printf(ctx->arena, "%s%s%s $%s", line, i > 0 ? ", " : "", s->v[i].name,
+		    usd_fmt(usd, sizeof(usd), s->v[i].amount, 2));
+	cmd_say_hung(ctx, 14, "%s", line);
 }
 
 static void
@@ -117,11 +118,9 @@ report_say_saved(struct cmd_ctx *ctx, const struct report *r)
 
 	if (r->priced == 0 || same <= 0)
 		return;
-	cmd_say(ctx, "  on demand, the same machine-hours would have cost $%.2f: $%.2f (%.0f %%) saved", same, same - paid,
-	    100 * (same - paid) / same);
-	if (r->unpriced > 0)
-		cmd_say(ctx, "; %zu machines have no on-demand price and are left out", r->unpriced);
-	cmd_say(ctx, "\n");
+	cmd_say_hung(ctx, 4, "  on demand, the same machine-hours would have cost $%.2f: $%.2f (%.0f %%) saved%s", same, same - paid,
+	    100 * (same - paid) / same, r->unpriced == 0 ? "" :
+	    arena_printf(ctx->arena, "; %zu machines have no on-demand price and are left out", r->unpriced));
 }
 
 static void
@@ -153,7 +152,7 @@ report_say_scores(struct cmd_ctx *ctx, const struct report *r)
 			continue;
 		}
 		if (shown++ < 10)
-			cmd_say(ctx, "  %s as of %s: peak P50 %.0f, P95 %.0f; it came to %.0f%s\n", s->series, time_fmt(t, s->as_of), s->p50,
+			cmd_say_hung(ctx, 4, "  %s as of %s: peak P50 %.0f, P95 %.0f; it came to %.0f%s", s->series, time_fmt(t, s->as_of), s->p50,
 			    s->p95, s->actual, s->actual > s->p95 ? " (over P95)" : "");
 	}
 	if (waiting > 0)
@@ -172,8 +171,8 @@ report_say(struct cmd_ctx *ctx, const struct report *r)
 	report_say_sums(ctx, "by purchase", &r->by_purchase);
 	report_say_saved(ctx, r);
 	report_say_jobs(ctx, r);
-	cmd_say(ctx, "Machines   %zu rented; the probe accepted %zu, discounted %zu, rejected %zu; wasted $%s\n", r->n_machines,
-	    r->accepted, r->discounted, r->rejected, usd_fmt(usd, sizeof(usd), r->wasted, 2));
+	cmd_say_hung(ctx, 11, "Machines   %zu rented; the probe accepted %zu, discounted %zu, rejected %zu; wasted $%s",
+	    r->n_machines, r->accepted, r->discounted, r->rejected, usd_fmt(usd, sizeof(usd), r->wasted, 2));
 	cmd_say(ctx, "Forecasts  %zu stored\n", r->n_scores);
 	report_say_scores(ctx, r);
 }

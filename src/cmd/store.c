@@ -164,9 +164,9 @@ store_faults_print(struct store_faults *f, const char *schema, const char *key, 
 		jsonw_end_array(w);
 		return cmd_json_end(f->ctx, err);
 	}
-	cmd_say(f->ctx, "%s\n", f->v.n == 0 ? none : head);
+	cmd_say_hung(f->ctx, 0, "%s", f->v.n == 0 ? none : head);
 	for (size_t i = 0; i < f->v.n; i++)
-		cmd_say(f->ctx, "  %s\n", f->v.v[i]);
+		cmd_say_hung(f->ctx, 4, "  %s", f->v.v[i]);
 	return BERTH_OK;
 }
 

@@ -156,10 +156,10 @@ tick_say(struct cmd_ctx *ctx, const struct broker *b)
 	if (c->ticks > 1) {
 		char from[TIME_FMT_SIZE], to[TIME_FMT_SIZE];
 
-		cmd_say(ctx, "%lld ticks from %s to %s: %s\n", (long long)c->ticks, time_fmt(from, ctx->now), time_fmt(to, b->now),
+		cmd_say_hung(ctx, 4, "%lld ticks from %s to %s: %s", (long long)c->ticks, time_fmt(from, ctx->now), time_fmt(to, b->now),
 		    line[0] != '\0' ? line : "nothing to do");
 	} else if (line[0] != '\0') {
-		cmd_say(ctx, "%s\n", line);
+		cmd_say_hung(ctx, 4, "%s", line);
 	}
 }
 
@@ -220,7 +220,7 @@ tick_dry(struct cmd_ctx *ctx, struct berth_err *err)
 		return rc;
 	if (!cmd_wants_json(ctx)) {
 		for (size_t i = 0; i < p.n_jobs; i++)
-			cmd_say(ctx, "%s  %s: %s\n", p.jobs[i].job.id, p.jobs[i].n_tries > 0 ? "would be placed" : "would wait",
+			cmd_say_hung(ctx, 4, "%s  %s: %s", p.jobs[i].job.id, p.jobs[i].n_tries > 0 ? "would be placed" : "would wait",
 			    p.jobs[i].reason);
 		if (p.n_jobs == 0)
 			cmd_say(ctx, "the queue is empty\n");

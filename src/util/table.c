@@ -345,24 +345,36 @@ table_widest(const struct table *t, const size_t *pick, size_t n, const int *wid
 	return best;
 }
 
-/* Narrows a column that may be cut, names last, one column of the terminal at a time, until the table fits. */
-static void
+/*
+ * Narrows a column that may be cut, names last, one column of the terminal at a time, until the table fits; before any has
+ * less than it should, one space between columns must do. Returns the spaces between columns.
+ */
+static int
 table_fit(const struct table *t, const size_t *pick, size_t n, int columns, int *width)
 {
-	int total = (int)(n > 0 ? n - 1 : 0) * TABLE_GAP;
+	int gaps = (int)(n > 0 ? n - 1 : 0), gap = TABLE_GAP, total = gaps * gap, wish = total;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		bool cut = (t->cols[pick[i]].flags & TABLE_CUT) != 0;
+
 		total += width[i];
+		wish += cut && width[i] > TABLE_CUT_WISH ? TABLE_CUT_WISH : width[i];
+	}
+	if (wish > columns) {
+		gap = 1;
+		total -= gaps * (TABLE_GAP - gap);
+	}
 	while (total > columns) {
 		size_t best = table_widest(t, pick, n, width, false, TABLE_CUT_OTHER);
 
 		if (best == n)
 			best = table_widest(t, pick, n, width, true, TABLE_CUT_MIN);
 		if (best == n)
-			return;
+			return gap;
 		width[best]--;
 		total--;
 	}
+	return gap;
 }
 
 static void
@@ -432,15 +444,15 @@ table_render_text(const struct table *t, const struct table_style *style, const 
     const char *const *text, struct buf *out)
 {
 	size_t head = style->headers ? 1 : 0, n_lines = t->lines.n + head;
-	int *width = arena_array_of(t->arena, n, int);
+	int *width = arena_array_of(t->arena, n, int), gap = TABLE_GAP;
 
 	for (size_t k = 0; k < n_lines * n; k++) {
 		int w = term_width(text[k]);
 
 		width[k % n] = w > width[k % n] ? w : width[k % n];
 	}
-	if (style->columns > 0)
-		table_fit(t, pick, n, style->columns, width);
+	if (style->columns > 0 && style->form == TABLE_FORM_TABLE)
+		gap = table_fit(t, pick, n, style->columns, width);
 	for (size_t r = 0; r < n_lines; r++) {
 		enum table_mark mark = r < head ? TABLE_BOLD : t->lines.v[r - head].mark;
 		bool color = style->color && mark != TABLE_PLAIN;
@@ -449,7 +461,7 @@ table_render_text(const struct table *t, const struct table_style *style, const 
 			buf_add_str(out, table_mark_code(mark));
 		for (size_t i = 0; i < n; i++) {
 			if (i > 0)
-				table_pad(out, TABLE_GAP);
+				table_pad(out, gap);
 			table_field(&t->cols[pick[i]], text[r * n + i], width[i], i + 1 == n, out);
 		}
 		if (color)

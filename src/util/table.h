@@ -76,7 +76,8 @@ void table_mark(struct table *t, enum table_mark mark);
 size_t table_rows(const struct table *t);
 /*
  * Renders into out. Widths count columns of the terminal (UTF-8, wide characters as 2).
- * A table that does not fit is narrowed by leaving out TABLE_SPARE and cutting TABLE_CUT columns, then printed as it is.
+ * A table that does not fit is narrowed by leaving out TABLE_SPARE columns, setting the others closer and cutting TABLE_CUT
+ * ones, then printed as it is; the wide form is whole whatever the width.
  * Errors: BERTH_EUSAGE: select names a column that does not exist (with the list of names).
  */
 BERTH_MUST_CHECK enum berth_code table_render(const struct table *t, const struct table_style *style,

@@ -140,22 +140,23 @@ term_wrap(const char *text, size_t len, int used, int indent, int columns, struc
 {
 	const char *end = text + len;
 	bool first = true;	/* of its line */
+	int gap = 1;		/* spaces before the word, which stay inside a line */
 
 	while (text < end) {
 		const char *space = memchr(text, ' ', (size_t)(end - text));
 		size_t n = space != NULL ? (size_t)(space - text) : (size_t)(end - text);
 		int w = term_width_of(text, n);
 
-		if (!first && used + 1 + w > columns) {
+		if (!first && used + gap + w > columns) {
 			buf_printf(out, "\n%*s", indent, "");
 			used = indent;
 			first = true;
 		}
-		buf_add_str(out, first ? "" : " ");
+		buf_printf(out, "%*s", first ? 0 : gap, "");
 		buf_add(out, text, n);
-		used += w + (first ? 0 : 1);
+		used += w + (first ? 0 : gap);
 		first = false;
-		for (text += n; text < end && *text == ' '; text++)
-			;
+		for (text += n, gap = 0; text < end && *text == ' '; text++)
+			gap++;
 	}
 }

@@ -22,7 +22,7 @@ size_t term_fit(const char *s, int columns);
 /*
  * Words of a line of text, broken at spaces into lines of at most columns (a longer word stands
  * alone), each behind the first with so many spaces before it; the first has taken `used` columns
- * already. No newline at the end.
+ * already. Several spaces inside a line stay. No newline at the end.
  */
 struct buf;
 void term_wrap(const char *text, size_t len, int used, int indent, int columns, struct buf *out);

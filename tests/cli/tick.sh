@@ -64,6 +64,21 @@ expect_err_has '/nowhere/page.html'
 run report --from 2026-12-02T00:00:00Z --to 2026-12-01T00:00:00Z
 expect_exit 2
 
+# What a person reads in a terminal of 80 columns.
+run record csv "$BERTH_DATA/history/gpu-usage.csv"
+COLUMNS=80
+export COLUMNS
+for words in doctor init series 'instances --all' 'jobs --all' 'prices list --gpu H100 --max-age 520w' 'prices history --gpu H100' events \
+    report budget 'probe history' 'tick --dry-run' help 'help prices' 'help doctor'; do
+	# shellcheck disable=SC2086
+	run $words
+	[ -s "$out" ] && [ "$(awk 'length > 80' "$out" | wc -l)" -eq 0 ]
+	ok $? "$words fits 80 columns"
+done
+run events -o wide
+expect_out_has 'released after' "the wide form cuts nothing"
+unset COLUMNS
+
 # Two at once: the second says so and does no harm.
 NOW=2026-12-01T00:01:00Z
 run submit --count 5 "$BERTH_DATA/jobs/batch-inference-l4.yaml"

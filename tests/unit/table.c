@@ -95,16 +95,21 @@ test_forms(const struct table *t)
 	    "98.32  p5.48xlarge\n    -  odd, \"type\"?\n 0.01  \xe4\xb8\xad\xe6\x96\x87\n",
 	    "--columns by key or heading, without headings");
 	render(t, (struct table_style){ .form = TABLE_FORM_TABLE, .headers = true, .columns = 30 },
-	    "NAME        GPUS    $/H  SHARE\n"
-	    "p5.48xlar~     8  98.32  12.5%\n"
-	    "odd, \"typ~     -      -      -\n"
-	    "\xe4\xb8\xad\xe6\x96\x87          -1   0.01      -\n", "cut to 30 columns");
+	    "NAME         GPUS   $/H SHARE\n"
+	    "p5.48xlarge     8 98.32 12.5%\n"
+	    "odd, \"type\"?    -     -     -\n"
+	    "\xe4\xb8\xad\xe6\x96\x87           -1  0.01     -\n", "columns set closer in 30");
+	render(t, (struct table_style){ .form = TABLE_FORM_TABLE, .headers = true, .columns = 27 },
+	    "NAME       GPUS   $/H SHARE\n"
+	    "p5.48xlar~    8 98.32 12.5%\n"
+	    "odd, \"typ~    -     -     -\n"
+	    "\xe4\xb8\xad\xe6\x96\x87         -1  0.01     -\n", "and cut to 27");
 }
 
 static void
 test_wide(const struct table *t)
 {
-	struct table_style style = { .form = TABLE_FORM_WIDE, .headers = false };
+	struct table_style style = { .form = TABLE_FORM_WIDE, .headers = false, .columns = 40 };	/* whole all the same */
 	struct berth_err err = { 0 };
 	struct buf b;
 
@@ -142,7 +147,7 @@ test_term(void)
 	tap_is_long((long long)term_fit("a\xe4\xb8\xad" "b", 3), 4, "and fits into two columns");
 }
 
-/* Spare columns go, the last first, before a name has less than 20 columns; a name is cut from its middle. */
+/* Spare columns go, the last first, before a name has less than 20 columns; then gaps; a name is cut from its middle. */
 static void
 test_fit(struct arena *a)
 {
@@ -153,7 +158,7 @@ test_fit(struct arena *a)
 	static const struct { int columns; const char *want; } cases[] = {
 		{ 46, "SERIES                      LAST  PEAK  NODES\naccelerator=A100,team=nlp\xc3\xa4     1    20      3\n" },
 		{ 36, "SERIES                    LAST  PEAK\naccelera~=A100,team=nlp\xc3\xa4     1    20\n" },
-		{ 20, "SERIES          PEAK\naccel~eam=nlp\xc3\xa4    20\n" },
+		{ 20, "SERIES          PEAK\naccel~team=nlp\xc3\xa4   20\n" },
 	};
 	struct table *t = table_new(a, fit, sizeof(fit) / sizeof(fit[0]));
 
@@ -183,6 +188,9 @@ test_wrap(void)
 	buf_init(&b, 1000);
 	term_wrap(text, strlen(text), 4, 4, 20, &b);
 	tap_is_str(b.p, "The peak is at\n    most\n    accelerator=H100,team=nlp\n    b.", "lines as long as fit, a longer word alone");
+	buf_clear(&b);
+	term_wrap("store   /var  (made here)", 25, 0, 8, 20, &b);
+	tap_is_str(b.p, "store   /var  (made\n        here)", "spaces inside a line stay");
 	buf_free(&b);
 }
 
