@@ -495,10 +495,8 @@ plan_run(struct cmd_ctx *ctx, struct berth_err *err)
 	rc = plan_make(ctx, 0, NULL, &m, err);
 	if (rc == BERTH_OK)
 		rc = plan_finish(ctx, &m, err);
-	if (rc == BERTH_OK && v->lp != NULL && m.o.starts_s > 0 && m.n != 1)
-		rc = err_set(err, BERTH_EUSAGE, "--write-lp with --starts takes one series: name it with --series");
 	if (rc == BERTH_OK && v->lp != NULL)
-		rc = m.o.starts_s > 0 ? plan_schedule_lp(&m.ps[0], &m.o, v->lp, err) : plan_lp(m.ps, m.n, &m.o, v->lp, err);
+		rc = m.o.starts_s > 0 ? plan_schedule_lp(m.ps, m.n, &m.o, v->lp, ctx->arena, err) : plan_lp(m.ps, m.n, &m.o, v->lp, err);
 	if (rc == BERTH_OK && v->demand != NULL)
 		rc = plan_paths_write(m.ps, m.n, v->demand, err);
 	if (rc == BERTH_OK)

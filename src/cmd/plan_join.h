@@ -139,7 +139,9 @@ struct plan_series {
 	int64_t *owned_count;		/* [n_owned] machines */
 	size_t n_owned;
 	struct schedule *schedule;	/* with o->starts_s; else NULL */
+	int64_t schedule_steps, schedule_step_s;	/* of its dates */
 	bool allotted;			/* ... which has a part of a quota that others draw on too */
+	bool together;			/* ... which was planned with others, as one program */
 	double peak;			/* at the service level */
 	bool peak_enough;		/* the paths are enough to claim it */
 	int64_t price_oldest;		/* as_of of the oldest price used; 0: not said */
@@ -202,6 +204,10 @@ BERTH_MUST_CHECK enum berth_code plan_quota_solve(struct plan_series *ps, size_t
     struct berth_err *err);
 /* Rules of series i with its part of the quotas that others draw on, by what the plans take; its own where nothing is shared. */
 const struct commit_shares *plan_quota_allot(const struct plan_series *ps, size_t n, size_t i, struct arena *a);
+/* Is there a quota that counts offers of both? */
+bool plan_quota_shared(const struct plan_series *x, const struct plan_series *y);
+void plan_quota_schedule_explain(struct plan_series *ps, const struct plan_options *o, struct arena *a);
+void plan_quota_schedule_json(struct jsonw *w, const struct plan_series *ps, const struct plan_options *o);
 void plan_quota_explain(struct plan_series *ps, const struct plan_options *o, struct arena *a);
 void plan_quota_json(struct jsonw *w, const struct plan_series *ps, size_t n, const struct plan_options *o);
 
@@ -216,9 +222,14 @@ BERTH_MUST_CHECK enum berth_code plan_schedule(struct plan_series *ps, size_t n,
     struct berth_err *err);
 void plan_schedule_explain(struct plan_series *ps, const struct plan_options *o, struct arena *a);
 void plan_schedule_json(struct jsonw *w, const struct plan_series *ps, const struct plan_options *o);
-/* The integer program of a series' schedule, for any solver that reads CPLEX LP files. */
-BERTH_MUST_CHECK enum berth_code plan_schedule_lp(const struct plan_series *ps, const struct plan_options *o, const char *path,
-    struct berth_err *err);
+/* A step of the series as one of its schedule. */
+int64_t plan_schedule_step(const struct plan_series *ps, int64_t step);
+/*
+ * The integer program of the schedules, for any solver that reads CPLEX LP files: of series that share nothing by the levels of
+ * each, else by hours and paths.
+ */
+BERTH_MUST_CHECK enum berth_code plan_schedule_lp(const struct plan_series *ps, size_t n, const struct plan_options *o,
+    const char *path, struct arena *a, struct berth_err *err);
 /* The same of the plan at one date, over all series: by hours and paths, or by levels where there is one series. */
 BERTH_MUST_CHECK enum berth_code plan_lp(const struct plan_series *ps, size_t n, const struct plan_options *o, const char *path,
     struct berth_err *err);

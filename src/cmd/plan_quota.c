@@ -198,6 +198,15 @@ quota_counts(const struct plan_series *ps, size_t q)
 	return false;
 }
 
+bool
+plan_quota_shared(const struct plan_series *x, const struct plan_series *y)
+{
+	for (size_t q = 0; q < x->shares.n_quotas; q++)
+		if (quota_counts(x, q) && quota_counts(y, q))
+			return true;
+	return false;
+}
+
 /* Series that may meet at a quota: their busiest hours together pass it. */
 static size_t
 quota_meet(struct plan_series *ps, size_t n)
@@ -397,6 +406,45 @@ plan_quota_json(struct jsonw *w, const struct plan_series *ps, size_t n, const s
 		jsonw_fixed(w, "usable", ps[0].shares.quota[q].limit, 0);
 		jsonw_fixed(w, "held", held, 3);
 		jsonw_fixed(w, "price_per_month", price, 6);
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+}
+
+/* Shadow price of a quota in a schedule, USD a month. */
+static double
+quota_schedule_price(const struct plan_series *ps, size_t q)
+{
+	const double *price = ps->schedule->quota_price;
+
+	return price == NULL ? 0 : price[q] / ps->curve.hours * QUOTA_MONTH_HOURS;
+}
+
+void
+plan_quota_schedule_explain(struct plan_series *ps, const struct plan_options *o, struct arena *a)
+{
+	for (size_t q = 0; q < ps->shares.n_quotas; q++) {
+		double price = quota_schedule_price(ps, q);
+		const char *name = quota_name(o, q), *unit = quota_unit(o, q);
+
+		if (price < 0.005 || !quota_counts(ps, q))
+			continue;
+		plan_add(&ps->because, a, arena_printf(a, "schedule: quota %s of %.0f %ss binds%s: one %s more of it would save %.2f USD a "
+		    "month, on average over the horizon", name[0] != '\0' ? name : arena_printf(a, "number %zu", q + 1),
+		    ps->shares.quota[q].limit, unit, ps->together ? ", for all series that it counts together" : "", unit, price));
+	}
+}
+
+void
+plan_quota_schedule_json(struct jsonw *w, const struct plan_series *ps, const struct plan_options *o)
+{
+	jsonw_begin_array(w, "quotas");
+	for (size_t q = 0; q < ps->shares.n_quotas; q++) {
+		if (!quota_counts(ps, q))
+			continue;
+		jsonw_begin_object(w, NULL);
+		jsonw_str(w, "limit", quota_name(o, q));
+		jsonw_fixed(w, "price_per_month", quota_schedule_price(ps, q), 6);
 		jsonw_end_object(w);
 	}
 	jsonw_end_array(w);

@@ -6,31 +6,82 @@
 #include "cmd/plan_join.h"
 #include "model/offer.h"
 #include "util/arena.h"
-#include "util/buf.h"
-#include "util/fileio.h"
 #include "util/json.h"
 #include "util/time.h"
 
 #define SCHEDULE_BUDGET_STEPS 40
 #define SCHEDULE_SAID 24
-#define SCHEDULE_LP_BYTES ((size_t)256 << 20)
+
+/* The finest steps among the series: all schedules count by them. */
+static void
+schedule_steps(struct plan_series *ps, size_t n)
+{
+	size_t finest = 0;
+
+	for (size_t i = 1; i < n; i++)
+		finest = ps[i].demand.n_steps > ps[finest].demand.n_steps ? i : finest;
+	for (size_t i = 0; i < n; i++) {
+		ps[i].schedule_steps = (int64_t)ps[finest].demand.n_steps;
+		ps[i].schedule_step_s = ps[finest].forecast.step_s;
+	}
+}
+
+/* The series' demand by those steps. */
+static const struct commit_demand *
+schedule_demand(const struct plan_series *ps, struct arena *a)
+{
+	size_t steps = (size_t)ps->schedule_steps;
+	struct commit_demand *d = arena_memdup(a, &ps->demand, sizeof(*d));
+	double *gpus;
+
+	if (d->n_steps == steps)
+		return &ps->demand;
+	gpus = arena_array(a, d->n_paths * steps, sizeof(*gpus));
+	for (size_t k = 0; k < d->n_paths; k++)
+		for (size_t t = 0; t < steps; t++)
+			gpus[k * steps + t] = d->gpus[k * d->n_steps + t * d->n_steps / steps];
+	d->gpus = gpus;
+	d->step_hours = (double)ps->schedule_step_s / 3600;
+	d->n_steps = steps;
+	return d;
+}
+
+int64_t
+plan_schedule_step(const struct plan_series *ps, int64_t step)
+{
+	if (step == INT64_MAX || ps->forecast.step_s == ps->schedule_step_s)
+		return step;
+	return step * ps->forecast.step_s / ps->schedule_step_s;
+}
+
+static const struct schedule_owned *
+schedule_owned(const struct plan_series *ps, struct arena *a)
+{
+	struct schedule_owned *own = arena_memdup(a, ps->owned, (ps->n_owned + 1) * sizeof(*own));
+
+	for (size_t i = 0; i < ps->n_owned; i++) {
+		own[i].from = plan_schedule_step(ps, own[i].from);
+		own[i].to = plan_schedule_step(ps, own[i].to);
+	}
+	return own;
+}
 
 static struct schedule_problem
 schedule_of(const struct plan_series *ps, const struct plan_options *o, struct arena *a)
 {
-	int64_t *term = arena_array(a, ps->n_lines + 1, sizeof(*term)), every = o->starts_s / ps->forecast.step_s;
+	int64_t *term = arena_array(a, ps->n_lines + 1, sizeof(*term)), every = o->starts_s / ps->schedule_step_s;
 
 	for (size_t i = 0; i < ps->n_lines; i++)
 		if (ps->lines[i].kind == COMMIT_RESERVED)
-			term[i] = (int64_t)fmax(1, rint(offer_term_hours(ps->offers[i]) * 3600 / (double)ps->forecast.step_s));
-	return (struct schedule_problem){ &ps->demand, ps->lines, ps->n_lines, term, ps->owned, ps->n_owned, every > 0 ? every : 1,
-		ps->problem.unserved, ps->problem.peak, 0, NAN, &ps->shares };
+			term[i] = (int64_t)fmax(1, rint(offer_term_hours(ps->offers[i]) * 3600 / (double)ps->schedule_step_s));
+	return (struct schedule_problem){ schedule_demand(ps, a), ps->lines, ps->n_lines, term, schedule_owned(ps, a), ps->n_owned,
+		every > 0 ? every : 1, ps->problem.unserved, ps->problem.peak, 0, NAN, &ps->shares };
 }
 
 /* All series at one price of money; *bound_out: what that binds. */
 static enum berth_code
-schedule_at(struct plan_series *ps, struct schedule_problem *p, size_t n, double theta, struct arena *a, double *bound_out,
-    struct berth_err *err)
+schedule_at(struct plan_series *ps, struct schedule_problem *p, size_t n, double theta, struct schedule **to, struct arena *a,
+    double *bound_out, struct berth_err *err)
 {
 	*bound_out = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -38,24 +89,24 @@ schedule_at(struct plan_series *ps, struct schedule_problem *p, size_t n, double
 
 		p[i].theta = theta;
 		p[i].budget = NAN;
-		rc = schedule_solve(&p[i], a, ps[i].schedule, err);
+		rc = schedule_solve(&p[i], a, to[i], err);
 		if (rc != BERTH_OK)
 			return err_ctx(err, "series %s", ps[i].series.name);
-		*bound_out += ps[i].schedule->bound_usd;
+		*bound_out += to[i]->bound_usd;
 	}
 	return BERTH_OK;
 }
 
 /* As plan_budget(): one price for all, then what is left goes to them in turn. */
 static enum berth_code
-schedule_budget(struct plan_series *ps, struct schedule_problem *p, size_t n, double budget, struct arena *a,
+schedule_budget(struct plan_series *ps, struct schedule_problem *p, size_t n, double budget, struct schedule **to, struct arena *a,
     struct berth_err *err)
 {
 	double lo = 0, hi = 1, bound, left = budget;
 	enum berth_code rc = BERTH_OK;
 
 	for (; n > 1; hi *= 4) {
-		rc = schedule_at(ps, p, n, hi, a, &bound, err);
+		rc = schedule_at(ps, p, n, hi, to, a, &bound, err);
 		if (rc != BERTH_OK)
 			return rc;
 		if (bound <= budget)
@@ -67,63 +118,191 @@ schedule_budget(struct plan_series *ps, struct schedule_problem *p, size_t n, do
 	for (int k = 0; k < SCHEDULE_BUDGET_STEPS && n > 1 && rc == BERTH_OK; k++) {
 		double mid = lo + (hi - lo) / 2;
 
-		rc = schedule_at(ps, p, n, mid, a, &bound, err);
+		rc = schedule_at(ps, p, n, mid, to, a, &bound, err);
 		*(bound <= budget ? &hi : &lo) = mid;
 	}
 	if (n > 1 && rc == BERTH_OK) {
-		rc = schedule_at(ps, p, n, hi, a, &bound, err);
+		rc = schedule_at(ps, p, n, hi, to, a, &bound, err);
 		left = budget - bound;
 	}
 	for (size_t i = 0; i < n && rc == BERTH_OK; i++) {
-		left += n > 1 ? ps[i].schedule->bound_usd : 0;
+		left += n > 1 ? to[i]->bound_usd : 0;
 		p[i].theta = 0;
 		p[i].budget = left;
-		rc = schedule_solve(&p[i], a, ps[i].schedule, err);
-		left -= ps[i].schedule->bound_usd;
+		rc = schedule_solve(&p[i], a, to[i], err);
+		left -= to[i]->bound_usd;
 	}
 	return rc;
+}
+
+static struct schedule **
+schedule_new(size_t n, struct arena *a)
+{
+	struct schedule **s = arena_array(a, n + 1, sizeof(*s));
+
+	for (size_t i = 0; i < n; i++)
+		s[i] = arena_array(a, 1, sizeof(**s));
+	return s;
+}
+
+/* Each series with its part of the quotas that it shares; the bound is as if the others left it all. */
+static enum berth_code
+schedule_parts(struct plan_series *ps, const struct schedule_problem *p, size_t n, double budget, struct schedule **part,
+    struct arena *a, struct berth_err *err)
+{
+	struct schedule_problem *own = arena_memdup(a, p, (n + 1) * sizeof(*own));
+	double bound;
+	enum berth_code rc;
+
+	for (size_t i = 0; i < n; i++)
+		own[i].rules = plan_quota_allot(ps, n, i, a);
+	rc = schedule_at(ps, own, n, 0, part, a, &bound, err);
+	if (rc == BERTH_OK && !isnan(budget) && bound > budget)
+		rc = schedule_budget(ps, own, n, budget, part, a, err);
+	return rc;
+}
+
+static bool
+schedule_proven(struct schedule *const *s, size_t n)
+{
+	bool proven = true;
+
+	for (size_t i = 0; i < n; i++)
+		proven = proven && s[i]->optimal;
+	return proven;
+}
+
+/*
+ * All at once. Where that ends without a proof, plans of parts are another place to begin from; where the program is too large
+ * they are the plan.
+ */
+static enum berth_code
+schedule_together(struct plan_series *ps, const struct schedule_problem *p, size_t n, double budget, struct arena *a,
+    struct berth_err *err)
+{
+	struct schedule **alone = schedule_new(n, a), **out = schedule_new(n, a), **part = schedule_new(n, a);
+	struct berth_err why;
+	enum berth_code rc, parts;
+
+	for (size_t i = 0; i < n; i++) {
+		*alone[i] = *ps[i].schedule;
+		ps[i].allotted = false;
+	}
+	rc = schedule_solve_joint(p, n, budget, alone, NULL, a, out, err);
+	if (rc != BERTH_OK && rc != BERTH_EINFEASIBLE && rc != BERTH_EFAIL)
+		return rc;
+	if (rc != BERTH_OK || !schedule_proven(out, n)) {
+		enum berth_code again = rc;
+
+		parts = schedule_parts(ps, p, n, budget, part, a, &why);
+		if (parts == BERTH_OK && rc != BERTH_EFAIL)
+			again = schedule_solve_joint(p, n, budget, alone, part, a, out, err);
+		if (parts != BERTH_OK && rc != BERTH_OK)
+			return rc == BERTH_EFAIL ? (*err = why, parts) : rc;
+		for (size_t i = 0; i < n && again != BERTH_OK; i++) {
+			*out[i] = *part[i];
+			out[i]->lower_bound_usd = fmin(alone[i]->lower_bound_usd, part[i]->cost_usd);
+			out[i]->optimal = part[i]->cost_usd - out[i]->lower_bound_usd <= 1e-9 * fmax(1, part[i]->cost_usd);
+			ps[i].allotted = true;
+		}
+	}
+	for (size_t i = 0; i < n; i++) {
+		ps[i].schedule = out[i];
+		ps[i].together = !ps[i].allotted;
+	}
+	return BERTH_OK;
+}
+
+/* Series whose quotas meet, from the first of them on, are brought to the front, by their place; how many. */
+static size_t
+schedule_group(const struct plan_series *ps, size_t *rest, size_t n)
+{
+	size_t group = 1;
+
+	for (size_t k = 0; k < group; k++)
+		for (size_t i = group; i < n; i++)
+			if (plan_quota_shared(&ps[rest[k]], &ps[rest[i]])) {
+				size_t was = rest[i];
+
+				memmove(&rest[group + 1], &rest[group], (i - group) * sizeof(*rest));
+				rest[group++] = was;
+			}
+	return group;
+}
+
+/* Some of the series, as if there were no others. */
+static enum berth_code
+schedule_some(struct plan_series *ps, const struct schedule_problem *p, const size_t *which, size_t n, struct arena *a,
+    struct berth_err *err)
+{
+	struct plan_series *some = arena_array(a, n, sizeof(*some));
+	struct schedule_problem *of = arena_array(a, n, sizeof(*of));
+	enum berth_code rc;
+
+	for (size_t i = 0; i < n; i++) {
+		some[i] = ps[which[i]];
+		of[i] = p[which[i]];
+	}
+	rc = schedule_together(some, of, n, NAN, a, err);
+	for (size_t i = 0; i < n; i++)
+		ps[which[i]] = some[i];
+	return rc;
+}
+
+static bool
+schedule_over(const struct plan_series *ps, size_t n, double budget)
+{
+	double bound = 0;
+
+	for (size_t i = 0; i < n; i++)
+		bound += ps[i].schedule->bound_usd;
+	return !isnan(budget) && bound > budget;
+}
+
+/* Each by itself, then those together that share a quota, or all under a budget that binds. */
+static enum berth_code
+schedule_all(struct plan_series *ps, struct schedule_problem *p, size_t n, double budget, struct arena *a, struct berth_err *err)
+{
+	struct schedule **to = schedule_new(n, a);
+	size_t *rest = arena_array(a, n + 1, sizeof(*rest)), group;
+	double bound;
+	enum berth_code rc = schedule_at(ps, p, n, 0, to, a, &bound, err);
+
+	for (size_t i = 0; i < n; i++) {
+		ps[i].schedule = to[i];
+		rest[i] = i;
+	}
+	if (rc != BERTH_OK)
+		return rc;
+	for (size_t k = 0; k < n && rc == BERTH_OK && !schedule_over(ps, n, budget); k += group) {
+		group = schedule_group(ps, rest + k, n - k);
+		if (group > 1)
+			rc = schedule_some(ps, p, rest + k, group, a, err);
+	}
+	if (rc != BERTH_OK || !schedule_over(ps, n, budget))
+		return rc;
+	for (size_t i = 0; i < n; i++)
+		ps[i].schedule = to[i];
+	return n == 1 ? schedule_budget(ps, p, n, budget, to, a, err) : schedule_together(ps, p, n, budget, a, err);
 }
 
 enum berth_code
 plan_schedule(struct plan_series *ps, size_t n, const struct plan_options *o, struct arena *a, struct berth_err *err)
 {
 	struct schedule_problem *p = arena_array(a, n + 1, sizeof(*p));
-	double bound, *lower = arena_array(a, n + 1, sizeof(*lower));
-	bool any = false;
-	enum berth_code rc;
 
 	if (o->starts_s <= 0)
 		return BERTH_OK;
-	for (size_t i = 0; i < n; i++) {
+	schedule_steps(ps, n);
+	for (size_t i = 0; i < n; i++)
 		p[i] = schedule_of(&ps[i], o, a);
-		ps[i].schedule = arena_array(a, 1, sizeof(*ps[i].schedule));
-	}
-	rc = schedule_at(ps, p, n, 0, a, &bound, err);
-	for (size_t i = 0; i < n && rc == BERTH_OK; i++) {
-		lower[i] = ps[i].schedule->lower_bound_usd;
-		p[i].rules = plan_quota_allot(ps, n, i, a);
-		ps[i].allotted = p[i].rules != &ps[i].shares;
-		any = any || ps[i].allotted;
-	}
-	if (rc == BERTH_OK && any)
-		rc = schedule_at(ps, p, n, 0, a, &bound, err);
-	if (rc == BERTH_OK && !isnan(o->budget_usd) && bound > o->budget_usd)
-		rc = schedule_budget(ps, p, n, o->budget_usd, a, err);
-	for (size_t i = 0; i < n && rc == BERTH_OK; i++) {
-		struct schedule *s = ps[i].schedule;
-
-		if (!ps[i].allotted)
-			continue;
-		s->lower_bound_usd = fmin(lower[i], s->cost_usd);	/* as if the others left it all */
-		s->optimal = s->cost_usd - s->lower_bound_usd <= 1e-9 * fmax(1, s->cost_usd);
-	}
-	return rc;
+	return schedule_all(ps, p, n, o->budget_usd, a, err);
 }
 
 static int64_t
 schedule_time(const struct plan_series *ps, int64_t step)
 {
-	return ps->forecast.t0 + step * ps->forecast.step_s;
+	return ps->forecast.t0 + step * ps->schedule_step_s;
 }
 
 /* Machines of this line that end at a step. */
@@ -162,7 +341,7 @@ schedule_lapses(const struct plan_series *ps, const struct schedule_buy *b)
 	const struct schedule *s = ps->schedule;
 	int64_t ending, again;
 
-	if (b->to >= (int64_t)ps->demand.n_steps)
+	if (b->to >= ps->schedule_steps)
 		return 0;
 	ending = schedule_ending(s, b->line, b->to);
 	again = schedule_beginning(s, b->line, b->to);
@@ -200,9 +379,12 @@ plan_schedule_explain(struct plan_series *ps, const struct plan_options *o, stru
 	    "holds, %.2f USD are expected, %s", (double)o->starts_s / (7 * 86400), s->cost_usd, s->optimal ?
 	    "the least there is on this forecast" : arena_printf(a, "at most %.2f %% above any other (bound %.2f USD)", gap,
 	    s->lower_bound_usd)));
+	if (ps->together)
+		plan_add(&ps->because, a, "schedule: all series under these quotas and this budget were planned together, at all dates");
 	if (ps->allotted)
 		plan_add(&ps->because, a, "schedule: of quotas that other series draw on too it has the part that the plan at one date "
 		    "takes; the bound is as if they left it all");
+	plan_quota_schedule_explain(ps, o, a);
 	for (size_t k = 0; k < s->n && k < SCHEDULE_SAID; k++)
 		schedule_say(ps, &s->buy[k], a);
 	if (s->n == 0)
@@ -225,6 +407,7 @@ plan_schedule_json(struct jsonw *w, const struct plan_series *ps, const struct p
 	jsonw_fixed(w, "bound", s->bound_usd, 6);
 	jsonw_bool(w, "optimal", s->optimal);
 	jsonw_fixed(w, "budget_price", s->theta, 6);
+	plan_quota_schedule_json(w, ps, o);
 	jsonw_begin_array(w, "buys");
 	for (size_t k = 0; k < s->n; k++) {
 		const struct schedule_buy *b = &s->buy[k];
@@ -247,117 +430,4 @@ plan_schedule_json(struct jsonw *w, const struct plan_series *ps, const struct p
 	}
 	jsonw_end_array(w);
 	jsonw_end_object(w);
-}
-
-/* z_t_k: GPUs of a run of levels with one slope that nothing reserved carries in stretch t; the rest's cost is their sum. */
-static void
-schedule_lp_rest(struct buf *b, const struct terms_rest *r, bool objective, size_t t)
-{
-	const double *v = r->usd + t * ((size_t)r->levels + 1);
-
-	for (int64_t k = 0; k < r->levels;) {
-		double slope = v[k] - v[k + 1];
-		int64_t n = 1;
-
-		while (k + n < r->levels && v[k + n] - v[k + n + 1] == slope)
-			n++;
-		if (objective)
-			buf_printf(b, " + %.17g z%zu_%lld\n", slope, t, (long long)k);
-		else
-			buf_printf(b, " z%zu_%lld <= %lld\n", t, (long long)k, (long long)n);
-		k += n;
-	}
-}
-
-/* A provider's part of what runs in stretch t, with what is owned on the right. */
-static void
-schedule_lp_share(struct buf *b, const struct plan_series *ps, size_t k, bool most, size_t t)
-{
-	const struct schedule_form *f = &ps->schedule->form;
-	double part = most ? ps->shares.share[k].max : ps->shares.share[k].min, owned = 0;
-
-	buf_printf(b, " s%zu_%zu_%d: 0 one", t, k, most);
-	for (size_t j = 0; j < f->n_offers; j++)
-		if (f->offers[j].from <= t && t < f->offers[j].to)
-			buf_printf(b, "\n %+.17g x%zu", ((ps->shares.group[f->line[j]] == k + 1) - part) *
-			    (double)ps->lines[f->line[j]].gpus, j);
-	for (size_t i = 0; i < ps->n_owned; i++)
-		if (ps->owned[i].from <= f->border[t] && f->border[t + 1] <= ps->owned[i].to)
-			owned += ((ps->owned[i].group == k + 1) - part) * (double)ps->owned[i].gpus;
-	buf_printf(b, " %s= %.17g\n", most ? "<" : ">", -owned);
-}
-
-static void
-schedule_lp_rows(struct buf *b, const struct schedule_form *f, const struct commit_line *lines)
-{
-	const struct terms_rest *r = f->rest;
-
-	for (size_t t = 0; t < r->n; t++) {
-		const double *v = r->usd + t * ((size_t)r->levels + 1);
-
-		buf_printf(b, " d%zu: 0 one", t);
-		for (size_t j = 0; j < f->n_offers; j++)
-			if (f->offers[j].from <= t && t < f->offers[j].to)
-				buf_printf(b, "\n + %lld x%zu", (long long)lines[f->line[j]].gpus, j);
-		for (int64_t k = 0; k < r->levels; k++)
-			if (k == 0 || v[k] - v[k + 1] != v[k - 1] - v[k])
-				buf_printf(b, "\n + z%zu_%lld", t, (long long)k);
-		buf_printf(b, " >= %lld\n", (long long)r->levels);
-		if (r->least == NULL || r->least[t] == 0)
-			continue;
-		buf_printf(b, " p%zu: 0 one", t);
-		for (size_t j = 0; j < f->n_offers; j++)
-			if (f->offers[j].from <= t && t < f->offers[j].to)
-				buf_printf(b, "\n + %lld x%zu", (long long)lines[f->line[j]].gpus, j);
-		buf_printf(b, " >= %lld\n", (long long)r->least[t]);
-	}
-}
-
-enum berth_code
-plan_schedule_lp(const struct plan_series *ps, const struct plan_options *o, const char *path, struct berth_err *err)
-{
-	const struct schedule_form *f = &ps->schedule->form;
-	double rest = 0;
-	struct buf b;
-	enum berth_code rc;
-
-	if (ps->shares.n_quotas > 0) {
-		err_set(err, BERTH_EUSAGE, "the program of --starts is written without quotas: leave --on-demand-limit and the limits of "
-		    "berth.yaml out");
-		return err_at(err, "--write-lp");
-	}
-	buf_init(&b, SCHEDULE_LP_BYTES);
-	for (size_t t = 0; t < f->rest->n; t++)
-		rest += f->rest->usd[t * ((size_t)f->rest->levels + 1) + (size_t)f->rest->levels];
-	buf_printf(&b, "\\ berth plan --starts: x = machines bought, z = GPUs that nothing reserved carries\nMinimize\n cost: %.17g one\n",
-	    rest);
-	for (size_t j = 0; j < f->n_offers; j++)
-		buf_printf(&b, " + %.17g x%zu\n", usd_to_double(f->offers[j].cost), j);
-	for (size_t t = 0; t < f->rest->n; t++)
-		schedule_lp_rest(&b, f->rest, true, t);
-	buf_printf(&b, "Subject To\n");
-	schedule_lp_rows(&b, f, ps->lines);
-	for (size_t k = 0; k < 2 * ps->shares.n * f->rest->n; k++)
-		schedule_lp_share(&b, ps, k / 2 % ps->shares.n, k % 2 == 0, k / 2 / ps->shares.n);
-	if (!isnan(o->budget_usd)) {
-		buf_printf(&b, " budget: 0 one");
-		for (size_t j = 0; j < f->n_offers; j++)
-			buf_printf(&b, "\n + %.17g x%zu", usd_to_double(f->offers[j].cost), j);
-		buf_printf(&b, " <= %.17g\n", o->budget_usd);
-	}
-	buf_printf(&b, "Bounds\n one = 1\n");
-	for (size_t j = 0; j < f->n_offers; j++)
-		if (f->offers[j].max < INT64_MAX)
-			buf_printf(&b, " x%zu <= %lld\n", j, (long long)f->offers[j].max);
-	for (size_t t = 0; t < f->rest->n; t++)
-		schedule_lp_rest(&b, f->rest, false, t);
-	buf_printf(&b, "General\n");
-	for (size_t j = 0; j < f->n_offers; j++)
-		buf_printf(&b, " x%zu\n", j);
-	buf_printf(&b, "End\n");
-	rc = buf_check(&b, path, err);
-	if (rc == BERTH_OK)
-		rc = atomicfile_write(path, b.p, b.len, 0644, err);
-	buf_free(&b);
-	return rc;
 }

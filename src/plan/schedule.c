@@ -100,7 +100,7 @@ schedule_offers(struct schedule_work *w, struct berth_err *err)
 }
 
 /* Share of the time in which each further GPU is busy, in steps [from, to); demand over cap is cut to it. */
-void
+static void
 schedule_busy(const struct commit_demand *d, int64_t from, int64_t to, double cap, double *u, size_t levels)
 {
 	double total = 0;
@@ -164,8 +164,9 @@ schedule_stretches(struct schedule_work *w, struct berth_err *err)
 		return err_set(err, BERTH_EINVAL, "%zu start and end dates are too many; take later ones (--starts)", w->rest.n);
 	w->usd = arena_array(w->a, w->rest.n * ((size_t)w->rest.levels + 1), sizeof(*w->usd));
 	w->least = arena_array(w->a, w->rest.n, sizeof(*w->least));
-	u = arena_array(w->a, levels + 1, sizeof(*u));
-	for (size_t t = 0; t < w->rest.n; t++) {
+	w->levels = levels;
+	w->use = u = arena_array(w->a, w->rest.n * (levels + 1), sizeof(*u));
+	for (size_t t = 0; t < w->rest.n; t++, u += levels + 1) {
 		int64_t from = w->border.v[t], to = w->border.v[t + 1], owned = 0;
 		struct commit_curve c = { u, levels, 0, cap, (double)(to - from) * d->step_hours };
 		const struct commit_problem cp = { &c, p->lines, p->n_lines, p->unserved, NAN, NAN, 0 };
@@ -380,7 +381,8 @@ schedule_report(struct schedule_work *w, struct schedule *out)
 	}
 	qsort(out->buy, out->n, sizeof(*out->buy), schedule_cmp_buy);
 	*rest = w->rest;
-	out->form = (struct schedule_form){ w->offer.v, w->line.v, w->offer.n, rest, w->border.v };
+	out->form = (struct schedule_form){ w->offer.v, w->line.v, w->offer.n, rest, w->border.v, w->use,
+		w->levels };
 }
 
 enum berth_code

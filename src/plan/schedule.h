@@ -38,6 +38,8 @@ struct schedule_form {
 	size_t n_offers;
 	const struct terms_rest *rest;		/* by GPUs reserved */
 	const int64_t *border;			/* [rest->n + 1] steps */
+	const double *use;			/* [rest->n][levels + 1] share of the time in which each further GPU is busy */
+	size_t levels;
 };
 
 struct schedule {
@@ -60,5 +62,15 @@ struct schedule {
  */
 BERTH_MUST_CHECK enum berth_code schedule_solve(const struct schedule_problem *p, struct arena *a,
     struct schedule *schedule_out, struct berth_err *err);
+
+/*
+ * Several schedules that draw on the same quotas, which hold for all of them together in each hour of each path, and on one
+ * budget (NaN: none): one program. A problem's own budget and theta are not looked at; all have the same steps, their paths go
+ * together. alone [n]: each by itself, without a budget, whose bounds add up to one; part [n]: what keeps the quotas together,
+ * to begin with (NULL: nothing). Neither is changed. Costs and bounds are split by member. out [n] may not be alone or part.
+ * Errors: as schedule_solve(); BERTH_EFAIL where the program would be too large.
+ */
+BERTH_MUST_CHECK enum berth_code schedule_solve_joint(const struct schedule_problem *p, size_t n, double budget,
+    struct schedule *const *alone, struct schedule *const *part, struct arena *a, struct schedule **out, struct berth_err *err);
 
 #endif

@@ -13,14 +13,12 @@ struct rules_hour {
 
 /* The hours of one member as levels and their shares of the time. */
 static void
-hours_levels(struct rules *s, size_t t, double cap)
+hours_levels(struct rules *s, size_t t)
 {
-	const struct schedule_work *w = &s->w[0];
 	struct commit_recourse *r = &s->r[t];
-	size_t levels = (size_t)ceil(cap);
-	double *u = arena_array(s->a, levels + 1, sizeof(*u));
+	size_t levels = s->w[0].levels;
+	const double *u = s->w[0].use + t * (levels + 1);
 
-	schedule_busy(w->p->demand, w->border.v[t], w->border.v[t + 1], cap, u, levels);
 	r->demand = arena_array(s->a, levels + 1, sizeof(double));
 	r->weight = arena_array(s->a, levels + 1, sizeof(double));
 	for (size_t l = 0; l <= levels; l++) {
@@ -160,7 +158,7 @@ rules_hours(struct rules *s)
 		size_t n;
 
 		if (s->n == 1) {
-			hours_levels(s, t, cap[0]);
+			hours_levels(s, t);
 			continue;
 		}
 		scratch = arena_new();

@@ -15,13 +15,12 @@ struct schedule_work {
 	VEC(struct terms_offer) offer;
 	VEC(size_t) line;
 	struct terms_rest rest;		/* by GPUs */
-	double *usd;
+	double *usd, *use;		/* use: [rest.n][levels + 1] */
+	size_t levels;			/* of demand */
 	int64_t *least;
 	int64_t *count;			/* [offers] */
 };
 
-/* Share of the time in which each further GPU is busy, in steps [from, to), into u [levels + 1]. */
-void schedule_busy(const struct commit_demand *d, int64_t from, int64_t to, double cap, double *u, size_t levels);
 /* Are there quotas, shares or limits that the flow does not know, or machines of several sizes? */
 bool schedule_ruled(const struct schedule_work *w, size_t n_sizes);
 /*

@@ -173,12 +173,7 @@ run plan web --no-spot --max-term 12 --paths 60 --starts 8w -o json
 expect_exit 0
 flat | awk -F '\t' '/schedule.buys/ && $1 ~ /\.provider$/ { b += $2 == "bold" } END { exit !(b > 0) }'
 ok $? "what the quota of the cheaper does not let is bought of the other"
-run plan web --no-spot --paths 60 --starts 8w --write-lp x.lp
-expect_exit 2
 rm "$HOME/.config/berth/berth.yaml"
-run plan --no-spot --paths 60 --starts 4w --write-lp x.lp
-expect_exit 2
-expect_err_has 'one series'
 run plan flat --no-spot --paths 60 --starts 4w --write-lp no/such/place.lp
 expect_exit 1
 done_testing
