@@ -144,7 +144,7 @@ placing_refused_too(const struct placing_work_space *w, const struct job *j, siz
 	    e->total_usd > left))
 		return true;
 	if ((e->refuse < REFUSE_PROBE_FAILED && po->facts.probe_failed) ||
-	    (e->refuse < REFUSE_UNAVAILABLE && po->offer->available == AVAIL_NO) ||
+	    (e->refuse < REFUSE_UNAVAILABLE && po->facts.none_until > w->o->now && !po->facts.paid) ||
 	    (e->refuse < REFUSE_BLOCKED_UNTIL && po->facts.blocked_until > w->o->now))
 		return true;
 	return e->refuse < REFUSE_NO_QUOTA && (po->machines < e->machines || placing_never(w, offer, e->machines, &over) != NULL);
@@ -181,6 +181,8 @@ placing_hint_add(struct placing_work_space *w, struct placing_hint *h, const str
 	} else if ((e->refuse == REFUSE_BLOCKED_UNTIL || e->refuse == REFUSE_PROBE_FAILED) &&
 	    (h->free_at == 0 || po->facts.blocked_until < h->free_at)) {
 		h->free_at = po->facts.blocked_until;
+	} else if (e->refuse == REFUSE_UNAVAILABLE && (h->none == NULL || po->facts.none_until < h->none->facts.none_until)) {
+		h->none = po;
 	}
 }
 

@@ -240,7 +240,9 @@ placing_change_rule(struct placing_change_list *l, size_t i, size_t k, enum refu
 		c->to = n->usd;
 		c->text = arena_printf(w->a, "%.2f USD to spend would pay for %s", n->usd, c->offer);
 	} else if (code == REFUSE_UNAVAILABLE) {
-		c->text = arena_printf(w->a, "%s for %.2f USD, when its provider has some again", c->offer, n->usd);
+		c->at = w->facts.offers[n->offer].facts.none_until;
+		c->text = arena_printf(w->a, "%s for %.2f USD, when its provider has some again (%s)", c->offer, n->usd,
+		    placing_none_text(&w->facts.offers[n->offer], w->a));
 	} else if (code == REFUSE_PROBE_FAILED) {
 		c->at = w->facts.offers[n->offer].facts.blocked_until;
 		c->text = arena_printf(w->a, "the hold on %s after a rejected machine ends %s: it would cost %.2f USD", c->offer,

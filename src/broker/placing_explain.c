@@ -27,6 +27,20 @@ placing_label(const struct placing_offer *po, int machines, struct arena *a)
 	    machines > 1 ? arena_printf(a, "%d", machines) : "", speed);
 }
 
+const char *
+placing_none_text(const struct placing_offer *po, struct arena *a)
+{
+	const struct offer_gap *last = po->n_gaps > 0 ? &po->gaps[po->n_gaps - 1] : NULL;
+	char since[TIME_FMT_SIZE], at[TIME_FMT_SIZE], until[TIME_FMT_SIZE];
+
+	time_fmt(at, po->none_at);
+	time_fmt(until, po->facts.none_until);
+	if (last == NULL || last->from >= po->none_at)
+		return arena_printf(a, "none to be had, as its provider said at %s; it is asked again from %s", at, until);
+	return arena_printf(a, "none to be had since %s, as its provider last said at %s; it is asked again from %s",
+	    time_fmt(since, last->from), at, until);
+}
+
 static const char *
 placing_detail(const struct placing_work_space *w, size_t i)
 {
@@ -39,7 +53,7 @@ placing_detail(const struct placing_work_space *w, size_t i)
 	if (r[REFUSE_BLOCKED_UNTIL] + r[REFUSE_PROBE_FAILED] > 0)
 		return arena_printf(w->a, "the first hold ends %s", time_fmt(t, h->free_at));
 	if (r[REFUSE_UNAVAILABLE] > 0)
-		return NULL;
+		return arena_printf(w->a, "%s: %s", placing_label(h->none, 1, w->a), placing_none_text(h->none, w->a));
 	if (r[REFUSE_OVER_BUDGET] > 0)
 		return arena_printf(w->a, "the cheapest costs %.2f USD", h->least_usd);
 	if (r[REFUSE_DEADLINE] > 0)

@@ -18,8 +18,6 @@
 #include "util/strmap.h"
 #include "util/vec.h"
 
-#define PLACING_KEY_SIZE 512
-
 /* What machines did: of a kind, how long they took to start; of a spot pool, hours up and times taken back. */
 struct placing_learned {
 	double starts, start_s, hours, ends;
@@ -40,6 +38,8 @@ struct placing_rows {
 	size_t n_instances;
 	struct instance *lives;		/* [n_lives] of the last 30 days, however bought */
 	size_t n_lives;
+	struct offer_gap *gaps;
+	size_t n_gaps;
 	struct strmap capacity;		/* key text -> index */
 	struct strmap start, spot;		/* kind of machine, spot pool -> index into learned */
 	struct placing_learned *learned;	/* [2 n_lives] */
@@ -67,6 +67,8 @@ placing_rows_load(struct store *s, int64_t now, struct arena *a, struct placing_
 		rc = store_instance_list(s, INSTANCE_ALIVE, a, &r->instances, &r->n_instances, err);
 	if (rc == BERTH_OK)
 		rc = store_instance_lives(s, now - PLACING_LIVES_S, a, &r->lives, &r->n_lives, err);
+	if (rc == BERTH_OK)
+		rc = store_offer_gaps(s, now - PLACING_LIVES_S, a, &r->gaps, &r->n_gaps, err);
 	if (rc == BERTH_OK)
 		rc = store_budget_list(s, now, a, &f->budgets, &f->n_budgets, err);
 	return rc;
@@ -348,6 +350,7 @@ placing_facts_load(struct store *store, const struct accel_table *accels, const 
 	placing_index(a, &r);
 	placing_learn(a, &r, o->now, out);
 	placing_offers(&r, accels, a, out);
+	placing_readings(out, r.gaps, r.n_gaps, o->ages.none_s, a);
 	placing_quotas(&r, o, a, out);
 	return BERTH_OK;
 }

@@ -5,7 +5,9 @@
 #include "broker/placing.h"
 #include "model/budget.h"
 #include "model/machine.h"
+#include "store/offer_rows.h"
 
+#define PLACING_KEY_SIZE 512		/* of place_key_text() */
 #define PLACING_LIVES_S (30 * 86400)	/* how far back the lives of spot machines tell */
 
 /* One offer with its facts. An owned commitment with free machines is an offer of its own: the same machine, paid. */
@@ -16,6 +18,9 @@ struct placing_offer {
 	int64_t last_won, last_lost;	/* launches here; 0: never */
 	double start_late_s;		/* a start-up takes longer in one case of 20 at most: what a deadline is kept by */
 	size_t account;			/* index into accounts[] */
+	int64_t none_at;		/* its provider said that it has none, and nothing later says otherwise; 0: not */
+	const struct offer_gap *gaps;	/* [n_gaps] when its provider had none, in the order of time */
+	size_t n_gaps;
 };
 
 /* A quota with what runs now taken off. */
@@ -37,6 +42,12 @@ struct placing_facts {
 	struct instance *lives;		/* [n_lives] spot machines of the last 30 days, those that run too, newest first */
 	size_t n_lives;
 };
+
+/*
+ * What providers last said of having an offer, by whatever list said it last: that there is none refuses it for a while,
+ * then weighs as a launch that was lost at that time. gaps [n_gaps] as store_offer_gaps() gives them; borrowed.
+ */
+void placing_readings(struct placing_facts *f, const struct offer_gap *gaps, size_t n_gaps, int64_t none_s, struct arena *a);
 
 BERTH_MUST_CHECK enum berth_code placing_facts_load(struct store *store, const struct accel_table *accels,
     const struct placing_options *o, struct arena *a, struct placing_facts *out, struct berth_err *err);

@@ -66,6 +66,7 @@ struct placing_hint {
 	int64_t quota_left;
 	VEC(struct placing_need) over;	/* what quotas alone refuse */
 	int64_t free_at;		/* end of the first hold; 0: none */
+	const struct placing_offer *none;	/* that its provider says it has none of, and is asked again first */
 };
 
 
@@ -77,6 +78,8 @@ void placing_estimate(struct placing_work_space *w, const struct cost_job *c, bo
 const char *placing_resource(const struct placing_work_space *w, size_t r, const char **unit_out);
 /* "aws us-east-1a p5.48xlarge spot" */
 const char *placing_label(const struct placing_offer *po, int machines, struct arena *a);
+/* "none to be had since TIME, as its provider last said at TIME; it is asked again from TIME" */
+const char *placing_none_text(const struct placing_offer *po, struct arena *a);
 /* Tries, reason and the rest of what is told of job i. left [n_resources] after the plan. */
 void placing_tell(struct placing_work_space *w, size_t i, const struct place_plan *plan, const int64_t *left);
 /* What would change the outcome: into w->jobs[i].changes. runner_up: a candidate, or PLACE_NONE. */

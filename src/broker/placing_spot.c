@@ -45,12 +45,14 @@ struct placing_spot_pool {
 	double stood_s;			/* the longest that a zone that can be asked has been up, likewise */
 };
 
-/* When spot of the offer's kind and place was last refused or taken back; 0: never, as far as is known. */
+/* When spot of the offer's kind and place was last refused, taken back or said to be gone; 0: never, as far as is known. */
 static int64_t
 placing_spot_went(const struct placing_facts *f, const struct placing_offer *po)
 {
 	int64_t went = po->last_lost;
 
+	if (po->n_gaps > 0 && po->gaps[po->n_gaps - 1].until > went)
+		went = po->gaps[po->n_gaps - 1].until;
 	for (size_t i = 0; i < f->n_lives; i++) {
 		const struct instance *in = &f->lives[i];
 
@@ -60,6 +62,15 @@ placing_spot_went(const struct placing_facts *f, const struct placing_offer *po)
 			went = in->gone;
 	}
 	return went;
+}
+
+/* Since when it has been away, of one that cannot be asked: its provider has said so since the gap began. */
+static int64_t
+placing_spot_away(const struct placing_facts *f, const struct placing_offer *po)
+{
+	const struct offer_gap *last = po->n_gaps > 0 ? &po->gaps[po->n_gaps - 1] : NULL;
+
+	return po->none_at > 0 && last != NULL && last->until >= po->none_at ? last->from : placing_spot_went(f, po);
 }
 
 double
@@ -109,12 +120,14 @@ placing_spot_offer(const struct placing_facts *f, const struct placing_offer *po
 	p->zones++;
 	if (isfinite(po->offer->interruption_rate))
 		p->rate = isnan(p->rate) ? po->offer->interruption_rate : fmin(p->rate, po->offer->interruption_rate);
-	went = placing_spot_went(f, po);
+	went = placing_spot_away(f, po);
 	p->went = went > p->went ? went : p->went;
 	if (e->refuse == REFUSE_NOT)
 		p->stood_s = fmax(p->stood_s, placing_spot_stood(f, po, now));
 	if (po->last_lost > 0 && po->last_won > po->last_lost)
 		spot_evidence_add(&p->seen, false, (double)(po->last_won - po->last_lost) / 3600, true);
+	for (size_t g = 0; g < po->n_gaps; g++)
+		spot_evidence_add(&p->seen, false, (double)(po->gaps[g].until - po->gaps[g].from) / 3600, po->gaps[g].back);
 }
 
 /* Lives of spot machines of the kinds in the pool. */

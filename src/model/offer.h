@@ -62,6 +62,7 @@ struct offer {
 	double interruption_rate;	/* spot: expected interruptions per running hour */
 	double measured;		/* fleet's measured speed over the table's, 1 = as promised; NaN: never probed */
 	int64_t as_of;			/* when the price was true, s since epoch; 0: not said */
+	int64_t read_at;		/* of one from the store: when its list was last read; 0: not known */
 	const char *source;
 };
 

@@ -31,7 +31,7 @@ static const struct refuse_row {
 	[REFUSE_DEADLINE] = { "deadline", "would end after the deadline" },
 	[REFUSE_OVER_BUDGET] = { "over_budget", "costs more than is left" },
 	[REFUSE_PROBE_FAILED] = { "probe_failed", "on hold after a probe rejected one of its machines" },
-	[REFUSE_UNAVAILABLE] = { "unavailable", "the provider has none" },
+	[REFUSE_UNAVAILABLE] = { "unavailable", "the provider says that it has none" },
 	[REFUSE_BLOCKED_UNTIL] = { "blocked_until", "on hold after a refusal" },
 	[REFUSE_NO_QUOTA] = { "no_quota", "over a quota by itself" },
 	[REFUSE_NO_CAPACITY] = { "no_capacity", "other jobs take what is left" },
@@ -301,11 +301,11 @@ cost_check_money(const struct job *j, const struct cost_limits *lim, const struc
 }
 
 static enum refuse_code
-cost_check_now(const struct offer *o, const struct cost_facts *f, const struct cost_limits *lim)
+cost_check_now(const struct cost_facts *f, const struct cost_limits *lim)
 {
 	if (f->probe_failed)
 		return REFUSE_PROBE_FAILED;
-	if (o->available == AVAIL_NO)
+	if (f->none_until > lim->now && !f->paid)	/* what is owned is kept for its owner */
 		return REFUSE_UNAVAILABLE;
 	return f->blocked_until > lim->now ? REFUSE_BLOCKED_UNTIL : REFUSE_NOT;
 }
@@ -370,7 +370,7 @@ cost_variant(const struct cost_job *j, size_t v, const struct offer *o, const st
 	}
 	e->refuse = cost_check_money(j->job, lim, e);
 	if (e->refuse == REFUSE_NOT)
-		e->refuse = cost_check_now(o, f, lim);
+		e->refuse = cost_check_now(f, lim);
 }
 
 void

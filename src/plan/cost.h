@@ -62,6 +62,7 @@ struct cost_facts {
 	double recover_s;		/* unbilled wait for another machine after an interruption; NaN: 0 */
 	double won, lost;		/* launches here lately (capacity memory); 0, 0: none */
 	int64_t blocked_until;		/* 0: not */
+	int64_t none_until;		/* the provider said that it has none: believed until then; 0: not */
 	bool probe_failed;		/* on hold as a probe rejected the last machine */
 	bool paid;			/* an owned commitment covers it: marginal price 0 */
 	double egress_usd_per_gib;	/* data to and from the job's home; NaN: cost_egress_rate() */
@@ -73,7 +74,8 @@ struct cost_facts {
  */
 #define COST_SPOT_AGE_S INT64_C(86400)
 #define COST_LIST_AGE_S INT64_C(31449600)	/* 52 weeks */
-struct cost_ages { int64_t list_s, spot_s; };	/* 0: the default above */
+#define COST_NONE_AGE_S INT64_C(3600)		/* a provider's word that it has none: half of spot is back within the hour */
+struct cost_ages { int64_t list_s, spot_s, none_s; };	/* 0: the default above */
 bool cost_price_stale(const struct offer *o, const struct cost_ages *ages, int64_t now);
 
 struct cost_limits {

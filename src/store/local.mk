@@ -10,7 +10,7 @@ libstore_a_SOURCES = \
 	src/store/tier.c src/store/tier.h src/store/tier_rows.c src/store/tier_rows.h src/store/tier_late.c src/store/tier_late.h \
 	src/store/tier_move.c src/store/tier_check.c src/store/history.c \
 	src/store/bill_rows.c src/store/bill_rows.h \
-	src/store/offer_rows.c src/store/offer_rows.h src/store/offer_replace.c \
+	src/store/offer_rows.c src/store/offer_rows.h src/store/offer_replace.c src/store/offer_gaps.c \
 	src/store/job_rows.c src/store/job_rows.h \
 	src/store/intent_rows.c src/store/instance_rows.c src/store/measure_rows.c src/store/block_rows.c \
 	src/store/machine_rows.h \
@@ -33,7 +33,8 @@ MIGRATIONS = \
 	src/store/migrations/0007_offer_block.sql \
 	src/store/migrations/0008_forecast.sql \
 	src/store/migrations/0009_fleet.sql \
-	src/store/migrations/0010_gang.sql
+	src/store/migrations/0010_gang.sql \
+	src/store/migrations/0011_offer_none.sql
 EXTRA_DIST += $(MIGRATIONS) src/store/embed.awk
 CLEANFILES += src/store/migrations.c
 src/store/migrations.c: $(MIGRATIONS) src/store/embed.awk

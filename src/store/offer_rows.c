@@ -167,6 +167,7 @@ offer_list_row(struct db_stmt *st, void *arg, struct berth_err *err)
 	rc = offer_read(st, &l->reader, &p.offer, err);
 	if (rc != BERTH_OK || !offer_hits(l->q, &p.offer))
 		return rc;
+	p.offer.read_at = db_col_i64(st, "fetched");
 	if (l->q->fresh_only && db_col_i64(st, "stale_since") != 0)
 		return BERTH_OK;
 	if (l->q->list_source != NULL && l->q->list_source[0] != '\0' &&
@@ -197,7 +198,7 @@ offer_fleet(struct store *s, struct offer_list *l, struct berth_err *err)
 	return BERTH_OK;
 }
 
-#define OFFER_SELECT "SELECT o.*, p.stale_since, p.source AS list_source FROM offer o JOIN price_list p ON p.id = o.list_id WHERE "
+#define OFFER_SELECT "SELECT o.*, p.stale_since, p.fetched, p.source AS list_source FROM offer o JOIN price_list p ON p.id = o.list_id WHERE "
 
 /* The current rows of one list, or of the lists of one source: the lists first, then the rows of each. */
 static enum berth_code
@@ -221,7 +222,7 @@ offer_scan(struct store *s, struct offer_list *l, int64_t from, int64_t to, bool
 		return offer_scan_list(s, l, err);
 	/* what is asked most, and nothing of the list itself: no row of it is looked up */
 	if (current && by_acc && !l->q->fresh_only)
-		return store_each(s, offer_list_row, l, err, "SELECT o.* FROM offer o WHERE o.until_t IS NULL AND "
+		return store_each(s, offer_list_row, l, err, "SELECT o.*, 0 AS fetched FROM offer o WHERE o.until_t IS NULL AND "
 		    "o.accelerator = $1 AND o.accelerator_count >= $2 AND o.accelerator_count <= $3", DB_ARGS(db_text(acc),
 		    db_i64(l->q->count_min), db_i64(l->q->count_max > 0 ? l->q->count_max : INT64_MAX)));
 	if (current && by_acc)

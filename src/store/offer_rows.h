@@ -2,6 +2,7 @@
 #ifndef BERTH_STORE_OFFER_ROWS_H
 #define BERTH_STORE_OFFER_ROWS_H
 
+#include "model/block.h"
 #include "model/offer.h"
 #include "store/store.h"
 
@@ -58,7 +59,10 @@ struct offer_query {
 	bool fresh_only;		/* leave out lists marked stale */
 	int64_t at;			/* offers as they were at that time; 0: current */
 };
-/* In the order of offer_cmp(); `measured` is filled in from the fleet's probes. q NULL: all. */
+/*
+ * In the order of offer_cmp(); `measured` is filled in from the fleet's probes, `read_at` from the list where q names no
+ * accelerator, or fresh_only. q NULL: all.
+ */
 BERTH_MUST_CHECK enum berth_code store_offer_list(struct store *s, const struct offer_query *q, struct arena *a,
     struct offer **offers_out, size_t *n_out, struct berth_err *err);
 /* Every accelerator of a current offer, once each, sorted. */
@@ -66,6 +70,19 @@ BERTH_MUST_CHECK enum berth_code store_offer_accelerators(struct store *s, struc
     size_t *n_out, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code store_offer_get(struct store *s, int64_t id, struct arena *a,
     struct offer *offer_out, struct berth_err *err);	/* also ended ones; BERTH_ENOTFOUND */
+
+/*
+ * A time in which a provider said that it had none of an offer, by what its lists said one after the other. Readings that
+ * touch, and those of several accounts that overlap, are one.
+ */
+struct offer_gap {
+	struct place_key key;		/* place_key(KEY_OFFER) */
+	int64_t from, until;		/* s since epoch; until: when a list said otherwise or had it no more, else its last reading */
+	bool back;			/* a list said otherwise: it was to be had again */
+};
+/* Those that reach beyond since, by key, then time. */
+BERTH_MUST_CHECK enum berth_code store_offer_gaps(struct store *s, int64_t since, struct arena *a,
+    struct offer_gap **gaps_out, size_t *n_out, struct berth_err *err);
 
 /* One stretch of time at one price; until 0: still so. */
 struct offer_price { struct offer offer; int64_t from, until; };

@@ -30,6 +30,7 @@ dist_check_SCRIPTS += tests/cli/nasty.sh
 dist_check_SCRIPTS += tests/cli/notice.sh
 dist_check_SCRIPTS += tests/cli/own-machine.sh
 dist_check_SCRIPTS += tests/cli/place-cases.sh
+dist_check_SCRIPTS += tests/cli/place-none.sh
 dist_check_SCRIPTS += tests/cli/place-rules.sh
 dist_check_SCRIPTS += tests/cli/place.sh
 dist_check_SCRIPTS += tests/cli/plan-demand.sh

@@ -280,6 +280,7 @@ main(void)
 		{ "never spot", 300, false, { 0 }, "o" },
 		{ "no time for spot", 201, true, { 0 }, "o" },
 		{ "three launches in vain, then spot to the end", 360, true, { 5, 10, 15, 20, 25, 30, 0 }, "ssss" },
+		{ "spot is back while on demand runs", 300, false, { 170, 0 }, "os" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)

@@ -300,8 +300,13 @@ test_refusals(void)
 	refused("on hold", estimate(&j, &o, &f, NULL).refuse, REFUSE_BLOCKED_UNTIL);
 	f.blocked_until = NOW;
 	refused("hold is over", estimate(&j, &o, &f, NULL).refuse, REFUSE_NOT);
-	o.available = AVAIL_NO;
-	refused("none left", estimate(&j, &o, NULL, NULL).refuse, REFUSE_UNAVAILABLE);
+	f.none_until = NOW + 1;
+	refused("none left", estimate(&j, &o, &f, NULL).refuse, REFUSE_UNAVAILABLE);
+	f.paid = true;
+	refused("none left for others than the owner", estimate(&j, &o, &f, NULL).refuse, REFUSE_NOT);
+	f.paid = false;
+	f.none_until = NOW;
+	refused("nobody has said so for long", estimate(&j, &o, &f, NULL).refuse, REFUSE_NOT);
 }
 
 static void

@@ -81,7 +81,7 @@ make_offer(struct world *w, size_t j)
 		.accelerator_memory_gib = 24, .vcpus = 8.0 * count, .memory_gib = 32,
 		.purchase = one_in(w, 3) ? PURCHASE_SPOT : PURCHASE_ON_DEMAND, .currency = "USD",
 		.available = one_in(w, 8) ? AVAIL_NO : AVAIL_UNKNOWN, .interruption_rate = 0.02 + 0.2 * rng_unit(&w->r),
-		.measured = (double)NAN, .as_of = T0 - HOUR, .source = "test" };
+		.measured = (double)NAN, .as_of = T0 - HOUR / 2, .source = "test" };
 	w->offer[j].price = one_in(w, 12) ? USD_UNKNOWN : usd(count * (0.4 + 1.2 * rng_unit(&w->r)));
 }
 

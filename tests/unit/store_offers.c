@@ -228,6 +228,46 @@ test_measured(struct store *s)
 	arena_free(a);
 }
 
+/* Five readings of one spot pool, an hour apart: none from the second on, at another price in the third, back in the fifth. */
+static void
+test_gaps(struct store *s)
+{
+	struct offer o = offer_make(1, "third"), other = offer_make(4, "third");
+	static const enum availability said[] = { AVAIL_YES, AVAIL_NO, AVAIL_NO, AVAIL_NO, AVAIL_YES };
+	struct arena *a = arena_new();
+	struct offer_gap *g;
+	struct berth_err err;
+	size_t n;
+
+	other.available = AVAIL_NO;
+	for (int i = 0; i < 5; i++) {
+		struct offer v[2] = { o, other };
+
+		v[0].available = said[i];
+		v[0].price.v += i >= 2 ? 1000 : 0;
+		tap_code(store_offers_replace(s, "third", "a", "api", v, i < 4 ? 2 : 1, T0 + 3600 * i, NULL, &err), BERTH_OK, &err);
+		if (i != 3)
+			continue;
+		tap_code(store_offer_gaps(s, 0, a, &g, &n, &err), BERTH_OK, &err);
+		tap_ok(n == 2 && g[0].from == T0 + 3600 && g[0].until == T0 + 3 * 3600 && !g[0].back,
+		    "it goes on up to the last reading, through another price");
+	}
+	tap_code(store_offer_gaps(s, 0, a, &g, &n, &err), BERTH_OK, &err);
+	tap_ok(n == 2 && g[0].from == T0 + 3600 && g[0].until == T0 + 4 * 3600 && g[0].back && strcmp(g[0].key.account, "") == 0,
+	    "back at the fifth");
+	tap_ok(g[1].from == T0 && g[1].until == T0 + 4 * 3600 && !g[1].back, "what its list has no more is not back");
+	tap_code(store_offer_gaps(s, T0 + 4 * 3600, a, &g, &n, &err), BERTH_OK, &err);
+	tap_is_long((long long)n, 0, "what ended before tells nothing");
+	/* Another account's list at once: none there for half an hour longer, which is one gap of the place. */
+	o.available = AVAIL_NO;
+	tap_code(store_offers_replace(s, "third", "b", "api", &o, 1, T0 + 2 * 3600, NULL, &err), BERTH_OK, &err);
+	o.available = AVAIL_UNKNOWN;
+	tap_code(store_offers_replace(s, "third", "b", "api", &o, 1, T0 + 4 * 3600 + 1800, NULL, &err), BERTH_OK, &err);
+	tap_code(store_offer_gaps(s, 0, a, &g, &n, &err), BERTH_OK, &err);
+	tap_ok(n == 2 && g[0].from == T0 + 3600 && g[0].until == T0 + 4 * 3600 + 1800 && g[0].back, "two accounts, one place");
+	arena_free(a);
+}
+
 int
 main(void)
 {
@@ -240,6 +280,7 @@ main(void)
 	test_stale(s);
 	test_measured(s);
 	test_redate(s);
+	test_gaps(s);
 	store_close(s);
 	store_tmp_end();
 	return tap_done();
