@@ -367,9 +367,9 @@ doctor_tame(struct arena *a, const char *s)
 	return copy;
 }
 
-/* A line of which the first six columns are taken, broken at the width of the terminal; also with --quiet. */
+/* A line of which the first six columns are taken, broken at the given width, 0: whole; also with --quiet. */
 static void
-doctor_line(struct doctor *d, const char *s)
+doctor_line(struct doctor *d, int columns, const char *s)
 {
 	const char *text = doctor_tame(d->ctx->arena, s);
 	size_t blank = strspn(text, " ");
@@ -378,7 +378,7 @@ doctor_line(struct doctor *d, const char *s)
 	buf_init(&b, DOCTOR_LINE_MAX);
 	buf_add(&b, text, blank);
 	term_wrap(text + blank, strlen(text + blank), DOCTOR_INDENT, blank > 0 ? (int)blank + 2 : DOCTOR_INDENT,
-	    d->ctx->columns > 0 ? d->ctx->columns : INT_MAX, &b);
+	    columns > 0 ? columns : INT_MAX, &b);
 	fprintf(d->ctx->out, "%s\n", b.len > 0 ? b.p : "");
 	buf_free(&b);
 }
@@ -395,9 +395,11 @@ doctor_text(struct doctor *d)
 			continue;
 		fprintf(d->ctx->out, "%s%-4s%s  ", d->ctx->color ? colors[r->state] : "", doctor_state_name(r->state),
 		    d->ctx->color ? "\033[0m" : "");
-		doctor_line(d, arena_printf(d->ctx->arena, "%s: %s", r->name, r->message));
+		/* the line of a crontab is there to be copied */
+		doctor_line(d, strcmp(r->name, "cron") == 0 ? 0 : d->ctx->columns,
+		    arena_printf(d->ctx->arena, "%s: %s", r->name, r->message));
 		if (r->next[0] != '\0')
-			doctor_line(d, arena_printf(d->ctx->arena, "      next: %s", r->next));
+			doctor_line(d, d->ctx->columns, arena_printf(d->ctx->arena, "      next: %s", r->next));
 	}
 }
 

@@ -140,18 +140,22 @@ static void
 tick_say(struct cmd_ctx *ctx, const struct broker *b)
 {
 	const struct broker_counts *c = &b->counts;
-	const struct { int64_t n; const char *what; } parts[] = {
-		{ c->scaled_up, "replicas added" }, { c->scaled_down, "replicas taken away" }, { c->created, "machines rented" }, { c->adopted, "taken over" }, { c->refused, "launches refused" },
-		{ c->probed, "probed" }, { c->rejected, "rejected by the probe" }, { c->started, "starts" },
-		{ c->preempted, "preemptions" }, { c->finished, "jobs done" }, { c->failed, "jobs failed" },
-		{ c->lost, "machines lost" }, { c->released, "given back" }, { c->rolled_up, "samples rolled up" }, { c->errors, "errors (see the log)" },
+	const struct { int64_t n; const char *one, *many; } parts[] = {
+		{ c->scaled_up, "replica added", "replicas added" }, { c->scaled_down, "replica taken away", "replicas taken away" },
+		{ c->created, "machine rented", "machines rented" }, { c->adopted, "taken over", "taken over" },
+		{ c->refused, "launch refused", "launches refused" }, { c->probed, "probed", "probed" },
+		{ c->rejected, "rejected by the probe", "rejected by the probe" }, { c->started, "start", "starts" },
+		{ c->preempted, "preemption", "preemptions" }, { c->finished, "job done", "jobs done" },
+		{ c->failed, "job failed", "jobs failed" }, { c->lost, "machine lost", "machines lost" },
+		{ c->released, "given back", "given back" }, { c->rolled_up, "sample rolled up", "samples rolled up" },
+		{ c->errors, "error (see the log)", "errors (see the log)" },
 	};
 	const char *line = "";
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		if (parts[i].n > 0)
 			line = arena_printf(ctx->arena, "%s%s%lld %s", line, line[0] != '\0' ? ", " : "", (long long)parts[i].n,
-			    parts[i].what);
+			    parts[i].n == 1 ? parts[i].one : parts[i].many);
 	}
 	if (c->ticks > 1) {
 		char from[TIME_FMT_SIZE], to[TIME_FMT_SIZE];
