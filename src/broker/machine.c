@@ -9,6 +9,9 @@
 #include "store/job_rows.h"
 #include "store/money_rows.h"
 #include "store/offer_rows.h"
+#include "util/time.h"
+
+#define DAY_S INT64_C(86400)
 
 static const char *
 machine_subject(struct broker *b, int64_t id)
@@ -165,9 +168,32 @@ machine_charged(struct broker *b, int64_t instance_id, struct usd_micro *out, st
 	return rc;
 }
 
+/* What was spent up to each midnight is of the day, week and month before it, whenever it is written down. */
+static enum berth_code
+machine_charge_days(struct broker *b, const struct instance *in, struct ledger_row *row, int64_t t, struct usd_micro *charged,
+    struct berth_err *err)
+{
+	int64_t paid_s = in->created + (int64_t)((double)charged->v / (double)in->offer.price.v * 3600 + 0.5);
+	enum berth_code rc = BERTH_OK;
+
+	for (int64_t m = time_floor(paid_s, DAY_S) + DAY_S; rc == BERTH_OK && m <= t; m += DAY_S) {
+		struct usd_micro due;
+
+		rc = usd_mul_ratio(in->offer.price, m - in->created, 3600, &due, err);
+		if (rc == BERTH_OK)
+			rc = usd_sub(due, *charged, &row->amount, err);
+		if (rc != BERTH_OK || row->amount.v <= 0)
+			continue;
+		row->t = m - 1;
+		rc = store_budget_charge(b->store, in->intent_id, row, err);
+		*charged = due;
+	}
+	return rc;
+}
+
 static enum berth_code
 machine_charge(struct broker *b, const struct instance *in, const struct job *job, int64_t t, bool final,
-    struct berth_err *err)
+    struct usd_micro *open_out, struct berth_err *err)
 {
 	struct ledger_row row = { .t = t, .kind = LEDGER_COMPUTE, .account = in->account, .job_id = in->job_id,
 		.project = job != NULL ? job->spec.project : "", .user = job != NULL ? job->spec.user : "",
@@ -176,13 +202,59 @@ machine_charge(struct broker *b, const struct instance *in, const struct job *jo
 	enum berth_code rc;
 
 	rc = machine_charged(b, in->id, &charged, err);
+	if (rc == BERTH_OK && in->cost.v > charged.v && in->offer.price.v > 0)
+		rc = machine_charge_days(b, in, &row, t, &charged, err);
 	if (rc == BERTH_OK)
 		rc = usd_sub(in->cost, charged, &row.amount, err);
+	*open_out = row.amount;
 	if (rc != BERTH_OK || row.amount.v == 0)
 		return rc;
 	if (!final && row.amount.v < in->offer.price.v)	/* an hour at a time keeps the ledger short */
 		return BERTH_OK;
+	*open_out = (struct usd_micro){ 0 };
+	row.t = t;
 	return store_budget_charge(b->store, in->intent_id, &row, err);
+}
+
+/* Hours that the machine is still to run, at the speed that was measured of it; 0: its job does not run on it, or is over time. */
+static enum berth_code
+machine_left_h(struct broker *b, const struct instance *in, const struct job *job, double *hours_out, struct berth_err *err)
+{
+	double speed = isfinite(in->speed) && in->speed > 0 ? in->speed : 1, ran = (double)(b->now - in->ready) / 3600, all;
+	struct placing_work work;
+	struct attempt at;
+	enum berth_code rc;
+
+	*hours_out = 0;
+	if (job->state != JOB_RUNNING || in->ready == 0)
+		return BERTH_OK;
+	rc = job_attempt_open(b, job->id, in->id, &at, err);
+	if (rc != BERTH_OK)
+		return rc == BERTH_ENOTFOUND ? BERTH_OK : rc;
+	placing_work(b->accels, &job->spec, &in->offer, &work);
+	all = work.hours / speed;
+	*hours_out = fmax(0, fmin(all * (1 - at.progress_start) - ran, all * (1 - job->progress)));
+	if (!isfinite(*hours_out))
+		*hours_out = 0;
+	return BERTH_OK;
+}
+
+/*
+ * What a running machine has cost and not paid, and what it still will, stays reserved: one that is slower than was promised, or
+ * runs longer, must not find its money given to others.
+ */
+static enum berth_code
+machine_hold(struct broker *b, const struct instance *in, const struct job *job, struct usd_micro open, struct berth_err *err)
+{
+	struct usd_micro least;
+	double hours = 0;
+	enum berth_code rc = job != NULL ? machine_left_h(b, in, job, &hours, err) : BERTH_OK;
+
+	if (rc == BERTH_OK)
+		rc = usd_mul_ratio(in->offer.price, llround(hours * 3600), 3600, &least, err);
+	if (rc == BERTH_OK)
+		rc = usd_add(least, open, &least, err);
+	return rc == BERTH_OK ? store_budget_hold(b->store, in->intent_id, least, err) : rc;
 }
 
 enum berth_code
@@ -210,8 +282,8 @@ machine_accrue(struct broker *b, struct instance *in, int64_t t, bool final, str
 			rc = store_job_update(b->store, &job, 0, err);
 	}
 	if (rc == BERTH_OK)
-		rc = machine_charge(b, in, found ? &job : NULL, t, final, err);
-	return rc;
+		rc = machine_charge(b, in, found ? &job : NULL, t, final, &more, err);
+	return rc == BERTH_OK && !final ? machine_hold(b, in, found ? &job : NULL, more, err) : rc;
 }
 
 enum berth_code
@@ -248,6 +320,7 @@ machine_mistaken(struct broker *b, const struct intent *it, const struct prov_ma
     struct berth_err *err)
 {
 	struct instance in = { .account = it->account, .intent_id = it->id, .job_id = it->job_id };
+	struct usd_micro open;
 	enum berth_code rc;
 
 	machine_fill(&in, pm, b->now);
@@ -265,7 +338,7 @@ machine_mistaken(struct broker *b, const struct intent *it, const struct prov_ma
 			rc = store_job_update(b->store, job, 0, err);
 	}
 	if (rc == BERTH_OK)
-		rc = machine_charge(b, &in, job, b->now, true, err);
+		rc = machine_charge(b, &in, job, b->now, true, &open, err);
 	return rc;
 }
 

@@ -4,6 +4,7 @@
 
 #include "broker/placing_impl.h"
 #include "model/accel.h"
+#include "store/money_rows.h"
 #include "util/arena.h"
 
 #define PLACING_STAY_S 3600	/* an on-demand machine is kept so long before a job moves back to spot */
@@ -30,6 +31,31 @@ placing_work(const struct accel_table *accels, const struct job_spec *spec, cons
 	j.spec.n_variants = n;
 	cost_fit(&c, o, accel_find_sized(accels, o->accelerator, o->accelerator_memory_gib), &out->variant, &out->speed,
 	    &out->hours);
+}
+
+/* What the job's machines hold of the budgets is free again when they go, but for the hour that is not written down yet. */
+static enum berth_code
+placing_move_money(struct placing_work_space *w, struct store *store, const struct placing_move *m, struct usd_micro *out,
+    struct berth_err *err)
+{
+	int64_t machines = m->job->spec.n_variants > 0 && m->job->spec.variants[0].nodes > 1 ? m->job->spec.variants[0].nodes : 1;
+	enum berth_code rc = BERTH_OK;
+
+	*out = (struct usd_micro){ 0 };
+	if (w->facts.n_budgets == 0)
+		return BERTH_OK;
+	rc = store_budget_held(store, m->job->id, out, err);
+	out->v -= usd_known(m->in->offer.price) ? machines * m->in->offer.price.v : out->v;
+	out->v = rc == BERTH_OK && out->v > 0 ? out->v : 0;
+	return rc;
+}
+
+static void
+placing_move_free(struct placing_work_space *w, const struct placing_move *m, int64_t micro)
+{
+	for (size_t b = 0; b < w->facts.n_budgets; b++)
+		if (budget_scope_hits(w->facts.budgets[b].scope, m->in->account, m->job->spec.project, m->job->spec.user))
+			w->facts.budgets[b].reserved.v -= micro;
 }
 
 static void
@@ -75,8 +101,16 @@ placing_moves(struct store *store, const struct accel_table *accels, const struc
 	if (rc != BERTH_OK)
 		return rc;
 	estimates = arena_array(a, w.facts.n_offers, sizeof(*estimates));
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
+		struct usd_micro held;
+
+		rc = placing_move_money(&w, store, &moves[i], &held, err);
+		if (rc != BERTH_OK)
+			break;
+		placing_move_free(&w, &moves[i], held.v);
 		placing_move_of(&w, &moves[i], estimates);
+		placing_move_free(&w, &moves[i], -held.v);
+	}
 	spot_tables_free(&own);
-	return BERTH_OK;
+	return rc;
 }

@@ -116,6 +116,30 @@ provision_refused(struct broker *b, const struct intent *it, const struct prov_m
 	return store_commit(b->store, err);
 }
 
+/* Only the money of a budget lacks: told once, and where there is a deadline, as a risk to it. */
+static enum berth_code
+provision_unpaid(struct broker *b, struct job *job, const char *reason, struct berth_err *err)
+{
+	bool told = strstr(job->reason, "budget") != NULL || strstr(job->reason, refuse_text(REFUSE_OVER_BUDGET)) != NULL;
+	enum berth_code rc = BERTH_OK;
+
+	b->counts.unpaid++;
+	if (!told)
+		rc = broker_event(b, err, "budget.reached", job->id, job->id, NULL, "%s", reason);
+	if (rc == BERTH_OK && !told && job->spec.deadline > 0)
+		rc = broker_event(b, err, "job.deadline_at_risk", job->id, job->id, NULL, "no budget pays for it now: %s", reason);
+	return rc == BERTH_OK ? provision_reason(b, job, reason, err) : rc;
+}
+
+/* The deadline can be kept no more: told once. */
+static enum berth_code
+provision_late(struct broker *b, struct job *job, const char *reason, struct berth_err *err)
+{
+	if (strstr(job->reason, refuse_text(REFUSE_DEADLINE)) != NULL)
+		return BERTH_OK;
+	return broker_event(b, err, "job.deadline_at_risk", job->id, job->id, NULL, "%s", reason);
+}
+
 enum provision_step { STEP_MADE, STEP_NEXT, STEP_LATE, STEP_STOP };	/* late: the account has had its time in this pass */
 
 /* The intents of all machines that the offer takes, with the money for all, or none. */
@@ -245,7 +269,7 @@ provision_try(struct broker *b, struct job *job, const struct placing_try *t, en
 	rc = provision_open(b, job, t, &its, &n, err);
 	if (rc == BERTH_EBUDGET) {
 		*step_out = STEP_STOP;
-		return provision_reason(b, job, arena_strdup(b->tick_arena, err->msg), err);
+		return provision_unpaid(b, job, arena_strdup(b->tick_arena, err->msg), err);
 	}
 	for (i = 0; i < n && rc == BERTH_OK; i++) {
 		rc = provision_create(b, acc, job, &its[i], step_out, &unknown, err);
@@ -291,6 +315,12 @@ provision_job(struct broker *b, const struct placing *p, struct placing_job *pj,
 		if (rc != BERTH_OK)
 			return rc;
 	}
+	if (pj->n_tries == 0 && placing_lacks_money(pj))
+		return provision_unpaid(b, &pj->job, pj->reason, err);
+	if (pj->n_tries == 0 && strstr(pj->reason, refuse_text(REFUSE_DEADLINE)) != NULL)
+		rc = provision_late(b, &pj->job, pj->reason, err);
+	if (rc != BERTH_OK)
+		return rc;
 	if (pj->n_tries == 0)
 		return provision_reason(b, &pj->job, pj->reason, err);
 	for (i = 0; i < pj->n_tries && i < b->policy.max_attempts; i++) {
@@ -324,7 +354,7 @@ pass_provision(struct broker *b, struct berth_err *err)
 	size_t n;
 
 	broker_pass_begin(b);
-	b->counts.unplaced = 0;
+	b->counts.unplaced = b->counts.unpaid = 0;
 	rc = provision_ids(b, &ids, &n, err);
 	if (rc != BERTH_OK || n == 0)
 		return rc;

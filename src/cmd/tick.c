@@ -186,6 +186,10 @@ tick_done(struct cmd_ctx *ctx, const struct broker *b, struct berth_err *err)
 		return err_set(err, BERTH_ETRANSIENT, "%lld job%s found no machine now: every launch was refused, or did not answer; "
 		    "a later tick asks again (berth jobs -o wide says why)", (long long)b->counts.unplaced,
 		    b->counts.unplaced == 1 ? "" : "s");
+	if (down == 0 && b->counts.unpaid > 0)
+		return err_set(err, BERTH_EBUDGET, "%lld job%s wait%s for money of a budget; what runs goes on (berth budget shows what is "
+		    "left, berth jobs -o wide what each needs)", (long long)b->counts.unpaid, b->counts.unpaid == 1 ? "" : "s",
+		    b->counts.unpaid == 1 ? "s" : "");
 	if (down == 0)
 		return BERTH_OK;
 	for (size_t i = 0; i < b->n_accounts; i++) {

@@ -324,6 +324,20 @@ store_budget_charge(struct store *s, int64_t intent_id, const struct ledger_row 
 }
 
 enum berth_code
+store_budget_hold(struct store *s, int64_t intent_id, struct usd_micro least, struct berth_err *err)
+{
+	return store_write(s, err, "UPDATE reservation SET held = $1 WHERE intent_id = $2 AND settled IS NULL AND held < $1",
+	    DB_ARGS(db_usd(least), db_i64(intent_id)));
+}
+
+enum berth_code
+store_budget_held(struct store *s, const char *job_id, struct usd_micro *out, struct berth_err *err)
+{
+	return db_get_one(s->db, 0, &out->v, err, "SELECT CAST(sum(held) AS BIGINT) FROM reservation WHERE settled IS NULL "
+	    "AND job_id = $1", DB_ARGS(db_text(job_id)));
+}
+
+enum berth_code
 store_budget_settle(struct store *s, int64_t intent_id, int64_t now, struct berth_err *err)
 {
 	return store_write(s, err, "UPDATE reservation SET held = 0, settled = $1 WHERE intent_id = $2 "

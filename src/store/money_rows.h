@@ -33,6 +33,12 @@ BERTH_MUST_CHECK enum berth_code store_budget_reserve(struct store *s, const str
 /* Appends a ledger row and takes its amount (not below 0) off what the intent's reservation still holds. */
 BERTH_MUST_CHECK enum berth_code store_budget_charge(struct store *s, int64_t intent_id, const struct ledger_row *row,
     struct berth_err *err);
+/* The intent's reservation holds at least so much, unless it is settled; what it may pass is no cap: it is spent anyway. */
+BERTH_MUST_CHECK enum berth_code store_budget_hold(struct store *s, int64_t intent_id, struct usd_micro least,
+    struct berth_err *err);
+/* What the reservations of a job still hold. */
+BERTH_MUST_CHECK enum berth_code store_budget_held(struct store *s, const char *job_id, struct usd_micro *out,
+    struct berth_err *err);
 /* Frees what the intent's reservation still holds: the machine is gone and all of it is in the ledger. */
 BERTH_MUST_CHECK enum berth_code store_budget_settle(struct store *s, int64_t intent_id, int64_t now,
     struct berth_err *err);

@@ -62,5 +62,6 @@ dist_check_SCRIPTS += tests/cli/spot-reference.sh
 dist_check_SCRIPTS += tests/cli/store-tiers-jobs.sh
 dist_check_SCRIPTS += tests/cli/store-tiers.sh
 dist_check_SCRIPTS += tests/cli/store.sh
+dist_check_SCRIPTS += tests/cli/tick-money.sh
 dist_check_SCRIPTS += tests/cli/tick.sh
 dist_check_SCRIPTS += tests/cli/wrong-input.sh
