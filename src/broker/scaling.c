@@ -248,6 +248,21 @@ scaling_apply(struct scaling *s, struct berth_err *err)
 	return rc == BERTH_OK ? scaling_record(s, err) : rc;
 }
 
+static void
+scaling_limits(const struct scaling *s)
+{
+	const struct scaling_fleet *f = s->f;
+	struct scaling_view *v = s->v;
+	const struct scale_hours *h = f->n_hours > 0 ? scale_hours_at(f->hours, f->n_hours, f->tz, s->b->now) : NULL;
+
+	v->rule = f->rule;
+	v->hours = h != NULL ? h->text : NULL;
+	if (f->n_hours == 0)
+		return;
+	scale_hours_apply(f->hours, f->n_hours, f->tz, s->b->now, &v->rule);
+	v->next = scale_hours_next(f->hours, f->n_hours, f->tz, s->b->now, &f->rule, &v->then);
+}
+
 static enum berth_code
 scaling_decide(struct scaling *s, struct berth_err *err)
 {
@@ -258,7 +273,8 @@ scaling_decide(struct scaling *s, struct berth_err *err)
 		rc = scaling_count(s, err);
 	if (rc != BERTH_OK)
 		return rc;
-	scale_step(&s->f->rule, &s->state, &v->in, &v->d);
+	scaling_limits(s);
+	scale_step(&v->rule, &s->state, &v->in, &v->d);
 	v->change = v->d.target - v->in.ready - v->in.starting;
 	v->failing = v->change > 0 && s->crashed_until > s->b->now;
 	if (v->failing) {

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "model/job.h"
-#include "plan/scale.h"
+#include "plan/scalehours.h"
 #include "util/arena.h"
 #include "util/err.h"
 
@@ -33,7 +33,10 @@ struct scaling_fleet {
 	const char *name;
 	const char *job;		/* path of the replica's job file */
 	const char *dir;		/* that secrets' paths start from */
-	struct scale_rule rule;
+	struct scale_rule rule;		/* min and max as they are without hours */
+	const struct scale_hours *hours;	/* [n_hours]; the first that holds counts */
+	size_t n_hours;
+	const struct tz *tz;		/* their clock; NULL without hours */
 	struct scaling_source load, backlog, busy;
 	const char *forecast;		/* series whose kept forecast may raise; NULL: none */
 	double level;			/* its quantile: .5 .9 .95 .99 */
@@ -46,6 +49,10 @@ struct scaling_fleet {
 /* What one decision saw and came to. Texts live in the broker's tick arena. */
 struct scaling_view {
 	const struct scaling_fleet *fleet;
+	struct scale_rule rule;		/* the fleet's, with min and max of the hour */
+	const char *hours;		/* that hold now, as they are written; NULL: none */
+	int64_t next;			/* when min or max will be another one; 0: not within 8 days */
+	struct scale_rule then;		/* ... */
 	struct scale_input in;		/* ready: running; starting: queued and placed; waiting: queued */
 	const char *missing;		/* why the load is not known; "" it is */
 	const char *note;		/* of another source that is not known; "" none */
@@ -55,7 +62,7 @@ struct scaling_view {
 	const char *reason;		/* name of the reason: "failing", else scale_reason_name() */
 	const char *why;		/* a whole sentence */
 	const char *const *what_if;	/* [n_what_if] whole sentences: what would change it */
-	size_t n_what_if;
+	size_t n_what_if, n_load;	/* the first n_load are about the load */
 };
 
 /* `fleets:` of berth.yaml; config NULL: none. BERTH_EINVAL with file:line:col. */

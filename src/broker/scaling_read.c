@@ -69,6 +69,7 @@ scaling_rule_read(const struct yaml_node *n, struct scale_rule *r, struct berth_
 	*r = (struct scale_rule){ .target = 1, .tolerance = 0.1, .boot_s = 600, .down_rate = 0.2 };
 	if ((rc = yaml_int(n, "min", 0, 100000, &r->min, err)) != BERTH_OK ||
 	    (rc = yaml_int(n, "max", 0, 100000, &r->max, err)) != BERTH_OK ||
+	    (rc = yaml_int(n, "headroom", 0, 100000, &r->headroom, err)) != BERTH_OK ||
 	    (rc = yaml_double(n, "unit", 0, 1e12, &r->unit, err)) != BERTH_OK ||
 	    (rc = yaml_double(n, "target", 0, 1, &r->target, err)) != BERTH_OK ||
 	    (rc = yaml_double(n, "tolerance", 0, 1, &r->tolerance, err)) != BERTH_OK ||
@@ -89,11 +90,39 @@ scaling_rule_read(const struct yaml_node *n, struct scale_rule *r, struct berth_
 	return BERTH_OK;
 }
 
+/* hours: [TEXT, ...] and the zone whose clock they are told by. */
+static enum berth_code
+scaling_hours_read(const struct yaml_node *n, struct arena *a, struct scaling_fleet *f, struct berth_err *err)
+{
+	const char **texts = NULL;
+	const char *zone = NULL;
+	struct scale_hours *hours;
+	struct berth_err why;
+	enum berth_code rc = yaml_str_list(a, n, "hours", &texts, &f->n_hours, err);
+
+	if (rc == BERTH_OK)
+		rc = yaml_str(n, "zone", &zone, err);
+	if (rc != BERTH_OK)
+		return rc;
+	if (zone != NULL && f->n_hours == 0)
+		return yaml_err(yaml_get(n, "zone"), err, "is the clock of 'hours', of which there are none");
+	if (f->n_hours == 0)
+		return BERTH_OK;
+	if (tz_load(a, zone != NULL ? zone : "UTC", &f->tz, &why) != BERTH_OK)
+		return yaml_err(yaml_get(n, zone != NULL ? "zone" : "hours"), err, "%s", why.msg);
+	hours = arena_array_of(a, f->n_hours, struct scale_hours);
+	for (size_t i = 0; i < f->n_hours; i++)
+		if (scale_hours_parse(texts[i], &hours[i], &why) != BERTH_OK)
+			return yaml_err(yaml_get(n, "hours"), err, "%s", why.msg);
+	f->hours = hours;
+	return BERTH_OK;
+}
+
 static enum berth_code
 scaling_fleet_read(const struct yaml_node *n, const char *config_dir, struct arena *a, struct scaling_fleet *f,
     struct berth_err *err)
 {
-	static const char *const keys[] = { "name", "job", "min", "max", "unit", "target", "tolerance", "boot", "down_window",
+	static const char *const keys[] = { "name", "job", "min", "max", "hours", "zone", "headroom", "unit", "target", "tolerance", "boot", "down_window",
 		"billing", "down_rate", "drain", "metric", "backlog", "busy", "forecast", NULL };
 	static const char *const needed[] = { "name", "job", "max", "unit", "metric", NULL };
 	static const char *const taken[] = { "plan", "placement", NULL };
@@ -110,7 +139,7 @@ scaling_fleet_read(const struct yaml_node *n, const char *config_dir, struct are
 		    "neither plan nor placement", f->name);
 	if (f->job[0] != '/' && config_dir != NULL && config_dir[0] != '\0')
 		f->job = arena_printf(a, "%s/%s", config_dir, f->job);
-	if ((rc = scaling_rule_read(n, &f->rule, err)) != BERTH_OK ||
+	if ((rc = scaling_rule_read(n, &f->rule, err)) != BERTH_OK || (rc = scaling_hours_read(n, a, f, err)) != BERTH_OK ||
 	    (rc = scaling_source_read(n, "metric", &f->load, err)) != BERTH_OK ||
 	    (rc = scaling_source_read(n, "backlog", &f->backlog, err)) != BERTH_OK ||
 	    (rc = scaling_source_read(n, "busy", &f->busy, err)) != BERTH_OK ||

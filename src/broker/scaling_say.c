@@ -19,13 +19,15 @@ scaling_count_of(struct arena *a, int64_t n)
 static const char *
 scaling_asks(struct broker *b, const struct scaling_view *v)
 {
-	const struct scale_rule *r = &v->fleet->rule;
+	const struct scale_rule *r = &v->rule;
 	const struct scale_input *in = &v->in;
 	const char *n = scaling_count_of(b->tick_arena, v->d.want), *bound;
 	double carry = r->unit * r->target, load = in->load;
 	char text[DURATION_FMT_SIZE];
 
-	bound = v->d.want == r->min && load / carry <= (double)r->min - 1 ? " (the least)" : "";
+	bound = v->d.want == r->min && load / carry + (double)r->headroom <= (double)r->min - 1 ? v->hours != NULL ?
+	    arena_printf(b->tick_arena, " (the least, by its hours %s)", v->hours) : " (the least)" : r->headroom > 0 ?
+	    arena_printf(b->tick_arena, ", %lld of them spare", (long long)r->headroom) : "";
 	if (r->drain_s > 0 && in->queued > 0)
 		load += in->queued / r->drain_s;
 	if (in->forecast > load)
@@ -41,7 +43,7 @@ scaling_asks(struct broker *b, const struct scaling_view *v)
 static int64_t
 scaling_most(const struct scaling_view *v, const struct scale_state *s)
 {
-	const struct scale_rule *r = &v->fleet->rule;
+	const struct scale_rule *r = &v->rule;
 	int64_t n = s->n_want > 0 ? (int64_t)ceil(s->want[0].n - 1e-9 * fmax(1, s->want[0].n)) : v->d.want;
 
 	return n < r->min ? r->min : n > r->max ? r->max : n;
@@ -51,8 +53,8 @@ scaling_most(const struct scaling_view *v, const struct scale_state *s)
 static const char *
 scaling_held(struct broker *b, const struct scaling_view *v, const struct scale_state *s)
 {
-	int64_t window = scale_window(&v->fleet->rule), have = v->in.ready + v->in.starting, most = scaling_most(v, s);
-	const struct scale_rule *r = &v->fleet->rule;
+	int64_t window = scale_window(&v->rule), have = v->in.ready + v->in.starting, most = scaling_most(v, s);
+	const struct scale_rule *r = &v->rule;
 	char text[DURATION_FMT_SIZE];
 	const char *w = duration_fmt(text, window);
 
@@ -68,7 +70,7 @@ scaling_held(struct broker *b, const struct scaling_view *v, const struct scale_
 	if (scale_carries(r, v->in.soon) >= have)
 		return arena_printf(b->tick_arena, "a forecast of %.6g within %s asks for them again, and to wait costs less than to start "
 		    "anew", v->in.soon, duration_fmt(text, scale_restart(r)));
-	return arena_printf(b->tick_arena, "%.3g %% may go in 5m, and have gone", 100 * v->fleet->rule.down_rate);
+	return arena_printf(b->tick_arena, "%.3g %% may go in 5m, and have gone", 100 * v->rule.down_rate);
 }
 
 static const char *
@@ -89,13 +91,13 @@ scaling_why(struct broker *b, const struct scaling_view *v, const struct scale_s
 		return arena_printf(a, "%s, and %s %s there", scaling_asks(b, v), there, be);
 	case SCALE_UP:
 		if (v->missing[0] != '\0')
-			return arena_printf(a, "at least %lld must be there, and %lld %s: %s", (long long)v->fleet->rule.min, (long long)have,
+			return arena_printf(a, "at least %lld must be there, and %lld %s: %s", (long long)v->rule.min, (long long)have,
 			    be, v->missing);
 		return arena_printf(a, "%s, and %lld %s there: %lld %s added", scaling_asks(b, v), (long long)have, be,
 		    (long long)v->change, v->change == 1 ? "is" : "are");
 	case SCALE_DOWN:
-		if (have > v->fleet->rule.max)
-			return arena_printf(a, "%s %s there, and at most %lld may be: %lld %s", there, be, (long long)v->fleet->rule.max,
+		if (have > v->rule.max)
+			return arena_printf(a, "%s %s there, and at most %lld may be: %lld %s", there, be, (long long)v->rule.max,
 			    (long long)-v->change, v->change == -1 ? "goes" : "go");
 		return arena_printf(a, "%s, no more than %lld were asked for within the window, and %lld %s there: %lld %s",
 		    scaling_asks(b, v), (long long)scaling_most(v, s), (long long)have, be,
@@ -109,7 +111,7 @@ scaling_why(struct broker *b, const struct scaling_view *v, const struct scale_s
 		    scaling_asks(b, v), (long long)have, be, (long long)v->in.busy);
 	case SCALE_LIMIT:
 		return arena_printf(a, "%s and more: at most %lld may be, and they are there", scaling_asks(b, v),
-		    (long long)v->fleet->rule.max);
+		    (long long)v->rule.max);
 	case SCALE_NO_METRIC:
 	case SCALE_REASON_COUNT:
 		break;
@@ -121,17 +123,21 @@ scaling_why(struct broker *b, const struct scaling_view *v, const struct scale_s
 static void
 scaling_what_if(struct broker *b, struct scaling_view *v)
 {
-	const struct scale_rule *r = &v->fleet->rule;
-	const char **out = arena_array_of(b->tick_arena, 2, const char *);
+	const struct scale_rule *r = &v->rule;
+	const char **out = arena_array_of(b->tick_arena, 3, const char *);
 	double carry = r->unit * r->target, n = (double)v->d.target;
-	double up = floor(n * (1 + r->tolerance)), down = ceil(n / (1 + r->tolerance)) - 1;
-	char text[DURATION_FMT_SIZE];
+	double up = floor(n * (1 + r->tolerance)) - (double)r->headroom, down = ceil(n / (1 + r->tolerance)) - 1 - (double)r->headroom;
+	char text[DURATION_FMT_SIZE], at[TIME_FMT_SIZE];
 
-	if (v->d.target < r->max)
+	if (v->d.target < r->max && up >= 0)
 		out[v->n_what_if++] = arena_printf(b->tick_arena, "a load above %.6g adds replicas", up * carry);
 	if (v->d.target > r->min && down >= 0)
 		out[v->n_what_if++] = arena_printf(b->tick_arena, "a load of at most %.6g for %s takes some away", down * carry,
 		    duration_fmt(text, scale_window(r)));
+	v->n_load = v->n_what_if;
+	if (v->next > 0)
+		out[v->n_what_if++] = arena_printf(b->tick_arena, "from %s on at least %lld and at most %lld may be", time_fmt(at, v->next),
+		    (long long)v->then.min, (long long)v->then.max);
 	v->what_if = out;
 }
 
@@ -147,7 +153,7 @@ scaling_json(struct jsonw *w, const struct scaling_view *v)
 {
 	jsonw_str(w, "fleet", v->fleet->name);
 	jsonw_double(w, "load", v->in.load);
-	jsonw_double(w, "backlog", v->fleet->rule.drain_s > 0 ? v->in.queued : NAN);
+	jsonw_double(w, "backlog", v->rule.drain_s > 0 ? v->in.queued : NAN);
 	jsonw_double(w, "forecast", v->in.forecast);
 	jsonw_double(w, "soon", v->in.soon);
 	if (v->fleet->busy.kind != SCALING_NONE && v->in.busy < INT64_MAX / 4)
@@ -157,8 +163,10 @@ scaling_json(struct jsonw *w, const struct scaling_view *v)
 	jsonw_int(w, "ready", v->in.ready);
 	jsonw_int(w, "starting", v->in.starting);
 	jsonw_int(w, "waiting", v->in.waiting);
-	jsonw_int(w, "min", v->fleet->rule.min);
-	jsonw_int(w, "max", v->fleet->rule.max);
+	jsonw_int(w, "min", v->rule.min);
+	jsonw_int(w, "max", v->rule.max);
+	jsonw_int(w, "headroom", v->rule.headroom);
+	jsonw_str_or_null(w, "hours", v->hours);
 	jsonw_int(w, "want", v->d.want);
 	jsonw_int(w, "target", v->d.target);
 	jsonw_int(w, "change", v->change);
@@ -169,7 +177,7 @@ scaling_json(struct jsonw *w, const struct scaling_view *v)
 	jsonw_begin_array(w, "changes");
 	for (size_t i = 0; i < v->n_what_if; i++) {
 		jsonw_begin_object(w, NULL);
-		jsonw_str(w, "what", "load");
+		jsonw_str(w, "what", i < v->n_load ? "load" : "hours");
 		jsonw_str(w, "text", v->what_if[i]);
 		jsonw_end_object(w);
 	}

@@ -135,8 +135,8 @@ scale_table(struct cmd_ctx *ctx, const struct scaling_view *v, size_t n, struct 
 		table_double(t, v[i].in.forecast);
 		table_int(t, v[i].in.ready);
 		table_int(t, v[i].in.starting);
-		table_int(t, v[i].fleet->rule.min);
-		table_int(t, v[i].fleet->rule.max);
+		table_int(t, v[i].rule.min);
+		table_int(t, v[i].rule.max);
 		table_int(t, v[i].d.want);
 		table_int(t, v[i].d.target);
 		table_int(t, v[i].change);

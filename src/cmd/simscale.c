@@ -94,6 +94,7 @@ static int64_t
 simscale_target(const struct simscale_world *w, enum simscale_policy p, struct simscale_fleet *f, int64_t t, double seen)
 {
 	struct scale_input in = { .t = t, .ready = f->ready, .starting = f->starting, .load = seen, .forecast = NAN, .soon = NAN };
+	struct scale_rule rule = w->rule;
 	struct scale_decision d = { 0 };
 
 	switch (p) {
@@ -109,7 +110,8 @@ simscale_target(const struct simscale_world *w, enum simscale_policy p, struct s
 			for (int64_t at = t; (at - w->made_t0) / 3600 <= (t + scale_restart(&w->rule) - w->made_t0) / 3600; at += 3600)
 				in.soon = fmax(in.soon, simscale_ahead(w, t, at));
 		}
-		scale_step(&w->rule, &f->state, &in, &d);
+		scale_hours_apply(w->g->hours, w->g->n_hours, w->g->tz, t, &rule);
+		scale_step(&rule, &f->state, &in, &d);
 		return d.target;
 	case SIMSCALE_POLICIES:
 		break;
@@ -165,11 +167,18 @@ simscale_play(const struct simscale_world *w, enum simscale_policy p, struct are
 	struct simscale_fleet *f = arena_alloc(a, sizeof(*f));
 	double hours = (double)w->g->period_s / 3600;
 	int64_t end = w->t0 + (int64_t)w->n * w->step_s;
+	struct scale_rule rule = w->rule;
 
+	rule.headroom = 0;
 	f->up = f->down = INT64_MIN / 2;
 	/* It begins with what the first load asks for: nobody is measured by how he starts. */
-	f->ready = p < SIMSCALE_THRESHOLD ? w->fixed[p] : simscale_clamp(w, isnan(w->load[0]) ? 0 :
-	    ceil(w->load[0] / (w->rule.unit * w->rule.target)));
+	if (p >= SIMSCALE_BERTH) {
+		rule.headroom = w->rule.headroom;
+		scale_hours_apply(w->g->hours, w->g->n_hours, w->g->tz, w->t0, &rule);
+	}
+	f->ready = p < SIMSCALE_THRESHOLD ? w->fixed[p] : isnan(w->load[0]) ? (int64_t)rule.headroom :
+	    (int64_t)fmin(1e9, ceil(w->load[0] / (w->rule.unit * w->rule.target))) + rule.headroom;
+	f->ready = p < SIMSCALE_THRESHOLD ? f->ready : f->ready < rule.min ? rule.min : f->ready > rule.max ? rule.max : f->ready;
 	for (int64_t t = w->t0; t < end; t += w->g->period_s) {
 		double load = simscale_load(w, t), lack;
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "forecast/forecast.h"
-#include "plan/scale.h"
+#include "plan/scalehours.h"
 #include "util/arena.h"
 #include "util/err.h"
 #include "util/opt.h"
@@ -24,6 +24,9 @@ const char *simscale_name(size_t p);	/* "fixed_peak" */
 
 struct simscale_grid {
 	struct scale_rule rule;		/* max 0: none */
+	const struct scale_hours *hours;	/* [n_hours] by the clock of tz; of berth's own policies */
+	size_t n_hours;
+	const struct tz *tz;
 	int64_t period_s;		/* between decisions; each sees the load of the period before */
 	int64_t every_s;		/* between forecasts */
 	double level;			/* of the forecast, a value of fc_levels */
@@ -52,9 +55,9 @@ BERTH_MUST_CHECK enum berth_code simscale_run(const double *load, size_t n, int6
 struct cmd_ctx;
 struct simulate_scale_opts {
 	double unit, target, tolerance, down_rate, level;
-	int64_t min, max, boot_s, down_window_s, billing_s, period_s, every_s, from, to;
-	struct opt_list policies;
-	const char *svg;
+	int64_t min, max, headroom, boot_s, down_window_s, billing_s, period_s, every_s, from, to;
+	struct opt_list policies, hours;
+	const char *zone, *svg;
 };
 extern const struct opt_row simulate_scale_rows[];
 extern const struct simulate_scale_opts simulate_scale_defaults;

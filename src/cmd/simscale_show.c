@@ -25,6 +25,9 @@ const struct opt_row simulate_scale_rows[] = {
 	{ "target", 0, OPT_DOUBLE, "SHARE", "of it that is used when all is well; default 1", OFF(target), 0.01, 1, NULL },
 	{ "min", 0, OPT_INT, "N", "replicas at the least; default 0", OFF(min), 0, 100000, NULL },
 	{ "max", 0, OPT_INT, "N", "replicas at most; default: no limit", OFF(max), 1, 100000, NULL },
+	{ "headroom", 0, OPT_INT, "N", "replicas kept above what the load asks for; default 0", OFF(headroom), 0, 100000, NULL },
+	{ "hours", 0, OPT_LIST, "HOURS", "least and most by the hours, as in 'mon-fri 08:00-20:00 4..20'", OFF(hours), 0, 0, NULL },
+	{ "zone", 0, OPT_STRING, "ZONE", "time zone of the hours; default UTC", OFF(zone), 0, 0, NULL },
 	{ "boot", 0, OPT_DURATION, "DUR", "from the order to a replica that works; default 10m", OFF(boot_s), 0, 86400, NULL },
 	{ "tolerance", 0, OPT_DOUBLE, "SHARE", "of change that is none; default 0.1", OFF(tolerance), 0, 0.99, NULL },
 	{ "down-window", 0, OPT_DURATION, "DUR", "fewer only after so long; default: twice the boot and the billing, at least 5m",
@@ -46,7 +49,7 @@ static enum berth_code
 simscale_grid(const struct simulate_scale_opts *o, struct simscale_grid *g, struct berth_err *err)
 {
 	*g = (struct simscale_grid){ .period_s = o->period_s, .every_s = o->every_s, .level = o->level,
-		.rule = { .min = o->min, .max = o->max, .unit = o->unit, .target = o->target, .tolerance = o->tolerance,
+		.rule = { .min = o->min, .max = o->max, .headroom = o->headroom, .unit = o->unit, .target = o->target, .tolerance = o->tolerance,
 		.boot_s = o->boot_s, .down_window_s = o->down_window_s, .billing_s = o->billing_s, .down_rate = o->down_rate } };
 	if (isnan(o->unit)) {
 		err_set(err, BERTH_EUSAGE, "how much load does one replica carry?");
@@ -68,6 +71,32 @@ simscale_grid(const struct simulate_scale_opts *o, struct simscale_grid *g, stru
 		}
 		g->policy[p] = true;
 	}
+	return BERTH_OK;
+}
+
+static enum berth_code
+simscale_hours(struct cmd_ctx *ctx, struct simscale_grid *g, struct berth_err *err)
+{
+	const struct simulate_scale_opts *o = ctx->opts;
+	struct scale_hours *hours = arena_array_of(ctx->arena, o->hours.n + 1, struct scale_hours);
+	enum berth_code rc = BERTH_OK;
+
+	if (o->zone != NULL && o->hours.n == 0) {
+		err_set(err, BERTH_EUSAGE, "the zone is that of --hours, of which there are none");
+		return err_at(err, "--zone");
+	}
+	if (o->hours.n > 0 && (rc = tz_load(ctx->arena, o->zone != NULL ? o->zone : "UTC", &g->tz, err)) != BERTH_OK) {
+		err->code = BERTH_EUSAGE;
+		return err_at(err, "--zone");
+	}
+	for (size_t i = 0; i < o->hours.n; i++) {
+		if (scale_hours_parse(o->hours.v[i], &hours[i], err) != BERTH_OK) {
+			err->code = BERTH_EUSAGE;
+			return err_at(err, "--hours");
+		}
+	}
+	g->hours = hours;
+	g->n_hours = o->hours.n;
 	return BERTH_OK;
 }
 
@@ -190,6 +219,8 @@ simulate_scale(struct cmd_ctx *ctx, struct berth_err *err)
 	struct dense d;
 	enum berth_code rc = simscale_grid(ctx->opts, &g, err);
 
+	if (rc == BERTH_OK)
+		rc = simscale_hours(ctx, &g, err);
 	if (rc == BERTH_OK)
 		rc = simscale_series(ctx, &d, &hours, err);
 	if (rc == BERTH_OK)

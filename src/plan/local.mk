@@ -22,6 +22,7 @@ libplan_a_SOURCES = \
 	src/plan/place_flow.c \
 	src/plan/place_search.c src/plan/place_tree.c \
 	src/plan/scale.c src/plan/scale.h \
+	src/plan/scalehours.c src/plan/scalehours.h \
 	src/plan/schedule.c src/plan/schedule.h src/plan/schedule_impl.h src/plan/schedule_rules.h \
 	src/plan/schedule_hours.c \
 	src/plan/schedule_joint.c \

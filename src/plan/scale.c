@@ -21,6 +21,8 @@ scale_check(const struct scale_rule *r, struct berth_err *err)
 {
 	if (r->min < 0 || r->max < r->min || (double)r->max > SCALE_MOST)
 		return err_set(err, BERTH_EINVAL, "fleet of %lld to %lld machines", (long long)r->min, (long long)r->max);
+	if (r->headroom < 0 || (double)r->headroom > SCALE_MOST)
+		return err_set(err, BERTH_EINVAL, "headroom of %lld machines", (long long)r->headroom);
 	if (!(r->unit > 0) || !isfinite(r->unit))
 		return err_set(err, BERTH_EINVAL, "unit: a machine that carries %g", r->unit);
 	if (!(r->target > 0 && r->target <= 1))
@@ -64,7 +66,7 @@ scale_need(const struct scale_rule *r, const struct scale_input *in)
 		n = fmax(n, in->load / carry + in->queued / (r->drain_s * carry));
 	if (in->forecast > 0 && isfinite(in->forecast))
 		n = fmax(n, in->forecast / carry);
-	return fmin(fmax(n, 0), SCALE_MOST);
+	return fmin(fmax(n, 0) + (double)r->headroom, SCALE_MOST);
 }
 
 /* 17 GPUs on machines of 8 are 3 machines; 16.000000001 from a rounding are 2. */
@@ -77,7 +79,7 @@ scale_whole(double need)
 int64_t
 scale_carries(const struct scale_rule *r, double load)
 {
-	return isfinite(load) && load > 0 ? scale_whole(fmin(load / (r->target * r->unit), SCALE_MOST)) : 0;
+	return isfinite(load) && load > 0 ? scale_whole(fmin(load / (r->target * r->unit) + (double)r->headroom, SCALE_MOST)) : 0;
 }
 
 /* What goes up and comes down again is noise; what only goes up, or only down, is not. */

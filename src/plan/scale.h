@@ -12,6 +12,7 @@
 
 struct scale_rule {
 	int64_t min, max;		/* machines; max also holds the quota */
+	int64_t headroom;		/* machines kept above what the load asks for, within max */
 	double unit;			/* load that one machine carries: 8 GPUs, 40 requests a second; > 0 */
 	double target;			/* share of it that is used when all is well, 0 < target <= 1 */
 	double tolerance;		/* up only if wanted / have > 1 + this, down only if have / wanted > 1 + this; 0.1 */
@@ -73,12 +74,12 @@ BERTH_MUST_CHECK enum berth_code scale_check(const struct scale_rule *r, struct 
 int64_t scale_window(const struct scale_rule *r);
 /* Idle time that costs what an end and a new start do: a start is billed and brings nothing, a billing step is paid whole. */
 int64_t scale_restart(const struct scale_rule *r);
-/* Machines that a load asks for, at least 0; NaN: 0. */
+/* Machines that a load asks for, headroom among them, at least 0; NaN: 0. */
 int64_t scale_carries(const struct scale_rule *r, double load);
 
 /*
  * One step; state starts zeroed. want = ceil(max(load / (target unit), queued / (drain_s target
- * unit), forecast / (target unit))). Up at once, as soon as want passes what is ready and starting
+ * unit), forecast / (target unit))) + headroom. Up at once, as soon as want passes what is ready and starting
  * by more than the tolerance. Down only to the largest want of the window, and only if that fits
  * with room for the swing of the load as well (three times the last reversal, at most the
  * tolerance): else noise around a whole number of machines would start one every few windows. Not

@@ -256,6 +256,59 @@ cp base.yaml .config/berth/berth.yaml
 run scale
 expect_err_has 'fleet chat is not in the config any more, and has replicas that nobody scales'
 
+# Hours of a clock: 20:00 to 24:00 and the morning of a Monday in Berlin, an hour ahead of UTC in winter. Two replicas carry the load,
+# one more is spare; from 08:00 there on at least six, ten minutes before that so that they work then; after 20:00 as before.
+fleet 'metric: {series: load}' 'headroom: 1' 'zone: Europe/Berlin' 'hours: ["mon-fri 08:00-20:00 6..", "sat sun 00:00-24:00 ..2"]'
+sed -i 's/boot: 5m/boot: 10m/' .config/berth/berth.yaml
+series '16'
+at 06:49
+run scale -o json
+expect_json '$.fleets[0].target' 3 "07:49 in Berlin: two for the load and one spare"
+expect_json '$.fleets[0].headroom' 1
+expect_json '$.fleets[0].hours' null
+expect_out_has 'a load of 16 asks for 3 replicas, 1 of them spare, and 0 are there: 3 are added'
+expect_out_has 'from 2026-11-30T06:50:00Z on at least 6 and at most 20 may be'
+at 06:50
+run scale
+expect_out_has 'at least 6|asks for 6 replicas'
+run scale -o json
+expect_json '$.fleets[0].target' 6 "07:50: those of 08:00 are ordered"
+expect_json '$.fleets[0].min' 6
+at 07:05
+run scale
+expect_out_has 'asks for 6 replicas \(the least, by its hours mon-fri 08:00-20:00 6\.\.\)'
+at 18:59
+run scale -o json
+expect_json '$.fleets[0].target' 6 "19:59: still six"
+expect_out_has 'from 2026-11-30T19:00:00Z on at least 0 and at most 20 may be'
+at 19:00
+run tick --until +2h --step 5m -o json
+expect_json '$.scaled_down' 3
+at 21:00
+run scale -o json
+expect_json '$.fleets[0].target' 3 "after its hours as before"
+T0=2026-12-05
+at 00:10
+run scale -o json
+expect_json '$.fleets[0].max' 2 "on a Saturday at most two"
+T0=2026-11-30
+fleet 'metric: {series: load}' 'hours: ["mon-fry 08:00-20:00 6.."]'
+run scale
+expect_exit 1
+expect_err_has "'fleets\[0\].hours': 'mon-fry 08:00-20:00 6..': days are mon tue wed"
+expect_err_has 'berth.yaml:[0-9]+:[0-9]+'
+fleet 'metric: {series: load}' 'zone: Europe/Berlin'
+run scale
+expect_err_has "clock of 'hours'"
+fleet 'metric: {series: load}' 'hours: "00:00-24:00 1.."' 'zone: Europe/Nowhere'
+run scale
+expect_exit 1
+expect_err_has 'Europe/Nowhere'
+fleet 'metric: {series: load}' 'headroom: -1'
+run scale
+expect_exit 1
+expect_err_has 'headroom'
+
 # Faults of the config, by line and key.
 fleet 'metrik: {series: load}'
 run scale

@@ -39,6 +39,24 @@ is fixed_peak cost 16 1e-6
 is fixed_peak shortage 0 0
 is fixed_mean shortage "$(awk 'BEGIN { print 8 * 2 / 80 }')" 1e-6	# three replicas for a mean of 20
 
+# One spare all day, and four at the least for two hours of it: (2 + 1) x 24 h, and one more for 2 h 10 min, as 10 min of boot
+# come before; the load of 16 is carried by two.
+load even 288 16
+run simulate scale even --unit 8 --boot 10m --down-window 5m --down-rate 1 --headroom 1 --hours '09:00-11:00 4..' --policies berth -o json
+expect_exit 0
+is berth cost "$(awk 'BEGIN { print 3 * 24 + 2 + 10 / 60 }')" 0.02
+is berth shortage 0 0
+is berth starts 1 0
+run simulate scale even --unit 8 --boot 10m --down-window 5m --down-rate 1 --headroom 1 --hours 'sun 09:00-11:00 4..' --zone Europe/Berlin --policies berth -o json
+is berth cost 72 1e-6	# the day is a Monday
+run simulate scale even --unit 8 --hours '9-11 4..'
+expect_exit 2
+expect_err_has 'as in 08:00-20:00'
+run simulate scale even --unit 8 --zone Europe/Berlin
+expect_exit 2
+run simulate scale even --unit 8 --hours '09:00-11:00 4..' --zone Europe/Nowhere
+expect_exit 2
+
 # Noise around whole machines: threshold flaps, berth does not.
 load noise 8064 '64 * (1 + 0.05 * (2 * rand() - 1))'
 run simulate scale noise --unit 8 --down-window 30m --tolerance 0 --policies threshold -o json

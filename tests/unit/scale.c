@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/scale.h"
+#include "plan/scalehours.h"
 #include "tests/tap.h"
 #include "util/rng.h"
 
@@ -309,6 +309,116 @@ test_busy(void)
 	tap_is_long(f.ready, 23, "of 25 machines 23 are busy: two go, not the five that the rate allows");
 }
 
+/* The invariants of section AUTOSCALING with a headroom and with hours: the same fleets, two machines above the load. */
+static void
+test_headroom(void)
+{
+	int moves = 0, flaps = 0;
+	struct rng g;
+
+	rng_seed(&g, 11);
+	for (int n = 1; n <= 40; n++) {
+		static struct fleet f;
+		int64_t down = -1000000;
+		int ups = 0, downs = 0;
+
+		fleet_init(&f, n + 2, 300);
+		f.rule.headroom = 2;
+		for (int k = 0; k < 300; k++)
+			fleet_step(&f, 8.0 * n - 0.5, NAN, 0);
+		moves += f.ups + f.downs;
+		fleet_init(&f, n + 2, 300);
+		f.rule.headroom = 2;
+		for (int k = 0; k < 600; k++) {
+			fleet_step(&f, 8.0 * n * (1 + 0.05 * (2 * rng_unit(&g) - 1)), NAN, 0);
+			down = f.downs > downs ? f.t : down;
+			flaps += f.ups > ups && f.t - down < 1800;
+			ups = f.ups;
+			downs = f.downs;
+		}
+	}
+	tap_is_long(moves, 0, "constant input with two spare: no change");
+	tap_is_long(flaps, 0, "5 %% of noise with two spare: never down and up again within the window");
+	static struct fleet f;
+	fleet_init(&f, 4, 600);
+	f.rule.headroom = 2;
+	fleet_step(&f, 16, NAN, 0);
+	fleet_step(&f, 80, NAN, 0);
+	tap_is_long(f.last.target, 12, "a step to 80 GPUs is answered in one period: ten machines and two spare");
+	fleet_step(&f, 80, NAN, 0);
+	tap_is_long(f.orders, 8, "what is in flight is counted");
+	for (int k = 0; k < 100; k++)
+		fleet_step(&f, NAN, NAN, 0);
+	tap_is_long(f.ready, 12, "no metric: neither in nor out");
+	for (int k = 0; k < 300; k++)
+		fleet_step(&f, 0, NAN, 0);
+	tap_is_long(f.ready, 2, "no load at all: the spare ones stay");
+	f.rule.max = 1;
+	fleet_step(&f, 0, NAN, 0);
+	tap_is_long(f.last.target, 1, "max goes before them");
+}
+
+static void
+hours_are(const char *const *texts, size_t n, const char *zone, const char *what, int64_t t, int64_t boot, int64_t min, int64_t max)
+{
+	struct scale_rule r = { .min = 1, .max = 10, .boot_s = boot };
+	struct arena *a = arena_new();
+	struct scale_hours h[4];
+	const struct tz *tz;
+	struct berth_err err;
+	bool ok = tz_load(a, zone, &tz, &err) == BERTH_OK;
+
+	for (size_t i = 0; ok && i < n; i++)
+		ok = scale_hours_parse(texts[i], &h[i], &err) == BERTH_OK;
+	if (ok)
+		scale_hours_apply(h, n, tz, t, &r);
+	tap_ok(ok && r.min == min && r.max == max, "%s: %lld..%lld (want %lld..%lld)", what, (long long)r.min, (long long)r.max,
+	    (long long)min, (long long)max);
+	arena_free(a);
+}
+
+/* 2027-03-29 and 2027-11-01 are the Mondays after the clocks of Berlin changed. */
+static void
+test_hours(void)
+{
+	static const char *const work[] = { "mon-fri 08:00-20:00 4..20", "sat sun 00:00-24:00 ..2" }, *const night[] = { "fri 22:00-06:00 3.." },
+		*const gap[] = { "sun 02:15-02:45 5.." };
+	static const char *const bad[] = { "", "8:00-20:00 1..2", "mon-fri", "mon-fry 08:00-20:00 1..2", "08:00-24:30 1..2",
+		"24:00-08:00 1..2", "08:00-20:00 5..2", "08:00-20:00 ..", "08:00-20:00 1..2 x", "08:60-20:00 1..", "mon,tue 08:00-20:00 1..",
+		"08:00-20:00 9999999..", "Mon 08:00-20:00 1..", "mon  08:00-20:00 1.." };
+	int64_t mon = INT64_C(1796601600);	/* 2026-12-07T00:00:00Z, a Monday */
+	int refused = 0;
+
+	hours_are(work, 2, "UTC", "Monday 07:59", mon + 8 * 3600 - 60, 0, 1, 10);
+	hours_are(work, 2, "UTC", "Monday 08:00", mon + 8 * 3600, 0, 4, 20);
+	hours_are(work, 2, "UTC", "Monday 19:59", mon + 20 * 3600 - 60, 0, 4, 20);
+	hours_are(work, 2, "UTC", "Monday 20:00", mon + 20 * 3600, 0, 1, 10);
+	hours_are(work, 2, "UTC", "Monday 07:55 with 5 min to boot: the least of 08:00 counts, the most does not", mon + 8 * 3600 - 300, 300,
+	    4, 10);
+	hours_are(work, 2, "UTC", "Saturday", mon + 5 * 86400 + 3600, 0, 1, 2);
+	hours_are(work, 2, "UTC", "Sunday 23:59", mon - 60, 0, 1, 2);
+	hours_are(night, 1, "UTC", "Friday 21:59", mon + 4 * 86400 + 22 * 3600 - 60, 0, 1, 10);
+	hours_are(night, 1, "UTC", "Friday 22:00", mon + 4 * 86400 + 22 * 3600, 0, 3, 10);
+	hours_are(night, 1, "UTC", "Saturday 05:59, of the night that began on Friday", mon + 5 * 86400 + 6 * 3600 - 60, 0, 3, 10);
+	hours_are(night, 1, "UTC", "Saturday 22:00", mon + 5 * 86400 + 22 * 3600, 0, 1, 10);
+	hours_are(work, 2, "Europe/Berlin", "Monday 06:59Z in winter is 07:59", mon + 7 * 3600 - 60, 0, 1, 10);
+	hours_are(work, 2, "Europe/Berlin", "Monday 07:00Z in winter is 08:00", mon + 7 * 3600, 0, 4, 20);
+	hours_are(work, 2, "Europe/Berlin", "2027-03-29T05:59Z in summer is 07:59", INT64_C(1806278400) + 6 * 3600 - 60, 0, 1, 10);
+	hours_are(work, 2, "Europe/Berlin", "2027-03-29T06:00Z in summer is 08:00", INT64_C(1806278400) + 6 * 3600, 0, 4, 20);
+	hours_are(work, 2, "Europe/Berlin", "2027-11-01T06:59Z in winter again", INT64_C(1825027200) + 7 * 3600 - 60, 0, 1, 10);
+	hours_are(work, 2, "Europe/Berlin", "2027-11-01T07:00Z in winter again", INT64_C(1825027200) + 7 * 3600, 0, 4, 20);
+	hours_are(gap, 1, "Europe/Berlin", "hours that the clock skips do not come", INT64_C(1806278400) - 86400 + 3600, 0, 1, 10);
+	hours_are(gap, 1, "Europe/Berlin", "hours that run twice come twice: first", INT64_C(1825027200) - 86400 + 1800, 0, 5, 10);
+	hours_are(gap, 1, "Europe/Berlin", "hours that run twice come twice: second", INT64_C(1825027200) - 86400 + 1800 + 3600, 0, 5, 10);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct scale_hours h;
+		struct berth_err err;
+
+		refused += scale_hours_parse(bad[i], &h, &err) == BERTH_EINVAL;
+	}
+	tap_is_long(refused, (long)(sizeof(bad) / sizeof(bad[0])), "hours that are none are refused");
+}
+
 static void
 test_forecast(void)
 {
@@ -444,6 +554,8 @@ main(void)
 	test_tolerance();
 	test_busy();
 	test_forecast();
+	test_headroom();
+	test_hours();
 	test_quantum();
 	test_waiting();
 	test_break_even();
