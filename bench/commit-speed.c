@@ -60,10 +60,10 @@ make_lines(struct commit_line *l)
 {
 	for (size_t i = 0; i < OFFERS; i++)
 		l[i] = (struct commit_line){ COMMIT_RESERVED, i, 0.62 - 0.03 * (double)i,
-			0.01 * (double)(OFFERS - i), 1, 0, 60 + 10 * (int64_t)i };
-	l[OFFERS] = (struct commit_line){ COMMIT_SPOT, OFFERS, 0, 0.45, 1, 0, 50 };
+			0.01 * (double)(OFFERS - i), 1, 0, 60 + 10 * (int64_t)i, 0 };
+	l[OFFERS] = (struct commit_line){ COMMIT_SPOT, OFFERS, 0, 0.45, 1, 0, 50, 0 };
 	l[OFFERS + 1] =
-	    (struct commit_line){ COMMIT_ON_DEMAND, OFFERS + 1, 0, 1, 1, 0, COMMIT_NO_LIMIT };
+	    (struct commit_line){ COMMIT_ON_DEMAND, OFFERS + 1, 0, 1, 1, 0, COMMIT_NO_LIMIT, 0 };
 }
 
 /* The LP over distinct demands: u[l] - u[l + 1] is the weight of demand l. */

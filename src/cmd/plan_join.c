@@ -18,6 +18,7 @@
 #define PLAN_CHECKPOINT_S 120.0		/* to write one, for the useful share of spot */
 #define PLAN_RESTART_S 600.0
 #define PLAN_ON_DEMAND_MAX 12
+#define PLAN_SPOT_MAX 12
 
 const struct accel *
 plan_accel(const struct accel_table *accels, const struct series *s, const char *gpu, struct arena *a,
@@ -103,11 +104,23 @@ plan_speed(const struct plan_options *o, const struct accel_table *accels, const
 	return speed * plan_measured(x);
 }
 
-/* The same in whole GPUs of one machine: purchases are counted in them. */
-static int64_t
-plan_units(double speed, const struct offer *x)
+/* The same of one machine. Purchases at start dates are counted in whole GPUs: parts of one do not count there. */
+static double
+plan_carries(const struct plan_options *o, double speed, const struct offer *x)
 {
-	return (int64_t)fmax(1, rint(speed * x->accelerator_count));
+	double gpus = speed * x->accelerator_count;
+
+	return o->starts_s > 0 ? floor(gpus + 1e-9) : gpus;
+}
+
+/* gpus and speed of a line for one machine. */
+static int64_t
+plan_units(double carries, double *speed_out)
+{
+	int64_t units = (int64_t)fmax(1, rint(carries));
+
+	*speed_out = fabs(carries - (double)units) < 1e-9 ? 0 : carries / (double)units;
+	return units;
 }
 
 static int
@@ -157,11 +170,20 @@ plan_check_offer(const struct plan_options *o, const struct accel_table *accels,
 	return plan_price_stale(o, x) ? REFUSE_PRICE_STALE : REFUSE_NOT;
 }
 
+/* USD of a machine-hour, with the upfront payment spread over the term: not rounded. */
+static double
+plan_hour(const struct offer *o)
+{
+	double term = offer_term_hours(o);
+
+	return usd_to_double(o->price) + (term > 0 && usd_known(o->upfront) ? usd_to_double(o->upfront) / term : 0);
+}
+
 /* USD for the work that one GPU of the series' accelerator does in an hour. */
 static double
 plan_gpu_hour(const struct offer *o, double speed)
 {
-	return usd_to_double(offer_effective_hour(o)) / (o->accelerator_count * speed);
+	return plan_hour(o) / (o->accelerator_count * speed);
 }
 
 static const char *
@@ -180,13 +202,13 @@ struct plan_lines {
 	VEC(struct commit_line) line;
 	VEC(const struct offer *) offer;
 	VEC(const char *) name;
-	VEC(int64_t) units;
+	VEC(double) carries;
 };
 
 static void
-plan_add_line(struct plan_lines *l, struct commit_line line, int64_t units, const struct offer *o, const char *note)
+plan_add_line(struct plan_lines *l, struct commit_line line, double carries, const struct offer *o, const char *note)
 {
-	VEC_PUSH(l->a, &l->units, units);
+	VEC_PUSH(l->a, &l->carries, carries);
 	line.ref = l->line.n;
 	VEC_PUSH(l->a, &l->line, line);
 	VEC_PUSH(l->a, &l->offer, o);
@@ -223,19 +245,20 @@ plan_owned(const struct commitment *c, size_t n, const struct plan_options *o, c
 		const struct offer *x = &c[i].offer;
 		int64_t lo = c[i].from > from ? c[i].from : from, hi = c[i].to < to ? c[i].to : to;
 
-		double speed = plan_speed(o, accels, ps, x);
+		double speed = plan_speed(o, accels, ps, x), carries = plan_carries(o, speed, x);
+		struct commit_line line = { .kind = COMMIT_OWNED, .min_count = c[i].count, .max_count = c[i].count };
 
-		if (x->accelerator_count < 1 || hi <= lo || speed <= 0)
+		if (x->accelerator_count < 1 || hi <= lo || carries <= 0)
 			continue;
+		line.gpus = plan_units(carries, &line.speed);
 		ps->owned_name[ps->n_owned] = plan_name(x, l->a);
 		ps->owned_offer[ps->n_owned] = x;
 		ps->owned_count[ps->n_owned] = c[i].count;
 		ps->owned[ps->n_owned++] = (struct schedule_owned){ (lo - from) / ps->forecast.step_s,
-			hi == to ? INT64_MAX : (hi - from) / ps->forecast.step_s, c[i].count * plan_units(speed, x), 0, NULL };
+			hi == to ? INT64_MAX : (hi - from) / ps->forecast.step_s, (int64_t)fmax(1, floor((double)c[i].count * carries + 1e-9)), 0, NULL };
 		if ((hi - lo) * 2 < to - from)
 			continue;
-		plan_add_line(l, (struct commit_line){ COMMIT_OWNED, 0, 0, 0, plan_units(speed, x), c[i].count, c[i].count },
-		    plan_units(speed, x), x, ", owned");
+		plan_add_line(l, line, carries, x, ", owned");
 	}
 }
 
@@ -273,13 +296,18 @@ plan_shares(const struct plan_options *o, struct plan_series *ps, struct arena *
 
 /* Whatever x does, does the line as well: it is no dearer, and takes no more of a quota for a GPU. */
 static bool
-plan_covers(const struct plan_options *o, const struct plan_lines *l, size_t i, const struct offer *x, int64_t units)
+plan_covers(const struct plan_options *o, const struct plan_lines *l, size_t i, const struct offer *x, double carries)
 {
+	double times = carries / l->carries.v[i];
+
 	for (size_t q = 0; q < o->n_limits; q++)
-		if (placing_quota_weight(&o->limits[q], l->offer.v[i]) * units >
-		    placing_quota_weight(&o->limits[q], x) * l->units.v[i])
+		if ((double)placing_quota_weight(&o->limits[q], l->offer.v[i]) * times >
+		    (double)placing_quota_weight(&o->limits[q], x) * (1 + 1e-12))
 			return false;
-	return true;
+	if (l->line.v[i].kind == COMMIT_ON_DEMAND && o->on_demand_gpus > 0 &&
+	    l->offer.v[i]->accelerator_count * times > x->accelerator_count * (1 + 1e-12))
+		return false;
+	return fabs(times - rint(times)) < 1e-9;
 }
 
 /*
@@ -292,20 +320,20 @@ plan_reserved(const struct plan_series *ps, const struct plan_options *o, struct
 	const struct offer *const *x = ps->market;
 
 	for (size_t i = 0; i < ps->n_market; i++) {
-		int64_t units = plan_units(ps->speed[i], x[i]);
+		double carries = plan_carries(o, ps->speed[i], x[i]), fixed = plan_hour(x[i]) / carries;
+		struct commit_line line = { .kind = COMMIT_RESERVED, .fixed = fixed, .max_count = plan_quota(o, x[i]) };
 		bool covered = false;
 
-		if (x[i]->purchase != PURCHASE_RESERVED)
+		if (x[i]->purchase != PURCHASE_RESERVED || carries <= 0)
 			continue;
 		for (size_t k = 0; k < l->line.n && !covered; k++)
-			covered = l->line.v[k].kind == COMMIT_RESERVED && units % l->units.v[k] == 0 &&
-			    plan_group(o, l->offer.v[k]) == plan_group(o, x[i]) && plan_covers(o, l, k, x[i], units) &&
+			covered = l->line.v[k].kind == COMMIT_RESERVED && l->line.v[k].fixed <= fixed * (1 + 1e-12) &&
+			    plan_group(o, l->offer.v[k]) == plan_group(o, x[i]) && plan_covers(o, l, k, x[i], carries) &&
 			    (o->starts_s == 0 || offer_term_hours(l->offer.v[k]) <= offer_term_hours(x[i]));
 		if (covered)
 			continue;
-		/* Money stays exact: the machine's price over the whole units that it counts for. */
-		plan_add_line(l, (struct commit_line){ COMMIT_RESERVED, 0, usd_to_double(offer_effective_hour(x[i])) / (double)units, 0,
-		    units, 0, plan_quota(o, x[i]) }, units, x[i], plan_note(ps, i, l->a));
+		line.gpus = plan_units(carries, &line.speed);
+		plan_add_line(l, line, carries, x[i], plan_note(ps, i, l->a));
 	}
 }
 
@@ -321,11 +349,14 @@ plan_spot_useful(const struct offer *o)
 
 /* GPUs of the series' own accelerator that the quotas leave of an offer. */
 static int64_t
-plan_quota_gpus(const struct plan_options *o, const struct offer *x, int64_t units)
+plan_quota_gpus(const struct plan_options *o, const struct offer *x, double carries)
 {
 	int64_t machines = plan_quota(o, x);
+	double gpus = machines == COMMIT_NO_LIMIT ? INFINITY : (double)machines * carries;
 
-	return machines == COMMIT_NO_LIMIT ? COMMIT_NO_LIMIT : machines * units;
+	if (x->purchase == PURCHASE_ON_DEMAND && o->on_demand_gpus > 0)
+		gpus = fmin(gpus, (double)o->on_demand_gpus * carries / x->accelerator_count);
+	return isinf(gpus) ? COMMIT_NO_LIMIT : (int64_t)floor(gpus + 1e-9);
 }
 
 /* On demand, the cheapest first, until one has no quota: further ones take up what the quotas of the cheaper leave. */
@@ -337,32 +368,63 @@ plan_on_demand(const struct plan_series *ps, const struct plan_options *o, struc
 	size_t n = 0;
 
 	for (size_t i = 0; i < ps->n_market && quota != COMMIT_NO_LIMIT && n < PLAN_ON_DEMAND_MAX; i++) {
-		int64_t units = plan_units(ps->speed[i], x[i]);
+		double carries = ps->speed[i] * x[i]->accelerator_count;
 		bool covered = false;
 
 		if (x[i]->purchase != PURCHASE_ON_DEMAND)
 			continue;
 		for (size_t k = 0; k < l->line.n && !covered; k++)
-			covered = l->line.v[k].kind == COMMIT_ON_DEMAND && units % l->units.v[k] == 0 && plan_covers(o, l, k, x[i], units);
-		quota = plan_quota_gpus(o, x[i], units);
+			covered = l->line.v[k].kind == COMMIT_ON_DEMAND && plan_covers(o, l, k, x[i], carries);
+		quota = plan_quota_gpus(o, x[i], carries);
 		if (covered || (quota == 0 && n > 0))
 			continue;
-		plan_add_line(l, (struct commit_line){ COMMIT_ON_DEMAND, 0, 0, plan_gpu_hour(x[i], ps->speed[i]), 1, 0, o->on_demand_gpus > 0 &&
-		    o->on_demand_gpus < quota ? o->on_demand_gpus : quota }, units, x[i], plan_note(ps, i, l->a));
+		plan_add_line(l, (struct commit_line){ .kind = COMMIT_ON_DEMAND, .usage = plan_gpu_hour(x[i], ps->speed[i]), .gpus = 1,
+			.max_count = quota }, carries, x[i], plan_note(ps, i, l->a));
 		n++;
 	}
 }
 
-/* Spot, cheapest useful hour first, where that is cheaper than on demand; all of it together its share of the peak. */
+/* No use of spot at a price from which on demand is never dearer: that of the first that has no limit, else of what nothing serves. */
+static double
+plan_spot_most(const struct plan_series *ps, const struct plan_options *o)
+{
+	double dearest = 0;
+
+	for (size_t i = 0; i < ps->n_market; i++) {
+		const struct offer *x = ps->market[i];
+
+		if (x->purchase != PURCHASE_ON_DEMAND)
+			continue;
+		dearest = plan_gpu_hour(x, ps->speed[i]);
+		if (plan_quota_gpus(o, x, ps->speed[i] * x->accelerator_count) == COMMIT_NO_LIMIT)
+			return dearest;
+	}
+	return PLAN_UNSERVED * dearest;
+}
+
+static bool
+plan_counted(const struct plan_options *o, const struct offer *x)
+{
+	for (size_t q = 0; q < o->n_limits; q++)
+		if (placing_quota_weight(&o->limits[q], x) > 0)
+			return true;
+	return false;
+}
+
+/*
+ * Spot, cheapest useful hour first, until one that no quota counts: all together carry ps->spot_gpus, so that further ones only
+ * take up what the quotas of the cheaper leave. od: USD of a GPU-hour on demand, which serves when spot cannot be had.
+ */
 static void
-plan_spot(const struct plan_series *ps, const struct plan_options *o, double od, int64_t most, struct plan_lines *l)
+plan_spot(const struct plan_series *ps, const struct plan_options *o, double od, struct plan_lines *l)
 {
 	const struct offer *const *x = ps->market;
-	bool *used = arena_array(l->a, ps->n_market + 1, sizeof(*used));
+	bool *used = arena_array(l->a, ps->n_market + 1, sizeof(*used)), more = ps->spot_gpus > 0;
+	double most = plan_spot_most(ps, o);
 
-	while (most > 0) {
+	for (size_t n = 0; more && n < PLAN_SPOT_MAX;) {
 		size_t spot = ps->n_market;
-		double least = od;
+		double least = most;
 		int64_t quota;
 
 		for (size_t i = 0; i < ps->n_market; i++) {
@@ -379,22 +441,23 @@ plan_spot(const struct plan_series *ps, const struct plan_options *o, double od,
 		if (spot == ps->n_market)
 			return;
 		used[spot] = true;
-		quota = plan_quota_gpus(o, x[spot], plan_units(ps->speed[spot], x[spot]));
-		quota = quota < most ? quota : most;
+		quota = plan_quota_gpus(o, x[spot], ps->speed[spot] * x[spot]->accelerator_count);
 		if (quota < 1)
 			continue;
-		plan_add_line(l, (struct commit_line){ COMMIT_SPOT, 0, 0, least, 1, 0, quota }, plan_units(ps->speed[spot], x[spot]),
-		    x[spot], plan_note(ps, spot, l->a));
-		most -= quota;
+		n++;
+		more = plan_counted(o, x[spot]);
+		plan_add_line(l, (struct commit_line){ .kind = COMMIT_SPOT, .usage = least, .gpus = 1,
+			.max_count = quota < ps->spot_gpus ? quota : ps->spot_gpus }, ps->speed[spot] * x[spot]->accelerator_count, x[spot],
+			plan_note(ps, spot, l->a));
 	}
 }
 
 static void
-plan_rest(const struct plan_series *ps, const struct plan_options *o, double median_peak, struct plan_lines *l)
+plan_rest(const struct plan_series *ps, const struct plan_options *o, struct plan_lines *l)
 {
 	for (size_t i = 0; i < ps->n_market; i++)
 		if (ps->market[i]->purchase == PURCHASE_ON_DEMAND) {
-			plan_spot(ps, o, plan_gpu_hour(ps->market[i], ps->speed[i]), (int64_t)floor(o->spot_share * median_peak), l);
+			plan_spot(ps, o, plan_gpu_hour(ps->market[i], ps->speed[i]), l);
 			break;
 		}
 	plan_on_demand(ps, o, l);
@@ -438,15 +501,19 @@ static void
 plan_lines_of(const struct commitment *owned, size_t n_owned, const struct accel_table *accels, const struct plan_options *o, struct plan_series *ps, struct arena *a)
 {
 	struct plan_lines l = { .a = a };
-	double most = 0;
+	double most = 0, on_demand = 0;
 
+	for (size_t i = 0; i < ps->n_market; i++)
+		if (ps->market[i]->purchase == PURCHASE_ON_DEMAND)
+			on_demand = fmax(on_demand, plan_gpu_hour(ps->market[i], ps->speed[i]));
 	plan_owned(owned, n_owned, o, accels, ps, &l);
 	plan_reserved(ps, o, &l);
-	plan_rest(ps, o, ps->forecast.peak[FC_PEAK50], &l);
+	ps->spot_gpus = (int64_t)floor(o->spot_share * ps->forecast.peak[FC_PEAK50]);
+	plan_rest(ps, o, &l);
 	ps->lines = l.line.v;
 	ps->offers = l.offer.v;
 	ps->names = l.name.v;
-	ps->units = l.units.v;
+	ps->carries = l.carries.v;
 	ps->n_lines = l.line.n;
 	for (size_t i = 0; i < l.line.n; i++) {
 		int64_t as_of = l.offer.v[i]->as_of;
@@ -455,7 +522,7 @@ plan_lines_of(const struct commitment *owned, size_t n_owned, const struct accel
 		if (as_of > 0 && (ps->price_oldest == 0 || as_of < ps->price_oldest))
 			ps->price_oldest = as_of;
 	}
-	ps->problem = (struct commit_problem){ &ps->curve, ps->lines, ps->n_lines, PLAN_UNSERVED * fmax(most, 1e-6), ps->peak,
+	ps->problem = (struct commit_problem){ &ps->curve, ps->lines, ps->n_lines, PLAN_UNSERVED * (on_demand > 0 ? on_demand : fmax(most, 1e-6)), ps->peak,
 		NAN, 0 };
 }
 

@@ -124,8 +124,9 @@ struct plan_series {
 	struct commit_line *lines;
 	const struct offer **offers;	/* [n_lines] */
 	const char **names;		/* [n_lines] */
-	int64_t *units;			/* [n_lines] GPUs of the series' own accelerator that one machine stands for */
+	double *carries;		/* [n_lines] GPUs of the series' own accelerator that one machine stands for */
 	size_t n_lines;
+	int64_t spot_gpus;		/* that spot may carry, all offers together */
 	struct commit_problem problem;
 	struct commit_shares shares;	/* of the problem, with the quotas; n 0: none */
 	struct commit_shares alone;	/* the same with what other series leave of the quotas */
@@ -187,7 +188,7 @@ BERTH_MUST_CHECK enum berth_code plan_build(const struct accel_table *accels, co
 /* Can this series be planned by itself, whatever a budget says? BERTH_EINFEASIBLE names what binds. */
 BERTH_MUST_CHECK enum berth_code plan_feasible(struct plan_series *ps, struct arena *a, struct berth_err *err);
 
-/* Quotas: berth.yaml's limits, and --on-demand-limit. */
+/* Quotas: berth.yaml's limits, and --on-demand-limit; in the rules behind them what spot may carry, of each series that has several. */
 size_t plan_quota_count(const struct plan_options *o);
 /* Sets them on the rules of all series. */
 void plan_quotas(struct plan_series *ps, size_t n, const struct plan_options *o, struct arena *a);

@@ -60,7 +60,7 @@ lp_cost(struct lp_file *f)
 
 		for (size_t i = 0; i < p->n_lines; i++)
 			if (lp_bought(f, s, i))
-				buf_printf(f->b, "\n + %.17g x%zu_%zu", p->lines[i].fixed * (double)p->lines[i].gpus * hours, s, i);
+				buf_printf(f->b, "\n + %.17g x%zu_%zu", p->lines[i].fixed * commit_line_gpus(&p->lines[i]) * hours, s, i);
 		for (size_t h = 0; h < f->hours; h++) {
 			lp_demand(f, s, h, &share);
 			if (!(share > 0))
@@ -81,7 +81,7 @@ lp_quota_held(struct lp_file *f, size_t q)
 
 	for (size_t s = 0; s < f->n; s++)
 		for (size_t i = 0; i < f->ps[s].n_lines; i++) {
-			double w = f->ps[s].shares.quota[q].weight[i] * (double)f->ps[s].lines[i].gpus;
+			double w = f->ps[s].shares.quota[q].weight[i] * commit_line_gpus(&f->ps[s].lines[i]);
 
 			if (w > 0 && lp_bought(f, s, i))
 				buf_printf(f->b, "\n + %.17g x%zu_%zu", w, s, i);
@@ -129,9 +129,9 @@ lp_hour(struct lp_file *f, size_t h)
 			const struct commit_line *l = &p->lines[i];
 
 			if (lp_bought(f, s, i))
-				buf_printf(f->b, " k%zu_%zu_%zu: y%zu_%zu_%zu - %lld x%zu_%zu <= 0\n", s, i, h, s, i, h, (long long)l->gpus, s, i);
+				buf_printf(f->b, " k%zu_%zu_%zu: y%zu_%zu_%zu - %.17g x%zu_%zu <= 0\n", s, i, h, s, i, h, commit_line_gpus(l), s, i);
 			else if (l->max_count != COMMIT_NO_LIMIT)
-				buf_printf(f->b, " k%zu_%zu_%zu: y%zu_%zu_%zu <= %lld\n", s, i, h, s, i, h, (long long)(l->max_count * l->gpus));
+				buf_printf(f->b, " k%zu_%zu_%zu: y%zu_%zu_%zu <= %.17g\n", s, i, h, s, i, h, (double)l->max_count * commit_line_gpus(l));
 		}
 	}
 	for (size_t q = 0; q < f->ps[0].shares.n_quotas; q++)
@@ -150,9 +150,9 @@ lp_peak(struct lp_file *f, size_t s)
 		const struct commit_line *l = &p->lines[i];
 
 		if (l->kind == COMMIT_OWNED)
-			owned += (double)(l->max_count * l->gpus);
+			owned += (double)l->max_count * commit_line_gpus(l);
 		else if (l->kind == COMMIT_RESERVED)
-			buf_printf(f->b, "\n + %lld x%zu_%zu", (long long)l->gpus, s, i);
+			buf_printf(f->b, "\n + %.17g x%zu_%zu", commit_line_gpus(l), s, i);
 		else if (l->kind == COMMIT_ON_DEMAND)
 			buf_printf(f->b, "\n + v%zu_%zu", s, i);
 	}
@@ -173,7 +173,7 @@ lp_share(struct lp_file *f, size_t s, size_t k, bool most)
 
 	buf_printf(f->b, " s%zu_%zu_%d: 0 one", s, k, most);
 	for (size_t i = 0; i < p->n_lines; i++) {
-		double w = ((p->shares.group[i] == k + 1) - part) * (double)p->lines[i].gpus;
+		double w = ((p->shares.group[i] == k + 1) - part) * commit_line_gpus(&p->lines[i]);
 
 		if (lp_bought(f, s, i))
 			buf_printf(f->b, "\n %+.17g x%zu_%zu", w, s, i);
@@ -192,7 +192,7 @@ lp_budget(struct lp_file *f)
 	for (size_t s = 0; s < f->n; s++)
 		for (size_t i = 0; i < f->ps[s].n_lines; i++)
 			if (lp_bought(f, s, i))
-				buf_printf(f->b, "\n + %.17g x%zu_%zu", f->ps[s].lines[i].fixed * (double)f->ps[s].lines[i].gpus *
+				buf_printf(f->b, "\n + %.17g x%zu_%zu", f->ps[s].lines[i].fixed * commit_line_gpus(&f->ps[s].lines[i]) *
 				    f->ps[s].curve.hours, s, i);
 	buf_printf(f->b, " <= %.17g\n", f->o->budget_usd);
 }

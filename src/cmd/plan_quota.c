@@ -9,18 +9,35 @@
 #include "cmd/plan_join.h"
 #include "util/arena.h"
 #include "util/json.h"
+#include "util/str.h"
 #include "util/time.h"
 
 #define QUOTA_MONTH_HOURS 730.0
 #define QUOTA_ASK_AHEAD_S (14 * 86400)
 
+/* vCPUs of what is owned are those of the same type in the market. Where nobody knows them it is there all the same. */
+static int64_t
+quota_owned(const struct plan_options *o, size_t q, const struct plan_series *ps, const struct offer *x)
+{
+	struct offer known = *x;
+
+	for (size_t i = 0; i < ps->n_market && !(known.vcpus > 0); i++)
+		if (str_eq(ps->market[i]->provider, x->provider) && str_eq(ps->market[i]->instance_type, x->instance_type))
+			known.vcpus = ps->market[i]->vcpus;
+	if (str_eq(o->limits[q].unit, "vcpu") && !(known.vcpus > 0))
+		return 0;
+	return placing_quota_weight(&o->limits[q], &known);
+}
+
 /* Of one machine of the line's offer; 0: not counted. */
 static int64_t
 quota_weight(const struct plan_options *o, size_t q, const struct plan_series *ps, size_t line)
 {
+	if (q < o->n_limits && ps->lines[line].kind == COMMIT_OWNED)
+		return quota_owned(o, q, ps, ps->offers[line]);
 	if (q < o->n_limits)
 		return placing_quota_weight(&o->limits[q], ps->offers[line]);
-	return ps->lines[line].kind == COMMIT_ON_DEMAND;	/* --on-demand-limit, in GPUs */
+	return ps->lines[line].kind == COMMIT_ON_DEMAND ? ps->offers[line]->accelerator_count : 0;	/* --on-demand-limit */
 }
 
 static int64_t
@@ -47,7 +64,7 @@ quota_limit(const struct plan_series *ps, size_t n, const struct plan_options *o
 {
 	int64_t unit = 0, limit = q < o->n_limits ? o->limits[q].limit : o->on_demand_gpus;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n && q < o->n_limits; i++)
 		for (size_t l = 0; l < ps[i].n_lines; l++) {
 			int64_t w = quota_weight(o, q, &ps[i], l);
 
@@ -57,26 +74,55 @@ quota_limit(const struct plan_series *ps, size_t n, const struct plan_options *o
 	return (double)(unit > 0 ? limit / unit * unit : limit);
 }
 
+static bool
+quota_spots(const struct plan_series *ps)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < ps->n_lines; i++)
+		n += ps->lines[i].kind == COMMIT_SPOT;
+	return n > 1;
+}
+
+/* What spot may carry of each series that has several offers of it: behind the quotas. */
+static void
+quota_spot(struct plan_series *ps, size_t n, size_t i, struct commit_quota *quota, struct arena *a)
+{
+	for (size_t k = 0; k < n; k++) {
+		double *weight;
+
+		if (!quota_spots(&ps[k]))
+			continue;
+		weight = arena_array(a, ps[i].n_lines + 1, sizeof(*weight));
+		for (size_t l = 0; l < ps[i].n_lines; l++)
+			weight[l] = i == k && ps[i].lines[l].kind == COMMIT_SPOT;
+		*quota++ = (struct commit_quota){ (double)ps[k].spot_gpus, weight };
+	}
+}
+
 void
 plan_quotas(struct plan_series *ps, size_t n, const struct plan_options *o, struct arena *a)
 {
-	size_t n_quotas = plan_quota_count(o);
+	size_t asked = plan_quota_count(o), n_quotas = asked;
 
+	for (size_t i = 0; i < n; i++)
+		n_quotas += quota_spots(&ps[i]);
 	for (size_t i = 0; i < n; i++) {
 		struct commit_quota *quota = arena_array(a, n_quotas + 1, sizeof(*quota));
 
-		for (size_t q = 0; q < n_quotas; q++) {
+		quota_spot(ps, n, i, quota + asked, a);
+		for (size_t q = 0; q < asked; q++) {
 			double *weight = arena_array(a, ps[i].n_lines + 1, sizeof(*weight));
 
 			for (size_t l = 0; l < ps[i].n_lines; l++)
-				weight[l] = (double)quota_weight(o, q, &ps[i], l) / (double)(q < o->n_limits ? ps[i].units[l] : 1);
+				weight[l] = (double)quota_weight(o, q, &ps[i], l) / ps[i].carries[l];
 			quota[q] = (struct commit_quota){ quota_limit(ps, n, o, q), weight };
 		}
 		for (size_t k = 0; k < ps[i].n_owned; k++) {
 			double *weight = arena_array(a, n_quotas + 1, sizeof(*weight));
 
 			for (size_t q = 0; q < o->n_limits; q++)
-				weight[q] = (double)(placing_quota_weight(&o->limits[q], ps[i].owned_offer[k]) * ps[i].owned_count[k]) /
+				weight[q] = (double)(quota_owned(o, q, &ps[i], ps[i].owned_offer[k]) * ps[i].owned_count[k]) /
 				    (double)ps[i].owned[k].gpus;
 			ps[i].owned[k].weight = weight;
 		}
@@ -96,7 +142,7 @@ quota_most(const struct plan_series *ps, const struct plan_options *o, size_t q)
 
 		if (w <= 0 || ps->lines[l].kind == COMMIT_OWNED)
 			continue;
-		most = o->limits[q].limit / w * ps->units[l];
+		most = (int64_t)floor((double)(o->limits[q].limit / w) * ps->carries[l] + 1e-9);
 		gpus = most > gpus ? most : gpus;
 	}
 	return gpus;
@@ -185,7 +231,7 @@ quota_taken(const struct plan_series *ps, size_t q, bool all)
 
 	for (size_t l = 0; l < ps->n_lines; l++)
 		if (all || ps->lines[l].kind == COMMIT_OWNED || ps->lines[l].kind == COMMIT_RESERVED)
-			sum += ps->shares.quota[q].weight[l] * (double)ps->plan.use[l].gpus;
+			sum += ps->shares.quota[q].weight[l] * ps->plan.use[l].gpus;
 	return sum;
 }
 
@@ -362,7 +408,7 @@ quota_unit(const struct plan_options *o, size_t q)
 void
 plan_quota_explain(struct plan_series *ps, const struct plan_options *o, struct arena *a)
 {
-	for (size_t q = 0; q < ps->shares.n_quotas; q++) {
+	for (size_t q = 0; q < plan_quota_count(o); q++) {
 		double price = quota_price(ps, q);
 		const char *name = quota_name(o, q), *unit = quota_unit(o, q);
 
@@ -372,6 +418,14 @@ plan_quota_explain(struct plan_series *ps, const struct plan_options *o, struct 
 		    name[0] != '\0' ? name : arena_printf(a, "number %zu", q + 1), ps->shares.quota[q].limit, unit,
 		    ps->met ? ", for all series that it counts together" : "", unit, price));
 	}
+	for (size_t q = 0; q < o->n_limits; q++)
+		for (size_t k = 0; k < ps->n_owned && str_eq(o->limits[q].unit, "vcpu"); k++) {
+			const struct offer *x = ps->owned_offer[k];
+
+			if (!(x->vcpus > 0) && placing_quota_weight(&o->limits[q], x) > 0 && quota_owned(o, q, ps, x) == 0)
+				plan_add(&ps->because, a, arena_printf(a, "nobody knows how many vCPUs %s has: what is owned of it takes nothing of "
+				    "quota %s here", ps->owned_name[k], quota_name(o, q)));
+		}
 	for (size_t k = 0; k < ps->n_runway; k++) {
 		const struct plan_runway *r = &ps->runway[k];
 		char at[TIME_FMT_SIZE], by[TIME_FMT_SIZE];
@@ -389,7 +443,7 @@ void
 plan_quota_json(struct jsonw *w, const struct plan_series *ps, size_t n, const struct plan_options *o)
 {
 	jsonw_begin_array(w, "quotas");
-	for (size_t q = 0; n > 0 && q < ps[0].shares.n_quotas; q++) {
+	for (size_t q = 0; n > 0 && q < plan_quota_count(o); q++) {
 		double held = 0, price = 0;
 		bool counted = false;
 

@@ -14,6 +14,16 @@
 
 struct plan_totals { double cost, on_demand, lower, bound, upfront; };
 
+/* Machines of other accelerators may carry parts of a GPU of the series' own. */
+static void
+plan_json_gpus(struct jsonw *w, double gpus)
+{
+	if (fabs(gpus - rint(gpus)) < 1e-9)
+		jsonw_int(w, "gpus", (int64_t)rint(gpus));
+	else
+		jsonw_fixed(w, "gpus", gpus, 6);
+}
+
 static void
 plan_json_buys(struct jsonw *w, const struct plan_series *ps)
 {
@@ -32,7 +42,7 @@ plan_json_buys(struct jsonw *w, const struct plan_series *ps)
 		jsonw_int(w, "term_months", o->term_months);
 		jsonw_str(w, "payment", payment_name(o->payment));
 		jsonw_int(w, "count", u->count);
-		jsonw_int(w, "gpus", u->gpus);
+		plan_json_gpus(w, u->gpus);
 		jsonw_money(w, "upfront", o->upfront);
 		jsonw_money(w, "price_per_hour", o->price);
 		jsonw_fixed(w, "effective_price_per_gpu_hour", ps->lines[i].fixed, 6);
@@ -60,7 +70,7 @@ plan_json_rest(struct jsonw *w, const struct plan_series *ps)
 		jsonw_str(w, "purchase", commit_kind_name(ps->lines[i].kind));
 		jsonw_str(w, "offer", ps->names[i]);
 		jsonw_fixed(w, "share", all > 0 ? u->gpu_hours / all : 0, 6);
-		jsonw_int(w, "gpus", u->gpus);
+		plan_json_gpus(w, u->gpus);
 		jsonw_fixed(w, "price_per_gpu_hour", ps->lines[i].usage, 6);
 		jsonw_fixed(w, "expected_cost", u->cost_usd, 6);
 		jsonw_end_object(w);
@@ -152,7 +162,7 @@ plan_json_turn(struct jsonw *w, const char *name, const struct commit_turn *t)
 	jsonw_begin_object(w, name);
 	jsonw_fixed(w, "factor", t->factor, 9);
 	if (isfinite(t->factor))
-		jsonw_int(w, "gpus", t->gpus);
+		plan_json_gpus(w, t->gpus);
 	else
 		jsonw_null(w, "gpus");
 	jsonw_end_object(w);
@@ -282,7 +292,7 @@ plan_row_cells(struct table *t, const struct plan_series *ps, size_t i)
 		table_int(t, u->count);
 	else
 		table_unknown(t);
-	table_int(t, u->gpus);
+	table_int(t, (int64_t)rint(u->gpus));
 	if (reserved)
 		table_int(t, o->term_months);
 	else

@@ -100,7 +100,7 @@ plan_bound_gpus(const struct plan_series *ps, size_t group)
 	for (size_t i = 0; i < ps->n_lines; i++)
 		if ((ps->lines[i].kind == COMMIT_OWNED || ps->lines[i].kind == COMMIT_RESERVED) &&
 		    (group == 0 || ps->shares.group[i] == group))
-			sum += (double)ps->plan.use[i].gpus;
+			sum += ps->plan.use[i].gpus;
 	return sum;
 }
 
@@ -125,13 +125,13 @@ plan_assumed(struct plan_series *ps, const struct plan_options *o, struct arena 
 	if (isinf(ps->plan.capacity_gpus))
 		plan_add(e, a, "assumed: on-demand machines can be had whenever they are needed; --on-demand-limit or limits: in "
 		    "berth.yaml say otherwise");
-	for (size_t i = 0; i < ps->n_lines; i++)
-		if (ps->lines[i].kind == COMMIT_SPOT)
+	for (size_t i = 0, said = 0; i < ps->n_lines; i++)
+		if (ps->lines[i].kind == COMMIT_SPOT && (ps->plan.use[i].gpus > 0 || said == 0) && ++said > 0)
 			plan_add(e, a, arena_printf(a, "assumed: spot carries at most %lld GPUs, can be had 80 %% of the time (on demand "
-			    "else), and costs %.4f USD a useful GPU-hour with lost work", (long long)ps->lines[i].max_count,
-			    ps->lines[i].usage));
+			    "else), and costs %.4f USD a useful GPU-hour with lost work%s%s", (long long)ps->spot_gpus, ps->lines[i].usage,
+			    said > 1 ? " at " : "", said > 1 ? ps->names[i] : ""));
 	for (size_t k = 0; k < o->n_shares; k++)
-		plan_add(e, a, arena_printf(a, "%s: %.0f of %.0f GPUs that are owned or bought (asked: %.0f to %.0f %%)",
+		plan_add(e, a, arena_printf(a, "%s: %.4g of %.4g GPUs that are owned or bought (asked: %.0f to %.0f %%)",
 		    o->shares[k].provider, plan_bound_gpus(ps, k + 1), plan_bound_gpus(ps, 0), 100 * o->shares[k].min,
 		    100 * o->shares[k].max));
 	if (ps->cut_paths > 0)
@@ -182,8 +182,8 @@ static void
 plan_turn(struct plan_series *ps, struct arena *a, const struct commit_turn *t, const char *what, const char *which)
 {
 	if (isfinite(t->factor))
-		plan_add(&ps->because, a, arena_printf(a, "what would change it: with %s %.1f %% %s, %lld GPUs would be bought%s", what,
-		    100 * fabs(t->factor - 1), which, (long long)t->gpus, ps->met ? " for the series planned together" : ""));
+		plan_add(&ps->because, a, arena_printf(a, "what would change it: with %s %.1f %% %s, %.4g GPUs would be bought%s", what,
+		    100 * fabs(t->factor - 1), which, t->gpus, ps->met ? " for the series planned together" : ""));
 }
 
 /* What would change the number of purchases. */

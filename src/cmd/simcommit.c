@@ -75,7 +75,7 @@ simcommit_plan(const struct fc_result *f, double reserved, struct arena *a, doub
 {
 	const struct commit_demand d = { f->paths, f->n_paths, f->horizon, NULL, (double)f->step_s / 3600 };
 	const struct commit_line lines[] = {
-		{ COMMIT_RESERVED, 0, reserved, 0, 1, 0, COMMIT_NO_LIMIT }, { COMMIT_ON_DEMAND, 1, 0, 1, 1, 0, COMMIT_NO_LIMIT },
+		{ COMMIT_RESERVED, 0, reserved, 0, 1, 0, COMMIT_NO_LIMIT, 0 }, { COMMIT_ON_DEMAND, 1, 0, 1, 1, 0, COMMIT_NO_LIMIT, 0 },
 	};
 	struct commit_curve curve;
 	struct commit_problem p = { &curve, lines, 2, 10, NAN, NAN, 0 };
@@ -85,7 +85,7 @@ simcommit_plan(const struct fc_result *f, double reserved, struct arena *a, doub
 
 	if (rc == BERTH_OK)
 		rc = commit_solve(&p, a, &plan, err);
-	*gpus_out = rc == BERTH_OK ? (double)plan.use[0].gpus : 0;
+	*gpus_out = rc == BERTH_OK ? plan.use[0].gpus : 0;
 	return rc;
 }
 

@@ -34,6 +34,8 @@ commit_check_line(const struct commit_problem *p, size_t i, struct berth_err *er
 		    i + 1, (long long)l->gpus, (long long)l->min_count, (long long)l->max_count);
 	if (l->kind == COMMIT_OWNED && l->max_count == COMMIT_NO_LIMIT)
 		return err_set(err, BERTH_EINVAL, "offer %zu: an owned commitment without a count", i + 1);
+	if (!(l->speed >= 0) || !isfinite(l->speed))
+		return err_set(err, BERTH_EINVAL, "offer %zu: a speed of %g", i + 1, l->speed);
 	if (l->usage >= p->unserved)
 		return err_set(err, BERTH_EINVAL, "offer %zu: %g USD an hour is not below the %g USD of demand not served",
 		    i + 1, l->usage, p->unserved);
@@ -96,9 +98,9 @@ commit_range(struct commit_work *w, struct berth_err *err)
 			continue;
 		most += commit_stack_gpus(l, l->max_count);
 		least += commit_stack_gpus(l, l->min_count);
-		widest = l->gpus > widest ? l->gpus : widest;
+		widest = (int64_t)fmax((double)widest, ceil(commit_line_gpus(l)));
 	}
-	need = isnan(p->peak) ? 0 : fmax(0, ceil(p->peak - have - 1e-9));
+	need = isnan(p->peak) ? 0 : fmax(0, ceil(ceil(p->peak - 1e-9) - have - 1e-9));
 	if (need > most)
 		return err_set(err, BERTH_EINFEASIBLE, "a peak of %g GPUs cannot be carried: %g are owned or to be had on "
 		    "demand, %g can be reserved", p->peak, have, most);
@@ -215,7 +217,7 @@ commit_settle_ties(struct commit_work *w)
 		int64_t move;
 
 		if (x->kind != COMMIT_RESERVED || y->kind != COMMIT_RESERVED || x->usage != y->usage ||
-		    x->fixed != y->fixed || x->gpus != y->gpus)
+		    x->fixed != y->fixed || x->gpus != y->gpus || x->speed != y->speed)
 			continue;
 		move = w->count[j] - y->min_count;
 		if (move > x->max_count - w->count[i])
@@ -355,20 +357,20 @@ commit_report_line(const struct commit_work *w, size_t i, int64_t count, double 
 	top = from + q;
 	if (l->kind == COMMIT_SPOT || l->kind == COMMIT_ON_DEMAND) {
 		top = fmin(top, fmax(from, (double)w->st.levels));
-		count = (int64_t)ceil((top - from) / (double)l->gpus);
+		count = (int64_t)ceil((top - from) / commit_line_gpus(l));
 	}
 	hourly = commit_stack_u(&w->st, top) - commit_stack_u(&w->st, from);
 	out->cap = isinf(q) ? COMMIT_NO_LIMIT : (int64_t)q;
 	out->count = count;
-	out->gpus = (int64_t)(top - from);
+	out->gpus = top - from;
 	out->from = (int64_t)from + 1;
-	out->to = (int64_t)top;
+	out->to = (int64_t)ceil(top - 1e-9);
 	out->gpu_hours = hourly * hours;
 	out->bound_usd = l->kind == COMMIT_RESERVED ? l->fixed * q * hours : 0;
 	out->cost_usd = out->bound_usd + l->usage * out->gpu_hours;
 	out->utilisation = out->gpus > 0 ? hourly / (top - from) : NAN;
 	out->use_first = out->gpus > 0 ? commit_use_of(p->curve, from) : NAN;
-	out->use_last = out->gpus > 0 ? commit_use_of(p->curve, top - 1) : NAN;
+	out->use_last = out->gpus > 0 ? commit_use_of(p->curve, ceil(top - 1e-9) - 1) : NAN;
 	out->break_even = commit_break_even(p, l);
 }
 
@@ -400,6 +402,47 @@ commit_solve(const struct commit_problem *p, struct arena *a, struct commit_plan
 	return commit_solve_shares(p, NULL, a, plan_out, err);
 }
 
+/* Do purchases carry whole numbers of GPUs, as the program over them takes for granted? */
+static bool
+commit_whole(const struct commit_problem *p)
+{
+	for (size_t i = 0; i < p->n_lines; i++)
+		if (p->lines[i].kind == COMMIT_RESERVED && p->lines[i].speed > 0 && p->lines[i].speed != 1)
+			return false;
+	return true;
+}
+
+/* The same by search, with the price of money in the fixed prices while it goes on. */
+static enum berth_code
+commit_search(const struct commit_problem *p, const struct commit_shares *shares, struct arena *a, struct commit_plan *plan,
+    struct berth_err *err)
+{
+	struct commit_line *line = arena_memdup(a, p->lines, (p->n_lines + 1) * sizeof(*line));
+	struct commit_problem dear = *p;
+	const struct commit_member whole = { &dear, shares, NULL, plan };
+	enum berth_code rc;
+
+	dear.lines = line;
+	for (size_t i = 0; i < p->n_lines; i++)
+		line[i].fixed *= line[i].kind == COMMIT_RESERVED ? 1 + p->theta : 1;
+	rc = commit_solve_joint(&whole, 1, p->budget, a, err);
+	if (rc != BERTH_OK || p->theta == 0)
+		return rc;
+	for (size_t i = 0; i < p->n_lines; i++) {
+		struct commit_use *u = &plan->use[i];
+		double more = u->bound_usd * p->theta / (1 + p->theta);
+
+		u->bound_usd -= more;
+		u->cost_usd -= more;
+		u->break_even /= 1 + p->theta;
+		plan->bound_usd -= more;
+		plan->cost_usd -= more;
+	}
+	plan->lower_bound_usd = 0;	/* none is known at these prices */
+	plan->optimal = false;
+	return BERTH_OK;
+}
+
 enum berth_code
 commit_solve_shares(const struct commit_problem *p, const struct commit_shares *shares, struct arena *a,
     struct commit_plan *plan_out, struct berth_err *err)
@@ -418,6 +461,8 @@ commit_solve_shares(const struct commit_problem *p, const struct commit_shares *
 	rc = commit_range(&w, err);
 	if (rc != BERTH_OK)
 		return rc;
+	if (!commit_whole(p))
+		return commit_search(p, w.shares, a, plan_out, err);
 	commit_work_alloc(&w, a);
 	lower = commit_program(&w, p->theta);
 	if (isinf(lower))

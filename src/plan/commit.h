@@ -34,6 +34,7 @@ struct commit_line {
 	int64_t gpus;		/* of one purchase (machine), >= 1 */
 	int64_t min_count;	/* purchases that must be taken (owned: all of them) */
 	int64_t max_count;	/* quota, capacity; COMMIT_NO_LIMIT */
+	double speed;		/* one purchase carries gpus * speed GPUs, at fixed and usage for each of those; 0: 1 */
 };
 
 /* Of all GPUs that are owned or bought, those of a group (a provider) are at least and at most such a share. */
@@ -84,7 +85,7 @@ struct commit_problem {
 /* What one line does in the plan. Levels are numbered from 1; a line with count 0 has from = to + 1. */
 struct commit_use {
 	int64_t count;		/* purchases; spot and on-demand: those used at the busiest hour */
-	int64_t gpus;
+	double gpus;
 	int64_t cap;		/* GPUs that it could serve, with what the quotas leave; COMMIT_NO_LIMIT */
 	int64_t from, to;	/* levels it serves in the merit order (lowest usage price at the bottom) */
 	double gpu_hours;	/* served */
@@ -102,6 +103,7 @@ struct commit_plan {
 	double lower_bound_usd;		/* no plan of whole purchases is cheaper */
 	double bound_usd;		/* of new purchases */
 	double theta;			/* price of the budget: USD saved per further USD bound; 0: it does not bind */
+	double *hourly;			/* [levels + 1] USD of use in an hour with so many GPUs of demand; NULL: by merit order */
 	double *quota_price;		/* [n_quotas] USD that one more of a quota saves over the horizon; NULL: no quotas */
 	double unserved_gpu_hours;
 	double capacity_gpus;		/* owned + bought + on-demand that can be had; INFINITY: no limit is known */
@@ -141,7 +143,8 @@ BERTH_MUST_CHECK enum berth_code commit_peak(const struct commit_demand *d, doub
 /*
  * The cheapest whole numbers of purchases. Exact without a budget: lines in merit order, S_j GPUs in the lowest j of
  * them, cost = sum (fixed_j - fixed_j+1) S_j + (usage_j - usage_j+1) U(S_j) with U(S) = E min(D, S), minimised by
- * dynamic programming over S with S_j - S_j-1 a multiple of gpus_j between its limits: O(lines * levels).
+ * dynamic programming over S with S_j - S_j-1 a multiple of gpus_j between its limits: O(lines * levels). Purchases that carry no
+ * whole number of GPUs are searched as commit_solve_joint() does.
  * A budget is priced (Everett 1963): fixed * (1 + theta), bisection on theta, then single purchases fill what is left;
  * lower_bound_usd is then the Lagrangian bound. Ties: fewer purchases, then the earlier line.
  * Errors: BERTH_EINVAL for a bad price or limit; BERTH_EINFEASIBLE when the limits cannot carry peak, or the purchases
@@ -175,6 +178,9 @@ struct commit_member {
 BERTH_MUST_CHECK enum berth_code commit_solve_joint(const struct commit_member *m, size_t n, double budget, struct arena *a,
     struct berth_err *err);
 
+/* GPUs that one purchase of a line carries. */
+double commit_line_gpus(const struct commit_line *l);
+
 /* Cost, coverage and regret of a plan over the paths; same units as the plan. rules: of the best plans; may be NULL. */
 BERTH_MUST_CHECK enum berth_code commit_assess(const struct commit_problem *p, const struct commit_shares *rules,
     const struct commit_plan *plan, const struct commit_demand *d, struct arena *a, struct commit_risk *risk_out,
@@ -182,8 +188,7 @@ BERTH_MUST_CHECK enum berth_code commit_assess(const struct commit_problem *p, c
 
 /* Where a plan turns: reserved prices, or all demand, times factor bring another number of bought GPUs. NaN: not in reach. */
 struct commit_turn {
-	double factor;
-	int64_t gpus;
+	double factor, gpus;
 };
 struct commit_change {
 	struct commit_turn dearer, cheaper;	/* reserved prices, up to four times and down to a quarter; to 1e-9 */

@@ -16,7 +16,7 @@ struct change_work {
 	const struct commit_shares *shares;
 	const struct commit_demand *d;
 	struct arena *a;
-	int64_t was;
+	double was;
 	const struct commit_member *m;	/* [n]; NULL: one problem */
 	size_t n;
 	double budget;
@@ -35,10 +35,10 @@ change_lines(const struct commit_problem *p, double price, struct arena *a)
 	return line;
 }
 
-static int64_t
+static double
 change_bought(const struct commit_problem *p, const struct commit_plan *plan)
 {
-	int64_t gpus = 0;
+	double gpus = 0;
 
 	for (size_t i = 0; i < p->n_lines; i++)
 		gpus += p->lines[i].kind == COMMIT_RESERVED ? plan->use[i].gpus : 0;
@@ -63,7 +63,7 @@ change_demand(const struct commit_demand *d, double scale, size_t fold, struct a
 
 /* The same of all members of a joint plan, on the means of several steps where there are many. */
 static enum berth_code
-change_joint(const struct change_work *w, double price, double demand, int64_t *gpus_out, struct berth_err *err)
+change_joint(const struct change_work *w, double price, double demand, double *gpus_out, struct berth_err *err)
 {
 	struct arena *a = arena_new();
 	struct commit_member *m = arena_memdup(a, w->m, w->n * sizeof(*m));
@@ -97,7 +97,7 @@ change_joint(const struct change_work *w, double price, double demand, int64_t *
 
 /* GPUs that are bought if reserved prices, or demand, are so many times what they are; -1: no plan. */
 static enum berth_code
-change_gpus(const struct change_work *w, double price, double demand, int64_t *gpus_out, struct berth_err *err)
+change_gpus(const struct change_work *w, double price, double demand, double *gpus_out, struct berth_err *err)
 {
 	struct commit_problem p;
 	struct commit_curve curve;
@@ -129,18 +129,18 @@ static enum berth_code
 change_find(const struct change_work *w, bool price, double reach, int steps, struct commit_turn *out, struct berth_err *err)
 {
 	double same = 1, other = reach;
-	int64_t gpus;
+	double gpus;
 	enum berth_code rc = change_gpus(w, price ? other : 1, price ? 1 : other, &gpus, err);
 
 	*out = (struct commit_turn){ NAN, -1 };
-	if (rc != BERTH_OK || gpus == w->was || gpus < 0)
+	if (rc != BERTH_OK || fabs(gpus - w->was) < 1e-6 || gpus < 0)
 		return rc;
 	*out = (struct commit_turn){ other, gpus };
 	for (int k = 0; k < steps && rc == BERTH_OK; k++) {
 		double mid = price ? sqrt(same * other) : (same + other) / 2;
 
 		rc = change_gpus(w, price ? mid : 1, price ? 1 : mid, &gpus, err);
-		if (gpus == w->was || gpus < 0) {
+		if (fabs(gpus - w->was) < 1e-6 || gpus < 0) {
 			same = mid;
 		} else {
 			other = mid;
@@ -173,6 +173,17 @@ change_any(const struct commit_problem *p)
 	return false;
 }
 
+/* Is each solve a search? */
+static bool
+change_searched(const struct commit_problem *p, const struct commit_shares *shares)
+{
+	bool whole = true;
+
+	for (size_t i = 0; i < p->n_lines; i++)
+		whole = whole && (p->lines[i].speed == 0 || p->lines[i].speed == 1);
+	return !whole || !isnan(p->budget) || (shares != NULL && shares->n > 0);
+}
+
 static const struct commit_change change_none = { { NAN, -1 }, { NAN, -1 }, { NAN, -1 }, { NAN, -1 } };
 
 enum berth_code
@@ -185,7 +196,7 @@ commit_change(const struct commit_problem *p, const struct commit_shares *shares
 	if (!change_any(p))
 		return BERTH_OK;
 	w.was = change_bought(p, plan);
-	return change_all(&w, (shares != NULL && shares->n > 0) || !isnan(p->budget) ? CHANGE_SEARCH_STEPS : CHANGE_PRICE_STEPS, out, err);
+	return change_all(&w, change_searched(p, shares) ? CHANGE_SEARCH_STEPS : CHANGE_PRICE_STEPS, out, err);
 }
 
 enum berth_code

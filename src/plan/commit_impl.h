@@ -4,7 +4,7 @@
 
 #include "plan/commit.h"
 
-#define COMMIT_QUOTAS_MAX 64
+#define COMMIT_QUOTAS_MAX 1024
 
 /* Highest peak of the paths that are not absurd; demand above it is cut to it. d is valid. */
 double commit_cap(const struct commit_demand *d, struct arena *a, size_t *cut_out);

@@ -11,6 +11,7 @@
 #define JOINT_WHOLE 1e-7
 #define JOINT_WORK 1e9			/* atoms of all members looked at, cells of the tableau touched: some seconds */
 #define JOINT_SOME 2e7			/* of a plan that is known within a bound */
+#define JOINT_GPUS 1e7			/* on demand, where a quota alone says how many */
 #define JOINT_TRIES 400		/* single steps tried on a plan that was found */
 
 /* The tangent at x, as a row: usd >= at x + slope (x' - x). */
@@ -309,15 +310,77 @@ joint_served(const struct joint *j, size_t member, struct commit_plan *plan)
 		usd += v->usage * u->gpu_hours;
 		served += j->at.served[s];
 		if (p->lines[v->line].kind == COMMIT_SPOT || p->lines[v->line].kind == COMMIT_ON_DEMAND) {
-			u->gpus = (int64_t)ceil(j->at.most[s] - JOINT_WHOLE);
-			u->count = (u->gpus + p->lines[v->line].gpus - 1) / p->lines[v->line].gpus;
+			u->gpus = ceil(j->at.most[s] - JOINT_WHOLE);
+			u->count = (int64_t)ceil(u->gpus / commit_line_gpus(&p->lines[v->line]) - JOINT_WHOLE);
 		}
-		u->utilisation = u->gpus > 0 ? j->at.served[s] / (double)u->gpus : NAN;
+		u->utilisation = u->gpus > 0 ? j->at.served[s] / u->gpus : NAN;
 	}
 	plan->unserved_gpu_hours = fmax(0, mean - served) * hours;
 	if (plan->unserved_gpu_hours < 1e-9 * mean * hours)
 		plan->unserved_gpu_hours = 0;
 	plan->cost_usd = usd + p->unserved * plan->unserved_gpu_hours;
+}
+
+/* USD of use by whole GPUs of the one member's demand: between those that have an hour, in a line. */
+static double *
+joint_hourly(const struct joint *j)
+{
+	size_t levels = j->r.m[0].problem->curve->levels, at = 0;
+	double *usd = arena_array(j->a, levels + 1, sizeof(*usd));
+
+	for (size_t l = 0; l <= levels; l++) {
+		double d0, d1, part;
+
+		while (at + 2 < j->r.n_atoms && j->r.demand[at + 1] <= (double)l)
+			at++;
+		if (j->r.n_atoms < 2) {
+			usd[l] = j->r.n_atoms == 0 ? 0 : j->at.each[0];
+			continue;
+		}
+		d0 = j->r.demand[at];
+		d1 = j->r.demand[at + 1];
+		part = ((double)l - d0) / (d1 - d0);
+		usd[l] = fmax(0, j->at.each[at] + part * (j->at.each[at + 1] - j->at.each[at]));
+	}
+	return usd;
+}
+
+/* GPUs that are owned, bought, or left on demand by the quotas when spot takes nothing of them: a linear program. */
+static double
+joint_capacity(const struct joint *j, size_t member, const double *left)
+{
+	const struct commit_member *m = &j->r.m[member];
+	const struct commit_problem *p = m->problem;
+	int64_t *count = joint_counts(j, member, j->best);
+	double *cost = arena_array(j->a, p->n_lines + 1, sizeof(*cost)), *lo = arena_array(j->a, p->n_lines + 1, sizeof(*lo));
+	double *hi = arena_array(j->a, p->n_lines + 1, sizeof(*hi)), sum = 0;
+	struct linear lp;
+
+	for (size_t i = 0; i < p->n_lines; i++) {
+		bool counted = false;
+
+		if (p->lines[i].kind == COMMIT_SPOT)
+			count[i] = 0;
+		if (p->lines[i].kind != COMMIT_ON_DEMAND)
+			continue;
+		for (size_t q = 0; q < j->r.n_quotas; q++)
+			counted = counted || m->rules->quota[q].weight[i] > 0;
+		if (!counted && count[i] == COMMIT_NO_LIMIT)
+			return INFINITY;
+		cost[i] = -1;
+		hi[i] = fmin(commit_stack_gpus(&p->lines[i], count[i]), JOINT_GPUS);
+		count[i] = 0;
+	}
+	sum = commit_capacity(p, count);
+	linear_init(&lp, p->n_lines, cost, lo, hi, j->a);
+	for (size_t q = 0; q < j->r.n_quotas; q++) {
+		double *row = arena_array(j->a, p->n_lines + 1, sizeof(*row));
+
+		for (size_t i = 0; i < p->n_lines; i++)
+			row[i] = p->lines[i].kind == COMMIT_ON_DEMAND ? m->rules->quota[q].weight[i] : 0;
+		linear_row(&lp, row, fmax(0, left[q]));
+	}
+	return linear_solve(&lp) == LINEAR_SOLVED ? sum - linear_cost(&lp) : sum;
 }
 
 static void
@@ -336,6 +399,8 @@ joint_report(struct joint *j)
 		w.count = joint_counts(j, k, j->best);
 		commit_quota_caps(&w.st, m->rules, left, w.count);
 		commit_report(&w, j->a, m->plan);
+		m->plan->capacity_gpus = joint_capacity(j, k, left);
+		m->plan->hourly = j->r.n == 1 ? joint_hourly(j) : NULL;
 		joint_served(j, k, m->plan);
 		m->plan->lower_bound_usd = m->plan->cost_usd * (1 - gap);
 		m->plan->optimal = gap <= 1e-9;
@@ -369,6 +434,7 @@ joint_solve(struct joint *j, size_t fold)
 		return;
 	j->at.served = arena_array(j->a, j->server.n + 1, sizeof(double));
 	j->at.most = arena_array(j->a, j->server.n + 1, sizeof(double));
+	j->at.each = arena_array(j->a, j->r.n_atoms + 1, sizeof(double));
 	joint_at(j, j->best);
 	joint_report(j);
 }

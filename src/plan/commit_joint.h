@@ -40,6 +40,7 @@ struct commit_tangent {
 	double usd;
 	double *slope;		/* [n_columns] of one purchase more */
 	double *saves;		/* [n_quotas] of one more of a quota, >= 0 */
+	double *each;		/* [n_atoms] USD of each hour; NULL: not asked */
 	double *served, *most;	/* [n_servers] GPUs on average and at the busiest hour; NULL: not asked */
 };
 

@@ -45,7 +45,7 @@ joint_lines(struct joint *j)
 				j->owned[k] += s.cap;
 			}
 			if (l->kind == COMMIT_RESERVED) {
-				double g = (double)l->gpus, most = fmin(joint_cap(j, k, i), joint_quota_cap(j, k, i));
+				double g = commit_line_gpus(l), most = fmin(joint_cap(j, k, i), joint_quota_cap(j, k, i));
 
 				most = fmin(floor(most / g + JOINT_ROOM), ceil(need / g) + (double)l->min_count);
 				s.column = j->column.n;

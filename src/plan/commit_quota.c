@@ -22,9 +22,9 @@ commit_quota_caps(const struct commit_stack *st, const struct commit_shares *rul
 		for (size_t q = 0; q < rules->n_quotas; q++)
 			if (rules->quota[q].weight[i] > 0)
 				gpus = fmin(gpus, fmax(0, rest[q]) / rules->quota[q].weight[i]);
-		count[i] = isinf(gpus) ? COMMIT_NO_LIMIT : (int64_t)floor(gpus / (double)l->gpus + QUOTA_SLACK);
+		count[i] = isinf(gpus) ? COMMIT_NO_LIMIT : (int64_t)floor(gpus / commit_line_gpus(l) + QUOTA_SLACK);
 		for (size_t q = 0; q < rules->n_quotas && count[i] != COMMIT_NO_LIMIT; q++)
-			rest[q] -= rules->quota[q].weight[i] * (double)count[i] * (double)l->gpus;
+			rest[q] -= rules->quota[q].weight[i] * commit_stack_gpus(l, count[i]);
 	}
 }
 
@@ -37,7 +37,7 @@ commit_quota_left(const struct commit_problem *p, const struct commit_shares *ru
 		left[q] = rules->quota[q].limit;
 		for (size_t i = 0; i < p->n_lines; i++)
 			if (p->lines[i].kind == COMMIT_OWNED || p->lines[i].kind == COMMIT_RESERVED)
-				left[q] -= rules->quota[q].weight[i] * (double)count[i] * (double)p->lines[i].gpus;
+				left[q] -= rules->quota[q].weight[i] * commit_stack_gpus(&p->lines[i], count[i]);
 		kept = kept && left[q] >= -QUOTA_SLACK * (1 + rules->quota[q].limit);
 	}
 	return kept;
@@ -63,11 +63,11 @@ quota_tight(const struct commit_work *w, const int64_t *count, const double *lef
 			double weight = w->shares->quota[q].weight[i];
 
 			if (weight > 0)
-				least[q] = fmin(least[q], weight * (double)l->gpus);
+				least[q] = fmin(least[q], weight * commit_line_gpus(l));
 			if (l->kind == COMMIT_SPOT || l->kind == COMMIT_ON_DEMAND)
 				rest[q] -= weight * used;
 			if (weight > 0 && l->kind != COMMIT_SPOT)
-				widest = fmax(widest, (double)l->gpus);
+				widest = fmax(widest, commit_line_gpus(l));
 		}
 	}
 	for (size_t q = 0; q < w->shares->n_quotas; q++)

@@ -227,6 +227,10 @@ commit_recourse_at(struct commit_recourse *r, const double *x, struct commit_tan
 		const double *d = r->demand + h * r->n;
 
 		b = recourse_find(&w, b, d);
+		if (t->each != NULL)
+			t->each[h] = b->usd;
+		for (size_t k = 0; k < r->n && t->each != NULL; k++)
+			t->each[h] += b->price[k] * d[k];
 		b->weight += r->weight[h];
 		if (r->basis != NULL)
 			r->basis[h] = b->number;

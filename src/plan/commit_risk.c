@@ -26,6 +26,15 @@ commit_hour(const struct commit_step *step, size_t n, double unserved, double v)
 	return v > 0 ? usd + unserved * v : usd;
 }
 
+/* The same where it is known for whole GPUs. */
+static double
+commit_hourly(const double *usd, double v)
+{
+	size_t l = (size_t)v;
+
+	return v > (double)l ? usd[l] + (v - (double)l) * (usd[l + 1] - usd[l]) : usd[l];
+}
+
 /* Purchases of the plan; what is not bought serves up to its limit, and what the quotas leave of it. */
 static int64_t *
 commit_counts(const struct commit_problem *p, const struct commit_plan *plan, struct arena *a)
@@ -36,7 +45,7 @@ commit_counts(const struct commit_problem *p, const struct commit_plan *plan, st
 		int64_t cap = plan->use[i].cap;
 
 		count[i] = p->lines[i].kind == COMMIT_RESERVED ? plan->use[i].count : p->lines[i].max_count;
-		if (p->lines[i].kind != COMMIT_RESERVED && cap != COMMIT_NO_LIMIT)
+		if ((p->lines[i].kind == COMMIT_SPOT || p->lines[i].kind == COMMIT_ON_DEMAND) && cap != COMMIT_NO_LIMIT)
 			count[i] = cap / p->lines[i].gpus;
 	}
 	return count;
@@ -64,7 +73,8 @@ commit_paths(const struct commit_problem *p, const struct commit_plan *plan, con
 		const double *v = d->gpus + i * d->n_steps;
 
 		for (size_t t = 0; t < d->n_steps; t++)
-			usd[i] += commit_hour(step, n, p->unserved, fmin(v[t], cap));
+			usd[i] += plan->hourly != NULL ? commit_hourly(plan->hourly, fmin(v[t], cap)) :
+			    commit_hour(step, n, p->unserved, fmin(v[t], cap));
 		usd[i] = plan->bound_usd + usd[i] * d->step_hours;
 	}
 	commit_quantiles(d, usd, levels, 3, a, q);
@@ -83,7 +93,7 @@ commit_cover(const struct commit_plan *plan, const struct commit_demand *d, stru
 		double w = d->weight == NULL ? 1 : d->weight[i];
 
 		all += w;
-		in += peak[i] <= plan->capacity_gpus * (1 + 1e-12) ? w : 0;
+		in += peak[i] <= plan->capacity_gpus * (1 + 1e-12) + 1e-9 ? w : 0;
 	}
 	risk->covered = in / all;
 	commit_quantiles(d, peak, levels, 2, a, q);
@@ -98,8 +108,8 @@ commit_scaled(const struct commit_problem *p, const struct commit_shares *rules,
 {
 	struct commit_problem q = *p;
 	struct commit_curve curve;
-	struct commit_stack st;
-	struct commit_plan best;
+	struct commit_line *line = arena_memdup(a, p->lines, (p->n_lines + 1) * sizeof(*line));
+	struct commit_plan best, stay;
 	enum berth_code rc = commit_curve_scaled(d, scale, a, &curve, NULL, err);
 
 	if (rc != BERTH_OK)
@@ -110,8 +120,15 @@ commit_scaled(const struct commit_problem *p, const struct commit_shares *rules,
 	rc = commit_solve_shares(&q, rules, a, &best, err);
 	if (rc != BERTH_OK)
 		return rc;
-	commit_stack_init(&q, a, &st);
-	*usd_out = commit_stack_cost(&st, commit_counts(p, plan, a), NULL) * curve.hours;
+	for (size_t i = 0; i < p->n_lines; i++)
+		if (line[i].kind == COMMIT_RESERVED)
+			line[i].min_count = line[i].max_count = plan->use[i].count;
+	q.lines = line;
+	q.budget = NAN;
+	rc = commit_solve_shares(&q, rules, a, &stay, err);
+	if (rc != BERTH_OK)
+		return rc;
+	*usd_out = stay.cost_usd;
 	*regret_out = fmax(0, *usd_out - best.cost_usd);
 	*on_demand_out = best.on_demand_usd;
 	return BERTH_OK;

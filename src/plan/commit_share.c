@@ -17,7 +17,7 @@ share_gpus(const struct commit_work *w, const int64_t *count, size_t group)
 		const struct commit_line *l = &w->p->lines[i];
 
 		if ((l->kind == COMMIT_OWNED || l->kind == COMMIT_RESERVED) && (group == 0 || w->shares->group[i] == group))
-			sum += (double)count[i] * (double)l->gpus;
+			sum += commit_stack_gpus(l, count[i]);
 	}
 	return sum;
 }
@@ -42,6 +42,8 @@ commit_shares_check(const struct commit_shares *s, struct berth_err *err)
 {
 	double least = 0;
 
+	if (s->n_quotas > COMMIT_QUOTAS_MAX)
+		return err_set(err, BERTH_EINVAL, "%zu quotas are more than %d", s->n_quotas, COMMIT_QUOTAS_MAX);
 	for (size_t k = 0; k < s->n; k++) {
 		if (!(s->share[k].min >= 0) || !(s->share[k].max <= 1) || !(s->share[k].min <= s->share[k].max))
 			return err_set(err, BERTH_EINVAL, "a share of %g to %g", s->share[k].min, s->share[k].max);
@@ -175,7 +177,7 @@ share_adjust(struct share_search *x, const double *price)
 				d += price[k] - price[sh->n + k];
 		x->w->adjust[i] = d + (isinf(x->limit) ? 0 : price[2 * sh->n] * p->lines[i].fixed);
 		if (p->lines[i].kind == COMMIT_OWNED)
-			constant += d * (double)p->lines[i].max_count * (double)p->lines[i].gpus;
+			constant += d * commit_stack_gpus(&p->lines[i], p->lines[i].max_count);
 	}
 	return constant;
 }

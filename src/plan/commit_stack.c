@@ -52,13 +52,23 @@ commit_stack_init(const struct commit_problem *p, struct arena *a, struct commit
 double
 commit_stack_u(const struct commit_stack *st, double s)
 {
-	return s >= (double)st->levels ? st->mean : st->u[(size_t)s];
+	size_t l = s >= (double)st->levels ? st->levels : (size_t)s;
+
+	if (l == st->levels)
+		return st->mean;
+	return st->u[l] + (s - (double)l) * (st->u[l + 1] - st->u[l]);
+}
+
+double
+commit_line_gpus(const struct commit_line *l)
+{
+	return (double)l->gpus * (l->speed > 0 ? l->speed : 1);
 }
 
 double
 commit_stack_gpus(const struct commit_line *l, int64_t count)
 {
-	return count == COMMIT_NO_LIMIT ? INFINITY : (double)count * (double)l->gpus;
+	return count == COMMIT_NO_LIMIT ? INFINITY : (double)count * commit_line_gpus(l);
 }
 
 double

@@ -98,7 +98,7 @@ explain_margin(struct explain_lines *l, const struct commit_problem *p, const st
 	if (plan->use[best].break_even < 1)
 		explain_add(l, "%s pays up to the %.1f %% quantile of demand (1 - its break-even), which is %zu GPUs over all hours and paths",
 		    name[best], 100 * (1 - plan->use[best].break_even), explain_busy(p, plan->use[best].break_even));
-	explain_add(l, "%s; break-even of %s is %.1f %%%s", explain_next(p, top, p->lines[best].gpus, l->a), name[best],
+	explain_add(l, "%s; break-even of %s is %.1f %%%s", explain_next(p, top, (int64_t)ceil(commit_line_gpus(&p->lines[best])), l->a), name[best],
 	    100 * plan->use[best].break_even, plan->use[best].break_even >= 1 ? ": it can never pay" : "");
 }
 

@@ -41,13 +41,13 @@ make_world(struct world *w, bool whole)
 		struct commit_line *l = &w->line[i];
 
 		*l = (struct commit_line){ COMMIT_RESERVED, i, (20 + draw(70)) / 100.0, draw(3) == 0 ? draw(50) / 100.0 : 0,
-		    1 << draw(3), 0, 1 + draw(6) };
+		    1 << draw(3), 0, 1 + draw(6), 0 };
 		switch (draw(5)) {
 		case 0:
-			*l = (struct commit_line){ COMMIT_SPOT, i, 0, (30 + draw(60)) / 100.0, 1, 0, 1 + draw(4) };
+			*l = (struct commit_line){ COMMIT_SPOT, i, 0, (30 + draw(60)) / 100.0, 1, 0, 1 + draw(4), 0 };
 			break;
 		case 1:
-			*l = (struct commit_line){ COMMIT_OWNED, i, 0.5, draw(3) / 10.0, 1 + draw(2), 2, 2 };
+			*l = (struct commit_line){ COMMIT_OWNED, i, 0.5, draw(3) / 10.0, 1 + draw(2), 2, 2, 0 };
 			break;
 		case 2:
 			l->min_count = draw(2);
@@ -57,7 +57,7 @@ make_world(struct world *w, bool whole)
 		}
 	}
 	w->line[w->n] = (struct commit_line){ COMMIT_ON_DEMAND, w->n, 0, 1, 1, 0,
-	    draw(3) == 0 ? draw(9) : COMMIT_NO_LIMIT };
+	    draw(3) == 0 ? draw(9) : COMMIT_NO_LIMIT, 0 };
 	w->n++;
 	w->unserved = 10;
 	w->peak = draw(4) == 0 ? (double)draw(12) : NAN;
@@ -336,12 +336,12 @@ test_newsvendor(struct arena *a)
 		gpus[i] = i + 1;	/* GPU l is busy in 101 - l of 100 hours */
 	for (int rho = 5; rho < 100; rho += 10) {
 		struct commit_line line[2] = {
-			{ COMMIT_RESERVED, 0, rho / 100.0 + 0.001, 0, 1, 0, COMMIT_NO_LIMIT },
-			{ COMMIT_ON_DEMAND, 1, 0, 1, 1, 0, COMMIT_NO_LIMIT },
+			{ COMMIT_RESERVED, 0, rho / 100.0 + 0.001, 0, 1, 0, COMMIT_NO_LIMIT, 0 },
+			{ COMMIT_ON_DEMAND, 1, 0, 1, 1, 0, COMMIT_NO_LIMIT, 0 },
 		};
 
 		solve(gpus, 100, line, 2, a, &plan);
-		tap_is_long(plan.use[0].gpus, 100 - rho, "price %.3f: the (1 - rho) quantile", line[0].fixed);
+		tap_is_long((long)plan.use[0].gpus, 100 - rho, "price %.3f: the (1 - rho) quantile", line[0].fixed);
 		tap_near(plan.use[0].break_even, line[0].fixed, 1e-12, "break-even is the price's share");
 	}
 }
@@ -351,8 +351,8 @@ test_edges(struct arena *a)
 {
 	const double zero[3] = { 0, 0, 0 }, flat[3] = { 5, 5, 5 }, one[1] = { 7 }, bad[2] = { 1, NAN };
 	struct commit_line line[2] = {
-		{ COMMIT_RESERVED, 0, 0.6, 0, 1, 0, COMMIT_NO_LIMIT },
-		{ COMMIT_ON_DEMAND, 1, 0, 1, 1, 0, COMMIT_NO_LIMIT },
+		{ COMMIT_RESERVED, 0, 0.6, 0, 1, 0, COMMIT_NO_LIMIT, 0 },
+		{ COMMIT_ON_DEMAND, 1, 0, 1, 1, 0, COMMIT_NO_LIMIT, 0 },
 	};
 	struct commit_demand d = { bad, 1, 2, NULL, 1 };
 	struct commit_curve c;
@@ -392,9 +392,9 @@ test_ties(struct arena *a)
 {
 	const double gpus[4] = { 6, 6, 6, 6 };
 	struct commit_line line[3] = {
-		{ COMMIT_RESERVED, 0, 0.5, 0, 1, 0, 4 },
-		{ COMMIT_RESERVED, 1, 0.5, 0, 1, 0, 4 },
-		{ COMMIT_ON_DEMAND, 2, 0, 1, 1, 0, COMMIT_NO_LIMIT },
+		{ COMMIT_RESERVED, 0, 0.5, 0, 1, 0, 4, 0 },
+		{ COMMIT_RESERVED, 1, 0.5, 0, 1, 0, 4, 0 },
+		{ COMMIT_ON_DEMAND, 2, 0, 1, 1, 0, COMMIT_NO_LIMIT, 0 },
 	}, t;
 	struct commit_plan plan;
 
@@ -444,8 +444,8 @@ test_risk(struct arena *a)
 	double gpus[10 * 2];
 	struct commit_demand d = { gpus, 10, 2, NULL, 1 };
 	struct commit_line line[2] = {
-		{ COMMIT_RESERVED, 0, 0.55, 0, 1, 0, COMMIT_NO_LIMIT },
-		{ COMMIT_ON_DEMAND, 1, 0, 1, 1, 0, COMMIT_NO_LIMIT },
+		{ COMMIT_RESERVED, 0, 0.55, 0, 1, 0, COMMIT_NO_LIMIT, 0 },
+		{ COMMIT_ON_DEMAND, 1, 0, 1, 1, 0, COMMIT_NO_LIMIT, 0 },
 	};
 	struct commit_curve c;
 	struct commit_plan plan;

@@ -43,14 +43,14 @@ make_lines(struct world *w, size_t k, struct rng *r, bool sizes, bool owned)
 	struct commit_line *l = w->line[k];
 	double dear = 1 + 0.3 * (double)k;
 
-	l[OWNED] = (struct commit_line){ COMMIT_OWNED, 0, 0, 0, 2, owned, owned };
+	l[OWNED] = (struct commit_line){ COMMIT_OWNED, 0, 0, 0, 2, owned, owned, 0 };
 	for (size_t i = RESERVED; i < SPOT; i++)
 		l[i] = (struct commit_line){ COMMIT_RESERVED, i, dear * (0.35 + 0.25 * rng_unit(r)), rng_below(r, 3) == 0 ? 0.1 : 0,
-			sizes ? INT64_C(1) << rng_below(r, 3) : 1, 0, rng_below(r, 3) == 0 ? 3 : COMMIT_NO_LIMIT };
-	l[SPOT] = (struct commit_line){ COMMIT_SPOT, SPOT, 0, dear * 0.55, 1, 0, 3 };
-	l[DEMAND] = (struct commit_line){ COMMIT_ON_DEMAND, DEMAND, 0, dear, 1, 0, COMMIT_NO_LIMIT };
+			sizes ? INT64_C(1) << rng_below(r, 3) : 1, 0, rng_below(r, 3) == 0 ? 3 : COMMIT_NO_LIMIT, 0 };
+	l[SPOT] = (struct commit_line){ COMMIT_SPOT, SPOT, 0, dear * 0.55, 1, 0, 3, 0 };
+	l[DEMAND] = (struct commit_line){ COMMIT_ON_DEMAND, DEMAND, 0, dear, 1, 0, COMMIT_NO_LIMIT, 0 };
 	l[DEMAND + 1] = (struct commit_line){ COMMIT_ON_DEMAND, DEMAND + 1, 0, 1.4 * dear, 1, 0,
-		rng_below(r, 2) == 0 ? COMMIT_NO_LIMIT : 4 };
+		rng_below(r, 2) == 0 ? COMMIT_NO_LIMIT : 4, 0 };
 }
 
 /* Providers: A sells lines 1, 2 and the first on demand; B line 3, spot and the second. */

@@ -62,13 +62,13 @@ make_world(struct world *w, unsigned k)
 	for (size_t i = 0; i < w->n; i++) {
 		w->line[i] = (struct commit_line){ COMMIT_RESERVED, i, 0.35 + 0.4 * rng_unit(&r),
 			k % 2 == 0 ? 0 : 0.3 * rng_unit(&r), k < 12 ? 1 : INT64_C(1) << rng_below(&r, 4), 0,
-			w->n == 1 ? COMMIT_NO_LIMIT : 2 + (int64_t)rng_below(&r, 10) };
+			w->n == 1 ? COMMIT_NO_LIMIT : 2 + (int64_t)rng_below(&r, 10), 0 };
 	}
 	if (k % 4 == 1)
-		w->line[w->n - 1] = (struct commit_line){ COMMIT_SPOT, w->n - 1, 0, 0.4, 1, 0, 6 };
+		w->line[w->n - 1] = (struct commit_line){ COMMIT_SPOT, w->n - 1, 0, 0.4, 1, 0, 6, 0 };
 	if (k % 8 == 6)
-		w->line[0] = (struct commit_line){ COMMIT_OWNED, 0, 0.6, 0.05, 4, 2, 2 };
-	w->line[w->n] = (struct commit_line){ COMMIT_ON_DEMAND, w->n, 0, 1, 1, 0, k % 5 == 4 ? 8 : COMMIT_NO_LIMIT };
+		w->line[0] = (struct commit_line){ COMMIT_OWNED, 0, 0.6, 0.05, 4, 2, 2, 0 };
+	w->line[w->n] = (struct commit_line){ COMMIT_ON_DEMAND, w->n, 0, 1, 1, 0, k % 5 == 4 ? 8 : COMMIT_NO_LIMIT, 0 };
 	w->n++;
 	w->unserved = 8;
 	w->peak = k % 5 == 4 ? 15 : NAN;

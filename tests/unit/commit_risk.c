@@ -36,8 +36,8 @@ make(struct world *w, struct rng *r)
 	w->size[0] = 1 + (int)rng_below(r, 3);
 	w->size[1] = 1 + (int)rng_below(r, 2);
 	for (int i = 0; i < 2; i++)
-		w->line[i] = (struct commit_line){ COMMIT_RESERVED, 0, w->fixed[i], w->usage[i], w->size[i], 0, COMMIT_NO_LIMIT };
-	w->line[2] = (struct commit_line){ COMMIT_ON_DEMAND, 0, 0, 1, 1, 0, COMMIT_NO_LIMIT };
+		w->line[i] = (struct commit_line){ COMMIT_RESERVED, 0, w->fixed[i], w->usage[i], w->size[i], 0, COMMIT_NO_LIMIT, 0 };
+	w->line[2] = (struct commit_line){ COMMIT_ON_DEMAND, 0, 0, 1, 1, 0, COMMIT_NO_LIMIT, 0 };
 }
 
 /* USD of one path with so many machines of each, all demand times scale: the second offer's use costs, so it is used last. */

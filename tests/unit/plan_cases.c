@@ -88,7 +88,7 @@ read_commit_offer(struct plan_case *c, char **w, size_t n, int line)
 		continue;
 	if (k == COMMIT_KIND_COUNT)
 		wrong(c, line, "no such kind", w[2]);
-	*l = (struct commit_line){ k, c->n_offers, 0, 0, 1, 0, COMMIT_NO_LIMIT };
+	*l = (struct commit_line){ k, c->n_offers, 0, 0, 1, 0, COMMIT_NO_LIMIT, 0 };
 	for (size_t i = 3; i + 1 < n; i += 2) {
 		if (strcmp(w[i], "fixed") == 0)
 			l->fixed = strtod(w[i + 1], NULL);

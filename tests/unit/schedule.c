@@ -39,9 +39,9 @@ make_world(struct world *w, struct rng *r, int64_t size, bool limits, bool parts
 	}
 	for (size_t i = 0; i < 3; i++)
 		w->line[i] = (struct commit_line){ COMMIT_RESERVED, i, 0.8 - 0.15 * (double)i - 0.01 * (double)rng_below(r, 5), 0,
-			size > 0 ? size : 1 + (int64_t)i, 0, limits && i == 2 ? 1 + (int64_t)rng_below(r, 3) : COMMIT_NO_LIMIT };
-	w->line[3] = (struct commit_line){ COMMIT_SPOT, 3, 0, 0.55 + 0.05 * (double)rng_below(r, 3), 1, 0, 2 };
-	w->line[4] = (struct commit_line){ COMMIT_ON_DEMAND, 4, 0, 1, 1, 0, limits ? 8 : COMMIT_NO_LIMIT };
+			size > 0 ? size : 1 + (int64_t)i, 0, limits && i == 2 ? 1 + (int64_t)rng_below(r, 3) : COMMIT_NO_LIMIT, 0 };
+	w->line[3] = (struct commit_line){ COMMIT_SPOT, 3, 0, 0.55 + 0.05 * (double)rng_below(r, 3), 1, 0, 2, 0 };
+	w->line[4] = (struct commit_line){ COMMIT_ON_DEMAND, 4, 0, 1, 1, 0, limits ? 8 : COMMIT_NO_LIMIT, 0 };
 	w->term[0] = 5;
 	w->term[1] = 12;
 	w->term[2] = 60;
