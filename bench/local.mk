@@ -3,7 +3,7 @@
 EXTRA_PROGRAMS += bench/commit-speed bench/place-speed
 bench_commit_speed_SOURCES = bench/commit-speed.c
 bench_commit_speed_LDADD = $(PLAN_LIBS)
-bench_place_speed_SOURCES = bench/place-speed.c
+bench_place_speed_SOURCES = bench/place-speed.c bench/place_world.c bench/place_world.h
 bench_place_speed_LDADD = $(PLAN_LIBS)
 CLEANFILES += bench/commit-speed$(EXEEXT) bench/place-speed$(EXEEXT)
 EXTRA_DIST += bench/probe-gpu

@@ -1,7 +1,7 @@
 /*
  * bench/place-speed - placements of made-up queues: first plan, plan and bound after some seconds,
  * and CBC on the same problem where it is small.  Prints gaps and a ratio.  usage: place-speed
- * [JOBS OFFERS SEED TIGHTNESS SECONDS | replan]
+ * [JOBS OFFERS SEED TIGHTNESS SECONDS | replan | worlds JOBS OFFERS SEEDS SECONDS [KIND]]
  */
 #include <math.h>
 #include <stdio.h>
@@ -9,37 +9,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "bench/place_world.h"
 #include "plan/place.h"
 #include "util/arena.h"
 #include "util/rng.h"
-#include "util/vec.h"
-
-struct gpu { int memory; double price, speed, share; };
-
-static const struct gpu gpus[] = {
-	{ 16, 0.35, 1, 0.12 },
-	{ 24, 0.7, 1.6, 0.14 },
-	{ 24, 1.0, 2.2, 0.12 },
-	{ 48, 1.8, 4, 0.12 },
-	{ 40, 2.6, 5.5, 0.14 },
-	{ 80, 3.4, 6.2, 0.14 },
-	{ 80, 6.0, 12, 0.14 },
-	{ 141, 7.5, 14, 0.08 },
-};
-
-struct made_offer {
-	size_t cloud, region, gpu;
-	bool spot;
-	int64_t per_node, capacity;
-	double price;
-};
-struct made_job {
-	int64_t gang;
-	int memory;
-	double work, slack, data;
-	size_t cloud, region;
-	bool stays, saves;
-};
 
 static double
 now_s(void)
@@ -48,145 +21,6 @@ now_s(void)
 
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static size_t
-draw_share(struct rng *r)
-{
-	double x = rng_unit(r);
-	size_t i = 0;
-
-	for (; i + 1 < sizeof(gpus) / sizeof(gpus[0]) && x >= gpus[i].share; i++)
-		x -= gpus[i].share;
-	return i;
-}
-
-static double
-uniform(struct rng *r, double lo, double hi)
-{
-	return lo + (hi - lo) * rng_unit(r);
-}
-
-static void
-make_offers(struct rng *r, struct made_offer *o, size_t n)
-{
-	static const int64_t small[] = { 1, 2, 4 };
-
-	for (size_t j = 0; j < n; j++) {
-		o[j].cloud = rng_below(r, 6);
-		o[j].region = rng_below(r, 8);
-		o[j].gpu = draw_share(r);
-		o[j].spot = rng_unit(r) < 0.4;
-		o[j].per_node = o[j].gpu >= 5 || rng_unit(r) < 0.4 ? 8 : small[rng_below(r, 3)];
-		o[j].price = gpus[o[j].gpu].price * uniform(r, 0.75, 1.4) * (o[j].spot ? 0.35 : 1);
-		o[j].capacity = o[j].per_node * (int64_t)(1 + rng_below(r, 8));
-	}
-}
-
-static void
-make_jobs(struct rng *r, struct made_job *b, size_t n)
-{
-	static const int64_t gangs[] = { 1, 1, 1, 2, 2, 4, 4, 8, 8, 16, 32 };
-	static const int memory[] = { 8, 8, 14, 14, 20, 20, 30, 30, 40, 70 };
-
-	for (size_t i = 0; i < n; i++) {
-		b[i].gang = gangs[rng_below(r, 11)];
-		b[i].memory = memory[rng_below(r, 10)];
-		b[i].work = exp(3 + rng_normal(r)) * (double)b[i].gang;
-		b[i].slack = uniform(r, 1.1, 6);
-		b[i].data = exp(3.5 + 1.5 * rng_normal(r));
-		b[i].cloud = rng_below(r, 6);
-		b[i].region = rng_below(r, 8);
-		b[i].stays = rng_unit(r) < 0.15;
-		b[i].saves = rng_unit(r) < 0.7;
-	}
-}
-
-/* Cost of the pair, NaN if it is not allowed. */
-static double
-pair(const struct made_job *b, const struct made_offer *o)
-{
-	double hours = b->work / (double)b->gang / gpus[o->gpu].speed /
-	    (b->gang <= o->per_node ? 1 : 0.85) * (o->spot ? 1.12 : 1);
-	double best = b->work / (double)b->gang / gpus[6].speed, egress = 0;
-
-	if (gpus[o->gpu].memory < b->memory || b->gang > o->capacity ||
-	    (b->gang > o->per_node && b->gang % o->per_node != 0) ||
-	    (b->stays && o->region != b->region) || (o->spot && !b->saves) ||
-	    hours > best * b->slack * 2.2 + 1)
-		return NAN;
-	if (o->cloud != b->cloud)
-		egress = 0.09;
-	else if (o->region != b->region)
-		egress = 0.02;
-	return o->price * (double)b->gang * hours + egress * b->data;
-}
-
-static void
-make_problem(size_t jobs, size_t offers, uint64_t seed, double tight, size_t most, struct arena *a,
-    struct place_problem *p)
-{
-	struct made_offer *o = arena_array(a, offers, sizeof(*o));
-	struct made_job *b = arena_array(a, jobs, sizeof(*b));
-	size_t *start = arena_array(a, jobs + 1, sizeof(*start));
-	size_t *use_start = arena_array(a, offers + 1, sizeof(*use_start));
-	size_t *resource = arena_array(a, 2 * offers, sizeof(*resource)), quota_of[6 * 8 * 2 * 2];
-	int64_t *limit = arena_array(a, offers + 6 * 8 * 4, sizeof(*limit));
-	int64_t *weight = arena_array(a, 2 * offers, sizeof(*weight));
-	double *penalty = arena_array(a, jobs, sizeof(*penalty)), demand = 0, supply = 0;
-	VEC(size_t) cand = { 0 };
-	VEC(double) cost = { 0 };
-	VEC(int64_t) need = { 0 };
-	size_t n_res = offers, u = 0;
-	struct rng r;
-
-	rng_seed(&r, seed);
-	make_offers(&r, o, offers);
-	make_jobs(&r, b, jobs);
-	for (size_t i = 0; i < jobs; i++)
-		demand += (double)b[i].gang;
-	for (size_t j = 0; j < offers; j++)
-		supply += (double)o[j].capacity;
-	for (size_t q = 0; q < 6 * 8 * 4; q++)
-		quota_of[q] = SIZE_MAX;
-	for (size_t j = 0; j < offers; j++) {
-		size_t q = ((o[j].cloud * 8 + o[j].region) * 2 + (o[j].gpu >= 4)) * 2 + o[j].spot;
-		int64_t nodes = (int64_t)llround(
-		    (double)o[j].capacity * demand * tight / supply / (double)o[j].per_node);
-
-		o[j].capacity = o[j].per_node * (nodes > 0 ? nodes : 1);
-		limit[j] = o[j].capacity;
-		if (quota_of[q] == SIZE_MAX)
-			quota_of[q] = n_res++;
-		limit[quota_of[q]] += o[j].capacity;
-		resource[u] = j;
-		weight[u++] = 1;
-		resource[u] = quota_of[q];
-		weight[u++] = 1;
-		use_start[j + 1] = u;
-	}
-	for (size_t q = offers; q < n_res; q++)
-		limit[q] = (int64_t)(0.7 * (double)limit[q]) + 8;
-	for (size_t i = 0; i < jobs; i++) {
-		double dear = 100;
-		size_t first = rng_below(&r, offers);
-
-		for (size_t k = 0; k < offers && cand.n - start[i] < most; k++) {
-			size_t j = (first + k) % offers;
-			double c = pair(&b[i], &o[j]);
-
-			if (isnan(c))
-				continue;
-			dear = fmax(dear, c);
-			VEC_PUSH(a, &cand, j);
-			VEC_PUSH(a, &cost, c);
-			VEC_PUSH(a, &need, b[i].gang);
-		}
-		start[i + 1] = cand.n;
-		penalty[i] = 10 * dear + 1000;
-	}
-	*p = (struct place_problem){ jobs, offers, n_res, start, cand.v, cost.v, NULL, need.v,
-		use_start, resource, weight, limit, penalty, NULL, NULL };
 }
 
 struct clock { double end; };
@@ -221,12 +55,17 @@ cbc(const struct place_problem *p, double *took)
 	}
 	for (size_t r = 0; r < p->n_resources; r++) {
 		fprintf(f, " r%zu: 0 zero", r);
-		for (size_t k = 0; k < p->cand_start[p->n_jobs]; k++)
+		for (size_t k = 0; k < p->cand_start[p->n_jobs]; k++) {
 			for (size_t u = p->use_start[p->offer[k]];
 			     u < p->use_start[p->offer[k] + 1]; u++)
 				if (p->resource[u] == r)
 					fprintf(f, "\n + %lld x%zu",
 					    (long long)(p->need[k] * p->weight[u]), k);
+			for (size_t u = p->more == NULL ? 0 : p->more->start[k];
+			     p->more != NULL && u < p->more->start[k + 1]; u++)
+				if (p->more->resource[u] == r)
+					fprintf(f, "\n + %lld x%zu", (long long)p->more->units[u], k);
+		}
 		fprintf(f, " <= %lld\n", (long long)p->limit[r]);
 	}
 	fprintf(f, "Bounds\n zero = 0\nBinary\n");
@@ -267,7 +106,7 @@ bench(size_t jobs, size_t offers, uint64_t seed, double tight, double seconds, s
 	struct berth_err err;
 	double t0, first_s, took = NAN, best;
 
-	make_problem(jobs, offers, seed, tight, most, a, &p);
+	world_make(&world_plain, jobs, offers, seed, tight, most, a, &p);
 	t0 = now_s();
 	if (place_solve(&p, &o, a, &first, &err) != BERTH_OK)
 		return 1;
@@ -309,13 +148,13 @@ replan(size_t jobs, size_t offers, uint64_t seed, double tight, size_t most)
 	struct rng r;
 	double *cost, t0, cold_s, warm_s;
 
-	make_problem(jobs, offers, seed, tight, most, a, &p);
+	world_make(&world_plain, jobs, offers, seed, tight, most, a, &p);
 	if (place_solve(&p, &o, a, &last, &err) != BERTH_OK)
 		return 1;
 	rng_seed(&r, 99);
 	cost = arena_memdup(a, p.cost, p.cand_start[jobs] * sizeof(*cost));
 	for (size_t i = 0; i < jobs; i++) {
-		double f = rng_below(&r, 20) == 0 ? uniform(&r, 0.9, 1.1) : 1;
+		double f = rng_below(&r, 20) == 0 ? 0.9 + 0.2 * rng_unit(&r) : 1;
 
 		for (size_t k = p.cand_start[i]; k < p.cand_start[i + 1]; k++)
 			cost[k] *= f;
@@ -342,11 +181,69 @@ replan(size_t jobs, size_t offers, uint64_t seed, double tight, size_t most)
 	return 0;
 }
 
+/*
+ * Each kind of world over some seeds: what the first plan takes and misses, and the plan of so many seconds; against CBC's
+ * optimum where that is asked for. The worst of each kind last.
+ */
+static int
+worlds(size_t jobs, size_t offers, size_t seeds, double seconds, const char *only)
+{
+	struct place_options first_o = { .seed = 1, .gap = 0.0005 };
+	int bad = 0;
+
+	for (const struct world *kind = world_kinds; kind->name != NULL; kind++) {
+		double worst_first = 0, worst_s = 0, worst = 0, worst_peer = 0, sum = 0;
+
+		for (uint64_t seed = 1; seed <= seeds && (only == NULL || strcmp(only, kind->name) == 0); seed++) {
+			struct arena *a = arena_new();
+			struct place_problem p;
+			struct place_plan first, plan;
+			struct clock c;
+			struct place_options o = { .seed = 1, .rounds = 1000000, .stop = late, .stop_arg = &c };
+			struct berth_err err;
+			double took, t0, best, gap;
+
+			world_make(kind, jobs, offers, seed, kind->tight, SIZE_MAX, a, &p);
+			t0 = now_s();
+			bad += place_solve(&p, &first_o, a, &first, &err) != BERTH_OK;
+			took = now_s() - t0;
+			c.end = now_s() + seconds;
+			bad += place_solve(&p, &o, a, &plan, &err) != BERTH_OK || !place_check(&p, &plan);
+			gap = plan.value / plan.bound - 1;
+			worst_s = fmax(worst_s, took);
+			worst_first = fmax(worst_first, first.value / plan.bound - 1);
+			worst = fmax(worst, gap);
+			sum += gap;
+			printf("%-14s %2llu: first %.3f s %6.2f %%, %.1f s %10.2f USD %7.3f %% (%u rounds, %zu of %zu placed)",
+			    kind->name, (unsigned long long)seed, took, 100 * (first.value / plan.bound - 1), seconds,
+			    plan.value, 100 * gap, plan.rounds, plan.placed, jobs);
+			best = jobs <= 150 ? cbc(&p, &took) : NAN;
+			if (!isnan(best)) {
+				worst_peer = fmax(worst_peer, plan.value / best - 1);
+				bad += plan.bound > best * (1 + 1e-6);
+				printf(", %.3f %% over CBC's optimum (%.1f s)", 100 * (plan.value / best - 1), took);
+			}
+			printf("\n");
+			fflush(stdout);
+			arena_free(a);
+		}
+		if (only == NULL || strcmp(only, kind->name) == 0)
+			printf("%-14s worst: first %.3f s, %.2f %%; then %.3f %%, mean %.3f %%; over CBC %.3f %%\n", kind->name,
+			    worst_s, 100 * worst_first, 100 * worst, 100 * sum / (double)seeds, 100 * worst_peer);
+	}
+	if (bad > 0)
+		printf("%d broken plans or bounds\n", bad);
+	return bad > 0;
+}
+
 int
 main(int argc, char **argv)
 {
 	if (argc > 1 && strcmp(argv[1], "replan") == 0)
 		return replan(1000, 500, 2, 3.0, SIZE_MAX) + replan(1000, 500, 2, 2.2, SIZE_MAX);
+	if (argc > 5 && strcmp(argv[1], "worlds") == 0)
+		return worlds(strtoull(argv[2], NULL, 10), strtoull(argv[3], NULL, 10), strtoull(argv[4], NULL, 10),
+		    strtod(argv[5], NULL), argc > 6 ? argv[6] : NULL);
 	if (argc > 5)
 		return bench(strtoull(argv[1], NULL, 10), strtoull(argv[2], NULL, 10),
 		    strtoull(argv[3], NULL, 10), strtod(argv[4], NULL), strtod(argv[5], NULL),

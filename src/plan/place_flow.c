@@ -378,7 +378,7 @@ place_flow(struct place_work *w, bool (*stop)(void *), void *stop_arg, struct ar
 		w->chosen[i] = f.chosen[i];
 		bound += f.chosen[i] == PLACE_NONE ? f.p->penalty[i] : f.p->cost[f.chosen[i]];
 	}
-	for (size_t r = 0; r < f.p->n_resources; r++)
+	for (size_t r = 0; r < w->n_all; r++)
 		w->mu[r] = 0;
 	for (size_t g = 1; g <= f.n_groups; g++)
 		w->mu[f.resource[g]] = fmax(0, f.pi[f.parent[g]] - f.pi[g]) / (double)f.unit[f.resource[g]];

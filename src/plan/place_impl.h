@@ -7,23 +7,57 @@
 
 struct arena;
 
-/* One plan in the making, and the orders that its steps need. */
+#define PLACE_CORE 32		/* most candidates of a job's core */
+#define PLACE_TREE_JOBS 128	/* queues up to this are searched to the end, if that is not far */
+
+/* What most steps look at of a candidate; those that fit nowhere even alone are left out. */
+struct place_lean {
+	double cost;
+	uint32_t slot, cand;
+};
+
+/* A candidate that may matter at the present prices. */
+struct place_core {
+	double reduced;		/* when its job was last looked at as a whole */
+	double cost;
+	size_t slot, cand;
+};
+
+/*
+ * One plan in the making, and the orders that its steps need. Beside the resources of the problem there are cuts, all of them
+ * resources here: where so many units fit, of jobs that take s or more at most floor(limit / s) times floor(units / s) do
+ * (Chvatal 1973). Plans keep them anyway; the bound rises by them. A slot is an amount on an offer, with all that it takes.
+ */
 struct place_work {
 	const struct place_problem *p;
 	size_t *sorted;		/* [n_cand] each job's candidates from cheap to dear: cost, risk, offer, index */
+	struct place_lean *lean;	/* of job i: [cand_start[i], lean_end[i]), in the same order */
+	size_t *lean_end;	/* [n_jobs] */
+	uint32_t *slot;		/* [n_cand] */
+	size_t n_slots;
+	size_t *use_start, *cut_start;	/* [n_slots + 1], [n_slots] uses: from use_start to cut_start, its cuts behind them */
+	size_t *use;		/* resource */
+	int64_t *units;
+	size_t n_all;		/* resources and cuts */
+	int64_t *limit;		/* [n_all] */
+	size_t *cut_of;		/* [n_all - n_resources] resource of the cut */
+	int64_t *cut_by;	/* likewise what it was divided by */
 	size_t *at_start;	/* [n_resources + 1] offers that use a resource: at_offer[at_start[r] ..] */
 	size_t *at_offer;
-	int64_t *left;		/* [n_resources] of the limits */
+	int64_t *left;		/* [n_all] of the limits */
 	size_t *chosen;		/* [n_jobs] */
 	size_t *head;		/* [n_offers] jobs on an offer, a doubly linked list */
 	size_t *next, *prev;	/* [n_jobs] */
-	double *mu;		/* [n_resources] shadow prices */
-	double *price;		/* [n_offers] of one unit of need at the shadow prices */
-	double *scale;		/* [n_resources] units that count as one in the steps of mu: 1, of money more */
+	double *mu;		/* [n_all] shadow prices */
+	double *price;		/* [n_slots] at the shadow prices */
+	double *scale;		/* [n_all] units that count as one in the steps of mu: 1, of money more */
+	struct place_core *core;	/* of job i: [core_start[i], core_end[i]), cheap first */
+	size_t *core_start, *core_end;	/* [n_jobs + 1], [n_jobs] */
 	double *regret;		/* [n_jobs] */
 	double *size;		/* [n_jobs] most units of a limit that it takes */
 	double *key;		/* [n_jobs] */
 	size_t *order;		/* [n_jobs] */
+	size_t steps;		/* left of those that a search may take */
 	struct rng rng;
 };
 
@@ -45,8 +79,8 @@ enum place_order { PLACE_BY_REGRET, PLACE_BY_SIZE, PLACE_BY_NOISE };
 
 /* From nothing: jobs in order, each to its cheapest candidate at the shadow prices that still fits. */
 void place_greedy(struct place_work *w, enum place_order order);
-/* Shifts and ejections until none helps, at most passes rounds. */
-void place_improve(struct place_work *w, int passes);
+/* Shifts and ejections until none helps, at most passes rounds and about so many candidates looked at. */
+void place_improve(struct place_work *w, int passes, size_t steps);
 
 /*
  * The part of the problem that is a flow, solved exactly into w->chosen and w->mu; false: nothing of it is, or it takes too
@@ -54,10 +88,36 @@ void place_improve(struct place_work *w, int passes);
  */
 bool place_flow(struct place_work *w, bool (*stop)(void *), void *stop_arg, struct arena *a, double *bound_out);
 
+enum berth_code place_check_problem(const struct place_problem *p, struct berth_err *err);
+void place_slots_init(struct place_work *w, struct arena *a);	/* slots and cuts */
+void place_work_init(const struct place_problem *p, uint64_t seed, struct arena *a, struct place_work *w);
+double place_cost_of(const struct place_work *w, size_t job);	/* as it is placed, or its penalty */
+/* The scarcest resource that keeps the candidate out, or PLACE_NONE: it fits. */
+size_t place_blocker(const struct place_work *w, size_t cand);
+
+/* Price of each slot at the shadow prices. */
+void place_price(struct place_work *w);
+/* Each job's core, regret and size at the prices. */
+void place_cores(struct place_work *w);
+
+struct dual;
+struct dual *place_dual_new(struct place_work *w, struct arena *a);
+double place_climb_from(struct place_work *w, struct dual *d);	/* starts at w->mu; the bound there */
+/* So many steps towards at most value; w->mu becomes the best prices, returned is the bound there. */
+double place_climb(struct place_work *w, struct dual *d, unsigned steps, double value);
+
+struct tree;
+struct tree *place_tree_new(struct place_work *w, struct arena *a);
 /*
- * A search for what is better than chosen [n_jobs] of this value, at the prices w->mu and w->price; both become the best that
- * is found. True: it came to its end within so many steps, and nothing is better.
+ * The jobs [n] placed anew while all others stay: w keeps the best plan found, at the prices w->mu and w->price. core: only
+ * from their cores, n up to PLACE_TREE_JOBS; else up to that many jobs are all. *steps: at most so many, left of them. True:
+ * the search came to its end.
  */
-bool place_tree(struct place_work *w, size_t *chosen, double *value, size_t steps, struct arena *a);
+bool place_tree(struct tree *t, size_t *jobs, size_t n, bool core, size_t *steps, bool *better_out);
+
+struct lns;
+struct lns *place_lns_new(struct place_work *w, struct arena *a);
+/* Neighbourhoods of the plan in w, for so many steps; true: it became better. */
+bool place_lns(struct lns *s, struct tree *t, size_t steps);
 
 #endif

@@ -4,28 +4,33 @@
 
 #include "plan/place_impl.h"
 
-bool
-place_fits(const struct place_work *w, size_t cand)
+static bool
+place_fits_more(const struct place_work *w, size_t cand)
 {
-	const struct place_problem *p = w->p;
-	const struct place_more *m = p->more;
-	size_t offer = p->offer[cand];
+	const struct place_more *m = w->p->more;
 
-	for (size_t u = p->use_start[offer]; u < p->use_start[offer + 1]; u++)
-		if (w->left[p->resource[u]] < p->need[cand] * p->weight[u])
-			return false;
-	for (size_t u = m == NULL ? 0 : m->start[cand]; m != NULL && u < m->start[cand + 1]; u++)
+	for (size_t u = m->start[cand]; u < m->start[cand + 1]; u++)
 		if (w->left[m->resource[u]] < m->units[u])
 			return false;
 	return true;
 }
 
+bool
+place_fits(const struct place_work *w, size_t cand)
+{
+	size_t s = w->slot[cand];
+
+	for (size_t u = w->use_start[s]; u < w->cut_start[s]; u++)
+		if (w->left[w->use[u]] < w->units[u])
+			return false;
+	return w->p->more == NULL || place_fits_more(w, cand);
+}
+
 double
 place_reduced(const struct place_work *w, size_t cand)
 {
-	const struct place_problem *p = w->p;
-	const struct place_more *m = p->more;
-	double r = p->cost[cand] + (double)p->need[cand] * w->price[p->offer[cand]];
+	const struct place_more *m = w->p->more;
+	double r = w->p->cost[cand] + w->price[w->slot[cand]];
 
 	for (size_t u = m == NULL ? 0 : m->start[cand]; m != NULL && u < m->start[cand + 1]; u++)
 		r += (double)m->units[u] * w->mu[m->resource[u]];
@@ -36,15 +41,13 @@ place_reduced(const struct place_work *w, size_t cand)
 static void
 place_move(struct place_work *w, size_t cand, int64_t sign)
 {
-	const struct place_problem *p = w->p;
-	const struct place_more *m = p->more;
-	size_t offer = p->offer[cand];
+	const struct place_more *m = w->p->more;
+	size_t s = w->slot[cand];
 
-	for (size_t u = p->use_start[offer]; u < p->use_start[offer + 1]; u++)
-		if (p->limit[p->resource[u]] != PLACE_NO_LIMIT)
-			w->left[p->resource[u]] += sign * p->need[cand] * p->weight[u];
+	for (size_t u = w->use_start[s]; u < w->use_start[s + 1]; u++)
+		w->left[w->use[u]] += sign * w->units[u];
 	for (size_t u = m == NULL ? 0 : m->start[cand]; m != NULL && u < m->start[cand + 1]; u++)
-		if (p->limit[m->resource[u]] != PLACE_NO_LIMIT)
+		if (w->limit[m->resource[u]] != PLACE_NO_LIMIT)
 			w->left[m->resource[u]] += sign * m->units[u];
 }
 
@@ -80,14 +83,14 @@ place_drop(struct place_work *w, size_t job)
 void
 place_clear(struct place_work *w)
 {
-	memcpy(w->left, w->p->limit, w->p->n_resources * sizeof(*w->left));
+	memcpy(w->left, w->limit, w->n_all * sizeof(*w->left));
 	for (size_t i = 0; i < w->p->n_jobs; i++)
 		w->chosen[i] = PLACE_NONE;
 	for (size_t j = 0; j < w->p->n_offers; j++)
 		w->head[j] = PLACE_NONE;
 }
 
-static double
+double
 place_cost_of(const struct place_work *w, size_t job)
 {
 	return w->chosen[job] == PLACE_NONE ? w->p->penalty[job] : w->p->cost[w->chosen[job]];
@@ -136,8 +139,8 @@ place_greedy(struct place_work *w, enum place_order order)
 		size_t i = w->order[x], best = PLACE_NONE;
 		double least = INFINITY;
 
-		for (size_t c = p->cand_start[i]; c < p->cand_start[i + 1]; c++) {
-			size_t k = w->sorted[c];
+		for (size_t c = p->cand_start[i]; c < w->lean_end[i] && w->lean[c].cost < least; c++) {
+			size_t k = w->lean[c].cand;
 			double r = place_reduced(w, k);
 
 			if (r < least && place_fits(w, k)) {
@@ -152,15 +155,14 @@ place_greedy(struct place_work *w, enum place_order order)
 
 /* Cheapest candidate of the job below limit USD that fits, or PLACE_NONE. */
 static size_t
-place_cheapest(const struct place_work *w, size_t job, double limit)
+place_cheapest(struct place_work *w, size_t job, double limit)
 {
 	const struct place_problem *p = w->p;
 
-	for (size_t c = p->cand_start[job]; c < p->cand_start[job + 1]; c++) {
-		size_t k = w->sorted[c];
+	for (size_t c = p->cand_start[job]; c < w->lean_end[job] && w->lean[c].cost < limit; c++) {
+		size_t k = w->lean[c].cand;
 
-		if (p->cost[k] >= limit)
-			break;
+		w->steps -= w->steps > 0;
 		if (place_fits(w, k))
 			return k;
 	}
@@ -209,18 +211,17 @@ place_eject_one(struct place_work *w, size_t job, size_t cand, size_t victim, do
 	return false;
 }
 
-/* The scarcest resource that keeps the candidate out: the one whose users are the only ones worth ejecting. */
-static size_t
+/* The users of the scarcest resource are the only ones worth ejecting. */
+size_t
 place_blocker(const struct place_work *w, size_t cand)
 {
-	const struct place_problem *p = w->p;
-	const struct place_more *m = p->more;
-	size_t offer = p->offer[cand], best = PLACE_NONE, least = SIZE_MAX;
+	const struct place_more *m = w->p->more;
+	size_t s = w->slot[cand], best = PLACE_NONE, least = SIZE_MAX;
 
-	for (size_t u = p->use_start[offer]; u < p->use_start[offer + 1]; u++) {
-		size_t r = p->resource[u], offers = w->at_start[r + 1] - w->at_start[r];
+	for (size_t u = w->use_start[s]; u < w->cut_start[s]; u++) {
+		size_t r = w->use[u], offers = w->at_start[r + 1] - w->at_start[r];
 
-		if (w->left[r] < p->need[cand] * p->weight[u] && offers < least) {
+		if (w->left[r] < w->units[u] && offers < least) {
 			least = offers;
 			best = r;
 		}
@@ -237,7 +238,8 @@ place_eject_from(struct place_work *w, size_t job, size_t cand, size_t resource,
 	for (size_t x = w->at_start[resource]; x < w->at_start[resource + 1]; x++) {
 		size_t victim = w->head[w->at_offer[x]], after;
 
-		for (; victim != PLACE_NONE; victim = after) {
+		for (; victim != PLACE_NONE && w->steps > 0; victim = after) {
+			w->steps--;
 			after = w->next[victim];
 			if (place_eject_one(w, job, cand, victim, gain))
 				return true;
@@ -256,8 +258,8 @@ place_eject(struct place_work *w, size_t job)
 
 	if (was != PLACE_NONE)
 		place_drop(w, job);
-	for (size_t c = p->cand_start[job]; c < p->cand_start[job + 1] && !done; c++) {
-		size_t k = w->sorted[c], r;
+	for (size_t c = p->cand_start[job]; c < w->lean_end[job] && !done && w->steps > 0; c++) {
+		size_t k = w->lean[c].cand, r;
 		double gain = cost - p->cost[k];
 
 		if (gain <= PLACE_EPS)
@@ -276,15 +278,16 @@ place_eject(struct place_work *w, size_t job)
 }
 
 void
-place_improve(struct place_work *w, int passes)
+place_improve(struct place_work *w, int passes, size_t steps)
 {
 	bool moved = true;
 
-	while (moved && passes-- > 0) {
+	w->steps = steps;
+	while (w->steps > 0 && moved && passes-- > 0) {
 		moved = false;
 		for (size_t i = 0; i < w->p->n_jobs; i++)
 			moved |= place_shift(w, i);
-		for (size_t i = 0; i < w->p->n_jobs; i++)
+		for (size_t i = 0; i < w->p->n_jobs && w->steps > 0; i++)
 			moved |= place_eject(w, i);
 	}
 }
