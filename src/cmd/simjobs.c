@@ -139,8 +139,7 @@ simjobs_learn(struct simjobs_world *w, size_t at, struct berth_err *err)
 		spot_learn(&w->zones[z], from, at, 1, (int)w->g->tick_s, 0, &h);
 		spot_remaining(&h, w->score[z]);
 	}
-	spot_learn(&w->any, from, at, 1, (int)w->g->tick_s, SPOT_PESSIMISM, &up);
-	spot_learn(&w->any, from, at, 0, (int)w->g->tick_s, SPOT_PESSIMISM, &down);
+	spot_learn_pool(&w->world, from, at, (int)w->g->tick_s, SPOT_PESSIMISM, &up, &down);
 	rc = spot_table_solve(&w->s, &up, &down, w->learned, &w->table, err);
 	if (rc == BERTH_OK && spot_misled(&w->world, from, at, &w->s, w->table))
 		w->table = NULL;

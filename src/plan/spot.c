@@ -154,15 +154,11 @@ struct spot_state {
 	bool in_vain;		/* the launch that runs has brought nothing so far */
 };
 
-/* For a policy with scores, or where prices differ: the cheapest all in all; else the first, or that with the longest run. */
-static size_t
-spot_best_zone(const struct spot_world *w, size_t t, const struct spot_setting *s, const struct spot_state *st)
+size_t
+spot_longest_zone(const struct spot_world *w, size_t t)
 {
 	size_t best = w->n_zones;
 	double most = -INFINITY;
-
-	if (w->market != NULL)
-		return spot_cheapest_zone(w, t, s, st->region, st->work);
 
 	for (size_t z = 0; z < w->n_zones; z++) {
 		double score;
@@ -176,6 +172,13 @@ spot_best_zone(const struct spot_world *w, size_t t, const struct spot_setting *
 		}
 	}
 	return best;
+}
+
+/* Where prices differ, the cheapest all in all; else for a policy with scores that with the longest run, or the first. */
+static size_t
+spot_best_zone(const struct spot_world *w, size_t t, const struct spot_setting *s, const struct spot_state *st)
+{
+	return w->market != NULL ? spot_cheapest_zone(w, t, s, st->region, st->work) : spot_longest_zone(w, t);
 }
 
 /* Rules without a table; left: ticks to the deadline. */
@@ -208,10 +211,9 @@ static struct spot_now
 spot_now_of(const struct spot_world *w, size_t t, const struct spot_state *st, size_t zone, int left)
 {
 	struct spot_now n = { .left = left, .work = st->work, .mode = st->mode, .changeover_left = st->changeover_left,
-		.up = zone != w->n_zones, .age = w->any->age[t], .vain = st->vain };
+		.up = zone != w->n_zones, .vain = st->vain };
 
-	if (st->mode == SPOT_HAS_SPOT)
-		n.age = w->zones[st->zone].age[t];
+	n.age = n.up ? w->zones[zone].age[t] : w->any->age[t];
 	n.stood = n.up ? w->zones[zone].age[t] : 0;
 	return n;
 }

@@ -29,6 +29,7 @@ struct spot_hazard {
 	double leave[SPOT_AGES];	/* chance a tick that the state ends */
 	double older[SPOT_AGES];	/* chance a tick to reach the next bucket otherwise */
 	int64_t events[SPOT_AGES];	/* ends seen */
+	double hop[SPOT_AGES];		/* up alone: chance that another zone is up when this one is lost, by that one's age; sum < 1 */
 };
 
 /* A zone's history: up[t] 1 where spot could be had, age[t] ticks since up last changed. */
@@ -87,6 +88,13 @@ void spot_chances(const struct spot_evidence *e, bool up, int tick_s, double rat
 
 /* The same from ticks [from, to) of the zone, for runs with up == state (1 up, 0 down). */
 void spot_learn(const struct spot_zone *zone, size_t from, size_t to, int state, int tick_s, double z, struct spot_hazard *out);
+struct spot_world;
+/*
+ * The same for a job that sits in the zone that the world would have it take until that is lost: up of its zone with where it
+ * goes then, by (times seen)/(1.001 losses + 2); down of all zones together.
+ */
+void spot_learn_pool(const struct spot_world *w, size_t from, size_t to, int tick_s, double z, struct spot_hazard *up_out,
+    struct spot_hazard *down_out);
 /* Expected ticks that an up run of each age goes on; the last bucket is geometric. */
 void spot_remaining(const struct spot_hazard *up, double out[SPOT_AGES]);
 
@@ -108,7 +116,7 @@ BERTH_MUST_CHECK enum berth_code spot_table_solve(const struct spot_setting *s, 
 
 /*
  * left: ticks to the deadline (clamped to the table's); work: ticks of work left; mode with its changeover ticks left; is_up and age
- * of the zone, or of the pool where nothing runs on spot. An up run that fewer than one in twenty would have reached by what was
+ * of the zone that it has or would take; of the pool where none is up. An up run that fewer than one in twenty would have reached by what was
  * learned counts as the calmest age: times have changed.
  */
 enum spot_action spot_decide(const struct spot_table *t, int left, int work, enum spot_mode mode, int changeover_left,
@@ -124,7 +132,7 @@ struct spot_now {
 	enum spot_mode mode;
 	int changeover_left;
 	bool up;	/* spot can be asked for */
-	int age;	/* of the spot machine that it has; else since the pool came or went */
+	int age;	/* of the spot machine that it has, else of the zone that it would take; none up: since the last went */
 	int vain;	/* spot launches in a row that were lost before they brought anything */
 	int stood;	/* how long the zone that it would take has been up */
 };
@@ -142,7 +150,6 @@ double spot_omniscient(const struct spot_zone *zones, size_t n_zones, size_t t0,
 /*
  * The same where prices move and regions differ: exact over (tick, work, machine and its changeover, region of the state).
  */
-struct spot_world;
 double spot_omniscient_market(const struct spot_world *w, size_t t0, const struct spot_setting *s, struct arena *scratch);
 
 enum spot_policy {

@@ -9,6 +9,8 @@ double spot_price(const struct spot_world *w, size_t zone, size_t t, const struc
 int spot_region(const struct spot_world *w, size_t zone);
 double spot_move(const struct spot_world *w, int from, size_t zone);
 const struct spot_table *spot_table_at(const struct spot_world *w, const struct spot_table *table, double price);
+/* The up zone with the greatest score, the first without scores; n_zones: none. */
+size_t spot_longest_zone(const struct spot_world *w, size_t t);
 /* The up zone with the least cost a tick of work, changeover and move counted over what its run has left; n_zones: none under 1. */
 size_t spot_cheapest_zone(const struct spot_world *w, size_t t, const struct spot_setting *s, int region, int work);
 /* Does what is saved there, for as long as it is likely to stay up, pay the changeover and the move? */

@@ -167,6 +167,42 @@ spot_learn(const struct spot_zone *zone, size_t from, size_t to, int state, int 
 	spot_chances(&e, state == 1, tick_s, NAN, 1, z, out);
 }
 
+#define SPOT_HOPS 2.0		/* losses after which no zone was up, that are thought to have been seen ... */
+#define SPOT_HOPS_MORE 1.001	/* ... and one more in a thousand: that is never sure */
+
+void
+spot_learn_pool(const struct spot_world *w, size_t from, size_t to, int tick_s, double z, struct spot_hazard *up_out,
+    struct spot_hazard *down_out)
+{
+	struct spot_evidence e = { .hours = { { 0 } } };
+	double hop[SPOT_AGES] = { 0 }, lost = 0;
+	size_t in = w->n_zones;
+	int edge[SPOT_AGES - 1];
+
+	spot_edges(tick_s, edge);
+	for (size_t t = from; t + 1 < to; t++) {
+		size_t b;
+
+		if (in == w->n_zones)
+			in = spot_longest_zone(w, t);
+		if (in == w->n_zones)
+			continue;
+		b = spot_bucket(w->zones[in].age[t], edge);
+		e.hours[1][b] += tick_s / 3600.0;
+		if (w->zones[in].up[t + 1])
+			continue;
+		e.ends[1][b] += 1;
+		lost++;
+		in = spot_longest_zone(w, t + 1);
+		if (in != w->n_zones)
+			hop[spot_bucket(w->zones[in].age[t + 1], edge)]++;
+	}
+	spot_chances(&e, true, tick_s, NAN, 1, z, up_out);
+	for (size_t b = 0; b < SPOT_AGES; b++)
+		up_out->hop[b] = hop[b] / (SPOT_HOPS_MORE * lost + SPOT_HOPS);
+	spot_learn(w->any, from, to, 0, tick_s, z, down_out);
+}
+
 void
 spot_remaining(const struct spot_hazard *up, double out[SPOT_AGES])
 {

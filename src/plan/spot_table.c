@@ -9,6 +9,7 @@
 #define SPOT_BLOCK 16			/* loops run over whole blocks, so that the compiler makes vectors of them */
 #define SPOT_TABLE_MAX ((size_t)1 << 30)
 #define SPOT_SURPRISE 0.05
+#define SPOT_HOPS_MAX 0.9995		/* a deadline is not to hang on another zone */
 #define SPOT_STATES (2 * SPOT_AGES)	/* up by age, then down by age */
 
 /*
@@ -78,6 +79,7 @@ struct spot_solver {
 	struct spot_table *t;
 	const struct spot_hazard *up, *down;
 	struct spot_values v, e;
+	struct spot_values lost;	/* state 0 alone: next tick's value when the zone is lost, another being up or none */
 	size_t blocks;		/* that matter at this time left: more work than time cannot be done */
 };
 
@@ -87,10 +89,34 @@ spot_is_spot(const struct spot_table *t, int mode)
 	return mode >= 1 && mode <= t->s.changeover + 1;
 }
 
+/* What a loss leads to in a mode without spot: another zone at an age of its own, or none. */
+static void
+spot_step_lost(struct spot_solver *x, int mode)
+{
+	float none = 1, *restrict out = spot_row(&x->lost, mode, 0);
+	const float *restrict down = spot_row(&x->v, mode, SPOT_AGES);
+	size_t n = x->blocks * SPOT_BLOCK;
+
+	for (size_t b = 0; b < SPOT_AGES; b++)
+		none -= (float)x->up->hop[b];
+	for (size_t w = 0; w < n; w++)
+		out[w] = none * down[w];
+	for (size_t b = 0; b < SPOT_AGES; b++) {
+		const float *restrict up = spot_row(&x->v, mode, b);
+		float c = (float)x->up->hop[b];
+
+		for (size_t w = 0; w < n && c > 0; w++)
+			out[w] += c * up[w];
+	}
+}
+
 /* e = expected value of the next tick, for each mode and state. */
 static void
 spot_step_expect(struct spot_solver *x)
 {
+	for (int m = 0; m < x->t->modes; m++)
+		if (!spot_is_spot(x->t, m))
+			spot_step_lost(x, m);
 	for (int m = 0; m < x->t->modes; m++)
 		for (size_t s = 0; s < SPOT_STATES; s++) {
 			bool up = s < SPOT_AGES;
@@ -98,12 +124,12 @@ spot_step_expect(struct spot_solver *x)
 			size_t b = up ? s : s - SPOT_AGES, older = b == SPOT_AGES - 1 ? s : s + 1;
 			float leave = (float)h->leave[b], on = (float)((1 - h->leave[b]) * h->older[b]);
 
-			/* Spot is lost when the zone goes down: that state's row is the one with nothing. */
+			/* Spot is lost when its zone goes down: the job then has nothing. */
 			if (!up && spot_is_spot(x->t, m))
 				continue;
 			spot_expect(spot_row(&x->e, m, s), spot_row(&x->v, m, s), spot_row(&x->v, m, older),
-			    spot_row(&x->v, up && spot_is_spot(x->t, m) ? 0 : m, up ? SPOT_AGES : 0), 1 - leave - on, on, leave,
-			    x->blocks);
+			    up ? spot_row(&x->lost, spot_is_spot(x->t, m) ? 0 : m, 0) : spot_row(&x->v, m, 0), 1 - leave - on, on,
+			    leave, x->blocks);
 		}
 }
 
@@ -149,11 +175,16 @@ spot_table_solve(const struct spot_setting *s, const struct spot_hazard *up, con
 	struct spot_solver x = { .up = up, .down = down };
 	struct spot_table *t;
 	size_t rows, cells, blocks;
+	double hops = 0;
 
 	if (s->work < 1 || s->deadline < 1 || s->changeover < 0 || s->work > 1 << 20 || s->deadline > 1 << 20 ||
 	    s->changeover > 1 << 12 || !(s->price >= 0) || !isfinite(s->price))
 		return err_set(err, BERTH_EINVAL, "spot policy: %d ticks of work, deadline %d, changeover %d, price %g", s->work,
 		    s->deadline, s->changeover, s->price);
+	for (size_t b = 0; b < SPOT_AGES; b++)
+		hops += up->hop[b];
+	if (!(hops <= SPOT_HOPS_MAX))
+		return err_set(err, BERTH_EINVAL, "spot policy: another zone is up with a chance of %g when one is lost", hops);
 	t = arena_alloc(a, sizeof(*t));
 	blocks = ((size_t)s->work + SPOT_BLOCK) / SPOT_BLOCK;
 	t->s = *s;
@@ -171,6 +202,8 @@ spot_table_solve(const struct spot_setting *s, const struct spot_hazard *up, con
 	cells = rows * x.v.stride;
 	x.v.v = arena_array(a, cells, sizeof(float));
 	x.e.v = arena_array(a, cells, sizeof(float));
+	x.lost.stride = x.v.stride;
+	x.lost.v = arena_array(a, cells, sizeof(float));
 	for (size_t i = 0; i < cells; i++)
 		x.v.v[i] = x.e.v[i] = SPOT_NEVER;
 	for (int m = 0; m < t->modes; m++)

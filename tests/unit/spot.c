@@ -102,18 +102,18 @@ test_adversarial(void)
 		struct spot_table *table;
 		struct berth_err err;
 		unsigned longest = 1 + (unsigned)rng_below(&r, 40);
+		struct spot_world sw;
 
 		s.deadline = s.work + s.changeover + (int)rng_below(&r, 80);
-		make_world(&w, &r, 1, 1000, longest);
-		spot_learn(&w.any, 0, 500, 1, 300, 1, &up);
-		spot_learn(&w.any, 0, 500, 0, 300, 1, &down);
+		make_world(&w, &r, 1 + (size_t)k % 3, 1000, longest);
+		sw = (struct spot_world){ w.zone, w.n_zones, &w.any, NULL, NULL, NULL };
+		spot_learn_pool(&sw, 0, 500, 300, 1, &up, &down);
 		if (spot_table_solve(&s, &up, &down, a, &table, &err) != BERTH_OK) {
 			missed++;
 			continue;
 		}
 		for (size_t t0 = 500; t0 + (size_t)s.deadline < 1000; t0 += 97) {
-			struct spot_world sw = { w.zone, 1, &w.any, NULL, NULL, NULL };
-			double best = spot_omniscient(w.zone, 1, t0, &s, scratch);
+			double best = spot_omniscient(w.zone, w.n_zones, t0, &s, scratch);
 
 			for (size_t p = 0; p < SPOT_POLICY_COUNT; p++) {
 				struct spot_run run;
@@ -133,8 +133,8 @@ test_adversarial(void)
 					    work + s.changeover < left;
 		arena_reset(a);
 	}
-	tap_is_long(missed, 0, "60 flapping worlds: no deadline is missed by any policy");
-	tap_is_long(below, 0, "60 flapping worlds: nobody is below the omniscient");
+	tap_is_long(missed, 0, "60 flapping zones and pools: no deadline is missed by any policy");
+	tap_is_long(below, 0, "60 flapping zones and pools: nobody is below the omniscient");
 	tap_is_long(idle, 0, "the table never waits while spot is up");
 	tap_diag("worst run of the table: %.3f of always on demand", worst);
 	arena_free(a);
@@ -243,6 +243,64 @@ test_surprise(void)
 		}
 	tap_ok(young > 0, "a run of 8 ticks is taken for a short one (%d)", young);
 	tap_is_long(old, 0, "one of 20, which one in a thousand reaches, for a long one");
+	arena_free(a);
+}
+
+/*
+ * Two zones with a period of 24 ticks of 300 s: the first up for 12, the second from tick 6 to 17. Whoever sits in the first
+ * until it is lost finds the second at an age of 6 ticks, and after that none.
+ */
+static void
+test_pool(void)
+{
+	static struct world w;
+	struct spot_world sw = { w.zone, 2, &w.any, NULL, NULL, NULL };
+	struct spot_evidence e = { .hours = { { 0 }, { 2.5, 12.5, 0, 0, 0 } }, .ends = { { 0 }, { 0, 20, 0, 0, 0 } } };
+	struct spot_setting s = { .work = 30, .deadline = 60, .changeover = 2, .price = 0.3 };
+	struct spot_hazard up, down, own;
+	struct arena *a = arena_new();
+	struct spot_table *alone, *pool;
+	struct berth_err err = { 0 };
+	double sum = 0;
+	int other = 0;
+
+	for (size_t t = 0; t < 240; t++) {
+		w.up[0][t] = t % 24 < 12;
+		w.up[1][t] = t % 24 >= 6 && t % 24 < 18;
+	}
+	for (size_t z = 0; z < 2; z++) {
+		spot_ages(w.up[z], 240, w.age[z]);
+		w.zone[z] = (struct spot_zone){ w.up[z], w.age[z], 240 };
+	}
+	spot_union(w.zone, 2, 240, w.any_up);
+	spot_ages(w.any_up, 240, w.any_age);
+	w.any = (struct spot_zone){ w.any_up, w.any_age, 240 };
+	spot_learn_pool(&sw, 0, 240, 300, 1, &up, &down);
+	for (size_t b = 0; b < SPOT_AGES; b++) {
+		tap_near(up.leave[b], fmin(0.9, spot_evidence_hazard(&e, true, b, NAN, 1, 1) / 12), 1e-12, "age %zu: hours and ends of the "
+		    "zone it sits in", b);
+		sum += up.hop[b];
+	}
+	tap_near(up.hop[1], 10 / (1.001 * 20 + 2), 1e-12, "after ten of twenty losses the other zone was up, half an hour old");
+	tap_near(sum, up.hop[1], 0, "and at no other age");
+	/* One zone: as it is learned alone. */
+	sw = (struct spot_world){ w.zone, 1, &w.zone[0], NULL, NULL, NULL };
+	spot_learn_pool(&sw, 0, 240, 300, 1, &up, &down);
+	spot_learn(&w.zone[0], 0, 240, 1, 300, 1, &own);
+	tap_ok(memcmp(&up, &own, sizeof(up)) == 0, "one zone is a pool of one");
+	tap_code(spot_table_solve(&s, &up, &down, a, &alone, &err), BERTH_OK, &err);
+	up.hop[1] = 0.9;
+	tap_code(spot_table_solve(&s, &up, &down, a, &pool, &err), BERTH_OK, &err);
+	for (int left = 1; left <= s.deadline; left++)
+		for (int work = 1; work <= s.work && work <= left; work++) {
+			enum spot_action x = spot_decide(alone, left, work, SPOT_HAS_ON_DEMAND, 0, true, 5);
+			enum spot_action y = spot_decide(pool, left, work, SPOT_HAS_ON_DEMAND, 0, true, 5);
+
+			other += x != SPOT_TAKE && y == SPOT_TAKE;
+		}
+	tap_ok(other > 0, "on demand is left for spot more readily where another zone is likely to be up (%d times)", other);
+	up.hop[1] = 1;
+	tap_code(spot_table_solve(&s, &up, &down, a, &pool, &err), BERTH_EINVAL, &err);
 	arena_free(a);
 }
 
@@ -631,6 +689,7 @@ main(void)
 	test_dear();
 	test_flapping();
 	test_surprise();
+	test_pool();
 	test_guard();
 	test_job();
 	test_market();
