@@ -12,6 +12,7 @@ libproviders_a_SOURCES = \
 	providers/alibaba/alibaba_advice.c \
 	providers/alibaba/alibaba_lease.c \
 	providers/alibaba/alibaba_market.c \
+	providers/alibaba/alibaba_quota.c \
 	providers/aws/aws.c providers/aws/aws.h \
 	providers/aws/aws_auth.c providers/aws/aws_chain.c \
 	providers/aws/aws_file.c providers/aws/aws_file.h \

@@ -1,7 +1,10 @@
 #include <string.h>
 
+#include "providers/provider.h"
 #include "providers/wirejson.h"
 #include "util/arena.h"
+#include "util/buf.h"
+#include "util/jsonw.h"
 #include "util/str.h"
 
 enum berth_code
@@ -28,6 +31,38 @@ wirejson_field(const struct jsonr *o, const char *key, char *dst, size_t size, s
 	if (rc == BERTH_OK && !str_copy(dst, size, s))
 		return jsonr_err(o, BERTH_EINVAL, err, "%s is too long", key);
 	return rc;
+}
+
+enum berth_code
+wirejson_body(struct jsonw *w, struct buf *b, struct http_req *req, struct berth_err *err)
+{
+	enum berth_code rc = jsonw_finish(w, err);
+
+	if (rc == BERTH_OK)
+		rc = http_req_body(req, "application/json", b->p, b->len, err);
+	buf_free(b);
+	return rc;
+}
+
+bool
+wirejson_refusal(const struct http_resp *resp, const char *code_key, struct prov_error *error_out)
+{
+	const char *code = "", *text = "";
+	struct jsonr root;
+	json_t *v = NULL;
+
+	memset(error_out, 0, sizeof(*error_out));
+	if (resp->status / 100 == 2)
+		return false;
+	if (wirejson_parse(resp, &v, NULL) == BERTH_OK) {
+		root = jsonr_root(v, "answer");
+		(void)!jsonr_str(&root, code_key, &code, NULL);
+		(void)!jsonr_str(&root, "message", &text, NULL);
+		str_copy(error_out->code, sizeof(error_out->code), code);
+		str_copy(error_out->text, sizeof(error_out->text), text);
+	}
+	json_decref(v);
+	return true;
 }
 
 const char *

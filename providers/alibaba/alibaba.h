@@ -38,6 +38,12 @@ bool alibaba_error_read(const struct http_resp *resp, struct prov_error *error_o
 typedef void alibaba_rate_fn(void *arg, const char *zone, const char *type, double rate);
 void alibaba_advice(const struct jsonr *root, alibaba_rate_fn *fn, void *arg);
 
+/* What may be rented: alibaba_quota.c. */
+BERTH_MUST_CHECK enum berth_code alibaba_quota_build(void *st, const struct prov_cursor *cur, struct http_req *req,
+    struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code alibaba_quota_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
+    prov_quota_fn *emit, void *arg, struct berth_err *err);
+
 extern const struct prov_market_ops alibaba_market;
 void alibaba_market_close(struct alibaba *o);
 extern const struct prov_lease_ops alibaba_lease;

@@ -211,11 +211,7 @@ azure_create_build(void *st, const struct prov_create *c, struct http_req *req, 
 	buf_init(&b, AZURE_BODY_MAX);
 	jsonw_init_buf(&w, &b, JSONW_COMPACT);
 	azure_body(z, c, &k, req->arena, &w);
-	rc = jsonw_finish(&w, err);
-	if (rc == BERTH_OK)
-		rc = http_req_body(req, "application/json", b.p, b.len, err);
-	buf_free(&b);
-	return rc;
+	return wirejson_body(&w, &b, req, err);
 }
 
 /* Codes of an instance view: "PowerState/running", "ProvisioningState/failed/AllocationFailed". */

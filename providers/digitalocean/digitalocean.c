@@ -54,22 +54,7 @@ docean_open(void *st, const struct prov_env *env, struct berth_err *err)
 static bool
 docean_error_read(const struct http_resp *resp, struct prov_error *error_out)
 {
-	const char *code = "", *text = "";
-	struct jsonr root;
-	json_t *v = NULL;
-
-	memset(error_out, 0, sizeof(*error_out));
-	if (resp->status / 100 == 2)
-		return false;
-	if (wirejson_parse(resp, &v, NULL) == BERTH_OK) {
-		root = jsonr_root(v, "answer");
-		(void)!jsonr_str(&root, "id", &code, NULL);
-		(void)!jsonr_str(&root, "message", &text, NULL);
-		str_copy(error_out->code, sizeof(error_out->code), code);
-		str_copy(error_out->text, sizeof(error_out->text), text);
-	}
-	json_decref(v);
-	return true;
+	return wirejson_refusal(resp, "id", error_out);
 }
 
 /* Pages are numbers here; links.pages.next only says whether there is one more. */

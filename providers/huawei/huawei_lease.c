@@ -159,11 +159,7 @@ huawei_create_request(const struct huawei *h, const struct prov_create *c, const
 	}
 	jsonw_end_object(&w);
 	jsonw_end_object(&w);
-	rc = jsonw_finish(&w, err);
-	if (rc == BERTH_OK)
-		rc = http_req_body(req, "application/json", b.p, b.len, err);
-	buf_free(&b);
-	return rc;
+	return wirejson_body(&w, &b, req, err);
 }
 
 static enum berth_code
@@ -431,11 +427,7 @@ huawei_destroy_build(void *st, const char *ref, struct http_req *req, struct ber
 	jsonw_bool(&w, "delete_volume", true);
 	huawei_one(&w, "servers", "id", id);
 	jsonw_end_object(&w);
-	rc = jsonw_finish(&w, err);
-	if (rc == BERTH_OK)
-		rc = http_req_body(req, "application/json", b.p, b.len, err);
-	buf_free(&b);
-	return rc;
+	return wirejson_body(&w, &b, req, err);
 }
 
 /* {"job_id"}: asked for; the list shows when it is gone. */

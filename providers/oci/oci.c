@@ -150,22 +150,7 @@ oci_sign(void *st, struct http_req *req, int64_t now, struct berth_err *err)
 static bool
 oci_error_read(const struct http_resp *resp, struct prov_error *error_out)
 {
-	const char *code = "", *text = "";
-	struct jsonr root;
-	json_t *v = NULL;
-
-	memset(error_out, 0, sizeof(*error_out));
-	if (resp->status / 100 == 2)
-		return false;
-	if (wirejson_parse(resp, &v, NULL) == BERTH_OK) {
-		root = jsonr_root(v, "answer");
-		(void)!jsonr_str(&root, "code", &code, NULL);
-		(void)!jsonr_str(&root, "message", &text, NULL);
-		str_copy(error_out->code, sizeof(error_out->code), code);
-		str_copy(error_out->text, sizeof(error_out->text), text);
-	}
-	json_decref(v);
-	return true;
+	return wirejson_refusal(resp, "code", error_out);
 }
 
 static const struct prov_auth_ops oci_auth = { .sign = oci_sign };

@@ -110,10 +110,7 @@ oci_room_build(const struct oci *o, const char *region, struct http_req *req, st
 	}
 	jsonw_end_array(&w);
 	jsonw_end_object(&w);
-	rc = jsonw_finish(&w, err);
-	if (rc == BERTH_OK)
-		rc = http_req_body(req, "application/json", b.p, b.len, err);
-	buf_free(&b);
+	rc = wirejson_body(&w, &b, req, err);
 	req->any_status = true;		/* the report is the tenancy's alone to ask for; without it nothing is known of room */
 	return rc;
 }

@@ -2,6 +2,7 @@
 
 #include "providers/prov.h"
 #include "providers/replay/replay_int.h"
+#include "providers/wirejson.h"
 #include "util/arena.h"
 #include "util/buf.h"
 
@@ -27,10 +28,7 @@ replay_create_build(void *st, const struct prov_create *c, struct http_req *req,
 	jsonw_str(&w, "instance_type", o->instance_type);
 	jsonw_str(&w, "purchase", purchase_name(o->purchase));
 	jsonw_end_object(&w);
-	rc = jsonw_finish(&w, err);
-	if (rc == BERTH_OK)
-		rc = http_req_body(req, "application/json", b.p, b.len, err);
-	buf_free(&b);
+	rc = wirejson_body(&w, &b, req, err);
 	return rc == BERTH_OK ? replay_request(req, "POST", "machines") : rc;
 }
 

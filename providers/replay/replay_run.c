@@ -2,6 +2,7 @@
 
 #include "providers/prov.h"
 #include "providers/replay/replay_int.h"
+#include "providers/wirejson.h"
 #include "util/arena.h"
 #include "util/buf.h"
 #include "util/str.h"
@@ -72,10 +73,7 @@ replay_start_build(void *st, const char *ref, const struct prov_job *job, struct
 	jsonw_int(&w, "checkpoint_write_s", job->checkpoint_write_s);
 	jsonw_int(&w, "restart_s", job->restart_s);
 	jsonw_end_object(&w);
-	rc = jsonw_finish(&w, err);
-	if (rc == BERTH_OK)
-		rc = http_req_body(req, "application/json", b.p, b.len, err);
-	buf_free(&b);
+	rc = wirejson_body(&w, &b, req, err);
 	if (rc != BERTH_OK)
 		return rc;
 	return replay_request(req, "POST", arena_printf(req->arena, "machines/%s/job", http_urlencode(req->arena, ref)));

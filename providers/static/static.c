@@ -4,6 +4,7 @@
 #include "providers/inproc.h"
 #include "providers/prov.h"
 #include "providers/static/static.h"
+#include "providers/wirejson.h"
 #include "util/arena.h"
 #include "util/buf.h"
 #include "util/json.h"
@@ -113,10 +114,7 @@ static_create_build(void *st, const struct prov_create *c, struct http_req *req,
 		jsonw_str(&w, NULL, c->avoid[i]);
 	jsonw_end_array(&w);
 	jsonw_end_object(&w);
-	rc = jsonw_finish(&w, err);
-	if (rc == BERTH_OK)
-		rc = http_req_body(req, "application/json", b.p, b.len, err);
-	buf_free(&b);
+	rc = wirejson_body(&w, &b, req, err);
 	return rc == BERTH_OK ? inproc_request(req, "static", "POST", "machines") : rc;
 }
 

@@ -126,8 +126,8 @@ svg_range_x(struct svg_frame *f)
 			svg_grow(c->series[s].x[i], &lo, &hi);
 	if (lo > hi)
 		lo = 0, hi = 1;
-	f->x_min = lo;
-	f->x_max = hi > lo ? hi : lo + 1;
+	f->x_min = hi > lo ? lo : lo - 0.5;	/* all at one place: in the middle */
+	f->x_max = hi > lo ? hi : lo + 0.5;
 }
 
 static void
