@@ -180,7 +180,7 @@ plan_hour(const struct offer *o)
 }
 
 /* USD for the work that one GPU of the series' accelerator does in an hour. */
-static double
+double
 plan_gpu_hour(const struct offer *o, double speed)
 {
 	return plan_hour(o) / (o->accelerator_count * speed);
@@ -267,6 +267,12 @@ static const char *
 plan_note(const struct plan_series *ps, size_t i, struct arena *a)
 {
 	return fabs(ps->speed[i] - 1) < 0.005 ? "" : arena_printf(a, ", each %.2f %s", ps->speed[i], ps->accel->name);
+}
+
+const char *
+plan_market_name(const struct plan_series *ps, size_t i, struct arena *a)
+{
+	return arena_printf(a, "%s%s", plan_name(ps->market[i], a), plan_note(ps, i, a));
 }
 
 /* Which share counts this offer: its number from 1; 0: none. */
@@ -524,6 +530,47 @@ plan_lines_of(const struct commitment *owned, size_t n_owned, const struct accel
 	}
 	ps->problem = (struct commit_problem){ &ps->curve, ps->lines, ps->n_lines, PLAN_UNSERVED * (on_demand > 0 ? on_demand : fmax(most, 1e-6)), ps->peak,
 		NAN, 0 };
+}
+
+void
+plan_without(const struct plan_series *ps, const struct offer *drop, const struct plan_options *o, struct arena *a,
+    struct plan_series *out)
+{
+	const struct offer **market = arena_array(a, ps->n_market + 1, sizeof(*market));
+	double *speed = arena_array(a, ps->n_market + 1, sizeof(*speed));
+	struct plan_lines l = { .a = a };
+
+	*out = *ps;
+	out->n_market = 0;
+	for (size_t i = 0; i < ps->n_market; i++)
+		if (ps->market[i] != drop) {
+			market[out->n_market] = ps->market[i];
+			speed[out->n_market++] = ps->speed[i];
+		}
+	out->market = market;
+	out->speed = speed;
+	for (int rest = 0; rest < 2; rest++) {
+		for (size_t i = 0; i < ps->n_lines; i++)
+			if (rest ? ps->lines[i].kind > COMMIT_RESERVED : ps->lines[i].kind < COMMIT_RESERVED) {
+				VEC_PUSH(a, &l.line, ps->lines[i]);
+				l.line.v[l.line.n - 1].ref = l.line.n - 1;
+				VEC_PUSH(a, &l.offer, ps->offers[i]);
+				VEC_PUSH(a, &l.name, ps->names[i]);
+				VEC_PUSH(a, &l.units, ps->units[i]);
+			}
+		if (!rest)
+			plan_reserved(out, o, &l);
+	}
+	out->lines = l.line.v;
+	out->offers = l.offer.v;
+	out->names = l.name.v;
+	out->units = l.units.v;
+	out->n_lines = l.line.n;
+	plan_shares(o, out, a);
+	plan_quotas(out, 1, o, a);
+	out->alone = out->shares;
+	out->problem.lines = out->lines;
+	out->problem.n_lines = out->n_lines;
 }
 
 static size_t

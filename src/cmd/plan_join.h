@@ -101,6 +101,13 @@ struct plan_rung {
 	int64_t *count;			/* [n_lines] machines to buy then */
 };
 
+/* The best plan without the purchase that costs most; where nothing is bought, with one of what would pay first. */
+struct plan_rival {
+	const char *without;	/* NULL: nothing is bought */
+	const char *instead;	/* what more is used then; NULL: nothing */
+	double cost_usd;	/* expected; NaN: there is no such plan */
+};
+
 struct plan_series {
 	struct series series;
 	size_t node;			/* its place in the forecasts */
@@ -133,6 +140,7 @@ struct plan_series {
 	bool met;			/* planned together with others that draw on the same quotas */
 	struct commit_plan plan;
 	struct commit_risk risk;
+	struct plan_rival rival;
 	struct commit_change change;	/* what would change the number of GPUs that are bought */
 	struct schedule_owned *owned;	/* [n_owned] of what is owned, as long as it holds */
 	const char **owned_name;	/* [n_owned] */
@@ -184,6 +192,19 @@ void plan_events_explain(struct plan_series *ps, size_t n, struct arena *a);
 /* Curve, lines and the problem of one series that is forecast. */
 BERTH_MUST_CHECK enum berth_code plan_build(const struct accel_table *accels, const struct commitment *owned, size_t n_owned,
     const struct plan_options *o, struct arena *a, struct plan_series *ps, struct berth_err *err);
+
+/* USD that an hour of the series' own accelerator costs there, used all the time. */
+double plan_gpu_hour(const struct offer *o, double speed);
+/* The name of offer i of the market, as reasons have it. */
+const char *plan_market_name(const struct plan_series *ps, size_t i, struct arena *a);
+/* The series as if a reserved offer that it may buy were not there: its lines, rules and problem anew, the rest shared. */
+void plan_without(const struct plan_series *ps, const struct offer *drop, const struct plan_options *o, struct arena *a,
+    struct plan_series *out);
+/* Finds ps->rival, with what other series leave of quotas and budget. Errors: as commit_solve_shares(). */
+BERTH_MUST_CHECK enum berth_code plan_rival(struct plan_series *ps, const struct plan_options *o, struct arena *a, struct berth_err *err);
+/* ... and says it, with how many offers each rule left out; the same as keys of berth.plan/1. */
+void plan_rival_explain(struct plan_series *ps, struct arena *a);
+void plan_rival_json(struct jsonw *w, const struct plan_series *ps);
 
 /* Can this series be planned by itself, whatever a budget says? BERTH_EINFEASIBLE names what binds. */
 BERTH_MUST_CHECK enum berth_code plan_feasible(struct plan_series *ps, struct arena *a, struct berth_err *err);

@@ -205,6 +205,7 @@ plan_json_series(struct jsonw *w, const struct plan_series *ps, const struct pla
 	plan_json_levels(w, &ps->curve);
 	plan_json_risk(w, ps);
 	plan_json_change(w, ps);
+	plan_rival_json(w, ps);
 	if (ps->n_rungs > 0)
 		plan_json_ladder(w, ps);
 	if (ps->schedule != NULL)

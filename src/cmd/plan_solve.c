@@ -263,6 +263,10 @@ plan_solve_all(struct plan_series *ps, size_t n, const struct plan_options *o, s
 			rc = commit_change(&ps[i].problem, &ps[i].shares, &ps[i].plan, &ps[i].demand, a, &ps[i].change, err);
 		if (rc != BERTH_OK)
 			break;
+		rc = plan_rival(&ps[i], o, a, err);
+		if (rc != BERTH_OK)
+			break;
+		plan_rival_explain(&ps[i], a);
 		plan_turns(&ps[i], a);
 		plan_ends(&ps[i], o, a);
 		plan_schedule_explain(&ps[i], o, a);

@@ -56,6 +56,30 @@ expect_json_near '$.series[0].expected_cost' "$(awk -v r="$rest" 'BEGIN { printf
 expect_json_near '$.series[0].on_demand_only_cost' \
 	"$(awk -v r="$rest" -v u="$used" 'BEGIN { printf "%.6f", 2 * u * 12 * 8736 + r }')" 1
 expect_json_near '$.totals.upfront' 115632 1e-6
+# The runner-up is what would be planned if the purchase that costs most were not on offer; offers are counted by rule.
+expect_json '$.series[0].runner_up.without' 'acme r1 quad reserved 12 months, all upfront'
+expect_json '$.series[0].runner_up.offer' 'acme r1 quad reserved 12 months, nothing upfront'
+next=$(json '$.series[0].runner_up.expected_cost') extra=$(json '$.series[0].runner_up.extra_cost') cost=$(json '$.series[0].expected_cost')
+awk -v n="$next" -v e="$extra" -v c="$cost" 'BEGIN { d = n - c - e; exit !(e > 0 && d < 1e-5 && d > -1e-5) }'
+ok $? "the runner-up costs $extra more"
+expect_json '$.series[0].offers_seen' 5
+expect_json '$.series[0].refused.term' 1
+expect_json '$.series[0].refused.purchase' 1
+expect_json '$.series[0].refused.dearer' 1
+expect_json '$.series[0].gap' 0.000000000
+grep -v ',all,' offers.csv >fewer.csv
+run --store fewer.db record csv use.csv
+run --store fewer.db prices import fewer.csv
+run --store fewer.db plan --series flat --max-term 12 --no-spot -o json
+expect_json_near '$.series[0].expected_cost' "$next" 1e-4 "what is planned without it costs as much"
+grep -v reserved offers.csv >fewer.csv
+echo acme,r2,quad,H100,4,on_demand,,,,9,USD >>fewer.csv
+rm -f fewer.db*
+run --store fewer.db record csv use.csv
+run --store fewer.db prices import fewer.csv
+run --store fewer.db plan --series flat --no-spot -o json
+expect_json_near '$.series[0].runner_up.expected_cost' "$(awk -v c="$(json '$.series[0].expected_cost')" 'BEGIN { print c * 9 / 8 }')" 1 "on demand at the next price"
+run plan --series flat --max-term 12 --no-spot -o json
 # Six weeks at 12 make much more unlikely over a year: a GPU or three on top, and hardly any of its hours.
 json '$.series[0].peak' | awk '{ exit !($1 > 12 && $1 <= 15) }'
 ok $? "the peak ($(json '$.series[0].peak')) is 12 and little more"
