@@ -92,7 +92,7 @@ plan_left_alone(const struct plan_series *ps, const struct plan_series *other, s
 	for (size_t q = 0; q < r.n_quotas; q++) {
 		quota[q] = r.quota[q];
 		if (r.n_quotas == ps->alone.n_quotas)
-			quota[q].limit = ps->alone.quota[q].limit;
+			quota[q].limit = fmin(quota[q].limit, ps->alone.quota[q].limit);	/* its own counts whole machines */
 	}
 	r.quota = quota;
 	return r;

@@ -106,8 +106,8 @@ static void
 explain_bound(struct explain_lines *l, const struct commit_problem *p, const struct commit_plan *plan)
 {
 	if (plan->theta > 0)
-		explain_add(l, "the budget of %.2f USD binds: one USD more of it would save %.2f USD", p->budget,
-		    plan->theta);
+		explain_add(l, "the budget of %.2f USD binds: what is bought next would save %.2f USD for each USD "
+		    "more that it takes", p->budget, plan->theta);
 	if (plan->optimal)
 		explain_add(l, "optimal: no other whole numbers of purchases cost less on this forecast");
 	else
