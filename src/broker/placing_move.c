@@ -7,8 +7,6 @@
 #include "store/money_rows.h"
 #include "util/arena.h"
 
-#define PLACING_STAY_S 3600	/* an on-demand machine is kept so long before a job moves back to spot */
-
 void
 placing_work(const struct accel_table *accels, const struct job_spec *spec, const struct offer *o,
     struct placing_work *out)
@@ -81,7 +79,7 @@ placing_move_of(struct placing_work_space *w, struct placing_move *m, struct cos
 		m->to = PURCHASE_ON_DEMAND;
 		m->why = arena_printf(w->a, "leaves spot: the deadline would be lost with this machine (%.0f min to spare)",
 		    fmax(0, s.slack_s) / 60);
-	} else if (!on_spot && s.action == SPOT_TAKE && s.spot_up && w->o->now - m->in->ready >= PLACING_STAY_S) {
+	} else if (!on_spot && s.action == SPOT_TAKE && s.spot_up) {
 		m->move = true;
 		m->to = PURCHASE_SPOT;
 		m->why = arena_printf(w->a, "leaves on demand: spot is back at %.0f %% of the price, %.0f min to spare",
