@@ -10,12 +10,14 @@
 
 #define PLAN_BUDGET_STEPS 50
 #define PLAN_MEASURED_SAID 5
+#define PLAN_SEARCH_LINES 60
 
-/* Plans of all series with fixed prices times 1 + theta; *bound_out what they bind. */
+/* Plans of all series with fixed prices times 1 + theta; *bound_out what they bind, *lower_out what none costs less than then. */
 static enum berth_code
-plan_at(struct plan_series *ps, size_t n, double theta, struct arena *a, double *bound_out, struct berth_err *err)
+plan_at(struct plan_series *ps, size_t n, double theta, struct arena *a, double *bound_out, double *lower_out, struct berth_err *err)
 {
 	*bound_out = 0;
+	*lower_out = 0;
 	for (size_t i = 0; i < n; i++) {
 		enum berth_code rc;
 
@@ -25,7 +27,50 @@ plan_at(struct plan_series *ps, size_t n, double theta, struct arena *a, double 
 		if (rc != BERTH_OK)
 			return err_ctx(err, "series %s", ps[i].series.name);
 		*bound_out += ps[i].plan.bound_usd;
+		*lower_out += ps[i].plan.lower_theta_usd;
 	}
+	return BERTH_OK;
+}
+
+/* No plans of all series together cost less than lower (USD): each has its part of the gap. */
+static void
+plan_budget_bound(struct plan_series *ps, size_t n, double lower)
+{
+	double cost = 0;
+
+	for (size_t i = 0; i < n; i++)
+		cost += ps[i].plan.cost_usd;
+	for (size_t i = 0; i < n && n > 1; i++) {
+		ps[i].plan.lower_bound_usd = cost > 0 ? ps[i].plan.cost_usd * fmin(1, fmax(0, lower) / cost) : 0;
+		ps[i].plan.optimal = cost - lower <= 1e-9 * cost;
+	}
+}
+
+/* All series at once, where they have few offers; kept if that is better. */
+static enum berth_code
+plan_budget_search(struct plan_series *ps, size_t n, double budget, struct arena *a, struct berth_err *err)
+{
+	struct commit_member *m = arena_array(a, n, sizeof(*m));
+	struct commit_plan *plan = arena_array(a, n, sizeof(*plan));
+	double was = 0, is = 0;
+	size_t lines = 0;
+	enum berth_code rc;
+
+	for (size_t i = 0; i < n; i++) {
+		m[i] = (struct commit_member){ &ps[i].problem, &ps[i].shares, &ps[i].demand, &plan[i] };
+		lines += ps[i].n_lines;
+	}
+	if (lines > PLAN_SEARCH_LINES)
+		return BERTH_OK;
+	rc = commit_solve_joint(m, n, budget, a, err);
+	if (rc != BERTH_OK)
+		return rc == BERTH_EINFEASIBLE ? BERTH_OK : rc;		/* not found in time: what is there stands */
+	for (size_t i = 0; i < n; i++) {
+		was += ps[i].plan.cost_usd;
+		is += plan[i].cost_usd;
+	}
+	for (size_t i = 0; i < n && is <= was; i++)
+		ps[i].plan = plan[i];
 	return BERTH_OK;
 }
 
@@ -33,13 +78,14 @@ plan_at(struct plan_series *ps, size_t n, double theta, struct arena *a, double 
 static enum berth_code
 plan_budget(struct plan_series *ps, size_t n, double budget, struct arena *a, struct berth_err *err)
 {
-	double lo = 0, hi = 1, bound, left;
+	double lo = 0, hi = 1, bound, left, at, lower = 0;
 	enum berth_code rc;
 
 	for (;; hi *= 4) {
-		rc = plan_at(ps, n, hi, a, &bound, err);
+		rc = plan_at(ps, n, hi, a, &bound, &at, err);
 		if (rc != BERTH_OK)
 			return rc;
+		lower = fmax(lower, at - hi * budget);		/* Lagrangian */
 		if (bound <= budget)
 			break;
 		if (hi > 1e9)
@@ -50,15 +96,16 @@ plan_budget(struct plan_series *ps, size_t n, double budget, struct arena *a, st
 	for (int k = 0; k < PLAN_BUDGET_STEPS && n > 1; k++) {
 		double mid = lo + (hi - lo) / 2;
 
-		rc = plan_at(ps, n, mid, a, &bound, err);
+		rc = plan_at(ps, n, mid, a, &bound, &at, err);
 		if (rc != BERTH_OK)
 			return rc;
+		lower = fmax(lower, at - mid * budget);
 		if (bound <= budget)
 			hi = mid;
 		else
 			lo = mid;
 	}
-	rc = plan_at(ps, n, hi, a, &bound, err);
+	rc = plan_at(ps, n, hi, a, &bound, &at, err);
 	left = budget - bound;
 	for (size_t i = 0; i < n && rc == BERTH_OK; i++) {
 		double share = n == 1 ? budget : ps[i].plan.bound_usd + left;
@@ -69,15 +116,17 @@ plan_budget(struct plan_series *ps, size_t n, double budget, struct arena *a, st
 		rc = commit_solve_shares(&ps[i].problem, &ps[i].shares, a, &ps[i].plan, err);
 		left -= ps[i].plan.bound_usd;
 	}
-	return rc;
+	if (rc == BERTH_OK)
+		plan_budget_bound(ps, n, lower);
+	return rc == BERTH_OK && n > 1 && !ps[0].plan.optimal ? plan_budget_search(ps, n, budget, a, err) : rc;
 }
 
 enum berth_code
 plan_feasible(struct plan_series *ps, struct arena *a, struct berth_err *err)
 {
-	double bound;
+	double bound, lower;
 
-	return plan_quota_short(ps, 1, plan_at(ps, 1, 0, a, &bound, err), a, err);
+	return plan_quota_short(ps, 1, plan_at(ps, 1, 0, a, &bound, &lower, err), a, err);
 }
 
 void
@@ -219,12 +268,12 @@ plan_ends(struct plan_series *ps, const struct plan_options *o, struct arena *a)
 static enum berth_code
 plan_purchases(struct plan_series *ps, size_t n, const struct plan_options *o, struct arena *a, struct berth_err *err)
 {
-	double bound = 0;
+	double bound = 0, lower;
 	bool over;
 	enum berth_code rc;
 
 	plan_quotas(ps, n, o, a);
-	rc = plan_at(ps, n, 0, a, &bound, err);
+	rc = plan_at(ps, n, 0, a, &bound, &lower, err);
 	over = !isnan(o->budget_usd) && bound > o->budget_usd;
 	if (rc == BERTH_OK)
 		rc = plan_quota_solve(ps, n, o->budget_usd, over, a, err);

@@ -438,6 +438,7 @@ commit_search(const struct commit_problem *p, const struct commit_shares *shares
 		plan->bound_usd -= more;
 		plan->cost_usd -= more;
 	}
+	plan->lower_theta_usd = plan->lower_bound_usd;
 	plan->lower_bound_usd = 0;	/* none is known at these prices */
 	plan->optimal = false;
 	return BERTH_OK;
@@ -488,6 +489,7 @@ commit_solve_shares(const struct commit_problem *p, const struct commit_shares *
 	memset(plan_out, 0, sizeof(*plan_out));
 	commit_report(&w, a, plan_out);
 	plan_out->theta = theta;
+	plan_out->lower_theta_usd = lower * p->curve->hours;
 	if (p->theta > 0) {	/* of the problem as it stands, with every price once */
 		w.adjust = NULL;
 		lower = commit_program(&w, 0);

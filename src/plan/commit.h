@@ -102,6 +102,7 @@ struct commit_plan {
 	double on_demand_usd;		/* no new purchase, no spot, owned ones kept, on demand at its cheapest without limit */
 	double lower_bound_usd;		/* no plan of whole purchases is cheaper */
 	double bound_usd;		/* of new purchases */
+	double lower_theta_usd;		/* with a theta of the problem: no plan's cost + theta * what it binds is less */
 	double theta;			/* price of the budget: USD saved per further USD bound; 0: it does not bind */
 	double *hourly;			/* [levels + 1] USD of use in an hour with so many GPUs of demand; NULL: by merit order */
 	double *quota_price;		/* [n_quotas] USD that one more of a quota saves over the horizon; NULL: no quotas */

@@ -418,7 +418,7 @@ joint_report(struct joint *j)
 static void
 joint_solve(struct joint *j, size_t fold)
 {
-	if (j->r.n == 1)
+	if (j->r.n == 1 || j->r.n_quotas == 0)
 		joint_levels(j);
 	else
 		joint_steps(j, fold);
@@ -471,7 +471,7 @@ commit_solve_joint(const struct commit_member *m, size_t n, double budget, struc
 {
 	struct joint j = { .r = { .m = m, .n = n, .n_quotas = m[0].rules->n_quotas, .scratch = arena_new() }, .a = a, .budget = budget,
 		.best_usd = INFINITY, .work_max = JOINT_WORK };
-	size_t fold = n == 1 ? 1 : joint_fold(&j);
+	size_t fold = n == 1 || m[0].rules->n_quotas == 0 ? 1 : joint_fold(&j);
 	double peak = 0;
 
 	joint_init(&j);

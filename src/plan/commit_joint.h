@@ -78,7 +78,7 @@ struct joint {
 
 /* Columns, servers and quotas. */
 void joint_init(struct joint *j);
-/* The hours: levels of the one member's curve; or steps, `fold` of them taken as one, at their mean. */
+/* The hours: levels of the members' curves, where no quota is shared; or steps, `fold` of them taken as one, at their mean. */
 void joint_levels(struct joint *j);
 void joint_steps(struct joint *j, size_t fold);
 size_t joint_fold(const struct joint *j);

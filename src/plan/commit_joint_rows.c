@@ -61,22 +61,27 @@ joint_lines(struct joint *j)
 	j->r.n_servers = j->server.n;
 }
 
-/* Hours of one member are the levels of its curve. */
+/* Hours of a member that shares no quota are the levels of its curve, while the others have no demand. */
 void
 joint_levels(struct joint *j)
 {
-	const struct commit_curve *c = j->r.m[0].problem->curve;
-	size_t n = 0;
+	size_t n = 0, levels = 0;
 
-	j->r.demand = arena_array(j->a, c->levels + 1, sizeof(double));
-	j->r.weight = arena_array(j->a, c->levels + 1, sizeof(double));
-	for (size_t l = 0; l <= c->levels; l++) {
-		double w = (l == 0 ? 1 : c->use[l - 1]) - (l == c->levels ? 0 : c->use[l]);
+	for (size_t k = 0; k < j->r.n; k++)
+		levels += j->r.m[k].problem->curve->levels + 1;
+	j->r.demand = arena_array(j->a, levels * j->r.n, sizeof(double));
+	j->r.weight = arena_array(j->a, levels, sizeof(double));
+	for (size_t k = 0; k < j->r.n; k++) {
+		const struct commit_curve *c = j->r.m[k].problem->curve;
 
-		if (!(w > 0))
-			continue;
-		j->r.demand[n] = (double)l;
-		j->r.weight[n++] = w;
+		for (size_t l = 0; l <= c->levels; l++) {
+			double w = (l == 0 ? 1 : c->use[l - 1]) - (l == c->levels ? 0 : c->use[l]);
+
+			if (!(w > 0))
+				continue;
+			j->r.demand[n * j->r.n + k] = (double)l;
+			j->r.weight[n++] = w;
+		}
 	}
 	j->r.n_atoms = n;
 }
