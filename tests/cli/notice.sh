@@ -57,4 +57,14 @@ taken 10s
 s=$(grep -ho '"interval_s": *[0-9]*' "$HOME"/.local/state/berth/*replay-sky.json | head -1 | tr -dc 0-9)
 [ "${s:-0}" -ge 221 ] && [ "$s" -le 223 ]
 ok $? "told to write each $s s, where 1.37 ends an hour and 10 s a write make 222"
+# The same by hand for longer writes w, h being the mean over the interval and its write (1.37 for 15 minutes, 0.96 to 1 h, 0.33 to
+# 4 h): 1 m: y = 0.199 solves 1 - y = e^(-y - 0.0228), and y / 1.37 is 522 s; 2 h: h = 0.533 over 3.6 h, y = 0.853 solves
+# 1 - y = e^(-y - 1.067), and y / 0.533 is 1 h 36 min; a write of 20 h would want more than the 2 h that are the most.
+for row in '1m 521 523' '2h 5700 5820' '20h 7200 7200'; do
+	set -- $row
+	taken "$1"
+	s=$(grep -ho '"interval_s": *[0-9]*' "$HOME"/.local/state/berth/*replay-sky.json | head -1 | tr -dc 0-9)
+	[ "${s:-0}" -ge "$2" ] && [ "$s" -le "$3" ]
+	ok $? "writes of $1: each $s s"
+done
 done_testing
