@@ -62,23 +62,48 @@ sums_sort(struct report_sums *s)
 		qsort(s->v, s->n, sizeof(*s->v), sums_cmp);
 }
 
+/* How each machine was bought, by its id: [*n_out], NULL for none. */
+static enum berth_code
+report_purchases(struct cmd_ctx *ctx, const char ***purchase_out, size_t *n_out, struct berth_err *err)
+{
+	struct instance *ins;
+	size_t n;
+	enum berth_code rc = store_instance_list(ctx->store, 0, ctx->arena, &ins, &n, err);
+
+	*n_out = 0;
+	if (rc != BERTH_OK)
+		return rc;
+	for (size_t i = 0; i < n; i++)
+		*n_out = (size_t)ins[i].id >= *n_out ? (size_t)ins[i].id + 1 : *n_out;
+	*purchase_out = arena_array_of(ctx->arena, *n_out, const char *);
+	for (size_t i = 0; i < n; i++)
+		(*purchase_out)[ins[i].id] = purchase_name(ins[i].offer.purchase);
+	return BERTH_OK;
+}
+
 static enum berth_code
 report_money(struct cmd_ctx *ctx, struct report *r, struct berth_err *err)
 {
 	struct ledger_query q = { .from = r->from, .to = r->to };
 	struct ledger_row *rows;
-	enum berth_code rc;
-	size_t n;
+	const char **bought = NULL;
+	size_t n = 0, n_bought;
+	enum berth_code rc = report_purchases(ctx, &bought, &n_bought, err);
 
-	rc = store_ledger_list(ctx->store, &q, ctx->arena, &rows, &n, err);
+	if (rc == BERTH_OK)
+		rc = store_ledger_list(ctx->store, &q, ctx->arena, &rows, &n, err);
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
 		const struct ledger_row *l = &rows[i];
+		const bool machine = l->instance_id > 0 && (size_t)l->instance_id < n_bought && bought[l->instance_id] != NULL;
 
 		rc = usd_add(r->spent, l->amount, &r->spent, err);
 		if (rc == BERTH_OK)
 			rc = sums_add(ctx->arena, &r->by_project, l->project[0] != '\0' ? l->project : "(none)", 0, l->amount, err);
 		if (rc == BERTH_OK)
 			rc = sums_add(ctx->arena, &r->by_account, l->account, 0, l->amount, err);
+		if (rc == BERTH_OK)
+			rc = sums_add(ctx->arena, &r->by_purchase, machine ? bought[l->instance_id] : ledger_kind_name(l->kind), 0,
+			    l->amount, err);
 		if (rc == BERTH_OK)
 			rc = sums_add(ctx->arena, &r->by_day, "", time_floor(l->t, 86400), l->amount, err);
 	}
@@ -135,14 +160,13 @@ report_machine(struct cmd_ctx *ctx, struct report *r, const struct instance *in,
 {
 	int64_t end = in->gone != 0 ? in->gone : ctx->now;
 	struct usd_micro price, same;
-	enum berth_code rc;
+	enum berth_code rc = BERTH_OK;
 
 	r->accepted += strcmp(in->verdict, "accept") == 0;
 	r->discounted += strcmp(in->verdict, "discount") == 0;
 	r->rejected += strcmp(in->verdict, "reject") == 0;
-	rc = sums_add(ctx->arena, &r->by_purchase, purchase_name(in->offer.purchase), 0, in->cost, err);
-	if (rc == BERTH_OK && (strcmp(in->end_reason, "probe_rejected") == 0 || strcmp(in->end_reason, "start_failed") == 0 ||
-	    strcmp(in->end_reason, "not_spot") == 0))
+	if (strcmp(in->end_reason, "probe_rejected") == 0 || strcmp(in->end_reason, "start_failed") == 0 ||
+	    strcmp(in->end_reason, "not_spot") == 0)
 		rc = usd_add(r->wasted, in->cost, &r->wasted, err);
 	if (rc == BERTH_OK)
 		rc = report_on_demand(ctx, &in->offer, &price, err);

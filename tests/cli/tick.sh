@@ -39,6 +39,16 @@ expect_is_json berth.tick/1
 expect_json '$.finished' 2
 expect_json '$.errors' 0
 
+# In the middle of it, with hours that are not in the ledger yet, each way of splitting the money has the same sum.
+NOW=2026-11-30T01:30:00Z
+run report -o json
+for by in project account purchase; do
+	parts=$(awk -f "$TOP_SRCDIR/tests/cli/json.awk" "$out" | awk -F '\t' -v by="$.by_$by." 'index($1, by) == 1 { s += $2 } END { printf "%.6f", s }')
+	expect_json '$.spent' "$parts" "the parts by $by are all of what was spent"
+done
+awk -v s="$(json '$.spent')" 'BEGIN { exit !(s > 0) }'
+ok $? "some of it is spent by then"
+
 NOW=2026-12-01T00:00:00Z
 run jobs -o json
 expect_json '$.jobs[0].state' done
