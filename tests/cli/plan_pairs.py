@@ -79,7 +79,7 @@ class Program:
 			for line in f:
 				w = line.split()
 				if w[0] == "s":
-					kind = " ".join(w[4:-1]) if w[1] == "mip" else " ".join(w[4:-1])
+					kind = " ".join(w[4:-1])
 					cost = float(w[-1])
 				elif w[0] == "j":
 					values[int(w[1]) - 1] = float(w[2] if whole else w[3])
@@ -460,9 +460,8 @@ class Model:
 				if (sense == "<=" and part >= 1) or (sense == ">=" and part <= 0):
 					continue
 				owned = sum(((l.row["provider"] == provider) - part) * l.gpus * l.count for l in self.lines[s] if l.kind == "owned")
-				p.row([((self.lines[s][i].row["provider"] == provider) - part) * self.lines[s][i].gpus and
-				    (((self.lines[s][i].row["provider"] == provider) - part) * self.lines[s][i].gpus, v)
-				    or (0, v) for (t, i), v in x.items() if t == s], sense, -owned + (1e-9 if sense == "<=" else -1e-9))
+				p.row([(((self.lines[s][i].row["provider"] == provider) - part) * self.lines[s][i].gpus, v)
+				    for (t, i), v in x.items() if t == s], sense, -owned + (1e-9 if sense == "<=" else -1e-9))
 
 
 # -- one world ----------------------------------------------------------------------------------------------------------------
@@ -594,7 +593,8 @@ class Trial:
 		    told["totals"]["on_demand_only_cost"])
 		if len(w.series) == 1:
 			self.outcome(told["series"][0], model, got[1], mine, atoms)
-			self.regret(told["series"][0], model, x)
+			if self.full or {"share", "budget", "quota", "peak"} & set(w.features):
+				self.regret(told["series"][0], model, x)
 		if w.limits or hasattr(w, "on_demand"):
 			self.prices(told, model, atoms)
 		if hasattr(w, "rungs"):
@@ -692,7 +692,7 @@ class Trial:
 	def prices(self, told, model, atoms):
 		"""USD a month of one more: between what one less costs and one more saves, in the linear program."""
 		base = model.program(atoms, model.hours)[0].solve(relaxed=True)[0]
-		step = 1e-3
+		step = 0.125
 		for q in model.limits:
 			got = [k for k in told["quotas"] if k["limit"] == q["name"]]
 			if not got:
