@@ -247,7 +247,7 @@ main(int argc, char **argv)
 	if (argc > 5)
 		return bench(strtoull(argv[1], NULL, 10), strtoull(argv[2], NULL, 10),
 		    strtoull(argv[3], NULL, 10), strtod(argv[4], NULL), strtod(argv[5], NULL),
-		    SIZE_MAX, strtoull(argv[1], NULL, 10) <= 150);
+		    SIZE_MAX, strtoull(argv[1], NULL, 10) <= 150 && strtoull(argv[2], NULL, 10) <= 200);
 	return bench(100, 50, 1, 1.6, 0.5, SIZE_MAX, true) +
 	    bench(1000, 500, 2, 3.0, 10, SIZE_MAX, false) +
 	    bench(1000, 500, 2, 2.2, 10, SIZE_MAX, false) +

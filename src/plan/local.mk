@@ -17,10 +17,11 @@ libplan_a_SOURCES = \
 	src/plan/latency.c src/plan/latency.h \
 	src/plan/linear.c src/plan/linear.h \
 	src/plan/place.c src/plan/place.h src/plan/place_impl.h \
-	src/plan/place_chain.c src/plan/place_chain.h \
+	src/plan/place_chain.c src/plan/place_chain.h src/plan/place_chain_impl.h src/plan/place_chain_prove.c \
 	src/plan/place_finish.c src/plan/place_finish.h \
 	src/plan/place_flow.c \
-	src/plan/place_search.c src/plan/place_tree.c src/plan/place_check.c src/plan/place_work.c src/plan/place_dual.c src/plan/place_lns.c src/plan/place_slot.c \
+	src/plan/place_search.c src/plan/place_tree.c src/plan/place_check.c src/plan/place_work.c \
+	src/plan/place_dual.c src/plan/place_lns.c src/plan/place_slot.c \
 	src/plan/scale.c src/plan/scale.h \
 	src/plan/scalehours.c src/plan/scalehours.h \
 	src/plan/schedule.c src/plan/schedule.h src/plan/schedule_impl.h src/plan/schedule_rules.h \

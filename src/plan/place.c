@@ -123,6 +123,16 @@ place_plans(struct place_work *w, struct place_best *b, unsigned round, size_t t
 	place_keep(w, b);
 }
 
+/* The largest first, at the prices to start from: none, or the last plan's. What is alike stays apart by size alone. */
+static void
+place_plan_by_size(struct place_work *w, struct place_best *b)
+{
+	place_cores(w);
+	place_greedy(w, PLACE_BY_SIZE);
+	place_improve(w, PLACE_PASSES, PLACE_IMPROVE + PLACE_IMPROVE_JOB * w->p->n_jobs);
+	place_keep(w, b);
+}
+
 /* The best plan so far stands in w again. */
 static void
 place_restore(struct place_work *w, const struct place_best *b)
@@ -174,7 +184,7 @@ place_raise(const struct place_work *w, struct place_best *b, double bound)
 static size_t
 place_effort(const struct place_work *w)
 {
-	return 300 + w->core_start[w->p->n_jobs] / 2;
+	return 1000 + w->core_start[w->p->n_jobs] / 2;
 }
 
 /* A round: some steps of the bound, now and then plans from nothing, and about as much work on the best plan. */
@@ -319,6 +329,7 @@ place_solve(const struct place_problem *p, const struct place_options *o, struct
 		return BERTH_OK;
 	}
 	place_raise(&w, &b, place_climb_from(&w, d));
+	place_plan_by_size(&w, &b);
 	place_raise(&w, &b, place_climb(&w, d, PLACE_FIRST, INFINITY));
 	place_cores(&w);
 	place_plans(&w, &b, 0, 1);

@@ -283,6 +283,50 @@ test_shadow(struct arena *a)
 	tap_ok(plan.binds[1] == PLACE_NONE && plan.runner_up[1] == 3, "the second has its best; the runner-up is named");
 }
 
+/*
+ * 100 gangs of 3 and 50 single jobs, 30 cheap offers of 5 and a dear one without limit: each cheap one holds one gang and two
+ * jobs, so that 80 run at 1 USD and 70 at 10. By the amounts alone 5 / 3 of a gang fit, and the bound would be 750. Counted
+ * in vCPUs, 96 each, it is the same.
+ */
+static void
+test_rounding(struct arena *a)
+{
+	enum { GANGS = 100, JOBS = 150, OFFERS = 31 };
+	static size_t start[JOBS + 1], offer[JOBS * OFFERS], use_start[OFFERS + 1], resource[OFFERS];
+	static double cost[JOBS * OFFERS], penalty[JOBS];
+	static int64_t need[JOBS * OFFERS], weight[OFFERS], limit[OFFERS];
+	struct place_options o = { .seed = 1, .rounds = 200, .gap = 0 };
+
+	for (int64_t unit = 1; unit <= 96; unit += 95) {
+		struct place_problem p = { .n_jobs = JOBS, .n_offers = OFFERS, .n_resources = OFFERS, .cand_start = start,
+			.offer = offer, .cost = cost, .need = need, .use_start = use_start, .resource = resource,
+			.weight = weight, .limit = limit, .penalty = penalty };
+		struct place_plan plan;
+		struct berth_err err = { 0 };
+
+		for (size_t j = 0; j < OFFERS; j++) {
+			use_start[j + 1] = j + 1;
+			resource[j] = j;
+			weight[j] = unit;
+			limit[j] = j + 1 == OFFERS ? PLACE_NO_LIMIT : 5 * unit;
+		}
+		for (size_t i = 0; i < JOBS; i++) {
+			start[i + 1] = (i + 1) * OFFERS;
+			penalty[i] = 100;
+			for (size_t j = 0; j < OFFERS; j++) {
+				offer[i * OFFERS + j] = j;
+				need[i * OFFERS + j] = i < GANGS ? 3 : 1;
+				cost[i * OFFERS + j] = j + 1 == OFFERS ? 10 : 1;
+			}
+		}
+		tap_code(place_solve(&p, &o, a, &plan, &err), BERTH_OK, &err);
+		tap_near(plan.cost, 780, 1e-9, "one gang of 3 in each offer of 5");
+		tap_ok(plan.bound > 755 && plan.bound <= 780 * (1 + 1e-12), "and the bound knows more than the amounts: %.2f USD",
+		    plan.bound);
+		arena_reset(a);
+	}
+}
+
 static void
 test_refused(struct arena *a)
 {
@@ -317,6 +361,7 @@ main(void)
 	test_gangs(a);
 	test_ties(a);
 	test_shadow(a);
+	test_rounding(a);
 	test_refused(a);
 	arena_free(a);
 	return tap_done();
