@@ -40,7 +40,7 @@ plan_gpus_of(const struct plan_series *ps, const struct offer *o, enum commit_ki
 	int64_t gpus = 0;
 
 	for (size_t i = 0; i < ps->n_lines; i++)
-		gpus += ps->offers[i] == o && ps->lines[i].kind == kind ? ps->plan.use[i].gpus : 0;
+		gpus += ps->offers[i] == o && ps->lines[i].kind == kind ? (int64_t)ps->plan.use[i].gpus : 0;
 	return gpus;
 }
 
@@ -52,7 +52,7 @@ plan_instead(const struct plan_series *ps, const struct plan_series *other)
 	int64_t most = 0;
 
 	for (size_t i = 0; i < other->n_lines; i++) {
-		int64_t more = other->plan.use[i].gpus - plan_gpus_of(ps, other->offers[i], other->lines[i].kind);
+		int64_t more = (int64_t)other->plan.use[i].gpus - plan_gpus_of(ps, other->offers[i], other->lines[i].kind);
 
 		if (more > most) {
 			most = more;
