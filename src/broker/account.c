@@ -95,65 +95,6 @@ broker_open_accounts(struct broker *b, const struct broker_setup *s, struct bert
 }
 
 static enum berth_code
-broker_read_limit(const struct yaml_node *n, struct placing_limit *l, struct berth_err *err)
-{
-	static const char *const keys[] = { "name", "provider", "account", "region", "accelerator", "purchase", "unit",
-		"limit", NULL };
-	static const char *const needed[] = { "limit", NULL };
-	enum berth_code rc;
-
-	*l = (struct placing_limit){ .name = "", .provider = "", .account = "", .region = "", .accelerator = "",
-		.purchase = "", .unit = "gpu" };
-	rc = yaml_check_keys(n, keys, err);
-	if (rc == BERTH_OK)
-		rc = yaml_need_keys(n, needed, err);
-	if (rc == BERTH_OK)
-		rc = yaml_str(n, "name", &l->name, err);
-	if (rc == BERTH_OK)
-		rc = yaml_str(n, "provider", &l->provider, err);
-	if (rc == BERTH_OK)
-		rc = yaml_str(n, "account", &l->account, err);
-	if (rc == BERTH_OK)
-		rc = yaml_str(n, "region", &l->region, err);
-	if (rc == BERTH_OK)
-		rc = yaml_str(n, "accelerator", &l->accelerator, err);
-	if (rc == BERTH_OK)
-		rc = yaml_str(n, "purchase", &l->purchase, err);
-	if (rc == BERTH_OK)
-		rc = yaml_str(n, "unit", &l->unit, err);
-	if (rc == BERTH_OK)
-		rc = yaml_int(n, "limit", 0, INT64_C(1) << 40, &l->limit, err);
-	if (rc == BERTH_OK && strcmp(l->unit, "gpu") != 0 && strcmp(l->unit, "machine") != 0 &&
-	    strcmp(l->unit, "vcpu") != 0)
-		rc = yaml_err(n, err, "unit must be gpu, machine or vcpu, not '%s'", l->unit);
-	return rc;
-}
-
-enum berth_code
-broker_limits_read(const struct yaml_node *config, struct arena *a, struct placing_limit **limits_out, size_t *n_out,
-    struct berth_err *err)
-{
-	const struct yaml_node *list = NULL;
-	struct placing_limit *limits;
-	enum berth_code rc;
-
-	*limits_out = NULL;
-	*n_out = 0;
-	rc = yaml_list(config, "limits", &list, err);
-	if (rc != BERTH_OK || list == NULL)
-		return rc;
-	limits = arena_array_of(a, list->n, struct placing_limit);
-	for (size_t i = 0; i < list->n; i++) {
-		rc = broker_read_limit(list->items[i], &limits[i], err);
-		if (rc != BERTH_OK)
-			return rc;
-	}
-	*limits_out = limits;
-	*n_out = list->n;
-	return BERTH_OK;
-}
-
-static enum berth_code
 broker_read_sink(struct broker *b, const char *config_dir, const struct yaml_node *n, struct broker_sink *sink,
     struct berth_err *err)
 {
@@ -237,7 +178,7 @@ broker_open(const struct broker_setup *s, struct broker *b, struct berth_err *er
 	if (rc == BERTH_OK && s->config != NULL) {
 		rc = pricelist_policy_read(s->config, s->config_dir, s->now, s->arena, &b->prices, err);
 		if (rc == BERTH_OK)
-			rc = broker_limits_read(s->config, s->arena, &b->limits, &b->n_limits, err);
+			rc = broker_limits_read(s->config, s->accels, s->arena, &b->limits, &b->n_limits, err);
 		if (rc == BERTH_OK)
 			rc = bench_read(s->config, s->accels, s->arena, &b->benches, &b->n_benches, err);
 		if (rc == BERTH_OK)

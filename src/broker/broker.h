@@ -146,9 +146,12 @@ BERTH_MUST_CHECK enum berth_code broker_tick(struct broker *b, struct berth_err 
 /* The next instant at which a tick could find something new, given a replayed clock: now + step unless nothing is open. */
 BERTH_MUST_CHECK enum berth_code broker_idle(struct broker *b, bool *idle_out, struct berth_err *err);
 
-/* Quotas under `limits:` of berth.yaml; config NULL: none. BERTH_EINVAL with file:line:col. */
-BERTH_MUST_CHECK enum berth_code broker_limits_read(const struct yaml_node *config, struct arena *a,
-    struct placing_limit **limits_out, size_t *n_out, struct berth_err *err);
+/*
+ * Quotas under `limits:` of berth.yaml; config NULL: none. An accelerator of the table counts every product that it is or
+ * holds. BERTH_EINVAL with file:line:col.
+ */
+BERTH_MUST_CHECK enum berth_code broker_limits_read(const struct yaml_node *config, const struct accel_table *accels,
+    struct arena *a, struct placing_limit **limits_out, size_t *n_out, struct berth_err *err);
 
 /* The passes, in the order of a tick. */
 BERTH_MUST_CHECK enum berth_code pass_sync(struct broker *b, struct berth_err *err);

@@ -8,6 +8,7 @@ libbroker_a_SOURCES = \
 	src/broker/gang.c src/broker/gang.h \
 	src/broker/interval.c \
 	src/broker/jobs.c \
+	src/broker/limits.c \
 	src/broker/machine.c \
 	src/broker/move.c \
 	src/broker/notify.c \

@@ -385,6 +385,8 @@ placing_limits_told(struct placing_work_space *w, const struct place_plan *plan,
 		struct placing_bind b = { .shadow = plan->shadow[r], .left = (double)left[r] };
 
 		b.name = placing_resource(w, r, &b.unit);
+		for (size_t j = 0; r < w->facts.n_quotas && j < w->facts.n_offers; j++)
+			b.offers += placing_quota_weight(w->facts.quotas[r].limit, w->facts.offers[j].offer) > 0;
 		if (r >= w->facts.n_quotas) {
 			b.shadow *= 1e6;
 			b.left /= 1e6;
@@ -393,6 +395,7 @@ placing_limits_told(struct placing_work_space *w, const struct place_plan *plan,
 	}
 	out->limits = v.v;
 	out->n_limits = v.n;
+	out->n_quotas = w->facts.n_quotas;
 }
 
 static void

@@ -24,6 +24,8 @@ struct placing_limit {		/* one quota; globs, "" any */
 	const char *purchase;	/* "on_demand" ...; "" any */
 	const char *unit;	/* "gpu" "machine" "vcpu" */
 	int64_t limit;		/* machines that run now are counted by the join */
+	const char *const *accelerators;	/* [n_accelerators] in place of the glob: names that it stands for, each as offers have it */
+	size_t n_accelerators;
 };
 
 struct placing_options {
@@ -79,6 +81,7 @@ struct placing_bind {
 	const char *name, *unit;
 	double left;
 	double shadow;			/* USD that one unit more would save; 0: it does not bind */
+	size_t offers;			/* that a quota counts; of a budget 0 */
 };
 
 struct placing {
@@ -90,7 +93,7 @@ struct placing {
 	int64_t by;				/* for an early finish: when all that can be placed is done; else 0 */
 	unsigned rounds;
 	struct placing_bind *limits;	/* [n_limits] */
-	size_t n_limits;
+	size_t n_limits, n_quotas;	/* the quotas first */
 	int64_t oldest_price, newest_price;	/* of all offers; 0: not said */
 };
 

@@ -6,11 +6,33 @@
 
 #include "broker/placing_impl.h"
 #include "plan/explain.h"
+#include "plan/latency.h"
 #include "util/arena.h"
+#include "util/glob.h"
+#include "util/str.h"
 #include "util/time.h"
 
 #define PLACING_TRIES 25
+#define PLACING_SLOW 1.3		/* times as usual from which a start-up or the tries for one are worth a word */
 #define PLACING_NOISE 0.03	/* a measured speed closer to the rated one is not worth a word */
+
+/* What was seen of the machine that its list does not tell; "" where it is as usual. */
+static const char *
+placing_seen(const struct placing_offer *po, struct arena *a)
+{
+	const struct cost_facts *f = &po->facts;
+	double tries = (f->won + f->lost + 1) / (f->won + 1);
+	const char *seen[3];
+	size_t n = 0;
+
+	if (isfinite(po->offer->measured) && fabs(po->offer->measured - 1) >= PLACING_NOISE)
+		seen[n++] = arena_printf(a, "measured at %.2f of its rating", po->offer->measured);
+	if (isfinite(f->start_s) && f->start_s >= PLACING_SLOW * COST_START_S)
+		seen[n++] = arena_printf(a, "starts in %.0f min by what was seen", f->start_s / 60);
+	if (tries >= PLACING_SLOW)
+		seen[n++] = arena_printf(a, "%.1f tries a machine lately", tries);
+	return n == 0 ? "" : arena_printf(a, " (%s)", str_join(a, seen, n, ", "));
+}
 
 const char *
 placing_label(const struct placing_offer *po, int machines, struct arena *a)
@@ -18,13 +40,10 @@ placing_label(const struct placing_offer *po, int machines, struct arena *a)
 	const struct offer *o = po->offer;
 	const char *place = o->zone[0] != '\0' ? o->zone : o->region;
 
-	const char *speed = isfinite(o->measured) && fabs(o->measured - 1) >= PLACING_NOISE ?
-	    arena_printf(a, " (measured at %.2f of its rating)", o->measured) : "";
-
 	return arena_printf(a, "%s%s%s%s%s %s%s%s%s", o->provider, place[0] == '\0' ? "" : " ", place,
 	    o->instance_type[0] == '\0' ? "" : " ", o->instance_type, po->facts.paid ? "reserved, paid" :
 	    purchase_name(o->purchase), machines > 1 ? " x" : "",
-	    machines > 1 ? arena_printf(a, "%d", machines) : "", speed);
+	    machines > 1 ? arena_printf(a, "%d", machines) : "", placing_seen(po, a));
 }
 
 const char *
@@ -39,6 +58,52 @@ placing_none_text(const struct placing_offer *po, struct arena *a)
 		return arena_printf(a, "none to be had, as its provider said at %s; it is asked again from %s", at, until);
 	return arena_printf(a, "none to be had since %s, as its provider last said at %s; it is asked again from %s",
 	    time_fmt(since, last->from), at, until);
+}
+
+/* A name that no offer has, and what it may mean. */
+static const char *
+placing_nowhere(const struct placing_work_space *w, const char *what, const char *const *patterns, size_t n, bool region)
+{
+	const char **names = arena_array(w->a, w->facts.n_offers + 1, sizeof(*names)), *near;
+	size_t hit;
+
+	for (size_t i = 0; i < n; i++) {
+		for (hit = 0; hit < w->facts.n_offers; hit++) {
+			const struct offer *o = w->facts.offers[hit].offer;
+
+			names[hit] = region ? o->region : o->provider;
+			if (region ? cost_region_hits(patterns[i], o) : glob_match(patterns[i], o->provider))
+				break;
+		}
+		if (hit < w->facts.n_offers)
+			continue;
+		names[hit] = NULL;
+		near = str_suggest(patterns[i], names);
+		return arena_printf(w->a, "no offer is of %s '%.60s'%s%s%s", what, patterns[i], near == NULL ? "" : ": did you mean ",
+		    near == NULL ? "" : near, near == NULL ? "" : "?");
+	}
+	return NULL;
+}
+
+/* The last of the rules on what the job allows, and the name in it that nothing has. */
+static const char *
+placing_detail_terms(const struct placing_work_space *w, const struct placing_job *pj)
+{
+	const struct job_spec *s = &pj->job.spec;
+	const char *near;
+
+	if (pj->refused[REFUSE_PURCHASE] > 0)
+		return s->purchase_ok[PURCHASE_RESERVED] && !s->purchase_ok[PURCHASE_ON_DEMAND] && !s->purchase_ok[PURCHASE_SPOT] ?
+		    "reserved alone is allowed, and no owned commitment has a machine for it: `berth commitments list`" : NULL;
+	if (pj->refused[REFUSE_PROVIDER] > 0)
+		return placing_nowhere(w, "provider", s->providers, s->n_providers, false);
+	if (pj->refused[REFUSE_LATENCY] == 0)
+		return placing_nowhere(w, "region", s->regions, s->n_regions, true);
+	if (latency_known(s->latency_to))
+		return NULL;
+	near = latency_suggest(s->latency_to);
+	return arena_printf(w->a, "nobody knows where '%.60s' lies%s%s%s", s->latency_to, near == NULL ? "" : ": did you mean ",
+	    near == NULL ? "" : near, near == NULL ? "" : "?");
 }
 
 static const char *
@@ -65,9 +130,10 @@ placing_detail(const struct placing_work_space *w, size_t i)
 		return arena_printf(w->a, "the cheapest asks %.6g USD an hour", h->least_price);
 	if (r[REFUSE_PRICE_STALE] > 0)
 		return "`berth prices refresh` asks for newer ones, --spot-age and --price-age take older ones";
-	if (r[REFUSE_PRICE_UNKNOWN] + r[REFUSE_NO_ACCOUNT] + r[REFUSE_PURCHASE] +
-	    r[REFUSE_PROVIDER] + r[REFUSE_RESIDENCY] > 0)
+	if (r[REFUSE_PRICE_UNKNOWN] + r[REFUSE_NO_ACCOUNT] > 0)
 		return NULL;
+	if (r[REFUSE_PURCHASE] + r[REFUSE_PROVIDER] + r[REFUSE_LATENCY] + r[REFUSE_RESIDENCY] > 0)
+		return placing_detail_terms(w, &w->jobs[i]);
 	if (r[REFUSE_MEMORY] > 0)
 		return arena_printf(w->a, "needs %.6g GiB, the most is %.6g", h->need_memory, h->most_memory);
 	if (r[REFUSE_GANG] > 0)

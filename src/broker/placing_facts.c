@@ -280,13 +280,22 @@ placing_offers(const struct placing_rows *r, const struct accel_table *accels, s
 	f->n_offers = v.n;
 }
 
+static bool
+placing_limit_accel(const struct placing_limit *l, const char *accelerator)
+{
+	for (size_t i = 0; i < l->n_accelerators; i++)
+		if (str_eq(l->accelerators[i], accelerator))
+			return true;
+	return l->n_accelerators == 0 && (l->accelerator[0] == '\0' || glob_match(l->accelerator, accelerator));
+}
+
 int64_t
 placing_quota_weight(const struct placing_limit *l, const struct offer *o)
 {
 	if ((l->provider[0] != '\0' && !glob_match(l->provider, o->provider)) ||
 	    (l->account[0] != '\0' && !glob_match(l->account, o->account)) ||
 	    (l->region[0] != '\0' && !glob_match(l->region, o->region)) ||
-	    (l->accelerator[0] != '\0' && !glob_match(l->accelerator, o->accelerator)) ||
+	    !placing_limit_accel(l, o->accelerator) ||
 	    (l->purchase[0] != '\0' && !str_eq(l->purchase, purchase_name(o->purchase))))
 		return 0;
 	if (str_eq(l->unit, "gpu"))

@@ -132,6 +132,10 @@ placing_json_plan(struct jsonw *w, const struct placing *p)
 		jsonw_str(w, "unit", p->limits[r].unit);
 		jsonw_fixed(w, "left", p->limits[r].left, 6);
 		jsonw_fixed(w, "shadow_price", p->limits[r].shadow, 9);
+		if (r < p->n_quotas)
+			jsonw_int(w, "offers", (int64_t)p->limits[r].offers);
+		else
+			jsonw_null(w, "offers");
 		jsonw_end_object(w);
 	}
 	jsonw_end_array(w);

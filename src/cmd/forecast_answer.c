@@ -158,9 +158,9 @@ answer_load(struct cmd_ctx *ctx, struct answer_facts *f, struct berth_err *err)
 	enum berth_code rc = cmd_config(ctx, &config, err);
 
 	if (rc == BERTH_OK)
-		rc = broker_limits_read(config->root, ctx->arena, &limits, &f->n_limits, err);
-	if (rc == BERTH_OK)
 		rc = cmd_accels(ctx, &f->accels, err);
+	if (rc == BERTH_OK)
+		rc = broker_limits_read(config->root, f->accels, ctx->arena, &limits, &f->n_limits, err);
 	if (rc == BERTH_OK)
 		rc = store_commitment_list(ctx->store, ctx->now, ctx->arena, &f->owned, &f->n_owned, err);
 	if (rc == BERTH_OK)

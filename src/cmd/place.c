@@ -159,6 +159,16 @@ place_say_stale(struct cmd_ctx *ctx, const struct placing *p)
 		    "--price-age take older ones", most, most == 1 ? "" : "s");
 }
 
+/* A quota with a name that nothing has holds nothing back: that is to be seen. */
+static void
+place_say_limits(struct cmd_ctx *ctx, const struct placing *p)
+{
+	for (size_t q = 0; q < p->n_quotas && p->n_offers > 0; q++)
+		if (p->limits[q].offers == 0)
+			cmd_note(ctx, "limit '%s' of berth.yaml counts none of the %zu offers: look at its names, as `berth prices list` has "
+			    "them", p->limits[q].name, p->n_offers);
+}
+
 static enum berth_code
 place_result(const struct placing *p, struct berth_err *err)
 {
@@ -194,11 +204,11 @@ place_run(struct cmd_ctx *ctx, struct berth_err *err)
 	enum berth_code rc = cmd_config(ctx, &config, err);
 
 	if (rc == BERTH_OK)
-		rc = broker_limits_read(config->root, ctx->arena, &limits, &o.n_limits, err);
+		rc = cmd_accels(ctx, &accels, err);
+	if (rc == BERTH_OK)
+		rc = broker_limits_read(config->root, accels, ctx->arena, &limits, &o.n_limits, err);
 	if (rc == BERTH_OK)
 		rc = prices_ages(ctx, v->price_age_s, v->spot_age_s, &o.ages, err);
-	if (rc == BERTH_OK)
-		rc = cmd_accels(ctx, &accels, err);
 	if (rc != BERTH_OK)
 		return rc;
 	o.limits = limits;
@@ -218,6 +228,8 @@ place_run(struct cmd_ctx *ctx, struct berth_err *err)
 	}
 	if (rc == BERTH_OK)
 		place_say_stale(ctx, &p);
+	if (rc == BERTH_OK && p.n_jobs > 0)
+		place_say_limits(ctx, &p);
 	if (rc == BERTH_OK && p.n_jobs == 0)
 		cmd_note(ctx, "the queue is empty: `berth submit FILE` puts a job into it");
 	return rc == BERTH_OK ? place_result(&p, err) : rc;

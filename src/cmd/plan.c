@@ -160,12 +160,15 @@ static enum berth_code
 plan_options(struct cmd_ctx *ctx, struct plan_options *o, struct berth_err *err)
 {
 	const struct plan_opts *v = ctx->opts;
+	const struct accel_table *accels;
 	const struct config *config;
 	struct placing_limit *limits;
 	enum berth_code rc = cmd_config(ctx, &config, err);
 
 	if (rc == BERTH_OK)
-		rc = broker_limits_read(config->root, ctx->arena, &limits, &o->n_limits, err);
+		rc = cmd_accels(ctx, &accels, err);
+	if (rc == BERTH_OK)
+		rc = broker_limits_read(config->root, accels, ctx->arena, &limits, &o->n_limits, err);
 	if (rc != BERTH_OK)
 		return rc;
 	fc_options_init(&o->calendar);

@@ -219,7 +219,7 @@ tick_dry(struct cmd_ctx *ctx, struct berth_err *err)
 	if (rc == BERTH_OK && config->root != NULL) {
 		struct placing_limit *limits;
 
-		rc = broker_limits_read(config->root, ctx->arena, &limits, &o.n_limits, err);
+		rc = broker_limits_read(config->root, accels, ctx->arena, &limits, &o.n_limits, err);
 		o.limits = limits;
 	}
 	if (rc == BERTH_OK && ctx->store != NULL)

@@ -341,6 +341,18 @@ jobspec_after(struct jobspec *js, struct berth_err *err)
 	return jobspec_gib(map, "size", &js->spec->after_gib, err);
 }
 
+/* Patterns of which one must match: "" never would. */
+static enum berth_code
+jobspec_patterns(struct jobspec *js, const char *key, const char ***list_out, size_t *n_out, struct berth_err *err)
+{
+	enum berth_code rc = yaml_str_list(js->arena, js->root, key, list_out, n_out, err);
+
+	for (size_t i = 0; rc == BERTH_OK && i < *n_out; i++)
+		if ((*list_out)[i][0] == '\0')
+			return yaml_err(jobspec_at(js->root, key), err, "pattern %zu is empty and matches nothing: leave it out, or say '*'", i + 1);
+	return rc;
+}
+
 static enum berth_code
 jobspec_limits(struct jobspec *js, struct berth_err *err)
 {
@@ -352,8 +364,8 @@ jobspec_limits(struct jobspec *js, struct berth_err *err)
 	if ((rc = yaml_money(js->root, "max_price", &spec->max_price, err)) != BERTH_OK ||
 	    (rc = yaml_money(js->root, "max_cost", &spec->max_cost, err)) != BERTH_OK ||
 	    (rc = yaml_time(js->root, "deadline", js->now, NULL, &spec->deadline, err)) != BERTH_OK ||
-	    (rc = yaml_str_list(js->arena, js->root, "regions", &spec->regions, &spec->n_regions, err)) != BERTH_OK ||
-	    (rc = yaml_str_list(js->arena, js->root, "providers", &spec->providers, &spec->n_providers, err)) !=
+	    (rc = jobspec_patterns(js, "regions", &spec->regions, &spec->n_regions, err)) != BERTH_OK ||
+	    (rc = jobspec_patterns(js, "providers", &spec->providers, &spec->n_providers, err)) !=
 	    BERTH_OK || (rc = yaml_map(js->root, "data", &data, err)) != BERTH_OK)
 		return rc;
 	if ((rc = jobspec_latency(js, err)) != BERTH_OK || (rc = jobspec_link(js, err)) != BERTH_OK ||
@@ -363,7 +375,7 @@ jobspec_limits(struct jobspec *js, struct berth_err *err)
 		return yaml_err(jobspec_at(js->root, "deadline"), err, "lies in the past");
 	if (data == NULL)
 		return BERTH_OK;
-	if ((rc = yaml_check_keys(data, data_keys, err)) != BERTH_OK ||
+	if ((rc = yaml_check_keys(data, data_keys, err)) != BERTH_OK || (rc = yaml_need_keys(data, data_keys, err)) != BERTH_OK ||
 	    (rc = yaml_str(data, "region", &spec->data_region, err)) != BERTH_OK)
 		return rc;
 	return jobspec_gib(data, "size", &spec->data_gib, err);

@@ -6,6 +6,7 @@
 #include "plan/cost.h"
 #include "plan/latency.h"
 #include "util/glob.h"
+#include "util/str.h"
 
 #define COST_RETRY_S 300.0		/* between two launch attempts */
 #define COST_MEMORY_SLACK 0.97		/* 79.6 GiB are sold, and asked for, as 80 */
@@ -135,8 +136,28 @@ cost_near(const struct job_spec *s, const struct offer *o)
 		return true;
 	if ((size_t)snprintf(place, sizeof(place), "%s/%s", o->provider, o->region) >= sizeof(place))
 		return false;
-	return latency_ms(place, s->latency_to) <= s->latency_max_ms || (strcmp(o->region, s->latency_to) == 0 &&
+	return latency_ms(place, s->latency_to) <= s->latency_max_ms || (str_ieq(o->region, s->latency_to) &&
 	    !latency_known(s->latency_to));
+}
+
+bool
+cost_region_hits(const char *pattern, const struct offer *o)
+{
+	char place[256];
+
+	if (glob_match(pattern, o->region))
+		return true;
+	return strchr(pattern, '/') != NULL && (size_t)snprintf(place, sizeof(place), "%s/%s", o->provider, o->region) <
+	    sizeof(place) && glob_match(pattern, place);
+}
+
+static bool
+cost_resides(const struct job_spec *s, const struct offer *o)
+{
+	for (size_t i = 0; i < s->n_regions; i++)
+		if (cost_region_hits(s->regions[i], o))
+			return true;
+	return s->n_regions == 0;
 }
 
 bool
@@ -152,7 +173,7 @@ static enum refuse_code
 cost_check_terms(const struct job_spec *s, const struct offer *o, const struct cost_facts *f,
     const struct cost_limits *lim)
 {
-	if (!glob_match_any(s->regions, s->n_regions, o->region))
+	if (!cost_resides(s, o))
 		return REFUSE_RESIDENCY;
 	if (!cost_near(s, o))
 		return REFUSE_LATENCY;

@@ -76,6 +76,8 @@ struct cost_facts {
 #define COST_LIST_AGE_S INT64_C(31449600)	/* 52 weeks */
 #define COST_NONE_AGE_S INT64_C(3600)		/* a provider's word that it has none: half of spot is back within the hour */
 struct cost_ages { int64_t list_s, spot_s, none_s; };	/* 0: the default above */
+/* Does a pattern of a job's regions name where the offer lies: "eu-*", or with its provider "aws/eu-*"; in either case? */
+bool cost_region_hits(const char *pattern, const struct offer *o);
 bool cost_price_stale(const struct offer *o, const struct cost_ages *ages, int64_t now);
 
 struct cost_limits {

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "plan/cost.h"
+#include "util/str.h"
 
 /* USD per GiB that leaves a region, list prices of the first paid tier. */
 static const struct cost_egress_row {
@@ -36,7 +37,12 @@ cost_same_cloud(const char *from, const char *to)
 
 	if (a == NULL || b == NULL)
 		return true;
-	return a - from == b - to && strncmp(from, to, (size_t)(a - from)) == 0;
+	if (a - from != b - to)
+		return false;
+	for (; from < a; from++, to++)
+		if (str_lower_char(*from) != str_lower_char(*to))
+			return false;
+	return true;
 }
 
 double
@@ -47,7 +53,7 @@ cost_egress_rate(const char *from, const char *to, const char **source_out)
 
 	if (source_out != NULL)
 		*source_out = "default";
-	if (same && strcmp(cost_region_of(from), cost_region_of(to)) == 0) {
+	if (same && str_ieq(cost_region_of(from), cost_region_of(to))) {
 		if (source_out != NULL)
 			*source_out = "within one region";
 		return 0;
@@ -55,8 +61,7 @@ cost_egress_rate(const char *from, const char *to, const char **source_out)
 	for (size_t i = 0; slash != NULL && i < sizeof(cost_egress_rows) / sizeof(cost_egress_rows[0]); i++) {
 		const struct cost_egress_row *r = &cost_egress_rows[i];
 
-		if (strlen(r->provider) != (size_t)(slash - from) ||
-		    strncmp(r->provider, from, strlen(r->provider)) != 0)
+		if (strlen(r->provider) != (size_t)(slash - from) || !str_istarts(from, r->provider))
 			continue;
 		if (source_out != NULL)
 			*source_out = r->source;

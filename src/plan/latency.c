@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "plan/latency.h"
+#include "util/str.h"
 
 #define LATENCY_EARTH_KM 6371.0
 #define LATENCY_KM_PER_MS 100.0		/* there and back in glass: light goes 200 km in a millisecond */
@@ -75,8 +76,8 @@ latency_find(const char *place)
 	for (size_t i = 0; i < sizeof(latency_rows) / sizeof(latency_rows[0]); i++) {
 		const struct latency_row *r = &latency_rows[i];
 
-		if (strcmp(r->region, region) == 0 && (slash == NULL ||
-		    (strlen(r->provider) == (size_t)(slash - place) && strncmp(r->provider, place, strlen(r->provider)) == 0)))
+		if (str_ieq(r->region, region) && (slash == NULL ||
+		    (strlen(r->provider) == (size_t)(slash - place) && str_istarts(place, r->provider))))
 			return r;
 	}
 	return NULL;
@@ -88,6 +89,20 @@ latency_known(const char *place)
 	return latency_find(place) != NULL;
 }
 
+const char *
+latency_suggest(const char *place)
+{
+	const char *names[sizeof(latency_rows) / sizeof(latency_rows[0]) + 1], *slash = strchr(place, '/');
+	size_t n = 0;
+
+	for (size_t i = 0; i < sizeof(latency_rows) / sizeof(latency_rows[0]); i++)
+		if (slash == NULL || (strlen(latency_rows[i].provider) == (size_t)(slash - place) &&
+		    str_istarts(place, latency_rows[i].provider)))
+			names[n++] = latency_rows[i].region;
+	names[n] = NULL;
+	return str_suggest(slash == NULL ? place : slash + 1, names);
+}
+
 double
 latency_ms(const char *from, const char *to)
 {
@@ -95,7 +110,7 @@ latency_ms(const char *from, const char *to)
 	double rad = acos(-1) / 180, dlat, dlon, h;
 
 	if (a == NULL || b == NULL)
-		return strcmp(from, to) == 0 ? LATENCY_LOCAL_MS : NAN;
+		return str_ieq(from, to) ? LATENCY_LOCAL_MS : NAN;
 	dlat = (b->lat - a->lat) * rad;
 	dlon = (b->lon - a->lon) * rad;
 	h = sin(dlat / 2) * sin(dlat / 2) + cos(a->lat * rad) * cos(b->lat * rad) * sin(dlon / 2) * sin(dlon / 2);

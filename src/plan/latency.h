@@ -11,5 +11,7 @@
  */
 double latency_ms(const char *from, const char *to);
 bool latency_known(const char *place);
+/* The region that one of an unknown name may mean, of its provider if it says one; NULL: none is near. */
+const char *latency_suggest(const char *place);
 
 #endif

@@ -277,7 +277,7 @@ test_survival(struct world *w)
 static void
 test_quota(struct world *w)
 {
-	struct placing_limit near = { "near", "", "", "near", "", "", "gpu", 2 };
+	struct placing_limit near = { "near", "", "", "near", "", "", "gpu", 2, NULL, 0 };
 	struct placing p, q;
 	struct berth_err err = { 0 };
 
