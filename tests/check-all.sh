@@ -78,7 +78,8 @@ build() {	# build DIR OPTION...: configure once and make what the tests need
 	dir=$1
 	shift
 	mkdir -p "$dir"
-	(cd "$dir" && { [ -f Makefile ] || "$top/configure" --quiet "$@"; }) && make -C "$dir" -k -s -j2 all
+	# a config.h newer than its stamp: else make looks at it again before each program, and tests that are programs begin last
+	(cd "$dir" && { [ -f Makefile ] || { "$top/configure" --quiet "$@" && touch config.h; }; }) && make -C "$dir" -k -s -j2 all
 }
 
 build_tests() {	# the same with the programs of the tests
