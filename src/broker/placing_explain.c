@@ -271,12 +271,15 @@ placing_tries(struct placing_work_space *w, size_t i, const struct place_plan *p
 static const char *
 placing_outlook(const struct spot_outlook *o, struct arena *a)
 {
+	const char *turn = isnan(o->turn_h) ? "" : arena_printf(a, "; on demand from more than %.2f h of work on, with %.2f h to the "
+	    "deadline", o->turn_h, o->left_h);
+
 	if (!o->up)
 		return arena_printf(a, "spot has been gone for %.1f h and comes back within an hour with a chance of %.0f %% (%lld return%s "
-		    "seen)", o->age_h, 100 * o->back_1h, (long long)o->events, o->events == 1 ? "" : "s");
+		    "seen)%s", o->age_h, 100 * o->back_1h, (long long)o->events, o->events == 1 ? "" : "s", turn);
 	return arena_printf(a, "spot has been up for %.1f h or more, is lost at %.2g an hour (%lld loss%s seen) and is expected to stay "
-	    "%.1f h; lost, it is back within an hour with a chance of %.0f %%", o->age_h, o->leave, (long long)o->events,
-	    o->events == 1 ? "" : "es", o->more_h, 100 * o->back_1h);
+	    "%.1f h; lost, it is back within an hour with a chance of %.0f %%%s", o->age_h, o->leave, (long long)o->events,
+	    o->events == 1 ? "" : "es", o->more_h, 100 * o->back_1h, turn);
 }
 
 /* How much more of what binds would save how much. */

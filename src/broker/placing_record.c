@@ -107,6 +107,11 @@ placing_json_job(struct jsonw *w, const struct placing *p, const struct placing_
 		jsonw_int(w, "ends_seen", j->spot.events);
 		jsonw_fixed(w, "expected_hours_more", j->spot.more_h, 3);
 		jsonw_fixed(w, "back_within_hour", j->spot.back_1h, 6);
+		jsonw_fixed(w, "hours_to_deadline", j->spot.left_h, 3);
+		if (isnan(j->spot.turn_h))
+			jsonw_null(w, "on_demand_above_hours");
+		else
+			jsonw_fixed(w, "on_demand_above_hours", j->spot.turn_h, 6);
 		jsonw_end_object(w);
 	}
 	jsonw_time_or_null(w, "price_as_of", j->price_as_of);

@@ -162,6 +162,7 @@ placing_spot_advise(const struct placing_facts *f, const struct job *j, const st
 	struct placing_spot_pool p = { .rate = NAN };
 	struct spot_job s = { .mode = has->mode };
 	const struct cost_estimate *od, *spot;
+	double turn;
 
 	*out = (struct placing_spot){ .action = SPOT_ON_DEMAND, .instead = SPOT_ON_DEMAND };
 	for (size_t k = 0; k < f->n_offers; k++)
@@ -194,6 +195,10 @@ placing_spot_advise(const struct placing_facts *f, const struct job *j, const st
 	out->applies = spot_job_decide(&s, &p.seen, tables, &out->action, NULL) == BERTH_OK;
 	out->instead = out->action;
 	spot_look_ahead(&p.seen, s.is_up, s.age_s / 3600, s.rate, s.zones, &out->outlook);
+	out->outlook.left_h = s.left_s / 3600;
+	out->outlook.turn_h = NAN;
+	if (out->applies && spot_job_turn(&s, &p.seen, tables, &turn, NULL) == BERTH_OK)
+		out->outlook.turn_h = turn / 3600 / PLACING_SPOT_WORK;
 	if (!out->applies || out->action != SPOT_TAKE || has->mode != SPOT_NOTHING)
 		return;
 	s.is_up = false;

@@ -76,7 +76,10 @@ struct spot_outlook {
 	double more_h;		/* that it is expected to go on */
 	double back_1h;		/* chance that spot is back within an hour: of a loss, or from now where it is down */
 	int64_t events;		/* ends of such states seen */
+	double left_h;		/* to the deadline, ... */
+	double turn_h;		/* ... and the work left beyond which it goes on demand; NaN: not known */
 };
+/* left_h and turn_h are not filled in. */
 void spot_look_ahead(const struct spot_evidence *e, bool up, double age_h, double rate, size_t zones, struct spot_outlook *out);
 
 /* The bucket of an age in hours. */

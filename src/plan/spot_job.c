@@ -87,52 +87,101 @@ spot_job_ticks(double s, double tick)
 	return (int)(fmin(fmax(0, s), SPOT_JOB_OLD_S) / tick);
 }
 
-enum berth_code
-spot_job_decide(const struct spot_job *j, const struct spot_evidence *e, struct spot_tables *tables,
-    enum spot_action *action_out, struct berth_err *err)
-{
-	double reach, tick;
-	struct spot_hazard up, down;
-	struct spot_setting s;
+/* A job in ticks, and its table; NULL where it needs none: on demand. */
+struct spot_asked {
 	const struct spot_table *table;
 	struct spot_now now;
-	int left, work;
-	enum berth_code rc;
+	int changeover;
+	double tick;
+	bool clamped;		/* the deadline is farther than the table reaches */
+};
 
+static enum berth_code
+spot_job_ask(const struct spot_job *j, const struct spot_evidence *e, struct spot_tables *tables, struct spot_asked *q,
+    struct berth_err *err)
+{
+	double reach;
+	struct spot_hazard up, down;
+	struct spot_setting s;
+	int left, work;
+
+	*q = (struct spot_asked){ 0 };
 	if (!isfinite(j->work_s) || j->work_s < 0 || !isfinite(j->left_s) || !isfinite(j->changeover_s) || j->changeover_s < 0 ||
 	    !isfinite(j->price) || j->price < 0)
 		return err_set(err, BERTH_EINVAL, "spot policy: work %g s, left %g s, changeover %g s, price %g", j->work_s, j->left_s,
 		    j->changeover_s, j->price);
-	*action_out = SPOT_ON_DEMAND;
 	/* What cannot be late any more than it is, and spot that is no cheaper, need no table. */
 	if (j->left_s <= 0 || (j->price >= 1 && j->mode != SPOT_HAS_SPOT))
 		return BERTH_OK;
 	reach = fmin(j->left_s, SPOT_JOB_REACH * (j->work_s + j->changeover_s) + 3600);
-	tick = fmax(SPOT_JOB_TICK_S, 60 * ceil(reach / SPOT_JOB_TICKS / 60));
-	left = (int)fmin(floor(j->left_s / tick), SPOT_JOB_TICKS);
-	work = (int)ceil(j->work_s / tick);
+	q->clamped = reach < j->left_s;
+	q->tick = fmax(SPOT_JOB_TICK_S, 60 * ceil(reach / SPOT_JOB_TICKS / 60));
+	left = (int)fmin(floor(j->left_s / q->tick), SPOT_JOB_TICKS);
+	work = (int)ceil(j->work_s / q->tick);
 	if (work < 1)
 		work = 1;
 	memset(&s, 0, sizeof(s));
-	s.changeover = (int)ceil(j->changeover_s / tick);
+	s.changeover = q->changeover = (int)ceil(j->changeover_s / q->tick);
 	/* A machine that has become dearer than on demand is left where the work that is left pays for the change. */
 	s.price = round(fmin(j->price, SPOT_JOB_DEAREST) * 50) / 50;
-	/* In steps, so that a job needs no new table at each tick of its life. */
-	s.work = (work + 31) / 32 * 32;
-	s.deadline = (left + 63) / 64 * 64;
+	/* In steps, and for any work, so that a job needs no new table at each tick of its life. */
+	s.work = s.deadline = (left + 63) / 64 * 64;
 	if (left < 1 || work > left)
 		return BERTH_OK;
+	q->now = (struct spot_now){ .left = left, .work = work, .mode = j->mode,
+		.changeover_left = (int)ceil(j->changeover_left_s / q->tick), .up = j->is_up, .age = spot_job_ticks(j->age_s, q->tick),
+		.vain = j->vain, .stood = spot_job_ticks(j->stood_s, q->tick) };
+	spot_job_chances(j, e, true, q->tick, &up);
+	spot_job_chances(j, e, false, q->tick, &down);
+	return spot_job_table(&s, &up, &down, tables, &q->table, err);
+}
+
+/* The same job with so much work left, ticks. */
+static enum spot_action
+spot_asked_action(const struct spot_asked *q, int work)
+{
+	struct spot_now n = q->now;
+
+	n.work = work;
 	/* Past saving by these margins: nothing is then so early as on demand, asked for now or kept. */
-	if ((j->mode == SPOT_NOTHING && work + s.changeover > left) ||
-	    (j->mode == SPOT_HAS_ON_DEMAND && work + (int)ceil(j->changeover_left_s / tick) > left))
-		return BERTH_OK;
-	spot_job_chances(j, e, true, tick, &up);
-	spot_job_chances(j, e, false, tick, &down);
-	rc = spot_job_table(&s, &up, &down, tables, &table, err);
-	if (rc != BERTH_OK)
+	if (work > n.left || (n.mode == SPOT_NOTHING && work + q->changeover > n.left) ||
+	    (n.mode == SPOT_HAS_ON_DEMAND && work + n.changeover_left > n.left))
+		return SPOT_ON_DEMAND;
+	return spot_rule(q->table, &n);
+}
+
+enum berth_code
+spot_job_decide(const struct spot_job *j, const struct spot_evidence *e, struct spot_tables *tables,
+    enum spot_action *action_out, struct berth_err *err)
+{
+	struct spot_asked q;
+	enum berth_code rc = spot_job_ask(j, e, tables, &q, err);
+
+	if (rc == BERTH_OK)
+		*action_out = q.table == NULL ? SPOT_ON_DEMAND : spot_asked_action(&q, q.now.work);
+	return rc;
+}
+
+enum berth_code
+spot_job_turn(const struct spot_job *j, const struct spot_evidence *e, struct spot_tables *tables, double *work_s_out,
+    struct berth_err *err)
+{
+	struct spot_asked q;
+	enum berth_code rc = spot_job_ask(j, e, tables, &q, err);
+	int work;
+
+	*work_s_out = NAN;
+	if (rc != BERTH_OK || q.table == NULL || q.clamped)
 		return rc;
-	now = (struct spot_now){ .left = left, .work = work, .mode = j->mode, .changeover_left = (int)ceil(j->changeover_left_s / tick),
-		.up = j->is_up, .age = spot_job_ticks(j->age_s, tick), .vain = j->vain, .stood = spot_job_ticks(j->stood_s, tick) };
-	*action_out = spot_rule(table, &now);
+	work = q.now.work;
+	if (spot_asked_action(&q, work) == SPOT_ON_DEMAND) {
+		while (work > 0 && spot_asked_action(&q, work) == SPOT_ON_DEMAND)
+			work--;
+		if (work == 0 || SPOT_JOB_REACH * (work * q.tick + j->changeover_s) + 3600 < j->left_s)
+			return BERTH_OK;	/* at any work, or so little that the table would be another one */
+	} else
+		while (spot_asked_action(&q, work + 1) != SPOT_ON_DEMAND)
+			work++;
+	*work_s_out = work * q.tick;
 	return BERTH_OK;
 }

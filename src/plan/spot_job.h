@@ -38,6 +38,14 @@ void spot_tables_free(struct spot_tables *t);
 BERTH_MUST_CHECK enum berth_code spot_job_decide(const struct spot_job *j, const struct spot_evidence *e,
     struct spot_tables *tables, enum spot_action *action_out, struct berth_err *err);
 
+/*
+ * The work, s, beyond which the same job would be told to go on demand, as much time being left: up to it
+ * spot_job_decide() says what it says now, or where that is on demand, something else. NaN: no work turns the decision, or the
+ * deadline lies beyond four times the work and an hour, where the table does not tell times apart. Errors: as above.
+ */
+BERTH_MUST_CHECK enum berth_code spot_job_turn(const struct spot_job *j, const struct spot_evidence *e,
+    struct spot_tables *tables, double *work_s_out, struct berth_err *err);
+
 /* The last second, counted from now, at which on demand must be asked for: left - work - changeover; < 0: too late. */
 double spot_job_slack_s(const struct spot_job *j);
 

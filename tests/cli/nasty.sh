@@ -71,6 +71,20 @@ awk -v l="$(json '$.jobs[0].spot.ends_per_hour')" -v m="$(json '$.jobs[0].spot.e
 	'BEGIN { exit !(l > 0 && m > 1 && m < 20 && b > 0.3 && b < 0.95) }'
 ok $? "2: and are of the size of what public traces show"
 expect_json '$.jobs[0].spot.ends_seen' 0
+# So much work is told from which on it goes on demand, and just there it does.
+market eg $one $cheap
+job turn H100:4 'work: 4h' 'checkpoint: {size: 1GB, write: 1s}' 'deadline: 2026-11-30T18:00:00Z'
+place
+is_offer 0 spot "2: four hours of work with six to the deadline: spot"
+turn=$(json '$.jobs[0].spot.on_demand_above_hours')
+expect_out_has "on demand from more than $(printf %.2f "$turn") h of work on, with 6.00 h to the deadline"
+for share in 0.99:spot 1.01:on_demand; do
+	market e${share#*:} $one $cheap
+	job turn H100:4 "work: $(awk -v t="$turn" -v s="${share%:*}" 'BEGIN { printf "%d", 3600 * t * s }')s" \
+		'checkpoint: {size: 1GB, write: 1s}' 'deadline: 2026-11-30T18:00:00Z'
+	place
+	is_offer 0 "${share#*:}" "2: ${share%:*} of $turn hours"
+done
 
 # 3. Nothing, always the same, one hour.
 market z $one acme,r1,quad,H100,4,reserved,12,none,0,4.8,USD

@@ -654,6 +654,44 @@ test_clock(void)
 	spot_tables_free(&tables);
 }
 
+/* The work at which a decision turns is exact: a second of it more or less, and spot_job_decide() itself says the other thing. */
+static void
+test_turn(void)
+{
+	struct spot_tables tables = { 0 };
+	struct berth_err err = { 0 };
+	struct rng r;
+	int known = 0, of[3] = { 0 }, wrong = 0, failed = 0;
+
+	rng_seed(&r, 5);
+	for (int k = 0; k < 60; k++) {
+		struct spot_job j = { .work_s = 600 + (double)rng_below(&r, 30000), .changeover_s = 60 + (double)rng_below(&r, 1200),
+			.price = 0.3, .zones = 1 + rng_below(&r, 3), .rate = NAN, .mode = (enum spot_mode)rng_below(&r, 3),
+			.age_s = (double)rng_below(&r, 20000), .stood_s = 3600 };
+		enum spot_action now, at, beyond;
+		double turn;
+
+		j.left_s = j.work_s + j.changeover_s + 180 + (double)rng_below(&r, k % 2 == 0 ? 3000 : 30000);
+		j.is_up = j.mode == SPOT_HAS_SPOT || rng_below(&r, 2) == 0;
+		failed += spot_job_decide(&j, NULL, &tables, &now, &err) != BERTH_OK;
+		failed += spot_job_turn(&j, NULL, &tables, &turn, &err) != BERTH_OK;
+		if (isnan(turn))
+			continue;
+		known++;
+		of[now]++;
+		j.work_s = turn;
+		failed += spot_job_decide(&j, NULL, &tables, &at, &err) != BERTH_OK;
+		j.work_s = turn + 1;
+		failed += spot_job_decide(&j, NULL, &tables, &beyond, &err) != BERTH_OK;
+		wrong += beyond != SPOT_ON_DEMAND || at == SPOT_ON_DEMAND;
+	}
+	tap_is_long(failed, 0, "60 jobs: all are decided");
+	tap_is_long(wrong, 0, "%d turns (%d while waiting, %d on spot, %d on demand): each just where it is said", known, of[SPOT_WAIT],
+	    of[SPOT_TAKE], of[SPOT_ON_DEMAND]);
+	tap_ok(of[SPOT_WAIT] > 2 && of[SPOT_TAKE] > 2 && of[SPOT_ON_DEMAND] > 2, "and there are some of each");
+	spot_tables_free(&tables);
+}
+
 /* Against sums over steps of a second. */
 static void
 test_outlook(void)
@@ -695,5 +733,6 @@ main(void)
 	test_market();
 	test_market_policy();
 	test_outlook();
+	test_turn();
 	return tap_done();
 }
