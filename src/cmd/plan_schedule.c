@@ -10,6 +10,7 @@
 #include "util/time.h"
 
 #define SCHEDULE_BUDGET_STEPS 40
+#define SCHEDULE_NEAR 0.005	/* of the cost, that the bound may be off before it is tried from elsewhere */
 #define SCHEDULE_SAID 24
 
 /* The finest steps among the series: all schedules count by them. */
@@ -162,18 +163,21 @@ schedule_parts(struct plan_series *ps, const struct schedule_problem *p, size_t 
 	return rc;
 }
 
+/* Is the plan within a part of its bound? */
 static bool
-schedule_proven(struct schedule *const *s, size_t n)
+schedule_near(struct schedule *const *s, size_t n)
 {
-	bool proven = true;
+	double cost = 0, lower = 0;
 
-	for (size_t i = 0; i < n; i++)
-		proven = proven && s[i]->optimal;
-	return proven;
+	for (size_t i = 0; i < n; i++) {
+		cost += s[i]->cost_usd;
+		lower += s[i]->lower_bound_usd;
+	}
+	return cost - lower <= SCHEDULE_NEAR * cost;
 }
 
 /*
- * All at once. Where that ends without a proof, plans of parts are another place to begin from; where the program is too large
+ * All at once. Where that ends far from its bound, plans of parts are another place to begin from; where the program is too large
  * they are the plan.
  */
 static enum berth_code
@@ -191,7 +195,7 @@ schedule_together(struct plan_series *ps, const struct schedule_problem *p, size
 	rc = schedule_solve_joint(p, n, budget, alone, NULL, a, out, err);
 	if (rc != BERTH_OK && rc != BERTH_EINFEASIBLE && rc != BERTH_EFAIL)
 		return rc;
-	if (rc != BERTH_OK || !schedule_proven(out, n)) {
+	if (rc != BERTH_OK || !schedule_near(out, n)) {
 		enum berth_code again = rc;
 
 		parts = schedule_parts(ps, p, n, budget, part, a, &why);

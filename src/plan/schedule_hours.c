@@ -8,6 +8,7 @@
 /* Hours of a stretch that are taken as one: kept in the work, so that they can be parted. */
 struct rules_hour {
 	uint64_t key;
+	uint32_t basis;
 	size_t step, path;
 };
 
@@ -64,20 +65,26 @@ hours_mix(uint64_t key, uint64_t v)
 	return key ^ key >> 29;
 }
 
-/* Hours with the same whole GPUs, of each and of all, are alike: between those what they cost hardly bends. */
+/*
+ * Hours with the same whole GPUs, of each and of all, are alike: between those what they cost hardly bends. Keys that are near
+ * are of hours that are, which often have one basis.
+ */
 static uint64_t
 hours_key(const struct rules *s, const double *cap, const struct rules_hour *h)
 {
-	uint64_t key = 1;
+	uint64_t key = 0, rest = 1;
 	double sum = 0;
 
 	for (size_t k = 0; k < s->n; k++) {
 		double v = hours_demand(s, cap, k, h);
 
 		sum += v;
-		key = hours_mix(key, (uint64_t)ceil(v));
+		if (k < 4)
+			key = key << 13 | (uint64_t)fmin(ceil(v), 8191);
+		else
+			rest = hours_mix(rest, (uint64_t)ceil(v));
 	}
-	return hours_mix(key, (uint64_t)ceil(sum));
+	return key << 12 | (hours_mix(rest, (uint64_t)ceil(sum)) & 0xfff);
 }
 
 static int
@@ -87,12 +94,20 @@ hours_cmp(const void *a, const void *b)
 
 	if (x->key != y->key)
 		return x->key < y->key ? -1 : 1;
+	if (x->basis != y->basis)
+		return x->basis < y->basis ? -1 : 1;
 	if (x->path != y->path)
 		return x->path < y->path ? -1 : 1;
 	return (x->step > y->step) - (x->step < y->step);
 }
 
-/* Atoms of the hours in v [n], those of one key at their mean; `each`: one by one. */
+static bool
+hours_alike(const struct rules_hour *x, const struct rules_hour *y)
+{
+	return x->key == y->key && x->basis == y->basis;
+}
+
+/* Atoms of the hours in v [n], those that are alike at their mean; `each`: one by one. */
 static void
 hours_atoms(const struct rules *s, size_t t, const double *cap, const struct rules_hour *v, size_t n, bool each, struct arena *a)
 {
@@ -101,7 +116,7 @@ hours_atoms(const struct rules *s, size_t t, const double *cap, const struct rul
 	size_t atoms = 0;
 
 	for (size_t h = 0; h < n; h++)
-		atoms += each || h == 0 || v[h].key != v[h - 1].key;
+		atoms += each || h == 0 || !hours_alike(&v[h], &v[h - 1]);
 	r->demand = arena_array(a, atoms * s->n + 1, sizeof(double));
 	r->weight = arena_array(a, atoms + 1, sizeof(double));
 	r->n_atoms = 0;
@@ -109,7 +124,7 @@ hours_atoms(const struct rules *s, size_t t, const double *cap, const struct rul
 		double w = hours_weight(s, v[h].path);
 		size_t at;
 
-		r->n_atoms += each || h == 0 || v[h].key != v[h - 1].key;
+		r->n_atoms += each || h == 0 || !hours_alike(&v[h], &v[h - 1]);
 		at = r->n_atoms - 1;
 		for (size_t k = 0; k < s->n; k++)
 			r->demand[at * s->n + k] += w * hours_demand(s, cap, k, &v[h]);
@@ -132,7 +147,7 @@ hours_list(const struct rules *s, size_t t, struct arena *a, size_t *n_out)
 
 	for (size_t p = 0; p < paths; p++)
 		for (int64_t step = from; step < to; step++)
-			v[n++] = (struct rules_hour){ 0, (size_t)step, p };
+			v[n++] = (struct rules_hour){ 0, 0, (size_t)step, p };
 	*n_out = n;
 	return v;
 }
@@ -184,8 +199,11 @@ hours_part(struct rules *s, size_t t, const double *cap)
 	hours_atoms(s, t, cap, v, n, true, a);
 	r->basis = arena_array(a, n + 1, sizeof(*r->basis));
 	usd = rules_at(s, t, s->best);
-	for (size_t h = 0; h < n; h++)
-		v[h].key = hours_mix(hours_key(s, cap, &v[h]), r->basis[h]);
+	for (size_t h = 0; h < n; h++) {
+		v[h].key = hours_key(s, cap, &v[h]);
+		v[h].basis = r->basis[h];
+	}
+	s->work += 20 * (double)n;
 	qsort(v, n, sizeof(*v), hours_cmp);
 	was.failed = was.failed || r->failed;
 	*r = was;
@@ -220,6 +238,6 @@ rules_at(struct rules *s, size_t t, const double *x)
 		if (x[j] != 0 && rules_runs(s, j, t))
 			s->now[s->offer[j].column] += x[j];
 	commit_recourse_at(&s->r[t], s->now, &s->at);
-	s->work += (double)s->r[t].n_atoms * (double)(s->n * (s->n + s->n_quotas));
+	s->work += 8 * (double)s->r[t].n_atoms * (double)(s->n * (s->n + s->n_quotas));
 	return s->at.usd * s->hours[t];
 }

@@ -4,8 +4,8 @@
 #include "plan/schedule_rules.h"
 #include "util/arena.h"
 
-#define RULES_WORK 4e9		/* cells of the tableau touched: some seconds */
-#define RULES_PARTS 5		/* times that hours taken as one are parted */
+#define RULES_WORK 3e9		/* cells of the tableau touched: some seconds */
+#define RULES_PARTS 3		/* times that hours taken as one are parted */
 #define RULES_CELLS_MAX 4e7
 
 bool
