@@ -50,7 +50,7 @@ lns_users(struct lns *s, size_t r)
 	for (int tries = 0; tries < 4 && n > 0; tries++) {
 		size_t j = w->at_offer[w->at_start[r] + rng_below(&w->rng, n)];
 
-		for (size_t i = w->head[j]; i != PLACE_NONE; i = w->next[i])
+		for (size_t i = w->head[j]; i != PLACE_NONE && s->n < s->want; i = w->next[i])
 			if (rng_below(&w->rng, 4) != 0)
 				lns_add(s, i);
 	}
@@ -69,7 +69,7 @@ lns_rivals(struct lns *s, size_t job)
 
 		if (v->cand == w->chosen[job])
 			continue;
-		for (size_t i = w->head[w->p->offer[v->cand]]; i != PLACE_NONE; i = w->next[i])
+		for (size_t i = w->head[w->p->offer[v->cand]]; i != PLACE_NONE && s->n < s->want; i = w->next[i])
 			if (rng_below(&w->rng, 5) != 0)
 				lns_add(s, i);
 		r = place_blocker(w, v->cand);
