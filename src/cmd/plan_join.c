@@ -556,6 +556,7 @@ plan_without(const struct plan_series *ps, const struct offer *drop, const struc
 				l.line.v[l.line.n - 1].ref = l.line.n - 1;
 				VEC_PUSH(a, &l.offer, ps->offers[i]);
 				VEC_PUSH(a, &l.name, ps->names[i]);
+				VEC_PUSH(a, &l.carries, ps->carries[i]);
 			}
 		if (!rest)
 			plan_reserved(out, o, &l);
@@ -563,6 +564,7 @@ plan_without(const struct plan_series *ps, const struct offer *drop, const struc
 	out->lines = l.line.v;
 	out->offers = l.offer.v;
 	out->names = l.name.v;
+	out->carries = l.carries.v;
 	out->n_lines = l.line.n;
 	plan_shares(o, out, a);
 	plan_quotas(out, 1, o, a);
