@@ -10,7 +10,8 @@
 #define PLACE_PASSES 4
 #define PLACE_IMPROVE ((size_t)100000)	/* steps of a local search, ... */
 #define PLACE_IMPROVE_JOB ((size_t)100)	/* ... and for each job */
-#define PLACE_FIRST 100U	/* steps of the bound before the first plan */
+#define PLACE_IMPROVE_PAIR ((size_t)2)	/* ... but no more than so often for each pair */
+#define PLACE_FIRST 200U	/* steps of the bound before the first plan */
 #define PLACE_FIRST_ROUNDS 8U	/* search of the first plan in rounds */
 #define PLACE_STEPS 10U		/* of the bound in a round ... */
 #define PLACE_FEW 2U		/* ... and when it hardly rises */
@@ -109,18 +110,45 @@ place_exact(struct place_work *w, const struct place_options *o, struct place_be
 	return true;
 }
 
+/* Steps of a local search. */
+static size_t
+place_improve_steps(const struct place_problem *p)
+{
+	size_t by_job = PLACE_IMPROVE_JOB * p->n_jobs, by_pair = PLACE_IMPROVE_PAIR * p->cand_start[p->n_jobs];
+
+	return PLACE_IMPROVE + (by_job < by_pair ? by_job : by_pair);
+}
+
+static void
+place_plan_by(struct place_work *w, struct place_best *b, enum place_order order, size_t steps)
+{
+	place_greedy(w, order);
+	place_improve(w, PLACE_PASSES, steps);
+	place_keep(w, b);
+}
+
+/* Where some stay out, which ones counts most: those worth most first, by their size, its root and not at all. */
+static void
+place_plans_by_worth(struct place_work *w, struct place_best *b, size_t steps)
+{
+	if (b->value <= b->cost)
+		return;
+	for (int half = 2; half >= 0; half--) {
+		w->power = (double)half / 2;
+		place_plan_by(w, b, PLACE_BY_WORTH, steps);
+	}
+}
+
 /* Plans from nothing at the present prices, with so many times the work of the first. */
 static void
 place_plans(struct place_work *w, struct place_best *b, unsigned round, size_t times)
 {
-	size_t steps = times * (PLACE_IMPROVE + PLACE_IMPROVE_JOB * w->p->n_jobs);
+	size_t steps = times * place_improve_steps(w->p);
 
-	place_greedy(w, round == 0 || rng_below(&w->rng, 2) == 0 ? PLACE_BY_SIZE : PLACE_BY_NOISE);
-	place_improve(w, PLACE_PASSES, steps);
-	place_keep(w, b);
-	place_greedy(w, PLACE_BY_REGRET);
-	place_improve(w, PLACE_PASSES, steps);
-	place_keep(w, b);
+	place_plan_by(w, b, round == 0 || rng_below(&w->rng, 2) == 0 ? PLACE_BY_SIZE : PLACE_BY_NOISE, steps);
+	place_plan_by(w, b, PLACE_BY_REGRET, steps);
+	if (round == 0)
+		place_plans_by_worth(w, b, steps);
 }
 
 /* The largest first, at the prices to start from: none, or the last plan's. What is alike stays apart by size alone. */
@@ -128,9 +156,8 @@ static void
 place_plan_by_size(struct place_work *w, struct place_best *b)
 {
 	place_cores(w);
-	place_greedy(w, PLACE_BY_SIZE);
-	place_improve(w, PLACE_PASSES, PLACE_IMPROVE + PLACE_IMPROVE_JOB * w->p->n_jobs);
-	place_keep(w, b);
+	place_plan_by(w, b, PLACE_BY_SIZE, place_improve_steps(w->p));
+	place_plans_by_worth(w, b, place_improve_steps(w->p));
 }
 
 /* The best plan so far stands in w again. */

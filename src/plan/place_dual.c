@@ -8,7 +8,9 @@
 #include "plan/place_impl.h"
 #include "util/arena.h"
 
-#define DUAL_RED 10		/* steps in vain before they shrink */
+#define DUAL_EARLY 200U		/* steps in which they shrink sooner: far from the best prices long ones mislead */
+#define DUAL_RED_EARLY 4U
+#define DUAL_RED 10U		/* steps in vain before they shrink */
 #define DUAL_SHORT 2e-3		/* shortest steps, ... */
 #define DUAL_RESTART 0.05	/* ... and those after them */
 
@@ -110,7 +112,9 @@ dual_core(struct place_work *w, size_t i)
 
 		if (n == room && w->lean[c].cost >= v[n - 1].reduced)
 			break;
-		r = place_reduced(w, k);
+		r = w->lean[c].cost + w->price[w->lean[c].slot];
+		if (p->more != NULL && (n < room || r < v[n - 1].reduced))
+			r = place_reduced(w, k);
 		if (n == room && r >= v[n - 1].reduced)
 			continue;
 		n += n < room;
@@ -150,8 +154,10 @@ dual_least(const struct place_work *w, size_t i, size_t *best_out)
 	*best_out = PLACE_NONE;
 	for (size_t c = p->cand_start[i]; c < w->lean_end[i] && w->lean[c].cost < least; c++) {
 		const struct place_lean *v = &w->lean[c];
-		double r = p->more == NULL ? v->cost + w->price[v->slot] : place_reduced(w, v->cand);
+		double r = v->cost + w->price[v->slot];
 
+		if (r < least && p->more != NULL)
+			r = place_reduced(w, v->cand);
 		if (r < least) {
 			least = r;
 			*best_out = v->cand;
@@ -234,7 +240,7 @@ dual_step(struct place_work *w, struct dual *d, double target)
 		d->red = 0;
 		if (along > 0)
 			d->f = fmin(2, d->f * 1.1);
-	} else if (++d->red >= DUAL_RED) {
+	} else if (++d->red >= (d->steps < DUAL_EARLY ? DUAL_RED_EARLY : DUAL_RED)) {
 		d->f *= 0.66;
 		d->red = 0;
 		if (d->f < DUAL_SHORT)

@@ -57,6 +57,7 @@ struct place_work {
 	double *size;		/* [n_jobs] most units of a limit that it takes */
 	double *key;		/* [n_jobs] */
 	size_t *order;		/* [n_jobs] */
+	double power;		/* of the size in the order by worth */
 	size_t steps;		/* left of those that a search may take */
 	struct rng rng;
 };
@@ -75,7 +76,7 @@ void place_clear(struct place_work *w);
 double place_value(const struct place_work *w);
 
 /* How the greedy orders the jobs. */
-enum place_order { PLACE_BY_REGRET, PLACE_BY_SIZE, PLACE_BY_NOISE };
+enum place_order { PLACE_BY_REGRET, PLACE_BY_SIZE, PLACE_BY_NOISE, PLACE_BY_WORTH };
 
 /* From nothing: jobs in order, each to its cheapest candidate at the shadow prices that still fits. */
 void place_greedy(struct place_work *w, enum place_order order);

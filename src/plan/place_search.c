@@ -120,6 +120,15 @@ place_sort_order(struct place_work *w, size_t from, size_t to, size_t *tmp)
 	memcpy(w->order + from, tmp + from, (to - from) * sizeof(*tmp));
 }
 
+/* What it saves to place the job, by the power of its size. */
+static double
+place_worth(const struct place_work *w, size_t i)
+{
+	double least = w->core_end[i] > w->core_start[i] ? w->core[w->core_start[i]].cost : w->p->penalty[i];
+
+	return (w->p->penalty[i] - least) / pow(fmax(1, w->size[i]), w->power);
+}
+
 void
 place_greedy(struct place_work *w, enum place_order order)
 {
@@ -130,6 +139,8 @@ place_greedy(struct place_work *w, enum place_order order)
 		w->key[i] = w->regret[i];
 		if (order == PLACE_BY_SIZE)
 			w->key[i] = w->size[i];
+		else if (order == PLACE_BY_WORTH)
+			w->key[i] = place_worth(w, i);
 		else if (order == PLACE_BY_NOISE)
 			w->key[i] = w->size[i] * (0.5 + rng_unit(&w->rng));
 	}
@@ -141,8 +152,10 @@ place_greedy(struct place_work *w, enum place_order order)
 
 		for (size_t c = p->cand_start[i]; c < w->lean_end[i] && w->lean[c].cost < least; c++) {
 			size_t k = w->lean[c].cand;
-			double r = place_reduced(w, k);
+			double r = w->lean[c].cost + w->price[w->lean[c].slot];
 
+			if (r < least && p->more != NULL)
+				r = place_reduced(w, k);
 			if (r < least && place_fits(w, k)) {
 				least = r;
 				best = k;
