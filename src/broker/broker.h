@@ -84,6 +84,7 @@ struct broker {
 	size_t n_accounts;
 	struct placing_limit *limits;
 	size_t n_limits;
+	const struct share_policy *shares;	/* NULL: none */
 	struct broker_sink *sinks;
 	size_t n_sinks;
 	struct broker_policy policy;

@@ -427,6 +427,8 @@ placing_run_with(struct store *store, const struct accel_table *accels, const st
 		rc = placing_facts_load(store, accels, o, a, &w.facts, err);
 	if (rc == BERTH_OK)
 		rc = placing_after_load(&w, store, err);
+	if (rc == BERTH_OK)
+		rc = placing_share_load(&w, store, err);
 	if (rc != BERTH_OK)
 		return rc;
 	placing_problem(&w);
@@ -440,6 +442,8 @@ placing_run_with(struct store *store, const struct accel_table *accels, const st
 		placing_tell(&w, i, &plan, left);
 		out->bound_usd -= plan.chosen[i] == PLACE_NONE ? w.p.penalty[i] : 0;
 	}
+	placing_share_tell(&w, &plan);
+	out->shares = o->shares == NULL ? NULL : arena_memdup(a, &w.shares, sizeof(w.shares));
 	out->jobs = w.jobs;
 	out->n_jobs = w.n_jobs;
 	out->total_usd = plan.cost;

@@ -28,6 +28,9 @@ struct placing_limit {		/* one quota; globs, "" any */
 	size_t n_accelerators;
 };
 
+struct share_policy;
+struct shares;
+
 struct placing_options {
 	int64_t now;
 	uint64_t seed;
@@ -38,6 +41,7 @@ struct placing_options {
 	unsigned rounds;
 	struct spot_tables *tables;		/* kept from run to run */
 	bool finish;				/* the last job done as early as can be, at the least cost for that */
+	const struct share_policy *shares;	/* NULL: among equals by the GPUs that users hold now */
 };
 
 /* One candidate of a job, cheapest first at the shadow prices: the order of failover. */
@@ -58,6 +62,18 @@ struct placing_change {
 	const char *text;		/* the whole as one sentence without its point */
 };
 
+/* Who went first among jobs of one priority that draw on the same limits. */
+struct placing_turn {
+	size_t rank;			/* 0 goes first; with shares */
+	double counted;			/* with shares: GPU-hours of its owner at its turn; else GPUs that its user would hold with it */
+	double weight;
+	bool urgent;			/* its deadline left no time to wait */
+	const char **gave_way_to;	/* [n_gave_way_to] jobs behind it in the queue that have a place, where it has none; at most 25 */
+	size_t n_gave_way_to;
+	const char **went_before;	/* [n_went_before] the other way round */
+	size_t n_went_before;
+};
+
 struct placing_job {
 	struct job job;
 	struct placing_try *tries;	/* [n_tries] chosen first, then the rest in order of failover, at most 25; n 0: not placed */
@@ -73,6 +89,7 @@ struct placing_job {
 	int64_t price_as_of;		/* of the chosen offer; 0: not said */
 	int64_t oldest_as_of;		/* of the offers that could be taken */
 	struct spot_outlook spot;	/* leave 0: the policy for spot under a deadline has no say */
+	struct placing_turn turn;
 	bool at_risk;			/* on demand must run now to keep the deadline, and none can be had */
 };
 
@@ -95,6 +112,7 @@ struct placing {
 	struct placing_bind *limits;	/* [n_limits] */
 	size_t n_limits, n_quotas;	/* the quotas first */
 	int64_t oldest_price, newest_price;	/* of all offers; 0: not said */
+	const struct shares *shares;		/* NULL: none in berth.yaml */
 };
 
 /*

@@ -5,6 +5,7 @@
 #include "broker/placing.h"
 #include "broker/placing_facts.h"
 #include "broker/placing_spot.h"
+#include "broker/shares.h"
 #include "plan/place_chain.h"
 #include "util/vec.h"
 
@@ -36,6 +37,8 @@ struct placing_work_space {
 	struct place_chain chain;
 	struct job *running;		/* [n_running] jobs that hold machines */
 	size_t n_running;
+	struct shares shares;		/* with o->shares */
+	struct share_rank *ranks;	/* [n_jobs] with o->shares */
 };
 
 /* A refused offer, and what the job would have there. */
@@ -90,9 +93,16 @@ BERTH_MUST_CHECK enum berth_code placing_after_load(struct placing_work_space *w
     struct berth_err *err);
 /* What moving the output of the job before costs on each offer: into the estimates [n_offers]. */
 void placing_after_add(const struct placing_work_space *w, size_t i, struct cost_estimate *e);
+/* Who has used how much, with o->shares. */
+BERTH_MUST_CHECK enum berth_code placing_share_load(struct placing_work_space *w, struct store *store, struct berth_err *err);
+/* The order by shares: w->ranks. start [n_jobs + 1] as in place_problem; of w->p all but n_jobs and penalty is set. */
+void placing_share_order(struct placing_work_space *w, const size_t *start);
+/* Who gave way to whom: into the turns, and at the end of the reasons. */
+void placing_share_tell(struct placing_work_space *w, const struct place_plan *plan);
 /*
  * Penalty of leaving a job out: above every cost of any job, and more for each higher level of priority; within a level up
- * to twice as much for who holds least. What has no candidate has none: it would only blur the sums.
+ * to twice as much for who holds least, and with shares one that fits when its turn comes outweighs all that do not.
+ * What has no candidate has none: it would only blur the sums.
  */
 double *placing_penalties(struct placing_work_space *w, const size_t *start);
 /* The distinct places of the offers, and what a GiB costs between each two: into w->chain. */

@@ -13,9 +13,9 @@
 #define PLACING_WEIGHTS 1e9	/* highest level over lowest: beyond it sums lose the cents */
 
 static int
-placing_cmp_int(const void *a, const void *b)
+placing_cmp_level(const void *a, const void *b)
 {
-	int x = *(const int *)a, y = *(const int *)b;
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
 	return (x > y) - (x < y);
 }
@@ -48,6 +48,15 @@ placing_holds(struct placing_work_space *w, const size_t *start)
 		holds[i] = *mine;
 	}
 	return holds;
+}
+
+/* What jobs outweigh one another by. With shares, those that fit when their turn comes stand over all others of their priority. */
+static int64_t
+placing_level(const struct placing_work_space *w, size_t i)
+{
+	int64_t level = w->jobs[i].job.spec.priority;
+
+	return w->ranks == NULL ? level : 2 * level + w->ranks[i].in;
 }
 
 /* The dearest that any job can become: its dearest candidate, and the farthest move of its input. */
@@ -89,16 +98,19 @@ placing_weights(const size_t *jobs, size_t n, double *weight)
 double *
 placing_penalties(struct placing_work_space *w, const size_t *start)
 {
-	double *holds = placing_holds(w, start), most = PLACING_PENALTY * placing_dearest(w, start);
+	double *holds, most = PLACING_PENALTY * placing_dearest(w, start);
 	double *penalty = arena_array(w->a, w->n_jobs, sizeof(*penalty));
 	double *weight = arena_array(w->a, w->n_jobs, sizeof(*weight));
 	size_t *jobs = arena_array(w->a, w->n_jobs, sizeof(*jobs)), n = 0, m = 0;
-	int *level = arena_array(w->a, w->n_jobs, sizeof(*level));
+	int64_t *level = arena_array(w->a, w->n_jobs, sizeof(*level));
 
+	if (w->o->shares != NULL)
+		placing_share_order(w, start);
+	holds = placing_holds(w, start);
 	for (size_t i = 0; i < w->n_jobs; i++)
 		if (start[i + 1] > start[i])
-			level[m++] = w->jobs[i].job.spec.priority;
-	qsort(level, m, sizeof(*level), placing_cmp_int);
+			level[m++] = placing_level(w, i);
+	qsort(level, m, sizeof(*level), placing_cmp_level);
 	for (size_t i = 0; i < m; i++) {
 		if (n == 0 || level[n - 1] != level[i])
 			level[n++] = level[i];
@@ -106,13 +118,21 @@ placing_penalties(struct placing_work_space *w, const size_t *start)
 	}
 	placing_weights(jobs, n, weight);
 	for (size_t i = 0; i < w->n_jobs; i++) {
-		size_t rank = 0;
+		struct placing_turn *t = &w->jobs[i].turn;
+		size_t l = 0;
 
+		t->counted = holds[i];
+		t->weight = 1;
+		if (w->ranks != NULL) {
+			t->rank = w->ranks[i].rank;
+			t->counted = w->ranks[i].counted;
+			t->weight = w->shares.owners[shares_owner(&w->shares, &w->jobs[i].job)].weight;
+		}
 		if (start[i + 1] == start[i])
 			continue;
-		while (level[rank] < w->jobs[i].job.spec.priority)
-			rank++;
-		penalty[i] = most * weight[rank] * (1 + 1 / (1 + holds[i]));
+		while (level[l] < placing_level(w, i))
+			l++;
+		penalty[i] = most * weight[l] * (1 + 1 / (1 + (w->ranks != NULL ? (double)t->rank : holds[i])));
 	}
 	return penalty;
 }

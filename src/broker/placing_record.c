@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "broker/placing_impl.h"
+#include "broker/shares.h"
 #include "model/record.h"
 #include "store/plan_rows.h"
 #include "util/arena.h"
@@ -53,6 +54,44 @@ placing_json_change(struct jsonw *w, const struct placing_change *c)
 	jsonw_time_or_null(w, "at", c->at);
 	jsonw_fixed(w, "expected_cost", c->usd, 6);
 	jsonw_str(w, "text", c->text);
+	jsonw_end_object(w);
+}
+
+static void
+placing_json_ids(struct jsonw *w, const char *key, const char *const *ids, size_t n)
+{
+	jsonw_begin_array(w, key);
+	for (size_t i = 0; i < n; i++)
+		jsonw_str(w, NULL, ids[i]);
+	jsonw_end_array(w);
+}
+
+/* Whose turn it was. Without shares in berth.yaml: the GPUs that its user would hold with it. */
+static void
+placing_json_turn(struct jsonw *w, const struct placing *p, const struct placing_job *j)
+{
+	const struct placing_turn *t = &j->turn;
+	size_t o = p->shares == NULL ? SIZE_MAX : shares_owner(p->shares, &j->job);
+
+	jsonw_begin_object(w, "fair_share");
+	if (o != SIZE_MAX) {
+		const struct share_owner *owner = &p->shares->owners[o];
+
+		jsonw_str(w, "owner", owner->name);
+		jsonw_fixed(w, "weight", owner->weight, 6);
+		jsonw_fixed(w, "share", shares_share(p->shares, o), 6);
+		jsonw_fixed(w, "used_gpu_hours", owner->used, 4);
+		jsonw_fixed(w, "used_share", shares_used(p->shares, o), 6);
+		jsonw_fixed(w, "coming_gpu_hours", owner->coming, 4);
+		jsonw_fixed(w, "counted_gpu_hours", t->counted, 4);
+		jsonw_int(w, "turn", (int64_t)t->rank + 1);
+		jsonw_bool(w, "urgent", t->urgent);
+	} else {
+		jsonw_str(w, "owner", j->job.spec.user);
+		jsonw_fixed(w, "would_hold_gpus", t->counted, 6);
+	}
+	placing_json_ids(w, "gave_way_to", t->gave_way_to, t->n_gave_way_to);
+	placing_json_ids(w, "went_before", t->went_before, t->n_went_before);
 	jsonw_end_object(w);
 }
 
@@ -114,6 +153,7 @@ placing_json_job(struct jsonw *w, const struct placing *p, const struct placing_
 			jsonw_fixed(w, "on_demand_above_hours", j->spot.turn_h, 6);
 		jsonw_end_object(w);
 	}
+	placing_json_turn(w, p, j);
 	jsonw_time_or_null(w, "price_as_of", j->price_as_of);
 	jsonw_time_or_null(w, "oldest_price", j->oldest_as_of);
 	jsonw_fixed(w, "gap", placing_gap(p), 6);
@@ -144,6 +184,7 @@ placing_json_plan(struct jsonw *w, const struct placing *p)
 		jsonw_end_object(w);
 	}
 	jsonw_end_array(w);
+	shares_json(w, p->shares);
 	jsonw_begin_object(w, "prices");
 	jsonw_int(w, "offers", (int64_t)p->n_offers);
 	jsonw_time_or_null(w, "oldest", p->oldest_price);

@@ -112,6 +112,29 @@ explain_plan(struct cmd_ctx *ctx, const char *what, struct berth_err *err)
 	return rc;
 }
 
+/* Whose turn it was, by fair_share of berth.yaml. */
+static enum berth_code
+explain_decision_share(struct cmd_ctx *ctx, const struct jsonr *root, struct berth_err *err)
+{
+	struct jsonr turn = jsonr_get(root, "fair_share");
+	const char *owner = "";
+	double weight = NAN, share = NAN, used = NAN, coming = NAN;
+	int64_t at = 0;
+	enum berth_code rc = BERTH_OK;
+
+	if (!json_is_object(turn.v) || !json_is_integer(jsonr_get(&turn, "turn").v))
+		return rc;
+	if ((rc = jsonr_str(&turn, "owner", &owner, err)) != BERTH_OK || (rc = jsonr_double(&turn, "weight", &weight, err)) != BERTH_OK ||
+	    (rc = jsonr_double(&turn, "share", &share, err)) != BERTH_OK ||
+	    (rc = jsonr_double(&turn, "used_gpu_hours", &used, err)) != BERTH_OK ||
+	    (rc = jsonr_double(&turn, "coming_gpu_hours", &coming, err)) != BERTH_OK ||
+	    (rc = jsonr_int(&turn, "turn", 1, INT64_MAX, &at, err)) != BERTH_OK)
+		return rc;
+	cmd_say_hung(ctx, 6, "    turn %lld by fair share: %s has a share of %.1f %% (weight %.6g), has used %.1f GPU-hours and holds "
+	    "machines for %.1f more", (long long)at, owner[0] == '\0' ? "who has no name" : owner, 100 * share, weight, used, coming);
+	return rc;
+}
+
 /* What would change it, how old the data are, and how far from the best the whole may be. */
 static enum berth_code
 explain_decision_more(struct cmd_ctx *ctx, const struct jsonr *root, struct berth_err *err)
@@ -178,7 +201,9 @@ explain_decision_say(struct cmd_ctx *ctx, const struct decision *d, struct berth
 			cmd_say(ctx, "    %6lld  %s: %s\n", (long long)json_integer_value(v), key,
 			    refuse_parse(key, &c) ? refuse_text(c) : "");
 		}
-		rc = explain_decision_more(ctx, &root, err);
+		rc = explain_decision_share(ctx, &root, err);
+		if (rc == BERTH_OK)
+			rc = explain_decision_more(ctx, &root, err);
 	}
 	json_decref(tree);
 	return rc;

@@ -1,6 +1,8 @@
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "broker/shares.h"
 #include "cmd/cmd.h"
 #include "cmd/jobshow.h"
 #include "store/job_rows.h"
@@ -8,7 +10,7 @@
 #include "util/json.h"
 
 struct jobs_opts {
-	bool all;
+	bool all, shares;
 	struct opt_list state;
 	const char *user, *project;
 	int64_t since, limit;
@@ -19,6 +21,7 @@ static const struct jobs_opts jobs_defaults = { .limit = 0 };
 #define OFF(field) offsetof(struct jobs_opts, field)
 static const struct opt_row jobs_rows[] = {
 	{ "all", 'a', OPT_FLAG, NULL, "also jobs that ended more than a day ago", OFF(all), 0, 0, NULL },
+	{ "shares", 0, OPT_FLAG, NULL, "who has used how much, by fair_share of berth.yaml, and whose turn it is", OFF(shares), 0, 0, NULL },
 	{ "state", 's', OPT_LIST, "STATE", "queued, placed, running, done, failed, cancelled", OFF(state), 0, 0, NULL },
 	{ "user", 'u', OPT_STRING, "TEXT", "of this user", OFF(user), 0, 0, NULL },
 	{ "project", 0, OPT_STRING, "TEXT", "of this project", OFF(project), 0, 0, NULL },
@@ -90,6 +93,103 @@ jobs_table(struct cmd_ctx *ctx, const struct job *jobs, size_t n, struct berth_e
 	return cmd_table_print(ctx, t, err);
 }
 
+/* Owners by whose turn it is: fewest GPU-hours for the weight first; those of weight 0 last. */
+static int
+jobs_cmp_owner(const void *a, const void *b)
+{
+	const struct share_owner *const *x = a, *const *y = b;
+	double lx = share_level(*x, 0), ly = share_level(*y, 0);
+
+	if (lx != ly)
+		return lx < ly ? -1 : 1;
+	return strcmp((*x)->name, (*y)->name);
+}
+
+/* As many places as berth.shares/1 has. */
+static double
+jobs_places(double v)
+{
+	return isfinite(v) ? round(v * 1e4) / 1e4 : NAN;
+}
+
+static enum berth_code
+jobs_shares_table(struct cmd_ctx *ctx, const struct shares *s, const size_t *waits, struct berth_err *err)
+{
+	static const struct table_col cols[] = {
+		{ "name", NULL, TABLE_TEXT, 0, TABLE_CUT },
+		{ "weight", NULL, TABLE_DOUBLE, 2, 0 },
+		{ "share", NULL, TABLE_SHARE, 0, 0 },
+		{ "used_gpu_hours", "USED GPU-H", TABLE_DOUBLE, 1, 0 },
+		{ "used_share", "OF ALL", TABLE_SHARE, 0, 0 },
+		{ "coming_gpu_hours", "COMING", TABLE_DOUBLE, 1, 0 },
+		{ "gpu_hours_per_weight", "PER WEIGHT", TABLE_DOUBLE, 1, 0 },
+		{ "jobs_waiting", "WAITING", TABLE_INT, 0, 0 },
+	};
+	struct table *t = table_new(ctx->arena, cols, sizeof(cols) / sizeof(cols[0]));
+	const struct share_owner **by = arena_array(ctx->arena, s->n, sizeof(*by));
+
+	for (size_t i = 0; i < s->n; i++)
+		by[i] = &s->owners[i];
+	if (s->n > 0)
+		qsort(by, s->n, sizeof(*by), jobs_cmp_owner);
+	for (size_t i = 0; i < s->n; i++) {
+		size_t o = (size_t)(by[i] - s->owners);
+		double level = share_level(by[i], 0);
+
+		table_row(t);
+		table_text(t, by[i]->name);
+		table_double(t, by[i]->weight);
+		table_double(t, shares_share(s, o));
+		table_double(t, jobs_places(by[i]->used));
+		table_double(t, shares_used(s, o));
+		table_double(t, jobs_places(by[i]->coming));
+		table_double(t, jobs_places(level));
+		table_int(t, (int64_t)waits[o]);
+	}
+	return cmd_table_print(ctx, t, err);
+}
+
+/* Who has used how much of the machines, as the next placement counts it. */
+static enum berth_code
+jobs_shares(struct cmd_ctx *ctx, struct berth_err *err)
+{
+	struct job_query queued = { .states = JOB_BIT(JOB_QUEUED) };
+	struct job_query held = { .states = JOB_BIT(JOB_PLACED) | JOB_BIT(JOB_RUNNING) };
+	const struct share_policy *policy = NULL;
+	const struct config *config;
+	const struct job **q;
+	struct job *jobs, *running;
+	struct shares s;
+	size_t n, n_running, *waits;
+	enum berth_code rc = cmd_config(ctx, &config, err);
+
+	if (rc == BERTH_OK)
+		rc = shares_read(config->root, ctx->arena, &policy, err);
+	if (rc == BERTH_OK && policy == NULL)
+		return err_set(err, BERTH_ENOTFOUND, "berth.yaml has no fair_share: say `fair_share: {half_life: 7d}` there, with "
+		    "weights if shares are not equal, see berth.yaml(5)");
+	if (rc == BERTH_OK)
+		rc = store_job_list(ctx->store, &queued, ctx->arena, &jobs, &n, err);
+	if (rc == BERTH_OK)
+		rc = store_job_list(ctx->store, &held, ctx->arena, &running, &n_running, err);
+	if (rc != BERTH_OK)
+		return rc;
+	q = arena_array(ctx->arena, n, sizeof(*q));
+	for (size_t i = 0; i < n; i++)
+		q[i] = &jobs[i];
+	rc = shares_load(ctx->store, policy, ctx->now, q, n, running, n_running, ctx->arena, &s, err);
+	if (rc != BERTH_OK)
+		return rc;
+	if (cmd_wants_json(ctx)) {
+		shares_json(cmd_json_begin(ctx, "berth.shares/1"), &s);
+		return cmd_json_end(ctx, err);
+	}
+	waits = arena_array(ctx->arena, s.n, sizeof(*waits));
+	for (size_t i = 0; i < n; i++)
+		waits[shares_owner(&s, q[i])]++;
+	return jobs_shares_table(ctx, &s, waits, err);
+}
+
 static enum berth_code
 jobs_run(struct cmd_ctx *ctx, struct berth_err *err)
 {
@@ -100,6 +200,8 @@ jobs_run(struct cmd_ctx *ctx, struct berth_err *err)
 	struct job *jobs;
 	struct jsonw *w;
 
+	if (o->shares)
+		return jobs_shares(ctx, err);
 	rc = jobs_states(&o->state, &q.states, err);
 	if (rc == BERTH_OK)
 		rc = store_job_list(ctx->store, &q, ctx->arena, &jobs, &n, err);

@@ -5,6 +5,7 @@
 
 #include "broker/broker.h"
 #include "broker/placing.h"
+#include "broker/shares.h"
 #include "cmd/cmd.h"
 #include "cmd/prices.h"
 #include "plan/explain.h"
@@ -169,6 +170,16 @@ place_say_limits(struct cmd_ctx *ctx, const struct placing *p)
 			    "them", p->limits[q].name, p->n_offers);
 }
 
+/* A weight that is meant for somebody whose name is spelt otherwise has no effect: that is to be seen. */
+static void
+place_say_shares(struct cmd_ctx *ctx, const struct placing *p)
+{
+	const char *near = NULL, *name = p->shares == NULL ? NULL : shares_misspelt(p->shares, ctx->arena, &near);
+
+	if (name != NULL)
+		cmd_note(ctx, "fair_share of berth.yaml gives a weight to '%s', who has no job: did you mean '%s'?", name, near);
+}
+
 static enum berth_code
 place_result(const struct placing *p, struct berth_err *err)
 {
@@ -208,6 +219,8 @@ place_run(struct cmd_ctx *ctx, struct berth_err *err)
 	if (rc == BERTH_OK)
 		rc = broker_limits_read(config->root, accels, ctx->arena, &limits, &o.n_limits, err);
 	if (rc == BERTH_OK)
+		rc = shares_read(config->root, ctx->arena, &o.shares, err);
+	if (rc == BERTH_OK)
 		rc = prices_ages(ctx, v->price_age_s, v->spot_age_s, &o.ages, err);
 	if (rc != BERTH_OK)
 		return rc;
@@ -230,6 +243,8 @@ place_run(struct cmd_ctx *ctx, struct berth_err *err)
 		place_say_stale(ctx, &p);
 	if (rc == BERTH_OK && p.n_jobs > 0)
 		place_say_limits(ctx, &p);
+	if (rc == BERTH_OK)
+		place_say_shares(ctx, &p);
 	if (rc == BERTH_OK && p.n_jobs == 0)
 		cmd_note(ctx, "the queue is empty: `berth submit FILE` puts a job into it");
 	return rc == BERTH_OK ? place_result(&p, err) : rc;

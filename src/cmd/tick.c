@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "broker/broker.h"
+#include "broker/shares.h"
 #include "cmd/brokerset.h"
 #include "cmd/cmd.h"
 #include "cmd/prices.h"
@@ -221,6 +222,8 @@ tick_dry(struct cmd_ctx *ctx, struct berth_err *err)
 
 		rc = broker_limits_read(config->root, accels, ctx->arena, &limits, &o.n_limits, err);
 		o.limits = limits;
+		if (rc == BERTH_OK)
+			rc = shares_read(config->root, ctx->arena, &o.shares, err);
 	}
 	if (rc == BERTH_OK && ctx->store != NULL)
 		rc = placing_run(ctx->store, accels, &o, NULL, 0, ctx->arena, &p, err);

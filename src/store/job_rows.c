@@ -272,3 +272,45 @@ store_attempt_list(struct store *s, const char *job_id, struct arena *a, struct 
 	}
 	return rc;
 }
+
+struct attempt_uses {
+	struct arena *a;
+	VEC(struct attempt_use) v;
+};
+
+static enum berth_code
+attempt_use_row(struct db_stmt *st, void *arg, struct berth_err *err)
+{
+	struct attempt_uses *l = arg;
+	struct attempt_use *u = VEC_ADD(l->a, &l->v);
+	struct offer o;
+	enum berth_code rc = unpack_offer(db_col_text(st, "offer", l->a), l->a, &o, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	u->job_id = db_col_text(st, "job_id", l->a);
+	u->user = db_col_text(st, "user_name", l->a);
+	u->project = db_col_text(st, "project", l->a);
+	u->from = db_col_i64(st, "started");
+	u->until = db_col_i64(st, "ended");
+	u->progress_start = db_col_real(st, "progress_start");
+	u->gpus = o.accelerator_count;
+	return BERTH_OK;
+}
+
+enum berth_code
+store_attempt_uses(struct store *s, int64_t since, int64_t now, struct arena *a, struct attempt_use **uses_out,
+    size_t *n_out, struct berth_err *err)
+{
+	struct attempt_uses l = { .a = a };
+	enum berth_code rc = store_each(s, attempt_use_row, &l, err, "SELECT t.job_id, t.started, "
+	    "COALESCE(t.ended, i.gone) AS ended, t.progress_start, i.offer, j.user_name, j.project "
+	    "FROM attempt t JOIN instance i ON i.id = t.instance_id JOIN job j ON j.id = t.job_id "
+	    "WHERE t.started < $1 AND COALESCE(t.ended, i.gone, $1) > $2 ORDER BY t.id", DB_ARGS(db_i64(now), db_i64(since)));
+
+	if (rc == BERTH_OK) {
+		*uses_out = l.v.v;
+		*n_out = l.v.n;
+	}
+	return rc;
+}

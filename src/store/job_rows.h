@@ -43,4 +43,15 @@ BERTH_MUST_CHECK enum berth_code store_attempt_update(struct store *s, const str
 BERTH_MUST_CHECK enum berth_code store_attempt_list(struct store *s, const char *job_id, struct arena *a,
     struct attempt **attempts_out, size_t *n_out, struct berth_err *err);
 
+/* Accelerators that an attempt held. */
+struct attempt_use {
+	const char *job_id, *user, *project;
+	int64_t from, until;		/* until 0: it holds them still */
+	double progress_start;
+	int gpus;
+};
+/* Attempts with a machine that began before `now` and held it after `since`, oldest first. */
+BERTH_MUST_CHECK enum berth_code store_attempt_uses(struct store *s, int64_t since, int64_t now, struct arena *a,
+    struct attempt_use **uses_out, size_t *n_out, struct berth_err *err);
+
 #endif
