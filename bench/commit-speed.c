@@ -176,7 +176,7 @@ main(int argc, char **argv)
 {
 	double *v = make_demand(argc > 1 ? strtoull(argv[1], NULL, 10) : 1);
 	double t0, t1, t2, theirs, objective = NAN;
-	struct commit_demand d = { v, PATHS, HOURS, NULL, 1 };
+	struct commit_demand d = { v, PATHS, HOURS, NULL, 1, false };
 	struct commit_line l[LINES];
 	struct arena *a = arena_new();
 	struct commit_curve c;

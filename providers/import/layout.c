@@ -21,6 +21,7 @@ static const struct layout_row layout_rows[IMPORT_FORMAT_COUNT] = {
 			[LAYOUT_PRICE] = "price_per_hour", [LAYOUT_CURRENCY] = "currency",
 			[LAYOUT_RATE] = "interruption_rate", [LAYOUT_AVAILABLE] = "available", [LAYOUT_AS_OF] = "as_of",
 			[LAYOUT_SOURCE] = "source", [LAYOUT_KIND] = "kind", [LAYOUT_STARTS] = "starts_at", [LAYOUT_ENDS] = "ends_at",
+			[LAYOUT_USAGE] = "usage_price_per_hour",
 		},
 		.needed = { LAYOUT_PROVIDER, LAYOUT_TYPE, LAYOUT_ACCELERATOR, LAYOUT_PURCHASE, LAYOUT_PRICE,
 			LAYOUT_FIELD_COUNT },

@@ -173,10 +173,15 @@ row_terms(const struct row *r, struct offer *o, struct berth_err *err)
 		return row_refuse(r, LAYOUT_TERM, err, "only reserved offers have a term");
 	if (!row_is_blank(payment) && !payment_parse(payment, &o->payment))
 		return row_refuse(r, LAYOUT_PAYMENT, err, "not none, partial or all");
-	if (row_is_blank(row_text(r, LAYOUT_UPFRONT)))
-		return BERTH_OK;
-	if (usd_parse(row_text(r, LAYOUT_UPFRONT), &o->upfront, NULL) != BERTH_OK || o->upfront.v < 0)
+	if (!row_is_blank(row_text(r, LAYOUT_UPFRONT)) &&
+	    (usd_parse(row_text(r, LAYOUT_UPFRONT), &o->upfront, NULL) != BERTH_OK || o->upfront.v < 0))
 		return row_refuse(r, LAYOUT_UPFRONT, err, "not an amount of money");
+	if (row_is_blank(row_text(r, LAYOUT_USAGE)))
+		return BERTH_OK;
+	if (usd_parse(row_text(r, LAYOUT_USAGE), &o->usage, NULL) != BERTH_OK || o->usage.v < 0 || o->usage.v > OFFER_PRICE_MAX)
+		return row_refuse(r, LAYOUT_USAGE, err, "not a price");
+	if (o->purchase != PURCHASE_RESERVED && o->usage.v > 0)
+		return row_refuse(r, LAYOUT_USAGE, err, "only reserved offers have a price of use besides");
 	return BERTH_OK;
 }
 
@@ -418,7 +423,7 @@ row_read(const struct layout *l, char **field, const struct import_opts *opts, s
 		return BERTH_OK;
 	if ((rc = row_names(&r, o, err)) != BERTH_OK || (rc = row_purchase(&r, o, err)) != BERTH_OK ||
 	    (rc = row_rest(&r, o, err)) != BERTH_OK ||
-	    (rc = row_price(&r, LAYOUT_PRICE, usd_known(o->upfront) && o->upfront.v > 0, &o->price, err)) != BERTH_OK)
+	    (rc = row_price(&r, LAYOUT_PRICE, (usd_known(o->upfront) && o->upfront.v > 0) || o->usage.v > 0, &o->price, err)) != BERTH_OK)
 		return rc;
 	out->n = 1;
 	if (row_cards_alone(&r)) {

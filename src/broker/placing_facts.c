@@ -270,6 +270,7 @@ placing_offers(const struct placing_rows *r, const struct accel_table *accels, s
 			if (left[c] == 0 || !placing_same_machine(&r->commitments[c].offer, po.offer))
 				continue;
 			paid.facts.paid = true;
+			paid.facts.paid_usage = usd_known(r->commitments[c].offer.usage) ? usd_to_double(r->commitments[c].offer.usage) : 0;
 			paid.machines = left[c];
 			left[c] = 0;
 			VEC_PUSH(a, &v, paid);

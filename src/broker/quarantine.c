@@ -80,7 +80,9 @@ quarantine_csv_row(struct buf *b, const struct offer *o)
 	buf_printf(b, "%s,", o->as_of != 0 ? time_fmt(t, o->as_of) : "");
 	quarantine_csv_field(b, o->source);
 	buf_printf(b, ",%s,%s,", offer_kind_name(o->kind), o->starts_at != 0 ? time_fmt(t, o->starts_at) : "");
-	buf_printf(b, "%s,%s\n", o->ends_at != 0 ? time_fmt(t, o->ends_at) : "", o->available != AVAIL_UNKNOWN ? availability_name(o->available) : "");
+	buf_printf(b, "%s,", o->ends_at != 0 ? time_fmt(t, o->ends_at) : "");
+	quarantine_csv_money(b, o->usage.v != 0 ? o->usage : USD_UNKNOWN);
+	buf_printf(b, "%s\n", o->available != AVAIL_UNKNOWN ? availability_name(o->available) : "");
 }
 
 static const char *
@@ -107,7 +109,7 @@ quarantine_write_csv(const char *path, const struct offer *offers, size_t n, str
 	buf_init(&b, QUARANTINE_FILE_MAX);
 	buf_add_str(&b, "provider,region,zone,instance_type,accelerator,accelerator_count,accelerator_memory_gib,vcpus,"
 	    "memory_gib,purchase,term_months,payment,upfront,price_per_hour,currency,interruption_rate,as_of,source,kind,"
-	    "starts_at,ends_at,available\n");
+	    "starts_at,ends_at,usage_price_per_hour,available\n");
 	for (size_t i = 0; i < n; i++)
 		quarantine_csv_row(&b, &offers[i]);
 	rc = buf_check(&b, path, err);

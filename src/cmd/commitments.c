@@ -42,11 +42,11 @@ const struct cmd cmd_commitments = {
 };
 
 enum commitments_col { C_PROVIDER, C_ACCELERATOR, C_COUNT, C_FROM, C_TO, C_NEEDED, C_GPUS = C_NEEDED, C_ACCOUNT, C_REGION, C_ZONE,
-	C_TYPE, C_MEMORY, C_TERM, C_PAYMENT, C_UPFRONT, C_PRICE, C_NOTE, C_COLUMNS };
+	C_TYPE, C_MEMORY, C_TERM, C_PAYMENT, C_UPFRONT, C_PRICE, C_USAGE, C_NOTE, C_COLUMNS };
 
 static const char *const commitments_names[C_COLUMNS] = { "provider", "accelerator", "count", "from", "to", "accelerator_count",
 	"account", "region", "zone", "instance_type", "accelerator_memory_gib", "term_months", "payment", "upfront", "price_per_hour",
-	"note" };
+	"usage_price_per_hour", "note" };
 
 struct commitments_file {
 	struct cmd_ctx *ctx;
@@ -161,6 +161,8 @@ commitments_row(const struct commitments_file *f, struct commitment *c, struct b
 	if (rc == BERTH_OK)
 		rc = commitments_money(f, C_PRICE, &o->price, err);
 	if (rc == BERTH_OK)
+		rc = commitments_money(f, C_USAGE, &o->usage, err);
+	if (rc == BERTH_OK)
 		rc = commitments_time(f, C_FROM, &c->from, err);
 	if (rc == BERTH_OK)
 		rc = commitments_time(f, C_TO, &c->to, err);
@@ -179,7 +181,8 @@ commitments_same(const struct commitment *x, const struct commitment *y)
 	return x->count == y->count && x->from == y->from && x->to == y->to && str_eq(x->note, y->note) &&
 	    str_eq(a->provider, b->provider) && str_eq(a->account, b->account) && str_eq(a->region, b->region) &&
 	    str_eq(a->zone, b->zone) && str_eq(a->instance_type, b->instance_type) && str_eq(a->accelerator, b->accelerator) &&
-	    a->accelerator_count == b->accelerator_count && a->price.v == b->price.v && a->upfront.v == b->upfront.v;
+	    a->accelerator_count == b->accelerator_count && a->price.v == b->price.v && a->upfront.v == b->upfront.v &&
+	    a->usage.v == b->usage.v;
 }
 
 static enum berth_code
@@ -195,6 +198,7 @@ commitments_print(struct cmd_ctx *ctx, const struct commitment *c, size_t n, str
 		{ "gpus", "GPUS", TABLE_INT, 0, 0 },
 		{ "term_months", "MONTHS", TABLE_INT, 0, TABLE_WIDE },
 		{ "price_per_hour", "$/H", TABLE_MONEY, 4, TABLE_WIDE },
+		{ "usage_price_per_hour", "USE $/H", TABLE_MONEY, 4, TABLE_WIDE },
 		{ "from", NULL, TABLE_TIME, 0, 0 },
 		{ "to", NULL, TABLE_TIME, 0, 0 },
 		{ "note", NULL, TABLE_TEXT, 0, TABLE_WIDE },
@@ -212,6 +216,7 @@ commitments_print(struct cmd_ctx *ctx, const struct commitment *c, size_t n, str
 		table_int(t, (int64_t)c[i].count * c[i].offer.accelerator_count);
 		table_int(t, c[i].offer.term_months);
 		table_money(t, c[i].offer.price);
+		table_money(t, c[i].offer.usage);
 		table_time(t, c[i].from);
 		table_time(t, c[i].to);
 		table_text(t, c[i].note);
@@ -243,6 +248,7 @@ commitments_json(struct cmd_ctx *ctx, const struct commitment *c, size_t n, stru
 		jsonw_str(w, "payment", payment_name(o->payment));
 		jsonw_money(w, "upfront", o->upfront);
 		jsonw_money(w, "price_per_hour", o->price);
+		jsonw_money(w, "usage_price_per_hour", o->usage);
 		jsonw_time(w, "from", c[i].from);
 		jsonw_time(w, "to", c[i].to);
 		jsonw_str(w, "source", c[i].source);

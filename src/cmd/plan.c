@@ -335,6 +335,7 @@ plan_make(struct cmd_ctx *ctx, int64_t at, const struct plan_then *then, struct 
 	const struct accel_table *accels;
 	struct forecast_set f = { 0 };
 	struct offer *offers;
+	struct offer_gap *gaps = NULL;
 	struct commitment *owned;
 	size_t n_offers, n_owned;
 	enum berth_code rc = plan_options(ctx, &m->o, err);
@@ -351,6 +352,8 @@ plan_make(struct cmd_ctx *ctx, int64_t at, const struct plan_then *then, struct 
 	plan_money_apply(&m->o);
 	m->o.was_stale = then == NULL || !then->has_stale ? NULL : &then->stale;
 	m->o.stale = &m->then.stale;
+	m->o.was_gone = then == NULL || !then->has_gone ? NULL : &then->gone;
+	m->o.gone = &m->then.gone;
 	if (rc == BERTH_OK)
 		rc = plan_demand_load(ctx, accels, &m->o, &f, &m->ps, &m->n, err);
 	m->left.n = f.n_left;
@@ -358,6 +361,9 @@ plan_make(struct cmd_ctx *ctx, int64_t at, const struct plan_then *then, struct 
 		plan_note_picked(ctx, &f, m);
 	if (rc == BERTH_OK)
 		rc = store_offer_list(ctx->store, at == 0 ? NULL : &q, ctx->arena, &offers, &n_offers, err);
+	if (rc == BERTH_OK && then == NULL)
+		rc = store_offer_gaps(ctx->store, ctx->now - PLAN_IDLE_S, ctx->arena, &gaps, &m->o.n_gaps, err);
+	m->o.gaps = gaps;
 	if (rc == BERTH_OK)
 		rc = store_commitment_list(ctx->store, 0, ctx->arena, &owned, &n_owned, err);
 	if (rc == BERTH_OK)

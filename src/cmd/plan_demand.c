@@ -230,7 +230,7 @@ plan_demand_forecast(struct cmd_ctx *ctx, struct plan_options *o, struct forecas
 {
 	struct cmd_ctx as = demand_ctx(ctx, o);
 	bool *wanted = demand_wanted(o, f, ps, n, ctx->arena), *done = arena_array(ctx->arena, f->n, sizeof(*done));
-	size_t leaves = demand_sums(o) ? f->tree.n_leaves : f->n;
+	size_t leaves = demand_sums(o) ? f->tree.n_leaves : f->n, *cut = arena_array(ctx->arena, f->n, sizeof(*cut));
 	enum berth_code rc = BERTH_OK;
 
 	o->roadmap = f->map.path;
@@ -245,6 +245,9 @@ plan_demand_forecast(struct cmd_ctx *ctx, struct plan_options *o, struct forecas
 		return rc;
 	if (demand_sums(o))
 		forecast_tree_reconcile(&as, f);
+	for (size_t i = 0; i < f->n && f->map.n > 0; i++)
+		if (wanted[i])
+			cut[i] = commit_winsorise(f->out[i].paths, f->out[i].n_paths, f->out[i].horizon, ctx->arena);
 	for (size_t i = 0; i < leaves && f->map.n > 0; i++)
 		if (wanted[i])
 			fc_events_apply(&f->out[i], f->uses[i], f->map.n, o->seed, NAN);
@@ -256,6 +259,8 @@ plan_demand_forecast(struct cmd_ctx *ctx, struct plan_options *o, struct forecas
 		ps[i].forecast = f->out[ps[i].node];
 		ps[i].events = f->map.n > 0 ? f->uses[ps[i].node] : NULL;
 		ps[i].n_events = f->map.n;
+		ps[i].uncut = f->map.n > 0;
+		ps[i].cut_paths = cut[ps[i].node];
 		ps[i].requested = o->requested;
 	}
 	return BERTH_OK;

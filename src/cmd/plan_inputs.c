@@ -66,6 +66,10 @@ plan_inputs_write(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n, c
 	for (size_t i = 0; i < then->stale.ids.n; i++)
 		jsonw_int(&w, NULL, then->stale.ids.v[i]);
 	jsonw_end_array(&w);
+	jsonw_begin_array(&w, "sold_out");
+	for (size_t i = 0; i < then->gone.ids.n; i++)
+		jsonw_int(&w, NULL, then->gone.ids.v[i]);
+	jsonw_end_array(&w);
 	jsonw_begin_array(&w, "also");
 	for (size_t i = 0; i < o->n_also; i++)
 		jsonw_str(&w, NULL, o->also[i]->name);
@@ -95,7 +99,7 @@ plan_then_read(struct cmd_ctx *ctx, struct jsonr *root, struct plan_then *then)
 	const char **series;
 	int64_t *at;
 	struct jsonr picked = jsonr_get(root, "picked"), ages = jsonr_get(root, "prices_as_of"), owned = jsonr_get(root, "owned"),
-	    stale = jsonr_get(root, "prices_too_old");
+	    stale = jsonr_get(root, "prices_too_old"), gone = jsonr_get(root, "sold_out");
 
 	*then = (struct plan_then){ .n_oldest = jsonr_len(&ages), .n_owned = jsonr_len(&owned) };
 	series = arena_array(ctx->arena, jsonr_len(&picked) + 1, sizeof(*series));
@@ -118,6 +122,10 @@ plan_then_read(struct cmd_ctx *ctx, struct jsonr *root, struct plan_then *then)
 	for (size_t i = 0; i < jsonr_len(&stale); i++)
 		VEC_PUSH(ctx->arena, &then->stale.ids, json_integer_value(jsonr_at(&stale, i).v));
 	plan_stale_sort(&then->stale);
+	then->has_gone = json_is_array(gone.v);
+	for (size_t i = 0; i < jsonr_len(&gone); i++)
+		VEC_PUSH(ctx->arena, &then->gone.ids, json_integer_value(jsonr_at(&gone, i).v));
+	plan_stale_sort(&then->gone);
 }
 
 /* The command line and the price ages that a plan was made with. */

@@ -19,6 +19,8 @@ struct plan_then {
 	size_t n_money;
 	struct plan_stale stale;	/* offers whose prices were too old */
 	bool has_stale;			/* read alone: it was kept */
+	struct plan_stale gone;		/* offers that were sold out for long */
+	bool has_gone;			/* as has_stale */
 };
 
 BERTH_MUST_CHECK enum berth_code plan_inputs_write(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n,

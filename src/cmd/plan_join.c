@@ -13,6 +13,7 @@
 #include "util/vec.h"
 
 #define PLAN_UNSERVED 10.0		/* demand that nothing serves, in on-demand prices */
+#define PLAN_OWNED_USE 0.999	/* of that: what is owned serves before nothing does, whatever its use costs */
 #define PLAN_NOISE 0.03		/* speeds closer to the rated one count as it: machines alike differ by so much */
 #define PLAN_OBTAIN 0.8			/* share of time in which spot can be had where nobody knows */
 #define PLAN_CHECKPOINT_S 120.0		/* to write one, for the useful share of spot */
@@ -58,7 +59,7 @@ plan_paths(struct plan_series *ps, struct arena *a)
 		for (size_t p = 0; p < f->n_paths; p++)
 			use[p * f->horizon + t] = f->paths[p * f->horizon + t] * scale;
 	}
-	ps->demand = (struct commit_demand){ use, f->n_paths, f->horizon, NULL, (double)f->step_s / 3600 };
+	ps->demand = (struct commit_demand){ use, f->n_paths, f->horizon, NULL, (double)f->step_s / 3600, ps->uncut };
 	ps->peaks = ps->demand;
 	ps->peaks.gpus = f->paths;
 }
@@ -123,7 +124,7 @@ plan_units(double carries, double *speed_out)
 	return units;
 }
 
-static int
+int
 plan_id_cmp(const void *a, const void *b)
 {
 	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -165,12 +166,12 @@ plan_check_offer(const struct plan_options *o, const struct accel_table *accels,
 		return REFUSE_NO_ACCOUNT;
 	if (x->purchase == PURCHASE_SPOT && (o->no_spot || o->spot_share <= 0))
 		return REFUSE_PURCHASE;
-	if (x->available == AVAIL_NO && x->purchase != PURCHASE_RESERVED)
+	if (plan_sold_out(o, x))
 		return REFUSE_UNAVAILABLE;
 	return plan_price_stale(o, x) ? REFUSE_PRICE_STALE : REFUSE_NOT;
 }
 
-/* USD of a machine-hour, with the upfront payment spread over the term: not rounded. */
+/* USD of a machine-hour whether it is used or not, with the upfront payment spread over the term: not rounded. */
 static double
 plan_hour(const struct offer *o)
 {
@@ -179,11 +180,18 @@ plan_hour(const struct offer *o)
 	return usd_to_double(o->price) + (term > 0 && usd_known(o->upfront) ? usd_to_double(o->upfront) / term : 0);
 }
 
+/* USD of an hour of use besides. */
+static double
+plan_use_hour(const struct offer *o)
+{
+	return o->purchase == PURCHASE_RESERVED && usd_known(o->usage) ? usd_to_double(o->usage) : 0;
+}
+
 /* USD for the work that one GPU of the series' accelerator does in an hour. */
 double
 plan_gpu_hour(const struct offer *o, double speed)
 {
-	return plan_hour(o) / (o->accelerator_count * speed);
+	return (plan_hour(o) + plan_use_hour(o)) / (o->accelerator_count * speed);
 }
 
 static const char *
@@ -230,6 +238,18 @@ plan_quota(const struct plan_options *o, const struct offer *x)
 	return least;
 }
 
+/* USD of a GPU-hour that nothing serves; INFINITY: nothing is on demand. */
+static double
+plan_unserved(const struct plan_series *ps)
+{
+	double on_demand = 0;
+
+	for (size_t i = 0; i < ps->n_market; i++)
+		if (ps->market[i]->purchase == PURCHASE_ON_DEMAND)
+			on_demand = fmax(on_demand, plan_gpu_hour(ps->market[i], ps->speed[i]));
+	return on_demand > 0 ? PLAN_UNSERVED * on_demand : INFINITY;
+}
+
 /* Owned commitments that hold for at least half of the horizon: their money is sunk. */
 static void
 plan_owned(const struct commitment *c, size_t n, const struct plan_options *o, const struct accel_table *accels,
@@ -251,6 +271,7 @@ plan_owned(const struct commitment *c, size_t n, const struct plan_options *o, c
 		if (x->accelerator_count < 1 || hi <= lo || carries <= 0)
 			continue;
 		line.gpus = plan_units(carries, &line.speed);
+		line.usage = fmin(plan_use_hour(x) / carries, PLAN_OWNED_USE * plan_unserved(ps));
 		ps->owned_name[ps->n_owned] = plan_name(x, l->a);
 		ps->owned_offer[ps->n_owned] = x;
 		ps->owned_count[ps->n_owned] = c[i].count;
@@ -317,23 +338,25 @@ plan_covers(const struct plan_options *o, const struct plan_lines *l, size_t i, 
 }
 
 /*
- * Reserved offers, cheapest per GPU first (offers are sorted): one that is dearer, whose machines are whole numbers of a
+ * Reserved offers, cheapest per GPU first (offers are sorted): one that is no cheaper, used or not, whose machines are whole numbers of a
  * cheaper one's and take no less of any quota, is never taken, among those whose share is limited together.
  */
 static void
 plan_reserved(const struct plan_series *ps, const struct plan_options *o, struct plan_lines *l)
 {
 	const struct offer *const *x = ps->market;
+	double unserved = plan_unserved(ps);
 
 	for (size_t i = 0; i < ps->n_market; i++) {
-		double carries = plan_carries(o, ps->speed[i], x[i]), fixed = plan_hour(x[i]) / carries;
-		struct commit_line line = { .kind = COMMIT_RESERVED, .fixed = fixed, .max_count = plan_quota(o, x[i]) };
+		double carries = plan_carries(o, ps->speed[i], x[i]), fixed = plan_hour(x[i]) / carries, use = plan_use_hour(x[i]) / carries;
+		struct commit_line line = { .kind = COMMIT_RESERVED, .fixed = fixed, .usage = use, .max_count = plan_quota(o, x[i]) };
 		bool covered = false;
 
-		if (x[i]->purchase != PURCHASE_RESERVED || carries <= 0)
+		if (x[i]->purchase != PURCHASE_RESERVED || carries <= 0 || use >= unserved)
 			continue;
 		for (size_t k = 0; k < l->line.n && !covered; k++)
 			covered = l->line.v[k].kind == COMMIT_RESERVED && l->line.v[k].fixed <= fixed * (1 + 1e-12) &&
+			    l->line.v[k].usage <= use * (1 + 1e-12) &&
 			    plan_group(o, l->offer.v[k]) == plan_group(o, x[i]) && plan_covers(o, l, k, x[i], carries) &&
 			    (o->starts_s == 0 || offer_term_hours(l->offer.v[k]) <= offer_term_hours(x[i]));
 		if (covered)
@@ -507,11 +530,8 @@ static void
 plan_lines_of(const struct commitment *owned, size_t n_owned, const struct accel_table *accels, const struct plan_options *o, struct plan_series *ps, struct arena *a)
 {
 	struct plan_lines l = { .a = a };
-	double most = 0, on_demand = 0;
+	double most = 0, unserved = plan_unserved(ps);
 
-	for (size_t i = 0; i < ps->n_market; i++)
-		if (ps->market[i]->purchase == PURCHASE_ON_DEMAND)
-			on_demand = fmax(on_demand, plan_gpu_hour(ps->market[i], ps->speed[i]));
 	plan_owned(owned, n_owned, o, accels, ps, &l);
 	plan_reserved(ps, o, &l);
 	ps->spot_gpus = (int64_t)floor(o->spot_share * ps->forecast.peak[FC_PEAK50]);
@@ -528,7 +548,7 @@ plan_lines_of(const struct commitment *owned, size_t n_owned, const struct accel
 		if (as_of > 0 && (ps->price_oldest == 0 || as_of < ps->price_oldest))
 			ps->price_oldest = as_of;
 	}
-	ps->problem = (struct commit_problem){ &ps->curve, ps->lines, ps->n_lines, PLAN_UNSERVED * (on_demand > 0 ? on_demand : fmax(most, 1e-6)), ps->peak,
+	ps->problem = (struct commit_problem){ &ps->curve, ps->lines, ps->n_lines, isinf(unserved) ? PLAN_UNSERVED * fmax(most, 1e-6) : unserved, ps->peak,
 		NAN, 0 };
 }
 
@@ -580,11 +600,13 @@ plan_filter(const struct accel_table *accels, const struct offer *offers, size_t
 	size_t n = 0;
 
 	memset(ps->refused, 0, sizeof(ps->refused));
-	ps->refused_term = 0;
+	ps->refused_term = ps->refused_use = 0;
 	for (size_t i = 0; i < n_offers; i++) {
 		enum refuse_code why = plan_check_offer(o, accels, ps, &offers[i]);
 
-		if (why == REFUSE_NOT && offers[i].purchase == PURCHASE_RESERVED &&
+		if (why == REFUSE_NOT && o->starts_s > 0 && plan_use_hour(&offers[i]) > 0)
+			ps->refused_use++;	/* a schedule counts what is reserved as paid, used or not */
+		else if (why == REFUSE_NOT && offers[i].purchase == PURCHASE_RESERVED &&
 		    offers[i].term_months > o->max_term_months)
 			ps->refused_term++;
 		else if (why == REFUSE_NOT)
@@ -593,6 +615,8 @@ plan_filter(const struct accel_table *accels, const struct offer *offers, size_t
 			ps->refused[why]++;
 		if (why == REFUSE_PRICE_STALE && o->stale != NULL)
 			VEC_PUSH(a, &o->stale->ids, offers[i].id);
+		if (why == REFUSE_UNAVAILABLE && o->gone != NULL)
+			VEC_PUSH(a, &o->gone->ids, offers[i].id);
 	}
 	return n;
 }
@@ -622,7 +646,7 @@ plan_build(const struct accel_table *accels, const struct commitment *owned, siz
 	enum berth_code rc;
 
 	plan_paths(ps, a);
-	rc = commit_curve_build(&ps->demand, a, &ps->curve, &ps->cut_paths, err);
+	rc = commit_curve_build(&ps->demand, a, &ps->curve, ps->uncut ? NULL : &ps->cut_paths, err);
 	if (rc == BERTH_OK)
 		rc = commit_peak(&ps->peaks, o->service_level, a, &ps->peak, &ps->peak_enough, err);
 	if (rc != BERTH_OK)

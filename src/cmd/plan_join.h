@@ -60,6 +60,10 @@ struct plan_options {
 	struct cost_ages ages;		/* of prices */
 	struct plan_stale *stale;	/* to note which were too old; NULL: not */
 	const struct plan_stale *was_stale;	/* of a replay: by rising id, whatever their date is now; NULL: by age */
+	const struct offer_gap *gaps;	/* [n_gaps] when providers had none of an offer, to now */
+	size_t n_gaps;
+	struct plan_stale *gone;	/* to note which were left out for that; NULL: not */
+	const struct plan_stale *was_gone;	/* of a replay, as was_stale */
 	const char *gpu;		/* accelerator of every series; NULL: by label or name */
 	const struct accel *const *also;	/* [n_also] others that can do the same work, at their speed */
 	size_t n_also;
@@ -108,6 +112,13 @@ struct plan_rival {
 	double cost_usd;	/* expected; NaN: there is no such plan */
 };
 
+/* The plan with the GPUs that stand idle in use first: what need not be bought then. */
+struct plan_reclaim {
+	int64_t gpus;		/* whole ones that stood idle; 0: none, or nothing can be said */
+	int64_t *fewer;		/* [n_lines] machines that are not bought; below 0: more of them, in place of others */
+	double saved_usd;	/* expected */
+};
+
 struct plan_series {
 	struct series series;
 	size_t node;			/* its place in the forecasts */
@@ -128,6 +139,7 @@ struct plan_series {
 	struct commit_demand peaks;	/* paths on the level of the peak */
 	struct commit_curve curve;
 	size_t cut_paths;
+	bool uncut;			/* they were cut before events were added: what is named is not absurd */
 	struct commit_line *lines;
 	const struct offer **offers;	/* [n_lines] */
 	const char **names;		/* [n_lines] */
@@ -141,6 +153,7 @@ struct plan_series {
 	struct commit_plan plan;
 	struct commit_risk risk;
 	struct plan_rival rival;
+	struct plan_reclaim reclaim;
 	struct commit_change change;	/* what would change the number of GPUs that are bought */
 	struct schedule_owned *owned;	/* [n_owned] of what is owned, as long as it holds */
 	const char **owned_name;	/* [n_owned] */
@@ -155,7 +168,7 @@ struct plan_series {
 	bool peak_enough;		/* the paths are enough to claim it */
 	int64_t price_oldest;		/* as_of of the oldest price used; 0: not said */
 	size_t refused[REFUSE_COUNT];	/* offers left out */
-	size_t refused_term;
+	size_t refused_term, refused_use;	/* ... for their term; for a price of use, beside --starts */
 	bool list_prices;		/* no account sells this accelerator: list prices were taken */
 	double idle_gpu_hours;		/* of this accelerator, of the last PLAN_IDLE_S: to be reclaimed before any is bought */
 	struct plan_rung *rung;		/* [n_rungs]; none without --ladder */
@@ -205,6 +218,11 @@ BERTH_MUST_CHECK enum berth_code plan_rival(struct plan_series *ps, const struct
 /* ... and says it, with how many offers each rule left out; the same as keys of berth.plan/1. */
 void plan_rival_explain(struct plan_series *ps, struct arena *a);
 void plan_rival_json(struct jsonw *w, const struct plan_series *ps);
+
+/* Finds ps->reclaim, with what other series leave of quotas and budget, and says it. Errors: as commit_solve_shares(). */
+BERTH_MUST_CHECK enum berth_code plan_reclaim(struct plan_series *ps, struct arena *a, struct berth_err *err);
+void plan_reclaim_explain(struct plan_series *ps, struct arena *a);
+void plan_reclaim_json(struct jsonw *w, const struct plan_series *ps);
 
 /* Can this series be planned by itself, whatever a budget says? BERTH_EINFEASIBLE names what binds. */
 BERTH_MUST_CHECK enum berth_code plan_feasible(struct plan_series *ps, struct arena *a, struct berth_err *err);
@@ -273,6 +291,14 @@ void plan_money_again(const struct jsonr *inputs, struct arena *a, struct plan_m
 
 /* By rising id. */
 void plan_stale_sort(struct plan_stale *s);
+int plan_id_cmp(const void *a, const void *b);
+
+/* Has its provider had none of it for as long as the plan looks ahead, at every reading (four weeks at most)? */
+bool plan_sold_out(const struct plan_options *o, const struct offer *x);
+/* Says which offers of the plan can not be had at the moment, and how many are left out as they never can. */
+void plan_sold_out_explain(struct plan_series *ps, const struct plan_options *o, struct arena *a);
+/* Two-part tariffs: from which use on each is worth it, and what is left out. */
+void plan_parts_explain(struct plan_series *ps, const struct plan_options *o, struct arena *a);
 
 /* Solves all series together under the one budget, then assesses and explains each. */
 BERTH_MUST_CHECK enum berth_code plan_solve_all(struct plan_series *ps, size_t n, const struct plan_options *o,

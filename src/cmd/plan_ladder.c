@@ -38,7 +38,7 @@ ladder_hours(const struct commit_demand *d, size_t from, size_t to, double cap, 
 	for (size_t k = 0; k < d->n_paths; k++)
 		for (size_t t = 0; t < n; t++)
 			gpus[k * n + t] = fmin(d->gpus[k * d->n_steps + from + t], cap);
-	return (struct commit_demand){ gpus, d->n_paths, n, d->weight, d->step_hours };
+	return (struct commit_demand){ gpus, d->n_paths, n, d->weight, d->step_hours, d->uncut };
 }
 
 static enum berth_code

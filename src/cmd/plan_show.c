@@ -45,11 +45,13 @@ plan_json_buys(struct jsonw *w, const struct plan_series *ps)
 		plan_json_gpus(w, u->gpus);
 		jsonw_money(w, "upfront", o->upfront);
 		jsonw_money(w, "price_per_hour", o->price);
-		jsonw_fixed(w, "effective_price_per_gpu_hour", ps->lines[i].fixed, 6);
+		jsonw_money(w, "usage_price_per_hour", o->usage);
+		jsonw_fixed(w, "effective_price_per_gpu_hour", ps->lines[i].fixed + ps->lines[i].usage, 6);
 		jsonw_fixed(w, "break_even_hours", u->break_even * offer_term_hours(o), 1);
 		jsonw_fixed(w, "break_even_utilisation", u->break_even, 6);
 		jsonw_fixed(w, "utilisation", u->utilisation, 6);
 		jsonw_fixed(w, "bound", u->bound_usd, 6);
+		jsonw_fixed(w, "expected_cost", u->cost_usd, 6);
 		jsonw_end_object(w);
 	}
 	jsonw_end_array(w);
@@ -210,10 +212,7 @@ plan_json_series(struct jsonw *w, const struct plan_series *ps, const struct pla
 		plan_json_ladder(w, ps);
 	if (ps->schedule != NULL)
 		plan_schedule_json(w, ps, o);
-	jsonw_begin_object(w, "reclaim");
-	jsonw_fixed(w, "gpu_hours", ps->idle_gpu_hours, 3);
-	jsonw_fixed(w, "gpus", ps->idle_gpu_hours / (PLAN_IDLE_S / 3600), 3);
-	jsonw_end_object(w);
+	plan_reclaim_json(w, ps);
 	if (ps->n_events > 0)
 		roadmap_json_uses(w, ps->events, ps->n_events);
 	jsonw_begin_array(w, "because");

@@ -166,9 +166,7 @@ plan_assumed(struct plan_series *ps, const struct plan_options *o, struct arena 
 	    time_fmt_date((char[TIME_FMT_SIZE]){ 0 }, f->history_to)));
 	plan_add(e, a, arena_printf(a, "peak at service level %.6g: %.0f GPUs%s", o->service_level, ceil(ps->peak),
 	    ps->peak_enough ? "" : " (too few sample paths to claim it with 95 % confidence: see --paths)"));
-	if (ps->idle_gpu_hours > 0)
-		plan_add(e, a, arena_printf(a, "reclaim first: %.1f GPUs of this kind stood idle on average over the last four weeks (%.0f "
-		    "GPU-hours); `berth series --waste` names them", ps->idle_gpu_hours / (PLAN_IDLE_S / 3600), ps->idle_gpu_hours));
+	plan_reclaim_explain(ps, a);
 	if (ps->list_prices)
 		plan_add(e, a, "no account of berth.yaml sells this accelerator: list prices were taken");
 	if (isinf(ps->plan.capacity_gpus))
@@ -315,7 +313,12 @@ plan_solve_all(struct plan_series *ps, size_t n, const struct plan_options *o, s
 		rc = plan_rival(&ps[i], o, a, err);
 		if (rc != BERTH_OK)
 			break;
+		rc = plan_reclaim(&ps[i], a, err);
+		if (rc != BERTH_OK)
+			break;
 		plan_rival_explain(&ps[i], a);
+		plan_parts_explain(&ps[i], o, a);
+		plan_sold_out_explain(&ps[i], o, a);
 		plan_turns(&ps[i], a);
 		plan_ends(&ps[i], o, a);
 		plan_schedule_explain(&ps[i], o, a);

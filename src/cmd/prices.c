@@ -160,6 +160,7 @@ prices_offer_keys(struct jsonw *w, const struct offer *o)
 	jsonw_str(w, "kind", offer_kind_name(o->kind));
 	jsonw_time_or_null(w, "starts_at", o->starts_at);
 	jsonw_time_or_null(w, "ends_at", o->ends_at);
+	jsonw_money(w, "usage_price_per_hour", o->purchase == PURCHASE_RESERVED ? o->usage : USD_UNKNOWN);
 }
 
 const char *
@@ -262,6 +263,7 @@ prices_table(struct cmd_ctx *ctx, const struct offer *v, size_t n, struct berth_
 		{ "payment", NULL, TABLE_TEXT, 0, TABLE_WIDE },
 		{ "upfront", "UPFRONT $", TABLE_MONEY, 0, TABLE_WIDE },
 		{ "price_per_hour", "$/H", TABLE_MONEY, 4, 0 },
+		{ "usage_price_per_hour", "USE $/H", TABLE_MONEY, 4, TABLE_WIDE },
 		{ "price_per_gpu_hour", "$/GPU-H", TABLE_MONEY, 4, 0 },
 		{ "currency", NULL, TABLE_TEXT, 0, TABLE_WIDE },
 		{ "available", "FREE", TABLE_TEXT, 0, TABLE_WIDE },
@@ -298,6 +300,7 @@ prices_table(struct cmd_ctx *ctx, const struct offer *v, size_t n, struct berth_
 		table_text(t, reserved ? payment_name(o->payment) : "");
 		table_money(t, reserved ? o->upfront : USD_UNKNOWN);
 		table_money(t, prices_shown(ctx, o));
+		table_money(t, reserved && (o->usage.v != 0 || ctx->format == CMD_CSV) ? o->usage : USD_UNKNOWN);
 		table_money(t, offer_effective_gpu_hour(o));
 		table_text(t, o->currency);
 		table_text(t, o->available == AVAIL_UNKNOWN ? "" : availability_name(o->available));

@@ -248,7 +248,8 @@ prices_diff_compare(struct cmd_ctx *ctx, struct prices_diff *d, const struct off
 		}
 		met[*at] = true;
 		d->compared++;
-		if (was[*at].price.v != is[i].price.v || was[*at].upfront.v != is[i].upfront.v)
+		if (was[*at].price.v != is[i].price.v || was[*at].upfront.v != is[i].upfront.v ||
+		    was[*at].usage.v != is[i].usage.v)
 			VEC_PUSH(ctx->arena, &d->changes, (struct prices_change_of){ PRICES_MOVED, &was[*at], &is[i] });
 	}
 	for (size_t i = 0; i < n_was; i++)

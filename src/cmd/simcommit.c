@@ -73,7 +73,7 @@ struct simcommit_world {
 static enum berth_code
 simcommit_plan(const struct fc_result *f, double reserved, struct arena *a, double *gpus_out, struct berth_err *err)
 {
-	const struct commit_demand d = { f->paths, f->n_paths, f->horizon, NULL, (double)f->step_s / 3600 };
+	const struct commit_demand d = { f->paths, f->n_paths, f->horizon, NULL, (double)f->step_s / 3600, false };
 	const struct commit_line lines[] = {
 		{ COMMIT_RESERVED, 0, reserved, 0, 1, 0, COMMIT_NO_LIMIT, 0 }, { COMMIT_ON_DEMAND, 1, 0, 1, 1, 0, COMMIT_NO_LIMIT, 0 },
 	};

@@ -92,11 +92,13 @@ offer_doubt_price(struct offer *o)
 	hour = offer_effective_hour(o);
 	if (usd_known(o->upfront) && o->upfront.v < 0)
 		why = "an upfront payment below 0 is no price";
+	else if (usd_known(o->usage) && o->usage.v < 0)
+		why = "a price of use below 0 is no price";
 	else if (o->price.v > OFFER_PRICE_MAX || (usd_known(hour) && hour.v > OFFER_PRICE_MAX))
 		why = "a price over 100,000 USD an hour is not believed";
 	else if (o->price.v < 0)
 		why = "a price below 0 is no price";
-	else if (o->price.v == 0 && !(usd_known(o->upfront) && o->upfront.v > 0))
+	else if (o->price.v == 0 && !(usd_known(o->upfront) && o->upfront.v > 0) && !(usd_known(o->usage) && o->usage.v > 0))
 		why = "a price of 0 is no price";
 	else
 		return NULL;
@@ -123,7 +125,9 @@ offer_effective_hour(const struct offer *o)
 	if (o->upfront.v != 0 && (o->purchase != PURCHASE_RESERVED || term_s <= 0 ||
 	    usd_mul_ratio(o->upfront, 3600, term_s, &spread, NULL) != BERTH_OK))
 		return USD_UNKNOWN;
-	return usd_add(o->price, spread, &sum, NULL) == BERTH_OK ? sum : USD_UNKNOWN;
+	if (!usd_known(o->usage) || usd_add(o->price, o->usage, &sum, NULL) != BERTH_OK)
+		return USD_UNKNOWN;
+	return usd_add(sum, spread, &sum, NULL) == BERTH_OK ? sum : USD_UNKNOWN;
 }
 
 struct usd_micro

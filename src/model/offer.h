@@ -57,6 +57,7 @@ struct offer {
 	enum payment payment;
 	struct usd_micro upfront;	/* whole machine, whole term; 0 if none */
 	struct usd_micro price;		/* per machine-hour, whole machine, on top of upfront */
+	struct usd_micro usage;		/* reserved: ... and for each machine-hour that it is used, on top of both; else 0 */
 	char currency[4];		/* "USD", or the ISO code of a price that is not comparable */
 	enum availability available;
 	double interruption_rate;	/* spot: expected interruptions per running hour */
@@ -76,14 +77,14 @@ const char *availability_name(enum availability a);	/* "unknown" "no" "yes" */
 
 #define OFFER_PRICE_MAX INT64_C(100000000000)	/* micro-USD: 100,000 USD an hour is not believed */
 /*
- * A price that is no price (0 without an upfront payment, below 0 in either part, or not believed: by the hour or with the
+ * A price that is no price (0 without any other, below 0 in a part, or not believed: by the hour or with the
  * upfront payment spread over the term) becomes unknown; the words for it, or NULL where all is well.
  */
 const char *offer_doubt_price(struct offer *o);
 
 /* Hours of a term: 730 an average month; of a block its own. */
 double offer_term_hours(const struct offer *o);
-/* Price of one machine-hour with the upfront spread over the term; USD_UNKNOWN if either is unknown or not in USD. */
+/* Price of one machine-hour that is used, with the upfront spread over the term; USD_UNKNOWN if a part is unknown or not in USD. */
 struct usd_micro offer_effective_hour(const struct offer *o);
 /* The same for one accelerator. */
 struct usd_micro offer_effective_gpu_hour(const struct offer *o);

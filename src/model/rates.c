@@ -101,14 +101,16 @@ void
 rates_convert(const struct rates *rates, struct offer *o, struct arena *a)
 {
 	const struct rate *r = str_eq(o->currency, "USD") ? NULL : rates_find(rates, o->currency);
-	struct usd_micro price = o->price, upfront = o->upfront;
+	struct usd_micro price = o->price, upfront = o->upfront, usage = o->usage;
 	char when[TIME_FMT_SIZE] = "";
 
 	if (r == NULL || (usd_known(price) && usd_mul_ratio(price, r->num, r->den, &price, NULL) != BERTH_OK) ||
-	    (usd_known(upfront) && usd_mul_ratio(upfront, r->num, r->den, &upfront, NULL) != BERTH_OK))
+	    (usd_known(upfront) && usd_mul_ratio(upfront, r->num, r->den, &upfront, NULL) != BERTH_OK) ||
+	    (usd_known(usage) && usd_mul_ratio(usage, r->num, r->den, &usage, NULL) != BERTH_OK))
 		return;
 	o->price = price;
 	o->upfront = upfront;
+	o->usage = usage;
 	if (r->as_of != 0)
 		(void)time_fmt(when, r->as_of);
 	o->source = arena_printf(a, "%s%s%s at %s%s%.10s", o->source, o->source[0] != '\0' ? ", " : "", o->currency, r->words,

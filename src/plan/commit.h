@@ -61,6 +61,7 @@ struct commit_demand {
 	size_t n_paths, n_steps;
 	const double *weight;	/* [n_paths] > 0; NULL: equal */
 	double step_hours;	/* > 0 */
+	bool uncut;		/* no path is absurd, however high: that was seen to before what is known to come was added */
 };
 
 /* The merged demand: use[l] is the share of time in which GPU number l + 1 is busy; falls with l. Exact for any demand,
@@ -124,11 +125,14 @@ struct commit_risk {
 
 /*
  * Builds the curve. A path whose peak is absurd (over 50 times the 90 % quantile of the peaks, of 5 paths or more)
- * is cut to the highest peak of the others: *cut_out counts such paths (may be NULL).
+ * is cut to the highest peak of the others, unless the demand is uncut: *cut_out counts such paths (may be NULL).
  * Errors: BERTH_EINVAL for an empty demand, a NaN, infinite or negative value, or a peak over 2^20 GPUs.
  */
 BERTH_MUST_CHECK enum berth_code commit_curve_build(const struct commit_demand *d, struct arena *a,
     struct commit_curve *curve_out, size_t *cut_out, struct berth_err *err);
+
+/* Cuts absurd paths [n_paths][n_steps] where they lie, by the same rule; how many there were. Values finite and >= 0. */
+size_t commit_winsorise(double *gpus, size_t n_paths, size_t n_steps, struct arena *a);
 
 /* The same from a merged demand: value [n] GPUs with weight [n] > 0 (shares of time, any scale) over hours. */
 BERTH_MUST_CHECK enum berth_code commit_curve_merged(const double *value, const double *weight, size_t n, double hours,
@@ -187,7 +191,7 @@ BERTH_MUST_CHECK enum berth_code commit_assess(const struct commit_problem *p, c
     const struct commit_plan *plan, const struct commit_demand *d, struct arena *a, struct commit_risk *risk_out,
     struct berth_err *err);
 
-/* Where a plan turns: reserved prices, or all demand, times factor bring another number of bought GPUs. NaN: not in reach. */
+/* Where a plan turns: reserved prices (in both parts), or all demand, times factor bring another number of bought GPUs. NaN: not in reach. */
 struct commit_turn {
 	double factor, gpus;
 };

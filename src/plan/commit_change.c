@@ -29,8 +29,10 @@ change_lines(const struct commit_problem *p, double price, struct arena *a)
 
 	for (size_t i = 0; i < p->n_lines; i++) {
 		line[i] = p->lines[i];
-		if (line[i].kind == COMMIT_RESERVED)
+		if (line[i].kind == COMMIT_RESERVED) {
 			line[i].fixed *= price;
+			line[i].usage = fmin(line[i].usage * price, p->unserved * (1 - 1e-9));
+		}
 	}
 	return line;
 }
@@ -58,7 +60,8 @@ change_demand(const struct commit_demand *d, double scale, size_t fold, struct a
 
 			gpus[k * steps + t / fold] += scale * d->gpus[k * d->n_steps + t] / (double)of;
 		}
-	return (struct commit_demand){ gpus, d->n_paths, steps, d->weight, d->step_hours * (double)d->n_steps / (double)steps };
+	return (struct commit_demand){ gpus, d->n_paths, steps, d->weight, d->step_hours * (double)d->n_steps / (double)steps,
+		d->uncut };
 }
 
 /* The same of all members of a joint plan, on the means of several steps where there are many. */

@@ -57,7 +57,7 @@ commit_cap(const struct commit_demand *d, struct arena *a, size_t *cut_out)
 	for (size_t p = 0; p < d->n_paths; p++)
 		peak[p] = commit_path_peak(d, p);
 	qsort(peak, d->n_paths, sizeof(*peak), commit_cmp_double);
-	bound = d->n_paths < COMMIT_ABSURD_PATHS ? INFINITY :
+	bound = d->n_paths < COMMIT_ABSURD_PATHS || d->uncut ? INFINITY :
 	    COMMIT_ABSURD * peak[(size_t)ceil(0.9 * (double)d->n_paths) - 1];
 	if (bound == 0)		/* nearly every path is empty: the others are all there is */
 		bound = INFINITY;
@@ -70,6 +70,21 @@ commit_cap(const struct commit_demand *d, struct arena *a, size_t *cut_out)
 	if (cut_out != NULL)
 		*cut_out = cut;
 	return cap;
+}
+
+size_t
+commit_winsorise(double *gpus, size_t n_paths, size_t n_steps, struct arena *a)
+{
+	const struct commit_demand d = { .gpus = gpus, .n_paths = n_paths, .n_steps = n_steps };
+	double cap;
+	size_t cut = 0;
+
+	if (n_paths == 0 || n_steps == 0)
+		return 0;
+	cap = commit_cap(&d, a, &cut);
+	for (size_t i = 0; cut > 0 && i < n_paths * n_steps; i++)
+		gpus[i] = fmin(gpus[i], cap);
+	return cut;
 }
 
 /* Adds weight w of demand v to the sums that commit_finish() turns into use[]. */

@@ -188,7 +188,7 @@ cost_check_terms(const struct job_spec *s, const struct offer *o, const struct c
 		return REFUSE_PRICE_UNKNOWN;
 	if (cost_price_stale(o, &lim->ages, lim->now))
 		return REFUSE_PRICE_STALE;
-	if (usd_known(s->max_price) && o->price.v > s->max_price.v && !f->paid)
+	if (usd_known(s->max_price) && (f->paid ? f->paid_usage > usd_to_double(s->max_price) : o->price.v > s->max_price.v))
 		return REFUSE_MAX_PRICE;
 	return REFUSE_NOT;
 }
@@ -352,7 +352,7 @@ cost_variant(const struct cost_job *j, size_t v, const struct offer *o, const st
 {
 	const struct job_spec *s = &j->job->spec;
 	const struct job_variant *var = &s->variants[v];
-	double price = f->paid ? 0 : usd_to_double(o->price);
+	double price = f->paid ? f->paid_usage : usd_to_double(o->price);
 
 	memset(e, 0, sizeof(*e));
 	e->variant = v;

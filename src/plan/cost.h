@@ -64,7 +64,8 @@ struct cost_facts {
 	int64_t blocked_until;		/* 0: not */
 	int64_t none_until;		/* the provider said that it has none: believed until then; 0: not */
 	bool probe_failed;		/* on hold as a probe rejected the last machine */
-	bool paid;			/* an owned commitment covers it: marginal price 0 */
+	bool paid;			/* an owned commitment covers it: marginal price is that of use, 0 for most */
+	double paid_usage;		/* ... USD a machine-hour */
 	double egress_usd_per_gib;	/* data to and from the job's home; NaN: cost_egress_rate() */
 };
 

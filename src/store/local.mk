@@ -34,7 +34,8 @@ MIGRATIONS = \
 	src/store/migrations/0008_forecast.sql \
 	src/store/migrations/0009_fleet.sql \
 	src/store/migrations/0010_gang.sql \
-	src/store/migrations/0011_offer_none.sql
+	src/store/migrations/0011_offer_none.sql \
+	src/store/migrations/0012_offer_usage.sql
 EXTRA_DIST += $(MIGRATIONS) src/store/embed.awk
 CLEANFILES += src/store/migrations.c
 src/store/migrations.c: $(MIGRATIONS) src/store/embed.awk

@@ -72,7 +72,8 @@ offer_same_real(double x, double y)
 static bool
 offer_unchanged(const struct offer *x, const struct offer *y)
 {
-	return x->price.v == y->price.v && x->upfront.v == y->upfront.v && x->available == y->available &&
+	return x->price.v == y->price.v && x->upfront.v == y->upfront.v && x->usage.v == y->usage.v &&
+	    x->available == y->available &&
 	    x->accelerator_known == y->accelerator_known &&
 	    offer_same_real(x->accelerator_memory_gib, y->accelerator_memory_gib) &&
 	    offer_same_real(x->vcpus, y->vcpus) && offer_same_real(x->memory_gib, y->memory_gib) &&
@@ -81,8 +82,8 @@ offer_unchanged(const struct offer *x, const struct offer *y)
 
 #define OFFER_COLUMNS "list_id, provider, account, region, zone, instance_type, accelerator, accelerator_known, " \
 	"accelerator_count, accelerator_memory_gib, vcpus, memory_gib, purchase, term_months, payment, upfront, price, " \
-	"currency, available, interruption_rate, as_of, source, from_t, run, kind, starts_at, ends_at"
-#define OFFER_COLUMNS_N 27
+	"currency, available, interruption_rate, as_of, source, from_t, run, kind, starts_at, ends_at, usage_price"
+#define OFFER_COLUMNS_N 28
 
 /* One row, in the order of OFFER_COLUMNS. */
 static void
@@ -98,7 +99,7 @@ offer_fill(void *arg, size_t i, struct db_val *v)
 		db_text(payment_name(o->payment)), db_usd(o->upfront), db_usd(o->price), db_text(o->currency),
 		db_text(availability_name(o->available)), db_real(o->interruption_rate), db_id(o->as_of),
 		db_text(offer_source(w, o)), db_i64(w->now), db_id(w->s->run_id), db_text(offer_kind_name(o->kind)),
-		db_i64(o->starts_at), db_i64(o->ends_at),
+		db_i64(o->starts_at), db_i64(o->ends_at), db_usd(o->usage),
 	};
 
 	memcpy(v, row, sizeof(row));

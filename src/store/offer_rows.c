@@ -140,6 +140,7 @@ offer_read(struct db_stmt *st, struct offer_reader *r, struct offer *o, struct b
 		.payment = r->payment,
 		.upfront = db_col_usd(st, "upfront"),
 		.price = db_col_usd(st, "price"),
+		.usage = db_col_usd(st, "usage_price"),
 		.available = r->available,
 		.interruption_rate = db_col_real(st, "interruption_rate"),
 		.measured = (double)NAN,

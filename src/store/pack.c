@@ -44,6 +44,8 @@ pack_offer(const struct offer *o, struct arena *a, const char **text_out, struct
 	jsonw_str(&w, "payment", payment_name(o->payment));
 	jsonw_money(&w, "upfront", o->upfront);
 	jsonw_money(&w, "price", o->price);
+	if (o->usage.v != 0)
+		jsonw_money(&w, "usage", o->usage);
 	jsonw_str(&w, "currency", o->currency);
 	jsonw_str(&w, "available", availability_name(o->available));
 	jsonw_double(&w, "interruption_rate", o->interruption_rate);
@@ -168,6 +170,8 @@ unpack_offer(const char *text, struct arena *a, struct offer *o_out, struct bert
 	unpack_word(&u, "payment", payment_parse(unpack_str(&u, "payment"), &o.payment));
 	o.upfront = unpack_usd(&u, "upfront");
 	o.price = unpack_usd(&u, "price");
+	if (jsonr_get(&u.at, "usage").v != NULL)	/* rare */
+		o.usage = unpack_usd(&u, "usage");
 	currency = unpack_str(&u, "currency");
 	memcpy(o.currency, currency, strlen(currency) < sizeof(o.currency) ? strlen(currency) : 0);
 	o.available = availability_of(unpack_str(&u, "available"));

@@ -17,7 +17,7 @@ import sys
 import tempfile
 from datetime import datetime, timedelta, timezone
 
-FEATURES = ("ladder", "events", "reclaim", "classes", "owned", "spot", "peak", "quota", "share", "budget", "two")
+FEATURES = ("ladder", "events", "reclaim", "classes", "owned", "spot", "peak", "quota", "share", "budget", "two", "parts")
 OWN = "H100-SXM5-80GB"
 OTHERS = ("A100-SXM4-80GB", "B200-180GB", "L4", "H200-SXM-141GB")
 MONTH_H = 730
@@ -138,7 +138,7 @@ class World:
 		self.offers.append({"provider": provider, "region": "r1", "instance_type": "%s%d" % (accel[:4].lower(), count),
 			"accelerator": accel, "accelerator_count": n, "vcpus": n * self.rng.choice((12, 20, 24)), "purchase": purchase,
 			"term_months": term or "", "payment": payment, "upfront": "%.2f" % upfront if upfront else "",
-			"price_per_hour": "%.4f" % price, "currency": "USD"})
+			"price_per_hour": "%.4f" % price, "usage_price_per_hour": "", "currency": "USD"})
 
 	def make_offers(self):
 		r = self.rng
@@ -230,6 +230,20 @@ class World:
 	def add_two(self):
 		pass
 
+	def add_parts(self):
+		"""Most of what is reserved asks for its use too, and less for the rest."""
+		r = self.rng
+		for o in self.offers:
+			if o["purchase"] != "reserved" or r.random() < 0.3:
+				continue
+			hour = float(o["price_per_hour"]) + float(o["upfront"] or 0) / (o["term_months"] * MONTH_H)
+			left = r.uniform(0.15, 0.85)
+			o["price_per_hour"] = "%.4f" % (float(o["price_per_hour"]) * left)
+			o["upfront"] = "%.2f" % (float(o["upfront"]) * left) if o["upfront"] else ""
+			o["usage_price_per_hour"] = "%.4f" % (hour * (1 - left) * r.uniform(0.9, 1.5))
+		for o in self.owned:
+			o["usage_price_per_hour"] = "%.4f" % (o["accelerator_count"] * r.choice((0, 0.3, 1.1, 2.9)))
+
 	def command(self, events=True):
 		two = "two" in self.features
 		# a short horizon where the program of several series has all hours of all paths
@@ -299,7 +313,7 @@ class Line:
 		if kind == "reserved":
 			hour += float(row["upfront"] or 0) / (int(row["term_months"]) * MONTH_H)
 		self.hour = hour
-		self.usage = hour / self.gpus if kind in ("on_demand", "spot") else 0
+		self.usage = (hour if kind in ("on_demand", "spot") else float(row.get("usage_price_per_hour") or 0)) / self.gpus
 		self.max = self.cap = math.inf
 
 	def weight(self, limit):
@@ -559,8 +573,12 @@ class Trial:
 				expect(near(b["bound"], b["count"] * l.hour * model.hours), "%s machines at %s bind %s", b["count"], l.hour, b["bound"])
 				expect(near(b["gpus"], b["count"] * l.gpus, room=1e-3), "%s machines of %s GPUs are %s", b["count"], l.gpus, b["gpus"])
 				od = min(x.usage for x in model.lines[s] if x.kind == "on_demand")
-				expect(near(b["break_even_utilisation"], l.hour / l.gpus / od, room=2e-6), "break-even %s, not %s",
-				    b["break_even_utilisation"], l.hour / l.gpus / od)
+				even = l.hour / l.gpus / (od - l.usage) if od > l.usage else None
+				expect((b["break_even_utilisation"] is None) == (even is None) and near(b["break_even_utilisation"] or 0, even or 0,
+				    room=2e-6), "break-even %s, not %s", b["break_even_utilisation"], even)
+				used = b["utilisation"] * b["gpus"] * model.hours * l.usage
+				expect(near(b["expected_cost"], b["bound"] + used, room=1e-3 + 2e-6 * b["gpus"] * model.hours * l.usage), "%s of use beside "
+				    "%s are %s", used, b["bound"], b["expected_cost"])
 		return out
 
 	def checks(self, told, demand):
@@ -604,15 +622,18 @@ class Trial:
 		"""What is owned first, the rest at the cheapest price there is on demand."""
 		usd = 0
 		for s in self.world.series:
-			owned = sum(l.gpus * l.count for l in model.lines[s] if l.kind == "owned")
 			use = levels(model.demand[s][0])
-			usd += min(l.usage for l in model.lines[s] if l.kind == "on_demand") * model.hours * sum(w * max(0, k - owned)
-			    for k, w in use)
+			price = min(l.usage for l in model.lines[s] if l.kind == "on_demand")
+			at = 0
+			for l in sorted((l for l in model.lines[s] if l.kind == "owned" and l.usage < price), key=lambda l: l.usage):
+				usd += l.usage * model.hours * sum(w * min(max(0, k - at), l.gpus * l.count) for k, w in use)
+				at += l.gpus * l.count
+			usd += price * model.hours * sum(w * max(0, k - at) for k, w in use)
 		return usd
 
 	def sums(self, told, model):
 		for t in told["series"]:
-			parts = sum(b["bound"] for b in t["buys"]) + sum(r["expected_cost"] for r in t["rest"])
+			parts = sum(b["expected_cost"] for b in t["buys"]) + sum(r["expected_cost"] for r in t["rest"])
 			s = t["name"]
 			served = sum(b["utilisation"] * b["gpus"] for b in t["buys"]) + sum(r["share"] for r in t["rest"]) * t["mean"]
 			lost = max(0, t["mean"] - served)

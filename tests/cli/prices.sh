@@ -14,7 +14,7 @@ expect_exit 0
 expect_is_json berth.offers/1
 keys=$(awk -f "$TOP_SRCDIR/tests/cli/json.awk" "$out" | sed -n 's/^\$\.offers\[0\]\.\([a-z_]*\).*/\1/p' | tr '\n' ' ')
 want="provider region zone instance_type accelerator accelerator_count accelerator_memory_gib vcpus memory_gib purchase \
-term_months upfront price_per_hour price_per_gpu_hour currency available interruption_rate measured as_of source kind starts_at ends_at "
+term_months upfront price_per_hour price_per_gpu_hour currency available interruption_rate measured as_of source kind starts_at ends_at usage_price_per_hour "
 [ "$keys" = "$want" ]
 ok $? "keys of an offer, in order ($keys)"
 

@@ -71,6 +71,10 @@ run forecast H100 --horizon 4w --no-events -o json
 expect_json '$.series[0].events[0].name' ''
 run prices import "$BERTH_DATA/offers.csv"
 run plan H100 --horizon 8w --list-prices -o json
+expect_exit 3
+expect_err_has 'quota main \(90 GPUs\) is too small'
+printf 'roadmap: map.yaml\n' >.config/berth/berth.yaml
+run plan H100 --horizon 8w --list-prices -o json
 expect_exit 0
 with=$(json '$.series[0].peak')
 expect_json '$.series[0].events[0].name' project

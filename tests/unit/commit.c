@@ -35,7 +35,7 @@ make_world(struct world *w, bool whole)
 	memset(w, 0, sizeof(*w));
 	for (size_t i = 0; i < 2 * HOURS; i++)
 		w->gpus[i] = draw(4) == 0 ? 0 : whole ? draw(9) : draw(900) / 100.0;
-	w->d = (struct commit_demand){ w->gpus, 2, HOURS, NULL, 1 };
+	w->d = (struct commit_demand){ w->gpus, 2, HOURS, NULL, 1, false };
 	w->n = 1 + draw(MAX_LINES - 1);
 	for (size_t i = 0; i < w->n; i++) {
 		struct commit_line *l = &w->line[i];
@@ -316,7 +316,7 @@ static void
 solve(const double *gpus, size_t n, const struct commit_line *line, size_t n_lines, struct arena *a,
     struct commit_plan *plan)
 {
-	struct commit_demand d = { gpus, 1, n, NULL, 1 };
+	struct commit_demand d = { gpus, 1, n, NULL, 1, false };
 	struct commit_curve c;
 	struct berth_err err = { 0 };
 
@@ -354,7 +354,7 @@ test_edges(struct arena *a)
 		{ COMMIT_RESERVED, 0, 0.6, 0, 1, 0, COMMIT_NO_LIMIT, 0 },
 		{ COMMIT_ON_DEMAND, 1, 0, 1, 1, 0, COMMIT_NO_LIMIT, 0 },
 	};
-	struct commit_demand d = { bad, 1, 2, NULL, 1 };
+	struct commit_demand d = { bad, 1, 2, NULL, 1, false };
 	struct commit_curve c;
 	struct commit_plan plan;
 	struct berth_err err;
@@ -375,7 +375,7 @@ test_edges(struct arena *a)
 	tap_is_long(plan.use[0].count, 0, "dearer than on demand: never bought");
 	tap_code(commit_curve_build(&d, a, &c, NULL, &err), BERTH_EINVAL, &err);
 	line[0].fixed = -0.1;
-	struct commit_demand ok = { flat, 1, 3, NULL, 1 };
+	struct commit_demand ok = { flat, 1, 3, NULL, 1, false };
 	tap_code(commit_curve_build(&ok, a, &c, NULL, &err), BERTH_OK, &err);
 	struct commit_problem p = { &c, line, 2, 100, NAN, NAN, 0 };
 	tap_code(commit_solve(&p, a, &plan, &err), BERTH_EINVAL, &err);
@@ -412,7 +412,7 @@ static void
 test_paths(struct arena *a)
 {
 	double gpus[60 * 4];
-	struct commit_demand d = { gpus, 60, 4, NULL, 1 };
+	struct commit_demand d = { gpus, 60, 4, NULL, 1, false };
 	struct commit_curve c, plain;
 	struct berth_err err = { 0 };
 	double peak;
@@ -442,7 +442,7 @@ static void
 test_risk(struct arena *a)
 {
 	double gpus[10 * 2];
-	struct commit_demand d = { gpus, 10, 2, NULL, 1 };
+	struct commit_demand d = { gpus, 10, 2, NULL, 1, false };
 	struct commit_line line[2] = {
 		{ COMMIT_RESERVED, 0, 0.55, 0, 1, 0, COMMIT_NO_LIMIT, 0 },
 		{ COMMIT_ON_DEMAND, 1, 0, 1, 1, 0, COMMIT_NO_LIMIT, 0 },

@@ -96,7 +96,7 @@ make_world(struct world *w, unsigned k, struct arena *a)
 			for (size_t t = 0; t < STEPS; t++)
 				w->gpus[m][p * STEPS + t] = floor(7 + 5 * sin((double)t / 4 + (double)m * 2) + 4 * rng_unit(&r)) +
 				    (k % 3 == 2 && w->n > 1 ? 0.25 * (double)rng_below(&r, 4) : 0);
-		w->d[m] = (struct commit_demand){ w->gpus[m], PATHS, STEPS, w->weight, 1 };
+		w->d[m] = (struct commit_demand){ w->gpus[m], PATHS, STEPS, w->weight, 1, false };
 		if (commit_curve_build(&w->d[m], a, &w->curve[m], NULL, &err) != BERTH_OK)
 			return false;
 		make_lines(w, m, &r, k % 3 == 1, k % 4 == 0);

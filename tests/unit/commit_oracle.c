@@ -238,7 +238,7 @@ solve_by(const struct world *w, bool glpk, const char *dir, int64_t *count, doub
 static bool
 ours(const struct world *w, struct arena *a, struct commit_plan *plan, int64_t *count)
 {
-	struct commit_demand d = { w->gpus, 1, HOURS, NULL, 1 };
+	struct commit_demand d = { w->gpus, 1, HOURS, NULL, 1, false };
 	struct commit_curve c;
 	struct berth_err err = { 0 };
 

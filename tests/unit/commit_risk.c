@@ -22,7 +22,7 @@ struct world {
 static void
 make(struct world *w, struct rng *r)
 {
-	w->d = (struct commit_demand){ w->gpus, 4 + rng_below(r, PATHS - 3), STEPS, NULL, 2 };
+	w->d = (struct commit_demand){ w->gpus, 4 + rng_below(r, PATHS - 3), STEPS, NULL, 2, false };
 	for (size_t i = 0; i < w->d.n_paths; i++) {
 		double base = 2 + 8 * rng_unit(r);
 
@@ -49,7 +49,7 @@ bill(const struct world *w, size_t path, const int n[2], double price, double sc
 	for (size_t t = 0; t < STEPS; t++) {
 		double v = scale * w->gpus[path * STEPS + t], a = fmin(v, s0), b = fmin(v - a, s1);
 
-		usd += price * (w->fixed[0] * s0 + w->fixed[1] * s1) + w->usage[1] * b + (v - a - b);
+		usd += price * (w->fixed[0] * s0 + w->fixed[1] * s1) + fmin(1, price * w->usage[1]) * b + (v - a - b);
 	}
 	return 2 * usd;
 }

@@ -141,7 +141,7 @@ solve(struct plan_case *c, struct arena *a)
 			wrong(c, 0, "a limit is passed", "");
 		return;
 	}
-	struct commit_demand d = { c->demand, c->n_paths, c->n_steps, NULL, 1 };
+	struct commit_demand d = { c->demand, c->n_paths, c->n_steps, NULL, 1, false };
 	struct commit_curve curve;
 
 	c->rc = commit_curve_build(&d, a, &curve, NULL, &c->err);

@@ -47,7 +47,7 @@ make_world(struct world *w, struct rng *r, int64_t size, bool limits, bool parts
 	w->term[2] = 60;
 	w->owned[0] = (struct schedule_owned){ -3, 10 + (int64_t)rng_below(r, 8), 2, 1, w->owned_weight };
 	w->owned[1] = (struct schedule_owned){ 7, INT64_MAX, 1, 2, w->owned_weight };
-	w->d = (struct commit_demand){ w->gpus, PATHS, STEPS, w->weight, 1 };
+	w->d = (struct commit_demand){ w->gpus, PATHS, STEPS, w->weight, 1, false };
 	w->p = (struct schedule_problem){ &w->d, w->line, LINES, w->term, w->owned, 2, 4, 10, limits ? 11 : NAN, 0, budget, NULL };
 }
 
