@@ -90,6 +90,7 @@ struct placing_job {
 	int64_t oldest_as_of;		/* of the offers that could be taken */
 	struct spot_outlook spot;	/* leave 0: the policy for spot under a deadline has no say */
 	struct placing_turn turn;
+	const char *astray;		/* that nobody knows where its data lie, with what may be meant; NULL */
 	bool at_risk;			/* on demand must run now to keep the deadline, and none can be had */
 };
 

@@ -106,6 +106,28 @@ placing_detail_terms(const struct placing_work_space *w, const struct placing_jo
 	    near == NULL ? "" : near, near == NULL ? "" : "?");
 }
 
+/* Data in a region that no offer has and no table knows are moved at the price between regions: that is to be seen. */
+static const char *
+placing_astray(const struct placing_work_space *w, const struct job_spec *s)
+{
+	const char **names = arena_array(w->a, w->facts.n_offers + 1, sizeof(*names)), *near;
+
+	if (s->data_gib <= 0 || s->data_region[0] == '\0' || latency_known(s->data_region) || w->facts.n_offers == 0)
+		return NULL;
+	for (size_t j = 0; j < w->facts.n_offers; j++) {
+		const struct offer *o = w->facts.offers[j].offer;
+
+		names[j] = arena_printf(w->a, "%s/%s", o->provider, o->region);
+		if (str_ieq(names[j], s->data_region) || str_ieq(o->region, s->data_region))
+			return NULL;
+	}
+	near = str_suggest(s->data_region, names);
+	if (near == NULL && (near = latency_suggest(s->data_region)) != NULL && strchr(s->data_region, '/') != NULL)
+		near = arena_printf(w->a, "%.*s/%s", (int)strcspn(s->data_region, "/"), s->data_region, near);
+	return arena_printf(w->a, "nobody knows where its data lie, in '%.60s': moving them is priced as from another region%s%s%s",
+	    s->data_region, near == NULL ? "" : "; did you mean ", near == NULL ? "" : near, near == NULL ? "" : "?");
+}
+
 static const char *
 placing_detail(const struct placing_work_space *w, size_t i)
 {
@@ -329,7 +351,10 @@ placing_explain(struct placing_work_space *w, size_t i, const struct place_plan 
 		pj->spot = w->spot[i].outlook;
 		e.spot = arena_printf(w->a, "%s; %s", e.spot, placing_outlook(&pj->spot, w->a));
 	}
+	pj->astray = placing_astray(w, &pj->job.spec);
 	pj->reason = explain_place(&e, w->a);
+	if (pj->astray != NULL)
+		pj->reason = arena_printf(w->a, "%s; %s", pj->reason, pj->astray);
 	pj->unit = e.unit;
 }
 

@@ -170,6 +170,17 @@ place_say_limits(struct cmd_ctx *ctx, const struct placing *p)
 			    "them", p->limits[q].name, p->n_offers);
 }
 
+/* The first of the jobs whose data lie where nobody knows. */
+static void
+place_say_astray(struct cmd_ctx *ctx, const struct placing *p)
+{
+	for (size_t i = 0; i < p->n_jobs; i++)
+		if (p->jobs[i].astray != NULL) {
+			cmd_note(ctx, "job %s: %s", p->jobs[i].job.id, p->jobs[i].astray);
+			return;
+		}
+}
+
 /* A weight that is meant for somebody whose name is spelt otherwise has no effect: that is to be seen. */
 static void
 place_say_shares(struct cmd_ctx *ctx, const struct placing *p)
@@ -245,6 +256,8 @@ place_run(struct cmd_ctx *ctx, struct berth_err *err)
 		place_say_limits(ctx, &p);
 	if (rc == BERTH_OK)
 		place_say_shares(ctx, &p);
+	if (rc == BERTH_OK)
+		place_say_astray(ctx, &p);
 	if (rc == BERTH_OK && p.n_jobs == 0)
 		cmd_note(ctx, "the queue is empty: `berth submit FILE` puts a job into it");
 	return rc == BERTH_OK ? place_result(&p, err) : rc;

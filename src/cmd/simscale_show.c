@@ -145,6 +145,13 @@ simscale_json(struct jsonw *w, const struct simscale_grid *g, const struct simsc
 	jsonw_end_array(w);
 }
 
+/* As many places as in JSON: sums of tenths of hours are not exact. */
+static double
+simscale_places(double v, double per_unit)
+{
+	return isfinite(v) ? round(v * per_unit) / per_unit : v;
+}
+
 static enum berth_code
 simscale_table(struct cmd_ctx *ctx, const struct simscale_grid *g, const struct simscale_result *r, struct berth_err *err)
 {
@@ -172,10 +179,10 @@ simscale_table(struct cmd_ctx *ctx, const struct simscale_grid *g, const struct 
 		mean[n++] = r[p].cost / (r[p].load / (g->rule.unit * g->rule.target));
 		table_row(t);
 		table_text(t, simscale_name(p));
-		table_double(t, r[p].cost);
-		table_double(t, mean[n - 1]);
-		table_double(t, 100 * r[p].shortage / r[p].load);
-		table_double(t, r[p].short_hours);
+		table_double(t, simscale_places(r[p].cost, 1e3));
+		table_double(t, simscale_places(mean[n - 1], 1e6));
+		table_double(t, simscale_places(100 * r[p].shortage / r[p].load, 1e4));
+		table_double(t, simscale_places(r[p].short_hours, 1e3));
 		table_int(t, r[p].changes);
 		table_int(t, r[p].starts);
 		table_int(t, r[p].flaps);

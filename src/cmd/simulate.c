@@ -216,6 +216,11 @@ simulate_spot(struct cmd_ctx *ctx, struct berth_err *err)
 		err_set(err, BERTH_EUSAGE, "name the folder of the traces");
 		return err_at(err, "--traces");
 	}
+	if (usd_known(o->on_demand) && o->on_demand.v == 0) {
+		err_set(err, BERTH_EUSAGE, "0 is no price to weigh spot against: give what an instance-hour costs on demand, or leave it out "
+		    "and take --price");
+		return err_at(err, "--on-demand-price");
+	}
 	g.train = str_eq(o->train, "past") ? SIMSPOT_PAST : SIMSPOT_OTHER_HALF;
 	g.pool = str_eq(o->pool, "all") ? SIMSPOT_ALL : str_eq(o->pool, "region") ? SIMSPOT_REGION : SIMSPOT_ZONE;
 	rc = simulate_policies(&o->policies, &g, err);

@@ -375,4 +375,20 @@ sed 's/prepare/nobody/' c2.yaml >c4.yaml
 run --config berth.yaml --store chain.db submit c4.yaml
 expect_exit 1 'a job after one that nobody knows'
 expect_err_has "no job 'nobody' is known"
+# Data in a region that nobody knows: named, with what may be meant; one that an offer has is known.
+mkdir astray && cd astray || exit 1
+printf 'provider,region,instance_type,accelerator,accelerator_count,purchase,price_per_hour,currency\naws,us-west-2,two,L4,2,on_demand,2,USD\nlab,cellar,two,L4,2,on_demand,3,USD\n' >offers.csv
+run --store astray.db prices import offers.csv
+for r in aws/mars-1 aws/us-west-9 lab/cellar cellar us-west-2; do
+	printf 'schema: berth.job/1\nname: far\naccelerators: ["L4:2"]\nwork: 1h\npurchase: [on_demand]\ndata: {region: %s, size: 10GiB}\nrun: make\n' "$r" >job.yaml
+	run --store astray.db submit job.yaml
+	id=$(cut -d' ' -f1 "$out")
+	run --store astray.db place --list-prices "$id"
+	case $r in
+	aws/mars-1) expect_err_has "nobody knows where its data lie, in 'aws/mars-1'" ;;
+	aws/us-west-9) expect_err_has 'did you mean aws/us-west-[12]' ;;
+	*) ! grep -q 'nobody knows' "$err"; ok $? "$r is known" ;;
+	esac
+done
+cd ..
 done_testing

@@ -115,4 +115,7 @@ load none 288 0
 run simulate scale none --unit 8
 expect_exit 3
 expect_err_has 'no load at all'
+run simulate scale step --unit 8 --boot 10m --period 5m -o csv
+! grep -Eq '[0-9]\.[0-9]{7}' "$out"
+ok $? "no more places in CSV than in JSON"
 done_testing

@@ -247,4 +247,7 @@ run simulate jobs --work-min 2h --work-max 1h
 expect_exit 2
 run simulate jobs --policies omniscient
 expect_exit 2
+run simulate spot --traces m --pool all --work 3h --slack 1.5 --changeover 300s --policies berth --on-demand-price 0
+expect_exit 2 "an on-demand price of 0"
+expect_err_has 'on-demand-price'
 done_testing
