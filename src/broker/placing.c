@@ -434,6 +434,8 @@ placing_run_with(struct store *store, const struct accel_table *accels, const st
 	placing_problem(&w);
 	rc = placing_warm(&w, store, err);
 	if (rc == BERTH_OK)
+		rc = placing_last(&w, store, err);
+	if (rc == BERTH_OK)
 		rc = placing_solve(&w, &po, &plan, err);
 	if (rc != BERTH_OK)
 		return err_ctx(err, "placement");

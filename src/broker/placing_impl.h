@@ -112,5 +112,7 @@ BERTH_MUST_CHECK enum berth_code placing_solve(struct placing_work_space *w, con
     struct place_plan *plan, struct berth_err *err);
 /* The shadow prices of the last placement as the start of this one; none kept, or damaged: none. */
 BERTH_MUST_CHECK enum berth_code placing_warm(struct placing_work_space *w, struct store *store, struct berth_err *err);
+/* Where the last placement put each job that still waits: it stays there unless another offer pays. */
+BERTH_MUST_CHECK enum berth_code placing_last(struct placing_work_space *w, struct store *store, struct berth_err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* What is kept of a placement, and the shadow prices that the next one starts from. */
+/* What is kept of a placement, and what the next one starts from: its shadow prices and where the jobs were to go. */
 #include "config.h"
 
 #include <math.h>
@@ -304,4 +304,60 @@ placing_warm(struct placing_work_space *w, struct store *store, struct berth_err
 		w->p.warm = warm;
 	json_decref(tree);
 	return BERTH_OK;
+}
+
+/* The job's candidate on the offer that the record names, or PLACE_NONE. */
+static size_t
+placing_last_candidate(const struct placing_work_space *w, size_t i, const struct jsonr *o)
+{
+	const char *text[] = { "", "", "", "", "", "", "" };
+	static const char *const keys[] = { "provider", "account", "region", "zone", "instance_type", "accelerator", "purchase" };
+	struct berth_err ignored;
+	int64_t count = 0;
+	bool paid = false;
+
+	for (size_t x = 0; x < sizeof(keys) / sizeof(keys[0]); x++)
+		if (jsonr_str(o, keys[x], &text[x], &ignored) != BERTH_OK)
+			return PLACE_NONE;
+	if (jsonr_int(o, "accelerator_count", 0, INT32_MAX, &count, &ignored) != BERTH_OK ||
+	    jsonr_bool(o, "paid", &paid, &ignored) != BERTH_OK)
+		return PLACE_NONE;
+	for (size_t k = w->p.cand_start[i]; k < w->p.cand_start[i + 1]; k++) {
+		const struct placing_offer *po = &w->facts.offers[w->offer.v[k]];
+		const struct offer *x = po->offer;
+
+		if (str_eq(x->instance_type, text[4]) && str_eq(x->region, text[2]) && str_eq(x->zone, text[3]) &&
+		    str_eq(x->provider, text[0]) && str_eq(x->account, text[1]) && str_eq(x->accelerator, text[5]) &&
+		    x->accelerator_count == count && str_eq(purchase_name(x->purchase), text[6]) && po->facts.paid == paid)
+			return k;
+	}
+	return PLACE_NONE;
+}
+
+enum berth_code
+placing_last(struct placing_work_space *w, struct store *store, struct berth_err *err)
+{
+	size_t *keep = arena_array(w->a, w->n_jobs, sizeof(*keep));
+	enum berth_code rc = BERTH_OK;
+
+	for (size_t i = 0; rc == BERTH_OK && i < w->n_jobs; i++) {
+		struct decision *ds;
+		struct berth_err ignored;
+		struct jsonr root, offer;
+		json_t *tree = NULL;
+		size_t n;
+
+		keep[i] = PLACE_NONE;
+		rc = store_decision_list(store, "place", w->jobs[i].job.id, 1, w->a, &ds, &n, err);
+		if (rc != BERTH_OK || n == 0 || ds[0].t > w->o->now || w->o->now - ds[0].t > PLACING_WARM_S ||
+		    jsonr_parse(ds[0].json, strlen(ds[0].json), "place", &tree, &ignored) != BERTH_OK)
+			continue;
+		root = jsonr_root(tree, "place");
+		offer = jsonr_get(&root, "offer");
+		if (!jsonr_none(&offer))
+			keep[i] = placing_last_candidate(w, i, &offer);
+		json_decref(tree);
+	}
+	w->p.keep = keep;
+	return rc;
 }

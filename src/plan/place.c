@@ -160,6 +160,32 @@ place_plan_by_size(struct place_work *w, struct place_best *b)
 	place_plans_by_worth(w, b, place_improve_steps(w->p));
 }
 
+static double
+place_risk(const struct place_work *w, const size_t *chosen)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < w->p->n_jobs && w->p->risk != NULL; i++)
+		sum += chosen[i] == PLACE_NONE ? 0 : w->p->risk[chosen[i]];
+	return sum;
+}
+
+/* The last plan, with what came since, where none that is known is better. */
+static void
+place_last(struct place_work *w, struct place_best *b)
+{
+	double v;
+
+	if (w->p->keep == NULL || w->p->n_jobs == 0 || !place_plan_kept(w, place_improve_steps(w->p)))
+		return;
+	v = place_value(w);
+	if (v > b->value + PLACE_ROUND * fabs(v) || (v >= b->value && place_risk(w, w->chosen) > place_risk(w, b->chosen)))
+		return;
+	b->value = v;
+	b->cost = place_cost(w);
+	memcpy(b->chosen, w->chosen, w->p->n_jobs * sizeof(*b->chosen));
+}
+
 /* The best plan so far stands in w again. */
 static void
 place_restore(struct place_work *w, const struct place_best *b)
@@ -310,10 +336,9 @@ place_report(struct place_work *w, const struct place_best *b, struct arena *a, 
 	plan->binds = arena_array(a, p->n_jobs, sizeof(*plan->binds));
 	memcpy(w->mu, b->mu, w->n_all * sizeof(*w->mu));
 	place_price(w);
-	place_clear(w);
-	for (size_t i = 0; i < p->n_jobs; i++)
-		if (b->chosen[i] != PLACE_NONE)
-			place_take(w, i, b->chosen[i]);
+	place_restore(w, b);
+	place_settle(w);
+	memcpy(b->chosen, w->chosen, p->n_jobs * sizeof(*b->chosen));
 	for (size_t i = 0; i < p->n_jobs; i++) {
 		size_t k = b->chosen[i];
 
@@ -327,8 +352,8 @@ place_report(struct place_work *w, const struct place_best *b, struct arena *a, 
 		if (k != PLACE_NONE)
 			place_take(w, i, k);
 	}
-	plan->value = b->value;
-	plan->bound = fmin(b->bound, b->value);
+	plan->value = place_value(w);
+	plan->bound = fmin(b->bound, plan->value);
 	plan->optimal = plan->value - plan->bound <= PLACE_EPS * fmax(1, fabs(plan->value));
 }
 
@@ -352,10 +377,12 @@ place_solve(const struct place_problem *p, const struct place_options *o, struct
 	d = place_dual_new(&w, a);
 	place_raise(&w, &b, place_climb_from(&w, d));
 	if (place_cheapest_fit(&w, &b) || (o->rounds > 0 && place_exact(&w, o, &b, a, &plan_out->flow) && plan_out->flow)) {
+		place_last(&w, &b);
 		place_report(&w, &b, a, plan_out);
 		return BERTH_OK;
 	}
 	place_raise(&w, &b, place_climb_from(&w, d));
+	place_last(&w, &b);
 	place_plan_by_size(&w, &b);
 	place_raise(&w, &b, place_climb(&w, d, PLACE_FIRST, INFINITY));
 	place_cores(&w);

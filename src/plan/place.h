@@ -41,6 +41,7 @@ struct place_problem {
 	const double *penalty;		/* [n_jobs] USD of leaving it out, > every cost of it */
 	const double *warm;		/* [n_resources] shadow prices of the last plan, or NULL */
 	const struct place_more *more;	/* what a candidate takes beside the uses of its offer, or NULL */
+	const size_t *keep;		/* [n_jobs] candidate that the last plan chose, or PLACE_NONE; NULL: there was none */
 };
 
 struct place_options {
@@ -72,7 +73,7 @@ struct place_plan {
  * algorithm of Barahona and Anbil 2000, with rounded limits as cuts) and searches neighbourhoods of the best plan by branch
  * and bound. Up to 128 jobs are also searched as a whole, 200 steps for each round done, and proven where that comes to its
  * end. A round of 1,000 jobs and 500 offers takes some 10 ms.
- * Stable: equal costs go to less risk, then to the lower offer. Deterministic for a seed when stop is NULL.
+ * Stable: equal costs go to less risk, then to what the last plan chose, then to the lower offer. Deterministic for a seed when stop is NULL.
  * Errors: BERTH_EINVAL for a broken shape, a NaN or negative cost, a limit below 0.
  */
 BERTH_MUST_CHECK enum berth_code place_solve(const struct place_problem *p, const struct place_options *o,

@@ -10,6 +10,8 @@ place_check_job(const struct place_problem *p, size_t i, struct berth_err *err)
 		return err_set(err, BERTH_EINVAL, "job %zu: candidates end before they begin", i + 1);
 	if (!isfinite(p->penalty[i]) || p->penalty[i] < 0)
 		return err_set(err, BERTH_EINVAL, "job %zu: penalty of %g USD", i + 1, p->penalty[i]);
+	if (p->keep != NULL && p->keep[i] != PLACE_NONE && (p->keep[i] < p->cand_start[i] || p->keep[i] >= p->cand_start[i + 1]))
+		return err_set(err, BERTH_EINVAL, "job %zu: the last plan chose candidate %zu, of another job", i + 1, p->keep[i] + 1);
 	for (size_t k = p->cand_start[i]; k < p->cand_start[i + 1]; k++) {
 		if (p->offer[k] >= p->n_offers)
 			return err_set(err, BERTH_EINVAL, "job %zu: no offer %zu", i + 1, p->offer[k]);

@@ -8,7 +8,7 @@
 struct finish {
 	const struct place_problem *p;
 	const int64_t *finish;
-	size_t *start, *offer, *back, *more_start, *more_resource;	/* of the smaller problem; back: to the candidates of p */
+	size_t *start, *offer, *back, *keep, *more_start, *more_resource;	/* of the smaller problem; back: to the candidates of p */
 	double *cost, *risk;
 	int64_t *need, *more_units;
 	struct place_more more;
@@ -33,6 +33,7 @@ finish_init(struct finish *f)
 	f->start = arena_array(f->a, f->p->n_jobs + 1, sizeof(*f->start));
 	f->offer = arena_array(f->a, n, sizeof(*f->offer));
 	f->back = arena_array(f->a, n, sizeof(*f->back));
+	f->keep = arena_array(f->a, f->p->n_jobs, sizeof(*f->keep));
 	f->cost = arena_array(f->a, n, sizeof(*f->cost));
 	f->risk = arena_array(f->a, n, sizeof(*f->risk));
 	f->need = arena_array(f->a, n, sizeof(*f->need));
@@ -49,9 +50,12 @@ finish_cut(struct finish *f, int64_t by)
 	size_t n = 0, m = 0;
 
 	for (size_t i = 0; i < p->n_jobs; i++) {
+		f->keep[i] = PLACE_NONE;
 		for (size_t k = p->cand_start[i]; k < p->cand_start[i + 1]; k++) {
 			if (f->finish[k] > by)
 				continue;
+			if (p->keep != NULL && p->keep[i] == k)
+				f->keep[i] = n;
 			f->offer[n] = p->offer[k];
 			f->back[n] = k;
 			f->cost[n] = p->cost[k];
@@ -72,6 +76,7 @@ finish_cut(struct finish *f, int64_t by)
 	f->at.cost = f->cost;
 	f->at.risk = p->risk == NULL ? NULL : f->risk;
 	f->at.need = f->need;
+	f->at.keep = p->keep == NULL ? NULL : f->keep;
 	f->at.more = p->more == NULL ? NULL : &f->more;
 }
 

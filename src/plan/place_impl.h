@@ -83,6 +83,11 @@ void place_greedy(struct place_work *w, enum place_order order);
 /* Shifts and ejections until none helps, at most passes rounds and about so many candidates looked at. */
 void place_improve(struct place_work *w, int passes, size_t steps);
 
+/* What the last plan chose, as far as it fits, then the rest. False: nothing of it is left. */
+bool place_plan_kept(struct place_work *w, size_t steps);
+/* Jobs go back to what the last plan chose, alone or by changing with another one, where neither cost nor risk rises. */
+void place_settle(struct place_work *w);
+
 /*
  * The part of the problem that is a flow, solved exactly into w->chosen and w->mu; false: nothing of it is, or it takes too
  * long. *bound_out: no plan has a lower value. The choices may pass limits that the flow does not hold.

@@ -59,7 +59,7 @@ make_world(struct world *w, uint64_t seed, size_t jobs, size_t offers, unsigned 
 	for (size_t q = 0; q < 2; q++)
 		w->limit[offers + 4 + q] = (int64_t)(12 * (6 + rng_below(&r, 8 * tightness)));
 	w->p = (struct place_problem){ jobs, offers, offers + 6, w->start, w->offer, w->cost, NULL, w->need, w->use_start,
-	    w->resource, w->weight, w->limit, w->penalty, NULL, NULL };
+	    w->resource, w->weight, w->limit, w->penalty, NULL, NULL, NULL };
 }
 
 /* Best value of jobs i.. with what is left; depth first, cut by the best so far. */
@@ -181,7 +181,7 @@ plain(size_t jobs, size_t offers, const size_t *start, const size_t *offer, cons
 	static const int64_t weight[] = { 1, 1, 1, 1 };
 
 	return (struct place_problem){ jobs, offers, offers, start, offer, cost, NULL, need, use_start, resource, weight,
-	    limit, penalty, NULL, NULL };
+	    limit, penalty, NULL, NULL, NULL };
 }
 
 /* Four nodes with 2 free GPUs each: 8 in all, but no gang of 8. Then one node with 8 and one with 2. */
@@ -349,6 +349,64 @@ test_refused(struct arena *a)
 	tap_near(plan.value, 0, 0, "no jobs: nothing");
 }
 
+static size_t
+moves(const size_t *last, const size_t *now, size_t jobs)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < jobs; i++)
+		n += last[i] != now[i];
+	return n;
+}
+
+/* Prices in steps, so that many plans cost the same: the next one, from the last one's prices, is the same unless it costs less. */
+static void
+test_keep(struct arena *a)
+{
+	struct world *w = arena_array(a, 1, sizeof(*w));
+	size_t same = 0, cheaper = 0, left = 0;
+
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		struct place_options o = { .seed = seed, .rounds = 20, .gap = 0 };
+		struct place_plan last, now;
+		struct berth_err err = { 0 };
+
+		make_world(w, seed, 8 + seed % 8, 5 + seed % 4, 2);
+		for (size_t k = 0; k < w->start[w->p.n_jobs]; k++)
+			w->cost[k] = 10 * (double)w->need[k] * (1 + floor(w->cost[k] / 40 / (double)w->need[k]));
+		if (place_solve(&w->p, &o, a, &last, &err) != BERTH_OK)
+			break;
+		w->p.warm = last.shadow;
+		w->p.keep = last.chosen;
+		o.seed++;
+		if (place_solve(&w->p, &o, a, &now, &err) != BERTH_OK || !place_check(&w->p, &now))
+			break;
+		same += moves(last.chosen, now.chosen, w->p.n_jobs) == 0;
+		cheaper += now.value < last.value - 1e-9;
+		w->limit[last.chosen[0] == PLACE_NONE ? 0 : w->offer[last.chosen[0]]] += 1;
+		if (place_solve(&w->p, &o, a, &last, &err) != BERTH_OK)
+			break;
+		left += last.value >= now.value - 1e-9 && moves(last.chosen, now.chosen, w->p.n_jobs) > 0;
+	}
+	tap_ok(same + cheaper == 40, "a plan after the same queue moves nobody (%zu), or costs less (%zu)", same, cheaper);
+	tap_ok(left == 0, "a machine more of what one has moves nobody for nothing (%zu did)", left);
+}
+
+static void
+test_keep_refused(struct arena *a)
+{
+	const size_t start[] = { 0, 1, 2 }, offer[] = { 0, 0 }, keep[] = { 1, PLACE_NONE };
+	const double cost[] = { 1, 1 }, penalty[] = { 10, 10 };
+	const int64_t need[] = { 1, 1 }, limit[] = { 2 };
+	struct place_options o = { .seed = 1 };
+	struct place_problem p = plain(2, 1, start, offer, cost, need, limit, penalty);
+	struct place_plan plan;
+	struct berth_err err = { 0 };
+
+	p.keep = keep;
+	tap_code(place_solve(&p, &o, a, &plan, &err), BERTH_EINVAL, &err);
+}
+
 int
 main(void)
 {
@@ -363,6 +421,8 @@ main(void)
 	test_shadow(a);
 	test_rounding(a);
 	test_refused(a);
+	test_keep(a);
+	test_keep_refused(a);
 	arena_free(a);
 	return tap_done();
 }

@@ -51,7 +51,7 @@ make_world(struct world *w, uint64_t seed, bool tree, bool limits)
 	for (size_t x = 0; x < PLACES * PLACES; x++)
 		w->move[x] = x % (PLACES + 1) == 0 ? 0 : 0.01 + 0.15 * rng_unit(&r);
 	w->p = (struct place_problem){ jobs, OFFERS, OFFERS, w->start, w->offer, w->cost, NULL, w->need, w->use_start,
-	    w->resource, w->weight, w->limit, w->penalty, NULL, NULL };
+	    w->resource, w->weight, w->limit, w->penalty, NULL, NULL, NULL };
 	w->c = (struct place_chain){ w->after, w->gib, w->place, PLACES, w->move };
 }
 

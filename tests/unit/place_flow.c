@@ -69,7 +69,7 @@ make_world(struct world *w, uint64_t seed, size_t jobs, size_t offers, int64_t g
 		w->limit[offers + q] = gang * (int64_t)(1 + rng_below(&r, 2 + jobs / 2));
 	w->limit[offers + 9] = gang * (int64_t)(jobs - rng_below(&r, 1 + jobs / 4));
 	w->p = (struct place_problem){ jobs, offers, offers + 10, w->start, w->offer, w->cost, NULL, w->need, w->use_start,
-	    w->resource, w->weight, w->limit, w->penalty, NULL, NULL };
+	    w->resource, w->weight, w->limit, w->penalty, NULL, NULL, NULL };
 }
 
 static void

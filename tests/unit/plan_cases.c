@@ -133,7 +133,7 @@ solve(struct plan_case *c, struct arena *a)
 	c->solved = true;
 	if (c->place) {
 		struct place_problem p = { c->n_jobs, c->n_offers, c->n_limits, c->start, c->offer, c->cost, NULL, c->need,
-			c->use_start, c->resource, c->weight, c->limit, c->penalty, NULL, NULL };
+			c->use_start, c->resource, c->weight, c->limit, c->penalty, NULL, NULL, NULL };
 		struct place_options o = { .seed = 1, .rounds = 300, .gap = 0 };
 
 		c->rc = place_solve(&p, &o, a, &c->placement, &c->err);
