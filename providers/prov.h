@@ -144,8 +144,8 @@ bool prov_account_clock_off(const struct prov_account *account, int64_t *off_s_o
 /* Starts job on a machine; the same job_id on the same machine again is no second start. */
 BERTH_MUST_CHECK enum berth_code prov_start(struct prov_account *account, const char *ref,
     const struct prov_job *job, struct prov_run *run_out, struct berth_err *err);
-/* BERTH_ENOTFOUND: the machine or the job is not there. */
-BERTH_MUST_CHECK enum berth_code prov_poll(struct prov_account *account, const char *ref, const char *job_id,
+/* interval_s: between checkpoints from now on, which the job is told; 0: as it was. BERTH_ENOTFOUND: the machine or the job is not there. */
+BERTH_MUST_CHECK enum berth_code prov_poll(struct prov_account *account, const char *ref, const char *job_id, int64_t interval_s,
     struct prov_run *run_out, struct berth_err *err);
 /* Ends the work; a last checkpoint is written, so that safe_progress is progress. */
 BERTH_MUST_CHECK enum berth_code prov_stop(struct prov_account *account, const char *ref, const char *job_id,

@@ -257,7 +257,7 @@ struct prov_lease_ops {
 struct prov_run_ops {
 	PROV_BUILD(start, const char *ref, const struct prov_job *job);
 	PROV_PARSE(start, const char *ref, struct prov_run *run_out);
-	PROV_BUILD(poll, const char *ref, const char *job_id);
+	PROV_BUILD(poll, const char *ref, const char *job_id, int64_t interval_s);	/* see prov_poll() */
 	PROV_PARSE(poll, const char *ref, struct prov_run *run_out);
 	PROV_BUILD(stop, const char *ref, const char *job_id);
 	PROV_PARSE(stop, const char *ref, struct prov_run *run_out);

@@ -11,6 +11,7 @@ struct runs_call {
 	enum runs_verb verb;
 	const char *ref, *job_id;
 	const struct prov_job *job;	/* RUNS_START only */
+	int64_t interval_s;		/* RUNS_POLL only */
 	struct prov_run run;
 };
 
@@ -24,7 +25,7 @@ runs_build(void *arg, struct http_req *req, struct berth_err *err)
 	case RUNS_START:
 		return r->start_build(c->acc->st, c->ref, c->job, req, err);
 	case RUNS_POLL:
-		return r->poll_build(c->acc->st, c->ref, c->job_id, req, err);
+		return r->poll_build(c->acc->st, c->ref, c->job_id, c->interval_s, req, err);
 	case RUNS_STOP:
 		return r->stop_build(c->acc->st, c->ref, c->job_id, req, err);
 	}
@@ -100,10 +101,10 @@ prov_start(struct prov_account *account, const char *ref, const struct prov_job 
 }
 
 enum berth_code
-prov_poll(struct prov_account *account, const char *ref, const char *job_id, struct prov_run *run_out,
+prov_poll(struct prov_account *account, const char *ref, const char *job_id, int64_t interval_s, struct prov_run *run_out,
     struct berth_err *err)
 {
-	struct runs_call c = { .verb = RUNS_POLL, .ref = ref, .job_id = job_id };
+	struct runs_call c = { .verb = RUNS_POLL, .ref = ref, .job_id = job_id, .interval_s = interval_s };
 
 	return runs_call(account, &c, run_out, err);
 }

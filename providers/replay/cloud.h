@@ -20,6 +20,9 @@ struct cloud_job {
 	const char *id;		/* NULL: none */
 	double work_hours, progress;	/* as struct prov_job */
 	int64_t interval_s, write_s, restart_s;
+	int64_t since;		/* interval_s holds from here on, ... */
+	double since_s;		/* ... where so much of its work on this machine was done, and safe */
+	int64_t next_s, next_at;	/* the interval that it was told of since, from the end of the write at next_at; 0: none */
 	int64_t asked;		/* when it was started */
 	int64_t stopped;	/* 0: not */
 };
@@ -79,6 +82,8 @@ void cloud_describe(const struct cloud *c, const struct cloud_machine *m, struct
  */
 bool cloud_job_start(struct cloud *c, size_t machine, const struct prov_job *job);
 void cloud_job_stop(struct cloud *c, size_t machine);
+/* From its next write on the job writes at this interval, > 0. True: that is news to it. One that writes none never does. */
+bool cloud_job_tell(struct cloud *c, size_t machine, int64_t interval_s);
 /* State of its job at c->clock; the machine must have one. */
 void cloud_job_state(const struct cloud *c, const struct cloud_machine *m, struct prov_run *out);
 

@@ -87,10 +87,23 @@ replay_job_request(struct http_req *req, const char *method, const char *ref, co
 }
 
 static enum berth_code
-replay_poll_build(void *st, const char *ref, const char *job_id, struct http_req *req, struct berth_err *err)
+replay_poll_build(void *st, const char *ref, const char *job_id, int64_t interval_s, struct http_req *req,
+    struct berth_err *err)
 {
-	(void)st, (void)err;
-	return replay_job_request(req, "GET", ref, job_id);
+	struct jsonw w;
+	struct buf b;
+	enum berth_code rc;
+
+	(void)st;
+	if (interval_s <= 0)
+		return replay_job_request(req, "GET", ref, job_id);
+	buf_init(&b, REPLAY_BODY_MAX);
+	jsonw_init_buf(&w, &b, JSONW_COMPACT);
+	jsonw_begin_object(&w, NULL);
+	jsonw_int(&w, "checkpoint_interval_s", interval_s);
+	jsonw_end_object(&w);
+	rc = wirejson_body(&w, &b, req, err);
+	return rc == BERTH_OK ? replay_job_request(req, "PUT", ref, job_id) : rc;
 }
 
 static enum berth_code

@@ -285,6 +285,24 @@ serve_start(struct serve *s, size_t machine, const struct jsonr *body)
 	}
 }
 
+/* A new interval for the job; false: refused. */
+static bool
+serve_tell(struct serve *s, size_t machine, const struct jsonr *body)
+{
+	static const char *const needed[] = { "checkpoint_interval_s", NULL };
+	struct berth_err err;
+	int64_t interval = 0;
+
+	if (jsonr_need(body, needed, &err) != BERTH_OK ||
+	    jsonr_int(body, needed[0], 1, INT_MAX, &interval, &err) != BERTH_OK) {
+		serve_refuse(s, 400, "bad_request", err.msg);
+		return false;
+	}
+	if (cloud_job_tell(&s->cloud, machine, interval))
+		s->changed = true;
+	return true;
+}
+
 /* /machines/ID/job and /machines/ID/job/JOB */
 static void
 serve_job(struct serve *s, size_t machine, const struct jsonr *body)
@@ -299,6 +317,8 @@ serve_job(struct serve *s, size_t machine, const struct jsonr *body)
 		serve_refuse(s, 404, "not_found", "no such job on this machine");
 		return;
 	}
+	if (serve_is_method(s, "PUT") && !serve_tell(s, machine, body))
+		return;
 	if (serve_is_method(s, "DELETE")) {
 		cloud_job_stop(&s->cloud, machine);
 		s->changed = true;

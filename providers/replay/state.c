@@ -49,7 +49,22 @@ state_read_job(struct cloud *c, const struct jsonr *machine, struct cloud_job *j
 		return rc;
 	if (!(j->work_hours > 0) || !(j->progress >= 0 && j->progress < 1))
 		return jsonr_err(&o, BERTH_EINVAL, err, "work or progress out of range");
+	if ((rc = state_int(&o, "since", &j->since, err)) != BERTH_OK ||
+	    (rc = jsonr_double(&o, "since_s", &j->since_s, err)) != BERTH_OK ||
+	    (rc = state_int(&o, "next_s", &j->next_s, err)) != BERTH_OK ||
+	    (rc = state_int(&o, "next_at", &j->next_at, err)) != BERTH_OK)
+		return rc;
 	return state_int(&o, "stopped", &j->stopped, err);
+}
+
+/* A file of before the job was told of intervals has no such figure. */
+static void
+state_job_begin(struct cloud_machine *m)
+{
+	struct cloud_job *j = &m->job;
+
+	if (j->since == 0)
+		j->since = (j->asked > m->ready_at ? j->asked : m->ready_at) + (j->progress > 0 ? j->restart_s : 0);
 }
 
 static size_t
@@ -88,7 +103,10 @@ state_read_machine(struct cloud *c, const struct jsonr *o, struct berth_err *err
 	m->pool = state_pool(c, m->pool_key);
 	if (m->pool == SIZE_MAX && m->ended == 0)	/* its trace was changed under it: it can only be gone */
 		m->ended = m->created;
-	return state_read_job(c, o, &m->job, err);
+	rc = state_read_job(c, o, &m->job, err);
+	if (rc == BERTH_OK)
+		state_job_begin(m);
+	return rc;
 }
 
 static enum berth_code
@@ -147,6 +165,10 @@ state_write_job(struct jsonw *w, const struct cloud_job *j)
 	jsonw_double(w, "work_hours", j->work_hours);
 	jsonw_double(w, "progress", j->progress);
 	jsonw_int(w, "interval_s", j->interval_s);
+	jsonw_int(w, "since", j->since);
+	jsonw_double(w, "since_s", j->since_s);
+	jsonw_int(w, "next_s", j->next_s);
+	jsonw_int(w, "next_at", j->next_at);
 	jsonw_int(w, "write_s", j->write_s);
 	jsonw_int(w, "restart_s", j->restart_s);
 	jsonw_int(w, "asked", j->asked);

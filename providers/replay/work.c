@@ -7,35 +7,68 @@
 #include "util/str.h"
 
 /*
- * A job works for interval_s, then writes a checkpoint for write_s in which no work is done, and so on; what lies
- * before a finished write is safe. Share of the whole work done in elapsed_s behind the restart.
+ * A job works for its interval, then writes a checkpoint for write_s in which no work is done, and so on; what lies
+ * before a finished write is safe. It looks for a new interval when it has written.
  */
 struct work {
 	double done, safe;	/* s of work on this machine */
 };
 
+/* At one interval, elapsed_s behind a write. */
 static struct work
-work_after(const struct cloud_job *j, double elapsed_s)
+work_stretch(double interval_s, double write_s, double elapsed_s)
 {
-	double cycle = (double)(j->interval_s + j->write_s), full, rest;
+	double cycle = interval_s + write_s, full;
 
 	if (elapsed_s <= 0)
 		return (struct work){ 0, 0 };
-	if (j->interval_s <= 0)
+	if (interval_s <= 0)
 		return (struct work){ elapsed_s, 0 };
 	full = floor(elapsed_s / cycle);
-	rest = elapsed_s - full * cycle;
-	return (struct work){ full * (double)j->interval_s + fmin(rest, (double)j->interval_s),
-		full * (double)j->interval_s };
+	return (struct work){ full * interval_s + fmin(elapsed_s - full * cycle, interval_s), full * interval_s };
+}
+
+static struct work
+work_after(const struct cloud_job *j, int64_t t)
+{
+	bool next = j->next_at != 0 && t > j->next_at;
+	struct work w = work_stretch((double)j->interval_s, (double)j->write_s, (double)((next ? j->next_at : t) - j->since)), more;
+
+	w.done += j->since_s;
+	w.safe += j->since_s;
+	if (!next)
+		return w;
+	more = work_stretch((double)j->next_s, (double)j->write_s, (double)(t - j->next_at));
+	return (struct work){ w.safe + more.done, w.safe + more.safe };
 }
 
 /* Seconds from the first second of work to the last, writes between included. */
 static double
-work_length(const struct cloud_job *j, double need_s)
+work_length(double interval_s, double write_s, double need_s)
 {
-	double writes = j->interval_s > 0 ? ceil(need_s / (double)j->interval_s) - 1 : 0;
+	double writes = interval_s > 0 ? ceil(need_s / interval_s) - 1 : 0;
 
-	return need_s + fmax(0, writes) * (double)j->write_s;
+	return need_s + fmax(0, writes) * write_s;
+}
+
+/* When all need_s of work on this machine are done. */
+static int64_t
+work_end(const struct cloud_job *j, double need_s)
+{
+	double left = need_s - j->since_s, by_next = j->next_at == 0 ? left : work_after(j, j->next_at).safe - j->since_s;
+
+	if (left <= by_next)
+		return j->since + (int64_t)ceil(work_length((double)j->interval_s, (double)j->write_s, left));
+	return j->next_at + (int64_t)ceil(work_length((double)j->next_s, (double)j->write_s, left - by_next));
+}
+
+/* Its first second of work. */
+static int64_t
+work_begin(const struct cloud_machine *m)
+{
+	const struct cloud_job *j = &m->job;
+
+	return (j->asked > m->ready_at ? j->asked : m->ready_at) + (j->progress > 0 ? j->restart_s : 0);
 }
 
 bool
@@ -60,6 +93,36 @@ cloud_job_start(struct cloud *c, size_t machine, const struct prov_job *job)
 		.interval_s = job->checkpoint_interval_s, .write_s = job->checkpoint_write_s, .restart_s = job->restart_s,
 		.asked = c->clock,
 	};
+	m->job.since = work_begin(m);
+	return true;
+}
+
+bool
+cloud_job_tell(struct cloud *c, size_t machine, int64_t interval_s)
+{
+	struct cloud_machine *m = &c->machines.v[machine];
+	struct cloud_job *j = &m->job;
+	struct prov_run run;
+	int64_t cycle, next;
+
+	cloud_job_state(c, m, &run);
+	if ((run.state != PROV_RUN_WAITING && run.state != PROV_RUN_RUNNING) || j->interval_s <= 0 || interval_s <= 0 ||
+	    interval_s == (j->next_at != 0 ? j->next_s : j->interval_s))
+		return false;
+	if (j->next_at != 0 && j->next_at <= c->clock) {	/* the one before it is in force */
+		j->since_s = work_after(j, j->next_at).safe;
+		j->since = j->next_at;
+		j->interval_s = j->next_s;
+	}
+	j->next_s = j->next_at = 0;
+	cycle = j->interval_s + j->write_s;
+	next = c->clock <= j->since ? j->since : j->since + (c->clock - j->since + cycle - 1) / cycle * cycle;
+	if (next == j->since) {
+		j->interval_s = interval_s;
+	} else if (interval_s != j->interval_s) {
+		j->next_s = interval_s;
+		j->next_at = next;
+	}
 	return true;
 }
 
@@ -74,12 +137,12 @@ cloud_job_stop(struct cloud *c, size_t machine)
 
 /* How far it came, if it was let run until t. */
 static void
-work_shares(const struct cloud_machine *m, int64_t begin, int64_t t, struct prov_run *out)
+work_shares(const struct cloud_machine *m, int64_t t, struct prov_run *out)
 {
 	const struct cloud_job *j = &m->job;
 	double whole_s = j->work_hours * 3600 / m->speed, need_s = whole_s * (1 - j->progress);
-	struct work w = work_after(j, (double)(t - begin));
-	int64_t end = begin + (int64_t)ceil(work_length(j, need_s));
+	struct work w = work_after(j, t);
+	int64_t end = work_end(j, need_s);
 
 	if (t >= end) {
 		out->state = PROV_RUN_DONE;
@@ -107,11 +170,10 @@ void
 cloud_job_state(const struct cloud *c, const struct cloud_machine *m, struct prov_run *out)
 {
 	const struct cloud_job *j = &m->job;
-	int64_t up = j->asked > m->ready_at ? j->asked : m->ready_at, begin, until = c->clock;
+	int64_t begin = work_begin(m), until = c->clock;
 	int64_t gone = cloud_ended(c, m, NULL);
 
 	memset(out, 0, sizeof(*out));
-	begin = up + (j->progress > 0 ? j->restart_s : 0);
 	if (j->stopped != 0 && j->stopped < until)
 		until = j->stopped;
 	if (gone != 0 && gone < until)
@@ -128,7 +190,7 @@ cloud_job_state(const struct cloud *c, const struct cloud_machine *m, struct pro
 		str_copy(out->detail, sizeof(out->detail), "the accelerator answers with wrong results");
 		return;
 	}
-	work_shares(m, begin, until, out);
+	work_shares(m, until, out);
 	if (out->state == PROV_RUN_DONE)
 		return;
 	if (j->stopped != 0 && j->stopped <= until) {

@@ -7,6 +7,7 @@
 #include "broker/gang.h"
 #include "broker/runner.h"
 #include "store/job_rows.h"
+#include "store/money_rows.h"
 #include "store/plan_rows.h"
 #include "util/buf.h"
 #include "util/json.h"
@@ -66,6 +67,23 @@ move_job(struct broker *b, const struct placing_move *m, struct instance *in, st
 	return rc == BERTH_OK ? machine_release(b, in, "moved", err) : rc;
 }
 
+/* What is kept for on demand, should spot fail, falls with the work that is left; the hour that is not paid yet is kept besides. */
+static enum berth_code
+move_reserve(struct broker *b, const struct placing_move *m, struct berth_err *err)
+{
+	struct usd_micro least, most;
+	enum berth_code rc;
+
+	if (isnan(m->reserve_usd) || gang_may(m->job))
+		return BERTH_OK;
+	rc = usd_from_double(m->reserve_usd, &least, err);
+	if (rc == BERTH_OK)
+		rc = usd_add(least, m->in->offer.price, &most, err);
+	if (rc == BERTH_OK)
+		rc = store_budget_hold(b->store, m->in->intent_id, least, err);
+	return rc == BERTH_OK ? store_budget_yield(b->store, m->in->intent_id, most, err) : rc;
+}
+
 enum berth_code
 pass_move(struct broker *b, struct berth_err *err)
 {
@@ -94,7 +112,6 @@ pass_move(struct broker *b, struct berth_err *err)
 	if (rc == BERTH_OK && moves.n > 0)
 		rc = placing_moves(b->store, b->accels, &o, moves.v, moves.n, b->tick_arena, err);
 	for (size_t i = 0; rc == BERTH_OK && i < moves.n; i++)
-		if (moves.v[i].move)
-			rc = move_job(b, &moves.v[i], &ins[moves.v[i].in - ins], err);
+		rc = moves.v[i].move ? move_job(b, &moves.v[i], &ins[moves.v[i].in - ins], err) : move_reserve(b, &moves.v[i], err);
 	return rc;
 }

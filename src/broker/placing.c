@@ -202,37 +202,6 @@ placing_estimate(struct placing_work_space *w, const struct cost_job *c, bool sp
 	}
 }
 
-/* Under a deadline: spot while it is safe, on demand when it must be, waiting where that is cheaper. */
-static void
-placing_apply_spot(struct placing_work_space *w, size_t i, struct cost_estimate *e)
-{
-	const struct placing_has nothing = { SPOT_NOTHING, 0 };
-	struct placing_spot *s = &w->spot[i];
-
-	placing_estimate(w, &w->costs[i], true, e);
-	placing_spot_advise(&w->facts, &w->jobs[i].job, e, &nothing, w->o->now, w->tables, s);
-	if (!s->applies) {
-		placing_estimate(w, &w->costs[i], false, e);
-		return;
-	}
-	w->jobs[i].at_risk = s->action == SPOT_ON_DEMAND && !s->on_demand_up;
-	if (w->jobs[i].at_risk)
-		return;		/* any machine is better than none */
-	for (size_t j = 0; j < w->facts.n_offers; j++) {
-		enum purchase p = w->facts.offers[j].offer->purchase;
-
-		if (e[j].refuse != REFUSE_NOT)
-			continue;
-		if (s->action == SPOT_ON_DEMAND && p == PURCHASE_SPOT)
-			e[j].refuse = REFUSE_SPOT_LATE;
-		else if (p == PURCHASE_SPOT && s->vain >= SPOT_VAIN &&
-		    placing_spot_stood(&w->facts, &w->facts.offers[j], w->o->now) < s->changeover_s)
-			e[j].refuse = REFUSE_SPOT_VAIN;
-		else if (s->instead == SPOT_WAIT && p == PURCHASE_ON_DEMAND && !w->facts.offers[j].facts.paid)
-			e[j].refuse = REFUSE_WAIT_SPOT;
-	}
-}
-
 /* What the candidate takes of each budget that counts it; it fits alone, as REFUSE_OVER_BUDGET has seen to. */
 static void
 placing_money(struct placing_work_space *w, const struct job *j, size_t account, double usd)
@@ -260,6 +229,7 @@ placing_candidates_of(struct placing_work_space *w, size_t i, struct cost_estima
 	else
 		placing_estimate(w, &w->costs[i], false, estimates);
 	placing_after_add(w, i, estimates);
+	placing_first(w, i, estimates);
 	for (size_t j = 0; j < w->facts.n_offers; j++) {
 		const struct placing_offer *po = &w->facts.offers[j];
 		const struct placing_quota *never = NULL;
@@ -289,7 +259,7 @@ placing_candidates_of(struct placing_work_space *w, size_t i, struct cost_estima
 		VEC_PUSH(w->a, &w->risk, e.risk);
 		VEC_PUSH(w->a, &w->need, e.machines);
 		VEC_PUSH(w->a, &w->estimate, e);
-		placing_money(w, &pj->job, po->account, e.total_usd);
+		placing_money(w, &pj->job, po->account, placing_reserve(w, i, po->offer, &e));
 	}
 	start[i + 1] = w->cost.n;
 }
@@ -360,6 +330,7 @@ placing_problem(struct placing_work_space *w)
 	struct cost_estimate *estimates = arena_array(w->a, w->facts.n_offers, sizeof(*estimates));
 	size_t *start = arena_array(w->a, w->n_jobs + 1, sizeof(*start));
 
+	w->first = arena_array(w->a, w->facts.n_budgets, sizeof(*w->first));
 	VEC_PUSH(w->a, &w->more_start, 0);
 	for (size_t i = 0; i < w->n_jobs; i++)
 		placing_candidates_of(w, i, estimates, start);

@@ -49,6 +49,7 @@ struct placing_try {
 	const struct offer *offer;
 	struct cost_estimate cost;
 	bool paid;			/* by an owned commitment */
+	double reserve_usd;		/* to be kept of the budgets: on spot under a deadline what on demand would cost, should it fail */
 };
 
 /* Something that would change where a job goes. */
@@ -144,6 +145,7 @@ struct placing_move {
 	bool move;
 	enum purchase to;		/* PURCHASE_ON_DEMAND or PURCHASE_SPOT */
 	const char *why;		/* in plain words */
+	double reserve_usd;		/* on spot: what is to be kept of the budgets, should it fail; NaN: as it is */
 };
 /* Fills move, to and why of each; jobs without a deadline, or bound to one purchase, stay. Writes nothing. */
 BERTH_MUST_CHECK enum berth_code placing_moves(struct store *store, const struct accel_table *accels,

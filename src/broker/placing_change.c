@@ -236,6 +236,11 @@ placing_change_rule(struct placing_change_list *l, size_t i, size_t k, enum refu
 		c->at = w->facts.offers[n->offer].facts.blocked_until;
 		c->text = arena_printf(w->a, "the hold on %s ends %s: it would cost %.2f USD", c->offer, time_fmt(t, c->at),
 		    n->usd);
+	} else if (code == REFUSE_OVER_BUDGET && w->hints[i].safety_usd > n->usd &&
+	    w->facts.offers[n->offer].offer->purchase == PURCHASE_SPOT) {
+		c->to = w->hints[i].safety_usd;
+		c->text = arena_printf(w->a, "%.2f USD to spend, as much as on demand may cost after a launch in vain, would allow %s", c->to,
+		    c->offer);
 	} else if (code == REFUSE_OVER_BUDGET) {
 		c->to = n->usd;
 		c->text = arena_printf(w->a, "%.2f USD to spend would pay for %s", n->usd, c->offer);

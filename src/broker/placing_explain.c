@@ -135,6 +135,9 @@ placing_detail(const struct placing_work_space *w, size_t i)
 	const size_t *r = w->jobs[i].refused;
 	char t[TIME_FMT_SIZE];
 
+	if (h->safety_usd > 0)
+		return arena_printf(w->a, "the deadline may take on demand, where spot fails: %.2f USD must be there for that, the budgets leave "
+		    "%.2f", h->safety_usd, h->safety_left);
 	if (h->quota != NULL)
 		return arena_printf(w->a, "%s has %lld left", h->quota, (long long)h->quota_left);
 	if (r[REFUSE_BLOCKED_UNTIL] + r[REFUSE_PROBE_FAILED] > 0)
@@ -197,6 +200,11 @@ placing_spot_text(const struct placing_work_space *w, size_t i)
 		return NULL;
 	if (w->jobs[i].at_risk)
 		return "the deadline is at risk: on demand must run now and none can be had, so any machine is taken";
+	if (w->hints[i].safety_usd > 0 && w->jobs[i].n_tries == 0)
+		return NULL;
+	if (w->hints[i].safety_usd > 0 && s->action != SPOT_ON_DEMAND)
+		return arena_printf(w->a, "on demand now: spot may fail, and then %.2f USD would be needed where the budgets leave %.2f",
+		    w->hints[i].safety_usd, w->hints[i].safety_left);
 	if (s->action == SPOT_ON_DEMAND)
 		return arena_printf(w->a, "on demand now, for losing a spot machine could break the deadline (%.0f %% of the "
 		    "price would be saved)", 100 * (1 - s->ratio));
@@ -285,7 +293,8 @@ placing_tries(struct placing_work_space *w, size_t i, const struct place_plan *p
 	for (size_t c = 0; c < pj->n_tries; c++)
 		pj->tries[c] = (struct placing_try){ w->facts.offers[p->offer[r[c].cand]].offer,
 			w->estimate.v[r[c].cand],
-			w->facts.offers[p->offer[r[c].cand]].facts.paid };
+			w->facts.offers[p->offer[r[c].cand]].facts.paid,
+			placing_reserve(w, i, w->facts.offers[p->offer[r[c].cand]].offer, &w->estimate.v[r[c].cand]) };
 	return fit > 1 ? r[1].cand : PLACE_NONE;
 }
 

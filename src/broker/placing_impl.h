@@ -29,6 +29,7 @@ struct placing_work_space {
 	struct place_more more;
 	struct placing_hint *hints;	/* [n_jobs] numbers for jobs that are not placed */
 	struct placing_spot *spot;	/* [n_jobs] */
+	double *first;			/* [n_budgets] USD that the jobs before this one in the queue need of each at least */
 	struct spot_tables *tables;
 	size_t *after;			/* [n_jobs] job of this queue whose output it needs, or PLACE_NONE */
 	const char **from;		/* [n_jobs] where the output lies of a job that has a machine or is done; "" */
@@ -65,6 +66,7 @@ struct placing_hint {
 	int64_t first_finish;		/* of those that miss the deadline */
 	double first_finish_usd;
 	double least_usd, least_price;	/* of those over the budget, over max_price */
+	double safety_usd, safety_left;	/* what spot needs in reserve, and what the budgets have; 0: that is not it */
 	const char *quota;		/* that the need alone passes */
 	int64_t quota_left;
 	VEC(struct placing_need) over;	/* what quotas alone refuse */
@@ -77,6 +79,18 @@ void placing_want(struct placing_work_space *w, const struct job *j, struct cost
 void placing_drop_unknown(struct placing_work_space *w, struct job *j);
 /* The job on every offer; what the budgets leave counts, what other jobs take does not. out [n_offers] */
 void placing_estimate(struct placing_work_space *w, const struct cost_job *c, bool spot_leaves, struct cost_estimate *out);
+/*
+ * Under a deadline: spot while it is safe, on demand when it must be, waiting where that is cheaper. e [n_offers] becomes the job's
+ * estimates. Spot is taken, or waited for, only with the money at hand that on demand would cost, should spot fail; what waits
+ * keeps it from the jobs behind it.
+ */
+void placing_apply_spot(struct placing_work_space *w, size_t i, struct cost_estimate *e);
+/* Has it spent on its work already? What it began it is to end: where money lacks it goes before others of its priority. */
+bool placing_begun(const struct job *j);
+/* USD that are kept of the budgets when job i takes this. */
+double placing_reserve(const struct placing_work_space *w, size_t i, const struct offer *o, const struct cost_estimate *e);
+/* Adds the least that the job needs to w->first. */
+void placing_first(struct placing_work_space *w, size_t i, const struct cost_estimate *e);
 /* Resource -> how the user knows it, and its unit. */
 const char *placing_resource(const struct placing_work_space *w, size_t r, const char **unit_out);
 /* "aws us-east-1a p5.48xlarge spot" */

@@ -66,6 +66,7 @@ placing_move_of(struct placing_work_space *w, struct placing_move *m, struct cos
 	struct placing_spot s;
 
 	m->move = false;
+	m->reserve_usd = NAN;
 	if (!placing_spot_job(&job) || m->in->offer.purchase == PURCHASE_RESERVED)
 		return;
 	placing_drop_unknown(w, &job);
@@ -74,12 +75,15 @@ placing_move_of(struct placing_work_space *w, struct placing_move *m, struct cos
 	placing_spot_advise(&w->facts, &job, estimates, &has, w->o->now, w->tables, &s);
 	if (!s.applies)
 		return;
+	if (on_spot)
+		m->reserve_usd = s.safety_usd;
 	if (on_spot && s.action == SPOT_ON_DEMAND && s.on_demand_sure) {
 		m->move = true;
 		m->to = PURCHASE_ON_DEMAND;
 		m->why = arena_printf(w->a, "leaves spot: the deadline would be lost with this machine (%.0f min to spare)",
 		    fmax(0, s.slack_s) / 60);
-	} else if (!on_spot && s.action == SPOT_TAKE && s.spot_up) {
+	} else if (!on_spot && s.action == SPOT_TAKE && s.spot_up &&
+	    !(s.safety_usd > placing_budget_left(&w->facts, &job, s.account))) {
 		m->move = true;
 		m->to = PURCHASE_SPOT;
 		m->why = arena_printf(w->a, "leaves on demand: spot is back at %.0f %% of the price, %.0f min to spare",

@@ -50,11 +50,15 @@ placing_holds(struct placing_work_space *w, const size_t *start)
 	return holds;
 }
 
-/* What jobs outweigh one another by. With shares, those that fit when their turn comes stand over all others of their priority. */
+/*
+ * What jobs outweigh one another by. At one priority a job that has begun under a deadline goes before those that have not; with
+ * shares, those that fit when their turn comes stand over all others.
+ */
 static int64_t
 placing_level(const struct placing_work_space *w, size_t i)
 {
-	int64_t level = w->jobs[i].job.spec.priority;
+	const struct job *j = &w->jobs[i].job;
+	int64_t level = 2 * j->spec.priority + (j->spec.deadline > 0 && placing_begun(j));
 
 	return w->ranks == NULL ? level : 2 * level + w->ranks[i].in;
 }

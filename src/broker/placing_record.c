@@ -34,6 +34,7 @@ placing_json_offer(struct jsonw *w, const char *key, const struct placing_try *t
 	jsonw_time_or_null(w, "as_of", o->as_of);
 	jsonw_int(w, "machines", t->cost.machines);
 	jsonw_fixed(w, "expected_cost", t->cost.total_usd, 6);
+	jsonw_fixed(w, "reserve", fmax(t->cost.total_usd, t->reserve_usd), 6);
 	jsonw_fixed(w, "expected_hours", t->cost.expected_hours, 4);
 	jsonw_fixed(w, "egress_cost", t->cost.egress_usd, 6);
 	jsonw_fixed(w, "interruption_cost", t->cost.interruption_usd, 6);

@@ -37,6 +37,7 @@ placing_spot_soon(enum refuse_code c)
 
 struct placing_spot_pool {
 	const struct cost_estimate *best[2];	/* cheapest on demand, spot */
+	size_t account;			/* of the former */
 	double start_s;
 	struct spot_evidence seen;
 	double rate;
@@ -100,17 +101,28 @@ placing_spot_vain(const struct placing_facts *f, const struct job *j)
 	return n;
 }
 
+/* Refused for what a budget has left alone: the job could do with it, had it the money. */
+static bool
+placing_spot_unpaid(const struct job *j, const struct cost_estimate *e)
+{
+	return e->refuse == REFUSE_OVER_BUDGET && !(usd_known(j->spec.max_cost) && usd_known(j->cost) &&
+	    usd_to_double(j->cost) + e->total_usd > usd_to_double(j->spec.max_cost) * (1 + 1e-12));
+}
+
 static void
-placing_spot_offer(const struct placing_facts *f, const struct placing_offer *po, const struct cost_estimate *e, int64_t now,
-    struct placing_spot_pool *p, struct placing_spot *out)
+placing_spot_offer(const struct placing_facts *f, const struct job *j, const struct placing_offer *po,
+    const struct cost_estimate *e, int64_t now, struct placing_spot_pool *p, struct placing_spot *out)
 {
 	int64_t went;
 	bool spot = po->offer->purchase == PURCHASE_SPOT;
 
-	if ((!spot && po->offer->purchase != PURCHASE_ON_DEMAND) || !placing_spot_soon(e->refuse))
+	if ((!spot && po->offer->purchase != PURCHASE_ON_DEMAND) ||
+	    !(placing_spot_soon(e->refuse) || (!spot && placing_spot_unpaid(j, e))))
 		return;
-	if (p->best[spot] == NULL || e->total_usd < p->best[spot]->total_usd)
+	if (p->best[spot] == NULL || e->total_usd < p->best[spot]->total_usd) {
 		p->best[spot] = e;
+		p->account = spot ? p->account : po->account;
+	}
 	*(spot ? &out->spot_up : &out->on_demand_up) |= e->refuse == REFUSE_NOT && po->machines >= e->machines;
 	if (!spot && out->on_demand_up && !(po->last_lost > po->last_won && now - po->last_lost < PLACING_SPOT_LOST_S))
 		out->on_demand_sure = true;
@@ -166,7 +178,7 @@ placing_spot_advise(const struct placing_facts *f, const struct job *j, const st
 
 	*out = (struct placing_spot){ .action = SPOT_ON_DEMAND, .instead = SPOT_ON_DEMAND };
 	for (size_t k = 0; k < f->n_offers; k++)
-		placing_spot_offer(f, &f->offers[k], &estimates[k], now, &p, out);
+		placing_spot_offer(f, j, &f->offers[k], &estimates[k], now, &p, out);
 	od = p.best[0];
 	spot = p.best[1];
 	if (od == NULL || spot == NULL || !(od->compute_usd > 0))
@@ -189,6 +201,10 @@ placing_spot_advise(const struct placing_facts *f, const struct job *j, const st
 	if (has->mode != SPOT_NOTHING && has->since == 0)
 		s.changeover_left_s = s.changeover_s;
 	out->slack_s = spot_job_slack_s(&s);
+	out->account = p.account;
+	out->rest_usd = od->total_usd;
+	/* A launch is lost at most with its changeover and the work since its last write. */
+	out->safety_usd = od->total_usd + spot->compute_usd / spot->expected_hours * (s.changeover_s / 3600 + spot->interval_hours);
 	out->ratio = s.price;
 	if (!(s.price < 1))
 		return;

@@ -17,6 +17,9 @@ struct placing_spot {
 	bool on_demand_up;
 	int vain;		/* its spot launches in a row that were lost before they brought anything */
 	double changeover_s;	/* from SPOT_VAIN of those on, only zones that have been up for so long are asked */
+	double safety_usd;	/* the work on demand, and one launch on spot that brings nothing: what must be left of its budgets */
+	double rest_usd;	/* the work on demand alone */
+	size_t account;		/* where on demand is cheapest; index into accounts[] of the facts */
 	bool on_demand_sure;	/* and none was refused lately: a running job may be stopped for it */
 };
 

@@ -45,7 +45,7 @@ runner_poll(struct broker *b, const struct instance *in, const struct job *job, 
 	if (rc != BERTH_OK)
 		return rc;
 	if (by_provider)
-		return prov_poll(prov, in->provider_ref, job->id, run_out, err);
+		return prov_poll(prov, in->provider_ref, job->id, interval_s, run_out, err);
 	return shell_poll(in->address, job, rank, interval_s, b->tick_arena, run_out, err);
 }
 

@@ -11,7 +11,7 @@
  */
 BERTH_MUST_CHECK enum berth_code runner_start(struct broker *b, const struct instance *in, const struct job *job,
     const struct prov_job *pj, struct prov_run *run_out, struct berth_err *err);
-/* rank: of a gang, 0 alone. interval_s: between checkpoints, as it is best now; told to a job that runs over ssh. */
+/* rank: of a gang, 0 alone. interval_s: between checkpoints, as it is best now; told to the job. */
 BERTH_MUST_CHECK enum berth_code runner_poll(struct broker *b, const struct instance *in, const struct job *job,
     int rank, int64_t interval_s, struct prov_run *run_out, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code runner_stop(struct broker *b, const struct instance *in, const struct job *job,

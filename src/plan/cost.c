@@ -292,7 +292,7 @@ cost_times(const struct job_spec *s, const struct offer *o, const struct cost_fa
 	if (o->purchase == PURCHASE_SPOT)
 		hazard = e->machines * cost_or(f->hazard_per_hour, cost_or(o->interruption_rate, COST_HAZARD_DEFAULT));
 	e->survival = exp(-hazard * e->run_hours);
-	segment = cost_segment_s(s, hazard) / 3600;
+	e->interval_hours = segment = cost_segment_s(s, hazard) / 3600;
 	e->busy_hours = billed = e->run_hours + (segment > 0 ? floor(e->run_hours / segment * (1 - 1e-12)) * write : 0);
 	if (hazard > 0) {
 		segment = s->can_resume ? fmin(segment, e->run_hours) : e->run_hours;

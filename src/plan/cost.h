@@ -99,6 +99,7 @@ struct cost_estimate {
 	int machines;
 	double run_hours;		/* without interruptions */
 	double busy_hours;		/* the same with the writes of its checkpoints */
+	double interval_hours;		/* of work between two writes; 0: it writes none */
 	double expected_hours;		/* billed a machine, with start-up, writes, restarts and lost work */
 	double compute_usd, egress_usd;
 	double interruption_usd;	/* part of compute_usd that interruptions cause */

@@ -331,6 +331,13 @@ store_budget_hold(struct store *s, int64_t intent_id, struct usd_micro least, st
 }
 
 enum berth_code
+store_budget_yield(struct store *s, int64_t intent_id, struct usd_micro most, struct berth_err *err)
+{
+	return store_write(s, err, "UPDATE reservation SET held = $1 WHERE intent_id = $2 AND settled IS NULL AND held > $1",
+	    DB_ARGS(db_usd(most), db_i64(intent_id)));
+}
+
+enum berth_code
 store_budget_held(struct store *s, const char *job_id, struct usd_micro *out, struct berth_err *err)
 {
 	return db_get_one(s->db, 0, &out->v, err, "SELECT CAST(sum(held) AS BIGINT) FROM reservation WHERE settled IS NULL "

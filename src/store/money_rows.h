@@ -36,6 +36,9 @@ BERTH_MUST_CHECK enum berth_code store_budget_charge(struct store *s, int64_t in
 /* The intent's reservation holds at least so much, unless it is settled; what it may pass is no cap: it is spent anyway. */
 BERTH_MUST_CHECK enum berth_code store_budget_hold(struct store *s, int64_t intent_id, struct usd_micro least,
     struct berth_err *err);
+/* Its reservation is at most so much: what is not needed any more is free for others. */
+BERTH_MUST_CHECK enum berth_code store_budget_yield(struct store *s, int64_t intent_id, struct usd_micro most,
+    struct berth_err *err);
 /* What the reservations of a job still hold. */
 BERTH_MUST_CHECK enum berth_code store_budget_held(struct store *s, const char *job_id, struct usd_micro *out,
     struct berth_err *err);

@@ -37,6 +37,7 @@ dist_check_SCRIPTS += tests/cli/place-none.sh
 dist_check_SCRIPTS += tests/cli/place-odd.sh
 dist_check_SCRIPTS += tests/cli/place-rules.sh
 dist_check_SCRIPTS += tests/cli/place-stable.sh
+dist_check_SCRIPTS += tests/cli/place-safety.sh
 dist_check_SCRIPTS += tests/cli/place.sh
 dist_check_SCRIPTS += tests/cli/plan-demand.sh
 dist_check_SCRIPTS += tests/cli/plan-figures.sh tests/cli/plan-quota.sh

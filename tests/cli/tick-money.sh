@@ -114,13 +114,17 @@ run budget -o json
 expect_json_near '$.budgets[0].spent' 13.2 1e-5
 unset TZ
 
-# Spot is taken back after 3 h and never comes again: what on demand would cost is not there. The work that is done is kept, the
-# risk is told, and with more money it goes on from there.
+# Spot is taken back after 3 h and never comes again, and the budget has been cut: what on demand would cost is not there. The work
+# that is done is kept, the risk is told, and with more money it goes on from there.
 NOW=2026-11-30T00:00:00Z
 cloud "zone: a, $od, spot: {price: 1.2, capacity: [[0h, 1], [3h, 0]], notice: 2m}"
-cap 14
+cap 30
 job taken 6h 'deadline: +14h' 'checkpoint: {size: 8GB, write: 10s, interval: 10m}' 'restart: 3m' 'purchase: [spot, on_demand]'
-run tick --until +5h
+run tick --until +1h
+expect_exit 0
+NOW=2026-11-30T01:00:00Z
+cap 14
+run tick --until +4h
 expect_exit 4
 is taken queued
 [ "$(events budget.reached)" -eq 1 ] && [ "$(events job.deadline_at_risk)" -eq 1 ]

@@ -332,6 +332,73 @@ test_work(uint64_t seed)
 	tap_ok(finished > 40 && finished < 360, "%d of them finished", finished);
 }
 
+struct tell { int64_t at, interval_s; };	/* s behind the first second of work */
+
+/* The same second by second, where the job looks after each write what it was last told; safe and done in seconds. */
+static void
+oracle_told(const struct cloud_job *j, int64_t first_s, const struct tell *tells, size_t n, int64_t elapsed, double *done,
+    double *safe)
+{
+	int64_t interval = first_s, since = 0, writing = 0;
+
+	*done = *safe = 0;
+	for (int64_t s = 0; s < elapsed; s++) {
+		if (since == 0 && writing == 0)
+			for (size_t k = 0; k < n; k++)
+				if (tells[k].at <= s)
+					interval = tells[k].interval_s;
+		if (writing == 0) {
+			*done += 1;
+			writing = ++since == interval ? j->write_s + 1 : 0;
+			since = writing > 0 ? 0 : since;
+		}
+		if (writing > 0 && --writing == 0)
+			*safe = *done;
+	}
+}
+
+static void
+test_told(uint64_t seed)
+{
+	struct trace t = fixed_trace((int64_t[]){ 0 }, (double[]){ 1000 }, 1);
+	int wrong = 0, late = 0;
+	struct rng r;
+
+	rng_seed(&r, seed);
+	for (int k = 0; k < 300; k++) {
+		struct cloud c = { .trace = &t, .seed = 1, .arena = a, .next = 1 };
+		struct prov_job job = { .job_id = "j", .work_hours = 10, .checkpoint_interval_s = 1 + (int64_t)rng_below(&r, 900),
+			.checkpoint_write_s = (int64_t)rng_below(&r, 60) };
+		int64_t begin, at = -100, elapsed;
+		double done, safe, speed = 0.5 + rng_unit(&r);
+		struct tell tells[12];
+		struct prov_run run;
+		size_t i = 0;
+
+		cloud_advance(&c, T0);
+		(void)!create(&c, "w", "a", PURCHASE_SPOT, &i);
+		c.machines.v[i].speed = speed;
+		(void)!cloud_job_start(&c, i, &job);
+		begin = c.machines.v[i].ready_at;
+		for (size_t n = 0; n < 12; n++) {
+			tells[n] = (struct tell){ at += (int64_t)rng_below(&r, 700), 1 + (int64_t)rng_below(&r, 900) };
+			cloud_advance(&c, begin + at);
+			(void)!cloud_job_tell(&c, i, tells[n].interval_s);
+		}
+		elapsed = at + (int64_t)rng_below(&r, 2000);
+		cloud_advance(&c, begin + elapsed);
+		cloud_job_state(&c, &c.machines.v[i], &run);
+		oracle_told(&c.machines.v[i].job, job.checkpoint_interval_s, tells, 12, elapsed, &done, &safe);
+		wrong += fabs(run.progress * 36000 / speed - done) > 1e-6 || fabs(run.safe_progress * 36000 / speed - safe) > 1e-6;
+		cloud_advance(&c, begin + 10000000);	/* at the last interval to the end */
+		cloud_job_state(&c, &c.machines.v[i], &run);
+		oracle_told(&c.machines.v[i].job, job.checkpoint_interval_s, tells, 12, run.ended - begin, &done, &safe);
+		late += run.state != PROV_RUN_DONE || fabs(done - 36000 / speed) > 1;
+	}
+	tap_ok(wrong == 0, "told of new intervals it writes by them after its next write, as counted by seconds (%d of 300 differ)", wrong);
+	tap_ok(late == 0, "and ends when its work is done (%d do not)", late);
+}
+
 static void
 test_lost_and_stopped(void)
 {
@@ -424,6 +491,7 @@ main(int argc, char **argv)
 	test_tokens();
 	test_youngest();
 	test_work(seed);
+	test_told(seed);
 	test_lost_and_stopped();
 	test_luck();
 	arena_free(a);

@@ -160,9 +160,9 @@ test_life(void)
 	tap_ok(run.state == PROV_RUN_WAITING, "the job waits for it");
 	prov_account_close(acc);
 	acc = open_trace(T0 + 120 + 1830);
-	tap_code(prov_poll(acc, m.ref, "j-1", &run, &err), BERTH_OK, &err);
+	tap_code(prov_poll(acc, m.ref, "j-1", 0, &run, &err), BERTH_OK, &err);
 	tap_near(run.progress, 1800.0 / 14400, 1e-6, "three stretches of ten minutes in 1830 s");
-	tap_code(prov_poll(acc, m.ref, "j-2", &run, &err), BERTH_ENOTFOUND, &err);
+	tap_code(prov_poll(acc, m.ref, "j-2", 0, &run, &err), BERTH_ENOTFOUND, &err);
 	prov_account_set_now(acc, T0 + 7080);
 	tap_code(prov_status(acc, "r-000002", &again, &err), BERTH_OK, &err);
 	tap_ok(again.state == PROV_NOTICED && again.reclaim_at == T0 + 7200, "the younger one got a notice");
@@ -360,7 +360,7 @@ test_hostile(void)
 		prov_account_hook(acc, twist_answer, &t);
 		(void)!prov_status(acc, made.ref, &m, &err);
 		(void)!prov_offers(acc, NULL, keep_offer, NULL, &err);
-		(void)!prov_poll(acc, made.ref, "j", &run, &err);
+		(void)!prov_poll(acc, made.ref, "j", 0, &run, &err);
 	}
 	tap_ok(1, "twisted answers do no harm");
 	for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
