@@ -64,7 +64,7 @@ import_offer_key(const struct offer *o, struct arena *a)
 	size_t n = 12 * sizeof(ints) / sizeof(ints[0]) + sizeof(texts) / sizeof(texts[0]);
 	char *key, *p;
 
-	if (o->kind == OFFER_BLOCK)
+	if (o->kind == OFFER_BLOCK || o->usage.v != 0)
 		n += 48;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		n += strlen(texts[i]);
@@ -75,6 +75,8 @@ import_offer_key(const struct offer *o, struct arena *a)
 		p = import_key_int(p, ints[i]);
 	if (o->kind == OFFER_BLOCK)
 		p += snprintf(p, 48, "%lld\t%lld", (long long)o->starts_at, (long long)o->ends_at);
+	if (o->usage.v != 0)
+		p += snprintf(p, 8, "parts\t");
 	*p = '\0';
 	return key;
 }

@@ -411,6 +411,7 @@ row_read(const struct layout *l, char **field, const struct import_opts *opts, s
 {
 	struct row r = { l, field, opts, memo, a, out };
 	struct offer *o = &out->offer[0];
+	const char *why;
 	enum berth_code rc;
 
 	memset(out, 0, sizeof(*out));
@@ -425,6 +426,8 @@ row_read(const struct layout *l, char **field, const struct import_opts *opts, s
 	    (rc = row_rest(&r, o, err)) != BERTH_OK ||
 	    (rc = row_price(&r, LAYOUT_PRICE, (usd_known(o->upfront) && o->upfront.v > 0) || o->usage.v > 0, &o->price, err)) != BERTH_OK)
 		return rc;
+	if (o->usage.v > 0 && usd_known(o->price) && (why = offer_doubt_price(o)) != NULL)
+		out->doubt = why;	/* with its use */
 	out->n = 1;
 	if (row_cards_alone(&r)) {
 		o->price = USD_UNKNOWN;

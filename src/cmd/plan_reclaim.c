@@ -122,6 +122,7 @@ plan_reclaim_json(struct jsonw *w, const struct plan_series *ps)
 		jsonw_str_or_null(w, "instance_type", ps->offers[i]->instance_type);
 		jsonw_int(w, "term_months", ps->offers[i]->term_months);
 		jsonw_str(w, "payment", payment_name(ps->offers[i]->payment));
+		jsonw_money(w, "usage_price_per_hour", ps->offers[i]->usage);
 		jsonw_int(w, "count", r->fewer[i]);
 		jsonw_fixed(w, "bound", (double)r->fewer[i] * ps->lines[i].fixed * commit_line_gpus(&ps->lines[i]) * ps->curve.hours, 6);
 		jsonw_end_object(w);

@@ -298,7 +298,7 @@ plan_solve_all(struct plan_series *ps, size_t n, const struct plan_options *o, s
 		ps[i].problem.budget = o->budget_usd - (bound - ps[i].plan.bound_usd);	/* what the others leave */
 		rc = commit_assess(&ps[i].problem, &ps[i].alone, &ps[i].plan, &ps[i].demand, a, &ps[i].risk, err);
 		if (rc != BERTH_OK)
-			break;
+			return err_ctx(err, "series %s, 20 %% more", ps[i].series.name);
 		/* Coverage and peaks are those of the steps' peaks, money that of their means. */
 		commit_cover(&ps[i].plan, &ps[i].peaks, a, &peaks);
 		ps[i].risk.covered = peaks.covered;

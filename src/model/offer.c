@@ -161,6 +161,8 @@ offer_cmp_names(const struct offer *a, const struct offer *b)
 	if (c == 0)
 		c = (a->payment > b->payment) - (a->payment < b->payment);
 	if (c == 0)
+		c = (a->usage.v > b->usage.v) - (a->usage.v < b->usage.v);
+	if (c == 0)
 		c = (a->starts_at > b->starts_at) - (a->starts_at < b->starts_at);
 	if (c == 0)
 		c = (a->ends_at > b->ends_at) - (a->ends_at < b->ends_at);

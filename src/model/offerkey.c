@@ -34,6 +34,8 @@ offerkey_cmp(const struct offer *x, const struct offer *y)
 		return x->payment < y->payment ? -1 : 1;
 	if (x->starts_at != y->starts_at)
 		return x->starts_at < y->starts_at ? -1 : 1;
+	if ((x->usage.v != 0) != (y->usage.v != 0))	/* sold in parts beside the plain one: its price may move */
+		return x->usage.v == 0 ? -1 : 1;
 	return x->ends_at == y->ends_at ? 0 : x->ends_at < y->ends_at ? -1 : 1;
 }
 
@@ -55,8 +57,8 @@ offerkey_hash(const struct offer *o)
 	h = offerkey_mix(h, o->currency);
 	if (o->starts_at != 0 || o->ends_at != 0)
 		h = hash_join(hash_join(h, (uint64_t)o->starts_at), (uint64_t)o->ends_at);
-	h = hash_join(h, (uint64_t)o->term_months << 32 | (uint64_t)o->kind << 16 | (uint64_t)o->purchase << 8 |
-	    (uint64_t)o->payment);
+	h = hash_join(h, (uint64_t)o->term_months << 32 | (uint64_t)(o->usage.v != 0) << 24 | (uint64_t)o->kind << 16 |
+	    (uint64_t)o->purchase << 8 | (uint64_t)o->payment);
 	return (place & ~UINT64_C(0xffffffff)) | h >> 32;
 }
 

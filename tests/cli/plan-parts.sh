@@ -14,6 +14,21 @@ CSV
 	run prices import offers.csv
 }
 
+# One machine, term and payment is sold in parts and plain: two offers; at over 100,000 USD with its use it is not believed.
+printf '%s\n' "$head" 'acme,r1,one,H100,1,reserved,12,none,0,1,,USD' 'acme,r1,one,H100,1,reserved,12,none,0,0.2,1.2,USD' \
+    'acme,r1,two,H100,1,reserved,12,none,0,60000,60000,USD' >both.csv
+run --store both.db prices import both.csv
+expect_exit 0
+expect_err_has 'both.csv:4: price unknown'
+run --store both.db prices list -o json
+expect_json '$.offers[0].price_per_hour' 1.000000
+expect_json '$.offers[1].price_per_hour' 0.200000
+expect_json '$.offers[1].usage_price_per_hour' 1.200000
+expect_json '$.offers[2].price_per_gpu_hour' null
+run --store both.db prices import both.csv
+run --store both.db --now 2026-12-01T12:00:00Z prices diff -o json
+expect_json '$.offers[0].change' '' 'read again nothing moves'
+
 # The price list: kept, shown, written and read again, compared.
 offers 1.2
 expect_exit 0

@@ -233,9 +233,11 @@ class World:
 	def add_parts(self):
 		"""Most of what is reserved asks for its use too, and less for the rest."""
 		r = self.rng
-		for o in self.offers:
+		for o in list(self.offers):
 			if o["purchase"] != "reserved" or r.random() < 0.3:
 				continue
+			if r.random() < 0.4:
+				self.offers.append(dict(o))	# plain beside it
 			hour = float(o["price_per_hour"]) + float(o["upfront"] or 0) / (o["term_months"] * MONTH_H)
 			left = r.uniform(0.15, 0.85)
 			o["price_per_hour"] = "%.4f" % (float(o["price_per_hour"]) * left)
@@ -566,7 +568,8 @@ class Trial:
 		for s, t in zip(self.world.series, told["series"]):
 			for b in t["buys"]:
 				i = [i for i, l in enumerate(model.lines[s]) if l.kind == "reserved" and all(
-				    str(l.row[k]) == str(b[k]) for k in ("provider", "instance_type", "term_months", "payment"))]
+				    str(l.row[k]) == str(b[k]) for k in ("provider", "instance_type", "term_months", "payment"))
+				    and near(float(l.row["usage_price_per_hour"] or 0), b["usage_price_per_hour"])]
 				expect(len(i) == 1, "a purchase that is no offer: %s", b)
 				out[s, i[0]] = out.get((s, i[0]), 0) + b["count"]
 				l = model.lines[s][i[0]]
@@ -748,7 +751,8 @@ class Trial:
 				now = iso(int(datetime.strptime(told["as_of"], "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc).timestamp()) + lo * 3600)
 				have[s, i] += sum(r["count"] for r in t["ladder"]["steps"] if r["t"] == now and r["provider"] == l.row["provider"] and
 				    r["instance_type"] == l.row["instance_type"] and r.get("term_months", l.row["term_months"]) == l.row["term_months"]
-				    and r.get("payment", l.row["payment"]) == l.row["payment"])
+				    and r.get("payment", l.row["payment"]) == l.row["payment"] and
+				    near(float(l.row["usage_price_per_hour"] or 0), r["usage_price_per_hour"]))
 			if lo >= model.hours:
 				continue
 			was = dict(model.peak)
