@@ -6,6 +6,7 @@
 #include "broker/broker.h"
 #include "broker/scaling.h"
 #include "broker/shares.h"
+#include "model/block.h"
 #include "net/http.h"
 #include "providers/net.h"
 #include "store/event_rows.h"
@@ -182,6 +183,8 @@ broker_open(const struct broker_setup *s, struct broker *b, struct berth_err *er
 			rc = broker_limits_read(s->config, s->accels, s->arena, &b->limits, &b->n_limits, err);
 		if (rc == BERTH_OK)
 			rc = shares_read(s->config, s->arena, &b->shares, err);
+		if (rc == BERTH_OK)
+			rc = block_rules_read(s->config, "block", s->arena, &b->block, &b->n_block, err);
 		if (rc == BERTH_OK)
 			rc = bench_read(s->config, s->accels, s->arena, &b->benches, &b->n_benches, err);
 		if (rc == BERTH_OK)

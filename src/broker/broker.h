@@ -85,6 +85,8 @@ struct broker {
 	struct placing_limit *limits;
 	size_t n_limits;
 	const struct share_policy *shares;	/* NULL: none */
+	const char *const *block;	/* [n_block] `block:` of berth.yaml */
+	size_t n_block;
 	struct broker_sink *sinks;
 	size_t n_sinks;
 	struct broker_policy policy;

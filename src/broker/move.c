@@ -88,7 +88,7 @@ enum berth_code
 pass_move(struct broker *b, struct berth_err *err)
 {
 	struct placing_options o = { .now = b->now, .seed = b->seed, .limits = b->limits, .n_limits = b->n_limits,
-		.tables = &b->spot_tables, .ages = b->prices.ages,
+		.block = b->block, .n_block = b->n_block, .tables = &b->spot_tables, .ages = b->prices.ages,
 		.need_account = true };
 	VEC(struct placing_move) moves = { 0 };
 	struct instance *ins;

@@ -6,6 +6,7 @@
 
 #include "broker/placing_impl.h"
 #include "model/accel.h"
+#include "model/block.h"
 #include "store/job_rows.h"
 #include "util/arena.h"
 #include "util/strmap.h"
@@ -191,7 +192,7 @@ void
 placing_estimate(struct placing_work_space *w, const struct cost_job *c, bool spot_leaves, struct cost_estimate *out)
 {
 	struct cost_limits lim = { .now = w->o->now, .ages = w->o->ages, .need_account = w->o->need_account,
-		.spot_leaves = spot_leaves };
+		.block = w->o->block, .n_block = w->o->n_block, .spot_leaves = spot_leaves };
 	double *left = arena_array(w->a, w->facts.n_accounts, sizeof(*left));
 
 	for (size_t k = 0; k < w->facts.n_accounts; k++)
@@ -369,6 +370,20 @@ placing_limits_told(struct placing_work_space *w, const struct place_plan *plan,
 	out->n_quotas = w->facts.n_quotas;
 }
 
+static const char *
+placing_vain(const struct placing_work_space *w)
+{
+	for (size_t b = 0; b < w->o->n_block; b++) {
+		bool hit = false;
+
+		for (size_t j = 0; j < w->facts.n_offers && !hit; j++)
+			hit = block_rules_hit(&w->o->block[b], 1, w->facts.offers[j].offer) != NULL;
+		if (!hit)
+			return w->o->block[b];
+	}
+	return NULL;
+}
+
 static void
 placing_ages(const struct placing_work_space *w, struct placing *out)
 {
@@ -416,6 +431,7 @@ placing_run_with(struct store *store, const struct accel_table *accels, const st
 		out->bound_usd -= plan.chosen[i] == PLACE_NONE ? w.p.penalty[i] : 0;
 	}
 	placing_share_tell(&w, &plan);
+	out->vain = placing_vain(&w);
 	out->shares = o->shares == NULL ? NULL : arena_memdup(a, &w.shares, sizeof(w.shares));
 	out->jobs = w.jobs;
 	out->n_jobs = w.n_jobs;

@@ -41,6 +41,8 @@ struct placing_options {
 	unsigned rounds;
 	struct spot_tables *tables;		/* kept from run to run */
 	bool finish;				/* the last job done as early as can be, at the least cost for that */
+	const char *const *block;		/* [n_block] rules of block_rules_read() */
+	size_t n_block;
 	const struct share_policy *shares;	/* NULL: among equals by the GPUs that users hold now */
 };
 
@@ -114,6 +116,7 @@ struct placing {
 	struct placing_bind *limits;	/* [n_limits] */
 	size_t n_limits, n_quotas;	/* the quotas first */
 	int64_t oldest_price, newest_price;	/* of all offers; 0: not said */
+	const char *vain;			/* the first rule of the block list that hits no offer; NULL */
 	const struct shares *shares;		/* NULL: none in berth.yaml */
 };
 

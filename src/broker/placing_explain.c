@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "broker/placing_impl.h"
+#include "model/block.h"
 #include "plan/explain.h"
 #include "plan/latency.h"
 #include "util/arena.h"
@@ -85,6 +86,28 @@ placing_nowhere(const struct placing_work_space *w, const char *what, const char
 	return NULL;
 }
 
+/* How many offers the rule of a block list hits that hits most. */
+static const char *
+placing_blocked(const struct placing_work_space *w, const struct job_spec *s)
+{
+	const char *rule = NULL, *whose = "";
+	size_t most = 0;
+
+	for (size_t b = 0; b < w->o->n_block + s->n_block; b++) {
+		const char *const *r = b < w->o->n_block ? &w->o->block[b] : &s->block[b - w->o->n_block];
+		size_t n = 0;
+
+		for (size_t j = 0; j < w->facts.n_offers; j++)
+			n += block_rules_hit(r, 1, w->facts.offers[j].offer) != NULL;
+		if (n <= most)
+			continue;
+		most = n;
+		rule = *r;
+		whose = b < w->o->n_block ? "berth.yaml" : "the job";
+	}
+	return rule == NULL ? NULL : arena_printf(w->a, "'%s' of %s blocks %zu offer%s", rule, whose, most, most == 1 ? "" : "s");
+}
+
 /* The last of the rules on what the job allows, and the name in it that nothing has. */
 static const char *
 placing_detail_terms(const struct placing_work_space *w, const struct placing_job *pj)
@@ -95,6 +118,8 @@ placing_detail_terms(const struct placing_work_space *w, const struct placing_jo
 	if (pj->refused[REFUSE_PURCHASE] > 0)
 		return s->purchase_ok[PURCHASE_RESERVED] && !s->purchase_ok[PURCHASE_ON_DEMAND] && !s->purchase_ok[PURCHASE_SPOT] ?
 		    "reserved alone is allowed, and no owned commitment has a machine for it: `berth commitments list`" : NULL;
+	if (pj->refused[REFUSE_BLOCKED] > 0)
+		return placing_blocked(w, s);
 	if (pj->refused[REFUSE_PROVIDER] > 0)
 		return placing_nowhere(w, "provider", s->providers, s->n_providers, false);
 	if (pj->refused[REFUSE_LATENCY] == 0)
@@ -157,7 +182,7 @@ placing_detail(const struct placing_work_space *w, size_t i)
 		return "`berth prices refresh` asks for newer ones, --spot-age and --price-age take older ones";
 	if (r[REFUSE_PRICE_UNKNOWN] + r[REFUSE_NO_ACCOUNT] > 0)
 		return NULL;
-	if (r[REFUSE_PURCHASE] + r[REFUSE_PROVIDER] + r[REFUSE_LATENCY] + r[REFUSE_RESIDENCY] > 0)
+	if (r[REFUSE_PURCHASE] + r[REFUSE_BLOCKED] + r[REFUSE_PROVIDER] + r[REFUSE_LATENCY] + r[REFUSE_RESIDENCY] > 0)
 		return placing_detail_terms(w, &w->jobs[i]);
 	if (r[REFUSE_MEMORY] > 0)
 		return arena_printf(w->a, "needs %.6g GiB, the most is %.6g", h->need_memory, h->most_memory);

@@ -346,7 +346,7 @@ enum berth_code
 pass_provision(struct broker *b, struct berth_err *err)
 {
 	struct placing_options o = { .now = b->now, .seed = b->seed, .limits = b->limits, .n_limits = b->n_limits,
-		.shares = b->shares, .tables = &b->spot_tables, .ages = b->prices.ages,
+		.shares = b->shares, .block = b->block, .n_block = b->n_block, .tables = &b->spot_tables, .ages = b->prices.ages,
 		.need_account = true, .rounds = 100 };
 	struct placing p;
 	const char **ids;

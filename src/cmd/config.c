@@ -14,7 +14,7 @@
 #define CONFIG_SYSTEM "/etc/berth/berth.yaml"
 
 static const char *const config_keys[] = { "schema", "store", "accounts", "defaults", "retention", "limits", "sinks",
-	"roadmap", "joins", "network", "prices", "measure", "fleets", "fair_share", NULL };
+	"roadmap", "joins", "network", "prices", "measure", "fleets", "fair_share", "block", NULL };
 static const char *const config_default_keys[] = { "service_level", "horizon", "zone", "holidays", "purchase", "region", "max_price",
 	NULL };
 

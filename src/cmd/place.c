@@ -8,6 +8,7 @@
 #include "broker/shares.h"
 #include "cmd/cmd.h"
 #include "cmd/prices.h"
+#include "model/block.h"
 #include "plan/explain.h"
 #include "store/store.h"
 #include "util/arena.h"
@@ -232,6 +233,8 @@ place_run(struct cmd_ctx *ctx, struct berth_err *err)
 	if (rc == BERTH_OK)
 		rc = shares_read(config->root, ctx->arena, &o.shares, err);
 	if (rc == BERTH_OK)
+		rc = block_rules_read(config->root, "block", ctx->arena, &o.block, &o.n_block, err);
+	if (rc == BERTH_OK)
 		rc = prices_ages(ctx, v->price_age_s, v->spot_age_s, &o.ages, err);
 	if (rc != BERTH_OK)
 		return rc;
@@ -258,6 +261,9 @@ place_run(struct cmd_ctx *ctx, struct berth_err *err)
 		place_say_shares(ctx, &p);
 	if (rc == BERTH_OK)
 		place_say_astray(ctx, &p);
+	if (rc == BERTH_OK && p.vain != NULL && p.n_offers > 0)
+		cmd_note(ctx, "'%s' under block of berth.yaml hits none of the %zu offers: look at its names, as `berth prices list` has "
+		    "them", p.vain, p.n_offers);
 	if (rc == BERTH_OK && p.n_jobs == 0)
 		cmd_note(ctx, "the queue is empty: `berth submit FILE` puts a job into it");
 	return rc == BERTH_OK ? place_result(&p, err) : rc;

@@ -148,6 +148,8 @@ plan_refusal(enum refuse_code c)
 	switch (c) {
 	case REFUSE_ACCELERATOR:
 		return "of another accelerator";
+	case REFUSE_BLOCKED:
+		return "on a block list";
 	case REFUSE_PROVIDER:
 		return "of providers that were not asked for";
 	case REFUSE_RESIDENCY:

@@ -8,6 +8,7 @@
 #include "cmd/prices.h"
 #include "cmd/progpath.h"
 #include "model/datapath.h"
+#include "model/block.h"
 #include "util/arena.h"
 #include "util/duration.h"
 #include "util/fileio.h"
@@ -224,6 +225,8 @@ tick_dry(struct cmd_ctx *ctx, struct berth_err *err)
 		o.limits = limits;
 		if (rc == BERTH_OK)
 			rc = shares_read(config->root, ctx->arena, &o.shares, err);
+		if (rc == BERTH_OK)
+			rc = block_rules_read(config->root, "block", ctx->arena, &o.block, &o.n_block, err);
 	}
 	if (rc == BERTH_OK && ctx->store != NULL)
 		rc = placing_run(ctx->store, accels, &o, NULL, 0, ctx->arena, &p, err);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "model/offer.h"
+#include "util/err.h"
 
 /* Where something was asked for. "" matches anything, so that a whole region or account can be blocked. */
 struct place_key {
@@ -52,5 +53,17 @@ bool place_key_hits(const struct place_key *key, const struct offer *o);
 const char *place_key_text(const struct place_key *key, char *buf, size_t size);
 /* The first of blocks [n] that hits the offer, NULL if none. */
 const struct block *block_hit(const struct block *blocks, size_t n, const struct offer *o);
+
+struct arena;
+struct yaml_node;
+/*
+ * A user's own block list, `block:` of berth.yaml and of a job: a list of mappings of provider, account, region, zone,
+ * instance_type, accelerator and purchase to patterns, of which all must match. Each rule becomes a text, "provider=aws region=us-*",
+ * which block_rule_hits() reads. BERTH_EINVAL at the place of a fault: no key, an empty pattern, one with blanks.
+ */
+BERTH_MUST_CHECK enum berth_code block_rules_read(const struct yaml_node *map, const char *key, struct arena *a,
+    const char *const **rules_out, size_t *n_out, struct berth_err *err);
+/* The first of rules [n] that hits the offer, NULL if none. */
+const char *block_rules_hit(const char *const *rules, size_t n, const struct offer *o);
 
 #endif

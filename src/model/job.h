@@ -58,6 +58,8 @@ struct job_spec {
 	size_t n_regions;
 	const char **providers;		/* [n_providers] glob patterns; none: any */
 	size_t n_providers;
+	const char *const *block;	/* [n_block] rules of block_rules_read(): never there */
+	size_t n_block;
 	const char *data_region;	/* where its input lies; "": egress is not counted */
 	double data_gib;
 	const char *latency_to;		/* region that it talks to; "": anywhere is near enough */

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "model/block.h"
 #include "model/offer.h"
 #include "util/fileio.h"
 #include "util/str.h"
@@ -29,7 +30,7 @@ struct jobspec {
 
 static const char *const jobspec_keys[] = { "schema", "name", "user", "project", "priority", "accelerators", "variants",
 	"nodes", "work", "precision", "checkpoint", "restart", "deadline", "max_price", "max_cost", "purchase",
-	"regions", "providers", "data", "latency", "link", "after",
+	"regions", "providers", "block", "data", "latency", "link", "after",
 	"run", "retries", NULL };
 
 /* The value's node, for a message about it. */
@@ -366,7 +367,8 @@ jobspec_limits(struct jobspec *js, struct berth_err *err)
 	    (rc = yaml_time(js->root, "deadline", js->now, NULL, &spec->deadline, err)) != BERTH_OK ||
 	    (rc = jobspec_patterns(js, "regions", &spec->regions, &spec->n_regions, err)) != BERTH_OK ||
 	    (rc = jobspec_patterns(js, "providers", &spec->providers, &spec->n_providers, err)) !=
-	    BERTH_OK || (rc = yaml_map(js->root, "data", &data, err)) != BERTH_OK)
+	    BERTH_OK || (rc = block_rules_read(js->root, "block", js->arena, &spec->block, &spec->n_block, err)) != BERTH_OK ||
+	    (rc = yaml_map(js->root, "data", &data, err)) != BERTH_OK)
 		return rc;
 	if ((rc = jobspec_latency(js, err)) != BERTH_OK || (rc = jobspec_link(js, err)) != BERTH_OK ||
 	    (rc = jobspec_after(js, err)) != BERTH_OK)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/block.h"
 #include "plan/cost.h"
 #include "plan/latency.h"
 #include "util/glob.h"
@@ -22,6 +23,7 @@ static const struct refuse_row {
 	[REFUSE_RESIDENCY] = { "residency", "region not among the job's" },
 	[REFUSE_LATENCY] = { "latency", "too far from where it must answer, or nobody knows how far" },
 	[REFUSE_PROVIDER] = { "provider", "provider not among the job's" },
+	[REFUSE_BLOCKED] = { "blocked", "on a block list" },
 	[REFUSE_PURCHASE] = { "purchase", "purchase not allowed by the job" },
 	[REFUSE_NO_ACCOUNT] = { "no_account", "no account can create it: a list price only" },
 	[REFUSE_PRICE_UNKNOWN] = { "price_unknown", "no price in USD" },
@@ -179,6 +181,8 @@ cost_check_terms(const struct job_spec *s, const struct offer *o, const struct c
 		return REFUSE_LATENCY;
 	if (!glob_match_any(s->providers, s->n_providers, o->provider))
 		return REFUSE_PROVIDER;
+	if (block_rules_hit(lim->block, lim->n_block, o) != NULL || block_rules_hit(s->block, s->n_block, o) != NULL)
+		return REFUSE_BLOCKED;
 	/* A reservation is bought by a plan, never by a job; one that is owned is a paid on-demand machine. */
 	if (!s->purchase_ok[o->purchase] || (o->purchase == PURCHASE_RESERVED && !f->paid))
 		return REFUSE_PURCHASE;

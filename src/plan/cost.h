@@ -21,6 +21,7 @@ enum refuse_code {
 	REFUSE_RESIDENCY,	/* region not among the job's */
 	REFUSE_LATENCY,		/* round trip too long, or nobody knows how long */
 	REFUSE_PROVIDER,	/* provider not among the job's */
+	REFUSE_BLOCKED,		/* on the user's own block list, or on the job's */
 	REFUSE_PURCHASE,	/* on_demand, spot or reserved not allowed by the job */
 	REFUSE_NO_ACCOUNT,	/* a list price: no account can create it */
 	REFUSE_PRICE_UNKNOWN,	/* no price, or in a currency without a rate */
@@ -85,6 +86,8 @@ struct cost_limits {
 	int64_t now;
 	struct cost_ages ages;		/* older prices are stale */
 	double budget_usd;		/* what the budgets of this job have left; NaN: no limit */
+	const char *const *block;	/* [n_block] rules of block_rules_read() for all jobs */
+	size_t n_block;
 	bool need_account;		/* offers without an account are list prices only */
 	bool spot_leaves;		/* a job that can resume leaves spot for on demand in time: there its deadline does not bind */
 };

@@ -244,6 +244,7 @@ pack_spec(const struct job_spec *spec, struct arena *a, const char **text_out, s
 	jsonw_end_array(&w);
 	pack_strings(&w, "regions", spec->regions, spec->n_regions);
 	pack_strings(&w, "providers", spec->providers, spec->n_providers);
+	pack_strings(&w, "block", spec->block, spec->n_block);
 	jsonw_str(&w, "data_region", spec->data_region);
 	jsonw_double(&w, "data_gib", spec->data_gib);
 	jsonw_str(&w, "latency_to", spec->latency_to);
@@ -345,6 +346,7 @@ unpack_spec(const char *text, struct arena *a, struct job_spec *spec_out, struct
 	unpack_purchases(&u, &s);
 	s.regions = unpack_strings(&u, "regions", &s.n_regions);
 	s.providers = unpack_strings(&u, "providers", &s.n_providers);
+	s.block = unpack_strings(&u, "block", &s.n_block);
 	s.data_region = unpack_str(&u, "data_region");
 	s.data_gib = unpack_real(&u, "data_gib");
 	s.latency_to = unpack_str(&u, "latency_to");

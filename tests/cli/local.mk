@@ -15,6 +15,7 @@ dist_check_SCRIPTS += tests/cli/budget.sh
 dist_check_SCRIPTS += tests/cli/cases.sh
 dist_check_SCRIPTS += tests/cli/completion.sh
 dist_check_SCRIPTS += tests/cli/events.sh
+dist_check_SCRIPTS += tests/cli/block.sh
 dist_check_SCRIPTS += tests/cli/fair-share.sh
 dist_check_SCRIPTS += tests/cli/fleet-gang.sh
 dist_check_SCRIPTS += tests/cli/forecast-keep.sh
