@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/cmd.h"
 #include "cmd/ctx.h"
@@ -262,6 +263,20 @@ cmd_print_clean(FILE *f, const char *s)
 	}
 }
 
+/* A message, broken at the width of the terminal. */
+static void
+cmd_write_broken(const struct cmd_ctx *ctx, const char *line, size_t n)
+{
+	struct buf b;
+
+	buf_init(&b, CMD_LINE_MAX);
+	term_wrap(line, n, 0, 4, ctx->columns, &b);
+	buf_add_char(&b, '\n');
+	if (b.len > 0)
+		(void)fwrite(b.p, 1, b.len, stderr);
+	buf_free(&b);
+}
+
 /* What was printed before comes before, also where both streams go to one file. One write a line. */
 static void
 cmd_stderr(const struct cmd_ctx *ctx, const char *level, const char *before, const char *text)
@@ -282,7 +297,9 @@ cmd_stderr(const struct cmd_ctx *ctx, const char *level, const char *before, con
 	fputs(before, f);
 	cmd_print_clean(f, text);
 	fputc('\n', f);
-	if (fclose(f) == 0)
+	if (fclose(f) == 0 && ctx->columns > 0 && isatty(STDERR_FILENO))
+		cmd_write_broken(ctx, line, n - 1);
+	else if (line != NULL)
 		(void)fwrite(line, 1, n, stderr);
 	free(line);
 }
