@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "plan/place.h"
+#include "plan/place_finish.h"
 #include "tests/tap.h"
 #include "util/arena.h"
 #include "util/rng.h"
@@ -392,6 +393,71 @@ test_keep(struct arena *a)
 	tap_ok(left == 0, "a machine more of what one has moves nobody for nothing (%zu did)", left);
 }
 
+struct finish_best { double left_out, cost; int64_t last; };
+
+/* Fewest penalties, then the earliest last end, then the least cost, of all placements. */
+static void
+finish_enumerate(const struct world *w, const int64_t *finish, size_t i, int64_t *left, struct finish_best at,
+    struct finish_best *best)
+{
+	const struct place_problem *p = &w->p;
+	struct finish_best next;
+
+	if (i == p->n_jobs) {
+		if (at.left_out < best->left_out || (at.left_out == best->left_out && (at.last < best->last ||
+		    (at.last == best->last && at.cost < best->cost))))
+			*best = at;
+		return;
+	}
+	for (size_t k = p->cand_start[i]; k < p->cand_start[i + 1]; k++) {
+		size_t j = p->offer[k];
+		bool fits = true;
+
+		for (size_t u = p->use_start[j]; u < p->use_start[j + 1]; u++)
+			fits = fits && left[p->resource[u]] >= p->need[k] * p->weight[u];
+		if (!fits)
+			continue;
+		for (size_t u = p->use_start[j]; u < p->use_start[j + 1]; u++)
+			left[p->resource[u]] -= p->need[k] * p->weight[u];
+		next = at;
+		next.cost += p->cost[k];
+		next.last = finish[k] > at.last ? finish[k] : at.last;
+		finish_enumerate(w, finish, i + 1, left, next, best);
+		for (size_t u = p->use_start[j]; u < p->use_start[j + 1]; u++)
+			left[p->resource[u]] += p->need[k] * p->weight[u];
+	}
+	next = at;
+	next.left_out += p->penalty[i];
+	finish_enumerate(w, finish, i + 1, left, next, best);
+}
+
+static void
+test_finish(struct arena *a)
+{
+	struct world *w = arena_array(a, 1, sizeof(*w));
+	int64_t finish[MAX_CANDS], by;
+	size_t equal = 0;
+
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		struct finish_best best = { .left_out = INFINITY };
+		struct place_options o = { .seed = 1, .rounds = 100, .gap = 0 };
+		struct place_plan plan;
+		struct berth_err err = { 0 };
+		struct rng r;
+
+		make_world(w, seed, 5, 4, 2);
+		rng_seed(&r, seed);
+		for (size_t k = 0; k < w->start[5]; k++)
+			finish[k] = 1 + (int64_t)rng_below(&r, 9);
+		finish_enumerate(w, finish, 0, w->limit, (struct finish_best){ 0, 0, 0 }, &best);
+		if (place_finish_solve(&w->p, finish, &o, a, &plan, &by, &err) != BERTH_OK || !place_check(&w->p, &plan))
+			break;
+		equal += fabs(plan.value - plan.cost - best.left_out) < 1e-6 && (by == best.last || plan.placed == 0) &&
+		    fabs(plan.cost - best.cost) < 1e-9 * fmax(1, best.cost);
+	}
+	tap_is_long((long)equal, 40, "an early finish is the earliest, and the cheapest of those, of all placements");
+}
+
 static void
 test_keep_refused(struct arena *a)
 {
@@ -423,6 +489,7 @@ main(void)
 	test_refused(a);
 	test_keep(a);
 	test_keep_refused(a);
+	test_finish(a);
 	arena_free(a);
 	return tap_done();
 }
