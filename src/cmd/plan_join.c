@@ -201,8 +201,9 @@ plan_name(const struct offer *o, struct arena *a)
 	    arena_printf(a, " %d month%s, %s upfront", o->term_months, o->term_months == 1 ? "" : "s", o->payment == PAYMENT_ALL ? "all" :
 	    o->payment == PAYMENT_PARTIAL ? "part" : "nothing") : "";
 
-	return arena_printf(a, "%s%s%s%s%s %s%s", o->provider, o->region[0] != '\0' ? " " : "", o->region,
-	    o->instance_type[0] != '\0' ? " " : "", o->instance_type, purchase_name(o->purchase), term);
+	return arena_printf(a, "%s%s%s%s%s %s%s%s", o->provider, o->region[0] != '\0' ? " " : "", o->region,
+	    o->instance_type[0] != '\0' ? " " : "", o->instance_type, purchase_name(o->purchase), term,
+	    plan_use_hour(o) > 0 ? ", use besides" : "");
 }
 
 struct plan_lines {

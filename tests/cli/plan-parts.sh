@@ -95,7 +95,7 @@ fi
 run plan --replay 1
 expect_exit 0
 run plan day --horizon 4w --no-spot --paths 60
-expect_out_has 'in two parts: acme r1 one reserved 12 months, part upfront asks 0.2000 USD'
+expect_out_has 'in two parts: acme r1 one reserved 12 months, part upfront, use besides asks 0.2000'
 tr -s ' \n' ' ' <"$out" | grep -q 'less than on demand from 25.0 % of the time on; from 66.7 % on acme r1 one reserved 12 months, nothing upfront is cheaper'
 ok $? "the plan says from which use on it pays"
 run plan day --horizon 4w --no-spot --paths 60 --starts 2w
