@@ -21,16 +21,9 @@ move_decide(struct broker *b, const struct placing_move *m, struct berth_err *er
 	struct buf text;
 	struct jsonw w;
 
-	buf_init(&text, 4096);
+	buf_init(&text, 65536);
 	jsonw_init_buf(&w, &text, JSONW_COMPACT);
-	jsonw_begin_object(&w, NULL);
-	jsonw_str(&w, "reason", m->why);
-	jsonw_str(&w, "from", purchase_name(m->in->offer.purchase));
-	jsonw_str(&w, "to", purchase_name(m->to));
-	jsonw_int(&w, "instance", m->in->id);
-	jsonw_fixed(&w, "progress", m->job->progress, 6);
-	jsonw_time(&w, "deadline", m->job->spec.deadline);
-	jsonw_end_object(&w);
+	placing_json_move(&w, m);
 	rc = jsonw_finish(&w, err);
 	if (rc == BERTH_OK) {
 		d.json = text.p;

@@ -133,6 +133,9 @@ BERTH_MUST_CHECK enum berth_code placing_run(struct store *store, const struct a
 bool placing_lacks_money(const struct placing_job *j);
 
 struct jsonw;
+struct placing_move;
+/* The decision to move, an object with all keys. */
+void placing_json_move(struct jsonw *w, const struct placing_move *m);
 /* The keys of one job in berth.placement/1, into an open object. first: the try that was taken. */
 void placing_json_job(struct jsonw *w, const struct placing *p, const struct placing_job *j, size_t first);
 /* The keys of the plan as a whole but the jobs, into an open object. */
@@ -148,6 +151,11 @@ struct placing_move {
 	bool move;
 	enum purchase to;		/* PURCHASE_ON_DEMAND or PURCHASE_SPOT */
 	const char *why;		/* in plain words */
+	const char *target;		/* the cheapest that it may go to, as the user knows it; "" none by now */
+	double target_usd, stay_usd;	/* the rest of the work there, and where it is; NaN: not known */
+	size_t seen, refused[REFUSE_COUNT];	/* of all offers, by the first rule; REFUSE_DEARER: of that kind, but not the cheapest */
+	int64_t price_as_of;		/* of the target */
+	struct spot_outlook spot;
 	double reserve_usd;		/* on spot: what is to be kept of the budgets, should it fail; NaN: as it is */
 };
 /* Fills move, to and why of each; jobs without a deadline, or bound to one purchase, stay. Writes nothing. */

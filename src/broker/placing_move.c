@@ -56,6 +56,34 @@ placing_move_free(struct placing_work_space *w, const struct placing_move *m, in
 			w->facts.budgets[b].reserved.v -= micro;
 }
 
+/* Where it may go, what that costs beside staying, and who was refused. */
+static void
+placing_move_tell(struct placing_work_space *w, struct placing_move *m, const struct cost_estimate *e, const struct placing_spot *s)
+{
+	size_t best = w->facts.n_offers;
+	struct placing_work work;
+
+	m->seen = w->facts.n_offers;
+	m->spot = s->outlook;
+	m->target = "";
+	m->target_usd = m->stay_usd = NAN;
+	for (size_t k = 0; k < w->facts.n_offers; k++)
+		if (e[k].refuse == REFUSE_NOT && w->facts.offers[k].offer->purchase == m->to &&
+		    (best == w->facts.n_offers || e[k].total_usd < e[best].total_usd))
+			best = k;
+	for (size_t k = 0; k < w->facts.n_offers; k++)
+		if (k != best)
+			m->refused[e[k].refuse == REFUSE_NOT ? REFUSE_DEARER : e[k].refuse]++;
+	if (best < w->facts.n_offers) {
+		m->target = placing_label(&w->facts.offers[best], e[best].machines, w->a);
+		m->target_usd = e[best].total_usd;
+		m->price_as_of = w->facts.offers[best].offer->as_of;
+	}
+	placing_work(w->accels, &m->job->spec, &m->in->offer, &work);
+	if (best < w->facts.n_offers && usd_known(m->in->offer.price))
+		m->stay_usd = usd_to_double(m->in->offer.price) * work.hours * (1 - m->job->progress) * e[best].machines;
+}
+
 static void
 placing_move_of(struct placing_work_space *w, struct placing_move *m, struct cost_estimate *estimates)
 {
@@ -89,6 +117,8 @@ placing_move_of(struct placing_work_space *w, struct placing_move *m, struct cos
 		m->why = arena_printf(w->a, "leaves on demand: spot is back at %.0f %% of the price, %.0f min to spare",
 		    100 * s.ratio, s.slack_s / 60);
 	}
+	if (m->move)
+		placing_move_tell(w, m, estimates, &s);
 }
 
 enum berth_code

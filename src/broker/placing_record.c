@@ -104,6 +104,54 @@ placing_gap(const struct placing *p)
 	return p->bound_usd > 0 ? p->total_usd / p->bound_usd - 1 : NAN;
 }
 
+static void
+placing_json_spot(struct jsonw *w, const struct spot_outlook *o)
+{
+	jsonw_begin_object(w, "spot");
+	jsonw_bool(w, "up", o->up);
+	jsonw_fixed(w, "age_hours", o->age_h, 3);
+	jsonw_fixed(w, "ends_per_hour", o->leave, 6);
+	jsonw_int(w, "ends_seen", o->events);
+	jsonw_fixed(w, "expected_hours_more", o->more_h, 3);
+	jsonw_fixed(w, "back_within_hour", o->back_1h, 6);
+	jsonw_fixed(w, "hours_to_deadline", o->left_h, 3);
+	if (isnan(o->turn_h))
+		jsonw_null(w, "on_demand_above_hours");
+	else
+		jsonw_fixed(w, "on_demand_above_hours", o->turn_h, 6);
+	jsonw_end_object(w);
+}
+
+static void
+placing_json_refused(struct jsonw *w, const size_t *refused)
+{
+	jsonw_begin_object(w, "refused");
+	for (size_t c = REFUSE_NOT + 1; c < REFUSE_COUNT; c++)
+		if (refused[c] > 0)
+			jsonw_int(w, refuse_name((enum refuse_code)c), (int64_t)refused[c]);
+	jsonw_end_object(w);
+}
+
+void
+placing_json_move(struct jsonw *w, const struct placing_move *m)
+{
+	jsonw_begin_object(w, NULL);
+	jsonw_str(w, "reason", m->why);
+	jsonw_str(w, "from", purchase_name(m->in->offer.purchase));
+	jsonw_str(w, "to", purchase_name(m->to));
+	jsonw_int(w, "instance", m->in->id);
+	jsonw_fixed(w, "progress", m->job->progress, 6);
+	jsonw_time(w, "deadline", m->job->spec.deadline);
+	jsonw_str_or_null(w, "target", m->target);
+	jsonw_fixed(w, "expected_cost", m->target_usd, 6);
+	jsonw_fixed(w, "stay_cost", m->stay_usd, 6);
+	jsonw_int(w, "candidates_seen", (int64_t)m->seen);
+	placing_json_refused(w, m->refused);
+	placing_json_spot(w, &m->spot);
+	jsonw_time_or_null(w, "price_as_of", m->price_as_of);
+	jsonw_end_object(w);
+}
+
 void
 placing_json_job(struct jsonw *w, const struct placing *p, const struct placing_job *j, size_t first)
 {
@@ -130,29 +178,13 @@ placing_json_job(struct jsonw *w, const struct placing *p, const struct placing_
 	jsonw_str_or_null(w, "binds", j->binds);
 	jsonw_fixed(w, "shadow_price", j->shadow, 6);
 	jsonw_int(w, "candidates_seen", (int64_t)j->seen);
-	jsonw_begin_object(w, "refused");
-	for (size_t c = REFUSE_NOT + 1; c < REFUSE_COUNT; c++)
-		if (j->refused[c] > 0)
-			jsonw_int(w, refuse_name((enum refuse_code)c), (int64_t)j->refused[c]);
-	jsonw_end_object(w);
+	placing_json_refused(w, j->refused);
 	jsonw_begin_array(w, "changes");
 	for (size_t i = 0; i < j->n_changes; i++)
 		placing_json_change(w, &j->changes[i]);
 	jsonw_end_array(w);
 	if (j->spot.leave > 0) {
-		jsonw_begin_object(w, "spot");
-		jsonw_bool(w, "up", j->spot.up);
-		jsonw_fixed(w, "age_hours", j->spot.age_h, 3);
-		jsonw_fixed(w, "ends_per_hour", j->spot.leave, 6);
-		jsonw_int(w, "ends_seen", j->spot.events);
-		jsonw_fixed(w, "expected_hours_more", j->spot.more_h, 3);
-		jsonw_fixed(w, "back_within_hour", j->spot.back_1h, 6);
-		jsonw_fixed(w, "hours_to_deadline", j->spot.left_h, 3);
-		if (isnan(j->spot.turn_h))
-			jsonw_null(w, "on_demand_above_hours");
-		else
-			jsonw_fixed(w, "on_demand_above_hours", j->spot.turn_h, 6);
-		jsonw_end_object(w);
+		placing_json_spot(w, &j->spot);
 	}
 	placing_json_turn(w, p, j);
 	jsonw_time_or_null(w, "price_as_of", j->price_as_of);

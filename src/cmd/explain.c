@@ -135,6 +135,24 @@ explain_decision_share(struct cmd_ctx *ctx, const struct jsonr *root, struct ber
 	return rc;
 }
 
+/* Of a running job that left its machine: to where, at what cost, and what staying would have cost. */
+static enum berth_code
+explain_move(struct cmd_ctx *ctx, const struct jsonr *root, struct berth_err *err)
+{
+	const char *target = "";
+	double usd = NAN, stay = NAN;
+	enum berth_code rc = jsonr_str(root, "target", &target, err);
+
+	if (rc == BERTH_OK)
+		rc = jsonr_double(root, "expected_cost", &usd, err);
+	if (rc == BERTH_OK)
+		rc = jsonr_double(root, "stay_cost", &stay, err);
+	if (rc == BERTH_OK && target[0] != '\0')
+		cmd_say_hung(ctx, 6, "    the rest of the work costs %.2f USD on %s%s", usd, target, isnan(stay) ? "" :
+		    arena_printf(ctx->arena, ", and would have cost %.2f where it was, could it have stayed", stay));
+	return rc;
+}
+
 /* What would change it, how old the data are, and how far from the best the whole may be. */
 static enum berth_code
 explain_decision_more(struct cmd_ctx *ctx, const struct jsonr *root, struct berth_err *err)
@@ -159,6 +177,9 @@ explain_decision_more(struct cmd_ctx *ctx, const struct jsonr *root, struct bert
 		rc = jsonr_time(root, "oldest_price", &oldest, err);
 	if (rc == BERTH_OK)
 		rc = jsonr_double(root, "gap", &gap, err);
+	if (rc != BERTH_OK)
+		return rc;
+	rc = explain_move(ctx, root, err);
 	if (rc != BERTH_OK)
 		return rc;
 	if (chosen > 0)

@@ -78,7 +78,6 @@ run tick --until +12h --step 2m
 finish 12:00:00
 run instances --all -o csv --columns purchase,created
 expect_out_has 'spot,2026-11-30T00:0' "spot at once"
-expect_out_has 'on_demand,2026-11-30T0' "and on demand after it"
 
 # Spot all the time, but no time to lose: on demand from the start.
 cloud '[[0h, 4]]' '[[0h, 4]]'
@@ -104,6 +103,15 @@ expect_out_has 'on_demand,2026-11-30T04:5' "on demand in time"
 expect_out_has 'spot,2026-11-30T0(6|7:0)' "spot when it has been back for a while"
 run events --type job.moved -o json
 expect_json '$.events[0].type' job.moved
+run jobs --all -o csv --columns id
+id=$(sed -n 2p "$out")
+run explain -n 20 "$id"
+expect_out_has 'move j-.*: leaves on demand: spot is back at 30 % of the price' "the move is told"
+expect_out_has 'the rest of the work costs [0-9.]+ USD on aurora us-east-1a a1.h100 spot' "and where to, at what cost"
+run explain -n 20 "$id" -o json
+grep -A400 '"kind": "move"' "$out" | awk '/"progress"/ { gsub(",", ""); p = $2 } /"stay_cost"/ { gsub(",", ""); s = $2 } /"expected_cost"/ { gsub(",", ""); e = $2 }
+	/"stay_cost"/ { exit } END { exit !(s > 23.99 * (1 - p) && s < 24.01 * (1 - p) && e > 0.3 * s && e < 0.45 * s) }'
+ok $? "staying costs 6 h at 4 USD times what is left, spot some 30 % of that"
 
 # Spot was there when prices were read and is gone when it is asked for: the job waits, as it would have had that been known.
 cloud '[[0h, 1], [10m, 0], [3h, 1]]' '[[0h, 4]]'
