@@ -14,6 +14,7 @@ const struct fc_tuning fc_tuning = {
 	.powers = { 2, 3, 4 }, .cuts = { .4, .3, .2 }, .now_share = .15, .power_doubt = .01, .power_own = 8,
 	.handicap = 1, .flat_handicap = 5, .flat_step = .0003, .own_n = 8, .widen = 1.02, .widen_bucket = .06,
 	.least_scale = .1, .hier_own = .1, .rough_own = .7, .rough_most = { .6, .4 }, .peak_grow = .4, .peak_own = 8,
+	.move_grow = .4,
 	.peak_share = { { .45, .20, .05, .30 }, { .45, .20, .20, .15 }, { .25, .25, .20, .30 } },
 };
 

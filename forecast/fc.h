@@ -4,6 +4,7 @@
 
 #include "forecast/forecast.h"
 #include "forecast/tree.h"
+#include "util/rng.h"
 
 enum {
 	FC_BUCKETS = 6,		/* of the horizon: steps 1-6, 7-24, 25-72, 73-168, 169-336, beyond */
@@ -50,6 +51,7 @@ struct fc_win {
 struct fc_pool {
 	double peak[FC_PEAK_KINDS][2][FC_PEAK_LEVEL_COUNT];	/* scores / fc_rough() */
 	double rough[2];	/* typical */
+	double move;		/* typical root mean square of the changes of a week's level (log) */
 	double rel_scale[FC_BUCKETS], growth[FC_BUCKETS], shape[FC_BUCKETS][FC_LEVEL_COUNT];
 };
 
@@ -99,6 +101,9 @@ struct fc_job {
 	double peak_scale;	/* mean weekly peak of the last eight weeks, in units */
 	double rough[2];	/* mean change of the highest peak from one day to the next, one week to the next / peak_scale */
 	double n_rough[2];	/* ... over so many days, weeks */
+	double *move;		/* [n_move] log of a week's mean over that of the week before, a day apart, the latest first */
+	size_t n_move;
+	double move_rms;	/* root of their mean square */
 };
 
 /* stat.c */
@@ -130,6 +135,7 @@ struct fc_tuning {
 	double rough_most[2];	/* of the typical change of days, of weeks: series that change more than that are no steady ones */
 	double peak_grow;	/* behind week 4 scores grow with this power of time */
 	double peak_own;	/* days side by side in the past at which own and pooled scores weigh the same; of weeks they always do */
+	double move_grow;	/* the spread of the level grows with this power of time, as bands and peaks do */
 	double peak_share[3][4];	/* shares of the peak's estimators: in the first day, the first week, later weeks */
 };
 extern const struct fc_tuning fc_tuning;
@@ -185,6 +191,12 @@ void fc_cand_arx(struct fc_job *j);
 
 /* path.c: out [n][h] in units of the job, targets [n_win][FC_PEAK_LEVEL_COUNT] of the windows' maxima */
 void fc_paths(const struct fc_job *j, const struct fc_pool *pool, const double *targets, size_t n, double *out);
+
+/* walk.c */
+void fc_moves(struct fc_job *j);	/* sets move, n_move, move_rms */
+size_t fc_walk_weeks(const struct fc_job *j);	/* weeks of the horizon, the last begun one too */
+/* out [fc_walk_weeks()]: log of the level over that of the forecast at the end of each week, of one path. */
+void fc_walk(const struct fc_job *j, const struct fc_pool *pool, struct rng *shared, struct rng *own, double *out);
 
 /* result.c: alloc takes all that a result can need */
 void fc_result_alloc(const struct fc_series *s, const struct fc_options *opt, struct arena *a,

@@ -31,4 +31,5 @@ libforecast_a_SOURCES = \
 	forecast/shift.c \
 	forecast/spike.c \
 	forecast/stat.c \
-	forecast/tree.c forecast/tree.h forecast/tree_add.c forecast/tree_cap.c
+	forecast/tree.c forecast/tree.h forecast/tree_add.c forecast/tree_cap.c \
+	forecast/walk.c

@@ -2,8 +2,8 @@
  *
  * A path is the forecast plus the errors that followed one past origin, in their order, so that a path keeps the persistence
  * and the jumps of real errors. Path k follows the same instant in every series: what went wrong together goes wrong
- * together again. Then, window by window, the part of each path above its median is stretched so that the
- * maxima of all paths have the window's peak quantiles.
+ * together again. The level walks on as it did from week to week (walk.c). Then, window by window, the part of each path above its
+ * median is stretched so that the maxima of all paths have the window's peak quantiles.
  */
 #include "forecast/fc.h"
 
@@ -15,6 +15,7 @@
 #include "util/rng.h"
 
 enum { PATH_SPAN = 1008 };	/* steps that the longest rolling origins reach back */
+#define PATH_GOLDEN 0.61803398874989485	/* steps of the golden ratio spread any number of paths evenly over the origins */
 
 /* Error at step i of the horizon after origin k; beyond the truth, the same hour of an earlier week behind that origin. */
 static double
@@ -66,10 +67,23 @@ path_origin(const struct fc_job *j, double u)
 	return j->n_org - 1 - back % j->n_org;
 }
 
+/* The level of x walks: straight in logarithms from the end of one week to the next. side: -1 mirrors the walk. */
 static void
-path_draw(const struct fc_job *j, const struct fc_pool *pool, struct rng *shared, struct rng *r, double *out)
+path_walk(const struct fc_job *j, const double *walk, double side, double *x)
 {
-	double u = rng_unit(shared);
+	double at = 0;
+
+	for (size_t w = 0, i = 0; i < j->h; at = walk[w++]) {
+		double level = exp(side * at), step = exp(side * (walk[w] - at) / (double)j->cycle);
+
+		for (size_t s = 0; s < j->cycle && i < j->h; s++)
+			x[i++] *= level *= step;
+	}
+}
+
+static void
+path_draw(const struct fc_job *j, const struct fc_pool *pool, double u, struct rng *r, double *out)
+{
 	size_t k = j->n_org > 0 ? path_origin(j, u) : 0;
 
 	if (j->n_org < 8)
@@ -164,12 +178,21 @@ path_calibrate(const struct fc_job *j, const struct fc_win *w, size_t fixed, con
 void
 fc_paths(const struct fc_job *j, const struct fc_pool *pool, const double *targets, size_t n, double *out)
 {
-	struct rng shared, r;
+	struct rng shared, r, walk_shared, walk_own;
+	double *walk = arena_array(j->tmp, fc_walk_weeks(j), sizeof(*walk)), u;
 
 	rng_seed_stream(&shared, j->opt->seed, 0);
 	rng_seed_stream(&r, j->opt->seed, hash_str(j->in->name));
-	for (size_t s = 0; s < n; s++)
-		path_draw(j, pool, &shared, &r, out + s * j->h);
+	rng_seed_stream(&walk_shared, j->opt->seed, hash_str("walk"));
+	rng_seed_stream(&walk_own, j->opt->seed, hash_str("walk") ^ hash_str(j->in->name));
+	u = rng_unit(&shared);
+	for (size_t s = 0; s < n; s++) {
+		path_draw(j, pool, u, &r, out + s * j->h);
+		u = fmod(u + PATH_GOLDEN, 1);
+		if (s % 2 == 0)
+			fc_walk(j, pool, &walk_shared, &walk_own, walk);
+		path_walk(j, walk, s % 2 == 0 ? 1 : -1, out + s * j->h);	/* in pairs: chance gives the level no drift */
+	}
 	for (size_t w = 0; w < j->n_win; w++) {
 		bool inner = w == 1 && j->win[0].first == j->win[1].first;
 

@@ -24,6 +24,7 @@ static const double prior_peak[POOL_PRIOR_WINDOWS][FC_PEAK_LEVEL_COUNT] = {
 };
 
 static const double prior_rough[2] = { .08, .12 };
+static const double prior_move = .15;
 
 /* A figure of m series and its prior. */
 static double
@@ -52,6 +53,20 @@ pool_rough(struct fc_pool *pool, const struct fc_job *jobs, size_t n)
 			}
 		pool->rough[w] = pool_blend(m > 0 ? sum / (double)m : 0, m, prior_rough[w]);
 	}
+}
+
+static void
+pool_move(struct fc_pool *pool, const struct fc_job *jobs, size_t n)
+{
+	double sum = 0;
+	size_t m = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (jobs[i].n_move > 0 && !jobs[i].rare) {
+			sum += jobs[i].move_rms;
+			m++;
+		}
+	pool->move = pool_blend(m > 0 ? sum / (double)m : 0, m, prior_move);
 }
 
 /* Windows of the run: 0 is the first day where the horizon is longer than that, then come weeks. */
@@ -103,5 +118,6 @@ fc_pool_build(struct fc_pool *pool, const struct fc_job *jobs, size_t n, struct 
 			    prior_shape[b][l]);
 	}
 	pool_rough(pool, jobs, n);
+	pool_move(pool, jobs, n);
 	pool_peaks(pool, jobs, n, v);
 }

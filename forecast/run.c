@@ -145,6 +145,7 @@ run_candidates(const struct fc_run *r, struct fc_job *j)
 	fc_band_scores(j);
 	fc_windows(j);
 	fc_peak_scores(j);
+	fc_moves(j);
 }
 
 /* Phases: work on item i with the worker's scratch. */

@@ -54,6 +54,40 @@ test_constant(void)
 	}
 }
 
+/* Share of paths whose mean over week w lies below x. */
+static double
+below(const struct fc_result *r, size_t w, double x)
+{
+	size_t n = 0;
+
+	for (size_t k = 0; k < r->n_paths; k++) {
+		double sum = 0;
+
+		for (size_t i = 168 * w; i < 168 * (w + 1); i++)
+			sum += r->paths[k * r->horizon + i] / 168;
+		n += sum < x;
+	}
+	return (double)n / (double)r->n_paths;
+}
+
+/* Weeks that differed by a fifth: months ahead the level may be far from where it is, and the further the more. */
+static void
+test_level(void)
+{
+	struct arena *a = arena_new();
+	struct fc_result r;
+	double near, far;
+
+	for (size_t i = 0; i < 1344; i++)
+		y[i] = i / 168 % 2 == 0 ? 100 : 120;
+	run(a, 1344, 26 * 168, &r);
+	near = below(&r, 1, 75);
+	far = below(&r, 25, 75);
+	tap_ok(far > near + .1, "below 75: %.2f of paths in week 2, %.2f in week 26", near, far);
+	tap_ok(far < .5, "%.2f are not most", far);
+	arena_free(a);
+}
+
 /* Since a step's demand is at most the window's maximum, so are its quantiles. */
 static void
 test_coherent(void)
@@ -187,6 +221,7 @@ main(void)
 {
 	gsl_set_error_handler_off();
 	test_constant();
+	test_level();
 	test_coherent();
 	test_failed();
 	test_map();
