@@ -263,25 +263,44 @@ plan_market_all(struct cmd_ctx *ctx, const struct accel_table *accels, const str
 	return BERTH_OK;
 }
 
+/* Each series is used or built; those that cannot be are left out. only: none is to be. */
 static enum berth_code
-plan_build_all(struct cmd_ctx *ctx, const struct accel_table *accels, const struct commitment *owned, size_t n_owned,
+plan_each(struct cmd_ctx *ctx, const struct accel_table *accels, const struct commitment *owned, size_t n_owned, bool use, bool only,
     const struct plan_options *o, struct plan_series *ps, size_t *n, struct plan_left *left, struct berth_err *err)
 {
-	struct berth_err *why = arena_array(ctx->arena, *n, sizeof(*why));
+	struct berth_err *why = arena_array(ctx->arena, *n + 1, sizeof(*why));
 
 	for (size_t i = 0; i < *n; i++) {
-		enum berth_code rc = plan_build(accels, owned, n_owned, o, ctx->arena, &ps[i], err);
+		enum berth_code rc;
 
-		if (rc == BERTH_OK)
-			rc = plan_feasible(&ps[i], ctx->arena, err);
-		if (rc != BERTH_OK && (*n + left->n == 1 || !plan_own_fault(rc)))
+		if (!use)
+			plan_build(accels, owned, n_owned, o, ctx->arena, &ps[i]);
+		rc = use ? plan_use(o, ctx->arena, &ps[i], err) : plan_feasible(&ps[i], ctx->arena, err);
+		if (rc != BERTH_OK && (only || !plan_own_fault(rc)))
 			return rc;
 		if (rc != BERTH_OK)
 			why[i] = *err;
 	}
 	plan_keep(ctx, ps, n, why, left);
-	plan_quota_runway(ps, *n, o, ctx->arena);
 	return BERTH_OK;
+}
+
+/* What is owned is dealt anew where a series drops out: its part goes to the others. */
+static enum berth_code
+plan_build_all(struct cmd_ctx *ctx, const struct accel_table *accels, const struct commitment *owned, size_t n_owned,
+    const struct plan_options *o, struct plan_series *ps, size_t *n, struct plan_left *left, struct berth_err *err)
+{
+	bool only = *n + left->n == 1;
+	enum berth_code rc = plan_each(ctx, accels, owned, n_owned, true, only, o, ps, n, left, err);
+
+	for (size_t was = *n + 1; rc == BERTH_OK && was > *n;) {
+		was = *n;
+		plan_owned_part(owned, n_owned, o, accels, ps, *n, ctx->arena);
+		rc = plan_each(ctx, accels, owned, n_owned, false, only, o, ps, n, left, err);
+	}
+	if (rc == BERTH_OK)
+		plan_quota_runway(ps, *n, o, ctx->arena);
+	return rc;
 }
 
 /* A plan in the making: what plan_run() prints, or a replay compares. */

@@ -160,6 +160,8 @@ struct plan_series {
 	const struct offer **owned_offer;	/* [n_owned] */
 	int64_t *owned_count;		/* [n_owned] machines */
 	size_t n_owned;
+	int64_t *owned_part;		/* machines of each commitment that count here, not for another series */
+	VEC(const char *) owned_notes;	/* on what several can use */
 	struct schedule *schedule;	/* with o->starts_s; else NULL */
 	int64_t schedule_steps, schedule_step_s;	/* of its dates */
 	bool allotted;			/* ... which has a part of a quota that others draw on too */
@@ -202,9 +204,19 @@ BERTH_MUST_CHECK enum berth_code plan_demand_forecast(struct cmd_ctx *ctx, struc
 /* At the end: what the demand is made of, and a line for each event. */
 void plan_demand_explain(struct plan_series *ps, size_t n, struct arena *a);
 void plan_events_explain(struct plan_series *ps, size_t n, struct arena *a);
-/* Curve, lines and the problem of one series that is forecast. */
-BERTH_MUST_CHECK enum berth_code plan_build(const struct accel_table *accels, const struct commitment *owned, size_t n_owned,
-    const struct plan_options *o, struct arena *a, struct plan_series *ps, struct berth_err *err);
+/* What one series that is forecast will use: its curve and its peak. */
+BERTH_MUST_CHECK enum berth_code plan_use(const struct plan_options *o, struct arena *a, struct plan_series *ps,
+    struct berth_err *err);
+/*
+ * Deals what is owned [n_owned] among the series that it can serve, machine by machine, so that each counts once over all of
+ * them: to ps->owned_part. Behind plan_use() of all.
+ */
+void plan_owned_part(const struct commitment *c, size_t n_owned, const struct plan_options *o, const struct accel_table *accels,
+    struct plan_series *ps, size_t n, struct arena *a);
+void plan_owned_explain(struct plan_series *ps, struct arena *a);
+/* Lines and the problem of one series, with its part of what is owned. */
+void plan_build(const struct accel_table *accels, const struct commitment *owned, size_t n_owned, const struct plan_options *o,
+    struct arena *a, struct plan_series *ps);
 
 /* USD that an hour of the series' own accelerator costs there, used all the time. */
 double plan_gpu_hour(const struct offer *o, double speed);

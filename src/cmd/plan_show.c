@@ -175,6 +175,7 @@ static void
 plan_json_change(struct jsonw *w, const struct plan_series *ps)
 {
 	jsonw_begin_object(w, "what_changes_it");
+	jsonw_str(w, "plan", "one_date");	/* that of the buys, not of the schedule */
 	plan_json_turn(w, "reserved_price_up", &ps->change.dearer);
 	plan_json_turn(w, "reserved_price_down", &ps->change.cheaper);
 	plan_json_turn(w, "demand_up", &ps->change.more);

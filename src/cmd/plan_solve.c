@@ -229,8 +229,9 @@ static void
 plan_turn(struct plan_series *ps, struct arena *a, const struct commit_turn *t, const char *what, const char *which)
 {
 	if (isfinite(t->factor))
-		plan_add(&ps->because, a, arena_printf(a, "what would change it: with %s %.1f %% %s, %.4g GPUs would be bought%s", what,
-		    100 * fabs(t->factor - 1), which, t->gpus, ps->met ? " for the series planned together" : ""));
+		plan_add(&ps->because, a, arena_printf(a, "what would change %s: with %s %.1f %% %s, %.4g GPUs would be bought%s",
+		    ps->schedule != NULL ? "the plan that buys all now" : "it", what, 100 * fabs(t->factor - 1), which, t->gpus,
+		    ps->met ? " for the series planned together" : ""));
 }
 
 /* What would change the number of purchases. */
@@ -320,6 +321,7 @@ plan_solve_all(struct plan_series *ps, size_t n, const struct plan_options *o, s
 		plan_parts_explain(&ps[i], o, a);
 		plan_sold_out_explain(&ps[i], o, a);
 		plan_turns(&ps[i], a);
+		plan_owned_explain(&ps[i], a);
 		plan_ends(&ps[i], o, a);
 		plan_schedule_explain(&ps[i], o, a);
 		if (ps[i].n_rungs > 0)

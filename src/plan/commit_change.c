@@ -7,19 +7,14 @@
 #define CHANGE_PRICE_STEPS 30
 #define CHANGE_SEARCH_STEPS 8	/* where each solve is a search */
 #define CHANGE_DEMAND_STEPS 8
-#define CHANGE_ATOMS ((size_t)20000)	/* hours of all paths and members in a joint plan */
 #define CHANGE_REACH 4.0	/* times as dear, or a quarter; twice and half the demand */
 
-/* One problem, or those of a joint plan. */
 struct change_work {
 	const struct commit_problem *p;
 	const struct commit_shares *shares;
 	const struct commit_demand *d;
 	struct arena *a;
 	double was;
-	const struct commit_member *m;	/* [n]; NULL: one problem */
-	size_t n;
-	double budget;
 };
 
 static struct commit_line *
@@ -47,57 +42,6 @@ change_bought(const struct commit_problem *p, const struct commit_plan *plan)
 	return gpus;
 }
 
-/* Demand times scale, `fold` steps taken as one. */
-static struct commit_demand
-change_demand(const struct commit_demand *d, double scale, size_t fold, struct arena *a)
-{
-	size_t steps = (d->n_steps + fold - 1) / fold;
-	double *gpus = arena_array(a, d->n_paths * steps, sizeof(*gpus));
-
-	for (size_t k = 0; k < d->n_paths; k++)
-		for (size_t t = 0; t < d->n_steps; t++) {
-			size_t of = d->n_steps - t / fold * fold < fold ? d->n_steps - t / fold * fold : fold;
-
-			gpus[k * steps + t / fold] += scale * d->gpus[k * d->n_steps + t] / (double)of;
-		}
-	return (struct commit_demand){ gpus, d->n_paths, steps, d->weight, d->step_hours * (double)d->n_steps / (double)steps,
-		d->uncut };
-}
-
-/* The same of all members of a joint plan, on the means of several steps where there are many. */
-static enum berth_code
-change_joint(const struct change_work *w, double price, double demand, double *gpus_out, struct berth_err *err)
-{
-	struct arena *a = arena_new();
-	struct commit_member *m = arena_memdup(a, w->m, w->n * sizeof(*m));
-	struct commit_problem *p = arena_array(a, w->n, sizeof(*p));
-	struct commit_demand *d = arena_array(a, w->n, sizeof(*d));
-	struct commit_curve *curve = arena_array(a, w->n, sizeof(*curve));
-	struct commit_plan *plan = arena_array(a, w->n, sizeof(*plan));
-	enum berth_code rc = BERTH_OK;
-	size_t most = 0;
-
-	for (size_t k = 0; k < w->n; k++)
-		most = w->m[k].demand->n_steps * w->m[k].demand->n_paths * w->n > most ?
-		    w->m[k].demand->n_steps * w->m[k].demand->n_paths * w->n : most;
-	for (size_t k = 0; k < w->n && rc == BERTH_OK; k++) {
-		p[k] = *w->m[k].problem;
-		p[k].lines = change_lines(&p[k], price, a);
-		p[k].peak *= demand;
-		p[k].curve = &curve[k];
-		d[k] = change_demand(w->m[k].demand, demand, most / CHANGE_ATOMS + 1, a);
-		rc = commit_curve_build(&d[k], a, &curve[k], NULL, err);
-		m[k] = (struct commit_member){ &p[k], w->m[k].rules, &d[k], &plan[k] };
-	}
-	*gpus_out = -1;
-	if (rc == BERTH_OK)
-		rc = commit_solve_joint(m, w->n, w->budget, a, err);
-	for (size_t k = 0; k < w->n && rc == BERTH_OK; k++)
-		*gpus_out = (k == 0 ? 0 : *gpus_out) + change_bought(&p[k], &plan[k]);
-	arena_free(a);
-	return rc == BERTH_EINFEASIBLE ? BERTH_OK : rc;
-}
-
 /* GPUs that are bought if reserved prices, or demand, are so many times what they are; -1: no plan. */
 static enum berth_code
 change_gpus(const struct change_work *w, double price, double demand, double *gpus_out, struct berth_err *err)
@@ -107,8 +51,6 @@ change_gpus(const struct change_work *w, double price, double demand, double *gp
 	struct commit_plan plan;
 	enum berth_code rc = BERTH_OK;
 
-	if (w->m != NULL)
-		return change_joint(w, price, demand, gpus_out, err);
 	p = *w->p;
 	p.lines = change_lines(&p, price, w->a);
 	if (demand != 1) {
@@ -200,20 +142,4 @@ commit_change(const struct commit_problem *p, const struct commit_shares *shares
 		return BERTH_OK;
 	w.was = change_bought(p, plan);
 	return change_all(&w, change_searched(p, shares) ? CHANGE_SEARCH_STEPS : CHANGE_PRICE_STEPS, out, err);
-}
-
-enum berth_code
-commit_change_joint(const struct commit_member *m, size_t n, double budget, struct commit_change *out, struct berth_err *err)
-{
-	struct change_work w = { .m = m, .n = n, .budget = budget };
-	bool any = false;
-	enum berth_code rc;
-
-	*out = change_none;
-	for (size_t k = 0; k < n; k++)
-		any = any || change_any(m[k].problem);
-	if (!any)
-		return BERTH_OK;
-	rc = change_joint(&w, 1, 1, &w.was, err);
-	return rc == BERTH_OK && w.was >= 0 ? change_all(&w, CHANGE_SEARCH_STEPS, out, err) : rc;
 }

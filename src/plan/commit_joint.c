@@ -6,41 +6,84 @@
 
 #define JOINT_NODES 3000
 #define JOINT_CUTS 600		/* at one node */
-#define JOINT_PROVEN 5e-10
 #define JOINT_TIGHT 1e-11
+#define JOINT_ROOT 1e-10		/* of the cost, that the linear program may be off its hours */
 #define JOINT_WHOLE 1e-7
 #define JOINT_WORK 1e9			/* atoms of all members looked at, cells of the tableau touched: some seconds */
 #define JOINT_SOME 2e7			/* of a plan that is known within a bound */
 #define JOINT_GPUS 1e7			/* on demand, where a quota alone says how many */
 #define JOINT_TRIES 400		/* single steps tried on a plan that was found */
+#define JOINT_GROUPS 2000	/* of hours, at first */
+#define JOINT_ROUNDS 20
+#define JOINT_ROWS 300		/* tangents in the program, from which on those that do not bind go */
 
-/* The tangent at x, as a row: usd >= at x + slope (x' - x). */
 static void
+joint_cut_row(struct joint *j, struct joint_cut *cut)
+{
+	double *row = joint_row_new(j);
+
+	memcpy(row, cut->slope, j->column.n * sizeof(*row));
+	row[j->usd] = -1;
+	cut->row = linear_row(&j->lp, row, cut->least - cut->rise * (j->scale - 1));
+}
+
+void
 joint_cut(struct joint *j, const double *x)
 {
-	double *row = joint_row_new(j), b = -j->at.usd;
-	struct joint_cut cut = { 0, arena_memdup(j->a, j->at.saves, (j->r.n_quotas + 1) * sizeof(double)) };
+	struct joint_cut cut = { 0, arena_memdup(j->a, j->at.slope, (j->column.n + 1) * sizeof(double)),
+		j->at.with_demand / j->scale, -j->at.usd, arena_memdup(j->a, j->at.saves, (j->r.n_quotas + 1) * sizeof(double)) };
 
-	for (size_t c = 0; c < j->column.n; c++) {
-		row[c] = j->at.slope[c];
-		b += j->at.slope[c] * x[c];
-	}
-	row[j->usd] = -1;
-	cut.row = linear_row(&j->lp, row, b);
+	for (size_t c = 0; c < j->column.n; c++)
+		cut.least += j->at.slope[c] * x[c];
+	cut.least += cut.rise * (j->scale - 1);
+	joint_cut_row(j, &cut);
 	VEC_PUSH(j->a, &j->cut, cut);
 }
 
-static double
+void
+joint_again(struct joint *j)
+{
+	joint_master(j);
+	for (size_t k = 0; k < j->cut.n; k++)
+		joint_cut_row(j, &j->cut.v[k]);
+}
+
+/* Tangents that do not bind go out of the program, when they are many. */
+static void
+joint_drop(struct joint *j)
+{
+	size_t *now;
+
+	if (j->lp.m - j->rows < JOINT_ROWS)
+		return;
+	now = arena_array(j->a, j->lp.m, sizeof(*now));
+	linear_drop(&j->lp, j->rows, now);
+	for (size_t k = 0; k < j->cut.n; k++)
+		if (j->cut.v[k].row != SIZE_MAX)
+			j->cut.v[k].row = now[j->cut.v[k].row];
+}
+
+static enum linear_end
+joint_lp(struct joint *j)
+{
+	size_t was = j->lp.pivots;
+	enum linear_end end = linear_solve(&j->lp);
+
+	j->work += (double)(1 + (j->lp.pivots >= was ? j->lp.pivots - was : j->lp.pivots)) * (double)(j->lp.m * j->lp.n) / 8;
+	return end;
+}
+
+double
 joint_fixed(const struct joint *j, const double *x)
 {
 	double sum = 0;
 
 	for (size_t c = 0; c < j->column.n; c++)
-		sum += j->column.v[c].fixed * x[c];
+		sum += j->price_factor * j->column.v[c].fixed * x[c];
 	return sum;
 }
 
-static void
+void
 joint_at(struct joint *j, const double *x)
 {
 	commit_recourse_at(&j->r, x, &j->at);
@@ -73,7 +116,7 @@ joint_keeps(struct joint *j, const double *x)
 			return false;
 	for (size_t c = 0; c < j->column.n; c++)
 		linear_bound(&j->lp, c, x[c], x[c]);
-	kept = linear_solve(&j->lp) == LINEAR_SOLVED && linear_cost(&j->lp) < j->best_usd;
+	kept = joint_lp(j) == LINEAR_SOLVED && linear_cost(&j->lp) < j->best_usd;
 	for (size_t c = 0; c < j->column.n; c++)
 		linear_bound(&j->lp, c, j->column.v[c].least, j->column.v[c].most);
 	return kept;
@@ -92,7 +135,7 @@ joint_round(struct joint *j, const double *from)
 		if (joint_keeps(j, x))
 			joint_take(j, x);
 	}
-	while (better && isfinite(j->best_usd) && j->tries < JOINT_TRIES && j->r.n_atoms <= 20000) {
+	while (better && isfinite(j->best_usd) && j->tries < JOINT_TRIES && j->work < j->work_max / 3) {
 		better = false;
 		for (size_t c = 0; c < j->column.n && !better; c++)
 			for (size_t o = 0; o <= j->column.n && !better; o++) {
@@ -118,16 +161,13 @@ joint_converge(struct joint *j, double *usd)
 {
 	*usd = -INFINITY;
 	for (size_t k = 0; k < JOINT_CUTS && j->work < j->work_max; k++) {
-		size_t was = j->lp.pivots;
-		enum linear_end end = linear_solve(&j->lp);
+		enum linear_end end = joint_lp(j);
 		double guess;
-
-		j->work += (double)(1 + (j->lp.pivots >= was ? j->lp.pivots - was : j->lp.pivots)) * (double)(j->lp.m * j->lp.n) / 8;
 
 		if (end != LINEAR_SOLVED)
 			return end != LINEAR_EMPTY;
 		*usd = fmax(*usd, linear_lower(&j->lp));
-		if (*usd >= j->best_usd - JOINT_PROVEN * fabs(j->best_usd))
+		if (*usd >= j->best_usd - j->proven * fabs(j->best_usd))
 			return true;
 		for (size_t c = 0; c < j->column.n; c++)
 			j->x[c] = linear_value(&j->lp, c);
@@ -185,13 +225,16 @@ joint_branch(struct joint *j, const struct joint_node *node, size_t c, double us
 static void
 joint_prices(struct joint *j)
 {
+	j->priced = true;
+	memset(j->price, 0, j->r.n_quotas * sizeof(*j->price));
 	for (size_t k = 0; k < j->quota_row.n; k++)
 		j->price[j->quota_row.v[k].quota] += linear_price(&j->lp, j->quota_row.v[k].row);
 	if (!isnan(j->budget))
 		j->budget_price = linear_price(&j->lp, j->budget_row) * j->r.m[0].problem->curve->hours;
 	for (size_t k = 0; k < j->cut.n; k++)
 		for (size_t q = 0; q < j->r.n_quotas; q++)
-			j->price[q] += linear_price(&j->lp, j->cut.v[k].row) * j->cut.v[k].saves[q];
+			j->price[q] += j->cut.v[k].row == SIZE_MAX ? 0 :
+			    linear_price(&j->lp, j->cut.v[k].row) * j->cut.v[k].saves[q];
 }
 
 /* A node whose counts are whole: done, if they cost what its program says. */
@@ -201,18 +244,17 @@ joint_whole(struct joint *j, double usd)
 	for (size_t i = 0; i < j->column.n; i++)
 		j->x[i] = round(j->x[i]);
 	joint_take(j, j->x);
-	if (usd < j->best_usd - JOINT_PROVEN * fabs(j->best_usd))
+	if (usd < j->best_usd - j->proven * fabs(j->best_usd))
 		j->lower = fmin(j->lower, usd);
 }
 
-static void
+void
 joint_search(struct joint *j)
 {
 	struct joint_node *stack = arena_array(j->a, 2 * JOINT_NODES + 4, sizeof(*stack));
 	size_t n = 0, width = j->column.n + 1;
 	double usd = 0;
 
-	memset(j->price, 0, j->r.n_quotas * sizeof(*j->price));
 	j->lower = INFINITY;
 	stack[n++] = (struct joint_node){ arena_array(j->a, width, sizeof(double)), arena_array(j->a, width, sizeof(double)),
 		-INFINITY };
@@ -224,23 +266,26 @@ joint_search(struct joint *j)
 		struct joint_node node = stack[--n];
 		size_t c;
 
-		if (node.usd >= j->best_usd - JOINT_PROVEN * fabs(j->best_usd))
+		if (node.usd >= j->best_usd - j->proven * fabs(j->best_usd))
 			continue;
 		for (size_t i = 0; i < j->column.n; i++)
 			linear_bound(&j->lp, i, node.lo[i], node.hi[i]);
 		if (!joint_converge(j, &usd))
 			continue;
 		if (k == 0) {
-			joint_prices(j);
-			joint_round(j, j->x);
+			if (!j->priced)
+				joint_prices(j);
+			if (isinf(j->best_usd))
+				joint_round(j, j->x);
 			for (size_t i = 0; i < j->column.n; i++)
 				linear_bound(&j->lp, i, node.lo[i], node.hi[i]);
 			if (!joint_converge(j, &usd))
 				continue;
 		}
-		if (usd >= j->best_usd - JOINT_PROVEN * fabs(j->best_usd))
+		if (usd >= j->best_usd - j->proven * fabs(j->best_usd))
 			continue;
 		usd = fmax(node.usd, usd);
+		joint_drop(j);
 		if (j->work >= j->work_max) {
 			node.usd = usd;
 			stack[n++] = node;
@@ -411,30 +456,90 @@ joint_report(struct joint *j)
 	}
 }
 
+double
+joint_exact(struct joint *j, const double *x)
+{
+	uint32_t *basis = arena_array(j->hours.a, j->hours.n + 1, sizeof(*basis));
+
+	joint_hours_each(j);
+	j->r.basis = basis;
+	joint_at(j, x);
+	j->r.basis = NULL;
+	joint_cut(j, x);
+	joint_hours_part(j, basis);
+	joint_hours_means(j);
+	return joint_fixed(j, x) + j->at.usd;
+}
+
+/* The linear program by all hours: its prices are those of the quotas, and the groups are parted as it uses them. */
+static void
+joint_root(struct joint *j)
+{
+	double usd;
+
+	for (size_t k = 0; k < JOINT_ROUNDS && j->work < j->work_max / 4; k++) {
+		double guess;
+
+		if (!joint_converge(j, &usd) || !isfinite(usd))
+			return;
+		joint_prices(j);
+		guess = linear_value(&j->lp, j->usd);
+		joint_exact(j, j->x);
+		if (j->at.usd <= guess + JOINT_ROOT * fabs(usd))
+			return;
+	}
+}
+
 /*
- * Means of several hours cost no more than the hours, so that tangents of theirs hold for the hours too: they are searched
- * first, then the hours from there.
+ * Means of several hours cost no more than the hours, so that tangents and bounds of theirs hold for the hours too, and where
+ * all hours of a group are used alike they cost the same: groups are searched, then parted as the best counts use their hours,
+ * until those cost what the groups say.
  */
 static void
-joint_solve(struct joint *j, size_t fold)
+joint_rounds(struct joint *j)
 {
-	if (j->r.n == 1 || j->r.n_quotas == 0)
-		joint_levels(j);
-	else
-		joint_steps(j, fold);
-	joint_search(j);
-	if (fold > 1 && isfinite(j->best_usd)) {
-		joint_steps(j, 1);
+	double *best = arena_array(j->a, j->column.n + 1, sizeof(*best)), usd = INFINITY, lower = 0;
+
+	joint_steps(j, JOINT_GROUPS);
+	joint_root(j);
+	for (size_t k = 0; k < JOINT_ROUNDS && j->work < j->work_max; k++) {
+		double is;
+
 		j->best_usd = INFINITY;
-		joint_take(j, j->best);
-		j->work = 0;
+		if (isfinite(usd))
+			joint_take(j, best);
 		joint_search(j);
+		if (isinf(j->best_usd))
+			break;
+		lower = fmax(lower, j->lower);
+		is = joint_exact(j, j->best);
+		if (is < usd) {
+			usd = is;
+			memcpy(best, j->best, j->column.n * sizeof(*best));
+		}
+		if (usd - lower <= j->proven * usd)
+			break;
+	}
+	j->best_usd = usd;
+	j->lower = fmin(lower, usd);
+	memcpy(j->best, best, j->column.n * sizeof(*best));
+	joint_hours_each(j);
+}
+
+static void
+joint_solve(struct joint *j)
+{
+	if (j->r.n == 1 || j->r.n_quotas == 0) {
+		joint_levels(j);
+		joint_search(j);
+	} else {
+		joint_rounds(j);
 	}
 	if (!isfinite(j->best_usd))
 		return;
 	j->at.served = arena_array(j->a, j->server.n + 1, sizeof(double));
 	j->at.most = arena_array(j->a, j->server.n + 1, sizeof(double));
-	j->at.each = arena_array(j->a, j->r.n_atoms + 1, sizeof(double));
+	j->at.each = j->r.n == 1 ? arena_array(j->a, j->r.n_atoms + 1, sizeof(double)) : NULL;
 	joint_at(j, j->best);
 	joint_report(j);
 }
@@ -443,10 +548,11 @@ void
 commit_joint_improve(struct commit_work *w, double *lower_io, double *theta_io)
 {
 	struct commit_member m = { w->p, w->shares, NULL, NULL };
-	struct joint j = { .r = { .m = &m, .n = 1, .scratch = arena_new() }, .a = arena_new(),
-		.budget = w->p->budget, .best_usd = INFINITY, .work_max = JOINT_SOME };
+	struct joint j = joint_new(&m, 1, w->p->budget, arena_new());
 	double *x;
 
+	j.r.n_quotas = 0;
+	j.work_max = JOINT_SOME;
 	joint_init(&j);
 	joint_master(&j);
 	joint_levels(&j);
@@ -469,14 +575,14 @@ commit_joint_improve(struct commit_work *w, double *lower_io, double *theta_io)
 enum berth_code
 commit_solve_joint(const struct commit_member *m, size_t n, double budget, struct arena *a, struct berth_err *err)
 {
-	struct joint j = { .r = { .m = m, .n = n, .n_quotas = m[0].rules->n_quotas, .scratch = arena_new() }, .a = a, .budget = budget,
-		.best_usd = INFINITY, .work_max = JOINT_WORK };
-	size_t fold = n == 1 || m[0].rules->n_quotas == 0 ? 1 : joint_fold(&j);
+	struct joint j = joint_new(m, n, budget, a);
 	double peak = 0;
 
+	j.work_max = JOINT_WORK;
 	joint_init(&j);
 	joint_master(&j);
-	joint_solve(&j, fold);
+	joint_solve(&j);
+	joint_hours_end(&j);
 	arena_free(j.r.scratch);
 	if (j.r.failed)
 		return err_set(err, BERTH_EFAIL, "the hours under the quotas could not be solved");

@@ -5,7 +5,6 @@
 #include "util/arena.h"
 
 #define JOINT_ROOM 1e-9
-#define JOINT_ATOMS ((size_t)1000000)	/* of all members, in a first search */
 
 /* What the quotas let a line have at most, in GPUs. */
 static double
@@ -34,7 +33,7 @@ joint_lines(struct joint *j)
 {
 	for (size_t k = 0; k < j->r.n; k++) {
 		const struct commit_problem *p = j->r.m[k].problem;
-		double need = (double)p->curve->levels + (isnan(p->peak) ? 0 : fmax(0, p->peak));
+		double need = j->scale_max * ((double)p->curve->levels + (isnan(p->peak) ? 0 : fmax(0, p->peak)));
 
 		for (size_t i = 0; i < p->n_lines; i++) {
 			const struct commit_line *l = &p->lines[i];
@@ -59,83 +58,6 @@ joint_lines(struct joint *j)
 	j->r.n_columns = j->column.n;
 	j->r.server = j->server.v;
 	j->r.n_servers = j->server.n;
-}
-
-/* Hours of a member that shares no quota are the levels of its curve, while the others have no demand. */
-void
-joint_levels(struct joint *j)
-{
-	size_t n = 0, levels = 0;
-
-	for (size_t k = 0; k < j->r.n; k++)
-		levels += j->r.m[k].problem->curve->levels + 1;
-	j->r.demand = arena_array(j->a, levels * j->r.n, sizeof(double));
-	j->r.weight = arena_array(j->a, levels, sizeof(double));
-	for (size_t k = 0; k < j->r.n; k++) {
-		const struct commit_curve *c = j->r.m[k].problem->curve;
-
-		for (size_t l = 0; l <= c->levels; l++) {
-			double w = (l == 0 ? 1 : c->use[l - 1]) - (l == c->levels ? 0 : c->use[l]);
-
-			if (!(w > 0))
-				continue;
-			j->r.demand[n * j->r.n + k] = (double)l;
-			j->r.weight[n++] = w;
-		}
-	}
-	j->r.n_atoms = n;
-}
-
-/* Steps of the member that has the shortest; `fold` of them are taken as one, at their mean. */
-void
-joint_steps(struct joint *j, size_t fold)
-{
-	size_t n = j->r.n, steps = 0, paths = 0;
-	double total = 0, *cap = arena_array(j->a, n, sizeof(*cap));
-
-	for (size_t k = 0; k < n; k++) {
-		const struct commit_demand *d = j->r.m[k].demand;
-
-		steps = d->n_steps > steps ? d->n_steps : steps;
-		paths = d->n_paths > paths ? d->n_paths : paths;
-		cap[k] = commit_cap(d, j->a, NULL);
-	}
-	j->r.n_atoms = paths * ((steps + fold - 1) / fold);
-	j->r.demand = arena_array(j->a, j->r.n_atoms * n, sizeof(double));
-	j->r.weight = arena_array(j->a, j->r.n_atoms, sizeof(double));
-	for (size_t p = 0; p < paths; p++)
-		for (size_t t = 0; t < steps; t++) {
-			const double *weights = j->r.m[0].demand->weight;
-			double w = weights == NULL ? 1 : weights[p % j->r.m[0].demand->n_paths];
-			size_t h = p * ((steps + fold - 1) / fold) + t / fold;
-
-			for (size_t k = 0; k < n; k++) {
-				const struct commit_demand *d = j->r.m[k].demand;
-				double v = d->gpus[p % d->n_paths * d->n_steps + t * d->n_steps / steps];
-
-				j->r.demand[h * n + k] += w * fmin(v, cap[k]);
-			}
-			j->r.weight[h] += w;
-			total += w;
-		}
-	for (size_t h = 0; h < j->r.n_atoms; h++) {
-		for (size_t k = 0; k < n; k++)
-			j->r.demand[h * n + k] /= j->r.weight[h];
-		j->r.weight[h] /= total;
-	}
-}
-
-size_t
-joint_fold(const struct joint *j)
-{
-	size_t most = 0;
-
-	for (size_t k = 0; k < j->r.n; k++) {
-		size_t n = j->r.m[k].demand->n_steps * j->r.m[k].demand->n_paths * j->r.n;
-
-		most = n > most ? n : most;
-	}
-	return (most + JOINT_ATOMS - 1) / JOINT_ATOMS;
 }
 
 double *
@@ -175,7 +97,7 @@ static void
 joint_peak_row(struct joint *j, size_t member)
 {
 	const struct commit_problem *p = j->r.m[member].problem;
-	double *row = joint_row_new(j), need = ceil(p->peak - 1e-9) - j->owned[member];
+	double *row = joint_row_new(j), need = ceil(p->peak * j->scale - 1e-9) - j->owned[member];
 
 	if (isnan(p->peak) || need <= 0)
 		return;
@@ -218,6 +140,7 @@ joint_master(struct joint *j)
 {
 	double *cost, *lo, *hi, most = 1;
 
+	j->peak.n = j->quota_row.n = 0;
 	for (size_t s = 0; s < j->server.n; s++) {
 		const struct commit_problem *p = j->r.m[j->server.v[s].member].problem;
 
@@ -229,14 +152,14 @@ joint_master(struct joint *j)
 	lo = joint_row_new(j);
 	hi = joint_row_new(j);
 	for (size_t c = 0; c < j->column.n; c++) {
-		cost[c] = j->column.v[c].fixed;
+		cost[c] = j->price_factor * j->column.v[c].fixed;
 		lo[c] = j->column.v[c].least;
 		hi[c] = j->column.v[c].most;
 	}
 	for (size_t k = 0; k < j->peak.n; k++)
 		hi[j->column.n + k] = j->server.v[j->peak.v[k]].cap;
 	for (size_t k = 0; k < j->r.n; k++)
-		most += j->r.m[k].problem->unserved * (j->r.m[k].problem->curve->peak + 1);
+		most += j->r.m[k].problem->unserved * j->scale_max * (j->r.m[k].problem->curve->peak + 1);
 	cost[j->usd] = 1;
 	hi[j->usd] = most;
 	linear_init(&j->lp, j->usd + 1, cost, lo, hi, j->a);
@@ -249,9 +172,18 @@ joint_master(struct joint *j)
 		double *row = joint_row_new(j);
 
 		for (size_t c = 0; c < j->column.n; c++)
-			row[c] = j->column.v[c].fixed * j->r.m[j->column.v[c].member].problem->curve->hours;
+			row[c] = j->price_factor * j->column.v[c].fixed * j->r.m[j->column.v[c].member].problem->curve->hours;
 		j->budget_row = linear_row(&j->lp, row, j->budget * (1 + 1e-12));
 	}
+	j->rows = j->lp.m;
+}
+
+struct joint
+joint_new(const struct commit_member *m, size_t n, double budget, struct arena *a)
+{
+	return (struct joint){ .r = { .m = m, .n = n, .n_quotas = m[0].rules == NULL ? 0 : m[0].rules->n_quotas,
+		.scratch = arena_new() }, .a = a, .budget = budget, .best_usd = INFINITY, .price_factor = 1, .scale = 1, .scale_max = 1,
+		.proven = 5e-10 };
 }
 
 void

@@ -6,6 +6,7 @@
 #include "util/vec.h"
 
 #define RECOURSE_EPS 1e-10
+#define RECOURSE_JUMPS 16	/* from basis to basis, before all are looked at */
 
 /*
  * Hours differ in their demand alone, so that few bases of the linear program are the best one of all hours: one is known to
@@ -21,6 +22,7 @@ struct commit_basis {
 	double *rest;		/* [servers] of those that are at a bound */
 	double weight, *demand;	/* sums over its hours */
 	double *most;		/* [rows] */
+	struct commit_basis **jump;	/* [2 rows] what fitted last where this one did not, by the bound that broke */
 };
 
 struct recourse_work {
@@ -28,6 +30,7 @@ struct recourse_work {
 	struct linear lp;
 	size_t rows;
 	VEC(struct commit_basis *) basis;
+	struct commit_basis **hint;	/* [n_groups] of the group's last hour */
 };
 
 static double
@@ -124,6 +127,7 @@ recourse_keep(struct recourse_work *w, const double *d)
 	b->slope = b->rest + r->n_servers;
 	b->saves = b->slope + r->n_columns;
 	b->var = arena_array(a, m, sizeof(*b->var));
+	b->jump = arena_array(a, 2 * m, sizeof(struct commit_basis *));
 	b->usd = linear_cost(&w->lp);
 	b->number = (uint32_t)w->basis.n;
 	for (size_t k = 0; k < r->n; k++) {
@@ -157,38 +161,53 @@ recourse_basic(const struct commit_basis *b, size_t n, size_t i, const double *d
 	return v;
 }
 
-static bool
-recourse_fits(const struct recourse_work *w, const struct commit_basis *b, const double *d)
+/* Which bound breaks, as a number of jump; SIZE_MAX: none. */
+static inline size_t
+recourse_breaks(const struct recourse_work *w, const struct commit_basis *b, const double *d)
 {
 	for (size_t i = 0; i < w->rows; i++) {
-		double v = recourse_basic(b, w->r->n, i, d), eps = RECOURSE_EPS * (1 + fabs(v));
+		double v = recourse_basic(b, w->r->n, i, d);
 
-		if (v < b->lo[i] - eps || v > b->hi[i] + eps)
-			return false;
+		if (v < b->lo[i] && v < b->lo[i] - RECOURSE_EPS * (1 + fabs(v)))
+			return 2 * i;
+		if (v > b->hi[i] && v > b->hi[i] + RECOURSE_EPS * (1 + fabs(v)))
+			return 2 * i + 1;
 	}
-	return true;
+	return SIZE_MAX;
 }
 
+/* From one basis by jumps that led somewhere before to one that fits, if any; else all are looked at, or a new one is found. */
 static struct commit_basis *
-recourse_find(struct recourse_work *w, struct commit_basis *last, const double *d)
+recourse_find(struct recourse_work *w, struct commit_basis *at, const double *d)
 {
-	if (last != NULL && recourse_fits(w, last, d))
-		return last;
-	for (size_t k = 0; k < w->basis.n; k++)
-		if (recourse_fits(w, w->basis.v[k], d)) {
-			struct commit_basis *b = w->basis.v[k];
+	struct commit_basis **from = NULL, *found = NULL;
 
+	for (size_t k = 0; at != NULL && k < RECOURSE_JUMPS; k++) {
+		size_t broken = recourse_breaks(w, at, d);
+
+		if (broken == SIZE_MAX)
+			return at;
+		from = &at->jump[broken];
+		at = *from;
+	}
+	for (size_t k = 0; k < w->basis.n && found == NULL; k++)
+		if (recourse_breaks(w, w->basis.v[k], d) == SIZE_MAX) {
+			found = w->basis.v[k];
 			if (k > 0) {	/* those that fit often come to the front */
 				w->basis.v[k] = w->basis.v[k - 1];
-				w->basis.v[k - 1] = b;
+				w->basis.v[k - 1] = found;
 			}
-			return b;
 		}
-	for (size_t k = 0; k < w->r->n; k++)
-		linear_rhs(&w->lp, k, d[k]);
-	if (linear_solve(&w->lp) != LINEAR_SOLVED)
-		w->r->failed = true;
-	return recourse_keep(w, d);
+	if (found == NULL) {
+		for (size_t k = 0; k < w->r->n; k++)
+			linear_rhs(&w->lp, k, d[k]);
+		if (linear_solve(&w->lp) != LINEAR_SOLVED)
+			w->r->failed = true;
+		found = recourse_keep(w, d);
+	}
+	if (from != NULL)
+		*from = found;
+	return found;
 }
 
 static void
@@ -220,13 +239,18 @@ commit_recourse_at(struct commit_recourse *r, const double *x, struct commit_tan
 
 	arena_reset(r->scratch);
 	recourse_start(&w, x);
+	if (r->group != NULL)
+		w.hint = arena_array(r->scratch, r->n_groups + 1, sizeof(struct commit_basis *));
 	t->usd = 0;
+	t->with_demand = 0;
 	memset(t->slope, 0, r->n_columns * sizeof(*t->slope));
 	memset(t->saves, 0, r->n_quotas * sizeof(*t->saves));
 	for (size_t h = 0; h < r->n_atoms; h++) {
 		const double *d = r->demand + h * r->n;
 
-		b = recourse_find(&w, b, d);
+		b = recourse_find(&w, w.hint != NULL && w.hint[r->group[h]] != NULL ? w.hint[r->group[h]] : b, d);
+		if (w.hint != NULL)
+			w.hint[r->group[h]] = b;
 		if (t->each != NULL)
 			t->each[h] = b->usd;
 		for (size_t k = 0; k < r->n && t->each != NULL; k++)
@@ -247,7 +271,7 @@ commit_recourse_at(struct commit_recourse *r, const double *x, struct commit_tan
 		b = w.basis.v[v];
 		t->usd += b->usd * b->weight;
 		for (size_t k = 0; k < r->n; k++)
-			t->usd += b->price[k] * b->demand[k];
+			t->with_demand += b->price[k] * b->demand[k];
 		for (size_t c = 0; c < r->n_columns; c++)
 			t->slope[c] += b->weight * b->slope[c];
 		for (size_t q = 0; q < r->n_quotas; q++)
@@ -255,4 +279,5 @@ commit_recourse_at(struct commit_recourse *r, const double *x, struct commit_tan
 		if (t->served != NULL)
 			recourse_served(&w, b, t);
 	}
+	t->usd += t->with_demand;
 }

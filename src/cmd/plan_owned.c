@@ -1,0 +1,159 @@
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "cmd/plan_lines.h"
+#include "util/arena.h"
+
+#define PLAN_OWNED_USE 0.999	/* of what nothing serves: what is owned serves before that, whatever its use costs */
+
+/* Steps of a commitment inside the series' horizon, in seconds. False: none. */
+static bool
+owned_holds(const struct commitment *c, const struct plan_series *ps, int64_t *lo_out, int64_t *hi_out)
+{
+	int64_t from = ps->forecast.t0, to = from + (int64_t)ps->forecast.horizon * ps->forecast.step_s;
+
+	*lo_out = c->from > from ? c->from : from;
+	*hi_out = c->to < to ? c->to : to;
+	return *hi_out > *lo_out && c->offer.accelerator_count >= 1 && c->count >= 1;
+}
+
+/* Those that hold for at least half of the horizon are lines: their money is sunk. */
+void
+plan_owned(const struct commitment *c, size_t n, const struct plan_options *o, const struct accel_table *accels,
+    struct plan_series *ps, struct plan_lines *l)
+{
+	int64_t from = ps->forecast.t0, to = from + (int64_t)ps->forecast.horizon * ps->forecast.step_s;
+
+	ps->owned = arena_array(l->a, n + 1, sizeof(*ps->owned));
+	ps->owned_name = arena_array(l->a, n + 1, sizeof(*ps->owned_name));
+	ps->owned_count = arena_array(l->a, n + 1, sizeof(*ps->owned_count));
+	ps->owned_offer = arena_array(l->a, n + 1, sizeof(*ps->owned_offer));
+	ps->n_owned = 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct offer *x = &c[i].offer;
+		int64_t lo, hi, count = ps->owned_part[i];
+		double carries = plan_carries(o, plan_speed(o, accels, ps, x), x);
+		struct commit_line line = { .kind = COMMIT_OWNED, .min_count = count, .max_count = count };
+
+		if (!owned_holds(&c[i], ps, &lo, &hi) || carries <= 0 || count < 1)
+			continue;
+		line.gpus = plan_units(carries, &line.speed);
+		line.usage = fmin(plan_use_hour(x) / carries, PLAN_OWNED_USE * plan_unserved(ps));
+		ps->owned_name[ps->n_owned] = plan_name(x, l->a);
+		ps->owned_offer[ps->n_owned] = x;
+		ps->owned_count[ps->n_owned] = count;
+		ps->owned[ps->n_owned++] = (struct schedule_owned){ (lo - from) / ps->forecast.step_s,
+			hi == to ? INT64_MAX : (hi - from) / ps->forecast.step_s,
+			(int64_t)fmax(1, floor((double)count * carries + 1e-9)), 0, NULL };
+		if ((hi - lo) * 2 < to - from)
+			continue;
+		plan_add_line(l, line, carries, x, ", owned");
+	}
+}
+
+/* USD that the use of levels from..to is worth in an hour, on demand: what else would serve it. */
+static double
+owned_worth(const struct plan_series *ps, double from, double to)
+{
+	double use = 0, usd = 1;
+
+	for (size_t i = 0; i < ps->n_market; i++)
+		if (ps->market[i]->purchase == PURCHASE_ON_DEMAND) {
+			usd = plan_gpu_hour(ps->market[i], ps->speed[i]);
+			break;
+		}
+	for (size_t l = (size_t)from; l < ps->curve.levels && (double)l < to; l++)
+		use += ps->curve.use[l] * (fmin(to, (double)l + 1) - fmax(from, (double)l));
+	return usd * use;
+}
+
+/* A machine goes where its hours are worth most; where they are worth nothing, to the peak that lacks most; then to the first. */
+static size_t
+owned_next(const struct plan_series *ps, size_t n, const double *carries, const double *have)
+{
+	size_t best = n;
+	double most = -1, lacks = 0;
+
+	for (size_t k = 0; k < n; k++) {
+		double usd, lack = fmax(0, ps[k].peak - have[k]);
+
+		if (!(carries[k] > 0))
+			continue;
+		usd = owned_worth(&ps[k], have[k], have[k] + carries[k]);
+		if (best < n && !(usd > most + 1e-12) && !(usd >= most - 1e-12 && lack > lacks))
+			continue;
+		best = k;
+		most = usd;
+		lacks = lack;
+	}
+	return best;
+}
+
+/* GPUs of earlier commitments that series k has while this one holds. */
+static double
+owned_have(const struct commitment *c, size_t i, const double *const *carries, const struct plan_series *ps, size_t k)
+{
+	double sum = 0;
+
+	for (size_t e = 0; e < i; e++)
+		if (c[e].from < c[i].to && c[i].from < c[e].to)
+			sum += (double)ps[k].owned_part[e] * carries[e][k];
+	return sum;
+}
+
+static void
+owned_note(const struct commitment *c, size_t i, const double *carries, struct plan_series *ps, size_t n, struct arena *a)
+{
+	size_t can = 0;
+
+	for (size_t k = 0; k < n; k++)
+		can += carries[k] > 0;
+	for (size_t k = 0; k < n && can > 1; k++)
+		if (carries[k] > 0)
+			VEC_PUSH(a, &ps[k].owned_notes, arena_printf(a, "owned: %lld of the %lld machines of %s count here, the others for "
+			    "series that they serve as well: each where its hours save most", (long long)ps[k].owned_part[i],
+			    (long long)c[i].count, plan_name(&c[i].offer, a)));
+}
+
+void
+plan_owned_part(const struct commitment *c, size_t n_owned, const struct plan_options *o, const struct accel_table *accels,
+    struct plan_series *ps, size_t n, struct arena *a)
+{
+	const double **all = arena_array(a, n_owned + 1, sizeof(*all));
+	double *have = arena_array(a, n + 1, sizeof(*have));
+
+	for (size_t k = 0; k < n; k++) {
+		ps[k].owned_part = arena_array(a, n_owned + 1, sizeof(*ps[k].owned_part));
+		ps[k].owned_notes.n = 0;
+	}
+	for (size_t i = 0; i < n_owned; i++) {
+		double *carries = arena_array(a, n + 1, sizeof(*carries));
+
+		for (size_t k = 0; k < n; k++) {
+			int64_t lo, hi;
+
+			if (owned_holds(&c[i], &ps[k], &lo, &hi))
+				carries[k] = plan_carries(o, plan_speed(o, accels, &ps[k], &c[i].offer), &c[i].offer);
+			have[k] = owned_have(c, i, all, ps, k);
+		}
+		all[i] = carries;
+		for (int64_t m = 0; m < c[i].count; m++) {
+			size_t to = owned_next(ps, n, carries, have);
+
+			if (to == n)
+				break;
+			ps[to].owned_part[i]++;
+			have[to] += carries[to];
+		}
+		owned_note(c, i, carries, ps, n, a);
+	}
+}
+
+void
+plan_owned_explain(struct plan_series *ps, struct arena *a)
+{
+	for (size_t i = 0; i < ps->owned_notes.n; i++)
+		plan_add(&ps->because, a, ps->owned_notes.v[i]);
+}

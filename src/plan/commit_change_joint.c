@@ -1,0 +1,178 @@
+#include <math.h>
+#include <string.h>
+
+#include "plan/commit_joint.h"
+#include "util/arena.h"
+
+#define CHANGE_REACH 4.0	/* reserved prices: times as dear, or a quarter */
+#define CHANGE_STEPS 10		/* solves for one price at most */
+#define CHANGE_NEAR 1.001	/* factors that are not told apart */
+#define CHANGE_DEMAND_STEPS 8
+#define CHANGE_GROUPS 500	/* of hours, before they are parted by the plan's own use of them */
+#define CHANGE_PROVEN 1e-7	/* part of the cost */
+#define CHANGE_WORK 1e8		/* of all solves together, as JOINT_WORK */
+#define CHANGE_PART 16		/* ... of which one has at most this part */
+
+/* A best plan at some factor: reserved ones cost factor * fixed. */
+struct change_point {
+	double factor, fixed, hours, gpus;
+	double *x;		/* [columns] */
+};
+
+struct change_joint {
+	struct joint j;
+	double was;		/* GPUs that are bought */
+	double work;		/* that is left */
+};
+
+static double
+change_gpus(const struct joint *j, const double *x)
+{
+	double gpus = 0;
+
+	for (size_t c = 0; c < j->column.n; c++)
+		gpus += j->column.v[c].gpus * x[c];
+	return gpus;
+}
+
+/*
+ * The best at these prices and this demand, from all tangents that are known: they hold for any. start: counts to begin with,
+ * NULL none. False: there is none, or it was not found in time.
+ */
+static bool
+change_solve(struct change_joint *w, double price, double scale, const double *start, struct change_point *out)
+{
+	struct joint *j = &w->j;
+
+	j->price_factor = price;
+	j->scale = scale;
+	joint_hours_means(j);
+	joint_again(j);
+	j->best_usd = INFINITY;
+	j->work = 0;
+	j->tries = 0;
+	j->work_max = fmin(w->work, CHANGE_WORK / CHANGE_PART);
+	if (start != NULL) {
+		joint_at(j, start);
+		j->best_usd = joint_fixed(j, start) + j->at.usd;
+		memcpy(j->best, start, j->column.n * sizeof(*start));
+	}
+	joint_search(j);
+	w->work -= j->work;
+	if (isinf(j->best_usd))
+		return false;
+	out->factor = price;
+	out->fixed = joint_fixed(j, j->best) / price;
+	out->hours = j->best_usd - price * out->fixed;
+	out->gpus = change_gpus(j, j->best);
+	out->x = arena_memdup(j->a, j->best, (j->column.n + 1) * sizeof(double));
+	return true;
+}
+
+static double
+change_between(double a, double b, double at)
+{
+	double lo = fmin(a, b), hi = fmax(a, b);
+
+	return at > lo && at < hi ? at : sqrt(lo * hi);
+}
+
+/*
+ * The factor of reserved prices nearest to 1, towards reach, at which another number is bought. What is best costs at each factor
+ * the least of lines, one a plan: it turns where two of them cross, which is looked at next, until nothing is better there.
+ */
+static void
+change_price(struct change_joint *w, const struct change_point *now, double reach, struct commit_turn *out)
+{
+	struct change_point same = *now, other, at;
+
+	*out = (struct commit_turn){ NAN, -1 };
+	if (!change_solve(w, reach, 1, isnan(w->j.budget) ? same.x : NULL, &other) || fabs(other.gpus - w->was) < 1e-6)
+		return;
+	for (int k = 0; k < CHANGE_STEPS && w->work > 0; k++) {
+		double cross = (other.hours - same.hours) / (same.fixed - other.fixed);
+		double known;
+
+		if (fmax(same.factor / other.factor, other.factor / same.factor) < CHANGE_NEAR)
+			break;
+		cross = change_between(same.factor, other.factor, isnan(w->j.budget) ? cross : NAN);
+		if (!change_solve(w, cross, 1, isnan(w->j.budget) ? same.x : NULL, &at)) {
+			same.factor = cross;		/* too dear for the budget */
+			continue;
+		}
+		known = cross * same.fixed + same.hours;
+		if (isnan(w->j.budget) && cross * at.fixed + at.hours >= known - 1e-6 * fabs(known)) {
+			other.factor = cross;
+			break;
+		}
+		if (fabs(at.gpus - w->was) < 1e-6)
+			same = at;
+		else
+			other = at;
+	}
+	*out = (struct commit_turn){ other.factor, other.gpus };
+}
+
+/* The same of demand, by halves. */
+static void
+change_demand(struct change_joint *w, double reach, struct commit_turn *out)
+{
+	double same = 1, other = reach;
+	struct change_point at;
+
+	*out = (struct commit_turn){ NAN, -1 };
+	if (!change_solve(w, 1, reach, NULL, &at) || fabs(at.gpus - w->was) < 1e-6)
+		return;
+	*out = (struct commit_turn){ reach, at.gpus };
+	for (int k = 0; k < CHANGE_DEMAND_STEPS && w->work > 0; k++) {
+		double mid = (same + other) / 2;
+
+		if (!change_solve(w, 1, mid, NULL, &at) || fabs(at.gpus - w->was) < 1e-6) {
+			same = mid;
+		} else {
+			other = mid;
+			*out = (struct commit_turn){ mid, at.gpus };
+		}
+	}
+}
+
+/* The plans that were made, as counts. */
+static double *
+change_known(const struct joint *j)
+{
+	double *x = arena_array(j->a, j->column.n + 1, sizeof(*x));
+
+	for (size_t c = 0; c < j->column.n; c++)
+		x[c] = (double)j->r.m[j->column.v[c].member].plan->use[j->column.v[c].line].count;
+	return x;
+}
+
+enum berth_code
+commit_change_joint(const struct commit_member *m, size_t n, double budget, struct commit_change *out, struct berth_err *err)
+{
+	static const struct commit_turn none = { NAN, -1 };
+	struct change_joint w = { .j = joint_new(m, n, budget, arena_new()), .work = CHANGE_WORK };
+	struct joint *j = &w.j;
+	struct change_point now = { .factor = 1 };
+
+	*out = (struct commit_change){ none, none, none, none };
+	j->scale_max = 2;
+	j->proven = CHANGE_PROVEN;
+	joint_init(j);
+	joint_master(j);
+	joint_steps(j, CHANGE_GROUPS);
+	now.x = change_known(j);
+	now.hours = joint_exact(j, now.x) - joint_fixed(j, now.x);
+	now.fixed = joint_fixed(j, now.x);
+	w.was = now.gpus = change_gpus(j, now.x);
+	if (j->column.n > 0 && !j->r.failed) {
+		change_price(&w, &now, CHANGE_REACH, &out->dearer);
+		change_price(&w, &now, 1 / CHANGE_REACH, &out->cheaper);
+		change_demand(&w, 2, &out->more);
+		change_demand(&w, 0.5, &out->less);
+	}
+	joint_hours_end(j);
+	arena_free(j->r.scratch);
+	arena_free(j->a);
+	return j->r.failed ? err_set(err, BERTH_EFAIL, "the hours under the quotas could not be solved") : BERTH_OK;
+}
