@@ -7,9 +7,9 @@
 #define JOINT_NODES 3000
 #define JOINT_CUTS 600		/* at one node */
 #define JOINT_TIGHT 1e-11
-#define JOINT_ROOT 1e-10		/* of the cost, that the linear program may be off its hours */
+#define JOINT_ROOT 1e-9		/* of the cost, that the linear program may be off its hours */
 #define JOINT_WHOLE 1e-7
-#define JOINT_WORK 1e9			/* atoms of all members looked at, cells of the tableau touched: some seconds */
+#define JOINT_WORK 3e8			/* eight for each hour and member looked at, an eighth of a cell of the tableau: some seconds */
 #define JOINT_SOME 2e7			/* of a plan that is known within a bound */
 #define JOINT_GPUS 1e7			/* on demand, where a quota alone says how many */
 #define JOINT_TRIES 400		/* single steps tried on a plan that was found */
@@ -87,7 +87,7 @@ void
 joint_at(struct joint *j, const double *x)
 {
 	commit_recourse_at(&j->r, x, &j->at);
-	j->work += (double)(j->r.n_atoms * j->r.n);
+	j->work += 8 * (double)(j->r.n_atoms * j->r.n);
 }
 
 /* The tangent at whole counts, which are the best so far or not. True: they are. */
@@ -173,7 +173,7 @@ joint_converge(struct joint *j, double *usd)
 			j->x[c] = linear_value(&j->lp, c);
 		guess = linear_value(&j->lp, j->usd);
 		joint_at(j, j->x);
-		if (j->at.usd <= guess + JOINT_TIGHT * fabs(*usd))
+		if (j->at.usd <= guess + fmax(j->loose, JOINT_TIGHT * fabs(*usd)))
 			return true;
 		joint_cut(j, j->x);
 	}
@@ -477,17 +477,19 @@ joint_root(struct joint *j)
 {
 	double usd;
 
-	for (size_t k = 0; k < JOINT_ROUNDS && j->work < j->work_max / 4; k++) {
+	for (size_t k = 0; k < JOINT_ROUNDS && j->work < j->work_max / 3; k++) {
 		double guess;
 
 		if (!joint_converge(j, &usd) || !isfinite(usd))
-			return;
+			break;
 		joint_prices(j);
 		guess = linear_value(&j->lp, j->usd);
 		joint_exact(j, j->x);
 		if (j->at.usd <= guess + JOINT_ROOT * fabs(usd))
-			return;
+			break;
+		j->loose = 0.1 * (j->at.usd - guess);	/* groups say no more than that */
 	}
+	j->loose = 0;
 }
 
 /*

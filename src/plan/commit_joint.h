@@ -89,6 +89,7 @@ struct joint {
 	double price_factor, scale, scale_max;	/* of reserved prices and of demand; 1 */
 	size_t rows;			/* without tangents */
 	double proven;			/* part of the cost that is none */
+	double loose;			/* USD an hour that the program may be off the groups */
 	double *x, *best;		/* [columns] */
 	double best_usd, lower;		/* USD an hour */
 	double *price;			/* [n_quotas] USD an hour */

@@ -359,6 +359,9 @@ class Model:
 				"usable": usable.get("--on-demand-limit", world.on_demand)})
 		self.spot_cap = {}
 		self.lines = {s: self.make_lines(s, t) for s, t in zip(world.series, told["series"])}
+		for i, x in enumerate(x for x in self.lines[world.series[0]] if x.kind == "owned"):
+			has = sum(self.lines[s][i].count for s in world.series)
+			expect(has == x.all, "%d machines of %d are dealt", has, x.all)
 		self.peak = {s: self.quantile([max(p) for p in demand[s][1]], 0.8) for s in world.series}
 
 	@staticmethod
@@ -371,6 +374,12 @@ class Model:
 		out = [Line(w, c, "owned") for c in w.owned]
 		known = {OWN} | set(getattr(w, "also", ()))
 		out = [x for x in out if x.row["accelerator"] in known]
+		for x in out:	# each machine serves one series
+			x.all = x.count
+			said = [b for b in told["because"] if b.startswith("owned: ") and " %s " % x.row["instance_type"] in b]
+			if len(w.series) > 1:
+				expect(len(said) == 1, "%s: who has %s is not said", s, x.row["instance_type"])
+				x.count = int(said[0].split()[1])
 		market = [Line(w, x, x["purchase"]) for x in w.offers if x["accelerator"] in known]
 		od = min((x.usage for x in market if x.kind == "on_demand"), default=math.inf)
 		out += [x for x in market if x.kind == "reserved"]
