@@ -9,9 +9,11 @@
 #define CHANGE_NEAR 1.001	/* factors that are not told apart */
 #define CHANGE_DEMAND_STEPS 8
 #define CHANGE_GROUPS 500	/* of hours, before they are parted by the plan's own use of them */
+#define CHANGE_MANY 1000	/* groups, from which on */
+#define CHANGE_LOOSE 1e-5	/* ... so much of the cost is not told apart */
 #define CHANGE_PROVEN 1e-7	/* part of the cost */
-#define CHANGE_WORK 1e8		/* of all solves together, as JOINT_WORK */
-#define CHANGE_PART 16		/* ... of which one has at most this part */
+#define CHANGE_WORK 2e7		/* of all solves of one of the four turns, as JOINT_WORK */
+#define CHANGE_PART 4		/* ... of which one has at most this part */
 
 /* A best plan at some factor: reserved ones cost factor * fixed. */
 struct change_point {
@@ -22,6 +24,8 @@ struct change_point {
 struct change_joint {
 	struct joint j;
 	double was;		/* GPUs that are bought */
+	double gap;		/* part of the cost that the plan itself may be off */
+	double known;		/* USD of the counts that the last solve began with; INFINITY: they keep no rules then */
 	double work;		/* that is left */
 };
 
@@ -37,7 +41,7 @@ change_gpus(const struct joint *j, const double *x)
 
 /*
  * The best at these prices and this demand, from all tangents that are known: they hold for any. start: counts to begin with,
- * NULL none. False: there is none, or it was not found in time.
+ * where they keep the rules. False: there is none, or it was not found in time.
  */
 static bool
 change_solve(struct change_joint *w, double price, double scale, const double *start, struct change_point *out)
@@ -52,11 +56,12 @@ change_solve(struct change_joint *w, double price, double scale, const double *s
 	j->work = 0;
 	j->tries = 0;
 	j->work_max = fmin(w->work, CHANGE_WORK / CHANGE_PART);
-	if (start != NULL) {
+	if (joint_keeps(j, start)) {
 		joint_at(j, start);
 		j->best_usd = joint_fixed(j, start) + j->at.usd;
 		memcpy(j->best, start, j->column.n * sizeof(*start));
 	}
+	w->known = j->best_usd;
 	joint_search(j);
 	w->work -= j->work;
 	if (isinf(j->best_usd))
@@ -67,6 +72,20 @@ change_solve(struct change_joint *w, double price, double scale, const double *s
 	out->gpus = change_gpus(j, j->best);
 	out->x = arena_memdup(j->a, j->best, (j->column.n + 1) * sizeof(double));
 	return true;
+}
+
+/* Is it better than what it began with, by more than that may be off? */
+static bool
+change_better(const struct change_joint *w, const struct change_point *at)
+{
+	return isinf(w->known) || at->factor * at->fixed + at->hours < w->known * (1 - w->gap - 1e-6);
+}
+
+/* ... and with another number? */
+static bool
+change_turned(const struct change_joint *w, const struct change_point *at)
+{
+	return fabs(at->gpus - w->was) > 1e-6 && change_better(w, at);
 }
 
 static double
@@ -87,47 +106,47 @@ change_price(struct change_joint *w, const struct change_point *now, double reac
 	struct change_point same = *now, other, at;
 
 	*out = (struct commit_turn){ NAN, -1 };
-	if (!change_solve(w, reach, 1, isnan(w->j.budget) ? same.x : NULL, &other) || fabs(other.gpus - w->was) < 1e-6)
+	w->work = CHANGE_WORK;
+	if (!change_solve(w, reach, 1, same.x, &other) || !change_turned(w, &other))
 		return;
 	for (int k = 0; k < CHANGE_STEPS && w->work > 0; k++) {
 		double cross = (other.hours - same.hours) / (same.fixed - other.fixed);
-		double known;
 
 		if (fmax(same.factor / other.factor, other.factor / same.factor) < CHANGE_NEAR)
 			break;
 		cross = change_between(same.factor, other.factor, isnan(w->j.budget) ? cross : NAN);
-		if (!change_solve(w, cross, 1, isnan(w->j.budget) ? same.x : NULL, &at)) {
+		if (!change_solve(w, cross, 1, same.x, &at)) {
 			same.factor = cross;		/* too dear for the budget */
-			continue;
-		}
-		known = cross * same.fixed + same.hours;
-		if (isnan(w->j.budget) && cross * at.fixed + at.hours >= known - 1e-6 * fabs(known)) {
-			other.factor = cross;
-			break;
-		}
-		if (fabs(at.gpus - w->was) < 1e-6)
-			same = at;
-		else
+		} else if (change_turned(w, &at)) {
 			other = at;
+		} else if (change_better(w, &at)) {
+			same = at;
+		} else if (isnan(w->j.budget)) {
+			other.factor = cross;		/* nothing is better where the two cost the same */
+			break;
+		} else {
+			same.factor = cross;
+		}
 	}
 	*out = (struct commit_turn){ other.factor, other.gpus };
 }
 
 /* The same of demand, by halves. */
 static void
-change_demand(struct change_joint *w, double reach, struct commit_turn *out)
+change_demand(struct change_joint *w, const double *x, double reach, struct commit_turn *out)
 {
 	double same = 1, other = reach;
 	struct change_point at;
 
 	*out = (struct commit_turn){ NAN, -1 };
-	if (!change_solve(w, 1, reach, NULL, &at) || fabs(at.gpus - w->was) < 1e-6)
+	w->work = CHANGE_WORK;
+	if (!change_solve(w, 1, reach, x, &at) || !change_turned(w, &at))
 		return;
 	*out = (struct commit_turn){ reach, at.gpus };
 	for (int k = 0; k < CHANGE_DEMAND_STEPS && w->work > 0; k++) {
 		double mid = (same + other) / 2;
 
-		if (!change_solve(w, 1, mid, NULL, &at) || fabs(at.gpus - w->was) < 1e-6) {
+		if (!change_solve(w, 1, mid, x, &at) || !change_turned(w, &at)) {
 			same = mid;
 		} else {
 			other = mid;
@@ -151,7 +170,7 @@ enum berth_code
 commit_change_joint(const struct commit_member *m, size_t n, double budget, struct commit_change *out, struct berth_err *err)
 {
 	static const struct commit_turn none = { NAN, -1 };
-	struct change_joint w = { .j = joint_new(m, n, budget, arena_new()), .work = CHANGE_WORK };
+	struct change_joint w = { .j = joint_new(m, n, budget, arena_new()) };
 	struct joint *j = &w.j;
 	struct change_point now = { .factor = 1 };
 
@@ -164,12 +183,14 @@ commit_change_joint(const struct commit_member *m, size_t n, double budget, stru
 	now.x = change_known(j);
 	now.hours = joint_exact(j, now.x) - joint_fixed(j, now.x);
 	now.fixed = joint_fixed(j, now.x);
+	w.gap = fmax(0, 1 - m[0].plan->lower_bound_usd / fmax(m[0].plan->cost_usd, 1e-9));
 	w.was = now.gpus = change_gpus(j, now.x);
+	j->loose = j->hours.n_groups > CHANGE_MANY ? CHANGE_LOOSE * (now.fixed + now.hours) : 0;
 	if (j->column.n > 0 && !j->r.failed) {
 		change_price(&w, &now, CHANGE_REACH, &out->dearer);
 		change_price(&w, &now, 1 / CHANGE_REACH, &out->cheaper);
-		change_demand(&w, 2, &out->more);
-		change_demand(&w, 0.5, &out->less);
+		change_demand(&w, now.x, 2, &out->more);
+		change_demand(&w, now.x, 0.5, &out->less);
 	}
 	joint_hours_end(j);
 	arena_free(j->r.scratch);

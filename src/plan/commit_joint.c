@@ -9,7 +9,7 @@
 #define JOINT_TIGHT 1e-11
 #define JOINT_ROOT 1e-9		/* of the cost, that the linear program may be off its hours */
 #define JOINT_WHOLE 1e-7
-#define JOINT_WORK 3e8			/* eight for each hour and member looked at, an eighth of a cell of the tableau: some seconds */
+#define JOINT_WORK 1.2e8			/* eight for each hour and member looked at, an eighth of a cell of the tableau: some seconds */
 #define JOINT_SOME 2e7			/* of a plan that is known within a bound */
 #define JOINT_GPUS 1e7			/* on demand, where a quota alone says how many */
 #define JOINT_TRIES 400		/* single steps tried on a plan that was found */
@@ -105,8 +105,7 @@ joint_take(struct joint *j, const double *x)
 	return true;
 }
 
-/* Do whole counts keep all rows? */
-static bool
+bool
 joint_keeps(struct joint *j, const double *x)
 {
 	bool kept;

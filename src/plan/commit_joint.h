@@ -120,6 +120,8 @@ double joint_fixed(const struct joint *j, const double *x);
 /* USD of the hours at x and its tangent, into j->at; joint_cut(): as a row of the program. */
 void joint_at(struct joint *j, const double *x);
 void joint_cut(struct joint *j, const double *x);
+/* Do whole counts keep all rows, and may they be better than j->best_usd? */
+bool joint_keeps(struct joint *j, const double *x);
 /* The best whole counts by the hours as they are grouped: j->best, j->best_usd, and j->lower. */
 void joint_search(struct joint *j);
 /* USD of x by the hours one by one, at a scale of 1; its tangent is a row; groups are parted by it. */

@@ -5,6 +5,8 @@
 #include "plan/schedule_rules.h"
 #include "util/arena.h"
 
+#define HOURS_MOST 20000.0	/* of all stretches, about */
+
 /* Hours of a stretch that are taken as one: kept in the work, so that they can be parted. */
 struct rules_hour {
 	uint64_t key;
@@ -66,25 +68,27 @@ hours_mix(uint64_t key, uint64_t v)
 }
 
 /*
- * Hours with the same whole GPUs, of each and of all, are alike: between those what they cost hardly bends. Keys that are near
- * are of hours that are, which often have one basis.
+ * Hours with the same whole GPUs, of each and of all, are alike: between those what they cost hardly bends; where that leaves too
+ * many, those within a few. Keys that are near are of hours that are, which often have one basis.
  */
 static uint64_t
 hours_key(const struct rules *s, const double *cap, const struct rules_hour *h)
 {
 	uint64_t key = 0, rest = 1;
-	double sum = 0;
+	double sum = 0, all = 0;
 
 	for (size_t k = 0; k < s->n; k++) {
 		double v = hours_demand(s, cap, k, h);
 
-		sum += v;
+		v /= s->wide[k];
+		sum += v * s->wide[k];
+		all += s->wide[k];
 		if (k < 4)
 			key = key << 13 | (uint64_t)fmin(ceil(v), 8191);
 		else
 			rest = hours_mix(rest, (uint64_t)ceil(v));
 	}
-	return key << 12 | (hours_mix(rest, (uint64_t)ceil(sum)) & 0xfff);
+	return key << 12 | (hours_mix(rest, (uint64_t)ceil(sum / (all / (double)s->n))) & 0xfff);
 }
 
 static int
@@ -152,6 +156,25 @@ hours_list(const struct rules *s, size_t t, struct arena *a, size_t *n_out)
 	return v;
 }
 
+/* GPUs that are taken as one: so many that about HOURS_MOST hours are left of all stretches. */
+static void
+hours_wide(struct rules *s, const double *cap)
+{
+	double sides = floor(pow(HOURS_MOST / (double)s->stretches, 1 / (double)s->n));
+
+	s->wide = arena_array(s->a, s->n, sizeof(*s->wide));
+	for (size_t k = 0; k < s->n; k++) {
+		const struct commit_demand *d = s->w[k].p->demand;
+		double lo = INFINITY, hi = 0;
+
+		for (size_t i = 0; i < d->n_paths * d->n_steps; i++) {
+			lo = fmin(lo, d->gpus[i]);
+			hi = fmax(hi, fmin(d->gpus[i], cap[k]));
+		}
+		s->wide[k] = fmax(1, (hi - lo) / fmax(2, sides));
+	}
+}
+
 static double *
 hours_caps(const struct rules *s)
 {
@@ -167,6 +190,7 @@ rules_hours(struct rules *s)
 {
 	double *cap = hours_caps(s);
 
+	hours_wide(s, cap);
 	for (size_t t = 0; t < s->stretches; t++) {
 		struct arena *scratch;
 		struct rules_hour *v;
@@ -199,6 +223,7 @@ hours_part(struct rules *s, size_t t, const double *cap)
 	hours_atoms(s, t, cap, v, n, true, a);
 	r->basis = arena_array(a, n + 1, sizeof(*r->basis));
 	usd = rules_at(s, t, s->best);
+	rules_note(s, t);
 	for (size_t h = 0; h < n; h++) {
 		v[h].key = hours_key(s, cap, &v[h]);
 		v[h].basis = r->basis[h];

@@ -44,6 +44,7 @@ struct rules {
 	VEC(struct rules_row) row;	/* [rows] */
 	VEC(struct rules_cut) *cut;	/* [stretches] */
 	size_t in;			/* tangents in the program */
+	double *wide;			/* [n] GPUs of a member that are not told apart at first */
 	double *hours, *x, *best, *now;	/* [stretches], [n_offers], [n_offers], [n_columns] */
 	struct commit_tangent at;
 	double best_usd, lower, budget_price, *price;	/* price: [n_quotas] */
@@ -69,6 +70,8 @@ void rules_hours(struct rules *s);
 bool rules_part(struct rules *s, double *usd);
 /* USD of the hours of one stretch with purchases x, and how they change; into s->at. */
 double rules_at(struct rules *s, size_t t, const double *x);
+/* Keeps the tangent in s->at, of the last rules_at(); unless it is there. */
+void rules_note(struct rules *s, size_t t);
 double *rules_zeroes(const struct rules *s);
 /* Do whole purchases keep all rows? */
 bool rules_keep(struct rules *s, const double *x);

@@ -14,9 +14,8 @@ rules_better(const struct rules *s, double usd)
 	return isinf(s->best_usd) || usd < s->best_usd - RULES_PROVEN * fabs(s->best_usd);
 }
 
-/* The tangent in s->at, of the last rules_at(); unless it is there. */
-static void
-search_note(struct rules *s, size_t t)
+void
+rules_note(struct rules *s, size_t t)
 {
 	struct rules_cut cut = { arena_array(s->a, s->n_columns + 1, sizeof(double)),
 		arena_array(s->a, s->n_quotas + 1, sizeof(double)), SIZE_MAX };
@@ -105,7 +104,7 @@ search_take(struct rules *s, const double *x)
 		usd += x[j] * s->lp.cost[j];
 	for (size_t t = 0; t < s->stretches; t++) {
 		usd += rules_at(s, t, x);
-		search_note(s, t);
+		rules_note(s, t);
 	}
 	if (!(usd < s->best_usd))
 		return false;
@@ -173,7 +172,7 @@ search_converge(struct rules *s, double *usd)
 			off += fmax(0, is - guess);
 			if (is <= guess + tight)
 				continue;
-			search_note(s, t);
+			rules_note(s, t);
 			any = search_cut(s, t, guess, tight / 2) || any;
 		}
 		if (!any || off <= RULES_TIGHT * fabs(*usd))
