@@ -27,6 +27,7 @@ struct change_joint {
 	double gap;		/* part of the cost that the plan itself may be off */
 	double known;		/* USD of the counts that the last solve began with; INFINITY: they keep no rules then */
 	double work;		/* that is left */
+	double *usage;		/* [servers] at the prices of now; NULL: what is reserved has no price of use */
 };
 
 static double
@@ -37,6 +38,34 @@ change_gpus(const struct joint *j, const double *x)
 	for (size_t c = 0; c < j->column.n; c++)
 		gpus += j->column.v[c].gpus * x[c];
 	return gpus;
+}
+
+/* Prices of use change with the others, and the tangents with them. */
+static void
+change_usage(struct change_joint *w, double price)
+{
+	struct joint *j = &w->j;
+
+	for (size_t i = 0; i < j->server.n; i++) {
+		struct commit_server *s = &j->server.v[i];
+
+		if (s->column != COMMIT_NOT_BOUGHT)
+			s->usage = fmin(w->usage[i] * price, j->r.m[s->member].problem->unserved * (1 - 1e-9));
+	}
+	j->cut.n = 0;
+}
+
+static void
+change_usage_find(struct change_joint *w)
+{
+	struct joint *j = &w->j;
+	double *usage = arena_array(j->a, j->server.n + 1, sizeof(*usage));
+
+	for (size_t i = 0; i < j->server.n; i++) {
+		usage[i] = j->server.v[i].usage;
+		if (j->server.v[i].column != COMMIT_NOT_BOUGHT && usage[i] > 0)
+			w->usage = usage;
+	}
 }
 
 /*
@@ -51,6 +80,8 @@ change_solve(struct change_joint *w, double price, double scale, const double *s
 	j->price_factor = price;
 	j->scale = scale;
 	joint_hours_means(j);
+	if (w->usage != NULL)
+		change_usage(w, price);
 	joint_again(j);
 	j->best_usd = INFINITY;
 	j->work = 0;
@@ -104,6 +135,7 @@ static void
 change_price(struct change_joint *w, const struct change_point *now, double reach, struct commit_turn *out)
 {
 	struct change_point same = *now, other, at;
+	bool straight = isnan(w->j.budget) && w->usage == NULL;		/* lines, of which each can be had at all factors */
 
 	*out = (struct commit_turn){ NAN, -1 };
 	w->work = CHANGE_WORK;
@@ -114,14 +146,14 @@ change_price(struct change_joint *w, const struct change_point *now, double reac
 
 		if (fmax(same.factor / other.factor, other.factor / same.factor) < CHANGE_NEAR)
 			break;
-		cross = change_between(same.factor, other.factor, isnan(w->j.budget) ? cross : NAN);
+		cross = change_between(same.factor, other.factor, straight ? cross : NAN);
 		if (!change_solve(w, cross, 1, same.x, &at)) {
 			same.factor = cross;		/* too dear for the budget */
 		} else if (change_turned(w, &at)) {
 			other = at;
 		} else if (change_better(w, &at)) {
 			same = at;
-		} else if (isnan(w->j.budget)) {
+		} else if (straight) {
 			other.factor = cross;		/* nothing is better where the two cost the same */
 			break;
 		} else {
@@ -179,6 +211,7 @@ commit_change_joint(const struct commit_member *m, size_t n, double budget, stru
 	j->proven = CHANGE_PROVEN;
 	joint_init(j);
 	joint_master(j);
+	change_usage_find(&w);
 	joint_steps(j, CHANGE_GROUPS);
 	now.x = change_known(j);
 	now.hours = joint_exact(j, now.x) - joint_fixed(j, now.x);
