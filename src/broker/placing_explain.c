@@ -234,9 +234,10 @@ placing_spot_text(const struct placing_work_space *w, size_t i)
 		return arena_printf(w->a, "on demand now, for losing a spot machine could break the deadline (%.0f %% of the "
 		    "price would be saved)", 100 * (1 - s->ratio));
 	time_fmt(by, w->o->now + (int64_t)s->slack_s);
-	if (s->action == SPOT_WAIT && s->vain >= SPOT_VAIN)
-		return arena_printf(w->a, "waits for spot that has been up for %.0f minutes, for %d launches in a row were lost "
-		    "before it did any work; on demand from %s at the latest", ceil(s->changeover_s / 60), s->vain, by);
+	if (s->action == SPOT_WAIT && s->stand_s > 0)
+		return arena_printf(w->a, "waits for spot that has been up for %.0f minutes, for %s; on demand from %s at the latest",
+		    ceil(s->stand_s / 60), s->vain >= SPOT_VAIN ? arena_printf(w->a, "%d launches in a row were lost before it did any "
+		    "work", s->vain) : "one more that is lost would make it dearer than on demand from the start", by);
 	return arena_printf(w->a, s->action == SPOT_WAIT ? "waits for spot at %.0f %% of the price, on demand from %s at the "
 	    "latest" : "spot at %.0f %% of the price, on demand from %s at the latest if it is lost", 100 * s->ratio, by);
 }

@@ -133,12 +133,15 @@ placing_learn(struct arena *a, struct placing_rows *r, int64_t now, struct placi
 {
 	r->learned = arena_array(a, 2 * r->n_lives, sizeof(*r->learned));
 	f->lives = arena_array(a, r->n_lives, sizeof(*f->lives));
+	f->on_demand = arena_array(a, r->n_lives, sizeof(*f->on_demand));
 	for (size_t i = 0; i < r->n_lives; i++) {
 		const struct instance *in = &r->lives[i];
 		const struct offer *o = &in->offer;
 		struct placing_learned *l;
 
 		placing_learn_start(a, r, in, now);
+		if (o->purchase == PURCHASE_ON_DEMAND)
+			f->on_demand[f->n_on_demand++] = *in;
 		if (o->purchase != PURCHASE_SPOT)
 			continue;
 		f->lives[f->n_lives++] = *in;

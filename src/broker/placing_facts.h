@@ -41,6 +41,8 @@ struct placing_facts {
 	size_t n_budgets;
 	struct instance *lives;		/* [n_lives] spot machines of the last 30 days, those that run too, newest first */
 	size_t n_lives;
+	struct instance *on_demand;	/* [n_on_demand] the same bought on demand */
+	size_t n_on_demand;
 };
 
 /*

@@ -86,8 +86,7 @@ placing_spot_rule(struct placing_work_space *w, size_t i, bool safe, struct cost
 			e[k].refuse = REFUSE_SPOT_LATE;
 		else if (p == PURCHASE_SPOT && !safe)
 			e[k].refuse = REFUSE_OVER_BUDGET;
-		else if (p == PURCHASE_SPOT && s->vain >= SPOT_VAIN &&
-		    placing_spot_stood(&w->facts, po, w->o->now) < s->changeover_s)
+		else if (p == PURCHASE_SPOT && placing_spot_stood(&w->facts, po, w->o->now) < s->stand_s)
 			e[k].refuse = REFUSE_SPOT_VAIN;
 		else if (safe && s->instead == SPOT_WAIT && p == PURCHASE_ON_DEMAND && !po->facts.paid)
 			e[k].refuse = REFUSE_WAIT_SPOT;

@@ -44,6 +44,7 @@ struct placing_spot_pool {
 	size_t zones;
 	int64_t went;			/* the last zone that went, as far as is known */
 	double stood_s;			/* the longest that a zone that can be asked has been up, likewise */
+	double age_s;			/* the same, an hour for one that nothing is known of */
 };
 
 /* When spot of the offer's kind and place was last refused, taken back or said to be gone; 0: never, as far as is known. */
@@ -79,7 +80,7 @@ placing_spot_stood(const struct placing_facts *f, const struct placing_offer *po
 {
 	int64_t went = placing_spot_went(f, po);
 
-	return went == 0 ? PLACING_SPOT_AGE_S : (double)(now > went ? now - went : 0);
+	return went == 0 ? INFINITY : (double)(now > went ? now - went : 0);
 }
 
 /* Launches of the job on spot in a row, up to the last, that were lost before they brought anything. */
@@ -109,6 +110,31 @@ placing_spot_unpaid(const struct job *j, const struct cost_estimate *e)
 	    usd_to_double(j->cost) + e->total_usd > usd_to_double(j->spec.max_cost) * (1 + 1e-12));
 }
 
+/* What a machine cost over on demand for the work that was done on it, in s on demand; price: of it over on demand. */
+static double
+placing_spot_over(const struct placing_facts *f, const struct instance *in, const struct job *j, double price)
+{
+	int64_t end = in->gone > 0 ? in->gone : f->now;
+	double work = in->ready > 0 ? fmax(0, (double)(end - in->ready - j->spec.restart_s)) : 0;
+
+	return price * fmax(0, (double)(end - in->created)) - work;
+}
+
+/* See spot_stand(). The start of a machine on demand that the job still has is the one that it would have paid anyway. */
+static double
+placing_spot_owed(const struct placing_facts *f, const struct job *j, double price)
+{
+	double owed = 0;
+
+	for (size_t i = 0; i < f->n_lives; i++)
+		if (str_eq(f->lives[i].job_id, j->id))
+			owed += placing_spot_over(f, &f->lives[i], j, price);
+	for (size_t i = 0; i < f->n_on_demand; i++)
+		if (str_eq(f->on_demand[i].job_id, j->id) && f->on_demand[i].gone > 0)
+			owed += placing_spot_over(f, &f->on_demand[i], j, 1);
+	return owed;
+}
+
 static void
 placing_spot_offer(const struct placing_facts *f, const struct job *j, const struct placing_offer *po,
     const struct cost_estimate *e, int64_t now, struct placing_spot_pool *p, struct placing_spot *out)
@@ -134,8 +160,12 @@ placing_spot_offer(const struct placing_facts *f, const struct job *j, const str
 		p->rate = isnan(p->rate) ? po->offer->interruption_rate : fmin(p->rate, po->offer->interruption_rate);
 	went = placing_spot_away(f, po);
 	p->went = went > p->went ? went : p->went;
-	if (e->refuse == REFUSE_NOT)
-		p->stood_s = fmax(p->stood_s, placing_spot_stood(f, po, now));
+	if (e->refuse == REFUSE_NOT) {
+		double stood = placing_spot_stood(f, po, now);
+
+		p->stood_s = fmax(p->stood_s, stood);
+		p->age_s = fmax(p->age_s, isinf(stood) ? PLACING_SPOT_AGE_S : stood);
+	}
 	if (po->last_lost > 0 && po->last_won > po->last_lost)
 		spot_evidence_add(&p->seen, false, (double)(po->last_won - po->last_lost) / 3600, true);
 	for (size_t g = 0; g < po->n_gaps; g++)
@@ -192,12 +222,13 @@ placing_spot_advise(const struct placing_facts *f, const struct job *j, const st
 	s.zones = p.zones;
 	s.is_up = out->spot_up || has->mode == SPOT_HAS_SPOT;
 	/* A pool that can be asked has been up for at least as long as any of its zones; one that cannot, down since the last went. */
-	s.age_s = out->spot_up ? p.stood_s : p.went > 0 ? (double)(now - p.went) : PLACING_SPOT_AGE_S;
+	s.age_s = out->spot_up ? p.age_s : p.went > 0 ? (double)(now - p.went) : PLACING_SPOT_AGE_S;
 	if (has->mode == SPOT_HAS_SPOT)
 		s.age_s = has->since > 0 ? (double)(now - has->since) : 0;
 	s.stood_s = p.stood_s;
-	s.vain = out->vain = placing_spot_vain(f, j);
-	out->changeover_s = s.changeover_s;
+	out->vain = placing_spot_vain(f, j);
+	s.stand_s = out->stand_s = spot_stand(s.changeover_s, s.price, has->mode == SPOT_HAS_ON_DEMAND, out->vain,
+	    placing_spot_owed(f, j, s.price));
 	if (has->mode != SPOT_NOTHING && has->since == 0)
 		s.changeover_left_s = s.changeover_s;
 	out->slack_s = spot_job_slack_s(&s);

@@ -16,7 +16,7 @@ struct placing_spot {
 	bool spot_up;		/* some spot offer can be asked for now */
 	bool on_demand_up;
 	int vain;		/* its spot launches in a row that were lost before they brought anything */
-	double changeover_s;	/* from SPOT_VAIN of those on, only zones that have been up for so long are asked */
+	double stand_s;		/* only zones that have been up for so long are asked */
 	double safety_usd;	/* the work on demand, and one launch on spot that brings nothing: what must be left of its budgets */
 	double rest_usd;	/* the work on demand alone */
 	size_t account;		/* where on demand is cheapest; index into accounts[] of the facts */
@@ -34,7 +34,7 @@ void placing_spot_life(struct spot_evidence *e, const struct instance *in, int64
 
 bool placing_spot_job(const struct job *j);
 
-/* For how long spot of this offer has been up as far as is known, s: since it was refused or taken back. */
+/* For how long spot of this offer has been up as far as is known, s: since it was refused or taken back; INFINITY: it never was. */
 double placing_spot_stood(const struct placing_facts *f, const struct placing_offer *po, int64_t now);
 
 /*

@@ -93,6 +93,7 @@ simshow_spot_json(struct jsonw *w, const struct simspot_result *r)
 		jsonw_int(w, "runs", (int64_t)r->n_runs);
 		jsonw_fixed(w, "mean", simshow_mean(r, p), 6);
 		jsonw_fixed(w, "p95", simshow_p95(r, p), 6);
+		jsonw_fixed(w, "max", r->cost[p][r->n_runs - 1], 6);
 		jsonw_int(w, "misses", (int64_t)r->misses[p]);
 		if (p != SIMSPOT_OMNISCIENT) {
 			jsonw_fixed(w, "waited_hours", r->waited_hours[p] / (double)r->n_runs, 3);
@@ -126,6 +127,7 @@ simshow_spot(struct cmd_ctx *ctx, const struct simspot_result *r, struct berth_e
 		{ "runs", NULL, TABLE_INT, 0, 0 },
 		{ "mean", NULL, TABLE_DOUBLE, 4, 0 },
 		{ "p95", "P95", TABLE_DOUBLE, 4, 0 },
+		{ "max", NULL, TABLE_DOUBLE, 4, 0 },
 		{ "waited_hours", "WAITED H", TABLE_DOUBLE, 2, 0 },
 		{ "preemptions", NULL, TABLE_DOUBLE, 2, 0 },
 		{ "misses", NULL, TABLE_INT, 0, 0 },
@@ -146,6 +148,7 @@ simshow_spot(struct cmd_ctx *ctx, const struct simspot_result *r, struct berth_e
 		table_int(t, (int64_t)r->n_runs);
 		table_double(t, simshow_mean(r, p));
 		table_double(t, simshow_p95(r, p));
+		table_double(t, r->cost[p][r->n_runs - 1]);
 		table_double(t, p == SIMSPOT_OMNISCIENT ? NAN : r->waited_hours[p] / (double)r->n_runs);
 		table_double(t, p == SIMSPOT_OMNISCIENT ? NAN : (double)r->preemptions[p] / (double)r->n_runs);
 		table_int(t, (int64_t)r->misses[p]);

@@ -39,7 +39,7 @@ static const struct refuse_row {
 	[REFUSE_NO_QUOTA] = { "no_quota", "over a quota by itself" },
 	[REFUSE_NO_CAPACITY] = { "no_capacity", "other jobs take what is left" },
 	[REFUSE_SPOT_LATE] = { "spot_late", "spot, and a loss of it could break the deadline" },
-	[REFUSE_SPOT_VAIN] = { "spot_vain", "spot that was lost too often before the job did any work, and has not been up for long" },
+	[REFUSE_SPOT_VAIN] = { "spot_vain", "spot that was lost too often, and has not been up for long" },
 	[REFUSE_WAIT_SPOT] = { "wait_spot", "on demand, while waiting for spot is cheaper and safe" },
 	[REFUSE_LATER] = { "later", "may be taken, but ends after all others can be done" },
 	[REFUSE_DEARER] = { "dearer", "may be taken, but costs more" },

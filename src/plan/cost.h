@@ -37,7 +37,7 @@ enum refuse_code {
 	REFUSE_NO_QUOTA,	/* its own need passes a quota */
 	REFUSE_NO_CAPACITY,	/* other jobs took what was left */
 	REFUSE_SPOT_LATE,	/* spot, and a loss of the machine could break the deadline: on demand now */
-	REFUSE_SPOT_VAIN,	/* spot that has not been up for a changeover, after three launches in a row in vain */
+	REFUSE_SPOT_VAIN,	/* spot that has not been up for as long as spot_stand() asks of it */
 	REFUSE_WAIT_SPOT,	/* on demand, while waiting for spot is cheaper and still safe */
 	REFUSE_LATER,		/* it may be taken, but ends after the time by which all others can be done */
 	REFUSE_DEARER,		/* it may be taken, another costs less */

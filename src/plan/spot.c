@@ -152,6 +152,7 @@ struct spot_state {
 	bool locked;		/* the safety net holds it on demand to the end */
 	int vain;		/* spot launches in a row that were lost before they brought anything */
 	bool in_vain;		/* the launch that runs has brought nothing so far */
+	double owed;		/* paid so far over on demand for the same work without a launch */
 };
 
 size_t
@@ -206,15 +207,26 @@ spot_simple(enum spot_policy policy, const struct spot_setting *s, struct spot_s
 	return a;
 }
 
+static double
+spot_must_stand(const struct spot_world *w, size_t t, const struct spot_setting *s, const struct spot_state *st,
+    enum spot_mode mode, size_t zone)
+{
+	bool on_demand = mode == SPOT_HAS_ON_DEMAND;
+
+	return spot_stand(s->changeover, zone == w->n_zones ? s->price : spot_price(w, zone, t, s), on_demand, st->vain,
+	    st->owed + (on_demand ? st->changeover_left - s->changeover : 0));
+}
+
 /* What the rule is asked about: the machine that the job has, or the zone that it would take. */
 static struct spot_now
-spot_now_of(const struct spot_world *w, size_t t, const struct spot_state *st, size_t zone, int left)
+spot_now_of(const struct spot_world *w, size_t t, const struct spot_setting *s, const struct spot_state *st, size_t zone, int left)
 {
 	struct spot_now n = { .left = left, .work = st->work, .mode = st->mode, .changeover_left = st->changeover_left,
-		.up = zone != w->n_zones, .vain = st->vain };
+		.up = zone != w->n_zones };
 
 	n.age = n.up ? w->zones[zone].age[t] : w->any->age[t];
 	n.stood = n.up ? w->zones[zone].age[t] : 0;
+	n.stand = spot_must_stand(w, t, s, st, st->mode, zone);
 	return n;
 }
 
@@ -223,7 +235,7 @@ spot_tabled(const struct spot_table *table, const struct spot_world *w, size_t t
     struct spot_state *st, int left)
 {
 	size_t best = spot_best_zone(w, t, s, st);
-	struct spot_now n = spot_now_of(w, t, st, st->mode == SPOT_HAS_SPOT ? st->zone : best, left), there;
+	struct spot_now n = spot_now_of(w, t, s, st, st->mode == SPOT_HAS_SPOT ? st->zone : best, left), there;
 	enum spot_action a;
 
 	if (w->market == NULL)
@@ -239,6 +251,7 @@ spot_tabled(const struct spot_table *table, const struct spot_world *w, size_t t
 	there.mode = SPOT_NOTHING;
 	there.changeover_left = 0;
 	there.age = there.stood = w->zones[best].age[t];
+	there.stand = spot_must_stand(w, t, s, st, SPOT_NOTHING, best);
 	if (spot_rule(spot_table_at(w, table, spot_price(w, best, t, s)), &there) == SPOT_TAKE)
 		st->mode = SPOT_NOTHING;
 	return a;
@@ -248,6 +261,7 @@ static void
 spot_act(enum spot_action a, const struct spot_world *w, size_t t, const struct spot_setting *s, struct spot_state *st,
     int tick, struct spot_run *out)
 {
+	double paid;
 	enum spot_mode want = a == SPOT_TAKE ? SPOT_HAS_SPOT : a == SPOT_ON_DEMAND ? SPOT_HAS_ON_DEMAND : SPOT_NOTHING;
 
 	if (want != st->mode && want != SPOT_NOTHING) {
@@ -260,6 +274,7 @@ spot_act(enum spot_action a, const struct spot_world *w, size_t t, const struct 
 			move = spot_move(w, st->region, st->zone);
 			out->moves += move > 0;
 			out->cost += move;
+			st->owed += move;
 			st->region = spot_region(w, st->zone);
 		}
 		if (out->launches < SPOT_TOLD)
@@ -269,7 +284,9 @@ spot_act(enum spot_action a, const struct spot_world *w, size_t t, const struct 
 	st->mode = want;
 	if (want == SPOT_NOTHING)
 		return;
-	out->cost += want == SPOT_HAS_SPOT ? spot_price(w, st->zone, t, s) : 1;
+	paid = want == SPOT_HAS_SPOT ? spot_price(w, st->zone, t, s) : 1;
+	out->cost += paid;
+	st->owed += paid - (st->changeover_left == 0);
 	*(want == SPOT_HAS_SPOT ? &out->spot : &out->on_demand) += 1;
 	if (st->changeover_left > 0) {
 		st->changeover_left--;

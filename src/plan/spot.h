@@ -129,6 +129,15 @@ size_t spot_table_bytes(const struct spot_table *t);
 /* After so many launches in vain only a zone that has been up for a whole changeover is believed. */
 #define SPOT_VAIN 3
 
+/*
+ * How long a zone must have been up before it is asked, in the unit of changeover and owed; 0: it need not. on_demand: the job
+ * has such a machine and would leave it. vain: spot launches in a row that were lost before they brought anything. owed: what the
+ * job's machines so far and the rest on demand from now on cost over on demand from the start, in on-demand time, < 0: saved.
+ * Where a launch that is lost at once would bring that to more than one launch, the zone must have been up for two changeovers,
+ * and for twice the time by which it is more: what comes and goes costs no more than on demand and one launch.
+ */
+double spot_stand(double changeover, double price, bool on_demand, int vain, double owed);
+
 /* What a decision hangs on, in ticks: the replay has it from the trace, the broker from its store. */
 struct spot_now {
 	int left, work;
@@ -136,11 +145,11 @@ struct spot_now {
 	int changeover_left;
 	bool up;	/* spot can be asked for */
 	int age;	/* of the spot machine that it has, else of the zone that it would take; none up: since the last went */
-	int vain;	/* spot launches in a row that were lost before they brought anything */
 	int stood;	/* how long the zone that it would take has been up */
+	double stand;	/* how long it must have been: spot_stand() */
 };
 
-/* The rule: the table's action, and no launch in vain after SPOT_VAIN of them. */
+/* The rule: the table's action, and spot that has not stood for long enough counts as down. */
 enum spot_action spot_rule(const struct spot_table *t, const struct spot_now *n);
 
 /*

@@ -130,7 +130,7 @@ spot_job_ask(const struct spot_job *j, const struct spot_evidence *e, struct spo
 		return BERTH_OK;
 	q->now = (struct spot_now){ .left = left, .work = work, .mode = j->mode,
 		.changeover_left = (int)ceil(j->changeover_left_s / q->tick), .up = j->is_up, .age = spot_job_ticks(j->age_s, q->tick),
-		.vain = j->vain, .stood = spot_job_ticks(j->stood_s, q->tick) };
+		.stood = spot_job_ticks(j->stood_s, q->tick), .stand = j->stand_s / q->tick };
 	spot_job_chances(j, e, true, q->tick, &up);
 	spot_job_chances(j, e, false, q->tick, &down);
 	return spot_job_table(&s, &up, &down, tables, &q->table, err);

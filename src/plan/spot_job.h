@@ -14,8 +14,8 @@ struct spot_job {
 	double changeover_left_s;	/* of the machine that it has */
 	bool is_up;		/* spot can be had, as far as is known */
 	double age_s;		/* of the spot machine that it has; else since the pool came or went */
-	int vain;		/* spot launches in a row that were lost before they brought anything */
 	double stood_s;		/* how long the zone that it would take has been up, as far as is known */
+	double stand_s;		/* how long it must have been: spot_stand() */
 	double rate;		/* see spot_evidence_hazard() */
 	size_t zones;
 };

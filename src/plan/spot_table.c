@@ -250,10 +250,20 @@ spot_decide(const struct spot_table *t, int left, int work, enum spot_mode mode,
 	return (enum spot_action)(t->act[row + (size_t)work / 4] >> 2 * (work % 4) & 3);
 }
 
+double
+spot_stand(double changeover, double price, bool on_demand, int vain, double owed)
+{
+	double over = owed + price * changeover + (on_demand ? changeover : 0) - changeover;
+
+	if (over > 1e-9 * changeover)
+		return 2 * (changeover + over);
+	return vain >= SPOT_VAIN ? changeover : 0;
+}
+
 enum spot_action
 spot_rule(const struct spot_table *t, const struct spot_now *n)
 {
-	bool believed = n->up && (n->vain < SPOT_VAIN || n->stood >= t->s.changeover);
+	bool believed = n->up && n->stood >= n->stand;
 
 	return spot_decide(t, n->left, n->work, n->mode, n->changeover_left, believed || n->mode == SPOT_HAS_SPOT, n->age);
 }

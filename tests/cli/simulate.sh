@@ -42,7 +42,7 @@ expect_json '$.by[0].half' 1
 expect_json_near '$.policies[2].waited_hours' 0.083333 0.001
 expect_json '$.policies[2].preemptions' 0.000
 COLUMNS=80 run simulate spot --traces t --set up --work 4h --slack 1.5 --changeover 300s --price 0.25 --policies on_demand,berth
-expect_out 'POLICY     RUNS    MEAN     P95  WAITED H  PREEMPTIONS  MISSES'
+expect_out 'POLICY     RUNS    MEAN     P95     MAX  WAITED H  PREEMPTIONS  MISSES'
 expect_out 'on_demand        ######################################################| 1.0000'
 [ "$(awk '$1 == "berth" && /#/ { n = gsub(/#/, "") } END { print n }' "$out")" -eq 14 ]
 ok $? "a quarter of 54 signs is drawn"

@@ -225,6 +225,15 @@ sim_seen(const uint8_t *up, int t, const struct spot_evidence *lives, struct spo
 	spot_evidence_add(out, false, (away - 1) / 60.0, false);
 }
 
+/* What a machine that was up at minute ready and ends at t cost over on demand for its work, in s on demand. */
+static double
+sim_over(int t, int ready, double price)
+{
+	double up = 60.0 * (t - ready);
+
+	return price * (up + 60 * SIM_START_UP_M) - fmax(0, up - SIM_RESTART_S);
+}
+
 /*
  * The rule by what the tick sees: a machine is up sooner than reckoned, work (with a write of a second in two minutes) counts 2 %
  * longer than it proves to be, and what spot did so far is learned. out: launches and when they are alone.
@@ -236,6 +245,7 @@ sim_walk(const struct sim_case *c, const uint8_t *up, const int32_t *age, double
 	struct spot_tables tables = { 0 };
 	enum spot_mode mode = SPOT_NOTHING;
 	int work = SIM_WORK_H * 60, ready = 0, vain = 0;
+	double owed = 0;
 
 	memset(out, 0, sizeof(*out));
 	for (int t = 0; t < c->deadline_m && work > 0; work -= mode != SPOT_NOTHING && t >= ready, t++) {
@@ -246,6 +256,7 @@ sim_walk(const struct sim_case *c, const uint8_t *up, const int32_t *age, double
 
 		if (mode == SPOT_HAS_SPOT && up[t] == 0) {
 			vain = t > ready + SIM_RESTART_S / 60 ? 0 : vain + 1;
+			owed += sim_over(t, ready, 0.3);
 			spot_evidence_add(&lives, true, (t - ready) / 60.0, true);
 			mode = SPOT_NOTHING;
 		}
@@ -255,12 +266,14 @@ sim_walk(const struct sim_case *c, const uint8_t *up, const int32_t *age, double
 		if (mode == SPOT_HAS_SPOT)
 			spot_evidence_add(&seen, true, (t - ready) / 60.0, false);
 		j.mode = mode;
-		j.vain = vain;
 		j.age_s = 60.0 * (mode == SPOT_HAS_SPOT ? t - ready : age[t]);
 		j.stood_s = 60.0 * age[t];
+		j.stand_s = spot_stand(changeover_s, j.price, mode == SPOT_HAS_ON_DEMAND, vain, owed);
 		sim_must(spot_job_decide(&j, &seen, &tables, &todo, &err), &err, "rule");
 		if ((todo != SPOT_TAKE || mode == SPOT_HAS_SPOT) && (todo != SPOT_ON_DEMAND || mode == SPOT_HAS_ON_DEMAND))
 			continue;
+		if (mode != SPOT_NOTHING)
+			owed += sim_over(t, ready, mode == SPOT_HAS_SPOT ? 0.3 : 1);
 		mode = todo == SPOT_TAKE ? SPOT_HAS_SPOT : SPOT_HAS_ON_DEMAND;
 		ready = t + SIM_START_UP_M;
 		if (out->launches < SPOT_TOLD)
@@ -346,7 +359,7 @@ main(void)
 		{ "never spot", 300, false, { 0 }, "o" },
 		{ "no time for spot", 201, true, { 0 }, "o" },
 		{ "three launches in vain, then spot to the end", 360, true, { 5, 10, 15, 20, 25, 30, 0 }, "ssss" },
-		{ "spot is back while on demand runs", 300, false, { 170, 0 }, "os" },
+		{ "spot is back while on demand runs", 300, false, { 145, 0 }, "os" },
 		{ "spot is back as soon as on demand runs", 300, false, { 112, 0 }, "os" },
 		{ "spot comes for a quarter of an hour at a time", 360, false, { 170, 185, 200, 215, 230, 245, 0 }, "o" },
 	};

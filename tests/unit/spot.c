@@ -590,6 +590,36 @@ test_dear(void)
 	arena_free(a);
 }
 
+/* The same table in worlds whose runs up are all shorter than a changeover, by chance: each run costs at most that. */
+static void
+test_flapping_worlds(struct world *flap, const struct spot_world *sw, const struct spot_table *table, int changeover)
+{
+	struct rng r;
+	double worst = 0;
+	int over = 0, missed = 0;
+
+	rng_seed(&r, 13);
+	for (int k = 0; k < 400; k++) {
+		struct spot_setting s = { .work = 10 + (int)rng_below(&r, 41), .changeover = changeover, .price = 0.3 };
+		struct spot_run run;
+
+		s.deadline = s.work + changeover + (int)rng_below(&r, 65);
+		for (size_t t = 0; t < 200;) {
+			size_t up = t + 1 + rng_below(&r, (uint64_t)changeover), down = up + 1 + rng_below(&r, 1 + (uint64_t)k % 4);
+
+			for (; t < down && t < 200; t++)
+				flap->up[0][t] = t < up;
+		}
+		spot_ages(flap->up[0], 200, flap->age[0]);
+		spot_replay(SPOT_POLICY_BERTH, sw, 0, &s, table, &run);
+		missed += run.missed;
+		over += run.cost > s.work + 2 * changeover + 1e-9;
+		worst = fmax(worst, run.cost - s.work);
+	}
+	tap_is_long(missed, 0, "400 worlds that flap: no deadline is missed");
+	tap_is_long(over, 0, "each run costs at most on demand and one launch: %g ticks of %d over the work", worst, 2 * changeover);
+}
+
 /* Taught by a calm zone, sent into one that flaps each tick: what it costs at most, and how often in vain. */
 static void
 test_flapping(void)
@@ -617,6 +647,7 @@ test_flapping(void)
 	spot_replay(SPOT_POLICY_BERTH, &sw, 0, &s, table, &run);
 	tap_ok(!run.missed && run.cost <= s.work + 2 * s.changeover, "at most on demand and one launch: %g", run.cost);
 	tap_ok(run.lost <= 3, "at most three launches in vain: %d", run.lost);
+	test_flapping_worlds(&flap, &sw, table, s.changeover);
 	arena_free(a);
 }
 
