@@ -25,6 +25,7 @@ struct tree {
 	size_t *touched, n_touched;	/* resources with most > 0 */
 	double value;			/* of these jobs */
 	size_t steps;			/* left */
+	size_t open;			/* jobs not decided */
 	bool better;
 };
 
@@ -110,6 +111,27 @@ tree_look(struct tree *t, double fixed, double *low_out, size_t *job_out, double
 	return true;
 }
 
+/* The last open job x: only what makes the plan better is worth a look. */
+static void
+tree_last(struct tree *t, size_t x, double fixed)
+{
+	const struct place_problem *p = t->w->p;
+	size_t job = t->jobs[x];
+	double rest = tree_value(t) - p->penalty[job];
+
+	for (size_t c = t->start[x]; c < t->start[x + 1] && fixed + t->list[c].reduced < tree_cut(t); c++) {
+		size_t k = t->list[c].cand;
+
+		if (rest + (k == PLACE_NONE ? p->penalty[job] : p->cost[k]) >= tree_cut(t) || !tree_fits(t, c))
+			continue;
+		if (k != PLACE_NONE)
+			place_take(t->w, job, k);
+		tree_leaf(t);
+		if (k != PLACE_NONE)
+			place_drop(t->w, job);
+	}
+}
+
 static void
 tree_branch(struct tree *t, double fixed)
 {
@@ -122,7 +144,12 @@ tree_branch(struct tree *t, double fixed)
 		tree_leaf(t);
 		return;
 	}
+	if (t->open == 1) {
+		tree_last(t, x, fixed);
+		return;
+	}
 	t->done[x] = true;
+	t->open--;
 	for (size_t c = t->start[x]; c < t->start[x + 1] && t->steps > 0; c++) {
 		size_t k = t->list[c].cand;
 
@@ -136,6 +163,7 @@ tree_branch(struct tree *t, double fixed)
 		if (k != PLACE_NONE)
 			place_drop(t->w, t->jobs[x]);
 	}
+	t->open++;
 	t->done[x] = false;
 }
 
@@ -232,6 +260,7 @@ place_tree(struct tree *t, size_t *jobs, size_t n, bool core, size_t *steps, boo
 	t->jobs = jobs;
 	t->n = n;
 	t->steps = *steps;
+	t->open = n;
 	t->better = false;
 	t->value = tree_value(t);
 	for (size_t x = 0; x < n; x++) {
