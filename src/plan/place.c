@@ -240,11 +240,22 @@ place_effort(const struct place_work *w)
 	return 1000 + w->core_start[w->p->n_jobs] / 2;
 }
 
+/* True when the best plan leaves out a job that fits somewhere alone. */
+static bool
+place_some_out(const struct place_work *w, const struct place_best *b)
+{
+	for (size_t i = 0; i < w->p->n_jobs; i++)
+		if (b->chosen[i] == PLACE_NONE && w->lean_end[i] > w->p->cand_start[i])
+			return true;
+	return false;
+}
+
 /* A round: some steps of the bound, now and then plans from nothing, and about as much work on the best plan. */
 static unsigned
 place_rounds(struct place_work *w, const struct place_options *o, struct place_best *b, struct dual *d, struct tree *t,
-    struct lns *s)
+    struct lns *s, struct arena *a)
 {
+	struct soft *soft = NULL;
 	size_t steps = place_effort(w);
 	unsigned round, every = 1, next = 1, tree = PLACE_TREE_FIRST, stall = 0;
 	bool far = true;
@@ -269,6 +280,11 @@ place_rounds(struct place_work *w, const struct place_options *o, struct place_b
 		}
 		if (place_enough(o, b))
 			break;
+		if (w->p->more != NULL && place_some_out(w, b)) {
+			soft = soft == NULL ? place_soft_new(w, o->seed, a) : soft;
+			place_soft(soft, b->chosen, steps);
+			place_keep(w, b);
+		}
 		place_restore(w, b);
 		if (place_lns(s, t, steps))
 			place_keep(w, b);
@@ -392,7 +408,7 @@ place_solve(const struct place_problem *p, const struct place_options *o, struct
 	place_restore(&w, &b);
 	if (place_lns(s, t, PLACE_FIRST_ROUNDS * place_effort(&w)))
 		place_keep(&w, &b);
-	plan_out->rounds = place_rounds(&w, o, &b, d, t, s);
+	plan_out->rounds = place_rounds(&w, o, &b, d, t, s, a);
 	place_report(&w, &b, a, plan_out);
 	return BERTH_OK;
 }

@@ -71,8 +71,9 @@ struct place_plan {
  * from the others and all that draw on it take the same amount, a flow of least cost, exact (rounds > 0). Else a first plan:
  * gangs first and by regret on reduced costs, shifts, ejections; then each round climbs the Lagrangian bound (the volume
  * algorithm of Barahona and Anbil 2000, with rounded limits as cuts) and searches neighbourhoods of the best plan by branch
- * and bound. Up to 128 jobs are also searched as a whole, 200 steps for each round done, and proven where that comes to its
- * end. A round of 1,000 jobs and 500 offers takes some 10 ms.
+ * and bound; where jobs stay out, limits of more are also priced instead of held, and what comes of it cut to them. Up to 128
+ * jobs are also searched as a whole, 200 steps for each round done, and proven where that comes to its end. A round of 1,000
+ * jobs and 500 offers takes some 10 ms.
  * Stable: equal costs go to less risk, then to what the last plan chose, then to the lower offer. Deterministic for a seed when stop is NULL.
  * Errors: BERTH_EINVAL for a broken shape, a NaN or negative cost, a limit below 0.
  */

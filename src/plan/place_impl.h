@@ -97,6 +97,7 @@ bool place_flow(struct place_work *w, bool (*stop)(void *), void *stop_arg, stru
 enum berth_code place_check_problem(const struct place_problem *p, struct berth_err *err);
 void place_slots_init(struct place_work *w, struct arena *a);	/* slots and cuts */
 void place_work_init(const struct place_problem *p, uint64_t seed, struct arena *a, struct place_work *w);
+void place_reorder(struct place_work *w);	/* after a change of the costs */
 double place_cost_of(const struct place_work *w, size_t job);	/* as it is placed, or its penalty */
 /* The scarcest resource that keeps the candidate out, or PLACE_NONE: it fits. */
 size_t place_blocker(const struct place_work *w, size_t cand);
@@ -125,5 +126,11 @@ struct lns;
 struct lns *place_lns_new(struct place_work *w, struct arena *a);
 /* Neighbourhoods of the plan in w, for so many steps; true: it became better. */
 bool place_lns(struct lns *s, struct tree *t, size_t steps);
+
+struct soft;
+/* Of a problem with more; its prices begin at w->mu. */
+struct soft *place_soft_new(struct place_work *w, uint64_t seed, struct arena *a);
+/* One turn of about so many steps, begun anew now and then from the best choices [n_jobs]: w holds what it comes to. */
+void place_soft(struct soft *s, const size_t *chosen, size_t steps);
 
 #endif

@@ -100,15 +100,15 @@ place_index_resources(struct place_work *w, struct arena *a)
 			w->at_offer[fill[p->resource[u]]++] = j;
 }
 
-static void
-place_lean_init(struct place_work *w, struct arena *a)
+void
+place_reorder(struct place_work *w)
 {
 	const struct place_problem *p = w->p;
 
-	w->lean = arena_array(a, p->n_jobs > 0 ? p->cand_start[p->n_jobs] : 0, sizeof(*w->lean));
-	w->lean_end = arena_array(a, p->n_jobs, sizeof(*w->lean_end));
 	for (size_t i = 0; i < p->n_jobs; i++) {
 		size_t n = p->cand_start[i];
+
+		place_sort(p, w->sorted + p->cand_start[i], p->cand_start[i + 1] - p->cand_start[i]);
 
 		for (size_t c = p->cand_start[i]; c < p->cand_start[i + 1]; c++) {
 			size_t k = w->sorted[c];
@@ -128,6 +128,8 @@ place_work_init(const struct place_problem *p, uint64_t seed, struct arena *a, s
 	memset(w, 0, sizeof(*w));
 	w->p = p;
 	w->sorted = arena_array(a, n_cand, sizeof(*w->sorted));
+	w->lean = arena_array(a, n_cand, sizeof(*w->lean));
+	w->lean_end = arena_array(a, p->n_jobs, sizeof(*w->lean_end));
 	w->chosen = arena_array(a, p->n_jobs, sizeof(*w->chosen));
 	w->head = arena_array(a, p->n_offers, sizeof(*w->head));
 	w->next = arena_array(a, p->n_jobs, sizeof(*w->next));
@@ -143,9 +145,7 @@ place_work_init(const struct place_problem *p, uint64_t seed, struct arena *a, s
 	rng_seed(&w->rng, seed);
 	for (size_t k = 0; k < n_cand; k++)
 		w->sorted[k] = k;
-	for (size_t i = 0; i < p->n_jobs; i++)
-		place_sort(p, w->sorted + p->cand_start[i], p->cand_start[i + 1] - p->cand_start[i]);
-	place_lean_init(w, a);
+	place_reorder(w);
 	place_index_resources(w, a);
 	for (size_t r = 0; r < p->n_resources; r++)
 		w->mu[r] = p->warm != NULL && p->limit[r] != PLACE_NO_LIMIT && isfinite(p->warm[r]) ? fmax(0, p->warm[r]) : 0;
