@@ -142,7 +142,7 @@ placing_json_move(struct jsonw *w, const struct placing_move *m)
 	jsonw_int(w, "instance", m->in->id);
 	jsonw_fixed(w, "progress", m->job->progress, 6);
 	jsonw_time(w, "deadline", m->job->spec.deadline);
-	jsonw_str_or_null(w, "target", m->target);
+	jsonw_str_or_null(w, "destination", m->target);
 	jsonw_fixed(w, "expected_cost", m->target_usd, 6);
 	jsonw_fixed(w, "stay_cost", m->stay_usd, 6);
 	jsonw_int(w, "candidates_seen", (int64_t)m->seen);

@@ -139,16 +139,16 @@ explain_decision_share(struct cmd_ctx *ctx, const struct jsonr *root, struct ber
 static enum berth_code
 explain_move(struct cmd_ctx *ctx, const struct jsonr *root, struct berth_err *err)
 {
-	const char *target = "";
+	const char *to = "";
 	double usd = NAN, stay = NAN;
-	enum berth_code rc = jsonr_str(root, "target", &target, err);
+	enum berth_code rc = jsonr_str(root, "destination", &to, err);
 
 	if (rc == BERTH_OK)
 		rc = jsonr_double(root, "expected_cost", &usd, err);
 	if (rc == BERTH_OK)
 		rc = jsonr_double(root, "stay_cost", &stay, err);
-	if (rc == BERTH_OK && target[0] != '\0')
-		cmd_say_hung(ctx, 6, "    the rest of the work costs %.2f USD on %s%s", usd, target, isnan(stay) ? "" :
+	if (rc == BERTH_OK && to[0] != '\0')
+		cmd_say_hung(ctx, 6, "    the rest of the work costs %.2f USD on %s%s", usd, to, isnan(stay) ? "" :
 		    arena_printf(ctx->arena, ", and would have cost %.2f where it was, could it have stayed", stay));
 	return rc;
 }
