@@ -70,7 +70,7 @@ ladder_try(struct ladder *l, int64_t parts, int64_t of, struct berth_err *err)
 
 	for (size_t i = 0; i < l->n; i++) {
 		struct ladder_part *p = &l->part[i];
-		struct commit_line *line = arena_memdup(l->a, p->ps->lines, (p->ps->n_lines + 1) * sizeof(*line));
+		struct commit_line *line = arena_memdup(l->a, p->ps->lines, p->ps->n_lines * sizeof(*line));
 
 		for (size_t k = 0; k < p->ps->n_lines; k++) {
 			if (line[k].kind != COMMIT_RESERVED)

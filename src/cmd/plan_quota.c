@@ -359,7 +359,7 @@ const struct commit_shares *
 plan_quota_allot(const struct plan_series *ps, size_t n, size_t i, struct arena *a)
 {
 	struct commit_shares *own = arena_memdup(a, &ps[i].shares, sizeof(*own));
-	struct commit_quota *quota = arena_memdup(a, own->quota, (own->n_quotas + 1) * sizeof(*quota));
+	struct commit_quota *quota = arena_memdup(a, own->quota, own->n_quotas * sizeof(*quota));
 	bool shared = false;
 
 	for (size_t q = 0; q < own->n_quotas; q++) {

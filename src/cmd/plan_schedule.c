@@ -58,7 +58,7 @@ plan_schedule_step(const struct plan_series *ps, int64_t step)
 static const struct schedule_owned *
 schedule_owned(const struct plan_series *ps, struct arena *a)
 {
-	struct schedule_owned *own = arena_memdup(a, ps->owned, (ps->n_owned + 1) * sizeof(*own));
+	struct schedule_owned *own = arena_memdup(a, ps->owned, ps->n_owned * sizeof(*own));
 
 	for (size_t i = 0; i < ps->n_owned; i++) {
 		own[i].from = plan_schedule_step(ps, own[i].from);
@@ -151,7 +151,7 @@ static enum berth_code
 schedule_parts(struct plan_series *ps, const struct schedule_problem *p, size_t n, double budget, struct schedule **part,
     struct arena *a, struct berth_err *err)
 {
-	struct schedule_problem *own = arena_memdup(a, p, (n + 1) * sizeof(*own));
+	struct schedule_problem *own = arena_memdup(a, p, n * sizeof(*own));
 	double bound;
 	enum berth_code rc;
 

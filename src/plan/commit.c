@@ -417,7 +417,7 @@ static enum berth_code
 commit_search(const struct commit_problem *p, const struct commit_shares *shares, struct arena *a, struct commit_plan *plan,
     struct berth_err *err)
 {
-	struct commit_line *line = arena_memdup(a, p->lines, (p->n_lines + 1) * sizeof(*line));
+	struct commit_line *line = arena_memdup(a, p->lines, p->n_lines * sizeof(*line));
 	struct commit_problem dear = *p;
 	const struct commit_member whole = { &dear, shares, NULL, plan };
 	enum berth_code rc;

@@ -108,7 +108,7 @@ commit_scaled(const struct commit_problem *p, const struct commit_shares *rules,
 {
 	struct commit_problem q = *p;
 	struct commit_curve curve;
-	struct commit_line *line = arena_memdup(a, p->lines, (p->n_lines + 1) * sizeof(*line));
+	struct commit_line *line = arena_memdup(a, p->lines, p->n_lines * sizeof(*line));
 	struct commit_plan best, stay;
 	enum berth_code rc = commit_curve_scaled(d, scale, a, &curve, NULL, err);
 
