@@ -59,8 +59,15 @@ suite() {	# suite NAME DIR: run make check there and count each TAP line
 		/^ok [0-9]+.*# *[Ss][Kk][Ii][Pp]/ || /^1\.\.0 *# *[Ss][Kk][Ii][Pp]/ { s++; print "skip  " suite " " FILENAME ": " $0 > out; next }
 		/^ok / { p++ }
 		/^not ok .*# *TODO/ { s++; next }
-		/^not ok / { f++; print "FAIL  " suite " " FILENAME ": " $0 > out }
-		END { printf "%d %d %d", p, f, s }' $logs)
+		/^not ok / { f++; bad[FILENAME] = 1; print "FAIL  " suite " " FILENAME ": " $0 > out }
+		# one that died before its end, whatever had failed till then, or that ended badly with nothing said
+		/^ERROR: .*(missing test plan|too few tests|too many tests|Bail out)/ { f++; bad[FILENAME] = 1; print "FAIL  " suite " " FILENAME ": " $0 > out; next }
+		/^ERROR: / { error[FILENAME] = $0 }
+		END {
+			for (file in error)
+				if (!(file in bad)) { f++; print "FAIL  " suite " " file ": " error[file] > out }
+			printf "%d %d %d", p, f, s
+		}' $logs)
 	# shellcheck disable=SC2086
 	set -- $counts
 	bad=$2
