@@ -62,7 +62,6 @@ enum berth_code gcp_name(const struct gcp *g, struct arena *a, const char *token
 const char *gcp_request_id(struct arena *a, const char *token);	/* a UUID that is the token's */
 void gcp_labels(const struct gcp *g, const char *token, struct jsonw *w);
 void gcp_read_labels(const struct jsonr *o, struct prov_machine *m);
-enum berth_code gcp_post(struct http_req *req, struct buf *b, struct jsonw *w, struct berth_err *err) BERTH_MUST_CHECK;
 bool gcp_ref(const char *ref, struct arena *a, const char **zone_out, const char **name_out);
 
 enum berth_code gcp_machine(const struct jsonr *o, struct arena *a, struct prov_machine *m, struct berth_err *err)

@@ -47,7 +47,7 @@ gcp_check_build(void *st, int n, struct http_req *req, struct berth_err *err)
 			jsonw_str(&w, NULL, gcp_permissions[i].name);
 	jsonw_end_array(&w);
 	jsonw_end_object(&w);
-	return gcp_post(req, &b, &w, err);
+	return wirejson_body(&w, &b, req, err);
 }
 
 /* The answer names those that the caller has. */

@@ -69,17 +69,6 @@ gcp_read_labels(const struct jsonr *o, struct prov_machine *m)
 	}
 }
 
-enum berth_code
-gcp_post(struct http_req *req, struct buf *b, struct jsonw *w, struct berth_err *err)
-{
-	enum berth_code rc = jsonw_finish(w, err);
-
-	if (rc == BERTH_OK)
-		rc = http_req_body(req, "application/json", b->p, b->len, err);
-	buf_free(b);
-	return rc;
-}
-
 /* "us-central1-a/berth-…": both parts are path segments as they stand. */
 bool
 gcp_ref(const char *ref, struct arena *a, const char **zone_out, const char **name_out)
@@ -244,7 +233,7 @@ gcp_create_build(void *st, const struct prov_create *c, struct http_req *req, st
 		buf_free(&b);
 		return rc;
 	}
-	return gcp_post(req, &b, &w, err);
+	return wirejson_body(&w, &b, req, err);
 }
 
 /* An operation: the machine is asked for, and may yet be refused; the list tells (gcp_list.c). */

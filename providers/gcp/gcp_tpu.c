@@ -110,7 +110,7 @@ gcp_tpu_create_build(const struct gcp *g, const struct prov_create *c, struct ht
 		jsonw_end_object(&w);
 	}
 	jsonw_end_object(&w);
-	return gcp_post(req, &b, &w, err);
+	return wirejson_body(&w, &b, req, err);
 }
 
 enum berth_code
