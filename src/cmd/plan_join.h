@@ -17,6 +17,7 @@
 #include "plan/cost.h"
 #include "plan/explain.h"
 #include "plan/schedule.h"
+#include "util/buf.h"
 #include "util/err.h"
 #include "util/vec.h"
 
@@ -285,6 +286,9 @@ BERTH_MUST_CHECK enum berth_code plan_schedule_lp(const struct plan_series *ps, 
 /* The same of the plan at one date, over all series: by hours and paths, or by levels where there is one series. */
 BERTH_MUST_CHECK enum berth_code plan_lp(const struct plan_series *ps, size_t n, const struct plan_options *o, const char *path,
     struct berth_err *err);
+#define PLAN_LP_BYTES ((size_t)256 << 20)	/* of such a file */
+/* Writes such a program to a file and frees b, also on failure. Errors: those of buf_check() and atomicfile_write(). */
+BERTH_MUST_CHECK enum berth_code plan_lp_save(struct buf *b, const char *path, struct berth_err *err);
 /* The sample paths, a line for each step: demand that is paid, and its peak. */
 BERTH_MUST_CHECK enum berth_code plan_paths_write(const struct plan_series *ps, size_t n, const char *path, struct berth_err *err);
 /* Adds a reason. */

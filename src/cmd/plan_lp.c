@@ -8,8 +8,6 @@
 #include "util/buf.h"
 #include "util/fileio.h"
 
-#define LP_BYTES ((size_t)256 << 20)
-
 struct lp_file {
 	struct buf *b;
 	const struct plan_series *ps;
@@ -226,24 +224,30 @@ lp_write(struct lp_file *f)
 }
 
 enum berth_code
+plan_lp_save(struct buf *b, const char *path, struct berth_err *err)
+{
+	enum berth_code rc = buf_check(b, path, err);
+
+	if (rc == BERTH_OK)
+		rc = atomicfile_write(path, b->p, b->len, 0644, err);
+	else
+		err_ctx(err, "the program of every hour on every path is too large for a file: take fewer --paths or a shorter --horizon");
+	buf_free(b);
+	return rc;
+}
+
+enum berth_code
 plan_lp(const struct plan_series *ps, size_t n, const struct plan_options *o, const char *path, struct berth_err *err)
 {
 	struct buf b;
 	struct lp_file f = { &b, ps, o, n, n == 1 ? ps[0].curve.levels + 1 : 0 };
-	enum berth_code rc;
 
 	for (size_t s = 0; s < n && n > 1; s++) {
 		size_t hours = ps[0].demand.n_paths * ps[s].demand.n_steps;
 
 		f.hours = hours > f.hours ? hours : f.hours;
 	}
-	buf_init(&b, LP_BYTES);
+	buf_init(&b, PLAN_LP_BYTES);
 	lp_write(&f);
-	rc = buf_check(&b, path, err);
-	if (rc == BERTH_OK)
-		rc = atomicfile_write(path, b.p, b.len, 0644, err);
-	else
-		err_ctx(err, "the program of every hour on every path is too large for a file: take fewer --paths or a shorter --horizon");
-	buf_free(&b);
-	return rc;
+	return plan_lp_save(&b, path, err);
 }

@@ -6,9 +6,6 @@
 #include "cmd/plan_join.h"
 #include "util/arena.h"
 #include "util/buf.h"
-#include "util/fileio.h"
-
-#define SCHEDULE_LP_BYTES ((size_t)256 << 20)
 
 /*
  * x_s_j: machines of purchase j of series s. Of one series without quotas z_t_k are GPUs that nothing reserved carries in
@@ -439,19 +436,12 @@ plan_schedule_lp(const struct plan_series *ps, size_t n, const struct plan_optio
     struct berth_err *err)
 {
 	struct buf b;
-	enum berth_code rc;
 
 	for (size_t i = 0; i < n; i++)
 		if (ps[i].allotted)
 			return err_set(err, BERTH_EFAIL, "the program of %zu series is too large: take later dates (--starts), fewer series "
 			    "(--series) or a shorter --horizon", n);
-	buf_init(&b, SCHEDULE_LP_BYTES);
+	buf_init(&b, PLAN_LP_BYTES);
 	slp_write(&b, ps, n, o->budget_usd, a);
-	rc = buf_check(&b, path, err);
-	if (rc == BERTH_OK)
-		rc = atomicfile_write(path, b.p, b.len, 0644, err);
-	else
-		err_ctx(err, "the program of every hour on every path is too large for a file: take fewer --paths or a shorter --horizon");
-	buf_free(&b);
-	return rc;
+	return plan_lp_save(&b, path, err);
 }
