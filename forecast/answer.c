@@ -51,7 +51,8 @@ answer_day(const struct fc_result *r, const size_t *hits, size_t *most_out)
 static size_t
 answer_likeliest(const struct fc_result *r, const size_t *hits)
 {
-	size_t day = r->step_s < 86400 ? (size_t)(86400 / r->step_s) : 1, most, from = answer_day(r, hits, &most), best = from;
+	size_t day = r->step_s < 86400 ? (size_t)(86400 / r->step_s) : 1, most,
+	       from = answer_day(r, hits, &most), best = from;
 
 	for (size_t i = from; i < r->horizon && i < from + day; i++)
 		best = hits[i] > hits[best] ? i : best;
@@ -84,7 +85,9 @@ fc_when(const struct fc_result *r, struct fc_when *out)
 	struct arena *tmp = arena_new();
 	size_t *hits = answer_hits(r, tmp), most;
 
-	*out = (struct fc_when){ .p10 = answer_by(r, hits, .1), .p50 = answer_by(r, hits, .5), .p90 = answer_by(r, hits, .9) };
+	*out = (struct fc_when){ .p10 = answer_by(r, hits, .1),
+		.p50 = answer_by(r, hits, .5),
+		.p90 = answer_by(r, hits, .9) };
 	out->likeliest = r->t0 + (int64_t)answer_likeliest(r, hits) * r->step_s;
 	out->day = r->t0 + (int64_t)answer_day(r, hits, &most) * r->step_s;
 	out->day_share = (double)most / (double)r->n_paths;
@@ -126,7 +129,8 @@ answer_tail(const double *x, size_t len, size_t n)
 }
 
 void
-fc_drivers(const struct fc_series *in, const struct fc_result *r, const double *base, struct fc_drivers *out)
+fc_drivers(const struct fc_series *in, const struct fc_result *r, const double *base,
+    struct fc_drivers *out)
 {
 	struct arena *tmp = arena_new();
 	size_t at = fc_peak_step(r, tmp), from, to;

@@ -14,7 +14,8 @@ struct sums {
 static void
 backtest_add(struct sums *s, const struct fc_score *x)
 {
-	const double v[6] = { x->mase, x->smape, x->pinball, x->coverage90, x->peak_pinball95, x->peak_exceeded95 };
+	const double v[6] = { x->mase, x->smape, x->pinball, x->coverage90, x->peak_pinball95,
+		x->peak_exceeded95 };
 
 	for (int i = 0; i < 6; i++)
 		if (!isnan(v[i])) {
@@ -32,8 +33,9 @@ backtest_mean(const struct sums *s, int i)
 static void
 backtest_means(const struct sums *s, struct fc_backtest *out)
 {
-	out->score = (struct fc_score){ backtest_mean(s, 0), backtest_mean(s, 1), backtest_mean(s, 2), backtest_mean(s, 3),
-		backtest_mean(s, 4), backtest_mean(s, 5) };
+	out->score =
+	    (struct fc_score){ backtest_mean(s, 0), backtest_mean(s, 1), backtest_mean(s, 2),
+		    backtest_mean(s, 3), backtest_mean(s, 4), backtest_mean(s, 5) };
 	for (int p = 0; p < FC_PEER_COUNT; p++) {
 		out->peer_mase[p] = s->n[0] > 0 ? s->peer_mase[p] / s->n[0] : NAN;
 		out->peer_smape[p] = s->n[1] > 0 ? s->peer_smape[p] / s->n[1] : NAN;
@@ -42,9 +44,13 @@ backtest_means(const struct sums *s, struct fc_backtest *out)
 
 /* The simple methods from the same origin: history cut, truth behind it. */
 static void
-backtest_peers(const struct fc_series *cut, const double *truth, size_t h, struct arena *a, struct sums *s)
+backtest_peers(
+    const struct fc_series *cut, const double *truth, size_t h, struct arena *a, struct sums *s)
 {
-	size_t season = cut->step_s < 86400 && 86400 % cut->step_s == 0 ? (size_t)(86400 / cut->step_s) : 7, skip = 0;
+	size_t season = cut->step_s < 86400 && 86400 % cut->step_s == 0
+			    ? (size_t)(86400 / cut->step_s)
+			    : 7,
+	       skip = 0;
 	struct fc_result r = { .name = cut->name, .step_s = cut->step_s, .horizon = h };
 	double *y = arena_array(a, cut->n, sizeof(*y));
 
@@ -58,7 +64,8 @@ backtest_peers(const struct fc_series *cut, const double *truth, size_t h, struc
 		struct fc_score score;
 		struct berth_err ignored;
 
-		if (fc_peer((enum fc_peer)p, y + skip, cut->n - skip, season, h, r.mean, &ignored) != BERTH_OK)
+		if (fc_peer((enum fc_peer)p, y + skip, cut->n - skip, season, h, r.mean,
+			&ignored) != BERTH_OK)
 			for (size_t i = 0; i < h; i++)
 				r.mean[i] = y[cut->n - 1];
 		fc_score_result(&r, cut, truth, NULL, h, &score);
@@ -67,7 +74,8 @@ backtest_peers(const struct fc_series *cut, const double *truth, size_t h, struc
 	}
 }
 
-/* Steps seen at origin k of `origins`; 0 if the history is too short for it. The last leaves just the horizon. */
+/* Steps seen at origin k of `origins`; 0 if the history is too short for it. The last leaves just
+ * the horizon. */
 static size_t
 backtest_at(const struct fc_series *s, size_t horizon, size_t origins, size_t k)
 {
@@ -88,19 +96,20 @@ backtest_at(const struct fc_series *s, size_t horizon, size_t origins, size_t k)
 struct past {
 	const struct fc_series *s;
 	const struct fc_options *opt;
-	struct fc_series *cut;		/* [m] */
-	struct fc_series *in;		/* [m] as the events have left it */
-	size_t *which, m;		/* their places in s */
-	struct fc_event_use **use;	/* [m][n_uses] */
+	struct fc_series *cut;     /* [m] */
+	struct fc_series *in;      /* [m] as the events have left it */
+	size_t *which, m;          /* their places in s */
+	struct fc_event_use **use; /* [m][n_uses] */
 	size_t n_uses;
-	double *caps;			/* [m] */
-	bool changed;			/* in is not cut */
-	struct sums *sums, *without;	/* [n] of s */
+	double *caps;                /* [m] */
+	bool changed;                /* in is not cut */
+	struct sums *sums, *without; /* [n] of s */
 	struct fc_backtest *out, *without_out;
 };
 
 static void
-backtest_cut(const struct fc_series *s, size_t n, size_t horizon, size_t origins, size_t k, struct past *p)
+backtest_cut(
+    const struct fc_series *s, size_t n, size_t horizon, size_t origins, size_t k, struct past *p)
 {
 	p->m = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -118,13 +127,15 @@ backtest_cut(const struct fc_series *s, size_t n, size_t horizon, size_t origins
 }
 
 static void
-backtest_score(const struct past *p, size_t q, const struct fc_result *r, struct sums *sums, struct fc_backtest *out)
+backtest_score(const struct past *p, size_t q, const struct fc_result *r, struct sums *sums,
+    struct fc_backtest *out)
 {
 	const struct fc_series *full = &p->s[p->which[q]];
 	size_t at = p->cut[q].n;
 	struct fc_score score;
 
-	fc_score_result(r, &p->cut[q], full->mean + at, full->peak != NULL ? full->peak + at : NULL, p->opt->horizon, &score);
+	fc_score_result(r, &p->cut[q], full->mean + at, full->peak != NULL ? full->peak + at : NULL,
+	    p->opt->horizon, &score);
 	backtest_add(&sums[p->which[q]], &score);
 	out[p->which[q]].origins++;
 }
@@ -143,14 +154,16 @@ backtest_with(void *arg, size_t q, struct fc_result *r, struct arena *a, struct 
 	return BERTH_OK;
 }
 
-/* The forecast without, and the peers; where the events change no history, it is the one with them too. */
+/* The forecast without, and the peers; where the events change no history, it is the one with them
+ * too. */
 static enum berth_code
 backtest_without(void *arg, size_t q, struct fc_result *r, struct arena *a, struct berth_err *err)
 {
 	struct past *p = arg;
 
 	backtest_score(p, q, r, p->without, p->without_out);
-	backtest_peers(&p->cut[q], p->s[p->which[q]].mean + p->cut[q].n, p->opt->horizon, a, &p->without[p->which[q]]);
+	backtest_peers(&p->cut[q], p->s[p->which[q]].mean + p->cut[q].n, p->opt->horizon, a,
+	    &p->without[p->which[q]]);
 	return p->use != NULL && !p->changed ? backtest_with(p, q, r, a, err) : BERTH_OK;
 }
 
@@ -189,12 +202,19 @@ backtest_events(struct past *p, fc_uses_fn *uses, void *arg, struct arena *a, st
 }
 
 enum berth_code
-fc_backtest_events(const struct fc_series *s, size_t n, const struct fc_options *opt, size_t origins, fc_uses_fn *uses,
-    void *arg, struct arena *a, struct fc_backtest *out, struct fc_backtest *without_out, struct berth_err *err)
+fc_backtest_events(const struct fc_series *s, size_t n, const struct fc_options *opt,
+    size_t origins, fc_uses_fn *uses, void *arg, struct arena *a, struct fc_backtest *out,
+    struct fc_backtest *without_out, struct berth_err *err)
 {
-	struct past p = { .s = s, .opt = opt, .cut = arena_array(a, n + 1, sizeof(*p.cut)),
-		.which = arena_array(a, n + 1, sizeof(*p.which)), .caps = arena_array(a, n + 1, sizeof(*p.caps)), .sums = arena_array(a, n + 1, sizeof(*p.sums)),
-		.without = arena_array(a, n + 1, sizeof(*p.without)), .out = out, .without_out = without_out };
+	struct past p = { .s = s,
+		.opt = opt,
+		.cut = arena_array(a, n + 1, sizeof(*p.cut)),
+		.which = arena_array(a, n + 1, sizeof(*p.which)),
+		.caps = arena_array(a, n + 1, sizeof(*p.caps)),
+		.sums = arena_array(a, n + 1, sizeof(*p.sums)),
+		.without = arena_array(a, n + 1, sizeof(*p.without)),
+		.out = out,
+		.without_out = without_out };
 	enum berth_code rc = BERTH_OK;
 
 	for (size_t i = 0; i < n; i++)
@@ -223,8 +243,8 @@ fc_backtest_events(const struct fc_series *s, size_t n, const struct fc_options 
 }
 
 enum berth_code
-fc_backtest(const struct fc_series *s, size_t n, const struct fc_options *opt, size_t origins, struct arena *a,
-    struct fc_backtest *out, struct berth_err *err)
+fc_backtest(const struct fc_series *s, size_t n, const struct fc_options *opt, size_t origins,
+    struct arena *a, struct fc_backtest *out, struct berth_err *err)
 {
 	struct fc_backtest *none = arena_array(a, n + 1, sizeof(*none));
 

@@ -1,7 +1,9 @@
-/* forecast/band.c - pointwise quantiles from the errors at the rolling origins, own and pooled.  Floor: domain.
+/* forecast/band.c - pointwise quantiles from the errors at the rolling origins, own and pooled.
+ * Floor: domain.
  *
- * Signed errors of a bucket of the horizon, divided by their mean size, are one shape; the fleet's shapes together are the
- * pool (conformal prediction with pooled scores). A series with few independent origins leans on the pool.
+ * Signed errors of a bucket of the horizon, divided by their mean size, are one shape; the fleet's
+ * shapes together are the pool (conformal prediction with pooled scores). A series with few
+ * independent origins leans on the pool.
  */
 #include "forecast/fc.h"
 
@@ -42,8 +44,11 @@ fc_band_scores(struct fc_job *j)
 		fc_sort(r, n);
 		s->seen[b] = true;
 		for (size_t p = 0; p < FC_SCORE_POINTS; p++)
-			s->point[b][p] = s->scale[b] > 0 ?
-			    fc_quantile_sorted(r, n, ((double)p + 0.5) / FC_SCORE_POINTS) / s->scale[b] : 0;
+			s->point[b][p] =
+			    s->scale[b] > 0
+				? fc_quantile_sorted(r, n, ((double)p + 0.5) / FC_SCORE_POINTS) /
+				      s->scale[b]
+				: 0;
 		for (size_t l = 0; l < FC_LEVEL_COUNT; l++)
 			s->own[b][l] = fc_quantile_sorted(r, n, fc_levels[l]);
 	}
@@ -63,7 +68,8 @@ band_rare(const struct fc_job *j, double *q)
 			q[i * FC_LEVEL_COUNT + l] = fc_quantile_sorted(s, n, fc_levels[l]);
 }
 
-/* Quantiles [horizon][FC_LEVEL_COUNT] of the combination's errors, in units of the job, added to the forecast. */
+/* Quantiles [horizon][FC_LEVEL_COUNT] of the combination's errors, in units of the job, added to
+ * the forecast. */
 void
 fc_band(const struct fc_job *j, const struct fc_pool *pool, double *q)
 {
@@ -78,25 +84,31 @@ fc_band(const struct fc_job *j, const struct fc_pool *pool, double *q)
 		double w = s->seen[b] ? s->n_eff[b] / (s->n_eff[b] + fc_tuning.own_n) : 0;
 		double least = fc_tuning.least_scale * pool->rel_scale[b] * j->level;
 
-		scale = s->seen[b] ? s->scale[b] : b == 0 ? pool->rel_scale[0] * j->level : scale * pool->growth[b];
+		scale = s->seen[b] ? s->scale[b]
+			: b == 0   ? pool->rel_scale[0] * j->level
+				   : scale * pool->growth[b];
 		if (scale < least)
 			scale = least;
 		for (size_t l = 0; l < FC_LEVEL_COUNT; l++) {
 			double pooled = pool->shape[b][l] * scale;
 
-			add[b][l] = (w * s->own[b][l] + (1 - w) * pooled) * (fc_tuning.widen + fc_tuning.widen_bucket * (double)b) * sqrt(1 + 1 / (1 + s->n_eff[b]));
+			add[b][l] = (w * s->own[b][l] + (1 - w) * pooled) *
+				    (fc_tuning.widen + fc_tuning.widen_bucket * (double)b) *
+				    sqrt(1 + 1 / (1 + s->n_eff[b]));
 		}
 	}
 	for (size_t i = 0; i < j->h; i++) {
-		/* Behind what rolling origins see, bands go on widening, slower than a random walk's. */
+		/* Behind what rolling origins see, bands go on widening, slower than a random
+		 * walk's. */
 		double grow = i < FC_CV_MAX ? 1 : pow((double)i / FC_CV_MAX, 0.4);
 
 		for (size_t l = 0; l < FC_LEVEL_COUNT; l++) {
 			double v = j->fin[i] + grow * add[fc_bucket(i)][l];
 
 			v = v > 0 ? v < top * grow ? v : top * grow : 0;
-			q[i * FC_LEVEL_COUNT + l] = l > 0 && v < q[i * FC_LEVEL_COUNT + l - 1] ?
-			    q[i * FC_LEVEL_COUNT + l - 1] : v;
+			q[i * FC_LEVEL_COUNT + l] = l > 0 && v < q[i * FC_LEVEL_COUNT + l - 1]
+							? q[i * FC_LEVEL_COUNT + l - 1]
+							: v;
 		}
 	}
 }

@@ -1,4 +1,5 @@
-/* forecast/cand_arx.c - ridge regression on lags and harmonics, forecast recursively.  Floor: domain. */
+/* forecast/cand_arx.c - ridge regression on lags and harmonics, forecast recursively.  Floor:
+ * domain. */
 #include "forecast/fc.h"
 
 #include <math.h>
@@ -7,14 +8,14 @@
 enum { ARX_LAGS = 10, ARX_TERMS = 40 };
 
 struct arx {
-	size_t n_lag, lag[ARX_LAGS], n_term;	/* terms: 1, lags, sine and cosine pairs */
+	size_t n_lag, lag[ARX_LAGS], n_term; /* terms: 1, lags, sine and cosine pairs */
 	size_t day, week, k_day, k_week;
-	size_t period;				/* the harmonics repeat after so many steps */
-	double *harm;				/* [period][2 * (k_day + k_week)] */
-	double mu, sd, lo, hi;			/* standardisation and range of what was fitted */
+	size_t period;         /* the harmonics repeat after so many steps */
+	double *harm;          /* [period][2 * (k_day + k_week)] */
+	double mu, sd, lo, hi; /* standardisation and range of what was fitted */
 	double beta[ARX_TERMS];
 	bool singular;
-	double *season;				/* [period] harmonics times beta */
+	double *season; /* [period] harmonics times beta */
 };
 
 static void
@@ -25,7 +26,8 @@ arx_layout(struct arx *x, const struct fc_job *j, size_t max_lag)
 	memset(x, 0, sizeof(*x));
 	for (size_t i = 0; i < sizeof(lags) / sizeof(lags[0]); i++)
 		if ((lags[i] > 1 || i == 0) && lags[i] <= max_lag)
-			if (3 * lags[i] < j->fit_n && (x->n_lag == 0 || lags[i] > x->lag[x->n_lag - 1]))
+			if (3 * lags[i] < j->fit_n &&
+			    (x->n_lag == 0 || lags[i] > x->lag[x->n_lag - 1]))
 				x->lag[x->n_lag++] = lags[i];
 	x->day = j->day;
 	x->week = j->week;
@@ -39,8 +41,9 @@ arx_layout(struct arx *x, const struct fc_job *j, size_t max_lag)
 		double *row = x->harm + p * 2 * (x->k_day + x->k_week);
 
 		for (size_t k = 0; k < x->k_day + x->k_week; k++) {
-			double cycle = k < x->k_day ? (double)(k + 1) * (double)p / (double)x->day :
-			    (double)(k - x->k_day + 1) * (double)p / (double)x->week;
+			double cycle =
+			    k < x->k_day ? (double)(k + 1) * (double)p / (double)x->day
+					 : (double)(k - x->k_day + 1) * (double)p / (double)x->week;
 
 			*row++ = sin(2 * M_PI * cycle);
 			*row++ = cos(2 * M_PI * cycle);
@@ -134,7 +137,7 @@ arx_run(struct fc_job *j, const char *name, bool logs, size_t max_lag)
 		if (x.singular)
 			fc_cand_drop(j, j->n_cand - 1);
 		else
-			j->n_cand--;	/* nothing to fit */
+			j->n_cand--; /* nothing to fit */
 		return;
 	}
 	arx_scale(&x, z, s, j->n);
@@ -158,6 +161,7 @@ fc_cand_arx(struct fc_job *j)
 	arx_run(j, "autoregression", false, SIZE_MAX);
 	if (j->day > 1 && j->week > j->day)
 		arx_run(j, "daily autoregression", false, j->day + 1);
-	else if (j->daily || j->day < 2)	/* days and weeks have no shared regressions of logarithms */
+	else if (j->daily ||
+		 j->day < 2) /* days and weeks have no shared regressions of logarithms */
 		arx_run(j, "autoregression of logs", true, SIZE_MAX);
 }

@@ -1,8 +1,10 @@
-/* forecast/cand_es.c - additive double-seasonal exponential smoothing with AR(1) errors.  Floor: domain.
+/* forecast/cand_es.c - additive double-seasonal exponential smoothing with AR(1) errors.  Floor:
+ * domain.
  *
- * Taylor (2003), "Short-term electricity demand forecasting using double seasonal exponential smoothing". Parameters are
- * not fitted one step ahead but chosen from a grid by the error over the rolling origins, for each part of the horizon its own;
- * sixteen parameter sets run side by side as lanes of one filter, so a grid costs what one fit costs.
+ * Taylor (2003), "Short-term electricity demand forecasting using double seasonal exponential
+ * smoothing". Parameters are not fitted one step ahead but chosen from a grid by the error over the
+ * rolling origins, for each part of the horizon its own; sixteen parameter sets run side by side as
+ * lanes of one filter, so a grid costs what one fit costs.
  */
 #include "forecast/fc.h"
 
@@ -11,7 +13,8 @@
 
 enum {
 	LANES = 16,
-	DENSE = 48, THIN = 5	/* errors further ahead are looked at every fifth step */
+	DENSE = 48,
+	THIN = 5 /* errors further ahead are looked at every fifth step */
 };
 
 struct es_set {
@@ -19,25 +22,49 @@ struct es_set {
 };
 
 static const struct es_set es_day_sets[LANES] = {
-	{ .01, .10, 0, .00 }, { .01, .10, 0, .80 }, { .02, .25, 0, .60 }, { .02, .25, 0, .95 },
-	{ .10, .05, 0, .00 }, { .10, .05, 0, .80 }, { .10, .20, 0, .50 }, { .10, .40, 0, .90 },
-	{ .30, .05, 0, .00 }, { .30, .15, 0, .50 }, { .30, .30, 0, .80 }, { .60, .05, 0, .00 },
-	{ .60, .20, 0, .30 }, { .90, .02, 0, .00 }, { .90, .10, 0, .00 }, { .98, .00, 0, .00 },
+	{ .01, .10, 0, .00 },
+	{ .01, .10, 0, .80 },
+	{ .02, .25, 0, .60 },
+	{ .02, .25, 0, .95 },
+	{ .10, .05, 0, .00 },
+	{ .10, .05, 0, .80 },
+	{ .10, .20, 0, .50 },
+	{ .10, .40, 0, .90 },
+	{ .30, .05, 0, .00 },
+	{ .30, .15, 0, .50 },
+	{ .30, .30, 0, .80 },
+	{ .60, .05, 0, .00 },
+	{ .60, .20, 0, .30 },
+	{ .90, .02, 0, .00 },
+	{ .90, .10, 0, .00 },
+	{ .98, .00, 0, .00 },
 };
 static const struct es_set es_week_sets[LANES] = {
-	{ .005, .00, .10, .80 }, { .005, .05, .20, .95 }, { .02, .00, .15, .70 }, { .02, .05, .30, .90 },
-	{ .02, .15, .15, .80 }, { .02, .10, .45, .95 }, { .05, .00, .10, .50 }, { .05, .05, .30, .80 },
-	{ .05, .20, .20, .90 }, { .15, .00, .10, .00 }, { .15, .05, .30, .60 }, { .15, .20, .20, .70 },
-	{ .40, .02, .10, .00 }, { .40, .15, .30, .50 }, { .80, .02, .05, .00 }, { .80, .10, .20, .00 },
+	{ .005, .00, .10, .80 },
+	{ .005, .05, .20, .95 },
+	{ .02, .00, .15, .70 },
+	{ .02, .05, .30, .90 },
+	{ .02, .15, .15, .80 },
+	{ .02, .10, .45, .95 },
+	{ .05, .00, .10, .50 },
+	{ .05, .05, .30, .80 },
+	{ .05, .20, .20, .90 },
+	{ .15, .00, .10, .00 },
+	{ .15, .05, .30, .60 },
+	{ .15, .20, .20, .70 },
+	{ .40, .02, .10, .00 },
+	{ .40, .15, .30, .50 },
+	{ .80, .02, .05, .00 },
+	{ .80, .10, .20, .00 },
 };
 
 struct es_filter {
-	const double *z;		/* [n] the series, or its logarithm */
-	size_t day, week;		/* week 0: one season */
-	const struct es_set *sets;	/* [LANES] */
+	const double *z;           /* [n] the series, or its logarithm */
+	size_t day, week;          /* week 0: one season */
+	const struct es_set *sets; /* [LANES] */
 	double level[LANES], resid[LANES];
-	double (*s_day)[LANES], (*s_week)[LANES];	/* [day], [week] */
-	size_t at;			/* steps seen */
+	double (*s_day)[LANES], (*s_week)[LANES]; /* [day], [week] */
+	size_t at;                                /* steps seen */
 };
 
 /* Seasonal shapes and level from the first k steps: means around each cycle's mean. */
@@ -57,7 +84,8 @@ es_start(struct es_filter *f, size_t k, double *day_shape, double *week_shape)
 		double m = fc_mean(f->z + b * f->week, f->week);
 
 		for (size_t i = 0; i < f->week; i++)
-			week_shape[i] += (f->z[b * f->week + i] - m - day_shape[i % f->day]) / (double)nw;
+			week_shape[i] +=
+			    (f->z[b * f->week + i] - m - day_shape[i % f->day]) / (double)nw;
 	}
 	for (size_t i = 0; i < f->day; i++)
 		level += (f->z[i] - (nw > 0 ? week_shape[i] : 0)) / (double)f->day;
@@ -98,7 +126,8 @@ es_advance(struct es_filter *f, size_t to)
 	}
 }
 
-/* out [LANES]: forecasts of the step `ahead` (0-based); carry [LANES] holds rho^(ahead + 1) * resid. */
+/* out [LANES]: forecasts of the step `ahead` (0-based); carry [LANES] holds rho^(ahead + 1) *
+ * resid. */
 static void
 es_ahead(const struct es_filter *f, size_t ahead, const double *carry, double *out)
 {
@@ -110,7 +139,8 @@ es_ahead(const struct es_filter *f, size_t ahead, const double *carry, double *o
 	}
 }
 
-/* Error of each lane and group of steps over the rolling origins; in logs an error counts as much as it does in demand, to first order. */
+/* Error of each lane and group of steps over the rolling origins; in logs an error counts as much
+ * as it does in demand, to first order. */
 static void
 es_errors(const struct fc_job *j, struct es_filter *f, bool logs, double (*err)[LANES])
 {
@@ -124,7 +154,8 @@ es_errors(const struct fc_job *j, struct es_filter *f, bool logs, double (*err)[
 		memcpy(carry, f->resid, sizeof(carry));
 		for (size_t i = 0; i < h; i++) {
 			size_t t = f->at + i;
-			double w = logs ? j->y[t] + j->log_shift : 1, *e = err[fc_group(fc_bucket(i))];
+			double w = logs ? j->y[t] + j->log_shift : 1,
+			       *e = err[fc_group(fc_bucket(i))];
 
 			for (size_t c = 0; c < LANES; c++)
 				carry[c] *= f->sets[c].rho;
@@ -160,8 +191,9 @@ es_emit(struct fc_job *j, struct es_filter *f, bool logs, const size_t *lane, st
 
 			for (; i < fc_bucket_end(b, h); i++) {
 				carry *= f->sets[c].rho;
-				to[i] = es_value(j, logs, f->level[c] + f->s_day[d][c] + carry +
-				    (f->week > 0 ? f->s_week[w][c] : 0));
+				to[i] = es_value(j, logs,
+				    f->level[c] + f->s_day[d][c] + carry +
+					(f->week > 0 ? f->s_week[w][c] : 0));
 				d = d + 1 < f->day ? d + 1 : 0;
 				w = w + 1 < f->week ? w + 1 : 0;
 			}
@@ -169,7 +201,8 @@ es_emit(struct fc_job *j, struct es_filter *f, bool logs, const size_t *lane, st
 	}
 }
 
-/* The lane that erred least for each group of steps; where nothing is seen, that of the group before. */
+/* The lane that erred least for each group of steps; where nothing is seen, that of the group
+ * before. */
 static void
 es_choose(double (*err)[LANES], size_t *lane)
 {
@@ -184,7 +217,9 @@ es_choose(double (*err)[LANES], size_t *lane)
 static void
 es_family(struct fc_job *j, const char *name, bool logs, size_t week, const struct es_set *sets)
 {
-	struct es_filter f = { .z = logs ? j->logy : j->y, .day = j->day, .week = week, .sets = sets };
+	struct es_filter f = {
+		.z = logs ? j->logy : j->y, .day = j->day, .week = week, .sets = sets
+	};
 	size_t k = j->fit_n < 4 * j->cycle ? j->fit_n : 4 * j->cycle, lane[FC_GROUPS];
 	double *day_shape = arena_array(j->tmp, j->day, sizeof(*day_shape)), err[FC_GROUPS][LANES];
 	double *week_shape = arena_array(j->tmp, week + 1, sizeof(*week_shape));
@@ -210,7 +245,8 @@ fc_cand_es(struct fc_job *j)
 	if (j->day < 2 || j->fit_n < 3 * j->day)
 		return;
 	es_family(j, j->daily ? "weekly smoothing" : "daily smoothing", false, 0, es_day_sets);
-	es_family(j, j->daily ? "weekly smoothing of logs" : "daily smoothing of logs", true, 0, es_day_sets);
+	es_family(j, j->daily ? "weekly smoothing of logs" : "daily smoothing of logs", true, 0,
+	    es_day_sets);
 	if (j->week == 0 || j->fit_n < 2 * j->week)
 		return;
 	es_family(j, "weekly smoothing", false, j->week, es_week_sets);

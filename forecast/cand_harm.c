@@ -1,23 +1,32 @@
-/* forecast/cand_harm.c - a smooth daily and weekly shape, fixed over the history, on a level that wanders.  Floor: domain.
+/* forecast/cand_harm.c - a smooth daily and weekly shape, fixed over the history, on a level that
+ * wanders.  Floor: domain.
  *
- * The shape's sines and cosines are fitted to the differences of the series, since the level of demand is near a random walk and
- * would else be taken for shape. What is left is smoothed, with an AR(1) error; smoothing and decay are chosen from a grid by the
- * error over the rolling origins, for each part of the horizon its own.
+ * The shape's sines and cosines are fitted to the differences of the series, since the level of
+ * demand is near a random walk and would else be taken for shape. What is left is smoothed, with an
+ * AR(1) error; smoothing and decay are chosen from a grid by the error over the rolling origins,
+ * for each part of the horizon its own.
  */
 #include "forecast/fc.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { LANES = 16, HARM_DAY = 5, HARM_WEEK = 3, HARM_TERMS = 2 * (HARM_DAY + HARM_WEEK), HARM_THIN = 3 };
+enum {
+	LANES = 16,
+	HARM_DAY = 5,
+	HARM_WEEK = 3,
+	HARM_TERMS = 2 * (HARM_DAY + HARM_WEEK),
+	HARM_THIN = 3
+};
 
-static const double harm_alpha[LANES] = { .01, .01, .03, .03, .03, .1, .1, .1, .2, .2, .2, .4, .4, .6, .8, 1 };
+static const double harm_alpha[LANES] = { .01, .01, .03, .03, .03, .1, .1, .1, .2, .2, .2, .4, .4,
+	.6, .8, 1 };
 static const double harm_rho[LANES] = { .8, .95, 0, .8, .95, 0, .6, .9, 0, .6, .9, 0, .5, 0, 0, 0 };
 
 struct harm {
 	size_t period, n_term;
-	double *wave;		/* [period][n_term] */
-	double *shape;		/* [period] */
+	double *wave;  /* [period][n_term] */
+	double *shape; /* [period] */
 };
 
 static void
@@ -32,21 +41,24 @@ harm_layout(struct harm *m, const struct fc_job *j)
 	m->shape = arena_array(j->tmp, m->period, sizeof(double));
 	for (size_t p = 0; p < m->period; p++)
 		for (size_t k = 0; k < k_day + k_week; k++) {
-			double cycle = k < k_day ? (double)(k + 1) * (double)p / (double)j->day :
-			    (double)(k - k_day + 1) * (double)p / (double)j->week;
+			double cycle = k < k_day
+					   ? (double)(k + 1) * (double)p / (double)j->day
+					   : (double)(k - k_day + 1) * (double)p / (double)j->week;
 
 			m->wave[p * m->n_term + 2 * k] = sin(2 * M_PI * cycle);
 			m->wave[p * m->n_term + 2 * k + 1] = cos(2 * M_PI * cycle);
 		}
 }
 
-/* The differences of z[0..n) by the phase they lead to: a sum and a count for each, so that the fit costs the period, not n. */
+/* The differences of z[0..n) by the phase they lead to: a sum and a count for each, so that the fit
+ * costs the period, not n. */
 static bool
 harm_fit(struct harm *m, const double *z, size_t n, struct arena *a)
 {
 	size_t k = m->n_term, q = m->period;
 	double *sum = arena_array(a, q, sizeof(*sum)), *count = arena_array(a, q, sizeof(*count));
-	double *gram = arena_array(a, k * k, sizeof(*gram)), beta[HARM_TERMS] = { 0 }, row[HARM_TERMS];
+	double *gram = arena_array(a, k * k, sizeof(*gram)), beta[HARM_TERMS] = { 0 },
+	       row[HARM_TERMS];
 
 	for (size_t t = 1; t < n; t++) {
 		sum[t % q] += z[t] - z[t - 1];
@@ -78,7 +90,7 @@ harm_fit(struct harm *m, const double *z, size_t n, struct arena *a)
 
 struct lanes {
 	double level[LANES], resid[LANES];
-	size_t at;		/* steps seen */
+	size_t at; /* steps seen */
 };
 
 static void
@@ -124,7 +136,8 @@ harm_errors(const struct fc_job *j, const struct harm *m, const double *z, doubl
 		harm_advance(m, z, j->org[k], &f);
 		memcpy(carry, f.resid, sizeof(carry));
 		for (size_t i = 0; i < fc_seen(j, k); i++) {
-			double u = z[f.at + i] - m->shape[(f.at + i) % m->period], *e = err[fc_group(fc_bucket(i))];
+			double u = z[f.at + i] - m->shape[(f.at + i) % m->period],
+			       *e = err[fc_group(fc_bucket(i))];
 
 			for (size_t c = 0; c < LANES; c++)
 				carry[c] *= harm_rho[c];

@@ -1,18 +1,19 @@
-/* forecast/cand_hier.c - one linear map from the last day and the same day a week ago to the next day, shared by all series of a
- * run and bent to each series by its own history.  Floor: domain.
+/* forecast/cand_hier.c - one linear map from the last day and the same day a week ago to the next
+ * day, shared by all series of a run and bent to each series by its own history.  Floor: domain.
  *
- * Windows are centred on the mean of their last day and scaled by the series' mean daily change. The map is a ridge
- * regression over all series; then each series fits what is left over, with a penalty towards the shared map. Few lags, chosen
- * where hours tell of each other, do better than all hours of a week: what is between them is noise to fit. All windows of
- * a series shift by one step, so their normal matrix follows from the first row of each block of neighbouring lags by adding and
- * dropping one product each: O(m (n + m)) instead of O(n m^2).
+ * Windows are centred on the mean of their last day and scaled by the series' mean daily change.
+ * The map is a ridge regression over all series; then each series fits what is left over, with a
+ * penalty towards the shared map. Few lags, chosen where hours tell of each other, do better than
+ * all hours of a week: what is between them is noise to fit. All windows of a series shift by one
+ * step, so their normal matrix follows from the first row of each block of neighbouring lags by
+ * adding and dropping one product each: O(m (n + m)) instead of O(n m^2).
  */
 #include "forecast/fc.h"
 
 #include <math.h>
 #include <string.h>
 
-static const double hier_ridge_shared = 0.01;	/* per window */
+static const double hier_ridge_shared = 0.01; /* per window */
 
 /* Lags 1 to a day and two steps, and, if far, those around the day to come a week ago. */
 struct fc_hier *
@@ -62,7 +63,8 @@ hier_place(const struct fc_hier *g, size_t i)
 	return i < g->far ? i : g->back - g->near + i - g->far;
 }
 
-/* Products of the first term of each block of neighbours with all terms: what the rest follows from. y is the first window. */
+/* Products of the first term of each block of neighbours with all terms: what the rest follows
+ * from. y is the first window. */
 static void
 hier_edges(const struct fc_hier *g, const double *y, size_t count, double *gram, double *column)
 {
@@ -83,16 +85,20 @@ hier_edges(const struct fc_hier *g, const double *y, size_t count, double *gram,
 		gram[i * m + f] = column[i];
 }
 
-/* Normal matrix of the centred windows of y[0..n), upper triangle, into gram [m][m], m = in + out. Returns the windows. */
+/* Normal matrix of the centred windows of y[0..n), upper triangle, into gram [m][m], m = in + out.
+ * Returns the windows. */
 static size_t
 hier_gram(const struct fc_hier *g, const struct fc_job *j, size_t n, double *gram)
 {
-	size_t m = g->in + g->out, f = g->far, count = n - g->back - g->out + 1, q = hier_place(g, f);
-	double *p = arena_array(j->tmp, m, sizeof(*p)), *column = arena_array(j->tmp, f + 1, sizeof(*column));
+	size_t m = g->in + g->out, f = g->far, count = n - g->back - g->out + 1,
+	       q = hier_place(g, f);
+	double *p = arena_array(j->tmp, m, sizeof(*p)),
+	       *column = arena_array(j->tmp, f + 1, sizeof(*column));
 	double inv = 1 / hier_diff(g, j), sum = 0, cc = 0;
 	double *y = arena_array(j->tmp, n, sizeof(*y)), mean = fc_mean(hier_in(g, j), n);
 
-	/* Windows are centred, so the level is of no matter; without it nothing cancels in the sums below. */
+	/* Windows are centred, so the level is of no matter; without it nothing cancels in the sums
+	 * below. */
 	for (size_t i = 0; i < n; i++)
 		y[i] = hier_in(g, j)[i] - mean;
 	hier_edges(g, y, count, gram, column);
@@ -110,8 +116,9 @@ hier_gram(const struct fc_hier *g, const struct fc_job *j, size_t n, double *gra
 			size_t a = hier_place(g, i), b = hier_place(g, k);
 
 			if (k != f)
-				gram[i * m + k] = gram[(i - 1) * m + k - 1] + y[count - 1 + a] * y[count - 1 + b] -
-				    y[a - 1] * y[b - 1];
+				gram[i * m + k] = gram[(i - 1) * m + k - 1] +
+						  y[count - 1 + a] * y[count - 1 + b] -
+						  y[a - 1] * y[b - 1];
 		}
 	for (size_t i = 0; i < m; i++)
 		for (size_t k = i; k < m; k++)
@@ -122,7 +129,8 @@ hier_gram(const struct fc_hier *g, const struct fc_job *j, size_t n, double *gra
 static bool
 hier_fits(const struct fc_hier *g, const struct fc_job *j, size_t n)
 {
-	return j->day == g->day && hier_in(g, j) != NULL && hier_diff(g, j) > 0 && n >= g->back + g->out + 2 * g->day;
+	return j->day == g->day && hier_in(g, j) != NULL && hier_diff(g, j) > 0 &&
+	       n >= g->back + g->out + 2 * g->day;
 }
 
 /* Weight of a series in the shared map: windows that swing far count less. */
@@ -172,7 +180,8 @@ fc_hier_merge(struct fc_hier *g, const struct fc_hier *part)
 
 /* Copies the normal matrix of the inputs (symmetric upper) plus ridge, and the cross products. */
 static void
-hier_split(const struct fc_hier *g, const double *gram, double scale, double ridge, double *xx, double *xy)
+hier_split(
+    const struct fc_hier *g, const double *gram, double scale, double ridge, double *xx, double *xy)
 {
 	size_t m = g->in + g->out;
 
@@ -191,19 +200,22 @@ fc_hier_solve(struct fc_hier *g, struct arena *a)
 	double *xx = arena_array(a, g->in * g->in, sizeof(*xx));
 
 	for (int w = 0; w < 2; w++) {
-		hier_split(g, g->gram[w], 1, hier_ridge_shared * g->windows[w] + 1e-9, xx, g->map[w]);
+		hier_split(
+		    g, g->gram[w], 1, hier_ridge_shared * g->windows[w] + 1e-9, xx, g->map[w]);
 		g->ready[w] = g->windows[w] > 0 && fc_chol(xx, g->in);
 		if (g->ready[w])
 			fc_chol_solve(xx, g->in, g->map[w], g->out);
 	}
 }
 
-/* The series' own map b + d, where d fits what the shared map b leaves with penalty r: (X'X + r) (b + d) = X'Y + r b. */
+/* The series' own map b + d, where d fits what the shared map b leaves with penalty r: (X'X + r) (b
+ * + d) = X'Y + r b. */
 static bool
 hier_own(const struct fc_hier *g, const struct fc_job *j, int w, double *map)
 {
 	size_t m = g->in + g->out, n = w == 0 ? j->fit_n : j->n, count;
-	double *gram = arena_array(j->tmp, m * m, sizeof(*gram)), *xx = arena_array(j->tmp, g->in * g->in, sizeof(*xx));
+	double *gram = arena_array(j->tmp, m * m, sizeof(*gram)),
+	       *xx = arena_array(j->tmp, g->in * g->in, sizeof(*xx));
 
 	count = hier_gram(g, j, n, gram);
 	hier_split(g, gram, hier_weight(g, gram, count), fc_tuning.hier_own, xx, map);
@@ -222,8 +234,8 @@ hier_apply(const struct fc_hier *g, const double *map, const double *x, double c
 	size_t i = 0;
 
 	for (; i + 4 <= g->in; i += 4) {
-		double s[4] = { c - x[hier_place(g, i)], c - x[hier_place(g, i + 1)], c - x[hier_place(g, i + 2)],
-			c - x[hier_place(g, i + 3)] };
+		double s[4] = { c - x[hier_place(g, i)], c - x[hier_place(g, i + 1)],
+			c - x[hier_place(g, i + 2)], c - x[hier_place(g, i + 3)] };
 
 		fc_axpy4(y, map + i * g->out, g->out, s, g->out);
 	}
@@ -231,7 +243,8 @@ hier_apply(const struct fc_hier *g, const double *map, const double *x, double c
 		hier_sum(map + i * g->out, g->out, x[hier_place(g, i)] - c, y);
 }
 
-/* win: the last `back` values, with room for h + out more behind them; the map is applied again to its own forecasts. */
+/* win: the last `back` values, with room for h + out more behind them; the map is applied again to
+ * its own forecasts. */
 static void
 hier_predict(const struct fc_hier *g, const double *map, double *win, size_t h, double *out)
 {
@@ -265,8 +278,9 @@ fc_cand_hier(struct fc_job *j, const struct fc_hier *g)
 		return;
 	map = arena_array(j->tmp, g->in * g->out, sizeof(*map));
 	win = arena_array(j->tmp, g->back + j->h + j->hc + g->out, sizeof(*win));
-	c = fc_cand_add(j, g->far > 0 ? g->logs ? "pooled regression of logs" : "pooled regression" :
-	    g->logs ? "pooled daily regression of logs" : "pooled daily regression");
+	c = fc_cand_add(j, g->far > 0 ? g->logs ? "pooled regression of logs" : "pooled regression"
+			   : g->logs  ? "pooled daily regression of logs"
+				      : "pooled daily regression");
 	if (!hier_own(g, j, 0, map)) {
 		fc_cand_drop(j, j->n_cand - 1);
 		return;

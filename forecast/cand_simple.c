@@ -1,4 +1,5 @@
-/* forecast/cand_simple.c - candidates without a fit: last value, means, seasonal naive, profiles.  Floor: domain. */
+/* forecast/cand_simple.c - candidates without a fit: last value, means, seasonal naive, profiles.
+ * Floor: domain. */
 #include "forecast/fc.h"
 
 #include <math.h>
@@ -34,7 +35,8 @@ fc_cand_exp(const struct fc_job *j, struct fc_cand *c)
 }
 
 /* Forecasts h steps from the first o steps of y. */
-typedef void simple_fn(const struct fc_job *j, const double *sum, size_t o, size_t par, double *out, size_t h);
+typedef void simple_fn(
+    const struct fc_job *j, const double *sum, size_t o, size_t par, double *out, size_t h);
 
 static void
 simple_mean(const struct fc_job *j, const double *sum, size_t o, size_t par, double *out, size_t h)
@@ -47,7 +49,8 @@ simple_mean(const struct fc_job *j, const double *sum, size_t o, size_t par, dou
 }
 
 static void
-simple_snaive(const struct fc_job *j, const double *sum, size_t o, size_t par, double *out, size_t h)
+simple_snaive(
+    const struct fc_job *j, const double *sum, size_t o, size_t par, double *out, size_t h)
 {
 	(void)sum;
 	for (size_t i = 0; i < h; i++)
@@ -63,9 +66,11 @@ simple_half(const struct fc_job *j, const double *sum, size_t o, size_t par, dou
 		out[i] = 0.5 * (out[i] + j->y[o - 1]);
 }
 
-/* Mean shape of up to four seasons of par steps around each season's mean, hung on the last day's level. */
+/* Mean shape of up to four seasons of par steps around each season's mean, hung on the last day's
+ * level. */
 static void
-simple_profile(const struct fc_job *j, const double *sum, size_t o, size_t par, double *out, size_t h)
+simple_profile(
+    const struct fc_job *j, const double *sum, size_t o, size_t par, double *out, size_t h)
 {
 	size_t k = o / par < 4 ? o / par : 4;
 	double base = (sum[o] - sum[o - j->day]) / (double)j->day, last_day = 0;
@@ -73,11 +78,13 @@ simple_profile(const struct fc_job *j, const double *sum, size_t o, size_t par, 
 	for (size_t i = 0; i < h && i < par; i++) {
 		out[i] = 0;
 		for (size_t w = 1; w <= k; w++)
-			out[i] += j->y[o - w * par + i] - (sum[o - (w - 1) * par] - sum[o - w * par]) / (double)par;
+			out[i] += j->y[o - w * par + i] -
+				  (sum[o - (w - 1) * par] - sum[o - w * par]) / (double)par;
 		out[i] /= (double)k;
 	}
 	for (size_t w = 1; w <= k; w++)
-		last_day += (sum[o - (w - 1) * par] - sum[o - (w - 1) * par - j->day]) / (double)j->day -
+		last_day +=
+		    (sum[o - (w - 1) * par] - sum[o - (w - 1) * par - j->day]) / (double)j->day -
 		    (sum[o - (w - 1) * par] - sum[o - w * par]) / (double)par;
 	base -= last_day / (double)k;
 	for (size_t i = 0; i < h; i++)
@@ -107,8 +114,10 @@ fc_cand_simple(struct fc_job *j)
 	simple_run(j, "last value", simple_mean, sum, 1);
 	if (j->day > 1 && j->fit_n >= 2 * j->day) {
 		simple_run(j, w ? "mean of a week" : "mean of a day", simple_mean, sum, j->day);
-		simple_run(j, w ? "same day last week" : "same hour yesterday", simple_snaive, sum, j->day);
-		simple_run(j, w ? "last value and last week" : "last value and yesterday", simple_half, sum, j->day);
+		simple_run(j, w ? "same day last week" : "same hour yesterday", simple_snaive, sum,
+		    j->day);
+		simple_run(j, w ? "last value and last week" : "last value and yesterday",
+		    simple_half, sum, j->day);
 	}
 	if (j->week > 0 && j->fit_n >= j->week)
 		simple_run(j, "mean of a week", simple_mean, sum, j->week);

@@ -1,8 +1,10 @@
-/* forecast/cold.c - a series of less than two days takes the fleet's shape of the day and week.  Floor: domain.
+/* forecast/cold.c - a series of less than two days takes the fleet's shape of the day and week.
+ * Floor: domain.
  *
- * The shape is the median, for each hour of the week, over series with four weeks of history, each divided by its mean. A
- * series that is new takes it at its own level where its own hours say so; where they can not (less than half a day, or hours that
- * are alike in the fleet), where the fleet agrees.
+ * The shape is the median, for each hour of the week, over series with four weeks of history, each
+ * divided by its mean. A series that is new takes it at its own level where its own hours say so;
+ * where they can not (less than half a day, or hours that are alike in the fleet), where the fleet
+ * agrees.
  */
 #include "forecast/fc.h"
 
@@ -12,23 +14,26 @@
 #include <string.h>
 
 enum { COLD_FLEET_MAX = 256, COLD_FLEET_MIN = 3, COLD_WEEKS = 4 };
-#define COLD_EARN 0.7		/* error of the shape over that of a level, on the hours that are known */
-#define COLD_AGREE 0.7		/* mean correlation of the fleet's shapes with their median */
-#define COLD_SPREAD 0.1		/* a shape: hours differ by so much of the level */
+#define COLD_EARN 0.7   /* error of the shape over that of a level, on the hours that are known */
+#define COLD_AGREE 0.7  /* mean correlation of the fleet's shapes with their median */
+#define COLD_SPREAD 0.1 /* a shape: hours differ by so much of the level */
 
 struct cold {
 	int64_t step_s;
 	size_t week;
-	double *shape;		/* [week] by slot; mean 1 */
+	double *shape; /* [week] by slot; mean 1 */
 	bool known, agreed;
 };
 
 struct fc_cold {
-	struct cold *fleet;	/* [n] one for each step length that a new series has */
+	struct cold *fleet; /* [n] one for each step length that a new series has */
 	size_t n;
 };
 
-struct cold_name { const char *name; size_t i; };
+struct cold_name {
+	const char *name;
+	size_t i;
+};
 
 static int
 cold_cmp(const void *a, const void *b)
@@ -49,8 +54,9 @@ cold_known(const struct fc_series *s)
 static bool
 cold_is(const struct fc_series *s)
 {
-	return s->step_s <= 21600 && 86400 % s->step_s == 0 && s->n * (size_t)s->step_s < 14 * 86400 &&
-	    cold_known(s) * (size_t)s->step_s < 2 * 86400;
+	return s->step_s <= 21600 && 86400 % s->step_s == 0 &&
+	       s->n * (size_t)s->step_s < 14 * 86400 &&
+	       cold_known(s) * (size_t)s->step_s < 2 * 86400;
 }
 
 static size_t
@@ -68,7 +74,8 @@ cold_shape(const struct cold *c, const struct fc_series *s, double *shape)
 	if (s->step_s != c->step_s || s->n < COLD_WEEKS * c->week)
 		return false;
 	for (size_t k = 0; k < c->week; k++) {
-		size_t at = s->n - c->week + k, known = 0, slot = cold_slot(c, s->t0 + (int64_t)at * s->step_s);
+		size_t at = s->n - c->week + k, known = 0,
+		       slot = cold_slot(c, s->t0 + (int64_t)at * s->step_s);
 
 		shape[slot] = 0;
 		for (size_t w = 0; w < COLD_WEEKS; w++)
@@ -101,8 +108,8 @@ cold_alike(const double *a, const double *b, size_t n)
 
 /* The fleet's shape for steps of this length; not known: fewer than three series have one. */
 static void
-cold_fleet(const struct fc_series *s, size_t n, fc_series_fn *clean, void *arg, int64_t step_s, struct arena *a,
-    struct cold *c)
+cold_fleet(const struct fc_series *s, size_t n, fc_series_fn *clean, void *arg, int64_t step_s,
+    struct arena *a, struct cold *c)
 {
 	struct arena *tmp = arena_new(), *one = arena_new();
 	struct cold_name *name = arena_array(tmp, n, sizeof(*name));
@@ -155,14 +162,20 @@ cold_level(const struct cold *c, const struct fc_series *s)
 		return 0;
 	for (size_t i = 0; i < s->n; i++)
 		if (!isnan(s->mean[i]))
-			spread += fabs(c->shape[cold_slot(c, s->t0 + (int64_t)i * s->step_s)] / (shape / (double)known) - 1) / (double)known;
-	if (2 * known * (size_t)s->step_s < 86400 || spread < COLD_SPREAD)	/* its hours can not tell */
+			spread += fabs(c->shape[cold_slot(c, s->t0 + (int64_t)i * s->step_s)] /
+					   (shape / (double)known) -
+				       1) /
+				  (double)known;
+	if (2 * known * (size_t)s->step_s < 86400 ||
+	    spread < COLD_SPREAD) /* its hours can not tell */
 		return c->agreed ? sum / shape : 0;
 	flat = sum / (double)known;
 	for (size_t i = 0; i < s->n; i++)
 		if (!isnan(s->mean[i])) {
 			err[0] += fabs(s->mean[i] - flat);
-			err[1] += fabs(s->mean[i] - sum / shape * c->shape[cold_slot(c, s->t0 + (int64_t)i * s->step_s)]);
+			err[1] += fabs(
+			    s->mean[i] -
+			    sum / shape * c->shape[cold_slot(c, s->t0 + (int64_t)i * s->step_s)]);
 		}
 	return err[1] < COLD_EARN * err[0] ? sum / shape : 0;
 }
@@ -171,7 +184,10 @@ static void
 cold_apply(const struct cold *c, double level, struct fc_result *r, struct arena *a)
 {
 	for (size_t i = 0; i < r->horizon; i++) {
-		double f = r->mean[i] > 0 ? level * c->shape[cold_slot(c, r->t0 + (int64_t)i * r->step_s)] / r->mean[i] : 1;
+		double f = r->mean[i] > 0
+			       ? level * c->shape[cold_slot(c, r->t0 + (int64_t)i * r->step_s)] /
+				     r->mean[i]
+			       : 1;
 
 		r->mean[i] *= f;
 		for (size_t l = 0; l < FC_LEVEL_COUNT; l++)
@@ -183,7 +199,8 @@ cold_apply(const struct cold *c, double level, struct fc_result *r, struct arena
 	r->model = "fleet";
 	if (r->n_warnings < FC_WARN_MAX)
 		(void)snprintf((char *)(uintptr_t)r->warnings[r->n_warnings++], FC_WARN_LEN,
-		    "%zu observations: the shape of the day and week is that of the fleet", r->n_used);
+		    "%zu observations: the shape of the day and week is that of the fleet",
+		    r->n_used);
 }
 
 static struct cold *
@@ -213,7 +230,8 @@ fc_cold_learn(const struct fc_series *s, size_t n, fc_series_fn *clean, void *ar
 void
 fc_cold_apply(const struct fc_cold *cold, const struct fc_series *s, struct fc_result *r)
 {
-	const struct cold *c = cold != NULL && r->n_paths > 0 && cold_is(s) ? cold_of(cold, s->step_s) : NULL;
+	const struct cold *c =
+	    cold != NULL && r->n_paths > 0 && cold_is(s) ? cold_of(cold, s->step_s) : NULL;
 	double level = c != NULL && c->known ? cold_level(c, s) : 0;
 	struct arena *tmp;
 

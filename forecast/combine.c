@@ -1,8 +1,9 @@
 /* forecast/combine.c - weights from rolling origins, and the combination.  Floor: domain.
  *
- * The combination is the weighted mean of the middle of the candidates, its tails cut off, so that one wild candidate moves nothing;
- * but where the weighted median says "as now", the answer is exactly "as now", which is what a step-like series does. How
- * sharply weights follow the past errors is not a taste either: a trial on past origins tells (fc_trial), pooled over the run.
+ * The combination is the weighted mean of the middle of the candidates, its tails cut off, so that
+ * one wild candidate moves nothing; but where the weighted median says "as now", the answer is
+ * exactly "as now", which is what a step-like series does. How sharply weights follow the past
+ * errors is not a taste either: a trial on past origins tells (fc_trial), pooled over the run.
  */
 #include "forecast/fc.h"
 
@@ -11,15 +12,29 @@
 #include <string.h>
 
 const struct fc_tuning fc_tuning = {
-	.powers = { 2, 3, 4 }, .cuts = { .4, .3, .2 }, .now_share = .15, .power_doubt = .01, .power_own = 8,
-	.handicap = 1, .flat_handicap = 5, .flat_step = .0003, .own_n = 8, .widen = 1.02, .widen_bucket = .06,
-	.least_scale = .1, .hier_own = .1, .rough_own = .7, .rough_most = { .6, .4 }, .peak_grow = .4, .peak_own = 8,
+	.powers = { 2, 3, 4 },
+	.cuts = { .4, .3, .2 },
+	.now_share = .15,
+	.power_doubt = .01,
+	.power_own = 8,
+	.handicap = 1,
+	.flat_handicap = 5,
+	.flat_step = .0003,
+	.own_n = 8,
+	.widen = 1.02,
+	.widen_bucket = .06,
+	.least_scale = .1,
+	.hier_own = .1,
+	.rough_own = .7,
+	.rough_most = { .6, .4 },
+	.peak_grow = .4,
+	.peak_own = 8,
 	.move_grow = .4,
 	.peak_share = { { .45, .20, .05, .30 }, { .45, .20, .20, .15 }, { .25, .25, .20, .30 } },
 };
 
 /* No forecast leaves [0, twice the highest value seen]; a trace of demand is none. */
-#define FC_NOTHING 1e-3		/* of the mean level */
+#define FC_NOTHING 1e-3 /* of the mean level */
 
 static void
 combine_clamp(const struct fc_job *j, double *x, size_t n)
@@ -92,11 +107,13 @@ combine_sort(const double *v, unsigned char *order, size_t n)
 }
 
 /*
- * The middle of v [n] with weights w; sorts order by value. Equal values are met in the order of the candidates. now: value of
- * the plain candidate; cut: share of the weight left out at either end.
+ * The middle of v [n] with weights w; sorts order by value. Equal values are met in the order of
+ * the candidates. now: value of the plain candidate; cut: share of the weight left out at either
+ * end.
  */
 static double
-combine_middle(const double *v, const double *w, unsigned char *order, size_t n, double now, double cut)
+combine_middle(
+    const double *v, const double *w, unsigned char *order, size_t n, double now, double cut)
 {
 	double acc = 0, sum = 0, share = 0;
 	bool half = false;
@@ -120,9 +137,11 @@ combine_middle(const double *v, const double *w, unsigned char *order, size_t n,
 	return share > 0 ? sum / share : v[order[n / 2]];
 }
 
-/* The first candidate is the plain one. The order changes little from step to step: sorting starts from the last one. */
+/* The first candidate is the plain one. The order changes little from step to step: sorting starts
+ * from the last one. */
 static void
-combine_mix(const struct fc_job *j, const double *weight, const size_t *sharp, double *out, size_t h, size_t offset, bool fin)
+combine_mix(const struct fc_job *j, const double *weight, const size_t *sharp, double *out,
+    size_t h, size_t offset, bool fin)
 {
 	unsigned char order[FC_CAND_MAX];
 	double v[FC_CAND_MAX];
@@ -132,8 +151,8 @@ combine_mix(const struct fc_job *j, const double *weight, const size_t *sharp, d
 	for (size_t i = 0; i < h; i++) {
 		for (size_t c = 0; c < j->n_cand; c++)
 			v[c] = fin ? j->cand[c].fin[i] : j->cand[c].cv[offset + i];
-		out[i] = combine_middle(v, weight + fc_bucket(i) * j->n_cand, order, j->n_cand, v[0],
-		    fc_tuning.cuts[sharp[fc_group(fc_bucket(i))]]);
+		out[i] = combine_middle(v, weight + fc_bucket(i) * j->n_cand, order, j->n_cand,
+		    v[0], fc_tuning.cuts[sharp[fc_group(fc_bucket(i))]]);
 	}
 }
 
@@ -142,7 +161,9 @@ combine_cmp_part(const void *a, const void *b)
 {
 	const struct fc_part *x = a, *y = b;
 
-	return x->weight < y->weight ? 1 : x->weight > y->weight ? -1 : (x->name > y->name) - (x->name < y->name);
+	return x->weight < y->weight   ? 1
+	       : x->weight > y->weight ? -1
+				       : (x->name > y->name) - (x->name < y->name);
 }
 
 /* Mean weights over the horizon. */
@@ -154,8 +175,8 @@ combine_parts(struct fc_job *j)
 	for (size_t c = 0; c < j->n_cand; c++) {
 		j->part[c].name = j->cand[c].name;
 		for (size_t b = 0, from = 0; b < FC_BUCKETS; from = fc_bucket_end(b++, j->h))
-			j->part[c].weight += j->weight[b * j->n_cand + c] * (double)(fc_bucket_end(b, j->h) - from) /
-			    (double)j->h;
+			j->part[c].weight += j->weight[b * j->n_cand + c] *
+					     (double)(fc_bucket_end(b, j->h) - from) / (double)j->h;
 	}
 	qsort(j->part, j->n_part, sizeof(*j->part), combine_cmp_part);
 }
@@ -197,20 +218,24 @@ fc_combine(struct fc_job *j, const size_t *sharp)
 		combine_errors(j, j->n_org, j->n, &j->cand[c]);
 	j->weight = arena_array(j->tmp, FC_BUCKETS * j->n_cand, sizeof(*j->weight));
 	for (size_t b = 0; b < FC_BUCKETS; b++)
-		combine_weights(j, b, handicap, fc_tuning.powers[sharp[fc_group(b)]], j->weight + b * j->n_cand);
+		combine_weights(j, b, handicap, fc_tuning.powers[sharp[fc_group(b)]],
+		    j->weight + b * j->n_cand);
 	j->cv = arena_array(j->a, j->n_org * j->hc + 1, sizeof(*j->cv));
 	j->fin = arena_array(j->a, j->h, sizeof(*j->fin));
 	for (size_t k = 0; k < j->n_org; k++)
-		combine_mix(j, j->weight, sharp, j->cv + k * j->hc, fc_seen(j, k), k * j->hc, false);
+		combine_mix(
+		    j, j->weight, sharp, j->cv + k * j->hc, fc_seen(j, k), k * j->hc, false);
 	combine_mix(j, j->weight, sharp, j->fin, j->h, 0, true);
 	combine_parts(j);
 }
 
-enum { TRIAL_LEAST = 8, TRIAL_SHOW = 5 };	/* origins: at least; at most that are looked at */
+enum { TRIAL_LEAST = 8, TRIAL_SHOW = 5 }; /* origins: at least; at most that are looked at */
 
-/* Mean error over each group of buckets of what the weights make of the origins behind the first n. */
+/* Mean error over each group of buckets of what the weights make of the origins behind the first n.
+ */
 static void
-trial_error(const struct fc_job *j, const double *weight, size_t p, size_t n, double *mix, double *error)
+trial_error(
+    const struct fc_job *j, const double *weight, size_t p, size_t n, double *mix, double *error)
 {
 	size_t step = (j->n_org - n) / TRIAL_SHOW > 0 ? (j->n_org - n) / TRIAL_SHOW : 1;
 	size_t sharp[FC_GROUPS] = { p, p, p };
@@ -235,7 +260,8 @@ trial_error(const struct fc_job *j, const double *weight, size_t p, size_t n, do
 void
 fc_trial(struct fc_job *j, struct fc_trial *t)
 {
-	double handicap = fc_tuning.handicap + fc_tuning.flat_handicap * combine_flat(j), error[FC_POWERS][FC_GROUPS];
+	double handicap = fc_tuning.handicap + fc_tuning.flat_handicap * combine_flat(j),
+	       error[FC_POWERS][FC_GROUPS];
 	double *weight = arena_array(j->tmp, FC_BUCKETS * j->n_cand, sizeof(*weight));
 	double *mix = arena_array(j->tmp, j->hc, sizeof(*mix));
 	size_t n = j->n_org * 3 / 5;
@@ -248,7 +274,8 @@ fc_trial(struct fc_job *j, struct fc_trial *t)
 		combine_errors(j, n, j->org[n], &j->cand[c]);
 	for (size_t p = 0; p < FC_POWERS; p++) {
 		for (size_t b = 0; b < FC_BUCKETS; b++)
-			combine_weights(j, b, handicap, fc_tuning.powers[p], weight + b * j->n_cand);
+			combine_weights(
+			    j, b, handicap, fc_tuning.powers[p], weight + b * j->n_cand);
 		trial_error(j, weight, p, n, mix, error[p]);
 	}
 	for (size_t g = 0; g < FC_GROUPS; g++)
@@ -267,7 +294,8 @@ fc_trial_choose(const struct fc_trial *t, size_t n, size_t *sharp)
 
 		sharp[g] = 0;
 		for (size_t p = 0; p < FC_POWERS; p++) {
-			double sum = p == 0 ? 0 : fc_tuning.power_own * fc_tuning.power_doubt, count = fc_tuning.power_own;
+			double sum = p == 0 ? 0 : fc_tuning.power_own * fc_tuning.power_doubt,
+			       count = fc_tuning.power_own;
 
 			for (size_t i = 0; i < n; i++)
 				if (t[i].seen[g]) {

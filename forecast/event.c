@@ -10,8 +10,8 @@
 #include "util/rng.h"
 
 #define EVENT_YEAR_S (365.25 * 86400)
-#define EVENT_LOOK_S (72 * 3600)	/* the level before and after is the median of so long */
-#define EVENT_NEED_S (24 * 3600)	/* and of at least so long */
+#define EVENT_LOOK_S (72 * 3600) /* the level before and after is the median of so long */
+#define EVENT_NEED_S (24 * 3600) /* and of at least so long */
 
 /* One draw of an event. */
 struct event_draw {
@@ -44,7 +44,8 @@ event_triangle(const struct fc_range *r, double u)
 static double
 event_end(const struct fc_event *e, double start, double u)
 {
-	return e->has_until ? fmax(start, event_triangle(&e->until, u)) : start + event_triangle(&e->length, u);
+	return e->has_until ? fmax(start, event_triangle(&e->until, u))
+			    : start + event_triangle(&e->length, u);
 }
 
 /* Height of the event at t: 0 to 1. */
@@ -64,7 +65,8 @@ event_height(const struct fc_event *e, double start, double end, double t)
 
 /* What the event does to demand at t: demand becomes demand * factor + gpus. */
 static void
-event_effect(const struct fc_event *e, const struct event_draw *d, double t, double *factor, double *gpus)
+event_effect(
+    const struct fc_event *e, const struct event_draw *d, double t, double *factor, double *gpus)
 {
 	double h = event_height(e, d->start, d->end, t), years;
 
@@ -88,7 +90,8 @@ event_effect(const struct fc_event *e, const struct event_draw *d, double t, dou
 static struct event_draw
 event_likely(const struct fc_event *e)
 {
-	double end = e->has_until ? fmax(e->start.likely, e->until.likely) : e->start.likely + e->length.likely;
+	double end = e->has_until ? fmax(e->start.likely, e->until.likely)
+				  : e->start.likely + e->length.likely;
 
 	return (struct event_draw){ true, e->start.likely, end, e->size.likely };
 }
@@ -119,7 +122,8 @@ static double
 event_measure(const struct fc_series *s, const struct fc_event *e)
 {
 	struct event_draw d = event_likely(e);
-	double full = d.start + e->ramp_up_s, look = fmax(EVENT_LOOK_S, 3.0 * (double)s->step_s), before, after;
+	double full = d.start + e->ramp_up_s, look = fmax(EVENT_LOOK_S, 3.0 * (double)s->step_s),
+	       before, after;
 
 	if (e->kind == FC_EVENT_GROWTH)
 		return NAN;
@@ -128,7 +132,8 @@ event_measure(const struct fc_series *s, const struct fc_event *e)
 	return e->kind == FC_EVENT_GPUS ? after - before : before > 0 ? after / before : NAN;
 }
 
-/* Takes what use says off (sign -1) or puts it on (sign 1) the history, with the sizes that are set. */
+/* Takes what use says off (sign -1) or puts it on (sign 1) the history, with the sizes that are
+ * set. */
 static void
 event_lift(struct fc_series *s, const struct fc_event_use *u, double *mean, double *peak)
 {
@@ -140,7 +145,8 @@ event_lift(struct fc_series *s, const struct fc_event_use *u, double *mean, doub
 	for (size_t i = 0; i < s->n; i++) {
 		double f, g, *v[2] = { mean, peak };
 
-		event_effect(u->event, &d, (double)(s->t0 + (int64_t)i * s->step_s) + 0.5 * (double)s->step_s, &f, &g);
+		event_effect(u->event, &d,
+		    (double)(s->t0 + (int64_t)i * s->step_s) + 0.5 * (double)s->step_s, &f, &g);
 		for (int k = 0; k < 2; k++)
 			if (v[k] != NULL && f > 0)
 				v[k][i] = fmax(0, v[k][i] * (f_now / f) + u->share * (g_now - g));
@@ -207,7 +213,8 @@ fc_events_history(const struct fc_series *in, struct fc_event_use *use, size_t n
 			continue;
 		if (mean == NULL) {
 			mean = arena_memdup(a, in->mean, in->n * sizeof(*mean));
-			peak = in->peak != NULL ? arena_memdup(a, in->peak, in->n * sizeof(*peak)) : NULL;
+			peak = in->peak != NULL ? arena_memdup(a, in->peak, in->n * sizeof(*peak))
+						: NULL;
 			out->mean = mean;
 			out->peak = peak;
 		}
@@ -215,7 +222,8 @@ fc_events_history(const struct fc_series *in, struct fc_event_use *use, size_t n
 	}
 }
 
-/* u[k] = (a random order of 0..n-1, each with a random place in its stratum) / n: the share of every range is exact. */
+/* u[k] = (a random order of 0..n-1, each with a random place in its stratum) / n: the share of
+ * every range is exact. */
 static void
 event_strata(struct rng *r, size_t n, double *u)
 {
@@ -232,8 +240,8 @@ event_strata(struct rng *r, size_t n, double *u)
 
 /* One draw for each path; what has begun keeps its start and size. */
 static void
-event_draw_all(const struct fc_event_use *use, double from, uint64_t seed, size_t n, struct arena *tmp,
-    struct event_draw *d)
+event_draw_all(const struct fc_event_use *use, double from, uint64_t seed, size_t n,
+    struct arena *tmp, struct event_draw *d)
 {
 	const struct fc_event *e = use->event;
 	double *u = arena_array(tmp, 4 * n, sizeof(*u));
@@ -257,11 +265,13 @@ event_draw_all(const struct fc_event_use *use, double from, uint64_t seed, size_
 
 struct event_mix {
 	struct fc_event_use *use;
-	struct event_draw *draw;	/* [n_paths] */
-	double *f_now, *g_now;		/* [n_paths] effect at the end of the history, which the forecast carries on */
+	struct event_draw *draw; /* [n_paths] */
+	double *f_now,
+	    *g_now; /* [n_paths] effect at the end of the history, which the forecast carries on */
 };
 
-/* Factor and GPUs of the events at time t on path k; demand becomes demand * f + g, whatever their order. */
+/* Factor and GPUs of the events at time t on path k; demand becomes demand * f + g, whatever their
+ * order. */
 static void
 event_sum(const struct event_mix *m, size_t n, size_t k, double t, double *f, double *g)
 {
@@ -286,12 +296,13 @@ event_bound(double x, double cap)
 }
 
 /*
- * Quantiles of the step's mean under the events: path k stands at the quantile of its own rank, so that what the events do to
- * a path they do to its place in the distribution. Without chance in the events the quantiles move as one.
+ * Quantiles of the step's mean under the events: path k stands at the quantile of its own rank, so
+ * that what the events do to a path they do to its place in the distribution. Without chance in the
+ * events the quantiles move as one.
  */
 static void
-event_step_quantiles(double *q, const struct fc_rank *order, const double *f, const double *g, size_t n, bool same,
-    double cap, double *x)
+event_step_quantiles(double *q, const struct fc_rank *order, const double *f, const double *g,
+    size_t n, bool same, double cap, double *x)
 {
 	if (same) {
 		for (size_t l = 0; l < FC_LEVEL_COUNT; l++)
@@ -315,9 +326,11 @@ struct event_room {
 
 /* One step of the horizon. */
 static void
-event_step(struct fc_result *r, const struct event_mix *m, size_t n, size_t i, double cap, struct event_room *w)
+event_step(struct fc_result *r, const struct event_mix *m, size_t n, size_t i, double cap,
+    struct event_room *w)
 {
-	double t = (double)(r->t0 + (int64_t)i * r->step_s) + 0.5 * (double)r->step_s, mf = 0, mg = 0;
+	double t = (double)(r->t0 + (int64_t)i * r->step_s) + 0.5 * (double)r->step_s, mf = 0,
+	       mg = 0;
 	bool same = true, none = true;
 
 	for (size_t k = 0; k < r->n_paths; k++) {
@@ -332,7 +345,8 @@ event_step(struct fc_result *r, const struct event_mix *m, size_t n, size_t i, d
 	for (size_t k = 0; k < r->n_paths; k++)
 		w->order[k] = (struct fc_rank){ r->paths[k * r->horizon + i], k };
 	fc_rank(w->order, r->n_paths);
-	event_step_quantiles(r->q + i * FC_LEVEL_COUNT, w->order, w->f, w->g, r->n_paths, same, cap, w->x);
+	event_step_quantiles(
+	    r->q + i * FC_LEVEL_COUNT, w->order, w->f, w->g, r->n_paths, same, cap, w->x);
 	r->mean[i] = event_bound(r->mean[i] * mf + mg, cap);
 	for (size_t k = 0; k < r->n_paths; k++) {
 		double *p = &r->paths[k * r->horizon + i];
@@ -357,7 +371,8 @@ event_alone(const struct fc_result *r, const struct event_mix *m, const double *
 }
 
 static void
-event_report(const struct fc_result *r, struct event_mix *m, size_t n, const double *base, struct arena *tmp)
+event_report(
+    const struct fc_result *r, struct event_mix *m, size_t n, const double *base, struct arena *tmp)
 {
 	size_t peak = fc_peak_step(r, tmp);
 
@@ -380,21 +395,26 @@ fc_events_apply(struct fc_result *r, struct fc_event_use *use, size_t n, uint64_
 	struct event_mix *m = arena_array(tmp, n, sizeof(*m));
 	double *base = arena_memdup(tmp, r->mean, r->horizon * sizeof(*base)), from = (double)r->t0;
 	struct event_room room = { arena_array(tmp, r->n_paths, sizeof(*room.order)),
-		arena_array(tmp, r->n_paths, sizeof(double)), arena_array(tmp, r->n_paths, sizeof(double)),
+		arena_array(tmp, r->n_paths, sizeof(double)),
+		arena_array(tmp, r->n_paths, sizeof(double)),
 		arena_array(tmp, r->n_paths, sizeof(double)) };
 	size_t kept = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		use[i].mean = use[i].at_peak = use[i].happens = 0;
-		if (use[i].share == 0 || use[i].state == FC_EVENT_ABSENT || use[i].state == FC_EVENT_OVER)
+		if (use[i].share == 0 || use[i].state == FC_EVENT_ABSENT ||
+		    use[i].state == FC_EVENT_OVER)
 			continue;
-		m[kept] = (struct event_mix){ &use[i], arena_array(tmp, r->n_paths, sizeof(struct event_draw)),
-			arena_array(tmp, r->n_paths, sizeof(double)), arena_array(tmp, r->n_paths, sizeof(double)) };
+		m[kept] = (struct event_mix){ &use[i],
+			arena_array(tmp, r->n_paths, sizeof(struct event_draw)),
+			arena_array(tmp, r->n_paths, sizeof(double)),
+			arena_array(tmp, r->n_paths, sizeof(double)) };
 		event_draw_all(&use[i], from, seed, r->n_paths, tmp, m[kept].draw);
 		for (size_t k = 0; k < r->n_paths; k++) {
 			m[kept].f_now[k] = 1;
 			if (use[i].state != FC_EVENT_AHEAD)
-				event_effect(use[i].event, &m[kept].draw[k], from, &m[kept].f_now[k], &m[kept].g_now[k]);
+				event_effect(use[i].event, &m[kept].draw[k], from,
+				    &m[kept].f_now[k], &m[kept].g_now[k]);
 		}
 		kept++;
 	}

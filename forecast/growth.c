@@ -1,8 +1,9 @@
 /* forecast/growth.c - growth over months: earned on quarters, damped or saturating.  Floor: domain.
  *
- * Weekly means of up to two years. Five ways to go on from the last level (a straight line and a constant rate, each damped by .9
- * or .98 a week, and a logistic curve) are tried over thirteen weeks from up to eight past weeks, against going on level. One
- * that errs a quarter less over all, and less from most of them, is taken, in the share of the error that it takes away. What the
+ * Weekly means of up to two years. Five ways to go on from the last level (a straight line and a
+ * constant rate, each damped by .9 or .98 a week, and a logistic curve) are tried over thirteen
+ * weeks from up to eight past weeks, against going on level. One that errs a quarter less over all,
+ * and less from most of them, is taken, in the share of the error that it takes away. What the
  * forecast already grows by itself is taken out first, and the first week is left alone.
  */
 #include "forecast/fc.h"
@@ -11,25 +12,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GROWTH_WEEKS_MAX = 104, GROWTH_AHEAD = 13, GROWTH_APART = 3, GROWTH_ORIGINS_MAX = 8, GROWTH_ORIGINS_MIN = 4,
-	GROWTH_FIT = 26, GROWTH_LEAST = 20, GROWTH_WAYS = 5, GROWTH_RAMP_FROM = 1, GROWTH_RAMP_TO = 5 };
+enum {
+	GROWTH_WEEKS_MAX = 104,
+	GROWTH_AHEAD = 13,
+	GROWTH_APART = 3,
+	GROWTH_ORIGINS_MAX = 8,
+	GROWTH_ORIGINS_MIN = 4,
+	GROWTH_FIT = 26,
+	GROWTH_LEAST = 20,
+	GROWTH_WAYS = 5,
+	GROWTH_RAMP_FROM = 1,
+	GROWTH_RAMP_TO = 5
+};
 #define GROWTH_EARN 0.75
-#define GROWTH_FADE 0.85	/* weight of a quarter over that of the one three weeks later */
+#define GROWTH_FADE 0.85 /* weight of a quarter over that of the one three weeks later */
 #define GROWTH_WEEK_S 604800
 
 /* One way to grow, fitted at a week: ratio of a later week to it. */
 struct growth_fit {
 	enum fc_growth_kind kind;
-	double slope;		/* a week: share of the level, or of its logarithm */
+	double slope; /* a week: share of the level, or of its logarithm */
 	double damp;
-	double cap, shift;	/* LOGISTIC: level over the last level that it comes to; logit of the last week */
+	double cap, shift; /* LOGISTIC: level over the last level that it comes to; logit of the
+			      last week */
 };
 
-/* Weekly means that end with the history, oldest first; a week that is known less than half is as the one before. */
+/* Weekly means that end with the history, oldest first; a week that is known less than half is as
+ * the one before. */
 static size_t
 growth_weeks(const struct fc_series *in, double *w)
 {
-	size_t len = (size_t)(GROWTH_WEEK_S / in->step_s), m = in->n / len < GROWTH_WEEKS_MAX ? in->n / len : GROWTH_WEEKS_MAX;
+	size_t len = (size_t)(GROWTH_WEEK_S / in->step_s),
+	       m = in->n / len < GROWTH_WEEKS_MAX ? in->n / len : GROWTH_WEEKS_MAX;
 	size_t first = 0;
 
 	for (size_t k = 0; k < m; k++) {
@@ -72,8 +86,8 @@ growth_level(const double *w, size_t n)
 }
 
 /*
- * Straight line through the logits of w over cap, each weighted by what it tells of the level; squared error in units of w, and
- * its slope and value at the end.
+ * Straight line through the logits of w over cap, each weighted by what it tells of the level;
+ * squared error in units of w, and its slope and value at the end.
  */
 static double
 growth_logit(const double *w, size_t n, double cap, double *slope, double *end)
@@ -81,7 +95,8 @@ growth_logit(const double *w, size_t n, double cap, double *slope, double *end)
 	double sw = 0, sx = 0, sy = 0, sxx = 0, sxy = 0, err = 0, a, b;
 
 	for (size_t i = 0; i < n; i++) {
-		double z = log(w[i] / (cap - w[i])), x = (double)i - (double)(n - 1), v = w[i] * (cap - w[i]) / (cap * cap);
+		double z = log(w[i] / (cap - w[i])), x = (double)i - (double)(n - 1),
+		       v = w[i] * (cap - w[i]) / (cap * cap);
 
 		v *= v;
 		sw += v;
@@ -116,7 +131,8 @@ growth_logistic(const double *w, size_t n, double known_cap, struct growth_fit *
 		tries = 1;
 	}
 	for (size_t i = 0; i < tries; i++) {
-		double cap = tries == 1 ? top : top * times[i], slope, end, err = growth_logit(w, n, cap, &slope, &end);
+		double cap = tries == 1 ? top : top * times[i], slope, end,
+		       err = growth_logit(w, n, cap, &slope, &end);
 
 		if (!(err < best))
 			continue;
@@ -131,7 +147,8 @@ growth_fit(const double *w, size_t n, double cap, struct growth_fit *f)
 {
 	static const double damps[] = { .9, .98 };
 	size_t m = n < GROWTH_FIT ? n : GROWTH_FIT, long_n = n < 52 ? n : 52;
-	double logs[GROWTH_FIT], level = growth_level(w, n), line = growth_slope(w + n - m, m) / level, rate;
+	double logs[GROWTH_FIT], level = growth_level(w, n),
+				 line = growth_slope(w + n - m, m) / level, rate;
 
 	for (size_t i = 0; i < m; i++)
 		logs[i] = log(w[n - m + i]);
@@ -162,20 +179,27 @@ growth_ratio(const struct growth_fit *f, double h)
 	return 1;
 }
 
-/* Errors of the five ways and of none [GROWTH_WAYS] over past quarters; wins: quarters on which a way beats none. */
+/* Errors of the five ways and of none [GROWTH_WAYS] over past quarters; wins: quarters on which a
+ * way beats none. */
 static size_t
 growth_try(const double *w, size_t n, double cap, double *err, size_t *wins)
 {
 	size_t origins = 0;
 
-	for (size_t o = n - GROWTH_AHEAD; o >= GROWTH_LEAST && origins < GROWTH_ORIGINS_MAX; o -= GROWTH_APART, origins++) {
+	for (size_t o = n - GROWTH_AHEAD; o >= GROWTH_LEAST && origins < GROWTH_ORIGINS_MAX;
+	     o -= GROWTH_APART, origins++) {
 		struct growth_fit f[GROWTH_WAYS + 1] = { { 0 } };
-		double level = growth_level(w, o), e[GROWTH_WAYS + 1] = { 0 }, weight = pow(GROWTH_FADE, (double)origins);
+		double level = growth_level(w, o), e[GROWTH_WAYS + 1] = { 0 },
+		       weight = pow(GROWTH_FADE, (double)origins);
 
 		growth_fit(w, o, cap, f);
 		for (int k = 0; k <= GROWTH_WAYS; k++) {
 			for (size_t h = 1; h <= GROWTH_AHEAD; h++)
-				e[k] += fabs(w[o + h - 1] - level * (k < GROWTH_WAYS ? growth_ratio(&f[k], (double)h) : 1)) / level;
+				e[k] +=
+				    fabs(w[o + h - 1] -
+					 level * (k < GROWTH_WAYS ? growth_ratio(&f[k], (double)h)
+								  : 1)) /
+				    level;
 			err[k] += weight * e[k];
 		}
 		for (int k = 0; k < GROWTH_WAYS; k++)
@@ -201,7 +225,8 @@ growth_learn(const double *w, size_t n, double cap, struct growth_fit *fit, stru
 	for (int k = 1; k < GROWTH_WAYS; k++)
 		if (err[k] < err[best])
 			best = k;
-	if (origins < GROWTH_ORIGINS_MIN || !(err[best] < GROWTH_EARN * err[GROWTH_WAYS]) || 2 * wins[best] <= origins)
+	if (origins < GROWTH_ORIGINS_MIN || !(err[best] < GROWTH_EARN * err[GROWTH_WAYS]) ||
+	    2 * wins[best] <= origins)
 		return;
 	growth_fit(w, n, cap, f);
 	*fit = f[best];
@@ -224,7 +249,8 @@ growth_around(const double *cum, size_t h, size_t week, size_t i)
 }
 
 static void
-growth_apply(struct fc_result *r, const struct growth_fit *fit, double cap, struct fc_growth *g, struct arena *tmp)
+growth_apply(struct fc_result *r, const struct growth_fit *fit, double cap, struct fc_growth *g,
+    struct arena *tmp)
 {
 	size_t week = (size_t)(GROWTH_WEEK_S / r->step_s), h = r->horizon;
 	double *cum = arena_array(tmp, h + 1, sizeof(*cum)), first;
@@ -233,8 +259,10 @@ growth_apply(struct fc_result *r, const struct growth_fit *fit, double cap, stru
 		cum[i + 1] = cum[i] + r->mean[i];
 	first = growth_around(cum, h, week, 0);
 	for (size_t i = 0; i < h; i++) {
-		double weeks = (double)(i + 1) / (double)week, own = first > 0 ? growth_around(cum, h, week, i) / first : 1, f;
-		double ramp = fmin(1, fmax(0, (weeks - GROWTH_RAMP_FROM) / (GROWTH_RAMP_TO - GROWTH_RAMP_FROM)));
+		double weeks = (double)(i + 1) / (double)week,
+		       own = first > 0 ? growth_around(cum, h, week, i) / first : 1, f;
+		double ramp = fmin(
+		    1, fmax(0, (weeks - GROWTH_RAMP_FROM) / (GROWTH_RAMP_TO - GROWTH_RAMP_FROM)));
 
 		f = own > 0 ? pow((1 + g->gain * (growth_ratio(fit, weeks) - 1)) / own, ramp) : 1;
 		g->factor = f * own;
@@ -257,7 +285,9 @@ growth_apply(struct fc_result *r, const struct growth_fit *fit, double cap, stru
 void
 fc_growth_apply(const struct fc_series *in, double cap, struct fc_result *r)
 {
-	size_t week = in->step_s <= GROWTH_WEEK_S && GROWTH_WEEK_S % in->step_s == 0 ? (size_t)(GROWTH_WEEK_S / in->step_s) : 0;
+	size_t week = in->step_s <= GROWTH_WEEK_S && GROWTH_WEEK_S % in->step_s == 0
+			  ? (size_t)(GROWTH_WEEK_S / in->step_s)
+			  : 0;
 	double w[GROWTH_WEEKS_MAX];
 	struct growth_fit fit = { 0 };
 	struct arena *tmp;

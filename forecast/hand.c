@@ -1,7 +1,7 @@
 /* forecast/hand.c - results handed out one by one, in order.  Floor: domain.
  *
- * Workers take the series in their order; the caller takes the results in the same order. A worker that is two results a thread
- * ahead of the caller waits, so that few lie about at any time.
+ * Workers take the series in their order; the caller takes the results in the same order. A worker
+ * that is two results a thread ahead of the caller waits, so that few lie about at any time.
  */
 #include <pthread.h>
 
@@ -9,7 +9,8 @@
 
 enum { HAND_THREADS_MAX = 64, HAND_AHEAD = 2 };
 
-/* Results on their way to the caller, in the order of the series: item i waits in slot i % n_slots. */
+/* Results on their way to the caller, in the order of the series: item i waits in slot i % n_slots.
+ */
 struct hand {
 	struct fc_run *r;
 	const size_t *which;
@@ -108,7 +109,8 @@ hand_alone(struct hand *h, fc_sink_fn *sink, void *arg, struct berth_err *err)
 }
 
 enum berth_code
-fc_run_each(struct fc_run *r, const size_t *which, size_t n, bool last, fc_sink_fn *sink, void *arg, struct berth_err *err)
+fc_run_each(struct fc_run *r, const size_t *which, size_t n, bool last, fc_sink_fn *sink, void *arg,
+    struct berth_err *err)
 {
 	struct hand h = { .r = r, .which = which, .n = n, .last = last };
 	pthread_t t[HAND_THREADS_MAX];

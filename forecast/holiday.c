@@ -1,9 +1,10 @@
 /* forecast/holiday.c - days off: effects that a series has to earn.  Floor: domain.
  *
- * Past days off that fell on working days are compared with the same hours of the same weekday one and two weeks
- * before and behind. Two effects are tried on each, learned from the others only: a common factor, and the hours of the
- * Sundays beside it. One that errs a fifth less than none over all, and less on most, is taken: the history's days off are then put
- * as they would have been, and the effect is put on those ahead. Else nothing is done.
+ * Past days off that fell on working days are compared with the same hours of the same weekday one
+ * and two weeks before and behind. Two effects are tried on each, learned from the others only: a
+ * common factor, and the hours of the Sundays beside it. One that errs a fifth less than none over
+ * all, and less on most, is taken: the history's days off are then put as they would have been, and
+ * the effect is put on those ahead. Else nothing is done.
  */
 #include "forecast/fc.h"
 
@@ -62,7 +63,8 @@ holiday_is(const struct fc_options *o, int64_t day)
 
 /* Mean of the known steps at i + days * shift of shifts [n], days off left out; NaN: none. */
 static double
-holiday_near(const struct fc_series *s, const struct fc_options *o, int64_t i, const int *shift, size_t n)
+holiday_near(
+    const struct fc_series *s, const struct fc_options *o, int64_t i, const int *shift, size_t n)
 {
 	int64_t day = HOLIDAY_DAY_S / s->step_s;
 	double sum = 0;
@@ -71,7 +73,8 @@ holiday_near(const struct fc_series *s, const struct fc_options *o, int64_t i, c
 	for (size_t k = 0; k < n; k++) {
 		int64_t at = i + shift[k] * day;
 
-		if (at < 0 || at >= (int64_t)s->n || isnan(s->mean[at]) || holiday_is(o, holiday_day(s, o, at)))
+		if (at < 0 || at >= (int64_t)s->n || isnan(s->mean[at]) ||
+		    holiday_is(o, holiday_day(s, o, at)))
 			continue;
 		sum += s->mean[at];
 		known++;
@@ -141,7 +144,8 @@ holiday_ratio(const struct holiday_past *p, size_t n, size_t but)
 	return m > 0 ? exp(sum / (double)(m + 1)) : 1;
 }
 
-/* Relative errors over all days of no effect, the factor and the Sunday; better [3]: days on which it beats none. */
+/* Relative errors over all days of no effect, the factor and the Sunday; better [3]: days on which
+ * it beats none. */
 static void
 holiday_try(const struct holiday_past *p, size_t n, double *err, size_t *better)
 {
@@ -174,15 +178,18 @@ holiday_learn(const struct holiday_past *p, size_t n, struct fc_holiday *h)
 	best = err[1] <= err[2] ? 1 : 2;
 	if (err[0] > 0)
 		h->gain = 1 - err[best] / err[0];
-	if (n < HOLIDAY_LEAST || !(err[0] > 0) || err[best] >= HOLIDAY_EARN * err[0] || 2 * better[best] <= n)
+	if (n < HOLIDAY_LEAST || !(err[0] > 0) || err[best] >= HOLIDAY_EARN * err[0] ||
+	    2 * better[best] <= n)
 		return;
 	h->effect = best == 1 ? FC_HOLIDAY_FACTOR : FC_HOLIDAY_SUNDAY;
 	h->ratio = holiday_ratio(p, n, n);
 }
 
-/* The history as if there had been no days off: what it would have been, with the peak's excess in proportion. */
+/* The history as if there had been no days off: what it would have been, with the peak's excess in
+ * proportion. */
 static void
-holiday_clean(const struct fc_series *in, const struct fc_options *o, struct arena *a, struct fc_series *out)
+holiday_clean(
+    const struct fc_series *in, const struct fc_options *o, struct arena *a, struct fc_series *out)
 {
 	double *mean = arena_memdup(a, in->mean, in->n * sizeof(*mean)), *peak = NULL;
 
@@ -199,15 +206,17 @@ holiday_clean(const struct fc_series *in, const struct fc_options *o, struct are
 			continue;
 		mean[i] = usual;
 		if (peak != NULL)
-			peak[i] = in->mean[i] > 0 && !isnan(peak[i]) ? usual * (peak[i] / in->mean[i]) : usual;
+			peak[i] = in->mean[i] > 0 && !isnan(peak[i])
+				      ? usual * (peak[i] / in->mean[i])
+				      : usual;
 	}
 	out->mean = mean;
 	out->peak = peak;
 }
 
 void
-fc_holiday_history(const struct fc_series *in, const struct fc_options *o, struct arena *a, struct fc_series *out,
-    struct fc_holiday *h)
+fc_holiday_history(const struct fc_series *in, const struct fc_options *o, struct arena *a,
+    struct fc_series *out, struct fc_holiday *h)
 {
 	struct holiday_past past[HOLIDAY_PAST_MAX];
 
@@ -220,11 +229,14 @@ fc_holiday_history(const struct fc_series *in, const struct fc_options *o, struc
 		holiday_clean(in, o, a, out);
 }
 
-/* What the day off does at step i ahead: the factor, or Sundays over this weekday at this hour in the last four weeks. */
+/* What the day off does at step i ahead: the factor, or Sundays over this weekday at this hour in
+ * the last four weeks. */
 static double
-holiday_factor(const struct fc_series *s, const struct fc_options *o, const struct fc_holiday *h, int64_t i)
+holiday_factor(
+    const struct fc_series *s, const struct fc_options *o, const struct fc_holiday *h, int64_t i)
 {
-	int64_t day = HOLIDAY_DAY_S / s->step_s, week = 7 * day, back = i - (i - (int64_t)s->n) / week * week;
+	int64_t day = HOLIDAY_DAY_S / s->step_s, week = 7 * day,
+		back = i - (i - (int64_t)s->n) / week * week;
 	int w = holiday_weekday(holiday_day(s, o, i));
 	double sunday = 0, usual = 0;
 
@@ -235,7 +247,8 @@ holiday_factor(const struct fc_series *s, const struct fc_options *o, const stru
 
 		if (su >= (int64_t)s->n)
 			su -= week;
-		if (at < 0 || su < 0 || at >= (int64_t)s->n || isnan(s->mean[at]) || isnan(s->mean[su]))
+		if (at < 0 || su < 0 || at >= (int64_t)s->n || isnan(s->mean[at]) ||
+		    isnan(s->mean[su]))
 			continue;
 		usual += s->mean[at];
 		sunday += s->mean[su];

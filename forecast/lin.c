@@ -1,4 +1,5 @@
-/* forecast/lin.c - small dense systems, laid out so that inner loops run along rows.  Floor: domain. */
+/* forecast/lin.c - small dense systems, laid out so that inner loops run along rows.  Floor:
+ * domain. */
 #include "forecast/fc.h"
 
 #include <math.h>
@@ -25,7 +26,8 @@ fc_axpy4(double *restrict y, const double *restrict x, size_t stride, const doub
 		y[i] -= (s0 * x[i] + s1 * x1[i]) + (s2 * x2[i] + s3 * x3[i]);
 }
 
-/* Upper form: a = u'u with u in the upper triangle; rows are contiguous, so the update of row i is one sweep. */
+/* Upper form: a = u'u with u in the upper triangle; rows are contiguous, so the update of row i is
+ * one sweep. */
 bool
 fc_chol(double *a, size_t n)
 {
@@ -45,7 +47,8 @@ fc_chol(double *a, size_t n)
 				rk[i] *= d;
 		}
 		for (size_t i = k1; i < n && k1 - k0 == LIN_ROWS; i++) {
-			const double *x = a + k0 * n + i, s[LIN_ROWS] = { x[0], x[n], x[2 * n], x[3 * n] };
+			const double *x = a + k0 * n + i,
+				     s[LIN_ROWS] = { x[0], x[n], x[2 * n], x[3 * n] };
 
 			fc_axpy4(a + i * n + i, x, n, s, n - i);
 		}
@@ -73,7 +76,8 @@ lin_forward(const double *u, size_t n, double *b, size_t m)
 			lin_scale(b + k * m, 1 / u[k * n + k], m);
 		}
 		for (size_t i = k1; i < n && k1 - k0 == LIN_ROWS; i++) {
-			const double *x = u + k0 * n + i, s[LIN_ROWS] = { x[0], x[n], x[2 * n], x[3 * n] };
+			const double *x = u + k0 * n + i,
+				     s[LIN_ROWS] = { x[0], x[n], x[2 * n], x[3 * n] };
 
 			fc_axpy4(b + i * m, b + k0 * m, m, s, m);
 		}

@@ -1,8 +1,9 @@
 /* forecast/local.c - seasons by the clock on the wall.  Floor: domain.
  *
- * Where the zone's offset changes, a series is laid out by local hours before the library sees it: the hour that clocks skip is
- * missing, the hour that runs twice is one entry (mean of the means, maximum of the peaks). The forecast comes back by UTC
- * hours, so that days of 23 and 25 hours shift no season.
+ * Where the zone's offset changes, a series is laid out by local hours before the library sees it:
+ * the hour that clocks skip is missing, the hour that runs twice is one entry (mean of the means,
+ * maximum of the peaks). The forecast comes back by UTC hours, so that days of 23 and 25 hours
+ * shift no season.
  */
 #include "forecast/fc.h"
 
@@ -15,10 +16,13 @@ local_index(const struct fc_series *s, const struct fc_options *o, size_t i)
 {
 	int64_t t = s->t0 + (int64_t)i * s->step_s;
 
-	return (t + o->utc_offset(o->utc_offset_arg, t) - s->t0 - o->utc_offset(o->utc_offset_arg, s->t0)) / s->step_s;
+	return (t + o->utc_offset(o->utc_offset_arg, t) - s->t0 -
+		   o->utc_offset(o->utc_offset_arg, s->t0)) /
+	       s->step_s;
 }
 
-/* Is there a change of offset in the history or the horizon that is a whole number of steps, at most six hours long? */
+/* Is there a change of offset in the history or the horizon that is a whole number of steps, at
+ * most six hours long? */
 static bool
 local_needed(const struct fc_series *s, const struct fc_options *o)
 {
@@ -29,7 +33,8 @@ local_needed(const struct fc_series *s, const struct fc_options *o)
 		return false;
 	first = o->utc_offset(o->utc_offset_arg, s->t0);
 	for (size_t i = 1; i < s->n + o->horizon; i++) {
-		int64_t d = o->utc_offset(o->utc_offset_arg, s->t0 + (int64_t)i * s->step_s) - first;
+		int64_t d =
+		    o->utc_offset(o->utc_offset_arg, s->t0 + (int64_t)i * s->step_s) - first;
 
 		if (d % s->step_s != 0)
 			return false;
@@ -39,7 +44,8 @@ local_needed(const struct fc_series *s, const struct fc_options *o)
 }
 
 void
-fc_local_map(const struct fc_series *s, const struct fc_options *o, struct arena *a, struct fc_local *l)
+fc_local_map(
+    const struct fc_series *s, const struct fc_options *o, struct arena *a, struct fc_local *l)
 {
 	int64_t n = local_index(s, o, s->n);
 
@@ -61,7 +67,8 @@ fc_local_map(const struct fc_series *s, const struct fc_options *o, struct arena
 
 /* Lays the history out by local steps; t0 is 0, so that times of the result are local steps. */
 void
-fc_local_series(struct fc_local *l, const struct fc_options *o, struct arena *a, struct fc_series *out)
+fc_local_series(
+    struct fc_local *l, const struct fc_options *o, struct arena *a, struct fc_series *out)
 {
 	const struct fc_series *s = &l->in;
 	double *mean, *peak;
@@ -115,7 +122,8 @@ local_rows(const struct fc_local *l, const double *x, size_t h, size_t width, st
 }
 
 void
-fc_local_result(const struct fc_local *l, const struct fc_options *o, struct arena *a, struct fc_result *r)
+fc_local_result(
+    const struct fc_local *l, const struct fc_options *o, struct arena *a, struct fc_result *r)
 {
 	const struct fc_series *s = &l->in;
 	size_t h = o->horizon, missing = 0;
@@ -141,8 +149,10 @@ fc_local_result(const struct fc_local *l, const struct fc_options *o, struct are
 	for (size_t i = 0; i < r->n_shifts; i++)
 		r->shifts[i].t = local_utc(l, r->shifts[i].t);
 	for (size_t i = 0; i < r->n_outages; i++)
-		r->outages[i] = (struct fc_span){ local_utc(l, r->outages[i].from), local_utc(l, r->outages[i].to) };
+		r->outages[i] = (struct fc_span){ local_utc(l, r->outages[i].from),
+			local_utc(l, r->outages[i].to) };
 	for (size_t i = 0; i < r->n_gaps; i++)
-		r->gaps[i] = (struct fc_span){ local_utc(l, r->gaps[i].from), local_utc(l, r->gaps[i].to) };
+		r->gaps[i] =
+		    (struct fc_span){ local_utc(l, r->gaps[i].from), local_utc(l, r->gaps[i].to) };
 	fc_result_windows(r, a);
 }

@@ -1,9 +1,11 @@
-/* forecast/path.c - sample paths whose maxima have the forecast distribution of the peak.  Floor: domain.
+/* forecast/path.c - sample paths whose maxima have the forecast distribution of the peak.  Floor:
+ * domain.
  *
- * A path is the forecast plus the errors that followed one past origin, in their order, so that a path keeps the persistence
- * and the jumps of real errors. Path k follows the same instant in every series: what went wrong together goes wrong
- * together again. The level walks on as it did from week to week (walk.c). Then, window by window, the part of each path above its
- * median is stretched so that the maxima of all paths have the window's peak quantiles.
+ * A path is the forecast plus the errors that followed one past origin, in their order, so that a
+ * path keeps the persistence and the jumps of real errors. Path k follows the same instant in every
+ * series: what went wrong together goes wrong together again. The level walks on as it did from
+ * week to week (walk.c). Then, window by window, the part of each path above its median is
+ * stretched so that the maxima of all paths have the window's peak quantiles.
  */
 #include "forecast/fc.h"
 
@@ -14,10 +16,13 @@
 #include "util/hash.h"
 #include "util/rng.h"
 
-enum { PATH_SPAN = 1008 };	/* steps that the longest rolling origins reach back */
-#define PATH_GOLDEN 0.61803398874989485	/* steps of the golden ratio spread any number of paths evenly over the origins */
+enum { PATH_SPAN = 1008 }; /* steps that the longest rolling origins reach back */
+#define PATH_GOLDEN                                                                                \
+	0.61803398874989485 /* steps of the golden ratio spread any number of paths evenly over    \
+			       the origins */
 
-/* Error at step i of the horizon after origin k; beyond the truth, the same hour of an earlier week behind that origin. */
+/* Error at step i of the horizon after origin k; beyond the truth, the same hour of an earlier week
+ * behind that origin. */
 static double
 path_error(const struct fc_job *j, size_t k, size_t i)
 {
@@ -34,7 +39,8 @@ path_error(const struct fc_job *j, size_t k, size_t i)
 	return at == i ? e : e * sqrt(sqrt((double)(i + 1) / (double)(at + 1)));
 }
 
-/* Without origins: one draw from the pool's error shape a day, half of it kept from the day before. */
+/* Without origins: one draw from the pool's error shape a day, half of it kept from the day before.
+ */
 static void
 path_pooled(const struct fc_job *j, const struct fc_pool *pool, struct rng *r, double *out)
 {
@@ -54,20 +60,23 @@ path_pooled(const struct fc_job *j, const struct fc_pool *pool, struct rng *r, d
 		share = (u - fc_levels[l]) / (fc_levels[l + 1] - fc_levels[l]);
 		share = share < 0 ? 0 : share > 1 ? 1 : share;
 		out[i] = (pool->shape[b][l] + share * (pool->shape[b][l + 1] - pool->shape[b][l])) *
-		    pool->rel_scale[0] * scale * j->level;
+			 pool->rel_scale[0] * scale * j->level;
 	}
 }
 
-/* The origin that lies u of the way back over the longest span; a shorter one is gone over again. */
+/* The origin that lies u of the way back over the longest span; a shorter one is gone over again.
+ */
 static size_t
 path_origin(const struct fc_job *j, double u)
 {
-	size_t step = j->n_org > 1 ? j->org[1] - j->org[0] : 1, back = (size_t)(u * PATH_SPAN / (double)step);
+	size_t step = j->n_org > 1 ? j->org[1] - j->org[0] : 1,
+	       back = (size_t)(u * PATH_SPAN / (double)step);
 
 	return j->n_org - 1 - back % j->n_org;
 }
 
-/* The level of x walks: straight in logarithms from the end of one week to the next. side: -1 mirrors the walk. */
+/* The level of x walks: straight in logarithms from the end of one week to the next. side: -1
+ * mirrors the walk. */
 static void
 path_walk(const struct fc_job *j, const double *walk, double side, double *x)
 {
@@ -107,10 +116,13 @@ path_cmp(const void *a, const void *b)
 {
 	const struct path_max *x = a, *y = b;
 
-	return x->max < y->max ? -1 : x->max > y->max ? 1 : (x->path > y->path) - (x->path < y->path);
+	return x->max < y->max   ? -1
+	       : x->max > y->max ? 1
+				 : (x->path > y->path) - (x->path < y->path);
 }
 
-/* Target of the maximum at probability u: through the peak quantiles, below the median in proportion to the raw maxima. */
+/* Target of the maximum at probability u: through the peak quantiles, below the median in
+ * proportion to the raw maxima. */
 static double
 path_target(const double *q, double u, double raw, double raw_median)
 {
@@ -120,7 +132,8 @@ path_target(const double *q, double u, double raw, double raw_median)
 		return raw_median > 0 && raw < raw_median ? q[0] * raw / raw_median : q[0];
 	while (l + 1 < FC_PEAK_LEVEL_COUNT && fc_peak_levels[l] < u)
 		l++;
-	return q[l - 1] + (q[l] - q[l - 1]) * (u - fc_peak_levels[l - 1]) / (fc_peak_levels[l] - fc_peak_levels[l - 1]);
+	return q[l - 1] + (q[l] - q[l - 1]) * (u - fc_peak_levels[l - 1]) /
+			      (fc_peak_levels[l] - fc_peak_levels[l - 1]);
 }
 
 /* Brings the maximum of x [n] to target. mode: which step to raise when x is all zero. */
@@ -146,7 +159,8 @@ path_stretch(double *x, size_t n, double target, size_t mode, double *sorted)
 
 /* fixed: steps in front of the window that an earlier window has set already. */
 static void
-path_calibrate(const struct fc_job *j, const struct fc_win *w, size_t fixed, const double *q, size_t n, double *out)
+path_calibrate(const struct fc_job *j, const struct fc_win *w, size_t fixed, const double *q,
+    size_t n, double *out)
 {
 	struct path_max *m = arena_array(j->tmp, n, sizeof(*m));
 	double *sorted = arena_array(j->tmp, w->count, sizeof(*sorted)), median;
@@ -167,16 +181,19 @@ path_calibrate(const struct fc_job *j, const struct fc_win *w, size_t fixed, con
 	for (size_t r = 0; r < n; r++) {
 		double *x = out + m[r].path * j->h + w->first, kept = 0, u, target;
 
-		u = ((double)r + 2.0 / 3.0) / ((double)n + 1.0 / 3.0);	/* plotting positions of type 8 */
+		u = ((double)r + 2.0 / 3.0) /
+		    ((double)n + 1.0 / 3.0); /* plotting positions of type 8 */
 		target = path_target(q, u, m[r].max, median);
 		for (size_t i = 0; i < fixed; i++)
 			kept = x[i] > kept ? x[i] : kept;
-		path_stretch(x + fixed, w->count - fixed, target > kept ? target : kept, mode - fixed, sorted);
+		path_stretch(x + fixed, w->count - fixed, target > kept ? target : kept,
+		    mode - fixed, sorted);
 	}
 }
 
 void
-fc_paths(const struct fc_job *j, const struct fc_pool *pool, const double *targets, size_t n, double *out)
+fc_paths(const struct fc_job *j, const struct fc_pool *pool, const double *targets, size_t n,
+    double *out)
 {
 	struct rng shared, r, walk_shared, walk_own;
 	double *walk = arena_array(j->tmp, fc_walk_weeks(j), sizeof(*walk)), u;
@@ -191,11 +208,13 @@ fc_paths(const struct fc_job *j, const struct fc_pool *pool, const double *targe
 		u = fmod(u + PATH_GOLDEN, 1);
 		if (s % 2 == 0)
 			fc_walk(j, pool, &walk_shared, &walk_own, walk);
-		path_walk(j, walk, s % 2 == 0 ? 1 : -1, out + s * j->h);	/* in pairs: chance gives the level no drift */
+		path_walk(j, walk, s % 2 == 0 ? 1 : -1,
+		    out + s * j->h); /* in pairs: chance gives the level no drift */
 	}
 	for (size_t w = 0; w < j->n_win; w++) {
 		bool inner = w == 1 && j->win[0].first == j->win[1].first;
 
-		path_calibrate(j, &j->win[w], inner ? j->win[0].count : 0, targets + w * FC_PEAK_LEVEL_COUNT, n, out);
+		path_calibrate(j, &j->win[w], inner ? j->win[0].count : 0,
+		    targets + w * FC_PEAK_LEVEL_COUNT, n, out);
 	}
 }

@@ -1,8 +1,9 @@
 /* forecast/peak.c - quantiles of the maximum over a window.  Floor: domain.
  *
- * Not the maximum of hourly quantiles: errors of neighbouring hours are not independent, jumps are rare and large. Four
- * estimators that err in different ways are averaged quantile by quantile: past window maxima with the errors they would
- * have made (own and pooled), the mean of four windows with pooled errors, a seasonal random walk, and the history itself.
+ * Not the maximum of hourly quantiles: errors of neighbouring hours are not independent, jumps are
+ * rare and large. Four estimators that err in different ways are averaged quantile by quantile:
+ * past window maxima with the errors they would have made (own and pooled), the mean of four
+ * windows with pooled errors, a seasonal random walk, and the history itself.
  */
 #include "forecast/fc.h"
 
@@ -10,10 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PEAK_BACK = 4, PEAK_SPIKES = 3 };	/* windows looked back; spikes left out at most */
+enum { PEAK_BACK = 4, PEAK_SPIKES = 3 }; /* windows looked back; spikes left out at most */
 
 /* Ascending quantiles of standard normal at the peak levels. */
-static const double peak_normal[FC_PEAK_LEVEL_COUNT] = { 0, 1.2815515655446004, 1.6448536269514722, 2.3263478740408408 };
+static const double peak_normal[FC_PEAK_LEVEL_COUNT] = { 0, 1.2815515655446004, 1.6448536269514722,
+	2.3263478740408408 };
 
 /* The first day, then each week; less than half a week at the end belongs to the week before. */
 size_t
@@ -24,9 +26,11 @@ fc_windows_of(size_t h, size_t cycle, size_t day, struct fc_win *win)
 	if (day > 0 && h > day)
 		win[n++] = (struct fc_win){ .first = 0, .count = day };
 	for (size_t i = 0; i < h;) {
-		size_t left = h - i, count = 2 * left < 3 * cycle || n + 1 == FC_WIN_MAX ? left : cycle;
+		size_t left = h - i,
+		       count = 2 * left < 3 * cycle || n + 1 == FC_WIN_MAX ? left : cycle;
 
-		win[n++] = (struct fc_win){ .first = i, .count = count,
+		win[n++] = (struct fc_win){ .first = i,
+			.count = count,
 			.kind = i == 0 && day > 0 && left <= day ? 0 : 1 + i / cycle };
 		i += count;
 	}
@@ -68,7 +72,8 @@ peak_span(const double *x, size_t from, size_t to)
 	return m;
 }
 
-/* Last window's maximum and the mean of the last four, at origin o. roll: rolling maxima of len steps. */
+/* Last window's maximum and the mean of the last four, at origin o. roll: rolling maxima of len
+ * steps. */
 static void
 peak_back(const double *roll, size_t o, size_t len, double *last, double *mean4)
 {
@@ -93,8 +98,9 @@ peak_weekly(const double *x, size_t n, size_t week)
 }
 
 /*
- * The steps above half of the maximum of x [n], if they are one short run that is over: demand of that height came once, for
- * hours. Returns the highest of what is left, 0 if there is no such spike.
+ * The steps above half of the maximum of x [n], if they are one short run that is over: demand of
+ * that height came once, for hours. Returns the highest of what is left, 0 if there is no such
+ * spike.
  */
 static double
 peak_once(const double *x, size_t n, size_t most, size_t *from, size_t *to)
@@ -113,8 +119,8 @@ peak_once(const double *x, size_t n, size_t most, size_t *from, size_t *to)
 }
 
 /*
- * Spikes say how high demand can go, not where it usually peaks: the bases of the median do without them, the errors and the
- * history's own quantiles keep them. A spike that came again is none.
+ * Spikes say how high demand can go, not where it usually peaks: the bases of the median do without
+ * them, the errors and the history's own quantiles keep them. A spike that came again is none.
  */
 static void
 peak_calm(struct fc_job *j)
@@ -137,9 +143,11 @@ peak_calm(struct fc_job *j)
 	}
 }
 
-/* Scores of both bases at the origins whose windows lie behind the last shift; returns how many. roll, calm: rolling maxima. */
+/* Scores of both bases at the origins whose windows lie behind the last shift; returns how many.
+ * roll, calm: rolling maxima. */
 static size_t
-peak_score(const struct fc_job *j, const struct fc_win *v, const double *roll, const double *calm, double *mixed, double *mean)
+peak_score(const struct fc_job *j, const struct fc_win *v, const double *roll, const double *calm,
+    double *mixed, double *mean)
 {
 	size_t n = 0;
 
@@ -147,7 +155,8 @@ peak_score(const struct fc_job *j, const struct fc_win *v, const double *roll, c
 		size_t o = j->org[k] - (j->org[k] < j->since ? j->org[k] : j->since);
 		double last, mean4, ahead, actual;
 
-		if (o < v->count || j->org[k] + v->first + v->count > j->n || v->first + v->count > j->hc)
+		if (o < v->count || j->org[k] + v->first + v->count > j->n ||
+		    v->first + v->count > j->hc)
 			continue;
 		peak_back(calm, o, v->count, &last, &mean4);
 		ahead = peak_span(j->cv + k * j->hc, v->first, v->first + v->count);
@@ -209,26 +218,31 @@ fc_peak_scores(struct fc_job *j)
 		if (calm != roll)
 			peak_rolling(j->calm + j->since, n, v->count, calm);
 		v->n_own = peak_score(j, v, roll, calm, score[0], score[1]);
-		v->n_eff = j->n_org > 1 ? (double)(v->n_own * (j->org[1] - j->org[0])) / (double)v->count : 1;
+		v->n_eff = j->n_org > 1
+			       ? (double)(v->n_own * (j->org[1] - j->org[0])) / (double)v->count
+			       : 1;
 		for (int s = 0; s < 2 && v->n_own > 0; s++) {
 			fc_sort(score[s], v->n_own);
 			for (size_t p = 0; p < FC_SCORE_POINTS; p++)
-				v->point[s][p] = fc_quantile_sorted(score[s], v->n_own, ((double)p + .5) / FC_SCORE_POINTS);
+				v->point[s][p] = fc_quantile_sorted(
+				    score[s], v->n_own, ((double)p + .5) / FC_SCORE_POINTS);
 			for (size_t l = 0; l < FC_PEAK_LEVEL_COUNT; l++)
-				v->own[s][l] = fc_quantile_sorted(score[s], v->n_own, fc_peak_levels[l]);
+				v->own[s][l] =
+				    fc_quantile_sorted(score[s], v->n_own, fc_peak_levels[l]);
 		}
 	}
 }
 
 /* What fc_peak() needs of the past of one window. */
 struct peak_past {
-	const double *x;		/* [n] peaks since the last shift, without single spikes */
-	size_t n, lag;			/* lag of the random walk */
-	double last, mean4, ahead;	/* bases */
-	double sd;			/* of the walk */
-	double *roll;			/* [m] sorted maxima of windows of the last eight weeks */
+	const double *x;           /* [n] peaks since the last shift, without single spikes */
+	size_t n, lag;             /* lag of the random walk */
+	double last, mean4, ahead; /* bases */
+	double sd;                 /* of the walk */
+	double *roll;              /* [m] sorted maxima of windows of the last eight weeks */
 	size_t m;
-	double pooled[2][FC_PEAK_LEVEL_COUNT];	/* scores, mixed with the series' own for the first base */
+	double pooled[2][FC_PEAK_LEVEL_COUNT]; /* scores, mixed with the series' own for the first
+						  base */
 };
 
 static double
@@ -245,7 +259,8 @@ peak_walk_sd(const double *x, size_t n, size_t lag)
 	return sqrt(ss / (double)(n - lag - 1));
 }
 
-/* Seasonal random walk: the largest of its quantiles; behind four weeks its errors grow with the fourth root of time only. */
+/* Seasonal random walk: the largest of its quantiles; behind four weeks its errors grow with the
+ * fourth root of time only. */
 static double
 peak_walk(const struct peak_past *p, const struct fc_job *j, const struct fc_win *v, double z)
 {
@@ -254,7 +269,8 @@ peak_walk(const struct peak_past *p, const struct fc_job *j, const struct fc_win
 	for (size_t i = v->first; i < v->first + v->count; i++) {
 		double k = (double)(i / p->lag + 1), q;
 
-		q = p->x[p->n - p->lag + i % p->lag] + z * p->sd * (k <= month ? sqrt(k) : sqrt(month * sqrt(k / month)));
+		q = p->x[p->n - p->lag + i % p->lag] +
+		    z * p->sd * (k <= month ? sqrt(k) : sqrt(month * sqrt(k / month)));
 		best = q > best ? q : best;
 	}
 	return best;
@@ -262,7 +278,8 @@ peak_walk(const struct peak_past *p, const struct fc_job *j, const struct fc_win
 
 /* Behind week 4 the scores of week 4, growing with the root of time. */
 static void
-peak_pooled(const struct fc_job *j, const struct fc_pool *pool, const struct fc_win *v, struct peak_past *p)
+peak_pooled(
+    const struct fc_job *j, const struct fc_pool *pool, const struct fc_win *v, struct peak_past *p)
 {
 	size_t kind = v->kind < FC_PEAK_KINDS ? v->kind : FC_PEAK_KINDS - 1;
 	double grow = v->kind > kind ? pow((double)v->kind / (double)kind, fc_tuning.peak_grow) : 1;
@@ -270,7 +287,8 @@ peak_pooled(const struct fc_job *j, const struct fc_pool *pool, const struct fc_
 	const struct fc_win *own = NULL;
 
 	for (size_t w = 0; w < j->n_win; w++)
-		if (j->win[w].n_own >= 10 && (j->win[w].kind == kind || (own == NULL && j->win[w].kind == v->kind)))
+		if (j->win[w].n_own >= 10 &&
+		    (j->win[w].kind == kind || (own == NULL && j->win[w].kind == v->kind)))
 			own = &j->win[w];
 	share = own != NULL && kind == 0 ? own->n_eff / (own->n_eff + fc_tuning.peak_own) : 0.5;
 	for (size_t l = 0; l < FC_PEAK_LEVEL_COUNT; l++) {
@@ -283,7 +301,8 @@ peak_pooled(const struct fc_job *j, const struct fc_pool *pool, const struct fc_
 }
 
 static void
-peak_look(const struct fc_job *j, const struct fc_pool *pool, const struct fc_win *v, struct peak_past *p)
+peak_look(
+    const struct fc_job *j, const struct fc_pool *pool, const struct fc_win *v, struct peak_past *p)
 {
 	size_t len, keep = 8 * j->cycle;
 
@@ -297,7 +316,7 @@ peak_look(const struct fc_job *j, const struct fc_pool *pool, const struct fc_wi
 	peak_rolling(p->x, p->n, len, p->roll);
 	peak_back(p->roll, p->n, len, &p->last, &p->mean4);
 	peak_rolling(j->peak + j->since, p->n, len, p->roll);
-	if (p->n < 2 * v->count)	/* less than two windows: their maxima say little about the next */
+	if (p->n < 2 * v->count) /* less than two windows: their maxima say little about the next */
 		p->last = p->mean4 = p->ahead;
 	p->m = p->n - len + 1;
 	if (keep >= len && p->m > keep - len + 1) {
@@ -329,7 +348,7 @@ fc_peak(const struct fc_job *j, const struct fc_pool *pool, size_t w, double *q)
 		for (int i = 0; i < 4; i++)
 			q[l] += share[i] * (e[i] > 0 ? e[i] : 0);
 		if (j->rare && p.n >= PEAK_BACK * v->count && q[l] < e[3])
-			q[l] = e[3];	/* jobs of a size: nothing lies between none of them and one */
+			q[l] = e[3]; /* jobs of a size: nothing lies between none of them and one */
 		if (q[l] > top && v->kind < FC_PEAK_KINDS)
 			q[l] = top;
 		if (l > 0 && q[l] < q[l - 1])

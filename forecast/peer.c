@@ -8,12 +8,14 @@
 const char *
 fc_peer_name(enum fc_peer p)
 {
-	static const char *const names[FC_PEER_COUNT] = { "last value", "seasonal naive", "Naive2", "SES", "Theta" };
+	static const char *const names[FC_PEER_COUNT] = { "last value", "seasonal naive", "Naive2",
+		"SES", "Theta" };
 
 	return names[p];
 }
 
-/* Autocorrelation test of the M4 benchmarks: is the season's lag beyond the 90 % band of the lags before it? */
+/* Autocorrelation test of the M4 benchmarks: is the season's lag beyond the 90 % band of the lags
+ * before it? */
 static bool
 peer_seasonal(const double *y, size_t n, size_t m)
 {
@@ -37,7 +39,8 @@ peer_seasonal(const double *y, size_t n, size_t m)
 	return fabs(r) > 1.645 * sqrt((1 + 2 * sum) / (double)n);
 }
 
-/* Classical multiplicative seasonal indices (ratio to a centred moving average), factor [m], mean 1. */
+/* Classical multiplicative seasonal indices (ratio to a centred moving average), factor [m],
+ * mean 1. */
 static void
 peer_indices(const double *y, size_t n, size_t m, double *factor, double *count)
 {
@@ -78,7 +81,8 @@ peer_ses_run(const double *y, size_t n, double alpha, double *l)
 	return sse;
 }
 
-/* Level that minimises the squared error for this alpha: the errors are linear in the first level. */
+/* Level that minimises the squared error for this alpha: the errors are linear in the first level.
+ */
 static double
 peer_ses_start(const double *y, size_t n, double alpha)
 {
@@ -93,7 +97,8 @@ peer_ses_start(const double *y, size_t n, double alpha)
 	return den > 0 ? num / den : y[0];
 }
 
-/* Simple exponential smoothing, alpha and first level by least squares; returns the last level, alpha in *alpha_out. */
+/* Simple exponential smoothing, alpha and first level by least squares; returns the last level,
+ * alpha in *alpha_out. */
 static double
 peer_ses(const double *y, size_t n, double *alpha_out)
 {
@@ -109,8 +114,9 @@ peer_ses(const double *y, size_t n, double *alpha_out)
 	}
 	lo = best - 0.05 > lo ? best - 0.05 : lo;
 	hi = best + 0.05 < hi ? best + 0.05 : hi;
-	for (int it = 0; it < 60; it++) {	/* golden section */
-		double x1 = hi - 0.6180339887498949 * (hi - lo), x2 = lo + 0.6180339887498949 * (hi - lo);
+	for (int it = 0; it < 60; it++) { /* golden section */
+		double x1 = hi - 0.6180339887498949 * (hi - lo),
+		       x2 = lo + 0.6180339887498949 * (hi - lo);
 		double l1 = peer_ses_start(y, n, x1), l2 = peer_ses_start(y, n, x2);
 
 		if (peer_ses_run(y, n, x1, &l1) < peer_ses_run(y, n, x2, &l2))
@@ -141,7 +147,8 @@ peer_slope(const double *y, size_t n)
 static void
 peer_level(enum fc_peer p, const double *x, size_t n, size_t h, double *out)
 {
-	double alpha = 1, level = p == FC_PEER_NAIVE2 ? x[n - 1] : peer_ses(x, n, &alpha), drift = 0;
+	double alpha = 1, level = p == FC_PEER_NAIVE2 ? x[n - 1] : peer_ses(x, n, &alpha),
+	       drift = 0;
 
 	if (p == FC_PEER_THETA)
 		drift = peer_slope(x, n) / 2;
@@ -160,7 +167,8 @@ fc_peer(enum fc_peer p, const double *y, size_t n, size_t season, size_t horizon
 	bool seasonal;
 
 	if (n < 2 || season < 1)
-		return err_set(err, BERTH_EINVAL, "forecast: %s needs two values and a season of one step or more",
+		return err_set(err, BERTH_EINVAL,
+		    "forecast: %s needs two values and a season of one step or more",
 		    fc_peer_name(p));
 	if (p == FC_PEER_NAIVE || (p == FC_PEER_SNAIVE && n < season)) {
 		for (size_t i = 0; i < horizon; i++)

@@ -1,10 +1,12 @@
-/* forecast/prep.c - makes one series ready: checks, gaps, outages, unit, rolling origins.  Floor: domain. */
+/* forecast/prep.c - makes one series ready: checks, gaps, outages, unit, rolling origins.  Floor:
+ * domain. */
 #include "forecast/fc.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Seasons: a day and a week where steps are at most six hours long; for longer steps the week is the only one. */
+/* Seasons: a day and a week where steps are at most six hours long; for longer steps the week is
+ * the only one. */
 static void
 prep_seasons(struct fc_job *j, int64_t step_s)
 {
@@ -17,7 +19,8 @@ prep_seasons(struct fc_job *j, int64_t step_s)
 	j->daily = step_s > 21600;
 }
 
-/* Missing steps take the last value for up to three steps, then the same step of the week (or day) before. */
+/* Missing steps take the last value for up to three steps, then the same step of the week (or day)
+ * before. */
 static void
 prep_fill(const struct fc_job *j, double *y)
 {
@@ -46,8 +49,9 @@ prep_often_low(const struct fc_job *j)
 }
 
 /*
- * Runs below a twentieth of the week's median, at most two days long and over again, after a week that was never so low, are left
- * out of the fit. They are outages if the series is not often so low.
+ * Runs below a twentieth of the week's median, at most two days long and over again, after a week
+ * that was never so low, are left out of the fit. They are outages if the series is not often so
+ * low.
  */
 static void
 prep_outages(struct fc_job *j)
@@ -74,7 +78,8 @@ prep_outages(struct fc_job *j)
 		if (e < j->n && e - i <= max_run) {
 			memset(j->miss + i, 1, e - i);
 			if (!often && j->n_outage < FC_SPAN_MAX)
-				j->outage[j->n_outage++] = (struct fc_span){ (int64_t)i, (int64_t)e };
+				j->outage[j->n_outage++] =
+				    (struct fc_span){ (int64_t)i, (int64_t)e };
 		}
 		i = e;
 	}
@@ -131,7 +136,8 @@ prep_span(size_t n)
 	return n >= 1500 ? 1008 : n >= 800 ? 336 : n > 448 ? 240 : n > 200 ? n - 200 : n / 2;
 }
 
-/* Origins reach back over a quarter of the history, half of it where it is long; the first stands behind fit_n steps. */
+/* Origins reach back over a quarter of the history, half of it where it is long; the first stands
+ * behind fit_n steps. */
 static void
 prep_origins(struct fc_job *j)
 {
@@ -140,7 +146,10 @@ prep_origins(struct fc_job *j)
 	span = prep_span(j->n);
 	if (span + 2 * day > j->n)
 		span = j->n > 3 * day ? j->n - 3 * day : 0;
-	step = j->n >= 1200 && day >= 12 ? day / 2 : j->n >= 800 && day >= 12 ? day / 3 : day >= 4 ? day / 4 : 1;
+	step = j->n >= 1200 && day >= 12  ? day / 2
+	       : j->n >= 800 && day >= 12 ? day / 3
+	       : day >= 4                 ? day / 4
+					  : 1;
 	step *= j->thin > 0 ? j->thin : 1;
 	j->fit_n = j->n - span;
 	j->org = arena_array(j->a, span / step + 1, sizeof(*j->org));
@@ -183,7 +192,7 @@ fc_prepare(struct fc_job *j)
 		skip = s->n - prep_keep(j);
 	while (skip < s->n && isnan(s->mean[skip]))
 		skip++;
-	if (skip == s->n)	/* nothing in what is looked at: the last value there is */
+	if (skip == s->n) /* nothing in what is looked at: the last value there is */
 		for (skip--; skip > 0 && isnan(s->mean[skip]);)
 			skip--;
 	j->skip = skip;
@@ -194,7 +203,8 @@ fc_prepare(struct fc_job *j)
 	j->miss = arena_alloc(j->a, j->n + 1);
 	for (size_t i = 0; i < j->n; i++) {
 		j->y[i] = s->mean[skip + i];
-		j->peak[i] = s->peak != NULL && !isnan(s->peak[skip + i]) ? s->peak[skip + i] : j->y[i];
+		j->peak[i] =
+		    s->peak != NULL && !isnan(s->peak[skip + i]) ? s->peak[skip + i] : j->y[i];
 		j->miss[i] = (unsigned char)(isnan(j->y[i]) ? 1 : 0);
 	}
 	prep_gaps(j);

@@ -7,20 +7,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RESULT_SHIFT 0.1	/* of the greater level: less is no news */
+#define RESULT_SHIFT 0.1 /* of the greater level: less is no news */
 
 enum {
-	RESULT_PATHS = 200,	/* drawn for the peak where the caller wants none */
-	RESULT_ORIGINS = 128	/* kept with opt.errors: the last */
+	RESULT_PATHS = 200,  /* drawn for the peak where the caller wants none */
+	RESULT_ORIGINS = 128 /* kept with opt.errors: the last */
 };
 
 void
-fc_result_alloc(const struct fc_series *s, const struct fc_options *opt, struct arena *a, struct fc_result *r)
+fc_result_alloc(
+    const struct fc_series *s, const struct fc_options *opt, struct arena *a, struct fc_result *r)
 {
 	char *text;
 	size_t h = opt->horizon;
 
-	*r = (struct fc_result){ .name = s->name, .step_s = s->step_s, .horizon = h, .n_paths = opt->n_paths };
+	*r = (struct fc_result){
+		.name = s->name, .step_s = s->step_s, .horizon = h, .n_paths = opt->n_paths
+	};
 	r->mean = arena_array(a, h, sizeof(*r->mean));
 	r->q = arena_array(a, h * FC_LEVEL_COUNT, sizeof(*r->q));
 	r->windows = arena_array(a, FC_WIN_MAX, sizeof(*r->windows));
@@ -97,15 +100,20 @@ result_history(struct fc_job *j, struct fc_result *r)
 	for (size_t i = 0; i < j->n_shift; i++) {
 		double a = j->shift[i].before * j->unit, b = j->shift[i].after * j->unit;
 
-		if (fabs(b - a) > RESULT_SHIFT * fmax(a, b))	/* where most steps are 0 the medians may not tell it */
-			r->shifts[r->n_shifts++] = (struct fc_shift){ t0 + j->shift[i].t * s->step_s, a, b };
+		if (fabs(b - a) >
+		    RESULT_SHIFT *
+			fmax(a, b)) /* where most steps are 0 the medians may not tell it */
+			r->shifts[r->n_shifts++] =
+			    (struct fc_shift){ t0 + j->shift[i].t * s->step_s, a, b };
 	}
 	r->n_outages = j->n_outage;
 	for (size_t i = 0; i < j->n_outage; i++)
-		r->outages[i] = (struct fc_span){ t0 + j->outage[i].from * s->step_s, t0 + j->outage[i].to * s->step_s };
+		r->outages[i] = (struct fc_span){ t0 + j->outage[i].from * s->step_s,
+			t0 + j->outage[i].to * s->step_s };
 	r->n_gaps = j->n_gap;
 	for (size_t i = 0; i < j->n_gap; i++)
-		r->gaps[i] = (struct fc_span){ t0 + j->gap[i].from * s->step_s, t0 + j->gap[i].to * s->step_s };
+		r->gaps[i] = (struct fc_span){ t0 + j->gap[i].from * s->step_s,
+			t0 + j->gap[i].to * s->step_s };
 }
 
 static void
@@ -114,28 +122,40 @@ result_warnings(const struct fc_job *j, struct fc_result *r)
 	size_t need = 2 * j->cycle;
 
 	if (r->n_used == 1)
-		result_warn(r, "1 observation is all there is: the forecast is flat, and its band is that of other series");
+		result_warn(r, "1 observation is all there is: the forecast is flat, and its band "
+			       "is that of other series");
 	else if (j->n < need)
-		result_warn(r, "%zu observations are too few for a weekly season (%zu are needed): none is assumed", r->n_used, need);
+		result_warn(r,
+		    "%zu observations are too few for a weekly season (%zu are needed): none is "
+		    "assumed",
+		    r->n_used, need);
 	if (j->top <= 0)
 		result_warn(r, "there is no demand in the history: the forecast is 0");
 	if (j->h > j->n && j->top > 0)
-		result_warn(r, "the horizon of %zu steps is longer than the history of %zu: beyond it the band is that of other series",
+		result_warn(r,
+		    "the horizon of %zu steps is longer than the history of %zu: beyond it the "
+		    "band is that of other series",
 		    j->h, j->n);
 	if (2 * j->n_missing > j->n)
-		result_warn(r, "more than half of the history is missing (%zu of %zu steps)", j->n_missing, j->n);
+		result_warn(r, "more than half of the history is missing (%zu of %zu steps)",
+		    j->n_missing, j->n);
 	if (r->n_gaps > 0)
-		result_warn(r, "%zu %s of more than 3 steps %s left out of the fit; `berth forecast -o json` says when", r->n_gaps, r->n_gaps == 1 ? "gap" : "gaps",
-		    r->n_gaps == 1 ? "was" : "were");
+		result_warn(r,
+		    "%zu %s of more than 3 steps %s left out of the fit; `berth forecast -o json` "
+		    "says when",
+		    r->n_gaps, r->n_gaps == 1 ? "gap" : "gaps", r->n_gaps == 1 ? "was" : "were");
 	if (r->n_outages > 0)
-		result_warn(r, "%zu %s left out of the fit; `berth forecast -o json` says when", r->n_outages, r->n_outages == 1 ? "outage was" : "outages were");
+		result_warn(r, "%zu %s left out of the fit; `berth forecast -o json` says when",
+		    r->n_outages, r->n_outages == 1 ? "outage was" : "outages were");
 	for (size_t i = 0; i < j->n_failed; i++)
 		result_warn(r, "%s could not be fitted and was left out", j->failed[i]);
 	if (r->censored)
-		result_warn(r, "the history stands at the cap, and what was not served was not seen: record what was requested, and forecast that");
+		result_warn(r, "the history stands at the cap, and what was not served was not "
+			       "seen: record what was requested, and forecast that");
 }
 
-/* The history counts as censored where a twentieth of the last four weeks stands within 1 % of the cap. */
+/* The history counts as censored where a twentieth of the last four weeks stands within 1 % of the
+ * cap. */
 static bool
 result_censored(const struct fc_job *j)
 {
@@ -161,7 +181,8 @@ result_cap(const struct fc_job *j, double *x, size_t n)
 	}
 }
 
-/* Type 8 quantiles of the maxima of paths [n][h] over [first, first + count), and the step where most have theirs. */
+/* Type 8 quantiles of the maxima of paths [n][h] over [first, first + count), and the step where
+ * most have theirs. */
 static void
 result_maxima(struct arena *tmp, const double *paths, size_t n, size_t h, struct fc_window *v)
 {
@@ -208,13 +229,18 @@ result_windows(struct fc_result *r, const double *paths, size_t n, struct arena 
 static void
 result_coherent(struct fc_result *r)
 {
-	static const enum fc_peak_level of[FC_LEVEL_COUNT] = { [FC_P75] = FC_PEAK90, [FC_P90] = FC_PEAK90,
-		[FC_P95] = FC_PEAK95, [FC_P975] = FC_PEAK99, [FC_P99] = FC_PEAK99 };	/* the lower half: FC_PEAK50 */
+	static const enum fc_peak_level of[FC_LEVEL_COUNT] = { [FC_P75] = FC_PEAK90,
+		[FC_P90] = FC_PEAK90,
+		[FC_P95] = FC_PEAK95,
+		[FC_P975] = FC_PEAK99,
+		[FC_P99] = FC_PEAK99 }; /* the lower half: FC_PEAK50 */
 
 	for (size_t w = 0; w < r->n_windows; w++)
-		for (size_t i = r->windows[w].first; i < r->windows[w].first + r->windows[w].count; i++)
+		for (size_t i = r->windows[w].first; i < r->windows[w].first + r->windows[w].count;
+		     i++)
 			for (size_t l = 0; l < FC_LEVEL_COUNT; l++) {
-				double *q = r->q + i * FC_LEVEL_COUNT + l, top = r->windows[w].q[of[l]];
+				double *q = r->q + i * FC_LEVEL_COUNT + l,
+				       top = r->windows[w].q[of[l]];
 
 				*q = *q < top ? *q : top;
 			}
@@ -228,8 +254,9 @@ fc_result_windows(struct fc_result *r, struct arena *tmp)
 }
 
 /*
- * The maximum over a window is no smaller than any of its steps: its median lies no lower than the median of each step. The
- * levels above keep half of the narrower of its own spread and that of the steps.
+ * The maximum over a window is no smaller than any of its steps: its median lies no lower than the
+ * median of each step. The levels above keep half of the narrower of its own spread and that of the
+ * steps.
  */
 static void
 result_floor(const struct fc_job *j, const struct fc_result *r, const struct fc_win *v, double *q)
@@ -248,7 +275,8 @@ static void
 result_peaks(struct fc_job *j, const struct fc_pool *pool, struct fc_result *r)
 {
 	size_t n = r->n_paths > 0 ? r->n_paths : RESULT_PATHS;
-	double *targets = arena_array(j->tmp, j->n_win * FC_PEAK_LEVEL_COUNT, sizeof(*targets)), *paths = r->paths;
+	double *targets = arena_array(j->tmp, j->n_win * FC_PEAK_LEVEL_COUNT, sizeof(*targets)),
+	       *paths = r->paths;
 
 	if (paths == NULL)
 		paths = arena_array(j->tmp, n * j->h, sizeof(*paths));
@@ -261,11 +289,13 @@ result_peaks(struct fc_job *j, const struct fc_pool *pool, struct fc_result *r)
 	result_windows(r, paths, n, j->tmp);
 }
 
-/* Mean error of the combination after origin k in one part of the horizon; NaN if some of its truth lies ahead. */
+/* Mean error of the combination after origin k in one part of the horizon; NaN if some of its truth
+ * lies ahead. */
 static double
 result_error(const struct fc_job *j, size_t k, size_t bucket)
 {
-	size_t from = bucket == 0 ? 0 : fc_bucket_end(bucket - 1, j->hc), to = fc_bucket_end(bucket, j->hc);
+	size_t from = bucket == 0 ? 0 : fc_bucket_end(bucket - 1, j->hc),
+	       to = fc_bucket_end(bucket, j->hc);
 	double sum = 0;
 
 	if (from >= to || fc_seen(j, k) < to)
@@ -295,15 +325,21 @@ fc_result_fill(struct fc_job *j, const struct fc_pool *pool, struct fc_result *r
 	for (size_t i = 0; i < j->h; i++) {
 		const double *q = r->q + i * FC_LEVEL_COUNT;
 
-		/* Errors that all went one way, as in a fall to nothing, correct the forecast too. */
-		r->mean[i] = j->fin[i] < q[FC_P25] ? q[FC_P25] : j->fin[i] > q[FC_P75] ? q[FC_P75] : j->fin[i];
+		/* Errors that all went one way, as in a fall to nothing, correct the forecast too.
+		 */
+		r->mean[i] = j->fin[i] < q[FC_P25]   ? q[FC_P25]
+			     : j->fin[i] > q[FC_P75] ? q[FC_P75]
+						     : j->fin[i];
 	}
 	result_cap(j, r->mean, j->h);
 	result_cap(j, r->q, j->h * FC_LEVEL_COUNT);
 	r->censored = result_censored(j);
 	result_peaks(j, pool, r);
 	result_coherent(r);
-	r->model = j->top <= 0 ? "zero" : j->rare ? "intermittent" : j->n_part > 1 ? "combination" : "level";
+	r->model = j->top <= 0     ? "zero"
+		   : j->rare       ? "intermittent"
+		   : j->n_part > 1 ? "combination"
+				   : "level";
 	r->n_parts = j->n_part;
 	memcpy(r->parts, j->part, j->n_part * sizeof(*r->parts));
 	if (j->opt->errors)
@@ -316,7 +352,8 @@ double
 fc_expected(const struct fc_result *r, size_t step)
 {
 	const double *q = r->q + step * FC_LEVEL_COUNT;
-	double sum = q[0] * fc_levels[0] + q[FC_LEVEL_COUNT - 1] * (1 - fc_levels[FC_LEVEL_COUNT - 1]);
+	double sum =
+	    q[0] * fc_levels[0] + q[FC_LEVEL_COUNT - 1] * (1 - fc_levels[FC_LEVEL_COUNT - 1]);
 
 	for (size_t l = 1; l < FC_LEVEL_COUNT; l++)
 		sum += (q[l - 1] + q[l]) / 2 * (fc_levels[l] - fc_levels[l - 1]);

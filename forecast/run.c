@@ -1,9 +1,10 @@
 /* forecast/run.c - the way of all series through the library.  Floor: domain.
  *
- * At most FC_POOL_MAX series, evenly spaced in the order of their names, make the shared regression and the pool of errors;
- * they are kept until their results are handed out. All others go through one by one when their result is asked for, so
- * that memory does not grow with the number of series. Work on a series depends on the shared state alone and sums are taken
- * in the order of names, so neither threads nor the order given change a byte.
+ * At most FC_POOL_MAX series, evenly spaced in the order of their names, make the shared regression
+ * and the pool of errors; they are kept until their results are handed out. All others go through
+ * one by one when their result is asked for, so that memory does not grow with the number of
+ * series. Work on a series depends on the shared state alone and sums are taken in the order of
+ * names, so neither threads nor the order given change a byte.
  */
 #include "forecast/fc.h"
 
@@ -28,21 +29,22 @@ struct run_spikes {
 };
 
 struct fc_run {
-	const struct fc_series *s;	/* without spikes */
+	const struct fc_series *s; /* without spikes */
 	size_t n;
-	struct run_spikes **spikes;	/* [n] NULL: none; NULL: of none */
-	struct fc_options asked, opt;	/* what results are for; what fits are for: longer by an hour where clocks change */
+	struct run_spikes **spikes;   /* [n] NULL: none; NULL: of none */
+	struct fc_options asked, opt; /* what results are for; what fits are for: longer by an hour
+					 where clocks change */
 	struct arena *a;
-	size_t *order, *rank;		/* [n] by name; place of each in it */
-	struct fc_job *pooled;		/* [n_pooled] */
-	struct run_view *views;		/* [n_pooled] */
+	size_t *order, *rank;   /* [n] by name; place of each in it */
+	struct fc_job *pooled;  /* [n_pooled] */
+	struct run_view *views; /* [n_pooled] */
 	size_t n_pooled;
 	struct fc_hier *blocks[(FC_POOL_MAX + FC_BLOCK - 1) / FC_BLOCK][FC_MAPS];
 	struct fc_hier *hier[FC_MAPS];
-	size_t day;			/* steps of a day that the regression is for: of the most series */
+	size_t day; /* steps of a day that the regression is for: of the most series */
 	struct fc_trial trial[FC_TRIAL_MAX];
 	size_t n_trial;
-	size_t sharp[FC_GROUPS];	/* which of the powers of the weights */
+	size_t sharp[FC_GROUPS]; /* which of the powers of the weights */
 	struct fc_pool pool;
 	struct fc_cold *cold;
 };
@@ -50,7 +52,9 @@ struct fc_run {
 void
 fc_options_init(struct fc_options *o)
 {
-	*o = (struct fc_options){ .n_paths = 200, .seed = 1, .cap = NAN, .threads = 1, .spike_times = FC_SPIKE_ABSURD };
+	*o = (struct fc_options){
+		.n_paths = 200, .seed = 1, .cap = NAN, .threads = 1, .spike_times = FC_SPIKE_ABSURD
+	};
 }
 
 /* Position in the order of names of pooled job k. */
@@ -117,10 +121,13 @@ run_cap(const struct fc_run *r, size_t i)
 }
 
 static void
-run_job_init(const struct fc_run *r, size_t i, struct arena *a, struct arena *tmp, struct run_view *v, struct fc_job *j)
+run_job_init(const struct fc_run *r, size_t i, struct arena *a, struct arena *tmp,
+    struct run_view *v, struct fc_job *j)
 {
 	run_look(r, i, a, v);
-	*j = (struct fc_job){ .in = &v->in, .opt = &r->opt, .cap = run_cap(r, i), .a = a, .tmp = tmp };
+	*j = (struct fc_job){
+		.in = &v->in, .opt = &r->opt, .cap = run_cap(r, i), .a = a, .tmp = tmp
+	};
 	fc_prepare(j);
 }
 
@@ -165,7 +172,8 @@ run_prepare(struct fc_run *r, size_t block, struct arena *tmp)
 	}
 }
 
-/* A few series show how far past errors can be trusted; with half of the origins, for this is a matter of means. */
+/* A few series show how far past errors can be trusted; with half of the origins, for this is a
+ * matter of means. */
 static void
 run_trial(struct fc_run *r, size_t k, struct arena *tmp)
 {
@@ -173,7 +181,9 @@ run_trial(struct fc_run *r, size_t k, struct arena *tmp)
 	struct fc_job j;
 
 	run_look(r, r->order[k * r->n / r->n_trial], tmp, &v);
-	j = (struct fc_job){ .in = &v.in, .opt = &r->opt, .cap = NAN, .a = tmp, .tmp = tmp, .thin = 2 };
+	j = (struct fc_job){
+		.in = &v.in, .opt = &r->opt, .cap = NAN, .a = tmp, .tmp = tmp, .thin = 2
+	};
 	fc_prepare(&j);
 	run_fit(r, &j);
 	fc_trial(&j, &r->trial[k]);
@@ -218,7 +228,8 @@ run_all(struct fc_run *r, run_fn *fn, size_t n)
 	pthread_t t[FC_THREADS_MAX];
 	size_t want = r->opt.threads < n ? r->opt.threads : n, got = 0;
 
-	while (got + 1 < want && got < FC_THREADS_MAX && pthread_create(&t[got], NULL, run_worker, &c) == 0)
+	while (got + 1 < want && got < FC_THREADS_MAX &&
+	       pthread_create(&t[got], NULL, run_worker, &c) == 0)
 		got++;
 	(void)run_worker(&c);
 	while (got > 0)
@@ -261,7 +272,8 @@ run_day(struct fc_run *r)
 	}
 }
 
-/* What all results rest on: the shared maps, the powers of the weights, the pool of errors, the fleet's shapes. */
+/* What all results rest on: the shared maps, the powers of the weights, the pool of errors, the
+ * fleet's shapes. */
 static void
 run_evidence(struct fc_run *r)
 {
@@ -298,21 +310,27 @@ run_check(const struct fc_series *s, const struct fc_options *opt, struct berth_
 	size_t known = 0;
 
 	if (s->step_s < 1 || opt->horizon < 1)
-		return err_set(err, BERTH_EINVAL, "series %s: step and horizon must be positive", s->name);
+		return err_set(
+		    err, BERTH_EINVAL, "series %s: step and horizon must be positive", s->name);
 	for (size_t i = 0; i < s->n; i++) {
 		if (isnan(s->mean[i]))
 			continue;
 		known++;
-		if (!(s->mean[i] >= 0) || isinf(s->mean[i]) || (s->peak != NULL && (s->peak[i] < 0 || isinf(s->peak[i]))))
-			return err_set(err, BERTH_EINVAL, "series %s: step %zu: demand must be finite and not negative",
-			    s->name, i);
+		if (!(s->mean[i] >= 0) || isinf(s->mean[i]) ||
+		    (s->peak != NULL && (s->peak[i] < 0 || isinf(s->peak[i]))))
+			return err_set(err, BERTH_EINVAL,
+			    "series %s: step %zu: demand must be finite and not negative", s->name,
+			    i);
 	}
 	if (known == 0)
 		return err_set(err, BERTH_EINVAL, "series %s: no value in its history", s->name);
 	return BERTH_OK;
 }
 
-struct ranked { const char *name; size_t i; };
+struct ranked {
+	const char *name;
+	size_t i;
+};
 
 static int
 run_cmp(const void *a, const void *b)
@@ -354,7 +372,7 @@ run_localise(struct fc_run *r)
 		fc_local_map(&r->s[i], &r->asked, tmp, &l);
 		r->opt.horizon = l.ahead > r->opt.horizon ? l.ahead : r->opt.horizon;
 		if (l.changes && r->opt.n_paths == 0)
-			r->opt.n_paths = 200;	/* the windows are found again on UTC steps */
+			r->opt.n_paths = 200; /* the windows are found again on UTC steps */
 		arena_reset(tmp);
 	}
 	arena_free(tmp);
@@ -384,8 +402,8 @@ run_unspike(struct fc_run *r)
 }
 
 enum berth_code
-fc_run_open(const struct fc_series *s, size_t n, const struct fc_options *opt, struct fc_run **run_out,
-    struct berth_err *err)
+fc_run_open(const struct fc_series *s, size_t n, const struct fc_options *opt,
+    struct fc_run **run_out, struct berth_err *err)
 {
 	struct arena *a = arena_new();
 	struct fc_run *r = arena_alloc(a, sizeof(*r));
@@ -402,7 +420,7 @@ fc_run_open(const struct fc_series *s, size_t n, const struct fc_options *opt, s
 	}
 	run_unspike(r);
 	if (opt->n_holidays > 0 && opt->n_paths == 0)
-		r->asked.n_paths = 200;	/* peaks are found again with the days off ahead */
+		r->asked.n_paths = 200; /* peaks are found again with the days off ahead */
 	r->opt = r->asked;
 	if (opt->utc_offset != NULL)
 		run_localise(r);
@@ -429,7 +447,8 @@ fc_run_threads(const struct fc_run *r)
 }
 
 void
-fc_run_finish(struct fc_run *r, size_t i, bool last, struct arena *tmp, struct arena *a, struct fc_result *out)
+fc_run_finish(struct fc_run *r, size_t i, bool last, struct arena *tmp, struct arena *a,
+    struct fc_result *out)
 {
 	size_t k = run_pooled(r, r->rank[i]);
 	struct run_view own_view, *v = &own_view;
@@ -493,8 +512,8 @@ fc_run_many(const struct fc_series *s, size_t n, const struct fc_options *opt, s
 }
 
 enum berth_code
-fc_run(const struct fc_series *s, const struct fc_options *opt, struct arena *a, struct fc_result *result_out,
-    struct berth_err *err)
+fc_run(const struct fc_series *s, const struct fc_options *opt, struct arena *a,
+    struct fc_result *result_out, struct berth_err *err)
 {
 	return fc_run_many(s, 1, opt, a, result_out, err);
 }

@@ -30,14 +30,16 @@ static double
 score_weekly_peak(const struct fc_series *h)
 {
 	const double *x = h->peak != NULL ? h->peak : h->mean;
-	size_t week = 604800 / h->step_s > 0 ? (size_t)(604800 / h->step_s) : 1, weeks = h->n / week;
+	size_t week = 604800 / h->step_s > 0 ? (size_t)(604800 / h->step_s) : 1,
+	       weeks = h->n / week;
 	double sum = 0;
 
 	weeks = weeks < 1 ? 1 : weeks < 8 ? weeks : 8;
 	for (size_t k = 0; k < weeks; k++) {
 		double m = 0;
 
-		for (size_t i = h->n - (h->n < (k + 1) * week ? h->n : (k + 1) * week); i < h->n - k * week; i++)
+		for (size_t i = h->n - (h->n < (k + 1) * week ? h->n : (k + 1) * week);
+		     i < h->n - k * week; i++)
 			m = x[i] > m ? x[i] : m;
 		sum += m;
 	}
@@ -45,7 +47,8 @@ score_weekly_peak(const struct fc_series *h)
 }
 
 static void
-score_steps(const struct fc_result *r, const double *mean, size_t n, double scale, struct fc_score *s)
+score_steps(
+    const struct fc_result *r, const double *mean, size_t n, double scale, struct fc_score *s)
 {
 	static const enum fc_level levels[] = { FC_P50, FC_P90, FC_P95, FC_P99 };
 	double abs = 0, sm = 0, pin = 0, in = 0, count = 0;
@@ -74,10 +77,12 @@ score_steps(const struct fc_result *r, const double *mean, size_t n, double scal
 }
 
 void
-fc_score_result(const struct fc_result *r, const struct fc_series *history, const double *mean, const double *peak,
-    size_t n, struct fc_score *score_out)
+fc_score_result(const struct fc_result *r, const struct fc_series *history, const double *mean,
+    const double *peak, size_t n, struct fc_score *score_out)
 {
-	size_t lag = r->step_s > 0 && r->step_s < 86400 && 86400 % r->step_s == 0 ? (size_t)(86400 / r->step_s) : 1;
+	size_t lag = r->step_s > 0 && r->step_s < 86400 && 86400 % r->step_s == 0
+			 ? (size_t)(86400 / r->step_s)
+			 : 1;
 	double ps = score_weekly_peak(history), m = NAN;
 
 	*score_out = (struct fc_score){ NAN, NAN, NAN, NAN, NAN, NAN };

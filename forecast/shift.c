@@ -1,10 +1,11 @@
-/* forecast/shift.c - changes of level: found by contrasting medians, dated, confirmed.  Floor: domain. */
+/* forecast/shift.c - changes of level: found by contrasting medians, dated, confirmed.  Floor:
+ * domain. */
 #include "forecast/fc.h"
 
 #include <math.h>
 #include <string.h>
 
-#define SHIFT_LEAST 0.25	/* of the greater level */
+#define SHIFT_LEAST 0.25 /* of the greater level */
 
 /* The last shift found: what was before step t times factor is what it would be since. */
 struct shift_known {
@@ -32,8 +33,8 @@ shift_spread(const double *x, size_t n, double *tmp)
 }
 
 /*
- * How far the median of x [n] may err: with the autocorrelation at lag 1 a window of n steps tells no more than
- * n (1 - r) / (1 + r) independent ones do.
+ * How far the median of x [n] may err: with the autocorrelation at lag 1 a window of n steps tells
+ * no more than n (1 - r) / (1 + r) independent ones do.
  */
 static double
 shift_doubt(const double *x, size_t n, double spread, double *tmp)
@@ -41,7 +42,8 @@ shift_doubt(const double *x, size_t n, double spread, double *tmp)
 	double m = shift_median(x, n, tmp), c = 0, v = 0, r;
 
 	for (size_t i = 0; i < n; i++) {
-		double d = fmin(fabs(x[i] - m), 4 * spread), e = i > 0 ? fmin(fabs(x[i - 1] - m), 4 * spread) : 0;
+		double d = fmin(fabs(x[i] - m), 4 * spread),
+		       e = i > 0 ? fmin(fabs(x[i - 1] - m), 4 * spread) : 0;
 
 		v += d * d;
 		c += (x[i] > m) == (i > 0 && x[i - 1] > m) ? d * e : -d * e;
@@ -50,13 +52,15 @@ shift_doubt(const double *x, size_t n, double spread, double *tmp)
 	return 1.2533 * spread / sqrt(fmax((double)n * (1 - r) / (1 + r), 1));
 }
 
-/* What a contrast of the medians of two windows has to pass to be none of chance: in the unit of x and y. */
+/* What a contrast of the medians of two windows has to pass to be none of chance: in the unit of x
+ * and y. */
 static double
 shift_chance(const double *x, size_t n, const double *y, size_t m, double *tmp)
 {
 	double sx = shift_spread(x, n, tmp), sy = shift_spread(y, m, tmp);
 
-	return fmin(6 * fmax(sx, sy), 7 * hypot(shift_doubt(x, n, sx, tmp), shift_doubt(y, m, sy, tmp)));
+	return fmin(
+	    6 * fmax(sx, sy), 7 * hypot(shift_doubt(x, n, sx, tmp), shift_doubt(y, m, sy, tmp)));
 }
 
 /* The same for the median of log ratios x [n], which have both sides in them. */
@@ -69,11 +73,13 @@ shift_chance_ratio(const double *x, size_t n, double *tmp)
 }
 
 /*
- * A shift at t: the medians of the three days before and of what came after (one to three days) differ by more than chance
- * makes them and by more than a quarter of the greater; a spike of hours moves no median.
+ * A shift at t: the medians of the three days before and of what came after (one to three days)
+ * differ by more than chance makes them and by more than a quarter of the greater; a spike of hours
+ * moves no median.
  */
 static bool
-shift_at(const struct fc_job *j, size_t t, size_t before, size_t after, double *tmp, struct fc_shift *out)
+shift_at(const struct fc_job *j, size_t t, size_t before, size_t after, double *tmp,
+    struct fc_shift *out)
 {
 	size_t day = before / 3;
 	const double *y = j->y;
@@ -85,34 +91,41 @@ shift_at(const struct fc_job *j, size_t t, size_t before, size_t after, double *
 	*out = (struct fc_shift){ (int64_t)t, a, b };
 	if (after % day == 0)
 		return true;
-	b = shift_median(y + t, after - after % day, tmp);	/* a part of a day, at the end, may be its busy or its idle hours */
+	b = shift_median(y + t, after - after % day,
+	    tmp); /* a part of a day, at the end, may be its busy or its idle hours */
 	return fabs(b - a) > SHIFT_LEAST * fmax(a, b);
 }
 
-/* Log ratios of the n steps from t to those `back` steps before (times factor before step known), into out; their median. */
+/* Log ratios of the n steps from t to those `back` steps before (times factor before step known),
+ * into out; their median. */
 static double
-shift_ratio(const struct fc_job *j, const struct shift_known *k, size_t t, size_t n, size_t back, double *out, double *tmp)
+shift_ratio(const struct fc_job *j, const struct shift_known *k, size_t t, size_t n, size_t back,
+    double *out, double *tmp)
 {
 	double least = 0.01 * j->level + 1e-12;
 
 	for (size_t i = 0; i < n; i++) {
 		size_t u = t + i - back;
 
-		out[i] = log(fmax(j->y[t + i], least) / fmax(j->y[u] * (u < k->t ? k->factor : 1), least));
+		out[i] = log(
+		    fmax(j->y[t + i], least) / fmax(j->y[u] * (u < k->t ? k->factor : 1), least));
 	}
 	return shift_median(out, n, tmp);
 }
 
 /*
- * A series with a strong rhythm has a spread inside that hides even a tenfold change. There two days or more are compared hour by
- * hour with the same hours a week before, and with those of the three days before t; or, where those three were as usual (a change
- * on a Saturday hides behind the weekend), with the same hours two weeks before. A shift is a factor that both comparisons show.
+ * A series with a strong rhythm has a spread inside that hides even a tenfold change. There two
+ * days or more are compared hour by hour with the same hours a week before, and with those of the
+ * three days before t; or, where those three were as usual (a change on a Saturday hides behind the
+ * weekend), with the same hours two weeks before. A shift is a factor that both comparisons show.
  */
 static bool
-shift_rhythmic(const struct fc_job *j, const struct shift_known *k, size_t t, size_t after, double *tmp, double *ratio)
+shift_rhythmic(const struct fc_job *j, const struct shift_known *k, size_t t, size_t after,
+    double *tmp, double *ratio)
 {
 	size_t day = j->day, week = j->cycle;
-	double *x = tmp, *z = tmp + 3 * day, *s = tmp + 6 * day, first, other, least = -log(1 - SHIFT_LEAST), chance;
+	double *x = tmp, *z = tmp + 3 * day, *s = tmp + 6 * day, first, other,
+	       least = -log(1 - SHIFT_LEAST), chance;
 
 	if (day < 2 || after < 2 * day || t < week + 3 * day)
 		return false;
@@ -122,19 +135,22 @@ shift_rhythmic(const struct fc_job *j, const struct shift_known *k, size_t t, si
 	chance = shift_chance_ratio(x, after, s);
 	other = shift_ratio(j, k, t, after, 3 * day, z, s);
 	*ratio = first;
-	if (first * other > 0 && fmin(fabs(first), fabs(other)) > fmax(least, fmax(chance, shift_chance_ratio(z, after, s))))
+	if (first * other > 0 && fmin(fabs(first), fabs(other)) >
+				     fmax(least, fmax(chance, shift_chance_ratio(z, after, s))))
 		return true;
 	if (t < 2 * week + 3 * day)
 		return false;
 	other = shift_ratio(j, k, t, after, 2 * week, z, s);
 	chance = fmax(chance, shift_chance_ratio(z, after, s));
 	return first * other > 0 && fmin(fabs(first), fabs(other)) > fmax(least, chance) &&
-	    fabs(shift_ratio(j, k, t - 3 * day, 3 * day, week, z, s)) < 0.5 * fabs(first);
+	       fabs(shift_ratio(j, k, t - 3 * day, 3 * day, week, z, s)) < 0.5 * fabs(first);
 }
 
-/* Contrast of means around t, to date a shift to the step; of log ratios to a week before under a rhythm. */
+/* Contrast of means around t, to date a shift to the step; of log ratios to a week before under a
+ * rhythm. */
 static double
-shift_contrast(const struct fc_job *j, const struct shift_known *k, bool rhythmic, size_t t, size_t width, double *tmp)
+shift_contrast(const struct fc_job *j, const struct shift_known *k, bool rhythmic, size_t t,
+    size_t width, double *tmp)
 {
 	const double *x = j->y + t - width;
 
@@ -147,9 +163,11 @@ shift_contrast(const struct fc_job *j, const struct shift_known *k, bool rhythmi
 
 /* The step around t where the contrast is greatest. */
 static size_t
-shift_date(const struct fc_job *j, const struct shift_known *k, bool rhythmic, size_t t, size_t day, double *tmp)
+shift_date(const struct fc_job *j, const struct shift_known *k, bool rhythmic, size_t t, size_t day,
+    double *tmp)
 {
-	size_t w = rhythmic || day / 4 == 0 ? day : day / 4, best = t, first = rhythmic ? w + j->cycle : w;
+	size_t w = rhythmic || day / 4 == 0 ? day : day / 4, best = t,
+	       first = rhythmic ? w + j->cycle : w;
 	double most = -1;
 
 	for (size_t s = t - day > first ? t - day : first; s + w <= j->n && s <= t + 2 * day; s++) {
@@ -170,7 +188,7 @@ shift_find(const struct fc_job *j, struct fc_shift *out, size_t max)
 	double *tmp = arena_array(j->tmp, 3 * before, sizeof(*tmp)), ratio;
 	struct shift_known known = { 0, 1 };
 
-	for (size_t t = before; t + least <= j->n && n < max; t += day / 4 > 0 ? day / 4 : 1) {
+	for (size_t t = before; t + least <= j->n && n<max; t += day / 4> 0 ? day / 4 : 1) {
 		size_t after = j->n - t < before ? j->n - t : before, best, w;
 		bool rhythmic = false;
 
@@ -188,31 +206,35 @@ shift_find(const struct fc_job *j, struct fc_shift *out, size_t max)
 			shift_median(j->y + best, after, tmp) };
 		if (rhythmic)
 			out[n].before = out[n].after / exp(ratio);
-		known = (struct shift_known){ best, out[n].after / fmax(out[n].before, 1e-9 * j->level) };
+		known = (struct shift_known){ best,
+			out[n].after / fmax(out[n].before, 1e-9 * j->level) };
 		n++;
 		t = best + before;
 	}
 	return n;
 }
 
-/* Has the series never been, before t, where it is since then (by half of the higher level, but for tails)? */
+/* Has the series never been, before t, where it is since then (by half of the higher level, but for
+ * tails)? */
 static bool
 shift_unheard(const struct fc_job *j, size_t from, size_t t)
 {
 	size_t before = t - from, after = j->n - t;
-	double *b = arena_array(j->tmp, before, sizeof(*b)), *a = arena_array(j->tmp, after, sizeof(*a));
+	double *b = arena_array(j->tmp, before, sizeof(*b)),
+	       *a = arena_array(j->tmp, after, sizeof(*a));
 
 	memcpy(b, j->y + from, before * sizeof(*b));
 	memcpy(a, j->y + t, after * sizeof(*a));
 	fc_sort(b, before);
 	fc_sort(a, after);
 	return 1.5 * fc_quantile_sorted(a, after, 0.95) < fc_quantile_sorted(b, before, 0.05) ||
-	    fc_quantile_sorted(a, after, 0.05) > 1.5 * fc_quantile_sorted(b, before, 0.95);
+	       fc_quantile_sorted(a, after, 0.05) > 1.5 * fc_quantile_sorted(b, before, 0.95);
 }
 
 /*
- * The peaks from before a shift to a level never seen before are history: a day after a rise, a week after a fall. A level that comes and goes, as
- * with jobs of days, is no such shift: its peaks come back.
+ * The peaks from before a shift to a level never seen before are history: a day after a rise, a
+ * week after a fall. A level that comes and goes, as with jobs of days, is no such shift: its peaks
+ * come back.
  */
 void
 fc_shifts(struct fc_job *j)
@@ -222,7 +244,8 @@ fc_shifts(struct fc_job *j)
 	j->shift = arena_array(j->a, FC_SHIFT_MAX, sizeof(*j->shift));
 	j->n_shift = shift_find(j, j->shift, FC_SHIFT_MAX);
 	for (size_t i = 0; i < j->n_shift; i++) {
-		size_t t = (size_t)j->shift[i].t, wait = j->shift[i].after > j->shift[i].before ? least : j->cycle;
+		size_t t = (size_t)j->shift[i].t,
+		       wait = j->shift[i].after > j->shift[i].before ? least : j->cycle;
 
 		if (t + wait <= j->n && t > j->since && shift_unheard(j, j->since, t))
 			j->since = t;

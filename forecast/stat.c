@@ -7,7 +7,8 @@
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 
-const double fc_levels[FC_LEVEL_COUNT] = { .01, .025, .05, .10, .25, .50, .75, .90, .95, .975, .99 };
+const double fc_levels[FC_LEVEL_COUNT] = { .01, .025, .05, .10, .25, .50, .75, .90, .95, .975,
+	.99 };
 const double fc_peak_levels[FC_PEAK_LEVEL_COUNT] = { .50, .90, .95, .99 };
 
 static const size_t bucket_ends[FC_BUCKETS] = { 6, 24, 72, 168, 336, SIZE_MAX };

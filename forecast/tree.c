@@ -10,7 +10,8 @@
 enum { TREE_FULL_MAX = 400, TREE_ORIGINS_MIN = 8 };
 
 enum berth_code
-fc_tree_align(const struct fc_series *in, size_t n, struct arena *a, struct fc_series *out, struct berth_err *err)
+fc_tree_align(const struct fc_series *in, size_t n, struct arena *a, struct fc_series *out,
+    struct berth_err *err)
 {
 	int64_t t0 = INT64_MAX, end = INT64_MIN, step = n > 0 ? in[0].step_s : 1;
 
@@ -18,7 +19,9 @@ fc_tree_align(const struct fc_series *in, size_t n, struct arena *a, struct fc_s
 		int64_t last = in[i].t0 + (int64_t)in[i].n * in[i].step_s;
 
 		if (in[i].step_s != step)
-			return err_set(err, BERTH_EINVAL, "series %s has steps of %lld s, series %s of %lld s: they can not be added up",
+			return err_set(err, BERTH_EINVAL,
+			    "series %s has steps of %lld s, series %s of %lld s: they can not be "
+			    "added up",
 			    in[0].name, (long long)step, in[i].name, (long long)in[i].step_s);
 		t0 = in[i].t0 < t0 ? in[i].t0 : t0;
 		end = last > end ? last : end;
@@ -53,7 +56,8 @@ tree_add(const struct fc_series *leaf, double *mean, double *peak)
 	while (first < leaf->n && isnan(leaf->mean[first]))
 		first++;
 	for (size_t i = first; i < leaf->n; i++) {
-		double p = leaf->peak != NULL && !isnan(leaf->peak[i]) ? leaf->peak[i] : leaf->mean[i];
+		double p =
+		    leaf->peak != NULL && !isnan(leaf->peak[i]) ? leaf->peak[i] : leaf->mean[i];
 
 		mean[i] += leaf->mean[i];
 		peak[i] += isnan(leaf->mean[i]) ? NAN : p;
@@ -61,10 +65,12 @@ tree_add(const struct fc_series *leaf, double *mean, double *peak)
 }
 
 void
-fc_tree_history(const struct fc_series *leaves, const struct fc_sum *sum, struct arena *a, struct fc_series *out)
+fc_tree_history(const struct fc_series *leaves, const struct fc_sum *sum, struct arena *a,
+    struct fc_series *out)
 {
 	const struct fc_series *one = &leaves[sum->leaf[0]];
-	double *mean = arena_array(a, one->n, sizeof(*mean)), *peak = arena_array(a, one->n, sizeof(*peak));
+	double *mean = arena_array(a, one->n, sizeof(*mean)),
+	       *peak = arena_array(a, one->n, sizeof(*peak));
 	size_t none = one->n;
 
 	for (size_t k = 0; k < sum->n; k++) {
@@ -133,7 +139,8 @@ tree_errors(const struct fc_tree_errors *w, size_t bucket, double *e)
 	return m;
 }
 
-/* Share of the off-diagonal covariance that is not to be trusted (Schafer & Strimmer, 2005, table 1, target D). */
+/* Share of the off-diagonal covariance that is not to be trusted (Schafer & Strimmer, 2005, table
+ * 1, target D). */
 static double
 tree_shrink(const double *e, size_t m, size_t n, const double *sd)
 {
@@ -152,21 +159,24 @@ tree_shrink(const double *e, size_t m, size_t n, const double *sd)
 
 				v += d * d;
 			}
-			var += v * (double)m / ((double)(m - 1) * (double)(m - 1) * (double)(m - 1));
+			var +=
+			    v * (double)m / ((double)(m - 1) * (double)(m - 1) * (double)(m - 1));
 			sq += mean * mean;
 		}
 	return sq > 0 ? fmin(1, fmax(0, var / sq)) : 1;
 }
 
 /*
- * Covariance of the nodes' errors, shrunk: its diagonal [n], and all of it [n][n] where there are enough origins and not too
- * many nodes, else NULL. Without enough origins the size of each node stands for its variance.
+ * Covariance of the nodes' errors, shrunk: its diagonal [n], and all of it [n][n] where there are
+ * enough origins and not too many nodes, else NULL. Without enough origins the size of each node
+ * stands for its variance.
  */
 static double *
 tree_covariance(const struct fc_tree_errors *w, size_t bucket, struct arena *a, double *diagonal)
 {
 	size_t n = w->n, most = w->node[0].n_origins, m;
-	double *e = arena_array(a, (most + 1) * n, sizeof(*e)), *sd = arena_array(a, n, sizeof(*sd)), *cov, keep, least = 0;
+	double *e = arena_array(a, (most + 1) * n, sizeof(*e)),
+	       *sd = arena_array(a, n, sizeof(*sd)), *cov, keep, least = 0;
 
 	m = tree_errors(w, bucket, e);
 	for (size_t i = 0; i < n; i++) {
@@ -198,7 +208,8 @@ tree_covariance(const struct fc_tree_errors *w, size_t bucket, struct arena *a, 
 
 /* W C' [n][n_sums], C [n_sums][n] the constraints. */
 static void
-tree_spread(const double *cov, const double *diagonal, const double *c, size_t n, size_t k_n, double *wc)
+tree_spread(
+    const double *cov, const double *diagonal, const double *c, size_t n, size_t k_n, double *wc)
 {
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < k_n; k++) {
@@ -209,15 +220,18 @@ tree_spread(const double *cov, const double *diagonal, const double *c, size_t n
 		}
 }
 
-/* give = (W C' (C W C')^-1) of the leaves [n_leaves][n_sums]; 0 if it can not be solved: the leaves stay as they are. */
+/* give = (W C' (C W C')^-1) of the leaves [n_leaves][n_sums]; 0 if it can not be solved: the leaves
+ * stay as they are. */
 static double *
 tree_give(const struct fc_tree_errors *w, size_t bucket, struct arena *a)
 {
 	const struct fc_tree *t = w->t;
 	struct arena *tmp = arena_new();
 	size_t n = w->n, k_n = t->n_sums;
-	double *diagonal = arena_array(tmp, n, sizeof(double)), *wc = arena_array(tmp, n * k_n, sizeof(*wc)), *cov = NULL;
-	double *m = arena_array(tmp, k_n * k_n, sizeof(*m)), *rhs = arena_array(tmp, k_n * n, sizeof(*rhs));
+	double *diagonal = arena_array(tmp, n, sizeof(double)),
+	       *wc = arena_array(tmp, n * k_n, sizeof(*wc)), *cov = NULL;
+	double *m = arena_array(tmp, k_n * k_n, sizeof(*m)),
+	       *rhs = arena_array(tmp, k_n * n, sizeof(*rhs));
 	double *c = arena_array(tmp, k_n * n, sizeof(*c)), *give = NULL;
 
 	if (w->how == FC_RECONCILE_MINT)
@@ -233,7 +247,7 @@ tree_give(const struct fc_tree_errors *w, size_t bucket, struct arena *a)
 			for (size_t i = 0; i < n; i++)
 				m[k * k_n + q] += c[k * n + i] * wc[i * k_n + q];
 	for (size_t k = 0; k < k_n; k++)
-		m[k * k_n + k] *= 1 + 1e-9;	/* two sums of the same leaves */
+		m[k * k_n + k] *= 1 + 1e-9; /* two sums of the same leaves */
 	give = arena_array(a, t->n_leaves * k_n, sizeof(*give));
 	if (fc_chol(m, k_n)) {
 		for (size_t k = 0; k < k_n; k++)

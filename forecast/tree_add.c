@@ -1,29 +1,35 @@
 /* forecast/tree_add.c - results made to add up as they come, one by one.  Floor: domain.
  *
- * Of all leaves nothing is kept but what they add up to: for each sum, step and path the gap between the sum as it was forecast
- * and its leaves, and the sum of the leaves as they have become. So memory goes with the number of sums.
+ * Of all leaves nothing is kept but what they add up to: for each sum, step and path the gap
+ * between the sum as it was forecast and its leaves, and the sum of the leaves as they have become.
+ * So memory goes with the number of sums.
  */
 #include <math.h>
 #include <string.h>
 
 #include "forecast/fc.h"
 
-enum { ADD_PATHS, ADD_LEVELS, ADD_KINDS };	/* demand of the step on each path; its mean on it: by the path's rank */
+enum {
+	ADD_PATHS,
+	ADD_LEVELS,
+	ADD_KINDS
+}; /* demand of the step on each path; its mean on it: by the path's rank */
 
 struct fc_adder {
 	struct fc_tree_errors w;
 	struct arena *a;
 	size_t h, paths;
-	double *gap[ADD_KINDS], *sum[ADD_KINDS], *events;	/* [n_sums][h][paths] */
-	double *mean_gap, *mean_sum, *mean_events;		/* [n_sums][h] */
+	double *gap[ADD_KINDS], *sum[ADD_KINDS], *events; /* [n_sums][h][paths] */
+	double *mean_gap, *mean_sum, *mean_events;        /* [n_sums][h] */
 	double *give[FC_BUCKETS];
 	bool ready;
-	double *level, *before, *after;	/* [paths] scratch */
+	double *level, *before, *after; /* [paths] scratch */
 	struct fc_rank *rank;
 };
 
 struct fc_adder *
-fc_adder_new(const struct fc_tree *t, enum fc_reconcile how, size_t horizon, size_t n_paths, bool events)
+fc_adder_new(
+    const struct fc_tree *t, enum fc_reconcile how, size_t horizon, size_t n_paths, bool events)
 {
 	struct arena *a = arena_new();
 	struct fc_adder *x = arena_alloc(a, sizeof(*x));
@@ -35,7 +41,8 @@ fc_adder_new(const struct fc_tree *t, enum fc_reconcile how, size_t horizon, siz
 	x->paths = n_paths;
 	for (int k = 0; k < ADD_KINDS && how != FC_RECONCILE_NONE; k++) {
 		x->sum[k] = arena_array(a, all * n_paths, sizeof(double));
-		x->gap[k] = fc_adder_looks(how) ? arena_array(a, all * n_paths, sizeof(double)) : NULL;
+		x->gap[k] =
+		    fc_adder_looks(how) ? arena_array(a, all * n_paths, sizeof(double)) : NULL;
 	}
 	x->mean_gap = arena_array(a, all, sizeof(double));
 	x->mean_sum = arena_array(a, all, sizeof(double));
@@ -78,7 +85,8 @@ add_sum(const struct fc_adder *x, size_t k)
 	return &x->w.t->sums[k];
 }
 
-/* The mean of step i on each path is the quantile of the path's rank in the step; these add up as paths do. */
+/* The mean of step i on each path is the quantile of the path's rank in the step; these add up as
+ * paths do. */
 static void
 add_levels(struct fc_adder *x, const struct fc_result *r, size_t i)
 {
@@ -111,16 +119,19 @@ fc_adder_look(struct fc_adder *x, size_t node, const struct fc_result *r)
 	for (size_t i = 0; i < x->h; i++) {
 		add_levels(x, r, i);
 		for (size_t k = 0; k < x->w.t->n_sums; k++) {
-			double *paths = x->gap[ADD_PATHS] + add_at(x, k, i), *levels = x->gap[ADD_LEVELS] + add_at(x, k, i);
+			double *paths = x->gap[ADD_PATHS] + add_at(x, k, i),
+			       *levels = x->gap[ADD_LEVELS] + add_at(x, k, i);
 			bool own = node == n_leaves + k;
 
 			if (!own && !(node < n_leaves && fc_tree_has(add_sum(x, k), node)))
 				continue;
 			for (size_t p = 0; p < x->paths; p++) {
-				paths[p] = own ? r->paths[p * x->h + i] : paths[p] - r->paths[p * x->h + i];
+				paths[p] = own ? r->paths[p * x->h + i]
+					       : paths[p] - r->paths[p * x->h + i];
 				levels[p] = own ? x->level[p] : levels[p] - x->level[p];
 			}
-			x->mean_gap[k * x->h + i] = own ? r->mean[i] : x->mean_gap[k * x->h + i] - r->mean[i];
+			x->mean_gap[k * x->h + i] =
+			    own ? r->mean[i] : x->mean_gap[k * x->h + i] - r->mean[i];
 		}
 	}
 }
@@ -129,7 +140,8 @@ void
 fc_tree_move(double *q, const double *before, const double *after, size_t n)
 {
 	for (size_t l = 0; l < FC_LEVEL_COUNT; l++) {
-		q[l] += fc_quantile_sorted(after, n, fc_levels[l]) - fc_quantile_sorted(before, n, fc_levels[l]);
+		q[l] += fc_quantile_sorted(after, n, fc_levels[l]) -
+			fc_quantile_sorted(before, n, fc_levels[l]);
 		q[l] = q[l] > 0 ? q[l] : 0;
 		if (l > 0 && q[l] < q[l - 1])
 			q[l] = q[l - 1];
@@ -149,7 +161,8 @@ add_widen(double *q, const double *own, double moved)
 
 /* A leaf's value after it has taken its share of the gaps, which lie stride apart in gap. */
 static double
-add_take(const struct fc_adder *x, const double *give, double share, double value, const double *gap, size_t stride)
+add_take(const struct fc_adder *x, const double *give, double share, double value,
+    const double *gap, size_t stride)
 {
 	if (give == NULL)
 		return value;
@@ -163,7 +176,8 @@ static void
 add_to_sums(struct fc_adder *x, size_t leaf, const struct fc_result *r, size_t i)
 {
 	for (size_t k = 0; k < x->w.t->n_sums; k++) {
-		double *paths = x->sum[ADD_PATHS] + add_at(x, k, i), *levels = x->sum[ADD_LEVELS] + add_at(x, k, i);
+		double *paths = x->sum[ADD_PATHS] + add_at(x, k, i),
+		       *levels = x->sum[ADD_LEVELS] + add_at(x, k, i);
 
 		if (!fc_tree_has(add_sum(x, k), leaf))
 			continue;
@@ -191,8 +205,10 @@ add_leaf(struct fc_adder *x, size_t leaf, struct fc_result *r)
 		for (size_t p = 0; p < x->paths && row != NULL; p++) {
 			double *path = &r->paths[p * x->h + i];
 
-			x->level[p] = add_take(x, row, 1, x->level[p], x->gap[ADD_LEVELS] + add_at(x, 0, i) + p, stride);
-			*path = add_take(x, row, 1, *path, x->gap[ADD_PATHS] + add_at(x, 0, i) + p, stride);
+			x->level[p] = add_take(x, row, 1, x->level[p],
+			    x->gap[ADD_LEVELS] + add_at(x, 0, i) + p, stride);
+			*path = add_take(
+			    x, row, 1, *path, x->gap[ADD_PATHS] + add_at(x, 0, i) + p, stride);
 		}
 		r->mean[i] = add_take(x, row, share, r->mean[i], x->mean_gap + i, x->h);
 		memcpy(x->after, x->level, x->paths * sizeof(double));
@@ -206,7 +222,8 @@ static void
 add_up(struct fc_adder *x, size_t k, struct fc_result *r)
 {
 	for (size_t i = 0; i < x->h; i++) {
-		double own[FC_LEVEL_COUNT], *q = r->q + i * FC_LEVEL_COUNT, mean = x->mean_sum[k * x->h + i];
+		double own[FC_LEVEL_COUNT], *q = r->q + i * FC_LEVEL_COUNT,
+					    mean = x->mean_sum[k * x->h + i];
 
 		memcpy(own, q, sizeof(own));
 		add_levels(x, r, i);
@@ -303,7 +320,8 @@ fc_tree_reconcile(const struct fc_tree *t, enum fc_reconcile how, struct fc_resu
 void
 fc_tree_sum(const struct fc_tree *t, struct fc_result *results)
 {
-	struct fc_adder *x = fc_adder_new(t, FC_RECONCILE_NONE, results[0].horizon, results[0].n_paths, true);
+	struct fc_adder *x =
+	    fc_adder_new(t, FC_RECONCILE_NONE, results[0].horizon, results[0].n_paths, true);
 
 	for (size_t s = 0; s < t->n_leaves + t->n_sums; s++)
 		fc_adder_events(x, s, &results[s]);

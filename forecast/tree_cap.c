@@ -1,4 +1,5 @@
-/* forecast/tree_cap.c - sums that can not pass the size of a fleet, and still add up.  Floor: domain. */
+/* forecast/tree_cap.c - sums that can not pass the size of a fleet, and still add up.  Floor:
+ * domain. */
 #include "forecast/tree.h"
 
 #include <math.h>
@@ -8,19 +9,19 @@
 
 struct cap_work {
 	const struct fc_tree *t;
-	const double *caps;		/* [n] NaN: none */
+	const double *caps; /* [n] NaN: none */
 	struct fc_result *r;
 	size_t n;
 	bool adds;
-	double *x, *part;		/* [n] values of all nodes; [n_leaves] what is left of each leaf */
-	double *before, *after;		/* [n_paths] */
-	double *old;			/* [n_paths][n] values before */
+	double *x, *part;       /* [n] values of all nodes; [n_leaves] what is left of each leaf */
+	double *before, *after; /* [n_paths] */
+	double *old;            /* [n_paths][n] values before */
 };
 
 static double
 cap_least(double x, double cap)
 {
-	return x > cap ? cap : x;	/* no cap is NaN: never passed */
+	return x > cap ? cap : x; /* no cap is NaN: never passed */
 }
 
 static double
@@ -33,7 +34,8 @@ cap_add_up(const struct cap_work *w, const struct fc_sum *sum)
 	return s;
 }
 
-/* x of all nodes keeps to the caps: each leaf gives by the sum that asks most of it, so that every sum does. */
+/* x of all nodes keeps to the caps: each leaf gives by the sum that asks most of it, so that every
+ * sum does. */
 static void
 cap_values(const struct cap_work *w)
 {
@@ -55,8 +57,9 @@ cap_values(const struct cap_work *w)
 	}
 	for (size_t i = 0; i < t->n_leaves; i++)
 		w->x[i] *= w->part[i];
-	for (size_t k = 0; k < t->n_sums; k++)	/* rounding must not pass a cap either */
-		w->x[t->n_leaves + k] = cap_least(cap_add_up(w, &t->sums[k]), w->caps[t->n_leaves + k]);
+	for (size_t k = 0; k < t->n_sums; k++) /* rounding must not pass a cap either */
+		w->x[t->n_leaves + k] =
+		    cap_least(cap_add_up(w, &t->sums[k]), w->caps[t->n_leaves + k]);
 }
 
 /* The quantiles of a node move as those of its paths have. */
@@ -107,8 +110,9 @@ fc_tree_cap(const struct fc_tree *t, const double *caps, bool adds, struct fc_re
 {
 	struct arena *tmp = arena_new();
 	size_t n = t->n_leaves + t->n_sums, paths = results[0].n_paths;
-	struct cap_work w = { t, caps, results, n, adds, arena_array(tmp, n, sizeof(double)), arena_array(tmp, n, sizeof(double)),
-		arena_array(tmp, paths, sizeof(double)), arena_array(tmp, paths, sizeof(double)),
+	struct cap_work w = { t, caps, results, n, adds, arena_array(tmp, n, sizeof(double)),
+		arena_array(tmp, n, sizeof(double)), arena_array(tmp, paths, sizeof(double)),
+		arena_array(tmp, paths, sizeof(double)),
 		arena_array(tmp, paths * n, sizeof(double)) };
 
 	for (size_t i = 0; i < results[0].horizon; i++)

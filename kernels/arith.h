@@ -1,7 +1,7 @@
 /*
- * kernels/arith.h - everything a kernel computes, once, for the device and for the host. A run of the
- * same functions on the CPU is the reference, bit for bit. Therefore: explicit FMA and nothing else
- * that a compiler may contract, no libm but fma, no floating sum whose order could differ.
+ * kernels/arith.h - everything a kernel computes, once, for the device and for the host. A run of
+ * the same functions on the CPU is the reference, bit for bit. Therefore: explicit FMA and nothing
+ * else that a compiler may contract, no libm but fma, no floating sum whose order could differ.
  */
 #ifndef BERTH_KERNELS_ARITH_H
 #define BERTH_KERNELS_ARITH_H
@@ -90,10 +90,12 @@ arith_bits32(float f)
 ARITH_FN double
 arith_unit(uint64_t seed, uint64_t i)
 {
-	return arith_from64((arith_mix(seed ^ (i * 0xd1342543de82ef95ull)) >> 12) | 0x3ff0000000000000ull);
+	return arith_from64(
+	    (arith_mix(seed ^ (i * 0xd1342543de82ef95ull)) >> 12) | 0x3ff0000000000000ull);
 }
 
-/* Term of a sum mod 2^64 over all words: the sum does not depend on the order, a moved word shows. */
+/* Term of a sum mod 2^64 over all words: the sum does not depend on the order, a moved word shows.
+ */
 ARITH_FN uint64_t
 arith_term(uint64_t bits, uint64_t i)
 {
@@ -106,8 +108,8 @@ arith_triad(double b, double c, double s)
 	return arith_fma64(s, c, b);
 }
 
-#define ARITH_CHAINS 8	/* independent FMA chains of one thread */
-#define ARITH_STARTS 1024	/* distinct start values */
+#define ARITH_CHAINS 8    /* independent FMA chains of one thread */
+#define ARITH_STARTS 1024 /* distinct start values */
 
 ARITH_FN float
 arith_start32(uint64_t i)
@@ -166,10 +168,19 @@ arith_next(uint32_t i, uint32_t mask)
 	return (i * 1664525u + 1013904223u) & mask;
 }
 
-#define ARITH_SLOT 32	/* 32-bit words between two slots: one cache line each */
+#define ARITH_SLOT 32 /* 32-bit words between two slots: one cache line each */
 
 /* Operand formats of a matrix product. */
-enum arith_kind { ARITH_FP64, ARITH_FP32, ARITH_FP16, ARITH_BF16, ARITH_E4M3, ARITH_INT8, ARITH_E2M1, ARITH_KINDS };
+enum arith_kind {
+	ARITH_FP64,
+	ARITH_FP32,
+	ARITH_FP16,
+	ARITH_BF16,
+	ARITH_E4M3,
+	ARITH_INT8,
+	ARITH_E2M1,
+	ARITH_KINDS
+};
 
 /* Integers -2..2 are exact in every format, and so is their product summed over thousands. */
 ARITH_FN int
@@ -202,7 +213,8 @@ arith_encode(int kind, int v)
 	}
 }
 
-/* Random bits of magnitude about 1/2 to 1: what a product is timed with, since zeros draw less power. */
+/* Random bits of magnitude about 1/2 to 1: what a product is timed with, since zeros draw less
+ * power. */
 ARITH_FN uint64_t
 arith_random(int kind, uint64_t seed, uint64_t i)
 {
@@ -244,14 +256,17 @@ arith_weight(uint64_t seed, uint64_t i)
 #define ARITH_SEED_U (3ull << 40)
 #define ARITH_SEED_V (4ull << 40)
 
-/* An element of the product as an integer; whatever is none (a fraction, NaN) becomes a value that cannot pass. */
+/* An element of the product as an integer; whatever is none (a fraction, NaN) becomes a value that
+ * cannot pass. */
 ARITH_FN uint64_t
 arith_integer(double x)
 {
-	return x >= -1e9 && x <= 1e9 && x == (double)(long long)x ? (uint64_t)(long long)x : 0x5bd1e9955bd1e995ull;
+	return x >= -1e9 && x <= 1e9 && x == (double)(long long)x ? (uint64_t)(long long)x
+								  : 0x5bd1e9955bd1e995ull;
 }
 
-/* Tensor kernels: A[r][k] = arith_row(r), B[k][c] = arith_col(c), each 1 or 2 by a bit of the seed. */
+/* Tensor kernels: A[r][k] = arith_row(r), B[k][c] = arith_col(c), each 1 or 2 by a bit of the seed.
+ */
 ARITH_FN int
 arith_row(uint32_t seed, unsigned r)
 {

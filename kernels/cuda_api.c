@@ -6,7 +6,8 @@
 
 #include "kernels/cuda_api.h"
 
-/* ISO C has no cast from an object pointer to a function pointer; POSIX promises that the bytes agree. */
+/* ISO C has no cast from an object pointer to a function pointer; POSIX promises that the bytes
+ * agree. */
 static int
 cuda_api_symbol(void *so, const char *name, void *fn_out)
 {
@@ -25,10 +26,10 @@ cuda_api_open(struct cuda_api *api, char *why, size_t n)
 		snprintf(why, n, "no NVIDIA driver: libcuda.so.1 was not found");
 		return -1;
 	}
-#define X(f, s, a) \
-	if (cuda_api_symbol(api->so, s, &api->f) < 0) { \
-		snprintf(why, n, "the NVIDIA driver is too old: it lacks %s", s); \
-		return -1; \
+#define X(f, s, a)                                                                                 \
+	if (cuda_api_symbol(api->so, s, &api->f) < 0) {                                            \
+		snprintf(why, n, "the NVIDIA driver is too old: it lacks %s", s);                  \
+		return -1;                                                                         \
 	}
 	CUDA_FUNCS(X)
 #undef X
@@ -63,8 +64,10 @@ static const struct cuda_text {
 	{ 719, "launch failed" },
 	{ 800, "not permitted" },
 	{ 801, "not supported" },
-	{ CUDA_NOT_READY, "system not ready: the fabric manager is not running (NVSwitch machines need it)" },
-	{ CUDA_MISMATCH, "libcuda and the kernel driver differ in version; reboot or reinstall the driver" },
+	{ CUDA_NOT_READY,
+	    "system not ready: the fabric manager is not running (NVSwitch machines need it)" },
+	{ CUDA_MISMATCH,
+	    "libcuda and the kernel driver differ in version; reboot or reinstall the driver" },
 	{ 804, "the compatibility libcuda does not support this GPU" },
 	{ 805, "cannot reach the MPS server" },
 	{ CUDA_LIBRARY, "cuBLASLt failed" },

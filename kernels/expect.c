@@ -44,7 +44,8 @@ expect_sums(uint64_t words, uint64_t *x_out, uint64_t *copy_out, uint64_t *triad
 	for (int i = 0; i < n; i++) {
 		parts[i].from = words / (uint64_t)n * (uint64_t)i;
 		parts[i].to = i == n - 1 ? words : words / (uint64_t)n * (uint64_t)(i + 1);
-		started[i] = i > 0 && pthread_create(&threads[i], NULL, expect_part_run, &parts[i]) == 0;
+		started[i] =
+		    i > 0 && pthread_create(&threads[i], NULL, expect_part_run, &parts[i]) == 0;
 	}
 	for (int i = 0; i < n; i++) {
 		if (started[i])
@@ -55,7 +56,7 @@ expect_sums(uint64_t words, uint64_t *x_out, uint64_t *copy_out, uint64_t *triad
 		*copy_out += parts[i].copy;
 		*triad_out += parts[i].triad;
 	}
-	*x_out = (x >> 32 ^ x) & 0xffffffffu;	/* the kernel folds 32-bit words */
+	*x_out = (x >> 32 ^ x) & 0xffffffffu; /* the kernel folds 32-bit words */
 }
 
 void
@@ -66,7 +67,8 @@ expect_init(struct expect *e)
 }
 
 void
-expect_arrays(struct expect *e, uint64_t words, uint64_t *xor_out, uint64_t *copy_out, uint64_t *triad_out)
+expect_arrays(
+    struct expect *e, uint64_t words, uint64_t *xor_out, uint64_t *copy_out, uint64_t *triad_out)
 {
 	pthread_mutex_lock(&e->lock);
 	if (!e->have_arrays || e->n != words) {
@@ -104,14 +106,15 @@ expect_copy(struct expect *e, uint64_t words)
 	return copy;
 }
 
-/* sum over i, j of u_i C_ij v_j = sum over k of (u'A)_k (Bv)_k, mod 2^64: O(n^2) where the product is O(n^3) */
+/* sum over i, j of u_i C_ij v_j = sum over k of (u'A)_k (Bv)_k, mod 2^64: O(n^2) where the product
+ * is O(n^3) */
 static uint64_t
 expect_product_sum(uint64_t m, uint64_t n, uint64_t k)
 {
 	uint64_t *ua = calloc(k, sizeof(*ua)), *bv = calloc(k, sizeof(*bv)), h = 0;
 
 	if (ua == NULL || bv == NULL)
-		goto out;	/* 0 is no product's value here, so the check fails rather than passes */
+		goto out; /* 0 is no product's value here, so the check fails rather than passes */
 	for (uint64_t i = 0; i < m; i++) {
 		const uint64_t u = arith_weight(ARITH_SEED_U, i);
 

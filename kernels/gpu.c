@@ -10,7 +10,8 @@
 
 #define GPU_BLOCK 256
 
-/* cuInit answers 802 until the fabric manager of an NVSwitch machine is up: wait a little, never for long. */
+/* cuInit answers 802 until the fabric manager of an NVSwitch machine is up: wait a little, never
+ * for long. */
 static int
 gpu_init(struct run *run)
 {
@@ -60,7 +61,8 @@ gpu_identity(struct gpu *g)
 	if (cu->device_pci(out->bus, (int)sizeof(out->bus), g->dev) != 0)
 		out->bus[0] = '\0';
 	if (cu->device_uuid != NULL && cu->device_uuid(id, g->dev) == 0) {
-		int n = snprintf(out->uuid, sizeof(out->uuid), out->mig[0] != '\0' ? "MIG-" : "GPU-");
+		int n =
+		    snprintf(out->uuid, sizeof(out->uuid), out->mig[0] != '\0' ? "MIG-" : "GPU-");
 
 		for (int i = 0; i < 16; i++)
 			n += snprintf(out->uuid + n, sizeof(out->uuid) - (size_t)n,
@@ -86,15 +88,17 @@ gpu_list(struct run *run)
 	if (rc != 0 || count <= 0) {
 		const char *hidden = getenv("CUDA_VISIBLE_DEVICES");
 
-		report_error(r, "cuInit", rc, "%s%s%s", rc != 0 ? cuda_api_text(rc) : "no CUDA device is visible",
-		    hidden != NULL ? "; CUDA_VISIBLE_DEVICES hides devices: " : "", hidden != NULL ? hidden : "");
+		report_error(r, "cuInit", rc, "%s%s%s",
+		    rc != 0 ? cuda_api_text(rc) : "no CUDA device is visible",
+		    hidden != NULL ? "; CUDA_VISIBLE_DEVICES hides devices: " : "",
+		    hidden != NULL ? hidden : "");
 		return -1;
 	}
 	if (run->cuda.driver_version(&version) == 0)
 		snprintf(r->cuda, sizeof(r->cuda), "%d.%d", version / 1000, version % 1000 / 10);
 	if (count > REPORT_MAX_GPUS) {
-		report_error(r, "cuDeviceGetCount", 0, "%d devices; only the first %d are measured", count,
-		    REPORT_MAX_GPUS);
+		report_error(r, "cuDeviceGetCount", 0, "%d devices; only the first %d are measured",
+		    count, REPORT_MAX_GPUS);
 		count = REPORT_MAX_GPUS;
 	}
 	run->gpus = calloc((size_t)count, sizeof(*run->gpus));
@@ -115,7 +119,8 @@ gpu_list(struct run *run)
 			g->mod_rc[j] = -1;
 		rc = run->cuda.device_get(&g->dev, i);
 		if (rc != 0) {
-			report_check(r, "open", i, REPORT_FAILED, (double)NAN, "cuDeviceGet: %s", cuda_api_text(rc));
+			report_check(r, "open", i, REPORT_FAILED, (double)NAN, "cuDeviceGet: %s",
+			    cuda_api_text(rc));
 			continue;
 		}
 		gpu_identity(g);
@@ -124,7 +129,8 @@ gpu_list(struct run *run)
 	return 0;
 }
 
-/* Machine code first; PTX, which the driver compiles, where the driver is older than the machine code. */
+/* Machine code first; PTX, which the driver compiles, where the driver is older than the machine
+ * code. */
 static int
 gpu_module(struct gpu *g, enum image_group group)
 {
@@ -181,7 +187,8 @@ gpu_launch(struct gpu *g, const struct gpu_launch *l)
 }
 
 int
-gpu_run(struct gpu *g, enum image_group group, const char *name, unsigned grid, unsigned block, void **args)
+gpu_run(struct gpu *g, enum image_group group, const char *name, unsigned grid, unsigned block,
+    void **args)
 {
 	struct gpu_launch l = { .grid = grid, .block = block, .args = args };
 	const char *why;
@@ -223,7 +230,8 @@ gpu_open_arrays(struct gpu *g, const char **where)
 	if (rc != 0)
 		return rc;
 	if (total > 0 && (double)avail < 0.9 * (double)total)
-		report_check(&g->run->report, "memory_free", g->index, REPORT_NOTE, (double)avail / 1048576.0,
+		report_check(&g->run->report, "memory_free", g->index, REPORT_NOTE,
+		    (double)avail / 1048576.0,
 		    "%.0f of %.0f MiB are in use before the start: another process?",
 		    (double)(total - avail) / 1048576.0, (double)total / 1048576.0);
 	while (bytes > 1 << 20 && bytes * 3 + (128u << 20) > avail)
@@ -272,9 +280,9 @@ gpu_open(struct gpu *g)
 		where = "berth_k_fill";
 		rc = gpu_fill(g);
 	}
-	report_check(&g->run->report, "open", g->index, rc == 0 ? REPORT_OK : REPORT_FAILED, (double)NAN,
-	    "%s%s%s", rc == 0 ? "context, device code and arrays" : where, rc == 0 ? "" : ": ",
-	    rc == 0 ? "" : cuda_api_text(rc));
+	report_check(&g->run->report, "open", g->index, rc == 0 ? REPORT_OK : REPORT_FAILED,
+	    (double)NAN, "%s%s%s", rc == 0 ? "context, device code and arrays" : where,
+	    rc == 0 ? "" : ": ", rc == 0 ? "" : cuda_api_text(rc));
 	if (rc != 0)
 		report_error(&g->run->report, where, rc, "gpu %d: %s", g->index, cuda_api_text(rc));
 	g->ready = rc == 0;

@@ -9,16 +9,17 @@
 
 #include "kernels/run.h"
 
-/* What the driver says of the devices, through NVML. "Not supported" and "no permission" are never zero. */
+/* What the driver says of the devices, through NVML. "Not supported" and "no permission" are never
+ * zero. */
 
-#define HEALTH_WAIT_S 10	/* after which NVML counts as hung */
+#define HEALTH_WAIT_S 10 /* after which NVML counts as hung */
 
 struct health_job {
 	pthread_mutex_t lock;
 	pthread_cond_t done;
 	struct run *run;
 	void (*fn)(struct run *run);
-	bool finished, left;	/* left: nobody waits any more; the thread frees the job */
+	bool finished, left; /* left: nobody waits any more; the thread frees the job */
 };
 
 static void *
@@ -86,20 +87,23 @@ health_open_gpu(struct run *run, struct gpu *g)
 	rc = NVML_CALL(&run->nvml, by_pci, out->bus, &g->nv);
 	g->has_nv = rc == NVML_OK;
 	if (!g->has_nv) {
-		report_health(&run->report, "nvml", g->index, rc == NVML_GPU_LOST ? REPORT_FAILED : REPORT_UNKNOWN,
-		    (double)NAN, "%s", nvml_api_text(rc));
+		report_health(&run->report, "nvml", g->index,
+		    rc == NVML_GPU_LOST ? REPORT_FAILED : REPORT_UNKNOWN, (double)NAN, "%s",
+		    nvml_api_text(rc));
 		return;
 	}
 	memset(&pci, 0, sizeof(pci));
 	if (NVML_CALL(&run->nvml, pci, g->nv, &pci) == NVML_OK)
-		snprintf(out->pci, sizeof(out->pci), "%04x:%04x:%04x:%04x", pci.pci_device_id & 0xffff,
-		    pci.pci_device_id >> 16, pci.pci_subsystem_id & 0xffff, pci.pci_subsystem_id >> 16);
+		snprintf(out->pci, sizeof(out->pci), "%04x:%04x:%04x:%04x",
+		    pci.pci_device_id & 0xffff, pci.pci_device_id >> 16,
+		    pci.pci_subsystem_id & 0xffff, pci.pci_subsystem_id >> 16);
 	if (NVML_CALL(&run->nvml, power_limit, g->nv, &mw) == NVML_OK)
 		out->power_limit_w = mw / 1000.0;
 	if (NVML_CALL(&run->nvml, ecc_mode, g->nv, &mode, &pending) == NVML_OK)
 		out->ecc = mode;
 	if (run->nvml_events != NULL)
-		(void)NVML_CALL(&run->nvml, event_register, g->nv, NVML_EVENT_XID, run->nvml_events);
+		(void)NVML_CALL(
+		    &run->nvml, event_register, g->nv, NVML_EVENT_XID, run->nvml_events);
 }
 
 static void
@@ -114,7 +118,8 @@ health_open_all(struct run *run)
 		return;
 	}
 	run->has_nvml = true;
-	if (NVML_CALL(&run->nvml, driver_version, r->driver, (unsigned)sizeof(r->driver)) != NVML_OK)
+	if (NVML_CALL(&run->nvml, driver_version, r->driver, (unsigned)sizeof(r->driver)) !=
+	    NVML_OK)
 		r->driver[0] = '\0';
 	if (NVML_CALL(&run->nvml, count, &count) == NVML_OK && count != (unsigned)run->n_gpus) {
 		const char *hidden = getenv("CUDA_VISIBLE_DEVICES");
@@ -137,14 +142,16 @@ health_open(struct run *run)
 
 /* A counter that must be zero (bad: what it means when it is not). */
 static void
-health_counter(struct gpu *g, const char *name, int rc, unsigned long long v, enum report_status bad, const char *text)
+health_counter(struct gpu *g, const char *name, int rc, unsigned long long v,
+    enum report_status bad, const char *text)
 {
 	if (rc != NVML_OK)
 		report_health(&g->run->report, name, g->index,
-		    rc == NVML_GPU_LOST ? REPORT_FAILED : REPORT_UNKNOWN, (double)NAN, "%s", nvml_api_text(rc));
+		    rc == NVML_GPU_LOST ? REPORT_FAILED : REPORT_UNKNOWN, (double)NAN, "%s",
+		    nvml_api_text(rc));
 	else
-		report_health(&g->run->report, name, g->index, v > 0 ? bad : REPORT_OK, (double)v, "%s",
-		    v > 0 ? text : "none");
+		report_health(&g->run->report, name, g->index, v > 0 ? bad : REPORT_OK, (double)v,
+		    "%s", v > 0 ? text : "none");
 }
 
 static void
@@ -155,15 +162,18 @@ health_ecc(struct gpu *g)
 	int rc;
 
 	rc = NVML_CALL(n, ecc_total, g->nv, 1, 0, &v);
-	health_counter(g, "ecc_uncorrected", rc, v, REPORT_FAILED, "uncorrected memory errors since the driver loaded");
+	health_counter(g, "ecc_uncorrected", rc, v, REPORT_FAILED,
+	    "uncorrected memory errors since the driver loaded");
 	g->before.ecc_uncorrected = v;
 	g->before.valid = rc == NVML_OK;
 	v = 0;
 	rc = NVML_CALL(n, ecc_total, g->nv, 0, 0, &v);
-	health_counter(g, "ecc_corrected", rc, v, REPORT_NOTE, "corrected memory errors since the driver loaded");
+	health_counter(g, "ecc_corrected", rc, v, REPORT_NOTE,
+	    "corrected memory errors since the driver loaded");
 	v = 0;
 	rc = NVML_CALL(n, ecc_total, g->nv, 1, 1, &v);
-	health_counter(g, "ecc_uncorrected_life", rc, v, REPORT_NOTE, "uncorrected memory errors in this device's life");
+	health_counter(g, "ecc_uncorrected_life", rc, v, REPORT_NOTE,
+	    "uncorrected memory errors in this device's life");
 }
 
 static void
@@ -174,31 +184,35 @@ health_rows(struct gpu *g)
 	int rc, wait = 0;
 
 	rc = NVML_CALL(n, remapped, g->nv, &corrected, &uncorrected, &pending, &failed);
-	health_counter(g, "remap_failure", rc, failed, REPORT_FAILED, "a row could not be remapped: replace the GPU");
+	health_counter(g, "remap_failure", rc, failed, REPORT_FAILED,
+	    "a row could not be remapped: replace the GPU");
 	health_counter(g, "remap_pending", rc, pending, REPORT_NOTE, "usable until the next reset");
-	health_counter(g, "remap_uncorrectable", rc, uncorrected, REPORT_NOTE, "rows remapped after uncorrectable errors");
-	if (rc == NVML_NOT_SUPPORTED) {		/* before Ampere, pages were retired instead */
+	health_counter(g, "remap_uncorrectable", rc, uncorrected, REPORT_NOTE,
+	    "rows remapped after uncorrectable errors");
+	if (rc == NVML_NOT_SUPPORTED) { /* before Ampere, pages were retired instead */
 		rc = NVML_CALL(n, retired_pending, g->nv, &wait);
-		health_counter(g, "retired_pending", rc, (unsigned)wait, REPORT_NOTE, "pages wait to be retired");
+		health_counter(g, "retired_pending", rc, (unsigned)wait, REPORT_NOTE,
+		    "pages wait to be retired");
 	}
 }
 
 static void
 health_recovery(struct gpu *g)
 {
-	static const char *const what[] = { "none", "reset the GPU", "reboot the node", "drain peer to peer",
-		"drain and reset" };
+	static const char *const what[] = { "none", "reset the GPU", "reboot the node",
+		"drain peer to peer", "drain and reset" };
 	struct nvml_field f = { .id = NVML_FIELD_RECOVERY_ACTION };
 	int rc = NVML_CALL(&g->run->nvml, fields, g->nv, 1, &f);
 
 	rc = rc == NVML_OK ? f.ret : rc;
 	if (rc != NVML_OK)
-		report_health(&g->run->report, "recovery_action", g->index, REPORT_UNKNOWN, (double)NAN, "%s",
-		    nvml_api_text(rc));
+		report_health(&g->run->report, "recovery_action", g->index, REPORT_UNKNOWN,
+		    (double)NAN, "%s", nvml_api_text(rc));
 	else
 		report_health(&g->run->report, "recovery_action", g->index,
 		    f.value.ui == 0 ? REPORT_OK : REPORT_FAILED, f.value.ui, "the driver asks: %s",
-		    f.value.ui < sizeof(what) / sizeof(what[0]) ? what[f.value.ui] : "unknown action");
+		    f.value.ui < sizeof(what) / sizeof(what[0]) ? what[f.value.ui]
+								: "unknown action");
 }
 
 static unsigned long long
@@ -232,17 +246,20 @@ health_nvlink(struct gpu *g)
 
 	g->before.nvlink_errors = health_nvlink_errors(g, &active, &down);
 	if (active + down == 0) {
-		report_health(&g->run->report, "nvlink", g->index, REPORT_UNKNOWN, (double)NAN, "none, or not shown here");
+		report_health(&g->run->report, "nvlink", g->index, REPORT_UNKNOWN, (double)NAN,
+		    "none, or not shown here");
 		return;
 	}
 	if (active > 0)
-		snprintf(g->run->report.gpus[g->index].link, sizeof(g->run->report.gpus[g->index].link), "nvlink");
+		snprintf(g->run->report.gpus[g->index].link,
+		    sizeof(g->run->report.gpus[g->index].link), "nvlink");
 	if (active > 0 && down > 0)
-		report_health(&g->run->report, "nvlink", g->index, REPORT_FAILED, active, "%d of %d links are down",
-		    down, active + down);
+		report_health(&g->run->report, "nvlink", g->index, REPORT_FAILED, active,
+		    "%d of %d links are down", down, active + down);
 	else
-		report_health(&g->run->report, "nvlink", g->index, active > 0 ? REPORT_OK : REPORT_NOTE, active,
-		    "%d links are %s", active + down, active > 0 ? "up" : "down: no bridge or switch, or no fabric");
+		report_health(&g->run->report, "nvlink", g->index,
+		    active > 0 ? REPORT_OK : REPORT_NOTE, active, "%d links are %s", active + down,
+		    active > 0 ? "up" : "down: no bridge or switch, or no fabric");
 }
 
 static void
@@ -254,15 +271,18 @@ health_state(struct gpu *g)
 	int on = 0;
 
 	if (NVML_CALL(n, persistence, g->nv, &on) == NVML_OK)
-		report_health(&g->run->report, "persistence", g->index, on ? REPORT_OK : REPORT_NOTE, on, "%s",
+		report_health(&g->run->report, "persistence", g->index,
+		    on ? REPORT_OK : REPORT_NOTE, on, "%s",
 		    on ? "on" : "off: the first call of each program waits for the driver");
 	if (NVML_CALL(n, utilization, g->nv, &u) == NVML_OK)
-		report_health(&g->run->report, "utilization", g->index, u.gpu > 10 ? REPORT_NOTE : REPORT_OK, u.gpu,
-		    "%u %% busy before the start%s", u.gpu, u.gpu > 10 ? ": somebody else uses it" : "");
+		report_health(&g->run->report, "utilization", g->index,
+		    u.gpu > 10 ? REPORT_NOTE : REPORT_OK, u.gpu, "%u %% busy before the start%s",
+		    u.gpu, u.gpu > 10 ? ": somebody else uses it" : "");
 	if (NVML_CALL(n, power_limit, g->nv, &limit) == NVML_OK &&
 	    NVML_CALL(n, power_default, g->nv, &usual) == NVML_OK && usual > 0)
-		report_health(&g->run->report, "power_limit", g->index, limit < usual ? REPORT_NOTE : REPORT_OK,
-		    limit / 1000.0, "%u of %u W", limit / 1000, usual / 1000);
+		report_health(&g->run->report, "power_limit", g->index,
+		    limit < usual ? REPORT_NOTE : REPORT_OK, limit / 1000.0, "%u of %u W",
+		    limit / 1000, usual / 1000);
 	if (NVML_CALL(n, pcie_replay, g->nv, &replay) == NVML_OK)
 		g->before.replay = replay;
 }
@@ -303,7 +323,8 @@ health_sample_all(struct run *run)
 		g->load.reasons_rc = NVML_CALL(&run->nvml, reasons, g->nv, &reasons);
 		if (g->load.reasons_rc == NVML_OK)
 			g->load.reasons |= reasons;
-		if (NVML_CALL(&run->nvml, temperature, g->nv, 0, &v) == NVML_OK && v > g->load.temp_max)
+		if (NVML_CALL(&run->nvml, temperature, g->nv, 0, &v) == NVML_OK &&
+		    v > g->load.temp_max)
 			g->load.temp_max = v;
 		if (NVML_CALL(&run->nvml, clock, g->nv, NVML_CLOCK_SM, &v) == NVML_OK) {
 			g->load.clock_min = v < g->load.clock_min ? v : g->load.clock_min;
@@ -348,12 +369,14 @@ health_link(struct gpu *g)
 	now = health_pcie_gb_s(gen, width);
 	best = health_pcie_gb_s(gen_max, width_max);
 	if (rc != NVML_OK || !(now > 0.0) || !(best > 0.0))
-		report_health(&g->run->report, "pcie_link", g->index, REPORT_UNKNOWN, (double)NAN, "%s",
-		    rc != NVML_OK ? nvml_api_text(rc) : "a link of no known kind");
+		report_health(&g->run->report, "pcie_link", g->index, REPORT_UNKNOWN, (double)NAN,
+		    "%s", rc != NVML_OK ? nvml_api_text(rc) : "a link of no known kind");
 	else
 		report_health(&g->run->report, "pcie_link", g->index,
-		    now < 0.49 * best ? REPORT_FAILED : now < 0.99 * best ? REPORT_NOTE : REPORT_OK, now,
-		    "gen%u x%u under load, of gen%u x%u", gen, width, gen_max, width_max);
+		    now < 0.49 * best   ? REPORT_FAILED
+		    : now < 0.99 * best ? REPORT_NOTE
+					: REPORT_OK,
+		    now, "gen%u x%u under load, of gen%u x%u", gen, width, gen_max, width_max);
 }
 
 static void
@@ -365,31 +388,39 @@ health_load_report(struct gpu *g)
 	if (l->samples == 0)
 		return;
 	if (l->reasons_rc != NVML_OK)
-		report_health(r, "throttle", g->index, REPORT_UNKNOWN, (double)NAN, "%s", nvml_api_text(l->reasons_rc));
+		report_health(r, "throttle", g->index, REPORT_UNKNOWN, (double)NAN, "%s",
+		    nvml_api_text(l->reasons_rc));
 	else if (l->reasons & NVML_REASONS_BAD)
-		report_health(r, "throttle", g->index, REPORT_FAILED, (double)l->reasons, "slowed down under load:%s%s%s%s",
+		report_health(r, "throttle", g->index, REPORT_FAILED, (double)l->reasons,
+		    "slowed down under load:%s%s%s%s",
 		    l->reasons & NVML_REASON_HW_SLOWDOWN ? " hardware" : "",
 		    l->reasons & NVML_REASON_SW_THERMAL ? " thermal (software)" : "",
 		    l->reasons & NVML_REASON_HW_THERMAL ? " thermal (hardware)" : "",
 		    l->reasons & NVML_REASON_POWER_BRAKE ? " power brake" : "");
 	else
 		report_health(r, "throttle", g->index, REPORT_OK, (double)l->reasons, "%s",
-		    l->reasons & NVML_REASON_POWER_CAP ? "at the power limit, as is usual at full load" : "none");
+		    l->reasons & NVML_REASON_POWER_CAP
+			? "at the power limit, as is usual at full load"
+			: "none");
 	if (l->temp_max > 0)
-		report_health(r, "temperature", g->index, l->temp_max >= 90 ? REPORT_NOTE : REPORT_OK, l->temp_max,
-		    "%u C at most", l->temp_max);
+		report_health(r, "temperature", g->index,
+		    l->temp_max >= 90 ? REPORT_NOTE : REPORT_OK, l->temp_max, "%u C at most",
+		    l->temp_max);
 	if (l->clock_max > 0)
-		report_health(r, "clock", g->index, REPORT_OK, l->clock_min, "%u to %u MHz", l->clock_min, l->clock_max);
+		report_health(r, "clock", g->index, REPORT_OK, l->clock_min, "%u to %u MHz",
+		    l->clock_min, l->clock_max);
 	if (l->power_max_mw > 0)
-		report_health(r, "power", g->index, REPORT_OK, l->power_max_mw / 1000.0, "%u W at most",
-		    l->power_max_mw / 1000);
+		report_health(r, "power", g->index, REPORT_OK, l->power_max_mw / 1000.0,
+		    "%u W at most", l->power_max_mw / 1000);
 }
 
-/* Xids after which a device is not to be trusted (NVIDIA, XID Errors; those DCGM's diagnostics reject). */
+/* Xids after which a device is not to be trusted (NVIDIA, XID Errors; those DCGM's diagnostics
+ * reject). */
 bool
 health_xid_fatal(unsigned long long xid)
 {
-	return xid == 48 || xid == 64 || xid == 74 || xid == 79 || xid == 94 || xid == 95 || xid == 119 || xid == 120;
+	return xid == 48 || xid == 64 || xid == 74 || xid == 79 || xid == 94 || xid == 95 ||
+	       xid == 119 || xid == 120;
 }
 
 static void
@@ -406,8 +437,9 @@ health_events(struct run *run)
 		for (int j = 0; j < run->n_gpus; j++)
 			if (run->gpus[j].has_nv && run->gpus[j].nv == e.device)
 				index = j;
-		report_health(&run->report, "xid", index, health_xid_fatal(e.data) ? REPORT_FAILED : REPORT_NOTE,
-		    (double)e.data, "Xid %llu during the run", e.data);
+		report_health(&run->report, "xid", index,
+		    health_xid_fatal(e.data) ? REPORT_FAILED : REPORT_NOTE, (double)e.data,
+		    "Xid %llu during the run", e.data);
 	}
 }
 
@@ -424,14 +456,16 @@ health_after_all(struct run *run)
 			continue;
 		health_load_report(g);
 		if (g->before.valid && NVML_CALL(&run->nvml, ecc_total, g->nv, 1, 0, &v) == NVML_OK)
-			health_counter(g, "ecc_during_run", NVML_OK, v - g->before.ecc_uncorrected, REPORT_FAILED,
-			    "uncorrected memory errors while the probe ran");
+			health_counter(g, "ecc_during_run", NVML_OK, v - g->before.ecc_uncorrected,
+			    REPORT_FAILED, "uncorrected memory errors while the probe ran");
 		v = health_nvlink_errors(g, &active, &down) - g->before.nvlink_errors;
 		if (active > 0)
-			health_counter(g, "nvlink_errors", NVML_OK, v, v > 100 ? REPORT_FAILED : REPORT_NOTE,
+			health_counter(g, "nvlink_errors", NVML_OK, v,
+			    v > 100 ? REPORT_FAILED : REPORT_NOTE,
 			    "NVLink errors while the probe ran");
 		if (NVML_CALL(&run->nvml, pcie_replay, g->nv, &replay) == NVML_OK)
-			health_counter(g, "pcie_replay", NVML_OK, replay - (unsigned)g->before.replay, REPORT_NOTE,
+			health_counter(g, "pcie_replay", NVML_OK,
+			    replay - (unsigned)g->before.replay, REPORT_NOTE,
 			    "PCIe packets sent again while the probe ran");
 	}
 	health_events(run);

@@ -12,7 +12,8 @@
 #include "kernels/arith.h"
 #include "kernels/run.h"
 
-/* The host reference: the kernels' own functions, timed on the CPU. Says how fast this host is, never a GPU. */
+/* The host reference: the kernels' own functions, timed on the CPU. Says how fast this host is,
+ * never a GPU. */
 
 #define HOST_THREADS 64
 #define HOST_REPS 5
@@ -29,16 +30,17 @@ host_cpus(void)
 struct host_part {
 	double *a, *b, *c;
 	uint64_t from, to;
-	uint64_t sum;		/* result of the check */
-	int kind;		/* 0 fill, 1 triad, 2 sum, 3 fp32, 4 fp64 */
-	int turns;		/* of FMA chains, each from the start */
+	uint64_t sum; /* result of the check */
+	int kind;     /* 0 fill, 1 triad, 2 sum, 3 fp32, 4 fp64 */
+	int turns;    /* of FMA chains, each from the start */
 };
 
-#define HOST_LANES 64	/* chains side by side: eight vectors of FP32 hide the latency of both FMA units */
+#define HOST_LANES                                                                                 \
+	64 /* chains side by side: eight vectors of FP32 hide the latency of both FMA units */
 
-#define HOST_ENDS(BITS, x) \
-	for (int j = 0; j < HOST_LANES; j++) \
-		sum += arith_term(BITS((x)[j]), first + (uint64_t)j)
+#define HOST_ENDS(BITS, x)                                                                         \
+	for (int j = 0; j < HOST_LANES; j++)                                                       \
+	sum += arith_term(BITS((x)[j]), first + (uint64_t)j)
 
 static uint64_t
 host_fma32_any(uint64_t first)
@@ -140,7 +142,7 @@ static void *
 host_part_run(void *arg)
 {
 	struct host_part *p = arg;
-	volatile uint64_t first = p->from;	/* read anew each turn, or one turn would do for all */
+	volatile uint64_t first = p->from; /* read anew each turn, or one turn would do for all */
 
 	p->sum = 0;
 	switch (p->kind) {
@@ -151,7 +153,7 @@ host_part_run(void *arg)
 			p->a[i] = 0.0;
 		}
 		break;
-	case 1:	/* as BabelStream's triad; a machine without FMA instructions pays for fma() here */
+	case 1: /* as BabelStream's triad; a machine without FMA instructions pays for fma() here */
 		for (uint64_t i = p->from; i < p->to; i++)
 			p->a[i] = p->b[i] + RUN_TRIAD_S * p->c[i];
 		break;
@@ -179,7 +181,8 @@ host_step(struct host_part *parts, int n, int kind, uint64_t *sum_out)
 	*sum_out = 0;
 	for (int i = 0; i < n; i++) {
 		parts[i].kind = kind;
-		started[i] = i > 0 && pthread_create(&threads[i], NULL, host_part_run, &parts[i]) == 0;
+		started[i] =
+		    i > 0 && pthread_create(&threads[i], NULL, host_part_run, &parts[i]) == 0;
 	}
 	for (int i = 0; i < n; i++) {
 		if (started[i])
@@ -193,7 +196,8 @@ host_step(struct host_part *parts, int n, int kind, uint64_t *sum_out)
 }
 
 static void
-host_report(struct run *run, const char *name, const char *unit, const struct gpu_times *t, double work, bool right)
+host_report(struct run *run, const char *name, const char *unit, const struct gpu_times *t,
+    double work, bool right)
 {
 	struct report_test out = { .gpu = -1, .peer = -1 };
 
@@ -222,22 +226,27 @@ host_triad(struct run *run)
 	b = malloc((size_t)words * 8);
 	c = malloc((size_t)words * 8);
 	if (a == NULL || b == NULL || c == NULL || words < (uint64_t)n) {
-		report_test_none(&run->report, "host_triad", -1, "GB/s", REPORT_FAILED, "out of memory");
+		report_test_none(
+		    &run->report, "host_triad", -1, "GB/s", REPORT_FAILED, "out of memory");
 		goto out;
 	}
 	for (int i = 0; i < n; i++)
-		parts[i] = (struct host_part){ .a = a, .b = b, .c = c, .from = words / (uint64_t)n * (uint64_t)i,
+		parts[i] = (struct host_part){ .a = a,
+			.b = b,
+			.c = c,
+			.from = words / (uint64_t)n * (uint64_t)i,
 			.to = i == n - 1 ? words : words / (uint64_t)n * (uint64_t)(i + 1) };
 	(void)host_step(parts, n, 0, &got);
 	for (int i = 0; i <= HOST_REPS; i++) {
 		const double s = host_step(parts, n, 1, &got);
 
-		if (i > 0)	/* the first touches the pages */
+		if (i > 0) /* the first touches the pages */
 			times.s[times.n++] = s;
 	}
 	(void)host_step(parts, n, 2, &got);
 	for (uint64_t i = 0; i < words; i++)
-		want += arith_term(arith_bits64(arith_unit(1, i) + RUN_TRIAD_S * arith_unit(2, i)), i);
+		want +=
+		    arith_term(arith_bits64(arith_unit(1, i) + RUN_TRIAD_S * arith_unit(2, i)), i);
 	host_report(run, "host_triad", "GB/s", &times, 24.0 * (double)words, got == want);
 out:
 	free(a);
@@ -262,14 +271,17 @@ host_flops(struct run *run, bool fp64)
 		parts[i].turns = 4;
 	}
 	once = host_step(parts, 1, fp64 ? 4 : 3, &got) / 4.0;
-	turns = once > 0.1 ? 1 : once < 1e-6 ? 100000 : (int)(0.1 / once) + 1;	/* some 100 ms */
+	turns = once > 0.1 ? 1 : once < 1e-6 ? 100000 : (int)(0.1 / once) + 1; /* some 100 ms */
 	for (int i = 0; i < n; i++)
 		parts[i].turns = turns;
 	while (times.n < HOST_REPS)
 		times.s[times.n++] = host_step(parts, n, fp64 ? 4 : 3, &got);
-	for (uint64_t i = 0; i < HOST_LANES; i++) {	/* the reference goes through the C library's fma() */
-		const uint64_t bits = fp64 ? arith_bits64(arith_chain64(arith_start64(i), 0.999, 0.001, HOST_ITERS)) :
-		    arith_bits32(arith_chain32(arith_start32(i), 0.999f, 0.001f, HOST_ITERS));
+	for (uint64_t i = 0; i < HOST_LANES;
+	     i++) { /* the reference goes through the C library's fma() */
+		const uint64_t bits =
+		    fp64
+			? arith_bits64(arith_chain64(arith_start64(i), 0.999, 0.001, HOST_ITERS))
+			: arith_bits32(arith_chain32(arith_start32(i), 0.999f, 0.001f, HOST_ITERS));
 
 		want += arith_term(bits, i);
 	}

@@ -2,11 +2,13 @@
 
 #include "kernels/images.h"
 
-/* Files are found from where make runs, the top of the build; one is empty where no compiler made it. */
-#define EMBED(sym, file) \
-	__asm__(".section .rodata\n.balign 64\n" \
-		".globl image_" #sym "\nimage_" #sym ":\n.incbin \"kernels/" file "\"\n" \
-		".globl image_" #sym "_end\nimage_" #sym "_end:\n.byte 0\n.balign 64\n.previous\n"); \
+/* Files are found from where make runs, the top of the build; one is empty where no compiler made
+ * it. */
+#define EMBED(sym, file)                                                                           \
+	__asm__(                                                                                   \
+	    ".section .rodata\n.balign 64\n"                                                       \
+	    ".globl image_" #sym "\nimage_" #sym ":\n.incbin \"kernels/" file "\"\n"               \
+	    ".globl image_" #sym "_end\nimage_" #sym "_end:\n.byte 0\n.balign 64\n.previous\n");   \
 	extern const unsigned char image_##sym[], image_##sym##_end[]
 
 EMBED(base_sass, "base.fatbin");
@@ -24,11 +26,13 @@ static struct image
 image_make(const unsigned char *sass, const unsigned char *sass_end, const unsigned char *ptx,
     const unsigned char *ptx_end, int cc_min, int cc_max)
 {
-	return (struct image){ sass, ptx, (size_t)(sass_end - sass), (size_t)(ptx_end - ptx), cc_min, cc_max };
+	return (struct image){ sass, ptx, (size_t)(sass_end - sass), (size_t)(ptx_end - ptx),
+		cc_min, cc_max };
 }
 
-#define IMAGE(name, lo, hi) \
-	image_make(image_##name##_sass, image_##name##_sass_end, image_##name##_ptx, image_##name##_ptx_end, lo, hi)
+#define IMAGE(name, lo, hi)                                                                        \
+	image_make(image_##name##_sass, image_##name##_sass_end, image_##name##_ptx,               \
+	    image_##name##_ptx_end, lo, hi)
 
 struct image
 image_get(enum image_group g)

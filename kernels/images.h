@@ -5,12 +5,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum image_group { IMAGE_BASE, IMAGE_TENSOR75, IMAGE_TENSOR80, IMAGE_TENSOR89, IMAGE_WGMMA, IMAGE_GROUPS };
+enum image_group {
+	IMAGE_BASE,
+	IMAGE_TENSOR75,
+	IMAGE_TENSOR80,
+	IMAGE_TENSOR89,
+	IMAGE_WGMMA,
+	IMAGE_GROUPS
+};
 
 struct image {
-	const unsigned char *sass, *ptx;	/* a fatbin; PTX text, ends with a 0 byte */
-	size_t sass_size, ptx_size;		/* 0: not built */
-	int cc_min, cc_max;			/* compute capabilities the group is for: 75 is 7.5 */
+	const unsigned char *sass, *ptx; /* a fatbin; PTX text, ends with a 0 byte */
+	size_t sass_size, ptx_size;      /* 0: not built */
+	int cc_min, cc_max;              /* compute capabilities the group is for: 75 is 7.5 */
 };
 
 struct image image_get(enum image_group g);

@@ -17,7 +17,8 @@ struct jlite_in {
 static void
 jlite_blanks(struct jlite_in *in)
 {
-	while (in->p < in->end && (*in->p == ' ' || *in->p == '\t' || *in->p == '\n' || *in->p == '\r'))
+	while (in->p < in->end &&
+	       (*in->p == ' ' || *in->p == '\t' || *in->p == '\n' || *in->p == '\r'))
 		in->p++;
 }
 
@@ -28,7 +29,8 @@ jlite_new(struct jlite_in *in, enum jlite_type type)
 
 	if (j->n == in->cap) {
 		int want = in->cap == 0 ? 256 : in->cap * 2;
-		struct jlite_node *more = want > JLITE_NODES ? NULL : realloc(j->nodes, (size_t)want * sizeof(*more));
+		struct jlite_node *more =
+		    want > JLITE_NODES ? NULL : realloc(j->nodes, (size_t)want * sizeof(*more));
 
 		if (more == NULL) {
 			in->why = "too many values";
@@ -107,8 +109,14 @@ jlite_list(struct jlite_in *in, int depth, bool object)
 static int
 jlite_word(struct jlite_in *in)
 {
-	static const struct { const char *word; enum jlite_type type; } words[] = {
-		{ "null", JLITE_NULL }, { "true", JLITE_BOOL }, { "false", JLITE_BOOL }, { "NaN", JLITE_NULL },
+	static const struct {
+		const char *word;
+		enum jlite_type type;
+	} words[] = {
+		{ "null", JLITE_NULL },
+		{ "true", JLITE_BOOL },
+		{ "false", JLITE_BOOL },
+		{ "NaN", JLITE_NULL },
 	};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
@@ -144,7 +152,9 @@ jlite_value(struct jlite_in *in, int depth)
 		if (!jlite_quoted(in, &s, &n) || (me = jlite_new(in, JLITE_STRING)) < 0)
 			return -1;
 	} else if (*in->p == '-' || isdigit((unsigned char)*in->p)) {
-		for (s = in->p; in->p < in->end && (isalnum((unsigned char)*in->p) || strchr("+-.", *in->p) != NULL); in->p++)
+		for (s = in->p; in->p < in->end &&
+				(isalnum((unsigned char)*in->p) || strchr("+-.", *in->p) != NULL);
+		     in->p++)
 			;
 		n = (size_t)(in->p - s);
 		if ((me = jlite_new(in, JLITE_NUMBER)) < 0)
@@ -238,14 +248,17 @@ jlite_number(const struct jlite *j, int node, double *out, char *unit, size_t un
 			(void)jlite_string(j, jlite_get(j, node, "unit"), unit, unit_n);
 		return true;
 	}
-	return (v->type == JLITE_NUMBER || v->type == JLITE_STRING) && jlite_text_number(v->s, v->n, out, unit, unit_n);
+	return (v->type == JLITE_NUMBER || v->type == JLITE_STRING) &&
+	       jlite_text_number(v->s, v->n, out, unit, unit_n);
 }
 
 bool
 jlite_string(const struct jlite *j, int node, char *out, size_t n)
 {
-	if (node < 0 || (j->nodes[node].type != JLITE_STRING && j->nodes[node].type != JLITE_NUMBER))
+	if (node < 0 ||
+	    (j->nodes[node].type != JLITE_STRING && j->nodes[node].type != JLITE_NUMBER))
 		return false;
-	snprintf(out, n, "%.*s", (int)(j->nodes[node].n < n ? j->nodes[node].n : n - 1), j->nodes[node].s);
+	snprintf(out, n, "%.*s", (int)(j->nodes[node].n < n ? j->nodes[node].n : n - 1),
+	    j->nodes[node].s);
 	return true;
 }

@@ -56,7 +56,8 @@ health_kmsg_line(struct run *run, const char *line)
 	for (int i = 0; i < run->n_gpus; i++)
 		if (health_same_bus(bus, run->report.gpus[i].bus))
 			index = i;
-	report_health(&run->report, "xid", index, health_xid_fatal((unsigned)xid) ? REPORT_FAILED : REPORT_NOTE, xid,
+	report_health(&run->report, "xid", index,
+	    health_xid_fatal((unsigned)xid) ? REPORT_FAILED : REPORT_NOTE, xid,
 	    "Xid %d of PCI %s since the boot", xid, bus);
 }
 
@@ -69,7 +70,8 @@ health_kmsg(struct run *run)
 	size_t have = 0;
 
 	if (fd < 0) {
-		report_health(&run->report, "kernel_log", -1, REPORT_UNKNOWN, (double)NAN, "%s: %s", path, strerror(errno));
+		report_health(&run->report, "kernel_log", -1, REPORT_UNKNOWN, (double)NAN, "%s: %s",
+		    path, strerror(errno));
 		return;
 	}
 	/* /dev/kmsg gives one record a read; a file gives pieces: lines are cut out of either */
@@ -78,7 +80,7 @@ health_kmsg(struct run *run)
 		char *from = buf, *nl;
 
 		if (got < 0 && errno == EPIPE)
-			continue;	/* records were overwritten meanwhile */
+			continue; /* records were overwritten meanwhile */
 		if (got <= 0)
 			break;
 		have += (size_t)got;
@@ -92,7 +94,7 @@ health_kmsg(struct run *run)
 		have -= (size_t)(from - buf);
 		memmove(buf, from, have);
 		if (have == sizeof(buf) - 1)
-			have = 0;	/* a line longer than any the driver writes */
+			have = 0; /* a line longer than any the driver writes */
 	}
 	close(fd);
 	report_health(&run->report, "kernel_log", -1, REPORT_OK, lines, "%d lines read", lines);

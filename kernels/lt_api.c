@@ -12,8 +12,14 @@ const char *
 lt_precision_name(enum lt_precision p)
 {
 	static const char *const names[LT_PRECISIONS] = {
-		[LT_FP64] = "fp64", [LT_FP32] = "fp32", [LT_TF32] = "tf32", [LT_FP16] = "fp16",
-		[LT_BF16] = "bf16", [LT_FP8] = "fp8", [LT_INT8] = "int8", [LT_FP4] = "fp4",
+		[LT_FP64] = "fp64",
+		[LT_FP32] = "fp32",
+		[LT_TF32] = "tf32",
+		[LT_FP16] = "fp16",
+		[LT_BF16] = "bf16",
+		[LT_FP8] = "fp8",
+		[LT_INT8] = "int8",
+		[LT_FP4] = "fp4",
 	};
 
 	return names[p];
@@ -30,12 +36,12 @@ lt_api_try(struct lt_api *api, const char *path, void **handle_out, char *why, s
 	api->so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (api->so == NULL)
 		return -1;
-#define X(f, s, a) \
-	p = dlsym(api->so, s); \
-	if (p == NULL) { \
-		snprintf(why, n, "%s lacks %s", path, s); \
-		goto fail; \
-	} \
+#define X(f, s, a)                                                                                 \
+	p = dlsym(api->so, s);                                                                     \
+	if (p == NULL) {                                                                           \
+		snprintf(why, n, "%s lacks %s", path, s);                                          \
+		goto fail;                                                                         \
+	}                                                                                          \
 	memcpy(&api->f, &p, sizeof(p));
 	LT_FUNCS(X)
 #undef X
@@ -43,7 +49,8 @@ lt_api_try(struct lt_api *api, const char *path, void **handle_out, char *why, s
 	memcpy(&api->version, &p, sizeof(p));
 	rc = api->create(handle_out);
 	if (rc != 0) {
-		snprintf(why, n, "%s: cublasLtCreate gave %d (it may be newer than the driver)", path, rc);
+		snprintf(why, n, "%s: cublasLtCreate gave %d (it may be newer than the driver)",
+		    path, rc);
 		goto fail;
 	}
 	if (dlinfo(api->so, RTLD_DI_LINKMAP, &map) == 0 && map != NULL)
@@ -73,7 +80,10 @@ int
 lt_api_open(struct lt_api *api, const char *named, void **handle_out, char *why, size_t n)
 {
 	static const char *const names[] = {
-		"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11", "libcublasLt.so",
+		"libcublasLt.so.13",
+		"libcublasLt.so.12",
+		"libcublasLt.so.11",
+		"libcublasLt.so",
 	};
 
 	*handle_out = NULL;
@@ -88,7 +98,7 @@ lt_api_open(struct lt_api *api, const char *named, void **handle_out, char *why,
 		int rc = -1;
 
 		if (glob(lt_globs[i], 0, NULL, &found) == 0)
-			for (size_t j = found.gl_pathc; j > 0 && rc != 0; j--)	/* newest last */
+			for (size_t j = found.gl_pathc; j > 0 && rc != 0; j--) /* newest last */
 				rc = lt_api_try(api, found.gl_pathv[j - 1], handle_out, why, n);
 		globfree(&found);
 		if (rc == 0)
@@ -118,13 +128,15 @@ lt_plan_describe(const struct lt_api *api, struct lt_plan *p)
 	const int8_t fast = 1;
 	int rc = 0;
 
-	if (api->desc_create(&p->op, lt_types[g->precision].compute, lt_types[g->precision].scale) != 0)
+	if (api->desc_create(
+		&p->op, lt_types[g->precision].compute, lt_types[g->precision].scale) != 0)
 		return -1;
 	rc |= api->desc_set(p->op, LT_DESC_TRANSA, &t, sizeof(t));
 	rc |= api->desc_set(p->op, LT_DESC_TRANSB, &nn, sizeof(nn));
 	if (g->precision == LT_FP8)
 		rc |= api->desc_set(p->op, LT_DESC_FAST_ACCUM, &fast, sizeof(fast));
-	if (g->precision == LT_FP4) {	/* libraries before 12.8 refuse these: not supported, no error */
+	if (g->precision ==
+	    LT_FP4) { /* libraries before 12.8 refuse these: not supported, no error */
 		if (api->desc_set(p->op, LT_DESC_A_SCALE_MODE, &mode, sizeof(mode)) != 0 ||
 		    api->desc_set(p->op, LT_DESC_B_SCALE_MODE, &mode, sizeof(mode)) != 0 ||
 		    api->desc_set(p->op, LT_DESC_A_SCALE, &g->scale_a, sizeof(g->scale_a)) != 0 ||
@@ -133,15 +145,18 @@ lt_plan_describe(const struct lt_api *api, struct lt_plan *p)
 	}
 	if (rc != 0)
 		return -1;
-	if (api->layout_create(&p->la, lt_types[g->precision].operand, g->k, g->m, (int64_t)g->k) != 0 ||
-	    api->layout_create(&p->lb, lt_types[g->precision].operand, g->k, g->n, (int64_t)g->k) != 0 ||
+	if (api->layout_create(&p->la, lt_types[g->precision].operand, g->k, g->m, (int64_t)g->k) !=
+		0 ||
+	    api->layout_create(&p->lb, lt_types[g->precision].operand, g->k, g->n, (int64_t)g->k) !=
+		0 ||
 	    api->layout_create(&p->ld, g->d_type, g->m, g->n, (int64_t)g->m) != 0)
 		return 1;
 	return 0;
 }
 
 int
-lt_plan_make(const struct lt_api *api, void *handle, const struct lt_gemm *g, int rank, struct lt_plan *p_out)
+lt_plan_make(const struct lt_api *api, void *handle, const struct lt_gemm *g, int rank,
+    struct lt_plan *p_out)
 {
 	struct lt_choice choices[8];
 	void *pref = NULL;
@@ -160,9 +175,13 @@ lt_plan_make(const struct lt_api *api, void *handle, const struct lt_gemm *g, in
 	if (rc == 0 && api->pref_create(&pref) != 0)
 		rc = -1;
 	if (rc == 0) {
-		rc = api->pref_set(pref, LT_PREF_WORKSPACE, &g->workspace_bytes, sizeof(g->workspace_bytes)) ? -1 : 0;
-		status = rc != 0 ? 0 : api->heuristic(handle, p_out->op, p_out->la, p_out->lb, p_out->ld, p_out->ld,
-		    pref, 8, choices, &got);
+		rc = api->pref_set(
+			 pref, LT_PREF_WORKSPACE, &g->workspace_bytes, sizeof(g->workspace_bytes))
+			 ? -1
+			 : 0;
+		status = rc != 0 ? 0
+				 : api->heuristic(handle, p_out->op, p_out->la, p_out->lb,
+				       p_out->ld, p_out->ld, pref, 8, choices, &got);
 		if (rc == 0 && (status == LT_STATUS_NOT_SUPPORTED || (status == 0 && got <= rank)))
 			rc = 1;
 		else if (rc == 0 && (status != 0 || choices[rank].state != 0))
@@ -181,9 +200,9 @@ int
 lt_plan_run(const struct lt_api *api, void *handle, struct lt_plan *p)
 {
 	return api->matmul(handle, p->op, &p->one, (const void *)(uintptr_t)p->g.a, p->la,
-	    (const void *)(uintptr_t)p->g.b, p->lb, &p->zero, (const void *)(uintptr_t)p->g.d, p->ld,
-	    (void *)(uintptr_t)p->g.d, p->ld, &p->choice.algo, (void *)(uintptr_t)p->g.workspace,
-	    p->g.workspace_bytes, NULL);
+	    (const void *)(uintptr_t)p->g.b, p->lb, &p->zero, (const void *)(uintptr_t)p->g.d,
+	    p->ld, (void *)(uintptr_t)p->g.d, p->ld, &p->choice.algo,
+	    (void *)(uintptr_t)p->g.workspace, p->g.workspace_bytes, NULL);
 }
 
 void

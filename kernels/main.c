@@ -15,28 +15,38 @@ static void
 main_usage(FILE *f)
 {
 	fputs("usage: berth-probe [--json] [--quick | --deep] [--only TEST,...] [--list] [--host]\n"
-	    "                   [--cap SECONDS] [--steady SECONDS] [--array-mib N] [--gemm-n N]\n"
-	    "                   [--pattern-mib N] [--library FILE] [--kmsg FILE] [--version] [--help]\n"
-	    "                   [--measure-command COMMAND [--measure-name NAME] [--measure-devices N]]\n"
-	    "       berth-probe --serve [HOST:]PORT | --peer HOST:PORT [--streams N] [--token-file FILE]\n"
-	    "                   [--rdma-device NAME] [--json]\n"
-	    "Measures the GPUs of this machine, or the host where there are none.\n"
-	    "  --json          one berth.probe-result/1 object on standard output\n"
-	    "  --quick         about 8 s instead of up to 55 s; --deep: minutes\n"
-	    "  --only LIST     these tests, or all that begin so (gemm)\n"
-	    "  --list          names, units and what each test does\n"
-	    "  --library FILE  this cuBLASLt instead of the first that is found and works\n"
-	    "  --kmsg FILE     a kernel log to look for Xid lines in, instead of /dev/kmsg\n"
-	    "  --host          the host reference, whatever else is there\n"
-	    "  --measure-command COMMAND  a benchmark of your own, run by the shell three times; its last line is a\n"
-	    "                  rate with its unit (612.5 TFLOP/s). --measure-name: the test that it stands for, or\n"
-	    "                  user_ and a name; --measure-devices: how many accelerators it keeps busy\n"
-	    "  --serve, --peer one machine serves, the other measures bandwidth and latency to it; both need the same\n"
-	    "                  token, in --token-file or BERTH_PROBE_TOKEN; RDMA goes over the first device whose port is\n"
-	    "                  up, or over --rdma-device\n"
-	    "  --sysroot DIR   look for /sys and /dev under DIR\n"
-	    "exit status: 0 measured, 2 usage, 3 nothing to measure (host reference ran), 4 wrong or unhealthy,\n"
-	    "5 ended by a time cap\n", f);
+	      "                   [--cap SECONDS] [--steady SECONDS] [--array-mib N] [--gemm-n N]\n"
+	      "                   [--pattern-mib N] [--library FILE] [--kmsg FILE] [--version] "
+	      "[--help]\n"
+	      "                   [--measure-command COMMAND [--measure-name NAME] "
+	      "[--measure-devices N]]\n"
+	      "       berth-probe --serve [HOST:]PORT | --peer HOST:PORT [--streams N] "
+	      "[--token-file FILE]\n"
+	      "                   [--rdma-device NAME] [--json]\n"
+	      "Measures the GPUs of this machine, or the host where there are none.\n"
+	      "  --json          one berth.probe-result/1 object on standard output\n"
+	      "  --quick         about 8 s instead of up to 55 s; --deep: minutes\n"
+	      "  --only LIST     these tests, or all that begin so (gemm)\n"
+	      "  --list          names, units and what each test does\n"
+	      "  --library FILE  this cuBLASLt instead of the first that is found and works\n"
+	      "  --kmsg FILE     a kernel log to look for Xid lines in, instead of /dev/kmsg\n"
+	      "  --host          the host reference, whatever else is there\n"
+	      "  --measure-command COMMAND  a benchmark of your own, run by the shell three times; "
+	      "its last line is a\n"
+	      "                  rate with its unit (612.5 TFLOP/s). --measure-name: the test that "
+	      "it stands for, or\n"
+	      "                  user_ and a name; --measure-devices: how many accelerators it "
+	      "keeps busy\n"
+	      "  --serve, --peer one machine serves, the other measures bandwidth and latency to "
+	      "it; both need the same\n"
+	      "                  token, in --token-file or BERTH_PROBE_TOKEN; RDMA goes over the "
+	      "first device whose port is\n"
+	      "                  up, or over --rdma-device\n"
+	      "  --sysroot DIR   look for /sys and /dev under DIR\n"
+	      "exit status: 0 measured, 2 usage, 3 nothing to measure (host reference ran), 4 "
+	      "wrong or unhealthy,\n"
+	      "5 ended by a time cap\n",
+	    f);
 }
 
 static int
@@ -65,25 +75,57 @@ main_number(const char *s, double lo, double hi, double *out)
 	return 0;
 }
 
-enum { OPT_JSON = 256, OPT_QUICK, OPT_DEEP, OPT_ONLY, OPT_LIST, OPT_HOST, OPT_CAP, OPT_STEADY, OPT_ARRAY, OPT_GEMM,
-	OPT_PATTERN, OPT_LIBRARY, OPT_KMSG, OPT_VERSION, OPT_SYSROOT, OPT_MEASURE, OPT_MEASURE_NAME, OPT_MEASURE_DEVICES, OPT_SERVE,
-	OPT_PEER, OPT_STREAMS, OPT_TOKEN, OPT_RDMA };
+enum {
+	OPT_JSON = 256,
+	OPT_QUICK,
+	OPT_DEEP,
+	OPT_ONLY,
+	OPT_LIST,
+	OPT_HOST,
+	OPT_CAP,
+	OPT_STEADY,
+	OPT_ARRAY,
+	OPT_GEMM,
+	OPT_PATTERN,
+	OPT_LIBRARY,
+	OPT_KMSG,
+	OPT_VERSION,
+	OPT_SYSROOT,
+	OPT_MEASURE,
+	OPT_MEASURE_NAME,
+	OPT_MEASURE_DEVICES,
+	OPT_SERVE,
+	OPT_PEER,
+	OPT_STREAMS,
+	OPT_TOKEN,
+	OPT_RDMA
+};
 
 static const struct option main_options[] = {
-	{ "json", no_argument, NULL, OPT_JSON }, { "quick", no_argument, NULL, OPT_QUICK },
-	{ "deep", no_argument, NULL, OPT_DEEP }, { "only", required_argument, NULL, OPT_ONLY },
-	{ "list", no_argument, NULL, OPT_LIST }, { "host", no_argument, NULL, OPT_HOST },
-	{ "cap", required_argument, NULL, OPT_CAP }, { "steady", required_argument, NULL, OPT_STEADY },
-	{ "array-mib", required_argument, NULL, OPT_ARRAY }, { "gemm-n", required_argument, NULL, OPT_GEMM },
-	{ "pattern-mib", required_argument, NULL, OPT_PATTERN }, { "library", required_argument, NULL, OPT_LIBRARY },
-	{ "kmsg", required_argument, NULL, OPT_KMSG }, { "sysroot", required_argument, NULL, OPT_SYSROOT },
+	{ "json", no_argument, NULL, OPT_JSON },
+	{ "quick", no_argument, NULL, OPT_QUICK },
+	{ "deep", no_argument, NULL, OPT_DEEP },
+	{ "only", required_argument, NULL, OPT_ONLY },
+	{ "list", no_argument, NULL, OPT_LIST },
+	{ "host", no_argument, NULL, OPT_HOST },
+	{ "cap", required_argument, NULL, OPT_CAP },
+	{ "steady", required_argument, NULL, OPT_STEADY },
+	{ "array-mib", required_argument, NULL, OPT_ARRAY },
+	{ "gemm-n", required_argument, NULL, OPT_GEMM },
+	{ "pattern-mib", required_argument, NULL, OPT_PATTERN },
+	{ "library", required_argument, NULL, OPT_LIBRARY },
+	{ "kmsg", required_argument, NULL, OPT_KMSG },
+	{ "sysroot", required_argument, NULL, OPT_SYSROOT },
 	{ "measure-command", required_argument, NULL, OPT_MEASURE },
 	{ "measure-name", required_argument, NULL, OPT_MEASURE_NAME },
 	{ "measure-devices", required_argument, NULL, OPT_MEASURE_DEVICES },
-	{ "serve", required_argument, NULL, OPT_SERVE }, { "peer", required_argument, NULL, OPT_PEER },
-	{ "streams", required_argument, NULL, OPT_STREAMS }, { "token-file", required_argument, NULL, OPT_TOKEN },
+	{ "serve", required_argument, NULL, OPT_SERVE },
+	{ "peer", required_argument, NULL, OPT_PEER },
+	{ "streams", required_argument, NULL, OPT_STREAMS },
+	{ "token-file", required_argument, NULL, OPT_TOKEN },
 	{ "rdma-device", required_argument, NULL, OPT_RDMA },
-	{ "version", no_argument, NULL, OPT_VERSION }, { "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, OPT_VERSION },
+	{ "help", no_argument, NULL, 'h' },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -98,7 +140,8 @@ main_option_number(struct run_opts *o, int c)
 		if (main_number(optarg, 1, REPORT_MAX_GPUS, &v) < 0)
 			return -1;
 		if (v != (int)v) {
-			fprintf(stderr, "berth-probe: --measure-devices '%s' is not a whole number\n", optarg);
+			fprintf(stderr,
+			    "berth-probe: --measure-devices '%s' is not a whole number\n", optarg);
 			return -1;
 		}
 		o->measure_devices = v;
@@ -204,15 +247,16 @@ main_is_address(const char *s, bool needs_host)
 
 	errno = 0;
 	v = strtol(port, &end, 10);
-	return port[0] >= '0' && port[0] <= '9' && *end == '\0' && errno == 0 && v >= 1 && v <= 65535 &&
-	    (!needs_host || (colon != NULL && colon != s));
+	return port[0] >= '0' && port[0] <= '9' && *end == '\0' && errno == 0 && v >= 1 &&
+	       v <= 65535 && (!needs_host || (colon != NULL && colon != s));
 }
 
 /* Every name of --only must begin a test's, else a slip of the pen would measure nothing. */
 static int
 main_check_only(const char *list)
 {
-	static const char *const network[] = { "tcp_latency", "tcp_send", "tcp_recv", "rdma_latency", "rdma_send", "rdma_recv" };
+	static const char *const network[] = { "tcp_latency", "tcp_send", "tcp_recv",
+		"rdma_latency", "rdma_send", "rdma_recv" };
 
 	while (*list != '\0') {
 		const size_t n = strcspn(list, ",");
@@ -225,7 +269,9 @@ main_check_only(const char *list)
 		for (size_t i = 0; i < sizeof(network) / sizeof(network[0]) && !known; i++)
 			known = strncmp(network[i], list, n) == 0;
 		if (!known) {
-			fprintf(stderr, "berth-probe: --only: no test begins with '%.*s'; --list names them\n", (int)n, list);
+			fprintf(stderr,
+			    "berth-probe: --only: no test begins with '%.*s'; --list names them\n",
+			    (int)n, list);
 			return -1;
 		}
 		list += n + (list[n] == ',');
@@ -241,11 +287,15 @@ main_check(const struct run_opts *o)
 		return -1;
 	}
 	if (o->serve != NULL && !main_is_address(o->serve, false)) {
-		fprintf(stderr, "berth-probe: --serve '%s' is neither HOST:PORT nor a port from 1 to 65535\n", o->serve);
+		fprintf(stderr,
+		    "berth-probe: --serve '%s' is neither HOST:PORT nor a port from 1 to 65535\n",
+		    o->serve);
 		return -1;
 	}
 	if (o->measure == NULL && (o->measure_name != NULL || o->measure_devices > 0)) {
-		fprintf(stderr, "berth-probe: --measure-%s says something of --measure-command, which is missing\n",
+		fprintf(stderr,
+		    "berth-probe: --measure-%s says something of --measure-command, which is "
+		    "missing\n",
 		    o->measure_name != NULL ? "name" : "devices");
 		return -1;
 	}
@@ -257,8 +307,12 @@ main_parse(struct run_opts *o, int argc, char **argv)
 {
 	int c, rc = 0;
 
-	*o = (struct run_opts){ .level = LEVEL_STANDARD, .steady_s = -1, .cap_s = -1, .array_bytes = 512ull << 20,
-		.gemm_n = 8192, .streams = 4 };
+	*o = (struct run_opts){ .level = LEVEL_STANDARD,
+		.steady_s = -1,
+		.cap_s = -1,
+		.array_bytes = 512ull << 20,
+		.gemm_n = 8192,
+		.streams = 4 };
 	while (rc == 0 && (c = getopt_long(argc, argv, "h", main_options, NULL)) != -1)
 		rc = main_option(o, c);
 	if (rc == 0 && optind < argc) {
@@ -273,7 +327,8 @@ main_parse(struct run_opts *o, int argc, char **argv)
 		rc = main_check(o);
 	if (rc < 0)
 		fputs("try: berth-probe --help\n", stderr);
-	else if (rc == 0 && (o->serve != NULL || o->peer != NULL) && peer_token(o->token_file, o->token) < 0)
+	else if (rc == 0 && (o->serve != NULL || o->peer != NULL) &&
+		 peer_token(o->token_file, o->token) < 0)
 		rc = -1;
 	if (o->measure_name == NULL)
 		o->measure_name = "user";
@@ -282,7 +337,7 @@ main_parse(struct run_opts *o, int argc, char **argv)
 	if (o->steady_s < 0)
 		o->steady_s = o->level == LEVEL_DEEP ? 120 : 10;
 	if (o->cap_s < 0 && o->measure != NULL)
-		o->cap_s = 1800;	/* how long a user's benchmark takes is the user's affair */
+		o->cap_s = 1800; /* how long a user's benchmark takes is the user's affair */
 	if (o->cap_s < 0)
 		o->cap_s = o->level == LEVEL_DEEP ? 1800 : o->level == LEVEL_QUICK ? 30 : 55;
 	return rc;
@@ -312,9 +367,10 @@ main_worker(void *arg)
 		if (w->phase == PHASE_MESH && run->n_gpus < 2)
 			continue;
 		pthread_barrier_wait(&run->barrier);
-		if (!w->g->ready && w->phase != PHASE_MESH) {	/* in a mesh the others wait for it at each turn */
-			report_test_none(&run->report, rows[i].name, w->g->index, rows[i].unit, REPORT_FAILED,
-			    "the device could not be opened");
+		if (!w->g->ready &&
+		    w->phase != PHASE_MESH) { /* in a mesh the others wait for it at each turn */
+			report_test_none(&run->report, rows[i].name, w->g->index, rows[i].unit,
+			    REPORT_FAILED, "the device could not be opened");
 			continue;
 		}
 		report_running(&run->report, w->g->index, rows[i].name, rows[i].cap_s);
@@ -343,7 +399,7 @@ main_sampler(void *arg)
 	struct sampler *s = arg;
 
 	for (int i = 0; !s->stop || i == 0; i++) {
-		usleep(i == 0 ? 100000 : 200000);	/* clocks rise first */
+		usleep(i == 0 ? 100000 : 200000); /* clocks rise first */
 		if (!s->stop || i == 0)
 			health_sample(s->run);
 	}
@@ -356,7 +412,7 @@ main_each(struct run *run, struct worker *w, void *(*fn)(void *), enum suite_pha
 	for (int i = 0; i < run->n_gpus; i++) {
 		w[i] = (struct worker){ .g = &run->gpus[i], .phase = phase };
 		w[i].started = pthread_create(&w[i].thread, NULL, fn, &w[i]) == 0;
-		if (!w[i].started)	/* the barrier counts on every thread */
+		if (!w[i].started) /* the barrier counts on every thread */
 			abort();
 	}
 	for (int i = 0; i < run->n_gpus; i++)
@@ -370,7 +426,8 @@ main_pairs(struct run *run)
 	const struct suite_row *rows = suite_rows(&n);
 
 	for (size_t i = 0; i < n; i++) {
-		if (rows[i].phase != PHASE_PAIRS || !suite_wants(&run->opts, &rows[i]) || run->n_gpus < 2)
+		if (rows[i].phase != PHASE_PAIRS || !suite_wants(&run->opts, &rows[i]) ||
+		    run->n_gpus < 2)
 			continue;
 		for (int j = 0; j < run->n_gpus; j++) {
 			if (!run->gpus[j].ready || run->cuda.ctx_set(run->gpus[j].ctx) != 0)
@@ -411,7 +468,8 @@ main_gpus(struct run *run)
 static int
 main_print(struct run *run)
 {
-	return run->opts.json ? report_json(&run->report, stdout) : report_table(&run->report, stdout);
+	return run->opts.json ? report_json(&run->report, stdout)
+			      : report_table(&run->report, stdout);
 }
 
 /* What hung is named, what was measured is kept, and the program ends whatever the driver does. */
@@ -453,7 +511,8 @@ main_watchdog(void *arg)
 			if (r->running[i].test == NULL)
 				continue;
 			name = r->running[i].test;
-			if (now > r->running[i].since + 3 * r->running[i].cap_s + 10 + run->opts.steady_s) {
+			if (now > r->running[i].since + 3 * r->running[i].cap_s + 10 +
+				      run->opts.steady_s) {
 				pthread_mutex_unlock(&r->lock);
 				snprintf(why, sizeof(why), "%s does not come back", name);
 				main_timed_out(run, why);
@@ -461,7 +520,8 @@ main_watchdog(void *arg)
 		}
 		pthread_mutex_unlock(&r->lock);
 		if (tty)
-			fprintf(stderr, "\r%5.1f s  %-20s", now - r->started, name != NULL ? name : "");
+			fprintf(
+			    stderr, "\r%5.1f s  %-20s", now - r->started, name != NULL ? name : "");
 		if (now > r->started + run->opts.cap_s) {
 			snprintf(why, sizeof(why), "not done within %g s", run->opts.cap_s);
 			main_timed_out(run, why);
@@ -477,7 +537,8 @@ main_run(struct run *run)
 	int rc;
 
 	if (hash != 0)
-		snprintf(run->report.kernels, sizeof(run->report.kernels), "fnv1a:%016llx", (unsigned long long)hash);
+		snprintf(run->report.kernels, sizeof(run->report.kernels), "fnv1a:%016llx",
+		    (unsigned long long)hash);
 	if (pthread_create(&watchdog, NULL, main_watchdog, run) != 0) {
 		fprintf(stderr, "berth-probe: no thread for the time cap\n");
 		return 1;
@@ -515,8 +576,9 @@ main(int argc, char **argv)
 		return main_list();
 	if (run.opts.serve != NULL)
 		return peer_serve(&run);
-	report_init(&run.report, run.opts.level == LEVEL_QUICK ? "quick" :
-	    run.opts.level == LEVEL_DEEP ? "deep" : "standard");
+	report_init(&run.report, run.opts.level == LEVEL_QUICK  ? "quick"
+				 : run.opts.level == LEVEL_DEEP ? "deep"
+								: "standard");
 	run.report.only = run.opts.only != NULL ? run.opts.only : "";
 	expect_init(&run.expect);
 	rc = main_run(&run);

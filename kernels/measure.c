@@ -8,7 +8,8 @@
 #include "kernels/run.h"
 
 int
-gpu_measure(struct gpu *g, gpu_op op, void *arg, int warm, int reps, double deadline, struct gpu_times *t_out)
+gpu_measure(struct gpu *g, gpu_op op, void *arg, int warm, int reps, double deadline,
+    struct gpu_times *t_out)
 {
 	const struct cuda_api *cu = &g->run->cuda;
 	const int max = (int)(sizeof(t_out->s) / sizeof(t_out->s[0]));
@@ -63,7 +64,7 @@ gpu_rates(const struct gpu_times *t, double work, double scale, struct report_te
 	out->value = out->median = out->min = out->max = out->iqr = (double)NAN;
 	for (int i = 0; i < t->n; i++) {
 		if (!(t->s[i] > 0.0) || !isfinite(t->s[i]))
-			return;		/* no time passed: the clock is broken, there is no rate */
+			return; /* no time passed: the clock is broken, there is no rate */
 		v[i] = work > 0.0 ? work / t->s[i] * scale : t->s[i] * scale;
 	}
 	if (t->n == 0)
@@ -76,7 +77,8 @@ gpu_rates(const struct gpu_times *t, double work, double scale, struct report_te
 }
 
 void
-gpu_report(struct gpu *g, const struct suite_row *row, const struct gpu_times *t, double work, double scale, bool right)
+gpu_report(struct gpu *g, const struct suite_row *row, const struct gpu_times *t, double work,
+    double scale, bool right)
 {
 	struct report_test out = { .gpu = g->index, .peer = -1 };
 
@@ -97,13 +99,15 @@ gpu_report(struct gpu *g, const struct suite_row *row, const struct gpu_times *t
 void
 gpu_failed(struct gpu *g, const struct suite_row *row, const char *where, int code)
 {
-	report_test_none(&g->run->report, row->name, g->index, row->unit, REPORT_FAILED, "%s: %s", where,
+	report_test_none(&g->run->report, row->name, g->index, row->unit, REPORT_FAILED, "%s: %s",
+	    where, cuda_api_text(code));
+	report_error(&g->run->report, where, code, "gpu %d, %s: %s", g->index, row->name,
 	    cuda_api_text(code));
-	report_error(&g->run->report, where, code, "gpu %d, %s: %s", g->index, row->name, cuda_api_text(code));
 }
 
 bool
-gpu_check_twice(struct gpu *g, const struct suite_row *row, const char *what, gpu_op op, void *arg, uint64_t want)
+gpu_check_twice(struct gpu *g, const struct suite_row *row, const char *what, gpu_op op, void *arg,
+    uint64_t want)
 {
 	const struct cuda_api *cu = &g->run->cuda;
 	struct report *r = &g->run->report;
@@ -119,18 +123,22 @@ gpu_check_twice(struct gpu *g, const struct suite_row *row, const char *what, gp
 		rc = rc != 0 ? rc : cu->copy_to_host(&got[i], g->acc, 8);
 	}
 	if (rc != 0) {
-		report_check(r, name, g->index, REPORT_FAILED, (double)NAN, "%s", cuda_api_text(rc));
+		report_check(
+		    r, name, g->index, REPORT_FAILED, (double)NAN, "%s", cuda_api_text(rc));
 		report_error(r, name, rc, "gpu %d: %s", g->index, cuda_api_text(rc));
 	} else if (got[0] == want && got[1] == want) {
-		report_check(r, name, g->index, REPORT_OK, (double)NAN, "0x%016llx", (unsigned long long)want);
+		report_check(r, name, g->index, REPORT_OK, (double)NAN, "0x%016llx",
+		    (unsigned long long)want);
 	} else if (got[0] == got[1]) {
 		report_check(r, name, g->index, REPORT_FAILED, (double)NAN,
-		    "wrong twice alike (0x%016llx, expected 0x%016llx): wrong kernel, library or a stuck fault",
+		    "wrong twice alike (0x%016llx, expected 0x%016llx): wrong kernel, library or a "
+		    "stuck fault",
 		    (unsigned long long)got[0], (unsigned long long)want);
 	} else {
 		report_check(r, name, g->index, REPORT_FAILED, (double)NAN,
 		    "two runs differ (0x%016llx, 0x%016llx, expected 0x%016llx): silent corruption",
-		    (unsigned long long)got[0], (unsigned long long)got[1], (unsigned long long)want);
+		    (unsigned long long)got[0], (unsigned long long)got[1],
+		    (unsigned long long)want);
 	}
 	return rc == 0 && got[0] == want && got[1] == want;
 }

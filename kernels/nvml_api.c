@@ -17,10 +17,10 @@ nvml_api_open(struct nvml_api *api, char *why, size_t n)
 		snprintf(why, n, "libnvidia-ml.so.1 was not found");
 		return -1;
 	}
-#define X(f, s, a) \
-	do { \
-		void *p = dlsym(api->so, s); \
-		memcpy(&api->f, &p, sizeof(p)); \
+#define X(f, s, a)                                                                                 \
+	do {                                                                                       \
+		void *p = dlsym(api->so, s);                                                       \
+		memcpy(&api->f, &p, sizeof(p));                                                    \
 	} while (0);
 	NVML_FUNCS(X)
 #undef X

@@ -1,7 +1,8 @@
 /*
- * kernels/oldglibc.h - included before every file of berth-probe on x86-64 with glibc: functions whose version rose when
- * they moved into libc.so.6 (2.34) or changed (glob, 2.27) are bound to the version that they had before, so that a probe
- * built on a new system starts on an old one. start.c does the same for the program's start.
+ * kernels/oldglibc.h - included before every file of berth-probe on x86-64 with glibc: functions
+ * whose version rose when they moved into libc.so.6 (2.34) or changed (glob, 2.27) are bound to the
+ * version that they had before, so that a probe built on a new system starts on an old one. start.c
+ * does the same for the program's start.
  */
 #ifndef BERTH_KERNELS_OLDGLIBC_H
 #define BERTH_KERNELS_OLDGLIBC_H

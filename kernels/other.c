@@ -8,8 +8,8 @@
 
 #include "kernels/other.h"
 
-#define OTHER_HOT_C 90		/* worth a note: clocks fall from here on or soon after */
-#define OTHER_FAIL_C 105	/* vendors' slow-down limits lie between 95 and 105 */
+#define OTHER_HOT_C 90   /* worth a note: clocks fall from here on or soon after */
+#define OTHER_FAIL_C 105 /* vendors' slow-down limits lie between 95 and 105 */
 
 static bool
 other_read(const char *dir, const char *name, const char *file, unsigned *out)
@@ -33,13 +33,16 @@ other_read(const char *dir, const char *name, const char *file, unsigned *out)
 static int
 other_vendor(unsigned vendor, unsigned device, unsigned class)
 {
-	const unsigned kind = class >> 8;	/* 0x1200 processing accelerator, 0x03xx display */
+	const unsigned kind = class >> 8; /* 0x1200 processing accelerator, 0x03xx display */
 
 	switch (vendor) {
 	case 0x1ae0:
-		return kind >> 8 == 0x02 || kind >> 8 == 0x01 || kind >> 8 == 0x06 ? -1 : OTHER_GOOGLE;
+		return kind >> 8 == 0x02 || kind >> 8 == 0x01 || kind >> 8 == 0x06 ? -1
+										   : OTHER_GOOGLE;
 	case 0x1d0f:
-		return (device >= 0x7064 && device <= 0x7067) || (device & 0xf0ff) == 0x7064 ? OTHER_AMAZON : -1;
+		return (device >= 0x7064 && device <= 0x7067) || (device & 0xf0ff) == 0x7064
+			   ? OTHER_AMAZON
+			   : -1;
 	case 0x1002:
 		return kind == 0x1200 || kind == 0x0380 || kind == 0x0302 ? OTHER_AMD : -1;
 	case 0x1da3:
@@ -67,7 +70,8 @@ other_scan(const char *root, struct other_pci *p)
 		int v;
 
 		if (e->d_name[0] == '.' || !other_read(dir, e->d_name, "vendor", &vendor) ||
-		    !other_read(dir, e->d_name, "device", &device) || !other_read(dir, e->d_name, "class", &class))
+		    !other_read(dir, e->d_name, "device", &device) ||
+		    !other_read(dir, e->d_name, "class", &class))
 			continue;
 		v = other_vendor(vendor, device, class);
 		if (v < 0)
@@ -89,7 +93,10 @@ other_gpu(struct other *o)
 	if (o->n >= REPORT_MAX_GPUS)
 		return NULL;
 	g = &o->run->report.gpus[o->n++];
-	*g = (struct report_gpu){ .present = true, .sms = -1, .ecc = -1, .memory_mib = (double)NAN,
+	*g = (struct report_gpu){ .present = true,
+		.sms = -1,
+		.ecc = -1,
+		.memory_mib = (double)NAN,
 		.power_limit_w = (double)NAN };
 	return g;
 }
@@ -103,7 +110,8 @@ other_mib(double v)
 void
 other_unreadable(struct other *o, const char *tool, const char *why)
 {
-	report_check(&o->run->report, "identify", -1, REPORT_FAILED, (double)NAN, "what %s prints cannot be read: %s", tool, why);
+	report_check(&o->run->report, "identify", -1, REPORT_FAILED, (double)NAN,
+	    "what %s prints cannot be read: %s", tool, why);
 }
 
 bool
@@ -112,13 +120,14 @@ other_run(struct other *o, enum other_vendor v, const char *const *argv, struct 
 	struct report *r = &o->run->report;
 
 	report_running(r, -1, argv[0], OTHER_TOOL_S);
-	tool_run(argv, o->run->opts.level == LEVEL_QUICK ? OTHER_TOOL_S / 2.0 : OTHER_TOOL_S, false, out);
+	tool_run(argv, o->run->opts.level == LEVEL_QUICK ? OTHER_TOOL_S / 2.0 : OTHER_TOOL_S, false,
+	    out);
 	report_running(r, -1, NULL, 0);
 	if (out->end == TOOL_OK)
 		return true;
 	if (out->end == TOOL_HUNG || o->pci.n[v] > 0)
-		report_check(r, "identify", -1, REPORT_FAILED, o->pci.n[v], "%s; the PCI bus shows %d such devices", out->why,
-		    o->pci.n[v]);
+		report_check(r, "identify", -1, REPORT_FAILED, o->pci.n[v],
+		    "%s; the PCI bus shows %d such devices", out->why, o->pci.n[v]);
 	else if (out->end == TOOL_FAILED)
 		report_error(r, argv[0], 0, "%s", out->why);
 	return false;
@@ -132,8 +141,11 @@ other_temperature(struct other *o, int gpu, bool known, double c)
 	if (!known)
 		report_health(r, "temperature", gpu, REPORT_UNKNOWN, (double)NAN, "not told");
 	else
-		report_health(r, "temperature", gpu, c >= OTHER_FAIL_C || c > 200 ? REPORT_FAILED : c >= OTHER_HOT_C ? REPORT_NOTE :
-		    REPORT_OK, c, "%g C", c);
+		report_health(r, "temperature", gpu,
+		    c >= OTHER_FAIL_C || c > 200 ? REPORT_FAILED
+		    : c >= OTHER_HOT_C           ? REPORT_NOTE
+						 : REPORT_OK,
+		    c, "%g C", c);
 }
 
 void
@@ -142,23 +154,27 @@ other_count(struct other *o, enum other_vendor v, const char *tool)
 	struct report *r = &o->run->report;
 
 	if (o->pci.n[v] > o->dies)
-		report_check(r, "identify", -1, REPORT_FAILED, o->dies, "%s names %d devices, the PCI bus shows %d", tool, o->dies,
-		    o->pci.n[v]);
+		report_check(r, "identify", -1, REPORT_FAILED, o->dies,
+		    "%s names %d devices, the PCI bus shows %d", tool, o->dies, o->pci.n[v]);
 	else if (o->dies > 0)
-		report_check(r, "identify", -1, REPORT_OK, o->dies, "%d named by %s", o->dies, tool);
+		report_check(
+		    r, "identify", -1, REPORT_OK, o->dies, "%d named by %s", o->dies, tool);
 }
 
 bool
 other_find(struct run *run)
 {
-	static bool (*const finders[])(struct other *) = { other_neuron, other_amd, other_gaudi, other_ascend, other_tpu };
+	static bool (*const finders[])(
+	    struct other *) = { other_neuron, other_amd, other_gaudi, other_ascend, other_tpu };
 	struct other o = { .run = run };
 	bool found = false;
 
 	other_scan(run->opts.sysroot != NULL ? run->opts.sysroot : "", &o.pci);
 	if (o.pci.n[OTHER_NVIDIA] > 0)
-		report_error(&run->report, "pci", 0, "the PCI bus shows %d NVIDIA devices (the first is 10de:%04x): the driver is "
-		    "missing or broken", o.pci.n[OTHER_NVIDIA], o.pci.id[OTHER_NVIDIA]);
+		report_error(&run->report, "pci", 0,
+		    "the PCI bus shows %d NVIDIA devices (the first is 10de:%04x): the driver is "
+		    "missing or broken",
+		    o.pci.n[OTHER_NVIDIA], o.pci.id[OTHER_NVIDIA]);
 	for (size_t i = 0; i < sizeof(finders) / sizeof(finders[0]) && !found; i++)
 		found = finders[i](&o);
 	if (found)

@@ -12,8 +12,11 @@
 static double
 amd_mib(double v, const char *unit)
 {
-	return strcmp(unit, "GB") == 0 || strcmp(unit, "GiB") == 0 ? v * 1024 : strcmp(unit, "KB") == 0 ? v / 1024 :
-	    strcmp(unit, "B") == 0 ? v / 1048576 : strcmp(unit, "MB") == 0 || strcmp(unit, "MiB") == 0 ? v : (double)NAN;
+	return strcmp(unit, "GB") == 0 || strcmp(unit, "GiB") == 0   ? v * 1024
+	       : strcmp(unit, "KB") == 0                             ? v / 1024
+	       : strcmp(unit, "B") == 0                              ? v / 1048576
+	       : strcmp(unit, "MB") == 0 || strcmp(unit, "MiB") == 0 ? v
+								     : (double)NAN;
 }
 
 /* "Aqua Vanjaram [Instinct MI300X]" and "AMD Instinct MI300X VF" are both an MI300X. */
@@ -28,7 +31,8 @@ amd_name(char *out, size_t n, const char *said)
 	len = to != NULL ? (size_t)(to - from) : strlen(from);
 	if (len > 3 && strncmp(from + len - 3, " VF", 3) == 0)
 		len -= 3;
-	snprintf(out, n, "%s%.*s", strncmp(from, "AMD", 3) == 0 ? "" : "AMD ", (int)(len < n ? len : n - 1), from);
+	snprintf(out, n, "%s%.*s", strncmp(from, "AMD", 3) == 0 ? "" : "AMD ",
+	    (int)(len < n ? len : n - 1), from);
 }
 
 /* The list of devices: bare, or as "gpu_data" since ROCm 7. */
@@ -39,7 +43,9 @@ amd_first(const struct jlite *j)
 
 	if (list < 0)
 		list = 0;
-	return j->nodes[list].type == JLITE_ARRAY ? j->nodes[list].first : list == 0 && jlite_get(j, 0, "gpu") >= 0 ? 0 : -1;
+	return j->nodes[list].type == JLITE_ARRAY         ? j->nodes[list].first
+	       : list == 0 && jlite_get(j, 0, "gpu") >= 0 ? 0
+							  : -1;
 }
 
 static void
@@ -54,8 +60,10 @@ amd_static_one(struct other *o, const struct jlite *j, int node)
 	o->dies++;
 	if (g == NULL)
 		return;
-	if (!jlite_string(j, jlite_get(j, asic, "market_name"), said, sizeof(said)) || strcmp(said, "N/A") == 0)
-		report_check(r, "identify", gpu, REPORT_FAILED, (double)NAN, "amd-smi does not name the device");
+	if (!jlite_string(j, jlite_get(j, asic, "market_name"), said, sizeof(said)) ||
+	    strcmp(said, "N/A") == 0)
+		report_check(r, "identify", gpu, REPORT_FAILED, (double)NAN,
+		    "amd-smi does not name the device");
 	else
 		amd_name(g->name, sizeof(g->name), said);
 	(void)jlite_string(j, jlite_get(j, asic, "asic_serial"), g->uuid, sizeof(g->uuid));
@@ -63,24 +71,32 @@ amd_static_one(struct other *o, const struct jlite *j, int node)
 	(void)jlite_string(j, jlite_get(j, asic, "device_id"), id[0], sizeof(id[0]));
 	(void)jlite_string(j, jlite_get(j, asic, "subvendor_id"), id[1], sizeof(id[1]));
 	(void)jlite_string(j, jlite_get(j, asic, "subsystem_id"), id[2], sizeof(id[2]));
-	if (strncmp(id[0], "0x", 2) == 0 && strncmp(id[1], "0x", 2) == 0 && strncmp(id[2], "0x", 2) == 0)
-		snprintf(g->pci, sizeof(g->pci), "1002:%.8s:%.8s:%.8s", id[0] + 2, id[1] + 2, id[2] + 2);
-	if (jlite_number(j, jlite_get(j, asic, "num_compute_units"), &v, NULL, 0) && v > 0 && v < 100000)
+	if (strncmp(id[0], "0x", 2) == 0 && strncmp(id[1], "0x", 2) == 0 &&
+	    strncmp(id[2], "0x", 2) == 0)
+		snprintf(
+		    g->pci, sizeof(g->pci), "1002:%.8s:%.8s:%.8s", id[0] + 2, id[1] + 2, id[2] + 2);
+	if (jlite_number(j, jlite_get(j, asic, "num_compute_units"), &v, NULL, 0) && v > 0 &&
+	    v < 100000)
 		g->sms = (int)v;
-	if (jlite_number(j, jlite_get(j, jlite_get(j, node, "vram"), "size"), &v, unit, sizeof(unit)))
+	if (jlite_number(
+		j, jlite_get(j, jlite_get(j, node, "vram"), "size"), &v, unit, sizeof(unit)))
 		g->memory_mib = other_mib(amd_mib(v, unit));
 	if (!(g->memory_mib > 0))
-		report_check(r, "identify", gpu, REPORT_FAILED, (double)NAN, "amd-smi does not tell the memory");
+		report_check(r, "identify", gpu, REPORT_FAILED, (double)NAN,
+		    "amd-smi does not tell the memory");
 	if (jlite_number(j, jlite_get(j, jlite_get(j, node, "limit"), "max_power"), &v, NULL, 0))
 		g->power_limit_w = v;
-	(void)jlite_string(j, jlite_get(j, jlite_get(j, node, "driver"), "version"), r->driver, sizeof(r->driver));
+	(void)jlite_string(
+	    j, jlite_get(j, jlite_get(j, node, "driver"), "version"), r->driver, sizeof(r->driver));
 	if (r->driver[0] == '\0')
-		(void)jlite_string(j, jlite_get(j, jlite_get(j, node, "driver"), "driver_version"), r->driver, sizeof(r->driver));
+		(void)jlite_string(j, jlite_get(j, jlite_get(j, node, "driver"), "driver_version"),
+		    r->driver, sizeof(r->driver));
 }
 
 /* A count that is bad when it is not zero, or worth a note. */
 static void
-amd_count(struct other *o, const char *name, int gpu, const struct jlite *j, int node, enum report_status bad)
+amd_count(struct other *o, const char *name, int gpu, const struct jlite *j, int node,
+    enum report_status bad)
 {
 	double v;
 
@@ -97,13 +113,18 @@ amd_metric_one(struct other *o, const struct jlite *j, int node, int gpu)
 	bool known;
 	double c = 0;
 
-	amd_count(o, "ecc_uncorrected", gpu, j, jlite_get(j, ecc, "total_uncorrectable_count"), REPORT_FAILED);
-	amd_count(o, "ecc_deferred", gpu, j, jlite_get(j, ecc, "total_deferred_count"), REPORT_NOTE);
-	amd_count(o, "ecc_corrected", gpu, j, jlite_get(j, ecc, "total_correctable_count"), REPORT_NOTE);
-	known = jlite_number(j, jlite_get(j, t, "hotspot"), &c, NULL, 0) || jlite_number(j, jlite_get(j, t, "edge"), &c, NULL, 0);
+	amd_count(o, "ecc_uncorrected", gpu, j, jlite_get(j, ecc, "total_uncorrectable_count"),
+	    REPORT_FAILED);
+	amd_count(
+	    o, "ecc_deferred", gpu, j, jlite_get(j, ecc, "total_deferred_count"), REPORT_NOTE);
+	amd_count(
+	    o, "ecc_corrected", gpu, j, jlite_get(j, ecc, "total_correctable_count"), REPORT_NOTE);
+	known = jlite_number(j, jlite_get(j, t, "hotspot"), &c, NULL, 0) ||
+		jlite_number(j, jlite_get(j, t, "edge"), &c, NULL, 0);
 	other_temperature(o, gpu, known, c);
 	if (jlite_number(j, jlite_get(j, t, "mem"), &c, NULL, 0) && c >= 100)
-		report_health(&o->run->report, "memory_temperature", gpu, REPORT_NOTE, c, "%g C", c);
+		report_health(
+		    &o->run->report, "memory_temperature", gpu, REPORT_NOTE, c, "%g C", c);
 }
 
 static void
@@ -117,7 +138,8 @@ amd_metric(struct other *o)
 
 	if (!other_run(o, OTHER_AMD, argv, &out)) {
 		if (o->pci.n[OTHER_AMD] == 0 && out.end == TOOL_FAILED)
-			report_check(&o->run->report, "health", -1, REPORT_FAILED, (double)NAN, "%s", out.why);
+			report_check(&o->run->report, "health", -1, REPORT_FAILED, (double)NAN,
+			    "%s", out.why);
 	} else if (!jlite_parse(&j, out.text, out.len, &why)) {
 		other_unreadable(o, "amd-smi metric", why);
 	} else {
@@ -125,8 +147,8 @@ amd_metric(struct other *o)
 			if (jlite_get(&j, i, "gpu") >= 0)
 				amd_metric_one(o, &j, i, gpu);
 		if (gpu < o->n)
-			report_check(&o->run->report, "health", gpu, REPORT_FAILED, gpu, "amd-smi metric tells of %d of %d devices", gpu,
-			    o->n);
+			report_check(&o->run->report, "health", gpu, REPORT_FAILED, gpu,
+			    "amd-smi metric tells of %d of %d devices", gpu, o->n);
 		jlite_free(&j);
 	}
 	tool_free(&out);
@@ -140,7 +162,8 @@ amd_dies(struct other *o)
 	int n = 0;
 
 	for (int i = 0; i < o->n; i++) {
-		if (strstr(g[i].name, "MI250") == NULL || !(g[i].memory_mib < 70000) || o->n % 2 != 0)
+		if (strstr(g[i].name, "MI250") == NULL || !(g[i].memory_mib < 70000) ||
+		    o->n % 2 != 0)
 			return;
 	}
 	for (int i = 0; i < o->n; i += 2, n++) {
@@ -176,27 +199,30 @@ amd_rocm_one(struct other *o, const struct jlite *j, int node)
 	    jlite_string(j, jlite_get(j, node, "Card series"), said, sizeof(said)))
 		amd_name(g->name, sizeof(g->name), said);
 	else
-		report_check(r, "identify", gpu, REPORT_FAILED, (double)NAN, "rocm-smi does not name the device");
+		report_check(r, "identify", gpu, REPORT_FAILED, (double)NAN,
+		    "rocm-smi does not name the device");
 	(void)jlite_string(j, jlite_get(j, node, "Unique ID"), g->uuid, sizeof(g->uuid));
 	if (!jlite_string(j, jlite_get(j, node, "GFX Version"), g->cc, sizeof(g->cc)))
 		g->cc[0] = '\0';
 	if (jlite_number(j, jlite_get(j, node, "VRAM Total Memory (B)"), &v, NULL, 0))
 		g->memory_mib = other_mib(v / 1048576);
 	if (!(g->memory_mib > 0))
-		report_check(r, "identify", gpu, REPORT_FAILED, (double)NAN, "rocm-smi does not tell the memory");
+		report_check(r, "identify", gpu, REPORT_FAILED, (double)NAN,
+		    "rocm-smi does not tell the memory");
 	if (jlite_number(j, jlite_get(j, node, "Temperature (Sensor junction) (C)"), &v, NULL, 0) ||
 	    jlite_number(j, jlite_get(j, node, "Temperature (Sensor edge) (C)"), &v, NULL, 0))
 		other_temperature(o, gpu, true, v);
 	else
 		other_temperature(o, gpu, false, 0);
-	report_health(r, "ecc_uncorrected", gpu, REPORT_UNKNOWN, (double)NAN, "rocm-smi tells it as text only; amd-smi would");
+	report_health(r, "ecc_uncorrected", gpu, REPORT_UNKNOWN, (double)NAN,
+	    "rocm-smi tells it as text only; amd-smi would");
 }
 
 static bool
 amd_rocm(struct other *o)
 {
-	static const char *const argv[] = { "rocm-smi", "--showproductname", "--showuniqueid", "--showmeminfo", "vram",
-		"--showtemp", "--showdriverversion", "--json", NULL };
+	static const char *const argv[] = { "rocm-smi", "--showproductname", "--showuniqueid",
+		"--showmeminfo", "vram", "--showtemp", "--showdriverversion", "--json", NULL };
 	const char *why = "";
 	struct tool_out out;
 	bool found = o->pci.n[OTHER_AMD] > 0;
@@ -208,12 +234,13 @@ amd_rocm(struct other *o)
 		other_unreadable(o, "rocm-smi", why);
 		found = true;
 	} else {
-		for (int i = j.nodes[0].type == JLITE_OBJECT ? j.nodes[0].first : -1; i >= 0; i = j.nodes[i].next) {
+		for (int i = j.nodes[0].type == JLITE_OBJECT ? j.nodes[0].first : -1; i >= 0;
+		     i = j.nodes[i].next) {
 			if (j.nodes[i].key_n > 4 && memcmp(j.nodes[i].key, "card", 4) == 0)
 				amd_rocm_one(o, &j, i);
 		}
-		(void)jlite_string(&j, jlite_get(&j, jlite_get(&j, 0, "system"), "Driver version"), o->run->report.driver,
-		    sizeof(o->run->report.driver));
+		(void)jlite_string(&j, jlite_get(&j, jlite_get(&j, 0, "system"), "Driver version"),
+		    o->run->report.driver, sizeof(o->run->report.driver));
 		jlite_free(&j);
 		other_count(o, OTHER_AMD, "rocm-smi");
 		found = found || o->dies > 0;
@@ -241,7 +268,8 @@ other_amd(struct other *o)
 		found = true;
 	} else {
 		for (int i = amd_first(&j); i >= 0; i = j.nodes[i].next)
-			if (jlite_get(&j, i, "gpu") >= 0)	/* the same list ends with what is no GPU */
+			if (jlite_get(&j, i, "gpu") >=
+			    0) /* the same list ends with what is no GPU */
 				amd_static_one(o, &j, i);
 		jlite_free(&j);
 		other_count(o, OTHER_AMD, "amd-smi");

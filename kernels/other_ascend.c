@@ -1,4 +1,5 @@
-/* Huawei Ascend: the table that npu-smi info prints; a device has a row of its own and one a chip. */
+/* Huawei Ascend: the table that npu-smi info prints; a device has a row of its own and one a chip.
+ */
 #include "config.h"
 
 #include <ctype.h>
@@ -24,7 +25,7 @@ ascend_cut(const char *line, size_t len, struct ascend_cells *c)
 	while (p < end && c->count < 4) {
 		const char *bar = memchr(p, '|', (size_t)(end - p)), *to = bar != NULL ? bar : end;
 
-		if (p != line) {	/* what stands before the first bar is no cell */
+		if (p != line) { /* what stands before the first bar is no cell */
 			c->at[c->count] = p;
 			c->n[c->count++] = (size_t)(to - p);
 		}
@@ -71,9 +72,13 @@ ascend_device(struct other *o, const struct ascend_cells *c)
 	(void)ascend_word(c, 0, 1, name, sizeof(name));
 	snprintf(g->name, sizeof(g->name), "%s", name);
 	(void)ascend_word(c, 1, 0, health, sizeof(health));
-	report_health(r, "health", gpu, strcmp(health, "OK") == 0 ? REPORT_OK : strcmp(health, "Warning") == 0 ? REPORT_NOTE :
-	    REPORT_FAILED, (double)NAN, "npu-smi says %s", health[0] != '\0' ? health : "nothing");
-	known = ascend_word(c, 2, 1, word, sizeof(word)) != NULL && jlite_text_number(word, strlen(word), &t, NULL, 0);
+	report_health(r, "health", gpu,
+	    strcmp(health, "OK") == 0        ? REPORT_OK
+	    : strcmp(health, "Warning") == 0 ? REPORT_NOTE
+					     : REPORT_FAILED,
+	    (double)NAN, "npu-smi says %s", health[0] != '\0' ? health : "nothing");
+	known = ascend_word(c, 2, 1, word, sizeof(word)) != NULL &&
+		jlite_text_number(word, strlen(word), &t, NULL, 0);
 	other_temperature(o, gpu, known, t);
 }
 
@@ -86,7 +91,8 @@ ascend_chip(struct other *o, const struct ascend_cells *c)
 	const char *slash;
 	double v;
 
-	snprintf(text, sizeof(text), "%.*s", (int)(c->n[2] < sizeof(text) ? c->n[2] : sizeof(text) - 1), c->at[2]);
+	snprintf(text, sizeof(text), "%.*s",
+	    (int)(c->n[2] < sizeof(text) ? c->n[2] : sizeof(text) - 1), c->at[2]);
 	slash = strrchr(text, '/');
 	if (slash != NULL && jlite_text_number(slash + 1, strlen(slash + 1), &v, NULL, 0))
 		g->memory_mib = other_mib(v);
@@ -105,7 +111,8 @@ ascend_dies(struct other *o)
 			snprintf(g[i].name, sizeof(g[i].name), "910C (one die)");
 	for (int i = 0; i < o->n; i++)
 		if (!(g[i].memory_mib > 0))
-			report_check(&o->run->report, "identify", i, REPORT_FAILED, (double)NAN, "npu-smi does not tell the memory");
+			report_check(&o->run->report, "identify", i, REPORT_FAILED, (double)NAN,
+			    "npu-smi does not tell the memory");
 }
 
 static void
@@ -114,7 +121,8 @@ ascend_read(struct other *o, const char *text)
 	bool table = false, chips = false;
 	int want_chip = 0;
 
-	for (const char *line = text, *nl; line != NULL && *line != '\0'; line = nl != NULL ? nl + 1 : NULL) {
+	for (const char *line = text, *nl; line != NULL && *line != '\0';
+	     line = nl != NULL ? nl + 1 : NULL) {
 		size_t len;
 		struct ascend_cells c;
 		char word[24], second[24];
@@ -126,13 +134,16 @@ ascend_read(struct other *o, const char *text)
 		if (version != NULL && version < line + len) {
 			version += strlen("Version:");
 			version += strspn(version, " ");
-			snprintf(o->run->report.driver, sizeof(o->run->report.driver), "%.*s", (int)strcspn(version, " |\n"), version);
+			snprintf(o->run->report.driver, sizeof(o->run->report.driver), "%.*s",
+			    (int)strcspn(version, " |\n"), version);
 		}
 		ascend_cut(line, len, &c);
-		if (line[0] != '|' || c.count < 3 || ascend_word(&c, 0, 0, word, sizeof(word)) == NULL)
+		if (line[0] != '|' || c.count < 3 ||
+		    ascend_word(&c, 0, 0, word, sizeof(word)) == NULL)
 			continue;
 		if (strcmp(word, "NPU") == 0) {
-			/* the first such heading is that of the devices, the next that of the processes */
+			/* the first such heading is that of the devices, the next that of the
+			 * processes */
 			chips = !table;
 			table = true;
 		} else if (chips && isdigit((unsigned char)word[0]) && want_chip == 0) {

@@ -15,9 +15,11 @@
 static void
 gaudi_name(char *out, size_t n, const char *said)
 {
-	const char *model = strncmp(said, "HL-20", 5) == 0 || strncmp(said, "HL-1", 4) == 0 ? "Gaudi1" :
-	    strncmp(said, "HL-22", 5) == 0 || strncmp(said, "HL-28", 5) == 0 ? "Gaudi2" :
-	    strncmp(said, "HL-3", 4) == 0 ? "Gaudi3" : said;
+	const char *model =
+	    strncmp(said, "HL-20", 5) == 0 || strncmp(said, "HL-1", 4) == 0    ? "Gaudi1"
+	    : strncmp(said, "HL-22", 5) == 0 || strncmp(said, "HL-28", 5) == 0 ? "Gaudi2"
+	    : strncmp(said, "HL-3", 4) == 0                                    ? "Gaudi3"
+									       : said;
 
 	snprintf(out, n, "%.80s", model);
 }
@@ -63,16 +65,20 @@ gaudi_one(struct other *o, char *field[GAUDI_FIELDS])
 	snprintf(g->uuid, sizeof(g->uuid), "%.40s", field[1]);
 	snprintf(g->bus, sizeof(g->bus), "%.20s", field[3]);
 	snprintf(r->driver, sizeof(r->driver), "%.36s", field[4]);
-	if (jlite_text_number(field[5], strlen(field[5]), &v, unit, sizeof(unit)) && strcmp(unit, "MiB") == 0)
+	if (jlite_text_number(field[5], strlen(field[5]), &v, unit, sizeof(unit)) &&
+	    strcmp(unit, "MiB") == 0)
 		g->memory_mib = other_mib(v);
 	if (!(g->memory_mib > 0))
-		report_check(r, "identify", gpu, REPORT_FAILED, (double)NAN, "hl-smi gives the memory as '%.30s'", field[5]);
+		report_check(r, "identify", gpu, REPORT_FAILED, (double)NAN,
+		    "hl-smi gives the memory as '%.30s'", field[5]);
 	if (g->name[0] == '\0' || strcmp(g->name, "N/A") == 0)
-		report_check(r, "identify", gpu, REPORT_FAILED, (double)NAN, "hl-smi does not name the device");
+		report_check(r, "identify", gpu, REPORT_FAILED, (double)NAN,
+		    "hl-smi does not name the device");
 	known = jlite_text_number(field[6], strlen(field[6]), &v, unit, sizeof(unit));
 	other_temperature(o, gpu, known, v);
 	if (jlite_text_number(field[7], strlen(field[7]), &v, unit, sizeof(unit)))
-		report_health(r, "ecc_uncorrected", gpu, v > 0 ? REPORT_FAILED : REPORT_OK, v, "%.0f", v);
+		report_health(
+		    r, "ecc_uncorrected", gpu, v > 0 ? REPORT_FAILED : REPORT_OK, v, "%.0f", v);
 	else
 		report_health(r, "ecc_uncorrected", gpu, REPORT_UNKNOWN, (double)NAN, "not told");
 }
@@ -80,8 +86,10 @@ gaudi_one(struct other *o, char *field[GAUDI_FIELDS])
 bool
 other_gaudi(struct other *o)
 {
-	static const char *const argv[] = { "hl-smi", "-Q", "index,uuid,name,bus_id,driver_version,memory.total,temperature.aip,"
-		"ecc.errors.uncorrected.volatile.total", "-f", "csv,noheader", NULL };
+	static const char *const argv[] = { "hl-smi", "-Q",
+		"index,uuid,name,bus_id,driver_version,memory.total,temperature.aip,"
+		"ecc.errors.uncorrected.volatile.total",
+		"-f", "csv,noheader", NULL };
 	bool found = o->pci.n[OTHER_HABANA] > 0;
 	struct tool_out out;
 

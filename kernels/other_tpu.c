@@ -1,4 +1,5 @@
-/* Google TPU: the PCI bus says which it is, /dev whether its driver is there, tpu-info who uses it. */
+/* Google TPU: the PCI bus says which it is, /dev whether its driver is there, tpu-info who uses it.
+ */
 #include "config.h"
 
 #include <ctype.h>
@@ -15,15 +16,21 @@ static const struct tpu_model {
 	const char *name;
 	double gib;
 } tpu_models[] = {
-	{ 0x0027, 0x004e, "TPU v2", 16 }, { 0x0027, 0x004f, "TPU v3", 32 }, { 0x005e, 0, "TPU v4", 32 },
-	{ 0x0063, 0, "TPU v5e", 16 }, { 0x0062, 0, "TPU v5p", 95 }, { 0x006f, 0, "TPU v6e", 32 }, { 0x0076, 0, "TPU7x", 192 },
+	{ 0x0027, 0x004e, "TPU v2", 16 },
+	{ 0x0027, 0x004f, "TPU v3", 32 },
+	{ 0x005e, 0, "TPU v4", 32 },
+	{ 0x0063, 0, "TPU v5e", 16 },
+	{ 0x0062, 0, "TPU v5p", 95 },
+	{ 0x006f, 0, "TPU v6e", 32 },
+	{ 0x0076, 0, "TPU7x", 192 },
 };
 
 static const struct tpu_model *
 tpu_find(unsigned device, unsigned sub)
 {
 	for (size_t i = 0; i < sizeof(tpu_models) / sizeof(tpu_models[0]); i++)
-		if (tpu_models[i].device == device && (tpu_models[i].sub == 0 || tpu_models[i].sub == sub))
+		if (tpu_models[i].device == device &&
+		    (tpu_models[i].sub == 0 || tpu_models[i].sub == sub))
 			return &tpu_models[i];
 	return NULL;
 }
@@ -41,8 +48,9 @@ tpu_nodes(const char *root, const char *dir, const char *prefix)
 	snprintf(path, sizeof(path), "%s%s", root, dir);
 	d = opendir(path);
 	while (d != NULL && (e = readdir(d)) != NULL)
-		found += strncmp(e->d_name, prefix, n) == 0 && isdigit((unsigned char)e->d_name[n]) &&
-		    e->d_name[n + strspn(e->d_name + n, "0123456789")] == '\0';
+		found += strncmp(e->d_name, prefix, n) == 0 &&
+			 isdigit((unsigned char)e->d_name[n]) &&
+			 e->d_name[n + strspn(e->d_name + n, "0123456789")] == '\0';
 	if (d != NULL)
 		closedir(d);
 	return found;
@@ -70,15 +78,17 @@ tpu_info(struct other *o)
 	struct tool_out out;
 
 	report_running(r, -1, argv[0], OTHER_TOOL_S);
-	tool_run(argv, o->run->opts.level == LEVEL_QUICK ? OTHER_TOOL_S / 2.0 : OTHER_TOOL_S, false, &out);
+	tool_run(argv, o->run->opts.level == LEVEL_QUICK ? OTHER_TOOL_S / 2.0 : OTHER_TOOL_S, false,
+	    &out);
 	report_running(r, -1, NULL, 0);
 	if (out.end == TOOL_NONE)
-		report_health(r, "tpu_info", -1, REPORT_UNKNOWN, (double)NAN, "%s: no health is told", out.why);
+		report_health(r, "tpu_info", -1, REPORT_UNKNOWN, (double)NAN,
+		    "%s: no health is told", out.why);
 	else if (out.end != TOOL_OK)
 		report_health(r, "tpu_info", -1, REPORT_FAILED, (double)NAN, "%s", out.why);
 	else if (tpu_rows(out.text) != o->n)
-		report_health(r, "tpu_info", -1, REPORT_FAILED, tpu_rows(out.text), "tpu-info names %d chips, the PCI bus shows %d",
-		    tpu_rows(out.text), o->n);
+		report_health(r, "tpu_info", -1, REPORT_FAILED, tpu_rows(out.text),
+		    "tpu-info names %d chips, the PCI bus shows %d", tpu_rows(out.text), o->n);
 	else
 		report_health(r, "tpu_info", -1, REPORT_OK, o->n, "%d chips", o->n);
 	tool_free(&out);
@@ -107,12 +117,14 @@ other_tpu(struct other *o)
 		g->memory_mib = m->gib * 1024;
 	}
 	if (m == NULL)
-		report_check(r, "identify", -1, REPORT_FAILED, chips, "the PCI device 1ae0:%04x is no TPU that is known",
-		    o->pci.id[OTHER_GOOGLE]);
+		report_check(r, "identify", -1, REPORT_FAILED, chips,
+		    "the PCI device 1ae0:%04x is no TPU that is known", o->pci.id[OTHER_GOOGLE]);
 	else
-		report_check(r, "identify", -1, REPORT_OK, chips, "%d by the PCI bus; memory is the model's", chips);
+		report_check(r, "identify", -1, REPORT_OK, chips,
+		    "%d by the PCI bus; memory is the model's", chips);
 	if (nodes < chips)
-		report_health(r, "driver", -1, REPORT_FAILED, nodes, "%d of %d chips have a device file in /dev", nodes, chips);
+		report_health(r, "driver", -1, REPORT_FAILED, nodes,
+		    "%d of %d chips have a device file in /dev", nodes, chips);
 	else
 		report_health(r, "driver", -1, REPORT_OK, nodes, "%d device files", nodes);
 	tpu_info(o);

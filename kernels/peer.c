@@ -17,11 +17,12 @@
 #include "kernels/sha.h"
 
 /*
- * A connection begins with a proof from both sides that they know the token, which itself never goes over the wire:
- *   server: 16 random bytes S;  client: 16 random bytes C, HMAC(token, "c" S C);  server: HMAC(token, "s" C S).
- * Then the client orders, in 9 bytes: what, and how many bytes (little-endian). 'U': it sends them,
- * one byte comes back when all are there and right; 'D': they come; 'P': it sends 64 bytes and the
- * same come back, so many times; 'R': RDMA, see peer_rdma.c; 'Q': the server ends.
+ * A connection begins with a proof from both sides that they know the token, which itself never
+ * goes over the wire: server: 16 random bytes S;  client: 16 random bytes C, HMAC(token, "c" S C);
+ * server: HMAC(token, "s" C S). Then the client orders, in 9 bytes: what, and how many bytes
+ * (little-endian). 'U': it sends them, one byte comes back when all are there and right; 'D': they
+ * come; 'P': it sends 64 bytes and the same come back, so many times; 'R': RDMA, see peer_rdma.c;
+ * 'Q': the server ends.
  */
 #define PEER_RING ((size_t)1 << 20)
 #define PEER_RUNS 5
@@ -31,7 +32,7 @@
 #define PEER_STREAMS_MAX 32
 #define PEER_WAIT_S 10
 
-static uint8_t *peer_ring;	/* the same bytes on both sides; a stream is this over and over */
+static uint8_t *peer_ring; /* the same bytes on both sides; a stream is this over and over */
 
 static bool
 peer_ring_make(void)
@@ -65,10 +66,12 @@ peer_token(const char *file, char *out)
 	}
 	out[strcspn(out, "\r\n")] = '\0';
 	if (file != NULL && !read)
-		fprintf(stderr, "berth-probe: %s: %s\n", file, f == NULL ? strerror(errno) : "no token");
+		fprintf(stderr, "berth-probe: %s: %s\n", file,
+		    f == NULL ? strerror(errno) : "no token");
 	else if (strlen(out) < 16)
-		fprintf(stderr, "berth-probe: both sides need a token of at least 16 characters, in --token-file or "
-		    "BERTH_PROBE_TOKEN\n");
+		fprintf(stderr, "berth-probe: both sides need a token of at least 16 characters, "
+				"in --token-file or "
+				"BERTH_PROBE_TOKEN\n");
 	return strlen(out) >= 16 ? 0 : -1;
 }
 
@@ -240,7 +243,8 @@ peer_obey(struct peer_served *s)
 		return peer_stream(s->fd, n, true, &wrong);
 	case 'P':
 		for (; n > 0; n--)
-			if (!peer_all(s->fd, ping, sizeof(ping), false) || !peer_all(s->fd, ping, sizeof(ping), true))
+			if (!peer_all(s->fd, ping, sizeof(ping), false) ||
+			    !peer_all(s->fd, ping, sizeof(ping), true))
 				return false;
 		return true;
 	case 'R':
@@ -273,7 +277,8 @@ peer_serve_one(void *arg)
 static int
 peer_socket(const char *where, bool listens, char *why, size_t why_n)
 {
-	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = listens ? AI_PASSIVE : 0 };
+	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
+		.ai_flags = listens ? AI_PASSIVE : 0 };
 	const char *colon = strrchr(where, ':');
 	struct addrinfo *list = NULL;
 	char host[256] = "";
@@ -285,7 +290,8 @@ peer_socket(const char *where, bool listens, char *why, size_t why_n)
 		host[strlen(host) - 1] = '\0';
 		memmove(host, host + 1, strlen(host));
 	}
-	rc = getaddrinfo(host[0] != '\0' ? host : NULL, colon != NULL ? colon + 1 : where, &hints, &list);
+	rc = getaddrinfo(
+	    host[0] != '\0' ? host : NULL, colon != NULL ? colon + 1 : where, &hints, &list);
 	if (rc != 0)
 		snprintf(why, why_n, "%s: %s", where, gai_strerror(rc));
 	for (struct addrinfo *a = list; rc == 0 && a != NULL && fd < 0; a = a->ai_next) {
@@ -297,8 +303,8 @@ peer_socket(const char *where, bool listens, char *why, size_t why_n)
 		peer_options(fd);
 		if (listens)
 			(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-		if (listens ? bind(fd, a->ai_addr, a->ai_addrlen) != 0 || listen(fd, 64) != 0 :
-		    connect(fd, a->ai_addr, a->ai_addrlen) != 0) {
+		if (listens ? bind(fd, a->ai_addr, a->ai_addrlen) != 0 || listen(fd, 64) != 0
+			    : connect(fd, a->ai_addr, a->ai_addrlen) != 0) {
 			snprintf(why, why_n, "%s: %s", where, strerror(errno));
 			close(fd);
 			fd = -1;
@@ -313,7 +319,7 @@ int
 peer_serve(struct run *run)
 {
 	const double until = report_now() + run->opts.cap_s;
-	static volatile bool over, refused;	/* threads may outlive this function */
+	static volatile bool over, refused; /* threads may outlive this function */
 	char why[320] = "";
 	int fd = peer_socket(run->opts.serve, true, why, sizeof(why));
 
@@ -331,7 +337,9 @@ peer_serve(struct run *run)
 			continue;
 		s = malloc(sizeof(*s));
 		if (s != NULL)
-			*s = (struct peer_served){ .run = run, .fd = got, .over = &over, .refused = &refused };
+			*s = (struct peer_served){
+				.run = run, .fd = got, .over = &over, .refused = &refused
+			};
 		if (s == NULL || pthread_create(&t, NULL, peer_serve_one, s) != 0) {
 			close(got);
 			free(s);
@@ -341,8 +349,8 @@ peer_serve(struct run *run)
 	}
 	close(fd);
 	if (!over)
-		fprintf(stderr, "berth-probe: no peer was served within %g s%s\n", run->opts.cap_s, refused ?
-		    "; one came that did not know the token" : "");
+		fprintf(stderr, "berth-probe: no peer was served within %g s%s\n", run->opts.cap_s,
+		    refused ? "; one came that did not know the token" : "");
 	return over ? 0 : 5;
 }
 
@@ -359,7 +367,8 @@ peer_work(void *arg)
 	struct peer_link *l = arg;
 	uint8_t ack = 0;
 
-	l->ok = peer_order(l->fd, l->down ? 'D' : 'U', l->n) && peer_stream(l->fd, l->n, !l->down, &l->wrong);
+	l->ok = peer_order(l->fd, l->down ? 'D' : 'U', l->n) &&
+		peer_stream(l->fd, l->n, !l->down, &l->wrong);
 	if (l->ok && !l->down) {
 		l->ok = peer_all(l->fd, &ack, 1, false);
 		l->wrong = ack != 'k';
@@ -408,7 +417,8 @@ peer_rate(struct run *run, struct peer_link *l, int n, bool down)
 	double s;
 
 	report_running(&run->report, -1, name, 15);
-	for (int i = 0; i < 6; i++) {	/* so much that a run takes long enough; slow starts are behind it then */
+	for (int i = 0; i < 6;
+	     i++) { /* so much that a run takes long enough; slow starts are behind it then */
 		s = peer_burst(l, n, down, bytes, &wrong);
 		if (isnan(s) || s >= run_s / 2 || bytes >= (uint64_t)8 << 30)
 			break;
@@ -429,7 +439,8 @@ peer_rate(struct run *run, struct peer_link *l, int n, bool down)
 	gpu_rates(&times, (double)bytes * n, 1e-9, &t);
 	t.status = REPORT_OK;
 	report_test(&run->report, &t);
-	report_check(&run->report, name, -1, REPORT_OK, (double)n, "every byte of %d streams compared", n);
+	report_check(
+	    &run->report, name, -1, REPORT_OK, (double)n, "every byte of %d streams compared", n);
 }
 
 static void
@@ -444,18 +455,21 @@ peer_latency(struct run *run, int fd)
 	report_running(&run->report, -1, "tcp_latency", 15);
 	ok = peer_order(fd, 'P', (uint64_t)group * (uint64_t)keep);
 	for (int i = 0; i < keep && ok; i++) {
-		double best = INFINITY;	/* of a few: a thread that was put to sleep is no latency of the network */
+		double best = INFINITY; /* of a few: a thread that was put to sleep is no latency of
+					   the network */
 
 		for (int k = 0; k < group && ok; k++) {
 			const double from = report_now();
 
-			ok = peer_all(fd, ping, sizeof(ping), true) && peer_all(fd, ping, sizeof(ping), false);
+			ok = peer_all(fd, ping, sizeof(ping), true) &&
+			     peer_all(fd, ping, sizeof(ping), false);
 			best = fmin(best, report_now() - from);
 		}
 		times.s[times.n++] = best;
 	}
 	if (!ok) {
-		report_test_none(&run->report, "tcp_latency", -1, "us", REPORT_FAILED, "the connection broke");
+		report_test_none(
+		    &run->report, "tcp_latency", -1, "us", REPORT_FAILED, "the connection broke");
 		return;
 	}
 	snprintf(t.name, sizeof(t.name), "tcp_latency");
@@ -475,19 +489,24 @@ peer_measure(struct run *run)
 	rdma_ports(run);
 	if (peer_ring_make()) {
 		for (; open < n; open++) {
-			l[open] = (struct peer_link){ .fd = peer_socket(run->opts.peer, false, why, sizeof(why)) };
+			l[open] = (struct peer_link){ .fd = peer_socket(run->opts.peer, false, why,
+							  sizeof(why)) };
 			if (l[open].fd < 0)
 				break;
 			if (!peer_hello(l[open].fd, run->opts.token, false)) {
 				close(l[open].fd);
-				snprintf(why, sizeof(why), "%.200s: the peer does not know the token, or is no berth-probe", run->opts.peer);
+				snprintf(why, sizeof(why),
+				    "%.200s: the peer does not know the token, or is no "
+				    "berth-probe",
+				    run->opts.peer);
 				break;
 			}
 		}
 	}
 	if (open < n) {
 		report_error(&run->report, "peer", 0, "%s", why);
-		report_test_none(&run->report, "tcp_send", -1, "GB/s", REPORT_FAILED, "%.190s", why);
+		report_test_none(
+		    &run->report, "tcp_send", -1, "GB/s", REPORT_FAILED, "%.190s", why);
 	} else {
 		if (suite_wants_name(&run->opts, "tcp_latency"))
 			peer_latency(run, l[0].fd);

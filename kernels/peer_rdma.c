@@ -1,8 +1,9 @@
 /*
- * RDMA between two machines. Both ends tell each other over the TCP connection, whose ends know the token, how they are
- * reached; then the client writes into the server's memory, the server into the client's, and messages of 64 bytes go there
- * and back. What arrived is compared. Orders after the greeting: 'C' clear, 'V' compare, 'W' n: write n bytes, 'E' expect a
- * ping, 'L' n: answer n of them, 'Z': done; each but 'Z' is answered by an outcome.
+ * RDMA between two machines. Both ends tell each other over the TCP connection, whose ends know the
+ * token, how they are reached; then the client writes into the server's memory, the server into the
+ * client's, and messages of 64 bytes go there and back. What arrived is compared. Orders after the
+ * greeting: 'C' clear, 'V' compare, 'W' n: write n bytes, 'E' expect a ping, 'L' n: answer n of
+ * them, 'Z': done; each but 'Z' is answered by an outcome.
  */
 #include "config.h"
 
@@ -17,7 +18,14 @@
 #define PEER_RDMA_PINGS 2000
 #define PEER_RDMA_MAX ((uint64_t)1 << 40)
 
-enum { WIRE_STATE = 0, WIRE_TEXT = 1, WIRE_TEXT_N = 111, WIRE_NUMBERS = 112, WIRE_GID = 152, WIRE_N = 168 };
+enum {
+	WIRE_STATE = 0,
+	WIRE_TEXT = 1,
+	WIRE_TEXT_N = 111,
+	WIRE_NUMBERS = 112,
+	WIRE_GID = 152,
+	WIRE_N = 168
+};
 
 static void
 wire_put(uint8_t *p, uint64_t v)
@@ -52,12 +60,14 @@ wire_hello_send(int fd, const struct rdma_link *l, enum rdma_state state)
 	uint8_t w[WIRE_N] = { 0 };
 
 	w[WIRE_STATE] = (uint8_t)state;
-	snprintf((char *)w + WIRE_TEXT, WIRE_TEXT_N, "%.110s", state == RDMA_READY ? l->mine.name : l->why);
+	snprintf((char *)w + WIRE_TEXT, WIRE_TEXT_N, "%.110s",
+	    state == RDMA_READY ? l->mine.name : l->why);
 	wire_put(w + WIRE_NUMBERS, (uint64_t)l->mine.qpn << 32 | l->mine.psn);
-	wire_put(w + WIRE_NUMBERS + 8, (uint64_t)l->mine.rkey << 32 | (uint64_t)l->mine.lid << 16 | (uint64_t)l->mine.mtu << 8 |
-	    l->mine.layer);
+	wire_put(w + WIRE_NUMBERS + 8, (uint64_t)l->mine.rkey << 32 | (uint64_t)l->mine.lid << 16 |
+					   (uint64_t)l->mine.mtu << 8 | l->mine.layer);
 	wire_put(w + WIRE_NUMBERS + 16, l->mine.addr);
-	wire_put(w + WIRE_NUMBERS + 24, isfinite(l->mine.gbps) && l->mine.gbps > 0 ? (uint64_t)(l->mine.gbps * 1e3) : 0);
+	wire_put(w + WIRE_NUMBERS + 24,
+	    isfinite(l->mine.gbps) && l->mine.gbps > 0 ? (uint64_t)(l->mine.gbps * 1e3) : 0);
 	memcpy(w + WIRE_GID, l->mine.gid, 16);
 	return peer_all(fd, w, sizeof(w), true);
 }
@@ -174,10 +184,12 @@ peer_rdma_serve(struct run *run, int fd)
 	gone = !ok;
 	if (ok && mine == RDMA_READY && theirs == RDMA_READY) {
 		ok = rdma_link_connect(&l, &peer);
-		gone = !wire_outcome_send(fd, ok, 0, l.why) || !wire_outcome_recv(fd, &s, why, sizeof(why));
+		gone = !wire_outcome_send(fd, ok, 0, l.why) ||
+		       !wire_outcome_recv(fd, &s, why, sizeof(why));
 		while (ok && !gone && serve_order(&l, fd, &gone))
 			;
-		gone = gone && ok;	/* whose side failed has been told; the connection is still of use */
+		gone = gone &&
+		       ok; /* whose side failed has been told; the connection is still of use */
 	}
 	rdma_link_close(&l);
 	return !gone;
@@ -190,8 +202,12 @@ struct measured {
 	char why[200];
 };
 
-static const struct { const char *name, *unit; } measured_tests[] = {
-	{ "rdma_latency", "us" }, { "rdma_send", "GB/s" }, { "rdma_recv", "GB/s" },
+static const struct {
+	const char *name, *unit;
+} measured_tests[] = {
+	{ "rdma_latency", "us" },
+	{ "rdma_send", "GB/s" },
+	{ "rdma_recv", "GB/s" },
 };
 
 /* The three hang together: the rate of a connection that was not proved is none. */
@@ -209,7 +225,8 @@ static void
 measured_none(struct run *run, enum report_status s, const char *why)
 {
 	for (size_t i = 0; i < sizeof(measured_tests) / sizeof(measured_tests[0]); i++)
-		report_test_none(&run->report, measured_tests[i].name, -1, measured_tests[i].unit, s, "%.190s", why);
+		report_test_none(&run->report, measured_tests[i].name, -1, measured_tests[i].unit,
+		    s, "%.190s", why);
 }
 
 /* An order that the server answers. */
@@ -273,8 +290,10 @@ measured_rate(struct measured *m, bool down)
 
 	report_running(&m->run->report, -1, name, 15);
 	for (int i = 0; i < 6 && isfinite(s) && s < run_s / 2; i++) {
-		if (i > 0)	/* whole rounds of the area */
-			bytes = (uint64_t)((double)bytes / RDMA_AREA * fmin(16, run_s / fmax(s, 1e-4))) * RDMA_AREA;
+		if (i > 0) /* whole rounds of the area */
+			bytes = (uint64_t)((double)bytes / RDMA_AREA *
+					   fmin(16, run_s / fmax(s, 1e-4))) *
+				RDMA_AREA;
 		s = measured_burst(m, down, bytes);
 	}
 	ok = isfinite(s) && measured_clear(m, down);
@@ -285,31 +304,37 @@ measured_rate(struct measured *m, bool down)
 	}
 	ok = ok && measured_right(m, down);
 	if (!ok) {
-		report_test_none(&m->run->report, name, -1, "GB/s", REPORT_FAILED, "%.190s", m->why);
+		report_test_none(
+		    &m->run->report, name, -1, "GB/s", REPORT_FAILED, "%.190s", m->why);
 		return false;
 	}
 	snprintf(t.name, sizeof(t.name), "%s", name);
 	snprintf(t.unit, sizeof(t.unit), "GB/s");
 	gpu_rates(&times, (double)bytes, 1e-9, &t);
 	report_test(&m->run->report, &t);
-	report_check(&m->run->report, name, -1, REPORT_OK, (double)NAN, "the memory that was written compared with what was sent");
+	report_check(&m->run->report, name, -1, REPORT_OK, (double)NAN,
+	    "the memory that was written compared with what was sent");
 	return true;
 }
 
 static bool
 measured_latency(struct measured *m)
 {
-	struct report_test t = { .gpu = -1, .peer = -1, .status = REPORT_OK, .name = "rdma_latency", .unit = "us" };
+	struct report_test t = {
+		.gpu = -1, .peer = -1, .status = REPORT_OK, .name = "rdma_latency", .unit = "us"
+	};
 	struct gpu_times times = { .n = 0 };
-	const int keep = (int)(sizeof(times.s) / sizeof(times.s[0])), group = PEER_RDMA_PINGS / keep;
+	const int keep = (int)(sizeof(times.s) / sizeof(times.s[0])),
+		  group = PEER_RDMA_PINGS / keep;
 	char theirs[200];
 	bool ok, asked;
 	double s;
 
 	report_running(&m->run->report, -1, "rdma_latency", 15);
-	asked = ok = measured_order(m, 'E', 0, &s) && peer_order(m->fd, 'L', (uint64_t)group * (uint64_t)keep);
+	asked = ok = measured_order(m, 'E', 0, &s) &&
+		     peer_order(m->fd, 'L', (uint64_t)group * (uint64_t)keep);
 	for (int i = 0; i < keep && ok; i++) {
-		double best = INFINITY;	/* of a few, as over TCP */
+		double best = INFINITY; /* of a few, as over TCP */
 
 		for (int k = 0; k < group && ok; k++) {
 			s = rdma_link_ping(m->l);
@@ -318,14 +343,17 @@ measured_latency(struct measured *m)
 		}
 		times.s[times.n++] = best;
 	}
-	if (asked && !ok)	/* what the peer says of it comes all the same, and the next order after it */
+	if (asked &&
+	    !ok) /* what the peer says of it comes all the same, and the next order after it */
 		snprintf(m->why, sizeof(m->why), "%s", m->l->why);
 	if (asked && !wire_outcome_recv(m->fd, &s, theirs, sizeof(theirs))) {
-		snprintf(m->why, sizeof(m->why), "%.95s%s%.95s", ok ? "" : m->l->why, ok ? "" : "; ", theirs);
+		snprintf(m->why, sizeof(m->why), "%.95s%s%.95s", ok ? "" : m->l->why,
+		    ok ? "" : "; ", theirs);
 		ok = false;
 	}
 	if (!ok) {
-		report_test_none(&m->run->report, "rdma_latency", -1, "us", REPORT_FAILED, "%.190s", m->why);
+		report_test_none(
+		    &m->run->report, "rdma_latency", -1, "us", REPORT_FAILED, "%.190s", m->why);
 		return false;
 	}
 	gpu_rates(&times, 0.0, 1e6, &t);
@@ -350,8 +378,9 @@ measured_connect(struct measured *m, const struct rdma_end *peer)
 		snprintf(m->why, sizeof(m->why), "%s", m->l->why);
 	if (!ok || !theirs)
 		return false;
-	report_check(&m->run->report, "rdma_path", -1, REPORT_OK, gbps, "%s to %s at the peer, MTU %d, %s", m->l->mine.name, peer->name,
-	    128 << mtu, m->l->mine.layer == VERBS_LINK_ETHERNET ? "RoCE" : "InfiniBand");
+	report_check(&m->run->report, "rdma_path", -1, REPORT_OK, gbps,
+	    "%s to %s at the peer, MTU %d, %s", m->l->mine.name, peer->name, 128 << mtu,
+	    m->l->mine.layer == VERBS_LINK_ETHERNET ? "RoCE" : "InfiniBand");
 	return true;
 }
 
@@ -370,17 +399,21 @@ peer_rdma_measure(struct run *run, int fd)
 	mine = rdma_link_open(&l, run->opts.sysroot, run->opts.rdma_device);
 	if (mine == RDMA_READY)
 		memcpy(rdma_link_out(&l), peer_bytes(), RDMA_AREA);
-	if (!peer_order(fd, 'R', 0) || !wire_hello_send(fd, &l, mine) || !wire_hello_recv(fd, &peer, &theirs, theirs_why)) {
+	if (!peer_order(fd, 'R', 0) || !wire_hello_send(fd, &l, mine) ||
+	    !wire_hello_recv(fd, &peer, &theirs, theirs_why)) {
 		measured_none(run, REPORT_FAILED, "the connection broke");
 	} else if (mine != RDMA_READY || theirs != RDMA_READY) {
-		/* a gang whose one side has none goes over TCP; a device that is there and does not work is a fault */
+		/* a gang whose one side has none goes over TCP; a device that is there and does not
+		 * work is a fault */
 		if (mine != RDMA_READY)
 			snprintf(m.why, sizeof(m.why), "%s", l.why);
 		else
 			snprintf(m.why, sizeof(m.why), "the peer: %s", theirs_why);
 		if (mine == RDMA_NONE && theirs == RDMA_BROKEN)
 			snprintf(m.why, sizeof(m.why), "the peer: %s", theirs_why);
-		measured_none(run, mine == RDMA_BROKEN || theirs == RDMA_BROKEN ? REPORT_FAILED : REPORT_SKIPPED, m.why);
+		measured_none(run,
+		    mine == RDMA_BROKEN || theirs == RDMA_BROKEN ? REPORT_FAILED : REPORT_SKIPPED,
+		    m.why);
 	} else if (!measured_connect(&m, &peer)) {
 		measured_none(run, REPORT_FAILED, m.why);
 	} else {
@@ -391,8 +424,9 @@ peer_rdma_measure(struct run *run, int fd)
 			if (ok)
 				ok = measured_rate(&m, down == 1);
 			else
-				report_test_none(&run->report, down == 1 ? "rdma_recv" : "rdma_send", -1, "GB/s", REPORT_FAILED,
-				    "%.190s", m.why);
+				report_test_none(&run->report,
+				    down == 1 ? "rdma_recv" : "rdma_send", -1, "GB/s",
+				    REPORT_FAILED, "%.190s", m.why);
 		}
 		(void)peer_order(fd, 'Z', 0);
 	}

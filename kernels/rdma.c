@@ -1,4 +1,5 @@
-/* RDMA ports as the kernel shows them; libibverbs, where it is there, says whether a program could use them. */
+/* RDMA ports as the kernel shows them; libibverbs, where it is there, says whether a program could
+ * use them. */
 #include "config.h"
 
 #include <dirent.h>
@@ -42,8 +43,9 @@ rdma_port(struct run *run, const char *dir, const char *dev, const char *port)
 	(void)rdma_line(dir, "link_layer", layer, sizeof(layer));
 	up = strstr(state, "ACTIVE") != NULL;
 	gbps = strtod(rate, &end);
-	report_health(&run->report, "rdma_port", -1, up ? REPORT_OK : REPORT_NOTE, end != rate ? gbps : (double)NAN,
-	    "%.40s port %.8s: %s, %s, %s", dev, port, state, rate, layer);
+	report_health(&run->report, "rdma_port", -1, up ? REPORT_OK : REPORT_NOTE,
+	    end != rate ? gbps : (double)NAN, "%.40s port %.8s: %s, %s, %s", dev, port, state, rate,
+	    layer);
 	return up;
 }
 
@@ -94,7 +96,8 @@ rdma_ports(struct run *run)
 	char root[300], why[120];
 	DIR *d;
 
-	snprintf(root, sizeof(root), "%s/sys/class/infiniband", run->opts.sysroot != NULL ? run->opts.sysroot : "");
+	snprintf(root, sizeof(root), "%s/sys/class/infiniband",
+	    run->opts.sysroot != NULL ? run->opts.sysroot : "");
 	d = opendir(root);
 	while (d != NULL && (e = readdir(d)) != NULL) {
 		if (e->d_name[0] == '.')
@@ -107,11 +110,13 @@ rdma_ports(struct run *run)
 	if (devices == 0)
 		return;
 	usable = rdma_usable(why, sizeof(why));
-	report_health(&run->report, "rdma", -1, up == 0 ? REPORT_FAILED : REPORT_OK, up, "%d of %d ports of %d devices are up", up,
-	    ports, devices);
+	report_health(&run->report, "rdma", -1, up == 0 ? REPORT_FAILED : REPORT_OK, up,
+	    "%d of %d ports of %d devices are up", up, ports, devices);
 	if (usable < 0)
-		report_health(&run->report, "rdma_library", -1, REPORT_UNKNOWN, (double)NAN, "%s", why);
+		report_health(
+		    &run->report, "rdma_library", -1, REPORT_UNKNOWN, (double)NAN, "%s", why);
 	else
-		report_health(&run->report, "rdma_library", -1, usable < devices ? REPORT_NOTE : REPORT_OK, usable,
+		report_health(&run->report, "rdma_library", -1,
+		    usable < devices ? REPORT_NOTE : REPORT_OK, usable,
 		    "libibverbs sees %d of %d devices", usable, devices);
 }

@@ -17,12 +17,12 @@ rdma_api_open(struct rdma_api *api, char *why, size_t n)
 		snprintf(why, n, "libibverbs.so.1 is not installed");
 		return -1;
 	}
-#define X(f, r, s, a) \
-	p = dlsym(api->so, s); \
-	if (p == NULL) { \
-		snprintf(why, n, "libibverbs.so.1 lacks %s", s); \
-		return -1; \
-	} \
+#define X(f, r, s, a)                                                                              \
+	p = dlsym(api->so, s);                                                                     \
+	if (p == NULL) {                                                                           \
+		snprintf(why, n, "libibverbs.so.1 lacks %s", s);                                   \
+		return -1;                                                                         \
+	}                                                                                          \
 	memcpy(&api->f, &p, sizeof(p));
 	RDMA_FUNCS(X)
 #undef X

@@ -10,8 +10,8 @@
 #include "kernels/report.h"
 
 #define RDMA_CHUNK ((uint64_t)256 << 10)
-#define RDMA_WINDOW 32			/* writes under way: enough for the longest wire at 256 KiB each */
-#define RDMA_WAIT_S 3.0			/* without a completion */
+#define RDMA_WINDOW 32  /* writes under way: enough for the longest wire at 256 KiB each */
+#define RDMA_WAIT_S 3.0 /* without a completion */
 #define RDMA_MEM (2 * RDMA_AREA + 4096)
 
 enum { RDMA_ID_WRITE = 1, RDMA_ID_SEND, RDMA_ID_RECV };
@@ -19,7 +19,8 @@ enum { RDMA_ID_WRITE = 1, RDMA_ID_SEND, RDMA_ID_RECV };
 static bool
 rdma_failed(struct rdma_link *l, const char *what, int code)
 {
-	snprintf(l->why, sizeof(l->why), "%s: %s: %s", l->mine.name, what, strerror(code > 0 ? code : errno));
+	snprintf(l->why, sizeof(l->why), "%s: %s: %s", l->mine.name, what,
+	    strerror(code > 0 ? code : errno));
 	return false;
 }
 
@@ -42,8 +43,8 @@ rdma_sys(const char *sysroot, const char *dev, int port, const char *file, char 
 	char path[400];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%.200s/sys/class/infiniband/%.60s/ports/%d/%.60s", sysroot != NULL ? sysroot : "", dev, port,
-	    file);
+	snprintf(path, sizeof(path), "%.200s/sys/class/infiniband/%.60s/ports/%d/%.60s",
+	    sysroot != NULL ? sysroot : "", dev, port, file);
 	out[0] = '\0';
 	f = fopen(path, "re");
 	if (f == NULL)
@@ -54,7 +55,8 @@ rdma_sys(const char *sysroot, const char *dev, int port, const char *file, char 
 	out[strcspn(out, "\n")] = '\0';
 }
 
-/* RoCE v2 can be routed, and an IPv4 address is what both ends of a cloud's network have; InfiniBand uses the first. */
+/* RoCE v2 can be routed, and an IPv4 address is what both ends of a cloud's network have;
+ * InfiniBand uses the first. */
 static void
 rdma_gid(struct rdma_link *l, const char *sysroot, const char *dev, const struct verbs_port *p)
 {
@@ -95,7 +97,8 @@ rdma_port_up(struct rdma_link *l, const char *sysroot, const char *dev)
 		if (p.state != VERBS_PORT_ACTIVE)
 			continue;
 		l->port = (uint8_t)i;
-		snprintf(l->mine.name, sizeof(l->mine.name), "%.25s port %u", dev, (unsigned)l->port);
+		snprintf(
+		    l->mine.name, sizeof(l->mine.name), "%.25s port %u", dev, (unsigned)l->port);
 		l->mine.lid = p.lid;
 		l->mine.mtu = (uint8_t)p.active_mtu;
 		l->mine.layer = p.link_layer;
@@ -109,7 +112,8 @@ rdma_port_up(struct rdma_link *l, const char *sysroot, const char *dev)
 	return false;
 }
 
-/* Protection domain, memory, queues. errno of the queue pair tells whether the device has such connections at all. */
+/* Protection domain, memory, queues. errno of the queue pair tells whether the device has such
+ * connections at all. */
 static enum rdma_state
 rdma_queues(struct rdma_link *l)
 {
@@ -124,7 +128,10 @@ rdma_queues(struct rdma_link *l)
 	memset(l->mem, 0, RDMA_MEM);
 	l->mr = l->api.mr_reg(l->pd, l->mem, RDMA_MEM, VERBS_LOCAL_WRITE | VERBS_REMOTE_WRITE);
 	if (l->mr == NULL)
-		return rdma_failed(l, "memory cannot be registered (ulimit -l is the limit of locked memory)", 0), RDMA_BROKEN;
+		return rdma_failed(l,
+			   "memory cannot be registered (ulimit -l is the limit of locked memory)",
+			   0),
+		       RDMA_BROKEN;
 	l->cq = l->api.cq_create(l->ctx, 256, NULL, NULL, 0);
 	if (l->cq == NULL)
 		return rdma_failed(l, "no completion queue", 0), RDMA_BROKEN;
@@ -142,7 +149,8 @@ rdma_queues(struct rdma_link *l)
 	a.port = l->port;
 	a.access = VERBS_LOCAL_WRITE | VERBS_REMOTE_WRITE;
 	errno = 0;
-	if (l->api.qp_modify(l->qp, &a, VERBS_SET_STATE | VERBS_SET_PKEY | VERBS_SET_PORT | VERBS_SET_ACCESS) != 0)
+	if (l->api.qp_modify(l->qp, &a,
+		VERBS_SET_STATE | VERBS_SET_PKEY | VERBS_SET_PORT | VERBS_SET_ACCESS) != 0)
 		return rdma_failed(l, "the queue pair cannot be initialised", 0), RDMA_BROKEN;
 	l->mine.qpn = l->qp->num;
 	l->mine.psn = l->qp->num * 2654435761u & 0xffffff;
@@ -181,7 +189,9 @@ rdma_link_open(struct rdma_link *l, const char *sysroot, const char *device)
 	if (list != NULL)
 		l->api.device_list_free(list);
 	if (seen == 0) {
-		snprintf(l->why, sizeof(l->why), device != NULL ? "there is no RDMA device %.60s" : "there is no RDMA device", device);
+		snprintf(l->why, sizeof(l->why),
+		    device != NULL ? "there is no RDMA device %.60s" : "there is no RDMA device",
+		    device);
 		return device != NULL ? RDMA_BROKEN : RDMA_NONE;
 	}
 	return l->port == 0 ? RDMA_BROKEN : rdma_queues(l);
@@ -212,12 +222,14 @@ rdma_link_connect(struct rdma_link *l, const struct rdma_end *peer)
 
 	l->peer = *peer;
 	if (mtu < VERBS_MTU_256 || peer->mtu > VERBS_MTU_4096 || l->mine.mtu > VERBS_MTU_4096) {
-		snprintf(l->why, sizeof(l->why), "%s and the peer's %s have no MTU in common (%d and %d of 1 to 5)", l->mine.name,
-		    peer->name, l->mine.mtu, peer->mtu);
+		snprintf(l->why, sizeof(l->why),
+		    "%s and the peer's %s have no MTU in common (%d and %d of 1 to 5)",
+		    l->mine.name, peer->name, l->mine.mtu, peer->mtu);
 		return false;
 	}
 	if (peer->layer != l->mine.layer) {
-		snprintf(l->why, sizeof(l->why), "%s and the peer's %s are networks of two kinds", l->mine.name, peer->name);
+		snprintf(l->why, sizeof(l->why), "%s and the peer's %s are networks of two kinds",
+		    l->mine.name, peer->name);
 		return false;
 	}
 	memset(&a, 0, sizeof(a));
@@ -236,8 +248,9 @@ rdma_link_connect(struct rdma_link *l, const struct rdma_end *peer)
 		a.path.hop_limit = 64;
 	}
 	errno = 0;
-	if (l->api.qp_modify(l->qp, &a, VERBS_SET_STATE | VERBS_SET_AV | VERBS_SET_MTU | VERBS_SET_DEST_QPN | VERBS_SET_RQ_PSN |
-	    VERBS_SET_DEST_RD_ATOMIC | VERBS_SET_RNR_TIMER) != 0)
+	if (l->api.qp_modify(l->qp, &a,
+		VERBS_SET_STATE | VERBS_SET_AV | VERBS_SET_MTU | VERBS_SET_DEST_QPN |
+		    VERBS_SET_RQ_PSN | VERBS_SET_DEST_RD_ATOMIC | VERBS_SET_RNR_TIMER) != 0)
 		return rdma_failed(l, "not ready to receive", 0);
 	memset(&a, 0, sizeof(a));
 	a.state = VERBS_RTS;
@@ -246,8 +259,9 @@ rdma_link_connect(struct rdma_link *l, const struct rdma_end *peer)
 	a.rnr_retry = 6;
 	a.sq_psn = l->mine.psn;
 	a.rd_atomic = 1;
-	if (l->api.qp_modify(l->qp, &a, VERBS_SET_STATE | VERBS_SET_TIMEOUT | VERBS_SET_RETRY | VERBS_SET_RNR_RETRY |
-	    VERBS_SET_SQ_PSN | VERBS_SET_RD_ATOMIC) != 0)
+	if (l->api.qp_modify(l->qp, &a,
+		VERBS_SET_STATE | VERBS_SET_TIMEOUT | VERBS_SET_RETRY | VERBS_SET_RNR_RETRY |
+		    VERBS_SET_SQ_PSN | VERBS_SET_RD_ATOMIC) != 0)
 		return rdma_failed(l, "not ready to send", 0);
 	return true;
 }
@@ -263,25 +277,30 @@ rdma_wait(struct rdma_link *l)
 	do {
 		n = l->ctx->ops.poll(l->cq, 1, &d);
 		if (n < 0) {
-			snprintf(l->why, sizeof(l->why), "%s: the completion queue cannot be read", l->mine.name);
+			snprintf(l->why, sizeof(l->why), "%s: the completion queue cannot be read",
+			    l->mine.name);
 			return 0;
 		}
 		if (n > 0 && d.status != 0) {
-			snprintf(l->why, sizeof(l->why), "%s: a transfer ended with status %d: %.80s", l->mine.name, d.status,
+			snprintf(l->why, sizeof(l->why),
+			    "%s: a transfer ended with status %d: %.80s", l->mine.name, d.status,
 			    l->api.status_text(d.status));
 			return 0;
 		}
 		if (n > 0)
 			return d.id;
 	} while (report_now() < until);
-	snprintf(l->why, sizeof(l->why), "%s: no transfer was completed within %g s", l->mine.name, RDMA_WAIT_S);
+	snprintf(l->why, sizeof(l->why), "%s: no transfer was completed within %g s", l->mine.name,
+	    RDMA_WAIT_S);
 	return 0;
 }
 
 static bool
 rdma_post(struct rdma_link *l, int opcode, uint64_t at, uint32_t len)
 {
-	struct verbs_sge sge = { .addr = (uint64_t)(uintptr_t)(l->mem + at), .length = len, .lkey = l->mr->lkey };
+	struct verbs_sge sge = {
+		.addr = (uint64_t)(uintptr_t)(l->mem + at), .length = len, .lkey = l->mr->lkey
+	};
 	struct verbs_send w, *bad = NULL;
 	int rc;
 
@@ -307,7 +326,8 @@ rdma_link_write(struct rdma_link *l, uint64_t bytes)
 
 	for (uint64_t done = 0; done < n; done++) {
 		for (; posted < n && posted - done < RDMA_WINDOW; posted++)
-			if (!rdma_post(l, VERBS_WR_WRITE, posted * RDMA_CHUNK % RDMA_AREA, RDMA_CHUNK))
+			if (!rdma_post(
+				l, VERBS_WR_WRITE, posted * RDMA_CHUNK % RDMA_AREA, RDMA_CHUNK))
 				return (double)NAN;
 		if (rdma_wait(l) == 0)
 			return (double)NAN;
@@ -318,7 +338,8 @@ rdma_link_write(struct rdma_link *l, uint64_t bytes)
 bool
 rdma_link_expect(struct rdma_link *l)
 {
-	struct verbs_sge sge = { .addr = (uint64_t)(uintptr_t)(l->mem + 2 * RDMA_AREA + RDMA_PING), .length = RDMA_PING,
+	struct verbs_sge sge = { .addr = (uint64_t)(uintptr_t)(l->mem + 2 * RDMA_AREA + RDMA_PING),
+		.length = RDMA_PING,
 		.lkey = l->mr->lkey };
 	struct verbs_recv w = { .id = RDMA_ID_RECV, .sge = &sge, .n_sge = 1 }, *bad = NULL;
 	int rc;

@@ -76,14 +76,15 @@ report_test(struct report *r, const struct report_test *t)
 	r->tests = rows;
 	if (slot != NULL) {
 		*slot = *t;
-		slot->took_s = r->running[at].test != NULL ? report_now() - r->running[at].since : (double)NAN;
+		slot->took_s =
+		    r->running[at].test != NULL ? report_now() - r->running[at].since : (double)NAN;
 	}
 	pthread_mutex_unlock(&r->lock);
 }
 
 void
-report_test_none(struct report *r, const char *name, int gpu, const char *unit, enum report_status s,
-    const char *fmt, ...)
+report_test_none(struct report *r, const char *name, int gpu, const char *unit,
+    enum report_status s, const char *fmt, ...)
 {
 	struct report_test t = { .gpu = gpu, .peer = -1, .status = s };
 	va_list ap;
@@ -104,8 +105,8 @@ report_check_add(struct report *r, bool health, const struct report_check *c)
 
 	pthread_mutex_lock(&r->lock);
 	rows = health ? r->health : r->checks;
-	slot = health ? report_grow(r, &rows, &r->n_health, &r->cap_health, sizeof(*c)) :
-	    report_grow(r, &rows, &r->n_checks, &r->cap_checks, sizeof(*c));
+	slot = health ? report_grow(r, &rows, &r->n_health, &r->cap_health, sizeof(*c))
+		      : report_grow(r, &rows, &r->n_checks, &r->cap_checks, sizeof(*c));
 	if (health)
 		r->health = rows;
 	else
@@ -115,17 +116,18 @@ report_check_add(struct report *r, bool health, const struct report_check *c)
 	pthread_mutex_unlock(&r->lock);
 }
 
-#define REPORT_CHECK_FILL(c, fmt) \
-	do { \
-		va_list ap_; \
-		snprintf((c).name, sizeof((c).name), "%s", name); \
-		va_start(ap_, fmt); \
-		vsnprintf((c).detail, sizeof((c).detail), fmt, ap_); \
-		va_end(ap_); \
+#define REPORT_CHECK_FILL(c, fmt)                                                                  \
+	do {                                                                                       \
+		va_list ap_;                                                                       \
+		snprintf((c).name, sizeof((c).name), "%s", name);                                  \
+		va_start(ap_, fmt);                                                                \
+		vsnprintf((c).detail, sizeof((c).detail), fmt, ap_);                               \
+		va_end(ap_);                                                                       \
 	} while (0)
 
 void
-report_check(struct report *r, const char *name, int gpu, enum report_status s, double value, const char *fmt, ...)
+report_check(struct report *r, const char *name, int gpu, enum report_status s, double value,
+    const char *fmt, ...)
 {
 	struct report_check c = { .gpu = gpu, .value = value, .status = s };
 
@@ -134,7 +136,8 @@ report_check(struct report *r, const char *name, int gpu, enum report_status s, 
 }
 
 void
-report_health(struct report *r, const char *name, int gpu, enum report_status s, double value, const char *fmt, ...)
+report_health(struct report *r, const char *name, int gpu, enum report_status s, double value,
+    const char *fmt, ...)
 {
 	struct report_check c = { .gpu = gpu, .value = value, .status = s };
 

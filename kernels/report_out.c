@@ -26,7 +26,8 @@ report_status_name(enum report_status s)
 	return "unknown";
 }
 
-/* The driver's strings are not to be trusted to be UTF-8: whatever is not printable ASCII becomes '?'. */
+/* The driver's strings are not to be trusted to be UTF-8: whatever is not printable ASCII becomes
+ * '?'. */
 static void
 report_string(FILE *f, const char *key, const char *s)
 {
@@ -173,7 +174,8 @@ report_json_head(struct report *r, FILE *f)
 	fputc(']', f);
 }
 
-/* Devices report in the order in which they finish: within a test they are put in the order of their numbers. */
+/* Devices report in the order in which they finish: within a test they are put in the order of
+ * their numbers. */
 static void
 report_sort(struct report *r)
 {
@@ -181,8 +183,10 @@ report_sort(struct report *r)
 		const struct report_test t = r->tests[i];
 		size_t k = i;
 
-		for (; k > 0 && strcmp(r->tests[k - 1].name, t.name) == 0 && (r->tests[k - 1].gpu > t.gpu ||
-		    (r->tests[k - 1].gpu == t.gpu && r->tests[k - 1].peer > t.peer)); k--)
+		for (; k > 0 && strcmp(r->tests[k - 1].name, t.name) == 0 &&
+		       (r->tests[k - 1].gpu > t.gpu ||
+			   (r->tests[k - 1].gpu == t.gpu && r->tests[k - 1].peer > t.peer));
+		     k--)
 			r->tests[k] = r->tests[k - 1];
 		r->tests[k] = t;
 	}
@@ -229,10 +233,11 @@ report_table_gpus(struct report *r, FILE *f)
 		const struct report_gpu *g = &r->gpus[i];
 
 		if (g->present && strcmp(r->mode, "other") == 0)
-			fprintf(f, "gpu %d  %s  %.0f MiB\n", i, g->name[0] != '\0' ? g->name : "(no name)", g->memory_mib);
+			fprintf(f, "gpu %d  %s  %.0f MiB\n", i,
+			    g->name[0] != '\0' ? g->name : "(no name)", g->memory_mib);
 		else if (g->present)
-			fprintf(f, "gpu %d  %s  cc %s  %d SMs  %.0f MiB%s%s\n", i, g->name, g->cc, g->sms, g->memory_mib,
-			    g->mig[0] != '\0' ? "  MIG " : "", g->mig);
+			fprintf(f, "gpu %d  %s  cc %s  %d SMs  %.0f MiB%s%s\n", i, g->name, g->cc,
+			    g->sms, g->memory_mib, g->mig[0] != '\0' ? "  MIG " : "", g->mig);
 	}
 }
 
@@ -248,8 +253,8 @@ report_table_tests(struct report *r, FILE *f)
 		else if (t->gpu >= 0)
 			snprintf(where, sizeof(where), "gpu %d", t->gpu);
 		if (isfinite(t->value))
-			fprintf(f, "%-8s %-16s %12.4g %-8s %s%s%s\n", where, t->name, t->value, t->unit,
-			    t->status == REPORT_OK ? "" : report_status_name(t->status),
+			fprintf(f, "%-8s %-16s %12.4g %-8s %s%s%s\n", where, t->name, t->value,
+			    t->unit, t->status == REPORT_OK ? "" : report_status_name(t->status),
 			    t->error[0] != '\0' ? "  " : "", t->error);
 		else
 			fprintf(f, "%-8s %-16s %12s %-8s %s: %s\n", where, t->name, "-", t->unit,
@@ -284,19 +289,22 @@ report_table(struct report *r, FILE *f)
 	r->closed = true;
 	report_sort(r);
 	fprintf(f, "berth-probe %s  %s  %s\n", PACKAGE_VERSION, r->host,
-	    strcmp(r->mode, "host") == 0 ? "no GPU could be used: host reference" :
-	    strcmp(r->mode, "other") == 0 ? "identified by its vendor's tool" :
-	    strcmp(r->mode, "network") == 0 ? "network to a peer" : r->level);
+	    strcmp(r->mode, "host") == 0      ? "no GPU could be used: host reference"
+	    : strcmp(r->mode, "other") == 0   ? "identified by its vendor's tool"
+	    : strcmp(r->mode, "network") == 0 ? "network to a peer"
+					      : r->level);
 	report_table_gpus(r, f);
 	report_table_tests(r, f);
 	bad = report_table_checks(f, r->health, r->n_health);
 	bad += report_table_checks(f, r->checks, r->n_checks);
 	for (size_t i = 0; i < r->n_errors; i++)
-		fprintf(f, "error: %s: %s (%d)\n", r->errors[i].where, r->errors[i].message, r->errors[i].code);
+		fprintf(f, "error: %s: %s (%d)\n", r->errors[i].where, r->errors[i].message,
+		    r->errors[i].code);
 	for (size_t i = 0; i < r->n_tests; i++)
 		bad += r->tests[i].status == REPORT_FAILED;
 	if (bad == 0 && !r->lost && r->n_checks + r->n_health > 0)
-		fprintf(f, "no error found in %zu checks; a pass is no proof\n", r->n_checks + r->n_health);
+		fprintf(f, "no error found in %zu checks; a pass is no proof\n",
+		    r->n_checks + r->n_health);
 	fprintf(f, "%.1f s\n", report_now() - r->started);
 	rc = fflush(f) != 0 || ferror(f) ? -1 : 0;
 out:

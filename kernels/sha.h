@@ -1,4 +1,5 @@
-/* kernels/sha.h - SHA-256 and HMAC (FIPS 180-4, RFC 2104), for the proof that a peer knows the token. */
+/* kernels/sha.h - SHA-256 and HMAC (FIPS 180-4, RFC 2104), for the proof that a peer knows the
+ * token. */
 #ifndef BERTH_KERNELS_SHA_H
 #define BERTH_KERNELS_SHA_H
 

@@ -7,7 +7,7 @@
 #include "kernels/run.h"
 
 #define T_BLOCK 256
-#define T_E4M3 6	/* row of t_tensors */
+#define T_E4M3 6 /* row of t_tensors */
 
 struct t_work {
 	struct gpu_launch l;
@@ -20,7 +20,8 @@ t_work_op(struct gpu *g, void *arg)
 	return gpu_launch(g, &((struct t_work *)arg)->l);
 }
 
-/* Iterations until one launch takes some 5 ms, so that neither launch cost nor a long queue counts. */
+/* Iterations until one launch takes some 5 ms, so that neither launch cost nor a long queue counts.
+ */
 static int
 t_work_size(struct gpu *g, struct t_work *t, double deadline)
 {
@@ -31,7 +32,9 @@ t_work_size(struct gpu *g, struct t_work *t, double deadline)
 		rc = gpu_measure(g, t_work_op, t, 1, 1, deadline, &times);
 		if (rc != 0 || times.n == 0 || !(times.s[0] > 0.0) || times.s[0] > 2e-3)
 			return rc;
-		t->iters = times.s[0] < 5e-5 ? t->iters * 16 : (int)((double)t->iters * 5e-3 / times.s[0]) / 16 * 16;
+		t->iters = times.s[0] < 5e-5
+			       ? t->iters * 16
+			       : (int)((double)t->iters * 5e-3 / times.s[0]) / 16 * 16;
 		if (t->iters > 1 << 20)
 			t->iters = 1 << 20;
 	}
@@ -45,8 +48,9 @@ t_fma_want(bool fp64, uint64_t chains, int iters)
 	uint64_t bits[ARITH_STARTS], want = 0;
 
 	for (uint64_t i = 0; i < ARITH_STARTS; i++)
-		bits[i] = fp64 ? arith_bits64(arith_chain64(arith_start64(i), 0.999, 0.001, iters)) :
-		    arith_bits32(arith_chain32(arith_start32(i), 0.999f, 0.001f, iters));
+		bits[i] =
+		    fp64 ? arith_bits64(arith_chain64(arith_start64(i), 0.999, 0.001, iters))
+			 : arith_bits32(arith_chain32(arith_start32(i), 0.999f, 0.001f, iters));
 	for (uint64_t i = 0; i < chains; i++)
 		want += arith_term(bits[i & (ARITH_STARTS - 1)], i);
 	return want;
@@ -60,7 +64,8 @@ test_fma(struct gpu *g, const struct suite_row *row)
 	float a32 = 0.999f, b32 = 0.001f;
 	double a64 = 0.999, b64 = 0.001, threads = (double)gpu_grid(g) * T_BLOCK;
 	struct t_work t = { .iters = 256 };
-	void *args[] = { &g->acc, fp64 ? (void *)&a64 : (void *)&a32, fp64 ? (void *)&b64 : (void *)&b32, &t.iters };
+	void *args[] = { &g->acc, fp64 ? (void *)&a64 : (void *)&a32,
+		fp64 ? (void *)&b64 : (void *)&b32, &t.iters };
 	struct gpu_times times;
 	const char *why;
 	bool missing, right;
@@ -68,9 +73,11 @@ test_fma(struct gpu *g, const struct suite_row *row)
 	int rc;
 
 	t.l = (struct gpu_launch){ .grid = gpu_grid(g), .block = T_BLOCK, .args = args };
-	t.l.fn = gpu_kernel(g, IMAGE_BASE, fp64 ? "berth_k_fma64" : "berth_k_fma32", &why, &missing);
+	t.l.fn =
+	    gpu_kernel(g, IMAGE_BASE, fp64 ? "berth_k_fma64" : "berth_k_fma32", &why, &missing);
 	if (t.l.fn == NULL) {
-		report_test_none(&g->run->report, row->name, g->index, row->unit, REPORT_FAILED, "%s", why);
+		report_test_none(
+		    &g->run->report, row->name, g->index, row->unit, REPORT_FAILED, "%s", why);
 		return;
 	}
 	want = t_fma_want(fp64, (uint64_t)gpu_grid(g) * T_BLOCK * ARITH_CHAINS, t.iters);
@@ -87,9 +94,9 @@ static const struct t_tensor {
 	const char *kernel;
 	enum image_group group;
 	unsigned block;
-	double flop;	/* of a warp (warpgroup for wgmma) in one step */
+	double flop; /* of a warp (warpgroup for wgmma) in one step */
 	int accumulators;
-	int elements;	/* of a thread, all of which must be right */
+	int elements; /* of a thread, all of which must be right */
 } t_tensors[] = {
 	{ "berth_k_mma_f16_turing", IMAGE_TENSOR75, 256, 2.0 * 16 * 8 * 8, 4, 16 },
 	{ "berth_k_mma_f16", IMAGE_TENSOR80, 256, 2.0 * 16 * 8 * 16, 4, 16 },
@@ -117,7 +124,8 @@ test_tensor(struct gpu *g, const struct suite_row *row)
 	double steps;
 	int rc;
 
-	/* Hopper and the large Blackwells have FP8 by wgmma and tcgen05 alone: an mma is emulated there, which is no rate of a unit */
+	/* Hopper and the large Blackwells have FP8 by wgmma and tcgen05 alone: an mma is emulated
+	 * there, which is no rate of a unit */
 	if (row->arg == T_E4M3 && g->cc >= 90 && g->cc < 120) {
 		report_test_none(&g->run->report, row->name, g->index, row->unit, REPORT_SKIPPED,
 		    "this device has no such unit: mma of FP8 is emulated by FP16");
@@ -130,15 +138,18 @@ test_tensor(struct gpu *g, const struct suite_row *row)
 		    missing ? REPORT_SKIPPED : REPORT_FAILED, "%s", why);
 		return;
 	}
-	right = gpu_check_twice(g, row, "elements", t_work_op, &t, (uint64_t)t.l.grid * k->block * (unsigned)k->elements);
+	right = gpu_check_twice(g, row, "elements", t_work_op, &t,
+	    (uint64_t)t.l.grid * k->block * (unsigned)k->elements);
 	rc = t_work_size(g, &t, deadline);
 	rc = rc != 0 ? rc : gpu_measure(g, t_work_op, &t, 3, 9, deadline, &times);
 	if (rc != 0) {
 		gpu_failed(g, row, k->kernel, rc);
 		return;
 	}
-	/* an iteration adds and takes away; wgmma does both twice; one step is left over at the end */
+	/* an iteration adds and takes away; wgmma does both twice; one step is left over at the end
+	 */
 	steps = (k->group == IMAGE_WGMMA ? 4.0 : 2.0) * t.iters + 1.0;
-	gpu_report(g, row, &times, k->flop * k->accumulators * steps * (double)t.l.grid * k->block / per_warp, 1e-12,
+	gpu_report(g, row, &times,
+	    k->flop * k->accumulators * steps * (double)t.l.grid * k->block / per_warp, 1e-12,
 	    right);
 }

@@ -9,13 +9,13 @@
 
 #define T_BLOCK 256
 #define T_WORKSPACE (64ull << 20)
-#define T_RANKS 8	/* of the library's choices tried, while time allows */
+#define T_RANKS 8 /* of the library's choices tried, while time allows */
 
 static const struct t_precision {
 	enum arith_kind kind;
-	int bits;		/* of an operand */
-	int d_speed, d_exact;	/* result types: as users have it; one that holds the sums exactly */
-	int exact_type;		/* as berth_k_product takes it */
+	int bits;             /* of an operand */
+	int d_speed, d_exact; /* result types: as users have it; one that holds the sums exactly */
+	int exact_type;       /* as berth_k_product takes it */
 	int cc_min;
 } t_precisions[LT_PRECISIONS] = {
 	[LT_FP64] = { ARITH_FP64, 64, LT_R_64F, LT_R_64F, 0, 60 },
@@ -37,7 +37,8 @@ struct t_gemm {
 static int
 t_gemm_op(struct gpu *g, void *arg)
 {
-	return lt_plan_run(&g->lt_api, g->lt, &((struct t_gemm *)arg)->plan) != 0 ? CUDA_LIBRARY : 0;
+	return lt_plan_run(&g->lt_api, g->lt, &((struct t_gemm *)arg)->plan) != 0 ? CUDA_LIBRARY
+										  : 0;
 }
 
 static int
@@ -55,16 +56,18 @@ t_gemm_open(struct gpu *g, const struct suite_row *row)
 {
 	if (!g->lt_tried) {
 		g->lt_tried = true;
-		if (lt_api_open(&g->lt_api, g->run->opts.library, &g->lt, g->lt_why, sizeof(g->lt_why)) == 0) {
+		if (lt_api_open(&g->lt_api, g->run->opts.library, &g->lt, g->lt_why,
+			sizeof(g->lt_why)) == 0) {
 			report_check(&g->run->report, "cublaslt", g->index, REPORT_OK,
-			    g->lt_api.version != NULL ? (double)g->lt_api.version() : (double)NAN, "%s", g->lt_api.path);
+			    g->lt_api.version != NULL ? (double)g->lt_api.version() : (double)NAN,
+			    "%s", g->lt_api.path);
 			if (g->run->cuda.mem_alloc(&g->workspace, T_WORKSPACE) != 0)
 				g->workspace = 0;
 		}
 	}
 	if (g->lt == NULL)
-		report_test_none(&g->run->report, row->name, g->index, row->unit, REPORT_SKIPPED, "no library: %s",
-		    g->lt_why);
+		report_test_none(&g->run->report, row->name, g->index, row->unit, REPORT_SKIPPED,
+		    "no library: %s", g->lt_why);
 	return g->lt != NULL;
 }
 
@@ -104,7 +107,9 @@ t_gemm_scales(struct gpu *g, struct lt_gemm *q)
 static int
 t_gemm_plan(struct gpu *g, enum lt_precision p, bool exact, int rank, struct t_gemm *t)
 {
-	struct lt_gemm q = { .precision = p, .m = t->m, .n = t->n, .k = t->k, .a = g->b, .b = g->c, .d = g->a };
+	struct lt_gemm q = {
+		.precision = p, .m = t->m, .n = t->n, .k = t->k, .a = g->b, .b = g->c, .d = g->a
+	};
 
 	q.d_type = exact ? t_precisions[p].d_exact : t_precisions[p].d_speed;
 	q.workspace = g->workspace;
@@ -120,7 +125,8 @@ t_gemm_d_bytes(int type)
 	return type == LT_R_64F ? 8 : type == LT_R_32F || type == LT_R_32I ? 4 : 2;
 }
 
-/* Best of the first few heuristics by a short trial; its plan stays in t. 1: none is supported; -1: all fail. */
+/* Best of the first few heuristics by a short trial; its plan stays in t. 1: none is supported; -1:
+ * all fail. */
 static int
 t_gemm_best(struct gpu *g, enum lt_precision p, struct t_gemm *t, double deadline)
 {
@@ -152,9 +158,11 @@ t_gemm_best(struct gpu *g, enum lt_precision p, struct t_gemm *t, double deadlin
 	return found == 0 ? 0 : -1;
 }
 
-/* Integer operands and a result type that holds every sum: the check value must be the host's, twice. */
+/* Integer operands and a result type that holds every sum: the check value must be the host's,
+ * twice. */
 static bool
-t_gemm_check(struct gpu *g, const struct suite_row *row, enum lt_precision p, uint64_t m, uint64_t n, uint64_t k)
+t_gemm_check(struct gpu *g, const struct suite_row *row, enum lt_precision p, uint64_t m,
+    uint64_t n, uint64_t k)
 {
 	struct t_gemm t = { .m = m, .n = n, .k = k };
 	int type = t_precisions[p].exact_type, rc;
@@ -169,18 +177,20 @@ t_gemm_check(struct gpu *g, const struct suite_row *row, enum lt_precision p, ui
 	rc = t.sum.fn == NULL ? -1 : t_gemm_operands(g, p, m, n, k, 0);
 	rc = rc != 0 ? rc : t_gemm_plan(g, p, true, 0, &t);
 	if (rc != 0) {
-		report_check(&g->run->report, name, g->index, rc == 1 ? REPORT_UNKNOWN : REPORT_FAILED, (double)NAN,
+		report_check(&g->run->report, name, g->index,
+		    rc == 1 ? REPORT_UNKNOWN : REPORT_FAILED, (double)NAN,
 		    rc == 1 ? "the library has no product with an exact result" : "could not run");
 		return rc == 1;
 	}
-	right = gpu_check_twice(g, row, "product", t_gemm_sum_op, &t, expect_product(&g->run->expect, m, n, k));
+	right = gpu_check_twice(
+	    g, row, "product", t_gemm_sum_op, &t, expect_product(&g->run->expect, m, n, k));
 	lt_plan_free(&g->lt_api, &t.plan);
 	return right;
 }
 
 static void
-t_gemm_measure(struct gpu *g, const struct suite_row *row, enum lt_precision p, struct t_gemm *t, double work,
-    double scale)
+t_gemm_measure(struct gpu *g, const struct suite_row *row, enum lt_precision p, struct t_gemm *t,
+    double work, double scale)
 {
 	const double deadline = report_now() + row->cap_s;
 	const bool right = t_gemm_check(g, row, p, t->m, t->n, t->k);
@@ -223,7 +233,8 @@ static uint64_t
 t_gemm_edge(const struct gpu *g, enum lt_precision p, uint64_t want)
 {
 	const uint64_t bytes = g->words * 8;
-	const uint64_t d = (uint64_t)t_gemm_d_bytes(t_precisions[p].d_exact), o = (uint64_t)t_precisions[p].bits;
+	const uint64_t d = (uint64_t)t_gemm_d_bytes(t_precisions[p].d_exact),
+		       o = (uint64_t)t_precisions[p].bits;
 	uint64_t n = want / 16 * 16;
 
 	while (n > 16 && (n * n * d > bytes || n * n * o / 8 + n * n / 8 + (1 << 16) > bytes))
@@ -236,7 +247,8 @@ test_gemm(struct gpu *g, const struct suite_row *row)
 {
 	const enum lt_precision p = (enum lt_precision)row->arg;
 	/* the vector units are slow: a smaller product keeps the time alike */
-	const uint64_t want = p == LT_FP64 || p == LT_FP32 ? g->run->opts.gemm_n / 2 : g->run->opts.gemm_n;
+	const uint64_t want =
+	    p == LT_FP64 || p == LT_FP32 ? g->run->opts.gemm_n / 2 : g->run->opts.gemm_n;
 	struct t_gemm t = { .m = 0 };
 
 	if (!t_gemm_may(g, row, p))
@@ -260,7 +272,7 @@ test_decode(struct gpu *g, const struct suite_row *row)
 
 struct t_steady {
 	struct t_gemm gemm;
-	struct gpu_launch fma;		/* where there is no library */
+	struct gpu_launch fma; /* where there is no library */
 	bool has_gemm;
 	double flop;
 	uint64_t want;
@@ -293,7 +305,8 @@ t_steady_round(struct gpu *g, struct t_steady *t, double *rate_out)
 		t->wrong += rc == 0 && got != t->want;
 	}
 	if (rc == 0) {
-		*rate_out = times.s[0] > 0.0 ? t->flop * t->batch / times.s[0] * 1e-12 : (double)NAN;
+		*rate_out =
+		    times.s[0] > 0.0 ? t->flop * t->batch / times.s[0] * 1e-12 : (double)NAN;
 		t->rounds++;
 	}
 	return rc;
@@ -311,31 +324,38 @@ t_steady_size(struct gpu *g, struct t_steady *t)
 	wall = report_now() - wall;
 	if (rc == 0 && isfinite(rate)) {
 		seconds = t->flop / (rate * 1e12);
-		seconds = wall > seconds ? wall : seconds;	/* a device whose clock lies must not hold us */
+		seconds = wall > seconds ? wall
+					 : seconds; /* a device whose clock lies must not hold us */
 		t->batch = seconds > 0.1 ? 1 : seconds < 1e-5 ? 10000 : (int)(0.1 / seconds) + 1;
 	}
 	return rc;
 }
 
 static void
-t_steady_report(struct gpu *g, const struct suite_row *row, const struct t_steady *t, const struct gpu_times *last,
-    double first)
+t_steady_report(struct gpu *g, const struct suite_row *row, const struct t_steady *t,
+    const struct gpu_times *last, double first)
 {
-	struct report_test ratio = { .gpu = g->index, .peer = -1, .status = REPORT_OK, .n = 1, .name = "hot_cold",
+	struct report_test ratio = { .gpu = g->index,
+		.peer = -1,
+		.status = REPORT_OK,
+		.n = 1,
+		.name = "hot_cold",
 		.unit = "1" };
 	struct gpu_times seconds = *last;
 
-	for (int i = 0; i < seconds.n; i++)	/* rates were kept; gpu_report wants times */
+	for (int i = 0; i < seconds.n; i++) /* rates were kept; gpu_report wants times */
 		seconds.s[i] = t->flop / (seconds.s[i] * 1e12);
 	gpu_report(g, row, &seconds, t->flop, 1e-12, t->wrong == 0);
-	ratio.value = ratio.median = ratio.min = ratio.max = last->n > 0 ? last->s[last->n - 1] / first : (double)NAN;
+	ratio.value = ratio.median = ratio.min = ratio.max =
+	    last->n > 0 ? last->s[last->n - 1] / first : (double)NAN;
 	ratio.iqr = (double)NAN;
 	if (!isfinite(ratio.value))
 		ratio.status = REPORT_FAILED;
 	report_test(&g->run->report, &ratio);
 	if (t->has_gemm)
-		report_check(&g->run->report, "steady.product", g->index, t->wrong > 0 ? REPORT_FAILED : REPORT_OK,
-		    (double)t->wrong, "%d of %d check values wrong", t->wrong, t->rounds);
+		report_check(&g->run->report, "steady.product", g->index,
+		    t->wrong > 0 ? REPORT_FAILED : REPORT_OK, (double)t->wrong,
+		    "%d of %d check values wrong", t->wrong, t->rounds);
 }
 
 static int
@@ -351,7 +371,8 @@ t_steady_prepare(struct gpu *g, struct t_steady *t, void **fma_args, void **sum_
 	t->has_gemm = g->lt != NULL || (!g->lt_tried && t_gemm_open(g, &quiet));
 	t->fma = (struct gpu_launch){ .grid = gpu_grid(g), .block = T_BLOCK, .args = fma_args };
 	t->fma.fn = gpu_kernel(g, IMAGE_BASE, "berth_k_fma32", &why, &missing);
-	t->gemm.sum = (struct gpu_launch){ .grid = gpu_grid(g), .block = T_BLOCK, .args = sum_args };
+	t->gemm.sum =
+	    (struct gpu_launch){ .grid = gpu_grid(g), .block = T_BLOCK, .args = sum_args };
 	t->gemm.sum.fn = gpu_kernel(g, IMAGE_BASE, "berth_k_product", &why, &missing);
 	if (t->fma.fn == NULL || t->gemm.sum.fn == NULL)
 		return 209;
@@ -361,9 +382,10 @@ t_steady_prepare(struct gpu *g, struct t_steady *t, void **fma_args, void **sum_
 			return rc;
 		t->has_gemm = t_gemm_plan(g, p, true, 0, &t->gemm) == 0;
 	}
-	t->flop = t->has_gemm ? 2.0 * (double)t->gemm.m * (double)t->gemm.n * (double)t->gemm.k :
-	    2.0 * ARITH_CHAINS * 4096.0 * gpu_grid(g) * T_BLOCK;
-	t->want = t->has_gemm ? expect_product(&g->run->expect, t->gemm.m, t->gemm.n, t->gemm.k) : 0;
+	t->flop = t->has_gemm ? 2.0 * (double)t->gemm.m * (double)t->gemm.n * (double)t->gemm.k
+			      : 2.0 * ARITH_CHAINS * 4096.0 * gpu_grid(g) * T_BLOCK;
+	t->want =
+	    t->has_gemm ? expect_product(&g->run->expect, t->gemm.m, t->gemm.n, t->gemm.k) : 0;
 	return t_steady_size(g, t);
 }
 

@@ -11,13 +11,13 @@
 #include "kernels/run.h"
 
 #define T_BLOCK 256
-#define T_COPY_WORDS (1ull << 24)	/* 128 MiB */
+#define T_COPY_WORDS (1ull << 24) /* 128 MiB */
 
 enum { PCIE_H2D, PCIE_D2H, PCIE_BOTH };
 
 struct t_copy {
 	uint64_t words;
-	uint64_t *in, *out;	/* pinned */
+	uint64_t *in, *out; /* pinned */
 	void *s[2];
 	int way;
 };
@@ -64,7 +64,7 @@ t_copy_sum(struct gpu *g, void *arg)
 		return rc;
 	for (uint64_t i = 0; i < t->words; i++)
 		sum += arith_term(t->out[i], i);
-	if (t->way == PCIE_BOTH) {	/* both must be right: the device's sum is in acc already */
+	if (t->way == PCIE_BOTH) { /* both must be right: the device's sum is in acc already */
 		uint64_t device = 0;
 
 		rc = cu->copy_to_host(&device, g->acc, 8);
@@ -109,7 +109,8 @@ t_near_cpus(struct gpu *g, const cpu_set_t *may, cpu_set_t *out)
 	return any;
 }
 
-/* The thread goes where the device is, and pinned memory is made where the thread is; was receives where it may go now. */
+/* The thread goes where the device is, and pinned memory is made where the thread is; was receives
+ * where it may go now. */
 static bool
 t_near(struct gpu *g, cpu_set_t *was)
 {
@@ -120,11 +121,12 @@ t_near(struct gpu *g, cpu_set_t *was)
 		return false;
 	moved = t_near_cpus(g, was, &near) && sched_setaffinity(0, sizeof(near), &near) == 0;
 	if (moved)
-		report_health(&g->run->report, "host_buffers", g->index, REPORT_OK, CPU_COUNT(&near),
-		    "on the device's NUMA node, from %d of %d CPUs", CPU_COUNT(&near), CPU_COUNT(was));
+		report_health(&g->run->report, "host_buffers", g->index, REPORT_OK,
+		    CPU_COUNT(&near), "on the device's NUMA node, from %d of %d CPUs",
+		    CPU_COUNT(&near), CPU_COUNT(was));
 	else
-		report_health(&g->run->report, "host_buffers", g->index, REPORT_UNKNOWN, (double)NAN,
-		    "which CPUs are near the device is not known");
+		report_health(&g->run->report, "host_buffers", g->index, REPORT_UNKNOWN,
+		    (double)NAN, "which CPUs are near the device is not known");
 	return moved;
 }
 
@@ -159,17 +161,19 @@ test_pcie(struct gpu *g, const struct suite_row *row)
 	rc = t_copy_open(g, &t);
 	if (rc == 0) {
 		memset(t.out, 0, (size_t)t.words * 8);
-		right = gpu_check_twice(g, row, "sum", t_copy_sum, &t, expect_copy(&g->run->expect, t.words));
+		right = gpu_check_twice(
+		    g, row, "sum", t_copy_sum, &t, expect_copy(&g->run->expect, t.words));
 		rc = gpu_measure(g, t_copy_op, &t, 1, 7, deadline, &times);
 	}
 	if (rc == 0 && row->arg == PCIE_H2D && t_copy_op(g, &t) == 0 && t_copy_op(g, &t) == 0) {
-		health_link(g);		/* the link idles at a lower generation: look while it works */
+		health_link(g); /* the link idles at a lower generation: look while it works */
 		rc = cu->ctx_sync();
 	}
 	if (rc != 0)
 		gpu_failed(g, row, "copy", rc);
 	else
-		gpu_report(g, row, &times, (double)t.words * (t.way == PCIE_BOTH ? 16.0 : 8.0), 1e-9, right);
+		gpu_report(g, row, &times, (double)t.words * (t.way == PCIE_BOTH ? 16.0 : 8.0),
+		    1e-9, right);
 	if (t.in != NULL)
 		(void)cu->host_free(t.in);
 	if (t.out != NULL)
@@ -186,7 +190,8 @@ t_launch_cmp(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Round trips of an empty kernel on the host's clock: what a slow virtual CPU or a time slice shows in. */
+/* Round trips of an empty kernel on the host's clock: what a slow virtual CPU or a time slice shows
+ * in. */
 void
 test_launch(struct gpu *g, const struct suite_row *row)
 {
@@ -203,7 +208,8 @@ test_launch(struct gpu *g, const struct suite_row *row)
 
 	l.fn = all != NULL ? gpu_kernel(g, IMAGE_BASE, "berth_k_empty", &why, &missing) : NULL;
 	if (l.fn == NULL) {
-		report_test_none(&g->run->report, row->name, g->index, row->unit, REPORT_FAILED, "%s", why);
+		report_test_none(
+		    &g->run->report, row->name, g->index, row->unit, REPORT_FAILED, "%s", why);
 		free(all);
 		return;
 	}
@@ -221,12 +227,13 @@ test_launch(struct gpu *g, const struct suite_row *row)
 		return;
 	}
 	qsort(all, (size_t)n, sizeof(*all), t_launch_cmp);
-	for (int i = 0; i < 101; i++)	/* percentiles stand for the thousand */
+	for (int i = 0; i < 101; i++) /* percentiles stand for the thousand */
 		times.s[times.n++] = all[(n - 1) * i / 100];
 	times.partial = n < N;
 	gpu_report(g, row, &times, 0.0, 1e6, true);
 	p95 = all[(n - 1) * 95 / 100] / all[(n - 1) / 2];
 	report_check(&g->run->report, "jitter", g->index, p95 > 1.3 ? REPORT_NOTE : REPORT_OK, p95,
-	    "95th percentile of a launch over its median%s", p95 > 1.3 ? ": a neighbour may share this machine" : "");
+	    "95th percentile of a launch over its median%s",
+	    p95 > 1.3 ? ": a neighbour may share this machine" : "");
 	free(all);
 }

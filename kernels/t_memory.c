@@ -11,8 +11,9 @@
 #define T_REPS 9
 
 struct t_mem {
-	struct gpu_launch l, sum;	/* sum: leaves the check value in acc; fn NULL: l itself does */
-	uint64_t once;			/* blocks with which each thread goes round once; 0: the grid stays as it is */
+	struct gpu_launch l, sum; /* sum: leaves the check value in acc; fn NULL: l itself does */
+	uint64_t
+	    once; /* blocks with which each thread goes round once; 0: the grid stays as it is */
 };
 
 static int
@@ -32,7 +33,8 @@ t_mem_check(struct gpu *g, void *arg)
 	return rc != 0 || t->sum.fn == NULL ? rc : gpu_launch(g, &t->sum);
 }
 
-/* Kernel of the base group, or NULL after having reported the test as failed: every device must have these. */
+/* Kernel of the base group, or NULL after having reported the test as failed: every device must
+ * have these. */
 static void *
 t_base_kernel(struct gpu *g, const struct suite_row *row, const char *name)
 {
@@ -41,7 +43,8 @@ t_base_kernel(struct gpu *g, const struct suite_row *row, const char *name)
 	void *fn = gpu_kernel(g, IMAGE_BASE, name, &why, &missing);
 
 	if (fn == NULL)
-		report_test_none(&g->run->report, row->name, g->index, row->unit, REPORT_FAILED, "%s: %s", name, why);
+		report_test_none(&g->run->report, row->name, g->index, row->unit, REPORT_FAILED,
+		    "%s: %s", name, why);
 	return fn;
 }
 
@@ -82,7 +85,8 @@ t_once(uint64_t units, unsigned at_once)
 }
 
 static void
-t_mem_run(struct gpu *g, const struct suite_row *row, struct t_mem *t, double bytes, const char *what, uint64_t want)
+t_mem_run(struct gpu *g, const struct suite_row *row, struct t_mem *t, double bytes,
+    const char *what, uint64_t want)
 {
 	const double deadline = report_now() + row->cap_s;
 	struct gpu_times times;
@@ -165,8 +169,11 @@ test_dram_stream(struct gpu *g, const struct suite_row *row)
 {
 	uint64_t x, copy, triad;
 	double s = RUN_TRIAD_S;
-	void *args[] = { &g->a, &g->b, &g->c, &s, &g->words }, *sum[] = { &g->a, &g->words, &g->acc };
-	struct t_mem t = { .l = { .grid = (unsigned)((g->words + T_BLOCK - 1) / T_BLOCK), .block = T_BLOCK, .args = args },
+	void *args[] = { &g->a, &g->b, &g->c, &s, &g->words },
+	     *sum[] = { &g->a, &g->words, &g->acc };
+	struct t_mem t = { .l = { .grid = (unsigned)((g->words + T_BLOCK - 1) / T_BLOCK),
+			       .block = T_BLOCK,
+			       .args = args },
 		.sum = { .grid = gpu_grid(g), .block = T_BLOCK, .args = sum } };
 
 	t.l.fn = t_base_kernel(g, row, "berth_k_stream");
@@ -217,7 +224,7 @@ test_l2_read(struct gpu *g, const struct suite_row *row)
 	t.l.fn = t_base_kernel(g, row, "berth_k_read");
 	if (t.l.fn == NULL || !t_mem_ready(g, row))
 		return;
-	expect_init(&once);	/* another size than the cached one */
+	expect_init(&once); /* another size than the cached one */
 	expect_arrays(&once, words, &x, &copy, &triad);
 	t_mem_run(g, row, &t, 8.0 * (double)words * passes, "xor", x);
 }
@@ -264,17 +271,20 @@ struct t_pattern {
 
 /* One pattern or its inverse over one chunk: written, then every word compared. */
 static int
-t_pattern_pass(struct gpu *g, cuda_ptr p, uint64_t n, uint64_t base, int kind, uint64_t invert, struct t_pattern *out)
+t_pattern_pass(struct gpu *g, cuda_ptr p, uint64_t n, uint64_t base, int kind, uint64_t invert,
+    struct t_pattern *out)
 {
 	const struct cuda_api *cu = &g->run->cuda;
 	uint64_t seed = 0x5eed + base, res[3] = { 0, 0, 0 };
-	void *w[] = { &p, &n, &kind, &seed, &invert }, *c[] = { &p, &n, &kind, &seed, &invert, &g->acc };
+	void *w[] = { &p, &n, &kind, &seed, &invert },
+	     *c[] = { &p, &n, &kind, &seed, &invert, &g->acc };
 	int rc;
 
 	rc = gpu_run(g, IMAGE_BASE, "berth_k_pattern_write", gpu_grid(g), T_BLOCK, w);
 	rc = rc != 0 ? rc : cu->mem_set(g->acc, 0, 64);
 	rc = rc != 0 ? rc : cu->mem_set(g->acc + 8, 0xff, 8);
-	rc = rc != 0 ? rc : gpu_run(g, IMAGE_BASE, "berth_k_pattern_check", gpu_grid(g), T_BLOCK, c);
+	rc =
+	    rc != 0 ? rc : gpu_run(g, IMAGE_BASE, "berth_k_pattern_check", gpu_grid(g), T_BLOCK, c);
 	rc = rc != 0 ? rc : cu->copy_to_host(res, g->acc, sizeof(res));
 	if (rc == 0) {
 		out->words += n;
@@ -290,7 +300,8 @@ t_pattern_pass(struct gpu *g, cuda_ptr p, uint64_t n, uint64_t base, int kind, u
 
 #define T_CHUNK (1ull << 30)
 
-/* Takes nine tenths of what is free in chunks of 1 GiB, so that one missing chunk costs little coverage. */
+/* Takes nine tenths of what is free in chunks of 1 GiB, so that one missing chunk costs little
+ * coverage. */
 static int
 t_pattern_chunks(struct gpu *g, cuda_ptr *chunks, uint64_t *size_out, int max)
 {
@@ -307,7 +318,8 @@ t_pattern_chunks(struct gpu *g, cuda_ptr *chunks, uint64_t *size_out, int max)
 		want = avail > 64u << 20 ? avail - (64u << 20) : 0;
 	if (chunk > want)
 		chunk = want & ~4095ull;
-	while (n < max && chunk > 0 && got + chunk <= want && cu->mem_alloc(&chunks[n], chunk) == 0) {
+	while (
+	    n < max && chunk > 0 && got + chunk <= want && cu->mem_alloc(&chunks[n], chunk) == 0) {
 		got += chunk;
 		n++;
 	}
@@ -337,29 +349,35 @@ test_patterns(struct gpu *g, const struct suite_row *row)
 			if (partial)
 				break;
 			rc = t_pattern_pass(g, chunks[i], size / 8, base, kinds[k], 0, &t);
-			rc = rc != 0 ? rc : t_pattern_pass(g, chunks[i], size / 8, base, kinds[k], ~0ull, &t);
+			rc = rc != 0 ? rc
+				     : t_pattern_pass(
+					   g, chunks[i], size / 8, base, kinds[k], ~0ull, &t);
 		}
 	for (int i = 0; i < n; i++)
 		(void)cu->mem_free(chunks[i]);
 	if (rc != 0 || n == 0) {
-		gpu_failed(g, row, n == 0 ? "cuMemAlloc" : "pattern kernels", n == 0 ? CUDA_OUT_OF_MEMORY : rc);
+		gpu_failed(g, row, n == 0 ? "cuMemAlloc" : "pattern kernels",
+		    n == 0 ? CUDA_OUT_OF_MEMORY : rc);
 		return;
 	}
 	snprintf(out.name, sizeof(out.name), "memory_patterns");
 	snprintf(out.unit, sizeof(out.unit), "GB/s");
 	out.n = 1;
-	out.median = out.min = out.max = out.value = 16e-9 * (double)t.words / (report_now() - start);
+	out.median = out.min = out.max = out.value =
+	    16e-9 * (double)t.words / (report_now() - start);
 	out.iqr = (double)NAN;
 	out.status = t.bad > 0 ? REPORT_FAILED : partial ? REPORT_PARTIAL : REPORT_OK;
 	if (t.bad > 0)
 		snprintf(out.error, sizeof(out.error), "wrong result, see the checks");
 	report_test(&g->run->report, &out);
 	if (t.bad > 0)
-		report_check(&g->run->report, "memory_patterns.words", g->index, REPORT_FAILED, (double)t.bad,
-		    "%llu of %llu words bad, first at word %llu under pattern %d, flipped bits 0x%llx",
-		    (unsigned long long)t.bad, (unsigned long long)t.words, (unsigned long long)t.first, t.kind_bad,
-		    (unsigned long long)t.bits);
+		report_check(&g->run->report, "memory_patterns.words", g->index, REPORT_FAILED,
+		    (double)t.bad,
+		    "%llu of %llu words bad, first at word %llu under pattern %d, flipped bits "
+		    "0x%llx",
+		    (unsigned long long)t.bad, (unsigned long long)t.words,
+		    (unsigned long long)t.first, t.kind_bad, (unsigned long long)t.bits);
 	else
-		report_check(&g->run->report, "memory_patterns.words", g->index, REPORT_OK, 0.0, "%llu words checked",
-		    (unsigned long long)t.words);
+		report_check(&g->run->report, "memory_patterns.words", g->index, REPORT_OK, 0.0,
+		    "%llu words checked", (unsigned long long)t.words);
 }

@@ -1,4 +1,5 @@
-/* Copies between devices: each ordered pair alone, then disjoint pairs at once, so that all devices send and receive. */
+/* Copies between devices: each ordered pair alone, then disjoint pairs at once, so that all devices
+ * send and receive. */
 #include "config.h"
 
 #include <math.h>
@@ -8,8 +9,8 @@
 #include "kernels/run.h"
 
 #define T_BLOCK 256
-#define T_PEER_WORDS (1u << 23)	/* 64 MiB */
-#define T_MESH_COPIES 8		/* a turn lasts so long that the devices overlap, however they start */
+#define T_PEER_WORDS (1u << 23) /* 64 MiB */
+#define T_MESH_COPIES 8 /* a turn lasts so long that the devices overlap, however they start */
 
 struct t_peer {
 	struct gpu *to;
@@ -24,7 +25,8 @@ t_peer_op(struct gpu *g, void *arg)
 	int rc = 0;
 
 	for (int i = 0; i < t->copies && rc == 0; i++)
-		rc = g->run->cuda.copy_peer_async(t->to->a, t->to->ctx, g->b, g->ctx, (size_t)t->words * 8, NULL);
+		rc = g->run->cuda.copy_peer_async(
+		    t->to->a, t->to->ctx, g->b, g->ctx, (size_t)t->words * 8, NULL);
 	return rc;
 }
 
@@ -36,7 +38,8 @@ t_peer_words(const struct gpu *g, const struct gpu *to)
 	return n < T_PEER_WORDS ? n : T_PEER_WORDS;
 }
 
-/* Lets g write to the other where the machine can; *can says whether. The context of g is the current one. */
+/* Lets g write to the other where the machine can; *can says whether. The context of g is the
+ * current one. */
 static int
 t_peer_enable(struct gpu *g, struct gpu *to, int *can)
 {
@@ -81,8 +84,9 @@ t_peer_report(const struct suite_row *row, const struct t_peer_end *e)
 	snprintf(out.unit, sizeof(out.unit), "%s", row->unit);
 	snprintf(check, sizeof(check), "%s.sum", row->name);
 	gpu_rates(e->times, e->bytes, 1e-9, &out);
-	out.status = e->rc != 0 || !e->right || !isfinite(out.value) ? REPORT_FAILED :
-	    e->times->partial ? REPORT_PARTIAL : REPORT_OK;
+	out.status = e->rc != 0 || !e->right || !isfinite(out.value) ? REPORT_FAILED
+		     : e->times->partial                             ? REPORT_PARTIAL
+								     : REPORT_OK;
 	if (e->rc != 0)
 		snprintf(out.error, sizeof(out.error), "%s", cuda_api_text(e->rc));
 	else if (!e->right)
@@ -90,9 +94,11 @@ t_peer_report(const struct suite_row *row, const struct t_peer_end *e)
 	else if (!e->can)
 		snprintf(out.error, sizeof(out.error), "no peer access: copied through the host");
 	report_test(r, &out);
-	report_check(r, check, e->from->index, e->rc == 0 && e->right ? REPORT_OK : REPORT_FAILED, (double)e->to->index,
-	    "gpu %d to gpu %d: %s", e->from->index, e->to->index,
-	    e->rc != 0 ? cuda_api_text(e->rc) : e->right ? "sum at the target" : "wrong sum at the target");
+	report_check(r, check, e->from->index, e->rc == 0 && e->right ? REPORT_OK : REPORT_FAILED,
+	    (double)e->to->index, "gpu %d to gpu %d: %s", e->from->index, e->to->index,
+	    e->rc != 0 ? cuda_api_text(e->rc)
+	    : e->right ? "sum at the target"
+		       : "wrong sum at the target");
 }
 
 static void
@@ -101,11 +107,14 @@ t_peer_pair(struct gpu *g, struct gpu *to, const struct suite_row *row)
 	const struct cuda_api *cu = &g->run->cuda;
 	struct t_peer t = { .to = to, .words = t_peer_words(g, to), .copies = 1 };
 	struct gpu_times times = { .n = 0 };
-	struct t_peer_end e = { .from = g, .to = to, .times = &times, .bytes = 8.0 * (double)t.words };
+	struct t_peer_end e = {
+		.from = g, .to = to, .times = &times, .bytes = 8.0 * (double)t.words
+	};
 	uint64_t got = 0;
 
 	e.rc = t_peer_enable(g, to, &e.can);
-	e.rc = e.rc != 0 ? e.rc : gpu_measure(g, t_peer_op, &t, 1, 5, report_now() + row->cap_s, &times);
+	e.rc = e.rc != 0 ? e.rc
+			 : gpu_measure(g, t_peer_op, &t, 1, 5, report_now() + row->cap_s, &times);
 	e.rc = e.rc != 0 ? e.rc : cu->ctx_set(to->ctx);
 	e.rc = e.rc != 0 ? e.rc : t_peer_sum(to, t.words, &got);
 	(void)cu->ctx_set(g->ctx);
@@ -128,7 +137,8 @@ test_p2p(struct gpu *g, const struct suite_row *row)
 			t_peer_pair(g, &g->run->gpus[i], row);
 }
 
-/* Partner of i in a turn of the circle method: n - 1 turns (n even) bring each pair together once. */
+/* Partner of i in a turn of the circle method: n - 1 turns (n even) bring each pair together once.
+ */
 static int
 t_mesh_partner(int i, int n, int turn)
 {
@@ -158,14 +168,17 @@ t_mesh_turn(struct gpu *g, struct gpu *to, const struct suite_row *row, int turn
 		e.rc = e.rc != 0 ? e.rc : run->cuda.ctx_sync();
 		e.rc = e.rc != 0 ? e.rc : t_peer_enable(g, to, &e.can);
 	}
-	pthread_barrier_wait(&run->barrier);	/* nobody sends before all have cleared what they receive into */
+	pthread_barrier_wait(
+	    &run->barrier); /* nobody sends before all have cleared what they receive into */
 	if (to != NULL && e.rc == 0)
-		e.rc = gpu_measure(g, t_peer_op, &t, 1, 5, report_now() + row->cap_s / turns, &times);
+		e.rc =
+		    gpu_measure(g, t_peer_op, &t, 1, 5, report_now() + row->cap_s / turns, &times);
 	g->mesh_sum = 0;
 	pthread_barrier_wait(&run->barrier);
 	if (to != NULL && e.rc == 0)
 		e.rc = t_peer_sum(g, t.words, &g->mesh_sum);
-	pthread_barrier_wait(&run->barrier);	/* each has summed what it received: the sender looks there */
+	pthread_barrier_wait(
+	    &run->barrier); /* each has summed what it received: the sender looks there */
 	if (to != NULL) {
 		e.right = to->mesh_sum == expect_copy(&run->expect, t.words);
 		t_peer_report(row, &e);
@@ -181,10 +194,12 @@ test_p2p_all(struct gpu *g, const struct suite_row *row)
 
 	for (int turn = 0; turn < n - 1; turn++) {
 		const int j = t_mesh_partner(g->index, n, turn);
-		struct gpu *to = j < run->n_gpus && g->ready && run->gpus[j].ready ? &run->gpus[j] : NULL;
+		struct gpu *to =
+		    j < run->n_gpus && g->ready && run->gpus[j].ready ? &run->gpus[j] : NULL;
 
 		t_mesh_turn(g, to, row, n - 1);
 	}
 	if (!g->ready)
-		report_test_none(&run->report, row->name, g->index, row->unit, REPORT_FAILED, "the device could not be opened");
+		report_test_none(&run->report, row->name, g->index, row->unit, REPORT_FAILED,
+		    "the device could not be opened");
 }

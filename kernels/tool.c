@@ -16,7 +16,8 @@
 #include "kernels/report.h"
 #include "kernels/tool.h"
 
-static const char tool_dirs[] = "/opt/aws/neuron/bin:/opt/rocm/bin:/usr/local/bin:/usr/bin:/usr/sbin:/usr/local/sbin:"
+static const char tool_dirs[] =
+    "/opt/aws/neuron/bin:/opt/rocm/bin:/usr/local/bin:/usr/bin:/usr/sbin:/usr/local/sbin:"
     "/usr/local/Ascend/driver/tools";
 
 static bool
@@ -25,7 +26,8 @@ tool_find_in(const char *dirs, const char *name, char *path, size_t n)
 	while (dirs != NULL && *dirs != '\0') {
 		const size_t len = strcspn(dirs, ":");
 
-		if (len > 0 && (size_t)snprintf(path, n, "%.*s/%s", (int)len, dirs, name) < n && access(path, X_OK) == 0)
+		if (len > 0 && (size_t)snprintf(path, n, "%.*s/%s", (int)len, dirs, name) < n &&
+		    access(path, X_OK) == 0)
 			return true;
 		dirs += len + (dirs[len] == ':');
 	}
@@ -37,7 +39,8 @@ tool_find(const char *name, char *path, size_t n)
 {
 	if (strchr(name, '/') != NULL)
 		return (size_t)snprintf(path, n, "%s", name) < n && access(path, X_OK) == 0;
-	return tool_find_in(getenv("PATH"), name, path, n) || tool_find_in(tool_dirs, name, path, n);
+	return tool_find_in(getenv("PATH"), name, path, n) ||
+	       tool_find_in(tool_dirs, name, path, n);
 }
 
 bool
@@ -48,7 +51,7 @@ tool_exists(const char *name)
 	return tool_find(name, path, sizeof(path));
 }
 
-static volatile sig_atomic_t tool_group;	/* of the tool that runs; 0: none */
+static volatile sig_atomic_t tool_group; /* of the tool that runs; 0: none */
 
 /* The tool ends with the program, and what it started with it. */
 static void
@@ -56,7 +59,7 @@ tool_signal(int sig)
 {
 	if (tool_group > 0)
 		kill(-(pid_t)tool_group, SIGKILL);
-	raise(sig);		/* held back until here; its handler is the default again */
+	raise(sig); /* held back until here; its handler is the default again */
 }
 
 static void
@@ -100,7 +103,7 @@ tool_start(const char *path, const char *const *argv, int *fd_out)
 		close(p[0]);
 		return -1;
 	}
-	setpgid(pid, pid);	/* whoever comes first */
+	setpgid(pid, pid); /* whoever comes first */
 	tool_group = (sig_atomic_t)pid;
 	fcntl(p[0], F_SETFD, FD_CLOEXEC);
 	*fd_out = p[0];
@@ -120,11 +123,14 @@ tool_read(int fd, double deadline, bool one_line, struct tool_out *out)
 		int rc;
 
 		if (out->len + 1 >= cap) {
-			char *more = cap >= TOOL_BYTES_MAX ? NULL : realloc(out->text, cap == 0 ? 65536 : cap * 2);
+			char *more = cap >= TOOL_BYTES_MAX
+					 ? NULL
+					 : realloc(out->text, cap == 0 ? 65536 : cap * 2);
 
 			if (more == NULL) {
 				out->end = TOOL_FAILED;
-				snprintf(out->why, sizeof(out->why), "more output than %zu MiB", TOOL_BYTES_MAX >> 20);
+				snprintf(out->why, sizeof(out->why), "more output than %zu MiB",
+				    TOOL_BYTES_MAX >> 20);
 				return;
 			}
 			out->text = more;
@@ -161,7 +167,8 @@ tool_reap(pid_t pid, double until, int *status)
 		const int rc = waitid(P_PID, (id_t)pid, &si, WEXITED | WNOHANG | WNOWAIT);
 
 		if (rc == 0 && si.si_pid == pid) {
-			kill(-pid, SIGKILL);	/* what it left behind, while its number is still taken */
+			kill(-pid,
+			    SIGKILL); /* what it left behind, while its number is still taken */
 			return waitpid(pid, status, 0) == pid;
 		}
 		if ((rc < 0 && errno != EINTR) || report_now() > until)
@@ -203,10 +210,12 @@ tool_run(const char *const *argv, double cap_s, bool one_line, struct tool_out *
 	}
 	tool_group = 0;
 	if (out->end == TOOL_HUNG)
-		snprintf(out->why, sizeof(out->why), "%s did not answer within %g s and was killed", argv[0], cap_s);
+		snprintf(out->why, sizeof(out->why), "%s did not answer within %g s and was killed",
+		    argv[0], cap_s);
 	else if (ended && status != 0) {
 		out->end = TOOL_FAILED;
-		snprintf(out->why, sizeof(out->why), "%s ended with %s %d", argv[0], WIFSIGNALED(status) ? "signal" : "status",
+		snprintf(out->why, sizeof(out->why), "%s ended with %s %d", argv[0],
+		    WIFSIGNALED(status) ? "signal" : "status",
 		    WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 	}
 }

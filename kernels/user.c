@@ -1,4 +1,5 @@
-/* A user's own benchmark as a measurement: run three times, a rate with its unit, repeatable or nothing. */
+/* A user's own benchmark as a measurement: run three times, a rate with its unit, repeatable or
+ * nothing. */
 #include "config.h"
 
 #include <ctype.h>
@@ -12,7 +13,8 @@
 #include "kernels/tool.h"
 
 #define USER_RUNS 3
-#define USER_SPREAD 0.10	/* largest less smallest over the median, from which a figure is no measurement */
+#define USER_SPREAD                                                                                \
+	0.10 /* largest less smallest over the median, from which a figure is no measurement */
 
 /* The last line that is not blank. */
 static const char *
@@ -27,16 +29,36 @@ user_last_line(char *text)
 	return text + n;
 }
 
-/* Factor to the unit that the suite uses for a rate of that kind, with that unit; 0: a time, or no unit. */
+/* Factor to the unit that the suite uses for a rate of that kind, with that unit; 0: a time, or no
+ * unit. */
 static double
 user_unit(const char *said, char *out, size_t n)
 {
-	static const struct { const char *said, *unit; double factor; } units[] = {
-		{ "TFLOP/s", "TFLOP/s", 1 }, { "TFLOPS", "TFLOP/s", 1 }, { "TFLOPs", "TFLOP/s", 1 }, { "TOPS", "TFLOP/s", 1 },
-		{ "TFLOPs/s", "TFLOP/s", 1 }, { "TF", "TFLOP/s", 1 }, { "GFLOP/s", "TFLOP/s", 1e-3 }, { "GFLOPS", "TFLOP/s", 1e-3 },
-		{ "PFLOP/s", "TFLOP/s", 1e3 }, { "PFLOPS", "TFLOP/s", 1e3 }, { "GB/s", "GB/s", 1 }, { "MB/s", "GB/s", 1e-3 },
-		{ "TB/s", "GB/s", 1e3 }, { "GiB/s", "GB/s", 1.073741824 }, { "TiB/s", "GB/s", 1099.511627776 },
-		{ "s", "", 0 }, { "ms", "", 0 }, { "us", "", 0 }, { "sec", "", 0 }, { "seconds", "", 0 }, { "", "", 0 },
+	static const struct {
+		const char *said, *unit;
+		double factor;
+	} units[] = {
+		{ "TFLOP/s", "TFLOP/s", 1 },
+		{ "TFLOPS", "TFLOP/s", 1 },
+		{ "TFLOPs", "TFLOP/s", 1 },
+		{ "TOPS", "TFLOP/s", 1 },
+		{ "TFLOPs/s", "TFLOP/s", 1 },
+		{ "TF", "TFLOP/s", 1 },
+		{ "GFLOP/s", "TFLOP/s", 1e-3 },
+		{ "GFLOPS", "TFLOP/s", 1e-3 },
+		{ "PFLOP/s", "TFLOP/s", 1e3 },
+		{ "PFLOPS", "TFLOP/s", 1e3 },
+		{ "GB/s", "GB/s", 1 },
+		{ "MB/s", "GB/s", 1e-3 },
+		{ "TB/s", "GB/s", 1e3 },
+		{ "GiB/s", "GB/s", 1.073741824 },
+		{ "TiB/s", "GB/s", 1099.511627776 },
+		{ "s", "", 0 },
+		{ "ms", "", 0 },
+		{ "us", "", 0 },
+		{ "sec", "", 0 },
+		{ "seconds", "", 0 },
+		{ "", "", 0 },
 	};
 
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
@@ -44,7 +66,7 @@ user_unit(const char *said, char *out, size_t n)
 			snprintf(out, n, "%s", units[i].unit);
 			return units[i].factor;
 		}
-	snprintf(out, n, "%.11s", said);	/* "tok/s", "img/s": as it is */
+	snprintf(out, n, "%.11s", said); /* "tok/s", "img/s": as it is */
 	return 1;
 }
 
@@ -63,7 +85,8 @@ user_suite_unit(const char *name)
 
 /* One run: its rate for one accelerator, in unit; false with why. */
 static bool
-user_once(struct run *run, double cap_s, double *out, char *unit, size_t unit_n, char *why, size_t why_n)
+user_once(
+    struct run *run, double cap_s, double *out, char *unit, size_t unit_n, char *why, size_t why_n)
 {
 	const char *const argv[] = { "/bin/sh", "-c", run->opts.measure, NULL };
 	const char *line = "";
@@ -103,7 +126,8 @@ void
 user_measure(struct run *run)
 {
 	const char *name = run->opts.measure_name, *want = user_suite_unit(name);
-	const double cap_s = (run->opts.cap_s - (report_now() - run->report.started)) / USER_RUNS - 1;
+	const double cap_s =
+	    (run->opts.cap_s - (report_now() - run->report.started)) / USER_RUNS - 1;
 	struct report_test t = { .gpu = -1, .peer = -1, .n = USER_RUNS, .iqr = (double)NAN };
 	char unit[12] = "", first[12] = "", why[200] = "";
 	double v[USER_RUNS] = { 0 };
@@ -121,13 +145,17 @@ user_measure(struct run *run)
 	}
 	if (why[0] == '\0' && want != NULL && strcmp(want, unit) != 0)
 		snprintf(why, sizeof(why), "%s is measured in %s, not %s", name, want, unit);
-	if (why[0] == '\0' && want == NULL && strcmp(name, "user") != 0 && strncmp(name, "user_", 5) != 0)
-		snprintf(why, sizeof(why), "'%.40s' is neither a test of --list nor user_ and a name", name);
+	if (why[0] == '\0' && want == NULL && strcmp(name, "user") != 0 &&
+	    strncmp(name, "user_", 5) != 0)
+		snprintf(why, sizeof(why),
+		    "'%.40s' is neither a test of --list nor user_ and a name", name);
 	qsort(v, USER_RUNS, sizeof(v[0]), user_cmp);
 	if (why[0] == '\0' && v[USER_RUNS - 1] - v[0] > USER_SPREAD * v[USER_RUNS / 2])
-		snprintf(why, sizeof(why), "it does not repeat: %.4g to %.4g %s in %d runs", v[0], v[USER_RUNS - 1], unit, USER_RUNS);
+		snprintf(why, sizeof(why), "it does not repeat: %.4g to %.4g %s in %d runs", v[0],
+		    v[USER_RUNS - 1], unit, USER_RUNS);
 	if (why[0] != '\0') {
-		report_test_none(&run->report, name, -1, want != NULL ? want : unit, REPORT_FAILED, "%s", why);
+		report_test_none(
+		    &run->report, name, -1, want != NULL ? want : unit, REPORT_FAILED, "%s", why);
 	} else {
 		snprintf(t.name, sizeof(t.name), "%.31s", name);
 		snprintf(t.unit, sizeof(t.unit), "%s", unit);

@@ -18,12 +18,14 @@ bearer_us_date(struct arena *a, const char *s, int64_t *t_out, struct berth_err 
 
 	if (strlen(s) < 19 || s[2] != '/' || s[5] != '/' || *p != ' ')
 		return err_set(err, BERTH_EINVAL, "expires_on '%.40s' is no time", s);
-	return time_parse(arena_printf(a, "%.4s-%.2s-%.2sT%.8s%s", s + 6, s, s + 3, p + 1, s[19] == ' ' ? s + 20 : "Z"), 0,
-	    NULL, TIME_ABSOLUTE, t_out, err);
+	return time_parse(arena_printf(a, "%.4s-%.2s-%.2sT%.8s%s", s + 6, s, s + 3, p + 1,
+			      s[19] == ' ' ? s + 20 : "Z"),
+	    0, NULL, TIME_ABSOLUTE, t_out, err);
 }
 
 static enum berth_code
-bearer_expires_on(const struct http_resp *resp, const struct jsonr *root, int64_t *ends_out, struct berth_err *err)
+bearer_expires_on(const struct http_resp *resp, const struct jsonr *root, int64_t *ends_out,
+    struct berth_err *err)
 {
 	struct jsonr v = jsonr_get(root, "expires_on");
 	const char *s;
@@ -99,7 +101,8 @@ bearer_sign(struct bearer *b, struct http_req *req, struct berth_err *err)
 	if (b->token == NULL)
 		return err_set(err, BERTH_EAUTH, "no token");
 	b->used = true;
-	return http_req_set_header(req, "Authorization", arena_printf(req->arena, "Bearer %s", b->token), true, err);
+	return http_req_set_header(
+	    req, "Authorization", arena_printf(req->arena, "Bearer %s", b->token), true, err);
 }
 
 void

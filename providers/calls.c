@@ -14,16 +14,19 @@
 
 /* A page's token must be new: a list that leads back into itself is not a list. */
 static enum berth_code
-calls_next_page(struct arena *a, struct prov_cursor *cur, struct strmap *seen, struct berth_err *err)
+calls_next_page(
+    struct arena *a, struct prov_cursor *cur, struct strmap *seen, struct berth_err *err)
 {
 	int added = 0;
 
 	cur->page++;
 	strmap_add(a, seen, cur->next, 1, &added);
 	if (!added)
-		return err_set(err, BERTH_EINVAL, "page %d leads back to '%.200s': the list is refused", cur->page, cur->next);
+		return err_set(err, BERTH_EINVAL,
+		    "page %d leads back to '%.200s': the list is refused", cur->page, cur->next);
 	if (cur->page >= CALLS_PAGES_MAX)
-		return err_set(err, BERTH_EINVAL, "more than %d pages: the list is refused", CALLS_PAGES_MAX);
+		return err_set(
+		    err, BERTH_EINVAL, "more than %d pages: the list is refused", CALLS_PAGES_MAX);
 	return BERTH_OK;
 }
 
@@ -37,17 +40,18 @@ struct calls_list {
 	prov_machine_fn *machine_fn;
 	bool notices;
 	/*
-	 * Notices before machines, where both are wanted and the list does not show them: kept in heard, and put onto the
-	 * machines as those come. Whoever may not ask for them still has a list.
+	 * Notices before machines, where both are wanted and the list does not show them: kept in
+	 * heard, and put onto the machines as those come. Whoever may not ask for them still has a
+	 * list.
 	 */
-	bool first, shy;		/* shy: the page that was asked for lets its refusal through */
+	bool first, shy; /* shy: the page that was asked for lets its refusal through */
 	VEC(struct prov_machine) heard;
 	void *arg;
 	struct prov_cursor cur;
-	struct arena *keep;		/* tokens seen */
+	struct arena *keep; /* tokens seen */
 	struct strmap seen;
 	struct flow flow;
-	int64_t oldest;			/* answer out of the cache so far, s since epoch; 0: none came from there */
+	int64_t oldest; /* answer out of the cache so far, s since epoch; 0: none came from there */
 };
 
 static enum berth_code
@@ -103,8 +107,10 @@ calls_parse_page(struct calls_list *l, const struct http_resp *resp, struct bert
 static enum berth_code
 calls_notices_page(struct calls_list *l, const struct http_resp *resp, struct berth_err *err)
 {
-	enum berth_code rc = l->shy && l->flow.judged.code != BERTH_OK ? l->flow.judged.code :
-	    l->acc->ops->market->notices_parse(l->acc->st, resp, &l->cur, calls_hear, l, err);
+	enum berth_code rc =
+	    l->shy && l->flow.judged.code != BERTH_OK
+		? l->flow.judged.code
+		: l->acc->ops->market->notices_parse(l->acc->st, resp, &l->cur, calls_hear, l, err);
 
 	if (rc != BERTH_OK)
 		log_warn(l->acc->env.log, "%s: no interruption notices: %s", l->acc->env.account,
@@ -138,7 +144,9 @@ calls_page(void *arg, const struct http_resp *resp, bool *more_out, struct berth
 static void
 calls_list_start(struct calls_list *l, int64_t deadline_ms)
 {
-	struct flow_call call = { .repeat = FLOW_READ, .build = calls_build_page, .parse = calls_page, .arg = l };
+	struct flow_call call = {
+		.repeat = FLOW_READ, .build = calls_build_page, .parse = calls_page, .arg = l
+	};
 
 	l->keep = arena_new();
 	flow_init(&l->flow, l->acc, &call);
@@ -184,18 +192,21 @@ calls_emit_offer(void *arg, const struct offer *offer, struct berth_err *err)
 	const char *why;
 
 	o.account = (c->acc->ops->caps & PROV_CAP_LEASE) != 0 ? c->acc->env.account : "";
-	if (o.as_of == 0)	/* what comes from the cache is as old as it is there */
-		o.as_of = c->list->oldest != 0 && c->list->oldest < c->acc->env.now ? c->list->oldest : c->acc->env.now;
+	if (o.as_of == 0) /* what comes from the cache is as old as it is there */
+		o.as_of = c->list->oldest != 0 && c->list->oldest < c->acc->env.now
+			      ? c->list->oldest
+			      : c->acc->env.now;
 	tame_offer(&o, c->list->keep);
 	prov_offer_resolve(c->acc->env.accels, &o);
 	if ((usd_known(o.price) && o.price.v < 0) || (usd_known(o.upfront) && o.upfront.v < 0)) {
-		log_warn(c->acc->env.log, "%s: %s in %s: left out, a price below 0 is no price", c->acc->env.account, o.instance_type,
-		    o.region);
+		log_warn(c->acc->env.log, "%s: %s in %s: left out, a price below 0 is no price",
+		    c->acc->env.account, o.instance_type, o.region);
 		return BERTH_OK;
 	}
 	/* What a machine of one's own costs may be 0; a cloud gives nothing away. */
 	if (!provider_is_local(c->acc->ops) && (why = offer_doubt_price(&o)) != NULL)
-		log_debug(c->acc->env.log, "%s: %s in %s: %s", c->acc->env.account, o.instance_type, o.region, why);
+		log_debug(c->acc->env.log, "%s: %s in %s: %s", c->acc->env.account, o.instance_type,
+		    o.region, why);
 	if (c->q->region != NULL && !str_eq(c->q->region, o.region))
 		return BERTH_OK;
 	if (c->q->accelerator != NULL && !str_eq(c->q->accelerator, o.accelerator))
@@ -206,14 +217,16 @@ calls_emit_offer(void *arg, const struct offer *offer, struct berth_err *err)
 static const struct prov_query calls_all = { NULL, NULL };
 
 enum berth_code
-prov_offers(struct prov_account *account, const struct prov_query *q, prov_offer_fn *emit, void *arg,
-    struct berth_err *err)
+prov_offers(struct prov_account *account, const struct prov_query *q, prov_offer_fn *emit,
+    void *arg, struct berth_err *err)
 {
 	struct calls_list l;
 	struct calls_offers c = { account, &l, q != NULL ? q : &calls_all, emit, arg };
 	enum berth_code rc = account_need(account, PROV_CAP_OFFERS, "list offers", err);
 
-	l = (struct calls_list){ .acc = account, .what = "offers", .q = c.q, .offer_fn = calls_emit_offer, .arg = &c };
+	l = (struct calls_list){
+		.acc = account, .what = "offers", .q = c.q, .offer_fn = calls_emit_offer, .arg = &c
+	};
 	return rc == BERTH_OK ? calls_list(&l, err) : rc;
 }
 
@@ -236,7 +249,9 @@ enum berth_code
 prov_quotas(struct prov_account *account, prov_quota_fn *emit, void *arg, struct berth_err *err)
 {
 	struct calls_quotas c = { emit, arg };
-	struct calls_list l = { .acc = account, .what = "quota", .quota_fn = calls_emit_quota, .arg = &c };
+	struct calls_list l = {
+		.acc = account, .what = "quota", .quota_fn = calls_emit_quota, .arg = &c
+	};
 	enum berth_code rc = account_need(account, PROV_CAP_QUOTA, "tell quotas", err);
 
 	return rc == BERTH_OK ? calls_list(&l, err) : rc;
@@ -268,9 +283,14 @@ prov_notices(struct prov_account *account, prov_machine_fn *emit, void *arg, str
 {
 	struct calls_list l;
 	struct calls_notices c = { .acc = account, .list = &l, .emit = emit, .arg = arg };
-	enum berth_code rc = account_need(account, PROV_CAP_NOTICES, "tell interruption notices", err);
+	enum berth_code rc =
+	    account_need(account, PROV_CAP_NOTICES, "tell interruption notices", err);
 
-	l = (struct calls_list){ .acc = account, .what = "notices", .machine_fn = calls_emit_notice, .notices = true, .arg = &c };
+	l = (struct calls_list){ .acc = account,
+		.what = "notices",
+		.machine_fn = calls_emit_notice,
+		.notices = true,
+		.arg = &c };
 	return rc == BERTH_OK ? calls_list(&l, err) : rc;
 }
 
@@ -279,10 +299,11 @@ struct calls_ours {
 	struct calls_list *list;
 	prov_machine_fn *emit;
 	void *arg;
-	struct strmap told;		/* refs -> 1, or 2 for those that were told of as gone */
+	struct strmap told; /* refs -> 1, or 2 for those that were told of as gone */
 };
 
-/* Pages shift while they are read, and some clouds repeat a row: a machine is told of once, and as gone only if no row denies it. */
+/* Pages shift while they are read, and some clouds repeat a row: a machine is told of once, and as
+ * gone only if no row denies it. */
 static bool
 calls_is_new(struct calls_ours *c, const struct prov_machine *m)
 {
@@ -328,13 +349,16 @@ calls_emit_ours(void *arg, const struct prov_machine *told, struct berth_err *er
 }
 
 enum berth_code
-prov_list_ours(struct prov_account *account, prov_machine_fn *emit, void *arg, struct berth_err *err)
+prov_list_ours(
+    struct prov_account *account, prov_machine_fn *emit, void *arg, struct berth_err *err)
 {
 	struct calls_list l;
 	struct calls_ours c = { .acc = account, .list = &l, .emit = emit, .arg = arg };
 	enum berth_code rc = account_need_lease(account, "list machines", err);
 
-	l = (struct calls_list){ .acc = account, .what = "machines", .machine_fn = calls_emit_ours, .arg = &c };
+	l = (struct calls_list){
+		.acc = account, .what = "machines", .machine_fn = calls_emit_ours, .arg = &c
+	};
 	return rc == BERTH_OK ? calls_list(&l, err) : rc;
 }
 
@@ -363,25 +387,36 @@ calls_many_start(struct calls_many *c, const struct prov_many *m, int64_t deadli
 
 	c->offers = (struct calls_offers){ m->account, &c->list, q, m->offer_fn, m->arg };
 	c->quotas = (struct calls_quotas){ m->quota_fn, m->arg };
-	c->ours = (struct calls_ours){ .acc = m->account, .list = &c->list, .emit = m->machine_fn, .arg = m->arg };
+	c->ours = (struct calls_ours){
+		.acc = m->account, .list = &c->list, .emit = m->machine_fn, .arg = m->arg
+	};
 	if (m->offer_fn != NULL)
-		c->list = (struct calls_list){ .acc = m->account, .what = "offers", .q = q, .offer_fn = calls_emit_offer,
+		c->list = (struct calls_list){ .acc = m->account,
+			.what = "offers",
+			.q = q,
+			.offer_fn = calls_emit_offer,
 			.arg = &c->offers };
 	else if (m->quota_fn != NULL)
-		c->list = (struct calls_list){ .acc = m->account, .what = "quota", .quota_fn = calls_emit_quota, .arg = &c->quotas };
+		c->list = (struct calls_list){ .acc = m->account,
+			.what = "quota",
+			.quota_fn = calls_emit_quota,
+			.arg = &c->quotas };
 	else
-		c->list = (struct calls_list){ .acc = m->account, .what = "machines", .machine_fn = calls_emit_ours,
-			.arg = &c->ours, .first = m->notices && (m->account->ops->caps & PROV_CAP_APART) != 0 };
+		c->list = (struct calls_list){ .acc = m->account,
+			.what = "machines",
+			.machine_fn = calls_emit_ours,
+			.arg = &c->ours,
+			.first = m->notices && (m->account->ops->caps & PROV_CAP_APART) != 0 };
 	calls_list_start(&c->list, deadline_ms);
 }
 
 struct prov_many_run {
 	struct arena *a;
 	struct prov_many *v;
-	size_t n, n_flows, told;	/* told: entries that next has given back */
-	struct calls_many *calls;	/* [n] */
-	struct flow **flows;		/* [n_flows] of those that could be asked */
-	bool *done;			/* [n] given back */
+	size_t n, n_flows, told;  /* told: entries that next has given back */
+	struct calls_many *calls; /* [n] */
+	struct flow **flows;      /* [n_flows] of those that could be asked */
+	bool *done;               /* [n] given back */
 	struct prov_net *shared;
 };
 
@@ -396,12 +431,16 @@ prov_many_begin(struct prov_many *v, size_t n, int deadline_s)
 	r->flows = arena_array_of(a, n, struct flow *);
 	r->done = arena_array_of(a, n, bool);
 	for (size_t i = 0; i < n; i++) {
-		int within_s = v[i].deadline_s > 0 && (deadline_s <= 0 || v[i].deadline_s < deadline_s) ? v[i].deadline_s : deadline_s;
+		int within_s =
+		    v[i].deadline_s > 0 && (deadline_s <= 0 || v[i].deadline_s < deadline_s)
+			? v[i].deadline_s
+			: deadline_s;
 
 		v[i].code = calls_many_need(&v[i], &v[i].err);
 		if (v[i].code != BERTH_OK)
 			continue;
-		calls_many_start(&r->calls[i], &v[i], within_s > 0 ? time_mono_ms() + (int64_t)within_s * 1000 : 0);
+		calls_many_start(&r->calls[i], &v[i],
+		    within_s > 0 ? time_mono_ms() + (int64_t)within_s * 1000 : 0);
 		r->flows[r->n_flows++] = &r->calls[i].list.flow;
 	}
 	flow_share(r->flows, r->n_flows, &r->shared);
@@ -422,7 +461,8 @@ calls_many_ready(struct prov_many_run *r)
 		if (m->code == BERTH_OK) {
 			m->code = calls_list_end(&r->calls[i].list);
 			m->err = r->calls[i].list.flow.err;
-			m->took_ms = r->calls[i].list.flow.ended_ms - r->calls[i].list.flow.began_ms;
+			m->took_ms =
+			    r->calls[i].list.flow.ended_ms - r->calls[i].list.flow.began_ms;
 		}
 		return m;
 	}

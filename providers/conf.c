@@ -15,7 +15,8 @@
 #define CONF_SECRET_MAX 65536
 
 const struct prov_key prov_wire_keys[] = {
-	{ "ca_file", PROV_KEY_PATH, false, "PEM file of authorities to trust instead of the system's" },
+	{ "ca_file", PROV_KEY_PATH, false,
+	    "PEM file of authorities to trust instead of the system's" },
 	{ "proxy", PROV_KEY_STRING, false, "proxy URL" },
 	{ "timeout", PROV_KEY_DURATION, false, "limit of one request with its repeats; 30s" },
 	{ "rate", PROV_KEY_DOUBLE, false, "most requests a second; no limit" },
@@ -61,9 +62,11 @@ conf_add_names(struct arena *a, const struct prov_key *keys, const char ***v, si
 static enum berth_code
 conf_check_secret(const struct yaml_node *node, const char *text, struct berth_err *err)
 {
-	if ((str_starts(text, "env:") && text[4] != '\0') || (str_starts(text, "file:") && text[5] != '\0'))
+	if ((str_starts(text, "env:") && text[4] != '\0') ||
+	    (str_starts(text, "file:") && text[5] != '\0'))
 		return BERTH_OK;
-	return yaml_err(node, err, "must be env:NAME or file:PATH; the secret itself does not belong in this file");
+	return yaml_err(node, err,
+	    "must be env:NAME or file:PATH; the secret itself does not belong in this file");
 }
 
 static enum berth_code
@@ -78,8 +81,9 @@ conf_check_value(const struct prov_conf *conf, const struct prov_key *key, struc
 	enum berth_code rc;
 
 	if (v == NULL)
-		return key->required ? yaml_err(map, err, "%s accounts need '%s' (%s)", conf->ops->name, key->name,
-		    key->help) : BERTH_OK;
+		return key->required ? yaml_err(map, err, "%s accounts need '%s' (%s)",
+					   conf->ops->name, key->name, key->help)
+				     : BERTH_OK;
 	switch (key->type) {
 	case PROV_KEY_STRING:
 	case PROV_KEY_PATH:
@@ -118,7 +122,9 @@ prov_conf_check(const struct prov_conf *conf, struct berth_err *err)
 	if (conf->node == NULL) {
 		for (const struct prov_key *k = conf->ops->keys; k != NULL && k->name != NULL; k++)
 			if (k->required)
-				return err_set(err, BERTH_EINVAL, "%s accounts need '%s' in berth.yaml", conf->ops->name, k->name);
+				return err_set(err, BERTH_EINVAL,
+				    "%s accounts need '%s' in berth.yaml", conf->ops->name,
+				    k->name);
 		return BERTH_OK;
 	}
 	conf_add_names(conf->arena, own, &names, &n);
@@ -219,7 +225,8 @@ prov_conf_strings(const struct prov_conf *conf, const char *key, const char *con
 }
 
 static enum berth_code
-conf_secret_file(const char *dir, const char *key, const char *path, char **secret_out, struct berth_err *err)
+conf_secret_file(
+    const char *dir, const char *key, const char *path, char **secret_out, struct berth_err *err)
 {
 	char full[4096];
 	enum berth_code rc;
@@ -251,7 +258,8 @@ out:
 }
 
 enum berth_code
-prov_conf_secret(const struct prov_conf *conf, const char *key, char **secret_out, struct berth_err *err)
+prov_conf_secret(
+    const struct prov_conf *conf, const char *key, char **secret_out, struct berth_err *err)
 {
 	const char *from = prov_conf_str(conf, key, NULL);
 
@@ -261,7 +269,8 @@ prov_conf_secret(const struct prov_conf *conf, const char *key, char **secret_ou
 }
 
 enum berth_code
-prov_secret(const char *from, const char *dir, const char *key, char **secret_out, struct berth_err *err)
+prov_secret(
+    const char *from, const char *dir, const char *key, char **secret_out, struct berth_err *err)
 {
 	const char *s;
 
@@ -271,7 +280,8 @@ prov_secret(const char *from, const char *dir, const char *key, char **secret_ou
 		return err_set(err, BERTH_EINVAL, "%s: must be env:NAME or file:PATH", key);
 	s = getenv(from + 4);
 	if (s == NULL || s[0] == '\0')
-		return err_set(err, BERTH_EAUTH, "%s: the environment has no %s: set it, or use file:PATH", key, from + 4);
+		return err_set(err, BERTH_EAUTH,
+		    "%s: the environment has no %s: set it, or use file:PATH", key, from + 4);
 	*secret_out = strdup(s);
 	return *secret_out != NULL ? BERTH_OK : err_set(err, BERTH_ENOMEM, "%s: no memory", key);
 }

@@ -6,7 +6,13 @@
 #include "util/str.h"
 
 /* Host and port in a URL of http or https; false: neither. */
-struct endpoint_parts { bool tls; const char *host; size_t host_len; const char *port; size_t port_len; };
+struct endpoint_parts {
+	bool tls;
+	const char *host;
+	size_t host_len;
+	const char *port;
+	size_t port_len;
+};
 
 static bool
 endpoint_split(const char *url, struct endpoint_parts *p)
@@ -53,13 +59,15 @@ endpoint_is(const struct endpoint_parts *p, const char *host)
 static void
 endpoint_show(const char *url, char *dst, size_t size)
 {
-	const char *slashes = strstr(url, "//"), *from = slashes != NULL ? slashes + 2 : url, *end = from + strcspn(from, "?#"), *at = NULL;
+	const char *slashes = strstr(url, "//"), *from = slashes != NULL ? slashes + 2 : url,
+		   *end = from + strcspn(from, "?#"), *at = NULL;
 
 	for (const char *p = from; p < end; p++)
 		if (*p == '@')
 			at = p;
-	snprintf(dst, size, "%.*s%s%.*s", (int)(from - url < 16 ? from - url : 16), url, at != NULL ? "..." : "",
-	    (int)(at != NULL ? end - at : end - from), at != NULL ? at : from);
+	snprintf(dst, size, "%.*s%s%.*s", (int)(from - url < 16 ? from - url : 16), url,
+	    at != NULL ? "..." : "", (int)(at != NULL ? end - at : end - from),
+	    at != NULL ? at : from);
 }
 
 enum berth_code
@@ -70,19 +78,20 @@ endpoint_check(const char *what, const char *url, enum endpoint_trust trust, str
 
 	endpoint_show(url, shown, sizeof(shown));
 	if (!endpoint_split(url, &p))
-		return err_set(err, BERTH_EINVAL, "%s: '%s' is no URL of http or https%s", what, shown, strchr(url, '@') != NULL ?
-		    " without a password" : "");
+		return err_set(err, BERTH_EINVAL, "%s: '%s' is no URL of http or https%s", what,
+		    shown, strchr(url, '@') != NULL ? " without a password" : "");
 	if (url[strcspn(url, "?#")] != '\0')
 		return err_set(err, BERTH_EINVAL, "%s: '%s': no query belongs there", what, shown);
-	if (trust == ENDPOINT_SECRETS && !p.tls && !endpoint_is(&p, "localhost") && !endpoint_is(&p, "127.0.0.1") &&
-	    !endpoint_is(&p, "[::1]"))
-		return err_set(err, BERTH_EINVAL, "%s '%s': must be https, for the key goes along", what, shown);
+	if (trust == ENDPOINT_SECRETS && !p.tls && !endpoint_is(&p, "localhost") &&
+	    !endpoint_is(&p, "127.0.0.1") && !endpoint_is(&p, "[::1]"))
+		return err_set(err, BERTH_EINVAL, "%s '%s': must be https, for the key goes along",
+		    what, shown);
 	return BERTH_OK;
 }
 
 enum berth_code
-endpoint_read(const struct prov_env *env, const char *key, const char *fallback, enum endpoint_trust trust,
-    const char **url_out, struct berth_err *err)
+endpoint_read(const struct prov_env *env, const char *key, const char *fallback,
+    enum endpoint_trust trust, const char **url_out, struct berth_err *err)
 {
 	char *url = arena_strdup(env->arena, prov_conf_str(env->conf, key, fallback));
 	size_t n = strlen(url);
@@ -98,8 +107,9 @@ endpoint_same(const char *a, const char *b)
 {
 	struct endpoint_parts p, q;
 
-	if (!endpoint_split(a, &p) || !endpoint_split(b, &q) || p.tls != q.tls || p.host_len != q.host_len ||
-	    p.port_len != q.port_len || memcmp(p.port, q.port, p.port_len) != 0)
+	if (!endpoint_split(a, &p) || !endpoint_split(b, &q) || p.tls != q.tls ||
+	    p.host_len != q.host_len || p.port_len != q.port_len ||
+	    memcmp(p.port, q.port, p.port_len) != 0)
 		return false;
 	for (size_t i = 0; i < p.host_len; i++)
 		if (str_lower_char(p.host[i]) != str_lower_char(q.host[i]))

@@ -13,10 +13,12 @@
 #include "util/str.h"
 #include "util/time.h"
 
-#define FLOW_TRIES 3			/* of one request */
-#define FLOW_WAIT_MAX_S 5		/* a longer Retry-After is the caller's to wait for */
-#define FLOW_SILENT_MAX 2		/* calls in a row without an answer, and the next ones are not made ... */
-#define FLOW_SILENT_S 30		/* ... for so long */
+#define FLOW_TRIES 3      /* of one request */
+#define FLOW_WAIT_MAX_S 5 /* a longer Retry-After is the caller's to wait for */
+#define FLOW_SILENT_MAX                                                                            \
+	2                /* calls in a row without an answer, and the next ones are not made ...   \
+			  */
+#define FLOW_SILENT_S 30 /* ... for so long */
 
 void
 flow_init(struct flow *f, struct prov_account *acc, const struct flow_call *call)
@@ -45,8 +47,9 @@ flow_end(struct flow *f, enum berth_code rc, const struct berth_err *err)
 	f->ended_ms = time_mono_ms();
 	if (rc != BERTH_OK && err != &f->err)
 		f->err = *err;
-	if (rc != BERTH_OK && f->req.arena != NULL)	/* some clouds repeat what they were sent */
-		str_copy(f->err.msg, sizeof(f->err.msg), http_tape_scrub_words(&f->req, f->err.msg));
+	if (rc != BERTH_OK && f->req.arena != NULL) /* some clouds repeat what they were sent */
+		str_copy(
+		    f->err.msg, sizeof(f->err.msg), http_tape_scrub_words(&f->req, f->err.msg));
 	flow_drop_request(f);
 }
 
@@ -73,7 +76,8 @@ flow_build_step(struct flow *f, int64_t now, struct berth_err *err)
 	enum berth_code rc;
 
 	if (f->steps++ == PROV_STEPS_MAX)
-		return err_set(err, BERTH_EAUTH, "credentials: no end after %d steps", PROV_STEPS_MAX);
+		return err_set(
+		    err, BERTH_EAUTH, "credentials: no end after %d steps", PROV_STEPS_MAX);
 	f->stepping = true;
 	rc = auth->step_build(f->acc->st, now, &f->req, err);
 	return rc == BERTH_OK ? rc : flow_of_step(err);
@@ -110,28 +114,31 @@ flow_build(struct flow *f)
 	f->state = FLOW_SEND;
 }
 
-/* Full jitter (Brooker, 2015): uniform in 0 .. 0.2 s * 2^n, but at least what the provider asked for. */
+/* Full jitter (Brooker, 2015): uniform in 0 .. 0.2 s * 2^n, but at least what the provider asked
+ * for. */
 static int64_t
 flow_back_off_ms(struct flow *f, int retry_after_s)
 {
 	double s = rng_unit(&f->acc->rng) * 0.2 * (double)(1 << f->attempt);
 
 	if (!account_on_wire(f->acc, &f->req) || f->acc->hook != NULL)
-		return 0;		/* no wire: nobody to be kind to */
+		return 0; /* no wire: nobody to be kind to */
 	return (int64_t)((s > retry_after_s ? s : retry_after_s) * 1000);
 }
 
 static bool
-flow_may_repeat(const struct flow *f, enum berth_code rc, const struct berth_err *err, int64_t at_ms)
+flow_may_repeat(
+    const struct flow *f, enum berth_code rc, const struct berth_err *err, int64_t at_ms)
 {
-	return (f->stepping || f->call.repeat != FLOW_ONCE) && (rc == BERTH_ETRANSIENT || rc == BERTH_ETHROTTLED) &&
-	    f->attempt + 1 < FLOW_TRIES && f->acc->retries_left > 0 && err->retry_after_s <= FLOW_WAIT_MAX_S &&
-	    (f->page_end_ms == 0 || at_ms < f->page_end_ms);
+	return (f->stepping || f->call.repeat != FLOW_ONCE) &&
+	       (rc == BERTH_ETRANSIENT || rc == BERTH_ETHROTTLED) && f->attempt + 1 < FLOW_TRIES &&
+	       f->acc->retries_left > 0 && err->retry_after_s <= FLOW_WAIT_MAX_S &&
+	       (f->page_end_ms == 0 || at_ms < f->page_end_ms);
 }
 
 /*
- * The clock was refused, or may have been: it is set by the provider's. What may be sent once only is not sent again for
- * a refusal of another kind, which may have left something behind.
+ * The clock was refused, or may have been: it is set by the provider's. What may be sent once only
+ * is not sent again for a refusal of another kind, which may have left something behind.
  */
 static bool
 flow_skewed(struct flow *f, enum berth_code rc)
@@ -140,16 +147,19 @@ flow_skewed(struct flow *f, enum berth_code rc)
 	int s = f->resp.status;
 
 	if (f->acc->ops->auth == NULL || f->skewed || (rc != BERTH_EAUTH && !f->req.idempotent) ||
-	    (s != 400 && s != 401 && s != 403 && !(s / 100 == 2 && rc == BERTH_EAUTH)) || (off >= -PROV_SKEW_S && off <= PROV_SKEW_S))
+	    (s != 400 && s != 401 && s != 403 && !(s / 100 == 2 && rc == BERTH_EAUTH)) ||
+	    (off >= -PROV_SKEW_S && off <= PROV_SKEW_S))
 		return false;
 	f->skewed = true;
 	f->acc->skew_s += off;
-	log_warn(f->acc->env.log, "%s: the provider's clock is %lld s ahead of this machine's; requests are dated by it",
+	log_warn(f->acc->env.log,
+	    "%s: the provider's clock is %lld s ahead of this machine's; requests are dated by it",
 	    f->acc->env.account, (long long)f->acc->skew_s);
 	return true;
 }
 
-/* A token was refused: it is forgotten, once. A plain 403 is a right that no other token has either. */
+/* A token was refused: it is forgotten, once. A plain 403 is a right that no other token has
+ * either. */
 static bool
 flow_dropped(struct flow *f, enum berth_code rc)
 {
@@ -167,14 +177,17 @@ flow_dropped(struct flow *f, enum berth_code rc)
 static enum berth_code
 flow_judge(struct flow *f, struct berth_err *err)
 {
-	enum berth_code rc = account_judge(f->acc, &f->req, &f->resp, !f->stepping && f->call.is_create, err);
+	enum berth_code rc =
+	    account_judge(f->acc, &f->req, &f->resp, !f->stepping && f->call.is_create, err);
 
-	if (f->stepping && rc != BERTH_OK && f->resp.status / 100 == 4 && (rc == BERTH_EPERMANENT || rc == BERTH_ENOTFOUND))
+	if (f->stepping && rc != BERTH_OK && f->resp.status / 100 == 4 &&
+	    (rc == BERTH_EPERMANENT || rc == BERTH_ENOTFOUND))
 		rc = err->code = BERTH_EAUTH;
 	return rc;
 }
 
-/* The cache learns of an answer that was read, or forgets one that was not. True: it is asked for anew. */
+/* The cache learns of an answer that was read, or forgets one that was not. True: it is asked for
+ * anew. */
 static bool
 flow_settle(struct flow *f, bool good)
 {
@@ -189,7 +202,8 @@ flow_settle(struct flow *f, bool good)
 	return true;
 }
 
-/* An answer that cannot be used: the place in it goes into the words, and where names whose answer it was. */
+/* An answer that cannot be used: the place in it goes into the words, and where names whose answer
+ * it was. */
 static void
 flow_blame(const struct flow *f, struct berth_err *err)
 {
@@ -212,7 +226,8 @@ flow_page_done(struct flow *f)
 	enum berth_code rc;
 
 	if (f->stepping) {
-		rc = f->acc->ops->auth->step_parse(f->acc->st, &f->resp, account_auth_now(f->acc), &err);
+		rc = f->acc->ops->auth->step_parse(
+		    f->acc->st, &f->resp, account_auth_now(f->acc), &err);
 		if (rc != BERTH_OK)
 			(void)flow_of_step(&err);
 		more = true;
@@ -246,7 +261,8 @@ flow_answer(struct flow *f, enum berth_code rc)
 	int64_t again_ms = time_mono_ms();
 
 	if (whole && (f->bytes += f->resp.body_len) > f->acc->bytes_max) {
-		rc = err_set(&f->err, BERTH_EINVAL, "more than %zu bytes in all: the list is refused", f->acc->bytes_max);
+		rc = err_set(&f->err, BERTH_EINVAL,
+		    "more than %zu bytes in all: the list is refused", f->acc->bytes_max);
 		flow_end(f, rc, &f->err);
 		return;
 	}
@@ -255,7 +271,8 @@ flow_answer(struct flow *f, enum berth_code rc)
 	if (whole)
 		rc = flow_judge(f, &f->err);
 	if (whole && rc != BERTH_OK && (flow_skewed(f, rc) || flow_dropped(f, rc))) {
-		log_debug(f->acc->env.log, "%s: %s; with new credentials", f->acc->env.account, f->err.msg);
+		log_debug(f->acc->env.log, "%s: %s; with new credentials", f->acc->env.account,
+		    f->err.msg);
 		flow_again(f, 0);
 		return;
 	}
@@ -271,7 +288,8 @@ flow_answer(struct flow *f, enum berth_code rc)
 		f->judged.code = rc;
 		flow_page_done(f);
 	} else {
-		if (!whole && rc == BERTH_ETRANSIENT && account_on_wire(f->acc, &f->req) && f->acc->hook == NULL) {
+		if (!whole && rc == BERTH_ETRANSIENT && account_on_wire(f->acc, &f->req) &&
+		    f->acc->hook == NULL) {
 			f->acc->silent++;
 			f->acc->silent_ms = time_mono_ms();
 		}
@@ -289,8 +307,9 @@ flow_landed(void *arg, enum berth_code rc, const struct berth_err *err)
 	f->state = FLOW_SEND;
 	f->acc->silent = rc == BERTH_ETRANSIENT ? f->acc->silent : 0;
 	if (rc == BERTH_OK && f->resp.status == 304 && !f->stepping && !f->no_cache) {
-		f->kept = http_cache_revive(net_cache(f->acc->net), &f->req, time_clock_s(), &f->resp);
-		if (!f->kept) {		/* it went away meanwhile */
+		f->kept =
+		    http_cache_revive(net_cache(f->acc->net), &f->req, time_clock_s(), &f->resp);
+		if (!f->kept) { /* it went away meanwhile */
 			f->no_cache = true;
 			flow_again(f, 0);
 			return;
@@ -299,7 +318,8 @@ flow_landed(void *arg, enum berth_code rc, const struct berth_err *err)
 	if (rc != BERTH_OK)
 		f->err = *err;
 	else if (net_tape(f->acc->net) != NULL)
-		rc = http_tape_put(net_tape(f->acc->net), f->acc->env.account, &f->req, &f->resp, &f->err);
+		rc = http_tape_put(
+		    net_tape(f->acc->net), f->acc->env.account, &f->req, &f->resp, &f->err);
 	flow_answer(f, rc);
 }
 
@@ -322,16 +342,18 @@ flow_has_turn(struct flow *f)
 	return true;
 }
 
-/* An answer without the wire: a cloud in this process, a test, a recording, the cache. True: it is in f->resp. */
+/* An answer without the wire: a cloud in this process, a test, a recording, the cache. True: it is
+ * in f->resp. */
 static bool
 flow_send_here(struct flow *f, enum berth_code *rc)
 {
 	struct prov_account *acc = f->acc;
 
 	if (acc->hook != NULL || !account_on_wire(acc, &f->req)) {
-		*rc = acc->hook != NULL ? acc->hook(acc->hook_arg, acc, &f->req, &f->resp, &f->err) :
-		    prov_exchange_next(acc, &f->req, &f->resp, &f->err);
-		if (*rc == BERTH_OK && f->req.spool && f->resp.file == NULL && f->resp.status / 100 == 2) {
+		*rc = acc->hook != NULL ? acc->hook(acc->hook_arg, acc, &f->req, &f->resp, &f->err)
+					: prov_exchange_next(acc, &f->req, &f->resp, &f->err);
+		if (*rc == BERTH_OK && f->req.spool && f->resp.file == NULL &&
+		    f->resp.status / 100 == 2) {
 			f->resp.file = http_spool_bytes(f->resp.body, f->resp.body_len);
 			f->resp.body = "";
 			f->resp.body_len = 0;
@@ -339,10 +361,12 @@ flow_send_here(struct flow *f, enum berth_code *rc)
 		return true;
 	}
 	if (http_tape_plays(net_tape(acc->net))) {
-		*rc = http_tape_get(net_tape(acc->net), acc->env.account, &f->req, &f->resp, &f->err);
+		*rc =
+		    http_tape_get(net_tape(acc->net), acc->env.account, &f->req, &f->resp, &f->err);
 		return true;
 	}
-	f->kept = !f->stepping && http_cache_fresh(net_cache(acc->net), &f->req, time_clock_s(), &f->resp);
+	f->kept = !f->stepping &&
+		  http_cache_fresh(net_cache(acc->net), &f->req, time_clock_s(), &f->resp);
 	*rc = BERTH_OK;
 	return f->kept;
 }
@@ -366,7 +390,8 @@ flow_net(struct flow *f, struct prov_net **net_out, struct berth_err *err)
 	return BERTH_OK;
 }
 
-/* A cloud that answers nothing must not hold up whatever else would be asked of it for a limit each. */
+/* A cloud that answers nothing must not hold up whatever else would be asked of it for a limit
+ * each. */
 static bool
 flow_is_silent(struct flow *f)
 {
@@ -385,10 +410,13 @@ static int64_t
 flow_deadline_ms(struct flow *f, struct prov_net *net)
 {
 	if (f->page_end_ms == 0) {
-		f->page_end_ms = time_mono_ms() + (int64_t)http_limit_s(net_http(net), &f->acc->http, &f->req) * 1000;
+		f->page_end_ms =
+		    time_mono_ms() +
+		    (int64_t)http_limit_s(net_http(net), &f->acc->http, &f->req) * 1000;
 		return f->deadline_ms;
 	}
-	return f->deadline_ms != 0 && f->deadline_ms < f->page_end_ms ? f->deadline_ms : f->page_end_ms;
+	return f->deadline_ms != 0 && f->deadline_ms < f->page_end_ms ? f->deadline_ms
+								      : f->page_end_ms;
 }
 
 static void
@@ -411,7 +439,8 @@ flow_send(struct flow *f)
 		return;
 	}
 	if (flow_is_silent(f)) {
-		rc = err_set(&f->err, BERTH_ETRANSIENT, "not asked: its last %d calls had no answer", acc->silent);
+		rc = err_set(&f->err, BERTH_ETRANSIENT,
+		    "not asked: its last %d calls had no answer", acc->silent);
 		flow_end(f, rc, &f->err);
 		return;
 	}
@@ -419,8 +448,8 @@ flow_send(struct flow *f)
 		return;
 	rc = flow_net(f, &net, &f->err);
 	if (rc == BERTH_OK)
-		rc = http_begin(net_http(net), &acc->http, &f->req, &f->resp, flow_deadline_ms(f, net), flow_landed, f,
-		    &f->err);
+		rc = http_begin(net_http(net), &acc->http, &f->req, &f->resp,
+		    flow_deadline_ms(f, net), flow_landed, f, &f->err);
 	if (rc == BERTH_OK) {
 		f->state = FLOW_FLYING;
 		f->sent |= !f->stepping;
@@ -435,7 +464,8 @@ flow_advance(struct flow *f)
 {
 	while ((f->state == FLOW_BUILD || f->state == FLOW_SEND) && f->wake_ms <= time_mono_ms()) {
 		if (f->deadline_ms != 0 && time_mono_ms() >= f->deadline_ms) {
-			enum berth_code rc = err_set(&f->err, BERTH_ETRANSIENT, "no time left in this pass");
+			enum berth_code rc =
+			    err_set(&f->err, BERTH_ETRANSIENT, "no time left in this pass");
 
 			flow_end(f, rc, &f->err);
 		} else if (f->state == FLOW_BUILD) {
@@ -475,7 +505,8 @@ flow_wait(struct flow *const *flows, size_t n, int64_t until_ms)
 	(void)nanosleep(&t, NULL);
 }
 
-/* All go as far as they can without waiting: how many have ended, and when the next one can go on. */
+/* All go as far as they can without waiting: how many have ended, and when the next one can go on.
+ */
 static size_t
 flow_sweep(struct flow *const *flows, size_t n, int64_t *until_ms_out)
 {

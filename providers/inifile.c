@@ -35,14 +35,19 @@ inifile_read(struct inifile *ini, struct arena *a, const char *text)
 		if (s[0] == '[') {
 			s[strcspn(s, "]")] = '\0';
 			section = str_trim(a, s + 1);
-			VEC_PUSH(a, &ini->rows, ((struct inifile_row){ section, "", "" }));	/* it is there, though it be empty */
+			VEC_PUSH(a, &ini->rows,
+			    ((struct inifile_row){
+				section, "", "" })); /* it is there, though it be empty */
 			continue;
 		}
 		eq = strchr(s, '=');
-		if (section == NULL || eq == NULL || str_is_space(line[0]))	/* indented: a setting within a setting */
+		if (section == NULL || eq == NULL ||
+		    str_is_space(line[0])) /* indented: a setting within a setting */
 			continue;
 		*eq = '\0';
-		VEC_PUSH(a, &ini->rows, ((struct inifile_row){ section, str_lower(a, str_trim(a, s)), inifile_value(a, eq + 1) }));
+		VEC_PUSH(a, &ini->rows,
+		    ((struct inifile_row){
+			section, str_lower(a, str_trim(a, s)), inifile_value(a, eq + 1) }));
 	}
 }
 
@@ -50,7 +55,8 @@ const char *
 inifile_get(const struct inifile *ini, const char *section, const char *key)
 {
 	for (size_t i = ini->rows.n; i > 0; i--)
-		if (str_eq(ini->rows.v[i - 1].section, section) && str_eq(ini->rows.v[i - 1].key, key))
+		if (str_eq(ini->rows.v[i - 1].section, section) &&
+		    str_eq(ini->rows.v[i - 1].key, key))
 			return ini->rows.v[i - 1].value;
 	return NULL;
 }
@@ -69,5 +75,6 @@ inifile_wipe(struct inifile *ini, const char *prefix)
 {
 	for (size_t i = 0; i < ini->rows.n; i++)
 		if (str_starts(ini->rows.v[i].key, prefix))
-			explicit_bzero((char *)(uintptr_t)ini->rows.v[i].value, strlen(ini->rows.v[i].value));
+			explicit_bzero(
+			    (char *)(uintptr_t)ini->rows.v[i].value, strlen(ini->rows.v[i].value));
 }

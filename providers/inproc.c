@@ -110,8 +110,10 @@ inproc_words(const struct jsonr *o, struct prov_machine *m, struct berth_err *er
 
 	if ((rc = wirejson_field(o, "id", m->ref, sizeof(m->ref), err)) != BERTH_OK ||
 	    (rc = wirejson_field(&tags, "token", m->token, sizeof(m->token), err)) != BERTH_OK ||
-	    (rc = wirejson_field(&tags, "installation", m->installation, sizeof(m->installation), err)) != BERTH_OK ||
-	    (rc = wirejson_field(o, "instance_type", m->instance_type, sizeof(m->instance_type), err)) != BERTH_OK ||
+	    (rc = wirejson_field(&tags, "installation", m->installation, sizeof(m->installation),
+		 err)) != BERTH_OK ||
+	    (rc = wirejson_field(o, "instance_type", m->instance_type, sizeof(m->instance_type),
+		 err)) != BERTH_OK ||
 	    (rc = wirejson_field(o, "region", m->region, sizeof(m->region), err)) != BERTH_OK ||
 	    (rc = wirejson_field(o, "zone", m->zone, sizeof(m->zone), err)) != BERTH_OK ||
 	    (rc = wirejson_field(o, "address", m->address, sizeof(m->address), err)) != BERTH_OK)
@@ -127,7 +129,8 @@ inproc_machine_read(const struct jsonr *o, struct prov_machine *out, struct bert
 	enum berth_code rc;
 
 	memset(out, 0, sizeof(*out));
-	if ((rc = jsonr_need(o, needed, err)) != BERTH_OK || (rc = inproc_words(o, out, err)) != BERTH_OK ||
+	if ((rc = jsonr_need(o, needed, err)) != BERTH_OK ||
+	    (rc = inproc_words(o, out, err)) != BERTH_OK ||
 	    (rc = jsonr_str(o, "state", &state, err)) != BERTH_OK ||
 	    (rc = jsonr_str(o, "purchase", &purchase, err)) != BERTH_OK ||
 	    (rc = jsonr_str(o, "why", &why, err)) != BERTH_OK ||
@@ -139,13 +142,15 @@ inproc_machine_read(const struct jsonr *o, struct prov_machine *out, struct bert
 	    (rc = jsonr_bool(o, "preempted", &out->preempted, err)) != BERTH_OK)
 		return rc;
 	if (!inproc_state_parse(state, &out->state) || !purchase_parse(purchase, &out->purchase))
-		return jsonr_err(o, BERTH_EINVAL, err, "state '%s', purchase '%s'", state, purchase);
+		return jsonr_err(
+		    o, BERTH_EINVAL, err, "state '%s', purchase '%s'", state, purchase);
 	out->why = why != NULL ? inproc_why(why) : BERTH_OK;
 	return BERTH_OK;
 }
 
 enum berth_code
-inproc_list_read(const struct http_resp *resp, prov_machine_fn *emit, void *arg, struct berth_err *err)
+inproc_list_read(
+    const struct http_resp *resp, prov_machine_fn *emit, void *arg, struct berth_err *err)
 {
 	struct jsonr root, list, item;
 	struct prov_machine m;

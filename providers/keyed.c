@@ -7,8 +7,8 @@
 #include "util/arena.h"
 
 enum berth_code
-keyed_request(const struct prov_env *env, struct http_req *req, const char *method, const char *base,
-    struct berth_err *err, const char *fmt, ...)
+keyed_request(const struct prov_env *env, struct http_req *req, const char *method,
+    const char *base, struct berth_err *err, const char *fmt, ...)
 {
 	char *key = NULL;
 	enum berth_code rc = prov_conf_secret(env->conf, "api_key", &key, err);
@@ -20,7 +20,8 @@ keyed_request(const struct prov_env *env, struct http_req *req, const char *meth
 	va_start(ap, fmt);
 	http_req_url(req, "%s/%s", base, arena_vprintf(req->arena, fmt, ap));
 	va_end(ap);
-	rc = http_req_header(req, "Authorization", arena_printf(req->arena, "Bearer %s", key), true, err);
+	rc = http_req_header(
+	    req, "Authorization", arena_printf(req->arena, "Bearer %s", key), true, err);
 	explicit_bzero(key, strlen(key));
 	free(key);
 	return rc == BERTH_OK ? http_req_header(req, "Accept", "application/json", false, err) : rc;

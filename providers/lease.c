@@ -23,7 +23,8 @@ lease_asked(const struct prov_create *c, struct prov_machine *machine_out)
 	memset(machine_out, 0, sizeof(*machine_out));
 	machine_out->state = PROV_PENDING;
 	machine_out->purchase = c->offer->purchase;
-	str_copy(machine_out->instance_type, sizeof(machine_out->instance_type), c->offer->instance_type);
+	str_copy(machine_out->instance_type, sizeof(machine_out->instance_type),
+	    c->offer->instance_type);
 	str_copy(machine_out->region, sizeof(machine_out->region), c->offer->region);
 	str_copy(machine_out->zone, sizeof(machine_out->zone), c->offer->zone);
 }
@@ -36,8 +37,8 @@ lease_ending(const char *ref, struct prov_machine *machine_out)
 }
 
 enum berth_code
-lease_destroy_parse(void *st, const struct http_resp *resp, const char *ref, struct prov_machine *machine_out,
-    struct berth_err *err)
+lease_destroy_parse(void *st, const struct http_resp *resp, const char *ref,
+    struct prov_machine *machine_out, struct berth_err *err)
 {
 	(void)st, (void)resp, (void)err;
 	memset(machine_out, 0, sizeof(*machine_out));
@@ -46,8 +47,8 @@ lease_destroy_parse(void *st, const struct http_resp *resp, const char *ref, str
 }
 
 enum berth_code
-lease_one(const struct http_resp *resp, const char *key, lease_machine_fn *machine, struct prov_machine *machine_out,
-    struct berth_err *err)
+lease_one(const struct http_resp *resp, const char *key, lease_machine_fn *machine,
+    struct prov_machine *machine_out, struct berth_err *err)
 {
 	struct jsonr root, one;
 	json_t *v = NULL;
@@ -63,8 +64,8 @@ lease_one(const struct http_resp *resp, const char *key, lease_machine_fn *machi
 }
 
 enum berth_code
-lease_each(const struct jsonr *root, const char *key, const char *what, lease_machine_fn *machine, prov_machine_fn *emit,
-    void *arg, struct berth_err *err)
+lease_each(const struct jsonr *root, const char *key, const char *what, lease_machine_fn *machine,
+    prov_machine_fn *emit, void *arg, struct berth_err *err)
 {
 	struct jsonr list, item;
 	struct prov_machine m;
@@ -81,7 +82,8 @@ lease_each(const struct jsonr *root, const char *key, const char *what, lease_ma
 	return rc;
 }
 
-/* Of letters, digits, '-', '_' and '.', which is not the first: what stands in a URL or a text as it is. */
+/* Of letters, digits, '-', '_' and '.', which is not the first: what stands in a URL or a text as
+ * it is. */
 static bool
 lease_is_id(const char *s)
 {
@@ -94,31 +96,36 @@ lease_is_id(const char *s)
 }
 
 enum berth_code
-lease_ref(const struct jsonr *at, const char *region, const char *id, char *ref, size_t size, struct berth_err *err)
+lease_ref(const struct jsonr *at, const char *region, const char *id, char *ref, size_t size,
+    struct berth_err *err)
 {
 	int n;
 
 	if (!lease_is_id(id))
 		return jsonr_err(at, BERTH_EINVAL, err, "'%.40s' is no id of a machine", id);
 	n = snprintf(ref, size, "%s/%s", region, id);
-	return n > 0 && (size_t)n < size ? BERTH_OK : jsonr_err(at, BERTH_EINVAL, err, "the machine's id is too long");
+	return n > 0 && (size_t)n < size
+		   ? BERTH_OK
+		   : jsonr_err(at, BERTH_EINVAL, err, "the machine's id is too long");
 }
 
 enum berth_code
-lease_ref_split(struct arena *a, const char *ref, const char *whose, const char *prefix, const char **region_out,
-    const char **id_out, struct berth_err *err)
+lease_ref_split(struct arena *a, const char *ref, const char *whose, const char *prefix,
+    const char **region_out, const char **id_out, struct berth_err *err)
 {
 	const char *slash = strchr(ref, '/'), *id = slash != NULL ? slash + 1 : "";
 
 	if (slash == NULL || slash == ref || !str_starts(id, prefix) || !lease_is_id(id))
-		return err_set(err, BERTH_EINVAL, "'%.100s' is no machine of %s: REGION/%s...", ref, whose, prefix);
+		return err_set(err, BERTH_EINVAL, "'%.100s' is no machine of %s: REGION/%s...", ref,
+		    whose, prefix);
 	*region_out = arena_strndup(a, ref, (size_t)(slash - ref));
 	*id_out = id;
 	return BERTH_OK;
 }
 
 enum berth_code
-lease_tags(const struct jsonr *tags, const char *key, const char *value, struct prov_machine *m, struct berth_err *err)
+lease_tags(const struct jsonr *tags, const char *key, const char *value, struct prov_machine *m,
+    struct berth_err *err)
 {
 	enum berth_code rc = BERTH_OK;
 	struct jsonr tag;
@@ -130,7 +137,8 @@ lease_tags(const struct jsonr *tags, const char *key, const char *value, struct 
 		if ((rc = jsonr_str(&tag, key, &name, err)) != BERTH_OK)
 			return rc;
 		if (str_eq(name, "berth-installation"))
-			rc = wirejson_field(&tag, value, m->installation, sizeof(m->installation), err);
+			rc = wirejson_field(
+			    &tag, value, m->installation, sizeof(m->installation), err);
 		else if (str_eq(name, "berth-token"))
 			rc = wirejson_field(&tag, value, m->token, sizeof(m->token), err);
 	}
@@ -138,8 +146,8 @@ lease_tags(const struct jsonr *tags, const char *key, const char *value, struct 
 }
 
 enum berth_code
-lease_regions(const struct prov_env *env, const char *example, const char *const **regions_out, size_t *n_out,
-    struct berth_err *err)
+lease_regions(const struct prov_env *env, const char *example, const char *const **regions_out,
+    size_t *n_out, struct berth_err *err)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
 	size_t n = prov_conf_strings(env->conf, "regions", regions_out);
@@ -148,7 +156,8 @@ lease_regions(const struct prov_env *env, const char *example, const char *const
 		const char *r = (*regions_out)[i];
 
 		if (r[0] == '\0' || r[strspn(r, letters)] != '\0')
-			return err_set(err, BERTH_EINVAL, "region '%s': as the API spells it, '%s'", r, example);
+			return err_set(err, BERTH_EINVAL, "region '%s': as the API spells it, '%s'",
+			    r, example);
 	}
 	*n_out = n;
 	return BERTH_OK;
@@ -162,7 +171,8 @@ lease_spot_price(const struct prov_env *env, const char *currency, struct berth_
 
 	if (usd_parse(most, &v, NULL) == BERTH_OK && v.v > 0)
 		return BERTH_OK;
-	return err_set(err, BERTH_EINVAL, "spot_max_price '%s': a price an hour like 12.5, in %s", most, currency);
+	return err_set(err, BERTH_EINVAL, "spot_max_price '%s': a price an hour like 12.5, in %s",
+	    most, currency);
 }
 
 const char *
@@ -199,16 +209,17 @@ lease_wipe(char *secret)
 }
 
 void
-lease_check(const struct provider_ops *ops, const struct http_resp *resp, const char *name, const char *const *ours,
-    size_t n_ours, struct prov_check *check_out)
+lease_check(const struct provider_ops *ops, const struct http_resp *resp, const char *name,
+    const char *const *ours, size_t n_ours, struct prov_check *check_out)
 {
 	enum berth_code code = check_out->code;
 	struct prov_error e = { "", "" };
 	bool refused = ops->error_read(resp, &e);
 
 	str_copy(check_out->name, sizeof(check_out->name), name);
-	if (refused && (code == BERTH_EAUTH || code == BERTH_ETHROTTLED || code == BERTH_ETRANSIENT ||
-	    (e.code[0] != '\0' && glob_match_any(ours, n_ours, e.code))))
+	if (refused &&
+	    (code == BERTH_EAUTH || code == BERTH_ETHROTTLED || code == BERTH_ETRANSIENT ||
+		(e.code[0] != '\0' && glob_match_any(ours, n_ours, e.code))))
 		return;
 	check_out->code = BERTH_OK;
 	check_out->detail[0] = '\0';

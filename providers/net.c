@@ -13,7 +13,7 @@ struct prov_net {
 	struct http *http;
 	struct http_cache *cache;
 	struct http_tape *tape;
-	int sync_within_s, prices_within_s, lease_within_s;	/* 0: not said */
+	int sync_within_s, prices_within_s, lease_within_s; /* 0: not said */
 };
 
 static enum berth_code
@@ -60,16 +60,18 @@ net_path(struct arena *a, const char *dir, const char *path)
 }
 
 static enum berth_code
-net_read(const struct yaml_node *config, const char *dir, struct arena *a, struct net_section *s, struct berth_err *err)
+net_read(const struct yaml_node *config, const char *dir, struct arena *a, struct net_section *s,
+    struct berth_err *err)
 {
-	static const char *const keys[] = { "proxy", "ca_file", "timeout", "cache", "record", "replay", "sync_within",
-		"prices_within", "lease_within", NULL };
+	static const char *const keys[] = { "proxy", "ca_file", "timeout", "cache", "record",
+		"replay", "sync_within", "prices_within", "lease_within", NULL };
 	const struct yaml_node *map = NULL;
 	enum berth_code rc = config != NULL ? yaml_map(config, "network", &map, err) : BERTH_OK;
 
 	if (rc != BERTH_OK || map == NULL)
 		return rc;
-	if ((rc = yaml_check_keys(map, keys, err)) != BERTH_OK || (rc = yaml_str(map, "proxy", &s->http.proxy, err)) != BERTH_OK ||
+	if ((rc = yaml_check_keys(map, keys, err)) != BERTH_OK ||
+	    (rc = yaml_str(map, "proxy", &s->http.proxy, err)) != BERTH_OK ||
 	    (rc = yaml_str(map, "ca_file", &s->http.ca_file, err)) != BERTH_OK ||
 	    (rc = yaml_duration(map, "timeout", &s->timeout_s, err)) != BERTH_OK ||
 	    (rc = yaml_bool(map, "cache", &s->cache, err)) != BERTH_OK ||
@@ -79,8 +81,9 @@ net_read(const struct yaml_node *config, const char *dir, struct arena *a, struc
 	    (rc = yaml_duration(map, "prices_within", &s->prices_within_s, err)) != BERTH_OK ||
 	    (rc = yaml_duration(map, "lease_within", &s->lease_within_s, err)) != BERTH_OK)
 		return rc;
-	if (s->timeout_s < 0 || s->timeout_s > 86400 || s->sync_within_s < 0 || s->sync_within_s > 86400 ||
-	    s->prices_within_s < 0 || s->prices_within_s > 86400 || s->lease_within_s < 0 || s->lease_within_s > 86400)
+	if (s->timeout_s < 0 || s->timeout_s > 86400 || s->sync_within_s < 0 ||
+	    s->sync_within_s > 86400 || s->prices_within_s < 0 || s->prices_within_s > 86400 ||
+	    s->lease_within_s < 0 || s->lease_within_s > 86400)
 		return yaml_err(map, err, "a limit of time must be at most a day");
 	s->http.ca_file = net_path(a, dir, s->http.ca_file);
 	s->record = net_path(a, dir, s->record);
@@ -101,7 +104,8 @@ net_env(const char *name, const char *fallback)
 static enum berth_code
 net_open(struct prov_net *net, const struct net_section *s, struct arena *a, struct berth_err *err)
 {
-	const char *record = net_env("BERTH_RECORD", s->record), *replay = net_env("BERTH_REPLAY", s->replay);
+	const char *record = net_env("BERTH_RECORD", s->record),
+		   *replay = net_env("BERTH_REPLAY", s->replay);
 	char *cache = NULL;
 	enum berth_code rc = http_new(&s->http, &net->http, err);
 
@@ -109,8 +113,10 @@ net_open(struct prov_net *net, const struct net_section *s, struct arena *a, str
 		rc = http_tape_replay(replay, &net->tape, err);
 	else if (rc == BERTH_OK && record != NULL)
 		rc = http_tape_record(record, &net->tape, err);
-	/* A recording holds what was said on the wire, so neither it nor its replay has a cache before it. */
-	if (rc == BERTH_OK && net->tape == NULL && s->cache && xdg_path(a, XDG_CACHE, "http", "", &cache, NULL) == BERTH_OK)
+	/* A recording holds what was said on the wire, so neither it nor its replay has a cache
+	 * before it. */
+	if (rc == BERTH_OK && net->tape == NULL && s->cache &&
+	    xdg_path(a, XDG_CACHE, "http", "", &cache, NULL) == BERTH_OK)
 		rc = http_cache_new(cache, &net->cache, err);
 	net->sync_within_s = (int)s->sync_within_s;
 	net->prices_within_s = (int)s->prices_within_s;
@@ -119,7 +125,8 @@ net_open(struct prov_net *net, const struct net_section *s, struct arena *a, str
 }
 
 enum berth_code
-prov_net_open(const struct yaml_node *config, const char *config_dir, struct prov_net **net_out, struct berth_err *err)
+prov_net_open(const struct yaml_node *config, const char *config_dir, struct prov_net **net_out,
+    struct berth_err *err)
 {
 	struct net_section s = { .cache = true, .http = { .timeout_s = PROV_NET_TIMEOUT_S } };
 	struct prov_net *net = NULL;

@@ -15,8 +15,8 @@ struct one_call {
 	struct prov_machine m;
 };
 
-static enum berth_code one_destroy(struct prov_account *account, const char *ref, struct prov_machine *machine_out,
-    struct berth_err *err);
+static enum berth_code one_destroy(struct prov_account *account, const char *ref,
+    struct prov_machine *machine_out, struct berth_err *err);
 
 static enum berth_code
 one_create_build(void *arg, struct http_req *req, struct berth_err *err)
@@ -36,35 +36,46 @@ one_create_parse(void *arg, const struct http_resp *resp, bool *more_out, struct
 }
 
 /*
- * A request for spot that is answered by a machine at the full price, without an error: nobody asked for it, and its
- * price is another. It is ended at once; what cannot be ended now stays known as what it is.
+ * A request for spot that is answered by a machine at the full price, without an error: nobody
+ * asked for it, and its price is another. It is ended at once; what cannot be ended now stays known
+ * as what it is.
  */
 static enum berth_code
-one_end_other(struct prov_account *account, const struct prov_create *c, struct prov_machine *m, struct berth_err *err)
+one_end_other(struct prov_account *account, const struct prov_create *c, struct prov_machine *m,
+    struct berth_err *err)
 {
 	struct berth_err own = { 0 };
 	struct prov_machine gone;
 
 	if (one_destroy(account, m->ref, &gone, &own) != BERTH_OK) {
-		log_warn(account->env.log, "%s: machine %s was asked for as spot, is sold on demand and cannot be ended: %s",
+		log_warn(account->env.log,
+		    "%s: machine %s was asked for as spot, is sold on demand and cannot be ended: "
+		    "%s",
 		    account->env.account, m->ref, own.msg);
 		return BERTH_OK;
 	}
-	log_warn(account->env.log, "%s: machine %s was asked for as spot and sold on demand: ended, its shortest time is billed at "
-	    "the price on demand", account->env.account, m->ref);
-	return err_set(err, BERTH_ECAPACITY, "%s: create %s: no spot machine: %s came on demand and was ended", account->env.account,
+	log_warn(account->env.log,
+	    "%s: machine %s was asked for as spot and sold on demand: ended, its shortest time is "
+	    "billed at "
+	    "the price on demand",
+	    account->env.account, m->ref);
+	return err_set(err, BERTH_ECAPACITY,
+	    "%s: create %s: no spot machine: %s came on demand and was ended", account->env.account,
 	    c->offer->instance_type, m->ref);
 }
 
 enum berth_code
-prov_create(struct prov_account *account, const struct prov_create *c, struct prov_machine *machine_out,
-    struct berth_err *err)
+prov_create(struct prov_account *account, const struct prov_create *c,
+    struct prov_machine *machine_out, struct berth_err *err)
 {
 	const bool token = (account->ops->caps & PROV_CAP_TOKEN) != 0;
 	enum berth_code rc = account_need_lease(account, "make machines", err);
 	struct one_call one = { .acc = account, .create = c };
-	struct flow_call call = { .repeat = token ? FLOW_REPEATABLE : FLOW_ONCE, .is_create = true,
-		.build = one_create_build, .parse = one_create_parse, .arg = &one };
+	struct flow_call call = { .repeat = token ? FLOW_REPEATABLE : FLOW_ONCE,
+		.is_create = true,
+		.build = one_create_build,
+		.parse = one_create_parse,
+		.arg = &one };
 	struct flow f;
 
 	if (rc != BERTH_OK)
@@ -87,7 +98,8 @@ prov_create(struct prov_account *account, const struct prov_create *c, struct pr
 		return rc;
 	}
 	str_copy(machine_out->token, sizeof(machine_out->token), c->token);
-	str_copy(machine_out->installation, sizeof(machine_out->installation), account->env.installation);
+	str_copy(machine_out->installation, sizeof(machine_out->installation),
+	    account->env.installation);
 	return machine_out->other_market ? one_end_other(account, c, machine_out, err) : BERTH_OK;
 }
 
@@ -112,11 +124,14 @@ one_status_parse(void *arg, const struct http_resp *resp, bool *more_out, struct
 
 /* ref may lie within *machine_out, which is written at the end only. */
 enum berth_code
-prov_status(struct prov_account *account, const char *ref, struct prov_machine *machine_out, struct berth_err *err)
+prov_status(struct prov_account *account, const char *ref, struct prov_machine *machine_out,
+    struct berth_err *err)
 {
 	enum berth_code rc = account_need_lease(account, "tell a machine's state", err);
 	struct one_call one = { .acc = account, .ref = ref };
-	struct flow_call call = { .repeat = FLOW_READ, .build = one_status_build, .parse = one_status_parse,
+	struct flow_call call = { .repeat = FLOW_READ,
+		.build = one_status_build,
+		.parse = one_status_parse,
 		.arg = &one };
 	struct flow f;
 
@@ -153,11 +168,14 @@ one_destroy_parse(void *arg, const struct http_resp *resp, bool *more_out, struc
 }
 
 static enum berth_code
-one_destroy(struct prov_account *account, const char *ref, struct prov_machine *machine_out, struct berth_err *err)
+one_destroy(struct prov_account *account, const char *ref, struct prov_machine *machine_out,
+    struct berth_err *err)
 {
 	enum berth_code rc;
 	struct one_call one = { .acc = account, .ref = ref };
-	struct flow_call call = { .repeat = FLOW_REPEATABLE, .build = one_destroy_build, .parse = one_destroy_parse,
+	struct flow_call call = { .repeat = FLOW_REPEATABLE,
+		.build = one_destroy_build,
+		.parse = one_destroy_parse,
 		.arg = &one };
 	struct flow f;
 
@@ -179,11 +197,13 @@ one_destroy(struct prov_account *account, const char *ref, struct prov_machine *
 }
 
 /*
- * A ref may have come to mean another's machine: numbers of jobs begin again, names are given anew. So its tag is looked
- * at first. Where that cannot be had the caller's word counts, lest a machine of ours cost on for want of a read.
+ * A ref may have come to mean another's machine: numbers of jobs begin again, names are given anew.
+ * So its tag is looked at first. Where that cannot be had the caller's word counts, lest a machine
+ * of ours cost on for want of a read.
  */
 enum berth_code
-prov_destroy(struct prov_account *account, const char *ref, struct prov_machine *machine_out, struct berth_err *err)
+prov_destroy(struct prov_account *account, const char *ref, struct prov_machine *machine_out,
+    struct berth_err *err)
 {
 	enum berth_code rc = account_need_lease(account, "destroy machines", err);
 	struct berth_err own = { 0 };
@@ -193,8 +213,10 @@ prov_destroy(struct prov_account *account, const char *ref, struct prov_machine 
 		return rc;
 	rc = prov_status(account, ref, &m, &own);
 	if (rc == BERTH_OK && !str_eq(m.installation, account->env.installation))
-		return err_set(err, BERTH_EPERMANENT, "%s: destroy %s: it carries no tag of this installation%s%s: not touched",
-		    account->env.account, ref, m.installation[0] != '\0' ? " but that of " : "", m.installation);
+		return err_set(err, BERTH_EPERMANENT,
+		    "%s: destroy %s: it carries no tag of this installation%s%s: not touched",
+		    account->env.account, ref, m.installation[0] != '\0' ? " but that of " : "",
+		    m.installation);
 	if (rc != BERTH_OK || m.state != PROV_GONE)
 		return one_destroy(account, ref, machine_out, err);
 	*machine_out = m;
@@ -234,8 +256,11 @@ prov_checks(struct prov_account *account, prov_check_fn *emit, void *arg, struct
 	const struct prov_lease_ops *lease = account->ops->lease;
 	struct flow f;
 	struct one_check c = { .acc = account, .flow = &f };
-	struct flow_call call = { .repeat = FLOW_READ, .every = true, .build = one_check_build,
-		.parse = one_check_parse, .arg = &c };
+	struct flow_call call = { .repeat = FLOW_READ,
+		.every = true,
+		.build = one_check_build,
+		.parse = one_check_parse,
+		.arg = &c };
 	enum berth_code rc = BERTH_OK;
 
 	if (lease == NULL || lease->check_build == NULL)

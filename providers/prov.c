@@ -12,12 +12,12 @@
 #include "util/time.h"
 #include "util/yaml.h"
 
-#define PROV_RETRIES 20			/* of one account: an outage must not hold up a pass */
+#define PROV_RETRIES 20 /* of one account: an outage must not hold up a pass */
 #define PROV_BYTES_MAX ((size_t)1024 * 1024 * 1024)
 
 static enum berth_code
-prov_find_ops(const struct yaml_node *section, const char *provider, const struct provider_ops **ops_out,
-    struct berth_err *err)
+prov_find_ops(const struct yaml_node *section, const char *provider,
+    const struct provider_ops **ops_out, struct berth_err *err)
 {
 	const struct provider_ops *const *all;
 	const char *names[64] = { 0 }, *near;
@@ -28,8 +28,8 @@ prov_find_ops(const struct yaml_node *section, const char *provider, const struc
 	if (section != NULL && (rc = yaml_str(section, "provider", &provider, err)) != BERTH_OK)
 		return rc;
 	if (provider == NULL)
-		return section != NULL ? yaml_err(section, err, "no 'provider'") :
-		    err_set(err, BERTH_EINVAL, "no provider");
+		return section != NULL ? yaml_err(section, err, "no 'provider'")
+				       : err_set(err, BERTH_EINVAL, "no provider");
 	*ops_out = provider_find(provider);
 	if (*ops_out != NULL)
 		return BERTH_OK;
@@ -37,8 +37,9 @@ prov_find_ops(const struct yaml_node *section, const char *provider, const struc
 	for (size_t i = 0; i < n && i < 63; i++)
 		names[i] = all[i]->name;
 	near = str_suggest(provider, names);
-	(void)err_set(err, BERTH_ENOTFOUND, "no provider '%s'%s%s%s: berth-providers(7) lists them", provider,
-	    near != NULL ? ", did you mean '" : "", near != NULL ? near : "", near != NULL ? "'?" : "");
+	(void)err_set(err, BERTH_ENOTFOUND, "no provider '%s'%s%s%s: berth-providers(7) lists them",
+	    provider, near != NULL ? ", did you mean '" : "", near != NULL ? near : "",
+	    near != NULL ? "'?" : "");
 	if (section != NULL && (at = yaml_get(section, "provider")) != NULL)
 		err_at(err, "%s:%d:%d", at->file, at->line, at->col);
 	return BERTH_ENOTFOUND;
@@ -76,18 +77,21 @@ prov_read_wire(struct prov_account *acc, struct berth_err *err)
 	if (!prov_conf_knows(c, "rate") || !prov_conf_has(c, "rate"))
 		return BERTH_OK;
 	acc->rate = prov_conf_double(c, "rate", 0);
-	return acc->rate > 0 ? BERTH_OK : yaml_err(prov_conf_node(c, "rate"), err, "must be over 0 requests a second");
+	return acc->rate > 0
+		   ? BERTH_OK
+		   : yaml_err(prov_conf_node(c, "rate"), err, "must be over 0 requests a second");
 }
 
 enum berth_code
-account_open(const struct provider_ops *ops, const struct yaml_node *section, const struct prov_env *env,
-    struct prov_account **account_out, struct berth_err *err)
+account_open(const struct provider_ops *ops, const struct yaml_node *section,
+    const struct prov_env *env, struct prov_account **account_out, struct berth_err *err)
 {
 	const char *name = env->account;
 	struct prov_account *acc;
 	enum berth_code rc;
 
-	if (name == NULL && section != NULL && (rc = yaml_str(section, "name", &name, err)) != BERTH_OK)
+	if (name == NULL && section != NULL &&
+	    (rc = yaml_str(section, "name", &name, err)) != BERTH_OK)
 		return rc;
 	assert(ops->abi == PROVIDER_ABI);
 	acc = calloc(1, sizeof(*acc));
@@ -97,9 +101,12 @@ account_open(const struct provider_ops *ops, const struct yaml_node *section, co
 	acc->env = *env;
 	acc->env.arena = arena_new();
 	acc->env.account = arena_strdup(acc->env.arena, name != NULL ? name : ops->name);
-	acc->env.state_dir = arena_strdup(acc->env.arena, env->state_dir != NULL ? env->state_dir : "");
-	acc->env.config_dir = arena_strdup(acc->env.arena, env->config_dir != NULL ? env->config_dir : "");
-	acc->env.installation = arena_strdup(acc->env.arena, env->installation != NULL ? env->installation : "");
+	acc->env.state_dir =
+	    arena_strdup(acc->env.arena, env->state_dir != NULL ? env->state_dir : "");
+	acc->env.config_dir =
+	    arena_strdup(acc->env.arena, env->config_dir != NULL ? env->config_dir : "");
+	acc->env.installation =
+	    arena_strdup(acc->env.arena, env->installation != NULL ? env->installation : "");
 	acc->conf = (struct prov_conf){ ops, section, acc->env.arena, acc->env.config_dir };
 	acc->env.conf = &acc->conf;
 	acc->retries_left = PROV_RETRIES;
@@ -196,11 +203,13 @@ account_auth_now(const struct prov_account *acc)
 	return acc->env.now + since_s + acc->skew_s;
 }
 
-/* An adapter that has both a wire and commands of this machine says by the URL which of them a request takes. */
+/* An adapter that has both a wire and commands of this machine says by the URL which of them a
+ * request takes. */
 bool
 account_on_wire(const struct prov_account *acc, const struct http_req *req)
 {
-	return acc->ops->exchange == NULL || str_starts(req->url, "http://") || str_starts(req->url, "https://");
+	return acc->ops->exchange == NULL || str_starts(req->url, "http://") ||
+	       str_starts(req->url, "https://");
 }
 
 enum berth_code
@@ -225,44 +234,50 @@ account_need(const struct prov_account *acc, unsigned cap, const char *what, str
 {
 	if ((acc->ops->caps & cap) != 0)
 		return BERTH_OK;
-	return err_set(err, BERTH_EPERMANENT, "%s: provider %s cannot %s", acc->env.account, acc->ops->name, what);
+	return err_set(err, BERTH_EPERMANENT, "%s: provider %s cannot %s", acc->env.account,
+	    acc->ops->name, what);
 }
 
 enum berth_code
 account_need_lease(const struct prov_account *acc, const char *what, struct berth_err *err)
 {
 	if (acc->env.installation[0] == '\0')
-		return err_set(err, BERTH_EINVAL, "%s: no installation id: run berth init", acc->env.account);
+		return err_set(
+		    err, BERTH_EINVAL, "%s: no installation id: run berth init", acc->env.account);
 	return account_need(acc, PROV_CAP_LEASE, what, err);
 }
 
 enum berth_code
-account_judge(struct prov_account *acc, const struct http_req *req, const struct http_resp *resp, bool is_create,
-    struct berth_err *err)
+account_judge(struct prov_account *acc, const struct http_req *req, const struct http_resp *resp,
+    bool is_create, struct berth_err *err)
 {
 	struct prov_error e = { "", "" };
 	bool refused, unclassified = false;
 	enum berth_code code;
 
-	refused = acc->ops->error_read != NULL ? acc->ops->error_read(resp, &e) : resp->status / 100 != 2;
+	refused =
+	    acc->ops->error_read != NULL ? acc->ops->error_read(resp, &e) : resp->status / 100 != 2;
 	if (!refused)
 		return BERTH_OK;
 	code = prov_classify(acc->ops, resp, &e, is_create, &unclassified);
 	/* some repeat what they were sent: a signature's canonical text holds the session token */
 	str_copy(e.text, sizeof(e.text), http_tape_scrub_words(req, e.text));
-	if (!str_starts(req->url, "http"))	/* a command or a file of this machine: no status was sent */
-		err_set(err, code, "%s%s%s%s", e.code, e.code[0] != '\0' && e.text[0] != '\0' ? ": " : "", e.text,
+	if (!str_starts(
+		req->url, "http")) /* a command or a file of this machine: no status was sent */
+		err_set(err, code, "%s%s%s%s", e.code,
+		    e.code[0] != '\0' && e.text[0] != '\0' ? ": " : "", e.text,
 		    unclassified ? " (unclassified, taken as no capacity)" : "");
 	else
-		err_set(err, code, "HTTP %d%s%s%s%s%s", resp->status, e.code[0] != '\0' ? " " : "", e.code,
-		    e.text[0] != '\0' ? ": " : "", e.text, unclassified ? " (unclassified, taken as no capacity)" : "");
+		err_set(err, code, "HTTP %d%s%s%s%s%s", resp->status, e.code[0] != '\0' ? " " : "",
+		    e.code, e.text[0] != '\0' ? ": " : "", e.text,
+		    unclassified ? " (unclassified, taken as no capacity)" : "");
 	if (err != NULL) {
 		err->http_status = resp->status;
 		err->retry_after_s = resp->retry_after_s;
 	}
 	if (unclassified)
-		log_warn(acc->env.log, "%s: unclassified refusal of a create: HTTP %d %s %s", acc->env.account,
-		    resp->status, e.code, e.text);
+		log_warn(acc->env.log, "%s: unclassified refusal of a create: HTTP %d %s %s",
+		    acc->env.account, resp->status, e.code, e.text);
 	err_at(err, "%.*s", (int)strcspn(req->url, "?"), req->url);
 	return code;
 }

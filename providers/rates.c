@@ -9,7 +9,8 @@
 #include "util/yaml.h"
 
 static enum berth_code
-rates_read_price(const struct yaml_node *map, struct arena *a, struct rate *r, struct berth_err *err)
+rates_read_price(
+    const struct yaml_node *map, struct arena *a, struct rate *r, struct berth_err *err)
 {
 	struct usd_micro gpu = USD_UNKNOWN, whole = USD_UNKNOWN, own = USD_UNKNOWN;
 	const struct yaml_node *cost = NULL;
@@ -23,11 +24,14 @@ rates_read_price(const struct yaml_node *map, struct arena *a, struct rate *r, s
 	    (rc = yaml_map(map, "cost", &cost, err)) != BERTH_OK)
 		return rc;
 	if (usd_known(gpu) + usd_known(whole) + (cost != NULL) != 1)
-		return yaml_err(map, err, "needs one of 'price_per_gpu_hour', 'price_per_hour' and 'cost'");
+		return yaml_err(
+		    map, err, "needs one of 'price_per_gpu_hour', 'price_per_hour' and 'cost'");
 	if (cost != NULL && (rc = static_read_cost(cost, a, &own, &r->source, err)) != BERTH_OK)
 		return rc;
 	if (usd_known(gpu) && count > 0)
-		return yaml_err(map, err, "price_per_gpu_hour is for one accelerator: accelerator_count says nothing there");
+		return yaml_err(map, err,
+		    "price_per_gpu_hour is for one accelerator: accelerator_count says nothing "
+		    "there");
 	r->price = usd_known(gpu) ? gpu : usd_known(whole) ? whole : own;
 	r->per = usd_known(gpu) ? 1 : (double)count;
 	return r->price.v > 0 ? BERTH_OK : yaml_err(map, err, "a price must be above 0");
@@ -36,8 +40,9 @@ rates_read_price(const struct yaml_node *map, struct arena *a, struct rate *r, s
 static enum berth_code
 rates_read_row(const struct yaml_node *map, struct arena *a, struct rate *r, struct berth_err *err)
 {
-	static const char *const keys[] = { "instance_type", "accelerator", "region", "zone", "purchase",
-		"price_per_gpu_hour", "price_per_hour", "cost", "accelerator_count", NULL };
+	static const char *const keys[] = { "instance_type", "accelerator", "region", "zone",
+		"purchase", "price_per_gpu_hour", "price_per_hour", "cost", "accelerator_count",
+		NULL };
 	const char *purchase = NULL;
 	enum berth_code rc;
 
@@ -50,14 +55,15 @@ rates_read_row(const struct yaml_node *map, struct arena *a, struct rate *r, str
 	    (rc = yaml_str(map, "purchase", &purchase, err)) != BERTH_OK)
 		return rc;
 	r->any_purchase = purchase == NULL;
-	if (purchase != NULL && (!purchase_parse(purchase, &r->purchase) || r->purchase == PURCHASE_RESERVED))
+	if (purchase != NULL &&
+	    (!purchase_parse(purchase, &r->purchase) || r->purchase == PURCHASE_RESERVED))
 		return yaml_err(yaml_get(map, "purchase"), err, "must be on_demand or spot");
 	return rates_read_price(map, a, r, err);
 }
 
 enum berth_code
-rates_read(const struct yaml_node *prices, const struct yaml_node *accelerators, struct arena *a, struct rates *rates_out,
-    struct berth_err *err)
+rates_read(const struct yaml_node *prices, const struct yaml_node *accelerators, struct arena *a,
+    struct rates *rates_out, struct berth_err *err)
 {
 	const char *name;
 	enum berth_code rc;
@@ -65,13 +71,15 @@ rates_read(const struct yaml_node *prices, const struct yaml_node *accelerators,
 	memset(rates_out, 0, sizeof(*rates_out));
 	if (prices != NULL && (rc = yaml_need_kind(prices, YAML_KIND_LIST, err)) != BERTH_OK)
 		return rc;
-	if (accelerators != NULL && (rc = yaml_need_kind(accelerators, YAML_KIND_MAP, err)) != BERTH_OK)
+	if (accelerators != NULL &&
+	    (rc = yaml_need_kind(accelerators, YAML_KIND_MAP, err)) != BERTH_OK)
 		return rc;
 	rates_out->n = prices != NULL ? prices->n : 0;
 	rates_out->rows = arena_array_of(a, rates_out->n, struct rate);
 	rates_out->names = accelerators;
 	for (size_t i = 0; i < rates_out->n; i++)
-		if ((rc = rates_read_row(prices->items[i], a, &rates_out->rows[i], err)) != BERTH_OK)
+		if ((rc = rates_read_row(prices->items[i], a, &rates_out->rows[i], err)) !=
+		    BERTH_OK)
 			return rc;
 	for (size_t i = 0; accelerators != NULL && i < accelerators->n; i++)
 		if ((rc = yaml_as_str(accelerators->items[i], &name, err)) != BERTH_OK)
@@ -97,7 +105,8 @@ rates_fits(const struct rate *r, const char *word, const struct offer *o)
 	    (word == NULL || !glob_match(r->accelerator, word)))
 		return false;
 	return (r->instance_type == NULL || glob_match(r->instance_type, o->instance_type)) &&
-	    (r->region == NULL || glob_match(r->region, o->region)) && (r->zone == NULL || glob_match(r->zone, o->zone));
+	       (r->region == NULL || glob_match(r->region, o->region)) &&
+	       (r->zone == NULL || glob_match(r->zone, o->zone));
 }
 
 void
@@ -113,7 +122,8 @@ rates_price(const struct rates *r, const char *word, struct offer *o)
 		if (row->per <= 0)
 			p = row->price;
 		else if (o->accelerator_count <= 0 ||
-		    usd_mul_ratio(row->price, o->accelerator_count, (int64_t)row->per, &p, NULL) != BERTH_OK)
+			 usd_mul_ratio(row->price, o->accelerator_count, (int64_t)row->per, &p,
+			     NULL) != BERTH_OK)
 			return;
 		o->price = p.v > 0 ? p : USD_UNKNOWN;
 		o->source = row->source;

@@ -6,7 +6,9 @@
 void
 prov_offer_resolve(const struct accel_table *accels, struct offer *o)
 {
-	const struct accel *a = accels != NULL ? accel_find_sized(accels, o->accelerator, o->accelerator_memory_gib) : NULL;
+	const struct accel *a =
+	    accels != NULL ? accel_find_sized(accels, o->accelerator, o->accelerator_memory_gib)
+			   : NULL;
 
 	o->accelerator_known = a != NULL;
 	if (a == NULL)

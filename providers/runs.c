@@ -10,8 +10,8 @@ struct runs_call {
 	struct prov_account *acc;
 	enum runs_verb verb;
 	const char *ref, *job_id;
-	const struct prov_job *job;	/* RUNS_START only */
-	int64_t interval_s;		/* RUNS_POLL only */
+	const struct prov_job *job; /* RUNS_START only */
+	int64_t interval_s;         /* RUNS_POLL only */
 	struct prov_run run;
 };
 
@@ -37,8 +37,9 @@ static enum berth_code
 runs_check(const struct prov_run *run, struct berth_err *err)
 {
 	if (!(run->progress >= 0 && run->progress <= 1 && run->safe_progress >= 0 &&
-	    run->safe_progress <= run->progress))
-		return err_set(err, BERTH_EINVAL, "progress %g, of which %g safe: not shares of one work", run->progress,
+		run->safe_progress <= run->progress))
+		return err_set(err, BERTH_EINVAL,
+		    "progress %g, of which %g safe: not shares of one work", run->progress,
 		    run->safe_progress);
 	return BERTH_OK;
 }
@@ -70,11 +71,14 @@ runs_parse(void *arg, const struct http_resp *resp, bool *more_out, struct berth
 }
 
 static enum berth_code
-runs_call(struct prov_account *acc, struct runs_call *c, struct prov_run *run_out, struct berth_err *err)
+runs_call(
+    struct prov_account *acc, struct runs_call *c, struct prov_run *run_out, struct berth_err *err)
 {
 	enum berth_code rc = account_need(acc, PROV_CAP_RUN, "run jobs itself", err);
-	struct flow_call call = { .repeat = c->verb == RUNS_POLL ? FLOW_READ : FLOW_REPEATABLE, .build = runs_build,
-		.parse = runs_parse, .arg = c };
+	struct flow_call call = { .repeat = c->verb == RUNS_POLL ? FLOW_READ : FLOW_REPEATABLE,
+		.build = runs_build,
+		.parse = runs_parse,
+		.arg = c };
 	struct flow f;
 
 	if (rc != BERTH_OK)
@@ -89,29 +93,32 @@ runs_call(struct prov_account *acc, struct runs_call *c, struct prov_run *run_ou
 }
 
 enum berth_code
-prov_start(struct prov_account *account, const char *ref, const struct prov_job *job, struct prov_run *run_out,
-    struct berth_err *err)
+prov_start(struct prov_account *account, const char *ref, const struct prov_job *job,
+    struct prov_run *run_out, struct berth_err *err)
 {
 	struct runs_call c = { .verb = RUNS_START, .ref = ref, .job_id = job->job_id, .job = job };
 
-	if (!(job->work_hours > 0) || !isfinite(job->work_hours) || !(job->progress >= 0 && job->progress < 1))
-		return err_set(err, BERTH_EINVAL, "job %s: %g hours of work, %g of it done", job->job_id, job->work_hours,
-		    job->progress);
+	if (!(job->work_hours > 0) || !isfinite(job->work_hours) ||
+	    !(job->progress >= 0 && job->progress < 1))
+		return err_set(err, BERTH_EINVAL, "job %s: %g hours of work, %g of it done",
+		    job->job_id, job->work_hours, job->progress);
 	return runs_call(account, &c, run_out, err);
 }
 
 enum berth_code
-prov_poll(struct prov_account *account, const char *ref, const char *job_id, int64_t interval_s, struct prov_run *run_out,
-    struct berth_err *err)
+prov_poll(struct prov_account *account, const char *ref, const char *job_id, int64_t interval_s,
+    struct prov_run *run_out, struct berth_err *err)
 {
-	struct runs_call c = { .verb = RUNS_POLL, .ref = ref, .job_id = job_id, .interval_s = interval_s };
+	struct runs_call c = {
+		.verb = RUNS_POLL, .ref = ref, .job_id = job_id, .interval_s = interval_s
+	};
 
 	return runs_call(account, &c, run_out, err);
 }
 
 enum berth_code
-prov_stop(struct prov_account *account, const char *ref, const char *job_id, struct prov_run *run_out,
-    struct berth_err *err)
+prov_stop(struct prov_account *account, const char *ref, const char *job_id,
+    struct prov_run *run_out, struct berth_err *err)
 {
 	struct runs_call c = { .verb = RUNS_STOP, .ref = ref, .job_id = job_id };
 
@@ -146,12 +153,16 @@ runs_measure_parse(void *arg, const struct http_resp *resp, bool *more_out, stru
 }
 
 enum berth_code
-prov_measure(struct prov_account *account, const char *ref, struct arena *arena, const char **json_out,
-    struct berth_err *err)
+prov_measure(struct prov_account *account, const char *ref, struct arena *arena,
+    const char **json_out, struct berth_err *err)
 {
-	enum berth_code rc = account_need(account, PROV_CAP_MEASURE, "measure a machine itself", err);
+	enum berth_code rc =
+	    account_need(account, PROV_CAP_MEASURE, "measure a machine itself", err);
 	struct runs_measure m = { .acc = account, .ref = ref, .arena = arena };
-	struct flow_call call = { .repeat = FLOW_READ, .build = runs_measure_build, .parse = runs_measure_parse, .arg = &m };
+	struct flow_call call = { .repeat = FLOW_READ,
+		.build = runs_measure_build,
+		.parse = runs_measure_parse,
+		.arg = &m };
 	struct flow f;
 
 	if (rc != BERTH_OK)

@@ -5,34 +5,42 @@
 #include "util/arena.h"
 #include "util/str.h"
 
-#define TAME_POD_MAX 16384		/* a whole pod of TPUs has 9,216 chips */
+#define TAME_POD_MAX 16384 /* a whole pod of TPUs has 9,216 chips */
 #define TAME_VCPUS_MAX 1e6
-#define TAME_GIB_MAX 1e7		/* 10 PiB */
+#define TAME_GIB_MAX 1e7 /* 10 PiB */
 #define TAME_ACCELERATOR_GIB_MAX 1e5
 #define TAME_DAY_S 86400
 
 enum berth_code
 tame_url(const char *url, struct berth_err *err)
 {
-	const char *host = strstr(url, "://"), *path = host != NULL ? host + 3 + strcspn(host + 3, "/?#") : "";
+	const char *host = strstr(url, "://"),
+		   *path = host != NULL ? host + 3 + strcspn(host + 3, "/?#") : "";
 
 	for (const char *p = url; *p != '\0'; p++)
 		if ((unsigned char)*p <= ' ' || *p == 0x7f)
-			return err_set(err, BERTH_EINVAL, "a blank or a control character in a URL: not sent");
+			return err_set(
+			    err, BERTH_EINVAL, "a blank or a control character in a URL: not sent");
 	while (*path == '/') {
 		size_t n = strcspn(path + 1, "/?#");
 		const char *part = path + 1;
 
 		path += 1 + n;
 		for (int dots = 0; n > 0; dots++) {
-			size_t len = *part == '.' ? 1 : n >= 3 && part[0] == '%' && part[1] == '2' && (part[2] | 32) == 'e' ? 3 : 0;
+			size_t len =
+			    *part == '.' ? 1
+			    : n >= 3 && part[0] == '%' && part[1] == '2' && (part[2] | 32) == 'e'
+				? 3
+				: 0;
 
 			if (len == 0 || dots == 2)
 				break;
 			part += len;
 			n -= len;
 			if (n == 0)
-				return err_set(err, BERTH_EINVAL, "'.' or '..' as a part of a URL would lead to something else: not sent");
+				return err_set(err, BERTH_EINVAL,
+				    "'.' or '..' as a part of a URL would lead to something else: "
+				    "not sent");
 		}
 	}
 	return BERTH_OK;
@@ -46,11 +54,13 @@ tame_words(char *s)
 			s[n - 1] = '?';
 }
 
-/* A name or number, [user@]host, ssh://[user@]host[:port]: what no program takes for an option or a command. */
+/* A name or number, [user@]host, ssh://[user@]host[:port]: what no program takes for an option or a
+ * command. */
 static bool
 tame_is_address(const char *s)
 {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:@/%[],";
+	static const char plain[] =
+	    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:@/%[],";
 	const char *host = str_starts(s, "ssh://") ? s + 6 : s, *at = strrchr(host, '@');
 
 	if (s[strspn(s, plain)] != '\0' || host[0] == '-' || host[0] == '\0')
@@ -59,13 +69,16 @@ tame_is_address(const char *s)
 }
 
 enum berth_code
-tame_machine(const struct provider_ops *ops, int64_t now, struct prov_machine *m, struct berth_err *err)
+tame_machine(
+    const struct provider_ops *ops, int64_t now, struct prov_machine *m, struct berth_err *err)
 {
 	if (provider_is_local(ops))
 		return BERTH_OK;
 	for (const char *p = m->ref; *p != '\0'; p++)
 		if (str_control_len(p) > 0)
-			return err_set(err, BERTH_EINVAL, "a machine's id with a control character in it, byte %td", p - m->ref + 1);
+			return err_set(err, BERTH_EINVAL,
+			    "a machine's id with a control character in it, byte %td",
+			    p - m->ref + 1);
 	tame_words(m->instance_type);
 	tame_words(m->region);
 	tame_words(m->zone);
@@ -96,7 +109,7 @@ tame_quota(struct prov_quota *q)
 {
 	tame_words(q->name);
 	tame_words(q->region);
-	if (!(q->limit >= 0) || isinf(q->limit))	/* -1 is how some say that there is none */
+	if (!(q->limit >= 0) || isinf(q->limit)) /* -1 is how some say that there is none */
 		q->limit = NAN;
 	if (!(q->used >= 0) || isinf(q->used))
 		q->used = NAN;

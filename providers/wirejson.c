@@ -17,13 +17,17 @@ wirejson_parse(const struct http_resp *resp, json_t **root_out, struct berth_err
 	while (str_is_space(*p))
 		p++;
 	if (*p != '{' && *p != '[')
-		return err_set(err, BERTH_ETRANSIENT, "HTTP %d, but the answer is not JSON (%.60s)", resp->status,
-		    type != NULL ? type : resp->body_len == 0 ? "it is empty" : "no content type");
+		return err_set(err, BERTH_ETRANSIENT, "HTTP %d, but the answer is not JSON (%.60s)",
+		    resp->status,
+		    type != NULL          ? type
+		    : resp->body_len == 0 ? "it is empty"
+					  : "no content type");
 	return jsonr_parse(resp->body, resp->body_len, "answer", root_out, err);
 }
 
 enum berth_code
-wirejson_field(const struct jsonr *o, const char *key, char *dst, size_t size, struct berth_err *err)
+wirejson_field(
+    const struct jsonr *o, const char *key, char *dst, size_t size, struct berth_err *err)
 {
 	const char *s = "";
 	enum berth_code rc = jsonr_str(o, key, &s, err);
@@ -68,13 +72,15 @@ wirejson_refusal(const struct http_resp *resp, const char *code_key, struct prov
 const char *
 wirejson_base64(struct arena *a, const char *s)
 {
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	static const char digits[] =
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	size_t n = strlen(s);
 	char *out = arena_alloc(a, (n + 2) / 3 * 4 + 1), *p = out;
 
 	for (size_t i = 0; i < n; i += 3) {
-		unsigned v = (unsigned)(unsigned char)s[i] << 16 | (i + 1 < n ? (unsigned)(unsigned char)s[i + 1] << 8 : 0) |
-		    (i + 2 < n ? (unsigned)(unsigned char)s[i + 2] : 0);
+		unsigned v = (unsigned)(unsigned char)s[i] << 16 |
+			     (i + 1 < n ? (unsigned)(unsigned char)s[i + 1] << 8 : 0) |
+			     (i + 2 < n ? (unsigned)(unsigned char)s[i + 2] : 0);
 
 		*p++ = digits[v >> 18 & 63];
 		*p++ = digits[v >> 12 & 63];

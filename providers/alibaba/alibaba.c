@@ -14,25 +14,31 @@
 
 #define ALIBABA_ENDPOINT "https://ecs.REGION.aliyuncs.com"
 #define ALIBABA_VERSION "2014-05-26"
-#define ALIBABA_REFUSAL_MAX 65536	/* a refusal has no list in it: longer answers are not read twice */
+#define ALIBABA_REFUSAL_MAX                                                                        \
+	65536 /* a refusal has no list in it: longer answers are not read twice */
 
 static const struct prov_key alibaba_keys[] = {
 	{ "access_key_id", PROV_KEY_SECRET, true, "id of the access key: env:NAME or file:PATH" },
 	{ "access_key_secret", PROV_KEY_SECRET, true, "the access key: env:NAME or file:PATH" },
 	{ "security_token", PROV_KEY_SECRET, false, "of temporary keys: env:NAME or file:PATH" },
 	{ "regions", PROV_KEY_STRINGS, true, "regions to look at: cn-hangzhou ..." },
-	{ "commitments", PROV_KEY_BOOL, false, "ask what a month, a year and three years paid ahead cost; true" },
+	{ "commitments", PROV_KEY_BOOL, false,
+	    "ask what a month, a year and three years paid ahead cost; true" },
 	{ "spot", PROV_KEY_BOOL, false, "ask what spot machines cost; true" },
 	{ "spot_advice", PROV_KEY_BOOL, false, "ask how often spot machines are taken back; true" },
 	{ "image", PROV_KEY_STRING, false, "id of the image; needed to rent" },
 	{ "security_group", PROV_KEY_STRING, false, "id of the security group; needed to rent" },
 	{ "vswitches", PROV_KEY_STRINGS, false, "ZONE=VSWITCH for each zone; needed to rent" },
-	{ "ssh_key", PROV_KEY_STRING, false, "name of a key pair of the account, put on every machine" },
-	{ "bandwidth_mbps", PROV_KEY_INT, false, "outward, with a public address, paid by traffic; 10; 0: no public address" },
+	{ "ssh_key", PROV_KEY_STRING, false,
+	    "name of a key pair of the account, put on every machine" },
+	{ "bandwidth_mbps", PROV_KEY_INT, false,
+	    "outward, with a public address, paid by traffic; 10; 0: no public address" },
 	{ "disk_category", PROV_KEY_STRING, false, "of the system disk; cloud_essd" },
 	{ "disk_gib", PROV_KEY_INT, false, "system disk; 100" },
-	{ "spot_max_price", PROV_KEY_STRING, false, "most to pay for an hour of a spot machine; the market's price" },
-	{ "accelerators", PROV_KEY_NODE, false, "names of the accelerator table for the API's words" },
+	{ "spot_max_price", PROV_KEY_STRING, false,
+	    "most to pay for an hour of a spot machine; the market's price" },
+	{ "accelerators", PROV_KEY_NODE, false,
+	    "names of the accelerator table for the API's words" },
 	{ "endpoint", PROV_KEY_STRING, false, "base URL; " ALIBABA_ENDPOINT },
 	{ NULL, PROV_KEY_STRING, false, NULL },
 };
@@ -85,10 +91,14 @@ alibaba_open(void *st, const struct prov_env *env, struct berth_err *err)
 	enum berth_code rc = lease_regions(env, "cn-hangzhou", &o->regions, &o->n_regions, err);
 
 	o->env = env;
-	if (rc != BERTH_OK || (rc = lease_spot_price(env, "the account's currency", err)) != BERTH_OK)
+	if (rc != BERTH_OK ||
+	    (rc = lease_spot_price(env, "the account's currency", err)) != BERTH_OK)
 		return rc;
-	rc = rates_read(NULL, prov_conf_node(env->conf, "accelerators"), env->arena, &o->words, err);
-	return rc == BERTH_OK ? endpoint_read(env, "endpoint", ALIBABA_ENDPOINT, ENDPOINT_SECRETS, &o->template, err) : rc;
+	rc =
+	    rates_read(NULL, prov_conf_node(env->conf, "accelerators"), env->arena, &o->words, err);
+	return rc == BERTH_OK ? endpoint_read(env, "endpoint", ALIBABA_ENDPOINT, ENDPOINT_SECRETS,
+				    &o->template, err)
+			      : rc;
 }
 
 static void
@@ -105,14 +115,15 @@ alibaba_arg(struct alibaba_args *q, const char *name, const char *value)
 }
 
 enum berth_code
-alibaba_request(const struct alibaba *o, struct http_req *req, const char *region, const char *action,
-    const struct alibaba_args *q, struct berth_err *err)
+alibaba_request(const struct alibaba *o, struct http_req *req, const char *region,
+    const char *action, const struct alibaba_args *q, struct berth_err *err)
 {
 	const char *at = strstr(o->template, "REGION"), *base = o->template;
 	enum berth_code rc;
 
 	if (at != NULL)
-		base = arena_printf(req->arena, "%.*s%s%s", (int)(at - base), base, region, at + strlen("REGION"));
+		base = arena_printf(
+		    req->arena, "%.*s%s%s", (int)(at - base), base, region, at + strlen("REGION"));
 	req->method = "POST";
 	http_req_url(req, "%s/?%s", base, sign_query(req->arena, q->v, q->n));
 	if ((rc = http_req_header(req, "Accept", "application/json", false, err)) != BERTH_OK ||
@@ -129,7 +140,8 @@ alibaba_nonce(struct alibaba *o, struct arena *a, int64_t now)
 
 	if (getrandom(v, sizeof(v), GRND_NONBLOCK) != (ssize_t)sizeof(v))
 		v[1] ^= (uint64_t)time_mono_ms() << 20;
-	return arena_printf(a, "%016llx%016llx", (unsigned long long)v[0], (unsigned long long)v[1]);
+	return arena_printf(
+	    a, "%016llx%016llx", (unsigned long long)v[0], (unsigned long long)v[1]);
 }
 
 static enum berth_code
@@ -145,7 +157,8 @@ alibaba_sign(void *st, struct http_req *req, int64_t now, struct berth_err *err)
 		rc = prov_conf_secret(o->env->conf, "security_token", &token, err);
 	if (rc == BERTH_OK) {
 		struct sign_acs3 s = { .keys = { .id = id, .secret = secret, .token = token },
-			.nonce = alibaba_nonce(o, req->arena, now), .now = now };
+			.nonce = alibaba_nonce(o, req->arena, now),
+			.now = now };
 
 		rc = sign_acs3(req, &s, NULL, err);
 	}

@@ -16,22 +16,53 @@
 #define ALIBABA_TYPES_PAGE "500"
 
 /*
- * The walk: for each region its types; where there is room for them, by the hour, as spot and paid ahead; how often spot
- * machines are taken back; then a price for each type that is sold so.
+ * The walk: for each region its types; where there is room for them, by the hour, as spot and paid
+ * ahead; how often spot machines are taken back; then a price for each type that is sold so.
  */
-enum alibaba_phase { ALIBABA_TYPES, ALIBABA_ROOM, ALIBABA_ROOM_SPOT, ALIBABA_ROOM_AHEAD, ALIBABA_ADVICE, ALIBABA_HOUR, ALIBABA_SPOT, ALIBABA_MONTH,
-	ALIBABA_YEAR, ALIBABA_YEARS, ALIBABA_PHASES };
+enum alibaba_phase {
+	ALIBABA_TYPES,
+	ALIBABA_ROOM,
+	ALIBABA_ROOM_SPOT,
+	ALIBABA_ROOM_AHEAD,
+	ALIBABA_ADVICE,
+	ALIBABA_HOUR,
+	ALIBABA_SPOT,
+	ALIBABA_MONTH,
+	ALIBABA_YEAR,
+	ALIBABA_YEARS,
+	ALIBABA_PHASES
+};
 enum alibaba_sale { ALIBABA_BY_HOUR, ALIBABA_AS_SPOT, ALIBABA_AHEAD, ALIBABA_SALES };
 
-static const struct { enum alibaba_sale sale; const char *unit, *period; int months; } alibaba_prices[ALIBABA_PHASES] = {
-	[ALIBABA_ROOM] = { ALIBABA_BY_HOUR, "", "", 0 }, [ALIBABA_ROOM_SPOT] = { ALIBABA_AS_SPOT, "", "", 0 },
-	[ALIBABA_ROOM_AHEAD] = { ALIBABA_AHEAD, "", "", 0 }, [ALIBABA_ADVICE] = { ALIBABA_AS_SPOT, "", "", 0 }, [ALIBABA_HOUR] = { ALIBABA_BY_HOUR, "Hour", "1", 0 },
-	[ALIBABA_SPOT] = { ALIBABA_AS_SPOT, "", "", 0 }, [ALIBABA_MONTH] = { ALIBABA_AHEAD, "Month", "1", 1 },
-	[ALIBABA_YEAR] = { ALIBABA_AHEAD, "Year", "1", 12 }, [ALIBABA_YEARS] = { ALIBABA_AHEAD, "Year", "3", 36 },
+static const struct {
+	enum alibaba_sale sale;
+	const char *unit, *period;
+	int months;
+} alibaba_prices[ALIBABA_PHASES] = {
+	[ALIBABA_ROOM] = { ALIBABA_BY_HOUR, "", "", 0 },
+	[ALIBABA_ROOM_SPOT] = { ALIBABA_AS_SPOT, "", "", 0 },
+	[ALIBABA_ROOM_AHEAD] = { ALIBABA_AHEAD, "", "", 0 },
+	[ALIBABA_ADVICE] = { ALIBABA_AS_SPOT, "", "", 0 },
+	[ALIBABA_HOUR] = { ALIBABA_BY_HOUR, "Hour", "1", 0 },
+	[ALIBABA_SPOT] = { ALIBABA_AS_SPOT, "", "", 0 },
+	[ALIBABA_MONTH] = { ALIBABA_AHEAD, "Month", "1", 1 },
+	[ALIBABA_YEAR] = { ALIBABA_AHEAD, "Year", "1", 12 },
+	[ALIBABA_YEARS] = { ALIBABA_AHEAD, "Year", "3", 36 },
 };
 
-struct alibaba_type { const char *name, *card; int count; double card_gib, vcpus, memory_gib; bool sold[ALIBABA_SALES]; };
-struct alibaba_place { size_t type; enum alibaba_sale sale; const char *zone; enum availability room; double rate; };
+struct alibaba_type {
+	const char *name, *card;
+	int count;
+	double card_gib, vcpus, memory_gib;
+	bool sold[ALIBABA_SALES];
+};
+struct alibaba_place {
+	size_t type;
+	enum alibaba_sale sale;
+	const char *zone;
+	enum availability room;
+	double rate;
+};
 struct alibaba_refresh {
 	struct arena *arena;
 	enum alibaba_phase phase;
@@ -54,7 +85,8 @@ static const char *
 alibaba_offers_at(struct alibaba *o, const struct prov_cursor *cur)
 {
 	const char *rest = "", *page = "", *tail = "";
-	size_t region = lease_cursor(cur->next, &rest), phase = lease_cursor(rest, &tail), item = lease_cursor(tail, &page);
+	size_t region = lease_cursor(cur->next, &rest), phase = lease_cursor(rest, &tail),
+	       item = lease_cursor(tail, &page);
 	struct arena *a;
 
 	if (o->refresh == NULL || (phase == ALIBABA_TYPES && page[0] == '\0')) {
@@ -70,15 +102,18 @@ alibaba_offers_at(struct alibaba *o, const struct prov_cursor *cur)
 }
 
 static bool
-alibaba_goto(struct prov_cursor *cur, size_t region, enum alibaba_phase phase, size_t item, const char *page)
+alibaba_goto(
+    struct prov_cursor *cur, size_t region, enum alibaba_phase phase, size_t item, const char *page)
 {
-	int n = snprintf(cur->next, sizeof(cur->next), "%zu|%d|%zu|%s", region, (int)phase, item, page);
+	int n =
+	    snprintf(cur->next, sizeof(cur->next), "%zu|%d|%zu|%s", region, (int)phase, item, page);
 
 	return n > 0 && (size_t)n < sizeof(cur->next);
 }
 
 static void
-alibaba_price_args(const struct alibaba *o, const char *type, enum alibaba_phase phase, struct arena *a, struct alibaba_args *q)
+alibaba_price_args(const struct alibaba *o, const char *type, enum alibaba_phase phase,
+    struct arena *a, struct alibaba_args *q)
 {
 	alibaba_arg(q, "InstanceType", type);
 	if (phase == ALIBABA_SPOT) {
@@ -89,13 +124,15 @@ alibaba_price_args(const struct alibaba *o, const char *type, enum alibaba_phase
 	alibaba_arg(q, "ResourceType", "instance");
 	alibaba_arg(q, "PriceUnit", alibaba_prices[phase].unit);
 	alibaba_arg(q, "Period", alibaba_prices[phase].period);
-	alibaba_arg(q, "SystemDisk.Category", prov_conf_str(o->env->conf, "disk_category", "cloud_essd"));
-	alibaba_arg(q, "SystemDisk.Size", arena_printf(a, "%lld", (long long)prov_conf_int(o->env->conf, "disk_gib", 100)));
+	alibaba_arg(
+	    q, "SystemDisk.Category", prov_conf_str(o->env->conf, "disk_category", "cloud_essd"));
+	alibaba_arg(q, "SystemDisk.Size",
+	    arena_printf(a, "%lld", (long long)prov_conf_int(o->env->conf, "disk_gib", 100)));
 }
 
 static enum berth_code
-alibaba_offers_build(void *st, const struct prov_query *q, const struct prov_cursor *cur, struct http_req *req,
-    struct berth_err *err)
+alibaba_offers_build(void *st, const struct prov_query *q, const struct prov_cursor *cur,
+    struct http_req *req, struct berth_err *err)
 {
 	struct alibaba *o = st;
 	const char *page = alibaba_offers_at(o, cur);
@@ -104,7 +141,7 @@ alibaba_offers_build(void *st, const struct prov_query *q, const struct prov_cur
 	struct alibaba_args args = { .n = 0 };
 
 	(void)q;
-	if (r->phase != ALIBABA_TYPES)		/* of those it is the endpoint that says it */
+	if (r->phase != ALIBABA_TYPES) /* of those it is the endpoint that says it */
 		alibaba_arg(&args, "RegionId", region);
 	if (r->phase == ALIBABA_TYPES) {
 		alibaba_arg(&args, "MaxResults", ALIBABA_TYPES_PAGE);
@@ -116,13 +153,14 @@ alibaba_offers_build(void *st, const struct prov_query *q, const struct prov_cur
 		/* types of any size: without a size it must be told which, ten at a time */
 		alibaba_arg(&args, "MinCores", "1");
 		alibaba_arg(&args, "MinMemory", "1");
-		req->any_status = true;		/* who may not ask that has offers all the same */
+		req->any_status = true; /* who may not ask that has offers all the same */
 		return alibaba_request(o, req, region, "DescribeSpotAdvice", &args, err);
 	}
 	if (r->phase < ALIBABA_ADVICE) {
 		alibaba_arg(&args, "DestinationResource", "InstanceType");
 		alibaba_arg(&args, "ResourceType", "instance");
-		alibaba_arg(&args, "InstanceChargeType", r->phase == ALIBABA_ROOM_AHEAD ? "PrePaid" : "PostPaid");
+		alibaba_arg(&args, "InstanceChargeType",
+		    r->phase == ALIBABA_ROOM_AHEAD ? "PrePaid" : "PostPaid");
 		if (r->phase == ALIBABA_ROOM_SPOT)
 			alibaba_arg(&args, "SpotStrategy", "SpotAsPriceGo");
 		return alibaba_request(o, req, region, "DescribeAvailableResource", &args, err);
@@ -132,8 +170,9 @@ alibaba_offers_build(void *st, const struct prov_query *q, const struct prov_cur
 	alibaba_price_args(o, r->types.v[r->item].name, r->phase, req->arena, &args);
 	if (page[0] != '\0')
 		alibaba_arg(&args, "Offset", page);
-	req->any_status = true;		/* one type without a price must not hide the others */
-	return alibaba_request(o, req, region, r->phase == ALIBABA_SPOT ? "DescribeSpotPriceHistory" : "DescribePrice", &args, err);
+	req->any_status = true; /* one type without a price must not hide the others */
+	return alibaba_request(o, req, region,
+	    r->phase == ALIBABA_SPOT ? "DescribeSpotPriceHistory" : "DescribePrice", &args, err);
 }
 
 /* Of "NVIDIA A10*1/4" the name and 1/4. */
@@ -145,13 +184,17 @@ alibaba_spec(struct arena *a, const char *spec, double *share_out)
 	double whole = 1, parts = 1;
 
 	if (spec[n] == '*' && slash != NULL)
-		(void)!str_to_double(str_trim(a, arena_strndup(a, spec + n + 1, (size_t)(slash - spec - (ptrdiff_t)n - 1))), 1, 64, &whole, NULL);
-	if (slash != NULL && str_to_double(str_trim(a, arena_strdup(a, slash + 1)), 1, 64, &parts, NULL) == BERTH_OK)
+		(void)!str_to_double(str_trim(a, arena_strndup(a, spec + n + 1,
+						     (size_t)(slash - spec - (ptrdiff_t)n - 1))),
+		    1, 64, &whole, NULL);
+	if (slash != NULL &&
+	    str_to_double(str_trim(a, arena_strdup(a, slash + 1)), 1, 64, &parts, NULL) == BERTH_OK)
 		*share_out = whole / parts;
 	return str_trim(a, arena_strndup(a, spec, n));
 }
 
-/* A part of a card, told by its spec or by its memory, is one accelerator with the name of that profile: A10-6Q. */
+/* A part of a card, told by its spec or by its memory, is one accelerator with the name of that
+ * profile: A10-6Q. */
 static void
 alibaba_card(const struct alibaba *o, const char *spec, double gpus, struct alibaba_type *t)
 {
@@ -167,15 +210,17 @@ alibaba_card(const struct alibaba *o, const char *spec, double gpus, struct alib
 	card = o->env->accels != NULL ? accel_find(o->env->accels, t->card) : NULL;
 	if (gpus > 0 && gpus < 1)
 		share = gpus;
-	else if (share >= 1 && card != NULL && card->n_members == 0 && t->card_gib > 0 && t->card_gib < 0.9 * card->memory_gib)
+	else if (share >= 1 && card != NULL && card->n_members == 0 && t->card_gib > 0 &&
+		 t->card_gib < 0.9 * card->memory_gib)
 		share = t->card_gib / card->memory_gib;
 	if (share >= 1)
 		return;
 	gib = card != NULL && card->n_members == 0 ? share * card->memory_gib : NAN;
 	t->count = 1;
 	t->card_gib = gib;
-	t->card = gib >= 1 && fabs(gib - round(gib)) < 0.01 ? arena_printf(a, "%s-%.0fQ", card->name, round(gib)) :
-	    arena_printf(a, "%.3g %s", share, t->card);
+	t->card = gib >= 1 && fabs(gib - round(gib)) < 0.01
+		      ? arena_printf(a, "%s-%.0fQ", card->name, round(gib))
+		      : arena_printf(a, "%.3g %s", share, t->card);
 }
 
 static enum berth_code
@@ -188,13 +233,15 @@ alibaba_take_type(struct alibaba *o, const struct jsonr *item, struct berth_err 
 	int added = 0;
 	enum berth_code rc;
 
-	if ((rc = jsonr_str(item, "InstanceTypeId", &name, err)) != BERTH_OK || (rc = jsonr_str(item, "GPUSpec", &spec, err)) != BERTH_OK ||
+	if ((rc = jsonr_str(item, "InstanceTypeId", &name, err)) != BERTH_OK ||
+	    (rc = jsonr_str(item, "GPUSpec", &spec, err)) != BERTH_OK ||
 	    (rc = jsonr_double(item, "GPUAmount", &gpus, err)) != BERTH_OK ||
 	    (rc = jsonr_double(item, "GPUMemorySize", &t.card_gib, err)) != BERTH_OK ||
 	    (rc = jsonr_double(item, "CpuCoreCount", &t.vcpus, err)) != BERTH_OK ||
 	    (rc = jsonr_double(item, "MemorySize", &t.memory_gib, err)) != BERTH_OK)
 		return rc;
-	if (name[0] == '\0' || spec[0] == '\0' || gpus < 0 || gpus > 4096 || (gpus > 1 && gpus != floor(gpus)))
+	if (name[0] == '\0' || spec[0] == '\0' || gpus < 0 || gpus > 4096 ||
+	    (gpus > 1 && gpus != floor(gpus)))
 		return BERTH_OK;
 	if (!(t.card_gib > 0))
 		t.card_gib = NAN;
@@ -214,7 +261,8 @@ static enum berth_code
 alibaba_take_zone(struct alibaba_refresh *r, const struct jsonr *zone, struct berth_err *err)
 {
 	enum alibaba_sale sale = alibaba_prices[r->phase].sale;
-	struct jsonr outer = jsonr_get(zone, "AvailableResources"), list = jsonr_get(&outer, "AvailableResource"), one, in, all, item;
+	struct jsonr outer = jsonr_get(zone, "AvailableResources"),
+		     list = jsonr_get(&outer, "AvailableResource"), one, in, all, item;
 	const char *name = "";
 	enum berth_code rc = jsonr_str(zone, "ZoneId", &name, err);
 
@@ -237,9 +285,15 @@ alibaba_take_zone(struct alibaba_refresh *r, const struct jsonr *zone, struct be
 			if ((at = strmap_get(&r->by_name, type)) == NULL)
 				continue;
 			r->types.v[*at].sold[sale] = true;
-			VEC_PUSH(r->arena, &r->places, ((struct alibaba_place){ .type = *at, .sale = sale, .zone = name, .rate = NAN,
-				.room = str_eq(status, "SoldOut") || str_ends(stock, "WithoutStock") ? AVAIL_NO :
-				    str_ends(stock, "WithStock") ? AVAIL_YES : AVAIL_UNKNOWN }));
+			VEC_PUSH(r->arena, &r->places,
+			    ((struct alibaba_place){ .type = *at,
+				.sale = sale,
+				.zone = name,
+				.rate = NAN,
+				.room = str_eq(status, "SoldOut") || str_ends(stock, "WithoutStock")
+					    ? AVAIL_NO
+					: str_ends(stock, "WithStock") ? AVAIL_YES
+								       : AVAIL_UNKNOWN }));
 		}
 	}
 	return BERTH_OK;
@@ -248,17 +302,32 @@ alibaba_take_zone(struct alibaba_refresh *r, const struct jsonr *zone, struct be
 static struct offer
 alibaba_offer(const struct alibaba *o, const struct alibaba_type *t, const struct alibaba_place *p)
 {
-	return (struct offer){ .provider = "alibaba", .account = "", .region = o->regions[o->refresh->region], .zone = p->zone,
-		.instance_type = t->name, .accelerator = t->card, .accelerator_count = t->count, .accelerator_memory_gib = t->card_gib,
-		.vcpus = t->vcpus, .memory_gib = t->memory_gib, .upfront = USD_ZERO, .price = USD_UNKNOWN, .available = p->room,
-		.interruption_rate = NAN, .measured = NAN, .as_of = o->env->now, .source = o->template };
+	return (struct offer){ .provider = "alibaba",
+		.account = "",
+		.region = o->regions[o->refresh->region],
+		.zone = p->zone,
+		.instance_type = t->name,
+		.accelerator = t->card,
+		.accelerator_count = t->count,
+		.accelerator_memory_gib = t->card_gib,
+		.vcpus = t->vcpus,
+		.memory_gib = t->memory_gib,
+		.upfront = USD_ZERO,
+		.price = USD_UNKNOWN,
+		.available = p->room,
+		.interruption_rate = NAN,
+		.measured = NAN,
+		.as_of = o->env->now,
+		.source = o->template };
 }
 
-/* Of the machine alone where the parts are told, else of all of it; what is paid, else the list price. */
+/* Of the machine alone where the parts are told, else of all of it; what is paid, else the list
+ * price. */
 static enum berth_code
 alibaba_price_of(const struct jsonr *price, struct usd_micro *out, struct berth_err *err)
 {
-	struct jsonr infos = jsonr_get(price, "DetailInfos"), list = jsonr_get(&infos, "DetailInfo"), one = *price, item;
+	struct jsonr infos = jsonr_get(price, "DetailInfos"),
+		     list = jsonr_get(&infos, "DetailInfo"), one = *price, item;
 	enum berth_code rc;
 
 	for (size_t i = 0; i < jsonr_len(&list); i++) {
@@ -276,7 +345,8 @@ alibaba_price_of(const struct jsonr *price, struct usd_micro *out, struct berth_
 }
 
 static enum berth_code
-alibaba_take_price(const struct alibaba *o, const struct jsonr *root, prov_offer_fn *emit, void *arg, struct berth_err *err)
+alibaba_take_price(const struct alibaba *o, const struct jsonr *root, prov_offer_fn *emit,
+    void *arg, struct berth_err *err)
 {
 	const struct alibaba_refresh *r = o->refresh;
 	struct jsonr info = jsonr_get(root, "PriceInfo"), price = jsonr_get(&info, "Price");
@@ -285,9 +355,10 @@ alibaba_take_price(const struct alibaba *o, const struct jsonr *root, prov_offer
 	const char *currency = "";
 	enum berth_code rc;
 
-	if ((rc = alibaba_price_of(&price, &paid, err)) != BERTH_OK || (rc = jsonr_str(&price, "Currency", &currency, err)) != BERTH_OK)
+	if ((rc = alibaba_price_of(&price, &paid, err)) != BERTH_OK ||
+	    (rc = jsonr_str(&price, "Currency", &currency, err)) != BERTH_OK)
 		return rc;
-	if (strlen(currency) != 3) {	/* a number of nobody knows what is no price */
+	if (strlen(currency) != 3) { /* a number of nobody knows what is no price */
 		paid = USD_UNKNOWN;
 		currency = "USD";
 	}
@@ -295,7 +366,8 @@ alibaba_take_price(const struct alibaba *o, const struct jsonr *root, prov_offer
 		const struct alibaba_place *p = &r->places.v[i];
 		struct offer f;
 
-		if (p->type != r->item || p->sale != alibaba_prices[r->phase].sale || (months > 0 && !usd_known(paid)))
+		if (p->type != r->item || p->sale != alibaba_prices[r->phase].sale ||
+		    (months > 0 && !usd_known(paid)))
 			continue;
 		f = alibaba_offer(o, &r->types.v[p->type], p);
 		str_copy(f.currency, sizeof(f.currency), currency);
@@ -322,7 +394,8 @@ alibaba_newest(const struct jsonr *list, const char *zone, struct offer *f, stru
 		int64_t when = 0;
 
 		item = jsonr_at(list, i);
-		if ((rc = jsonr_str(&item, "ZoneId", &at, err)) != BERTH_OK || (rc = jsonr_time(&item, "Timestamp", &when, err)) != BERTH_OK)
+		if ((rc = jsonr_str(&item, "ZoneId", &at, err)) != BERTH_OK ||
+		    (rc = jsonr_time(&item, "Timestamp", &when, err)) != BERTH_OK)
 			return rc;
 		if (!str_eq(at, zone) || when <= newest)
 			continue;
@@ -335,10 +408,12 @@ alibaba_newest(const struct jsonr *list, const char *zone, struct offer *f, stru
 }
 
 static enum berth_code
-alibaba_take_spot(const struct alibaba *o, const struct jsonr *root, prov_offer_fn *emit, void *arg, struct berth_err *err)
+alibaba_take_spot(const struct alibaba *o, const struct jsonr *root, prov_offer_fn *emit, void *arg,
+    struct berth_err *err)
 {
 	const struct alibaba_refresh *r = o->refresh;
-	struct jsonr prices = jsonr_get(root, "SpotPrices"), list = jsonr_get(&prices, "SpotPriceType");
+	struct jsonr prices = jsonr_get(root, "SpotPrices"),
+		     list = jsonr_get(&prices, "SpotPriceType");
 	const char *currency = "";
 	enum berth_code rc = jsonr_str(root, "Currency", &currency, err);
 
@@ -366,8 +441,8 @@ alibaba_wanted(const struct alibaba *o, enum alibaba_phase phase)
 	enum alibaba_sale sale = alibaba_prices[phase].sale;
 
 	return (phase != ALIBABA_ADVICE || prov_conf_bool(o->env->conf, "spot_advice", true)) &&
-	    (sale != ALIBABA_AS_SPOT || prov_conf_bool(o->env->conf, "spot", true)) &&
-	    (sale != ALIBABA_AHEAD || prov_conf_bool(o->env->conf, "commitments", true));
+	       (sale != ALIBABA_AS_SPOT || prov_conf_bool(o->env->conf, "spot", true)) &&
+	       (sale != ALIBABA_AHEAD || prov_conf_bool(o->env->conf, "commitments", true));
 }
 
 /* The next question: another type in this phase, another phase, another region, or none. */
@@ -377,11 +452,13 @@ alibaba_next(struct alibaba *o, struct prov_cursor *cur)
 	const struct alibaba_refresh *r = o->refresh;
 	size_t item = r->phase < ALIBABA_HOUR ? 0 : r->item + 1;
 
-	for (int phase = (int)r->phase + (r->phase < ALIBABA_HOUR); r->types.n > 0 && phase < ALIBABA_PHASES; phase++, item = 0) {
+	for (int phase = (int)r->phase + (r->phase < ALIBABA_HOUR);
+	     r->types.n > 0 && phase < ALIBABA_PHASES; phase++, item = 0) {
 		if (!alibaba_wanted(o, (enum alibaba_phase)phase))
 			continue;
 		if (phase >= ALIBABA_HOUR)
-			while (item < r->types.n && !r->types.v[item].sold[alibaba_prices[phase].sale])
+			while (
+			    item < r->types.n && !r->types.v[item].sold[alibaba_prices[phase].sale])
 				item++;
 		if (phase < ALIBABA_HOUR || item < r->types.n) {
 			alibaba_goto(cur, r->region, (enum alibaba_phase)phase, item, "");
@@ -395,7 +472,8 @@ alibaba_next(struct alibaba *o, struct prov_cursor *cur)
 }
 
 static enum berth_code
-alibaba_take_list(struct alibaba *o, const struct jsonr *root, struct prov_cursor *cur, bool *more, struct berth_err *err)
+alibaba_take_list(struct alibaba *o, const struct jsonr *root, struct prov_cursor *cur, bool *more,
+    struct berth_err *err)
 {
 	bool types = o->refresh->phase == ALIBABA_TYPES;
 	struct jsonr outer = jsonr_get(root, types ? "InstanceTypes" : "AvailableZones"), item;
@@ -407,12 +485,14 @@ alibaba_take_list(struct alibaba *o, const struct jsonr *root, struct prov_curso
 		return jsonr_err(root, BERTH_ETRANSIENT, err, "no InstanceTypes in the answer");
 	for (size_t i = 0; rc == BERTH_OK && i < jsonr_len(&list); i++) {
 		item = jsonr_at(&list, i);
-		rc = types ? alibaba_take_type(o, &item, err) : alibaba_take_zone(o->refresh, &item, err);
+		rc = types ? alibaba_take_type(o, &item, err)
+			   : alibaba_take_zone(o->refresh, &item, err);
 	}
 	if (rc == BERTH_OK && types)
 		rc = jsonr_str(root, "NextToken", &token, err);
 	*more = token[0] != '\0';
-	if (rc == BERTH_OK && *more && !alibaba_goto(cur, o->refresh->region, ALIBABA_TYPES, 0, token))
+	if (rc == BERTH_OK && *more &&
+	    !alibaba_goto(cur, o->refresh->region, ALIBABA_TYPES, 0, token))
 		return err_set(err, BERTH_EINVAL, "NextToken is too long");
 	return rc;
 }
@@ -424,7 +504,8 @@ alibaba_take_rate(void *arg, const char *zone, const char *type, double rate)
 	const size_t *at = strmap_get(&r->by_name, type);
 
 	for (size_t i = 0; at != NULL && i < r->places.n; i++)
-		if (r->places.v[i].type == *at && r->places.v[i].sale == ALIBABA_AS_SPOT && str_eq(r->places.v[i].zone, zone))
+		if (r->places.v[i].type == *at && r->places.v[i].sale == ALIBABA_AS_SPOT &&
+		    str_eq(r->places.v[i].zone, zone))
 			r->places.v[i].rate = rate;
 }
 
@@ -437,20 +518,21 @@ alibaba_refused(const struct alibaba *o, const struct http_resp *resp, struct be
 
 	(void)alibaba_error_read(resp, &e);
 	if (o->refresh->phase == ALIBABA_ADVICE) {
-		log_warn(o->env->log, "%s: no rates of interruption: HTTP %d %s", o->env->account, resp->status, e.code);
+		log_warn(o->env->log, "%s: no rates of interruption: HTTP %d %s", o->env->account,
+		    resp->status, e.code);
 		return BERTH_OK;
 	}
 	rc = prov_classify(&provider_alibaba, resp, &e, false, NULL);
 	if (rc == BERTH_EAUTH || rc == BERTH_ETHROTTLED || rc == BERTH_ETRANSIENT)
 		return err_set(err, rc, "HTTP %d %s: %s", resp->status, e.code, e.text);
-	log_debug(o->env->log, "%s: no price of %s: HTTP %d %s", o->env->account, o->refresh->types.v[o->refresh->item].name,
-	    resp->status, e.code);
+	log_debug(o->env->log, "%s: no price of %s: HTTP %d %s", o->env->account,
+	    o->refresh->types.v[o->refresh->item].name, resp->status, e.code);
 	return BERTH_OK;
 }
 
 static enum berth_code
-alibaba_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_offer_fn *emit, void *arg,
-    struct berth_err *err)
+alibaba_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
+    prov_offer_fn *emit, void *arg, struct berth_err *err)
 {
 	struct alibaba *o = st;
 	bool more = false;
@@ -481,6 +563,8 @@ alibaba_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor 
 }
 
 const struct prov_market_ops alibaba_market = {
-	.offers_build = alibaba_offers_build, .offers_parse = alibaba_offers_parse,
-	.quota_build = alibaba_quota_build, .quota_parse = alibaba_quota_parse,
+	.offers_build = alibaba_offers_build,
+	.offers_parse = alibaba_offers_parse,
+	.quota_build = alibaba_quota_build,
+	.quota_parse = alibaba_quota_parse,
 };

@@ -1,4 +1,5 @@
-/* What doctor asks of permissions: EC2's by DryRun, which does nothing, the others by the smallest read. */
+/* What doctor asks of permissions: EC2's by DryRun, which does nothing, the others by the smallest
+ * read. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,11 +10,19 @@
 #include "util/json.h"
 #include "util/str.h"
 
-enum aws_need { AWS_NEED_ALWAYS, AWS_NEED_LAUNCH, AWS_NEED_SPOT_LAUNCH, AWS_NEED_SPOT, AWS_NEED_API, AWS_NEED_PLANS, AWS_NEED_OFFERINGS };
+enum aws_need {
+	AWS_NEED_ALWAYS,
+	AWS_NEED_LAUNCH,
+	AWS_NEED_SPOT_LAUNCH,
+	AWS_NEED_SPOT,
+	AWS_NEED_API,
+	AWS_NEED_PLANS,
+	AWS_NEED_OFFERINGS
+};
 
 static const struct aws_question {
-	const char *name;		/* as IAM spells it, and what tells two apart */
-	const char *action;		/* of EC2; NULL: a service of its own */
+	const char *name;   /* as IAM spells it, and what tells two apart */
+	const char *action; /* of EC2; NULL: a service of its own */
 	enum aws_need need;
 } aws_questions[] = {
 	{ "ec2:RunInstances", "RunInstances", AWS_NEED_LAUNCH },
@@ -21,8 +30,10 @@ static const struct aws_question {
 	{ "ec2:DescribeInstances", "DescribeInstances", AWS_NEED_ALWAYS },
 	{ "ec2:DescribeInstanceTypes", "DescribeInstanceTypes", AWS_NEED_ALWAYS },
 	{ "ec2:DescribeSpotPriceHistory", "DescribeSpotPriceHistory", AWS_NEED_SPOT },
-	{ "ec2:DescribeSpotInstanceRequests", "DescribeSpotInstanceRequests", AWS_NEED_SPOT_LAUNCH },
-	{ "ec2:DescribeReservedInstancesOfferings", "DescribeReservedInstancesOfferings", AWS_NEED_OFFERINGS },
+	{ "ec2:DescribeSpotInstanceRequests", "DescribeSpotInstanceRequests",
+	    AWS_NEED_SPOT_LAUNCH },
+	{ "ec2:DescribeReservedInstancesOfferings", "DescribeReservedInstancesOfferings",
+	    AWS_NEED_OFFERINGS },
 	{ "pricing:GetProducts", NULL, AWS_NEED_API },
 	{ "savingsplans:DescribeSavingsPlansOfferingRates", NULL, AWS_NEED_PLANS },
 };
@@ -30,16 +41,24 @@ static const struct aws_question {
 static bool
 aws_question_wanted(const struct aws *w, const struct aws_question *q)
 {
-	bool launch = prov_conf_str(w->env->conf, "image", NULL) != NULL, spot = prov_conf_bool(w->env->conf, "spot", true);
+	bool launch = prov_conf_str(w->env->conf, "image", NULL) != NULL,
+	     spot = prov_conf_bool(w->env->conf, "spot", true);
 
 	switch (q->need) {
-	case AWS_NEED_ALWAYS: return true;
-	case AWS_NEED_LAUNCH: return launch;
-	case AWS_NEED_SPOT_LAUNCH: return launch && spot;
-	case AWS_NEED_SPOT: return spot;
-	case AWS_NEED_API: return str_eq(prov_conf_str(w->env->conf, "prices", "api"), "api");
-	case AWS_NEED_PLANS: return aws_wants_commitment(w, "savings_plans");
-	case AWS_NEED_OFFERINGS: return aws_wants_commitment(w, "offerings");
+	case AWS_NEED_ALWAYS:
+		return true;
+	case AWS_NEED_LAUNCH:
+		return launch;
+	case AWS_NEED_SPOT_LAUNCH:
+		return launch && spot;
+	case AWS_NEED_SPOT:
+		return spot;
+	case AWS_NEED_API:
+		return str_eq(prov_conf_str(w->env->conf, "prices", "api"), "api");
+	case AWS_NEED_PLANS:
+		return aws_wants_commitment(w, "savings_plans");
+	case AWS_NEED_OFFERINGS:
+		return aws_wants_commitment(w, "offerings");
 	}
 	return false;
 }
@@ -54,7 +73,8 @@ aws_question_of(const struct aws *w, int n)
 }
 
 static enum berth_code
-aws_check_dry(struct aws *w, const struct aws_question *q, struct http_req *req, struct berth_err *err)
+aws_check_dry(
+    struct aws *w, const struct aws_question *q, struct http_req *req, struct berth_err *err)
 {
 	struct aws_form f;
 
@@ -73,7 +93,8 @@ aws_check_dry(struct aws *w, const struct aws_question *q, struct http_req *req,
 
 /* One row of a list. */
 static enum berth_code
-aws_check_read(struct aws *w, const struct aws_question *q, struct http_req *req, struct berth_err *err)
+aws_check_read(
+    struct aws *w, const struct aws_question *q, struct http_req *req, struct berth_err *err)
 {
 	bool plans = q->need == AWS_NEED_PLANS;
 	enum berth_code rc;
@@ -92,8 +113,10 @@ aws_check_read(struct aws *w, const struct aws_question *q, struct http_req *req
 		return rc;
 	}
 	if (plans)
-		return aws_json_post(w, "savingsplans", "us-east-1", NULL, "/DescribeSavingsPlansOfferingRates", &b, req, err);
-	return aws_json_post(w, "pricing", aws_pricing_region(w->regions[0]), "AWSPriceListService.GetProducts", "/", &b, req, err);
+		return aws_json_post(w, "savingsplans", "us-east-1", NULL,
+		    "/DescribeSavingsPlansOfferingRates", &b, req, err);
+	return aws_json_post(w, "pricing", aws_pricing_region(w->regions[0]),
+	    "AWSPriceListService.GetProducts", "/", &b, req, err);
 }
 
 enum berth_code
@@ -108,7 +131,8 @@ aws_check_build(void *st, int n, struct http_req *req, struct berth_err *err)
 }
 
 enum berth_code
-aws_check_parse(void *st, const struct http_resp *resp, int n, struct prov_check *check_out, struct berth_err *err)
+aws_check_parse(void *st, const struct http_resp *resp, int n, struct prov_check *check_out,
+    struct berth_err *err)
 {
 	const struct aws_question *q = aws_question_of(st, n);
 	struct prov_error e = { "", "" };

@@ -36,12 +36,15 @@ aws_file_region(struct arena *a, const char *place)
 }
 
 enum berth_code
-aws_file_read(FILE *file, const char *bytes, size_t n, bool csv, const struct import_opts *opts, struct arena *a,
-    struct import_result *result_out, struct berth_err *err)
+aws_file_read(FILE *file, const char *bytes, size_t n, bool csv, const struct import_opts *opts,
+    struct arena *a, struct import_result *result_out, struct berth_err *err)
 {
 	struct aws_scan *s = aws_scan_new();
-	struct aws_price p = { .scan = s, .now = opts->now, .as_of = opts->as_of, .published = true,
-	    .source = opts->source != NULL ? opts->source : "AWS price list" };
+	struct aws_price p = { .scan = s,
+		.now = opts->now,
+		.as_of = opts->as_of,
+		.published = true,
+		.source = opts->source != NULL ? opts->source : "AWS price list" };
 	enum berth_code rc;
 
 	memset(result_out, 0, sizeof(*result_out));

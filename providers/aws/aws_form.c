@@ -31,7 +31,8 @@ aws_form_add(struct aws_form *f, const char *value, const char *fmt, ...)
 
 /* Whose the thing is, and of which intent. */
 void
-aws_form_tags(struct aws_form *f, const struct aws *w, int n, const char *resource, const struct prov_create *c)
+aws_form_tags(struct aws_form *f, const struct aws *w, int n, const char *resource,
+    const struct prov_create *c)
 {
 	aws_form_add(f, resource, "TagSpecification.%d.ResourceType", n);
 	aws_form_add(f, AWS_TAG_INSTALLATION, "TagSpecification.%d.Tag.1.Key", n);
@@ -43,15 +44,16 @@ aws_form_tags(struct aws_form *f, const struct aws *w, int n, const char *resour
 }
 
 enum berth_code
-aws_form_post(struct aws_form *f, struct aws *w, const char *service, const char *region, struct http_req *req,
-    struct berth_err *err)
+aws_form_post(struct aws_form *f, struct aws *w, const char *service, const char *region,
+    struct http_req *req, struct berth_err *err)
 {
 	enum berth_code rc = buf_check(&f->b, "request", err);
 
 	if (rc == BERTH_OK) {
 		req->method = "POST";
 		http_req_url(req, "%s/", aws_url(w, req->arena, service, region));
-		rc = http_req_body(req, "application/x-www-form-urlencoded; charset=utf-8", f->b.p, f->b.len, err);
+		rc = http_req_body(
+		    req, "application/x-www-form-urlencoded; charset=utf-8", f->b.p, f->b.len, err);
 		aws_scope(w, service, region);
 	}
 	buf_free(&f->b);
@@ -59,15 +61,17 @@ aws_form_post(struct aws_form *f, struct aws *w, const char *service, const char
 }
 
 enum berth_code
-aws_json_post(struct aws *w, const char *service, const char *region, const char *target, const char *path, struct buf *b,
-    struct http_req *req, struct berth_err *err)
+aws_json_post(struct aws *w, const char *service, const char *region, const char *target,
+    const char *path, struct buf *b, struct http_req *req, struct berth_err *err)
 {
 	enum berth_code rc = buf_check(b, "request", err);
 
 	if (rc == BERTH_OK) {
 		req->method = "POST";
 		http_req_url(req, "%s%s", aws_url(w, req->arena, service, region), path);
-		rc = http_req_body(req, target != NULL ? "application/x-amz-json-1.1" : "application/json", b->p, b->len, err);
+		rc = http_req_body(req,
+		    target != NULL ? "application/x-amz-json-1.1" : "application/json", b->p,
+		    b->len, err);
 		if (rc == BERTH_OK && target != NULL)
 			rc = http_req_header(req, "X-Amz-Target", target, false, err);
 		aws_scope(w, service, region);
@@ -77,7 +81,8 @@ aws_json_post(struct aws *w, const char *service, const char *region, const char
 }
 
 enum berth_code
-aws_xml(const struct http_resp *resp, const char *action, const struct xml **root_out, struct berth_err *err)
+aws_xml(const struct http_resp *resp, const char *action, const struct xml **root_out,
+    struct berth_err *err)
 {
 	const char *type = http_resp_header(resp, "Content-Type"), *p = resp->body;
 	enum berth_code rc;
@@ -85,17 +90,23 @@ aws_xml(const struct http_resp *resp, const char *action, const struct xml **roo
 	while (str_is_space(*p))
 		p++;
 	if (*p != '<' || str_istarts(p, "<html") || str_istarts(p, "<!doctype html"))
-		return err_set(err, BERTH_ETRANSIENT, "HTTP %d, but the answer is not XML (%.60s)", resp->status,
-		    type != NULL ? type : resp->body_len == 0 ? "it is empty" : "no content type");
-	if ((rc = xml_parse(resp->arena, resp->body, resp->body_len, "answer", root_out, err)) != BERTH_OK)
+		return err_set(err, BERTH_ETRANSIENT, "HTTP %d, but the answer is not XML (%.60s)",
+		    resp->status,
+		    type != NULL          ? type
+		    : resp->body_len == 0 ? "it is empty"
+					  : "no content type");
+	if ((rc = xml_parse(resp->arena, resp->body, resp->body_len, "answer", root_out, err)) !=
+	    BERTH_OK)
 		return rc;
 	if (!str_eq((*root_out)->name, arena_printf(resp->arena, "%sResponse", action)))
-		return err_set(err, BERTH_ETRANSIENT, "the answer is no %sResponse but a '%.60s'", action, (*root_out)->name);
+		return err_set(err, BERTH_ETRANSIENT, "the answer is no %sResponse but a '%.60s'",
+		    action, (*root_out)->name);
 	return BERTH_OK;
 }
 
 enum berth_code
-aws_field(const struct xml *x, const char *path, bool needed, char *dst, size_t size, struct berth_err *err)
+aws_field(const struct xml *x, const char *path, bool needed, char *dst, size_t size,
+    struct berth_err *err)
 {
 	const char *s = xml_text(x, path);
 

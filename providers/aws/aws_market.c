@@ -45,7 +45,8 @@ aws_scan_start(struct aws *w, const struct prov_query *q, struct berth_err *err)
 		s->n_regions = 1;
 	}
 	s->reserved = aws_wants_commitment(w, "reserved");
-	s->wanted[AWS_PH_ADVISOR] = prov_conf_bool(w->env->conf, "spot", true) && prov_conf_bool(w->env->conf, "spot_advisor", false);
+	s->wanted[AWS_PH_ADVISOR] = prov_conf_bool(w->env->conf, "spot", true) &&
+				    prov_conf_bool(w->env->conf, "spot_advisor", false);
 	s->wanted[AWS_PH_TYPES] = true;
 	s->wanted[AWS_PH_SCORE] = prov_conf_strings(w->env->conf, "spot_score", &v) > 0;
 	s->wanted[AWS_PH_SPOT] = prov_conf_bool(w->env->conf, "spot", true);
@@ -58,8 +59,8 @@ aws_scan_start(struct aws *w, const struct prov_query *q, struct berth_err *err)
 }
 
 /* The order of the phases: what one tells, the next ones need. */
-static const enum aws_phase aws_order[] = { AWS_PH_ADVISOR, AWS_PH_TYPES, AWS_PH_SCORE, AWS_PH_SPOT, AWS_PH_PRICES, AWS_PH_METAL,
-	AWS_PH_RESERVED, AWS_PH_PLANS, AWS_PH_BLOCKS };
+static const enum aws_phase aws_order[] = { AWS_PH_ADVISOR, AWS_PH_TYPES, AWS_PH_SCORE, AWS_PH_SPOT,
+	AWS_PH_PRICES, AWS_PH_METAL, AWS_PH_RESERVED, AWS_PH_PLANS, AWS_PH_BLOCKS };
 
 static bool
 aws_once(enum aws_phase p)
@@ -79,12 +80,14 @@ aws_place_wanted(const struct aws_scan *s, enum aws_phase p, const char *region)
 		return true;
 	for (size_t i = 0; i < s->types.n; i++)
 		if (strstr(s->types.v[i].name, ".metal") != NULL &&
-		    strmap_get(&s->seen, arena_printf(s->a, "%s\t%s", region, s->types.v[i].name)) != NULL)
+		    strmap_get(
+			&s->seen, arena_printf(s->a, "%s\t%s", region, s->types.v[i].name)) != NULL)
 			return true;
 	return false;
 }
 
-/* The next place behind (at, region) that is wanted: region by region within a phase. False: the end. */
+/* The next place behind (at, region) that is wanted: region by region within a phase. False: the
+ * end. */
 static bool
 aws_place_next(const struct aws_scan *s, int *at, size_t *region, bool first)
 {
@@ -102,7 +105,8 @@ aws_place_next(const struct aws_scan *s, int *at, size_t *region, bool first)
 }
 
 static enum berth_code
-aws_build_types(struct aws *w, const char *region, const char *token, struct http_req *req, struct berth_err *err)
+aws_build_types(struct aws *w, const char *region, const char *token, struct http_req *req,
+    struct berth_err *err)
 {
 	struct aws_form f;
 
@@ -122,12 +126,14 @@ aws_form_types(struct aws_form *f, const struct aws_scan *s, const char *region,
 	int n = 0;
 
 	for (size_t i = 0; i < s->types.n; i++)
-		if (strmap_get(&s->seen, arena_printf(f->a, "%s\t%s", region, s->types.v[i].name)) != NULL)
+		if (strmap_get(
+			&s->seen, arena_printf(f->a, "%s\t%s", region, s->types.v[i].name)) != NULL)
 			aws_form_add(f, s->types.v[i].name, "%s.%d", name, ++n);
 }
 
 static enum berth_code
-aws_build_spot(struct aws *w, const char *region, const char *token, struct http_req *req, struct berth_err *err)
+aws_build_spot(struct aws *w, const char *region, const char *token, struct http_req *req,
+    struct berth_err *err)
 {
 	char now[TIME_FMT_SIZE];
 	struct aws_form f;
@@ -161,7 +167,8 @@ aws_build_score(struct aws *w, const char *token, struct http_req *req, struct b
 }
 
 static enum berth_code
-aws_build_reserved(struct aws *w, const char *region, const char *token, struct http_req *req, struct berth_err *err)
+aws_build_reserved(struct aws *w, const char *region, const char *token, struct http_req *req,
+    struct berth_err *err)
 {
 	struct aws_form f;
 
@@ -181,19 +188,24 @@ aws_build_reserved(struct aws *w, const char *region, const char *token, struct 
 const char *
 aws_pricing_region(const char *region)
 {
-	return str_starts(region, "cn-") ? "cn-northwest-1" : str_starts(region, "eu-") ? "eu-central-1" :
-	    str_starts(region, "ap-") ? "ap-south-1" : "us-east-1";
+	return str_starts(region, "cn-")   ? "cn-northwest-1"
+	       : str_starts(region, "eu-") ? "eu-central-1"
+	       : str_starts(region, "ap-") ? "ap-south-1"
+					   : "us-east-1";
 }
 
 /*
- * Every filter together, or shared and dedicated, Linux and Windows, used and waiting rows mix without a word. A bare-metal
- * type is a whole host: its rows are dedicated ones, and only their family tells them from dedicated machines.
+ * Every filter together, or shared and dedicated, Linux and Windows, used and waiting rows mix
+ * without a word. A bare-metal type is a whole host: its rows are dedicated ones, and only their
+ * family tells them from dedicated machines.
  */
 static enum berth_code
-aws_build_products(struct aws *w, const char *region, bool metal, const char *token, struct http_req *req, struct berth_err *err)
+aws_build_products(struct aws *w, const char *region, bool metal, const char *token,
+    struct http_req *req, struct berth_err *err)
 {
-	const char *const filters[][2] = { { "operatingSystem", "Linux" }, { "preInstalledSw", "NA" },
-		{ "capacitystatus", "Used" }, { "marketoption", "OnDemand" }, { "tenancy", metal ? "Dedicated" : "Shared" },
+	const char *const filters[][2] = { { "operatingSystem", "Linux" },
+		{ "preInstalledSw", "NA" }, { "capacitystatus", "Used" },
+		{ "marketoption", "OnDemand" }, { "tenancy", metal ? "Dedicated" : "Shared" },
 		{ "regionCode", region }, { "productFamily", "Compute Instance (bare metal)" } };
 	const size_t n = sizeof(filters) / sizeof(filters[0]) - !metal;
 	enum berth_code rc;
@@ -222,19 +234,22 @@ aws_build_products(struct aws *w, const char *region, bool metal, const char *to
 		buf_free(&b);
 		return rc;
 	}
-	return aws_json_post(w, "pricing", aws_pricing_region(region), "AWSPriceListService.GetProducts", "/", &b, req, err);
+	return aws_json_post(w, "pricing", aws_pricing_region(region),
+	    "AWSPriceListService.GetProducts", "/", &b, req, err);
 }
 
 static enum berth_code
-aws_build_prices(struct aws *w, const char *region, const char *token, struct http_req *req, struct berth_err *err)
+aws_build_prices(struct aws *w, const char *region, const char *token, struct http_req *req,
+    struct berth_err *err)
 {
 	const char *form = prov_conf_str(w->env->conf, "prices", "api");
 
 	if (str_eq(form, "api"))
 		return aws_build_products(w, region, false, token, req, err);
 	w->scope.service[0] = '\0';
-	http_req_url(req, "%s/offers/v1.0/%s/AmazonEC2/current/%s/index.%s", aws_url(w, req->arena, "bulk", region),
-	    str_starts(region, "cn-") ? "cn" : "aws", http_urlencode(req->arena, region), form);
+	http_req_url(req, "%s/offers/v1.0/%s/AmazonEC2/current/%s/index.%s",
+	    aws_url(w, req->arena, "bulk", region), str_starts(region, "cn-") ? "cn" : "aws",
+	    http_urlencode(req->arena, region), form);
 	req->spool = true;
 	req->max_bytes = AWS_BULK_MAX;
 	req->timeout_s = AWS_BULK_TIMEOUT_S;
@@ -242,8 +257,8 @@ aws_build_prices(struct aws *w, const char *region, const char *token, struct ht
 }
 
 static enum berth_code
-aws_offers_build(void *st, const struct prov_query *q, const struct prov_cursor *cur, struct http_req *req,
-    struct berth_err *err)
+aws_offers_build(void *st, const struct prov_query *q, const struct prov_cursor *cur,
+    struct http_req *req, struct berth_err *err)
 {
 	struct aws *w = st;
 	struct aws_place p = aws_place_read(w, cur);
@@ -262,7 +277,8 @@ aws_offers_build(void *st, const struct prov_query *q, const struct prov_cursor 
 	switch (aws_order[p.phase]) {
 	case AWS_PH_ADVISOR:
 		w->scope.service[0] = '\0';
-		http_req_url(req, "%s/spot-advisor-data.json", aws_url(w, req->arena, "advisor", region));
+		http_req_url(
+		    req, "%s/spot-advisor-data.json", aws_url(w, req->arena, "advisor", region));
 		req->cache_key = "aws-spot-advisor";
 		req->cache_ttl_s = 6 * 3600;
 		return BERTH_OK;
@@ -297,12 +313,14 @@ aws_number(const struct xml *x, const char *path)
 	return v;
 }
 
-/* GPUs, else neuron devices, else the older inference chips; the family table knows the exact product. */
+/* GPUs, else neuron devices, else the older inference chips; the family table knows the exact
+ * product. */
 static void
 aws_type_devices(const struct xml *x, struct aws_type *t)
 {
 	static const char *const where[] = { "gpuInfo/gpus/item", "neuronInfo/neuronDevices/item",
-		"inferenceAcceleratorInfo/accelerators/item", "mediaAcceleratorInfo/accelerators/item", NULL };
+		"inferenceAcceleratorInfo/accelerators/item",
+		"mediaAcceleratorInfo/accelerators/item", NULL };
 	const struct xml *d = NULL;
 	double count, part;
 
@@ -318,9 +336,10 @@ aws_type_devices(const struct xml *x, struct aws_type *t)
 	if (isnan(part))
 		part = aws_number(d, "gpuPartitionSize");
 	t->memory_gib_each = aws_number(d, "memoryInfo/sizeInMiB") / 1024;
-	if (aws_family_accelerator(t->name) != NULL)	/* its exact memory stands in the accelerator table */
+	if (aws_family_accelerator(t->name) !=
+	    NULL) /* its exact memory stands in the accelerator table */
 		t->memory_gib_each = NAN;
-	if (part > 0 && part < 1) {	/* an eighth of an L4 is what the table calls L4-3Q */
+	if (part > 0 && part < 1) { /* an eighth of an L4 is what the table calls L4-3Q */
 		t->count = 1;
 		t->memory_gib_each = round(part * 24);
 		t->accelerator = NULL;
@@ -328,7 +347,8 @@ aws_type_devices(const struct xml *x, struct aws_type *t)
 }
 
 static enum berth_code
-aws_parse_types(struct aws *w, const char *region, const struct http_resp *resp, char *next, size_t size, struct berth_err *err)
+aws_parse_types(struct aws *w, const char *region, const struct http_resp *resp, char *next,
+    size_t size, struct berth_err *err)
 {
 	struct aws_scan *s = w->scan;
 	const struct xml *root = NULL, *set, *usage;
@@ -339,8 +359,10 @@ aws_parse_types(struct aws *w, const char *region, const struct http_resp *resp,
 	if ((set = xml_get(root, "instanceTypeSet")) == NULL)
 		return err_set(err, BERTH_EINVAL, "no instanceTypeSet in the answer");
 	for (const struct xml *x = xml_first(set, "item"); x != NULL; x = xml_next(x, "item")) {
-		struct aws_type t = { .name = xml_text(x, "instanceType"), .vcpus = aws_number(x, "vCpuInfo/defaultVCpus"),
-			.memory_gib = aws_number(x, "memoryInfo/sizeInMiB") / 1024, .memory_gib_each = NAN };
+		struct aws_type t = { .name = xml_text(x, "instanceType"),
+			.vcpus = aws_number(x, "vCpuInfo/defaultVCpus"),
+			.memory_gib = aws_number(x, "memoryInfo/sizeInMiB") / 1024,
+			.memory_gib_each = NAN };
 		size_t *at;
 		int added;
 
@@ -353,7 +375,8 @@ aws_parse_types(struct aws *w, const char *region, const struct http_resp *resp,
 		if (t.accelerator == NULL)
 			t.accelerator = arena_printf(s->a, "L4-%.0fQ", t.memory_gib_each);
 		usage = xml_get(x, "supportedUsageClasses");
-		for (const struct xml *u = usage != NULL ? xml_first(usage, "item") : NULL; u != NULL; u = xml_next(u, "item"))
+		for (const struct xml *u = usage != NULL ? xml_first(usage, "item") : NULL;
+		     u != NULL; u = xml_next(u, "item"))
 			t.block |= str_eq(u->text, "capacity-block");
 		t.name = arena_strdup(s->a, t.name);
 		t.accelerator = arena_strdup(s->a, t.accelerator);
@@ -368,7 +391,8 @@ aws_parse_types(struct aws *w, const char *region, const struct http_resp *resp,
 }
 
 static enum berth_code
-aws_parse_products(struct aws_price *p, const struct http_resp *resp, char *next, size_t size, struct berth_err *err)
+aws_parse_products(struct aws_price *p, const struct http_resp *resp, char *next, size_t size,
+    struct berth_err *err)
 {
 	struct jsonr root, list;
 	json_t *v = NULL, *e;
@@ -381,7 +405,8 @@ aws_parse_products(struct aws_price *p, const struct http_resp *resp, char *next
 	rc = jsonr_array(&root, "PriceList", &list, err);
 	if (rc == BERTH_OK && list.v == NULL)
 		rc = jsonr_err(&root, BERTH_ETRANSIENT, err, "no PriceList in the answer");
-	json_array_foreach(list.v, i, e) {
+	json_array_foreach(list.v, i, e)
+	{
 		if (rc == BERTH_OK && !json_is_string(e))
 			rc = jsonr_err(&list, BERTH_EINVAL, err, "an entry is no text");
 		if (rc == BERTH_OK)
@@ -394,17 +419,22 @@ aws_parse_products(struct aws_price *p, const struct http_resp *resp, char *next
 }
 
 static enum berth_code
-aws_parse_prices(struct aws *w, const char *region, const struct http_resp *resp, char *next, size_t size, struct berth_err *err)
+aws_parse_prices(struct aws *w, const char *region, const struct http_resp *resp, char *next,
+    size_t size, struct berth_err *err)
 {
 	const char *form = prov_conf_str(w->env->conf, "prices", "api");
-	struct aws_price p = { .scan = w->scan, .now = w->env->now, .as_of = w->env->now, .region = region,
-	    .source = str_eq(form, "api") ? "GetProducts" : "bulk price list" };
+	struct aws_price p = { .scan = w->scan,
+		.now = w->env->now,
+		.as_of = w->env->now,
+		.region = region,
+		.source = str_eq(form, "api") ? "GetProducts" : "bulk price list" };
 
 	if (str_eq(form, "api"))
 		return aws_parse_products(&p, resp, next, size, err);
 	if (resp->file == NULL)
 		return err_set(err, BERTH_ETRANSIENT, "no price list in the answer");
-	return str_eq(form, "csv") ? aws_price_csv(&p, resp->file, err) : aws_price_json(&p, resp->file, NULL, 0, err);
+	return str_eq(form, "csv") ? aws_price_csv(&p, resp->file, err)
+				   : aws_price_json(&p, resp->file, NULL, 0, err);
 }
 
 /* All pages are in: told in the order they came. */
@@ -418,7 +448,8 @@ aws_scan_tell(struct aws *w, prov_offer_fn *emit, void *arg, struct berth_err *e
 		struct offer *o = &w->scan->offers.v[i];
 
 		priced |= o->purchase == PURCHASE_ON_DEMAND;
-		if (o->purchase == PURCHASE_SPOT)	/* the last change of its zone, however old, is the price of now */
+		if (o->purchase == PURCHASE_SPOT) /* the last change of its zone, however old, is
+						     the price of now */
 			o->as_of = w->env->now;
 	}
 	if (!priced)
@@ -431,8 +462,8 @@ aws_scan_tell(struct aws *w, prov_offer_fn *emit, void *arg, struct berth_err *e
 }
 
 static enum berth_code
-aws_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_offer_fn *emit, void *arg,
-    struct berth_err *err)
+aws_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
+    prov_offer_fn *emit, void *arg, struct berth_err *err)
 {
 	struct aws *w = st;
 	struct aws_place p = w->place;
@@ -484,7 +515,8 @@ aws_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur
 
 /* Service Quotas: machines are limited by the vCPUs of a family. */
 static enum berth_code
-aws_quota_build(void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err)
+aws_quota_build(
+    void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err)
 {
 	struct aws *w = st;
 	struct aws_place p = aws_place_read(w, cur);
@@ -506,11 +538,13 @@ aws_quota_build(void *st, const struct prov_cursor *cur, struct http_req *req, s
 		buf_free(&b);
 		return rc;
 	}
-	return aws_json_post(w, "servicequotas", w->regions[p.region], "ServiceQuotasV20190624.ListServiceQuotas", "/", &b, req, err);
+	return aws_json_post(w, "servicequotas", w->regions[p.region],
+	    "ServiceQuotasV20190624.ListServiceQuotas", "/", &b, req, err);
 }
 
 static enum berth_code
-aws_quota_row(const char *region, const struct jsonr *row, prov_quota_fn *emit, void *arg, struct berth_err *err)
+aws_quota_row(const char *region, const struct jsonr *row, prov_quota_fn *emit, void *arg,
+    struct berth_err *err)
 {
 	static const char *const needed[] = { "QuotaCode", "QuotaName", "Value", NULL };
 	struct prov_quota q = { .unit = "vcpu", .used = NAN, .limit = NAN };
@@ -518,8 +552,10 @@ aws_quota_row(const char *region, const struct jsonr *row, prov_quota_fn *emit, 
 	char family[32];
 	enum berth_code rc;
 
-	if ((rc = jsonr_need(row, needed, err)) != BERTH_OK || (rc = jsonr_str(row, "QuotaCode", &code, err)) != BERTH_OK ||
-	    (rc = jsonr_str(row, "QuotaName", &name, err)) != BERTH_OK || (rc = jsonr_double(row, "Value", &q.limit, err)) != BERTH_OK)
+	if ((rc = jsonr_need(row, needed, err)) != BERTH_OK ||
+	    (rc = jsonr_str(row, "QuotaCode", &code, err)) != BERTH_OK ||
+	    (rc = jsonr_str(row, "QuotaName", &name, err)) != BERTH_OK ||
+	    (rc = jsonr_double(row, "Value", &q.limit, err)) != BERTH_OK)
 		return rc;
 	if (!aws_quota_name(name, family, &q.purchase))
 		return BERTH_OK;
@@ -529,8 +565,8 @@ aws_quota_row(const char *region, const struct jsonr *row, prov_quota_fn *emit, 
 }
 
 static enum berth_code
-aws_quota_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_quota_fn *emit, void *arg,
-    struct berth_err *err)
+aws_quota_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
+    prov_quota_fn *emit, void *arg, struct berth_err *err)
 {
 	struct aws *w = st;
 	struct aws_place p = w->place;
@@ -560,13 +596,14 @@ aws_quota_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
 }
 
 /*
- * Spot requests whose machine will be taken or was: two minutes' notice. A fleet puts no tags on its requests, so that they
- * are told apart by their machines alone.
+ * Spot requests whose machine will be taken or was: two minutes' notice. A fleet puts no tags on
+ * its requests, so that they are told apart by their machines alone.
  */
 #define AWS_NOTICE_S 120
 
 static enum berth_code
-aws_notices_build(void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err)
+aws_notices_build(
+    void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err)
 {
 	struct aws *w = st;
 	struct aws_place p = aws_place_read(w, cur);
@@ -585,7 +622,8 @@ aws_notices_build(void *st, const struct prov_cursor *cur, struct http_req *req,
 }
 
 static enum berth_code
-aws_notice(const struct aws *w, const char *region, const struct xml *x, prov_machine_fn *emit, void *arg, struct berth_err *err)
+aws_notice(const struct aws *w, const char *region, const struct xml *x, prov_machine_fn *emit,
+    void *arg, struct berth_err *err)
 {
 	struct prov_machine m = { .state = PROV_NOTICED, .purchase = PURCHASE_SPOT };
 	const struct xml *tags = xml_get(x, "tagSet");
@@ -595,14 +633,16 @@ aws_notice(const struct aws *w, const char *region, const struct xml *x, prov_ma
 		return BERTH_OK;
 	if ((size_t)snprintf(m.ref, sizeof(m.ref), "%s/%s", region, id) >= sizeof(m.ref))
 		return err_set(err, BERTH_EINVAL, "an instance id is too long");
-	for (const struct xml *t = tags != NULL ? xml_first(tags, "item") : NULL; t != NULL; t = xml_next(t, "item"))
+	for (const struct xml *t = tags != NULL ? xml_first(tags, "item") : NULL; t != NULL;
+	     t = xml_next(t, "item"))
 		if (str_eq(xml_text(t, "key"), AWS_TAG_TOKEN))
 			str_copy(m.token, sizeof(m.token), xml_text(t, "value"));
 		else if (str_eq(xml_text(t, "key"), AWS_TAG_INSTALLATION))
 			str_copy(m.installation, sizeof(m.installation), xml_text(t, "value"));
 	str_copy(m.region, sizeof(m.region), region);
 	str_copy(m.zone, sizeof(m.zone), xml_text(x, "launchedAvailabilityZone"));
-	str_copy(m.instance_type, sizeof(m.instance_type), xml_text(x, "launchSpecification/instanceType"));
+	str_copy(m.instance_type, sizeof(m.instance_type),
+	    xml_text(x, "launchSpecification/instanceType"));
 	str_copy(m.detail, sizeof(m.detail), xml_text(x, "status/message"));
 	m.notice_at = aws_time(xml_text(x, "status/updateTime"));
 	if (m.notice_at == 0)
@@ -612,8 +652,8 @@ aws_notice(const struct aws *w, const char *region, const struct xml *x, prov_ma
 }
 
 static enum berth_code
-aws_notices_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_machine_fn *emit, void *arg,
-    struct berth_err *err)
+aws_notices_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
+    prov_machine_fn *emit, void *arg, struct berth_err *err)
 {
 	struct aws *w = st;
 	struct aws_place p = w->place;
@@ -626,7 +666,8 @@ aws_notices_parse(void *st, const struct http_resp *resp, struct prov_cursor *cu
 	rc = aws_xml(resp, "DescribeSpotInstanceRequests", &root, err);
 	if (rc == BERTH_OK && (set = xml_get(root, "spotInstanceRequestSet")) == NULL)
 		rc = err_set(err, BERTH_EINVAL, "no spotInstanceRequestSet in the answer");
-	for (const struct xml *x = rc == BERTH_OK ? xml_first(set, "item") : NULL; rc == BERTH_OK && x != NULL; x = xml_next(x, "item"))
+	for (const struct xml *x = rc == BERTH_OK ? xml_first(set, "item") : NULL;
+	     rc == BERTH_OK && x != NULL; x = xml_next(x, "item"))
 		rc = aws_notice(w, w->regions[p.region], x, emit, arg, err);
 	if (rc == BERTH_OK)
 		rc = aws_field(root, "nextToken", false, next, sizeof(next), err);
@@ -636,7 +677,10 @@ aws_notices_parse(void *st, const struct http_resp *resp, struct prov_cursor *cu
 }
 
 const struct prov_market_ops aws_market = {
-	.offers_build = aws_offers_build, .offers_parse = aws_offers_parse,
-	.quota_build = aws_quota_build, .quota_parse = aws_quota_parse,
-	.notices_build = aws_notices_build, .notices_parse = aws_notices_parse,
+	.offers_build = aws_offers_build,
+	.offers_parse = aws_offers_parse,
+	.quota_build = aws_quota_build,
+	.quota_parse = aws_quota_parse,
+	.notices_build = aws_notices_build,
+	.notices_parse = aws_notices_parse,
 };

@@ -9,30 +9,59 @@
 #include "util/str.h"
 
 /* What tells the rows of one instance type apart. Only these fields of a product are read. */
-enum price_attr { PRICE_TYPE, PRICE_REGION, PRICE_LOCATION, PRICE_TENANCY, PRICE_SYSTEM, PRICE_SOFTWARE, PRICE_STATUS,
-    PRICE_MARKET, PRICE_LICENSE, PRICE_OPERATION, PRICE_GPU, PRICE_VCPU, PRICE_MEMORY, PRICE_ATTR_COUNT };
+enum price_attr {
+	PRICE_TYPE,
+	PRICE_REGION,
+	PRICE_LOCATION,
+	PRICE_TENANCY,
+	PRICE_SYSTEM,
+	PRICE_SOFTWARE,
+	PRICE_STATUS,
+	PRICE_MARKET,
+	PRICE_LICENSE,
+	PRICE_OPERATION,
+	PRICE_GPU,
+	PRICE_VCPU,
+	PRICE_MEMORY,
+	PRICE_ATTR_COUNT
+};
 
-static const struct { const char *json, *csv; } price_attrs[PRICE_ATTR_COUNT] = {
-	[PRICE_TYPE] = { "instanceType", "Instance Type" }, [PRICE_REGION] = { "regionCode", "Region Code" },
-	[PRICE_LOCATION] = { "location", "Location" }, [PRICE_TENANCY] = { "tenancy", "Tenancy" },
-	[PRICE_SYSTEM] = { "operatingSystem", "Operating System" }, [PRICE_SOFTWARE] = { "preInstalledSw", "Pre Installed S/W" },
-	[PRICE_STATUS] = { "capacitystatus", "CapacityStatus" }, [PRICE_MARKET] = { "marketoption", "MarketOption" },
-	[PRICE_LICENSE] = { "licenseModel", "License Model" }, [PRICE_OPERATION] = { "operation", "operation" },
-	[PRICE_GPU] = { "gpu", "GPU" }, [PRICE_VCPU] = { "vcpu", "vCPU" }, [PRICE_MEMORY] = { "memory", "Memory" },
+static const struct {
+	const char *json, *csv;
+} price_attrs[PRICE_ATTR_COUNT] = {
+	[PRICE_TYPE] = { "instanceType", "Instance Type" },
+	[PRICE_REGION] = { "regionCode", "Region Code" },
+	[PRICE_LOCATION] = { "location", "Location" },
+	[PRICE_TENANCY] = { "tenancy", "Tenancy" },
+	[PRICE_SYSTEM] = { "operatingSystem", "Operating System" },
+	[PRICE_SOFTWARE] = { "preInstalledSw", "Pre Installed S/W" },
+	[PRICE_STATUS] = { "capacitystatus", "CapacityStatus" },
+	[PRICE_MARKET] = { "marketoption", "MarketOption" },
+	[PRICE_LICENSE] = { "licenseModel", "License Model" },
+	[PRICE_OPERATION] = { "operation", "operation" },
+	[PRICE_GPU] = { "gpu", "GPU" },
+	[PRICE_VCPU] = { "vcpu", "vCPU" },
+	[PRICE_MEMORY] = { "memory", "Memory" },
 };
 
 #define PRICE_ATTR_SIZE 96
 
-struct price_product { char family[64], attr[PRICE_ATTR_COUNT][PRICE_ATTR_SIZE]; };
+struct price_product {
+	char family[64], attr[PRICE_ATTR_COUNT][PRICE_ATTR_SIZE];
+};
 
 /* A SKU that is wanted: a machine with accelerators. */
-struct price_sku { const struct aws_type *type; const char *region; enum offer_kind kind; };
+struct price_sku {
+	const struct aws_type *type;
+	const char *region;
+	enum offer_kind kind;
+};
 
 struct price_list {
 	struct aws_price *p;
-	struct strmap by_sku;		/* into skus */
+	struct strmap by_sku; /* into skus */
 	VEC(struct price_sku) skus;
-	bool products;			/* the list has some: an unknown SKU is one that was left out */
+	bool products; /* the list has some: an unknown SKU is one that was left out */
 };
 
 /* One price of one SKU, put together from its dimensions. */
@@ -42,8 +71,8 @@ struct price_term {
 	int64_t effective;
 	int months;
 	enum payment payment;
-	bool convertible, known;	/* known: its words were understood */
-	char described[64];		/* instance type that a dimension speaks of */
+	bool convertible, known; /* known: its words were understood */
+	char described[64];      /* instance type that a dimension speaks of */
 };
 
 static bool
@@ -53,25 +82,32 @@ price_is(const struct price_product *d, enum price_attr a, const char *want)
 }
 
 /*
- * What the price holds besides a plain machine: Linux, no software, shared hardware (a bare-metal type is sold as
- * dedicated, being a whole host). False: not a price of a machine in use on demand (a reservation that waits, a capacity
- * block, a host paid for elsewhere, a license brought along).
+ * What the price holds besides a plain machine: Linux, no software, shared hardware (a bare-metal
+ * type is sold as dedicated, being a whole host). False: not a price of a machine in use on demand
+ * (a reservation that waits, a capacity block, a host paid for elsewhere, a license brought along).
  */
 static bool
 price_kind(const struct price_product *d, enum offer_kind *kind_out)
 {
-	bool metal = str_ends(d->family, "(bare metal)"), dedicated = str_eq(d->attr[PRICE_TENANCY], "Dedicated") && !metal;
-	bool linux_os = str_eq(d->attr[PRICE_SYSTEM], "Linux"), bare = price_is(d, PRICE_SOFTWARE, "NA");
+	bool metal = str_ends(d->family, "(bare metal)"),
+	     dedicated = str_eq(d->attr[PRICE_TENANCY], "Dedicated") && !metal;
+	bool linux_os = str_eq(d->attr[PRICE_SYSTEM], "Linux"),
+	     bare = price_is(d, PRICE_SOFTWARE, "NA");
 
 	if (d->family[0] != '\0' && !str_eq(d->family, "Compute Instance") && !metal)
 		return false;
-	if ((!str_eq(d->attr[PRICE_TENANCY], "Shared") && !str_eq(d->attr[PRICE_TENANCY], "Dedicated")) || d->attr[PRICE_SYSTEM][0] == '\0' ||
-	    !price_is(d, PRICE_STATUS, "Used") || !price_is(d, PRICE_MARKET, "OnDemand") || !price_is(d, PRICE_LICENSE, "No License required"))
+	if ((!str_eq(d->attr[PRICE_TENANCY], "Shared") &&
+		!str_eq(d->attr[PRICE_TENANCY], "Dedicated")) ||
+	    d->attr[PRICE_SYSTEM][0] == '\0' || !price_is(d, PRICE_STATUS, "Used") ||
+	    !price_is(d, PRICE_MARKET, "OnDemand") ||
+	    !price_is(d, PRICE_LICENSE, "No License required"))
 		return false;
 	if (linux_os && bare && !price_is(d, PRICE_OPERATION, "RunInstances"))
 		return false;
-	*kind_out = dedicated ? OFFER_DEDICATED : linux_os && bare ? OFFER_PLAIN : str_eq(d->attr[PRICE_SYSTEM], "Windows") && bare ?
-	    OFFER_WINDOWS : OFFER_LICENSED;
+	*kind_out = dedicated                                          ? OFFER_DEDICATED
+		    : linux_os && bare                                 ? OFFER_PLAIN
+		    : str_eq(d->attr[PRICE_SYSTEM], "Windows") && bare ? OFFER_WINDOWS
+								       : OFFER_LICENSED;
 	return !dedicated || (linux_os && bare);
 }
 
@@ -82,7 +118,7 @@ price_number(const char *s)
 	double x = NAN;
 	size_t n = 0;
 
-	for (; *s != '\0' && *s != ' ' && n + 1 < sizeof(text); s++)	/* "1,952 GiB" */
+	for (; *s != '\0' && *s != ' ' && n + 1 < sizeof(text); s++) /* "1,952 GiB" */
 		if (*s != ',')
 			text[n++] = *s;
 	text[n] = '\0';
@@ -93,7 +129,8 @@ price_number(const char *s)
 static bool
 price_known_type(const struct aws_price *p, const char *type)
 {
-	return aws_family_accelerator(type) != NULL || strmap_get(&p->scan->types_by_name, type) != NULL;
+	return aws_family_accelerator(type) != NULL ||
+	       strmap_get(&p->scan->types_by_name, type) != NULL;
 }
 
 /* False: not wanted. */
@@ -105,13 +142,14 @@ price_wanted(struct aws_price *p, const struct price_product *d, struct price_sk
 
 	if (!price_known_type(p, d->attr[PRICE_TYPE]) || !price_kind(d, &sku_out->kind))
 		return false;
-	sku_out->type = aws_scan_type(p->scan, d->attr[PRICE_TYPE], gpus >= 1 && gpus <= 1024 ? (int)gpus : 0,
-	    price_number(d->attr[PRICE_VCPU]), price_number(d->attr[PRICE_MEMORY]));
+	sku_out->type =
+	    aws_scan_type(p->scan, d->attr[PRICE_TYPE], gpus >= 1 && gpus <= 1024 ? (int)gpus : 0,
+		price_number(d->attr[PRICE_VCPU]), price_number(d->attr[PRICE_MEMORY]));
 	if (sku_out->type == NULL)
 		return false;
 	if (region[0] == '\0')
 		region = aws_region_of_location(p->scan->a, d->attr[PRICE_LOCATION]);
-	if (region == NULL) {		/* a place that nobody knows: kept by its own name */
+	if (region == NULL) { /* a place that nobody knows: kept by its own name */
 		region = d->attr[PRICE_LOCATION];
 		aws_scan_place(p->scan, region);
 	}
@@ -147,7 +185,8 @@ price_product_read(const struct aws_price *p, struct jsonpull *j, struct price_p
 				else if (jsonpull_text(j))
 					price_copy(d->attr[i], sizeof(d->attr[i]), j);
 				if (i == PRICE_TYPE && !price_known_type(p, d->attr[i])) {
-					jsonpull_leave(j);	/* most of a list: the rest is passed unread */
+					jsonpull_leave(
+					    j); /* most of a list: the rest is passed unread */
 					break;
 				}
 			}
@@ -194,7 +233,8 @@ price_unit(struct jsonpull *j, struct usd_micro *price, char currency[4])
 		char code[8];
 
 		price_copy(code, sizeof(code), j);
-		if (!jsonpull_text(j) || strlen(code) != 3 || usd_parse(j->text, &v, NULL) != BERTH_OK)
+		if (!jsonpull_text(j) || strlen(code) != 3 ||
+		    usd_parse(j->text, &v, NULL) != BERTH_OK)
 			continue;
 		if (!usd_known(*price) || price->v == 0) {
 			*price = v;
@@ -224,15 +264,19 @@ price_currency(const char *s)
 	return strlen(s) == 3 && strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == 3;
 }
 
-/* One dimension's unit and price, into the term: "Hrs" is by the hour, "Quantity" is paid at the start. */
+/* One dimension's unit and price, into the term: "Hrs" is by the hour, "Quantity" is paid at the
+ * start. */
 static void
-price_dimension_put(struct price_term *t, const char *unit, const char *begin, struct usd_micro price, const char *currency)
+price_dimension_put(struct price_term *t, const char *unit, const char *begin,
+    struct usd_micro price, const char *currency)
 {
-	if (!usd_known(price) || !price_currency(currency) || (t->currency[0] != '\0' && price.v != 0 && !str_eq(t->currency, currency)))
+	if (!usd_known(price) || !price_currency(currency) ||
+	    (t->currency[0] != '\0' && price.v != 0 && !str_eq(t->currency, currency)))
 		return;
 	if (str_ieq(unit, "Quantity")) {
 		t->upfront = price;
-	} else if ((str_ieq(unit, "Hrs") || str_ieq(unit, "Hours") || unit[0] == '\0') && (begin[0] == '\0' || str_eq(begin, "0"))) {
+	} else if ((str_ieq(unit, "Hrs") || str_ieq(unit, "Hours") || unit[0] == '\0') &&
+		   (begin[0] == '\0' || str_eq(begin, "0"))) {
 		t->hourly = price;
 	} else {
 		return;
@@ -275,9 +319,16 @@ price_dimensions(struct jsonpull *j, struct price_term *t)
 static void
 price_words(struct price_term *t, const char *lease, const char *option, const char *class)
 {
-	static const struct { const char *word; enum payment payment; } options[] = {
-		{ "No Upfront", PAYMENT_NONE }, { "Partial Upfront", PAYMENT_PARTIAL }, { "All Upfront", PAYMENT_ALL },
-		{ "NoUpfront", PAYMENT_NONE }, { "PartialUpfront", PAYMENT_PARTIAL }, { "AllUpfront", PAYMENT_ALL },
+	static const struct {
+		const char *word;
+		enum payment payment;
+	} options[] = {
+		{ "No Upfront", PAYMENT_NONE },
+		{ "Partial Upfront", PAYMENT_PARTIAL },
+		{ "All Upfront", PAYMENT_ALL },
+		{ "NoUpfront", PAYMENT_NONE },
+		{ "PartialUpfront", PAYMENT_PARTIAL },
+		{ "AllUpfront", PAYMENT_ALL },
 	};
 	bool paid = false;
 
@@ -299,8 +350,10 @@ price_term_attributes(struct jsonpull *j, struct price_term *t)
 	if (!jsonpull_object(j))
 		return;
 	while (jsonpull_key(j)) {
-		char *dst = jsonpull_is(j, "LeaseContractLength") ? lease : jsonpull_is(j, "PurchaseOption") ? option :
-		    jsonpull_is(j, "OfferingClass") ? class : NULL;
+		char *dst = jsonpull_is(j, "LeaseContractLength") ? lease
+			    : jsonpull_is(j, "PurchaseOption")    ? option
+			    : jsonpull_is(j, "OfferingClass")     ? class
+								  : NULL;
 		size_t size = dst == lease ? sizeof(lease) : sizeof(option);
 
 		if (dst == NULL)
@@ -334,13 +387,17 @@ price_term_read(struct jsonpull *j)
 }
 
 static void
-price_keep(struct aws_price *p, const struct price_sku *s, const struct price_term *t, bool reserved)
+price_keep(
+    struct aws_price *p, const struct price_sku *s, const struct price_term *t, bool reserved)
 {
 	struct offer o = aws_offer(s->region, p->as_of,
-	    arena_printf(p->scan->a, "%s%s", p->source, !reserved ? "" : t->convertible ? " convertible reservation" : " reservation"));
+	    arena_printf(p->scan->a, "%s%s", p->source,
+		!reserved        ? ""
+		: t->convertible ? " convertible reservation"
+				 : " reservation"));
 
 	if (t->effective > p->now || t->currency[0] == '\0')
-		return;			/* tomorrow's price is not today's */
+		return; /* tomorrow's price is not today's */
 	str_copy(o.currency, sizeof(o.currency), t->currency);
 	o.price = t->hourly;
 	o.kind = s->kind;
@@ -354,7 +411,8 @@ price_keep(struct aws_price *p, const struct price_sku *s, const struct price_te
 		if (!usd_known(o.price) && o.upfront.v > 0)
 			o.price = USD_ZERO;
 		if ((o.payment == PAYMENT_NONE) != (o.upfront.v == 0))
-			return;		/* a fee that is missing, or one that should not be there: no price */
+			return; /* a fee that is missing, or one that should not be there: no price
+				 */
 	}
 	aws_scan_keep(p->scan, s->type, o);
 }
@@ -387,7 +445,8 @@ price_orphan(struct price_list *l, struct jsonpull *j)
 		return;
 	while (jsonpull_key(j)) {
 		struct price_term t = price_term_read(j);
-		struct price_sku s = { NULL, l->p->region != NULL ? l->p->region : "", OFFER_PLAIN };
+		struct price_sku s = { NULL, l->p->region != NULL ? l->p->region : "",
+			OFFER_PLAIN };
 
 		if (t.described[0] != '\0')
 			s.type = aws_scan_type(l->p->scan, t.described, 0, NAN, NAN);
@@ -404,7 +463,8 @@ price_terms(struct price_list *l, struct jsonpull *j)
 	while (jsonpull_key(j)) {
 		bool reserved = jsonpull_is(j, "Reserved");
 
-		if ((!reserved && !jsonpull_is(j, "OnDemand")) || (reserved && !l->p->scan->reserved)) {
+		if ((!reserved && !jsonpull_is(j, "OnDemand")) ||
+		    (reserved && !l->p->scan->reserved)) {
 			jsonpull_skip(j);
 			continue;
 		}
@@ -433,7 +493,8 @@ price_date(const char *s)
 	return aws_time(strlen(s) == strlen("2026-11-01") ? text : s);
 }
 
-/* The age of a list that lies in a file; one that is dated behind our clock is as young as can be. */
+/* The age of a list that lies in a file; one that is dated behind our clock is as young as can be.
+ */
 static void
 price_published(struct aws_price *p, const char *date)
 {
@@ -445,7 +506,8 @@ price_published(struct aws_price *p, const char *date)
 
 /* One reading of the document; terms are passed over until products are known. */
 static enum berth_code
-price_pass(struct price_list *l, FILE *file, const char *bytes, size_t n, bool products, bool *late_out, struct berth_err *err)
+price_pass(struct price_list *l, FILE *file, const char *bytes, size_t n, bool products,
+    bool *late_out, struct berth_err *err)
 {
 	struct jsonpull j;
 	bool terms = false, offers = false;
@@ -543,8 +605,13 @@ aws_price_entry(struct aws_price *p, const char *bytes, size_t n, struct berth_e
 	return rc;
 }
 
-/* Rows of one SKU and term lie together in no order that is promised, so they are put together by key. */
-struct price_row { struct price_term t; struct price_sku s; bool reserved; };
+/* Rows of one SKU and term lie together in no order that is promised, so they are put together by
+ * key. */
+struct price_row {
+	struct price_term t;
+	struct price_sku s;
+	bool reserved;
+};
 
 struct price_csv {
 	struct aws_price *p;
@@ -583,9 +650,13 @@ price_csv_header(struct aws_price *p, FILE *file, struct berth_err *err)
 
 		do {
 			if (fgets(line, sizeof(line), file) == NULL)
-				return err_set(err, BERTH_EINVAL, "price list: no header with SKU in it");
+				return err_set(
+				    err, BERTH_EINVAL, "price list: no header with SKU in it");
 			if (first && (str_starts(line, "\"SKU\"") || str_starts(line, "SKU,")))
-				return fseek(file, at, SEEK_SET) == 0 ? BERTH_OK : err_set(err, BERTH_EIO, "price list: cannot be read twice");
+				return fseek(file, at, SEEK_SET) == 0
+					   ? BERTH_OK
+					   : err_set(err, BERTH_EIO,
+						 "price list: cannot be read twice");
 			if (first)
 				price_csv_date(p, line);
 			first = false;
@@ -597,9 +668,13 @@ price_csv_header(struct aws_price *p, FILE *file, struct berth_err *err)
 static enum berth_code
 price_csv_columns(struct price_csv *c, struct csv *csv, struct berth_err *err)
 {
-	const struct { const char *name; int *col; } needed[] = { { "SKU", &c->sku }, { "OfferTermCode", &c->term },
-		{ "TermType", &c->kind }, { "Unit", &c->unit }, { "PricePerUnit", &c->price }, { "Currency", &c->currency },
-		{ "StartingRange", &c->begin }, { "EffectiveDate", &c->effective }, { "Product Family", &c->family } };
+	const struct {
+		const char *name;
+		int *col;
+	} needed[] = { { "SKU", &c->sku }, { "OfferTermCode", &c->term }, { "TermType", &c->kind },
+		{ "Unit", &c->unit }, { "PricePerUnit", &c->price }, { "Currency", &c->currency },
+		{ "StartingRange", &c->begin }, { "EffectiveDate", &c->effective },
+		{ "Product Family", &c->family } };
 	enum berth_code rc = BERTH_OK;
 
 	for (size_t i = 0; rc == BERTH_OK && i < sizeof(needed) / sizeof(needed[0]); i++)
@@ -632,22 +707,29 @@ price_csv_row(struct price_csv *c, const struct csv_row *row)
 	size_t *at;
 	int added;
 
-	if ((!reserved && !str_eq(row->field[c->kind], "OnDemand")) || aws_family_accelerator(price_cell(row, c->attr[PRICE_TYPE])) == NULL)
+	if ((!reserved && !str_eq(row->field[c->kind], "OnDemand")) ||
+	    aws_family_accelerator(price_cell(row, c->attr[PRICE_TYPE])) == NULL)
 		return;
 	str_copy(d.family, sizeof(d.family), row->field[c->family]);
 	for (size_t i = 0; i < PRICE_ATTR_COUNT; i++)
 		str_copy(d.attr[i], sizeof(d.attr[i]), price_cell(row, c->attr[i]));
-	if (!price_wanted(c->p, &d, &s) || usd_parse(row->field[c->price], &price, NULL) != BERTH_OK)
+	if (!price_wanted(c->p, &d, &s) ||
+	    usd_parse(row->field[c->price], &price, NULL) != BERTH_OK)
 		return;
-	at = strmap_add(c->p->scan->a, &c->by_key, arena_printf(c->p->scan->a, "%s.%s", row->field[c->sku], row->field[c->term]),
+	at = strmap_add(c->p->scan->a, &c->by_key,
+	    arena_printf(c->p->scan->a, "%s.%s", row->field[c->sku], row->field[c->term]),
 	    c->rows.n, &added);
 	if (added)
-		VEC_PUSH(c->p->scan->a, &c->rows, ((struct price_row){ .s = s, .reserved = reserved,
-		    .t = { .hourly = USD_UNKNOWN, .upfront = USD_UNKNOWN } }));
+		VEC_PUSH(c->p->scan->a, &c->rows,
+		    ((struct price_row){ .s = s,
+			.reserved = reserved,
+			.t = { .hourly = USD_UNKNOWN, .upfront = USD_UNKNOWN } }));
 	r = &c->rows.v[*at];
 	r->t.effective = price_date(row->field[c->effective]);
-	price_dimension_put(&r->t, row->field[c->unit], row->field[c->begin], price, row->field[c->currency]);
-	price_words(&r->t, price_cell(row, c->lease), price_cell(row, c->option), price_cell(row, c->class));
+	price_dimension_put(
+	    &r->t, row->field[c->unit], row->field[c->begin], price, row->field[c->currency]);
+	price_words(&r->t, price_cell(row, c->lease), price_cell(row, c->option),
+	    price_cell(row, c->class));
 }
 
 enum berth_code

@@ -38,10 +38,12 @@ aws_scan_type(struct aws_scan *s, const char *name, int count, double vcpus, dou
 		return NULL;
 	if (count == 0)
 		count = aws_family_count(name);
-	/* The list says 1 of a machine with a slice (g6f): only DescribeInstanceTypes knows how big, so that it is left out. */
+	/* The list says 1 of a machine with a slice (g6f): only DescribeInstanceTypes knows how
+	 * big, so that it is left out. */
 	if (count <= 0 || str_starts(name, "g6f.") || str_starts(name, "gr6f."))
 		return NULL;
-	t = (struct aws_type){ arena_strdup(s->a, name), accelerator, count, NAN, vcpus, memory_gib, false };
+	t = (struct aws_type){ arena_strdup(s->a, name), accelerator, count, NAN, vcpus, memory_gib,
+		false };
 	strmap_add(s->a, &s->types_by_name, t.name, s->types.n, NULL);
 	VEC_PUSH(s->a, &s->types, t);
 	return &s->types.v[s->types.n - 1];
@@ -50,9 +52,22 @@ aws_scan_type(struct aws_scan *s, const char *name, int count, double vcpus, dou
 struct offer
 aws_offer(const char *region, int64_t as_of, const char *source)
 {
-	return (struct offer){ .provider = "aws", .account = "", .region = region, .zone = "", .instance_type = "", .accelerator = "",
-		.accelerator_memory_gib = NAN, .vcpus = NAN, .memory_gib = NAN, .upfront = USD_ZERO, .price = USD_UNKNOWN,
-		.currency = "USD", .interruption_rate = NAN, .measured = NAN, .as_of = as_of, .source = source };
+	return (struct offer){ .provider = "aws",
+		.account = "",
+		.region = region,
+		.zone = "",
+		.instance_type = "",
+		.accelerator = "",
+		.accelerator_memory_gib = NAN,
+		.vcpus = NAN,
+		.memory_gib = NAN,
+		.upfront = USD_ZERO,
+		.price = USD_UNKNOWN,
+		.currency = "USD",
+		.interruption_rate = NAN,
+		.measured = NAN,
+		.as_of = as_of,
+		.source = source };
 }
 
 static void
@@ -69,7 +84,8 @@ aws_scan_fill(struct aws_scan *s, const struct aws_type *t, struct offer *o)
 	o->source = arena_strdup(s->a, o->source);
 }
 
-/* What an hour costs in all, in the offer's own currency, for choosing between two rows of one thing. */
+/* What an hour costs in all, in the offer's own currency, for choosing between two rows of one
+ * thing. */
 static double
 aws_scan_hour(const struct offer *o)
 {
@@ -95,14 +111,18 @@ aws_scan_keep(struct aws_scan *s, const struct aws_type *t, struct offer o)
 	size_t *at;
 	int added;
 
-	if (!usd_known(o.price) || !usd_known(o.upfront) || o.price.v < 0 || o.upfront.v < 0 || (o.price.v == 0 && o.upfront.v == 0))
+	if (!usd_known(o.price) || !usd_known(o.upfront) || o.price.v < 0 || o.upfront.v < 0 ||
+	    (o.price.v == 0 && o.upfront.v == 0))
 		return;
 	aws_scan_fill(s, t, &o);
-	key = arena_printf(s->a, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%s\t%lld\t%lld", o.region, o.zone, o.instance_type, (int)o.kind,
-	    (int)o.purchase, o.term_months, (int)o.payment, o.currency, (long long)o.starts_at, (long long)o.ends_at);
+	key = arena_printf(s->a, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%s\t%lld\t%lld", o.region, o.zone,
+	    o.instance_type, (int)o.kind, (int)o.purchase, o.term_months, (int)o.payment,
+	    o.currency, (long long)o.starts_at, (long long)o.ends_at);
 	at = strmap_add(s->a, &s->by_key, key, s->offers.n, &added);
 	if (added)
 		VEC_PUSH(s->a, &s->offers, o);
-	else if (o.purchase == PURCHASE_SPOT ? o.as_of > s->offers.v[*at].as_of : aws_scan_hour(&o) < aws_scan_hour(&s->offers.v[*at]))
-		s->offers.v[*at] = o;	/* spot: the last change is the price in force; else the lower of two */
+	else if (o.purchase == PURCHASE_SPOT ? o.as_of > s->offers.v[*at].as_of
+					     : aws_scan_hour(&o) < aws_scan_hour(&s->offers.v[*at]))
+		s->offers.v[*at] =
+		    o; /* spot: the last change is the price in force; else the lower of two */
 }

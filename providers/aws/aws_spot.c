@@ -8,7 +8,7 @@
 #include "util/str.h"
 
 #define AWS_MONTH_HOURS 730
-#define AWS_SCORE_GOOD 7	/* of 10: from here on a request is likely to be served */
+#define AWS_SCORE_GOOD 7 /* of 10: from here on a request is likely to be served */
 
 static double
 aws_spot_rate(struct aws_scan *s, const char *region, const char *type)
@@ -28,10 +28,11 @@ aws_spot_score(struct aws_scan *s, const char *region, const char *zone, const c
 	return at != NULL ? *at : 0;
 }
 
-/* StartTime=now answers with the price in force of each zone, however long ago it came into force. */
+/* StartTime=now answers with the price in force of each zone, however long ago it came into force.
+ */
 enum berth_code
-aws_spot_history(struct aws *w, const char *region, const struct http_resp *resp, char *next, size_t size,
-    struct berth_err *err)
+aws_spot_history(struct aws *w, const char *region, const struct http_resp *resp, char *next,
+    size_t size, struct berth_err *err)
 {
 	struct aws_scan *s = w->scan;
 	const struct xml *root = NULL, *set;
@@ -43,11 +44,15 @@ aws_spot_history(struct aws *w, const char *region, const struct http_resp *resp
 	if (set == NULL)
 		return err_set(err, BERTH_EINVAL, "no spotPriceHistorySet in the answer");
 	for (const struct xml *x = xml_first(set, "item"); x != NULL; x = xml_next(x, "item")) {
-		const char *what = xml_text(x, "productDescription"), *zone = xml_text(x, "availabilityZone");
-		const struct aws_type *t = aws_scan_type(s, xml_text(x, "instanceType"), 0, NAN, NAN);
-		struct offer o = aws_offer(region, aws_time(xml_text(x, "timestamp")), "spot price history");
+		const char *what = xml_text(x, "productDescription"),
+			   *zone = xml_text(x, "availabilityZone");
+		const struct aws_type *t =
+		    aws_scan_type(s, xml_text(x, "instanceType"), 0, NAN, NAN);
+		struct offer o =
+		    aws_offer(region, aws_time(xml_text(x, "timestamp")), "spot price history");
 
-		if (t == NULL || (!str_eq(what, "Linux/UNIX") && !str_eq(what, "Linux/UNIX (Amazon VPC)")))
+		if (t == NULL ||
+		    (!str_eq(what, "Linux/UNIX") && !str_eq(what, "Linux/UNIX (Amazon VPC)")))
 			continue;
 		if (zone[0] == '\0')
 			return err_set(err, BERTH_EINVAL, "a spot price without a zone");
@@ -66,7 +71,8 @@ aws_spot_history(struct aws *w, const char *region, const struct http_resp *resp
 }
 
 enum berth_code
-aws_spot_scores(struct aws *w, const struct http_resp *resp, char *next, size_t size, struct berth_err *err)
+aws_spot_scores(
+    struct aws *w, const struct http_resp *resp, char *next, size_t size, struct berth_err *err)
 {
 	struct aws_scan *s = w->scan;
 	const struct xml *root = NULL, *set;
@@ -77,13 +83,16 @@ aws_spot_scores(struct aws *w, const struct http_resp *resp, char *next, size_t 
 	if (rc != BERTH_OK)
 		return rc;
 	set = xml_get(root, "spotPlacementScoreSet");
-	for (const struct xml *x = set != NULL ? xml_first(set, "item") : NULL; x != NULL; x = xml_next(x, "item")) {
+	for (const struct xml *x = set != NULL ? xml_first(set, "item") : NULL; x != NULL;
+	     x = xml_next(x, "item")) {
 		int64_t score = 0;
 
 		if (str_to_i64(xml_text(x, "score"), 1, 10, &score, err) != BERTH_OK)
 			return err_ctx(err, "spot placement score");
 		for (size_t i = 0; i < n; i++)
-			*strmap_add(s->a, &s->scores, arena_printf(s->a, "%s\t%s", xml_text(x, "region"), types[i]), 0, NULL) = (size_t)score;
+			*strmap_add(s->a, &s->scores,
+			    arena_printf(s->a, "%s\t%s", xml_text(x, "region"), types[i]), 0,
+			    NULL) = (size_t)score;
 	}
 	return aws_field(root, "nextToken", false, next, size, err);
 }
@@ -97,7 +106,9 @@ aws_spot_bucket(int64_t r)
 {
 	static const double share[] = { 0.025, 0.075, 0.125, 0.175, 0.25 };
 
-	return r >= 0 && r < (int64_t)(sizeof(share) / sizeof(share[0])) ? -log1p(-share[r]) / AWS_MONTH_HOURS : (double)NAN;
+	return r >= 0 && r < (int64_t)(sizeof(share) / sizeof(share[0]))
+		   ? -log1p(-share[r]) / AWS_MONTH_HOURS
+		   : (double)NAN;
 }
 
 enum berth_code
@@ -115,17 +126,21 @@ aws_spot_advisor(struct aws *w, const struct http_resp *resp, struct berth_err *
 	if (rc == BERTH_OK && all.v == NULL)
 		rc = jsonr_err(&root, BERTH_ETRANSIENT, err, "no spot_advisor in the answer");
 	for (size_t i = 0; rc == BERTH_OK && i < s->n_regions; i++) {
-		struct jsonr region = jsonr_get(&all, s->regions[i]), linux_types = jsonr_get(&region, "Linux");
+		struct jsonr region = jsonr_get(&all, s->regions[i]),
+			     linux_types = jsonr_get(&region, "Linux");
 		const char *type;
 		json_t *e;
 
-		json_object_foreach((json_t *)(uintptr_t)linux_types.v, type, e) {
+		json_object_foreach((json_t *)(uintptr_t)linux_types.v, type, e)
+		{
 			struct jsonr entry = jsonr_get(&linux_types, type);
 			int64_t r = -1;
 
-			if (aws_family_accelerator(type) == NULL || jsonr_int(&entry, "r", 0, 4, &r, NULL) != BERTH_OK)
+			if (aws_family_accelerator(type) == NULL ||
+			    jsonr_int(&entry, "r", 0, 4, &r, NULL) != BERTH_OK)
 				continue;
-			strmap_add(s->a, &s->rates, arena_printf(s->a, "%s\t%s", s->regions[i], type), s->rate.n, NULL);
+			strmap_add(s->a, &s->rates,
+			    arena_printf(s->a, "%s\t%s", s->regions[i], type), s->rate.n, NULL);
 			VEC_PUSH(s->a, &s->rate, aws_spot_bucket(r));
 		}
 	}

@@ -15,38 +15,50 @@
 #define AZURE_IMDS "http://169.254.169.254"
 
 static const struct prov_key azure_keys[] = {
-	{ "locations", PROV_KEY_STRINGS, true, "regions to look at, as the API spells them: eastus, westeurope ..." },
+	{ "locations", PROV_KEY_STRINGS, true,
+	    "regions to look at, as the API spells them: eastus, westeurope ..." },
 	{ "subscription", PROV_KEY_STRING, false, "subscription id; without it list prices alone" },
-	{ "resource_group", PROV_KEY_STRING, false, "group that machines are made in; needed to rent" },
+	{ "resource_group", PROV_KEY_STRING, false,
+	    "group that machines are made in; needed to rent" },
 	{ "tenant", PROV_KEY_STRING, false, "directory id; else AZURE_TENANT_ID" },
-	{ "client_id", PROV_KEY_STRING, false, "application, or user-assigned identity; else AZURE_CLIENT_ID" },
-	{ "client_secret", PROV_KEY_SECRET, false, "of the application, env:NAME or file:PATH; else AZURE_CLIENT_SECRET" },
-	{ "client_assertion", PROV_KEY_SECRET, false, "federated token instead of a secret, read anew each time; else the file "
+	{ "client_id", PROV_KEY_STRING, false,
+	    "application, or user-assigned identity; else AZURE_CLIENT_ID" },
+	{ "client_secret", PROV_KEY_SECRET, false,
+	    "of the application, env:NAME or file:PATH; else AZURE_CLIENT_SECRET" },
+	{ "client_assertion", PROV_KEY_SECRET, false,
+	    "federated token instead of a secret, read anew each time; else the file "
 	    "that AZURE_FEDERATED_TOKEN_FILE names" },
-	{ "subnet", PROV_KEY_STRING, false, "id of the subnet of machines, LOCATION in it stands for theirs; needed to rent" },
+	{ "subnet", PROV_KEY_STRING, false,
+	    "id of the subnet of machines, LOCATION in it stands for theirs; needed to rent" },
 	{ "public_ip", PROV_KEY_BOOL, false, "give machines a public address; true" },
-	{ "image", PROV_KEY_STRING, false, "PUBLISHER:OFFER:SKU:VERSION or the id of an image; needed to rent" },
+	{ "image", PROV_KEY_STRING, false,
+	    "PUBLISHER:OFFER:SKU:VERSION or the id of an image; needed to rent" },
 	{ "ssh_key", PROV_KEY_STRING, false, "public key put on every machine; needed to rent" },
 	{ "admin_user", PROV_KEY_STRING, false, "user that the key is for; berth" },
 	{ "disk_gib", PROV_KEY_INT, false, "OS disk; 128" },
-	{ "eviction_rates", PROV_KEY_BOOL, false, "ask the Resource Graph how often spot machines are taken back; true" },
+	{ "eviction_rates", PROV_KEY_BOOL, false,
+	    "ask the Resource Graph how often spot machines are taken back; true" },
 	{ "cloud", PROV_KEY_STRING, false, "public, usgov or china; public" },
 	{ "endpoint", PROV_KEY_STRING, false, "base URL of Resource Manager; the cloud's" },
 	{ "login_endpoint", PROV_KEY_STRING, false, "base URL for tokens; the cloud's" },
 	{ "prices_endpoint", PROV_KEY_STRING, false, "base URL of Retail Prices; " AZURE_PRICES },
-	{ "imds_endpoint", PROV_KEY_STRING, false, "base URL of the metadata service; " AZURE_IMDS },
+	{ "imds_endpoint", PROV_KEY_STRING, false,
+	    "base URL of the metadata service; " AZURE_IMDS },
 	{ NULL, PROV_KEY_STRING, false, NULL },
 };
 
-static const struct { const char *name, *arm, *login; } azure_clouds[] = {
+static const struct {
+	const char *name, *arm, *login;
+} azure_clouds[] = {
 	{ "public", "https://management.azure.com", "https://login.microsoftonline.com" },
 	{ "usgov", "https://management.usgovcloudapi.net", "https://login.microsoftonline.us" },
 	{ "china", "https://management.chinacloudapi.cn", "https://login.chinacloudapi.cn" },
 };
 
 /*
- * Codes of Resource Manager and Compute (learn.microsoft.com/azure/azure-resource-manager/troubleshooting). A 404 is
- * not always a machine that is gone: a missing group or subscription is the account's fault and must not free machines.
+ * Codes of Resource Manager and Compute
+ * (learn.microsoft.com/azure/azure-resource-manager/troubleshooting). A 404 is not always a machine
+ * that is gone: a missing group or subscription is the account's fault and must not free machines.
  */
 static const struct prov_error_row azure_errors[] = {
 	{ 0, "SkuNotAvailable", NULL, BERTH_ECAPACITY },
@@ -95,7 +107,8 @@ static const struct prov_error_row azure_errors[] = {
 	{ 0, "GatewayTimeout", NULL, BERTH_ETRANSIENT },
 	{ 0, "ServiceUnavailable", NULL, BERTH_ETRANSIENT },
 	{ 0, "temporarily_unavailable", NULL, BERTH_ETRANSIENT },
-	/* The name is the intent's: what stands there is ours, made by a try whose answer was lost. The list will show it. */
+	/* The name is the intent's: what stands there is ours, made by a try whose answer was lost.
+	   The list will show it. */
 	{ 0, "PropertyChangeNotAllowed", NULL, BERTH_ETRANSIENT },
 	{ 0, NULL, "AADSTS", BERTH_EAUTH },
 	{ 0, "BadRequest", NULL, BERTH_EPERMANENT },
@@ -107,20 +120,32 @@ static const struct prov_error_row azure_errors[] = {
 	{ 0, NULL, NULL, BERTH_OK },
 };
 
-/* vcpus_per: cores of the machine for each card; 0: the SKU API's count is right. The first row that fits decides. */
-static const struct { const char *size, *accelerator; int vcpus_per; } azure_sizes[] = {
+/* vcpus_per: cores of the machine for each card; 0: the SKU API's count is right. The first row
+ * that fits decides. */
+static const struct {
+	const char *size, *accelerator;
+	int vcpus_per;
+} azure_sizes[] = {
 	{ "Standard_NC*as_T4_v3", "T4", 16 },
-	{ "Standard_NV6ads_A10_v5", "A10-4Q", 6 }, { "Standard_NV12ads_A10_v5", "A10-8Q", 12 },
-	{ "Standard_NV18ads_A10_v5", "A10-12Q", 18 }, { "Standard_NV*s_A10_v5", "A10", 36 },
-	{ "Standard_NV24ads_V710_v5", "Radeon Pro V710", 24 }, { "Standard_NV28adms_V710_v5", "Radeon Pro V710", 28 },
+	{ "Standard_NV6ads_A10_v5", "A10-4Q", 6 },
+	{ "Standard_NV12ads_A10_v5", "A10-8Q", 12 },
+	{ "Standard_NV18ads_A10_v5", "A10-12Q", 18 },
+	{ "Standard_NV*s_A10_v5", "A10", 36 },
+	{ "Standard_NV24ads_V710_v5", "Radeon Pro V710", 24 },
+	{ "Standard_NV28adms_V710_v5", "Radeon Pro V710", 28 },
 	{ "Standard_NG32ad*s_V620_v1", "Radeon Pro V620", 32 },
 	{ "Standard_NC*ads_A100_v4", "A100-PCIE-80GB", 24 },
-	{ "Standard_ND96asr*_v4", "A100-SXM4-40GB", 12 }, { "Standard_ND96ams*_A100_v4", "A100-SXM4-80GB", 12 },
-	{ "Standard_NC*ad*s_H100_v5", "H100-NVL-94GB", 40 }, { "Standard_ND96is*_H100_v5", "H100-SXM5-80GB", 12 },
-	{ "Standard_ND96is*_H200_v5", "H200-SXM-141GB", 12 }, { "Standard_ND96is*_MI300X_v5", "MI300X", 12 },
-	{ "Standard_ND128is*GB200_v6", "GB200-186GB", 32 }, { "Standard_ND128is*GB300_v6", "GB300-279GB", 32 },
+	{ "Standard_ND96asr*_v4", "A100-SXM4-40GB", 12 },
+	{ "Standard_ND96ams*_A100_v4", "A100-SXM4-80GB", 12 },
+	{ "Standard_NC*ad*s_H100_v5", "H100-NVL-94GB", 40 },
+	{ "Standard_ND96is*_H100_v5", "H100-SXM5-80GB", 12 },
+	{ "Standard_ND96is*_H200_v5", "H200-SXM-141GB", 12 },
+	{ "Standard_ND96is*_MI300X_v5", "MI300X", 12 },
+	{ "Standard_ND128is*GB200_v6", "GB200-186GB", 32 },
+	{ "Standard_ND128is*GB300_v6", "GB300-279GB", 32 },
 	{ "Standard_NC*_RTXPRO6000BSE_v6", "RTX PRO 6000 Blackwell Server", 0 },
-	{ "Standard_NC[0-9]*s_v3", "V100-PCIE-16GB", 6 }, { "Standard_ND40rs_v2", "V100-SXM2-32GB", 5 },
+	{ "Standard_NC[0-9]*s_v3", "V100-PCIE-16GB", 6 },
+	{ "Standard_ND40rs_v2", "V100-SXM2-32GB", 5 },
 	{ "Standard_NV[0-9]*s_v3", "M60", 12 },
 };
 
@@ -139,8 +164,10 @@ azure_size(const char *size, int64_t sku_gpus, const char **accelerator_out, int
 		if (!glob_match(azure_sizes[i].size, size))
 			continue;
 		*accelerator_out = azure_sizes[i].accelerator;
-		*count_out = azure_sizes[i].vcpus_per == 0 ? (int)sku_gpus :
-		    vcpus < azure_sizes[i].vcpus_per ? 1 : (int)(vcpus / azure_sizes[i].vcpus_per);
+		*count_out = azure_sizes[i].vcpus_per == 0 ? (int)sku_gpus
+			     : vcpus < azure_sizes[i].vcpus_per
+				 ? 1
+				 : (int)(vcpus / azure_sizes[i].vcpus_per);
 		return *count_out > 0;
 	}
 	return false;
@@ -150,7 +177,8 @@ static enum berth_code
 azure_open(void *st, const struct prov_env *env, struct berth_err *err)
 {
 	const char *cloud = prov_conf_str(env->conf, "cloud", "public");
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.()";
+	static const char plain[] =
+	    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.()";
 	struct azure *z = st;
 	size_t k = 0;
 	enum berth_code rc;
@@ -159,19 +187,28 @@ azure_open(void *st, const struct prov_env *env, struct berth_err *err)
 	z->subscription = prov_conf_str(env->conf, "subscription", "");
 	z->group = prov_conf_str(env->conf, "resource_group", "");
 	z->n_locations = prov_conf_strings(env->conf, "locations", &z->locations);
-	while (k < sizeof(azure_clouds) / sizeof(azure_clouds[0]) && !str_eq(azure_clouds[k].name, cloud))
+	while (k < sizeof(azure_clouds) / sizeof(azure_clouds[0]) &&
+	       !str_eq(azure_clouds[k].name, cloud))
 		k++;
 	if (k == sizeof(azure_clouds) / sizeof(azure_clouds[0]))
 		return err_set(err, BERTH_EINVAL, "cloud '%s': public, usgov or china", cloud);
-	if (z->subscription[strspn(z->subscription, plain)] != '\0' || z->group[strspn(z->group, plain)] != '\0')
-		return err_set(err, BERTH_EINVAL, "subscription '%s', resource_group '%s': not names of Azure's", z->subscription,
+	if (z->subscription[strspn(z->subscription, plain)] != '\0' ||
+	    z->group[strspn(z->group, plain)] != '\0')
+		return err_set(err, BERTH_EINVAL,
+		    "subscription '%s', resource_group '%s': not names of Azure's", z->subscription,
 		    z->group);
 	for (size_t i = 0; i < z->n_locations; i++)
-		if (z->locations[i][0] == '\0' || z->locations[i][strspn(z->locations[i], "abcdefghijklmnopqrstuvwxyz0123456789")] != '\0')
-			return err_set(err, BERTH_EINVAL, "location '%s': as the API spells it, 'eastus'", z->locations[i]);
-	if ((rc = endpoint_read(env, "endpoint", azure_clouds[k].arm, ENDPOINT_SECRETS, &z->arm, err)) != BERTH_OK ||
-	    (rc = endpoint_read(env, "login_endpoint", azure_clouds[k].login, ENDPOINT_SECRETS, &z->login, err)) != BERTH_OK ||
-	    (rc = endpoint_read(env, "prices_endpoint", AZURE_PRICES, ENDPOINT_SECRETS, &z->prices, err)) != BERTH_OK)
+		if (z->locations[i][0] == '\0' ||
+		    z->locations[i][strspn(
+			z->locations[i], "abcdefghijklmnopqrstuvwxyz0123456789")] != '\0')
+			return err_set(err, BERTH_EINVAL,
+			    "location '%s': as the API spells it, 'eastus'", z->locations[i]);
+	if ((rc = endpoint_read(env, "endpoint", azure_clouds[k].arm, ENDPOINT_SECRETS, &z->arm,
+		 err)) != BERTH_OK ||
+	    (rc = endpoint_read(env, "login_endpoint", azure_clouds[k].login, ENDPOINT_SECRETS,
+		 &z->login, err)) != BERTH_OK ||
+	    (rc = endpoint_read(env, "prices_endpoint", AZURE_PRICES, ENDPOINT_SECRETS, &z->prices,
+		 err)) != BERTH_OK)
 		return rc;
 	return endpoint_read(env, "imds_endpoint", AZURE_IMDS, ENDPOINT_LOCAL, &z->imds, err);
 }
@@ -187,7 +224,8 @@ azure_close(void *st)
 }
 
 enum berth_code
-azure_request(const struct azure *z, struct http_req *req, const char *method, struct berth_err *err, const char *fmt, ...)
+azure_request(const struct azure *z, struct http_req *req, const char *method,
+    struct berth_err *err, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -214,14 +252,15 @@ azure_put_link(char *dst, size_t size, const char *prefix, const char *link)
 
 		if (n + 4 > size)
 			return false;
-		n += (size_t)snprintf(dst + n, size - n, bare ? "%c" : "%%%02X", bare ? *p : (unsigned char)*p);
+		n += (size_t)snprintf(
+		    dst + n, size - n, bare ? "%c" : "%%%02X", bare ? *p : (unsigned char)*p);
 	}
 	return true;
 }
 
 enum berth_code
-azure_next(const struct jsonr *root, const char *key, const char *base, const char *prefix, struct prov_cursor *cur,
-    struct berth_err *err)
+azure_next(const struct jsonr *root, const char *key, const char *base, const char *prefix,
+    struct prov_cursor *cur, struct berth_err *err)
 {
 	const char *link = "";
 	enum berth_code rc = jsonr_str(root, key, &link, err);
@@ -229,16 +268,18 @@ azure_next(const struct jsonr *root, const char *key, const char *base, const ch
 	if (rc != BERTH_OK || link[0] == '\0')
 		return rc;
 	if (!endpoint_same(link, base))
-		return jsonr_err(root, BERTH_EINVAL, err, "%s leads to another host: '%.150s'", key, link);
-	return azure_put_link(cur->next, sizeof(cur->next), prefix, link) ? BERTH_OK :
-	    jsonr_err(root, BERTH_EINVAL, err, "%s is too long", key);
+		return jsonr_err(
+		    root, BERTH_EINVAL, err, "%s leads to another host: '%.150s'", key, link);
+	return azure_put_link(cur->next, sizeof(cur->next), prefix, link)
+		   ? BERTH_OK
+		   : jsonr_err(root, BERTH_EINVAL, err, "%s is too long", key);
 }
 
 void
 azure_error_of(const struct jsonr *error, struct prov_error *e)
 {
-	static const char *const wrappers[] = { "DeploymentFailed", "InvalidTemplateDeployment", "ResourceDeploymentFailure",
-		"MultipleErrorsOccurred", NULL };
+	static const char *const wrappers[] = { "DeploymentFailed", "InvalidTemplateDeployment",
+		"ResourceDeploymentFailure", "MultipleErrorsOccurred", NULL };
 	struct jsonr details = jsonr_get(error, "details"), first = jsonr_at(&details, 0);
 	const char *code = "", *text = "";
 
@@ -272,7 +313,8 @@ azure_error_read(const struct http_resp *resp, struct prov_error *error_out)
 			error = jsonr_get(&root, "Error");
 		found = !jsonr_none(&error);
 		if (json_is_string(error.v)) {
-			str_copy(error_out->code, sizeof(error_out->code), json_string_value(error.v));
+			str_copy(
+			    error_out->code, sizeof(error_out->code), json_string_value(error.v));
 			(void)!jsonr_str(&root, "error_description", &s, NULL);
 			str_copy(error_out->text, sizeof(error_out->text), s);
 		} else if (json_is_object(error.v))

@@ -40,10 +40,11 @@ azure_auth_said(const struct azure *z, const char *key, const char *variable)
 	return s != NULL ? s : "";
 }
 
-/* A secret of the section, else of the environment ("" if neither has it); file: the variable names a file. */
+/* A secret of the section, else of the environment ("" if neither has it); file: the variable names
+ * a file. */
 static enum berth_code
-azure_auth_secret(const struct azure *z, const char *key, const char *variable, bool file, struct arena *a,
-    char **secret_out, struct berth_err *err)
+azure_auth_secret(const struct azure *z, const char *key, const char *variable, bool file,
+    struct arena *a, char **secret_out, struct berth_err *err)
 {
 	char *secret = NULL;
 	const char *s = getenv(variable);
@@ -77,12 +78,17 @@ azure_auth_client(const struct azure *z, const char *tenant, const char *client,
 	const char *scope = arena_printf(req->arena, "%s/.default", z->arm), *form;
 
 	if (secret[0] != '\0')
-		form = sign_query(req->arena, (const struct sign_pair[]){ { "client_id", client }, { "client_secret", secret },
-		    { "grant_type", "client_credentials" }, { "scope", scope } }, 4);
+		form = sign_query(req->arena,
+		    (const struct sign_pair[]){ { "client_id", client },
+			{ "client_secret", secret }, { "grant_type", "client_credentials" },
+			{ "scope", scope } },
+		    4);
 	else
-		form = sign_query(req->arena, (const struct sign_pair[]){ { "client_assertion", assertion },
-		    { "client_assertion_type", AZURE_ASSERTION }, { "client_id", client }, { "grant_type", "client_credentials" },
-		    { "scope", scope } }, 5);
+		form = sign_query(req->arena,
+		    (const struct sign_pair[]){ { "client_assertion", assertion },
+			{ "client_assertion_type", AZURE_ASSERTION }, { "client_id", client },
+			{ "grant_type", "client_credentials" }, { "scope", scope } },
+		    5);
 	req->method = "POST";
 	http_req_url(req, "%s/%s/oauth2/v2.0/token", z->login, http_urlencode(req->arena, tenant));
 	return http_req_body(req, AZURE_FORM, form, strlen(form), err);
@@ -98,17 +104,21 @@ azure_auth_step_build(void *st, int64_t now, struct http_req *req, struct berth_
 	enum berth_code rc;
 
 	(void)now;
-	if ((rc = azure_auth_secret(z, "client_secret", "AZURE_CLIENT_SECRET", false, req->arena, &secret, err)) != BERTH_OK ||
-	    (rc = azure_auth_secret(z, "client_assertion", "AZURE_FEDERATED_TOKEN_FILE", true, req->arena, &assertion, err)) !=
-	    BERTH_OK)
+	if ((rc = azure_auth_secret(z, "client_secret", "AZURE_CLIENT_SECRET", false, req->arena,
+		 &secret, err)) != BERTH_OK ||
+	    (rc = azure_auth_secret(z, "client_assertion", "AZURE_FEDERATED_TOKEN_FILE", true,
+		 req->arena, &assertion, err)) != BERTH_OK)
 		return rc;
 	if (secret[0] != '\0' || assertion[0] != '\0') {
 		if (tenant[0] == '\0' || client[0] == '\0')
-			return err_set(err, BERTH_EAUTH, "a secret or federated token wants 'tenant' and 'client_id' too");
+			return err_set(err, BERTH_EAUTH,
+			    "a secret or federated token wants 'tenant' and 'client_id' too");
 		return azure_auth_client(z, tenant, client, secret, assertion, req, err);
 	}
-	http_req_url(req, "%s/metadata/identity/oauth2/token?api-version=2018-02-01&resource=%s%s%s", z->imds,
-	    http_urlencode(req->arena, z->arm), client[0] != '\0' ? "&client_id=" : "", http_urlencode(req->arena, client));
+	http_req_url(req,
+	    "%s/metadata/identity/oauth2/token?api-version=2018-02-01&resource=%s%s%s", z->imds,
+	    http_urlencode(req->arena, z->arm), client[0] != '\0' ? "&client_id=" : "",
+	    http_urlencode(req->arena, client));
 	return http_req_header(req, "Metadata", "true", false, err);
 }
 
@@ -127,12 +137,16 @@ azure_auth_sign(void *st, struct http_req *req, int64_t now, struct berth_err *e
 	struct azure *z = st;
 
 	(void)now;
-	if (!endpoint_same(req->url, z->arm) || str_starts(req->url, arena_printf(req->arena, "%s" AZURE_RETAIL, z->prices)))
+	if (!endpoint_same(req->url, z->arm) ||
+	    str_starts(req->url, arena_printf(req->arena, "%s" AZURE_RETAIL, z->prices)))
 		return BERTH_OK;
 	return bearer_sign(&z->bearer, req, err);
 }
 
 const struct prov_auth_ops azure_auth = {
-	.need = azure_auth_need, .step_build = azure_auth_step_build, .step_parse = azure_auth_step_parse,
-	.drop = azure_auth_drop, .sign = azure_auth_sign,
+	.need = azure_auth_need,
+	.step_build = azure_auth_step_build,
+	.step_parse = azure_auth_step_parse,
+	.drop = azure_auth_drop,
+	.sign = azure_auth_sign,
 };

@@ -8,9 +8,12 @@
 
 /* What berth does within its resource group, in Azure's words. */
 static const char *const azure_actions[] = {
-	"Microsoft.Compute/virtualMachines/read", "Microsoft.Compute/virtualMachines/write",
-	"Microsoft.Compute/virtualMachines/delete", "Microsoft.Network/networkInterfaces/read",
-	"Microsoft.Network/networkInterfaces/write", "Microsoft.Network/publicIPAddresses/read",
+	"Microsoft.Compute/virtualMachines/read",
+	"Microsoft.Compute/virtualMachines/write",
+	"Microsoft.Compute/virtualMachines/delete",
+	"Microsoft.Network/networkInterfaces/read",
+	"Microsoft.Network/networkInterfaces/write",
+	"Microsoft.Network/publicIPAddresses/read",
 	"Microsoft.Network/publicIPAddresses/write",
 };
 
@@ -21,8 +24,10 @@ azure_check_build(void *st, int n, struct http_req *req, struct berth_err *err)
 
 	if (n > 0 || z->subscription[0] == '\0' || z->group[0] == '\0')
 		return BERTH_ENOTFOUND;
-	return azure_request(z, req, "GET", err, "subscriptions/%s/resourceGroups/%s/providers/Microsoft.Authorization/permissions"
-	    "?api-version=2022-04-01", z->subscription, z->group);
+	return azure_request(z, req, "GET", err,
+	    "subscriptions/%s/resourceGroups/%s/providers/Microsoft.Authorization/permissions"
+	    "?api-version=2022-04-01",
+	    z->subscription, z->group);
 }
 
 static bool
@@ -32,14 +37,17 @@ azure_check_in(const struct jsonr *permission, const char *key, const char *acti
 	const char *pattern;
 
 	for (size_t i = 0; i < jsonr_len(&list); i++)
-		if ((pattern = json_string_value(json_array_get(list.v, i))) != NULL && glob_match(pattern, action))
+		if ((pattern = json_string_value(json_array_get(list.v, i))) != NULL &&
+		    glob_match(pattern, action))
 			return true;
 	return false;
 }
 
-/* Each entry allows its actions but for its notActions; one that allows is enough. Patterns hold '*' alone. */
+/* Each entry allows its actions but for its notActions; one that allows is enough. Patterns hold
+ * '*' alone. */
 enum berth_code
-azure_check_parse(void *st, const struct http_resp *resp, int n, struct prov_check *check_out, struct berth_err *err)
+azure_check_parse(void *st, const struct http_resp *resp, int n, struct prov_check *check_out,
+    struct berth_err *err)
 {
 	struct jsonr root, list, one;
 	json_t *v = NULL;
@@ -59,12 +67,14 @@ azure_check_parse(void *st, const struct http_resp *resp, int n, struct prov_che
 
 		for (size_t k = 0; !may && k < jsonr_len(&list); k++) {
 			one = jsonr_at(&list, k);
-			may = azure_check_in(&one, "actions", azure_actions[i]) && !azure_check_in(&one, "notActions", azure_actions[i]);
+			may = azure_check_in(&one, "actions", azure_actions[i]) &&
+			      !azure_check_in(&one, "notActions", azure_actions[i]);
 		}
 		if (may)
 			continue;
 		check_out->code = BERTH_EAUTH;
-		snprintf(check_out->detail + strlen(check_out->detail), sizeof(check_out->detail) - strlen(check_out->detail), "%s%s",
+		snprintf(check_out->detail + strlen(check_out->detail),
+		    sizeof(check_out->detail) - strlen(check_out->detail), "%s%s",
 		    check_out->detail[0] != '\0' ? ", " : "missing: ", azure_actions[i]);
 	}
 	json_decref(v);

@@ -10,17 +10,21 @@
 #include "util/str.h"
 
 #define AZURE_BODY_MAX 262144
-#define AZURE_NAME_MAX 64		/* of a Linux machine */
+#define AZURE_NAME_MAX 64 /* of a Linux machine */
 #define AZURE_VM "subscriptions/%s/resourceGroups/%s/providers/Microsoft.Compute/virtualMachines/%s"
 
 /* The name is the token: a PUT of the same name is the same machine. */
 static enum berth_code
-azure_name(const struct azure *z, struct arena *a, const char *token, const char **name_out, struct berth_err *err)
+azure_name(const struct azure *z, struct arena *a, const char *token, const char **name_out,
+    struct berth_err *err)
 {
-	enum berth_code rc = nametag_make(a, z->env->installation, token, AZURE_NAME_MAX, name_out, err);
+	enum berth_code rc =
+	    nametag_make(a, z->env->installation, token, AZURE_NAME_MAX, name_out, err);
 
-	if (rc == BERTH_OK && (*name_out)[strspn(*name_out, "abcdefghijklmnopqrstuvwxyz0123456789-")] != '\0')
-		return err_set(err, BERTH_EPERMANENT, "'%s' is no name that Azure takes", *name_out);
+	if (rc == BERTH_OK &&
+	    (*name_out)[strspn(*name_out, "abcdefghijklmnopqrstuvwxyz0123456789-")] != '\0')
+		return err_set(
+		    err, BERTH_EPERMANENT, "'%s' is no name that Azure takes", *name_out);
 	return rc;
 }
 
@@ -31,7 +35,8 @@ azure_may(const struct azure *z, struct berth_err *err)
 
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
 		if (!prov_conf_has(z->env->conf, needed[i]))
-			return err_set(err, BERTH_EPERMANENT, "machines want '%s' in berth.yaml", needed[i]);
+			return err_set(
+			    err, BERTH_EPERMANENT, "machines want '%s' in berth.yaml", needed[i]);
 	return BERTH_OK;
 }
 
@@ -69,8 +74,8 @@ azure_body_storage(const struct azure *z, const char *image, struct arena *a, st
 }
 
 static void
-azure_body_os(const struct azure *z, const struct prov_create *c, const char *name, const char *key, struct arena *a,
-    struct jsonw *w)
+azure_body_os(const struct azure *z, const struct prov_create *c, const char *name, const char *key,
+    struct arena *a, struct jsonw *w)
 {
 	const char *user = prov_conf_str(z->env->conf, "admin_user", "berth");
 
@@ -138,11 +143,13 @@ azure_body_network(const struct azure *z, const char *subnet, struct jsonw *w)
 	jsonw_end_object(w);
 }
 
-struct azure_make { const char *name, *image, *key, *subnet; };
+struct azure_make {
+	const char *name, *image, *key, *subnet;
+};
 
 static void
-azure_body(const struct azure *z, const struct prov_create *c, const struct azure_make *k, struct arena *a,
-    struct jsonw *w)
+azure_body(const struct azure *z, const struct prov_create *c, const struct azure_make *k,
+    struct arena *a, struct jsonw *w)
 {
 	jsonw_begin_object(w, NULL);
 	jsonw_str(w, "location", c->offer->region);
@@ -166,7 +173,8 @@ azure_body(const struct azure *z, const struct prov_create *c, const struct azur
 		jsonw_str(w, "priority", "Spot");
 		jsonw_str(w, "evictionPolicy", "Delete");
 		jsonw_begin_object(w, "billingProfile");
-		jsonw_int(w, "maxPrice", -1);		/* up to the price on demand: taken back for capacity alone */
+		jsonw_int(w, "maxPrice",
+		    -1); /* up to the price on demand: taken back for capacity alone */
 		jsonw_end_object(w);
 	}
 	jsonw_end_object(w);
@@ -174,8 +182,8 @@ azure_body(const struct azure *z, const struct prov_create *c, const struct azur
 }
 
 static enum berth_code
-azure_make_read(const struct azure *z, const struct prov_create *c, struct arena *a, struct azure_make *k,
-    struct berth_err *err)
+azure_make_read(const struct azure *z, const struct prov_create *c, struct arena *a,
+    struct azure_make *k, struct berth_err *err)
 {
 	const char *at;
 	enum berth_code rc = azure_may(z, err);
@@ -188,15 +196,19 @@ azure_make_read(const struct azure *z, const struct prov_create *c, struct arena
 	k->key = c->ssh_key != NULL ? c->ssh_key : prov_conf_str(z->env->conf, "ssh_key", NULL);
 	k->subnet = prov_conf_str(z->env->conf, "subnet", NULL);
 	if (k->image == NULL || k->key == NULL || k->subnet == NULL)
-		return err_set(err, BERTH_EPERMANENT, "machines want '%s' in berth.yaml", k->image == NULL ? "image" :
-		    k->key == NULL ? "ssh_key" : "subnet");
+		return err_set(err, BERTH_EPERMANENT, "machines want '%s' in berth.yaml",
+		    k->image == NULL ? "image"
+		    : k->key == NULL ? "ssh_key"
+				     : "subnet");
 	if ((at = strstr(k->subnet, "LOCATION")) != NULL)
-		k->subnet = arena_printf(a, "%.*s%s%s", (int)(at - k->subnet), k->subnet, c->offer->region, at + strlen("LOCATION"));
+		k->subnet = arena_printf(a, "%.*s%s%s", (int)(at - k->subnet), k->subnet,
+		    c->offer->region, at + strlen("LOCATION"));
 	return BERTH_OK;
 }
 
 static enum berth_code
-azure_create_build(void *st, const struct prov_create *c, struct http_req *req, struct berth_err *err)
+azure_create_build(
+    void *st, const struct prov_create *c, struct http_req *req, struct berth_err *err)
 {
 	const struct azure *z = st;
 	struct azure_make k = { NULL, NULL, NULL, NULL };
@@ -205,7 +217,8 @@ azure_create_build(void *st, const struct prov_create *c, struct http_req *req, 
 	enum berth_code rc = azure_make_read(z, c, req->arena, &k, err);
 
 	if (rc == BERTH_OK)
-		rc = azure_request(z, req, "PUT", err, AZURE_VM "?api-version=" AZURE_COMPUTE_API, z->subscription, z->group, k.name);
+		rc = azure_request(z, req, "PUT", err, AZURE_VM "?api-version=" AZURE_COMPUTE_API,
+		    z->subscription, z->group, k.name);
 	if (rc != BERTH_OK)
 		return rc;
 	buf_init(&b, AZURE_BODY_MAX);
@@ -218,7 +231,8 @@ azure_create_build(void *st, const struct prov_create *c, struct http_req *req, 
 static void
 azure_statuses(const struct jsonr *properties, const char **power_out, struct prov_error *e)
 {
-	struct jsonr view = jsonr_get(properties, "instanceView"), list = jsonr_get(&view, "statuses"), item;
+	struct jsonr view = jsonr_get(properties, "instanceView"),
+		     list = jsonr_get(&view, "statuses"), item;
 	const char *code, *text;
 
 	*power_out = "";
@@ -240,32 +254,38 @@ azure_statuses(const struct jsonr *properties, const char **power_out, struct pr
 static void
 azure_state(const char *provisioning, const char *power, struct prov_machine *m)
 {
-	m->state = PROV_PENDING;	/* Creating, Updating, starting; a word of tomorrow's API is not known to be usable */
+	m->state = PROV_PENDING; /* Creating, Updating, starting; a word of tomorrow's API is not
+				    known to be usable */
 	if (str_ieq(provisioning, "Deleting"))
 		m->state = PROV_ENDING;
 	else if (str_ieq(provisioning, "Failed"))
 		m->state = PROV_FAILED;
 	else if (str_ieq(power, "running"))
 		m->state = str_ieq(provisioning, "Creating") ? PROV_PENDING : PROV_READY;
-	else if (str_ieq(power, "deallocated") || str_ieq(power, "deallocating") || str_ieq(power, "stopped") ||
-	    str_ieq(power, "stopping"))
-		m->state = PROV_FAILED;		/* disks cost on, until it is destroyed */
+	else if (str_ieq(power, "deallocated") || str_ieq(power, "deallocating") ||
+		 str_ieq(power, "stopped") || str_ieq(power, "stopping"))
+		m->state = PROV_FAILED; /* disks cost on, until it is destroyed */
 }
 
 static enum berth_code
 azure_read_tags(const struct jsonr *o, struct prov_machine *m, struct berth_err *err)
 {
 	struct jsonr tags = jsonr_get(o, "tags");
-	enum berth_code rc = wirejson_field(&tags, "berth-installation", m->installation, sizeof(m->installation), err);
+	enum berth_code rc = wirejson_field(
+	    &tags, "berth-installation", m->installation, sizeof(m->installation), err);
 
-	return rc == BERTH_OK ? wirejson_field(&tags, "berth-token", m->token, sizeof(m->token), err) : rc;
+	return rc == BERTH_OK
+		   ? wirejson_field(&tags, "berth-token", m->token, sizeof(m->token), err)
+		   : rc;
 }
 
 enum berth_code
-azure_machine(const struct azure *z, const struct jsonr *o, struct prov_machine *m, struct berth_err *err)
+azure_machine(
+    const struct azure *z, const struct jsonr *o, struct prov_machine *m, struct berth_err *err)
 {
 	static const char *const needed[] = { "name", "location", "properties", NULL };
-	struct jsonr properties = jsonr_get(o, "properties"), hardware = jsonr_get(&properties, "hardwareProfile");
+	struct jsonr properties = jsonr_get(o, "properties"),
+		     hardware = jsonr_get(&properties, "hardwareProfile");
 	struct jsonr zones = jsonr_get(o, "zones");
 	const char *provisioning = "", *priority = "", *power;
 	struct prov_error e = { "", "" };
@@ -275,7 +295,8 @@ azure_machine(const struct azure *z, const struct jsonr *o, struct prov_machine 
 	if ((rc = jsonr_need(o, needed, err)) != BERTH_OK ||
 	    (rc = wirejson_field(o, "name", m->ref, sizeof(m->ref), err)) != BERTH_OK ||
 	    (rc = wirejson_field(o, "location", m->region, sizeof(m->region), err)) != BERTH_OK ||
-	    (rc = wirejson_field(&hardware, "vmSize", m->instance_type, sizeof(m->instance_type), err)) != BERTH_OK ||
+	    (rc = wirejson_field(&hardware, "vmSize", m->instance_type, sizeof(m->instance_type),
+		 err)) != BERTH_OK ||
 	    (rc = azure_read_tags(o, m, err)) != BERTH_OK ||
 	    (rc = jsonr_str(&properties, "provisioningState", &provisioning, err)) != BERTH_OK ||
 	    (rc = jsonr_str(&properties, "priority", &priority, err)) != BERTH_OK ||
@@ -283,22 +304,27 @@ azure_machine(const struct azure *z, const struct jsonr *o, struct prov_machine 
 		return rc;
 	if (json_is_string(json_array_get(zones.v, 0)))
 		str_copy(m->zone, sizeof(m->zone), json_string_value(json_array_get(zones.v, 0)));
-	m->purchase = str_ieq(priority, "Spot") || str_ieq(priority, "Low") ? PURCHASE_SPOT : PURCHASE_ON_DEMAND;
+	m->purchase = str_ieq(priority, "Spot") || str_ieq(priority, "Low") ? PURCHASE_SPOT
+									    : PURCHASE_ON_DEMAND;
 	str_copy(m->address, sizeof(m->address), azure_address(z, m->ref));
 	azure_statuses(&properties, &power, &e);
 	azure_state(provisioning, power, m);
-	snprintf(m->detail, sizeof(m->detail), "%s%s%s", provisioning, power[0] != '\0' ? ", " : "", power);
+	snprintf(m->detail, sizeof(m->detail), "%s%s%s", provisioning, power[0] != '\0' ? ", " : "",
+	    power);
 	if (m->state != PROV_FAILED)
 		return BERTH_OK;
 	m->preempted = m->purchase == PURCHASE_SPOT && str_istarts(power, "dealloc");
-	m->why = e.code[0] != '\0' ? azure_classify(&e) : str_ieq(provisioning, "Failed") ? BERTH_ECAPACITY : BERTH_EFAIL;
+	m->why = e.code[0] != '\0'                 ? azure_classify(&e)
+		 : str_ieq(provisioning, "Failed") ? BERTH_ECAPACITY
+						   : BERTH_EFAIL;
 	if (e.code[0] != '\0')
 		snprintf(m->detail, sizeof(m->detail), "%.60s: %.120s", e.code, e.text);
 	return BERTH_OK;
 }
 
 static enum berth_code
-azure_machine_of(const struct azure *z, const struct http_resp *resp, struct prov_machine *m, struct berth_err *err)
+azure_machine_of(const struct azure *z, const struct http_resp *resp, struct prov_machine *m,
+    struct berth_err *err)
 {
 	struct jsonr root;
 	json_t *v = NULL;
@@ -312,10 +338,11 @@ azure_machine_of(const struct azure *z, const struct http_resp *resp, struct pro
 	return rc;
 }
 
-/* 201 with the machine as far as it is: what is refused later shows in its instance view, and it stays until deleted. */
+/* 201 with the machine as far as it is: what is refused later shows in its instance view, and it
+ * stays until deleted. */
 static enum berth_code
-azure_create_parse(void *st, const struct http_resp *resp, const struct prov_create *c, struct prov_machine *machine_out,
-    struct berth_err *err)
+azure_create_parse(void *st, const struct http_resp *resp, const struct prov_create *c,
+    struct prov_machine *machine_out, struct berth_err *err)
 {
 	const struct azure *z = st;
 	const char *name = "";
@@ -324,13 +351,15 @@ azure_create_parse(void *st, const struct http_resp *resp, const struct prov_cre
 	if (rc == BERTH_OK)
 		rc = azure_machine_of(z, resp, machine_out, err);
 	if (rc == BERTH_OK && !str_ieq(machine_out->ref, name))
-		rc = err_set(err, BERTH_EINVAL, "the answer is about '%.64s', not about the machine that was asked for", machine_out->ref);
+		rc = err_set(err, BERTH_EINVAL,
+		    "the answer is about '%.64s', not about the machine that was asked for",
+		    machine_out->ref);
 	return rc;
 }
 
 static enum berth_code
-azure_ref_build(const struct azure *z, const char *method, const char *ref, const char *more, struct http_req *req,
-    struct berth_err *err)
+azure_ref_build(const struct azure *z, const char *method, const char *ref, const char *more,
+    struct http_req *req, struct berth_err *err)
 {
 	enum berth_code rc = azure_may(z, err);
 
@@ -338,8 +367,8 @@ azure_ref_build(const struct azure *z, const char *method, const char *ref, cons
 		return rc;
 	if (ref[0] == '\0' || ref[0] == '.')
 		return err_set(err, BERTH_EINVAL, "'%s' is no name of a machine", ref);
-	return azure_request(z, req, method, err, AZURE_VM "?api-version=" AZURE_COMPUTE_API "%s", z->subscription, z->group,
-	    http_urlencode(req->arena, ref), more);
+	return azure_request(z, req, method, err, AZURE_VM "?api-version=" AZURE_COMPUTE_API "%s",
+	    z->subscription, z->group, http_urlencode(req->arena, ref), more);
 }
 
 static enum berth_code
@@ -349,8 +378,8 @@ azure_status_build(void *st, const char *ref, struct http_req *req, struct berth
 }
 
 static enum berth_code
-azure_status_parse(void *st, const struct http_resp *resp, const char *ref, struct prov_machine *machine_out,
-    struct berth_err *err)
+azure_status_parse(void *st, const struct http_resp *resp, const char *ref,
+    struct prov_machine *machine_out, struct berth_err *err)
 {
 	(void)ref;
 	return azure_machine_of(st, resp, machine_out, err);
@@ -364,8 +393,8 @@ azure_destroy_build(void *st, const char *ref, struct http_req *req, struct bert
 
 /* 202 is on its way, 204 was not there. */
 static enum berth_code
-azure_destroy_parse(void *st, const struct http_resp *resp, const char *ref, struct prov_machine *machine_out,
-    struct berth_err *err)
+azure_destroy_parse(void *st, const struct http_resp *resp, const char *ref,
+    struct prov_machine *machine_out, struct berth_err *err)
 {
 	(void)st, (void)err;
 	str_copy(machine_out->ref, sizeof(machine_out->ref), ref);
@@ -374,9 +403,14 @@ azure_destroy_parse(void *st, const struct http_resp *resp, const char *ref, str
 }
 
 const struct prov_lease_ops azure_lease = {
-	.create_build = azure_create_build, .create_parse = azure_create_parse,
-	.status_build = azure_status_build, .status_parse = azure_status_parse,
-	.destroy_build = azure_destroy_build, .destroy_parse = azure_destroy_parse,
-	.list_build = azure_list_build, .list_parse = azure_list_parse,
-	.check_build = azure_check_build, .check_parse = azure_check_parse,
+	.create_build = azure_create_build,
+	.create_parse = azure_create_parse,
+	.status_build = azure_status_build,
+	.status_parse = azure_status_parse,
+	.destroy_build = azure_destroy_build,
+	.destroy_parse = azure_destroy_parse,
+	.list_build = azure_list_build,
+	.list_parse = azure_list_parse,
+	.check_build = azure_check_build,
+	.check_parse = azure_check_parse,
 };

@@ -7,12 +7,13 @@
 #include "util/str.h"
 
 /*
- * A machine says nothing of its address: that is its network card's, or its public address's, each a list of its own.
- * So a list of machines reads public addresses, then cards, then machines.
+ * A machine says nothing of its address: that is its network card's, or its public address's, each
+ * a list of its own. So a list of machines reads public addresses, then cards, then machines.
  */
 struct azure_addresses {
 	struct arena *arena;
-	struct strmap by_public, by_vm;		/* id of a public address, name of a machine, both in lower case */
+	struct strmap by_public,
+	    by_vm; /* id of a public address, name of a machine, both in lower case */
 	VEC(const char *) text;
 };
 
@@ -43,9 +44,11 @@ azure_put_address(struct azure_addresses *x, struct strmap *map, const char *key
 		VEC_PUSH(x->arena, &x->text, arena_strdup(x->arena, text));
 }
 
-/* cur->next: "aLINK" public addresses, "nLINK" cards, "vLINK" machines; LINK is "" for a first page. */
+/* cur->next: "aLINK" public addresses, "nLINK" cards, "vLINK" machines; LINK is "" for a first
+ * page. */
 enum berth_code
-azure_list_build(void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err)
+azure_list_build(
+    void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err)
 {
 	struct azure *z = st;
 	const char *link = cur->next[0] != '\0' ? cur->next + 1 : "";
@@ -53,7 +56,8 @@ azure_list_build(void *st, const struct prov_cursor *cur, struct http_req *req, 
 	struct arena *a;
 
 	if (z->subscription[0] == '\0' || z->group[0] == '\0')
-		return err_set(err, BERTH_EPERMANENT, "machines want 'subscription' and 'resource_group' in berth.yaml");
+		return err_set(err, BERTH_EPERMANENT,
+		    "machines want 'subscription' and 'resource_group' in berth.yaml");
 	z->listing = cur->next[0] != '\0' ? cur->next[0] : 'a';
 	if (cur->next[0] == '\0') {
 		azure_list_close(z);
@@ -65,10 +69,14 @@ azure_list_build(void *st, const struct prov_cursor *cur, struct http_req *req, 
 		http_req_url(req, "%s", link);
 		return http_req_header(req, "Accept", "application/json", false, err);
 	}
-	kind = z->listing == 'a' ? "Microsoft.Network/publicIPAddresses?api-version=" AZURE_NETWORK_API_READ :
-	    z->listing == 'n' ? "Microsoft.Network/networkInterfaces?api-version=" AZURE_NETWORK_API_READ :
-	    "Microsoft.Compute/virtualMachines?api-version=" AZURE_COMPUTE_API "&$expand=instanceView";
-	return azure_request(z, req, "GET", err, "subscriptions/%s/resourceGroups/%s/providers/%s", z->subscription, z->group, kind);
+	kind = z->listing == 'a'
+		   ? "Microsoft.Network/publicIPAddresses?api-version=" AZURE_NETWORK_API_READ
+	       : z->listing == 'n'
+		   ? "Microsoft.Network/networkInterfaces?api-version=" AZURE_NETWORK_API_READ
+		   : "Microsoft.Compute/virtualMachines?api-version=" AZURE_COMPUTE_API
+		     "&$expand=instanceView";
+	return azure_request(z, req, "GET", err, "subscriptions/%s/resourceGroups/%s/providers/%s",
+	    z->subscription, z->group, kind);
 }
 
 static enum berth_code
@@ -88,9 +96,12 @@ azure_take_public(struct azure *z, const struct jsonr *o, struct berth_err *err)
 static enum berth_code
 azure_take_card(struct azure *z, const struct jsonr *o, struct berth_err *err)
 {
-	struct jsonr properties = jsonr_get(o, "properties"), vm = jsonr_get(&properties, "virtualMachine");
-	struct jsonr configs = jsonr_get(&properties, "ipConfigurations"), config = jsonr_at(&configs, 0);
-	struct jsonr inner = jsonr_get(&config, "properties"), pub = jsonr_get(&inner, "publicIPAddress");
+	struct jsonr properties = jsonr_get(o, "properties"),
+		     vm = jsonr_get(&properties, "virtualMachine");
+	struct jsonr configs = jsonr_get(&properties, "ipConfigurations"),
+		     config = jsonr_at(&configs, 0);
+	struct jsonr inner = jsonr_get(&config, "properties"),
+		     pub = jsonr_get(&inner, "publicIPAddress");
 	struct azure_addresses *x = z->addresses;
 	const char *id = "", *ip = "", *public_id = "", *slash;
 	const size_t *at;
@@ -110,7 +121,8 @@ azure_take_card(struct azure *z, const struct jsonr *o, struct berth_err *err)
 }
 
 static enum berth_code
-azure_take(struct azure *z, const struct jsonr *item, prov_machine_fn *emit, void *arg, struct berth_err *err)
+azure_take(struct azure *z, const struct jsonr *item, prov_machine_fn *emit, void *arg,
+    struct berth_err *err)
 {
 	struct prov_machine m;
 	enum berth_code rc;
@@ -124,8 +136,8 @@ azure_take(struct azure *z, const struct jsonr *item, prov_machine_fn *emit, voi
 }
 
 enum berth_code
-azure_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_machine_fn *emit, void *arg,
-    struct berth_err *err)
+azure_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
+    prov_machine_fn *emit, void *arg, struct berth_err *err)
 {
 	struct azure *z = st;
 	struct jsonr root, list, item;

@@ -17,9 +17,11 @@ static const struct prov_key crusoe_keys[] = {
 	{ "access_key", PROV_KEY_SECRET, true, "access key id: env:NAME or file:PATH" },
 	{ "secret_key", PROV_KEY_SECRET, true, "secret key: env:NAME or file:PATH" },
 	{ "ssh_key", PROV_KEY_STRING, false, "public key put on every machine; needed to rent" },
-	{ "image", PROV_KEY_STRING, false, "image; ubuntu22.04-nvidia-sxm-docker:latest, or -pcie- by the type" },
+	{ "image", PROV_KEY_STRING, false,
+	    "image; ubuntu22.04-nvidia-sxm-docker:latest, or -pcie- by the type" },
 	{ "prices", PROV_KEY_NODE, false, "what an hour costs, for the API does not say" },
-	{ "accelerators", PROV_KEY_NODE, false, "names of the accelerator table for the API's words" },
+	{ "accelerators", PROV_KEY_NODE, false,
+	    "names of the accelerator table for the API's words" },
 	{ "endpoint", PROV_KEY_STRING, false, "base URL; " CRUSOE_ENDPOINT },
 	{ NULL, PROV_KEY_STRING, false, NULL },
 };
@@ -47,11 +49,15 @@ crusoe_open(void *st, const struct prov_env *env, struct berth_err *err)
 
 	c->env = env;
 	c->project = prov_conf_str(env->conf, "project", "");
-	if (c->project[0] == '\0' || c->project[strspn(c->project, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")] !=
-	    '\0')
+	if (c->project[0] == '\0' ||
+	    c->project[strspn(c->project,
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")] != '\0')
 		return err_set(err, BERTH_EINVAL, "project '%s' is no id", c->project);
-	rc = rates_read(prov_conf_node(env->conf, "prices"), prov_conf_node(env->conf, "accelerators"), env->arena, &c->rates, err);
-	return rc == BERTH_OK ? endpoint_read(env, "endpoint", CRUSOE_ENDPOINT, ENDPOINT_SECRETS, &c->endpoint, err) : rc;
+	rc = rates_read(prov_conf_node(env->conf, "prices"),
+	    prov_conf_node(env->conf, "accelerators"), env->arena, &c->rates, err);
+	return rc == BERTH_OK ? endpoint_read(env, "endpoint", CRUSOE_ENDPOINT, ENDPOINT_SECRETS,
+				    &c->endpoint, err)
+			      : rc;
 }
 
 static void
@@ -63,7 +69,8 @@ crusoe_close(void *st)
 }
 
 enum berth_code
-crusoe_request(const struct crusoe *c, struct http_req *req, const char *method, struct berth_err *err, const char *fmt, ...)
+crusoe_request(const struct crusoe *c, struct http_req *req, const char *method,
+    struct berth_err *err, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -84,7 +91,8 @@ crusoe_sign(void *st, struct http_req *req, int64_t now, struct berth_err *err)
 	if (rc == BERTH_OK)
 		rc = prov_conf_secret(c->env->conf, "secret_key", &secret, err);
 	if (rc == BERTH_OK)
-		rc = sign_crusoe(req, &(struct sign_keys){ .id = id, .secret = secret }, now, NULL, err);
+		rc = sign_crusoe(
+		    req, &(struct sign_keys){ .id = id, .secret = secret }, now, NULL, err);
 	if (secret != NULL)
 		explicit_bzero(secret, strlen(secret));
 	free(secret);
@@ -92,7 +100,8 @@ crusoe_sign(void *st, struct http_req *req, int64_t now, struct berth_err *err)
 	return rc;
 }
 
-/* {"code", "message"}, or an operation that failed: {"operation": {"state": "FAILED", "result": {code, message}}}. */
+/* {"code", "message"}, or an operation that failed: {"operation": {"state": "FAILED", "result":
+ * {code, message}}}. */
 static bool
 crusoe_error_read(const struct http_resp *resp, struct prov_error *error_out)
 {

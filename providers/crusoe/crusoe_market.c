@@ -16,8 +16,8 @@ crusoe_forget(struct crusoe *c)
 
 /* What there is of each type and where, after what each type is. */
 static enum berth_code
-crusoe_offers_build(void *st, const struct prov_query *q, const struct prov_cursor *cur, struct http_req *req,
-    struct berth_err *err)
+crusoe_offers_build(void *st, const struct prov_query *q, const struct prov_cursor *cur,
+    struct http_req *req, struct berth_err *err)
 {
 	struct crusoe *c = st;
 
@@ -35,10 +35,12 @@ crusoe_take_type(struct crusoe *c, const struct jsonr *item, struct berth_err *e
 	const char *name = "", *gpu = "";
 	enum berth_code rc;
 
-	if ((rc = jsonr_str(item, "product_name", &name, err)) != BERTH_OK || (rc = jsonr_str(item, "gpu_type", &gpu, err)) != BERTH_OK ||
+	if ((rc = jsonr_str(item, "product_name", &name, err)) != BERTH_OK ||
+	    (rc = jsonr_str(item, "gpu_type", &gpu, err)) != BERTH_OK ||
 	    (rc = jsonr_int(item, "num_gpu", 0, 4096, &t.gpus, err)) != BERTH_OK ||
 	    (rc = jsonr_double(item, "cpu_cores", &t.vcpus, err)) != BERTH_OK ||
-	    (rc = jsonr_double(item, "memory_gb", &t.memory_gib, err)) != BERTH_OK || t.gpus == 0 || name[0] == '\0')
+	    (rc = jsonr_double(item, "memory_gb", &t.memory_gib, err)) != BERTH_OK || t.gpus == 0 ||
+	    name[0] == '\0')
 		return rc;
 	t.name = arena_strdup(c->arena, name);
 	t.gpu = arena_strdup(c->arena, gpu);
@@ -47,21 +49,36 @@ crusoe_take_type(struct crusoe *c, const struct jsonr *item, struct berth_err *e
 }
 
 static enum berth_code
-crusoe_take_capacity(const struct crusoe *c, const struct jsonr *item, prov_offer_fn *emit, void *arg, struct berth_err *err)
+crusoe_take_capacity(const struct crusoe *c, const struct jsonr *item, prov_offer_fn *emit,
+    void *arg, struct berth_err *err)
 {
 	const char *name = "", *location = "", *known;
 	int64_t quantity = 0;
 	enum berth_code rc;
 
-	if ((rc = jsonr_str(item, "type", &name, err)) != BERTH_OK || (rc = jsonr_str(item, "location", &location, err)) != BERTH_OK ||
+	if ((rc = jsonr_str(item, "type", &name, err)) != BERTH_OK ||
+	    (rc = jsonr_str(item, "location", &location, err)) != BERTH_OK ||
 	    (rc = jsonr_int(item, "quantity", 0, 1000000, &quantity, err)) != BERTH_OK)
 		return rc;
 	for (size_t i = 0; rc == BERTH_OK && i < c->types.n; i++) {
 		const struct crusoe_type *t = &c->types.v[i];
-		struct offer o = { .provider = "crusoe", .account = "", .region = location, .zone = "", .instance_type = t->name,
-			.accelerator = t->gpu, .accelerator_count = (int)t->gpus, .accelerator_memory_gib = NAN, .vcpus = t->vcpus,
-			.memory_gib = t->memory_gib, .upfront = USD_ZERO, .price = USD_UNKNOWN, .currency = "USD",
-			.available = quantity > 0 ? AVAIL_YES : AVAIL_NO, .interruption_rate = NAN, .measured = NAN, .as_of = c->env->now,
+		struct offer o = { .provider = "crusoe",
+			.account = "",
+			.region = location,
+			.zone = "",
+			.instance_type = t->name,
+			.accelerator = t->gpu,
+			.accelerator_count = (int)t->gpus,
+			.accelerator_memory_gib = NAN,
+			.vcpus = t->vcpus,
+			.memory_gib = t->memory_gib,
+			.upfront = USD_ZERO,
+			.price = USD_UNKNOWN,
+			.currency = "USD",
+			.available = quantity > 0 ? AVAIL_YES : AVAIL_NO,
+			.interruption_rate = NAN,
+			.measured = NAN,
+			.as_of = c->env->now,
 			.source = c->endpoint };
 
 		if (!str_eq(t->name, name))
@@ -76,8 +93,8 @@ crusoe_take_capacity(const struct crusoe *c, const struct jsonr *item, prov_offe
 }
 
 static enum berth_code
-crusoe_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_offer_fn *emit, void *arg,
-    struct berth_err *err)
+crusoe_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
+    prov_offer_fn *emit, void *arg, struct berth_err *err)
 {
 	struct crusoe *c = st;
 	bool types = c->arena == NULL;
@@ -95,7 +112,8 @@ crusoe_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor *
 		rc = jsonr_err(&root, BERTH_ETRANSIENT, err, "no items in the answer");
 	for (size_t i = 0; rc == BERTH_OK && i < jsonr_len(&list); i++) {
 		item = jsonr_at(&list, i);
-		rc = types ? crusoe_take_type(c, &item, err) : crusoe_take_capacity(c, &item, emit, arg, err);
+		rc = types ? crusoe_take_type(c, &item, err)
+			   : crusoe_take_capacity(c, &item, emit, arg, err);
 	}
 	json_decref(v);
 	if (rc == BERTH_OK && types) {
@@ -108,7 +126,8 @@ out:
 }
 
 static enum berth_code
-crusoe_quota_build(void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err)
+crusoe_quota_build(
+    void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err)
 {
 	const struct crusoe *c = st;
 
@@ -117,8 +136,8 @@ crusoe_quota_build(void *st, const struct prov_cursor *cur, struct http_req *req
 }
 
 static enum berth_code
-crusoe_quota_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_quota_fn *emit, void *arg,
-    struct berth_err *err)
+crusoe_quota_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
+    prov_quota_fn *emit, void *arg, struct berth_err *err)
 {
 	struct jsonr root, list, item;
 	json_t *v = NULL;
@@ -134,13 +153,18 @@ crusoe_quota_parse(void *st, const struct http_resp *resp, struct prov_cursor *c
 	if (!json_is_array(list.v))
 		rc = jsonr_err(&root, BERTH_ETRANSIENT, err, "no quotas in the answer");
 	for (size_t i = 0; rc == BERTH_OK && i < jsonr_len(&list); i++) {
-		struct prov_quota q = { .limit = NAN, .used = NAN, .unit = "gpu", .purchase = PURCHASE_ON_DEMAND };
+		struct prov_quota q = {
+			.limit = NAN, .used = NAN, .unit = "gpu", .purchase = PURCHASE_ON_DEMAND
+		};
 		const char *category = "";
 
 		item = jsonr_at(&list, i);
-		if ((rc = jsonr_str(&item, "category", &category, err)) != BERTH_OK || strstr(category, "Instance") == NULL ||
-		    (rc = wirejson_field(&item, "programmatic_name", q.name, sizeof(q.name), err)) != BERTH_OK ||
-		    (rc = jsonr_double(&item, "max", &q.limit, err)) != BERTH_OK || (rc = jsonr_double(&item, "used", &q.used, err)) != BERTH_OK)
+		if ((rc = jsonr_str(&item, "category", &category, err)) != BERTH_OK ||
+		    strstr(category, "Instance") == NULL ||
+		    (rc = wirejson_field(
+			 &item, "programmatic_name", q.name, sizeof(q.name), err)) != BERTH_OK ||
+		    (rc = jsonr_double(&item, "max", &q.limit, err)) != BERTH_OK ||
+		    (rc = jsonr_double(&item, "used", &q.used, err)) != BERTH_OK)
 			continue;
 		rc = emit(arg, &q, err);
 	}
@@ -149,6 +173,8 @@ crusoe_quota_parse(void *st, const struct http_resp *resp, struct prov_cursor *c
 }
 
 const struct prov_market_ops crusoe_market = {
-	.offers_build = crusoe_offers_build, .offers_parse = crusoe_offers_parse,
-	.quota_build = crusoe_quota_build, .quota_parse = crusoe_quota_parse,
+	.offers_build = crusoe_offers_build,
+	.offers_parse = crusoe_offers_parse,
+	.quota_build = crusoe_quota_build,
+	.quota_parse = crusoe_quota_parse,
 };

@@ -1,4 +1,5 @@
-/* providers/digitalocean/digitalocean.h - DigitalOcean's GPU droplets, API v2.  Floor: providers. */
+/* providers/digitalocean/digitalocean.h - DigitalOcean's GPU droplets, API v2.  Floor: providers.
+ */
 #ifndef BERTH_PROVIDERS_DIGITALOCEAN_H
 #define BERTH_PROVIDERS_DIGITALOCEAN_H
 
@@ -7,6 +8,9 @@
 extern const struct provider_ops provider_digitalocean;
 
 /* This folder's own. */
-struct docean { const struct prov_env *env; const char *endpoint; };
+struct docean {
+	const struct prov_env *env;
+	const char *endpoint;
+};
 
 #endif

@@ -7,7 +7,9 @@
 #include "util/money.h"
 #include "util/str.h"
 
-struct fake { const struct prov_env *env; };
+struct fake {
+	const struct prov_env *env;
+};
 
 static const struct prov_key fake_keys[] = {
 	{ "endpoint", PROV_KEY_STRING, false, "base URL" },
@@ -41,7 +43,8 @@ fake_error_read(const struct http_resp *resp, struct prov_error *e)
 	n = strcspn(code, " \n");
 	blank = code[n] == ' ';
 	snprintf(e->code, sizeof(e->code), "%.*s", (int)n, code);
-	snprintf(e->text, sizeof(e->text), "%.*s", (int)strcspn(code + n + blank, "\n"), code + n + blank);
+	snprintf(e->text, sizeof(e->text), "%.*s", (int)strcspn(code + n + blank, "\n"),
+	    code + n + blank);
 	return true;
 }
 
@@ -49,21 +52,22 @@ static enum berth_code
 fake_url(struct http_req *req, const char *method, const char *what, const char *arg)
 {
 	req->method = method;
-	http_req_url(req, "http://fake.invalid/%s%s%s", what, arg[0] != '\0' ? "/" : "", http_urlencode(req->arena, arg));
+	http_req_url(req, "http://fake.invalid/%s%s%s", what, arg[0] != '\0' ? "/" : "",
+	    http_urlencode(req->arena, arg));
 	return BERTH_OK;
 }
 
 static enum berth_code
-fake_offers_build(void *st, const struct prov_query *q, const struct prov_cursor *cur, struct http_req *req,
-    struct berth_err *err)
+fake_offers_build(void *st, const struct prov_query *q, const struct prov_cursor *cur,
+    struct http_req *req, struct berth_err *err)
 {
 	(void)st, (void)q, (void)err;
 	return fake_url(req, "GET", "offers", cur->next);
 }
 
 static enum berth_code
-fake_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_offer_fn *emit, void *arg,
-    struct berth_err *err)
+fake_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
+    prov_offer_fn *emit, void *arg, struct berth_err *err)
 {
 	char **lines;
 	size_t n;
@@ -72,9 +76,20 @@ fake_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor *cu
 	(void)st;
 	lines = str_split(resp->arena, resp->body, '\n', &n);
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
-		struct offer o = { .provider = "fake", .account = "", .region = "r", .zone = "", .accelerator = "T4",
-			.accelerator_count = 1, .accelerator_memory_gib = NAN, .vcpus = NAN, .memory_gib = NAN,
-			.price = USD_UNKNOWN, .currency = "USD", .interruption_rate = NAN, .measured = NAN, .source = "fake" };
+		struct offer o = { .provider = "fake",
+			.account = "",
+			.region = "r",
+			.zone = "",
+			.accelerator = "T4",
+			.accelerator_count = 1,
+			.accelerator_memory_gib = NAN,
+			.vcpus = NAN,
+			.memory_gib = NAN,
+			.price = USD_UNKNOWN,
+			.currency = "USD",
+			.interruption_rate = NAN,
+			.measured = NAN,
+			.source = "fake" };
 		char **word;
 		size_t words;
 
@@ -103,25 +118,29 @@ fake_line(struct arena *a, const char *line, struct prov_machine *m, struct bert
 		return err_set(err, BERTH_EINVAL, "not REF STATE INSTALLATION TOKEN: %s", line);
 	memset(m, 0, sizeof(*m));
 	str_copy(m->ref, sizeof(m->ref), word[0]);
-	m->state = str_eq(word[1], "ready") ? PROV_READY : str_eq(word[1], "gone") ? PROV_GONE : PROV_ENDING;
+	m->state = str_eq(word[1], "ready")  ? PROV_READY
+		   : str_eq(word[1], "gone") ? PROV_GONE
+					     : PROV_ENDING;
 	str_copy(m->installation, sizeof(m->installation), word[2]);
 	str_copy(m->token, sizeof(m->token), word[3]);
 	return BERTH_OK;
 }
 
 static enum berth_code
-fake_create_build(void *st, const struct prov_create *c, struct http_req *req, struct berth_err *err)
+fake_create_build(
+    void *st, const struct prov_create *c, struct http_req *req, struct berth_err *err)
 {
 	const struct fake *f = st;
-	const char *body = arena_printf(req->arena, "%s %s %s", c->offer->instance_type, f->env->installation, c->token);
+	const char *body = arena_printf(
+	    req->arena, "%s %s %s", c->offer->instance_type, f->env->installation, c->token);
 	enum berth_code rc = http_req_body(req, "text/plain", body, strlen(body), err);
 
 	return rc == BERTH_OK ? fake_url(req, "POST", "machines", "") : rc;
 }
 
 static enum berth_code
-fake_create_parse(void *st, const struct http_resp *resp, const struct prov_create *c, struct prov_machine *machine_out,
-    struct berth_err *err)
+fake_create_parse(void *st, const struct http_resp *resp, const struct prov_create *c,
+    struct prov_machine *machine_out, struct berth_err *err)
 {
 	(void)st, (void)c;
 	return fake_line(resp->arena, resp->body, machine_out, err);
@@ -142,23 +161,24 @@ fake_destroy_build(void *st, const char *ref, struct http_req *req, struct berth
 }
 
 static enum berth_code
-fake_status_parse(void *st, const struct http_resp *resp, const char *ref, struct prov_machine *machine_out,
-    struct berth_err *err)
+fake_status_parse(void *st, const struct http_resp *resp, const char *ref,
+    struct prov_machine *machine_out, struct berth_err *err)
 {
 	(void)st, (void)ref;
 	return fake_line(resp->arena, resp->body, machine_out, err);
 }
 
 static enum berth_code
-fake_list_build(void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err)
+fake_list_build(
+    void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err)
 {
 	(void)st, (void)err;
 	return fake_url(req, "GET", "list", cur->next);
 }
 
 static enum berth_code
-fake_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_machine_fn *emit, void *arg,
-    struct berth_err *err)
+fake_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
+    prov_machine_fn *emit, void *arg, struct berth_err *err)
 {
 	struct prov_machine m;
 	char **lines;
@@ -179,14 +199,19 @@ fake_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
 }
 
 static const struct prov_market_ops fake_market = {
-	.offers_build = fake_offers_build, .offers_parse = fake_offers_parse,
+	.offers_build = fake_offers_build,
+	.offers_parse = fake_offers_parse,
 };
 
 static const struct prov_lease_ops fake_lease = {
-	.create_build = fake_create_build, .create_parse = fake_create_parse,
-	.status_build = fake_status_build, .status_parse = fake_status_parse,
-	.destroy_build = fake_destroy_build, .destroy_parse = fake_status_parse,
-	.list_build = fake_list_build, .list_parse = fake_list_parse,
+	.create_build = fake_create_build,
+	.create_parse = fake_create_parse,
+	.status_build = fake_status_build,
+	.status_parse = fake_status_parse,
+	.destroy_build = fake_destroy_build,
+	.destroy_parse = fake_status_parse,
+	.list_build = fake_list_build,
+	.list_parse = fake_list_parse,
 };
 
 const struct provider_ops provider_fake = {

@@ -18,31 +18,39 @@
 
 static const struct prov_key gcp_keys[] = {
 	{ "project", PROV_KEY_STRING, true, "project id" },
-	{ "credentials", PROV_KEY_SECRET, false, "JSON key of a service account or of a user, env:NAME or file:PATH; else "
+	{ "credentials", PROV_KEY_SECRET, false,
+	    "JSON key of a service account or of a user, env:NAME or file:PATH; else "
 	    "GOOGLE_APPLICATION_CREDENTIALS, gcloud's own file, the metadata server" },
-	{ "api_key", PROV_KEY_SECRET, false, "API key for the price list alone: env:NAME or file:PATH" },
-	{ "image", PROV_KEY_STRING, false, "boot image: projects/P/global/images/family/F; needed to rent" },
+	{ "api_key", PROV_KEY_SECRET, false,
+	    "API key for the price list alone: env:NAME or file:PATH" },
+	{ "image", PROV_KEY_STRING, false,
+	    "boot image: projects/P/global/images/family/F; needed to rent" },
 	{ "network", PROV_KEY_STRING, false, "network; global/networks/default" },
-	{ "subnetwork", PROV_KEY_STRING, false, "subnetwork, REGION in it stands for the machine's: "
+	{ "subnetwork", PROV_KEY_STRING, false,
+	    "subnetwork, REGION in it stands for the machine's: "
 	    "projects/P/regions/REGION/subnetworks/S" },
 	{ "external_ip", PROV_KEY_BOOL, false, "give machines a public address; true" },
 	{ "disk_gib", PROV_KEY_INT, false, "boot disk; 100" },
 	{ "ssh_key", PROV_KEY_STRING, false, "USER:PUBLIC KEY put on every machine" },
 	{ "service_account", PROV_KEY_STRING, false, "service account that machines run as; none" },
-	{ "tpu_zones", PROV_KEY_STRINGS, false, "zones to offer TPUs in (the TPU API must be on); none" },
-	{ "tpu_runtime", PROV_KEY_STRING, false, "runtime version of TPUs; one by their generation" },
+	{ "tpu_zones", PROV_KEY_STRINGS, false,
+	    "zones to offer TPUs in (the TPU API must be on); none" },
+	{ "tpu_runtime", PROV_KEY_STRING, false,
+	    "runtime version of TPUs; one by their generation" },
 	{ "endpoint", PROV_KEY_STRING, false, "base URL of Compute; " GCP_COMPUTE },
 	{ "billing_endpoint", PROV_KEY_STRING, false, "base URL of Cloud Billing; " GCP_BILLING },
 	{ "tpu_endpoint", PROV_KEY_STRING, false, "base URL of the TPU API; " GCP_TPU },
-	{ "resources_endpoint", PROV_KEY_STRING, false, "base URL of the Resource Manager, for doctor; " GCP_RESOURCES },
+	{ "resources_endpoint", PROV_KEY_STRING, false,
+	    "base URL of the Resource Manager, for doctor; " GCP_RESOURCES },
 	{ "quotas_endpoint", PROV_KEY_STRING, false, "base URL of Cloud Quotas; " GCP_QUOTAS },
-	{ "metadata_endpoint", PROV_KEY_STRING, false, "base URL of the metadata server; " GCP_METADATA },
+	{ "metadata_endpoint", PROV_KEY_STRING, false,
+	    "base URL of the metadata server; " GCP_METADATA },
 	{ NULL, PROV_KEY_STRING, false, NULL },
 };
 
 /*
- * Reasons of the JSON APIs (cloud.google.com/apis/design/errors, compute/docs/troubleshooting) and codes of operations.
- * RESOURCE_EXHAUSTED says three things; only its text tells which.
+ * Reasons of the JSON APIs (cloud.google.com/apis/design/errors, compute/docs/troubleshooting) and
+ * codes of operations. RESOURCE_EXHAUSTED says three things; only its text tells which.
  */
 static const struct prov_error_row gcp_errors[] = {
 	{ 0, "ZONE_RESOURCE_POOL_EXHAUSTED*", NULL, BERTH_ECAPACITY },
@@ -84,7 +92,8 @@ static const struct prov_error_row gcp_errors[] = {
 	{ 0, "UNAVAILABLE", NULL, BERTH_ETRANSIENT },
 	{ 0, "resourceNotReady", NULL, BERTH_ETRANSIENT },
 	{ 0, "resourceInUseByAnotherResource", NULL, BERTH_ETRANSIENT },
-	/* The name is the intent's: it is ours, made by a try whose answer was lost. The list will show it. */
+	/* The name is the intent's: it is ours, made by a try whose answer was lost. The list will
+	   show it. */
 	{ 409, "alreadyExists", NULL, BERTH_ETRANSIENT },
 	{ 409, "ALREADY_EXISTS", NULL, BERTH_ETRANSIENT },
 	{ 0, "RESOURCE_ALREADY_EXISTS", NULL, BERTH_ETRANSIENT },
@@ -110,15 +119,22 @@ gcp_open(void *st, const struct prov_env *env, struct berth_err *err)
 	g->env = env;
 	g->project = prov_conf_str(env->conf, "project", "");
 	g->n_tpu_zones = prov_conf_strings(env->conf, "tpu_zones", &g->tpu_zones);
-	if (g->project[0] == '\0' || g->project[strspn(g->project, "abcdefghijklmnopqrstuvwxyz0123456789-.:")] != '\0')
+	if (g->project[0] == '\0' ||
+	    g->project[strspn(g->project, "abcdefghijklmnopqrstuvwxyz0123456789-.:")] != '\0')
 		return err_set(err, BERTH_EINVAL, "project '%s' is no project id", g->project);
-	if ((rc = endpoint_read(env, "endpoint", GCP_COMPUTE, ENDPOINT_SECRETS, &g->compute, err)) != BERTH_OK ||
-	    (rc = endpoint_read(env, "billing_endpoint", GCP_BILLING, ENDPOINT_SECRETS, &g->billing, err)) != BERTH_OK ||
-	    (rc = endpoint_read(env, "resources_endpoint", GCP_RESOURCES, ENDPOINT_SECRETS, &g->resources, err)) != BERTH_OK ||
-	    (rc = endpoint_read(env, "quotas_endpoint", GCP_QUOTAS, ENDPOINT_SECRETS, &g->quotas, err)) != BERTH_OK ||
-	    (rc = endpoint_read(env, "tpu_endpoint", GCP_TPU, ENDPOINT_SECRETS, &g->tpu_api, err)) != BERTH_OK)
+	if ((rc = endpoint_read(
+		 env, "endpoint", GCP_COMPUTE, ENDPOINT_SECRETS, &g->compute, err)) != BERTH_OK ||
+	    (rc = endpoint_read(env, "billing_endpoint", GCP_BILLING, ENDPOINT_SECRETS, &g->billing,
+		 err)) != BERTH_OK ||
+	    (rc = endpoint_read(env, "resources_endpoint", GCP_RESOURCES, ENDPOINT_SECRETS,
+		 &g->resources, err)) != BERTH_OK ||
+	    (rc = endpoint_read(env, "quotas_endpoint", GCP_QUOTAS, ENDPOINT_SECRETS, &g->quotas,
+		 err)) != BERTH_OK ||
+	    (rc = endpoint_read(
+		 env, "tpu_endpoint", GCP_TPU, ENDPOINT_SECRETS, &g->tpu_api, err)) != BERTH_OK)
 		return rc;
-	return endpoint_read(env, "metadata_endpoint", GCP_METADATA, ENDPOINT_LOCAL, &g->metadata, err);
+	return endpoint_read(
+	    env, "metadata_endpoint", GCP_METADATA, ENDPOINT_LOCAL, &g->metadata, err);
 }
 
 static void
@@ -129,7 +145,8 @@ gcp_close(void *st)
 }
 
 enum berth_code
-gcp_request(struct http_req *req, const char *method, const char *base, struct berth_err *err, const char *fmt, ...)
+gcp_request(struct http_req *req, const char *method, const char *base, struct berth_err *err,
+    const char *fmt, ...)
 {
 	va_list ap;
 
@@ -153,7 +170,9 @@ gcp_region(struct arena *a, const char *zone)
 {
 	const char *dash = strrchr(zone, '-');
 
-	return dash != NULL && dash != zone && strchr(zone, '-') != dash ? arena_strndup(a, zone, (size_t)(dash - zone)) : "";
+	return dash != NULL && dash != zone && strchr(zone, '-') != dash
+		   ? arena_strndup(a, zone, (size_t)(dash - zone))
+		   : "";
 }
 
 void
@@ -165,12 +184,15 @@ gcp_unreachable(const struct jsonr *root, const char **what_out)
 
 	*what_out = NULL;
 	if (jsonr_none(&far))
-		far = jsonr_get(root, "unreachable");		/* as the TPU API spells it */
+		far = jsonr_get(root, "unreachable"); /* as the TPU API spells it */
 	if (jsonr_len(&far) > 0)
-		*what_out = json_is_string(json_array_get(far.v, 0)) ? json_string_value(json_array_get(far.v, 0)) : "?";
+		*what_out = json_is_string(json_array_get(far.v, 0))
+				? json_string_value(json_array_get(far.v, 0))
+				: "?";
 	if (!json_is_object(items.v))
 		return;
-	json_object_foreach((json_t *)(uintptr_t)items.v, scope, v) {
+	json_object_foreach((json_t *)(uintptr_t)items.v, scope, v)
+	{
 		struct jsonr it = jsonr_get(&items, scope), warning = jsonr_get(&it, "warning");
 
 		code = "";
@@ -186,8 +208,11 @@ gcp_shape_read(const char *instance_type, struct gcp_shape *shape)
 	const char *plus = strchr(instance_type, '+'), *x;
 
 	memset(shape, 0, sizeof(*shape));
-	str_copy(shape->type, plus != NULL && (size_t)(plus - instance_type) < sizeof(shape->type) ?
-	    (size_t)(plus - instance_type) + 1 : sizeof(shape->type), instance_type);
+	str_copy(shape->type,
+	    plus != NULL && (size_t)(plus - instance_type) < sizeof(shape->type)
+		? (size_t)(plus - instance_type) + 1
+		: sizeof(shape->type),
+	    instance_type);
 	x = plus != NULL ? strchr(plus, 'x') : NULL;
 	if (x == NULL || x - plus < 2 || x - plus > 3)
 		return;
@@ -200,8 +225,9 @@ gcp_shape_read(const char *instance_type, struct gcp_shape *shape)
 static const char *
 gcp_rpc_name(int64_t code)
 {
-	static const char *const names[] = { "", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND",
-		"ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE",
+	static const char *const names[] = { "", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT",
+		"DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED",
+		"RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE",
 		"UNIMPLEMENTED", "INTERNAL_ERROR", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED" };
 
 	return code > 0 && code < (int64_t)(sizeof(names) / sizeof(names[0])) ? names[code] : "";
@@ -227,7 +253,8 @@ gcp_error_of(const struct jsonr *error, struct prov_error *e)
 	str_copy(e->text, sizeof(e->text), text);
 }
 
-/* Of the JSON APIs, of an operation that is done already, or of a token endpoint (RFC 6749, 5.2): any status. */
+/* Of the JSON APIs, of an operation that is done already, or of a token endpoint (RFC 6749, 5.2):
+ * any status. */
 bool
 gcp_error_read(const struct http_resp *resp, struct prov_error *error_out)
 {
@@ -242,7 +269,8 @@ gcp_error_read(const struct http_resp *resp, struct prov_error *error_out)
 		error = jsonr_get(&root, "error");
 		found = !jsonr_none(&error);
 		if (json_is_string(error.v)) {
-			str_copy(error_out->code, sizeof(error_out->code), json_string_value(error.v));
+			str_copy(
+			    error_out->code, sizeof(error_out->code), json_string_value(error.v));
 			(void)!jsonr_str(&root, "error_description", &s, NULL);
 			str_copy(error_out->text, sizeof(error_out->text), s);
 		} else if (json_is_object(error.v))

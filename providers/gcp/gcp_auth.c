@@ -38,7 +38,8 @@ gcp_auth_drop(void *st)
 	bearer_drop(&g->bearer);
 }
 
-/* Google's order of where a program's own credentials lie: named, gcloud's file, the machine's. "" is the last. */
+/* Google's order of where a program's own credentials lie: named, gcloud's file, the machine's. ""
+ * is the last. */
 static enum berth_code
 gcp_auth_text(const struct gcp *g, struct arena *a, char **text_out, struct berth_err *err)
 {
@@ -57,7 +58,8 @@ gcp_auth_text(const struct gcp *g, struct arena *a, char **text_out, struct bert
 		return BERTH_OK;
 	}
 	if (path == NULL || path[0] == '\0') {
-		path = arena_printf(a, "%s/.config/gcloud/application_default_credentials.json", home != NULL ? home : "");
+		path = arena_printf(a, "%s/.config/gcloud/application_default_credentials.json",
+		    home != NULL ? home : "");
 		if (!fileio_exists(path))
 			return BERTH_OK;
 	}
@@ -68,7 +70,8 @@ gcp_auth_text(const struct gcp *g, struct arena *a, char **text_out, struct bert
 }
 
 static enum berth_code
-gcp_auth_form(struct http_req *req, const char *uri, const struct sign_pair *pairs, size_t n, struct berth_err *err)
+gcp_auth_form(struct http_req *req, const char *uri, const struct sign_pair *pairs, size_t n,
+    struct berth_err *err)
 {
 	const char *form = sign_query(req->arena, pairs, n);
 	enum berth_code rc = endpoint_check("token_uri", uri, ENDPOINT_SECRETS, err);
@@ -82,7 +85,8 @@ gcp_auth_form(struct http_req *req, const char *uri, const struct sign_pair *pai
 
 /* The audience is Google's own name of the endpoint, by whatever way it is reached. */
 static enum berth_code
-gcp_auth_claims(struct arena *a, const char *email, int64_t now, char **text_out, struct berth_err *err)
+gcp_auth_claims(
+    struct arena *a, const char *email, int64_t now, char **text_out, struct berth_err *err)
 {
 	struct jsonw w;
 	struct buf b;
@@ -108,7 +112,8 @@ gcp_auth_claims(struct arena *a, const char *email, int64_t now, char **text_out
 static enum berth_code
 gcp_auth_service(const struct jsonr *key, int64_t now, struct http_req *req, struct berth_err *err)
 {
-	static const char *const needed[] = { "client_email", "private_key", "private_key_id", NULL };
+	static const char *const needed[] = { "client_email", "private_key", "private_key_id",
+		NULL };
 	const char *email = "", *pem = "", *kid = "", *uri = GCP_TOKEN_URI;
 	char *claims = NULL, *jwt = NULL;
 	enum berth_code rc;
@@ -123,12 +128,16 @@ gcp_auth_service(const struct jsonr *key, int64_t now, struct http_req *req, str
 		return jsonr_err(key, BERTH_EAUTH, err, "private_key_id is not hexadecimal");
 	rc = gcp_auth_claims(req->arena, email, now, &claims, err);
 	if (rc == BERTH_OK)
-		rc = sign_jwt_rs256(req->arena, pem, arena_printf(req->arena, "{\"alg\":\"RS256\",\"typ\":\"JWT\",\"kid\":\"%s\"}",
-		    kid), claims, &jwt, err);
+		rc = sign_jwt_rs256(req->arena, pem,
+		    arena_printf(
+			req->arena, "{\"alg\":\"RS256\",\"typ\":\"JWT\",\"kid\":\"%s\"}", kid),
+		    claims, &jwt, err);
 	if (rc != BERTH_OK)
 		return rc;
-	return gcp_auth_form(req, uri, (const struct sign_pair[]){ { "assertion", jwt },
-	    { "grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer" } }, 2, err);
+	return gcp_auth_form(req, uri,
+	    (const struct sign_pair[]){ { "assertion", jwt },
+		{ "grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer" } },
+	    2, err);
 }
 
 /* What "gcloud auth application-default login" leaves: RFC 6749, 6. */
@@ -139,13 +148,16 @@ gcp_auth_user(const struct jsonr *key, struct http_req *req, struct berth_err *e
 	const char *id = "", *secret = "", *refresh = "", *uri = GCP_TOKEN_URI;
 	enum berth_code rc;
 
-	if ((rc = jsonr_need(key, needed, err)) != BERTH_OK || (rc = jsonr_str(key, "client_id", &id, err)) != BERTH_OK ||
+	if ((rc = jsonr_need(key, needed, err)) != BERTH_OK ||
+	    (rc = jsonr_str(key, "client_id", &id, err)) != BERTH_OK ||
 	    (rc = jsonr_str(key, "client_secret", &secret, err)) != BERTH_OK ||
 	    (rc = jsonr_str(key, "refresh_token", &refresh, err)) != BERTH_OK ||
 	    (rc = jsonr_str(key, "token_uri", &uri, err)) != BERTH_OK)
 		return rc;
-	return gcp_auth_form(req, uri, (const struct sign_pair[]){ { "client_id", id }, { "client_secret", secret },
-	    { "grant_type", "refresh_token" }, { "refresh_token", refresh } }, 4, err);
+	return gcp_auth_form(req, uri,
+	    (const struct sign_pair[]){ { "client_id", id }, { "client_secret", secret },
+		{ "grant_type", "refresh_token" }, { "refresh_token", refresh } },
+	    4, err);
 }
 
 static enum berth_code
@@ -161,7 +173,8 @@ gcp_auth_step_build(void *st, int64_t now, struct http_req *req, struct berth_er
 	if (rc != BERTH_OK)
 		return rc;
 	if (text[0] == '\0') {
-		http_req_url(req, "%s/computeMetadata/v1/instance/service-accounts/default/token", g->metadata);
+		http_req_url(req, "%s/computeMetadata/v1/instance/service-accounts/default/token",
+		    g->metadata);
 		return http_req_header(req, "Metadata-Flavor", "Google", false, err);
 	}
 	rc = jsonr_parse(text, strlen(text), "credentials", &v, err);
@@ -174,7 +187,9 @@ gcp_auth_step_build(void *st, int64_t now, struct http_req *req, struct berth_er
 	else if (rc == BERTH_OK && str_eq(type, "authorized_user"))
 		rc = gcp_auth_user(&key, req, err);
 	else if (rc == BERTH_OK)
-		rc = err_set(err, BERTH_EAUTH, "credentials of type '%.40s': service_account and authorized_user are known", type);
+		rc = err_set(err, BERTH_EAUTH,
+		    "credentials of type '%.40s': service_account and authorized_user are known",
+		    type);
 	if (rc == BERTH_EINVAL && err != NULL)
 		rc = err->code = BERTH_EAUTH;
 	json_decref(v);
@@ -196,10 +211,15 @@ gcp_auth_sign(void *st, struct http_req *req, int64_t now, struct berth_err *err
 	struct gcp *g = st;
 
 	(void)now;
-	return http_req_get_header(req, "X-Goog-Api-Key") != NULL ? BERTH_OK : bearer_sign(&g->bearer, req, err);
+	return http_req_get_header(req, "X-Goog-Api-Key") != NULL
+		   ? BERTH_OK
+		   : bearer_sign(&g->bearer, req, err);
 }
 
 const struct prov_auth_ops gcp_auth = {
-	.need = gcp_auth_need, .step_build = gcp_auth_step_build, .step_parse = gcp_auth_step_parse,
-	.drop = gcp_auth_drop, .sign = gcp_auth_sign,
+	.need = gcp_auth_need,
+	.step_build = gcp_auth_step_build,
+	.step_parse = gcp_auth_step_parse,
+	.drop = gcp_auth_drop,
+	.sign = gcp_auth_sign,
 };

@@ -13,21 +13,36 @@
 #define GCP_BODY_MAX 524288
 #define GCP_NAME_MAX 63
 
-static const struct { const char *status; enum prov_state state; } gcp_states[] = {
-	{ "PENDING", PROV_PENDING }, { "PROVISIONING", PROV_PENDING }, { "STAGING", PROV_PENDING },
-	{ "REPAIRING", PROV_PENDING }, { "RUNNING", PROV_READY }, { "STOPPING", PROV_ENDING },
-	{ "PENDING_STOP", PROV_ENDING }, { "DEPROVISIONING", PROV_ENDING },
+static const struct {
+	const char *status;
+	enum prov_state state;
+} gcp_states[] = {
+	{ "PENDING", PROV_PENDING },
+	{ "PROVISIONING", PROV_PENDING },
+	{ "STAGING", PROV_PENDING },
+	{ "REPAIRING", PROV_PENDING },
+	{ "RUNNING", PROV_READY },
+	{ "STOPPING", PROV_ENDING },
+	{ "PENDING_STOP", PROV_ENDING },
+	{ "DEPROVISIONING", PROV_ENDING },
 	/* Stopped machines keep a disk that costs: broken, until they are destroyed. */
-	{ "SUSPENDING", PROV_FAILED }, { "SUSPENDED", PROV_FAILED }, { "STOPPED", PROV_FAILED }, { "TERMINATED", PROV_FAILED },
+	{ "SUSPENDING", PROV_FAILED },
+	{ "SUSPENDED", PROV_FAILED },
+	{ "STOPPED", PROV_FAILED },
+	{ "TERMINATED", PROV_FAILED },
 };
 
 enum berth_code
-gcp_name(const struct gcp *g, struct arena *a, const char *token, const char **name_out, struct berth_err *err)
+gcp_name(const struct gcp *g, struct arena *a, const char *token, const char **name_out,
+    struct berth_err *err)
 {
-	enum berth_code rc = nametag_make(a, g->env->installation, token, GCP_NAME_MAX, name_out, err);
+	enum berth_code rc =
+	    nametag_make(a, g->env->installation, token, GCP_NAME_MAX, name_out, err);
 	const char *name = rc == BERTH_OK ? *name_out : "";
 
-	if (rc == BERTH_OK && (name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-")] != '\0' || name[strlen(name) - 1] == '-'))
+	if (rc == BERTH_OK &&
+	    (name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-")] != '\0' ||
+		name[strlen(name) - 1] == '-'))
 		return err_set(err, BERTH_EPERMANENT, "'%s' is no name that Google takes", name);
 	return rc;
 }
@@ -41,10 +56,12 @@ gcp_request_id(struct arena *a, const char *token)
 {
 	const char *hex = token;
 
-	if (strlen(token) != 32 || token[strspn(token, "0123456789abcdef")] != '\0' || token[strspn(token, "0")] == '\0')
+	if (strlen(token) != 32 || token[strspn(token, "0123456789abcdef")] != '\0' ||
+	    token[strspn(token, "0")] == '\0')
 		hex = arena_printf(a, "%016llx%016llx", (unsigned long long)hash_str(token),
 		    (unsigned long long)hash_u64(hash_str(token) + 1));
-	return arena_printf(a, "%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16, hex + 20);
+	return arena_printf(
+	    a, "%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16, hex + 20);
 }
 
 void
@@ -76,7 +93,8 @@ gcp_ref(const char *ref, struct arena *a, const char **zone_out, const char **na
 	const char *slash = strchr(ref, '/');
 
 	if (slash == NULL || slash == ref || slash[1] == '\0' ||
-	    ref[strspn(ref, "abcdefghijklmnopqrstuvwxyz0123456789-/")] != '\0' || strchr(slash + 1, '/') != NULL)
+	    ref[strspn(ref, "abcdefghijklmnopqrstuvwxyz0123456789-/")] != '\0' ||
+	    strchr(slash + 1, '/') != NULL)
 		return false;
 	*zone_out = arena_strndup(a, ref, (size_t)(slash - ref));
 	*name_out = slash + 1;
@@ -93,10 +111,12 @@ gcp_meta(struct jsonw *w, const char *key, const char *value)
 }
 
 static void
-gcp_body_disk(const struct gcp *g, const struct prov_create *c, const char *image, struct arena *a, struct jsonw *w)
+gcp_body_disk(const struct gcp *g, const struct prov_create *c, const char *image, struct arena *a,
+    struct jsonw *w)
 {
 	const char *type = c->offer->instance_type;
-	bool hyper = str_starts(type, "a3-ultra") || str_starts(type, "a4") || str_starts(type, "g4-");
+	bool hyper =
+	    str_starts(type, "a3-ultra") || str_starts(type, "a4") || str_starts(type, "g4-");
 
 	jsonw_begin_array(w, "disks");
 	jsonw_begin_object(w, NULL);
@@ -104,9 +124,11 @@ gcp_body_disk(const struct gcp *g, const struct prov_create *c, const char *imag
 	jsonw_bool(w, "autoDelete", true);
 	jsonw_begin_object(w, "initializeParams");
 	jsonw_str(w, "sourceImage", image);
-	jsonw_str(w, "diskSizeGb", arena_printf(a, "%lld", (long long)prov_conf_int(g->env->conf, "disk_gib", 100)));
-	jsonw_str(w, "diskType", arena_printf(a, "zones/%s/diskTypes/%s", c->offer->zone,
-	    hyper ? "hyperdisk-balanced" : "pd-balanced"));
+	jsonw_str(w, "diskSizeGb",
+	    arena_printf(a, "%lld", (long long)prov_conf_int(g->env->conf, "disk_gib", 100)));
+	jsonw_str(w, "diskType",
+	    arena_printf(a, "zones/%s/diskTypes/%s", c->offer->zone,
+		hyper ? "hyperdisk-balanced" : "pd-balanced"));
 	jsonw_end_object(w);
 	jsonw_end_object(w);
 	jsonw_end_array(w);
@@ -120,9 +142,11 @@ gcp_body_network(const struct gcp *g, const struct prov_create *c, struct arena 
 	jsonw_begin_array(w, "networkInterfaces");
 	jsonw_begin_object(w, NULL);
 	if (subnet == NULL || prov_conf_has(g->env->conf, "network"))
-		jsonw_str(w, "network", prov_conf_str(g->env->conf, "network", "global/networks/default"));
+		jsonw_str(w, "network",
+		    prov_conf_str(g->env->conf, "network", "global/networks/default"));
 	if (subnet != NULL && (at = strstr(subnet, "REGION")) != NULL)
-		subnet = arena_printf(a, "%.*s%s%s", (int)(at - subnet), subnet, c->offer->region, at + strlen("REGION"));
+		subnet = arena_printf(a, "%.*s%s%s", (int)(at - subnet), subnet, c->offer->region,
+		    at + strlen("REGION"));
 	if (subnet != NULL)
 		jsonw_str(w, "subnetwork", subnet);
 	if (prov_conf_bool(g->env->conf, "external_ip", true)) {
@@ -137,7 +161,8 @@ gcp_body_network(const struct gcp *g, const struct prov_create *c, struct arena 
 	jsonw_end_array(w);
 }
 
-/* Machines with cards cannot move: they end at host maintenance. What Google takes back it deletes, disk and all. */
+/* Machines with cards cannot move: they end at host maintenance. What Google takes back it deletes,
+ * disk and all. */
 static void
 gcp_body_scheduling(const struct prov_create *c, struct jsonw *w)
 {
@@ -155,7 +180,8 @@ gcp_body_scheduling(const struct prov_create *c, struct jsonw *w)
 static void
 gcp_body_rest(const struct gcp *g, const struct prov_create *c, struct jsonw *w)
 {
-	const char *key = c->ssh_key != NULL ? c->ssh_key : prov_conf_str(g->env->conf, "ssh_key", NULL);
+	const char *key =
+	    c->ssh_key != NULL ? c->ssh_key : prov_conf_str(g->env->conf, "ssh_key", NULL);
 	const char *as = prov_conf_str(g->env->conf, "service_account", NULL);
 
 	if (key != NULL || c->user_data != NULL) {
@@ -164,7 +190,10 @@ gcp_body_rest(const struct gcp *g, const struct prov_create *c, struct jsonw *w)
 		if (key != NULL)
 			gcp_meta(w, "ssh-keys", key);
 		if (c->user_data != NULL)
-			gcp_meta(w, str_starts(c->user_data, "#cloud-config") ? "user-data" : "startup-script", c->user_data);
+			gcp_meta(w,
+			    str_starts(c->user_data, "#cloud-config") ? "user-data"
+								      : "startup-script",
+			    c->user_data);
 		jsonw_end_array(w);
 		jsonw_end_object(w);
 	}
@@ -181,15 +210,16 @@ gcp_body_rest(const struct gcp *g, const struct prov_create *c, struct jsonw *w)
 }
 
 static void
-gcp_body(const struct gcp *g, const struct prov_create *c, const char *name, const char *image, struct arena *a,
-    struct jsonw *w)
+gcp_body(const struct gcp *g, const struct prov_create *c, const char *name, const char *image,
+    struct arena *a, struct jsonw *w)
 {
 	struct gcp_shape shape;
 
 	gcp_shape_read(c->offer->instance_type, &shape);
 	jsonw_begin_object(w, NULL);
 	jsonw_str(w, "name", name);
-	jsonw_str(w, "machineType", arena_printf(a, "zones/%s/machineTypes/%s", c->offer->zone, shape.type));
+	jsonw_str(w, "machineType",
+	    arena_printf(a, "zones/%s/machineTypes/%s", c->offer->zone, shape.type));
 	gcp_labels(g, c->token, w);
 	gcp_body_disk(g, c, image, a, w);
 	gcp_body_network(g, c, a, w);
@@ -197,8 +227,9 @@ gcp_body(const struct gcp *g, const struct prov_create *c, const char *name, con
 	if (shape.cards > 0) {
 		jsonw_begin_array(w, "guestAccelerators");
 		jsonw_begin_object(w, NULL);
-		jsonw_str(w, "acceleratorType", arena_printf(a, "projects/%s/zones/%s/acceleratorTypes/%s", g->project,
-		    c->offer->zone, shape.card));
+		jsonw_str(w, "acceleratorType",
+		    arena_printf(a, "projects/%s/zones/%s/acceleratorTypes/%s", g->project,
+			c->offer->zone, shape.card));
 		jsonw_int(w, "acceleratorCount", shape.cards);
 		jsonw_end_object(w);
 		jsonw_end_array(w);
@@ -211,7 +242,9 @@ static enum berth_code
 gcp_create_build(void *st, const struct prov_create *c, struct http_req *req, struct berth_err *err)
 {
 	const struct gcp *g = st;
-	const char *image = c->image != NULL ? c->image : prov_conf_str(g->env->conf, "image", NULL), *name = "";
+	const char *image =
+		       c->image != NULL ? c->image : prov_conf_str(g->env->conf, "image", NULL),
+		   *name = "";
 	enum berth_code rc;
 	struct jsonw w;
 	struct buf b;
@@ -219,15 +252,19 @@ gcp_create_build(void *st, const struct prov_create *c, struct http_req *req, st
 	if (gcp_tpu_is(c->offer->instance_type))
 		return gcp_tpu_create_build(g, c, req, err);
 	if (image == NULL)
-		return err_set(err, BERTH_EPERMANENT, "the account needs 'image' in berth.yaml: a boot image with the cards' drivers");
+		return err_set(err, BERTH_EPERMANENT,
+		    "the account needs 'image' in berth.yaml: a boot image with the cards' "
+		    "drivers");
 	if (c->offer->zone[0] == '\0')
-		return err_set(err, BERTH_EPERMANENT, "a commitment is no machine: rent an offer of a zone, which it then pays for");
+		return err_set(err, BERTH_EPERMANENT,
+		    "a commitment is no machine: rent an offer of a zone, which it then pays for");
 	if ((rc = gcp_name(g, req->arena, c->token, &name, err)) != BERTH_OK)
 		return rc;
 	buf_init(&b, GCP_BODY_MAX);
 	jsonw_init_buf(&w, &b, JSONW_COMPACT);
 	gcp_body(g, c, name, image, req->arena, &w);
-	rc = gcp_request(req, "POST", g->compute, err, "compute/v1/projects/%s/zones/%s/instances?requestId=%s", g->project,
+	rc = gcp_request(req, "POST", g->compute, err,
+	    "compute/v1/projects/%s/zones/%s/instances?requestId=%s", g->project,
 	    http_urlencode(req->arena, c->offer->zone), gcp_request_id(req->arena, c->token));
 	if (rc != BERTH_OK) {
 		buf_free(&b);
@@ -238,8 +275,8 @@ gcp_create_build(void *st, const struct prov_create *c, struct http_req *req, st
 
 /* An operation: the machine is asked for, and may yet be refused; the list tells (gcp_list.c). */
 static enum berth_code
-gcp_create_parse(void *st, const struct http_resp *resp, const struct prov_create *c, struct prov_machine *machine_out,
-    struct berth_err *err)
+gcp_create_parse(void *st, const struct http_resp *resp, const struct prov_create *c,
+    struct prov_machine *machine_out, struct berth_err *err)
 {
 	const struct gcp *g = st;
 	const char *target = "", *name = "", *op = "";
@@ -254,16 +291,19 @@ gcp_create_parse(void *st, const struct http_resp *resp, const struct prov_creat
 	if (rc == BERTH_OK && (rc = jsonr_str(&root, "name", &op, err)) == BERTH_OK)
 		rc = jsonr_str(&root, "targetLink", &target, err);
 	if (rc == BERTH_OK && (op[0] == '\0' || (!tpu && !str_eq(gcp_tail(target), name))))
-		rc = jsonr_err(&root, BERTH_EINVAL, err, "no operation on the machine that was asked for");
-	if (rc == BERTH_OK && snprintf(machine_out->ref, sizeof(machine_out->ref), "%s%s/%s", tpu ? GCP_TPU_REF : "",
-	    c->offer->zone, name) >= (int)sizeof(machine_out->ref))
+		rc = jsonr_err(
+		    &root, BERTH_EINVAL, err, "no operation on the machine that was asked for");
+	if (rc == BERTH_OK &&
+	    snprintf(machine_out->ref, sizeof(machine_out->ref), "%s%s/%s", tpu ? GCP_TPU_REF : "",
+		c->offer->zone, name) >= (int)sizeof(machine_out->ref))
 		rc = jsonr_err(&root, BERTH_EINVAL, err, "the name is too long");
 	json_decref(v);
 	machine_out->state = PROV_PENDING;
 	machine_out->purchase = c->offer->purchase;
 	str_copy(machine_out->region, sizeof(machine_out->region), c->offer->region);
 	str_copy(machine_out->zone, sizeof(machine_out->zone), c->offer->zone);
-	str_copy(machine_out->instance_type, sizeof(machine_out->instance_type), c->offer->instance_type);
+	str_copy(machine_out->instance_type, sizeof(machine_out->instance_type),
+	    c->offer->instance_type);
 	return rc;
 }
 
@@ -293,7 +333,8 @@ gcp_type_of(const struct jsonr *o, struct prov_machine *m, struct berth_err *err
 	if (rc != BERTH_OK)
 		return rc;
 	if (n > 0 && str_starts(type, "n1-"))
-		snprintf(m->instance_type, sizeof(m->instance_type), "%s+%lldx%s", type, (long long)n, gcp_tail(name));
+		snprintf(m->instance_type, sizeof(m->instance_type), "%s+%lldx%s", type,
+		    (long long)n, gcp_tail(name));
 	else
 		str_copy(m->instance_type, sizeof(m->instance_type), type);
 	return BERTH_OK;
@@ -308,8 +349,10 @@ gcp_machine(const struct jsonr *o, struct arena *a, struct prov_machine *m, stru
 	enum berth_code rc;
 
 	memset(m, 0, sizeof(*m));
-	if ((rc = jsonr_need(o, needed, err)) != BERTH_OK || (rc = jsonr_str(o, "name", &name, err)) != BERTH_OK ||
-	    (rc = jsonr_str(o, "zone", &zone, err)) != BERTH_OK || (rc = jsonr_str(o, "status", &status, err)) != BERTH_OK ||
+	if ((rc = jsonr_need(o, needed, err)) != BERTH_OK ||
+	    (rc = jsonr_str(o, "name", &name, err)) != BERTH_OK ||
+	    (rc = jsonr_str(o, "zone", &zone, err)) != BERTH_OK ||
+	    (rc = jsonr_str(o, "status", &status, err)) != BERTH_OK ||
 	    (rc = jsonr_str(o, "statusMessage", &said, err)) != BERTH_OK ||
 	    (rc = jsonr_str(&scheduling, "provisioningModel", &model, err)) != BERTH_OK ||
 	    (rc = jsonr_time(o, "creationTimestamp", &m->created, err)) != BERTH_OK ||
@@ -325,7 +368,8 @@ gcp_machine(const struct jsonr *o, struct arena *a, struct prov_machine *m, stru
 	gcp_address(o, m);
 	m->purchase = str_eq(model, "SPOT") ? PURCHASE_SPOT : PURCHASE_ON_DEMAND;
 	snprintf(m->detail, sizeof(m->detail), "%s%s%s", status, said[0] != '\0' ? ": " : "", said);
-	m->state = PROV_PENDING;	/* a word of tomorrow's API: it is there, it costs, and it is not known to be usable */
+	m->state = PROV_PENDING; /* a word of tomorrow's API: it is there, it costs, and it is not
+				    known to be usable */
 	for (size_t i = 0; i < sizeof(gcp_states) / sizeof(gcp_states[0]); i++)
 		if (str_eq(status, gcp_states[i].status))
 			m->state = gcp_states[i].state;
@@ -337,7 +381,8 @@ gcp_machine(const struct jsonr *o, struct arena *a, struct prov_machine *m, stru
 }
 
 static enum berth_code
-gcp_ref_build(const struct gcp *g, const char *method, const char *ref, struct http_req *req, struct berth_err *err)
+gcp_ref_build(const struct gcp *g, const char *method, const char *ref, struct http_req *req,
+    struct berth_err *err)
 {
 	const char *zone, *name;
 
@@ -345,7 +390,8 @@ gcp_ref_build(const struct gcp *g, const char *method, const char *ref, struct h
 		return gcp_tpu_ref_build(g, method, ref, req, err);
 	if (!gcp_ref(ref, req->arena, &zone, &name))
 		return err_set(err, BERTH_EINVAL, "'%s' is no machine of Google's: ZONE/NAME", ref);
-	return gcp_request(req, method, g->compute, err, "compute/v1/projects/%s/zones/%s/instances/%s", g->project, zone, name);
+	return gcp_request(req, method, g->compute, err,
+	    "compute/v1/projects/%s/zones/%s/instances/%s", g->project, zone, name);
 }
 
 /* A status is the machine, and where there is none what the zone's operations say of its end. */
@@ -368,8 +414,9 @@ gcp_status_build(void *st, const char *ref, struct http_req *req, struct berth_e
 	req->any_status = !str_starts(ref, GCP_TPU_REF);
 	if (!g->asking_why || !gcp_ref(ref, req->arena, &zone, &name))
 		return gcp_ref_build(g, "GET", ref, req, err);
-	return gcp_request(req, "GET", g->compute, err, "compute/v1/projects/%s/zones/%s/operations?maxResults=500&filter=%s",
-	    g->project, zone, http_urlencode(req->arena, GCP_ENDINGS));
+	return gcp_request(req, "GET", g->compute, err,
+	    "compute/v1/projects/%s/zones/%s/operations?maxResults=500&filter=%s", g->project, zone,
+	    http_urlencode(req->arena, GCP_ENDINGS));
 }
 
 /* A refusal in the place of a machine. */
@@ -382,12 +429,13 @@ gcp_status_refused(struct gcp *g, const struct http_resp *resp, struct berth_err
 	(void)gcp_error_read(resp, &e);
 	rc = prov_classify(&provider_gcp, resp, &e, false, NULL);
 	g->more = g->asking_why = rc == BERTH_ENOTFOUND;
-	return g->more ? BERTH_OK : err_set(err, rc, "HTTP %d %s: %s", resp->status, e.code, e.text);
+	return g->more ? BERTH_OK
+		       : err_set(err, rc, "HTTP %d %s: %s", resp->status, e.code, e.text);
 }
 
 static enum berth_code
-gcp_status_why(const struct gcp *g, const struct jsonr *root, const char *ref, struct arena *a, struct prov_machine *m,
-    struct berth_err *err)
+gcp_status_why(const struct gcp *g, const struct jsonr *root, const char *ref, struct arena *a,
+    struct prov_machine *m, struct berth_err *err)
 {
 	struct jsonr items = jsonr_get(root, "items"), item;
 	enum berth_code rc = BERTH_OK;
@@ -402,8 +450,8 @@ gcp_status_why(const struct gcp *g, const struct jsonr *root, const char *ref, s
 }
 
 static enum berth_code
-gcp_status_parse(void *st, const struct http_resp *resp, const char *ref, struct prov_machine *machine_out,
-    struct berth_err *err)
+gcp_status_parse(void *st, const struct http_resp *resp, const char *ref,
+    struct prov_machine *machine_out, struct berth_err *err)
 {
 	struct gcp *g = st;
 	struct jsonr root;
@@ -412,15 +460,17 @@ gcp_status_parse(void *st, const struct http_resp *resp, const char *ref, struct
 
 	g->more = false;
 	if (resp->status / 100 != 2)
-		return !g->asking_why ? gcp_status_refused(g, resp, err) : err_set(err, BERTH_ENOTFOUND, "there is no such machine");
+		return !g->asking_why ? gcp_status_refused(g, resp, err)
+				      : err_set(err, BERTH_ENOTFOUND, "there is no such machine");
 	if ((rc = wirejson_parse(resp, &v, err)) != BERTH_OK)
 		return rc;
 	root = jsonr_root(v, "answer");
 	if (g->asking_why)
 		rc = gcp_status_why(g, &root, ref, resp->arena, machine_out, err);
 	else
-		rc = str_starts(ref, GCP_TPU_REF) ? gcp_tpu_machine(&root, resp->arena, machine_out, err) :
-		    gcp_machine(&root, resp->arena, machine_out, err);
+		rc = str_starts(ref, GCP_TPU_REF)
+			 ? gcp_tpu_machine(&root, resp->arena, machine_out, err)
+			 : gcp_machine(&root, resp->arena, machine_out, err);
 	json_decref(v);
 	return rc;
 }
@@ -433,8 +483,8 @@ gcp_destroy_build(void *st, const char *ref, struct http_req *req, struct berth_
 
 /* An operation again; gone is only what is not found any more. */
 static enum berth_code
-gcp_destroy_parse(void *st, const struct http_resp *resp, const char *ref, struct prov_machine *machine_out,
-    struct berth_err *err)
+gcp_destroy_parse(void *st, const struct http_resp *resp, const char *ref,
+    struct prov_machine *machine_out, struct berth_err *err)
 {
 	static const char *const needed[] = { "name", NULL };
 	struct jsonr root;
@@ -453,9 +503,15 @@ gcp_destroy_parse(void *st, const struct http_resp *resp, const char *ref, struc
 }
 
 const struct prov_lease_ops gcp_lease = {
-	.create_build = gcp_create_build, .create_parse = gcp_create_parse,
-	.status_build = gcp_status_build, .status_parse = gcp_status_parse, .more = gcp_more,
-	.destroy_build = gcp_destroy_build, .destroy_parse = gcp_destroy_parse,
-	.list_build = gcp_list_build, .list_parse = gcp_list_parse,
-	.check_build = gcp_check_build, .check_parse = gcp_check_parse,
+	.create_build = gcp_create_build,
+	.create_parse = gcp_create_parse,
+	.status_build = gcp_status_build,
+	.status_parse = gcp_status_parse,
+	.more = gcp_more,
+	.destroy_build = gcp_destroy_build,
+	.destroy_parse = gcp_destroy_parse,
+	.list_build = gcp_list_build,
+	.list_parse = gcp_list_parse,
+	.check_build = gcp_check_build,
+	.check_parse = gcp_check_parse,
 };

@@ -7,7 +7,7 @@
 #include "util/arena.h"
 #include "util/str.h"
 
-#define GCP_PAST_S 86400		/* operations older than that tell nothing new */
+#define GCP_PAST_S 86400 /* operations older than that tell nothing new */
 
 /*
  * cur->next: "iTOKEN" machines, "oTOKEN" operations, "nINDEX|TOKEN" nodes and "qINDEX|TOKEN" queued
@@ -25,23 +25,29 @@ gcp_list_build(void *st, const struct prov_cursor *cur, struct http_req *req, st
 		for (const char *p = token; bar != NULL && p < bar; p++)
 			g->listing_zone = g->listing_zone * 10 + (size_t)(*p - '0');
 		token = bar != NULL ? bar + 1 : "";
-		return gcp_request(req, "GET", g->tpu_api, err, "v2/projects/%s/locations/%s/%s?pageSize=100%s%s", g->project,
-		    http_urlencode(req->arena, g->tpu_zones[g->listing_zone]), g->listing == 'n' ? "nodes" : "queuedResources",
+		return gcp_request(req, "GET", g->tpu_api, err,
+		    "v2/projects/%s/locations/%s/%s?pageSize=100%s%s", g->project,
+		    http_urlencode(req->arena, g->tpu_zones[g->listing_zone]),
+		    g->listing == 'n' ? "nodes" : "queuedResources",
 		    token[0] != '\0' ? "&pageToken=" : "", http_urlencode(req->arena, token));
 	}
 	if (g->listing == 'i')
 		return gcp_request(req, "GET", g->compute, err,
-		    "compute/v1/projects/%s/aggregated/instances?maxResults=500&filter=%s%s%s", g->project,
-		    http_urlencode(req->arena, arena_printf(req->arena, "labels.berth-installation = \"%s\"", g->env->installation)),
+		    "compute/v1/projects/%s/aggregated/instances?maxResults=500&filter=%s%s%s",
+		    g->project,
+		    http_urlencode(
+			req->arena, arena_printf(req->arena, "labels.berth-installation = \"%s\"",
+					g->env->installation)),
 		    token[0] != '\0' ? "&pageToken=" : "", http_urlencode(req->arena, token));
 	return gcp_request(req, "GET", g->compute, err,
 	    "compute/v1/projects/%s/aggregated/operations?maxResults=500&filter=%s%s%s", g->project,
-	    http_urlencode(req->arena, GCP_ENDINGS), token[0] != '\0' ? "&pageToken=" : "", http_urlencode(req->arena, token));
+	    http_urlencode(req->arena, GCP_ENDINGS), token[0] != '\0' ? "&pageToken=" : "",
+	    http_urlencode(req->arena, token));
 }
 
 static enum berth_code
-gcp_take_instance(const struct gcp *g, const struct jsonr *o, struct arena *a, prov_machine_fn *emit, void *arg,
-    struct berth_err *err)
+gcp_take_instance(const struct gcp *g, const struct jsonr *o, struct arena *a,
+    prov_machine_fn *emit, void *arg, struct berth_err *err)
 {
 	struct prov_machine m;
 	enum berth_code rc = gcp_machine(o, a, &m, err);
@@ -51,7 +57,8 @@ gcp_take_instance(const struct gcp *g, const struct jsonr *o, struct arena *a, p
 }
 
 enum berth_code
-gcp_operation(const struct gcp *g, const struct jsonr *o, struct arena *a, struct prov_machine *m, struct berth_err *err)
+gcp_operation(const struct gcp *g, const struct jsonr *o, struct arena *a, struct prov_machine *m,
+    struct berth_err *err)
 {
 	const char *type = "", *target = "", *name, *zone = "";
 	struct jsonr error = jsonr_get(o, "error");
@@ -61,14 +68,16 @@ gcp_operation(const struct gcp *g, const struct jsonr *o, struct arena *a, struc
 
 	memset(m, 0, sizeof(*m));
 	if ((rc = jsonr_str(o, "operationType", &type, err)) != BERTH_OK ||
-	    (rc = jsonr_str(o, "targetLink", &target, err)) != BERTH_OK || (rc = jsonr_str(o, "zone", &zone, err)) != BERTH_OK ||
+	    (rc = jsonr_str(o, "targetLink", &target, err)) != BERTH_OK ||
+	    (rc = jsonr_str(o, "zone", &zone, err)) != BERTH_OK ||
 	    (rc = jsonr_time(o, "insertTime", &at, err)) != BERTH_OK)
 		return rc;
 	name = gcp_tail(target);
 	zone = gcp_tail(zone);
 	nametag_read(name, m);
 	m->preempted = str_eq(type, "compute.instances.preempted");
-	if (m->token[0] == '\0' || at < g->env->now - GCP_PAST_S || (!m->preempted && jsonr_none(&error)) ||
+	if (m->token[0] == '\0' || at < g->env->now - GCP_PAST_S ||
+	    (!m->preempted && jsonr_none(&error)) ||
 	    snprintf(m->ref, sizeof(m->ref), "%s/%s", zone, name) >= (int)sizeof(m->ref)) {
 		m->ref[0] = '\0';
 		return BERTH_OK;
@@ -91,8 +100,8 @@ gcp_operation(const struct gcp *g, const struct jsonr *o, struct arena *a, struc
 }
 
 static enum berth_code
-gcp_take_operation(const struct gcp *g, const struct jsonr *o, struct arena *a, prov_machine_fn *emit, void *arg,
-    struct berth_err *err)
+gcp_take_operation(const struct gcp *g, const struct jsonr *o, struct arena *a,
+    prov_machine_fn *emit, void *arg, struct berth_err *err)
 {
 	struct prov_machine m;
 	enum berth_code rc = gcp_operation(g, o, a, &m, err);
@@ -102,8 +111,8 @@ gcp_take_operation(const struct gcp *g, const struct jsonr *o, struct arena *a, 
 
 /* A list that could not reach everything does not say that what it lacks is gone. */
 static enum berth_code
-gcp_list_scopes(const struct gcp *g, const struct jsonr *root, const char *array, struct arena *a, prov_machine_fn *emit,
-    void *arg, struct berth_err *err)
+gcp_list_scopes(const struct gcp *g, const struct jsonr *root, const char *array, struct arena *a,
+    prov_machine_fn *emit, void *arg, struct berth_err *err)
 {
 	struct jsonr items, scope, list, item;
 	const char *name, *far;
@@ -112,18 +121,20 @@ gcp_list_scopes(const struct gcp *g, const struct jsonr *root, const char *array
 
 	gcp_unreachable(root, &far);
 	if (far != NULL)
-		return err_set(err, BERTH_ETRANSIENT, "the list is not whole: %.100s could not be reached", far);
+		return err_set(err, BERTH_ETRANSIENT,
+		    "the list is not whole: %.100s could not be reached", far);
 	if ((rc = jsonr_object(root, "items", &items, err)) != BERTH_OK)
 		return rc;
 	if (items.v == NULL)
 		return jsonr_err(root, BERTH_ETRANSIENT, err, "no machines in the answer");
-	json_object_foreach((json_t *)(uintptr_t)items.v, name, v) {
+	json_object_foreach((json_t *)(uintptr_t)items.v, name, v)
+	{
 		scope = jsonr_get(&items, name);
 		rc = jsonr_array(&scope, array, &list, err);
 		for (size_t i = 0; rc == BERTH_OK && i < jsonr_len(&list); i++) {
 			item = jsonr_at(&list, i);
-			rc = g->listing == 'i' ? gcp_take_instance(g, &item, a, emit, arg, err) :
-			    gcp_take_operation(g, &item, a, emit, arg, err);
+			rc = g->listing == 'i' ? gcp_take_instance(g, &item, a, emit, arg, err)
+					       : gcp_take_operation(g, &item, a, emit, arg, err);
 		}
 		if (rc != BERTH_OK)
 			return rc;
@@ -132,8 +143,8 @@ gcp_list_scopes(const struct gcp *g, const struct jsonr *root, const char *array
 }
 
 static enum berth_code
-gcp_list_tpus(const struct gcp *g, const struct jsonr *root, struct arena *a, prov_machine_fn *emit, void *arg,
-    struct berth_err *err)
+gcp_list_tpus(const struct gcp *g, const struct jsonr *root, struct arena *a, prov_machine_fn *emit,
+    void *arg, struct berth_err *err)
 {
 	struct jsonr list, item;
 	struct prov_machine m;
@@ -142,11 +153,13 @@ gcp_list_tpus(const struct gcp *g, const struct jsonr *root, struct arena *a, pr
 
 	gcp_unreachable(root, &far);
 	if (far != NULL)
-		return err_set(err, BERTH_ETRANSIENT, "the list is not whole: %.100s could not be reached", far);
+		return err_set(err, BERTH_ETRANSIENT,
+		    "the list is not whole: %.100s could not be reached", far);
 	rc = jsonr_array(root, g->listing == 'n' ? "nodes" : "queuedResources", &list, err);
 	for (size_t i = 0; rc == BERTH_OK && i < jsonr_len(&list); i++) {
 		item = jsonr_at(&list, i);
-		rc = g->listing == 'n' ? gcp_tpu_node(&item, a, &m, err) : gcp_tpu_machine(&item, a, &m, err);
+		rc = g->listing == 'n' ? gcp_tpu_node(&item, a, &m, err)
+				       : gcp_tpu_machine(&item, a, &m, err);
 		if (rc == BERTH_OK)
 			rc = emit(arg, &m, err);
 	}
@@ -155,7 +168,8 @@ gcp_list_tpus(const struct gcp *g, const struct jsonr *root, struct arena *a, pr
 
 /* The page after this one: of the same list, or the first of the next. */
 static enum berth_code
-gcp_list_next(const struct gcp *g, const struct jsonr *root, struct prov_cursor *cur, struct berth_err *err)
+gcp_list_next(
+    const struct gcp *g, const struct jsonr *root, struct prov_cursor *cur, struct berth_err *err)
 {
 	const char *token = "";
 	size_t zone = g->listing_zone;
@@ -181,13 +195,14 @@ gcp_list_next(const struct gcp *g, const struct jsonr *root, struct prov_cursor 
 		n = snprintf(cur->next, sizeof(cur->next), "%c%zu|%s", next, zone, token);
 	else
 		n = snprintf(cur->next, sizeof(cur->next), "%c%s", next, token);
-	return n < 0 || (size_t)n >= sizeof(cur->next) ? jsonr_err(root, BERTH_EINVAL, err, "nextPageToken is too long") :
-	    BERTH_OK;
+	return n < 0 || (size_t)n >= sizeof(cur->next)
+		   ? jsonr_err(root, BERTH_EINVAL, err, "nextPageToken is too long")
+		   : BERTH_OK;
 }
 
 enum berth_code
-gcp_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_machine_fn *emit, void *arg,
-    struct berth_err *err)
+gcp_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
+    prov_machine_fn *emit, void *arg, struct berth_err *err)
 {
 	const struct gcp *g = st;
 	struct jsonr root;
@@ -200,7 +215,8 @@ gcp_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, 
 	if (g->listing == 'n' || g->listing == 'q')
 		rc = gcp_list_tpus(g, &root, resp->arena, emit, arg, err);
 	else
-		rc = gcp_list_scopes(g, &root, g->listing == 'i' ? "instances" : "operations", resp->arena, emit, arg, err);
+		rc = gcp_list_scopes(g, &root, g->listing == 'i' ? "instances" : "operations",
+		    resp->arena, emit, arg, err);
 	if (rc == BERTH_OK)
 		rc = gcp_list_next(g, &root, cur, err);
 	json_decref(v);

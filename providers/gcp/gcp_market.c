@@ -12,9 +12,9 @@
 #include "util/str.h"
 
 #define GCP_COMPUTE_SKUS "6F81-5844-456A"
-#define GCP_TPU_SKUS "E000-3F24-B8AA"		/* TPUs up to v4 */
+#define GCP_TPU_SKUS "E000-3F24-B8AA" /* TPUs up to v4 */
 #define GCP_SKU_BYTES_MAX ((size_t)64 << 20)
-#define GCP_SKU_CACHE_S 21600		/* list prices move at most daily */
+#define GCP_SKU_CACHE_S 21600 /* list prices move at most daily */
 
 /*
  * The walk: machine types, cards of N1, TPUs zone by zone, at last the prices of parts, those of
@@ -22,13 +22,19 @@
  */
 enum gcp_phase { GCP_TYPES, GCP_CARDS, GCP_TPUS, GCP_SKUS, GCP_OLD_SKUS };
 
-struct gcp_tpu { const char *type, *zone, *region, *version; int64_t chips; };
-struct gcp_zone_card { const char *zone; const struct gcp_card *card; };
+struct gcp_tpu {
+	const char *type, *zone, *region, *version;
+	int64_t chips;
+};
+struct gcp_zone_card {
+	const char *zone;
+	const struct gcp_card *card;
+};
 
 struct gcp_refresh {
 	struct arena *arena;
 	enum gcp_phase phase;
-	size_t place;			/* index of the zone asked for in GCP_TPUS */
+	size_t place; /* index of the zone asked for in GCP_TPUS */
 	VEC(struct gcp_machine) machines;
 	VEC(struct gcp_tpu) tpus;
 	VEC(struct gcp_zone_card) cards;
@@ -86,10 +92,12 @@ gcp_skus_build(const struct gcp *g, const char *token, struct http_req *req, str
 	const char *service = g->refresh->phase == GCP_OLD_SKUS ? GCP_TPU_SKUS : GCP_COMPUTE_SKUS;
 	enum berth_code rc;
 
-	rc = gcp_request(req, "GET", g->billing, err, "v1/services/%s/skus?currencyCode=USD&pageSize=5000%s", service,
+	rc = gcp_request(req, "GET", g->billing, err,
+	    "v1/services/%s/skus?currencyCode=USD&pageSize=5000%s", service,
 	    gcp_page(req->arena, token));
 	req->max_bytes = GCP_SKU_BYTES_MAX;
-	req->cache_key = arena_printf(req->arena, "gcp-skus-%s-%s%s", g->billing, g->refresh->phase == GCP_OLD_SKUS ? "tpu-" : "", token);
+	req->cache_key = arena_printf(req->arena, "gcp-skus-%s-%s%s", g->billing,
+	    g->refresh->phase == GCP_OLD_SKUS ? "tpu-" : "", token);
 	req->cache_ttl_s = GCP_SKU_CACHE_S;
 	if (rc != BERTH_OK || !prov_conf_has(g->env->conf, "api_key"))
 		return rc;
@@ -103,8 +111,8 @@ gcp_skus_build(const struct gcp *g, const char *token, struct http_req *req, str
 }
 
 static enum berth_code
-gcp_offers_build(void *st, const struct prov_query *q, const struct prov_cursor *cur, struct http_req *req,
-    struct berth_err *err)
+gcp_offers_build(void *st, const struct prov_query *q, const struct prov_cursor *cur,
+    struct http_req *req, struct berth_err *err)
 {
 	struct gcp *g = st;
 	const char *token = gcp_refresh_at(g, cur);
@@ -113,16 +121,20 @@ gcp_offers_build(void *st, const struct prov_query *q, const struct prov_cursor 
 	(void)q;
 	switch (r->phase) {
 	case GCP_TYPES:
-		return gcp_request(req, "GET", g->compute, err, "compute/v1/projects/%s/aggregated/machineTypes?maxResults=500%s",
-		    g->project, gcp_page(req->arena, token));
+		return gcp_request(req, "GET", g->compute, err,
+		    "compute/v1/projects/%s/aggregated/machineTypes?maxResults=500%s", g->project,
+		    gcp_page(req->arena, token));
 	case GCP_CARDS:
 		return gcp_request(req, "GET", g->compute, err,
-		    "compute/v1/projects/%s/aggregated/acceleratorTypes?maxResults=500%s", g->project,
-		    gcp_page(req->arena, token));
+		    "compute/v1/projects/%s/aggregated/acceleratorTypes?maxResults=500%s",
+		    g->project, gcp_page(req->arena, token));
 	case GCP_TPUS:
-		req->any_status = true;		/* one zone that does not answer takes no other offers away */
-		return gcp_request(req, "GET", g->tpu_api, err, "v2/projects/%s/locations/%s/acceleratorTypes?pageSize=100%s",
-		    g->project, http_urlencode(req->arena, g->tpu_zones[r->place]), gcp_page(req->arena, token));
+		req->any_status =
+		    true; /* one zone that does not answer takes no other offers away */
+		return gcp_request(req, "GET", g->tpu_api, err,
+		    "v2/projects/%s/locations/%s/acceleratorTypes?pageSize=100%s", g->project,
+		    http_urlencode(req->arena, g->tpu_zones[r->place]),
+		    gcp_page(req->arena, token));
 	case GCP_OLD_SKUS:
 	case GCP_SKUS:
 		break;
@@ -131,11 +143,12 @@ gcp_offers_build(void *st, const struct prov_query *q, const struct prov_cursor 
 }
 
 /* Calls each() for every object of every scope's array. */
-typedef enum berth_code gcp_each_fn(struct gcp_refresh *r, const char *zone, const struct jsonr *item,
-    struct berth_err *err);
+typedef enum berth_code gcp_each_fn(
+    struct gcp_refresh *r, const char *zone, const struct jsonr *item, struct berth_err *err);
 
 static enum berth_code
-gcp_scopes(const struct gcp *g, const struct jsonr *root, const char *array, gcp_each_fn *each, struct berth_err *err)
+gcp_scopes(const struct gcp *g, const struct jsonr *root, const char *array, gcp_each_fn *each,
+    struct berth_err *err)
 {
 	struct jsonr items, scope, list, item;
 	const char *name, *far;
@@ -148,8 +161,10 @@ gcp_scopes(const struct gcp *g, const struct jsonr *root, const char *array, gcp
 		return jsonr_err(root, BERTH_ETRANSIENT, err, "no %s in the answer", array);
 	gcp_unreachable(root, &far);
 	if (far != NULL)
-		log_warn(g->env->log, "%s: %s could not be reached: its offers are left out", g->env->account, far);
-	json_object_foreach((json_t *)(uintptr_t)items.v, name, v) {
+		log_warn(g->env->log, "%s: %s could not be reached: its offers are left out",
+		    g->env->account, far);
+	json_object_foreach((json_t *)(uintptr_t)items.v, name, v)
+	{
 		scope = jsonr_get(&items, name);
 		if (!str_starts(name, "zones/"))
 			continue;
@@ -157,7 +172,9 @@ gcp_scopes(const struct gcp *g, const struct jsonr *root, const char *array, gcp
 			return rc;
 		for (size_t i = 0; i < jsonr_len(&list); i++) {
 			item = jsonr_at(&list, i);
-			if ((rc = each(g->refresh, arena_strdup(g->refresh->arena, name + strlen("zones/")), &item, err)) != BERTH_OK)
+			if ((rc = each(g->refresh,
+				 arena_strdup(g->refresh->arena, name + strlen("zones/")), &item,
+				 err)) != BERTH_OK)
 				return rc;
 		}
 	}
@@ -175,7 +192,8 @@ gcp_gone(const struct jsonr *item)
 }
 
 static enum berth_code
-gcp_take_type(struct gcp_refresh *r, const char *zone, const struct jsonr *item, struct berth_err *err)
+gcp_take_type(
+    struct gcp_refresh *r, const char *zone, const struct jsonr *item, struct berth_err *err)
 {
 	static const char *const needed[] = { "name", "guestCpus", "memoryMb", NULL };
 	struct gcp_machine m = { .zone = zone, .region = gcp_region(r->arena, zone), .card = "" };
@@ -183,13 +201,16 @@ gcp_take_type(struct gcp_refresh *r, const char *zone, const struct jsonr *item,
 	const char *name = "", *type = "";
 	enum berth_code rc;
 
-	if ((rc = jsonr_need(item, needed, err)) != BERTH_OK || (rc = jsonr_str(item, "name", &name, err)) != BERTH_OK ||
+	if ((rc = jsonr_need(item, needed, err)) != BERTH_OK ||
+	    (rc = jsonr_str(item, "name", &name, err)) != BERTH_OK ||
 	    (rc = jsonr_int(item, "guestCpus", 0, 100000, &m.vcpus, err)) != BERTH_OK ||
-	    (rc = jsonr_int(item, "memoryMb", 0, INT64_C(1) << 40, &m.memory_mib, err)) != BERTH_OK ||
+	    (rc = jsonr_int(item, "memoryMb", 0, INT64_C(1) << 40, &m.memory_mib, err)) !=
+		BERTH_OK ||
 	    (rc = jsonr_str(&card, "guestAcceleratorType", &type, err)) != BERTH_OK ||
 	    (rc = jsonr_int(&card, "guestAcceleratorCount", 0, 4096, &m.cards, err)) != BERTH_OK)
 		return rc;
-	if (gcp_gone(item) || m.region[0] == '\0' || (m.cards == 0 && !str_starts(name, "n1-standard-")))
+	if (gcp_gone(item) || m.region[0] == '\0' ||
+	    (m.cards == 0 && !str_starts(name, "n1-standard-")))
 		return BERTH_OK;
 	m.name = arena_strdup(r->arena, name);
 	m.card = arena_strdup(r->arena, type);
@@ -198,7 +219,8 @@ gcp_take_type(struct gcp_refresh *r, const char *zone, const struct jsonr *item,
 }
 
 static enum berth_code
-gcp_take_card(struct gcp_refresh *r, const char *zone, const struct jsonr *item, struct berth_err *err)
+gcp_take_card(
+    struct gcp_refresh *r, const char *zone, const struct jsonr *item, struct berth_err *err)
 {
 	const char *name = "";
 	enum berth_code rc = jsonr_str(item, "name", &name, err);
@@ -247,27 +269,40 @@ gcp_take_tpus(const struct gcp *g, const struct jsonr *root, struct berth_err *e
 		if ((rc = jsonr_str(&item, "type", &type, err)) == BERTH_OK)
 			rc = jsonr_str(&config, "topology", &topology, err);
 		if (rc == BERTH_OK && gcp_chips(topology) > 0)
-			VEC_PUSH(r->arena, &r->tpus, (struct gcp_tpu){ arena_strdup(r->arena, type), zone,
-			    gcp_region(r->arena, zone), arena_strndup(r->arena, type, strcspn(type, "-")), gcp_chips(topology) });
+			VEC_PUSH(r->arena, &r->tpus,
+			    (struct gcp_tpu){ arena_strdup(r->arena, type), zone,
+				gcp_region(r->arena, zone),
+				arena_strndup(r->arena, type, strcspn(type, "-")),
+				gcp_chips(topology) });
 	}
 	return rc;
 }
 
-struct gcp_emit { const struct gcp *g; prov_offer_fn *emit; void *arg; struct strmap regional; };
+struct gcp_emit {
+	const struct gcp *g;
+	prov_offer_fn *emit;
+	void *arg;
+	struct strmap regional;
+};
 
 static enum berth_code
-gcp_emit_one(struct gcp_emit *e, struct offer *o, enum gcp_buy buy, int64_t micro, struct berth_err *err)
+gcp_emit_one(
+    struct gcp_emit *e, struct offer *o, enum gcp_buy buy, int64_t micro, struct berth_err *err)
 {
 	struct arena *a = e->g->refresh->arena;
 	const char *zone = o->zone;
 	enum berth_code rc;
 	int added = 1;
 
-	o->purchase = buy == GCP_ON_DEMAND ? PURCHASE_ON_DEMAND : buy == GCP_SPOT ? PURCHASE_SPOT : PURCHASE_RESERVED;
+	o->purchase = buy == GCP_ON_DEMAND ? PURCHASE_ON_DEMAND
+		      : buy == GCP_SPOT    ? PURCHASE_SPOT
+					   : PURCHASE_RESERVED;
 	o->term_months = buy == GCP_1_YEAR ? 12 : buy == GCP_3_YEARS ? 36 : 0;
 	o->price = micro > 0 ? (struct usd_micro){ micro } : USD_UNKNOWN;
-	if (o->purchase == PURCHASE_RESERVED) {		/* a commitment is the region's */
-		strmap_add(a, &e->regional, arena_printf(a, "%d|%s|%s", o->term_months, o->region, o->instance_type), 1, &added);
+	if (o->purchase == PURCHASE_RESERVED) { /* a commitment is the region's */
+		strmap_add(a, &e->regional,
+		    arena_printf(a, "%d|%s|%s", o->term_months, o->region, o->instance_type), 1,
+		    &added);
 		o->zone = "";
 	}
 	rc = added ? e->emit(e->arg, o, err) : BERTH_OK;
@@ -278,13 +313,25 @@ gcp_emit_one(struct gcp_emit *e, struct offer *o, enum gcp_buy buy, int64_t micr
 static struct offer
 gcp_offer(const struct gcp *g, const char *type, const char *zone, const char *region)
 {
-	return (struct offer){ .provider = "gcp", .account = "", .region = region, .zone = zone, .instance_type = type,
-		.accelerator = "", .accelerator_memory_gib = NAN, .vcpus = NAN, .memory_gib = NAN, .upfront = USD_ZERO,
-		.currency = "USD", .interruption_rate = NAN, .measured = NAN, .source = g->billing };
+	return (struct offer){ .provider = "gcp",
+		.account = "",
+		.region = region,
+		.zone = zone,
+		.instance_type = type,
+		.accelerator = "",
+		.accelerator_memory_gib = NAN,
+		.vcpus = NAN,
+		.memory_gib = NAN,
+		.upfront = USD_ZERO,
+		.currency = "USD",
+		.interruption_rate = NAN,
+		.measured = NAN,
+		.source = g->billing };
 }
 
 static enum berth_code
-gcp_emit_machine(struct gcp_emit *e, const struct gcp_machine *m, const char *type, struct berth_err *err)
+gcp_emit_machine(
+    struct gcp_emit *e, const struct gcp_machine *m, const char *type, struct berth_err *err)
 {
 	struct offer o = gcp_offer(e->g, type, m->zone, m->region);
 	enum berth_code rc = BERTH_OK;
@@ -319,7 +366,10 @@ gcp_emit_attached(struct gcp_emit *e, const struct gcp_machine *host, struct ber
 				continue;
 			m.card = c->name;
 			m.cards = c->limits[k].cards;
-			rc = gcp_emit_machine(e, &m, arena_printf(r->arena, "%s+%dx%s", host->name, c->limits[k].cards, c->name), err);
+			rc = gcp_emit_machine(e, &m,
+			    arena_printf(
+				r->arena, "%s+%dx%s", host->name, c->limits[k].cards, c->name),
+			    err);
 		}
 	}
 	return rc;
@@ -332,10 +382,13 @@ gcp_emit_tpu(struct gcp_emit *e, const struct gcp_tpu *t, struct berth_err *err)
 	enum berth_code rc = BERTH_OK;
 	int64_t nanos;
 
-	o.accelerator = gcp_sku_old(t->version) ? arena_printf(e->g->refresh->arena, "TPU %s", t->version) : t->version;
+	o.accelerator = gcp_sku_old(t->version)
+			    ? arena_printf(e->g->refresh->arena, "TPU %s", t->version)
+			    : t->version;
 	o.accelerator_count = (int)t->chips;
 	for (int buy = 0; rc == BERTH_OK && buy < GCP_BUYS; buy++)
-		if (gcp_sku_tpu(&e->g->refresh->prices, t->version, t->chips, t->region, (enum gcp_buy)buy, &nanos))
+		if (gcp_sku_tpu(&e->g->refresh->prices, t->version, t->chips, t->region,
+			(enum gcp_buy)buy, &nanos))
 			rc = gcp_emit_one(e, &o, (enum gcp_buy)buy, (nanos + 500) / 1000, err);
 	return rc;
 }
@@ -348,8 +401,9 @@ gcp_emit_all(const struct gcp *g, prov_offer_fn *emit, void *arg, struct berth_e
 	enum berth_code rc = BERTH_OK;
 
 	for (size_t i = 0; rc == BERTH_OK && i < r->machines.n; i++)
-		rc = r->machines.v[i].cards > 0 ? gcp_emit_machine(&e, &r->machines.v[i], r->machines.v[i].name, err) :
-		    gcp_emit_attached(&e, &r->machines.v[i], err);
+		rc = r->machines.v[i].cards > 0
+			 ? gcp_emit_machine(&e, &r->machines.v[i], r->machines.v[i].name, err)
+			 : gcp_emit_attached(&e, &r->machines.v[i], err);
 	for (size_t i = 0; rc == BERTH_OK && i < r->tpus.n; i++)
 		rc = gcp_emit_tpu(&e, &r->tpus.v[i], err);
 	return rc;
@@ -417,7 +471,8 @@ gcp_next_phase(const struct gcp *g, enum gcp_phase *phase, size_t *place)
 }
 
 static enum berth_code
-gcp_next(const struct gcp *g, const struct jsonr *root, struct prov_cursor *cur, bool *over_out, struct berth_err *err)
+gcp_next(const struct gcp *g, const struct jsonr *root, struct prov_cursor *cur, bool *over_out,
+    struct berth_err *err)
 {
 	enum gcp_phase phase = g->refresh->phase;
 	size_t place = g->refresh->place;
@@ -433,13 +488,14 @@ gcp_next(const struct gcp *g, const struct jsonr *root, struct prov_cursor *cur,
 		return BERTH_OK;
 	}
 	n = snprintf(cur->next, sizeof(cur->next), "%d%zu|%s", (int)phase, place, token);
-	return n < 0 || (size_t)n >= sizeof(cur->next) ? jsonr_err(root, BERTH_EINVAL, err, "nextPageToken is too long") :
-	    BERTH_OK;
+	return n < 0 || (size_t)n >= sizeof(cur->next)
+		   ? jsonr_err(root, BERTH_EINVAL, err, "nextPageToken is too long")
+		   : BERTH_OK;
 }
 
 static enum berth_code
-gcp_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_offer_fn *emit, void *arg,
-    struct berth_err *err)
+gcp_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
+    prov_offer_fn *emit, void *arg, struct berth_err *err)
 {
 	struct gcp *g = st;
 	struct jsonr root;
@@ -447,9 +503,9 @@ gcp_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur
 	bool over = false;
 	enum berth_code rc;
 
-	if (resp->status / 100 != 2) {		/* of a TPU zone: its parse alone gets refusals */
-		log_warn(g->env->log, "%s: TPUs of %s: HTTP %d: left out", g->env->account, g->tpu_zones[g->refresh->place],
-		    resp->status);
+	if (resp->status / 100 != 2) { /* of a TPU zone: its parse alone gets refusals */
+		log_warn(g->env->log, "%s: TPUs of %s: HTTP %d: left out", g->env->account,
+		    g->tpu_zones[g->refresh->place], resp->status);
 		rc = jsonr_parse("{}", 2, "answer", &v, err);
 	} else
 		rc = wirejson_parse(resp, &v, err);
@@ -468,6 +524,8 @@ gcp_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur
 }
 
 const struct prov_market_ops gcp_market = {
-	.offers_build = gcp_offers_build, .offers_parse = gcp_offers_parse,
-	.quota_build = gcp_quota_build, .quota_parse = gcp_quota_parse,
+	.offers_build = gcp_offers_build,
+	.offers_parse = gcp_offers_parse,
+	.quota_build = gcp_quota_build,
+	.quota_parse = gcp_quota_parse,
 };

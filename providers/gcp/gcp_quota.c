@@ -9,24 +9,28 @@
 #include "util/str.h"
 
 /*
- * "r|TOKEN": a page of regions; "p": the project's own; "c|TOKEN": a page of Cloud Quotas, which alone tells the limits of
- * H100 and newer cards (region by region and family by family).
+ * "r|TOKEN": a page of regions; "p": the project's own; "c|TOKEN": a page of Cloud Quotas, which
+ * alone tells the limits of H100 and newer cards (region by region and family by family).
  */
 enum berth_code
-gcp_quota_build(void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err)
+gcp_quota_build(
+    void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err)
 {
 	struct gcp *g = st;
 
 	g->quota_page = cur->next[0] != '\0' ? cur->next[0] : 'r';
 	if (g->quota_page == 'c') {
-		req->any_status = true;		/* an API of its own, which may not be on */
+		req->any_status = true; /* an API of its own, which may not be on */
 		return gcp_request(req, "GET", g->quotas, err,
-		    "v1/projects/%s/locations/global/services/compute.googleapis.com/quotaInfos?pageSize=500%s", g->project,
-		    gcp_page(req->arena, cur->next[1] == '|' ? cur->next + 2 : ""));
+		    "v1/projects/%s/locations/global/services/compute.googleapis.com/"
+		    "quotaInfos?pageSize=500%s",
+		    g->project, gcp_page(req->arena, cur->next[1] == '|' ? cur->next + 2 : ""));
 	}
 	if (g->quota_page == 'p')
-		return gcp_request(req, "GET", g->compute, err, "compute/v1/projects/%s", g->project);
-	return gcp_request(req, "GET", g->compute, err, "compute/v1/projects/%s/regions?maxResults=500%s", g->project,
+		return gcp_request(
+		    req, "GET", g->compute, err, "compute/v1/projects/%s", g->project);
+	return gcp_request(req, "GET", g->compute, err,
+	    "compute/v1/projects/%s/regions?maxResults=500%s", g->project,
 	    gcp_page(req->arena, cur->next[0] == 'r' ? cur->next + 2 : ""));
 }
 
@@ -35,17 +39,20 @@ gcp_quota_read(const char *metric, struct prov_quota *q)
 {
 	if (str_ends(metric, "CPUS") || str_eq(metric, "CPUS_ALL_REGIONS"))
 		str_copy(q->unit, sizeof(q->unit), "vcpu");
-	else if (str_ends(metric, "_GPUS") || str_eq(metric, "GPUS_ALL_REGIONS") || strstr(metric, "TPU_") != NULL)
+	else if (str_ends(metric, "_GPUS") || str_eq(metric, "GPUS_ALL_REGIONS") ||
+		 strstr(metric, "TPU_") != NULL)
 		str_copy(q->unit, sizeof(q->unit), "gpu");
 	else
 		return false;
-	q->purchase = str_starts(metric, "PREEMPTIBLE_") ? PURCHASE_SPOT : str_starts(metric, "COMMITTED_") ? PURCHASE_RESERVED :
-	    PURCHASE_ON_DEMAND;
+	q->purchase = str_starts(metric, "PREEMPTIBLE_") ? PURCHASE_SPOT
+		      : str_starts(metric, "COMMITTED_") ? PURCHASE_RESERVED
+							 : PURCHASE_ON_DEMAND;
 	return str_copy(q->name, sizeof(q->name), metric);
 }
 
 static enum berth_code
-gcp_quotas_of(const struct jsonr *owner, const char *region, prov_quota_fn *emit, void *arg, struct berth_err *err)
+gcp_quotas_of(const struct jsonr *owner, const char *region, prov_quota_fn *emit, void *arg,
+    struct berth_err *err)
 {
 	struct jsonr list, item;
 	enum berth_code rc = jsonr_array(owner, "quotas", &list, err);
@@ -55,7 +62,8 @@ gcp_quotas_of(const struct jsonr *owner, const char *region, prov_quota_fn *emit
 		const char *metric = "";
 
 		item = jsonr_at(&list, i);
-		if ((rc = jsonr_str(&item, "metric", &metric, err)) != BERTH_OK || !gcp_quota_read(metric, &q))
+		if ((rc = jsonr_str(&item, "metric", &metric, err)) != BERTH_OK ||
+		    !gcp_quota_read(metric, &q))
 			continue;
 		str_copy(q.region, sizeof(q.region), region);
 		if ((rc = jsonr_double(&item, "limit", &q.limit, err)) == BERTH_OK &&
@@ -92,7 +100,8 @@ gcp_quota_regions(const struct jsonr *root, struct prov_cursor *cur, prov_quota_
 
 /* One limit of a family in a region: {"dimensions": {region, gpu_family}, "details": {value}}. */
 static enum berth_code
-gcp_quota_family(const struct jsonr *info, const char *metric, prov_quota_fn *emit, void *arg, struct berth_err *err)
+gcp_quota_family(const struct jsonr *info, const char *metric, prov_quota_fn *emit, void *arg,
+    struct berth_err *err)
 {
 	struct jsonr list = jsonr_get(info, "dimensionsInfos"), one, dimensions, details;
 	enum berth_code rc = BERTH_OK;
@@ -103,12 +112,16 @@ gcp_quota_family(const struct jsonr *info, const char *metric, prov_quota_fn *em
 		one = jsonr_at(&list, i);
 		dimensions = jsonr_get(&one, "dimensions");
 		details = jsonr_get(&one, "details");
-		if ((rc = wirejson_field(&dimensions, "region", q.region, sizeof(q.region), err)) != BERTH_OK ||
-		    (rc = wirejson_field(&dimensions, "gpu_family", q.name, sizeof(q.name), err)) != BERTH_OK ||
-		    (rc = jsonr_double(&details, "value", &q.limit, err)) != BERTH_OK || q.name[0] == '\0')
+		if ((rc = wirejson_field(&dimensions, "region", q.region, sizeof(q.region), err)) !=
+			BERTH_OK ||
+		    (rc = wirejson_field(&dimensions, "gpu_family", q.name, sizeof(q.name), err)) !=
+			BERTH_OK ||
+		    (rc = jsonr_double(&details, "value", &q.limit, err)) != BERTH_OK ||
+		    q.name[0] == '\0')
 			continue;
-		q.purchase = strstr(metric, "preemptible") != NULL ? PURCHASE_SPOT : PURCHASE_ON_DEMAND;
-		if (q.limit < 0)		/* -1: no limit */
+		q.purchase =
+		    strstr(metric, "preemptible") != NULL ? PURCHASE_SPOT : PURCHASE_ON_DEMAND;
+		if (q.limit < 0) /* -1: no limit */
 			q.limit = NAN;
 		rc = emit(arg, &q, err);
 	}
@@ -116,7 +129,8 @@ gcp_quota_family(const struct jsonr *info, const char *metric, prov_quota_fn *em
 }
 
 static enum berth_code
-gcp_quota_infos(const struct jsonr *root, struct prov_cursor *cur, prov_quota_fn *emit, void *arg, struct berth_err *err)
+gcp_quota_infos(const struct jsonr *root, struct prov_cursor *cur, prov_quota_fn *emit, void *arg,
+    struct berth_err *err)
 {
 	const char *token = "", *metric;
 	struct jsonr list, info;
@@ -125,7 +139,8 @@ gcp_quota_infos(const struct jsonr *root, struct prov_cursor *cur, prov_quota_fn
 	for (size_t i = 0; rc == BERTH_OK && i < jsonr_len(&list); i++) {
 		info = jsonr_at(&list, i);
 		metric = "";
-		if ((rc = jsonr_str(&info, "metric", &metric, err)) == BERTH_OK && strstr(metric, "gpus_per_gpu_family") != NULL)
+		if ((rc = jsonr_str(&info, "metric", &metric, err)) == BERTH_OK &&
+		    strstr(metric, "gpus_per_gpu_family") != NULL)
 			rc = gcp_quota_family(&info, metric, emit, arg, err);
 	}
 	if (rc == BERTH_OK)
@@ -137,8 +152,8 @@ gcp_quota_infos(const struct jsonr *root, struct prov_cursor *cur, prov_quota_fn
 }
 
 enum berth_code
-gcp_quota_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_quota_fn *emit, void *arg,
-    struct berth_err *err)
+gcp_quota_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
+    prov_quota_fn *emit, void *arg, struct berth_err *err)
 {
 	const struct gcp *g = st;
 	struct jsonr root;

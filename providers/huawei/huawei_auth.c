@@ -13,7 +13,9 @@
 
 #define HUAWEI_FILE_MAX 65536
 
-struct huawei_keys { char *id, *secret, *token; };
+struct huawei_keys {
+	char *id, *secret, *token;
+};
 
 static void
 huawei_keys_wipe(struct huawei_keys *k)
@@ -45,8 +47,8 @@ huawei_keys_conf(const struct prov_conf *conf, struct huawei_keys *k, struct ber
 
 /* Copies, each cleaned of what stands around it; the arena is the caller's to throw away. */
 static enum berth_code
-huawei_keys_take(struct arena *a, const char *id, const char *secret, const char *token, struct huawei_keys *k,
-    struct berth_err *err)
+huawei_keys_take(struct arena *a, const char *id, const char *secret, const char *token,
+    struct huawei_keys *k, struct berth_err *err)
 {
 	const char *const names[] = { "access key", "secret key", "security token" };
 	const char *const texts[] = { id, secret, token };
@@ -68,11 +70,13 @@ huawei_keys_take(struct arena *a, const char *id, const char *secret, const char
 	return BERTH_OK;
 }
 
-/* [basic] of ~/.huaweicloud/credentials, or of the file that HUAWEICLOUD_SDK_CREDENTIALS_FILE names. */
+/* [basic] of ~/.huaweicloud/credentials, or of the file that HUAWEICLOUD_SDK_CREDENTIALS_FILE
+ * names. */
 static enum berth_code
 huawei_keys_file(struct arena *a, struct huawei_keys *k, struct berth_err *err)
 {
-	const char *path = huawei_getenv("HUAWEICLOUD_SDK_CREDENTIALS_FILE"), *home = huawei_getenv("HOME");
+	const char *path = huawei_getenv("HUAWEICLOUD_SDK_CREDENTIALS_FILE"),
+		   *home = huawei_getenv("HOME");
 	const char *id, *secret;
 	struct inifile ini = { 0 };
 	char *text = NULL;
@@ -81,8 +85,11 @@ huawei_keys_file(struct arena *a, struct huawei_keys *k, struct berth_err *err)
 	if (path == NULL)
 		path = arena_printf(a, "%s/.huaweicloud/credentials", home != NULL ? home : "");
 	if (!fileio_exists(path))
-		return err_set(err, BERTH_EAUTH, "no keys: neither access_key and secret_key of berth.yaml, nor HUAWEICLOUD_SDK_AK and "
-		    "HUAWEICLOUD_SDK_SK, nor [basic] in %s", path);
+		return err_set(err, BERTH_EAUTH,
+		    "no keys: neither access_key and secret_key of berth.yaml, nor "
+		    "HUAWEICLOUD_SDK_AK and "
+		    "HUAWEICLOUD_SDK_SK, nor [basic] in %s",
+		    path);
 	if ((rc = fileio_slurp(a, path, HUAWEI_FILE_MAX, &text, NULL, err)) != BERTH_OK)
 		return rc;
 	inifile_read(&ini, a, text);
@@ -90,8 +97,10 @@ huawei_keys_file(struct arena *a, struct huawei_keys *k, struct berth_err *err)
 	id = inifile_get(&ini, "basic", "ak");
 	secret = inifile_get(&ini, "basic", "sk");
 	if (id == NULL || secret == NULL)
-		rc = err_set(err, BERTH_EAUTH, "%s: [basic] has no %s", path, id == NULL ? "ak" : "sk");
-	else if ((rc = huawei_keys_take(a, id, secret, inifile_get(&ini, "basic", "security_token"), k, err)) != BERTH_OK)
+		rc = err_set(
+		    err, BERTH_EAUTH, "%s: [basic] has no %s", path, id == NULL ? "ak" : "sk");
+	else if ((rc = huawei_keys_take(a, id, secret, inifile_get(&ini, "basic", "security_token"),
+		      k, err)) != BERTH_OK)
 		err_ctx(err, "%s", path);
 	inifile_wipe(&ini, "");
 	return rc;
@@ -99,14 +108,17 @@ huawei_keys_file(struct arena *a, struct huawei_keys *k, struct berth_err *err)
 
 /* Read anew at each signature, as a key may be changed while a command runs. */
 static enum berth_code
-huawei_keys_read(const struct huawei *h, struct arena *a, struct huawei_keys *k, struct berth_err *err)
+huawei_keys_read(
+    const struct huawei *h, struct arena *a, struct huawei_keys *k, struct berth_err *err)
 {
-	const char *id = huawei_getenv("HUAWEICLOUD_SDK_AK"), *secret = huawei_getenv("HUAWEICLOUD_SDK_SK");
+	const char *id = huawei_getenv("HUAWEICLOUD_SDK_AK"),
+		   *secret = huawei_getenv("HUAWEICLOUD_SDK_SK");
 
 	if (prov_conf_has(h->env->conf, "access_key"))
 		return huawei_keys_conf(h->env->conf, k, err);
 	if (id != NULL && secret != NULL)
-		return huawei_keys_take(a, id, secret, huawei_getenv("HUAWEICLOUD_SDK_SECURITY_TOKEN"), k, err);
+		return huawei_keys_take(
+		    a, id, secret, huawei_getenv("HUAWEICLOUD_SDK_SECURITY_TOKEN"), k, err);
 	return huawei_keys_file(a, k, err);
 }
 
@@ -118,7 +130,8 @@ huawei_sign(void *st, struct http_req *req, int64_t now, struct berth_err *err)
 	enum berth_code rc = huawei_keys_read(st, a, &k, err);
 
 	if (rc == BERTH_OK) {
-		struct sign_sdk s = { .keys = { .id = k.id, .secret = k.secret, .token = k.token }, .now = now };
+		struct sign_sdk s = { .keys = { .id = k.id, .secret = k.secret, .token = k.token },
+			.now = now };
 
 		rc = sign_sdk(req, &s, NULL, err);
 	}
@@ -155,14 +168,17 @@ huawei_projects_read(struct huawei *h, struct berth_err *err)
 		const char *eq = strchr(v[i], '=');
 
 		if (eq == NULL || eq == v[i] || !huawei_is_id(eq + 1))
-			return err_set(err, BERTH_EINVAL, "projects '%s': REGION=ID, as in cn-north-4=0123456789abcdef", v[i]);
-		VEC_PUSH(h->env->arena, &h->projects, ((struct huawei_project){ arena_strndup(h->env->arena, v[i], (size_t)(eq - v[i])),
-			eq + 1 }));
+			return err_set(err, BERTH_EINVAL,
+			    "projects '%s': REGION=ID, as in cn-north-4=0123456789abcdef", v[i]);
+		VEC_PUSH(h->env->arena, &h->projects,
+		    ((struct huawei_project){
+			arena_strndup(h->env->arena, v[i], (size_t)(eq - v[i])), eq + 1 }));
 	}
 	return BERTH_OK;
 }
 
-/* Every call names the region's project; those that berth.yaml does not say are asked of IAM once. */
+/* Every call names the region's project; those that berth.yaml does not say are asked of IAM once.
+ */
 static bool
 huawei_need(void *st, int64_t now)
 {
@@ -211,12 +227,15 @@ huawei_step_parse(void *st, const struct http_resp *resp, int64_t now, struct be
 		bool enabled = true;
 
 		item = jsonr_at(&list, i);
-		if ((rc = jsonr_str(&item, "name", &name, err)) != BERTH_OK || (rc = jsonr_str(&item, "id", &id, err)) != BERTH_OK ||
-		    (rc = jsonr_str(&item, "domain_id", &domain, err)) != BERTH_OK || (rc = jsonr_bool(&item, "enabled", &enabled, err)) != BERTH_OK)
+		if ((rc = jsonr_str(&item, "name", &name, err)) != BERTH_OK ||
+		    (rc = jsonr_str(&item, "id", &id, err)) != BERTH_OK ||
+		    (rc = jsonr_str(&item, "domain_id", &domain, err)) != BERTH_OK ||
+		    (rc = jsonr_bool(&item, "enabled", &enabled, err)) != BERTH_OK)
 			break;
 		if (!enabled || !huawei_is_id(id) || huawei_project(h, name) != NULL)
 			continue;
-		VEC_PUSH(a, &h->projects, ((struct huawei_project){ arena_strdup(a, name), arena_strdup(a, id) }));
+		VEC_PUSH(a, &h->projects,
+		    ((struct huawei_project){ arena_strdup(a, name), arena_strdup(a, id) }));
 		if (h->domain[0] == '\0' && huawei_is_id(domain))
 			h->domain = arena_strdup(a, domain);
 	}
@@ -226,5 +245,8 @@ huawei_step_parse(void *st, const struct http_resp *resp, int64_t now, struct be
 }
 
 const struct prov_auth_ops huawei_auth = {
-	.need = huawei_need, .step_build = huawei_step_build, .step_parse = huawei_step_parse, .sign = huawei_sign,
+	.need = huawei_need,
+	.step_build = huawei_step_build,
+	.step_parse = huawei_step_parse,
+	.sign = huawei_sign,
 };

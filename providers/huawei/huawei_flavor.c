@@ -9,11 +9,23 @@
 #define HUAWEI_CARDS_MAX 64
 
 /* A card as some field tells it; name "" if it does not. */
-struct huawei_card { const char *name; double count, gib; };
+struct huawei_card {
+	const char *name;
+	double count, gib;
+};
 
-static const struct { const char *word; enum huawei_sale is; } huawei_sales[] = {
-	{ "normal", HUAWEI_SOLD }, { "promotion", HUAWEI_SOLD }, { "obt", HUAWEI_SOLD }, { "available", HUAWEI_SOLD },
-	{ "sellout", HUAWEI_SOLD_OUT }, { "obt_sellout", HUAWEI_SOLD_OUT }, { "abandon", HUAWEI_NONE }, { "private", HUAWEI_NONE },
+static const struct {
+	const char *word;
+	enum huawei_sale is;
+} huawei_sales[] = {
+	{ "normal", HUAWEI_SOLD },
+	{ "promotion", HUAWEI_SOLD },
+	{ "obt", HUAWEI_SOLD },
+	{ "available", HUAWEI_SOLD },
+	{ "sellout", HUAWEI_SOLD_OUT },
+	{ "obt_sellout", HUAWEI_SOLD_OUT },
+	{ "abandon", HUAWEI_NONE },
+	{ "private", HUAWEI_NONE },
 	{ "test", HUAWEI_NONE },
 };
 
@@ -30,7 +42,8 @@ huawei_sale(const char *word, enum huawei_sale otherwise)
 
 /* "az1(normal), az2(sellout)": that of each zone, otherwise where it is not named. */
 static enum huawei_sale *
-huawei_zones(const char *text, enum huawei_sale otherwise, const char *const *zones, size_t n, struct arena *a)
+huawei_zones(const char *text, enum huawei_sale otherwise, const char *const *zones, size_t n,
+    struct arena *a)
 {
 	enum huawei_sale *out = arena_alloc(a, (n > 0 ? n : 1) * sizeof(*out));
 	size_t parts = 0;
@@ -64,8 +77,8 @@ huawei_card_list(const struct jsonr *specs, const char *key, struct arena *a, st
 		return;
 	root = text != NULL ? jsonr_root(v, key) : at;
 	item = json_is_array(root.v) ? jsonr_at(&root, 0) : root;
-	if (json_is_object(item.v) && jsonr_str(&item, "name", &name, NULL) == BERTH_OK && name[0] != '\0' &&
-	    jsonr_double(&item, "count", &c->count, NULL) == BERTH_OK) {
+	if (json_is_object(item.v) && jsonr_str(&item, "name", &name, NULL) == BERTH_OK &&
+	    name[0] != '\0' && jsonr_double(&item, "count", &c->count, NULL) == BERTH_OK) {
 		(void)!jsonr_double(&item, "memory_mb", &mib, NULL);
 		c->name = arena_strdup(a, name);
 		c->gib = mib / 1024;
@@ -80,7 +93,8 @@ huawei_times(struct arena *a, const char **s)
 	const char *star = strchr(*s, '*');
 	double n = NAN;
 
-	if (star == NULL || str_to_double(str_trim(a, arena_strndup(a, *s, (size_t)(star - *s))), 0, HUAWEI_CARDS_MAX, &n, NULL) != BERTH_OK)
+	if (star == NULL || str_to_double(str_trim(a, arena_strndup(a, *s, (size_t)(star - *s))), 0,
+				HUAWEI_CARDS_MAX, &n, NULL) != BERTH_OK)
 		return NAN;
 	*s = star + 1;
 	return n;
@@ -117,7 +131,8 @@ huawei_card_text(const struct jsonr *specs, const char *key, struct arena *a, st
 
 /* "a100:pcie:1", "m60_1q:virt:1", "nvidia-p100:1" and others behind a ','. */
 static void
-huawei_card_alias(const struct jsonr *specs, const char *key, struct arena *a, struct huawei_card *c)
+huawei_card_alias(
+    const struct jsonr *specs, const char *key, struct arena *a, struct huawei_card *c)
 {
 	const char *text = json_string_value(jsonr_get(specs, key).v), *last;
 	double count = NAN;
@@ -133,7 +148,8 @@ huawei_card_alias(const struct jsonr *specs, const char *key, struct arena *a, s
 	for (char *p = one; *p != '\0'; p++)
 		if (*p == '_')
 			*p = '-';
-		else if (*p == 'q' && p[1] == '\0' && p > one && str_is_digit(p[-1]))	/* of a profile, which ends in Q */
+		else if (*p == 'q' && p[1] == '\0' && p > one &&
+			 str_is_digit(p[-1])) /* of a profile, which ends in Q */
 			*p = 'Q';
 	c->name = one;
 	c->count = count;
@@ -145,7 +161,8 @@ huawei_card(const struct jsonr *specs, const char *kind, struct arena *a)
 {
 	static const char *const lists[] = { "info:gpus", "info:asic_accelerators" };
 	static const char *const texts[] = { "info:ascend:name", "info:gpu:name" };
-	static const char *const aliases[] = { "pci_passthrough:gpu_specs", "pci_passthrough:alias" };
+	static const char *const aliases[] = { "pci_passthrough:gpu_specs",
+		"pci_passthrough:alias" };
 	struct huawei_card c = { "", 0, NAN };
 	bool accelerated = str_eq(kind, "gpu") || str_eq(kind, "ascend");
 
@@ -155,24 +172,28 @@ huawei_card(const struct jsonr *specs, const char *kind, struct arena *a)
 		huawei_card_text(specs, texts[i], a, &c);
 	for (size_t i = 0; c.name[0] == '\0' && i < 2; i++) {
 		huawei_card_alias(specs, aliases[i], a, &c);
-		if (!accelerated && i > 0 && !str_istarts(c.name, "nvidia") && !str_istarts(c.name, "ascend"))
-			c.name = "";		/* other cards are passed through too */
+		if (!accelerated && i > 0 && !str_istarts(c.name, "nvidia") &&
+		    !str_istarts(c.name, "ascend"))
+			c.name = ""; /* other cards are passed through too */
 	}
 	return c;
 }
 
 /* What berth.yaml calls it, by the card's word or the family; else the word without its maker. */
 static const char *
-huawei_name(const struct huawei *h, const struct jsonr *specs, const char *flavor, const char *word, struct arena *a)
+huawei_name(const struct huawei *h, const struct jsonr *specs, const char *flavor, const char *word,
+    struct arena *a)
 {
 	static const char *const makers[] = { "nvidia ", "nvidia-", "huawei " };
-	const char *own = rates_accelerator(&h->rates, word), *rtx = json_string_value(jsonr_get(specs, "quota:gpu").v);
+	const char *own = rates_accelerator(&h->rates, word),
+		   *rtx = json_string_value(jsonr_get(specs, "quota:gpu").v);
 
 	if (own == NULL)
 		own = rates_accelerator(&h->rates, arena_strndup(a, flavor, strcspn(flavor, ".")));
 	if (own != NULL)
 		return arena_strdup(a, own);
-	if (strstr(word, "Professional Graphics Card") != NULL && rtx != NULL)	/* which one is said there alone */
+	if (strstr(word, "Professional Graphics Card") != NULL &&
+	    rtx != NULL) /* which one is said there alone */
 		word = arena_strndup(a, rtx, strcspn(rtx, ":"));
 	for (size_t i = 0; i < sizeof(makers) / sizeof(makers[0]); i++)
 		if (str_istarts(word, makers[i]))
@@ -180,14 +201,16 @@ huawei_name(const struct huawei *h, const struct jsonr *specs, const char *flavo
 	return arena_strdup(a, word);
 }
 
-/* A part of a card ("m60-1q") by the name that the table gives its profile, and with that profile's memory. */
+/* A part of a card ("m60-1q") by the name that the table gives its profile, and with that profile's
+ * memory. */
 static void
 huawei_part(const struct huawei *h, struct arena *a, struct huawei_type *t)
 {
 	struct accel_ref ref = { .accel = NULL };
 	double gib;
 
-	if (h->env->accels == NULL || !accel_resolve(h->env->accels, a, t->card, &ref) || ref.accel == NULL || !(ref.share < 1))
+	if (h->env->accels == NULL || !accel_resolve(h->env->accels, a, t->card, &ref) ||
+	    ref.accel == NULL || !(ref.share < 1))
 		return;
 	gib = ref.share * ref.accel->memory_gib;
 	if (ref.slice_g == 0 && gib >= 1 && fabs(gib - round(gib)) < 0.01)
@@ -196,19 +219,22 @@ huawei_part(const struct huawei *h, struct arena *a, struct huawei_type *t)
 }
 
 enum berth_code
-huawei_flavor(const struct huawei *h, const struct jsonr *flavor, const char *const *zones, size_t n, struct arena *a,
-    struct huawei_type *out, struct berth_err *err)
+huawei_flavor(const struct huawei *h, const struct jsonr *flavor, const char *const *zones,
+    size_t n, struct arena *a, struct huawei_type *out, struct berth_err *err)
 {
 	struct jsonr specs = jsonr_get(flavor, "os_extra_specs");
-	const char *name = "", *kind = "", *status = "", *az = "", *spot = "", *spot_az = "", *charge = "";
+	const char *name = "", *kind = "", *status = "", *az = "", *spot = "", *spot_az = "",
+		   *charge = "";
 	struct huawei_card card;
 	double mib = NAN;
 	enum berth_code rc;
 
 	memset(out, 0, sizeof(*out));
 	out->vcpus = out->memory_gib = out->card_gib = NAN;
-	if ((rc = jsonr_str(flavor, "id", &name, err)) != BERTH_OK || (rc = jsonr_double(flavor, "vcpus", &out->vcpus, err)) != BERTH_OK ||
-	    (rc = jsonr_double(flavor, "ram", &mib, err)) != BERTH_OK || (rc = jsonr_str(&specs, "hws:performancetype", &kind, err)) != BERTH_OK ||
+	if ((rc = jsonr_str(flavor, "id", &name, err)) != BERTH_OK ||
+	    (rc = jsonr_double(flavor, "vcpus", &out->vcpus, err)) != BERTH_OK ||
+	    (rc = jsonr_double(flavor, "ram", &mib, err)) != BERTH_OK ||
+	    (rc = jsonr_str(&specs, "hws:performancetype", &kind, err)) != BERTH_OK ||
 	    (rc = jsonr_str(&specs, "ecs:performancetype", &kind, err)) != BERTH_OK ||
 	    (rc = jsonr_str(&specs, "cond:operation:status", &status, err)) != BERTH_OK ||
 	    (rc = jsonr_str(&specs, "cond:operation:az", &az, err)) != BERTH_OK ||
@@ -217,7 +243,8 @@ huawei_flavor(const struct huawei *h, const struct jsonr *flavor, const char *co
 	    (rc = jsonr_str(&specs, "cond:operation:charge", &charge, err)) != BERTH_OK)
 		return rc;
 	card = huawei_card(&specs, kind, a);
-	if (name[0] == '\0' || card.name[0] == '\0' || !(card.count >= 1) || card.count > HUAWEI_CARDS_MAX || card.count != floor(card.count))
+	if (name[0] == '\0' || card.name[0] == '\0' || !(card.count >= 1) ||
+	    card.count > HUAWEI_CARDS_MAX || card.count != floor(card.count))
 		return BERTH_OK;
 	out->name = arena_strdup(a, name);
 	out->card = huawei_name(h, &specs, name, card.name, a);

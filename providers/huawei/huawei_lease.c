@@ -15,22 +15,35 @@
 #define HUAWEI_NAME_MAX 64
 #define HUAWEI_TAG_MAX 43
 #define HUAWEI_PAGE 100
-#define HUAWEI_CHECK_TYPE "s6.small.1"		/* nothing is made of it */
+#define HUAWEI_CHECK_TYPE "s6.small.1" /* nothing is made of it */
 #define HUAWEI_SPOT_BILLING "2"
 
 static const struct lease_state huawei_states[] = {
-	{ "BUILD", PROV_PENDING }, { "REBUILD", PROV_PENDING }, { "REBOOT", PROV_PENDING }, { "HARD_REBOOT", PROV_PENDING },
-	{ "RESIZE", PROV_PENDING }, { "REVERT_RESIZE", PROV_PENDING }, { "VERIFY_RESIZE", PROV_PENDING }, { "ACTIVE", PROV_READY },
-	{ "MIGRATING", PROV_READY }, { "SHUTOFF", PROV_FAILED }, { "PAUSED", PROV_FAILED }, { "SUSPENDED", PROV_FAILED },
-	{ "SHELVED", PROV_FAILED }, { "SHELVED_OFFLOADED", PROV_FAILED }, { "ERROR", PROV_FAILED }, { "SOFT_DELETED", PROV_ENDING },
-	{ "DELETED", PROV_GONE }, { NULL, PROV_PENDING },
+	{ "BUILD", PROV_PENDING },
+	{ "REBUILD", PROV_PENDING },
+	{ "REBOOT", PROV_PENDING },
+	{ "HARD_REBOOT", PROV_PENDING },
+	{ "RESIZE", PROV_PENDING },
+	{ "REVERT_RESIZE", PROV_PENDING },
+	{ "VERIFY_RESIZE", PROV_PENDING },
+	{ "ACTIVE", PROV_READY },
+	{ "MIGRATING", PROV_READY },
+	{ "SHUTOFF", PROV_FAILED },
+	{ "PAUSED", PROV_FAILED },
+	{ "SUSPENDED", PROV_FAILED },
+	{ "SHELVED", PROV_FAILED },
+	{ "SHELVED_OFFLOADED", PROV_FAILED },
+	{ "ERROR", PROV_FAILED },
+	{ "SOFT_DELETED", PROV_ENDING },
+	{ "DELETED", PROV_GONE },
+	{ NULL, PROV_PENDING },
 };
 
 /* Of a key that holds one id for all regions, or REGION=ID for each; NULL: none. */
 static const char *
 huawei_of(const struct huawei *h, const char *key, const char *region)
 {
-	const char *own = lease_at_place(h->env->conf, key, region), *const *v;
+	const char *own = lease_at_place(h->env->conf, key, region), *const * v;
 	size_t n = prov_conf_strings(h->env->conf, key, &v);
 
 	for (size_t i = 0; own == NULL && i < n; i++)
@@ -97,7 +110,8 @@ huawei_sale_body(const struct huawei *h, const struct offer *o, struct jsonw *w)
 
 /* What a machine is asked with, but for whose it is. */
 static void
-huawei_machine_body(const struct huawei *h, const struct offer *o, const char *image, struct jsonw *w)
+huawei_machine_body(
+    const struct huawei *h, const struct offer *o, const char *image, struct jsonw *w)
 {
 	const char *group = huawei_of(h, "security_group", o->region);
 
@@ -118,9 +132,11 @@ huawei_machine_body(const struct huawei *h, const struct offer *o, const char *i
 }
 
 static void
-huawei_create_body(const struct huawei *h, const struct prov_create *c, const char *name, const char *image, struct jsonw *w)
+huawei_create_body(const struct huawei *h, const struct prov_create *c, const char *name,
+    const char *image, struct jsonw *w)
 {
-	const char *key = c->ssh_key != NULL ? c->ssh_key : prov_conf_str(h->env->conf, "ssh_key", NULL);
+	const char *key =
+	    c->ssh_key != NULL ? c->ssh_key : prov_conf_str(h->env->conf, "ssh_key", NULL);
 
 	jsonw_str(w, "name", name);
 	huawei_machine_body(h, c->offer, image, w);
@@ -134,10 +150,11 @@ huawei_create_body(const struct huawei *h, const struct prov_create *c, const ch
 	jsonw_end_array(w);
 }
 
-/* The body {"server": {...}} of a create, or of a question whether it would be allowed. c: NULL for the question. */
+/* The body {"server": {...}} of a create, or of a question whether it would be allowed. c: NULL for
+ * the question. */
 static enum berth_code
-huawei_create_request(const struct huawei *h, const struct prov_create *c, const struct offer *o, const char *name,
-    const char *image, struct http_req *req, struct berth_err *err)
+huawei_create_request(const struct huawei *h, const struct prov_create *c, const struct offer *o,
+    const char *name, const char *image, struct http_req *req, struct berth_err *err)
 {
 	enum berth_code rc = huawei_ecs(h, req, "POST", o->region, "v1.1", err, "cloudservers");
 	struct jsonw w;
@@ -163,7 +180,8 @@ huawei_create_request(const struct huawei *h, const struct prov_create *c, const
 }
 
 static enum berth_code
-huawei_create_build(void *st, const struct prov_create *c, struct http_req *req, struct berth_err *err)
+huawei_create_build(
+    void *st, const struct prov_create *c, struct http_req *req, struct berth_err *err)
 {
 	static const char *const wanted[] = { "vpc", "subnet" };
 	const struct huawei *h = st;
@@ -171,16 +189,23 @@ huawei_create_build(void *st, const struct prov_create *c, struct http_req *req,
 	const char *image = c->image != NULL ? c->image : huawei_of(h, "image", region);
 	enum berth_code rc;
 
-	if (c->offer->purchase == PURCHASE_RESERVED)	/* another machine, by the hour, would not be the one that was paid */
-		return err_set(err, BERTH_EPERMANENT, "a machine paid ahead is bought in the provider's console; berth rents by the hour and as spot");
+	if (c->offer->purchase == PURCHASE_RESERVED) /* another machine, by the hour, would not be
+							the one that was paid */
+		return err_set(err, BERTH_EPERMANENT,
+		    "a machine paid ahead is bought in the provider's console; berth rents by the "
+		    "hour and as spot");
 	if (image == NULL)
-		return err_set(err, BERTH_EPERMANENT, "'image' of berth.yaml has none for region %s", region);
+		return err_set(
+		    err, BERTH_EPERMANENT, "'image' of berth.yaml has none for region %s", region);
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
 		if (huawei_of(h, wanted[i], region) == NULL)
-			return err_set(err, BERTH_EPERMANENT, "'%s' of berth.yaml has none for region %s", wanted[i], region);
+			return err_set(err, BERTH_EPERMANENT,
+			    "'%s' of berth.yaml has none for region %s", wanted[i], region);
 	if (strlen(c->token) > HUAWEI_TAG_MAX || strlen(h->env->installation) > HUAWEI_TAG_MAX)
-		return err_set(err, BERTH_EPERMANENT, "the token is longer than %d, what a tag may hold", HUAWEI_TAG_MAX);
-	if ((rc = nametag_make(req->arena, h->env->installation, c->token, HUAWEI_NAME_MAX, &name, err)) != BERTH_OK ||
+		return err_set(err, BERTH_EPERMANENT,
+		    "the token is longer than %d, what a tag may hold", HUAWEI_TAG_MAX);
+	if ((rc = nametag_make(req->arena, h->env->installation, c->token, HUAWEI_NAME_MAX, &name,
+		 err)) != BERTH_OK ||
 	    (rc = huawei_create_request(h, c, c->offer, name, image, req, err)) != BERTH_OK)
 		return rc;
 	return http_req_header(req, "X-Client-Token", c->token, false, err);
@@ -200,8 +225,8 @@ huawei_made(const struct huawei *h, const char *ref)
  * machine once it is there.
  */
 static enum berth_code
-huawei_create_parse(void *st, const struct http_resp *resp, const struct prov_create *c, struct prov_machine *machine_out,
-    struct berth_err *err)
+huawei_create_parse(void *st, const struct http_resp *resp, const struct prov_create *c,
+    struct prov_machine *machine_out, struct berth_err *err)
 {
 	struct huawei *h = st;
 	struct arena *a = h->env->arena;
@@ -220,10 +245,15 @@ huawei_create_parse(void *st, const struct http_resp *resp, const struct prov_cr
 	if (rc == BERTH_OK && (id == NULL || id[0] == '\0' || jsonr_len(&ids) != 1))
 		rc = jsonr_err(&root, BERTH_ETRANSIENT, err, "serverIds does not hold one machine");
 	if (rc == BERTH_OK)
-		rc = lease_ref(&root, c->offer->region, id, machine_out->ref, sizeof(machine_out->ref), err);
-	if (rc == BERTH_OK && job[0] != '\0' && job[strspn(job, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_")] == '\0' &&
+		rc = lease_ref(
+		    &root, c->offer->region, id, machine_out->ref, sizeof(machine_out->ref), err);
+	if (rc == BERTH_OK && job[0] != '\0' &&
+	    job[strspn(job, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_")] ==
+		'\0' &&
 	    huawei_made(h, machine_out->ref) == NULL)
-		VEC_PUSH(a, &h->made, ((struct huawei_made){ arena_strdup(a, machine_out->ref), arena_strdup(a, job), arena_strdup(a, c->token) }));
+		VEC_PUSH(a, &h->made,
+		    ((struct huawei_made){ arena_strdup(a, machine_out->ref), arena_strdup(a, job),
+			arena_strdup(a, c->token) }));
 	json_decref(v);
 	return rc;
 }
@@ -240,14 +270,17 @@ huawei_tags(const struct jsonr *item, struct prov_machine *m)
 
 		tag = jsonr_at(&tags, i);
 		s = json_string_value(tag.v);
-		if (s != NULL && str_starts(s, mine) && strlen(s + strlen(mine)) < sizeof(m->installation))
+		if (s != NULL && str_starts(s, mine) &&
+		    strlen(s + strlen(mine)) < sizeof(m->installation))
 			str_copy(m->installation, sizeof(m->installation), s + strlen(mine));
-		else if (s != NULL && str_starts(s, token) && strlen(s + strlen(token)) < sizeof(m->token))
+		else if (s != NULL && str_starts(s, token) &&
+			 strlen(s + strlen(token)) < sizeof(m->token))
 			str_copy(m->token, sizeof(m->token), s + strlen(token));
 	}
 }
 
-/* {"NETWORK": [{"addr", "version", "OS-EXT-IPS:type"}]}: a floating address, else the first one of version 4. */
+/* {"NETWORK": [{"addr", "version", "OS-EXT-IPS:type"}]}: a floating address, else the first one of
+ * version 4. */
 static enum berth_code
 huawei_address(const struct jsonr *item, struct prov_machine *m, struct berth_err *err)
 {
@@ -256,7 +289,8 @@ huawei_address(const struct jsonr *item, struct prov_machine *m, struct berth_er
 	const char *network;
 	json_t *v;
 
-	json_object_foreach((json_t *)(uintptr_t)all.v, network, v) {
+	json_object_foreach((json_t *)(uintptr_t)all.v, network, v)
+	{
 		list = jsonr_get(&all, network);
 		for (size_t i = 0; i < jsonr_len(&list); i++) {
 			const char *ip = "", *kind = "";
@@ -267,7 +301,8 @@ huawei_address(const struct jsonr *item, struct prov_machine *m, struct berth_er
 			    (rc = jsonr_str(&one, "OS-EXT-IPS:type", &kind, err)) != BERTH_OK ||
 			    (rc = jsonr_int(&one, "version", 0, 99, &version, err)) != BERTH_OK)
 				return rc;
-			if (version == 4 && ip[0] != '\0' && (str_eq(kind, "floating") || m->address[0] == '\0'))
+			if (version == 4 && ip[0] != '\0' &&
+			    (str_eq(kind, "floating") || m->address[0] == '\0'))
 				(void)str_copy(m->address, sizeof(m->address), ip);
 		}
 	}
@@ -289,28 +324,35 @@ huawei_why(const char *code, const char *text)
 }
 
 static enum berth_code
-huawei_machine(const struct jsonr *item, const char *region, struct prov_machine *m, struct berth_err *err)
+huawei_machine(
+    const struct jsonr *item, const char *region, struct prov_machine *m, struct berth_err *err)
 {
 	static const char *const needed[] = { "id", "status", NULL };
-	struct jsonr flavor = jsonr_get(item, "flavor"), meta = jsonr_get(item, "metadata"), fault = jsonr_get(item, "fault");
+	struct jsonr flavor = jsonr_get(item, "flavor"), meta = jsonr_get(item, "metadata"),
+		     fault = jsonr_get(item, "fault");
 	const char *id = "", *state = "", *task = "", *billing = "", *name = "", *text = "";
 	enum berth_code rc;
 
 	memset(m, 0, sizeof(*m));
-	if ((rc = jsonr_need(item, needed, err)) != BERTH_OK || (rc = jsonr_str(item, "id", &id, err)) != BERTH_OK ||
-	    (rc = jsonr_str(item, "status", &state, err)) != BERTH_OK || (rc = jsonr_str(item, "name", &name, err)) != BERTH_OK ||
+	if ((rc = jsonr_need(item, needed, err)) != BERTH_OK ||
+	    (rc = jsonr_str(item, "id", &id, err)) != BERTH_OK ||
+	    (rc = jsonr_str(item, "status", &state, err)) != BERTH_OK ||
+	    (rc = jsonr_str(item, "name", &name, err)) != BERTH_OK ||
 	    (rc = jsonr_str(item, "OS-EXT-STS:task_state", &task, err)) != BERTH_OK ||
 	    (rc = jsonr_str(&meta, "charging_mode", &billing, err)) != BERTH_OK ||
 	    (rc = jsonr_str(&fault, "message", &text, err)) != BERTH_OK ||
-	    (rc = wirejson_field(&flavor, "id", m->instance_type, sizeof(m->instance_type), err)) != BERTH_OK ||
-	    (rc = wirejson_field(item, "OS-EXT-AZ:availability_zone", m->zone, sizeof(m->zone), err)) != BERTH_OK ||
-	    (rc = jsonr_time(item, "created", &m->created, err)) != BERTH_OK || (rc = huawei_address(item, m, err)) != BERTH_OK ||
+	    (rc = wirejson_field(&flavor, "id", m->instance_type, sizeof(m->instance_type), err)) !=
+		BERTH_OK ||
+	    (rc = wirejson_field(
+		 item, "OS-EXT-AZ:availability_zone", m->zone, sizeof(m->zone), err)) != BERTH_OK ||
+	    (rc = jsonr_time(item, "created", &m->created, err)) != BERTH_OK ||
+	    (rc = huawei_address(item, m, err)) != BERTH_OK ||
 	    (rc = lease_ref(item, region, id, m->ref, sizeof(m->ref), err)) != BERTH_OK)
 		return rc;
 	if (id[0] == '\0')
 		return jsonr_err(item, BERTH_EINVAL, err, "id is empty");
 	huawei_tags(item, m);
-	if (m->installation[0] == '\0')		/* tags are put on a little after the machine is there */
+	if (m->installation[0] == '\0') /* tags are put on a little after the machine is there */
 		nametag_read(name, m);
 	str_copy(m->region, sizeof(m->region), region);
 	m->purchase = str_eq(billing, HUAWEI_SPOT_BILLING) ? PURCHASE_SPOT : PURCHASE_ON_DEMAND;
@@ -320,7 +362,8 @@ huawei_machine(const struct jsonr *item, const char *region, struct prov_machine
 	return BERTH_OK;
 }
 
-/* A status is the machine, and where there is none what the job that makes it says, if this process asked for it. */
+/* A status is the machine, and where there is none what the job that makes it says, if this process
+ * asked for it. */
 static bool
 huawei_more(void *st, bool begin)
 {
@@ -348,24 +391,27 @@ huawei_status_build(void *st, const char *ref, struct http_req *req, struct bert
 
 /* {"status": "FAIL", "error_code", "fail_reason"}, or what its parts say. */
 static enum berth_code
-huawei_job(const struct huawei *h, const struct jsonr *root, const char *ref, struct arena *a, struct prov_machine *m,
-    struct berth_err *err)
+huawei_job(const struct huawei *h, const struct jsonr *root, const char *ref, struct arena *a,
+    struct prov_machine *m, struct berth_err *err)
 {
 	const struct huawei_made *made = huawei_made(h, ref);
-	struct jsonr entities = jsonr_get(root, "entities"), parts = jsonr_get(&entities, "sub_jobs"), part;
+	struct jsonr entities = jsonr_get(root, "entities"),
+		     parts = jsonr_get(&entities, "sub_jobs"), part;
 	const char *state = "", *code = "", *text = "";
 	enum berth_code rc;
 
 	memset(m, 0, sizeof(*m));
-	if ((rc = jsonr_str(root, "status", &state, err)) != BERTH_OK || (rc = jsonr_str(root, "error_code", &code, err)) != BERTH_OK ||
+	if ((rc = jsonr_str(root, "status", &state, err)) != BERTH_OK ||
+	    (rc = jsonr_str(root, "error_code", &code, err)) != BERTH_OK ||
 	    (rc = jsonr_str(root, "fail_reason", &text, err)) != BERTH_OK)
 		return rc;
 	for (size_t i = 0; i < jsonr_len(&parts) && huawei_why(code, text) == BERTH_EFAIL; i++) {
 		part = jsonr_at(&parts, i);
-		if ((rc = jsonr_str(&part, "error_code", &code, err)) != BERTH_OK || (rc = jsonr_str(&part, "fail_reason", &text, err)) != BERTH_OK)
+		if ((rc = jsonr_str(&part, "error_code", &code, err)) != BERTH_OK ||
+		    (rc = jsonr_str(&part, "fail_reason", &text, err)) != BERTH_OK)
 			return rc;
 	}
-	if (str_eq(state, "SUCCESS"))		/* it was made, and is there no more */
+	if (str_eq(state, "SUCCESS")) /* it was made, and is there no more */
 		return err_set(err, BERTH_ENOTFOUND, "no such machine");
 	str_copy(m->ref, sizeof(m->ref), ref);
 	str_copy(m->installation, sizeof(m->installation), h->env->installation);
@@ -373,13 +419,17 @@ huawei_job(const struct huawei *h, const struct jsonr *root, const char *ref, st
 	str_copy(m->region, sizeof(m->region), arena_strndup(a, ref, strcspn(ref, "/")));
 	m->state = str_eq(state, "FAIL") ? PROV_FAILED : PROV_PENDING;
 	m->why = m->state == PROV_FAILED ? huawei_why(code, text) : BERTH_OK;
-	str_copy(m->detail, sizeof(m->detail), text[0] != '\0' ? text : code[0] != '\0' ? code : state);
-	return state[0] != '\0' ? BERTH_OK : jsonr_err(root, BERTH_ETRANSIENT, err, "no status of the job");
+	str_copy(m->detail, sizeof(m->detail),
+	    text[0] != '\0'   ? text
+	    : code[0] != '\0' ? code
+			      : state);
+	return state[0] != '\0' ? BERTH_OK
+				: jsonr_err(root, BERTH_ETRANSIENT, err, "no status of the job");
 }
 
 static enum berth_code
-huawei_status_parse(void *st, const struct http_resp *resp, const char *ref, struct prov_machine *machine_out,
-    struct berth_err *err)
+huawei_status_parse(void *st, const struct http_resp *resp, const char *ref,
+    struct prov_machine *machine_out, struct berth_err *err)
 {
 	struct huawei *h = st;
 	bool job = h->asking_job != NULL;
@@ -387,7 +437,7 @@ huawei_status_parse(void *st, const struct http_resp *resp, const char *ref, str
 	json_t *v = NULL;
 	enum berth_code rc;
 
-	if (resp->status / 100 != 2) {		/* not there, or not yet: its job says which */
+	if (resp->status / 100 != 2) { /* not there, or not yet: its job says which */
 		struct prov_error e = { "", "" };
 
 		(void)huawei_error_read(resp, &e);
@@ -402,10 +452,12 @@ huawei_status_parse(void *st, const struct http_resp *resp, const char *ref, str
 		return rc;
 	root = jsonr_root(v, "answer");
 	server = jsonr_get(&root, "server");
-	rc = job ? huawei_job(h, &root, ref, resp->arena, machine_out, err) :
-	    huawei_machine(&server, arena_strndup(resp->arena, ref, strcspn(ref, "/")), machine_out, err);
+	rc = job ? huawei_job(h, &root, ref, resp->arena, machine_out, err)
+		 : huawei_machine(&server, arena_strndup(resp->arena, ref, strcspn(ref, "/")),
+		       machine_out, err);
 	if (rc == BERTH_OK && !str_eq(machine_out->ref, ref))
-		rc = jsonr_err(&root, BERTH_EINVAL, err, "the answer is about machine %s", machine_out->ref);
+		rc = jsonr_err(
+		    &root, BERTH_EINVAL, err, "the answer is about machine %s", machine_out->ref);
 	json_decref(v);
 	return rc;
 }
@@ -418,7 +470,8 @@ huawei_destroy_build(void *st, const char *ref, struct http_req *req, struct ber
 	struct buf b;
 	enum berth_code rc = lease_ref_split(req->arena, ref, "Huawei's", "", &region, &id, err);
 
-	if (rc != BERTH_OK || (rc = huawei_ecs(st, req, "POST", region, "v1", err, "cloudservers/delete")) != BERTH_OK)
+	if (rc != BERTH_OK || (rc = huawei_ecs(st, req, "POST", region, "v1", err,
+				   "cloudservers/delete")) != BERTH_OK)
 		return rc;
 	buf_init(&b, HUAWEI_BODY_MAX);
 	jsonw_init_buf(&w, &b, JSONW_COMPACT);
@@ -432,8 +485,8 @@ huawei_destroy_build(void *st, const char *ref, struct http_req *req, struct ber
 
 /* {"job_id"}: asked for; the list shows when it is gone. */
 static enum berth_code
-huawei_destroy_parse(void *st, const struct http_resp *resp, const char *ref, struct prov_machine *machine_out,
-    struct berth_err *err)
+huawei_destroy_parse(void *st, const struct http_resp *resp, const char *ref,
+    struct prov_machine *machine_out, struct berth_err *err)
 {
 	json_t *v = NULL;
 	enum berth_code rc = wirejson_parse(resp, &v, err);
@@ -447,7 +500,8 @@ huawei_destroy_parse(void *st, const struct http_resp *resp, const char *ref, st
 
 /* By the name, which begins with whose a machine is. cur->next: "REGION|PAGE|SEEN". */
 static enum berth_code
-huawei_list_build(void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err)
+huawei_list_build(
+    void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err)
 {
 	struct huawei *h = st;
 	const char *s = cur->next;
@@ -459,12 +513,15 @@ huawei_list_build(void *st, const struct prov_cursor *cur, struct http_req *req,
 	h->list_seen = 0;
 	if (s[0] != '\0' && str_to_i64(s, 0, INT64_MAX, &h->list_seen, err) != BERTH_OK)
 		return err->code;
-	return huawei_ecs(h, req, "GET", h->regions[h->list_region], "v1", err, "cloudservers/detail?limit=%d&name=%s&offset=%d", HUAWEI_PAGE,
-	    http_urlencode(req->arena, arena_printf(req->arena, "berth-%s-", h->env->installation)), h->list_page);
+	return huawei_ecs(h, req, "GET", h->regions[h->list_region], "v1", err,
+	    "cloudservers/detail?limit=%d&name=%s&offset=%d", HUAWEI_PAGE,
+	    http_urlencode(req->arena, arena_printf(req->arena, "berth-%s-", h->env->installation)),
+	    h->list_page);
 }
 
 static enum berth_code
-huawei_list_next(const struct huawei *h, const struct jsonr *root, size_t n, struct prov_cursor *cur, struct berth_err *err)
+huawei_list_next(const struct huawei *h, const struct jsonr *root, size_t n,
+    struct prov_cursor *cur, struct berth_err *err)
 {
 	int64_t total = -1, seen = h->list_seen + (int64_t)n;
 	enum berth_code rc = jsonr_int(root, "count", 0, INT64_MAX, &total, err);
@@ -474,15 +531,16 @@ huawei_list_next(const struct huawei *h, const struct jsonr *root, size_t n, str
 	if (total < 0 || (n == 0 && seen < total))
 		return jsonr_err(root, BERTH_ETRANSIENT, err, "the list of machines is not whole");
 	if (seen < total)
-		snprintf(cur->next, sizeof(cur->next), "%zu|%d|%lld", h->list_region, h->list_page + 1, (long long)seen);
+		snprintf(cur->next, sizeof(cur->next), "%zu|%d|%lld", h->list_region,
+		    h->list_page + 1, (long long)seen);
 	else if (h->list_region + 1 < h->n_regions)
 		snprintf(cur->next, sizeof(cur->next), "%zu|1|0", h->list_region + 1);
 	return BERTH_OK;
 }
 
 static enum berth_code
-huawei_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_machine_fn *emit, void *arg,
-    struct berth_err *err)
+huawei_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
+    prov_machine_fn *emit, void *arg, struct berth_err *err)
 {
 	const struct huawei *h = st;
 	struct jsonr root, set, item;
@@ -508,35 +566,49 @@ huawei_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cu
 	return rc;
 }
 
-/* May it launch? A dry run, which makes nothing; without image and network nothing can be asked for. */
+/* May it launch? A dry run, which makes nothing; without image and network nothing can be asked
+ * for. */
 static enum berth_code
 huawei_check_build(void *st, int n, struct http_req *req, struct berth_err *err)
 {
 	const struct huawei *h = st;
 	const char *region = h->regions[0], *image = huawei_of(h, "image", region);
-	struct offer o = { .region = region, .zone = arena_printf(req->arena, "%sa", region), .instance_type = HUAWEI_CHECK_TYPE,
+	struct offer o = { .region = region,
+		.zone = arena_printf(req->arena, "%sa", region),
+		.instance_type = HUAWEI_CHECK_TYPE,
 		.purchase = PURCHASE_ON_DEMAND };
 
-	if (n > 0 || image == NULL || huawei_of(h, "vpc", region) == NULL || huawei_of(h, "subnet", region) == NULL)
+	if (n > 0 || image == NULL || huawei_of(h, "vpc", region) == NULL ||
+	    huawei_of(h, "subnet", region) == NULL)
 		return BERTH_ENOTFOUND;
 	return huawei_create_request(h, NULL, &o, NULL, image, req, err);
 }
 
-/* What is refused of the flavor or the zone was allowed to be asked; what berth.yaml names must be there. */
+/* What is refused of the flavor or the zone was allowed to be asked; what berth.yaml names must be
+ * there. */
 static enum berth_code
-huawei_check_parse(void *st, const struct http_resp *resp, int n, struct prov_check *check_out, struct berth_err *err)
+huawei_check_parse(void *st, const struct http_resp *resp, int n, struct prov_check *check_out,
+    struct berth_err *err)
 {
-	static const char *const ours[] = { "Ecs.0003", "Ecs.0014", "Ecs.0030", "Ecs.0031", "Ecs.0032", "Ecs.0038", "Ecs.0314" };
+	static const char *const ours[] = { "Ecs.0003", "Ecs.0014", "Ecs.0030", "Ecs.0031",
+		"Ecs.0032", "Ecs.0038", "Ecs.0314" };
 
 	(void)st, (void)n, (void)err;
-	lease_check(&provider_huawei, resp, "ecs:cloudServers:createServers", ours, sizeof(ours) / sizeof(ours[0]), check_out);
+	lease_check(&provider_huawei, resp, "ecs:cloudServers:createServers", ours,
+	    sizeof(ours) / sizeof(ours[0]), check_out);
 	return BERTH_OK;
 }
 
 const struct prov_lease_ops huawei_lease = {
-	.create_build = huawei_create_build, .create_parse = huawei_create_parse,
-	.status_build = huawei_status_build, .status_parse = huawei_status_parse, .more = huawei_more,
-	.destroy_build = huawei_destroy_build, .destroy_parse = huawei_destroy_parse,
-	.list_build = huawei_list_build, .list_parse = huawei_list_parse,
-	.check_build = huawei_check_build, .check_parse = huawei_check_parse,
+	.create_build = huawei_create_build,
+	.create_parse = huawei_create_parse,
+	.status_build = huawei_status_build,
+	.status_parse = huawei_status_parse,
+	.more = huawei_more,
+	.destroy_build = huawei_destroy_build,
+	.destroy_parse = huawei_destroy_parse,
+	.list_build = huawei_list_build,
+	.list_parse = huawei_list_parse,
+	.check_build = huawei_check_build,
+	.check_parse = huawei_check_parse,
 };

@@ -16,27 +16,39 @@
 
 #define HUAWEI_BODY_MAX 262144
 #define HUAWEI_PAGE 1000
-#define HUAWEI_BATCH 50			/* products in one question about prices */
+#define HUAWEI_BATCH 50 /* products in one question about prices */
 #define HUAWEI_SERVICE "hws.service.type.ec2"
 #define HUAWEI_RESOURCE "hws.resource.type.vm"
 #define HUAWEI_HOUR_UNIT 4
 
 /*
- * The walk: for each region its zones, its flavors page by page, where they are sold as spot; then what the flavors cost by
- * the hour and paid ahead, many in one question.
+ * The walk: for each region its zones, its flavors page by page, where they are sold as spot; then
+ * what the flavors cost by the hour and paid ahead, many in one question.
  */
-enum huawei_phase { HUAWEI_ZONES, HUAWEI_FLAVORS, HUAWEI_SPOT_ROOM, HUAWEI_HOUR, HUAWEI_MONTH, HUAWEI_YEAR, HUAWEI_YEARS,
-	HUAWEI_PHASES };
+enum huawei_phase {
+	HUAWEI_ZONES,
+	HUAWEI_FLAVORS,
+	HUAWEI_SPOT_ROOM,
+	HUAWEI_HOUR,
+	HUAWEI_MONTH,
+	HUAWEI_YEAR,
+	HUAWEI_YEARS,
+	HUAWEI_PHASES
+};
 
-static const struct { int type, num, months; } huawei_periods[HUAWEI_PHASES] = {
-	[HUAWEI_MONTH] = { 2, 1, 1 }, [HUAWEI_YEAR] = { 3, 1, 12 }, [HUAWEI_YEARS] = { 3, 3, 36 },
+static const struct {
+	int type, num, months;
+} huawei_periods[HUAWEI_PHASES] = {
+	[HUAWEI_MONTH] = { 2, 1, 1 },
+	[HUAWEI_YEAR] = { 3, 1, 12 },
+	[HUAWEI_YEARS] = { 3, 3, 36 },
 };
 
 struct huawei_refresh {
 	struct arena *arena;
 	enum huawei_phase phase;
-	size_t region, start, count;	/* count: flavors in the question about prices */
-	struct strmap seen;		/* ids of flavors, or of policies, of the pages so far */
+	size_t region, start, count; /* count: flavors in the question about prices */
+	struct strmap seen;          /* ids of flavors, or of policies, of the pages so far */
 	struct strmap by_name;
 	VEC(const char *) zones;
 	VEC(struct huawei_type) types;
@@ -50,12 +62,14 @@ huawei_market_close(struct huawei *h)
 	h->refresh = NULL;
 }
 
-/* cur->next: "REGION|PHASE|START|COUNT|MARKER"; "" is the start. Returns the marker, "" for a first page. */
+/* cur->next: "REGION|PHASE|START|COUNT|MARKER"; "" is the start. Returns the marker, "" for a first
+ * page. */
 static const char *
 huawei_offers_at(struct huawei *h, const struct prov_cursor *cur)
 {
 	const char *s = cur->next;
-	size_t region = lease_cursor(s, &s), phase = lease_cursor(s, &s), start = lease_cursor(s, &s), count = lease_cursor(s, &s);
+	size_t region = lease_cursor(s, &s), phase = lease_cursor(s, &s),
+	       start = lease_cursor(s, &s), count = lease_cursor(s, &s);
 	struct arena *a;
 
 	if (h->refresh == NULL || phase == HUAWEI_ZONES) {
@@ -72,11 +86,15 @@ huawei_offers_at(struct huawei *h, const struct prov_cursor *cur)
 }
 
 static enum berth_code
-huawei_goto(struct prov_cursor *cur, size_t region, int phase, size_t start, size_t count, const char *marker, struct berth_err *err)
+huawei_goto(struct prov_cursor *cur, size_t region, int phase, size_t start, size_t count,
+    const char *marker, struct berth_err *err)
 {
-	int n = snprintf(cur->next, sizeof(cur->next), "%zu|%d|%zu|%zu|%s", region, phase, start, count, marker);
+	int n = snprintf(
+	    cur->next, sizeof(cur->next), "%zu|%d|%zu|%zu|%s", region, phase, start, count, marker);
 
-	return n > 0 && (size_t)n < sizeof(cur->next) ? BERTH_OK : err_set(err, BERTH_EINVAL, "the marker of a page is too long");
+	return n > 0 && (size_t)n < sizeof(cur->next)
+		   ? BERTH_OK
+		   : err_set(err, BERTH_EINVAL, "the marker of a page is too long");
 }
 
 static void
@@ -101,7 +119,8 @@ huawei_product(const struct huawei_refresh *r, size_t i, const char *region, str
 }
 
 static enum berth_code
-huawei_price_build(const struct huawei *h, const char *region, struct http_req *req, struct berth_err *err)
+huawei_price_build(
+    const struct huawei *h, const char *region, struct http_req *req, struct berth_err *err)
 {
 	const struct huawei_refresh *r = h->refresh;
 	const char *project = huawei_project(h, region);
@@ -110,7 +129,8 @@ huawei_price_build(const struct huawei *h, const char *region, struct http_req *
 	enum berth_code rc;
 
 	if (project == NULL || r->start + r->count > r->types.n)
-		return err_set(err, BERTH_EFAIL, "no flavor %zu of %s", r->start + r->count, region);
+		return err_set(
+		    err, BERTH_EFAIL, "no flavor %zu of %s", r->start + r->count, region);
 	buf_init(&b, HUAWEI_BODY_MAX);
 	jsonw_init_buf(&w, &b, JSONW_COMPACT);
 	jsonw_begin_object(&w, NULL);
@@ -123,9 +143,9 @@ huawei_price_build(const struct huawei *h, const char *region, struct http_req *
 	rc = jsonw_finish(&w, err);
 	req->method = "POST";
 	req->idempotent = true;
-	req->any_status = true;		/* one flavor that BSS does not know must not hide the others */
-	http_req_url(req, "%s/v2/bills/ratings/%s", h->bss, r->phase == HUAWEI_HOUR ? "on-demand-resources" :
-	    "period-resources/subscribe-rate");
+	req->any_status = true; /* one flavor that BSS does not know must not hide the others */
+	http_req_url(req, "%s/v2/bills/ratings/%s", h->bss,
+	    r->phase == HUAWEI_HOUR ? "on-demand-resources" : "period-resources/subscribe-rate");
 	if (rc == BERTH_OK)
 		rc = http_req_body(req, "application/json", b.p, b.len, err);
 	buf_free(&b);
@@ -135,8 +155,8 @@ huawei_price_build(const struct huawei *h, const char *region, struct http_req *
 }
 
 static enum berth_code
-huawei_offers_build(void *st, const struct prov_query *q, const struct prov_cursor *cur, struct http_req *req,
-    struct berth_err *err)
+huawei_offers_build(void *st, const struct prov_query *q, const struct prov_cursor *cur,
+    struct http_req *req, struct berth_err *err)
 {
 	struct huawei *h = st;
 	const char *marker = huawei_offers_at(h, cur), *region = h->regions[h->refresh->region];
@@ -148,10 +168,12 @@ huawei_offers_build(void *st, const struct prov_query *q, const struct prov_curs
 	case HUAWEI_ZONES:
 		return huawei_ecs(h, req, "GET", region, "v1", err, "availability-zones");
 	case HUAWEI_FLAVORS:
-		return huawei_ecs(h, req, "GET", region, "v1", err, "cloudservers/flavors?limit=%d%s%s", HUAWEI_PAGE, and, marker);
+		return huawei_ecs(h, req, "GET", region, "v1", err,
+		    "cloudservers/flavors?limit=%d%s%s", HUAWEI_PAGE, and, marker);
 	case HUAWEI_SPOT_ROOM:
-		return huawei_ecs(h, req, "GET", region, "v1", err, "cloudservers/flavor-sell-policies?sell_mode=spot&limit=%d%s%s",
-		    HUAWEI_PAGE, and, marker);
+		return huawei_ecs(h, req, "GET", region, "v1", err,
+		    "cloudservers/flavor-sell-policies?sell_mode=spot&limit=%d%s%s", HUAWEI_PAGE,
+		    and, marker);
 	case HUAWEI_HOUR:
 	case HUAWEI_MONTH:
 	case HUAWEI_YEAR:
@@ -175,7 +197,8 @@ huawei_take_zone(struct huawei_refresh *r, const struct jsonr *item, struct bert
 
 /* id_out: of the entry, in the refresh's arena, for the next page begins behind the last one. */
 static enum berth_code
-huawei_take_flavor(struct huawei *h, const struct jsonr *item, const char **id_out, struct berth_err *err)
+huawei_take_flavor(
+    struct huawei *h, const struct jsonr *item, const char **id_out, struct berth_err *err)
 {
 	struct huawei_refresh *r = h->refresh;
 	struct huawei_type t;
@@ -192,9 +215,11 @@ huawei_take_flavor(struct huawei *h, const struct jsonr *item, const char **id_o
 	return BERTH_OK;
 }
 
-/* Whether a zone has a flavor as spot now: what is said here stands above what the flavor itself says. */
+/* Whether a zone has a flavor as spot now: what is said here stands above what the flavor itself
+ * says. */
 static enum berth_code
-huawei_take_policy(struct huawei *h, const struct jsonr *item, const char **id_out, struct berth_err *err)
+huawei_take_policy(
+    struct huawei *h, const struct jsonr *item, const char **id_out, struct berth_err *err)
 {
 	const struct huawei_refresh *r = h->refresh;
 	const char *flavor = "", *zone = "", *status = "", *mode = "";
@@ -202,9 +227,11 @@ huawei_take_policy(struct huawei *h, const struct jsonr *item, const char **id_o
 	const size_t *at;
 	enum berth_code rc;
 
-	if ((rc = jsonr_int(item, "id", 0, INT64_MAX, &id, err)) != BERTH_OK || (rc = jsonr_str(item, "flavor_id", &flavor, err)) != BERTH_OK ||
+	if ((rc = jsonr_int(item, "id", 0, INT64_MAX, &id, err)) != BERTH_OK ||
+	    (rc = jsonr_str(item, "flavor_id", &flavor, err)) != BERTH_OK ||
 	    (rc = jsonr_str(item, "availability_zone_id", &zone, err)) != BERTH_OK ||
-	    (rc = jsonr_str(item, "sell_status", &status, err)) != BERTH_OK || (rc = jsonr_str(item, "sell_mode", &mode, err)) != BERTH_OK)
+	    (rc = jsonr_str(item, "sell_status", &status, err)) != BERTH_OK ||
+	    (rc = jsonr_str(item, "sell_mode", &mode, err)) != BERTH_OK)
 		return rc;
 	*id_out = arena_printf(r->arena, "%lld", (long long)id);
 	if (!str_eq(mode, "spot") || (at = strmap_get(&r->by_name, flavor)) == NULL)
@@ -216,14 +243,29 @@ huawei_take_policy(struct huawei *h, const struct jsonr *item, const char **id_o
 }
 
 static struct offer
-huawei_offer(const struct huawei *h, const struct huawei_type *t, size_t zone, enum huawei_sale room)
+huawei_offer(
+    const struct huawei *h, const struct huawei_type *t, size_t zone, enum huawei_sale room)
 {
 	const struct huawei_refresh *r = h->refresh;
-	struct offer o = { .provider = "huawei", .account = "", .region = h->regions[r->region], .zone = r->zones.v[zone],
-		.instance_type = t->name, .accelerator = t->card, .accelerator_count = t->count, .accelerator_memory_gib = t->card_gib,
-		.vcpus = t->vcpus, .memory_gib = t->memory_gib, .upfront = USD_ZERO, .price = USD_UNKNOWN, .interruption_rate = NAN,
-		.measured = NAN, .as_of = h->env->now, .source = h->bss,
-		.available = room == HUAWEI_SOLD ? AVAIL_YES : room == HUAWEI_SOLD_OUT ? AVAIL_NO : AVAIL_UNKNOWN };
+	struct offer o = { .provider = "huawei",
+		.account = "",
+		.region = h->regions[r->region],
+		.zone = r->zones.v[zone],
+		.instance_type = t->name,
+		.accelerator = t->card,
+		.accelerator_count = t->count,
+		.accelerator_memory_gib = t->card_gib,
+		.vcpus = t->vcpus,
+		.memory_gib = t->memory_gib,
+		.upfront = USD_ZERO,
+		.price = USD_UNKNOWN,
+		.interruption_rate = NAN,
+		.measured = NAN,
+		.as_of = h->env->now,
+		.source = h->bss,
+		.available = room == HUAWEI_SOLD       ? AVAIL_YES
+			     : room == HUAWEI_SOLD_OUT ? AVAIL_NO
+						       : AVAIL_UNKNOWN };
 
 	str_copy(o.currency, sizeof(o.currency), h->currency);
 	return o;
@@ -231,9 +273,11 @@ huawei_offer(const struct huawei *h, const struct huawei_type *t, size_t zone, e
 
 /* Spot machines have no price in the API: what berth.yaml says of it, or none. */
 static enum berth_code
-huawei_emit_spot(const struct huawei *h, const struct huawei_type *t, prov_offer_fn *emit, void *arg, struct berth_err *err)
+huawei_emit_spot(const struct huawei *h, const struct huawei_type *t, prov_offer_fn *emit,
+    void *arg, struct berth_err *err)
 {
-	const struct accel *card = h->env->accels != NULL ? accel_find(h->env->accels, t->card) : NULL;
+	const struct accel *card =
+	    h->env->accels != NULL ? accel_find(h->env->accels, t->card) : NULL;
 	enum berth_code rc = BERTH_OK;
 
 	for (size_t z = 0; rc == BERTH_OK && z < h->refresh->zones.n; z++) {
@@ -254,8 +298,8 @@ huawei_emit_spot(const struct huawei *h, const struct huawei_type *t, prov_offer
 
 /* paid: by the hour, or for a whole term ahead. */
 static enum berth_code
-huawei_emit(const struct huawei *h, const struct huawei_type *t, struct usd_micro paid, const char *currency, prov_offer_fn *emit,
-    void *arg, struct berth_err *err)
+huawei_emit(const struct huawei *h, const struct huawei_type *t, struct usd_micro paid,
+    const char *currency, prov_offer_fn *emit, void *arg, struct berth_err *err)
 {
 	int months = huawei_periods[h->refresh->phase].months;
 	enum berth_code rc = BERTH_OK;
@@ -279,7 +323,8 @@ huawei_emit(const struct huawei *h, const struct huawei_type *t, struct usd_micr
 	return rc;
 }
 
-/* What the account pays: the list price less its discount, both of one product. In another unit than money: unknown. */
+/* What the account pays: the list price less its discount, both of one product. In another unit
+ * than money: unknown. */
 static enum berth_code
 huawei_paid(const struct jsonr *item, struct usd_micro *out, struct berth_err *err)
 {
@@ -299,7 +344,8 @@ huawei_paid(const struct jsonr *item, struct usd_micro *out, struct berth_err *e
 
 /* Of each product of the question its place in paid [count], by the id that it was given. */
 static enum berth_code
-huawei_take_results(const struct huawei_refresh *r, const struct jsonr *from, struct usd_micro *paid, struct berth_err *err)
+huawei_take_results(const struct huawei_refresh *r, const struct jsonr *from,
+    struct usd_micro *paid, struct berth_err *err)
 {
 	struct jsonr list = jsonr_get(from, "product_rating_results"), item;
 	enum berth_code rc = BERTH_OK;
@@ -311,17 +357,21 @@ huawei_take_results(const struct huawei_refresh *r, const struct jsonr *from, st
 		item = jsonr_at(&list, i);
 		if ((rc = jsonr_str(&item, "id", &id, err)) != BERTH_OK)
 			return rc;
-		if (str_to_i64(id, (int64_t)r->start, (int64_t)(r->start + r->count) - 1, &at, NULL) == BERTH_OK)
+		if (str_to_i64(id, (int64_t)r->start, (int64_t)(r->start + r->count) - 1, &at,
+			NULL) == BERTH_OK)
 			rc = huawei_paid(&item, &paid[(size_t)at - r->start], err);
 	}
 	return rc;
 }
 
-/* By the hour the discounts are in it; paid ahead the best of those that the account has stands beside the list price. */
+/* By the hour the discounts are in it; paid ahead the best of those that the account has stands
+ * beside the list price. */
 static enum berth_code
-huawei_take_prices(const struct huawei_refresh *r, const struct jsonr *root, struct usd_micro *paid, struct berth_err *err)
+huawei_take_prices(const struct huawei_refresh *r, const struct jsonr *root, struct usd_micro *paid,
+    struct berth_err *err)
 {
-	struct jsonr list = jsonr_get(root, "official_website_rating_result"), all = jsonr_get(root, "optional_discount_rating_results"), one;
+	struct jsonr list = jsonr_get(root, "official_website_rating_result"),
+		     all = jsonr_get(root, "optional_discount_rating_results"), one;
 	enum berth_code rc;
 
 	if (r->phase == HUAWEI_HOUR)
@@ -356,14 +406,16 @@ huawei_next(struct huawei *h, struct prov_cursor *cur, struct berth_err *err)
 	while (phase < HUAWEI_PHASES && !huawei_wanted(h, phase))
 		phase++;
 	if (phase < HUAWEI_PHASES && (phase == HUAWEI_FLAVORS || r->types.n > 0))
-		return huawei_goto(cur, r->region, phase, 0, r->types.n < HUAWEI_BATCH ? r->types.n : HUAWEI_BATCH, "", err);
+		return huawei_goto(cur, r->region, phase, 0,
+		    r->types.n < HUAWEI_BATCH ? r->types.n : HUAWEI_BATCH, "", err);
 	if (r->region + 1 < h->n_regions)
 		return huawei_goto(cur, r->region + 1, HUAWEI_ZONES, 0, 0, "", err);
 	huawei_market_close(h);
 	return BERTH_OK;
 }
 
-/* What stands behind this question's flavors; a question that was refused is asked for half of them. */
+/* What stands behind this question's flavors; a question that was refused is asked for half of
+ * them. */
 static enum berth_code
 huawei_next_batch(struct huawei *h, bool half, struct prov_cursor *cur, struct berth_err *err)
 {
@@ -388,14 +440,14 @@ huawei_refused(const struct huawei *h, const struct http_resp *resp, struct bert
 	rc = prov_classify(&provider_huawei, resp, &e, false, NULL);
 	if (rc == BERTH_EAUTH || rc == BERTH_ETHROTTLED || rc == BERTH_ETRANSIENT)
 		return err_set(err, rc, "prices: HTTP %d %s: %s", resp->status, e.code, e.text);
-	log_debug(h->env->log, "%s: no price of %s%s: HTTP %d %s", h->env->account, r->types.v[r->start].name,
-	    r->count > 1 ? " and others" : "", resp->status, e.code);
+	log_debug(h->env->log, "%s: no price of %s%s: HTTP %d %s", h->env->account,
+	    r->types.v[r->start].name, r->count > 1 ? " and others" : "", resp->status, e.code);
 	return BERTH_OK;
 }
 
 static enum berth_code
-huawei_prices_parse(struct huawei *h, const struct http_resp *resp, struct prov_cursor *cur, prov_offer_fn *emit, void *arg,
-    struct berth_err *err)
+huawei_prices_parse(struct huawei *h, const struct http_resp *resp, struct prov_cursor *cur,
+    prov_offer_fn *emit, void *arg, struct berth_err *err)
 {
 	const struct huawei_refresh *r = h->refresh;
 	struct usd_micro *paid = arena_alloc(resp->arena, r->count * sizeof(*paid));
@@ -431,7 +483,8 @@ huawei_prices_parse(struct huawei *h, const struct http_resp *resp, struct prov_
 
 /* Pages end where one has nothing new, for none says that it is the last. */
 static enum berth_code
-huawei_take_list(struct huawei *h, const struct jsonr *root, const char *key, struct prov_cursor *cur, struct berth_err *err)
+huawei_take_list(struct huawei *h, const struct jsonr *root, const char *key,
+    struct prov_cursor *cur, struct berth_err *err)
 {
 	struct huawei_refresh *r = h->refresh;
 	struct jsonr list = jsonr_get(root, key), item;
@@ -446,8 +499,10 @@ huawei_take_list(struct huawei *h, const struct jsonr *root, const char *key, st
 		if (r->phase == HUAWEI_ZONES)
 			rc = huawei_take_zone(r, &item, err);
 		else
-			rc = r->phase == HUAWEI_FLAVORS ? huawei_take_flavor(h, &item, &last, err) : huawei_take_policy(h, &item, &last, err);
-		strmap_add(r->arena, &r->seen, arena_printf(r->arena, "%d %s", (int)r->phase, last), 0, &added);
+			rc = r->phase == HUAWEI_FLAVORS ? huawei_take_flavor(h, &item, &last, err)
+							: huawei_take_policy(h, &item, &last, err);
+		strmap_add(r->arena, &r->seen, arena_printf(r->arena, "%d %s", (int)r->phase, last),
+		    0, &added);
 		news += added;
 	}
 	if (rc != BERTH_OK)
@@ -458,10 +513,11 @@ huawei_take_list(struct huawei *h, const struct jsonr *root, const char *key, st
 }
 
 static enum berth_code
-huawei_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_offer_fn *emit, void *arg,
-    struct berth_err *err)
+huawei_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
+    prov_offer_fn *emit, void *arg, struct berth_err *err)
 {
-	static const char *const keys[] = { [HUAWEI_ZONES] = "availability_zones", [HUAWEI_FLAVORS] = "flavors",
+	static const char *const keys[] = { [HUAWEI_ZONES] = "availability_zones",
+		[HUAWEI_FLAVORS] = "flavors",
 		[HUAWEI_SPOT_ROOM] = "sell_policies" };
 	struct huawei *h = st;
 	struct jsonr root;
@@ -478,7 +534,10 @@ huawei_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor *
 	return rc;
 }
 
-static const struct { const char *most, *used, *unit; enum purchase purchase; } huawei_quotas[] = {
+static const struct {
+	const char *most, *used, *unit;
+	enum purchase purchase;
+} huawei_quotas[] = {
 	{ "maxTotalInstances", "totalInstancesUsed", "machine", PURCHASE_ON_DEMAND },
 	{ "maxTotalCores", "totalCoresUsed", "vcpu", PURCHASE_ON_DEMAND },
 	{ "maxTotalSpotInstances", "totalSpotInstancesUsed", "machine", PURCHASE_SPOT },
@@ -487,18 +546,20 @@ static const struct { const char *most, *used, *unit; enum purchase purchase; } 
 
 /* cur->next: "REGION|". */
 static enum berth_code
-huawei_quota_build(void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err)
+huawei_quota_build(
+    void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err)
 {
 	struct huawei *h = st;
 	const char *rest;
 
 	h->quota_region = lease_cursor(cur->next, &rest);
-	return huawei_ecs(h, req, "GET", h->regions[h->quota_region], "v1", err, "cloudservers/limits");
+	return huawei_ecs(
+	    h, req, "GET", h->regions[h->quota_region], "v1", err, "cloudservers/limits");
 }
 
 static enum berth_code
-huawei_quota_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_quota_fn *emit, void *arg,
-    struct berth_err *err)
+huawei_quota_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
+    prov_quota_fn *emit, void *arg, struct berth_err *err)
 {
 	const struct huawei *h = st;
 	struct jsonr root, absolute;
@@ -511,16 +572,20 @@ huawei_quota_parse(void *st, const struct http_resp *resp, struct prov_cursor *c
 	absolute = jsonr_get(&root, "absolute");
 	if (!json_is_object(absolute.v))
 		rc = jsonr_err(&root, BERTH_ETRANSIENT, err, "no absolute in the answer");
-	for (size_t i = 0; rc == BERTH_OK && i < sizeof(huawei_quotas) / sizeof(huawei_quotas[0]); i++) {
-		struct prov_quota q = { .limit = NAN, .used = NAN, .purchase = huawei_quotas[i].purchase };
+	for (size_t i = 0; rc == BERTH_OK && i < sizeof(huawei_quotas) / sizeof(huawei_quotas[0]);
+	     i++) {
+		struct prov_quota q = {
+			.limit = NAN, .used = NAN, .purchase = huawei_quotas[i].purchase
+		};
 
-		if ((rc = jsonr_double(&absolute, huawei_quotas[i].most, &q.limit, err)) != BERTH_OK ||
+		if ((rc = jsonr_double(&absolute, huawei_quotas[i].most, &q.limit, err)) !=
+			BERTH_OK ||
 		    (rc = jsonr_double(&absolute, huawei_quotas[i].used, &q.used, err)) != BERTH_OK)
 			break;
 		str_copy(q.region, sizeof(q.region), h->regions[h->quota_region]);
 		str_copy(q.name, sizeof(q.name), huawei_quotas[i].most);
 		str_copy(q.unit, sizeof(q.unit), huawei_quotas[i].unit);
-		if (q.limit >= 0)	/* -1: none */
+		if (q.limit >= 0) /* -1: none */
 			rc = emit(arg, &q, err);
 	}
 	if (rc == BERTH_OK && h->quota_region + 1 < h->n_regions)
@@ -530,6 +595,8 @@ huawei_quota_parse(void *st, const struct http_resp *resp, struct prov_cursor *c
 }
 
 const struct prov_market_ops huawei_market = {
-	.offers_build = huawei_offers_build, .offers_parse = huawei_offers_parse,
-	.quota_build = huawei_quota_build, .quota_parse = huawei_quota_parse,
+	.offers_build = huawei_offers_build,
+	.offers_parse = huawei_offers_parse,
+	.quota_build = huawei_quota_build,
+	.quota_parse = huawei_quota_parse,
 };

@@ -6,8 +6,8 @@
 
 /* Whose layout it is stands in the first bytes. */
 enum berth_code
-import_file(FILE *f, const char *name, const struct import_opts *opts, struct arena *a, struct import_result *result_out,
-    struct berth_err *err)
+import_file(FILE *f, const char *name, const struct import_opts *opts, struct arena *a,
+    struct import_result *result_out, struct berth_err *err)
 {
 	struct csv *csv = NULL;
 	enum berth_code rc;

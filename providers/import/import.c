@@ -12,8 +12,8 @@
 #include "util/strmap.h"
 
 struct import_name {
-	const char *spelled;		/* one of texts; NULL: none yet */
-	double memory_gib;		/* as the row has it */
+	const char *spelled; /* one of texts; NULL: none yet */
+	double memory_gib;   /* as the row has it */
 	struct offer found;
 };
 
@@ -21,12 +21,12 @@ struct import {
 	const struct import_opts *opts;
 	struct arena *a, *scratch;
 	struct import_result *out;
-	struct offerkey_set have;	/* of offers */
+	struct offerkey_set have; /* of offers */
 	struct strmap unknown, places;
-	struct strmap texts;		/* one copy of each: a list says the same few over and over */
+	struct strmap texts; /* one copy of each: a list says the same few over and over */
 	struct row_memo memo;
-	struct import_name name;	/* that was resolved last */
-	VEC(long) lines;		/* of each offer */
+	struct import_name name; /* that was resolved last */
+	VEC(long) lines;         /* of each offer */
 	VEC(const char *) names;
 };
 
@@ -59,8 +59,10 @@ import_key_int(char *p, int v)
 const char *
 import_offer_key(const struct offer *o, struct arena *a)
 {
-	const char *const texts[] = { o->provider, o->region, o->zone, o->instance_type, o->accelerator, o->currency };
-	const int ints[] = { o->accelerator_count, (int)o->kind, (int)o->purchase, o->term_months, (int)o->payment };
+	const char *const texts[] = { o->provider, o->region, o->zone, o->instance_type,
+		o->accelerator, o->currency };
+	const int ints[] = { o->accelerator_count, (int)o->kind, (int)o->purchase, o->term_months,
+		(int)o->payment };
 	size_t n = 12 * sizeof(ints) / sizeof(ints[0]) + sizeof(texts) / sizeof(texts[0]);
 	char *key, *p;
 
@@ -82,7 +84,8 @@ import_offer_key(const struct offer *o, struct arena *a)
 }
 
 static void
-import_note(const struct import *im, long line, const char *provider, bool refused, const char *message)
+import_note(
+    const struct import *im, long line, const char *provider, bool refused, const char *message)
 {
 	if (refused)
 		im->out->refused++;
@@ -99,7 +102,8 @@ import_price_cmp(const struct offer *a, const struct offer *b)
 	return usd_known(x) && usd_known(y) ? usd_cmp(x, y) : usd_cmp(a->price, b->price);
 }
 
-/* Whether b should take a's place: younger, else dearer (nothing is promised too cheaply); a known price before none. */
+/* Whether b should take a's place: younger, else dearer (nothing is promised too cheaply); a known
+ * price before none. */
 static bool
 import_better(const struct offer *a, const struct offer *b)
 {
@@ -117,9 +121,10 @@ import_double(struct import *im, size_t i, const struct offer *o, long line)
 	bool swap = import_better(old, o);
 	const struct offer *win = swap ? o : old, *lose = swap ? old : o;
 	long win_line = swap ? line : im->lines.v[i], lose_line = swap ? im->lines.v[i] : line;
-	const char *why = usd_known(win->price) && !usd_known(lose->price) ? "has a price" :
-	    win->as_of != lose->as_of ? "is younger" :
-	    import_price_cmp(win, lose) != 0 ? "is dearer" : "says the same";
+	const char *why = usd_known(win->price) && !usd_known(lose->price) ? "has a price"
+			  : win->as_of != lose->as_of                      ? "is younger"
+			  : import_price_cmp(win, lose) != 0               ? "is dearer"
+									   : "says the same";
 	char text[160];
 
 	snprintf(text, sizeof(text), "the same offer as line %ld, which %s", win_line, why);
@@ -160,8 +165,9 @@ import_resolve(struct import *im, struct offer *o)
 {
 	struct import_name *m = &im->name;
 
-	if (m->spelled != o->accelerator || !(m->memory_gib == o->accelerator_memory_gib ||
-	    (isnan(m->memory_gib) && isnan(o->accelerator_memory_gib)))) {
+	if (m->spelled != o->accelerator ||
+	    !(m->memory_gib == o->accelerator_memory_gib ||
+		(isnan(m->memory_gib) && isnan(o->accelerator_memory_gib)))) {
 		m->spelled = o->accelerator;
 		m->memory_gib = o->accelerator_memory_gib;
 		m->found = *o;
@@ -222,8 +228,8 @@ import_row(struct import *im, const struct layout *l, const struct csv_row *row)
 }
 
 enum berth_code
-import_read(struct csv *csv, const struct import_opts *opts, struct arena *a, struct import_result *result_out,
-    struct berth_err *err)
+import_read(struct csv *csv, const struct import_opts *opts, struct arena *a,
+    struct import_result *result_out, struct berth_err *err)
 {
 	struct import im = { .opts = opts, .a = a, .out = result_out };
 	const struct csv_row *row;
@@ -240,7 +246,8 @@ import_read(struct csv *csv, const struct import_opts *opts, struct arena *a, st
 		rc = csv_next(csv, &row, &own);
 		if (rc == BERTH_EINVAL) {
 			result_out->rows++;
-			import_note(&im, csv_line(csv), opts->provider != NULL ? opts->provider : "", true, own.msg);
+			import_note(&im, csv_line(csv),
+			    opts->provider != NULL ? opts->provider : "", true, own.msg);
 			continue;
 		}
 		if (rc != BERTH_OK || row == NULL)

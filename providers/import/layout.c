@@ -6,7 +6,7 @@
 struct layout_row {
 	const char *name;
 	const char *column[LAYOUT_FIELD_COUNT];
-	enum layout_field needed[6];	/* ends with LAYOUT_FIELD_COUNT */
+	enum layout_field needed[6]; /* ends with LAYOUT_FIELD_COUNT */
 };
 
 static const struct layout_row layout_rows[IMPORT_FORMAT_COUNT] = {
@@ -88,8 +88,8 @@ layout_none(const struct csv *csv, struct berth_err *err)
 	size_t n = 0;
 
 	for (int f = 0; f < IMPORT_FORMAT_COUNT && n < sizeof(text); f++)
-		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s %s lacks '%s'", f > 0 ? "," : "", layout_rows[f].name,
-		    layout_lacks(csv, &layout_rows[f]));
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s %s lacks '%s'",
+		    f > 0 ? "," : "", layout_rows[f].name, layout_lacks(csv, &layout_rows[f]));
 	err_set(err, BERTH_EINVAL, "no price list that berth knows:%s; see berth-prices(1)", text);
 	return err_at(err, "%s:1", csv_name(csv));
 }
@@ -104,7 +104,8 @@ layout_find(const struct csv *csv, struct layout *layout_out, struct berth_err *
 			continue;
 		layout_out->format = (enum import_format)f;
 		for (int i = 0; i < LAYOUT_FIELD_COUNT; i++)
-			layout_out->col[i] = row->column[i] != NULL ? csv_column(csv, row->column[i]) : -1;
+			layout_out->col[i] =
+			    row->column[i] != NULL ? csv_column(csv, row->column[i]) : -1;
 		return BERTH_OK;
 	}
 	return layout_none(csv, err);

@@ -10,11 +10,11 @@
 #include "util/str.h"
 
 #define IMPORT_FILE_MAX ((size_t)256 * 1024 * 1024)
-#define IMPORT_TOLD_MAX 20	/* refused rows named in the log; the rest is a number */
+#define IMPORT_TOLD_MAX 20 /* refused rows named in the log; the rest is a number */
 
 struct import_account {
 	const struct prov_env *env;
-	const char *const *files;	/* [n_files] */
+	const char *const *files; /* [n_files] */
 	size_t n_files;
 };
 
@@ -36,8 +36,8 @@ import_open(void *st, const struct prov_env *env, struct berth_err *err)
 
 /* One file is one page. */
 static enum berth_code
-import_offers_build(void *st, const struct prov_query *q, const struct prov_cursor *cur, struct http_req *req,
-    struct berth_err *err)
+import_offers_build(void *st, const struct prov_query *q, const struct prov_cursor *cur,
+    struct http_req *req, struct berth_err *err)
 {
 	const struct import_account *acc = st;
 	const char *path = acc->files[(size_t)cur->page < acc->n_files ? (size_t)cur->page : 0];
@@ -49,7 +49,11 @@ import_offers_build(void *st, const struct prov_query *q, const struct prov_curs
 	return BERTH_OK;
 }
 
-struct import_told { const struct prov_env *env; const char *file; long n; };
+struct import_told {
+	const struct prov_env *env;
+	const char *file;
+	long n;
+};
 
 static void
 import_tell(void *arg, long line, const char *provider, bool refused, const char *message)
@@ -62,33 +66,42 @@ import_tell(void *arg, long line, const char *provider, bool refused, const char
 }
 
 static enum berth_code
-import_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_offer_fn *emit, void *arg,
-    struct berth_err *err)
+import_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
+    prov_offer_fn *emit, void *arg, struct berth_err *err)
 {
 	const struct import_account *acc = st;
 	const char *file = acc->files[(size_t)cur->page];
 	struct import_told told = { acc->env, file, 0 };
 	struct import_opts o = {
-		.provider = prov_conf_str(acc->env->conf, "vendor", NULL), .source = file, .accels = acc->env->accels,
-		.now = acc->env->now, .as_of = resp->cached, .note = import_tell, .note_arg = &told,
+		.provider = prov_conf_str(acc->env->conf, "vendor", NULL),
+		.source = file,
+		.accels = acc->env->accels,
+		.now = acc->env->now,
+		.as_of = resp->cached,
+		.note = import_tell,
+		.note_arg = &told,
 	};
 	struct import_result r;
 	struct csv *csv = NULL;
 	enum berth_code rc;
 
 	if (aws_file_is_json(resp->body, resp->body_len))
-		rc = aws_file_read(NULL, resp->body, resp->body_len, false, &o, resp->arena, &r, err);
+		rc = aws_file_read(
+		    NULL, resp->body, resp->body_len, false, &o, resp->arena, &r, err);
 	else if ((rc = csv_open_bytes(resp->body, resp->body_len, file, &csv, err)) == BERTH_OK)
 		rc = import_read(csv, &o, resp->arena, &r, err);
 	for (size_t i = 0; rc == BERTH_OK && i < r.offers.n; i++)
 		rc = emit(arg, &r.offers.v[i], err);
 	csv_close(csv);
 	for (size_t i = 0; rc == BERTH_OK && i < r.unknown_places.n; i++)
-		log_warn(acc->env->log, "%s: %s: '%s' is no region of AWS that berth knows", acc->env->account, file, r.unknown_places.v[i]);
+		log_warn(acc->env->log, "%s: %s: '%s' is no region of AWS that berth knows",
+		    acc->env->account, file, r.unknown_places.v[i]);
 	if (rc == BERTH_OK && told.n > IMPORT_TOLD_MAX)
-		log_warn(acc->env->log, "%s: %s: %ld rows refused in all", acc->env->account, file, told.n);
+		log_warn(acc->env->log, "%s: %s: %ld rows refused in all", acc->env->account, file,
+		    told.n);
 	if (rc == BERTH_OK && (size_t)cur->page + 1 < acc->n_files)
-		str_copy(cur->next, sizeof(cur->next), arena_printf(resp->arena, "%d", cur->page + 1));
+		str_copy(
+		    cur->next, sizeof(cur->next), arena_printf(resp->arena, "%d", cur->page + 1));
 	return rc;
 }
 
@@ -102,7 +115,7 @@ import_exchange(void *st, const struct http_req *req, struct http_resp *resp, st
 
 	(void)st;
 	if (stat(path, &file) == 0)
-		resp->cached = file.st_mtime;	/* rows without a date are as old as the file */
+		resp->cached = file.st_mtime; /* rows without a date are as old as the file */
 	rc = fileio_slurp(req->arena, path, IMPORT_FILE_MAX, &bytes, &resp->body_len, err);
 	if (rc != BERTH_OK)
 		return rc;

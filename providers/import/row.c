@@ -8,7 +8,7 @@
 #include "util/str.h"
 #include "util/time.h"
 
-#define ROW_FUTURE_S 86400			/* a list may be dated by a zone ahead of ours */
+#define ROW_FUTURE_S 86400 /* a list may be dated by a zone ahead of ours */
 #define ROW_MONTHS_MAX 120
 
 struct row {
@@ -20,7 +20,8 @@ struct row {
 	struct row_out *out;
 };
 
-/* The field, which row_trim() has taken blanks from; "" where the layout has none. Lives as long as the record. */
+/* The field, which row_trim() has taken blanks from; "" where the layout has none. Lives as long as
+ * the record. */
 static const char *
 row_text(const struct row *r, enum layout_field f)
 {
@@ -47,7 +48,8 @@ row_trim(char **field, size_t n)
 static bool
 row_is_blank(const char *s)
 {
-	static const char *const words[] = { "-", "n/a", "na", "nan", "none", "null", "unknown", NULL };
+	static const char *const words[] = { "-", "n/a", "na", "nan", "none", "null", "unknown",
+		NULL };
 
 	if (s[0] == '\0')
 		return true;
@@ -62,11 +64,13 @@ row_is_blank(const char *s)
 static enum berth_code
 row_refuse(const struct row *r, enum layout_field f, struct berth_err *err, const char *why)
 {
-	return err_set(err, BERTH_EINVAL, "%s '%.80s': %s", layout_column(r->l, f), row_text(r, f), why);
+	return err_set(
+	    err, BERTH_EINVAL, "%s '%.80s': %s", layout_column(r->l, f), row_text(r, f), why);
 }
 
 static enum berth_code
-row_double(const struct row *r, enum layout_field f, double min, double max, double *out, struct berth_err *err)
+row_double(const struct row *r, enum layout_field f, double min, double max, double *out,
+    struct berth_err *err)
 {
 	const char *s = row_text(r, f);
 
@@ -76,13 +80,14 @@ row_double(const struct row *r, enum layout_field f, double min, double max, dou
 	if (str_to_double(s, min, max, out, NULL) != BERTH_OK)
 		return row_refuse(r, f, err, "not a number in range");
 	if (*out == 0)
-		*out = NAN;		/* no machine has 0 GiB: it is not known */
+		*out = NAN; /* no machine has 0 GiB: it is not known */
 	return BERTH_OK;
 }
 
 /* A price, or USD_UNKNOWN with the doubt noted. zero_ok: something is paid besides. */
 static enum berth_code
-row_price(const struct row *r, enum layout_field f, bool zero_ok, struct usd_micro *out, struct berth_err *err)
+row_price(const struct row *r, enum layout_field f, bool zero_ok, struct usd_micro *out,
+    struct berth_err *err)
 {
 	const char *s = row_text(r, f), *why;
 	struct offer o = { 0 };
@@ -122,7 +127,8 @@ row_count(const struct row *r, int *count_out, struct berth_err *err)
 	return BERTH_OK;
 }
 
-/* "reserved_1y_all_upfront" and its like; the price of these is what an hour of the term costs in all. */
+/* "reserved_1y_all_upfront" and its like; the price of these is what an hour of the term costs in
+ * all. */
 static bool
 row_reserved(const char *s, struct offer *o)
 {
@@ -133,8 +139,9 @@ row_reserved(const char *s, struct offer *o)
 	o->purchase = PURCHASE_RESERVED;
 	o->term_months = 12 * (s[9] - '0');
 	rest = s + 11;
-	o->payment = str_ieq(rest, "_all_upfront") ? PAYMENT_ALL : str_ieq(rest, "_partial_upfront") ? PAYMENT_PARTIAL :
-	    PAYMENT_NONE;
+	o->payment = str_ieq(rest, "_all_upfront")       ? PAYMENT_ALL
+		     : str_ieq(rest, "_partial_upfront") ? PAYMENT_PARTIAL
+							 : PAYMENT_NONE;
 	return o->term_months > 0 && (*rest == '\0' || *rest == '_');
 }
 
@@ -150,7 +157,8 @@ row_block(const struct row *r, struct offer *o)
 		o->starts_at = 0;
 	if (time_parse(to, 0, NULL, TIME_ABSOLUTE, &o->ends_at, NULL) != BERTH_OK)
 		o->ends_at = 1;
-	return o->purchase == PURCHASE_RESERVED && o->term_months == 0 && o->starts_at > 0 && o->ends_at > o->starts_at;
+	return o->purchase == PURCHASE_RESERVED && o->term_months == 0 && o->starts_at > 0 &&
+	       o->ends_at > o->starts_at;
 }
 
 static enum berth_code
@@ -160,28 +168,35 @@ row_terms(const struct row *r, struct offer *o, struct berth_err *err)
 	int64_t months = 0;
 
 	if (!row_is_blank(s) && str_to_i64(s, 0, ROW_MONTHS_MAX, &months, NULL) != BERTH_OK)
-		return row_refuse(r, LAYOUT_TERM, err, arena_printf(r->a, "not a whole number of months from 0 to %d",
-		    ROW_MONTHS_MAX));
+		return row_refuse(r, LAYOUT_TERM, err,
+		    arena_printf(
+			r->a, "not a whole number of months from 0 to %d", ROW_MONTHS_MAX));
 	o->term_months = (int)months;
 	if (row_block(r, o))
 		months = 1;
 	else if (o->starts_at != 0 || o->ends_at != 0)
-		return row_refuse(r, LAYOUT_ENDS, err, "only a block (reserved, without a term) has two dates, the end behind the start");
+		return row_refuse(r, LAYOUT_ENDS, err,
+		    "only a block (reserved, without a term) has two dates, the end behind the "
+		    "start");
 	if (o->purchase == PURCHASE_RESERVED && months == 0)
-		return err_set(err, BERTH_EINVAL, "a reserved offer without %s", layout_column(r->l, LAYOUT_TERM));
+		return err_set(err, BERTH_EINVAL, "a reserved offer without %s",
+		    layout_column(r->l, LAYOUT_TERM));
 	if (o->purchase != PURCHASE_RESERVED && months != 0)
 		return row_refuse(r, LAYOUT_TERM, err, "only reserved offers have a term");
 	if (!row_is_blank(payment) && !payment_parse(payment, &o->payment))
 		return row_refuse(r, LAYOUT_PAYMENT, err, "not none, partial or all");
 	if (!row_is_blank(row_text(r, LAYOUT_UPFRONT)) &&
-	    (usd_parse(row_text(r, LAYOUT_UPFRONT), &o->upfront, NULL) != BERTH_OK || o->upfront.v < 0))
+	    (usd_parse(row_text(r, LAYOUT_UPFRONT), &o->upfront, NULL) != BERTH_OK ||
+		o->upfront.v < 0))
 		return row_refuse(r, LAYOUT_UPFRONT, err, "not an amount of money");
 	if (row_is_blank(row_text(r, LAYOUT_USAGE)))
 		return BERTH_OK;
-	if (usd_parse(row_text(r, LAYOUT_USAGE), &o->usage, NULL) != BERTH_OK || o->usage.v < 0 || o->usage.v > OFFER_PRICE_MAX)
+	if (usd_parse(row_text(r, LAYOUT_USAGE), &o->usage, NULL) != BERTH_OK || o->usage.v < 0 ||
+	    o->usage.v > OFFER_PRICE_MAX)
 		return row_refuse(r, LAYOUT_USAGE, err, "not a price");
 	if (o->purchase != PURCHASE_RESERVED && o->usage.v > 0)
-		return row_refuse(r, LAYOUT_USAGE, err, "only reserved offers have a price of use besides");
+		return row_refuse(
+		    r, LAYOUT_USAGE, err, "only reserved offers have a price of use besides");
 	return BERTH_OK;
 }
 
@@ -203,8 +218,10 @@ row_purchase(const struct row *r, struct offer *o, struct berth_err *err)
 		return BERTH_OK;
 	if (!purchase_parse(s, &o->purchase))
 		return row_refuse(r, LAYOUT_PURCHASE, err, "not on_demand, spot or reserved");
-	return r->l->format == IMPORT_BERTH ? row_terms(r, o, err) :
-	    o->purchase != PURCHASE_RESERVED ? BERTH_OK : row_refuse(r, LAYOUT_PURCHASE, err, "which term?");
+	return r->l->format == IMPORT_BERTH ? row_terms(r, o, err)
+	       : o->purchase != PURCHASE_RESERVED
+		   ? BERTH_OK
+		   : row_refuse(r, LAYOUT_PURCHASE, err, "which term?");
 }
 
 static enum berth_code
@@ -247,7 +264,8 @@ row_currency(const struct row *r, struct offer *o, struct berth_err *err)
 	return BERTH_OK;
 }
 
-/* SkyPilot writes what it knows of memory into a text: ... 'MemoryInfo': {'SizeInMiB': 81920} ... */
+/* SkyPilot writes what it knows of memory into a text: ... 'MemoryInfo': {'SizeInMiB': 81920} ...
+ */
 static double
 row_info_memory(const char *info)
 {
@@ -272,7 +290,8 @@ row_size(const struct row *r, struct offer *o, struct berth_err *err)
 	enum berth_code rc;
 
 	if ((rc = row_count(r, &o->accelerator_count, err)) != BERTH_OK ||
-	    (rc = row_double(r, LAYOUT_MEMORY, 0, 1e5, &o->accelerator_memory_gib, err)) != BERTH_OK ||
+	    (rc = row_double(r, LAYOUT_MEMORY, 0, 1e5, &o->accelerator_memory_gib, err)) !=
+		BERTH_OK ||
 	    (rc = row_double(r, LAYOUT_VCPUS, 0, 1e6, &o->vcpus, err)) != BERTH_OK ||
 	    (rc = row_double(r, LAYOUT_RAM, 0, 1e7, &o->memory_gib, err)) != BERTH_OK)
 		return rc;
@@ -289,12 +308,15 @@ row_rest(const struct row *r, struct offer *o, struct berth_err *err)
 	enum berth_code rc;
 
 	if (kind[0] != '\0' && !offer_kind_parse(kind, &o->kind))
-		return row_refuse(r, LAYOUT_KIND, err, "not plain, windows, licensed, dedicated or block");
+		return row_refuse(
+		    r, LAYOUT_KIND, err, "not plain, windows, licensed, dedicated or block");
 	o->interruption_rate = NAN;
-	if (!row_is_blank(rate) && str_to_double(rate, 0, 1e4, &o->interruption_rate, NULL) != BERTH_OK)
+	if (!row_is_blank(rate) &&
+	    str_to_double(rate, 0, 1e4, &o->interruption_rate, NULL) != BERTH_OK)
 		return row_refuse(r, LAYOUT_RATE, err, "not a rate an hour");
-	o->available = str_ieq(avail, "yes") || str_ieq(avail, "true") ? AVAIL_YES :
-	    str_ieq(avail, "no") || str_ieq(avail, "false") ? AVAIL_NO : AVAIL_UNKNOWN;
+	o->available = str_ieq(avail, "yes") || str_ieq(avail, "true")   ? AVAIL_YES
+		       : str_ieq(avail, "no") || str_ieq(avail, "false") ? AVAIL_NO
+									 : AVAIL_UNKNOWN;
 	if ((rc = row_as_of(r, o, err)) != BERTH_OK)
 		return rc;
 	o->source = row_text(r, LAYOUT_SOURCE);
@@ -328,8 +350,8 @@ row_is_ascii(const char *s)
 static enum berth_code
 row_names(const struct row *r, struct offer *o, struct berth_err *err)
 {
-	static const enum layout_field names[] = { LAYOUT_PROVIDER, LAYOUT_REGION, LAYOUT_ZONE, LAYOUT_TYPE,
-		LAYOUT_ACCELERATOR, LAYOUT_SOURCE };
+	static const enum layout_field names[] = { LAYOUT_PROVIDER, LAYOUT_REGION, LAYOUT_ZONE,
+		LAYOUT_TYPE, LAYOUT_ACCELERATOR, LAYOUT_SOURCE };
 
 	o->provider = row_provider(r->l, r->field, r->opts, r->a);
 	o->account = "";
@@ -351,8 +373,9 @@ row_names(const struct row *r, struct offer *o, struct berth_err *err)
 	if (o->provider[0] == '\0')
 		return err_set(err, BERTH_EINVAL, "the provider is not said: --provider NAME");
 	if (o->accelerator[0] == '\0')
-		return err_set(err, BERTH_EINVAL, "%s is empty", layout_column(r->l, LAYOUT_ACCELERATOR));
-	if (o->instance_type[0] == '\0')	/* a TPU of SkyPilot's list has no type of its own */
+		return err_set(
+		    err, BERTH_EINVAL, "%s is empty", layout_column(r->l, LAYOUT_ACCELERATOR));
+	if (o->instance_type[0] == '\0') /* a TPU of SkyPilot's list has no type of its own */
 		o->instance_type = o->accelerator;
 	return BERTH_OK;
 }
@@ -373,7 +396,7 @@ row_spot_too(const struct row *r, struct berth_err *err)
 	if ((rc = row_price(r, LAYOUT_SPOT_PRICE, false, &spot->price, err)) != BERTH_OK)
 		return rc;
 	if (!usd_known(out->offer[0].price) && row_is_blank(row_text(r, LAYOUT_PRICE))) {
-		out->offer[0] = *spot;		/* sold as spot alone */
+		out->offer[0] = *spot; /* sold as spot alone */
 		return BERTH_OK;
 	}
 	if (out->doubt == NULL)
@@ -397,17 +420,18 @@ row_all_upfront(const struct row *r, struct offer *o, struct berth_err *err)
 	return BERTH_OK;
 }
 
-/* SkyPilot's list of Google Cloud prices cards and their machines in rows apart; TPUs come with theirs. */
+/* SkyPilot's list of Google Cloud prices cards and their machines in rows apart; TPUs come with
+ * theirs. */
 static bool
 row_cards_alone(const struct row *r)
 {
 	return r->l->format == IMPORT_SKYPILOT && row_is_blank(row_text(r, LAYOUT_TYPE)) &&
-	    !str_istarts(row_text(r, LAYOUT_ACCELERATOR), "tpu");
+	       !str_istarts(row_text(r, LAYOUT_ACCELERATOR), "tpu");
 }
 
 enum berth_code
-row_read(const struct layout *l, char **field, const struct import_opts *opts, struct row_memo *memo, struct arena *a,
-    struct row_out *out, struct berth_err *err)
+row_read(const struct layout *l, char **field, const struct import_opts *opts,
+    struct row_memo *memo, struct arena *a, struct row_out *out, struct berth_err *err)
 {
 	struct row r = { l, field, opts, memo, a, out };
 	struct offer *o = &out->offer[0];
@@ -422,16 +446,20 @@ row_read(const struct layout *l, char **field, const struct import_opts *opts, s
 		return rc;
 	if (o->accelerator_count == 0)
 		return BERTH_OK;
-	if ((rc = row_names(&r, o, err)) != BERTH_OK || (rc = row_purchase(&r, o, err)) != BERTH_OK ||
+	if ((rc = row_names(&r, o, err)) != BERTH_OK ||
+	    (rc = row_purchase(&r, o, err)) != BERTH_OK ||
 	    (rc = row_rest(&r, o, err)) != BERTH_OK ||
-	    (rc = row_price(&r, LAYOUT_PRICE, (usd_known(o->upfront) && o->upfront.v > 0) || o->usage.v > 0, &o->price, err)) != BERTH_OK)
+	    (rc = row_price(&r, LAYOUT_PRICE,
+		 (usd_known(o->upfront) && o->upfront.v > 0) || o->usage.v > 0, &o->price, err)) !=
+		BERTH_OK)
 		return rc;
 	if (o->usage.v > 0 && usd_known(o->price) && (why = offer_doubt_price(o)) != NULL)
-		out->doubt = why;	/* with its use */
+		out->doubt = why; /* with its use */
 	out->n = 1;
 	if (row_cards_alone(&r)) {
 		o->price = USD_UNKNOWN;
-		out->doubt = "it is that of the cards alone, the machine that holds them is priced in another row";
+		out->doubt = "it is that of the cards alone, the machine that holds them is priced "
+			     "in another row";
 		return BERTH_OK;
 	}
 	if (l->format == IMPORT_COLLECTED && (rc = row_all_upfront(&r, o, err)) != BERTH_OK)

@@ -9,7 +9,7 @@
 #include "util/yaml.h"
 
 #define KUBE_NAME_MAX 63
-#define KUBE_TTL_S 3600			/* an ended Job is taken away by the cluster itself after this */
+#define KUBE_TTL_S 3600 /* an ended Job is taken away by the cluster itself after this */
 
 const char *
 kube_job_name(struct arena *a, const char *token)
@@ -48,7 +48,7 @@ kube_tolerations(const struct kube *s, const struct kube_type *type, bool spot, 
 }
 
 static void
-kube_expression(struct jsonw *w, const char *key, const char *operator, const char *value)
+kube_expression(struct jsonw *w, const char *key, const char *operator, const char * value)
 {
 	jsonw_begin_object(w, NULL);
 	jsonw_str(w, "key", key);
@@ -59,10 +59,11 @@ kube_expression(struct jsonw *w, const char *key, const char *operator, const ch
 	jsonw_end_object(w);
 }
 
-/* One way for a node to be right: its product by this label (NULL: any), spot by that one (NULL: not by one). */
+/* One way for a node to be right: its product by this label (NULL: any), spot by that one (NULL:
+ * not by one). */
 static void
-kube_term(const struct prov_create *c, const struct kube_type *type, const char *label, const struct kube_spot *spot,
-    struct jsonw *w)
+kube_term(const struct prov_create *c, const struct kube_type *type, const char *label,
+    const struct kube_spot *spot, struct jsonw *w)
 {
 	jsonw_begin_object(w, NULL);
 	jsonw_begin_array(w, "matchExpressions");
@@ -72,15 +73,18 @@ kube_term(const struct prov_create *c, const struct kube_type *type, const char 
 		kube_expression(w, "topology.kubernetes.io/zone", "In", c->offer->zone);
 	if (spot != NULL)
 		kube_expression(w, spot->key, "In", spot->value);
-	for (const struct kube_spot *p = kube_spot_labels; c->offer->purchase != PURCHASE_SPOT && p->key != NULL; p++)
+	for (const struct kube_spot *p = kube_spot_labels;
+	     c->offer->purchase != PURCHASE_SPOT && p->key != NULL; p++)
 		kube_expression(w, p->key, "NotIn", p->value);
 	jsonw_end_array(w);
 	jsonw_end_object(w);
 }
 
-/* The terms are alternatives: which label a cluster uses for a product is not known when a machine is asked for. */
+/* The terms are alternatives: which label a cluster uses for a product is not known when a machine
+ * is asked for. */
 static void
-kube_affinity(const struct prov_create *c, const struct kube_type *type, bool by_label, struct jsonw *w)
+kube_affinity(
+    const struct prov_create *c, const struct kube_type *type, bool by_label, struct jsonw *w)
 {
 	static const char *const any[] = { NULL };
 	const char *const *labels = type->product[0] != '\0' ? kube_product_labels : any;
@@ -105,8 +109,8 @@ kube_affinity(const struct prov_create *c, const struct kube_type *type, bool by
 }
 
 static void
-kube_container(const struct kube *s, const struct prov_create *c, const struct kube_type *type, struct arena *a,
-    struct jsonw *w)
+kube_container(const struct kube *s, const struct prov_create *c, const struct kube_type *type,
+    struct arena *a, struct jsonw *w)
 {
 	jsonw_begin_array(w, "containers");
 	jsonw_begin_object(w, NULL);
@@ -115,7 +119,9 @@ kube_container(const struct kube *s, const struct prov_create *c, const struct k
 	jsonw_begin_array(w, "command");
 	jsonw_str(w, NULL, "sh");
 	jsonw_str(w, NULL, "-c");
-	jsonw_str(w, NULL, c->user_data != NULL ? c->user_data : "trap 'exit 143' TERM INT; sleep 2147483647 & wait");
+	jsonw_str(w, NULL,
+	    c->user_data != NULL ? c->user_data
+				 : "trap 'exit 143' TERM INT; sleep 2147483647 & wait");
 	jsonw_end_array(w);
 	jsonw_begin_object(w, "resources");
 	jsonw_begin_object(w, "limits");
@@ -126,7 +132,8 @@ kube_container(const struct kube *s, const struct prov_create *c, const struct k
 	if (c->offer->vcpus > 0)
 		jsonw_str(w, "cpu", arena_printf(a, "%lldm", (long long)(c->offer->vcpus * 1000)));
 	if (c->offer->memory_gib > 0)
-		jsonw_str(w, "memory", arena_printf(a, "%lldMi", (long long)(c->offer->memory_gib * 1024)));
+		jsonw_str(w, "memory",
+		    arena_printf(a, "%lldMi", (long long)(c->offer->memory_gib * 1024)));
 	jsonw_end_object(w);
 	jsonw_end_object(w);
 	jsonw_end_object(w);
@@ -134,11 +141,12 @@ kube_container(const struct kube *s, const struct prov_create *c, const struct k
 }
 
 static void
-kube_pod_spec(const struct kube *s, const struct prov_create *c, const struct kube_type *type, struct arena *a,
-    struct jsonw *w)
+kube_pod_spec(const struct kube *s, const struct prov_create *c, const struct kube_type *type,
+    struct arena *a, struct jsonw *w)
 {
 	/* spot by the node, or by a priority that gives way on any node */
-	const bool spot = c->offer->purchase == PURCHASE_SPOT, by_class = spot && s->spot_priority_class != NULL;
+	const bool spot = c->offer->purchase == PURCHASE_SPOT,
+		   by_class = spot && s->spot_priority_class != NULL;
 	const char *class = by_class ? s->spot_priority_class : s->priority_class;
 
 	jsonw_begin_object(w, "spec");
@@ -185,8 +193,8 @@ kube_marks(const struct kube *s, const struct prov_create *c, struct jsonw *w)
 }
 
 void
-kube_job_body(const struct kube *s, const struct prov_create *c, const char *name, const struct kube_type *type,
-    struct arena *a, struct jsonw *w)
+kube_job_body(const struct kube *s, const struct prov_create *c, const char *name,
+    const struct kube_type *type, struct arena *a, struct jsonw *w)
 {
 	jsonw_begin_object(w, NULL);
 	jsonw_str(w, "apiVersion", "batch/v1");

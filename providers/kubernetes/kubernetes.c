@@ -13,70 +13,113 @@
 #include "util/yaml.h"
 
 static const struct prov_key kube_keys[] = {
-	{ "kubeconfig", PROV_KEY_PATH, false, "kubeconfig; KUBECONFIG, ~/.kube/config, or the service account of the pod" },
+	{ "kubeconfig", PROV_KEY_PATH, false,
+	    "kubeconfig; KUBECONFIG, ~/.kube/config, or the service account of the pod" },
 	{ "context", PROV_KEY_STRING, false, "context of it; the current one" },
-	{ "in_cluster", PROV_KEY_PATH, false, "folder of a service account's token, ca.crt and namespace, instead" },
+	{ "in_cluster", PROV_KEY_PATH, false,
+	    "folder of a service account's token, ca.crt and namespace, instead" },
 	{ "namespace", PROV_KEY_STRING, false, "namespace of the Jobs; the context's" },
 	{ "image", PROV_KEY_STRING, false, "container image of a machine; needed to rent" },
-	{ "resources", PROV_KEY_STRINGS, false, "patterns of resource names that are accelerators, beside the known ones" },
-	{ "tolerations", PROV_KEY_STRINGS, false, "keys of taints that machines tolerate, beside those of accelerators and spot" },
+	{ "resources", PROV_KEY_STRINGS, false,
+	    "patterns of resource names that are accelerators, beside the known ones" },
+	{ "tolerations", PROV_KEY_STRINGS, false,
+	    "keys of taints that machines tolerate, beside those of accelerators and spot" },
 	{ "node_selector", PROV_KEY_NODE, false, "labels that nodes must have: a map" },
 	{ "priority_class", PROV_KEY_STRING, false, "priority class of machines on demand" },
-	{ "spot_priority_class", PROV_KEY_STRING, false, "a class that others preempt: what runs under it is offered as spot" },
-	{ "service_account", PROV_KEY_STRING, false, "service account of the pods; none, and no token in them" },
+	{ "spot_priority_class", PROV_KEY_STRING, false,
+	    "a class that others preempt: what runs under it is offered as spot" },
+	{ "service_account", PROV_KEY_STRING, false,
+	    "service account of the pods; none, and no token in them" },
 	{ "pull_secret", PROV_KEY_STRING, false, "secret with which the image is pulled" },
-	{ "share", PROV_KEY_DOUBLE, false, "part of a node's CPUs and memory that goes with its accelerators; 0.9" },
+	{ "share", PROV_KEY_DOUBLE, false,
+	    "part of a node's CPUs and memory that goes with its accelerators; 0.9" },
 	{ "time_limit", PROV_KEY_DURATION, false, "limit of a machine's life; none" },
-	{ "queue_wait", PROV_KEY_DURATION, false, "a pod that finds no node for longer than this counts as no capacity; 2m" },
+	{ "queue_wait", PROV_KEY_DURATION, false,
+	    "a pod that finds no node for longer than this counts as no capacity; 2m" },
 	{ "region", PROV_KEY_STRING, false, "name of the place where nodes carry no region; own" },
-	{ "shapes", PROV_KEY_NODE, false, "what can be asked for where nodes may not be listed: a list" },
+	{ "shapes", PROV_KEY_NODE, false,
+	    "what can be asked for where nodes may not be listed: a list" },
 	{ "prices", PROV_KEY_NODE, false, "what an hour costs: a list, see below" },
-	{ "accelerators", PROV_KEY_NODE, false, "names for labels, instance types and resources: a map, see below" },
+	{ "accelerators", PROV_KEY_NODE, false,
+	    "names for labels, instance types and resources: a map, see below" },
 	{ NULL, PROV_KEY_STRING, false, NULL },
 };
 
-/* Reasons of a Status; a quota and a missing right share one, and only the message tells them apart. */
+/* Reasons of a Status; a quota and a missing right share one, and only the message tells them
+ * apart. */
 static const struct prov_error_row kube_errors[] = {
-	{ 403, "Forbidden", "exceeded quota", BERTH_EQUOTA }, { 403, NULL, NULL, BERTH_EAUTH }, { 401, NULL, NULL, BERTH_EAUTH },
+	{ 403, "Forbidden", "exceeded quota", BERTH_EQUOTA },
+	{ 403, NULL, NULL, BERTH_EAUTH },
+	{ 401, NULL, NULL, BERTH_EAUTH },
 	{ 404, "NotFound", "namespaces \"", BERTH_EPERMANENT },
-	{ 409, "Conflict", NULL, BERTH_ETRANSIENT }, { 410, NULL, NULL, BERTH_ETRANSIENT },
-	{ 400, NULL, NULL, BERTH_EPERMANENT }, { 405, NULL, NULL, BERTH_EPERMANENT }, { 415, NULL, NULL, BERTH_EPERMANENT },
-	{ 422, NULL, NULL, BERTH_EPERMANENT }, { 429, NULL, NULL, BERTH_ETHROTTLED },
-	{ 500, NULL, NULL, BERTH_ETRANSIENT }, { 503, NULL, NULL, BERTH_ETRANSIENT }, { 504, NULL, NULL, BERTH_ETRANSIENT },
+	{ 409, "Conflict", NULL, BERTH_ETRANSIENT },
+	{ 410, NULL, NULL, BERTH_ETRANSIENT },
+	{ 400, NULL, NULL, BERTH_EPERMANENT },
+	{ 405, NULL, NULL, BERTH_EPERMANENT },
+	{ 415, NULL, NULL, BERTH_EPERMANENT },
+	{ 422, NULL, NULL, BERTH_EPERMANENT },
+	{ 429, NULL, NULL, BERTH_ETHROTTLED },
+	{ 500, NULL, NULL, BERTH_ETRANSIENT },
+	{ 503, NULL, NULL, BERTH_ETRANSIENT },
+	{ 504, NULL, NULL, BERTH_ETRANSIENT },
 	{ 0, NULL, NULL, BERTH_OK },
 };
 
-static const char *const kube_devices[] = { "nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-*", "amd.com/gpu",
-	"amd.com/?px_nps?", "gpu.intel.com/i915", "gpu.intel.com/xe", "npu.intel.com/accel", "google.com/tpu",
-	"aws.amazon.com/neuron", "aws.amazon.com/neurondevice", "habana.ai/gaudi*", "qualcomm.com/qaic*", "tenstorrent.com/*",
-	"furiosa.ai/*", "rebellions.ai/*", "huawei.com/Ascend*", "cambricon.com/mlu*", "hygon.com/dcu*", "mthreads.com/gpu",
-	"metax-tech.com/gpu", "iluvatar.com/gpu", "iluvatar.ai/gpu", "enflame.com/gcu*", "kunlunxin.com/xpu", "birentech.com/gpu" };
+static const char *const kube_devices[] = { "nvidia.com/gpu", "nvidia.com/gpu.shared",
+	"nvidia.com/mig-*", "amd.com/gpu", "amd.com/?px_nps?", "gpu.intel.com/i915",
+	"gpu.intel.com/xe", "npu.intel.com/accel", "google.com/tpu", "aws.amazon.com/neuron",
+	"aws.amazon.com/neurondevice", "habana.ai/gaudi*", "qualcomm.com/qaic*",
+	"tenstorrent.com/*", "furiosa.ai/*", "rebellions.ai/*", "huawei.com/Ascend*",
+	"cambricon.com/mlu*", "hygon.com/dcu*", "mthreads.com/gpu", "metax-tech.com/gpu",
+	"iluvatar.com/gpu", "iluvatar.ai/gpu", "enflame.com/gcu*", "kunlunxin.com/xpu",
+	"birentech.com/gpu" };
 
 /* Parts of such a device, counted beside it. */
-static const char *const kube_parts[] = { "*-memory", "*-core", "*.vcore", "*.vmemory", "*_monitoring" };
+static const char *const kube_parts[] = { "*-memory", "*-core", "*.vcore", "*.vmemory",
+	"*_monitoring" };
 
-const char *const kube_product_labels[] = { "nvidia.com/gpu.product", "cloud.google.com/gke-accelerator",
-	"cloud.google.com/gke-tpu-accelerator", "gpu.nvidia.com/class", "amd.com/gpu.product-name", "gpu.intel.com/product",
+const char *const kube_product_labels[] = { "nvidia.com/gpu.product",
+	"cloud.google.com/gke-accelerator", "cloud.google.com/gke-tpu-accelerator",
+	"gpu.nvidia.com/class", "amd.com/gpu.product-name", "gpu.intel.com/product",
 	"node.kubernetes.io/instance-type", NULL };
 
 const struct kube_spot kube_spot_labels[] = { { "karpenter.sh/capacity-type", "spot" },
 	{ "eks.amazonaws.com/capacityType", "SPOT" }, { "cloud.google.com/gke-spot", "true" },
-	{ "cloud.google.com/gke-preemptible", "true" }, { "kubernetes.azure.com/scalesetpriority", "spot" }, { NULL, NULL } };
+	{ "cloud.google.com/gke-preemptible", "true" },
+	{ "kubernetes.azure.com/scalesetpriority", "spot" }, { NULL, NULL } };
 
 bool
 kube_is_device(const struct kube *s, const char *resource)
 {
-	return (glob_match_any(kube_devices, sizeof(kube_devices) / sizeof(kube_devices[0]), resource) &&
-	    !glob_match_any(kube_parts, sizeof(kube_parts) / sizeof(kube_parts[0]), resource)) || (s->n_resources > 0 && glob_match_any(s->resources, s->n_resources, resource));
+	return (glob_match_any(
+		    kube_devices, sizeof(kube_devices) / sizeof(kube_devices[0]), resource) &&
+		   !glob_match_any(
+		       kube_parts, sizeof(kube_parts) / sizeof(kube_parts[0]), resource)) ||
+	       (s->n_resources > 0 && glob_match_any(s->resources, s->n_resources, resource));
 }
 
 bool
 kube_quantity(const char *text, double *out)
 {
-	static const struct { const char *suffix; double factor; } units[] = {
-		{ "Ki", 1024.0 }, { "Mi", 1048576.0 }, { "Gi", 1073741824.0 }, { "Ti", 1099511627776.0 }, { "Pi", 1125899906842624.0 },
-		{ "Ei", 1152921504606846976.0 }, { "n", 1e-9 }, { "u", 1e-6 }, { "m", 1e-3 }, { "k", 1e3 }, { "M", 1e6 }, { "G", 1e9 },
-		{ "T", 1e12 }, { "P", 1e15 }, { "E", 1e18 },
+	static const struct {
+		const char *suffix;
+		double factor;
+	} units[] = {
+		{ "Ki", 1024.0 },
+		{ "Mi", 1048576.0 },
+		{ "Gi", 1073741824.0 },
+		{ "Ti", 1099511627776.0 },
+		{ "Pi", 1125899906842624.0 },
+		{ "Ei", 1152921504606846976.0 },
+		{ "n", 1e-9 },
+		{ "u", 1e-6 },
+		{ "m", 1e-3 },
+		{ "k", 1e3 },
+		{ "M", 1e6 },
+		{ "G", 1e9 },
+		{ "T", 1e12 },
+		{ "P", 1e15 },
+		{ "E", 1e18 },
 	};
 	char number[40];
 
@@ -102,7 +145,8 @@ kube_type_parse(const char *text, struct kube_type *out)
 	char count[8];
 	size_t n;
 
-	if (colon == NULL || (at != NULL && at < colon) || (size_t)(colon - text) >= sizeof(out->resource))
+	if (colon == NULL || (at != NULL && at < colon) ||
+	    (size_t)(colon - text) >= sizeof(out->resource))
 		return false;
 	memcpy(out->resource, text, (size_t)(colon - text));
 	out->resource[colon - text] = '\0';
@@ -112,7 +156,7 @@ kube_type_parse(const char *text, struct kube_type *out)
 	memcpy(count, colon + 1, n);
 	count[n] = '\0';
 	return str_to_i64(count, 1, 4096, &out->count, NULL) == BERTH_OK &&
-	    str_copy(out->product, sizeof(out->product), at != NULL ? at + 1 : "");
+	       str_copy(out->product, sizeof(out->product), at != NULL ? at + 1 : "");
 }
 
 static enum berth_code
@@ -139,11 +183,13 @@ kube_open(void *st, const struct prov_env *env, struct berth_err *err)
 	s->share = prov_conf_double(conf, "share", 0.9);
 	if (!(s->share > 0 && s->share <= 1))
 		return err_set(err, BERTH_EINVAL, "share must be above 0 and at most 1");
-	if (s->selector != NULL && (rc = yaml_need_kind(s->selector, YAML_KIND_MAP, err)) != BERTH_OK)
+	if (s->selector != NULL &&
+	    (rc = yaml_need_kind(s->selector, YAML_KIND_MAP, err)) != BERTH_OK)
 		return rc;
 	if (s->shapes != NULL && (rc = yaml_need_kind(s->shapes, YAML_KIND_LIST, err)) != BERTH_OK)
 		return rc;
-	rc = rates_read(prov_conf_node(conf, "prices"), prov_conf_node(conf, "accelerators"), env->arena, &s->rates, err);
+	rc = rates_read(prov_conf_node(conf, "prices"), prov_conf_node(conf, "accelerators"),
+	    env->arena, &s->rates, err);
 	return rc == BERTH_OK ? kube_access_read(s, err) : rc;
 }
 
@@ -191,27 +237,30 @@ kube_sign(void *st, struct http_req *req, int64_t now, struct berth_err *err)
 	buf_init(&b, 65536);
 	if (c->token_file != NULL) {
 		rc = fileio_read(c->token_file, &b, err);
-		if (rc != BERTH_OK)	/* no token is no credentials, whatever the file system says */
+		if (rc != BERTH_OK) /* no token is no credentials, whatever the file system says */
 			rc = err != NULL ? (err->code = BERTH_EAUTH) : BERTH_EAUTH;
 		while (b.len > 0 && str_is_space(b.p[b.len - 1]))
 			b.p[--b.len] = '\0';
 		token = b.len > 0 ? b.p : "";
 	}
 	if (rc == BERTH_OK && token != NULL)
-		rc = http_req_set_header(req, "Authorization", arena_printf(req->arena, "Bearer %s", token), true, err);
+		rc = http_req_set_header(
+		    req, "Authorization", arena_printf(req->arena, "Bearer %s", token), true, err);
 	buf_wipe(&b);
 	return rc;
 }
 
 enum berth_code
-kube_request(const struct kube *s, struct http_req *req, const char *method, const char *path, struct berth_err *err)
+kube_request(const struct kube *s, struct http_req *req, const char *method, const char *path,
+    struct berth_err *err)
 {
 	req->method = method;
 	http_req_url(req, "%s%s", s->access.server, path);
 	return http_req_header(req, "Accept", "application/json", false, err);
 }
 
-/* {"kind": "Status", "reason", "message"}. A Job of that name is there already: the same token's, so no refusal. */
+/* {"kind": "Status", "reason", "message"}. A Job of that name is there already: the same token's,
+ * so no refusal. */
 static bool
 kube_error_read(const struct http_resp *resp, struct prov_error *error_out)
 {
@@ -244,7 +293,8 @@ kube_refused(const struct http_resp *resp, struct berth_err *err)
 	if (!kube_error_read(resp, &e))
 		return BERTH_OK;
 	rc = prov_classify(&provider_kubernetes, resp, &e, false, NULL);
-	err_set(err, rc, "HTTP %d %s%s%s", resp->status, e.code, e.text[0] != '\0' ? ": " : "", e.text);
+	err_set(
+	    err, rc, "HTTP %d %s%s%s", resp->status, e.code, e.text[0] != '\0' ? ": " : "", e.text);
 	if (err != NULL) {
 		err->http_status = resp->status;
 		err->retry_after_s = resp->retry_after_s;
@@ -253,16 +303,20 @@ kube_refused(const struct http_resp *resp, struct berth_err *err)
 }
 
 enum berth_code
-kube_list_request(struct kube *s, struct http_req *req, const char *path, const char *next, struct berth_err *err)
+kube_list_request(
+    struct kube *s, struct http_req *req, const char *path, const char *next, struct berth_err *err)
 {
-	req->any_status = true;		/* a token that has expired, a right that is missing */
-	return kube_request(s, req, "GET", arena_printf(req->arena, "%s%climit=500%s%s", path, strchr(path, '?') != NULL ? '&' : '?',
-	    next[0] != '\0' ? "&continue=" : "", http_urlencode(req->arena, next)), err);
+	req->any_status = true; /* a token that has expired, a right that is missing */
+	return kube_request(s, req, "GET",
+	    arena_printf(req->arena, "%s%climit=500%s%s", path,
+		strchr(path, '?') != NULL ? '&' : '?', next[0] != '\0' ? "&continue=" : "",
+		http_urlencode(req->arena, next)),
+	    err);
 }
 
 enum berth_code
-kube_items(struct kube *s, const struct http_resp *resp, json_t **v, struct jsonr *root, struct jsonr *items,
-    const char **continue_out, bool *restart_out, struct berth_err *err)
+kube_items(struct kube *s, const struct http_resp *resp, json_t **v, struct jsonr *root,
+    struct jsonr *items, const char **continue_out, bool *restart_out, struct berth_err *err)
 {
 	struct jsonr meta;
 	enum berth_code rc;
@@ -274,7 +328,8 @@ kube_items(struct kube *s, const struct http_resp *resp, json_t **v, struct json
 		*restart_out = true;
 		return BERTH_OK;
 	}
-	if ((rc = kube_refused(resp, err)) != BERTH_OK || (rc = wirejson_parse(resp, v, err)) != BERTH_OK)
+	if ((rc = kube_refused(resp, err)) != BERTH_OK ||
+	    (rc = wirejson_parse(resp, v, err)) != BERTH_OK)
 		return rc;
 	*root = jsonr_root(*v, "answer");
 	meta = jsonr_get(root, "metadata");
@@ -289,8 +344,8 @@ const struct prov_auth_ops kube_auth = { .sign = kube_sign };
 
 const struct provider_ops provider_kubernetes = {
 	.abi = PROVIDER_ABI,
-	.caps = PROV_CAP_OFFERS | PROV_CAP_QUOTA | PROV_CAP_NOTICES | PROV_CAP_APART | PROV_CAP_LEASE | PROV_CAP_TOKEN | PROV_CAP_SPOT |
-	    PROV_CAP_FREE | PROV_CAP_OWN,
+	.caps = PROV_CAP_OFFERS | PROV_CAP_QUOTA | PROV_CAP_NOTICES | PROV_CAP_APART |
+		PROV_CAP_LEASE | PROV_CAP_TOKEN | PROV_CAP_SPOT | PROV_CAP_FREE | PROV_CAP_OWN,
 	.name = "kubernetes",
 	.summary = "a Kubernetes cluster: machines are Jobs",
 	.state_size = sizeof(struct kube),

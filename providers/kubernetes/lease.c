@@ -15,8 +15,8 @@
 static const char *
 kube_jobs_path(const struct kube *s, struct arena *a, const char *name)
 {
-	return arena_printf(a, "/apis/batch/v1/namespaces/%s/jobs%s%s", s->access.namespace, name[0] != '\0' ? "/" : "",
-	    http_urlencode(a, name));
+	return arena_printf(a, "/apis/batch/v1/namespaces/%s/jobs%s%s", s->access.namespace,
+	    name[0] != '\0' ? "/" : "", http_urlencode(a, name));
 }
 
 static bool
@@ -25,11 +25,12 @@ kube_is_label(const char *s)
 	size_t n = strlen(s);
 
 	return n > 0 && n <= 63 && str_is_alnum(s[0]) && str_is_alnum(s[n - 1]) &&
-	    strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == n;
+	       strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == n;
 }
 
 static enum berth_code
-kube_create_build(void *st, const struct prov_create *c, struct http_req *req, struct berth_err *err)
+kube_create_build(
+    void *st, const struct prov_create *c, struct http_req *req, struct berth_err *err)
 {
 	const struct kube *s = st;
 	struct kube_type type;
@@ -38,9 +39,11 @@ kube_create_build(void *st, const struct prov_create *c, struct http_req *req, s
 	enum berth_code rc;
 
 	if (c->image == NULL && s->image == NULL)
-		return err_set(err, BERTH_EPERMANENT, "the account needs 'image' in berth.yaml: the container image of a machine");
+		return err_set(err, BERTH_EPERMANENT,
+		    "the account needs 'image' in berth.yaml: the container image of a machine");
 	if (!kube_type_parse(c->offer->instance_type, &type))
-		return err_set(err, BERTH_EPERMANENT, "'%s' is no instance type of a cluster", c->offer->instance_type);
+		return err_set(err, BERTH_EPERMANENT, "'%s' is no instance type of a cluster",
+		    c->offer->instance_type);
 	if (!kube_is_label(s->env->installation))
 		return err_set(err, BERTH_EPERMANENT, "the installation id is no label value");
 	buf_init(&b, KUBE_BODY_MAX);
@@ -57,8 +60,8 @@ kube_create_build(void *st, const struct prov_create *c, struct http_req *req, s
 
 /* 201 with the Job, or 409 where the same token has made it before. */
 static enum berth_code
-kube_create_parse(void *st, const struct http_resp *resp, const struct prov_create *c, struct prov_machine *machine_out,
-    struct berth_err *err)
+kube_create_parse(void *st, const struct http_resp *resp, const struct prov_create *c,
+    struct prov_machine *machine_out, struct berth_err *err)
 {
 	const struct kube *s = st;
 	const char *name = kube_job_name(resp->arena, c->token);
@@ -79,22 +82,24 @@ kube_create_parse(void *st, const struct http_resp *resp, const struct prov_crea
 	machine_out->created = s->env->now;
 	str_copy(machine_out->region, sizeof(machine_out->region), c->offer->region);
 	str_copy(machine_out->zone, sizeof(machine_out->zone), c->offer->zone);
-	str_copy(machine_out->instance_type, sizeof(machine_out->instance_type), c->offer->instance_type);
+	str_copy(machine_out->instance_type, sizeof(machine_out->instance_type),
+	    c->offer->instance_type);
 	return rc;
 }
 
 static const char *
 kube_pods_path(const struct kube *s, struct arena *a, const char *label, const char *value)
 {
-	return arena_printf(a, "/api/v1/namespaces/%s/pods?labelSelector=%s%%3D%s", s->access.namespace, label,
-	    http_urlencode(a, value));
+	return arena_printf(a, "/api/v1/namespaces/%s/pods?labelSelector=%s%%3D%s",
+	    s->access.namespace, label, http_urlencode(a, value));
 }
 
 static const char *
 kube_events_path(const struct kube *s, struct arena *a, const char *uid)
 {
-	return arena_printf(a, "/api/v1/namespaces/%s/events?fieldSelector=involvedObject.uid%%3D%s", s->access.namespace,
-	    http_urlencode(a, uid));
+	return arena_printf(a,
+	    "/api/v1/namespaces/%s/events?fieldSelector=involvedObject.uid%%3D%s",
+	    s->access.namespace, http_urlencode(a, uid));
 }
 
 /* A status is the Job, then its pod, and where it has none the Job's events. */
@@ -117,17 +122,20 @@ kube_status_build(void *st, const char *ref, struct http_req *req, struct berth_
 	struct kube *s = st;
 
 	if (s->asking == KUBE_JOB_PODS)
-		return kube_request(s, req, "GET", kube_pods_path(s, req->arena, "job-name", ref), err);
+		return kube_request(
+		    s, req, "GET", kube_pods_path(s, req->arena, "job-name", ref), err);
 	if (s->asking == KUBE_EVENTS) {
-		req->any_status = true;		/* a right that an account may lack */
-		return kube_request(s, req, "GET", kube_events_path(s, req->arena, s->seen.v[0].uid), err);
+		req->any_status = true; /* a right that an account may lack */
+		return kube_request(
+		    s, req, "GET", kube_events_path(s, req->arena, s->seen.v[0].uid), err);
 	}
-	req->any_status = true;			/* where the Job is gone its pod may not be */
+	req->any_status = true; /* where the Job is gone its pod may not be */
 	return kube_request(s, req, "GET", kube_jobs_path(s, req->arena, ref), err);
 }
 
 static enum berth_code
-kube_status_job(struct kube *s, const struct http_resp *resp, const struct jsonr *root, struct berth_err *err)
+kube_status_job(
+    struct kube *s, const struct http_resp *resp, const struct jsonr *root, struct berth_err *err)
 {
 	struct kube_seen *seen;
 	enum berth_code rc = kube_refused(resp, err);
@@ -154,7 +162,8 @@ kube_status_pods(struct kube *s, const struct jsonr *root, const char *ref, stru
 	for (size_t i = 0; rc == BERTH_OK && i < jsonr_len(&items); i++) {
 		struct jsonr pod = jsonr_at(&items, i);
 
-		rc = s->seen.n > 0 ? kube_read_pod(s, &pod, &s->seen.v[0], err) : kube_read_orphan(s, &pod, ref, err);
+		rc = s->seen.n > 0 ? kube_read_pod(s, &pod, &s->seen.v[0], err)
+				   : kube_read_orphan(s, &pod, ref, err);
 	}
 	if (rc == BERTH_OK && s->seen.n == 0)
 		return err_set(err, BERTH_ENOTFOUND, "there is no such Job, and no pod of it");
@@ -164,8 +173,8 @@ kube_status_pods(struct kube *s, const struct jsonr *root, const char *ref, stru
 }
 
 static enum berth_code
-kube_status_parse(void *st, const struct http_resp *resp, const char *ref, struct prov_machine *machine_out,
-    struct berth_err *err)
+kube_status_parse(void *st, const struct http_resp *resp, const char *ref,
+    struct prov_machine *machine_out, struct berth_err *err)
 {
 	struct kube *s = st;
 	struct jsonr root, items;
@@ -194,8 +203,10 @@ kube_destroy_build(void *st, const char *ref, struct http_req *req, struct berth
 {
 	const struct kube *s = st;
 
-	return kube_request(s, req, "DELETE", arena_printf(req->arena, "%s?propagationPolicy=Background",
-	    kube_jobs_path(s, req->arena, ref)), err);
+	return kube_request(s, req, "DELETE",
+	    arena_printf(
+		req->arena, "%s?propagationPolicy=Background", kube_jobs_path(s, req->arena, ref)),
+	    err);
 }
 
 void
@@ -213,7 +224,8 @@ kube_seen_reset(struct kube *s)
  * for notices nodes ("t").
  */
 enum berth_code
-kube_ours_build(void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err)
+kube_ours_build(
+    void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err)
 {
 	struct kube *s = st;
 	struct arena *a = req->arena;
@@ -224,28 +236,35 @@ kube_ours_build(void *st, const struct prov_cursor *cur, struct http_req *req, s
 		kube_seen_reset(s);
 		s->restarts = 0;
 	}
-	s->asking = cur->next[0] == 'q' ? KUBE_JOB_PODS : cur->next[0] == 'e' ? KUBE_EVENTS : cur->next[0] == 't' ? KUBE_TAINTS :
-	    KUBE_JOBS;
+	s->asking = cur->next[0] == 'q'   ? KUBE_JOB_PODS
+		    : cur->next[0] == 'e' ? KUBE_EVENTS
+		    : cur->next[0] == 't' ? KUBE_TAINTS
+					  : KUBE_JOBS;
 	token = token != NULL ? token + 1 : "";
 	if (s->asking == KUBE_TAINTS)
 		return kube_list_request(s, req, "/api/v1/nodes", token, err);
-	if (s->asking == KUBE_EVENTS && str_to_i64(cur->next + 1, 0, (int64_t)s->seen.n - 1, &i, NULL) == BERTH_OK) {
+	if (s->asking == KUBE_EVENTS &&
+	    str_to_i64(cur->next + 1, 0, (int64_t)s->seen.n - 1, &i, NULL) == BERTH_OK) {
 		s->asked = (size_t)i;
 		req->any_status = true;
 		return kube_request(s, req, "GET", kube_events_path(s, a, s->seen.v[i].uid), err);
 	}
 	if (s->asking == KUBE_JOB_PODS)
-		return kube_list_request(s, req, kube_pods_path(s, a, KUBE_LABEL, s->env->installation), token, err);
-	return kube_list_request(s, req, arena_printf(a, "%s?labelSelector=" KUBE_LABEL "%%3D%s", kube_jobs_path(s, a, ""),
-	    http_urlencode(a, s->env->installation)), token, err);
+		return kube_list_request(
+		    s, req, kube_pods_path(s, a, KUBE_LABEL, s->env->installation), token, err);
+	return kube_list_request(s, req,
+	    arena_printf(a, "%s?labelSelector=" KUBE_LABEL "%%3D%s", kube_jobs_path(s, a, ""),
+		http_urlencode(a, s->env->installation)),
+	    token, err);
 }
 
 /* Taints by which clouds and autoscalers say that a node is going. */
 static bool
 kube_is_going(const char *key)
 {
-	static const char *const keys[] = { "karpenter.sh/disrupted", "karpenter.sh/disruption", "aws-node-termination-handler/*",
-		"cloud.google.com/impending-node-termination", "ToBeDeletedByClusterAutoscaler", "node.kubernetes.io/out-of-service",
+	static const char *const keys[] = { "karpenter.sh/disrupted", "karpenter.sh/disruption",
+		"aws-node-termination-handler/*", "cloud.google.com/impending-node-termination",
+		"ToBeDeletedByClusterAutoscaler", "node.kubernetes.io/out-of-service",
 		"node.cloudprovider.kubernetes.io/shutdown", "remediation.kubernetes.azure.com/*" };
 
 	return glob_match_any(keys, sizeof(keys) / sizeof(keys[0]), key);
@@ -255,7 +274,8 @@ static void
 kube_read_taints(struct kube *s, const struct jsonr *items)
 {
 	for (size_t i = 0; i < jsonr_len(items); i++) {
-		struct jsonr o = jsonr_at(items, i), meta = jsonr_get(&o, "metadata"), spec = jsonr_get(&o, "spec");
+		struct jsonr o = jsonr_at(items, i), meta = jsonr_get(&o, "metadata"),
+			     spec = jsonr_get(&o, "spec");
 		struct jsonr taints = jsonr_get(&spec, "taints");
 		const char *going = NULL, *name = kube_text(&meta, "name");
 
@@ -268,19 +288,22 @@ kube_read_taints(struct kube *s, const struct jsonr *items)
 		for (size_t k = 0; going != NULL && k < s->seen.n; k++) {
 			struct prov_machine *m = &s->seen.v[k].m;
 
-			if (m->state != PROV_READY || s->seen.v[k].node == NULL || !str_eq(s->seen.v[k].node, name))
+			if (m->state != PROV_READY || s->seen.v[k].node == NULL ||
+			    !str_eq(s->seen.v[k].node, name))
 				continue;
 			m->state = PROV_NOTICED;
 			m->preempted = true;
 			m->notice_at = s->env->now;
-			m->reclaim_at = s->env->now + KUBE_GRACE_S;	/* not said: what our pods get at the least */
+			m->reclaim_at = s->env->now +
+					KUBE_GRACE_S; /* not said: what our pods get at the least */
 			snprintf(m->detail, sizeof(m->detail), "its node is going: %s", going);
 		}
 	}
 }
 
 static enum berth_code
-kube_emit_ours(struct kube *s, bool notices, prov_machine_fn *emit, void *arg, struct berth_err *err)
+kube_emit_ours(
+    struct kube *s, bool notices, prov_machine_fn *emit, void *arg, struct berth_err *err)
 {
 	enum berth_code rc = BERTH_OK;
 
@@ -295,8 +318,8 @@ kube_emit_ours(struct kube *s, bool notices, prov_machine_fn *emit, void *arg, s
 
 /* The next Job from i on that waits, for its events; all of them once each is answered. */
 static enum berth_code
-kube_podless(struct kube *s, size_t i, struct prov_cursor *cur, bool notices, prov_machine_fn *emit, void *arg,
-    struct berth_err *err)
+kube_podless(struct kube *s, size_t i, struct prov_cursor *cur, bool notices, prov_machine_fn *emit,
+    void *arg, struct berth_err *err)
 {
 	for (; i < s->seen.n; i++)
 		if (kube_waits(&s->seen.v[i])) {
@@ -314,7 +337,8 @@ kube_ours_items(struct kube *s, const struct jsonr *items, struct berth_err *err
 	enum berth_code rc = BERTH_OK;
 
 	for (size_t i = 0; rc == BERTH_OK && i < jsonr_len(items); i++) {
-		struct jsonr o = jsonr_at(items, i), meta = jsonr_get(&o, "metadata"), labels = jsonr_get(&meta, "labels");
+		struct jsonr o = jsonr_at(items, i), meta = jsonr_get(&o, "metadata"),
+			     labels = jsonr_get(&meta, "labels");
 		const size_t *at;
 		struct kube_seen seen;
 
@@ -324,7 +348,7 @@ kube_ours_items(struct kube *s, const struct jsonr *items, struct berth_err *err
 			rc = kube_read_job(&o, &seen, s->pass, err);
 			if (rc == BERTH_OK)
 				strmap_add(s->pass, &s->seen_index, seen.m.ref, s->seen.n, &added);
-			if (added)		/* a name is one Job's; a waiting one is a question of its own */
+			if (added) /* a name is one Job's; a waiting one is a question of its own */
 				VEC_PUSH(s->pass, &s->seen, seen);
 			continue;
 		}
@@ -338,8 +362,8 @@ kube_ours_items(struct kube *s, const struct jsonr *items, struct berth_err *err
 }
 
 enum berth_code
-kube_ours_parse(struct kube *s, const struct http_resp *resp, struct prov_cursor *cur, bool notices, prov_machine_fn *emit,
-    void *arg, struct berth_err *err)
+kube_ours_parse(struct kube *s, const struct http_resp *resp, struct prov_cursor *cur, bool notices,
+    prov_machine_fn *emit, void *arg, struct berth_err *err)
 {
 	struct jsonr root, items;
 	const char *token = "";
@@ -347,7 +371,8 @@ kube_ours_parse(struct kube *s, const struct http_resp *resp, struct prov_cursor
 	json_t *v = NULL;
 	enum berth_code rc;
 
-	if (s->asking == KUBE_EVENTS && (resp->status == 403 || resp->status == 404))	/* a right that an account may lack */
+	if (s->asking == KUBE_EVENTS &&
+	    (resp->status == 403 || resp->status == 404)) /* a right that an account may lack */
 		return kube_podless(s, s->asked + 1, cur, notices, emit, arg, err);
 	if (s->asking == KUBE_TAINTS && resp->status == 403)
 		return kube_emit_ours(s, notices, emit, arg, err);
@@ -360,7 +385,8 @@ kube_ours_parse(struct kube *s, const struct http_resp *resp, struct prov_cursor
 		rc = kube_podless(s, s->asked + 1, cur, notices, emit, arg, err);
 	} else if (rc == BERTH_OK && s->asking == KUBE_TAINTS) {
 		kube_read_taints(s, &items);
-		rc = token[0] != '\0' ? kube_next(s, cur, 't', token, err) : kube_emit_ours(s, notices, emit, arg, err);
+		rc = token[0] != '\0' ? kube_next(s, cur, 't', token, err)
+				      : kube_emit_ours(s, notices, emit, arg, err);
 	} else if (rc == BERTH_OK) {
 		rc = kube_ours_items(s, &items, err);
 		if (rc == BERTH_OK && token[0] != '\0')
@@ -375,16 +401,22 @@ kube_ours_parse(struct kube *s, const struct http_resp *resp, struct prov_cursor
 }
 
 static enum berth_code
-kube_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_machine_fn *emit, void *arg,
-    struct berth_err *err)
+kube_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
+    prov_machine_fn *emit, void *arg, struct berth_err *err)
 {
 	return kube_ours_parse(st, resp, cur, false, emit, arg, err);
 }
 
 const struct prov_lease_ops kube_lease = {
-	.create_build = kube_create_build, .create_parse = kube_create_parse,
-	.status_build = kube_status_build, .status_parse = kube_status_parse, .more = kube_more,
-	.destroy_build = kube_destroy_build, .destroy_parse = lease_destroy_parse,
-	.list_build = kube_ours_build, .list_parse = kube_list_parse,
-	.check_build = kube_check_build, .check_parse = kube_check_parse,
+	.create_build = kube_create_build,
+	.create_parse = kube_create_parse,
+	.status_build = kube_status_build,
+	.status_parse = kube_status_parse,
+	.more = kube_more,
+	.destroy_build = kube_destroy_build,
+	.destroy_parse = lease_destroy_parse,
+	.list_build = kube_ours_build,
+	.list_parse = kube_list_parse,
+	.check_build = kube_check_build,
+	.check_parse = kube_check_parse,
 };

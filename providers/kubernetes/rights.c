@@ -5,11 +5,19 @@
 #include "util/buf.h"
 #include "util/str.h"
 
-/* Rights that machines need, asked of the cluster itself: it answers for whoever asks, and makes nothing. */
-static const struct { const char *verb, *group, *resource; bool cluster, needed; } kube_rights[] = {
-	{ "create", "batch", "jobs", false, true }, { "list", "batch", "jobs", false, true },
-	{ "delete", "batch", "jobs", false, true }, { "list", "", "pods", false, true }, { "list", "", "events", false, false },
-	{ "list", "", "nodes", true, false }, { "list", "", "pods", true, false },
+/* Rights that machines need, asked of the cluster itself: it answers for whoever asks, and makes
+ * nothing. */
+static const struct {
+	const char *verb, *group, *resource;
+	bool cluster, needed;
+} kube_rights[] = {
+	{ "create", "batch", "jobs", false, true },
+	{ "list", "batch", "jobs", false, true },
+	{ "delete", "batch", "jobs", false, true },
+	{ "list", "", "pods", false, true },
+	{ "list", "", "events", false, false },
+	{ "list", "", "nodes", true, false },
+	{ "list", "", "pods", true, false },
 };
 #define KUBE_RIGHTS ((int)(sizeof(kube_rights) / sizeof(kube_rights[0])))
 
@@ -40,7 +48,8 @@ kube_check_build(void *st, int n, struct http_req *req, struct berth_err *err)
 	jsonw_end_object(&w);
 	rc = jsonw_finish(&w, err);
 	if (rc == BERTH_OK)
-		rc = kube_request(s, req, "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", err);
+		rc = kube_request(
+		    s, req, "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", err);
 	if (rc == BERTH_OK)
 		rc = http_req_body(req, "application/json", b.p, b.len, err);
 	buf_free(&b);
@@ -48,17 +57,21 @@ kube_check_build(void *st, int n, struct http_req *req, struct berth_err *err)
 }
 
 enum berth_code
-kube_check_parse(void *st, const struct http_resp *resp, int n, struct prov_check *check_out, struct berth_err *err)
+kube_check_parse(void *st, const struct http_resp *resp, int n, struct prov_check *check_out,
+    struct berth_err *err)
 {
 	const struct kube *s = st;
 	struct jsonr root, status;
 	/* prices are read from nodes, unless the account says what there is */
-	bool allowed = false, needed = kube_rights[n].needed || (s->shapes == NULL && str_eq(kube_rights[n].resource, "nodes"));
+	bool allowed = false,
+	     needed = kube_rights[n].needed ||
+		      (s->shapes == NULL && str_eq(kube_rights[n].resource, "nodes"));
 	json_t *v = NULL;
 	enum berth_code rc;
 
-	snprintf(check_out->name, sizeof(check_out->name), "%s %s%s%s%s", kube_rights[n].verb, kube_rights[n].resource,
-	    kube_rights[n].group[0] != '\0' ? "." : "", kube_rights[n].group, kube_rights[n].cluster ? " of the cluster" : "");
+	snprintf(check_out->name, sizeof(check_out->name), "%s %s%s%s%s", kube_rights[n].verb,
+	    kube_rights[n].resource, kube_rights[n].group[0] != '\0' ? "." : "",
+	    kube_rights[n].group, kube_rights[n].cluster ? " of the cluster" : "");
 	if (check_out->code != BERTH_OK)
 		return BERTH_OK;
 	if ((rc = wirejson_parse(resp, &v, err)) != BERTH_OK)
@@ -71,7 +84,8 @@ kube_check_parse(void *st, const struct http_resp *resp, int n, struct prov_chec
 		return BERTH_OK;
 	if (needed)
 		check_out->code = BERTH_EAUTH;
-	snprintf(check_out->detail, sizeof(check_out->detail), "not allowed to this user%s", needed && kube_rights[n].cluster ?
-	    ": allow it, or name what there is by 'shapes'" : "");
+	snprintf(check_out->detail, sizeof(check_out->detail), "not allowed to this user%s",
+	    needed && kube_rights[n].cluster ? ": allow it, or name what there is by 'shapes'"
+					     : "");
 	return BERTH_OK;
 }

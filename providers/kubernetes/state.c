@@ -7,7 +7,7 @@
 #include "util/glob.h"
 #include "util/str.h"
 
-#define KUBE_YOUNG_S 30		/* a pod so much younger than its Job stands in for one that went */
+#define KUBE_YOUNG_S 30 /* a pod so much younger than its Job stands in for one that went */
 
 const char *
 kube_text(const struct jsonr *o, const char *key)
@@ -18,7 +18,9 @@ kube_text(const struct jsonr *o, const char *key)
 }
 
 /* The condition of a type: its status, reason and message; false: there is none. */
-struct kube_condition { const char *status, *reason, *message; };
+struct kube_condition {
+	const char *status, *reason, *message;
+};
 
 static bool
 kube_condition(const struct jsonr *status, const char *type, struct kube_condition *out)
@@ -31,7 +33,8 @@ kube_condition(const struct jsonr *status, const char *type, struct kube_conditi
 
 		if (!str_eq(kube_text(&c, "type"), type))
 			continue;
-		*out = (struct kube_condition){ kube_text(&c, "status"), kube_text(&c, "reason"), kube_text(&c, "message") };
+		*out = (struct kube_condition){ kube_text(&c, "status"), kube_text(&c, "reason"),
+			kube_text(&c, "message") };
 		return true;
 	}
 	return false;
@@ -52,18 +55,24 @@ kube_read_marks(const struct jsonr *meta, struct prov_machine *m, struct berth_e
 	struct jsonr labels = jsonr_get(meta, "labels"), notes = jsonr_get(meta, "annotations");
 	enum berth_code rc;
 
-	if ((rc = wirejson_field(&labels, KUBE_LABEL, m->installation, sizeof(m->installation), err)) != BERTH_OK ||
-	    (rc = wirejson_field(&notes, KUBE_TOKEN, m->token, sizeof(m->token), err)) != BERTH_OK ||
-	    (rc = wirejson_field(&notes, KUBE_TYPE, m->instance_type, sizeof(m->instance_type), err)) != BERTH_OK ||
-	    (rc = wirejson_field(&notes, "berth-region", m->region, sizeof(m->region), err)) != BERTH_OK ||
+	if ((rc = wirejson_field(
+		 &labels, KUBE_LABEL, m->installation, sizeof(m->installation), err)) != BERTH_OK ||
+	    (rc = wirejson_field(&notes, KUBE_TOKEN, m->token, sizeof(m->token), err)) !=
+		BERTH_OK ||
+	    (rc = wirejson_field(
+		 &notes, KUBE_TYPE, m->instance_type, sizeof(m->instance_type), err)) != BERTH_OK ||
+	    (rc = wirejson_field(&notes, "berth-region", m->region, sizeof(m->region), err)) !=
+		BERTH_OK ||
 	    (rc = wirejson_field(&notes, "berth-zone", m->zone, sizeof(m->zone), err)) != BERTH_OK)
 		return rc;
-	m->purchase = str_eq(kube_text(&notes, "berth-purchase"), "spot") ? PURCHASE_SPOT : PURCHASE_ON_DEMAND;
+	m->purchase = str_eq(kube_text(&notes, "berth-purchase"), "spot") ? PURCHASE_SPOT
+									  : PURCHASE_ON_DEMAND;
 	return jsonr_time(meta, "creationTimestamp", &m->created, err);
 }
 
 enum berth_code
-kube_read_job(const struct jsonr *job, struct kube_seen *seen, struct arena *a, struct berth_err *err)
+kube_read_job(
+    const struct jsonr *job, struct kube_seen *seen, struct arena *a, struct berth_err *err)
 {
 	struct jsonr meta = jsonr_get(job, "metadata"), status = jsonr_get(job, "status");
 	struct prov_machine *m = &seen->m;
@@ -118,9 +127,11 @@ kube_no_room(const struct kube *s, struct prov_machine *m, int64_t since, const 
 static bool
 kube_stuck(const struct jsonr *status, struct prov_machine *m)
 {
-	static const char *const reasons[] = { "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull",
-		"ImageInspectError", "CreateContainerConfigError", "CreateContainerError", "RunContainerError" };
-	struct jsonr list = jsonr_get(status, "containerStatuses"), one = jsonr_at(&list, 0), state = jsonr_get(&one, "state");
+	static const char *const reasons[] = { "ErrImagePull", "ImagePullBackOff",
+		"InvalidImageName", "ErrImageNeverPull", "ImageInspectError",
+		"CreateContainerConfigError", "CreateContainerError", "RunContainerError" };
+	struct jsonr list = jsonr_get(status, "containerStatuses"), one = jsonr_at(&list, 0),
+		     state = jsonr_get(&one, "state");
 	struct jsonr waiting = jsonr_get(&state, "waiting");
 	const char *reason = kube_text(&waiting, "reason");
 
@@ -135,7 +146,8 @@ kube_stuck(const struct jsonr *status, struct prov_machine *m)
 }
 
 static void
-kube_pod_pending(const struct kube *s, const struct jsonr *status, int64_t created, struct prov_machine *m)
+kube_pod_pending(
+    const struct kube *s, const struct jsonr *status, int64_t created, struct prov_machine *m)
 {
 	struct kube_condition c;
 
@@ -150,7 +162,8 @@ kube_pod_pending(const struct kube *s, const struct jsonr *status, int64_t creat
 static void
 kube_pod_running(const struct jsonr *status, struct prov_machine *m)
 {
-	struct jsonr list = jsonr_get(status, "containerStatuses"), one = jsonr_at(&list, 0), state = jsonr_get(&one, "state");
+	struct jsonr list = jsonr_get(status, "containerStatuses"), one = jsonr_at(&list, 0),
+		     state = jsonr_get(&one, "state");
 	struct jsonr running = jsonr_get(&state, "running");
 	struct kube_condition ready, containers;
 
@@ -159,8 +172,10 @@ kube_pod_running(const struct jsonr *status, struct prov_machine *m)
 	str_copy(m->detail, sizeof(m->detail), "Running");
 	if (kube_condition(status, "Ready", &ready) && str_eq(ready.status, "True"))
 		m->state = PROV_READY;
-	else if (kube_condition(status, "ContainersReady", &containers) && str_eq(containers.status, "True")) {
-		kube_fail(m, BERTH_EFAIL, "its node does not answer", "");	/* the phase of such a pod stays Running */
+	else if (kube_condition(status, "ContainersReady", &containers) &&
+		 str_eq(containers.status, "True")) {
+		kube_fail(m, BERTH_EFAIL, "its node does not answer",
+		    ""); /* the phase of such a pod stays Running */
 		m->preempted = true;
 	} else
 		m->state = PROV_PENDING;
@@ -169,9 +184,10 @@ kube_pod_running(const struct jsonr *status, struct prov_machine *m)
 static void
 kube_pod_failed(const struct jsonr *status, struct prov_machine *m)
 {
-	static const char *const refused[] = { "UnexpectedAdmissionError", "OutOf*", "NodeAffinity", "Topology*" };
-	static const char *const taken[] = { "Preempt*", "Evicted", "Shutdown", "NodeShutdown", "Terminated", "NodeLost",
-		"DeletionByTaintManager" };
+	static const char *const refused[] = { "UnexpectedAdmissionError", "OutOf*", "NodeAffinity",
+		"Topology*" };
+	static const char *const taken[] = { "Preempt*", "Evicted", "Shutdown", "NodeShutdown",
+		"Terminated", "NodeLost", "DeletionByTaintManager" };
 	const char *reason = kube_text(status, "reason"), *message = kube_text(status, "message");
 	struct kube_condition disrupted;
 
@@ -180,12 +196,14 @@ kube_pod_failed(const struct jsonr *status, struct prov_machine *m)
 			kube_fail(m, BERTH_ECAPACITY, reason, message);
 			return;
 		}
-	m->preempted |= kube_condition(status, "DisruptionTarget", &disrupted) && str_eq(disrupted.status, "True");
+	m->preempted |= kube_condition(status, "DisruptionTarget", &disrupted) &&
+			str_eq(disrupted.status, "True");
 	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
 		m->preempted |= glob_match(taken[i], reason);
 	m->state = PROV_GONE;
-	snprintf(m->detail, sizeof(m->detail), "%s%s%s", m->preempted ? "preempted" : "its command has failed",
-	    reason[0] != '\0' ? ": " : "", reason);
+	snprintf(m->detail, sizeof(m->detail), "%s%s%s",
+	    m->preempted ? "preempted" : "its command has failed", reason[0] != '\0' ? ": " : "",
+	    reason);
 }
 
 /* A pod that is being taken away although its Job is not: until when, or that its node is lost. */
@@ -199,7 +217,8 @@ kube_pod_leaving(const struct kube *s, int64_t until, struct prov_machine *m)
 		m->notice_at = s->env->now;
 		str_copy(m->detail, sizeof(m->detail), "its pod is ended by the cluster");
 	} else
-		kube_fail(m, BERTH_EFAIL, "its pod was ended by the cluster, or its node is lost", "");
+		kube_fail(
+		    m, BERTH_EFAIL, "its pod was ended by the cluster, or its node is lost", "");
 }
 
 static void
@@ -210,9 +229,11 @@ kube_replaced(struct prov_machine *m)
 }
 
 enum berth_code
-kube_read_pod(const struct kube *s, const struct jsonr *pod, struct kube_seen *seen, struct berth_err *err)
+kube_read_pod(
+    const struct kube *s, const struct jsonr *pod, struct kube_seen *seen, struct berth_err *err)
 {
-	struct jsonr meta = jsonr_get(pod, "metadata"), status = jsonr_get(pod, "status"), spec = jsonr_get(pod, "spec");
+	struct jsonr meta = jsonr_get(pod, "metadata"), status = jsonr_get(pod, "status"),
+		     spec = jsonr_get(pod, "spec");
 	const char *phase = kube_text(&status, "phase");
 	struct prov_machine *m = &seen->m;
 	const bool second = seen->has_pod;
@@ -250,7 +271,8 @@ kube_read_orphan(struct kube *s, const struct jsonr *pod, const char *name, stru
 	struct kube_seen *seen;
 	enum berth_code rc;
 
-	if (str_eq(kube_text(&status, "phase"), "Succeeded") || str_eq(kube_text(&status, "phase"), "Failed"))
+	if (str_eq(kube_text(&status, "phase"), "Succeeded") ||
+	    str_eq(kube_text(&status, "phase"), "Failed"))
 		return BERTH_OK;
 	strmap_add(s->pass, &s->seen_index, name, s->seen.n, NULL);
 	seen = VEC_ADD(s->pass, &s->seen);
@@ -265,7 +287,8 @@ kube_read_orphan(struct kube *s, const struct jsonr *pod, const char *name, stru
 bool
 kube_waits(const struct kube_seen *seen)
 {
-	return !seen->over && (seen->m.state == PROV_PENDING || (seen->m.state == PROV_FAILED && seen->m.why == BERTH_ECAPACITY));
+	return !seen->over && (seen->m.state == PROV_PENDING ||
+				  (seen->m.state == PROV_FAILED && seen->m.why == BERTH_ECAPACITY));
 }
 
 void
@@ -281,7 +304,11 @@ kube_read_events(const struct jsonr *items, struct kube_seen *seen)
 		if (made > 1)
 			kube_replaced(&seen->m);
 		else if (!seen->has_pod && str_eq(kube_text(&e, "reason"), "FailedCreate"))
-			kube_fail(&seen->m, glob_match("*exceeded quota*", message) ? BERTH_EQUOTA : BERTH_EPERMANENT,
-			    glob_match("*exceeded quota*", message) ? "a quota of the namespace" : "its pod was refused", message);
+			kube_fail(&seen->m,
+			    glob_match("*exceeded quota*", message) ? BERTH_EQUOTA
+								    : BERTH_EPERMANENT,
+			    glob_match("*exceeded quota*", message) ? "a quota of the namespace"
+								    : "its pod was refused",
+			    message);
 	}
 }

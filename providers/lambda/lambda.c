@@ -13,7 +13,8 @@
 static const struct prov_key lambda_keys[] = {
 	{ "api_key", PROV_KEY_SECRET, true, "key of the account: env:NAME or file:PATH" },
 	{ "endpoint", PROV_KEY_STRING, false, "base URL; " LAMBDA_ENDPOINT },
-	{ "ssh_key", PROV_KEY_STRING, false, "name of an SSH key of the account, put on every machine; needed to rent" },
+	{ "ssh_key", PROV_KEY_STRING, false,
+	    "name of an SSH key of the account, put on every machine; needed to rent" },
 	{ NULL, PROV_KEY_STRING, false, NULL },
 };
 
@@ -43,7 +44,8 @@ lambda_open(void *st, const struct prov_env *env, struct berth_err *err)
 }
 
 enum berth_code
-lambda_request(const struct lambda *l, struct http_req *req, const char *method, const char *path, struct berth_err *err)
+lambda_request(const struct lambda *l, struct http_req *req, const char *method, const char *path,
+    struct berth_err *err)
 {
 	char *key = NULL;
 	const char *bearer;

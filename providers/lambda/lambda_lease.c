@@ -9,11 +9,18 @@
 #include "util/str.h"
 
 #define LAMBDA_BODY_MAX 262144
-#define LAMBDA_NAME_MAX 64	/* of an instance */
+#define LAMBDA_NAME_MAX 64 /* of an instance */
 
-static const struct { const char *status; enum prov_state state; } lambda_states[] = {
-	{ "booting", PROV_PENDING }, { "active", PROV_READY }, { "unhealthy", PROV_FAILED },
-	{ "terminating", PROV_ENDING }, { "terminated", PROV_GONE }, { "preempted", PROV_GONE },
+static const struct {
+	const char *status;
+	enum prov_state state;
+} lambda_states[] = {
+	{ "booting", PROV_PENDING },
+	{ "active", PROV_READY },
+	{ "unhealthy", PROV_FAILED },
+	{ "terminating", PROV_ENDING },
+	{ "terminated", PROV_GONE },
+	{ "preempted", PROV_GONE },
 };
 
 static enum berth_code
@@ -30,10 +37,12 @@ lambda_machine(const struct jsonr *o, struct prov_machine *m, struct berth_err *
 	    (rc = wirejson_field(o, "id", m->ref, sizeof(m->ref), err)) != BERTH_OK ||
 	    (rc = wirejson_field(o, "ip", m->address, sizeof(m->address), err)) != BERTH_OK ||
 	    (rc = wirejson_field(&region, "name", m->region, sizeof(m->region), err)) != BERTH_OK ||
-	    (rc = wirejson_field(&type, "name", m->instance_type, sizeof(m->instance_type), err)) != BERTH_OK ||
-	    (rc = jsonr_str(o, "name", &name, err)) != BERTH_OK || (rc = jsonr_str(o, "status", &status, err)) != BERTH_OK)
+	    (rc = wirejson_field(&type, "name", m->instance_type, sizeof(m->instance_type), err)) !=
+		BERTH_OK ||
+	    (rc = jsonr_str(o, "name", &name, err)) != BERTH_OK ||
+	    (rc = jsonr_str(o, "status", &status, err)) != BERTH_OK)
 		return rc;
-	nametag_read(name, m);	/* there are no tags */
+	nametag_read(name, m); /* there are no tags */
 	str_copy(m->detail, sizeof(m->detail), status);
 	m->preempted = str_eq(status, "preempted");
 	for (size_t i = 0; i < sizeof(lambda_states) / sizeof(lambda_states[0]); i++)
@@ -42,7 +51,8 @@ lambda_machine(const struct jsonr *o, struct prov_machine *m, struct berth_err *
 			m->why = m->state == PROV_FAILED ? BERTH_EFAIL : BERTH_OK;
 			return BERTH_OK;
 		}
-	m->state = PROV_PENDING;	/* a word of tomorrow's API: it is there, it costs, and it is not known to be usable */
+	m->state = PROV_PENDING; /* a word of tomorrow's API: it is there, it costs, and it is not
+				    known to be usable */
 	return BERTH_OK;
 }
 
@@ -53,7 +63,8 @@ lambda_may_create(const struct prov_create *c, const char *key, struct berth_err
 	if (c->offer->region[0] == '\0')
 		return err_set(err, BERTH_ECAPACITY, "no region has this machine now");
 	if (key == NULL)
-		return err_set(err, BERTH_EPERMANENT, "the account needs 'ssh_key' in berth.yaml: the name of a key that Lambda has");
+		return err_set(err, BERTH_EPERMANENT,
+		    "the account needs 'ssh_key' in berth.yaml: the name of a key that Lambda has");
 	return BERTH_OK;
 }
 
@@ -79,8 +90,8 @@ lambda_create_body(const struct prov_create *c, const char *key, const char *nam
 
 /* Ends the body, and makes it a POST. */
 static enum berth_code
-lambda_post(const struct lambda *l, struct http_req *req, const char *path, struct buf *b, struct jsonw *w,
-    struct berth_err *err)
+lambda_post(const struct lambda *l, struct http_req *req, const char *path, struct buf *b,
+    struct jsonw *w, struct berth_err *err)
 {
 	enum berth_code rc = jsonw_finish(w, err);
 
@@ -93,7 +104,8 @@ lambda_post(const struct lambda *l, struct http_req *req, const char *path, stru
 }
 
 static enum berth_code
-lambda_create_build(void *st, const struct prov_create *c, struct http_req *req, struct berth_err *err)
+lambda_create_build(
+    void *st, const struct prov_create *c, struct http_req *req, struct berth_err *err)
 {
 	const struct lambda *l = st;
 	const char *key = c->ssh_key != NULL ? c->ssh_key : l->ssh_key, *name = "";
@@ -102,7 +114,8 @@ lambda_create_build(void *st, const struct prov_create *c, struct http_req *req,
 	struct buf b;
 
 	if (rc == BERTH_OK)
-		rc = nametag_make(req->arena, l->env->installation, c->token, LAMBDA_NAME_MAX, &name, err);
+		rc = nametag_make(
+		    req->arena, l->env->installation, c->token, LAMBDA_NAME_MAX, &name, err);
 	if (rc != BERTH_OK)
 		return rc;
 	buf_init(&b, LAMBDA_BODY_MAX);
@@ -125,28 +138,31 @@ lambda_create_parse(void *st, const struct http_resp *resp, const struct prov_cr
 	root = jsonr_root(v, "answer");
 	data = jsonr_get(&root, "data");
 	rc = jsonr_array(&data, "instance_ids", &ids, err);
-	if (rc == BERTH_OK && (jsonr_len(&ids) != 1 || json_string_value(json_array_get(ids.v, 0)) == NULL))
+	if (rc == BERTH_OK &&
+	    (jsonr_len(&ids) != 1 || json_string_value(json_array_get(ids.v, 0)) == NULL))
 		rc = jsonr_err(&data, BERTH_EINVAL, err, "instance_ids is not one id");
 	if (rc == BERTH_OK && !str_copy(machine_out->ref, sizeof(machine_out->ref),
-	    json_string_value(json_array_get(ids.v, 0))))
+				  json_string_value(json_array_get(ids.v, 0))))
 		rc = jsonr_err(&data, BERTH_EINVAL, err, "the id is too long");
 	json_decref(v);
 	machine_out->state = PROV_PENDING;
 	machine_out->purchase = PURCHASE_ON_DEMAND;
 	str_copy(machine_out->region, sizeof(machine_out->region), c->offer->region);
-	str_copy(machine_out->instance_type, sizeof(machine_out->instance_type), c->offer->instance_type);
+	str_copy(machine_out->instance_type, sizeof(machine_out->instance_type),
+	    c->offer->instance_type);
 	return rc;
 }
 
 static enum berth_code
 lambda_status_build(void *st, const char *ref, struct http_req *req, struct berth_err *err)
 {
-	return lambda_request(st, req, "GET", arena_printf(req->arena, "instances/%s", http_urlencode(req->arena, ref)), err);
+	return lambda_request(st, req, "GET",
+	    arena_printf(req->arena, "instances/%s", http_urlencode(req->arena, ref)), err);
 }
 
 static enum berth_code
-lambda_status_parse(void *st, const struct http_resp *resp, const char *ref, struct prov_machine *machine_out,
-    struct berth_err *err)
+lambda_status_parse(void *st, const struct http_resp *resp, const char *ref,
+    struct prov_machine *machine_out, struct berth_err *err)
 {
 	(void)st, (void)ref;
 	return lease_one(resp, "data", lambda_machine, machine_out, err);
@@ -168,10 +184,11 @@ lambda_destroy_build(void *st, const char *ref, struct http_req *req, struct ber
 	return lambda_post(st, req, "instance-operations/terminate", &b, &w, err);
 }
 
-/* The answer may still say "booting" or "active" of a machine that is on its way out: only "terminated" is gone. */
+/* The answer may still say "booting" or "active" of a machine that is on its way out: only
+ * "terminated" is gone. */
 static enum berth_code
-lambda_destroy_parse(void *st, const struct http_resp *resp, const char *ref, struct prov_machine *machine_out,
-    struct berth_err *err)
+lambda_destroy_parse(void *st, const struct http_resp *resp, const char *ref,
+    struct prov_machine *machine_out, struct berth_err *err)
 {
 	struct jsonr root, data, list, item;
 	json_t *v = NULL;
@@ -198,15 +215,16 @@ lambda_destroy_parse(void *st, const struct http_resp *resp, const char *ref, st
 }
 
 static enum berth_code
-lambda_list_build(void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err)
+lambda_list_build(
+    void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err)
 {
 	(void)cur;
 	return lambda_request(st, req, "GET", "instances", err);
 }
 
 static enum berth_code
-lambda_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_machine_fn *emit, void *arg,
-    struct berth_err *err)
+lambda_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
+    prov_machine_fn *emit, void *arg, struct berth_err *err)
 {
 	struct jsonr root;
 	json_t *v = NULL;
@@ -222,8 +240,12 @@ lambda_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cu
 }
 
 const struct prov_lease_ops lambda_lease = {
-	.create_build = lambda_create_build, .create_parse = lambda_create_parse,
-	.status_build = lambda_status_build, .status_parse = lambda_status_parse,
-	.destroy_build = lambda_destroy_build, .destroy_parse = lambda_destroy_parse,
-	.list_build = lambda_list_build, .list_parse = lambda_list_parse,
+	.create_build = lambda_create_build,
+	.create_parse = lambda_create_parse,
+	.status_build = lambda_status_build,
+	.status_parse = lambda_status_parse,
+	.destroy_build = lambda_destroy_build,
+	.destroy_parse = lambda_destroy_parse,
+	.list_build = lambda_list_build,
+	.list_parse = lambda_list_parse,
 };

@@ -8,7 +8,7 @@
 #include "util/arena.h"
 #include "util/str.h"
 
-#define LAMBDA_CENTS 100	/* of a dollar */
+#define LAMBDA_CENTS 100 /* of a dollar */
 
 /* Behind "8x " and "Tesla ". */
 static const char *
@@ -24,7 +24,8 @@ lambda_skip_count(const char *s)
 }
 
 const char *
-lambda_gpu(const struct accel_table *accels, const char *description, struct arena *a, double *memory_out)
+lambda_gpu(
+    const struct accel_table *accels, const char *description, struct arena *a, double *memory_out)
 {
 	const char *s = lambda_skip_count(description), *open = strrchr(s, '('), *form;
 	char *name, *whole, *inside;
@@ -35,17 +36,18 @@ lambda_gpu(const struct accel_table *accels, const char *description, struct are
 	name = str_trim(a, arena_strndup(a, s, (size_t)(open - s)));
 	inside = arena_strndup(a, open + 1, strcspn(open + 1, ")"));
 	form = strstr(inside, " GB");
-	if (form == NULL || str_to_double(arena_strndup(a, inside, (size_t)(form - inside)), 1, 1e5, memory_out, NULL) !=
-	    BERTH_OK)
+	if (form == NULL || str_to_double(arena_strndup(a, inside, (size_t)(form - inside)), 1, 1e5,
+				memory_out, NULL) != BERTH_OK)
 		return name;
 	form = str_trim(a, form + strlen(" GB"));
-	whole = arena_printf(a, "%s%s%s-%.0fGB", name, form[0] != '\0' ? "-" : "", form, *memory_out);
+	whole =
+	    arena_printf(a, "%s%s%s-%.0fGB", name, form[0] != '\0' ? "-" : "", form, *memory_out);
 	return accels != NULL && accel_find(accels, whole) != NULL ? whole : name;
 }
 
 static enum berth_code
-lambda_offers_build(void *st, const struct prov_query *q, const struct prov_cursor *cur, struct http_req *req,
-    struct berth_err *err)
+lambda_offers_build(void *st, const struct prov_query *q, const struct prov_cursor *cur,
+    struct http_req *req, struct berth_err *err)
 {
 	(void)q, (void)cur;
 	return lambda_request(st, req, "GET", "instance-types", err);
@@ -53,19 +55,30 @@ lambda_offers_build(void *st, const struct prov_query *q, const struct prov_curs
 
 /* One type; false: it has no GPU. */
 static enum berth_code
-lambda_type(const struct lambda *l, const struct jsonr *entry, struct arena *a, struct offer *o, bool *gpu_out,
-    struct berth_err *err)
+lambda_type(const struct lambda *l, const struct jsonr *entry, struct arena *a, struct offer *o,
+    bool *gpu_out, struct berth_err *err)
 {
-	static const char *const needed[] = { "name", "description", "price_cents_per_hour", "specs", NULL };
+	static const char *const needed[] = { "name", "description", "price_cents_per_hour",
+		"specs", NULL };
 	struct jsonr type = jsonr_get(entry, "instance_type"), specs = jsonr_get(&type, "specs");
 	struct usd_micro cents = USD_UNKNOWN;
 	int64_t gpus = 0;
 	const char *description = "";
 	enum berth_code rc;
 
-	*o = (struct offer){ .provider = "lambda", .account = "", .region = "", .zone = "", .vcpus = NAN, .memory_gib = NAN,
-		.upfront = USD_ZERO, .price = USD_UNKNOWN, .currency = "USD", .interruption_rate = NAN, .measured = NAN,
-		.as_of = l->env->now, .source = l->endpoint };
+	*o = (struct offer){ .provider = "lambda",
+		.account = "",
+		.region = "",
+		.zone = "",
+		.vcpus = NAN,
+		.memory_gib = NAN,
+		.upfront = USD_ZERO,
+		.price = USD_UNKNOWN,
+		.currency = "USD",
+		.interruption_rate = NAN,
+		.measured = NAN,
+		.as_of = l->env->now,
+		.source = l->endpoint };
 	if ((rc = jsonr_need(&type, needed, err)) != BERTH_OK ||
 	    (rc = jsonr_str(&type, "name", &o->instance_type, err)) != BERTH_OK ||
 	    (rc = jsonr_str(&type, "description", &description, err)) != BERTH_OK ||
@@ -84,7 +97,8 @@ lambda_type(const struct lambda *l, const struct jsonr *entry, struct arena *a, 
 
 /* One offer a region that has room; without any, one without region that says so. */
 static enum berth_code
-lambda_emit(const struct jsonr *entry, struct offer *o, prov_offer_fn *emit, void *arg, struct berth_err *err)
+lambda_emit(const struct jsonr *entry, struct offer *o, prov_offer_fn *emit, void *arg,
+    struct berth_err *err)
 {
 	struct jsonr regions;
 	enum berth_code rc = jsonr_array(entry, "regions_with_capacity_available", &regions, err);
@@ -106,14 +120,15 @@ lambda_emit(const struct jsonr *entry, struct offer *o, prov_offer_fn *emit, voi
 }
 
 static enum berth_code
-lambda_types(const struct lambda *l, const struct http_resp *resp, const struct jsonr *data, prov_offer_fn *emit,
-    void *arg, struct berth_err *err)
+lambda_types(const struct lambda *l, const struct http_resp *resp, const struct jsonr *data,
+    prov_offer_fn *emit, void *arg, struct berth_err *err)
 {
 	enum berth_code rc = BERTH_OK;
 	const char *name;
 	json_t *v;
 
-	json_object_foreach((json_t *)(uintptr_t)data->v, name, v) {
+	json_object_foreach((json_t *)(uintptr_t)data->v, name, v)
+	{
 		struct jsonr entry = jsonr_get(data, name);
 		bool gpu = false;
 		struct offer o;
@@ -128,8 +143,8 @@ lambda_types(const struct lambda *l, const struct http_resp *resp, const struct 
 }
 
 static enum berth_code
-lambda_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_offer_fn *emit, void *arg,
-    struct berth_err *err)
+lambda_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
+    prov_offer_fn *emit, void *arg, struct berth_err *err)
 {
 	struct jsonr root, data;
 	json_t *v = NULL;
@@ -149,5 +164,6 @@ lambda_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor *
 }
 
 const struct prov_market_ops lambda_market = {
-	.offers_build = lambda_offers_build, .offers_parse = lambda_offers_parse,
+	.offers_build = lambda_offers_build,
+	.offers_parse = lambda_offers_parse,
 };

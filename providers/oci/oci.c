@@ -21,7 +21,8 @@ static const struct prov_key oci_keys[] = {
 	{ "key", PROV_KEY_SECRET, true, "API signing key, PEM: env:NAME or file:PATH" },
 	{ "pass_phrase", PROV_KEY_SECRET, false, "of the key: env:NAME or file:PATH" },
 	{ "regions", PROV_KEY_STRINGS, true, "regions to look at: us-ashburn-1 ..." },
-	{ "compartment", PROV_KEY_STRING, false, "OCID of the compartment of machines; the tenancy" },
+	{ "compartment", PROV_KEY_STRING, false,
+	    "OCID of the compartment of machines; the tenancy" },
 	{ "subnet", PROV_KEY_STRING, false, "OCID of the subnet of machines; needed to rent" },
 	{ "image", PROV_KEY_STRING, false, "OCID of the image; needed to rent" },
 	{ "public_ip", PROV_KEY_BOOL, false, "give machines a public address; true" },
@@ -33,7 +34,8 @@ static const struct prov_key oci_keys[] = {
 	{ NULL, PROV_KEY_STRING, false, NULL },
 };
 
-/* Codes of the API (docs.oracle.com/iaas, API errors). No room is an InternalError, which only its words tell apart. */
+/* Codes of the API (docs.oracle.com/iaas, API errors). No room is an InternalError, which only its
+ * words tell apart. */
 static const struct prov_error_row oci_errors[] = {
 	{ 0, NULL, "out of host capacity", BERTH_ECAPACITY },
 	{ 0, NULL, "out of capacity", BERTH_ECAPACITY },
@@ -70,9 +72,12 @@ oci_open(void *st, const struct prov_env *env, struct berth_err *err)
 	o->user = prov_conf_str(env->conf, "user", "");
 	o->fingerprint = prov_conf_str(env->conf, "fingerprint", "");
 	o->compartment = prov_conf_str(env->conf, "compartment", o->tenancy);
-	if ((rc = lease_regions(env, "us-ashburn-1", &o->regions, &o->n_regions, err)) != BERTH_OK ||
-	    (rc = endpoint_read(env, "endpoint", OCI_ENDPOINT, ENDPOINT_SECRETS, &o->template, err)) != BERTH_OK ||
-	    (rc = endpoint_read(env, "limits_endpoint", OCI_LIMITS, ENDPOINT_SECRETS, &o->limits, err)) != BERTH_OK)
+	if ((rc = lease_regions(env, "us-ashburn-1", &o->regions, &o->n_regions, err)) !=
+		BERTH_OK ||
+	    (rc = endpoint_read(
+		 env, "endpoint", OCI_ENDPOINT, ENDPOINT_SECRETS, &o->template, err)) != BERTH_OK ||
+	    (rc = endpoint_read(env, "limits_endpoint", OCI_LIMITS, ENDPOINT_SECRETS, &o->limits,
+		 err)) != BERTH_OK)
 		return rc;
 	return endpoint_read(env, "prices_endpoint", OCI_PRICES, ENDPOINT_SECRETS, &o->prices, err);
 }
@@ -89,17 +94,20 @@ oci_fill(struct arena *a, const char *text, const char *word, const char *with)
 {
 	const char *at = strstr(text, word);
 
-	return at == NULL ? text : arena_printf(a, "%.*s%s%s", (int)(at - text), text, with, at + strlen(word));
+	return at == NULL
+		   ? text
+		   : arena_printf(a, "%.*s%s%s", (int)(at - text), text, with, at + strlen(word));
 }
 
 enum berth_code
-oci_request(const struct oci *o, struct http_req *req, const char *method, const char *service, const char *region,
-    struct berth_err *err, const char *fmt, ...)
+oci_request(const struct oci *o, struct http_req *req, const char *method, const char *service,
+    const char *region, struct berth_err *err, const char *fmt, ...)
 {
 	const char *base = str_eq(service, "limits") ? o->limits : o->template;
 	va_list ap;
 
-	base = oci_fill(req->arena, oci_fill(req->arena, base, "SERVICE", service), "REGION", region);
+	base =
+	    oci_fill(req->arena, oci_fill(req->arena, base, "SERVICE", service), "REGION", region);
 	req->method = method;
 	va_start(ap, fmt);
 	http_req_url(req, "%s/%s", base, arena_vprintf(req->arena, fmt, ap));
@@ -136,7 +144,8 @@ oci_sign(void *st, struct http_req *req, int64_t now, struct berth_err *err)
 	if (rc == BERTH_OK && prov_conf_has(o->env->conf, "pass_phrase"))
 		rc = prov_conf_secret(o->env->conf, "pass_phrase", &pass, err);
 	if (rc == BERTH_OK) {
-		s.key_id = arena_printf(req->arena, "%s/%s/%s", o->tenancy, o->user, o->fingerprint);
+		s.key_id =
+		    arena_printf(req->arena, "%s/%s/%s", o->tenancy, o->user, o->fingerprint);
 		s.key_pem = pem;
 		s.passphrase = pass;
 		rc = sign_oci(req, &s, NULL, err);

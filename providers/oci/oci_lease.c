@@ -13,16 +13,23 @@
 #define OCI_NAME_MAX 255
 
 static const struct lease_state oci_states[] = {
-	{ "PROVISIONING", PROV_PENDING }, { "STARTING", PROV_PENDING }, { "RUNNING", PROV_READY }, { "MOVING", PROV_PENDING },
-	{ "STOPPING", PROV_FAILED }, { "STOPPED", PROV_FAILED }, { "TERMINATING", PROV_ENDING }, { "TERMINATED", PROV_GONE },
+	{ "PROVISIONING", PROV_PENDING },
+	{ "STARTING", PROV_PENDING },
+	{ "RUNNING", PROV_READY },
+	{ "MOVING", PROV_PENDING },
+	{ "STOPPING", PROV_FAILED },
+	{ "STOPPED", PROV_FAILED },
+	{ "TERMINATING", PROV_ENDING },
+	{ "TERMINATED", PROV_GONE },
 	{ NULL, PROV_PENDING },
 };
 
 static void
-oci_body(const struct oci *o, const struct prov_create *c, const char *name, const char *image, const char *subnet,
-    struct jsonw *w)
+oci_body(const struct oci *o, const struct prov_create *c, const char *name, const char *image,
+    const char *subnet, struct jsonw *w)
 {
-	const char *key = c->ssh_key != NULL ? c->ssh_key : prov_conf_str(o->env->conf, "ssh_key", NULL);
+	const char *key =
+	    c->ssh_key != NULL ? c->ssh_key : prov_conf_str(o->env->conf, "ssh_key", NULL);
 
 	jsonw_begin_object(w, NULL);
 	jsonw_str(w, "compartmentId", o->compartment);
@@ -65,16 +72,21 @@ static enum berth_code
 oci_create_build(void *st, const struct prov_create *c, struct http_req *req, struct berth_err *err)
 {
 	const struct oci *o = st;
-	const char *image = c->image != NULL ? c->image : prov_conf_str(o->env->conf, "image", NULL), *name = "";
+	const char *image =
+		       c->image != NULL ? c->image : prov_conf_str(o->env->conf, "image", NULL),
+		   *name = "";
 	const char *subnet = prov_conf_str(o->env->conf, "subnet", NULL);
 	enum berth_code rc;
 	struct jsonw w;
 	struct buf b;
 
 	if (image == NULL || subnet == NULL)
-		return err_set(err, BERTH_EPERMANENT, "machines want '%s' in berth.yaml", image == NULL ? "image" : "subnet");
-	if ((rc = nametag_make(req->arena, o->env->installation, c->token, OCI_NAME_MAX, &name, err)) != BERTH_OK ||
-	    (rc = oci_request(o, req, "POST", "iaas", c->offer->region, err, "20160918/instances")) != BERTH_OK ||
+		return err_set(err, BERTH_EPERMANENT, "machines want '%s' in berth.yaml",
+		    image == NULL ? "image" : "subnet");
+	if ((rc = nametag_make(req->arena, o->env->installation, c->token, OCI_NAME_MAX, &name,
+		 err)) != BERTH_OK ||
+	    (rc = oci_request(o, req, "POST", "iaas", c->offer->region, err,
+		 "20160918/instances")) != BERTH_OK ||
 	    (rc = http_req_header(req, "opc-retry-token", c->token, false, err)) != BERTH_OK)
 		return rc;
 	buf_init(&b, KEYED_BODY_MAX);
@@ -84,20 +96,27 @@ oci_create_build(void *st, const struct prov_create *c, struct http_req *req, st
 }
 
 enum berth_code
-oci_machine(const struct oci *o, const struct jsonr *v, const char *region, struct prov_machine *m, struct berth_err *err)
+oci_machine(const struct oci *o, const struct jsonr *v, const char *region, struct prov_machine *m,
+    struct berth_err *err)
 {
 	static const char *const needed[] = { "id", "lifecycleState", NULL };
-	struct jsonr tags = jsonr_get(v, "freeformTags"), preemptible = jsonr_get(v, "preemptibleInstanceConfig");
+	struct jsonr tags = jsonr_get(v, "freeformTags"),
+		     preemptible = jsonr_get(v, "preemptibleInstanceConfig");
 	const char *id = "", *state = "";
 	enum berth_code rc;
 
 	memset(m, 0, sizeof(*m));
-	if ((rc = jsonr_need(v, needed, err)) != BERTH_OK || (rc = jsonr_str(v, "id", &id, err)) != BERTH_OK ||
+	if ((rc = jsonr_need(v, needed, err)) != BERTH_OK ||
+	    (rc = jsonr_str(v, "id", &id, err)) != BERTH_OK ||
 	    (rc = jsonr_str(v, "lifecycleState", &state, err)) != BERTH_OK ||
-	    (rc = wirejson_field(v, "shape", m->instance_type, sizeof(m->instance_type), err)) != BERTH_OK ||
-	    (rc = wirejson_field(v, "availabilityDomain", m->zone, sizeof(m->zone), err)) != BERTH_OK ||
-	    (rc = wirejson_field(&tags, "berth-installation", m->installation, sizeof(m->installation), err)) != BERTH_OK ||
-	    (rc = wirejson_field(&tags, "berth-token", m->token, sizeof(m->token), err)) != BERTH_OK ||
+	    (rc = wirejson_field(v, "shape", m->instance_type, sizeof(m->instance_type), err)) !=
+		BERTH_OK ||
+	    (rc = wirejson_field(v, "availabilityDomain", m->zone, sizeof(m->zone), err)) !=
+		BERTH_OK ||
+	    (rc = wirejson_field(&tags, "berth-installation", m->installation,
+		 sizeof(m->installation), err)) != BERTH_OK ||
+	    (rc = wirejson_field(&tags, "berth-token", m->token, sizeof(m->token), err)) !=
+		BERTH_OK ||
 	    (rc = jsonr_time(v, "timeCreated", &m->created, err)) != BERTH_OK)
 		return rc;
 	if (snprintf(m->ref, sizeof(m->ref), "%s/%s", region, id) >= (int)sizeof(m->ref))
@@ -113,8 +132,8 @@ oci_machine(const struct oci *o, const struct jsonr *v, const char *region, stru
 }
 
 static enum berth_code
-oci_machine_of(const struct oci *o, const struct http_resp *resp, const char *region, struct prov_machine *m,
-    struct berth_err *err)
+oci_machine_of(const struct oci *o, const struct http_resp *resp, const char *region,
+    struct prov_machine *m, struct berth_err *err)
 {
 	struct jsonr root;
 	json_t *v = NULL;
@@ -129,23 +148,25 @@ oci_machine_of(const struct oci *o, const struct http_resp *resp, const char *re
 }
 
 static enum berth_code
-oci_create_parse(void *st, const struct http_resp *resp, const struct prov_create *c, struct prov_machine *machine_out,
-    struct berth_err *err)
+oci_create_parse(void *st, const struct http_resp *resp, const struct prov_create *c,
+    struct prov_machine *machine_out, struct berth_err *err)
 {
 	return oci_machine_of(st, resp, c->offer->region, machine_out, err);
 }
 
 /* "REGION/OCID". */
 static enum berth_code
-oci_ref_build(const struct oci *o, const char *method, const char *ref, const char *more, struct http_req *req,
-    struct berth_err *err)
+oci_ref_build(const struct oci *o, const char *method, const char *ref, const char *more,
+    struct http_req *req, struct berth_err *err)
 {
 	const char *slash = strchr(ref, '/');
 
 	if (slash == NULL || slash == ref || slash[1] == '\0' || slash[1] == '.')
-		return err_set(err, BERTH_EINVAL, "'%s' is no machine of Oracle's: REGION/OCID", ref);
-	return oci_request(o, req, method, "iaas", arena_strndup(req->arena, ref, (size_t)(slash - ref)), err,
-	    "20160918/instances/%s%s", http_urlencode(req->arena, slash + 1), more);
+		return err_set(
+		    err, BERTH_EINVAL, "'%s' is no machine of Oracle's: REGION/OCID", ref);
+	return oci_request(o, req, method, "iaas",
+	    arena_strndup(req->arena, ref, (size_t)(slash - ref)), err, "20160918/instances/%s%s",
+	    http_urlencode(req->arena, slash + 1), more);
 }
 
 static enum berth_code
@@ -155,10 +176,11 @@ oci_status_build(void *st, const char *ref, struct http_req *req, struct berth_e
 }
 
 static enum berth_code
-oci_status_parse(void *st, const struct http_resp *resp, const char *ref, struct prov_machine *machine_out,
-    struct berth_err *err)
+oci_status_parse(void *st, const struct http_resp *resp, const char *ref,
+    struct prov_machine *machine_out, struct berth_err *err)
 {
-	return oci_machine_of(st, resp, arena_strndup(resp->arena, ref, strcspn(ref, "/")), machine_out, err);
+	return oci_machine_of(
+	    st, resp, arena_strndup(resp->arena, ref, strcspn(ref, "/")), machine_out, err);
 }
 
 static enum berth_code
@@ -168,8 +190,12 @@ oci_destroy_build(void *st, const char *ref, struct http_req *req, struct berth_
 }
 
 const struct prov_lease_ops oci_lease = {
-	.create_build = oci_create_build, .create_parse = oci_create_parse,
-	.status_build = oci_status_build, .status_parse = oci_status_parse,
-	.destroy_build = oci_destroy_build, .destroy_parse = lease_destroy_parse,
-	.list_build = oci_list_build, .list_parse = oci_list_parse,
+	.create_build = oci_create_build,
+	.create_parse = oci_create_parse,
+	.status_build = oci_status_build,
+	.status_parse = oci_status_parse,
+	.destroy_build = oci_destroy_build,
+	.destroy_parse = lease_destroy_parse,
+	.list_build = oci_list_build,
+	.list_parse = oci_list_parse,
 };

@@ -8,19 +8,24 @@
 #include "util/vec.h"
 
 /*
- * A machine says nothing of its address, which is its card's. So a list reads the machines of a region, then which cards
- * they have, then each card of ours that is not on its way out.
+ * A machine says nothing of its address, which is its card's. So a list reads the machines of a
+ * region, then which cards they have, then each card of ours that is not on its way out.
  */
-struct oci_card { const char *vnic, *ref; };
-struct oci_address { const char *ref, *ip; };
+struct oci_card {
+	const char *vnic, *ref;
+};
+struct oci_address {
+	const char *ref, *ip;
+};
 
 struct oci_listing {
 	struct arena *arena;
-	char phase;			/* i machines, a attachments of cards, v one card */
+	char phase; /* i machines, a attachments of cards, v one card */
 	size_t region, card;
 	VEC(struct prov_machine) machines;
 	VEC(struct oci_card) cards;
-	VEC(struct oci_address) addresses;	/* kept until the next walk: a machine's own state has none */
+	VEC(struct oci_address)
+	addresses; /* kept until the next walk: a machine's own state has none */
 };
 
 void
@@ -66,9 +71,10 @@ oci_list_build(void *st, const struct prov_cursor *cur, struct http_req *req, st
 		return oci_request(o, req, "GET", "iaas", region, err, "20160918/vnics/%s",
 		    http_urlencode(req->arena, o->listing->cards.v[i].vnic));
 	}
-	return oci_request(o, req, "GET", "iaas", region, err, "20160918/%s?compartmentId=%s&limit=500%s",
-	    o->listing->phase == 'i' ? "instances" : "vnicAttachments", http_urlencode(req->arena, o->compartment),
-	    oci_page_arg(req->arena, page));
+	return oci_request(o, req, "GET", "iaas", region, err,
+	    "20160918/%s?compartmentId=%s&limit=500%s",
+	    o->listing->phase == 'i' ? "instances" : "vnicAttachments",
+	    http_urlencode(req->arena, o->compartment), oci_page_arg(req->arena, page));
 }
 
 static enum berth_code
@@ -82,17 +88,20 @@ oci_take_attachment(const struct oci *o, const struct jsonr *item, struct berth_
 		rc = jsonr_str(item, "vnicId", &vnic, err);
 	if (rc == BERTH_OK)
 		rc = jsonr_str(item, "lifecycleState", &state, err);
-	if (str_starts(state, "DETACH"))		/* its card may be gone already */
+	if (str_starts(state, "DETACH")) /* its card may be gone already */
 		vnic = "";
-	for (size_t i = 0; i < l->cards.n; i++)		/* each is a question of its own: once */
+	for (size_t i = 0; i < l->cards.n; i++) /* each is a question of its own: once */
 		if (str_eq(l->cards.v[i].vnic, vnic))
 			vnic = "";
 	for (size_t i = 0; rc == BERTH_OK && i < l->machines.n && vnic[0] != '\0'; i++) {
 		const struct prov_machine *m = &l->machines.v[i];
 
-		if (str_eq(strchr(m->ref, '/') + 1, instance) && (m->state == PROV_READY || m->state == PROV_PENDING) &&
+		if (str_eq(strchr(m->ref, '/') + 1, instance) &&
+		    (m->state == PROV_READY || m->state == PROV_PENDING) &&
 		    str_eq(m->installation, o->env->installation))
-			VEC_PUSH(l->arena, &l->cards, (struct oci_card){ arena_strdup(l->arena, vnic), arena_strdup(l->arena, m->ref) });
+			VEC_PUSH(l->arena, &l->cards,
+			    (struct oci_card){
+				arena_strdup(l->arena, vnic), arena_strdup(l->arena, m->ref) });
 	}
 	return rc;
 }
@@ -104,16 +113,19 @@ oci_take_vnic(const struct oci *o, const struct jsonr *root, struct berth_err *e
 	const char *ip = "", *id = "";
 	enum berth_code rc;
 
-	if ((rc = jsonr_str(root, "id", &id, err)) != BERTH_OK || (rc = jsonr_str(root, "privateIp", &ip, err)) != BERTH_OK ||
+	if ((rc = jsonr_str(root, "id", &id, err)) != BERTH_OK ||
+	    (rc = jsonr_str(root, "privateIp", &ip, err)) != BERTH_OK ||
 	    (rc = jsonr_str(root, "publicIp", &ip, err)) != BERTH_OK)
 		return rc;
 	for (size_t i = 0; i < l->cards.n; i++)
 		for (size_t k = 0; str_eq(l->cards.v[i].vnic, id) && k < l->machines.n; k++)
 			if (str_eq(l->machines.v[k].ref, l->cards.v[i].ref))
-				str_copy(l->machines.v[k].address, sizeof(l->machines.v[k].address), ip);
+				str_copy(
+				    l->machines.v[k].address, sizeof(l->machines.v[k].address), ip);
 	for (size_t i = 0; i < l->cards.n; i++)
 		if (str_eq(l->cards.v[i].vnic, id) && ip[0] != '\0')
-			VEC_PUSH(l->arena, &l->addresses, (struct oci_address){ l->cards.v[i].ref, arena_strdup(l->arena, ip) });
+			VEC_PUSH(l->arena, &l->addresses,
+			    (struct oci_address){ l->cards.v[i].ref, arena_strdup(l->arena, ip) });
 	return BERTH_OK;
 }
 
@@ -155,8 +167,8 @@ oci_list_emit(struct oci *o, prov_machine_fn *emit, void *arg, struct berth_err 
 }
 
 enum berth_code
-oci_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_machine_fn *emit, void *arg,
-    struct berth_err *err)
+oci_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
+    prov_machine_fn *emit, void *arg, struct berth_err *err)
 {
 	struct oci *o = st;
 	struct oci_listing *l = o->listing;
@@ -173,7 +185,8 @@ oci_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, 
 	if (rc != BERTH_OK)
 		return rc;
 	if (l->phase != 'v' && page[0] != '\0') {
-		if (snprintf(cur->next, sizeof(cur->next), "%c%zu|%s", l->phase, l->region, page) >= (int)sizeof(cur->next))
+		if (snprintf(cur->next, sizeof(cur->next), "%c%zu|%s", l->phase, l->region, page) >=
+		    (int)sizeof(cur->next))
 			return err_set(err, BERTH_EINVAL, "opc-next-page is too long");
 		return BERTH_OK;
 	}

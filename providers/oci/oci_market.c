@@ -12,25 +12,46 @@
 #include "util/str.h"
 #include "util/vec.h"
 
-#define OCI_REPORT_MAX 10	/* shapes of one capacity report */
+#define OCI_REPORT_MAX 10 /* shapes of one capacity report */
 #define OCI_PRICES_CACHE_S 21600
 
-/* Shapes, the product that their GPU-hours are sold as (the end of its display name), and what is in them. */
-static const struct { const char *shape, *product, *accelerator; } oci_shapes[] = {
-	{ "*.GPU2.*", "GPU Standard - X7", "P100-SXM2-16GB" }, { "*.GPU3.*", "GPU Standard - V2", "V100-SXM2-16GB" },
-	{ "BM.GPU4.*", "GPU - E3", "A100-SXM4-40GB" }, { "BM.GPU.A100-v2.*", "GPU - A100 - v2", "A100-SXM4-80GB" },
-	{ "*.GPU.A10.*", "GPU - A10", "A10" }, { "*.GPU.L40S.*", "GPU - L40S", "L40S" },
-	{ "BM.GPU.H100.*", "GPU - H100", "H100-SXM5-80GB" }, { "BM.GPU.H200.*", "GPU - H200", "H200-SXM-141GB" },
-	{ "BM.GPU.B200.*", "GPU - B200", "B200-180GB" }, { "BM.GPU.GB200.*", "GPU - GB200", "GB200-186GB" },
-	{ "BM.GPU.B300.*", "GPU - B300", "B300-288GB" }, { "BM.GPU.GB300.*", "GPU - GB300", "GB300-279GB" },
+/* Shapes, the product that their GPU-hours are sold as (the end of its display name), and what is
+ * in them. */
+static const struct {
+	const char *shape, *product, *accelerator;
+} oci_shapes[] = {
+	{ "*.GPU2.*", "GPU Standard - X7", "P100-SXM2-16GB" },
+	{ "*.GPU3.*", "GPU Standard - V2", "V100-SXM2-16GB" },
+	{ "BM.GPU4.*", "GPU - E3", "A100-SXM4-40GB" },
+	{ "BM.GPU.A100-v2.*", "GPU - A100 - v2", "A100-SXM4-80GB" },
+	{ "*.GPU.A10.*", "GPU - A10", "A10" },
+	{ "*.GPU.L40S.*", "GPU - L40S", "L40S" },
+	{ "BM.GPU.H100.*", "GPU - H100", "H100-SXM5-80GB" },
+	{ "BM.GPU.H200.*", "GPU - H200", "H200-SXM-141GB" },
+	{ "BM.GPU.B200.*", "GPU - B200", "B200-180GB" },
+	{ "BM.GPU.GB200.*", "GPU - GB200", "GB200-186GB" },
+	{ "BM.GPU.B300.*", "GPU - B300", "B300-288GB" },
+	{ "BM.GPU.GB300.*", "GPU - GB300", "GB300-279GB" },
 	{ "BM.GPU.MI300X.*", "GPU - MI300X", "MI300X" },
 };
 #define OCI_SHAPES (sizeof(oci_shapes) / sizeof(oci_shapes[0]))
 
-/* The walk: prices; then for each region its domains, for each domain its shapes and what there is of them. */
-enum oci_phase { OCI_PRICES_PHASE = 'p', OCI_DOMAINS = 'd', OCI_SHAPES_PHASE = 's', OCI_ROOM = 'c' };
+/* The walk: prices; then for each region its domains, for each domain its shapes and what there is
+ * of them. */
+enum oci_phase {
+	OCI_PRICES_PHASE = 'p',
+	OCI_DOMAINS = 'd',
+	OCI_SHAPES_PHASE = 's',
+	OCI_ROOM = 'c'
+};
 
-struct oci_shape { const char *name; int64_t gpus; double ocpus, memory_gib; size_t kind; enum availability room; };
+struct oci_shape {
+	const char *name;
+	int64_t gpus;
+	double ocpus, memory_gib;
+	size_t kind;
+	enum availability room;
+};
 
 struct oci_refresh {
 	struct arena *arena;
@@ -80,9 +101,11 @@ oci_at(struct oci *o, const struct prov_cursor *cur)
 }
 
 static bool
-oci_goto(struct prov_cursor *cur, char phase, size_t region, size_t domain, size_t chunk, const char *page)
+oci_goto(struct prov_cursor *cur, char phase, size_t region, size_t domain, size_t chunk,
+    const char *page)
 {
-	int n = snprintf(cur->next, sizeof(cur->next), "%c%zu.%zu.%zu|%s", phase, region, domain, chunk, page);
+	int n = snprintf(
+	    cur->next, sizeof(cur->next), "%c%zu.%zu.%zu|%s", phase, region, domain, chunk, page);
 
 	return n > 0 && (size_t)n < sizeof(cur->next);
 }
@@ -91,7 +114,8 @@ static enum berth_code
 oci_room_build(const struct oci *o, const char *region, struct http_req *req, struct berth_err *err)
 {
 	const struct oci_refresh *r = o->refresh;
-	enum berth_code rc = oci_request(o, req, "POST", "iaas", region, err, "20160918/computeCapacityReports");
+	enum berth_code rc =
+	    oci_request(o, req, "POST", "iaas", region, err, "20160918/computeCapacityReports");
 	struct jsonw w;
 	struct buf b;
 
@@ -111,13 +135,14 @@ oci_room_build(const struct oci *o, const char *region, struct http_req *req, st
 	jsonw_end_array(&w);
 	jsonw_end_object(&w);
 	rc = wirejson_body(&w, &b, req, err);
-	req->any_status = true;		/* the report is the tenancy's alone to ask for; without it nothing is known of room */
+	req->any_status = true; /* the report is the tenancy's alone to ask for; without it nothing
+				   is known of room */
 	return rc;
 }
 
 static enum berth_code
-oci_offers_build(void *st, const struct prov_query *q, const struct prov_cursor *cur, struct http_req *req,
-    struct berth_err *err)
+oci_offers_build(void *st, const struct prov_query *q, const struct prov_cursor *cur,
+    struct http_req *req, struct berth_err *err)
 {
 	struct oci *o = st;
 	const char *page = oci_at(o, cur), *region;
@@ -125,20 +150,23 @@ oci_offers_build(void *st, const struct prov_query *q, const struct prov_cursor 
 
 	(void)q;
 	if (r->phase == OCI_PRICES_PHASE) {
-		http_req_url(req, "%s/pls/apex/cetools/api/v1/products/?currencyCode=USD", o->prices);
+		http_req_url(
+		    req, "%s/pls/apex/cetools/api/v1/products/?currencyCode=USD", o->prices);
 		req->cache_key = arena_printf(req->arena, "oci-prices-%s", o->prices);
 		req->cache_ttl_s = OCI_PRICES_CACHE_S;
 		return http_req_header(req, "Accept", "application/json", false, err);
 	}
 	region = o->regions[r->region];
 	if (r->phase == OCI_DOMAINS)
-		return oci_request(o, req, "GET", "identity", region, err, "20160918/availabilityDomains?compartmentId=%s",
+		return oci_request(o, req, "GET", "identity", region, err,
+		    "20160918/availabilityDomains?compartmentId=%s",
 		    http_urlencode(req->arena, o->tenancy));
 	if (r->phase == OCI_ROOM)
 		return oci_room_build(o, region, req, err);
-	return oci_request(o, req, "GET", "iaas", region, err, "20160918/shapes?compartmentId=%s&availabilityDomain=%s&limit=500%s",
-	    http_urlencode(req->arena, o->compartment), http_urlencode(req->arena, r->domains.v[r->domain]),
-	    oci_page_arg(req->arena, page));
+	return oci_request(o, req, "GET", "iaas", region, err,
+	    "20160918/shapes?compartmentId=%s&availabilityDomain=%s&limit=500%s",
+	    http_urlencode(req->arena, o->compartment),
+	    http_urlencode(req->arena, r->domains.v[r->domain]), oci_page_arg(req->arena, page));
 }
 
 /* Whether the display name ends with the product's, blanks apart. */
@@ -162,7 +190,8 @@ oci_take_price(struct oci_refresh *r, const struct jsonr *item, struct berth_err
 	enum berth_code rc;
 
 	if ((rc = jsonr_str(item, "displayName", &name, err)) != BERTH_OK ||
-	    (rc = jsonr_str(item, "metricName", &metric, err)) != BERTH_OK || !str_eq(metric, "GPU Per Hour"))
+	    (rc = jsonr_str(item, "metricName", &metric, err)) != BERTH_OK ||
+	    !str_eq(metric, "GPU Per Hour"))
 		return rc;
 	for (size_t i = 0; i < jsonr_len(&all); i++) {
 		local = jsonr_at(&all, i);
@@ -176,7 +205,9 @@ oci_take_price(struct oci_refresh *r, const struct jsonr *item, struct berth_err
 			if ((rc = jsonr_str(&price, "model", &model, err)) != BERTH_OK ||
 			    (rc = jsonr_price(&price, "value", &v, err)) != BERTH_OK)
 				return rc;
-			for (size_t s = 0; s < OCI_SHAPES && str_eq(model, "PAY_AS_YOU_GO") && usd_known(v) && v.v > 0; s++)
+			for (size_t s = 0; s < OCI_SHAPES && str_eq(model, "PAY_AS_YOU_GO") &&
+					   usd_known(v) && v.v > 0;
+			     s++)
 				if (oci_product_is(r->arena, name, oci_shapes[s].product))
 					r->prices[s] = v;
 		}
@@ -191,7 +222,8 @@ oci_take_shape(struct oci_refresh *r, const struct jsonr *item, struct berth_err
 	const char *name = "";
 	enum berth_code rc;
 
-	if ((rc = jsonr_str(item, "shape", &name, err)) != BERTH_OK || (rc = jsonr_int(item, "gpus", 0, 4096, &s.gpus, err)) != BERTH_OK ||
+	if ((rc = jsonr_str(item, "shape", &name, err)) != BERTH_OK ||
+	    (rc = jsonr_int(item, "gpus", 0, 4096, &s.gpus, err)) != BERTH_OK ||
 	    (rc = jsonr_double(item, "ocpus", &s.ocpus, err)) != BERTH_OK ||
 	    (rc = jsonr_double(item, "memoryInGBs", &s.memory_gib, err)) != BERTH_OK || s.gpus == 0)
 		return rc;
@@ -219,7 +251,8 @@ oci_take_room(struct oci_refresh *r, const struct jsonr *root, struct berth_err 
 			rc = jsonr_str(&item, "availabilityStatus", &status, err);
 		for (size_t k = 0; rc == BERTH_OK && k < r->shapes.n; k++)
 			if (str_eq(r->shapes.v[k].name, name) && status[0] != '\0')
-				r->shapes.v[k].room = str_eq(status, "AVAILABLE") ? AVAIL_YES : AVAIL_NO;
+				r->shapes.v[k].room =
+				    str_eq(status, "AVAILABLE") ? AVAIL_YES : AVAIL_NO;
 	}
 	return rc;
 }
@@ -233,10 +266,22 @@ oci_emit_domain(const struct oci *o, prov_offer_fn *emit, void *arg, struct bert
 
 	for (size_t i = 0; rc == BERTH_OK && i < r->shapes.n; i++) {
 		const struct oci_shape *s = &r->shapes.v[i];
-		struct offer f = { .provider = "oci", .account = "", .region = o->regions[r->region], .zone = r->domains.v[r->domain],
-			.instance_type = s->name, .accelerator = oci_shapes[s->kind].accelerator, .accelerator_count = (int)s->gpus,
-			.accelerator_memory_gib = NAN, .vcpus = 2 * s->ocpus, .memory_gib = s->memory_gib, .upfront = USD_ZERO,
-			.price = USD_UNKNOWN, .currency = "USD", .available = s->room, .interruption_rate = NAN, .measured = NAN,
+		struct offer f = { .provider = "oci",
+			.account = "",
+			.region = o->regions[r->region],
+			.zone = r->domains.v[r->domain],
+			.instance_type = s->name,
+			.accelerator = oci_shapes[s->kind].accelerator,
+			.accelerator_count = (int)s->gpus,
+			.accelerator_memory_gib = NAN,
+			.vcpus = 2 * s->ocpus,
+			.memory_gib = s->memory_gib,
+			.upfront = USD_ZERO,
+			.price = USD_UNKNOWN,
+			.currency = "USD",
+			.available = s->room,
+			.interruption_rate = NAN,
+			.measured = NAN,
 			.source = o->prices };
 
 		if (usd_known(r->prices[s->kind]))
@@ -265,7 +310,8 @@ oci_take_list(const struct oci *o, const struct jsonr *root, struct berth_err *e
 	if (r->phase == OCI_PRICES_PHASE)
 		list = jsonr_get(root, "items");
 	if (!json_is_array(list.v))
-		return jsonr_err(root, BERTH_ETRANSIENT, err, "no %s in the answer", r->phase == OCI_PRICES_PHASE ? "prices" : "list");
+		return jsonr_err(root, BERTH_ETRANSIENT, err, "no %s in the answer",
+		    r->phase == OCI_PRICES_PHASE ? "prices" : "list");
 	for (size_t i = 0; rc == BERTH_OK && i < jsonr_len(&list); i++) {
 		const char *name = "";
 
@@ -295,15 +341,17 @@ oci_after_domain(struct oci *o, struct prov_cursor *cur)
 }
 
 static enum berth_code
-oci_offers_next(struct oci *o, const struct http_resp *resp, struct prov_cursor *cur, prov_offer_fn *emit, void *arg,
-    struct berth_err *err)
+oci_offers_next(struct oci *o, const struct http_resp *resp, struct prov_cursor *cur,
+    prov_offer_fn *emit, void *arg, struct berth_err *err)
 {
 	struct oci_refresh *r = o->refresh;
 	const char *page = r->phase == OCI_SHAPES_PHASE ? oci_page(resp) : "";
 	enum berth_code rc;
 
 	if (page[0] != '\0')
-		return oci_goto(cur, r->phase, r->region, r->domain, 0, page) ? BERTH_OK : err_set(err, BERTH_EINVAL, "opc-next-page is too long");
+		return oci_goto(cur, r->phase, r->region, r->domain, 0, page)
+			   ? BERTH_OK
+			   : err_set(err, BERTH_EINVAL, "opc-next-page is too long");
 	if (r->phase == OCI_PRICES_PHASE) {
 		oci_goto(cur, OCI_DOMAINS, 0, 0, 0, "");
 		return BERTH_OK;
@@ -326,8 +374,8 @@ oci_offers_next(struct oci *o, const struct http_resp *resp, struct prov_cursor 
 }
 
 static enum berth_code
-oci_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_offer_fn *emit, void *arg,
-    struct berth_err *err)
+oci_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
+    prov_offer_fn *emit, void *arg, struct berth_err *err)
 {
 	struct oci *o = st;
 	struct jsonr root;
@@ -335,7 +383,8 @@ oci_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur
 	enum berth_code rc = BERTH_OK;
 
 	if (o->refresh->phase == OCI_ROOM && resp->status / 100 != 2) {
-		log_warn(o->env->log, "%s: no capacity report: HTTP %d", o->env->account, resp->status);
+		log_warn(
+		    o->env->log, "%s: no capacity report: HTTP %d", o->env->account, resp->status);
 		return oci_offers_next(o, resp, cur, emit, arg, err);
 	}
 	if ((rc = wirejson_parse(resp, &v, err)) != BERTH_OK)
@@ -343,7 +392,8 @@ oci_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur
 	root = jsonr_root(v, "answer");
 	if (o->refresh->phase == OCI_DOMAINS)
 		o->refresh->domains.n = 0;
-	rc = o->refresh->phase == OCI_ROOM ? oci_take_room(o->refresh, &root, err) : oci_take_list(o, &root, err);
+	rc = o->refresh->phase == OCI_ROOM ? oci_take_room(o->refresh, &root, err)
+					   : oci_take_list(o, &root, err);
 	if (rc == BERTH_OK)
 		rc = oci_offers_next(o, resp, cur, emit, arg, err);
 	json_decref(v);
@@ -352,7 +402,8 @@ oci_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur
 
 /* cur->next: "REGION|PAGE". */
 static enum berth_code
-oci_quota_build(void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err)
+oci_quota_build(
+    void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err)
 {
 	struct oci *o = st;
 	const char *bar = strchr(cur->next, '|');
@@ -361,14 +412,15 @@ oci_quota_build(void *st, const struct prov_cursor *cur, struct http_req *req, s
 	for (const char *p = cur->next; bar != NULL && p < bar; p++)
 		o->quota_region = o->quota_region * 10 + (size_t)(*p - '0');
 	return oci_request(o, req, "GET", "limits", o->regions[o->quota_region], err,
-	    "20190729/limitValues?compartmentId=%s&serviceName=compute&limit=1000%s", http_urlencode(req->arena, o->tenancy),
+	    "20190729/limitValues?compartmentId=%s&serviceName=compute&limit=1000%s",
+	    http_urlencode(req->arena, o->tenancy),
 	    oci_page_arg(req->arena, bar != NULL ? bar + 1 : ""));
 }
 
 /* Limits alone: what is used is a question for each of them. */
 static enum berth_code
-oci_quota_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_quota_fn *emit, void *arg,
-    struct berth_err *err)
+oci_quota_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
+    prov_quota_fn *emit, void *arg, struct berth_err *err)
 {
 	const struct oci *o = st;
 	struct jsonr root, item;
@@ -381,17 +433,21 @@ oci_quota_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
 	if (!json_is_array(v))
 		rc = jsonr_err(&root, BERTH_ETRANSIENT, err, "no limits in the answer");
 	for (size_t i = 0; rc == BERTH_OK && i < jsonr_len(&root); i++) {
-		struct prov_quota q = { .limit = NAN, .used = NAN, .unit = "gpu", .purchase = PURCHASE_ON_DEMAND };
+		struct prov_quota q = {
+			.limit = NAN, .used = NAN, .unit = "gpu", .purchase = PURCHASE_ON_DEMAND
+		};
 
 		item = jsonr_at(&root, i);
-		if ((rc = wirejson_field(&item, "name", q.name, sizeof(q.name), err)) != BERTH_OK || strstr(q.name, "gpu") == NULL)
+		if ((rc = wirejson_field(&item, "name", q.name, sizeof(q.name), err)) != BERTH_OK ||
+		    strstr(q.name, "gpu") == NULL)
 			continue;
 		str_copy(q.region, sizeof(q.region), o->regions[o->quota_region]);
 		if ((rc = jsonr_double(&item, "value", &q.limit, err)) == BERTH_OK)
 			rc = emit(arg, &q, err);
 	}
 	if (rc == BERTH_OK && oci_page(resp)[0] != '\0')
-		snprintf(cur->next, sizeof(cur->next), "%zu|%.1900s", o->quota_region, oci_page(resp));
+		snprintf(
+		    cur->next, sizeof(cur->next), "%zu|%.1900s", o->quota_region, oci_page(resp));
 	else if (rc == BERTH_OK && o->quota_region + 1 < o->n_regions)
 		snprintf(cur->next, sizeof(cur->next), "%zu|", o->quota_region + 1);
 	json_decref(v);
@@ -399,6 +455,8 @@ oci_quota_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
 }
 
 const struct prov_market_ops oci_market = {
-	.offers_build = oci_offers_build, .offers_parse = oci_offers_parse,
-	.quota_build = oci_quota_build, .quota_parse = oci_quota_parse,
+	.offers_build = oci_offers_build,
+	.offers_parse = oci_offers_parse,
+	.quota_build = oci_quota_build,
+	.quota_parse = oci_quota_parse,
 };

@@ -18,7 +18,7 @@ static enum openstack_step
 openstack_from(const struct openstack *s, enum openstack_step step)
 {
 	if (s->env->installation[0] == '\0' && step != OPENSTACK_TOKEN)
-		return OPENSTACK_DONE;	/* nothing will be made */
+		return OPENSTACK_DONE; /* nothing will be made */
 	if (step == OPENSTACK_IMAGE && s->image_id != NULL)
 		step = OPENSTACK_NETWORK;
 	if (step == OPENSTACK_NETWORK && s->network_id != NULL)
@@ -142,7 +142,8 @@ openstack_sign(void *st, struct http_req *req, int64_t now, struct berth_err *er
 	const struct openstack *s = st;
 
 	(void)now;
-	return http_req_set_header(req, "X-Auth-Token", s->token != NULL ? s->token : "", true, err);
+	return http_req_set_header(
+	    req, "X-Auth-Token", s->token != NULL ? s->token : "", true, err);
 }
 
 static enum berth_code
@@ -154,31 +155,39 @@ openstack_step_build(void *st, int64_t now, struct http_req *req, struct berth_e
 
 	if (s->token == NULL || now >= s->expires - OPENSTACK_EARLY_S)
 		return openstack_token_build(s, req, err);
-	req->any_status = true;		/* what cannot be looked up is missed where it is needed */
+	req->any_status = true; /* what cannot be looked up is missed where it is needed */
 	if (s->step == OPENSTACK_FLAVORS)
-		rc = openstack_request(s, req, "GET", s->compute, OPENSTACK_NOVA, arena_printf(a, "flavors?is_public=None&limit=1000%s%s",
-		    s->marker[0] != '\0' ? "&marker=" : "", s->marker), err);
+		rc = openstack_request(s, req, "GET", s->compute, OPENSTACK_NOVA,
+		    arena_printf(a, "flavors?is_public=None&limit=1000%s%s",
+			s->marker[0] != '\0' ? "&marker=" : "", s->marker),
+		    err);
 	else if (s->step == OPENSTACK_IMAGE)
-		rc = openstack_request(s, req, "GET", s->image_url, NULL, arena_printf(a,
-		    "%s?name=%s&status=active&sort=created_at:desc&limit=1", str_ends(s->image_url, "/v2") ? "images" : "v2/images",
-		    http_urlencode(a, s->image)), err);
+		rc = openstack_request(s, req, "GET", s->image_url, NULL,
+		    arena_printf(a, "%s?name=%s&status=active&sort=created_at:desc&limit=1",
+			str_ends(s->image_url, "/v2") ? "images" : "v2/images",
+			http_urlencode(a, s->image)),
+		    err);
 	else
-		rc = openstack_request(s, req, "GET", s->network_url, NULL, arena_printf(a, "%s?name=%s",
-		    str_ends(s->network_url, "/v2.0") ? "networks" : "v2.0/networks", http_urlencode(a, s->network)), err);
+		rc = openstack_request(s, req, "GET", s->network_url, NULL,
+		    arena_printf(a, "%s?name=%s",
+			str_ends(s->network_url, "/v2.0") ? "networks" : "v2.0/networks",
+			http_urlencode(a, s->network)),
+		    err);
 	return rc == BERTH_OK ? openstack_sign(st, req, now, err) : rc;
 }
 
 /* URL of a service: its endpoint of our interface, in our region if one is named. */
 static enum berth_code
-openstack_endpoint(struct openstack *s, const struct jsonr *catalog, const char *const *types, const char *said,
-    const char **url_out, struct berth_err *err)
+openstack_endpoint(struct openstack *s, const struct jsonr *catalog, const char *const *types,
+    const char *said, const char **url_out, struct berth_err *err)
 {
 	const char *url = said, *first = "";
 	size_t n;
 	char *own;
 
 	for (size_t i = 0; url[0] == '\0' && i < jsonr_len(catalog); i++) {
-		struct jsonr service = jsonr_at(catalog, i), list = jsonr_get(&service, "endpoints");
+		struct jsonr service = jsonr_at(catalog, i),
+			     list = jsonr_get(&service, "endpoints");
 		const char *type = "";
 
 		(void)!jsonr_str(&service, "type", &type, NULL);
@@ -189,7 +198,8 @@ openstack_endpoint(struct openstack *s, const struct jsonr *catalog, const char 
 			(void)!jsonr_str(&e, "interface", &interface, NULL);
 			(void)!jsonr_str(&e, "region", &region, NULL);
 			(void)!jsonr_str(&e, "url", &u, NULL);
-			if (!str_eq(interface, s->who.interface) || (s->who.region[0] != '\0' && !str_eq(region, s->who.region)))
+			if (!str_eq(interface, s->who.interface) ||
+			    (s->who.region[0] != '\0' && !str_eq(region, s->who.region)))
 				continue;
 			if (first[0] == '\0') {
 				first = u;
@@ -202,27 +212,38 @@ openstack_endpoint(struct openstack *s, const struct jsonr *catalog, const char 
 	for (n = strlen(own); n > 0 && own[n - 1] == '/';)
 		own[--n] = '\0';
 	*url_out = own;
-	return own[0] == '\0' ? BERTH_OK : endpoint_check(types[0], own, s->plain_http ? ENDPOINT_LOCAL : ENDPOINT_SECRETS, err);
+	return own[0] == '\0' ? BERTH_OK
+			      : endpoint_check(types[0], own,
+				    s->plain_http ? ENDPOINT_LOCAL : ENDPOINT_SECRETS, err);
 }
 
 static enum berth_code
 openstack_catalog(struct openstack *s, const struct jsonr *token, struct berth_err *err)
 {
-	static const char *const compute[] = { "compute", NULL }, *const placement[] = { "placement", NULL };
-	static const char *const image[] = { "image", NULL }, *const network[] = { "network", NULL };
+	static const char *const compute[] = { "compute", NULL }, *const placement[] = {
+		"placement", NULL
+	};
+	static const char *const image[] = { "image", NULL }, *const network[] = { "network",
+		NULL };
 	struct jsonr catalog = jsonr_get(token, "catalog");
 	enum berth_code rc;
 
 	arena_reset(s->catalog);
-	if ((rc = openstack_endpoint(s, &catalog, compute, s->who.compute, &s->compute, err)) != BERTH_OK ||
-	    (rc = openstack_endpoint(s, &catalog, placement, s->who.placement, &s->placement, err)) != BERTH_OK ||
-	    (rc = openstack_endpoint(s, &catalog, image, s->who.image_url, &s->image_url, err)) != BERTH_OK ||
-	    (rc = openstack_endpoint(s, &catalog, network, s->who.network_url, &s->network_url, err)) != BERTH_OK)
+	if ((rc = openstack_endpoint(s, &catalog, compute, s->who.compute, &s->compute, err)) !=
+		BERTH_OK ||
+	    (rc = openstack_endpoint(
+		 s, &catalog, placement, s->who.placement, &s->placement, err)) != BERTH_OK ||
+	    (rc = openstack_endpoint(s, &catalog, image, s->who.image_url, &s->image_url, err)) !=
+		BERTH_OK ||
+	    (rc = openstack_endpoint(
+		 s, &catalog, network, s->who.network_url, &s->network_url, err)) != BERTH_OK)
 		return rc;
 	if (s->compute[0] != '\0')
 		return BERTH_OK;
-	return err_set(err, BERTH_EPERMANENT, "the catalogue has no compute service for interface '%s'%s%s%s", s->who.interface,
-	    s->who.region[0] != '\0' ? " in region '" : "", s->who.region, s->who.region[0] != '\0' ? "'" : "");
+	return err_set(err, BERTH_EPERMANENT,
+	    "the catalogue has no compute service for interface '%s'%s%s%s", s->who.interface,
+	    s->who.region[0] != '\0' ? " in region '" : "", s->who.region,
+	    s->who.region[0] != '\0' ? "'" : "");
 }
 
 static void
@@ -237,7 +258,8 @@ openstack_drop(void *st)
 }
 
 static enum berth_code
-openstack_token_parse(struct openstack *s, const struct http_resp *resp, int64_t now, struct berth_err *err)
+openstack_token_parse(
+    struct openstack *s, const struct http_resp *resp, int64_t now, struct berth_err *err)
 {
 	const char *value = http_resp_header(resp, "X-Subject-Token");
 	struct jsonr root, token;
@@ -260,7 +282,9 @@ openstack_token_parse(struct openstack *s, const struct http_resp *resp, int64_t
 		rc = err_set(err, BERTH_ENOMEM, "no memory for a token");
 	json_decref(v);
 	/* one that lives for less than the margin is used while it lives */
-	s->expires = expires - now > 2 * OPENSTACK_EARLY_S ? expires : expires + OPENSTACK_EARLY_S - (expires - now) / 4;
+	s->expires = expires - now > 2 * OPENSTACK_EARLY_S
+			 ? expires
+			 : expires + OPENSTACK_EARLY_S - (expires - now) / 4;
 	if (rc == BERTH_OK && s->step == OPENSTACK_TOKEN)
 		s->step = openstack_from(s, OPENSTACK_FLAVORS);
 	return rc;
@@ -277,7 +301,8 @@ openstack_flavor_ids(struct openstack *s, const struct jsonr *root, struct berth
 		struct jsonr f = jsonr_at(&list, i);
 		const char *name = "", *id = "";
 
-		if ((rc = jsonr_str(&f, "name", &name, err)) != BERTH_OK || (rc = jsonr_str(&f, "id", &id, err)) != BERTH_OK)
+		if ((rc = jsonr_str(&f, "name", &name, err)) != BERTH_OK ||
+		    (rc = jsonr_str(&f, "id", &id, err)) != BERTH_OK)
 			return rc;
 		strmap_add(s->env->arena, &s->flavor_ids, name, s->ids.n, NULL);
 		VEC_PUSH(s->env->arena, &s->ids, arena_strdup(s->env->arena, id));
@@ -339,6 +364,9 @@ openstack_step_parse(void *st, const struct http_resp *resp, int64_t now, struct
 }
 
 const struct prov_auth_ops openstack_auth = {
-	.need = openstack_need, .step_build = openstack_step_build, .step_parse = openstack_step_parse,
-	.drop = openstack_drop, .sign = openstack_sign,
+	.need = openstack_need,
+	.step_build = openstack_step_build,
+	.step_parse = openstack_step_parse,
+	.drop = openstack_drop,
+	.sign = openstack_sign,
 };

@@ -12,23 +12,49 @@
 #include "util/str.h"
 
 #define OPENSTACK_BODY_MAX 262144
-#define OPENSTACK_TAG "berth-"			/* tag of a server: this and the installation; the metadata says all */
+#define OPENSTACK_TAG                                                                              \
+	"berth-" /* tag of a server: this and the installation; the metadata says all */
 
-static const struct { const char *status; enum prov_state state; } openstack_states[] = {
-	{ "BUILD", PROV_PENDING }, { "REBUILD", PROV_PENDING }, { "ACTIVE", PROV_READY }, { "ERROR", PROV_FAILED },
-	{ "DELETED", PROV_GONE }, { "SOFT_DELETED", PROV_ENDING }, { "SHUTOFF", PROV_FAILED }, { "STOPPED", PROV_FAILED },
-	{ "PAUSED", PROV_FAILED }, { "SUSPENDED", PROV_FAILED }, { "SHELVED", PROV_FAILED }, { "SHELVED_OFFLOADED", PROV_FAILED },
-	{ "RESCUE", PROV_FAILED }, { "REBOOT", PROV_READY }, { "HARD_REBOOT", PROV_READY }, { "PASSWORD", PROV_READY },
-	{ "MIGRATING", PROV_READY }, { "RESIZE", PROV_READY }, { "VERIFY_RESIZE", PROV_READY }, { "REVERT_RESIZE", PROV_READY },
+static const struct {
+	const char *status;
+	enum prov_state state;
+} openstack_states[] = {
+	{ "BUILD", PROV_PENDING },
+	{ "REBUILD", PROV_PENDING },
+	{ "ACTIVE", PROV_READY },
+	{ "ERROR", PROV_FAILED },
+	{ "DELETED", PROV_GONE },
+	{ "SOFT_DELETED", PROV_ENDING },
+	{ "SHUTOFF", PROV_FAILED },
+	{ "STOPPED", PROV_FAILED },
+	{ "PAUSED", PROV_FAILED },
+	{ "SUSPENDED", PROV_FAILED },
+	{ "SHELVED", PROV_FAILED },
+	{ "SHELVED_OFFLOADED", PROV_FAILED },
+	{ "RESCUE", PROV_FAILED },
+	{ "REBOOT", PROV_READY },
+	{ "HARD_REBOOT", PROV_READY },
+	{ "PASSWORD", PROV_READY },
+	{ "MIGRATING", PROV_READY },
+	{ "RESIZE", PROV_READY },
+	{ "VERIFY_RESIZE", PROV_READY },
+	{ "REVERT_RESIZE", PROV_READY },
 };
 
 enum berth_code
 openstack_fault(const char *text)
 {
-	static const struct { const char *pattern; enum berth_code code; } faults[] = {
-		{ "*No valid host was found*", BERTH_ECAPACITY }, { "*Exceeded maximum number of retries*", BERTH_ECAPACITY },
-		{ "*Exhausted all hosts*", BERTH_ECAPACITY }, { "*Insufficient compute resources*", BERTH_ECAPACITY },
-		{ "*Quota exceeded*", BERTH_EQUOTA }, { "*quota*exceeded*", BERTH_EQUOTA }, { "*number of ports exceeded*", BERTH_EQUOTA },
+	static const struct {
+		const char *pattern;
+		enum berth_code code;
+	} faults[] = {
+		{ "*No valid host was found*", BERTH_ECAPACITY },
+		{ "*Exceeded maximum number of retries*", BERTH_ECAPACITY },
+		{ "*Exhausted all hosts*", BERTH_ECAPACITY },
+		{ "*Insufficient compute resources*", BERTH_ECAPACITY },
+		{ "*Quota exceeded*", BERTH_EQUOTA },
+		{ "*quota*exceeded*", BERTH_EQUOTA },
+		{ "*number of ports exceeded*", BERTH_EQUOTA },
 	};
 
 	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
@@ -46,7 +72,8 @@ openstack_address(const struct jsonr *o, char *dst, size_t size)
 	int best = -1;
 	json_t *v;
 
-	json_object_foreach((json_t *)(uintptr_t)nets.v, name, v) {
+	json_object_foreach((json_t *)(uintptr_t)nets.v, name, v)
+	{
 		struct jsonr list = jsonr_get(&nets, name);
 
 		for (size_t i = 0; i < jsonr_len(&list); i++) {
@@ -76,7 +103,8 @@ openstack_state(const struct jsonr *o, const char *status, struct prov_machine *
 
 	(void)!jsonr_str(&fault, "message", &words, NULL);
 	(void)!jsonr_str(o, "OS-EXT-STS:task_state", &task, NULL);
-	m->state = PROV_PENDING;	/* UNKNOWN, or a word of tomorrow's nova: it is there, and it is not known to be usable */
+	m->state = PROV_PENDING; /* UNKNOWN, or a word of tomorrow's nova: it is there, and it is
+				    not known to be usable */
 	for (size_t i = 0; i < sizeof(openstack_states) / sizeof(openstack_states[0]); i++)
 		if (str_eq(status, openstack_states[i].status))
 			m->state = openstack_states[i].state;
@@ -84,12 +112,14 @@ openstack_state(const struct jsonr *o, const char *status, struct prov_machine *
 		m->state = PROV_ENDING;
 	if (m->state == PROV_FAILED)
 		m->why = openstack_fault(words);
-	snprintf(m->detail, sizeof(m->detail), "%s%s%s", status, words[0] != '\0' ? ": " : "", words);
+	snprintf(
+	    m->detail, sizeof(m->detail), "%s%s%s", status, words[0] != '\0' ? ": " : "", words);
 }
 
 /* One server; not ours (installation ""): no error. */
 static enum berth_code
-openstack_machine(const struct openstack *s, const struct jsonr *o, struct prov_machine *m, struct berth_err *err)
+openstack_machine(
+    const struct openstack *s, const struct jsonr *o, struct prov_machine *m, struct berth_err *err)
 {
 	static const char *const needed[] = { "id", "status", NULL };
 	struct jsonr metadata = jsonr_get(o, "metadata"), flavor = jsonr_get(o, "flavor");
@@ -101,10 +131,14 @@ openstack_machine(const struct openstack *s, const struct jsonr *o, struct prov_
 	if ((rc = jsonr_need(o, needed, err)) != BERTH_OK ||
 	    (rc = wirejson_field(o, "id", m->ref, sizeof(m->ref), err)) != BERTH_OK ||
 	    (rc = jsonr_str(o, "status", &status, err)) != BERTH_OK ||
-	    (rc = wirejson_field(&metadata, "berth-installation", m->installation, sizeof(m->installation), err)) != BERTH_OK ||
-	    (rc = wirejson_field(&metadata, "berth-token", m->token, sizeof(m->token), err)) != BERTH_OK ||
-	    (rc = wirejson_field(&flavor, "original_name", m->instance_type, sizeof(m->instance_type), err)) != BERTH_OK ||
-	    (rc = wirejson_field(o, "OS-EXT-AZ:availability_zone", m->zone, sizeof(m->zone), err)) != BERTH_OK ||
+	    (rc = wirejson_field(&metadata, "berth-installation", m->installation,
+		 sizeof(m->installation), err)) != BERTH_OK ||
+	    (rc = wirejson_field(&metadata, "berth-token", m->token, sizeof(m->token), err)) !=
+		BERTH_OK ||
+	    (rc = wirejson_field(&flavor, "original_name", m->instance_type,
+		 sizeof(m->instance_type), err)) != BERTH_OK ||
+	    (rc = wirejson_field(
+		 o, "OS-EXT-AZ:availability_zone", m->zone, sizeof(m->zone), err)) != BERTH_OK ||
 	    (rc = jsonr_time(o, "created", &m->created, err)) != BERTH_OK)
 		return rc;
 	str_copy(m->region, sizeof(m->region), s->who.region);
@@ -115,20 +149,24 @@ openstack_machine(const struct openstack *s, const struct jsonr *o, struct prov_
 }
 
 static enum berth_code
-openstack_may_create(const struct openstack *s, const struct prov_create *c, const char **flavor_out, const char **image_out,
-    struct berth_err *err)
+openstack_may_create(const struct openstack *s, const struct prov_create *c,
+    const char **flavor_out, const char **image_out, struct berth_err *err)
 {
 	const size_t *at = strmap_get(&s->flavor_ids, c->offer->instance_type);
 
 	*image_out = c->image != NULL ? c->image : s->image_id;
 	if (at == NULL)
-		return err_set(err, BERTH_EPERMANENT, "the project sees no flavour '%s'", c->offer->instance_type);
+		return err_set(err, BERTH_EPERMANENT, "the project sees no flavour '%s'",
+		    c->offer->instance_type);
 	*flavor_out = s->ids.v[*at];
 	if (*image_out == NULL || (*image_out)[0] == '\0')
-		return err_set(err, BERTH_EPERMANENT, s->image[0] != '\0' ? "the project sees no active image '%s'" :
-		    "the account needs 'image' in berth.yaml%s", s->image);
+		return err_set(err, BERTH_EPERMANENT,
+		    s->image[0] != '\0' ? "the project sees no active image '%s'"
+					: "the account needs 'image' in berth.yaml%s",
+		    s->image);
 	if (s->network_id == NULL || s->network_id[0] == '\0')
-		return err_set(err, BERTH_EPERMANENT, "the project sees no network '%s'", s->network);
+		return err_set(
+		    err, BERTH_EPERMANENT, "the project sees no network '%s'", s->network);
 	return BERTH_OK;
 }
 
@@ -166,8 +204,8 @@ openstack_body_disk(const struct openstack *s, const char *image, struct jsonw *
 }
 
 static void
-openstack_body(const struct openstack *s, const struct prov_create *c, const char *flavor, const char *image,
-    struct arena *a, struct jsonw *w)
+openstack_body(const struct openstack *s, const struct prov_create *c, const char *flavor,
+    const char *image, struct arena *a, struct jsonw *w)
 {
 	const char *key = c->ssh_key != NULL ? c->ssh_key : s->key_name;
 	const char *zone = c->offer->zone[0] != '\0' ? c->offer->zone : s->zone;
@@ -205,7 +243,8 @@ openstack_body(const struct openstack *s, const struct prov_create *c, const cha
 }
 
 static enum berth_code
-openstack_create_build(void *st, const struct prov_create *c, struct http_req *req, struct berth_err *err)
+openstack_create_build(
+    void *st, const struct prov_create *c, struct http_req *req, struct berth_err *err)
 {
 	const struct openstack *s = st;
 	const char *flavor = "", *image = "";
@@ -248,7 +287,8 @@ openstack_create_parse(void *st, const struct http_resp *resp, const struct prov
 	machine_out->created = s->env->now;
 	str_copy(machine_out->region, sizeof(machine_out->region), c->offer->region);
 	str_copy(machine_out->zone, sizeof(machine_out->zone), c->offer->zone);
-	str_copy(machine_out->instance_type, sizeof(machine_out->instance_type), c->offer->instance_type);
+	str_copy(machine_out->instance_type, sizeof(machine_out->instance_type),
+	    c->offer->instance_type);
 	return rc;
 }
 
@@ -257,13 +297,13 @@ openstack_status_build(void *st, const char *ref, struct http_req *req, struct b
 {
 	const struct openstack *s = st;
 
-	return openstack_request(s, req, "GET", s->compute, OPENSTACK_NOVA, arena_printf(req->arena, "servers/%s",
-	    http_urlencode(req->arena, ref)), err);
+	return openstack_request(s, req, "GET", s->compute, OPENSTACK_NOVA,
+	    arena_printf(req->arena, "servers/%s", http_urlencode(req->arena, ref)), err);
 }
 
 static enum berth_code
-openstack_status_parse(void *st, const struct http_resp *resp, const char *ref, struct prov_machine *machine_out,
-    struct berth_err *err)
+openstack_status_parse(void *st, const struct http_resp *resp, const char *ref,
+    struct prov_machine *machine_out, struct berth_err *err)
 {
 	struct jsonr root, server;
 	json_t *v = NULL;
@@ -284,32 +324,37 @@ openstack_destroy_build(void *st, const char *ref, struct http_req *req, struct 
 {
 	const struct openstack *s = st;
 
-	return openstack_request(s, req, "DELETE", s->compute, OPENSTACK_NOVA, arena_printf(req->arena, "servers/%s",
-	    http_urlencode(req->arena, ref)), err);
+	return openstack_request(s, req, "DELETE", s->compute, OPENSTACK_NOVA,
+	    arena_printf(req->arena, "servers/%s", http_urlencode(req->arena, ref)), err);
 }
 
-/* Pages of servers ("s" + marker), then each one in ERROR by itself ("e" + number), for its fault. */
+/* Pages of servers ("s" + marker), then each one in ERROR by itself ("e" + number), for its fault.
+ */
 static enum berth_code
-openstack_list_build(void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err)
+openstack_list_build(
+    void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err)
 {
 	struct openstack *s = st;
 	struct arena *a = req->arena;
 	int64_t i = 0;
 
 	s->asking = SIZE_MAX;
-	if (cur->next[0] == 'e' && str_to_i64(cur->next + 1, 0, (int64_t)s->broken.n - 1, &i, NULL) == BERTH_OK) {
+	if (cur->next[0] == 'e' &&
+	    str_to_i64(cur->next + 1, 0, (int64_t)s->broken.n - 1, &i, NULL) == BERTH_OK) {
 		s->asking = (size_t)i;
-		req->any_status = true;		/* it may be gone by now */
+		req->any_status = true; /* it may be gone by now */
 		return openstack_status_build(st, s->broken.v[i], req, err);
 	}
-	return openstack_request(s, req, "GET", s->compute, OPENSTACK_NOVA, arena_printf(a,
-	    "servers/detail?limit=500&tags=%s%s%s", http_urlencode(a, arena_printf(a, OPENSTACK_TAG "%s", s->env->installation)),
-	    cur->next[0] == 's' ? "&marker=" : "", cur->next[0] == 's' ? cur->next + 1 : ""), err);
+	return openstack_request(s, req, "GET", s->compute, OPENSTACK_NOVA,
+	    arena_printf(a, "servers/detail?limit=500&tags=%s%s%s",
+		http_urlencode(a, arena_printf(a, OPENSTACK_TAG "%s", s->env->installation)),
+		cur->next[0] == 's' ? "&marker=" : "", cur->next[0] == 's' ? cur->next + 1 : ""),
+	    err);
 }
 
 static enum berth_code
-openstack_broken_parse(struct openstack *s, const struct http_resp *resp, struct prov_cursor *cur, prov_machine_fn *emit,
-    void *arg, struct berth_err *err)
+openstack_broken_parse(struct openstack *s, const struct http_resp *resp, struct prov_cursor *cur,
+    prov_machine_fn *emit, void *arg, struct berth_err *err)
 {
 	const size_t i = s->asking + 1;
 	struct prov_machine m;
@@ -318,7 +363,8 @@ openstack_broken_parse(struct openstack *s, const struct http_resp *resp, struct
 	if (resp->status == 200)
 		rc = openstack_status_parse(s, resp, s->broken.v[s->asking], &m, err);
 	else if (resp->status != 404)
-		rc = err_set(err, BERTH_ETRANSIENT, "HTTP %d for server %s", resp->status, s->broken.v[s->asking]);
+		rc = err_set(err, BERTH_ETRANSIENT, "HTTP %d for server %s", resp->status,
+		    s->broken.v[s->asking]);
 	if (rc == BERTH_OK && resp->status == 200)
 		rc = emit(arg, &m, err);
 	if (i < s->broken.n)
@@ -327,7 +373,8 @@ openstack_broken_parse(struct openstack *s, const struct http_resp *resp, struct
 }
 
 static enum berth_code
-openstack_servers(struct openstack *s, const struct jsonr *list, prov_machine_fn *emit, void *arg, struct berth_err *err)
+openstack_servers(struct openstack *s, const struct jsonr *list, prov_machine_fn *emit, void *arg,
+    struct berth_err *err)
 {
 	enum berth_code rc = BERTH_OK;
 
@@ -338,7 +385,8 @@ openstack_servers(struct openstack *s, const struct jsonr *list, prov_machine_fn
 		rc = openstack_machine(s, &item, &m, err);
 		if (rc != BERTH_OK)
 			break;
-		if (m.state == PROV_FAILED && m.why == BERTH_EFAIL && str_eq(m.installation, s->env->installation))
+		if (m.state == PROV_FAILED && m.why == BERTH_EFAIL &&
+		    str_eq(m.installation, s->env->installation))
 			VEC_PUSH(s->pass, &s->broken, arena_strdup(s->pass, m.ref));
 		else
 			rc = emit(arg, &m, err);
@@ -347,8 +395,8 @@ openstack_servers(struct openstack *s, const struct jsonr *list, prov_machine_fn
 }
 
 static enum berth_code
-openstack_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_machine_fn *emit, void *arg,
-    struct berth_err *err)
+openstack_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
+    prov_machine_fn *emit, void *arg, struct berth_err *err)
 {
 	struct openstack *s = st;
 	struct jsonr root, list;
@@ -372,7 +420,8 @@ openstack_list_parse(void *st, const struct http_resp *resp, struct prov_cursor 
 		rc = openstack_servers(s, &list, emit, arg, err);
 	cur->next[0] = 's';
 	if (rc == BERTH_OK)
-		rc = openstack_next(&root, "servers_links", cur->next + 1, sizeof(cur->next) - 1, err);
+		rc = openstack_next(
+		    &root, "servers_links", cur->next + 1, sizeof(cur->next) - 1, err);
 	json_decref(v);
 	if (rc == BERTH_OK && cur->next[1] == '\0')
 		str_copy(cur->next, sizeof(cur->next), s->broken.n > 0 ? "e0" : "");
@@ -380,8 +429,12 @@ openstack_list_parse(void *st, const struct http_resp *resp, struct prov_cursor 
 }
 
 const struct prov_lease_ops openstack_lease = {
-	.create_build = openstack_create_build, .create_parse = openstack_create_parse,
-	.status_build = openstack_status_build, .status_parse = openstack_status_parse,
-	.destroy_build = openstack_destroy_build, .destroy_parse = lease_destroy_parse,
-	.list_build = openstack_list_build, .list_parse = openstack_list_parse,
+	.create_build = openstack_create_build,
+	.create_parse = openstack_create_parse,
+	.status_build = openstack_status_build,
+	.status_parse = openstack_status_parse,
+	.destroy_build = openstack_destroy_build,
+	.destroy_parse = lease_destroy_parse,
+	.list_build = openstack_list_build,
+	.list_parse = openstack_list_parse,
 };

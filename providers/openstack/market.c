@@ -14,7 +14,8 @@
 
 /* A resource or trait key's group: "resources1:VGPU" -> "1"; false: it is none. */
 static bool
-openstack_group(const char *key, const char *prefix, const char **suffix, size_t *len, const char **name)
+openstack_group(
+    const char *key, const char *prefix, const char **suffix, size_t *len, const char **name)
 {
 	const char *colon;
 
@@ -32,11 +33,13 @@ openstack_group(const char *key, const char *prefix, const char **suffix, size_t
 	return true;
 }
 
-/* The table's name or the account's for a word of the cloud; NULL: it says no accelerator that we know. */
+/* The table's name or the account's for a word of the cloud; NULL: it says no accelerator that we
+ * know. */
 static const char *
 openstack_name(const struct openstack *s, const char *word)
 {
-	static const char *const prefixes[] = { "CUSTOM_PCI_", "CUSTOM_GPU_", "CUSTOM_", "GPU_", "PCI_" };
+	static const char *const prefixes[] = { "CUSTOM_PCI_", "CUSTOM_GPU_", "CUSTOM_", "GPU_",
+		"PCI_" };
 	const char *name = rates_accelerator(&s->rates, word);
 	const struct accel *a;
 
@@ -45,7 +48,8 @@ openstack_name(const struct openstack *s, const char *word)
 	if ((a = accel_find(s->env->accels, word)) != NULL)
 		return a->name;
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
-		if (str_starts(word, prefixes[i]) && (a = accel_find(s->env->accels, word + strlen(prefixes[i]))) != NULL)
+		if (str_starts(word, prefixes[i]) &&
+		    (a = accel_find(s->env->accels, word + strlen(prefixes[i]))) != NULL)
 			return a->name;
 	return NULL;
 }
@@ -54,11 +58,13 @@ openstack_name(const struct openstack *s, const char *word)
 static bool
 openstack_speaks(const char *word)
 {
-	return glob_match("*gpu*", word) || glob_match("*cuda*", word) || glob_match("*nvidia*", word) || glob_match("*npu*", word);
+	return glob_match("*gpu*", word) || glob_match("*cuda*", word) ||
+	       glob_match("*nvidia*", word) || glob_match("*npu*", word);
 }
 
 static void
-openstack_take(struct openstack_flavor *f, const char *word, const char *name, int64_t count, bool placed)
+openstack_take(
+    struct openstack_flavor *f, const char *word, const char *name, int64_t count, bool placed)
 {
 	f->word = word;
 	f->accelerator = name != NULL ? name : word;
@@ -66,9 +72,11 @@ openstack_take(struct openstack_flavor *f, const char *word, const char *name, i
 	f->placed = placed;
 }
 
-/* pci_passthrough:alias "a100:2,nic:1": the operator's own names; the one that is an accelerator counts. */
+/* pci_passthrough:alias "a100:2,nic:1": the operator's own names; the one that is an accelerator
+ * counts. */
 static bool
-openstack_alias(const struct openstack *s, const char *list, struct arena *a, struct openstack_flavor *f)
+openstack_alias(
+    const struct openstack *s, const char *list, struct arena *a, struct openstack_flavor *f)
 {
 	size_t n;
 	char **items = str_split(a, list, ',', &n);
@@ -91,18 +99,22 @@ openstack_alias(const struct openstack *s, const char *list, struct arena *a, st
 
 /* resources:VGPU=1 and the like; a required trait may say which. */
 static bool
-openstack_resources(const struct openstack *s, const struct jsonr *specs, struct arena *a, struct openstack_flavor *f)
+openstack_resources(const struct openstack *s, const struct jsonr *specs, struct arena *a,
+    struct openstack_flavor *f)
 {
 	const char *key, *suffix, *class, *trait, *name = NULL, *word = NULL;
 	int64_t count = 0, n = 0;
 	size_t len;
 	json_t *v;
 
-	json_object_foreach((json_t *)(uintptr_t)specs->v, key, v) {
-		if (!openstack_group(key, "resources", &suffix, &len, &class) || !json_is_string(v) ||
+	json_object_foreach((json_t *)(uintptr_t)specs->v, key, v)
+	{
+		if (!openstack_group(key, "resources", &suffix, &len, &class) ||
+		    !json_is_string(v) ||
 		    str_to_i64(json_string_value(v), 0, 4096, &n, NULL) != BERTH_OK || n == 0)
 			continue;
-		if (str_eq(class, "VCPU") || str_eq(class, "PCPU") || str_eq(class, "MEMORY_MB") || str_eq(class, "DISK_GB"))
+		if (str_eq(class, "VCPU") || str_eq(class, "PCPU") || str_eq(class, "MEMORY_MB") ||
+		    str_eq(class, "DISK_GB"))
 			continue;
 		if (openstack_name(s, class) == NULL && !openstack_speaks(class))
 			continue;
@@ -112,12 +124,13 @@ openstack_resources(const struct openstack *s, const struct jsonr *specs, struct
 	}
 	if (count == 0 || count > 4096)
 		return false;
-	json_object_foreach((json_t *)(uintptr_t)specs->v, key, v)
-		if (openstack_group(key, "trait", &suffix, &len, &trait) && json_is_string(v) &&
-		    str_eq(json_string_value(v), "required") && openstack_name(s, trait) != NULL) {
-			name = openstack_name(s, trait);
-			word = arena_strdup(a, trait);
-		}
+	json_object_foreach((json_t *)(uintptr_t)specs->v, key,
+	    v) if (openstack_group(key, "trait", &suffix, &len, &trait) && json_is_string(v) &&
+		   str_eq(json_string_value(v), "required") && openstack_name(s, trait) != NULL)
+	{
+		name = openstack_name(s, trait);
+		word = arena_strdup(a, trait);
+	}
 	openstack_take(f, word, name, count, true);
 	return true;
 }
@@ -131,7 +144,8 @@ openstack_spec(const struct jsonr *specs, const char *key)
 }
 
 bool
-openstack_flavor_read(const struct openstack *s, const struct jsonr *flavor, struct arena *a, struct openstack_flavor *f)
+openstack_flavor_read(const struct openstack *s, const struct jsonr *flavor, struct arena *a,
+    struct openstack_flavor *f)
 {
 	struct jsonr specs = jsonr_get(flavor, "extra_specs");
 	const char *alias = openstack_spec(&specs, "pci_passthrough:alias");
@@ -149,8 +163,13 @@ openstack_flavor_read(const struct openstack *s, const struct jsonr *flavor, str
 	return true;
 }
 
-/* The flavour as a question to placement: "resources=DISK_GB:20,MEMORY_MB:..,VCPU:8&resources1=VGPU:1&required1=...". */
-struct openstack_fit { const char *suffix[OPENSTACK_GROUPS], *resources[OPENSTACK_GROUPS], *required[OPENSTACK_GROUPS]; size_t n; };
+/* The flavour as a question to placement:
+ * "resources=DISK_GB:20,MEMORY_MB:..,VCPU:8&resources1=VGPU:1&required1=...". */
+struct openstack_fit {
+	const char *suffix[OPENSTACK_GROUPS], *resources[OPENSTACK_GROUPS],
+	    *required[OPENSTACK_GROUPS];
+	size_t n;
+};
 
 static size_t
 openstack_fit_group(struct openstack_fit *q, struct arena *a, const char *suffix, size_t len)
@@ -173,16 +192,22 @@ openstack_joined(struct arena *a, const char *list, const char *item)
 
 /* What the flavour says by its numbers, unless an extra spec says it otherwise. */
 static void
-openstack_fit_base(struct openstack_fit *q, const struct jsonr *flavor, const struct jsonr *specs, bool volume, struct arena *a)
+openstack_fit_base(struct openstack_fit *q, const struct jsonr *flavor, const struct jsonr *specs,
+    bool volume, struct arena *a)
 {
-	static const struct { const char *key, *class; } base[] = { { "vcpus", "VCPU" }, { "ram", "MEMORY_MB" }, { "disk", "DISK_GB" } };
+	static const struct {
+		const char *key, *class;
+	} base[] = { { "vcpus", "VCPU" }, { "ram", "MEMORY_MB" }, { "disk", "DISK_GB" } };
 
 	for (size_t i = 0; i < 3; i++) {
 		int64_t n = 0;
 
 		(void)!jsonr_int(flavor, base[i].key, 0, INT32_MAX, &n, NULL);
-		if (n > 0 && openstack_spec(specs, arena_printf(a, "resources:%s", base[i].class)) == NULL && (i < 2 || !volume))
-			q->resources[0] = openstack_joined(a, q->resources[0], arena_printf(a, "%s:%lld", base[i].class, (long long)n));
+		if (n > 0 &&
+		    openstack_spec(specs, arena_printf(a, "resources:%s", base[i].class)) == NULL &&
+		    (i < 2 || !volume))
+			q->resources[0] = openstack_joined(a, q->resources[0],
+			    arena_printf(a, "%s:%lld", base[i].class, (long long)n));
 	}
 }
 
@@ -190,36 +215,45 @@ static const char *
 openstack_fit(const struct openstack *s, const struct jsonr *flavor, struct arena *a)
 {
 	struct jsonr specs = jsonr_get(flavor, "extra_specs");
-	struct openstack_fit q = { .suffix = { "" }, .resources = { "" }, .required = { "" }, .n = 1 };
+	struct openstack_fit q = {
+		.suffix = { "" }, .resources = { "" }, .required = { "" }, .n = 1
+	};
 	const char *key, *suffix, *name, *out = "limit=1";
 	const char *policy = openstack_spec(&specs, "group_policy");
 	size_t len, numbered = 0;
 	json_t *v;
 
 	openstack_fit_base(&q, flavor, &specs, s->boot_volume_gib > 0, a);
-	json_object_foreach((json_t *)(uintptr_t)specs.v, key, v) {
+	json_object_foreach((json_t *)(uintptr_t)specs.v, key, v)
+	{
 		const char *value = json_string_value(v);
 
-		if (value != NULL && openstack_group(key, "resources", &suffix, &len, &name) && !str_eq(value, "0")) {
+		if (value != NULL && openstack_group(key, "resources", &suffix, &len, &name) &&
+		    !str_eq(value, "0")) {
 			size_t g = openstack_fit_group(&q, a, suffix, len);
 
-			q.resources[g] = openstack_joined(a, q.resources[g], arena_printf(a, "%s:%s", http_urlencode(a, name),
-			    http_urlencode(a, value)));
+			q.resources[g] = openstack_joined(a, q.resources[g],
+			    arena_printf(
+				a, "%s:%s", http_urlencode(a, name), http_urlencode(a, value)));
 		} else if (value != NULL && openstack_group(key, "trait", &suffix, &len, &name)) {
 			size_t g = openstack_fit_group(&q, a, suffix, len);
 
-			q.required[g] = openstack_joined(a, q.required[g], arena_printf(a, "%s%s", str_eq(value, "forbidden") ? "!" : "",
-			    http_urlencode(a, name)));
+			q.required[g] = openstack_joined(a, q.required[g],
+			    arena_printf(a, "%s%s", str_eq(value, "forbidden") ? "!" : "",
+				http_urlencode(a, name)));
 		}
 	}
 	for (size_t i = 0; i < q.n; i++) {
 		if (q.resources[i][0] != '\0')
-			out = arena_printf(a, "%s&resources%s=%s", out, q.suffix[i], q.resources[i]);
+			out =
+			    arena_printf(a, "%s&resources%s=%s", out, q.suffix[i], q.resources[i]);
 		if (q.required[i][0] != '\0')
 			out = arena_printf(a, "%s&required%s=%s", out, q.suffix[i], q.required[i]);
 		numbered += q.suffix[i][0] != '\0' && q.resources[i][0] != '\0';
 	}
-	return numbered < 2 ? out : arena_printf(a, "%s&group_policy=%s", out, policy != NULL ? http_urlencode(a, policy) : "none");
+	return numbered < 2 ? out
+			    : arena_printf(a, "%s&group_policy=%s", out,
+				  policy != NULL ? http_urlencode(a, policy) : "none");
 }
 
 static enum berth_code
@@ -230,12 +264,15 @@ openstack_add_flavor(struct openstack *s, const struct jsonr *o, struct berth_er
 	bool disabled = false;
 	enum berth_code rc;
 
-	if ((rc = jsonr_need(o, needed, err)) != BERTH_OK || (rc = jsonr_str(o, "name", &f.name, err)) != BERTH_OK ||
-	    (rc = jsonr_str(o, "id", &f.id, err)) != BERTH_OK || (rc = jsonr_double(o, "vcpus", &f.vcpus, err)) != BERTH_OK ||
+	if ((rc = jsonr_need(o, needed, err)) != BERTH_OK ||
+	    (rc = jsonr_str(o, "name", &f.name, err)) != BERTH_OK ||
+	    (rc = jsonr_str(o, "id", &f.id, err)) != BERTH_OK ||
+	    (rc = jsonr_double(o, "vcpus", &f.vcpus, err)) != BERTH_OK ||
 	    (rc = jsonr_double(o, "ram", &f.memory_mib, err)) != BERTH_OK ||
 	    (rc = jsonr_bool(o, "OS-FLV-DISABLED:disabled", &disabled, err)) != BERTH_OK)
 		return rc;
-	if (disabled || !glob_match_any(s->flavors, s->n_flavors, f.name) || !openstack_flavor_read(s, o, s->pass, &f))
+	if (disabled || !glob_match_any(s->flavors, s->n_flavors, f.name) ||
+	    !openstack_flavor_read(s, o, s->pass, &f))
 		return BERTH_OK;
 	f.name = arena_strdup(s->pass, f.name);
 	f.id = arena_strdup(s->pass, f.id);
@@ -245,15 +282,29 @@ openstack_add_flavor(struct openstack *s, const struct jsonr *o, struct berth_er
 }
 
 static enum berth_code
-openstack_emit(const struct openstack *s, const struct openstack_flavor *f, enum availability available,
-    prov_offer_fn *emit, void *arg, struct berth_err *err)
+openstack_emit(const struct openstack *s, const struct openstack_flavor *f,
+    enum availability available, prov_offer_fn *emit, void *arg, struct berth_err *err)
 {
 	struct offer o = {
-		.provider = "openstack", .account = "", .region = s->who.region, .zone = s->zone, .instance_type = f->name,
-		.accelerator = f->accelerator, .accelerator_count = f->count, .accelerator_memory_gib = f->memory_gib_each,
-		.vcpus = f->vcpus, .memory_gib = f->memory_mib / 1024, .purchase = PURCHASE_ON_DEMAND, .upfront = USD_ZERO,
-		.price = USD_UNKNOWN, .currency = "USD", .available = available, .interruption_rate = NAN, .measured = NAN,
-		.as_of = s->env->now, .source = s->compute,
+		.provider = "openstack",
+		.account = "",
+		.region = s->who.region,
+		.zone = s->zone,
+		.instance_type = f->name,
+		.accelerator = f->accelerator,
+		.accelerator_count = f->count,
+		.accelerator_memory_gib = f->memory_gib_each,
+		.vcpus = f->vcpus,
+		.memory_gib = f->memory_mib / 1024,
+		.purchase = PURCHASE_ON_DEMAND,
+		.upfront = USD_ZERO,
+		.price = USD_UNKNOWN,
+		.currency = "USD",
+		.available = available,
+		.interruption_rate = NAN,
+		.measured = NAN,
+		.as_of = s->env->now,
+		.source = s->compute,
 	};
 
 	rates_price(&s->rates, f->word, &o);
@@ -262,8 +313,8 @@ openstack_emit(const struct openstack *s, const struct openstack_flavor *f, enum
 
 /* Pages of flavours ("f" + marker), then for each found one whether it fits ("c" + number). */
 static enum berth_code
-openstack_offers_build(void *st, const struct prov_query *q, const struct prov_cursor *cur, struct http_req *req,
-    struct berth_err *err)
+openstack_offers_build(void *st, const struct prov_query *q, const struct prov_cursor *cur,
+    struct http_req *req, struct berth_err *err)
 {
 	struct openstack *s = st;
 	struct arena *a = req->arena;
@@ -271,19 +322,22 @@ openstack_offers_build(void *st, const struct prov_query *q, const struct prov_c
 
 	(void)q;
 	s->asking = SIZE_MAX;
-	if (cur->next[0] == 'c' && str_to_i64(cur->next + 1, 0, (int64_t)s->found.n - 1, &i, NULL) == BERTH_OK) {
+	if (cur->next[0] == 'c' &&
+	    str_to_i64(cur->next + 1, 0, (int64_t)s->found.n - 1, &i, NULL) == BERTH_OK) {
 		s->asking = (size_t)i;
-		req->any_status = true;		/* a right that most projects lack */
+		req->any_status = true; /* a right that most projects lack */
 		return openstack_request(s, req, "GET", s->placement, OPENSTACK_PLACEMENT,
 		    arena_printf(a, "allocation_candidates?%s", s->found.v[i].fit), err);
 	}
-	return openstack_request(s, req, "GET", s->compute, OPENSTACK_NOVA, arena_printf(a, "flavors/detail?is_public=None&limit=500%s%s",
-	    cur->next[0] == 'f' ? "&marker=" : "", cur->next[0] == 'f' ? cur->next + 1 : ""), err);
+	return openstack_request(s, req, "GET", s->compute, OPENSTACK_NOVA,
+	    arena_printf(a, "flavors/detail?is_public=None&limit=500%s%s",
+		cur->next[0] == 'f' ? "&marker=" : "", cur->next[0] == 'f' ? cur->next + 1 : ""),
+	    err);
 }
 
 static enum berth_code
-openstack_flavors_parse(struct openstack *s, const struct http_resp *resp, struct prov_cursor *cur, prov_offer_fn *emit,
-    void *arg, struct berth_err *err)
+openstack_flavors_parse(struct openstack *s, const struct http_resp *resp, struct prov_cursor *cur,
+    prov_offer_fn *emit, void *arg, struct berth_err *err)
 {
 	struct jsonr root, list;
 	json_t *v = NULL;
@@ -307,7 +361,8 @@ openstack_flavors_parse(struct openstack *s, const struct http_resp *resp, struc
 	}
 	cur->next[0] = 'f';
 	if (rc == BERTH_OK)
-		rc = openstack_next(&root, "flavors_links", cur->next + 1, sizeof(cur->next) - 1, err);
+		rc = openstack_next(
+		    &root, "flavors_links", cur->next + 1, sizeof(cur->next) - 1, err);
 	json_decref(v);
 	if (rc != BERTH_OK || cur->next[1] != '\0')
 		return rc;
@@ -321,7 +376,8 @@ openstack_flavors_parse(struct openstack *s, const struct http_resp *resp, struc
 	return rc;
 }
 
-/* No candidate: it does not fit now. A candidate: it does, if placement counts the accelerators of this flavour at all. */
+/* No candidate: it does not fit now. A candidate: it does, if placement counts the accelerators of
+ * this flavour at all. */
 static enum availability
 openstack_fits(const struct http_resp *resp, const struct openstack_flavor *f)
 {
@@ -333,18 +389,21 @@ openstack_fits(const struct http_resp *resp, const struct openstack_flavor *f)
 		root = jsonr_root(v, "answer");
 		list = jsonr_get(&root, "allocation_requests");
 		if (json_is_array(list.v))
-			out = jsonr_len(&list) == 0 ? AVAIL_NO : f->placed ? AVAIL_YES : AVAIL_UNKNOWN;
+			out = jsonr_len(&list) == 0 ? AVAIL_NO
+			      : f->placed           ? AVAIL_YES
+						    : AVAIL_UNKNOWN;
 	}
 	json_decref(v);
 	return out;
 }
 
 static enum berth_code
-openstack_candidates_parse(struct openstack *s, const struct http_resp *resp, struct prov_cursor *cur, size_t i,
-    prov_offer_fn *emit, void *arg, struct berth_err *err)
+openstack_candidates_parse(struct openstack *s, const struct http_resp *resp,
+    struct prov_cursor *cur, size_t i, prov_offer_fn *emit, void *arg, struct berth_err *err)
 {
 	const bool allowed = resp->status != 401 && resp->status != 403 && resp->status != 404;
-	enum berth_code rc = openstack_emit(s, &s->found.v[i], openstack_fits(resp, &s->found.v[i]), emit, arg, err);
+	enum berth_code rc =
+	    openstack_emit(s, &s->found.v[i], openstack_fits(resp, &s->found.v[i]), emit, arg, err);
 
 	for (i++; !allowed && rc == BERTH_OK && i < s->found.n; i++)
 		rc = openstack_emit(s, &s->found.v[i], AVAIL_UNKNOWN, emit, arg, err);
@@ -354,8 +413,8 @@ openstack_candidates_parse(struct openstack *s, const struct http_resp *resp, st
 }
 
 static enum berth_code
-openstack_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_offer_fn *emit, void *arg,
-    struct berth_err *err)
+openstack_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
+    prov_offer_fn *emit, void *arg, struct berth_err *err)
 {
 	struct openstack *s = st;
 
@@ -365,7 +424,8 @@ openstack_offers_parse(void *st, const struct http_resp *resp, struct prov_curso
 }
 
 static enum berth_code
-openstack_quota_build(void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err)
+openstack_quota_build(
+    void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err)
 {
 	const struct openstack *s = st;
 
@@ -374,11 +434,14 @@ openstack_quota_build(void *st, const struct prov_cursor *cur, struct http_req *
 }
 
 static enum berth_code
-openstack_quota_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_quota_fn *emit, void *arg,
-    struct berth_err *err)
+openstack_quota_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
+    prov_quota_fn *emit, void *arg, struct berth_err *err)
 {
-	static const struct { const char *limit, *used, *unit; } rows[] = {
-		{ "maxTotalInstances", "totalInstancesUsed", "machine" }, { "maxTotalCores", "totalCoresUsed", "vcpu" },
+	static const struct {
+		const char *limit, *used, *unit;
+	} rows[] = {
+		{ "maxTotalInstances", "totalInstancesUsed", "machine" },
+		{ "maxTotalCores", "totalCoresUsed", "vcpu" },
 		{ "maxTotalRAMSize", "totalRAMUsed", "mib" },
 	};
 	const struct openstack *s = st;
@@ -398,8 +461,9 @@ openstack_quota_parse(void *st, const struct http_resp *resp, struct prov_cursor
 		struct prov_quota q = { .purchase = PURCHASE_ON_DEMAND, .limit = NAN, .used = NAN };
 
 		if ((rc = jsonr_double(&absolute, rows[i].limit, &q.limit, err)) != BERTH_OK ||
-		    (rc = jsonr_double(&absolute, rows[i].used, &q.used, err)) != BERTH_OK || !(q.limit >= 0))
-			continue;		/* -1: without a limit */
+		    (rc = jsonr_double(&absolute, rows[i].used, &q.used, err)) != BERTH_OK ||
+		    !(q.limit >= 0))
+			continue; /* -1: without a limit */
 		str_copy(q.region, sizeof(q.region), s->who.region);
 		str_copy(q.name, sizeof(q.name), rows[i].limit);
 		str_copy(q.unit, sizeof(q.unit), rows[i].unit);
@@ -410,6 +474,8 @@ openstack_quota_parse(void *st, const struct http_resp *resp, struct prov_cursor
 }
 
 const struct prov_market_ops openstack_market = {
-	.offers_build = openstack_offers_build, .offers_parse = openstack_offers_parse,
-	.quota_build = openstack_quota_build, .quota_parse = openstack_quota_parse,
+	.offers_build = openstack_offers_build,
+	.offers_parse = openstack_offers_parse,
+	.quota_build = openstack_quota_build,
+	.quota_parse = openstack_quota_parse,
 };

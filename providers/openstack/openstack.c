@@ -43,7 +43,8 @@ openstack_open(void *st, const struct prov_env *env, struct berth_err *err)
 		s->network_id = s->network;
 	if (s->boot_volume_gib < 0 || s->boot_volume_gib > 65536)
 		return err_set(err, BERTH_EINVAL, "boot_volume_gib: 1 to 65536");
-	rc = rates_read(prov_conf_node(conf, "prices"), prov_conf_node(conf, "accelerators"), env->arena, &s->rates, err);
+	rc = rates_read(prov_conf_node(conf, "prices"), prov_conf_node(conf, "accelerators"),
+	    env->arena, &s->rates, err);
 	return rc == BERTH_OK ? openstack_who_read(s, err) : rc;
 }
 
@@ -73,7 +74,8 @@ static const struct prov_key openstack_keys[] = {
 	{ "cloud", PROV_KEY_STRING, false, "name of a cloud in clouds.yaml; OS_CLOUD, else OS_*" },
 	{ "clouds_file", PROV_KEY_PATH, false, "the file; as openstack looks for it" },
 	{ "auth_url", PROV_KEY_STRING, false, "keystone, instead of clouds.yaml" },
-	{ "plain_http", PROV_KEY_BOOL, false, "endpoints may be http on other machines: tokens then travel in the clear" },
+	{ "plain_http", PROV_KEY_BOOL, false,
+	    "endpoints may be http on other machines: tokens then travel in the clear" },
 	{ "username", PROV_KEY_STRING, false, "user" },
 	{ "user_id", PROV_KEY_STRING, false, "user, by id" },
 	{ "user_domain_name", PROV_KEY_STRING, false, "domain of the user; Default" },
@@ -83,43 +85,61 @@ static const struct prov_key openstack_keys[] = {
 	{ "project_id", PROV_KEY_STRING, false, "project, by id" },
 	{ "project_domain_name", PROV_KEY_STRING, false, "domain of the project; Default" },
 	{ "project_domain_id", PROV_KEY_STRING, false, "the same by id" },
-	{ "application_credential_id", PROV_KEY_STRING, false, "application credential instead of user and project" },
-	{ "application_credential_name", PROV_KEY_STRING, false, "the same by name, with its user" },
-	{ "application_credential_secret", PROV_KEY_SECRET, false, "its secret: env:NAME or file:PATH" },
+	{ "application_credential_id", PROV_KEY_STRING, false,
+	    "application credential instead of user and project" },
+	{ "application_credential_name", PROV_KEY_STRING, false,
+	    "the same by name, with its user" },
+	{ "application_credential_secret", PROV_KEY_SECRET, false,
+	    "its secret: env:NAME or file:PATH" },
 	{ "region", PROV_KEY_STRING, false, "region of the catalogue; the first" },
 	{ "interface", PROV_KEY_STRING, false, "public, internal or admin; public" },
-	{ "compute_endpoint", PROV_KEY_STRING, false, "nova instead of the catalogue's; likewise the next three" },
+	{ "compute_endpoint", PROV_KEY_STRING, false,
+	    "nova instead of the catalogue's; likewise the next three" },
 	{ "placement_endpoint", PROV_KEY_STRING, false, "placement" },
 	{ "image_endpoint", PROV_KEY_STRING, false, "glance" },
 	{ "network_endpoint", PROV_KEY_STRING, false, "neutron" },
 	{ "placement", PROV_KEY_BOOL, false, "ask placement what is free; true, where it answers" },
-	{ "flavors", PROV_KEY_STRINGS, false, "patterns of the flavours to use; all with accelerators" },
+	{ "flavors", PROV_KEY_STRINGS, false,
+	    "patterns of the flavours to use; all with accelerators" },
 	{ "image", PROV_KEY_STRING, false, "image, by id or name; needed to rent" },
 	{ "network", PROV_KEY_STRING, false, "network by id or name, auto or none; auto" },
 	{ "key_name", PROV_KEY_STRING, false, "key pair put on every machine" },
 	{ "security_groups", PROV_KEY_STRINGS, false, "security groups; the project's default" },
 	{ "availability_zone", PROV_KEY_STRING, false, "availability zone; nova's choice" },
-	{ "boot_volume_gib", PROV_KEY_INT, false, "boot from a new volume of this size, deleted with the machine" },
+	{ "boot_volume_gib", PROV_KEY_INT, false,
+	    "boot from a new volume of this size, deleted with the machine" },
 	{ "prices", PROV_KEY_NODE, false, "what an hour costs: a list, see below" },
-	{ "accelerators", PROV_KEY_NODE, false, "names for aliases, resource classes and traits: a map, see below" },
+	{ "accelerators", PROV_KEY_NODE, false,
+	    "names for aliases, resource classes and traits: a map, see below" },
 	{ NULL, PROV_KEY_STRING, false, NULL },
 };
 
-/* Nova names a refusal by the key that its answer has; only the message tells a quota from a missing right. */
+/* Nova names a refusal by the key that its answer has; only the message tells a quota from a
+ * missing right. */
 static const struct prov_error_row openstack_errors[] = {
-	{ 0, NULL, "Quota exceeded", BERTH_EQUOTA }, { 0, NULL, "quota is exceeded", BERTH_EQUOTA },
+	{ 0, NULL, "Quota exceeded", BERTH_EQUOTA },
+	{ 0, NULL, "quota is exceeded", BERTH_EQUOTA },
 	{ 0, NULL, "Maximum number of ports exceeded", BERTH_EQUOTA },
 	{ 0, NULL, "Exceeded maximum number of retries", BERTH_ECAPACITY },
-	{ 0, NULL, "No valid host", BERTH_ECAPACITY }, { 0, NULL, "Exhausted all hosts", BERTH_ECAPACITY },
-	{ 413, NULL, NULL, BERTH_ETHROTTLED }, { 429, NULL, NULL, BERTH_ETHROTTLED }, { 0, "overLimit", NULL, BERTH_ETHROTTLED },
-	{ 401, NULL, NULL, BERTH_EAUTH }, { 403, NULL, NULL, BERTH_EAUTH }, { 404, NULL, NULL, BERTH_ENOTFOUND },
-	{ 400, NULL, NULL, BERTH_EPERMANENT }, { 406, NULL, NULL, BERTH_EPERMANENT }, { 409, NULL, NULL, BERTH_EPERMANENT },
+	{ 0, NULL, "No valid host", BERTH_ECAPACITY },
+	{ 0, NULL, "Exhausted all hosts", BERTH_ECAPACITY },
+	{ 413, NULL, NULL, BERTH_ETHROTTLED },
+	{ 429, NULL, NULL, BERTH_ETHROTTLED },
+	{ 0, "overLimit", NULL, BERTH_ETHROTTLED },
+	{ 401, NULL, NULL, BERTH_EAUTH },
+	{ 403, NULL, NULL, BERTH_EAUTH },
+	{ 404, NULL, NULL, BERTH_ENOTFOUND },
+	{ 400, NULL, NULL, BERTH_EPERMANENT },
+	{ 406, NULL, NULL, BERTH_EPERMANENT },
+	{ 409, NULL, NULL, BERTH_EPERMANENT },
 	/* an unexpected fault of the API may have made the server all the same */
-	{ 500, NULL, NULL, BERTH_ETRANSIENT }, { 503, NULL, NULL, BERTH_ETRANSIENT },
+	{ 500, NULL, NULL, BERTH_ETRANSIENT },
+	{ 503, NULL, NULL, BERTH_ETRANSIENT },
 	{ 0, NULL, NULL, BERTH_OK },
 };
 
-/* {"badRequest": {"code", "message"}}, {"error": {...}} of keystone, {"errors": [{"title", "detail"}]} of placement. */
+/* {"badRequest": {"code", "message"}}, {"error": {...}} of keystone, {"errors": [{"title",
+ * "detail"}]} of placement. */
 static bool
 openstack_error_read(const struct http_resp *resp, struct prov_error *error_out)
 {
@@ -130,8 +150,10 @@ openstack_error_read(const struct http_resp *resp, struct prov_error *error_out)
 	if (resp->status / 100 == 2)
 		return false;
 	if (wirejson_parse(resp, &v, NULL) == BERTH_OK)
-		json_object_foreach(v, key, item) {
-			struct jsonr root = jsonr_root(json_is_array(item) ? json_array_get(item, 0) : item, "answer");
+		json_object_foreach(v, key, item)
+		{
+			struct jsonr root = jsonr_root(
+			    json_is_array(item) ? json_array_get(item, 0) : item, "answer");
 
 			code = key;
 			(void)!jsonr_str(&root, "title", &code, NULL);
@@ -169,8 +191,8 @@ const struct provider_ops provider_openstack = {
 };
 
 enum berth_code
-openstack_request(const struct openstack *s, struct http_req *req, const char *method, const char *base,
-    const char *version, const char *path, struct berth_err *err)
+openstack_request(const struct openstack *s, struct http_req *req, const char *method,
+    const char *base, const char *version, const char *path, struct berth_err *err)
 {
 	enum berth_code rc = http_req_header(req, "Accept", "application/json", false, err);
 
@@ -183,7 +205,8 @@ openstack_request(const struct openstack *s, struct http_req *req, const char *m
 }
 
 enum berth_code
-openstack_next(const struct jsonr *root, const char *key, char *dst, size_t size, struct berth_err *err)
+openstack_next(
+    const struct jsonr *root, const char *key, char *dst, size_t size, struct berth_err *err)
 {
 	struct jsonr list;
 	enum berth_code rc = jsonr_array(root, key, &list, err);
@@ -193,7 +216,8 @@ openstack_next(const struct jsonr *root, const char *key, char *dst, size_t size
 		struct jsonr link = jsonr_at(&list, i);
 		const char *rel = "", *href = "", *marker;
 
-		if ((rc = jsonr_str(&link, "rel", &rel, err)) != BERTH_OK || (rc = jsonr_str(&link, "href", &href, err)) != BERTH_OK)
+		if ((rc = jsonr_str(&link, "rel", &rel, err)) != BERTH_OK ||
+		    (rc = jsonr_str(&link, "href", &href, err)) != BERTH_OK)
 			return rc;
 		marker = strstr(href, "marker=");
 		if (!str_eq(rel, "next") || marker == NULL)

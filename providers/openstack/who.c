@@ -9,8 +9,12 @@
 #include "util/str.h"
 #include "util/yaml.h"
 
-/* One datum by its names in berth.yaml, in clouds.yaml (under auth or beside it) and in the environment. */
-static const struct { const char *key, *cloud, *env; size_t at; } openstack_data[] = {
+/* One datum by its names in berth.yaml, in clouds.yaml (under auth or beside it) and in the
+ * environment. */
+static const struct {
+	const char *key, *cloud, *env;
+	size_t at;
+} openstack_data[] = {
 #define AT(field) offsetof(struct openstack_who, field)
 	{ "auth_url", "auth_url", "OS_AUTH_URL", AT(auth_url) },
 	{ "username", "username", "OS_USERNAME", AT(username) },
@@ -19,10 +23,13 @@ static const struct { const char *key, *cloud, *env; size_t at; } openstack_data
 	{ "user_domain_id", "user_domain_id", "OS_USER_DOMAIN_ID", AT(user_domain_id) },
 	{ "project_name", "project_name", "OS_PROJECT_NAME", AT(project_name) },
 	{ "project_id", "project_id", "OS_PROJECT_ID", AT(project_id) },
-	{ "project_domain_name", "project_domain_name", "OS_PROJECT_DOMAIN_NAME", AT(project_domain_name) },
+	{ "project_domain_name", "project_domain_name", "OS_PROJECT_DOMAIN_NAME",
+	    AT(project_domain_name) },
 	{ "project_domain_id", "project_domain_id", "OS_PROJECT_DOMAIN_ID", AT(project_domain_id) },
-	{ "application_credential_id", "application_credential_id", "OS_APPLICATION_CREDENTIAL_ID", AT(app_id) },
-	{ "application_credential_name", "application_credential_name", "OS_APPLICATION_CREDENTIAL_NAME", AT(app_name) },
+	{ "application_credential_id", "application_credential_id", "OS_APPLICATION_CREDENTIAL_ID",
+	    AT(app_id) },
+	{ "application_credential_name", "application_credential_name",
+	    "OS_APPLICATION_CREDENTIAL_NAME", AT(app_name) },
 	{ "region", "region_name", "OS_REGION_NAME", AT(region) },
 	{ "interface", "interface", "OS_INTERFACE", AT(interface) },
 	{ NULL, "cacert", "OS_CACERT", AT(cacert) },
@@ -49,7 +56,8 @@ openstack_keep_secret(struct openstack_who *w, const char *secret, struct berth_
 		explicit_bzero(w->secret, strlen(w->secret));
 	free(w->secret);
 	w->secret = strdup(secret);
-	return w->secret != NULL ? BERTH_OK : err_set(err, BERTH_ENOMEM, "no memory for a password");
+	return w->secret != NULL ? BERTH_OK
+				 : err_set(err, BERTH_ENOMEM, "no memory for a password");
 }
 
 /* Fills in what is not said yet. */
@@ -91,7 +99,8 @@ openstack_from_cloud(struct openstack *s, const struct yaml_node *cloud, struct 
 		return rc;
 	verify = yaml_get(cloud, "verify");
 	if (verify != NULL && yaml_as_bool(verify, &v, NULL) == BERTH_OK && !v)
-		return yaml_err(verify, err, "certificates are always verified: name the authority by cacert instead");
+		return yaml_err(verify, err,
+		    "certificates are always verified: name the authority by cacert instead");
 	return BERTH_OK;
 }
 
@@ -118,11 +127,14 @@ openstack_from_file(struct openstack *s, const char *path, const char *name, str
 static const char *
 openstack_clouds_path(const struct openstack *s)
 {
-	const char *said = prov_conf_path(s->env->conf, "clouds_file", NULL), *env = getenv("OS_CLIENT_CONFIG_FILE");
+	const char *said = prov_conf_path(s->env->conf, "clouds_file", NULL),
+		   *env = getenv("OS_CLIENT_CONFIG_FILE");
 	const char *home = getenv("HOME"), *config = getenv("XDG_CONFIG_HOME");
 	const char *tries[] = { "clouds.yaml",
-		config != NULL && config[0] == '/' ? arena_printf(s->env->arena, "%s/openstack/clouds.yaml", config) :
-		    arena_printf(s->env->arena, "%s/.config/openstack/clouds.yaml", home != NULL ? home : ""),
+		config != NULL && config[0] == '/'
+		    ? arena_printf(s->env->arena, "%s/openstack/clouds.yaml", config)
+		    : arena_printf(s->env->arena, "%s/.config/openstack/clouds.yaml",
+			  home != NULL ? home : ""),
 		"/etc/openstack/clouds.yaml" };
 
 	if (said != NULL)
@@ -139,7 +151,8 @@ static enum berth_code
 openstack_from_clouds(struct openstack *s, const char *name, struct berth_err *err)
 {
 	const char *path = openstack_clouds_path(s), *slash = strrchr(path, '/');
-	const char *secure = arena_printf(s->env->arena, "%.*ssecure.yaml", slash != NULL ? (int)(slash + 1 - path) : 0, path);
+	const char *secure = arena_printf(
+	    s->env->arena, "%.*ssecure.yaml", slash != NULL ? (int)(slash + 1 - path) : 0, path);
 	struct berth_err none = { 0 };
 	enum berth_code rc;
 
@@ -152,7 +165,8 @@ openstack_from_clouds(struct openstack *s, const char *name, struct berth_err *e
 		}
 	}
 	rc = openstack_from_file(s, path, name, err);
-	return rc == BERTH_ENOTFOUND ? (err != NULL ? (err->code = BERTH_EINVAL) : BERTH_EINVAL) : rc;
+	return rc == BERTH_ENOTFOUND ? (err != NULL ? (err->code = BERTH_EINVAL) : BERTH_EINVAL)
+				     : rc;
 }
 
 static enum berth_code
@@ -162,14 +176,16 @@ openstack_from_env(struct openstack *s, struct berth_err *err)
 
 	for (size_t i = 0; i < OPENSTACK_DATA; i++) {
 		const char **field = openstack_at(&s->who, i);
-		const char *v = openstack_data[i].env != NULL ? getenv(openstack_data[i].env) : NULL;
+		const char *v =
+		    openstack_data[i].env != NULL ? getenv(openstack_data[i].env) : NULL;
 
 		if (v != NULL && *field[0] == '\0')
 			*field = arena_strdup(s->env->arena, v);
 	}
 	if (s->who.secret != NULL)
 		return BERTH_OK;
-	return openstack_keep_secret(&s->who, secret != NULL && secret[0] != '\0' ? secret : getenv("OS_PASSWORD"), err);
+	return openstack_keep_secret(
+	    &s->who, secret != NULL && secret[0] != '\0' ? secret : getenv("OS_PASSWORD"), err);
 }
 
 static enum berth_code
@@ -180,8 +196,10 @@ openstack_from_keys(struct openstack *s, struct berth_err *err)
 	enum berth_code rc = BERTH_OK;
 
 	for (size_t i = 0; i < OPENSTACK_DATA; i++)
-		*openstack_at(&s->who, i) = openstack_data[i].key != NULL ?
-		    prov_conf_str(s->env->conf, openstack_data[i].key, "") : "";
+		*openstack_at(&s->who, i) =
+		    openstack_data[i].key != NULL
+			? prov_conf_str(s->env->conf, openstack_data[i].key, "")
+			: "";
 	for (size_t i = 0; rc == BERTH_OK && i < 2 && s->who.secret == NULL; i++)
 		if (prov_conf_has(s->env->conf, secrets[i])) {
 			rc = prov_conf_secret(s->env->conf, secrets[i], &secret, err);
@@ -200,7 +218,8 @@ openstack_auth_url(struct openstack *s, struct berth_err *err)
 
 	while (n > 0 && url[n - 1] == '/')
 		url[--n] = '\0';
-	rc = endpoint_check("auth_url", url, s->plain_http ? ENDPOINT_LOCAL : ENDPOINT_SECRETS, err);
+	rc =
+	    endpoint_check("auth_url", url, s->plain_http ? ENDPOINT_LOCAL : ENDPOINT_SECRETS, err);
 	if (rc != BERTH_OK)
 		return rc;
 	s->who.auth_url = str_ends(url, "/v3") ? url : arena_printf(s->env->arena, "%s/v3", url);
@@ -214,15 +233,20 @@ openstack_check_who(struct openstack *s, struct berth_err *err)
 	const bool app = w->app_id[0] != '\0' || w->app_name[0] != '\0';
 
 	if (w->auth_url[0] == '\0')
-		return err_set(err, BERTH_EINVAL, "needs 'cloud' (a name in clouds.yaml), 'auth_url', or OS_AUTH_URL");
+		return err_set(err, BERTH_EINVAL,
+		    "needs 'cloud' (a name in clouds.yaml), 'auth_url', or OS_AUTH_URL");
 	if (!app && w->username[0] == '\0' && w->user_id[0] == '\0')
 		return err_set(err, BERTH_EINVAL, "no user and no application credential");
-	if (w->app_id[0] == '\0' && w->app_name[0] != '\0' && w->username[0] == '\0' && w->user_id[0] == '\0')
-		return err_set(err, BERTH_EINVAL, "an application credential by name needs its user");
+	if (w->app_id[0] == '\0' && w->app_name[0] != '\0' && w->username[0] == '\0' &&
+	    w->user_id[0] == '\0')
+		return err_set(
+		    err, BERTH_EINVAL, "an application credential by name needs its user");
 	if (w->secret == NULL)
-		return err_set(err, BERTH_EAUTH, app ? "no secret of the application credential" : "no password");
+		return err_set(err, BERTH_EAUTH,
+		    app ? "no secret of the application credential" : "no password");
 	if (!app && w->project_name[0] == '\0' && w->project_id[0] == '\0')
-		return err_set(err, BERTH_EINVAL, "no project: name it by project_name or project_id");
+		return err_set(
+		    err, BERTH_EINVAL, "no project: name it by project_name or project_id");
 	if (w->interface[0] == '\0')
 		w->interface = "public";
 	if (str_ends(w->interface, "URL"))
@@ -236,7 +260,8 @@ openstack_who_read(struct openstack *s, struct berth_err *err)
 	const char *cloud = prov_conf_str(s->env->conf, "cloud", NULL), *env = getenv("OS_CLOUD");
 	enum berth_code rc = openstack_from_keys(s, err);
 
-	if (rc == BERTH_OK && cloud == NULL && s->who.auth_url[0] == '\0' && env != NULL && env[0] != '\0')
+	if (rc == BERTH_OK && cloud == NULL && s->who.auth_url[0] == '\0' && env != NULL &&
+	    env[0] != '\0')
 		cloud = env;
 	if (rc == BERTH_OK && cloud != NULL)
 		rc = openstack_from_clouds(s, cloud, err);

@@ -34,7 +34,8 @@ cloud_end_planned(const struct cloud_machine *m)
 static bool
 cloud_up_at(const struct cloud_machine *m, size_t pool, enum purchase purchase, int64_t t)
 {
-	return m->pool == pool && m->purchase == purchase && m->created <= t && cloud_end_planned(m) > t;
+	return m->pool == pool && m->purchase == purchase && m->created <= t &&
+	       cloud_end_planned(m) > t;
 }
 
 static int
@@ -70,7 +71,8 @@ cloud_room(const struct cloud *c, size_t pool, enum purchase purchase)
 	return cap == INT_MAX ? INT_MAX : cap > up ? cap - up : 0;
 }
 
-/* Gives notice to one machine that would be up at `end`: the youngest without a notice, else the youngest. */
+/* Gives notice to one machine that would be up at `end`: the youngest without a notice, else the
+ * youngest. */
 static bool
 cloud_take_one(struct cloud *c, size_t pool, int64_t decided, int64_t end)
 {
@@ -192,7 +194,8 @@ cloud_quota_ok(const struct cloud *c, size_t pool, enum purchase purchase)
 	for (size_t i = 0; i < c->trace->n_quotas; i++) {
 		const struct trace_quota *q = &c->trace->quotas[i];
 
-		if (q->purchase == purchase && glob_match(q->provider, p->provider) && glob_match(q->region, p->region) &&
+		if (q->purchase == purchase && glob_match(q->provider, p->provider) &&
+		    glob_match(q->region, p->region) &&
 		    glob_match(q->accelerator, p->accelerator) &&
 		    cloud_quota_used(c, q) + p->accelerator_count > q->limit)
 			return false;
@@ -203,11 +206,12 @@ cloud_quota_ok(const struct cloud *c, size_t pool, enum purchase purchase)
 static bool
 cloud_wish_fits(const struct trace_pool *p, const struct cloud_create *w)
 {
-	return str_eq(p->provider, w->provider) && str_eq(p->region, w->region) && str_eq(p->zone, w->zone) &&
-	    str_eq(p->instance_type, w->instance_type);
+	return str_eq(p->provider, w->provider) && str_eq(p->region, w->region) &&
+	       str_eq(p->zone, w->zone) && str_eq(p->instance_type, w->instance_type);
 }
 
-/* Luck of a machine: drawn from the seed, its pool and its number, so that the order of other calls does not matter. */
+/* Luck of a machine: drawn from the seed, its pool and its number, so that the order of other calls
+ * does not matter. */
 static void
 cloud_draw(struct cloud *c, struct cloud_machine *m)
 {
@@ -227,7 +231,7 @@ cloud_draw(struct cloud *c, struct cloud_machine *m)
 	m->speed *= 1 + fmax(-0.5, fmin(0.5, noise));
 	m->fails = fate < p->fail_share;
 	m->ready_at = m->created + p->startup_min_s +
-	    (int64_t)floor(startup * (double)(p->startup_max_s - p->startup_min_s + 1));
+		      (int64_t)floor(startup * (double)(p->startup_max_s - p->startup_min_s + 1));
 	if (mk->hazard > 0 && life / mk->hazard < 1e5) {
 		m->reclaim_at = m->created + 1 + (int64_t)(life / mk->hazard * 3600);
 		m->notice_at = m->reclaim_at - mk->notice_s;
@@ -239,8 +243,8 @@ cloud_draw(struct cloud *c, struct cloud_machine *m)
 static bool
 cloud_same_wish(const struct cloud *c, const struct cloud_machine *m, const struct cloud_create *w)
 {
-	return m->pool != SIZE_MAX && cloud_wish_fits(&c->trace->pools[m->pool], w) && m->purchase == w->purchase &&
-	    str_eq(m->installation, w->installation);
+	return m->pool != SIZE_MAX && cloud_wish_fits(&c->trace->pools[m->pool], w) &&
+	       m->purchase == w->purchase && str_eq(m->installation, w->installation);
 }
 
 static void
@@ -264,7 +268,7 @@ cloud_make(struct cloud *c, const struct cloud_create *w, size_t pool, size_t *m
 		return;
 	/* Falls within the time of a notice were settled before this machine was there. */
 	for (int64_t end = curve_next(&mk->capacity, c->clock); end <= c->clock + mk->notice_s;
-	    end = curve_next(&mk->capacity, end))
+	     end = curve_next(&mk->capacity, end))
 		cloud_fit(c, pool, c->clock, end);
 }
 
@@ -276,7 +280,8 @@ cloud_create(struct cloud *c, const struct cloud_create *want, size_t *machine_o
 	for (size_t i = 0; i < c->machines.n; i++)
 		if (str_eq(c->machines.v[i].token, want->token)) {
 			*machine_out = i;
-			return cloud_same_wish(c, &c->machines.v[i], want) ? CLOUD_SAME : CLOUD_MISMATCH;
+			return cloud_same_wish(c, &c->machines.v[i], want) ? CLOUD_SAME
+									   : CLOUD_MISMATCH;
 		}
 	while (pool < c->trace->n_pools && !cloud_wish_fits(&c->trace->pools[pool], want))
 		pool++;
@@ -306,7 +311,8 @@ cloud_destroy(struct cloud *c, size_t machine)
 	struct cloud_machine *m = &c->machines.v[machine];
 
 	if (m->ended == 0 && cloud_end_planned(m) > c->clock)
-		m->ended = c->clock + (m->pool != SIZE_MAX ? c->trace->pools[m->pool].teardown_s : 0);
+		m->ended =
+		    c->clock + (m->pool != SIZE_MAX ? c->trace->pools[m->pool].teardown_s : 0);
 }
 
 int64_t
@@ -315,7 +321,8 @@ cloud_ended(const struct cloud *c, const struct cloud_machine *m, bool *preempte
 	int64_t end = cloud_end_planned(m);
 
 	if (preempted_out != NULL)
-		*preempted_out = end <= c->clock && end == m->reclaim_at && (m->ended == 0 || m->ended > end);
+		*preempted_out =
+		    end <= c->clock && end == m->reclaim_at && (m->ended == 0 || m->ended > end);
 	return end <= c->clock ? end : 0;
 }
 
@@ -364,6 +371,7 @@ cloud_describe(const struct cloud *c, const struct cloud_machine *m, struct prov
 	str_copy(out->zone, sizeof(out->zone), p->zone);
 	if (out->state == PROV_READY || out->state == PROV_NOTICED) {
 		str_copy(out->address, sizeof(out->address), m->ref);
-		str_copy(out->address + strlen(out->address), sizeof(out->address) - strlen(out->address), ".replay.invalid");
+		str_copy(out->address + strlen(out->address),
+		    sizeof(out->address) - strlen(out->address), ".replay.invalid");
 	}
 }

@@ -8,20 +8,22 @@
 #define CURVE_NEVER INT64_MAX
 
 /*
- * value[i] holds in [start + at[i], start + at[i + 1]); before the first step the first value, behind the last one the
- * last. With repeat_s > 0 the steps below repeat_s come again every repeat_s seconds, both ways in time.
+ * value[i] holds in [start + at[i], start + at[i + 1]); before the first step the first value,
+ * behind the last one the last. With repeat_s > 0 the steps below repeat_s come again every
+ * repeat_s seconds, both ways in time.
  */
 struct curve {
-	int64_t start;		/* s since epoch */
-	int64_t repeat_s;	/* 0: never */
-	size_t n;		/* > 0; at[0] == 0, at[] ascending */
-	const int64_t *at;	/* [n] s behind start */
-	const double *value;	/* [n] */
+	int64_t start;       /* s since epoch */
+	int64_t repeat_s;    /* 0: never */
+	size_t n;            /* > 0; at[0] == 0, at[] ascending */
+	const int64_t *at;   /* [n] s behind start */
+	const double *value; /* [n] */
 };
 
 /* The value at t; NaN for a curve without steps. */
 double curve_at(const struct curve *c, int64_t t);
-/* First time > t at which a step begins, CURVE_NEVER if there is none. The value may be the same as before. */
+/* First time > t at which a step begins, CURVE_NEVER if there is none. The value may be the same as
+ * before. */
 int64_t curve_next(const struct curve *c, int64_t t);
 
 #endif

@@ -12,25 +12,29 @@
 #include "util/str.h"
 #include "util/vec.h"
 
-#define MEASURE_NOISE 0.004	/* relative deviation between two runs on one device */
+#define MEASURE_NOISE 0.004 /* relative deviation between two runs on one device */
 #define MEASURE_SAMPLES 9
 
 /* One test, and which figure of the table bounds it. */
 static const struct measure_test {
 	const char *name;
 	const char *check;
-	int precision;		/* enum accel_precision; -1: memory bandwidth */
+	int precision; /* enum accel_precision; -1: memory bandwidth */
 } measure_tests[] = {
-	{ "dram_copy", "dram_copy.sum", -1 }, { "dram_triad", "dram_triad.sum", -1 },
-	{ "fma_fp32", "fma_fp32.chains", PRECISION_FP32 }, { "gemm_fp32", "gemm_fp32.product", PRECISION_FP32 },
-	{ "gemm_tf32", "gemm_tf32.product", PRECISION_TF32 }, { "gemm_fp16", "gemm_fp16.product", PRECISION_FP16 },
-	{ "gemm_bf16", "gemm_bf16.product", PRECISION_BF16 }, { "gemm_fp8", "gemm_fp8.product", PRECISION_FP8 },
+	{ "dram_copy", "dram_copy.sum", -1 },
+	{ "dram_triad", "dram_triad.sum", -1 },
+	{ "fma_fp32", "fma_fp32.chains", PRECISION_FP32 },
+	{ "gemm_fp32", "gemm_fp32.product", PRECISION_FP32 },
+	{ "gemm_tf32", "gemm_tf32.product", PRECISION_TF32 },
+	{ "gemm_fp16", "gemm_fp16.product", PRECISION_FP16 },
+	{ "gemm_bf16", "gemm_bf16.product", PRECISION_BF16 },
+	{ "gemm_fp8", "gemm_fp8.product", PRECISION_FP8 },
 };
 
 struct measure {
 	struct jsonw w;
 	struct rng rng;
-	const struct accel *accel;	/* NULL: not in the table */
+	const struct accel *accel; /* NULL: not in the table */
 	const struct measure_refs *refs;
 	const struct cloud_machine *m;
 	int count;
@@ -46,7 +50,8 @@ measure_number(const struct csv *c, const char *text, double *out, struct berth_
 }
 
 enum berth_code
-measure_refs_load(const char *path, struct arena *a, struct measure_refs *refs_out, struct berth_err *err)
+measure_refs_load(
+    const char *path, struct arena *a, struct measure_refs *refs_out, struct berth_err *err)
 {
 	static const char *const names[] = { "accelerator", "test", "value", "of_peak" };
 	const struct csv_row *row;
@@ -72,12 +77,15 @@ measure_refs_load(const char *path, struct arena *a, struct measure_refs *refs_o
 	return rc;
 }
 
-/* What a sound device of this kind reaches in a test: a rate of its own goes before a share of the peak. NaN: not known. */
+/* What a sound device of this kind reaches in a test: a rate of its own goes before a share of the
+ * peak. NaN: not known. */
 static double
 measure_sound(const struct measure *x, const struct measure_test *t)
 {
-	double peak = x->accel == NULL ? NAN : t->precision < 0 ? x->accel->bandwidth_gb_s :
-	    x->accel->peak_tflops[t->precision], any = NAN;
+	double peak = x->accel == NULL   ? NAN
+		      : t->precision < 0 ? x->accel->bandwidth_gb_s
+					 : x->accel->peak_tflops[t->precision],
+	       any = NAN;
 
 	for (size_t i = 0; i < x->refs->v.n; i++) {
 		const struct measure_ref *r = &x->refs->v.v[i];
@@ -97,13 +105,15 @@ static void
 measure_gpu(struct measure *x, const struct trace_pool *p, int gpu)
 {
 	struct jsonw *w = &x->w;
-	double mem = isnan(p->accelerator_memory_gib) && x->accel != NULL ? x->accel->memory_gib :
-	    p->accelerator_memory_gib;
+	double mem = isnan(p->accelerator_memory_gib) && x->accel != NULL
+			 ? x->accel->memory_gib
+			 : p->accelerator_memory_gib;
 	uint64_t id = hash_join(hash_str(x->m->ref), (uint64_t)gpu);
 	char uuid[64];
 
-	snprintf(uuid, sizeof(uuid), "GPU-%08x-%04x-4%03x-8%03x-%012llx", (unsigned)(id >> 32), (unsigned)(id >> 16) & 0xffff,
-	    (unsigned)(id >> 4) & 0xfff, (unsigned)id & 0xfff, (unsigned long long)(hash_u64(id) >> 16));
+	snprintf(uuid, sizeof(uuid), "GPU-%08x-%04x-4%03x-8%03x-%012llx", (unsigned)(id >> 32),
+	    (unsigned)(id >> 16) & 0xffff, (unsigned)(id >> 4) & 0xfff, (unsigned)id & 0xfff,
+	    (unsigned long long)(hash_u64(id) >> 16));
 	jsonw_begin_object(w, NULL);
 	jsonw_int(w, "index", gpu);
 	jsonw_str(w, "name", x->accel != NULL ? x->accel->name : p->accelerator);
@@ -125,7 +135,8 @@ measure_gpu(struct measure *x, const struct trace_pool *p, int gpu)
 static void
 measure_row(struct measure *x, const struct measure_test *t, int gpu)
 {
-	double noise = rng_normal(&x->rng), rate = measure_sound(x, t) * x->m->speed * (1 + MEASURE_NOISE * noise);
+	double noise = rng_normal(&x->rng),
+	       rate = measure_sound(x, t) * x->m->speed * (1 + MEASURE_NOISE * noise);
 	struct jsonw *w = &x->w;
 
 	if (isnan(rate))
@@ -152,7 +163,8 @@ measure_row(struct measure *x, const struct measure_test *t, int gpu)
 }
 
 static void
-measure_check(struct jsonw *w, const char *name, int gpu, const char *status, double value, const char *detail)
+measure_check(struct jsonw *w, const char *name, int gpu, const char *status, double value,
+    const char *detail)
 {
 	jsonw_begin_object(w, NULL);
 	jsonw_str(w, "name", name);
@@ -175,7 +187,8 @@ measure_lists(struct measure *x, const struct trace_pool *p)
 	jsonw_end_array(w);
 	jsonw_begin_array(w, "health");
 	for (int g = 0; g < x->count; g++)
-		measure_check(w, "ecc_uncorrected", g, broken && g == 0 ? "failed" : "ok", broken && g == 0 ? 17 : 0, "");
+		measure_check(w, "ecc_uncorrected", g, broken && g == 0 ? "failed" : "ok",
+		    broken && g == 0 ? 17 : 0, "");
 	jsonw_end_array(w);
 	jsonw_begin_array(w, "tests");
 	for (int g = 0; g < x->count; g++)
@@ -203,14 +216,17 @@ measure_lists(struct measure *x, const struct trace_pool *p)
 }
 
 enum berth_code
-measure_write(const struct cloud *c, const struct cloud_machine *m, const struct accel_table *accels,
-    const struct measure_refs *refs, struct buf *b, struct berth_err *err)
+measure_write(const struct cloud *c, const struct cloud_machine *m,
+    const struct accel_table *accels, const struct measure_refs *refs, struct buf *b,
+    struct berth_err *err)
 {
 	const struct trace_pool *p = &c->trace->pools[m->pool];
 	struct measure x = { .m = m, .refs = refs, .count = p->accelerator_count };
 	struct jsonw *w = &x.w;
 
-	x.accel = accels != NULL ? accel_find_sized(accels, p->accelerator, p->accelerator_memory_gib) : NULL;
+	x.accel = accels != NULL
+		      ? accel_find_sized(accels, p->accelerator, p->accelerator_memory_gib)
+		      : NULL;
 	rng_seed_stream(&x.rng, c->seed, hash_join(hash_str(m->ref), (uint64_t)c->clock));
 	jsonw_init_buf(w, b, JSONW_COMPACT);
 	jsonw_begin_object(w, NULL);

@@ -1,4 +1,5 @@
-/* providers/replay/replay_int.h - what the files of this adapter share.  Floor: providers; this folder only. */
+/* providers/replay/replay_int.h - what the files of this adapter share.  Floor: providers; this
+ * folder only. */
 #ifndef BERTH_PROVIDERS_REPLAY_INT_H
 #define BERTH_PROVIDERS_REPLAY_INT_H
 
@@ -13,7 +14,7 @@ struct replay {
 	struct trace trace;
 	uint64_t seed;
 	struct measure_refs refs;
-	const char *state_path;		/* "": none */
+	const char *state_path; /* "": none */
 };
 
 extern const struct prov_market_ops replay_market;

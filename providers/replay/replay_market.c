@@ -5,15 +5,16 @@
 #include "util/str.h"
 
 static enum berth_code
-replay_offers_build(void *st, const struct prov_query *q, const struct prov_cursor *cur, struct http_req *req,
-    struct berth_err *err)
+replay_offers_build(void *st, const struct prov_query *q, const struct prov_cursor *cur,
+    struct http_req *req, struct berth_err *err)
 {
 	(void)st, (void)q, (void)cur, (void)err;
 	return replay_request(req, "GET", "offers");
 }
 
 static enum berth_code
-replay_offer(const struct jsonr *o, int64_t as_of, const char *source, struct offer *out, struct berth_err *err)
+replay_offer(const struct jsonr *o, int64_t as_of, const char *source, struct offer *out,
+    struct berth_err *err)
 {
 	const char *purchase = "", *payment = "none";
 	int64_t count = 0, months = 0;
@@ -22,9 +23,22 @@ replay_offer(const struct jsonr *o, int64_t as_of, const char *source, struct of
 	enum berth_code rc;
 
 	*out = (struct offer){
-		.provider = "", .account = "", .region = "", .zone = "", .instance_type = "", .accelerator = "",
-		.accelerator_memory_gib = NAN, .vcpus = NAN, .memory_gib = NAN, .upfront = USD_ZERO, .price = USD_UNKNOWN,
-		.currency = "USD", .interruption_rate = NAN, .measured = NAN, .as_of = as_of, .source = source,
+		.provider = "",
+		.account = "",
+		.region = "",
+		.zone = "",
+		.instance_type = "",
+		.accelerator = "",
+		.accelerator_memory_gib = NAN,
+		.vcpus = NAN,
+		.memory_gib = NAN,
+		.upfront = USD_ZERO,
+		.price = USD_UNKNOWN,
+		.currency = "USD",
+		.interruption_rate = NAN,
+		.measured = NAN,
+		.as_of = as_of,
+		.source = source,
 	};
 	if ((rc = jsonr_str(o, "provider", &out->provider, err)) != BERTH_OK ||
 	    (rc = jsonr_str(o, "region", &out->region, err)) != BERTH_OK ||
@@ -32,7 +46,8 @@ replay_offer(const struct jsonr *o, int64_t as_of, const char *source, struct of
 	    (rc = jsonr_str(o, "instance_type", &out->instance_type, err)) != BERTH_OK ||
 	    (rc = jsonr_str(o, "accelerator", &out->accelerator, err)) != BERTH_OK ||
 	    (rc = jsonr_int(o, "accelerator_count", 0, 4096, &count, err)) != BERTH_OK ||
-	    (rc = jsonr_double(o, "accelerator_memory_gib", &out->accelerator_memory_gib, err)) != BERTH_OK ||
+	    (rc = jsonr_double(o, "accelerator_memory_gib", &out->accelerator_memory_gib, err)) !=
+		BERTH_OK ||
 	    (rc = jsonr_double(o, "vcpus", &out->vcpus, err)) != BERTH_OK ||
 	    (rc = jsonr_double(o, "memory_gib", &out->memory_gib, err)) != BERTH_OK ||
 	    (rc = jsonr_str(o, "purchase", &purchase, err)) != BERTH_OK ||
@@ -47,13 +62,14 @@ replay_offer(const struct jsonr *o, int64_t as_of, const char *source, struct of
 	out->term_months = (int)months;
 	out->available = jsonr_none(&shown) ? AVAIL_UNKNOWN : available ? AVAIL_YES : AVAIL_NO;
 	if (!purchase_parse(purchase, &out->purchase) || !payment_parse(payment, &out->payment))
-		return jsonr_err(o, BERTH_EINVAL, err, "purchase '%s', payment '%s'", purchase, payment);
+		return jsonr_err(
+		    o, BERTH_EINVAL, err, "purchase '%s', payment '%s'", purchase, payment);
 	return BERTH_OK;
 }
 
 static enum berth_code
-replay_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_offer_fn *emit, void *arg,
-    struct berth_err *err)
+replay_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
+    prov_offer_fn *emit, void *arg, struct berth_err *err)
 {
 	struct jsonr root, list, item;
 	const char *source = "";
@@ -86,7 +102,8 @@ out:
 }
 
 static enum berth_code
-replay_quota_build(void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err)
+replay_quota_build(
+    void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err)
 {
 	(void)st, (void)cur, (void)err;
 	return replay_request(req, "GET", "quotas");
@@ -115,8 +132,8 @@ replay_quota(const struct jsonr *o, struct prov_quota *q, struct berth_err *err)
 }
 
 static enum berth_code
-replay_quota_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_quota_fn *emit, void *arg,
-    struct berth_err *err)
+replay_quota_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
+    prov_quota_fn *emit, void *arg, struct berth_err *err)
 {
 	struct jsonr root, list, item;
 	struct prov_quota q;
@@ -139,22 +156,26 @@ replay_quota_parse(void *st, const struct http_resp *resp, struct prov_cursor *c
 }
 
 static enum berth_code
-replay_notices_build(void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err)
+replay_notices_build(
+    void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err)
 {
 	(void)st, (void)cur, (void)err;
 	return replay_request(req, "GET", "notices");
 }
 
 static enum berth_code
-replay_notices_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_machine_fn *emit, void *arg,
-    struct berth_err *err)
+replay_notices_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
+    prov_machine_fn *emit, void *arg, struct berth_err *err)
 {
 	(void)st, (void)cur;
 	return inproc_list_read(resp, emit, arg, err);
 }
 
 const struct prov_market_ops replay_market = {
-	.offers_build = replay_offers_build, .offers_parse = replay_offers_parse,
-	.quota_build = replay_quota_build, .quota_parse = replay_quota_parse,
-	.notices_build = replay_notices_build, .notices_parse = replay_notices_parse,
+	.offers_build = replay_offers_build,
+	.offers_parse = replay_offers_parse,
+	.quota_build = replay_quota_build,
+	.quota_parse = replay_quota_parse,
+	.notices_build = replay_notices_build,
+	.notices_parse = replay_notices_parse,
 };

@@ -18,7 +18,8 @@ replay_run_read(const struct jsonr *o, struct prov_run *r, struct berth_err *err
 	enum berth_code rc;
 
 	memset(r, 0, sizeof(*r));
-	if ((rc = jsonr_need(o, needed, err)) != BERTH_OK || (rc = jsonr_str(o, "state", &state, err)) != BERTH_OK ||
+	if ((rc = jsonr_need(o, needed, err)) != BERTH_OK ||
+	    (rc = jsonr_str(o, "state", &state, err)) != BERTH_OK ||
 	    (rc = jsonr_double(o, "progress", &r->progress, err)) != BERTH_OK ||
 	    (rc = jsonr_double(o, "safe_progress", &r->safe_progress, err)) != BERTH_OK ||
 	    (rc = jsonr_time(o, "started", &r->started, err)) != BERTH_OK ||
@@ -56,7 +57,8 @@ replay_run_parse(void *st, const struct http_resp *resp, const char *ref, struct
 }
 
 static enum berth_code
-replay_start_build(void *st, const char *ref, const struct prov_job *job, struct http_req *req, struct berth_err *err)
+replay_start_build(void *st, const char *ref, const struct prov_job *job, struct http_req *req,
+    struct berth_err *err)
 {
 	struct jsonw w;
 	struct buf b;
@@ -76,19 +78,21 @@ replay_start_build(void *st, const char *ref, const struct prov_job *job, struct
 	rc = wirejson_body(&w, &b, req, err);
 	if (rc != BERTH_OK)
 		return rc;
-	return replay_request(req, "POST", arena_printf(req->arena, "machines/%s/job", http_urlencode(req->arena, ref)));
+	return replay_request(req, "POST",
+	    arena_printf(req->arena, "machines/%s/job", http_urlencode(req->arena, ref)));
 }
 
 static enum berth_code
 replay_job_request(struct http_req *req, const char *method, const char *ref, const char *job_id)
 {
-	return replay_request(req, method, arena_printf(req->arena, "machines/%s/job/%s", http_urlencode(req->arena, ref),
-	    http_urlencode(req->arena, job_id)));
+	return replay_request(req, method,
+	    arena_printf(req->arena, "machines/%s/job/%s", http_urlencode(req->arena, ref),
+		http_urlencode(req->arena, job_id)));
 }
 
 static enum berth_code
-replay_poll_build(void *st, const char *ref, const char *job_id, int64_t interval_s, struct http_req *req,
-    struct berth_err *err)
+replay_poll_build(void *st, const char *ref, const char *job_id, int64_t interval_s,
+    struct http_req *req, struct berth_err *err)
 {
 	struct jsonw w;
 	struct buf b;
@@ -107,7 +111,8 @@ replay_poll_build(void *st, const char *ref, const char *job_id, int64_t interva
 }
 
 static enum berth_code
-replay_stop_build(void *st, const char *ref, const char *job_id, struct http_req *req, struct berth_err *err)
+replay_stop_build(
+    void *st, const char *ref, const char *job_id, struct http_req *req, struct berth_err *err)
 {
 	(void)st, (void)err;
 	return replay_job_request(req, "DELETE", ref, job_id);
@@ -117,7 +122,8 @@ static enum berth_code
 replay_measure_build(void *st, const char *ref, struct http_req *req, struct berth_err *err)
 {
 	(void)st, (void)err;
-	return replay_request(req, "GET", arena_printf(req->arena, "machines/%s/measure", http_urlencode(req->arena, ref)));
+	return replay_request(req, "GET",
+	    arena_printf(req->arena, "machines/%s/measure", http_urlencode(req->arena, ref)));
 }
 
 /* The result is outside bytes to whoever judges it; here it only has to be text. */
@@ -133,8 +139,12 @@ replay_measure_parse(void *st, const struct http_resp *resp, const char *ref, co
 }
 
 const struct prov_run_ops replay_run = {
-	.start_build = replay_start_build, .start_parse = replay_run_parse,
-	.poll_build = replay_poll_build, .poll_parse = replay_run_parse,
-	.stop_build = replay_stop_build, .stop_parse = replay_run_parse,
-	.measure_build = replay_measure_build, .measure_parse = replay_measure_parse,
+	.start_build = replay_start_build,
+	.start_parse = replay_run_parse,
+	.poll_build = replay_poll_build,
+	.poll_parse = replay_run_parse,
+	.stop_build = replay_stop_build,
+	.stop_parse = replay_run_parse,
+	.measure_build = replay_measure_build,
+	.measure_parse = replay_measure_parse,
 };

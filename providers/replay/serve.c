@@ -27,7 +27,7 @@ struct serve {
 	struct jsonw w;
 	int status;
 	bool changed;
-	char **path;		/* [n_path] parts behind replay:// */
+	char **path; /* [n_path] parts behind replay:// */
 	size_t n_path;
 };
 
@@ -107,7 +107,8 @@ serve_market(struct serve *s, size_t pool, enum purchase purchase)
 
 	if (!m->sold)
 		return;
-	if (usd_from_double(curve_at(&m->price, s->cloud.clock), &price, NULL) != BERTH_OK || price.v <= 0)
+	if (usd_from_double(curve_at(&m->price, s->cloud.clock), &price, NULL) != BERTH_OK ||
+	    price.v <= 0)
 		price = USD_UNKNOWN;
 	serve_offer_head(s, p, purchase);
 	jsonw_money(&s->w, "price_per_hour", price);
@@ -171,14 +172,15 @@ serve_quotas(struct serve *s)
 static enum berth_code
 serve_read_create(const struct jsonr *o, struct cloud_create *want, struct berth_err *err)
 {
-	static const char *const needed[] = { "token", "installation", "provider", "region", "instance_type", "purchase",
-		NULL };
+	static const char *const needed[] = { "token", "installation", "provider", "region",
+		"instance_type", "purchase", NULL };
 	const char *purchase = "";
 	enum berth_code rc;
 
 	memset(want, 0, sizeof(*want));
 	want->zone = "";
-	if ((rc = jsonr_need(o, needed, err)) != BERTH_OK || (rc = jsonr_str(o, "token", &want->token, err)) != BERTH_OK ||
+	if ((rc = jsonr_need(o, needed, err)) != BERTH_OK ||
+	    (rc = jsonr_str(o, "token", &want->token, err)) != BERTH_OK ||
 	    (rc = jsonr_str(o, "installation", &want->installation, err)) != BERTH_OK ||
 	    (rc = jsonr_str(o, "provider", &want->provider, err)) != BERTH_OK ||
 	    (rc = jsonr_str(o, "region", &want->region, err)) != BERTH_OK ||
@@ -215,7 +217,8 @@ serve_create(struct serve *s, const struct jsonr *body)
 		serve_one_machine(s, &s->cloud.machines.v[i], 200);
 		return;
 	case CLOUD_MISMATCH:
-		serve_refuse(s, 409, "token_mismatch", "the token belongs to a machine with other parameters");
+		serve_refuse(s, 409, "token_mismatch",
+		    "the token belongs to a machine with other parameters");
 		return;
 	case CLOUD_NO_POOL:
 		serve_refuse(s, 400, "unknown_type", "no such machine is sold here");
@@ -257,11 +260,14 @@ serve_read_job(const struct jsonr *o, struct prov_job *j, struct berth_err *err)
 	enum berth_code rc;
 
 	memset(j, 0, sizeof(*j));
-	if ((rc = jsonr_need(o, needed, err)) != BERTH_OK || (rc = jsonr_str(o, "job", &j->job_id, err)) != BERTH_OK ||
+	if ((rc = jsonr_need(o, needed, err)) != BERTH_OK ||
+	    (rc = jsonr_str(o, "job", &j->job_id, err)) != BERTH_OK ||
 	    (rc = jsonr_double(o, "work_hours", &j->work_hours, err)) != BERTH_OK ||
 	    (rc = jsonr_double(o, "progress", &j->progress, err)) != BERTH_OK ||
-	    (rc = jsonr_int(o, "checkpoint_interval_s", 0, INT_MAX, &j->checkpoint_interval_s, err)) != BERTH_OK ||
-	    (rc = jsonr_int(o, "checkpoint_write_s", 0, INT_MAX, &j->checkpoint_write_s, err)) != BERTH_OK ||
+	    (rc = jsonr_int(o, "checkpoint_interval_s", 0, INT_MAX, &j->checkpoint_interval_s,
+		 err)) != BERTH_OK ||
+	    (rc = jsonr_int(o, "checkpoint_write_s", 0, INT_MAX, &j->checkpoint_write_s, err)) !=
+		BERTH_OK ||
 	    (rc = jsonr_int(o, "restart_s", 0, INT_MAX, &j->restart_s, err)) != BERTH_OK)
 		return rc;
 	if (!(j->work_hours > 0 && j->work_hours < 1e7) || !(j->progress >= 0 && j->progress < 1))
@@ -336,7 +342,8 @@ serve_measure(struct serve *s, const struct cloud_machine *m)
 		serve_refuse(s, 409, "conflict", "the machine is not up");
 		return;
 	}
-	if (measure_write(&s->cloud, m, s->world->accels, s->world->refs, &s->body, NULL) != BERTH_OK)
+	if (measure_write(&s->cloud, m, s->world->accels, s->world->refs, &s->body, NULL) !=
+	    BERTH_OK)
 		serve_refuse(s, 500, "internal", "the result does not fit");
 	else
 		s->status = 200;
@@ -400,9 +407,11 @@ serve_locked(struct serve *s, struct berth_err *err)
 	enum berth_code rc;
 
 	s->cloud = (struct cloud){ .trace = w->trace, .seed = w->seed, .arena = s->a, .next = 1 };
-	if (w->state_path[0] != '\0' && (rc = state_load(w->state_path, &s->cloud, err)) != BERTH_OK)
+	if (w->state_path[0] != '\0' &&
+	    (rc = state_load(w->state_path, &s->cloud, err)) != BERTH_OK)
 		return rc;
-	if (s->req->body != NULL && (rc = jsonr_parse(s->req->body, s->req->body_len, "request", &root, err)) != BERTH_OK)
+	if (s->req->body != NULL &&
+	    (rc = jsonr_parse(s->req->body, s->req->body_len, "request", &root, err)) != BERTH_OK)
 		return rc;
 	cloud_advance(&s->cloud, w->now);
 	body = jsonr_root(root, "request");
@@ -415,7 +424,8 @@ serve_locked(struct serve *s, struct berth_err *err)
 }
 
 enum berth_code
-serve(const struct serve_world *world, const struct http_req *req, struct http_resp *resp, struct berth_err *err)
+serve(const struct serve_world *world, const struct http_req *req, struct http_resp *resp,
+    struct berth_err *err)
 {
 	struct serve s = { .world = world, .req = req, .a = arena_new() };
 	struct lockfile lock = LOCKFILE_NONE;
@@ -429,7 +439,8 @@ serve(const struct serve_world *world, const struct http_req *req, struct http_r
 		if (!fileio_exists(world->state_path))
 			rc = fileio_mkdirs_for(world->state_path, err);
 		if (rc == BERTH_OK)
-			rc = lockfile_take(arena_printf(s.a, "%s.lock", world->state_path), SERVE_LOCK_WAIT_MS, &lock, err);
+			rc = lockfile_take(arena_printf(s.a, "%s.lock", world->state_path),
+			    SERVE_LOCK_WAIT_MS, &lock, err);
 	}
 	if (rc == BERTH_OK)
 		rc = serve_locked(&s, err);

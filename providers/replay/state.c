@@ -11,11 +11,12 @@
 
 #define STATE_BYTES_MAX ((size_t)64 * 1024 * 1024)
 
-static const char *const state_machine_keys[] = { "ref", "token", "installation", "pool", "purchase", "created",
-	"ready_at", "speed", NULL };
+static const char *const state_machine_keys[] = { "ref", "token", "installation", "pool",
+	"purchase", "created", "ready_at", "speed", NULL };
 
 static enum berth_code
-state_str(struct cloud *c, const struct jsonr *o, const char *key, const char **out, struct berth_err *err)
+state_str(struct cloud *c, const struct jsonr *o, const char *key, const char **out,
+    struct berth_err *err)
 {
 	const char *s = "";
 	enum berth_code rc = jsonr_str(o, key, &s, err);
@@ -31,7 +32,8 @@ state_int(const struct jsonr *o, const char *key, int64_t *out, struct berth_err
 }
 
 static enum berth_code
-state_read_job(struct cloud *c, const struct jsonr *machine, struct cloud_job *j, struct berth_err *err)
+state_read_job(
+    struct cloud *c, const struct jsonr *machine, struct cloud_job *j, struct berth_err *err)
 {
 	static const char *const keys[] = { "id", "work_hours", "progress", "asked", NULL };
 	struct jsonr o;
@@ -39,7 +41,8 @@ state_read_job(struct cloud *c, const struct jsonr *machine, struct cloud_job *j
 
 	if (rc != BERTH_OK || o.v == NULL)
 		return rc;
-	if ((rc = jsonr_need(&o, keys, err)) != BERTH_OK || (rc = state_str(c, &o, "id", &j->id, err)) != BERTH_OK ||
+	if ((rc = jsonr_need(&o, keys, err)) != BERTH_OK ||
+	    (rc = state_str(c, &o, "id", &j->id, err)) != BERTH_OK ||
 	    (rc = jsonr_double(&o, "work_hours", &j->work_hours, err)) != BERTH_OK ||
 	    (rc = jsonr_double(&o, "progress", &j->progress, err)) != BERTH_OK ||
 	    (rc = state_int(&o, "interval_s", &j->interval_s, err)) != BERTH_OK ||
@@ -64,7 +67,8 @@ state_job_begin(struct cloud_machine *m)
 	struct cloud_job *j = &m->job;
 
 	if (j->since == 0)
-		j->since = (j->asked > m->ready_at ? j->asked : m->ready_at) + (j->progress > 0 ? j->restart_s : 0);
+		j->since = (j->asked > m->ready_at ? j->asked : m->ready_at) +
+			   (j->progress > 0 ? j->restart_s : 0);
 }
 
 static size_t
@@ -98,10 +102,12 @@ state_read_machine(struct cloud *c, const struct jsonr *o, struct berth_err *err
 	    (rc = state_int(o, "reclaim_at", &m->reclaim_at, err)) != BERTH_OK ||
 	    (rc = state_int(o, "ended", &m->ended, err)) != BERTH_OK)
 		return rc;
-	if (!(m->speed > 0) || !purchase_parse(purchase, &m->purchase) || m->purchase == PURCHASE_RESERVED)
+	if (!(m->speed > 0) || !purchase_parse(purchase, &m->purchase) ||
+	    m->purchase == PURCHASE_RESERVED)
 		return jsonr_err(o, BERTH_EINVAL, err, "speed or purchase out of range");
 	m->pool = state_pool(c, m->pool_key);
-	if (m->pool == SIZE_MAX && m->ended == 0)	/* its trace was changed under it: it can only be gone */
+	if (m->pool == SIZE_MAX &&
+	    m->ended == 0) /* its trace was changed under it: it can only be gone */
 		m->ended = m->created;
 	rc = state_read_job(c, o, &m->job, err);
 	if (rc == BERTH_OK)
@@ -119,7 +125,8 @@ state_read(struct cloud *c, const json_t *root, const char *path, struct berth_e
 	if ((rc = jsonr_str(&o, "schema", &schema, err)) != BERTH_OK)
 		return rc;
 	if (!str_eq(schema, "berth.replay-state/1"))
-		return jsonr_err(&o, BERTH_EINVAL, err, "schema '%s' is not berth.replay-state/1", schema);
+		return jsonr_err(
+		    &o, BERTH_EINVAL, err, "schema '%s' is not berth.replay-state/1", schema);
 	if ((rc = state_int(&o, "clock", &c->clock, err)) != BERTH_OK ||
 	    (rc = state_int(&o, "next", &c->next, err)) != BERTH_OK ||
 	    (rc = jsonr_array(&o, "machines", &list, err)) != BERTH_OK)

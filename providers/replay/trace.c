@@ -13,7 +13,7 @@
 
 #define TRACE_PRICE_MAX 1e6
 #define TRACE_NOTICE_MAX_S 86400
-#define TRACE_REPEAT_MIN_S 60	/* each turn costs a step of the simulation */
+#define TRACE_REPEAT_MIN_S 60 /* each turn costs a step of the simulation */
 
 struct trace_reader {
 	struct arena *a;
@@ -37,8 +37,8 @@ trace_offset(const struct yaml_node *n, int64_t *s_out, struct berth_err *err)
 
 /* One pair [OFFSET, VALUE] behind the step before. */
 static enum berth_code
-trace_step(const struct yaml_node *pair, double max, bool first, int64_t last, int64_t *at_out, double *value_out,
-    struct berth_err *err)
+trace_step(const struct yaml_node *pair, double max, bool first, int64_t last, int64_t *at_out,
+    double *value_out, struct berth_err *err)
 {
 	enum berth_code rc = yaml_need_kind(pair, YAML_KIND_LIST, err);
 
@@ -49,13 +49,14 @@ trace_step(const struct yaml_node *pair, double max, bool first, int64_t last, i
 	if ((rc = trace_offset(pair->items[0], at_out, err)) != BERTH_OK)
 		return rc;
 	if (first ? *at_out != 0 : *at_out <= last)
-		return yaml_err(pair, err, first ? "the first offset must be 0" : "offsets must ascend");
+		return yaml_err(
+		    pair, err, first ? "the first offset must be 0" : "offsets must ascend");
 	return yaml_as_double(pair->items[1], 0, max, value_out, err);
 }
 
 static enum berth_code
-trace_curve(const struct trace_reader *r, const struct yaml_node *map, const char *key, double max, struct curve *c,
-    struct berth_err *err)
+trace_curve(const struct trace_reader *r, const struct yaml_node *map, const char *key, double max,
+    struct curve *c, struct berth_err *err)
 {
 	const struct yaml_node *n = yaml_get(map, key);
 	int64_t *at, last = 0;
@@ -105,11 +106,11 @@ trace_preempts(const struct trace_reader *r, const struct yaml_node *map, struct
 }
 
 static enum berth_code
-trace_market_read(const struct trace_reader *r, const struct yaml_node *pool, const char *key, int64_t notice_s,
-    struct trace_market *m, struct berth_err *err)
+trace_market_read(const struct trace_reader *r, const struct yaml_node *pool, const char *key,
+    int64_t notice_s, struct trace_market *m, struct berth_err *err)
 {
-	static const char *const keys[] = { "price", "capacity", "notice", "hazard", "preempt", "interruption_rate",
-		"shown", NULL };
+	static const char *const keys[] = { "price", "capacity", "notice", "hazard", "preempt",
+		"interruption_rate", "shown", NULL };
 	static const char *const needed[] = { "price", NULL };
 	const struct yaml_node *map = NULL;
 	enum berth_code rc = yaml_map(pool, key, &map, err);
@@ -118,12 +119,14 @@ trace_market_read(const struct trace_reader *r, const struct yaml_node *pool, co
 	if (rc != BERTH_OK || map == NULL)
 		return rc;
 	m->sold = true;
-	if ((rc = yaml_check_keys(map, keys, err)) != BERTH_OK || (rc = yaml_need_keys(map, needed, err)) != BERTH_OK ||
+	if ((rc = yaml_check_keys(map, keys, err)) != BERTH_OK ||
+	    (rc = yaml_need_keys(map, needed, err)) != BERTH_OK ||
 	    (rc = trace_curve(r, map, "price", TRACE_PRICE_MAX, &m->price, err)) != BERTH_OK ||
 	    (rc = trace_curve(r, map, "capacity", INT_MAX, &m->capacity, err)) != BERTH_OK ||
 	    (rc = yaml_duration(map, "notice", &m->notice_s, err)) != BERTH_OK ||
 	    (rc = yaml_double(map, "hazard", 0, 1e4, &m->hazard, err)) != BERTH_OK ||
-	    (rc = yaml_double(map, "interruption_rate", 0, 1e4, &m->interruption_rate, err)) != BERTH_OK ||
+	    (rc = yaml_double(map, "interruption_rate", 0, 1e4, &m->interruption_rate, err)) !=
+		BERTH_OK ||
 	    (rc = yaml_bool(map, "shown", &m->shown, err)) != BERTH_OK)
 		return rc;
 	if (m->notice_s > TRACE_NOTICE_MAX_S)
@@ -142,7 +145,8 @@ trace_reserved_read(const struct yaml_node *map, struct trace_reserved *out, str
 
 	out->upfront = USD_ZERO;
 	if ((rc = yaml_need_kind(map, YAML_KIND_MAP, err)) != BERTH_OK ||
-	    (rc = yaml_check_keys(map, keys, err)) != BERTH_OK || (rc = yaml_need_keys(map, needed, err)) != BERTH_OK ||
+	    (rc = yaml_check_keys(map, keys, err)) != BERTH_OK ||
+	    (rc = yaml_need_keys(map, needed, err)) != BERTH_OK ||
 	    (rc = yaml_int(map, "term_months", 1, 120, &months, err)) != BERTH_OK ||
 	    (rc = yaml_str(map, "payment", &payment, err)) != BERTH_OK ||
 	    (rc = yaml_money(map, "upfront", &out->upfront, err)) != BERTH_OK ||
@@ -157,8 +161,8 @@ trace_reserved_read(const struct yaml_node *map, struct trace_reserved *out, str
 }
 
 static enum berth_code
-trace_reserved_list(const struct trace_reader *r, const struct yaml_node *pool, struct trace_pool *p,
-    struct berth_err *err)
+trace_reserved_list(const struct trace_reader *r, const struct yaml_node *pool,
+    struct trace_pool *p, struct berth_err *err)
 {
 	const struct yaml_node *list = NULL;
 	struct trace_reserved *v;
@@ -209,10 +213,11 @@ trace_quality(const struct yaml_node *map, struct trace_pool *p, struct berth_er
 	p->slow_factor = 1;
 	if ((rc = yaml_map(map, "slow", &slow, err)) != BERTH_OK)
 		return rc;
-	if (slow != NULL && ((rc = yaml_check_keys(slow, keys, err)) != BERTH_OK ||
-	    (rc = yaml_need_keys(slow, keys, err)) != BERTH_OK ||
-	    (rc = yaml_double(slow, "share", 0, 1, &p->slow_share, err)) != BERTH_OK ||
-	    (rc = yaml_double(slow, "factor", 0.01, 1, &p->slow_factor, err)) != BERTH_OK))
+	if (slow != NULL &&
+	    ((rc = yaml_check_keys(slow, keys, err)) != BERTH_OK ||
+		(rc = yaml_need_keys(slow, keys, err)) != BERTH_OK ||
+		(rc = yaml_double(slow, "share", 0, 1, &p->slow_share, err)) != BERTH_OK ||
+		(rc = yaml_double(slow, "factor", 0.01, 1, &p->slow_factor, err)) != BERTH_OK))
 		return rc;
 	if ((rc = yaml_double(map, "broken", 0, 1, &p->broken_share, err)) != BERTH_OK ||
 	    (rc = yaml_double(map, "fail", 0, 1, &p->fail_share, err)) != BERTH_OK ||
@@ -226,9 +231,10 @@ trace_quality(const struct yaml_node *map, struct trace_pool *p, struct berth_er
 static enum berth_code
 trace_pool_names(const struct yaml_node *map, struct trace_pool *p, struct berth_err *err)
 {
-	static const char *const keys[] = { "provider", "region", "zone", "instance_type", "accelerator",
-		"accelerator_count", "accelerator_memory_gib", "vcpus", "memory_gib", "startup", "teardown", "slow", "broken",
-		"fail", "jitter", "on_demand", "spot", "reserved", NULL };
+	static const char *const keys[] = { "provider", "region", "zone", "instance_type",
+		"accelerator", "accelerator_count", "accelerator_memory_gib", "vcpus", "memory_gib",
+		"startup", "teardown", "slow", "broken", "fail", "jitter", "on_demand", "spot",
+		"reserved", NULL };
 	static const char *const needed[] = { "region", "instance_type", "accelerator", NULL };
 	int64_t count = 1;
 	enum berth_code rc;
@@ -237,14 +243,16 @@ trace_pool_names(const struct yaml_node *map, struct trace_pool *p, struct berth
 	p->zone = "";
 	p->accelerator_memory_gib = p->vcpus = p->memory_gib = NAN;
 	if ((rc = yaml_need_kind(map, YAML_KIND_MAP, err)) != BERTH_OK ||
-	    (rc = yaml_check_keys(map, keys, err)) != BERTH_OK || (rc = yaml_need_keys(map, needed, err)) != BERTH_OK ||
+	    (rc = yaml_check_keys(map, keys, err)) != BERTH_OK ||
+	    (rc = yaml_need_keys(map, needed, err)) != BERTH_OK ||
 	    (rc = yaml_str(map, "provider", &p->provider, err)) != BERTH_OK ||
 	    (rc = yaml_str(map, "region", &p->region, err)) != BERTH_OK ||
 	    (rc = yaml_str(map, "zone", &p->zone, err)) != BERTH_OK ||
 	    (rc = yaml_str(map, "instance_type", &p->instance_type, err)) != BERTH_OK ||
 	    (rc = yaml_str(map, "accelerator", &p->accelerator, err)) != BERTH_OK ||
 	    (rc = yaml_int(map, "accelerator_count", 1, 4096, &count, err)) != BERTH_OK ||
-	    (rc = yaml_double(map, "accelerator_memory_gib", 0.1, 1e5, &p->accelerator_memory_gib, err)) != BERTH_OK ||
+	    (rc = yaml_double(map, "accelerator_memory_gib", 0.1, 1e5, &p->accelerator_memory_gib,
+		 err)) != BERTH_OK ||
 	    (rc = yaml_double(map, "vcpus", 0, 1e6, &p->vcpus, err)) != BERTH_OK ||
 	    (rc = yaml_double(map, "memory_gib", 0, 1e7, &p->memory_gib, err)) != BERTH_OK ||
 	    (rc = yaml_duration(map, "teardown", &p->teardown_s, err)) != BERTH_OK)
@@ -254,14 +262,18 @@ trace_pool_names(const struct yaml_node *map, struct trace_pool *p, struct berth
 }
 
 static enum berth_code
-trace_pool_read(const struct trace_reader *r, const struct yaml_node *map, struct trace_pool *p, struct berth_err *err)
+trace_pool_read(const struct trace_reader *r, const struct yaml_node *map, struct trace_pool *p,
+    struct berth_err *err)
 {
 	enum berth_code rc;
 
-	if ((rc = trace_pool_names(map, p, err)) != BERTH_OK || (rc = trace_startup(map, p, err)) != BERTH_OK ||
+	if ((rc = trace_pool_names(map, p, err)) != BERTH_OK ||
+	    (rc = trace_startup(map, p, err)) != BERTH_OK ||
 	    (rc = trace_quality(map, p, err)) != BERTH_OK ||
-	    (rc = trace_market_read(r, map, "on_demand", 0, &p->market[PURCHASE_ON_DEMAND], err)) != BERTH_OK ||
-	    (rc = trace_market_read(r, map, "spot", 120, &p->market[PURCHASE_SPOT], err)) != BERTH_OK)
+	    (rc = trace_market_read(r, map, "on_demand", 0, &p->market[PURCHASE_ON_DEMAND], err)) !=
+		BERTH_OK ||
+	    (rc = trace_market_read(r, map, "spot", 120, &p->market[PURCHASE_SPOT], err)) !=
+		BERTH_OK)
 		return rc;
 	return trace_reserved_list(r, map, p, err);
 }
@@ -269,7 +281,8 @@ trace_pool_read(const struct trace_reader *r, const struct yaml_node *map, struc
 static enum berth_code
 trace_quota_read(const struct yaml_node *map, struct trace_quota *q, struct berth_err *err)
 {
-	static const char *const keys[] = { "provider", "region", "accelerator", "purchase", "limit", NULL };
+	static const char *const keys[] = { "provider", "region", "accelerator", "purchase",
+		"limit", NULL };
 	static const char *const needed[] = { "purchase", "limit", NULL };
 	const char *purchase = "";
 	int64_t limit = 0;
@@ -277,7 +290,8 @@ trace_quota_read(const struct yaml_node *map, struct trace_quota *q, struct bert
 
 	q->provider = q->region = q->accelerator = "*";
 	if ((rc = yaml_need_kind(map, YAML_KIND_MAP, err)) != BERTH_OK ||
-	    (rc = yaml_check_keys(map, keys, err)) != BERTH_OK || (rc = yaml_need_keys(map, needed, err)) != BERTH_OK ||
+	    (rc = yaml_check_keys(map, keys, err)) != BERTH_OK ||
+	    (rc = yaml_need_keys(map, needed, err)) != BERTH_OK ||
 	    (rc = yaml_str(map, "provider", &q->provider, err)) != BERTH_OK ||
 	    (rc = yaml_str(map, "region", &q->region, err)) != BERTH_OK ||
 	    (rc = yaml_str(map, "accelerator", &q->accelerator, err)) != BERTH_OK ||
@@ -292,18 +306,22 @@ trace_quota_read(const struct yaml_node *map, struct trace_quota *q, struct bert
 
 /* Two pools of one name could not be told apart in a create. */
 static enum berth_code
-trace_check_names(const struct trace *t, const struct yaml_node *list, struct arena *a, struct berth_err *err)
+trace_check_names(
+    const struct trace *t, const struct yaml_node *list, struct arena *a, struct berth_err *err)
 {
 	for (size_t i = 0; i < t->n_pools; i++)
 		for (size_t k = 0; k < i; k++)
-			if (str_eq(trace_pool_key(&t->pools[i], a), trace_pool_key(&t->pools[k], a)))
-				return yaml_err(list->items[i], err, "the pool %s is there already (line %d)",
+			if (str_eq(
+				trace_pool_key(&t->pools[i], a), trace_pool_key(&t->pools[k], a)))
+				return yaml_err(list->items[i], err,
+				    "the pool %s is there already (line %d)",
 				    trace_pool_key(&t->pools[i], a), list->items[k]->line);
 	return BERTH_OK;
 }
 
 static enum berth_code
-trace_lists(const struct yaml_node *root, const struct trace_reader *r, struct trace *t, struct berth_err *err)
+trace_lists(const struct yaml_node *root, const struct trace_reader *r, struct trace *t,
+    struct berth_err *err)
 {
 	const struct yaml_node *pools = NULL, *quotas = NULL;
 	enum berth_code rc;
@@ -337,16 +355,19 @@ trace_root(const struct yaml_node *root, int64_t start, struct arena *a, struct 
 	enum berth_code rc;
 
 	if ((rc = yaml_need_kind(root, YAML_KIND_MAP, err)) != BERTH_OK ||
-	    (rc = yaml_check_keys(root, keys, err)) != BERTH_OK || (rc = yaml_need_keys(root, needed, err)) != BERTH_OK ||
+	    (rc = yaml_check_keys(root, keys, err)) != BERTH_OK ||
+	    (rc = yaml_need_keys(root, needed, err)) != BERTH_OK ||
 	    (rc = yaml_str(root, "schema", &schema, err)) != BERTH_OK)
 		return rc;
 	if (!str_eq(schema, "berth.replay/1"))
-		return yaml_err(yaml_get(root, "schema"), err, "'%s' is not berth.replay/1", schema);
+		return yaml_err(
+		    yaml_get(root, "schema"), err, "'%s' is not berth.replay/1", schema);
 	if ((rc = yaml_time(root, "start", 0, NULL, &r.start, err)) != BERTH_OK ||
 	    (rc = yaml_duration(root, "repeat", &r.repeat_s, err)) != BERTH_OK)
 		return rc;
 	if (r.repeat_s != 0 && r.repeat_s < TRACE_REPEAT_MIN_S)
-		return yaml_err(yaml_get(root, "repeat"), err, "must be 0s or at least %ds", TRACE_REPEAT_MIN_S);
+		return yaml_err(yaml_get(root, "repeat"), err, "must be 0s or at least %ds",
+		    TRACE_REPEAT_MIN_S);
 	if (start != 0)
 		r.start = start;
 	slash = strrchr(root->file, '/');
@@ -356,8 +377,8 @@ trace_root(const struct yaml_node *root, int64_t start, struct arena *a, struct 
 }
 
 enum berth_code
-trace_parse(const char *name, const char *bytes, size_t n, int64_t start, struct arena *a, struct trace *trace_out,
-    struct berth_err *err)
+trace_parse(const char *name, const char *bytes, size_t n, int64_t start, struct arena *a,
+    struct trace *trace_out, struct berth_err *err)
 {
 	const struct yaml_node *root = NULL;
 	enum berth_code rc;
@@ -368,7 +389,8 @@ trace_parse(const char *name, const char *bytes, size_t n, int64_t start, struct
 }
 
 enum berth_code
-trace_load(const char *path, int64_t start, struct arena *a, struct trace *trace_out, struct berth_err *err)
+trace_load(const char *path, int64_t start, struct arena *a, struct trace *trace_out,
+    struct berth_err *err)
 {
 	const struct yaml_node *root = NULL;
 	enum berth_code rc;

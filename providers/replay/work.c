@@ -7,11 +7,12 @@
 #include "util/str.h"
 
 /*
- * A job works for its interval, then writes a checkpoint for write_s in which no work is done, and so on; what lies
- * before a finished write is safe. It looks for a new interval when it has written.
+ * A job works for its interval, then writes a checkpoint for write_s in which no work is done, and
+ * so on; what lies before a finished write is safe. It looks for a new interval when it has
+ * written.
  */
 struct work {
-	double done, safe;	/* s of work on this machine */
+	double done, safe; /* s of work on this machine */
 };
 
 /* At one interval, elapsed_s behind a write. */
@@ -25,14 +26,17 @@ work_stretch(double interval_s, double write_s, double elapsed_s)
 	if (interval_s <= 0)
 		return (struct work){ elapsed_s, 0 };
 	full = floor(elapsed_s / cycle);
-	return (struct work){ full * interval_s + fmin(elapsed_s - full * cycle, interval_s), full * interval_s };
+	return (struct work){ full * interval_s + fmin(elapsed_s - full * cycle, interval_s),
+		full * interval_s };
 }
 
 static struct work
 work_after(const struct cloud_job *j, int64_t t)
 {
 	bool next = j->next_at != 0 && t > j->next_at;
-	struct work w = work_stretch((double)j->interval_s, (double)j->write_s, (double)((next ? j->next_at : t) - j->since)), more;
+	struct work w = work_stretch((double)j->interval_s, (double)j->write_s,
+			(double)((next ? j->next_at : t) - j->since)),
+		    more;
 
 	w.done += j->since_s;
 	w.safe += j->since_s;
@@ -55,11 +59,14 @@ work_length(double interval_s, double write_s, double need_s)
 static int64_t
 work_end(const struct cloud_job *j, double need_s)
 {
-	double left = need_s - j->since_s, by_next = j->next_at == 0 ? left : work_after(j, j->next_at).safe - j->since_s;
+	double left = need_s - j->since_s,
+	       by_next = j->next_at == 0 ? left : work_after(j, j->next_at).safe - j->since_s;
 
 	if (left <= by_next)
-		return j->since + (int64_t)ceil(work_length((double)j->interval_s, (double)j->write_s, left));
-	return j->next_at + (int64_t)ceil(work_length((double)j->next_s, (double)j->write_s, left - by_next));
+		return j->since +
+		       (int64_t)ceil(work_length((double)j->interval_s, (double)j->write_s, left));
+	return j->next_at +
+	       (int64_t)ceil(work_length((double)j->next_s, (double)j->write_s, left - by_next));
 }
 
 /* Its first second of work. */
@@ -68,7 +75,8 @@ work_begin(const struct cloud_machine *m)
 {
 	const struct cloud_job *j = &m->job;
 
-	return (j->asked > m->ready_at ? j->asked : m->ready_at) + (j->progress > 0 ? j->restart_s : 0);
+	return (j->asked > m->ready_at ? j->asked : m->ready_at) +
+	       (j->progress > 0 ? j->restart_s : 0);
 }
 
 bool
@@ -81,7 +89,8 @@ cloud_job_start(struct cloud *c, size_t machine, const struct prov_job *job)
 		return false;
 	if (m->job.id != NULL) {
 		cloud_job_state(c, m, &run);
-		if (run.state == PROV_RUN_WAITING || run.state == PROV_RUN_RUNNING || run.state == PROV_RUN_DONE) {
+		if (run.state == PROV_RUN_WAITING || run.state == PROV_RUN_RUNNING ||
+		    run.state == PROV_RUN_DONE) {
 			if (str_eq(m->job.id, job->job_id))
 				return true;
 			if (run.state != PROV_RUN_DONE)
@@ -89,8 +98,12 @@ cloud_job_start(struct cloud *c, size_t machine, const struct prov_job *job)
 		}
 	}
 	m->job = (struct cloud_job){
-		.id = arena_strdup(c->arena, job->job_id), .work_hours = job->work_hours, .progress = job->progress,
-		.interval_s = job->checkpoint_interval_s, .write_s = job->checkpoint_write_s, .restart_s = job->restart_s,
+		.id = arena_strdup(c->arena, job->job_id),
+		.work_hours = job->work_hours,
+		.progress = job->progress,
+		.interval_s = job->checkpoint_interval_s,
+		.write_s = job->checkpoint_write_s,
+		.restart_s = job->restart_s,
 		.asked = c->clock,
 	};
 	m->job.since = work_begin(m);
@@ -106,17 +119,19 @@ cloud_job_tell(struct cloud *c, size_t machine, int64_t interval_s)
 	int64_t cycle, next;
 
 	cloud_job_state(c, m, &run);
-	if ((run.state != PROV_RUN_WAITING && run.state != PROV_RUN_RUNNING) || j->interval_s <= 0 || interval_s <= 0 ||
+	if ((run.state != PROV_RUN_WAITING && run.state != PROV_RUN_RUNNING) ||
+	    j->interval_s <= 0 || interval_s <= 0 ||
 	    interval_s == (j->next_at != 0 ? j->next_s : j->interval_s))
 		return false;
-	if (j->next_at != 0 && j->next_at <= c->clock) {	/* the one before it is in force */
+	if (j->next_at != 0 && j->next_at <= c->clock) { /* the one before it is in force */
 		j->since_s = work_after(j, j->next_at).safe;
 		j->since = j->next_at;
 		j->interval_s = j->next_s;
 	}
 	j->next_s = j->next_at = 0;
 	cycle = j->interval_s + j->write_s;
-	next = c->clock <= j->since ? j->since : j->since + (c->clock - j->since + cycle - 1) / cycle * cycle;
+	next = c->clock <= j->since ? j->since
+				    : j->since + (c->clock - j->since + cycle - 1) / cycle * cycle;
 	if (next == j->since) {
 		j->interval_s = interval_s;
 	} else if (interval_s != j->interval_s) {
@@ -185,9 +200,14 @@ cloud_job_state(const struct cloud *c, const struct cloud_machine *m, struct pro
 		out->reclaim_at = m->reclaim_at;
 	}
 	if ((m->broken || m->fails) && until >= begin) {
-		*out = (struct prov_run){ .state = PROV_RUN_FAILED, .progress = j->progress, .safe_progress = j->progress,
-			.started = begin, .ended = begin, .exit_status = 70 };
-		str_copy(out->detail, sizeof(out->detail), "the accelerator answers with wrong results");
+		*out = (struct prov_run){ .state = PROV_RUN_FAILED,
+			.progress = j->progress,
+			.safe_progress = j->progress,
+			.started = begin,
+			.ended = begin,
+			.exit_status = 70 };
+		str_copy(
+		    out->detail, sizeof(out->detail), "the accelerator answers with wrong results");
 		return;
 	}
 	work_shares(m, until, out);

@@ -59,8 +59,8 @@ runpod_open(void *st, const struct prov_env *env, struct berth_err *err)
 }
 
 enum berth_code
-runpod_query(const struct runpod *r, struct http_req *req, const char *query, runpod_write_fn *write, void *arg,
-    struct berth_err *err)
+runpod_query(const struct runpod *r, struct http_req *req, const char *query,
+    runpod_write_fn *write, void *arg, struct berth_err *err)
 {
 	enum berth_code rc = keyed_request(r->env, req, "POST", r->endpoint, err, "graphql");
 	struct jsonw w;
@@ -83,7 +83,8 @@ runpod_query(const struct runpod *r, struct http_req *req, const char *query, ru
 	return keyed_body(req, &b, &w, err);
 }
 
-/* {"errors": [{message, extensions {code}}]} with any status, or {"message"} or a problem's {"title", "detail"}. */
+/* {"errors": [{message, extensions {code}}]} with any status, or {"message"} or a problem's
+ * {"title", "detail"}. */
 static bool
 runpod_error_read(const struct http_resp *resp, struct prov_error *error_out)
 {

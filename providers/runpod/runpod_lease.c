@@ -10,10 +10,16 @@
 #include "util/str.h"
 
 #define RUNPOD_NAME_MAX 191
-#define RUNPOD_POD "id name desiredStatus gpuCount costPerHr podType machine { gpuTypeId location } " \
+#define RUNPOD_POD                                                                                 \
+	"id name desiredStatus gpuCount costPerHr podType machine { gpuTypeId location } "         \
 	"runtime { uptimeInSeconds ports { ip isIpPublic privatePort publicPort type } }"
 
-struct runpod_make { const struct runpod *r; const struct prov_create *c; const char *name, *image, *type, *ref; int64_t cards; };
+struct runpod_make {
+	const struct runpod *r;
+	const struct prov_create *c;
+	const char *name, *image, *type, *ref;
+	int64_t cards;
+};
 
 /* "secure:4xNVIDIA L4". */
 static bool
@@ -32,9 +38,11 @@ static void
 runpod_write_pod(void *arg, struct jsonw *w)
 {
 	const struct runpod_make *k = arg;
-	const char *key = k->c->ssh_key != NULL ? k->c->ssh_key : prov_conf_str(k->r->env->conf, "ssh_key", NULL);
+	const char *key =
+	    k->c->ssh_key != NULL ? k->c->ssh_key : prov_conf_str(k->r->env->conf, "ssh_key", NULL);
 
-	jsonw_str(w, "cloudType", str_starts(k->c->offer->instance_type, "secure:") ? "SECURE" : "COMMUNITY");
+	jsonw_str(w, "cloudType",
+	    str_starts(k->c->offer->instance_type, "secure:") ? "SECURE" : "COMMUNITY");
 	jsonw_int(w, "gpuCount", k->cards);
 	jsonw_str(w, "gpuTypeId", k->type);
 	jsonw_str(w, "name", k->name);
@@ -59,7 +67,8 @@ runpod_write_pod(void *arg, struct jsonw *w)
 }
 
 static enum berth_code
-runpod_create_build(void *st, const struct prov_create *c, struct http_req *req, struct berth_err *err)
+runpod_create_build(
+    void *st, const struct prov_create *c, struct http_req *req, struct berth_err *err)
 {
 	struct runpod_make k = { .r = st, .c = c, .image = c->image };
 	enum berth_code rc;
@@ -67,23 +76,32 @@ runpod_create_build(void *st, const struct prov_create *c, struct http_req *req,
 	if (k.image == NULL)
 		k.image = prov_conf_str(k.r->env->conf, "image", NULL);
 	if (k.image == NULL)
-		return err_set(err, BERTH_EPERMANENT, "the account needs 'image' in berth.yaml: a container image with sshd");
+		return err_set(err, BERTH_EPERMANENT,
+		    "the account needs 'image' in berth.yaml: a container image with sshd");
 	if (!runpod_shape(c->offer->instance_type, &k))
-		return err_set(err, BERTH_EPERMANENT, "'%s' is no type of RunPod's: secure:4xNVIDIA L4", c->offer->instance_type);
-	rc = nametag_make(req->arena, k.r->env->installation, c->token, RUNPOD_NAME_MAX, &k.name, err);
+		return err_set(err, BERTH_EPERMANENT,
+		    "'%s' is no type of RunPod's: secure:4xNVIDIA L4", c->offer->instance_type);
+	rc = nametag_make(
+	    req->arena, k.r->env->installation, c->token, RUNPOD_NAME_MAX, &k.name, err);
 	if (rc != BERTH_OK)
 		return rc;
 	if (c->offer->purchase == PURCHASE_SPOT)
-		return runpod_query(k.r, req, "mutation($input: PodRentInterruptableInput!) { podRentInterruptable(input: $input) { "
-		    "id desiredStatus costPerHr machineId } }", runpod_write_pod, &k, err);
-	return runpod_query(k.r, req, "mutation($input: PodFindAndDeployOnDemandInput) { podFindAndDeployOnDemand(input: $input) { "
-	    "id desiredStatus costPerHr machineId } }", runpod_write_pod, &k, err);
+		return runpod_query(k.r, req,
+		    "mutation($input: PodRentInterruptableInput!) { podRentInterruptable(input: "
+		    "$input) { "
+		    "id desiredStatus costPerHr machineId } }",
+		    runpod_write_pod, &k, err);
+	return runpod_query(k.r, req,
+	    "mutation($input: PodFindAndDeployOnDemandInput) { podFindAndDeployOnDemand(input: "
+	    "$input) { "
+	    "id desiredStatus costPerHr machineId } }",
+	    runpod_write_pod, &k, err);
 }
 
 /* No pod and no error is no room as well. */
 static enum berth_code
-runpod_create_parse(void *st, const struct http_resp *resp, const struct prov_create *c, struct prov_machine *machine_out,
-    struct berth_err *err)
+runpod_create_parse(void *st, const struct http_resp *resp, const struct prov_create *c,
+    struct prov_machine *machine_out, struct berth_err *err)
 {
 	struct jsonr root, data, pod;
 	json_t *v = NULL;
@@ -94,7 +112,8 @@ runpod_create_parse(void *st, const struct http_resp *resp, const struct prov_cr
 		return rc;
 	root = jsonr_root(v, "answer");
 	data = jsonr_get(&root, "data");
-	pod = jsonr_get(&data, c->offer->purchase == PURCHASE_SPOT ? "podRentInterruptable" : "podFindAndDeployOnDemand");
+	pod = jsonr_get(&data, c->offer->purchase == PURCHASE_SPOT ? "podRentInterruptable"
+								   : "podFindAndDeployOnDemand");
 	if (json_is_object(data.v) && json_is_null(pod.v))
 		rc = err_set(err, BERTH_ECAPACITY, "no pod was made, and no reason given");
 	else
@@ -102,7 +121,8 @@ runpod_create_parse(void *st, const struct http_resp *resp, const struct prov_cr
 	json_decref(v);
 	machine_out->state = PROV_PENDING;
 	machine_out->purchase = c->offer->purchase;
-	str_copy(machine_out->instance_type, sizeof(machine_out->instance_type), c->offer->instance_type);
+	str_copy(machine_out->instance_type, sizeof(machine_out->instance_type),
+	    c->offer->instance_type);
 	return rc;
 }
 
@@ -121,17 +141,20 @@ runpod_address(const struct jsonr *runtime, struct prov_machine *m, struct berth
 		port = jsonr_at(&ports, i);
 		if ((rc = jsonr_int(&port, "privatePort", 0, 65535, &inner, err)) != BERTH_OK ||
 		    (rc = jsonr_int(&port, "publicPort", 0, 65535, &outer, err)) != BERTH_OK ||
-		    (rc = jsonr_str(&port, "ip", &ip, err)) != BERTH_OK || (rc = jsonr_str(&port, "type", &type, err)) != BERTH_OK ||
+		    (rc = jsonr_str(&port, "ip", &ip, err)) != BERTH_OK ||
+		    (rc = jsonr_str(&port, "type", &type, err)) != BERTH_OK ||
 		    (rc = jsonr_bool(&port, "isIpPublic", &open, err)) != BERTH_OK)
 			break;
 		if (inner == 22 && open && str_eq(type, "tcp") && ip[0] != '\0')
-			snprintf(m->address, sizeof(m->address), "ssh://root@%.60s:%d", ip, (int)outer);
+			snprintf(
+			    m->address, sizeof(m->address), "ssh://root@%.60s:%d", ip, (int)outer);
 	}
 	return rc;
 }
 
 static enum berth_code
-runpod_machine(const struct runpod *r, const struct jsonr *pod, struct prov_machine *m, struct berth_err *err)
+runpod_machine(
+    const struct runpod *r, const struct jsonr *pod, struct prov_machine *m, struct berth_err *err)
 {
 	static const char *const needed[] = { "id", "desiredStatus", NULL };
 	struct jsonr runtime = jsonr_get(pod, "runtime"), machine = jsonr_get(pod, "machine");
@@ -142,15 +165,19 @@ runpod_machine(const struct runpod *r, const struct jsonr *pod, struct prov_mach
 	memset(m, 0, sizeof(*m));
 	if ((rc = jsonr_need(pod, needed, err)) != BERTH_OK ||
 	    (rc = wirejson_field(pod, "id", m->ref, sizeof(m->ref), err)) != BERTH_OK ||
-	    (rc = jsonr_str(pod, "name", &name, err)) != BERTH_OK || (rc = jsonr_str(pod, "desiredStatus", &status, err)) != BERTH_OK ||
-	    (rc = jsonr_str(pod, "podType", &kind, err)) != BERTH_OK || (rc = jsonr_int(pod, "gpuCount", 0, 1000, &cards, err)) != BERTH_OK ||
+	    (rc = jsonr_str(pod, "name", &name, err)) != BERTH_OK ||
+	    (rc = jsonr_str(pod, "desiredStatus", &status, err)) != BERTH_OK ||
+	    (rc = jsonr_str(pod, "podType", &kind, err)) != BERTH_OK ||
+	    (rc = jsonr_int(pod, "gpuCount", 0, 1000, &cards, err)) != BERTH_OK ||
 	    (rc = jsonr_str(&machine, "gpuTypeId", &gpu, err)) != BERTH_OK ||
-	    (rc = wirejson_field(&machine, "location", m->region, sizeof(m->region), err)) != BERTH_OK ||
+	    (rc = wirejson_field(&machine, "location", m->region, sizeof(m->region), err)) !=
+		BERTH_OK ||
 	    (rc = runpod_address(&runtime, m, err)) != BERTH_OK)
 		return rc;
 	nametag_read(name, m);
 	if (cards > 0 && gpu[0] != '\0')
-		snprintf(m->instance_type, sizeof(m->instance_type), "%s:%dx%s", r->secure ? "secure" : "community", (int)cards, gpu);
+		snprintf(m->instance_type, sizeof(m->instance_type), "%s:%dx%s",
+		    r->secure ? "secure" : "community", (int)cards, gpu);
 	str_copy(m->detail, sizeof(m->detail), status);
 	m->purchase = str_eq(kind, "INTERRUPTABLE") ? PURCHASE_SPOT : PURCHASE_ON_DEMAND;
 	if (str_eq(status, "RUNNING"))
@@ -158,7 +185,7 @@ runpod_machine(const struct runpod *r, const struct jsonr *pod, struct prov_mach
 	else if (str_eq(status, "TERMINATED"))
 		m->state = PROV_GONE;
 	else if (str_eq(status, "EXITED") || str_eq(status, "DEAD")) {
-		m->state = PROV_FAILED;		/* its disk costs on, until it is terminated */
+		m->state = PROV_FAILED; /* its disk costs on, until it is terminated */
 		m->why = BERTH_EFAIL;
 		m->preempted = m->purchase == PURCHASE_SPOT;
 	} else
@@ -175,13 +202,14 @@ runpod_write_id(void *arg, struct jsonw *w)
 static enum berth_code
 runpod_status_build(void *st, const char *ref, struct http_req *req, struct berth_err *err)
 {
-	return runpod_query(st, req, "query($input: PodFilter) { pod(input: $input) { " RUNPOD_POD " } }", runpod_write_id,
+	return runpod_query(st, req,
+	    "query($input: PodFilter) { pod(input: $input) { " RUNPOD_POD " } }", runpod_write_id,
 	    (void *)(uintptr_t)ref, err);
 }
 
 static enum berth_code
-runpod_status_parse(void *st, const struct http_resp *resp, const char *ref, struct prov_machine *machine_out,
-    struct berth_err *err)
+runpod_status_parse(void *st, const struct http_resp *resp, const char *ref,
+    struct prov_machine *machine_out, struct berth_err *err)
 {
 	struct jsonr root, data, pod;
 	json_t *v = NULL;
@@ -192,7 +220,8 @@ runpod_status_parse(void *st, const struct http_resp *resp, const char *ref, str
 	root = jsonr_root(v, "answer");
 	data = jsonr_get(&root, "data");
 	pod = jsonr_get(&data, "pod");
-	rc = json_is_null(pod.v) ? err_set(err, BERTH_ENOTFOUND, "no pod %.100s", ref) : runpod_machine(st, &pod, machine_out, err);
+	rc = json_is_null(pod.v) ? err_set(err, BERTH_ENOTFOUND, "no pod %.100s", ref)
+				 : runpod_machine(st, &pod, machine_out, err);
 	json_decref(v);
 	return rc;
 }
@@ -200,13 +229,14 @@ runpod_status_parse(void *st, const struct http_resp *resp, const char *ref, str
 static enum berth_code
 runpod_destroy_build(void *st, const char *ref, struct http_req *req, struct berth_err *err)
 {
-	return runpod_query(st, req, "mutation($input: PodTerminateInput!) { podTerminate(input: $input) }", runpod_write_id,
+	return runpod_query(st, req,
+	    "mutation($input: PodTerminateInput!) { podTerminate(input: $input) }", runpod_write_id,
 	    (void *)(uintptr_t)ref, err);
 }
 
 static enum berth_code
-runpod_destroy_parse(void *st, const struct http_resp *resp, const char *ref, struct prov_machine *machine_out,
-    struct berth_err *err)
+runpod_destroy_parse(void *st, const struct http_resp *resp, const char *ref,
+    struct prov_machine *machine_out, struct berth_err *err)
 {
 	struct jsonr root, data;
 	json_t *v = NULL;
@@ -226,15 +256,17 @@ runpod_destroy_parse(void *st, const struct http_resp *resp, const char *ref, st
 }
 
 static enum berth_code
-runpod_list_build(void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err)
+runpod_list_build(
+    void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err)
 {
 	(void)cur;
-	return runpod_query(st, req, "query { myself { pods { " RUNPOD_POD " } } }", NULL, NULL, err);
+	return runpod_query(
+	    st, req, "query { myself { pods { " RUNPOD_POD " } } }", NULL, NULL, err);
 }
 
 static enum berth_code
-runpod_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_machine_fn *emit, void *arg,
-    struct berth_err *err)
+runpod_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
+    prov_machine_fn *emit, void *arg, struct berth_err *err)
 {
 	struct jsonr root, data, myself, list, item;
 	struct prov_machine m;
@@ -261,8 +293,12 @@ runpod_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cu
 }
 
 const struct prov_lease_ops runpod_lease = {
-	.create_build = runpod_create_build, .create_parse = runpod_create_parse,
-	.status_build = runpod_status_build, .status_parse = runpod_status_parse,
-	.destroy_build = runpod_destroy_build, .destroy_parse = runpod_destroy_parse,
-	.list_build = runpod_list_build, .list_parse = runpod_list_parse,
+	.create_build = runpod_create_build,
+	.create_parse = runpod_create_parse,
+	.status_build = runpod_status_build,
+	.status_parse = runpod_status_parse,
+	.destroy_build = runpod_destroy_build,
+	.destroy_parse = runpod_destroy_parse,
+	.list_build = runpod_list_build,
+	.list_parse = runpod_list_parse,
 };

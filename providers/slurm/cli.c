@@ -1,4 +1,5 @@
-/* The cluster's commands in the place of slurmrestd: each request becomes one command, its text the JSON of v0.0.38. */
+/* The cluster's commands in the place of slurmrestd: each request becomes one command, its text the
+ * JSON of v0.0.38. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,7 +11,8 @@
 
 #define SLURM_TEXT_MAX ((size_t)64 << 20)
 #define SLURM_ARGS_MAX 48
-#define SLURM_SQUEUE "%i|%T|%r|%P|%q|%B|%N|%V|%S|%e|%u|%k"	/* the comment last: anything may stand in it */
+#define SLURM_SQUEUE                                                                               \
+	"%i|%T|%r|%P|%q|%B|%N|%V|%S|%e|%u|%k" /* the comment last: anything may stand in it */
 #define SLURM_SQUEUE_FIELDS 12
 
 struct slurm_cli {
@@ -57,8 +59,9 @@ slurm_quote(struct buf *b, const char *s)
 static enum berth_code
 slurm_run(struct slurm_cli *c, const char *in, size_t in_len, struct berth_err *err)
 {
-	const char *ssh[] = { "ssh", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes", "-o", "ConnectTimeout=15", "-o",
-		"ForwardAgent=no", "-o", "ClearAllForwardings=yes", "-T", "--", c->s->ssh, NULL, NULL };
+	const char *ssh[] = { "ssh", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes", "-o",
+		"ConnectTimeout=15", "-o", "ForwardAgent=no", "-o", "ClearAllForwardings=yes", "-T",
+		"--", c->s->ssh, NULL, NULL };
 	const char *const *argv = c->args;
 	enum berth_code rc;
 	struct buf line;
@@ -75,14 +78,17 @@ slurm_run(struct slurm_cli *c, const char *in, size_t in_len, struct berth_err *
 	buf_clear(&c->errs);
 	rc = buf_check(&line, "the command", err);
 	if (rc == BERTH_OK)
-		rc = child_run(argv, in, in_len, c->s->timeout_s, &c->out, &c->errs, &c->status, err);
+		rc = child_run(
+		    argv, in, in_len, c->s->timeout_s, &c->out, &c->errs, &c->status, err);
 	buf_free(&line);
-	if (rc == BERTH_ENOTFOUND)	/* a program is missing, not a machine */
+	if (rc == BERTH_ENOTFOUND) /* a program is missing, not a machine */
 		return err != NULL ? (err->code = BERTH_EFAIL) : BERTH_EFAIL;
 	if (rc == BERTH_OK && c->status == 127)
-		return err_set(err, BERTH_EFAIL, "%s: not found: %.200s", c->args[4], c->errs.len > 0 ? c->errs.p : "");
+		return err_set(err, BERTH_EFAIL, "%s: not found: %.200s", c->args[4],
+		    c->errs.len > 0 ? c->errs.p : "");
 	if (rc == BERTH_OK && c->s->ssh != NULL && c->status == 255)
-		return err_set(err, BERTH_ETRANSIENT, "%s: %.300s", c->s->ssh, c->errs.len > 0 ? c->errs.p : "ssh failed");
+		return err_set(err, BERTH_ETRANSIENT, "%s: %.300s", c->s->ssh,
+		    c->errs.len > 0 ? c->errs.p : "ssh failed");
 	return rc;
 }
 
@@ -112,16 +118,27 @@ slurm_write_int(struct jsonw *w, const char *key, const char *text)
 static const char *
 slurm_or_empty(const char *s)
 {
-	return str_eq(s, "(null)") || str_eq(s, "N/A") || str_eq(s, "None") || str_eq(s, "n/a") ? "" : s;
+	return str_eq(s, "(null)") || str_eq(s, "N/A") || str_eq(s, "None") || str_eq(s, "n/a") ? ""
+												: s;
 }
 
 /* "MIXED+DRAIN", "IDLE*": what the signs mean is said in squeue's words. */
 static void
 slurm_write_state(struct jsonw *w, const char *state)
 {
-	static const struct { char sign; const char *word; } signs[] = {
-		{ '*', "NOT_RESPONDING" }, { '~', "POWERED_DOWN" }, { '#', "POWERING_UP" }, { '%', "POWERING_DOWN" },
-		{ '!', "POWER_DOWN" }, { '$', "MAINT" }, { '@', "REBOOT_REQUESTED" }, { '^', "REBOOT_ISSUED" }, { '-', "PLANNED" },
+	static const struct {
+		char sign;
+		const char *word;
+	} signs[] = {
+		{ '*', "NOT_RESPONDING" },
+		{ '~', "POWERED_DOWN" },
+		{ '#', "POWERING_UP" },
+		{ '%', "POWERING_DOWN" },
+		{ '!', "POWER_DOWN" },
+		{ '$', "MAINT" },
+		{ '@', "REBOOT_REQUESTED" },
+		{ '^', "REBOOT_ISSUED" },
+		{ '-', "PLANNED" },
 	};
 
 	jsonw_begin_array(w, "state");
@@ -181,15 +198,16 @@ slurm_write_partition(struct slurm_cli *c, const char *line, struct jsonw *w)
 static void
 slurm_write_job(struct slurm_cli *c, const char *line, struct jsonw *w)
 {
-	static const char *const keys[SLURM_SQUEUE_FIELDS] = { "job_id", "job_state", "state_reason", "partition", "qos",
-		"batch_host", "nodes", "submit_time", "start_time", "end_time", "user_name", "comment" };
+	static const char *const keys[SLURM_SQUEUE_FIELDS] = { "job_id", "job_state",
+		"state_reason", "partition", "qos", "batch_host", "nodes", "submit_time",
+		"start_time", "end_time", "user_name", "comment" };
 
 	jsonw_begin_object(w, NULL);
 	for (size_t i = 0; i < SLURM_SQUEUE_FIELDS; i++) {
 		size_t n = i + 1 < SLURM_SQUEUE_FIELDS ? strcspn(line, "|") : strlen(line);
 		const char *v = arena_strndup(c->a, line, n);
 
-		if (i == 0)		/* "7_3", "7_[0-9]": an array, never ours */
+		if (i == 0) /* "7_3", "7_[0-9]": an array, never ours */
 			slurm_write_int(w, keys[i], arena_strndup(c->a, v, strcspn(v, "_+")));
 		else if (i >= 7 && i <= 9)
 			slurm_write_int(w, keys[i], v);
@@ -289,7 +307,8 @@ static void
 slurm_sbatch(struct slurm_cli *c, const struct jsonr *body)
 {
 	struct jsonr job = jsonr_get(body, "job"), env = jsonr_get(&job, "environment");
-	const char *gpus = slurm_job_str(&job, "gpus_per_node"), *token = slurm_job_str(&env, "BERTH_TOKEN");
+	const char *gpus = slurm_job_str(&job, "gpus_per_node"),
+		   *token = slurm_job_str(&env, "BERTH_TOKEN");
 
 	slurm_program(c, "sbatch");
 	slurm_arg(c, "--parsable");
@@ -322,7 +341,8 @@ slurm_squeue(struct slurm_cli *c, const char *id)
 	if (id != NULL)
 		slurm_arg(c, arena_printf(c->a, "--jobs=%s", id));
 	else
-		slurm_arg(c, c->s->user != NULL ? arena_printf(c->a, "--user=%s", c->s->user) : "--me");
+		slurm_arg(
+		    c, c->s->user != NULL ? arena_printf(c->a, "--user=%s", c->s->user) : "--me");
 	slurm_arg(c, "--format=" SLURM_SQUEUE);
 }
 
@@ -341,7 +361,8 @@ slurm_complaint(const struct slurm_cli *c)
 static void
 slurm_refuse(struct slurm_cli *c, struct jsonw *w)
 {
-	const char *found = slurm_complaint(c), *first = c->errs.len > 0 ? c->errs.p : "it failed without a word";
+	const char *found = slurm_complaint(c),
+		   *first = c->errs.len > 0 ? c->errs.p : "it failed without a word";
 	const char *text = found != NULL ? found : first;
 
 	jsonw_begin_array(w, "errors");
@@ -352,7 +373,8 @@ slurm_refuse(struct slurm_cli *c, struct jsonw *w)
 }
 
 static enum berth_code
-slurm_submit(struct slurm_cli *c, const struct http_req *req, struct jsonw *w, struct berth_err *err)
+slurm_submit(
+    struct slurm_cli *c, const struct http_req *req, struct jsonw *w, struct berth_err *err)
 {
 	const char *script = "";
 	struct jsonr body;
@@ -365,15 +387,17 @@ slurm_submit(struct slurm_cli *c, const struct http_req *req, struct jsonw *w, s
 	(void)!jsonr_str(&body, "script", &script, NULL);
 	slurm_sbatch(c, &body);
 	rc = slurm_run(c, script, strlen(script), err);
-	if (rc == BERTH_OK && c->status == 0)		/* "12" or "12;cluster" */
-		slurm_write_int(w, "job_id", arena_strndup(c->a, c->out.p, strcspn(c->out.p, ";\n")));
+	if (rc == BERTH_OK && c->status == 0) /* "12" or "12;cluster" */
+		slurm_write_int(
+		    w, "job_id", arena_strndup(c->a, c->out.p, strcspn(c->out.p, ";\n")));
 	json_decref(v);
 	return rc;
 }
 
 /* One request, one command. */
 static enum berth_code
-slurm_route(struct slurm_cli *c, const struct http_req *req, const char *path, struct jsonw *w, struct berth_err *err)
+slurm_route(struct slurm_cli *c, const struct http_req *req, const char *path, struct jsonw *w,
+    struct berth_err *err)
 {
 	const char *method = req->method != NULL ? req->method : "GET", *key = NULL;
 	slurm_line_fn *fn = NULL;
@@ -399,7 +423,7 @@ slurm_route(struct slurm_cli *c, const struct http_req *req, const char *path, s
 		key = "jobs", fn = slurm_write_job;
 	} else if (str_starts(path, "slurm/v0.0.38/job/") && str_eq(method, "DELETE")) {
 		slurm_program(c, "scancel");
-		slurm_arg(c, "--verbose");	/* without it an unknown job is passed over in silence */
+		slurm_arg(c, "--verbose"); /* without it an unknown job is passed over in silence */
 		slurm_arg(c, path + strlen("slurm/v0.0.38/job/"));
 	} else if (str_starts(path, "slurm/v0.0.38/job/")) {
 		slurm_squeue(c, path + strlen("slurm/v0.0.38/job/"));
@@ -416,7 +440,7 @@ slurm_route(struct slurm_cli *c, const struct http_req *req, const char *path, s
 		return err_set(err, BERTH_EPERMANENT, "no command for %s", path);
 	if ((rc = slurm_run(c, "", 0, err)) != BERTH_OK)
 		return rc;
-	if (fn == NULL && slurm_complaint(c) != NULL)	/* scancel ends with 0 all the same */
+	if (fn == NULL && slurm_complaint(c) != NULL) /* scancel ends with 0 all the same */
 		c->status = 1;
 	if (c->status == 0 && fn != NULL)
 		slurm_write_lines(c, key, fn, w);

@@ -13,20 +13,43 @@
 /* Comments of jobs are kept in the controller's memory, and in accounting where it is told to. */
 #define SLURM_HOLDER "#!/bin/sh\nexec sleep infinity\n"
 
-static const struct { const char *word; enum prov_state state; } slurm_states[] = {
+static const struct {
+	const char *word;
+	enum prov_state state;
+} slurm_states[] = {
 	/* flags first, for they stand beside a base state */
-	{ "REQUEUED", PROV_FAILED }, { "REQUEUE_HOLD", PROV_FAILED }, { "SPECIAL_EXIT", PROV_FAILED },
-	{ "REQUEUE_FED", PROV_FAILED }, { "LAUNCH_FAILED", PROV_FAILED }, { "RECONFIG_FAIL", PROV_FAILED },
-	{ "RESV_DEL_HOLD", PROV_FAILED }, { "EXPEDITING", PROV_FAILED }, { "STOPPED", PROV_FAILED },
-	{ "COMPLETING", PROV_ENDING }, { "STAGE_OUT", PROV_ENDING },
-	{ "CONFIGURING", PROV_PENDING }, { "POWER_UP_NODE", PROV_PENDING },
-	{ "PENDING", PROV_PENDING }, { "RUNNING", PROV_READY }, { "SUSPENDED", PROV_FAILED }, { "COMPLETED", PROV_GONE },
-	{ "CANCELLED", PROV_GONE }, { "FAILED", PROV_GONE }, { "TIMEOUT", PROV_GONE }, { "NODE_FAIL", PROV_GONE },
-	{ "PREEMPTED", PROV_GONE }, { "BOOT_FAIL", PROV_GONE }, { "DEADLINE", PROV_GONE }, { "OUT_OF_MEMORY", PROV_GONE },
-	{ "REVOKED", PROV_GONE }, { "RESIZING", PROV_READY }, { "SIGNALING", PROV_READY },
+	{ "REQUEUED", PROV_FAILED },
+	{ "REQUEUE_HOLD", PROV_FAILED },
+	{ "SPECIAL_EXIT", PROV_FAILED },
+	{ "REQUEUE_FED", PROV_FAILED },
+	{ "LAUNCH_FAILED", PROV_FAILED },
+	{ "RECONFIG_FAIL", PROV_FAILED },
+	{ "RESV_DEL_HOLD", PROV_FAILED },
+	{ "EXPEDITING", PROV_FAILED },
+	{ "STOPPED", PROV_FAILED },
+	{ "COMPLETING", PROV_ENDING },
+	{ "STAGE_OUT", PROV_ENDING },
+	{ "CONFIGURING", PROV_PENDING },
+	{ "POWER_UP_NODE", PROV_PENDING },
+	{ "PENDING", PROV_PENDING },
+	{ "RUNNING", PROV_READY },
+	{ "SUSPENDED", PROV_FAILED },
+	{ "COMPLETED", PROV_GONE },
+	{ "CANCELLED", PROV_GONE },
+	{ "FAILED", PROV_GONE },
+	{ "TIMEOUT", PROV_GONE },
+	{ "NODE_FAIL", PROV_GONE },
+	{ "PREEMPTED", PROV_GONE },
+	{ "BOOT_FAIL", PROV_GONE },
+	{ "DEADLINE", PROV_GONE },
+	{ "OUT_OF_MEMORY", PROV_GONE },
+	{ "REVOKED", PROV_GONE },
+	{ "RESIZING", PROV_READY },
+	{ "SIGNALING", PROV_READY },
 };
 
-/* What waiting means: too long for resources is no capacity, a limit is a quota, and some waits never end. */
+/* What waiting means: too long for resources is no capacity, a limit is a quota, and some waits
+ * never end. */
 static void
 slurm_waits(const struct slurm *s, const char *reason, struct prov_machine *m)
 {
@@ -62,7 +85,8 @@ slurm_times(const struct slurm *s, const struct jsonr *o, struct prov_machine *m
 		m->state = PROV_NOTICED;
 		m->reclaim_at = end;
 		m->notice_at = preempt > 0 ? preempt : end - s->notice_s;
-		str_copy(m->detail, sizeof(m->detail), preempt > 0 ? "preempted" : "its time limit is near");
+		str_copy(m->detail, sizeof(m->detail),
+		    preempt > 0 ? "preempted" : "its time limit is near");
 	}
 }
 
@@ -74,15 +98,18 @@ slurm_state(const struct slurm *s, const struct jsonr *o, struct prov_machine *m
 
 	(void)!jsonr_str(o, "state_reason", &reason, NULL);
 	(void)!slurm_number(o, "restart_cnt", &restarts);
-	m->state = PROV_PENDING;	/* a word of tomorrow's Slurm: it is there, and it is not known to be usable */
+	m->state = PROV_PENDING; /* a word of tomorrow's Slurm: it is there, and it is not known to
+				    be usable */
 	for (size_t i = 0; i < sizeof(slurm_states) / sizeof(slurm_states[0]); i++)
 		if (slurm_has_word(o, "job_state", slurm_states[i].word)) {
 			m->state = slurm_states[i].state;
 			snprintf(m->detail, sizeof(m->detail), "%s%s%s", slurm_states[i].word,
-			    str_eq(reason, "None") || reason[0] == '\0' ? "" : ": ", str_eq(reason, "None") ? "" : reason);
+			    str_eq(reason, "None") || reason[0] == '\0' ? "" : ": ",
+			    str_eq(reason, "None") ? "" : reason);
 			break;
 		}
-	m->preempted = slurm_has_word(o, "job_state", "PREEMPTED") || restarts > 0 || slurm_has_word(o, "job_state", "REQUEUED");
+	m->preempted = slurm_has_word(o, "job_state", "PREEMPTED") || restarts > 0 ||
+		       slurm_has_word(o, "job_state", "REQUEUED");
 	slurm_times(s, o, m);
 	if (m->state == PROV_PENDING && restarts > 0) {
 		m->state = PROV_FAILED;
@@ -111,7 +138,8 @@ slurm_address(const struct jsonr *o, struct prov_machine *m)
 
 /* One job; *ours_out: its comment is one of ours and it is our user's. */
 static enum berth_code
-slurm_machine(const struct slurm *s, const struct jsonr *o, struct prov_machine *m, bool *ours_out, struct berth_err *err)
+slurm_machine(const struct slurm *s, const struct jsonr *o, struct prov_machine *m, bool *ours_out,
+    struct berth_err *err)
 {
 	const char *comment = "", *user = "", *qos = "";
 	struct jsonr state = jsonr_get(o, "job_state");
@@ -121,25 +149,29 @@ slurm_machine(const struct slurm *s, const struct jsonr *o, struct prov_machine 
 	memset(m, 0, sizeof(*m));
 	*ours_out = false;
 	if ((rc = jsonr_str(o, "comment", &comment, err)) != BERTH_OK ||
-	    (rc = jsonr_str(o, "user_name", &user, err)) != BERTH_OK || (rc = jsonr_str(o, "qos", &qos, err)) != BERTH_OK)
+	    (rc = jsonr_str(o, "user_name", &user, err)) != BERTH_OK ||
+	    (rc = jsonr_str(o, "qos", &qos, err)) != BERTH_OK)
 		return rc;
 	if (!slurm_number(o, "job_id", &id) || id == 0 || jsonr_none(&state))
 		return jsonr_err(o, BERTH_EINVAL, err, "no job_id or job_state");
-	if (!slurm_read_comment(comment, m) || (s->user != NULL && user[0] != '\0' && !str_eq(user, s->user)))
+	if (!slurm_read_comment(comment, m) ||
+	    (s->user != NULL && user[0] != '\0' && !str_eq(user, s->user)))
 		return BERTH_OK;
 	*ours_out = true;
 	snprintf(m->ref, sizeof(m->ref), "%lld", (long long)id);
 	str_copy(m->region, sizeof(m->region), s->region);
 	if ((rc = wirejson_field(o, "partition", m->zone, sizeof(m->zone), err)) != BERTH_OK)
 		return rc;
-	m->purchase = s->spot_qos != NULL && str_eq(qos, s->spot_qos) ? PURCHASE_SPOT : PURCHASE_ON_DEMAND;
+	m->purchase =
+	    s->spot_qos != NULL && str_eq(qos, s->spot_qos) ? PURCHASE_SPOT : PURCHASE_ON_DEMAND;
 	slurm_state(s, o, m);
 	slurm_address(o, m);
 	return BERTH_OK;
 }
 
 static enum berth_code
-slurm_jobs_of(const struct http_resp *resp, json_t **v, struct jsonr *root, struct jsonr *list, struct berth_err *err)
+slurm_jobs_of(const struct http_resp *resp, json_t **v, struct jsonr *root, struct jsonr *list,
+    struct berth_err *err)
 {
 	enum berth_code rc = wirejson_parse(resp, v, err);
 
@@ -153,8 +185,8 @@ slurm_jobs_of(const struct http_resp *resp, json_t **v, struct jsonr *root, stru
 }
 
 enum berth_code
-slurm_jobs(struct slurm *s, const struct http_resp *resp, bool notices, prov_machine_fn *emit, void *arg,
-    struct berth_err *err)
+slurm_jobs(struct slurm *s, const struct http_resp *resp, bool notices, prov_machine_fn *emit,
+    void *arg, struct berth_err *err)
 {
 	struct jsonr root, list;
 	json_t *v = NULL;
@@ -166,7 +198,8 @@ slurm_jobs(struct slurm *s, const struct http_resp *resp, bool notices, prov_mac
 		bool ours = false;
 
 		rc = slurm_machine(s, &item, &m, &ours, err);
-		if (rc == BERTH_OK && ours && (!notices || m.state == PROV_NOTICED || (m.preempted && m.state != PROV_GONE)))
+		if (rc == BERTH_OK && ours &&
+		    (!notices || m.state == PROV_NOTICED || (m.preempted && m.state != PROV_GONE)))
 			rc = emit(arg, &m, err);
 	}
 	json_decref(v);
@@ -177,11 +210,15 @@ static enum berth_code
 slurm_may_create(const struct slurm *s, const struct prov_create *c, struct berth_err *err)
 {
 	if (c->user_data != NULL && !str_starts(c->user_data, "#!"))
-		return err_set(err, BERTH_EPERMANENT, "user data for Slurm is the batch script: it must begin with #!");
+		return err_set(err, BERTH_EPERMANENT,
+		    "user data for Slurm is the batch script: it must begin with #!");
 	if (c->offer->purchase == PURCHASE_SPOT && s->spot_qos == NULL)
-		return err_set(err, BERTH_EPERMANENT, "the account needs 'spot_qos' for spot machines");
-	if (strchr(s->env->installation, ' ') != NULL || strchr(c->offer->instance_type, ' ') != NULL)
-		return err_set(err, BERTH_EPERMANENT, "installation id or instance type with a blank");
+		return err_set(
+		    err, BERTH_EPERMANENT, "the account needs 'spot_qos' for spot machines");
+	if (strchr(s->env->installation, ' ') != NULL ||
+	    strchr(c->offer->instance_type, ' ') != NULL)
+		return err_set(
+		    err, BERTH_EPERMANENT, "installation id or instance type with a blank");
 	return BERTH_OK;
 }
 
@@ -198,7 +235,8 @@ slurm_body_gres(const struct slurm *s, const char *type, struct arena *a, struct
 	else if (s->version == 39 || count == NULL)
 		jsonw_str(w, "tres_per_node", arena_printf(a, "gres:%s", rest));
 	else
-		jsonw_str(w, "tres_per_node", arena_printf(a, "gres/%.*s=%s", (int)(count - type), type, count + 1));
+		jsonw_str(w, "tres_per_node",
+		    arena_printf(a, "gres/%.*s=%s", (int)(count - type), type, count + 1));
 }
 
 static void
@@ -254,7 +292,8 @@ slurm_body(const struct slurm *s, const struct prov_create *c, struct arena *a, 
 	if (s->version >= 40)
 		jsonw_str(w, "script", script);
 	jsonw_str(w, "name", c->name != NULL ? c->name : arena_printf(a, "berth-%.8s", c->token));
-	jsonw_str(w, "comment", arena_printf(a, "berth %s %s %s", s->env->installation, c->token, o->instance_type));
+	jsonw_str(w, "comment",
+	    arena_printf(a, "berth %s %s %s", s->env->installation, c->token, o->instance_type));
 	slurm_opt(w, "partition", o->zone);
 	slurm_opt(w, "account", s->account);
 	slurm_opt(w, "qos", o->purchase == PURCHASE_SPOT ? s->spot_qos : s->qos);
@@ -268,7 +307,7 @@ slurm_body(const struct slurm *s, const struct prov_create *c, struct arena *a, 
 		slurm_body_number(s, w, "memory_per_node", (int64_t)(o->memory_gib * 1024));
 	if (s->time_limit_s > 0)
 		slurm_body_number(s, w, "time_limit", (s->time_limit_s + 59) / 60);
-	if (s->version <= 38)		/* there "requeue" means yes, whatever its value */
+	if (s->version <= 38) /* there "requeue" means yes, whatever its value */
 		jsonw_bool(w, "no_requeue", true);
 	else
 		jsonw_bool(w, "requeue", false);
@@ -280,7 +319,8 @@ slurm_body(const struct slurm *s, const struct prov_create *c, struct arena *a, 
 }
 
 static enum berth_code
-slurm_create_build(void *st, const struct prov_create *c, struct http_req *req, struct berth_err *err)
+slurm_create_build(
+    void *st, const struct prov_create *c, struct http_req *req, struct berth_err *err)
 {
 	const struct slurm *s = st;
 	enum berth_code rc = slurm_may_create(s, c, err);
@@ -302,8 +342,8 @@ slurm_create_build(void *st, const struct prov_create *c, struct http_req *req, 
 }
 
 static enum berth_code
-slurm_create_parse(void *st, const struct http_resp *resp, const struct prov_create *c, struct prov_machine *machine_out,
-    struct berth_err *err)
+slurm_create_parse(void *st, const struct http_resp *resp, const struct prov_create *c,
+    struct prov_machine *machine_out, struct berth_err *err)
 {
 	const struct slurm *s = st;
 	struct jsonr root;
@@ -324,13 +364,15 @@ slurm_create_parse(void *st, const struct http_resp *resp, const struct prov_cre
 	machine_out->created = s->env->now;
 	str_copy(machine_out->region, sizeof(machine_out->region), c->offer->region);
 	str_copy(machine_out->zone, sizeof(machine_out->zone), c->offer->zone);
-	str_copy(machine_out->instance_type, sizeof(machine_out->instance_type), c->offer->instance_type);
+	str_copy(machine_out->instance_type, sizeof(machine_out->instance_type),
+	    c->offer->instance_type);
 	return rc;
 }
 
 /* A ref is a number: nothing else may get into a path or a command line. */
 static enum berth_code
-slurm_one_build(void *st, const char *ref, const char *method, struct http_req *req, struct berth_err *err)
+slurm_one_build(
+    void *st, const char *ref, const char *method, struct http_req *req, struct berth_err *err)
 {
 	if (ref[0] == '\0' || strspn(ref, "0123456789") != strlen(ref))
 		return err_set(err, BERTH_ENOTFOUND, "'%s' is no number of a job", ref);
@@ -344,8 +386,8 @@ slurm_status_build(void *st, const char *ref, struct http_req *req, struct berth
 }
 
 static enum berth_code
-slurm_status_parse(void *st, const struct http_resp *resp, const char *ref, struct prov_machine *machine_out,
-    struct berth_err *err)
+slurm_status_parse(void *st, const struct http_resp *resp, const char *ref,
+    struct prov_machine *machine_out, struct berth_err *err)
 {
 	const struct slurm *s = st;
 	struct jsonr root, list, job;
@@ -360,15 +402,19 @@ slurm_status_parse(void *st, const struct http_resp *resp, const char *ref, stru
 		job = jsonr_at(&list, 0);
 		rc = slurm_machine(s, &job, machine_out, &ours, err);
 	}
-	if (rc == BERTH_OK && (!slurm_number(&job, "job_id", &id) || !str_eq(arena_printf(resp->arena, "%lld", (long long)id), ref)))
-		rc = jsonr_err(&job, BERTH_EINVAL, err, "the answer is about job %lld", (long long)id);
+	if (rc == BERTH_OK && (!slurm_number(&job, "job_id", &id) ||
+				  !str_eq(arena_printf(resp->arena, "%lld", (long long)id), ref)))
+		rc = jsonr_err(
+		    &job, BERTH_EINVAL, err, "the answer is about job %lld", (long long)id);
 	/* numbers begin again in a controller that lost its state: ours went with it */
 	if (rc == BERTH_OK && !ours) {
 		memset(machine_out, 0, sizeof(*machine_out));
 		str_copy(machine_out->ref, sizeof(machine_out->ref), ref);
-		str_copy(machine_out->installation, sizeof(machine_out->installation), s->env->installation);
+		str_copy(machine_out->installation, sizeof(machine_out->installation),
+		    s->env->installation);
 		machine_out->state = PROV_GONE;
-		str_copy(machine_out->detail, sizeof(machine_out->detail), "its number is another job's now");
+		str_copy(machine_out->detail, sizeof(machine_out->detail),
+		    "its number is another job's now");
 	}
 	json_decref(v);
 	return rc;
@@ -381,23 +427,28 @@ slurm_destroy_build(void *st, const char *ref, struct http_req *req, struct bert
 }
 
 static enum berth_code
-slurm_list_build(void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err)
+slurm_list_build(
+    void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err)
 {
 	(void)cur;
 	return slurm_request(st, req, "GET", false, "jobs", err);
 }
 
 static enum berth_code
-slurm_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_machine_fn *emit, void *arg,
-    struct berth_err *err)
+slurm_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
+    prov_machine_fn *emit, void *arg, struct berth_err *err)
 {
 	(void)cur;
 	return slurm_jobs(st, resp, false, emit, arg, err);
 }
 
 const struct prov_lease_ops slurm_lease = {
-	.create_build = slurm_create_build, .create_parse = slurm_create_parse,
-	.status_build = slurm_status_build, .status_parse = slurm_status_parse,
-	.destroy_build = slurm_destroy_build, .destroy_parse = lease_destroy_parse,
-	.list_build = slurm_list_build, .list_parse = slurm_list_parse,
+	.create_build = slurm_create_build,
+	.create_parse = slurm_create_parse,
+	.status_build = slurm_status_build,
+	.status_parse = slurm_status_parse,
+	.destroy_build = slurm_destroy_build,
+	.destroy_parse = lease_destroy_parse,
+	.list_build = slurm_list_build,
+	.list_parse = slurm_list_parse,
 };

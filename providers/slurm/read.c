@@ -27,7 +27,8 @@ slurm_number(const struct jsonr *o, const char *key, int64_t *out)
 	return true;
 }
 
-/* Whether a list of words between '+' has the word; signs behind a word (IDLE*, IDLE~) are not part of it. */
+/* Whether a list of words between '+' has the word; signs behind a word (IDLE*, IDLE~) are not part
+ * of it. */
 static bool
 slurm_word_in(const char *list, const char *word)
 {
@@ -114,18 +115,26 @@ slurm_read_comment(const char *comment, struct prov_machine *m)
 		comment += len + (comment[len] == ' ');
 	}
 	return comment[0] == '\0' && str_copy(m->installation, sizeof(m->installation), word[0]) &&
-	    str_copy(m->token, sizeof(m->token), word[1]) && str_copy(m->instance_type, sizeof(m->instance_type), word[2]);
+	       str_copy(m->token, sizeof(m->token), word[1]) &&
+	       str_copy(m->instance_type, sizeof(m->instance_type), word[2]);
 }
 
-static const struct { const char *reason; enum berth_code code; bool at_once; const char *words; } slurm_reasons[] = {
+static const struct {
+	const char *reason;
+	enum berth_code code;
+	bool at_once;
+	const char *words;
+} slurm_reasons[] = {
 	{ "None", BERTH_OK, false, "the scheduler has not looked at it yet" },
 	{ "Prolog", BERTH_OK, false, "the node is made ready" },
 	{ "BeginTime", BERTH_OK, false, "its start is set for later" },
 	{ "Cleaning", BERTH_OK, false, "its earlier try is cleaned up" },
 	{ "Resources", BERTH_ECAPACITY, false, "no node has that much free" },
 	{ "Priority", BERTH_ECAPACITY, false, "jobs with more priority are before it" },
-	{ "ReqNodeNotAvail*", BERTH_ECAPACITY, false, "nodes that it needs are down, drained or reserved" },
-	{ "Nodes_required_for_job*", BERTH_ECAPACITY, false, "nodes that it needs are down, drained or reserved" },
+	{ "ReqNodeNotAvail*", BERTH_ECAPACITY, false,
+	    "nodes that it needs are down, drained or reserved" },
+	{ "Nodes_required_for_job*", BERTH_ECAPACITY, false,
+	    "nodes that it needs are down, drained or reserved" },
 	{ "Reservation*", BERTH_ECAPACITY, false, "it waits for its reservation" },
 	{ "Licenses", BERTH_ECAPACITY, false, "it waits for a licence" },
 	{ "NodeDown", BERTH_ECAPACITY, false, "a node that it needs is down" },
@@ -136,7 +145,8 @@ static const struct { const char *reason; enum berth_code code; bool at_once; co
 	{ "Assoc*", BERTH_EQUOTA, true, "a limit of the account or the user" },
 	{ "Max*PerAccount", BERTH_EQUOTA, true, "a limit of the account" },
 	{ "MaxMemPerLimit", BERTH_EPERMANENT, true, "more memory than the partition allows" },
-	{ "Partition*Limit", BERTH_EPERMANENT, true, "more nodes or time than the partition allows" },
+	{ "Partition*Limit", BERTH_EPERMANENT, true,
+	    "more nodes or time than the partition allows" },
 	{ "AccountNotAllowed", BERTH_EAUTH, true, "the account may not use the partition" },
 	{ "QOSNotAllowed", BERTH_EAUTH, true, "the quality of service may not use the partition" },
 	{ "InvalidAccount", BERTH_EAUTH, true, "the account is not valid" },

@@ -23,7 +23,7 @@ struct static_serve {
 	const struct static_account *acc;
 	const struct http_req *req;
 	struct arena *a;
-	struct static_lease *leases;	/* [acc->n_machines] */
+	struct static_lease *leases; /* [acc->n_machines] */
 	struct buf body;
 	struct jsonw w;
 	int status;
@@ -37,13 +37,15 @@ static_lease_read(struct static_serve *s, const struct jsonr *o, struct berth_er
 	int64_t since = 0;
 	enum berth_code rc;
 
-	if ((rc = jsonr_str(o, "machine", &name, err)) != BERTH_OK || (rc = jsonr_str(o, "token", &token, err)) != BERTH_OK ||
+	if ((rc = jsonr_str(o, "machine", &name, err)) != BERTH_OK ||
+	    (rc = jsonr_str(o, "token", &token, err)) != BERTH_OK ||
 	    (rc = jsonr_str(o, "installation", &installation, err)) != BERTH_OK ||
 	    (rc = jsonr_int(o, "since", 0, INT64_MAX / 2, &since, err)) != BERTH_OK)
 		return rc;
 	for (size_t i = 0; i < s->acc->n_machines; i++)
 		if (str_eq(s->acc->machines[i].name, name))
-			s->leases[i] = (struct static_lease){ arena_strdup(s->a, token), arena_strdup(s->a, installation), since };
+			s->leases[i] = (struct static_lease){ arena_strdup(s->a, token),
+				arena_strdup(s->a, installation), since };
 	return BERTH_OK;
 }
 
@@ -110,7 +112,8 @@ static_ref(const struct static_serve *s, size_t i, char *dst, size_t size)
 {
 	const char *token = s->leases[i].token;
 
-	snprintf(dst, size, "%s%s%.8s", s->acc->machines[i].name, token != NULL ? "~" : "", token != NULL ? token : "");
+	snprintf(dst, size, "%s%s%.8s", s->acc->machines[i].name, token != NULL ? "~" : "",
+	    token != NULL ? token : "");
 }
 
 static void
@@ -165,7 +168,8 @@ static_avoided(const struct static_machine *m, const struct jsonr *avoid)
 	for (size_t i = 0; i < jsonr_len(avoid); i++) {
 		const char *ref = json_string_value(jsonr_at(avoid, i).v);
 
-		if (ref != NULL && strncmp(ref, m->name, n) == 0 && (ref[n] == '~' || ref[n] == '\0'))
+		if (ref != NULL && strncmp(ref, m->name, n) == 0 &&
+		    (ref[n] == '~' || ref[n] == '\0'))
 			return true;
 	}
 	return false;
@@ -180,11 +184,15 @@ static_create(struct static_serve *s, const struct jsonr *o)
 	struct jsonr avoid;
 	bool known = false;
 
-	if (jsonr_str(o, "token", &token, NULL) != BERTH_OK || jsonr_str(o, "installation", &installation, NULL) != BERTH_OK ||
-	    jsonr_str(o, "region", &region, NULL) != BERTH_OK || jsonr_str(o, "zone", &zone, NULL) != BERTH_OK ||
+	if (jsonr_str(o, "token", &token, NULL) != BERTH_OK ||
+	    jsonr_str(o, "installation", &installation, NULL) != BERTH_OK ||
+	    jsonr_str(o, "region", &region, NULL) != BERTH_OK ||
+	    jsonr_str(o, "zone", &zone, NULL) != BERTH_OK ||
 	    jsonr_str(o, "instance_type", &type, NULL) != BERTH_OK ||
-	    jsonr_array(o, "avoid", &avoid, NULL) != BERTH_OK || token[0] == '\0' || s->acc->state_path[0] == '\0') {
-		static_refuse(s, 400, "bad_request", "no token, or no folder for the state of machines");
+	    jsonr_array(o, "avoid", &avoid, NULL) != BERTH_OK || token[0] == '\0' ||
+	    s->acc->state_path[0] == '\0') {
+		static_refuse(
+		    s, 400, "bad_request", "no token, or no folder for the state of machines");
 		return;
 	}
 	for (size_t i = 0; i < s->acc->n_machines; i++)
@@ -193,7 +201,8 @@ static_create(struct static_serve *s, const struct jsonr *o)
 			if (static_fits(&s->acc->machines[i], region, zone, type))
 				static_answer(s, &m);
 			else
-				static_refuse(s, 409, "token_mismatch", "the token belongs to a machine of another kind");
+				static_refuse(s, 409, "token_mismatch",
+				    "the token belongs to a machine of another kind");
 			return;
 		}
 	for (size_t i = 0; i < s->acc->n_machines; i++) {
@@ -206,16 +215,19 @@ static_create(struct static_serve *s, const struct jsonr *o)
 			bad = s->acc->machines[i].name;
 			continue;
 		}
-		s->leases[i] = (struct static_lease){ arena_strdup(s->a, token), arena_strdup(s->a, installation),
-			s->acc->env->now };
+		s->leases[i] = (struct static_lease){ arena_strdup(s->a, token),
+			arena_strdup(s->a, installation), s->acc->env->now };
 		s->changed = true;
 		static_describe(s, i, &m);
 		static_answer(s, &m);
 		return;
 	}
 	if (bad != NULL)
-		static_refuse(s, 503, "no_capacity", arena_printf(s->a, "of this kind only machines are free that were found bad "
-		    "within the last hour (%s)", bad));
+		static_refuse(s, 503, "no_capacity",
+		    arena_printf(s->a,
+			"of this kind only machines are free that were found bad "
+			"within the last hour (%s)",
+			bad));
 	else if (known)
 		static_refuse(s, 503, "no_capacity", "every machine of this kind is taken");
 	else
@@ -259,7 +271,8 @@ static_list(struct static_serve *s)
 	s->status = 200;
 }
 
-/* For each machine whether it is free: the offers' availability; the rest of an offer stands in berth.yaml. */
+/* For each machine whether it is free: the offers' availability; the rest of an offer stands in
+ * berth.yaml. */
 static void
 static_offers(struct static_serve *s)
 {
@@ -281,7 +294,8 @@ static_route(struct static_serve *s, struct berth_err *err)
 	json_t *v = NULL;
 	enum berth_code rc;
 
-	if (s->req->body != NULL && (rc = jsonr_parse(s->req->body, s->req->body_len, "request", &v, err)) != BERTH_OK)
+	if (s->req->body != NULL &&
+	    (rc = jsonr_parse(s->req->body, s->req->body_len, "request", &v, err)) != BERTH_OK)
 		return rc;
 	body = jsonr_root(v, "request");
 	if (str_eq(path, "offers"))
@@ -313,7 +327,8 @@ static_exchange(void *st, const struct http_req *req, struct http_resp *resp, st
 		if (!fileio_exists(s.acc->state_path))
 			rc = fileio_mkdirs_for(s.acc->state_path, err);
 		if (rc == BERTH_OK)
-			rc = lockfile_take(arena_printf(s.a, "%s.lock", s.acc->state_path), STATIC_LOCK_WAIT_MS, &lock, err);
+			rc = lockfile_take(arena_printf(s.a, "%s.lock", s.acc->state_path),
+			    STATIC_LOCK_WAIT_MS, &lock, err);
 	}
 	if (rc == BERTH_OK)
 		rc = static_state_load(&s, err);

@@ -14,7 +14,8 @@
 #define TENCENT_ENDPOINT "https://cvm.tencentcloudapi.com"
 #define TENCENT_VERSION "2017-03-12"
 #define TENCENT_BODY_MAX 262144
-#define TENCENT_REFUSAL_MAX 65536	/* a refusal has no list in it: longer answers are not read twice */
+#define TENCENT_REFUSAL_MAX                                                                        \
+	65536 /* a refusal has no list in it: longer answers are not read twice */
 
 static const struct prov_key tencent_keys[] = {
 	{ "secret_id", PROV_KEY_SECRET, true, "id of the API key: env:NAME or file:PATH" },
@@ -26,12 +27,16 @@ static const struct prov_key tencent_keys[] = {
 	{ "vpc", PROV_KEY_STRING, false, "id of the network of machines; the region's default" },
 	{ "subnets", PROV_KEY_STRINGS, false, "ZONE=SUBNET for each zone, with vpc" },
 	{ "security_groups", PROV_KEY_STRINGS, false, "ids of security groups" },
-	{ "ssh_keys", PROV_KEY_STRINGS, false, "ids of key pairs of the account, put on every machine" },
-	{ "bandwidth_mbps", PROV_KEY_INT, false, "outward, with a public address, paid by traffic; 10; 0: no public address" },
+	{ "ssh_keys", PROV_KEY_STRINGS, false,
+	    "ids of key pairs of the account, put on every machine" },
+	{ "bandwidth_mbps", PROV_KEY_INT, false,
+	    "outward, with a public address, paid by traffic; 10; 0: no public address" },
 	{ "disk_type", PROV_KEY_STRING, false, "of the system disk; CLOUD_PREMIUM" },
 	{ "disk_gib", PROV_KEY_INT, false, "system disk; 100" },
-	{ "spot_max_price", PROV_KEY_STRING, false, "most to pay for an hour of a spot machine; what it costs now" },
-	{ "accelerators", PROV_KEY_NODE, false, "names of the accelerator table for the API's words" },
+	{ "spot_max_price", PROV_KEY_STRING, false,
+	    "most to pay for an hour of a spot machine; what it costs now" },
+	{ "accelerators", PROV_KEY_NODE, false,
+	    "names of the accelerator table for the API's words" },
 	{ "endpoint", PROV_KEY_STRING, false, "base URL; " TENCENT_ENDPOINT },
 	{ NULL, PROV_KEY_STRING, false, NULL },
 };
@@ -110,12 +115,16 @@ tencent_open(void *st, const struct prov_env *env, struct berth_err *err)
 	if (rc != BERTH_OK)
 		return rc;
 	if (!str_eq(t->currency, "CNY") && !str_eq(t->currency, "USD"))
-		return err_set(err, BERTH_EINVAL, "currency '%s': CNY for accounts of the China site, USD for international ones",
+		return err_set(err, BERTH_EINVAL,
+		    "currency '%s': CNY for accounts of the China site, USD for international ones",
 		    t->currency);
 	if ((rc = lease_spot_price(env, t->currency, err)) != BERTH_OK)
 		return rc;
-	rc = rates_read(NULL, prov_conf_node(env->conf, "accelerators"), env->arena, &t->words, err);
-	return rc == BERTH_OK ? endpoint_read(env, "endpoint", TENCENT_ENDPOINT, ENDPOINT_SECRETS, &t->endpoint, err) : rc;
+	rc =
+	    rates_read(NULL, prov_conf_node(env->conf, "accelerators"), env->arena, &t->words, err);
+	return rc == BERTH_OK ? endpoint_read(env, "endpoint", TENCENT_ENDPOINT, ENDPOINT_SECRETS,
+				    &t->endpoint, err)
+			      : rc;
 }
 
 static void
@@ -145,7 +154,8 @@ tencent_end(const struct tencent *t, struct tencent_call *c, struct berth_err *e
 	if (rc == BERTH_OK)
 		rc = http_req_body(req, "application/json", c->b->p, c->b->len, err);
 	buf_free(c->b);
-	if (rc != BERTH_OK || (rc = http_req_header(req, "X-TC-Action", c->action, false, err)) != BERTH_OK ||
+	if (rc != BERTH_OK ||
+	    (rc = http_req_header(req, "X-TC-Action", c->action, false, err)) != BERTH_OK ||
 	    (rc = http_req_header(req, "X-TC-Version", TENCENT_VERSION, false, err)) != BERTH_OK ||
 	    (rc = http_req_header(req, "X-TC-Region", c->region, false, err)) != BERTH_OK)
 		return rc;
@@ -165,7 +175,8 @@ tencent_filter(struct jsonw *w, const char *name, const char *const *values)
 }
 
 enum berth_code
-tencent_answer(const struct http_resp *resp, json_t **tree_out, struct jsonr *root, struct jsonr *response, struct berth_err *err)
+tencent_answer(const struct http_resp *resp, json_t **tree_out, struct jsonr *root,
+    struct jsonr *response, struct berth_err *err)
 {
 	enum berth_code rc = wirejson_parse(resp, tree_out, err);
 
@@ -193,7 +204,9 @@ tencent_sign(void *st, struct http_req *req, int64_t now, struct berth_err *err)
 	if (rc == BERTH_OK && prov_conf_has(t->env->conf, "session_token"))
 		rc = prov_conf_secret(t->env->conf, "session_token", &token, err);
 	if (rc == BERTH_OK) {
-		struct sign_tc3 s = { .keys = { .id = id, .secret = secret, .token = token }, .service = "cvm", .now = now };
+		struct sign_tc3 s = { .keys = { .id = id, .secret = secret, .token = token },
+			.service = "cvm",
+			.now = now };
 
 		rc = sign_tc3(req, &s, NULL, err);
 	}

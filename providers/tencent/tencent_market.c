@@ -18,7 +18,10 @@ enum tencent_phase { TENCENT_TYPES, TENCENT_HOURLY, TENCENT_SPOT, TENCENT_PREPAI
 static const char *const tencent_charges[] = { "", "POSTPAID_BY_HOUR", "SPOTPAID", "PREPAID" };
 
 /* What DescribeInstanceTypeConfigs alone says: the card and its memory. */
-struct tencent_type { const char *card; double card_gib, gpus; };
+struct tencent_type {
+	const char *card;
+	double card_gib, gpus;
+};
 struct tencent_refresh {
 	struct arena *arena;
 	enum tencent_phase phase;
@@ -27,16 +30,31 @@ struct tencent_refresh {
 	VEC(struct tencent_type) types;
 };
 
-/* Cards of families (cloud.tencent.com/document/product/560/19700), for types whose card is not told. */
-static const struct { const char *family, *card; } tencent_families[] = {
-	{ "GN6", "P4" }, { "GN6S", "P4" }, { "GN7", "T4" }, { "GN7vw", "T4" }, { "GN8", "P40" }, { "GN10X", "V100-SXM2-32GB" },
-	{ "GN10Xp", "V100-SXM2-32GB" }, { "GT4", "A100-SXM4-40GB" }, { "PNV4", "A10" },
+/* Cards of families (cloud.tencent.com/document/product/560/19700), for types whose card is not
+ * told. */
+static const struct {
+	const char *family, *card;
+} tencent_families[] = {
+	{ "GN6", "P4" },
+	{ "GN6S", "P4" },
+	{ "GN7", "T4" },
+	{ "GN7vw", "T4" },
+	{ "GN8", "P40" },
+	{ "GN10X", "V100-SXM2-32GB" },
+	{ "GN10Xp", "V100-SXM2-32GB" },
+	{ "GT4", "A100-SXM4-40GB" },
+	{ "PNV4", "A10" },
 };
 
 /* A whole term, paid ahead. */
-static const struct { const char *price, *list; int months; } tencent_terms[] = {
-	{ "DiscountPrice", "OriginalPrice", 1 }, { "DiscountPriceOneYear", "OriginalPriceOneYear", 12 },
-	{ "DiscountPriceThreeYear", "OriginalPriceThreeYear", 36 }, { "DiscountPriceFiveYear", "OriginalPriceFiveYear", 60 },
+static const struct {
+	const char *price, *list;
+	int months;
+} tencent_terms[] = {
+	{ "DiscountPrice", "OriginalPrice", 1 },
+	{ "DiscountPriceOneYear", "OriginalPriceOneYear", 12 },
+	{ "DiscountPriceThreeYear", "OriginalPriceThreeYear", 36 },
+	{ "DiscountPriceFiveYear", "OriginalPriceFiveYear", 60 },
 };
 
 void
@@ -66,8 +84,8 @@ tencent_offers_at(struct tencent *t, const struct prov_cursor *cur)
 }
 
 static enum berth_code
-tencent_offers_build(void *st, const struct prov_query *q, const struct prov_cursor *cur, struct http_req *req,
-    struct berth_err *err)
+tencent_offers_build(void *st, const struct prov_query *q, const struct prov_cursor *cur,
+    struct http_req *req, struct berth_err *err)
 {
 	struct tencent *t = st;
 	struct jsonw w;
@@ -77,11 +95,13 @@ tencent_offers_build(void *st, const struct prov_query *q, const struct prov_cur
 	(void)q;
 	tencent_offers_at(t, cur);
 	c.region = t->regions[t->refresh->region];
-	c.action = t->refresh->phase == TENCENT_TYPES ? "DescribeInstanceTypeConfigs" : "DescribeZoneInstanceConfigInfos";
+	c.action = t->refresh->phase == TENCENT_TYPES ? "DescribeInstanceTypeConfigs"
+						      : "DescribeZoneInstanceConfigInfos";
 	tencent_begin(&c);
 	if (t->refresh->phase != TENCENT_TYPES) {
 		jsonw_begin_array(&w, "Filters");
-		tencent_filter(&w, "instance-charge-type", (const char *const[]){ tencent_charges[t->refresh->phase], NULL });
+		tencent_filter(&w, "instance-charge-type",
+		    (const char *const[]){ tencent_charges[t->refresh->phase], NULL });
 		jsonw_end_array(&w);
 	}
 	return tencent_end(t, &c, err);
@@ -107,14 +127,15 @@ tencent_take_type(struct tencent_refresh *r, const struct jsonr *item, struct be
 	if (!(type.gpus > 0) || name[0] == '\0')
 		return BERTH_OK;
 	strmap_add(r->arena, &r->by_name, name, r->types.n, &added);
-	if (added) {		/* once a zone */
+	if (added) { /* once a zone */
 		type.card = arena_strdup(r->arena, type.card);
 		VEC_PUSH(r->arena, &r->types, type);
 	}
 	return BERTH_OK;
 }
 
-/* What berth.yaml calls it, else the API, else what the family is known to have, else the family itself. */
+/* What berth.yaml calls it, else the API, else what the family is known to have, else the family
+ * itself. */
 static const char *
 tencent_card(const struct tencent *t, const char *card, const char *family)
 {
@@ -130,17 +151,20 @@ tencent_card(const struct tencent *t, const char *card, const char *family)
 	return family;
 }
 
-/* A part of a card is one accelerator, named as the profile with its share of the memory: a quarter of a T4 is a T4-4Q. */
+/* A part of a card is one accelerator, named as the profile with its share of the memory: a quarter
+ * of a T4 is a T4-4Q. */
 static void
 tencent_part(const struct tencent *t, double share, struct arena *a, struct offer *o)
 {
-	const struct accel *card = t->env->accels != NULL ? accel_find(t->env->accels, o->accelerator) : NULL;
+	const struct accel *card =
+	    t->env->accels != NULL ? accel_find(t->env->accels, o->accelerator) : NULL;
 	double gib = card != NULL ? card->memory_gib * share : NAN;
 
 	o->accelerator_count = 1;
 	o->accelerator_memory_gib = gib;
-	o->accelerator = gib >= 1 && fabs(gib - round(gib)) < 0.01 ? arena_printf(a, "%s-%.0fQ", card->name, round(gib)) :
-	    arena_printf(a, "%.3g %s", share, o->accelerator);
+	o->accelerator = gib >= 1 && fabs(gib - round(gib)) < 0.01
+			     ? arena_printf(a, "%s-%.0fQ", card->name, round(gib))
+			     : arena_printf(a, "%.3g %s", share, o->accelerator);
 }
 
 /* False: no GPU in it, or a number of them that is none. */
@@ -185,14 +209,16 @@ tencent_room(const struct jsonr *item, enum availability *room_out, struct berth
 	if ((rc = jsonr_str(item, "Status", &status, err)) != BERTH_OK ||
 	    (rc = jsonr_str(item, "StatusCategory", &stock, err)) != BERTH_OK)
 		return rc;
-	*room_out = str_eq(status, "SOLD_OUT") || str_eq(stock, "WithoutStock") ? AVAIL_NO :
-	    str_eq(status, "SELL") ? AVAIL_YES : AVAIL_UNKNOWN;
+	*room_out = str_eq(status, "SOLD_OUT") || str_eq(stock, "WithoutStock") ? AVAIL_NO
+		    : str_eq(status, "SELL")                                    ? AVAIL_YES
+										: AVAIL_UNKNOWN;
 	return BERTH_OK;
 }
 
 /* What is paid, else the list price, which is never lower. 0 and less are no price. */
 static enum berth_code
-tencent_price(const struct jsonr *price, const char *key, const char *list, struct usd_micro *out, struct berth_err *err)
+tencent_price(const struct jsonr *price, const char *key, const char *list, struct usd_micro *out,
+    struct berth_err *err)
 {
 	enum berth_code rc;
 
@@ -203,13 +229,15 @@ tencent_price(const struct jsonr *price, const char *key, const char *list, stru
 
 /* The price of an hour is that of the first 96, the dearest of three steps. */
 static enum berth_code
-tencent_emit_hour(const struct jsonr *price, struct offer *o, prov_offer_fn *emit, void *arg, struct berth_err *err)
+tencent_emit_hour(const struct jsonr *price, struct offer *o, prov_offer_fn *emit, void *arg,
+    struct berth_err *err)
 {
 	const char *unit = "";
 	enum berth_code rc;
 
 	if ((rc = jsonr_str(price, "ChargeUnit", &unit, err)) != BERTH_OK ||
-	    (rc = tencent_price(price, "UnitPriceDiscount", "UnitPrice", &o->price, err)) != BERTH_OK)
+	    (rc = tencent_price(price, "UnitPriceDiscount", "UnitPrice", &o->price, err)) !=
+		BERTH_OK)
 		return rc;
 	if (!str_eq(unit, "HOUR"))
 		o->price = USD_UNKNOWN;
@@ -217,13 +245,16 @@ tencent_emit_hour(const struct jsonr *price, struct offer *o, prov_offer_fn *emi
 }
 
 static enum berth_code
-tencent_emit_terms(const struct jsonr *price, struct offer *o, prov_offer_fn *emit, void *arg, struct berth_err *err)
+tencent_emit_terms(const struct jsonr *price, struct offer *o, prov_offer_fn *emit, void *arg,
+    struct berth_err *err)
 {
 	enum berth_code rc = BERTH_OK;
 
 	o->payment = PAYMENT_ALL;
-	for (size_t i = 0; rc == BERTH_OK && i < sizeof(tencent_terms) / sizeof(tencent_terms[0]); i++) {
-		rc = tencent_price(price, tencent_terms[i].price, tencent_terms[i].list, &o->upfront, err);
+	for (size_t i = 0; rc == BERTH_OK && i < sizeof(tencent_terms) / sizeof(tencent_terms[0]);
+	     i++) {
+		rc = tencent_price(
+		    price, tencent_terms[i].price, tencent_terms[i].list, &o->upfront, err);
 		o->term_months = tencent_terms[i].months;
 		o->price = USD_ZERO;
 		if (rc == BERTH_OK && usd_known(o->upfront))
@@ -233,12 +264,23 @@ tencent_emit_terms(const struct jsonr *price, struct offer *o, prov_offer_fn *em
 }
 
 static enum berth_code
-tencent_take_price(const struct tencent *t, const struct jsonr *item, struct arena *a, prov_offer_fn *emit, void *arg,
-    struct berth_err *err)
+tencent_take_price(const struct tencent *t, const struct jsonr *item, struct arena *a,
+    prov_offer_fn *emit, void *arg, struct berth_err *err)
 {
-	struct offer o = { .provider = "tencent", .account = "", .region = t->regions[t->refresh->region], .zone = "",
-		.instance_type = "", .accelerator = "", .accelerator_memory_gib = NAN, .vcpus = NAN, .memory_gib = NAN,
-		.upfront = USD_ZERO, .price = USD_UNKNOWN, .interruption_rate = NAN, .measured = NAN, .as_of = t->env->now,
+	struct offer o = { .provider = "tencent",
+		.account = "",
+		.region = t->regions[t->refresh->region],
+		.zone = "",
+		.instance_type = "",
+		.accelerator = "",
+		.accelerator_memory_gib = NAN,
+		.vcpus = NAN,
+		.memory_gib = NAN,
+		.upfront = USD_ZERO,
+		.price = USD_UNKNOWN,
+		.interruption_rate = NAN,
+		.measured = NAN,
+		.as_of = t->env->now,
 		.source = t->endpoint };
 	struct jsonr price = jsonr_get(item, "Price");
 	const char *charge = "";
@@ -251,23 +293,26 @@ tencent_take_price(const struct tencent *t, const struct jsonr *item, struct are
 	    (rc = jsonr_double(item, "Memory", &o.memory_gib, err)) != BERTH_OK ||
 	    (rc = tencent_room(item, &o.available, err)) != BERTH_OK)
 		return rc;
-	if (o.instance_type[0] == '\0' || !str_eq(charge, tencent_charges[t->refresh->phase]) || !tencent_cards(t, item, a, &o))
+	if (o.instance_type[0] == '\0' || !str_eq(charge, tencent_charges[t->refresh->phase]) ||
+	    !tencent_cards(t, item, a, &o))
 		return BERTH_OK;
 	str_copy(o.currency, sizeof(o.currency), t->currency);
-	o.purchase = t->refresh->phase == TENCENT_SPOT ? PURCHASE_SPOT : t->refresh->phase == TENCENT_PREPAID ? PURCHASE_RESERVED :
-	    PURCHASE_ON_DEMAND;
+	o.purchase = t->refresh->phase == TENCENT_SPOT      ? PURCHASE_SPOT
+		     : t->refresh->phase == TENCENT_PREPAID ? PURCHASE_RESERVED
+							    : PURCHASE_ON_DEMAND;
 	if (o.purchase == PURCHASE_RESERVED)
 		return tencent_emit_terms(&price, &o, emit, arg, err);
 	return tencent_emit_hour(&price, &o, emit, arg, err);
 }
 
 static enum berth_code
-tencent_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_offer_fn *emit, void *arg,
-    struct berth_err *err)
+tencent_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
+    prov_offer_fn *emit, void *arg, struct berth_err *err)
 {
 	struct tencent *t = st;
 	struct tencent_refresh *r = t->refresh;
-	const char *key = r->phase == TENCENT_TYPES ? "InstanceTypeConfigSet" : "InstanceTypeQuotaSet";
+	const char *key =
+	    r->phase == TENCENT_TYPES ? "InstanceTypeConfigSet" : "InstanceTypeQuotaSet";
 	struct jsonr root, response, list, item;
 	json_t *v = NULL;
 	enum berth_code rc = tencent_answer(resp, &v, &root, &response, err);
@@ -279,8 +324,9 @@ tencent_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor 
 		rc = jsonr_err(&response, BERTH_ETRANSIENT, err, "no %s in the answer", key);
 	for (size_t i = 0; rc == BERTH_OK && i < jsonr_len(&list); i++) {
 		item = jsonr_at(&list, i);
-		rc = r->phase == TENCENT_TYPES ? tencent_take_type(r, &item, err) :
-		    tencent_take_price(t, &item, resp->arena, emit, arg, err);
+		rc = r->phase == TENCENT_TYPES
+			 ? tencent_take_type(r, &item, err)
+			 : tencent_take_price(t, &item, resp->arena, emit, arg, err);
 	}
 	json_decref(v);
 	if (rc != BERTH_OK)
@@ -296,7 +342,8 @@ tencent_offers_parse(void *st, const struct http_resp *resp, struct prov_cursor 
 
 /* cur->next: "REGION|". */
 static enum berth_code
-tencent_quota_build(void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err)
+tencent_quota_build(
+    void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err)
 {
 	static const char *const kinds[] = { "PostPaidQuotaSet", "SpotPaidQuotaSet", NULL };
 	struct tencent *t = st;
@@ -316,14 +363,16 @@ tencent_quota_build(void *st, const struct prov_cursor *cur, struct http_req *re
 
 /* Machines of a zone by the hour; cores of a zone as spot. */
 static enum berth_code
-tencent_take_quota(const struct tencent *t, const struct jsonr *set, const char *name, bool spot, prov_quota_fn *emit, void *arg,
-    struct berth_err *err)
+tencent_take_quota(const struct tencent *t, const struct jsonr *set, const char *name, bool spot,
+    prov_quota_fn *emit, void *arg, struct berth_err *err)
 {
 	enum berth_code rc = BERTH_OK;
 	struct jsonr item;
 
 	for (size_t i = 0; rc == BERTH_OK && i < jsonr_len(set); i++) {
-		struct prov_quota q = { .limit = NAN, .used = NAN, .purchase = spot ? PURCHASE_SPOT : PURCHASE_ON_DEMAND };
+		struct prov_quota q = { .limit = NAN,
+			.used = NAN,
+			.purchase = spot ? PURCHASE_SPOT : PURCHASE_ON_DEMAND };
 		const char *zone = "";
 
 		item = jsonr_at(set, i);
@@ -340,8 +389,8 @@ tencent_take_quota(const struct tencent *t, const struct jsonr *set, const char 
 }
 
 static enum berth_code
-tencent_quota_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_quota_fn *emit, void *arg,
-    struct berth_err *err)
+tencent_quota_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
+    prov_quota_fn *emit, void *arg, struct berth_err *err)
 {
 	const struct tencent *t = st;
 	struct jsonr root, response, overview, quota, hourly, spot;
@@ -367,6 +416,8 @@ tencent_quota_parse(void *st, const struct http_resp *resp, struct prov_cursor *
 }
 
 const struct prov_market_ops tencent_market = {
-	.offers_build = tencent_offers_build, .offers_parse = tencent_offers_parse,
-	.quota_build = tencent_quota_build, .quota_parse = tencent_quota_parse,
+	.offers_build = tencent_offers_build,
+	.offers_parse = tencent_offers_parse,
+	.quota_build = tencent_quota_build,
+	.quota_parse = tencent_quota_parse,
 };

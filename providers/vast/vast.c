@@ -14,7 +14,8 @@ static const struct prov_key vast_keys[] = {
 	{ "api_key", PROV_KEY_SECRET, true, "key of the account: env:NAME or file:PATH" },
 	{ "image", PROV_KEY_STRING, false, "container image; needed to rent" },
 	{ "disk_gib", PROV_KEY_INT, false, "disk, which is part of the price; 32" },
-	{ "unverified", PROV_KEY_BOOL, false, "offer machines that Vast has not verified too; false" },
+	{ "unverified", PROV_KEY_BOOL, false,
+	    "offer machines that Vast has not verified too; false" },
 	{ "endpoint", PROV_KEY_STRING, false, "base URL; " VAST_ENDPOINT },
 	{ NULL, PROV_KEY_STRING, false, NULL },
 };

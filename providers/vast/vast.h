@@ -11,7 +11,7 @@ struct vast {
 	const struct prov_env *env;
 	const char *endpoint;
 	double disk_gib;
-	bool bids;		/* which half of the market is on its way */
+	bool bids; /* which half of the market is on its way */
 };
 
 extern const struct prov_market_ops vast_market;

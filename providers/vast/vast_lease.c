@@ -13,17 +13,27 @@
 #define VAST_LABEL_MAX 200
 
 static const struct lease_state vast_states[] = {
-	{ "created", PROV_PENDING }, { "loading", PROV_PENDING }, { "connecting", PROV_PENDING }, { "running", PROV_READY },
+	{ "created", PROV_PENDING },
+	{ "loading", PROV_PENDING },
+	{ "connecting", PROV_PENDING },
+	{ "running", PROV_READY },
 	/* A stopped contract keeps its disk, which costs until it is destroyed. */
-	{ "exited", PROV_FAILED }, { "stopped", PROV_FAILED }, { "offline", PROV_FAILED }, { NULL, PROV_PENDING },
+	{ "exited", PROV_FAILED },
+	{ "stopped", PROV_FAILED },
+	{ "offline", PROV_FAILED },
+	{ NULL, PROV_PENDING },
 };
 
 static enum berth_code
-vast_create_build(void *st, const struct prov_create *c, struct http_req *req, struct berth_err *err)
+vast_create_build(
+    void *st, const struct prov_create *c, struct http_req *req, struct berth_err *err)
 {
 	const struct vast *v = st;
-	const char *image = c->image != NULL ? c->image : prov_conf_str(v->env->conf, "image", NULL), *label = "";
-	const char *slash = strrchr(c->offer->instance_type, '/'), *ask = slash != NULL ? slash + 1 : "";
+	const char *image =
+		       c->image != NULL ? c->image : prov_conf_str(v->env->conf, "image", NULL),
+		   *label = "";
+	const char *slash = strrchr(c->offer->instance_type, '/'),
+		   *ask = slash != NULL ? slash + 1 : "";
 	enum berth_code rc;
 	struct jsonw w;
 	struct buf b;
@@ -31,9 +41,12 @@ vast_create_build(void *st, const struct prov_create *c, struct http_req *req, s
 	if (image == NULL)
 		return err_set(err, BERTH_EPERMANENT, "the account needs 'image' in berth.yaml");
 	if (ask[0] == '\0' || ask[strspn(ask, "0123456789")] != '\0')
-		return err_set(err, BERTH_EPERMANENT, "'%s' is no ask of Vast's: 1xRTX 4090/12345", c->offer->instance_type);
-	if ((rc = nametag_make(req->arena, v->env->installation, c->token, VAST_LABEL_MAX, &label, err)) != BERTH_OK ||
-	    (rc = keyed_request(v->env, req, "PUT", v->endpoint, err, "v0/asks/%s/", ask)) != BERTH_OK)
+		return err_set(err, BERTH_EPERMANENT, "'%s' is no ask of Vast's: 1xRTX 4090/12345",
+		    c->offer->instance_type);
+	if ((rc = nametag_make(req->arena, v->env->installation, c->token, VAST_LABEL_MAX, &label,
+		 err)) != BERTH_OK ||
+	    (rc = keyed_request(v->env, req, "PUT", v->endpoint, err, "v0/asks/%s/", ask)) !=
+		BERTH_OK)
 		return rc;
 	buf_init(&b, KEYED_BODY_MAX);
 	jsonw_init_buf(&w, &b, JSONW_COMPACT);
@@ -46,14 +59,14 @@ vast_create_build(void *st, const struct prov_create *c, struct http_req *req, s
 		jsonw_double(&w, "price", usd_to_double(c->offer->price));
 	if (c->user_data != NULL)
 		jsonw_str(&w, "onstart", c->user_data);
-	jsonw_bool(&w, "cancel_unavail", true);		/* no contract that waits for room, and costs */
+	jsonw_bool(&w, "cancel_unavail", true); /* no contract that waits for room, and costs */
 	jsonw_end_object(&w);
 	return keyed_body(req, &b, &w, err);
 }
 
 static enum berth_code
-vast_create_parse(void *st, const struct http_resp *resp, const struct prov_create *c, struct prov_machine *machine_out,
-    struct berth_err *err)
+vast_create_parse(void *st, const struct http_resp *resp, const struct prov_create *c,
+    struct prov_machine *machine_out, struct berth_err *err)
 {
 	struct jsonr root;
 	json_t *v = NULL;
@@ -71,24 +84,29 @@ vast_create_parse(void *st, const struct http_resp *resp, const struct prov_crea
 	machine_out->state = PROV_PENDING;
 	machine_out->purchase = c->offer->purchase;
 	str_copy(machine_out->region, sizeof(machine_out->region), c->offer->region);
-	str_copy(machine_out->instance_type, sizeof(machine_out->instance_type), c->offer->instance_type);
+	str_copy(machine_out->instance_type, sizeof(machine_out->instance_type),
+	    c->offer->instance_type);
 	return rc;
 }
 
 /*
- * Where its ssh listens: machines are asked for direct connections, so the host's own address and the port that stands for
- * the container's 22 count first; the proxy's, which other contracts have, where those are not told.
+ * Where its ssh listens: machines are asked for direct connections, so the host's own address and
+ * the port that stands for the container's 22 count first; the proxy's, which other contracts have,
+ * where those are not told.
  */
 static enum berth_code
 vast_address(const struct jsonr *o, struct prov_machine *m, struct berth_err *err)
 {
-	struct jsonr ports = jsonr_get(o, "ports"), list = jsonr_get(&ports, "22/tcp"), first = jsonr_at(&list, 0);
+	struct jsonr ports = jsonr_get(o, "ports"), list = jsonr_get(&ports, "22/tcp"),
+		     first = jsonr_at(&list, 0);
 	const char *host = "", *own = "", *mapped = "";
 	int64_t port = 0;
 	enum berth_code rc;
 
-	if ((rc = jsonr_str(o, "ssh_host", &host, err)) != BERTH_OK || (rc = jsonr_int(o, "ssh_port", 0, 65535, &port, err)) != BERTH_OK ||
-	    (rc = jsonr_str(o, "public_ipaddr", &own, err)) != BERTH_OK || (rc = jsonr_str(&first, "HostPort", &mapped, err)) != BERTH_OK)
+	if ((rc = jsonr_str(o, "ssh_host", &host, err)) != BERTH_OK ||
+	    (rc = jsonr_int(o, "ssh_port", 0, 65535, &port, err)) != BERTH_OK ||
+	    (rc = jsonr_str(o, "public_ipaddr", &own, err)) != BERTH_OK ||
+	    (rc = jsonr_str(&first, "HostPort", &mapped, err)) != BERTH_OK)
 		return rc;
 	if (own[0] != '\0' && mapped[0] != '\0') {
 		host = own;
@@ -110,9 +128,12 @@ vast_machine(const struct jsonr *o, struct prov_machine *m, struct berth_err *er
 	enum berth_code rc;
 
 	memset(m, 0, sizeof(*m));
-	if ((rc = jsonr_int(o, "id", 1, INT64_MAX, &id, err)) != BERTH_OK || (rc = jsonr_str(o, "label", &label, err)) != BERTH_OK ||
-	    (rc = jsonr_str(o, "actual_status", &status, err)) != BERTH_OK || (rc = jsonr_str(o, "gpu_name", &gpu, err)) != BERTH_OK ||
-	    (rc = jsonr_int(o, "num_gpus", 0, 64, &cards, err)) != BERTH_OK || (rc = jsonr_bool(o, "is_bid", &bid, err)) != BERTH_OK ||
+	if ((rc = jsonr_int(o, "id", 1, INT64_MAX, &id, err)) != BERTH_OK ||
+	    (rc = jsonr_str(o, "label", &label, err)) != BERTH_OK ||
+	    (rc = jsonr_str(o, "actual_status", &status, err)) != BERTH_OK ||
+	    (rc = jsonr_str(o, "gpu_name", &gpu, err)) != BERTH_OK ||
+	    (rc = jsonr_int(o, "num_gpus", 0, 64, &cards, err)) != BERTH_OK ||
+	    (rc = jsonr_bool(o, "is_bid", &bid, err)) != BERTH_OK ||
 	    (rc = jsonr_double(o, "start_date", &start, err)) != BERTH_OK)
 		return rc;
 	if (id == 0)
@@ -134,7 +155,8 @@ vast_machine(const struct jsonr *o, struct prov_machine *m, struct berth_err *er
 }
 
 static enum berth_code
-vast_ref(const struct vast *v, const char *method, const char *ref, struct http_req *req, struct berth_err *err)
+vast_ref(const struct vast *v, const char *method, const char *ref, struct http_req *req,
+    struct berth_err *err)
 {
 	if (ref[0] == '\0' || ref[strspn(ref, "0123456789")] != '\0')
 		return err_set(err, BERTH_EINVAL, "'%s' is no contract of Vast's", ref);
@@ -148,8 +170,8 @@ vast_status_build(void *st, const char *ref, struct http_req *req, struct berth_
 }
 
 static enum berth_code
-vast_status_parse(void *st, const struct http_resp *resp, const char *ref, struct prov_machine *machine_out,
-    struct berth_err *err)
+vast_status_parse(void *st, const struct http_resp *resp, const char *ref,
+    struct prov_machine *machine_out, struct berth_err *err)
 {
 	struct jsonr root, one;
 	json_t *v = NULL;
@@ -160,7 +182,8 @@ vast_status_parse(void *st, const struct http_resp *resp, const char *ref, struc
 		return rc;
 	root = jsonr_root(v, "answer");
 	one = jsonr_get(&root, "instances");
-	rc = json_is_null(one.v) ? err_set(err, BERTH_ENOTFOUND, "no contract %.40s", ref) : vast_machine(&one, machine_out, err);
+	rc = json_is_null(one.v) ? err_set(err, BERTH_ENOTFOUND, "no contract %.40s", ref)
+				 : vast_machine(&one, machine_out, err);
 	json_decref(v);
 	return rc;
 }
@@ -172,8 +195,8 @@ vast_destroy_build(void *st, const char *ref, struct http_req *req, struct berth
 }
 
 static enum berth_code
-vast_destroy_parse(void *st, const struct http_resp *resp, const char *ref, struct prov_machine *machine_out,
-    struct berth_err *err)
+vast_destroy_parse(void *st, const struct http_resp *resp, const char *ref,
+    struct prov_machine *machine_out, struct berth_err *err)
 {
 	struct jsonr root;
 	json_t *v = NULL;
@@ -193,7 +216,8 @@ vast_destroy_parse(void *st, const struct http_resp *resp, const char *ref, stru
 }
 
 static enum berth_code
-vast_list_build(void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err)
+vast_list_build(
+    void *st, const struct prov_cursor *cur, struct http_req *req, struct berth_err *err)
 {
 	const struct vast *v = st;
 
@@ -202,8 +226,8 @@ vast_list_build(void *st, const struct prov_cursor *cur, struct http_req *req, s
 }
 
 static enum berth_code
-vast_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur, prov_machine_fn *emit, void *arg,
-    struct berth_err *err)
+vast_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
+    prov_machine_fn *emit, void *arg, struct berth_err *err)
 {
 	struct jsonr root;
 	json_t *v = NULL;
@@ -221,8 +245,12 @@ vast_list_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
 }
 
 const struct prov_lease_ops vast_lease = {
-	.create_build = vast_create_build, .create_parse = vast_create_parse,
-	.status_build = vast_status_build, .status_parse = vast_status_parse,
-	.destroy_build = vast_destroy_build, .destroy_parse = vast_destroy_parse,
-	.list_build = vast_list_build, .list_parse = vast_list_parse,
+	.create_build = vast_create_build,
+	.create_parse = vast_create_parse,
+	.status_build = vast_status_build,
+	.status_parse = vast_status_parse,
+	.destroy_build = vast_destroy_build,
+	.destroy_parse = vast_destroy_parse,
+	.list_build = vast_list_build,
+	.list_parse = vast_list_parse,
 };

@@ -1,4 +1,5 @@
-/* Opening of a broker: accounts, limits, sinks and the probe's reference; what a refusal leads to. */
+/* Opening of a broker: accounts, limits, sinks and the probe's reference; what a refusal leads to.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,7 +40,8 @@ static const struct broker_policy broker_policy_default = {
 static enum berth_code
 broker_open_net(struct broker *b, const struct broker_setup *s, struct berth_err *err)
 {
-	enum berth_code rc = b->net == NULL ? prov_net_open(s->config, s->config_dir, &b->net, err) : BERTH_OK;
+	enum berth_code rc =
+	    b->net == NULL ? prov_net_open(s->config, s->config_dir, &b->net, err) : BERTH_OK;
 
 	b->policy.sync_pass_s = prov_net_sync_within_s(b->net, b->policy.sync_pass_s);
 	b->policy.prices_pass_s = prov_net_prices_within_s(b->net, b->policy.prices_pass_s);
@@ -51,9 +53,15 @@ static enum berth_code
 broker_open_account(struct broker *b, const struct broker_setup *s, const struct yaml_node *section,
     struct broker_account *acc, struct berth_err *err)
 {
-	struct prov_env env = { .now = s->now, .seed = s->seed, .state_dir = s->state_dir, .config_dir = s->config_dir,
-		.installation = store_installation(s->store), .accels = s->accels, .arena = s->arena,
-		.offline = s->offline, .net = b->net };
+	struct prov_env env = { .now = s->now,
+		.seed = s->seed,
+		.state_dir = s->state_dir,
+		.config_dir = s->config_dir,
+		.installation = store_installation(s->store),
+		.accels = s->accels,
+		.arena = s->arena,
+		.offline = s->offline,
+		.net = b->net };
 	const char *provider = "";
 	enum berth_code rc;
 
@@ -68,7 +76,7 @@ broker_open_account(struct broker *b, const struct broker_setup *s, const struct
 	rc = prov_account_open(section, provider, &env, &acc->prov, err);
 	if (rc == BERTH_EINVAL || rc == BERTH_ENOTFOUND || rc == BERTH_OK)
 		return rc;
-	acc->prov = NULL;	/* credentials, a file: the other accounts go on */
+	acc->prov = NULL; /* credentials, a file: the other accounts go on */
 	acc->down = rc;
 	snprintf(acc->why, sizeof(acc->why), "%s", err->msg);
 	log_warn(b->log, "account %s: %s", acc->name, err->msg);
@@ -97,8 +105,8 @@ broker_open_accounts(struct broker *b, const struct broker_setup *s, struct bert
 }
 
 static enum berth_code
-broker_read_sink(struct broker *b, const char *config_dir, const struct yaml_node *n, struct broker_sink *sink,
-    struct berth_err *err)
+broker_read_sink(struct broker *b, const char *config_dir, const struct yaml_node *n,
+    struct broker_sink *sink, struct berth_err *err)
 {
 	static const char *const keys[] = { "name", "file", "webhook", NULL };
 	static const char *const needed[] = { "name", NULL };
@@ -142,7 +150,8 @@ broker_open_sinks(struct broker *b, const struct broker_setup *s, struct berth_e
 		if (rc != BERTH_OK)
 			return rc;
 		names[i] = b->sinks[i].name;
-		if (b->sinks[i].kind == SINK_WEBHOOK && (rc = broker_open_net(b, s, err)) != BERTH_OK)
+		if (b->sinks[i].kind == SINK_WEBHOOK &&
+		    (rc = broker_open_net(b, s, err)) != BERTH_OK)
 			return rc;
 	}
 	b->n_sinks = list->n;
@@ -172,25 +181,38 @@ broker_open(const struct broker_setup *s, struct broker *b, struct berth_err *er
 {
 	enum berth_code rc;
 
-	*b = (struct broker){ .store = s->store, .accels = s->accels, .log = s->log, .arena = s->arena, .now = s->now,
-		.seed = s->seed, .offline = s->offline, .probe_path = s->probe_path, .quarantine_dir = s->quarantine_dir, .policy = broker_policy_default };
+	*b = (struct broker){ .store = s->store,
+		.accels = s->accels,
+		.log = s->log,
+		.arena = s->arena,
+		.now = s->now,
+		.seed = s->seed,
+		.offline = s->offline,
+		.probe_path = s->probe_path,
+		.quarantine_dir = s->quarantine_dir,
+		.policy = broker_policy_default };
 	b->tick_arena = arena_new();
 	b->prices = pricelist_policy_default;
 	rc = broker_open_verdict(b, s, err);
 	if (rc == BERTH_OK && s->config != NULL) {
-		rc = pricelist_policy_read(s->config, s->config_dir, s->now, s->arena, &b->prices, err);
+		rc = pricelist_policy_read(
+		    s->config, s->config_dir, s->now, s->arena, &b->prices, err);
 		if (rc == BERTH_OK)
-			rc = broker_limits_read(s->config, s->accels, s->arena, &b->limits, &b->n_limits, err);
+			rc = broker_limits_read(
+			    s->config, s->accels, s->arena, &b->limits, &b->n_limits, err);
 		if (rc == BERTH_OK)
 			rc = shares_read(s->config, s->arena, &b->shares, err);
 		if (rc == BERTH_OK)
-			rc = block_rules_read(s->config, "block", s->arena, &b->block, &b->n_block, err);
+			rc = block_rules_read(
+			    s->config, "block", s->arena, &b->block, &b->n_block, err);
 		if (rc == BERTH_OK)
-			rc = bench_read(s->config, s->accels, s->arena, &b->benches, &b->n_benches, err);
+			rc = bench_read(
+			    s->config, s->accels, s->arena, &b->benches, &b->n_benches, err);
 		if (rc == BERTH_OK)
 			rc = broker_open_sinks(b, s, err);
 		if (rc == BERTH_OK)
-			rc = scaling_read(s->config, s->config_dir, s->arena, &b->fleets, &b->n_fleets, err);
+			rc = scaling_read(
+			    s->config, s->config_dir, s->arena, &b->fleets, &b->n_fleets, err);
 		if (rc == BERTH_OK && b->n_fleets > 0)
 			rc = broker_open_net(b, s, err);
 		if (rc == BERTH_OK)
@@ -238,8 +260,8 @@ broker_account(struct broker *b, const char *name)
 
 /* How far a refusal reaches, and for how long that place is left alone. */
 static bool
-broker_block_of(const struct broker *b, const struct berth_err *why, enum key_scope *scope_out, int64_t *base_s_out,
-    int64_t *max_s_out)
+broker_block_of(const struct broker *b, const struct berth_err *why, enum key_scope *scope_out,
+    int64_t *base_s_out, int64_t *max_s_out)
 {
 	const struct broker_policy *p = &b->policy;
 
@@ -284,7 +306,8 @@ broker_block_of(const struct broker *b, const struct berth_err *why, enum key_sc
 }
 
 enum berth_code
-broker_refused(struct broker *b, const struct offer *o, const struct berth_err *why, struct berth_err *err)
+broker_refused(
+    struct broker *b, const struct offer *o, const struct berth_err *why, struct berth_err *err)
 {
 	struct place_key key;
 	enum key_scope scope;
@@ -293,8 +316,8 @@ broker_refused(struct broker *b, const struct offer *o, const struct berth_err *
 	if (!broker_block_of(b, why, &scope, &base_s, &max_s))
 		return BERTH_OK;
 	key = place_key(o, scope);
-	return store_block_put(b->store, &key, base_s, max_s > base_s ? max_s : base_s, err_name(why->code), why->msg, b->now,
-	    NULL, err);
+	return store_block_put(b->store, &key, base_s, max_s > base_s ? max_s : base_s,
+	    err_name(why->code), why->msg, b->now, NULL, err);
 }
 
 enum berth_code
@@ -303,19 +326,23 @@ broker_preempted(struct broker *b, const struct instance *in, struct berth_err *
 	struct place_key key = place_key(&in->offer, KEY_OFFER);
 
 	b->counts.preempted++;
-	return store_block_put(b->store, &key, b->policy.block_preempted_s, b->policy.block_capacity_max_s, "preempted",
-	    "it took a machine back", b->now, NULL, err);
+	return store_block_put(b->store, &key, b->policy.block_preempted_s,
+	    b->policy.block_capacity_max_s, "preempted", "it took a machine back", b->now, NULL,
+	    err);
 }
 
 enum berth_code
-broker_account_down(struct broker *b, struct broker_account *acc, const struct berth_err *why, struct berth_err *err)
+broker_account_down(struct broker *b, struct broker_account *acc, const struct berth_err *why,
+    struct berth_err *err)
 {
 	acc->down = why->code;
 	snprintf(acc->why, sizeof(acc->why), "%s", why->msg);
 	b->counts.errors++;
-	log_warn(b->log, "account %s is left alone in this tick: %s; berth doctor looks at it", acc->name, why->msg);
-	return broker_event(b, err, "account.unreachable", arena_printf(b->tick_arena, "account:%s", acc->name), "",
-	    NULL, "%s: %s", err_name(why->code), why->msg);
+	log_warn(b->log, "account %s is left alone in this tick: %s; berth doctor looks at it",
+	    acc->name, why->msg);
+	return broker_event(b, err, "account.unreachable",
+	    arena_printf(b->tick_arena, "account:%s", acc->name), "", NULL, "%s: %s",
+	    err_name(why->code), why->msg);
 }
 
 void

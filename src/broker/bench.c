@@ -4,9 +4,11 @@
 #include "util/yaml.h"
 
 static enum berth_code
-bench_one(const struct yaml_node *n, const struct accel_table *accels, struct bench *b, struct berth_err *err)
+bench_one(const struct yaml_node *n, const struct accel_table *accels, struct bench *b,
+    struct berth_err *err)
 {
-	static const char *const keys[] = { "accelerator", "command", "name", "devices", "within", NULL };
+	static const char *const keys[] = { "accelerator", "command", "name", "devices", "within",
+		NULL };
 	static const char *const needed[] = { "accelerator", "command", NULL };
 	const char *accelerator = "";
 	int64_t devices = 1;
@@ -44,8 +46,8 @@ bench_one(const struct yaml_node *n, const struct accel_table *accels, struct be
 }
 
 enum berth_code
-bench_read(const struct yaml_node *config, const struct accel_table *accels, struct arena *a, struct bench **benches_out,
-    size_t *n_out, struct berth_err *err)
+bench_read(const struct yaml_node *config, const struct accel_table *accels, struct arena *a,
+    struct bench **benches_out, size_t *n_out, struct berth_err *err)
 {
 	const struct yaml_node *list = NULL;
 	enum berth_code rc = config != NULL ? yaml_list(config, "measure", &list, err) : BERTH_OK;
@@ -62,7 +64,8 @@ bench_read(const struct yaml_node *config, const struct accel_table *accels, str
 		if (rc != BERTH_OK)
 			return rc;
 		if (bench_find(*benches_out, i, b->accel) != NULL)
-			return yaml_err(list->items[i], err, "there is a benchmark of %s already", b->accel->name);
+			return yaml_err(list->items[i], err, "there is a benchmark of %s already",
+			    b->accel->name);
 		*n_out = i + 1;
 	}
 	return BERTH_OK;

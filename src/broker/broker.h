@@ -36,56 +36,63 @@ struct broker_sink {
 /* One account of berth.yaml as this tick sees it. */
 struct broker_account {
 	const char *name;
-	struct prov_account *prov;	/* NULL: it did not open */
-	bool listed;			/* machines[] is what the provider says now: a machine that is not there is gone */
-	struct prov_machine *machines;	/* [n_machines] that carry our installation id */
+	struct prov_account *prov; /* NULL: it did not open */
+	bool listed; /* machines[] is what the provider says now: a machine that is not there is
+			gone */
+	struct prov_machine *machines; /* [n_machines] that carry our installation id */
 	size_t n_machines, cap_machines;
-	enum berth_code down;		/* BERTH_OK, or why this tick leaves the account alone */
+	enum berth_code down; /* BERTH_OK, or why this tick leaves the account alone */
 	char why[512];
-	int64_t spent_ms;		/* on the calls of this pass, one machine after the other */
+	int64_t spent_ms; /* on the calls of this pass, one machine after the other */
 };
 
 /* What one tick did; counts add up over the ticks of a replay. */
 struct broker_counts {
 	int64_t ticks;
-	int64_t placed, created, adopted, refused, probed, rejected, started, finished, failed, preempted, released, lost;
+	int64_t placed, created, adopted, refused, probed, rejected, started, finished, failed,
+	    preempted, released, lost;
 	int64_t events_sent, errors, rolled_up, scaled_up, scaled_down;
-	int64_t unpaid;			/* jobs of the last tick that nothing but the money of a budget keeps back */
-	int64_t unplaced;		/* jobs of the last tick whose every offer was refused, or of whose launch nobody knows yet */
+	int64_t
+	    unpaid; /* jobs of the last tick that nothing but the money of a budget keeps back */
+	int64_t unplaced; /* jobs of the last tick whose every offer was refused, or of whose launch
+			     nobody knows yet */
 };
 
 /* Seconds and tries; the defaults are those of berth-tick(1). */
 struct broker_policy {
-	int64_t prices_s;		/* an account's price list is fetched again when it is so old: 15 min */
-	int sync_pass_s, prices_pass_s;	/* what has not answered by then is left alone in this tick: 30 s, 5 min */
-	int lease_pass_s;		/* so long a pass rents or ends machines of one account: 1 min */
-	int64_t block_capacity_s, block_capacity_max_s;	/* 3 min doubling to 1 h */
-	int64_t block_quota_s;		/* 1 h */
-	int64_t block_preempted_s;	/* 10 min: never straight back to where it was taken away */
-	int64_t block_rejected_s, block_rejected_max_s;	/* 10 min doubling to 6 h: one bad card is no bad pool */
-	int64_t avoid_rejected_s;	/* an own machine that a probe rejected is left out: 1 h */
-	int64_t lost_after_s;		/* grace in which a new machine may be missing from the provider's list: 120 s */
-	int64_t start_timeout_s;	/* a machine that is not ready by then is given back: 15 min */
-	size_t max_attempts;		/* offers tried for one job in one tick: 25 */
-	struct tier_policy tiers;	/* how long samples are kept singly */
-	int64_t rollup_max;		/* samples rolled up in one tick, about: 100000 */
+	int64_t prices_s; /* an account's price list is fetched again when it is so old: 15 min */
+	int sync_pass_s, prices_pass_s; /* what has not answered by then is left alone in this tick:
+					   30 s, 5 min */
+	int lease_pass_s; /* so long a pass rents or ends machines of one account: 1 min */
+	int64_t block_capacity_s, block_capacity_max_s; /* 3 min doubling to 1 h */
+	int64_t block_quota_s;                          /* 1 h */
+	int64_t block_preempted_s; /* 10 min: never straight back to where it was taken away */
+	int64_t block_rejected_s,
+	    block_rejected_max_s; /* 10 min doubling to 6 h: one bad card is no bad pool */
+	int64_t avoid_rejected_s; /* an own machine that a probe rejected is left out: 1 h */
+	int64_t lost_after_s;     /* grace in which a new machine may be missing from the provider's
+				     list: 120 s */
+	int64_t start_timeout_s;  /* a machine that is not ready by then is given back: 15 min */
+	size_t max_attempts;      /* offers tried for one job in one tick: 25 */
+	struct tier_policy tiers; /* how long samples are kept singly */
+	int64_t rollup_max;       /* samples rolled up in one tick, about: 100000 */
 };
 
 struct broker {
 	struct store *store;
 	const struct accel_table *accels;
 	const struct log *log;
-	struct arena *arena;		/* of the command */
-	struct arena *tick_arena;	/* of this tick: emptied at its start */
-	struct spot_tables spot_tables;	/* of all ticks */
+	struct arena *arena;            /* of the command */
+	struct arena *tick_arena;       /* of this tick: emptied at its start */
+	struct spot_tables spot_tables; /* of all ticks */
 	int64_t now;
 	uint64_t seed;
 	struct broker_account *accounts;
 	size_t n_accounts;
 	struct placing_limit *limits;
 	size_t n_limits;
-	const struct share_policy *shares;	/* NULL: none */
-	const char *const *block;	/* [n_block] `block:` of berth.yaml */
+	const struct share_policy *shares; /* NULL: none */
+	const char *const *block;          /* [n_block] `block:` of berth.yaml */
 	size_t n_block;
 	struct broker_sink *sinks;
 	size_t n_sinks;
@@ -93,16 +100,17 @@ struct broker {
 	struct verdict_refs refs;
 	struct verdict_limits verdict_limits;
 	struct broker_counts counts;
-	struct instance *lives;		/* [n_lives] spot machines of the last 30 days, once lives_read in this tick */
+	struct instance
+	    *lives; /* [n_lives] spot machines of the last 30 days, once lives_read in this tick */
 	size_t n_lives;
 	bool lives_read;
-	const char *probe_path;		/* berth-probe, for machines that are reached by ssh */
-	struct bench *benches;		/* [n_benches] that it runs there beside its own tests */
+	const char *probe_path; /* berth-probe, for machines that are reached by ssh */
+	struct bench *benches;  /* [n_benches] that it runs there beside its own tests */
 	size_t n_benches;
-	struct prov_net *net;		/* of all accounts and webhooks; NULL: there are none */
+	struct prov_net *net; /* of all accounts and webhooks; NULL: there are none */
 	bool offline;
-	const char *quarantine_dir;	/* for price lists that cannot be believed */
-	struct pricelist_policy prices;	/* what is believed of them */
+	const char *quarantine_dir;     /* for price lists that cannot be believed */
+	struct pricelist_policy prices; /* what is believed of them */
 	struct scaling_fleet *fleets;
 	size_t n_fleets;
 };
@@ -116,28 +124,34 @@ struct broker_setup {
 	uint64_t seed;
 	bool offline;
 	const char *state_dir, *config_dir;
-	const struct yaml_node *config;		/* root of berth.yaml; NULL: no accounts */
-	const char *refs_path, *limits_path;	/* data/probe_reference.csv, data/probe_thresholds.csv */
-	const char *probe_path;			/* berth-probe */
-	const char *quarantine_dir;		/* where a price list goes that cannot be believed */
+	const struct yaml_node *config; /* root of berth.yaml; NULL: no accounts */
+	const char *refs_path,
+	    *limits_path;           /* data/probe_reference.csv, data/probe_thresholds.csv */
+	const char *probe_path;     /* berth-probe */
+	const char *quarantine_dir; /* where a price list goes that cannot be believed */
 };
 
 /*
- * Opens every account of the config; one that does not open is marked down with its reason and left alone.
- * Errors: BERTH_EINVAL for the config's own faults (limits, sinks, an account's section) with file:line:col.
+ * Opens every account of the config; one that does not open is marked down with its reason and left
+ * alone. Errors: BERTH_EINVAL for the config's own faults (limits, sinks, an account's section)
+ * with file:line:col.
  */
-BERTH_MUST_CHECK enum berth_code broker_open(const struct broker_setup *setup, struct broker *b, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code broker_open(
+    const struct broker_setup *setup, struct broker *b, struct berth_err *err);
 void broker_close(struct broker *b);
 /* Moves the clock of the broker and of every account; never backwards. */
 void broker_set_now(struct broker *b, int64_t now);
-struct broker_account *broker_account(struct broker *b, const char *name);	/* NULL: not in the config */
+struct broker_account *broker_account(
+    struct broker *b, const char *name); /* NULL: not in the config */
 /*
- * A pass that calls one machine after the other gives each account its own share of time, so that a slow cloud holds up
- * neither the tick nor the others: begin for all, then broker_pass_left() before a call and broker_pass_spent() after.
+ * A pass that calls one machine after the other gives each account its own share of time, so that a
+ * slow cloud holds up neither the tick nor the others: begin for all, then broker_pass_left()
+ * before a call and broker_pass_spent() after.
  */
 void broker_pass_begin(struct broker *b);
 bool broker_pass_left(const struct broker *b, const struct broker_account *acc);
-void broker_pass_spent(struct broker_account *acc, int64_t since_ms);	/* time_mono_ms() before the call */
+void broker_pass_spent(
+    struct broker_account *acc, int64_t since_ms); /* time_mono_ms() before the call */
 
 /*
  * One pass over everything: sync prices recover watch move scale release provision (places, then
@@ -146,15 +160,18 @@ void broker_pass_spent(struct broker_account *acc, int64_t since_ms);	/* time_mo
  * errors are those of the store.
  */
 BERTH_MUST_CHECK enum berth_code broker_tick(struct broker *b, struct berth_err *err);
-/* The next instant at which a tick could find something new, given a replayed clock: now + step unless nothing is open. */
-BERTH_MUST_CHECK enum berth_code broker_idle(struct broker *b, bool *idle_out, struct berth_err *err);
+/* The next instant at which a tick could find something new, given a replayed clock: now + step
+ * unless nothing is open. */
+BERTH_MUST_CHECK enum berth_code broker_idle(
+    struct broker *b, bool *idle_out, struct berth_err *err);
 
 /*
- * Quotas under `limits:` of berth.yaml; config NULL: none. An accelerator of the table counts every product that it is or
- * holds. BERTH_EINVAL with file:line:col.
+ * Quotas under `limits:` of berth.yaml; config NULL: none. An accelerator of the table counts every
+ * product that it is or holds. BERTH_EINVAL with file:line:col.
  */
-BERTH_MUST_CHECK enum berth_code broker_limits_read(const struct yaml_node *config, const struct accel_table *accels,
-    struct arena *a, struct placing_limit **limits_out, size_t *n_out, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code broker_limits_read(const struct yaml_node *config,
+    const struct accel_table *accels, struct arena *a, struct placing_limit **limits_out,
+    size_t *n_out, struct berth_err *err);
 
 /* The passes, in the order of a tick. */
 BERTH_MUST_CHECK enum berth_code pass_sync(struct broker *b, struct berth_err *err);
@@ -170,61 +187,69 @@ BERTH_MUST_CHECK enum berth_code pass_release(struct broker *b, struct berth_err
 BERTH_MUST_CHECK enum berth_code pass_notify(struct broker *b, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code pass_rollup(struct broker *b, struct berth_err *err);
 
-/* event.c: one event, in the caller's transaction if one is open. fmt makes the value of "message" in its data. */
-BERTH_MUST_CHECK enum berth_code broker_event(struct broker *b, struct berth_err *err, const char *type,
-    const char *subject, const char *job_id, const struct instance *in, const char *fmt, ...) BERTH_PRINTF(7, 8);
+/* event.c: one event, in the caller's transaction if one is open. fmt makes the value of "message"
+ * in its data. */
+BERTH_MUST_CHECK enum berth_code broker_event(struct broker *b, struct berth_err *err,
+    const char *type, const char *subject, const char *job_id, const struct instance *in,
+    const char *fmt, ...) BERTH_PRINTF(7, 8);
 
-/* machine.c: changes of one machine, each in one transaction with its job, its money and its event. */
+/* machine.c: changes of one machine, each in one transaction with its job, its money and its event.
+ */
 
-/* The provider has made the machine of this intent: instance, attempt and job rows; done twice it changes nothing. */
-BERTH_MUST_CHECK enum berth_code machine_adopt(struct broker *b, const struct intent *it, const struct prov_machine *pm,
-    struct berth_err *err);
+/* The provider has made the machine of this intent: instance, attempt and job rows; done twice it
+ * changes nothing. */
+BERTH_MUST_CHECK enum berth_code machine_adopt(struct broker *b, const struct intent *it,
+    const struct prov_machine *pm, struct berth_err *err);
 /*
  * The provider made a machine on demand where spot was asked for, and has ended it: a row that is
  * gone, at the shortest time that is billed (60 s), at the price on demand if the lists have it. In
  * the caller's transaction; job may be NULL.
  */
-BERTH_MUST_CHECK enum berth_code machine_mistaken(struct broker *b, const struct intent *it, const struct prov_machine *pm,
-    struct job *job, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code machine_mistaken(struct broker *b, const struct intent *it,
+    const struct prov_machine *pm, struct job *job, struct berth_err *err);
 /* Cost up to t at the launch price; whole hours, and the rest once it is gone, go to the ledger. */
-BERTH_MUST_CHECK enum berth_code machine_accrue(struct broker *b, struct instance *in, int64_t t, bool final,
-    struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code machine_accrue(
+    struct broker *b, struct instance *in, int64_t t, bool final, struct berth_err *err);
 /* To be given back: the release pass destroys it. reason is kept as end_reason. */
-BERTH_MUST_CHECK enum berth_code machine_release(struct broker *b, struct instance *in, const char *reason,
-    struct berth_err *err);
-/* The same, and asks the provider at once; what it does not answer the release pass asks again. release.c */
-BERTH_MUST_CHECK enum berth_code broker_give_back(struct broker *b, struct instance *in, const char *reason,
-    struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code machine_release(
+    struct broker *b, struct instance *in, const char *reason, struct berth_err *err);
+/* The same, and asks the provider at once; what it does not answer the release pass asks again.
+ * release.c */
+BERTH_MUST_CHECK enum berth_code broker_give_back(
+    struct broker *b, struct instance *in, const char *reason, struct berth_err *err);
 /* The provider confirmed that it is gone since `ended`. */
-BERTH_MUST_CHECK enum berth_code machine_gone(struct broker *b, struct instance *in, int64_t ended, const char *reason,
-    struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code machine_gone(struct broker *b, struct instance *in, int64_t ended,
+    const char *reason, struct berth_err *err);
 
 /*
- * interval.c: seconds between checkpoints that lose least on this machine at its age (cost_checkpoint_s() with the hazard
- * of spot_evidence_hazard()), 60 to 7,200; the job's own if it names one; 0: it cannot resume.
- * machines  of the gang: the first to be taken stops all
+ * interval.c: seconds between checkpoints that lose least on this machine at its age
+ * (cost_checkpoint_s() with the hazard of spot_evidence_hazard()), 60 to 7,200; the job's own if it
+ * names one; 0: it cannot resume. machines  of the gang: the first to be taken stops all
  */
-BERTH_MUST_CHECK enum berth_code broker_interval(struct broker *b, const struct job *job, const struct instance *in,
-    int machines, int64_t *interval_out, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code broker_interval(struct broker *b, const struct job *job,
+    const struct instance *in, int machines, int64_t *interval_out, struct berth_err *err);
 
-/* jobs.c: ends of attempts, each with the job's next state. The open attempts of one job, those of a gang, end as one. */
+/* jobs.c: ends of attempts, each with the job's next state. The open attempts of one job, those of
+ * a gang, end as one. */
 struct attempt_end {
 	enum attempt_state state;
-	double progress;		/* safe share of the work */
+	double progress; /* safe share of the work */
 	const char *reason;
-	bool counts;			/* a failure of the work itself: uses up a try */
+	bool counts; /* a failure of the work itself: uses up a try */
 };
-BERTH_MUST_CHECK enum berth_code job_attempt_end(struct broker *b, const char *job_id, int64_t instance_id,
-    const struct attempt_end *end, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code job_attempt_end(struct broker *b, const char *job_id,
+    int64_t instance_id, const struct attempt_end *end, struct berth_err *err);
 /* The attempt of this machine that has not ended; BERTH_ENOTFOUND. */
-BERTH_MUST_CHECK enum berth_code job_attempt_open(struct broker *b, const char *job_id, int64_t instance_id,
-    struct attempt *at_out, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code job_attempt_open(struct broker *b, const char *job_id,
+    int64_t instance_id, struct attempt *at_out, struct berth_err *err);
 
-/* account.c: a fault of an account or an offer becomes a block, so that the next pass looks elsewhere. */
-BERTH_MUST_CHECK enum berth_code broker_refused(struct broker *b, const struct offer *o, const struct berth_err *why,
-    struct berth_err *err);
+/* account.c: a fault of an account or an offer becomes a block, so that the next pass looks
+ * elsewhere. */
+BERTH_MUST_CHECK enum berth_code broker_refused(
+    struct broker *b, const struct offer *o, const struct berth_err *why, struct berth_err *err);
 /* A machine is taken back: counted, and its place is left alone for a while. */
-BERTH_MUST_CHECK enum berth_code broker_preempted(struct broker *b, const struct instance *in, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code broker_preempted(
+    struct broker *b, const struct instance *in, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code broker_account_down(struct broker *b, struct broker_account *acc,
     const struct berth_err *why, struct berth_err *err);
 

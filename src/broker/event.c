@@ -26,8 +26,8 @@ event_machine(struct jsonw *w, const struct instance *in)
 }
 
 enum berth_code
-broker_event(struct broker *b, struct berth_err *err, const char *type, const char *subject, const char *job_id,
-    const struct instance *in, const char *fmt, ...)
+broker_event(struct broker *b, struct berth_err *err, const char *type, const char *subject,
+    const char *job_id, const struct instance *in, const char *fmt, ...)
 {
 	struct event e = { .t = b->now, .type = type, .subject = subject };
 	enum berth_code rc;

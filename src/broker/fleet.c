@@ -11,7 +11,7 @@
 #include "util/arena.h"
 #include "util/str.h"
 
-#define FLEET_MAX 2000			/* newest measurements that vote */
+#define FLEET_MAX 2000 /* newest measurements that vote */
 #define FLEET_AGE_S (180 * 86400)
 
 /* The slowest GPU's value of one test in one measurement. */
@@ -26,7 +26,8 @@ fleet_slot(struct verdict_fleet_row *rows, size_t from, size_t *n, const char *t
 	return &rows[(*n)++];
 }
 
-/* The word behind "name": in what the measuring program printed, without quotes; "" for null and where it is not. */
+/* The word behind "name": in what the measuring program printed, without quotes; "" for null and
+ * where it is not. */
 static const char *
 fleet_word(const char *json, const char *name, struct arena *a)
 {
@@ -50,13 +51,16 @@ fleet_key(const char *json, struct arena *a)
 
 	if (str_to_double(power, 0, 1e6, &watts, NULL) != BERTH_OK)
 		watts = (double)NAN;
-	return verdict_fleet_key(a, fleet_word(json, "pci", a), fleet_word(json, "mig", a), str_eq(ecc, "true") ? 1 :
-	    str_eq(ecc, "false") ? 0 : -1, watts, fleet_word(json, "kernels", a));
+	return verdict_fleet_key(a, fleet_word(json, "pci", a), fleet_word(json, "mig", a),
+	    str_eq(ecc, "true")    ? 1
+	    : str_eq(ecc, "false") ? 0
+				   : -1,
+	    watts, fleet_word(json, "kernels", a));
 }
 
 static enum berth_code
-fleet_one(struct store *s, struct arena *a, const struct measurement *m, struct verdict_fleet_row **rows, size_t *n, size_t *cap,
-    struct berth_err *err)
+fleet_one(struct store *s, struct arena *a, const struct measurement *m,
+    struct verdict_fleet_row **rows, size_t *n, size_t *cap, struct berth_err *err)
 {
 	const char *key = fleet_key(m->json, a);
 	struct measure_row *mr;
@@ -77,15 +81,18 @@ fleet_one(struct store *s, struct arena *a, const struct measurement *m, struct 
 	for (size_t i = 0; i < k; i++) {
 		struct verdict_fleet_row *r;
 
-		/* of the whole machine only a user's benchmark; the host's own rates are no accelerator's */
-		if ((mr[i].gpu < 0 && !str_eq(m->mode, "other")) || mr[i].peer >= 0 || (!str_eq(mr[i].status, "ok") && !str_eq(mr[i].status, "partial")))
+		/* of the whole machine only a user's benchmark; the host's own rates are no
+		 * accelerator's */
+		if ((mr[i].gpu < 0 && !str_eq(m->mode, "other")) || mr[i].peer >= 0 ||
+		    (!str_eq(mr[i].status, "ok") && !str_eq(mr[i].status, "partial")))
 			continue;
 		r = fleet_slot(*rows, from, n, mr[i].test);
 		r->accelerator = m->accelerator;
 		r->provider = m->provider;
 		r->key = key;
-		r->machine = m->host[0] != '\0' ? arena_printf(a, "%s/%s", m->provider, m->host) :
-		    arena_printf(a, "%s/#%" PRId64, m->provider, m->instance_id);
+		r->machine = m->host[0] != '\0'
+				 ? arena_printf(a, "%s/%s", m->provider, m->host)
+				 : arena_printf(a, "%s/#%" PRId64, m->provider, m->instance_id);
 		r->t = m->t;
 		r->rejected = str_eq(m->verdict, "reject");
 		r->value = mr[i].value < r->value || isnan(r->value) ? mr[i].value : r->value;
@@ -94,7 +101,8 @@ fleet_one(struct store *s, struct arena *a, const struct measurement *m, struct 
 }
 
 enum berth_code
-fleet_refs(struct store *s, int64_t now, struct arena *a, struct verdict_refs *refs, struct berth_err *err)
+fleet_refs(
+    struct store *s, int64_t now, struct arena *a, struct verdict_refs *refs, struct berth_err *err)
 {
 	const struct measurement_query q = { .since = now - FLEET_AGE_S, .limit = FLEET_MAX };
 	struct verdict_fleet_row *rows = NULL;

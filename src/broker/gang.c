@@ -1,7 +1,7 @@
 /*
- * The machines of one job that spans several: rented, started and given back as one. Each has an intent (which carries gang
- * and rank), an instance and an attempt of its own; the attempts of a job end in one transaction, so that no machine is
- * ever held by a gang that is no more.
+ * The machines of one job that spans several: rented, started and given back as one. Each has an
+ * intent (which carries gang and rank), an instance and an attempt of its own; the attempts of a
+ * job end in one transaction, so that no machine is ever held by a gang that is no more.
  */
 #include <math.h>
 #include <stdio.h>
@@ -21,7 +21,8 @@ gang_may(const struct job *job)
 }
 
 static enum berth_code
-gang_fill(struct broker *b, struct gang_member *m, const struct attempt *ats, size_t n_ats, struct berth_err *err)
+gang_fill(struct broker *b, struct gang_member *m, const struct attempt *ats, size_t n_ats,
+    struct berth_err *err)
 {
 	enum berth_code rc;
 
@@ -41,7 +42,8 @@ gang_fill(struct broker *b, struct gang_member *m, const struct attempt *ats, si
 }
 
 enum berth_code
-gang_load(struct broker *b, int64_t intent_id, const char *job_id, struct gang *out, struct berth_err *err)
+gang_load(struct broker *b, int64_t intent_id, const char *job_id, struct gang *out,
+    struct berth_err *err)
 {
 	struct attempt *ats = NULL;
 	struct intent *its = NULL;
@@ -60,7 +62,8 @@ gang_load(struct broker *b, int64_t intent_id, const char *job_id, struct gang *
 		rc = gang_fill(b, &out->m[i], ats, n_ats, err);
 		out->open += out->m[i].open;
 		out->pending += its[i].state == INTENT_PENDING;
-		out->broken = out->broken || its[i].state == INTENT_FAILED || (out->m[i].made && !out->m[i].open);
+		out->broken = out->broken || its[i].state == INTENT_FAILED ||
+			      (out->m[i].made && !out->m[i].open);
 	}
 	return rc;
 }
@@ -69,7 +72,8 @@ bool
 gang_ready(const struct gang *g)
 {
 	for (size_t i = 0; i < g->n; i++)
-		if (!g->m[i].open || g->m[i].in.state != INSTANCE_READY || g->m[i].in.verdict[0] == '\0')
+		if (!g->m[i].open || g->m[i].in.state != INSTANCE_READY ||
+		    g->m[i].in.verdict[0] == '\0')
 			return false;
 	return g->n > 0;
 }
@@ -88,8 +92,8 @@ gang_hosts(const struct gang *g, struct arena *a)
 }
 
 enum berth_code
-gang_give_back(struct broker *b, const struct job *job, const struct gang *g, const struct attempt_end *end,
-    struct berth_err *err)
+gang_give_back(struct broker *b, const struct job *job, const struct gang *g,
+    const struct attempt_end *end, struct berth_err *err)
 {
 	enum berth_code rc = BERTH_OK;
 	struct instance in;
@@ -149,8 +153,8 @@ gang_ends(enum prov_run_state s)
 }
 
 enum berth_code
-gang_poll(struct broker *b, const struct job *job, const struct gang *g, struct prov_run *run_out, size_t *who_out,
-    struct berth_err *err)
+gang_poll(struct broker *b, const struct job *job, const struct gang *g, struct prov_run *run_out,
+    size_t *who_out, struct berth_err *err)
 {
 	struct prov_run all = { .state = PROV_RUN_DONE }, one;
 	enum berth_code rc, silent = BERTH_OK;
@@ -192,7 +196,7 @@ gang_poll(struct broker *b, const struct job *job, const struct gang *g, struct 
 		all.progress = all.safe_progress = all.state == PROV_RUN_DONE ? 1 : 0;
 	if (silent != BERTH_OK && !gang_ends(all.state))
 		return silent;
-	if (silent != BERTH_OK)		/* what the silent one has kept is not known */
+	if (silent != BERTH_OK) /* what the silent one has kept is not known */
 		all.safe_progress = 0;
 	all.reclaim_at = reclaim;
 	*who_out = gang_ends(all.state) || reclaim == 0 ? who : noticed;
@@ -201,7 +205,8 @@ gang_poll(struct broker *b, const struct job *job, const struct gang *g, struct 
 }
 
 enum berth_code
-gang_stop(struct broker *b, const struct job *job, const struct gang *g, struct prov_run *run_out, struct berth_err *err)
+gang_stop(struct broker *b, const struct job *job, const struct gang *g, struct prov_run *run_out,
+    struct berth_err *err)
 {
 	struct prov_run all = { .state = PROV_RUN_STOPPED }, one;
 	enum berth_code rc, out = BERTH_OK;
@@ -243,8 +248,10 @@ gang_repair_job(struct broker *b, const struct job *job, struct berth_err *err)
 		rc = gang_load(b, in.intent_id, job->id, &g, err);
 	if (rc != BERTH_OK || g.n == 0 || !g.broken)
 		return rc;
-	end.reason = arena_printf(b->tick_arena, "%zu of the %zu machines of %s in %s could be had: they are given back, as a "
-	    "gang starts whole or not at all", g.open, g.n, in.offer.instance_type,
+	end.reason = arena_printf(b->tick_arena,
+	    "%zu of the %zu machines of %s in %s could be had: they are given back, as a "
+	    "gang starts whole or not at all",
+	    g.open, g.n, in.offer.instance_type,
 	    in.offer.zone[0] != '\0' ? in.offer.zone : in.offer.region);
 	return gang_give_back(b, job, &g, &end, err);
 }

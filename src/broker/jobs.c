@@ -5,7 +5,8 @@
 #include "store/job_rows.h"
 
 enum berth_code
-job_attempt_open(struct broker *b, const char *job_id, int64_t instance_id, struct attempt *at_out, struct berth_err *err)
+job_attempt_open(struct broker *b, const char *job_id, int64_t instance_id, struct attempt *at_out,
+    struct berth_err *err)
 {
 	struct attempt *ats;
 	enum berth_code rc;
@@ -20,7 +21,8 @@ job_attempt_open(struct broker *b, const char *job_id, int64_t instance_id, stru
 			return BERTH_OK;
 		}
 	}
-	return err_set(err, BERTH_ENOTFOUND, "%s has no open attempt on instance %lld", job_id, (long long)instance_id);
+	return err_set(err, BERTH_ENOTFOUND, "%s has no open attempt on instance %lld", job_id,
+	    (long long)instance_id);
 }
 
 static const char *
@@ -85,16 +87,19 @@ job_attempts_end(struct broker *b, const struct attempt *first, struct berth_err
 		ats[i].state = first->state;
 		ats[i].ended = first->ended;
 		ats[i].progress_end = first->progress_end;
-		ats[i].reason = first->state == ATTEMPT_DONE ? first->reason :
-		    arena_printf(b->tick_arena, "with instance %lld of its gang: %s", (long long)first->instance_id, first->reason);
+		ats[i].reason =
+		    first->state == ATTEMPT_DONE
+			? first->reason
+			: arena_printf(b->tick_arena, "with instance %lld of its gang: %s",
+			      (long long)first->instance_id, first->reason);
 		rc = store_attempt_update(b->store, &ats[i], err);
 	}
 	return rc;
 }
 
 static enum berth_code
-job_attempt_end_rows(struct broker *b, const char *job_id, int64_t instance_id, const struct attempt_end *end,
-    struct berth_err *err)
+job_attempt_end_rows(struct broker *b, const char *job_id, int64_t instance_id,
+    const struct attempt_end *end, struct berth_err *err)
 {
 	struct instance in;
 	struct attempt at;
@@ -102,7 +107,7 @@ job_attempt_end_rows(struct broker *b, const char *job_id, int64_t instance_id, 
 	struct job job;
 
 	rc = job_attempt_open(b, job_id, instance_id, &at, err);
-	if (rc == BERTH_ENOTFOUND)	/* ended before: a repeated pass changes nothing */
+	if (rc == BERTH_ENOTFOUND) /* ended before: a repeated pass changes nothing */
 		return BERTH_OK;
 	if (rc == BERTH_OK)
 		rc = store_job_get(b->store, job_id, b->tick_arena, &job, err);
@@ -119,20 +124,21 @@ job_attempt_end_rows(struct broker *b, const char *job_id, int64_t instance_id, 
 		rc = job_attempts_end(b, &at, err);
 	if (rc == BERTH_OK && (job.state == JOB_PLACED || job.state == JOB_RUNNING)) {
 		job_next(&job, end, b->now);
-		rc = store_job_update(b->store, &job, JOB_BIT(JOB_PLACED) | JOB_BIT(JOB_RUNNING), err);
+		rc = store_job_update(
+		    b->store, &job, JOB_BIT(JOB_PLACED) | JOB_BIT(JOB_RUNNING), err);
 	}
 	if (rc == BERTH_OK)
-		rc = broker_event(b, err, job_end_event(end->state), job_id, job_id, &in, "%s (%.1f %% of the work is safe)",
-		    end->reason, 100.0 * end->progress);
+		rc = broker_event(b, err, job_end_event(end->state), job_id, job_id, &in,
+		    "%s (%.1f %% of the work is safe)", end->reason, 100.0 * end->progress);
 	if (rc == BERTH_OK && job.state == JOB_FAILED)
-		rc = broker_event(b, err, "job.failed", job_id, job_id, &in, "%d of %d tries used up: %s", job.tries,
-		    job.spec.retries + 1, end->reason);
+		rc = broker_event(b, err, "job.failed", job_id, job_id, &in,
+		    "%d of %d tries used up: %s", job.tries, job.spec.retries + 1, end->reason);
 	return rc;
 }
 
 enum berth_code
-job_attempt_end(struct broker *b, const char *job_id, int64_t instance_id, const struct attempt_end *end,
-    struct berth_err *err)
+job_attempt_end(struct broker *b, const char *job_id, int64_t instance_id,
+    const struct attempt_end *end, struct berth_err *err)
 {
 	enum berth_code rc;
 

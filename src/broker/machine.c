@@ -21,7 +21,8 @@ machine_subject(struct broker *b, int64_t id)
 
 /* The job that a machine serves; found_out false for a machine without one. */
 static enum berth_code
-machine_job(struct broker *b, const struct instance *in, struct job *job_out, bool *found_out, struct berth_err *err)
+machine_job(struct broker *b, const struct instance *in, struct job *job_out, bool *found_out,
+    struct berth_err *err)
 {
 	enum berth_code rc;
 
@@ -47,9 +48,11 @@ machine_fill(struct instance *in, const struct prov_machine *pm, int64_t now)
 	in->speed = NAN;
 }
 
-/* Whether a new machine is one for the job: it waits for one, or for the rest of the gang to which this belongs. */
+/* Whether a new machine is one for the job: it waits for one, or for the rest of the gang to which
+ * this belongs. */
 static enum berth_code
-machine_joins(struct broker *b, const struct intent *it, const struct job *job, bool *joins_out, struct berth_err *err)
+machine_joins(struct broker *b, const struct intent *it, const struct job *job, bool *joins_out,
+    struct berth_err *err)
 {
 	enum berth_code rc;
 	struct gang g;
@@ -61,8 +64,9 @@ machine_joins(struct broker *b, const struct intent *it, const struct job *job, 
 	if (rc != BERTH_OK)
 		return rc;
 	*joins_out = job->state == JOB_QUEUED || g.open > 0;
-	for (size_t i = 0; i < g.n; i++)	/* its own row is made already, and has no attempt yet */
-		if (g.m[i].it.id != it->id && (g.m[i].it.state == INTENT_FAILED || (g.m[i].made && !g.m[i].open)))
+	for (size_t i = 0; i < g.n; i++) /* its own row is made already, and has no attempt yet */
+		if (g.m[i].it.id != it->id &&
+		    (g.m[i].it.state == INTENT_FAILED || (g.m[i].made && !g.m[i].open)))
 			*joins_out = false;
 	return BERTH_OK;
 }
@@ -73,17 +77,21 @@ machine_starting(struct broker *b, const struct intent *it, const struct instanc
 	const char *where = in->offer.zone[0] != '\0' ? in->offer.zone : in->offer.region;
 
 	if (it->machines > 1)
-		return arena_printf(b->tick_arena, "%d x %s %s in %s are starting", it->machines, in->offer.instance_type,
-		    purchase_name(in->offer.purchase), where);
+		return arena_printf(b->tick_arena, "%d x %s %s in %s are starting", it->machines,
+		    in->offer.instance_type, purchase_name(in->offer.purchase), where);
 	return arena_printf(b->tick_arena, "%s %s in %s is starting", in->offer.instance_type,
 	    purchase_name(in->offer.purchase), where);
 }
 
 static enum berth_code
-machine_adopt_job(struct broker *b, const struct intent *it, const struct instance *in, struct berth_err *err)
+machine_adopt_job(
+    struct broker *b, const struct intent *it, const struct instance *in, struct berth_err *err)
 {
-	struct attempt at = { .job_id = it->job_id, .instance_id = in->id, .state = ATTEMPT_PROVISIONING,
-		.started = b->now, .reason = "" };
+	struct attempt at = { .job_id = it->job_id,
+		.instance_id = in->id,
+		.state = ATTEMPT_PROVISIONING,
+		.started = b->now,
+		.reason = "" };
 	struct attempt have;
 	enum berth_code rc;
 	struct job job;
@@ -96,7 +104,8 @@ machine_adopt_job(struct broker *b, const struct intent *it, const struct instan
 	if (rc != BERTH_ENOTFOUND)
 		return rc;
 	rc = machine_joins(b, it, &job, &joins, err);
-	if (rc != BERTH_OK || !joins)	/* cancelled, or placed elsewhere since: the release pass takes the machine */
+	if (rc != BERTH_OK ||
+	    !joins) /* cancelled, or placed elsewhere since: the release pass takes the machine */
 		return rc;
 	at.progress_start = at.progress_end = job.progress;
 	rc = store_attempt_insert(b->store, &at, &at.id, err);
@@ -108,9 +117,13 @@ machine_adopt_job(struct broker *b, const struct intent *it, const struct instan
 }
 
 static enum berth_code
-machine_adopt_rows(struct broker *b, const struct intent *it, const struct prov_machine *pm, struct berth_err *err)
+machine_adopt_rows(
+    struct broker *b, const struct intent *it, const struct prov_machine *pm, struct berth_err *err)
 {
-	struct instance in = { .account = it->account, .intent_id = it->id, .job_id = it->job_id, .offer = it->offer };
+	struct instance in = { .account = it->account,
+		.intent_id = it->id,
+		.job_id = it->job_id,
+		.offer = it->offer };
 	enum berth_code rc;
 
 	machine_fill(&in, pm, b->now);
@@ -119,7 +132,7 @@ machine_adopt_rows(struct broker *b, const struct intent *it, const struct prov_
 		rc = store_intent_settle(b->store, it->id, INTENT_DONE, in.id, "", b->now, err);
 	if (rc == BERTH_OK && it->job_id[0] != '\0')
 		rc = machine_adopt_job(b, it, &in, err);
-	if (rc == BERTH_OK && in.created < b->now) {	/* found later: it has cost already */
+	if (rc == BERTH_OK && in.created < b->now) { /* found later: it has cost already */
 		rc = machine_accrue(b, &in, b->now, false, err);
 		if (rc == BERTH_OK)
 			rc = store_instance_update(b->store, &in, err);
@@ -127,13 +140,15 @@ machine_adopt_rows(struct broker *b, const struct intent *it, const struct prov_
 	if (rc == BERTH_OK)
 		rc = store_capacity_count(b->store, &it->offer, true, b->now, err);
 	if (rc == BERTH_OK)
-		rc = broker_event(b, err, "instance.created", machine_subject(b, in.id), it->job_id, &in,
-		    "%s in %s as %s", in.offer.instance_type, in.offer.region, purchase_name(in.offer.purchase));
+		rc = broker_event(b, err, "instance.created", machine_subject(b, in.id), it->job_id,
+		    &in, "%s in %s as %s", in.offer.instance_type, in.offer.region,
+		    purchase_name(in.offer.purchase));
 	return rc;
 }
 
 enum berth_code
-machine_adopt(struct broker *b, const struct intent *it, const struct prov_machine *pm, struct berth_err *err)
+machine_adopt(
+    struct broker *b, const struct intent *it, const struct prov_machine *pm, struct berth_err *err)
 {
 	enum berth_code rc;
 
@@ -168,12 +183,14 @@ machine_charged(struct broker *b, int64_t instance_id, struct usd_micro *out, st
 	return rc;
 }
 
-/* What was spent up to each midnight is of the day, week and month before it, whenever it is written down. */
+/* What was spent up to each midnight is of the day, week and month before it, whenever it is
+ * written down. */
 static enum berth_code
-machine_charge_days(struct broker *b, const struct instance *in, struct ledger_row *row, int64_t t, struct usd_micro *charged,
-    struct berth_err *err)
+machine_charge_days(struct broker *b, const struct instance *in, struct ledger_row *row, int64_t t,
+    struct usd_micro *charged, struct berth_err *err)
 {
-	int64_t paid_s = in->created + (int64_t)((double)charged->v / (double)in->offer.price.v * 3600 + 0.5);
+	int64_t paid_s =
+	    in->created + (int64_t)((double)charged->v / (double)in->offer.price.v * 3600 + 0.5);
 	enum berth_code rc = BERTH_OK;
 
 	for (int64_t m = time_floor(paid_s, DAY_S) + DAY_S; rc == BERTH_OK && m <= t; m += DAY_S) {
@@ -192,12 +209,17 @@ machine_charge_days(struct broker *b, const struct instance *in, struct ledger_r
 }
 
 static enum berth_code
-machine_charge(struct broker *b, const struct instance *in, const struct job *job, int64_t t, bool final,
-    struct usd_micro *open_out, struct berth_err *err)
+machine_charge(struct broker *b, const struct instance *in, const struct job *job, int64_t t,
+    bool final, struct usd_micro *open_out, struct berth_err *err)
 {
-	struct ledger_row row = { .t = t, .kind = LEDGER_COMPUTE, .account = in->account, .job_id = in->job_id,
-		.project = job != NULL ? job->spec.project : "", .user = job != NULL ? job->spec.user : "",
-		.instance_id = in->id, .note = "" };
+	struct ledger_row row = { .t = t,
+		.kind = LEDGER_COMPUTE,
+		.account = in->account,
+		.job_id = in->job_id,
+		.project = job != NULL ? job->spec.project : "",
+		.user = job != NULL ? job->spec.user : "",
+		.instance_id = in->id,
+		.note = "" };
 	struct usd_micro charged;
 	enum berth_code rc;
 
@@ -209,18 +231,22 @@ machine_charge(struct broker *b, const struct instance *in, const struct job *jo
 	*open_out = row.amount;
 	if (rc != BERTH_OK || row.amount.v == 0)
 		return rc;
-	if (!final && row.amount.v < in->offer.price.v)	/* an hour at a time keeps the ledger short */
+	if (!final &&
+	    row.amount.v < in->offer.price.v) /* an hour at a time keeps the ledger short */
 		return BERTH_OK;
 	*open_out = (struct usd_micro){ 0 };
 	row.t = t;
 	return store_budget_charge(b->store, in->intent_id, &row, err);
 }
 
-/* Hours that the machine is still to run, at the speed that was measured of it; 0: its job does not run on it, or is over time. */
+/* Hours that the machine is still to run, at the speed that was measured of it; 0: its job does not
+ * run on it, or is over time. */
 static enum berth_code
-machine_left_h(struct broker *b, const struct instance *in, const struct job *job, double *hours_out, struct berth_err *err)
+machine_left_h(struct broker *b, const struct instance *in, const struct job *job,
+    double *hours_out, struct berth_err *err)
 {
-	double speed = isfinite(in->speed) && in->speed > 0 ? in->speed : 1, ran = (double)(b->now - in->ready) / 3600, all;
+	double speed = isfinite(in->speed) && in->speed > 0 ? in->speed : 1,
+	       ran = (double)(b->now - in->ready) / 3600, all;
 	struct placing_work work;
 	struct attempt at;
 	enum berth_code rc;
@@ -240,11 +266,12 @@ machine_left_h(struct broker *b, const struct instance *in, const struct job *jo
 }
 
 /*
- * What a running machine has cost and not paid, and what it still will, stays reserved: one that is slower than was promised, or
- * runs longer, must not find its money given to others.
+ * What a running machine has cost and not paid, and what it still will, stays reserved: one that is
+ * slower than was promised, or runs longer, must not find its money given to others.
  */
 static enum berth_code
-machine_hold(struct broker *b, const struct instance *in, const struct job *job, struct usd_micro open, struct berth_err *err)
+machine_hold(struct broker *b, const struct instance *in, const struct job *job,
+    struct usd_micro open, struct berth_err *err)
 {
 	struct usd_micro least;
 	double hours = 0;
@@ -296,14 +323,19 @@ machine_release(struct broker *b, struct instance *in, const char *reason, struc
 	return store_instance_update(b->store, in, err);
 }
 
-#define MACHINE_LEAST_S 60	/* billed however short it ran */
+#define MACHINE_LEAST_S 60 /* billed however short it ran */
 
 /* The offer of the same machine on demand; its price is unknown where no list has one. */
 static enum berth_code
-machine_on_demand(struct broker *b, const struct offer *spot, struct offer *out, struct berth_err *err)
+machine_on_demand(
+    struct broker *b, const struct offer *spot, struct offer *out, struct berth_err *err)
 {
-	struct offer_query q = { .provider = spot->provider, .account = spot->account, .region = spot->region,
-		.instance_type = spot->instance_type, .by_purchase = true, .purchase = PURCHASE_ON_DEMAND };
+	struct offer_query q = { .provider = spot->provider,
+		.account = spot->account,
+		.region = spot->region,
+		.instance_type = spot->instance_type,
+		.by_purchase = true,
+		.purchase = PURCHASE_ON_DEMAND };
 	struct offer *o;
 	enum berth_code rc;
 	size_t n;
@@ -316,8 +348,8 @@ machine_on_demand(struct broker *b, const struct offer *spot, struct offer *out,
 }
 
 enum berth_code
-machine_mistaken(struct broker *b, const struct intent *it, const struct prov_machine *pm, struct job *job,
-    struct berth_err *err)
+machine_mistaken(struct broker *b, const struct intent *it, const struct prov_machine *pm,
+    struct job *job, struct berth_err *err)
 {
 	struct instance in = { .account = it->account, .intent_id = it->id, .job_id = it->job_id };
 	struct usd_micro open;
@@ -353,19 +385,21 @@ machine_settle_destroy(struct broker *b, const struct instance *in, struct berth
 	rc = store_intent_pending(b->store, b->tick_arena, &its, &n, err);
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
 		if (its[i].kind == INTENT_DESTROY && its[i].instance_id == in->id)
-			rc = store_intent_settle(b->store, its[i].id, INTENT_DONE, in->id, "", b->now, err);
+			rc = store_intent_settle(
+			    b->store, its[i].id, INTENT_DONE, in->id, "", b->now, err);
 	}
 	return rc;
 }
 
 static enum berth_code
-machine_gone_rows(struct broker *b, struct instance *in, int64_t ended, const char *reason, struct berth_err *err)
+machine_gone_rows(
+    struct broker *b, struct instance *in, int64_t ended, const char *reason, struct berth_err *err)
 {
 	enum berth_code rc;
 
 	in->state = INSTANCE_GONE;
 	in->gone = ended != 0 && ended <= b->now ? ended : b->now;
-	if (in->gone < in->created)		/* by another clock than ours */
+	if (in->gone < in->created) /* by another clock than ours */
 		in->gone = in->created;
 	if (in->end_reason[0] == '\0')
 		in->end_reason = reason;
@@ -377,13 +411,15 @@ machine_gone_rows(struct broker *b, struct instance *in, int64_t ended, const ch
 	if (rc == BERTH_OK)
 		rc = store_budget_settle(b->store, in->intent_id, b->now, err);
 	if (rc == BERTH_OK)
-		rc = broker_event(b, err, "instance.gone", machine_subject(b, in->id), in->job_id, in, "%s after %.2f h",
-		    in->end_reason, (double)(in->gone - in->created) / 3600.0);
+		rc = broker_event(b, err, "instance.gone", machine_subject(b, in->id), in->job_id,
+		    in, "%s after %.2f h", in->end_reason,
+		    (double)(in->gone - in->created) / 3600.0);
 	return rc;
 }
 
 enum berth_code
-machine_gone(struct broker *b, struct instance *in, int64_t ended, const char *reason, struct berth_err *err)
+machine_gone(
+    struct broker *b, struct instance *in, int64_t ended, const char *reason, struct berth_err *err)
 {
 	enum berth_code rc;
 

@@ -1,4 +1,5 @@
-/* move: running jobs with a deadline that should leave their machine, for on demand in time or for spot that is back. */
+/* move: running jobs with a deadline that should leave their machine, for on demand in time or for
+ * spot that is back. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -37,7 +38,9 @@ move_decide(struct broker *b, const struct placing_move *m, struct berth_err *er
 static enum berth_code
 move_job(struct broker *b, const struct placing_move *m, struct instance *in, struct berth_err *err)
 {
-	struct attempt_end end = { .state = ATTEMPT_MOVED, .progress = m->job->progress, .reason = m->why };
+	struct attempt_end end = {
+		.state = ATTEMPT_MOVED, .progress = m->job->progress, .reason = m->why
+	};
 	struct prov_run stopped = { 0 };
 	struct berth_err why;
 	struct gang g = { .n = 0 };
@@ -47,7 +50,8 @@ move_job(struct broker *b, const struct placing_move *m, struct instance *in, st
 		rc = gang_load(b, in->intent_id, m->job->id, &g, err);
 	if (rc != BERTH_OK)
 		return rc;
-	rc = g.n > 0 ? gang_stop(b, m->job, &g, &stopped, &why) : runner_stop(b, in, m->job, 0, &stopped, &why);
+	rc = g.n > 0 ? gang_stop(b, m->job, &g, &stopped, &why)
+		     : runner_stop(b, in, m->job, 0, &stopped, &why);
 	if (rc != BERTH_OK) {
 		b->counts.errors++;
 		log_warn(b->log, "%s stays where it is: %s", m->job->id, why.msg);
@@ -60,7 +64,8 @@ move_job(struct broker *b, const struct placing_move *m, struct instance *in, st
 	return rc == BERTH_OK ? machine_release(b, in, "moved", err) : rc;
 }
 
-/* What is kept for on demand, should spot fail, falls with the work that is left; the hour that is not paid yet is kept besides. */
+/* What is kept for on demand, should spot fail, falls with the work that is left; the hour that is
+ * not paid yet is kept besides. */
 static enum berth_code
 move_reserve(struct broker *b, const struct placing_move *m, struct berth_err *err)
 {
@@ -80,15 +85,22 @@ move_reserve(struct broker *b, const struct placing_move *m, struct berth_err *e
 enum berth_code
 pass_move(struct broker *b, struct berth_err *err)
 {
-	struct placing_options o = { .now = b->now, .seed = b->seed, .limits = b->limits, .n_limits = b->n_limits,
-		.block = b->block, .n_block = b->n_block, .tables = &b->spot_tables, .ages = b->prices.ages,
+	struct placing_options o = { .now = b->now,
+		.seed = b->seed,
+		.limits = b->limits,
+		.n_limits = b->n_limits,
+		.block = b->block,
+		.n_block = b->n_block,
+		.tables = &b->spot_tables,
+		.ages = b->prices.ages,
 		.need_account = true };
 	VEC(struct placing_move) moves = { 0 };
 	struct instance *ins;
 	enum berth_code rc;
 	size_t n;
 
-	rc = store_instance_list(b->store, INSTANCE_BIT(INSTANCE_READY), b->tick_arena, &ins, &n, err);
+	rc = store_instance_list(
+	    b->store, INSTANCE_BIT(INSTANCE_READY), b->tick_arena, &ins, &n, err);
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
 		struct job *job = arena_alloc(b->tick_arena, sizeof(*job));
 		struct gang g = { .n = 0 };
@@ -96,15 +108,17 @@ pass_move(struct broker *b, struct berth_err *err)
 		if (ins[i].job_id[0] == '\0')
 			continue;
 		rc = store_job_get(b->store, ins[i].job_id, b->tick_arena, job, err);
-		if (rc == BERTH_OK && gang_may(job))	/* a gang moves with its first machine */
+		if (rc == BERTH_OK && gang_may(job)) /* a gang moves with its first machine */
 			rc = gang_load(b, ins[i].intent_id, job->id, &g, err);
 		if (rc == BERTH_OK && job->state == JOB_RUNNING && job->spec.deadline > 0 &&
 		    (g.n == 0 || g.m[0].in.id == ins[i].id))
-			VEC_PUSH(b->tick_arena, &moves, (struct placing_move){ .job = job, .in = &ins[i] });
+			VEC_PUSH(b->tick_arena, &moves,
+			    (struct placing_move){ .job = job, .in = &ins[i] });
 	}
 	if (rc == BERTH_OK && moves.n > 0)
 		rc = placing_moves(b->store, b->accels, &o, moves.v, moves.n, b->tick_arena, err);
 	for (size_t i = 0; rc == BERTH_OK && i < moves.n; i++)
-		rc = moves.v[i].move ? move_job(b, &moves.v[i], &ins[moves.v[i].in - ins], err) : move_reserve(b, &moves.v[i], err);
+		rc = moves.v[i].move ? move_job(b, &moves.v[i], &ins[moves.v[i].in - ins], err)
+				     : move_reserve(b, &moves.v[i], err);
 	return rc;
 }

@@ -1,4 +1,5 @@
-/* notify: what the outbox holds for each sink, oldest first; what cannot be sent is tried again later. */
+/* notify: what the outbox holds for each sink, oldest first; what cannot be sent is tried again
+ * later. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -12,7 +13,7 @@
 #include "util/buf.h"
 #include "util/json.h"
 
-#define NOTIFY_BATCH 200	/* a sink that was away for long must not hold up a tick */
+#define NOTIFY_BATCH 200 /* a sink that was away for long must not hold up a tick */
 
 /* CloudEvents 1.0, structured JSON. */
 static enum berth_code
@@ -25,7 +26,8 @@ notify_json(const struct broker *b, const struct event *e, struct buf *out, stru
 	jsonw_begin_object(&w, NULL);
 	jsonw_str(&w, "specversion", "1.0");
 	jsonw_str(&w, "id", id);
-	jsonw_str(&w, "source", arena_printf(b->tick_arena, "berth/%s", store_installation(b->store)));
+	jsonw_str(
+	    &w, "source", arena_printf(b->tick_arena, "berth/%s", store_installation(b->store)));
 	jsonw_str(&w, "type", arena_printf(b->tick_arena, "berth.%s", e->type));
 	jsonw_str(&w, "subject", e->subject);
 	jsonw_time(&w, "time", e->t);
@@ -46,7 +48,8 @@ notify_file(const struct broker_sink *sink, struct buf *line, struct berth_err *
 	fd = open(sink->target, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return err_sys(err, BERTH_EIO, errno, "%s", sink->target);
-	wrote = write(fd, line->p, line->len);	/* one write: lines of several processes do not mix */
+	wrote =
+	    write(fd, line->p, line->len); /* one write: lines of several processes do not mix */
 	if (wrote != (ssize_t)line->len)
 		rc = err_sys(err, BERTH_EIO, wrote < 0 ? errno : ENOSPC, "%s", sink->target);
 	if (close(fd) != 0 && rc == BERTH_OK)
@@ -55,10 +58,15 @@ notify_file(const struct broker_sink *sink, struct buf *line, struct berth_err *
 }
 
 static enum berth_code
-notify_webhook(struct broker *b, const struct broker_sink *sink, const struct buf *body, struct berth_err *err)
+notify_webhook(
+    struct broker *b, const struct broker_sink *sink, const struct buf *body, struct berth_err *err)
 {
-	struct http_req req = { .arena = b->tick_arena, .method = "POST", .url = sink->target, .body = body->p,
-		.body_len = body->len, .timeout_s = 10 };
+	struct http_req req = { .arena = b->tick_arena,
+		.method = "POST",
+		.url = sink->target,
+		.body = body->p,
+		.body_len = body->len,
+		.timeout_s = 10 };
 	struct http_resp resp;
 	enum berth_code rc;
 
@@ -73,8 +81,8 @@ notify_webhook(struct broker *b, const struct broker_sink *sink, const struct bu
 }
 
 static enum berth_code
-notify_one(struct broker *b, const struct broker_sink *sink, const struct outbox_row *row, bool *sent_out,
-    struct berth_err *err)
+notify_one(struct broker *b, const struct broker_sink *sink, const struct outbox_row *row,
+    bool *sent_out, struct berth_err *err)
 {
 	int64_t wait_s = row->tries < 6 ? INT64_C(30) << row->tries : 1800;
 	struct berth_err why;
@@ -84,7 +92,8 @@ notify_one(struct broker *b, const struct broker_sink *sink, const struct outbox
 	buf_init(&text, 1U << 20);
 	rc = notify_json(b, &row->event, &text, &why);
 	if (rc == BERTH_OK)
-		rc = sink->kind == SINK_FILE ? notify_file(sink, &text, &why) : notify_webhook(b, sink, &text, &why);
+		rc = sink->kind == SINK_FILE ? notify_file(sink, &text, &why)
+					     : notify_webhook(b, sink, &text, &why);
 	buf_free(&text);
 	*sent_out = rc == BERTH_OK;
 	if (rc == BERTH_OK) {
@@ -93,7 +102,8 @@ notify_one(struct broker *b, const struct broker_sink *sink, const struct outbox
 	}
 	b->counts.errors++;
 	log_warn(b->log, "sink %s: %s", sink->name, why.msg);
-	return store_outbox_failed(b->store, row->event.id, sink->name, why.msg, b->now + wait_s, err);
+	return store_outbox_failed(
+	    b->store, row->event.id, sink->name, why.msg, b->now + wait_s, err);
 }
 
 enum berth_code
@@ -105,10 +115,11 @@ pass_notify(struct broker *b, struct berth_err *err)
 	size_t n;
 
 	for (size_t i = 0; rc == BERTH_OK && i < b->n_sinks; i++) {
-		rc = store_outbox_due(b->store, b->sinks[i].name, b->now, NOTIFY_BATCH, b->tick_arena, &rows, &n, err);
+		rc = store_outbox_due(b->store, b->sinks[i].name, b->now, NOTIFY_BATCH,
+		    b->tick_arena, &rows, &n, err);
 		for (size_t j = 0; rc == BERTH_OK && j < n; j++) {
 			rc = notify_one(b, &b->sinks[i], &rows[j], &sent, err);
-			if (!sent)	/* order is kept: the rest waits behind it */
+			if (!sent) /* order is kept: the rest waits behind it */
 				break;
 		}
 	}

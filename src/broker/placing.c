@@ -20,8 +20,9 @@ placing_want(struct placing_work_space *w, const struct job *j, struct cost_job 
 	const struct accel **want = arena_array(w->a, j->spec.n_variants, sizeof(*want));
 
 	for (size_t v = 0; v < j->spec.n_variants; v++)
-		want[v] = j->spec.variants[v].accelerator[0] == '\0' ? NULL :
-		    accel_find(w->accels, j->spec.variants[v].accelerator);
+		want[v] = j->spec.variants[v].accelerator[0] == '\0'
+			      ? NULL
+			      : accel_find(w->accels, j->spec.variants[v].accelerator);
 	c->job = j;
 	c->want = want;
 	if (!accel_precision_parse(j->spec.precision, &c->precision))
@@ -29,8 +30,8 @@ placing_want(struct placing_work_space *w, const struct job *j, struct cost_job 
 }
 
 /*
- * A variant with a name that the table lacks would read as "any": it is taken out of the job's copy. Work is told on
- * the first variant, so without that one there is none.
+ * A variant with a name that the table lacks would read as "any": it is taken out of the job's
+ * copy. Work is told on the first variant, so without that one there is none.
  */
 void
 placing_drop_unknown(struct placing_work_space *w, struct job *j)
@@ -50,8 +51,8 @@ placing_drop_unknown(struct placing_work_space *w, struct job *j)
 }
 
 static enum berth_code
-placing_jobs(struct placing_work_space *w, struct store *store, const char *const *ids, size_t n_ids,
-    struct berth_err *err)
+placing_jobs(struct placing_work_space *w, struct store *store, const char *const *ids,
+    size_t n_ids, struct berth_err *err)
 {
 	struct job_query q = { .states = JOB_BIT(JOB_QUEUED) };
 	struct job *rows = NULL;
@@ -76,8 +77,8 @@ placing_jobs(struct placing_work_space *w, struct store *store, const char *cons
 		else
 			rc = store_job_get(store, ids[i], w->a, j, err);
 		if (rc == BERTH_OK && j->state != JOB_QUEUED)
-			rc = err_set(err, BERTH_ENOTFOUND, "job %s is not in the queue: it is %s", j->id,
-			    job_state_name(j->state));
+			rc = err_set(err, BERTH_ENOTFOUND, "job %s is not in the queue: it is %s",
+			    j->id, job_state_name(j->state));
 		if (rc != BERTH_OK)
 			break;
 		placing_drop_unknown(w, j);
@@ -133,27 +134,32 @@ placing_never(const struct placing_work_space *w, size_t offer, int64_t need, si
 	return first;
 }
 
-/* Whether a rule behind the one that refused would refuse it as well: then that one alone would change nothing. */
+/* Whether a rule behind the one that refused would refuse it as well: then that one alone would
+ * change nothing. */
 static bool
-placing_refused_too(const struct placing_work_space *w, const struct job *j, size_t offer, const struct cost_estimate *e)
+placing_refused_too(const struct placing_work_space *w, const struct job *j, size_t offer,
+    const struct cost_estimate *e)
 {
 	const struct placing_offer *po = &w->facts.offers[offer];
 	double left = placing_budget_left(&w->facts, j, po->account);
 	size_t over;
 
-	if (e->refuse < REFUSE_OVER_BUDGET && ((usd_known(j->spec.max_cost) && e->total_usd > usd_to_double(j->spec.max_cost)) ||
-	    e->total_usd > left))
+	if (e->refuse < REFUSE_OVER_BUDGET &&
+	    ((usd_known(j->spec.max_cost) && e->total_usd > usd_to_double(j->spec.max_cost)) ||
+		e->total_usd > left))
 		return true;
 	if ((e->refuse < REFUSE_PROBE_FAILED && po->facts.probe_failed) ||
-	    (e->refuse < REFUSE_UNAVAILABLE && po->facts.none_until > w->o->now && !po->facts.paid) ||
+	    (e->refuse < REFUSE_UNAVAILABLE && po->facts.none_until > w->o->now &&
+		!po->facts.paid) ||
 	    (e->refuse < REFUSE_BLOCKED_UNTIL && po->facts.blocked_until > w->o->now))
 		return true;
-	return e->refuse < REFUSE_NO_QUOTA && (po->machines < e->machines || placing_never(w, offer, e->machines, &over) != NULL);
+	return e->refuse < REFUSE_NO_QUOTA &&
+	       (po->machines < e->machines || placing_never(w, offer, e->machines, &over) != NULL);
 }
 
 static void
-placing_hint_add(struct placing_work_space *w, struct placing_hint *h, const struct job *j, size_t offer,
-    const struct cost_estimate *e)
+placing_hint_add(struct placing_work_space *w, struct placing_hint *h, const struct job *j,
+    size_t offer, const struct cost_estimate *e)
 {
 	const struct placing_offer *po = &w->facts.offers[offer];
 	bool alone = e->refuse >= REFUSE_DEADLINE && !placing_refused_too(w, j, offer, e);
@@ -169,30 +175,40 @@ placing_hint_add(struct placing_work_space *w, struct placing_hint *h, const str
 	if (e->refuse == REFUSE_GANG && po->offer->accelerator_count > h->most_count) {
 		h->most_count = po->offer->accelerator_count;
 		h->need_count = v->count_min;
-	} else if (e->refuse == REFUSE_MEMORY && !(po->offer->accelerator_memory_gib <= h->most_memory)) {
+	} else if (e->refuse == REFUSE_MEMORY &&
+		   !(po->offer->accelerator_memory_gib <= h->most_memory)) {
 		h->most_memory = po->offer->accelerator_memory_gib;
 		h->need_memory = v->memory_gib;
-	} else if (e->refuse == REFUSE_DEADLINE && (h->first_finish == 0 || e->finish < h->first_finish)) {
+	} else if (e->refuse == REFUSE_DEADLINE &&
+		   (h->first_finish == 0 || e->finish < h->first_finish)) {
 		h->first_finish = e->finish;
 		h->first_finish_usd = e->total_usd;
-	} else if (e->refuse == REFUSE_OVER_BUDGET && (h->least_usd == 0 || e->total_usd < h->least_usd)) {
+	} else if (e->refuse == REFUSE_OVER_BUDGET &&
+		   (h->least_usd == 0 || e->total_usd < h->least_usd)) {
 		h->least_usd = e->total_usd;
-	} else if (e->refuse == REFUSE_MAX_PRICE && (h->least_price == 0 || price < h->least_price)) {
+	} else if (e->refuse == REFUSE_MAX_PRICE &&
+		   (h->least_price == 0 || price < h->least_price)) {
 		h->least_price = price;
 	} else if ((e->refuse == REFUSE_BLOCKED_UNTIL || e->refuse == REFUSE_PROBE_FAILED) &&
-	    (h->free_at == 0 || po->facts.blocked_until < h->free_at)) {
+		   (h->free_at == 0 || po->facts.blocked_until < h->free_at)) {
 		h->free_at = po->facts.blocked_until;
-	} else if (e->refuse == REFUSE_UNAVAILABLE && (h->none == NULL || po->facts.none_until < h->none->facts.none_until)) {
+	} else if (e->refuse == REFUSE_UNAVAILABLE &&
+		   (h->none == NULL || po->facts.none_until < h->none->facts.none_until)) {
 		h->none = po;
 	}
 }
 
 /* The job on every offer; what the budgets leave counts, what other jobs take does not. */
 void
-placing_estimate(struct placing_work_space *w, const struct cost_job *c, bool spot_leaves, struct cost_estimate *out)
+placing_estimate(struct placing_work_space *w, const struct cost_job *c, bool spot_leaves,
+    struct cost_estimate *out)
 {
-	struct cost_limits lim = { .now = w->o->now, .ages = w->o->ages, .need_account = w->o->need_account,
-		.block = w->o->block, .n_block = w->o->n_block, .spot_leaves = spot_leaves };
+	struct cost_limits lim = { .now = w->o->now,
+		.ages = w->o->ages,
+		.need_account = w->o->need_account,
+		.block = w->o->block,
+		.n_block = w->o->n_block,
+		.spot_leaves = spot_leaves };
 	double *left = arena_array(w->a, w->facts.n_accounts, sizeof(*left));
 
 	for (size_t k = 0; k < w->facts.n_accounts; k++)
@@ -203,7 +219,8 @@ placing_estimate(struct placing_work_space *w, const struct cost_job *c, bool sp
 	}
 }
 
-/* What the candidate takes of each budget that counts it; it fits alone, as REFUSE_OVER_BUDGET has seen to. */
+/* What the candidate takes of each budget that counts it; it fits alone, as REFUSE_OVER_BUDGET has
+ * seen to. */
 static void
 placing_money(struct placing_work_space *w, const struct job *j, size_t account, double usd)
 {
@@ -212,7 +229,8 @@ placing_money(struct placing_work_space *w, const struct job *j, size_t account,
 	for (size_t b = 0; b < w->facts.n_budgets && units > 0; b++) {
 		int64_t left = placing_budget_rest(&w->facts.budgets[b]);
 
-		if (!budget_scope_hits(w->facts.budgets[b].scope, w->facts.accounts[account], j->spec.project, j->spec.user))
+		if (!budget_scope_hits(w->facts.budgets[b].scope, w->facts.accounts[account],
+			j->spec.project, j->spec.user))
 			continue;
 		VEC_PUSH(w->a, &w->more_resource, w->facts.n_quotas + b);
 		VEC_PUSH(w->a, &w->more_units, units < left ? units : left);
@@ -221,7 +239,8 @@ placing_money(struct placing_work_space *w, const struct job *j, size_t account,
 }
 
 static void
-placing_candidates_of(struct placing_work_space *w, size_t i, struct cost_estimate *estimates, size_t *start)
+placing_candidates_of(
+    struct placing_work_space *w, size_t i, struct cost_estimate *estimates, size_t *start)
 {
 	struct placing_job *pj = &w->jobs[i];
 
@@ -240,7 +259,8 @@ placing_candidates_of(struct placing_work_space *w, size_t i, struct cost_estima
 		pj->seen++;
 		if (e.refuse == REFUSE_NOT && po->machines < e.machines) {
 			e.refuse = REFUSE_NO_CAPACITY;
-		} else if (e.refuse == REFUSE_NOT && (never = placing_never(w, j, e.machines, &over)) != NULL) {
+		} else if (e.refuse == REFUSE_NOT &&
+			   (never = placing_never(w, j, e.machines, &over)) != NULL) {
 			e.refuse = REFUSE_NO_QUOTA;
 			struct placing_need need = { j, e.machines, e.total_usd };
 
@@ -271,7 +291,8 @@ placing_resources(struct placing_work_space *w)
 {
 	const struct placing_facts *f = &w->facts;
 	size_t *use_start = arena_array(w->a, f->n_offers + 1, sizeof(*use_start));
-	int64_t *limit = arena_array(w->a, f->n_offers + f->n_quotas + f->n_budgets, sizeof(*limit));
+	int64_t *limit =
+	    arena_array(w->a, f->n_offers + f->n_quotas + f->n_budgets, sizeof(*limit));
 	VEC(size_t) resource = { 0 };
 	VEC(int64_t) weight = { 0 };
 	size_t n = f->n_quotas + f->n_budgets;
@@ -289,7 +310,8 @@ placing_resources(struct placing_work_space *w)
 		for (size_t q = 0; q < f->n_quotas; q++) {
 			int64_t x = placing_quota_weight(f->quotas[q].limit, f->offers[j].offer);
 
-			if (x > 0 && x <= f->quotas[q].left) {	/* a candidate that passes it alone is refused before */
+			if (x > 0 && x <= f->quotas[q].left) { /* a candidate that passes it alone
+								  is refused before */
 				VEC_PUSH(w->a, &resource, q);
 				VEC_PUSH(w->a, &weight, x);
 			}
@@ -319,7 +341,7 @@ placing_left(const struct placing_work_space *w, const struct place_plan *plan)
 		for (size_t u = p->use_start[j]; k != PLACE_NONE && u < p->use_start[j + 1]; u++)
 			left[p->resource[u]] -= p->need[k] * p->weight[u];
 		for (size_t u = k == PLACE_NONE || p->more == NULL ? 0 : p->more->start[k];
-		    k != PLACE_NONE && p->more != NULL && u < p->more->start[k + 1]; u++)
+		     k != PLACE_NONE && p->more != NULL && u < p->more->start[k + 1]; u++)
 			left[p->more->resource[u]] -= p->more->units[u];
 	}
 	return left;
@@ -349,7 +371,8 @@ placing_problem(struct placing_work_space *w)
 
 /* What binds as a whole, for the record and for the next plan to start from. */
 static void
-placing_limits_told(struct placing_work_space *w, const struct place_plan *plan, const int64_t *left, struct placing *out)
+placing_limits_told(struct placing_work_space *w, const struct place_plan *plan,
+    const int64_t *left, struct placing *out)
 {
 	VEC(struct placing_bind) v = { 0 };
 
@@ -358,7 +381,8 @@ placing_limits_told(struct placing_work_space *w, const struct place_plan *plan,
 
 		b.name = placing_resource(w, r, &b.unit);
 		for (size_t j = 0; r < w->facts.n_quotas && j < w->facts.n_offers; j++)
-			b.offers += placing_quota_weight(w->facts.quotas[r].limit, w->facts.offers[j].offer) > 0;
+			b.offers += placing_quota_weight(
+					w->facts.quotas[r].limit, w->facts.offers[j].offer) > 0;
 		if (r >= w->facts.n_quotas) {
 			b.shadow *= 1e6;
 			b.left /= 1e6;
@@ -398,8 +422,9 @@ placing_ages(const struct placing_work_space *w, struct placing *out)
 }
 
 static enum berth_code
-placing_run_with(struct store *store, const struct accel_table *accels, const struct placing_options *o,
-    const char *const *ids, size_t n_ids, struct spot_tables *tables, struct arena *a, struct placing *out, struct berth_err *err)
+placing_run_with(struct store *store, const struct accel_table *accels,
+    const struct placing_options *o, const char *const *ids, size_t n_ids,
+    struct spot_tables *tables, struct arena *a, struct placing *out, struct berth_err *err)
 {
 	struct placing_work_space w = { .o = o, .accels = accels, .tables = tables, .a = a };
 	struct place_options po = { .seed = o->seed, .rounds = o->rounds, .gap = PLACING_GAP };
@@ -450,10 +475,12 @@ placing_run_with(struct store *store, const struct accel_table *accels, const st
 
 enum berth_code
 placing_run(struct store *store, const struct accel_table *accels, const struct placing_options *o,
-    const char *const *ids, size_t n_ids, struct arena *a, struct placing *out, struct berth_err *err)
+    const char *const *ids, size_t n_ids, struct arena *a, struct placing *out,
+    struct berth_err *err)
 {
 	struct spot_tables own = { 0 };
-	enum berth_code rc = placing_run_with(store, accels, o, ids, n_ids, o->tables != NULL ? o->tables : &own, a, out, err);
+	enum berth_code rc = placing_run_with(
+	    store, accels, o, ids, n_ids, o->tables != NULL ? o->tables : &own, a, out, err);
 
 	spot_tables_free(&own);
 	return rc;

@@ -1,4 +1,5 @@
-/* src/broker/placing.h - the queue against the offers of the store: used by `berth place` and by the tick.  Floor: broker. */
+/* src/broker/placing.h - the queue against the offers of the store: used by `berth place` and by
+ * the tick.  Floor: broker. */
 #ifndef BERTH_BROKER_PLACING_H
 #define BERTH_BROKER_PLACING_H
 
@@ -18,13 +19,14 @@ struct instance;
 struct arena;
 struct store;
 
-struct placing_limit {		/* one quota; globs, "" any */
-	const char *name;	/* for the explanation */
+struct placing_limit {    /* one quota; globs, "" any */
+	const char *name; /* for the explanation */
 	const char *provider, *account, *region, *accelerator;
-	const char *purchase;	/* "on_demand" ...; "" any */
-	const char *unit;	/* "gpu" "machine" "vcpu" */
-	int64_t limit;		/* machines that run now are counted by the join */
-	const char *const *accelerators;	/* [n_accelerators] in place of the glob: names that it stands for, each as offers have it */
+	const char *purchase;            /* "on_demand" ...; "" any */
+	const char *unit;                /* "gpu" "machine" "vcpu" */
+	int64_t limit;                   /* machines that run now are counted by the join */
+	const char *const *accelerators; /* [n_accelerators] in place of the glob: names that it
+					    stands for, each as offers have it */
 	size_t n_accelerators;
 };
 
@@ -34,100 +36,107 @@ struct shares;
 struct placing_options {
 	int64_t now;
 	uint64_t seed;
-	const struct placing_limit *limits;	/* [n_limits] */
+	const struct placing_limit *limits; /* [n_limits] */
 	size_t n_limits;
-	struct cost_ages ages;			/* of prices; 0, 0: the defaults */
-	bool need_account;			/* only offers that an account of the config can create */
+	struct cost_ages ages; /* of prices; 0, 0: the defaults */
+	bool need_account;     /* only offers that an account of the config can create */
 	unsigned rounds;
-	struct spot_tables *tables;		/* kept from run to run */
-	bool finish;				/* the last job done as early as can be, at the least cost for that */
-	const char *const *block;		/* [n_block] rules of block_rules_read() */
+	struct spot_tables *tables; /* kept from run to run */
+	bool finish; /* the last job done as early as can be, at the least cost for that */
+	const char *const *block; /* [n_block] rules of block_rules_read() */
 	size_t n_block;
-	const struct share_policy *shares;	/* NULL: among equals by the GPUs that users hold now */
+	const struct share_policy *shares; /* NULL: among equals by the GPUs that users hold now */
 };
 
 /* One candidate of a job, cheapest first at the shadow prices: the order of failover. */
 struct placing_try {
 	const struct offer *offer;
 	struct cost_estimate cost;
-	bool paid;			/* by an owned commitment */
-	double reserve_usd;		/* to be kept of the budgets: on spot under a deadline what on demand would cost, should it fail */
+	bool paid;          /* by an owned commitment */
+	double reserve_usd; /* to be kept of the budgets: on spot under a deadline what on demand
+			       would cost, should it fail */
 };
 
 /* Something that would change where a job goes. */
 struct placing_change {
-	const char *what;		/* "price" "limit" "deadline" "max_price" "memory" "gang", or the name of the rule */
-	const char *subject;		/* the limit; "" */
-	const char *offer;		/* label of where the job would go; "" */
-	double from, to;		/* USD an hour, GiB, ...; of a limit to: how much more; NaN: none */
-	int64_t at;			/* a deadline, the end of a hold; 0 */
-	double usd;			/* what the job would cost then; NaN */
-	const char *text;		/* the whole as one sentence without its point */
+	const char *what; /* "price" "limit" "deadline" "max_price" "memory" "gang", or the name of
+			     the rule */
+	const char *subject; /* the limit; "" */
+	const char *offer;   /* label of where the job would go; "" */
+	double from, to;     /* USD an hour, GiB, ...; of a limit to: how much more; NaN: none */
+	int64_t at;          /* a deadline, the end of a hold; 0 */
+	double usd;          /* what the job would cost then; NaN */
+	const char *text;    /* the whole as one sentence without its point */
 };
 
 /* Who went first among jobs of one priority that draw on the same limits. */
 struct placing_turn {
-	size_t rank;			/* 0 goes first; with shares */
-	double counted;			/* with shares: GPU-hours of its owner at its turn; else GPUs that its user would hold with it */
+	size_t rank;    /* 0 goes first; with shares */
+	double counted; /* with shares: GPU-hours of its owner at its turn; else GPUs that its user
+			   would hold with it */
 	double weight;
-	bool urgent;			/* its deadline left no time to wait */
-	const char **gave_way_to;	/* [n_gave_way_to] jobs behind it in the queue that have a place, where it has none; at most 25 */
+	bool urgent;              /* its deadline left no time to wait */
+	const char **gave_way_to; /* [n_gave_way_to] jobs behind it in the queue that have a place,
+				     where it has none; at most 25 */
 	size_t n_gave_way_to;
-	const char **went_before;	/* [n_went_before] the other way round */
+	const char **went_before; /* [n_went_before] the other way round */
 	size_t n_went_before;
 };
 
 struct placing_job {
 	struct job job;
-	struct placing_try *tries;	/* [n_tries] chosen first, then the rest in order of failover, at most 25; n 0: not placed */
+	struct placing_try *tries; /* [n_tries] chosen first, then the rest in order of failover, at
+				      most 25; n 0: not placed */
 	size_t n_tries;
-	size_t seen;			/* candidates looked at */
+	size_t seen; /* candidates looked at */
 	size_t refused[REFUSE_COUNT];
-	const char *reason;		/* in plain words (explain_place) */
-	const char *binds;		/* name of the limit that binds, "" none */
-	double shadow;			/* USD per unit of it */
-	const char *unit;		/* of it; "" */
-	struct placing_change *changes;	/* [n_changes] */
+	const char *reason;             /* in plain words (explain_place) */
+	const char *binds;              /* name of the limit that binds, "" none */
+	double shadow;                  /* USD per unit of it */
+	const char *unit;               /* of it; "" */
+	struct placing_change *changes; /* [n_changes] */
 	size_t n_changes;
-	int64_t price_as_of;		/* of the chosen offer; 0: not said */
-	int64_t oldest_as_of;		/* of the offers that could be taken */
-	struct spot_outlook spot;	/* leave 0: the policy for spot under a deadline has no say */
+	int64_t price_as_of;      /* of the chosen offer; 0: not said */
+	int64_t oldest_as_of;     /* of the offers that could be taken */
+	struct spot_outlook spot; /* leave 0: the policy for spot under a deadline has no say */
 	struct placing_turn turn;
-	const char *astray;		/* that nobody knows where its data lie, with what may be meant; NULL */
-	bool at_risk;			/* on demand must run now to keep the deadline, and none can be had */
+	const char *astray; /* that nobody knows where its data lie, with what may be meant; NULL */
+	bool at_risk;       /* on demand must run now to keep the deadline, and none can be had */
 };
 
 /* A quota or a budget after the plan. */
 struct placing_bind {
 	const char *name, *unit;
 	double left;
-	double shadow;			/* USD that one unit more would save; 0: it does not bind */
-	size_t offers;			/* that a quota counts; of a budget 0 */
+	double shadow; /* USD that one unit more would save; 0: it does not bind */
+	size_t offers; /* that a quota counts; of a budget 0 */
 };
 
 struct placing {
-	struct placing_job *jobs;	/* [n_jobs] in the order of the queue: priority, then submission */
+	struct placing_job
+	    *jobs; /* [n_jobs] in the order of the queue: priority, then submission */
 	size_t n_jobs;
 	double total_usd, bound_usd, solve_s;
 	bool optimal;
 	size_t n_offers, placed;
-	int64_t by;				/* for an early finish: when all that can be placed is done; else 0 */
+	int64_t by; /* for an early finish: when all that can be placed is done; else 0 */
 	unsigned rounds;
-	struct placing_bind *limits;	/* [n_limits] */
-	size_t n_limits, n_quotas;	/* the quotas first */
-	int64_t oldest_price, newest_price;	/* of all offers; 0: not said */
-	const char *vain;			/* the first rule of the block list that hits no offer; NULL */
-	const struct shares *shares;		/* NULL: none in berth.yaml */
+	struct placing_bind *limits;        /* [n_limits] */
+	size_t n_limits, n_quotas;          /* the quotas first */
+	int64_t oldest_price, newest_price; /* of all offers; 0: not said */
+	const char *vain;            /* the first rule of the block list that hits no offer; NULL */
+	const struct shares *shares; /* NULL: none in berth.yaml */
 };
 
 /*
- * Places the queued jobs, or only ids [n_ids] of them, onto the store's current offers, with its block list, capacity
- * memory, last verdicts, owned commitments, machines that run (capacity and quotas) and what the budgets have left. Writes nothing.
- * Errors: BERTH_ENOTFOUND for an id that is not queued; whatever the store says.
+ * Places the queued jobs, or only ids [n_ids] of them, onto the store's current offers, with its
+ * block list, capacity memory, last verdicts, owned commitments, machines that run (capacity and
+ * quotas) and what the budgets have left. Writes nothing. Errors: BERTH_ENOTFOUND for an id that is
+ * not queued; whatever the store says.
  */
 BERTH_MUST_CHECK enum berth_code placing_run(struct store *store, const struct accel_table *accels,
-    const struct placing_options *o, const char *const *ids, size_t n_ids, struct arena *a, struct placing *out,
-    struct berth_err *err);
+    const struct placing_options *o, const char *const *ids, size_t n_ids, struct arena *a,
+    struct placing *out, struct berth_err *err);
 
 /* Is money of a budget all that a job that is not placed lacks, as far as the rules went? */
 bool placing_lacks_money(const struct placing_job *j);
@@ -137,38 +146,47 @@ struct placing_move;
 /* The decision to move, an object with all keys. */
 void placing_json_move(struct jsonw *w, const struct placing_move *m);
 /* The keys of one job in berth.placement/1, into an open object. first: the try that was taken. */
-void placing_json_job(struct jsonw *w, const struct placing *p, const struct placing_job *j, size_t first);
+void placing_json_job(
+    struct jsonw *w, const struct placing *p, const struct placing_job *j, size_t first);
 /* The keys of the plan as a whole but the jobs, into an open object. */
 void placing_json_plan(struct jsonw *w, const struct placing *p);
-/* Keeps the decision about a job, or with j NULL that about all limits ("placement"), from which the next plan starts. */
-BERTH_MUST_CHECK enum berth_code placing_keep(struct store *store, int64_t now, const struct placing *p,
-    const struct placing_job *j, size_t first, struct berth_err *err);
+/* Keeps the decision about a job, or with j NULL that about all limits ("placement"), from which
+ * the next plan starts. */
+BERTH_MUST_CHECK enum berth_code placing_keep(struct store *store, int64_t now,
+    const struct placing *p, const struct placing_job *j, size_t first, struct berth_err *err);
 
 /* A running job and its machine: stay, or leave for what is safer or cheaper. */
 struct placing_move {
 	const struct job *job;
 	const struct instance *in;
 	bool move;
-	enum purchase to;		/* PURCHASE_ON_DEMAND or PURCHASE_SPOT */
-	const char *why;		/* in plain words */
-	const char *target;		/* the cheapest that it may go to, as the user knows it; "" none by now */
-	double target_usd, stay_usd;	/* the rest of the work there, and where it is; NaN: not known */
-	size_t seen, refused[REFUSE_COUNT];	/* of all offers, by the first rule; REFUSE_DEARER: of that kind, but not the cheapest */
-	int64_t price_as_of;		/* of the target */
+	enum purchase to; /* PURCHASE_ON_DEMAND or PURCHASE_SPOT */
+	const char *why;  /* in plain words */
+	const char
+	    *target; /* the cheapest that it may go to, as the user knows it; "" none by now */
+	double target_usd,
+	    stay_usd; /* the rest of the work there, and where it is; NaN: not known */
+	size_t seen, refused[REFUSE_COUNT]; /* of all offers, by the first rule; REFUSE_DEARER: of
+					       that kind, but not the cheapest */
+	int64_t price_as_of;                /* of the target */
 	struct spot_outlook spot;
-	double reserve_usd;		/* on spot: what is to be kept of the budgets, should it fail; NaN: as it is */
+	double reserve_usd; /* on spot: what is to be kept of the budgets, should it fail; NaN: as
+			       it is */
 };
-/* Fills move, to and why of each; jobs without a deadline, or bound to one purchase, stay. Writes nothing. */
-BERTH_MUST_CHECK enum berth_code placing_moves(struct store *store, const struct accel_table *accels,
-    const struct placing_options *o, struct placing_move *moves, size_t n, struct arena *a, struct berth_err *err);
+/* Fills move, to and why of each; jobs without a deadline, or bound to one purchase, stay. Writes
+ * nothing. */
+BERTH_MUST_CHECK enum berth_code placing_moves(struct store *store,
+    const struct accel_table *accels, const struct placing_options *o, struct placing_move *moves,
+    size_t n, struct arena *a, struct berth_err *err);
 
 /* The job's work on one machine of this offer. */
 struct placing_work {
-	size_t variant;		/* the one that fits; SIZE_MAX: none does */
-	double speed;		/* of one accelerator over the job's reference one, by the table; NaN: unknown */
-	double hours;		/* whole work on this machine as the table rates it; NaN: unknown */
+	size_t variant; /* the one that fits; SIZE_MAX: none does */
+	double
+	    speed; /* of one accelerator over the job's reference one, by the table; NaN: unknown */
+	double hours; /* whole work on this machine as the table rates it; NaN: unknown */
 };
-void placing_work(const struct accel_table *accels, const struct job_spec *spec, const struct offer *o,
-    struct placing_work *out);
+void placing_work(const struct accel_table *accels, const struct job_spec *spec,
+    const struct offer *o, struct placing_work *out);
 
 #endif

@@ -20,8 +20,8 @@ placing_place(const struct placing_work_space *w, const struct offer *o)
 
 /* Where the last machine of a job was; "" if it had none. */
 static enum berth_code
-placing_after_where(struct placing_work_space *w, struct store *store, const char *job, const char **out,
-    struct berth_err *err)
+placing_after_where(struct placing_work_space *w, struct store *store, const char *job,
+    const char **out, struct berth_err *err)
 {
 	struct attempt *at;
 	struct instance in;
@@ -49,7 +49,8 @@ placing_after_load(struct placing_work_space *w, struct store *store, struct ber
 		strmap_add(w->a, &ids, w->jobs[i].job.id, i, NULL);
 	for (size_t i = 0; i < w->n_jobs && rc == BERTH_OK; i++) {
 		const char *after = w->jobs[i].job.spec.after;
-		const size_t *at = after == NULL || after[0] == '\0' ? NULL : strmap_get(&ids, after);
+		const size_t *at =
+		    after == NULL || after[0] == '\0' ? NULL : strmap_get(&ids, after);
 
 		w->after[i] = at == NULL ? PLACE_NONE : *at;
 		w->from[i] = "";
@@ -62,14 +63,15 @@ placing_after_load(struct placing_work_space *w, struct store *store, struct ber
 
 /* With the move it may cost more than the job or a budget allows. */
 static bool
-placing_after_pays(const struct placing_work_space *w, const struct job *j, size_t account, double usd)
+placing_after_pays(
+    const struct placing_work_space *w, const struct job *j, size_t account, double usd)
 {
 	double left = placing_budget_left(&w->facts, j, account);
 
 	if (!isnan(left) && usd > left * (1 + 1e-12))
 		return false;
 	return !usd_known(j->spec.max_cost) || !usd_known(j->cost) ||
-	    usd_to_double(j->cost) + usd <= usd_to_double(j->spec.max_cost) * (1 + 1e-12);
+	       usd_to_double(j->cost) + usd <= usd_to_double(j->spec.max_cost) * (1 + 1e-12);
 }
 
 void
@@ -78,13 +80,15 @@ placing_after_add(const struct placing_work_space *w, size_t i, struct cost_esti
 	double gib = w->jobs[i].job.spec.after_gib;
 
 	for (size_t j = 0; w->from[i][0] != '\0' && gib > 0 && j < w->facts.n_offers; j++) {
-		double usd = gib * cost_egress_rate(w->from[i], placing_place(w, w->facts.offers[j].offer), NULL);
+		double usd = gib * cost_egress_rate(w->from[i],
+				       placing_place(w, w->facts.offers[j].offer), NULL);
 
 		if (e[j].refuse != REFUSE_NOT)
 			continue;
 		e[j].egress_usd += usd;
 		e[j].total_usd += usd;
-		if (!placing_after_pays(w, &w->jobs[i].job, w->facts.offers[j].account, e[j].total_usd))
+		if (!placing_after_pays(
+			w, &w->jobs[i].job, w->facts.offers[j].account, e[j].total_usd))
 			e[j].refuse = REFUSE_OVER_BUDGET;
 	}
 }
@@ -115,7 +119,8 @@ placing_chain(struct placing_work_space *w)
 }
 
 static enum berth_code
-placing_finish(struct placing_work_space *w, const struct place_options *o, struct place_plan *plan, struct berth_err *err)
+placing_finish(struct placing_work_space *w, const struct place_options *o, struct place_plan *plan,
+    struct berth_err *err)
 {
 	size_t n = w->p.cand_start[w->n_jobs];
 	int64_t *finish = arena_array(w->a, n, sizeof(*finish));
@@ -125,7 +130,8 @@ placing_finish(struct placing_work_space *w, const struct place_options *o, stru
 	return place_finish_solve(&w->p, finish, o, w->a, plan, &w->by, err);
 }
 
-/* What a choice takes of each limit is given back to left [n_resources] (sign 1) or taken from it (-1). */
+/* What a choice takes of each limit is given back to left [n_resources] (sign 1) or taken from it
+ * (-1). */
 static void
 placing_use(const struct placing_work_space *w, size_t k, int64_t sign, int64_t *left)
 {
@@ -135,7 +141,8 @@ placing_use(const struct placing_work_space *w, size_t k, int64_t sign, int64_t 
 	for (size_t u = p->use_start[j]; u < p->use_start[j + 1]; u++)
 		if (p->limit[p->resource[u]] != PLACE_NO_LIMIT)
 			left[p->resource[u]] += sign * p->need[k] * p->weight[u];
-	for (size_t u = p->more == NULL ? 0 : p->more->start[k]; p->more != NULL && u < p->more->start[k + 1]; u++)
+	for (size_t u = p->more == NULL ? 0 : p->more->start[k];
+	     p->more != NULL && u < p->more->start[k + 1]; u++)
 		left[p->more->resource[u]] += sign * p->more->units[u];
 }
 
@@ -147,15 +154,18 @@ placing_use_short(const struct placing_work_space *w, size_t k, const int64_t *l
 	size_t j = p->offer[k];
 
 	for (size_t u = p->use_start[j]; u < p->use_start[j + 1]; u++)
-		if (p->limit[p->resource[u]] != PLACE_NO_LIMIT && left[p->resource[u]] < p->need[k] * p->weight[u])
+		if (p->limit[p->resource[u]] != PLACE_NO_LIMIT &&
+		    left[p->resource[u]] < p->need[k] * p->weight[u])
 			return p->resource[u];
-	for (size_t u = p->more == NULL ? 0 : p->more->start[k]; p->more != NULL && u < p->more->start[k + 1]; u++)
+	for (size_t u = p->more == NULL ? 0 : p->more->start[k];
+	     p->more != NULL && u < p->more->start[k + 1]; u++)
 		if (left[p->more->resource[u]] < p->more->units[u])
 			return p->more->resource[u];
 	return PLACE_NONE;
 }
 
-/* The costs of what job i may take, with the move from where the job before it is planned; budgets count it too. */
+/* The costs of what job i may take, with the move from where the job before it is planned; budgets
+ * count it too. */
 static void
 placing_move_add(struct placing_work_space *w, const struct place_plan *plan, size_t i)
 {
@@ -173,16 +183,19 @@ placing_move_add(struct placing_work_space *w, const struct place_plan *plan, si
 	}
 }
 
-/* The cheapest that fits into left and into the job's own cap; PLACE_NONE: none. short_out: what the cheapest of all lacks. */
+/* The cheapest that fits into left and into the job's own cap; PLACE_NONE: none. short_out: what
+ * the cheapest of all lacks. */
 static size_t
-placing_move_best(const struct placing_work_space *w, size_t i, const int64_t *left, size_t *short_out)
+placing_move_best(
+    const struct placing_work_space *w, size_t i, const int64_t *left, size_t *short_out)
 {
 	size_t best = PLACE_NONE, cheap = PLACE_NONE;
 
 	for (size_t k = w->p.cand_start[i]; k < w->p.cand_start[i + 1]; k++) {
 		size_t lacks = placing_use_short(w, k, left);
 
-		if (!placing_after_pays(w, &w->jobs[i].job, w->facts.offers[w->p.offer[k]].account, w->cost.v[k]))
+		if (!placing_after_pays(
+			w, &w->jobs[i].job, w->facts.offers[w->p.offer[k]].account, w->cost.v[k]))
 			continue;
 		if (cheap == PLACE_NONE || w->cost.v[k] < w->cost.v[cheap]) {
 			cheap = k;
@@ -195,8 +208,9 @@ placing_move_best(const struct placing_work_space *w, size_t i, const int64_t *l
 }
 
 /*
- * Which move a job makes, only the plan says: with it the choice may pass a budget or the job's own cap. Then the job has
- * the cheapest that does not, or waits. left [n_resources] is what the plan leaves, without the moves.
+ * Which move a job makes, only the plan says: with it the choice may pass a budget or the job's own
+ * cap. Then the job has the cheapest that does not, or waits. left [n_resources] is what the plan
+ * leaves, without the moves.
  */
 static void
 placing_move_pay(struct placing_work_space *w, struct place_plan *plan, size_t i, int64_t *left)
@@ -208,8 +222,11 @@ placing_move_pay(struct placing_work_space *w, struct place_plan *plan, size_t i
 	placing_move_add(w, plan, i);
 	if (k == PLACE_NONE)
 		return;
-	to = placing_use_short(w, k, left) == PLACE_NONE && placing_after_pays(w, &w->jobs[i].job,
-	    w->facts.offers[w->p.offer[k]].account, w->cost.v[k]) ? k : placing_move_best(w, i, left, &lacks);
+	to = placing_use_short(w, k, left) == PLACE_NONE &&
+		     placing_after_pays(
+			 w, &w->jobs[i].job, w->facts.offers[w->p.offer[k]].account, w->cost.v[k])
+		 ? k
+		 : placing_move_best(w, i, left, &lacks);
 	if (to != PLACE_NONE)
 		placing_use(w, to, -1, left);
 	if (to == k)
@@ -246,17 +263,21 @@ placing_moves_pay(struct placing_work_space *w, struct place_plan *plan)
 	plan->value = plan->cost = 0;
 	for (size_t i = 0; i < w->n_jobs; i++) {
 		plan->cost += plan->chosen[i] == PLACE_NONE ? 0 : w->cost.v[plan->chosen[i]];
-		plan->value += plan->chosen[i] == PLACE_NONE ? w->p.penalty[i] : w->cost.v[plan->chosen[i]];
+		plan->value +=
+		    plan->chosen[i] == PLACE_NONE ? w->p.penalty[i] : w->cost.v[plan->chosen[i]];
 	}
 }
 
 enum berth_code
-placing_solve(struct placing_work_space *w, const struct place_options *o, struct place_plan *plan, struct berth_err *err)
+placing_solve(struct placing_work_space *w, const struct place_options *o, struct place_plan *plan,
+    struct berth_err *err)
 {
 	enum berth_code rc;
 
 	if (w->o->finish && w->chained)
-		return err_set(err, BERTH_EUSAGE, "--for finish cannot be had with jobs that wait for one another: name the others");
+		return err_set(err, BERTH_EUSAGE,
+		    "--for finish cannot be had with jobs that wait for one another: name the "
+		    "others");
 	if (w->o->finish)
 		return placing_finish(w, o, plan, err);
 	if (!w->chained)

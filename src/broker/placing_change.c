@@ -7,8 +7,8 @@
 #include "util/arena.h"
 #include "util/time.h"
 
-#define PLACING_EVEN 1e-3	/* micro-USD: at the even price itself nothing is less */
-#define PLACING_CENT 0.005	/* USD; what saves less is not worth a word */
+#define PLACING_EVEN 1e-3  /* micro-USD: at the even price itself nothing is less */
+#define PLACING_CENT 0.005 /* USD; what saves less is not worth a word */
 
 struct placing_change_list {
 	struct placing_work_space *w;
@@ -18,7 +18,9 @@ struct placing_change_list {
 static struct placing_change *
 placing_change_add(struct placing_change_list *l, const char *what, const char *subject)
 {
-	struct placing_change c = { .what = what, .subject = subject, .offer = "", .from = NAN, .to = NAN, .usd = NAN };
+	struct placing_change c = {
+		.what = what, .subject = subject, .offer = "", .from = NAN, .to = NAN, .usd = NAN
+	};
 
 	VEC_PUSH(l->w->a, &l->v, c);
 	return &l->v.v[l->v.n - 1];
@@ -31,8 +33,8 @@ placing_offer_name(const struct placing_work_space *w, size_t offer)
 }
 
 /*
- * The price below which the runner-up would cost the job less: hours do not depend on it, so that the whole difference comes off its
- * compute. Nothing is said where even a price of 0 would not do.
+ * The price below which the runner-up would cost the job less: hours do not depend on it, so that
+ * the whole difference comes off its compute. Nothing is said where even a price of 0 would not do.
  */
 static void
 placing_change_price(struct placing_change_list *l, size_t k, size_t r)
@@ -53,10 +55,12 @@ placing_change_price(struct placing_change_list *l, size_t k, size_t r)
 	c->from = price;
 	c->to = to;
 	c->usd = w->cost.v[r] - gap;
-	c->text = arena_printf(w->a, "%s at under %.10g USD an hour (%.6g now) would cost less", c->offer, to + 1e-6, price);
+	c->text = arena_printf(w->a, "%s at under %.10g USD an hour (%.6g now) would cost less",
+	    c->offer, to + 1e-6, price);
 }
 
-/* What is missing of the one limit that keeps it from its cheapest candidate; where two do, neither alone helps. */
+/* What is missing of the one limit that keeps it from its cheapest candidate; where two do, neither
+ * alone helps. */
 static void
 placing_change_limit(struct placing_change_list *l, const int64_t *left, size_t k, size_t best)
 {
@@ -74,7 +78,8 @@ placing_change_limit(struct placing_change_list *l, const int64_t *left, size_t 
 			more = p->need[best] * p->weight[u] - left[short_of];
 			n++;
 		}
-	for (size_t u = p->more == NULL ? 0 : p->more->start[best]; p->more != NULL && u < p->more->start[best + 1]; u++)
+	for (size_t u = p->more == NULL ? 0 : p->more->start[best];
+	     p->more != NULL && u < p->more->start[best + 1]; u++)
 		if (left[p->more->resource[u]] < p->more->units[u]) {
 			short_of = p->more->resource[u];
 			more = p->more->units[u] - left[short_of];
@@ -83,15 +88,19 @@ placing_change_limit(struct placing_change_list *l, const int64_t *left, size_t 
 	if (n != 1)
 		return;
 	name = placing_resource(w, short_of, &unit);
-	amount = short_of >= w->facts.n_quotas && short_of < w->facts.n_quotas + w->facts.n_budgets ? (double)more / 1e6 :
-	    (double)more;
+	amount = short_of >= w->facts.n_quotas && short_of < w->facts.n_quotas + w->facts.n_budgets
+		     ? (double)more / 1e6
+		     : (double)more;
 	c = placing_change_add(l, "limit", name);
 	c->offer = placing_offer_name(w, w->offer.v[best]);
 	c->to = amount;
 	c->usd = w->cost.v[best];
-	c->text = k == PLACE_NONE ? arena_printf(w->a, "%.6g %s more of %s would place it on %s for %.2f USD", amount, unit,
-	    name, c->offer, c->usd) : arena_printf(w->a, "%.6g %s more of %s would let it go to %s for %.2f USD, %.2f less",
-	    amount, unit, name, c->offer, c->usd, w->cost.v[k] - c->usd);
+	c->text = k == PLACE_NONE
+		      ? arena_printf(w->a, "%.6g %s more of %s would place it on %s for %.2f USD",
+			    amount, unit, name, c->offer, c->usd)
+		      : arena_printf(w->a,
+			    "%.6g %s more of %s would let it go to %s for %.2f USD, %.2f less",
+			    amount, unit, name, c->offer, c->usd, w->cost.v[k] - c->usd);
 }
 
 /* What candidate k gives back of a quota or budget when its job goes elsewhere. */
@@ -105,32 +114,38 @@ placing_own(const struct placing_work_space *w, size_t k, size_t r)
 		return 0;
 	for (size_t u = p->use_start[p->offer[k]]; u < p->use_start[p->offer[k] + 1]; u++)
 		own += p->resource[u] == r ? p->need[k] * p->weight[u] : 0;
-	for (size_t u = p->more == NULL ? 0 : p->more->start[k]; p->more != NULL && u < p->more->start[k + 1]; u++)
+	for (size_t u = p->more == NULL ? 0 : p->more->start[k];
+	     p->more != NULL && u < p->more->start[k + 1]; u++)
 		own += p->more->resource[u] == r ? p->more->units[u] : 0;
 	return own;
 }
 
-/* Does the job fit there beside all others, with what candidate k gives back? money: of budgets too. */
+/* Does the job fit there beside all others, with what candidate k gives back? money: of budgets
+ * too. */
 static bool
-placing_room(const struct placing_work_space *w, size_t i, size_t k, const struct placing_need *need, bool money,
-    const int64_t *left)
+placing_room(const struct placing_work_space *w, size_t i, size_t k,
+    const struct placing_need *need, bool money, const int64_t *left)
 {
 	const struct placing_offer *po = &w->facts.offers[need->offer];
 	const struct job *j = &w->jobs[i].job;
 
 	for (size_t q = 0; q < w->facts.n_quotas; q++)
-		if (placing_quota_weight(w->facts.quotas[q].limit, po->offer) * need->machines > left[q] + placing_own(w, k, q))
+		if (placing_quota_weight(w->facts.quotas[q].limit, po->offer) * need->machines >
+		    left[q] + placing_own(w, k, q))
 			return false;
 	for (size_t b = 0; money && b < w->facts.n_budgets; b++)
-		if (budget_scope_hits(w->facts.budgets[b].scope, w->facts.accounts[po->account], j->spec.project, j->spec.user) &&
-		    llround(need->usd * 1e6) > left[w->facts.n_quotas + b] + placing_own(w, k, w->facts.n_quotas + b))
+		if (budget_scope_hits(w->facts.budgets[b].scope, w->facts.accounts[po->account],
+			j->spec.project, j->spec.user) &&
+		    llround(need->usd * 1e6) >
+			left[w->facts.n_quotas + b] + placing_own(w, k, w->facts.n_quotas + b))
 			return false;
 	return po->machines >= need->machines;
 }
 
 /* The first deadline that buys a cheaper end, or any end at all. */
 static void
-placing_change_deadline(struct placing_change_list *l, size_t i, size_t k, const int64_t *left, double cost)
+placing_change_deadline(
+    struct placing_change_list *l, size_t i, size_t k, const int64_t *left, double cost)
 {
 	const struct placing_work_space *w = l->w;
 	const struct placing_hint *h = &w->hints[i];
@@ -147,23 +162,26 @@ placing_change_deadline(struct placing_change_list *l, size_t i, size_t k, const
 		c->offer = placing_offer_name(w, n->offer);
 		c->at = n->finish;
 		c->usd = n->usd;
-		c->text = arena_printf(w->a, "a deadline of %s or later would allow %s for %.2f USD", time_fmt(t, n->finish),
-		    c->offer, n->usd);
+		c->text =
+		    arena_printf(w->a, "a deadline of %s or later would allow %s for %.2f USD",
+			time_fmt(t, n->finish), c->offer, n->usd);
 		return;
 	}
 }
 
-/* The one quota that keeps the need out beside all other jobs, and what is missing of it; PLACE_NONE: other limits do too. */
+/* The one quota that keeps the need out beside all other jobs, and what is missing of it;
+ * PLACE_NONE: other limits do too. */
 static size_t
-placing_short(const struct placing_work_space *w, size_t i, size_t k, const struct placing_need *need, const int64_t *left,
-    int64_t *more_out)
+placing_short(const struct placing_work_space *w, size_t i, size_t k,
+    const struct placing_need *need, const int64_t *left, int64_t *more_out)
 {
 	const struct placing_offer *po = &w->facts.offers[need->offer];
 	const struct job *j = &w->jobs[i].job;
 	size_t found = PLACE_NONE;
 
 	for (size_t q = 0; q < w->facts.n_quotas; q++) {
-		int64_t more = placing_quota_weight(w->facts.quotas[q].limit, po->offer) * need->machines -
+		int64_t more =
+		    placing_quota_weight(w->facts.quotas[q].limit, po->offer) * need->machines -
 		    left[q] - placing_own(w, k, q);
 
 		if (more <= 0)
@@ -174,15 +192,18 @@ placing_short(const struct placing_work_space *w, size_t i, size_t k, const stru
 		*more_out = more;
 	}
 	for (size_t b = 0; b < w->facts.n_budgets; b++)
-		if (budget_scope_hits(w->facts.budgets[b].scope, w->facts.accounts[po->account], j->spec.project, j->spec.user) &&
-		    llround(need->usd * 1e6) > left[w->facts.n_quotas + b] + placing_own(w, k, w->facts.n_quotas + b))
+		if (budget_scope_hits(w->facts.budgets[b].scope, w->facts.accounts[po->account],
+			j->spec.project, j->spec.user) &&
+		    llround(need->usd * 1e6) >
+			left[w->facts.n_quotas + b] + placing_own(w, k, w->facts.n_quotas + b))
 			return PLACE_NONE;
 	return found;
 }
 
 /* The quota of which the least more lets the job have what would be cheaper. */
 static void
-placing_change_quota(struct placing_change_list *l, size_t i, size_t k, const int64_t *left, double cost)
+placing_change_quota(
+    struct placing_change_list *l, size_t i, size_t k, const int64_t *left, double cost)
 {
 	const struct placing_work_space *w = l->w;
 	const struct placing_hint *h = &w->hints[i];
@@ -197,7 +218,8 @@ placing_change_quota(struct placing_change_list *l, size_t i, size_t k, const in
 		int64_t more;
 		size_t q;
 
-		if (!(n->usd < cost - PLACING_CENT) || (q = placing_short(w, i, k, n, left, &more)) == PLACE_NONE)
+		if (!(n->usd < cost - PLACING_CENT) ||
+		    (q = placing_short(w, i, k, n, left, &more)) == PLACE_NONE)
 			continue;
 		if (best != NULL && (more > least || (more == least && n->usd >= best->usd)))
 			continue;
@@ -212,14 +234,14 @@ placing_change_quota(struct placing_change_list *l, size_t i, size_t k, const in
 	c->offer = placing_offer_name(w, best->offer);
 	c->to = (double)least;
 	c->usd = best->usd;
-	c->text = arena_printf(w->a, "%lld %s more of %s would allow %s for %.2f USD", (long long)least, limit->unit,
-	    limit->name, c->offer, c->usd);
+	c->text = arena_printf(w->a, "%lld %s more of %s would allow %s for %.2f USD",
+	    (long long)least, limit->unit, limit->name, c->offer, c->usd);
 }
 
 /* What one more rule keeps away that would be cheaper. */
 static void
-placing_change_rule(struct placing_change_list *l, size_t i, size_t k, enum refuse_code code, const int64_t *left,
-    double cost)
+placing_change_rule(struct placing_change_list *l, size_t i, size_t k, enum refuse_code code,
+    const int64_t *left, double cost)
 {
 	const struct placing_work_space *w = l->w;
 	const struct placing_near *n = &w->hints[i].least[code];
@@ -227,34 +249,40 @@ placing_change_rule(struct placing_change_list *l, size_t i, size_t k, enum refu
 	struct placing_change *c;
 	char t[TIME_FMT_SIZE];
 
-	if (!n->is || !(n->usd < cost - PLACING_CENT) || !placing_room(w, i, k, &need, code != REFUSE_OVER_BUDGET, left))
+	if (!n->is || !(n->usd < cost - PLACING_CENT) ||
+	    !placing_room(w, i, k, &need, code != REFUSE_OVER_BUDGET, left))
 		return;
 	c = placing_change_add(l, refuse_name(code), "");
 	c->offer = placing_offer_name(w, n->offer);
 	c->usd = n->usd;
 	if (code == REFUSE_BLOCKED_UNTIL) {
 		c->at = w->facts.offers[n->offer].facts.blocked_until;
-		c->text = arena_printf(w->a, "the hold on %s ends %s: it would cost %.2f USD", c->offer, time_fmt(t, c->at),
-		    n->usd);
+		c->text = arena_printf(w->a, "the hold on %s ends %s: it would cost %.2f USD",
+		    c->offer, time_fmt(t, c->at), n->usd);
 	} else if (code == REFUSE_OVER_BUDGET && w->hints[i].safety_usd > n->usd &&
-	    w->facts.offers[n->offer].offer->purchase == PURCHASE_SPOT) {
+		   w->facts.offers[n->offer].offer->purchase == PURCHASE_SPOT) {
 		c->to = w->hints[i].safety_usd;
-		c->text = arena_printf(w->a, "%.2f USD to spend, as much as on demand may cost after a launch in vain, would allow %s", c->to,
-		    c->offer);
+		c->text = arena_printf(w->a,
+		    "%.2f USD to spend, as much as on demand may cost after a launch in vain, "
+		    "would allow %s",
+		    c->to, c->offer);
 	} else if (code == REFUSE_OVER_BUDGET) {
 		c->to = n->usd;
-		c->text = arena_printf(w->a, "%.2f USD to spend would pay for %s", n->usd, c->offer);
+		c->text =
+		    arena_printf(w->a, "%.2f USD to spend would pay for %s", n->usd, c->offer);
 	} else if (code == REFUSE_UNAVAILABLE) {
 		c->at = w->facts.offers[n->offer].facts.none_until;
-		c->text = arena_printf(w->a, "%s for %.2f USD, when its provider has some again (%s)", c->offer, n->usd,
-		    placing_none_text(&w->facts.offers[n->offer], w->a));
+		c->text =
+		    arena_printf(w->a, "%s for %.2f USD, when its provider has some again (%s)",
+			c->offer, n->usd, placing_none_text(&w->facts.offers[n->offer], w->a));
 	} else if (code == REFUSE_PROBE_FAILED) {
 		c->at = w->facts.offers[n->offer].facts.blocked_until;
-		c->text = arena_printf(w->a, "the hold on %s after a rejected machine ends %s: it would cost %.2f USD", c->offer,
-		    time_fmt(t, c->at), n->usd);
+		c->text = arena_printf(w->a,
+		    "the hold on %s after a rejected machine ends %s: it would cost %.2f USD",
+		    c->offer, time_fmt(t, c->at), n->usd);
 	} else {
-		c->text = arena_printf(w->a, "%s would cost %.2f USD, but is left out: %s", c->offer, n->usd,
-		    refuse_text(code));
+		c->text = arena_printf(w->a, "%s would cost %.2f USD, but is left out: %s",
+		    c->offer, n->usd, refuse_text(code));
 	}
 }
 
@@ -279,8 +307,10 @@ placing_change_max_price(struct placing_change_list *l, size_t i, const int64_t 
 	for (size_t j = 0; j < w->facts.n_offers; j++) {
 		const struct placing_need need = { j, e[j].machines, e[j].total_usd };
 
-		if (e[j].refuse == REFUSE_NOT && placing_room(w, i, PLACE_NONE, &need, true, left) && (best == PLACE_NONE ||
-		    w->facts.offers[j].offer->price.v < w->facts.offers[best].offer->price.v))
+		if (e[j].refuse == REFUSE_NOT &&
+		    placing_room(w, i, PLACE_NONE, &need, true, left) &&
+		    (best == PLACE_NONE ||
+			w->facts.offers[j].offer->price.v < w->facts.offers[best].offer->price.v))
 			best = j;
 	}
 	if (best == PLACE_NONE)
@@ -290,7 +320,8 @@ placing_change_max_price(struct placing_change_list *l, size_t i, const int64_t 
 	x->from = usd_to_double(w->jobs[i].job.spec.max_price);
 	x->to = usd_to_double(w->facts.offers[best].offer->price);
 	x->usd = e[best].total_usd;
-	x->text = arena_printf(w->a, "a max_price of %.6g USD an hour would allow %s for %.2f USD", x->to, x->offer, x->usd);
+	x->text = arena_printf(w->a, "a max_price of %.6g USD an hour would allow %s for %.2f USD",
+	    x->to, x->offer, x->usd);
 }
 
 /* For a job that no offer suits: prices and sizes that end a search before any cost is known. */
@@ -306,24 +337,30 @@ placing_change_none(struct placing_change_list *l, size_t i, const int64_t *left
 		c = placing_change_add(l, "memory", "");
 		c->from = h->need_memory;
 		c->to = h->most_memory;
-		c->text = arena_printf(l->w->a, "memory of at most %.6g GiB per accelerator (it asks for %.6g) would pass that rule",
+		c->text = arena_printf(l->w->a,
+		    "memory of at most %.6g GiB per accelerator (it asks for %.6g) would pass that "
+		    "rule",
 		    h->most_memory, h->need_memory);
 	}
 	if (r[REFUSE_GANG] > 0) {
 		c = placing_change_add(l, "gang", "");
 		c->from = h->need_count;
 		c->to = h->most_count;
-		c->text = arena_printf(l->w->a, "%d accelerators on one machine (it asks for %d), over several nodes, would pass "
-		    "that rule", h->most_count, h->need_count);
+		c->text = arena_printf(l->w->a,
+		    "%d accelerators on one machine (it asks for %d), over several nodes, would "
+		    "pass "
+		    "that rule",
+		    h->most_count, h->need_count);
 	}
 }
 
 void
-placing_changes(struct placing_work_space *w, size_t i, const struct place_plan *plan, const int64_t *left,
-    size_t runner_up)
+placing_changes(struct placing_work_space *w, size_t i, const struct place_plan *plan,
+    const int64_t *left, size_t runner_up)
 {
-	static const enum refuse_code rules[] = { REFUSE_OVER_BUDGET, REFUSE_PROBE_FAILED, REFUSE_UNAVAILABLE,
-		REFUSE_BLOCKED_UNTIL, REFUSE_SPOT_LATE, REFUSE_SPOT_VAIN, REFUSE_WAIT_SPOT };
+	static const enum refuse_code rules[] = { REFUSE_OVER_BUDGET, REFUSE_PROBE_FAILED,
+		REFUSE_UNAVAILABLE, REFUSE_BLOCKED_UNTIL, REFUSE_SPOT_LATE, REFUSE_SPOT_VAIN,
+		REFUSE_WAIT_SPOT };
 	struct placing_change_list l = { .w = w };
 	size_t k = plan->chosen[i], from = w->p.cand_start[i], best = PLACE_NONE;
 	double cost = k == PLACE_NONE ? INFINITY : w->cost.v[k];

@@ -14,8 +14,9 @@
 #include "util/time.h"
 
 #define PLACING_TRIES 25
-#define PLACING_SLOW 1.3		/* times as usual from which a start-up or the tries for one are worth a word */
-#define PLACING_NOISE 0.03	/* a measured speed closer to the rated one is not worth a word */
+#define PLACING_SLOW                                                                               \
+	1.3 /* times as usual from which a start-up or the tries for one are worth a word */
+#define PLACING_NOISE 0.03 /* a measured speed closer to the rated one is not worth a word */
 
 /* What was seen of the machine that its list does not tell; "" where it is as usual. */
 static const char *
@@ -41,10 +42,11 @@ placing_label(const struct placing_offer *po, int machines, struct arena *a)
 	const struct offer *o = po->offer;
 	const char *place = o->zone[0] != '\0' ? o->zone : o->region;
 
-	return arena_printf(a, "%s%s%s%s%s %s%s%s%s", o->provider, place[0] == '\0' ? "" : " ", place,
-	    o->instance_type[0] == '\0' ? "" : " ", o->instance_type, po->facts.paid ? "reserved, paid" :
-	    purchase_name(o->purchase), machines > 1 ? " x" : "",
-	    machines > 1 ? arena_printf(a, "%d", machines) : "", placing_seen(po, a));
+	return arena_printf(a, "%s%s%s%s%s %s%s%s%s", o->provider, place[0] == '\0' ? "" : " ",
+	    place, o->instance_type[0] == '\0' ? "" : " ", o->instance_type,
+	    po->facts.paid ? "reserved, paid" : purchase_name(o->purchase),
+	    machines > 1 ? " x" : "", machines > 1 ? arena_printf(a, "%d", machines) : "",
+	    placing_seen(po, a));
 }
 
 const char *
@@ -56,14 +58,18 @@ placing_none_text(const struct placing_offer *po, struct arena *a)
 	time_fmt(at, po->none_at);
 	time_fmt(until, po->facts.none_until);
 	if (last == NULL || last->from >= po->none_at)
-		return arena_printf(a, "none to be had, as its provider said at %s; it is asked again from %s", at, until);
-	return arena_printf(a, "none to be had since %s, as its provider last said at %s; it is asked again from %s",
+		return arena_printf(a,
+		    "none to be had, as its provider said at %s; it is asked again from %s", at,
+		    until);
+	return arena_printf(a,
+	    "none to be had since %s, as its provider last said at %s; it is asked again from %s",
 	    time_fmt(since, last->from), at, until);
 }
 
 /* A name that no offer has, and what it may mean. */
 static const char *
-placing_nowhere(const struct placing_work_space *w, const char *what, const char *const *patterns, size_t n, bool region)
+placing_nowhere(const struct placing_work_space *w, const char *what, const char *const *patterns,
+    size_t n, bool region)
 {
 	const char **names = arena_array(w->a, w->facts.n_offers + 1, sizeof(*names)), *near;
 	size_t hit;
@@ -73,15 +79,17 @@ placing_nowhere(const struct placing_work_space *w, const char *what, const char
 			const struct offer *o = w->facts.offers[hit].offer;
 
 			names[hit] = region ? o->region : o->provider;
-			if (region ? cost_region_hits(patterns[i], o) : glob_match(patterns[i], o->provider))
+			if (region ? cost_region_hits(patterns[i], o)
+				   : glob_match(patterns[i], o->provider))
 				break;
 		}
 		if (hit < w->facts.n_offers)
 			continue;
 		names[hit] = NULL;
 		near = str_suggest(patterns[i], names);
-		return arena_printf(w->a, "no offer is of %s '%.60s'%s%s%s", what, patterns[i], near == NULL ? "" : ": did you mean ",
-		    near == NULL ? "" : near, near == NULL ? "" : "?");
+		return arena_printf(w->a, "no offer is of %s '%.60s'%s%s%s", what, patterns[i],
+		    near == NULL ? "" : ": did you mean ", near == NULL ? "" : near,
+		    near == NULL ? "" : "?");
 	}
 	return NULL;
 }
@@ -94,7 +102,8 @@ placing_blocked(const struct placing_work_space *w, const struct job_spec *s)
 	size_t most = 0;
 
 	for (size_t b = 0; b < w->o->n_block + s->n_block; b++) {
-		const char *const *r = b < w->o->n_block ? &w->o->block[b] : &s->block[b - w->o->n_block];
+		const char *const *r =
+		    b < w->o->n_block ? &w->o->block[b] : &s->block[b - w->o->n_block];
 		size_t n = 0;
 
 		for (size_t j = 0; j < w->facts.n_offers; j++)
@@ -105,7 +114,9 @@ placing_blocked(const struct placing_work_space *w, const struct job_spec *s)
 		rule = *r;
 		whose = b < w->o->n_block ? "berth.yaml" : "the job";
 	}
-	return rule == NULL ? NULL : arena_printf(w->a, "'%s' of %s blocks %zu offer%s", rule, whose, most, most == 1 ? "" : "s");
+	return rule == NULL ? NULL
+			    : arena_printf(w->a, "'%s' of %s blocks %zu offer%s", rule, whose, most,
+				  most == 1 ? "" : "s");
 }
 
 /* The last of the rules on what the job allows, and the name in it that nothing has. */
@@ -116,8 +127,11 @@ placing_detail_terms(const struct placing_work_space *w, const struct placing_jo
 	const char *near;
 
 	if (pj->refused[REFUSE_PURCHASE] > 0)
-		return s->purchase_ok[PURCHASE_RESERVED] && !s->purchase_ok[PURCHASE_ON_DEMAND] && !s->purchase_ok[PURCHASE_SPOT] ?
-		    "reserved alone is allowed, and no owned commitment has a machine for it: `berth commitments list`" : NULL;
+		return s->purchase_ok[PURCHASE_RESERVED] && !s->purchase_ok[PURCHASE_ON_DEMAND] &&
+			       !s->purchase_ok[PURCHASE_SPOT]
+			   ? "reserved alone is allowed, and no owned commitment has a machine for "
+			     "it: `berth commitments list`"
+			   : NULL;
 	if (pj->refused[REFUSE_BLOCKED] > 0)
 		return placing_blocked(w, s);
 	if (pj->refused[REFUSE_PROVIDER] > 0)
@@ -127,17 +141,20 @@ placing_detail_terms(const struct placing_work_space *w, const struct placing_jo
 	if (latency_known(s->latency_to))
 		return NULL;
 	near = latency_suggest(s->latency_to);
-	return arena_printf(w->a, "nobody knows where '%.60s' lies%s%s%s", s->latency_to, near == NULL ? "" : ": did you mean ",
-	    near == NULL ? "" : near, near == NULL ? "" : "?");
+	return arena_printf(w->a, "nobody knows where '%.60s' lies%s%s%s", s->latency_to,
+	    near == NULL ? "" : ": did you mean ", near == NULL ? "" : near,
+	    near == NULL ? "" : "?");
 }
 
-/* Data in a region that no offer has and no table knows are moved at the price between regions: that is to be seen. */
+/* Data in a region that no offer has and no table knows are moved at the price between regions:
+ * that is to be seen. */
 static const char *
 placing_astray(const struct placing_work_space *w, const struct job_spec *s)
 {
 	const char **names = arena_array(w->a, w->facts.n_offers + 1, sizeof(*names)), *near;
 
-	if (s->data_gib <= 0 || s->data_region[0] == '\0' || latency_known(s->data_region) || w->facts.n_offers == 0)
+	if (s->data_gib <= 0 || s->data_region[0] == '\0' || latency_known(s->data_region) ||
+	    w->facts.n_offers == 0)
 		return NULL;
 	for (size_t j = 0; j < w->facts.n_offers; j++) {
 		const struct offer *o = w->facts.offers[j].offer;
@@ -147,10 +164,15 @@ placing_astray(const struct placing_work_space *w, const struct job_spec *s)
 			return NULL;
 	}
 	near = str_suggest(s->data_region, names);
-	if (near == NULL && (near = latency_suggest(s->data_region)) != NULL && strchr(s->data_region, '/') != NULL)
-		near = arena_printf(w->a, "%.*s/%s", (int)strcspn(s->data_region, "/"), s->data_region, near);
-	return arena_printf(w->a, "nobody knows where its data lie, in '%.60s': moving them is priced as from another region%s%s%s",
-	    s->data_region, near == NULL ? "" : "; did you mean ", near == NULL ? "" : near, near == NULL ? "" : "?");
+	if (near == NULL && (near = latency_suggest(s->data_region)) != NULL &&
+	    strchr(s->data_region, '/') != NULL)
+		near = arena_printf(
+		    w->a, "%.*s/%s", (int)strcspn(s->data_region, "/"), s->data_region, near);
+	return arena_printf(w->a,
+	    "nobody knows where its data lie, in '%.60s': moving them is priced as from another "
+	    "region%s%s%s",
+	    s->data_region, near == NULL ? "" : "; did you mean ", near == NULL ? "" : near,
+	    near == NULL ? "" : "?");
 }
 
 static const char *
@@ -161,33 +183,42 @@ placing_detail(const struct placing_work_space *w, size_t i)
 	char t[TIME_FMT_SIZE];
 
 	if (h->safety_usd > 0)
-		return arena_printf(w->a, "the deadline may take on demand, where spot fails: %.2f USD must be there for that, the budgets leave "
-		    "%.2f", h->safety_usd, h->safety_left);
+		return arena_printf(w->a,
+		    "the deadline may take on demand, where spot fails: %.2f USD must be there for "
+		    "that, the budgets leave "
+		    "%.2f",
+		    h->safety_usd, h->safety_left);
 	if (h->quota != NULL)
 		return arena_printf(w->a, "%s has %lld left", h->quota, (long long)h->quota_left);
 	if (r[REFUSE_BLOCKED_UNTIL] + r[REFUSE_PROBE_FAILED] > 0)
 		return arena_printf(w->a, "the first hold ends %s", time_fmt(t, h->free_at));
 	if (r[REFUSE_UNAVAILABLE] > 0)
-		return arena_printf(w->a, "%s: %s", placing_label(h->none, 1, w->a), placing_none_text(h->none, w->a));
+		return arena_printf(w->a, "%s: %s", placing_label(h->none, 1, w->a),
+		    placing_none_text(h->none, w->a));
 	if (r[REFUSE_OVER_BUDGET] > 0)
 		return arena_printf(w->a, "the cheapest costs %.2f USD", h->least_usd);
 	if (r[REFUSE_DEADLINE] > 0)
-		return arena_printf(w->a, "the first possible end is %s, for %.2f USD", time_fmt(t, h->first_finish),
-		    h->first_finish_usd);
+		return arena_printf(w->a, "the first possible end is %s, for %.2f USD",
+		    time_fmt(t, h->first_finish), h->first_finish_usd);
 	if (r[REFUSE_CANNOT_RESUME] > 0 || r[REFUSE_SPEED_UNKNOWN] > 0)
 		return NULL;
 	if (r[REFUSE_MAX_PRICE] > 0)
 		return arena_printf(w->a, "the cheapest asks %.6g USD an hour", h->least_price);
 	if (r[REFUSE_PRICE_STALE] > 0)
-		return "`berth prices refresh` asks for newer ones, --spot-age and --price-age take older ones";
+		return "`berth prices refresh` asks for newer ones, --spot-age and --price-age "
+		       "take older ones";
 	if (r[REFUSE_PRICE_UNKNOWN] + r[REFUSE_NO_ACCOUNT] > 0)
 		return NULL;
-	if (r[REFUSE_PURCHASE] + r[REFUSE_BLOCKED] + r[REFUSE_PROVIDER] + r[REFUSE_LATENCY] + r[REFUSE_RESIDENCY] > 0)
+	if (r[REFUSE_PURCHASE] + r[REFUSE_BLOCKED] + r[REFUSE_PROVIDER] + r[REFUSE_LATENCY] +
+		r[REFUSE_RESIDENCY] >
+	    0)
 		return placing_detail_terms(w, &w->jobs[i]);
 	if (r[REFUSE_MEMORY] > 0)
-		return arena_printf(w->a, "needs %.6g GiB, the most is %.6g", h->need_memory, h->most_memory);
+		return arena_printf(
+		    w->a, "needs %.6g GiB, the most is %.6g", h->need_memory, h->most_memory);
 	if (r[REFUSE_GANG] > 0)
-		return arena_printf(w->a, "needs %d on one machine, the most on one is %d", h->need_count, h->most_count);
+		return arena_printf(w->a, "needs %d on one machine, the most on one is %d",
+		    h->need_count, h->most_count);
 	return NULL;
 }
 
@@ -200,7 +231,8 @@ placing_resource(const struct placing_work_space *w, size_t r, const char **unit
 	}
 	if (r < w->facts.n_quotas + w->facts.n_budgets) {
 		*unit_out = "USD";
-		return arena_printf(w->a, "budget %s", w->facts.budgets[r - w->facts.n_quotas].name);
+		return arena_printf(
+		    w->a, "budget %s", w->facts.budgets[r - w->facts.n_quotas].name);
 	}
 	*unit_out = "machine";
 	return "owned commitment";
@@ -211,7 +243,8 @@ placing_lacks_money(const struct placing_job *j)
 {
 	if (j->n_tries > 0)
 		return false;
-	return strncmp(j->binds, "budget ", 7) == 0 || (j->refused[REFUSE_OVER_BUDGET] > 0 && !usd_known(j->job.spec.max_cost));
+	return strncmp(j->binds, "budget ", 7) == 0 ||
+	       (j->refused[REFUSE_OVER_BUDGET] > 0 && !usd_known(j->job.spec.max_cost));
 }
 
 /* What the policy for spot under a deadline decided; NULL: it has no say. */
@@ -224,22 +257,40 @@ placing_spot_text(const struct placing_work_space *w, size_t i)
 	if (!s->applies)
 		return NULL;
 	if (w->jobs[i].at_risk)
-		return "the deadline is at risk: on demand must run now and none can be had, so any machine is taken";
+		return "the deadline is at risk: on demand must run now and none can be had, so "
+		       "any machine is taken";
 	if (w->hints[i].safety_usd > 0 && w->jobs[i].n_tries == 0)
 		return NULL;
 	if (w->hints[i].safety_usd > 0 && s->action != SPOT_ON_DEMAND)
-		return arena_printf(w->a, "on demand now: spot may fail, and then %.2f USD would be needed where the budgets leave %.2f",
+		return arena_printf(w->a,
+		    "on demand now: spot may fail, and then %.2f USD would be needed where the "
+		    "budgets leave %.2f",
 		    w->hints[i].safety_usd, w->hints[i].safety_left);
 	if (s->action == SPOT_ON_DEMAND)
-		return arena_printf(w->a, "on demand now, for losing a spot machine could break the deadline (%.0f %% of the "
-		    "price would be saved)", 100 * (1 - s->ratio));
+		return arena_printf(w->a,
+		    "on demand now, for losing a spot machine could break the deadline (%.0f %% of "
+		    "the "
+		    "price would be saved)",
+		    100 * (1 - s->ratio));
 	time_fmt(by, w->o->now + (int64_t)s->slack_s);
 	if (s->action == SPOT_WAIT && s->stand_s > 0)
-		return arena_printf(w->a, "waits for spot that has been up for %.0f minutes, for %s; on demand from %s at the latest",
-		    ceil(s->stand_s / 60), s->vain >= SPOT_VAIN ? arena_printf(w->a, "%d launches in a row were lost before it did any "
-		    "work", s->vain) : "one more that is lost would make it dearer than on demand from the start", by);
-	return arena_printf(w->a, s->action == SPOT_WAIT ? "waits for spot at %.0f %% of the price, on demand from %s at the "
-	    "latest" : "spot at %.0f %% of the price, on demand from %s at the latest if it is lost", 100 * s->ratio, by);
+		return arena_printf(w->a,
+		    "waits for spot that has been up for %.0f minutes, for %s; on demand from %s "
+		    "at the latest",
+		    ceil(s->stand_s / 60),
+		    s->vain >= SPOT_VAIN ? arena_printf(w->a,
+					       "%d launches in a row were lost before it did any "
+					       "work",
+					       s->vain)
+					 : "one more that is lost would make it dearer than on "
+					   "demand from the start",
+		    by);
+	return arena_printf(w->a,
+	    s->action == SPOT_WAIT
+		? "waits for spot at %.0f %% of the price, on demand from %s at the "
+		  "latest"
+		: "spot at %.0f %% of the price, on demand from %s at the latest if it is lost",
+	    100 * s->ratio, by);
 }
 
 struct placing_ranked {
@@ -257,7 +308,8 @@ placing_cmp_ranked(const void *a, const void *b)
 	return (x->cand > y->cand) - (x->cand < y->cand);
 }
 
-/* Does the candidate fit beside the other jobs of the plan, when its own job gives back what it holds? */
+/* Does the candidate fit beside the other jobs of the plan, when its own job gives back what it
+ * holds? */
 static bool
 placing_fits(const struct placing_work_space *w, const int64_t *left, size_t own, size_t k)
 {
@@ -267,16 +319,19 @@ placing_fits(const struct placing_work_space *w, const int64_t *left, size_t own
 	for (size_t u = p->use_start[j]; u < p->use_start[j + 1]; u++) {
 		int64_t have = left[p->resource[u]], jown = 0;
 
-		for (size_t v = p->use_start[p->offer[own]]; v < p->use_start[p->offer[own] + 1]; v++)
+		for (size_t v = p->use_start[p->offer[own]]; v < p->use_start[p->offer[own] + 1];
+		     v++)
 			jown += p->resource[v] == p->resource[u] ? p->need[own] * p->weight[v] : 0;
 		if (have != PLACE_NO_LIMIT && have + jown < p->need[k] * p->weight[u])
 			return false;
 	}
-	for (size_t u = p->more == NULL ? 0 : p->more->start[k]; p->more != NULL && u < p->more->start[k + 1]; u++) {
+	for (size_t u = p->more == NULL ? 0 : p->more->start[k];
+	     p->more != NULL && u < p->more->start[k + 1]; u++) {
 		int64_t have = left[p->more->resource[u]];
 
 		for (size_t v = p->more->start[own]; v < p->more->start[own + 1]; v++)
-			have += p->more->resource[v] == p->more->resource[u] ? p->more->units[v] : 0;
+			have +=
+			    p->more->resource[v] == p->more->resource[u] ? p->more->units[v] : 0;
 		if (have < p->more->units[u])
 			return false;
 	}
@@ -284,11 +339,12 @@ placing_fits(const struct placing_work_space *w, const int64_t *left, size_t own
 }
 
 /*
- * The chosen candidate, then what else fits beside the other jobs by cost at the shadow prices: the order of failover.
- * Returns the runner-up, or PLACE_NONE.
+ * The chosen candidate, then what else fits beside the other jobs by cost at the shadow prices: the
+ * order of failover. Returns the runner-up, or PLACE_NONE.
  */
 static size_t
-placing_tries(struct placing_work_space *w, size_t i, const struct place_plan *plan, const int64_t *left)
+placing_tries(
+    struct placing_work_space *w, size_t i, const struct place_plan *plan, const int64_t *left)
 {
 	struct placing_job *pj = &w->jobs[i];
 	const struct place_problem *p = &w->p;
@@ -302,14 +358,16 @@ placing_tries(struct placing_work_space *w, size_t i, const struct place_plan *p
 		size_t j = p->offer[k], c = fit;
 
 		if (k != plan->chosen[i] && (!placing_fits(w, left, plan->chosen[i], k) ||
-		    (w->by > 0 && w->estimate.v[k].finish > w->by)))
+						(w->by > 0 && w->estimate.v[k].finish > w->by)))
 			continue;
 		fit++;
 		r[c] = (struct placing_ranked){ p->cost[k], k };
-		for (size_t u = p->more == NULL ? 0 : p->more->start[k]; p->more != NULL && u < p->more->start[k + 1]; u++)
+		for (size_t u = p->more == NULL ? 0 : p->more->start[k];
+		     p->more != NULL && u < p->more->start[k + 1]; u++)
 			r[c].cost += (double)p->more->units[u] * plan->shadow[p->more->resource[u]];
 		for (size_t u = p->use_start[j]; u < p->use_start[j + 1]; u++)
-			r[c].cost += (double)p->need[k] * (double)p->weight[u] * plan->shadow[p->resource[u]];
+			r[c].cost += (double)p->need[k] * (double)p->weight[u] *
+				     plan->shadow[p->resource[u]];
 		if (k == plan->chosen[i])
 			r[c].cost = -INFINITY;
 	}
@@ -318,9 +376,9 @@ placing_tries(struct placing_work_space *w, size_t i, const struct place_plan *p
 	pj->tries = arena_array(w->a, pj->n_tries, sizeof(*pj->tries));
 	for (size_t c = 0; c < pj->n_tries; c++)
 		pj->tries[c] = (struct placing_try){ w->facts.offers[p->offer[r[c].cand]].offer,
-			w->estimate.v[r[c].cand],
-			w->facts.offers[p->offer[r[c].cand]].facts.paid,
-			placing_reserve(w, i, w->facts.offers[p->offer[r[c].cand]].offer, &w->estimate.v[r[c].cand]) };
+			w->estimate.v[r[c].cand], w->facts.offers[p->offer[r[c].cand]].facts.paid,
+			placing_reserve(w, i, w->facts.offers[p->offer[r[c].cand]].offer,
+			    &w->estimate.v[r[c].cand]) };
 	return fit > 1 ? r[1].cand : PLACE_NONE;
 }
 
@@ -328,15 +386,27 @@ placing_tries(struct placing_work_space *w, size_t i, const struct place_plan *p
 static const char *
 placing_outlook(const struct spot_outlook *o, struct arena *a)
 {
-	const char *turn = isnan(o->turn_h) ? "" : arena_printf(a, "; on demand from more than %.2f h of work on, with %.2f h to the "
-	    "deadline", o->turn_h, o->left_h);
+	const char *turn =
+	    isnan(o->turn_h)
+		? ""
+		: arena_printf(a,
+		      "; on demand from more than %.2f h of work on, with %.2f h to the "
+		      "deadline",
+		      o->turn_h, o->left_h);
 
 	if (!o->up)
-		return arena_printf(a, "spot has been gone for %.1f h and comes back within an hour with a chance of %.0f %% (%lld return%s "
-		    "seen)%s", o->age_h, 100 * o->back_1h, (long long)o->events, o->events == 1 ? "" : "s", turn);
-	return arena_printf(a, "spot has been up for %.1f h or more, is lost at %.2g an hour (%lld loss%s seen) and is expected to stay "
-	    "%.1f h; lost, it is back within an hour with a chance of %.0f %%%s", o->age_h, o->leave, (long long)o->events,
-	    o->events == 1 ? "" : "es", o->more_h, 100 * o->back_1h, turn);
+		return arena_printf(a,
+		    "spot has been gone for %.1f h and comes back within an hour with a chance of "
+		    "%.0f %% (%lld return%s "
+		    "seen)%s",
+		    o->age_h, 100 * o->back_1h, (long long)o->events, o->events == 1 ? "" : "s",
+		    turn);
+	return arena_printf(a,
+	    "spot has been up for %.1f h or more, is lost at %.2g an hour (%lld loss%s seen) and "
+	    "is expected to stay "
+	    "%.1f h; lost, it is back within an hour with a chance of %.0f %%%s",
+	    o->age_h, o->leave, (long long)o->events, o->events == 1 ? "" : "es", o->more_h,
+	    100 * o->back_1h, turn);
 }
 
 /* How much more of what binds would save how much. */
@@ -361,21 +431,27 @@ placing_explain(struct placing_work_space *w, size_t i, const struct place_plan 
 
 	for (size_t c = from; c < from + n; c++)
 		if (c != k)
-			pj->refused[w->by > 0 && w->estimate.v[c].finish > w->by ? REFUSE_LATER :
-			    k == PLACE_NONE || w->cost.v[c] < w->cost.v[k] ? REFUSE_NO_CAPACITY : REFUSE_DEARER]++;
+			pj->refused[w->by > 0 && w->estimate.v[c].finish > w->by ? REFUSE_LATER
+				    : k == PLACE_NONE || w->cost.v[c] < w->cost.v[k]
+					? REFUSE_NO_CAPACITY
+					: REFUSE_DEARER]++;
 	if (k != PLACE_NONE) {
 		e.cost = &w->estimate.v[k];
 		e.chosen = placing_label(&w->facts.offers[w->offer.v[k]], e.cost->machines, w->a);
 	}
 	if (r != PLACE_NONE) {
-		e.runner_up = placing_label(&w->facts.offers[w->offer.v[r]], w->estimate.v[r].machines, w->a);
+		e.runner_up =
+		    placing_label(&w->facts.offers[w->offer.v[r]], w->estimate.v[r].machines, w->a);
 		e.runner_up_usd = w->cost.v[r];
 		e.runner_up_egress_usd = w->estimate.v[r].egress_usd;
 	}
 	pj->binds = "";
 	if (b != PLACE_NONE) {
 		pj->binds = e.binds = placing_resource(w, b, &e.unit);
-		pj->shadow = plan->shadow[b] * (b >= w->facts.n_quotas && b < w->facts.n_quotas + w->facts.n_budgets ? 1e6 : 1);
+		pj->shadow =
+		    plan->shadow[b] *
+		    (b >= w->facts.n_quotas && b < w->facts.n_quotas + w->facts.n_budgets ? 1e6
+											  : 1);
 		e.shadow = pj->shadow;
 		placing_more(pj, k == PLACE_NONE ? NAN : w->cost.v[k], &e);
 	}
@@ -393,7 +469,8 @@ placing_explain(struct placing_work_space *w, size_t i, const struct place_plan 
 	pj->unit = e.unit;
 }
 
-/* Age of what was decided on: the chosen offer's price, and the oldest one among those that could be taken. */
+/* Age of what was decided on: the chosen offer's price, and the oldest one among those that could
+ * be taken. */
 static void
 placing_job_ages(struct placing_work_space *w, size_t i, const struct place_plan *plan)
 {
@@ -410,11 +487,12 @@ placing_job_ages(struct placing_work_space *w, size_t i, const struct place_plan
 }
 
 void
-placing_tell(struct placing_work_space *w, size_t i, const struct place_plan *plan, const int64_t *left)
+placing_tell(
+    struct placing_work_space *w, size_t i, const struct place_plan *plan, const int64_t *left)
 {
 	size_t r = placing_tries(w, i, plan, left);
 
-	if (w->by == 0)		/* prices and limits are told for the least cost */
+	if (w->by == 0) /* prices and limits are told for the least cost */
 		placing_changes(w, i, plan, left, r);
 	placing_explain(w, i, plan, r);
 	placing_job_ages(w, i, plan);

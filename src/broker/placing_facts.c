@@ -18,10 +18,12 @@
 #include "util/strmap.h"
 #include "util/vec.h"
 
-/* What machines did: of a kind, how long they took to start; of a spot pool, hours up and times taken back. */
+/* What machines did: of a kind, how long they took to start; of a spot pool, hours up and times
+ * taken back. */
 struct placing_learned {
 	double starts, start_s, hours, ends;
-	VEC(double) took;		/* s, start-ups; of one that is not over, or never came to its end: so far */
+	VEC(double)
+	took; /* s, start-ups; of one that is not over, or never came to its end: so far */
 };
 
 /* Rows of the store, read once. */
@@ -36,24 +38,26 @@ struct placing_rows {
 	size_t n_commitments;
 	struct instance *instances;
 	size_t n_instances;
-	struct instance *lives;		/* [n_lives] of the last 30 days, however bought */
+	struct instance *lives; /* [n_lives] of the last 30 days, however bought */
 	size_t n_lives;
 	struct offer_gap *gaps;
 	size_t n_gaps;
-	struct strmap capacity;		/* key text -> index */
-	struct strmap start, spot;		/* kind of machine, spot pool -> index into learned */
-	struct placing_learned *learned;	/* [2 n_lives] */
+	struct strmap capacity;          /* key text -> index */
+	struct strmap start, spot;       /* kind of machine, spot pool -> index into learned */
+	struct placing_learned *learned; /* [2 n_lives] */
 	size_t n_learned;
 };
 
-#define PLACING_PRIOR_STARTS 2.0	/* that the usual start counts for beside those seen */
-#define PLACING_PRIOR_ENDS 2.0		/* likewise of the rate of a spot pool */
-#define PLACING_START_LATE_S 600.0	/* start-ups take 3 to 15 min on GPU clouds: until there are 19 of a kind, at least so long */
+#define PLACING_PRIOR_STARTS 2.0 /* that the usual start counts for beside those seen */
+#define PLACING_PRIOR_ENDS 2.0   /* likewise of the rate of a spot pool */
+#define PLACING_START_LATE_S                                                                       \
+	600.0 /* start-ups take 3 to 15 min on GPU clouds: until there are 19 of a kind, at least  \
+		 so long */
 #define PLACING_START_ODDS 20
 
 static enum berth_code
-placing_rows_load(struct store *s, int64_t now, struct arena *a, struct placing_rows *r, struct placing_facts *f,
-    struct berth_err *err)
+placing_rows_load(struct store *s, int64_t now, struct arena *a, struct placing_rows *r,
+    struct placing_facts *f, struct berth_err *err)
 {
 	enum berth_code rc = store_offer_list(s, NULL, a, &r->offers, &r->n_offers, err);
 
@@ -75,7 +79,8 @@ placing_rows_load(struct store *s, int64_t now, struct arena *a, struct placing_
 }
 
 static const char *
-placing_pool_key(struct arena *a, const char *provider, const char *region, const char *zone, const char *type)
+placing_pool_key(
+    struct arena *a, const char *provider, const char *region, const char *zone, const char *type)
 {
 	return arena_printf(a, "%s\t%s\t%s\t%s", provider, region, zone, type);
 }
@@ -90,7 +95,8 @@ placing_learn_at(struct arena *a, struct placing_rows *r, struct strmap *map, co
 	return &r->learned[at];
 }
 
-/* A mean is for costs; a deadline wants what is rarely passed, so that machines which never came up count too. */
+/* A mean is for costs; a deadline wants what is rarely passed, so that machines which never came up
+ * count too. */
 static void
 placing_learn_start(struct arena *a, struct placing_rows *r, const struct instance *in, int64_t now)
 {
@@ -147,36 +153,41 @@ placing_learn(struct arena *a, struct placing_rows *r, int64_t now, struct placi
 		f->lives[f->n_lives++] = *in;
 		if (in->ready == 0)
 			continue;
-		l = placing_learn_at(a, r, &r->spot, placing_pool_key(a, o->provider, o->region, o->zone,
-		    o->instance_type));
+		l = placing_learn_at(a, r, &r->spot,
+		    placing_pool_key(a, o->provider, o->region, o->zone, o->instance_type));
 		l->hours += fmax(0, (double)((in->gone > 0 ? in->gone : now) - in->ready)) / 3600;
 		l->ends += str_eq(in->end_reason, "preempted");
 	}
 	for (size_t i = 0; i < r->n_learned; i++)
 		if (r->learned[i].took.n > 1)
-			qsort(r->learned[i].took.v, r->learned[i].took.n, sizeof(double), placing_cmp_falling);
+			qsort(r->learned[i].took.v, r->learned[i].took.n, sizeof(double),
+			    placing_cmp_falling);
 }
 
-/* (ends + prior) / (hours + prior / rate): the rate as published while nothing was seen, what was seen after enough of it. */
+/* (ends + prior) / (hours + prior / rate): the rate as published while nothing was seen, what was
+ * seen after enough of it. */
 static void
 placing_learned_of(const struct placing_rows *r, struct arena *a, struct placing_offer *po)
 {
 	const struct offer *o = po->offer;
 	struct cost_facts *f = &po->facts;
-	const size_t *at = strmap_get(&r->start, placing_pool_key(a, o->provider, "", "", o->instance_type));
+	const size_t *at =
+	    strmap_get(&r->start, placing_pool_key(a, o->provider, "", "", o->instance_type));
 
 	po->start_late_s = placing_start_late(at == NULL ? NULL : &r->learned[*at]);
 	if (at != NULL)
 		f->start_s = (PLACING_PRIOR_STARTS * COST_START_S + r->learned[*at].start_s) /
-		    (PLACING_PRIOR_STARTS + r->learned[*at].starts);
+			     (PLACING_PRIOR_STARTS + r->learned[*at].starts);
 	if (o->purchase != PURCHASE_SPOT)
 		return;
-	at = strmap_get(&r->spot, placing_pool_key(a, o->provider, o->region, o->zone, o->instance_type));
+	at = strmap_get(
+	    &r->spot, placing_pool_key(a, o->provider, o->region, o->zone, o->instance_type));
 	if (at != NULL) {
-		double rate = isnan(o->interruption_rate) ? COST_HAZARD_DEFAULT : fmax(1e-3, o->interruption_rate);
+		double rate = isnan(o->interruption_rate) ? COST_HAZARD_DEFAULT
+							  : fmax(1e-3, o->interruption_rate);
 
 		f->hazard_per_hour = (r->learned[*at].ends + PLACING_PRIOR_ENDS) /
-		    (r->learned[*at].hours + PLACING_PRIOR_ENDS / rate);
+				     (r->learned[*at].hours + PLACING_PRIOR_ENDS / rate);
 	}
 }
 
@@ -186,7 +197,8 @@ placing_index(struct arena *a, struct placing_rows *r)
 	char key[PLACING_KEY_SIZE];
 
 	for (size_t i = 0; i < r->n_capacities; i++)
-		strmap_add(a, &r->capacity, place_key_text(&r->capacities[i].key, key, sizeof(key)), i, NULL);
+		strmap_add(a, &r->capacity, place_key_text(&r->capacities[i].key, key, sizeof(key)),
+		    i, NULL);
 }
 
 static void
@@ -200,8 +212,12 @@ placing_facts_of(const struct placing_rows *r, const struct accel_table *accels,
 	char text[PLACING_KEY_SIZE];
 	const size_t *at;
 
-	*f = (struct cost_facts){ .accel = accel_find_sized(accels, o->accelerator, o->accelerator_memory_gib),
-		.start_s = NAN, .hazard_per_hour = NAN, .recover_s = NAN, .egress_usd_per_gib = NAN };
+	*f = (struct cost_facts){ .accel = accel_find_sized(
+				      accels, o->accelerator, o->accelerator_memory_gib),
+		.start_s = NAN,
+		.hazard_per_hour = NAN,
+		.recover_s = NAN,
+		.egress_usd_per_gib = NAN };
 	placing_learned_of(r, a, po);
 	f->blocked_until = b == NULL ? 0 : b->until;
 	f->probe_failed = b != NULL && str_eq(b->code, err_name(BERTH_EPROBE));
@@ -218,18 +234,20 @@ static bool
 placing_same_machine(const struct offer *x, const struct offer *y)
 {
 	return str_eq(x->provider, y->provider) && str_eq(x->region, y->region) &&
-	    (x->zone[0] == '\0' || y->zone[0] == '\0' || str_eq(x->zone, y->zone)) &&
-	    str_eq(x->instance_type, y->instance_type);
+	       (x->zone[0] == '\0' || y->zone[0] == '\0' || str_eq(x->zone, y->zone)) &&
+	       str_eq(x->instance_type, y->instance_type);
 }
 
-/* Machines of the commitment that nothing runs on: on-demand and reserved machines of its kind use it up first. */
+/* Machines of the commitment that nothing runs on: on-demand and reserved machines of its kind use
+ * it up first. */
 static int64_t
 placing_free_of(const struct placing_rows *r, size_t index)
 {
 	const struct commitment *c = &r->commitments[index];
 	int64_t left = c->count;
 
-	for (size_t k = 0; k < index; k++)	/* what an earlier one of the same kind takes is not this one's */
+	for (size_t k = 0; k < index;
+	     k++) /* what an earlier one of the same kind takes is not this one's */
 		if (placing_same_machine(&r->commitments[k].offer, &c->offer))
 			left += r->commitments[k].count;
 	for (size_t i = 0; i < r->n_instances; i++)
@@ -240,7 +258,8 @@ placing_free_of(const struct placing_rows *r, size_t index)
 }
 
 static size_t
-placing_account_of(struct placing_facts *f, struct strmap *map, const char *account, struct arena *a)
+placing_account_of(
+    struct placing_facts *f, struct strmap *map, const char *account, struct arena *a)
 {
 	int added;
 	size_t at = *strmap_add(a, map, account, f->n_accounts, &added);
@@ -267,13 +286,17 @@ placing_offers(const struct placing_rows *r, const struct accel_table *accels, s
 
 		placing_facts_of(r, accels, a, &po);
 		po.account = placing_account_of(f, &accounts, po.offer->account, a);
-		for (size_t c = 0; c < r->n_commitments && po.offer->purchase == PURCHASE_ON_DEMAND; c++) {
+		for (size_t c = 0; c < r->n_commitments && po.offer->purchase == PURCHASE_ON_DEMAND;
+		     c++) {
 			struct placing_offer paid = po;
 
-			if (left[c] == 0 || !placing_same_machine(&r->commitments[c].offer, po.offer))
+			if (left[c] == 0 ||
+			    !placing_same_machine(&r->commitments[c].offer, po.offer))
 				continue;
 			paid.facts.paid = true;
-			paid.facts.paid_usage = usd_known(r->commitments[c].offer.usage) ? usd_to_double(r->commitments[c].offer.usage) : 0;
+			paid.facts.paid_usage = usd_known(r->commitments[c].offer.usage)
+						    ? usd_to_double(r->commitments[c].offer.usage)
+						    : 0;
 			paid.machines = left[c];
 			left[c] = 0;
 			VEC_PUSH(a, &v, paid);
@@ -290,7 +313,8 @@ placing_limit_accel(const struct placing_limit *l, const char *accelerator)
 	for (size_t i = 0; i < l->n_accelerators; i++)
 		if (str_eq(l->accelerators[i], accelerator))
 			return true;
-	return l->n_accelerators == 0 && (l->accelerator[0] == '\0' || glob_match(l->accelerator, accelerator));
+	return l->n_accelerators == 0 &&
+	       (l->accelerator[0] == '\0' || glob_match(l->accelerator, accelerator));
 }
 
 int64_t
@@ -304,20 +328,23 @@ placing_quota_weight(const struct placing_limit *l, const struct offer *o)
 		return 0;
 	if (str_eq(l->unit, "gpu"))
 		return o->accelerator_count > 0 ? o->accelerator_count : 1;
-	if (str_eq(l->unit, "vcpu"))	/* a machine whose vCPUs nobody knows never fits a quota of them */
+	if (str_eq(l->unit,
+		"vcpu")) /* a machine whose vCPUs nobody knows never fits a quota of them */
 		return isfinite(o->vcpus) && o->vcpus > 0 ? (int64_t)ceil(o->vcpus) : l->limit + 1;
 	return 1;
 }
 
 static void
-placing_quotas(const struct placing_rows *r, const struct placing_options *o, struct arena *a, struct placing_facts *f)
+placing_quotas(const struct placing_rows *r, const struct placing_options *o, struct arena *a,
+    struct placing_facts *f)
 {
 	f->n_quotas = o->n_limits;
 	f->quotas = arena_array(a, o->n_limits, sizeof(*f->quotas));
 	for (size_t q = 0; q < o->n_limits; q++) {
 		f->quotas[q] = (struct placing_quota){ &o->limits[q], o->limits[q].limit };
 		for (size_t i = 0; i < r->n_instances; i++)
-			f->quotas[q].left -= placing_quota_weight(&o->limits[q], &r->instances[i].offer);
+			f->quotas[q].left -=
+			    placing_quota_weight(&o->limits[q], &r->instances[i].offer);
 		if (f->quotas[q].left < 0)
 			f->quotas[q].left = 0;
 	}
@@ -340,7 +367,8 @@ placing_budget_left(const struct placing_facts *f, const struct job *j, size_t a
 		const struct budget *x = &f->budgets[b];
 		double left;
 
-		if (!budget_scope_hits(x->scope, f->accounts[account], j->spec.project, j->spec.user))
+		if (!budget_scope_hits(
+			x->scope, f->accounts[account], j->spec.project, j->spec.user))
 			continue;
 		left = usd_to_double(x->cap) - usd_to_double(x->spent) - usd_to_double(x->reserved);
 		least = isnan(least) || left < least ? left : least;
@@ -349,8 +377,9 @@ placing_budget_left(const struct placing_facts *f, const struct job *j, size_t a
 }
 
 enum berth_code
-placing_facts_load(struct store *store, const struct accel_table *accels, const struct placing_options *o,
-    struct arena *a, struct placing_facts *out, struct berth_err *err)
+placing_facts_load(struct store *store, const struct accel_table *accels,
+    const struct placing_options *o, struct arena *a, struct placing_facts *out,
+    struct berth_err *err)
 {
 	struct placing_rows r = { 0 };
 	enum berth_code rc;

@@ -1,4 +1,5 @@
-/* src/broker/placing_facts.h - what the store knows that weighs on a placement.  Floor: broker; for src/broker/placing*.c alone. */
+/* src/broker/placing_facts.h - what the store knows that weighs on a placement.  Floor: broker; for
+ * src/broker/placing*.c alone. */
 #ifndef BERTH_BROKER_PLACING_FACTS_H
 #define BERTH_BROKER_PLACING_FACTS_H
 
@@ -7,26 +8,30 @@
 #include "model/machine.h"
 #include "store/offer_rows.h"
 
-#define PLACING_KEY_SIZE 512		/* of place_key_text() */
-#define PLACING_LIVES_S (30 * 86400)	/* how far back the lives of spot machines tell */
+#define PLACING_KEY_SIZE 512         /* of place_key_text() */
+#define PLACING_LIVES_S (30 * 86400) /* how far back the lives of spot machines tell */
 
-/* One offer with its facts. An owned commitment with free machines is an offer of its own: the same machine, paid. */
+/* One offer with its facts. An owned commitment with free machines is an offer of its own: the same
+ * machine, paid. */
 struct placing_offer {
 	const struct offer *offer;
 	struct cost_facts facts;
-	int64_t machines;		/* that can be had; PLACE_NO_LIMIT */
-	int64_t last_won, last_lost;	/* launches here; 0: never */
-	double start_late_s;		/* a start-up takes longer in one case of 20 at most: what a deadline is kept by */
-	size_t account;			/* index into accounts[] */
-	int64_t none_at;		/* its provider said that it has none, and nothing later says otherwise; 0: not */
-	const struct offer_gap *gaps;	/* [n_gaps] when its provider had none, in the order of time */
+	int64_t machines;            /* that can be had; PLACE_NO_LIMIT */
+	int64_t last_won, last_lost; /* launches here; 0: never */
+	double start_late_s; /* a start-up takes longer in one case of 20 at most: what a deadline
+				is kept by */
+	size_t account;      /* index into accounts[] */
+	int64_t none_at; /* its provider said that it has none, and nothing later says otherwise; 0:
+			    not */
+	const struct offer_gap
+	    *gaps; /* [n_gaps] when its provider had none, in the order of time */
 	size_t n_gaps;
 };
 
 /* A quota with what runs now taken off. */
 struct placing_quota {
 	const struct placing_limit *limit;
-	int64_t left;			/* in its unit */
+	int64_t left; /* in its unit */
 };
 
 struct placing_facts {
@@ -35,26 +40,31 @@ struct placing_facts {
 	size_t n_offers;
 	struct placing_quota *quotas;
 	size_t n_quotas;
-	const char **accounts;		/* [n_accounts] distinct account names of the offers */
+	const char **accounts; /* [n_accounts] distinct account names of the offers */
 	size_t n_accounts;
 	struct budget *budgets;
 	size_t n_budgets;
-	struct instance *lives;		/* [n_lives] spot machines of the last 30 days, those that run too, newest first */
+	struct instance *lives; /* [n_lives] spot machines of the last 30 days, those that run too,
+				   newest first */
 	size_t n_lives;
-	struct instance *on_demand;	/* [n_on_demand] the same bought on demand */
+	struct instance *on_demand; /* [n_on_demand] the same bought on demand */
 	size_t n_on_demand;
 };
 
 /*
- * What providers last said of having an offer, by whatever list said it last: that there is none refuses it for a while,
- * then weighs as a launch that was lost at that time. gaps [n_gaps] as store_offer_gaps() gives them; borrowed.
+ * What providers last said of having an offer, by whatever list said it last: that there is none
+ * refuses it for a while, then weighs as a launch that was lost at that time. gaps [n_gaps] as
+ * store_offer_gaps() gives them; borrowed.
  */
-void placing_readings(struct placing_facts *f, const struct offer_gap *gaps, size_t n_gaps, int64_t none_s, struct arena *a);
+void placing_readings(struct placing_facts *f, const struct offer_gap *gaps, size_t n_gaps,
+    int64_t none_s, struct arena *a);
 
-BERTH_MUST_CHECK enum berth_code placing_facts_load(struct store *store, const struct accel_table *accels,
-    const struct placing_options *o, struct arena *a, struct placing_facts *out, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code placing_facts_load(struct store *store,
+    const struct accel_table *accels, const struct placing_options *o, struct arena *a,
+    struct placing_facts *out, struct berth_err *err);
 
-/* Does the quota count this offer, and how much of its unit one machine takes; 0: it does not count it. */
+/* Does the quota count this offer, and how much of its unit one machine takes; 0: it does not count
+ * it. */
 int64_t placing_quota_weight(const struct placing_limit *l, const struct offer *o);
 
 /* USD that all budgets of this job leave for a machine of the account; NaN: no budget counts it. */

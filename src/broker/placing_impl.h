@@ -1,4 +1,5 @@
-/* src/broker/placing_impl.h - what the files of placing share.  Floor: broker; for src/broker/placing*.c alone. */
+/* src/broker/placing_impl.h - what the files of placing share.  Floor: broker; for
+ * src/broker/placing*.c alone. */
 #ifndef BERTH_BROKER_PLACING_IMPL_H
 #define BERTH_BROKER_PLACING_IMPL_H
 
@@ -15,80 +16,96 @@ struct placing_work_space {
 	struct arena *a;
 	struct placing_facts facts;
 	struct placing_job *jobs;
-	struct cost_job *costs;		/* [n_jobs] */
+	struct cost_job *costs; /* [n_jobs] */
 	size_t n_jobs;
 	struct place_problem p;
-	VEC(size_t) offer;		/* by candidate: index into facts.offers */
+	VEC(size_t) offer; /* by candidate: index into facts.offers */
 	VEC(double) cost;
 	VEC(double) risk;
 	VEC(int64_t) need;
 	VEC(struct cost_estimate) estimate;
-	VEC(size_t) more_start;		/* [n_cand + 1]; with the next two what candidates take of the budgets, micro-USD */
+	VEC(size_t)
+	more_start; /* [n_cand + 1]; with the next two what candidates take of the budgets,
+		       micro-USD */
 	VEC(size_t) more_resource;
 	VEC(int64_t) more_units;
 	struct place_more more;
-	struct placing_hint *hints;	/* [n_jobs] numbers for jobs that are not placed */
-	struct placing_spot *spot;	/* [n_jobs] */
-	double *first;			/* [n_budgets] USD that the jobs before this one in the queue need of each at least */
+	struct placing_hint *hints; /* [n_jobs] numbers for jobs that are not placed */
+	struct placing_spot *spot;  /* [n_jobs] */
+	double *first; /* [n_budgets] USD that the jobs before this one in the queue need of each at
+			  least */
 	struct spot_tables *tables;
-	size_t *after;			/* [n_jobs] job of this queue whose output it needs, or PLACE_NONE */
-	const char **from;		/* [n_jobs] where the output lies of a job that has a machine or is done; "" */
-	int64_t by;			/* for an early finish: the end that all keep; 0 */
-	bool chained;			/* some after is set */
+	size_t *after; /* [n_jobs] job of this queue whose output it needs, or PLACE_NONE */
+	const char *
+	    *from;  /* [n_jobs] where the output lies of a job that has a machine or is done; "" */
+	int64_t by; /* for an early finish: the end that all keep; 0 */
+	bool chained; /* some after is set */
 	struct place_chain chain;
-	struct job *running;		/* [n_running] jobs that hold machines */
+	struct job *running; /* [n_running] jobs that hold machines */
 	size_t n_running;
-	struct shares shares;		/* with o->shares */
-	struct share_rank *ranks;	/* [n_jobs] with o->shares */
+	struct shares shares;     /* with o->shares */
+	struct share_rank *ranks; /* [n_jobs] with o->shares */
 };
 
 /* A refused offer, and what the job would have there. */
 struct placing_near {
-	size_t offer;			/* index into facts.offers */
+	size_t offer; /* index into facts.offers */
 	int machines;
 	double usd;
 	int64_t finish;
 	bool is;
 };
 
-struct placing_need { size_t offer; int64_t machines; double usd; };
+struct placing_need {
+	size_t offer;
+	int64_t machines;
+	double usd;
+};
 
-#define PLACING_FRONT 8			/* deadlines worth a word */
+#define PLACING_FRONT 8 /* deadlines worth a word */
 
 /* What comes nearest among the refused offers. */
 struct placing_hint {
-	struct placing_near least[REFUSE_COUNT];	/* the cheapest that this rule refused; of rules behind the cost alone */
-	struct placing_near late[PLACING_FRONT];	/* refused by the deadline: later ends, each cheaper than the one before */
+	struct placing_near least[REFUSE_COUNT]; /* the cheapest that this rule refused; of rules
+						    behind the cost alone */
+	struct placing_near late[PLACING_FRONT]; /* refused by the deadline: later ends, each
+						    cheaper than the one before */
 	size_t n_late;
-	int most_count;			/* accelerators of one machine */
+	int most_count; /* accelerators of one machine */
 	int need_count;
 	double most_memory, need_memory;
-	int64_t first_finish;		/* of those that miss the deadline */
+	int64_t first_finish; /* of those that miss the deadline */
 	double first_finish_usd;
-	double least_usd, least_price;	/* of those over the budget, over max_price */
-	double safety_usd, safety_left;	/* what spot needs in reserve, and what the budgets have; 0: that is not it */
-	const char *quota;		/* that the need alone passes */
+	double least_usd, least_price;  /* of those over the budget, over max_price */
+	double safety_usd, safety_left; /* what spot needs in reserve, and what the budgets have; 0:
+					   that is not it */
+	const char *quota;              /* that the need alone passes */
 	int64_t quota_left;
-	VEC(struct placing_need) over;	/* what quotas alone refuse */
-	int64_t free_at;		/* end of the first hold; 0: none */
-	const struct placing_offer *none;	/* that its provider says it has none of, and is asked again first */
+	VEC(struct placing_need) over; /* what quotas alone refuse */
+	int64_t free_at;               /* end of the first hold; 0: none */
+	const struct placing_offer
+	    *none; /* that its provider says it has none of, and is asked again first */
 };
-
 
 void placing_want(struct placing_work_space *w, const struct job *j, struct cost_job *c);
 void placing_drop_unknown(struct placing_work_space *w, struct job *j);
-/* The job on every offer; what the budgets leave counts, what other jobs take does not. out [n_offers] */
-void placing_estimate(struct placing_work_space *w, const struct cost_job *c, bool spot_leaves, struct cost_estimate *out);
+/* The job on every offer; what the budgets leave counts, what other jobs take does not. out
+ * [n_offers] */
+void placing_estimate(struct placing_work_space *w, const struct cost_job *c, bool spot_leaves,
+    struct cost_estimate *out);
 /*
- * Under a deadline: spot while it is safe, on demand when it must be, waiting where that is cheaper. e [n_offers] becomes the job's
- * estimates. Spot is taken, or waited for, only with the money at hand that on demand would cost, should spot fail; what waits
- * keeps it from the jobs behind it.
+ * Under a deadline: spot while it is safe, on demand when it must be, waiting where that is
+ * cheaper. e [n_offers] becomes the job's estimates. Spot is taken, or waited for, only with the
+ * money at hand that on demand would cost, should spot fail; what waits keeps it from the jobs
+ * behind it.
  */
 void placing_apply_spot(struct placing_work_space *w, size_t i, struct cost_estimate *e);
-/* Has it spent on its work already? What it began it is to end: where money lacks it goes before others of its priority. */
+/* Has it spent on its work already? What it began it is to end: where money lacks it goes before
+ * others of its priority. */
 bool placing_begun(const struct job *j);
 /* USD that are kept of the budgets when job i takes this. */
-double placing_reserve(const struct placing_work_space *w, size_t i, const struct offer *o, const struct cost_estimate *e);
+double placing_reserve(const struct placing_work_space *w, size_t i, const struct offer *o,
+    const struct cost_estimate *e);
 /* Adds the least that the job needs to w->first. */
 void placing_first(struct placing_work_space *w, size_t i, const struct cost_estimate *e);
 /* Resource -> how the user knows it, and its unit. */
@@ -98,35 +115,43 @@ const char *placing_label(const struct placing_offer *po, int machines, struct a
 /* "none to be had since TIME, as its provider last said at TIME; it is asked again from TIME" */
 const char *placing_none_text(const struct placing_offer *po, struct arena *a);
 /* Tries, reason and the rest of what is told of job i. left [n_resources] after the plan. */
-void placing_tell(struct placing_work_space *w, size_t i, const struct place_plan *plan, const int64_t *left);
+void placing_tell(
+    struct placing_work_space *w, size_t i, const struct place_plan *plan, const int64_t *left);
 /* What would change the outcome: into w->jobs[i].changes. runner_up: a candidate, or PLACE_NONE. */
-void placing_changes(struct placing_work_space *w, size_t i, const struct place_plan *plan, const int64_t *left,
-    size_t runner_up);
+void placing_changes(struct placing_work_space *w, size_t i, const struct place_plan *plan,
+    const int64_t *left, size_t runner_up);
 /* Who waits for whom, and where the output of those lies that are no longer queued. */
-BERTH_MUST_CHECK enum berth_code placing_after_load(struct placing_work_space *w, struct store *store,
-    struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code placing_after_load(
+    struct placing_work_space *w, struct store *store, struct berth_err *err);
 /* What moving the output of the job before costs on each offer: into the estimates [n_offers]. */
 void placing_after_add(const struct placing_work_space *w, size_t i, struct cost_estimate *e);
 /* Who has used how much, with o->shares. */
-BERTH_MUST_CHECK enum berth_code placing_share_load(struct placing_work_space *w, struct store *store, struct berth_err *err);
-/* The order by shares: w->ranks. start [n_jobs + 1] as in place_problem; of w->p all but n_jobs and penalty is set. */
+BERTH_MUST_CHECK enum berth_code placing_share_load(
+    struct placing_work_space *w, struct store *store, struct berth_err *err);
+/* The order by shares: w->ranks. start [n_jobs + 1] as in place_problem; of w->p all but n_jobs and
+ * penalty is set. */
 void placing_share_order(struct placing_work_space *w, const size_t *start);
 /* Who gave way to whom: into the turns, and at the end of the reasons. */
 void placing_share_tell(struct placing_work_space *w, const struct place_plan *plan);
 /*
- * Penalty of leaving a job out: above every cost of any job, and more for each higher level of priority; within a level up
- * to twice as much for who holds least, and with shares one that fits when its turn comes outweighs all that do not.
- * What has no candidate has none: it would only blur the sums.
+ * Penalty of leaving a job out: above every cost of any job, and more for each higher level of
+ * priority; within a level up to twice as much for who holds least, and with shares one that fits
+ * when its turn comes outweighs all that do not. What has no candidate has none: it would only blur
+ * the sums.
  */
 double *placing_penalties(struct placing_work_space *w, const size_t *start);
 /* The distinct places of the offers, and what a GiB costs between each two: into w->chain. */
 void placing_chain(struct placing_work_space *w);
-/* place_solve(), or place_chain_solve() where jobs wait for one another; then each candidate's cost has its moves. */
-BERTH_MUST_CHECK enum berth_code placing_solve(struct placing_work_space *w, const struct place_options *o,
-    struct place_plan *plan, struct berth_err *err);
+/* place_solve(), or place_chain_solve() where jobs wait for one another; then each candidate's cost
+ * has its moves. */
+BERTH_MUST_CHECK enum berth_code placing_solve(struct placing_work_space *w,
+    const struct place_options *o, struct place_plan *plan, struct berth_err *err);
 /* The shadow prices of the last placement as the start of this one; none kept, or damaged: none. */
-BERTH_MUST_CHECK enum berth_code placing_warm(struct placing_work_space *w, struct store *store, struct berth_err *err);
-/* Where the last placement put each job that still waits: it stays there unless another offer pays. */
-BERTH_MUST_CHECK enum berth_code placing_last(struct placing_work_space *w, struct store *store, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code placing_warm(
+    struct placing_work_space *w, struct store *store, struct berth_err *err);
+/* Where the last placement put each job that still waits: it stays there unless another offer pays.
+ */
+BERTH_MUST_CHECK enum berth_code placing_last(
+    struct placing_work_space *w, struct store *store, struct berth_err *err);
 
 #endif

@@ -27,16 +27,19 @@ placing_work(const struct accel_table *accels, const struct job_spec *spec, cons
 			break;
 	}
 	j.spec.n_variants = n;
-	cost_fit(&c, o, accel_find_sized(accels, o->accelerator, o->accelerator_memory_gib), &out->variant, &out->speed,
-	    &out->hours);
+	cost_fit(&c, o, accel_find_sized(accels, o->accelerator, o->accelerator_memory_gib),
+	    &out->variant, &out->speed, &out->hours);
 }
 
-/* What the job's machines hold of the budgets is free again when they go, but for the hour that is not written down yet. */
+/* What the job's machines hold of the budgets is free again when they go, but for the hour that is
+ * not written down yet. */
 static enum berth_code
-placing_move_money(struct placing_work_space *w, struct store *store, const struct placing_move *m, struct usd_micro *out,
-    struct berth_err *err)
+placing_move_money(struct placing_work_space *w, struct store *store, const struct placing_move *m,
+    struct usd_micro *out, struct berth_err *err)
 {
-	int64_t machines = m->job->spec.n_variants > 0 && m->job->spec.variants[0].nodes > 1 ? m->job->spec.variants[0].nodes : 1;
+	int64_t machines = m->job->spec.n_variants > 0 && m->job->spec.variants[0].nodes > 1
+			       ? m->job->spec.variants[0].nodes
+			       : 1;
 	enum berth_code rc = BERTH_OK;
 
 	*out = (struct usd_micro){ 0 };
@@ -52,13 +55,15 @@ static void
 placing_move_free(struct placing_work_space *w, const struct placing_move *m, int64_t micro)
 {
 	for (size_t b = 0; b < w->facts.n_budgets; b++)
-		if (budget_scope_hits(w->facts.budgets[b].scope, m->in->account, m->job->spec.project, m->job->spec.user))
+		if (budget_scope_hits(w->facts.budgets[b].scope, m->in->account,
+			m->job->spec.project, m->job->spec.user))
 			w->facts.budgets[b].reserved.v -= micro;
 }
 
 /* Where it may go, what that costs beside staying, and who was refused. */
 static void
-placing_move_tell(struct placing_work_space *w, struct placing_move *m, const struct cost_estimate *e, const struct placing_spot *s)
+placing_move_tell(struct placing_work_space *w, struct placing_move *m,
+    const struct cost_estimate *e, const struct placing_spot *s)
 {
 	size_t best = w->facts.n_offers;
 	struct placing_work work;
@@ -81,11 +86,13 @@ placing_move_tell(struct placing_work_space *w, struct placing_move *m, const st
 	}
 	placing_work(w->accels, &m->job->spec, &m->in->offer, &work);
 	if (best < w->facts.n_offers && usd_known(m->in->offer.price))
-		m->stay_usd = usd_to_double(m->in->offer.price) * work.hours * (1 - m->job->progress) * e[best].machines;
+		m->stay_usd = usd_to_double(m->in->offer.price) * work.hours *
+			      (1 - m->job->progress) * e[best].machines;
 }
 
 static void
-placing_move_of(struct placing_work_space *w, struct placing_move *m, struct cost_estimate *estimates)
+placing_move_of(
+    struct placing_work_space *w, struct placing_move *m, struct cost_estimate *estimates)
 {
 	bool on_spot = m->in->offer.purchase == PURCHASE_SPOT;
 	struct placing_has has = { on_spot ? SPOT_HAS_SPOT : SPOT_HAS_ON_DEMAND, m->in->ready };
@@ -108,13 +115,15 @@ placing_move_of(struct placing_work_space *w, struct placing_move *m, struct cos
 	if (on_spot && s.action == SPOT_ON_DEMAND && s.on_demand_sure) {
 		m->move = true;
 		m->to = PURCHASE_ON_DEMAND;
-		m->why = arena_printf(w->a, "leaves spot: the deadline would be lost with this machine (%.0f min to spare)",
+		m->why = arena_printf(w->a,
+		    "leaves spot: the deadline would be lost with this machine (%.0f min to spare)",
 		    fmax(0, s.slack_s) / 60);
 	} else if (!on_spot && s.action == SPOT_TAKE && s.spot_up &&
-	    !(s.safety_usd > placing_budget_left(&w->facts, &job, s.account))) {
+		   !(s.safety_usd > placing_budget_left(&w->facts, &job, s.account))) {
 		m->move = true;
 		m->to = PURCHASE_SPOT;
-		m->why = arena_printf(w->a, "leaves on demand: spot is back at %.0f %% of the price, %.0f min to spare",
+		m->why = arena_printf(w->a,
+		    "leaves on demand: spot is back at %.0f %% of the price, %.0f min to spare",
 		    100 * s.ratio, s.slack_s / 60);
 	}
 	if (m->move)
@@ -122,11 +131,14 @@ placing_move_of(struct placing_work_space *w, struct placing_move *m, struct cos
 }
 
 enum berth_code
-placing_moves(struct store *store, const struct accel_table *accels, const struct placing_options *o,
-    struct placing_move *moves, size_t n, struct arena *a, struct berth_err *err)
+placing_moves(struct store *store, const struct accel_table *accels,
+    const struct placing_options *o, struct placing_move *moves, size_t n, struct arena *a,
+    struct berth_err *err)
 {
 	struct spot_tables own = { 0 };
-	struct placing_work_space w = { .o = o, .accels = accels, .tables = o->tables != NULL ? o->tables : &own, .a = a };
+	struct placing_work_space w = {
+		.o = o, .accels = accels, .tables = o->tables != NULL ? o->tables : &own, .a = a
+	};
 	struct cost_estimate *estimates;
 	enum berth_code rc = placing_facts_load(store, accels, o, a, &w.facts, err);
 

@@ -8,9 +8,12 @@
 #include "util/arena.h"
 #include "util/strmap.h"
 
-#define PLACING_PENALTY 10.0	/* times the dearest candidate: a job is left out only when nothing fits */
-#define PLACING_LEVEL 10.0	/* a level of priority weighs at least so many times the one below it */
-#define PLACING_WEIGHTS 1e9	/* highest level over lowest: beyond it sums lose the cents */
+#define PLACING_PENALTY                                                                            \
+	10.0 /* times the dearest candidate: a job is left out only when nothing fits */
+#define PLACING_LEVEL                                                                              \
+	10.0                /* a level of priority weighs at least so many times the one below it  \
+			     */
+#define PLACING_WEIGHTS 1e9 /* highest level over lowest: beyond it sums lose the cents */
 
 static int
 placing_cmp_level(const void *a, const void *b)
@@ -29,19 +32,23 @@ placing_gpus(const struct job *j)
 }
 
 /*
- * GPUs that a job's user would hold with it: those of the user's jobs that run, and of those before it in the queue. Where
- * not all can go, it is the last job of the one who holds most that stays out (max-min fairness between users).
+ * GPUs that a job's user would hold with it: those of the user's jobs that run, and of those before
+ * it in the queue. Where not all can go, it is the last job of the one who holds most that stays
+ * out (max-min fairness between users).
  */
 static double *
 placing_holds(struct placing_work_space *w, const size_t *start)
 {
-	double *holds = arena_array(w->a, w->n_jobs, sizeof(*holds)), *of = arena_array(w->a, w->n_jobs + w->n_running, sizeof(*of));
+	double *holds = arena_array(w->a, w->n_jobs, sizeof(*holds)),
+	       *of = arena_array(w->a, w->n_jobs + w->n_running, sizeof(*of));
 	struct strmap users = { 0 };
 
 	for (size_t i = 0; i < w->n_running; i++)
-		of[*strmap_add(w->a, &users, w->running[i].spec.user, i, NULL)] += placing_gpus(&w->running[i]);
+		of[*strmap_add(w->a, &users, w->running[i].spec.user, i, NULL)] +=
+		    placing_gpus(&w->running[i]);
 	for (size_t i = 0; i < w->n_jobs; i++) {
-		double *mine = &of[*strmap_add(w->a, &users, w->jobs[i].job.spec.user, w->n_running + i, NULL)];
+		double *mine = &of[*strmap_add(
+		    w->a, &users, w->jobs[i].job.spec.user, w->n_running + i, NULL)];
 
 		/* what can go nowhere takes nothing from anybody */
 		*mine += start[i + 1] > start[i] ? placing_gpus(&w->jobs[i].job) : 0;
@@ -51,8 +58,9 @@ placing_holds(struct placing_work_space *w, const size_t *start)
 }
 
 /*
- * What jobs outweigh one another by. At one priority a job that has begun under a deadline goes before those that have not; with
- * shares, those that fit when their turn comes stand over all others.
+ * What jobs outweigh one another by. At one priority a job that has begun under a deadline goes
+ * before those that have not; with shares, those that fit when their turn comes stand over all
+ * others.
  */
 static int64_t
 placing_level(const struct placing_work_space *w, size_t i)
@@ -63,7 +71,8 @@ placing_level(const struct placing_work_space *w, size_t i)
 	return w->ranks == NULL ? level : 2 * level + w->ranks[i].in;
 }
 
-/* The dearest that any job can become: its dearest candidate, and the farthest move of its input. */
+/* The dearest that any job can become: its dearest candidate, and the farthest move of its input.
+ */
 static double
 placing_dearest(const struct placing_work_space *w, const size_t *start)
 {
@@ -79,8 +88,9 @@ placing_dearest(const struct placing_work_space *w, const size_t *start)
 }
 
 /*
- * Weight of each level of priority [n], highest last: one job outweighs all jobs of lower levels together, of which each may
- * weigh up to twice its level. Where that would go beyond PLACING_WEIGHTS all steps shrink alike.
+ * Weight of each level of priority [n], highest last: one job outweighs all jobs of lower levels
+ * together, of which each may weigh up to twice its level. Where that would go beyond
+ * PLACING_WEIGHTS all steps shrink alike.
  */
 static void
 placing_weights(const size_t *jobs, size_t n, double *weight)
@@ -130,13 +140,15 @@ placing_penalties(struct placing_work_space *w, const size_t *start)
 		if (w->ranks != NULL) {
 			t->rank = w->ranks[i].rank;
 			t->counted = w->ranks[i].counted;
-			t->weight = w->shares.owners[shares_owner(&w->shares, &w->jobs[i].job)].weight;
+			t->weight =
+			    w->shares.owners[shares_owner(&w->shares, &w->jobs[i].job)].weight;
 		}
 		if (start[i + 1] == start[i])
 			continue;
 		while (level[l] < placing_level(w, i))
 			l++;
-		penalty[i] = most * weight[l] * (1 + 1 / (1 + (w->ranks != NULL ? (double)t->rank : holds[i])));
+		penalty[i] = most * weight[l] *
+			     (1 + 1 / (1 + (w->ranks != NULL ? (double)t->rank : holds[i])));
 	}
 	return penalty;
 }

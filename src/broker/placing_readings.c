@@ -1,4 +1,5 @@
-/* What providers say of having an offer: believed for a while, remembered like a lost launch after it. */
+/* What providers say of having an offer: believed for a while, remembered like a lost launch after
+ * it. */
 #include "config.h"
 
 #include <math.h>
@@ -8,16 +9,17 @@
 #include "util/arena.h"
 #include "util/strmap.h"
 
-#define PLACING_NONE_HALF_S 21600.0	/* as of lost launches (struct capacity) */
+#define PLACING_NONE_HALF_S 21600.0 /* as of lost launches (struct capacity) */
 
 /* The newest word on one place. */
 struct placing_reading {
-	int64_t at;		/* 0: nobody has said anything */
+	int64_t at; /* 0: nobody has said anything */
 	bool none;
-	size_t gap, n_gaps;	/* its stretch of the gaps */
+	size_t gap, n_gaps; /* its stretch of the gaps */
 };
 
-/* When the word on having it was said: its list's date where that is known, never later than the list was read. */
+/* When the word on having it was said: its list's date where that is known, never later than the
+ * list was read. */
 static int64_t
 placing_read_at(const struct offer *o)
 {
@@ -27,7 +29,8 @@ placing_read_at(const struct offer *o)
 }
 
 static struct placing_reading *
-placing_reading_of(struct placing_reading *v, size_t *n, struct strmap *map, const struct place_key *key, struct arena *a)
+placing_reading_of(struct placing_reading *v, size_t *n, struct strmap *map,
+    const struct place_key *key, struct arena *a)
 {
 	char text[PLACING_KEY_SIZE];
 	int added;
@@ -37,22 +40,24 @@ placing_reading_of(struct placing_reading *v, size_t *n, struct strmap *map, con
 	return &v[at];
 }
 
-/* Of two lists that said it at once the better one counts: what one account cannot have another may. */
+/* Of two lists that said it at once the better one counts: what one account cannot have another
+ * may. */
 static void
 placing_reading_add(struct placing_reading *r, const struct offer *o, int64_t now)
 {
 	int64_t at = placing_read_at(o);
 	bool none = o->available == AVAIL_NO;
 
-	if (o->available == AVAIL_UNKNOWN || at <= 0 || at > now || at < r->at || (at == r->at && none))
+	if (o->available == AVAIL_UNKNOWN || at <= 0 || at > now || at < r->at ||
+	    (at == r->at && none))
 		return;
 	r->at = at;
 	r->none = none;
 }
 
 static void
-placing_reading_apply(const struct placing_reading *r, const struct offer_gap *gaps, int64_t now, int64_t none_s,
-    struct placing_offer *po)
+placing_reading_apply(const struct placing_reading *r, const struct offer_gap *gaps, int64_t now,
+    int64_t none_s, struct placing_offer *po)
 {
 	po->gaps = gaps + r->gap;
 	po->n_gaps = r->n_gaps;
@@ -66,9 +71,11 @@ placing_reading_apply(const struct placing_reading *r, const struct offer_gap *g
 }
 
 void
-placing_readings(struct placing_facts *f, const struct offer_gap *gaps, size_t n_gaps, int64_t none_s, struct arena *a)
+placing_readings(struct placing_facts *f, const struct offer_gap *gaps, size_t n_gaps,
+    int64_t none_s, struct arena *a)
 {
-	struct placing_reading *v = arena_array(a, f->n_offers + n_gaps, sizeof(*v)), **of = arena_array(a, f->n_offers, sizeof(*of));
+	struct placing_reading *v = arena_array(a, f->n_offers + n_gaps, sizeof(*v)),
+			       **of = arena_array(a, f->n_offers, sizeof(*of));
 	struct strmap map = { 0 };
 	size_t n = 0;
 
@@ -86,5 +93,6 @@ placing_readings(struct placing_facts *f, const struct offer_gap *gaps, size_t n
 			r->gap = g;
 	}
 	for (size_t j = 0; j < f->n_offers; j++)
-		placing_reading_apply(of[j], gaps, f->now, none_s > 0 ? none_s : COST_NONE_AGE_S, &f->offers[j]);
+		placing_reading_apply(
+		    of[j], gaps, f->now, none_s > 0 ? none_s : COST_NONE_AGE_S, &f->offers[j]);
 }

@@ -1,4 +1,5 @@
-/* What is kept of a placement, and what the next one starts from: its shadow prices and where the jobs were to go. */
+/* What is kept of a placement, and what the next one starts from: its shadow prices and where the
+ * jobs were to go. */
 #include "config.h"
 
 #include <math.h>
@@ -12,8 +13,8 @@
 #include "util/json.h"
 #include "util/str.h"
 
-#define PLACING_JSON_MAX ((size_t)1 << 20)	/* one decision */
-#define PLACING_WARM_S (7 * 86400)		/* older shadow prices tell nothing */
+#define PLACING_JSON_MAX ((size_t)1 << 20) /* one decision */
+#define PLACING_WARM_S (7 * 86400)         /* older shadow prices tell nothing */
 
 static void
 placing_json_offer(struct jsonw *w, const char *key, const struct placing_try *t)
@@ -153,7 +154,8 @@ placing_json_move(struct jsonw *w, const struct placing_move *m)
 }
 
 void
-placing_json_job(struct jsonw *w, const struct placing *p, const struct placing_job *j, size_t first)
+placing_json_job(
+    struct jsonw *w, const struct placing *p, const struct placing_job *j, size_t first)
 {
 	const struct placing_try *chosen = first < j->n_tries ? &j->tries[first] : NULL;
 
@@ -225,7 +227,8 @@ placing_json_plan(struct jsonw *w, const struct placing *p)
 	jsonw_end_object(w);
 }
 
-/* The least of a limit that sends a job to something cheaper, or somewhere at all: less than that saves nothing. */
+/* The least of a limit that sends a job to something cheaper, or somewhere at all: less than that
+ * saves nothing. */
 static const char *
 placing_more_saves(const struct placing *p, const char *limit, struct arena *a)
 {
@@ -236,7 +239,8 @@ placing_more_saves(const struct placing *p, const char *limit, struct arena *a)
 		for (size_t k = 0; k < p->jobs[i].n_changes; k++) {
 			const struct placing_change *c = &p->jobs[i].changes[k];
 
-			if (!str_eq(c->what, "limit") || !str_eq(c->subject, limit) || (least != NULL && c->to >= least->to))
+			if (!str_eq(c->what, "limit") || !str_eq(c->subject, limit) ||
+			    (least != NULL && c->to >= least->to))
 				continue;
 			least = c;
 			now = p->jobs[i].n_tries > 0 ? p->jobs[i].tries[0].cost.total_usd : NAN;
@@ -248,29 +252,36 @@ placing_more_saves(const struct placing *p, const char *limit, struct arena *a)
 	return arena_printf(a, ": %.6g more would save %.2f USD", least->to, now - least->usd);
 }
 
-/* "3 of 4 jobs placed for 17.65 USD, optimal; big vCPUs binds, 4 vcpu are left (0.31 USD a vcpu: 12 more would save 3.72 USD)" */
+/* "3 of 4 jobs placed for 17.65 USD, optimal; big vCPUs binds, 4 vcpu are left (0.31 USD a vcpu: 12
+ * more would save 3.72 USD)" */
 static const char *
 placing_sentence(const struct placing *p, struct arena *a)
 {
 	double gap = placing_gap(p);
-	const char *text = arena_printf(a, "%zu of %zu jobs placed for %.2f USD, %s", p->placed, p->n_jobs, p->total_usd,
-	    p->optimal ? p->placed < p->n_jobs ? "optimal: no other placement of these jobs costs less" :
-	    "optimal: no other placement costs less" : isfinite(gap) ?
-	    arena_printf(a, "at most %.2f %% above any possible placement", 100 * gap) : "no bound is known");
+	const char *text = arena_printf(a, "%zu of %zu jobs placed for %.2f USD, %s", p->placed,
+	    p->n_jobs, p->total_usd,
+	    p->optimal ? p->placed < p->n_jobs
+			     ? "optimal: no other placement of these jobs costs less"
+			     : "optimal: no other placement costs less"
+	    : isfinite(gap)
+		? arena_printf(a, "at most %.2f %% above any possible placement", 100 * gap)
+		: "no bound is known");
 
 	for (size_t r = 0; r < p->n_limits; r++)
 		if (p->limits[r].shadow > 0)
-			text = arena_printf(a, "%s; %s binds, %.6g %s are left (%.4g USD a %s%s)", text,
-			    p->limits[r].name, p->limits[r].left, p->limits[r].unit, p->limits[r].shadow, p->limits[r].unit,
+			text = arena_printf(a, "%s; %s binds, %.6g %s are left (%.4g USD a %s%s)",
+			    text, p->limits[r].name, p->limits[r].left, p->limits[r].unit,
+			    p->limits[r].shadow, p->limits[r].unit,
 			    placing_more_saves(p, p->limits[r].name, a));
 	return text;
 }
 
 enum berth_code
-placing_keep(struct store *store, int64_t now, const struct placing *p, const struct placing_job *j, size_t first,
-    struct berth_err *err)
+placing_keep(struct store *store, int64_t now, const struct placing *p, const struct placing_job *j,
+    size_t first, struct berth_err *err)
 {
-	struct decision d = { .t = now, .kind = j == NULL ? "placement" : "place",
+	struct decision d = { .t = now,
+		.kind = j == NULL ? "placement" : "place",
 		.subject = j == NULL ? "placement" : j->job.id };
 	struct arena *a = arena_new();
 	struct buf b;
@@ -297,7 +308,8 @@ placing_keep(struct store *store, int64_t now, const struct placing *p, const st
 }
 
 static enum berth_code
-placing_warm_read(struct placing_work_space *w, const struct jsonr *limits, double *warm, struct berth_err *err)
+placing_warm_read(
+    struct placing_work_space *w, const struct jsonr *limits, double *warm, struct berth_err *err)
 {
 	size_t n = w->facts.n_quotas + w->facts.n_budgets;
 	enum berth_code rc = BERTH_OK;
@@ -325,12 +337,13 @@ placing_warm(struct placing_work_space *w, struct store *store, struct berth_err
 	struct jsonr root, limits;
 	json_t *tree = NULL;
 	size_t n;
-	enum berth_code rc = store_decision_list(store, "placement", "placement", 1, w->a, &ds, &n, err);
+	enum berth_code rc =
+	    store_decision_list(store, "placement", "placement", 1, w->a, &ds, &n, err);
 
 	if (rc != BERTH_OK || n == 0 || ds[0].t > w->o->now || w->o->now - ds[0].t > PLACING_WARM_S)
 		return rc;
 	if (jsonr_parse(ds[0].json, strlen(ds[0].json), "placement", &tree, err) != BERTH_OK)
-		return BERTH_OK;	/* a damaged record is no reason to stand still */
+		return BERTH_OK; /* a damaged record is no reason to stand still */
 	root = jsonr_root(tree, "placement");
 	if (jsonr_array(&root, "limits", &limits, err) == BERTH_OK &&
 	    placing_warm_read(w, &limits, warm, err) == BERTH_OK)
@@ -344,7 +357,8 @@ static size_t
 placing_last_candidate(const struct placing_work_space *w, size_t i, const struct jsonr *o)
 {
 	const char *text[] = { "", "", "", "", "", "", "" };
-	static const char *const keys[] = { "provider", "account", "region", "zone", "instance_type", "accelerator", "purchase" };
+	static const char *const keys[] = { "provider", "account", "region", "zone",
+		"instance_type", "accelerator", "purchase" };
 	struct berth_err ignored;
 	int64_t count = 0;
 	bool paid = false;
@@ -359,9 +373,11 @@ placing_last_candidate(const struct placing_work_space *w, size_t i, const struc
 		const struct placing_offer *po = &w->facts.offers[w->offer.v[k]];
 		const struct offer *x = po->offer;
 
-		if (str_eq(x->instance_type, text[4]) && str_eq(x->region, text[2]) && str_eq(x->zone, text[3]) &&
-		    str_eq(x->provider, text[0]) && str_eq(x->account, text[1]) && str_eq(x->accelerator, text[5]) &&
-		    x->accelerator_count == count && str_eq(purchase_name(x->purchase), text[6]) && po->facts.paid == paid)
+		if (str_eq(x->instance_type, text[4]) && str_eq(x->region, text[2]) &&
+		    str_eq(x->zone, text[3]) && str_eq(x->provider, text[0]) &&
+		    str_eq(x->account, text[1]) && str_eq(x->accelerator, text[5]) &&
+		    x->accelerator_count == count && str_eq(purchase_name(x->purchase), text[6]) &&
+		    po->facts.paid == paid)
 			return k;
 	}
 	return PLACE_NONE;
@@ -382,8 +398,10 @@ placing_last(struct placing_work_space *w, struct store *store, struct berth_err
 
 		keep[i] = PLACE_NONE;
 		rc = store_decision_list(store, "place", w->jobs[i].job.id, 1, w->a, &ds, &n, err);
-		if (rc != BERTH_OK || n == 0 || ds[0].t > w->o->now || w->o->now - ds[0].t > PLACING_WARM_S ||
-		    jsonr_parse(ds[0].json, strlen(ds[0].json), "place", &tree, &ignored) != BERTH_OK)
+		if (rc != BERTH_OK || n == 0 || ds[0].t > w->o->now ||
+		    w->o->now - ds[0].t > PLACING_WARM_S ||
+		    jsonr_parse(ds[0].json, strlen(ds[0].json), "place", &tree, &ignored) !=
+			BERTH_OK)
 			continue;
 		root = jsonr_root(tree, "place");
 		offer = jsonr_get(&root, "offer");

@@ -15,8 +15,8 @@ placing_begun(const struct job *j)
 }
 
 /*
- * What its budgets leave for it; NaN: no budget counts it. A job that takes nothing now shares by the queue, where all are before
- * it that do; one that does take something shares in the plan.
+ * What its budgets leave for it; NaN: no budget counts it. A job that takes nothing now shares by
+ * the queue, where all are before it that do; one that does take something shares in the plan.
  */
 static double
 placing_safety_left(const struct placing_work_space *w, size_t i, bool waits)
@@ -26,10 +26,12 @@ placing_safety_left(const struct placing_work_space *w, size_t i, bool waits)
 	double least = NAN;
 
 	for (size_t b = 0; b < f->n_budgets; b++) {
-		double left = usd_to_double((struct usd_micro){ placing_budget_rest(&f->budgets[b]) }) -
+		double left =
+		    usd_to_double((struct usd_micro){ placing_budget_rest(&f->budgets[b]) }) -
 		    (waits && !placing_begun(j) ? w->first[b] : 0);
 
-		if (budget_scope_hits(f->budgets[b].scope, f->accounts[w->spot[i].account], j->spec.project, j->spec.user))
+		if (budget_scope_hits(f->budgets[b].scope, f->accounts[w->spot[i].account],
+			j->spec.project, j->spec.user))
 			least = isnan(least) || left < least ? left : least;
 	}
 	return least;
@@ -42,16 +44,19 @@ placing_safety_keep(struct placing_work_space *w, size_t i, double usd)
 	const struct job *j = &w->jobs[i].job;
 
 	for (size_t b = 0; b < f->n_budgets; b++)
-		if (budget_scope_hits(f->budgets[b].scope, f->accounts[w->spot[i].account], j->spec.project, j->spec.user))
+		if (budget_scope_hits(f->budgets[b].scope, f->accounts[w->spot[i].account],
+			j->spec.project, j->spec.user))
 			f->budgets[b].reserved.v += llround(usd * 1e6);
 }
 
 double
-placing_reserve(const struct placing_work_space *w, size_t i, const struct offer *o, const struct cost_estimate *e)
+placing_reserve(const struct placing_work_space *w, size_t i, const struct offer *o,
+    const struct cost_estimate *e)
 {
 	const struct placing_spot *s = &w->spot[i];
 
-	return s->applies && o->purchase == PURCHASE_SPOT ? fmax(e->total_usd, s->safety_usd) : e->total_usd;
+	return s->applies && o->purchase == PURCHASE_SPOT ? fmax(e->total_usd, s->safety_usd)
+							  : e->total_usd;
 }
 
 void
@@ -62,12 +67,16 @@ placing_first(struct placing_work_space *w, size_t i, const struct cost_estimate
 	size_t best = f->n_offers;
 
 	for (size_t k = 0; f->n_budgets > 0 && k < f->n_offers; k++)
-		if (e[k].refuse == REFUSE_NOT && (best == f->n_offers || e[k].total_usd < e[best].total_usd))
+		if (e[k].refuse == REFUSE_NOT &&
+		    (best == f->n_offers || e[k].total_usd < e[best].total_usd))
 			best = k;
 	for (size_t b = 0; best < f->n_offers && b < f->n_budgets; b++)
-		if (budget_scope_hits(f->budgets[b].scope, f->accounts[f->offers[best].account], j->spec.project, j->spec.user))
-			w->first[b] += w->spot[i].applies && f->offers[best].offer->purchase == PURCHASE_SPOT ?
-			    w->spot[i].safety_usd : e[best].total_usd;
+		if (budget_scope_hits(f->budgets[b].scope, f->accounts[f->offers[best].account],
+			j->spec.project, j->spec.user))
+			w->first[b] +=
+			    w->spot[i].applies && f->offers[best].offer->purchase == PURCHASE_SPOT
+				? w->spot[i].safety_usd
+				: e[best].total_usd;
 }
 
 /* The action on the offers; what is paid already goes before all of it. */
@@ -86,9 +95,11 @@ placing_spot_rule(struct placing_work_space *w, size_t i, bool safe, struct cost
 			e[k].refuse = REFUSE_SPOT_LATE;
 		else if (p == PURCHASE_SPOT && !safe)
 			e[k].refuse = REFUSE_OVER_BUDGET;
-		else if (p == PURCHASE_SPOT && placing_spot_stood(&w->facts, po, w->o->now) < s->stand_s)
+		else if (p == PURCHASE_SPOT &&
+			 placing_spot_stood(&w->facts, po, w->o->now) < s->stand_s)
 			e[k].refuse = REFUSE_SPOT_VAIN;
-		else if (safe && s->instead == SPOT_WAIT && p == PURCHASE_ON_DEMAND && !po->facts.paid)
+		else if (safe && s->instead == SPOT_WAIT && p == PURCHASE_ON_DEMAND &&
+			 !po->facts.paid)
 			e[k].refuse = REFUSE_WAIT_SPOT;
 	}
 }
@@ -111,7 +122,7 @@ placing_apply_spot(struct placing_work_space *w, size_t i, struct cost_estimate 
 	safe = !(s->safety_usd > left * PLACING_SAFE);
 	w->jobs[i].at_risk = safe && s->action == SPOT_ON_DEMAND && !s->on_demand_up;
 	if (w->jobs[i].at_risk)
-		return;		/* any machine is better than none */
+		return; /* any machine is better than none */
 	if (!safe) {
 		w->hints[i].safety_usd = s->action == SPOT_ON_DEMAND ? s->rest_usd : s->safety_usd;
 		w->hints[i].safety_left = fmax(0, left);

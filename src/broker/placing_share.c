@@ -8,7 +8,7 @@
 #include "util/arena.h"
 #include "util/str.h"
 
-#define PLACING_TOLD 25		/* jobs named in a record */
+#define PLACING_TOLD 25 /* jobs named in a record */
 
 enum berth_code
 placing_share_load(struct placing_work_space *w, struct store *store, struct berth_err *err)
@@ -20,16 +20,18 @@ placing_share_load(struct placing_work_space *w, struct store *store, struct ber
 	queued = arena_array(w->a, w->n_jobs, sizeof(*queued));
 	for (size_t i = 0; i < w->n_jobs; i++)
 		queued[i] = &w->jobs[i].job;
-	return shares_load(store, w->o->shares, w->o->now, queued, w->n_jobs, w->running, w->n_running, w->a, &w->shares, err);
+	return shares_load(store, w->o->shares, w->o->now, queued, w->n_jobs, w->running,
+	    w->n_running, w->a, &w->shares, err);
 }
 
 struct placing_admit {
 	const struct placing_work_space *w;
 	const size_t *start;
-	int64_t *left;		/* [n_resources] */
+	int64_t *left; /* [n_resources] */
 };
 
-/* Is there room for candidate k under every limit? take: and takes it, which is for one that has room. */
+/* Is there room for candidate k under every limit? take: and takes it, which is for one that has
+ * room. */
 static bool
 placing_takes(const struct placing_work_space *w, int64_t *left, size_t k, bool take)
 {
@@ -45,7 +47,8 @@ placing_takes(const struct placing_work_space *w, int64_t *left, size_t k, bool 
 			return false;
 		*have -= take ? need : 0;
 	}
-	for (size_t u = p->more == NULL ? 0 : p->more->start[k]; p->more != NULL && u < p->more->start[k + 1]; u++) {
+	for (size_t u = p->more == NULL ? 0 : p->more->start[k];
+	     p->more != NULL && u < p->more->start[k + 1]; u++) {
 		int64_t *have = &left[p->more->resource[u]];
 
 		if (*have < p->more->units[u])
@@ -55,7 +58,8 @@ placing_takes(const struct placing_work_space *w, int64_t *left, size_t k, bool 
 	return true;
 }
 
-/* The cheapest offer that still has room; what cannot go now is tried by the search all the same, behind these. */
+/* The cheapest offer that still has room; what cannot go now is tried by the search all the same,
+ * behind these. */
 static bool
 placing_admits(void *arg, size_t job)
 {
@@ -63,7 +67,8 @@ placing_admits(void *arg, size_t job)
 	size_t best = PLACE_NONE;
 
 	for (size_t k = x->start[job]; k < x->start[job + 1]; k++)
-		if ((best == PLACE_NONE || x->w->p.cost[k] < x->w->p.cost[best]) && placing_takes(x->w, x->left, k, false))
+		if ((best == PLACE_NONE || x->w->p.cost[k] < x->w->p.cost[best]) &&
+		    placing_takes(x->w, x->left, k, false))
 			best = k;
 	return best != PLACE_NONE && placing_takes(x->w, x->left, best, true);
 }
@@ -80,8 +85,9 @@ placing_fastest(const struct placing_work_space *w, const size_t *start, size_t 
 }
 
 /*
- * A job is urgent where what starts in its place would still run when it must: its deadline goes before shares. How long
- * that is, is told by the longest job of the queue that can go; an hour at least.
+ * A job is urgent where what starts in its place would still run when it must: its deadline goes
+ * before shares. How long that is, is told by the longest job of the queue that can go; an hour at
+ * least.
  */
 static void
 placing_urgent(struct placing_work_space *w, const size_t *start)
@@ -95,7 +101,8 @@ placing_urgent(struct placing_work_space *w, const size_t *start)
 	for (size_t i = 0; i < w->n_jobs; i++) {
 		const struct job *j = &w->jobs[i].job;
 
-		w->jobs[i].turn.urgent = j->spec.deadline > 0 && isfinite(hours[i]) &&
+		w->jobs[i].turn.urgent =
+		    j->spec.deadline > 0 && isfinite(hours[i]) &&
 		    (double)(j->spec.deadline - w->o->now) / 3600 - hours[i] < longest;
 	}
 }
@@ -104,14 +111,17 @@ void
 placing_share_order(struct placing_work_space *w, const size_t *start)
 {
 	struct share_job *jobs = arena_array(w->a, w->n_jobs, sizeof(*jobs));
-	struct placing_admit x = { w, start, arena_memdup(w->a, w->p.limit, w->p.n_resources * sizeof(*x.left)) };
+	struct placing_admit x = { w, start,
+		arena_memdup(w->a, w->p.limit, w->p.n_resources * sizeof(*x.left)) };
 
 	placing_urgent(w, start);
 	for (size_t i = 0; i < w->n_jobs; i++)
-		jobs[i] = (struct share_job){ shares_owner(&w->shares, &w->jobs[i].job), w->jobs[i].job.spec.priority,
-			shares_gpu_hours(&w->jobs[i].job), w->jobs[i].turn.urgent };
+		jobs[i] = (struct share_job){ shares_owner(&w->shares, &w->jobs[i].job),
+			w->jobs[i].job.spec.priority, shares_gpu_hours(&w->jobs[i].job),
+			w->jobs[i].turn.urgent };
 	w->ranks = arena_array(w->a, w->n_jobs, sizeof(*w->ranks));
-	share_order(w->shares.owners, w->shares.n, jobs, w->n_jobs, placing_admits, &x, w->a, w->ranks);
+	share_order(
+	    w->shares.owners, w->shares.n, jobs, w->n_jobs, placing_admits, &x, w->a, w->ranks);
 }
 
 static const char *
@@ -122,13 +132,15 @@ placing_owner(const struct placing_work_space *w, size_t i)
 	return w->o->shares == NULL ? j->spec.user : shares_owner_name(w->o->shares, j);
 }
 
-/* Did job i, which has no place, give way to job k, which has one and stands behind it in the queue? */
+/* Did job i, which has no place, give way to job k, which has one and stands behind it in the
+ * queue? */
 static bool
 placing_gave_way(const struct placing_work_space *w, size_t i, size_t k)
 {
 	const struct placing_turn *ti = &w->jobs[i].turn, *tk = &w->jobs[k].turn;
 
-	if (w->jobs[i].job.spec.priority != w->jobs[k].job.spec.priority || str_eq(placing_owner(w, i), placing_owner(w, k)))
+	if (w->jobs[i].job.spec.priority != w->jobs[k].job.spec.priority ||
+	    str_eq(placing_owner(w, i), placing_owner(w, k)))
 		return false;
 	return w->ranks != NULL ? tk->rank < ti->rank : tk->counted < ti->counted;
 }
@@ -142,7 +154,8 @@ placing_wants(const struct placing_work_space *w, size_t i, bool *wants)
 	for (size_t k = p->cand_start[i]; k < p->cand_start[i + 1]; k++) {
 		for (size_t u = p->use_start[p->offer[k]]; u < p->use_start[p->offer[k] + 1]; u++)
 			wants[p->resource[u]] = true;
-		for (size_t u = p->more == NULL ? 0 : p->more->start[k]; p->more != NULL && u < p->more->start[k + 1]; u++)
+		for (size_t u = p->more == NULL ? 0 : p->more->start[k];
+		     p->more != NULL && u < p->more->start[k + 1]; u++)
 			wants[p->more->resource[u]] = true;
 	}
 }
@@ -153,7 +166,8 @@ placing_draws(const struct place_problem *p, size_t k, const bool *wants)
 	for (size_t u = p->use_start[p->offer[k]]; u < p->use_start[p->offer[k] + 1]; u++)
 		if (wants[p->resource[u]])
 			return true;
-	for (size_t u = p->more == NULL ? 0 : p->more->start[k]; p->more != NULL && u < p->more->start[k + 1]; u++)
+	for (size_t u = p->more == NULL ? 0 : p->more->start[k];
+	     p->more != NULL && u < p->more->start[k + 1]; u++)
 		if (wants[p->more->resource[u]])
 			return true;
 	return false;
@@ -176,8 +190,10 @@ placing_counts(const struct placing_work_space *w, size_t i)
 
 	if (owner[0] == '\0')
 		owner = "who has no name";
-	return w->ranks == NULL ? arena_printf(w->a, "%s %.6g GPU%s", owner, t->counted, t->counted == 1 ? "" : "s") :
-	    arena_printf(w->a, "%s %.1f GPU-hours for a weight of %.6g", owner, t->counted, t->weight);
+	return w->ranks == NULL ? arena_printf(w->a, "%s %.6g GPU%s", owner, t->counted,
+				      t->counted == 1 ? "" : "s")
+				: arena_printf(w->a, "%s %.1f GPU-hours for a weight of %.6g",
+				      owner, t->counted, t->weight);
 }
 
 /* "gave way by fair share to bob's j-1 and 2 more jobs, ..." */
@@ -186,22 +202,26 @@ placing_turn_text(struct placing_work_space *w, size_t i, size_t k, size_t n, bo
 {
 	struct placing_job *pj = &w->jobs[gave ? i : k], *other = &w->jobs[gave ? k : i];
 	const char *owner = placing_owner(w, gave ? k : i);
-	const char *whose = arena_printf(w->a, "%s%s%s%s", owner, owner[0] == '\0' ? "" : "'s ", other->job.id,
-	    n < 2 ? "" : arena_printf(w->a, " and %zu more", n - 1));
+	const char *whose = arena_printf(w->a, "%s%s%s%s", owner, owner[0] == '\0' ? "" : "'s ",
+	    other->job.id, n < 2 ? "" : arena_printf(w->a, " and %zu more", n - 1));
 
 	if (w->jobs[k].turn.urgent && w->ranks != NULL)
-		pj->reason = arena_printf(w->a, gave ? "%s; gave way to %s, whose deadline leaves no time to wait" :
-		    "%s; goes before %s, as its deadline leaves no time to wait", pj->reason, whose);
+		pj->reason = arena_printf(w->a,
+		    gave ? "%s; gave way to %s, whose deadline leaves no time to wait"
+			 : "%s; goes before %s, as its deadline leaves no time to wait",
+		    pj->reason, whose);
 	else
-		pj->reason = arena_printf(w->a, "%s; %s %s by fair share: %s %s, %s", pj->reason, gave ? "gave way to" : "goes before",
-		    whose, w->ranks == NULL ? "with it each would hold" : "until then they count", placing_counts(w, k),
-		    placing_counts(w, i));
+		pj->reason = arena_printf(w->a, "%s; %s %s by fair share: %s %s, %s", pj->reason,
+		    gave ? "gave way to" : "goes before", whose,
+		    w->ranks == NULL ? "with it each would hold" : "until then they count",
+		    placing_counts(w, k), placing_counts(w, i));
 }
 
 void
 placing_share_tell(struct placing_work_space *w, const struct place_plan *plan)
 {
-	size_t *first = arena_array(w->a, w->n_jobs, sizeof(*first));	/* by job that went before: the first that gave way */
+	size_t *first = arena_array(
+	    w->a, w->n_jobs, sizeof(*first)); /* by job that went before: the first that gave way */
 
 	for (size_t i = 0; i < w->n_jobs; i++) {
 		size_t to = PLACE_NONE;
@@ -218,12 +238,15 @@ placing_share_tell(struct placing_work_space *w, const struct place_plan *plan)
 			}
 			if (!placing_draws(&w->p, plan->chosen[k], wants))
 				continue;
-			if (to == PLACE_NONE || (w->ranks != NULL && w->jobs[k].turn.rank < w->jobs[to].turn.rank))
+			if (to == PLACE_NONE ||
+			    (w->ranks != NULL && w->jobs[k].turn.rank < w->jobs[to].turn.rank))
 				to = k;
-			placing_name(&w->jobs[i].turn.gave_way_to, &w->jobs[i].turn.n_gave_way_to, w->jobs[k].job.id, w->a);
+			placing_name(&w->jobs[i].turn.gave_way_to, &w->jobs[i].turn.n_gave_way_to,
+			    w->jobs[k].job.id, w->a);
 			if (w->jobs[k].turn.n_went_before == 0)
 				first[k] = i;
-			placing_name(&w->jobs[k].turn.went_before, &w->jobs[k].turn.n_went_before, w->jobs[i].job.id, w->a);
+			placing_name(&w->jobs[k].turn.went_before, &w->jobs[k].turn.n_went_before,
+			    w->jobs[i].job.id, w->a);
 		}
 		if (to != PLACE_NONE)
 			placing_turn_text(w, i, to, w->jobs[i].turn.n_gave_way_to, true);

@@ -7,10 +7,11 @@
 #include "util/arena.h"
 #include "util/str.h"
 
-#define PLACING_SPOT_WORK 1.02		/* machines are up to so much slower than rated without being rejected */
-#define PLACING_SPOT_TICK_S 120.0	/* two ticks of cron pass before a decision is acted on */
+#define PLACING_SPOT_WORK                                                                          \
+	1.02 /* machines are up to so much slower than rated without being rejected */
+#define PLACING_SPOT_TICK_S 120.0 /* two ticks of cron pass before a decision is acted on */
 #define PLACING_SPOT_LOST_S 1800
-#define PLACING_SPOT_AGE_S 3600.0	/* of a pool that nothing is known of */
+#define PLACING_SPOT_AGE_S 3600.0 /* of a pool that nothing is known of */
 
 void
 placing_spot_life(struct spot_evidence *e, const struct instance *in, int64_t now)
@@ -18,36 +19,39 @@ placing_spot_life(struct spot_evidence *e, const struct instance *in, int64_t no
 	int64_t end = in->gone > 0 ? in->gone : now;
 
 	if (in->ready > 0)
-		spot_evidence_add(e, true, (double)(end - in->ready) / 3600, str_eq(in->end_reason, "preempted"));
+		spot_evidence_add(
+		    e, true, (double)(end - in->ready) / 3600, str_eq(in->end_reason, "preempted"));
 }
 
 bool
 placing_spot_job(const struct job *j)
 {
 	return j->spec.deadline > 0 && j->spec.can_resume && j->spec.purchase_ok[PURCHASE_SPOT] &&
-	    j->spec.purchase_ok[PURCHASE_ON_DEMAND];
+	       j->spec.purchase_ok[PURCHASE_ON_DEMAND];
 }
 
 /* The only rules that time can lift: what passes all others is part of the pool. */
 static bool
 placing_spot_soon(enum refuse_code c)
 {
-	return c == REFUSE_NOT || c == REFUSE_UNAVAILABLE || c == REFUSE_BLOCKED_UNTIL || c == REFUSE_PROBE_FAILED;
+	return c == REFUSE_NOT || c == REFUSE_UNAVAILABLE || c == REFUSE_BLOCKED_UNTIL ||
+	       c == REFUSE_PROBE_FAILED;
 }
 
 struct placing_spot_pool {
-	const struct cost_estimate *best[2];	/* cheapest on demand, spot */
-	size_t account;			/* of the former */
+	const struct cost_estimate *best[2]; /* cheapest on demand, spot */
+	size_t account;                      /* of the former */
 	double start_s;
 	struct spot_evidence seen;
 	double rate;
 	size_t zones;
-	int64_t went;			/* the last zone that went, as far as is known */
-	double stood_s;			/* the longest that a zone that can be asked has been up, likewise */
-	double age_s;			/* the same, an hour for one that nothing is known of */
+	int64_t went;   /* the last zone that went, as far as is known */
+	double stood_s; /* the longest that a zone that can be asked has been up, likewise */
+	double age_s;   /* the same, an hour for one that nothing is known of */
 };
 
-/* When spot of the offer's kind and place was last refused, taken back or said to be gone; 0: never, as far as is known. */
+/* When spot of the offer's kind and place was last refused, taken back or said to be gone; 0:
+ * never, as far as is known. */
 static int64_t
 placing_spot_went(const struct placing_facts *f, const struct placing_offer *po)
 {
@@ -58,21 +62,26 @@ placing_spot_went(const struct placing_facts *f, const struct placing_offer *po)
 	for (size_t i = 0; i < f->n_lives; i++) {
 		const struct instance *in = &f->lives[i];
 
-		if (in->gone > went && str_eq(in->end_reason, "preempted") && str_eq(in->offer.provider, po->offer->provider) &&
-		    str_eq(in->offer.region, po->offer->region) && str_eq(in->offer.zone, po->offer->zone) &&
+		if (in->gone > went && str_eq(in->end_reason, "preempted") &&
+		    str_eq(in->offer.provider, po->offer->provider) &&
+		    str_eq(in->offer.region, po->offer->region) &&
+		    str_eq(in->offer.zone, po->offer->zone) &&
 		    str_eq(in->offer.instance_type, po->offer->instance_type))
 			went = in->gone;
 	}
 	return went;
 }
 
-/* Since when it has been away, of one that cannot be asked: its provider has said so since the gap began. */
+/* Since when it has been away, of one that cannot be asked: its provider has said so since the gap
+ * began. */
 static int64_t
 placing_spot_away(const struct placing_facts *f, const struct placing_offer *po)
 {
 	const struct offer_gap *last = po->n_gaps > 0 ? &po->gaps[po->n_gaps - 1] : NULL;
 
-	return po->none_at > 0 && last != NULL && last->until >= po->none_at ? last->from : placing_spot_went(f, po);
+	return po->none_at > 0 && last != NULL && last->until >= po->none_at
+		   ? last->from
+		   : placing_spot_went(f, po);
 }
 
 double
@@ -83,19 +92,21 @@ placing_spot_stood(const struct placing_facts *f, const struct placing_offer *po
 	return went == 0 ? INFINITY : (double)(now > went ? now - went : 0);
 }
 
-/* Launches of the job on spot in a row, up to the last, that were lost before they brought anything. */
+/* Launches of the job on spot in a row, up to the last, that were lost before they brought
+ * anything. */
 static int
 placing_spot_vain(const struct placing_facts *f, const struct job *j)
 {
 	int n = 0;
 
-	for (size_t i = 0; i < f->n_lives; i++) {	/* the newest first */
+	for (size_t i = 0; i < f->n_lives; i++) { /* the newest first */
 		const struct instance *in = &f->lives[i];
 		bool lost = str_eq(in->end_reason, "preempted") || str_eq(in->end_reason, "lost");
 
 		if (!str_eq(in->job_id, j->id))
 			continue;
-		if (in->ready > 0 && (in->gone > 0 ? in->gone : f->now) - in->ready > j->spec.restart_s)
+		if (in->ready > 0 &&
+		    (in->gone > 0 ? in->gone : f->now) - in->ready > j->spec.restart_s)
 			break;
 		n += in->gone > 0 && lost;
 	}
@@ -106,13 +117,17 @@ placing_spot_vain(const struct placing_facts *f, const struct job *j)
 static bool
 placing_spot_unpaid(const struct job *j, const struct cost_estimate *e)
 {
-	return e->refuse == REFUSE_OVER_BUDGET && !(usd_known(j->spec.max_cost) && usd_known(j->cost) &&
-	    usd_to_double(j->cost) + e->total_usd > usd_to_double(j->spec.max_cost) * (1 + 1e-12));
+	return e->refuse == REFUSE_OVER_BUDGET &&
+	       !(usd_known(j->spec.max_cost) && usd_known(j->cost) &&
+		   usd_to_double(j->cost) + e->total_usd >
+		       usd_to_double(j->spec.max_cost) * (1 + 1e-12));
 }
 
-/* What a machine cost over on demand for the work that was done on it, in s on demand; price: of it over on demand. */
+/* What a machine cost over on demand for the work that was done on it, in s on demand; price: of it
+ * over on demand. */
 static double
-placing_spot_over(const struct placing_facts *f, const struct instance *in, const struct job *j, double price)
+placing_spot_over(
+    const struct placing_facts *f, const struct instance *in, const struct job *j, double price)
 {
 	int64_t end = in->gone > 0 ? in->gone : f->now;
 	double work = in->ready > 0 ? fmax(0, (double)(end - in->ready - j->spec.restart_s)) : 0;
@@ -120,7 +135,8 @@ placing_spot_over(const struct placing_facts *f, const struct instance *in, cons
 	return price * fmax(0, (double)(end - in->created)) - work;
 }
 
-/* See spot_stand(). The start of a machine on demand that the job still has is the one that it would have paid anyway. */
+/* See spot_stand(). The start of a machine on demand that the job still has is the one that it
+ * would have paid anyway. */
 static double
 placing_spot_owed(const struct placing_facts *f, const struct job *j, double price)
 {
@@ -136,8 +152,9 @@ placing_spot_owed(const struct placing_facts *f, const struct job *j, double pri
 }
 
 static void
-placing_spot_offer(const struct placing_facts *f, const struct job *j, const struct placing_offer *po,
-    const struct cost_estimate *e, int64_t now, struct placing_spot_pool *p, struct placing_spot *out)
+placing_spot_offer(const struct placing_facts *f, const struct job *j,
+    const struct placing_offer *po, const struct cost_estimate *e, int64_t now,
+    struct placing_spot_pool *p, struct placing_spot *out)
 {
 	int64_t went;
 	bool spot = po->offer->purchase == PURCHASE_SPOT;
@@ -149,15 +166,18 @@ placing_spot_offer(const struct placing_facts *f, const struct job *j, const str
 		p->best[spot] = e;
 		p->account = spot ? p->account : po->account;
 	}
-	*(spot ? &out->spot_up : &out->on_demand_up) |= e->refuse == REFUSE_NOT && po->machines >= e->machines;
-	if (!spot && out->on_demand_up && !(po->last_lost > po->last_won && now - po->last_lost < PLACING_SPOT_LOST_S))
+	*(spot ? &out->spot_up : &out->on_demand_up) |=
+	    e->refuse == REFUSE_NOT && po->machines >= e->machines;
+	if (!spot && out->on_demand_up &&
+	    !(po->last_lost > po->last_won && now - po->last_lost < PLACING_SPOT_LOST_S))
 		out->on_demand_sure = true;
 	p->start_s = fmax(p->start_s, po->start_late_s);
 	if (!spot)
 		return;
 	p->zones++;
 	if (isfinite(po->offer->interruption_rate))
-		p->rate = isnan(p->rate) ? po->offer->interruption_rate : fmin(p->rate, po->offer->interruption_rate);
+		p->rate = isnan(p->rate) ? po->offer->interruption_rate
+					 : fmin(p->rate, po->offer->interruption_rate);
 	went = placing_spot_away(f, po);
 	p->went = went > p->went ? went : p->went;
 	if (e->refuse == REFUSE_NOT) {
@@ -167,24 +187,27 @@ placing_spot_offer(const struct placing_facts *f, const struct job *j, const str
 		p->age_s = fmax(p->age_s, isinf(stood) ? PLACING_SPOT_AGE_S : stood);
 	}
 	if (po->last_lost > 0 && po->last_won > po->last_lost)
-		spot_evidence_add(&p->seen, false, (double)(po->last_won - po->last_lost) / 3600, true);
+		spot_evidence_add(
+		    &p->seen, false, (double)(po->last_won - po->last_lost) / 3600, true);
 	for (size_t g = 0; g < po->n_gaps; g++)
-		spot_evidence_add(&p->seen, false, (double)(po->gaps[g].until - po->gaps[g].from) / 3600, po->gaps[g].back);
+		spot_evidence_add(&p->seen, false,
+		    (double)(po->gaps[g].until - po->gaps[g].from) / 3600, po->gaps[g].back);
 }
 
 /* Lives of spot machines of the kinds in the pool. */
 static void
-placing_spot_lives(const struct placing_facts *f, const struct cost_estimate *estimates, int64_t now,
-    struct placing_spot_pool *p)
+placing_spot_lives(const struct placing_facts *f, const struct cost_estimate *estimates,
+    int64_t now, struct placing_spot_pool *p)
 {
 	for (size_t i = 0; i < f->n_lives; i++) {
 		const struct instance *in = &f->lives[i];
 		bool ours = false;
 
 		for (size_t k = 0; k < f->n_offers && !ours; k++)
-			ours = placing_spot_soon(estimates[k].refuse) && f->offers[k].offer->purchase == PURCHASE_SPOT &&
-			    str_eq(f->offers[k].offer->provider, in->offer.provider) &&
-			    str_eq(f->offers[k].offer->instance_type, in->offer.instance_type);
+			ours = placing_spot_soon(estimates[k].refuse) &&
+			       f->offers[k].offer->purchase == PURCHASE_SPOT &&
+			       str_eq(f->offers[k].offer->provider, in->offer.provider) &&
+			       str_eq(f->offers[k].offer->instance_type, in->offer.instance_type);
 		if (ours)
 			placing_spot_life(&p->seen, in, now);
 	}
@@ -198,8 +221,9 @@ placing_spot_price(const struct cost_estimate *e)
 }
 
 void
-placing_spot_advise(const struct placing_facts *f, const struct job *j, const struct cost_estimate *estimates,
-    const struct placing_has *has, int64_t now, struct spot_tables *tables, struct placing_spot *out)
+placing_spot_advise(const struct placing_facts *f, const struct job *j,
+    const struct cost_estimate *estimates, const struct placing_has *has, int64_t now,
+    struct spot_tables *tables, struct placing_spot *out)
 {
 	struct placing_spot_pool p = { .rate = NAN };
 	struct spot_job s = { .mode = has->mode };
@@ -216,26 +240,29 @@ placing_spot_advise(const struct placing_facts *f, const struct job *j, const st
 	placing_spot_lives(f, estimates, now, &p);
 	s.work_s = fmax(od->busy_hours, spot->busy_hours) * 3600 * PLACING_SPOT_WORK;
 	s.left_s = (double)(j->spec.deadline - now);
-	s.changeover_s = p.start_s + (double)(j->spec.restart_s + j->spec.checkpoint_write_s) + PLACING_SPOT_TICK_S;
+	s.changeover_s = p.start_s + (double)(j->spec.restart_s + j->spec.checkpoint_write_s) +
+			 PLACING_SPOT_TICK_S;
 	s.price = placing_spot_price(spot) / placing_spot_price(od);
 	s.rate = p.rate;
 	s.zones = p.zones;
 	s.is_up = out->spot_up || has->mode == SPOT_HAS_SPOT;
-	/* A pool that can be asked has been up for at least as long as any of its zones; one that cannot, down since the last went. */
+	/* A pool that can be asked has been up for at least as long as any of its zones; one that
+	 * cannot, down since the last went. */
 	s.age_s = out->spot_up ? p.age_s : p.went > 0 ? (double)(now - p.went) : PLACING_SPOT_AGE_S;
 	if (has->mode == SPOT_HAS_SPOT)
 		s.age_s = has->since > 0 ? (double)(now - has->since) : 0;
 	s.stood_s = p.stood_s;
 	out->vain = placing_spot_vain(f, j);
-	s.stand_s = out->stand_s = spot_stand(s.changeover_s, s.price, has->mode == SPOT_HAS_ON_DEMAND, out->vain,
-	    placing_spot_owed(f, j, s.price));
+	s.stand_s = out->stand_s = spot_stand(s.changeover_s, s.price,
+	    has->mode == SPOT_HAS_ON_DEMAND, out->vain, placing_spot_owed(f, j, s.price));
 	if (has->mode != SPOT_NOTHING && has->since == 0)
 		s.changeover_left_s = s.changeover_s;
 	out->slack_s = spot_job_slack_s(&s);
 	out->account = p.account;
 	out->rest_usd = od->total_usd;
 	/* A launch is lost at most with its changeover and the work since its last write. */
-	out->safety_usd = od->total_usd + spot->compute_usd / spot->expected_hours * (s.changeover_s / 3600 + spot->interval_hours);
+	out->safety_usd = od->total_usd + spot->compute_usd / spot->expected_hours *
+					      (s.changeover_s / 3600 + spot->interval_hours);
 	out->ratio = s.price;
 	if (!(s.price < 1))
 		return;

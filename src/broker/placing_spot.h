@@ -1,4 +1,5 @@
-/* src/broker/placing_spot.h - spot or on demand for a job with a deadline, from what the store saw.  Floor: broker; for src/broker alone. */
+/* src/broker/placing_spot.h - spot or on demand for a job with a deadline, from what the store saw.
+ * Floor: broker; for src/broker alone. */
 #ifndef BERTH_BROKER_PLACING_SPOT_H
 #define BERTH_BROKER_PLACING_SPOT_H
 
@@ -7,23 +8,27 @@
 
 /* What the policy says of one job. */
 struct placing_spot {
-	bool applies;		/* the job may run on both, can resume, has a deadline, and both can be priced */
+	bool applies; /* the job may run on both, can resume, has a deadline, and both can be priced
+		       */
 	enum spot_action action;
-	enum spot_action instead;	/* for one that has nothing: should spot be refused when it is asked for */
-	double slack_s;		/* until on demand must be asked for; < 0: that was to be done before */
-	double ratio;		/* of spot over on demand for the work */
-	struct spot_outlook outlook;	/* where applies */
-	bool spot_up;		/* some spot offer can be asked for now */
+	enum spot_action
+	    instead;    /* for one that has nothing: should spot be refused when it is asked for */
+	double slack_s; /* until on demand must be asked for; < 0: that was to be done before */
+	double ratio;   /* of spot over on demand for the work */
+	struct spot_outlook outlook; /* where applies */
+	bool spot_up;                /* some spot offer can be asked for now */
 	bool on_demand_up;
-	int vain;		/* its spot launches in a row that were lost before they brought anything */
-	double stand_s;		/* only zones that have been up for so long are asked */
-	double safety_usd;	/* the work on demand, and one launch on spot that brings nothing: what must be left of its budgets */
-	double rest_usd;	/* the work on demand alone */
-	size_t account;		/* where on demand is cheapest; index into accounts[] of the facts */
-	bool on_demand_sure;	/* and none was refused lately: a running job may be stopped for it */
+	int vain;       /* its spot launches in a row that were lost before they brought anything */
+	double stand_s; /* only zones that have been up for so long are asked */
+	double safety_usd;   /* the work on demand, and one launch on spot that brings nothing: what
+				must be left of its budgets */
+	double rest_usd;     /* the work on demand alone */
+	size_t account;      /* where on demand is cheapest; index into accounts[] of the facts */
+	bool on_demand_sure; /* and none was refused lately: a running job may be stopped for it */
 };
 
-/* What the job has now; mode SPOT_NOTHING in the queue. since: when its machine was ready, s since epoch; 0: not yet. */
+/* What the job has now; mode SPOT_NOTHING in the queue. since: when its machine was ready, s since
+ * epoch; 0: not yet. */
 struct placing_has {
 	enum spot_mode mode;
 	int64_t since;
@@ -34,14 +39,17 @@ void placing_spot_life(struct spot_evidence *e, const struct instance *in, int64
 
 bool placing_spot_job(const struct job *j);
 
-/* For how long spot of this offer has been up as far as is known, s: since it was refused or taken back; INFINITY: it never was. */
-double placing_spot_stood(const struct placing_facts *f, const struct placing_offer *po, int64_t now);
+/* For how long spot of this offer has been up as far as is known, s: since it was refused or taken
+ * back; INFINITY: it never was. */
+double placing_spot_stood(
+    const struct placing_facts *f, const struct placing_offer *po, int64_t now);
 
 /*
- * estimates [f->n_offers] of the job, made with cost_limits.spot_leaves. Faults of numbers mean that the policy does not
- * apply: never an error.
+ * estimates [f->n_offers] of the job, made with cost_limits.spot_leaves. Faults of numbers mean
+ * that the policy does not apply: never an error.
  */
-void placing_spot_advise(const struct placing_facts *f, const struct job *j, const struct cost_estimate *estimates,
-    const struct placing_has *has, int64_t now, struct spot_tables *tables, struct placing_spot *out);
+void placing_spot_advise(const struct placing_facts *f, const struct job *j,
+    const struct cost_estimate *estimates, const struct placing_has *has, int64_t now,
+    struct spot_tables *tables, struct placing_spot *out);
 
 #endif

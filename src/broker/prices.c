@@ -1,4 +1,5 @@
-/* prices: each account's own list, when it has grown old; placements want what is asked and free now. */
+/* prices: each account's own list, when it has grown old; placements want what is asked and free
+ * now. */
 #include <string.h>
 
 #include "broker/broker.h"
@@ -25,16 +26,18 @@ prices_fetched(const struct price_list *lists, size_t n, const char *account)
 	return oldest;
 }
 
-/* The account can be asked now, and its list is old, or says of a machine that is free again that it is taken. */
+/* The account can be asked now, and its list is old, or says of a machine that is free again that
+ * it is taken. */
 static enum berth_code
-prices_due(const struct broker *b, const struct broker_account *acc, const struct price_list *lists, size_t n, bool *due_out,
-    struct berth_err *err)
+prices_due(const struct broker *b, const struct broker_account *acc, const struct price_list *lists,
+    size_t n, bool *due_out, struct berth_err *err)
 {
 	int64_t fetched, gone;
 	enum berth_code rc;
 
 	*due_out = false;
-	if (acc->prov == NULL || acc->down != BERTH_OK || (prov_account_ops(acc->prov)->caps & PROV_CAP_OFFERS) == 0 ||
+	if (acc->prov == NULL || acc->down != BERTH_OK ||
+	    (prov_account_ops(acc->prov)->caps & PROV_CAP_OFFERS) == 0 ||
 	    (b->offline && !provider_is_local(prov_account_ops(acc->prov))))
 		return BERTH_OK;
 	fetched = prices_fetched(lists, n, acc->name);
@@ -49,10 +52,14 @@ prices_due(const struct broker *b, const struct broker_account *acc, const struc
 enum berth_code
 pass_prices(struct broker *b, struct berth_err *err)
 {
-	struct pricelist_setup setup = { .store = b->store, .now = b->now, .quarantine_dir = b->quarantine_dir,
+	struct pricelist_setup setup = { .store = b->store,
+		.now = b->now,
+		.quarantine_dir = b->quarantine_dir,
 		.policy = &b->prices };
-	struct pricelist_result *results = arena_array_of(b->tick_arena, b->n_accounts, struct pricelist_result);
-	struct prov_account **ask = arena_array_of(b->tick_arena, b->n_accounts, struct prov_account *);
+	struct pricelist_result *results =
+	    arena_array_of(b->tick_arena, b->n_accounts, struct pricelist_result);
+	struct prov_account **ask =
+	    arena_array_of(b->tick_arena, b->n_accounts, struct prov_account *);
 	struct price_list *lists;
 	enum berth_code rc;
 	size_t n, due = 0;
@@ -66,7 +73,8 @@ pass_prices(struct broker *b, struct berth_err *err)
 			ask[due++] = b->accounts[i].prov;
 	}
 	if (rc == BERTH_OK)
-		rc = pricelist_refresh(&setup, ask, due, b->policy.prices_pass_s, b->tick_arena, results, err);
+		rc = pricelist_refresh(
+		    &setup, ask, due, b->policy.prices_pass_s, b->tick_arena, results, err);
 	for (size_t i = 0; rc == BERTH_OK && i < due; i++)
 		if (results[i].code != BERTH_OK) {
 			b->counts.errors++;

@@ -1,4 +1,5 @@
-/* probe: every new machine is measured before it gets work; what fails is given back and its place is left alone. */
+/* probe: every new machine is measured before it gets work; what fails is given back and its place
+ * is left alone. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -29,43 +30,63 @@ probed_reason(struct broker *b, const struct verdict *v)
 
 /* A result that cannot be had or read is a failed probe, never a pass. */
 static void
-probed_judge(struct broker *b, const struct verdict_refs *refs, const struct instance *in, struct probed *p)
+probed_judge(
+    struct broker *b, const struct verdict_refs *refs, const struct instance *in, struct probed *p)
 {
-	struct verdict_promise promise = { .accelerator = "", .count = in->offer.accelerator_count,
-		.memory_gib = in->offer.accelerator_memory_gib, .mig = "", .precision = "" };
+	struct verdict_promise promise = { .accelerator = "",
+		.count = in->offer.accelerator_count,
+		.memory_gib = in->offer.accelerator_memory_gib,
+		.mig = "",
+		.precision = "" };
 	struct berth_err why;
 
 	verdict_promise_name(&promise, b->accels, b->tick_arena, in->offer.accelerator);
-	p->verdict = (struct verdict){ .kind = VERDICT_REJECT, .speed = NAN, .actual = "", .compute_test = "" };
+	p->verdict = (struct verdict){
+		.kind = VERDICT_REJECT, .speed = NAN, .actual = "", .compute_test = ""
+	};
 	if (runner_measure(b, in, &p->json, &why) != BERTH_OK) {
 		p->json = "";
 		p->reason = arena_printf(b->tick_arena, "the probe could not be run: %s", why.msg);
 		return;
 	}
 	if (verdict_parse(p->json, strlen(p->json), b->tick_arena, &p->result, &why) != BERTH_OK) {
-		p->reason = arena_printf(b->tick_arena, "the probe's result cannot be read: %s", why.msg);
+		p->reason =
+		    arena_printf(b->tick_arena, "the probe's result cannot be read: %s", why.msg);
 		return;
 	}
-	verdict_judge(&p->result, &promise, b->accels, refs, &b->verdict_limits, b->tick_arena, &p->verdict);
+	verdict_judge(
+	    &p->result, &promise, b->accels, refs, &b->verdict_limits, b->tick_arena, &p->verdict);
 	p->reason = probed_reason(b, &p->verdict);
 }
 
 static enum berth_code
-probed_store(struct broker *b, const struct instance *in, const struct probed *p, struct berth_err *err)
+probed_store(
+    struct broker *b, const struct instance *in, const struct probed *p, struct berth_err *err)
 {
 	const struct probe_result *r = &p->result;
-	struct measurement m = { .instance_id = in->id, .t = b->now, .provider = in->offer.provider,
-		.region = in->offer.region, .zone = in->offer.zone, .instance_type = in->offer.instance_type,
-		.accelerator = in->offer.accelerator, .host = r->host != NULL ? r->host : "",
-		.mode = p->json[0] != '\0' ? probe_mode_name(r->mode) : "", .level = r->level != NULL ? r->level : "",
-		.speed = p->verdict.speed, .verdict = verdict_kind_name(p->verdict.kind), .reason = p->reason,
+	struct measurement m = { .instance_id = in->id,
+		.t = b->now,
+		.provider = in->offer.provider,
+		.region = in->offer.region,
+		.zone = in->offer.zone,
+		.instance_type = in->offer.instance_type,
+		.accelerator = in->offer.accelerator,
+		.host = r->host != NULL ? r->host : "",
+		.mode = p->json[0] != '\0' ? probe_mode_name(r->mode) : "",
+		.level = r->level != NULL ? r->level : "",
+		.speed = p->verdict.speed,
+		.verdict = verdict_kind_name(p->verdict.kind),
+		.reason = p->reason,
 		.json = p->json };
 	struct measure_row *rows = arena_array_of(b->tick_arena, r->n_tests, struct measure_row);
 	int64_t id;
 
 	for (size_t i = 0; i < r->n_tests; i++) {
-		rows[i] = (struct measure_row){ .test = r->tests[i].name, .gpu = r->tests[i].gpu,
-			.peer = r->tests[i].peer, .value = r->tests[i].value, .unit = r->tests[i].unit,
+		rows[i] = (struct measure_row){ .test = r->tests[i].name,
+			.gpu = r->tests[i].gpu,
+			.peer = r->tests[i].peer,
+			.value = r->tests[i].value,
+			.unit = r->tests[i].unit,
 			.status = probe_status_name(r->tests[i].status) };
 	}
 	return store_measurement_insert(b->store, &m, rows, r->n_tests, &id, err);
@@ -83,8 +104,10 @@ probe_reject(struct broker *b, struct instance *in, const struct probed *p, stru
 	b->counts.rejected++;
 	snprintf(why.msg, sizeof(why.msg), "%s", p->reason);
 	end.reason = arena_printf(b->tick_arena, "the probe rejected the machine: %s", p->reason);
-	if (acc == NULL || acc->prov == NULL || (prov_account_ops(acc->prov)->caps & PROV_CAP_AVOID) == 0)
-		rc = broker_refused(b, &in->offer, &why, err);	/* else that machine alone is left out */
+	if (acc == NULL || acc->prov == NULL ||
+	    (prov_account_ops(acc->prov)->caps & PROV_CAP_AVOID) == 0)
+		rc = broker_refused(
+		    b, &in->offer, &why, err); /* else that machine alone is left out */
 	if (rc == BERTH_OK && in->job_id[0] != '\0') {
 		rc = job_attempt_open(b, in->job_id, in->id, &at, err);
 		if (rc == BERTH_OK) {
@@ -98,7 +121,8 @@ probe_reject(struct broker *b, struct instance *in, const struct probed *p, stru
 }
 
 static enum berth_code
-probe_machine(struct broker *b, const struct verdict_refs *refs, struct instance *in, struct berth_err *err)
+probe_machine(
+    struct broker *b, const struct verdict_refs *refs, struct instance *in, struct berth_err *err)
 {
 	struct probed p = { .json = "" };
 	enum berth_code rc;
@@ -111,8 +135,10 @@ probe_machine(struct broker *b, const struct verdict_refs *refs, struct instance
 	if (rc == BERTH_OK)
 		rc = store_instance_update(b->store, in, err);
 	if (rc == BERTH_OK)
-		rc = broker_event(b, err, p.verdict.kind == VERDICT_REJECT ? "instance.rejected" : "instance.probed",
-		    arena_printf(b->tick_arena, "instance:%" PRId64, in->id), in->job_id, in, "%s: %s", in->verdict, p.reason);
+		rc = broker_event(b, err,
+		    p.verdict.kind == VERDICT_REJECT ? "instance.rejected" : "instance.probed",
+		    arena_printf(b->tick_arena, "instance:%" PRId64, in->id), in->job_id, in,
+		    "%s: %s", in->verdict, p.reason);
 	if (rc == BERTH_OK && p.verdict.kind == VERDICT_REJECT)
 		rc = probe_reject(b, in, &p, err);
 	return rc;
@@ -127,13 +153,15 @@ pass_probe(struct broker *b, struct berth_err *err)
 	enum berth_code rc;
 	size_t n;
 
-	rc = store_instance_list(b->store, INSTANCE_BIT(INSTANCE_READY), b->tick_arena, &ins, &n, err);
+	rc = store_instance_list(
+	    b->store, INSTANCE_BIT(INSTANCE_READY), b->tick_arena, &ins, &n, err);
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
 		const struct broker_account *acc = broker_account(b, ins[i].account);
 
-		if (ins[i].verdict[0] != '\0' || acc == NULL || acc->prov == NULL || acc->down != BERTH_OK)
+		if (ins[i].verdict[0] != '\0' || acc == NULL || acc->prov == NULL ||
+		    acc->down != BERTH_OK)
 			continue;
-		if (!fleet)	/* once a pass, and only in a tick that measures */
+		if (!fleet) /* once a pass, and only in a tick that measures */
 			rc = fleet_refs(b->store, b->now, b->tick_arena, &refs, err);
 		fleet = true;
 		if (rc == BERTH_OK)

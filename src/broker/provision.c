@@ -1,4 +1,5 @@
-/* provision: the queue against the offers; an intent before every create; a refusal sends the job to its next offer. */
+/* provision: the queue against the offers; an intent before every create; a refusal sends the job
+ * to its next offer. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,7 +16,8 @@
 #include "util/time.h"
 #include "util/vec.h"
 
-static enum berth_code provision_reason(struct broker *b, struct job *job, const char *reason, struct berth_err *err);
+static enum berth_code provision_reason(
+    struct broker *b, struct job *job, const char *reason, struct berth_err *err);
 
 /* A job that needs the output of another waits until that is done; *ready_out: it need not wait. */
 static enum berth_code
@@ -30,17 +32,26 @@ provision_after(struct broker *b, struct job *job, bool *ready_out, struct berth
 		return BERTH_OK;
 	rc = store_job_get(b->store, after, b->tick_arena, &before, err);
 	if (rc == BERTH_ENOTFOUND)
-		return provision_reason(b, job, arena_printf(b->tick_arena, "waits for %s, which is not known any more: cancel it "
-		    "or submit it without", after), err);
+		return provision_reason(b, job,
+		    arena_printf(b->tick_arena,
+			"waits for %s, which is not known any more: cancel it "
+			"or submit it without",
+			after),
+		    err);
 	if (rc != BERTH_OK)
 		return rc;
 	*ready_out = before.state == JOB_DONE;
 	if (*ready_out)
 		return BERTH_OK;
 	if (before.state == JOB_FAILED || before.state == JOB_CANCELLED)
-		return provision_reason(b, job, arena_printf(b->tick_arena, "waits for %s, which will not end (%s): cancel it or "
-		    "submit it without", after, job_state_name(before.state)), err);
-	return provision_reason(b, job, arena_printf(b->tick_arena, "waits until %s is done", after), err);
+		return provision_reason(b, job,
+		    arena_printf(b->tick_arena,
+			"waits for %s, which will not end (%s): cancel it or "
+			"submit it without",
+			after, job_state_name(before.state)),
+		    err);
+	return provision_reason(
+	    b, job, arena_printf(b->tick_arena, "waits until %s is done", after), err);
 }
 
 /* Ids of queued jobs that wait for no other and that no unsettled create is out for. */
@@ -64,7 +75,8 @@ provision_ids(struct broker *b, const char ***ids_out, size_t *n_out, struct ber
 		bool out = false, ready = true;
 
 		for (size_t j = 0; j < n_its && !out; j++)
-			out = its[j].kind == INTENT_CREATE && strcmp(its[j].job_id, jobs[i].id) == 0;
+			out =
+			    its[j].kind == INTENT_CREATE && strcmp(its[j].job_id, jobs[i].id) == 0;
 		rc = provision_after(b, &jobs[i], &ready, err);
 		if (!out && ready)
 			ids[k++] = jobs[i].id;
@@ -84,12 +96,12 @@ provision_reason(struct broker *b, struct job *job, const char *reason, struct b
 }
 
 /*
- * A refusal by the provider: the intent is closed, the place is blocked, the launch counts as lost. pm: a machine that was
- * not what was asked for, and was ended; NULL: none was made.
+ * A refusal by the provider: the intent is closed, the place is blocked, the launch counts as lost.
+ * pm: a machine that was not what was asked for, and was ended; NULL: none was made.
  */
 static enum berth_code
-provision_refused(struct broker *b, const struct intent *it, const struct prov_machine *pm, struct job *job,
-    const struct berth_err *why, struct berth_err *err)
+provision_refused(struct broker *b, const struct intent *it, const struct prov_machine *pm,
+    struct job *job, const struct berth_err *why, struct berth_err *err)
 {
 	const char *reason = arena_printf(b->tick_arena, "%s: %s", err_name(why->code), why->msg);
 	enum berth_code rc;
@@ -107,8 +119,9 @@ provision_refused(struct broker *b, const struct intent *it, const struct prov_m
 	if (rc == BERTH_OK && why->code == BERTH_ECAPACITY)
 		rc = store_capacity_count(b->store, &it->offer, false, b->now, err);
 	if (rc == BERTH_OK)
-		rc = broker_event(b, err, "launch.refused", it->job_id, it->job_id, NULL, "%s %s in %s %s: %s",
-		    it->offer.instance_type, purchase_name(it->offer.purchase), it->offer.region, it->offer.zone, reason);
+		rc = broker_event(b, err, "launch.refused", it->job_id, it->job_id, NULL,
+		    "%s %s in %s %s: %s", it->offer.instance_type,
+		    purchase_name(it->offer.purchase), it->offer.region, it->offer.zone, reason);
 	if (rc != BERTH_OK) {
 		store_rollback(b->store);
 		return rc;
@@ -120,14 +133,16 @@ provision_refused(struct broker *b, const struct intent *it, const struct prov_m
 static enum berth_code
 provision_unpaid(struct broker *b, struct job *job, const char *reason, struct berth_err *err)
 {
-	bool told = strstr(job->reason, "budget") != NULL || strstr(job->reason, refuse_text(REFUSE_OVER_BUDGET)) != NULL;
+	bool told = strstr(job->reason, "budget") != NULL ||
+		    strstr(job->reason, refuse_text(REFUSE_OVER_BUDGET)) != NULL;
 	enum berth_code rc = BERTH_OK;
 
 	b->counts.unpaid++;
 	if (!told)
 		rc = broker_event(b, err, "budget.reached", job->id, job->id, NULL, "%s", reason);
 	if (rc == BERTH_OK && !told && job->spec.deadline > 0)
-		rc = broker_event(b, err, "job.deadline_at_risk", job->id, job->id, NULL, "no budget pays for it now: %s", reason);
+		rc = broker_event(b, err, "job.deadline_at_risk", job->id, job->id, NULL,
+		    "no budget pays for it now: %s", reason);
 	return rc == BERTH_OK ? provision_reason(b, job, reason, err) : rc;
 }
 
@@ -140,33 +155,48 @@ provision_late(struct broker *b, struct job *job, const char *reason, struct ber
 	return broker_event(b, err, "job.deadline_at_risk", job->id, job->id, NULL, "%s", reason);
 }
 
-enum provision_step { STEP_MADE, STEP_NEXT, STEP_LATE, STEP_STOP };	/* late: the account has had its time in this pass */
+enum provision_step {
+	STEP_MADE,
+	STEP_NEXT,
+	STEP_LATE,
+	STEP_STOP
+}; /* late: the account has had its time in this pass */
 
 /* The intents of all machines that the offer takes, with the money for all, or none. */
 static enum berth_code
-provision_open(struct broker *b, struct job *job, const struct placing_try *t, struct intent **its_out, size_t *n_out,
-    struct berth_err *err)
+provision_open(struct broker *b, struct job *job, const struct placing_try *t,
+    struct intent **its_out, size_t *n_out, struct berth_err *err)
 {
-	struct budget_ask ask = { .account = t->offer->account, .project = job->spec.project, .user = job->spec.user,
+	struct budget_ask ask = { .account = t->offer->account,
+		.project = job->spec.project,
+		.user = job->spec.user,
 		.job_id = job->id };
 	size_t n = t->cost.machines > 1 ? (size_t)t->cost.machines : 1;
 	struct intent *its = arena_array_of(b->tick_arena, n, struct intent);
-	enum berth_code rc = usd_from_double(fmax(fmax(t->cost.total_usd, t->reserve_usd), 1e-6), &ask.amount, err);
+	enum berth_code rc =
+	    usd_from_double(fmax(fmax(t->cost.total_usd, t->reserve_usd), 1e-6), &ask.amount, err);
 
 	for (size_t i = 0; i < n; i++)
-		its[i] = (struct intent){ .kind = INTENT_CREATE, .account = t->offer->account, .token = "", .job_id = job->id,
-			.offer = *t->offer, .created = b->now };
+		its[i] = (struct intent){ .kind = INTENT_CREATE,
+			.account = t->offer->account,
+			.token = "",
+			.job_id = job->id,
+			.offer = *t->offer,
+			.created = b->now };
 	if (rc == BERTH_OK)
-		rc = n > 1 ? store_intent_open_gang(b->store, its, n, &ask, b->tick_arena, err) :
-		    store_intent_open(b->store, &its[0], &ask, b->tick_arena, &its[0], err);
+		rc = n > 1
+			 ? store_intent_open_gang(b->store, its, n, &ask, b->tick_arena, err)
+			 : store_intent_open(b->store, &its[0], &ask, b->tick_arena, &its[0], err);
 	*its_out = its;
 	*n_out = n;
 	return rc;
 }
 
-/* A gang of which one machine was not had: those not asked for yet never are, those made are given back at once. */
+/* A gang of which one machine was not had: those not asked for yet never are, those made are given
+ * back at once. */
 static enum berth_code
-provision_undo(struct broker *b, struct job *job, const struct intent *its, size_t made, size_t n, struct berth_err *err)
+provision_undo(struct broker *b, struct job *job, const struct intent *its, size_t made, size_t n,
+    struct berth_err *err)
 {
 	struct attempt_end end = { .state = ATTEMPT_NO_CAPACITY, .progress = job->progress };
 	enum berth_code rc = BERTH_OK;
@@ -175,22 +205,26 @@ provision_undo(struct broker *b, struct job *job, const struct intent *its, size
 	if (n == 1)
 		return BERTH_OK;
 	for (size_t i = made + 1; i < n && rc == BERTH_OK; i++)
-		rc = store_intent_settle(b->store, its[i].id, INTENT_FAILED, 0, "not asked for: the gang cannot become whole",
-		    b->now, err);
+		rc = store_intent_settle(b->store, its[i].id, INTENT_FAILED, 0,
+		    "not asked for: the gang cannot become whole", b->now, err);
 	if (rc == BERTH_OK && made > 0)
 		rc = gang_load(b, its[0].id, job->id, &g, err);
 	if (rc != BERTH_OK || made == 0)
 		return rc;
-	end.reason = arena_printf(b->tick_arena, "%zu of the %zu machines of %s in %s could be had: they are given back, as a gang "
-	    "starts whole or not at all", made, n, its[0].offer.instance_type, its[0].offer.zone[0] != '\0' ?
-	    its[0].offer.zone : its[0].offer.region);
+	end.reason = arena_printf(b->tick_arena,
+	    "%zu of the %zu machines of %s in %s could be had: they are given back, as a gang "
+	    "starts whole or not at all",
+	    made, n, its[0].offer.instance_type,
+	    its[0].offer.zone[0] != '\0' ? its[0].offer.zone : its[0].offer.region);
 	rc = gang_give_back(b, job, &g, &end, err);
 	return rc == BERTH_OK ? store_job_get(b->store, job->id, b->tick_arena, job, err) : rc;
 }
 
-/* Own machines have names: those that a probe rejected, or that never came up, are left out for a while. */
+/* Own machines have names: those that a probe rejected, or that never came up, are left out for a
+ * while. */
 static enum berth_code
-provision_avoid(struct broker *b, const struct broker_account *acc, struct prov_create *c, struct berth_err *err)
+provision_avoid(struct broker *b, const struct broker_account *acc, struct prov_create *c,
+    struct berth_err *err)
 {
 	int64_t since = b->now - b->policy.avoid_rejected_s;
 	VEC(const char *) refs = { 0 };
@@ -202,8 +236,9 @@ provision_avoid(struct broker *b, const struct broker_account *acc, struct prov_
 		return BERTH_OK;
 	rc = store_instance_lives(b->store, since, b->tick_arena, &ins, &n, err);
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++)
-		if (str_eq(ins[i].account, acc->name) && ins[i].created > since && (str_eq(ins[i].end_reason, "probe_rejected") ||
-		    str_eq(ins[i].end_reason, "start_failed")))
+		if (str_eq(ins[i].account, acc->name) && ins[i].created > since &&
+		    (str_eq(ins[i].end_reason, "probe_rejected") ||
+			str_eq(ins[i].end_reason, "start_failed")))
 			VEC_PUSH(b->tick_arena, &refs, ins[i].provider_ref);
 	c->avoid = refs.v;
 	c->n_avoid = refs.n;
@@ -212,11 +247,15 @@ provision_avoid(struct broker *b, const struct broker_account *acc, struct prov_
 
 /* One machine, and all that follows when it is not had. */
 static enum berth_code
-provision_create(struct broker *b, struct broker_account *acc, struct job *job, const struct intent *it,
-    enum provision_step *step_out, const char **unknown_out, struct berth_err *err)
+provision_create(struct broker *b, struct broker_account *acc, struct job *job,
+    const struct intent *it, enum provision_step *step_out, const char **unknown_out,
+    struct berth_err *err)
 {
-	struct prov_create c = { .name = it->machines > 1 ? arena_printf(b->tick_arena, "%s-%d", job->id, it->rank) : job->id,
-		.token = it->token, .offer = &it->offer };
+	struct prov_create c = { .name = it->machines > 1 ? arena_printf(b->tick_arena, "%s-%d",
+								job->id, it->rank)
+							  : job->id,
+		.token = it->token,
+		.offer = &it->offer };
 	struct prov_machine pm = { .other_market = false };
 	int64_t since = time_mono_ms();
 	struct berth_err why;
@@ -232,26 +271,30 @@ provision_create(struct broker *b, struct broker_account *acc, struct job *job, 
 		*step_out = STEP_MADE;
 		return machine_adopt(b, it, &pm, err);
 	}
-	if (rc == BERTH_ETRANSIENT) {	/* nobody knows what was made: recover looks before anything is asked again */
+	if (rc == BERTH_ETRANSIENT) { /* nobody knows what was made: recover looks before anything
+					 is asked again */
 		*step_out = STEP_STOP;
 		b->counts.errors++;
 		b->counts.unplaced++;
-		*unknown_out = arena_printf(b->tick_arena, "waits to learn what became of a launch: %s", why.msg);
+		*unknown_out = arena_printf(
+		    b->tick_arena, "waits to learn what became of a launch: %s", why.msg);
 		return BERTH_OK;
 	}
 	if (rc == BERTH_EAUTH || rc == BERTH_ETHROTTLED) {
 		acc->down = rc;
 		snprintf(acc->why, sizeof(acc->why), "%s", why.msg);
 	}
-	if (it->rank > 0 && store_job_get(b->store, it->job_id, b->tick_arena, job, err) != BERTH_OK)
-		return err->code;	/* the machines before it have changed the job */
-	return provision_refused(b, it, rc == BERTH_ECAPACITY && pm.other_market ? &pm : NULL, job, &why, err);
+	if (it->rank > 0 &&
+	    store_job_get(b->store, it->job_id, b->tick_arena, job, err) != BERTH_OK)
+		return err->code; /* the machines before it have changed the job */
+	return provision_refused(
+	    b, it, rc == BERTH_ECAPACITY && pm.other_market ? &pm : NULL, job, &why, err);
 }
 
 /* One offer for one job, with as many machines as it needs there. */
 static enum berth_code
-provision_try(struct broker *b, struct job *job, const struct placing_try *t, enum provision_step *step_out,
-    struct berth_err *err)
+provision_try(struct broker *b, struct job *job, const struct placing_try *t,
+    enum provision_step *step_out, struct berth_err *err)
 {
 	struct broker_account *acc = broker_account(b, t->offer->account);
 	const char *unknown = NULL;
@@ -279,31 +322,42 @@ provision_try(struct broker *b, struct job *job, const struct placing_try *t, en
 	}
 	if (rc != BERTH_OK || i == n)
 		return rc;
-	if (unknown != NULL && n > 1 && i + 1 == n)	/* the last of a gang: whole if it was made, else recover takes it apart */
+	if (unknown != NULL && n > 1 &&
+	    i + 1 == n) /* the last of a gang: whole if it was made, else recover takes it apart */
 		return BERTH_OK;
 	rc = provision_undo(b, job, its, i, n, err);
 	return rc == BERTH_OK && unknown != NULL ? provision_reason(b, job, unknown, err) : rc;
 }
 
-/* None of the tried offers was had; late: an account that had no time left for n_late of them, or NULL. */
+/* None of the tried offers was had; late: an account that had no time left for n_late of them, or
+ * NULL. */
 static enum berth_code
-provision_unplaced(struct broker *b, struct job *job, size_t tried, const char *late, size_t n_late, struct berth_err *err)
+provision_unplaced(struct broker *b, struct job *job, size_t tried, const char *late, size_t n_late,
+    struct berth_err *err)
 {
 	const char *why;
 
 	b->counts.unplaced++;
 	if (late == NULL)
-		why = arena_printf(b->tick_arena, "none of %zu offers could be had now; each is on hold, the next tick asks again", tried);
+		why = arena_printf(b->tick_arena,
+		    "none of %zu offers could be had now; each is on hold, the next tick asks "
+		    "again",
+		    tried);
 	else if (n_late == tried)
-		why = arena_printf(b->tick_arena, "account %s has had its time in this pass; the next tick tries it", late);
+		why = arena_printf(b->tick_arena,
+		    "account %s has had its time in this pass; the next tick tries it", late);
 	else
-		why = arena_printf(b->tick_arena, "none of %zu offers could be had now: account %s has had its time in this pass; "
-		    "the next tick tries it", tried, late);
+		why = arena_printf(b->tick_arena,
+		    "none of %zu offers could be had now: account %s has had its time in this "
+		    "pass; "
+		    "the next tick tries it",
+		    tried, late);
 	return provision_reason(b, job, why, err);
 }
 
 static enum berth_code
-provision_job(struct broker *b, const struct placing *p, struct placing_job *pj, struct berth_err *err)
+provision_job(
+    struct broker *b, const struct placing *p, struct placing_job *pj, struct berth_err *err)
 {
 	enum provision_step step = STEP_NEXT;
 	enum berth_code rc = BERTH_OK;
@@ -311,7 +365,8 @@ provision_job(struct broker *b, const struct placing *p, struct placing_job *pj,
 	size_t i, tried = 0, n_late = 0;
 
 	if (pj->at_risk && strstr(pj->job.reason, "the deadline is at risk") == NULL) {
-		rc = broker_event(b, err, "job.deadline_at_risk", pj->job.id, pj->job.id, NULL, "%s", pj->reason);
+		rc = broker_event(
+		    b, err, "job.deadline_at_risk", pj->job.id, pj->job.id, NULL, "%s", pj->reason);
 		if (rc != BERTH_OK)
 			return rc;
 	}
@@ -345,9 +400,17 @@ provision_job(struct broker *b, const struct placing *p, struct placing_job *pj,
 enum berth_code
 pass_provision(struct broker *b, struct berth_err *err)
 {
-	struct placing_options o = { .now = b->now, .seed = b->seed, .limits = b->limits, .n_limits = b->n_limits,
-		.shares = b->shares, .block = b->block, .n_block = b->n_block, .tables = &b->spot_tables, .ages = b->prices.ages,
-		.need_account = true, .rounds = 100 };
+	struct placing_options o = { .now = b->now,
+		.seed = b->seed,
+		.limits = b->limits,
+		.n_limits = b->n_limits,
+		.shares = b->shares,
+		.block = b->block,
+		.n_block = b->n_block,
+		.tables = &b->spot_tables,
+		.ages = b->prices.ages,
+		.need_account = true,
+		.rounds = 100 };
 	struct placing p;
 	const char **ids;
 	enum berth_code rc;

@@ -79,7 +79,8 @@ quarantine_csv_row(struct buf *b, const struct offer *o)
 	quarantine_csv_number(b, o->interruption_rate);
 	buf_printf(b, "%s,", o->as_of != 0 ? time_fmt(t, o->as_of) : "");
 	quarantine_csv_field(b, o->source);
-	buf_printf(b, ",%s,%s,", offer_kind_name(o->kind), o->starts_at != 0 ? time_fmt(t, o->starts_at) : "");
+	buf_printf(b, ",%s,%s,", offer_kind_name(o->kind),
+	    o->starts_at != 0 ? time_fmt(t, o->starts_at) : "");
 	buf_printf(b, "%s,", o->ends_at != 0 ? time_fmt(t, o->ends_at) : "");
 	quarantine_csv_money(b, o->usage.v != 0 ? o->usage : USD_UNKNOWN);
 	buf_printf(b, "%s\n", o->available != AVAIL_UNKNOWN ? availability_name(o->available) : "");
@@ -93,7 +94,8 @@ quarantine_name(const struct quarantine *q, struct arena *a)
 
 	for (size_t i = 0; i < 3; i++)
 		if (parts[i][0] != '\0')
-			name = arena_printf(a, "%s%s%s", name, name[0] != '\0' ? "-" : "", parts[i]);
+			name =
+			    arena_printf(a, "%s%s%s", name, name[0] != '\0' ? "-" : "", parts[i]);
 	for (char *p = name; *p != '\0'; p++)
 		if (!str_is_alnum(*p) && *p != '-' && *p != '.')
 			*p = '_';
@@ -107,9 +109,11 @@ quarantine_write_csv(const char *path, const struct offer *offers, size_t n, str
 	struct buf b;
 
 	buf_init(&b, QUARANTINE_FILE_MAX);
-	buf_add_str(&b, "provider,region,zone,instance_type,accelerator,accelerator_count,accelerator_memory_gib,vcpus,"
-	    "memory_gib,purchase,term_months,payment,upfront,price_per_hour,currency,interruption_rate,as_of,source,kind,"
-	    "starts_at,ends_at,usage_price_per_hour,available\n");
+	buf_add_str(&b, "provider,region,zone,instance_type,accelerator,accelerator_count,"
+			"accelerator_memory_gib,vcpus,"
+			"memory_gib,purchase,term_months,payment,upfront,price_per_hour,currency,"
+			"interruption_rate,as_of,source,kind,"
+			"starts_at,ends_at,usage_price_per_hour,available\n");
 	for (size_t i = 0; i < n; i++)
 		quarantine_csv_row(&b, &offers[i]);
 	rc = buf_check(&b, path, err);
@@ -147,8 +151,8 @@ quarantine_write_why(const char *path, const struct quarantine *q, struct berth_
 }
 
 enum berth_code
-quarantine_put(const char *dir, struct quarantine *q, const struct offer *offers, size_t n, bool dry, struct arena *a,
-    struct berth_err *err)
+quarantine_put(const char *dir, struct quarantine *q, const struct offer *offers, size_t n,
+    bool dry, struct arena *a, struct berth_err *err)
 {
 	enum berth_code rc;
 
@@ -158,11 +162,14 @@ quarantine_put(const char *dir, struct quarantine *q, const struct offer *offers
 	if (dry)
 		return BERTH_OK;
 	rc = quarantine_write_csv(q->path, offers, n, err);
-	return rc == BERTH_OK ? quarantine_write_why(arena_printf(a, "%s/%s.json", dir, q->name), q, err) : rc;
+	return rc == BERTH_OK
+		   ? quarantine_write_why(arena_printf(a, "%s/%s.json", dir, q->name), q, err)
+		   : rc;
 }
 
 static enum berth_code
-quarantine_read(const char *dir, const char *name, struct arena *a, struct quarantine *q, struct berth_err *err)
+quarantine_read(
+    const char *dir, const char *name, struct arena *a, struct quarantine *q, struct berth_err *err)
 {
 	const char *path = arena_printf(a, "%s/%s.json", dir, name);
 	struct jsonr root;
@@ -172,9 +179,14 @@ quarantine_read(const char *dir, const char *name, struct arena *a, struct quara
 	char *bytes;
 	size_t n;
 
-	*q = (struct quarantine){ .name = name, .path = arena_printf(a, "%s/%s.csv", dir, name), .provider = "", .account = "",
-		.source = "", .why = "" };
-	if ((rc = fileio_slurp(a, path, 65536, &bytes, &n, err)) != BERTH_OK || (rc = jsonr_parse(bytes, n, path, &v, err)) != BERTH_OK)
+	*q = (struct quarantine){ .name = name,
+		.path = arena_printf(a, "%s/%s.csv", dir, name),
+		.provider = "",
+		.account = "",
+		.source = "",
+		.why = "" };
+	if ((rc = fileio_slurp(a, path, 65536, &bytes, &n, err)) != BERTH_OK ||
+	    (rc = jsonr_parse(bytes, n, path, &v, err)) != BERTH_OK)
 		return rc;
 	root = jsonr_root(v, path);
 	if ((rc = jsonr_str(&root, "provider", &q->provider, err)) == BERTH_OK &&
@@ -199,7 +211,8 @@ quarantine_by_name(const void *a, const void *b)
 }
 
 enum berth_code
-quarantine_list(const char *dir, struct arena *a, struct quarantine **v_out, size_t *n_out, struct berth_err *err)
+quarantine_list(const char *dir, struct arena *a, struct quarantine **v_out, size_t *n_out,
+    struct berth_err *err)
 {
 	VEC(struct quarantine) all = { 0 };
 	enum berth_code rc = BERTH_OK;
@@ -210,7 +223,8 @@ quarantine_list(const char *dir, struct arena *a, struct quarantine **v_out, siz
 		size_t n = strlen(e->d_name);
 
 		if (n > 5 && str_eq(e->d_name + n - 5, ".json"))
-			rc = quarantine_read(dir, arena_strndup(a, e->d_name, n - 5), a, VEC_ADD(a, &all), err);
+			rc = quarantine_read(
+			    dir, arena_strndup(a, e->d_name, n - 5), a, VEC_ADD(a, &all), err);
 	}
 	if (d != NULL)
 		(void)closedir(d);

@@ -1,4 +1,5 @@
-/* release: machines that nobody needs any more are destroyed, by an intent, until the provider confirms. */
+/* release: machines that nobody needs any more are destroyed, by an intent, until the provider
+ * confirms. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,10 +47,16 @@ release_cancelled(struct broker *b, struct instance *in, struct berth_err *err)
 }
 
 static enum berth_code
-release_intent(struct broker *b, const struct instance *in, struct intent *it_out, struct berth_err *err)
+release_intent(
+    struct broker *b, const struct instance *in, struct intent *it_out, struct berth_err *err)
 {
-	struct intent it = { .kind = INTENT_DESTROY, .account = in->account, .token = "", .job_id = in->job_id,
-		.instance_id = in->id, .offer = in->offer, .created = b->now };
+	struct intent it = { .kind = INTENT_DESTROY,
+		.account = in->account,
+		.token = "",
+		.job_id = in->job_id,
+		.instance_id = in->id,
+		.offer = in->offer,
+		.created = b->now };
 	struct intent *its;
 	enum berth_code rc;
 	size_t n;
@@ -67,8 +74,8 @@ release_intent(struct broker *b, const struct instance *in, struct intent *it_ou
 }
 
 /*
- * A machine that goes on running when it is given back is rid of the job first; one that does not answer is given back all
- * the same.
+ * A machine that goes on running when it is given back is rid of the job first; one that does not
+ * answer is given back all the same.
  */
 static void
 release_quiet(struct broker *b, struct broker_account *acc, const struct instance *in)
@@ -80,7 +87,8 @@ release_quiet(struct broker *b, struct broker_account *acc, const struct instanc
 	int rank = 0;
 	size_t n = 0;
 
-	if ((prov_account_ops(acc->prov)->caps & PROV_CAP_STAYS) == 0 || in->job_id[0] == '\0' || in->ready == 0 ||
+	if ((prov_account_ops(acc->prov)->caps & PROV_CAP_STAYS) == 0 || in->job_id[0] == '\0' ||
+	    in->ready == 0 ||
 	    store_job_get(b->store, in->job_id, b->tick_arena, &job, &why) != BERTH_OK ||
 	    store_intent_gang(b->store, in->intent_id, b->tick_arena, &its, &n, &why) != BERTH_OK)
 		return;
@@ -88,7 +96,8 @@ release_quiet(struct broker *b, struct broker_account *acc, const struct instanc
 		if (its[i].id == in->intent_id)
 			rank = its[i].rank;
 	if (runner_stop(b, in, &job, rank, &run, &why) != BERTH_OK && why.code != BERTH_ENOTFOUND)
-		log_warn(b->log, "%s may still run on instance %" PRId64 ": %s", job.id, in->id, why.msg);
+		log_warn(b->log, "%s may still run on instance %" PRId64 ": %s", job.id, in->id,
+		    why.msg);
 }
 
 static enum berth_code
@@ -105,14 +114,15 @@ release_machine(struct broker *b, struct instance *in, struct berth_err *err)
 	if (rc != BERTH_OK)
 		return rc;
 	if (acc == NULL || acc->prov == NULL || acc->down != BERTH_OK || !broker_pass_left(b, acc))
-		return BERTH_OK;	/* kept until its account answers again, or has time */
+		return BERTH_OK; /* kept until its account answers again, or has time */
 	since = time_mono_ms();
 	release_quiet(b, acc, in);
 	rc = prov_destroy(acc->prov, in->provider_ref, &pm, &why);
 	broker_pass_spent(acc, since);
 	if (rc != BERTH_OK) {
 		b->counts.errors++;
-		log_warn(b->log, "instance %" PRId64 " (%s) is not gone yet: %s", in->id, in->provider_ref, why.msg);
+		log_warn(b->log, "instance %" PRId64 " (%s) is not gone yet: %s", in->id,
+		    in->provider_ref, why.msg);
 		return BERTH_OK;
 	}
 	if (pm.state != PROV_GONE)

@@ -5,7 +5,8 @@ enum berth_code
 pass_rollup(struct broker *b, struct berth_err *err)
 {
 	struct tier_moved moved;
-	enum berth_code rc = store_rollup(b->store, &b->policy.tiers, b->now, b->policy.rollup_max, NULL, NULL, &moved, err);
+	enum berth_code rc = store_rollup(
+	    b->store, &b->policy.tiers, b->now, b->policy.rollup_max, NULL, NULL, &moved, err);
 
 	b->counts.rolled_up += moved.steps + moved.hours;
 	/* A damaged bucket must not stop the queue; `berth store check` names it. */

@@ -5,8 +5,8 @@
 #include "broker/shell.h"
 
 static enum berth_code
-runner_account(struct broker *b, const struct instance *in, unsigned cap, struct prov_account **prov_out,
-    bool *by_provider_out, struct berth_err *err)
+runner_account(struct broker *b, const struct instance *in, unsigned cap,
+    struct prov_account **prov_out, bool *by_provider_out, struct berth_err *err)
 {
 	struct broker_account *acc = broker_account(b, in->account);
 
@@ -18,8 +18,8 @@ runner_account(struct broker *b, const struct instance *in, unsigned cap, struct
 }
 
 enum berth_code
-runner_start(struct broker *b, const struct instance *in, const struct job *job, const struct prov_job *pj,
-    struct prov_run *run_out, struct berth_err *err)
+runner_start(struct broker *b, const struct instance *in, const struct job *job,
+    const struct prov_job *pj, struct prov_run *run_out, struct berth_err *err)
 {
 	struct prov_account *prov;
 	enum berth_code rc;
@@ -34,8 +34,8 @@ runner_start(struct broker *b, const struct instance *in, const struct job *job,
 }
 
 enum berth_code
-runner_poll(struct broker *b, const struct instance *in, const struct job *job, int rank, int64_t interval_s,
-    struct prov_run *run_out, struct berth_err *err)
+runner_poll(struct broker *b, const struct instance *in, const struct job *job, int rank,
+    int64_t interval_s, struct prov_run *run_out, struct berth_err *err)
 {
 	struct prov_account *prov;
 	enum berth_code rc;
@@ -50,8 +50,8 @@ runner_poll(struct broker *b, const struct instance *in, const struct job *job, 
 }
 
 enum berth_code
-runner_stop(struct broker *b, const struct instance *in, const struct job *job, int rank, struct prov_run *run_out,
-    struct berth_err *err)
+runner_stop(struct broker *b, const struct instance *in, const struct job *job, int rank,
+    struct prov_run *run_out, struct berth_err *err)
 {
 	struct prov_account *prov;
 	enum berth_code rc;
@@ -66,7 +66,8 @@ runner_stop(struct broker *b, const struct instance *in, const struct job *job, 
 }
 
 enum berth_code
-runner_measure(struct broker *b, const struct instance *in, const char **json_out, struct berth_err *err)
+runner_measure(
+    struct broker *b, const struct instance *in, const char **json_out, struct berth_err *err)
 {
 	struct prov_account *prov;
 	enum berth_code rc;
@@ -77,6 +78,9 @@ runner_measure(struct broker *b, const struct instance *in, const char **json_ou
 		return rc;
 	if (by_provider)
 		return prov_measure(prov, in->provider_ref, b->tick_arena, json_out, err);
-	return shell_measure(in->address, b->probe_path, bench_find(b->benches, b->n_benches,
-	    accel_find_sized(b->accels, in->offer.accelerator, in->offer.accelerator_memory_gib)), b->tick_arena, json_out, err);
+	return shell_measure(in->address, b->probe_path,
+	    bench_find(b->benches, b->n_benches,
+		accel_find_sized(
+		    b->accels, in->offer.accelerator, in->offer.accelerator_memory_gib)),
+	    b->tick_arena, json_out, err);
 }

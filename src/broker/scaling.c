@@ -1,4 +1,5 @@
-/* scale: each fleet gets as many replicas as its metric asks for; they are jobs, and the queue does the rest. */
+/* scale: each fleet gets as many replicas as its metric asks for; they are jobs, and the queue does
+ * the rest. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,9 +23,9 @@ struct scaling {
 	const struct scaling_fleet *f;
 	struct scaling_view *v;
 	struct scale_state state;
-	char last[16];			/* reason of the last decision; "" none */
-	VEC(struct job) open;		/* oldest first */
-	int64_t crashed_until;		/* 0: not so many */
+	char last[16];         /* reason of the last decision; "" none */
+	VEC(struct job) open;  /* oldest first */
+	int64_t crashed_until; /* 0: not so many */
 };
 
 static enum berth_code
@@ -42,7 +43,8 @@ scaling_state_parse(struct scaling *s, const char *text, struct berth_err *err)
 	st->arrived = INT64_MIN;
 	st->started = true;
 	if ((rc = jsonr_int(&root, "had", 0, INT64_MAX, &st->had, err)) == BERTH_OK &&
-	    (rc = jsonr_int(&root, "arrived", INT64_MIN, INT64_MAX, &st->arrived, err)) == BERTH_OK &&
+	    (rc = jsonr_int(&root, "arrived", INT64_MIN, INT64_MAX, &st->arrived, err)) ==
+		BERTH_OK &&
 	    (rc = jsonr_int(&root, "down_t", INT64_MIN, INT64_MAX, &st->down_t, err)) == BERTH_OK &&
 	    (rc = jsonr_int(&root, "down_n", 0, INT64_MAX, &st->down_n, err)) == BERTH_OK &&
 	    (rc = jsonr_double(&root, "last", &st->last, err)) == BERTH_OK &&
@@ -119,7 +121,8 @@ scaling_state_keep(struct scaling *s, struct berth_err *err)
 static bool
 scaling_crashed(const struct job *j)
 {
-	return j->state == JOB_FAILED || (j->state == JOB_DONE && j->finished - j->started < SCALING_SHORT_S);
+	return j->state == JOB_FAILED ||
+	       (j->state == JOB_DONE && j->finished - j->started < SCALING_SHORT_S);
 }
 
 static enum berth_code
@@ -129,8 +132,8 @@ scaling_count(struct scaling *s, struct berth_err *err)
 	const char *const *ids;
 	int64_t oldest = INT64_MAX;
 	size_t n, crashed = 0;
-	enum berth_code rc = store_replica_list(s->b->store, s->f->name, s->b->now - SCALING_CRASH_S, s->b->tick_arena, &ids, &n,
-	    err);
+	enum berth_code rc = store_replica_list(
+	    s->b->store, s->f->name, s->b->now - SCALING_CRASH_S, s->b->tick_arena, &ids, &n, err);
 
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
 		struct job job;
@@ -168,7 +171,8 @@ scaling_add(struct scaling *s, int64_t n, struct berth_err *err)
 		if (rc == BERTH_OK)
 			rc = store_replica_insert(b->store, s->f->name, id, err);
 		if (rc == BERTH_OK)
-			rc = broker_event(b, err, "job.submitted", id, id, NULL, "%s, a replica of fleet %s", spec.name, s->f->name);
+			rc = broker_event(b, err, "job.submitted", id, id, NULL,
+			    "%s, a replica of fleet %s", spec.name, s->f->name);
 	}
 	return rc;
 }
@@ -176,7 +180,7 @@ scaling_add(struct scaling *s, int64_t n, struct berth_err *err)
 static bool
 scaling_goes_before(const struct job *a, const struct job *b)
 {
-	if (a->state != b->state)	/* queued, placed, running: what costs least to stop */
+	if (a->state != b->state) /* queued, placed, running: what costs least to stop */
 		return a->state < b->state;
 	if (a->started != b->started)
 		return a->started > b->started;
@@ -196,11 +200,13 @@ scaling_take(struct scaling *s, int64_t n, struct berth_err *err)
 			if (scaling_goes_before(&s->open.v[i], &s->open.v[k]))
 				k = i;
 		s->open.v[k].state = JOB_CANCELLED;
-		s->open.v[k].reason = arena_printf(b->tick_arena, "fleet %s needs fewer replicas", s->f->name);
+		s->open.v[k].reason =
+		    arena_printf(b->tick_arena, "fleet %s needs fewer replicas", s->f->name);
 		s->open.v[k].finished = b->now;
 		rc = store_job_update(b->store, &s->open.v[k], JOB_OPEN, err);
 		if (rc == BERTH_OK)
-			rc = broker_event(b, err, "job.cancelled", s->open.v[k].id, s->open.v[k].id, NULL, "%s", s->open.v[k].reason);
+			rc = broker_event(b, err, "job.cancelled", s->open.v[k].id, s->open.v[k].id,
+			    NULL, "%s", s->open.v[k].reason);
 		s->open.v[k] = s->open.v[--s->open.n];
 	}
 	return rc;
@@ -229,8 +235,12 @@ scaling_record(struct scaling *s, struct berth_err *err)
 	}
 	buf_free(&text);
 	if (rc == BERTH_OK && (s->v->change != 0 || s->v->failing || s->v->missing[0] != '\0'))
-		rc = broker_event(s->b, err, s->v->change != 0 ? "fleet.scaled" : s->v->failing ? "fleet.failing" : "fleet.no_metric",
-		    arena_printf(s->b->tick_arena, "fleet:%s", s->f->name), "", NULL, "%s", s->v->why);
+		rc = broker_event(s->b, err,
+		    s->v->change != 0 ? "fleet.scaled"
+		    : s->v->failing   ? "fleet.failing"
+				      : "fleet.no_metric",
+		    arena_printf(s->b->tick_arena, "fleet:%s", s->f->name), "", NULL, "%s",
+		    s->v->why);
 	return rc;
 }
 
@@ -253,7 +263,8 @@ scaling_limits(const struct scaling *s)
 {
 	const struct scaling_fleet *f = s->f;
 	struct scaling_view *v = s->v;
-	const struct scale_hours *h = f->n_hours > 0 ? scale_hours_at(f->hours, f->n_hours, f->tz, s->b->now) : NULL;
+	const struct scale_hours *h =
+	    f->n_hours > 0 ? scale_hours_at(f->hours, f->n_hours, f->tz, s->b->now) : NULL;
 
 	v->rule = f->rule;
 	v->hours = h != NULL ? h->text : NULL;
@@ -288,7 +299,8 @@ scaling_decide(struct scaling *s, struct berth_err *err)
 
 /* Machines that must not go; one that is not known keeps all of them. */
 static enum berth_code
-scaling_metrics(struct broker *b, const struct scaling_fleet *f, struct scaling_view *v, struct berth_err *err)
+scaling_metrics(
+    struct broker *b, const struct scaling_fleet *f, struct scaling_view *v, struct berth_err *err)
 {
 	double queued = NAN, more = NAN, busy = NAN;
 	const char *why[3] = { "", "", "" };
@@ -307,18 +319,23 @@ scaling_metrics(struct broker *b, const struct scaling_fleet *f, struct scaling_
 		v->in.busy = isfinite(busy) && busy < 1e9 ? (int64_t)ceil(busy) : INT64_MAX / 4;
 	for (size_t i = 0; i < 3; i++)
 		if (why[i][0] != '\0')
-			v->note = v->note[0] == '\0' ? why[i] : arena_printf(b->tick_arena, "%s; %s", v->note, why[i]);
+			v->note = v->note[0] == '\0'
+				      ? why[i]
+				      : arena_printf(b->tick_arena, "%s; %s", v->note, why[i]);
 	return BERTH_OK;
 }
 
 enum berth_code
-scaling_step(struct broker *b, const struct scaling_fleet *f, bool apply, struct scaling_view *v, struct berth_err *err)
+scaling_step(struct broker *b, const struct scaling_fleet *f, bool apply, struct scaling_view *v,
+    struct berth_err *err)
 {
 	struct scaling s = { .b = b, .f = f, .v = v };
 	enum berth_code rc;
 
-	*v = (struct scaling_view){ .fleet = f, .missing = "", .note = "", .in = { .t = b->now, .load = NAN, .forecast = NAN,
-		.soon = NAN } };
+	*v = (struct scaling_view){ .fleet = f,
+		.missing = "",
+		.note = "",
+		.in = { .t = b->now, .load = NAN, .forecast = NAN, .soon = NAN } };
 	rc = scaling_metrics(b, f, v, err);
 	if (rc != BERTH_OK || !apply)
 		return rc == BERTH_OK ? scaling_decide(&s, err) : rc;
@@ -335,8 +352,8 @@ scaling_step(struct broker *b, const struct scaling_fleet *f, bool apply, struct
 }
 
 enum berth_code
-scaling_left(struct broker *b, const struct scaling_fleet *fs, size_t n, const char *const **names_out, size_t *n_out,
-    struct berth_err *err)
+scaling_left(struct broker *b, const struct scaling_fleet *fs, size_t n,
+    const char *const **names_out, size_t *n_out, struct berth_err *err)
 {
 	VEC(const char *) left = { NULL, 0, 0 };
 	struct fleet_row *rows;
@@ -351,7 +368,8 @@ scaling_left(struct broker *b, const struct scaling_fleet *fs, size_t n, const c
 			k++;
 		if (k < n)
 			continue;
-		rc = store_replica_list(b->store, rows[i].name, INT64_MAX, b->tick_arena, &ids, &n_ids, err);
+		rc = store_replica_list(
+		    b->store, rows[i].name, INT64_MAX, b->tick_arena, &ids, &n_ids, err);
 		if (rc == BERTH_OK && n_ids > 0)
 			VEC_PUSH(b->tick_arena, &left, rows[i].name);
 	}
@@ -360,7 +378,8 @@ scaling_left(struct broker *b, const struct scaling_fleet *fs, size_t n, const c
 	return rc;
 }
 
-/* A fault of one fleet (its job file, its state) is counted and said; the others and the other passes go on. */
+/* A fault of one fleet (its job file, its state) is counted and said; the others and the other
+ * passes go on. */
 enum berth_code
 pass_scale(struct broker *b, struct berth_err *err)
 {
@@ -372,7 +391,8 @@ pass_scale(struct broker *b, struct berth_err *err)
 		rc = scaling_step(b, &b->fleets[i], true, &v, err);
 		if (rc == BERTH_EINVAL || rc == BERTH_ENOTFOUND || rc == BERTH_EIO) {
 			b->counts.errors++;
-			log_warn(b->log, "fleet %s: %s%s%s", b->fleets[i].name, err->where, err->where[0] != '\0' ? ": " : "", err->msg);
+			log_warn(b->log, "fleet %s: %s%s%s", b->fleets[i].name, err->where,
+			    err->where[0] != '\0' ? ": " : "", err->msg);
 			rc = BERTH_OK;
 			continue;
 		}

@@ -17,12 +17,12 @@
 #include "util/str.h"
 #include "util/time.h"
 
-#define SCALING_QUERY_S 10	/* a server that is slower must not hold up the tick */
+#define SCALING_QUERY_S 10 /* a server that is slower must not hold up the tick */
 #define SCALING_STALE_S 300
 
 static enum berth_code
-scaling_series(struct broker *b, const struct scaling_source *s, double *value_out, const char **why_out,
-    struct berth_err *err)
+scaling_series(struct broker *b, const struct scaling_source *s, double *value_out,
+    const char **why_out, struct berth_err *err)
 {
 	int64_t stale, age;
 	struct series row;
@@ -36,8 +36,11 @@ scaling_series(struct broker *b, const struct scaling_source *s, double *value_o
 	}
 	if (rc != BERTH_OK)
 		return rc;
-	stale = s->stale_s > 0 ? s->stale_s : 2 * row.step_s > SCALING_STALE_S ? 2 * row.step_s : SCALING_STALE_S;
-	rc = store_samples_range(b->store, row.id, b->now - stale - row.step_s, b->now + 1, b->tick_arena, &d, err);
+	stale = s->stale_s > 0                     ? s->stale_s
+		: 2 * row.step_s > SCALING_STALE_S ? 2 * row.step_s
+						   : SCALING_STALE_S;
+	rc = store_samples_range(
+	    b->store, row.id, b->now - stale - row.step_s, b->now + 1, b->tick_arena, &d, err);
 	if (rc != BERTH_OK)
 		return rc;
 	for (size_t i = d.n; i-- > 0;) {
@@ -49,11 +52,15 @@ scaling_series(struct broker *b, const struct scaling_source *s, double *value_o
 		*value_out = d.peak[i];
 		return BERTH_OK;
 	}
-	*why_out = arena_printf(b->tick_arena, "series %s has no sample of the last %s", s->text, duration_fmt(text, stale));
+	*why_out = arena_printf(b->tick_arena, "series %s has no sample of the last %s", s->text,
+	    duration_fmt(text, stale));
 	return BERTH_OK;
 }
 
-struct scaling_points { double value; int64_t n; };
+struct scaling_points {
+	double value;
+	int64_t n;
+};
 
 static enum berth_code
 scaling_point(void *arg, const struct ingest_point *p, struct berth_err *err)
@@ -76,11 +83,13 @@ scaling_unsaid(void *arg, enum usage_say kind, long line, const char *message)
 }
 
 static enum berth_code
-scaling_ask(struct broker *b, const struct scaling_fleet *f, const struct scaling_source *s, struct scaling_points *v,
-    struct berth_err *err)
+scaling_ask(struct broker *b, const struct scaling_fleet *f, const struct scaling_source *s,
+    struct scaling_points *v, struct berth_err *err)
 {
 	const struct ingest_sink sink = { .arg = v, .point = scaling_point, .say = scaling_unsaid };
-	struct http_req req = { .arena = b->tick_arena, .idempotent = true, .timeout_s = SCALING_QUERY_S };
+	struct http_req req = {
+		.arena = b->tick_arena, .idempotent = true, .timeout_s = SCALING_QUERY_S
+	};
 	struct http_resp resp;
 	char *secret = NULL;
 	int64_t points;
@@ -88,12 +97,14 @@ scaling_ask(struct broker *b, const struct scaling_fleet *f, const struct scalin
 
 	if (b->offline || b->net == NULL)
 		return err_set(err, BERTH_ETRANSIENT, "offline: no server is asked");
-	http_req_url(&req, "%.*s/api/v1/query?query=%s", (int)(strlen(s->url) - (str_ends(s->url, "/") ? 1 : 0)), s->url,
+	http_req_url(&req, "%.*s/api/v1/query?query=%s",
+	    (int)(strlen(s->url) - (str_ends(s->url, "/") ? 1 : 0)), s->url,
 	    http_urlencode(b->tick_arena, s->text));
 	if (s->token != NULL) {
 		rc = prov_secret(s->token, f->dir, "token", &secret, err);
 		if (rc == BERTH_OK)
-			rc = http_req_header(&req, "Authorization", arena_printf(b->tick_arena, "Bearer %s", secret), true, err);
+			rc = http_req_header(&req, "Authorization",
+			    arena_printf(b->tick_arena, "Bearer %s", secret), true, err);
 	}
 	if (secret != NULL) {
 		memset(secret, 0, strlen(secret));
@@ -109,8 +120,8 @@ scaling_ask(struct broker *b, const struct scaling_fleet *f, const struct scalin
 }
 
 static enum berth_code
-scaling_query(struct broker *b, const struct scaling_fleet *f, const struct scaling_source *s, double *value_out,
-    const char **why_out)
+scaling_query(struct broker *b, const struct scaling_fleet *f, const struct scaling_source *s,
+    double *value_out, const char **why_out)
 {
 	struct scaling_points v = { NAN, 0 };
 	struct berth_err why = { 0 };
@@ -118,8 +129,10 @@ scaling_query(struct broker *b, const struct scaling_fleet *f, const struct scal
 	if (scaling_ask(b, f, s, &v, &why) != BERTH_OK)
 		*why_out = arena_printf(b->tick_arena, "%s: %s", s->url, why.msg);
 	else if (v.n != 1)
-		*why_out = arena_printf(b->tick_arena, "the query gives %lld values, not one: %s", (long long)v.n,
-		    v.n == 0 ? "is it spelt right, and does its exporter run?" : "put sum() or max() around it");
+		*why_out = arena_printf(b->tick_arena, "the query gives %lld values, not one: %s",
+		    (long long)v.n,
+		    v.n == 0 ? "is it spelt right, and does its exporter run?"
+			     : "put sum() or max() around it");
 	else if (!isfinite(v.value) || v.value < 0)
 		*why_out = "the query gives no number of 0 or more";
 	else
@@ -133,7 +146,9 @@ scaling_gpus(const struct job_spec *s)
 {
 	const struct job_variant *v = s->n_variants > 0 ? &s->variants[0] : NULL;
 
-	return v == NULL ? 0 : (double)(v->count_min > 0 ? v->count_min : 1) * (v->nodes > 1 ? v->nodes : 1);
+	return v == NULL
+		   ? 0
+		   : (double)(v->count_min > 0 ? v->count_min : 1) * (v->nodes > 1 ? v->nodes : 1);
 }
 
 static bool
@@ -155,10 +170,11 @@ scaling_is_replica(const char *id, const char *const *ids, size_t n)
 	return false;
 }
 
-/* With a time to drain in, what waits is work to be done in that time; without, it is load like what runs. */
+/* With a time to drain in, what waits is work to be done in that time; without, it is load like
+ * what runs. */
 static enum berth_code
-scaling_queue(struct broker *b, const struct scaling_fleet *f, const struct scaling_source *s, double *value_out,
-    double *queued_out, struct berth_err *err)
+scaling_queue(struct broker *b, const struct scaling_fleet *f, const struct scaling_source *s,
+    double *value_out, double *queued_out, struct berth_err *err)
 {
 	struct job_query q = { .states = JOB_OPEN };
 	const char *const *ids;
@@ -168,12 +184,14 @@ scaling_queue(struct broker *b, const struct scaling_fleet *f, const struct scal
 	enum berth_code rc = store_job_list(b->store, &q, b->tick_arena, &jobs, &n, err);
 
 	if (rc == BERTH_OK)
-		rc = store_replica_list(b->store, NULL, INT64_MAX, b->tick_arena, &ids, &n_ids, err);
+		rc =
+		    store_replica_list(b->store, NULL, INT64_MAX, b->tick_arena, &ids, &n_ids, err);
 	if (rc != BERTH_OK)
 		return rc;
 	for (size_t i = 0; i < n; i++) {
 		const struct job *j = &jobs[i];
-		double gpus = scaling_gpus(&j->spec), hours = j->spec.work_hours * (1 - j->progress);
+		double gpus = scaling_gpus(&j->spec),
+		       hours = j->spec.work_hours * (1 - j->progress);
 
 		if (!glob_match(s->text, j->spec.project) || scaling_is_replica(j->id, ids, n_ids))
 			continue;
@@ -188,8 +206,8 @@ scaling_queue(struct broker *b, const struct scaling_fleet *f, const struct scal
 }
 
 enum berth_code
-scaling_metric(struct broker *b, const struct scaling_fleet *f, const struct scaling_source *s, double *value_out,
-    double *queued_out, const char **why_out, struct berth_err *err)
+scaling_metric(struct broker *b, const struct scaling_fleet *f, const struct scaling_source *s,
+    double *value_out, double *queued_out, const char **why_out, struct berth_err *err)
 {
 	*value_out = NAN;
 	*why_out = "";
@@ -212,17 +230,21 @@ scaling_soon(const struct forecast_row *row, size_t level, int64_t from, int64_t
 {
 	double most = NAN;
 
-	for (int64_t k = from > row->as_of ? (from - row->as_of) / row->step_s : 0; k <= (to - row->as_of) / row->step_s; k++)
+	for (int64_t k = from > row->as_of ? (from - row->as_of) / row->step_s : 0;
+	     k <= (to - row->as_of) / row->step_s; k++)
 		if ((size_t)k < row->n)
 			most = fmax(most, row->q[(size_t)k * FORECAST_ROW_LEVELS + level]);
 	return most;
 }
 
 enum berth_code
-scaling_forecast(struct broker *b, const struct scaling_fleet *f, double *value_out, double *soon_out,
-    const char **why_out, struct berth_err *err)
+scaling_forecast(struct broker *b, const struct scaling_fleet *f, double *value_out,
+    double *soon_out, const char **why_out, struct berth_err *err)
 {
-	size_t n, level = f->level < 0.7 ? 1 : f->level < 0.93 ? 2 : f->level < 0.97 ? 3 : 4;	/* .05 .50 .90 .95 .99 */
+	size_t n, level = f->level < 0.7    ? 1
+			  : f->level < 0.93 ? 2
+			  : f->level < 0.97 ? 3
+					    : 4; /* .05 .50 .90 .95 .99 */
 	int64_t at = b->now + f->rule.boot_s;
 	struct forecast_row *rows;
 	enum berth_code rc;
@@ -233,7 +255,9 @@ scaling_forecast(struct broker *b, const struct scaling_fleet *f, double *value_
 		return BERTH_OK;
 	rc = store_forecast_list(b->store, f->forecast, 8, b->tick_arena, &rows, &n, err);
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
-		int64_t k = at >= rows[i].as_of && rows[i].step_s > 0 ? (at - rows[i].as_of) / rows[i].step_s : -1;
+		int64_t k = at >= rows[i].as_of && rows[i].step_s > 0
+				? (at - rows[i].as_of) / rows[i].step_s
+				: -1;
 
 		if (k < 0 || (size_t)k >= rows[i].n || rows[i].as_of > b->now + rows[i].step_s)
 			continue;
@@ -241,7 +265,7 @@ scaling_forecast(struct broker *b, const struct scaling_fleet *f, double *value_
 		*soon_out = scaling_soon(&rows[i], level, b->now, b->now + scale_restart(&f->rule));
 		return BERTH_OK;
 	}
-	*why_out = arena_printf(b->tick_arena, "no forecast of %s covers now: berth forecast %s makes one", f->forecast,
-	    f->forecast);
+	*why_out = arena_printf(b->tick_arena,
+	    "no forecast of %s covers now: berth forecast %s makes one", f->forecast, f->forecast);
 	return rc;
 }

@@ -7,9 +7,11 @@
 #include "util/yaml.h"
 
 static enum berth_code
-scaling_source_read(const struct yaml_node *fleet, const char *key, struct scaling_source *s, struct berth_err *err)
+scaling_source_read(
+    const struct yaml_node *fleet, const char *key, struct scaling_source *s, struct berth_err *err)
 {
-	static const char *const keys[] = { "series", "query", "queue", "url", "token", "stale", NULL };
+	static const char *const keys[] = { "series", "query", "queue", "url", "token", "stale",
+		NULL };
 	const char *series = NULL, *query = NULL, *queue = NULL;
 	const struct yaml_node *map = NULL;
 	enum berth_code rc = yaml_map(fleet, key, &map, err);
@@ -17,20 +19,25 @@ scaling_source_read(const struct yaml_node *fleet, const char *key, struct scali
 	*s = (struct scaling_source){ .kind = SCALING_NONE };
 	if (rc != BERTH_OK || map == NULL)
 		return rc;
-	if ((rc = yaml_need_kind(map, YAML_KIND_MAP, err)) != BERTH_OK || (rc = yaml_check_keys(map, keys, err)) != BERTH_OK ||
-	    (rc = yaml_str(map, "series", &series, err)) != BERTH_OK || (rc = yaml_str(map, "query", &query, err)) != BERTH_OK ||
-	    (rc = yaml_str(map, "queue", &queue, err)) != BERTH_OK || (rc = yaml_str(map, "url", &s->url, err)) != BERTH_OK ||
+	if ((rc = yaml_need_kind(map, YAML_KIND_MAP, err)) != BERTH_OK ||
+	    (rc = yaml_check_keys(map, keys, err)) != BERTH_OK ||
+	    (rc = yaml_str(map, "series", &series, err)) != BERTH_OK ||
+	    (rc = yaml_str(map, "query", &query, err)) != BERTH_OK ||
+	    (rc = yaml_str(map, "queue", &queue, err)) != BERTH_OK ||
+	    (rc = yaml_str(map, "url", &s->url, err)) != BERTH_OK ||
 	    (rc = yaml_str(map, "token", &s->token, err)) != BERTH_OK ||
 	    (rc = yaml_duration(map, "stale", &s->stale_s, err)) != BERTH_OK)
 		return rc;
 	if ((series != NULL) + (query != NULL) + (queue != NULL) != 1)
 		return yaml_err(map, err, "needs one of 'series', 'query' and 'queue'");
 	if ((query != NULL) != (s->url != NULL))
-		return yaml_err(map, err, "'query' and the 'url' of the Prometheus server belong together");
+		return yaml_err(
+		    map, err, "'query' and the 'url' of the Prometheus server belong together");
 	if (s->url != NULL && !str_starts(s->url, "http://") && !str_starts(s->url, "https://"))
 		return yaml_err(yaml_get(map, "url"), err, "must begin with http:// or https://");
 	if (s->token != NULL && !str_starts(s->token, "env:") && !str_starts(s->token, "file:"))
-		return yaml_err(yaml_get(map, "token"), err, "must be env:NAME or file:PATH; the secret itself does not belong in this "
+		return yaml_err(yaml_get(map, "token"), err,
+		    "must be env:NAME or file:PATH; the secret itself does not belong in this "
 		    "file");
 	if (s->stale_s < 0)
 		return yaml_err(yaml_get(map, "stale"), err, "must not be below 0");
@@ -50,13 +57,15 @@ scaling_forecast_read(const struct yaml_node *fleet, struct scaling_fleet *f, st
 	f->level = 0.9;
 	if (rc != BERTH_OK || map == NULL)
 		return rc;
-	if ((rc = yaml_check_keys(map, keys, err)) != BERTH_OK || (rc = yaml_need_keys(map, needed, err)) != BERTH_OK ||
+	if ((rc = yaml_check_keys(map, keys, err)) != BERTH_OK ||
+	    (rc = yaml_need_keys(map, needed, err)) != BERTH_OK ||
 	    (rc = yaml_str(map, "series", &f->forecast, err)) != BERTH_OK ||
 	    (rc = yaml_double(map, "level", 0, 1, &f->level, err)) != BERTH_OK)
 		return rc;
-	if (fabs(f->level - 0.5) > 1e-9 && fabs(f->level - 0.9) > 1e-9 && fabs(f->level - 0.95) > 1e-9 &&
-	    fabs(f->level - 0.99) > 1e-9)
-		return yaml_err(yaml_get(map, "level"), err, "must be one of 0.5, 0.9, 0.95 and 0.99: those are kept of a forecast");
+	if (fabs(f->level - 0.5) > 1e-9 && fabs(f->level - 0.9) > 1e-9 &&
+	    fabs(f->level - 0.95) > 1e-9 && fabs(f->level - 0.99) > 1e-9)
+		return yaml_err(yaml_get(map, "level"), err,
+		    "must be one of 0.5, 0.9, 0.95 and 0.99: those are kept of a forecast");
 	return BERTH_OK;
 }
 
@@ -92,7 +101,8 @@ scaling_rule_read(const struct yaml_node *n, struct scale_rule *r, struct berth_
 
 /* hours: [TEXT, ...] and the zone whose clock they are told by. */
 static enum berth_code
-scaling_hours_read(const struct yaml_node *n, struct arena *a, struct scaling_fleet *f, struct berth_err *err)
+scaling_hours_read(
+    const struct yaml_node *n, struct arena *a, struct scaling_fleet *f, struct berth_err *err)
 {
 	const char **texts = NULL;
 	const char *zone = NULL;
@@ -105,7 +115,8 @@ scaling_hours_read(const struct yaml_node *n, struct arena *a, struct scaling_fl
 	if (rc != BERTH_OK)
 		return rc;
 	if (zone != NULL && f->n_hours == 0)
-		return yaml_err(yaml_get(n, "zone"), err, "is the clock of 'hours', of which there are none");
+		return yaml_err(
+		    yaml_get(n, "zone"), err, "is the clock of 'hours', of which there are none");
 	if (f->n_hours == 0)
 		return BERTH_OK;
 	if (tz_load(a, zone != NULL ? zone : "UTC", &f->tz, &why) != BERTH_OK)
@@ -119,40 +130,47 @@ scaling_hours_read(const struct yaml_node *n, struct arena *a, struct scaling_fl
 }
 
 static enum berth_code
-scaling_fleet_read(const struct yaml_node *n, const char *config_dir, struct arena *a, struct scaling_fleet *f,
-    struct berth_err *err)
+scaling_fleet_read(const struct yaml_node *n, const char *config_dir, struct arena *a,
+    struct scaling_fleet *f, struct berth_err *err)
 {
-	static const char *const keys[] = { "name", "job", "min", "max", "hours", "zone", "headroom", "unit", "target", "tolerance", "boot", "down_window",
-		"billing", "down_rate", "drain", "metric", "backlog", "busy", "forecast", NULL };
+	static const char *const keys[] = { "name", "job", "min", "max", "hours", "zone",
+		"headroom", "unit", "target", "tolerance", "boot", "down_window", "billing",
+		"down_rate", "drain", "metric", "backlog", "busy", "forecast", NULL };
 	static const char *const needed[] = { "name", "job", "max", "unit", "metric", NULL };
 	static const char *const taken[] = { "plan", "placement", NULL };
 	enum berth_code rc;
 
 	*f = (struct scaling_fleet){ .dir = config_dir };
-	if ((rc = yaml_need_kind(n, YAML_KIND_MAP, err)) != BERTH_OK || (rc = yaml_check_keys(n, keys, err)) != BERTH_OK ||
-	    (rc = yaml_need_keys(n, needed, err)) != BERTH_OK || (rc = yaml_str(n, "name", &f->name, err)) != BERTH_OK ||
+	if ((rc = yaml_need_kind(n, YAML_KIND_MAP, err)) != BERTH_OK ||
+	    (rc = yaml_check_keys(n, keys, err)) != BERTH_OK ||
+	    (rc = yaml_need_keys(n, needed, err)) != BERTH_OK ||
+	    (rc = yaml_str(n, "name", &f->name, err)) != BERTH_OK ||
 	    (rc = yaml_str(n, "job", &f->job, err)) != BERTH_OK)
 		return rc;
 	if (f->name[0] == '\0' || strlen(f->name) > 63 || str_index(f->name, taken) >= 0 ||
 	    f->name[strspn(f->name, "abcdefghijklmnopqrstuvwxyz0123456789._-")] != '\0')
-		return yaml_err(yaml_get(n, "name"), err, "'%.80s' is no fleet name: use 1 to 63 of a-z, 0-9, '.', '_' and '-', and "
-		    "neither plan nor placement", f->name);
+		return yaml_err(yaml_get(n, "name"), err,
+		    "'%.80s' is no fleet name: use 1 to 63 of a-z, 0-9, '.', '_' and '-', and "
+		    "neither plan nor placement",
+		    f->name);
 	if (f->job[0] != '/' && config_dir != NULL && config_dir[0] != '\0')
 		f->job = arena_printf(a, "%s/%s", config_dir, f->job);
-	if ((rc = scaling_rule_read(n, &f->rule, err)) != BERTH_OK || (rc = scaling_hours_read(n, a, f, err)) != BERTH_OK ||
+	if ((rc = scaling_rule_read(n, &f->rule, err)) != BERTH_OK ||
+	    (rc = scaling_hours_read(n, a, f, err)) != BERTH_OK ||
 	    (rc = scaling_source_read(n, "metric", &f->load, err)) != BERTH_OK ||
 	    (rc = scaling_source_read(n, "backlog", &f->backlog, err)) != BERTH_OK ||
 	    (rc = scaling_source_read(n, "busy", &f->busy, err)) != BERTH_OK ||
 	    (rc = scaling_forecast_read(n, f, err)) != BERTH_OK)
 		return rc;
 	if (f->backlog.kind != SCALING_NONE && f->rule.drain_s <= 0)
-		return yaml_err(yaml_get(n, "backlog"), err, "needs 'drain', the time in which it is to be done, as in 10m");
+		return yaml_err(yaml_get(n, "backlog"), err,
+		    "needs 'drain', the time in which it is to be done, as in 10m");
 	return BERTH_OK;
 }
 
 enum berth_code
-scaling_read(const struct yaml_node *config, const char *config_dir, struct arena *a, struct scaling_fleet **fleets_out,
-    size_t *n_out, struct berth_err *err)
+scaling_read(const struct yaml_node *config, const char *config_dir, struct arena *a,
+    struct scaling_fleet **fleets_out, size_t *n_out, struct berth_err *err)
 {
 	const struct yaml_node *list = NULL;
 	enum berth_code rc = config != NULL ? yaml_list(config, "fleets", &list, err) : BERTH_OK;
@@ -170,7 +188,8 @@ scaling_read(const struct yaml_node *config, const char *config_dir, struct aren
 			return rc;
 		for (size_t k = 0; k < i; k++)
 			if (str_eq((*fleets_out)[k].name, f->name))
-				return yaml_err(yaml_get(list->items[i], "name"), err, "a second fleet named '%s'", f->name);
+				return yaml_err(yaml_get(list->items[i], "name"), err,
+				    "a second fleet named '%s'", f->name);
 	}
 	*n_out = list->n;
 	return BERTH_OK;

@@ -8,7 +8,6 @@
 #include "util/json.h"
 #include "util/time.h"
 
-
 static const char *
 scaling_count_of(struct arena *a, int64_t n)
 {
@@ -25,17 +24,23 @@ scaling_asks(struct broker *b, const struct scaling_view *v)
 	double carry = r->unit * r->target, load = in->load;
 	char text[DURATION_FMT_SIZE];
 
-	bound = v->d.want == r->min && load / carry + (double)r->headroom <= (double)r->min - 1 ? v->hours != NULL ?
-	    arena_printf(b->tick_arena, " (the least, by its hours %s)", v->hours) : " (the least)" : r->headroom > 0 ?
-	    arena_printf(b->tick_arena, ", %lld of them spare", (long long)r->headroom) : "";
+	bound = v->d.want == r->min && load / carry + (double)r->headroom <= (double)r->min - 1
+		    ? v->hours != NULL
+			  ? arena_printf(b->tick_arena, " (the least, by its hours %s)", v->hours)
+			  : " (the least)"
+		: r->headroom > 0
+		    ? arena_printf(b->tick_arena, ", %lld of them spare", (long long)r->headroom)
+		    : "";
 	if (r->drain_s > 0 && in->queued > 0)
 		load += in->queued / r->drain_s;
 	if (in->forecast > load)
-		return arena_printf(b->tick_arena, "a forecast of %.6g for %s from now asks for %s%s", in->forecast,
+		return arena_printf(b->tick_arena,
+		    "a forecast of %.6g for %s from now asks for %s%s", in->forecast,
 		    duration_fmt(text, r->boot_s), n, bound);
 	if (load > in->load)
-		return arena_printf(b->tick_arena, "a load of %.6g, and %.6g load-seconds of work that wait, ask for %s%s", in->load,
-		    in->queued, n, bound);
+		return arena_printf(b->tick_arena,
+		    "a load of %.6g, and %.6g load-seconds of work that wait, ask for %s%s",
+		    in->load, in->queued, n, bound);
 	return arena_printf(b->tick_arena, "a load of %.6g asks for %s%s", in->load, n, bound);
 }
 
@@ -44,7 +49,8 @@ static int64_t
 scaling_most(const struct scaling_view *v, const struct scale_state *s)
 {
 	const struct scale_rule *r = &v->rule;
-	int64_t n = s->n_want > 0 ? (int64_t)ceil(s->want[0].n - 1e-9 * fmax(1, s->want[0].n)) : v->d.want;
+	int64_t n =
+	    s->n_want > 0 ? (int64_t)ceil(s->want[0].n - 1e-9 * fmax(1, s->want[0].n)) : v->d.want;
 
 	return n < r->min ? r->min : n > r->max ? r->max : n;
 }
@@ -53,28 +59,37 @@ scaling_most(const struct scaling_view *v, const struct scale_state *s)
 static const char *
 scaling_held(struct broker *b, const struct scaling_view *v, const struct scale_state *s)
 {
-	int64_t window = scale_window(&v->rule), have = v->in.ready + v->in.starting, most = scaling_most(v, s);
+	int64_t window = scale_window(&v->rule), have = v->in.ready + v->in.starting,
+		most = scaling_most(v, s);
 	const struct scale_rule *r = &v->rule;
 	char text[DURATION_FMT_SIZE];
 	const char *w = duration_fmt(text, window);
 
 	if ((double)have <= (double)most * (1 + r->tolerance))
-		return arena_printf(b->tick_arena, "%lld were asked for within the last %s", (long long)most, w);
-	if (s->swing > 0 && (double)have <= ceil(s->want[0].n * (1 + fmin(3 * s->swing, r->tolerance))))
-		return arena_printf(b->tick_arena, "it goes up and down by %.2g %%, and would soon ask for %lld again", 100 * s->swing,
-		    (long long)have);
+		return arena_printf(
+		    b->tick_arena, "%lld were asked for within the last %s", (long long)most, w);
+	if (s->swing > 0 &&
+	    (double)have <= ceil(s->want[0].n * (1 + fmin(3 * s->swing, r->tolerance))))
+		return arena_printf(b->tick_arena,
+		    "it goes up and down by %.2g %%, and would soon ask for %lld again",
+		    100 * s->swing, (long long)have);
 	if (v->in.starting > 0)
 		return "some are still starting";
 	if (s->arrived != INT64_MIN && b->now - s->arrived < window)
 		return arena_printf(b->tick_arena, "the last one came less than %s ago", w);
 	if (scale_carries(r, v->in.soon) >= have)
-		return arena_printf(b->tick_arena, "a forecast of %.6g within %s asks for them again, and to wait costs less than to start "
-		    "anew", v->in.soon, duration_fmt(text, scale_restart(r)));
-	return arena_printf(b->tick_arena, "%.3g %% may go in 5m, and have gone", 100 * v->rule.down_rate);
+		return arena_printf(b->tick_arena,
+		    "a forecast of %.6g within %s asks for them again, and to wait costs less than "
+		    "to start "
+		    "anew",
+		    v->in.soon, duration_fmt(text, scale_restart(r)));
+	return arena_printf(
+	    b->tick_arena, "%.3g %% may go in 5m, and have gone", 100 * v->rule.down_rate);
 }
 
 static const char *
-scaling_why(struct broker *b, const struct scaling_view *v, const struct scale_state *s, int64_t crashed_until)
+scaling_why(struct broker *b, const struct scaling_view *v, const struct scale_state *s,
+    int64_t crashed_until)
 {
 	struct arena *a = b->tick_arena;
 	int64_t have = v->in.ready + v->in.starting;
@@ -82,41 +97,53 @@ scaling_why(struct broker *b, const struct scaling_view *v, const struct scale_s
 	char t[TIME_FMT_SIZE];
 
 	if (v->failing)
-		return arena_printf(a, "%d or more replicas failed, or ended at once, within the hour: none is added before %s, see "
-		    "berth jobs --all", SCALING_CRASH_N, time_fmt(t, crashed_until));
+		return arena_printf(a,
+		    "%d or more replicas failed, or ended at once, within the hour: none is added "
+		    "before %s, see "
+		    "berth jobs --all",
+		    SCALING_CRASH_N, time_fmt(t, crashed_until));
 	if (v->missing[0] != '\0' && v->d.reason != SCALE_UP)
-		return arena_printf(a, "the load is not known, so %s %s: %s", there, have == 1 ? "stays" : "stay", v->missing);
+		return arena_printf(a, "the load is not known, so %s %s: %s", there,
+		    have == 1 ? "stays" : "stay", v->missing);
 	switch (v->d.reason) {
 	case SCALE_STEADY:
 		return arena_printf(a, "%s, and %s %s there", scaling_asks(b, v), there, be);
 	case SCALE_UP:
 		if (v->missing[0] != '\0')
-			return arena_printf(a, "at least %lld must be there, and %lld %s: %s", (long long)v->rule.min, (long long)have,
-			    be, v->missing);
-		return arena_printf(a, "%s, and %lld %s there: %lld %s added", scaling_asks(b, v), (long long)have, be,
-		    (long long)v->change, v->change == 1 ? "is" : "are");
+			return arena_printf(a, "at least %lld must be there, and %lld %s: %s",
+			    (long long)v->rule.min, (long long)have, be, v->missing);
+		return arena_printf(a, "%s, and %lld %s there: %lld %s added", scaling_asks(b, v),
+		    (long long)have, be, (long long)v->change, v->change == 1 ? "is" : "are");
 	case SCALE_DOWN:
 		if (have > v->rule.max)
-			return arena_printf(a, "%s %s there, and at most %lld may be: %lld %s", there, be, (long long)v->rule.max,
-			    (long long)-v->change, v->change == -1 ? "goes" : "go");
-		return arena_printf(a, "%s, no more than %lld were asked for within the window, and %lld %s there: %lld %s",
+			return arena_printf(a, "%s %s there, and at most %lld may be: %lld %s",
+			    there, be, (long long)v->rule.max, (long long)-v->change,
+			    v->change == -1 ? "goes" : "go");
+		return arena_printf(a,
+		    "%s, no more than %lld were asked for within the window, and %lld %s there: "
+		    "%lld %s",
 		    scaling_asks(b, v), (long long)scaling_most(v, s), (long long)have, be,
 		    (long long)-v->change, v->change == -1 ? "goes" : "go");
 	case SCALE_HELD:
-		return arena_printf(a, "%s, and %lld %s there, which stay: %s", scaling_asks(b, v), (long long)have, be,
-		    scaling_held(b, v, s));
+		return arena_printf(a, "%s, and %lld %s there, which stay: %s", scaling_asks(b, v),
+		    (long long)have, be, scaling_held(b, v, s));
 	case SCALE_BUSY:
-		return v->in.busy > have ? arena_printf(a, "%s, and %lld %s there, which stay: it is not known how many are busy",
-		    scaling_asks(b, v), (long long)have, be) : arena_printf(a, "%s, and %lld %s there, of which %lld are busy",
-		    scaling_asks(b, v), (long long)have, be, (long long)v->in.busy);
+		return v->in.busy > have
+			   ? arena_printf(a,
+				 "%s, and %lld %s there, which stay: it is not known how many are "
+				 "busy",
+				 scaling_asks(b, v), (long long)have, be)
+			   : arena_printf(a, "%s, and %lld %s there, of which %lld are busy",
+				 scaling_asks(b, v), (long long)have, be, (long long)v->in.busy);
 	case SCALE_LIMIT:
-		return arena_printf(a, "%s and more: at most %lld may be, and they are there", scaling_asks(b, v),
-		    (long long)v->rule.max);
+		return arena_printf(a, "%s and more: at most %lld may be, and they are there",
+		    scaling_asks(b, v), (long long)v->rule.max);
 	case SCALE_NO_METRIC:
 	case SCALE_REASON_COUNT:
 		break;
 	}
-	return arena_printf(a, "the load is no number of 0 or more, so %s %s", there, have == 1 ? "stays" : "stay");
+	return arena_printf(
+	    a, "the load is no number of 0 or more, so %s %s", there, have == 1 ? "stays" : "stay");
 }
 
 /* The loads at which the next step would be another one. */
@@ -126,23 +153,28 @@ scaling_what_if(struct broker *b, struct scaling_view *v)
 	const struct scale_rule *r = &v->rule;
 	const char **out = arena_array_of(b->tick_arena, 3, const char *);
 	double carry = r->unit * r->target, n = (double)v->d.target;
-	double up = floor(n * (1 + r->tolerance)) - (double)r->headroom, down = ceil(n / (1 + r->tolerance)) - 1 - (double)r->headroom;
+	double up = floor(n * (1 + r->tolerance)) - (double)r->headroom,
+	       down = ceil(n / (1 + r->tolerance)) - 1 - (double)r->headroom;
 	char text[DURATION_FMT_SIZE], at[TIME_FMT_SIZE];
 
 	if (v->d.target < r->max && up >= 0)
-		out[v->n_what_if++] = arena_printf(b->tick_arena, "a load above %.6g adds replicas", up * carry);
+		out[v->n_what_if++] =
+		    arena_printf(b->tick_arena, "a load above %.6g adds replicas", up * carry);
 	if (v->d.target > r->min && down >= 0)
-		out[v->n_what_if++] = arena_printf(b->tick_arena, "a load of at most %.6g for %s takes some away", down * carry,
-		    duration_fmt(text, scale_window(r)));
+		out[v->n_what_if++] =
+		    arena_printf(b->tick_arena, "a load of at most %.6g for %s takes some away",
+			down * carry, duration_fmt(text, scale_window(r)));
 	v->n_load = v->n_what_if;
 	if (v->next > 0)
-		out[v->n_what_if++] = arena_printf(b->tick_arena, "from %s on at least %lld and at most %lld may be", time_fmt(at, v->next),
-		    (long long)v->then.min, (long long)v->then.max);
+		out[v->n_what_if++] =
+		    arena_printf(b->tick_arena, "from %s on at least %lld and at most %lld may be",
+			time_fmt(at, v->next), (long long)v->then.min, (long long)v->then.max);
 	v->what_if = out;
 }
 
 void
-scaling_say(struct broker *b, struct scaling_view *v, const struct scale_state *s, int64_t crashed_until)
+scaling_say(
+    struct broker *b, struct scaling_view *v, const struct scale_state *s, int64_t crashed_until)
 {
 	v->why = scaling_why(b, v, s, crashed_until);
 	scaling_what_if(b, v);

@@ -11,7 +11,7 @@
 #include "util/vec.h"
 #include "util/yaml.h"
 
-#define SHARES_HALVES 20	/* usage of so many half-lives ago has faded to a millionth */
+#define SHARES_HALVES 20 /* usage of so many half-lives ago has faded to a millionth */
 
 static enum berth_code
 shares_half_life(const struct yaml_node *map, double *s_out, struct berth_err *err)
@@ -27,14 +27,16 @@ shares_half_life(const struct yaml_node *map, double *s_out, struct berth_err *e
 	if (rc == BERTH_OK)
 		rc = yaml_duration(map, "half_life", &s, err);
 	if (rc == BERTH_OK && s <= 0)
-		rc = yaml_err(yaml_get(map, "half_life"), err, "must be longer than 0, as in 7d: usage counts half as much after it; "
+		rc = yaml_err(yaml_get(map, "half_life"), err,
+		    "must be longer than 0, as in 7d: usage counts half as much after it; "
 		    "forever lets none fade");
 	*s_out = (double)s;
 	return rc;
 }
 
 static enum berth_code
-shares_weights(const struct yaml_node *map, struct arena *a, struct share_policy *p, struct berth_err *err)
+shares_weights(
+    const struct yaml_node *map, struct arena *a, struct share_policy *p, struct berth_err *err)
 {
 	const struct yaml_node *node = NULL;
 	struct share_weight *w;
@@ -53,7 +55,8 @@ shares_weights(const struct yaml_node *map, struct arena *a, struct share_policy
 }
 
 enum berth_code
-shares_read(const struct yaml_node *config, struct arena *a, const struct share_policy **policy_out, struct berth_err *err)
+shares_read(const struct yaml_node *config, struct arena *a, const struct share_policy **policy_out,
+    struct berth_err *err)
 {
 	static const char *const keys[] = { "by", "half_life", "weights", NULL };
 	const struct yaml_node *map = NULL;
@@ -65,11 +68,14 @@ shares_read(const struct yaml_node *config, struct arena *a, const struct share_
 	if (rc != BERTH_OK || map == NULL)
 		return rc;
 	p = arena_new_of(a, struct share_policy);
-	if ((rc = yaml_check_keys(map, keys, err)) != BERTH_OK || (rc = yaml_str(map, "by", &by, err)) != BERTH_OK ||
-	    (rc = shares_half_life(map, &p->half_life_s, err)) != BERTH_OK || (rc = shares_weights(map, a, p, err)) != BERTH_OK)
+	if ((rc = yaml_check_keys(map, keys, err)) != BERTH_OK ||
+	    (rc = yaml_str(map, "by", &by, err)) != BERTH_OK ||
+	    (rc = shares_half_life(map, &p->half_life_s, err)) != BERTH_OK ||
+	    (rc = shares_weights(map, a, p, err)) != BERTH_OK)
 		return rc;
 	if (!str_eq(by, "user") && !str_eq(by, "project"))
-		return yaml_err(yaml_get(map, "by"), err, "shares are by user or by project, not by '%.40s'", by);
+		return yaml_err(yaml_get(map, "by"), err,
+		    "shares are by user or by project, not by '%.40s'", by);
 	p->by_project = str_eq(by, "project");
 	*policy_out = p;
 	return BERTH_OK;
@@ -83,7 +89,8 @@ shares_gpu_hours(const struct job *j)
 
 	if (v == NULL)
 		return 0;
-	return (double)v->count_min * (v->nodes > 1 ? v->nodes : 1) * (isfinite(j->spec.work_hours) ? j->spec.work_hours : 1) * left;
+	return (double)v->count_min * (v->nodes > 1 ? v->nodes : 1) *
+	       (isfinite(j->spec.work_hours) ? j->spec.work_hours : 1) * left;
 }
 
 const char *
@@ -105,7 +112,8 @@ shares_get(struct shares_build *b, const char *name)
 	size_t at = *strmap_add(b->a, &b->s->index, name, b->v.n, &added);
 
 	if (added) {
-		struct share_owner o = { .name = arena_strdup(b->a, name), .weight = share_weight_of(b->s->policy, name) };
+		struct share_owner o = { .name = arena_strdup(b->a, name),
+			.weight = share_weight_of(b->s->policy, name) };
 
 		VEC_PUSH(b->a, &b->v, o);
 	}
@@ -118,17 +126,21 @@ shares_cmp(const void *x, const void *y)
 	return strcmp(((const struct share_owner *)x)->name, ((const struct share_owner *)y)->name);
 }
 
-/* What a machine that runs will still be used for: the work that was left when it began, less the time since. */
+/* What a machine that runs will still be used for: the work that was left when it began, less the
+ * time since. */
 static double
 shares_coming(const struct attempt_use *u, const struct job *j, int64_t now)
 {
 	double hours = isfinite(j->spec.work_hours) ? j->spec.work_hours : 1;
 
-	return fmax(0, (1 - fmin(1, fmax(0, u->progress_start))) * hours - (double)(now - u->from) / 3600) * u->gpus;
+	return fmax(0, (1 - fmin(1, fmax(0, u->progress_start))) * hours -
+			   (double)(now - u->from) / 3600) *
+	       u->gpus;
 }
 
 static void
-shares_add(struct shares_build *b, const struct attempt_use *u, size_t n, const struct job *running, size_t n_running, int64_t now)
+shares_add(struct shares_build *b, const struct attempt_use *u, size_t n, const struct job *running,
+    size_t n_running, int64_t now)
 {
 	const struct share_policy *p = b->s->policy;
 	struct strmap run = { 0 };
@@ -139,15 +151,17 @@ shares_add(struct shares_build *b, const struct attempt_use *u, size_t n, const 
 		struct share_owner *o = shares_get(b, p->by_project ? u[i].project : u[i].user);
 		const size_t *job = u[i].until == 0 ? strmap_get(&run, u[i].job_id) : NULL;
 
-		o->used += u[i].gpus * share_faded_hours(u[i].from, u[i].until == 0 ? now : u[i].until, now, p->half_life_s);
+		o->used += u[i].gpus * share_faded_hours(u[i].from,
+					   u[i].until == 0 ? now : u[i].until, now, p->half_life_s);
 		if (job != NULL)
 			o->coming += shares_coming(&u[i], &running[*job], now);
 	}
 }
 
 enum berth_code
-shares_load(struct store *store, const struct share_policy *p, int64_t now, const struct job *const *queued, size_t n_queued,
-    const struct job *running, size_t n_running, struct arena *a, struct shares *out, struct berth_err *err)
+shares_load(struct store *store, const struct share_policy *p, int64_t now,
+    const struct job *const *queued, size_t n_queued, const struct job *running, size_t n_running,
+    struct arena *a, struct shares *out, struct berth_err *err)
 {
 	struct shares_build b = { .s = out, .a = a };
 	double back = SHARES_HALVES * p->half_life_s;
@@ -156,7 +170,8 @@ shares_load(struct store *store, const struct share_policy *p, int64_t now, cons
 	enum berth_code rc;
 
 	*out = (struct shares){ .policy = p };
-	rc = store_attempt_uses(store, back < (double)now ? now - (int64_t)back : 0, now, a, &uses, &n, err);
+	rc = store_attempt_uses(
+	    store, back < (double)now ? now - (int64_t)back : 0, now, a, &uses, &n, err);
 	if (rc != BERTH_OK)
 		return rc;
 	for (size_t i = 0; i < n_queued; i++)
@@ -196,7 +211,8 @@ shares_misspelt(const struct shares *s, struct arena *a, const char **near_out)
 	for (size_t i = 0; i < s->policy->n_weights; i++) {
 		const char *name = s->policy->weights[i].name;
 
-		if (strmap_get(&s->index, name) != NULL || (*near_out = str_suggest(name, names)) == NULL)
+		if (strmap_get(&s->index, name) != NULL ||
+		    (*near_out = str_suggest(name, names)) == NULL)
 			continue;
 		if (!str_eq(*near_out, name))
 			return name;
@@ -225,7 +241,8 @@ shares_json(struct jsonw *w, const struct shares *s)
 	}
 	jsonw_begin_object(w, "fair_share");
 	jsonw_str(w, "by", s->policy->by_project ? "project" : "user");
-	jsonw_fixed(w, "half_life_s", isinf(s->policy->half_life_s) ? NAN : s->policy->half_life_s, 0);
+	jsonw_fixed(
+	    w, "half_life_s", isinf(s->policy->half_life_s) ? NAN : s->policy->half_life_s, 0);
 	jsonw_begin_array(w, "shares");
 	for (size_t i = 0; i < s->n; i++) {
 		const struct share_owner *o = &s->owners[i];

@@ -8,8 +8,9 @@
 
 #define SHELL_OUTPUT_MAX (4U << 20)
 
-static const char *const shell_ssh[] = { "ssh", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes", "-o",
-	"ConnectTimeout=15", "-o", "ForwardAgent=no", "-o", "ClearAllForwardings=yes", "-T", "--", NULL };
+static const char *const shell_ssh[] = { "ssh", "-o", "BatchMode=yes", "-o",
+	"StrictHostKeyChecking=yes", "-o", "ConnectTimeout=15", "-o", "ForwardAgent=no", "-o",
+	"ClearAllForwardings=yes", "-T", "--", NULL };
 
 /* The last line that says something: before it stand banners and warnings. */
 static const char *
@@ -25,8 +26,8 @@ shell_last_line(struct buf *b)
 }
 
 enum berth_code
-shell_run(const char *address, const char *script, size_t script_len, int timeout_s, struct arena *a,
-    const char **text_out, int *status_out, struct berth_err *err)
+shell_run(const char *address, const char *script, size_t script_len, int timeout_s,
+    struct arena *a, const char **text_out, int *status_out, struct berth_err *err)
 {
 	bool here = strcmp(address, "localhost") == 0;
 	const char *argv[24];
@@ -35,7 +36,8 @@ shell_run(const char *address, const char *script, size_t script_len, int timeou
 	size_t n = 0;
 
 	if (address[0] == '\0' || address[0] == '-')
-		return err_set(err, BERTH_EINVAL, "'%s' is no address that ssh could reach", address);
+		return err_set(
+		    err, BERTH_EINVAL, "'%s' is no address that ssh could reach", address);
 	if (!here) {
 		for (; shell_ssh[n] != NULL; n++)
 			argv[n] = shell_ssh[n];

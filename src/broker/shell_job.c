@@ -15,9 +15,9 @@
 #define PROBE_PROGRAM_MAX ((size_t)8 << 20)
 
 #define SHELL_TIMEOUT_S 30
-#define SHELL_MASTER_PORT 29500	/* as torchrun has it */
+#define SHELL_MASTER_PORT 29500 /* as torchrun has it */
 #define SHELL_PROBE_TIMEOUT_S 90
-#define SHELL_SCRIPT_MAX (64U << 20)	/* four characters a byte of the program */
+#define SHELL_SCRIPT_MAX (64U << 20) /* four characters a byte of the program */
 
 /* 'it'\''s' : any text as one word of sh. */
 static void
@@ -39,7 +39,7 @@ shell_begin(struct buf *b, const char *job_id, int rank)
 	buf_init(b, SHELL_SCRIPT_MAX);
 	buf_add_str(b, "umask 077\nid=");
 	shell_quote(b, job_id);
-	if (rank > 0)	/* machines of a gang may share their home */
+	if (rank > 0) /* machines of a gang may share their home */
 		buf_printf(b, "\nd=\"$HOME/.berth/$id.%d\"\n", rank);
 	else
 		buf_add_str(b, "\nd=\"$HOME/.berth/$id\"\n");
@@ -57,7 +57,9 @@ shell_gang(struct buf *b, const struct prov_job *pj)
 	buf_add_str(b, "cat >\"$d/hosts\" <<'BERTH_END_OF_HOSTS'\n");
 	for (int i = 0; i < pj->nodes; i++)
 		buf_printf(b, "%s slots=%d\n", pj->hosts[i], pj->gpus);
-	buf_printf(b, "BERTH_END_OF_HOSTS\nNODE_RANK=%d RANK=%d NNODES=%d WORLD_SIZE=%d MASTER_PORT=%d BERTH_GPUS_PER_NODE=%d\n",
+	buf_printf(b,
+	    "BERTH_END_OF_HOSTS\nNODE_RANK=%d RANK=%d NNODES=%d WORLD_SIZE=%d MASTER_PORT=%d "
+	    "BERTH_GPUS_PER_NODE=%d\n",
 	    pj->rank, pj->rank, pj->nodes, pj->nodes, SHELL_MASTER_PORT, pj->gpus);
 	buf_add_str(b, "MASTER_ADDR=");
 	shell_quote(b, pj->hosts[0]);
@@ -67,8 +69,9 @@ shell_gang(struct buf *b, const struct prov_job *pj)
 			buf_add_char(b, ',');
 		shell_quote(b, pj->hosts[i]);
 	}
-	buf_add_str(b, "\nexport NODE_RANK RANK NNODES WORLD_SIZE MASTER_ADDR MASTER_PORT BERTH_GPUS_PER_NODE BERTH_HOSTFILE "
-	    "BERTH_NODES\n");
+	buf_add_str(b, "\nexport NODE_RANK RANK NNODES WORLD_SIZE MASTER_ADDR MASTER_PORT "
+		       "BERTH_GPUS_PER_NODE BERTH_HOSTFILE "
+		       "BERTH_NODES\n");
 }
 
 enum berth_code
@@ -81,34 +84,41 @@ shell_start(const char *address, const struct job *job, const struct prov_job *p
 	int status;
 
 	shell_begin(&b, job->id, pj->rank);
-	buf_add_str(&b, "mkdir -p \"$d\" || exit 3\n[ -f \"$d/pid\" ] && exit 0\ncat >\"$d/run.sh\" <<'BERTH_END_OF_JOB'\n");
+	buf_add_str(&b, "mkdir -p \"$d\" || exit 3\n[ -f \"$d/pid\" ] && exit 0\ncat "
+			">\"$d/run.sh\" <<'BERTH_END_OF_JOB'\n");
 	buf_add_str(&b, pj->command != NULL ? pj->command : ":");
 	buf_add_str(&b, "\nBERTH_END_OF_JOB\n");
-	buf_printf(&b, "BERTH_JOB=$id BERTH_PROGRESS=%.6f BERTH_CHECKPOINT_INTERVAL=%" PRId64
-	    " BERTH_PROGRESS_FILE=\"$d/progress\" BERTH_CHECKPOINT_FILE=\"$d/interval\"\n", pj->progress, pj->checkpoint_interval_s);
-	buf_add_str(&b, "export BERTH_JOB BERTH_PROGRESS BERTH_CHECKPOINT_INTERVAL BERTH_PROGRESS_FILE BERTH_CHECKPOINT_FILE\n"
-	    "echo $BERTH_CHECKPOINT_INTERVAL >\"$d/interval\"\n");
+	buf_printf(&b,
+	    "BERTH_JOB=$id BERTH_PROGRESS=%.6f BERTH_CHECKPOINT_INTERVAL=%" PRId64
+	    " BERTH_PROGRESS_FILE=\"$d/progress\" BERTH_CHECKPOINT_FILE=\"$d/interval\"\n",
+	    pj->progress, pj->checkpoint_interval_s);
+	buf_add_str(&b, "export BERTH_JOB BERTH_PROGRESS BERTH_CHECKPOINT_INTERVAL "
+			"BERTH_PROGRESS_FILE BERTH_CHECKPOINT_FILE\n"
+			"echo $BERTH_CHECKPOINT_INTERVAL >\"$d/interval\"\n");
 	shell_gang(&b, pj);
-	buf_add_str(&b,
-	    "date +%s >\"$d/started\"\n"
-	    "setsid sh -c 'sh \"$1/run.sh\" >\"$1/out.log\" 2>&1; echo $? >\"$1/status.new\"; mv \"$1/status.new\" \"$1/status\"'"
-	    " berth \"$d\" </dev/null >/dev/null 2>&1 &\n"
-	    "echo $! >\"$d/pid\"\n");
+	buf_add_str(&b, "date +%s >\"$d/started\"\n"
+			"setsid sh -c 'sh \"$1/run.sh\" >\"$1/out.log\" 2>&1; echo $? "
+			">\"$1/status.new\"; mv \"$1/status.new\" \"$1/status\"'"
+			" berth \"$d\" </dev/null >/dev/null 2>&1 &\n"
+			"echo $! >\"$d/pid\"\n");
 	rc = buf_check(&b, "job script", err);
 	if (rc == BERTH_OK)
 		rc = shell_run(address, b.p, b.len, SHELL_TIMEOUT_S, a, &text, &status, err);
 	buf_free(&b);
 	if (rc == BERTH_OK && status != 0)
-		rc = err_set(err, BERTH_ETRANSIENT, "%s: the job's folder could not be made (status %d)", address, status);
+		rc = err_set(err, BERTH_ETRANSIENT,
+		    "%s: the job's folder could not be made (status %d)", address, status);
 	if (rc == BERTH_OK)
-		*run_out = (struct prov_run){ .state = PROV_RUN_RUNNING, .progress = pj->progress,
+		*run_out = (struct prov_run){ .state = PROV_RUN_RUNNING,
+			.progress = pj->progress,
 			.safe_progress = pj->progress };
 	return rc;
 }
 
 /* "state status started progress" as the poll script prints it. */
 static enum berth_code
-shell_read_poll(const char *text, const char *job_id, struct prov_run *run_out, struct berth_err *err)
+shell_read_poll(
+    const char *text, const char *job_id, struct prov_run *run_out, struct berth_err *err)
 {
 	int64_t started = 0, exit_status = 0;
 	double progress = 0;
@@ -122,14 +132,18 @@ shell_read_poll(const char *text, const char *job_id, struct prov_run *run_out, 
 	word = field[0];
 	if (n < 3 || str_to_i64(field[1], INT32_MIN, INT32_MAX, &exit_status, NULL) != BERTH_OK ||
 	    str_to_i64(field[2], TIME_MIN, TIME_MAX, &started, NULL) != BERTH_OK)
-		return err_set(err, BERTH_ETRANSIENT, "job %s: the machine's answer makes no sense", job_id);
+		return err_set(
+		    err, BERTH_ETRANSIENT, "job %s: the machine's answer makes no sense", job_id);
 	if (strcmp(word, "none") == 0)
 		return err_set(err, BERTH_ENOTFOUND, "job %s was never started there", job_id);
 	silent = n < 4 || str_to_double(field[3], 0, 1, &progress, NULL) != BERTH_OK;
 	if (silent)
 		progress = 0;
-	*run_out = (struct prov_run){ .started = started, .exit_status = (int)exit_status, .progress = progress,
-		.safe_progress = progress, .silent = silent };
+	*run_out = (struct prov_run){ .started = started,
+		.exit_status = (int)exit_status,
+		.progress = progress,
+		.safe_progress = progress,
+		.silent = silent };
 	if (strcmp(word, "running") == 0) {
 		run_out->state = PROV_RUN_RUNNING;
 	} else if (strcmp(word, "ended") == 0) {
@@ -137,21 +151,23 @@ shell_read_poll(const char *text, const char *job_id, struct prov_run *run_out, 
 		run_out->progress = exit_status == 0 ? 1 : progress;
 	} else {
 		run_out->state = PROV_RUN_LOST;
-		snprintf(run_out->detail, sizeof(run_out->detail), "its process is gone and left no status");
+		snprintf(run_out->detail, sizeof(run_out->detail),
+		    "its process is gone and left no status");
 	}
 	return BERTH_OK;
 }
 
 static const char shell_poll_text[] =
     "[ -f \"$d/pid\" ] || { echo none 0 0 -; exit 0; }\n"
-    "p=$(cat \"$d/progress\" 2>/dev/null | head -c 20); s=$(cat \"$d/started\" 2>/dev/null || echo 0)\n"
+    "p=$(cat \"$d/progress\" 2>/dev/null | head -c 20); s=$(cat \"$d/started\" 2>/dev/null || echo "
+    "0)\n"
     "if [ -f \"$d/status\" ]; then echo ended \"$(cat \"$d/status\")\" \"$s\" \"${p:--}\"\n"
     "elif kill -0 \"$(cat \"$d/pid\")\" 2>/dev/null; then echo running 0 \"$s\" \"${p:--}\"\n"
     "else echo gone 0 \"$s\" \"${p:--}\"; fi\n";
 
 enum berth_code
-shell_poll(const char *address, const struct job *job, int rank, int64_t interval_s, struct arena *a, struct prov_run *run_out,
-    struct berth_err *err)
+shell_poll(const char *address, const struct job *job, int rank, int64_t interval_s,
+    struct arena *a, struct prov_run *run_out, struct berth_err *err)
 {
 	const char *text;
 	enum berth_code rc;
@@ -160,7 +176,9 @@ shell_poll(const char *address, const struct job *job, int rank, int64_t interva
 
 	shell_begin(&b, job->id, rank);
 	/* Renamed into place: a job never reads half a number. */
-	buf_printf(&b, "[ ! -f \"$d/interval\" ] || { echo %" PRId64 " >\"$d/interval.new\" && mv \"$d/interval.new\" \"$d/interval\"; }\n",
+	buf_printf(&b,
+	    "[ ! -f \"$d/interval\" ] || { echo %" PRId64
+	    " >\"$d/interval.new\" && mv \"$d/interval.new\" \"$d/interval\"; }\n",
 	    interval_s);
 	buf_add_str(&b, shell_poll_text);
 	rc = buf_check(&b, "poll script", err);
@@ -171,8 +189,8 @@ shell_poll(const char *address, const struct job *job, int rank, int64_t interva
 }
 
 enum berth_code
-shell_stop(const char *address, const struct job *job, int rank, struct arena *a, struct prov_run *run_out,
-    struct berth_err *err)
+shell_stop(const char *address, const struct job *job, int rank, struct arena *a,
+    struct prov_run *run_out, struct berth_err *err)
 {
 	const char *text;
 	enum berth_code rc;
@@ -181,9 +199,11 @@ shell_stop(const char *address, const struct job *job, int rank, struct arena *a
 
 	shell_begin(&b, job->id, rank);
 	/* "kill -TERM -- -PID" is refused by the sh of Debian, "kill -s TERM -PID" too. */
-	buf_add_str(&b, "if [ -f \"$d/pid\" ] && [ ! -f \"$d/status\" ]; then p=$(cat \"$d/pid\"); kill -TERM \"-$p\" 2>/dev/null\n"
-	    "i=0; while [ $i -lt 10 ] && kill -0 \"$p\" 2>/dev/null; do sleep 1; i=$((i + 1)); done\n"
-	    "kill -KILL \"-$p\" 2>/dev/null; fi\n");
+	buf_add_str(&b, "if [ -f \"$d/pid\" ] && [ ! -f \"$d/status\" ]; then p=$(cat \"$d/pid\"); "
+			"kill -TERM \"-$p\" 2>/dev/null\n"
+			"i=0; while [ $i -lt 10 ] && kill -0 \"$p\" 2>/dev/null; do sleep 1; "
+			"i=$((i + 1)); done\n"
+			"kill -KILL \"-$p\" 2>/dev/null; fi\n");
 	buf_add_str(&b, shell_poll_text);
 	rc = buf_check(&b, "stop script", err);
 	if (rc == BERTH_OK)
@@ -196,7 +216,8 @@ shell_stop(const char *address, const struct job *job, int rank, struct arena *a
 	return rc;
 }
 
-/* A program as text that printf of any sh turns back into its bytes; base64 may be missing on a bare machine. */
+/* A program as text that printf of any sh turns back into its bytes; base64 may be missing on a
+ * bare machine. */
 static void
 shell_octal(struct buf *b, const char *bytes, size_t n)
 {
@@ -223,10 +244,11 @@ shell_probe_options(struct buf *b, const struct bench *bench)
 }
 
 enum berth_code
-shell_measure(const char *address, const char *probe_path, const struct bench *bench, struct arena *a, const char **json_out,
-    struct berth_err *err)
+shell_measure(const char *address, const char *probe_path, const struct bench *bench,
+    struct arena *a, const char **json_out, struct berth_err *err)
 {
-	const int timeout_s = bench != NULL ? (int)bench->within_s + SHELL_TIMEOUT_S : SHELL_PROBE_TIMEOUT_S;
+	const int timeout_s =
+	    bench != NULL ? (int)bench->within_s + SHELL_TIMEOUT_S : SHELL_PROBE_TIMEOUT_S;
 	bool here = strcmp(address, "localhost") == 0;
 	enum berth_code rc = BERTH_OK;
 	char *bytes;

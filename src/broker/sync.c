@@ -1,4 +1,5 @@
-/* sync: what each provider says it runs for us, against what the store says; recover: intents whose end is not known. */
+/* sync: what each provider says it runs for us, against what the store says; recover: intents whose
+ * end is not known. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,7 +47,8 @@ sync_find(const struct broker_account *acc, const char *ref, const char *token)
 
 /* The job's attempt on a machine that went away under it. */
 static enum berth_code
-sync_lost_job(struct broker *b, const struct instance *in, const struct prov_machine *pm, struct berth_err *err)
+sync_lost_job(struct broker *b, const struct instance *in, const struct prov_machine *pm,
+    struct berth_err *err)
 {
 	struct attempt_end end = { .state = ATTEMPT_FAILED };
 	enum berth_code rc;
@@ -60,17 +62,19 @@ sync_lost_job(struct broker *b, const struct instance *in, const struct prov_mac
 	end.progress = job.progress;
 	if (pm != NULL && pm->preempted) {
 		end.state = ATTEMPT_PREEMPTED;
-		end.reason = arena_printf(b->tick_arena, "preempted in %s", in->offer.zone[0] != '\0' ?
-		    in->offer.zone : in->offer.region);
+		end.reason = arena_printf(b->tick_arena, "preempted in %s",
+		    in->offer.zone[0] != '\0' ? in->offer.zone : in->offer.region);
 	} else {
-		end.reason = pm != NULL && pm->detail[0] != '\0' ? arena_strdup(b->tick_arena, pm->detail) :
-		    "the machine is gone at the provider";
+		end.reason = pm != NULL && pm->detail[0] != '\0'
+				 ? arena_strdup(b->tick_arena, pm->detail)
+				 : "the machine is gone at the provider";
 	}
 	return job_attempt_end(b, in->job_id, in->id, &end, err);
 }
 
 static enum berth_code
-sync_gone(struct broker *b, struct instance *in, const struct prov_machine *pm, struct berth_err *err)
+sync_gone(
+    struct broker *b, struct instance *in, const struct prov_machine *pm, struct berth_err *err)
 {
 	bool preempted = pm != NULL && pm->preempted && in->state != INSTANCE_RELEASING;
 	enum berth_code rc;
@@ -87,28 +91,34 @@ sync_gone(struct broker *b, struct instance *in, const struct prov_machine *pm, 
 	} else if (in->state != INSTANCE_RELEASING) {
 		b->counts.lost++;
 	}
-	return machine_gone(b, in, pm != NULL ? pm->ended : 0, pm != NULL && pm->preempted ? "preempted" : "lost", err);
+	return machine_gone(b, in, pm != NULL ? pm->ended : 0,
+	    pm != NULL && pm->preempted ? "preempted" : "lost", err);
 }
 
 static enum berth_code
-sync_noticed(struct broker *b, struct instance *in, const struct prov_machine *pm, struct berth_err *err)
+sync_noticed(
+    struct broker *b, struct instance *in, const struct prov_machine *pm, struct berth_err *err)
 {
 	if (in->state == INSTANCE_NOTICED)
 		return BERTH_OK;
 	in->state = INSTANCE_NOTICED;
 	in->notice_at = pm->notice_at != 0 ? pm->notice_at : b->now;
 	in->reclaim_at = pm->reclaim_at;
-	return broker_event(b, err, "instance.noticed", arena_printf(b->tick_arena, "instance:%" PRId64, in->id),
-	    in->job_id, in, "the provider takes it back in %" PRId64 " s", pm->reclaim_at > b->now ? pm->reclaim_at - b->now : 0);
+	return broker_event(b, err, "instance.noticed",
+	    arena_printf(b->tick_arena, "instance:%" PRId64, in->id), in->job_id, in,
+	    "the provider takes it back in %" PRId64 " s",
+	    pm->reclaim_at > b->now ? pm->reclaim_at - b->now : 0);
 }
 
 static enum berth_code
-sync_failed(struct broker *b, struct instance *in, const struct prov_machine *pm, struct berth_err *err)
+sync_failed(
+    struct broker *b, struct instance *in, const struct prov_machine *pm, struct berth_err *err)
 {
 	struct berth_err why = { .code = pm->why != BERTH_OK ? pm->why : BERTH_ECAPACITY };
 	enum berth_code rc;
 
-	snprintf(why.msg, sizeof(why.msg), "%s", pm->detail[0] != '\0' ? pm->detail : "it never came up");
+	snprintf(why.msg, sizeof(why.msg), "%s",
+	    pm->detail[0] != '\0' ? pm->detail : "it never came up");
 	rc = sync_lost_job(b, in, pm, err);
 	if (rc == BERTH_OK)
 		rc = broker_refused(b, &in->offer, &why, err);
@@ -118,7 +128,8 @@ sync_failed(struct broker *b, struct instance *in, const struct prov_machine *pm
 }
 
 static enum berth_code
-sync_started(struct broker *b, struct instance *in, const struct prov_machine *pm, struct berth_err *err)
+sync_started(
+    struct broker *b, struct instance *in, const struct prov_machine *pm, struct berth_err *err)
 {
 	struct attempt at;
 	enum berth_code rc;
@@ -141,12 +152,13 @@ sync_cost_due(const struct broker *b, const struct instance *in)
 	struct usd_micro due;
 
 	return usd_mul_ratio(in->offer.price, b->now - in->created, 3600, &due, NULL) != BERTH_OK ||
-	    due.v - in->cost.v >= in->offer.price.v / 6;
+	       due.v - in->cost.v >= in->offer.price.v / 6;
 }
 
 /* A machine that is still there: state, address, cost so far. */
 static enum berth_code
-sync_alive(struct broker *b, struct instance *in, const struct prov_machine *pm, struct berth_err *err)
+sync_alive(
+    struct broker *b, struct instance *in, const struct prov_machine *pm, struct berth_err *err)
 {
 	enum instance_state was = in->state;
 	bool changed = sync_cost_due(b, in);
@@ -156,7 +168,8 @@ sync_alive(struct broker *b, struct instance *in, const struct prov_machine *pm,
 		in->address = pm->address;
 		changed = true;
 	}
-	if (in->state == INSTANCE_STARTING && (pm->state == PROV_READY || pm->state == PROV_NOTICED))
+	if (in->state == INSTANCE_STARTING &&
+	    (pm->state == PROV_READY || pm->state == PROV_NOTICED))
 		rc = sync_started(b, in, pm, err);
 	if (rc == BERTH_OK && pm->state == PROV_NOTICED && in->state != INSTANCE_RELEASING)
 		rc = sync_noticed(b, in, pm, err);
@@ -165,18 +178,22 @@ sync_alive(struct broker *b, struct instance *in, const struct prov_machine *pm,
 		rc = machine_accrue(b, in, b->now, false, err);
 	if (rc == BERTH_OK && changed)
 		rc = store_instance_update(b->store, in, err);
-	if (rc == BERTH_OK && in->state == INSTANCE_STARTING && b->now - in->created > b->policy.start_timeout_s) {
+	if (rc == BERTH_OK && in->state == INSTANCE_STARTING &&
+	    b->now - in->created > b->policy.start_timeout_s) {
 		struct prov_machine late = *pm;
 
-		snprintf(late.detail, sizeof(late.detail), "not ready after %" PRId64 " s", b->now - in->created);
+		snprintf(late.detail, sizeof(late.detail), "not ready after %" PRId64 " s",
+		    b->now - in->created);
 		rc = sync_failed(b, in, &late, err);
 	}
 	return rc;
 }
 
-/* Just after a create a provider may not list a machine yet; its own word about that one machine decides. */
+/* Just after a create a provider may not list a machine yet; its own word about that one machine
+ * decides. */
 static enum berth_code
-sync_missing(struct broker *b, struct broker_account *acc, struct instance *in, struct berth_err *err)
+sync_missing(
+    struct broker *b, struct broker_account *acc, struct instance *in, struct berth_err *err)
 {
 	struct prov_machine pm;
 	struct berth_err why;
@@ -187,13 +204,14 @@ sync_missing(struct broker *b, struct broker_account *acc, struct instance *in, 
 	rc = prov_status(acc->prov, in->provider_ref, &pm, &why);
 	if (rc == BERTH_ENOTFOUND)
 		return sync_gone(b, in, NULL, err);
-	if (rc != BERTH_OK)	/* no answer is not "gone" */
+	if (rc != BERTH_OK) /* no answer is not "gone" */
 		return BERTH_OK;
 	return pm.state == PROV_GONE ? sync_gone(b, in, &pm, err) : sync_alive(b, in, &pm, err);
 }
 
 static enum berth_code
-sync_instance(struct broker *b, struct broker_account *acc, struct instance *in, struct berth_err *err)
+sync_instance(
+    struct broker *b, struct broker_account *acc, struct instance *in, struct berth_err *err)
 {
 	const struct prov_machine *pm = sync_find(acc, in->provider_ref, NULL);
 
@@ -215,9 +233,11 @@ sync_instance(struct broker *b, struct broker_account *acc, struct instance *in,
 	return err_set(err, BERTH_EFAIL, "machine %s has no state", pm->ref);
 }
 
-/* Ours by its tag, but no row of ours: taken over if its intent waits, else told of and never touched. */
+/* Ours by its tag, but no row of ours: taken over if its intent waits, else told of and never
+ * touched. */
 static enum berth_code
-sync_stranger(struct broker *b, struct broker_account *acc, const struct prov_machine *pm, struct berth_err *err)
+sync_stranger(struct broker *b, struct broker_account *acc, const struct prov_machine *pm,
+    struct berth_err *err)
 {
 	const char *subject = arena_printf(b->tick_arena, "machine:%s/%s", acc->name, pm->ref);
 	struct event_query q = { .type = "machine.orphan", .subject = subject, .limit = 1 };
@@ -243,18 +263,24 @@ sync_stranger(struct broker *b, struct broker_account *acc, const struct prov_ma
 	if (rc != BERTH_OK || n > 0)
 		return rc;
 	return broker_event(b, err, "machine.orphan", subject, "", NULL,
-	    "%s %s in %s carries our tag but no intent of this store made it; it costs money: look at it and end it by hand",
+	    "%s %s in %s carries our tag but no intent of this store made it; it costs money: look "
+	    "at it and end it by hand",
 	    pm->instance_type, pm->ref, pm->region);
 }
 
-#define SYNC_DOWN_S 900		/* an account that did not answer within the last quarter of an hour ... */
-#define SYNC_DOWN_WAIT_S 5	/* ... is given so long, lest its outage hold up every tick */
+#define SYNC_DOWN_S                                                                                \
+	900 /* an account that did not answer within the last quarter of an hour ...               \
+	     */
+#define SYNC_DOWN_WAIT_S 5 /* ... is given so long, lest its outage hold up every tick */
 
 /* Whether the account was out of reach just now, by the store's own events. */
 static enum berth_code
-sync_was_down(struct broker *b, const struct broker_account *acc, bool *down_out, struct berth_err *err)
+sync_was_down(
+    struct broker *b, const struct broker_account *acc, bool *down_out, struct berth_err *err)
 {
-	struct event_query q = { .type = "account.unreachable", .since = b->now - SYNC_DOWN_S, .limit = 1,
+	struct event_query q = { .type = "account.unreachable",
+		.since = b->now - SYNC_DOWN_S,
+		.limit = 1,
 		.subject = arena_printf(b->tick_arena, "account:%s", acc->name) };
 	struct event *es;
 	size_t n;
@@ -274,10 +300,11 @@ sync_has_machine(const struct broker_account *acc, const struct instance *ins, s
 	return false;
 }
 
-/* Asks all accounts at once, so that a silent cloud delays no other: each is looked at as its answer comes. */
+/* Asks all accounts at once, so that a silent cloud delays no other: each is looked at as its
+ * answer comes. */
 static enum berth_code
-sync_ask(struct broker *b, const struct instance *ins, size_t n_ins, struct prov_many **ask_out, size_t *n_out,
-    struct berth_err *err)
+sync_ask(struct broker *b, const struct instance *ins, size_t n_ins, struct prov_many **ask_out,
+    size_t *n_out, struct berth_err *err)
 {
 	struct prov_many *ask = arena_array_of(b->tick_arena, b->n_accounts, struct prov_many);
 	struct sync_list *lists = arena_array_of(b->tick_arena, b->n_accounts, struct sync_list);
@@ -295,8 +322,11 @@ sync_ask(struct broker *b, const struct instance *ins, size_t n_ins, struct prov
 		if ((rc = sync_was_down(b, acc, &down, err)) != BERTH_OK)
 			return rc;
 		lists[n] = (struct sync_list){ b, acc };
-		ask[n] = (struct prov_many){ .account = acc->prov, .machine_fn = sync_keep, .arg = &lists[n],
-			.notices = sync_has_machine(acc, ins, n_ins), .deadline_s = down ? SYNC_DOWN_WAIT_S : 0 };
+		ask[n] = (struct prov_many){ .account = acc->prov,
+			.machine_fn = sync_keep,
+			.arg = &lists[n],
+			.notices = sync_has_machine(acc, ins, n_ins),
+			.deadline_s = down ? SYNC_DOWN_WAIT_S : 0 };
 		n++;
 	}
 	*ask_out = ask;
@@ -305,8 +335,8 @@ sync_ask(struct broker *b, const struct instance *ins, size_t n_ins, struct prov
 }
 
 static enum berth_code
-sync_account(struct broker *b, struct broker_account *acc, const struct prov_many *answer, struct instance *ins, size_t n,
-    struct berth_err *err)
+sync_account(struct broker *b, struct broker_account *acc, const struct prov_many *answer,
+    struct instance *ins, size_t n, struct berth_err *err)
 {
 	enum berth_code rc;
 
@@ -351,8 +381,9 @@ pass_sync(struct broker *b, struct berth_err *err)
 }
 
 /*
- * The call of this intent was made or not, nobody knows: the provider's list was read after it, so a machine that it
- * made has been taken over by now. Nothing was made: it is failed, and the job asks again with a token of its own.
+ * The call of this intent was made or not, nobody knows: the provider's list was read after it, so
+ * a machine that it made has been taken over by now. Nothing was made: it is failed, and the job
+ * asks again with a token of its own.
  */
 static enum berth_code
 recover_create(struct broker *b, const struct intent *it, struct berth_err *err)
@@ -363,7 +394,8 @@ recover_create(struct broker *b, const struct intent *it, struct berth_err *err)
 		return BERTH_OK;
 	if (sync_find(acc, NULL, it->token) != NULL)
 		return BERTH_OK;
-	return store_intent_settle(b->store, it->id, INTENT_FAILED, 0, "no machine carries its token", b->now, err);
+	return store_intent_settle(
+	    b->store, it->id, INTENT_FAILED, 0, "no machine carries its token", b->now, err);
 }
 
 enum berth_code

@@ -5,18 +5,13 @@ static const struct tick_pass {
 	const char *name;
 	enum berth_code (*run)(struct broker *b, struct berth_err *err);
 } tick_passes[] = {
-	{ "sync", pass_sync },
-	{ "prices", pass_prices },
-	{ "recover", pass_recover },
-	{ "watch", pass_watch },
-	{ "move", pass_move },
-	{ "scale", pass_scale },	/* before what it takes away is released, and what it adds is placed */
-	{ "release", pass_release },	/* before new launches: what is free again counts */
-	{ "provision", pass_provision },
-	{ "probe", pass_probe },
-	{ "start", pass_start },
-	{ "notify", pass_notify },
-	{ "rollup", pass_rollup },	/* last: nobody waits for it */
+	{ "sync", pass_sync }, { "prices", pass_prices }, { "recover", pass_recover },
+	{ "watch", pass_watch }, { "move", pass_move },
+	{ "scale",
+	    pass_scale }, /* before what it takes away is released, and what it adds is placed */
+	{ "release", pass_release }, /* before new launches: what is free again counts */
+	{ "provision", pass_provision }, { "probe", pass_probe }, { "start", pass_start },
+	{ "notify", pass_notify }, { "rollup", pass_rollup }, /* last: nobody waits for it */
 };
 
 enum berth_code
@@ -46,7 +41,8 @@ broker_idle(struct broker *b, bool *idle_out, struct berth_err *err)
 
 	rc = store_job_list(b->store, &q, b->tick_arena, &jobs, &n, err);
 	if (rc == BERTH_OK)
-		rc = store_instance_list(b->store, INSTANCE_ALIVE, b->tick_arena, &ins, &n_ins, err);
+		rc =
+		    store_instance_list(b->store, INSTANCE_ALIVE, b->tick_arena, &ins, &n_ins, err);
 	if (rc == BERTH_OK)
 		*idle_out = n == 0 && n_ins == 0 && b->n_fleets == 0;
 	return rc;

@@ -10,30 +10,32 @@
 #include "util/str.h"
 #include "util/time.h"
 
-#define DEMAND_EVENTS ((size_t)4 * 1024 * 1024)	/* 32 MiB of them */
+#define DEMAND_EVENTS ((size_t)4 * 1024 * 1024) /* 32 MiB of them */
 #define DEMAND_DAY_S INT64_C(86400)
-#define DEMAND_GROUPS_MAX 16			/* series that one job counts in: views and the total */
+#define DEMAND_GROUPS_MAX 16 /* series that one job counts in: views and the total */
 
 /* A series that is being made. */
 struct demand_series {
-	int64_t id;		/* 0: not made yet */
+	int64_t id; /* 0: not made yet */
 	uint32_t target;
 	const char *unit;
-	bool none;		/* nothing ever waited for it: no series of zeros is made */
+	bool none; /* nothing ever waited for it: no series of zeros is made */
 };
 
-/* Jobs of one label set with one number of GPUs; class 2i is when they hold them, 2i+1 when they wait. */
+/* Jobs of one label set with one number of GPUs; class 2i is when they hold them, 2i+1 when they
+ * wait. */
 struct demand_kind {
 	double gpus;
-	uint32_t next;		/* of the same label set; UINT32_MAX none */
-	bool waits;		/* some of them wait within the window */
+	uint32_t next; /* of the same label set; UINT32_MAX none */
+	bool waits;    /* some of them wait within the window */
 };
 
 struct demand_label {
 	int64_t id;
-	uint32_t first;		/* kind; UINT32_MAX none */
-	uint32_t like;		/* the first label that counts in the same series: its kinds serve for all of them */
-	uint32_t held[DEMAND_GROUPS_MAX], queued[DEMAND_GROUPS_MAX];	/* [n] series */
+	uint32_t first; /* kind; UINT32_MAX none */
+	uint32_t like; /* the first label that counts in the same series: its kinds serve for all of
+			  them */
+	uint32_t held[DEMAND_GROUPS_MAX], queued[DEMAND_GROUPS_MAX]; /* [n] series */
 	size_t n;
 };
 
@@ -43,10 +45,10 @@ struct making {
 	struct arena *a;
 	int64_t step_s;
 	struct put_rule rule;
-	struct demand_label *labels;	/* [n_labels] by id */
+	struct demand_label *labels; /* [n_labels] by id */
 	size_t n_labels;
 	VEC(struct demand_kind) kinds;
-	VEC(uint32_t) kind_label;	/* label of each kind */
+	VEC(uint32_t) kind_label; /* label of each kind */
 	VEC(struct demand_series) series;
 	struct strmap by_name, by_series;
 	struct demand *demand;
@@ -54,8 +56,8 @@ struct making {
 
 /* Index of the series with these labels, which are changed. */
 static enum berth_code
-making_series(struct making *m, struct usage_label *labels, size_t n, const char *unit, uint32_t *i_out,
-    struct berth_err *err)
+making_series(struct making *m, struct usage_label *labels, size_t n, const char *unit,
+    uint32_t *i_out, struct berth_err *err)
 {
 	const char *name = usage_name(m->set->a, labels, n);
 	int added;
@@ -66,7 +68,8 @@ making_series(struct making *m, struct usage_label *labels, size_t n, const char
 		struct demand_series *s = VEC_ADD(m->a, &m->series);
 
 		s->unit = unit;
-		rc = usage_target_put(m->set, name, usage_labels_json(m->set->a, labels, n), &s->target, err);
+		rc = usage_target_put(
+		    m->set, name, usage_labels_json(m->set->a, labels, n), &s->target, err);
 	}
 	*i_out = (uint32_t)*at;
 	return rc;
@@ -74,13 +77,15 @@ making_series(struct making *m, struct usage_label *labels, size_t n, const char
 
 /* The pair of series, GPUs held and GPUs waited for, of some of a label set. */
 static enum berth_code
-making_pair(struct making *m, struct demand_label *l, const struct usage_label *of, size_t n, struct berth_err *err)
+making_pair(struct making *m, struct demand_label *l, const struct usage_label *of, size_t n,
+    struct berth_err *err)
 {
 	struct usage_label labels[INGEST_LABELS_MAX + 2];
 	enum berth_code rc;
 
 	if (l->n == DEMAND_GROUPS_MAX)
-		return err_set(err, BERTH_EINVAL, "more than %d groupings of jobs are kept", DEMAND_GROUPS_MAX - 1);
+		return err_set(err, BERTH_EINVAL, "more than %d groupings of jobs are kept",
+		    DEMAND_GROUPS_MAX - 1);
 	for (size_t i = 0; i < n; i++)
 		labels[i] = of[i];
 	rc = making_series(m, labels, n, "gpu", &l->held[l->n], err);
@@ -91,7 +96,8 @@ making_pair(struct making *m, struct demand_label *l, const struct usage_label *
 	return rc;
 }
 
-/* Labels tell users apart, series often do not: fewer kinds of jobs make a sweep that stays in the cache. */
+/* Labels tell users apart, series often do not: fewer kinds of jobs make a sweep that stays in the
+ * cache. */
 static enum berth_code
 making_like(struct making *m, struct demand_label *l, struct berth_err *err)
 {
@@ -103,7 +109,8 @@ making_like(struct making *m, struct demand_label *l, struct berth_err *err)
 		buf_printf(&b, "%u,", l->held[k]);
 	rc = buf_check(&b, "series of a job", err);
 	if (rc == BERTH_OK)
-		l->like = (uint32_t)*strmap_add(m->a, &m->by_series, b.p, (size_t)(l - m->labels), NULL);
+		l->like =
+		    (uint32_t)*strmap_add(m->a, &m->by_series, b.p, (size_t)(l - m->labels), NULL);
 	buf_free(&b);
 	return rc;
 }
@@ -120,11 +127,12 @@ making_value(const json_t *labels, const char *key)
 }
 
 static enum berth_code
-making_label(struct making *m, const struct usage_label_row *row, const struct usage_view *views, size_t n_views,
-    struct demand_label *l, struct berth_err *err)
+making_label(struct making *m, const struct usage_label_row *row, const struct usage_view *views,
+    size_t n_views, struct demand_label *l, struct berth_err *err)
 {
 	json_t *tree = NULL;
-	enum berth_code rc = jsonr_parse(row->labels, strlen(row->labels), "labels of jobs", &tree, err);
+	enum berth_code rc =
+	    jsonr_parse(row->labels, strlen(row->labels), "labels of jobs", &tree, err);
 
 	if (rc != BERTH_OK)
 		return rc;
@@ -139,7 +147,8 @@ making_label(struct making *m, const struct usage_label_row *row, const struct u
 			continue;
 		keys = str_split(m->a, views[v].keys, ',', &n);
 		for (size_t i = 0; i < n && i < INGEST_LABELS_MAX - 2; i++)
-			labels[i] = (struct usage_label){ keys[i], arena_strdup(m->set->a, making_value(tree, keys[i])) };
+			labels[i] = (struct usage_label){ keys[i],
+				arena_strdup(m->set->a, making_value(tree, keys[i])) };
 		rc = making_pair(m, l, labels, n, err);
 	}
 	if (rc == BERTH_OK)
@@ -151,7 +160,8 @@ making_label(struct making *m, const struct usage_label_row *row, const struct u
 }
 
 static enum berth_code
-making_labels(struct making *m, const struct usage_view *views, size_t n_views, struct berth_err *err)
+making_labels(
+    struct making *m, const struct usage_view *views, size_t n_views, struct berth_err *err)
 {
 	struct usage_label_row *rows;
 	enum berth_code rc = store_usage_labels(m->s, m->a, &rows, &m->n_labels, err);
@@ -207,11 +217,13 @@ making_job(void *arg, const struct usage_job *j, struct berth_err *err)
 	uint32_t kind;
 
 	if (l == NULL)
-		return err_set(err, BERTH_EINVAL, "a job has labels that do not exist: run `berth store check`");
+		return err_set(err, BERTH_EINVAL,
+		    "a job has labels that do not exist: run `berth store check`");
 	kind = making_kind(m, &m->labels[l->like], j->gpus);
 	m->kinds.v[kind].waits = m->kinds.v[kind].waits || j->start == 0 || j->start > j->submit;
 	if (j->start == 0 || j->start > j->submit)
-		rc = demand_add(m->demand, 2 * kind + 1, j->submit, j->start != 0 ? j->start : j->until, err);
+		rc = demand_add(
+		    m->demand, 2 * kind + 1, j->submit, j->start != 0 ? j->start : j->until, err);
 	if (rc == BERTH_OK && j->start != 0)
 		rc = demand_add(m->demand, 2 * kind, j->start, j->until, err);
 	return rc;
@@ -244,7 +256,8 @@ making_leave_out(struct making *m, struct berth_err *err)
 	enum berth_code rc = BERTH_OK;
 
 	for (size_t i = 0; i < m->series.n; i++)
-		m->series.v[i].none = m->series.v[i].id == 0 && strcmp(m->series.v[i].unit, "gpu") != 0;
+		m->series.v[i].none =
+		    m->series.v[i].id == 0 && strcmp(m->series.v[i].unit, "gpu") != 0;
 	for (size_t k = 0; k < m->kinds.n; k++)
 		for (size_t i = 0; m->kinds.v[k].waits && i < m->labels[m->kind_label.v[k]].n; i++)
 			m->series.v[m->labels[m->kind_label.v[k]].queued[i]].none = false;
@@ -253,7 +266,8 @@ making_leave_out(struct making *m, struct berth_err *err)
 		struct series have;
 
 		if (m->series.v[i].none) {
-			rc = store_series_get(m->s, m->set->targets.v[m->series.v[i].target].name, a, &have, err);
+			rc = store_series_get(
+			    m->s, m->set->targets.v[m->series.v[i].target].name, a, &have, err);
 			m->series.v[i].none = rc == BERTH_ENOTFOUND;
 			rc = rc == BERTH_ENOTFOUND ? BERTH_OK : rc;
 		}
@@ -282,7 +296,8 @@ making_sweep(struct making *m, struct berth_err *err)
 	return rc;
 }
 
-/* Where one of the series is rolled up, whole days are made again, and the store takes of them what it needs. */
+/* Where one of the series is rolled up, whole days are made again, and the store takes of them what
+ * it needs. */
 static enum berth_code
 making_widen(struct making *m, int64_t *from, int64_t *to, struct berth_err *err)
 {
@@ -294,7 +309,8 @@ making_widen(struct making *m, int64_t *from, int64_t *to, struct berth_err *err
 		struct series have;
 		int64_t until = 0;
 
-		rc = store_series_get(m->s, m->set->targets.v[m->series.v[i].target].name, a, &have, err);
+		rc = store_series_get(
+		    m->s, m->set->targets.v[m->series.v[i].target].name, a, &have, err);
 		if (rc == BERTH_OK)
 			rc = store_late_until(m->s, have.id, &until, err);
 		else if (rc == BERTH_ENOTFOUND)
@@ -312,8 +328,8 @@ making_widen(struct making *m, int64_t *from, int64_t *to, struct berth_err *err
 
 /* All groupings with one step, in windows of as many jobs as memory is for. */
 static enum berth_code
-making_step(struct store *s, struct usage_set *set, struct usage_span span, int64_t step_s, const struct usage_view *views,
-    size_t n_views, struct berth_err *err)
+making_step(struct store *s, struct usage_set *set, struct usage_span span, int64_t step_s,
+    const struct usage_view *views, size_t n_views, struct berth_err *err)
 {
 	struct making m = { .s = s, .set = set, .a = arena_new(), .step_s = step_s };
 	int64_t from = time_floor(span.from, step_s), to = time_floor(span.to + step_s - 1, step_s);
@@ -353,7 +369,8 @@ demand_all(struct store *s, struct usage_span *span, struct berth_err *err)
 }
 
 enum berth_code
-usage_demand_make(struct store *s, struct usage_set *set, struct usage_span span, const char *added, struct berth_err *err)
+usage_demand_make(struct store *s, struct usage_set *set, struct usage_span span, const char *added,
+    struct berth_err *err)
 {
 	struct usage_view *views;
 	size_t n;
@@ -366,11 +383,11 @@ usage_demand_make(struct store *s, struct usage_set *set, struct usage_span span
 		while (views[first].step_s != views[i].step_s)
 			first++;
 		if (first != i)
-			continue;	/* made with that one */
+			continue; /* made with that one */
 		for (size_t k = i; k < n && added != NULL; k++)
 			if (views[k].step_s == views[i].step_s && strcmp(views[k].keys, added) == 0)
 				rc = demand_all(s, &part, err);
-		if (part.from >= part.to)	/* nothing changed: the series are only named */
+		if (part.from >= part.to) /* nothing changed: the series are only named */
 			part = (struct usage_span){ 0, 0 };
 		if (rc == BERTH_OK)
 			rc = making_step(s, set, part, views[i].step_s, views, n, err);

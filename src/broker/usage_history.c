@@ -8,17 +8,18 @@
 
 #define HISTORY_DAY_S INT64_C(86400)
 #define HISTORY_WEEK_S (7 * HISTORY_DAY_S)
-#define HISTORY_RHYTHM_S (2 * HISTORY_DAY_S)	/* known entries that show a rhythm of the day; of the week: */
-#define HISTORY_OVER 0.75			/* share of a last step that must be known for it to count */
+#define HISTORY_RHYTHM_S                                                                           \
+	(2 * HISTORY_DAY_S) /* known entries that show a rhythm of the day; of the week: */
+#define HISTORY_OVER 0.75   /* share of a last step that must be known for it to count */
 #define HISTORY_WEEKS_S (2 * HISTORY_WEEK_S)
 
 /* Days being laid out over the entries of a series. */
 struct layout {
 	struct history *h;
-	double *rhythm;		/* [period] mean of known entries; 0 unknown */
+	double *rhythm; /* [period] mean of known entries; 0 unknown */
 	size_t period;
-	double ratio;		/* peak to mean of known entries */
-	size_t *order;		/* [per_day] scratch */
+	double ratio;  /* peak to mean of known entries */
+	size_t *order; /* [per_day] scratch */
 };
 
 static size_t
@@ -51,7 +52,8 @@ layout_learn(struct layout *l, struct arena *a)
 	if (known_s < (double)HISTORY_RHYTHM_S)
 		return false;
 	l->ratio = means > 0 ? peaks / means : 1;
-	l->period = (size_t)((known_s < (double)HISTORY_WEEKS_S ? HISTORY_DAY_S : HISTORY_WEEK_S) / d->step_s);
+	l->period = (size_t)((known_s < (double)HISTORY_WEEKS_S ? HISTORY_DAY_S : HISTORY_WEEK_S) /
+			     d->step_s);
 	l->rhythm = arena_array_of(a, l->period, double);
 	n = arena_array_of(a, l->period, double);
 	for (size_t i = from; i < d->n; i++) {
@@ -81,7 +83,10 @@ layout_sort(struct layout *l, size_t from, size_t to)
 
 		if (isnan(d->mean[i]))
 			continue;
-		for (; k > 0 && l->rhythm[layout_slot(l, d->t0 + (int64_t)l->order[k - 1] * d->step_s)] > key; k--)
+		for (;
+		     k > 0 &&
+		     l->rhythm[layout_slot(l, d->t0 + (int64_t)l->order[k - 1] * d->step_s)] > key;
+		     k--)
 			l->order[k] = l->order[k - 1];
 		l->order[k] = i;
 		m++;
@@ -105,7 +110,7 @@ layout_day(void *arg, const struct tier_view *v, struct berth_err *err)
 	for (size_t k = 0; k < m; k++) {
 		size_t i = l->order[k];
 
-		want += d->mean[i] * l->h->covered[i];	/* laid out evenly until now */
+		want += d->mean[i] * l->h->covered[i]; /* laid out evenly until now */
 		d->mean[i] = sketch_quantile(&v->sketch, ((double)k + 0.5) / (double)m);
 		sum += d->mean[i] * l->h->covered[i];
 	}
@@ -157,8 +162,8 @@ history_end(struct history *h)
 }
 
 static enum berth_code
-history_read(struct store *s, const struct series *row, int64_t step_s, int64_t to, struct arena *a, struct history *h,
-    struct usage_history *out, struct berth_err *err)
+history_read(struct store *s, const struct series *row, int64_t step_s, int64_t to, struct arena *a,
+    struct history *h, struct usage_history *out, struct berth_err *err)
 {
 	enum berth_code rc = store_history(s, row->id, step_s, 0, to, a, h, err);
 
@@ -166,15 +171,17 @@ history_read(struct store *s, const struct series *row, int64_t step_s, int64_t 
 		return rc;
 	history_cut(h, to);
 	history_end(h);
-	*out = (struct usage_history){ .s = { .name = row->name, .step_s = h->d.step_s }, .days_until = h->days_until };
+	*out = (struct usage_history){ .s = { .name = row->name, .step_s = h->d.step_s },
+		.days_until = h->days_until };
 	if (h->d.n > 0 && h->d.missing < h->d.n)
-		out->s = (struct fc_series){ row->name, h->d.t0, h->d.step_s, h->d.n, h->d.mean, h->d.peak };
+		out->s = (struct fc_series){ row->name, h->d.t0, h->d.step_s, h->d.n, h->d.mean,
+			h->d.peak };
 	return BERTH_OK;
 }
 
 enum berth_code
-usage_history(struct store *s, const struct series *row, int64_t to, int64_t look_s, struct arena *a,
-    struct usage_history *out, struct berth_err *err)
+usage_history(struct store *s, const struct series *row, int64_t to, int64_t look_s,
+    struct arena *a, struct usage_history *out, struct berth_err *err)
 {
 	int64_t step_s = row->step_s < 3600 && 3600 % row->step_s == 0 ? 3600 : row->step_s;
 	struct arena *scratch;
@@ -194,12 +201,18 @@ usage_history(struct store *s, const struct series *row, int64_t to, int64_t loo
 	if (!layout_learn(&l, scratch)) {
 		rc = history_read(s, row, HISTORY_DAY_S, to, a, &h, out, err);
 		out->days_until = 0;
-		out->warning = "nearly all of its history is kept as days: it is forecast by the day";
+		out->warning =
+		    "nearly all of its history is kept as days: it is forecast by the day";
 	} else {
-		rc = store_tier_each(s, row->id, h.d.t0 - HISTORY_DAY_S, h.days_until, layout_day, &l, err);
+		rc = store_tier_each(
+		    s, row->id, h.d.t0 - HISTORY_DAY_S, h.days_until, layout_day, &l, err);
 		if (history_near(out, look_s))
-			out->warning = arena_printf(a, "its history before %s is kept as days: their shorter steps are laid out by the "
-			    "rhythm of those behind, with the sum, the quantiles and the peak of each day", time_fmt(at, h.days_until));
+			out->warning = arena_printf(a,
+			    "its history before %s is kept as days: their shorter steps are laid "
+			    "out by the "
+			    "rhythm of those behind, with the sum, the quantiles and the peak of "
+			    "each day",
+			    time_fmt(at, h.days_until));
 	}
 	arena_free(scratch);
 	return rc;

@@ -12,17 +12,18 @@
 
 #define JOBS_BATCH ((size_t)16384)
 #define JOBS_LABEL_SLOTS 4096
-#define JOBS_NUMBERED ((size_t)4096)	/* a power of two */
-#define JOBS_KEY_MAX 1024		/* labels longer than this are looked up in the store */
+#define JOBS_NUMBERED ((size_t)4096) /* a power of two */
+#define JOBS_KEY_MAX 1024            /* labels longer than this are looked up in the store */
 
-#define JOBS_LABEL_BAD INT64_C(-1)	/* labels that are no UTF-8 */
+#define JOBS_LABEL_BAD INT64_C(-1) /* labels that are no UTF-8 */
 #define JOBS_IDS_WAIT 64
 
-/* Every different id once, as its hash. They go in by groups, so that the memory for one is fetched while others come. */
+/* Every different id once, as its hash. They go in by groups, so that the memory for one is fetched
+ * while others come. */
 struct jobs_ids {
 	uint64_t *slot;
 	size_t n, cap;
-	uint64_t wait[JOBS_IDS_WAIT];	/* [n_wait] */
+	uint64_t wait[JOBS_IDS_WAIT]; /* [n_wait] */
 	size_t n_wait;
 };
 
@@ -30,14 +31,14 @@ struct jobs_ids {
 struct jobs_label {
 	uint64_t hash;
 	struct jobs_label *next;
-	const char *key;		/* [len] of jobs_label_key() */
+	const char *key; /* [len] of jobs_label_key() */
 	size_t len;
 	int64_t id;
 };
 
 /* What labels_id of a reader and an accelerator come to. */
 struct jobs_numbered {
-	uint32_t labels_id;		/* 0: empty */
+	uint32_t labels_id; /* 0: empty */
 	const char *accel;
 	int64_t id;
 };
@@ -49,30 +50,31 @@ struct usage_jobs {
 	usage_say_fn *say;
 	void *arg;
 	struct arena *batch_arena;
-	struct usage_job *batch;	/* [n], room for JOBS_BATCH */
+	struct usage_job *batch; /* [n], room for JOBS_BATCH */
 	size_t n;
-	VEC(struct usage_job) later;	/* whose end is as far as the whole export has seen */
-	int64_t seen;			/* latest time of the export */
-	bool begun, added;		/* added: the grouping is new */
-	int64_t had_from, had_to;	/* of the jobs that the store has; 0 and 0: none */
+	VEC(struct usage_job) later; /* whose end is as far as the whole export has seen */
+	int64_t seen;                /* latest time of the export */
+	bool begun, added;           /* added: the grouping is new */
+	int64_t had_from, had_to;    /* of the jobs that the store has; 0 and 0: none */
 	struct jobs_label *labels[JOBS_LABEL_SLOTS];
 	struct jobs_numbered numbered[JOBS_NUMBERED];
-	struct strmap types;		/* type as the source spells it -> index of refs */
+	struct strmap types; /* type as the source spells it -> index of refs */
 	VEC(struct jobs_type) refs;
-	struct strmap waiting;		/* "submit id_[" of the store: 1 once a task of it was seen */
-	VEC(struct usage_job) waited;	/* the same, in order */
+	struct strmap waiting;        /* "submit id_[" of the store: 1 once a task of it was seen */
+	VEC(struct usage_job) waited; /* the same, in order */
 	struct jobs_ids ids;
 	struct usage_span changed;
 	struct usage_jobs_counts counts;
 };
 
 struct jobs_type {
-	const char *name;		/* of the whole card */
+	const char *name; /* of the whole card */
 	double share;
 };
 
 struct usage_jobs *
-usage_jobs_new(struct store *s, struct usage_set *set, const struct usage_jobs_options *o, usage_say_fn *say, void *arg)
+usage_jobs_new(struct store *s, struct usage_set *set, const struct usage_jobs_options *o,
+    usage_say_fn *say, void *arg)
 {
 	struct usage_jobs *u = arena_new_of(set->a, struct usage_jobs);
 
@@ -169,8 +171,11 @@ jobs_type(struct usage_jobs *u, const char *type)
 		if (ref.accel != NULL)
 			t->name = accel_model(u->o.accels, ref.accel)->name;
 	} else {
-		u->say(u->arg, USAGE_REMARK, 0, arena_printf(u->set->a, "nobody knows the accelerator '%s': it is kept under "
-		    "this name", type));
+		u->say(u->arg, USAGE_REMARK, 0,
+		    arena_printf(u->set->a,
+			"nobody knows the accelerator '%s': it is kept under "
+			"this name",
+			type));
 	}
 	return t;
 }
@@ -184,7 +189,9 @@ jobs_label_key(const struct ingest_job *j, const char *accel, char *out, size_t 
 {
 	char *p = out, *const end = out + size;
 
-	memcpy(p, &accel, sizeof(accel));	/* one text for each accelerator, of jobs_type(), and one for each key */
+	memcpy(p, &accel,
+	    sizeof(
+		accel)); /* one text for each accelerator, of jobs_type(), and one for each key */
 	p += sizeof(accel);
 	for (size_t i = 0; i < j->n_labels; i++) {
 		const char *key = j->labels[i].key;
@@ -201,7 +208,8 @@ jobs_label_key(const struct ingest_job *j, const char *accel, char *out, size_t 
 
 /* A set of labels that this load has not had yet. */
 static enum berth_code
-jobs_label_new(struct usage_jobs *u, const struct ingest_job *j, const char *accel, int64_t *id_out, struct berth_err *err)
+jobs_label_new(struct usage_jobs *u, const struct ingest_job *j, const char *accel, int64_t *id_out,
+    struct berth_err *err)
 {
 	struct usage_label labels[INGEST_LABELS_MAX + 2];
 	size_t n = j->n_labels;
@@ -215,13 +223,14 @@ jobs_label_new(struct usage_jobs *u, const struct ingest_job *j, const char *acc
 		*id_out = JOBS_LABEL_BAD;
 		return BERTH_OK;
 	}
-	(void)usage_name(u->set->a, labels, n);	/* sorts them */
+	(void)usage_name(u->set->a, labels, n); /* sorts them */
 	return store_usage_label(u->s, usage_labels_json(u->set->a, labels, n), id_out, err);
 }
 
 /* jobs_label() by all of the labels. */
 static enum berth_code
-jobs_label_find(struct usage_jobs *u, const struct ingest_job *j, const char *accel, int64_t *id_out, struct berth_err *err)
+jobs_label_find(struct usage_jobs *u, const struct ingest_job *j, const char *accel,
+    int64_t *id_out, struct berth_err *err)
 {
 	char key[JOBS_KEY_MAX];
 	size_t len = jobs_label_key(j, accel, key, sizeof(key));
@@ -248,7 +257,8 @@ jobs_label_find(struct usage_jobs *u, const struct ingest_job *j, const char *ac
 
 /* The id in the store of a job's labels with one accelerator; accel is a text of jobs_type(). */
 static enum berth_code
-jobs_label(struct usage_jobs *u, const struct ingest_job *j, const char *accel, int64_t *id_out, struct berth_err *err)
+jobs_label(struct usage_jobs *u, const struct ingest_job *j, const char *accel, int64_t *id_out,
+    struct berth_err *err)
 {
 	uint64_t h = hash_u64((uint64_t)(uintptr_t)accel ^ (uint64_t)j->labels_id << 32);
 	struct jobs_numbered *t = &u->numbered[h & (JOBS_NUMBERED - 1)];
@@ -284,7 +294,8 @@ jobs_add(struct usage_jobs *u, const struct usage_job *row, struct berth_err *er
 {
 	enum berth_code rc = BERTH_OK;
 
-	if (row->part == 0 && u->n + INGEST_GRES_MAX > JOBS_BATCH)	/* all parts of a job go together */
+	if (row->part == 0 &&
+	    u->n + INGEST_GRES_MAX > JOBS_BATCH) /* all parts of a job go together */
 		rc = jobs_flush(u, err);
 	u->batch[u->n] = *row;
 	u->batch[u->n++].job = arena_strdup(u->batch_arena, row->job);
@@ -307,7 +318,8 @@ jobs_view(struct usage_jobs *u)
 	return keys;
 }
 
-/* Arrays that wait in the store: where their tasks have started, what waits of them is less or nothing. */
+/* Arrays that wait in the store: where their tasks have started, what waits of them is less or
+ * nothing. */
 static enum berth_code
 jobs_begin(struct usage_jobs *u, struct berth_err *err)
 {
@@ -326,8 +338,9 @@ jobs_begin(struct usage_jobs *u, struct berth_err *err)
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
 		if (!str_ends(rows[i].job, "_["))
 			continue;
-		strmap_add(u->set->a, &u->waiting, arena_printf(u->set->a, "%lld %s", (long long)rows[i].submit, rows[i].job),
-		    0, NULL);
+		strmap_add(u->set->a, &u->waiting,
+		    arena_printf(u->set->a, "%lld %s", (long long)rows[i].submit, rows[i].job), 0,
+		    NULL);
 		VEC_PUSH(u->set->a, &u->waited, rows[i]);
 	}
 	return rc;
@@ -337,12 +350,14 @@ jobs_begin(struct usage_jobs *u, struct berth_err *err)
 static const char *
 jobs_key(struct usage_jobs *u, const struct ingest_job *j)
 {
-	const char *cluster = *j->cluster != '\0' ? j->cluster : u->o.cluster, *bracket = strchr(j->id, '[');
+	const char *cluster = *j->cluster != '\0' ? j->cluster : u->o.cluster,
+		   *bracket = strchr(j->id, '[');
 	size_t n = bracket != NULL ? (size_t)(bracket - j->id) + 1 : strlen(j->id);
 
 	if (*cluster == '\0' && bracket == NULL)
 		return j->id;
-	return arena_printf(u->batch_arena, "%s%s%.*s", cluster, *cluster != '\0' ? "/" : "", (int)n, j->id);
+	return arena_printf(
+	    u->batch_arena, "%s%s%.*s", cluster, *cluster != '\0' ? "/" : "", (int)n, j->id);
 }
 
 static void
@@ -383,7 +398,10 @@ static const enum usage_state jobs_states[] = { USAGE_WAITS, USAGE_RUNS, USAGE_O
 static enum berth_code
 jobs_none(struct usage_jobs *u, const struct ingest_job *j, struct berth_err *err)
 {
-	struct usage_job row = { .submit = j->submit, .start = j->start, .until = j->end, .label = USAGE_LABEL_NONE,
+	struct usage_job row = { .submit = j->submit,
+		.start = j->start,
+		.until = j->end,
+		.label = USAGE_LABEL_NONE,
 		.state = jobs_states[j->state] };
 
 	u->counts.without_gpus++;
@@ -395,18 +413,25 @@ jobs_none(struct usage_jobs *u, const struct ingest_job *j, struct berth_err *er
 
 /* The GPUs of one type of one job. */
 static enum berth_code
-jobs_part(struct usage_jobs *u, const struct ingest_job *j, size_t i, const char *key, struct berth_err *err)
+jobs_part(struct usage_jobs *u, const struct ingest_job *j, size_t i, const char *key,
+    struct berth_err *err)
 {
 	const struct jobs_type *type = jobs_type(u, j->gres[i].type);
-	struct usage_job row = { .submit = j->submit, .job = key, .part = (int64_t)i, .start = j->start, .until = j->end,
-		.state = jobs_states[j->state], .gpus = j->gres[i].count * type->share * (double)j->tasks };
+	struct usage_job row = { .submit = j->submit,
+		.job = key,
+		.part = (int64_t)i,
+		.start = j->start,
+		.until = j->end,
+		.state = jobs_states[j->state],
+		.gpus = j->gres[i].count * type->share * (double)j->tasks };
 	enum berth_code rc = jobs_label(u, j, type->name, &row.label, err);
 
 	if (rc != BERTH_OK)
 		return rc;
 	if (row.label == JOBS_LABEL_BAD) {
 		if (i == 0)
-			u->say(u->arg, USAGE_REFUSED, j->line, "a label is no UTF-8: convert the file (iconv -f ISO-8859-1 -t UTF-8)");
+			u->say(u->arg, USAGE_REFUSED, j->line,
+			    "a label is no UTF-8: convert the file (iconv -f ISO-8859-1 -t UTF-8)");
 		u->counts.attempts -= i == 0;
 		return BERTH_OK;
 	}
@@ -457,16 +482,19 @@ jobs_put_later(struct usage_jobs *u, struct berth_err *err)
 			row.until = u->seen > row.start ? u->seen : row.start;
 			u->counts.rows.gpu_seconds += row.gpus * (double)(row.until - row.start);
 		}
-		if (row.start == 0 && strmap_get(&u->waiting, arena_printf(u->set->a, "%lld %s", (long long)row.submit,
-		    row.job)) != NULL)
-			*strmap_get(&u->waiting, arena_printf(u->set->a, "%lld %s", (long long)row.submit, row.job)) = 0;
+		if (row.start == 0 &&
+		    strmap_get(&u->waiting,
+			arena_printf(u->set->a, "%lld %s", (long long)row.submit, row.job)) != NULL)
+			*strmap_get(&u->waiting,
+			    arena_printf(u->set->a, "%lld %s", (long long)row.submit, row.job)) = 0;
 		rc = jobs_add(u, &row, err);
 	}
 	if (rc == BERTH_OK)
 		rc = jobs_flush(u, err);
 	for (size_t i = 0; rc == BERTH_OK && i < u->waited.n; i++) {
 		const struct usage_job *w = &u->waited.v[i];
-		const size_t *at = strmap_get(&u->waiting, arena_printf(u->set->a, "%lld %s", (long long)w->submit, w->job));
+		const size_t *at = strmap_get(
+		    &u->waiting, arena_printf(u->set->a, "%lld %s", (long long)w->submit, w->job));
 
 		if (at == NULL || *at == 0)
 			continue;
@@ -480,8 +508,13 @@ jobs_put_later(struct usage_jobs *u, struct berth_err *err)
 static enum berth_code
 jobs_finish(struct usage_jobs *u, const struct usage_counts *read, struct berth_err *err)
 {
-	struct load l = { .t = u->o.now, .format = u->o.format, .source = u->o.source,
-		.digest = u->o.digest, .options = u->o.options, .rows_read = read->read, .rows_refused = read->refused };
+	struct load l = { .t = u->o.now,
+		.format = u->o.format,
+		.source = u->o.source,
+		.digest = u->o.digest,
+		.options = u->o.options,
+		.rows_read = read->read,
+		.rows_refused = read->refused };
 	enum berth_code rc = BERTH_OK;
 
 	if (!u->begun)
@@ -490,8 +523,8 @@ jobs_finish(struct usage_jobs *u, const struct usage_counts *read, struct berth_
 		rc = jobs_ids_flush(&u->ids, err);
 	u->counts.jobs = (int64_t)u->ids.n;
 	if (rc == BERTH_OK && u->o.digest != NULL)
-		rc = store_load_find(u->s, u->o.format, u->o.digest, u->o.options != NULL ? u->o.options : "",
-		    &u->counts.rows.before, err);
+		rc = store_load_find(u->s, u->o.format, u->o.digest,
+		    u->o.options != NULL ? u->o.options : "", &u->counts.rows.before, err);
 	if (rc == BERTH_OK)
 		rc = jobs_put_later(u, err);
 	if (u->o.from != 0 && u->o.from < u->changed.from)
@@ -499,7 +532,8 @@ jobs_finish(struct usage_jobs *u, const struct usage_counts *read, struct berth_
 	if (u->o.from != 0 && u->seen > u->changed.to)
 		u->changed.to = u->seen;
 	if (rc == BERTH_OK)
-		rc = usage_demand_make(u->s, u->set, u->changed, u->added ? jobs_view(u) : NULL, err);
+		rc = usage_demand_make(
+		    u->s, u->set, u->changed, u->added ? jobs_view(u) : NULL, err);
 	l.rows_stored = u->counts.rows.stored;
 	l.rows_duplicate = u->counts.rows.duplicate;
 	l.rows_replaced = u->counts.rows.replaced;

@@ -9,19 +9,21 @@
 #include "util/time.h"
 
 #define LOAD_HOUR_S INT64_C(3600)
-#define LOAD_CHUNK ((size_t)16384)	/* steps that are stored at once */
+#define LOAD_CHUNK ((size_t)16384) /* steps that are stored at once */
 #define LOAD_DAY_S INT64_C(86400)
-#define LOAD_ROOM (LOAD_CHUNK + (size_t)LOAD_DAY_S)	/* a day that is rolled up is stored in one piece */
+#define LOAD_ROOM                                                                                  \
+	(LOAD_CHUNK + (size_t)LOAD_DAY_S) /* a day that is rolled up is stored in one piece */
 
 struct load_target {
-	int64_t id;			/* 0: not opened yet */
-	int64_t step_s;			/* of a series that exists; 0: it does not */
-	int64_t hint_s;			/* interval of its rows as earlier loads had it; 0: not known */
-	int64_t plain_s;		/* least interval that was plain to see in a source of this load; 0: none */
-	int64_t *partial;		/* [n_partial] steps of the store that are not full, ascending */
+	int64_t id;     /* 0: not opened yet */
+	int64_t step_s; /* of a series that exists; 0: it does not */
+	int64_t hint_s; /* interval of its rows as earlier loads had it; 0: not known */
+	int64_t
+	    plain_s; /* least interval that was plain to see in a source of this load; 0: none */
+	int64_t *partial; /* [n_partial] steps of the store that are not full, ascending */
 	size_t n_partial;
-	int64_t left_out;		/* steps that are there whole and that the load covers in part */
-	int64_t late_until;		/* steps before this are rolled up */
+	int64_t left_out;   /* steps that are there whole and that the load covers in part */
+	int64_t late_until; /* steps before this are rolled up */
 };
 
 /* A source of the load by what the store knows of it. */
@@ -33,27 +35,27 @@ struct load_known {
 struct loader {
 	struct store *s;
 	struct usage_set *set;
-	struct spool *sp, *sums;	/* as read; rows with an end, of targets with several sources */
+	struct spool *sp, *sums; /* as read; rows with an end, of targets with several sources */
 	const struct usage_load_options *o;
 	struct usage_load_counts counts;
 	usage_say_fn *say;
 	void *arg;
-	struct load_target *targets;	/* [set->targets.n] */
-	uint32_t *rank;			/* target of each source */
-	struct load_known *known;	/* [n_known] sorted */
+	struct load_target *targets; /* [set->targets.n] */
+	uint32_t *rank;              /* target of each source */
+	struct load_known *known;    /* [n_known] sorted */
 	size_t n_known;
 	struct hold *hold;
 	struct rollup *rollup;
-	uint32_t target;		/* that the rollup is at */
+	uint32_t target; /* that the rollup is at */
 	bool open;
 	struct put_rule rule;
 	struct sample samples[LOAD_ROOM];
-	int64_t rows[LOAD_ROOM];	/* behind each sample */
-	long lines[LOAD_ROOM];		/* of the first row of each */
+	int64_t rows[LOAD_ROOM]; /* behind each sample */
+	long lines[LOAD_ROOM];   /* of the first row of each */
 	unsigned char fate[LOAD_ROOM];
 	size_t n;
-	int64_t conflicts;		/* rows of a time that another row gave another value */
-	long conflict_line;		/* of the first of them; 0 not known */
+	int64_t conflicts;  /* rows of a time that another row gave another value */
+	long conflict_line; /* of the first of them; 0 not known */
 	struct arena *scratch;
 };
 
@@ -73,7 +75,8 @@ load_index(struct loader *l)
 	l->n_known = l->set->sources.n;
 	l->known = arena_array_of(l->set->a, l->n_known, struct load_known);
 	for (uint32_t i = 0; i < l->n_known; i++)
-		l->known[i] = (struct load_known){ l->set->sources.v[i].target, i, l->set->sources.v[i].hash };
+		l->known[i] = (struct load_known){ l->set->sources.v[i].target, i,
+			l->set->sources.v[i].hash };
 	qsort(l->known, l->n_known, sizeof(*l->known), load_known_cmp);
 }
 
@@ -82,17 +85,20 @@ static uint32_t
 load_kept_source(struct loader *l, uint32_t target, int64_t hash)
 {
 	const struct load_known key = { .target = target, .hash = hash };
-	const struct load_known *known = bsearch(&key, l->known, l->n_known, sizeof(key), load_known_cmp);
+	const struct load_known *known =
+	    bsearch(&key, l->known, l->n_known, sizeof(key), load_known_cmp);
 	uint32_t source;
 
 	if (known != NULL)
 		return known->source;
-	source = usage_source_put(l->set, arena_printf(l->set->a, "kept\n%u\n%lld", target, (long long)hash), target);
+	source = usage_source_put(
+	    l->set, arena_printf(l->set->a, "kept\n%u\n%lld", target, (long long)hash), target);
 	l->set->sources.v[source].hash = hash;
 	return source;
 }
 
-/* Rows that an earlier load left of steps that were not full come back among the new ones, under their old source. */
+/* Rows that an earlier load left of steps that were not full come back among the new ones, under
+ * their old source. */
 static enum berth_code
 load_kept(struct loader *l, uint32_t target, int64_t series_id, struct berth_err *err)
 {
@@ -108,8 +114,11 @@ load_kept(struct loader *l, uint32_t target, int64_t series_id, struct berth_err
 	if (rc == BERTH_OK)
 		t->partial = arena_array_of(l->set->a, n, int64_t);
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
-		const struct usage_row u = { .source = load_kept_source(l, target, rows[i].source), .flags = USAGE_KEPT,
-			.t = rows[i].t, .value = rows[i].value, .peak = rows[i].peak };
+		const struct usage_row u = { .source = load_kept_source(l, target, rows[i].source),
+			.flags = USAGE_KEPT,
+			.t = rows[i].t,
+			.value = rows[i].value,
+			.peak = rows[i].peak };
 
 		if (t->n_partial == 0 || t->partial[t->n_partial - 1] != rows[i].step)
 			t->partial[t->n_partial++] = rows[i].step;
@@ -157,10 +166,12 @@ load_step(struct loader *l, uint32_t target)
 		return l->o->step_s != 0 ? l->o->step_s : l->targets[target].step_s;
 	if (l->o->step_s != 0)
 		return l->o->step_s;
-	if (interval_s <= LOAD_HOUR_S || interval_s % LOAD_HOUR_S != 0 || g->t_min % interval_s != 0)
+	if (interval_s <= LOAD_HOUR_S || interval_s % LOAD_HOUR_S != 0 ||
+	    g->t_min % interval_s != 0)
 		return LOAD_HOUR_S;
-	l->say(l->arg, USAGE_REMARK, 0, arena_printf(l->set->a, "series %s: its rows are %s apart, so it has a step of %s",
-	    g->name, duration_fmt(text, interval_s), text));
+	l->say(l->arg, USAGE_REMARK, 0,
+	    arena_printf(l->set->a, "series %s: its rows are %s apart, so it has a step of %s",
+		g->name, duration_fmt(text, interval_s), text));
 	return interval_s;
 }
 
@@ -172,12 +183,16 @@ load_say_refused(struct loader *l, size_t i)
 	int64_t day = time_floor(l->samples[i].t, LOAD_DAY_S), rows = 0;
 	size_t n = 0;
 
-	for (; i + n < l->n && l->fate[i + n] == PUT_REFUSED && l->samples[i + n].t < day + LOAD_DAY_S; n++)
+	for (; i + n < l->n && l->fate[i + n] == PUT_REFUSED &&
+	       l->samples[i + n].t < day + LOAD_DAY_S;
+	     n++)
 		rows += l->rows[i + n];
 	l->counts.refused += rows;
-	l->say(l->arg, USAGE_REFUSED, l->lines[i], arena_printf(l->set->a, "%lld rows of series %s from %s on cover a part of "
-	    "what is kept as one sum by now: only an export of the whole day can correct it", (long long)rows,
-	    l->set->targets.v[l->target].name, time_fmt(at, l->samples[i].t)));
+	l->say(l->arg, USAGE_REFUSED, l->lines[i],
+	    arena_printf(l->set->a,
+		"%lld rows of series %s from %s on cover a part of "
+		"what is kept as one sum by now: only an export of the whole day can correct it",
+		(long long)rows, l->set->targets.v[l->target].name, time_fmt(at, l->samples[i].t)));
 	return n;
 }
 
@@ -187,7 +202,8 @@ load_flush(struct loader *l, struct berth_err *err)
 	struct put_counts counts = { 0 };
 	enum berth_code rc;
 
-	rc = store_samples_late(l->s, l->targets[l->target].id, l->samples, l->n, &l->rule, l->fate, &counts, err);
+	rc = store_samples_late(
+	    l->s, l->targets[l->target].id, l->samples, l->n, &l->rule, l->fate, &counts, err);
 	for (size_t i = 0; rc == BERTH_OK && i < l->n; i++) {
 		if (l->fate[i] == PUT_REFUSED) {
 			i += load_say_refused(l, i) - 1;
@@ -205,9 +221,11 @@ load_flush(struct loader *l, struct berth_err *err)
 	return rc;
 }
 
-/* The rows of a step that is not full wait for the rest of it; those of one that is now full are not needed. */
+/* The rows of a step that is not full wait for the rest of it; those of one that is now full are
+ * not needed. */
 static enum berth_code
-load_keep(struct loader *l, const struct rollup_step *step, bool full, bool partial, struct berth_err *err)
+load_keep(struct loader *l, const struct rollup_step *step, bool full, bool partial,
+    struct berth_err *err)
 {
 	size_t n = full ? 0 : step->n_window;
 	struct raw_row *rows;
@@ -218,7 +236,8 @@ load_keep(struct loader *l, const struct rollup_step *step, bool full, bool part
 	for (size_t i = 0; i < n; i++) {
 		const struct usage_row *u = &step->window[i];
 
-		rows[i] = (struct raw_row){ step->t, l->set->sources.v[u->source].hash, u->t, u->value, u->peak };
+		rows[i] = (struct raw_row){ step->t, l->set->sources.v[u->source].hash, u->t,
+			u->value, u->peak };
 	}
 	return store_raw_replace(l->s, l->targets[l->target].id, step->t, rows, n, err);
 }
@@ -250,7 +269,8 @@ load_may_flush(const struct loader *l, int64_t next_t)
 {
 	const struct load_target *g = &l->targets[l->target];
 
-	return next_t >= g->late_until || time_floor(next_t, LOAD_DAY_S) != time_floor(l->samples[l->n - 1].t, LOAD_DAY_S);
+	return next_t >= g->late_until ||
+	       time_floor(next_t, LOAD_DAY_S) != time_floor(l->samples[l->n - 1].t, LOAD_DAY_S);
 }
 
 static enum berth_code
@@ -258,14 +278,16 @@ load_take_step(void *arg, const struct rollup_step *step, struct berth_err *err)
 {
 	struct loader *l = arg;
 	struct load_target *g = &l->targets[l->target];
-	bool full = step->covered_s == g->step_s && !step->assumed, stored = false, partial, late = step->t < g->late_until;
+	bool full = step->covered_s == g->step_s && !step->assumed, stored = false, partial,
+	     late = step->t < g->late_until;
 	enum berth_code rc = BERTH_OK;
 
 	if (!step->touched)
 		return BERTH_OK;
 	if (l->n >= LOAD_CHUNK && load_may_flush(l, step->t))
 		rc = load_flush(l, err);
-	partial = !late && g->n_partial > 0 &&
+	partial =
+	    !late && g->n_partial > 0 &&
 	    bsearch(&step->t, g->partial, g->n_partial, sizeof(step->t), load_time_cmp) != NULL;
 	if (rc == BERTH_OK && !full && !partial && !late)
 		rc = load_is_stored(l, step->t, &stored, err);
@@ -279,8 +301,7 @@ load_take_step(void *arg, const struct rollup_step *step, struct berth_err *err)
 	if (rc != BERTH_OK)
 		return rc;
 	l->lines[l->n] = step->line;
-	l->samples[l->n] = (struct sample){ step->t, step->mean, step->peak,
-		step->covered_s };
+	l->samples[l->n] = (struct sample){ step->t, step->mean, step->peak, step->covered_s };
 	l->rows[l->n++] = step->rows;
 	return BERTH_OK;
 }
@@ -300,7 +321,8 @@ load_open(struct loader *l, uint32_t target, struct berth_err *err)
 	enum berth_code rc;
 
 	t->step_s = load_step(l, target);
-	rc = store_series_put(l->s, g->name, g->labels, load_unit(l, target), t->step_s, &t->id, err);
+	rc = store_series_put(
+	    l->s, g->name, g->labels, load_unit(l, target), t->step_s, &t->id, err);
 	if (rc != BERTH_OK)
 		return rc;
 	if (t->plain_s != 0 && t->plain_s != t->hint_s)
@@ -328,14 +350,17 @@ load_close(struct loader *l, struct berth_err *err)
 	if (rc == BERTH_OK)
 		rc = load_flush(l, err);
 	if (t->left_out > 0)
-		l->say(l->arg, USAGE_REMARK, 0, arena_printf(l->set->a, "series %s: %lld steps that are stored whole are "
-		    "covered in part only by this load; they stay as they are", l->set->targets.v[l->target].name,
-		    (long long)t->left_out));
+		l->say(l->arg, USAGE_REMARK, 0,
+		    arena_printf(l->set->a,
+			"series %s: %lld steps that are stored whole are "
+			"covered in part only by this load; they stay as they are",
+			l->set->targets.v[l->target].name, (long long)t->left_out));
 	arena_reset(l->scratch);
 	return rc;
 }
 
-/* A row that knows how long it is in force: straight into its series if that has no other source. */
+/* A row that knows how long it is in force: straight into its series if that has no other source.
+ */
 static enum berth_code
 load_held(void *arg, const struct usage_row *row, int64_t plain_s, struct berth_err *err)
 {
@@ -380,9 +405,14 @@ load_sources(struct loader *l, struct berth_err *err)
 
 	while (rc == BERTH_OK && (rc = spool_next(l->sp, &row, err)) == BERTH_OK && row != NULL) {
 		if (row->source != source) {
-			const struct load_target *t = &l->targets[l->set->sources.v[row->source].target];
-			const struct hold_options ho = { .step_s = t->step_s != 0 ? t->step_s :
-				l->o->step_s != 0 ? l->o->step_s : LOAD_HOUR_S, .given_s = l->o->interval_s, .hint_s = t->hint_s };
+			const struct load_target *t =
+			    &l->targets[l->set->sources.v[row->source].target];
+			const struct hold_options ho = { .step_s = t->step_s != 0 ? t->step_s
+								   : l->o->step_s != 0
+								       ? l->o->step_s
+								       : LOAD_HOUR_S,
+				.given_s = l->o->interval_s,
+				.hint_s = t->hint_s };
 
 			if (source != UINT32_MAX && (rc = load_source_end(l, err)) != BERTH_OK)
 				break;
@@ -417,10 +447,17 @@ load_sums(struct loader *l, struct berth_err *err)
 static enum berth_code
 load_log(struct loader *l, const struct usage_counts *read, struct berth_err *err)
 {
-	struct load row = { .t = l->o->now, .format = l->o->format, .source = l->o->source,
-		.digest = l->o->digest, .options = l->o->options, .rows_read = read->read, .rows_stored = l->counts.stored,
-		.rows_duplicate = l->counts.duplicate, .rows_replaced = l->counts.replaced,
-		.rows_refused = read->refused + l->counts.refused, .late = l->counts.refused };
+	struct load row = { .t = l->o->now,
+		.format = l->o->format,
+		.source = l->o->source,
+		.digest = l->o->digest,
+		.options = l->o->options,
+		.rows_read = read->read,
+		.rows_stored = l->counts.stored,
+		.rows_duplicate = l->counts.duplicate,
+		.rows_replaced = l->counts.replaced,
+		.rows_refused = read->refused + l->counts.refused,
+		.late = l->counts.refused };
 
 	for (size_t i = 0; i < l->set->targets.n; i++) {
 		const struct usage_target *g = &l->set->targets.v[i];
@@ -434,8 +471,11 @@ load_log(struct loader *l, const struct usage_counts *read, struct berth_err *er
 static void
 load_say_conflicts(struct loader *l)
 {
-	l->say(l->arg, USAGE_REMARK, l->conflict_line, arena_printf(l->set->a, "another row has another value for the same series "
-	    "and time: the higher one counts (%lld such row%s)", (long long)l->conflicts, l->conflicts == 1 ? "" : "s, of which this is the first"));
+	l->say(l->arg, USAGE_REMARK, l->conflict_line,
+	    arena_printf(l->set->a,
+		"another row has another value for the same series "
+		"and time: the higher one counts (%lld such row%s)",
+		(long long)l->conflicts, l->conflicts == 1 ? "" : "s, of which this is the first"));
 }
 
 static enum berth_code
@@ -445,8 +485,8 @@ load_all(struct loader *l, const struct usage_counts *read, struct berth_err *er
 	enum berth_code rc = load_existing(l, err);
 
 	if (rc == BERTH_OK && l->o->digest != NULL)
-		rc = store_load_find(l->s, l->o->format, l->o->digest, l->o->options != NULL ? l->o->options : "",
-		    &l->counts.before, err);
+		rc = store_load_find(l->s, l->o->format, l->o->digest,
+		    l->o->options != NULL ? l->o->options : "", &l->counts.before, err);
 	l->rule.loaded_before = l->counts.before != 0;
 	if (rc != BERTH_OK)
 		return rc;
@@ -468,9 +508,9 @@ load_all(struct loader *l, const struct usage_counts *read, struct berth_err *er
 }
 
 enum berth_code
-usage_load(struct store *s, struct usage_set *set, struct spool *sp, const struct usage_load_options *o,
-    const struct usage_counts *read, struct usage_load_counts *counts_out, usage_say_fn *say, void *arg,
-    struct berth_err *err)
+usage_load(struct store *s, struct usage_set *set, struct spool *sp,
+    const struct usage_load_options *o, const struct usage_counts *read,
+    struct usage_load_counts *counts_out, usage_say_fn *say, void *arg, struct berth_err *err)
 {
 	struct loader *l = calloc(1, sizeof(*l));
 	enum berth_code rc;

@@ -10,14 +10,16 @@
 #include "util/strmap.h"
 #include "util/vec.h"
 
-struct waits_name { const char *name, *accelerator; };
+struct waits_name {
+	const char *name, *accelerator;
+};
 
 struct waits_of {
 	struct arena *a;
 	struct waits *waits;
-	struct usage_label_row *labels;	/* [n_labels] by id */
+	struct usage_label_row *labels; /* [n_labels] by id */
 	size_t n_labels;
-	struct waits_label *groups;	/* [n_labels] */
+	struct waits_label *groups; /* [n_labels] */
 	struct strmap by_name;
 	VEC(struct waits_name) names;
 	VEC(struct usage_waits_row) rows;
@@ -40,8 +42,8 @@ waits_group(struct waits_of *w, struct usage_label *labels, size_t n)
 
 /* The series that a set of labels counts in: one of each grouping, and the total. */
 static enum berth_code
-waits_groups(struct waits_of *w, const char *json, const struct usage_view *views, size_t n_views, struct waits_label *out,
-    struct berth_err *err)
+waits_groups(struct waits_of *w, const char *json, const struct usage_view *views, size_t n_views,
+    struct waits_label *out, struct berth_err *err)
 {
 	uint32_t *groups = arena_array_of(w->a, n_views + 1, uint32_t);
 	json_t *tree = NULL;
@@ -58,7 +60,8 @@ waits_groups(struct waits_of *w, const char *json, const struct usage_view *view
 
 			if (value == NULL && str_eq(keys[i], "team"))
 				value = json_string_value(json_object_get(tree, "account"));
-			labels[i] = (struct usage_label){ keys[i], value != NULL ? value : "unknown" };
+			labels[i] =
+			    (struct usage_label){ keys[i], value != NULL ? value : "unknown" };
 		}
 		groups[v] = waits_group(w, labels, n);
 	}
@@ -80,14 +83,16 @@ static enum berth_code
 waits_job(void *arg, const struct usage_job *j, struct berth_err *err)
 {
 	struct waits_of *w = arg;
-	const struct usage_label_row *l = bsearch(&j->label, w->labels, w->n_labels, sizeof(*l), waits_cmp_id);
+	const struct usage_label_row *l =
+	    bsearch(&j->label, w->labels, w->n_labels, sizeof(*l), waits_cmp_id);
 
 	if (j->part != 0)
 		return BERTH_OK;
 	if (l == NULL)
-		return err_set(err, BERTH_EINVAL, "a job has labels that do not exist: run `berth store check`");
-	return waits_add(w->waits, (uint32_t)(l - w->labels), j->submit, j->start != 0 ? j->start : j->until, j->start != 0,
-	    err);
+		return err_set(err, BERTH_EINVAL,
+		    "a job has labels that do not exist: run `berth store check`");
+	return waits_add(w->waits, (uint32_t)(l - w->labels), j->submit,
+	    j->start != 0 ? j->start : j->until, j->start != 0, err);
 }
 
 static enum berth_code
@@ -96,7 +101,9 @@ waits_row(void *arg, uint32_t group, const struct waits_step *step, struct berth
 	struct waits_of *w = arg;
 
 	(void)err;
-	VEC_PUSH(w->a, &w->rows, (struct usage_waits_row){ w->names.v[group].name, w->names.v[group].accelerator, *step });
+	VEC_PUSH(w->a, &w->rows,
+	    (struct usage_waits_row){
+		w->names.v[group].name, w->names.v[group].accelerator, *step });
 	return BERTH_OK;
 }
 
@@ -112,8 +119,8 @@ waits_cmp_row(const void *a, const void *b)
 }
 
 enum berth_code
-usage_waits(struct store *s, struct arena *a, int64_t step_s, int64_t from, int64_t to, struct usage_waits_row **rows_out,
-    size_t *n_out, struct berth_err *err)
+usage_waits(struct store *s, struct arena *a, int64_t step_s, int64_t from, int64_t to,
+    struct usage_waits_row **rows_out, size_t *n_out, struct berth_err *err)
 {
 	struct waits_of w = { .a = a };
 	struct usage_view *views;

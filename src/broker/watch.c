@@ -1,4 +1,5 @@
-/* watch: running jobs, their progress, notices and ends; start: jobs onto machines that passed their probe. */
+/* watch: running jobs, their progress, notices and ends; start: jobs onto machines that passed
+ * their probe. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,8 +12,8 @@
 #include "store/job_rows.h"
 
 static enum berth_code
-watch_end(struct broker *b, struct job *job, struct instance *in, const struct attempt_end *end, const char *release,
-    struct berth_err *err)
+watch_end(struct broker *b, struct job *job, struct instance *in, const struct attempt_end *end,
+    const char *release, struct berth_err *err)
 {
 	enum berth_code rc;
 
@@ -44,37 +45,43 @@ watch_taken(struct broker *b, struct job *job, struct instance *in, const struct
 	return rc == BERTH_OK ? watch_end(b, job, in, end, "preempted", err) : rc;
 }
 
-/* Taken back soon: the last checkpoint is written if it fits, and the job goes back to the queue at once. */
+/* Taken back soon: the last checkpoint is written if it fits, and the job goes back to the queue at
+ * once. */
 static enum berth_code
-watch_noticed(struct broker *b, struct job *job, struct instance *in, const struct gang *g, const struct prov_run *run,
-    struct berth_err *err)
+watch_noticed(struct broker *b, struct job *job, struct instance *in, const struct gang *g,
+    const struct prov_run *run, struct berth_err *err)
 {
-	int64_t until = run->reclaim_at != 0 ? run->reclaim_at : in->reclaim_at, left = until > b->now ? until - b->now : 0;
-	struct attempt_end end = { .state = ATTEMPT_PREEMPTED, .progress = fmax(job->progress, run->safe_progress) };
+	int64_t until = run->reclaim_at != 0 ? run->reclaim_at : in->reclaim_at,
+		left = until > b->now ? until - b->now : 0;
+	struct attempt_end end = { .state = ATTEMPT_PREEMPTED,
+		.progress = fmax(job->progress, run->safe_progress) };
 	struct prov_run stopped = *run;
 	struct berth_err why;
 	const char *what = "no checkpoint can be written any more";
 
 	if (job->spec.can_resume && job->spec.checkpoint_write_s <= left) {
-		if ((g->n > 0 ? gang_stop(b, job, g, &stopped, &why) : runner_stop(b, in, job, 0, &stopped, &why)) == BERTH_OK) {
+		if ((g->n > 0 ? gang_stop(b, job, g, &stopped, &why)
+			      : runner_stop(b, in, job, 0, &stopped, &why)) == BERTH_OK) {
 			end.progress = fmax(end.progress, stopped.safe_progress);
 			what = "a last checkpoint was written";
 		}
 	}
 	end.progress = job->spec.can_resume ? fmin(end.progress, 1) : 0;
-	end.reason = arena_printf(b->tick_arena, "%s in %s is taken back in %" PRId64 " s: %s", in->offer.instance_type,
-	    in->offer.zone[0] != '\0' ? in->offer.zone : in->offer.region, left, what);
+	end.reason = arena_printf(b->tick_arena, "%s in %s is taken back in %" PRId64 " s: %s",
+	    in->offer.instance_type, in->offer.zone[0] != '\0' ? in->offer.zone : in->offer.region,
+	    left, what);
 	return watch_taken(b, job, in, &end, err);
 }
 
 static enum berth_code
-watch_failed(struct broker *b, struct job *job, struct instance *in, const struct prov_run *run, struct berth_err *err)
+watch_failed(struct broker *b, struct job *job, struct instance *in, const struct prov_run *run,
+    struct berth_err *err)
 {
 	struct attempt_end end = { .state = ATTEMPT_FAILED, .counts = true };
 
 	end.progress = job->spec.can_resume ? fmax(job->progress, run->safe_progress) : 0;
-	end.reason = arena_printf(b->tick_arena, "the job ended with status %d%s%s", run->exit_status,
-	    run->detail[0] != '\0' ? ": " : "", run->detail);
+	end.reason = arena_printf(b->tick_arena, "the job ended with status %d%s%s",
+	    run->exit_status, run->detail[0] != '\0' ? ": " : "", run->detail);
 	b->counts.failed++;
 	return watch_end(b, job, in, &end, "job_failed", err);
 }
@@ -90,8 +97,8 @@ watch_done(struct broker *b, struct job *job, struct instance *in, struct berth_
 
 /* What the machine says of the job, or all of a gang: then in_out becomes the one that decides. */
 static enum berth_code
-watch_ask(struct broker *b, const struct job *job, struct gang *g, struct instance **in_out, struct prov_run *run,
-    struct berth_err *why)
+watch_ask(struct broker *b, const struct job *job, struct gang *g, struct instance **in_out,
+    struct prov_run *run, struct berth_err *why)
 {
 	enum berth_code rc;
 	int64_t interval;
@@ -117,7 +124,8 @@ watch_reclaimed(const struct gang *g, struct instance *in, const struct prov_run
 }
 
 static enum berth_code
-watch_job(struct broker *b, struct job *job, struct instance *in, struct gang *g, struct berth_err *err)
+watch_job(
+    struct broker *b, struct job *job, struct instance *in, struct gang *g, struct berth_err *err)
 {
 	struct attempt_end end = { .state = ATTEMPT_FAILED, .progress = job->progress };
 	struct instance *taken;
@@ -130,7 +138,7 @@ watch_job(struct broker *b, struct job *job, struct instance *in, struct gang *g
 		end.reason = "the machine no longer knows the job";
 		return watch_end(b, job, in, &end, "lost", err);
 	}
-	if (rc != BERTH_OK) {	/* no answer changes nothing */
+	if (rc != BERTH_OK) { /* no answer changes nothing */
 		b->counts.errors++;
 		log_warn(b->log, "%s: %s", job->id, why.msg);
 		return BERTH_OK;
@@ -181,7 +189,9 @@ pass_watch(struct broker *b, struct berth_err *err)
 			continue;
 		if (gang_may(&job))
 			rc = gang_load(b, ins[i].intent_id, job.id, &g, err);
-		if (rc == BERTH_OK && (g.n == 0 || (g.m[0].in.id == ins[i].id && g.open == g.n)))	/* all ranks with the first */
+		if (rc == BERTH_OK &&
+		    (g.n == 0 || (g.m[0].in.id == ins[i].id &&
+				     g.open == g.n))) /* all ranks with the first */
 			rc = watch_job(b, &job, &ins[i], &g, err);
 	}
 	return rc;
@@ -199,7 +209,8 @@ start_work_hours(const struct broker *b, const struct job *job, const struct off
 
 /* at: the attempt of the machine, or [g->n] of all of the gang. */
 static enum berth_code
-start_rows(struct broker *b, struct job *job, struct attempt *at, const struct gang *g, struct berth_err *err)
+start_rows(struct broker *b, struct job *job, struct attempt *at, const struct gang *g,
+    struct berth_err *err)
 {
 	enum berth_code rc = BERTH_OK;
 
@@ -216,14 +227,15 @@ start_rows(struct broker *b, struct job *job, struct attempt *at, const struct g
 	job->state = JOB_RUNNING;
 	if (job->started == 0)
 		job->started = b->now;
-	job->reason = job->progress > 0 ? arena_printf(b->tick_arena, "running again from %.0f %%", 100 * job->progress) :
-	    "running";
+	job->reason = job->progress > 0 ? arena_printf(b->tick_arena, "running again from %.0f %%",
+					      100 * job->progress)
+					: "running";
 	return store_job_update(b->store, job, JOB_BIT(JOB_PLACED), err);
 }
 
 static enum berth_code
-start_commit(struct broker *b, struct job *job, struct attempt *at, const struct gang *g, const struct instance *in,
-    struct berth_err *err)
+start_commit(struct broker *b, struct job *job, struct attempt *at, const struct gang *g,
+    const struct instance *in, struct berth_err *err)
 {
 	const char *count = g->n > 0 ? arena_printf(b->tick_arena, "%zu x ", g->n) : "";
 	enum berth_code rc;
@@ -233,8 +245,8 @@ start_commit(struct broker *b, struct job *job, struct attempt *at, const struct
 		return rc;
 	rc = start_rows(b, job, at, g, err);
 	if (rc == BERTH_OK)
-		rc = broker_event(b, err, "job.started", job->id, job->id, in, "%s on %s%s in %s", job->reason, count,
-		    in->offer.instance_type, in->offer.region);
+		rc = broker_event(b, err, "job.started", job->id, job->id, in, "%s on %s%s in %s",
+		    job->reason, count, in->offer.instance_type, in->offer.region);
 	if (rc != BERTH_OK) {
 		store_rollback(b->store);
 		return rc;
@@ -245,10 +257,11 @@ start_commit(struct broker *b, struct job *job, struct attempt *at, const struct
 
 /* Each rank is told its place; a start that was made before is not made twice. */
 static enum berth_code
-start_run(struct broker *b, const struct job *job, const struct instance *in, struct prov_job *pj, const struct gang *g,
-    bool *started_out, struct berth_err *err)
+start_run(struct broker *b, const struct job *job, const struct instance *in, struct prov_job *pj,
+    const struct gang *g, bool *started_out, struct berth_err *err)
 {
-	enum berth_code rc = broker_interval(b, job, in, g->n > 0 ? (int)g->n : 1, &pj->checkpoint_interval_s, err);
+	enum berth_code rc =
+	    broker_interval(b, job, in, g->n > 0 ? (int)g->n : 1, &pj->checkpoint_interval_s, err);
 	struct berth_err why;
 	struct prov_run run;
 
@@ -261,9 +274,10 @@ start_run(struct broker *b, const struct job *job, const struct instance *in, st
 			continue;
 		*started_out = false;
 		b->counts.errors++;
-		log_warn(b->log, "%s does not start on instance %" PRId64 ": %s", job->id, at->id, why.msg);
+		log_warn(b->log, "%s does not start on instance %" PRId64 ": %s", job->id, at->id,
+		    why.msg);
 	}
-	return rc;	/* tried again at the next tick; a machine that stays deaf is lost by sync */
+	return rc; /* tried again at the next tick; a machine that stays deaf is lost by sync */
 }
 
 static enum berth_code
@@ -286,11 +300,14 @@ start_job(struct broker *b, struct instance *in, struct berth_err *err)
 		return rc == BERTH_ENOTFOUND ? BERTH_OK : rc;
 	if (g.n > 0 && (g.m[0].in.id != in->id || !gang_ready(&g)))
 		return BERTH_OK;
-	pj = (struct prov_job){ .job_id = job.id, .work_hours = start_work_hours(b, &job, &in->offer),
+	pj = (struct prov_job){ .job_id = job.id,
+		.work_hours = start_work_hours(b, &job, &in->offer),
 		.progress = job.progress,
 		.checkpoint_write_s = job.spec.checkpoint_write_s,
-		.restart_s = job.progress > 0 ? job.spec.restart_s : 0, .command = job.spec.run,
-		.nodes = (int)g.n, .gpus = in->offer.accelerator_count };
+		.restart_s = job.progress > 0 ? job.spec.restart_s : 0,
+		.command = job.spec.run,
+		.nodes = (int)g.n,
+		.gpus = in->offer.accelerator_count };
 	if (g.n > 0)
 		pj.hosts = gang_hosts(&g, b->tick_arena);
 	rc = start_run(b, &job, in, &pj, &g, &started, err);
@@ -304,7 +321,8 @@ pass_start(struct broker *b, struct berth_err *err)
 	enum berth_code rc;
 	size_t n;
 
-	rc = store_instance_list(b->store, INSTANCE_BIT(INSTANCE_READY), b->tick_arena, &ins, &n, err);
+	rc = store_instance_list(
+	    b->store, INSTANCE_BIT(INSTANCE_READY), b->tick_arena, &ins, &n, err);
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
 		if (ins[i].job_id[0] != '\0' && ins[i].verdict[0] != '\0')
 			rc = start_job(b, &ins[i], err);

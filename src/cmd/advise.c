@@ -24,22 +24,38 @@ struct advise_opts {
 	struct opt_list gpus, precisions, measured;
 };
 
-static const struct advise_opts advise_defaults = { .phase = "decode", .purchase = "on_demand", .top = 20 };
+static const struct advise_opts advise_defaults = {
+	.phase = "decode", .purchase = "on_demand", .top = 20
+};
 
 #define OFF(field) offsetof(struct advise_opts, field)
 static const struct opt_row advise_rows[] = {
-	{ "params", 'p', OPT_STRING, "N", "parameters of the model: 8B, 70B, 350M", OFF(params), 0, 0, NULL },
-	{ "phase", 0, OPT_CHOICE, "train|prefill|decode", "what it does; default decode", OFF(phase), 0, 0, NULL },
+	{ "params", 'p', OPT_STRING, "N", "parameters of the model: 8B, 70B, 350M", OFF(params), 0,
+	    0, NULL },
+	{ "phase", 0, OPT_CHOICE, "train|prefill|decode", "what it does; default decode",
+	    OFF(phase), 0, 0, NULL },
 	{ "batch", 'b', OPT_INT, "N", "sequences at once; default 1", OFF(batch), 1, 1e7, NULL },
-	{ "context", 0, OPT_INT, "TOKENS", "of each sequence; default 2048", OFF(context), 1, 1e8, NULL },
-	{ "layers", 0, OPT_INT, "N", "of the model; default a guess from its size", OFF(layers), 1, 1e5, NULL },
-	{ "hidden", 0, OPT_INT, "N", "width of the model; default a guess from its size", OFF(hidden), 1, 1e7, NULL },
-	{ "kv-width", 0, OPT_INT, "N", "key-value heads times their width; default a quarter of the width", OFF(kv_width), 1, 1e7, NULL },
-	{ "gpu", 'g', OPT_LIST, "GPU", "compare these; default those of the job, else all that are offered", OFF(gpus), 0, 0, NULL },
-	{ "precision", 0, OPT_LIST, "NAME", "compare these; default fp32, tf32, bf16, fp8, int8, fp4", OFF(precisions), 0, 0, NULL },
-	{ "measured", 'm', OPT_LIST, "GPU[:NAME]=FILE", "a benchmark's report, preferred to the estimate", OFF(measured), 0, 0, NULL },
-	{ "output-tokens", 0, OPT_INT, "N", "made for each sequence in a vLLM latency report", OFF(output_tokens), 1, 1e8, NULL },
-	{ "purchase", 0, OPT_CHOICE, "on_demand|spot|reserved", "whose prices count; default on_demand", OFF(purchase), 0, 0, NULL },
+	{ "context", 0, OPT_INT, "TOKENS", "of each sequence; default 2048", OFF(context), 1, 1e8,
+	    NULL },
+	{ "layers", 0, OPT_INT, "N", "of the model; default a guess from its size", OFF(layers), 1,
+	    1e5, NULL },
+	{ "hidden", 0, OPT_INT, "N", "width of the model; default a guess from its size",
+	    OFF(hidden), 1, 1e7, NULL },
+	{ "kv-width", 0, OPT_INT, "N",
+	    "key-value heads times their width; default a quarter of the width", OFF(kv_width), 1,
+	    1e7, NULL },
+	{ "gpu", 'g', OPT_LIST, "GPU",
+	    "compare these; default those of the job, else all that are offered", OFF(gpus), 0, 0,
+	    NULL },
+	{ "precision", 0, OPT_LIST, "NAME",
+	    "compare these; default fp32, tf32, bf16, fp8, int8, fp4", OFF(precisions), 0, 0,
+	    NULL },
+	{ "measured", 'm', OPT_LIST, "GPU[:NAME]=FILE",
+	    "a benchmark's report, preferred to the estimate", OFF(measured), 0, 0, NULL },
+	{ "output-tokens", 0, OPT_INT, "N", "made for each sequence in a vLLM latency report",
+	    OFF(output_tokens), 1, 1e8, NULL },
+	{ "purchase", 0, OPT_CHOICE, "on_demand|spot|reserved",
+	    "whose prices count; default on_demand", OFF(purchase), 0, 0, NULL },
 	{ "top", 'n', OPT_INT, "N", "rows to show; default 20", OFF(top), 1, 100000, NULL },
 	{ 0 },
 };
@@ -47,17 +63,23 @@ static const struct opt_row advise_rows[] = {
 static enum berth_code advise_run(struct cmd_ctx *ctx, struct berth_err *err);
 
 const struct cmd cmd_advise = {
-	.name = "advise", .summary = "say in which precision to run a model, and on which accelerator", .args = "[JOB]",
-	.opts = advise_rows, .opts_default = &advise_defaults, .opts_size = sizeof(advise_defaults),
-	.flags = CMD_STORE_RO | CMD_STORE_OPT, .args_max = 1, .run = advise_run,
+	.name = "advise",
+	.summary = "say in which precision to run a model, and on which accelerator",
+	.args = "[JOB]",
+	.opts = advise_rows,
+	.opts_default = &advise_defaults,
+	.opts_size = sizeof(advise_defaults),
+	.flags = CMD_STORE_RO | CMD_STORE_OPT,
+	.args_max = 1,
+	.run = advise_run,
 };
 
 struct advised {
 	struct variant_advice v;
 	const char *engine, *unit, *detail;
-	double rate;			/* of all count together, a second */
-	double price;			/* USD an hour for all that it needs; NaN */
-	double million;			/* USD a million units; NaN */
+	double rate;    /* of all count together, a second */
+	double price;   /* USD an hour for all that it needs; NaN */
+	double million; /* USD a million units; NaN */
 	bool best;
 };
 
@@ -108,7 +130,8 @@ advise_model(struct advising *x, struct berth_err *err)
 	struct variant_model *m = &x->model;
 
 	if (o->params == NULL) {
-		cmd_next_step(x->ctx, "berth advise --params 8B --phase decode --batch 16 --context 4096");
+		cmd_next_step(
+		    x->ctx, "berth advise --params 8B --phase decode --batch 16 --context 4096");
 		return err_set(err, BERTH_EUSAGE, "how large is the model? --params");
 	}
 	m->layers = (double)o->layers;
@@ -161,7 +184,8 @@ advise_accels(struct advising *x, struct berth_err *err)
 		const struct accel *accel = accel_find(x->accels, x->o->gpus.v[i]);
 
 		if (accel == NULL)
-			return cmd_accel_next(x->ctx, accel_unknown(x->accels, x->o->gpus.v[i], err));
+			return cmd_accel_next(
+			    x->ctx, accel_unknown(x->accels, x->o->gpus.v[i], err));
 		advise_add(x, accel);
 	}
 	if (x->n_accel == 0 && x->ctx->n_args > 0 && advise_job(x, err) != BERTH_OK)
@@ -174,7 +198,8 @@ advise_accels(struct advising *x, struct berth_err *err)
 	}
 	if (x->n_accel == 0) {
 		cmd_next_step(x->ctx, "berth prices import, or name accelerators with --gpu");
-		return err_set(err, BERTH_EINFEASIBLE, "no accelerators to compare: none is named and none is offered");
+		return err_set(err, BERTH_EINFEASIBLE,
+		    "no accelerators to compare: none is named and none is offered");
 	}
 	return BERTH_OK;
 }
@@ -182,12 +207,13 @@ advise_accels(struct advising *x, struct berth_err *err)
 static enum berth_code
 advise_precisions(struct advising *x, struct berth_err *err)
 {
-	static const enum accel_precision all[] = { PRECISION_FP32, PRECISION_TF32, PRECISION_BF16, PRECISION_FP8,
-		PRECISION_INT8, PRECISION_FP4 };
+	static const enum accel_precision all[] = { PRECISION_FP32, PRECISION_TF32, PRECISION_BF16,
+		PRECISION_FP8, PRECISION_INT8, PRECISION_FP4 };
 
 	for (size_t i = 0; i < x->o->precisions.n && i < PRECISION_COUNT; i++) {
 		if (!accel_precision_parse(x->o->precisions.v[i], &x->precision[i])) {
-			err_set(err, BERTH_EUSAGE, "'%s' is no precision: fp32, tf32, fp16, bf16, fp8, int8 or fp4",
+			err_set(err, BERTH_EUSAGE,
+			    "'%s' is no precision: fp32, tf32, fp16, bf16, fp8, int8 or fp4",
 			    x->o->precisions.v[i]);
 			return err_at(err, "--precision");
 		}
@@ -214,9 +240,12 @@ advise_price(const struct advising *x, const struct accel *accel, int count)
 		double price;
 
 		if (o->purchase != purchase || o->accelerator_count < 1 || !usd_known(hour) ||
-		    !accel_is(accel_find_sized(x->accels, o->accelerator, o->accelerator_memory_gib), accel))
+		    !accel_is(
+			accel_find_sized(x->accels, o->accelerator, o->accelerator_memory_gib),
+			accel))
 			continue;
-		price = usd_to_double(hour) * ((count + o->accelerator_count - 1) / o->accelerator_count);
+		price = usd_to_double(hour) *
+			((count + o->accelerator_count - 1) / o->accelerator_count);
 		if (!(price >= best))
 			best = price;
 	}
@@ -224,31 +253,38 @@ advise_price(const struct advising *x, const struct accel *accel, int count)
 }
 
 static void
-advise_row(struct advising *x, const struct variant_advice *v, const char *engine, const char *unit, double rate,
-    const char *detail)
+advise_row(struct advising *x, const struct variant_advice *v, const char *engine, const char *unit,
+    double rate, const char *detail)
 {
 	struct advised *r = &x->rows[x->n_rows++];
 
-	*r = (struct advised){ .v = *v, .engine = engine, .unit = unit, .rate = rate, .detail = detail };
+	*r = (struct advised){
+		.v = *v, .engine = engine, .unit = unit, .rate = rate, .detail = detail
+	};
 	r->price = advise_price(x, v->accel, v->count);
 	r->million = r->price / (rate * 3600.0) * 1e6;
 }
 
 /* The rate that the phase asks for: tokens made, tokens read, or all that the report tells. */
 static enum berth_code
-advise_rate(struct advising *x, const struct benchlog *log, double *rate_out, const char **unit_out, struct berth_err *err)
+advise_rate(struct advising *x, const struct benchlog *log, double *rate_out, const char **unit_out,
+    struct berth_err *err)
 {
 	*rate_out = log->rate;
 	*unit_out = log->unit;
 	if (str_eq(log->unit, "batches")) {
 		if (x->o->output_tokens == 0 || x->model.phase != VARIANT_DECODE)
-			return err_set(err, BERTH_EINVAL, "a vLLM latency report does not say how many tokens were made: say --phase decode, "
-			    "--batch and --output-tokens as vllm bench latency had them, or give a throughput report");
+			return err_set(err, BERTH_EINVAL,
+			    "a vLLM latency report does not say how many tokens were made: say "
+			    "--phase decode, "
+			    "--batch and --output-tokens as vllm bench latency had them, or give a "
+			    "throughput report");
 		*rate_out *= x->model.batch * (double)x->o->output_tokens;
 		*unit_out = "tokens";
 	} else if (str_eq(log->unit, "tokens")) {
-		const double v = x->model.phase == VARIANT_DECODE ? log->generated : x->model.phase == VARIANT_PREFILL ? log->prompted :
-		    (double)NAN;
+		const double v = x->model.phase == VARIANT_DECODE    ? log->generated
+				 : x->model.phase == VARIANT_PREFILL ? log->prompted
+								     : (double)NAN;
 
 		if (v > 0)
 			*rate_out = v;
@@ -260,9 +296,11 @@ advise_rate(struct advising *x, const struct benchlog *log, double *rate_out, co
 static const char *
 advise_detail(struct advising *x, const struct benchlog *log, double rate, bool guessed)
 {
-	const bool all = str_eq(log->unit, "tokens") && rate == log->rate && !(rate == log->generated || rate == log->prompted);
+	const bool all = str_eq(log->unit, "tokens") && rate == log->rate &&
+			 !(rate == log->generated || rate == log->prompted);
 
-	return arena_printf(x->ctx->arena, "%s%s%s", log->detail, all ? ", prompts and answers together" : "",
+	return arena_printf(x->ctx->arena, "%s%s%s", log->detail,
+	    all ? ", prompts and answers together" : "",
 	    guessed ? "; its precision is not said, taken as bf16" : "");
 }
 
@@ -283,12 +321,14 @@ advise_measured(struct advising *x, const char *text, struct berth_err *err)
 	size_t n;
 
 	if (eq == NULL)
-		return err_set(err, BERTH_EUSAGE, "--measured %s: write GPU=FILE, or GPU:int8=FILE", text);
+		return err_set(
+		    err, BERTH_EUSAGE, "--measured %s: write GPU=FILE, or GPU:int8=FILE", text);
 	name = arena_strndup(a, text, (size_t)(eq - text));
 	colon = strrchr(name, ':');
 	if (colon != NULL) {
 		if (!accel_precision_parse(colon + 1, &p))
-			return err_set(err, BERTH_EUSAGE, "--measured %s: '%s' is no precision", text, colon + 1);
+			return err_set(err, BERTH_EUSAGE, "--measured %s: '%s' is no precision",
+			    text, colon + 1);
 		name[colon - name] = '\0';
 	}
 	accel = accel_find(x->accels, name);
@@ -302,8 +342,11 @@ advise_measured(struct advising *x, const char *text, struct berth_err *err)
 		rc = advise_rate(x, &log, &rate, &unit, err);
 	if (rc != BERTH_OK)
 		return err_ctx(err, "%s", eq + 1);
-	log.detail = advise_detail(x, &log, rate, p == PRECISION_COUNT && log.precision == PRECISION_COUNT);
-	p = p != PRECISION_COUNT ? p : log.precision != PRECISION_COUNT ? log.precision : PRECISION_BF16;
+	log.detail =
+	    advise_detail(x, &log, rate, p == PRECISION_COUNT && log.precision == PRECISION_COUNT);
+	p = p != PRECISION_COUNT               ? p
+	    : log.precision != PRECISION_COUNT ? log.precision
+					       : PRECISION_BF16;
 	variant_advise(&x->model, accel, p, &x->refs, &x->limits, &v);
 	v.measured = true;
 	v.count = v.count > 0 ? v.count : 1;
@@ -316,8 +359,8 @@ static bool
 advise_has_measured(const struct advising *x, const struct accel *accel, enum accel_precision p)
 {
 	for (size_t i = 0; i < x->n_rows; i++)
-		if (x->rows[i].v.measured && x->rows[i].v.accel == accel && x->rows[i].v.precision == p &&
-		    str_eq(x->rows[i].unit, "tokens"))
+		if (x->rows[i].v.measured && x->rows[i].v.accel == accel &&
+		    x->rows[i].v.precision == p && str_eq(x->rows[i].unit, "tokens"))
 			return true;
 	return false;
 }
@@ -327,8 +370,9 @@ static int
 advise_cmp(const void *a, const void *b)
 {
 	const struct advised *x = a, *y = b;
-	const double p = isfinite(x->million) ? x->million : INFINITY, q = isfinite(y->million) ? y->million : INFINITY;
-	int c = strcmp(y->unit, x->unit);	/* tokens before inferences */
+	const double p = isfinite(x->million) ? x->million : INFINITY,
+		     q = isfinite(y->million) ? y->million : INFINITY;
+	int c = strcmp(y->unit, x->unit); /* tokens before inferences */
 
 	if (c != 0)
 		return c;
@@ -344,7 +388,8 @@ advise_compare(struct advising *x, struct berth_err *err)
 {
 	enum berth_code rc = BERTH_OK;
 
-	x->rows = arena_array_of(x->ctx->arena, x->n_accel * x->n_precision + x->o->measured.n + 1, struct advised);
+	x->rows = arena_array_of(
+	    x->ctx->arena, x->n_accel * x->n_precision + x->o->measured.n + 1, struct advised);
 	for (size_t i = 0; i < x->o->measured.n && rc == BERTH_OK; i++)
 		rc = advise_measured(x, x->o->measured.v[i], err);
 	for (size_t i = 0; i < x->n_accel && rc == BERTH_OK; i++)
@@ -353,14 +398,16 @@ advise_compare(struct advising *x, struct berth_err *err)
 
 			if (advise_has_measured(x, x->accel[i], x->precision[k]))
 				continue;
-			variant_advise(&x->model, x->accel[i], x->precision[k], &x->refs, &x->limits, &v);
+			variant_advise(
+			    &x->model, x->accel[i], x->precision[k], &x->refs, &x->limits, &v);
 			advise_row(x, &v, "", "tokens", v.tokens_s, "roofline");
 		}
 	if (rc != BERTH_OK)
 		return rc;
 	qsort(x->rows, x->n_rows, sizeof(*x->rows), advise_cmp);
-	for (size_t i = 0; i < x->n_rows; i++)	/* the first of each unit, if it has a price */
-		x->rows[i].best = isfinite(x->rows[i].million) && (i == 0 || !str_eq(x->rows[i - 1].unit, x->rows[i].unit));
+	for (size_t i = 0; i < x->n_rows; i++) /* the first of each unit, if it has a price */
+		x->rows[i].best = isfinite(x->rows[i].million) &&
+				  (i == 0 || !str_eq(x->rows[i - 1].unit, x->rows[i].unit));
 	return BERTH_OK;
 }
 
@@ -463,11 +510,16 @@ advise_say(struct advising *x)
 	const struct advised *r = x->n_rows > 0 ? &x->rows[0] : NULL;
 
 	if (r != NULL && r->best)
-		cmd_say(x->ctx, "%s on %d x %s: $%.4f a million %s, %s\n\n", accel_precision_name(r->v.precision), r->v.count,
-		    r->v.accel->name, r->million, r->unit, r->v.measured ? "measured" : r->v.memory_bound ?
-		    "bound by memory" : "bound by arithmetic");
+		cmd_say(x->ctx, "%s on %d x %s: $%.4f a million %s, %s\n\n",
+		    accel_precision_name(r->v.precision), r->v.count, r->v.accel->name, r->million,
+		    r->unit,
+		    r->v.measured       ? "measured"
+		    : r->v.memory_bound ? "bound by memory"
+					: "bound by arithmetic");
 	if (m->shape_estimated)
-		cmd_note(x->ctx, "the model's shape is a guess: %.0f layers of %.0f; --layers, --hidden and --kv-width say it",
+		cmd_note(x->ctx,
+		    "the model's shape is a guess: %.0f layers of %.0f; --layers, --hidden and "
+		    "--kv-width say it",
 		    m->layers, m->hidden);
 }
 

@@ -6,8 +6,12 @@
 enum berth_code
 brokerset_open(struct cmd_ctx *ctx, uint64_t seed, struct broker *b, struct berth_err *err)
 {
-	struct broker_setup s = { .store = ctx->store, .log = ctx->log, .arena = ctx->arena, .now = ctx->now,
-		.seed = seed, .offline = ctx->offline };
+	struct broker_setup s = { .store = ctx->store,
+		.log = ctx->log,
+		.arena = ctx->arena,
+		.now = ctx->now,
+		.seed = seed,
+		.offline = ctx->offline };
 	const struct config *config;
 	enum berth_code rc;
 
@@ -27,6 +31,7 @@ brokerset_open(struct cmd_ctx *ctx, uint64_t seed, struct broker *b, struct bert
 	s.quarantine_dir = arena_printf(ctx->arena, "%s/quarantine", s.state_dir);
 	rc = broker_open(&s, b, err);
 	if (rc == BERTH_OK)
-		b->policy.tiers = (struct tier_policy){ config->retention.raw_s, config->retention.hourly_s };
+		b->policy.tiers =
+		    (struct tier_policy){ config->retention.raw_s, config->retention.hourly_s };
 	return rc;
 }

@@ -9,7 +9,7 @@
  * broker_open() with all that the context knows; broker_close() by the caller. Errors: those of the
  * config, of missing data files and of broker_open().
  */
-BERTH_MUST_CHECK enum berth_code brokerset_open(struct cmd_ctx *ctx, uint64_t seed, struct broker *b,
-    struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code brokerset_open(
+    struct cmd_ctx *ctx, uint64_t seed, struct broker *b, struct berth_err *err);
 
 #endif

@@ -12,13 +12,17 @@ struct budget_set_opts {
 	const char *period, *name;
 };
 
-static const struct budget_set_opts budget_set_defaults = { .cap = { INT64_MIN }, .period = "month" };
+static const struct budget_set_opts budget_set_defaults = { .cap = { INT64_MIN },
+	.period = "month" };
 
 #define OFF(field) offsetof(struct budget_set_opts, field)
 static const struct opt_row budget_set_rows[] = {
-	{ "cap", 'c', OPT_MONEY, "USD", "the most that may be spent in the period", OFF(cap), 0, 9e12, NULL },
-	{ "period", 'p', OPT_CHOICE, "day|week|month|total", "what the cap is for; default month", OFF(period), 0, 0, NULL },
-	{ "name", 'n', OPT_STRING, "NAME", "name of the budget; default SCOPE/PERIOD", OFF(name), 0, 0, NULL },
+	{ "cap", 'c', OPT_MONEY, "USD", "the most that may be spent in the period", OFF(cap), 0,
+	    9e12, NULL },
+	{ "period", 'p', OPT_CHOICE, "day|week|month|total", "what the cap is for; default month",
+	    OFF(period), 0, 0, NULL },
+	{ "name", 'n', OPT_STRING, "NAME", "name of the budget; default SCOPE/PERIOD", OFF(name), 0,
+	    0, NULL },
 	{ 0 },
 };
 #undef OFF
@@ -49,27 +53,48 @@ static enum berth_code budget_run_delete(struct cmd_ctx *ctx, struct berth_err *
 static enum berth_code budget_run_ledger(struct cmd_ctx *ctx, struct berth_err *err);
 
 static const struct cmd budget_subs[] = {
-	{ .name = "set", .summary = "make or change a budget", .args = "SCOPE", .opts = budget_set_rows,
-	  .opts_default = &budget_set_defaults, .opts_size = sizeof(budget_set_defaults), .flags = CMD_STORE_RW,
-	  .args_min = 1, .args_max = 1, .run = budget_run_set },
-	{ .name = "delete", .summary = "take a budget away; what was spent stays in the ledger", .args = "NAME ...",
-	  .flags = CMD_STORE_RW, .args_min = 1, .args_max = -1, .run = budget_run_delete },
-	{ .name = "ledger", .summary = "list what was spent, row by row", .args = "", .opts = budget_ledger_rows,
-	  .opts_default = &budget_ledger_defaults, .opts_size = sizeof(budget_ledger_defaults), .flags = CMD_STORE_RO,
-	  .run = budget_run_ledger },
+	{ .name = "set",
+	    .summary = "make or change a budget",
+	    .args = "SCOPE",
+	    .opts = budget_set_rows,
+	    .opts_default = &budget_set_defaults,
+	    .opts_size = sizeof(budget_set_defaults),
+	    .flags = CMD_STORE_RW,
+	    .args_min = 1,
+	    .args_max = 1,
+	    .run = budget_run_set },
+	{ .name = "delete",
+	    .summary = "take a budget away; what was spent stays in the ledger",
+	    .args = "NAME ...",
+	    .flags = CMD_STORE_RW,
+	    .args_min = 1,
+	    .args_max = -1,
+	    .run = budget_run_delete },
+	{ .name = "ledger",
+	    .summary = "list what was spent, row by row",
+	    .args = "",
+	    .opts = budget_ledger_rows,
+	    .opts_default = &budget_ledger_defaults,
+	    .opts_size = sizeof(budget_ledger_defaults),
+	    .flags = CMD_STORE_RO,
+	    .run = budget_run_ledger },
 	{ 0 },
 };
 
 const struct cmd cmd_budget = {
-	.name = "budget", .summary = "cap spending, and show what was spent", .args = "", .flags = CMD_STORE_RO,
-	.run = budget_run, .subs = budget_subs,
+	.name = "budget",
+	.summary = "cap spending, and show what was spent",
+	.args = "",
+	.flags = CMD_STORE_RO,
+	.run = budget_run,
+	.subs = budget_subs,
 };
 
 /* What was spent by kind, in the month of now and in all. */
 struct budget_sums {
 	struct usd_micro month[LEDGER_KIND_COUNT], total[LEDGER_KIND_COUNT];
 	struct usd_micro month_all, total_all;
-	int64_t from, to;	/* the month */
+	int64_t from, to; /* the month */
 };
 
 static enum berth_code
@@ -106,13 +131,15 @@ budget_left(const struct budget *b)
 {
 	struct usd_micro left;
 
-	if (usd_sub(b->cap, b->spent, &left, NULL) != BERTH_OK || usd_sub(left, b->reserved, &left, NULL) != BERTH_OK)
+	if (usd_sub(b->cap, b->spent, &left, NULL) != BERTH_OK ||
+	    usd_sub(left, b->reserved, &left, NULL) != BERTH_OK)
 		return USD_UNKNOWN;
 	return left;
 }
 
 static void
-budget_json_kinds(struct jsonw *w, const char *key, const struct usd_micro *kinds, struct usd_micro all)
+budget_json_kinds(
+    struct jsonw *w, const char *key, const struct usd_micro *kinds, struct usd_micro all)
 {
 	jsonw_begin_object(w, key);
 	for (int k = 0; k < LEDGER_KIND_COUNT; k++)
@@ -122,7 +149,8 @@ budget_json_kinds(struct jsonw *w, const char *key, const struct usd_micro *kind
 }
 
 static enum berth_code
-budget_json(struct cmd_ctx *ctx, const struct budget *bs, size_t n, const struct budget_sums *s, struct berth_err *err)
+budget_json(struct cmd_ctx *ctx, const struct budget *bs, size_t n, const struct budget_sums *s,
+    struct berth_err *err)
 {
 	struct jsonw *w = cmd_json_begin(ctx, "berth.budget/1");
 
@@ -188,7 +216,8 @@ budget_table(struct cmd_ctx *ctx, const struct budget *bs, size_t n, struct bert
 }
 
 static void
-budget_say_spent(struct cmd_ctx *ctx, const char *when, const struct usd_micro *kinds, struct usd_micro all)
+budget_say_spent(
+    struct cmd_ctx *ctx, const char *when, const struct usd_micro *kinds, struct usd_micro all)
 {
 	char sum[USD_FMT_SIZE], part[USD_FMT_SIZE];
 	const char *sep = " (";
@@ -197,7 +226,8 @@ budget_say_spent(struct cmd_ctx *ctx, const char *when, const struct usd_micro *
 	for (int k = 0; k < LEDGER_KIND_COUNT; k++) {
 		if (kinds[k].v == 0)
 			continue;
-		cmd_say(ctx, "%s%s $%s", sep, ledger_kind_name((enum ledger_kind)k), usd_fmt(part, sizeof(part), kinds[k], 2));
+		cmd_say(ctx, "%s%s $%s", sep, ledger_kind_name((enum ledger_kind)k),
+		    usd_fmt(part, sizeof(part), kinds[k], 2));
 		sep = ", ";
 	}
 	cmd_say(ctx, "%s\n", sep[0] == ',' ? ")" : "");
@@ -234,7 +264,9 @@ static enum berth_code
 budget_run_set(struct cmd_ctx *ctx, struct berth_err *err)
 {
 	const struct budget_set_opts *o = ctx->opts;
-	struct budget b = { .name = o->name != NULL ? o->name : "", .scope = ctx->args[0], .cap = o->cap };
+	struct budget b = {
+		.name = o->name != NULL ? o->name : "", .scope = ctx->args[0], .cap = o->cap
+	};
 	struct budget *bs;
 	enum berth_code rc;
 	size_t n;
@@ -242,19 +274,23 @@ budget_run_set(struct cmd_ctx *ctx, struct berth_err *err)
 	if (!usd_known(o->cap))
 		return err_set(err, BERTH_EUSAGE, "a budget needs its --cap");
 	if (!budget_period_parse(o->period, &b.period))
-		return err_set(err, BERTH_EUSAGE, "'%s' is no period: day, week, month or total", o->period);
+		return err_set(
+		    err, BERTH_EUSAGE, "'%s' is no period: day, week, month or total", o->period);
 	rc = store_budget_set(ctx->store, &b, ctx->now, err);
 	if (rc == BERTH_EINVAL)
 		rc = err->code = BERTH_EUSAGE;
 	if (rc == BERTH_OK)
 		rc = store_budget_list(ctx->store, ctx->now, ctx->arena, &bs, &n, err);
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
-		const char *name = b.name[0] != '\0' ? b.name : arena_printf(ctx->arena, "%s/%s", b.scope, o->period);
+		const char *name = b.name[0] != '\0'
+				       ? b.name
+				       : arena_printf(ctx->arena, "%s/%s", b.scope, o->period);
 		struct budget_sums s;
 
 		if (strcmp(bs[i].name, name) != 0)
 			continue;
-		rc = cmd_wants_json(ctx) ? budget_sum(ctx, &s, err) : budget_table(ctx, &bs[i], 1, err);
+		rc = cmd_wants_json(ctx) ? budget_sum(ctx, &s, err)
+					 : budget_table(ctx, &bs[i], 1, err);
 		if (rc == BERTH_OK && cmd_wants_json(ctx))
 			rc = budget_json(ctx, &bs[i], 1, &s, err);
 	}
@@ -291,7 +327,8 @@ budget_run_delete(struct cmd_ctx *ctx, struct berth_err *err)
 }
 
 static enum berth_code
-budget_ledger_json(struct cmd_ctx *ctx, const struct ledger_row *rows, size_t n, struct berth_err *err)
+budget_ledger_json(
+    struct cmd_ctx *ctx, const struct ledger_row *rows, size_t n, struct berth_err *err)
 {
 	struct jsonw *w = cmd_json_begin(ctx, "berth.ledger/1");
 
@@ -333,8 +370,13 @@ budget_run_ledger(struct cmd_ctx *ctx, struct berth_err *err)
 		{ "note", NULL, TABLE_TEXT, 0, TABLE_CUT },
 	};
 	const struct budget_ledger_opts *o = ctx->opts;
-	const struct ledger_query q = { .from = o->from, .to = o->to, .instance_id = o->instance, .job_id = o->job,
-		.account = o->account, .project = o->project, .user = o->user };
+	const struct ledger_query q = { .from = o->from,
+		.to = o->to,
+		.instance_id = o->instance,
+		.job_id = o->job,
+		.account = o->account,
+		.project = o->project,
+		.user = o->user };
 	struct table *t = table_new(ctx->arena, cols, sizeof(cols) / sizeof(cols[0]));
 	struct ledger_row *rows;
 	enum berth_code rc;

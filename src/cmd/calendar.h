@@ -6,10 +6,11 @@
 #include "forecast/forecast.h"
 
 /*
- * Fills in utc_offset and holidays of o. zone, holidays: of the command line; NULL: those of berth.yaml, else none.
- * Errors: those of tz_load() and of the file of days off, with the option in front.
+ * Fills in utc_offset and holidays of o. zone, holidays: of the command line; NULL: those of
+ * berth.yaml, else none. Errors: those of tz_load() and of the file of days off, with the option in
+ * front.
  */
-BERTH_MUST_CHECK enum berth_code calendar_options(struct cmd_ctx *ctx, const char *zone, const char *holidays,
-    struct fc_options *o, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code calendar_options(struct cmd_ctx *ctx, const char *zone,
+    const char *holidays, struct fc_options *o, struct berth_err *err);
 
 #endif

@@ -17,7 +17,7 @@
 #include "util/term.h"
 
 #define CMD_LINE_MAX ((size_t)64 << 20)
-#define CMD_PART_MIN ((size_t)1 << 20)		/* less of a long result stays in memory */
+#define CMD_PART_MIN ((size_t)1 << 20) /* less of a long result stays in memory */
 
 const char *const *
 cmd_raw(const struct cmd_ctx *ctx, size_t *n_out)
@@ -123,10 +123,12 @@ static enum berth_code
 cmd_table_rows(struct cmd_ctx *ctx, const struct table *t, bool headers, struct berth_err *err)
 {
 	struct cmd_priv *p = ctx->priv;
-	struct table_style style = { .headers = headers && !ctx->global->no_headers, .select = &ctx->global->columns };
+	struct table_style style = { .headers = headers && !ctx->global->no_headers,
+		.select = &ctx->global->columns };
 
-	style.form = ctx->format == CMD_CSV ? TABLE_FORM_CSV : ctx->format == CMD_WIDE ? TABLE_FORM_WIDE :
-	    TABLE_FORM_TABLE;
+	style.form = ctx->format == CMD_CSV    ? TABLE_FORM_CSV
+		     : ctx->format == CMD_WIDE ? TABLE_FORM_WIDE
+					       : TABLE_FORM_TABLE;
 	style.columns = ctx->columns;
 	style.color = ctx->color;
 	return table_render(t, &style, &p->out, err);
@@ -155,7 +157,8 @@ static void
 cmd_tame(char *s, bool color)
 {
 	for (; *s != '\0'; s++) {
-		size_t sgr = color && s[0] == '\033' && s[1] == '[' ? 2 + strspn(s + 2, "0123456789;") : 0;
+		size_t sgr =
+		    color && s[0] == '\033' && s[1] == '[' ? 2 + strspn(s + 2, "0123456789;") : 0;
 
 		if (sgr > 0 && s[sgr] == 'm')
 			s += sgr;
@@ -166,8 +169,7 @@ cmd_tame(char *s, bool color)
 }
 
 /* Of cmd_say() and its like: NULL where nothing is said. */
-static BERTH_PRINTF(2, 0) char *
-cmd_said(struct cmd_ctx *ctx, const char *fmt, va_list ap)
+static BERTH_PRINTF(2, 0) char *cmd_said(struct cmd_ctx *ctx, const char *fmt, va_list ap)
 {
 	va_list again;
 	char *text;
@@ -202,7 +204,8 @@ cmd_say(struct cmd_ctx *ctx, const char *fmt, ...)
 
 /* A line, broken at the width of the terminal; out: emptied first. */
 static void
-cmd_say_line(struct cmd_ctx *ctx, const char *text, size_t n, size_t mark, int indent, struct buf *out)
+cmd_say_line(
+    struct cmd_ctx *ctx, const char *text, size_t n, size_t mark, int indent, struct buf *out)
 {
 	buf_clear(out);
 	buf_add(out, text, mark);
@@ -241,7 +244,8 @@ cmd_say_items(struct cmd_ctx *ctx, const char *text)
 		return;
 	buf_init(&b, CMD_LINE_MAX);
 	for (const char *next; *text != '\0'; text = next) {
-		size_t n = strcspn(text, "\n"), mark = ctx->columns > 0 && strncmp(text, "  - ", 4) == 0 ? 4 : n;
+		size_t n = strcspn(text, "\n"),
+		       mark = ctx->columns > 0 && strncmp(text, "  - ", 4) == 0 ? 4 : n;
 
 		next = text + n + (text[n] == '\n' ? 1 : 0);
 		cmd_say_line(ctx, text, n, mark, 4, &b);
@@ -277,7 +281,8 @@ cmd_write_broken(const struct cmd_ctx *ctx, const char *line, size_t n)
 	buf_free(&b);
 }
 
-/* What was printed before comes before, also where both streams go to one file. One write a line. */
+/* What was printed before comes before, also where both streams go to one file. One write a line.
+ */
 static void
 cmd_stderr(const struct cmd_ctx *ctx, const char *level, const char *before, const char *text)
 {
@@ -346,7 +351,8 @@ cmd_confirm(struct cmd_ctx *ctx, struct berth_err *err, const char *question, ..
 		return BERTH_OK;
 	if (!term_is_tty(stdin) || !term_is_tty(stderr)) {
 		cmd_next_step(ctx, "give -y to go ahead, or --dry-run to see what would happen");
-		return err_set(err, BERTH_EUSAGE, "there is no terminal to ask at: give -y to go ahead");
+		return err_set(
+		    err, BERTH_EUSAGE, "there is no terminal to ask at: give -y to go ahead");
 	}
 	va_start(ap, question);
 	vfprintf(stderr, question, ap);
@@ -406,6 +412,7 @@ enum berth_code
 cmd_accel_next(struct cmd_ctx *ctx, enum berth_code rc)
 {
 	if (rc == BERTH_ENOTFOUND)
-		cmd_next_step(ctx, "berth completion --names GPU lists the accelerators that are known");
+		cmd_next_step(
+		    ctx, "berth completion --names GPU lists the accelerators that are known");
 	return rc;
 }

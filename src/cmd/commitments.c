@@ -19,7 +19,8 @@ struct commitments_opts {
 static const struct commitments_opts commitments_defaults = { .all = false };
 
 static const struct opt_row commitments_rows[] = {
-	{ "all", 'a', OPT_FLAG, NULL, "also those that have ended or begin later", offsetof(struct commitments_opts, all), 0, 0, NULL },
+	{ "all", 'a', OPT_FLAG, NULL, "also those that have ended or begin later",
+	    offsetof(struct commitments_opts, all), 0, 0, NULL },
 	{ 0 },
 };
 
@@ -28,24 +29,60 @@ static enum berth_code commitments_run_import(struct cmd_ctx *ctx, struct berth_
 static enum berth_code commitments_run_delete(struct cmd_ctx *ctx, struct berth_err *err);
 
 static const struct cmd commitments_subs[] = {
-	{ .name = "import", .summary = "take in a CSV of what is owned", .args = "FILE", .flags = CMD_STORE_RW, .args_min = 1,
-	    .args_max = 1, .run = commitments_run_import },
-	{ .name = "delete", .summary = "forget commitments", .args = "ID ...", .flags = CMD_STORE_RW, .args_min = 1, .args_max = -1,
+	{ .name = "import",
+	    .summary = "take in a CSV of what is owned",
+	    .args = "FILE",
+	    .flags = CMD_STORE_RW,
+	    .args_min = 1,
+	    .args_max = 1,
+	    .run = commitments_run_import },
+	{ .name = "delete",
+	    .summary = "forget commitments",
+	    .args = "ID ...",
+	    .flags = CMD_STORE_RW,
+	    .args_min = 1,
+	    .args_max = -1,
 	    .run = commitments_run_delete },
 	{ 0 },
 };
 
 const struct cmd cmd_commitments = {
-	.name = "commitments", .summary = "say what is reserved already, and list it", .args = "", .opts = commitments_rows,
-	.opts_default = &commitments_defaults, .opts_size = sizeof(commitments_defaults), .flags = CMD_STORE_RO,
-	.run = commitments_run, .subs = commitments_subs,
+	.name = "commitments",
+	.summary = "say what is reserved already, and list it",
+	.args = "",
+	.opts = commitments_rows,
+	.opts_default = &commitments_defaults,
+	.opts_size = sizeof(commitments_defaults),
+	.flags = CMD_STORE_RO,
+	.run = commitments_run,
+	.subs = commitments_subs,
 };
 
-enum commitments_col { C_PROVIDER, C_ACCELERATOR, C_COUNT, C_FROM, C_TO, C_NEEDED, C_GPUS = C_NEEDED, C_ACCOUNT, C_REGION, C_ZONE,
-	C_TYPE, C_MEMORY, C_TERM, C_PAYMENT, C_UPFRONT, C_PRICE, C_USAGE, C_NOTE, C_COLUMNS };
+enum commitments_col {
+	C_PROVIDER,
+	C_ACCELERATOR,
+	C_COUNT,
+	C_FROM,
+	C_TO,
+	C_NEEDED,
+	C_GPUS = C_NEEDED,
+	C_ACCOUNT,
+	C_REGION,
+	C_ZONE,
+	C_TYPE,
+	C_MEMORY,
+	C_TERM,
+	C_PAYMENT,
+	C_UPFRONT,
+	C_PRICE,
+	C_USAGE,
+	C_NOTE,
+	C_COLUMNS
+};
 
-static const char *const commitments_names[C_COLUMNS] = { "provider", "accelerator", "count", "from", "to", "accelerator_count",
-	"account", "region", "zone", "instance_type", "accelerator_memory_gib", "term_months", "payment", "upfront", "price_per_hour",
+static const char *const commitments_names[C_COLUMNS] = { "provider", "accelerator", "count",
+	"from", "to", "accelerator_count", "account", "region", "zone", "instance_type",
+	"accelerator_memory_gib", "term_months", "payment", "upfront", "price_per_hour",
 	"usage_price_per_hour", "note" };
 
 struct commitments_file {
@@ -64,8 +101,8 @@ commitments_text(const struct commitments_file *f, enum commitments_col c)
 }
 
 static enum berth_code
-commitments_int(const struct commitments_file *f, enum commitments_col c, int64_t least, int64_t most, int *out,
-    struct berth_err *err)
+commitments_int(const struct commitments_file *f, enum commitments_col c, int64_t least,
+    int64_t most, int *out, struct berth_err *err)
 {
 	const char *text = commitments_text(f, c);
 	int64_t v = *out;
@@ -77,7 +114,8 @@ commitments_int(const struct commitments_file *f, enum commitments_col c, int64_
 }
 
 static enum berth_code
-commitments_money(const struct commitments_file *f, enum commitments_col c, struct usd_micro *out, struct berth_err *err)
+commitments_money(const struct commitments_file *f, enum commitments_col c, struct usd_micro *out,
+    struct berth_err *err)
 {
 	const char *text = commitments_text(f, c);
 
@@ -93,7 +131,8 @@ commitments_money(const struct commitments_file *f, enum commitments_col c, stru
 }
 
 static enum berth_code
-commitments_time(const struct commitments_file *f, enum commitments_col c, int64_t *out, struct berth_err *err)
+commitments_time(
+    const struct commitments_file *f, enum commitments_col c, int64_t *out, struct berth_err *err)
 {
 	const char *text = commitments_text(f, c);
 	enum berth_code rc;
@@ -117,8 +156,8 @@ commitments_accel(const struct commitments_file *f, struct offer *o, struct bert
 		return BERTH_OK;
 	}
 	n = accel_suggest(f->accels, name, near, 3);
-	err_set(err, BERTH_EINVAL, "no accelerator called '%s' is known%s%s", name, n > 0 ? "; did you mean " : "",
-	    n > 0 ? str_join(f->ctx->arena, near, n, ", ") : "");
+	err_set(err, BERTH_EINVAL, "no accelerator called '%s' is known%s%s", name,
+	    n > 0 ? "; did you mean " : "", n > 0 ? str_join(f->ctx->arena, near, n, ", ") : "");
 	return csv_err(f->csv, err, "accelerator");
 }
 
@@ -126,15 +165,31 @@ static enum berth_code
 commitments_row(const struct commitments_file *f, struct commitment *c, struct berth_err *err)
 {
 	struct offer *o = &c->offer;
-	const char *payment = commitments_text(f, C_PAYMENT), *memory = commitments_text(f, C_MEMORY);
+	const char *payment = commitments_text(f, C_PAYMENT),
+		   *memory = commitments_text(f, C_MEMORY);
 	enum berth_code rc;
 
-	*c = (struct commitment){ .count = 0, .source = "import", .note = commitments_text(f, C_NOTE) };
-	*o = (struct offer){ .provider = commitments_text(f, C_PROVIDER), .account = commitments_text(f, C_ACCOUNT),
-		.region = commitments_text(f, C_REGION), .zone = commitments_text(f, C_ZONE), .instance_type = commitments_text(f, C_TYPE),
-		.accelerator_count = 1, .purchase = PURCHASE_RESERVED, .upfront = USD_ZERO, .price = USD_ZERO, .currency = "USD",
-		.available = AVAIL_UNKNOWN, .interruption_rate = NAN, .measured = NAN, .as_of = f->ctx->now, .source = "import",
-		.vcpus = NAN, .memory_gib = NAN, .accelerator_memory_gib = NAN };
+	*c = (struct commitment){
+		.count = 0, .source = "import", .note = commitments_text(f, C_NOTE)
+	};
+	*o = (struct offer){ .provider = commitments_text(f, C_PROVIDER),
+		.account = commitments_text(f, C_ACCOUNT),
+		.region = commitments_text(f, C_REGION),
+		.zone = commitments_text(f, C_ZONE),
+		.instance_type = commitments_text(f, C_TYPE),
+		.accelerator_count = 1,
+		.purchase = PURCHASE_RESERVED,
+		.upfront = USD_ZERO,
+		.price = USD_ZERO,
+		.currency = "USD",
+		.available = AVAIL_UNKNOWN,
+		.interruption_rate = NAN,
+		.measured = NAN,
+		.as_of = f->ctx->now,
+		.source = "import",
+		.vcpus = NAN,
+		.memory_gib = NAN,
+		.accelerator_memory_gib = NAN };
 	if (o->provider[0] == '\0') {
 		err_set(err, BERTH_EINVAL, "no provider");
 		return csv_err(f->csv, err, "provider");
@@ -143,7 +198,8 @@ commitments_row(const struct commitments_file *f, struct commitment *c, struct b
 		err_set(err, BERTH_EINVAL, "'%s' is none of none, partial and all", payment);
 		return csv_err(f->csv, err, "payment");
 	}
-	if (memory[0] != '\0' && str_to_double(memory, 0, 1e6, &o->accelerator_memory_gib, err) != BERTH_OK)
+	if (memory[0] != '\0' &&
+	    str_to_double(memory, 0, 1e6, &o->accelerator_memory_gib, err) != BERTH_OK)
 		return csv_err(f->csv, err, "accelerator_memory_gib");
 	rc = commitments_accel(f, o, err);
 	if (rc == BERTH_OK)
@@ -178,11 +234,13 @@ commitments_same(const struct commitment *x, const struct commitment *y)
 {
 	const struct offer *a = &x->offer, *b = &y->offer;
 
-	return x->count == y->count && x->from == y->from && x->to == y->to && str_eq(x->note, y->note) &&
-	    str_eq(a->provider, b->provider) && str_eq(a->account, b->account) && str_eq(a->region, b->region) &&
-	    str_eq(a->zone, b->zone) && str_eq(a->instance_type, b->instance_type) && str_eq(a->accelerator, b->accelerator) &&
-	    a->accelerator_count == b->accelerator_count && a->price.v == b->price.v && a->upfront.v == b->upfront.v &&
-	    a->usage.v == b->usage.v;
+	return x->count == y->count && x->from == y->from && x->to == y->to &&
+	       str_eq(x->note, y->note) && str_eq(a->provider, b->provider) &&
+	       str_eq(a->account, b->account) && str_eq(a->region, b->region) &&
+	       str_eq(a->zone, b->zone) && str_eq(a->instance_type, b->instance_type) &&
+	       str_eq(a->accelerator, b->accelerator) &&
+	       a->accelerator_count == b->accelerator_count && a->price.v == b->price.v &&
+	       a->upfront.v == b->upfront.v && a->usage.v == b->usage.v;
 }
 
 static enum berth_code
@@ -271,7 +329,8 @@ commitments_show(struct cmd_ctx *ctx, int64_t at, struct berth_err *err)
 	if (cmd_wants_json(ctx))
 		return commitments_json(ctx, c, n, err);
 	if (n == 0 && ctx->format != CMD_CSV) {
-		cmd_note(ctx, "nothing is reserved%s: `berth commitments import FILE` says what is", at > 0 ? " now" : "");
+		cmd_note(ctx, "nothing is reserved%s: `berth commitments import FILE` says what is",
+		    at > 0 ? " now" : "");
 		return BERTH_OK;
 	}
 	return commitments_print(ctx, c, n, err);
@@ -287,7 +346,8 @@ commitments_run(struct cmd_ctx *ctx, struct berth_err *err)
 
 /* All rows are read before any is kept: a file with a fault changes nothing. */
 static enum berth_code
-commitments_read(struct commitments_file *f, const char *path, struct commitment **out, size_t *n_out, struct berth_err *err)
+commitments_read(struct commitments_file *f, const char *path, struct commitment **out,
+    size_t *n_out, struct berth_err *err)
 {
 	VEC(struct commitment) v = { 0 };
 	enum berth_code rc = cmd_accels(f->ctx, &f->accels, err);
@@ -301,7 +361,8 @@ commitments_read(struct commitments_file *f, const char *path, struct commitment
 		if (c < C_NEEDED)
 			rc = csv_need(f->csv, commitments_names[c], &f->at[c], err);
 	}
-	while (rc == BERTH_OK && (rc = csv_next(f->csv, &f->row, err)) == BERTH_OK && f->row != NULL)
+	while (
+	    rc == BERTH_OK && (rc = csv_next(f->csv, &f->row, err)) == BERTH_OK && f->row != NULL)
 		rc = commitments_row(f, VEC_ADD(f->ctx->arena, &v), err);
 	csv_close(f->csv);
 	*out = v.v;
@@ -344,7 +405,9 @@ commitments_run_delete(struct cmd_ctx *ctx, struct berth_err *err)
 		int64_t id;
 
 		if (str_to_i64(ctx->args[i], 1, INT64_MAX, &id, err) != BERTH_OK)
-			return err_set(err, BERTH_EUSAGE, "'%s' is no number of a commitment: `berth commitments --all` lists them",
+			return err_set(err, BERTH_EUSAGE,
+			    "'%s' is no number of a commitment: `berth commitments --all` lists "
+			    "them",
 			    ctx->args[i]);
 		rc = store_commitment_delete(ctx->store, id, err);
 	}

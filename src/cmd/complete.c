@@ -7,8 +7,8 @@
 #include "util/str.h"
 
 /* Placeholders whose values berth can list; completion.c says how. */
-static const char *const complete_named[] = { "SERIES", "GPU", "PROVIDER", "JOB", "INSTANCE", "ACCOUNT",
-	"VERB", NULL };
+static const char *const complete_named[] = { "SERIES", "GPU", "PROVIDER", "JOB", "INSTANCE",
+	"ACCOUNT", "VERB", NULL };
 
 /* Files what stands in text [n]: a|b|c, FILE, SERIES. */
 static void
@@ -25,11 +25,13 @@ complete_token(const char *text, size_t n, struct complete_kind *kind)
 		kind->files = true;
 	} else if (str_index(word, complete_named) >= 0) {
 		str_copy(kind->names, sizeof(kind->names), word);
-	} else if (strchr(word, '|') != NULL && word[strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_-|")] == '\0') {
+	} else if (strchr(word, '|') != NULL &&
+		   word[strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_-|")] == '\0') {
 		for (char *p = word; *p != '\0'; p++)
 			*p = *p == '|' ? ' ' : *p;
 		used = strlen(kind->words);
-		snprintf(kind->words + used, sizeof(kind->words) - used, "%s%s", used > 0 ? " " : "", word);
+		snprintf(kind->words + used, sizeof(kind->words) - used, "%s%s",
+		    used > 0 ? " " : "", word);
 	}
 }
 
@@ -106,10 +108,11 @@ bash_values(struct buf *out, const char *verb, const char *sub, const struct opt
 		if (!complete_shown(rows) || rows->type == OPT_FLAG)
 			continue;
 		complete_option(rows, &k);
-		buf_printf(out, "\t%s%s%s:--%s%s", verb, sub[0] != '\0' ? "\\ " : "", sub, rows->name,
-		    rows->short_name == 0 ? "" : "|");
+		buf_printf(out, "\t%s%s%s:--%s%s", verb, sub[0] != '\0' ? "\\ " : "", sub,
+		    rows->name, rows->short_name == 0 ? "" : "|");
 		if (rows->short_name != 0)
-			buf_printf(out, "%s%s%s:-%c", verb, sub[0] != '\0' ? "\\ " : "", sub, rows->short_name);
+			buf_printf(out, "%s%s%s:-%c", verb, sub[0] != '\0' ? "\\ " : "", sub,
+			    rows->short_name);
 		buf_add_str(out, ") echo '");
 		bash_kind(out, &k);
 		buf_add_str(out, "' ;;\n");
@@ -122,13 +125,15 @@ bash_verb_options(struct buf *out, const struct cmd *verb, const struct cmd *sub
 	const struct cmd *cmd = sub != NULL ? sub : verb;
 	struct complete_kind k;
 
-	buf_printf(out, "\t%s%s%s) echo '", verb->name, sub != NULL ? "\\ " : "", sub != NULL ? sub->name : "");
+	buf_printf(out, "\t%s%s%s) echo '", verb->name, sub != NULL ? "\\ " : "",
+	    sub != NULL ? sub->name : "");
 	bash_options(out, cmd->opts);
 	buf_add_str(out, "'; echo '");
 	complete_words(cmd, &k);
 	bash_kind(out, &k);
 	buf_add_str(out, "'; echo '");
-	for (const struct cmd *s = sub == NULL ? verb->subs : NULL; s != NULL && s->name != NULL; s++)
+	for (const struct cmd *s = sub == NULL ? verb->subs : NULL; s != NULL && s->name != NULL;
+	     s++)
 		buf_printf(out, "%s ", s->name);
 	buf_add_str(out, "' ;;\n");
 }
@@ -136,7 +141,8 @@ bash_verb_options(struct buf *out, const struct cmd *verb, const struct cmd *sub
 static void
 bash_verb_values(struct buf *out, const struct cmd *verb, const struct cmd *sub)
 {
-	bash_values(out, verb->name, sub != NULL ? sub->name : "", sub != NULL ? sub->opts : verb->opts);
+	bash_values(
+	    out, verb->name, sub != NULL ? sub->name : "", sub != NULL ? sub->opts : verb->opts);
 }
 
 /* The part that is the same whatever the rows are; $1 of the functions is "verb" or "verb sub". */
@@ -147,15 +153,19 @@ static const char bash_body[] =
     "\t\trest=${kind#* }\n"
     "\t\tcase $kind in\n"
     "\t\twords*) IFS=' ' COMPREPLY+=($(IFS=' ' compgen -W \"$rest\" -- \"$2\")) ;;\n"
-    "\t\tnames*) COMPREPLY+=($(IFS=$'\\n' compgen -W \"$(berth completion --names \"$rest\" 2>/dev/null)\" -- \"$2\")) ;;\n"
-    "\t\tfiles) compopt -o filenames 2>/dev/null; COMPREPLY+=($(IFS=$'\\n'; compgen -f -- \"$2\")) ;;\n"
+    "\t\tnames*) COMPREPLY+=($(IFS=$'\\n' compgen -W \"$(berth completion --names \"$rest\" "
+    "2>/dev/null)\" -- \"$2\")) ;;\n"
+    "\t\tfiles) compopt -o filenames 2>/dev/null; COMPREPLY+=($(IFS=$'\\n'; compgen -f -- \"$2\")) "
+    ";;\n"
     "\t\tesac\n"
     "\tdone\n"
     "}\n"
     "_berth() {\n"
-    "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} verb= sub= i w value subs lines\n"
+    "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} verb= sub= i w value "
+    "subs lines\n"
     "\tCOMPREPLY=()\n"
-    "\tif [[ $cur == '=' ]]; then cur=; elif [[ $prev == '=' ]]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
+    "\tif [[ $cur == '=' ]]; then cur=; elif [[ $prev == '=' ]]; then "
+    "prev=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
     "\tfor ((i = 1; i < COMP_CWORD; i++)); do\n"
     "\t\tw=${COMP_WORDS[i]}\n"
     "\t\tif [[ $w == -* ]]; then\n"
@@ -185,15 +195,18 @@ static const char bash_body[] =
 void
 complete_bash(struct buf *out)
 {
-	buf_add_str(out, "# bash completion for berth, made by: berth completion bash\n_berth_globals='");
+	buf_add_str(
+	    out, "# bash completion for berth, made by: berth completion bash\n_berth_globals='");
 	bash_options(out, cmd_global_rows);
 	buf_add_str(out, "'\n_berth_verbs='");
 	for (const struct cmd_entry *e = cmd_registry; e->cmd != NULL; e++)
 		buf_printf(out, "%s%s", e == cmd_registry ? "" : " ", e->cmd->name);
-	buf_add_str(out, "'\n# options; kinds of words; subverbs: one line each\n_berth_verb() {\n\tcase $1 in\n");
+	buf_add_str(out, "'\n# options; kinds of words; subverbs: one line each\n_berth_verb() "
+			 "{\n\tcase $1 in\n");
 	complete_each(out, bash_verb_options);
-	buf_add_str(out, "\tesac\n}\n# what an option's value may be; nothing if it takes none\n_berth_value() {\n"
-	    "\tcase $1:$2 in\n");
+	buf_add_str(out, "\tesac\n}\n# what an option's value may be; nothing if it takes "
+			 "none\n_berth_value() {\n"
+			 "\tcase $1:$2 in\n");
 	complete_each(out, bash_verb_values);
 	bash_values(out, "*", "", cmd_global_rows);
 	buf_add_str(out, "\tesac\n}\n");
@@ -238,7 +251,8 @@ zsh_options(struct buf *out, const struct opt_row *rows, const char *indent)
 			continue;
 		buf_add_str(out, indent);
 		if (rows->short_name != 0)
-			buf_printf(out, "'(-%c --%s)'{-%c,--%s}'[", rows->short_name, rows->name, rows->short_name, rows->name);
+			buf_printf(out, "'(-%c --%s)'{-%c,--%s}'[", rows->short_name, rows->name,
+			    rows->short_name, rows->name);
 		else
 			buf_printf(out, "'%s--%s[", rows->type == OPT_LIST ? "*" : "", rows->name);
 		zsh_text(out, rows->help);
@@ -275,13 +289,14 @@ static void
 zsh_sub_list(struct buf *out, const struct cmd *verb)
 {
 	buf_add_str(out, "\t\t\t_arguments -C $globals '1:subverb:->sub' '*::word:->rest'\n"
-	    "\t\t\tcase $state in\n\t\t\tsub) subs=(\n");
+			 "\t\t\tcase $state in\n\t\t\tsub) subs=(\n");
 	for (const struct cmd *sub = verb->subs; sub->name != NULL; sub++) {
 		buf_printf(out, "\t\t\t\t'%s:", sub->name);
 		zsh_text(out, sub->summary);
 		buf_add_str(out, "'\n");
 	}
-	buf_add_str(out, "\t\t\t\t); _describe subverb subs ;;\n\t\t\trest)\n\t\t\t\tcase $words[1] in\n");
+	buf_add_str(
+	    out, "\t\t\t\t); _describe subverb subs ;;\n\t\t\trest)\n\t\t\t\tcase $words[1] in\n");
 	for (const struct cmd *sub = verb->subs; sub->name != NULL; sub++) {
 		buf_printf(out, "\t\t\t\t%s) specs=(\n", sub->name);
 		zsh_options(out, sub->opts, "\t\t\t\t\t");
@@ -294,13 +309,16 @@ zsh_sub_list(struct buf *out, const struct cmd *verb)
 void
 complete_zsh(struct buf *out)
 {
-	buf_add_str(out, "#compdef berth\n# zsh completion for berth, made by: berth completion zsh\n"
-	    "_berth_names() {\n\tlocal -a names\n\tnames=(${(f)\"$(berth completion --names $1 2>/dev/null)\"})\n"
+	buf_add_str(out,
+	    "#compdef berth\n# zsh completion for berth, made by: berth completion zsh\n"
+	    "_berth_names() {\n\tlocal -a names\n\tnames=(${(f)\"$(berth completion --names $1 "
+	    "2>/dev/null)\"})\n"
 	    "\tcompadd -a names\n}\n_berth() {\n\tlocal curcontext=$curcontext state line\n"
 	    "\tlocal -a globals verbs subs specs\n\tglobals=(\n");
 	zsh_options(out, cmd_global_rows, "\t\t");
-	buf_add_str(out, "\t)\n\t_arguments -C -s $globals '1:verb:->verb' '*::word:->word'\n\tcase $state in\n\tverb)\n"
-	    "\t\tverbs=(\n");
+	buf_add_str(out, "\t)\n\t_arguments -C -s $globals '1:verb:->verb' "
+			 "'*::word:->word'\n\tcase $state in\n\tverb)\n"
+			 "\t\tverbs=(\n");
 	for (const struct cmd_entry *e = cmd_registry; e->cmd != NULL; e++) {
 		buf_printf(out, "\t\t\t'%s:", e->cmd->name);
 		zsh_text(out, e->cmd->summary);
@@ -319,7 +337,8 @@ complete_zsh(struct buf *out)
 		buf_add_str(out, "\t\t\t); _arguments -s $globals $specs ;;\n");
 	}
 	buf_add_str(out, "\t\tesac ;;\n\tesac\n}\n"
-	    "if [ \"$funcstack[1]\" = _berth ]; then _berth \"$@\"; else compdef _berth berth; fi\n");
+			 "if [ \"$funcstack[1]\" = _berth ]; then _berth \"$@\"; else compdef "
+			 "_berth berth; fi\n");
 }
 
 /* fish */
@@ -375,13 +394,15 @@ fish_verb(struct buf *out, const struct cmd *verb, const struct cmd *sub)
 	struct complete_kind k;
 
 	if (sub != NULL)
-		buf_printf(out, "complete -c berth -n '__berth_is %s' -a %s -d '", verb->name, sub->name);
+		buf_printf(
+		    out, "complete -c berth -n '__berth_is %s' -a %s -d '", verb->name, sub->name);
 	else
-		buf_printf(out, "complete -c berth -n __fish_use_subcommand -a %s -d '", verb->name);
+		buf_printf(
+		    out, "complete -c berth -n __fish_use_subcommand -a %s -d '", verb->name);
 	fish_text(out, cmd->summary);
 	buf_add_str(out, "'\n");
-	snprintf(condition, sizeof(condition), " -n '__berth_is %s%s%s'", verb->name, sub != NULL ? " " : "",
-	    sub != NULL ? sub->name : "");
+	snprintf(condition, sizeof(condition), " -n '__berth_is %s%s%s'", verb->name,
+	    sub != NULL ? " " : "", sub != NULL ? sub->name : "");
 	fish_options(out, condition, cmd->opts);
 	complete_words(cmd, &k);
 	if (k.words[0] != '\0' || k.names[0] != '\0' || k.files) {
@@ -394,7 +415,8 @@ fish_verb(struct buf *out, const struct cmd *verb, const struct cmd *sub)
 void
 complete_fish(struct buf *out)
 {
-	buf_add_str(out, "# fish completion for berth, made by: berth completion fish\n"
+	buf_add_str(out,
+	    "# fish completion for berth, made by: berth completion fish\n"
 	    "# true if the words so far begin with these: verb, subverb\n"
 	    "function __berth_is\n\tset -l words (commandline -opc | string match -v -- '-*')\n"
 	    "\tfor i in (seq (count $argv))\n\t\tset -l j (math $i + 1)\n"

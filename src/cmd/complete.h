@@ -1,4 +1,5 @@
-/* src/cmd/complete.h - completion scripts made from the option rows.  Floor: cmd, private to the verb completion. */
+/* src/cmd/complete.h - completion scripts made from the option rows.  Floor: cmd, private to the
+ * verb completion. */
 #ifndef BERTH_CMD_COMPLETE_H
 #define BERTH_CMD_COMPLETE_H
 
@@ -11,8 +12,8 @@ struct buf;
 
 /* What may stand for a value or a word. */
 struct complete_kind {
-	char words[256];	/* "table wide json"; "" none */
-	char names[32];		/* kind of names that the store or a table knows: "SERIES"; "" none */
+	char words[256]; /* "table wide json"; "" none */
+	char names[32];  /* kind of names that the store or a table knows: "SERIES"; "" none */
 	bool files;
 };
 

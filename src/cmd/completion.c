@@ -15,20 +15,31 @@
 
 #define COMPLETION_MAX ((size_t)4 * 1024 * 1024)
 
-struct completion_opts { const char *names; };
+struct completion_opts {
+	const char *names;
+};
 
 static const struct opt_row completion_rows[] = {
 	/* Asked by the scripts while the user types: hidden. */
-	{ .name = "names", .type = OPT_STRING, .arg = "KIND", .offset = offsetof(struct completion_opts, names) },
+	{ .name = "names",
+	    .type = OPT_STRING,
+	    .arg = "KIND",
+	    .offset = offsetof(struct completion_opts, names) },
 	{ .name = NULL },
 };
 
 static enum berth_code completion_run(struct cmd_ctx *ctx, struct berth_err *err);
 
 const struct cmd cmd_completion = {
-	.name = "completion", .summary = "print the completion script of a shell", .args = "bash|zsh|fish",
-	.opts = completion_rows, .opts_size = sizeof(struct completion_opts), .flags = CMD_TEXT,
-	.args_min = 0, .args_max = 1, .run = completion_run,
+	.name = "completion",
+	.summary = "print the completion script of a shell",
+	.args = "bash|zsh|fish",
+	.opts = completion_rows,
+	.opts_size = sizeof(struct completion_opts),
+	.flags = CMD_TEXT,
+	.args_min = 0,
+	.args_max = 1,
+	.run = completion_run,
 };
 
 static const struct completion_shell {
@@ -40,7 +51,8 @@ static const struct completion_shell {
 	{ "fish", complete_fish },
 };
 
-typedef enum berth_code completion_names_fn(struct cmd_ctx *ctx, struct store *s, struct berth_err *err);
+typedef enum berth_code completion_names_fn(
+    struct cmd_ctx *ctx, struct store *s, struct berth_err *err);
 
 static enum berth_code
 completion_series(struct cmd_ctx *ctx, struct store *s, struct berth_err *err)
@@ -127,7 +139,11 @@ completion_verbs(struct cmd_ctx *ctx, struct store *s, struct berth_err *err)
 	return BERTH_OK;
 }
 
-static const struct { const char *kind; bool store; completion_names_fn *print; } completion_kinds[] = {
+static const struct {
+	const char *kind;
+	bool store;
+	completion_names_fn *print;
+} completion_kinds[] = {
 	{ "SERIES", true, completion_series },
 	{ "JOB", true, completion_jobs },
 	{ "INSTANCE", true, completion_instances },
@@ -148,8 +164,9 @@ completion_names(struct cmd_ctx *ctx, const char *kind)
 	for (size_t i = 0; i < sizeof(completion_kinds) / sizeof(completion_kinds[0]); i++) {
 		if (!str_eq(completion_kinds[i].kind, kind))
 			continue;
-		if (completion_kinds[i].store && (ctx_store_path(ctx, &path, &err) != BERTH_OK ||
-		    store_open(path, STORE_READ, ctx->now, &s, &err) != BERTH_OK))
+		if (completion_kinds[i].store &&
+		    (ctx_store_path(ctx, &path, &err) != BERTH_OK ||
+			store_open(path, STORE_READ, ctx->now, &s, &err) != BERTH_OK))
 			return BERTH_OK;
 		if (completion_kinds[i].print(ctx, s, &err) != BERTH_OK)
 			cmd_note(ctx, "%s", err.msg);
@@ -180,5 +197,6 @@ completion_run(struct cmd_ctx *ctx, struct berth_err *err)
 		buf_free(&out);
 		return rc;
 	}
-	return err_set(err, BERTH_EUSAGE, "no completion for '%s'; there are bash, zsh and fish", ctx->args[0]);
+	return err_set(err, BERTH_EUSAGE, "no completion for '%s'; there are bash, zsh and fish",
+	    ctx->args[0]);
 }

@@ -13,10 +13,11 @@
 #define CONFIG_KEEP_MIN_S INT64_C(86400)
 #define CONFIG_SYSTEM "/etc/berth/berth.yaml"
 
-static const char *const config_keys[] = { "schema", "store", "accounts", "defaults", "retention", "limits", "sinks",
-	"roadmap", "joins", "network", "prices", "measure", "fleets", "fair_share", "block", NULL };
-static const char *const config_default_keys[] = { "service_level", "horizon", "zone", "holidays", "purchase", "region", "max_price",
-	NULL };
+static const char *const config_keys[] = { "schema", "store", "accounts", "defaults", "retention",
+	"limits", "sinks", "roadmap", "joins", "network", "prices", "measure", "fleets",
+	"fair_share", "block", NULL };
+static const char *const config_default_keys[] = { "service_level", "horizon", "zone", "holidays",
+	"purchase", "region", "max_price", NULL };
 
 const char *
 config_find(struct arena *a, const char *option)
@@ -29,7 +30,8 @@ config_find(struct arena *a, const char *option)
 		return option;
 	if (env != NULL && *env != '\0')
 		return env;
-	if (xdg_path(a, XDG_CONFIG, "berth.yaml", "--config FILE", &path, &ignored) == BERTH_OK && fileio_exists(path))
+	if (xdg_path(a, XDG_CONFIG, "berth.yaml", "--config FILE", &path, &ignored) == BERTH_OK &&
+	    fileio_exists(path))
 		return path;
 	return fileio_exists(CONFIG_SYSTEM) ? CONFIG_SYSTEM : "";
 }
@@ -66,14 +68,17 @@ config_account(const struct yaml_node *node, const struct config *c, struct conf
 	out->node = node;
 	if (!config_name_ok(out->name))
 		return yaml_err(yaml_get(node, "name"), err,
-		    "'%s' is no account name: use 1 to 63 of a-z, 0-9, '.', '_' and '-'", out->name);
+		    "'%s' is no account name: use 1 to 63 of a-z, 0-9, '.', '_' and '-'",
+		    out->name);
 	if (config_account_find(c, out->name) != NULL)
-		return yaml_err(yaml_get(node, "name"), err, "a second account named '%s'", out->name);
+		return yaml_err(
+		    yaml_get(node, "name"), err, "a second account named '%s'", out->name);
 	return BERTH_OK;
 }
 
 static enum berth_code
-config_accounts(struct arena *a, const struct yaml_node *root, struct config *c, struct berth_err *err)
+config_accounts(
+    struct arena *a, const struct yaml_node *root, struct config *c, struct berth_err *err)
 {
 	const struct yaml_node *list = NULL;
 	struct config_account *accounts;
@@ -92,7 +97,8 @@ config_accounts(struct arena *a, const struct yaml_node *root, struct config *c,
 }
 
 static enum berth_code
-config_purchase(struct arena *a, const struct yaml_node *map, struct config_defaults *d, struct berth_err *err)
+config_purchase(
+    struct arena *a, const struct yaml_node *map, struct config_defaults *d, struct berth_err *err)
 {
 	static const char *const words[] = { "on_demand", "spot", "reserved", NULL };
 	const struct yaml_node *node = yaml_get(map, "purchase");
@@ -105,13 +111,15 @@ config_purchase(struct arena *a, const struct yaml_node *map, struct config_defa
 		return rc;
 	for (size_t i = 0; i < n; i++)
 		if (str_index(list[i], words) < 0)
-			return yaml_err(node, err, "'%s' is none of on_demand, spot, reserved", list[i]);
+			return yaml_err(
+			    node, err, "'%s' is none of on_demand, spot, reserved", list[i]);
 	d->purchase = str_join(a, list, n, ",");
 	return BERTH_OK;
 }
 
 static enum berth_code
-config_defaults(struct arena *a, const struct yaml_node *root, struct config_defaults *d, struct berth_err *err)
+config_defaults(
+    struct arena *a, const struct yaml_node *root, struct config_defaults *d, struct berth_err *err)
 {
 	const struct yaml_node *map = NULL;
 	enum berth_code rc;
@@ -128,7 +136,8 @@ config_defaults(struct arena *a, const struct yaml_node *root, struct config_def
 	    (rc = yaml_money(map, "max_price", &d->max_price, err)) != BERTH_OK)
 		return rc;
 	if (d->service_level <= 0 || d->service_level >= 1)
-		return yaml_err(yaml_get(map, "service_level"), err, "must lie between 0 and 1, as in 0.95");
+		return yaml_err(
+		    yaml_get(map, "service_level"), err, "must lie between 0 and 1, as in 0.95");
 	if (d->horizon_s <= 0)
 		return yaml_err(yaml_get(map, "horizon"), err, "must be longer than 0, as in 4w");
 	return config_purchase(a, map, d, err);
@@ -162,12 +171,15 @@ config_retention(const struct yaml_node *root, struct config_retention *k, struc
 	rc = yaml_map(root, "retention", &map, err);
 	if (rc != BERTH_OK || map == NULL)
 		return rc;
-	if ((rc = yaml_check_keys(map, keys, err)) != BERTH_OK || (rc = config_keep(map, "raw", &k->raw_s, err)) != BERTH_OK ||
+	if ((rc = yaml_check_keys(map, keys, err)) != BERTH_OK ||
+	    (rc = config_keep(map, "raw", &k->raw_s, err)) != BERTH_OK ||
 	    (rc = config_keep(map, "hourly", &k->hourly_s, err)) != BERTH_OK)
 		return rc;
 	if (k->hourly_s != 0 && (k->raw_s == 0 || k->raw_s > k->hourly_s))
-		return yaml_err(yaml_get(map, yaml_get(map, "hourly") != NULL ? "hourly" : "raw"), err,
-		    "hourly must be at least as long as raw: hours are made of the steps that raw is about");
+		return yaml_err(yaml_get(map, yaml_get(map, "hourly") != NULL ? "hourly" : "raw"),
+		    err,
+		    "hourly must be at least as long as raw: hours are made of the steps that raw "
+		    "is about");
 	return rc;
 }
 
@@ -181,7 +193,8 @@ config_read(struct arena *a, const struct yaml_node *root, struct config *c, str
 	    (rc = yaml_str(root, "schema", &schema, err)) != BERTH_OK)
 		return rc;
 	if (!str_eq(schema, CONFIG_SCHEMA))
-		return yaml_err(yaml_get(root, "schema"), err, "'%s' is not what this berth reads: " CONFIG_SCHEMA, schema);
+		return yaml_err(yaml_get(root, "schema"), err,
+		    "'%s' is not what this berth reads: " CONFIG_SCHEMA, schema);
 	if ((rc = yaml_check_keys(root, config_keys, err)) != BERTH_OK ||
 	    (rc = yaml_str(root, "store", &c->store, err)) != BERTH_OK ||
 	    (rc = yaml_str(root, "roadmap", &c->roadmap, err)) != BERTH_OK ||
@@ -200,8 +213,9 @@ config_load(struct arena *a, const char *path, struct config *config_out, struct
 
 	if (slash != NULL)
 		c.dir = arena_strndup(a, path, slash == path ? 1 : (size_t)(slash - path));
-	c.defaults = (struct config_defaults){ .service_level = 0.95, .horizon_s = INT64_C(4) * 7 * 86400,
-		.max_price = USD_UNKNOWN };
+	c.defaults = (struct config_defaults){
+		.service_level = 0.95, .horizon_s = INT64_C(4) * 7 * 86400, .max_price = USD_UNKNOWN
+	};
 	c.retention = (struct config_retention){ INT64_C(100) * 86400, INT64_C(1096) * 86400 };
 	if (path[0] != '\0') {
 		rc = yaml_load(a, path, &c.root, err);

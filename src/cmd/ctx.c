@@ -22,7 +22,8 @@ static enum cmd_format
 ctx_format(const char *word)
 {
 	static const char *const words[] = { "table", "wide", "json", "csv", "yaml", NULL };
-	static const enum cmd_format formats[] = { CMD_TABLE, CMD_WIDE, CMD_JSON, CMD_CSV, CMD_YAML };
+	static const enum cmd_format formats[] = { CMD_TABLE, CMD_WIDE, CMD_JSON, CMD_CSV,
+		CMD_YAML };
 	int i = str_index(word, words);
 
 	return i < 0 ? CMD_TABLE : formats[i];
@@ -35,17 +36,35 @@ ctx_init(struct cmd_ctx *ctx, struct arena *a, const struct line *line, bool now
 	struct cmd_priv *p = arena_new_of(a, struct cmd_priv);
 
 	buf_init(&p->out, CTX_RESULT_MAX);
-	p->log = (struct log){ .level = g->verbose ? LOG_INFO : LOG_WARN, .f = stderr, .json = str_eq(g->log_format, "json"),
+	p->log = (struct log){ .level = g->verbose ? LOG_INFO : LOG_WARN,
+		.f = stderr,
+		.json = str_eq(g->log_format, "json"),
 		.verb = line->name };
 	p->next_step = "";
 	p->raw = line->raw;
 	p->n_raw = line->n_raw;
 	*ctx = (struct cmd_ctx){
-		.cmd = line->cmd, .verb = line->name, .arena = a, .global = g, .opts = line->opts,
-		.args = line->words, .n_args = line->n_words, .now = g->now, .now_fixed = now_fixed,
-		.format = ctx_format(g->output), .offline = g->offline, .dry_run = g->dry_run, .quiet = g->quiet,
-		.verbose = g->verbose, .out = out, .columns = term_columns(out), .unicode = term_unicode(),
-		.color = !g->no_color && term_color(out), .log = &p->log, .store_path = "", .priv = p,
+		.cmd = line->cmd,
+		.verb = line->name,
+		.arena = a,
+		.global = g,
+		.opts = line->opts,
+		.args = line->words,
+		.n_args = line->n_words,
+		.now = g->now,
+		.now_fixed = now_fixed,
+		.format = ctx_format(g->output),
+		.offline = g->offline,
+		.dry_run = g->dry_run,
+		.quiet = g->quiet,
+		.verbose = g->verbose,
+		.out = out,
+		.columns = term_columns(out),
+		.unicode = term_unicode(),
+		.color = !g->no_color && term_color(out),
+		.log = &p->log,
+		.store_path = "",
+		.priv = p,
 	};
 }
 
@@ -65,7 +84,8 @@ ctx_flush(struct cmd_ctx *ctx, struct berth_err *err)
 	errno = EIO;
 	if ((fflush(ctx->out) != 0 || ferror(ctx->out)) && p->out_errno == 0)
 		p->out_errno = errno;
-	return p->out_errno == 0 ? BERTH_OK : err_sys(err, BERTH_EIO, p->out_errno, "standard output");
+	return p->out_errno == 0 ? BERTH_OK
+				 : err_sys(err, BERTH_EIO, p->out_errno, "standard output");
 }
 
 const char *
@@ -78,7 +98,8 @@ static enum berth_code
 ctx_check_path(const char *path, struct berth_err *err)
 {
 	if (path[0] == '~')
-		return err_set(err, BERTH_EUSAGE, "store '%s': only a shell expands '~'; write the whole path", path);
+		return err_set(err, BERTH_EUSAGE,
+		    "store '%s': only a shell expands '~'; write the whole path", path);
 	return BERTH_OK;
 }
 
@@ -97,8 +118,8 @@ ctx_store_path(struct cmd_ctx *ctx, const char **path_out, struct berth_err *err
 		if (rc != BERTH_OK)
 			return rc;
 		path = config->store;
-		if (path != NULL && path[0] != '/' && path[0] != '~' && strstr(path, "://") == NULL &&
-		    config->dir[0] != '\0')
+		if (path != NULL && path[0] != '/' && path[0] != '~' &&
+		    strstr(path, "://") == NULL && config->dir[0] != '\0')
 			path = arena_printf(ctx->arena, "%s/%s", config->dir, path);
 	}
 	if (path == NULL) {
@@ -108,11 +129,15 @@ ctx_store_path(struct cmd_ctx *ctx, const char **path_out, struct berth_err *err
 		path = xdg;
 	}
 	if (path[0] == '\0')
-		return err_set(err, BERTH_EUSAGE, "the name of the store is empty: give --store a file");
+		return err_set(
+		    err, BERTH_EUSAGE, "the name of the store is empty: give --store a file");
 	if (str_eq(path, ":memory:") || str_starts(path, "file:"))
-		return err_set(err, BERTH_EUSAGE, "store '%s': a store is a file that stays: give --store its path", path);
-	if (strstr(path, "://") != NULL && !str_starts(path, "postgresql://") && !str_starts(path, "postgres://"))
-		return err_set(err, BERTH_EUSAGE, "store: no engine for the URL '%.*s...': give --store a file",
+		return err_set(err, BERTH_EUSAGE,
+		    "store '%s': a store is a file that stays: give --store its path", path);
+	if (strstr(path, "://") != NULL && !str_starts(path, "postgresql://") &&
+	    !str_starts(path, "postgres://"))
+		return err_set(err, BERTH_EUSAGE,
+		    "store: no engine for the URL '%.*s...': give --store a file",
 		    (int)(strstr(path, "://") + 3 - path), path);
 	*path_out = path;
 	return ctx_check_path(path, err);
@@ -122,13 +147,17 @@ static enum berth_code
 ctx_open_store(struct cmd_ctx *ctx, struct berth_err *err)
 {
 	bool rw = (ctx->cmd->flags & CMD_STORE_RW) != 0, own = (ctx->cmd->flags & CMD_DRY_OWN) != 0;
-	bool dry = rw && ctx->dry_run, optional = (ctx->cmd->flags & CMD_STORE_OPT) != 0 || (dry && own);
+	bool dry = rw && ctx->dry_run,
+	     optional = (ctx->cmd->flags & CMD_STORE_OPT) != 0 || (dry && own);
 	bool try = (ctx->cmd->flags & CMD_STORE_TRY) != 0;
 	const char *path = ctx->store_path;
 	enum berth_code rc;
 
-	rc = store_open(path, !rw || (dry && own) ? STORE_READ : dry || try ? STORE_WRITE : STORE_CREATE, ctx->now,
-	    &ctx->store, err);
+	rc = store_open(path,
+	    !rw || (dry && own) ? STORE_READ
+	    : dry || try        ? STORE_WRITE
+				: STORE_CREATE,
+	    ctx->now, &ctx->store, err);
 	if (rc == BERTH_EIO && try) {
 		struct berth_err ignored;
 
@@ -148,8 +177,8 @@ ctx_open_store(struct cmd_ctx *ctx, struct berth_err *err)
 		ctx->store = NULL;
 		return BERTH_OK;
 	}
-	cmd_next_step(ctx, try ? "berth record csv FILE makes it; --store PATH names another" :
-	    "berth init makes a store; --store PATH names another");
+	cmd_next_step(ctx, try ? "berth record csv FILE makes it; --store PATH names another"
+			       : "berth init makes a store; --store PATH names another");
 	return rc;
 }
 
@@ -168,7 +197,8 @@ ctx_open(struct cmd_ctx *ctx, struct berth_err *err)
 		return rc;
 	if (store_warning(ctx->store)[0] != '\0')
 		cmd_warn(ctx, "%s", store_warning(ctx->store));
-	if (ctx->store_read_only || (ctx->cmd->flags & CMD_STORE_RW) == 0 || (ctx->dry_run && (ctx->cmd->flags & CMD_DRY_OWN) != 0))
+	if (ctx->store_read_only || (ctx->cmd->flags & CMD_STORE_RW) == 0 ||
+	    (ctx->dry_run && (ctx->cmd->flags & CMD_DRY_OWN) != 0))
 		return BERTH_OK;
 	if (ctx->dry_run) {
 		rc = store_begin(ctx->store, err);

@@ -25,35 +25,44 @@
 #include "util/vec.h"
 
 enum {
-	DOCTOR_PRICES_OLD_S = 7 * 86400,	/* spot prices move by the hour, list prices by the month */
+	DOCTOR_PRICES_OLD_S =
+	    7 * 86400, /* spot prices move by the hour, list prices by the month */
 	DOCTOR_CLOCK_SLACK_S = 300,
-	DOCTOR_INDENT = 6,		/* of what is said, behind its state */
+	DOCTOR_INDENT = 6, /* of what is said, behind its state */
 	DOCTOR_LINE_MAX = 1024 * 1024,
 };
-#define DOCTOR_BUILT INT64_C(1764547200)	/* 2025-12-01: no machine that runs this berth has an earlier date */
+#define DOCTOR_BUILT                                                                               \
+	INT64_C(1764547200) /* 2025-12-01: no machine that runs this berth has an earlier date */
 #define DOCTOR_FREE_LOW ((int64_t)1024 * 1024 * 1024)
 #define DOCTOR_FREE_NONE ((int64_t)64 * 1024 * 1024)
 
 static enum berth_code doctor_run(struct cmd_ctx *ctx, struct berth_err *err);
 
 const struct cmd cmd_doctor = {
-	.name = "doctor", .summary = "check the installation without spending anything", .args = "",
-	.flags = CMD_NET, .run = doctor_run,
+	.name = "doctor",
+	.summary = "check the installation without spending anything",
+	.args = "",
+	.flags = CMD_NET,
+	.run = doctor_run,
 };
 
 static const char *
 doctor_state_name(enum doctor_state s)
 {
 	switch (s) {
-	case DOCTOR_OK: return "ok";
-	case DOCTOR_WARN: return "warn";
-	case DOCTOR_FAIL: return "fail";
+	case DOCTOR_OK:
+		return "ok";
+	case DOCTOR_WARN:
+		return "warn";
+	case DOCTOR_FAIL:
+		return "fail";
 	}
 	return "fail";
 }
 
 void
-doctor_add(struct doctor *d, enum doctor_state state, const char *name, const char *next, const char *message)
+doctor_add(struct doctor *d, enum doctor_state state, const char *name, const char *next,
+    const char *message)
 {
 	VEC_PUSH(d->ctx->arena, &d->rows, (struct doctor_row){ state, name, message, next });
 	d->warned += state == DOCTOR_WARN;
@@ -77,13 +86,16 @@ doctor_config(struct doctor *d)
 
 	if (cmd_config(d->ctx, &d->config, &err) != BERTH_OK) {
 		d->config = NULL;
-		doctor_add_err(d, DOCTOR_FAIL, "config", "correct the file, or name another by --config FILE", &err);
+		doctor_add_err(d, DOCTOR_FAIL, "config",
+		    "correct the file, or name another by --config FILE", &err);
 		return;
 	}
 	if (d->config->path[0] == '\0')
-		DOCTOR_SAY(d, DOCTOR_WARN, "config", "berth init", "no berth.yaml: there are no accounts");
+		DOCTOR_SAY(
+		    d, DOCTOR_WARN, "config", "berth init", "no berth.yaml: there are no accounts");
 	else
-		DOCTOR_SAY(d, DOCTOR_OK, "config", "", "%s, accounts: %zu", d->config->path, d->config->n_accounts);
+		DOCTOR_SAY(d, DOCTOR_OK, "config", "", "%s, accounts: %zu", d->config->path,
+		    d->config->n_accounts);
 }
 
 static void
@@ -91,7 +103,8 @@ doctor_fault(void *arg, const char *what)
 {
 	struct doctor *d = arg;
 
-	DOCTOR_SAY(d, DOCTOR_FAIL, "store", "berth store rebuild, or go back to a backup", "%s", what);
+	DOCTOR_SAY(
+	    d, DOCTOR_FAIL, "store", "berth store rebuild, or go back to a backup", "%s", what);
 }
 
 static void
@@ -102,15 +115,16 @@ doctor_store_check(struct doctor *d)
 	size_t faults = 0;
 
 	if (stat(d->store_path, &st) == 0 && (st.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-		DOCTOR_SAY(d, DOCTOR_WARN, "store", arena_printf(d->ctx->arena, "chmod 600 '%s'", d->store_path),
+		DOCTOR_SAY(d, DOCTOR_WARN, "store",
+		    arena_printf(d->ctx->arena, "chmod 600 '%s'", d->store_path),
 		    "%s can be read by others", d->store_path);
 	if (store_warning(d->store)[0] != '\0')
 		DOCTOR_SAY(d, DOCTOR_WARN, "store", "", "%s", store_warning(d->store));
 	if (store_check(d->store, doctor_fault, d, &faults, &err) != BERTH_OK)
 		doctor_add_err(d, DOCTOR_FAIL, "store", "go back to a backup", &err);
 	else if (faults == 0)
-		DOCTOR_SAY(d, DOCTOR_OK, "store", "", "%s, %s, version %d", d->store_path, store_engine(d->store),
-		    store_version(d->store));
+		DOCTOR_SAY(d, DOCTOR_OK, "store", "", "%s, %s, version %d", d->store_path,
+		    store_engine(d->store), store_version(d->store));
 }
 
 static void
@@ -120,7 +134,8 @@ doctor_store(struct doctor *d)
 	enum berth_code rc;
 
 	if (d->config == NULL && d->ctx->global->store == NULL && getenv("BERTH_STORE") == NULL) {
-		DOCTOR_SAY(d, DOCTOR_WARN, "store", "", "not looked at: the config may say where it is");
+		DOCTOR_SAY(
+		    d, DOCTOR_WARN, "store", "", "not looked at: the config may say where it is");
 		return;
 	}
 	if (ctx_store_path(d->ctx, &d->store_path, &err) != BERTH_OK) {
@@ -146,11 +161,13 @@ doctor_data(struct doctor *d)
 	const char *path;
 
 	if (cmd_accels(d->ctx, &d->accels, &err) != BERTH_OK)
-		doctor_add_err(d, DOCTOR_FAIL, "accelerators", "install berth's data, or set BERTH_DATA to its folder", &err);
+		doctor_add_err(d, DOCTOR_FAIL, "accelerators",
+		    "install berth's data, or set BERTH_DATA to its folder", &err);
 	else
 		DOCTOR_SAY(d, DOCTOR_OK, "accelerators", "", "%zu known", accel_count(d->accels));
 	if (data_path(d->ctx->arena, "offers.csv", &path, &err) != BERTH_OK)
-		doctor_add_err(d, DOCTOR_FAIL, "offers", "install berth's data, or set BERTH_DATA to its folder", &err);
+		doctor_add_err(d, DOCTOR_FAIL, "offers",
+		    "install berth's data, or set BERTH_DATA to its folder", &err);
 	else
 		DOCTOR_SAY(d, DOCTOR_OK, "offers", "", "bundled price list at %s", path);
 }
@@ -162,14 +179,15 @@ doctor_list_as_of(const struct price_list *l, const struct offer *offers, size_t
 	int64_t newest = 0;
 
 	for (size_t i = 0; i < n; i++)
-		if (str_eq(offers[i].provider, l->provider) && str_eq(offers[i].account, l->account) && offers[i].as_of > newest)
+		if (str_eq(offers[i].provider, l->provider) &&
+		    str_eq(offers[i].account, l->account) && offers[i].as_of > newest)
 			newest = offers[i].as_of;
 	return newest != 0 ? newest : l->fetched;
 }
 
 static void
-doctor_price_lists(struct doctor *d, const struct price_list *lists, size_t n, const struct offer *offers,
-    size_t n_offers)
+doctor_price_lists(struct doctor *d, const struct price_list *lists, size_t n,
+    const struct offer *offers, size_t n_offers)
 {
 	const struct price_list *oldest = NULL;
 	int64_t age, most = -1;
@@ -177,8 +195,8 @@ doctor_price_lists(struct doctor *d, const struct price_list *lists, size_t n, c
 
 	for (size_t i = 0; i < n; i++) {
 		if (lists[i].stale) {
-			DOCTOR_SAY(d, DOCTOR_WARN, "prices", "berth prices refresh", "%s: the last refresh failed (%s)",
-			    lists[i].provider, lists[i].reason);
+			DOCTOR_SAY(d, DOCTOR_WARN, "prices", "berth prices refresh",
+			    "%s: the last refresh failed (%s)", lists[i].provider, lists[i].reason);
 			stale++;
 			continue;
 		}
@@ -191,11 +209,14 @@ doctor_price_lists(struct doctor *d, const struct price_list *lists, size_t n, c
 		most = age > most ? age : most;
 	}
 	if (oldest != NULL && old > 0)
-		DOCTOR_SAY(d, DOCTOR_WARN, "prices", "berth prices refresh, or berth prices import FILE",
-		    "of %zu lists with %zu offers %zu are older than 7 days, %s the most: %lld days", n, n_offers, old,
-		    oldest->provider, (long long)(most / 86400));
+		DOCTOR_SAY(d, DOCTOR_WARN, "prices",
+		    "berth prices refresh, or berth prices import FILE",
+		    "of %zu lists with %zu offers %zu are older than 7 days, %s the most: %lld "
+		    "days",
+		    n, n_offers, old, oldest->provider, (long long)(most / 86400));
 	else if (oldest != NULL)
-		DOCTOR_SAY(d, DOCTOR_OK, "prices", "", "%zu lists, %zu offers, the oldest list from %lld hours ago", n - stale,
+		DOCTOR_SAY(d, DOCTOR_OK, "prices", "",
+		    "%zu lists, %zu offers, the oldest list from %lld hours ago", n - stale,
 		    n_offers, (long long)((most > 0 ? most : 0) / 3600));
 }
 
@@ -211,10 +232,12 @@ doctor_prices(struct doctor *d)
 	if (d->store == NULL)
 		return;
 	if (store_price_list_list(d->store, d->ctx->arena, &lists, &n, &err) != BERTH_OK ||
-	    store_offer_list(d->store, &all_kinds, d->ctx->arena, &offers, &n_offers, &err) != BERTH_OK)
+	    store_offer_list(d->store, &all_kinds, d->ctx->arena, &offers, &n_offers, &err) !=
+		BERTH_OK)
 		doctor_add_err(d, DOCTOR_FAIL, "prices", "berth store check", &err);
 	else if (n == 0)
-		DOCTOR_SAY(d, DOCTOR_WARN, "prices", "berth prices import FILE, or berth prices refresh", "no offers yet");
+		DOCTOR_SAY(d, DOCTOR_WARN, "prices",
+		    "berth prices import FILE, or berth prices refresh", "no offers yet");
 	else
 		doctor_price_lists(d, lists, n, offers, n_offers);
 }
@@ -228,13 +251,16 @@ doctor_clock(struct doctor *d)
 	size_t n = 0;
 
 	time_fmt(now, d->ctx->now);
-	if (d->store != NULL && store_run_list(d->store, 1, d->ctx->arena, &runs, &n, &err) != BERTH_OK)
+	if (d->store != NULL &&
+	    store_run_list(d->store, 1, d->ctx->arena, &runs, &n, &err) != BERTH_OK)
 		n = 0;
 	if (d->ctx->now < DOCTOR_BUILT)
-		DOCTOR_SAY(d, DOCTOR_FAIL, "clock", "set the machine's clock", "it cannot be %s", now);
+		DOCTOR_SAY(
+		    d, DOCTOR_FAIL, "clock", "set the machine's clock", "it cannot be %s", now);
 	else if (n == 1 && runs[0].started > d->ctx->now + DOCTOR_CLOCK_SLACK_S)
-		DOCTOR_SAY(d, DOCTOR_FAIL, "clock", "set the machine's clock", "it is %s, but the store was written at %s",
-		    now, time_fmt(then, runs[0].started));
+		DOCTOR_SAY(d, DOCTOR_FAIL, "clock", "set the machine's clock",
+		    "it is %s, but the store was written at %s", now,
+		    time_fmt(then, runs[0].started));
 	else
 		DOCTOR_SAY(d, DOCTOR_OK, "clock", "", "%s", now);
 }
@@ -257,7 +283,8 @@ doctor_probe(struct doctor *d)
 		DOCTOR_SAY(d, DOCTOR_OK, "probe", "", "%s", path);
 	else
 		DOCTOR_SAY(d, DOCTOR_WARN, "probe", "install berth-probe, or set BERTH_PROBE to it",
-		    "no berth-probe%s%s: machines reached by ssh cannot be measured", path[0] != '\0' ? " at " : "", path);
+		    "no berth-probe%s%s: machines reached by ssh cannot be measured",
+		    path[0] != '\0' ? " at " : "", path);
 }
 
 static void
@@ -270,9 +297,12 @@ doctor_disk(struct doctor *d)
 	if (folder[0] == '\0' || statvfs(folder, &fs) != 0)
 		return;
 	left = (int64_t)fs.f_bavail * (int64_t)fs.f_frsize;
-	DOCTOR_SAY(d, left < DOCTOR_FREE_NONE ? DOCTOR_FAIL : left < DOCTOR_FREE_LOW ? DOCTOR_WARN : DOCTOR_OK, "disk",
-	    left < DOCTOR_FREE_LOW ? "make room, or move the store: --store PATH" : "", "%.1f GiB free in %s",
-	    (double)left / 1024 / 1024 / 1024, folder);
+	DOCTOR_SAY(d,
+	    left < DOCTOR_FREE_NONE  ? DOCTOR_FAIL
+	    : left < DOCTOR_FREE_LOW ? DOCTOR_WARN
+				     : DOCTOR_OK,
+	    "disk", left < DOCTOR_FREE_LOW ? "make room, or move the store: --store PATH" : "",
+	    "%.1f GiB free in %s", (double)left / 1024 / 1024 / 1024, folder);
 }
 
 /* A word for sh inside a crontab: quoted, and each % escaped, since cron makes a line end of it. */
@@ -281,7 +311,8 @@ doctor_cron_word(struct arena *a, const char *word)
 {
 	char *out = arena_array(a, strlen(word) * 4 + 3, 1), *p = out;
 
-	if (word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-")] == '\0')
+	if (word[strspn(word,
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-")] == '\0')
 		return word;
 	*p++ = '\'';
 	for (; *word != '\0'; word++) {
@@ -289,7 +320,8 @@ doctor_cron_word(struct arena *a, const char *word)
 			memcpy(p, "'\\''", 4);
 			p += 4;
 		} else if (*word == '%') {
-			memcpy(p, "'\\%'", 4);	/* cron takes the backslash away; where it does not, the shell outside quotes does */
+			memcpy(p, "'\\%'", 4); /* cron takes the backslash away; where it does not,
+						  the shell outside quotes does */
 			p += 4;
 		} else {
 			*p++ = *word;
@@ -299,19 +331,24 @@ doctor_cron_word(struct arena *a, const char *word)
 	return out;
 }
 
-/* cron gives a program no HOME that can be relied on and hardly a PATH: the line says everything. */
+/* cron gives a program no HOME that can be relied on and hardly a PATH: the line says everything.
+ */
 static void
 doctor_cron(struct doctor *d)
 {
 	struct arena *a = d->ctx->arena;
 	const char *config = d->config != NULL ? d->config->path : "";
 	char *store = arena_strdup(a, d->store_path);
-	const char *line = arena_printf(a, "* * * * * %s -q%s%s --store %s tick", doctor_cron_word(a, doctor_self(a)),
-	    config[0] != '\0' ? " --config " : "", doctor_cron_word(a, config), doctor_cron_word(a, d->store_path));
+	const char *line = arena_printf(a, "* * * * * %s -q%s%s --store %s tick",
+	    doctor_cron_word(a, doctor_self(a)), config[0] != '\0' ? " --config " : "",
+	    doctor_cron_word(a, config), doctor_cron_word(a, d->store_path));
 
 	if (str_hide_password(store))
-		DOCTOR_SAY(d, DOCTOR_WARN, "cron", "set BERTH_STORE for cron, and keep the password in ~/.pgpass",
-		    "the store's URL holds a password, which all users of this machine would see: %s", store);
+		DOCTOR_SAY(d, DOCTOR_WARN, "cron",
+		    "set BERTH_STORE for cron, and keep the password in ~/.pgpass",
+		    "the store's URL holds a password, which all users of this machine would see: "
+		    "%s",
+		    store);
 	else if (d->store_path[0] != '\0')
 		DOCTOR_SAY(d, DOCTOR_OK, "cron", "", "%s", line);
 }
@@ -340,8 +377,10 @@ static enum berth_code
 doctor_csv(struct doctor *d, struct berth_err *err)
 {
 	static const struct table_col cols[] = {
-		{ .name = "state", .type = TABLE_TEXT }, { .name = "name", .type = TABLE_TEXT },
-		{ .name = "message", .type = TABLE_TEXT, .flags = TABLE_CUT }, { .name = "next", .type = TABLE_TEXT },
+		{ .name = "state", .type = TABLE_TEXT },
+		{ .name = "name", .type = TABLE_TEXT },
+		{ .name = "message", .type = TABLE_TEXT, .flags = TABLE_CUT },
+		{ .name = "next", .type = TABLE_TEXT },
 	};
 	struct table *t = table_new(d->ctx->arena, cols, sizeof(cols) / sizeof(cols[0]));
 
@@ -367,7 +406,8 @@ doctor_tame(struct arena *a, const char *s)
 	return copy;
 }
 
-/* A line of which the first six columns are taken, broken at the given width, 0: whole; also with --quiet. */
+/* A line of which the first six columns are taken, broken at the given width, 0: whole; also with
+ * --quiet. */
 static void
 doctor_line(struct doctor *d, int columns, const char *s)
 {
@@ -377,8 +417,8 @@ doctor_line(struct doctor *d, int columns, const char *s)
 
 	buf_init(&b, DOCTOR_LINE_MAX);
 	buf_add(&b, text, blank);
-	term_wrap(text + blank, strlen(text + blank), DOCTOR_INDENT, blank > 0 ? (int)blank + 2 : DOCTOR_INDENT,
-	    columns > 0 ? columns : INT_MAX, &b);
+	term_wrap(text + blank, strlen(text + blank), DOCTOR_INDENT,
+	    blank > 0 ? (int)blank + 2 : DOCTOR_INDENT, columns > 0 ? columns : INT_MAX, &b);
 	fprintf(d->ctx->out, "%s\n", b.len > 0 ? b.p : "");
 	buf_free(&b);
 }
@@ -393,13 +433,14 @@ doctor_text(struct doctor *d)
 
 		if (d->ctx->quiet && r->state == DOCTOR_OK)
 			continue;
-		fprintf(d->ctx->out, "%s%-4s%s  ", d->ctx->color ? colors[r->state] : "", doctor_state_name(r->state),
-		    d->ctx->color ? "\033[0m" : "");
+		fprintf(d->ctx->out, "%s%-4s%s  ", d->ctx->color ? colors[r->state] : "",
+		    doctor_state_name(r->state), d->ctx->color ? "\033[0m" : "");
 		/* the line of a crontab is there to be copied */
 		doctor_line(d, strcmp(r->name, "cron") == 0 ? 0 : d->ctx->columns,
 		    arena_printf(d->ctx->arena, "%s: %s", r->name, r->message));
 		if (r->next[0] != '\0')
-			doctor_line(d, d->ctx->columns, arena_printf(d->ctx->arena, "      next: %s", r->next));
+			doctor_line(d, d->ctx->columns,
+			    arena_printf(d->ctx->arena, "      next: %s", r->next));
 	}
 }
 

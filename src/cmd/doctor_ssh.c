@@ -8,8 +8,9 @@
 #include "util/yaml.h"
 
 enum {
-	DOCTOR_SSH_S = 10,	/* for one machine */
-	DOCTOR_SSH_ALL_S = 60,	/* for all of an account: a rack that is off is told by its first machines */
+	DOCTOR_SSH_S = 10, /* for one machine */
+	DOCTOR_SSH_ALL_S =
+	    60, /* for all of an account: a rack that is off is told by its first machines */
 };
 
 static bool
@@ -20,13 +21,16 @@ doctor_ssh_one(struct doctor *d, const char *account, const char *name, const ch
 	const char *text;
 	int status = 0;
 
-	if (shell_run(address, script, sizeof(script) - 1, DOCTOR_SSH_S, d->ctx->arena, &text, &status, &err) == BERTH_OK &&
+	if (shell_run(address, script, sizeof(script) - 1, DOCTOR_SSH_S, d->ctx->arena, &text,
+		&status, &err) == BERTH_OK &&
 	    status == 0)
 		return true;
 	if (err.code == BERTH_OK)
 		err_set(&err, BERTH_EFAIL, "%s: its shell ends with status %d", address, status);
-	DOCTOR_SAY(d, DOCTOR_FAIL, account, arena_printf(d->ctx->arena, "make this work without a question: ssh -o BatchMode=yes %s true",
-	    address), "static: machine %s is not reached by ssh: %s", name, err.msg);
+	DOCTOR_SAY(d, DOCTOR_FAIL, account,
+	    arena_printf(d->ctx->arena,
+		"make this work without a question: ssh -o BatchMode=yes %s true", address),
+	    "static: machine %s is not reached by ssh: %s", name, err.msg);
 	return false;
 }
 
@@ -47,8 +51,11 @@ doctor_ssh(struct doctor *d, const char *account, const struct yaml_node *sectio
 			reached += doctor_ssh_one(d, account, name, address);
 	}
 	if (asked < list->n)
-		DOCTOR_SAY(d, DOCTOR_WARN, account, "berth doctor, once those machines answer", "static: %zu machines were not asked: the "
-		    "others took over %d s", list->n - asked, DOCTOR_SSH_ALL_S);
+		DOCTOR_SAY(d, DOCTOR_WARN, account, "berth doctor, once those machines answer",
+		    "static: %zu machines were not asked: the "
+		    "others took over %d s",
+		    list->n - asked, DOCTOR_SSH_ALL_S);
 	if (reached > 0)
-		DOCTOR_SAY(d, DOCTOR_OK, account, "", "static: %zu of %zu machines reached", reached, list->n);
+		DOCTOR_SAY(d, DOCTOR_OK, account, "", "static: %zu of %zu machines reached",
+		    reached, list->n);
 }

@@ -21,10 +21,14 @@ static const struct events_opts events_defaults = { .limit = 100 };
 #define OFF(field) offsetof(struct events_opts, field)
 static const struct opt_row events_rows[] = {
 	{ "after", 0, OPT_INT, "ID", "only events with a greater id", OFF(after), 0, 9e15, NULL },
-	{ "since", 0, OPT_TIME, "TIME", "only events at or after this time", OFF(since), 0, 0, NULL },
-	{ "type", 't', OPT_STRING, "TEXT", "only this type; * and ? stand for others: job.*", OFF(type), 0, 0, NULL },
-	{ "subject", 0, OPT_STRING, "TEXT", "only about this: a job's id, instance:ID ...", OFF(subject), 0, 0, NULL },
-	{ "limit", 'n', OPT_INT, "N", "the newest so many; 0: all; default 100", OFF(limit), 0, 1e9, NULL },
+	{ "since", 0, OPT_TIME, "TIME", "only events at or after this time", OFF(since), 0, 0,
+	    NULL },
+	{ "type", 't', OPT_STRING, "TEXT", "only this type; * and ? stand for others: job.*",
+	    OFF(type), 0, 0, NULL },
+	{ "subject", 0, OPT_STRING, "TEXT", "only about this: a job's id, instance:ID ...",
+	    OFF(subject), 0, 0, NULL },
+	{ "limit", 'n', OPT_INT, "N", "the newest so many; 0: all; default 100", OFF(limit), 0, 1e9,
+	    NULL },
 	{ "summary", 's', OPT_FLAG, NULL, "count them by type instead", OFF(summary), 0, 0, NULL },
 	{ 0 },
 };
@@ -32,8 +36,14 @@ static const struct opt_row events_rows[] = {
 static enum berth_code events_run(struct cmd_ctx *ctx, struct berth_err *err);
 
 const struct cmd cmd_events = {
-	.name = "events", .summary = "show what happened", .args = "", .opts = events_rows,
-	.opts_default = &events_defaults, .opts_size = sizeof(events_defaults), .flags = CMD_STORE_RO, .run = events_run,
+	.name = "events",
+	.summary = "show what happened",
+	.args = "",
+	.opts = events_rows,
+	.opts_default = &events_defaults,
+	.opts_size = sizeof(events_defaults),
+	.flags = CMD_STORE_RO,
+	.run = events_run,
 };
 
 struct events_type {
@@ -68,7 +78,8 @@ events_summary(struct cmd_ctx *ctx, const struct event *es, size_t n, struct ber
 		size_t at = *strmap_add(ctx->arena, &map, es[i].type, types.n, &added);
 
 		if (added)
-			VEC_PUSH(ctx->arena, &types, (struct events_type){ es[i].type, 0, es[i].t, es[i].t });
+			VEC_PUSH(ctx->arena, &types,
+			    (struct events_type){ es[i].type, 0, es[i].t, es[i].t });
 		types.v[at].count++;
 		types.v[at].last = es[i].t > types.v[at].last ? es[i].t : types.v[at].last;
 		types.v[at].first = es[i].t < types.v[at].first ? es[i].t : types.v[at].first;
@@ -153,7 +164,10 @@ static enum berth_code
 events_run(struct cmd_ctx *ctx, struct berth_err *err)
 {
 	const struct events_opts *o = ctx->opts;
-	struct event_query q = { .after = o->after, .since = o->since, .type = o->type, .subject = o->subject,
+	struct event_query q = { .after = o->after,
+		.since = o->since,
+		.type = o->type,
+		.subject = o->subject,
 		.limit = o->summary ? 0 : (size_t)o->limit };
 	struct event *es;
 	enum berth_code rc;

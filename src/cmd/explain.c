@@ -12,22 +12,30 @@
 #include "util/str.h"
 #include "util/time.h"
 
-struct explain_opts { int64_t limit; };
+struct explain_opts {
+	int64_t limit;
+};
 
 static const struct explain_opts explain_defaults = { .limit = 1 };
 
 static const struct opt_row explain_rows[] = {
-	{ "limit", 'n', OPT_INT, "N", "the newest so many decisions; default 1", offsetof(struct explain_opts, limit), 1, 100000,
-	    NULL },
+	{ "limit", 'n', OPT_INT, "N", "the newest so many decisions; default 1",
+	    offsetof(struct explain_opts, limit), 1, 100000, NULL },
 	{ 0 },
 };
 
 static enum berth_code explain_run(struct cmd_ctx *ctx, struct berth_err *err);
 
 const struct cmd cmd_explain = {
-	.name = "explain", .summary = "say why a plan or a placement came out as it did", .args = "plan[:ID] | placement | JOB | FLEET",
-	.opts = explain_rows, .opts_default = &explain_defaults, .opts_size = sizeof(explain_defaults),
-	.flags = CMD_STORE_RO | CMD_NO_ROWS, .args_min = 1, .args_max = 1,
+	.name = "explain",
+	.summary = "say why a plan or a placement came out as it did",
+	.args = "plan[:ID] | placement | JOB | FLEET",
+	.opts = explain_rows,
+	.opts_default = &explain_defaults,
+	.opts_size = sizeof(explain_defaults),
+	.flags = CMD_STORE_RO | CMD_NO_ROWS,
+	.args_min = 1,
+	.args_max = 1,
 	.run = explain_run,
 };
 
@@ -41,8 +49,9 @@ explain_plan_row(struct cmd_ctx *ctx, const char *what, struct plan_row *row, st
 
 	if (what[4] == ':') {
 		rc = str_to_i64(what + 5, 1, INT64_MAX, &id, err);
-		return rc == BERTH_OK ? store_plan_get(ctx->store, id, ctx->arena, row, err) : err_set(err, BERTH_EUSAGE,
-		    "'%s' is no number of a plan, as in plan:3", what + 5);
+		return rc == BERTH_OK ? store_plan_get(ctx->store, id, ctx->arena, row, err)
+				      : err_set(err, BERTH_EUSAGE,
+					    "'%s' is no number of a plan, as in plan:3", what + 5);
 	}
 	rc = store_plan_list(ctx->store, 1, ctx->arena, &rows, &n, err);
 	if (rc != BERTH_OK)
@@ -124,18 +133,24 @@ explain_decision_share(struct cmd_ctx *ctx, const struct jsonr *root, struct ber
 
 	if (!json_is_object(turn.v) || !json_is_integer(jsonr_get(&turn, "turn").v))
 		return rc;
-	if ((rc = jsonr_str(&turn, "owner", &owner, err)) != BERTH_OK || (rc = jsonr_double(&turn, "weight", &weight, err)) != BERTH_OK ||
+	if ((rc = jsonr_str(&turn, "owner", &owner, err)) != BERTH_OK ||
+	    (rc = jsonr_double(&turn, "weight", &weight, err)) != BERTH_OK ||
 	    (rc = jsonr_double(&turn, "share", &share, err)) != BERTH_OK ||
 	    (rc = jsonr_double(&turn, "used_gpu_hours", &used, err)) != BERTH_OK ||
 	    (rc = jsonr_double(&turn, "coming_gpu_hours", &coming, err)) != BERTH_OK ||
 	    (rc = jsonr_int(&turn, "turn", 1, INT64_MAX, &at, err)) != BERTH_OK)
 		return rc;
-	cmd_say_hung(ctx, 6, "    turn %lld by fair share: %s has a share of %.1f %% (weight %.6g), has used %.1f GPU-hours and holds "
-	    "machines for %.1f more", (long long)at, owner[0] == '\0' ? "who has no name" : owner, 100 * share, weight, used, coming);
+	cmd_say_hung(ctx, 6,
+	    "    turn %lld by fair share: %s has a share of %.1f %% (weight %.6g), has used %.1f "
+	    "GPU-hours and holds "
+	    "machines for %.1f more",
+	    (long long)at, owner[0] == '\0' ? "who has no name" : owner, 100 * share, weight, used,
+	    coming);
 	return rc;
 }
 
-/* Of a running job that left its machine: to where, at what cost, and what staying would have cost. */
+/* Of a running job that left its machine: to where, at what cost, and what staying would have cost.
+ */
 static enum berth_code
 explain_move(struct cmd_ctx *ctx, const struct jsonr *root, struct berth_err *err)
 {
@@ -148,8 +163,12 @@ explain_move(struct cmd_ctx *ctx, const struct jsonr *root, struct berth_err *er
 	if (rc == BERTH_OK)
 		rc = jsonr_double(root, "stay_cost", &stay, err);
 	if (rc == BERTH_OK && to[0] != '\0')
-		cmd_say_hung(ctx, 6, "    the rest of the work costs %.2f USD on %s%s", usd, to, isnan(stay) ? "" :
-		    arena_printf(ctx->arena, ", and would have cost %.2f where it was, could it have stayed", stay));
+		cmd_say_hung(ctx, 6, "    the rest of the work costs %.2f USD on %s%s", usd, to,
+		    isnan(stay)
+			? ""
+			: arena_printf(ctx->arena,
+			      ", and would have cost %.2f where it was, could it have stayed",
+			      stay));
 	return rc;
 }
 
@@ -169,7 +188,8 @@ explain_decision_more(struct cmd_ctx *ctx, const struct jsonr *root, struct bert
 
 		rc = jsonr_str(&at, "text", &text, err);
 		if (rc == BERTH_OK)
-			cmd_say_hung(ctx, 6, "    %s %s", i == 0 ? "what would change it:" : "or", text);
+			cmd_say_hung(
+			    ctx, 6, "    %s %s", i == 0 ? "what would change it:" : "or", text);
 	}
 	if (rc == BERTH_OK)
 		rc = jsonr_time(root, "price_as_of", &chosen, err);
@@ -187,11 +207,14 @@ explain_decision_more(struct cmd_ctx *ctx, const struct jsonr *root, struct bert
 	else if (json_is_object(jsonr_get(root, "offer").v))
 		cmd_say(ctx, "    nobody said of when its price is\n");
 	if (oldest > 0 && oldest != chosen)
-		cmd_say(ctx, "    the oldest price that it was compared with is of %s\n", time_fmt(t, oldest));
+		cmd_say(ctx, "    the oldest price that it was compared with is of %s\n",
+		    time_fmt(t, oldest));
 	if (gap == 0)
-		cmd_say(ctx, "    the placement is optimal: no other one of the same jobs costs less\n");
+		cmd_say(ctx,
+		    "    the placement is optimal: no other one of the same jobs costs less\n");
 	else if (isfinite(gap))
-		cmd_say(ctx, "    the placement costs at most %.2f %% more than any possible one\n", 100 * gap);
+		cmd_say(ctx, "    the placement costs at most %.2f %% more than any possible one\n",
+		    100 * gap);
 	return BERTH_OK;
 }
 
@@ -214,9 +237,11 @@ explain_decision_say(struct cmd_ctx *ctx, const struct decision *d, struct berth
 		const char *key;
 		json_t *v;
 
-		cmd_say_hung(ctx, 4, "%s %s%s%s: %s", time_fmt(t, d->t), d->kind, str_eq(d->kind, d->subject) ? "" : " ",
+		cmd_say_hung(ctx, 4, "%s %s%s%s: %s", time_fmt(t, d->t), d->kind,
+		    str_eq(d->kind, d->subject) ? "" : " ",
 		    str_eq(d->kind, d->subject) ? "" : d->subject, reason);
-		json_object_foreach((json_t *)(uintptr_t)refused.v, key, v) {
+		json_object_foreach((json_t *)(uintptr_t)refused.v, key, v)
+		{
 			enum refuse_code c;
 
 			cmd_say(ctx, "    %6lld  %s: %s\n", (long long)json_integer_value(v), key,
@@ -237,12 +262,16 @@ explain_decisions(struct cmd_ctx *ctx, const char *subject, struct berth_err *er
 	struct decision *ds;
 	struct jsonw *w;
 	size_t n;
-	enum berth_code rc = store_decision_list(ctx->store, NULL, subject, (size_t)o->limit, ctx->arena, &ds, &n, err);
+	enum berth_code rc = store_decision_list(
+	    ctx->store, NULL, subject, (size_t)o->limit, ctx->arena, &ds, &n, err);
 
 	if (rc != BERTH_OK)
 		return rc;
 	if (n == 0)
-		return err_set(err, BERTH_ENOTFOUND, "nothing was decided about '%s': see `berth jobs`, or run `berth place` or `berth scale`", subject);
+		return err_set(err, BERTH_ENOTFOUND,
+		    "nothing was decided about '%s': see `berth jobs`, or run `berth place` or "
+		    "`berth scale`",
+		    subject);
 	if (!cmd_wants_json(ctx)) {
 		for (size_t i = 0; i < n && rc == BERTH_OK; i++)
 			rc = explain_decision_say(ctx, &ds[i], err);

@@ -14,62 +14,99 @@
 #include "util/time.h"
 
 static const struct forecast_opts forecast_defaults = {
-	.paths = 200, .seed = 1, .origins = 8, .threads = 1, .gpus_per_node = 8,
+	.paths = 200,
+	.seed = 1,
+	.origins = 8,
+	.threads = 1,
+	.gpus_per_node = 8,
 	.reconcile = "structural",
 };
 
 #define FORECAST_SPARSE_S (14 * (int64_t)86400)
 #define FORECAST_STALE_S (2 * INT64_C(86400))
-#define FORECAST_LOOK_STEPS 400			/* that a fit looks at, at least */
+#define FORECAST_LOOK_STEPS 400 /* that a fit looks at, at least */
 
 #define OFF(field) offsetof(struct forecast_opts, field)
 static const struct opt_row forecast_rows[] = {
-	{ "series", 's', OPT_LIST, "SERIES", "these series (names or globs); default: all", OFF(series), 0, 0, NULL },
-	{ "horizon", 0, OPT_DURATION, "DUR", "how far ahead; default 4w, or horizon of berth.yaml", OFF(horizon_s), 1,
-	    5.0 * 366 * 86400, NULL },
-	{ "at", 0, OPT_TIME, "TIME", "forecast as of this time: history ends before it", OFF(at), 0, 0, NULL },
-	{ "history", 0, OPT_DURATION, "DUR", "use at most so much of the history", OFF(history_s), 3600, 5200.0 * 604800, NULL },
-	{ "cap", 0, OPT_LIST, "[SERIES=]GPUS|quota", "size of the fleet or quota: no forecast passes it, no sum either", OFF(cap), 0, 0,
+	{ "series", 's', OPT_LIST, "SERIES", "these series (names or globs); default: all",
+	    OFF(series), 0, 0, NULL },
+	{ "horizon", 0, OPT_DURATION, "DUR", "how far ahead; default 4w, or horizon of berth.yaml",
+	    OFF(horizon_s), 1, 5.0 * 366 * 86400, NULL },
+	{ "at", 0, OPT_TIME, "TIME", "forecast as of this time: history ends before it", OFF(at), 0,
+	    0, NULL },
+	{ "history", 0, OPT_DURATION, "DUR", "use at most so much of the history", OFF(history_s),
+	    3600, 5200.0 * 604800, NULL },
+	{ "cap", 0, OPT_LIST, "[SERIES=]GPUS|quota",
+	    "size of the fleet or quota: no forecast passes it, no sum either", OFF(cap), 0, 0,
 	    NULL },
-	{ "events", 0, OPT_PATH, "FILE", "the roadmap: what history can not know; default: roadmap of berth.yaml", OFF(events), 0, 0,
+	{ "events", 0, OPT_PATH, "FILE",
+	    "the roadmap: what history can not know; default: roadmap of berth.yaml", OFF(events),
+	    0, 0, NULL },
+	{ "no-events", 0, OPT_FLAG, NULL, "leave the roadmap of berth.yaml out", OFF(no_events), 0,
+	    0, NULL },
+	{ "capacity", 0, OPT_LIST, "[SERIES=]GPUS", "say when demand passes this", OFF(capacity), 0,
+	    0, NULL },
+	{ "requested", 0, OPT_FLAG, NULL, "what was waited for counts as demand too",
+	    OFF(requested), 0, 0, NULL },
+	{ "sparse", 0, OPT_FLAG, NULL,
+	    "also series of two weeks or more with more than half of it missing", OFF(sparse), 0, 0,
 	    NULL },
-	{ "no-events", 0, OPT_FLAG, NULL, "leave the roadmap of berth.yaml out", OFF(no_events), 0, 0, NULL },
-	{ "capacity", 0, OPT_LIST, "[SERIES=]GPUS", "say when demand passes this", OFF(capacity), 0, 0, NULL },
-	{ "requested", 0, OPT_FLAG, NULL, "what was waited for counts as demand too", OFF(requested), 0, 0, NULL },
-	{ "sparse", 0, OPT_FLAG, NULL, "also series of two weeks or more with more than half of it missing", OFF(sparse), 0, 0,
-	    NULL },
-	{ "keep-spikes", 0, OPT_FLAG, NULL, "take single values far over all others as they are", OFF(keep_spikes), 0, 0, NULL },
-	{ "zone", 'z', OPT_STRING, "ZONE", "days and weeks follow this clock: Europe/Berlin; default that of berth.yaml, or UTC", OFF(zone), 0, 0, NULL },
-	{ "holidays", 0, OPT_PATH, "FILE", "days off: a CSV file, or a country: cn de fr gb us", OFF(holidays), 0, 0, NULL },
-	{ "total", 0, OPT_FLAG, NULL, "also the sum of the series; all forecasts add up", OFF(total), 0, 0, NULL },
-	{ "by", 0, OPT_LIST, "LABEL", "also the sums by the values of these labels, and the total", OFF(by), 0, 0, NULL },
+	{ "keep-spikes", 0, OPT_FLAG, NULL, "take single values far over all others as they are",
+	    OFF(keep_spikes), 0, 0, NULL },
+	{ "zone", 'z', OPT_STRING, "ZONE",
+	    "days and weeks follow this clock: Europe/Berlin; default that of berth.yaml, or UTC",
+	    OFF(zone), 0, 0, NULL },
+	{ "holidays", 0, OPT_PATH, "FILE", "days off: a CSV file, or a country: cn de fr gb us",
+	    OFF(holidays), 0, 0, NULL },
+	{ "total", 0, OPT_FLAG, NULL, "also the sum of the series; all forecasts add up",
+	    OFF(total), 0, 0, NULL },
+	{ "by", 0, OPT_LIST, "LABEL", "also the sums by the values of these labels, and the total",
+	    OFF(by), 0, 0, NULL },
 	{ "reconcile", 0, OPT_CHOICE, "structural|mint|bottom-up|none",
-	    "how sums and series are brought together; default structural",
-	    OFF(reconcile), 0, 0, NULL },
-	{ "why", 'w', OPT_FLAG, NULL, "say for each series what drives its peak; default with one series", OFF(why), 0, 0, NULL },
+	    "how sums and series are brought together; default structural", OFF(reconcile), 0, 0,
+	    NULL },
+	{ "why", 'w', OPT_FLAG, NULL,
+	    "say for each series what drives its peak; default with one series", OFF(why), 0, 0,
+	    NULL },
 	{ "brief", 'b', OPT_FLAG, NULL, "the table alone", OFF(brief), 0, 0, NULL },
 	{ "plot", 0, OPT_FLAG, NULL, "draw each series in the terminal", OFF(plot), 0, 0, NULL },
-	{ "svg", 0, OPT_PATH, "FILE", "write a picture; with several series FILE-NAME.svg for each", OFF(svg), 0, 0, NULL },
-	{ "points", 0, OPT_FLAG, NULL, "one row for each step, with all quantiles", OFF(points), 0, 0, NULL },
-	{ "windows", 0, OPT_FLAG, NULL, "one row for the first day and each week: quantiles of its peak", OFF(windows), 0, 0,
+	{ "svg", 0, OPT_PATH, "FILE", "write a picture; with several series FILE-NAME.svg for each",
+	    OFF(svg), 0, 0, NULL },
+	{ "points", 0, OPT_FLAG, NULL, "one row for each step, with all quantiles", OFF(points), 0,
+	    0, NULL },
+	{ "windows", 0, OPT_FLAG, NULL,
+	    "one row for the first day and each week: quantiles of its peak", OFF(windows), 0, 0,
 	    NULL },
-	{ "backtest", 0, OPT_FLAG, NULL, "forecast from past times instead, and score", OFF(backtest), 0, 0, NULL },
-	{ "compare", 0, OPT_FLAG, NULL, "like --backtest, with simple methods of others beside", OFF(compare), 0, 0, NULL },
-	{ "origins", 0, OPT_INT, "N", "with --backtest and --compare: so many past times; default 8", OFF(origins), 1, 1000, NULL },
-	{ "scores", 0, OPT_FLAG, NULL, "score the forecasts made so far by what came", OFF(scores), 0, 0, NULL },
-	{ "node", 0, OPT_INT, "GPUS", "GPUs of a node, to count nodes; default 8", OFF(gpus_per_node), 1, 1024, NULL },
+	{ "backtest", 0, OPT_FLAG, NULL, "forecast from past times instead, and score",
+	    OFF(backtest), 0, 0, NULL },
+	{ "compare", 0, OPT_FLAG, NULL, "like --backtest, with simple methods of others beside",
+	    OFF(compare), 0, 0, NULL },
+	{ "origins", 0, OPT_INT, "N",
+	    "with --backtest and --compare: so many past times; default 8", OFF(origins), 1, 1000,
+	    NULL },
+	{ "scores", 0, OPT_FLAG, NULL, "score the forecasts made so far by what came", OFF(scores),
+	    0, 0, NULL },
+	{ "node", 0, OPT_INT, "GPUS", "GPUs of a node, to count nodes; default 8",
+	    OFF(gpus_per_node), 1, 1024, NULL },
 	{ "paths", 0, OPT_INT, "N", "sample paths; default 200", OFF(paths), 50, 10000, NULL },
 	{ "seed", 0, OPT_INT, "N", "of the sample paths; default 1", OFF(seed), 0, 9e15, NULL },
-	{ "threads", 0, OPT_INT, "N", "over series; the results do not change; default 1", OFF(threads), 1, 64, NULL },
+	{ "threads", 0, OPT_INT, "N", "over series; the results do not change; default 1",
+	    OFF(threads), 1, 64, NULL },
 	{ 0 },
 };
 
 static enum berth_code forecast_run(struct cmd_ctx *ctx, struct berth_err *err);
 
 const struct cmd cmd_forecast = {
-	.name = "forecast", .summary = "forecast demand and its peak", .args = "[SERIES ...]", .opts = forecast_rows,
-	.opts_default = &forecast_defaults, .opts_size = sizeof(forecast_defaults), .flags = CMD_STORE_RW | CMD_STORE_TRY,
-	.args_max = -1, .run = forecast_run,
+	.name = "forecast",
+	.summary = "forecast demand and its peak",
+	.args = "[SERIES ...]",
+	.opts = forecast_rows,
+	.opts_default = &forecast_defaults,
+	.opts_size = sizeof(forecast_defaults),
+	.flags = CMD_STORE_RW | CMD_STORE_TRY,
+	.args_max = -1,
+	.run = forecast_run,
 };
 
 /* The words and --series as one list of patterns. */
@@ -125,7 +162,8 @@ forecast_pick(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err
 			const char *near = str_suggest(want[k], names);
 
 			return err_set(err, BERTH_ENOTFOUND, "no series '%s'%s%s%s", want[k],
-			    near != NULL ? "; did you mean '" : "", near != NULL ? near : "", near != NULL ? "'?" : "");
+			    near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
+			    near != NULL ? "'?" : "");
 		}
 	}
 	f->rows = arena_array(ctx->arena, n, sizeof(*f->rows));
@@ -171,15 +209,18 @@ forecast_is_sparse(struct cmd_ctx *ctx, const struct fc_series *in, int64_t hist
 		missing += isnan(in->mean[i]) ? 1 : 0;
 	if ((int64_t)n * in->step_s < FORECAST_SPARSE_S || 2 * missing <= n)
 		return false;
-	cmd_warn(ctx, "series %s: %zu of %zu steps are missing and it is left out: no data is not zero; --sparse takes it all the "
-	    "same", in->name, missing, n);
+	cmd_warn(ctx,
+	    "series %s: %zu of %zu steps are missing and it is left out: no data is not zero; "
+	    "--sparse takes it all the "
+	    "same",
+	    in->name, missing, n);
 	return true;
 }
 
 /* Samples strictly before `at`; a step that `at` lies in is not over and is left out. */
 enum berth_code
-forecast_read(struct cmd_ctx *ctx, const struct series *s, int64_t at, struct arena *a, struct fc_series *in,
-    const char **coarse, struct berth_err *err)
+forecast_read(struct cmd_ctx *ctx, const struct series *s, int64_t at, struct arena *a,
+    struct fc_series *in, const char **coarse, struct berth_err *err)
 {
 	const struct forecast_opts *o = ctx->opts;
 	struct usage_history h;
@@ -207,10 +248,13 @@ forecast_hints(struct cmd_ctx *ctx, const struct forecast_set *f)
 
 		for (size_t k = 0; k < hints[i].n; k++)
 			into[k] = f->recorded[hints[i].into[k]].name;
-		cmd_warn(ctx, "series %s ended on %s at a level of %.1f as %s began at %.1f%s: if it was %s, say so in joins of "
-		    "berth.yaml(5), so that its history is not lost", f->recorded[hints[i].from].name, time_fmt_date(t, hints[i].t),
-		    hints[i].before, str_join(ctx->arena, into, hints[i].n, ", "), hints[i].after, hints[i].n > 1 ? " together" : "",
-		    hints[i].n > 1 ? "split" : "renamed");
+		cmd_warn(ctx,
+		    "series %s ended on %s at a level of %.1f as %s began at %.1f%s: if it was %s, "
+		    "say so in joins of "
+		    "berth.yaml(5), so that its history is not lost",
+		    f->recorded[hints[i].from].name, time_fmt_date(t, hints[i].t), hints[i].before,
+		    str_join(ctx->arena, into, hints[i].n, ", "), hints[i].after,
+		    hints[i].n > 1 ? " together" : "", hints[i].n > 1 ? "split" : "renamed");
 	}
 }
 
@@ -239,10 +283,11 @@ forecast_until(const struct forecast_opts *o, const char *series)
 	return -1;
 }
 
-/* History of row i of the pick at place k of f, if it has one that can be forecast; scratch holds it before it is cut to size. */
+/* History of row i of the pick at place k of f, if it has one that can be forecast; scratch holds
+ * it before it is cut to size. */
 static enum berth_code
-forecast_load_one(struct cmd_ctx *ctx, struct forecast_set *f, size_t i, size_t k, struct arena *scratch, bool *kept_out,
-    struct berth_err *err)
+forecast_load_one(struct cmd_ctx *ctx, struct forecast_set *f, size_t i, size_t k,
+    struct arena *scratch, bool *kept_out, struct berth_err *err)
 {
 	const struct forecast_opts *o = ctx->opts;
 	const char *coarse = NULL;
@@ -255,14 +300,17 @@ forecast_load_one(struct cmd_ctx *ctx, struct forecast_set *f, size_t i, size_t 
 		return BERTH_OK;
 	rc = forecast_read(ctx, &f->rows[i], until, scratch, &in, &coarse, err);
 	if (rc == BERTH_OK)
-		rc = joins_apply(ctx->store, &f->joins, f->rows[i].name, until, scratch, &in, &f->joined[k], err);
+		rc = joins_apply(ctx->store, &f->joins, f->rows[i].name, until, scratch, &in,
+		    &f->joined[k], err);
 	if (rc == BERTH_OK)
 		rc = forecast_queue(ctx, f, &f->rows[i], scratch, &in, &f->queued[k], err);
 	if (rc != BERTH_OK)
 		return rc;
 	if (in.n == 0 || !forecast_is_fresh(&in, o->history_s)) {
 		cmd_warn(ctx, "series %s has no samples%s%s and is left out", f->rows[i].name,
-		    in.n == 0 ? "" : o->history_s != 0 ? " within --history" : " within a year",
+		    in.n == 0           ? ""
+		    : o->history_s != 0 ? " within --history"
+					: " within a year",
 		    o->at != 0 ? " before --at" : "");
 		f->n_left++;
 		return BERTH_OK;
@@ -283,7 +331,8 @@ forecast_load_one(struct cmd_ctx *ctx, struct forecast_set *f, size_t i, size_t 
 	return BERTH_OK;
 }
 
-/* Says where forecasts begin in the past: those of series that ended before the others, and all where nothing is new. */
+/* Says where forecasts begin in the past: those of series that ended before the others, and all
+ * where nothing is new. */
 static void
 forecast_stale(struct cmd_ctx *ctx, const struct forecast_set *f)
 {
@@ -298,13 +347,18 @@ forecast_stale(struct cmd_ctx *ctx, const struct forecast_set *f)
 		int64_t end = f->in[i].t0 + (int64_t)f->in[i].n * f->in[i].step_s;
 
 		if (f->as_of - end > FORECAST_STALE_S && f->as_of - end > 2 * f->in[i].step_s)
-			who[n++] = arena_printf(ctx->arena, "%s (%s)", f->rows[i].name, time_fmt_date(t, end));
+			who[n++] = arena_printf(
+			    ctx->arena, "%s (%s)", f->rows[i].name, time_fmt_date(t, end));
 	}
 	if (n > 0)
-		cmd_warn(ctx, "%zu series ended before the others, and %s forecast begins where it ended: %s%s; --at begins all at one time",
-		    n, n == 1 ? "its" : "each", str_join(ctx->arena, who, n < 4 ? n : 4, ", "), n > 4 ? " and others" : "");
+		cmd_warn(ctx,
+		    "%zu series ended before the others, and %s forecast begins where it ended: "
+		    "%s%s; --at begins all at one time",
+		    n, n == 1 ? "its" : "each", str_join(ctx->arena, who, n < 4 ? n : 4, ", "),
+		    n > 4 ? " and others" : "");
 	if (ctx->now - f->as_of > FORECAST_STALE_S)
-		cmd_note(ctx, "nothing was recorded since %s: forecasts begin there, not now", time_fmt(t, f->as_of));
+		cmd_note(ctx, "nothing was recorded since %s: forecasts begin there, not now",
+		    time_fmt(t, f->as_of));
 }
 
 enum berth_code
@@ -334,7 +388,7 @@ forecast_load(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err
 		bool keep;
 
 		if (o->series.n + ctx->n_args == 0 && joins_uses(&f->joins, f->rows[i].name))
-			continue;	/* its history is that of another */
+			continue; /* its history is that of another */
 		rc = forecast_load_one(ctx, f, i, kept, scratch, &keep, err);
 		kept += keep ? 1 : 0;
 		arena_reset(scratch);
@@ -348,7 +402,9 @@ forecast_load(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err
 	if (!o->backtest && !o->compare)
 		forecast_stale(ctx, f);
 	if (kept == 0)
-		return err_set(err, BERTH_ENOTFOUND, "none of the series has samples%s to forecast from", o->at != 0 ? " before --at" : "");
+		return err_set(err, BERTH_ENOTFOUND,
+		    "none of the series has samples%s to forecast from",
+		    o->at != 0 ? " before --at" : "");
 	return BERTH_OK;
 }
 
@@ -407,7 +463,10 @@ static enum berth_code
 forecast_together(const struct forecast_opts *o, struct berth_err *err)
 {
 	bool test = o->backtest || o->compare, past = test || o->scores;
-	const struct { bool both; const char *one, *other; } rows[] = {
+	const struct {
+		bool both;
+		const char *one, *other;
+	} rows[] = {
 		{ o->scores && test, "--scores", o->compare ? "--compare" : "--backtest" },
 		{ o->points && o->windows, "--points", "--windows" },
 		{ o->brief && o->why, "--brief", "--why" },
@@ -416,16 +475,19 @@ forecast_together(const struct forecast_opts *o, struct berth_err *err)
 		{ past && o->windows, "--windows", "--backtest, --compare and --scores" },
 		{ past && o->plot, "--plot", "--backtest, --compare and --scores" },
 		{ past && o->svg != NULL, "--svg", "--backtest, --compare and --scores" },
-		{ test && o->total, "--total", "--backtest and --compare" }, { test && o->by.n > 0, "--by", "--backtest and --compare" },
+		{ test && o->total, "--total", "--backtest and --compare" },
+		{ test && o->by.n > 0, "--by", "--backtest and --compare" },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (rows[i].both)
-			return err_set(err, BERTH_EUSAGE, "%s does not go with %s", rows[i].one, rows[i].other);
+			return err_set(err, BERTH_EUSAGE, "%s does not go with %s", rows[i].one,
+			    rows[i].other);
 	for (size_t i = 0; i < o->by.n; i++)
 		for (size_t k = 0; k < i; k++)
 			if (str_eq(o->by.v[i], o->by.v[k]))
-				return err_set(err, BERTH_EUSAGE, "--by: '%s' is given twice", o->by.v[i]);
+				return err_set(
+				    err, BERTH_EUSAGE, "--by: '%s' is given twice", o->by.v[i]);
 	return BERTH_OK;
 }
 

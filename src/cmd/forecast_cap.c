@@ -1,4 +1,5 @@
-/* src/cmd/forecast_cap.c - --cap: what the demand of a series or of a sum can not pass.  Floor: cmd. */
+/* src/cmd/forecast_cap.c - --cap: what the demand of a series or of a sum can not pass.  Floor:
+ * cmd. */
 #include "config.h"
 
 #include <math.h>
@@ -30,7 +31,8 @@ cap_is_request(const struct series *s)
 	if (jsonr_parse(s->labels, strlen(s->labels), s->name, &root, &ignored) == BERTH_OK) {
 		struct jsonr r = jsonr_root(root, s->name);
 
-		request = jsonr_str(&r, "state", &state, &ignored) == BERTH_OK && state != NULL && (str_eq(state, "requested") || str_eq(state, "queued"));
+		request = jsonr_str(&r, "state", &state, &ignored) == BERTH_OK && state != NULL &&
+			  (str_eq(state, "requested") || str_eq(state, "queued"));
 	}
 	json_decref(root);
 	return request;
@@ -54,9 +56,13 @@ cap_put(struct cmd_ctx *ctx, struct forecast_set *f, const char *text, struct be
 	double given = NAN;
 	struct berth_err ignored;
 
-	if (!quota && (str_to_double(size, 0, CAP_MAX, &given, &ignored) != BERTH_OK || !(given > 0))) {
-		err_set(err, BERTH_EUSAGE, "'%s' is no size: write 512, SERIES=512, or quota for the quotas of berth.yaml and your own "
-		    "machines", text);
+	if (!quota &&
+	    (str_to_double(size, 0, CAP_MAX, &given, &ignored) != BERTH_OK || !(given > 0))) {
+		err_set(err, BERTH_EUSAGE,
+		    "'%s' is no size: write 512, SERIES=512, or quota for the quotas of berth.yaml "
+		    "and your own "
+		    "machines",
+		    text);
 		return err_at(err, "--cap");
 	}
 	for (size_t i = 0; i < f->n; i++) {
@@ -67,8 +73,10 @@ cap_put(struct cmd_ctx *ctx, struct forecast_set *f, const char *text, struct be
 		found = true;
 		cap = quota ? cap_known(f, i, ctx->arena) : given;
 		if (quota && isnan(cap) && who != NULL)
-			cmd_warn(ctx, "--cap: no quota or machine is known for series %s: it is not capped", f->rows[i].name);
-		f->caps[i] = fmin(f->caps[i], cap);	/* fmin() leaves NaN out */
+			cmd_warn(ctx,
+			    "--cap: no quota or machine is known for series %s: it is not capped",
+			    f->rows[i].name);
+		f->caps[i] = fmin(f->caps[i], cap); /* fmin() leaves NaN out */
 	}
 	if (!found)
 		cmd_warn(ctx, "--cap: '%s' is none of the series", who);
@@ -85,7 +93,9 @@ forecast_caps(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err
 	for (size_t i = 0; i < f->n; i++)
 		f->caps[i] = NAN;
 	if (o->requested && o->cap.n > 0) {
-		err_set(err, BERTH_EUSAGE, "a fleet or a quota bounds what runs, not what is asked for: leave out --cap or --requested");
+		err_set(err, BERTH_EUSAGE,
+		    "a fleet or a quota bounds what runs, not what is asked for: leave out --cap "
+		    "or --requested");
 		return err_at(err, "--cap");
 	}
 	f->cap_words = forecast_words(&o->cap, true, f->rows, f->n, ctx->arena);

@@ -5,18 +5,20 @@
 #include "cmd/forecast.h"
 #include "util/arena.h"
 
-#define FLOW_HELD ((size_t)64 << 20)	/* bytes of leaves that are held between the two looks at a hierarchy, and not made twice */
+#define FLOW_HELD                                                                                  \
+	((size_t)64 << 20) /* bytes of leaves that are held between the two looks at a hierarchy,  \
+			      and not made twice */
 
 /* One run for each step length; results come in the order of the series all the same. */
 struct flow {
 	struct cmd_ctx *ctx;
 	struct forecast_set *f;
-	struct fc_run **run;		/* [n_runs] */
-	size_t n_runs, *group, *place;	/* [n] run of each series, and which of it */
-	size_t first;			/* series that place[first] of the run under way is */
-	struct fc_adder *adder;		/* NULL: no hierarchy */
-	struct arena **held;		/* [n] what f->out[i] of a hierarchy lies in; NULL: it is not held */
-	size_t n_held;			/* leaves, from the first; and all sums, if any */
+	struct fc_run **run;           /* [n_runs] */
+	size_t n_runs, *group, *place; /* [n] run of each series, and which of it */
+	size_t first;                  /* series that place[first] of the run under way is */
+	struct fc_adder *adder;        /* NULL: no hierarchy */
+	struct arena **held; /* [n] what f->out[i] of a hierarchy lies in; NULL: it is not held */
+	size_t n_held;       /* leaves, from the first; and all sums, if any */
 	struct forecast_view view;
 	struct forecast_kept *kept;
 };
@@ -143,7 +145,8 @@ flow_each(struct flow *w, size_t from, size_t to, struct berth_err *err)
 		while (end < to && w->group[end] == w->group[from])
 			end++;
 		w->first = from;
-		rc = fc_run_each(w->run[w->group[from] - 1], w->place + from, end - from, true, flow_take, w, err);
+		rc = fc_run_each(w->run[w->group[from] - 1], w->place + from, end - from, true,
+		    flow_take, w, err);
 		from = end;
 	}
 	return rc;
@@ -178,7 +181,8 @@ flow_held(struct flow *w, size_t from, size_t to, struct berth_err *err)
 	return rc;
 }
 
-/* All nodes are looked at, sums first; then all are made to add up, as many as can be held not made again. */
+/* All nodes are looked at, sums first; then all are made to add up, as many as can be held not made
+ * again. */
 static enum berth_code
 flow_twice(struct flow *w, size_t bytes, struct berth_err *err)
 {
@@ -194,13 +198,15 @@ flow_twice(struct flow *w, size_t bytes, struct berth_err *err)
 	if (rc == BERTH_OK)
 		rc = fc_run_each(w->run[0], w->place, last, true, flow_look, w, err);
 	if (rc == BERTH_OK)
-		rc = fc_run_each(w->run[0], w->place + last, t->n_leaves - last, false, flow_look, w, err);
+		rc = fc_run_each(
+		    w->run[0], w->place + last, t->n_leaves - last, false, flow_look, w, err);
 	if (rc == BERTH_OK)
 		rc = flow_held(w, 0, last, err);
 	if (rc == BERTH_OK)
 		rc = flow_each(w, last, t->n_leaves, err);
 	if (rc == BERTH_OK)
-		rc = last > 0 ? flow_held(w, t->n_leaves, n, err) : flow_each(w, t->n_leaves, n, err);
+		rc = last > 0 ? flow_held(w, t->n_leaves, n, err)
+			      : flow_each(w, t->n_leaves, n, err);
 	for (size_t i = 0; i < n; i++)
 		arena_free(w->held[i]);
 	return rc;
@@ -247,10 +253,12 @@ flow_capped(struct flow *w, struct berth_err *err)
 			if (i < f->tree.n_leaves)
 				flow_events(w, i, w->held[i]);
 			else
-				f->base[i] = arena_memdup(w->held[i], f->out[i].mean, f->out[i].horizon * sizeof(double));
+				f->base[i] = arena_memdup(
+				    w->held[i], f->out[i].mean, f->out[i].horizon * sizeof(double));
 		if (f->map.n > 0)
 			forecast_tree_events(f);
-		fc_tree_cap(&f->tree, f->caps, forecast_tree_how(w->ctx) != FC_RECONCILE_NONE || f->map.n > 0, f->out);
+		fc_tree_cap(&f->tree, f->caps,
+		    forecast_tree_how(w->ctx) != FC_RECONCILE_NONE || f->map.n > 0, f->out);
 		rc = flow_emit_held(w, err);
 	}
 	for (size_t i = 0; i < n; i++)
@@ -274,7 +282,8 @@ flow_run(struct flow *w, int64_t horizon_s, struct berth_err *err)
 	w->adder = fc_adder_new(t, how, horizon, (size_t)o->paths, w->f->map.n > 0);
 	if (!fc_adder_looks(how))
 		return flow_each(w, 0, w->f->n, err);
-	return flow_twice(w, horizon * ((size_t)o->paths + FC_LEVEL_COUNT + 1) * sizeof(double), err);
+	return flow_twice(
+	    w, horizon * ((size_t)o->paths + FC_LEVEL_COUNT + 1) * sizeof(double), err);
 }
 
 enum berth_code

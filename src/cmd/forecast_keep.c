@@ -9,7 +9,10 @@
 #include "util/arena.h"
 #include "util/time.h"
 
-enum { KEEP_BATCH = 4 << 20, KEEP_ROWS = 256 };	/* bytes, rows that wait to be written: meanwhile others can write to the store */
+enum {
+	KEEP_BATCH = 4 << 20,
+	KEEP_ROWS = 256
+}; /* bytes, rows that wait to be written: meanwhile others can write to the store */
 
 /* Rows that wait, and their series. */
 struct forecast_kept {
@@ -51,29 +54,39 @@ keep_write(struct cmd_ctx *ctx, struct forecast_kept *k, struct berth_err *err)
 }
 
 enum berth_code
-forecast_keep(struct cmd_ctx *ctx, const struct forecast_set *f, size_t i, struct forecast_kept *k, struct berth_err *err)
+forecast_keep(struct cmd_ctx *ctx, const struct forecast_set *f, size_t i, struct forecast_kept *k,
+    struct berth_err *err)
 {
-	static const enum fc_level levels[FORECAST_ROW_LEVELS] = { FC_P05, FC_P50, FC_P90, FC_P95, FC_P99 };
+	static const enum fc_level levels[FORECAST_ROW_LEVELS] = { FC_P05, FC_P50, FC_P90, FC_P95,
+		FC_P99 };
 	const struct fc_result *r = &f->out[i];
 	struct forecast_row *row = &k->rows[k->n];
 	double *q;
 
-	if (f->rows[i].id == 0 || ctx->store_read_only)	/* a sum that is not recorded: no truth will come */
+	if (f->rows[i].id == 0 ||
+	    ctx->store_read_only) /* a sum that is not recorded: no truth will come */
 		return BERTH_OK;
 	k->series[k->n++] = f->rows[i];
 	q = arena_array(k->a, r->horizon * FORECAST_ROW_LEVELS, sizeof(*q));
 	for (size_t t = 0; t < r->horizon; t++)
 		for (size_t l = 0; l < FORECAST_ROW_LEVELS; l++)
 			q[t * FORECAST_ROW_LEVELS + l] = r->q[t * FC_LEVEL_COUNT + levels[l]];
-	*row = (struct forecast_row){ .series = r->name, .as_of = r->t0, .horizon_s = (int64_t)r->horizon * r->step_s,
-		.made = ctx->now, .step_s = r->step_s, .n = r->horizon, .q = q,
+	*row = (struct forecast_row){ .series = r->name,
+		.as_of = r->t0,
+		.horizon_s = (int64_t)r->horizon * r->step_s,
+		.made = ctx->now,
+		.step_s = r->step_s,
+		.n = r->horizon,
+		.q = q,
 		.mean = arena_memdup(k->a, r->mean, r->horizon * sizeof(*r->mean)) };
 	memcpy(row->peak, r->peak, sizeof(row->peak));
-	return k->n == KEEP_ROWS || arena_bytes(k->a) > KEEP_BATCH ? keep_write(ctx, k, err) : BERTH_OK;
+	return k->n == KEEP_ROWS || arena_bytes(k->a) > KEEP_BATCH ? keep_write(ctx, k, err)
+								   : BERTH_OK;
 }
 
 enum berth_code
-forecast_keep_end(struct cmd_ctx *ctx, struct forecast_kept *k, enum berth_code rc, struct berth_err *err)
+forecast_keep_end(
+    struct cmd_ctx *ctx, struct forecast_kept *k, enum berth_code rc, struct berth_err *err)
 {
 	if (rc == BERTH_OK && k->n > 0)
 		rc = keep_write(ctx, k, err);

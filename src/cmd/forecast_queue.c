@@ -10,7 +10,7 @@
 #include "util/str.h"
 
 #define QUEUE_LOOK_S (28 * 86400)
-#define QUEUE_TELL 0.05		/* share of what runs that has to wait before it is told */
+#define QUEUE_TELL 0.05 /* share of what runs that has to wait before it is told */
 
 /* Are these the labels of the queue of a series with those labels: the same, and a state beside? */
 static bool
@@ -33,7 +33,8 @@ static const struct series *
 queue_of(const struct forecast_set *f, const struct series *s)
 {
 	for (size_t i = 0; i < f->n_all; i++)
-		if (str_eq(f->all[i].unit, "gpu_queued") && f->all[i].samples > 0 && queue_labels_match(f->all[i].labels, s->labels))
+		if (str_eq(f->all[i].unit, "gpu_queued") && f->all[i].samples > 0 &&
+		    queue_labels_match(f->all[i].labels, s->labels))
 			return &f->all[i];
 	return NULL;
 }
@@ -43,7 +44,8 @@ static void
 queue_add(const struct fc_series *queue, struct arena *a, struct fc_series *in)
 {
 	double *mean = arena_memdup(a, in->mean, in->n * sizeof(*mean));
-	double *peak = arena_memdup(a, in->peak != NULL ? in->peak : in->mean, in->n * sizeof(*peak));
+	double *peak =
+	    arena_memdup(a, in->peak != NULL ? in->peak : in->mean, in->n * sizeof(*peak));
 
 	for (size_t i = 0; i < in->n; i++) {
 		int64_t k = (in->t0 - queue->t0) / in->step_s + (int64_t)i;
@@ -51,7 +53,8 @@ queue_add(const struct fc_series *queue, struct arena *a, struct fc_series *in)
 		if (k < 0 || k >= (int64_t)queue->n || isnan(queue->mean[k]))
 			continue;
 		mean[i] += queue->mean[k];
-		peak[i] += queue->peak != NULL && !isnan(queue->peak[k]) ? queue->peak[k] : queue->mean[k];
+		peak[i] +=
+		    queue->peak != NULL && !isnan(queue->peak[k]) ? queue->peak[k] : queue->mean[k];
 	}
 	in->mean = mean;
 	in->peak = peak;
@@ -76,8 +79,8 @@ queue_mean(const struct fc_series *s, int64_t end)
 }
 
 enum berth_code
-forecast_queue(struct cmd_ctx *ctx, const struct forecast_set *f, const struct series *s, struct arena *a,
-    struct fc_series *in, double *queued_out, struct berth_err *err)
+forecast_queue(struct cmd_ctx *ctx, const struct forecast_set *f, const struct series *s,
+    struct arena *a, struct fc_series *in, double *queued_out, struct berth_err *err)
 {
 	const struct forecast_opts *o = ctx->opts;
 	const struct series *q = str_eq(s->unit, "gpu") ? queue_of(f, s) : NULL;
@@ -97,7 +100,10 @@ forecast_queue(struct cmd_ctx *ctx, const struct forecast_set *f, const struct s
 	if (o->requested)
 		queue_add(&queue, a, in);
 	else if (*queued_out >= QUEUE_TELL * ran && *queued_out > 0)
-		cmd_warn(ctx, "series %s: %.1f GPUs ran and %.1f were waited for, mean of four weeks: what ran is not all that was wanted; "
-		    "--requested takes both as demand", s->name, ran, *queued_out);
+		cmd_warn(ctx,
+		    "series %s: %.1f GPUs ran and %.1f were waited for, mean of four weeks: what "
+		    "ran is not all that was wanted; "
+		    "--requested takes both as demand",
+		    s->name, ran, *queued_out);
 	return BERTH_OK;
 }

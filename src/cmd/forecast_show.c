@@ -19,8 +19,16 @@
 enum { FORECAST_DECIMALS = 6, SVG_NAME_MAX = 150 /* bytes of a series in the name of a file */ };
 
 static const char *const forecast_peak_keys[FC_PEAK_LEVEL_COUNT] = { "p50", "p90", "p95", "p99" };
-static const struct { const char *key; enum fc_level level; } forecast_levels[] = {
-	{ "p05", FC_P05 }, { "p10", FC_P10 }, { "p50", FC_P50 }, { "p90", FC_P90 }, { "p95", FC_P95 }, { "p99", FC_P99 },
+static const struct {
+	const char *key;
+	enum fc_level level;
+} forecast_levels[] = {
+	{ "p05", FC_P05 },
+	{ "p10", FC_P10 },
+	{ "p50", FC_P50 },
+	{ "p90", FC_P90 },
+	{ "p95", FC_P95 },
+	{ "p99", FC_P99 },
 };
 
 /* Whole GPUs that carry x; what is above by rounding error alone needs no GPU more. */
@@ -85,8 +93,8 @@ forecast_json_points(struct jsonw *w, const struct fc_result *r)
 		jsonw_time(w, "t", r->t0 + (int64_t)i * r->step_s);
 		jsonw_fixed(w, "mean", r->mean[i], FORECAST_DECIMALS);
 		for (size_t l = 0; l < sizeof(forecast_levels) / sizeof(forecast_levels[0]); l++)
-			jsonw_fixed(w, forecast_levels[l].key, r->q[i * FC_LEVEL_COUNT + forecast_levels[l].level],
-			    FORECAST_DECIMALS);
+			jsonw_fixed(w, forecast_levels[l].key,
+			    r->q[i * FC_LEVEL_COUNT + forecast_levels[l].level], FORECAST_DECIMALS);
 		jsonw_end_object(w);
 	}
 	jsonw_end_array(w);
@@ -165,28 +173,46 @@ static struct table *
 forecast_table(struct arena *a, const struct forecast_opts *o, bool capacities)
 {
 	static const struct table_col points[] = {
-		{ "series", NULL, TABLE_TEXT, 0, TABLE_NAME }, { "t", NULL, TABLE_TIME, 0, 0 },
-		{ "mean", NULL, TABLE_DOUBLE, 1, 0 }, { "p01", NULL, TABLE_DOUBLE, 1, TABLE_WIDE },
-		{ "p025", NULL, TABLE_DOUBLE, 1, TABLE_WIDE }, { "p05", NULL, TABLE_DOUBLE, 1, 0 },
-		{ "p10", NULL, TABLE_DOUBLE, 1, TABLE_WIDE }, { "p25", NULL, TABLE_DOUBLE, 1, TABLE_WIDE },
-		{ "p50", NULL, TABLE_DOUBLE, 1, 0 }, { "p75", NULL, TABLE_DOUBLE, 1, TABLE_WIDE },
-		{ "p90", NULL, TABLE_DOUBLE, 1, 0 }, { "p95", NULL, TABLE_DOUBLE, 1, 0 },
-		{ "p975", NULL, TABLE_DOUBLE, 1, TABLE_WIDE }, { "p99", NULL, TABLE_DOUBLE, 1, 0 },
+		{ "series", NULL, TABLE_TEXT, 0, TABLE_NAME },
+		{ "t", NULL, TABLE_TIME, 0, 0 },
+		{ "mean", NULL, TABLE_DOUBLE, 1, 0 },
+		{ "p01", NULL, TABLE_DOUBLE, 1, TABLE_WIDE },
+		{ "p025", NULL, TABLE_DOUBLE, 1, TABLE_WIDE },
+		{ "p05", NULL, TABLE_DOUBLE, 1, 0 },
+		{ "p10", NULL, TABLE_DOUBLE, 1, TABLE_WIDE },
+		{ "p25", NULL, TABLE_DOUBLE, 1, TABLE_WIDE },
+		{ "p50", NULL, TABLE_DOUBLE, 1, 0 },
+		{ "p75", NULL, TABLE_DOUBLE, 1, TABLE_WIDE },
+		{ "p90", NULL, TABLE_DOUBLE, 1, 0 },
+		{ "p95", NULL, TABLE_DOUBLE, 1, 0 },
+		{ "p975", NULL, TABLE_DOUBLE, 1, TABLE_WIDE },
+		{ "p99", NULL, TABLE_DOUBLE, 1, 0 },
 	};
 	static const struct table_col windows[] = {
-		{ "series", NULL, TABLE_TEXT, 0, TABLE_NAME }, { "from", NULL, TABLE_TIME, 0, 0 },
-		{ "to", NULL, TABLE_TIME, 0, 0 }, { "p50", NULL, TABLE_DOUBLE, 1, 0 }, { "p90", NULL, TABLE_DOUBLE, 1, 0 },
-		{ "p95", NULL, TABLE_DOUBLE, 1, 0 }, { "p99", NULL, TABLE_DOUBLE, 1, 0 },
+		{ "series", NULL, TABLE_TEXT, 0, TABLE_NAME },
+		{ "from", NULL, TABLE_TIME, 0, 0 },
+		{ "to", NULL, TABLE_TIME, 0, 0 },
+		{ "p50", NULL, TABLE_DOUBLE, 1, 0 },
+		{ "p90", NULL, TABLE_DOUBLE, 1, 0 },
+		{ "p95", NULL, TABLE_DOUBLE, 1, 0 },
+		{ "p99", NULL, TABLE_DOUBLE, 1, 0 },
 		{ "likeliest", NULL, TABLE_TIME, 0, TABLE_WIDE },
 	};
 	static const struct table_col summary[] = {
-		{ "series", NULL, TABLE_TEXT, 0, TABLE_NAME }, { "last", NULL, TABLE_DOUBLE, 1, TABLE_SPARE },
-		{ "mean", NULL, TABLE_DOUBLE, 1, 0 }, { "peak_p50", NULL, TABLE_DOUBLE, 0, 0 },
-		{ "peak_p90", "P90", TABLE_DOUBLE, 0, 0 }, { "peak_p95", "P95", TABLE_DOUBLE, 0, 0 },
-		{ "peak_p99", "P99", TABLE_DOUBLE, 0, 0 }, { "nodes_p95", "NODES", TABLE_INT, 0, TABLE_SPARE },
-		{ "when", NULL, TABLE_TIME, 0, 0 }, { "unit", NULL, TABLE_TEXT, 0, TABLE_WIDE },
-		{ "from", NULL, TABLE_TIME, 0, TABLE_WIDE }, { "samples", NULL, TABLE_INT, 0, TABLE_WIDE },
-		{ "driver", "HEAVIEST-METHOD", TABLE_TEXT, 0, TABLE_WIDE }, { "capacity", NULL, TABLE_INT, 0, TABLE_WIDE },
+		{ "series", NULL, TABLE_TEXT, 0, TABLE_NAME },
+		{ "last", NULL, TABLE_DOUBLE, 1, TABLE_SPARE },
+		{ "mean", NULL, TABLE_DOUBLE, 1, 0 },
+		{ "peak_p50", NULL, TABLE_DOUBLE, 0, 0 },
+		{ "peak_p90", "P90", TABLE_DOUBLE, 0, 0 },
+		{ "peak_p95", "P95", TABLE_DOUBLE, 0, 0 },
+		{ "peak_p99", "P99", TABLE_DOUBLE, 0, 0 },
+		{ "nodes_p95", "NODES", TABLE_INT, 0, TABLE_SPARE },
+		{ "when", NULL, TABLE_TIME, 0, 0 },
+		{ "unit", NULL, TABLE_TEXT, 0, TABLE_WIDE },
+		{ "from", NULL, TABLE_TIME, 0, TABLE_WIDE },
+		{ "samples", NULL, TABLE_INT, 0, TABLE_WIDE },
+		{ "driver", "HEAVIEST-METHOD", TABLE_TEXT, 0, TABLE_WIDE },
+		{ "capacity", NULL, TABLE_INT, 0, TABLE_WIDE },
 		{ "passed", NULL, TABLE_SHARE, 0, TABLE_WIDE },
 	};
 	struct table_col *cols;
@@ -266,14 +292,17 @@ forecast_summary_peaks(struct table *t, const struct fc_result *r, bool gpus, in
 		table_unknown(t);
 }
 
-/* Demand on average. What is expected of a sum is what is expected of its leaves, where they were brought to add up. */
+/* Demand on average. What is expected of a sum is what is expected of its leaves, where they were
+ * brought to add up. */
 static double
-forecast_mean(const struct cmd_ctx *ctx, const struct forecast_set *f, size_t i, struct forecast_view *v)
+forecast_mean(
+    const struct cmd_ctx *ctx, const struct forecast_set *f, size_t i, struct forecast_view *v)
 {
 	const struct fc_result *r = &f->out[i];
 	double mean = 0;
 
-	if (f->tree.n_sums > 0 && i >= f->tree.n_leaves && forecast_tree_how(ctx) != FC_RECONCILE_NONE) {
+	if (f->tree.n_sums > 0 && i >= f->tree.n_leaves &&
+	    forecast_tree_how(ctx) != FC_RECONCILE_NONE) {
 		const struct fc_sum *sum = &f->tree.sums[i - f->tree.n_leaves];
 
 		for (size_t k = 0; k < sum->n; k++)
@@ -347,7 +376,8 @@ forecast_rules(struct cmd_ctx *ctx, const struct forecast_set *f, size_t at)
 	struct plot_rule *v = arena_array(ctx->arena, f->n_capacity[at], sizeof(*v));
 
 	for (size_t k = 0; k < f->n_capacity[at]; k++)
-		v[k] = (struct plot_rule){ f->capacity[at][k].name, (double)f->capacity[at][k].gpus };
+		v[k] =
+		    (struct plot_rule){ f->capacity[at][k].name, (double)f->capacity[at][k].gpus };
 	return v;
 }
 
@@ -356,12 +386,16 @@ forecast_draw(struct cmd_ctx *ctx, const struct forecast_set *f, size_t at, stru
 {
 	const struct fc_series *in = &f->recorded[at];
 	const struct fc_result *r = &f->out[at];
-	struct plot_style style = { ctx->columns > 0 ? ctx->columns : 80, 12, ctx->unicode, ctx->color };
-	double *mid = arena_array(ctx->arena, r->horizon, sizeof(*mid)), *hi = arena_array(ctx->arena, r->horizon, sizeof(*hi));
+	struct plot_style style = { ctx->columns > 0 ? ctx->columns : 80, 12, ctx->unicode,
+		ctx->color };
+	double *mid = arena_array(ctx->arena, r->horizon, sizeof(*mid)),
+	       *hi = arena_array(ctx->arena, r->horizon, sizeof(*hi));
 	size_t show = 3 * r->horizon < in->n ? 3 * r->horizon : in->n;
-	struct plot_forecast p = { r->name, series_unit(&f->rows[at]), in->t0 + (int64_t)(in->n - show) * in->step_s, in->step_s,
-		(in->peak != NULL ? in->peak : in->mean) + (in->n - show), show, mid, hi, r->horizon,
-		forecast_marks(ctx, f, at), f->map.n, forecast_rules(ctx, f, at), f->n_capacity[at] };
+	struct plot_forecast p = { r->name, series_unit(&f->rows[at]),
+		in->t0 + (int64_t)(in->n - show) * in->step_s, in->step_s,
+		(in->peak != NULL ? in->peak : in->mean) + (in->n - show), show, mid, hi,
+		r->horizon, forecast_marks(ctx, f, at), f->map.n, forecast_rules(ctx, f, at),
+		f->n_capacity[at] };
 	struct buf b;
 	enum berth_code rc;
 
@@ -379,7 +413,8 @@ forecast_draw(struct cmd_ctx *ctx, const struct forecast_set *f, size_t at, stru
 }
 
 enum berth_code
-forecast_show_begin(struct cmd_ctx *ctx, const struct forecast_set *f, struct forecast_view *v, struct berth_err *err)
+forecast_show_begin(struct cmd_ctx *ctx, const struct forecast_set *f, struct forecast_view *v,
+    struct berth_err *err)
 {
 	const struct forecast_opts *o = ctx->opts;
 
@@ -407,7 +442,8 @@ forecast_show_begin(struct cmd_ctx *ctx, const struct forecast_set *f, struct fo
 
 /* Rows of a long csv go out series by series; a table has to see them all. */
 static enum berth_code
-forecast_rows_of(struct cmd_ctx *ctx, const struct forecast_set *f, size_t i, struct forecast_view *v, struct berth_err *err)
+forecast_rows_of(struct cmd_ctx *ctx, const struct forecast_set *f, size_t i,
+    struct forecast_view *v, struct berth_err *err)
 {
 	const struct forecast_opts *o = ctx->opts;
 	bool part = ctx->format == CMD_CSV && (o->points || o->windows);
@@ -431,7 +467,8 @@ forecast_rows_of(struct cmd_ctx *ctx, const struct forecast_set *f, size_t i, st
 
 /* The sentences come behind the table. */
 static enum berth_code
-forecast_why_of(struct cmd_ctx *ctx, const struct forecast_set *f, size_t i, struct forecast_view *v, struct berth_err *err)
+forecast_why_of(struct cmd_ctx *ctx, const struct forecast_set *f, size_t i,
+    struct forecast_view *v, struct berth_err *err)
 {
 	FILE *out = ctx->out;
 	enum berth_code rc;
@@ -443,7 +480,8 @@ forecast_why_of(struct cmd_ctx *ctx, const struct forecast_set *f, size_t i, str
 }
 
 enum berth_code
-forecast_show(struct cmd_ctx *ctx, const struct forecast_set *f, size_t i, struct forecast_view *v, struct berth_err *err)
+forecast_show(struct cmd_ctx *ctx, const struct forecast_set *f, size_t i, struct forecast_view *v,
+    struct berth_err *err)
 {
 	const struct forecast_opts *o = ctx->opts;
 	enum berth_code rc = BERTH_OK;
@@ -465,13 +503,15 @@ forecast_show(struct cmd_ctx *ctx, const struct forecast_set *f, size_t i, struc
 }
 
 enum berth_code
-forecast_show_end(struct cmd_ctx *ctx, struct forecast_view *v, enum berth_code rc, struct berth_err *err)
+forecast_show_end(
+    struct cmd_ctx *ctx, struct forecast_view *v, enum berth_code rc, struct berth_err *err)
 {
 	if (rc == BERTH_OK && v->json != NULL) {
 		jsonw_end_array(v->json);
 		rc = cmd_json_end(ctx, err);
 	} else if (rc == BERTH_OK) {
-		rc = v->table != NULL ? cmd_table_print(ctx, v->table, err) : cmd_parts_end(ctx, err);
+		rc = v->table != NULL ? cmd_table_print(ctx, v->table, err)
+				      : cmd_parts_end(ctx, err);
 	}
 	if (v->why == NULL)
 		return rc;
@@ -483,9 +523,11 @@ forecast_show_end(struct cmd_ctx *ctx, struct forecast_view *v, enum berth_code 
 	return rc;
 }
 
-/* Events of this series as upright lines, capacities as level ones, those above `within` in the key alone; returns how many. */
+/* Events of this series as upright lines, capacities as level ones, those above `within` in the key
+ * alone; returns how many. */
 static size_t
-forecast_svg_marks(struct cmd_ctx *ctx, const struct forecast_set *f, size_t at, double first, double within, struct svg_series *s)
+forecast_svg_marks(struct cmd_ctx *ctx, const struct forecast_set *f, size_t at, double first,
+    double within, struct svg_series *s)
 {
 	const struct fc_result *r = &f->out[at];
 	double last = (double)(r->t0 + (int64_t)r->horizon * r->step_s);
@@ -500,12 +542,13 @@ forecast_svg_marks(struct cmd_ctx *ctx, const struct forecast_set *f, size_t at,
 		xy = arena_array(ctx->arena, 4, sizeof(*xy));
 		xy[0] = xy[1] = e->start.likely;
 		xy[3] = r->peak[FC_PEAK99];
-		s[n++] = (struct svg_series){ SVG_LINE, e->name, xy, xy + 2, NULL, 2, 4 + (int)(k % 4) };
+		s[n++] =
+		    (struct svg_series){ SVG_LINE, e->name, xy, xy + 2, NULL, 2, 4 + (int)(k % 4) };
 	}
 	for (size_t k = 0; k < f->n_capacity[at]; k++) {
 		const struct forecast_capacity *c = &f->capacity[at][k];
-		const char *label = arena_printf(ctx->arena, "%s of %" PRId64 "%s", c->name, c->gpus, (double)c->gpus > within ?
-		    ", above the picture" : "");
+		const char *label = arena_printf(ctx->arena, "%s of %" PRId64 "%s", c->name,
+		    c->gpus, (double)c->gpus > within ? ", above the picture" : "");
 		double *y = arena_array(ctx->arena, 1, sizeof(*y));
 
 		y[0] = (double)c->gpus > within ? NAN : (double)c->gpus;
@@ -515,20 +558,30 @@ forecast_svg_marks(struct cmd_ctx *ctx, const struct forecast_set *f, size_t at,
 }
 
 static enum berth_code
-forecast_svg_one(struct cmd_ctx *ctx, const struct forecast_set *f, size_t at, const char *path, struct berth_err *err)
+forecast_svg_one(struct cmd_ctx *ctx, const struct forecast_set *f, size_t at, const char *path,
+    struct berth_err *err)
 {
 	const struct fc_series *in = &f->recorded[at];
 	const struct fc_result *r = &f->out[at];
-	size_t show = 4 * r->horizon < in->n ? 4 * r->horizon : in->n, off = in->n - show, h = r->horizon;
-	double *x = arena_array(ctx->arena, show + h, sizeof(*x)), *y = arena_array(ctx->arena, 4 * h, sizeof(*y));
+	size_t show = 4 * r->horizon < in->n ? 4 * r->horizon : in->n, off = in->n - show,
+	       h = r->horizon;
+	double *x = arena_array(ctx->arena, show + h, sizeof(*x)),
+	       *y = arena_array(ctx->arena, 4 * h, sizeof(*y));
 	const struct svg_series fixed[] = {
-		{ SVG_BAND, "P5 to P95", x + show, y, y + h, h, 1 }, { SVG_LINE, "P50", x + show, y + 2 * h, NULL, h, 1 },
+		{ SVG_BAND, "P5 to P95", x + show, y, y + h, h, 1 },
+		{ SVG_LINE, "P50", x + show, y + 2 * h, NULL, h, 1 },
 		{ SVG_LINE, "P99", x + show, y + 3 * h, NULL, h, 3 },
-		{ SVG_LINE, "history", x, (in->peak != NULL ? in->peak : in->mean) + off, NULL, show, 0 },
+		{ SVG_LINE, "history", x, (in->peak != NULL ? in->peak : in->mean) + off, NULL,
+		    show, 0 },
 	};
-	struct svg_chart c = { .title = r->name, .y_label = series_unit(&f->rows[at]), .x_time = true, .y_min = NAN, .y_max = NAN };
+	struct svg_chart c = { .title = r->name,
+		.y_label = series_unit(&f->rows[at]),
+		.x_time = true,
+		.y_min = NAN,
+		.y_max = NAN };
 	size_t n = sizeof(fixed) / sizeof(fixed[0]);
-	struct svg_series *s = arena_array(ctx->arena, n + f->map.n + f->n_capacity[at], sizeof(*s));
+	struct svg_series *s =
+	    arena_array(ctx->arena, n + f->map.n + f->n_capacity[at], sizeof(*s));
 	double top = 0;
 	struct buf b;
 	enum berth_code rc;
@@ -545,7 +598,8 @@ forecast_svg_one(struct cmd_ctx *ctx, const struct forecast_set *f, size_t at, c
 	memcpy(s, fixed, sizeof(fixed));
 	c.series = s;
 	for (size_t i = 0; i < h + show; i++)
-		top = fmax(top, i < h ? y[3 * h + i] : fixed[3].y[i - h]);	/* fmax() leaves NaN out */
+		top =
+		    fmax(top, i < h ? y[3 * h + i] : fixed[3].y[i - h]); /* fmax() leaves NaN out */
 	c.n_series = n + forecast_svg_marks(ctx, f, at, x[0], 2 * top, s + n);
 	buf_init(&b, (size_t)64 << 20);
 	svg_chart_write(&c, true, &b);
@@ -556,7 +610,8 @@ forecast_svg_one(struct cmd_ctx *ctx, const struct forecast_set *f, size_t at, c
 	return rc;
 }
 
-/* A name of a file for a series: one that had to be changed or cut ends with a number of its own. */
+/* A name of a file for a series: one that had to be changed or cut ends with a number of its own.
+ */
 static const char *
 forecast_svg_name(const char *series, struct arena *a)
 {
@@ -565,7 +620,7 @@ forecast_svg_name(const char *series, struct arena *a)
 	char *name;
 
 	while (cut < n && cut > 0 && ((unsigned char)series[cut] & 0xc0) == 0x80)
-		cut--;	/* no half of a character */
+		cut--; /* no half of a character */
 	name = arena_strndup(a, series, cut);
 	for (char *c = name; *c != '\0'; c++)
 		if (*c == '/') {
@@ -579,8 +634,12 @@ enum berth_code
 forecast_svg(struct cmd_ctx *ctx, const struct forecast_set *f, size_t i, struct berth_err *err)
 {
 	const struct forecast_opts *o = ctx->opts;
-	size_t len = strlen(o->svg), stem = len > 4 && strcmp(o->svg + len - 4, ".svg") == 0 ? len - 4 : len;
+	size_t len = strlen(o->svg),
+	       stem = len > 4 && strcmp(o->svg + len - 4, ".svg") == 0 ? len - 4 : len;
 
-	return forecast_svg_one(ctx, f, i, f->n == 1 ? o->svg : arena_printf(ctx->arena, "%.*s-%s.svg", (int)stem, o->svg,
-	    forecast_svg_name(f->out[i].name, ctx->arena)), err);
+	return forecast_svg_one(ctx, f, i,
+	    f->n == 1 ? o->svg
+		      : arena_printf(ctx->arena, "%.*s-%s.svg", (int)stem, o->svg,
+			    forecast_svg_name(f->out[i].name, ctx->arena)),
+	    err);
 }

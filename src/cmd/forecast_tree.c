@@ -11,7 +11,9 @@
 #include "util/time.h"
 #include "util/vec.h"
 
-#define TREE_SILENT_S (72 * 3600)	/* a series that ended so long before the others is no part of a sum any more */
+#define TREE_SILENT_S                                                                              \
+	(72 * 3600) /* a series that ended so long before the others is no part of a sum any more  \
+		     */
 
 struct tree_sums {
 	struct arena *a;
@@ -44,9 +46,11 @@ tree_cmp_text(const void *a, const void *b)
 
 /* One sum for each value of the label, by value. */
 static enum berth_code
-tree_group(struct cmd_ctx *ctx, const struct forecast_set *f, const char *key, struct tree_sums *l, struct berth_err *err)
+tree_group(struct cmd_ctx *ctx, const struct forecast_set *f, const char *key, struct tree_sums *l,
+    struct berth_err *err)
 {
-	const char **value = arena_array(ctx->arena, f->n, sizeof(*value)), **sorted = arena_array(ctx->arena, f->n, sizeof(*sorted));
+	const char **value = arena_array(ctx->arena, f->n, sizeof(*value)),
+		   **sorted = arena_array(ctx->arena, f->n, sizeof(*sorted));
 	size_t n = 0;
 
 	for (size_t i = 0; i < f->n; i++) {
@@ -55,9 +59,11 @@ tree_group(struct cmd_ctx *ctx, const struct forecast_set *f, const char *key, s
 			sorted[n++] = value[i];
 	}
 	if (n == 0)
-		return err_set(err, BERTH_ENOTFOUND, "--by: none of the series has a label '%s'", key);
+		return err_set(
+		    err, BERTH_ENOTFOUND, "--by: none of the series has a label '%s'", key);
 	if (n < f->n)
-		cmd_warn(ctx, "%zu series have no label '%s' and are in none of its sums", f->n - n, key);
+		cmd_warn(ctx, "%zu series have no label '%s' and are in none of its sums", f->n - n,
+		    key);
 	qsort(sorted, n, sizeof(*sorted), tree_cmp_text);
 	for (size_t k = 0; k < n; k++) {
 		size_t *leaf = arena_array(ctx->arena, f->n, sizeof(*leaf)), m = 0;
@@ -67,7 +73,8 @@ tree_group(struct cmd_ctx *ctx, const struct forecast_set *f, const char *key, s
 		for (size_t i = 0; i < f->n; i++)
 			if (value[i] != NULL && str_eq(value[i], sorted[k]))
 				leaf[m++] = i;
-		VEC_PUSH(l->a, &l->v, ((struct fc_sum){ arena_printf(l->a, "%s=%s", key, sorted[k]), leaf, m }));
+		VEC_PUSH(l->a, &l->v,
+		    ((struct fc_sum){ arena_printf(l->a, "%s=%s", key, sorted[k]), leaf, m }));
 	}
 	return BERTH_OK;
 }
@@ -86,11 +93,12 @@ forecast_place(struct forecast_set *f, size_t k, size_t i)
 }
 
 /*
- * Takes a recorded "total" and series that ended long ago out of the leaves; *total_out is the place of the former behind them,
- * SIZE_MAX: none.
+ * Takes a recorded "total" and series that ended long ago out of the leaves; *total_out is the
+ * place of the former behind them, SIZE_MAX: none.
  */
 static enum berth_code
-tree_leaves(struct cmd_ctx *ctx, struct forecast_set *f, struct fc_series *total_out, struct series *row_out, struct berth_err *err)
+tree_leaves(struct cmd_ctx *ctx, struct forecast_set *f, struct fc_series *total_out,
+    struct series *row_out, struct berth_err *err)
 {
 	const char *unit = series_unit(&f->rows[0]);
 	int64_t last = 0;
@@ -108,12 +116,14 @@ tree_leaves(struct cmd_ctx *ctx, struct forecast_set *f, struct fc_series *total
 		char t[TIME_FMT_SIZE];
 
 		if (strcmp(series_unit(&f->rows[i]), unit) != 0) {
-			cmd_warn(ctx, "series %s counts %s, others %s: it is in no sum", f->rows[i].name, series_unit(&f->rows[i]), unit);
+			cmd_warn(ctx, "series %s counts %s, others %s: it is in no sum",
+			    f->rows[i].name, series_unit(&f->rows[i]), unit);
 			continue;
 		}
 
 		if (last - end > TREE_SILENT_S) {
-			cmd_warn(ctx, "series %s has no samples since %s: it is in no sum", f->rows[i].name, time_fmt(t, end));
+			cmd_warn(ctx, "series %s has no samples since %s: it is in no sum",
+			    f->rows[i].name, time_fmt(t, end));
 			continue;
 		}
 		if (str_eq(f->rows[i].name, "total") && f->n > 1) {
@@ -131,9 +141,11 @@ tree_leaves(struct cmd_ctx *ctx, struct forecast_set *f, struct fc_series *total
 
 /* Recorded history of the total, changed by what the events changed in its leaves. */
 static void
-tree_recorded_total(struct cmd_ctx *ctx, const struct fc_series *total, const struct fc_series *recorded, struct fc_series *sum)
+tree_recorded_total(struct cmd_ctx *ctx, const struct fc_series *total,
+    const struct fc_series *recorded, struct fc_series *sum)
 {
-	double *mean = arena_array(ctx->arena, sum->n, sizeof(*mean)), *peak = arena_array(ctx->arena, sum->n, sizeof(*peak));
+	double *mean = arena_array(ctx->arena, sum->n, sizeof(*mean)),
+	       *peak = arena_array(ctx->arena, sum->n, sizeof(*peak));
 
 	for (size_t i = 0; i < sum->n; i++) {
 		int64_t k = (sum->t0 - total->t0) / sum->step_s + (int64_t)i;
@@ -177,7 +189,8 @@ tree_common(const struct forecast_set *f, const struct fc_sum *sum, struct arena
 	return labels;
 }
 
-/* The leaves as they are added up: single values far over all others of a leaf would else hide in a sum. */
+/* The leaves as they are added up: single values far over all others of a leaf would else hide in a
+ * sum. */
 static struct fc_series *
 tree_unspiked(struct cmd_ctx *ctx, struct fc_series *in, size_t n)
 {
@@ -190,19 +203,21 @@ tree_unspiked(struct cmd_ctx *ctx, struct fc_series *in, size_t n)
 		struct fc_spike ignored[FC_SPIKE_MAX];
 		size_t n_ignored;
 
-		fc_spikes(&in[i], forecast_spike_times(o), ctx->arena, &out[i], ignored, &n_ignored);
+		fc_spikes(
+		    &in[i], forecast_spike_times(o), ctx->arena, &out[i], ignored, &n_ignored);
 	}
 	return out;
 }
 
 /* Arrays of all nodes: leaves, aligned, then sums. */
 static enum berth_code
-tree_nodes(struct cmd_ctx *ctx, struct forecast_set *f, const struct fc_series *total, const struct series *total_row,
-    struct berth_err *err)
+tree_nodes(struct cmd_ctx *ctx, struct forecast_set *f, const struct fc_series *total,
+    const struct series *total_row, struct berth_err *err)
 {
 	const struct fc_tree *t = &f->tree;
 	size_t n = t->n_leaves + t->n_sums;
-	struct fc_series *in = arena_array(ctx->arena, n, sizeof(*in)), *recorded = arena_array(ctx->arena, n, sizeof(*recorded));
+	struct fc_series *in = arena_array(ctx->arena, n, sizeof(*in)),
+			 *recorded = arena_array(ctx->arena, n, sizeof(*recorded));
 	struct fc_series *added;
 	struct series *rows = arena_array(ctx->arena, n, sizeof(*rows));
 	enum berth_code rc = fc_tree_align(f->in, t->n_leaves, ctx->arena, in, err);
@@ -216,7 +231,9 @@ tree_nodes(struct cmd_ctx *ctx, struct forecast_set *f, const struct fc_series *
 	for (size_t k = 0; k < t->n_sums; k++) {
 		size_t at = t->n_leaves + k;
 
-		rows[at] = (struct series){ .name = t->sums[k].name, .labels = tree_common(f, &t->sums[k], ctx->arena), .unit = f->rows[0].unit,
+		rows[at] = (struct series){ .name = t->sums[k].name,
+			.labels = tree_common(f, &t->sums[k], ctx->arena),
+			.unit = f->rows[0].unit,
 			.step_s = in[0].step_s };
 		fc_tree_history(added, &t->sums[k], ctx->arena, &in[at]);
 		fc_tree_history(recorded, &t->sums[k], ctx->arena, &recorded[at]);
@@ -226,8 +243,10 @@ tree_nodes(struct cmd_ctx *ctx, struct forecast_set *f, const struct fc_series *
 			recorded[at] = *total;
 		}
 	}
-	f->joined = memcpy(arena_array(ctx->arena, n, sizeof(*f->joined)), f->joined, t->n_leaves * sizeof(*f->joined));
-	f->queued = memcpy(arena_array(ctx->arena, n, sizeof(*f->queued)), f->queued, t->n_leaves * sizeof(*f->queued));
+	f->joined = memcpy(arena_array(ctx->arena, n, sizeof(*f->joined)), f->joined,
+	    t->n_leaves * sizeof(*f->joined));
+	f->queued = memcpy(arena_array(ctx->arena, n, sizeof(*f->queued)), f->queued,
+	    t->n_leaves * sizeof(*f->queued));
 	for (size_t k = 0; k < t->n_sums; k++)
 		for (size_t i = 0; i < t->sums[k].n; i++)
 			f->queued[t->n_leaves + k] += f->queued[t->sums[k].leaf[i]];
@@ -246,7 +265,8 @@ tree_uses(struct cmd_ctx *ctx, struct forecast_set *f)
 	struct fc_event_use **uses = arena_array(ctx->arena, f->n, sizeof(*uses));
 
 	for (size_t i = 0; i < f->n; i++) {
-		uses[i] = i < f->tree.n_leaves ? f->uses[i] : arena_array(ctx->arena, f->map.n, sizeof(**uses));
+		uses[i] = i < f->tree.n_leaves ? f->uses[i]
+					       : arena_array(ctx->arena, f->map.n, sizeof(**uses));
 		for (size_t k = 0; k < f->map.n; k++)
 			uses[i][k].event = &f->map.entries[k].event;
 	}
@@ -275,7 +295,8 @@ forecast_tree(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err
 	for (size_t k = 0; k < l.v.n && rc == BERTH_OK; k++)
 		for (size_t i = 0; i < f->n; i++)
 			if (str_eq(f->rows[i].name, l.v.v[k].name))
-				rc = err_set(err, BERTH_EINVAL, "a sum and a series are both called '%s'", l.v.v[k].name);
+				rc = err_set(err, BERTH_EINVAL,
+				    "a sum and a series are both called '%s'", l.v.v[k].name);
 	if (rc != BERTH_OK)
 		return rc;
 	f->tree = (struct fc_tree){ f->n, l.v.n, l.v.v };

@@ -17,7 +17,8 @@ words_fit(const char *word, bool valued, const struct series *rows, size_t n, st
 	struct berth_err ignored;
 	double x;
 
-	if (valued && !str_eq(size, "quota") && str_to_double(size, 0, 1e18, &x, &ignored) != BERTH_OK)
+	if (valued && !str_eq(size, "quota") &&
+	    str_to_double(size, 0, 1e18, &x, &ignored) != BERTH_OK)
 		return false;
 	if (valued && eq == NULL)
 		return true;
@@ -28,13 +29,15 @@ words_fit(const char *word, bool valued, const struct series *rows, size_t n, st
 }
 
 struct opt_list
-forecast_words(const struct opt_list *cut, bool valued, const struct series *rows, size_t n, struct arena *a)
+forecast_words(
+    const struct opt_list *cut, bool valued, const struct series *rows, size_t n, struct arena *a)
 {
 	const char **v = arena_array(a, cut->n, sizeof(*v));
 	size_t kept = 0;
 
 	for (size_t i = 0; i < cut->n; i++) {
-		bool alone = words_fit(cut->v[i], valued, rows, n, a) && (i + 1 == cut->n || words_fit(cut->v[i + 1], valued, rows, n, a));
+		bool alone = words_fit(cut->v[i], valued, rows, n, a) &&
+			     (i + 1 == cut->n || words_fit(cut->v[i + 1], valued, rows, n, a));
 		const char *word = cut->v[i];
 
 		v[kept++] = word;

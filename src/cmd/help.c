@@ -11,9 +11,11 @@
 #include "util/vec.h"
 
 #define HELP_MAX ((size_t)1024 * 1024)
-#define HELP_INDENT 15		/* of what is said about a verb, behind its name */
+#define HELP_INDENT 15 /* of what is said about a verb, behind its name */
 
-struct help_opts { bool rows, verbs; };
+struct help_opts {
+	bool rows, verbs;
+};
 
 static const struct opt_row help_rows[] = {
 	/* For the tests that compare the rows with the man pages: hidden. */
@@ -25,9 +27,15 @@ static const struct opt_row help_rows[] = {
 static enum berth_code help_run(struct cmd_ctx *ctx, struct berth_err *err);
 
 const struct cmd cmd_help = {
-	.name = "help", .summary = "explain berth, or one of its verbs", .args = "[VERB [SUBVERB]]",
-	.opts = help_rows, .opts_size = sizeof(struct help_opts), .flags = CMD_TEXT,
-	.args_min = 0, .args_max = 2, .run = help_run,
+	.name = "help",
+	.summary = "explain berth, or one of its verbs",
+	.args = "[VERB [SUBVERB]]",
+	.opts = help_rows,
+	.opts_size = sizeof(struct help_opts),
+	.flags = CMD_TEXT,
+	.args_min = 0,
+	.args_max = 2,
+	.run = help_run,
 };
 
 static bool
@@ -65,7 +73,10 @@ help_overview(int columns, struct buf *out)
 {
 	const char *group = "";
 
-	help_say("", "berth finds GPU jobs a berth: it forecasts demand, plans what to reserve, places and runs jobs.", columns, out);
+	help_say("",
+	    "berth finds GPU jobs a berth: it forecasts demand, plans what to reserve, places and "
+	    "runs jobs.",
+	    columns, out);
 	buf_add_str(out, "\nUsage: berth [OPTION ...] VERB [OPTION ...] [WORD ...]\n");
 	for (const struct cmd_entry *e = cmd_registry; e->cmd != NULL; e++) {
 		if (strcmp(group, e->group) != 0)
@@ -76,7 +87,8 @@ help_overview(int columns, struct buf *out)
 	buf_add_str(out, "\nOptions of every verb\n");
 	opt_help(cmd_global_rows, columns, out);
 	help_exits(out);
-	buf_add_str(out, "\nberth help VERB and berth-VERB(1) say more; `berth init` is the first step.\n");
+	buf_add_str(
+	    out, "\nberth help VERB and berth-VERB(1) say more; `berth init` is the first step.\n");
 }
 
 /* What a careful person wants to know first. */
@@ -89,9 +101,11 @@ help_caution(const struct cmd *cmd, int columns, struct buf *out)
 	for (const struct cmd *sub = cmd->subs; sub != NULL && sub->name != NULL; sub++)
 		flags |= sub->flags;
 	if ((flags & CMD_SPENDS) != 0)
-		text = "This may rent machines, which costs money; --dry-run shows what it would do.";
+		text =
+		    "This may rent machines, which costs money; --dry-run shows what it would do.";
 	else if ((flags & CMD_NET) != 0)
-		text = "This may ask providers over the network, never with --offline; it spends nothing.";
+		text = "This may ask providers over the network, never with --offline; it spends "
+		       "nothing.";
 	if (text == NULL)
 		return;
 	buf_add_char(out, '\n');
@@ -107,11 +121,15 @@ help_verb(const struct cmd *cmd, const char *name, int columns, struct buf *out)
 	term_wrap(cmd->summary, strlen(cmd->summary), begun, 4, columns == 0 ? 80 : columns, out);
 	buf_add_str(out, "\n\n");
 	if (cmd->run != NULL)
-		buf_printf(out, "Usage: berth %s%s%s%s\n", name, help_has_options(cmd) ? " [OPTION ...]" : "",
-		    cmd->args != NULL && cmd->args[0] != '\0' ? " " : "", cmd->args != NULL ? cmd->args : "");
+		buf_printf(out, "Usage: berth %s%s%s%s\n", name,
+		    help_has_options(cmd) ? " [OPTION ...]" : "",
+		    cmd->args != NULL && cmd->args[0] != '\0' ? " " : "",
+		    cmd->args != NULL ? cmd->args : "");
 	for (const struct cmd *sub = cmd->subs; sub != NULL && sub->name != NULL; sub++)
-		buf_printf(out, "%s berth %s %s%s%s%s\n", sub == cmd->subs && cmd->run == NULL ? "Usage:" : "      ", name,
-		    sub->name, help_has_options(sub) ? " [OPTION ...]" : "", sub->args != NULL && sub->args[0] != '\0' ? " " : "",
+		buf_printf(out, "%s berth %s %s%s%s%s\n",
+		    sub == cmd->subs && cmd->run == NULL ? "Usage:" : "      ", name, sub->name,
+		    help_has_options(sub) ? " [OPTION ...]" : "",
+		    sub->args != NULL && sub->args[0] != '\0' ? " " : "",
 		    sub->args != NULL ? sub->args : "");
 	if (cmd->subs != NULL)
 		buf_add_char(out, '\n');
@@ -143,7 +161,8 @@ help_dump_rows(const char *name, const struct opt_row *rows, struct buf *out)
 		buf_printf(out, "%s\t%s\t", name, rows->name);
 		if (rows->short_name != 0)
 			buf_add_char(out, rows->short_name);
-		buf_printf(out, "\t%s\t%s\t%s\n", opt_type_name(rows->type), rows->arg != NULL ? rows->arg : "", rows->help);
+		buf_printf(out, "\t%s\t%s\t%s\n", opt_type_name(rows->type),
+		    rows->arg != NULL ? rows->arg : "", rows->help);
 	}
 }
 
@@ -159,10 +178,11 @@ static void
 help_dump_verbs(struct buf *out)
 {
 	for (const struct cmd_entry *e = cmd_registry; e->cmd != NULL; e++) {
-		buf_printf(out, "%s\t\t%s\t%s\n", e->cmd->name, e->cmd->args != NULL ? e->cmd->args : "", e->cmd->summary);
+		buf_printf(out, "%s\t\t%s\t%s\n", e->cmd->name,
+		    e->cmd->args != NULL ? e->cmd->args : "", e->cmd->summary);
 		for (const struct cmd *sub = e->cmd->subs; sub != NULL && sub->name != NULL; sub++)
-			buf_printf(out, "%s\t%s\t%s\t%s\n", e->cmd->name, sub->name, sub->args != NULL ? sub->args : "",
-			    sub->summary);
+			buf_printf(out, "%s\t%s\t%s\t%s\n", e->cmd->name, sub->name,
+			    sub->args != NULL ? sub->args : "", sub->summary);
 	}
 }
 
@@ -177,7 +197,8 @@ help_unknown(struct cmd_ctx *ctx, const char *word, struct berth_err *err)
 	VEC_PUSH(ctx->arena, &names, NULL);
 	near = str_suggest(word, names.v);
 	if (near != NULL)
-		return err_set(err, BERTH_EUSAGE, "unknown verb '%s' (did you mean '%s'?)", word, near);
+		return err_set(
+		    err, BERTH_EUSAGE, "unknown verb '%s' (did you mean '%s'?)", word, near);
 	return err_set(err, BERTH_EUSAGE, "unknown verb '%s'", word);
 }
 
@@ -194,7 +215,8 @@ help_words(struct cmd_ctx *ctx, struct buf *out, struct berth_err *err)
 	if (ctx->n_args == 2) {
 		sub = cmd_find_sub(verb, ctx->args[1]);
 		if (sub == NULL)
-			return err_set(err, BERTH_EUSAGE, "berth %s has no subverb '%s'", name, ctx->args[1]);
+			return err_set(
+			    err, BERTH_EUSAGE, "berth %s has no subverb '%s'", name, ctx->args[1]);
 		name = arena_printf(ctx->arena, "%s %s", verb->name, sub->name);
 	}
 	if (o->rows)

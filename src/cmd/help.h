@@ -8,7 +8,8 @@ struct buf;
 
 /* The overview: verbs in groups, global options. */
 void help_overview(int columns, struct buf *out);
-/* One verb or subverb: usage, subverbs, options, global options. name: "prices list". columns 0: 80. */
+/* One verb or subverb: usage, subverbs, options, global options. name: "prices list". columns
+ * 0: 80. */
 void help_verb(const struct cmd *cmd, const char *name, int columns, struct buf *out);
 
 #endif

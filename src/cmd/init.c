@@ -11,35 +11,43 @@
 #include "util/json.h"
 #include "util/xdg.h"
 
-struct init_opts { bool replay, no_prices; };
+struct init_opts {
+	bool replay, no_prices;
+};
 
 static const struct init_opts init_defaults = { 0 };
 
 #define OFF(field) offsetof(struct init_opts, field)
 static const struct opt_row init_rows[] = {
-	{ "replay", 0, OPT_FLAG, NULL, "give the new config one account: a replayed cloud with the bundled trace", OFF(replay), 0, 0,
-	    NULL },
-	{ "no-prices", 0, OPT_FLAG, NULL, "do not load the bundled price list", OFF(no_prices), 0, 0, NULL },
+	{ "replay", 0, OPT_FLAG, NULL,
+	    "give the new config one account: a replayed cloud with the bundled trace", OFF(replay),
+	    0, 0, NULL },
+	{ "no-prices", 0, OPT_FLAG, NULL, "do not load the bundled price list", OFF(no_prices), 0,
+	    0, NULL },
 	{ 0 },
 };
 
 static enum berth_code init_run(struct cmd_ctx *ctx, struct berth_err *err);
 
 const struct cmd cmd_init = {
-	.name = "init", .summary = "make a config and a store, with the bundled prices", .args = "", .opts = init_rows,
-	.opts_default = &init_defaults, .opts_size = sizeof(init_defaults),
-	.flags = CMD_STORE_RW | CMD_NO_ROWS | CMD_MAKES_CONFIG, .run = init_run,
+	.name = "init",
+	.summary = "make a config and a store, with the bundled prices",
+	.args = "",
+	.opts = init_rows,
+	.opts_default = &init_defaults,
+	.opts_size = sizeof(init_defaults),
+	.flags = CMD_STORE_RW | CMD_NO_ROWS | CMD_MAKES_CONFIG,
+	.run = init_run,
 };
 
-static const char init_text[] =
-    "# berth's config: berth.yaml(5) describes every key\n"
-    "schema: berth.config/1\n"
-    "\n"
-    "# What a plan should cover, and how far ahead a forecast looks.\n"
-    "defaults:\n"
-    "  service_level: 0.95\n"
-    "  horizon: 4w\n"
-    "\n";
+static const char init_text[] = "# berth's config: berth.yaml(5) describes every key\n"
+				"schema: berth.config/1\n"
+				"\n"
+				"# What a plan should cover, and how far ahead a forecast looks.\n"
+				"defaults:\n"
+				"  service_level: 0.95\n"
+				"  horizon: 4w\n"
+				"\n";
 
 static const char init_text_none[] =
     "# The accounts that berth may rent from; berth-providers(7) has the keys of each provider.\n"
@@ -82,8 +90,10 @@ init_config_text(struct cmd_ctx *ctx, struct buf *b, struct berth_err *err)
 	rc = data_path(ctx->arena, "replay/example.trace", &trace, err);
 	if (rc != BERTH_OK)
 		return rc;
-	buf_printf(b, "# A cloud that is played from a trace: nothing is rented, nothing costs money.\n"
-	    "accounts:\n  - name: replay\n    provider: replay\n    trace: \"%s\"\n", trace);
+	buf_printf(b,
+	    "# A cloud that is played from a trace: nothing is rented, nothing costs money.\n"
+	    "accounts:\n  - name: replay\n    provider: replay\n    trace: \"%s\"\n",
+	    trace);
 	return BERTH_OK;
 }
 
@@ -136,7 +146,8 @@ init_run(struct cmd_ctx *ctx, struct berth_err *err)
 		return cmd_json_end(ctx, err);
 	}
 	cmd_say_hung(ctx, 8, "config  %s  (%s)", path, created ? said : "was there, left as it is");
-	cmd_say_hung(ctx, 8, "store   %s  (installation %s)", ctx->store_path, store_installation(ctx->store));
+	cmd_say_hung(ctx, 8, "store   %s  (installation %s)", ctx->store_path,
+	    store_installation(ctx->store));
 	if (!o->no_prices)
 		cmd_say(ctx, "prices  %zu offers of the bundled list\n", offers);
 	return BERTH_OK;

@@ -8,14 +8,19 @@
 #include "util/json.h"
 #include "util/str.h"
 
-struct instances_opts { bool all; struct opt_list state; const char *account; };
+struct instances_opts {
+	bool all;
+	struct opt_list state;
+	const char *account;
+};
 
 static const struct instances_opts instances_defaults = { 0 };
 
 #define OFF(field) offsetof(struct instances_opts, field)
 static const struct opt_row instances_rows[] = {
 	{ "all", 'a', OPT_FLAG, NULL, "also machines that are gone", OFF(all), 0, 0, NULL },
-	{ "state", 's', OPT_LIST, "STATE", "starting, ready, noticed, releasing, gone", OFF(state), 0, 0, NULL },
+	{ "state", 's', OPT_LIST, "STATE", "starting, ready, noticed, releasing, gone", OFF(state),
+	    0, 0, NULL },
 	{ "account", 0, OPT_STRING, "ACCOUNT", "of this account", OFF(account), 0, 0, NULL },
 	{ 0 },
 };
@@ -24,18 +29,34 @@ static enum berth_code instances_run(struct cmd_ctx *ctx, struct berth_err *err)
 static enum berth_code instances_release(struct cmd_ctx *ctx, struct berth_err *err);
 
 static const struct cmd instances_subs[] = {
-	{ .name = "list", .summary = "machines that berth rents", .args = "", .opts = instances_rows,
-	    .opts_default = &instances_defaults, .opts_size = sizeof(instances_defaults), .flags = CMD_STORE_RO,
+	{ .name = "list",
+	    .summary = "machines that berth rents",
+	    .args = "",
+	    .opts = instances_rows,
+	    .opts_default = &instances_defaults,
+	    .opts_size = sizeof(instances_defaults),
+	    .flags = CMD_STORE_RO,
 	    .run = instances_run },
-	{ .name = "release", .summary = "give machines back; their jobs go back to the queue", .args = "INSTANCE ...",
-	    .flags = CMD_STORE_RW, .args_min = 1, .args_max = -1, .run = instances_release },
+	{ .name = "release",
+	    .summary = "give machines back; their jobs go back to the queue",
+	    .args = "INSTANCE ...",
+	    .flags = CMD_STORE_RW,
+	    .args_min = 1,
+	    .args_max = -1,
+	    .run = instances_release },
 	{ 0 },
 };
 
 const struct cmd cmd_instances = {
-	.name = "instances", .summary = "list the machines that berth rents, or give them back", .args = "",
-	.opts = instances_rows, .opts_default = &instances_defaults, .opts_size = sizeof(instances_defaults),
-	.flags = CMD_STORE_RO, .run = instances_run, .subs = instances_subs,
+	.name = "instances",
+	.summary = "list the machines that berth rents, or give them back",
+	.args = "",
+	.opts = instances_rows,
+	.opts_default = &instances_defaults,
+	.opts_size = sizeof(instances_defaults),
+	.flags = CMD_STORE_RO,
+	.run = instances_run,
+	.subs = instances_subs,
 };
 
 static enum berth_code
@@ -48,7 +69,9 @@ instances_states(const struct instances_opts *o, unsigned *states_out, struct be
 		*states_out = 0;
 	for (size_t i = 0; i < o->state.n; i++) {
 		if (!instance_state_parse(o->state.v[i], &s)) {
-			err_set(err, BERTH_EUSAGE, "'%s' is no state of a machine: starting, ready, noticed, releasing or gone",
+			err_set(err, BERTH_EUSAGE,
+			    "'%s' is no state of a machine: starting, ready, noticed, releasing or "
+			    "gone",
 			    o->state.v[i]);
 			return err_at(err, "--state");
 		}
@@ -160,10 +183,12 @@ instances_run(struct cmd_ctx *ctx, struct berth_err *err)
 		if (o->account == NULL || strcmp(ins[i].account, o->account) == 0)
 			ins[k++] = ins[i];
 	}
-	return cmd_wants_json(ctx) ? instances_json(ctx, ins, k, err) : instances_table(ctx, ins, k, err);
+	return cmd_wants_json(ctx) ? instances_json(ctx, ins, k, err)
+				   : instances_table(ctx, ins, k, err);
 }
 
-/* Its end is only marked: the next tick stops the job, destroys the machine and waits for the provider's word. */
+/* Its end is only marked: the next tick stops the job, destroys the machine and waits for the
+ * provider's word. */
 static enum berth_code
 instances_release_one(struct cmd_ctx *ctx, struct instance *in, struct berth_err *err)
 {
@@ -196,15 +221,18 @@ instances_release(struct cmd_ctx *ctx, struct berth_err *err)
 
 	for (size_t i = 0; rc == BERTH_OK && i < ctx->n_args; i++) {
 		if (str_to_i64(ctx->args[i], 1, INT64_MAX, &id, err) != BERTH_OK)
-			return err_set(err, BERTH_EUSAGE, "'%s' is no number of a machine: `berth instances` lists them",
+			return err_set(err, BERTH_EUSAGE,
+			    "'%s' is no number of a machine: `berth instances` lists them",
 			    ctx->args[i]);
 		rc = store_instance_get(ctx->store, id, ctx->arena, &ins[i], err);
 		if (rc == BERTH_OK && ins[i].state == INSTANCE_GONE)
-			rc = err_set(err, BERTH_EINVAL, "instance %lld is gone already", (long long)id);
+			rc = err_set(
+			    err, BERTH_EINVAL, "instance %lld is gone already", (long long)id);
 	}
 	if (rc != BERTH_OK)
 		return rc;
-	rc = cmd_confirm(ctx, err, "Give back %zu machines and send their jobs back to the queue?", ctx->n_args);
+	rc = cmd_confirm(
+	    ctx, err, "Give back %zu machines and send their jobs back to the queue?", ctx->n_args);
 	for (size_t i = 0; rc == BERTH_OK && i < ctx->n_args; i++)
 		rc = instances_release_one(ctx, &ins[i], err);
 	if (rc == BERTH_OK && cmd_wants_json(ctx))

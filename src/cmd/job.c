@@ -15,25 +15,45 @@ static enum berth_code job_cancel(struct cmd_ctx *ctx, struct berth_err *err);
 static enum berth_code job_retry(struct cmd_ctx *ctx, struct berth_err *err);
 
 static const struct cmd job_subs[] = {
-	{ .name = "show", .summary = "one job with its attempts and events", .args = "JOB",
+	{ .name = "show",
+	    .summary = "one job with its attempts and events",
+	    .args = "JOB",
 	    .flags = CMD_STORE_RO | CMD_NO_ROWS,
-	    .args_min = 1, .args_max = 1, .run = job_show },
-	{ .name = "cancel", .summary = "take jobs out of the queue, or end them", .args = "JOB ...",
-	    .flags = CMD_STORE_RW | CMD_NO_ROWS, .args_min = 1, .args_max = -1, .run = job_cancel },
-	{ .name = "retry", .summary = "queue jobs again that failed or were cancelled", .args = "JOB ...",
-	    .flags = CMD_STORE_RW | CMD_NO_ROWS, .args_min = 1, .args_max = -1, .run = job_retry },
+	    .args_min = 1,
+	    .args_max = 1,
+	    .run = job_show },
+	{ .name = "cancel",
+	    .summary = "take jobs out of the queue, or end them",
+	    .args = "JOB ...",
+	    .flags = CMD_STORE_RW | CMD_NO_ROWS,
+	    .args_min = 1,
+	    .args_max = -1,
+	    .run = job_cancel },
+	{ .name = "retry",
+	    .summary = "queue jobs again that failed or were cancelled",
+	    .args = "JOB ...",
+	    .flags = CMD_STORE_RW | CMD_NO_ROWS,
+	    .args_min = 1,
+	    .args_max = -1,
+	    .run = job_retry },
 	{ 0 },
 };
 
 const struct cmd cmd_job = {
-	.name = "job", .summary = "show, cancel or retry one job", .args = "JOB",
-	.flags = CMD_STORE_RO | CMD_NO_ROWS, .args_min = 1, .args_max = 1, .run = job_show, .subs = job_subs,
+	.name = "job",
+	.summary = "show, cancel or retry one job",
+	.args = "JOB",
+	.flags = CMD_STORE_RO | CMD_NO_ROWS,
+	.args_min = 1,
+	.args_max = 1,
+	.run = job_show,
+	.subs = job_subs,
 };
 
 struct job_view {
 	struct job job;
 	struct attempt *attempts;
-	struct instance *machines;	/* [n_attempts]; id 0 where the row is gone */
+	struct instance *machines; /* [n_attempts]; id 0 where the row is gone */
 	size_t n_attempts;
 	struct event *events;
 	size_t n_events;
@@ -49,12 +69,14 @@ job_view_load(struct cmd_ctx *ctx, const char *id, struct job_view *v, struct be
 	if (rc == BERTH_ENOTFOUND)
 		cmd_next_step(ctx, "berth jobs --all lists every job");
 	if (rc == BERTH_OK)
-		rc = store_attempt_list(ctx->store, v->job.id, ctx->arena, &v->attempts, &v->n_attempts, err);
+		rc = store_attempt_list(
+		    ctx->store, v->job.id, ctx->arena, &v->attempts, &v->n_attempts, err);
 	if (rc != BERTH_OK)
 		return rc;
 	v->machines = arena_array_of(ctx->arena, v->n_attempts, struct instance);
 	for (size_t i = 0; i < v->n_attempts; i++) {
-		rc = store_instance_get(ctx->store, v->attempts[i].instance_id, ctx->arena, &v->machines[i], err);
+		rc = store_instance_get(
+		    ctx->store, v->attempts[i].instance_id, ctx->arena, &v->machines[i], err);
 		if (rc != BERTH_OK && rc != BERTH_ENOTFOUND)
 			return rc;
 	}
@@ -116,10 +138,12 @@ job_say_head(struct cmd_ctx *ctx, const struct job *j)
 
 	cmd_say(ctx, "%s  %s\n", j->id, j->spec.name);
 	cmd_say(ctx, "  state      %s: %s\n", job_state_name(j->state), j->reason);
-	cmd_say(ctx, "  wants      %s, %.4g h of work\n", jobshow_accelerators(&j->spec, ctx->arena), j->spec.work_hours);
-	cmd_say(ctx, "  progress   %.1f %%, preempted %d times, %d failed tries\n", 100 * j->progress, j->preemptions,
-	    j->tries);
-	cmd_say(ctx, "  submitted  %s by %s\n", time_fmt(t, j->submitted), j->spec.user[0] != '\0' ? j->spec.user : "-");
+	cmd_say(ctx, "  wants      %s, %.4g h of work\n",
+	    jobshow_accelerators(&j->spec, ctx->arena), j->spec.work_hours);
+	cmd_say(ctx, "  progress   %.1f %%, preempted %d times, %d failed tries\n",
+	    100 * j->progress, j->preemptions, j->tries);
+	cmd_say(ctx, "  submitted  %s by %s\n", time_fmt(t, j->submitted),
+	    j->spec.user[0] != '\0' ? j->spec.user : "-");
 	if (j->spec.deadline != 0)
 		cmd_say(ctx, "  deadline   %s\n", time_fmt(t, j->spec.deadline));
 	cmd_say(ctx, "  cost       $%s\n", usd_fmt(usd, sizeof(usd), j->cost, 2));
@@ -147,8 +171,10 @@ job_tables(struct cmd_ctx *ctx, const struct job_view *v, struct berth_err *err)
 		table_row(t);
 		table_int(t, v->attempts[i].instance_id);
 		if (in->id != 0) {
-			table_text(t, arena_printf(ctx->arena, "%s %s %s", in->account, in->offer.zone[0] != '\0' ?
-			    in->offer.zone : in->offer.region, in->offer.instance_type));
+			table_text(
+			    t, arena_printf(ctx->arena, "%s %s %s", in->account,
+				   in->offer.zone[0] != '\0' ? in->offer.zone : in->offer.region,
+				   in->offer.instance_type));
 			table_text(t, purchase_name(in->offer.purchase));
 			table_money(t, in->offer.price);
 		} else {
@@ -189,12 +215,14 @@ job_show(struct cmd_ctx *ctx, struct berth_err *err)
 }
 
 static enum berth_code
-job_change(struct cmd_ctx *ctx, struct job *job, unsigned from, const char *type, struct berth_err *err)
+job_change(
+    struct cmd_ctx *ctx, struct job *job, unsigned from, const char *type, struct berth_err *err)
 {
 	struct event e = { .t = ctx->now, .type = type, .subject = job->id };
 	enum berth_code rc;
 
-	e.data = arena_printf(ctx->arena, "{\"message\":\"%s\",\"job\":\"%s\"}", job->reason, job->id);
+	e.data =
+	    arena_printf(ctx->arena, "{\"message\":\"%s\",\"job\":\"%s\"}", job->reason, job->id);
 	rc = store_begin(ctx->store, err);
 	if (rc != BERTH_OK)
 		return rc;
@@ -210,8 +238,8 @@ job_change(struct cmd_ctx *ctx, struct job *job, unsigned from, const char *type
 
 /* What is to become of each named job; all are looked up before any is changed. */
 static enum berth_code
-job_each(struct cmd_ctx *ctx, unsigned from, enum job_state to, const char *type, const char *reason,
-    struct berth_err *err)
+job_each(struct cmd_ctx *ctx, unsigned from, enum job_state to, const char *type,
+    const char *reason, struct berth_err *err)
 {
 	struct job *jobs = arena_array_of(ctx->arena, ctx->n_args, struct job);
 	enum berth_code rc = BERTH_OK;
@@ -220,7 +248,8 @@ job_each(struct cmd_ctx *ctx, unsigned from, enum job_state to, const char *type
 	for (size_t i = 0; rc == BERTH_OK && i < ctx->n_args; i++) {
 		rc = store_job_get(ctx->store, ctx->args[i], ctx->arena, &jobs[i], err);
 		if (rc == BERTH_OK && (JOB_BIT(jobs[i].state) & from) == 0)
-			rc = err_set(err, BERTH_EINVAL, "%s is %s", jobs[i].id, job_state_name(jobs[i].state));
+			rc = err_set(err, BERTH_EINVAL, "%s is %s", jobs[i].id,
+			    job_state_name(jobs[i].state));
 	}
 	for (size_t i = 0; rc == BERTH_OK && i < ctx->n_args; i++) {
 		jobs[i].state = to;
@@ -259,6 +288,6 @@ job_cancel(struct cmd_ctx *ctx, struct berth_err *err)
 static enum berth_code
 job_retry(struct cmd_ctx *ctx, struct berth_err *err)
 {
-	return job_each(ctx, JOB_BIT(JOB_FAILED) | JOB_BIT(JOB_CANCELLED), JOB_QUEUED, "job.requeued",
-	    "queued again by the user", err);
+	return job_each(ctx, JOB_BIT(JOB_FAILED) | JOB_BIT(JOB_CANCELLED), JOB_QUEUED,
+	    "job.requeued", "queued again by the user", err);
 }

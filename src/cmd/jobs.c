@@ -20,9 +20,13 @@ static const struct jobs_opts jobs_defaults = { .limit = 0 };
 
 #define OFF(field) offsetof(struct jobs_opts, field)
 static const struct opt_row jobs_rows[] = {
-	{ "all", 'a', OPT_FLAG, NULL, "also jobs that ended more than a day ago", OFF(all), 0, 0, NULL },
-	{ "shares", 0, OPT_FLAG, NULL, "who has used how much, by fair_share of berth.yaml, and whose turn it is", OFF(shares), 0, 0, NULL },
-	{ "state", 's', OPT_LIST, "STATE", "queued, placed, running, done, failed, cancelled", OFF(state), 0, 0, NULL },
+	{ "all", 'a', OPT_FLAG, NULL, "also jobs that ended more than a day ago", OFF(all), 0, 0,
+	    NULL },
+	{ "shares", 0, OPT_FLAG, NULL,
+	    "who has used how much, by fair_share of berth.yaml, and whose turn it is", OFF(shares),
+	    0, 0, NULL },
+	{ "state", 's', OPT_LIST, "STATE", "queued, placed, running, done, failed, cancelled",
+	    OFF(state), 0, 0, NULL },
 	{ "user", 'u', OPT_STRING, "TEXT", "of this user", OFF(user), 0, 0, NULL },
 	{ "project", 0, OPT_STRING, "TEXT", "of this project", OFF(project), 0, 0, NULL },
 	{ "since", 0, OPT_TIME, "TIME", "submitted at or after this time", OFF(since), 0, 0, NULL },
@@ -33,8 +37,14 @@ static const struct opt_row jobs_rows[] = {
 static enum berth_code jobs_run(struct cmd_ctx *ctx, struct berth_err *err);
 
 const struct cmd cmd_jobs = {
-	.name = "jobs", .summary = "list the queue and what ran", .args = "", .opts = jobs_rows,
-	.opts_default = &jobs_defaults, .opts_size = sizeof(jobs_defaults), .flags = CMD_STORE_RO, .run = jobs_run,
+	.name = "jobs",
+	.summary = "list the queue and what ran",
+	.args = "",
+	.opts = jobs_rows,
+	.opts_default = &jobs_defaults,
+	.opts_size = sizeof(jobs_defaults),
+	.flags = CMD_STORE_RO,
+	.run = jobs_run,
 };
 
 static enum berth_code
@@ -45,7 +55,9 @@ jobs_states(const struct opt_list *list, unsigned *states_out, struct berth_err 
 	*states_out = 0;
 	for (size_t i = 0; i < list->n; i++) {
 		if (!job_state_parse(list->v[i], &s)) {
-			err_set(err, BERTH_EUSAGE, "'%s' is no state of a job: queued, placed, running, done, failed or cancelled",
+			err_set(err, BERTH_EUSAGE,
+			    "'%s' is no state of a job: queued, placed, running, done, failed or "
+			    "cancelled",
 			    list->v[i]);
 			return err_at(err, "--state");
 		}
@@ -113,7 +125,8 @@ jobs_places(double v)
 }
 
 static enum berth_code
-jobs_shares_table(struct cmd_ctx *ctx, const struct shares *s, const size_t *waits, struct berth_err *err)
+jobs_shares_table(
+    struct cmd_ctx *ctx, const struct shares *s, const size_t *waits, struct berth_err *err)
 {
 	static const struct table_col cols[] = {
 		{ "name", NULL, TABLE_TEXT, 0, TABLE_CUT },
@@ -166,7 +179,8 @@ jobs_shares(struct cmd_ctx *ctx, struct berth_err *err)
 	if (rc == BERTH_OK)
 		rc = shares_read(config->root, ctx->arena, &policy, err);
 	if (rc == BERTH_OK && policy == NULL)
-		return err_set(err, BERTH_ENOTFOUND, "berth.yaml has no fair_share: say `fair_share: {half_life: 7d}` there, with "
+		return err_set(err, BERTH_ENOTFOUND,
+		    "berth.yaml has no fair_share: say `fair_share: {half_life: 7d}` there, with "
 		    "weights if shares are not equal, see berth.yaml(5)");
 	if (rc == BERTH_OK)
 		rc = store_job_list(ctx->store, &queued, ctx->arena, &jobs, &n, err);
@@ -177,7 +191,8 @@ jobs_shares(struct cmd_ctx *ctx, struct berth_err *err)
 	q = arena_array(ctx->arena, n, sizeof(*q));
 	for (size_t i = 0; i < n; i++)
 		q[i] = &jobs[i];
-	rc = shares_load(ctx->store, policy, ctx->now, q, n, running, n_running, ctx->arena, &s, err);
+	rc = shares_load(
+	    ctx->store, policy, ctx->now, q, n, running, n_running, ctx->arena, &s, err);
 	if (rc != BERTH_OK)
 		return rc;
 	if (cmd_wants_json(ctx)) {
@@ -194,7 +209,9 @@ static enum berth_code
 jobs_run(struct cmd_ctx *ctx, struct berth_err *err)
 {
 	const struct jobs_opts *o = ctx->opts;
-	struct job_query q = { .user = o->user, .project = o->project, .since = o->since, .limit = (size_t)o->limit };
+	struct job_query q = {
+		.user = o->user, .project = o->project, .since = o->since, .limit = (size_t)o->limit
+	};
 	size_t n, k = 0, hidden = 0;
 	enum berth_code rc;
 	struct job *jobs;
@@ -218,7 +235,8 @@ jobs_run(struct cmd_ctx *ctx, struct berth_err *err)
 	if (!cmd_wants_json(ctx)) {
 		rc = jobs_table(ctx, jobs, k, err);
 		if (rc == BERTH_OK && hidden > 0)
-			cmd_note(ctx, "%zu jobs ended more than a day ago: --all shows them", hidden);
+			cmd_note(
+			    ctx, "%zu jobs ended more than a day ago: --all shows them", hidden);
 		return rc;
 	}
 	w = cmd_json_begin(ctx, "berth.jobs/1");

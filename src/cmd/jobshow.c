@@ -14,8 +14,10 @@ jobshow_accelerators(const struct job_spec *spec, struct arena *a)
 		const struct job_variant *v = &spec->variants[i];
 		const char *name = v->accelerator[0] != '\0' ? v->accelerator : "any";
 
-		text = v->nodes > 1 ? arena_printf(a, "%s%s%dx%s:%d", text, i > 0 ? ", " : "", v->nodes, name, v->count_min) :
-		    arena_printf(a, "%s%s%s:%d", text, i > 0 ? ", " : "", name, v->count_min);
+		text = v->nodes > 1 ? arena_printf(a, "%s%s%dx%s:%d", text, i > 0 ? ", " : "",
+					  v->nodes, name, v->count_min)
+				    : arena_printf(a, "%s%s%s:%d", text, i > 0 ? ", " : "", name,
+					  v->count_min);
 	}
 	return text;
 }

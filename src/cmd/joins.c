@@ -13,13 +13,13 @@
 #include "util/yaml.h"
 
 enum { JOIN_DEPTH_MAX = 8 };
-#define JOIN_APART_S (48 * 3600)	/* between the last sample of one and the first of the other */
-#define JOIN_LOOK_S (7 * 86400)		/* levels are those of a week */
+#define JOIN_APART_S (48 * 3600) /* between the last sample of one and the first of the other */
+#define JOIN_LOOK_S (7 * 86400)  /* levels are those of a week */
 #define JOIN_NEED_S (24 * 3600)
 #define JOIN_ENDED_S (72 * 3600)
-#define JOIN_LEVEL 1.25			/* one over the other at most */
-#define JOIN_SHAPE 0.7			/* correlation of the days' shapes, where both have one */
-#define JOIN_RHYTHM 0.1			/* a shape: hours differ by so much of the level */
+#define JOIN_LEVEL 1.25 /* one over the other at most */
+#define JOIN_SHAPE 0.7  /* correlation of the days' shapes, where both have one */
+#define JOIN_RHYTHM 0.1 /* a shape: hours differ by so much of the level */
 
 static enum berth_code
 joins_entry(struct arena *a, const struct yaml_node *node, struct join *j, struct berth_err *err)
@@ -31,7 +31,8 @@ joins_entry(struct arena *a, const struct yaml_node *node, struct join *j, struc
 
 	j->share = 1;
 	j->node = node;
-	if ((rc = yaml_check_keys(node, keys, err)) != BERTH_OK || (rc = yaml_need_keys(node, needed, err)) != BERTH_OK ||
+	if ((rc = yaml_check_keys(node, keys, err)) != BERTH_OK ||
+	    (rc = yaml_need_keys(node, needed, err)) != BERTH_OK ||
 	    (rc = yaml_str(node, "series", &j->series, err)) != BERTH_OK ||
 	    (rc = yaml_str_list(a, node, "from", &from, &j->n_from, err)) != BERTH_OK ||
 	    (rc = yaml_double(node, "share", 0, 1e6, &j->share, err)) != BERTH_OK)
@@ -39,7 +40,8 @@ joins_entry(struct arena *a, const struct yaml_node *node, struct join *j, struc
 	j->from = from;
 	for (size_t i = 0; i < j->n_from; i++)
 		if (str_eq(from[i], j->series))
-			return yaml_err(yaml_get(node, "from"), err, "'%s' can not come from itself", j->series);
+			return yaml_err(yaml_get(node, "from"), err,
+			    "'%s' can not come from itself", j->series);
 	return BERTH_OK;
 }
 
@@ -70,11 +72,13 @@ joins_read(const struct config *c, struct arena *a, struct joins *out, struct be
 		if (rc != BERTH_OK)
 			return rc;
 		if (joins_of(out, out->v[out->n].series) != NULL)
-			return yaml_err(list->items[out->n], err, "a second join of '%s': from takes a list", out->v[out->n].series);
+			return yaml_err(list->items[out->n], err,
+			    "a second join of '%s': from takes a list", out->v[out->n].series);
 	}
 	for (size_t i = 0; i < out->n; i++)
 		if (joins_reach(out, out->v[i].series, out->v[i].series, JOIN_DEPTH_MAX))
-			return yaml_err(out->v[i].node, err, "joins go round: '%s' comes from itself", out->v[i].series);
+			return yaml_err(out->v[i].node, err,
+			    "joins go round: '%s' comes from itself", out->v[i].series);
 	return BERTH_OK;
 }
 
@@ -135,22 +139,24 @@ joins_add(const struct fc_series *s, double share, int64_t t0, size_t n, double 
 }
 
 static enum berth_code
-joins_load(struct store *store, const char *name, int64_t to, struct arena *a, struct fc_series *out, struct berth_err *err)
+joins_load(struct store *store, const char *name, int64_t to, struct arena *a,
+    struct fc_series *out, struct berth_err *err)
 {
 	struct series row;
 	struct usage_history h;
 	enum berth_code rc = store_series_get(store, name, a, &row, err);
 
 	if (rc == BERTH_OK)
-		rc = usage_history(store, &row, to != 0 ? time_floor(to, row.step_s) : 0, USAGE_LOOK_S, a, &h, err);
+		rc = usage_history(store, &row, to != 0 ? time_floor(to, row.step_s) : 0,
+		    USAGE_LOOK_S, a, &h, err);
 	if (rc == BERTH_OK)
 		*out = h.s;
 	return rc;
 }
 
 static enum berth_code
-joins_front(struct store *store, const struct joins *j, const struct join *one, int64_t to, int depth, struct arena *a,
-    struct fc_series *io, struct berth_err *err)
+joins_front(struct store *store, const struct joins *j, const struct join *one, int64_t to,
+    int depth, struct arena *a, struct fc_series *io, struct berth_err *err)
 {
 	struct fc_series *from = arena_array(a, one->n_from, sizeof(*from)), own = *io;
 	int64_t t0 = io->t0;
@@ -158,13 +164,16 @@ joins_front(struct store *store, const struct joins *j, const struct join *one, 
 	double *mean, *peak;
 
 	if (depth == JOIN_DEPTH_MAX)
-		return yaml_err(one->node, err, "joins go over more than %d series in a row", JOIN_DEPTH_MAX);
+		return yaml_err(
+		    one->node, err, "joins go over more than %d series in a row", JOIN_DEPTH_MAX);
 	for (size_t i = 0; i < one->n_from; i++) {
 		const struct join *before = joins_of(j, one->from[i]);
 		enum berth_code rc = joins_load(store, one->from[i], to, a, &from[i], err);
 
 		if (rc == BERTH_OK && from[i].n > 0 && from[i].step_s != io->step_s)
-			rc = err_set(err, BERTH_EINVAL, "series %s and %s have steps of different length", one->series, one->from[i]);
+			rc = err_set(err, BERTH_EINVAL,
+			    "series %s and %s have steps of different length", one->series,
+			    one->from[i]);
 		if (rc == BERTH_OK && before != NULL && from[i].n > 0)
 			rc = joins_front(store, j, before, to, depth + 1, a, &from[i], err);
 		if (rc != BERTH_OK)
@@ -185,8 +194,8 @@ joins_front(struct store *store, const struct joins *j, const struct join *one, 
 }
 
 enum berth_code
-joins_apply(struct store *store, const struct joins *j, const char *series, int64_t to, struct arena *a, struct fc_series *io,
-    int64_t *until_out, struct berth_err *err)
+joins_apply(struct store *store, const struct joins *j, const char *series, int64_t to,
+    struct arena *a, struct fc_series *io, int64_t *until_out, struct berth_err *err)
 {
 	const struct join *one = joins_of(j, series);
 	int64_t own;
@@ -202,7 +211,8 @@ joins_apply(struct store *store, const struct joins *j, const char *series, int6
 	return rc;
 }
 
-/* Mean of the known steps of [from, to); NaN: too few. shape [24]: means by hour of the day over the mean. */
+/* Mean of the known steps of [from, to); NaN: too few. shape [24]: means by hour of the day over
+ * the mean. */
 static double
 joins_level(const struct fc_series *s, int64_t from, int64_t to, double *shape)
 {
@@ -244,7 +254,8 @@ joins_alike(const double *a, const double *b)
 
 /* Levels of what began as series `from` ended, alone or all together; the hint, if one fits. */
 static bool
-joins_match(const struct fc_series *s, size_t n, size_t from, int64_t ended, struct arena *a, struct join_hint *hint)
+joins_match(const struct fc_series *s, size_t n, size_t from, int64_t ended, struct arena *a,
+    struct join_hint *hint)
 {
 	double shape[24], other[24], total = 0, both[24] = { 0 };
 	size_t *into = arena_array(a, n, sizeof(*into)), m = 0;
@@ -255,12 +266,14 @@ joins_match(const struct fc_series *s, size_t n, size_t from, int64_t ended, str
 		int64_t began = s[i].t0 + (int64_t)joins_first(&s[i]) * s[i].step_s;
 		double level;
 
-		if (i == from || joins_first(&s[i]) == s[i].n || began < ended - JOIN_APART_S || began > ended + JOIN_APART_S)
+		if (i == from || joins_first(&s[i]) == s[i].n || began < ended - JOIN_APART_S ||
+		    began > ended + JOIN_APART_S)
 			continue;
 		level = joins_level(&s[i], began, began + JOIN_LOOK_S, other);
 		if (isnan(level))
 			continue;
-		if (fmax(level, hint->before) <= JOIN_LEVEL * fmin(level, hint->before) && joins_alike(shape, other) >= JOIN_SHAPE) {
+		if (fmax(level, hint->before) <= JOIN_LEVEL * fmin(level, hint->before) &&
+		    joins_alike(shape, other) >= JOIN_SHAPE) {
 			into[0] = i;
 			hint->n = 1;
 			hint->after = level;
@@ -275,11 +288,13 @@ joins_match(const struct fc_series *s, size_t n, size_t from, int64_t ended, str
 		both[h] /= total;
 	hint->n = m;
 	hint->after = total;
-	return m > 1 && fmax(total, hint->before) <= JOIN_LEVEL * fmin(total, hint->before) && joins_alike(shape, both) >= JOIN_SHAPE;
+	return m > 1 && fmax(total, hint->before) <= JOIN_LEVEL * fmin(total, hint->before) &&
+	       joins_alike(shape, both) >= JOIN_SHAPE;
 }
 
 void
-joins_find(const struct fc_series *s, size_t n, struct arena *a, struct join_hint **out, size_t *n_out)
+joins_find(
+    const struct fc_series *s, size_t n, struct arena *a, struct join_hint **out, size_t *n_out)
 {
 	VEC(struct join_hint) hints = { 0 };
 	int64_t last = 0;
@@ -293,8 +308,8 @@ joins_find(const struct fc_series *s, size_t n, struct arena *a, struct join_hin
 		int64_t end = s[i].t0 + (int64_t)joins_last(&s[i]) * s[i].step_s;
 		struct join_hint hint;
 
-		if (joins_last(&s[i]) > 0 && end < last - JOIN_ENDED_S && s[i].step_s == s[0].step_s &&
-		    joins_match(s, n, i, end, a, &hint))
+		if (joins_last(&s[i]) > 0 && end < last - JOIN_ENDED_S &&
+		    s[i].step_s == s[0].step_s && joins_match(s, n, i, end, a, &hint))
 			VEC_PUSH(a, &hints, hint);
 	}
 	*out = hints.v;

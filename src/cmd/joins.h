@@ -1,4 +1,5 @@
-/* src/cmd/joins.h - series that were renamed, merged or split: `joins` of berth.yaml.  Floor: cmd. */
+/* src/cmd/joins.h - series that were renamed, merged or split: `joins` of berth.yaml.  Floor: cmd.
+ */
 #ifndef BERTH_CMD_JOINS_H
 #define BERTH_CMD_JOINS_H
 
@@ -14,18 +15,19 @@ struct store;
 /* Before its first sample a series has share times the sum of these. */
 struct join {
 	const char *series;
-	const char *const *from;	/* [n_from] */
+	const char *const *from; /* [n_from] */
 	size_t n_from;
 	double share;
 	const struct yaml_node *node;
 };
 struct joins {
-	struct join *v;			/* [n] */
+	struct join *v; /* [n] */
 	size_t n;
 };
 
 /* BERTH_EINVAL with where = file:line:col. */
-BERTH_MUST_CHECK enum berth_code joins_read(const struct config *c, struct arena *a, struct joins *out, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code joins_read(
+    const struct config *c, struct arena *a, struct joins *out, struct berth_err *err);
 /* The join of a series; NULL: it has none. */
 const struct join *joins_of(const struct joins *j, const char *series);
 /* Is all that this series has in the history of another? */
@@ -37,8 +39,9 @@ bool joins_uses(const struct joins *j, const char *series);
  * to: samples before it only; 0: all. Errors: BERTH_ENOTFOUND no such series; BERTH_EINVAL steps of
  * another length, or a ring.
  */
-BERTH_MUST_CHECK enum berth_code joins_apply(struct store *store, const struct joins *j, const char *series, int64_t to,
-    struct arena *a, struct fc_series *io, int64_t *until_out, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code joins_apply(struct store *store, const struct joins *j,
+    const char *series, int64_t to, struct arena *a, struct fc_series *io, int64_t *until_out,
+    struct berth_err *err);
 
 /* Series i ended as `into` [n] began, at the same level. */
 struct join_hint {
@@ -48,7 +51,9 @@ struct join_hint {
 	int64_t t;
 	double before, after;
 };
-/* Among series of one step length; those that end within the last three days of all have not ended. */
-void joins_find(const struct fc_series *s, size_t n, struct arena *a, struct join_hint **out, size_t *n_out);
+/* Among series of one step length; those that end within the last three days of all have not ended.
+ */
+void joins_find(
+    const struct fc_series *s, size_t n, struct arena *a, struct join_hint **out, size_t *n_out);
 
 #endif

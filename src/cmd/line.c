@@ -9,32 +9,78 @@
 #define GLOBAL(field) offsetof(struct cmd_global, field)
 
 const struct opt_row cmd_global_rows[] = {
-	{ .name = "config", .type = OPT_PATH, .arg = "FILE", .help = "read this berth.yaml", .offset = GLOBAL(config) },
-	{ .name = "store", .type = OPT_PATH, .arg = "PATH", .help = "keep history, offers and jobs in this store",
+	{ .name = "config",
+	    .type = OPT_PATH,
+	    .arg = "FILE",
+	    .help = "read this berth.yaml",
+	    .offset = GLOBAL(config) },
+	{ .name = "store",
+	    .type = OPT_PATH,
+	    .arg = "PATH",
+	    .help = "keep history, offers and jobs in this store",
 	    .offset = GLOBAL(store) },
-	{ .name = "offline", .type = OPT_FLAG, .help = "call no provider over the network", .offset = GLOBAL(offline) },
-	{ .name = "now", .type = OPT_TIME, .arg = "TIME", .help = "act as if it were TIME; for scripts and tests",
+	{ .name = "offline",
+	    .type = OPT_FLAG,
+	    .help = "call no provider over the network",
+	    .offset = GLOBAL(offline) },
+	{ .name = "now",
+	    .type = OPT_TIME,
+	    .arg = "TIME",
+	    .help = "act as if it were TIME; for scripts and tests",
 	    .offset = GLOBAL(now) },
-	{ .name = "dry-run", .type = OPT_FLAG, .help = "do everything but change nothing", .offset = GLOBAL(dry_run),
+	{ .name = "dry-run",
+	    .type = OPT_FLAG,
+	    .help = "do everything but change nothing",
+	    .offset = GLOBAL(dry_run),
 	    .alias = "dryrun" },
-	{ .name = "yes", .short_name = 'y', .type = OPT_FLAG, .help = "do not ask before spending or destroying",
+	{ .name = "yes",
+	    .short_name = 'y',
+	    .type = OPT_FLAG,
+	    .help = "do not ask before spending or destroying",
 	    .offset = GLOBAL(yes) },
-	{ .name = "output", .short_name = 'o', .type = OPT_CHOICE, .arg = "table|wide|json|csv|yaml",
-	    .help = "form of the result", .offset = GLOBAL(output) },
-	{ .name = "quiet", .short_name = 'q', .type = OPT_FLAG, .help = "print results, warnings and errors only",
+	{ .name = "output",
+	    .short_name = 'o',
+	    .type = OPT_CHOICE,
+	    .arg = "table|wide|json|csv|yaml",
+	    .help = "form of the result",
+	    .offset = GLOBAL(output) },
+	{ .name = "quiet",
+	    .short_name = 'q',
+	    .type = OPT_FLAG,
+	    .help = "print results, warnings and errors only",
 	    .offset = GLOBAL(quiet) },
-	{ .name = "verbose", .short_name = 'v', .type = OPT_FLAG, .help = "say on stderr what is done",
+	{ .name = "verbose",
+	    .short_name = 'v',
+	    .type = OPT_FLAG,
+	    .help = "say on stderr what is done",
 	    .offset = GLOBAL(verbose) },
-	{ .name = "no-color", .type = OPT_FLAG, .help = "no colour, as with NO_COLOR", .offset = GLOBAL(no_color) },
-	{ .name = "no-headers", .type = OPT_FLAG, .help = "leave out the headings of tables and csv",
+	{ .name = "no-color",
+	    .type = OPT_FLAG,
+	    .help = "no colour, as with NO_COLOR",
+	    .offset = GLOBAL(no_color) },
+	{ .name = "no-headers",
+	    .type = OPT_FLAG,
+	    .help = "leave out the headings of tables and csv",
 	    .offset = GLOBAL(no_headers) },
-	{ .name = "columns", .type = OPT_LIST, .arg = "NAME,...", .help = "show these columns of a table or csv",
+	{ .name = "columns",
+	    .type = OPT_LIST,
+	    .arg = "NAME,...",
+	    .help = "show these columns of a table or csv",
 	    .offset = GLOBAL(columns) },
-	{ .name = "log-format", .type = OPT_CHOICE, .arg = "text|json", .help = "form of warnings and errors on stderr",
+	{ .name = "log-format",
+	    .type = OPT_CHOICE,
+	    .arg = "text|json",
+	    .help = "form of warnings and errors on stderr",
 	    .offset = GLOBAL(log_format) },
-	{ .name = "help", .short_name = 'h', .type = OPT_FLAG, .help = "print help and do nothing",
+	{ .name = "help",
+	    .short_name = 'h',
+	    .type = OPT_FLAG,
+	    .help = "print help and do nothing",
 	    .offset = GLOBAL(help) },
-	{ .name = "version", .type = OPT_FLAG, .help = "print the version and do nothing", .offset = GLOBAL(version) },
+	{ .name = "version",
+	    .type = OPT_FLAG,
+	    .help = "print the version and do nothing",
+	    .offset = GLOBAL(version) },
 	{ .name = NULL },
 };
 
@@ -49,7 +95,8 @@ line_unknown_verb(struct arena *a, const char *word, struct berth_err *err)
 	VEC_PUSH(a, &names, NULL);
 	near = str_suggest(word, names.v);
 	if (near != NULL)
-		return err_set(err, BERTH_EUSAGE, "unknown verb '%s' (did you mean '%s'?)", word, near);
+		return err_set(
+		    err, BERTH_EUSAGE, "unknown verb '%s' (did you mean '%s'?)", word, near);
 	return err_set(err, BERTH_EUSAGE, "unknown verb '%s'", word);
 }
 
@@ -67,7 +114,8 @@ line_unknown_sub(struct arena *a, const struct cmd *verb, const char *word, stru
 		return err_set(err, BERTH_EUSAGE, "say what to do: %s", all);
 	near = str_suggest(word, names.v);
 	if (near != NULL)
-		return err_set(err, BERTH_EUSAGE, "unknown word '%s' (did you mean '%s'?)", word, near);
+		return err_set(
+		    err, BERTH_EUSAGE, "unknown word '%s' (did you mean '%s'?)", word, near);
 	return err_set(err, BERTH_EUSAGE, "unknown word '%s'; there are %s", word, all);
 }
 
@@ -98,7 +146,8 @@ line_short_row(const struct cmd *verb, char c)
 	return row;
 }
 
-/* Index of the first word, jumping over options of any subverb and their values; argc if there is none. */
+/* Index of the first word, jumping over options of any subverb and their values; argc if there is
+ * none. */
 static int
 line_first_word(const struct cmd *verb, int argc, char *const *argv)
 {
@@ -154,9 +203,11 @@ line_count_words(const struct line *line, struct berth_err *err)
 	size_t n = line->n_words;
 
 	if (cmd->args_max >= 0 && n > (size_t)cmd->args_max)
-		return err_set(err, BERTH_EUSAGE, "unexpected word '%s'", line->words[cmd->args_max]);
+		return err_set(
+		    err, BERTH_EUSAGE, "unexpected word '%s'", line->words[cmd->args_max]);
 	if (n < (size_t)cmd->args_min)
-		return err_set(err, BERTH_EUSAGE, "missing word: berth %s %s", line->name, cmd->args);
+		return err_set(
+		    err, BERTH_EUSAGE, "missing word: berth %s %s", line->name, cmd->args);
 	return BERTH_OK;
 }
 
@@ -201,7 +252,8 @@ line_parse_verb(struct arena *a, struct line *line, int argc, char **argv, struc
 }
 
 enum berth_code
-line_parse(struct arena *a, int64_t clock, int argc, char *const *argv, struct line *line, struct berth_err *err)
+line_parse(struct arena *a, int64_t clock, int argc, char *const *argv, struct line *line,
+    struct berth_err *err)
 {
 	struct opt_env env = { .arena = a, .now = &line->global.now, .stop_at_word = true };
 	struct opt_set set = { cmd_global_rows, &line->global };
@@ -210,7 +262,8 @@ line_parse(struct arena *a, int64_t clock, int argc, char *const *argv, struct l
 	size_t n;
 	char **rest;
 
-	*line = (struct line){ .name = "", .raw = (const char *const *)argv, .n_raw = (size_t)argc };
+	*line =
+	    (struct line){ .name = "", .raw = (const char *const *)argv, .n_raw = (size_t)argc };
 	line->global.now = clock;
 	line->global.output = "table";
 	line->global.log_format = "text";

@@ -19,12 +19,13 @@
 #include "util/term.h"
 #include "util/time.h"
 
-#define MAIN_NOW_END ((int64_t)6942585600)	/* 2190: what follows from the clock must lie before 2200 */
+#define MAIN_NOW_END                                                                               \
+	((int64_t)6942585600) /* 2190: what follows from the clock must lie before 2200 */
 #define MAIN_HELP_MAX ((size_t)1024 * 1024)
 
 /*
- * A descriptor 0, 1 or 2 that the caller closed would be given to the first file that is opened, and messages
- * would be written into it. Returns false if there is no standard output.
+ * A descriptor 0, 1 or 2 that the caller closed would be given to the first file that is opened,
+ * and messages would be written into it. Returns false if there is no standard output.
  */
 static bool
 main_hold_descriptors(void)
@@ -77,9 +78,11 @@ main_run_verb(struct cmd_ctx *ctx, struct berth_err *err)
 	enum berth_code rc;
 
 	if (ctx->format == CMD_CSV && (ctx->cmd->flags & CMD_NO_ROWS) != 0)
-		return err_set(err, BERTH_EUSAGE, "the result is no table: use -o json or yaml instead of csv");
+		return err_set(err, BERTH_EUSAGE,
+		    "the result is no table: use -o json or yaml instead of csv");
 	if ((ctx->format == CMD_CSV || cmd_wants_json(ctx)) && (ctx->cmd->flags & CMD_TEXT) != 0)
-		return err_set(err, BERTH_EUSAGE, "the result is text: there is no -o %s of it", ctx->global->output);
+		return err_set(err, BERTH_EUSAGE, "the result is text: there is no -o %s of it",
+		    ctx->global->output);
 	rc = ctx_open(ctx, err);
 	if (rc == BERTH_OK)
 		rc = ctx->cmd->run(ctx, err);
@@ -141,7 +144,8 @@ main_verb(struct arena *a, const struct line *line, bool now_fixed)
 }
 
 static enum berth_code
-main_parse(struct arena *a, int64_t clock, int argc, char **argv, struct line *line, struct berth_err *err)
+main_parse(
+    struct arena *a, int64_t clock, int argc, char **argv, struct line *line, struct berth_err *err)
 {
 	enum berth_code rc = line_parse(a, clock, argc, argv, line, err);
 
@@ -176,9 +180,10 @@ main(int argc, char **argv)
 	gsl_set_error_handler_off();
 	setlocale(LC_CTYPE, "");
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);	/* a file too large is a write that fails, with a message */
+	signal(SIGXFSZ, SIG_IGN); /* a file too large is a write that fails, with a message */
 	if (!main_hold_descriptors()) {
-		err_set(&err, BERTH_EIO, "standard output is closed; use >/dev/null if no result is wanted");
+		err_set(&err, BERTH_EIO,
+		    "standard output is closed; use >/dev/null if no result is wanted");
 		ctx_print_error("", &err, "", false);
 		return err_exit_status(BERTH_EIO);
 	}

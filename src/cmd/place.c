@@ -25,12 +25,20 @@ static const struct place_opts place_defaults = { .seed = 1, .rounds = 200 };
 
 #define OFF(field) offsetof(struct place_opts, field)
 static const struct opt_row place_rows[] = {
-	{ "for", 0, OPT_CHOICE, "cost|finish", "least cost, or the last job done as early as can be; default cost", OFF(goal), 0, 0, NULL },
-	{ "explain", 'e', OPT_FLAG, NULL, "say for each job why: runner-up, what binds, who was refused", OFF(explain), 0, 0, NULL },
-	{ "list-prices", 0, OPT_FLAG, NULL, "also offers that no account of berth.yaml can create", OFF(list_prices), 0, 0, NULL },
-	{ "price-age", 0, OPT_DURATION, "DUR", "leave out prices older than this; default 52w", OFF(price_age_s), 1, 1e10, NULL },
-	{ "spot-age", 0, OPT_DURATION, "DUR", "leave out spot prices older than this; default 24h", OFF(spot_age_s), 1, 1e10, NULL },
-	{ "rounds", 0, OPT_INT, "N", "rounds of search and bound; default 200", OFF(rounds), 0, 100000, NULL },
+	{ "for", 0, OPT_CHOICE, "cost|finish",
+	    "least cost, or the last job done as early as can be; default cost", OFF(goal), 0, 0,
+	    NULL },
+	{ "explain", 'e', OPT_FLAG, NULL,
+	    "say for each job why: runner-up, what binds, who was refused", OFF(explain), 0, 0,
+	    NULL },
+	{ "list-prices", 0, OPT_FLAG, NULL, "also offers that no account of berth.yaml can create",
+	    OFF(list_prices), 0, 0, NULL },
+	{ "price-age", 0, OPT_DURATION, "DUR", "leave out prices older than this; default 52w",
+	    OFF(price_age_s), 1, 1e10, NULL },
+	{ "spot-age", 0, OPT_DURATION, "DUR", "leave out spot prices older than this; default 24h",
+	    OFF(spot_age_s), 1, 1e10, NULL },
+	{ "rounds", 0, OPT_INT, "N", "rounds of search and bound; default 200", OFF(rounds), 0,
+	    100000, NULL },
 	{ "seed", 0, OPT_INT, "N", "of the search; default 1", OFF(seed), 0, 9e15, NULL },
 	{ 0 },
 };
@@ -38,8 +46,14 @@ static const struct opt_row place_rows[] = {
 static enum berth_code place_run(struct cmd_ctx *ctx, struct berth_err *err);
 
 const struct cmd cmd_place = {
-	.name = "place", .summary = "say where each queued job would go, and why", .args = "[JOB ...]", .opts = place_rows,
-	.opts_default = &place_defaults, .opts_size = sizeof(place_defaults), .flags = CMD_STORE_RW, .args_max = -1,
+	.name = "place",
+	.summary = "say where each queued job would go, and why",
+	.args = "[JOB ...]",
+	.opts = place_rows,
+	.opts_default = &place_defaults,
+	.opts_size = sizeof(place_defaults),
+	.flags = CMD_STORE_RW,
+	.args_max = -1,
 	.run = place_run,
 };
 
@@ -128,12 +142,16 @@ place_say(struct cmd_ctx *ctx, const struct placing *p)
 	char by[TIME_FMT_SIZE];
 	double gap = p->bound_usd > 0 ? 100 * (p->total_usd / p->bound_usd - 1) : 0;
 
-	cmd_say(ctx, "\n%zu job%s, %zu offer%s: %.2f USD, %s\n", p->n_jobs, p->n_jobs == 1 ? "" : "s", p->n_offers,
-	    p->n_offers == 1 ? "" : "s", p->total_usd, p->by > 0 ?
-	    arena_printf(ctx->arena, "all done by %s, as early as can be", time_fmt(by, p->by)) : p->optimal ?
-	    p->placed < p->n_jobs ? "optimal: no other placement of these jobs costs less" :
-	    "optimal: no other placement costs less" : gap > 0 && isfinite(gap) ?
-	    arena_printf(ctx->arena, "at most %.2f %% above any possible placement", gap) : "no bound is known");
+	cmd_say(ctx, "\n%zu job%s, %zu offer%s: %.2f USD, %s\n", p->n_jobs,
+	    p->n_jobs == 1 ? "" : "s", p->n_offers, p->n_offers == 1 ? "" : "s", p->total_usd,
+	    p->by > 0 ? arena_printf(
+			    ctx->arena, "all done by %s, as early as can be", time_fmt(by, p->by))
+	    : p->optimal ? p->placed < p->n_jobs
+			       ? "optimal: no other placement of these jobs costs less"
+			       : "optimal: no other placement costs less"
+	    : gap > 0 && isfinite(gap)
+		? arena_printf(ctx->arena, "at most %.2f %% above any possible placement", gap)
+		: "no bound is known");
 	for (size_t i = 0; i < p->n_jobs; i++) {
 		const struct placing_job *j = &p->jobs[i];
 
@@ -141,9 +159,11 @@ place_say(struct cmd_ctx *ctx, const struct placing *p)
 			continue;
 		cmd_say_hung(ctx, 4, "%s %s: %s", j->job.id, j->job.spec.name, j->reason);
 		if (o->explain && j->n_tries > 0)
-			cmd_say_hung(ctx, 6, "    %zu offers seen; %s", j->seen, explain_refusals(j->refused, ctx->arena));
+			cmd_say_hung(ctx, 6, "    %zu offers seen; %s", j->seen,
+			    explain_refusals(j->refused, ctx->arena));
 		for (size_t c = 0; o->explain && c < j->n_changes; c++)
-			cmd_say_hung(ctx, 6, "    %s %s", c == 0 ? "what would change it:" : "or", j->changes[c].text);
+			cmd_say_hung(ctx, 6, "    %s %s", c == 0 ? "what would change it:" : "or",
+			    j->changes[c].text);
 	}
 }
 
@@ -157,8 +177,11 @@ place_say_stale(struct cmd_ctx *ctx, const struct placing *p)
 		if (p->jobs[i].refused[REFUSE_PRICE_STALE] > most)
 			most = p->jobs[i].refused[REFUSE_PRICE_STALE];
 	if (most > 0)
-		cmd_note(ctx, "%zu offer%s left out, the price is too old: `berth prices refresh` asks for newer ones, --spot-age and "
-		    "--price-age take older ones", most, most == 1 ? "" : "s");
+		cmd_note(ctx,
+		    "%zu offer%s left out, the price is too old: `berth prices refresh` asks for "
+		    "newer ones, --spot-age and "
+		    "--price-age take older ones",
+		    most, most == 1 ? "" : "s");
 }
 
 /* A quota with a name that nothing has holds nothing back: that is to be seen. */
@@ -167,8 +190,11 @@ place_say_limits(struct cmd_ctx *ctx, const struct placing *p)
 {
 	for (size_t q = 0; q < p->n_quotas && p->n_offers > 0; q++)
 		if (p->limits[q].offers == 0)
-			cmd_note(ctx, "limit '%s' of berth.yaml counts none of the %zu offers: look at its names, as `berth prices list` has "
-			    "them", p->limits[q].name, p->n_offers);
+			cmd_note(ctx,
+			    "limit '%s' of berth.yaml counts none of the %zu offers: look at its "
+			    "names, as `berth prices list` has "
+			    "them",
+			    p->limits[q].name, p->n_offers);
 }
 
 /* The first of the jobs whose data lie where nobody knows. */
@@ -182,14 +208,19 @@ place_say_astray(struct cmd_ctx *ctx, const struct placing *p)
 		}
 }
 
-/* A weight that is meant for somebody whose name is spelt otherwise has no effect: that is to be seen. */
+/* A weight that is meant for somebody whose name is spelt otherwise has no effect: that is to be
+ * seen. */
 static void
 place_say_shares(struct cmd_ctx *ctx, const struct placing *p)
 {
-	const char *near = NULL, *name = p->shares == NULL ? NULL : shares_misspelt(p->shares, ctx->arena, &near);
+	const char *near = NULL,
+		   *name = p->shares == NULL ? NULL : shares_misspelt(p->shares, ctx->arena, &near);
 
 	if (name != NULL)
-		cmd_note(ctx, "fair_share of berth.yaml gives a weight to '%s', who has no job: did you mean '%s'?", name, near);
+		cmd_note(ctx,
+		    "fair_share of berth.yaml gives a weight to '%s', who has no job: did you mean "
+		    "'%s'?",
+		    name, near);
 }
 
 static enum berth_code
@@ -209,17 +240,21 @@ place_result(const struct placing *p, struct berth_err *err)
 	if (n == 0)
 		return BERTH_OK;
 	if (n == 1)
-		return err_set(err, money ? BERTH_EBUDGET : BERTH_EINFEASIBLE, "job %s %s", first->job.id, first->reason);
-	return err_set(err, money ? BERTH_EBUDGET : BERTH_EINFEASIBLE, "%zu of %zu jobs are not placed; the first is %s: %s", n, p->n_jobs,
-	    first->job.id, first->reason);
+		return err_set(err, money ? BERTH_EBUDGET : BERTH_EINFEASIBLE, "job %s %s",
+		    first->job.id, first->reason);
+	return err_set(err, money ? BERTH_EBUDGET : BERTH_EINFEASIBLE,
+	    "%zu of %zu jobs are not placed; the first is %s: %s", n, p->n_jobs, first->job.id,
+	    first->reason);
 }
 
 static enum berth_code
 place_run(struct cmd_ctx *ctx, struct berth_err *err)
 {
 	const struct place_opts *v = ctx->opts;
-	struct placing_options o = { .now = ctx->now, .seed = (uint64_t)v->seed,
-		.rounds = (unsigned)v->rounds, .finish = v->goal != NULL && strcmp(v->goal, "finish") == 0 };
+	struct placing_options o = { .now = ctx->now,
+		.seed = (uint64_t)v->seed,
+		.rounds = (unsigned)v->rounds,
+		.finish = v->goal != NULL && strcmp(v->goal, "finish") == 0 };
 	const struct accel_table *accels;
 	const struct config *config;
 	struct placing_limit *limits;
@@ -229,7 +264,8 @@ place_run(struct cmd_ctx *ctx, struct berth_err *err)
 	if (rc == BERTH_OK)
 		rc = cmd_accels(ctx, &accels, err);
 	if (rc == BERTH_OK)
-		rc = broker_limits_read(config->root, accels, ctx->arena, &limits, &o.n_limits, err);
+		rc =
+		    broker_limits_read(config->root, accels, ctx->arena, &limits, &o.n_limits, err);
 	if (rc == BERTH_OK)
 		rc = shares_read(config->root, ctx->arena, &o.shares, err);
 	if (rc == BERTH_OK)
@@ -262,8 +298,11 @@ place_run(struct cmd_ctx *ctx, struct berth_err *err)
 	if (rc == BERTH_OK)
 		place_say_astray(ctx, &p);
 	if (rc == BERTH_OK && p.vain != NULL && p.n_offers > 0)
-		cmd_note(ctx, "'%s' under block of berth.yaml hits none of the %zu offers: look at its names, as `berth prices list` has "
-		    "them", p.vain, p.n_offers);
+		cmd_note(ctx,
+		    "'%s' under block of berth.yaml hits none of the %zu offers: look at its "
+		    "names, as `berth prices list` has "
+		    "them",
+		    p.vain, p.n_offers);
 	if (rc == BERTH_OK && p.n_jobs == 0)
 		cmd_note(ctx, "the queue is empty: `berth submit FILE` puts a job into it");
 	return rc == BERTH_OK ? place_result(&p, err) : rc;

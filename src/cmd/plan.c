@@ -22,7 +22,8 @@
 
 struct plan_opts {
 	struct opt_list series, by, providers, regions, also, shares;
-	int64_t horizon_s, at, paths, seed, max_term, price_age_s, spot_age_s, on_demand_gpus, replay, ladder, ladder_every_s, starts_s;
+	int64_t horizon_s, at, paths, seed, max_term, price_age_s, spot_age_s, on_demand_gpus,
+	    replay, ladder, ladder_every_s, starts_s;
 	double service_level, spot_share;
 	struct usd_micro budget;
 	const char *gpu, *events, *precision, *reconcile, *lp, *demand;
@@ -30,68 +31,111 @@ struct plan_opts {
 };
 
 static const struct plan_opts plan_defaults = {
-	.horizon_s = INT64_C(52) * 7 * 86400, .paths = 200, .seed = 1, .service_level = 0, .spot_share = 0.2, .max_term = 36,
-	.budget = { INT64_MIN }, .precision = "bf16", .reconcile = "structural",
+	.horizon_s = INT64_C(52) * 7 * 86400,
+	.paths = 200,
+	.seed = 1,
+	.service_level = 0,
+	.spot_share = 0.2,
+	.max_term = 36,
+	.budget = { INT64_MIN },
+	.precision = "bf16",
+	.reconcile = "structural",
 	.ladder_every_s = INT64_C(28) * 86400,
 };
 
 #define OFF(field) offsetof(struct plan_opts, field)
 static const struct opt_row plan_rows[] = {
-	{ "series", 's', OPT_LIST, "SERIES", "plan for these series (names or globs); default: all whose accelerator is known",
+	{ "series", 's', OPT_LIST, "SERIES",
+	    "plan for these series (names or globs); default: all whose accelerator is known",
 	    OFF(series), 0, 0, NULL },
-	{ "by", 0, OPT_LIST, "LABEL", "plan for the sums by the values of this label, such as team", OFF(by), 0, 0, NULL },
+	{ "by", 0, OPT_LIST, "LABEL", "plan for the sums by the values of this label, such as team",
+	    OFF(by), 0, 0, NULL },
 	{ "total", 0, OPT_FLAG, NULL, "plan for the sum of the series", OFF(total), 0, 0, NULL },
 	{ "reconcile", 0, OPT_CHOICE, "structural|mint|bottom-up|none",
-	    "how sums and series are brought together; default structural", OFF(reconcile), 0, 0, NULL },
-	{ "requested", 0, OPT_FLAG, NULL, "what was waited for counts as demand too", OFF(requested), 0, 0, NULL },
-	{ "sparse", 0, OPT_FLAG, NULL, "also series of two weeks or more with more than half of it missing", OFF(sparse), 0, 0,
+	    "how sums and series are brought together; default structural", OFF(reconcile), 0, 0,
 	    NULL },
-	{ "keep-spikes", 0, OPT_FLAG, NULL, "take single values far over all others as they are", OFF(keep_spikes), 0, 0, NULL },
-	{ "horizon", 0, OPT_DURATION, "DUR", "how far ahead to plan; default 52w", OFF(horizon_s), 3600, 5.0 * 366 * 86400, NULL },
-	{ "service-level", 0, OPT_DOUBLE, "SHARE", "chance with which the peak is to be carried; default 0.95",
-	    OFF(service_level), 0.01, 0.9999, NULL },
-	{ "budget", 0, OPT_MONEY, "USD", "most that new commitments may bind over the horizon", OFF(budget), 0, 9e12, NULL },
-	{ "gpu", 'g', OPT_STRING, "GPU", "the accelerator of every series, whatever its label says", OFF(gpu), 0, 0, NULL },
-	{ "also", 0, OPT_LIST, "GPU", "other accelerators that can do the same work, at their rated or measured speed", OFF(also), 0, 0,
+	{ "requested", 0, OPT_FLAG, NULL, "what was waited for counts as demand too",
+	    OFF(requested), 0, 0, NULL },
+	{ "sparse", 0, OPT_FLAG, NULL,
+	    "also series of two weeks or more with more than half of it missing", OFF(sparse), 0, 0,
 	    NULL },
-	{ "precision", 0, OPT_STRING, "NAME", "whose rates compare accelerators; default bf16", OFF(precision), 0, 0, NULL },
-	{ "share", 0, OPT_LIST, "PROVIDER=MIN..MAX", "least and greatest share of a provider (glob) in what is owned and bought",
+	{ "keep-spikes", 0, OPT_FLAG, NULL, "take single values far over all others as they are",
+	    OFF(keep_spikes), 0, 0, NULL },
+	{ "horizon", 0, OPT_DURATION, "DUR", "how far ahead to plan; default 52w", OFF(horizon_s),
+	    3600, 5.0 * 366 * 86400, NULL },
+	{ "service-level", 0, OPT_DOUBLE, "SHARE",
+	    "chance with which the peak is to be carried; default 0.95", OFF(service_level), 0.01,
+	    0.9999, NULL },
+	{ "budget", 0, OPT_MONEY, "USD", "most that new commitments may bind over the horizon",
+	    OFF(budget), 0, 9e12, NULL },
+	{ "gpu", 'g', OPT_STRING, "GPU", "the accelerator of every series, whatever its label says",
+	    OFF(gpu), 0, 0, NULL },
+	{ "also", 0, OPT_LIST, "GPU",
+	    "other accelerators that can do the same work, at their rated or measured speed",
+	    OFF(also), 0, 0, NULL },
+	{ "precision", 0, OPT_STRING, "NAME", "whose rates compare accelerators; default bf16",
+	    OFF(precision), 0, 0, NULL },
+	{ "share", 0, OPT_LIST, "PROVIDER=MIN..MAX",
+	    "least and greatest share of a provider (glob) in what is owned and bought",
 	    OFF(shares), 0, 0, NULL },
-	{ "provider", 'p', OPT_LIST, "PROVIDER", "only offers of these providers (globs)", OFF(providers), 0, 0, NULL },
-	{ "region", 'r', OPT_LIST, "REGION", "only offers in these regions (globs)", OFF(regions), 0, 0, NULL },
-	{ "max-term", 0, OPT_INT, "MONTHS", "longest term to commit to; default 36", OFF(max_term), 1, 120,
+	{ "provider", 'p', OPT_LIST, "PROVIDER", "only offers of these providers (globs)",
+	    OFF(providers), 0, 0, NULL },
+	{ "region", 'r', OPT_LIST, "REGION", "only offers in these regions (globs)", OFF(regions),
+	    0, 0, NULL },
+	{ "max-term", 0, OPT_INT, "MONTHS", "longest term to commit to; default 36", OFF(max_term),
+	    1, 120, NULL },
+	{ "spot-share", 0, OPT_DOUBLE, "SHARE",
+	    "share of the median peak that spot may carry; default 0.2", OFF(spot_share), 0, 1,
 	    NULL },
-	{ "spot-share", 0, OPT_DOUBLE, "SHARE", "share of the median peak that spot may carry; default 0.2", OFF(spot_share), 0, 1,
+	{ "brief", 'b', OPT_FLAG, NULL, "leave the reasons out of the table", OFF(brief), 0, 0,
 	    NULL },
-	{ "brief", 'b', OPT_FLAG, NULL, "leave the reasons out of the table", OFF(brief), 0, 0, NULL },
-	{ "ladder", 0, OPT_INT, "N", "buy in so many steps, planning again before each", OFF(ladder), 2, 60, NULL },
-	{ "ladder-every", 0, OPT_DURATION, "DUR", "time between the steps; default 4w", OFF(ladder_every_s), 86400, 1e8, NULL },
-	{ "starts", 0, OPT_DURATION, "DUR", "also say what to buy later: start dates so far apart", OFF(starts_s), 86400, 1e8, NULL },
-	{ "write-lp", 0, OPT_PATH, "FILE", "write the integer program, so that a solver can check it", OFF(lp), 0, 0,
-	    NULL },
-	{ "write-demand", 0, OPT_PATH, "FILE", "write the sample paths of demand that the plan was made on", OFF(demand), 0, 0,
-	    NULL },
+	{ "ladder", 0, OPT_INT, "N", "buy in so many steps, planning again before each",
+	    OFF(ladder), 2, 60, NULL },
+	{ "ladder-every", 0, OPT_DURATION, "DUR", "time between the steps; default 4w",
+	    OFF(ladder_every_s), 86400, 1e8, NULL },
+	{ "starts", 0, OPT_DURATION, "DUR", "also say what to buy later: start dates so far apart",
+	    OFF(starts_s), 86400, 1e8, NULL },
+	{ "write-lp", 0, OPT_PATH, "FILE",
+	    "write the integer program, so that a solver can check it", OFF(lp), 0, 0, NULL },
+	{ "write-demand", 0, OPT_PATH, "FILE",
+	    "write the sample paths of demand that the plan was made on", OFF(demand), 0, 0, NULL },
 	{ "no-spot", 0, OPT_FLAG, NULL, "leave spot offers out", OFF(no_spot), 0, 0, NULL },
-	{ "list-prices", 0, OPT_FLAG, NULL, "also offers that no account of berth.yaml can create", OFF(list_prices), 0, 0, NULL },
-	{ "on-demand-limit", 0, OPT_INT, "GPUS", "GPUs that can be had on demand", OFF(on_demand_gpus), 1, 1e6, NULL },
-	{ "price-age", 0, OPT_DURATION, "DUR", "leave out prices older than this; default 52w", OFF(price_age_s), 1, 1e10, NULL },
-	{ "spot-age", 0, OPT_DURATION, "DUR", "leave out spot prices older than this; default 24h", OFF(spot_age_s), 1, 1e10, NULL },
-	{ "events", 0, OPT_PATH, "FILE", "the roadmap: what history can not know; default: roadmap of berth.yaml", OFF(events), 0, 0,
+	{ "list-prices", 0, OPT_FLAG, NULL, "also offers that no account of berth.yaml can create",
+	    OFF(list_prices), 0, 0, NULL },
+	{ "on-demand-limit", 0, OPT_INT, "GPUS", "GPUs that can be had on demand",
+	    OFF(on_demand_gpus), 1, 1e6, NULL },
+	{ "price-age", 0, OPT_DURATION, "DUR", "leave out prices older than this; default 52w",
+	    OFF(price_age_s), 1, 1e10, NULL },
+	{ "spot-age", 0, OPT_DURATION, "DUR", "leave out spot prices older than this; default 24h",
+	    OFF(spot_age_s), 1, 1e10, NULL },
+	{ "events", 0, OPT_PATH, "FILE",
+	    "the roadmap: what history can not know; default: roadmap of berth.yaml", OFF(events),
+	    0, 0, NULL },
+	{ "no-events", 0, OPT_FLAG, NULL, "leave the roadmap of berth.yaml out", OFF(no_events), 0,
+	    0, NULL },
+	{ "at", 0, OPT_TIME, "TIME", "plan as of this time: history ends before it", OFF(at), 0, 0,
 	    NULL },
-	{ "no-events", 0, OPT_FLAG, NULL, "leave the roadmap of berth.yaml out", OFF(no_events), 0, 0, NULL },
-	{ "at", 0, OPT_TIME, "TIME", "plan as of this time: history ends before it", OFF(at), 0, 0, NULL },
-	{ "paths", 0, OPT_INT, "N", "sample paths of the forecast; default 200", OFF(paths), 1, 10000, NULL },
+	{ "paths", 0, OPT_INT, "N", "sample paths of the forecast; default 200", OFF(paths), 1,
+	    10000, NULL },
 	{ "seed", 0, OPT_INT, "N", "of the sample paths; default 1", OFF(seed), 0, 9e15, NULL },
-	{ "replay", 0, OPT_INT, "ID", "make this plan again from what the store held then, and compare", OFF(replay), 1, 9e15, NULL },
+	{ "replay", 0, OPT_INT, "ID",
+	    "make this plan again from what the store held then, and compare", OFF(replay), 1, 9e15,
+	    NULL },
 	{ 0 },
 };
 
 static enum berth_code plan_run(struct cmd_ctx *ctx, struct berth_err *err);
 
 const struct cmd cmd_plan = {
-	.name = "plan", .summary = "say what to reserve, and what to leave on demand or spot", .args = "[SERIES ...]",
-	.opts = plan_rows, .opts_default = &plan_defaults, .opts_size = sizeof(plan_defaults), .flags = CMD_STORE_RW,
-	.args_max = -1, .run = plan_run,
+	.name = "plan",
+	.summary = "say what to reserve, and what to leave on demand or spot",
+	.args = "[SERIES ...]",
+	.opts = plan_rows,
+	.opts_default = &plan_defaults,
+	.opts_size = sizeof(plan_defaults),
+	.flags = CMD_STORE_RW,
+	.args_max = -1,
+	.run = plan_run,
 };
 
 static enum berth_code
@@ -105,7 +149,9 @@ plan_also(struct cmd_ctx *ctx, struct plan_options *o, struct berth_err *err)
 	if (rc != BERTH_OK)
 		return rc;
 	if (!accel_precision_parse(v->precision, &o->precision)) {
-		err_set(err, BERTH_EUSAGE, "'%s' is no precision: bf16, fp16, fp8, int8, tf32, fp32, fp64 ...", v->precision);
+		err_set(err, BERTH_EUSAGE,
+		    "'%s' is no precision: bf16, fp16, fp8, int8, tf32, fp32, fp64 ...",
+		    v->precision);
 		return err_at(err, "--precision");
 	}
 	for (size_t i = 0; i < v->also.n; i++) {
@@ -116,7 +162,8 @@ plan_also(struct cmd_ctx *ctx, struct plan_options *o, struct berth_err *err)
 		if (also[i] != NULL)
 			continue;
 		n = accel_suggest(accels, v->also.v[i], near, 3);
-		err_set(err, BERTH_EUSAGE, "no accelerator called '%s' is known%s%s", v->also.v[i], n > 0 ? "; did you mean " : "",
+		err_set(err, BERTH_EUSAGE, "no accelerator called '%s' is known%s%s", v->also.v[i],
+		    n > 0 ? "; did you mean " : "",
 		    n > 0 ? str_join(ctx->arena, near, n, ", ") : "");
 		return err_at(err, "--also");
 	}
@@ -134,15 +181,24 @@ plan_shares_read(struct cmd_ctx *ctx, struct plan_options *o, struct berth_err *
 	double least = 0;
 
 	for (size_t i = 0; i < v->shares.n; i++) {
-		const char *text = v->shares.v[i], *eq = strchr(text, '='), *dots = eq == NULL ? NULL : strstr(eq, "..");
+		const char *text = v->shares.v[i], *eq = strchr(text, '='),
+			   *dots = eq == NULL ? NULL : strstr(eq, "..");
 		struct berth_err ignored;
 
-		s[i] = (struct plan_share){ eq == NULL ? "" : arena_strndup(ctx->arena, text, (size_t)(eq - text)), 0, 1 };
+		s[i] = (struct plan_share){
+			eq == NULL ? "" : arena_strndup(ctx->arena, text, (size_t)(eq - text)), 0, 1
+		};
 		if (eq == NULL || eq == text || dots == NULL ||
-		    (dots > eq + 1 && str_to_double(arena_strndup(ctx->arena, eq + 1, (size_t)(dots - eq - 1)), 0, 1, &s[i].min,
-		    &ignored) != BERTH_OK) || (dots[2] != '\0' && str_to_double(dots + 2, 0, 1, &s[i].max, &ignored) != BERTH_OK) ||
+		    (dots > eq + 1 &&
+			str_to_double(arena_strndup(ctx->arena, eq + 1, (size_t)(dots - eq - 1)), 0,
+			    1, &s[i].min, &ignored) != BERTH_OK) ||
+		    (dots[2] != '\0' &&
+			str_to_double(dots + 2, 0, 1, &s[i].max, &ignored) != BERTH_OK) ||
 		    s[i].min > s[i].max) {
-			err_set(err, BERTH_EUSAGE, "'%s' is no share: write PROVIDER=MIN..MAX with shares of 0 to 1, as aws=0.2..0.6", text);
+			err_set(err, BERTH_EUSAGE,
+			    "'%s' is no share: write PROVIDER=MIN..MAX with shares of 0 to 1, as "
+			    "aws=0.2..0.6",
+			    text);
 			return err_at(err, "--share");
 		}
 		least += s[i].min;
@@ -168,7 +224,8 @@ plan_options(struct cmd_ctx *ctx, struct plan_options *o, struct berth_err *err)
 	if (rc == BERTH_OK)
 		rc = cmd_accels(ctx, &accels, err);
 	if (rc == BERTH_OK)
-		rc = broker_limits_read(config->root, accels, ctx->arena, &limits, &o->n_limits, err);
+		rc = broker_limits_read(
+		    config->root, accels, ctx->arena, &limits, &o->n_limits, err);
 	if (rc != BERTH_OK)
 		return rc;
 	fc_options_init(&o->calendar);
@@ -214,14 +271,16 @@ plan_options(struct cmd_ctx *ctx, struct plan_options *o, struct berth_err *err)
 	return rc;
 }
 
-/* A series that cannot be planned is named and left out; the first one's error is kept for when none is left. */
+/* A series that cannot be planned is named and left out; the first one's error is kept for when
+ * none is left. */
 struct plan_left {
 	size_t n;
 	struct berth_err first;
 };
 
 static void
-plan_keep(struct cmd_ctx *ctx, struct plan_series *ps, size_t *n, const struct berth_err *why, struct plan_left *left)
+plan_keep(struct cmd_ctx *ctx, struct plan_series *ps, size_t *n, const struct berth_err *why,
+    struct plan_left *left)
 {
 	size_t kept = 0;
 
@@ -246,13 +305,15 @@ plan_own_fault(enum berth_code rc)
 }
 
 static enum berth_code
-plan_market_all(struct cmd_ctx *ctx, const struct accel_table *accels, const struct offer *offers, size_t n_offers,
-    const struct plan_options *o, struct plan_series *ps, size_t *n, struct plan_left *left, struct berth_err *err)
+plan_market_all(struct cmd_ctx *ctx, const struct accel_table *accels, const struct offer *offers,
+    size_t n_offers, const struct plan_options *o, struct plan_series *ps, size_t *n,
+    struct plan_left *left, struct berth_err *err)
 {
 	struct berth_err *why = arena_array(ctx->arena, *n, sizeof(*why));
 
 	for (size_t i = 0; i < *n; i++) {
-		enum berth_code rc = plan_market(accels, offers, n_offers, o, ctx->arena, &ps[i], err);
+		enum berth_code rc =
+		    plan_market(accels, offers, n_offers, o, ctx->arena, &ps[i], err);
 
 		if (rc != BERTH_OK && (*n == 1 || !plan_own_fault(rc)))
 			return rc;
@@ -265,8 +326,9 @@ plan_market_all(struct cmd_ctx *ctx, const struct accel_table *accels, const str
 
 /* Each series is used or built; those that cannot be are left out. only: none is to be. */
 static enum berth_code
-plan_each(struct cmd_ctx *ctx, const struct accel_table *accels, const struct commitment *owned, size_t n_owned, bool use, bool only,
-    const struct plan_options *o, struct plan_series *ps, size_t *n, struct plan_left *left, struct berth_err *err)
+plan_each(struct cmd_ctx *ctx, const struct accel_table *accels, const struct commitment *owned,
+    size_t n_owned, bool use, bool only, const struct plan_options *o, struct plan_series *ps,
+    size_t *n, struct plan_left *left, struct berth_err *err)
 {
 	struct berth_err *why = arena_array(ctx->arena, *n + 1, sizeof(*why));
 
@@ -275,7 +337,8 @@ plan_each(struct cmd_ctx *ctx, const struct accel_table *accels, const struct co
 
 		if (!use)
 			plan_build(accels, owned, n_owned, o, ctx->arena, &ps[i]);
-		rc = use ? plan_use(o, ctx->arena, &ps[i], err) : plan_feasible(&ps[i], ctx->arena, err);
+		rc = use ? plan_use(o, ctx->arena, &ps[i], err)
+			 : plan_feasible(&ps[i], ctx->arena, err);
 		if (rc != BERTH_OK && (only || !plan_own_fault(rc)))
 			return rc;
 		if (rc != BERTH_OK)
@@ -287,11 +350,13 @@ plan_each(struct cmd_ctx *ctx, const struct accel_table *accels, const struct co
 
 /* What is owned is dealt anew where a series drops out: its part goes to the others. */
 static enum berth_code
-plan_build_all(struct cmd_ctx *ctx, const struct accel_table *accels, const struct commitment *owned, size_t n_owned,
-    const struct plan_options *o, struct plan_series *ps, size_t *n, struct plan_left *left, struct berth_err *err)
+plan_build_all(struct cmd_ctx *ctx, const struct accel_table *accels,
+    const struct commitment *owned, size_t n_owned, const struct plan_options *o,
+    struct plan_series *ps, size_t *n, struct plan_left *left, struct berth_err *err)
 {
 	bool only = *n + left->n == 1;
-	enum berth_code rc = plan_each(ctx, accels, owned, n_owned, true, only, o, ps, n, left, err);
+	enum berth_code rc =
+	    plan_each(ctx, accels, owned, n_owned, true, only, o, ps, n, left, err);
 
 	for (size_t was = *n + 1; rc == BERTH_OK && was > *n;) {
 		was = *n;
@@ -314,7 +379,8 @@ struct plan_made {
 
 /* Of a replay only what was there when the plan was made. */
 static void
-plan_own(struct cmd_ctx *ctx, const struct plan_then *then, struct plan_made *m, struct commitment *owned, size_t *n)
+plan_own(struct cmd_ctx *ctx, const struct plan_then *then, struct plan_made *m,
+    struct commitment *owned, size_t *n)
 {
 	size_t kept = 0;
 
@@ -348,7 +414,8 @@ plan_note_picked(struct cmd_ctx *ctx, const struct forecast_set *f, struct plan_
 
 /* at: offers as they were then, and `then` what else there was; 0 and NULL: those of now. */
 static enum berth_code
-plan_make(struct cmd_ctx *ctx, int64_t at, const struct plan_then *then, struct plan_made *m, struct berth_err *err)
+plan_make(struct cmd_ctx *ctx, int64_t at, const struct plan_then *then, struct plan_made *m,
+    struct berth_err *err)
 {
 	const struct offer_query q = { .at = at };
 	const struct accel_table *accels;
@@ -379,20 +446,24 @@ plan_make(struct cmd_ctx *ctx, int64_t at, const struct plan_then *then, struct 
 	if (rc == BERTH_OK)
 		plan_note_picked(ctx, &f, m);
 	if (rc == BERTH_OK)
-		rc = store_offer_list(ctx->store, at == 0 ? NULL : &q, ctx->arena, &offers, &n_offers, err);
+		rc = store_offer_list(
+		    ctx->store, at == 0 ? NULL : &q, ctx->arena, &offers, &n_offers, err);
 	if (rc == BERTH_OK && then == NULL)
-		rc = store_offer_gaps(ctx->store, ctx->now - PLAN_IDLE_S, ctx->arena, &gaps, &m->o.n_gaps, err);
+		rc = store_offer_gaps(
+		    ctx->store, ctx->now - PLAN_IDLE_S, ctx->arena, &gaps, &m->o.n_gaps, err);
 	m->o.gaps = gaps;
 	if (rc == BERTH_OK)
 		rc = store_commitment_list(ctx->store, 0, ctx->arena, &owned, &n_owned, err);
 	if (rc == BERTH_OK)
 		plan_own(ctx, then, m, owned, &n_owned);
 	if (rc == BERTH_OK)
-		rc = plan_market_all(ctx, accels, offers, n_offers, &m->o, m->ps, &m->n, &m->left, err);
+		rc = plan_market_all(
+		    ctx, accels, offers, n_offers, &m->o, m->ps, &m->n, &m->left, err);
 	if (rc == BERTH_OK)
 		rc = plan_demand_forecast(ctx, &m->o, &f, m->ps, m->n, err);
 	if (rc == BERTH_OK)
-		rc = plan_build_all(ctx, accels, owned, n_owned, &m->o, m->ps, &m->n, &m->left, err);
+		rc =
+		    plan_build_all(ctx, accels, owned, n_owned, &m->o, m->ps, &m->n, &m->left, err);
 	if (rc == BERTH_OK && m->n == 0) {
 		*err = m->left.first;
 		return err->code;
@@ -406,7 +477,8 @@ plan_finish(struct cmd_ctx *ctx, struct plan_made *m, struct berth_err *err)
 	enum berth_code rc = BERTH_OK;
 
 	for (size_t i = 0; i < m->n && rc == BERTH_OK; i++)
-		rc = series_idle_hours(ctx, m->ps[i].accel, ctx->now - PLAN_IDLE_S, ctx->now, &m->ps[i].idle_gpu_hours, err);
+		rc = series_idle_hours(ctx, m->ps[i].accel, ctx->now - PLAN_IDLE_S, ctx->now,
+		    &m->ps[i].idle_gpu_hours, err);
 	if (rc == BERTH_OK)
 		rc = plan_solve_all(m->ps, m->n, &m->o, ctx->arena, err);
 
@@ -463,8 +535,11 @@ plan_differs(const char *was, const char *is, int64_t id, struct berth_err *err)
 	while (was[k] != '\0' && was[k] == is[k])
 		k++;
 	from = k > 40 ? k - 40 : 0;
-	return err_set(err, BERTH_EFAIL, "plan %lld comes out otherwise now, from byte %zu on: it was ...%.80s..., it is ...%.80s...: "
-	    "history, commitments, config or measured speeds have changed since", (long long)id, k, was + from, is + from);
+	return err_set(err, BERTH_EFAIL,
+	    "plan %lld comes out otherwise now, from byte %zu on: it was ...%.80s..., it is "
+	    "...%.80s...: "
+	    "history, commitments, config or measured speeds have changed since",
+	    (long long)id, k, was + from, is + from);
 }
 
 static enum berth_code
@@ -488,7 +563,8 @@ plan_replay(struct cmd_ctx *ctx, int64_t id, struct berth_err *err)
 	then.now = row.made;
 	rc = plan_make(&then, row.made, &was, &m, err);
 	for (size_t i = 0; i < m.n && i < was.n_oldest && rc == BERTH_OK; i++)
-		m.ps[i].price_oldest = was.oldest[i];	/* an offer that goes on unchanged is looked at again and again */
+		m.ps[i].price_oldest = was.oldest[i]; /* an offer that goes on unchanged is looked
+							 at again and again */
 	if (rc == BERTH_OK)
 		rc = plan_finish(&then, &m, err);
 	if (rc != BERTH_OK)
@@ -504,7 +580,8 @@ plan_replay(struct cmd_ctx *ctx, int64_t id, struct berth_err *err)
 		jsonw_int(w, "bytes", (int64_t)strlen(row.json));
 		rc = cmd_json_end(ctx, err);
 	} else if (rc == BERTH_OK) {
-		cmd_say(ctx, "Plan %lld comes out the same, byte for byte (%zu bytes).\n", (long long)id, strlen(row.json));
+		cmd_say(ctx, "Plan %lld comes out the same, byte for byte (%zu bytes).\n",
+		    (long long)id, strlen(row.json));
 	}
 	buf_free(&b);
 	return rc;
@@ -524,7 +601,8 @@ plan_run(struct cmd_ctx *ctx, struct berth_err *err)
 	if (rc == BERTH_OK)
 		rc = plan_finish(ctx, &m, err);
 	if (rc == BERTH_OK && v->lp != NULL)
-		rc = m.o.starts_s > 0 ? plan_schedule_lp(m.ps, m.n, &m.o, v->lp, ctx->arena, err) : plan_lp(m.ps, m.n, &m.o, v->lp, err);
+		rc = m.o.starts_s > 0 ? plan_schedule_lp(m.ps, m.n, &m.o, v->lp, ctx->arena, err)
+				      : plan_lp(m.ps, m.n, &m.o, v->lp, err);
 	if (rc == BERTH_OK && v->demand != NULL)
 		rc = plan_paths_write(m.ps, m.n, v->demand, err);
 	if (rc == BERTH_OK)
@@ -538,7 +616,8 @@ plan_run(struct cmd_ctx *ctx, struct berth_err *err)
 		rc = cmd_json_end(ctx, err);
 	}
 	if (rc == BERTH_OK && m.left.n > 0)
-		rc = err_set(err, BERTH_EPARTIAL, "%zu of %zu series could not be planned; each is named above", m.left.n,
+		rc = err_set(err, BERTH_EPARTIAL,
+		    "%zu of %zu series could not be planned; each is named above", m.left.n,
 		    m.n + m.left.n);
 	return rc;
 }

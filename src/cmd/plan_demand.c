@@ -1,4 +1,5 @@
-/* src/cmd/plan_demand.c - the demand that a plan is made on, picked, joined and forecast as `berth forecast` does.  Floor: cmd. */
+/* src/cmd/plan_demand.c - the demand that a plan is made on, picked, joined and forecast as `berth
+ * forecast` does.  Floor: cmd. */
 #include "config.h"
 
 #include <math.h>
@@ -17,10 +18,22 @@ demand_ctx(const struct cmd_ctx *ctx, const struct plan_options *o)
 	struct cmd_ctx as = *ctx;
 	struct forecast_opts *v = arena_array(ctx->arena, 1, sizeof(*v));
 
-	*v = (struct forecast_opts){ .then = o->then, .series = *o->series, .by = *o->by, .at = o->at, .paths = o->paths, .seed = (int64_t)o->seed,
-		.threads = 1, .gpus_per_node = 8, .reconcile = o->reconcile, .events = o->events, .no_events = o->no_events,
-		.total = o->total, .sparse = o->sparse, .requested = o->requested,
-		.keep_spikes = o->keep_spikes, .spike_times = FC_SPIKE_ONCE };
+	*v = (struct forecast_opts){ .then = o->then,
+		.series = *o->series,
+		.by = *o->by,
+		.at = o->at,
+		.paths = o->paths,
+		.seed = (int64_t)o->seed,
+		.threads = 1,
+		.gpus_per_node = 8,
+		.reconcile = o->reconcile,
+		.events = o->events,
+		.no_events = o->no_events,
+		.total = o->total,
+		.sparse = o->sparse,
+		.requested = o->requested,
+		.keep_spikes = o->keep_spikes,
+		.spike_times = FC_SPIKE_ONCE };
 	as.opts = v;
 	return as;
 }
@@ -35,17 +48,20 @@ static enum berth_code
 demand_options(const struct plan_options *o, struct berth_err *err)
 {
 	if (o->by->n > 1 || (o->by->n > 0 && o->total)) {
-		err_set(err, BERTH_EUSAGE, "a plan is made for the sums of one label, or for the total: sums that share series would be "
+		err_set(err, BERTH_EUSAGE,
+		    "a plan is made for the sums of one label, or for the total: sums that share "
+		    "series would be "
 		    "bought twice");
 		return err_at(err, o->total ? "--total" : "--by");
 	}
 	return BERTH_OK;
 }
 
-/* Why a series cannot be planned: it counts no GPUs, or nobody knows its accelerator. next_out: what to do. */
+/* Why a series cannot be planned: it counts no GPUs, or nobody knows its accelerator. next_out:
+ * what to do. */
 static enum berth_code
-demand_accel(struct cmd_ctx *ctx, const struct accel_table *accels, const struct series *s, const char *gpu,
-    const struct accel **accel_out, const char **next_out, struct berth_err *err)
+demand_accel(struct cmd_ctx *ctx, const struct accel_table *accels, const struct series *s,
+    const char *gpu, const struct accel **accel_out, const char **next_out, struct berth_err *err)
 {
 	const char *near[3], *name;
 	size_t n;
@@ -53,21 +69,25 @@ demand_accel(struct cmd_ctx *ctx, const struct accel_table *accels, const struct
 	*accel_out = NULL;
 	if (!series_is_gpus(s)) {
 		*next_out = arena_printf(ctx->arena, "berth forecast %s", s->name);
-		return err_set(err, BERTH_EINFEASIBLE, "series %s counts %s: a plan buys GPUs", s->name, series_unit(s));
+		return err_set(err, BERTH_EINFEASIBLE, "series %s counts %s: a plan buys GPUs",
+		    s->name, series_unit(s));
 	}
 	*accel_out = plan_accel(accels, s, gpu, ctx->arena, &name);
 	if (*accel_out != NULL)
 		return BERTH_OK;
 	n = accel_suggest(accels, name, near, 3);
-	*next_out = arena_printf(ctx->arena, "name it: berth plan --series %s --gpu %s", s->name, n > 0 ? near[0] : "H100");
-	return err_set(err, BERTH_EINFEASIBLE, "series %s: no accelerator called '%s' is known%s%s; --gpu names it", s->name, name,
+	*next_out = arena_printf(ctx->arena, "name it: berth plan --series %s --gpu %s", s->name,
+	    n > 0 ? near[0] : "H100");
+	return err_set(err, BERTH_EINFEASIBLE,
+	    "series %s: no accelerator called '%s' is known%s%s; --gpu names it", s->name, name,
 	    n > 0 ? "; did you mean " : "", n > 0 ? str_join(ctx->arena, near, n, ", ") : "");
 }
 
-/* Leaves out what can not be planned: an error where it was named, or where nothing else is left. */
+/* Leaves out what can not be planned: an error where it was named, or where nothing else is left.
+ */
 static enum berth_code
-demand_known(struct cmd_ctx *ctx, const struct accel_table *accels, const struct plan_options *o, struct forecast_set *f,
-    struct berth_err *err)
+demand_known(struct cmd_ctx *ctx, const struct accel_table *accels, const struct plan_options *o,
+    struct forecast_set *f, struct berth_err *err)
 {
 	bool named = o->series->n + ctx->n_args > 0, others = f->n > 1;
 	size_t kept = 0, n = f->n;
@@ -80,8 +100,9 @@ demand_known(struct cmd_ctx *ctx, const struct accel_table *accels, const struct
 		enum berth_code rc;
 
 		if (total && !demand_sums(o))
-			continue;	/* the sum of the others */
-		rc = total ? BERTH_OK : demand_accel(ctx, accels, &f->rows[i], o->gpu, &accel, &next, &why);
+			continue; /* the sum of the others */
+		rc = total ? BERTH_OK
+			   : demand_accel(ctx, accels, &f->rows[i], o->gpu, &accel, &next, &why);
 		if (rc == BERTH_OK) {
 			forecast_place(f, kept++, i);
 			continue;
@@ -94,13 +115,15 @@ demand_known(struct cmd_ctx *ctx, const struct accel_table *accels, const struct
 		cmd_warn(ctx, "left out: %s", why.msg);
 	}
 	f->n = f->n_coarse = kept;
-	return kept > 0 ? BERTH_OK : err_set(err, BERTH_EINFEASIBLE, "there is no series to plan for");
+	return kept > 0 ? BERTH_OK
+			: err_set(err, BERTH_EINFEASIBLE, "there is no series to plan for");
 }
 
 /* The accelerator that all of a sum's series have. */
 static enum berth_code
-demand_sum_accel(struct cmd_ctx *ctx, const struct accel_table *accels, const struct plan_options *o,
-    const struct forecast_set *f, struct plan_series *ps, const struct fc_sum *sum, struct berth_err *err)
+demand_sum_accel(struct cmd_ctx *ctx, const struct accel_table *accels,
+    const struct plan_options *o, const struct forecast_set *f, struct plan_series *ps,
+    const struct fc_sum *sum, struct berth_err *err)
 {
 	const char **of = arena_array(ctx->arena, sum->n, sizeof(*of)), *next;
 	enum berth_code rc = BERTH_OK;
@@ -112,8 +135,11 @@ demand_sum_accel(struct cmd_ctx *ctx, const struct accel_table *accels, const st
 		ps->queued += f->queued[sum->leaf[k]];
 		rc = demand_accel(ctx, accels, &f->rows[sum->leaf[k]], o->gpu, &accel, &next, err);
 		if (rc == BERTH_OK && ps->accel != NULL && ps->accel != accel)
-			rc = err_set(err, BERTH_EINFEASIBLE, "%s adds up %s and %s, and each is bought by itself: plan --by accelerator, or name "
-			    "one for all with --gpu", sum->name, ps->accel->name, accel->name);
+			rc = err_set(err, BERTH_EINFEASIBLE,
+			    "%s adds up %s and %s, and each is bought by itself: plan --by "
+			    "accelerator, or name "
+			    "one for all with --gpu",
+			    sum->name, ps->accel->name, accel->name);
 		ps->accel = accel;
 	}
 	ps->of = of;
@@ -123,8 +149,8 @@ demand_sum_accel(struct cmd_ctx *ctx, const struct accel_table *accels, const st
 
 /* The sums of the one label, or the total. */
 static enum berth_code
-demand_of_sums(struct cmd_ctx *ctx, const struct accel_table *accels, const struct plan_options *o, struct forecast_set *f,
-    struct plan_series *ps, size_t *n_out, struct berth_err *err)
+demand_of_sums(struct cmd_ctx *ctx, const struct accel_table *accels, const struct plan_options *o,
+    struct forecast_set *f, struct plan_series *ps, size_t *n_out, struct berth_err *err)
 {
 	size_t first = o->total ? 0 : 1, end = o->total ? 1 : f->tree.n_sums, n = 0;
 
@@ -132,7 +158,8 @@ demand_of_sums(struct cmd_ctx *ctx, const struct accel_table *accels, const stru
 		struct plan_series *one = &ps[n];
 		enum berth_code rc;
 
-		*one = (struct plan_series){ .series = f->rows[f->tree.n_leaves + k], .node = f->tree.n_leaves + k };
+		*one = (struct plan_series){ .series = f->rows[f->tree.n_leaves + k],
+			.node = f->tree.n_leaves + k };
 		rc = demand_sum_accel(ctx, accels, o, f, one, &f->tree.sums[k], err);
 		if (rc == BERTH_OK)
 			n++;
@@ -148,15 +175,18 @@ demand_of_sums(struct cmd_ctx *ctx, const struct accel_table *accels, const stru
 }
 
 enum berth_code
-plan_demand_load(struct cmd_ctx *ctx, const struct accel_table *accels, const struct plan_options *o, struct forecast_set *f,
-    struct plan_series **ps_out, size_t *n_out, struct berth_err *err)
+plan_demand_load(struct cmd_ctx *ctx, const struct accel_table *accels,
+    const struct plan_options *o, struct forecast_set *f, struct plan_series **ps_out,
+    size_t *n_out, struct berth_err *err)
 {
 	struct cmd_ctx as = demand_ctx(ctx, o);
 	enum berth_code rc = demand_options(o, err);
 
 	if (rc == BERTH_OK)
 		rc = forecast_load(&as, f, err);
-	if (rc == BERTH_ENOTFOUND && (f->rows != NULL || f->n_all == 0)) {	/* not a name that is wrong: there is nothing to plan on */
+	if (rc == BERTH_ENOTFOUND &&
+	    (f->rows != NULL ||
+		f->n_all == 0)) { /* not a name that is wrong: there is nothing to plan on */
 		err->code = BERTH_EINFEASIBLE;
 		return err->code;
 	}
@@ -176,7 +206,8 @@ plan_demand_load(struct cmd_ctx *ctx, const struct accel_table *accels, const st
 		struct plan_series *ps = &(*ps_out)[i];
 		const char *next;
 
-		*ps = (struct plan_series){ .series = f->rows[i], .node = i, .queued = f->queued[i] };
+		*ps =
+		    (struct plan_series){ .series = f->rows[i], .node = i, .queued = f->queued[i] };
 		rc = demand_accel(ctx, accels, &ps->series, o->gpu, &ps->accel, &next, err);
 	}
 	*n_out = f->n;
@@ -185,8 +216,8 @@ plan_demand_load(struct cmd_ctx *ctx, const struct accel_table *accels, const st
 
 /* All series of one step together: they share the pool of past errors. */
 static enum berth_code
-demand_step(const struct plan_options *o, struct forecast_set *f, const bool *wanted, size_t first, struct arena *a,
-    struct berth_err *err)
+demand_step(const struct plan_options *o, struct forecast_set *f, const bool *wanted, size_t first,
+    struct arena *a, struct berth_err *err)
 {
 	int64_t step_s = f->in[first].step_s;
 	struct fc_series *in = arena_array(a, f->n, sizeof(*in));
@@ -213,7 +244,8 @@ demand_step(const struct plan_options *o, struct forecast_set *f, const bool *wa
 
 /* Nodes that are forecast: those of the plan, and with sums all of them. */
 static bool *
-demand_wanted(const struct plan_options *o, const struct forecast_set *f, const struct plan_series *ps, size_t n, struct arena *a)
+demand_wanted(const struct plan_options *o, const struct forecast_set *f,
+    const struct plan_series *ps, size_t n, struct arena *a)
 {
 	bool *wanted = arena_array(a, f->n, sizeof(*wanted));
 
@@ -225,12 +257,14 @@ demand_wanted(const struct plan_options *o, const struct forecast_set *f, const 
 }
 
 enum berth_code
-plan_demand_forecast(struct cmd_ctx *ctx, struct plan_options *o, struct forecast_set *f, struct plan_series *ps, size_t n,
-    struct berth_err *err)
+plan_demand_forecast(struct cmd_ctx *ctx, struct plan_options *o, struct forecast_set *f,
+    struct plan_series *ps, size_t n, struct berth_err *err)
 {
 	struct cmd_ctx as = demand_ctx(ctx, o);
-	bool *wanted = demand_wanted(o, f, ps, n, ctx->arena), *done = arena_array(ctx->arena, f->n, sizeof(*done));
-	size_t leaves = demand_sums(o) ? f->tree.n_leaves : f->n, *cut = arena_array(ctx->arena, f->n, sizeof(*cut));
+	bool *wanted = demand_wanted(o, f, ps, n, ctx->arena),
+	     *done = arena_array(ctx->arena, f->n, sizeof(*done));
+	size_t leaves = demand_sums(o) ? f->tree.n_leaves : f->n,
+	       *cut = arena_array(ctx->arena, f->n, sizeof(*cut));
 	enum berth_code rc = BERTH_OK;
 
 	o->roadmap = f->map.path;
@@ -247,7 +281,8 @@ plan_demand_forecast(struct cmd_ctx *ctx, struct plan_options *o, struct forecas
 		forecast_tree_reconcile(&as, f);
 	for (size_t i = 0; i < f->n && f->map.n > 0; i++)
 		if (wanted[i])
-			cut[i] = commit_winsorise(f->out[i].paths, f->out[i].n_paths, f->out[i].horizon, ctx->arena);
+			cut[i] = commit_winsorise(
+			    f->out[i].paths, f->out[i].n_paths, f->out[i].horizon, ctx->arena);
 	for (size_t i = 0; i < leaves && f->map.n > 0; i++)
 		if (wanted[i])
 			fc_events_apply(&f->out[i], f->uses[i], f->map.n, o->seed, NAN);
@@ -275,12 +310,22 @@ plan_demand_explain(struct plan_series *ps, size_t n, struct arena *a)
 		for (size_t k = 0; k < ps[i].because.n; k++)
 			VEC_PUSH(a, &line, ps[i].because.line[k]);
 		if (ps[i].n_of > 0)
-			VEC_PUSH(a, &line, arena_printf(a, "demand is the sum of %s, forecast so that all of them add up", str_join(a, ps[i].of,
-			    ps[i].n_of, ", ")));
+			VEC_PUSH(a, &line,
+			    arena_printf(a,
+				"demand is the sum of %s, forecast so that all of them add up",
+				str_join(a, ps[i].of, ps[i].n_of, ", ")));
 		if (ps[i].queued > 0)
-			VEC_PUSH(a, &line, ps[i].requested ? arena_printf(a, "demand is what ran and what waited: %.1f GPUs of it waited, mean of "
-			    "four weeks", ps[i].queued) : arena_printf(a, "demand is what ran; %.1f GPUs more were waited for, mean of four weeks: "
-			    "--requested plans for them too", ps[i].queued));
+			VEC_PUSH(a, &line,
+			    ps[i].requested ? arena_printf(a,
+						  "demand is what ran and what waited: %.1f GPUs "
+						  "of it waited, mean of "
+						  "four weeks",
+						  ps[i].queued)
+					    : arena_printf(a,
+						  "demand is what ran; %.1f GPUs more were waited "
+						  "for, mean of four weeks: "
+						  "--requested plans for them too",
+						  ps[i].queued));
 		ps[i].because.line = line.v;
 		ps[i].because.n = line.n;
 	}

@@ -20,9 +20,15 @@ plan_events_explain(struct plan_series *ps, size_t n, struct arena *a)
 
 			if (u->share == 0)
 				continue;
-			VEC_PUSH(a, &line, arena_printf(a, "the roadmap's %s (%s) is in it%s: %+.1f GPUs on the mean, %+.1f at the peak",
-			    u->event->name, roadmap_say(u->event, "GPUs", a), u->state == FC_EVENT_ABSENT ? ", but the history does not show it" :
-			    u->state == FC_EVENT_AHEAD ? "" : ", and has begun", u->mean, u->at_peak));
+			VEC_PUSH(a, &line,
+			    arena_printf(a,
+				"the roadmap's %s (%s) is in it%s: %+.1f GPUs on the mean, %+.1f "
+				"at the peak",
+				u->event->name, roadmap_say(u->event, "GPUs", a),
+				u->state == FC_EVENT_ABSENT  ? ", but the history does not show it"
+				: u->state == FC_EVENT_AHEAD ? ""
+							     : ", and has begun",
+				u->mean, u->at_peak));
 		}
 		ps[i].because.line = line.v;
 		ps[i].because.n = line.n;

@@ -11,8 +11,9 @@
 
 /* What would have to be given to make the same plan again. */
 enum berth_code
-plan_inputs_write(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n, const struct plan_options *o,
-    const struct plan_then *then, const char **text_out, struct berth_err *err)
+plan_inputs_write(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n,
+    const struct plan_options *o, const struct plan_then *then, const char **text_out,
+    struct berth_err *err)
 {
 	const char *const *raw;
 	struct buf b;
@@ -98,8 +99,9 @@ plan_then_read(struct cmd_ctx *ctx, struct jsonr *root, struct plan_then *then)
 {
 	const char **series;
 	int64_t *at;
-	struct jsonr picked = jsonr_get(root, "picked"), ages = jsonr_get(root, "prices_as_of"), owned = jsonr_get(root, "owned"),
-	    stale = jsonr_get(root, "prices_too_old"), gone = jsonr_get(root, "sold_out");
+	struct jsonr picked = jsonr_get(root, "picked"), ages = jsonr_get(root, "prices_as_of"),
+		     owned = jsonr_get(root, "owned"), stale = jsonr_get(root, "prices_too_old"),
+		     gone = jsonr_get(root, "sold_out");
 
 	*then = (struct plan_then){ .n_oldest = jsonr_len(&ages), .n_owned = jsonr_len(&owned) };
 	series = arena_array(ctx->arena, jsonr_len(&picked) + 1, sizeof(*series));
@@ -111,7 +113,8 @@ plan_then_read(struct cmd_ctx *ctx, struct jsonr *root, struct plan_then *then)
 		struct jsonr p = jsonr_at(&picked, i);
 		const json_t *name = jsonr_get(&p, "name").v;
 
-		series[i] = arena_strdup(ctx->arena, json_is_string(name) ? json_string_value(name) : "");
+		series[i] =
+		    arena_strdup(ctx->arena, json_is_string(name) ? json_string_value(name) : "");
 		at[i] = json_integer_value(jsonr_get(&p, "until").v);
 	}
 	for (size_t i = 0; i < then->n_oldest; i++)
@@ -130,8 +133,8 @@ plan_then_read(struct cmd_ctx *ctx, struct jsonr *root, struct plan_then *then)
 
 /* The command line and the price ages that a plan was made with. */
 enum berth_code
-plan_inputs_read(struct cmd_ctx *ctx, const struct plan_row *row, struct line *line, struct plan_then *then,
-    struct berth_err *err)
+plan_inputs_read(struct cmd_ctx *ctx, const struct plan_row *row, struct line *line,
+    struct plan_then *then, struct berth_err *err)
 {
 	char name[64];
 	struct jsonr root, args;
@@ -149,12 +152,15 @@ plan_inputs_read(struct cmd_ctx *ctx, const struct plan_row *row, struct line *l
 	n = jsonr_len(&args);
 	if (n == 0 || !json_is_array(jsonr_get(&root, "picked").v)) {
 		json_decref(v);
-		return err_set(err, BERTH_ENOTFOUND, "plan %lld was made by a version that did not keep all that it was made from",
+		return err_set(err, BERTH_ENOTFOUND,
+		    "plan %lld was made by a version that did not keep all that it was made from",
 		    (long long)row->id);
 	}
 	argv = arena_array(ctx->arena, n + 1, sizeof(*argv));
 	for (size_t i = 0; i < n; i++)
-		argv[i] = arena_strdup(ctx->arena, json_is_string(jsonr_at(&args, i).v) ? json_string_value(jsonr_at(&args, i).v) : "");
+		argv[i] = arena_strdup(ctx->arena, json_is_string(jsonr_at(&args, i).v)
+						       ? json_string_value(jsonr_at(&args, i).v)
+						       : "");
 	plan_then_read(ctx, &root, then);
 	plan_money_again(&root, ctx->arena, &then->money, &then->n_money);
 	json_decref(v);

@@ -8,25 +8,28 @@
 
 struct line;
 
-/* Beside the command line: the series that it named or that there were, how far each one's history went, what was owned. */
+/* Beside the command line: the series that it named or that there were, how far each one's history
+ * went, what was owned. */
 struct plan_then {
 	struct forecast_was demand;
-	int64_t *owned;		/* [n_owned] numbers of commitments */
+	int64_t *owned; /* [n_owned] numbers of commitments */
 	size_t n_owned;
-	int64_t *oldest;	/* [n_oldest] as_of of the oldest price, of each series that was planned; read alone */
+	int64_t *oldest; /* [n_oldest] as_of of the oldest price, of each series that was planned;
+			    read alone */
 	size_t n_oldest;
-	struct plan_money *money;	/* [n_money] */
+	struct plan_money *money; /* [n_money] */
 	size_t n_money;
-	struct plan_stale stale;	/* offers whose prices were too old */
-	bool has_stale;			/* read alone: it was kept */
-	struct plan_stale gone;		/* offers that were sold out for long */
-	bool has_gone;			/* as has_stale */
+	struct plan_stale stale; /* offers whose prices were too old */
+	bool has_stale;          /* read alone: it was kept */
+	struct plan_stale gone;  /* offers that were sold out for long */
+	bool has_gone;           /* as has_stale */
 };
 
-BERTH_MUST_CHECK enum berth_code plan_inputs_write(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n,
-    const struct plan_options *o, const struct plan_then *then, const char **text_out, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code plan_inputs_write(struct cmd_ctx *ctx,
+    const struct plan_series *ps, size_t n, const struct plan_options *o,
+    const struct plan_then *then, const char **text_out, struct berth_err *err);
 /* BERTH_ENOTFOUND: an older berth kept too little. */
-BERTH_MUST_CHECK enum berth_code plan_inputs_read(struct cmd_ctx *ctx, const struct plan_row *row, struct line *line,
-    struct plan_then *then, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code plan_inputs_read(struct cmd_ctx *ctx, const struct plan_row *row,
+    struct line *line, struct plan_then *then, struct berth_err *err);
 
 #endif

@@ -12,11 +12,12 @@
 #include "util/str.h"
 #include "util/vec.h"
 
-#define PLAN_NOISE 0.03		/* speeds closer to the rated one count as it: machines alike differ by so much */
+#define PLAN_NOISE                                                                                 \
+	0.03 /* speeds closer to the rated one count as it: machines alike differ by so much */
 
 const struct accel *
-plan_accel(const struct accel_table *accels, const struct series *s, const char *gpu, struct arena *a,
-    const char **name_out)
+plan_accel(const struct accel_table *accels, const struct series *s, const char *gpu,
+    struct arena *a, const char **name_out)
 {
 	struct berth_err ignored;
 	const char *name = s->name;
@@ -24,11 +25,13 @@ plan_accel(const struct accel_table *accels, const struct series *s, const char 
 
 	if (gpu != NULL) {
 		name = gpu;
-	} else if (jsonr_parse(s->labels, strlen(s->labels), s->name, &root, &ignored) == BERTH_OK) {
+	} else if (jsonr_parse(s->labels, strlen(s->labels), s->name, &root, &ignored) ==
+		   BERTH_OK) {
 		struct jsonr r = jsonr_root(root, s->name);
 		const char *label = NULL;
 
-		if (jsonr_str(&r, "accelerator", &label, &ignored) == BERTH_OK && label != NULL && label[0] != '\0')
+		if (jsonr_str(&r, "accelerator", &label, &ignored) == BERTH_OK && label != NULL &&
+		    label[0] != '\0')
 			name = arena_strdup(a, label);
 		json_decref(root);
 	}
@@ -36,7 +39,8 @@ plan_accel(const struct accel_table *accels, const struct series *s, const char 
 	return accel_find(accels, name);
 }
 
-/* Paths carry the peak of each step; what is used and paid is its mean: each step's paths are scaled to the expected mean. */
+/* Paths carry the peak of each step; what is used and paid is its mean: each step's paths are
+ * scaled to the expected mean. */
 static void
 plan_paths(struct plan_series *ps, struct arena *a)
 {
@@ -52,7 +56,8 @@ plan_paths(struct plan_series *ps, struct arena *a)
 		for (size_t p = 0; p < f->n_paths; p++)
 			use[p * f->horizon + t] = f->paths[p * f->horizon + t] * scale;
 	}
-	ps->demand = (struct commit_demand){ use, f->n_paths, f->horizon, NULL, (double)f->step_s / 3600, ps->uncut };
+	ps->demand = (struct commit_demand){ use, f->n_paths, f->horizon, NULL,
+		(double)f->step_s / 3600, ps->uncut };
 	ps->peaks = ps->demand;
 	ps->peaks.gpus = f->paths;
 }
@@ -60,10 +65,13 @@ plan_paths(struct plan_series *ps, struct arena *a)
 double
 plan_measured(const struct offer *x)
 {
-	return isfinite(x->measured) && x->measured > 0 && fabs(x->measured - 1) >= PLAN_NOISE ? x->measured : 1;
+	return isfinite(x->measured) && x->measured > 0 && fabs(x->measured - 1) >= PLAN_NOISE
+		   ? x->measured
+		   : 1;
 }
 
-/* Ratio of rates; of a group that is compared with its fastest member, so that nothing is promised that one of it would break. */
+/* Ratio of rates; of a group that is compared with its fastest member, so that nothing is promised
+ * that one of it would break. */
 static double
 plan_ratio(const struct accel *a, const struct accel *own, enum accel_precision precision)
 {
@@ -72,14 +80,17 @@ plan_ratio(const struct accel *a, const struct accel *own, enum accel_precision 
 	if (own->n_members == 0)
 		return accel_speed_ratio(a, own, precision);
 	for (size_t i = 0; i < own->n_members; i++)
-		least = fmin(least, plan_ratio(a, own->members[i], precision));	/* fmin() leaves NaN out */
+		least = fmin(
+		    least, plan_ratio(a, own->members[i], precision)); /* fmin() leaves NaN out */
 	return least;
 }
 
 double
-plan_speed(const struct plan_options *o, const struct accel_table *accels, const struct plan_series *ps, const struct offer *x)
+plan_speed(const struct plan_options *o, const struct accel_table *accels,
+    const struct plan_series *ps, const struct offer *x)
 {
-	const struct accel *accel = accel_find_sized(accels, x->accelerator, x->accelerator_memory_gib);
+	const struct accel *accel =
+	    accel_find_sized(accels, x->accelerator, x->accelerator_memory_gib);
 	double speed = 0;
 
 	if (accel_is(accel, ps->accel)) {
@@ -117,12 +128,13 @@ plan_price_stale(const struct plan_options *o, const struct offer *x)
 
 	if (was == NULL)
 		return cost_price_stale(x, &o->ages, o->now);
-	return was->ids.n > 0 && bsearch(&x->id, was->ids.v, was->ids.n, sizeof(*was->ids.v), plan_id_cmp) != NULL;
+	return was->ids.n > 0 &&
+	       bsearch(&x->id, was->ids.v, was->ids.n, sizeof(*was->ids.v), plan_id_cmp) != NULL;
 }
 
 static enum refuse_code
-plan_check_offer(const struct plan_options *o, const struct accel_table *accels, const struct plan_series *ps,
-    const struct offer *x)
+plan_check_offer(const struct plan_options *o, const struct accel_table *accels,
+    const struct plan_series *ps, const struct offer *x)
 {
 	if (x->accelerator_count < 1 || plan_speed(o, accels, ps, x) <= 0)
 		return REFUSE_ACCELERATOR;
@@ -130,7 +142,8 @@ plan_check_offer(const struct plan_options *o, const struct accel_table *accels,
 		return REFUSE_RESIDENCY;
 	if (!glob_match_any(o->providers, o->n_providers, x->provider))
 		return REFUSE_PROVIDER;
-	if (!usd_known(offer_effective_hour(x)) || offer_effective_hour(x).v < 0 || !str_eq(x->currency, "USD"))
+	if (!usd_known(offer_effective_hour(x)) || offer_effective_hour(x).v < 0 ||
+	    !str_eq(x->currency, "USD"))
 		return REFUSE_PRICE_UNKNOWN;
 	if (o->need_account && !ps->list_prices && x->account[0] == '\0')
 		return REFUSE_NO_ACCOUNT;
@@ -158,7 +171,8 @@ plan_cmp_ranked(const void *a, const void *b)
 
 /* The market by what an hour of the series' own accelerator costs there. */
 static void
-plan_rank(const struct plan_options *o, const struct accel_table *accels, struct plan_series *ps, struct arena *a)
+plan_rank(const struct plan_options *o, const struct accel_table *accels, struct plan_series *ps,
+    struct arena *a)
 {
 	struct plan_ranked *r = arena_array(a, ps->n_market, sizeof(*r));
 
@@ -166,7 +180,8 @@ plan_rank(const struct plan_options *o, const struct accel_table *accels, struct
 	for (size_t i = 0; i < ps->n_market; i++) {
 		double speed = plan_speed(o, accels, ps, ps->market[i]);
 
-		r[i] = (struct plan_ranked){ ps->market[i], speed, plan_gpu_hour(ps->market[i], speed) };
+		r[i] = (struct plan_ranked){ ps->market[i], speed,
+			plan_gpu_hour(ps->market[i], speed) };
 	}
 	qsort(r, ps->n_market, sizeof(*r), plan_cmp_ranked);
 	for (size_t i = 0; i < ps->n_market; i++) {
@@ -176,8 +191,8 @@ plan_rank(const struct plan_options *o, const struct accel_table *accels, struct
 }
 
 static size_t
-plan_filter(const struct accel_table *accels, const struct offer *offers, size_t n_offers, const struct plan_options *o,
-    struct arena *a, struct plan_series *ps, const struct offer **x)
+plan_filter(const struct accel_table *accels, const struct offer *offers, size_t n_offers,
+    const struct plan_options *o, struct arena *a, struct plan_series *ps, const struct offer **x)
 {
 	size_t n = 0;
 
@@ -187,9 +202,10 @@ plan_filter(const struct accel_table *accels, const struct offer *offers, size_t
 		enum refuse_code why = plan_check_offer(o, accels, ps, &offers[i]);
 
 		if (why == REFUSE_NOT && o->starts_s > 0 && plan_use_hour(&offers[i]) > 0)
-			ps->refused_use++;	/* a schedule counts what is reserved as paid, used or not */
+			ps->refused_use++; /* a schedule counts what is reserved as paid, used or
+					      not */
 		else if (why == REFUSE_NOT && offers[i].purchase == PURCHASE_RESERVED &&
-		    offers[i].term_months > o->max_term_months)
+			 offers[i].term_months > o->max_term_months)
 			ps->refused_term++;
 		else if (why == REFUSE_NOT)
 			x[n++] = &offers[i];
@@ -204,8 +220,8 @@ plan_filter(const struct accel_table *accels, const struct offer *offers, size_t
 }
 
 enum berth_code
-plan_market(const struct accel_table *accels, const struct offer *offers, size_t n_offers, const struct plan_options *o,
-    struct arena *a, struct plan_series *ps, struct berth_err *err)
+plan_market(const struct accel_table *accels, const struct offer *offers, size_t n_offers,
+    const struct plan_options *o, struct arena *a, struct plan_series *ps, struct berth_err *err)
 {
 	ps->market = arena_array(a, n_offers, sizeof(*ps->market));
 	ps->n_market = plan_filter(accels, offers, n_offers, o, a, ps, ps->market);
@@ -214,15 +230,18 @@ plan_market(const struct accel_table *accels, const struct offer *offers, size_t
 		ps->n_market = plan_filter(accels, offers, n_offers, o, a, ps, ps->market);
 	}
 	if (ps->n_market == 0)
-		return err_set(err, BERTH_EINFEASIBLE, "series %s: none of %zu offers serves %s%s%s; run `berth prices refresh` or "
-		    "`berth prices import`, or see `berth prices list --gpu %s`", ps->series.name, n_offers, ps->accel->name,
-		    n_offers > 0 ? ": " : "", n_offers > 0 ? explain_refusals(ps->refused, a) : "", ps->accel->name);
+		return err_set(err, BERTH_EINFEASIBLE,
+		    "series %s: none of %zu offers serves %s%s%s; run `berth prices refresh` or "
+		    "`berth prices import`, or see `berth prices list --gpu %s`",
+		    ps->series.name, n_offers, ps->accel->name, n_offers > 0 ? ": " : "",
+		    n_offers > 0 ? explain_refusals(ps->refused, a) : "", ps->accel->name);
 	plan_rank(o, accels, ps, a);
 	return BERTH_OK;
 }
 
 enum berth_code
-plan_use(const struct plan_options *o, struct arena *a, struct plan_series *ps, struct berth_err *err)
+plan_use(
+    const struct plan_options *o, struct arena *a, struct plan_series *ps, struct berth_err *err)
 {
 	enum berth_code rc;
 
@@ -234,8 +253,8 @@ plan_use(const struct plan_options *o, struct arena *a, struct plan_series *ps, 
 }
 
 void
-plan_build(const struct accel_table *accels, const struct commitment *owned, size_t n_owned, const struct plan_options *o,
-    struct arena *a, struct plan_series *ps)
+plan_build(const struct accel_table *accels, const struct commitment *owned, size_t n_owned,
+    const struct plan_options *o, struct arena *a, struct plan_series *ps)
 {
 	plan_lines_of(owned, n_owned, accels, o, ps, a);
 	plan_shares(o, ps, a);

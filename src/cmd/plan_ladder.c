@@ -8,13 +8,13 @@
 #include "util/arena.h"
 #include "util/time.h"
 
-#define LADDER_PARTS 16		/* of an equal step, by which one is raised until it keeps the rules */
+#define LADDER_PARTS 16 /* of an equal step, by which one is raised until it keeps the rules */
 
 /* One series in the hours of a step, with nothing to choose: what it has by then is bought. */
 struct ladder_part {
 	struct plan_series *ps;
-	size_t from, to;	/* steps of its forecast */
-	int64_t *count;		/* [n_lines] by the end of the step before, then of this one */
+	size_t from, to; /* steps of its forecast */
+	int64_t *count;  /* [n_lines] by the end of the step before, then of this one */
 	struct commit_problem problem;
 	struct commit_demand demand;
 	struct commit_curve curve;
@@ -23,7 +23,7 @@ struct ladder_part {
 
 /* Series that were planned together, or one. */
 struct ladder {
-	struct ladder_part *part;	/* [n] */
+	struct ladder_part *part; /* [n] */
 	size_t n;
 	struct arena *a;
 };
@@ -42,14 +42,16 @@ ladder_hours(const struct commit_demand *d, size_t from, size_t to, double cap, 
 }
 
 static enum berth_code
-ladder_hours_of(struct ladder_part *p, const struct plan_options *o, struct arena *a, struct berth_err *err)
+ladder_hours_of(
+    struct ladder_part *p, const struct plan_options *o, struct arena *a, struct berth_err *err)
 {
 	const struct plan_series *ps = p->ps;
 	struct commit_demand peaks = ladder_hours(&ps->peaks, p->from, p->to, INFINITY, a);
 	bool enough;
 	enum berth_code rc;
 
-	p->demand = ladder_hours(&ps->demand, p->from, p->to, ps->curve.peak, a);	/* absurd paths are cut as in the whole */
+	p->demand = ladder_hours(&ps->demand, p->from, p->to, ps->curve.peak,
+	    a); /* absurd paths are cut as in the whole */
 	p->problem = ps->problem;
 	p->problem.curve = &p->curve;
 	p->problem.budget = NAN;
@@ -61,7 +63,8 @@ ladder_hours_of(struct ladder_part *p, const struct plan_options *o, struct aren
 	return rc;
 }
 
-/* With parts/of of each purchase, rounded up. BERTH_EINFEASIBLE: peak, shares or quotas are not kept. */
+/* With parts/of of each purchase, rounded up. BERTH_EINFEASIBLE: peak, shares or quotas are not
+ * kept. */
 static enum berth_code
 ladder_try(struct ladder *l, int64_t parts, int64_t of, struct berth_err *err)
 {
@@ -70,7 +73,8 @@ ladder_try(struct ladder *l, int64_t parts, int64_t of, struct berth_err *err)
 
 	for (size_t i = 0; i < l->n; i++) {
 		struct ladder_part *p = &l->part[i];
-		struct commit_line *line = arena_memdup(l->a, p->ps->lines, p->ps->n_lines * sizeof(*line));
+		struct commit_line *line =
+		    arena_memdup(l->a, p->ps->lines, p->ps->n_lines * sizeof(*line));
 
 		for (size_t k = 0; k < p->ps->n_lines; k++) {
 			if (line[k].kind != COMMIT_RESERVED)
@@ -80,7 +84,8 @@ ladder_try(struct ladder *l, int64_t parts, int64_t of, struct berth_err *err)
 		}
 		p->problem.lines = line;
 		if (p->to > p->from)
-			m[n++] = (struct commit_member){ &p->problem, &p->ps->shares, &p->demand, &p->plan };
+			m[n++] = (struct commit_member){ &p->problem, &p->ps->shares, &p->demand,
+				&p->plan };
 	}
 	if (n == 0)
 		return BERTH_OK;
@@ -89,7 +94,8 @@ ladder_try(struct ladder *l, int64_t parts, int64_t of, struct berth_err *err)
 	return commit_solve_joint(m, n, NAN, l->a, err);
 }
 
-/* One step: an equal share, or as much more as keeps the rules. *parts_io: of what was bought before. */
+/* One step: an equal share, or as much more as keeps the rules. *parts_io: of what was bought
+ * before. */
 static enum berth_code
 ladder_step(struct ladder *l, size_t rung, int64_t rungs, int64_t *parts_io, struct berth_err *err)
 {
@@ -109,7 +115,8 @@ ladder_step(struct ladder *l, size_t rung, int64_t rungs, int64_t *parts_io, str
 
 			for (size_t b = 0; b < rung; b++)
 				before += p->ps->rung[b].count[k];
-			r->count[k] = p->ps->lines[k].kind == COMMIT_RESERVED ? p->count[k] - before : 0;
+			r->count[k] =
+			    p->ps->lines[k].kind == COMMIT_RESERVED ? p->count[k] - before : 0;
 		}
 		if (p->to > p->from)
 			p->ps->ladder_cost_usd += p->plan.cost_usd;
@@ -135,19 +142,23 @@ ladder_all(struct ladder *l, const struct plan_options *o, struct berth_err *err
 	for (size_t k = 0; k < rungs && rc == BERTH_OK; k++) {
 		for (size_t i = 0; i < l->n && rc == BERTH_OK; i++) {
 			struct ladder_part *p = &l->part[i];
-			size_t steps = (size_t)(o->ladder_every_s / p->ps->forecast.step_s), end = p->ps->demand.n_steps;
+			size_t steps = (size_t)(o->ladder_every_s / p->ps->forecast.step_s),
+			       end = p->ps->demand.n_steps;
 
 			p->from = k * steps < end ? k * steps : end;
 			p->to = k + 1 == rungs || (k + 1) * steps > end ? end : (k + 1) * steps;
-			p->ps->rung[k].at = p->ps->forecast.t0 + (int64_t)(k * steps) * p->ps->forecast.step_s;
-			p->ps->rung[k].count = arena_array(l->a, p->ps->n_lines + 1, sizeof(int64_t));
+			p->ps->rung[k].at =
+			    p->ps->forecast.t0 + (int64_t)(k * steps) * p->ps->forecast.step_s;
+			p->ps->rung[k].count =
+			    arena_array(l->a, p->ps->n_lines + 1, sizeof(int64_t));
 			if (p->to > p->from)
 				rc = ladder_hours_of(p, o, l->a, err);
 		}
 		if (rc == BERTH_OK)
 			rc = ladder_step(l, k, (int64_t)rungs, &parts, err);
 	}
-	return rc == BERTH_OK ? rc : err_ctx(err, "ladder of series %s", l->part[0].ps->series.name);
+	return rc == BERTH_OK ? rc
+			      : err_ctx(err, "ladder of series %s", l->part[0].ps->series.name);
 }
 
 static bool
@@ -160,7 +171,8 @@ ladder_any(const struct plan_series *ps, const struct plan_options *o)
 }
 
 enum berth_code
-plan_ladder(struct plan_series *ps, size_t n, const struct plan_options *o, struct arena *a, struct berth_err *err)
+plan_ladder(struct plan_series *ps, size_t n, const struct plan_options *o, struct arena *a,
+    struct berth_err *err)
 {
 	struct ladder met = { arena_array(a, n + 1, sizeof(*met.part)), 0, a };
 	bool any = false;
@@ -190,10 +202,15 @@ plan_ladder_text(const struct plan_series *ps, struct arena *a)
 
 		for (size_t i = 0; i < ps->n_lines; i++)
 			machines += ps->rung[k].count[i];
-		text = arena_printf(a, "%s%s%lld on %s", text, k == 0 ? "" : ", ", (long long)machines,
-		    time_fmt_date(day, ps->rung[k].at));
+		text = arena_printf(a, "%s%s%lld on %s", text, k == 0 ? "" : ", ",
+		    (long long)machines, time_fmt_date(day, ps->rung[k].at));
 	}
-	return arena_printf(a, "in steps: buy %s; plan again before each. It costs %.2f USD more than buying all at once if the "
-	    "forecast holds, and binds only the first step if it does not%s", text, ps->ladder_cost_usd - ps->plan.cost_usd,
-	    ps->ladder_raised ? "; steps are larger where the peak, the shares or the quotas ask for it" : "");
+	return arena_printf(a,
+	    "in steps: buy %s; plan again before each. It costs %.2f USD more than buying all at "
+	    "once if the "
+	    "forecast holds, and binds only the first step if it does not%s",
+	    text, ps->ladder_cost_usd - ps->plan.cost_usd,
+	    ps->ladder_raised
+		? "; steps are larger where the peak, the shares or the quotas ask for it"
+		: "");
 }

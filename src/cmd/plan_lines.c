@@ -9,9 +9,9 @@
 #include "util/glob.h"
 #include "util/vec.h"
 
-#define PLAN_UNSERVED 10.0		/* demand that nothing serves, in on-demand prices */
-#define PLAN_OBTAIN 0.8			/* share of time in which spot can be had where nobody knows */
-#define PLAN_CHECKPOINT_S 120.0		/* to write one, for the useful share of spot */
+#define PLAN_UNSERVED 10.0      /* demand that nothing serves, in on-demand prices */
+#define PLAN_OBTAIN 0.8         /* share of time in which spot can be had where nobody knows */
+#define PLAN_CHECKPOINT_S 120.0 /* to write one, for the useful share of spot */
 #define PLAN_RESTART_S 600.0
 #define PLAN_ON_DEMAND_MAX 12
 #define PLAN_SPOT_MAX 12
@@ -33,20 +33,23 @@ plan_units(double carries, double *speed_out)
 	return units;
 }
 
-/* USD of a machine-hour whether it is used or not, with the upfront payment spread over the term: not rounded. */
+/* USD of a machine-hour whether it is used or not, with the upfront payment spread over the term:
+ * not rounded. */
 static double
 plan_hour(const struct offer *o)
 {
 	double term = offer_term_hours(o);
 
-	return usd_to_double(o->price) + (term > 0 && usd_known(o->upfront) ? usd_to_double(o->upfront) / term : 0);
+	return usd_to_double(o->price) +
+	       (term > 0 && usd_known(o->upfront) ? usd_to_double(o->upfront) / term : 0);
 }
 
 /* USD of an hour of use besides. */
 double
 plan_use_hour(const struct offer *o)
 {
-	return o->purchase == PURCHASE_RESERVED && usd_known(o->usage) ? usd_to_double(o->usage) : 0;
+	return o->purchase == PURCHASE_RESERVED && usd_known(o->usage) ? usd_to_double(o->usage)
+								       : 0;
 }
 
 double
@@ -58,17 +61,22 @@ plan_gpu_hour(const struct offer *o, double speed)
 const char *
 plan_name(const struct offer *o, struct arena *a)
 {
-	const char *term = o->purchase == PURCHASE_RESERVED && o->term_months > 0 ?
-	    arena_printf(a, " %d month%s, %s upfront", o->term_months, o->term_months == 1 ? "" : "s", o->payment == PAYMENT_ALL ? "all" :
-	    o->payment == PAYMENT_PARTIAL ? "part" : "nothing") : "";
+	const char *term = o->purchase == PURCHASE_RESERVED && o->term_months > 0
+			       ? arena_printf(a, " %d month%s, %s upfront", o->term_months,
+				     o->term_months == 1 ? "" : "s",
+				     o->payment == PAYMENT_ALL       ? "all"
+				     : o->payment == PAYMENT_PARTIAL ? "part"
+								     : "nothing")
+			       : "";
 
-	return arena_printf(a, "%s%s%s%s%s %s%s%s", o->provider, o->region[0] != '\0' ? " " : "", o->region,
-	    o->instance_type[0] != '\0' ? " " : "", o->instance_type, purchase_name(o->purchase), term,
-	    plan_use_hour(o) > 0 ? ", use besides" : "");
+	return arena_printf(a, "%s%s%s%s%s %s%s%s", o->provider, o->region[0] != '\0' ? " " : "",
+	    o->region, o->instance_type[0] != '\0' ? " " : "", o->instance_type,
+	    purchase_name(o->purchase), term, plan_use_hour(o) > 0 ? ", use besides" : "");
 }
 
 void
-plan_add_line(struct plan_lines *l, struct commit_line line, double carries, const struct offer *o, const char *note)
+plan_add_line(struct plan_lines *l, struct commit_line line, double carries, const struct offer *o,
+    const char *note)
 {
 	VEC_PUSH(l->a, &l->carries, carries);
 	line.ref = l->line.n;
@@ -107,7 +115,9 @@ plan_unserved(const struct plan_series *ps)
 static const char *
 plan_note(const struct plan_series *ps, size_t i, struct arena *a)
 {
-	return fabs(ps->speed[i] - 1) < 0.005 ? "" : arena_printf(a, ", each %.2f %s", ps->speed[i], ps->accel->name);
+	return fabs(ps->speed[i] - 1) < 0.005
+		   ? ""
+		   : arena_printf(a, ", each %.2f %s", ps->speed[i], ps->accel->name);
 }
 
 const char *
@@ -141,9 +151,11 @@ plan_shares(const struct plan_options *o, struct plan_series *ps, struct arena *
 	ps->shares = (struct commit_shares){ .share = share, .n = o->n_shares, .group = group };
 }
 
-/* Whatever x does, does the line as well: it is no dearer, and takes no more of a quota for a GPU. */
+/* Whatever x does, does the line as well: it is no dearer, and takes no more of a quota for a GPU.
+ */
 static bool
-plan_covers(const struct plan_options *o, const struct plan_lines *l, size_t i, const struct offer *x, double carries)
+plan_covers(const struct plan_options *o, const struct plan_lines *l, size_t i,
+    const struct offer *x, double carries)
 {
 	double times = carries / l->carries.v[i];
 
@@ -158,8 +170,9 @@ plan_covers(const struct plan_options *o, const struct plan_lines *l, size_t i, 
 }
 
 /*
- * Reserved offers, cheapest per GPU first (offers are sorted): one that is no cheaper, used or not, whose machines are whole numbers of a
- * cheaper one's and take no less of any quota, is never taken, among those whose share is limited together.
+ * Reserved offers, cheapest per GPU first (offers are sorted): one that is no cheaper, used or not,
+ * whose machines are whole numbers of a cheaper one's and take no less of any quota, is never
+ * taken, among those whose share is limited together.
  */
 static void
 plan_reserved(const struct plan_series *ps, const struct plan_options *o, struct plan_lines *l)
@@ -168,19 +181,25 @@ plan_reserved(const struct plan_series *ps, const struct plan_options *o, struct
 	double unserved = plan_unserved(ps);
 
 	for (size_t i = 0; i < ps->n_market; i++) {
-		double carries = plan_carries(o, ps->speed[i], x[i]), fixed = plan_hour(x[i]) / carries;
+		double carries = plan_carries(o, ps->speed[i], x[i]),
+		       fixed = plan_hour(x[i]) / carries;
 		double use = plan_use_hour(x[i]) / carries;
-		struct commit_line line = { .kind = COMMIT_RESERVED, .fixed = fixed, .usage = use,
+		struct commit_line line = { .kind = COMMIT_RESERVED,
+			.fixed = fixed,
+			.usage = use,
 			.max_count = plan_quota(o, x[i]) };
 		bool covered = false;
 
 		if (x[i]->purchase != PURCHASE_RESERVED || carries <= 0 || use >= unserved)
 			continue;
 		for (size_t k = 0; k < l->line.n && !covered; k++)
-			covered = l->line.v[k].kind == COMMIT_RESERVED && l->line.v[k].fixed <= fixed * (1 + 1e-12) &&
-			    l->line.v[k].usage <= use * (1 + 1e-12) &&
-			    plan_group(o, l->offer.v[k]) == plan_group(o, x[i]) && plan_covers(o, l, k, x[i], carries) &&
-			    (o->starts_s == 0 || offer_term_hours(l->offer.v[k]) <= offer_term_hours(x[i]));
+			covered = l->line.v[k].kind == COMMIT_RESERVED &&
+				  l->line.v[k].fixed <= fixed * (1 + 1e-12) &&
+				  l->line.v[k].usage <= use * (1 + 1e-12) &&
+				  plan_group(o, l->offer.v[k]) == plan_group(o, x[i]) &&
+				  plan_covers(o, l, k, x[i], carries) &&
+				  (o->starts_s == 0 ||
+				      offer_term_hours(l->offer.v[k]) <= offer_term_hours(x[i]));
 		if (covered)
 			continue;
 		line.gpus = plan_units(carries, &line.speed);
@@ -195,7 +214,8 @@ plan_spot_useful(const struct offer *o)
 
 	if (!(hazard > 0))
 		return 1;
-	return cost_useful_share(cost_checkpoint_s(PLAN_CHECKPOINT_S, hazard), PLAN_CHECKPOINT_S, PLAN_RESTART_S, hazard);
+	return cost_useful_share(cost_checkpoint_s(PLAN_CHECKPOINT_S, hazard), PLAN_CHECKPOINT_S,
+	    PLAN_RESTART_S, hazard);
 }
 
 /* GPUs of the series' own accelerator that the quotas leave of an offer. */
@@ -210,7 +230,8 @@ plan_quota_gpus(const struct plan_options *o, const struct offer *x, double carr
 	return isinf(gpus) ? COMMIT_NO_LIMIT : (int64_t)floor(gpus + 1e-9);
 }
 
-/* On demand, the cheapest first, until one has no quota: further ones take up what the quotas of the cheaper leave. */
+/* On demand, the cheapest first, until one has no quota: further ones take up what the quotas of
+ * the cheaper leave. */
 static void
 plan_on_demand(const struct plan_series *ps, const struct plan_options *o, struct plan_lines *l)
 {
@@ -218,24 +239,31 @@ plan_on_demand(const struct plan_series *ps, const struct plan_options *o, struc
 	int64_t quota = 0;
 	size_t n = 0;
 
-	for (size_t i = 0; i < ps->n_market && quota != COMMIT_NO_LIMIT && n < PLAN_ON_DEMAND_MAX; i++) {
+	for (size_t i = 0; i < ps->n_market && quota != COMMIT_NO_LIMIT && n < PLAN_ON_DEMAND_MAX;
+	     i++) {
 		double carries = ps->speed[i] * x[i]->accelerator_count;
 		bool covered = false;
 
 		if (x[i]->purchase != PURCHASE_ON_DEMAND)
 			continue;
 		for (size_t k = 0; k < l->line.n && !covered; k++)
-			covered = l->line.v[k].kind == COMMIT_ON_DEMAND && plan_covers(o, l, k, x[i], carries);
+			covered = l->line.v[k].kind == COMMIT_ON_DEMAND &&
+				  plan_covers(o, l, k, x[i], carries);
 		quota = plan_quota_gpus(o, x[i], carries);
 		if (covered || (quota == 0 && n > 0))
 			continue;
-		plan_add_line(l, (struct commit_line){ .kind = COMMIT_ON_DEMAND, .usage = plan_gpu_hour(x[i], ps->speed[i]), .gpus = 1,
-			.max_count = quota }, carries, x[i], plan_note(ps, i, l->a));
+		plan_add_line(l,
+		    (struct commit_line){ .kind = COMMIT_ON_DEMAND,
+			.usage = plan_gpu_hour(x[i], ps->speed[i]),
+			.gpus = 1,
+			.max_count = quota },
+		    carries, x[i], plan_note(ps, i, l->a));
 		n++;
 	}
 }
 
-/* No use of spot at a price from which on demand is never dearer: that of the first that has no limit, else of what nothing serves. */
+/* No use of spot at a price from which on demand is never dearer: that of the first that has no
+ * limit, else of what nothing serves. */
 static double
 plan_spot_most(const struct plan_series *ps, const struct plan_options *o)
 {
@@ -263,11 +291,13 @@ plan_counted(const struct plan_options *o, const struct offer *x)
 }
 
 /*
- * Spot, cheapest useful hour first, until one that no quota counts: all together carry ps->spot_gpus, so that further ones only
- * take up what the quotas of the cheaper leave. od: USD of a GPU-hour on demand, which serves when spot cannot be had.
+ * Spot, cheapest useful hour first, until one that no quota counts: all together carry
+ * ps->spot_gpus, so that further ones only take up what the quotas of the cheaper leave. od: USD of
+ * a GPU-hour on demand, which serves when spot cannot be had.
  */
 static void
-plan_spot(const struct plan_series *ps, const struct plan_options *o, double od, struct plan_lines *l)
+plan_spot(
+    const struct plan_series *ps, const struct plan_options *o, double od, struct plan_lines *l)
 {
 	const struct offer *const *x = ps->market;
 	bool *used = arena_array(l->a, ps->n_market + 1, sizeof(*used)), more = ps->spot_gpus > 0;
@@ -283,7 +313,8 @@ plan_spot(const struct plan_series *ps, const struct plan_options *o, double od,
 
 			if (x[i]->purchase != PURCHASE_SPOT || used[i])
 				continue;
-			usage = commit_spot_usage(plan_gpu_hour(x[i], ps->speed[i]), plan_spot_useful(x[i]), PLAN_OBTAIN, od);
+			usage = commit_spot_usage(plan_gpu_hour(x[i], ps->speed[i]),
+			    plan_spot_useful(x[i]), PLAN_OBTAIN, od);
 			if (usage < least) {
 				least = usage;
 				spot = i;
@@ -297,9 +328,13 @@ plan_spot(const struct plan_series *ps, const struct plan_options *o, double od,
 			continue;
 		n++;
 		more = plan_counted(o, x[spot]);
-		plan_add_line(l, (struct commit_line){ .kind = COMMIT_SPOT, .usage = least, .gpus = 1,
-			.max_count = quota < ps->spot_gpus ? quota : ps->spot_gpus }, ps->speed[spot] * x[spot]->accelerator_count, x[spot],
-			plan_note(ps, spot, l->a));
+		plan_add_line(l,
+		    (struct commit_line){ .kind = COMMIT_SPOT,
+			.usage = least,
+			.gpus = 1,
+			.max_count = quota < ps->spot_gpus ? quota : ps->spot_gpus },
+		    ps->speed[spot] * x[spot]->accelerator_count, x[spot],
+		    plan_note(ps, spot, l->a));
 	}
 }
 
@@ -315,8 +350,8 @@ plan_rest(const struct plan_series *ps, const struct plan_options *o, struct pla
 }
 
 void
-plan_lines_of(const struct commitment *owned, size_t n_owned, const struct accel_table *accels, const struct plan_options *o,
-    struct plan_series *ps, struct arena *a)
+plan_lines_of(const struct commitment *owned, size_t n_owned, const struct accel_table *accels,
+    const struct plan_options *o, struct plan_series *ps, struct arena *a)
 {
 	struct plan_lines l = { .a = a };
 	double most = 0, unserved = plan_unserved(ps);
@@ -342,8 +377,8 @@ plan_lines_of(const struct commitment *owned, size_t n_owned, const struct accel
 }
 
 void
-plan_without(const struct plan_series *ps, const struct offer *drop, const struct plan_options *o, struct arena *a,
-    struct plan_series *out)
+plan_without(const struct plan_series *ps, const struct offer *drop, const struct plan_options *o,
+    struct arena *a, struct plan_series *out)
 {
 	const struct offer **market = arena_array(a, ps->n_market + 1, sizeof(*market));
 	double *speed = arena_array(a, ps->n_market + 1, sizeof(*speed));
@@ -360,7 +395,8 @@ plan_without(const struct plan_series *ps, const struct offer *drop, const struc
 	out->speed = speed;
 	for (int rest = 0; rest < 2; rest++) {
 		for (size_t i = 0; i < ps->n_lines; i++)
-			if (rest ? ps->lines[i].kind > COMMIT_RESERVED : ps->lines[i].kind < COMMIT_RESERVED) {
+			if (rest ? ps->lines[i].kind > COMMIT_RESERVED
+				 : ps->lines[i].kind < COMMIT_RESERVED) {
 				VEC_PUSH(a, &l.line, ps->lines[i]);
 				l.line.v[l.line.n - 1].ref = l.line.n - 1;
 				VEC_PUSH(a, &l.offer, ps->offers[i]);

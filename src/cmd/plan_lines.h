@@ -1,4 +1,5 @@
-/* src/cmd/plan_lines.h - what the files share that make lines of offers and of what is owned.  Floor: cmd; for plan_*.c alone. */
+/* src/cmd/plan_lines.h - what the files share that make lines of offers and of what is owned.
+ * Floor: cmd; for plan_*.c alone. */
 #ifndef BERTH_CMD_PLAN_LINES_H
 #define BERTH_CMD_PLAN_LINES_H
 
@@ -15,12 +16,13 @@ struct plan_lines {
 };
 
 /*
- * GPUs of the series' accelerator that one of this offer stands for: 1 for that accelerator, the ratio of rates for another
- * that was named, times what probes measured; 0: it cannot do the work.
+ * GPUs of the series' accelerator that one of this offer stands for: 1 for that accelerator, the
+ * ratio of rates for another that was named, times what probes measured; 0: it cannot do the work.
  */
-double plan_speed(const struct plan_options *o, const struct accel_table *accels, const struct plan_series *ps,
-    const struct offer *x);
-/* The same of one machine. Purchases at start dates are counted in whole GPUs: parts of one do not count there. */
+double plan_speed(const struct plan_options *o, const struct accel_table *accels,
+    const struct plan_series *ps, const struct offer *x);
+/* The same of one machine. Purchases at start dates are counted in whole GPUs: parts of one do not
+ * count there. */
 double plan_carries(const struct plan_options *o, double speed, const struct offer *x);
 /* gpus and speed of a line for one machine. */
 int64_t plan_units(double carries, double *speed_out);
@@ -29,10 +31,11 @@ double plan_use_hour(const struct offer *o);
 /* USD of a GPU-hour that nothing serves; INFINITY: nothing is on demand. */
 double plan_unserved(const struct plan_series *ps);
 const char *plan_name(const struct offer *o, struct arena *a);
-void plan_add_line(struct plan_lines *l, struct commit_line line, double carries, const struct offer *o, const char *note);
+void plan_add_line(struct plan_lines *l, struct commit_line line, double carries,
+    const struct offer *o, const char *note);
 /* The series' own part of what is owned becomes its first lines, and ps->owned. */
-void plan_owned(const struct commitment *c, size_t n, const struct plan_options *o, const struct accel_table *accels,
-    struct plan_series *ps, struct plan_lines *l);
+void plan_owned(const struct commitment *c, size_t n, const struct plan_options *o,
+    const struct accel_table *accels, struct plan_series *ps, struct plan_lines *l);
 /* Lines and problem of a series. */
 void plan_lines_of(const struct commitment *owned, size_t n_owned, const struct accel_table *accels,
     const struct plan_options *o, struct plan_series *ps, struct arena *a);

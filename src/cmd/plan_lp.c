@@ -1,4 +1,5 @@
-/* src/cmd/plan_lp.c - the integer program of a plan in the CPLEX LP format, hour by hour or level by level.  Floor: cmd. */
+/* src/cmd/plan_lp.c - the integer program of a plan in the CPLEX LP format, hour by hour or level
+ * by level.  Floor: cmd. */
 #include "config.h"
 
 #include <math.h>
@@ -12,7 +13,7 @@ struct lp_file {
 	struct buf *b;
 	const struct plan_series *ps;
 	const struct plan_options *o;
-	size_t n, hours;		/* hours of all paths, or the levels of one series */
+	size_t n, hours; /* hours of all paths, or the levels of one series */
 };
 
 static bool
@@ -40,7 +41,8 @@ lp_demand(const struct lp_file *f, size_t s, size_t h, double *share)
 
 	if (f->n > 1) {
 		*share = 1 / (double)f->hours;
-		return fmin(d->gpus[h / steps * d->n_steps + h % steps * d->n_steps / steps], c->peak);
+		return fmin(
+		    d->gpus[h / steps * d->n_steps + h % steps * d->n_steps / steps], c->peak);
 	}
 	*share = (h == 0 ? 1 : c->use[h - 1]) - (h == c->levels ? 0 : c->use[h]);
 	return (double)h;
@@ -58,14 +60,18 @@ lp_cost(struct lp_file *f)
 
 		for (size_t i = 0; i < p->n_lines; i++)
 			if (lp_bought(f, s, i))
-				buf_printf(f->b, "\n + %.17g x%zu_%zu", p->lines[i].fixed * commit_line_gpus(&p->lines[i]) * hours, s, i);
+				buf_printf(f->b, "\n + %.17g x%zu_%zu",
+				    p->lines[i].fixed * commit_line_gpus(&p->lines[i]) * hours, s,
+				    i);
 		for (size_t h = 0; h < f->hours; h++) {
 			lp_demand(f, s, h, &share);
 			if (!(share > 0))
 				continue;
-			buf_printf(f->b, "\n + %.17g u%zu_%zu", share * hours * p->problem.unserved, s, h);
+			buf_printf(
+			    f->b, "\n + %.17g u%zu_%zu", share * hours * p->problem.unserved, s, h);
 			for (size_t i = 0; i < p->n_lines; i++)
-				buf_printf(f->b, "\n + %.17g y%zu_%zu_%zu", share * hours * p->lines[i].usage, s, i, h);
+				buf_printf(f->b, "\n + %.17g y%zu_%zu_%zu",
+				    share * hours * p->lines[i].usage, s, i, h);
 		}
 	}
 	buf_printf(f->b, "\nSubject To\n");
@@ -79,7 +85,8 @@ lp_quota_held(struct lp_file *f, size_t q)
 
 	for (size_t s = 0; s < f->n; s++)
 		for (size_t i = 0; i < f->ps[s].n_lines; i++) {
-			double w = f->ps[s].shares.quota[q].weight[i] * commit_line_gpus(&f->ps[s].lines[i]);
+			double w = f->ps[s].shares.quota[q].weight[i] *
+				   commit_line_gpus(&f->ps[s].lines[i]);
 
 			if (w > 0 && lp_bought(f, s, i))
 				buf_printf(f->b, "\n + %.17g x%zu_%zu", w, s, i);
@@ -127,9 +134,12 @@ lp_hour(struct lp_file *f, size_t h)
 			const struct commit_line *l = &p->lines[i];
 
 			if (lp_bought(f, s, i))
-				buf_printf(f->b, " k%zu_%zu_%zu: y%zu_%zu_%zu - %.17g x%zu_%zu <= 0\n", s, i, h, s, i, h, commit_line_gpus(l), s, i);
+				buf_printf(f->b,
+				    " k%zu_%zu_%zu: y%zu_%zu_%zu - %.17g x%zu_%zu <= 0\n", s, i, h,
+				    s, i, h, commit_line_gpus(l), s, i);
 			else if (l->max_count != COMMIT_NO_LIMIT)
-				buf_printf(f->b, " k%zu_%zu_%zu: y%zu_%zu_%zu <= %.17g\n", s, i, h, s, i, h, (double)l->max_count * commit_line_gpus(l));
+				buf_printf(f->b, " k%zu_%zu_%zu: y%zu_%zu_%zu <= %.17g\n", s, i, h,
+				    s, i, h, (double)l->max_count * commit_line_gpus(l));
 		}
 	}
 	for (size_t q = 0; q < f->ps[0].shares.n_quotas; q++)
@@ -156,13 +166,16 @@ lp_peak(struct lp_file *f, size_t s)
 	}
 	buf_printf(f->b, " >= %.17g\n", ceil(p->peak - 1e-9) - owned);
 	for (size_t i = 0; i < p->n_lines; i++)
-		if (p->lines[i].kind == COMMIT_ON_DEMAND && p->lines[i].max_count != COMMIT_NO_LIMIT)
-			buf_printf(f->b, " l%zu_%zu: v%zu_%zu <= %lld\n", s, i, s, i, (long long)p->lines[i].max_count);
+		if (p->lines[i].kind == COMMIT_ON_DEMAND &&
+		    p->lines[i].max_count != COMMIT_NO_LIMIT)
+			buf_printf(f->b, " l%zu_%zu: v%zu_%zu <= %lld\n", s, i, s, i,
+			    (long long)p->lines[i].max_count);
 	for (size_t q = 0; q < p->shares.n_quotas; q++)
 		lp_quota(f, "m", q, s, s + 1, 'v', 0);
 }
 
-/* A provider's GPUs less its share of all are at most, or at least, nothing; what is owned is on the right. */
+/* A provider's GPUs less its share of all are at most, or at least, nothing; what is owned is on
+ * the right. */
 static void
 lp_share(struct lp_file *f, size_t s, size_t k, bool most)
 {
@@ -190,15 +203,18 @@ lp_budget(struct lp_file *f)
 	for (size_t s = 0; s < f->n; s++)
 		for (size_t i = 0; i < f->ps[s].n_lines; i++)
 			if (lp_bought(f, s, i))
-				buf_printf(f->b, "\n + %.17g x%zu_%zu", f->ps[s].lines[i].fixed * commit_line_gpus(&f->ps[s].lines[i]) *
-				    f->ps[s].curve.hours, s, i);
+				buf_printf(f->b, "\n + %.17g x%zu_%zu",
+				    f->ps[s].lines[i].fixed * commit_line_gpus(&f->ps[s].lines[i]) *
+					f->ps[s].curve.hours,
+				    s, i);
 	buf_printf(f->b, " <= %.17g\n", f->o->budget_usd);
 }
 
 static void
 lp_write(struct lp_file *f)
 {
-	buf_printf(f->b, "\\ berth plan: x = machines bought, y = GPUs in use, u = GPUs that nothing serves, v = on demand at the peak\n");
+	buf_printf(f->b, "\\ berth plan: x = machines bought, y = GPUs in use, u = GPUs that "
+			 "nothing serves, v = on demand at the peak\n");
 	lp_cost(f);
 	for (size_t h = 0; h < f->hours && f->b->code == BERTH_OK; h++)
 		lp_hour(f, h);
@@ -214,7 +230,8 @@ lp_write(struct lp_file *f)
 	for (size_t s = 0; s < f->n; s++)
 		for (size_t i = 0; i < f->ps[s].n_lines; i++)
 			if (lp_bought(f, s, i) && f->ps[s].lines[i].max_count != COMMIT_NO_LIMIT)
-				buf_printf(f->b, " x%zu_%zu <= %lld\n", s, i, (long long)f->ps[s].lines[i].max_count);
+				buf_printf(f->b, " x%zu_%zu <= %lld\n", s, i,
+				    (long long)f->ps[s].lines[i].max_count);
 	buf_printf(f->b, "General\n");
 	for (size_t s = 0; s < f->n; s++)
 		for (size_t i = 0; i < f->ps[s].n_lines; i++)
@@ -231,13 +248,15 @@ plan_lp_save(struct buf *b, const char *path, struct berth_err *err)
 	if (rc == BERTH_OK)
 		rc = atomicfile_write(path, b->p, b->len, 0644, err);
 	else
-		err_ctx(err, "the program of every hour on every path is too large for a file: take fewer --paths or a shorter --horizon");
+		err_ctx(err, "the program of every hour on every path is too large for a file: "
+			     "take fewer --paths or a shorter --horizon");
 	buf_free(b);
 	return rc;
 }
 
 enum berth_code
-plan_lp(const struct plan_series *ps, size_t n, const struct plan_options *o, const char *path, struct berth_err *err)
+plan_lp(const struct plan_series *ps, size_t n, const struct plan_options *o, const char *path,
+    struct berth_err *err)
 {
 	struct buf b;
 	struct lp_file f = { &b, ps, o, n, n == 1 ? ps[0].curve.levels + 1 : 0 };

@@ -1,4 +1,5 @@
-/* src/cmd/plan_money.c - what the budgets leave for commitments, once the jobs have theirs.  Floor: cmd. */
+/* src/cmd/plan_money.c - what the budgets leave for commitments, once the jobs have theirs.  Floor:
+ * cmd. */
 #include "config.h"
 
 #include <math.h>
@@ -27,15 +28,20 @@ money_left(const struct plan_money *m)
 }
 
 /*
- * What the jobs that wait will need, by where they would be placed now; NaN: more than the budgets have. A job that
- * nothing but money keeps back has no price here, and comes before any commitment all the same.
+ * What the jobs that wait will need, by where they would be placed now; NaN: more than the budgets
+ * have. A job that nothing but money keeps back has no price here, and comes before any commitment
+ * all the same.
  */
 static enum berth_code
-money_queued(struct cmd_ctx *ctx, const struct accel_table *accels, const struct plan_options *o, double *queued_out,
-    struct berth_err *err)
+money_queued(struct cmd_ctx *ctx, const struct accel_table *accels, const struct plan_options *o,
+    double *queued_out, struct berth_err *err)
 {
-	const struct placing_options po = { .now = ctx->now, .seed = o->seed, .limits = o->limits, .n_limits = o->n_limits,
-		.ages = o->ages, .need_account = o->need_account };
+	const struct placing_options po = { .now = ctx->now,
+		.seed = o->seed,
+		.limits = o->limits,
+		.n_limits = o->n_limits,
+		.ages = o->ages,
+		.need_account = o->need_account };
 	struct placing p;
 	enum berth_code rc = placing_run(ctx->store, accels, &po, NULL, 0, ctx->arena, &p, err);
 
@@ -49,7 +55,8 @@ money_queued(struct cmd_ctx *ctx, const struct accel_table *accels, const struct
 }
 
 enum berth_code
-plan_money_read(struct cmd_ctx *ctx, const struct accel_table *accels, struct plan_options *o, struct berth_err *err)
+plan_money_read(struct cmd_ctx *ctx, const struct accel_table *accels, struct plan_options *o,
+    struct berth_err *err)
 {
 	VEC(struct plan_money) v = { 0 };
 	struct budget *b;
@@ -59,9 +66,12 @@ plan_money_read(struct cmd_ctx *ctx, const struct accel_table *accels, struct pl
 
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++)
 		if (str_eq(b[i].scope, "all"))
-			VEC_PUSH(ctx->arena, &v, ((struct plan_money){ .name = b[i].name, .period_s = b[i].period == BUDGET_TOTAL ? 0 :
-			    b[i].to - b[i].from, .cap = usd_to_double(b[i].cap), .spent = usd_to_double(b[i].spent),
-			    .reserved = usd_to_double(b[i].reserved) }));
+			VEC_PUSH(ctx->arena, &v,
+			    ((struct plan_money){ .name = b[i].name,
+				.period_s = b[i].period == BUDGET_TOTAL ? 0 : b[i].to - b[i].from,
+				.cap = usd_to_double(b[i].cap),
+				.spent = usd_to_double(b[i].spent),
+				.reserved = usd_to_double(b[i].reserved) }));
 	if (rc == BERTH_OK && v.n > 0)
 		rc = money_queued(ctx, accels, o, &queued, err);
 	for (size_t i = 0; i < v.n; i++)
@@ -88,11 +98,18 @@ plan_money_explain(struct plan_series *ps, size_t n, const struct plan_options *
 		for (size_t k = 0; k < o->n_money; k++) {
 			const struct plan_money *m = &o->money[k];
 
-			plan_add(&ps[i].because, a, arena_printf(a, "jobs come first: of the budget %s of %.2f USD, %.2f USD are spent, %.2f USD "
-			    "reserved by what runs, and %s; new commitments may bind %.2f USD%s", m->name, m->cap, m->spent, m->reserved,
-			    isnan(m->queued) ? "what waits needs more than is left" :
-			    arena_printf(a, "%.2f USD needed by what waits", m->queued), money_left(m) * money_periods(m, o->horizon_s),
-			    m->period_s > 0 ? " over the horizon" : ""));
+			plan_add(&ps[i].because, a,
+			    arena_printf(a,
+				"jobs come first: of the budget %s of %.2f USD, %.2f USD are "
+				"spent, %.2f USD "
+				"reserved by what runs, and %s; new commitments may bind %.2f "
+				"USD%s",
+				m->name, m->cap, m->spent, m->reserved,
+				isnan(m->queued)
+				    ? "what waits needs more than is left"
+				    : arena_printf(a, "%.2f USD needed by what waits", m->queued),
+				money_left(m) * money_periods(m, o->horizon_s),
+				m->period_s > 0 ? " over the horizon" : ""));
 		}
 }
 
@@ -111,7 +128,8 @@ plan_money_json(struct jsonw *w, const struct plan_options *o)
 		jsonw_fixed(w, "reserved", m->reserved, 6);
 		jsonw_fixed(w, "queued", m->queued, 6);
 		jsonw_fixed(w, "left", money_left(m), 6);
-		jsonw_fixed(w, "commitments_may_bind", money_left(m) * money_periods(m, o->horizon_s), 6);
+		jsonw_fixed(
+		    w, "commitments_may_bind", money_left(m) * money_periods(m, o->horizon_s), 6);
 		jsonw_end_object(w);
 	}
 	jsonw_end_array(w);
@@ -119,7 +137,8 @@ plan_money_json(struct jsonw *w, const struct plan_options *o)
 
 /* As plan_money_json() wrote it. */
 void
-plan_money_again(const struct jsonr *inputs, struct arena *a, struct plan_money **money_out, size_t *n_out)
+plan_money_again(
+    const struct jsonr *inputs, struct arena *a, struct plan_money **money_out, size_t *n_out)
 {
 	struct jsonr list = jsonr_get(inputs, "budgets");
 	struct plan_money *m = arena_array(a, jsonr_len(&list) + 1, sizeof(*m));
@@ -129,8 +148,14 @@ plan_money_again(const struct jsonr *inputs, struct arena *a, struct plan_money 
 	*money_out = m;
 	for (size_t i = 0; i < *n_out; i++, m++) {
 		struct jsonr x = jsonr_at(&list, i);
-		const struct { const char *key; double *to; } v[] = {
-			{ "cap", &m->cap }, { "spent", &m->spent }, { "reserved", &m->reserved }, { "queued", &m->queued },
+		const struct {
+			const char *key;
+			double *to;
+		} v[] = {
+			{ "cap", &m->cap },
+			{ "spent", &m->spent },
+			{ "reserved", &m->reserved },
+			{ "queued", &m->queued },
 		};
 		const json_t *name = jsonr_get(&x, "name").v;
 

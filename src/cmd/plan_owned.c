@@ -6,13 +6,17 @@
 #include "cmd/plan_lines.h"
 #include "util/arena.h"
 
-#define PLAN_OWNED_USE 0.999	/* of what nothing serves: what is owned serves before that, whatever its use costs */
+#define PLAN_OWNED_USE                                                                             \
+	0.999 /* of what nothing serves: what is owned serves before that, whatever its use costs  \
+	       */
 
 /* Steps of a commitment inside the series' horizon, in seconds. False: none. */
 static bool
-owned_holds(const struct commitment *c, const struct plan_series *ps, int64_t *lo_out, int64_t *hi_out)
+owned_holds(
+    const struct commitment *c, const struct plan_series *ps, int64_t *lo_out, int64_t *hi_out)
 {
-	int64_t from = ps->forecast.t0, to = from + (int64_t)ps->forecast.horizon * ps->forecast.step_s;
+	int64_t from = ps->forecast.t0,
+		to = from + (int64_t)ps->forecast.horizon * ps->forecast.step_s;
 
 	*lo_out = c->from > from ? c->from : from;
 	*hi_out = c->to < to ? c->to : to;
@@ -21,10 +25,11 @@ owned_holds(const struct commitment *c, const struct plan_series *ps, int64_t *l
 
 /* Those that hold for at least half of the horizon are lines: their money is sunk. */
 void
-plan_owned(const struct commitment *c, size_t n, const struct plan_options *o, const struct accel_table *accels,
-    struct plan_series *ps, struct plan_lines *l)
+plan_owned(const struct commitment *c, size_t n, const struct plan_options *o,
+    const struct accel_table *accels, struct plan_series *ps, struct plan_lines *l)
 {
-	int64_t from = ps->forecast.t0, to = from + (int64_t)ps->forecast.horizon * ps->forecast.step_s;
+	int64_t from = ps->forecast.t0,
+		to = from + (int64_t)ps->forecast.horizon * ps->forecast.step_s;
 
 	ps->owned = arena_array(l->a, n + 1, sizeof(*ps->owned));
 	ps->owned_name = arena_array(l->a, n + 1, sizeof(*ps->owned_name));
@@ -35,7 +40,9 @@ plan_owned(const struct commitment *c, size_t n, const struct plan_options *o, c
 		const struct offer *x = &c[i].offer;
 		int64_t lo, hi, count = ps->owned_part[i];
 		double carries = plan_carries(o, plan_speed(o, accels, ps, x), x);
-		struct commit_line line = { .kind = COMMIT_OWNED, .min_count = count, .max_count = count };
+		struct commit_line line = {
+			.kind = COMMIT_OWNED, .min_count = count, .max_count = count
+		};
 
 		if (!owned_holds(&c[i], ps, &lo, &hi) || carries <= 0 || count < 1)
 			continue;
@@ -44,9 +51,10 @@ plan_owned(const struct commitment *c, size_t n, const struct plan_options *o, c
 		ps->owned_name[ps->n_owned] = plan_name(x, l->a);
 		ps->owned_offer[ps->n_owned] = x;
 		ps->owned_count[ps->n_owned] = count;
-		ps->owned[ps->n_owned++] = (struct schedule_owned){ (lo - from) / ps->forecast.step_s,
-			hi == to ? INT64_MAX : (hi - from) / ps->forecast.step_s,
-			(int64_t)fmax(1, floor((double)count * carries + 1e-9)), 0, NULL };
+		ps->owned[ps->n_owned++] =
+		    (struct schedule_owned){ (lo - from) / ps->forecast.step_s,
+			    hi == to ? INT64_MAX : (hi - from) / ps->forecast.step_s,
+			    (int64_t)fmax(1, floor((double)count * carries + 1e-9)), 0, NULL };
 		if ((hi - lo) * 2 < to - from)
 			continue;
 		plan_add_line(l, line, carries, x, ", owned");
@@ -69,7 +77,8 @@ owned_worth(const struct plan_series *ps, double from, double to)
 	return usd * use;
 }
 
-/* A machine goes where its hours are worth most; where they are worth nothing, to the peak that lacks most; then to the first. */
+/* A machine goes where its hours are worth most; where they are worth nothing, to the peak that
+ * lacks most; then to the first. */
 static size_t
 owned_next(const struct plan_series *ps, size_t n, const double *carries, const double *have)
 {
@@ -93,7 +102,8 @@ owned_next(const struct plan_series *ps, size_t n, const double *carries, const 
 
 /* GPUs of earlier commitments that series k has while this one holds. */
 static double
-owned_have(const struct commitment *c, size_t i, const double *const *carries, const struct plan_series *ps, size_t k)
+owned_have(const struct commitment *c, size_t i, const double *const *carries,
+    const struct plan_series *ps, size_t k)
 {
 	double sum = 0;
 
@@ -104,7 +114,8 @@ owned_have(const struct commitment *c, size_t i, const double *const *carries, c
 }
 
 static void
-owned_note(const struct commitment *c, size_t i, const double *carries, struct plan_series *ps, size_t n, struct arena *a)
+owned_note(const struct commitment *c, size_t i, const double *carries, struct plan_series *ps,
+    size_t n, struct arena *a)
 {
 	size_t can = 0;
 
@@ -112,14 +123,17 @@ owned_note(const struct commitment *c, size_t i, const double *carries, struct p
 		can += carries[k] > 0;
 	for (size_t k = 0; k < n && can > 1; k++)
 		if (carries[k] > 0)
-			VEC_PUSH(a, &ps[k].owned_notes, arena_printf(a, "owned: %lld of the %lld machines of %s count here, the others for "
-			    "series that they serve as well: each where its hours save most", (long long)ps[k].owned_part[i],
-			    (long long)c[i].count, plan_name(&c[i].offer, a)));
+			VEC_PUSH(a, &ps[k].owned_notes,
+			    arena_printf(a,
+				"owned: %lld of the %lld machines of %s count here, the others for "
+				"series that they serve as well: each where its hours save most",
+				(long long)ps[k].owned_part[i], (long long)c[i].count,
+				plan_name(&c[i].offer, a)));
 }
 
 void
-plan_owned_part(const struct commitment *c, size_t n_owned, const struct plan_options *o, const struct accel_table *accels,
-    struct plan_series *ps, size_t n, struct arena *a)
+plan_owned_part(const struct commitment *c, size_t n_owned, const struct plan_options *o,
+    const struct accel_table *accels, struct plan_series *ps, size_t n, struct arena *a)
 {
 	const double **all = arena_array(a, n_owned + 1, sizeof(*all));
 	double *have = arena_array(a, n + 1, sizeof(*have));
@@ -135,7 +149,8 @@ plan_owned_part(const struct commitment *c, size_t n_owned, const struct plan_op
 			int64_t lo, hi;
 
 			if (owned_holds(&c[i], &ps[k], &lo, &hi))
-				carries[k] = plan_carries(o, plan_speed(o, accels, &ps[k], &c[i].offer), &c[i].offer);
+				carries[k] = plan_carries(
+				    o, plan_speed(o, accels, &ps[k], &c[i].offer), &c[i].offer);
 			have[k] = owned_have(c, i, all, ps, k);
 		}
 		all[i] = carries;

@@ -1,4 +1,5 @@
-/* src/cmd/plan_paths.c - the sample paths of demand that a plan was made on, as a file.  Floor: cmd. */
+/* src/cmd/plan_paths.c - the sample paths of demand that a plan was made on, as a file.  Floor:
+ * cmd. */
 #include "config.h"
 
 #include "cmd/plan_join.h"
@@ -30,7 +31,8 @@ paths_series(struct buf *b, const struct plan_series *ps)
 	for (size_t p = 0; p < d->n_paths; p++)
 		for (size_t t = 0; t < d->n_steps && b->code == BERTH_OK; t++) {
 			paths_name(b, ps->series.name);
-			buf_printf(b, ",%zu,%s,%.17g,%.17g\n", p + 1, time_fmt(at, ps->forecast.t0 + (int64_t)t * ps->forecast.step_s),
+			buf_printf(b, ",%zu,%s,%.17g,%.17g\n", p + 1,
+			    time_fmt(at, ps->forecast.t0 + (int64_t)t * ps->forecast.step_s),
 			    d->gpus[p * d->n_steps + t], ps->peaks.gpus[p * d->n_steps + t]);
 		}
 }
@@ -49,7 +51,8 @@ plan_paths_write(const struct plan_series *ps, size_t n, const char *path, struc
 	if (rc == BERTH_OK)
 		rc = atomicfile_write(path, b.p, b.len, 0644, err);
 	else
-		err_ctx(err, "so many sample paths are too large for a file: take fewer --paths or a shorter --horizon");
+		err_ctx(err, "so many sample paths are too large for a file: take fewer --paths or "
+			     "a shorter --horizon");
 	buf_free(&b);
 	return rc;
 }

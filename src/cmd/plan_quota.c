@@ -1,4 +1,5 @@
-/* src/cmd/plan_quota.c - the quotas of berth.yaml, over all offers and series that they count.  Floor: cmd. */
+/* src/cmd/plan_quota.c - the quotas of berth.yaml, over all offers and series that they count.
+ * Floor: cmd. */
 #include "config.h"
 
 #include <math.h>
@@ -15,14 +16,17 @@
 #define QUOTA_MONTH_HOURS 730.0
 #define QUOTA_ASK_AHEAD_S (14 * 86400)
 
-/* vCPUs of what is owned are those of the same type in the market. Where nobody knows them it is there all the same. */
+/* vCPUs of what is owned are those of the same type in the market. Where nobody knows them it is
+ * there all the same. */
 static int64_t
-quota_owned(const struct plan_options *o, size_t q, const struct plan_series *ps, const struct offer *x)
+quota_owned(
+    const struct plan_options *o, size_t q, const struct plan_series *ps, const struct offer *x)
 {
 	struct offer known = *x;
 
 	for (size_t i = 0; i < ps->n_market && !(known.vcpus > 0); i++)
-		if (str_eq(ps->market[i]->provider, x->provider) && str_eq(ps->market[i]->instance_type, x->instance_type))
+		if (str_eq(ps->market[i]->provider, x->provider) &&
+		    str_eq(ps->market[i]->instance_type, x->instance_type))
 			known.vcpus = ps->market[i]->vcpus;
 	if (str_eq(o->limits[q].unit, "vcpu") && !(known.vcpus > 0))
 		return 0;
@@ -37,7 +41,8 @@ quota_weight(const struct plan_options *o, size_t q, const struct plan_series *p
 		return quota_owned(o, q, ps, ps->offers[line]);
 	if (q < o->n_limits)
 		return placing_quota_weight(&o->limits[q], ps->offers[line]);
-	return ps->lines[line].kind == COMMIT_ON_DEMAND ? ps->offers[line]->accelerator_count : 0;	/* --on-demand-limit */
+	return ps->lines[line].kind == COMMIT_ON_DEMAND ? ps->offers[line]->accelerator_count
+							: 0; /* --on-demand-limit */
 }
 
 static int64_t
@@ -115,14 +120,17 @@ plan_quotas(struct plan_series *ps, size_t n, const struct plan_options *o, stru
 			double *weight = arena_array(a, ps[i].n_lines + 1, sizeof(*weight));
 
 			for (size_t l = 0; l < ps[i].n_lines; l++)
-				weight[l] = (double)quota_weight(o, q, &ps[i], l) / ps[i].carries[l];
+				weight[l] =
+				    (double)quota_weight(o, q, &ps[i], l) / ps[i].carries[l];
 			quota[q] = (struct commit_quota){ quota_limit(ps, n, o, q), weight };
 		}
 		for (size_t k = 0; k < ps[i].n_owned; k++) {
 			double *weight = arena_array(a, n_quotas + 1, sizeof(*weight));
 
 			for (size_t q = 0; q < o->n_limits; q++)
-				weight[q] = (double)(quota_owned(o, q, &ps[i], ps[i].owned_offer[k]) * ps[i].owned_count[k]) /
+				weight[q] =
+				    (double)(quota_owned(o, q, &ps[i], ps[i].owned_offer[k]) *
+					     ps[i].owned_count[k]) /
 				    (double)ps[i].owned[k].gpus;
 			ps[i].owned[k].weight = weight;
 		}
@@ -156,16 +164,19 @@ quota_cmp(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* P95, at step t of `steps`, of what several series take of a quota together, in parts of it; most [n] as quota_most(). */
+/* P95, at step t of `steps`, of what several series take of a quota together, in parts of it; most
+ * [n] as quota_most(). */
 static double
-quota_part(const struct plan_series *ps, size_t n, const int64_t *most, size_t t, size_t steps, size_t paths, double *part)
+quota_part(const struct plan_series *ps, size_t n, const int64_t *most, size_t t, size_t steps,
+    size_t paths, double *part)
 {
 	memset(part, 0, paths * sizeof(*part));
 	for (size_t i = 0; i < n; i++) {
 		const struct commit_demand *d = &ps[i].peaks;
 
 		for (size_t p = 0; p < paths && most[i] >= 0; p++)
-			part[p] += d->gpus[p % d->n_paths * d->n_steps + t * d->n_steps / steps] / fmax((double)most[i], 1e-9);
+			part[p] += d->gpus[p % d->n_paths * d->n_steps + t * d->n_steps / steps] /
+				   fmax((double)most[i], 1e-9);
 	}
 	qsort(part, paths, sizeof(*part), quota_cmp);
 	return part[(size_t)ceil(0.95 * (double)paths) - 1];
@@ -182,15 +193,16 @@ quota_reached(const struct plan_series *ps, size_t n, const int64_t *most, struc
 		if (most[i] < 0)
 			continue;
 		counted++;
-		last = ps[i].peaks.n_steps >= steps ? i : last;		/* of the finest steps */
+		last = ps[i].peaks.n_steps >= steps ? i : last; /* of the finest steps */
 		steps = ps[last].peaks.n_steps;
 		paths = ps[i].peaks.n_paths > paths ? ps[i].peaks.n_paths : paths;
 	}
 	part = arena_array(a, paths + 1, sizeof(*part));
 	for (size_t t = 0; t < steps; t++) {
 		const struct fc_result *f = &ps[last].forecast;
-		bool over = counted == 1 ? f->q[t * FC_LEVEL_COUNT + FC_P95] > (double)most[last] :
-		    quota_part(ps, n, most, t, steps, paths, part) > 1 + 1e-9;
+		bool over = counted == 1
+				? f->q[t * FC_LEVEL_COUNT + FC_P95] > (double)most[last]
+				: quota_part(ps, n, most, t, steps, paths, part) > 1 + 1e-9;
 
 		if (over)
 			return f->t0 + (int64_t)t * f->step_s;
@@ -218,8 +230,11 @@ plan_quota_runway(struct plan_series *ps, size_t n, const struct plan_options *o
 		at = quota_reached(ps, n, most, a);
 		for (size_t i = 0; i < n && at != 0; i++)
 			if (most[i] >= 0)
-				ps[i].runway[ps[i].n_runway++] = (struct plan_runway){ o->limits[q].name, most[i], at,
-					at - QUOTA_ASK_AHEAD_S > o->now ? at - QUOTA_ASK_AHEAD_S : o->now, counted };
+				ps[i].runway[ps[i].n_runway++] =
+				    (struct plan_runway){ o->limits[q].name, most[i], at,
+					    at - QUOTA_ASK_AHEAD_S > o->now ? at - QUOTA_ASK_AHEAD_S
+									    : o->now,
+					    counted };
 	}
 }
 
@@ -230,7 +245,8 @@ quota_taken(const struct plan_series *ps, size_t q, bool all)
 	double sum = 0;
 
 	for (size_t l = 0; l < ps->n_lines; l++)
-		if (all || ps->lines[l].kind == COMMIT_OWNED || ps->lines[l].kind == COMMIT_RESERVED)
+		if (all || ps->lines[l].kind == COMMIT_OWNED ||
+		    ps->lines[l].kind == COMMIT_RESERVED)
 			sum += ps->shares.quota[q].weight[l] * ps->plan.use[l].gpus;
 	return sum;
 }
@@ -269,10 +285,11 @@ quota_meet(struct plan_series *ps, size_t n)
 			sum += quota_taken(&ps[i], q, true);
 			counted += quota_counts(&ps[i], q);
 		}
-		for (size_t i = 0; i < n && counted > 1 && sum > ps[0].shares.quota[q].limit + 1e-9; i++)
+		for (size_t i = 0; i < n && counted > 1 && sum > ps[0].shares.quota[q].limit + 1e-9;
+		     i++)
 			ps[i].met = ps[i].met || quota_counts(&ps[i], q);
 	}
-	for (bool more = true; more;) {		/* what they share with others comes along */
+	for (bool more = true; more;) { /* what they share with others comes along */
 		more = false;
 		for (size_t i = 0; i < n; i++)
 			for (size_t q = 0; q < ps[i].shares.n_quotas && ps[i].met; q++)
@@ -290,12 +307,14 @@ static void
 quota_alone(struct plan_series *ps, size_t n, struct arena *a)
 {
 	for (size_t i = 0; i < n; i++) {
-		struct commit_quota *own = arena_memdup(a, ps[i].shares.quota, ps[i].shares.n_quotas * sizeof(*own));
+		struct commit_quota *own =
+		    arena_memdup(a, ps[i].shares.quota, ps[i].shares.n_quotas * sizeof(*own));
 
 		for (size_t q = 0; q < ps[i].shares.n_quotas; q++)
 			for (size_t k = 0; k < n; k++)
 				if (k != i && ps[k].met)
-					own[q].limit = fmax(0, own[q].limit - quota_taken(&ps[k], q, false));
+					own[q].limit =
+					    fmax(0, own[q].limit - quota_taken(&ps[k], q, false));
 		if (ps[i].met) {
 			ps[i].alone = ps[i].shares;
 			ps[i].alone.quota = own;
@@ -304,7 +323,8 @@ quota_alone(struct plan_series *ps, size_t n, struct arena *a)
 }
 
 enum berth_code
-plan_quota_short(const struct plan_series *ps, size_t n, enum berth_code rc, struct arena *a, struct berth_err *err)
+plan_quota_short(const struct plan_series *ps, size_t n, enum berth_code rc, struct arena *a,
+    struct berth_err *err)
 {
 	const struct plan_runway *first = NULL;
 	char at[TIME_FMT_SIZE], by[TIME_FMT_SIZE];
@@ -315,13 +335,19 @@ plan_quota_short(const struct plan_series *ps, size_t n, enum berth_code rc, str
 				first = &ps[i].runway[k];
 	if (first == NULL)
 		return rc;
-	return err_set(err, rc, "%s; quota %s (%lld GPUs) is too small from %s on%s: ask for more by %s", arena_strdup(a, err->msg),
-	    first->limit, (long long)first->gpus, time_fmt_date(at, first->reached), first->series > 1 ? arena_printf(a,
-	    " for the %zu series that it counts together", first->series) : "", time_fmt_date(by, first->ask_by));
+	return err_set(err, rc,
+	    "%s; quota %s (%lld GPUs) is too small from %s on%s: ask for more by %s",
+	    arena_strdup(a, err->msg), first->limit, (long long)first->gpus,
+	    time_fmt_date(at, first->reached),
+	    first->series > 1
+		? arena_printf(a, " for the %zu series that it counts together", first->series)
+		: "",
+	    time_fmt_date(by, first->ask_by));
 }
 
 enum berth_code
-plan_quota_solve(struct plan_series *ps, size_t n, double budget, bool all, struct arena *a, struct berth_err *err)
+plan_quota_solve(struct plan_series *ps, size_t n, double budget, bool all, struct arena *a,
+    struct berth_err *err)
 {
 	struct commit_member *m = arena_array(a, n + 1, sizeof(*m));
 	struct commit_change change;
@@ -340,7 +366,8 @@ plan_quota_solve(struct plan_series *ps, size_t n, double budget, bool all, stru
 			continue;
 		ps[i].problem.theta = 0;
 		ps[i].problem.budget = NAN;
-		m[met++] = (struct commit_member){ &ps[i].problem, &ps[i].shares, &ps[i].demand, &ps[i].plan };
+		m[met++] = (struct commit_member){ &ps[i].problem, &ps[i].shares, &ps[i].demand,
+			&ps[i].plan };
 	}
 	rc = commit_solve_joint(m, met, budget, a, err);
 	if (rc != BERTH_OK)
@@ -363,7 +390,8 @@ plan_quota_allot(const struct plan_series *ps, size_t n, size_t i, struct arena 
 	bool shared = false;
 
 	for (size_t q = 0; q < own->n_quotas; q++) {
-		double held = 0, all = 0, limit = quota[q].limit, mine = quota_taken(&ps[i], q, false);
+		double held = 0, all = 0, limit = quota[q].limit,
+		       mine = quota_taken(&ps[i], q, false);
 		size_t counted = 0;
 
 		for (size_t k = 0; k < n; k++) {
@@ -377,18 +405,22 @@ plan_quota_allot(const struct plan_series *ps, size_t n, size_t i, struct arena 
 		if (all <= limit)
 			mine = quota_taken(&ps[i], q, true) + (limit - all) / (double)counted;
 		else
-			mine += (limit - held) * (quota_taken(&ps[i], q, true) - mine) / (all - held);
+			mine +=
+			    (limit - held) * (quota_taken(&ps[i], q, true) - mine) / (all - held);
 		quota[q].limit = fmax(0, floor(mine + 1e-9));
 	}
 	own->quota = quota;
 	return shared ? own : &ps[i].shares;
 }
 
-/* Shadow price of a quota: the most that a plan of a series, or of those that meet, says; USD a month. */
+/* Shadow price of a quota: the most that a plan of a series, or of those that meet, says; USD a
+ * month. */
 static double
 quota_price(const struct plan_series *ps, size_t q)
 {
-	return ps->plan.quota_price == NULL ? 0 : ps->plan.quota_price[q] / ps->curve.hours * QUOTA_MONTH_HOURS;
+	return ps->plan.quota_price == NULL
+		   ? 0
+		   : ps->plan.quota_price[q] / ps->curve.hours * QUOTA_MONTH_HOURS;
 }
 
 static const char *
@@ -414,33 +446,54 @@ plan_quota_explain(struct plan_series *ps, const struct plan_options *o, struct 
 
 		if (price < 0.005)
 			continue;
-		plan_add(&ps->because, a, arena_printf(a, "quota %s of %.0f %ss binds%s: one %s more of it would save %.2f USD a month",
-		    name[0] != '\0' ? name : arena_printf(a, "number %zu", q + 1), ps->shares.quota[q].limit, unit,
-		    ps->met ? ", for all series that it counts together" : "", unit, price));
+		plan_add(&ps->because, a,
+		    arena_printf(a,
+			"quota %s of %.0f %ss binds%s: one %s more of it would save %.2f USD a "
+			"month",
+			name[0] != '\0' ? name : arena_printf(a, "number %zu", q + 1),
+			ps->shares.quota[q].limit, unit,
+			ps->met ? ", for all series that it counts together" : "", unit, price));
 	}
 	for (size_t q = 0; q < o->n_limits; q++)
 		for (size_t k = 0; k < ps->n_owned && str_eq(o->limits[q].unit, "vcpu"); k++) {
 			const struct offer *x = ps->owned_offer[k];
 
-			if (!(x->vcpus > 0) && placing_quota_weight(&o->limits[q], x) > 0 && quota_owned(o, q, ps, x) == 0)
-				plan_add(&ps->because, a, arena_printf(a, "nobody knows how many vCPUs %s has: what is owned of it takes nothing of "
-				    "quota %s here", ps->owned_name[k], quota_name(o, q)));
+			if (!(x->vcpus > 0) && placing_quota_weight(&o->limits[q], x) > 0 &&
+			    quota_owned(o, q, ps, x) == 0)
+				plan_add(&ps->because, a,
+				    arena_printf(a,
+					"nobody knows how many vCPUs %s has: what is owned of it "
+					"takes nothing of "
+					"quota %s here",
+					ps->owned_name[k], quota_name(o, q)));
 		}
 	for (size_t k = 0; k < ps->n_runway; k++) {
 		const struct plan_runway *r = &ps->runway[k];
 		char at[TIME_FMT_SIZE], by[TIME_FMT_SIZE];
 
-		plan_add(&ps->because, a, arena_printf(a, "quota %s is too small from %s on for the 95 %% quantile of demand%s: ask for more "
-		    "by %s", r->limit[0] != '\0' ? r->limit : "without a name", time_fmt_date(at, r->reached), r->series > 1 ?
-		    arena_printf(a, " of the %zu series that it counts together", r->series) : "", time_fmt_date(by, r->ask_by)));
+		plan_add(&ps->because, a,
+		    arena_printf(a,
+			"quota %s is too small from %s on for the 95 %% quantile of demand%s: ask "
+			"for more "
+			"by %s",
+			r->limit[0] != '\0' ? r->limit : "without a name",
+			time_fmt_date(at, r->reached),
+			r->series > 1 ? arena_printf(a,
+					    " of the %zu series that it counts together", r->series)
+				      : "",
+			time_fmt_date(by, r->ask_by)));
 	}
 	if (ps->met)
-		plan_add(&ps->because, a, "this series and others draw on the same quotas at their busiest hours: all were planned together");
+		plan_add(&ps->because, a,
+		    "this series and others draw on the same quotas at their busiest hours: all "
+		    "were planned together");
 }
 
-/* Series that were planned together tell the same price, others add up: each would have one more. */
+/* Series that were planned together tell the same price, others add up: each would have one more.
+ */
 void
-plan_quota_json(struct jsonw *w, const struct plan_series *ps, size_t n, const struct plan_options *o)
+plan_quota_json(
+    struct jsonw *w, const struct plan_series *ps, size_t n, const struct plan_options *o)
 {
 	jsonw_begin_array(w, "quotas");
 	for (size_t q = 0; n > 0 && q < plan_quota_count(o); q++) {
@@ -483,14 +536,21 @@ plan_quota_schedule_explain(struct plan_series *ps, const struct plan_options *o
 
 		if (price < 0.005 || !quota_counts(ps, q))
 			continue;
-		plan_add(&ps->because, a, arena_printf(a, "schedule: quota %s of %.0f %ss binds%s: one %s more of it would save %.2f USD a "
-		    "month, on average over the horizon", name[0] != '\0' ? name : arena_printf(a, "number %zu", q + 1),
-		    ps->shares.quota[q].limit, unit, ps->together ? ", for all series that it counts together" : "", unit, price));
+		plan_add(&ps->because, a,
+		    arena_printf(a,
+			"schedule: quota %s of %.0f %ss binds%s: one %s more of it would save %.2f "
+			"USD a "
+			"month, on average over the horizon",
+			name[0] != '\0' ? name : arena_printf(a, "number %zu", q + 1),
+			ps->shares.quota[q].limit, unit,
+			ps->together ? ", for all series that it counts together" : "", unit,
+			price));
 	}
 }
 
 void
-plan_quota_schedule_json(struct jsonw *w, const struct plan_series *ps, const struct plan_options *o)
+plan_quota_schedule_json(
+    struct jsonw *w, const struct plan_series *ps, const struct plan_options *o)
 {
 	jsonw_begin_array(w, "quotas");
 	for (size_t q = 0; q < ps->shares.n_quotas; q++) {

@@ -1,4 +1,5 @@
-/* src/cmd/plan_reclaim.c - what need not be bought if GPUs that stand idle are put to use first.  Floor: cmd. */
+/* src/cmd/plan_reclaim.c - what need not be bought if GPUs that stand idle are put to use first.
+ * Floor: cmd. */
 #include "config.h"
 
 #include <math.h>
@@ -50,13 +51,16 @@ plan_reclaim(struct plan_series *ps, struct arena *a, struct berth_err *err)
 	if (gpus < 1 || ps->shares.n_quotas != ps->alone.n_quotas)
 		return BERTH_OK;
 	memcpy(line, ps->lines, ps->n_lines * sizeof(*line));
-	line[ps->n_lines] = (struct commit_line){ .kind = COMMIT_OWNED, .ref = ps->n_lines, .gpus = 1, .min_count = gpus,
+	line[ps->n_lines] = (struct commit_line){ .kind = COMMIT_OWNED,
+		.ref = ps->n_lines,
+		.gpus = 1,
+		.min_count = gpus,
 		.max_count = gpus };
 	p.lines = line;
 	p.n_lines = ps->n_lines + 1;
 	rules = reclaim_rules(ps, a);
 	rc = commit_solve_shares(&p, &rules, a, &plan, err);
-	if (rc == BERTH_EINFEASIBLE) {		/* a least share of what is owned, say */
+	if (rc == BERTH_EINFEASIBLE) { /* a least share of what is owned, say */
 		err_set(err, BERTH_OK, "%s", "");
 		return BERTH_OK;
 	}
@@ -78,8 +82,8 @@ reclaim_purchases(const struct plan_series *ps, int sign, struct arena *a)
 
 	for (size_t i = 0; i < ps->n_lines; i++)
 		if (ps->reclaim.fewer[i] * sign > 0)
-			text = arena_printf(a, "%s%s%lld x %s", text, text[0] != '\0' ? ", " : "", (long long)(ps->reclaim.fewer[i] * sign),
-			    ps->names[i]);
+			text = arena_printf(a, "%s%s%lld x %s", text, text[0] != '\0' ? ", " : "",
+			    (long long)(ps->reclaim.fewer[i] * sign), ps->names[i]);
 	return text;
 }
 
@@ -91,15 +95,24 @@ plan_reclaim_explain(struct plan_series *ps, struct arena *a)
 
 	if (ps->idle_gpu_hours <= 0)
 		return;
-	plan_add(&ps->because, a, arena_printf(a, "reclaim first: %.1f GPUs of this kind stood idle on average over the last four weeks "
-	    "(%.0f GPU-hours); `berth series --waste` names them", reclaim_idle(ps), ps->idle_gpu_hours));
+	plan_add(&ps->because, a,
+	    arena_printf(a,
+		"reclaim first: %.1f GPUs of this kind stood idle on average over the last four "
+		"weeks "
+		"(%.0f GPU-hours); `berth series --waste` names them",
+		reclaim_idle(ps), ps->idle_gpu_hours));
 	if (r->gpus == 0)
 		return;
 	fewer = reclaim_purchases(ps, 1, a);
 	more = reclaim_purchases(ps, -1, a);
-	plan_add(&ps->because, a, arena_printf(a, "reclaim first: with %lld of them in use for this series, %s%s%s%s, and %.2f USD less would be "
-	    "spent in the horizon", (long long)r->gpus, fewer[0] != '\0' ? "these need not be bought: " : "nothing less would be bought",
-	    fewer, more[0] != '\0' ? "; instead of them: " : "", more, r->saved_usd));
+	plan_add(&ps->because, a,
+	    arena_printf(a,
+		"reclaim first: with %lld of them in use for this series, %s%s%s%s, and %.2f USD "
+		"less would be "
+		"spent in the horizon",
+		(long long)r->gpus,
+		fewer[0] != '\0' ? "these need not be bought: " : "nothing less would be bought",
+		fewer, more[0] != '\0' ? "; instead of them: " : "", more, r->saved_usd));
 }
 
 void
@@ -124,7 +137,10 @@ plan_reclaim_json(struct jsonw *w, const struct plan_series *ps)
 		jsonw_str(w, "payment", payment_name(ps->offers[i]->payment));
 		jsonw_money(w, "usage_price_per_hour", ps->offers[i]->usage);
 		jsonw_int(w, "count", r->fewer[i]);
-		jsonw_fixed(w, "bound", (double)r->fewer[i] * ps->lines[i].fixed * commit_line_gpus(&ps->lines[i]) * ps->curve.hours, 6);
+		jsonw_fixed(w, "bound",
+		    (double)r->fewer[i] * ps->lines[i].fixed * commit_line_gpus(&ps->lines[i]) *
+			ps->curve.hours,
+		    6);
 		jsonw_end_object(w);
 	}
 	jsonw_end_array(w);

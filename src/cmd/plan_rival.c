@@ -1,4 +1,5 @@
-/* What a plan was chosen before: the best one without its dearest purchase, and the offers that are not in it. */
+/* What a plan was chosen before: the best one without its dearest purchase, and the offers that are
+ * not in it. */
 #include "config.h"
 
 #include <math.h>
@@ -28,8 +29,9 @@ plan_first_to_buy(const struct plan_series *ps)
 	size_t best = ps->n_lines;
 
 	for (size_t i = 0; i < ps->n_lines; i++)
-		if (ps->lines[i].kind == COMMIT_RESERVED && ps->lines[i].max_count > 0 && (best == ps->n_lines ||
-		    ps->lines[i].fixed + ps->lines[i].usage < ps->lines[best].fixed + ps->lines[best].usage))
+		if (ps->lines[i].kind == COMMIT_RESERVED && ps->lines[i].max_count > 0 &&
+		    (best == ps->n_lines || ps->lines[i].fixed + ps->lines[i].usage <
+						ps->lines[best].fixed + ps->lines[best].usage))
 			best = i;
 	return best;
 }
@@ -40,7 +42,9 @@ plan_gpus_of(const struct plan_series *ps, const struct offer *o, enum commit_ki
 	int64_t gpus = 0;
 
 	for (size_t i = 0; i < ps->n_lines; i++)
-		gpus += ps->offers[i] == o && ps->lines[i].kind == kind ? (int64_t)ps->plan.use[i].gpus : 0;
+		gpus += ps->offers[i] == o && ps->lines[i].kind == kind
+			    ? (int64_t)ps->plan.use[i].gpus
+			    : 0;
 	return gpus;
 }
 
@@ -52,7 +56,8 @@ plan_instead(const struct plan_series *ps, const struct plan_series *other)
 	int64_t most = 0;
 
 	for (size_t i = 0; i < other->n_lines; i++) {
-		int64_t more = (int64_t)other->plan.use[i].gpus - plan_gpus_of(ps, other->offers[i], other->lines[i].kind);
+		int64_t more = (int64_t)other->plan.use[i].gpus -
+			       plan_gpus_of(ps, other->offers[i], other->lines[i].kind);
 
 		if (more > most) {
 			most = more;
@@ -68,15 +73,19 @@ plan_other_market(struct plan_series *ps, struct arena *a)
 {
 	size_t used = 0;
 
-	while (used < ps->n_lines && (ps->lines[used].kind != COMMIT_ON_DEMAND || ps->plan.use[used].gpus == 0))
+	while (used < ps->n_lines &&
+	       (ps->lines[used].kind != COMMIT_ON_DEMAND || ps->plan.use[used].gpus == 0))
 		used++;
 	for (size_t i = 0; used < ps->n_lines && i < ps->n_market; i++) {
 		const struct offer *o = ps->market[i];
 		double hour = plan_gpu_hour(o, ps->speed[i]);
 
-		if (o->purchase != PURCHASE_ON_DEMAND || o == ps->offers[used] || hour < ps->lines[used].usage)
+		if (o->purchase != PURCHASE_ON_DEMAND || o == ps->offers[used] ||
+		    hour < ps->lines[used].usage)
 			continue;
-		ps->rival = (struct plan_rival){ ps->names[used], plan_market_name(ps, i, a), ps->plan.cost_usd + (hour - ps->lines[used].usage) * ps->plan.use[used].gpu_hours };
+		ps->rival = (struct plan_rival){ ps->names[used], plan_market_name(ps, i, a),
+			ps->plan.cost_usd +
+			    (hour - ps->lines[used].usage) * ps->plan.use[used].gpu_hours };
 		break;
 	}
 	return BERTH_OK;
@@ -92,14 +101,16 @@ plan_left_alone(const struct plan_series *ps, const struct plan_series *other, s
 	for (size_t q = 0; q < r.n_quotas; q++) {
 		quota[q] = r.quota[q];
 		if (r.n_quotas == ps->alone.n_quotas)
-			quota[q].limit = fmin(quota[q].limit, ps->alone.quota[q].limit);	/* its own counts whole machines */
+			quota[q].limit = fmin(quota[q].limit,
+			    ps->alone.quota[q].limit); /* its own counts whole machines */
 	}
 	r.quota = quota;
 	return r;
 }
 
 enum berth_code
-plan_rival(struct plan_series *ps, const struct plan_options *o, struct arena *a, struct berth_err *err)
+plan_rival(
+    struct plan_series *ps, const struct plan_options *o, struct arena *a, struct berth_err *err)
 {
 	size_t without = plan_dearest(ps), more = plan_first_to_buy(ps);
 	struct commit_shares rules = ps->alone;
@@ -173,21 +184,32 @@ plan_rival_explain(struct plan_series *ps, struct arena *a)
 	const char *text = "";
 
 	if (isfinite(r->cost_usd))
-		plan_add(&ps->because, a, r->without == NULL ? arena_printf(a, "next best: to reserve at least one of %s: %.2f USD, "
-		    "%.2f more", r->instead, r->cost_usd, r->cost_usd - ps->plan.cost_usd) : arena_printf(a, "next best, without %s%s%s: "
-		    "%.2f USD, %.2f more", r->without, r->instead == NULL ? "" : " but with more of ", r->instead == NULL ? "" :
-		    r->instead, r->cost_usd, r->cost_usd - ps->plan.cost_usd));
+		plan_add(&ps->because, a,
+		    r->without == NULL
+			? arena_printf(a,
+			      "next best: to reserve at least one of %s: %.2f USD, "
+			      "%.2f more",
+			      r->instead, r->cost_usd, r->cost_usd - ps->plan.cost_usd)
+			: arena_printf(a,
+			      "next best, without %s%s%s: "
+			      "%.2f USD, %.2f more",
+			      r->without, r->instead == NULL ? "" : " but with more of ",
+			      r->instead == NULL ? "" : r->instead, r->cost_usd,
+			      r->cost_usd - ps->plan.cost_usd));
 	for (size_t c = REFUSE_NOT + 1; c < REFUSE_COUNT; c++) {
 		seen += ps->refused[c];
 		if (ps->refused[c] > 0)
-			text = arena_printf(a, "%s, %zu %s", text, ps->refused[c], plan_refusal((enum refuse_code)c));
+			text = arena_printf(a, "%s, %zu %s", text, ps->refused[c],
+			    plan_refusal((enum refuse_code)c));
 	}
 	if (ps->refused_term > 0)
-		text = arena_printf(a, "%s, %zu with a term that is too long", text, ps->refused_term);
+		text =
+		    arena_printf(a, "%s, %zu with a term that is too long", text, ps->refused_term);
 	if (dearer > 0)
 		text = arena_printf(a, "%s, %zu that would cost more", text, dearer);
-	plan_add(&ps->because, a, arena_printf(a, "%zu offer%s seen%s%s", seen, seen == 1 ? " was" : "s were", text[0] == '\0' ? "" :
-	    "; not taken: ", text[0] == '\0' ? "" : text + 2));
+	plan_add(&ps->because, a,
+	    arena_printf(a, "%zu offer%s seen%s%s", seen, seen == 1 ? " was" : "s were",
+		text[0] == '\0' ? "" : "; not taken: ", text[0] == '\0' ? "" : text + 2));
 }
 
 void
@@ -217,7 +239,10 @@ plan_rival_json(struct jsonw *w, const struct plan_series *ps)
 	if (plan_dearer(ps) > 0)
 		jsonw_int(w, "dearer", (int64_t)plan_dearer(ps));
 	jsonw_end_object(w);
-	jsonw_fixed(w, "gap", ps->plan.lower_bound_usd > 0 ? fmax(0, ps->plan.cost_usd / ps->plan.lower_bound_usd - 1) : 0, 9);
+	jsonw_fixed(w, "gap",
+	    ps->plan.lower_bound_usd > 0 ? fmax(0, ps->plan.cost_usd / ps->plan.lower_bound_usd - 1)
+					 : 0,
+	    9);
 	jsonw_fixed(w, "budget_shadow_price", ps->plan.theta, 6);
 	jsonw_time_or_null(w, "oldest_price", ps->price_oldest);
 }

@@ -10,7 +10,8 @@
 #include "util/time.h"
 
 #define SCHEDULE_BUDGET_STEPS 40
-#define SCHEDULE_NEAR 0.005	/* of the cost, that the bound may be off before it is tried from elsewhere */
+#define SCHEDULE_NEAR                                                                              \
+	0.005 /* of the cost, that the bound may be off before it is tried from elsewhere */
 #define SCHEDULE_SAID 24
 
 /* The finest steps among the series: all schedules count by them. */
@@ -70,19 +71,22 @@ schedule_owned(const struct plan_series *ps, struct arena *a)
 static struct schedule_problem
 schedule_of(const struct plan_series *ps, const struct plan_options *o, struct arena *a)
 {
-	int64_t *term = arena_array(a, ps->n_lines + 1, sizeof(*term)), every = o->starts_s / ps->schedule_step_s;
+	int64_t *term = arena_array(a, ps->n_lines + 1, sizeof(*term)),
+		every = o->starts_s / ps->schedule_step_s;
 
 	for (size_t i = 0; i < ps->n_lines; i++)
 		if (ps->lines[i].kind == COMMIT_RESERVED)
-			term[i] = (int64_t)fmax(1, rint(offer_term_hours(ps->offers[i]) * 3600 / (double)ps->schedule_step_s));
-	return (struct schedule_problem){ schedule_demand(ps, a), ps->lines, ps->n_lines, term, schedule_owned(ps, a), ps->n_owned,
-		every > 0 ? every : 1, ps->problem.unserved, ps->problem.peak, 0, NAN, &ps->shares };
+			term[i] = (int64_t)fmax(1, rint(offer_term_hours(ps->offers[i]) * 3600 /
+							(double)ps->schedule_step_s));
+	return (struct schedule_problem){ schedule_demand(ps, a), ps->lines, ps->n_lines, term,
+		schedule_owned(ps, a), ps->n_owned, every > 0 ? every : 1, ps->problem.unserved,
+		ps->problem.peak, 0, NAN, &ps->shares };
 }
 
 /* All series at one price of money; *bound_out: what that binds. */
 static enum berth_code
-schedule_at(struct plan_series *ps, struct schedule_problem *p, size_t n, double theta, struct schedule **to, struct arena *a,
-    double *bound_out, struct berth_err *err)
+schedule_at(struct plan_series *ps, struct schedule_problem *p, size_t n, double theta,
+    struct schedule **to, struct arena *a, double *bound_out, struct berth_err *err)
 {
 	*bound_out = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -100,8 +104,8 @@ schedule_at(struct plan_series *ps, struct schedule_problem *p, size_t n, double
 
 /* As plan_budget(): one price for all, then what is left goes to them in turn. */
 static enum berth_code
-schedule_budget(struct plan_series *ps, struct schedule_problem *p, size_t n, double budget, struct schedule **to, struct arena *a,
-    struct berth_err *err)
+schedule_budget(struct plan_series *ps, struct schedule_problem *p, size_t n, double budget,
+    struct schedule **to, struct arena *a, struct berth_err *err)
 {
 	double lo = 0, hi = 1, bound, left = budget;
 	enum berth_code rc = BERTH_OK;
@@ -113,7 +117,9 @@ schedule_budget(struct plan_series *ps, struct schedule_problem *p, size_t n, do
 		if (bound <= budget)
 			break;
 		if (hi > 100)
-			return err_set(err, BERTH_EINFEASIBLE, "what must be bought binds %.2f USD, the budget is %.2f USD", bound, budget);
+			return err_set(err, BERTH_EINFEASIBLE,
+			    "what must be bought binds %.2f USD, the budget is %.2f USD", bound,
+			    budget);
 		lo = hi;
 	}
 	for (int k = 0; k < SCHEDULE_BUDGET_STEPS && n > 1 && rc == BERTH_OK; k++) {
@@ -146,10 +152,11 @@ schedule_new(size_t n, struct arena *a)
 	return s;
 }
 
-/* Each series with its part of the quotas that it shares; the bound is as if the others left it all. */
+/* Each series with its part of the quotas that it shares; the bound is as if the others left it
+ * all. */
 static enum berth_code
-schedule_parts(struct plan_series *ps, const struct schedule_problem *p, size_t n, double budget, struct schedule **part,
-    struct arena *a, struct berth_err *err)
+schedule_parts(struct plan_series *ps, const struct schedule_problem *p, size_t n, double budget,
+    struct schedule **part, struct arena *a, struct berth_err *err)
 {
 	struct schedule_problem *own = arena_memdup(a, p, n * sizeof(*own));
 	double bound;
@@ -177,14 +184,15 @@ schedule_near(struct schedule *const *s, size_t n)
 }
 
 /*
- * All at once. Where that ends far from its bound, plans of parts are another place to begin from; where the program is too large
- * they are the plan.
+ * All at once. Where that ends far from its bound, plans of parts are another place to begin from;
+ * where the program is too large they are the plan.
  */
 static enum berth_code
-schedule_together(struct plan_series *ps, const struct schedule_problem *p, size_t n, double budget, struct arena *a,
-    struct berth_err *err)
+schedule_together(struct plan_series *ps, const struct schedule_problem *p, size_t n, double budget,
+    struct arena *a, struct berth_err *err)
 {
-	struct schedule **alone = schedule_new(n, a), **out = schedule_new(n, a), **part = schedule_new(n, a);
+	struct schedule **alone = schedule_new(n, a), **out = schedule_new(n, a),
+			**part = schedule_new(n, a);
 	struct berth_err why;
 	enum berth_code rc, parts;
 
@@ -205,8 +213,10 @@ schedule_together(struct plan_series *ps, const struct schedule_problem *p, size
 			return rc == BERTH_EFAIL ? (*err = why, parts) : rc;
 		for (size_t i = 0; i < n && again != BERTH_OK; i++) {
 			*out[i] = *part[i];
-			out[i]->lower_bound_usd = fmin(alone[i]->lower_bound_usd, part[i]->cost_usd);
-			out[i]->optimal = part[i]->cost_usd - out[i]->lower_bound_usd <= 1e-9 * fmax(1, part[i]->cost_usd);
+			out[i]->lower_bound_usd =
+			    fmin(alone[i]->lower_bound_usd, part[i]->cost_usd);
+			out[i]->optimal = part[i]->cost_usd - out[i]->lower_bound_usd <=
+					  1e-9 * fmax(1, part[i]->cost_usd);
 			ps[i].allotted = true;
 		}
 	}
@@ -217,7 +227,8 @@ schedule_together(struct plan_series *ps, const struct schedule_problem *p, size
 	return BERTH_OK;
 }
 
-/* Series whose quotas meet, from the first of them on, are brought to the front, by their place; how many. */
+/* Series whose quotas meet, from the first of them on, are brought to the front, by their place;
+ * how many. */
 static size_t
 schedule_group(const struct plan_series *ps, size_t *rest, size_t n)
 {
@@ -228,7 +239,8 @@ schedule_group(const struct plan_series *ps, size_t *rest, size_t n)
 			if (plan_quota_shared(&ps[rest[k]], &ps[rest[i]])) {
 				size_t was = rest[i];
 
-				memmove(&rest[group + 1], &rest[group], (i - group) * sizeof(*rest));
+				memmove(
+				    &rest[group + 1], &rest[group], (i - group) * sizeof(*rest));
 				rest[group++] = was;
 			}
 	return group;
@@ -236,8 +248,8 @@ schedule_group(const struct plan_series *ps, size_t *rest, size_t n)
 
 /* Some of the series, as if there were no others. */
 static enum berth_code
-schedule_some(struct plan_series *ps, const struct schedule_problem *p, const size_t *which, size_t n, struct arena *a,
-    struct berth_err *err)
+schedule_some(struct plan_series *ps, const struct schedule_problem *p, const size_t *which,
+    size_t n, struct arena *a, struct berth_err *err)
 {
 	struct plan_series *some = arena_array(a, n, sizeof(*some));
 	struct schedule_problem *of = arena_array(a, n, sizeof(*of));
@@ -265,7 +277,8 @@ schedule_over(const struct plan_series *ps, size_t n, double budget)
 
 /* Each by itself, then those together that share a quota, or all under a budget that binds. */
 static enum berth_code
-schedule_all(struct plan_series *ps, struct schedule_problem *p, size_t n, double budget, struct arena *a, struct berth_err *err)
+schedule_all(struct plan_series *ps, struct schedule_problem *p, size_t n, double budget,
+    struct arena *a, struct berth_err *err)
 {
 	struct schedule **to = schedule_new(n, a);
 	size_t *rest = arena_array(a, n + 1, sizeof(*rest)), group;
@@ -287,11 +300,13 @@ schedule_all(struct plan_series *ps, struct schedule_problem *p, size_t n, doubl
 		return rc;
 	for (size_t i = 0; i < n; i++)
 		ps[i].schedule = to[i];
-	return n == 1 ? schedule_budget(ps, p, n, budget, to, a, err) : schedule_together(ps, p, n, budget, a, err);
+	return n == 1 ? schedule_budget(ps, p, n, budget, to, a, err)
+		      : schedule_together(ps, p, n, budget, a, err);
 }
 
 enum berth_code
-plan_schedule(struct plan_series *ps, size_t n, const struct plan_options *o, struct arena *a, struct berth_err *err)
+plan_schedule(struct plan_series *ps, size_t n, const struct plan_options *o, struct arena *a,
+    struct berth_err *err)
 {
 	struct schedule_problem *p = arena_array(a, n + 1, sizeof(*p));
 
@@ -359,12 +374,14 @@ schedule_say(struct plan_series *ps, const struct schedule_buy *b, struct arena 
 {
 	char from[TIME_FMT_SIZE], to[TIME_FMT_SIZE];
 	int64_t renews = schedule_renews(ps->schedule, b), lapses = schedule_lapses(ps, b);
-	const char *text = arena_printf(a, "schedule: on %s buy %lld x %s, to %s (%.2f USD in the horizon)",
-	    time_fmt_date(from, schedule_time(ps, b->from)), (long long)b->count, ps->names[b->line],
-	    time_fmt_date(to, schedule_time(ps, b->to)), b->usd);
+	const char *text =
+	    arena_printf(a, "schedule: on %s buy %lld x %s, to %s (%.2f USD in the horizon)",
+		time_fmt_date(from, schedule_time(ps, b->from)), (long long)b->count,
+		ps->names[b->line], time_fmt_date(to, schedule_time(ps, b->to)), b->usd);
 
 	if (renews > 0)
-		text = arena_printf(a, "%s; %lld of them renew what ends then", text, (long long)renews);
+		text = arena_printf(
+		    a, "%s; %lld of them renew what ends then", text, (long long)renews);
 	if (lapses > 0)
 		text = arena_printf(a, "%s; let %lld of them end", text, (long long)lapses);
 	plan_add(&ps->because, a, text);
@@ -378,15 +395,25 @@ plan_schedule_explain(struct plan_series *ps, const struct plan_options *o, stru
 
 	if (s == NULL)
 		return;
-	gap = s->lower_bound_usd > 0 ? 100 * (s->cost_usd - s->lower_bound_usd) / s->lower_bound_usd : 0;
-	plan_add(&ps->because, a, arena_printf(a, "schedule: with start dates every %.6g weeks, and counting what is owned only while it "
-	    "holds, %.2f USD are expected, %s", (double)o->starts_s / (7 * 86400), s->cost_usd, s->optimal ?
-	    "the least there is on this forecast" : arena_printf(a, "at most %.2f %% above any other (bound %.2f USD)", gap,
-	    s->lower_bound_usd)));
+	gap = s->lower_bound_usd > 0 ? 100 * (s->cost_usd - s->lower_bound_usd) / s->lower_bound_usd
+				     : 0;
+	plan_add(&ps->because, a,
+	    arena_printf(a,
+		"schedule: with start dates every %.6g weeks, and counting what is owned only "
+		"while it "
+		"holds, %.2f USD are expected, %s",
+		(double)o->starts_s / (7 * 86400), s->cost_usd,
+		s->optimal ? "the least there is on this forecast"
+			   : arena_printf(a, "at most %.2f %% above any other (bound %.2f USD)",
+				 gap, s->lower_bound_usd)));
 	if (ps->together)
-		plan_add(&ps->because, a, "schedule: all series under these quotas and this budget were planned together, at all dates");
+		plan_add(&ps->because, a,
+		    "schedule: all series under these quotas and this budget were planned "
+		    "together, at all dates");
 	if (ps->allotted)
-		plan_add(&ps->because, a, "schedule: of quotas that other series draw on too it has the part that the plan at one date "
+		plan_add(&ps->because, a,
+		    "schedule: of quotas that other series draw on too it has the part that the "
+		    "plan at one date "
 		    "takes; the bound is as if they left it all");
 	plan_quota_schedule_explain(ps, o, a);
 	for (size_t k = 0; k < s->n && k < SCHEDULE_SAID; k++)
@@ -394,9 +421,14 @@ plan_schedule_explain(struct plan_series *ps, const struct plan_options *o, stru
 	if (s->n == 0)
 		plan_add(&ps->because, a, "schedule: buy nothing, at no date");
 	if (s->n > SCHEDULE_SAID)
-		plan_add(&ps->because, a, arena_printf(a, "schedule: %zu more purchases (-o json has them all)", s->n - SCHEDULE_SAID));
+		plan_add(&ps->because, a,
+		    arena_printf(a, "schedule: %zu more purchases (-o json has them all)",
+			s->n - SCHEDULE_SAID));
 	if (s->theta > 0)
-		plan_add(&ps->because, a, arena_printf(a, "schedule: the budget binds: one USD more of it would save %.2f USD", s->theta));
+		plan_add(&ps->because, a,
+		    arena_printf(a,
+			"schedule: the budget binds: one USD more of it would save %.2f USD",
+			s->theta));
 }
 
 void

@@ -1,4 +1,5 @@
-/* src/cmd/plan_schedule_lp.c - the integer program of schedules in the CPLEX LP format.  Floor: cmd. */
+/* src/cmd/plan_schedule_lp.c - the integer program of schedules in the CPLEX LP format.  Floor:
+ * cmd. */
 #include "config.h"
 
 #include <math.h>
@@ -8,17 +9,18 @@
 #include "util/buf.h"
 
 /*
- * x_s_j: machines of purchase j of series s. Of one series without quotas z_t_k are GPUs that nothing reserved carries in
- * stretch t, by runs of levels of one price. Else, in each hour h (of one series: level of demand in a stretch), y_s_i_h are GPUs
- * of line i in use and u_s_h what nothing serves; c_s_i_t machines of a line that run in a stretch, b_q_t what all that is
- * bought takes of a quota, v_s_i_t GPUs on demand at the peak.
+ * x_s_j: machines of purchase j of series s. Of one series without quotas z_t_k are GPUs that
+ * nothing reserved carries in stretch t, by runs of levels of one price. Else, in each hour h (of
+ * one series: level of demand in a stretch), y_s_i_h are GPUs of line i in use and u_s_h what
+ * nothing serves; c_s_i_t machines of a line that run in a stretch, b_q_t what all that is bought
+ * takes of a quota, v_s_i_t GPUs on demand at the peak.
  */
 struct slp {
 	struct buf *b;
-	const struct plan_series **of;	/* [n] series that are one program */
-	size_t *id, n;			/* [n] their numbers */
-	double *demand;			/* [n] of an hour */
-	size_t hour;			/* number of the next */
+	const struct plan_series **of; /* [n] series that are one program */
+	size_t *id, n;                 /* [n] their numbers */
+	double *demand;                /* [n] of an hour */
+	size_t hour;                   /* number of the next */
 };
 
 static const struct schedule_form *
@@ -48,10 +50,12 @@ slp_owned(const struct slp *f, size_t s, size_t t, size_t quota)
 	double sum = 0;
 
 	for (size_t i = 0; i < ps->n_owned; i++) {
-		int64_t from = plan_schedule_step(ps, ps->owned[i].from), to = plan_schedule_step(ps, ps->owned[i].to);
+		int64_t from = plan_schedule_step(ps, ps->owned[i].from),
+			to = plan_schedule_step(ps, ps->owned[i].to);
 
 		if (from <= g->border[t] && g->border[t + 1] <= to)
-			sum += (quota == SIZE_MAX ? 1 : ps->owned[i].weight[quota]) * (double)ps->owned[i].gpus;
+			sum += (quota == SIZE_MAX ? 1 : ps->owned[i].weight[quota]) *
+			       (double)ps->owned[i].gpus;
 	}
 	return sum;
 }
@@ -81,9 +85,11 @@ slp_rest(const struct slp *f, bool objective, size_t t)
 		while (k + n < r->levels && v[k + n] - v[k + n + 1] == slope)
 			n++;
 		if (objective)
-			buf_printf(f->b, " + %.17g z%zu_%zu_%lld\n", slope, f->id[0], t, (long long)k);
+			buf_printf(
+			    f->b, " + %.17g z%zu_%zu_%lld\n", slope, f->id[0], t, (long long)k);
 		else
-			buf_printf(f->b, " z%zu_%zu_%lld <= %lld\n", f->id[0], t, (long long)k, (long long)n);
+			buf_printf(f->b, " z%zu_%zu_%lld <= %lld\n", f->id[0], t, (long long)k,
+			    (long long)n);
 		k += n;
 	}
 }
@@ -99,8 +105,10 @@ slp_share(const struct slp *f, size_t s, size_t k, bool most, size_t t)
 	buf_printf(f->b, " s%zu_%zu_%zu_%d: 0 one", f->id[s], t, k, most);
 	for (size_t j = 0; j < g->n_offers; j++)
 		if (slp_runs(g, j, t))
-			buf_printf(f->b, "\n %+.17g x%zu_%zu", ((ps->shares.group[g->line[j]] == k + 1) - part) *
-			    (double)ps->lines[g->line[j]].gpus, f->id[s], j);
+			buf_printf(f->b, "\n %+.17g x%zu_%zu",
+			    ((ps->shares.group[g->line[j]] == k + 1) - part) *
+				(double)ps->lines[g->line[j]].gpus,
+			    f->id[s], j);
 	for (size_t i = 0; i < ps->n_owned; i++)
 		if (plan_schedule_step(ps, ps->owned[i].from) <= g->border[t] &&
 		    g->border[t + 1] <= plan_schedule_step(ps, ps->owned[i].to))
@@ -115,7 +123,8 @@ slp_gpus(const struct slp *f, size_t s, size_t t)
 
 	for (size_t j = 0; j < g->n_offers; j++)
 		if (slp_runs(g, j, t))
-			buf_printf(f->b, "\n + %lld x%zu_%zu", (long long)f->of[s]->lines[g->line[j]].gpus, f->id[s], j);
+			buf_printf(f->b, "\n + %lld x%zu_%zu",
+			    (long long)f->of[s]->lines[g->line[j]].gpus, f->id[s], j);
 }
 
 static void
@@ -147,7 +156,8 @@ slp_running(const struct slp *f, size_t t)
 
 			if (f->of[s]->lines[i].kind != COMMIT_RESERVED)
 				continue;
-			buf_printf(f->b, " c%zu_%zu_%zu: - c%zu_%zu_%zu", f->id[s], i, t, f->id[s], i, t);
+			buf_printf(
+			    f->b, " c%zu_%zu_%zu: - c%zu_%zu_%zu", f->id[s], i, t, f->id[s], i, t);
 			for (size_t j = 0; j < g->n_offers; j++)
 				if (g->line[j] == i && slp_runs(g, j, t))
 					buf_printf(f->b, "\n + x%zu_%zu", f->id[s], j);
@@ -157,9 +167,12 @@ slp_running(const struct slp *f, size_t t)
 		buf_printf(f->b, " b%zu_%zu_%zu: - b%zu_%zu_%zu", f->id[0], q, t, f->id[0], q, t);
 		for (size_t s = 0; s < f->n; s++)
 			for (size_t i = 0; i < f->of[s]->n_lines; i++)
-				if (f->of[s]->lines[i].kind == COMMIT_RESERVED && f->of[s]->shares.quota[q].weight[i] > 0)
-					buf_printf(f->b, "\n + %.17g c%zu_%zu_%zu", f->of[s]->shares.quota[q].weight[i] *
-					    (double)f->of[s]->lines[i].gpus, f->id[s], i, t);
+				if (f->of[s]->lines[i].kind == COMMIT_RESERVED &&
+				    f->of[s]->shares.quota[q].weight[i] > 0)
+					buf_printf(f->b, "\n + %.17g c%zu_%zu_%zu",
+					    f->of[s]->shares.quota[q].weight[i] *
+						(double)f->of[s]->lines[i].gpus,
+					    f->id[s], i, t);
 		buf_printf(f->b, " = 0\n");
 	}
 }
@@ -176,13 +189,16 @@ slp_limits(const struct slp *f, size_t t)
 			if (l->max_count == COMMIT_NO_LIMIT)
 				continue;
 			if (l->kind == COMMIT_RESERVED)
-				buf_printf(f->b, " c%zu_%zu_%zu <= %lld\n", f->id[s], i, t, (long long)l->max_count);
+				buf_printf(f->b, " c%zu_%zu_%zu <= %lld\n", f->id[s], i, t,
+				    (long long)l->max_count);
 			else if (l->kind == COMMIT_ON_DEMAND && !isnan(f->of[s]->peak))
-				buf_printf(f->b, " v%zu_%zu_%zu <= %lld\n", f->id[s], i, t, (long long)l->max_count);
+				buf_printf(f->b, " v%zu_%zu_%zu <= %lld\n", f->id[s], i, t,
+				    (long long)l->max_count);
 		}
 }
 
-/* The peak is carried by what is owned, bought and on demand, within the quotas beside all that is bought. */
+/* The peak is carried by what is owned, bought and on demand, within the quotas beside all that is
+ * bought. */
 static void
 slp_peak(const struct slp *f, size_t s, size_t t)
 {
@@ -200,20 +216,24 @@ slp_peak(const struct slp *f, size_t s, size_t t)
 	for (size_t q = 0; q < ps->shares.n_quotas; q++) {
 		buf_printf(f->b, " m%zu_%zu_%zu: b%zu_%zu_%zu", q, f->id[s], t, f->id[0], q, t);
 		for (size_t i = 0; i < ps->n_lines; i++)
-			if (ps->lines[i].kind == COMMIT_ON_DEMAND && ps->shares.quota[q].weight[i] > 0)
-				buf_printf(f->b, "\n + %.17g v%zu_%zu_%zu", ps->shares.quota[q].weight[i], f->id[s], i, t);
+			if (ps->lines[i].kind == COMMIT_ON_DEMAND &&
+			    ps->shares.quota[q].weight[i] > 0)
+				buf_printf(f->b, "\n + %.17g v%zu_%zu_%zu",
+				    ps->shares.quota[q].weight[i], f->id[s], i, t);
 		buf_printf(f->b, " <= %.17g\n", slp_left(f, q, t));
 	}
 }
 
-/* The hours of a stretch, or of one series its levels, are called one by one with what each series asks. */
+/* The hours of a stretch, or of one series its levels, are called one by one with what each series
+ * asks. */
 typedef void slp_hour_fn(const struct slp *f, size_t t, double hours, const double *demand);
 
 static void
 slp_hours(struct slp *f, size_t t, slp_hour_fn *fn)
 {
 	const struct schedule_form *g = slp_form(f, 0);
-	double step_hours = (double)f->of[0]->schedule_step_s / 3600, all = (double)(g->border[t + 1] - g->border[t]) * step_hours;
+	double step_hours = (double)f->of[0]->schedule_step_s / 3600,
+	       all = (double)(g->border[t + 1] - g->border[t]) * step_hours;
 	double *demand = f->demand;
 	size_t paths = 0;
 
@@ -233,12 +253,15 @@ slp_hours(struct slp *f, size_t t, slp_hour_fn *fn)
 	for (size_t s = 0; s < f->n; s++)
 		paths = f->of[s]->demand.n_paths > paths ? f->of[s]->demand.n_paths : paths;
 	for (size_t p = 0; p < paths; p++)
-		for (int64_t step = g->border[t]; step < g->border[t + 1] && f->b->code == BERTH_OK; step++) {
+		for (int64_t step = g->border[t]; step < g->border[t + 1] && f->b->code == BERTH_OK;
+		     step++) {
 			for (size_t s = 0; s < f->n; s++) {
 				const struct commit_demand *d = &f->of[s]->demand;
-				size_t at = (size_t)step * d->n_steps / (size_t)f->of[s]->schedule_steps;
+				size_t at =
+				    (size_t)step * d->n_steps / (size_t)f->of[s]->schedule_steps;
 
-				demand[s] = fmin(d->gpus[p % d->n_paths * d->n_steps + at], f->of[s]->curve.peak);
+				demand[s] = fmin(d->gpus[p % d->n_paths * d->n_steps + at],
+				    f->of[s]->curve.peak);
 			}
 			fn(f, t, step_hours / (double)paths, demand);
 			f->hour++;
@@ -253,8 +276,10 @@ slp_hour_cost(const struct slp *f, size_t t, double hours, const double *demand)
 	for (size_t s = 0; s < f->n; s++) {
 		for (size_t i = 0; i < f->of[s]->n_lines; i++)
 			if (f->of[s]->lines[i].usage > 0)
-				buf_printf(f->b, " + %.17g y%zu_%zu_%zu\n", hours * f->of[s]->lines[i].usage, f->id[s], i, f->hour);
-		buf_printf(f->b, " + %.17g u%zu_%zu\n", hours * f->of[s]->problem.unserved, f->id[s], f->hour);
+				buf_printf(f->b, " + %.17g y%zu_%zu_%zu\n",
+				    hours * f->of[s]->lines[i].usage, f->id[s], i, f->hour);
+		buf_printf(f->b, " + %.17g u%zu_%zu\n", hours * f->of[s]->problem.unserved,
+		    f->id[s], f->hour);
 	}
 }
 
@@ -270,7 +295,9 @@ slp_hour_rows(const struct slp *f, size_t t, double hours, const double *demand)
 		buf_printf(f->b, " >= %.17g\n", fmax(0, demand[s] - slp_owned(f, s, t, SIZE_MAX)));
 		for (size_t i = 0; i < f->of[s]->n_lines; i++)
 			if (f->of[s]->lines[i].kind == COMMIT_RESERVED)
-				buf_printf(f->b, " k%zu_%zu_%zu: y%zu_%zu_%zu - %lld c%zu_%zu_%zu <= 0\n", f->id[s], i, f->hour, f->id[s], i, f->hour,
+				buf_printf(f->b,
+				    " k%zu_%zu_%zu: y%zu_%zu_%zu - %lld c%zu_%zu_%zu <= 0\n",
+				    f->id[s], i, f->hour, f->id[s], i, f->hour,
 				    (long long)f->of[s]->lines[i].gpus, f->id[s], i, t);
 	}
 	for (size_t q = 0; q < f->of[0]->shares.n_quotas; q++) {
@@ -279,8 +306,11 @@ slp_hour_rows(const struct slp *f, size_t t, double hours, const double *demand)
 			for (size_t i = 0; i < f->of[s]->n_lines; i++) {
 				enum commit_kind kind = f->of[s]->lines[i].kind;
 
-				if ((kind == COMMIT_SPOT || kind == COMMIT_ON_DEMAND) && f->of[s]->shares.quota[q].weight[i] > 0)
-					buf_printf(f->b, "\n + %.17g y%zu_%zu_%zu", f->of[s]->shares.quota[q].weight[i], f->id[s], i, f->hour);
+				if ((kind == COMMIT_SPOT || kind == COMMIT_ON_DEMAND) &&
+				    f->of[s]->shares.quota[q].weight[i] > 0)
+					buf_printf(f->b, "\n + %.17g y%zu_%zu_%zu",
+					    f->of[s]->shares.quota[q].weight[i], f->id[s], i,
+					    f->hour);
 			}
 		buf_printf(f->b, " <= %.17g\n", slp_left(f, q, t));
 	}
@@ -296,8 +326,10 @@ slp_hour_bounds(const struct slp *f, size_t t, double hours, const double *deman
 		for (size_t i = 0; i < f->of[s]->n_lines; i++) {
 			const struct commit_line *l = &f->of[s]->lines[i];
 
-			if ((l->kind == COMMIT_SPOT || l->kind == COMMIT_ON_DEMAND) && l->max_count != COMMIT_NO_LIMIT)
-				buf_printf(f->b, " y%zu_%zu_%zu <= %lld\n", f->id[s], i, f->hour, (long long)(l->max_count * l->gpus));
+			if ((l->kind == COMMIT_SPOT || l->kind == COMMIT_ON_DEMAND) &&
+			    l->max_count != COMMIT_NO_LIMIT)
+				buf_printf(f->b, " y%zu_%zu_%zu <= %lld\n", f->id[s], i, f->hour,
+				    (long long)(l->max_count * l->gpus));
 		}
 }
 
@@ -319,7 +351,8 @@ slp_money(struct slp *f)
 {
 	for (size_t s = 0; s < f->n; s++)
 		for (size_t j = 0; j < slp_form(f, s)->n_offers; j++)
-			buf_printf(f->b, "\n + %.17g x%zu_%zu", usd_to_double(slp_form(f, s)->offers[j].cost), f->id[s], j);
+			buf_printf(f->b, "\n + %.17g x%zu_%zu",
+			    usd_to_double(slp_form(f, s)->offers[j].cost), f->id[s], j);
 }
 
 static void
@@ -368,7 +401,8 @@ slp_bounds(struct slp *f)
 	for (size_t s = 0; s < f->n; s++)
 		for (size_t j = 0; j < slp_form(f, s)->n_offers; j++)
 			if (slp_form(f, s)->offers[j].max < INT64_MAX)
-				buf_printf(f->b, " x%zu_%zu <= %lld\n", f->id[s], j, (long long)slp_form(f, s)->offers[j].max);
+				buf_printf(f->b, " x%zu_%zu <= %lld\n", f->id[s], j,
+				    (long long)slp_form(f, s)->offers[j].max);
 	for (size_t t = 0; t < slp_stretches(f); t++) {
 		if (slp_by_rest(f))
 			slp_rest(f, false, t);
@@ -389,9 +423,12 @@ slp_whole(struct slp *f)
 
 /* What is said of each program: series that were planned together have the same borders. */
 static void
-slp_programs(struct buf *b, const struct plan_series *ps, size_t n, struct arena *a, void (*fn)(struct slp *f))
+slp_programs(struct buf *b, const struct plan_series *ps, size_t n, struct arena *a,
+    void (*fn)(struct slp *f))
 {
-	struct slp f = { .b = b, .of = arena_array(a, n, sizeof(*f.of)), .id = arena_array(a, n, sizeof(*f.id)),
+	struct slp f = { .b = b,
+		.of = arena_array(a, n, sizeof(*f.of)),
+		.id = arena_array(a, n, sizeof(*f.id)),
 		.demand = arena_array(a, n, sizeof(*f.demand)) };
 
 	for (size_t i = 0; i < n; i++) {
@@ -413,9 +450,11 @@ slp_programs(struct buf *b, const struct plan_series *ps, size_t n, struct arena
 static void
 slp_write(struct buf *b, const struct plan_series *ps, size_t n, double budget, struct arena *a)
 {
-	buf_printf(b, "\\ berth plan --starts: x = machines bought, z = GPUs that nothing reserved carries, y = GPUs in use, u = GPUs "
-	    "that nothing serves,\n\\ v = on demand at the peak, c = machines that run, b = what is bought of a quota\n"
-	    "Minimize\n cost: 0 one");
+	buf_printf(b, "\\ berth plan --starts: x = machines bought, z = GPUs that nothing reserved "
+		      "carries, y = GPUs in use, u = GPUs "
+		      "that nothing serves,\n\\ v = on demand at the peak, c = machines that run, "
+		      "b = what is bought of a quota\n"
+		      "Minimize\n cost: 0 one");
 	slp_programs(b, ps, n, a, slp_cost);
 	buf_printf(b, "Subject To\n");
 	slp_programs(b, ps, n, a, slp_rows);
@@ -432,15 +471,18 @@ slp_write(struct buf *b, const struct plan_series *ps, size_t n, double budget, 
 }
 
 enum berth_code
-plan_schedule_lp(const struct plan_series *ps, size_t n, const struct plan_options *o, const char *path, struct arena *a,
-    struct berth_err *err)
+plan_schedule_lp(const struct plan_series *ps, size_t n, const struct plan_options *o,
+    const char *path, struct arena *a, struct berth_err *err)
 {
 	struct buf b;
 
 	for (size_t i = 0; i < n; i++)
 		if (ps[i].allotted)
-			return err_set(err, BERTH_EFAIL, "the program of %zu series is too large: take later dates (--starts), fewer series "
-			    "(--series) or a shorter --horizon", n);
+			return err_set(err, BERTH_EFAIL,
+			    "the program of %zu series is too large: take later dates (--starts), "
+			    "fewer series "
+			    "(--series) or a shorter --horizon",
+			    n);
 	buf_init(&b, PLAN_LP_BYTES);
 	slp_write(&b, ps, n, o->budget_usd, a);
 	return plan_lp_save(&b, path, err);

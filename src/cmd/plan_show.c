@@ -10,9 +10,11 @@
 #include "util/json.h"
 #include "util/str.h"
 
-#define PLAN_WIDE 120	/* columns that the totals fit into in one line */
+#define PLAN_WIDE 120 /* columns that the totals fit into in one line */
 
-struct plan_totals { double cost, on_demand, lower, bound, upfront; };
+struct plan_totals {
+	double cost, on_demand, lower, bound, upfront;
+};
 
 /* Machines of other accelerators may carry parts of a GPU of the series' own. */
 static void
@@ -46,7 +48,8 @@ plan_json_buys(struct jsonw *w, const struct plan_series *ps)
 		jsonw_money(w, "upfront", o->upfront);
 		jsonw_money(w, "price_per_hour", o->price);
 		jsonw_money(w, "usage_price_per_hour", o->usage);
-		jsonw_fixed(w, "effective_price_per_gpu_hour", ps->lines[i].fixed + ps->lines[i].usage, 6);
+		jsonw_fixed(
+		    w, "effective_price_per_gpu_hour", ps->lines[i].fixed + ps->lines[i].usage, 6);
 		jsonw_fixed(w, "break_even_hours", u->break_even * offer_term_hours(o), 1);
 		jsonw_fixed(w, "break_even_utilisation", u->break_even, 6);
 		jsonw_fixed(w, "utilisation", u->utilisation, 6);
@@ -66,8 +69,9 @@ plan_json_rest(struct jsonw *w, const struct plan_series *ps)
 	for (size_t i = 0; i < ps->n_lines; i++) {
 		const struct commit_use *u = &ps->plan.use[i];
 
-		if (ps->lines[i].kind == COMMIT_RESERVED || (u->gpus == 0 && i > 0 && ps->lines[i].kind == ps->lines[i - 1].kind))
-			continue;	/* of each kind one, and those that are used */
+		if (ps->lines[i].kind == COMMIT_RESERVED ||
+		    (u->gpus == 0 && i > 0 && ps->lines[i].kind == ps->lines[i - 1].kind))
+			continue; /* of each kind one, and those that are used */
 		jsonw_begin_object(w, NULL);
 		jsonw_str(w, "purchase", commit_kind_name(ps->lines[i].kind));
 		jsonw_str(w, "offer", ps->names[i]);
@@ -80,7 +84,8 @@ plan_json_rest(struct jsonw *w, const struct plan_series *ps)
 	jsonw_end_array(w);
 }
 
-/* Utilisation at the levels where it falls through each twentieth, so that the curve can be drawn. */
+/* Utilisation at the levels where it falls through each twentieth, so that the curve can be drawn.
+ */
 static void
 plan_json_levels(struct jsonw *w, const struct commit_curve *c)
 {
@@ -175,7 +180,7 @@ static void
 plan_json_change(struct jsonw *w, const struct plan_series *ps)
 {
 	jsonw_begin_object(w, "what_changes_it");
-	jsonw_str(w, "plan", "one_date");	/* that of the buys, not of the schedule */
+	jsonw_str(w, "plan", "one_date"); /* that of the buys, not of the schedule */
 	plan_json_turn(w, "reserved_price_up", &ps->change.dearer);
 	plan_json_turn(w, "reserved_price_down", &ps->change.cheaper);
 	plan_json_turn(w, "demand_up", &ps->change.more);
@@ -236,14 +241,16 @@ plan_totals(const struct plan_series *ps, size_t n)
 		t.bound += ps[i].plan.bound_usd;
 		for (size_t k = 0; k < ps[i].n_lines; k++)
 			if (ps[i].lines[k].kind == COMMIT_RESERVED && ps[i].plan.use[k].count > 0)
-				t.upfront += (double)ps[i].plan.use[k].count * usd_to_double(ps[i].offers[k]->upfront);
+				t.upfront += (double)ps[i].plan.use[k].count *
+					     usd_to_double(ps[i].offers[k]->upfront);
 	}
 	return t;
 }
 
 /* All keys of berth.plan/1 behind "schema". */
 void
-plan_json(struct jsonw *w, int64_t id, const struct plan_series *ps, size_t n, const struct plan_options *o)
+plan_json(struct jsonw *w, int64_t id, const struct plan_series *ps, size_t n,
+    const struct plan_options *o)
 {
 	struct plan_totals t = plan_totals(ps, n);
 
@@ -285,8 +292,10 @@ plan_row_cells(struct table *t, const struct plan_series *ps, size_t i)
 		hour = USD_UNKNOWN;
 	table_row(t);
 	table_text(t, ps->series.name);
-	table_text(t, ps->lines[i].kind == COMMIT_OWNED ? "owned" : reserved ? "reserve" :
-	    ps->lines[i].kind == COMMIT_SPOT ? "spot" : "on demand");
+	table_text(t, ps->lines[i].kind == COMMIT_OWNED  ? "owned"
+		      : reserved                         ? "reserve"
+		      : ps->lines[i].kind == COMMIT_SPOT ? "spot"
+							 : "on demand");
 	table_text(t, o->provider);
 	table_text(t, o->region);
 	table_text(t, o->instance_type);
@@ -307,7 +316,8 @@ plan_row_cells(struct table *t, const struct plan_series *ps, size_t i)
 }
 
 enum berth_code
-plan_table(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n, const struct plan_options *o, struct berth_err *err)
+plan_table(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n,
+    const struct plan_options *o, struct berth_err *err)
 {
 	static const struct table_col cols[] = {
 		{ "series", NULL, TABLE_TEXT, 0, TABLE_NAME },
@@ -335,14 +345,17 @@ plan_table(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n, const st
 	rc = cmd_table_print(ctx, t, err);
 	if (rc != BERTH_OK)
 		return rc;
-	cmd_say(ctx, "\nExpected cost over %.1f weeks: %.2f USD; on demand only: %.2f USD;%ssaved: %.2f USD (%.1f %%)\n",
+	cmd_say(ctx,
+	    "\nExpected cost over %.1f weeks: %.2f USD; on demand only: %.2f USD;%ssaved: %.2f USD "
+	    "(%.1f %%)\n",
 	    (double)o->horizon_s / (7 * 86400), sum.cost, sum.on_demand,
 	    ctx->columns > 0 && ctx->columns < PLAN_WIDE ? "\n" : " ", sum.on_demand - sum.cost,
 	    sum.on_demand > 0 ? 100 * (sum.on_demand - sum.cost) / sum.on_demand : 0);
 	for (size_t i = 0; i < n && !o->brief; i++) {
 		cmd_say(ctx, "\n%s (%s):\n", ps[i].series.name, ps[i].accel->name);
 		for (size_t k = 0; k < ps[i].because.n; k++)
-			cmd_say_items(ctx, arena_printf(ctx->arena, "  - %s\n", ps[i].because.line[k]));
+			cmd_say_items(
+			    ctx, arena_printf(ctx->arena, "  - %s\n", ps[i].because.line[k]));
 	}
 	return BERTH_OK;
 }

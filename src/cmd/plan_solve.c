@@ -12,9 +12,11 @@
 #define PLAN_MEASURED_SAID 5
 #define PLAN_SEARCH_LINES 60
 
-/* Plans of all series with fixed prices times 1 + theta; *bound_out what they bind, *lower_out what none costs less than then. */
+/* Plans of all series with fixed prices times 1 + theta; *bound_out what they bind, *lower_out what
+ * none costs less than then. */
 static enum berth_code
-plan_at(struct plan_series *ps, size_t n, double theta, struct arena *a, double *bound_out, double *lower_out, struct berth_err *err)
+plan_at(struct plan_series *ps, size_t n, double theta, struct arena *a, double *bound_out,
+    double *lower_out, struct berth_err *err)
 {
 	*bound_out = 0;
 	*lower_out = 0;
@@ -41,14 +43,16 @@ plan_budget_bound(struct plan_series *ps, size_t n, double lower)
 	for (size_t i = 0; i < n; i++)
 		cost += ps[i].plan.cost_usd;
 	for (size_t i = 0; i < n && n > 1; i++) {
-		ps[i].plan.lower_bound_usd = cost > 0 ? ps[i].plan.cost_usd * fmin(1, fmax(0, lower) / cost) : 0;
+		ps[i].plan.lower_bound_usd =
+		    cost > 0 ? ps[i].plan.cost_usd * fmin(1, fmax(0, lower) / cost) : 0;
 		ps[i].plan.optimal = cost - lower <= 1e-9 * cost;
 	}
 }
 
 /* All series at once, where they have few offers; kept if that is better. */
 static enum berth_code
-plan_budget_search(struct plan_series *ps, size_t n, double budget, struct arena *a, struct berth_err *err)
+plan_budget_search(
+    struct plan_series *ps, size_t n, double budget, struct arena *a, struct berth_err *err)
 {
 	struct commit_member *m = arena_array(a, n, sizeof(*m));
 	struct commit_plan *plan = arena_array(a, n, sizeof(*plan));
@@ -57,14 +61,16 @@ plan_budget_search(struct plan_series *ps, size_t n, double budget, struct arena
 	enum berth_code rc;
 
 	for (size_t i = 0; i < n; i++) {
-		m[i] = (struct commit_member){ &ps[i].problem, &ps[i].shares, &ps[i].demand, &plan[i] };
+		m[i] = (struct commit_member){ &ps[i].problem, &ps[i].shares, &ps[i].demand,
+			&plan[i] };
 		lines += ps[i].n_lines;
 	}
 	if (lines > PLAN_SEARCH_LINES)
 		return BERTH_OK;
 	rc = commit_solve_joint(m, n, budget, a, err);
 	if (rc != BERTH_OK)
-		return rc == BERTH_EINFEASIBLE ? BERTH_OK : rc;		/* not found in time: what is there stands */
+		return rc == BERTH_EINFEASIBLE ? BERTH_OK
+					       : rc; /* not found in time: what is there stands */
 	for (size_t i = 0; i < n; i++) {
 		was += ps[i].plan.cost_usd;
 		is += plan[i].cost_usd;
@@ -85,11 +91,12 @@ plan_budget(struct plan_series *ps, size_t n, double budget, struct arena *a, st
 		rc = plan_at(ps, n, hi, a, &bound, &at, err);
 		if (rc != BERTH_OK)
 			return rc;
-		lower = fmax(lower, at - hi * budget);		/* Lagrangian */
+		lower = fmax(lower, at - hi * budget); /* Lagrangian */
 		if (bound <= budget)
 			break;
 		if (hi > 1e9)
-			return err_set(err, BERTH_EINFEASIBLE, "what must be bought binds %.2f USD, the budget is %.2f USD", bound,
+			return err_set(err, BERTH_EINFEASIBLE,
+			    "what must be bought binds %.2f USD, the budget is %.2f USD", bound,
 			    budget);
 		lo = hi;
 	}
@@ -118,7 +125,9 @@ plan_budget(struct plan_series *ps, size_t n, double budget, struct arena *a, st
 	}
 	if (rc == BERTH_OK)
 		plan_budget_bound(ps, n, lower);
-	return rc == BERTH_OK && n > 1 && !ps[0].plan.optimal ? plan_budget_search(ps, n, budget, a, err) : rc;
+	return rc == BERTH_OK && n > 1 && !ps[0].plan.optimal
+		   ? plan_budget_search(ps, n, budget, a, err)
+		   : rc;
 }
 
 enum berth_code
@@ -153,6 +162,56 @@ plan_bound_gpus(const struct plan_series *ps, size_t group)
 	return sum;
 }
 
+/* What was cut and left out, what was measured, and how old prices and history are. */
+static void
+plan_assumed_prices(struct plan_series *ps, const struct plan_options *o, struct arena *a)
+{
+	const struct fc_result *f = &ps->forecast;
+	char t[TIME_FMT_SIZE];
+	struct explain *e = &ps->because;
+
+	if (ps->cut_paths > 0)
+		plan_add(e, a,
+		    arena_printf(a, "%zu absurd sample paths were cut to the highest of the others",
+			ps->cut_paths));
+	if (ps->refused[REFUSE_PRICE_STALE] > 0)
+		plan_add(e, a,
+		    arena_printf(a,
+			"%zu offer%s left out, the price is too old: `berth prices refresh` or a "
+			"newer "
+			"file for `berth prices import` brings newer ones, --spot-age and "
+			"--price-age take older ones",
+			ps->refused[REFUSE_PRICE_STALE],
+			ps->refused[REFUSE_PRICE_STALE] == 1 ? " is" : "s are"));
+	if (ps->refused_term > 0)
+		plan_add(e, a,
+		    arena_printf(a,
+			"%zu reserved offers with a term over %lld months were left out "
+			"(--max-term)",
+			ps->refused_term, (long long)o->max_term_months));
+	for (size_t i = 0, said = 0; i < ps->n_market && said < PLAN_MEASURED_SAID; i++) {
+		const struct offer *x = ps->market[i];
+
+		if (plan_measured(x) == 1 || x->purchase == PURCHASE_RESERVED)
+			continue;
+		said++;
+		plan_add(e, a,
+		    arena_printf(a,
+			"measured: %s %s %s does %.2f of its rating, so that its %s GPU-hour "
+			"counts as %.2f of one",
+			x->provider, x->region, x->instance_type, x->measured,
+			purchase_name(x->purchase), 1 / ps->speed[i]));
+	}
+	if (ps->price_oldest > 0)
+		plan_add(e, a,
+		    arena_printf(
+			a, "prices as of %s or later", time_fmt_date(t, ps->price_oldest)));
+	if (ps->history_warning != NULL)
+		plan_add(e, a, arena_printf(a, "forecast warning: %s", ps->history_warning));
+	for (size_t i = 0; i < f->n_warnings; i++)
+		plan_add(e, a, arena_printf(a, "forecast warning: %s", f->warnings[i]));
+}
+
 /* What the plan stands on: forecast, prices, what was assumed and what was left out. */
 static void
 plan_assumed(struct plan_series *ps, const struct plan_options *o, struct arena *a)
@@ -161,50 +220,43 @@ plan_assumed(struct plan_series *ps, const struct plan_options *o, struct arena 
 	char t[TIME_FMT_SIZE], u[TIME_FMT_SIZE];
 	struct explain *e = &ps->because;
 
-	plan_add(e, a, arena_printf(a, "forecast: %s, %zu sample paths of %zu steps from %s; history %s to %s", f->model, f->n_paths,
-	    f->horizon, time_fmt(t, f->t0), time_fmt_date(u, f->history_from),
-	    time_fmt_date((char[TIME_FMT_SIZE]){ 0 }, f->history_to)));
-	plan_add(e, a, arena_printf(a, "peak at service level %.6g: %.0f GPUs%s", o->service_level, ceil(ps->peak),
-	    ps->peak_enough ? "" : " (too few sample paths to claim it with 95 % confidence: see --paths)"));
+	plan_add(e, a,
+	    arena_printf(a, "forecast: %s, %zu sample paths of %zu steps from %s; history %s to %s",
+		f->model, f->n_paths, f->horizon, time_fmt(t, f->t0),
+		time_fmt_date(u, f->history_from),
+		time_fmt_date((char[TIME_FMT_SIZE]){ 0 }, f->history_to)));
+	plan_add(e, a,
+	    arena_printf(a, "peak at service level %.6g: %.0f GPUs%s", o->service_level,
+		ceil(ps->peak),
+		ps->peak_enough
+		    ? ""
+		    : " (too few sample paths to claim it with 95 % confidence: see --paths)"));
 	plan_reclaim_explain(ps, a);
 	if (ps->list_prices)
-		plan_add(e, a, "no account of berth.yaml sells this accelerator: list prices were taken");
+		plan_add(e, a,
+		    "no account of berth.yaml sells this accelerator: list prices were taken");
 	if (isinf(ps->plan.capacity_gpus))
-		plan_add(e, a, "assumed: on-demand machines can be had whenever they are needed; --on-demand-limit or limits: in "
+		plan_add(e, a,
+		    "assumed: on-demand machines can be had whenever they are needed; "
+		    "--on-demand-limit or limits: in "
 		    "berth.yaml say otherwise");
 	for (size_t i = 0, said = 0; i < ps->n_lines; i++)
-		if (ps->lines[i].kind == COMMIT_SPOT && (ps->plan.use[i].gpus > 0 || said == 0) && ++said > 0)
-			plan_add(e, a, arena_printf(a, "assumed: spot carries at most %lld GPUs, can be had 80 %% of the time (on demand "
-			    "else), and costs %.4f USD a useful GPU-hour with lost work%s%s", (long long)ps->spot_gpus, ps->lines[i].usage,
-			    said > 1 ? " at " : "", said > 1 ? ps->names[i] : ""));
+		if (ps->lines[i].kind == COMMIT_SPOT && (ps->plan.use[i].gpus > 0 || said == 0) &&
+		    ++said > 0)
+			plan_add(e, a,
+			    arena_printf(a,
+				"assumed: spot carries at most %lld GPUs, can be had 80 %% of the "
+				"time (on demand "
+				"else), and costs %.4f USD a useful GPU-hour with lost work%s%s",
+				(long long)ps->spot_gpus, ps->lines[i].usage,
+				said > 1 ? " at " : "", said > 1 ? ps->names[i] : ""));
 	for (size_t k = 0; k < o->n_shares; k++)
-		plan_add(e, a, arena_printf(a, "%s: %.4g of %.4g GPUs that are owned or bought (asked: %.0f to %.0f %%)",
-		    o->shares[k].provider, plan_bound_gpus(ps, k + 1), plan_bound_gpus(ps, 0), 100 * o->shares[k].min,
-		    100 * o->shares[k].max));
-	if (ps->cut_paths > 0)
-		plan_add(e, a, arena_printf(a, "%zu absurd sample paths were cut to the highest of the others", ps->cut_paths));
-	if (ps->refused[REFUSE_PRICE_STALE] > 0)
-		plan_add(e, a, arena_printf(a, "%zu offer%s left out, the price is too old: `berth prices refresh` or a newer "
-		    "file for `berth prices import` brings newer ones, --spot-age and --price-age take older ones",
-		    ps->refused[REFUSE_PRICE_STALE], ps->refused[REFUSE_PRICE_STALE] == 1 ? " is" : "s are"));
-	if (ps->refused_term > 0)
-		plan_add(e, a, arena_printf(a, "%zu reserved offers with a term over %lld months were left out (--max-term)",
-		    ps->refused_term, (long long)o->max_term_months));
-	for (size_t i = 0, said = 0; i < ps->n_market && said < PLAN_MEASURED_SAID; i++) {
-		const struct offer *x = ps->market[i];
-
-		if (plan_measured(x) == 1 || x->purchase == PURCHASE_RESERVED)
-			continue;
-		said++;
-		plan_add(e, a, arena_printf(a, "measured: %s %s %s does %.2f of its rating, so that its %s GPU-hour counts as %.2f of one",
-		    x->provider, x->region, x->instance_type, x->measured, purchase_name(x->purchase), 1 / ps->speed[i]));
-	}
-	if (ps->price_oldest > 0)
-		plan_add(e, a, arena_printf(a, "prices as of %s or later", time_fmt_date(t, ps->price_oldest)));
-	if (ps->history_warning != NULL)
-		plan_add(e, a, arena_printf(a, "forecast warning: %s", ps->history_warning));
-	for (size_t i = 0; i < f->n_warnings; i++)
-		plan_add(e, a, arena_printf(a, "forecast warning: %s", f->warnings[i]));
+		plan_add(e, a,
+		    arena_printf(a,
+			"%s: %.4g of %.4g GPUs that are owned or bought (asked: %.0f to %.0f %%)",
+			o->shares[k].provider, plan_bound_gpus(ps, k + 1), plan_bound_gpus(ps, 0),
+			100 * o->shares[k].min, 100 * o->shares[k].max));
+	plan_assumed_prices(ps, o, a);
 }
 
 /* A term that outlives the forecast. */
@@ -221,17 +273,25 @@ plan_tail(struct plan_series *ps, const struct plan_options *o, struct arena *a)
 			tail += ps->plan.use[i].bound_usd * (term_s / (double)o->horizon_s - 1);
 	}
 	if (tail > 0)
-		plan_add(&ps->because, a, arena_printf(a, "the terms run on beyond the horizon and bind %.2f USD more there: the plan "
-		    "assumes that demand stays", tail));
+		plan_add(&ps->because, a,
+		    arena_printf(a,
+			"the terms run on beyond the horizon and bind %.2f USD more there: the "
+			"plan "
+			"assumes that demand stays",
+			tail));
 }
 
 static void
-plan_turn(struct plan_series *ps, struct arena *a, const struct commit_turn *t, const char *what, const char *which)
+plan_turn(struct plan_series *ps, struct arena *a, const struct commit_turn *t, const char *what,
+    const char *which)
 {
 	if (isfinite(t->factor))
-		plan_add(&ps->because, a, arena_printf(a, "what would change %s: with %s %.1f %% %s, %.4g GPUs would be bought%s",
-		    ps->schedule != NULL ? "the plan that buys all now" : "it", what, 100 * fabs(t->factor - 1), which, t->gpus,
-		    ps->met ? " for the series planned together" : ""));
+		plan_add(&ps->because, a,
+		    arena_printf(a,
+			"what would change %s: with %s %.1f %% %s, %.4g GPUs would be bought%s",
+			ps->schedule != NULL ? "the plan that buys all now" : "it", what,
+			100 * fabs(t->factor - 1), which, t->gpus,
+			ps->met ? " for the series planned together" : ""));
 }
 
 /* What would change the number of purchases. */
@@ -255,17 +315,24 @@ plan_ends(struct plan_series *ps, const struct plan_options *o, struct arena *a)
 
 		if (to >= (int64_t)ps->demand.n_steps)
 			continue;
-		plan_add(&ps->because, a, arena_printf(a, "owned: %lld GPUs of %s end on %s, inside the horizon: counted here as %s%s",
-		    (long long)ps->owned[i].gpus, ps->owned_name[i],
-		    time_fmt_date(day, ps->forecast.t0 + to * ps->forecast.step_s),
-		    2 * (to - (ps->owned[i].from > 0 ? ps->owned[i].from : 0)) < (int64_t)ps->demand.n_steps ? "not there" :
-		    "if they stayed", o->starts_s > 0 ? "" : "; --starts says what to do then"));
+		plan_add(&ps->because, a,
+		    arena_printf(a,
+			"owned: %lld GPUs of %s end on %s, inside the horizon: counted here as "
+			"%s%s",
+			(long long)ps->owned[i].gpus, ps->owned_name[i],
+			time_fmt_date(day, ps->forecast.t0 + to * ps->forecast.step_s),
+			2 * (to - (ps->owned[i].from > 0 ? ps->owned[i].from : 0)) <
+				(int64_t)ps->demand.n_steps
+			    ? "not there"
+			    : "if they stayed",
+			o->starts_s > 0 ? "" : "; --starts says what to do then"));
 	}
 }
 
 /* Each series by itself, then what binds them together. */
 static enum berth_code
-plan_purchases(struct plan_series *ps, size_t n, const struct plan_options *o, struct arena *a, struct berth_err *err)
+plan_purchases(struct plan_series *ps, size_t n, const struct plan_options *o, struct arena *a,
+    struct berth_err *err)
 {
 	double bound = 0, lower;
 	bool over;
@@ -282,7 +349,8 @@ plan_purchases(struct plan_series *ps, size_t n, const struct plan_options *o, s
 }
 
 enum berth_code
-plan_solve_all(struct plan_series *ps, size_t n, const struct plan_options *o, struct arena *a, struct berth_err *err)
+plan_solve_all(struct plan_series *ps, size_t n, const struct plan_options *o, struct arena *a,
+    struct berth_err *err)
 {
 	double bound = 0;
 	enum berth_code rc = plan_purchases(ps, n, o, a, err);
@@ -296,8 +364,10 @@ plan_solve_all(struct plan_series *ps, size_t n, const struct plan_options *o, s
 	for (size_t i = 0; i < n && rc == BERTH_OK; i++) {
 		struct commit_risk peaks;
 
-		ps[i].problem.budget = o->budget_usd - (bound - ps[i].plan.bound_usd);	/* what the others leave */
-		rc = commit_assess(&ps[i].problem, &ps[i].alone, &ps[i].plan, &ps[i].demand, a, &ps[i].risk, err);
+		ps[i].problem.budget =
+		    o->budget_usd - (bound - ps[i].plan.bound_usd); /* what the others leave */
+		rc = commit_assess(
+		    &ps[i].problem, &ps[i].alone, &ps[i].plan, &ps[i].demand, a, &ps[i].risk, err);
 		if (rc != BERTH_OK)
 			return err_ctx(err, "series %s, 20 %% more", ps[i].series.name);
 		/* Coverage and peaks are those of the steps' peaks, money that of their means. */
@@ -305,10 +375,12 @@ plan_solve_all(struct plan_series *ps, size_t n, const struct plan_options *o, s
 		ps[i].risk.covered = peaks.covered;
 		ps[i].risk.peak_p50 = peaks.peak_p50;
 		ps[i].risk.peak_p95 = peaks.peak_p95;
-		explain_commit(&ps[i].problem, &ps[i].plan, &ps[i].risk, ps[i].names, a, &ps[i].because);
+		explain_commit(
+		    &ps[i].problem, &ps[i].plan, &ps[i].risk, ps[i].names, a, &ps[i].because);
 		plan_quota_explain(&ps[i], o, a);
-		if (!ps[i].met)		/* else that of all is known */
-			rc = commit_change(&ps[i].problem, &ps[i].shares, &ps[i].plan, &ps[i].demand, a, &ps[i].change, err);
+		if (!ps[i].met) /* else that of all is known */
+			rc = commit_change(&ps[i].problem, &ps[i].shares, &ps[i].plan,
+			    &ps[i].demand, a, &ps[i].change, err);
 		if (rc != BERTH_OK)
 			break;
 		rc = plan_rival(&ps[i], o, a, err);

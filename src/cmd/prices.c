@@ -27,51 +27,102 @@ static const struct prices_history_opts prices_history_defaults = { 0 };
 #define OFF(field) offsetof(struct prices_list_opts, field)
 static const struct opt_row prices_list_rows[] = {
 	PRICES_FILTER_ROWS(OFF(filter)),
-	{ "sort", 's', OPT_CHOICE, "gpu|machine|age|provider", "order; gpu: effective price of one accelerator-hour", OFF(sort), 0,
-	    0, NULL },
-	{ "max-age", 0, OPT_DURATION, "DUR", "leave out prices that are older, or of unknown age", OFF(max_age_s), 1, 3.2e9, NULL },
-	{ "available", 'a', OPT_FLAG, NULL, "leave out what the provider says it does not have now", OFF(available), 0, 0, NULL },
+	{ "sort", 's', OPT_CHOICE, "gpu|machine|age|provider",
+	    "order; gpu: effective price of one accelerator-hour", OFF(sort), 0, 0, NULL },
+	{ "max-age", 0, OPT_DURATION, "DUR", "leave out prices that are older, or of unknown age",
+	    OFF(max_age_s), 1, 3.2e9, NULL },
+	{ "available", 'a', OPT_FLAG, NULL, "leave out what the provider says it does not have now",
+	    OFF(available), 0, 0, NULL },
 	{ "at", 0, OPT_TIME, "TIME", "as the lists were at that time", OFF(at), 0, 0, NULL },
-	{ "limit", 'n', OPT_INT, "N", "at most so many rows; 0: all; a table shows 40 unless told", OFF(limit), 0, 1e9, NULL },
+	{ "limit", 'n', OPT_INT, "N", "at most so many rows; 0: all; a table shows 40 unless told",
+	    OFF(limit), 0, 1e9, NULL },
 	{ 0 },
 };
 
 static enum berth_code prices_list_run(struct cmd_ctx *ctx, struct berth_err *err);
 
 static const struct cmd prices_subs[] = {
-	{ .name = "list", .summary = "list offers, cheapest accelerator-hour first", .args = "", .opts = prices_list_rows,
-	    .opts_default = &prices_list_defaults, .opts_size = sizeof(prices_list_defaults), .flags = CMD_STORE_RO,
+	{ .name = "list",
+	    .summary = "list offers, cheapest accelerator-hour first",
+	    .args = "",
+	    .opts = prices_list_rows,
+	    .opts_default = &prices_list_defaults,
+	    .opts_size = sizeof(prices_list_defaults),
+	    .flags = CMD_STORE_RO,
 	    .run = prices_list_run },
-	{ .name = "import", .summary = "load price lists from files", .args = "[FILE ...]", .opts = prices_import_rows,
-	    .opts_default = &prices_import_defaults, .opts_size = sizeof(prices_import_defaults), .flags = CMD_STORE_RW,
-	    .args_max = -1, .run = prices_import_run },
-	{ .name = "refresh", .summary = "ask every account for its offers", .args = "", .opts = prices_refresh_rows,
-	    .opts_default = &prices_refresh_defaults, .opts_size = sizeof(prices_refresh_defaults),
-	    .flags = CMD_STORE_RW | CMD_NET, .run = prices_refresh_run },
-	{ .name = "drop", .summary = "end price lists that are not wanted any more", .args = "PROVIDER|SOURCE ...", .flags = CMD_STORE_RW,
-	    .args_min = 1, .args_max = -1, .run = prices_drop_run },
-	{ .name = "quarantine", .summary = "show lists that were not believed", .args = "", .flags = CMD_STORE_RO,
+	{ .name = "import",
+	    .summary = "load price lists from files",
+	    .args = "[FILE ...]",
+	    .opts = prices_import_rows,
+	    .opts_default = &prices_import_defaults,
+	    .opts_size = sizeof(prices_import_defaults),
+	    .flags = CMD_STORE_RW,
+	    .args_max = -1,
+	    .run = prices_import_run },
+	{ .name = "refresh",
+	    .summary = "ask every account for its offers",
+	    .args = "",
+	    .opts = prices_refresh_rows,
+	    .opts_default = &prices_refresh_defaults,
+	    .opts_size = sizeof(prices_refresh_defaults),
+	    .flags = CMD_STORE_RW | CMD_NET,
+	    .run = prices_refresh_run },
+	{ .name = "drop",
+	    .summary = "end price lists that are not wanted any more",
+	    .args = "PROVIDER|SOURCE ...",
+	    .flags = CMD_STORE_RW,
+	    .args_min = 1,
+	    .args_max = -1,
+	    .run = prices_drop_run },
+	{ .name = "quarantine",
+	    .summary = "show lists that were not believed",
+	    .args = "",
+	    .flags = CMD_STORE_RO,
 	    .run = prices_quarantine_run },
-	{ .name = "accept", .summary = "believe a list in quarantine after all", .args = "NAME ...", .flags = CMD_STORE_RW, .args_min = 1,
-	    .args_max = -1, .run = prices_accept_run },
-	{ .name = "reject", .summary = "throw a list in quarantine away", .args = "NAME ...", .flags = CMD_STORE_RO, .args_min = 1,
-	    .args_max = -1, .run = prices_reject_run },
-	{ .name = "history", .summary = "show how prices moved", .args = "", .opts = prices_history_rows,
-	    .opts_default = &prices_history_defaults, .opts_size = sizeof(prices_history_defaults), .flags = CMD_STORE_RO,
+	{ .name = "accept",
+	    .summary = "believe a list in quarantine after all",
+	    .args = "NAME ...",
+	    .flags = CMD_STORE_RW,
+	    .args_min = 1,
+	    .args_max = -1,
+	    .run = prices_accept_run },
+	{ .name = "reject",
+	    .summary = "throw a list in quarantine away",
+	    .args = "NAME ...",
+	    .flags = CMD_STORE_RO,
+	    .args_min = 1,
+	    .args_max = -1,
+	    .run = prices_reject_run },
+	{ .name = "history",
+	    .summary = "show how prices moved",
+	    .args = "",
+	    .opts = prices_history_rows,
+	    .opts_default = &prices_history_defaults,
+	    .opts_size = sizeof(prices_history_defaults),
+	    .flags = CMD_STORE_RO,
 	    .run = prices_history_run },
-	{ .name = "diff", .summary = "compare the offers of two times", .args = "", .opts = prices_diff_rows,
-	    .opts_default = &prices_history_defaults, .opts_size = sizeof(prices_history_defaults), .flags = CMD_STORE_RO,
+	{ .name = "diff",
+	    .summary = "compare the offers of two times",
+	    .args = "",
+	    .opts = prices_diff_rows,
+	    .opts_default = &prices_history_defaults,
+	    .opts_size = sizeof(prices_history_defaults),
+	    .flags = CMD_STORE_RO,
 	    .run = prices_diff_run },
 	{ 0 },
 };
 
 const struct cmd cmd_prices = {
-	.name = "prices", .summary = "prices of every provider: list, import, refresh, drop, history, diff, quarantine", .args = "",
+	.name = "prices",
+	.summary =
+	    "prices of every provider: list, import, refresh, drop, history, diff, quarantine",
+	.args = "",
 	.subs = prices_subs,
 };
 
 enum berth_code
-prices_match_init(struct cmd_ctx *ctx, const struct prices_filter *f, struct prices_match *m, struct berth_err *err)
+prices_match_init(struct cmd_ctx *ctx, const struct prices_filter *f, struct prices_match *m,
+    struct berth_err *err)
 {
 	enum berth_code rc;
 	enum offer_kind k;
@@ -82,20 +133,24 @@ prices_match_init(struct cmd_ctx *ctx, const struct prices_filter *f, struct pri
 		return rc;
 	m->specs = arena_array_of(ctx->arena, f->gpu.n, struct accel_spec);
 	for (size_t i = 0; i < f->gpu.n; i++)
-		if ((rc = cmd_accel_next(ctx, accel_spec_parse(m->accels, ctx->arena, f->gpu.v[i], &m->specs[i], err))) != BERTH_OK)
+		if ((rc = cmd_accel_next(ctx, accel_spec_parse(m->accels, ctx->arena, f->gpu.v[i],
+						  &m->specs[i], err))) != BERTH_OK)
 			return rc;
 	for (int i = 0; i < PURCHASE_COUNT; i++)
 		m->purchase[i] = f->purchase.n == 0;
 	for (size_t i = 0; i < f->purchase.n; i++) {
 		if (!purchase_parse(f->purchase.v[i], &p)) {
-			err_set(err, BERTH_EUSAGE, "'%s' is no way to buy: on_demand, spot or reserved", f->purchase.v[i]);
+			err_set(err, BERTH_EUSAGE,
+			    "'%s' is no way to buy: on_demand, spot or reserved", f->purchase.v[i]);
 			return err_at(err, "--purchase");
 		}
 		m->purchase[p] = true;
 	}
 	for (size_t i = 0; i < f->kind.n; i++) {
 		if (!offer_kind_parse(f->kind.v[i], &k)) {
-			err_set(err, BERTH_EUSAGE, "'%s' is no kind: plain, windows, licensed, dedicated or block", f->kind.v[i]);
+			err_set(err, BERTH_EUSAGE,
+			    "'%s' is no kind: plain, windows, licensed, dedicated or block",
+			    f->kind.v[i]);
 			return err_at(err, "--kind");
 		}
 		m->kind[k] = true;
@@ -121,11 +176,12 @@ prices_match_fits(const struct prices_match *m, const struct offer *o)
 	bool gpu = m->f->gpu.n == 0;
 
 	for (size_t i = 0; i < m->f->gpu.n && !gpu; i++)
-		gpu = accel_spec_match(&m->specs[i], m->accels, o->accelerator, o->accelerator_memory_gib,
-		    o->accelerator_count);
-	return gpu && m->kind[o->kind] && m->purchase[o->purchase] && glob_match_any(m->f->region.v, m->f->region.n, o->region) &&
-	    glob_match_any(m->f->provider.v, m->f->provider.n, o->provider) &&
-	    (m->f->type == NULL || glob_match(m->f->type, o->instance_type));
+		gpu = accel_spec_match(&m->specs[i], m->accels, o->accelerator,
+		    o->accelerator_memory_gib, o->accelerator_count);
+	return gpu && m->kind[o->kind] && m->purchase[o->purchase] &&
+	       glob_match_any(m->f->region.v, m->f->region.n, o->region) &&
+	       glob_match_any(m->f->provider.v, m->f->provider.n, o->provider) &&
+	       (m->f->type == NULL || glob_match(m->f->type, o->instance_type));
 }
 
 void
@@ -160,13 +216,15 @@ prices_offer_keys(struct jsonw *w, const struct offer *o)
 	jsonw_str(w, "kind", offer_kind_name(o->kind));
 	jsonw_time_or_null(w, "starts_at", o->starts_at);
 	jsonw_time_or_null(w, "ends_at", o->ends_at);
-	jsonw_money(w, "usage_price_per_hour", o->purchase == PURCHASE_RESERVED ? o->usage : USD_UNKNOWN);
+	jsonw_money(
+	    w, "usage_price_per_hour", o->purchase == PURCHASE_RESERVED ? o->usage : USD_UNKNOWN);
 }
 
 const char *
 prices_accelerator(const struct cmd_ctx *ctx, const struct offer *o)
 {
-	return o->accelerator_known ? o->accelerator : arena_printf(ctx->arena, "%s (unknown)", o->accelerator);
+	return o->accelerator_known ? o->accelerator
+				    : arena_printf(ctx->arena, "%s (unknown)", o->accelerator);
 }
 
 const char *
@@ -174,8 +232,9 @@ prices_purchase(const struct cmd_ctx *ctx, const struct offer *o)
 {
 	const char *way = purchase_name(o->purchase);
 
-	return o->purchase == PURCHASE_RESERVED && ctx->format == CMD_TABLE && o->term_months > 0 ?
-	    arena_printf(ctx->arena, "%s %dm", way, o->term_months) : way;
+	return o->purchase == PURCHASE_RESERVED && ctx->format == CMD_TABLE && o->term_months > 0
+		   ? arena_printf(ctx->arena, "%s %dm", way, o->term_months)
+		   : way;
 }
 
 /* The short table has no column that would say that it is not in dollars. */
@@ -232,8 +291,12 @@ prices_by_provider(const void *a, const void *b)
 static void
 prices_sort(const char *how, struct offer *v, size_t n, bool sorted, struct arena *a)
 {
-	static const struct { const char *name; int (*cmp)(const void *, const void *); } orders[] = {
-		{ "machine", prices_by_machine }, { "age", prices_by_age },
+	static const struct {
+		const char *name;
+		int (*cmp)(const void *, const void *);
+	} orders[] = {
+		{ "machine", prices_by_machine },
+		{ "age", prices_by_age },
 		{ "provider", prices_by_provider },
 	};
 
@@ -300,7 +363,9 @@ prices_table(struct cmd_ctx *ctx, const struct offer *v, size_t n, struct berth_
 		table_text(t, reserved ? payment_name(o->payment) : "");
 		table_money(t, reserved ? o->upfront : USD_UNKNOWN);
 		table_money(t, prices_shown(ctx, o));
-		table_money(t, reserved && (o->usage.v != 0 || ctx->format == CMD_CSV) ? o->usage : USD_UNKNOWN);
+		table_money(t, reserved && (o->usage.v != 0 || ctx->format == CMD_CSV)
+				   ? o->usage
+				   : USD_UNKNOWN);
 		table_money(t, offer_effective_gpu_hour(o));
 		table_text(t, o->currency);
 		table_text(t, o->available == AVAIL_UNKNOWN ? "" : availability_name(o->available));
@@ -324,8 +389,9 @@ prices_say_stale(struct cmd_ctx *ctx, struct berth_err *err)
 	enum berth_code rc = store_price_list_stale(ctx->store, ctx->arena, &lists, &n, err);
 
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++)
-		cmd_note(ctx, "stale: %s%s%s (%s): %s", lists[i].provider, lists[i].account[0] != '\0' ? " of account " : "",
-		    lists[i].account, lists[i].source, lists[i].reason);
+		cmd_note(ctx, "stale: %s%s%s (%s): %s", lists[i].provider,
+		    lists[i].account[0] != '\0' ? " of account " : "", lists[i].account,
+		    lists[i].source, lists[i].reason);
 	return rc;
 }
 
@@ -338,8 +404,11 @@ prices_say_currency(struct cmd_ctx *ctx, const struct offer *v, size_t n)
 	for (size_t i = 0; i < n; i++)
 		other += !str_eq(v[i].currency, "USD");
 	if (other > 0)
-		cmd_note(ctx, "%zu of them %s not in USD and not ranked: -o wide shows the currency; prices: {rates: FILE} in "
-		    "berth.yaml makes them comparable", other, other == 1 ? "is" : "are");
+		cmd_note(ctx,
+		    "%zu of them %s not in USD and not ranked: -o wide shows the currency; prices: "
+		    "{rates: FILE} in "
+		    "berth.yaml makes them comparable",
+		    other, other == 1 ? "is" : "are");
 }
 
 static bool
@@ -357,22 +426,24 @@ static bool
 prices_match_name(const struct prices_match *m, const char *accelerator)
 {
 	for (size_t i = 0; i < m->f->gpu.n; i++)
-		if (m->specs[i].accel == NULL || accel_is(accel_find(m->accels, accelerator), m->specs[i].accel))
+		if (m->specs[i].accel == NULL ||
+		    accel_is(accel_find(m->accels, accelerator), m->specs[i].accel))
 			return true;
 	return false;
 }
 
-/* The current offers. With --gpu they are asked for by the accelerators that can fit, which is much less than all. */
+/* The current offers. With --gpu they are asked for by the accelerators that can fit, which is much
+ * less than all. */
 static enum berth_code
-prices_list_offers(struct cmd_ctx *ctx, const struct prices_match *m, struct offer_query *q, struct offer **v_out,
-    size_t *n_out, bool *sorted_out, struct berth_err *err)
+prices_list_offers(struct cmd_ctx *ctx, const struct prices_match *m, struct offer_query *q,
+    struct offer **v_out, size_t *n_out, bool *sorted_out, struct berth_err *err)
 {
 	VEC(struct offer) all = { 0 };
 	const char **names;
 	enum berth_code rc;
 	size_t n_names;
 
-	*sorted_out = true;		/* as the store gives them */
+	*sorted_out = true; /* as the store gives them */
 	if (m->f->gpu.n == 0 || q->at != 0)
 		return store_offer_list(ctx->store, q, ctx->arena, v_out, n_out, err);
 	if (m->f->gpu.n == 1) {
@@ -390,7 +461,7 @@ prices_list_offers(struct cmd_ctx *ctx, const struct prices_match *m, struct off
 			continue;
 		*sorted_out = all.n == 0;
 		if (all.n == 0) {
-			all.v = part;	/* the only one, most often */
+			all.v = part; /* the only one, most often */
 			all.n = all.cap = n;
 			continue;
 		}
@@ -403,7 +474,8 @@ prices_list_offers(struct cmd_ctx *ctx, const struct prices_match *m, struct off
 }
 
 static enum berth_code
-prices_list_print(struct cmd_ctx *ctx, const struct offer *v, size_t n, size_t shown, struct berth_err *err)
+prices_list_print(
+    struct cmd_ctx *ctx, const struct offer *v, size_t n, size_t shown, struct berth_err *err)
 {
 	enum berth_code rc;
 	struct jsonw *w;
@@ -421,8 +493,10 @@ prices_list_print(struct cmd_ctx *ctx, const struct offer *v, size_t n, size_t s
 	}
 	if ((rc = prices_table(ctx, v, shown, err)) != BERTH_OK || ctx->format == CMD_CSV)
 		return rc;
-	cmd_note(ctx, "shown %zu of %zu%s", shown, n, n == 0 ? ": no offer fits; berth prices import --bundled loads a list" :
-	    shown < n ? "; --limit 0 shows all" : "");
+	cmd_note(ctx, "shown %zu of %zu%s", shown, n,
+	    n == 0      ? ": no offer fits; berth prices import --bundled loads a list"
+	    : shown < n ? "; --limit 0 shows all"
+			: "");
 	prices_say_currency(ctx, v, n);
 	return prices_say_stale(ctx, err);
 }
@@ -450,7 +524,9 @@ prices_list_run(struct cmd_ctx *ctx, struct berth_err *err)
 		if (prices_list_wants(ctx, &m, &v[i]))
 			v[n++] = v[i];
 	prices_sort(o->sort, v, n, sorted, ctx->arena);
-	limit = o->limit >= 0 ? (size_t)o->limit : ctx->format == CMD_TABLE || ctx->format == CMD_WIDE ? 40 : 0;
+	limit = o->limit >= 0                                         ? (size_t)o->limit
+		: ctx->format == CMD_TABLE || ctx->format == CMD_WIDE ? 40
+								      : 0;
 	rc = prices_list_print(ctx, v, n, limit > 0 && n > limit ? limit : n, err);
 	if (rc == BERTH_OK && n == 0 && memcmp(&o->filter, &nothing, sizeof(nothing)) != 0)
 		rc = err_set(err, BERTH_EINFEASIBLE, "no offer fits what was asked for");
@@ -458,11 +534,15 @@ prices_list_run(struct cmd_ctx *ctx, struct berth_err *err)
 }
 
 enum berth_code
-prices_print_results(struct cmd_ctx *ctx, const struct pricelist_result *r, size_t n, struct berth_err *err)
+prices_print_results(
+    struct cmd_ctx *ctx, const struct pricelist_result *r, size_t n, struct berth_err *err)
 {
 	static const struct table_col cols[] = {
-		{ "name", NULL, TABLE_TEXT, 0, 0 }, { "offers", NULL, TABLE_INT, 0, 0 }, { "refused", NULL, TABLE_INT, 0, 0 },
-		{ "stale", NULL, TABLE_BOOL, 0, 0 }, { "error", NULL, TABLE_TEXT, 0, TABLE_CUT },
+		{ "name", NULL, TABLE_TEXT, 0, 0 },
+		{ "offers", NULL, TABLE_INT, 0, 0 },
+		{ "refused", NULL, TABLE_INT, 0, 0 },
+		{ "stale", NULL, TABLE_BOOL, 0, 0 },
+		{ "error", NULL, TABLE_TEXT, 0, TABLE_CUT },
 	};
 	struct table *t = table_new(ctx->arena, cols, sizeof(cols) / sizeof(cols[0]));
 	size_t failed = 0, refused = 0, first = n;
@@ -502,10 +582,14 @@ prices_print_results(struct cmd_ctx *ctx, const struct pricelist_result *r, size
 	if (failed == n && failed > 0)
 		return err_set(err, r[first].code, "%s: %s", r[first].name, r[first].error);
 	if (failed > 0)
-		return err_set(err, BERTH_EPARTIAL, "%zu of %zu kept their old prices; the first: %s: %s", failed, n, r[first].name,
+		return err_set(err, BERTH_EPARTIAL,
+		    "%zu of %zu kept their old prices; the first: %s: %s", failed, n, r[first].name,
 		    r[first].error);
-	return refused == 0 ? BERTH_OK : err_set(err, BERTH_EPARTIAL, refused == 1 ?
-	    "%zu row was refused, it is named above" : "%zu rows were refused, each is named above", refused);
+	return refused == 0 ? BERTH_OK
+			    : err_set(err, BERTH_EPARTIAL,
+				  refused == 1 ? "%zu row was refused, it is named above"
+					       : "%zu rows were refused, each is named above",
+				  refused);
 }
 
 enum berth_code
@@ -515,23 +599,30 @@ prices_setup(struct cmd_ctx *ctx, bool force, struct pricelist_setup *setup, str
 	const struct config *config;
 	enum berth_code rc;
 
-	*setup = (struct pricelist_setup){ .store = ctx->store, .now = ctx->now, .force = force, .dry_run = ctx->dry_run,
-		.quarantine_dir = arena_printf(ctx->arena, "%s/quarantine", progpath_dir(ctx->arena, ctx->store_path)),
+	*setup = (struct pricelist_setup){ .store = ctx->store,
+		.now = ctx->now,
+		.force = force,
+		.dry_run = ctx->dry_run,
+		.quarantine_dir = arena_printf(
+		    ctx->arena, "%s/quarantine", progpath_dir(ctx->arena, ctx->store_path)),
 		.policy = policy };
 	if ((rc = cmd_config(ctx, &config, err)) != BERTH_OK)
 		return rc;
-	return pricelist_policy_read(config->root, progpath_dir(ctx->arena, config->path), ctx->now, ctx->arena, policy, err);
+	return pricelist_policy_read(config->root, progpath_dir(ctx->arena, config->path), ctx->now,
+	    ctx->arena, policy, err);
 }
 
 enum berth_code
-prices_ages(struct cmd_ctx *ctx, int64_t price_age_s, int64_t spot_age_s, struct cost_ages *ages_out, struct berth_err *err)
+prices_ages(struct cmd_ctx *ctx, int64_t price_age_s, int64_t spot_age_s,
+    struct cost_ages *ages_out, struct berth_err *err)
 {
 	struct pricelist_policy policy;
 	const struct config *config;
 	enum berth_code rc = cmd_config(ctx, &config, err);
 
 	if (rc == BERTH_OK)
-		rc = pricelist_policy_read(config->root, progpath_dir(ctx->arena, config->path), ctx->now, ctx->arena, &policy, err);
+		rc = pricelist_policy_read(config->root, progpath_dir(ctx->arena, config->path),
+		    ctx->now, ctx->arena, &policy, err);
 	if (rc != BERTH_OK)
 		return rc;
 	*ages_out = policy.ages;

@@ -19,24 +19,30 @@
 #define OFF(field) offsetof(struct prices_history_opts, field)
 const struct opt_row prices_diff_rows[] = {
 	PRICES_FILTER_ROWS(OFF(filter)),
-	{ "since", 0, OPT_TIME, "TIME", "the earlier time; a day before the later one otherwise", OFF(since), 0, 0,
-	    NULL },
+	{ "since", 0, OPT_TIME, "TIME", "the earlier time; a day before the later one otherwise",
+	    OFF(since), 0, 0, NULL },
 	{ "until", 0, OPT_TIME, "TIME", "the later time; now otherwise", OFF(until), 0, 0, NULL },
 	{ 0 },
 };
 
 enum prices_change { PRICES_NEW, PRICES_GONE, PRICES_MOVED };
 
-struct prices_change_of { enum prices_change change; const struct offer *was, *is; };
+struct prices_change_of {
+	enum prices_change change;
+	const struct offer *was, *is;
+};
 
 /* Offers of a list that was not there at the earlier time: nothing to compare them with. */
-struct prices_newcomer { const char *provider, *account; size_t offers; };
+struct prices_newcomer {
+	const char *provider, *account;
+	size_t offers;
+};
 
 struct prices_diff {
 	int64_t since, until;
 	VEC(struct prices_change_of) changes;
 	VEC(struct prices_newcomer) newcomers;
-	size_t compared;		/* offers that both times have */
+	size_t compared; /* offers that both times have */
 };
 
 static const char *
@@ -59,7 +65,9 @@ prices_moved(const struct prices_change_of *d)
 {
 	if (d->was == NULL || d->is == NULL)
 		return (double)NAN;
-	return usd_to_double(offer_effective_hour(d->is)) / usd_to_double(offer_effective_hour(d->was)) - 1;
+	return usd_to_double(offer_effective_hour(d->is)) /
+		   usd_to_double(offer_effective_hour(d->was)) -
+	       1;
 }
 
 static void
@@ -99,9 +107,11 @@ static enum berth_code
 prices_diff_table(struct cmd_ctx *ctx, const struct prices_diff *d, struct berth_err *err)
 {
 	static const struct table_col cols[] = {
-		{ "change", NULL, TABLE_TEXT, 0, 0 }, { "provider", NULL, TABLE_TEXT, 0, TABLE_CUT },
+		{ "change", NULL, TABLE_TEXT, 0, 0 },
+		{ "provider", NULL, TABLE_TEXT, 0, TABLE_CUT },
 		PRICES_WHICH_COLS,
-		{ "was", "WAS $/H", TABLE_MONEY, 4, 0 }, { "is", "IS $/H", TABLE_MONEY, 4, 0 },
+		{ "was", "WAS $/H", TABLE_MONEY, 4, 0 },
+		{ "is", "IS $/H", TABLE_MONEY, 4, 0 },
 		{ "moved", NULL, TABLE_SHARE, 1, 0 },
 	};
 	struct table *t = table_new(ctx->arena, cols, sizeof(cols) / sizeof(cols[0]));
@@ -135,21 +145,28 @@ prices_diff_say(struct cmd_ctx *ctx, const struct prices_diff *d, size_t n_was)
 
 		left_out += c->offers;
 		if (i < 8)
-			names = arena_printf(ctx->arena, "%s%s%s%s%s%s", names, i > 0 ? ", " : "", c->provider,
-			    c->account[0] != '\0' ? " (account " : "", c->account, c->account[0] != '\0' ? ")" : "");
+			names = arena_printf(ctx->arena, "%s%s%s%s%s%s", names, i > 0 ? ", " : "",
+			    c->provider, c->account[0] != '\0' ? " (account " : "", c->account,
+			    c->account[0] != '\0' ? ")" : "");
 		else if (i == 8)
-			names = arena_printf(ctx->arena, "%s and %zu more", names, d->newcomers.n - i);
+			names =
+			    arena_printf(ctx->arena, "%s and %zu more", names, d->newcomers.n - i);
 	}
 	if (left_out > 0)
-		cmd_note(ctx, "%sno price of %s is as old as %s: %zu offers have nothing to be compared with yet",
+		cmd_note(ctx,
+		    "%sno price of %s is as old as %s: %zu offers have nothing to be compared with "
+		    "yet",
 		    d->compared + n_was == 0 ? "" : "left out: ", names, since, left_out);
 	else if (d->compared + n_was == 0)
-		cmd_note(ctx, "no offer that fits is known of %s or of %s: there is nothing to compare", since,
-		    until);
+		cmd_note(ctx,
+		    "no offer that fits is known of %s or of %s: there is nothing to compare",
+		    since, until);
 	if (d->compared > 0)
-		cmd_note(ctx, "compared %zu offers of %s with those of %s: %s", d->compared, until, since,
-		    d->changes.n == 0 ? "nothing moved" : arena_printf(ctx->arena, "%zu %s", d->changes.n,
-		    d->changes.n == 1 ? "change" : "changes"));
+		cmd_note(ctx, "compared %zu offers of %s with those of %s: %s", d->compared, until,
+		    since,
+		    d->changes.n == 0 ? "nothing moved"
+				      : arena_printf(ctx->arena, "%zu %s", d->changes.n,
+					    d->changes.n == 1 ? "change" : "changes"));
 }
 
 static const char *
@@ -165,8 +182,8 @@ prices_diff_key(const struct offer *o, struct arena *a)
 }
 
 static enum berth_code
-prices_at(struct cmd_ctx *ctx, const struct prices_match *m, int64_t at, struct offer **v_out, size_t *n_out,
-    struct berth_err *err)
+prices_at(struct cmd_ctx *ctx, const struct prices_match *m, int64_t at, struct offer **v_out,
+    size_t *n_out, struct berth_err *err)
 {
 	struct offer_query q = prices_match_query(m);
 	enum berth_code rc;
@@ -231,8 +248,8 @@ prices_diff_newcomers(struct cmd_ctx *ctx, struct prices_diff *d, struct berth_e
 }
 
 static void
-prices_diff_compare(struct cmd_ctx *ctx, struct prices_diff *d, const struct offer *was, size_t n_was,
-    const struct offer *is, size_t n_is)
+prices_diff_compare(struct cmd_ctx *ctx, struct prices_diff *d, const struct offer *was,
+    size_t n_was, const struct offer *is, size_t n_is)
 {
 	bool *met = arena_array_of(ctx->arena, n_was, bool);
 	struct strmap old = { 0 };
@@ -243,18 +260,21 @@ prices_diff_compare(struct cmd_ctx *ctx, struct prices_diff *d, const struct off
 		size_t *at = strmap_get(&old, prices_diff_key(&is[i], ctx->arena));
 
 		if (at == NULL) {
-			VEC_PUSH(ctx->arena, &d->changes, (struct prices_change_of){ PRICES_NEW, NULL, &is[i] });
+			VEC_PUSH(ctx->arena, &d->changes,
+			    (struct prices_change_of){ PRICES_NEW, NULL, &is[i] });
 			continue;
 		}
 		met[*at] = true;
 		d->compared++;
 		if (was[*at].price.v != is[i].price.v || was[*at].upfront.v != is[i].upfront.v ||
 		    was[*at].usage.v != is[i].usage.v)
-			VEC_PUSH(ctx->arena, &d->changes, (struct prices_change_of){ PRICES_MOVED, &was[*at], &is[i] });
+			VEC_PUSH(ctx->arena, &d->changes,
+			    (struct prices_change_of){ PRICES_MOVED, &was[*at], &is[i] });
 	}
 	for (size_t i = 0; i < n_was; i++)
 		if (!met[i])
-			VEC_PUSH(ctx->arena, &d->changes, (struct prices_change_of){ PRICES_GONE, &was[i], NULL });
+			VEC_PUSH(ctx->arena, &d->changes,
+			    (struct prices_change_of){ PRICES_GONE, &was[i], NULL });
 }
 
 enum berth_code

@@ -14,7 +14,7 @@
 struct prices_drop {
 	struct cmd_ctx *ctx;
 	const struct config *config;
-	struct price_list *lists;	/* [n] all that have offers, or a mark */
+	struct price_list *lists; /* [n] all that have offers, or a mark */
 	size_t n;
 	VEC(const struct price_list *) named;
 };
@@ -22,7 +22,8 @@ struct prices_drop {
 static bool
 prices_drop_hits(const char *name, const struct price_list *l)
 {
-	return glob_match(name, l->provider) || glob_match(name, l->source) || (l->account[0] != '\0' && glob_match(name, l->account));
+	return glob_match(name, l->provider) || glob_match(name, l->source) ||
+	       (l->account[0] != '\0' && glob_match(name, l->account));
 }
 
 static enum berth_code
@@ -32,10 +33,13 @@ prices_drop_none(const struct prices_drop *d, const char *name, struct berth_err
 	size_t len = 0;
 
 	for (size_t i = 0; i < d->n && len + 1 < sizeof(have); i++)
-		len += (size_t)snprintf(have + len, sizeof(have) - len, "%s%s from %s", i > 0 ? ", " : "", d->lists[i].provider,
-		    d->lists[i].source);
-	return err_set(err, BERTH_ENOTFOUND, "no price list of a provider or source called '%s'; there %s", name,
-	    have[0] != '\0' ? arena_printf(d->ctx->arena, "are: %s%s", have, len + 1 >= sizeof(have) ? " ..." : "") : "is none");
+		len += (size_t)snprintf(have + len, sizeof(have) - len, "%s%s from %s",
+		    i > 0 ? ", " : "", d->lists[i].provider, d->lists[i].source);
+	return err_set(err, BERTH_ENOTFOUND,
+	    "no price list of a provider or source called '%s'; there %s", name,
+	    have[0] != '\0' ? arena_printf(d->ctx->arena, "are: %s%s", have,
+				  len + 1 >= sizeof(have) ? " ..." : "")
+			    : "is none");
 }
 
 /* The lists that the words name, each once; every word must name one. */
@@ -94,7 +98,8 @@ prices_drop_all(const struct prices_drop *d, struct berth_err *err)
 	for (size_t i = 0; rc == BERTH_OK && i < d->named.n; i++) {
 		const struct price_list *l = d->named.v[i];
 
-		rc = store_offers_replace(d->ctx->store, l->provider, l->account, l->source, NULL, 0, d->ctx->now, NULL, err);
+		rc = store_offers_replace(d->ctx->store, l->provider, l->account, l->source, NULL,
+		    0, d->ctx->now, NULL, err);
 	}
 	if (rc != BERTH_OK) {
 		store_rollback(d->ctx->store);
@@ -105,8 +110,10 @@ prices_drop_all(const struct prices_drop *d, struct berth_err *err)
 	for (size_t i = 0; i < d->named.n; i++) {
 		const struct price_list *l = d->named.v[i];
 
-		quarantine_drop(setup.quarantine_dir, &(struct quarantine){ .provider = l->provider, .account = l->account,
-		    .source = l->source }, d->ctx->arena);
+		quarantine_drop(setup.quarantine_dir,
+		    &(struct quarantine){
+			.provider = l->provider, .account = l->account, .source = l->source },
+		    d->ctx->arena);
 	}
 	return BERTH_OK;
 }
@@ -115,8 +122,11 @@ static enum berth_code
 prices_drop_print(const struct prices_drop *d, struct berth_err *err)
 {
 	static const struct table_col cols[] = {
-		{ "provider", NULL, TABLE_TEXT, 0, 0 }, { "account", NULL, TABLE_TEXT, 0, 0 }, { "source", NULL, TABLE_TEXT, 0, TABLE_CUT },
-		{ "offers", NULL, TABLE_INT, 0, 0 }, { "age", NULL, TABLE_AGE, 0, 0 },
+		{ "provider", NULL, TABLE_TEXT, 0, 0 },
+		{ "account", NULL, TABLE_TEXT, 0, 0 },
+		{ "source", NULL, TABLE_TEXT, 0, TABLE_CUT },
+		{ "offers", NULL, TABLE_INT, 0, 0 },
+		{ "age", NULL, TABLE_AGE, 0, 0 },
 	};
 	struct table *t = table_new(d->ctx->arena, cols, sizeof(cols) / sizeof(cols[0]));
 
@@ -156,12 +166,16 @@ prices_drop_run(struct cmd_ctx *ctx, struct berth_err *err)
 	struct prices_drop d = { .ctx = ctx };
 	enum berth_code rc;
 
-	if ((rc = cmd_config(ctx, &d.config, err)) != BERTH_OK || (rc = prices_drop_find(&d, err)) != BERTH_OK ||
+	if ((rc = cmd_config(ctx, &d.config, err)) != BERTH_OK ||
+	    (rc = prices_drop_find(&d, err)) != BERTH_OK ||
 	    (rc = prices_drop_all(&d, err)) != BERTH_OK)
 		return rc;
 	rc = cmd_wants_json(ctx) ? prices_drop_json(&d, err) : prices_drop_print(&d, err);
 	for (size_t i = 0; rc == BERTH_OK && i < d.named.n; i++)
 		if (prices_drop_returns(&d, d.named.v[i]))
-			cmd_note(ctx, "%s is of an account in berth.yaml: the next refresh brings the list back", d.named.v[i]->provider);
+			cmd_note(ctx,
+			    "%s is of an account in berth.yaml: the next refresh brings the list "
+			    "back",
+			    d.named.v[i]->provider);
 	return rc;
 }

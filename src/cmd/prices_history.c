@@ -12,7 +12,8 @@
 #define OFF(field) offsetof(struct prices_history_opts, field)
 const struct opt_row prices_history_rows[] = {
 	PRICES_FILTER_ROWS(OFF(filter)),
-	{ "since", 0, OPT_TIME, "TIME", "from this time on; the beginning otherwise", OFF(since), 0, 0, NULL },
+	{ "since", 0, OPT_TIME, "TIME", "from this time on; the beginning otherwise", OFF(since), 0,
+	    0, NULL },
 	{ "until", 0, OPT_TIME, "TIME", "up to this time; now otherwise", OFF(until), 0, 0, NULL },
 	{ 0 },
 };
@@ -32,7 +33,8 @@ prices_which_keys(struct jsonw *w, const struct offer *o)
 		jsonw_int(w, "term_months", o->term_months);
 	else
 		jsonw_null(w, "term_months");
-	jsonw_str_or_null(w, "payment", o->purchase == PURCHASE_RESERVED ? payment_name(o->payment) : "");
+	jsonw_str_or_null(
+	    w, "payment", o->purchase == PURCHASE_RESERVED ? payment_name(o->payment) : "");
 	jsonw_str(w, "kind", offer_kind_name(o->kind));
 	jsonw_str(w, "currency", o->currency);
 }
@@ -62,7 +64,8 @@ prices_which_cells(const struct cmd_ctx *ctx, struct table *t, const struct offe
 static bool
 prices_same_offer(const struct offer *x, const struct offer *y, struct arena *a)
 {
-	return str_eq(x->account, y->account) && str_eq(import_offer_key(x, a), import_offer_key(y, a));
+	return str_eq(x->account, y->account) &&
+	       str_eq(import_offer_key(x, a), import_offer_key(y, a));
 }
 
 static void
@@ -88,13 +91,16 @@ prices_history_json(struct cmd_ctx *ctx, struct jsonw *w, const struct offer_pri
 }
 
 static enum berth_code
-prices_history_table(struct cmd_ctx *ctx, const struct offer_price *v, size_t n, struct berth_err *err)
+prices_history_table(
+    struct cmd_ctx *ctx, const struct offer_price *v, size_t n, struct berth_err *err)
 {
 	static const struct table_col cols[] = {
 		{ "provider", NULL, TABLE_TEXT, 0, TABLE_CUT },
 		PRICES_WHICH_COLS,
-		{ "from", NULL, TABLE_TIME, 0, 0 }, { "until", NULL, TABLE_TIME, 0, TABLE_WIDE },
-		{ "price_per_hour", "$/H", TABLE_MONEY, 4, 0 }, { "price_per_gpu_hour", "$/GPU-H", TABLE_MONEY, 4, TABLE_WIDE },
+		{ "from", NULL, TABLE_TIME, 0, 0 },
+		{ "until", NULL, TABLE_TIME, 0, TABLE_WIDE },
+		{ "price_per_hour", "$/H", TABLE_MONEY, 4, 0 },
+		{ "price_per_gpu_hour", "$/GPU-H", TABLE_MONEY, 4, TABLE_WIDE },
 	};
 	struct table *t = table_new(ctx->arena, cols, sizeof(cols) / sizeof(cols[0]));
 

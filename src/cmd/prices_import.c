@@ -17,10 +17,13 @@
 
 #define OFF(field) offsetof(struct prices_import_opts, field)
 const struct opt_row prices_import_rows[] = {
-	{ "bundled", 'b', OPT_FLAG, NULL, "the list that comes with berth", OFF(bundled), 0, 0, NULL },
-	{ "provider", 0, OPT_STRING, "PROVIDER", "who sells, for layouts that do not say it", OFF(provider), 0, 0, NULL },
+	{ "bundled", 'b', OPT_FLAG, NULL, "the list that comes with berth", OFF(bundled), 0, 0,
+	    NULL },
+	{ "provider", 0, OPT_STRING, "PROVIDER", "who sells, for layouts that do not say it",
+	    OFF(provider), 0, 0, NULL },
 	{ "as-of", 0, OPT_TIME, "TIME", "date of rows that have none", OFF(as_of), 0, 0, NULL },
-	{ "force", 'f', OPT_FLAG, NULL, "also a list that moved too far to be believed", OFF(force), 0, 0, NULL },
+	{ "force", 'f', OPT_FLAG, NULL, "also a list that moved too far to be believed", OFF(force),
+	    0, 0, NULL },
 	{ 0 },
 };
 
@@ -31,7 +34,7 @@ struct prices_import {
 	const char *file;
 	VEC(struct pricelist_result) results;
 	struct strmap by_name;
-	VEC(const char *) sources;	/* read whole, of files that say themselves who sells */
+	VEC(const char *) sources; /* read whole, of files that say themselves who sells */
 };
 
 static struct pricelist_result *
@@ -42,7 +45,8 @@ prices_import_result(struct prices_import *im, const char *name)
 	size_t *at = strmap_add(a, &im->by_name, name, im->results.n, &added);
 
 	if (added)
-		VEC_PUSH(a, &im->results, (struct pricelist_result){ .name = arena_strdup(a, name) });
+		VEC_PUSH(
+		    a, &im->results, (struct pricelist_result){ .name = arena_strdup(a, name) });
 	return &im->results.v[*at];
 }
 
@@ -53,23 +57,29 @@ prices_import_note(void *arg, long line, const char *provider, bool refused, con
 
 	if (refused)
 		prices_import_result(im, provider[0] != '\0' ? provider : im->file)->refused++;
-	cmd_warn(im->ctx, "%s:%ld: %s%s", im->file, line, refused ? "refused: " : "price unknown: ", message);
+	cmd_warn(im->ctx, "%s:%ld: %s%s", im->file, line,
+	    refused ? "refused: " : "price unknown: ", message);
 }
 
 /* The offers of one provider in a file: n of them from first on. */
-struct prices_group { const char *provider; size_t first, n; };
+struct prices_group {
+	const char *provider;
+	size_t first, n;
+};
 
 static int
 prices_group_cmp(const void *a, const void *b)
 {
-	const struct prices_group *x = *(struct prices_group *const *)a, *y = *(struct prices_group *const *)b;
+	const struct prices_group *x = *(struct prices_group *const *)a,
+				  *y = *(struct prices_group *const *)b;
 
 	return strcmp(x->provider, y->provider);
 }
 
 /* v [n] provider by provider, each in the order of the file; groups_out [*n_out] by name. */
 static struct offer *
-prices_import_group(struct arena *a, const struct offer *v, size_t n, struct prices_group ***groups_out, size_t *n_out)
+prices_import_group(struct arena *a, const struct offer *v, size_t n,
+    struct prices_group ***groups_out, size_t *n_out)
 {
 	struct offer *sorted = arena_array_of(a, n, struct offer);
 	size_t *group = arena_array_of(a, n, size_t), at = 0;
@@ -102,16 +112,19 @@ prices_import_group(struct arena *a, const struct offer *v, size_t n, struct pri
 
 /* The offers of one file, provider by provider. */
 static enum berth_code
-prices_import_put(struct prices_import *im, const char *source, const struct import_result *r, struct berth_err *err)
+prices_import_put(struct prices_import *im, const char *source, const struct import_result *r,
+    struct berth_err *err)
 {
 	struct prices_group **groups;
 	size_t n;
-	const struct offer *v = prices_import_group(im->ctx->arena, r->offers.v, r->offers.n, &groups, &n);
+	const struct offer *v =
+	    prices_import_group(im->ctx->arena, r->offers.v, r->offers.n, &groups, &n);
 
 	for (size_t i = 0; i < n; i++) {
 		const struct prices_group *g = groups[i];
 		struct pricelist_result one, *sum;
-		enum berth_code rc = pricelist_put(&im->setup, g->provider, "", source, v + g->first, g->n, im->ctx->arena, &one, err);
+		enum berth_code rc = pricelist_put(&im->setup, g->provider, "", source,
+		    v + g->first, g->n, im->ctx->arena, &one, err);
 
 		if (rc != BERTH_OK)
 			return rc;
@@ -130,11 +143,14 @@ static void
 prices_import_say_names(struct cmd_ctx *ctx, const char *file, const struct import_result *r)
 {
 	for (size_t i = 0; i < r->n_unknown_names; i++)
-		cmd_warn(ctx, "%s: accelerator '%s' is not in the table: kept as it stands, not ranked", file,
+		cmd_warn(ctx,
+		    "%s: accelerator '%s' is not in the table: kept as it stands, not ranked", file,
 		    r->unknown_names[i]);
 	for (size_t i = 0; i < r->unknown_places.n; i++)
-		cmd_warn(ctx, "%s: '%s' is no region of AWS that berth knows: kept as it stands, so no --region finds it by its code", file,
-		    r->unknown_places.v[i]);
+		cmd_warn(ctx,
+		    "%s: '%s' is no region of AWS that berth knows: kept as it stands, so no "
+		    "--region finds it by its code",
+		    file, r->unknown_places.v[i]);
 }
 
 /* Unpacked into a file without a name: a list may be read twice. */
@@ -147,15 +163,18 @@ prices_import_spool(struct zin *z, const char *name, FILE **f_out, struct berth_
 	ssize_t n = 0;
 
 	if (f == NULL)
-		return err_sys(err, BERTH_EIO, errno, "%s: no temporary file to unpack it into", name);
+		return err_sys(
+		    err, BERTH_EIO, errno, "%s: no temporary file to unpack it into", name);
 	while (rc == BERTH_OK && (n = zin_read(z, part, sizeof(part))) > 0)
 		if (fwrite(part, 1, (size_t)n, f) != (size_t)n)
-			rc = err_sys(err, BERTH_EIO, errno, "%s: the temporary file that it is unpacked into", name);
+			rc = err_sys(err, BERTH_EIO, errno,
+			    "%s: the temporary file that it is unpacked into", name);
 	if (n < 0)
-		rc = zin_fault(z) != NULL ? err_set(err, BERTH_EINVAL, "%s: %s", name, zin_fault(z)) :
-		    err_sys(err, BERTH_EIO, errno, "%s", name);
+		rc = zin_fault(z) != NULL ? err_set(err, BERTH_EINVAL, "%s: %s", name, zin_fault(z))
+					  : err_sys(err, BERTH_EIO, errno, "%s", name);
 	if (rc == BERTH_OK && fseek(f, 0, SEEK_SET) != 0)
-		rc = err_sys(err, BERTH_EIO, errno, "%s: the temporary file that it is unpacked into", name);
+		rc = err_sys(
+		    err, BERTH_EIO, errno, "%s: the temporary file that it is unpacked into", name);
 	if (rc == BERTH_OK)
 		*f_out = f;
 	else
@@ -181,11 +200,15 @@ prices_import_open(const char *path, const char *name, FILE **f_out, struct bert
 }
 
 static enum berth_code
-prices_import_file(struct prices_import *im, const char *path, const char *source, const char *provider, int64_t as_of,
-    struct berth_err *err)
+prices_import_file(struct prices_import *im, const char *path, const char *source,
+    const char *provider, int64_t as_of, struct berth_err *err)
 {
-	struct import_opts o = { .provider = provider, .source = source, .now = im->ctx->now, .as_of = as_of,
-		.note = prices_import_note, .note_arg = im };
+	struct import_opts o = { .provider = provider,
+		.source = source,
+		.now = im->ctx->now,
+		.as_of = as_of,
+		.note = prices_import_note,
+		.note_arg = im };
 	const char *name = str_eq(path, "-") ? "stdin" : path;
 	struct import_result r;
 	enum berth_code rc = cmd_accels(im->ctx, &o.accels, err);
@@ -202,15 +225,18 @@ prices_import_file(struct prices_import *im, const char *path, const char *sourc
 		return rc;
 	prices_import_say_names(im->ctx, name, &r);
 	if (r.skipped > 0)
-		cmd_note(im->ctx, "%s: %ld machine%s without an accelerator left out", name, r.skipped, r.skipped == 1 ? "" : "s");
+		cmd_note(im->ctx, "%s: %ld machine%s without an accelerator left out", name,
+		    r.skipped, r.skipped == 1 ? "" : "s");
 	if (r.offers.n == 0 && r.refused == 0 && r.skipped == 0)
-		return err_set(err, BERTH_EINVAL, "%s: no row of prices in it; what was imported from it before stands", name);
+		return err_set(err, BERTH_EINVAL,
+		    "%s: no row of prices in it; what was imported from it before stands", name);
 	if (provider == NULL && !str_eq(source, "-"))
 		VEC_PUSH(im->ctx->arena, &im->sources, source);
 	return prices_import_put(im, source, &r, err);
 }
 
-/* Providers that an earlier file of the same name sold, and this one does not: nobody else would tell. */
+/* Providers that an earlier file of the same name sold, and this one does not: nobody else would
+ * tell. */
 static enum berth_code
 prices_import_say_gone(struct prices_import *im, struct berth_err *err)
 {
@@ -223,12 +249,16 @@ prices_import_say_gone(struct prices_import *im, struct berth_err *err)
 		const struct price_list *l = &lists[i];
 		char day[TIME_FMT_SIZE];
 
-		if (l->account[0] != '\0' || l->offers == 0 || strmap_get(&im->by_name, l->provider) != NULL)
+		if (l->account[0] != '\0' || l->offers == 0 ||
+		    strmap_get(&im->by_name, l->provider) != NULL)
 			continue;
 		for (size_t j = 0; j < im->sources.n; j++)
 			if (str_eq(im->sources.v[j], l->source))
-				cmd_warn(im->ctx, "%s: nothing of %s in it any more: the list that came from a file of this name "
-				    "on %s stands as it is", l->source, l->provider, time_fmt_date(day, l->fetched));
+				cmd_warn(im->ctx,
+				    "%s: nothing of %s in it any more: the list that came from a "
+				    "file of this name "
+				    "on %s stands as it is",
+				    l->source, l->provider, time_fmt_date(day, l->fetched));
 	}
 	return rc;
 }
@@ -239,7 +269,7 @@ prices_bundled(struct prices_import *im, struct berth_err *err)
 	const char *path = NULL;
 	enum berth_code rc = data_path(im->ctx->arena, "offers.csv", &path, err);
 
-	im->setup.force = true;		/* it came with the program: there is nothing to doubt it by */
+	im->setup.force = true; /* it came with the program: there is nothing to doubt it by */
 	return rc == BERTH_OK ? prices_import_file(im, path, "bundled", NULL, 0, err) : rc;
 }
 
@@ -263,7 +293,8 @@ static const char *
 prices_base(struct arena *a, const char *path)
 {
 	static const char *const packed[] = { ".gz", ".zst", NULL };
-	const char *slash = strrchr(path, '/'), *base = slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+	const char *slash = strrchr(path, '/'),
+		   *base = slash != NULL && slash[1] != '\0' ? slash + 1 : path;
 	size_t n = strlen(base);
 
 	for (size_t i = 0; packed[i] != NULL; i++) {
@@ -292,7 +323,8 @@ prices_import_run(struct cmd_ctx *ctx, struct berth_err *err)
 		return rc;
 	im.setup.force = o->force;
 	for (size_t i = 0; i < ctx->n_args; i++) {
-		rc = prices_import_file(&im, ctx->args[i], prices_base(ctx->arena, ctx->args[i]), o->provider, o->as_of, &own);
+		rc = prices_import_file(&im, ctx->args[i], prices_base(ctx->arena, ctx->args[i]),
+		    o->provider, o->as_of, &own);
 		if (rc == BERTH_OK)
 			continue;
 		if (ctx->n_args == 1 || (rc != BERTH_EINVAL && rc != BERTH_ENOTFOUND)) {

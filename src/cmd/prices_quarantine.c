@@ -12,11 +12,15 @@
 #include "util/vec.h"
 
 static enum berth_code
-prices_quarantine_print(struct cmd_ctx *ctx, const struct quarantine *v, size_t n, struct berth_err *err)
+prices_quarantine_print(
+    struct cmd_ctx *ctx, const struct quarantine *v, size_t n, struct berth_err *err)
 {
 	static const struct table_col cols[] = {
-		{ "name", NULL, TABLE_TEXT, 0, 0 }, { "offers", NULL, TABLE_INT, 0, 0 }, { "age", NULL, TABLE_AGE, 0, 0 },
-		{ "why", NULL, TABLE_TEXT, 0, TABLE_CUT }, { "path", NULL, TABLE_TEXT, 0, TABLE_WIDE },
+		{ "name", NULL, TABLE_TEXT, 0, 0 },
+		{ "offers", NULL, TABLE_INT, 0, 0 },
+		{ "age", NULL, TABLE_AGE, 0, 0 },
+		{ "why", NULL, TABLE_TEXT, 0, TABLE_CUT },
+		{ "path", NULL, TABLE_TEXT, 0, TABLE_WIDE },
 	};
 	struct table *t = table_new(ctx->arena, cols, sizeof(cols) / sizeof(cols[0]));
 	enum berth_code rc;
@@ -31,7 +35,8 @@ prices_quarantine_print(struct cmd_ctx *ctx, const struct quarantine *v, size_t 
 	}
 	rc = cmd_table_print(ctx, t, err);
 	if (rc == BERTH_OK && n > 0)
-		cmd_next_step(ctx, "look at the file (-o wide names it); then berth prices accept NAME, or berth prices reject NAME");
+		cmd_next_step(ctx, "look at the file (-o wide names it); then berth prices accept "
+				   "NAME, or berth prices reject NAME");
 	return rc;
 }
 
@@ -69,10 +74,11 @@ prices_quarantine_run(struct cmd_ctx *ctx, struct berth_err *err)
 
 /* The lists that were named, in the order of the names; each must be there. */
 static enum berth_code
-prices_quarantine_named(struct cmd_ctx *ctx, const struct pricelist_setup *setup, const struct quarantine ***v_out,
-    struct berth_err *err)
+prices_quarantine_named(struct cmd_ctx *ctx, const struct pricelist_setup *setup,
+    const struct quarantine ***v_out, struct berth_err *err)
 {
-	const struct quarantine **named = arena_array_of(ctx->arena, ctx->n_args, const struct quarantine *);
+	const struct quarantine **named =
+	    arena_array_of(ctx->arena, ctx->n_args, const struct quarantine *);
 	const char **names;
 	struct quarantine *all;
 	enum berth_code rc;
@@ -88,7 +94,9 @@ prices_quarantine_named(struct cmd_ctx *ctx, const struct pricelist_setup *setup
 		int at = str_index(ctx->args[k], names);
 
 		if (at < 0)
-			return err_set(err, BERTH_ENOTFOUND, "no list '%s' in quarantine: berth prices quarantine names them", ctx->args[k]);
+			return err_set(err, BERTH_ENOTFOUND,
+			    "no list '%s' in quarantine: berth prices quarantine names them",
+			    ctx->args[k]);
 		named[k] = &all[at];
 	}
 	*v_out = named;
@@ -104,15 +112,20 @@ prices_accept_note(void *arg, long line, const char *provider, bool refused, con
 }
 
 static enum berth_code
-prices_accept_one(struct cmd_ctx *ctx, const struct pricelist_setup *setup, const struct quarantine *q,
-    struct pricelist_result *r, struct berth_err *err)
+prices_accept_one(struct cmd_ctx *ctx, const struct pricelist_setup *setup,
+    const struct quarantine *q, struct pricelist_result *r, struct berth_err *err)
 {
-	struct import_opts o = { .source = q->source, .now = ctx->now, .as_of = q->at, .note = prices_accept_note, .note_arg = ctx };
+	struct import_opts o = { .source = q->source,
+		.now = ctx->now,
+		.as_of = q->at,
+		.note = prices_accept_note,
+		.note_arg = ctx };
 	struct import_result got;
 	struct csv *csv = NULL;
 	enum berth_code rc;
 
-	if ((rc = cmd_accels(ctx, &o.accels, err)) != BERTH_OK || (rc = csv_open(q->path, &csv, err)) != BERTH_OK)
+	if ((rc = cmd_accels(ctx, &o.accels, err)) != BERTH_OK ||
+	    (rc = csv_open(q->path, &csv, err)) != BERTH_OK)
 		return rc;
 	rc = import_read(csv, &o, ctx->arena, &got, err);
 	csv_close(csv);
@@ -126,7 +139,8 @@ prices_accept_one(struct cmd_ctx *ctx, const struct pricelist_setup *setup, cons
 enum berth_code
 prices_accept_run(struct cmd_ctx *ctx, struct berth_err *err)
 {
-	struct pricelist_result *r = arena_array_of(ctx->arena, ctx->n_args, struct pricelist_result);
+	struct pricelist_result *r =
+	    arena_array_of(ctx->arena, ctx->n_args, struct pricelist_result);
 	const struct quarantine **named;
 	struct pricelist_setup setup;
 	enum berth_code rc;
@@ -151,6 +165,7 @@ prices_reject_run(struct cmd_ctx *ctx, struct berth_err *err)
 		return rc;
 	for (size_t i = 0; i < ctx->n_args && !ctx->dry_run; i++)
 		quarantine_drop(setup.quarantine_dir, named[i], ctx->arena);
-	cmd_note(ctx, "%zu %s away; the old prices stand", ctx->n_args, ctx->n_args == 1 ? "list is" : "lists are");
+	cmd_note(ctx, "%zu %s away; the old prices stand", ctx->n_args,
+	    ctx->n_args == 1 ? "list is" : "lists are");
 	return BERTH_OK;
 }

@@ -17,7 +17,8 @@
 
 /* The slowest GPU's value of a test; NaN if it was not measured. */
 static enum berth_code
-probe_history_value(struct cmd_ctx *ctx, const struct measurement *m, const char *test, double *out, struct berth_err *err)
+probe_history_value(struct cmd_ctx *ctx, const struct measurement *m, const char *test, double *out,
+    struct berth_err *err)
 {
 	struct measure_row *rows;
 	size_t n;
@@ -33,7 +34,8 @@ probe_history_value(struct cmd_ctx *ctx, const struct measurement *m, const char
 }
 
 static enum berth_code
-probe_history_json(struct cmd_ctx *ctx, const struct measurement *ms, const double *value, size_t n, struct berth_err *err)
+probe_history_json(struct cmd_ctx *ctx, const struct measurement *ms, const double *value, size_t n,
+    struct berth_err *err)
 {
 	const struct probe_opts *o = ctx->opts;
 	struct jsonw *w = cmd_json_begin(ctx, "berth.probe-history/1");
@@ -64,9 +66,11 @@ probe_history_json(struct cmd_ctx *ctx, const struct measurement *ms, const doub
 	return cmd_json_end(ctx, err);
 }
 
-#define PROBE_SCALE 0.10	/* bars span at least this share of the largest: what repeats looks level */
+#define PROBE_SCALE                                                                                \
+	0.10 /* bars span at least this share of the largest: what repeats looks level */
 
-/* What bars stand on, so that a drift of a few per cent shows; each value is then its height above that. */
+/* What bars stand on, so that a drift of a few per cent shows; each value is then its height above
+ * that. */
 static double
 probe_history_base(double *v, size_t n)
 {
@@ -77,32 +81,39 @@ probe_history_base(double *v, size_t n)
 		hi = fmax(hi, v[i]);
 	}
 	base = fmin(lo, (1.0 - PROBE_SCALE) * hi);
-	base = fmax(0, base - (hi - base) / 8.0);	/* the least is one line high */
+	base = fmax(0, base - (hi - base) / 8.0); /* the least is one line high */
 	for (size_t i = 0; i < n; i++)
 		v[i] -= base;
 	return base;
 }
 
-/* A rented machine by its number, else the host's name; and what was found in it, which may have been changed. */
+/* A rented machine by its number, else the host's name; and what was found in it, which may have
+ * been changed. */
 static bool
 probe_history_same(const struct measurement *a, const struct measurement *b)
 {
-	return a->instance_id == b->instance_id && (a->instance_id != 0 || str_eq(a->host, b->host)) &&
-	    str_eq(a->accelerator, b->accelerator);
+	return a->instance_id == b->instance_id &&
+	       (a->instance_id != 0 || str_eq(a->host, b->host)) &&
+	       str_eq(a->accelerator, b->accelerator);
 }
 
 static const char *
 probe_history_machine(struct cmd_ctx *ctx, const struct measurement *m)
 {
-	const char *who = m->instance_id != 0 ? arena_printf(ctx->arena, "instance %" PRId64, m->instance_id) :
-	    m->host[0] != '\0' ? m->host : "unnamed host";
+	const char *who = m->instance_id != 0
+			      ? arena_printf(ctx->arena, "instance %" PRId64, m->instance_id)
+			  : m->host[0] != '\0' ? m->host
+					       : "unnamed host";
 
-	return m->accelerator[0] != '\0' ? arena_printf(ctx->arena, "%s, %s", who, m->accelerator) : who;
+	return m->accelerator[0] != '\0' ? arena_printf(ctx->arena, "%s, %s", who, m->accelerator)
+					 : who;
 }
 
-/* Oldest left; and the change between the means of the first and the last third, which noise moves little. */
+/* Oldest left; and the change between the means of the first and the last third, which noise moves
+ * little. */
 static enum berth_code
-probe_history_bars(struct cmd_ctx *ctx, double *v, size_t n, const char *machine, struct berth_err *err)
+probe_history_bars(
+    struct cmd_ctx *ctx, double *v, size_t n, const char *machine, struct berth_err *err)
 {
 	const size_t third = n < 3 ? 1 : n / 3;
 	const int width = ctx->columns > 0 && ctx->columns < 120 ? 20 : 60;
@@ -119,16 +130,16 @@ probe_history_bars(struct cmd_ctx *ctx, double *v, size_t n, const char *machine
 	plot_spark(v, n, n < (size_t)width ? (int)n : width, ctx->unicode, &b);
 	rc = buf_check(&b, "plot", err);
 	if (rc == BERTH_OK)
-		cmd_say(ctx, "  %s: |%s| from %.4g to %.4g (%+.1f %%); bars stand on %.4g\n", machine, b.p, first, last,
-		    100.0 * (last / first - 1.0), base);
+		cmd_say(ctx, "  %s: |%s| from %.4g to %.4g (%+.1f %%); bars stand on %.4g\n",
+		    machine, b.p, first, last, 100.0 * (last / first - 1.0), base);
 	buf_free(&b);
 	return rc;
 }
 
 /* One line a machine: what several machines reach is no drift. */
 static enum berth_code
-probe_history_plot(struct cmd_ctx *ctx, const struct measurement *ms, const double *value, size_t n, const char *what,
-    struct berth_err *err)
+probe_history_plot(struct cmd_ctx *ctx, const struct measurement *ms, const double *value, size_t n,
+    const char *what, struct berth_err *err)
 {
 	double *v = arena_array_of(ctx->arena, n + 1, double);
 	bool *drawn = arena_array_of(ctx->arena, n + 1, bool), headed = false;
@@ -155,7 +166,8 @@ probe_history_plot(struct cmd_ctx *ctx, const struct measurement *ms, const doub
 }
 
 static enum berth_code
-probe_history_table(struct cmd_ctx *ctx, const struct measurement *ms, const double *value, size_t n, struct berth_err *err)
+probe_history_table(struct cmd_ctx *ctx, const struct measurement *ms, const double *value,
+    size_t n, struct berth_err *err)
 {
 	static const struct table_col cols[] = {
 		{ "id", NULL, TABLE_INT, 0, 0 },
@@ -192,14 +204,18 @@ probe_history_table(struct cmd_ctx *ctx, const struct measurement *ms, const dou
 		table_text(t, ms[i].reason);
 	}
 	rc = cmd_table_print(ctx, t, err);
-	return rc == BERTH_OK ? probe_history_plot(ctx, ms, value, n, o->test != NULL ? o->test : "speed", err) : rc;
+	return rc == BERTH_OK
+		   ? probe_history_plot(ctx, ms, value, n, o->test != NULL ? o->test : "speed", err)
+		   : rc;
 }
 
 enum berth_code
 probe_history(struct cmd_ctx *ctx, struct berth_err *err)
 {
 	const struct probe_opts *o = ctx->opts;
-	struct measurement_query q = { .instance_id = o->instance, .since = ctx->now - o->since_s, .provider = o->provider,
+	struct measurement_query q = { .instance_id = o->instance,
+		.since = ctx->now - o->since_s,
+		.provider = o->provider,
 		.limit = (size_t)o->limit };
 	const struct accel_table *accels;
 	const struct accel *accel;
@@ -229,15 +245,20 @@ probe_history(struct cmd_ctx *ctx, struct berth_err *err)
 	if (rc != BERTH_OK)
 		return rc;
 	if (n > 0 && !found && o->test != NULL)
-		cmd_note(ctx, "none of these measurements has a value of '%s': berth-probe --list names the tests", o->test);
+		cmd_note(ctx,
+		    "none of these measurements has a value of '%s': berth-probe --list names the "
+		    "tests",
+		    o->test);
 	else if (n == 0)
 		cmd_note(ctx, "no such measurement is kept: `berth probe` makes one");
-	return cmd_wants_json(ctx) ? probe_history_json(ctx, ms, value, n, err) : probe_history_table(ctx, ms, value, n, err);
+	return cmd_wants_json(ctx) ? probe_history_json(ctx, ms, value, n, err)
+				   : probe_history_table(ctx, ms, value, n, err);
 }
 
 /* A number is a measurement of the store, anything else a file. */
 static enum berth_code
-probe_compare_load(struct cmd_ctx *ctx, const char *what, struct probe_result *r_out, struct berth_err *err)
+probe_compare_load(
+    struct cmd_ctx *ctx, const char *what, struct probe_result *r_out, struct berth_err *err)
 {
 	const struct measurement_query all = { .limit = 100000 };
 	struct measurement *ms;
@@ -249,13 +270,15 @@ probe_compare_load(struct cmd_ctx *ctx, const char *what, struct probe_result *r
 
 	if (str_to_i64(what, 1, INT64_MAX, &id, NULL) == BERTH_OK) {
 		if (ctx->store == NULL)
-			return err_set(err, BERTH_ENOTFOUND, "measurement %" PRId64 ": there is no store", id);
+			return err_set(
+			    err, BERTH_ENOTFOUND, "measurement %" PRId64 ": there is no store", id);
 		rc = store_measurement_list(ctx->store, &all, ctx->arena, &ms, &n, err);
 		for (size_t i = 0; rc == BERTH_OK && i < n; i++)
 			if (ms[i].id == id)
 				json = ms[i].json;
 		if (rc == BERTH_OK && json == NULL)
-			rc = err_set(err, BERTH_ENOTFOUND, "no measurement %" PRId64 ": `berth probe history` lists them", id);
+			rc = err_set(err, BERTH_ENOTFOUND,
+			    "no measurement %" PRId64 ": `berth probe history` lists them", id);
 	} else {
 		rc = fileio_slurp(ctx->arena, what, PROBE_FILE_MAX, &bytes, &n, err);
 		json = rc == BERTH_OK ? bytes : NULL;
@@ -268,19 +291,22 @@ probe_compare_load(struct cmd_ctx *ctx, const char *what, struct probe_result *r
 }
 
 struct compared {
-	const struct probe_test *any;	/* its name, GPU, peer and unit */
-	double a, b, ratio;		/* NaN: not measured there; ratio also where the units differ */
+	const struct probe_test *any; /* its name, GPU, peer and unit */
+	double a, b, ratio; /* NaN: not measured there; ratio also where the units differ */
 };
 
 /* Every test of either, those of a first. */
 static size_t
-probe_compare_rows(struct cmd_ctx *ctx, const struct probe_result *a, const struct probe_result *b, struct compared **rows_out)
+probe_compare_rows(struct cmd_ctx *ctx, const struct probe_result *a, const struct probe_result *b,
+    struct compared **rows_out)
 {
-	struct compared *rows = arena_array_of(ctx->arena, a->n_tests + b->n_tests + 1, struct compared);
+	struct compared *rows =
+	    arena_array_of(ctx->arena, a->n_tests + b->n_tests + 1, struct compared);
 	size_t n = 0;
 
 	for (size_t i = 0; i < a->n_tests; i++) {
-		const struct probe_test *x = &a->tests[i], *y = probe_test_find(b, x->name, x->gpu, x->peer);
+		const struct probe_test *x = &a->tests[i],
+					*y = probe_test_find(b, x->name, x->gpu, x->peer);
 
 		rows[n] = (struct compared){ x, x->value, (double)NAN, (double)NAN };
 		if (y != NULL && str_eq(x->unit, y->unit)) {
@@ -290,7 +316,8 @@ probe_compare_rows(struct cmd_ctx *ctx, const struct probe_result *a, const stru
 		n++;
 	}
 	for (size_t i = 0; i < b->n_tests; i++) {
-		const struct probe_test *y = &b->tests[i], *x = probe_test_find(a, y->name, y->gpu, y->peer);
+		const struct probe_test *y = &b->tests[i],
+					*x = probe_test_find(a, y->name, y->gpu, y->peer);
 
 		if (x == NULL || !str_eq(x->unit, y->unit))
 			rows[n++] = (struct compared){ y, (double)NAN, y->value, (double)NAN };
@@ -308,14 +335,16 @@ probe_compare_what(struct cmd_ctx *ctx, const struct probe_result *r)
 	for (size_t i = 0; i < r->n_gpus; i++)
 		same += str_eq(r->gpus[i].name, r->gpus[0].name);
 	if (r->n_gpus == 0)
-		return arena_printf(ctx->arena, "%s, %s", host, r->mode == PROBE_MODE_NETWORK ? "network" : "no GPU");
+		return arena_printf(ctx->arena, "%s, %s", host,
+		    r->mode == PROBE_MODE_NETWORK ? "network" : "no GPU");
 	if (same < r->n_gpus)
 		return arena_printf(ctx->arena, "%s, %zu GPUs of several models", host, r->n_gpus);
 	return arena_printf(ctx->arena, "%s, %zu x %s", host, r->n_gpus, r->gpus[0].name);
 }
 
 static enum berth_code
-probe_compare_json(struct cmd_ctx *ctx, const struct probe_result *a, const struct probe_result *b, struct berth_err *err)
+probe_compare_json(struct cmd_ctx *ctx, const struct probe_result *a, const struct probe_result *b,
+    struct berth_err *err)
 {
 	struct jsonw *w = cmd_json_begin(ctx, "berth.probe-compare/1");
 	struct compared *rows;
@@ -371,16 +400,17 @@ probe_compare(struct cmd_ctx *ctx, struct berth_err *err)
 		return rc;
 	if (cmd_wants_json(ctx))
 		return probe_compare_json(ctx, &a, &b, err);
-	cmd_say(ctx, "a: %s (%s)\nb: %s (%s)\n", ctx->args[0], probe_compare_what(ctx, &a), ctx->args[1],
-	    probe_compare_what(ctx, &b));
+	cmd_say(ctx, "a: %s (%s)\nb: %s (%s)\n", ctx->args[0], probe_compare_what(ctx, &a),
+	    ctx->args[1], probe_compare_what(ctx, &b));
 	t = table_new(ctx->arena, cols, sizeof(cols) / sizeof(cols[0]));
 	n = probe_compare_rows(ctx, &a, &b, &rows);
 	for (size_t i = 0; i < n; i++) {
 		const struct probe_test *x = rows[i].any;
 
 		table_row(t);
-		table_text(t, x->gpu < 0 ? "host" : x->peer >= 0 ? arena_printf(ctx->arena, "%d>%d", x->gpu, x->peer) :
-		    arena_printf(ctx->arena, "%d", x->gpu));
+		table_text(t, x->gpu < 0     ? "host"
+			      : x->peer >= 0 ? arena_printf(ctx->arena, "%d>%d", x->gpu, x->peer)
+					     : arena_printf(ctx->arena, "%d", x->gpu));
 		table_text(t, x->name);
 		table_double(t, rows[i].a);
 		table_double(t, rows[i].b);

@@ -92,8 +92,8 @@ probe_drain(int fd, struct buf *out, const char *name, struct berth_err *err)
 }
 
 enum berth_code
-probe_run_here(struct cmd_ctx *ctx, const struct probe_opts *o, const struct bench *bench, const char **json_out,
-    struct berth_err *err)
+probe_run_here(struct cmd_ctx *ctx, const struct probe_opts *o, const struct bench *bench,
+    const char **json_out, struct berth_err *err)
 {
 	const char *path = progpath_probe(ctx->arena), *argv[20];
 	enum berth_code rc;
@@ -104,7 +104,8 @@ probe_run_here(struct cmd_ctx *ctx, const struct probe_opts *o, const struct ben
 
 	if (path[0] == '\0') {
 		cmd_next_step(ctx, "install berth-probe, or set BERTH_PROBE to it");
-		return err_set(err, BERTH_ENOTFOUND, "berth-probe, the measuring program, was not found");
+		return err_set(
+		    err, BERTH_ENOTFOUND, "berth-probe, the measuring program, was not found");
 	}
 	argv[n++] = path;
 	argv[n++] = "--json";
@@ -137,7 +138,8 @@ probe_run_here(struct cmd_ctx *ctx, const struct probe_opts *o, const struct ben
 		;
 	if (rc == BERTH_OK && out.len == 0)
 		rc = err_set(err, BERTH_EPROBE, "%s ended with %s %d and no result", path,
-		    WIFSIGNALED(status) ? "signal" : "status", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+		    WIFSIGNALED(status) ? "signal" : "status",
+		    WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 	if (rc == BERTH_OK)
 		*json_out = arena_strndup(ctx->arena, out.p, out.len);
 	buf_free(&out);

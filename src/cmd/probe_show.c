@@ -157,8 +157,9 @@ probe_table(struct cmd_ctx *ctx, const struct probed_machine *m, struct berth_er
 		const struct verdict_ratio *r = probe_ratio(&m->verdict, p);
 
 		table_row(t);
-		table_text(t, p->gpu < 0 ? "host" : p->peer < 0 ? arena_printf(ctx->arena, "%d", p->gpu) :
-		    arena_printf(ctx->arena, "%d>%d", p->gpu, p->peer));
+		table_text(t, p->gpu < 0    ? "host"
+			      : p->peer < 0 ? arena_printf(ctx->arena, "%d", p->gpu)
+					    : arena_printf(ctx->arena, "%d>%d", p->gpu, p->peer));
 		table_text(t, p->name);
 		table_double(t, p->value);
 		table_text(t, p->unit);
@@ -186,20 +187,25 @@ probe_say_verdict(struct cmd_ctx *ctx, const struct probed_machine *m)
 	const struct verdict *v = &m->verdict;
 	char money[STR_DOUBLE_SIZE];
 
-	cmd_say(ctx, "%s: %s", m->source, m->why[0] != '\0' ? "reject" : verdict_kind_name(v->kind));
+	cmd_say(
+	    ctx, "%s: %s", m->source, m->why[0] != '\0' ? "reject" : verdict_kind_name(v->kind));
 	if (v->gpus > 0)
-		cmd_say(ctx, ", %d x %s", v->gpus, v->actual[0] != '\0' ? v->actual : m->result.gpus[0].name);
+		cmd_say(ctx, ", %d x %s", v->gpus,
+		    v->actual[0] != '\0' ? v->actual : m->result.gpus[0].name);
 	if (isfinite(v->speed))
 		cmd_say(ctx, ", %.0f %% of what a sound one does", 100.0 * v->speed);
 	cmd_say(ctx, "\n");
 	if (m->why[0] != '\0')
 		cmd_say(ctx, "  the result cannot be read: %s\n", m->why);
 	for (size_t i = 0; i < v->n_reasons; i++)
-		cmd_say(ctx, "  %s: %s\n", v->reasons[i].kind == VERDICT_ACCEPT ? "note" :
-		    verdict_kind_name(v->reasons[i].kind), v->reasons[i].text);
+		cmd_say(ctx, "  %s: %s\n",
+		    v->reasons[i].kind == VERDICT_ACCEPT ? "note"
+							 : verdict_kind_name(v->reasons[i].kind),
+		    v->reasons[i].text);
 	if (isfinite(probe_unit_price(m, v->compute_tflops)))
 		cmd_say(ctx, "  $%s an hour: $%.6f per measured TFLOP/s (%s), $%.6f per GB/s\n",
-		    str_from_double(money, usd_to_double(m->price)), probe_unit_price(m, v->compute_tflops), v->compute_test,
+		    str_from_double(money, usd_to_double(m->price)),
+		    probe_unit_price(m, v->compute_tflops), v->compute_test,
 		    probe_unit_price(m, v->memory_gb_s));
 }
 

@@ -9,7 +9,8 @@
 #define PROBE_TABLE_MAX ((size_t)4 << 20)
 
 enum berth_code
-probe_tables(struct cmd_ctx *ctx, struct verdict_refs *refs_out, struct verdict_limits *limits_out, struct berth_err *err)
+probe_tables(struct cmd_ctx *ctx, struct verdict_refs *refs_out, struct verdict_limits *limits_out,
+    struct berth_err *err)
 {
 	const char *path;
 	enum berth_code rc;
@@ -19,7 +20,8 @@ probe_tables(struct cmd_ctx *ctx, struct verdict_refs *refs_out, struct verdict_
 	rc = data_path(ctx->arena, "probe_reference.csv", &path, err);
 	if (rc == BERTH_OK)
 		rc = fileio_slurp(ctx->arena, path, PROBE_TABLE_MAX, &bytes, &n, err);
-	if (rc == BERTH_OK && (rc = verdict_refs_parse(bytes, n, ctx->arena, refs_out, err)) != BERTH_OK)
+	if (rc == BERTH_OK &&
+	    (rc = verdict_refs_parse(bytes, n, ctx->arena, refs_out, err)) != BERTH_OK)
 		return err_ctx(err, "%s", path);
 	if (rc == BERTH_OK)
 		rc = data_path(ctx->arena, "probe_thresholds.csv", &path, err);
@@ -27,5 +29,7 @@ probe_tables(struct cmd_ctx *ctx, struct verdict_refs *refs_out, struct verdict_
 		rc = fileio_slurp(ctx->arena, path, PROBE_TABLE_MAX, &bytes, &n, err);
 	if (rc == BERTH_OK && (rc = verdict_limits_parse(bytes, n, limits_out, err)) != BERTH_OK)
 		return err_ctx(err, "%s", path);
-	return rc == BERTH_OK && ctx->store != NULL ? fleet_refs(ctx->store, ctx->now, ctx->arena, refs_out, err) : rc;
+	return rc == BERTH_OK && ctx->store != NULL
+		   ? fleet_refs(ctx->store, ctx->now, ctx->arena, refs_out, err)
+		   : rc;
 }

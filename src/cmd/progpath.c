@@ -33,5 +33,6 @@ progpath_probe(struct arena *a)
 		if (access(beside, X_OK) == 0)
 			return beside;
 	}
-	return access(BERTH_LIBEXECDIR "/berth-probe", X_OK) == 0 ? BERTH_LIBEXECDIR "/berth-probe" : "";
+	return access(BERTH_LIBEXECDIR "/berth-probe", X_OK) == 0 ? BERTH_LIBEXECDIR "/berth-probe"
+								  : "";
 }

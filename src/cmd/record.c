@@ -16,8 +16,8 @@
 #include "util/str.h"
 #include "util/tz.h"
 
-#define RECORD_WARNINGS_MAX 10000	/* of one run in the JSON; all are counted */
-#define RECORD_LINES_MAX 20		/* of one file on stderr */
+#define RECORD_WARNINGS_MAX 10000 /* of one run in the JSON; all are counted */
+#define RECORD_LINES_MAX 20       /* of one file on stderr */
 
 struct record_opts {
 	const char *series, *unit, *zone, *time_column, *value_column;
@@ -30,59 +30,128 @@ static const struct record_opts record_defaults = { .unit = "gpu" };
 
 #define OFF(field) offsetof(struct record_opts, field)
 static const struct opt_row record_rows[] = {
-	{ "series", 's', OPT_STRING, "NAME", "add all rows up to this one series", OFF(series), 0, 0, NULL },
-	{ "by", 'b', OPT_LIST, "LABEL", "make one series per value of these labels", OFF(by), 0, 0, NULL },
-	{ "step", 0, OPT_DURATION, "DUR", "step of new series; default 1h", OFF(step_s), 1, 31 * 86400, NULL },
-	{ "interval", 0, OPT_DURATION, "DUR", "how long a row is in force; default until the next row", OFF(interval_s), 1,
-	  31 * 86400, NULL },
-	{ "zone", 'z', OPT_STRING, "ZONE", "zone of times that name none: Europe/Berlin", OFF(zone), 0, 0, "tz" },
+	{ "series", 's', OPT_STRING, "NAME", "add all rows up to this one series", OFF(series), 0,
+	    0, NULL },
+	{ "by", 'b', OPT_LIST, "LABEL", "make one series per value of these labels", OFF(by), 0, 0,
+	    NULL },
+	{ "step", 0, OPT_DURATION, "DUR", "step of new series; default 1h", OFF(step_s), 1,
+	    31 * 86400, NULL },
+	{ "interval", 0, OPT_DURATION, "DUR",
+	    "how long a row is in force; default until the next row", OFF(interval_s), 1,
+	    31 * 86400, NULL },
+	{ "zone", 'z', OPT_STRING, "ZONE", "zone of times that name none: Europe/Berlin", OFF(zone),
+	    0, 0, "tz" },
 	{ "unit", 0, OPT_STRING, "TEXT", "what is counted; default gpu", OFF(unit), 0, 0, NULL },
-	{ "time-column", 0, OPT_STRING, "NAME", "column of the time", OFF(time_column), 0, 0, NULL },
-	{ "value-column", 0, OPT_STRING, "NAME", "column of the number of GPUs", OFF(value_column), 0, 0, NULL },
-	{ "decimal-comma", 0, OPT_FLAG, NULL, "numbers have a decimal comma: 12,5", OFF(decimal_comma), 0, 0, NULL },
-	{ "serial-dates", 0, OPT_FLAG, NULL, "times are serial dates of a spreadsheet: 46320.5", OFF(serial_dates), 0, 0, NULL },
+	{ "time-column", 0, OPT_STRING, "NAME", "column of the time", OFF(time_column), 0, 0,
+	    NULL },
+	{ "value-column", 0, OPT_STRING, "NAME", "column of the number of GPUs", OFF(value_column),
+	    0, 0, NULL },
+	{ "decimal-comma", 0, OPT_FLAG, NULL, "numbers have a decimal comma: 12,5",
+	    OFF(decimal_comma), 0, 0, NULL },
+	{ "serial-dates", 0, OPT_FLAG, NULL, "times are serial dates of a spreadsheet: 46320.5",
+	    OFF(serial_dates), 0, 0, NULL },
 	{ 0 },
 };
 
 static enum berth_code record_csv(struct cmd_ctx *ctx, struct berth_err *err);
 
 static const struct cmd record_subs[] = {
-	{ .name = "csv", .summary = "read CSV: a time, a number of GPUs and labels", .args = "[FILE ...]", .opts = record_rows,
-	  .opts_default = &record_defaults, .opts_size = sizeof(record_defaults), .flags = CMD_STORE_RW, .args_max = -1,
-	  .run = record_csv },
-	{ .name = "sacct", .summary = "read jobs as sacct -P writes them", .args = "[FILE ...]", .opts = record_sacct_rows,
-	  .opts_default = &record_jobs_defaults, .opts_size = sizeof(record_jobs_defaults), .flags = CMD_STORE_RW,
-	  .args_max = -1, .run = record_sacct },
-	{ .name = "slurm", .summary = "ask the cluster's sacct or slurmrestd for its jobs", .args = "", .opts = record_slurm_rows,
-	  .opts_default = &record_jobs_defaults, .opts_size = sizeof(record_jobs_defaults), .flags = CMD_STORE_RW | CMD_NET,
-	  .run = record_slurm },
-	{ .name = "squeue", .summary = "read what squeue shows of one moment", .args = "[FILE ...]",
-	  .opts = record_snapshot_rows, .opts_default = &record_metrics_defaults,
-	  .opts_size = sizeof(record_metrics_defaults), .flags = CMD_STORE_RW, .args_max = -1, .run = record_squeue },
-	{ .name = "sinfo", .summary = "read what sinfo shows of one moment", .args = "[FILE ...]",
-	  .opts = record_snapshot_rows, .opts_default = &record_metrics_defaults,
-	  .opts_size = sizeof(record_metrics_defaults), .flags = CMD_STORE_RW, .args_max = -1, .run = record_sinfo },
-	{ .name = "focus", .summary = "read bills in the FinOps FOCUS format", .args = "[FILE ...]", .opts = record_focus_rows,
-	  .opts_default = &record_focus_defaults, .opts_size = sizeof(record_focus_defaults), .flags = CMD_STORE_RW,
-	  .args_max = -1, .run = record_focus },
-	{ .name = "openmetrics", .summary = "read metrics as exporters write them", .args = "[FILE ...]",
-	  .opts = record_openmetrics_rows, .opts_default = &record_metrics_defaults,
-	  .opts_size = sizeof(record_metrics_defaults), .flags = CMD_STORE_RW, .args_max = -1, .run = record_openmetrics },
-	{ .name = "prometheus", .summary = "query a Prometheus server, or read its answers", .args = "[FILE ...]",
-	  .opts = record_prometheus_rows, .opts_default = &record_metrics_defaults,
-	  .opts_size = sizeof(record_metrics_defaults), .flags = CMD_STORE_RW | CMD_NET, .args_max = -1,
-	  .run = record_prometheus },
-	{ .name = "kubernetes", .summary = "query kube-state-metrics through Prometheus", .args = "",
-	  .opts = record_kubernetes_rows, .opts_default = &record_metrics_defaults,
-	  .opts_size = sizeof(record_metrics_defaults), .flags = CMD_STORE_RW | CMD_NET, .run = record_kubernetes },
-	{ .name = "nvidia-smi", .summary = "read what nvidia-smi --query-gpu prints", .args = "[FILE ...]",
-	  .opts = record_smi_rows, .opts_default = &record_metrics_defaults, .opts_size = sizeof(record_metrics_defaults),
-	  .flags = CMD_STORE_RW, .args_max = -1, .run = record_smi },
+	{ .name = "csv",
+	    .summary = "read CSV: a time, a number of GPUs and labels",
+	    .args = "[FILE ...]",
+	    .opts = record_rows,
+	    .opts_default = &record_defaults,
+	    .opts_size = sizeof(record_defaults),
+	    .flags = CMD_STORE_RW,
+	    .args_max = -1,
+	    .run = record_csv },
+	{ .name = "sacct",
+	    .summary = "read jobs as sacct -P writes them",
+	    .args = "[FILE ...]",
+	    .opts = record_sacct_rows,
+	    .opts_default = &record_jobs_defaults,
+	    .opts_size = sizeof(record_jobs_defaults),
+	    .flags = CMD_STORE_RW,
+	    .args_max = -1,
+	    .run = record_sacct },
+	{ .name = "slurm",
+	    .summary = "ask the cluster's sacct or slurmrestd for its jobs",
+	    .args = "",
+	    .opts = record_slurm_rows,
+	    .opts_default = &record_jobs_defaults,
+	    .opts_size = sizeof(record_jobs_defaults),
+	    .flags = CMD_STORE_RW | CMD_NET,
+	    .run = record_slurm },
+	{ .name = "squeue",
+	    .summary = "read what squeue shows of one moment",
+	    .args = "[FILE ...]",
+	    .opts = record_snapshot_rows,
+	    .opts_default = &record_metrics_defaults,
+	    .opts_size = sizeof(record_metrics_defaults),
+	    .flags = CMD_STORE_RW,
+	    .args_max = -1,
+	    .run = record_squeue },
+	{ .name = "sinfo",
+	    .summary = "read what sinfo shows of one moment",
+	    .args = "[FILE ...]",
+	    .opts = record_snapshot_rows,
+	    .opts_default = &record_metrics_defaults,
+	    .opts_size = sizeof(record_metrics_defaults),
+	    .flags = CMD_STORE_RW,
+	    .args_max = -1,
+	    .run = record_sinfo },
+	{ .name = "focus",
+	    .summary = "read bills in the FinOps FOCUS format",
+	    .args = "[FILE ...]",
+	    .opts = record_focus_rows,
+	    .opts_default = &record_focus_defaults,
+	    .opts_size = sizeof(record_focus_defaults),
+	    .flags = CMD_STORE_RW,
+	    .args_max = -1,
+	    .run = record_focus },
+	{ .name = "openmetrics",
+	    .summary = "read metrics as exporters write them",
+	    .args = "[FILE ...]",
+	    .opts = record_openmetrics_rows,
+	    .opts_default = &record_metrics_defaults,
+	    .opts_size = sizeof(record_metrics_defaults),
+	    .flags = CMD_STORE_RW,
+	    .args_max = -1,
+	    .run = record_openmetrics },
+	{ .name = "prometheus",
+	    .summary = "query a Prometheus server, or read its answers",
+	    .args = "[FILE ...]",
+	    .opts = record_prometheus_rows,
+	    .opts_default = &record_metrics_defaults,
+	    .opts_size = sizeof(record_metrics_defaults),
+	    .flags = CMD_STORE_RW | CMD_NET,
+	    .args_max = -1,
+	    .run = record_prometheus },
+	{ .name = "kubernetes",
+	    .summary = "query kube-state-metrics through Prometheus",
+	    .args = "",
+	    .opts = record_kubernetes_rows,
+	    .opts_default = &record_metrics_defaults,
+	    .opts_size = sizeof(record_metrics_defaults),
+	    .flags = CMD_STORE_RW | CMD_NET,
+	    .run = record_kubernetes },
+	{ .name = "nvidia-smi",
+	    .summary = "read what nvidia-smi --query-gpu prints",
+	    .args = "[FILE ...]",
+	    .opts = record_smi_rows,
+	    .opts_default = &record_metrics_defaults,
+	    .opts_size = sizeof(record_metrics_defaults),
+	    .flags = CMD_STORE_RW,
+	    .args_max = -1,
+	    .run = record_smi },
 	{ 0 },
 };
 
 const struct cmd cmd_record = {
-	.name = "record", .summary = "read usage history into the store", .args = "FORMAT [FILE ...]", .args_max = -1,
+	.name = "record",
+	.summary = "read usage history into the store",
+	.args = "FORMAT [FILE ...]",
+	.args_max = -1,
 	.subs = record_subs,
 };
 
@@ -109,7 +178,8 @@ record_say(void *arg, enum usage_say kind, long line, const char *message)
 	}
 	text = arena_strdup(r->ctx->arena, message);
 	if (r->warnings.n < RECORD_WARNINGS_MAX)
-		VEC_PUSH(r->ctx->arena, &r->warnings, (struct record_warning){ r->file, text, line });
+		VEC_PUSH(
+		    r->ctx->arena, &r->warnings, (struct record_warning){ r->file, text, line });
 	r->file_lines++;
 	if (r->file_lines == RECORD_LINES_MAX + 1)
 		cmd_warn(r->ctx, "%s: more of this; -o json lists it", r->file);
@@ -117,7 +187,8 @@ record_say(void *arg, enum usage_say kind, long line, const char *message)
 		return;
 	progress_end(&r->progress);
 	if (line > 0)
-		cmd_warn(r->ctx, "%s:%ld: %s%s", r->file, line, kind == USAGE_REFUSED ? "refused: " : "", text);
+		cmd_warn(r->ctx, "%s:%ld: %s%s", r->file, line,
+		    kind == USAGE_REFUSED ? "refused: " : "", text);
 	else
 		cmd_warn(r->ctx, "%s: %s", r->file, text);
 }
@@ -143,7 +214,8 @@ record_touch(struct record *r, const struct usage_set *set)
 			continue;
 		strmap_add(r->ctx->arena, &r->touched, set->targets.v[i].name, r->names.n, &added);
 		if (added)
-			VEC_PUSH(r->ctx->arena, &r->names, arena_strdup(r->ctx->arena, set->targets.v[i].name));
+			VEC_PUSH(r->ctx->arena, &r->names,
+			    arena_strdup(r->ctx->arena, set->targets.v[i].name));
 	}
 }
 
@@ -159,7 +231,8 @@ record_option(struct buf *b, const struct opt_row *row, const void *value)
 	case OPT_STRING:
 	case OPT_PATH:
 	case OPT_CHOICE:
-		buf_add_str(b, *(const char *const *)value != NULL ? *(const char *const *)value : "");
+		buf_add_str(
+		    b, *(const char *const *)value != NULL ? *(const char *const *)value : "");
 		break;
 	case OPT_INT:
 	case OPT_DURATION:
@@ -183,7 +256,8 @@ record_option(struct buf *b, const struct opt_row *row, const void *value)
 }
 
 enum berth_code
-record_check_by(const struct opt_list *by, const char *const *known, const char *what, struct berth_err *err)
+record_check_by(
+    const struct opt_list *by, const char *const *known, const char *what, struct berth_err *err)
 {
 	char list[160] = "";
 
@@ -193,10 +267,14 @@ record_check_by(const struct opt_list *by, const char *const *known, const char 
 		if (str_index(by->v[i], known) >= 0)
 			continue;
 		if (near != NULL)
-			return err_set(err, BERTH_EUSAGE, "--by: %s have no label '%s': did you mean '%s'?", what, by->v[i], near);
+			return err_set(err, BERTH_EUSAGE,
+			    "--by: %s have no label '%s': did you mean '%s'?", what, by->v[i],
+			    near);
 		for (size_t k = 0; known[k] != NULL; k++)
-			snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", k > 0 ? ", " : "", known[k]);
-		return err_set(err, BERTH_EUSAGE, "--by: %s have no label '%s'; they have %s", what, by->v[i], list);
+			snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s",
+			    k > 0 ? ", " : "", known[k]);
+		return err_set(err, BERTH_EUSAGE, "--by: %s have no label '%s'; they have %s", what,
+		    by->v[i], list);
 	}
 	return BERTH_OK;
 }
@@ -218,8 +296,8 @@ record_options(struct cmd_ctx *ctx)
 }
 
 static enum berth_code
-record_read(struct record *r, const char *path, struct usage_set *set, struct spool *sp, struct usage_counts *rows,
-    char digest[HASH_DIGEST_SIZE], struct berth_err *err)
+record_read(struct record *r, const char *path, struct usage_set *set, struct spool *sp,
+    struct usage_counts *rows, char digest[HASH_DIGEST_SIZE], struct berth_err *err)
 {
 	const struct record_csv *c = r->own;
 	struct zin *z;
@@ -228,9 +306,11 @@ record_read(struct record *r, const char *path, struct usage_set *set, struct sp
 	if (rc != BERTH_OK)
 		return rc;
 	r->zin = z;
-	rc = usage_csv_read(zin_file(z), r->file, &c->csv, set, sp, rows, record_say, r, record_progress, err);
+	rc = usage_csv_read(
+	    zin_file(z), r->file, &c->csv, set, sp, rows, record_say, r, record_progress, err);
 	if (rc == BERTH_EIO && zin_fault(z) != NULL)
-		rc = err_set(err, BERTH_EINVAL, "%s: %s; nothing of it was stored", r->file, zin_fault(z));
+		rc = err_set(
+		    err, BERTH_EINVAL, "%s: %s; nothing of it was stored", r->file, zin_fault(z));
 	zin_digest(z, digest);
 	r->zin = NULL;
 	zin_close(z);
@@ -266,7 +346,8 @@ record_sum(struct record *r, const char *key, double v)
 }
 
 void
-record_count(struct record *r, const struct usage_counts *rows, const struct usage_load_counts *load)
+record_count(
+    struct record *r, const struct usage_counts *rows, const struct usage_load_counts *load)
 {
 	r->rows.read += rows->read;
 	r->rows.refused += rows->refused + load->refused;
@@ -284,8 +365,14 @@ record_csv_file(struct record *r, const char *path, struct berth_err *err)
 {
 	const struct record_opts *opts = ((const struct record_csv *)r->own)->o;
 	char digest[HASH_DIGEST_SIZE] = "";
-	struct usage_load_options o = { .step_s = opts->step_s, .interval_s = opts->interval_s, .unit = opts->unit,
-		.format = "csv", .source = path, .digest = digest, .options = record_options(r->ctx), .now = r->ctx->now };
+	struct usage_load_options o = { .step_s = opts->step_s,
+		.interval_s = opts->interval_s,
+		.unit = opts->unit,
+		.format = "csv",
+		.source = path,
+		.digest = digest,
+		.options = record_options(r->ctx),
+		.now = r->ctx->now };
 	struct usage_load_counts load = { 0 };
 	struct usage_counts rows = { 0 };
 	struct arena *a = arena_new();
@@ -309,7 +396,8 @@ record_csv_file(struct record *r, const char *path, struct berth_err *err)
 }
 
 enum berth_code
-record_secret(struct cmd_ctx *ctx, const char *file, const char *env, const char **out, struct berth_err *err)
+record_secret(
+    struct cmd_ctx *ctx, const char *file, const char *env, const char **out, struct berth_err *err)
 {
 	const char *v = getenv(env);
 	enum berth_code rc = BERTH_OK;
@@ -392,12 +480,13 @@ record_table(struct record *r, const struct series *series, size_t n, struct ber
 		table_int(t, series[i].samples);
 		table_double(t, series[i].peak);
 	}
-	cmd_say(r->ctx, "%s%lld rows read: %lld stored, %lld there already, %lld refused; %.0f GPU-hours\n",
+	cmd_say(r->ctx,
+	    "%s%lld rows read: %lld stored, %lld there already, %lld refused; %.0f GPU-hours\n",
 	    r->ctx->dry_run ? "dry run: " : "", (long long)r->rows.read, (long long)r->load.stored,
 	    (long long)r->load.duplicate, (long long)r->rows.refused, r->load.gpu_seconds / 3600);
 	for (size_t i = 0; i < r->again.n; i++)
-		cmd_note(r->ctx, "%s was loaded before, as load %lld of `berth store loads`", r->again.v[i].file,
-		    (long long)r->again.v[i].load);
+		cmd_note(r->ctx, "%s was loaded before, as load %lld of `berth store loads`",
+		    r->again.v[i].file, (long long)r->again.v[i].load);
 	return n > 0 || r->ctx->format == CMD_CSV ? cmd_table_print(r->ctx, t, err) : BERTH_OK;
 }
 
@@ -411,14 +500,16 @@ record_result(struct record *r, struct berth_err *err)
 	for (size_t i = 0; rc == BERTH_OK && i < r->names.n; i++) {
 		rc = store_series_get(r->ctx->store, r->names.v[i], r->ctx->arena, &series[n], err);
 		n += rc == BERTH_OK;
-		if (rc == BERTH_ENOTFOUND)	/* none of its rows was any good */
+		if (rc == BERTH_ENOTFOUND) /* none of its rows was any good */
 			rc = BERTH_OK;
 	}
 	if (rc == BERTH_OK)
-		rc = cmd_wants_json(r->ctx) ? record_json(r, series, n, err) : record_table(r, series, n, err);
+		rc = cmd_wants_json(r->ctx) ? record_json(r, series, n, err)
+					    : record_table(r, series, n, err);
 	if (rc == BERTH_OK && (r->rows.refused > 0 || r->files_failed > 0))
-		rc = err_set(err, BERTH_EPARTIAL, "%lld of %lld rows refused%s", (long long)r->rows.refused,
-		    (long long)r->rows.read, r->files_failed > 0 ? ", and files that could not be read at all" : "");
+		rc = err_set(err, BERTH_EPARTIAL, "%lld of %lld rows refused%s",
+		    (long long)r->rows.refused, (long long)r->rows.read,
+		    r->files_failed > 0 ? ", and files that could not be read at all" : "");
 	return rc;
 }
 
@@ -450,7 +541,8 @@ record_source(struct record *r, const char *name)
 {
 	r->file = name;
 	r->file_lines = 0;
-	progress_start(&r->progress, cmd_progress(r->ctx), arena_printf(r->ctx->arena, "record %s", name), "rows", 0);
+	progress_start(&r->progress, cmd_progress(r->ctx),
+	    arena_printf(r->ctx->arena, "record %s", name), "rows", 0);
 }
 
 enum berth_code
@@ -472,9 +564,15 @@ record_csv(struct cmd_ctx *ctx, struct berth_err *err)
 
 	if (o->zone != NULL)
 		rc = record_zone(ctx, o->zone, &tz, err);
-	c.csv = (struct usage_csv_options){ .time_column = o->time_column, .value_column = o->value_column,
-		.series = o->series, .by = o->by.v, .n_by = o->by.n, .tz = tz, .decimal_comma = o->decimal_comma,
-		.serial_dates = o->serial_dates, .now = ctx->now };
+	c.csv = (struct usage_csv_options){ .time_column = o->time_column,
+		.value_column = o->value_column,
+		.series = o->series,
+		.by = o->by.v,
+		.n_by = o->by.n,
+		.tz = tz,
+		.decimal_comma = o->decimal_comma,
+		.serial_dates = o->serial_dates,
+		.now = ctx->now };
 	if (rc == BERTH_OK)
 		rc = cmd_accels(ctx, &c.csv.accels, err);
 	return rc == BERTH_OK ? record_files(&r, record_csv_file, err) : rc;

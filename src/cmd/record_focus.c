@@ -16,14 +16,22 @@ const struct record_focus_opts record_focus_defaults = { 0 };
 
 #define OFF(field) offsetof(struct record_focus_opts, field)
 const struct opt_row record_focus_rows[] = {
-	{ "by", 'b', OPT_LIST, "LABEL", "one series per value of these: provider, region, sku, account ...", OFF(by), 0, 0, NULL },
-	{ "step", 0, OPT_DURATION, "DUR", "step of new series (1h)", OFF(step_s), 60, 31 * 86400, NULL },
-	{ "replace", 0, OPT_FLAG, NULL, "the files are all of their bills: rows that they lack are gone", OFF(replace), 0, 0, NULL },
+	{ "by", 'b', OPT_LIST, "LABEL",
+	    "one series per value of these: provider, region, sku, account ...", OFF(by), 0, 0,
+	    NULL },
+	{ "step", 0, OPT_DURATION, "DUR", "step of new series (1h)", OFF(step_s), 60, 31 * 86400,
+	    NULL },
+	{ "replace", 0, OPT_FLAG, NULL,
+	    "the files are all of their bills: rows that they lack are gone", OFF(replace), 0, 0,
+	    NULL },
 	{ 0 },
 };
 #undef OFF
 
-struct focus_machine { const char *accelerator; double count; };
+struct focus_machine {
+	const char *accelerator;
+	double count;
+};
 
 /* What is known of instance types: offers of the store, then the bundled list. */
 struct focus_types {
@@ -41,7 +49,8 @@ focus_learn(struct focus_types *t, const char *instance, const char *accelerator
 		return;
 	strmap_add(t->a, &t->by_name, str_lower(t->a, instance), t->v.n, &added);
 	if (added)
-		VEC_PUSH(t->a, &t->v, (struct focus_machine){ arena_strdup(t->a, accelerator), count });
+		VEC_PUSH(
+		    t->a, &t->v, (struct focus_machine){ arena_strdup(t->a, accelerator), count });
 }
 
 static bool
@@ -93,7 +102,8 @@ focus_types(struct cmd_ctx *ctx, struct focus_types *t, struct berth_err *err)
 
 	t->a = ctx->arena;
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++)
-		focus_learn(t, offers[i].instance_type, offers[i].accelerator, (double)offers[i].accelerator_count);
+		focus_learn(t, offers[i].instance_type, offers[i].accelerator,
+		    (double)offers[i].accelerator_count);
 	return rc == BERTH_OK ? focus_bundled(t, err) : rc;
 }
 
@@ -103,7 +113,10 @@ struct focus_load {
 };
 
 /* A sink has one arg: rows go to the bill, what is said to the report. */
-struct focus_reading { struct record *r; struct usage_bill *bill; };
+struct focus_reading {
+	struct record *r;
+	struct usage_bill *bill;
+};
 
 static enum berth_code
 focus_take(void *arg, const struct focus_bill *row, struct berth_err *err)
@@ -115,7 +128,8 @@ focus_take(void *arg, const struct focus_bill *row, struct berth_err *err)
 	if (fault != NULL)
 		return err_set(err, BERTH_EINVAL, "ChargePeriodStart %s", fault);
 	if (label != NULL)
-		return err_set(err, BERTH_EINVAL, "%s is no UTF-8: convert the file (iconv -f ISO-8859-1 -t UTF-8)", label);
+		return err_set(err, BERTH_EINVAL,
+		    "%s is no UTF-8: convert the file (iconv -f ISO-8859-1 -t UTF-8)", label);
 	return usage_bill_take(f->bill, row, err);
 }
 
@@ -135,14 +149,21 @@ static enum berth_code
 focus_rows(struct record *r, struct zin *z, struct usage_set *set, struct focus_counts *counts,
     struct usage_load_counts *load, struct berth_err *err)
 {
-	static const char *const labels[] = { "provider", "region", "zone", "account", "accelerator", "instance_type", "purchase",
-		"sku", "commitment", NULL };
+	static const char *const labels[] = { "provider", "region", "zone", "account",
+		"accelerator", "instance_type", "purchase", "sku", "commitment", NULL };
 	const struct record_focus_opts *opts = r->ctx->opts;
 	struct focus_load *own = r->own;
 	char digest[HASH_DIGEST_SIZE] = "";
-	struct usage_bill_options o = { .by = opts->by.v, .n_by = opts->by.n, .replace = opts->replace,
-		.load = { .step_s = opts->step_s, .unit = "gpu", .format = "focus", .source = r->file, .digest = digest,
-		.options = record_options(r->ctx), .now = r->ctx->now } };
+	struct usage_bill_options o = { .by = opts->by.v,
+		.n_by = opts->by.n,
+		.replace = opts->replace,
+		.load = { .step_s = opts->step_s,
+		    .unit = "gpu",
+		    .format = "focus",
+		    .source = r->file,
+		    .digest = digest,
+		    .options = record_options(r->ctx),
+		    .now = r->ctx->now } };
 	struct focus_options fo = { .machine = focus_known, .machine_arg = &own->types };
 	struct focus_reading reading = { .r = r };
 	const struct focus_sink sink = { &reading, focus_take, focus_say, focus_progress };
@@ -151,7 +172,8 @@ focus_rows(struct record *r, struct zin *z, struct usage_set *set, struct focus_
 	if (rc == BERTH_OK)
 		rc = cmd_accels(r->ctx, &fo.accels, err);
 	if (rc == BERTH_OK)
-		rc = usage_bill_new(r->ctx->store, set, &own->parts, &o, record_say, r, &reading.bill, err);
+		rc = usage_bill_new(
+		    r->ctx->store, set, &own->parts, &o, record_say, r, &reading.bill, err);
 	r->zin = z;
 	if (rc == BERTH_OK)
 		rc = focus_read(zin_file(z), r->file, &fo, set->a, &sink, counts, err);
@@ -174,7 +196,8 @@ focus_file(struct record *r, const char *path, struct berth_err *err)
 	if (rc == BERTH_OK)
 		rc = focus_rows(r, z, &set, &counts, &load, err);
 	if (rc == BERTH_EIO && zin_fault(z) != NULL)
-		rc = err_set(err, BERTH_EINVAL, "%s: %s; nothing of it was stored", r->file, zin_fault(z));
+		rc = err_set(
+		    err, BERTH_EINVAL, "%s: %s; nothing of it was stored", r->file, zin_fault(z));
 	if (rc == BERTH_OK) {
 		record_touch(r, &set);
 		record_count(r, &counts.rows, &load);

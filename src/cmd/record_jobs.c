@@ -17,12 +17,18 @@ const struct record_jobs_opts record_jobs_defaults = { .zone = "UTC", .cluster =
 
 #define OFF(field) offsetof(struct record_jobs_opts, field)
 const struct opt_row record_sacct_rows[] = {
-	{ "by", 'b', OPT_LIST, "LABEL", "one series per value of these: accelerator, user, account ...", OFF(by), 0, 0, NULL },
-	{ "step", 0, OPT_DURATION, "DUR", "step of the series; default 1h", OFF(step_s), 60, 31 * 86400, NULL },
-	{ "zone", 'z', OPT_STRING, "ZONE", "zone of the cluster's clock: Europe/Berlin; default UTC", OFF(zone), 0, 0, "tz" },
-	{ "cluster", 0, OPT_STRING, "NAME", "cluster of jobs that name none", OFF(cluster), 0, 0, NULL },
-	{ "from", 0, OPT_TIME, "TIME", "the export begins here: no job is no demand", OFF(from), 0, 0, NULL },
-	{ "to", 0, OPT_TIME, "TIME", "the export ends here: running jobs ran until then", OFF(to), 0, 0, NULL },
+	{ "by", 'b', OPT_LIST, "LABEL",
+	    "one series per value of these: accelerator, user, account ...", OFF(by), 0, 0, NULL },
+	{ "step", 0, OPT_DURATION, "DUR", "step of the series; default 1h", OFF(step_s), 60,
+	    31 * 86400, NULL },
+	{ "zone", 'z', OPT_STRING, "ZONE",
+	    "zone of the cluster's clock: Europe/Berlin; default UTC", OFF(zone), 0, 0, "tz" },
+	{ "cluster", 0, OPT_STRING, "NAME", "cluster of jobs that name none", OFF(cluster), 0, 0,
+	    NULL },
+	{ "from", 0, OPT_TIME, "TIME", "the export begins here: no job is no demand", OFF(from), 0,
+	    0, NULL },
+	{ "to", 0, OPT_TIME, "TIME", "the export ends here: running jobs ran until then", OFF(to),
+	    0, 0, NULL },
 	{ 0 },
 };
 
@@ -42,12 +48,14 @@ static enum berth_code
 jobs_lines(struct jobs_file *f, struct jobs_reading *g, FILE *in, struct berth_err *err)
 {
 	struct lines *l = NULL;
-	enum berth_code rc = f->zin != NULL ? lines_new_zin(f->zin, &l, err) : lines_new(in, &l, err);
+	enum berth_code rc =
+	    f->zin != NULL ? lines_new_zin(f->zin, &l, err) : lines_new(in, &l, err);
 	long number = 0;
 	char *line;
 	size_t len;
 
-	while (rc == BERTH_OK && (rc = lines_next(l, &line, &len, err)) == BERTH_OK && line != NULL) {
+	while (
+	    rc == BERTH_OK && (rc = lines_next(l, &line, &len, err)) == BERTH_OK && line != NULL) {
 		rc = sacct_line(g->sacct, line, len, ++number, err);
 		if ((number & 0xffff) == 0)
 			record_progress(f->r, number);
@@ -57,7 +65,10 @@ jobs_lines(struct jobs_file *f, struct jobs_reading *g, FILE *in, struct berth_e
 	return rc == BERTH_OK ? sacct_end(g->sacct, err) : rc;
 }
 
-struct jobs_counter { struct jobs_file *f; int64_t refused; };
+struct jobs_counter {
+	struct jobs_file *f;
+	int64_t refused;
+};
 
 static void
 jobs_count_say(void *arg, enum usage_say kind, long line, const char *message)
@@ -84,16 +95,21 @@ static enum berth_code
 jobs_sink_job(void *arg, const struct ingest_job *job, struct berth_err *err)
 {
 	struct jobs_sink *s = arg;
-	const struct { const char *name; int64_t t; } times[] = { { "Submit", job->submit }, { "Start", job->start },
-		{ "End", job->end } };
+	const struct {
+		const char *name;
+		int64_t t;
+	} times[] = { { "Submit", job->submit }, { "Start", job->start }, { "End", job->end } };
 	char at[TIME_FMT_SIZE], why[120];
 
 	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
-		const char *fault = times[i].t != 0 ? usage_time_fault(times[i].t, s->counter.f->r->ctx->now) : NULL;
+		const char *fault = times[i].t != 0
+					? usage_time_fault(times[i].t, s->counter.f->r->ctx->now)
+					: NULL;
 
 		if (fault == NULL)
 			continue;
-		snprintf(why, sizeof(why), "%s %s %s", times[i].name, time_fmt(at, times[i].t), fault);
+		snprintf(
+		    why, sizeof(why), "%s %s %s", times[i].name, time_fmt(at, times[i].t), fault);
 		jobs_sink_say(arg, USAGE_REFUSED, job->line, why);
 		return BERTH_OK;
 	}
@@ -122,10 +138,18 @@ jobs_digest(const struct jobs_file *f, FILE *in, char hex[HASH_DIGEST_SIZE])
 enum berth_code
 jobs_stream(struct jobs_file *f, FILE *in, struct berth_err *err)
 {
-	static const char *const labels[] = { "accelerator", "user", "account", "team", "partition", "qos", "cluster", NULL };
-	struct usage_jobs_options o = { .by = f->o->by.v, .n_by = f->o->by.n, .step_s = f->o->step_s, .from = f->o->from,
-		.to = f->o->to, .cluster = f->o->cluster, .format = f->format, .source = f->source,
-		.options = record_options(f->r->ctx), .now = f->r->ctx->now,
+	static const char *const labels[] = { "accelerator", "user", "account", "team", "partition",
+		"qos", "cluster", NULL };
+	struct usage_jobs_options o = { .by = f->o->by.v,
+		.n_by = f->o->by.n,
+		.step_s = f->o->step_s,
+		.from = f->o->from,
+		.to = f->o->to,
+		.cluster = f->o->cluster,
+		.format = f->format,
+		.source = f->source,
+		.options = record_options(f->r->ctx),
+		.now = f->r->ctx->now,
 		.accels = f->accels };
 	struct jobs_sink sink = { .counter = { .f = f } };
 	const struct ingest_sink to = { .arg = &sink, .job = jobs_sink_job, .say = jobs_sink_say };
@@ -181,7 +205,8 @@ jobs_file(struct record *r, const char *path, struct berth_err *err)
 	rc = jobs_stream(f, zin_file(z), err);
 	r->zin = NULL;
 	if (rc == BERTH_EIO && zin_fault(z) != NULL)
-		rc = err_set(err, BERTH_EINVAL, "%s: %s; nothing of it was stored", r->file, zin_fault(z));
+		rc = err_set(
+		    err, BERTH_EINVAL, "%s: %s; nothing of it was stored", r->file, zin_fault(z));
 	else if (rc == BERTH_EINVAL)
 		err_ctx(err, "%s", r->file);
 	zin_close(z);

@@ -17,29 +17,54 @@
 #include "util/time.h"
 #include "util/tz.h"
 
-const struct record_metrics_opts record_metrics_defaults = { .unit = "gpu", .zone = "UTC", .resolution_s = 60 };
+const struct record_metrics_opts record_metrics_defaults = {
+	.unit = "gpu", .zone = "UTC", .resolution_s = 60
+};
 
 #define OFF(field) offsetof(struct record_metrics_opts, field)
-#define METRICS_ROWS \
-	{ "by", 'b', OPT_LIST, "LABEL", "one series per value of these labels", OFF(by), 0, 0, NULL }, \
-	{ "step", 0, OPT_DURATION, "DUR", "step of new series; default 1h", OFF(step_s), 1, 31 * 86400, NULL }, \
-	{ "at", 0, OPT_TIME, "TIME", "time of samples that have none; default now", OFF(at), 0, 0, NULL }
-#define METRIC_ROWS \
-	{ "metric", 'm', OPT_STRING, "NAME", "only this metric", OFF(metric), 0, 0, NULL }, \
-	{ "unit", 0, OPT_STRING, "TEXT", "what metrics count that berth does not know; default gpu", OFF(unit), 0, 0, NULL }, \
-	{ "drop", 0, OPT_LIST, "LABEL", "leave these labels out of the series", OFF(drop), 0, 0, NULL }
-#define PROM_ROWS \
-	{ "url", 0, OPT_STRING, "URL", "the server: https://prometheus.example", OFF(url), 0, 0, NULL }, \
-	{ "from", 0, OPT_TIME, "TIME", "first sample (where the last load ended, or a day ago)", OFF(from), 0, 0, NULL }, \
-	{ "to", 0, OPT_TIME, "TIME", "last sample (now)", OFF(to), 0, 0, NULL }, \
-	{ "resolution", 0, OPT_DURATION, "DUR", "a sample each (1m)", OFF(resolution_s), 1, 86400, NULL }, \
-	{ "user", 0, OPT_STRING, "NAME", "the password is in $BERTH_PROMETHEUS_PASSWORD", OFF(user), 0, 0, NULL }, \
-	{ "token-file", 0, OPT_PATH, "FILE", "token or password, instead of $BERTH_PROMETHEUS_TOKEN", OFF(token_file), 0, 0, NULL }, \
-	{ "ca-file", 0, OPT_PATH, "FILE", "authorities to trust instead of the system's", OFF(ca_file), 0, 0, NULL }
+#define METRICS_ROWS                                                                               \
+	{ "by", 'b', OPT_LIST, "LABEL", "one series per value of these labels", OFF(by), 0, 0,     \
+		NULL },                                                                            \
+	    { "step", 0, OPT_DURATION, "DUR", "step of new series; default 1h", OFF(step_s), 1,    \
+		    31 * 86400, NULL },                                                            \
+	{                                                                                          \
+		"at", 0, OPT_TIME, "TIME", "time of samples that have none; default now", OFF(at), \
+		    0, 0, NULL                                                                     \
+	}
+#define METRIC_ROWS                                                                                \
+	{ "metric", 'm', OPT_STRING, "NAME", "only this metric", OFF(metric), 0, 0, NULL },        \
+	    { "unit", 0, OPT_STRING, "TEXT",                                                       \
+		    "what metrics count that berth does not know; default gpu", OFF(unit), 0, 0,   \
+		    NULL },                                                                        \
+	{                                                                                          \
+		"drop", 0, OPT_LIST, "LABEL", "leave these labels out of the series", OFF(drop),   \
+		    0, 0, NULL                                                                     \
+	}
+#define PROM_ROWS                                                                                  \
+	{ "url", 0, OPT_STRING, "URL", "the server: https://prometheus.example", OFF(url), 0, 0,   \
+		NULL },                                                                            \
+	    { "from", 0, OPT_TIME, "TIME",                                                         \
+		    "first sample (where the last load ended, or a day ago)", OFF(from), 0, 0,     \
+		    NULL },                                                                        \
+	    { "to", 0, OPT_TIME, "TIME", "last sample (now)", OFF(to), 0, 0, NULL },               \
+	    { "resolution", 0, OPT_DURATION, "DUR", "a sample each (1m)", OFF(resolution_s), 1,    \
+		    86400, NULL },                                                                 \
+	    { "user", 0, OPT_STRING, "NAME", "the password is in $BERTH_PROMETHEUS_PASSWORD",      \
+		    OFF(user), 0, 0, NULL },                                                       \
+	    { "token-file", 0, OPT_PATH, "FILE",                                                   \
+		    "token or password, instead of $BERTH_PROMETHEUS_TOKEN", OFF(token_file), 0,   \
+		    0, NULL },                                                                     \
+	{                                                                                          \
+		"ca-file", 0, OPT_PATH, "FILE", "authorities to trust instead of the system's",    \
+		    OFF(ca_file), 0, 0, NULL                                                       \
+	}
 const struct opt_row record_prometheus_rows[] = {
-	METRICS_ROWS, METRIC_ROWS, PROM_ROWS,
+	METRICS_ROWS,
+	METRIC_ROWS,
+	PROM_ROWS,
 	{ "query", 0, OPT_STRING, "PROMQL", "any expression", OFF(query), 0, 0, NULL },
-	{ "ready", 0, OPT_CHOICE, "dcgm|kubernetes|slurm|vllm", "queries that berth brings along", OFF(ready), 0, 0, NULL },
+	{ "ready", 0, OPT_CHOICE, "dcgm|kubernetes|slurm|vllm", "queries that berth brings along",
+	    OFF(ready), 0, 0, NULL },
 	{ 0 },
 };
 const struct opt_row record_kubernetes_rows[] = { METRICS_ROWS, PROM_ROWS, { 0 } };
@@ -47,7 +72,8 @@ const struct opt_row record_openmetrics_rows[] = { METRICS_ROWS, METRIC_ROWS, { 
 const struct opt_row record_snapshot_rows[] = { METRICS_ROWS, { 0 } };
 const struct opt_row record_smi_rows[] = {
 	METRICS_ROWS,
-	{ "zone", 'z', OPT_STRING, "ZONE", "zone of the machine's clock: Europe/Berlin; default UTC", OFF(zone), 0, 0, "tz" },
+	{ "zone", 'z', OPT_STRING, "ZONE",
+	    "zone of the machine's clock: Europe/Berlin; default UTC", OFF(zone), 0, 0, "tz" },
 	{ 0 },
 };
 #undef OFF
@@ -56,7 +82,8 @@ const struct opt_row record_smi_rows[] = {
 static const char *const *
 metrics_drop(struct metrics *m)
 {
-	static const char *const scraped[] = { "instance", "job" }, *const smi[] = { "index", "uuid", "host" };
+	static const char *const scraped[] = { "instance", "job" }, *const smi[] = { "index",
+		"uuid", "host" };
 	const char **drop = arena_array_of(m->a, m->o->drop.n + 4, const char *);
 	size_t n = m->o->drop.n;
 
@@ -70,13 +97,17 @@ metrics_drop(struct metrics *m)
 }
 
 enum berth_code
-metrics_begin(struct metrics *m, struct record *r, const char *format, const char *source, struct berth_err *err)
+metrics_begin(struct metrics *m, struct record *r, const char *format, const char *source,
+    struct berth_err *err)
 {
 	static const char *const accelerator[] = { "accelerator" };
 	const struct record_metrics_opts *o = r->ctx->opts;
 	const struct accel_table *accels;
 	enum berth_code rc = cmd_accels(r->ctx, &accels, err);
-	struct points_options po = { .by = o->by.v, .n_by = o->by.n, .metric = o->metric, .unit = o->unit,
+	struct points_options po = { .by = o->by.v,
+		.n_by = o->by.n,
+		.metric = o->metric,
+		.unit = o->unit,
 		.at = o->at != 0 ? o->at : r->ctx->now };
 
 	*m = (struct metrics){ .r = r, .o = o, .format = format, .source = source };
@@ -112,7 +143,9 @@ metrics_point(void *arg, const struct ingest_point *p, struct berth_err *err)
 	if (fault != NULL)
 		snprintf(why, sizeof(why), "the time %s %s", time_fmt(at, p->t), fault);
 	else
-		snprintf(why, sizeof(why), "label %.60s is no UTF-8: convert the file (iconv -f ISO-8859-1 -t UTF-8)", label);
+		snprintf(why, sizeof(why),
+		    "label %.60s is no UTF-8: convert the file (iconv -f ISO-8859-1 -t UTF-8)",
+		    label);
 	if (p->line == 0)
 		return err_set(err, BERTH_EINVAL, "%s", why);
 	metrics_say(m, USAGE_REFUSED, p->line, why);
@@ -136,16 +169,22 @@ metrics_end(struct metrics *m, enum berth_code rc, struct berth_err *err)
 	struct usage_counts rows;
 	struct points_counts c;
 
-	if (m->a == NULL)	/* it has not begun */
+	if (m->a == NULL) /* it has not begun */
 		return rc;
-	o = (struct usage_load_options){ .step_s = m->o->step_s, .unit = m->o->unit, .format = m->format,
-		.source = m->source, .digest = m->digest, .options = record_options(m->r->ctx), .now = m->r->ctx->now };
+	o = (struct usage_load_options){ .step_s = m->o->step_s,
+		.unit = m->o->unit,
+		.format = m->format,
+		.source = m->source,
+		.digest = m->digest,
+		.options = record_options(m->r->ctx),
+		.now = m->r->ctx->now };
 	if (rc == BERTH_OK)
 		rc = points_end(m->points, err);
 	c = points_counts(m->points);
 	rows = (struct usage_counts){ c.read + m->refused, m->refused };
 	if (rc == BERTH_OK)
-		rc = usage_load(m->r->ctx->store, &m->set, m->sp, &o, &rows, &load, metrics_say, m, err);
+		rc = usage_load(
+		    m->r->ctx->store, &m->set, m->sp, &o, &rows, &load, metrics_say, m, err);
 	if (rc == BERTH_OK) {
 		record_touch(m->r, &m->set);
 		record_count(m->r, &rows, &load);
@@ -167,7 +206,8 @@ metrics_lines(struct metrics *m, FILE *in, struct berth_err *err)
 	char *line;
 	size_t len;
 
-	while (rc == BERTH_OK && (rc = lines_next(l, &line, &len, err)) == BERTH_OK && line != NULL) {
+	while (
+	    rc == BERTH_OK && (rc = lines_next(l, &line, &len, err)) == BERTH_OK && line != NULL) {
 		rc = expo_line(x, line, len, lines_number(l), err);
 		if ((lines_number(l) & 0xfff) == 0)
 			record_progress(m->r, lines_number(l));
@@ -198,8 +238,8 @@ metrics_json(struct metrics *m, FILE *in, struct berth_err *err)
 	if (rc == BERTH_OK && ferror(in))
 		rc = err_set(err, BERTH_EIO, "reading failed");
 	if (rc == BERTH_OK)
-		rc = promjson_read(b.p != NULL ? b.p : "", b.len, m->r->file, m->o->metric != NULL ? m->o->metric : "", &m->sink,
-		    &points, err);
+		rc = promjson_read(b.p != NULL ? b.p : "", b.len, m->r->file,
+		    m->o->metric != NULL ? m->o->metric : "", &m->sink, &points, err);
 	buf_free(&b);
 	return rc;
 }
@@ -222,7 +262,8 @@ metrics_smi(struct metrics *m, FILE *in, struct berth_err *err)
 static enum berth_code
 metrics_snapshot(struct metrics *m, FILE *in, struct berth_err *err)
 {
-	struct snapshot *s = snapshot_new(m->a, str_eq(m->format, "squeue") ? SNAPSHOT_SQUEUE : SNAPSHOT_SINFO, &m->sink);
+	struct snapshot *s = snapshot_new(
+	    m->a, str_eq(m->format, "squeue") ? SNAPSHOT_SQUEUE : SNAPSHOT_SINFO, &m->sink);
 	struct snapshot_counts c = { 0 };
 	struct lines *l = NULL;
 	enum berth_code rc = lines_new(in, &l, err);
@@ -269,7 +310,8 @@ metrics_file(struct record *r, const char *path, struct berth_err *err)
 		r->zin = NULL;
 	}
 	if (rc == BERTH_EIO && zin_fault(z) != NULL)
-		rc = err_set(err, BERTH_EINVAL, "%s: %s; nothing of it was stored", r->file, zin_fault(z));
+		rc = err_set(
+		    err, BERTH_EINVAL, "%s: %s; nothing of it was stored", r->file, zin_fault(z));
 	else if (rc == BERTH_EINVAL && strncmp(err->msg, r->file, strlen(r->file)) != 0)
 		err_ctx(err, "%s", r->file);
 	if (z != NULL)

@@ -4,8 +4,8 @@
 
 extern const struct cmd cmd_budget, cmd_events, cmd_series, cmd_store;
 extern const struct cmd cmd_completion, cmd_doctor, cmd_explain, cmd_forecast, cmd_help, cmd_init,
-    cmd_instances, cmd_job, cmd_jobs, cmd_place, cmd_plan, cmd_prices, cmd_record, cmd_report, cmd_scale, cmd_simulate, cmd_submit, cmd_tick,
-    cmd_version;
+    cmd_instances, cmd_job, cmd_jobs, cmd_place, cmd_plan, cmd_prices, cmd_record, cmd_report,
+    cmd_scale, cmd_simulate, cmd_submit, cmd_tick, cmd_version;
 extern const struct cmd cmd_advise, cmd_commitments, cmd_probe;
 
 #define GROUP_SETUP "Set up"

@@ -8,24 +8,35 @@
 #include "util/json.h"
 #include "util/time.h"
 
-struct report_opts { int64_t from, to; const char *html; };
+struct report_opts {
+	int64_t from, to;
+	const char *html;
+};
 
 static const struct report_opts report_defaults = { 0 };
 
 #define OFF(field) offsetof(struct report_opts, field)
 static const struct opt_row report_rows[] = {
-	{ "from", 0, OPT_TIME, "TIME", "start of the period; default 30 days before its end", OFF(from), 0, 0, NULL },
+	{ "from", 0, OPT_TIME, "TIME", "start of the period; default 30 days before its end",
+	    OFF(from), 0, 0, NULL },
 	{ "to", 0, OPT_TIME, "TIME", "end of the period; default now", OFF(to), 0, 0, NULL },
-	{ "html", 0, OPT_PATH, "FILE", "write a page with charts, in one file without outside resources", OFF(html), 0, 0, NULL },
+	{ "html", 0, OPT_PATH, "FILE",
+	    "write a page with charts, in one file without outside resources", OFF(html), 0, 0,
+	    NULL },
 	{ 0 },
 };
 
 static enum berth_code report_run(struct cmd_ctx *ctx, struct berth_err *err);
 
 const struct cmd cmd_report = {
-	.name = "report", .summary = "what was spent and saved, forecasts against truth, machine health", .args = "",
-	.opts = report_rows, .opts_default = &report_defaults, .opts_size = sizeof(report_defaults),
-	.flags = CMD_STORE_RO | CMD_NO_ROWS, .run = report_run,
+	.name = "report",
+	.summary = "what was spent and saved, forecasts against truth, machine health",
+	.args = "",
+	.opts = report_rows,
+	.opts_default = &report_defaults,
+	.opts_size = sizeof(report_defaults),
+	.flags = CMD_STORE_RO | CMD_NO_ROWS,
+	.run = report_run,
 };
 
 static void
@@ -118,9 +129,13 @@ report_say_saved(struct cmd_ctx *ctx, const struct report *r)
 
 	if (r->priced == 0 || same <= 0)
 		return;
-	cmd_say_hung(ctx, 4, "  on demand, the same machine-hours would have cost $%.2f: $%.2f (%.0f %%) saved%s", same, same - paid,
-	    100 * (same - paid) / same, r->unpriced == 0 ? "" :
-	    arena_printf(ctx->arena, "; %zu machines have no on-demand price and are left out", r->unpriced));
+	cmd_say_hung(ctx, 4,
+	    "  on demand, the same machine-hours would have cost $%.2f: $%.2f (%.0f %%) saved%s",
+	    same, same - paid, 100 * (same - paid) / same,
+	    r->unpriced == 0
+		? ""
+		: arena_printf(ctx->arena,
+		      "; %zu machines have no on-demand price and are left out", r->unpriced));
 }
 
 static void
@@ -132,7 +147,8 @@ report_say_jobs(struct cmd_ctx *ctx, const struct report *r)
 	for (int s = 0; s < JOB_STATE_COUNT; s++) {
 		if (r->job_states[s] == 0)
 			continue;
-		cmd_say(ctx, "%s%zu %s", first ? "" : ", ", r->job_states[s], job_state_name((enum job_state)s));
+		cmd_say(ctx, "%s%zu %s", first ? "" : ", ", r->job_states[s],
+		    job_state_name((enum job_state)s));
 		first = false;
 	}
 	cmd_say(ctx, "%s\n", first ? "none" : "");
@@ -152,8 +168,10 @@ report_say_scores(struct cmd_ctx *ctx, const struct report *r)
 			continue;
 		}
 		if (shown++ < 10)
-			cmd_say_hung(ctx, 4, "  %s as of %s: peak P50 %.0f, P95 %.0f; it came to %.0f%s", s->series, time_fmt(t, s->as_of), s->p50,
-			    s->p95, s->actual, s->actual > s->p95 ? " (over P95)" : "");
+			cmd_say_hung(ctx, 4,
+			    "  %s as of %s: peak P50 %.0f, P95 %.0f; it came to %.0f%s", s->series,
+			    time_fmt(t, s->as_of), s->p50, s->p95, s->actual,
+			    s->actual > s->p95 ? " (over P95)" : "");
 	}
 	if (waiting > 0)
 		cmd_say(ctx, "  %zu forecasts still wait for the truth to arrive\n", waiting);
@@ -171,8 +189,11 @@ report_say(struct cmd_ctx *ctx, const struct report *r)
 	report_say_sums(ctx, "by purchase", &r->by_purchase);
 	report_say_saved(ctx, r);
 	report_say_jobs(ctx, r);
-	cmd_say_hung(ctx, 11, "Machines   %zu rented; the probe accepted %zu, discounted %zu, rejected %zu; wasted $%s",
-	    r->n_machines, r->accepted, r->discounted, r->rejected, usd_fmt(usd, sizeof(usd), r->wasted, 2));
+	cmd_say_hung(ctx, 11,
+	    "Machines   %zu rented; the probe accepted %zu, discounted %zu, rejected %zu; wasted "
+	    "$%s",
+	    r->n_machines, r->accepted, r->discounted, r->rejected,
+	    usd_fmt(usd, sizeof(usd), r->wasted, 2));
 	cmd_say(ctx, "Forecasts  %zu stored\n", r->n_scores);
 	report_say_scores(ctx, r);
 }
@@ -181,7 +202,8 @@ static enum berth_code
 report_run(struct cmd_ctx *ctx, struct berth_err *err)
 {
 	const struct report_opts *o = ctx->opts;
-	int64_t to = o->to != 0 ? o->to : ctx->now + 1, from = o->from != 0 ? o->from : to - 30 * INT64_C(86400);
+	int64_t to = o->to != 0 ? o->to : ctx->now + 1,
+		from = o->from != 0 ? o->from : to - 30 * INT64_C(86400);
 	struct report r;
 	enum berth_code rc;
 

@@ -22,8 +22,8 @@
 #define REPORT_HISTORY_S (INT64_C(26) * 7 * 86400)
 
 static enum berth_code
-sums_add(struct arena *a, struct report_sums *s, const char *name, int64_t day, struct usd_micro amount,
-    struct berth_err *err)
+sums_add(struct arena *a, struct report_sums *s, const char *name, int64_t day,
+    struct usd_micro amount, struct berth_err *err)
 {
 	struct report_sum *grown;
 
@@ -64,7 +64,8 @@ sums_sort(struct report_sums *s)
 
 /* How each machine was bought, by its id: [*n_out], NULL for none. */
 static enum berth_code
-report_purchases(struct cmd_ctx *ctx, const char ***purchase_out, size_t *n_out, struct berth_err *err)
+report_purchases(
+    struct cmd_ctx *ctx, const char ***purchase_out, size_t *n_out, struct berth_err *err)
 {
 	struct instance *ins;
 	size_t n;
@@ -94,21 +95,26 @@ report_money(struct cmd_ctx *ctx, struct report *r, struct berth_err *err)
 		rc = store_ledger_list(ctx->store, &q, ctx->arena, &rows, &n, err);
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
 		const struct ledger_row *l = &rows[i];
-		const bool machine = l->instance_id > 0 && (size_t)l->instance_id < n_bought && bought[l->instance_id] != NULL;
+		const bool machine = l->instance_id > 0 && (size_t)l->instance_id < n_bought &&
+				     bought[l->instance_id] != NULL;
 
 		rc = usd_add(r->spent, l->amount, &r->spent, err);
 		if (rc == BERTH_OK)
-			rc = sums_add(ctx->arena, &r->by_project, l->project[0] != '\0' ? l->project : "(none)", 0, l->amount, err);
+			rc = sums_add(ctx->arena, &r->by_project,
+			    l->project[0] != '\0' ? l->project : "(none)", 0, l->amount, err);
 		if (rc == BERTH_OK)
 			rc = sums_add(ctx->arena, &r->by_account, l->account, 0, l->amount, err);
 		if (rc == BERTH_OK)
-			rc = sums_add(ctx->arena, &r->by_purchase, machine ? bought[l->instance_id] : ledger_kind_name(l->kind), 0,
+			rc = sums_add(ctx->arena, &r->by_purchase,
+			    machine ? bought[l->instance_id] : ledger_kind_name(l->kind), 0,
 			    l->amount, err);
 		if (rc == BERTH_OK)
-			rc = sums_add(ctx->arena, &r->by_day, "", time_floor(l->t, 86400), l->amount, err);
+			rc = sums_add(
+			    ctx->arena, &r->by_day, "", time_floor(l->t, 86400), l->amount, err);
 	}
 	if (rc == BERTH_OK)
-		rc = store_budget_list(ctx->store, ctx->now, ctx->arena, &r->budgets, &r->n_budgets, err);
+		rc = store_budget_list(
+		    ctx->store, ctx->now, ctx->arena, &r->budgets, &r->n_budgets, err);
 	return rc;
 }
 
@@ -123,7 +129,8 @@ report_jobs(struct cmd_ctx *ctx, struct report *r, struct berth_err *err)
 	if (rc != BERTH_OK)
 		return rc;
 	for (size_t i = 0; i < n; i++) {
-		if (jobs[i].submitted >= r->to || (jobs[i].finished != 0 && jobs[i].finished < r->from))
+		if (jobs[i].submitted >= r->to ||
+		    (jobs[i].finished != 0 && jobs[i].finished < r->from))
 			continue;
 		r->job_states[jobs[i].state]++;
 		jobs[r->n_jobs++] = jobs[i];
@@ -134,10 +141,14 @@ report_jobs(struct cmd_ctx *ctx, struct report *r, struct berth_err *err)
 
 /* What the same machine asks on demand; USD_UNKNOWN if nobody lists it. */
 static enum berth_code
-report_on_demand(struct cmd_ctx *ctx, const struct offer *o, struct usd_micro *price_out, struct berth_err *err)
+report_on_demand(
+    struct cmd_ctx *ctx, const struct offer *o, struct usd_micro *price_out, struct berth_err *err)
 {
-	struct offer_query q = { .provider = o->provider, .region = o->region, .instance_type = o->instance_type,
-		.by_purchase = true, .purchase = PURCHASE_ON_DEMAND };
+	struct offer_query q = { .provider = o->provider,
+		.region = o->region,
+		.instance_type = o->instance_type,
+		.by_purchase = true,
+		.purchase = PURCHASE_ON_DEMAND };
 	struct offer *offers;
 	enum berth_code rc;
 	size_t n;
@@ -149,14 +160,16 @@ report_on_demand(struct cmd_ctx *ctx, const struct offer *o, struct usd_micro *p
 	}
 	rc = store_offer_list(ctx->store, &q, ctx->arena, &offers, &n, err);
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
-		if (usd_cmp(offers[i].price, *price_out) < 0 && strcmp(offers[i].currency, "USD") == 0)
+		if (usd_cmp(offers[i].price, *price_out) < 0 &&
+		    strcmp(offers[i].currency, "USD") == 0)
 			*price_out = offers[i].price;
 	}
 	return rc;
 }
 
 static enum berth_code
-report_machine(struct cmd_ctx *ctx, struct report *r, const struct instance *in, struct berth_err *err)
+report_machine(
+    struct cmd_ctx *ctx, struct report *r, const struct instance *in, struct berth_err *err)
 {
 	int64_t end = in->gone != 0 ? in->gone : ctx->now;
 	struct usd_micro price, same;
@@ -165,8 +178,8 @@ report_machine(struct cmd_ctx *ctx, struct report *r, const struct instance *in,
 	r->accepted += strcmp(in->verdict, "accept") == 0;
 	r->discounted += strcmp(in->verdict, "discount") == 0;
 	r->rejected += strcmp(in->verdict, "reject") == 0;
-	if (strcmp(in->end_reason, "probe_rejected") == 0 || strcmp(in->end_reason, "start_failed") == 0 ||
-	    strcmp(in->end_reason, "not_spot") == 0)
+	if (strcmp(in->end_reason, "probe_rejected") == 0 ||
+	    strcmp(in->end_reason, "start_failed") == 0 || strcmp(in->end_reason, "not_spot") == 0)
 		rc = usd_add(r->wasted, in->cost, &r->wasted, err);
 	if (rc == BERTH_OK)
 		rc = report_on_demand(ctx, &in->offer, &price, err);
@@ -202,30 +215,38 @@ report_machines(struct cmd_ctx *ctx, struct report *r, struct berth_err *err)
 	}
 	r->machines = ins;
 	if (rc == BERTH_OK)
-		rc = store_measurement_list(ctx->store, &q, ctx->arena, &r->measurements, &r->n_measurements, err);
+		rc = store_measurement_list(
+		    ctx->store, &q, ctx->arena, &r->measurements, &r->n_measurements, err);
 	return rc;
 }
 
 static enum berth_code
-report_score_one(struct cmd_ctx *ctx, const struct forecast_row *f, int64_t series_id, struct report_score *s,
-    struct berth_err *err)
+report_score_one(struct cmd_ctx *ctx, const struct forecast_row *f, int64_t series_id,
+    struct report_score *s, struct berth_err *err)
 {
 	struct history h;
 	enum berth_code rc;
 	struct dense d;
 	size_t known = 0;
 
-	*s = (struct report_score){ .series = f->series, .as_of = f->as_of, .horizon_s = f->horizon_s, .p50 = f->peak[0],
-		.p95 = f->peak[2], .actual = NAN };
-	rc = store_history(ctx->store, series_id, 0, f->as_of, f->as_of + f->horizon_s, ctx->arena, &h, err);
+	*s = (struct report_score){ .series = f->series,
+		.as_of = f->as_of,
+		.horizon_s = f->horizon_s,
+		.p50 = f->peak[0],
+		.p95 = f->peak[2],
+		.actual = NAN };
+	rc = store_history(
+	    ctx->store, series_id, 0, f->as_of, f->as_of + f->horizon_s, ctx->arena, &h, err);
 	if (rc != BERTH_OK)
 		return rc;
 	d = h.d;
-	/* Of a day that is kept as one and lies half outside nobody knows on which side its peak was. */
+	/* Of a day that is kept as one and lies half outside nobody knows on which side its peak
+	 * was. */
 	for (size_t i = 0; i < d.n; i++) {
 		int64_t day = time_floor(d.t0 + (int64_t)i * d.step_s, REPORT_DAY_S);
 
-		if (day < h.days_until && (day < f->as_of || day + REPORT_DAY_S > f->as_of + f->horizon_s))
+		if (day < h.days_until &&
+		    (day < f->as_of || day + REPORT_DAY_S > f->as_of + f->horizon_s))
 			d.peak[i] = NAN;
 	}
 	for (size_t i = 0; i < d.n; i++) {
@@ -235,12 +256,14 @@ report_score_one(struct cmd_ctx *ctx, const struct forecast_row *f, int64_t seri
 		if (isnan(s->actual) || d.peak[i] > s->actual)
 			s->actual = d.peak[i];
 	}
-	s->known = d.step_s > 0 ? fmin(1, (double)known * (double)d.step_s / (double)f->horizon_s) : 0;
+	s->known =
+	    d.step_s > 0 ? fmin(1, (double)known * (double)d.step_s / (double)f->horizon_s) : 0;
 	return BERTH_OK;
 }
 
 static enum berth_code
-report_scores(struct cmd_ctx *ctx, struct report *r, const struct series *list, size_t n_series, struct berth_err *err)
+report_scores(struct cmd_ctx *ctx, struct report *r, const struct series *list, size_t n_series,
+    struct berth_err *err)
 {
 	struct forecast_row *fs;
 	enum berth_code rc;
@@ -253,7 +276,8 @@ report_scores(struct cmd_ctx *ctx, struct report *r, const struct series *list, 
 	for (size_t i = 0; i < n; i++) {
 		for (size_t j = 0; rc == BERTH_OK && j < n_series; j++) {
 			if (strcmp(list[j].name, fs[i].series) == 0)
-				rc = report_score_one(ctx, &fs[i], list[j].id, &r->scores[r->n_scores++], err);
+				rc = report_score_one(
+				    ctx, &fs[i], list[j].id, &r->scores[r->n_scores++], err);
 		}
 		if (rc != BERTH_OK)
 			return rc;
@@ -293,7 +317,8 @@ report_ahead(struct cmd_ctx *ctx, const struct forecast_row *f, struct report_de
 }
 
 static enum berth_code
-report_demands(struct cmd_ctx *ctx, struct report *r, const struct series *list, size_t n, struct berth_err *err)
+report_demands(struct cmd_ctx *ctx, struct report *r, const struct series *list, size_t n,
+    struct berth_err *err)
 {
 	bool *taken = arena_array_of(ctx->arena, n, bool);
 	struct forecast_row *fs;
@@ -310,10 +335,14 @@ report_demands(struct cmd_ctx *ctx, struct report *r, const struct series *list,
 		}
 		taken[best] = true;
 		r->demand[r->n_demand].series = list[best];
-		rc = store_samples_range(ctx->store, list[best].id, list[best].to - REPORT_HISTORY_S > list[best].from ?
-		    list[best].to - REPORT_HISTORY_S : 0, 0, ctx->arena, &d, err);
+		rc = store_samples_range(ctx->store, list[best].id,
+		    list[best].to - REPORT_HISTORY_S > list[best].from
+			? list[best].to - REPORT_HISTORY_S
+			: 0,
+		    0, ctx->arena, &d, err);
 		if (rc == BERTH_OK)
-			rc = store_forecast_list(ctx->store, list[best].name, 1, ctx->arena, &fs, &n_fs, err);
+			rc = store_forecast_list(
+			    ctx->store, list[best].name, 1, ctx->arena, &fs, &n_fs, err);
 		if (rc != BERTH_OK)
 			return rc;
 		report_history(ctx, &d, &r->demand[r->n_demand]);
@@ -335,13 +364,15 @@ report_events(struct cmd_ctx *ctx, struct report *r, struct berth_err *err)
 	rc = store_event_list(ctx->store, &q, ctx->arena, &es, &n, err);
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
 		if (es[i].t < r->to)
-			rc = sums_add(ctx->arena, &r->events, es[i].type, 0, (struct usd_micro){ 1 }, err);
+			rc = sums_add(
+			    ctx->arena, &r->events, es[i].type, 0, (struct usd_micro){ 1 }, err);
 	}
 	return rc;
 }
 
 enum berth_code
-report_gather(struct cmd_ctx *ctx, int64_t from, int64_t to, struct report *r, struct berth_err *err)
+report_gather(
+    struct cmd_ctx *ctx, int64_t from, int64_t to, struct report *r, struct berth_err *err)
 {
 	struct plan_row *plans;
 	struct series *list;

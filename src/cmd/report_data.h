@@ -17,39 +17,48 @@
 struct cmd_ctx;
 
 /* Money of one group: a project, an account, a kind of purchase, a day. */
-struct report_sum { const char *name; int64_t day; struct usd_micro amount; };
-struct report_sums { struct report_sum *v; size_t n, cap; };
+struct report_sum {
+	const char *name;
+	int64_t day;
+	struct usd_micro amount;
+};
+struct report_sums {
+	struct report_sum *v;
+	size_t n, cap;
+};
 
 /* One stored forecast against what came. */
 struct report_score {
 	const char *series;
 	int64_t as_of, horizon_s;
-	double p50, p95;	/* of the peak */
-	double actual;		/* highest peak seen in the horizon so far; NaN none */
-	double known;		/* share of the horizon that has data */
+	double p50, p95; /* of the peak */
+	double actual;   /* highest peak seen in the horizon so far; NaN none */
+	double known;    /* share of the horizon that has data */
 };
 
 /* History and forecast of one series, for its chart. */
 struct report_demand {
 	struct series series;
 	size_t n_history, n_ahead;
-	double *t, *peak;	/* [n_history] days, the highest peak of each */
-	double *t_ahead, *p50, *p95;	/* [n_ahead] */
+	double *t, *peak;            /* [n_history] days, the highest peak of each */
+	double *t_ahead, *p50, *p95; /* [n_ahead] */
 };
 
 struct report {
 	int64_t from, to;
-	struct usd_micro spent, machines_cost, on_demand_cost;	/* the last two: same machine-hours, at the launch price and on demand */
-	size_t priced, unpriced;	/* machines whose on-demand price is known, or not */
+	struct usd_micro spent, machines_cost,
+	    on_demand_cost; /* the last two: same machine-hours, at the launch price and on demand
+			     */
+	size_t priced, unpriced; /* machines whose on-demand price is known, or not */
 	struct report_sums by_project, by_account, by_purchase, by_day;
 	struct budget *budgets;
 	size_t n_budgets;
-	struct job *jobs;		/* that were open or ended in the period */
+	struct job *jobs; /* that were open or ended in the period */
 	size_t n_jobs;
 	size_t job_states[JOB_STATE_COUNT];
 	struct instance *machines;
 	size_t n_machines;
-	struct usd_micro wasted;	/* machines that the probe rejected, or that never came up */
+	struct usd_micro wasted; /* machines that the probe rejected, or that never came up */
 	size_t accepted, discounted, rejected;
 	struct measurement *measurements;
 	size_t n_measurements;
@@ -57,14 +66,14 @@ struct report {
 	size_t n_scores;
 	struct report_demand *demand;
 	size_t n_demand;
-	struct plan_row plan;		/* id 0: none was made */
-	struct report_sums events;	/* amount.v counts */
+	struct plan_row plan;      /* id 0: none was made */
+	struct report_sums events; /* amount.v counts */
 };
 
-BERTH_MUST_CHECK enum berth_code report_gather(struct cmd_ctx *ctx, int64_t from, int64_t to, struct report *r,
-    struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code report_gather(
+    struct cmd_ctx *ctx, int64_t from, int64_t to, struct report *r, struct berth_err *err);
 /* Self-contained HTML page into path, written whole or not at all. */
-BERTH_MUST_CHECK enum berth_code report_html(struct cmd_ctx *ctx, const struct report *r, const char *path,
-    struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code report_html(
+    struct cmd_ctx *ctx, const struct report *r, const char *path, struct berth_err *err);
 
 #endif

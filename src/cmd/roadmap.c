@@ -16,22 +16,25 @@
 #define ROADMAP_SCHEMA "berth.roadmap/1"
 
 static const char *const roadmap_keys[] = { "schema", "events", NULL };
-static const char *const roadmap_event_keys[] = { "name", "series", "labels", "accelerator", "probability", "start", "until",
-	"duration", "gpus", "factor", "growth_per_year", "ramp_up", "ramp_down", "note", "known", NULL };
+static const char *const roadmap_event_keys[] = { "name", "series", "labels", "accelerator",
+	"probability", "start", "until", "duration", "gpus", "factor", "growth_per_year", "ramp_up",
+	"ramp_down", "note", "known", NULL };
 
 /* Reads the value at a key as a number: GPUs, seconds, seconds since the epoch. */
-typedef enum berth_code roadmap_value_fn(const struct yaml_node *map, const char *key, const struct tz *tz, double *out,
-    struct berth_err *err);
+typedef enum berth_code roadmap_value_fn(const struct yaml_node *map, const char *key,
+    const struct tz *tz, double *out, struct berth_err *err);
 
 static enum berth_code
-roadmap_number(const struct yaml_node *map, const char *key, const struct tz *tz, double *out, struct berth_err *err)
+roadmap_number(const struct yaml_node *map, const char *key, const struct tz *tz, double *out,
+    struct berth_err *err)
 {
 	(void)tz;
 	return yaml_double(map, key, -1e9, 1e9, out, err);
 }
 
 static enum berth_code
-roadmap_time(const struct yaml_node *map, const char *key, const struct tz *tz, double *out, struct berth_err *err)
+roadmap_time(const struct yaml_node *map, const char *key, const struct tz *tz, double *out,
+    struct berth_err *err)
 {
 	int64_t t = 0;
 	enum berth_code rc = yaml_time(map, key, 0, tz, &t, err);
@@ -41,7 +44,8 @@ roadmap_time(const struct yaml_node *map, const char *key, const struct tz *tz, 
 }
 
 static enum berth_code
-roadmap_length(const struct yaml_node *map, const char *key, const struct tz *tz, double *out, struct berth_err *err)
+roadmap_length(const struct yaml_node *map, const char *key, const struct tz *tz, double *out,
+    struct berth_err *err)
 {
 	int64_t s = 0;
 	enum berth_code rc = yaml_duration(map, key, &s, err);
@@ -51,10 +55,11 @@ roadmap_length(const struct yaml_node *map, const char *key, const struct tz *tz
 	return rc;
 }
 
-/* A single value, or a map of the least, the likeliest and the most; words: the names of the three. */
+/* A single value, or a map of the least, the likeliest and the most; words: the names of the three.
+ */
 static enum berth_code
-roadmap_range(const struct yaml_node *map, const char *key, const char *const *words, roadmap_value_fn *value,
-    const struct tz *tz, struct fc_range *out, struct berth_err *err)
+roadmap_range(const struct yaml_node *map, const char *key, const char *const *words,
+    roadmap_value_fn *value, const struct tz *tz, struct fc_range *out, struct berth_err *err)
 {
 	const struct yaml_node *node = yaml_get(map, key);
 	const char *const needed[] = { words[0], words[2], NULL };
@@ -67,15 +72,18 @@ roadmap_range(const struct yaml_node *map, const char *key, const char *const *w
 		out->least = out->most = out->likely;
 		return rc;
 	}
-	if ((rc = yaml_check_keys(node, words, err)) != BERTH_OK || (rc = yaml_need_keys(node, needed, err)) != BERTH_OK ||
+	if ((rc = yaml_check_keys(node, words, err)) != BERTH_OK ||
+	    (rc = yaml_need_keys(node, needed, err)) != BERTH_OK ||
 	    (rc = value(node, words[0], tz, &out->least, err)) != BERTH_OK ||
 	    (rc = value(node, words[2], tz, &out->most, err)) != BERTH_OK)
 		return rc;
 	out->likely = out->least + 0.5 * (out->most - out->least);
-	if (yaml_get(node, words[1]) != NULL && (rc = value(node, words[1], tz, &out->likely, err)) != BERTH_OK)
+	if (yaml_get(node, words[1]) != NULL &&
+	    (rc = value(node, words[1], tz, &out->likely, err)) != BERTH_OK)
 		return rc;
 	if (!(out->least <= out->likely && out->likely <= out->most))
-		return yaml_err(node, err, "%s, %s and %s must not fall", words[0], words[1], words[2]);
+		return yaml_err(
+		    node, err, "%s, %s and %s must not fall", words[0], words[1], words[2]);
 	return BERTH_OK;
 }
 
@@ -86,8 +94,13 @@ static const char *const roadmap_dates[] = { "earliest", "likely", "latest", NUL
 static enum berth_code
 roadmap_size(const struct yaml_node *node, struct fc_event *e, struct berth_err *err)
 {
-	static const struct { const char *key; enum fc_event_kind kind; } kinds[] = {
-		{ "gpus", FC_EVENT_GPUS }, { "factor", FC_EVENT_FACTOR }, { "growth_per_year", FC_EVENT_GROWTH },
+	static const struct {
+		const char *key;
+		enum fc_event_kind kind;
+	} kinds[] = {
+		{ "gpus", FC_EVENT_GPUS },
+		{ "factor", FC_EVENT_FACTOR },
+		{ "growth_per_year", FC_EVENT_GROWTH },
 	};
 	const char *found = NULL;
 	enum berth_code rc;
@@ -96,34 +109,47 @@ roadmap_size(const struct yaml_node *node, struct fc_event *e, struct berth_err 
 		if (yaml_get(node, kinds[i].key) == NULL)
 			continue;
 		if (found != NULL)
-			return yaml_err(yaml_get(node, kinds[i].key), err, "an event has one of gpus, factor and growth_per_year; "
-			    "'%s' is given already", found);
+			return yaml_err(yaml_get(node, kinds[i].key), err,
+			    "an event has one of gpus, factor and growth_per_year; "
+			    "'%s' is given already",
+			    found);
 		found = kinds[i].key;
 		e->kind = kinds[i].kind;
-		rc = roadmap_range(node, found, roadmap_amounts, roadmap_number, NULL, &e->size, err);
+		rc = roadmap_range(
+		    node, found, roadmap_amounts, roadmap_number, NULL, &e->size, err);
 		if (rc != BERTH_OK)
 			return rc;
 		if (e->kind == FC_EVENT_FACTOR && (e->size.least < 0 || e->size.most > 1000))
-			return yaml_err(yaml_get(node, found), err, "must lie between 0 and 1000: 1.2 for a fifth more, 0 for nothing");
+			return yaml_err(yaml_get(node, found), err,
+			    "must lie between 0 and 1000: 1.2 for a fifth more, 0 for nothing");
 		if (e->kind == FC_EVENT_GROWTH && (e->size.least < 0.01 || e->size.most > 100))
-			return yaml_err(yaml_get(node, found), err, "must lie between 0.01 and 100: 1.5 for half as much more each year");
+			return yaml_err(yaml_get(node, found), err,
+			    "must lie between 0.01 and 100: 1.5 for half as much more each year");
 	}
-	return found != NULL ? BERTH_OK : yaml_err(node, err, "how large is it? one of gpus, factor and growth_per_year is missing");
+	return found != NULL
+		   ? BERTH_OK
+		   : yaml_err(node, err,
+			 "how large is it? one of gpus, factor and growth_per_year is missing");
 }
 
 static enum berth_code
-roadmap_span(const struct yaml_node *node, const struct tz *tz, struct fc_event *e, struct berth_err *err)
+roadmap_span(
+    const struct yaml_node *node, const struct tz *tz, struct fc_event *e, struct berth_err *err)
 {
-	const struct yaml_node *until = yaml_get(node, "until"), *length = yaml_get(node, "duration");
+	const struct yaml_node *until = yaml_get(node, "until"),
+			       *length = yaml_get(node, "duration");
 	enum berth_code rc;
 
 	e->length = (struct fc_range){ INFINITY, INFINITY, INFINITY };
 	e->has_until = until != NULL;
 	if (until != NULL && length != NULL)
 		return yaml_err(length, err, "an event has until or duration, not both");
-	if ((rc = roadmap_range(node, "start", roadmap_dates, roadmap_time, tz, &e->start, err)) != BERTH_OK ||
-	    (rc = roadmap_range(node, "until", roadmap_dates, roadmap_time, tz, &e->until, err)) != BERTH_OK ||
-	    (rc = roadmap_range(node, "duration", roadmap_amounts, roadmap_length, NULL, &e->length, err)) != BERTH_OK ||
+	if ((rc = roadmap_range(node, "start", roadmap_dates, roadmap_time, tz, &e->start, err)) !=
+		BERTH_OK ||
+	    (rc = roadmap_range(node, "until", roadmap_dates, roadmap_time, tz, &e->until, err)) !=
+		BERTH_OK ||
+	    (rc = roadmap_range(node, "duration", roadmap_amounts, roadmap_length, NULL, &e->length,
+		 err)) != BERTH_OK ||
 	    (rc = roadmap_length(node, "ramp_up", NULL, &e->ramp_up_s, err)) != BERTH_OK ||
 	    (rc = roadmap_length(node, "ramp_down", NULL, &e->ramp_down_s, err)) != BERTH_OK)
 		return rc;
@@ -132,14 +158,17 @@ roadmap_span(const struct yaml_node *node, const struct tz *tz, struct fc_event 
 	if (length != NULL && !(e->length.least > 0))
 		return yaml_err(length, err, "must be longer than 0, as in 26w");
 	if (e->kind == FC_EVENT_GROWTH && (e->ramp_up_s > 0 || e->ramp_down_s > 0))
-		return yaml_err(yaml_get(node, e->ramp_up_s > 0 ? "ramp_up" : "ramp_down"), err, "growth_per_year has no ramps");
+		return yaml_err(yaml_get(node, e->ramp_up_s > 0 ? "ramp_up" : "ramp_down"), err,
+		    "growth_per_year has no ramps");
 	if (e->ramp_down_s > 0 && until == NULL && length == NULL)
-		return yaml_err(yaml_get(node, "ramp_down"), err, "an event without end does not fade: add until or duration");
+		return yaml_err(yaml_get(node, "ramp_down"), err,
+		    "an event without end does not fade: add until or duration");
 	return BERTH_OK;
 }
 
 static enum berth_code
-roadmap_which(struct arena *a, const struct yaml_node *node, struct roadmap_entry *e, struct berth_err *err)
+roadmap_which(
+    struct arena *a, const struct yaml_node *node, struct roadmap_entry *e, struct berth_err *err)
 {
 	const struct yaml_node *labels = NULL;
 	struct roadmap_label *label;
@@ -163,13 +192,15 @@ roadmap_which(struct arena *a, const struct yaml_node *node, struct roadmap_entr
 		e->n_labels = labels->n;
 	}
 	if (e->n_series == 0 && e->n_labels == 0 && e->accelerator == NULL)
-		return yaml_err(node, err, "which demand does it concern? give series (\"*\" for all), labels or accelerator");
+		return yaml_err(node, err,
+		    "which demand does it concern? give series (\"*\" for all), labels or "
+		    "accelerator");
 	return BERTH_OK;
 }
 
 static enum berth_code
-roadmap_entry(struct arena *a, const struct yaml_node *node, const struct tz *tz, struct roadmap_entry *e,
-    struct berth_err *err)
+roadmap_entry(struct arena *a, const struct yaml_node *node, const struct tz *tz,
+    struct roadmap_entry *e, struct berth_err *err)
 {
 	static const char *const needed[] = { "name", "start", NULL };
 	enum berth_code rc;
@@ -188,7 +219,8 @@ roadmap_entry(struct arena *a, const struct yaml_node *node, const struct tz *tz
 }
 
 enum berth_code
-roadmap_read(struct arena *a, const char *path, const struct tz *tz, struct roadmap *out, struct berth_err *err)
+roadmap_read(struct arena *a, const char *path, const struct tz *tz, struct roadmap *out,
+    struct berth_err *err)
 {
 	const struct yaml_node *root, *list = NULL;
 	const char *schema = ROADMAP_SCHEMA;
@@ -199,8 +231,10 @@ roadmap_read(struct arena *a, const char *path, const struct tz *tz, struct road
 	    (rc = yaml_str(root, "schema", &schema, err)) != BERTH_OK)
 		return rc;
 	if (!str_eq(schema, ROADMAP_SCHEMA))
-		return yaml_err(yaml_get(root, "schema"), err, "'%s' is not what this berth reads: " ROADMAP_SCHEMA, schema);
-	if ((rc = yaml_check_keys(root, roadmap_keys, err)) != BERTH_OK || (rc = yaml_list(root, "events", &list, err)) != BERTH_OK)
+		return yaml_err(yaml_get(root, "schema"), err,
+		    "'%s' is not what this berth reads: " ROADMAP_SCHEMA, schema);
+	if ((rc = yaml_check_keys(root, roadmap_keys, err)) != BERTH_OK ||
+	    (rc = yaml_list(root, "events", &list, err)) != BERTH_OK)
 		return rc;
 	if (list == NULL)
 		return yaml_err(root, err, "the key 'events' is missing");
@@ -211,15 +245,15 @@ roadmap_read(struct arena *a, const char *path, const struct tz *tz, struct road
 			return rc;
 		for (size_t k = 0; k < out->n; k++)
 			if (str_eq(out->entries[k].event.name, out->entries[out->n].event.name))
-				return yaml_err(yaml_get(list->items[out->n], "name"), err, "a second event named '%s'",
-				    out->entries[k].event.name);
+				return yaml_err(yaml_get(list->items[out->n], "name"), err,
+				    "a second event named '%s'", out->entries[k].event.name);
 	}
 	return BERTH_OK;
 }
 
 enum berth_code
-roadmap_find(struct cmd_ctx *ctx, const char *option, bool none, const char *zone, struct roadmap *out,
-    struct berth_err *err)
+roadmap_find(struct cmd_ctx *ctx, const char *option, bool none, const char *zone,
+    struct roadmap *out, struct berth_err *err)
 {
 	const struct config *config;
 	const char *path = option;
@@ -230,8 +264,9 @@ roadmap_find(struct cmd_ctx *ctx, const char *option, bool none, const char *zon
 	if (rc != BERTH_OK || none)
 		return rc;
 	if (path == NULL && config->roadmap != NULL)
-		path = config->roadmap[0] == '/' || config->dir[0] == '\0' ? config->roadmap :
-		    arena_printf(ctx->arena, "%s/%s", config->dir, config->roadmap);
+		path = config->roadmap[0] == '/' || config->dir[0] == '\0'
+			   ? config->roadmap
+			   : arena_printf(ctx->arena, "%s/%s", config->dir, config->roadmap);
 	if (path == NULL)
 		return BERTH_OK;
 	if (zone == NULL)
@@ -240,7 +275,9 @@ roadmap_find(struct cmd_ctx *ctx, const char *option, bool none, const char *zon
 	if (rc != BERTH_OK)
 		return err_ctx(err, "zone");
 	rc = roadmap_read(ctx->arena, path, tz, out, err);
-	return rc == BERTH_OK ? rc : err_ctx(err, "%s", option != NULL ? "--events" : "roadmap of berth.yaml");
+	return rc == BERTH_OK
+		   ? rc
+		   : err_ctx(err, "%s", option != NULL ? "--events" : "roadmap of berth.yaml");
 }
 
 static bool
@@ -259,15 +296,17 @@ roadmap_labels_match(const struct roadmap_entry *e, const struct series *s)
 	for (size_t i = 0; i < e->n_labels && all; i++) {
 		const char *value = NULL;
 
-		all = jsonr_str(&r, e->labels[i].key, &value, &ignored) == BERTH_OK && value != NULL &&
-		    (str_eq(e->labels[i].glob, value) || glob_match(e->labels[i].glob, value));
+		all = jsonr_str(&r, e->labels[i].key, &value, &ignored) == BERTH_OK &&
+		      value != NULL &&
+		      (str_eq(e->labels[i].glob, value) || glob_match(e->labels[i].glob, value));
 	}
 	json_decref(root);
 	return all;
 }
 
 bool
-roadmap_concerns(const struct roadmap_entry *e, const struct series *s, const struct accel_table *accels)
+roadmap_concerns(
+    const struct roadmap_entry *e, const struct series *s, const struct accel_table *accels)
 {
 	bool named = e->n_series == 0;
 
@@ -281,7 +320,8 @@ roadmap_concerns(const struct roadmap_entry *e, const struct series *s, const st
 		const char *name;
 
 		have = plan_accel(accels, s, NULL, tmp, &name);
-		named = want != NULL && have != NULL ? accel_is(have, want) : str_ieq(name, e->accelerator);
+		named = want != NULL && have != NULL ? accel_is(have, want)
+						     : str_ieq(name, e->accelerator);
 		arena_free(tmp);
 	}
 	return named;
@@ -301,7 +341,8 @@ roadmap_forget(struct roadmap *map, int64_t at)
 static void
 roadmap_json_range(struct jsonw *w, const char *key, const struct fc_range *r, bool time)
 {
-	static const char *const words[2][3] = { { "least", "likely", "most" }, { "earliest", "likely", "latest" } };
+	static const char *const words[2][3] = { { "least", "likely", "most" },
+		{ "earliest", "likely", "latest" } };
 	const double v[3] = { r->least, r->likely, r->most };
 
 	jsonw_begin_object(w, key);
@@ -368,16 +409,16 @@ roadmap_say_size(const struct fc_event *e, const char *unit, struct arena *a)
 
 	switch (e->kind) {
 	case FC_EVENT_GPUS:
-		return sure ? arena_printf(a, "%+.6g %s", r->likely, unit) :
-		    arena_printf(a, "%+.6g to %+.6g %s", r->least, r->most, unit);
+		return sure ? arena_printf(a, "%+.6g %s", r->likely, unit)
+			    : arena_printf(a, "%+.6g to %+.6g %s", r->least, r->most, unit);
 	case FC_EVENT_FACTOR:
-		return sure ? arena_printf(a, "demand times %.6g", r->likely) :
-		    arena_printf(a, "demand times %.6g to %.6g", r->least, r->most);
+		return sure ? arena_printf(a, "demand times %.6g", r->likely)
+			    : arena_printf(a, "demand times %.6g to %.6g", r->least, r->most);
 	case FC_EVENT_GROWTH:
 		break;
 	}
-	return sure ? arena_printf(a, "growth to %.6g times a year", r->likely) :
-	    arena_printf(a, "growth to %.6g to %.6g times a year", r->least, r->most);
+	return sure ? arena_printf(a, "growth to %.6g times a year", r->likely)
+		    : arena_printf(a, "growth to %.6g to %.6g times a year", r->least, r->most);
 }
 
 static const char *
@@ -387,21 +428,27 @@ roadmap_say_dates(const struct fc_range *r, const char *word, struct arena *a)
 
 	if (r->least >= r->most)
 		return arena_printf(a, " %s %s", word, time_fmt_date(t[0], (int64_t)r->likely));
-	return arena_printf(a, " %s %s to %s", word, time_fmt_date(t[0], (int64_t)r->least), time_fmt_date(t[1], (int64_t)r->most));
+	return arena_printf(a, " %s %s to %s", word, time_fmt_date(t[0], (int64_t)r->least),
+	    time_fmt_date(t[1], (int64_t)r->most));
 }
 
 const char *
 roadmap_say(const struct fc_event *e, const char *unit, struct arena *a)
 {
-	const char *text = arena_printf(a, "%s%s", roadmap_say_size(e, unit, a), roadmap_say_dates(&e->start, "from", a));
+	const char *text = arena_printf(
+	    a, "%s%s", roadmap_say_size(e, unit, a), roadmap_say_dates(&e->start, "from", a));
 	char d[2][DURATION_FMT_SIZE];
 
 	if (e->has_until)
 		text = arena_printf(a, "%s%s", text, roadmap_say_dates(&e->until, "until", a));
 	else if (!isinf(e->length.likely) && e->length.least >= e->length.most)
-		text = arena_printf(a, "%s for %s", text, duration_fmt(d[0], (int64_t)e->length.likely));
+		text = arena_printf(
+		    a, "%s for %s", text, duration_fmt(d[0], (int64_t)e->length.likely));
 	else if (!isinf(e->length.likely))
-		text = arena_printf(a, "%s for %s to %s", text, duration_fmt(d[0], (int64_t)e->length.least),
+		text = arena_printf(a, "%s for %s to %s", text,
+		    duration_fmt(d[0], (int64_t)e->length.least),
 		    duration_fmt(d[1], (int64_t)e->length.most));
-	return e->probability < 1 ? arena_printf(a, "%s, with a chance of %.6g %%", text, 100 * e->probability) : text;
+	return e->probability < 1
+		   ? arena_printf(a, "%s, with a chance of %.6g %%", text, 100 * e->probability)
+		   : text;
 }

@@ -1,4 +1,5 @@
-/* src/cmd/roadmap_share.c - which series the events of a roadmap concern, and how they share its GPUs.  Floor: cmd. */
+/* src/cmd/roadmap_share.c - which series the events of a roadmap concern, and how they share its
+ * GPUs.  Floor: cmd. */
 #include "config.h"
 
 #include <math.h>
@@ -49,8 +50,8 @@ share_is_total(const struct series *s)
 
 /* Does an event that is shared concern both one of rows and this one, which is none of them? */
 static bool
-share_is_other(const struct roadmap *map, const struct accel_table *accels, const struct series *rows, size_t n,
-    const struct series *s)
+share_is_other(const struct roadmap *map, const struct accel_table *accels,
+    const struct series *rows, size_t n, const struct series *s)
 {
 	if (!series_is_demand(s) || share_is_total(s))
 		return false;
@@ -58,14 +59,15 @@ share_is_other(const struct roadmap *map, const struct accel_table *accels, cons
 		if (str_eq(rows[i].name, s->name))
 			return false;
 	for (size_t k = 0; k < map->n; k++)
-		if (map->entries[k].event.kind == FC_EVENT_GPUS && roadmap_concerns(&map->entries[k], s, accels))
+		if (map->entries[k].event.kind == FC_EVENT_GPUS &&
+		    roadmap_concerns(&map->entries[k], s, accels))
 			return true;
 	return false;
 }
 
 enum berth_code
-roadmap_others(struct cmd_ctx *ctx, struct roadmap *map, const struct series *rows, size_t n, int64_t until,
-    struct berth_err *err)
+roadmap_others(struct cmd_ctx *ctx, struct roadmap *map, const struct series *rows, size_t n,
+    int64_t until, struct berth_err *err)
 {
 	const struct accel_table *accels;
 	VEC(struct roadmap_other) v = { 0 };
@@ -87,10 +89,13 @@ roadmap_others(struct cmd_ctx *ctx, struct roadmap *map, const struct series *ro
 			continue;
 		rc = usage_history(ctx->store, &all[i], until, SHARE_LOOK_S, scratch, &h, err);
 		if (rc == BERTH_OK && h.s.n > 0) {
-			from = until != 0 && h.s.n > (size_t)(SHARE_LOOK_S / h.s.step_s) ? h.s.n - (size_t)(SHARE_LOOK_S / h.s.step_s) : 0;
+			from = until != 0 && h.s.n > (size_t)(SHARE_LOOK_S / h.s.step_s)
+				   ? h.s.n - (size_t)(SHARE_LOOK_S / h.s.step_s)
+				   : 0;
 			h.s.t0 += (int64_t)from * h.s.step_s;
 			h.s.n -= from;
-			h.s.mean = arena_memdup(ctx->arena, h.s.mean + from, h.s.n * sizeof(*h.s.mean));
+			h.s.mean =
+			    arena_memdup(ctx->arena, h.s.mean + from, h.s.n * sizeof(*h.s.mean));
 			h.s.peak = NULL;
 			VEC_PUSH(ctx->arena, &v, ((struct roadmap_other){ all[i], h.s }));
 		}
@@ -104,7 +109,8 @@ roadmap_others(struct cmd_ctx *ctx, struct roadmap *map, const struct series *ro
 
 /* What series that are not picked take of an event, in GPUs of their level at t. */
 static double
-share_others(const struct roadmap *map, const struct roadmap_entry *e, const struct accel_table *accels, int64_t t)
+share_others(const struct roadmap *map, const struct roadmap_entry *e,
+    const struct accel_table *accels, int64_t t)
 {
 	double sum = 0;
 
@@ -117,10 +123,12 @@ share_others(const struct roadmap *map, const struct roadmap_entry *e, const str
 	return sum;
 }
 
-/* One event in all series: which it concerns, and how they share its GPUs. then: only where it was known. False: none. */
+/* One event in all series: which it concerns, and how they share its GPUs. then: only where it was
+ * known. False: none. */
 static bool
-share_event(const struct roadmap *map, size_t k, const struct accel_table *accels, const struct series *rows,
-    const struct fc_series *in, size_t n, bool then, struct fc_event_use **out)
+share_event(const struct roadmap *map, size_t k, const struct accel_table *accels,
+    const struct series *rows, const struct fc_series *in, size_t n, bool then,
+    struct fc_event_use **out)
 {
 	const struct roadmap_entry *e = &map->entries[k];
 	double sum = 0;
@@ -132,7 +140,8 @@ share_event(const struct roadmap *map, size_t k, const struct accel_table *accel
 		bool known = !then || e->known <= end;
 
 		out[i][k].event = &e->event;
-		out[i][k].share = known && roadmap_concerns(e, &rows[i], accels) ? share_of(&in[i]) : 0;
+		out[i][k].share =
+		    known && roadmap_concerns(e, &rows[i], accels) ? share_of(&in[i]) : 0;
 		sum += share_is_total(&rows[i]) ? 0 : out[i][k].share;
 		any = any || out[i][k].share > 0;
 		last = end > last ? end : last;
@@ -141,13 +150,16 @@ share_event(const struct roadmap *map, size_t k, const struct accel_table *accel
 		sum += share_others(map, e, accels, last);
 	for (size_t i = 0; i < n; i++)
 		if (out[i][k].share > 0)
-			out[i][k].share = e->event.kind == FC_EVENT_GPUS && !share_is_total(&rows[i]) ? out[i][k].share / sum : 1;
+			out[i][k].share =
+			    e->event.kind == FC_EVENT_GPUS && !share_is_total(&rows[i])
+				? out[i][k].share / sum
+				: 1;
 	return any;
 }
 
 enum berth_code
-roadmap_uses(struct cmd_ctx *ctx, struct roadmap *map, const struct series *rows, const struct fc_series *in, size_t n,
-    struct fc_event_use **out, struct berth_err *err)
+roadmap_uses(struct cmd_ctx *ctx, struct roadmap *map, const struct series *rows,
+    const struct fc_series *in, size_t n, struct fc_event_use **out, struct berth_err *err)
 {
 	const struct accel_table *accels;
 	enum berth_code rc = cmd_accels(ctx, &accels, err);
@@ -166,13 +178,15 @@ roadmap_uses(struct cmd_ctx *ctx, struct roadmap *map, const struct series *rows
 		out[i] = arena_array(ctx->arena, map->n, sizeof(**out));
 	for (size_t k = 0; k < map->n; k++)
 		if (!share_event(map, k, accels, rows, in, n, false, out))
-			cmd_warn(ctx, "event '%s' concerns none of the series", map->entries[k].event.name);
+			cmd_warn(ctx, "event '%s' concerns none of the series",
+			    map->entries[k].event.name);
 	return BERTH_OK;
 }
 
 void
-roadmap_uses_then(const struct roadmap *map, const struct accel_table *accels, const struct series *rows,
-    const struct fc_series *in, size_t n, struct arena *a, struct fc_event_use **out)
+roadmap_uses_then(const struct roadmap *map, const struct accel_table *accels,
+    const struct series *rows, const struct fc_series *in, size_t n, struct arena *a,
+    struct fc_event_use **out)
 {
 	for (size_t i = 0; i < n; i++)
 		out[i] = arena_array(a, map->n, sizeof(**out));

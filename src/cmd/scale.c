@@ -14,8 +14,12 @@
 static enum berth_code scale_run(struct cmd_ctx *ctx, struct berth_err *err);
 
 const struct cmd cmd_scale = {
-	.name = "scale", .summary = "decide how many replicas each fleet should have", .args = "[FLEET ...]",
-	.flags = CMD_STORE_RW | CMD_NET | CMD_SPENDS | CMD_DRY_OWN, .args_max = -1, .run = scale_run,
+	.name = "scale",
+	.summary = "decide how many replicas each fleet should have",
+	.args = "[FLEET ...]",
+	.flags = CMD_STORE_RW | CMD_NET | CMD_SPENDS | CMD_DRY_OWN,
+	.args_max = -1,
+	.run = scale_run,
 };
 
 /* The fleets that were named, in the config's order; all without a name. */
@@ -34,9 +38,12 @@ scale_fleets(struct cmd_ctx *ctx, struct broker *b, struct berth_err *err)
 			const char *known = "";
 
 			for (k = 0; k < b->n_fleets; k++)
-				known = arena_printf(ctx->arena, "%s%s%s", known, k > 0 ? ", " : "", b->fleets[k].name);
-			return err_set(err, BERTH_ENOTFOUND, "no fleet '%.80s'; there %s", ctx->args[i], b->n_fleets > 0 ?
-			    arena_printf(ctx->arena, "are %s", known) : "is none");
+				known = arena_printf(ctx->arena, "%s%s%s", known, k > 0 ? ", " : "",
+				    b->fleets[k].name);
+			return err_set(err, BERTH_ENOTFOUND, "no fleet '%.80s'; there %s",
+			    ctx->args[i],
+			    b->n_fleets > 0 ? arena_printf(ctx->arena, "are %s", known)
+					    : "is none");
 		}
 		wanted[k] = true;
 	}
@@ -55,7 +62,11 @@ scale_open(struct cmd_ctx *ctx, struct broker *b, struct berth_err *err)
 	const char *dir;
 	enum berth_code rc;
 
-	*b = (struct broker){ .store = ctx->store, .log = ctx->log, .arena = ctx->arena, .tick_arena = ctx->arena, .now = ctx->now,
+	*b = (struct broker){ .store = ctx->store,
+		.log = ctx->log,
+		.arena = ctx->arena,
+		.tick_arena = ctx->arena,
+		.now = ctx->now,
 		.offline = ctx->offline };
 	rc = cmd_config(ctx, &config, err);
 	if (rc == BERTH_OK)
@@ -77,14 +88,18 @@ scale_left_behind(struct cmd_ctx *ctx, struct broker *b, struct berth_err *err)
 	enum berth_code rc = scaling_left(b, b->fleets, b->n_fleets, &names, &n, err);
 
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++)
-		cmd_warn(ctx, "fleet %s is not in the config any more, and has replicas that nobody scales: berth jobs lists them, "
-		    "berth job cancel ends them", names[i]);
+		cmd_warn(ctx,
+		    "fleet %s is not in the config any more, and has replicas that nobody scales: "
+		    "berth jobs lists them, "
+		    "berth job cancel ends them",
+		    names[i]);
 	return rc;
 }
 
 /* A job file that cannot be read is told of now, not when the load rises. */
 static enum berth_code
-scale_job(struct cmd_ctx *ctx, const struct broker *b, const struct scaling_fleet *f, struct berth_err *err)
+scale_job(struct cmd_ctx *ctx, const struct broker *b, const struct scaling_fleet *f,
+    struct berth_err *err)
 {
 	struct job_spec spec;
 	enum berth_code rc = jobspec_load(f->job, b->accels, ctx->now, ctx->arena, &spec, err);
@@ -144,7 +159,8 @@ scale_table(struct cmd_ctx *ctx, const struct scaling_view *v, size_t n, struct 
 	}
 	rc = cmd_table_print(ctx, t, err);
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++)
-		cmd_say_items(ctx, arena_printf(ctx->arena, "  - %s: %s.\n", v[i].fleet->name, v[i].why));
+		cmd_say_items(
+		    ctx, arena_printf(ctx->arena, "  - %s: %s.\n", v[i].fleet->name, v[i].why));
 	if (rc == BERTH_OK && n == 0)
 		cmd_note(ctx, "no fleet in the config: see FLEETS in berth.yaml(5)");
 	return rc;
@@ -166,10 +182,11 @@ scale_all(struct cmd_ctx *ctx, struct broker *b, struct berth_err *err)
 		missing += rc == BERTH_OK && v[i].missing[0] != '\0';
 	}
 	if (rc == BERTH_OK)
-		rc = cmd_wants_json(ctx) ? scale_json(ctx, v, b->n_fleets, err) : scale_table(ctx, v, b->n_fleets, err);
+		rc = cmd_wants_json(ctx) ? scale_json(ctx, v, b->n_fleets, err)
+					 : scale_table(ctx, v, b->n_fleets, err);
 	if (rc == BERTH_OK && missing > 0)
-		rc = err_set(err, BERTH_EPARTIAL, "the load of %zu of %zu fleet%s is not known", missing, b->n_fleets,
-		    b->n_fleets == 1 ? "" : "s");
+		rc = err_set(err, BERTH_EPARTIAL, "the load of %zu of %zu fleet%s is not known",
+		    missing, b->n_fleets, b->n_fleets == 1 ? "" : "s");
 	return rc;
 }
 
@@ -183,7 +200,7 @@ scale_run(struct cmd_ctx *ctx, struct berth_err *err)
 	if (ctx->store == NULL)
 		return err_set(err, BERTH_ENOTFOUND, "there is no store yet: run `berth init`");
 	rc = scale_open(ctx, &b, err);
-	if (rc == BERTH_OK && !ctx->dry_run) {	/* a tick scales too */
+	if (rc == BERTH_OK && !ctx->dry_run) { /* a tick scales too */
 		rc = store_lock(ctx->store, "tick", err);
 		locked = rc == BERTH_OK;
 	}

@@ -15,7 +15,7 @@
 #include "util/plot.h"
 #include "util/vec.h"
 
-#define SERIES_STALE_STEPS 3		/* a live series is late by a step or two now and then */
+#define SERIES_STALE_STEPS 3 /* a live series is late by a step or two now and then */
 #define SERIES_STALE_MIN_S INT64_C(21600)
 #define SERIES_PLOT_MAX ((size_t)4 * 1024 * 1024)
 
@@ -32,11 +32,15 @@ static const struct opt_row series_rows[] = {
 	{ "samples", 0, OPT_FLAG, NULL, "print the samples themselves", OFF(samples), 0, 0, NULL },
 	{ "from", 0, OPT_TIME, "TIME", "samples and plots begin here", OFF(from), 0, 0, NULL },
 	{ "to", 0, OPT_TIME, "TIME", "samples and plots end before this", OFF(to), 0, 0, NULL },
-	{ "stale", 0, OPT_FLAG, NULL, "only series that get no more samples", OFF(stale), 0, 0, NULL },
-	{ "waste", 0, OPT_FLAG, NULL, "GPUs that are idle or starved: hours and money", OFF(waste), 0, 0, NULL },
-	{ "waits", 0, OPT_FLAG, NULL, "how long jobs waited for their GPUs; --samples hour by hour", OFF(waits), 0, 0, NULL },
-	{ "stale-after", 0, OPT_DURATION, "DUR", "how late a sample may be; default 3 steps, at least 6h", OFF(stale_after_s), 1, 1e10,
-	  NULL },
+	{ "stale", 0, OPT_FLAG, NULL, "only series that get no more samples", OFF(stale), 0, 0,
+	    NULL },
+	{ "waste", 0, OPT_FLAG, NULL, "GPUs that are idle or starved: hours and money", OFF(waste),
+	    0, 0, NULL },
+	{ "waits", 0, OPT_FLAG, NULL, "how long jobs waited for their GPUs; --samples hour by hour",
+	    OFF(waits), 0, 0, NULL },
+	{ "stale-after", 0, OPT_DURATION, "DUR",
+	    "how late a sample may be; default 3 steps, at least 6h", OFF(stale_after_s), 1, 1e10,
+	    NULL },
 	{ 0 },
 };
 
@@ -44,15 +48,27 @@ static enum berth_code series_run(struct cmd_ctx *ctx, struct berth_err *err);
 static enum berth_code series_delete(struct cmd_ctx *ctx, struct berth_err *err);
 
 static const struct cmd series_subs[] = {
-	{ .name = "delete", .summary = "delete series with their samples", .args = "SERIES ...", .flags = CMD_STORE_RW,
-	  .args_min = 1, .args_max = -1, .run = series_delete },
+	{ .name = "delete",
+	    .summary = "delete series with their samples",
+	    .args = "SERIES ...",
+	    .flags = CMD_STORE_RW,
+	    .args_min = 1,
+	    .args_max = -1,
+	    .run = series_delete },
 	{ 0 },
 };
 
 const struct cmd cmd_series = {
-	.name = "series", .summary = "show and delete recorded demand", .args = "[SERIES ...]", .opts = series_rows,
-	.opts_default = &series_defaults, .opts_size = sizeof(series_defaults), .flags = CMD_STORE_RO, .args_max = -1,
-	.run = series_run, .subs = series_subs,
+	.name = "series",
+	.summary = "show and delete recorded demand",
+	.args = "[SERIES ...]",
+	.opts = series_rows,
+	.opts_default = &series_defaults,
+	.opts_size = sizeof(series_defaults),
+	.flags = CMD_STORE_RO,
+	.args_max = -1,
+	.run = series_run,
+	.subs = series_subs,
 };
 
 /* A series with what a scan of its samples says. */
@@ -74,7 +90,8 @@ series_is_stale(const struct cmd_ctx *ctx, const struct series_opts *o, const st
 	return s->samples == 0 || ctx->now - (s->to + s->step_s) > late;
 }
 
-/* The series that the words name, each by name or glob, in the order of names; all of them without words. */
+/* The series that the words name, each by name or glob, in the order of names; all of them without
+ * words. */
 static enum berth_code
 series_pick(struct cmd_ctx *ctx, struct series **rows_out, size_t *n_out, struct berth_err *err)
 {
@@ -90,14 +107,16 @@ series_pick(struct cmd_ctx *ctx, struct series **rows_out, size_t *n_out, struct
 		bool take = ctx->n_args == 0;
 
 		for (size_t j = 0; j < ctx->n_args; j++)
-			if (strcmp(ctx->args[j], all[i].name) == 0 || glob_match(ctx->args[j], all[i].name))
+			if (strcmp(ctx->args[j], all[i].name) == 0 ||
+			    glob_match(ctx->args[j], all[i].name))
 				take = hit[j] = true;
 		if (take)
 			all[k++] = all[i];
 	}
 	for (size_t j = 0; j < ctx->n_args; j++)
 		if (!hit[j])
-			return err_set(err, BERTH_ENOTFOUND, "there is no series '%s'; `berth series` lists them", ctx->args[j]);
+			return err_set(err, BERTH_ENOTFOUND,
+			    "there is no series '%s'; `berth series` lists them", ctx->args[j]);
 	*rows_out = all;
 	*n_out = k;
 	return BERTH_OK;
@@ -145,9 +164,12 @@ series_table(struct cmd_ctx *ctx, const struct series_view *v, size_t n, struct 
 }
 
 /* One step, hour or day as it is kept. */
-typedef void series_point_fn(void *arg, int64_t t, int64_t len_s, int64_t covered_s, double mean, double peak,
-    const struct sketch *sketch);	/* NULL: a step */
-struct series_points { series_point_fn *fn; void *arg; };
+typedef void series_point_fn(void *arg, int64_t t, int64_t len_s, int64_t covered_s, double mean,
+    double peak, const struct sketch *sketch); /* NULL: a step */
+struct series_points {
+	series_point_fn *fn;
+	void *arg;
+};
 
 static enum berth_code
 series_bucket(void *arg, const struct tier_view *v, struct berth_err *err)
@@ -162,7 +184,8 @@ series_bucket(void *arg, const struct tier_view *v, struct berth_err *err)
 
 /* Everything of [from, to): hours and days that begin in it, then steps. */
 static enum berth_code
-series_each_point(struct cmd_ctx *ctx, const struct series *s, series_point_fn *fn, void *arg, struct berth_err *err)
+series_each_point(struct cmd_ctx *ctx, const struct series *s, series_point_fn *fn, void *arg,
+    struct berth_err *err)
 {
 	const struct series_opts *o = ctx->opts;
 	struct series_points p = { fn, arg };
@@ -178,8 +201,9 @@ series_each_point(struct cmd_ctx *ctx, const struct series *s, series_point_fn *
 		rc = store_history(ctx->store, s->id, 0, from, o->to, a, &h, err);
 	for (size_t i = 0; rc == BERTH_OK && i < h.d.n; i++)
 		if (!isnan(h.d.mean[i]))
-			fn(arg, h.d.t0 + (int64_t)i * h.d.step_s, h.d.step_s, (int64_t)(h.covered[i] * (double)h.d.step_s + 0.5),
-			    h.d.mean[i], h.d.peak[i], NULL);
+			fn(arg, h.d.t0 + (int64_t)i * h.d.step_s, h.d.step_s,
+			    (int64_t)(h.covered[i] * (double)h.d.step_s + 0.5), h.d.mean[i],
+			    h.d.peak[i], NULL);
 	arena_free(a);
 	return rc;
 }
@@ -246,10 +270,14 @@ series_json(struct cmd_ctx *ctx, const struct series_view *v, size_t n, struct b
 	return rc == BERTH_OK ? cmd_json_end(ctx, err) : rc;
 }
 
-struct series_lines { struct table *t; const char *name; };
+struct series_lines {
+	struct table *t;
+	const char *name;
+};
 
 static void
-series_line(void *arg, int64_t t, int64_t len_s, int64_t covered_s, double mean, double peak, const struct sketch *sketch)
+series_line(void *arg, int64_t t, int64_t len_s, int64_t covered_s, double mean, double peak,
+    const struct sketch *sketch)
 {
 	const struct series_lines *l = arg;
 
@@ -287,7 +315,9 @@ series_samples(struct cmd_ctx *ctx, const struct series_view *v, size_t n, struc
 static enum berth_code
 series_plot(struct cmd_ctx *ctx, const struct series_view *v, size_t n, struct berth_err *err)
 {
-	struct plot_style style = { .columns = ctx->columns > 0 ? ctx->columns : 80, .rows = 12, .unicode = ctx->unicode,
+	struct plot_style style = { .columns = ctx->columns > 0 ? ctx->columns : 80,
+		.rows = 12,
+		.unicode = ctx->unicode,
 		.color = ctx->color };
 	enum berth_code rc = BERTH_OK;
 	struct buf b;
@@ -299,8 +329,11 @@ series_plot(struct cmd_ctx *ctx, const struct series_view *v, size_t n, struct b
 		rc = series_range(ctx, &v[i].row, &d, err);
 		if (rc == BERTH_OK && d.n > 0) {
 			struct plot_forecast p = { .title = v[i].row.name,
-				.unit = strcmp(v[i].row.unit, "gpu") == 0 ? "GPUs" : v[i].row.unit, .t0 = d.t0,
-				.step_s = d.step_s, .history = d.mean, .n_history = d.n };
+				.unit = strcmp(v[i].row.unit, "gpu") == 0 ? "GPUs" : v[i].row.unit,
+				.t0 = d.t0,
+				.step_s = d.step_s,
+				.history = d.mean,
+				.n_history = d.n };
 
 			plot_forecast(&p, &style, &b);
 			buf_add_char(&b, '\n');
@@ -345,7 +378,8 @@ series_run(struct cmd_ctx *ctx, struct berth_err *err)
 	if (o->samples)
 		return series_samples(ctx, v, k, err);
 	if (k == 0 && ctx->format != CMD_CSV) {
-		cmd_note(ctx, n == 0 ? "no series yet: `berth record` reads usage history" : "no series is stale");
+		cmd_note(ctx, n == 0 ? "no series yet: `berth record` reads usage history"
+				     : "no series is stale");
 		return BERTH_OK;
 	}
 	rc = series_table(ctx, v, k, err);
@@ -381,7 +415,8 @@ series_delete(struct cmd_ctx *ctx, struct berth_err *err)
 	if (rc != BERTH_OK)
 		return rc;
 	if (!cmd_wants_json(ctx)) {
-		cmd_say(ctx, "%s%zu series with %lld samples deleted\n", ctx->dry_run ? "dry run: " : "", n, (long long)samples);
+		cmd_say(ctx, "%s%zu series with %lld samples deleted\n",
+		    ctx->dry_run ? "dry run: " : "", n, (long long)samples);
 		return BERTH_OK;
 	}
 	w = cmd_json_begin(ctx, "berth.series-delete/1");

@@ -16,7 +16,7 @@
 /* What is told, and how. */
 struct series_wait {
 	int64_t from, to, step_s;
-	int64_t seen;			/* of jobs that wait nothing is known behind this */
+	int64_t seen; /* of jobs that wait nothing is known behind this */
 	bool steps;
 	const struct usage_waits_row *rows;
 	size_t n;
@@ -127,13 +127,15 @@ waits_window(struct cmd_ctx *ctx, struct series_wait *w, struct berth_err *err)
 	if (w->from == 0)
 		w->from = w->to - WAITS_LAST_S > first ? w->to - WAITS_LAST_S : first;
 	if (w->from >= w->to)
-		return err_set(err, BERTH_EUSAGE, "--from lies behind --to, or behind the last job");
+		return err_set(
+		    err, BERTH_EUSAGE, "--from lies behind --to, or behind the last job");
 	if (w->steps) {
 		w->step_s = WAITS_STEP_S;
 		w->from = time_floor(w->from, w->step_s);
 		w->to = time_floor(w->to + w->step_s - 1, w->step_s);
 		if ((w->to - w->from) / w->step_s > WAITS_STEPS_MAX)
-			return err_set(err, BERTH_EUSAGE, "more than %lld steps: choose with --from and --to",
+			return err_set(err, BERTH_EUSAGE,
+			    "more than %lld steps: choose with --from and --to",
 			    (long long)WAITS_STEPS_MAX);
 	} else {
 		w->step_s = w->to - w->from;
@@ -148,7 +150,8 @@ waits_get(struct cmd_ctx *ctx, struct series_wait *w, struct berth_err *err)
 	enum berth_code rc = waits_window(ctx, w, err);
 
 	if (rc == BERTH_OK && w->seen != 0)
-		rc = usage_waits(ctx->store, ctx->arena, w->step_s, w->from, w->to, &rows, &w->n, err);
+		rc = usage_waits(
+		    ctx->store, ctx->arena, w->step_s, w->from, w->to, &rows, &w->n, err);
 	w->rows = rows;
 	return rc;
 }
@@ -164,15 +167,16 @@ series_waits(struct cmd_ctx *ctx, bool steps, int64_t from, int64_t to, struct b
 	if (cmd_wants_json(ctx))
 		return waits_json(ctx, &w, err);
 	if (w.n == 0 && ctx->format != CMD_CSV) {
-		cmd_note(ctx, "no job is known that waited: `berth record sacct` and `berth record slurm` tell of jobs");
+		cmd_note(ctx, "no job is known that waited: `berth record sacct` and `berth record "
+			      "slurm` tell of jobs");
 		return BERTH_OK;
 	}
 	return waits_table(ctx, &w, err);
 }
 
 enum berth_code
-series_waits_whole(struct cmd_ctx *ctx, int64_t from, int64_t to, struct usage_waits_row **rows_out, size_t *n_out,
-    struct berth_err *err)
+series_waits_whole(struct cmd_ctx *ctx, int64_t from, int64_t to, struct usage_waits_row **rows_out,
+    size_t *n_out, struct berth_err *err)
 {
 	struct series_wait w = { .from = from, .to = to };
 	struct usage_waits_row *rows = NULL;

@@ -13,32 +13,34 @@
 /* One series of GPUs that do nothing. */
 struct waste {
 	const struct series *row;
-	const char *kind;		/* "held, idle" "idle" "starved" */
+	const char *kind; /* "held, idle" "idle" "starved" */
 	const char *accelerator;
 	double gpu_hours;
-	struct usd_micro price, cost;	/* of a GPU-hour; of all */
-	bool counted;			/* false: another row holds the same GPUs */
-	double wait_p95;		/* s that jobs waited for such GPUs meanwhile; NaN unknown */
+	struct usd_micro price, cost; /* of a GPU-hour; of all */
+	bool counted;                 /* false: another row holds the same GPUs */
+	double wait_p95;              /* s that jobs waited for such GPUs meanwhile; NaN unknown */
 };
 
 struct wastes {
 	struct cmd_ctx *ctx;
 	const struct accel_table *accels;
-	const struct offer *offers;	/* [n_offers] */
+	const struct offer *offers; /* [n_offers] */
 	size_t n_offers;
-	const struct usage_waits_row *waits;	/* [n_waits] */
+	const struct usage_waits_row *waits; /* [n_waits] */
 	size_t n_waits;
 	VEC(struct waste) v;
-	double gpu_hours;		/* of all that count */
-	struct usd_micro cost;		/* unknown if one of them is */
+	double gpu_hours;      /* of all that count */
+	struct usd_micro cost; /* unknown if one of them is */
 };
 
 /* The unit tells what the GPUs do not do; NULL: it is another series. */
 static const char *
 waste_kind(const struct series *s)
 {
-	static const struct { const char *unit, *kind; } kinds[] = { { "gpu_held_idle", "held, idle" },
-		{ "gpu_idle", "idle" }, { "gpu_starved", "starved" } };
+	static const struct {
+		const char *unit, *kind;
+	} kinds[] = { { "gpu_held_idle", "held, idle" }, { "gpu_idle", "idle" },
+		{ "gpu_starved", "starved" } };
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (strcmp(s->unit, kinds[i].unit) == 0)
@@ -72,7 +74,8 @@ waste_price(const struct wastes *w, const char *accelerator)
 		const struct offer *o = &w->offers[i];
 		struct usd_micro p = offer_effective_gpu_hour(o);
 
-		if (o->purchase == PURCHASE_ON_DEMAND && usd_known(p) && (!usd_known(best) || p.v < best.v) &&
+		if (o->purchase == PURCHASE_ON_DEMAND && usd_known(p) &&
+		    (!usd_known(best) || p.v < best.v) &&
 		    accel_is(accel_find(w->accels, o->accelerator), want))
 			best = p;
 	}
@@ -93,7 +96,10 @@ waste_wait(const struct wastes *w, const char *accelerator)
 static enum berth_code
 waste_add(struct wastes *w, const struct series *s, int64_t from, int64_t to, struct berth_err *err)
 {
-	struct waste x = { .row = s, .kind = waste_kind(s), .accelerator = waste_accel(w->ctx, s), .cost = USD_UNKNOWN,
+	struct waste x = { .row = s,
+		.kind = waste_kind(s),
+		.accelerator = waste_accel(w->ctx, s),
+		.cost = USD_UNKNOWN,
 		.counted = true };
 	struct arena *a = arena_new();
 	struct dense d;
@@ -122,7 +128,8 @@ waste_total(struct wastes *w, struct berth_err *err)
 	w->cost = (struct usd_micro){ 0 };
 	for (size_t i = 0; i < w->v.n; i++)
 		for (size_t k = 0; k < w->v.n; k++)
-			if (strcmp(w->v.v[i].kind, "held, idle") == 0 && strcmp(w->v.v[k].kind, "idle") == 0 &&
+			if (strcmp(w->v.v[i].kind, "held, idle") == 0 &&
+			    strcmp(w->v.v[k].kind, "idle") == 0 &&
 			    strcmp(w->v.v[i].accelerator, w->v.v[k].accelerator) == 0)
 				w->v.v[i].counted = false;
 	for (size_t i = 0; rc == BERTH_OK && i < w->v.n; i++) {
@@ -195,7 +202,8 @@ waste_table(struct wastes *w, struct berth_err *err)
 }
 
 enum berth_code
-series_waste(struct cmd_ctx *ctx, const struct series *rows, size_t n, int64_t from, int64_t to, struct berth_err *err)
+series_waste(struct cmd_ctx *ctx, const struct series *rows, size_t n, int64_t from, int64_t to,
+    struct berth_err *err)
 {
 	struct wastes w = { .ctx = ctx };
 	struct usage_waits_row *waits = NULL;
@@ -219,16 +227,17 @@ series_waste(struct cmd_ctx *ctx, const struct series *rows, size_t n, int64_t f
 	if (cmd_wants_json(ctx))
 		return waste_json(&w, err);
 	if (w.v.n == 0 && ctx->format != CMD_CSV) {
-		cmd_note(ctx, "nothing is known of idle GPUs: `berth record prometheus --ready dcgm` and `berth record nvidia-smi` "
-		    "tell of them");
+		cmd_note(ctx, "nothing is known of idle GPUs: `berth record prometheus --ready "
+			      "dcgm` and `berth record nvidia-smi` "
+			      "tell of them");
 		return BERTH_OK;
 	}
 	return waste_table(&w, err);
 }
 
 enum berth_code
-series_idle_hours(struct cmd_ctx *ctx, const struct accel *accel, int64_t from, int64_t to, double *gpu_hours_out,
-    struct berth_err *err)
+series_idle_hours(struct cmd_ctx *ctx, const struct accel *accel, int64_t from, int64_t to,
+    double *gpu_hours_out, struct berth_err *err)
 {
 	struct wastes w = { .ctx = ctx };
 	struct series *rows;
@@ -238,7 +247,8 @@ series_idle_hours(struct cmd_ctx *ctx, const struct accel *accel, int64_t from, 
 	if (rc == BERTH_OK)
 		rc = store_series_list(ctx->store, ctx->arena, &rows, &n, err);
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++)
-		if (waste_kind(&rows[i]) != NULL && accel_is(accel_find(w.accels, waste_accel(ctx, &rows[i])), accel))
+		if (waste_kind(&rows[i]) != NULL &&
+		    accel_is(accel_find(w.accels, waste_accel(ctx, &rows[i])), accel))
 			rc = waste_add(&w, &rows[i], from, to, err);
 	if (rc == BERTH_OK)
 		rc = waste_total(&w, err);

@@ -7,17 +7,17 @@
 #include "model/series.h"
 
 /*
- * Prints what series rows [n] of idle and starved GPUs hold in [from, to) (0: all): GPU-hours and money, at the cheapest
- * on-demand price of such a GPU in the price lists.
+ * Prints what series rows [n] of idle and starved GPUs hold in [from, to) (0: all): GPU-hours and
+ * money, at the cheapest on-demand price of such a GPU in the price lists.
  */
-BERTH_MUST_CHECK enum berth_code series_waste(struct cmd_ctx *ctx, const struct series *rows, size_t n, int64_t from,
-    int64_t to, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code series_waste(struct cmd_ctx *ctx, const struct series *rows,
+    size_t n, int64_t from, int64_t to, struct berth_err *err);
 
 /*
- * GPU-hours of this accelerator that stood idle or starved in [from, to), counted as series_waste() counts them. 0 also
- * where nothing is known of use.
+ * GPU-hours of this accelerator that stood idle or starved in [from, to), counted as series_waste()
+ * counts them. 0 also where nothing is known of use.
  */
-BERTH_MUST_CHECK enum berth_code series_idle_hours(struct cmd_ctx *ctx, const struct accel *accel, int64_t from, int64_t to,
-    double *gpu_hours_out, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code series_idle_hours(struct cmd_ctx *ctx, const struct accel *accel,
+    int64_t from, int64_t to, double *gpu_hours_out, struct berth_err *err);
 
 #endif

@@ -9,10 +9,15 @@
 #include "util/arena.h"
 #include "util/vec.h"
 
-#define SIMCOMMIT_SHORT 48	/* steps that must be known, and must follow */
+#define SIMCOMMIT_SHORT 48 /* steps that must be known, and must follow */
 
 static const char *const simcommit_names[SIMCOMMIT_POLICIES] = {
-	"on_demand", "reserve_mean", "reserve_p95", "best_of_past", "berth", "hindsight",
+	"on_demand",
+	"reserve_mean",
+	"reserve_p95",
+	"best_of_past",
+	"berth",
+	"hindsight",
 };
 
 const char *
@@ -44,13 +49,14 @@ simcommit_known(const double *v, size_t n, struct arena *a, double **out)
 	return k;
 }
 
-/* Whole GPUs that serve this past best: those busy at least the share of time that a reserved one costs. */
+/* Whole GPUs that serve this past best: those busy at least the share of time that a reserved one
+ * costs. */
 static double
 simcommit_best(const double *sorted, size_t n, double reserved)
 {
 	double gpus = 0;
 
-	for (;; gpus++) {	/* the next GPU serves min(1, D - gpus) of each hour */
+	for (;; gpus++) { /* the next GPU serves min(1, D - gpus) of each hour */
 		double busy = 0;
 
 		for (size_t i = n; i-- > 0 && sorted[i] > gpus;)
@@ -65,17 +71,20 @@ struct simcommit_world {
 	struct arena *a;
 	const struct fc_series *s;
 	size_t n;
-	struct simcommit_cell *cells;	/* [n][n_reserved] */
-	size_t *from;			/* [n] first step of the period; n of the series: it has ended */
+	struct simcommit_cell *cells; /* [n][n_reserved] */
+	size_t *from; /* [n] first step of the period; n of the series: it has ended */
 	size_t *to;
 };
 
 static enum berth_code
-simcommit_plan(const struct fc_result *f, double reserved, struct arena *a, double *gpus_out, struct berth_err *err)
+simcommit_plan(const struct fc_result *f, double reserved, struct arena *a, double *gpus_out,
+    struct berth_err *err)
 {
-	const struct commit_demand d = { f->paths, f->n_paths, f->horizon, NULL, (double)f->step_s / 3600, false };
+	const struct commit_demand d = { f->paths, f->n_paths, f->horizon, NULL,
+		(double)f->step_s / 3600, false };
 	const struct commit_line lines[] = {
-		{ COMMIT_RESERVED, 0, reserved, 0, 1, 0, COMMIT_NO_LIMIT, 0 }, { COMMIT_ON_DEMAND, 1, 0, 1, 1, 0, COMMIT_NO_LIMIT, 0 },
+		{ COMMIT_RESERVED, 0, reserved, 0, 1, 0, COMMIT_NO_LIMIT, 0 },
+		{ COMMIT_ON_DEMAND, 1, 0, 1, 1, 0, COMMIT_NO_LIMIT, 0 },
 	};
 	struct commit_curve curve;
 	struct commit_problem p = { &curve, lines, 2, 10, NAN, NAN, 0 };
@@ -90,7 +99,8 @@ simcommit_plan(const struct fc_result *f, double reserved, struct arena *a, doub
 }
 
 static void
-simcommit_pay(struct simcommit_cell *c, enum simcommit_policy p, double gpus, const double *came, size_t n)
+simcommit_pay(
+    struct simcommit_cell *c, enum simcommit_policy p, double gpus, const double *came, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!isnan(came[i])) {
@@ -101,7 +111,8 @@ simcommit_pay(struct simcommit_cell *c, enum simcommit_policy p, double gpus, co
 
 /* What series i reserves at this period under each rule, and what that costs. */
 static enum berth_code
-simcommit_buy(struct simcommit_world *w, size_t i, const struct fc_result *f, struct arena *a, struct berth_err *err)
+simcommit_buy(struct simcommit_world *w, size_t i, const struct fc_result *f, struct arena *a,
+    struct berth_err *err)
 {
 	const double *y = w->s[i].mean, *came = y + w->from[i];
 	size_t n = w->to[i] - w->from[i], n_past, n_came;
@@ -119,7 +130,8 @@ simcommit_buy(struct simcommit_world *w, size_t i, const struct fc_result *f, st
 		if (rc != BERTH_OK)
 			return rc;
 		gpus[SIMCOMMIT_MEAN] = rint(mean);
-		gpus[SIMCOMMIT_P95] = n_past > 0 ? ceil(past[(size_t)(0.95 * (double)(n_past - 1))]) : 0;
+		gpus[SIMCOMMIT_P95] =
+		    n_past > 0 ? ceil(past[(size_t)(0.95 * (double)(n_past - 1))]) : 0;
 		gpus[SIMCOMMIT_PAST] = simcommit_best(past, n_past, c->reserved);
 		gpus[SIMCOMMIT_HINDSIGHT] = simcommit_best(future, n_came, c->reserved);
 		for (size_t p = 0; p < SIMCOMMIT_POLICIES; p++)
@@ -151,7 +163,8 @@ simcommit_time(const struct simcommit_world *w, size_t i)
 	return w->s[i].t0 + (int64_t)w->from[i] * w->s[i].step_s;
 }
 
-/* The series that buy at time t, together; paths on the level of the mean, as what is used is paid. */
+/* The series that buy at time t, together; paths on the level of the mean, as what is used is paid.
+ */
 static enum berth_code
 simcommit_group(struct simcommit_world *w, int64_t t, struct arena *a, struct berth_err *err)
 {
@@ -185,23 +198,26 @@ simcommit_group(struct simcommit_world *w, int64_t t, struct arena *a, struct be
 }
 
 /*
- * One period of all series that still run. Series of one run learn from each other, so only those share one that buy at the
- * same time: what another one did later was not known.
+ * One period of all series that still run. Series of one run learn from each other, so only those
+ * share one that buy at the same time: what another one did later was not known.
  */
 static enum berth_code
-simcommit_period(struct simcommit_world *w, struct arena *a, size_t *done_out, struct berth_err *err)
+simcommit_period(
+    struct simcommit_world *w, struct arena *a, size_t *done_out, struct berth_err *err)
 {
 	enum berth_code rc = BERTH_OK;
 
 	*done_out = 0;
 	for (size_t i = 0; i < w->n; i++) {
-		w->to[i] = w->g->every_s == 0 ? w->s[i].n : w->from[i] + (size_t)(w->g->every_s / w->s[i].step_s);
+		w->to[i] = w->g->every_s == 0
+			       ? w->s[i].n
+			       : w->from[i] + (size_t)(w->g->every_s / w->s[i].step_s);
 		if (w->to[i] > w->s[i].n)
 			w->to[i] = w->s[i].n;
 		*done_out += w->to[i] > w->from[i];
 	}
 	for (size_t i = 0; i < w->n && rc == BERTH_OK; i++) {
-		if (w->to[i] <= w->from[i])	/* over, or bought by its group */
+		if (w->to[i] <= w->from[i]) /* over, or bought by its group */
 			continue;
 		arena_reset(a);
 		rc = simcommit_group(w, simcommit_time(w, i), a, err);
@@ -210,8 +226,9 @@ simcommit_period(struct simcommit_world *w, struct arena *a, size_t *done_out, s
 }
 
 enum berth_code
-simcommit_run(const struct fc_series *s, size_t n, const struct simcommit_grid *g, simcommit_progress_fn *progress, void *arg,
-    struct arena *a, struct simcommit_cell **cells_out, size_t *n_cells_out, struct berth_err *err)
+simcommit_run(const struct fc_series *s, size_t n, const struct simcommit_grid *g,
+    simcommit_progress_fn *progress, void *arg, struct arena *a, struct simcommit_cell **cells_out,
+    size_t *n_cells_out, struct berth_err *err)
 {
 	struct simcommit_world w = { .g = g, .a = a };
 	struct fc_series *kept = arena_array(a, n, sizeof(*kept));
@@ -222,11 +239,13 @@ simcommit_run(const struct fc_series *s, size_t n, const struct simcommit_grid *
 	for (size_t i = 0; i < n; i++) {
 		size_t first = (size_t)(g->split * (double)s[i].n);
 
-		if (first >= SIMCOMMIT_SHORT && s[i].n - first >= SIMCOMMIT_SHORT && s[i].step_s == 3600)
+		if (first >= SIMCOMMIT_SHORT && s[i].n - first >= SIMCOMMIT_SHORT &&
+		    s[i].step_s == 3600)
 			kept[w.n++] = s[i];
 	}
 	if (w.n == 0)
-		return err_set(err, BERTH_EINFEASIBLE, "no series has two days of hours before and behind the split");
+		return err_set(err, BERTH_EINFEASIBLE,
+		    "no series has two days of hours before and behind the split");
 	w.s = kept;
 	w.from = arena_array(a, w.n, sizeof(*w.from));
 	w.to = arena_array(a, w.n, sizeof(*w.to));
@@ -235,10 +254,13 @@ simcommit_run(const struct fc_series *s, size_t n, const struct simcommit_grid *
 		size_t rest;
 
 		w.from[i] = (size_t)(g->split * (double)kept[i].n);
-		rest = g->every_s == 0 ? 1 : (kept[i].n - w.from[i]) / (size_t)(g->every_s / 3600) + 1;
+		rest =
+		    g->every_s == 0 ? 1 : (kept[i].n - w.from[i]) / (size_t)(g->every_s / 3600) + 1;
 		periods = rest > periods ? rest : periods;
 		for (size_t r = 0; r < g->n_reserved; r++)
-			w.cells[i * g->n_reserved + r] = (struct simcommit_cell){ .series = kept[i].name, .reserved = g->reserved[r] };
+			w.cells[i * g->n_reserved + r] =
+			    (struct simcommit_cell){ .series = kept[i].name,
+				    .reserved = g->reserved[r] };
 	}
 	scratch = arena_new();
 	while (rc == BERTH_OK && done > 0) {

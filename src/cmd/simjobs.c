@@ -12,7 +12,7 @@
 
 #define SIMJOBS_PAST_S (30 * 86400)
 #define SIMJOBS_WEEK_S (7 * 86400)
-#define SIMJOBS_SPREAD 0.4		/* of the zones' hazards: standard deviation of their logarithm */
+#define SIMJOBS_SPREAD 0.4 /* of the zones' hazards: standard deviation of their logarithm */
 
 const char *
 simjobs_policy_name(size_t p)
@@ -21,8 +21,8 @@ simjobs_policy_name(size_t p)
 }
 
 struct simjobs_job {
-	size_t at;			/* tick of submission */
-	int work, deadline;		/* ticks */
+	size_t at;          /* tick of submission */
+	int work, deadline; /* ticks */
 };
 
 struct simjobs_world {
@@ -32,17 +32,18 @@ struct simjobs_world {
 	double (*score)[SPOT_AGES];
 	int edge[SPOT_AGES - 1];
 	size_t ticks;
-	VEC(struct simjobs_job) jobs, past;	/* past: of the 30 days before, which are known */
+	VEC(struct simjobs_job) jobs, past; /* past: of the 30 days before, which are known */
 	struct arena *a, *learned;
 	struct spot_table *table;
-	struct spot_setting s;		/* the longest job and deadline */
+	struct spot_setting s; /* the longest job and deadline */
 };
 
 /* One zone: in each tick the state ends with the chance of its age. */
 static void
 simjobs_zone(struct simjobs_world *w, size_t z, struct rng *r)
 {
-	double scale[2] = { w->g->churn * exp(SIMJOBS_SPREAD * rng_normal(r)), w->g->churn * exp(SIMJOBS_SPREAD * rng_normal(r)) };
+	double scale[2] = { w->g->churn * exp(SIMJOBS_SPREAD * rng_normal(r)),
+		w->g->churn * exp(SIMJOBS_SPREAD * rng_normal(r)) };
 	uint8_t *up = arena_alloc(w->a, w->ticks);
 	int32_t *age = arena_array(w->a, w->ticks, sizeof(*age));
 	double leave[2][SPOT_AGES];
@@ -50,7 +51,9 @@ simjobs_zone(struct simjobs_world *w, size_t z, struct rng *r)
 
 	for (size_t b = 0; b < SPOT_AGES; b++)
 		for (int s = 0; s < 2; s++)
-			leave[s][b] = -expm1(-scale[s] * spot_evidence_hazard(NULL, s == 1, b, NAN, 1, 0) * (double)w->g->tick_s / 3600);
+			leave[s][b] =
+			    -expm1(-scale[s] * spot_evidence_hazard(NULL, s == 1, b, NAN, 1, 0) *
+				   (double)w->g->tick_s / 3600);
 	for (size_t t = 0; t < w->ticks; t++) {
 		size_t b = 0;
 
@@ -68,7 +71,8 @@ simjobs_zone(struct simjobs_world *w, size_t z, struct rng *r)
 }
 
 static bool
-simjobs_next(struct rng *r, const struct simjobs_grid *g, double until, double *t, struct simjobs_job *j)
+simjobs_next(
+    struct rng *r, const struct simjobs_grid *g, double until, double *t, struct simjobs_job *j)
 {
 	int changeover = (int)ceil(g->changeover_s / (double)g->tick_s);
 	double work, slack;
@@ -78,7 +82,8 @@ simjobs_next(struct rng *r, const struct simjobs_grid *g, double until, double *
 		return false;
 	work = g->work_min_s * pow(g->work_max_s / g->work_min_s, rng_unit(r));
 	slack = g->slack_min + (g->slack_max - g->slack_min) * rng_unit(r);
-	*j = (struct simjobs_job){ (size_t)(*t / (double)g->tick_s), (int)ceil(work / (double)g->tick_s), 0 };
+	*j = (struct simjobs_job){ (size_t)(*t / (double)g->tick_s),
+		(int)ceil(work / (double)g->tick_s), 0 };
 	j->deadline = (int)fmax(ceil(j->work * slack), j->work + 2 * changeover + 1);
 	return true;
 }
@@ -121,7 +126,8 @@ simjobs_make(struct simjobs_world *w)
 	spot_union(w->zones, g->zones, w->ticks, up);
 	spot_ages(up, w->ticks, age);
 	w->any = (struct spot_zone){ up, age, w->ticks };
-	w->world = (struct spot_world){ w->zones, g->zones, &w->any, (const double (*)[SPOT_AGES])w->score, w->edge, NULL };
+	w->world = (struct spot_world){ w->zones, g->zones, &w->any,
+		(const double(*)[SPOT_AGES])w->score, w->edge, NULL };
 }
 
 /* From the 30 days before tick `at`. */
@@ -147,7 +153,8 @@ simjobs_learn(struct simjobs_world *w, size_t at, struct berth_err *err)
 }
 
 static void
-simjobs_job(struct simjobs_world *w, const struct simjobs_job *j, enum spot_policy p, struct simjobs_result *r, double *waited)
+simjobs_job(struct simjobs_world *w, const struct simjobs_job *j, enum spot_policy p,
+    struct simjobs_result *r, double *waited)
 {
 	struct spot_setting s = { j->work, j->deadline, w->s.changeover, w->s.price };
 	double h = (double)w->g->tick_s / 3600;
@@ -168,15 +175,17 @@ simjobs_job(struct simjobs_world *w, const struct simjobs_job *j, enum spot_poli
 	r->on_demand_hours += run.on_demand * h;
 	*waited = (run.finish - j->work) * h;
 	r->waited += *waited;
-	r->weekly[(size_t)((double)(j->at - (size_t)(SIMJOBS_PAST_S / w->g->tick_s)) * (double)w->g->tick_s / SIMJOBS_WEEK_S)] +=
-	    run.cost * h;
+	r->weekly[(size_t)((double)(j->at - (size_t)(SIMJOBS_PAST_S / w->g->tick_s)) *
+			   (double)w->g->tick_s / SIMJOBS_WEEK_S)] += run.cost * h;
 }
 
-/* Each job runs from its submission on; reserved is what was busy in the mean of the 30 days before. */
+/* Each job runs from its submission on; reserved is what was busy in the mean of the 30 days
+ * before. */
 static void
 simjobs_reserve(const struct simjobs_world *w, size_t weeks, struct simjobs_result *r)
 {
-	size_t past = (size_t)(SIMJOBS_PAST_S / w->g->tick_s), span = (size_t)(w->g->span_s / w->g->tick_s);
+	size_t past = (size_t)(SIMJOBS_PAST_S / w->g->tick_s),
+	       span = (size_t)(w->g->span_s / w->g->tick_s);
 	double h = (double)w->g->tick_s / 3600, sum = 0, reserved;
 	int *busy = arena_array_of(w->a, w->ticks + 1, int), now = 0;
 
@@ -226,7 +235,8 @@ simjobs_run(const struct simjobs_grid *g, simjobs_progress_fn *progress, void *a
 	memset(out, 0, SIMJOBS_POLICIES * sizeof(*out));
 	simjobs_make(&w);
 	if (w.jobs.n == 0)
-		rc = err_set(err, BERTH_EINFEASIBLE, "no job falls into that time: take more a day, or a longer time");
+		rc = err_set(err, BERTH_EINFEASIBLE,
+		    "no job falls into that time: take more a day, or a longer time");
 	for (size_t p = 0; p < SPOT_POLICY_COUNT; p++)
 		waited[p] = arena_array(a, w.jobs.n, sizeof(double));
 	for (size_t i = 0; i < w.jobs.n && rc == BERTH_OK; i++) {

@@ -4,12 +4,16 @@
 
 #include "cmd/simscale.h"
 
-#define SIMSCALE_FLIGHT 4096		/* orders on their way at a time */
-#define SIMSCALE_HOLD_S 300		/* of the threshold policy: its peers' default */
+#define SIMSCALE_FLIGHT 4096 /* orders on their way at a time */
+#define SIMSCALE_HOLD_S 300  /* of the threshold policy: its peers' default */
 #define SIMSCALE_HISTORY_H 48
 
 static const char *const simscale_names[SIMSCALE_POLICIES] = {
-	"fixed_peak", "fixed_mean", "threshold", "berth", "berth_forecast",
+	"fixed_peak",
+	"fixed_mean",
+	"threshold",
+	"berth",
+	"berth_forecast",
 };
 
 const char *
@@ -23,37 +27,47 @@ struct simscale_world {
 	const double *load;
 	size_t n;
 	int64_t t0, step_s;
-	double *ahead;			/* [n_made][reach] forecasts of each hour, the k-th made at hour HISTORY_H + k every of made_t0 */
+	double *ahead; /* [n_made][reach] forecasts of each hour, the k-th made at hour HISTORY_H +
+			  k every of made_t0 */
 	size_t n_made, reach, every;
 	int64_t made_t0;
-	int64_t fixed[2];		/* replicas for the peak, for the mean */
+	int64_t fixed[2]; /* replicas for the peak, for the mean */
 	struct scale_rule rule;
 };
 
 /* One policy on its way through the world. */
 struct simscale_fleet {
 	int64_t ready, starting;
-	struct { int64_t due, n; } order[SIMSCALE_FLIGHT];	/* oldest first */
+	struct {
+		int64_t due, n;
+	} order[SIMSCALE_FLIGHT]; /* oldest first */
 	size_t n_order;
 	struct scale_state state;
-	struct { int64_t t, n; } rec[SIMSCALE_HOLD_S];		/* recommendations of the threshold policy, newest last */
+	struct {
+		int64_t t, n;
+	} rec[SIMSCALE_HOLD_S]; /* recommendations of the threshold policy, newest last */
 	size_t n_rec;
-	int64_t up, down;		/* when it last grew, shrank */
+	int64_t up, down; /* when it last grew, shrank */
 };
 
 static double
 simscale_load(const struct simscale_world *w, int64_t t)
 {
-	return t < w->t0 || (size_t)((t - w->t0) / w->step_s) >= w->n ? NAN : w->load[(t - w->t0) / w->step_s];
+	return t < w->t0 || (size_t)((t - w->t0) / w->step_s) >= w->n
+		   ? NAN
+		   : w->load[(t - w->t0) / w->step_s];
 }
 
 static int64_t
 simscale_clamp(const struct simscale_world *w, double n)
 {
-	return n < (double)w->rule.min ? w->rule.min : n > (double)w->rule.max ? w->rule.max : (int64_t)n;
+	return n < (double)w->rule.min   ? w->rule.min
+	       : n > (double)w->rule.max ? w->rule.max
+					 : (int64_t)n;
 }
 
-/* The most that was recommended in the last 5 min, if that differs from what is there by more than the tolerance. */
+/* The most that was recommended in the last 5 min, if that differs from what is there by more than
+ * the tolerance. */
 static int64_t
 simscale_threshold(const struct simscale_world *w, struct simscale_fleet *f, int64_t t, double seen)
 {
@@ -91,9 +105,15 @@ simscale_ahead(const struct simscale_world *w, int64_t now, int64_t t)
 }
 
 static int64_t
-simscale_target(const struct simscale_world *w, enum simscale_policy p, struct simscale_fleet *f, int64_t t, double seen)
+simscale_target(const struct simscale_world *w, enum simscale_policy p, struct simscale_fleet *f,
+    int64_t t, double seen)
 {
-	struct scale_input in = { .t = t, .ready = f->ready, .starting = f->starting, .load = seen, .forecast = NAN, .soon = NAN };
+	struct scale_input in = { .t = t,
+		.ready = f->ready,
+		.starting = f->starting,
+		.load = seen,
+		.forecast = NAN,
+		.soon = NAN };
 	struct scale_rule rule = w->rule;
 	struct scale_decision d = { 0 };
 
@@ -107,7 +127,9 @@ simscale_target(const struct simscale_world *w, enum simscale_policy p, struct s
 	case SIMSCALE_FORECAST:
 		if (p == SIMSCALE_FORECAST) {
 			in.forecast = simscale_ahead(w, t, t + w->rule.boot_s);
-			for (int64_t at = t; (at - w->made_t0) / 3600 <= (t + scale_restart(&w->rule) - w->made_t0) / 3600; at += 3600)
+			for (int64_t at = t; (at - w->made_t0) / 3600 <=
+					     (t + scale_restart(&w->rule) - w->made_t0) / 3600;
+			     at += 3600)
 				in.soon = fmax(in.soon, simscale_ahead(w, t, at));
 		}
 		scale_hours_apply(w->g->hours, w->g->n_hours, w->g->tz, t, &rule);
@@ -135,7 +157,8 @@ simscale_arrive(struct simscale_fleet *f, int64_t t)
 }
 
 static void
-simscale_apply(const struct simscale_world *w, struct simscale_fleet *f, int64_t t, int64_t target, struct simscale_result *r)
+simscale_apply(const struct simscale_world *w, struct simscale_fleet *f, int64_t t, int64_t target,
+    struct simscale_result *r)
 {
 	int64_t change = target - f->ready - f->starting;
 
@@ -151,7 +174,8 @@ simscale_apply(const struct simscale_world *w, struct simscale_fleet *f, int64_t
 	}
 	f->down = change < 0 ? t : f->down;
 	for (; change < 0 && f->n_order > 0; f->n_order -= f->order[f->n_order - 1].n == 0) {
-		int64_t k = f->order[f->n_order - 1].n < -change ? f->order[f->n_order - 1].n : -change;
+		int64_t k =
+		    f->order[f->n_order - 1].n < -change ? f->order[f->n_order - 1].n : -change;
 
 		f->order[f->n_order - 1].n -= k;
 		f->starting -= k;
@@ -162,7 +186,8 @@ simscale_apply(const struct simscale_world *w, struct simscale_fleet *f, int64_t
 }
 
 static void
-simscale_play(const struct simscale_world *w, enum simscale_policy p, struct arena *a, struct simscale_result *r)
+simscale_play(const struct simscale_world *w, enum simscale_policy p, struct arena *a,
+    struct simscale_result *r)
 {
 	struct simscale_fleet *f = arena_alloc(a, sizeof(*f));
 	double hours = (double)w->g->period_s / 3600;
@@ -176,15 +201,22 @@ simscale_play(const struct simscale_world *w, enum simscale_policy p, struct are
 		rule.headroom = w->rule.headroom;
 		scale_hours_apply(w->g->hours, w->g->n_hours, w->g->tz, w->t0, &rule);
 	}
-	f->ready = p < SIMSCALE_THRESHOLD ? w->fixed[p] : isnan(w->load[0]) ? (int64_t)rule.headroom :
-	    (int64_t)fmin(1e9, ceil(w->load[0] / (w->rule.unit * w->rule.target))) + rule.headroom;
-	f->ready = p < SIMSCALE_THRESHOLD ? f->ready : f->ready < rule.min ? rule.min : f->ready > rule.max ? rule.max : f->ready;
+	f->ready = p < SIMSCALE_THRESHOLD ? w->fixed[p]
+		   : isnan(w->load[0])
+		       ? (int64_t)rule.headroom
+		       : (int64_t)fmin(1e9, ceil(w->load[0] / (w->rule.unit * w->rule.target))) +
+			     rule.headroom;
+	f->ready = p < SIMSCALE_THRESHOLD ? f->ready
+		   : f->ready < rule.min  ? rule.min
+		   : f->ready > rule.max  ? rule.max
+					  : f->ready;
 	for (int64_t t = w->t0; t < end; t += w->g->period_s) {
 		double load = simscale_load(w, t), lack;
 
 		simscale_arrive(f, t);
 		if (t > w->t0)
-			simscale_apply(w, f, t, simscale_target(w, p, f, t, simscale_load(w, t - w->g->period_s)), r);
+			simscale_apply(w, f, t,
+			    simscale_target(w, p, f, t, simscale_load(w, t - w->g->period_s)), r);
 		simscale_arrive(f, t);
 		r->most = f->ready + f->starting > r->most ? f->ready + f->starting : r->most;
 		r->cost += (double)(f->ready + f->starting) * hours;
@@ -209,7 +241,8 @@ simscale_level(double level)
 
 /* A forecast each every_s with the hours before it. */
 static enum berth_code
-simscale_foresee(struct simscale_world *w, const struct fc_series *hours, struct arena *a, struct berth_err *err)
+simscale_foresee(
+    struct simscale_world *w, const struct fc_series *hours, struct arena *a, struct berth_err *err)
 {
 	size_t level = simscale_level(w->g->level);
 	enum berth_code rc = BERTH_OK;
@@ -221,8 +254,10 @@ simscale_foresee(struct simscale_world *w, const struct fc_series *hours, struct
 	if (hours->n <= SIMSCALE_HISTORY_H)
 		return BERTH_OK;
 	tmp = arena_new();
-	w->ahead = arena_array_of(a, ((hours->n - SIMSCALE_HISTORY_H - 1) / w->every + 1) * w->reach, double);
-	for (size_t at = SIMSCALE_HISTORY_H; rc == BERTH_OK && at < hours->n; at += w->every, w->n_made++) {
+	w->ahead = arena_array_of(
+	    a, ((hours->n - SIMSCALE_HISTORY_H - 1) / w->every + 1) * w->reach, double);
+	for (size_t at = SIMSCALE_HISTORY_H; rc == BERTH_OK && at < hours->n;
+	     at += w->every, w->n_made++) {
 		struct fc_series known = *hours;
 		struct fc_options o;
 		struct fc_result f;
@@ -241,10 +276,13 @@ simscale_foresee(struct simscale_world *w, const struct fc_series *hours, struct
 }
 
 enum berth_code
-simscale_run(const double *load, size_t n, int64_t t0, int64_t step_s, const struct fc_series *hours,
-    const struct simscale_grid *g, struct arena *a, struct simscale_result *out, struct berth_err *err)
+simscale_run(const double *load, size_t n, int64_t t0, int64_t step_s,
+    const struct fc_series *hours, const struct simscale_grid *g, struct arena *a,
+    struct simscale_result *out, struct berth_err *err)
 {
-	struct simscale_world w = { .g = g, .load = load, .n = n, .t0 = t0, .step_s = step_s, .rule = g->rule };
+	struct simscale_world w = {
+		.g = g, .load = load, .n = n, .t0 = t0, .step_s = step_s, .rule = g->rule
+	};
 	double carry = g->rule.unit * g->rule.target, most = 0, sum = 0;
 	enum berth_code rc = BERTH_OK;
 	size_t known = 0;
@@ -256,9 +294,11 @@ simscale_run(const double *load, size_t n, int64_t t0, int64_t step_s, const str
 			known++;
 		}
 	if (most <= 0)
-		return err_set(err, BERTH_EINFEASIBLE, "the series has no load at all in this time");
+		return err_set(
+		    err, BERTH_EINFEASIBLE, "the series has no load at all in this time");
 	if (w.rule.max == 0)
-		w.rule.max = SCALE_MOST;	/* a limit by the highest load would be one that nobody knew */
+		w.rule.max =
+		    SCALE_MOST; /* a limit by the highest load would be one that nobody knew */
 	if (w.rule.max < w.rule.min)
 		w.rule.max = w.rule.min;
 	rc = scale_check(&w.rule, err);

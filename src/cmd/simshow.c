@@ -14,8 +14,8 @@
 #include "util/svg.h"
 
 enum berth_code
-simshow_bars(struct cmd_ctx *ctx, const char *title, const char *const *name, const double *v, size_t n,
-    struct berth_err *err)
+simshow_bars(struct cmd_ctx *ctx, const char *title, const char *const *name, const double *v,
+    size_t n, struct berth_err *err)
 {
 	int columns = ctx->columns > 0 ? ctx->columns : 80, width = columns - 26;
 	double most = 1;
@@ -28,11 +28,16 @@ simshow_bars(struct cmd_ctx *ctx, const char *title, const char *const *name, co
 	buf_init(&b, 65536);
 	buf_printf(&b, "\n%s\n", title);
 	for (size_t i = 0; i < n; i++) {
-		int filled = isfinite(v[i]) ? (int)lrint(v[i] / most * width) : 0, mark = (int)lrint(1 / most * width);
+		int filled = isfinite(v[i]) ? (int)lrint(v[i] / most * width) : 0,
+		    mark = (int)lrint(1 / most * width);
 
 		buf_printf(&b, "%-17s", name[i]);
 		for (int x = 0; x < width || x <= mark; x++)
-			buf_printf(&b, "%s", x == mark ? "|" : x >= filled ? " " : ctx->unicode ? "\xe2\x96\x88" : "#");
+			buf_printf(&b, "%s",
+			    x == mark      ? "|"
+			    : x >= filled  ? " "
+			    : ctx->unicode ? "\xe2\x96\x88"
+					   : "#");
 		buf_printf(&b, " %.4f\n", v[i]);
 	}
 	rc = buf_check(&b, "the plot", err);
@@ -78,7 +83,9 @@ simshow_p95(const struct simspot_result *r, size_t p)
 	double at = 0.95 * (double)(r->n_runs - 1);
 	size_t k = (size_t)at;
 
-	return k + 1 < r->n_runs ? r->cost[p][k] + (at - (double)k) * (r->cost[p][k + 1] - r->cost[p][k]) : r->cost[p][k];
+	return k + 1 < r->n_runs
+		   ? r->cost[p][k] + (at - (double)k) * (r->cost[p][k + 1] - r->cost[p][k])
+		   : r->cost[p][k];
 }
 
 void
@@ -97,7 +104,8 @@ simshow_spot_json(struct jsonw *w, const struct simspot_result *r)
 		jsonw_int(w, "misses", (int64_t)r->misses[p]);
 		if (p != SIMSPOT_OMNISCIENT) {
 			jsonw_fixed(w, "waited_hours", r->waited_hours[p] / (double)r->n_runs, 3);
-			jsonw_fixed(w, "preemptions", (double)r->preemptions[p] / (double)r->n_runs, 3);
+			jsonw_fixed(
+			    w, "preemptions", (double)r->preemptions[p] / (double)r->n_runs, 3);
 		}
 		jsonw_end_object(w);
 	}
@@ -149,14 +157,19 @@ simshow_spot(struct cmd_ctx *ctx, const struct simspot_result *r, struct berth_e
 		table_double(t, simshow_mean(r, p));
 		table_double(t, simshow_p95(r, p));
 		table_double(t, r->cost[p][r->n_runs - 1]);
-		table_double(t, p == SIMSPOT_OMNISCIENT ? NAN : r->waited_hours[p] / (double)r->n_runs);
-		table_double(t, p == SIMSPOT_OMNISCIENT ? NAN : (double)r->preemptions[p] / (double)r->n_runs);
+		table_double(
+		    t, p == SIMSPOT_OMNISCIENT ? NAN : r->waited_hours[p] / (double)r->n_runs);
+		table_double(t,
+		    p == SIMSPOT_OMNISCIENT ? NAN : (double)r->preemptions[p] / (double)r->n_runs);
 		table_int(t, (int64_t)r->misses[p]);
 	}
-	cmd_say(ctx, "Cost over always on demand. Waited, from submission to the end, less the work,\n"
+	cmd_say(ctx,
+	    "Cost over always on demand. Waited, from submission to the end, less the work,\n"
 	    "and preemptions are means of a job.\n");
 	rc = cmd_table_print(ctx, t, err);
-	return rc == BERTH_OK ? simshow_bars(ctx, "Mean cost; | is on demand alone", name, mean, n, err) : rc;
+	return rc == BERTH_OK
+		   ? simshow_bars(ctx, "Mean cost; | is on demand alone", name, mean, n, err)
+		   : rc;
 }
 
 void
@@ -190,7 +203,8 @@ simshow_commit_json(struct jsonw *w, const struct simcommit_cell *c, size_t n)
 			jsonw_double(w, "reserved", c[i].reserved);
 			jsonw_str(w, "policy", simcommit_name(p));
 			jsonw_fixed(w, "mean", c[i].cost[p] / c[i].cost[SIMCOMMIT_ON_DEMAND], 6);
-			jsonw_fixed(w, "over_hindsight", c[i].cost[p] / c[i].cost[SIMCOMMIT_HINDSIGHT], 6);
+			jsonw_fixed(
+			    w, "over_hindsight", c[i].cost[p] / c[i].cost[SIMCOMMIT_HINDSIGHT], 6);
 			jsonw_fixed(w, "cost", c[i].cost[p], 3);
 			jsonw_fixed(w, "reserved_gpus", c[i].gpus[p], 3);
 			jsonw_end_object(w);
@@ -228,5 +242,7 @@ simshow_commit(struct cmd_ctx *ctx, const struct simcommit_cell *c, size_t n, st
 		}
 	cmd_say(ctx, "Cost over on demand only, and over the best that could have been reserved\n");
 	rc = cmd_table_print(ctx, t, err);
-	return rc == BERTH_OK ? simshow_bars(ctx, "Mean cost; | is on demand alone", name, mean, SIMCOMMIT_POLICIES, err) : rc;
+	return rc == BERTH_OK ? simshow_bars(ctx, "Mean cost; | is on demand alone", name, mean,
+				    SIMCOMMIT_POLICIES, err)
+			      : rc;
 }

@@ -8,14 +8,17 @@
 #include "util/str.h"
 #include "util/vec.h"
 
-#define SIMSPOT_LEVELS 3	/* prices that a table is made for */
-#define SIMSPOT_PAST_S (14 * 86400)	/* history that a policy learns from */
-#define SIMSPOT_EVENTS 5		/* under so many ends seen nothing is learned: Uniform Progress instead */
+#define SIMSPOT_LEVELS 3            /* prices that a table is made for */
+#define SIMSPOT_PAST_S (14 * 86400) /* history that a policy learns from */
+#define SIMSPOT_EVENTS                                                                             \
+	5 /* under so many ends seen nothing is learned: Uniform Progress instead                  \
+	   */
 
 const char *
 simspot_policy_name(size_t policy)
 {
-	return policy == SIMSPOT_OMNISCIENT ? "omniscient" : spot_policy_name((enum spot_policy)policy);
+	return policy == SIMSPOT_OMNISCIENT ? "omniscient"
+					    : spot_policy_name((enum spot_policy)policy);
 }
 
 /* A zone, or zones that a job may move among. */
@@ -23,18 +26,21 @@ struct simspot_place {
 	const char *name;
 	const struct simspot_trace **member;
 	size_t n;
-	size_t ticks;		/* of the shortest */
+	size_t ticks; /* of the shortest */
 	int tick_s;
 };
 
 static bool
-simspot_same_place(const struct simspot_trace *x, const struct simspot_trace *y, enum simspot_pool pool)
+simspot_same_place(
+    const struct simspot_trace *x, const struct simspot_trace *y, enum simspot_pool pool)
 {
-	return x->tick_s == y->tick_s && (pool == SIMSPOT_ALL || (pool == SIMSPOT_REGION && str_eq(x->region, y->region)));
+	return x->tick_s == y->tick_s &&
+	       (pool == SIMSPOT_ALL || (pool == SIMSPOT_REGION && str_eq(x->region, y->region)));
 }
 
 static size_t
-simspot_places(const struct simspot_traces *t, enum simspot_pool pool, struct arena *a, struct simspot_place **out)
+simspot_places(const struct simspot_traces *t, enum simspot_pool pool, struct arena *a,
+    struct simspot_place **out)
 {
 	struct simspot_place *p = arena_array(a, t->n, sizeof(*p));
 	size_t n = 0;
@@ -47,7 +53,9 @@ simspot_places(const struct simspot_traces *t, enum simspot_pool pool, struct ar
 			k++;
 		if (k == n) {
 			p[n].member = arena_array(a, t->n, sizeof(*p[n].member));
-			p[n].name = pool == SIMSPOT_ZONE ? x->name : pool == SIMSPOT_REGION ? x->region : "all";
+			p[n].name = pool == SIMSPOT_ZONE     ? x->name
+				    : pool == SIMSPOT_REGION ? x->region
+							     : "all";
 			p[n].ticks = x->zone.n;
 			p[n++].tick_s = x->tick_s;
 		}
@@ -58,14 +66,15 @@ simspot_places(const struct simspot_traces *t, enum simspot_pool pool, struct ar
 	return n;
 }
 
-/* A place as a policy sees it: zones best first by the ticks it learns from, their union, scores. */
+/* A place as a policy sees it: zones best first by the ticks it learns from, their union, scores.
+ */
 struct simspot_view {
 	struct spot_world world;
 	struct spot_zone *zones, any;
 	double (*score)[SPOT_AGES];
 	int edge[SPOT_AGES - 1];
 	struct spot_hazard up, down;
-	const struct simspot_trace **member;	/* [n] in the order of zones */
+	const struct simspot_trace **member; /* [n] in the order of zones */
 	struct spot_market market;
 	const struct spot_table *table[SIMSPOT_LEVELS];
 	double level[SIMSPOT_LEVELS];
@@ -82,7 +91,8 @@ simspot_share(const struct spot_zone *z, size_t from, size_t to)
 }
 
 static void
-simspot_rank(const struct simspot_place *p, size_t from, size_t to, struct spot_zone *zones, const struct simspot_trace **member)
+simspot_rank(const struct simspot_place *p, size_t from, size_t to, struct spot_zone *zones,
+    const struct simspot_trace **member)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		double share = simspot_share(&p->member[i]->zone, from, to);
@@ -97,10 +107,11 @@ simspot_rank(const struct simspot_place *p, size_t from, size_t to, struct spot_
 	}
 }
 
-/* Mean cost of a tick of work in each region, in what is learned from: the cheapest of its zones that are up, else 1. */
+/* Mean cost of a tick of work in each region, in what is learned from: the cheapest of its zones
+ * that are up, else 1. */
 static void
-simspot_regions(const struct simspot_place *p, const int *region, const double *const *price, size_t from, size_t to,
-    struct arena *a, struct simspot_view *v)
+simspot_regions(const struct simspot_place *p, const int *region, const double *const *price,
+    size_t from, size_t to, struct arena *a, struct simspot_view *v)
 {
 	double *tick = arena_array(a, p->n, sizeof(*tick));
 	int n = 0;
@@ -120,10 +131,11 @@ simspot_regions(const struct simspot_place *p, const int *region, const double *
 	v->market.n_regions = n;
 }
 
-/* Prices over on demand, regions, and the levels between the least and the greatest price of what is learned from. */
+/* Prices over on demand, regions, and the levels between the least and the greatest price of what
+ * is learned from. */
 static void
-simspot_market(const struct simspot_grid *g, const struct simspot_place *p, size_t from, size_t to, struct arena *a,
-    struct simspot_view *v)
+simspot_market(const struct simspot_grid *g, const struct simspot_place *p, size_t from, size_t to,
+    struct arena *a, struct simspot_view *v)
 {
 	const double **price = arena_array(a, p->n, sizeof(*price));
 	int *region = arena_array(a, p->n, sizeof(*region));
@@ -133,7 +145,8 @@ simspot_market(const struct simspot_grid *g, const struct simspot_place *p, size
 		double *x = arena_array(a, p->ticks, sizeof(*x));
 
 		for (size_t t = 0; t < p->ticks; t++) {
-			x[t] = g->on_demand_usd > 0 ? v->member[i]->usd[t] / g->on_demand_usd : g->price;
+			x[t] = g->on_demand_usd > 0 ? v->member[i]->usd[t] / g->on_demand_usd
+						    : g->price;
 			if (t >= from && t < to && x[t] < 1) {
 				least = fmin(least, x[t]);
 				most = fmax(most, x[t]);
@@ -143,8 +156,11 @@ simspot_market(const struct simspot_grid *g, const struct simspot_place *p, size
 		while (!str_eq(v->member[region[i]]->region, v->member[i]->region))
 			region[i]++;
 	}
-	v->market = (struct spot_market){ .price = price, .region = region, .move = g->move_hours * 3600 / p->tick_s,
-		.table = v->table, .level = v->level };
+	v->market = (struct spot_market){ .price = price,
+		.region = region,
+		.move = g->move_hours * 3600 / p->tick_s,
+		.table = v->table,
+		.level = v->level };
 	simspot_regions(p, region, price, from, to, a, v);
 	if (isinf(least))
 		least = most = g->price;
@@ -155,8 +171,8 @@ simspot_market(const struct simspot_grid *g, const struct simspot_place *p, size
 
 /* The tables of this setting: one, or one for each level of price. */
 static enum berth_code
-simspot_solve(struct simspot_view *v, const struct spot_setting *s, struct arena *a, struct spot_table **table_out,
-    struct berth_err *err)
+simspot_solve(struct simspot_view *v, const struct spot_setting *s, struct arena *a,
+    struct spot_table **table_out, struct berth_err *err)
 {
 	enum berth_code rc = BERTH_OK;
 	bool levels = v->world.market != NULL && v->level[SIMSPOT_LEVELS - 1] > v->level[0];
@@ -182,8 +198,8 @@ simspot_solve(struct simspot_view *v, const struct spot_setting *s, struct arena
 
 /* Learns from ticks [from, to) of the place. */
 static void
-simspot_look(const struct simspot_grid *g, const struct simspot_place *p, size_t from, size_t to, int work, struct arena *a,
-    struct simspot_view *v)
+simspot_look(const struct simspot_grid *g, const struct simspot_place *p, size_t from, size_t to,
+    int work, struct arena *a, struct simspot_view *v)
 {
 	uint8_t *up = arena_alloc(a, p->ticks);
 	int32_t *age = arena_array(a, p->ticks, sizeof(*age));
@@ -204,7 +220,8 @@ simspot_look(const struct simspot_grid *g, const struct simspot_place *p, size_t
 		for (size_t b = 0; b < SPOT_AGES; b++)
 			v->score[i][b] = fmin(v->score[i][b], work);
 	}
-	v->world = (struct spot_world){ v->zones, p->n, &v->any, (const double (*)[SPOT_AGES])v->score, v->edge, NULL };
+	v->world = (struct spot_world){ v->zones, p->n, &v->any,
+		(const double(*)[SPOT_AGES])v->score, v->edge, NULL };
 	spot_learn_pool(&v->world, from, to, p->tick_s, g->pessimism, &v->up, &v->down);
 	if (g->on_demand_usd > 0 || g->move_hours > 0)
 		simspot_market(g, p, from, to, a, v);
@@ -223,16 +240,18 @@ simspot_knows(const struct simspot_view *v)
 struct simspot_job {
 	const struct simspot_grid *g;
 	const struct simspot_place *place;
-	size_t from, to;		/* the half */
+	size_t from, to; /* the half */
 	struct spot_setting s;
 	const struct simspot_view *view;
-	const struct spot_table *table;	/* NULL: nothing to learn from */
+	const struct spot_table *table; /* NULL: nothing to learn from */
 	struct arena *scratch;
 };
 
-/* One start under every policy: cost over always on demand into cost[], -1 where it was not asked for. */
+/* One start under every policy: cost over always on demand into cost[], -1 where it was not asked
+ * for. */
 static void
-simspot_start(const struct simspot_job *j, size_t t0, double *cost, bool *missed, struct spot_run *run)
+simspot_start(
+    const struct simspot_job *j, size_t t0, double *cost, bool *missed, struct spot_run *run)
 {
 	double always = j->s.work + j->s.changeover;
 
@@ -246,8 +265,9 @@ simspot_start(const struct simspot_job *j, size_t t0, double *cost, bool *missed
 		if (p == SIMSPOT_OMNISCIENT) {
 			if (!j->g->omniscient)
 				continue;
-			best = w.market != NULL ? spot_omniscient_market(&w, t0, &j->s, j->scratch) :
-			    spot_omniscient(w.zones, w.n_zones, t0, &j->s, j->scratch);
+			best = w.market != NULL
+				   ? spot_omniscient_market(&w, t0, &j->s, j->scratch)
+				   : spot_omniscient(w.zones, w.n_zones, t0, &j->s, j->scratch);
 			missed[p] = best < 0;
 			cost[p] = best / always;
 			arena_reset(j->scratch);
@@ -255,7 +275,8 @@ simspot_start(const struct simspot_job *j, size_t t0, double *cost, bool *missed
 		}
 		if (!j->g->policy[p])
 			continue;
-		/* Without a table the rule is a simple one, but the zone is still chosen by what is known of it. */
+		/* Without a table the rule is a simple one, but the zone is still chosen by what is
+		 * known of it. */
 		if (policy != SPOT_POLICY_BERTH)
 			w.score = NULL;
 		else if (j->table == NULL)
@@ -276,7 +297,8 @@ struct simspot_runner {
 
 /* The past of a start, learned anew. */
 static enum berth_code
-simspot_past(struct simspot_runner *x, struct simspot_job *j, size_t t0, struct simspot_view *v, struct berth_err *err)
+simspot_past(struct simspot_runner *x, struct simspot_job *j, size_t t0, struct simspot_view *v,
+    struct berth_err *err)
 {
 	size_t back = (size_t)(SIMSPOT_PAST_S / j->place->tick_s);
 	struct spot_table *table = NULL;
@@ -287,12 +309,16 @@ simspot_past(struct simspot_runner *x, struct simspot_job *j, size_t t0, struct 
 	if (simspot_knows(v) && x->g->policy[SPOT_POLICY_BERTH])
 		rc = simspot_solve(v, &j->s, x->table_arena, &table, err);
 	j->view = v;
-	j->table = table != NULL && spot_misled(&v->world, t0 > back ? t0 - back : 0, t0, &j->s, table) ? NULL : table;
+	j->table =
+	    table != NULL && spot_misled(&v->world, t0 > back ? t0 - back : 0, t0, &j->s, table)
+		? NULL
+		: table;
 	return rc;
 }
 
 static enum berth_code
-simspot_cell(struct simspot_runner *x, struct simspot_job *j, struct simspot_cell *cell, struct berth_err *err)
+simspot_cell(struct simspot_runner *x, struct simspot_job *j, struct simspot_cell *cell,
+    struct berth_err *err)
 {
 	double cost[SIMSPOT_POLICIES], span = (double)(j->to - (size_t)j->s.deadline - 1 - j->from);
 	bool missed[SIMSPOT_POLICIES];
@@ -300,7 +326,9 @@ simspot_cell(struct simspot_runner *x, struct simspot_job *j, struct simspot_cel
 	struct simspot_view past;
 
 	for (size_t k = 0; k < x->g->starts; k++) {
-		size_t t0 = j->from + (size_t)(x->g->starts > 1 ? span * (double)k / (double)(x->g->starts - 1) : 0);
+		size_t t0 =
+		    j->from +
+		    (size_t)(x->g->starts > 1 ? span * (double)k / (double)(x->g->starts - 1) : 0);
 
 		if (x->g->train == SIMSPOT_PAST) {
 			enum berth_code rc = simspot_past(x, j, t0, &past, err);
@@ -318,7 +346,8 @@ simspot_cell(struct simspot_runner *x, struct simspot_job *j, struct simspot_cel
 			if (p == SIMSPOT_OMNISCIENT)
 				continue;
 			x->r.preemptions[p] += (size_t)run[p].lost;
-			x->r.waited_hours[p] += (run[p].finish - j->s.work) * (double)j->place->tick_s / 3600;
+			x->r.waited_hours[p] +=
+			    (run[p].finish - j->s.work) * (double)j->place->tick_s / 3600;
 		}
 		cell->runs++;
 		x->r.n_runs++;
@@ -328,7 +357,8 @@ simspot_cell(struct simspot_runner *x, struct simspot_job *j, struct simspot_cel
 
 /* All deadlines of one place, half and changeover: one table serves them. */
 static enum berth_code
-simspot_group(struct simspot_runner *x, const struct simspot_place *p, int half, size_t c, struct berth_err *err)
+simspot_group(struct simspot_runner *x, const struct simspot_place *p, int half, size_t c,
+    struct berth_err *err)
 {
 	size_t mid = p->ticks / 2, from = half == 1 ? 0 : mid, to = half == 1 ? mid : p->ticks;
 	int work = (int)lrint(x->g->work_s / p->tick_s);
@@ -336,7 +366,9 @@ simspot_group(struct simspot_runner *x, const struct simspot_place *p, int half,
 	struct simspot_view v;
 	struct spot_table *table = NULL;
 	enum berth_code rc = BERTH_OK;
-	struct simspot_job j = { .g = x->g, .place = p, .from = from, .to = to, .view = &v, .scratch = x->scratch };
+	struct simspot_job j = {
+		.g = x->g, .place = p, .from = from, .to = to, .view = &v, .scratch = x->scratch
+	};
 	double changeover_s = x->g->changeover_s[c];
 
 	j.s = (struct spot_setting){ work, 0, (int)lrint(changeover_s / p->tick_s), x->g->price };
@@ -348,8 +380,10 @@ simspot_group(struct simspot_runner *x, const struct simspot_place *p, int half,
 		return BERTH_OK;
 	}
 	arena_reset(x->table_arena);
-	simspot_look(x->g, p, half == 1 ? mid : 0, half == 1 ? p->ticks : mid, work, x->table_arena, &v);
-	if (x->g->train == SIMSPOT_OTHER_HALF && x->g->policy[SPOT_POLICY_BERTH] && simspot_knows(&v)) {
+	simspot_look(
+	    x->g, p, half == 1 ? mid : 0, half == 1 ? p->ticks : mid, work, x->table_arena, &v);
+	if (x->g->train == SIMSPOT_OTHER_HALF && x->g->policy[SPOT_POLICY_BERTH] &&
+	    simspot_knows(&v)) {
 		struct spot_setting s = j.s;
 
 		s.deadline = (int)longest;
@@ -363,11 +397,15 @@ simspot_group(struct simspot_runner *x, const struct simspot_place *p, int half,
 			continue;
 		}
 		cell = VEC_ADD(x->a, &x->cells);
-		*cell = (struct simspot_cell){ .zone = p->name, .half = half, .slack = x->g->slack[k],
+		*cell = (struct simspot_cell){ .zone = p->name,
+			.half = half,
+			.slack = x->g->slack[k],
 			.changeover_s = changeover_s };
 		j.s.deadline = (int)rint(work * x->g->slack[k]);
-		j.table = table != NULL && spot_misled(&v.world, from == 0 ? mid : 0, from == 0 ? p->ticks : mid, &j.s, table) ?
-		    NULL : table;
+		j.table = table != NULL && spot_misled(&v.world, from == 0 ? mid : 0,
+					       from == 0 ? p->ticks : mid, &j.s, table)
+			      ? NULL
+			      : table;
 		rc = simspot_cell(x, &j, cell, err);
 	}
 	return rc;
@@ -382,10 +420,13 @@ simspot_cmp(const void *a, const void *b)
 }
 
 enum berth_code
-simspot_run(const struct simspot_traces *t, const struct simspot_grid *g, simspot_progress_fn *progress, void *arg,
-    struct arena *a, struct simspot_result *out, struct berth_err *err)
+simspot_run(const struct simspot_traces *t, const struct simspot_grid *g,
+    simspot_progress_fn *progress, void *arg, struct arena *a, struct simspot_result *out,
+    struct berth_err *err)
 {
-	struct simspot_runner x = { .g = g, .a = a, .table_arena = arena_new(), .scratch = arena_new() };
+	struct simspot_runner x = {
+		.g = g, .a = a, .table_arena = arena_new(), .scratch = arena_new()
+	};
 	struct simspot_place *places;
 	size_t n = simspot_places(t, g->pool, a, &places), done = 0;
 	enum berth_code rc = BERTH_OK;
@@ -402,9 +443,12 @@ simspot_run(const struct simspot_traces *t, const struct simspot_grid *g, simspo
 		return rc;
 	if (x.r.impossible > 0 && x.r.n_runs == 0)
 		return err_set(err, BERTH_EINFEASIBLE,
-		    "work and one changeover fit into no deadline: try more --slack or a shorter --changeover");
+		    "work and one changeover fit into no deadline: try more --slack or a shorter "
+		    "--changeover");
 	if (x.r.n_runs == 0)
-		return err_set(err, BERTH_EINFEASIBLE, "no half of any trace is long enough for such a job: try less --work or --slack");
+		return err_set(err, BERTH_EINFEASIBLE,
+		    "no half of any trace is long enough for such a job: try less --work or "
+		    "--slack");
 	*out = x.r;
 	out->cell = x.cells.v;
 	out->n_cells = x.cells.n;

@@ -16,9 +16,9 @@ struct simspot_loader {
 	const char *set;
 	struct csv *csv;
 	VEC(struct simspot_trace) traces;
-	VEC(const char *) others;	/* sets that are there */
+	VEC(const char *) others; /* sets that are there */
 	struct strmap index;
-	double **usd;			/* [traces] */
+	double **usd; /* [traces] */
 };
 
 /* Columns by name; all must be there. */
@@ -33,8 +33,8 @@ simspot_columns(struct csv *c, const char *const *names, size_t n, int *at, stru
 }
 
 static enum berth_code
-simspot_number(struct simspot_loader *l, const struct csv_row *row, int column, const char *name, int64_t min, int64_t max,
-    int64_t *out, struct berth_err *err)
+simspot_number(struct simspot_loader *l, const struct csv_row *row, int column, const char *name,
+    int64_t min, int64_t max, int64_t *out, struct berth_err *err)
 {
 	if (str_to_i64(row->field[column], min, max, out, err) == BERTH_OK)
 		return BERTH_OK;
@@ -52,7 +52,8 @@ simspot_set_of(const char *id, struct arena *a)
 }
 
 static enum berth_code
-simspot_trace_row(struct simspot_loader *l, const struct csv_row *row, const int *at, struct berth_err *err)
+simspot_trace_row(
+    struct simspot_loader *l, const struct csv_row *row, const int *at, struct berth_err *err)
 {
 	const char *id = row->field[at[0]], *set = simspot_set_of(id, l->a);
 	int64_t gap, nodes;
@@ -76,9 +77,12 @@ simspot_trace_row(struct simspot_loader *l, const struct csv_row *row, const int
 		err_set(err, BERTH_EINVAL, "trace %s is there twice", id);
 		return csv_err(l->csv, err, "trace_id");
 	}
-	VEC_PUSH(l->a, &l->traces, (struct simspot_trace){ .id = arena_strdup(l->a, id),
-	    .name = arena_strdup(l->a, row->field[at[3]]), .region = arena_strdup(l->a, row->field[at[4]]),
-	    .tick_s = (int)gap, .nodes = (int)nodes });
+	VEC_PUSH(l->a, &l->traces,
+	    (struct simspot_trace){ .id = arena_strdup(l->a, id),
+		.name = arena_strdup(l->a, row->field[at[3]]),
+		.region = arena_strdup(l->a, row->field[at[4]]),
+		.tick_s = (int)gap,
+		.nodes = (int)nodes });
 	return BERTH_OK;
 }
 
@@ -99,17 +103,20 @@ simspot_traces(struct simspot_loader *l, const char *path, struct berth_err *err
 	if (rc == BERTH_OK && l->traces.n == 0 && l->others.n == 0)
 		return err_set(err, BERTH_EINVAL, "%s: no traces below its header", path);
 	if (rc == BERTH_OK && l->traces.n == 0)
-		return err_set(err, BERTH_ENOTFOUND, "%s has no trace '%s'; there are %s", path, l->set,
-		    str_join(l->a, l->others.v, l->others.n, ", "));
+		return err_set(err, BERTH_ENOTFOUND, "%s has no trace '%s'; there are %s", path,
+		    l->set, str_join(l->a, l->others.v, l->others.n, ", "));
 	return rc;
 }
 
-struct simspot_filler { uint8_t *up; size_t n, cap; };
+struct simspot_filler {
+	uint8_t *up;
+	size_t n, cap;
+};
 
 /* Appends ticks; runs must come in order and without gaps. */
 static enum berth_code
-simspot_segment(struct simspot_loader *l, const struct csv_row *row, const int *at, struct simspot_filler *fill,
-    struct berth_err *err)
+simspot_segment(struct simspot_loader *l, const struct csv_row *row, const int *at,
+    struct simspot_filler *fill, struct berth_err *err)
 {
 	const size_t *which = strmap_get(&l->index, row->field[at[0]]);
 	struct simspot_filler *f;
@@ -122,15 +129,17 @@ simspot_segment(struct simspot_loader *l, const struct csv_row *row, const int *
 	rc = simspot_number(l, row, at[1], "start_tick", 0, SIMSPOT_TICKS_MAX, &start, err);
 	if (rc == BERTH_OK)
 		rc = simspot_number(l, row, at[2], "n_ticks", 1, SIMSPOT_TICKS_MAX, &n, err);
-	nodes = 0;	/* nobody looked: down, to be safe */
+	nodes = 0; /* nobody looked: down, to be safe */
 	if (rc == BERTH_OK && row->field[at[3]][0] != '\0')
 		rc = simspot_number(l, row, at[3], "available_nodes", 0, INT32_MAX, &nodes, err);
 	if (rc != BERTH_OK)
 		return rc;
 	if ((size_t)start < f->n && (size_t)(start + n) <= f->n)
-		return BERTH_OK;	/* told again */
+		return BERTH_OK; /* told again */
 	if ((size_t)start != f->n || start + n > SIMSPOT_TICKS_MAX) {
-		err_set(err, BERTH_EINVAL, "%lld does not follow tick %zu; the segments of a trace stand in order, without gaps",
+		err_set(err, BERTH_EINVAL,
+		    "%lld does not follow tick %zu; the segments of a trace stand in order, "
+		    "without gaps",
 		    (long long)start, f->n);
 		return csv_err(l->csv, err, "start_tick");
 	}
@@ -151,7 +160,8 @@ simspot_segment(struct simspot_loader *l, const struct csv_row *row, const int *
 static enum berth_code
 simspot_segments(struct simspot_loader *l, const char *path, struct berth_err *err)
 {
-	static const char *const names[] = { "trace_id", "start_tick", "n_ticks", "available_nodes" };
+	static const char *const names[] = { "trace_id", "start_tick", "n_ticks",
+		"available_nodes" };
 	struct simspot_filler *fill = arena_array(l->a, l->traces.n, sizeof(*fill));
 	const struct csv_row *row;
 	int at[4];
@@ -167,16 +177,19 @@ simspot_segments(struct simspot_loader *l, const char *path, struct berth_err *e
 		int32_t *age = arena_array(l->a, fill[i].n, sizeof(*age));
 
 		if (fill[i].n == 0)
-			return err_set(err, BERTH_EINVAL, "%s: no segments of trace %s", path, l->traces.v[i].id);
+			return err_set(err, BERTH_EINVAL, "%s: no segments of trace %s", path,
+			    l->traces.v[i].id);
 		spot_ages(fill[i].up, fill[i].n, age);
 		l->traces.v[i].zone = (struct spot_zone){ fill[i].up, age, fill[i].n };
 	}
 	return rc;
 }
 
-/* Runs of equal price; the last one goes on to the trace's end, and ticks before the first have its price. */
+/* Runs of equal price; the last one goes on to the trace's end, and ticks before the first have its
+ * price. */
 static enum berth_code
-simspot_price(struct simspot_loader *l, const struct csv_row *row, const int *at, struct berth_err *err)
+simspot_price(
+    struct simspot_loader *l, const struct csv_row *row, const int *at, struct berth_err *err)
 {
 	const size_t *which = strmap_get(&l->index, row->field[at[0]]);
 	struct simspot_trace *x;
@@ -209,7 +222,8 @@ simspot_price(struct simspot_loader *l, const struct csv_row *row, const int *at
 static enum berth_code
 simspot_prices(struct simspot_loader *l, const char *path, struct berth_err *err)
 {
-	static const char *const names[] = { "trace_id", "start_tick", "n_ticks", "usd_per_instance_hour" };
+	static const char *const names[] = { "trace_id", "start_tick", "n_ticks",
+		"usd_per_instance_hour" };
 	const struct csv_row *row;
 	int at[4];
 	enum berth_code rc = csv_open(path, &l->csv, err);
@@ -223,7 +237,8 @@ simspot_prices(struct simspot_loader *l, const char *path, struct berth_err *err
 	csv_close(l->csv);
 	for (size_t i = 0; i < l->traces.n && rc == BERTH_OK; i++)
 		if (l->traces.v[i].usd == NULL)
-			rc = err_set(err, BERTH_EINVAL, "%s: no prices of trace %s", path, l->traces.v[i].id);
+			rc = err_set(err, BERTH_EINVAL, "%s: no prices of trace %s", path,
+			    l->traces.v[i].id);
 	return rc;
 }
 
@@ -242,8 +257,8 @@ simspot_names(struct simspot_loader *l)
 }
 
 enum berth_code
-simspot_load(const char *dir, const char *set, bool prices, struct arena *a, struct simspot_traces *out,
-    struct berth_err *err)
+simspot_load(const char *dir, const char *set, bool prices, struct arena *a,
+    struct simspot_traces *out, struct berth_err *err)
 {
 	struct simspot_loader l = { .a = a, .set = set };
 	enum berth_code rc = simspot_traces(&l, arena_printf(a, "%s/traces.csv", dir), err);

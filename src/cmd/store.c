@@ -20,7 +20,8 @@ static const struct store_log_opts store_log_defaults = { .limit = 20 };
 
 #define OFF(field) offsetof(struct store_log_opts, field)
 static const struct opt_row store_log_rows[] = {
-	{ "limit", 'n', OPT_INT, "N", "the newest so many; 0: all; default 20", OFF(limit), 0, 1e9, NULL },
+	{ "limit", 'n', OPT_INT, "N", "the newest so many; 0: all; default 20", OFF(limit), 0, 1e9,
+	    NULL },
 	{ 0 },
 };
 
@@ -36,34 +37,76 @@ static enum berth_code store_run_runs(struct cmd_ctx *ctx, struct berth_err *err
 static enum berth_code store_run_loads(struct cmd_ctx *ctx, struct berth_err *err);
 
 static const struct cmd store_subs[] = {
-	{ .name = "check", .summary = "look for damage, and whether sums agree", .args = "",
-	  .flags = CMD_STORE_RO | CMD_NO_ROWS, .run = store_run_check },
-	{ .name = "backup", .summary = "copy the store while others use it", .args = "FILE",
-	  .flags = CMD_STORE_RO | CMD_DRY_OWN | CMD_NO_ROWS, .args_min = 1, .args_max = 1, .run = store_run_backup },
-	{ .name = "migrate", .summary = "bring an older store to this version", .args = "",
-	  .flags = CMD_STORE_RW | CMD_DRY_OWN | CMD_NO_ROWS, .run = store_run_migrate },
-	{ .name = "export", .summary = "print tables as lines of JSON", .args = "[TABLE ...]", .flags = CMD_STORE_RO,
-	  .args_max = -1, .run = store_run_export },
-	{ .name = "rebuild", .summary = "make everything derived again", .args = "",
-	  .flags = CMD_STORE_RW | CMD_NO_ROWS, .run = store_run_rebuild },
-	{ .name = "rollup", .summary = "roll old samples up to hours and days", .args = "", .opts = store_tier_rows,
-	  .opts_default = &store_tier_defaults, .opts_size = sizeof(store_tier_defaults),
-	  .flags = CMD_STORE_RW | CMD_DRY_OWN | CMD_NO_ROWS, .run = store_run_rollup },
-	{ .name = "compact", .summary = "roll up, and give room back to the file system", .args = "", .opts = store_tier_rows,
-	  .opts_default = &store_tier_defaults, .opts_size = sizeof(store_tier_defaults),
-	  .flags = CMD_STORE_RW | CMD_DRY_OWN | CMD_NO_ROWS, .run = store_run_compact },
-	{ .name = "runs", .summary = "list the runs that wrote to the store", .args = "", .opts = store_log_rows,
-	  .opts_default = &store_log_defaults, .opts_size = sizeof(store_log_defaults), .flags = CMD_STORE_RO,
-	  .run = store_run_runs },
-	{ .name = "loads", .summary = "list what was read into series", .args = "", .opts = store_log_rows,
-	  .opts_default = &store_log_defaults, .opts_size = sizeof(store_log_defaults), .flags = CMD_STORE_RO,
-	  .run = store_run_loads },
+	{ .name = "check",
+	    .summary = "look for damage, and whether sums agree",
+	    .args = "",
+	    .flags = CMD_STORE_RO | CMD_NO_ROWS,
+	    .run = store_run_check },
+	{ .name = "backup",
+	    .summary = "copy the store while others use it",
+	    .args = "FILE",
+	    .flags = CMD_STORE_RO | CMD_DRY_OWN | CMD_NO_ROWS,
+	    .args_min = 1,
+	    .args_max = 1,
+	    .run = store_run_backup },
+	{ .name = "migrate",
+	    .summary = "bring an older store to this version",
+	    .args = "",
+	    .flags = CMD_STORE_RW | CMD_DRY_OWN | CMD_NO_ROWS,
+	    .run = store_run_migrate },
+	{ .name = "export",
+	    .summary = "print tables as lines of JSON",
+	    .args = "[TABLE ...]",
+	    .flags = CMD_STORE_RO,
+	    .args_max = -1,
+	    .run = store_run_export },
+	{ .name = "rebuild",
+	    .summary = "make everything derived again",
+	    .args = "",
+	    .flags = CMD_STORE_RW | CMD_NO_ROWS,
+	    .run = store_run_rebuild },
+	{ .name = "rollup",
+	    .summary = "roll old samples up to hours and days",
+	    .args = "",
+	    .opts = store_tier_rows,
+	    .opts_default = &store_tier_defaults,
+	    .opts_size = sizeof(store_tier_defaults),
+	    .flags = CMD_STORE_RW | CMD_DRY_OWN | CMD_NO_ROWS,
+	    .run = store_run_rollup },
+	{ .name = "compact",
+	    .summary = "roll up, and give room back to the file system",
+	    .args = "",
+	    .opts = store_tier_rows,
+	    .opts_default = &store_tier_defaults,
+	    .opts_size = sizeof(store_tier_defaults),
+	    .flags = CMD_STORE_RW | CMD_DRY_OWN | CMD_NO_ROWS,
+	    .run = store_run_compact },
+	{ .name = "runs",
+	    .summary = "list the runs that wrote to the store",
+	    .args = "",
+	    .opts = store_log_rows,
+	    .opts_default = &store_log_defaults,
+	    .opts_size = sizeof(store_log_defaults),
+	    .flags = CMD_STORE_RO,
+	    .run = store_run_runs },
+	{ .name = "loads",
+	    .summary = "list what was read into series",
+	    .args = "",
+	    .opts = store_log_rows,
+	    .opts_default = &store_log_defaults,
+	    .opts_size = sizeof(store_log_defaults),
+	    .flags = CMD_STORE_RO,
+	    .run = store_run_loads },
 	{ 0 },
 };
 
 const struct cmd cmd_store = {
-	.name = "store", .summary = "check, back up and move the store", .args = "", .flags = CMD_STORE_RO,
-	.run = store_run_show, .subs = store_subs,
+	.name = "store",
+	.summary = "check, back up and move the store",
+	.args = "",
+	.flags = CMD_STORE_RO,
+	.run = store_run_show,
+	.subs = store_subs,
 };
 
 static enum berth_code
@@ -91,7 +134,8 @@ store_bytes(struct cmd_ctx *ctx)
 }
 
 static enum berth_code
-store_show_json(struct cmd_ctx *ctx, const char *const *names, const int64_t *rows, size_t n, struct berth_err *err)
+store_show_json(struct cmd_ctx *ctx, const char *const *names, const int64_t *rows, size_t n,
+    struct berth_err *err)
 {
 	struct jsonw *w = cmd_json_begin(ctx, "berth.store/1");
 
@@ -125,8 +169,9 @@ store_run_show(struct cmd_ctx *ctx, struct berth_err *err)
 		return rc;
 	if (cmd_wants_json(ctx))
 		return store_show_json(ctx, names, rows, n, err);
-	cmd_say(ctx, "%s\n%s, version %d, installation %s, %.1f MiB\n", ctx->store_path, store_engine(ctx->store),
-	    store_version(ctx->store), store_installation(ctx->store), (double)store_bytes(ctx) / 1048576);
+	cmd_say(ctx, "%s\n%s, version %d, installation %s, %.1f MiB\n", ctx->store_path,
+	    store_engine(ctx->store), store_version(ctx->store), store_installation(ctx->store),
+	    (double)store_bytes(ctx) / 1048576);
 	for (size_t i = 0; i < n; i++) {
 		if (rows[i] == 0 && ctx->format == CMD_TABLE)
 			continue;
@@ -151,8 +196,8 @@ store_hear(void *arg, const char *what)
 }
 
 static enum berth_code
-store_faults_print(struct store_faults *f, const char *schema, const char *key, const char *none, const char *head,
-    struct berth_err *err)
+store_faults_print(struct store_faults *f, const char *schema, const char *key, const char *none,
+    const char *head, struct berth_err *err)
 {
 	struct jsonw *w;
 
@@ -179,11 +224,12 @@ store_run_check(struct cmd_ctx *ctx, struct berth_err *err)
 
 	rc = store_check(ctx->store, store_hear, &f, &n, err);
 	if (rc == BERTH_OK)
-		rc = store_faults_print(&f, "berth.store-check/1", "faults", "sound: no damage, and all sums agree",
-		    "not sound:", err);
+		rc = store_faults_print(&f, "berth.store-check/1", "faults",
+		    "sound: no damage, and all sums agree", "not sound:", err);
 	if (rc != BERTH_OK || n == 0)
 		return rc;
-	cmd_next_step(ctx, "`berth store rebuild` makes what is derived again; for damage go back to a backup");
+	cmd_next_step(ctx,
+	    "`berth store rebuild` makes what is derived again; for damage go back to a backup");
 	return err_set(err, BERTH_EFAIL, "the store has %zu faults", n);
 }
 
@@ -193,8 +239,11 @@ store_run_rebuild(struct cmd_ctx *ctx, struct berth_err *err)
 	struct store_faults f = { .ctx = ctx };
 	enum berth_code rc = store_rebuild(ctx->store, store_hear, &f, err);
 
-	return rc == BERTH_OK ? store_faults_print(&f, "berth.store-rebuild/1", "changed", "nothing had to change",
-	    ctx->dry_run ? "dry run: these would be made again:" : "made again:", err) : rc;
+	return rc == BERTH_OK
+		   ? store_faults_print(&f, "berth.store-rebuild/1", "changed",
+			 "nothing had to change",
+			 ctx->dry_run ? "dry run: these would be made again:" : "made again:", err)
+		   : rc;
 }
 
 static enum berth_code
@@ -211,7 +260,8 @@ store_run_backup(struct cmd_ctx *ctx, struct berth_err *err)
 	if (rc != BERTH_OK)
 		return rc;
 	if (!cmd_wants_json(ctx)) {
-		cmd_say(ctx, "%s%s: %.1f MiB\n", ctx->dry_run ? "dry run: " : "", ctx->args[0], (double)st.st_size / 1048576);
+		cmd_say(ctx, "%s%s: %.1f MiB\n", ctx->dry_run ? "dry run: " : "", ctx->args[0],
+		    (double)st.st_size / 1048576);
 		return BERTH_OK;
 	}
 	w = cmd_json_begin(ctx, "berth.store-backup/1");
@@ -220,14 +270,16 @@ store_run_backup(struct cmd_ctx *ctx, struct berth_err *err)
 	return cmd_json_end(ctx, err);
 }
 
-/* Opening has done it; with --dry-run too where the store is older, since it cannot be read otherwise. */
+/* Opening has done it; with --dry-run too where the store is older, since it cannot be read
+ * otherwise. */
 static enum berth_code
 store_run_migrate(struct cmd_ctx *ctx, struct berth_err *err)
 {
 	struct jsonw *w;
 
 	if (ctx->store == NULL)
-		return err_set(err, BERTH_ENOTFOUND, "store %s: there is none; `berth init` makes it", ctx->store_path);
+		return err_set(err, BERTH_ENOTFOUND,
+		    "store %s: there is none; `berth init` makes it", ctx->store_path);
 	if (!cmd_wants_json(ctx)) {
 		cmd_say(ctx, "%s has version %d\n", ctx->store_path, store_version(ctx->store));
 		return BERTH_OK;
@@ -248,8 +300,8 @@ store_line_print(void *arg, const char *json, size_t len, struct berth_err *err)
 {
 	const struct store_line *l = arg;
 
-	if (fprintf(l->out, "{\"table\":\"%s\",\"row\":", l->table) < 0 || fwrite(json, 1, len, l->out) != len ||
-	    fputs("}\n", l->out) == EOF)
+	if (fprintf(l->out, "{\"table\":\"%s\",\"row\":", l->table) < 0 ||
+	    fwrite(json, 1, len, l->out) != len || fputs("}\n", l->out) == EOF)
 		return err_sys(err, BERTH_EIO, errno, "standard output");
 	return BERTH_OK;
 }
@@ -267,11 +319,14 @@ store_run_export(struct cmd_ctx *ctx, struct berth_err *err)
 		for (k = 0; k < n && strcmp(names[k], ctx->args[i]) != 0; k++)
 			continue;
 		if (k == n)
-			rc = err_set(err, BERTH_ENOTFOUND, "there is no table '%s'; `berth store -o wide` lists them", ctx->args[i]);
+			rc = err_set(err, BERTH_ENOTFOUND,
+			    "there is no table '%s'; `berth store -o wide` lists them",
+			    ctx->args[i]);
 	}
 	if (rc != BERTH_OK)
 		return rc;
-	fprintf(ctx->out, "{\"schema\":\"berth.export/1\",\"version\":%d,\"installation\":\"%s\"}\n",
+	fprintf(ctx->out,
+	    "{\"schema\":\"berth.export/1\",\"version\":%d,\"installation\":\"%s\"}\n",
 	    store_version(ctx->store), store_installation(ctx->store));
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
 		struct store_line l = { ctx->out, names[i] };

@@ -11,9 +11,11 @@ const struct store_tier_opts store_tier_defaults = { 0, 0 };
 
 #define OFF(field) offsetof(struct store_tier_opts, field)
 const struct opt_row store_tier_rows[] = {
-	{ "raw", 0, OPT_DURATION, "DUR", "keep steps of less than an hour so long; default retention.raw", OFF(raw_s), 86400,
-	  1e10, NULL },
-	{ "hourly", 0, OPT_DURATION, "DUR", "keep hours so long; default retention.hourly", OFF(hourly_s), 86400, 1e10, NULL },
+	{ "raw", 0, OPT_DURATION, "DUR",
+	    "keep steps of less than an hour so long; default retention.raw", OFF(raw_s), 86400,
+	    1e10, NULL },
+	{ "hourly", 0, OPT_DURATION, "DUR", "keep hours so long; default retention.hourly",
+	    OFF(hourly_s), 86400, 1e10, NULL },
 	{ 0 },
 };
 
@@ -38,7 +40,8 @@ store_tiers_policy(struct cmd_ctx *ctx, struct tier_policy *p, struct berth_err 
 	p->raw_s = o->raw_s != 0 ? o->raw_s : config->retention.raw_s;
 	p->hourly_s = o->hourly_s != 0 ? o->hourly_s : config->retention.hourly_s;
 	if (p->hourly_s != 0 && (p->raw_s == 0 || p->raw_s > p->hourly_s))
-		return err_set(err, BERTH_EUSAGE, "hours cannot be kept for less time than the steps that they are made of: "
+		return err_set(err, BERTH_EUSAGE,
+		    "hours cannot be kept for less time than the steps that they are made of: "
 		    "--hourly must be at least --raw");
 	return BERTH_OK;
 }
@@ -52,17 +55,21 @@ store_tiers_kept(struct cmd_ctx *ctx, int64_t s)
 }
 
 static enum berth_code
-store_tiers_show(struct cmd_ctx *ctx, const struct tier_policy *p, const struct tier_moved *m, int64_t before, int64_t after,
-    struct berth_err *err)
+store_tiers_show(struct cmd_ctx *ctx, const struct tier_policy *p, const struct tier_moved *m,
+    int64_t before, int64_t after, struct berth_err *err)
 {
 	struct jsonw *w;
 
 	if (!cmd_wants_json(ctx)) {
-		cmd_say(ctx, "%s%lld steps of %lld series rolled up to %lld hours, %lld hours to %lld days in all\n",
-		    ctx->dry_run ? "dry run: " : "", (long long)m->steps, (long long)m->series, (long long)m->hours_made,
-		    (long long)m->hours, (long long)m->days_made);
-		cmd_say(ctx, "steps of less than an hour are kept %s, hours %s, days for ever; %.1f MiB\n",
-		    store_tiers_kept(ctx, p->raw_s), store_tiers_kept(ctx, p->hourly_s), (double)after / 1048576);
+		cmd_say(ctx,
+		    "%s%lld steps of %lld series rolled up to %lld hours, %lld hours to %lld days "
+		    "in all\n",
+		    ctx->dry_run ? "dry run: " : "", (long long)m->steps, (long long)m->series,
+		    (long long)m->hours_made, (long long)m->hours, (long long)m->days_made);
+		cmd_say(ctx,
+		    "steps of less than an hour are kept %s, hours %s, days for ever; %.1f MiB\n",
+		    store_tiers_kept(ctx, p->raw_s), store_tiers_kept(ctx, p->hourly_s),
+		    (double)after / 1048576);
 		return BERTH_OK;
 	}
 	w = cmd_json_begin(ctx, "berth.store-rollup/1");
@@ -97,13 +104,17 @@ store_tiers_run(struct cmd_ctx *ctx, bool compact, struct berth_err *err)
 	if (rc != BERTH_OK)
 		return rc;
 	if (ctx->store == NULL)
-		return err_set(err, BERTH_ENOTFOUND, "store %s: there is none; `berth init` makes it", ctx->store_path);
+		return err_set(err, BERTH_ENOTFOUND,
+		    "store %s: there is none; `berth init` makes it", ctx->store_path);
 	before = store_bytes(ctx);
 	progress_start(&bar, cmd_progress(ctx), "rollup", "steps", 0);
-	rc = ctx->dry_run ? store_rollup_due(ctx->store, &policy, ctx->now, &moved, err) :
-	    store_rollup(ctx->store, &policy, ctx->now, 0, store_tiers_progress, &bar, &moved, err);
+	rc = ctx->dry_run ? store_rollup_due(ctx->store, &policy, ctx->now, &moved, err)
+			  : store_rollup(ctx->store, &policy, ctx->now, 0, store_tiers_progress,
+				&bar, &moved, err);
 	progress_end(&bar);
 	if (rc == BERTH_OK && compact && !ctx->dry_run)
 		rc = store_compact(ctx->store, err);
-	return rc == BERTH_OK ? store_tiers_show(ctx, &policy, &moved, before, store_bytes(ctx), err) : rc;
+	return rc == BERTH_OK
+		   ? store_tiers_show(ctx, &policy, &moved, before, store_bytes(ctx), err)
+		   : rc;
 }

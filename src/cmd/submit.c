@@ -21,23 +21,38 @@ static const struct submit_opts submit_defaults = { .priority = INT64_MIN, .coun
 
 #define OFF(field) offsetof(struct submit_opts, field)
 static const struct opt_row submit_rows[] = {
-	{ "name", 0, OPT_STRING, "TEXT", "name of the job, instead of the file's", OFF(name), 0, 0, NULL },
-	{ "project", 0, OPT_STRING, "TEXT", "project that pays, instead of the file's", OFF(project), 0, 0, NULL },
-	{ "user", 0, OPT_STRING, "TEXT", "who it is for, instead of the file's or $USER", OFF(user), 0, 0, NULL },
-	{ "priority", 'p', OPT_INT, "N", "higher goes first, instead of the file's", OFF(priority), -1000, 1000, NULL },
-	{ "count", 'n', OPT_INT, "N", "submit each file this many times", OFF(count), 1, 10000, NULL },
+	{ "name", 0, OPT_STRING, "TEXT", "name of the job, instead of the file's", OFF(name), 0, 0,
+	    NULL },
+	{ "project", 0, OPT_STRING, "TEXT", "project that pays, instead of the file's",
+	    OFF(project), 0, 0, NULL },
+	{ "user", 0, OPT_STRING, "TEXT", "who it is for, instead of the file's or $USER", OFF(user),
+	    0, 0, NULL },
+	{ "priority", 'p', OPT_INT, "N", "higher goes first, instead of the file's", OFF(priority),
+	    -1000, 1000, NULL },
+	{ "count", 'n', OPT_INT, "N", "submit each file this many times", OFF(count), 1, 10000,
+	    NULL },
 	{ 0 },
 };
 
 static enum berth_code submit_run(struct cmd_ctx *ctx, struct berth_err *err);
 
 const struct cmd cmd_submit = {
-	.name = "submit", .summary = "put jobs into the queue and return at once", .args = "FILE ...",
-	.opts = submit_rows, .opts_default = &submit_defaults, .opts_size = sizeof(submit_defaults),
-	.flags = CMD_STORE_RW, .args_min = 1, .args_max = -1, .run = submit_run,
+	.name = "submit",
+	.summary = "put jobs into the queue and return at once",
+	.args = "FILE ...",
+	.opts = submit_rows,
+	.opts_default = &submit_defaults,
+	.opts_size = sizeof(submit_defaults),
+	.flags = CMD_STORE_RW,
+	.args_min = 1,
+	.args_max = -1,
+	.run = submit_run,
 };
 
-struct submitted { const char *id, *file; struct job_spec spec; };
+struct submitted {
+	const char *id, *file;
+	struct job_spec spec;
+};
 
 static void
 submit_override(struct job_spec *spec, const struct submit_opts *o)
@@ -53,7 +68,8 @@ submit_override(struct job_spec *spec, const struct submit_opts *o)
 }
 
 static enum berth_code
-submit_event(struct cmd_ctx *ctx, const char *id, const struct job_spec *spec, struct berth_err *err)
+submit_event(
+    struct cmd_ctx *ctx, const char *id, const struct job_spec *spec, struct berth_err *err)
 {
 	struct event e = { .t = ctx->now, .type = "job.submitted", .subject = id };
 	enum berth_code rc;
@@ -98,7 +114,8 @@ submit_read(struct cmd_ctx *ctx, struct submitted **list_out, size_t *n_out, str
 			return rc;
 		submit_override(&spec, o);
 		if (spec.deadline != 0 && spec.deadline <= ctx->now)
-			return err_set(err, BERTH_EINVAL, "%s: the deadline has passed", ctx->args[i]);
+			return err_set(
+			    err, BERTH_EINVAL, "%s: the deadline has passed", ctx->args[i]);
 		for (size_t j = 0; j < count; j++)
 			list[k++] = (struct submitted){ .file = ctx->args[i], .spec = spec };
 	}
@@ -137,8 +154,12 @@ submit_after(struct cmd_ctx *ctx, struct submitted *list, size_t i, struct berth
 			return BERTH_OK;
 		}
 	}
-	return rc != BERTH_OK ? rc : err_set(err, BERTH_EINVAL, "%s: after: no job '%.60s' is known; submit it first, or name it "
-	    "before this file", list[i].file, after);
+	return rc != BERTH_OK
+		   ? rc
+		   : err_set(err, BERTH_EINVAL,
+			 "%s: after: no job '%.60s' is known; submit it first, or name it "
+			 "before this file",
+			 list[i].file, after);
 }
 
 static enum berth_code
@@ -152,7 +173,8 @@ submit_store(struct cmd_ctx *ctx, struct submitted *list, size_t n, struct berth
 	for (size_t i = 0; i < n; i++) {
 		rc = submit_after(ctx, list, i, err);
 		if (rc == BERTH_OK)
-			rc = store_job_insert(ctx->store, &list[i].spec, ctx->now, ctx->arena, &list[i].id, err);
+			rc = store_job_insert(
+			    ctx->store, &list[i].spec, ctx->now, ctx->arena, &list[i].id, err);
 		if (rc == BERTH_OK)
 			rc = submit_event(ctx, list[i].id, &list[i].spec, err);
 		if (rc != BERTH_OK) {
@@ -214,7 +236,8 @@ submit_run(struct cmd_ctx *ctx, struct berth_err *err)
 	}
 	if (ctx->format != CMD_TABLE)
 		return submit_table(ctx, list, n, err);
-	for (size_t i = 0; i < n; i++)	/* ids are the result: also with -q */
-		fprintf(ctx->out, "%s  %s%s\n", list[i].id, list[i].spec.name, ctx->dry_run ? "  (dry run: not queued)" : "");
+	for (size_t i = 0; i < n; i++) /* ids are the result: also with -q */
+		fprintf(ctx->out, "%s  %s%s\n", list[i].id, list[i].spec.name,
+		    ctx->dry_run ? "  (dry run: not queued)" : "");
 	return BERTH_OK;
 }

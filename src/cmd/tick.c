@@ -17,13 +17,16 @@
 #include "util/progress.h"
 #include "util/time.h"
 
-struct tick_opts { int64_t until, step_s, seed; };
+struct tick_opts {
+	int64_t until, step_s, seed;
+};
 
 static const struct tick_opts tick_defaults = { .step_s = 60, .seed = 1 };
 
 #define OFF(field) offsetof(struct tick_opts, field)
 static const struct opt_row tick_rows[] = {
-	{ "until", 0, OPT_TIME, "TIME", "go on from --now to this time on a virtual clock (replayed clouds only)", OFF(until),
+	{ "until", 0, OPT_TIME, "TIME",
+	    "go on from --now to this time on a virtual clock (replayed clouds only)", OFF(until),
 	    0, 0, NULL },
 	{ "step", 0, OPT_DURATION, "DUR", "of the virtual clock", OFF(step_s), 1, 86400, NULL },
 	{ "seed", 0, OPT_INT, "N", "for whatever is drawn by chance", OFF(seed), 0, 9e15, NULL },
@@ -33,8 +36,12 @@ static const struct opt_row tick_rows[] = {
 static enum berth_code tick_run(struct cmd_ctx *ctx, struct berth_err *err);
 
 const struct cmd cmd_tick = {
-	.name = "tick", .summary = "do one pass over jobs and machines; for cron, each minute", .args = "",
-	.opts = tick_rows, .opts_default = &tick_defaults, .opts_size = sizeof(tick_defaults),
+	.name = "tick",
+	.summary = "do one pass over jobs and machines; for cron, each minute",
+	.args = "",
+	.opts = tick_rows,
+	.opts_default = &tick_defaults,
+	.opts_size = sizeof(tick_defaults),
 	.flags = CMD_STORE_RW | CMD_NET | CMD_SPENDS | CMD_DRY_OWN | CMD_NO_ROWS,
 	.run = tick_run,
 };
@@ -50,7 +57,8 @@ tick_open(struct cmd_ctx *ctx, struct broker *b, struct berth_err *err)
 	if (rc != BERTH_OK)
 		return rc;
 	if (config->n_accounts == 0)
-		cmd_note(ctx, "no account in %s: nothing can be rented", config->path[0] != '\0' ? config->path : "the config");
+		cmd_note(ctx, "no account in %s: nothing can be rented",
+		    config->path[0] != '\0' ? config->path : "the config");
 	return brokerset_open(ctx, (uint64_t)o->seed, b, err);
 }
 
@@ -59,9 +67,11 @@ static enum berth_code
 tick_virtual_ok(const struct broker *b, struct berth_err *err)
 {
 	for (size_t i = 0; i < b->n_accounts; i++) {
-		if (b->accounts[i].prov != NULL && !provider_is_local(prov_account_ops(b->accounts[i].prov)))
+		if (b->accounts[i].prov != NULL &&
+		    !provider_is_local(prov_account_ops(b->accounts[i].prov)))
 			return err_set(err, BERTH_EUSAGE,
-			    "--until moves a virtual clock, and account %s is a real cloud; use a config with replayed accounts only",
+			    "--until moves a virtual clock, and account %s is a real cloud; use a "
+			    "config with replayed accounts only",
 			    b->accounts[i].name);
 	}
 	return BERTH_OK;
@@ -129,7 +139,8 @@ tick_json(struct cmd_ctx *ctx, const struct broker *b, struct berth_err *err)
 	for (size_t i = 0; i < b->n_accounts; i++) {
 		jsonw_begin_object(w, NULL);
 		jsonw_str(w, "name", b->accounts[i].name);
-		jsonw_str(w, "state", b->accounts[i].down == BERTH_OK ? "ok" : err_name(b->accounts[i].down));
+		jsonw_str(w, "state",
+		    b->accounts[i].down == BERTH_OK ? "ok" : err_name(b->accounts[i].down));
 		jsonw_str_or_null(w, "error", b->accounts[i].why);
 		jsonw_end_object(w);
 	}
@@ -142,27 +153,39 @@ static void
 tick_say(struct cmd_ctx *ctx, const struct broker *b)
 {
 	const struct broker_counts *c = &b->counts;
-	const struct { int64_t n; const char *one, *many; } parts[] = {
-		{ c->scaled_up, "replica added", "replicas added" }, { c->scaled_down, "replica taken away", "replicas taken away" },
-		{ c->created, "machine rented", "machines rented" }, { c->adopted, "taken over", "taken over" },
-		{ c->refused, "launch refused", "launches refused" }, { c->probed, "probed", "probed" },
-		{ c->rejected, "rejected by the probe", "rejected by the probe" }, { c->started, "start", "starts" },
-		{ c->preempted, "preemption", "preemptions" }, { c->finished, "job done", "jobs done" },
-		{ c->failed, "job failed", "jobs failed" }, { c->lost, "machine lost", "machines lost" },
-		{ c->released, "given back", "given back" }, { c->rolled_up, "sample rolled up", "samples rolled up" },
+	const struct {
+		int64_t n;
+		const char *one, *many;
+	} parts[] = {
+		{ c->scaled_up, "replica added", "replicas added" },
+		{ c->scaled_down, "replica taken away", "replicas taken away" },
+		{ c->created, "machine rented", "machines rented" },
+		{ c->adopted, "taken over", "taken over" },
+		{ c->refused, "launch refused", "launches refused" },
+		{ c->probed, "probed", "probed" },
+		{ c->rejected, "rejected by the probe", "rejected by the probe" },
+		{ c->started, "start", "starts" },
+		{ c->preempted, "preemption", "preemptions" },
+		{ c->finished, "job done", "jobs done" },
+		{ c->failed, "job failed", "jobs failed" },
+		{ c->lost, "machine lost", "machines lost" },
+		{ c->released, "given back", "given back" },
+		{ c->rolled_up, "sample rolled up", "samples rolled up" },
 		{ c->errors, "error (see the log)", "errors (see the log)" },
 	};
 	const char *line = "";
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		if (parts[i].n > 0)
-			line = arena_printf(ctx->arena, "%s%s%lld %s", line, line[0] != '\0' ? ", " : "", (long long)parts[i].n,
+			line = arena_printf(ctx->arena, "%s%s%lld %s", line,
+			    line[0] != '\0' ? ", " : "", (long long)parts[i].n,
 			    parts[i].n == 1 ? parts[i].one : parts[i].many);
 	}
 	if (c->ticks > 1) {
 		char from[TIME_FMT_SIZE], to[TIME_FMT_SIZE];
 
-		cmd_say_hung(ctx, 4, "%lld ticks from %s to %s: %s", (long long)c->ticks, time_fmt(from, ctx->now), time_fmt(to, b->now),
+		cmd_say_hung(ctx, 4, "%lld ticks from %s to %s: %s", (long long)c->ticks,
+		    time_fmt(from, ctx->now), time_fmt(to, b->now),
 		    line[0] != '\0' ? line : "nothing to do");
 	} else if (line[0] != '\0') {
 		cmd_say_hung(ctx, 4, "%s", line);
@@ -185,18 +208,23 @@ tick_done(struct cmd_ctx *ctx, const struct broker *b, struct berth_err *err)
 	for (size_t i = 0; i < b->n_accounts; i++)
 		down += b->accounts[i].down != BERTH_OK;
 	if (down == 0 && b->counts.unplaced > 0)
-		return err_set(err, BERTH_ETRANSIENT, "%lld job%s found no machine now: every launch was refused, or did not answer; "
-		    "a later tick asks again (berth jobs -o wide says why)", (long long)b->counts.unplaced,
-		    b->counts.unplaced == 1 ? "" : "s");
+		return err_set(err, BERTH_ETRANSIENT,
+		    "%lld job%s found no machine now: every launch was refused, or did not answer; "
+		    "a later tick asks again (berth jobs -o wide says why)",
+		    (long long)b->counts.unplaced, b->counts.unplaced == 1 ? "" : "s");
 	if (down == 0 && b->counts.unpaid > 0)
-		return err_set(err, BERTH_EBUDGET, "%lld job%s wait%s for money of a budget; what runs goes on (berth budget shows what is "
-		    "left, berth jobs -o wide what each needs)", (long long)b->counts.unpaid, b->counts.unpaid == 1 ? "" : "s",
+		return err_set(err, BERTH_EBUDGET,
+		    "%lld job%s wait%s for money of a budget; what runs goes on (berth budget "
+		    "shows what is "
+		    "left, berth jobs -o wide what each needs)",
+		    (long long)b->counts.unpaid, b->counts.unpaid == 1 ? "" : "s",
 		    b->counts.unpaid == 1 ? "s" : "");
 	if (down == 0)
 		return BERTH_OK;
 	for (size_t i = 0; i < b->n_accounts; i++) {
 		if (b->accounts[i].down != BERTH_OK)
-			return err_set(err, BERTH_EPARTIAL, "%zu of %zu accounts did not answer; the first is %s: %s", down,
+			return err_set(err, BERTH_EPARTIAL,
+			    "%zu of %zu accounts did not answer; the first is %s: %s", down,
 			    b->n_accounts, b->accounts[i].name, b->accounts[i].why);
 	}
 	return BERTH_OK;
@@ -221,12 +249,14 @@ tick_dry(struct cmd_ctx *ctx, struct berth_err *err)
 	if (rc == BERTH_OK && config->root != NULL) {
 		struct placing_limit *limits;
 
-		rc = broker_limits_read(config->root, accels, ctx->arena, &limits, &o.n_limits, err);
+		rc =
+		    broker_limits_read(config->root, accels, ctx->arena, &limits, &o.n_limits, err);
 		o.limits = limits;
 		if (rc == BERTH_OK)
 			rc = shares_read(config->root, ctx->arena, &o.shares, err);
 		if (rc == BERTH_OK)
-			rc = block_rules_read(config->root, "block", ctx->arena, &o.block, &o.n_block, err);
+			rc = block_rules_read(
+			    config->root, "block", ctx->arena, &o.block, &o.n_block, err);
 	}
 	if (rc == BERTH_OK && ctx->store != NULL)
 		rc = placing_run(ctx->store, accels, &o, NULL, 0, ctx->arena, &p, err);
@@ -234,7 +264,8 @@ tick_dry(struct cmd_ctx *ctx, struct berth_err *err)
 		return rc;
 	if (!cmd_wants_json(ctx)) {
 		for (size_t i = 0; i < p.n_jobs; i++)
-			cmd_say_hung(ctx, 4, "%s  %s: %s", p.jobs[i].job.id, p.jobs[i].n_tries > 0 ? "would be placed" : "would wait",
+			cmd_say_hung(ctx, 4, "%s  %s: %s", p.jobs[i].job.id,
+			    p.jobs[i].n_tries > 0 ? "would be placed" : "would wait",
 			    p.jobs[i].reason);
 		if (p.n_jobs == 0)
 			cmd_say(ctx, "the queue is empty\n");

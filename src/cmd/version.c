@@ -6,7 +6,10 @@
 static enum berth_code version_run(struct cmd_ctx *ctx, struct berth_err *err);
 
 const struct cmd cmd_version = {
-	.name = "version", .summary = "say which berth this is", .args = "", .flags = CMD_NO_ROWS,
+	.name = "version",
+	.summary = "say which berth this is",
+	.args = "",
+	.flags = CMD_NO_ROWS,
 	.run = version_run,
 };
 
@@ -32,7 +35,8 @@ version_run(struct cmd_ctx *ctx, struct berth_err *err)
 		return version_json(ctx, err);
 	fprintf(ctx->out, "berth %s\n", PACKAGE_VERSION);
 	if (ctx->verbose)
-		fprintf(ctx->out, "stores: sqlite\ndata: %s\nprograms: %s\nlicense: GPL-3.0-or-later\n",
+		fprintf(ctx->out,
+		    "stores: sqlite\ndata: %s\nprograms: %s\nlicense: GPL-3.0-or-later\n",
 		    BERTH_DATADIR, BERTH_LIBEXECDIR);
 	return BERTH_OK;
 }

@@ -7,41 +7,47 @@
 
 #include "util/pages.h"
 
-#define DEMAND_FEW ((size_t)24)		/* events that are sorted by insertion */
-#define DEMAND_CHUNK ((size_t)256)	/* steps of one series handed over at a time, at least; and of all series: */
+#define DEMAND_FEW ((size_t)24) /* events that are sorted by insertion */
+#define DEMAND_CHUNK                                                                               \
+	((size_t)256) /* steps of one series handed over at a time, at least; and of all series:   \
+		       */
 #define DEMAND_CHUNKS ((size_t)128 * 1024)
 
-/* An end of an interval in one word, so that sorting words sorts by time: seconds into the window, class, end. */
+/* An end of an interval in one word, so that sorting words sorts by time: seconds into the window,
+ * class, end. */
 #define DEMAND_EVENT(t, cls, ends) ((uint64_t)(t) << 32 | (uint64_t)(cls) << 1 | (uint64_t)(ends))
 #define DEMAND_T(e) ((int64_t)((e) >> 32))
 #define DEMAND_CLS(e) ((uint32_t)(e) >> 1)
-#define DEMAND_ENDS(e) ((e) & 1)
+#define DEMAND_ENDS(e) ((e)&1)
 
 struct demand {
 	int64_t step_s, from, to;
-	size_t align;		/* steps; 1: none */
-	size_t chunk;		/* steps of one series handed over at a time */
-	uint64_t *event;	/* [n] */
+	size_t align;    /* steps; 1: none */
+	size_t chunk;    /* steps of one series handed over at a time */
+	uint64_t *event; /* [n] */
 	size_t n, cap, max;
-	uint64_t inverse;	/* of step_s: 2^64 / step_s, rounded up; 0 for a step of 1 s */
+	uint64_t inverse; /* of step_s: 2^64 / step_s, rounded up; 0 for a step of 1 s */
 };
 
 /* One series while the sweep passes. */
 struct demand_group {
 	double level, area, peak;
-	int64_t since;		/* area is up to here */
-	int64_t active;		/* intervals that are open */
-	struct sample *out;	/* [n_out], room for a chunk and an alignment */
+	int64_t since;      /* area is up to here */
+	int64_t active;     /* intervals that are open */
+	struct sample *out; /* [n_out], room for a chunk and an alignment */
 	size_t n_out;
 };
 
 enum berth_code
-demand_new(int64_t step_s, int64_t from, int64_t to, size_t max_events, struct demand **d_out, struct berth_err *err)
+demand_new(int64_t step_s, int64_t from, int64_t to, size_t max_events, struct demand **d_out,
+    struct berth_err *err)
 {
 	struct demand *d;
 
-	if (step_s <= 0 || from % step_s != 0 || to % step_s != 0 || to < from || to - from > INT64_C(0xffffffff))
-		return err_set(err, BERTH_EINVAL, "demand: a window of %lld s", (long long)(to - from));
+	if (step_s <= 0 || from % step_s != 0 || to % step_s != 0 || to < from ||
+	    to - from > INT64_C(0xffffffff))
+		return err_set(
+		    err, BERTH_EINVAL, "demand: a window of %lld s", (long long)(to - from));
 	d = calloc(1, sizeof(*d));
 	if (d == NULL)
 		return err_set(err, BERTH_ENOMEM, "demand: out of memory");
@@ -78,7 +84,8 @@ demand_home(const struct demand *d, uint64_t event)
 {
 	__extension__ typedef unsigned __int128 wide;
 
-	return d->inverse == 0 ? (size_t)DEMAND_T(event) : (size_t)((wide)d->inverse * (event >> 32) >> 64);
+	return d->inverse == 0 ? (size_t)DEMAND_T(event)
+			       : (size_t)((wide)d->inverse * (event >> 32) >> 64);
 }
 
 void
@@ -116,12 +123,14 @@ demand_shrink(struct demand *d, struct berth_err *err)
 static enum berth_code
 demand_push(struct demand *d, uint64_t event, struct berth_err *err)
 {
-	if (d->n == d->cap) {	/* at first as many as there may be: what is not touched takes no memory */
+	if (d->n ==
+	    d->cap) { /* at first as many as there may be: what is not touched takes no memory */
 		size_t cap = d->cap == 0 ? (d->max > 1024 ? d->max : 1024) : d->cap + d->cap / 2;
 		uint64_t *p = pages_new(cap * sizeof(*p));
 
 		if (p == NULL)
-			return err_set(err, BERTH_ENOMEM, "demand: out of memory for %zu intervals", cap / 2);
+			return err_set(
+			    err, BERTH_ENOMEM, "demand: out of memory for %zu intervals", cap / 2);
 		if (d->n > 0)
 			memcpy(p, d->event, d->n * sizeof(*p));
 		pages_free(d->event, d->cap * sizeof(*d->event));
@@ -177,11 +186,12 @@ demand_sort_few(uint64_t *event, size_t n)
 
 /* Buckets of 2^shift seconds for the events of one step. */
 struct demand_buckets {
-	uint32_t *at;			/* [most + 2], all 0, and so again */
-	uint64_t *copy;			/* [as many events as a step has at most] */
+	uint32_t *at;   /* [most + 2], all 0, and so again */
+	uint64_t *copy; /* [as many events as a step has at most] */
 };
 
-/* Sorts the events [n] of the step that starts at t0: into about as many buckets as there are events, then each. */
+/* Sorts the events [n] of the step that starts at t0: into about as many buckets as there are
+ * events, then each. */
 static void
 demand_sort_step(struct demand_buckets *b, uint64_t *event, size_t n, int64_t t0, int64_t step_s)
 {
@@ -204,7 +214,8 @@ demand_sort_step(struct demand_buckets *b, uint64_t *event, size_t n, int64_t t0
 	for (size_t i = 0; i < n; i++)
 		event[b->at[(DEMAND_T(b->copy[i]) - t0) >> shift]++] = b->copy[i];
 	at = 0;
-	for (size_t s = 0; s < buckets && shift > 0; s++) {	/* at[s] is now where the next bucket begins */
+	for (size_t s = 0; s < buckets && shift > 0;
+	     s++) { /* at[s] is now where the next bucket begins */
 		size_t in = b->at[s] - at;
 
 		if (in > DEMAND_FEW)
@@ -236,13 +247,15 @@ demand_sort_steps(struct demand *d, size_t steps, const size_t *at, struct berth
 	}
 	for (size_t s = 0; s < steps; s++)
 		if (at[s + 1] - at[s] > 1)
-			demand_sort_step(&b, d->event + at[s], at[s + 1] - at[s], (int64_t)s * d->step_s, d->step_s);
+			demand_sort_step(&b, d->event + at[s], at[s + 1] - at[s],
+			    (int64_t)s * d->step_s, d->step_s);
 	free(b.at);
 	free(b.copy);
 	return BERTH_OK;
 }
 
-/* Puts the events of each step together, in place; at[s] is where step s begins. Then the steps are sorted one by one. */
+/* Puts the events of each step together, in place; at[s] is where step s begins. Then the steps are
+ * sorted one by one. */
 static enum berth_code
 demand_sort(struct demand *d, size_t steps, size_t *at, struct berth_err *err)
 {
@@ -263,7 +276,7 @@ demand_sort(struct demand *d, size_t steps, size_t *at, struct berth_err *err)
 
 			if (home == s) {
 				next[s]++;
-			} else {	/* each swap brings one event home */
+			} else { /* each swap brings one event home */
 				d->event[next[s]] = d->event[next[home]];
 				d->event[next[home]++] = e;
 			}
@@ -281,7 +294,7 @@ demand_apply(struct demand_group *g, int64_t t, double amount, int ends)
 	g->level += ends ? -amount : amount;
 	g->active += ends ? -1 : 1;
 	if (g->active == 0)
-		g->level = 0;	/* not what rounding has left */
+		g->level = 0; /* not what rounding has left */
 }
 
 static void
@@ -300,8 +313,8 @@ demand_one(uint64_t event, const struct demand_class *classes, struct demand_gro
 
 /* The events [i, end) of one step that starts at t0. */
 static void
-demand_step(const struct demand *d, const struct demand_class *classes, struct demand_group *groups, size_t n_groups,
-    size_t i, size_t end, int64_t t0)
+demand_step(const struct demand *d, const struct demand_class *classes, struct demand_group *groups,
+    size_t n_groups, size_t i, size_t end, int64_t t0)
 {
 	bool first = true;
 
@@ -309,7 +322,8 @@ demand_step(const struct demand *d, const struct demand_class *classes, struct d
 		int64_t t = first ? t0 : DEMAND_T(d->event[i]);
 		size_t from = i;
 
-		if (!first && (i + 1 == end || DEMAND_T(d->event[i + 1]) != t)) {	/* alone in its second, as most are */
+		if (!first && (i + 1 == end || DEMAND_T(d->event[i + 1]) !=
+						   t)) { /* alone in its second, as most are */
 			demand_one(d->event[i], classes, groups);
 			i++;
 			continue;
@@ -318,7 +332,8 @@ demand_step(const struct demand *d, const struct demand_class *classes, struct d
 			const struct demand_class *c = &classes[DEMAND_CLS(d->event[i])];
 
 			for (size_t k = 0; k < c->n_groups; k++)
-				demand_apply(&groups[c->groups[k]], t, c->amount, DEMAND_ENDS(d->event[i]));
+				demand_apply(
+				    &groups[c->groups[k]], t, c->amount, DEMAND_ENDS(d->event[i]));
 		}
 		if (first) {
 			for (size_t k = 0; k < n_groups; k++)
@@ -339,7 +354,8 @@ demand_step(const struct demand *d, const struct demand_class *classes, struct d
 	}
 }
 
-/* A series goes into the store fastest when all of it comes at once; many long ones together are too much to hold. */
+/* A series goes into the store fastest when all of it comes at once; many long ones together are
+ * too much to hold. */
 static size_t
 demand_chunk(size_t steps, size_t n_groups)
 {
@@ -352,8 +368,8 @@ demand_chunk(size_t steps, size_t n_groups)
 
 /* The step that ends at t1 is over. */
 static enum berth_code
-demand_flush(const struct demand *d, struct demand_group *groups, size_t n_groups, int64_t t1, bool last,
-    demand_emit_fn *emit, void *arg, struct berth_err *err)
+demand_flush(const struct demand *d, struct demand_group *groups, size_t n_groups, int64_t t1,
+    bool last, demand_emit_fn *emit, void *arg, struct berth_err *err)
 {
 	for (size_t k = 0; k < n_groups; k++) {
 		struct demand_group *g = &groups[k];
@@ -380,7 +396,8 @@ enum berth_code
 demand_run(struct demand *d, const struct demand_class *classes, size_t n_groups,
     demand_emit_fn *emit, void *arg, struct berth_err *err)
 {
-	size_t steps = (size_t)((d->to - d->from) / d->step_s), chunk = demand_chunk(steps, n_groups);
+	size_t steps = (size_t)((d->to - d->from) / d->step_s),
+	       chunk = demand_chunk(steps, n_groups);
 	size_t room = chunk + d->align;
 	struct demand_group *groups = calloc(n_groups + 1, sizeof(*groups));
 	struct sample *out = calloc(n_groups * room + 1, sizeof(*out));
@@ -399,7 +416,8 @@ demand_run(struct demand *d, const struct demand_class *classes, size_t n_groups
 		int64_t t0 = (int64_t)s * d->step_s;
 
 		demand_step(d, classes, groups, n_groups, at[s], at[s + 1], t0);
-		rc = demand_flush(d, groups, n_groups, t0 + d->step_s, s + 1 == steps, emit, arg, err);
+		rc = demand_flush(
+		    d, groups, n_groups, t0 + d->step_s, s + 1 == steps, emit, arg, err);
 	}
 out:
 	free(at);

@@ -14,7 +14,7 @@ enum expo_type { EXPO_PLAIN, EXPO_PARTS };
 struct expo {
 	struct arena *a;
 	const struct ingest_sink *sink;
-	struct strmap types;	/* metric family -> enum expo_type */
+	struct strmap types; /* metric family -> enum expo_type */
 	struct usage_label labels[INGEST_LABELS_MAX];
 	size_t n_labels;
 	int64_t samples, skipped;
@@ -64,7 +64,8 @@ expo_blanks(char *p)
 	return p;
 }
 
-/* A quoted text at p, unescaped where it stands; *end_out is behind its quote. NULL: it does not end. */
+/* A quoted text at p, unescaped where it stands; *end_out is behind its quote. NULL: it does not
+ * end. */
 static char *
 expo_quoted(char *p, char **end_out)
 {
@@ -178,7 +179,7 @@ expo_time(const char *s, int64_t *t_out)
 	if (v >= 1e11)
 		v /= 1000;
 	*t_out = (int64_t)v;
-	return *t_out > 0 && *t_out <= TIME_MAX;	/* 0 is what unset clocks write */
+	return *t_out > 0 && *t_out <= TIME_MAX; /* 0 is what unset clocks write */
 }
 
 /* "# TYPE name histogram": its buckets are no signal of their own. */
@@ -196,15 +197,20 @@ expo_comment(struct expo *x, char *line)
 	*p = '\0';
 	type = expo_blanks(p + 1);
 	type[strcspn(type, " \t")] = '\0';
-	*strmap_add(x->a, &x->types, name, 0, NULL) = str_eq(type, "histogram") || str_eq(type, "summary") ||
-	    str_eq(type, "gaugehistogram") || str_eq(type, "info") || str_eq(type, "stateset") ? EXPO_PARTS : EXPO_PLAIN;
+	*strmap_add(x->a, &x->types, name, 0, NULL) =
+	    str_eq(type, "histogram") || str_eq(type, "summary") ||
+		    str_eq(type, "gaugehistogram") || str_eq(type, "info") ||
+		    str_eq(type, "stateset")
+		? EXPO_PARTS
+		: EXPO_PLAIN;
 }
 
 /* metric belongs to a family of several parts: the family's name, with or without a suffix. */
 static bool
 expo_is_part(const struct expo *x, const char *metric)
 {
-	static const char *const suffixes[] = { "", "_bucket", "_sum", "_count", "_created", "_gcount", "_gsum", "_info" };
+	static const char *const suffixes[] = { "", "_bucket", "_sum", "_count", "_created",
+		"_gcount", "_gsum", "_info" };
 	char family[256];
 
 	if (x->types.n == 0 || strlen(metric) >= sizeof(family))
@@ -246,7 +252,8 @@ expo_tail(char *p, struct ingest_point *pt)
 		if (*rest != '\0' && *rest != '#')
 			return "more than a value and a time";
 	}
-	return expo_time(time, &pt->t) ? NULL : "a time that is no number of seconds or milliseconds";
+	return expo_time(time, &pt->t) ? NULL
+				       : "a time that is no number of seconds or milliseconds";
 }
 
 static const char *
@@ -262,7 +269,7 @@ expo_sample(struct expo *x, char *line, struct ingest_point *pt)
 	p = expo_blanks(p);
 	pt->metric = "";
 	if (*p == '{') {
-		*end = '\0';	/* the brace itself where the name touches it: it was seen */
+		*end = '\0'; /* the brace itself where the name touches it: it was seen */
 		if (end != line)
 			pt->metric = line;
 		bad = expo_labels(x, &p, &pt->metric);

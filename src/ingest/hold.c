@@ -3,17 +3,17 @@
 #include "ingest/rollup.h"
 #include "util/time.h"
 
-#define HOLD_LOOK 1024	/* distances that make the median */
+#define HOLD_LOOK 1024 /* distances that make the median */
 
 struct hold {
 	struct hold_options o;
-	int64_t interval_s;		/* 0: not known yet */
+	int64_t interval_s; /* 0: not known yet */
 	int64_t plain_s;
 	bool assumed;
 	hold_emit_fn *emit;
 	void *arg;
 	struct hold_ends ends;
-	size_t n;			/* rows that wait: for the median, then for their successor */
+	size_t n; /* rows that wait: for the median, then for their successor */
 	struct usage_row wait[HOLD_LOOK + 1];
 	int64_t gaps[HOLD_LOOK];
 };
@@ -52,7 +52,8 @@ hold_gap_cmp(const void *a, const void *b)
 	return x == y ? 0 : x < y ? -1 : 1;
 }
 
-/* The interval that the rows that wait show; 0: it is not plain. *median_out 0: there is one row only. */
+/* The interval that the rows that wait show; 0: it is not plain. *median_out 0: there is one row
+ * only. */
 static int64_t
 hold_plain(struct hold *h, int64_t *median_out)
 {
@@ -100,7 +101,9 @@ hold_give(struct hold *h, struct usage_row *r, int64_t next, struct berth_err *e
 	if ((r->flags & USAGE_GAP) != 0)
 		return BERTH_OK;
 	if (!told)
-		r->end = next != 0 && next - r->t < h->interval_s + (h->interval_s + 1) / 2 ? next : r->t + h->interval_s;
+		r->end = next != 0 && next - r->t < h->interval_s + (h->interval_s + 1) / 2
+			     ? next
+			     : r->t + h->interval_s;
 	if (h->assumed && !told)
 		r->flags |= USAGE_ASSUMED;
 	return h->emit(h->arg, r, h->plain_s, err);
@@ -110,7 +113,8 @@ hold_give(struct hold *h, struct usage_row *r, int64_t next, struct berth_err *e
 static void
 hold_same(struct hold *h, struct usage_row *last, const struct usage_row *row)
 {
-	long line = usage_line(row->flags) > usage_line(last->flags) ? usage_line(row->flags) : usage_line(last->flags);
+	long line = usage_line(row->flags) > usage_line(last->flags) ? usage_line(row->flags)
+								     : usage_line(last->flags);
 	double peak = row->peak > last->peak ? row->peak : last->peak;
 
 	h->ends.dropped++;
@@ -131,10 +135,13 @@ hold_add(struct hold *h, const struct usage_row *row, struct berth_err *err)
 	enum berth_code rc = BERTH_OK;
 
 	if (last != NULL && last->t == row->t) {
-		/* What has a value goes before what has none, a new row before a kept one, a later row before an earlier. */
-		if ((row->flags & USAGE_GAP) != 0 || ((row->flags & USAGE_KEPT) != 0 && (last->flags & USAGE_GAP) == 0))
+		/* What has a value goes before what has none, a new row before a kept one, a later
+		 * row before an earlier. */
+		if ((row->flags & USAGE_GAP) != 0 ||
+		    ((row->flags & USAGE_KEPT) != 0 && (last->flags & USAGE_GAP) == 0))
 			return BERTH_OK;
-		if (((last->flags | row->flags) & (USAGE_KEPT | USAGE_GAP | USAGE_DERIVED)) == 0 && last->end == 0 && row->end == 0) {
+		if (((last->flags | row->flags) & (USAGE_KEPT | USAGE_GAP | USAGE_DERIVED)) == 0 &&
+		    last->end == 0 && row->end == 0) {
 			hold_same(h, last, row);
 			return BERTH_OK;
 		}
@@ -146,7 +153,8 @@ hold_add(struct hold *h, const struct usage_row *row, struct berth_err *err)
 		hold_decide(h);
 	if (h->interval_s != 0) {
 		for (size_t i = 0; rc == BERTH_OK && i < h->n; i++)
-			rc = hold_give(h, &h->wait[i], i + 1 < h->n ? h->wait[i + 1].t : row->t, err);
+			rc = hold_give(
+			    h, &h->wait[i], i + 1 < h->n ? h->wait[i + 1].t : row->t, err);
 		h->n = 0;
 	}
 	h->wait[h->n++] = *row;

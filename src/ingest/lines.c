@@ -10,10 +10,10 @@
 #define LINES_READ ((size_t)256 * 1024)
 
 struct lines {
-	FILE *f;		/* NULL: from z */
+	FILE *f; /* NULL: from z */
 	struct zin *z;
-	char *p;		/* [size + 1] */
-	size_t size, from, to;	/* unread bytes lie in [from, to) */
+	char *p;               /* [size + 1] */
+	size_t size, from, to; /* unread bytes lie in [from, to) */
 	bool ended;
 	long number;
 };
@@ -72,14 +72,15 @@ lines_read(struct lines *l, size_t room, size_t *got_out)
 		*got_out = fread(l->p + l->to, 1, room, l->f);
 		return *got_out > 0 || !ferror(l->f);
 	}
-	if (room > LINES_PAGE)	/* whole pages are copied fastest */
+	if (room > LINES_PAGE) /* whole pages are copied fastest */
 		room -= room % LINES_PAGE;
 	n = zin_read(l->z, l->p + l->to, room);
 	*got_out = n > 0 ? (size_t)n : 0;
 	return n >= 0;
 }
 
-/* More bytes behind those that are there; moves them to the front, and grows for a line that fills all. */
+/* More bytes behind those that are there; moves them to the front, and grows for a line that fills
+ * all. */
 static enum berth_code
 lines_fill(struct lines *l, struct berth_err *err)
 {
@@ -93,7 +94,8 @@ lines_fill(struct lines *l, struct berth_err *err)
 		char *p;
 
 		if (l->size >= LINES_MAX)
-			return err_set(err, BERTH_EINVAL, "line %ld: more than %zu bytes", l->number + 1, LINES_MAX);
+			return err_set(err, BERTH_EINVAL, "line %ld: more than %zu bytes",
+			    l->number + 1, LINES_MAX);
 		p = realloc(l->p, 2 * l->size + 1);
 		if (p == NULL)
 			return err_set(err, BERTH_ENOMEM, "line %ld: out of memory", l->number + 1);
@@ -102,8 +104,10 @@ lines_fill(struct lines *l, struct berth_err *err)
 	}
 	if (!lines_read(l, l->size - l->to, &got))
 		return err_set(err, BERTH_EIO, "reading failed behind line %ld", l->number);
-	if (l->number == 0 && l->to == 0 && got >= 2 && (memcmp(l->p, "\xff\xfe", 2) == 0 || memcmp(l->p, "\xfe\xff", 2) == 0))
-		return err_set(err, BERTH_EINVAL, "this is UTF-16: save it as UTF-8 (iconv -f UTF-16 -t UTF-8)");
+	if (l->number == 0 && l->to == 0 && got >= 2 &&
+	    (memcmp(l->p, "\xff\xfe", 2) == 0 || memcmp(l->p, "\xfe\xff", 2) == 0))
+		return err_set(err, BERTH_EINVAL,
+		    "this is UTF-16: save it as UTF-8 (iconv -f UTF-16 -t UTF-8)");
 	nul = memchr(l->p + l->to, '\0', got);
 	if (nul != NULL) {
 		long line = l->number + 1;

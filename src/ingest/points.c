@@ -16,9 +16,9 @@
 struct points_signal {
 	const struct metric_rule *rule;
 	uint32_t target;
-	uint32_t source, idle, held, idle_held, cover;	/* sources of the spool */
-	double share;			/* of a whole card, where the accelerator is a slice */
-	bool used, has_prev, watched;	/* watched: idle and holders are told from it */
+	uint32_t source, idle, held, idle_held, cover; /* sources of the spool */
+	double share;                 /* of a whole card, where the accelerator is a slice */
+	bool used, has_prev, watched; /* watched: idle and holders are told from it */
 	int64_t prev_t;
 	double prev;
 	int64_t n, absurd, absurd_t;
@@ -37,16 +37,16 @@ struct points {
 	VEC(struct points_signal) signals;
 	VEC(uint32_t) held_targets;
 	struct buf key;
-	uint32_t line;			/* of the point, as a part of the flags of its rows */
+	uint32_t line; /* of the point, as a part of the flags of its rows */
 	int64_t from;
-	bool holders;			/* some GPU's labels name who holds it */
+	bool holders; /* some GPU's labels name who holds it */
 	struct points_counts counts;
-	VEC(double) sums;		/* of a snapshot: by target; NaN nothing */
+	VEC(double) sums; /* of a snapshot: by target; NaN nothing */
 };
 
 struct points *
-points_new(struct arena *a, const struct points_options *o, struct usage_set *set, struct spool *sp, usage_say_fn *say,
-    void *arg)
+points_new(struct arena *a, const struct points_options *o, struct usage_set *set, struct spool *sp,
+    usage_say_fn *say, void *arg)
 {
 	struct points *p = arena_new_of(a, struct points);
 
@@ -75,15 +75,18 @@ points_accel(struct points *pts, const char *name)
 	if (str_eq(name, "unknown"))
 		return "unknown";
 	if (accel_resolve(pts->o.accels, pts->a, name, &ref)) {
-		if (ref.accel == NULL)	/* a slice of whatever card */
+		if (ref.accel == NULL) /* a slice of whatever card */
 			return "unknown";
 		model = accel_model(pts->o.accels, ref.accel);
 		return model->name;
 	}
 	strmap_add(pts->a, &pts->unknown, name, 0, &added);
 	if (added)
-		pts->say(pts->arg, USAGE_REMARK, 0, arena_printf(pts->a, "nobody knows the accelerator '%s': it is kept under "
-		    "this name", name));
+		pts->say(pts->arg, USAGE_REMARK, 0,
+		    arena_printf(pts->a,
+			"nobody knows the accelerator '%s': it is kept under "
+			"this name",
+			name));
 	return arena_strdup(pts->a, name);
 }
 
@@ -126,10 +129,11 @@ points_dropped(const struct points *pts, const char *key)
 	return pts->o.drop != NULL && str_index(key, pts->o.drop) >= 0;
 }
 
-/* Labels of the series that p adds to, in out [INGEST_LABELS_MAX + 2]. means: label "metric"; "" none. */
+/* Labels of the series that p adds to, in out [INGEST_LABELS_MAX + 2]. means: label "metric"; ""
+ * none. */
 static size_t
-points_series_labels(struct points *pts, const struct ingest_point *p, const struct metric_rule *rule, const char *means,
-    struct usage_label *out)
+points_series_labels(struct points *pts, const struct ingest_point *p,
+    const struct metric_rule *rule, const char *means, struct usage_label *out)
 {
 	size_t n = 0;
 
@@ -138,7 +142,8 @@ points_series_labels(struct points *pts, const struct ingest_point *p, const str
 			const char *v = points_label(pts, p, pts->o.by[i]);
 
 			if (v != NULL && n < INGEST_LABELS_MAX)
-				out[n++] = (struct usage_label){ pts->o.by[i], arena_strdup(pts->a, v) };
+				out[n++] =
+				    (struct usage_label){ pts->o.by[i], arena_strdup(pts->a, v) };
 		}
 	} else if (rule != NULL && (rule->average || metric_model_only(rule))) {
 		const char *v = points_label(pts, p, "accelerator");
@@ -158,22 +163,25 @@ points_series_labels(struct points *pts, const struct ingest_point *p, const str
 				key = "accelerator";
 				v = points_accel(pts, v);
 			}
-			out[n++] = (struct usage_label){ arena_strdup(pts->a, key), arena_strdup(pts->a, v) };
+			out[n++] = (struct usage_label){ arena_strdup(pts->a, key),
+				arena_strdup(pts->a, v) };
 		}
 	}
 	if (*means != '\0' && (rule != NULL || pts->o.metric == NULL))
-		out[n++] = (struct usage_label){ str_eq(means, "queued") ? "state" : "metric", means };
+		out[n++] =
+		    (struct usage_label){ str_eq(means, "queued") ? "state" : "metric", means };
 	return n;
 }
 
 static enum berth_code
-points_target(struct points *pts, const struct ingest_point *p, const struct metric_rule *rule, const char *means,
-    const char *unit, bool average, uint32_t *target_out, struct berth_err *err)
+points_target(struct points *pts, const struct ingest_point *p, const struct metric_rule *rule,
+    const char *means, const char *unit, bool average, uint32_t *target_out, struct berth_err *err)
 {
 	struct usage_label labels[INGEST_LABELS_MAX + 2];
 	size_t n = points_series_labels(pts, p, rule, means, labels);
 	const char *name = usage_name(pts->a, labels, n);
-	enum berth_code rc = usage_target_put(pts->set, name, usage_labels_json(pts->a, labels, n), target_out, err);
+	enum berth_code rc =
+	    usage_target_put(pts->set, name, usage_labels_json(pts->a, labels, n), target_out, err);
 
 	if (rc == BERTH_OK) {
 		pts->set->targets.v[*target_out].unit = unit;
@@ -184,7 +192,8 @@ points_target(struct points *pts, const struct ingest_point *p, const struct met
 
 /* What tells the signal from others: its metric and GPU, or all labels where there is no GPU. */
 static void
-points_key(struct points *pts, const struct ingest_point *p, const struct metric_rule *rule, const char **gpu_out)
+points_key(struct points *pts, const struct ingest_point *p, const struct metric_rule *rule,
+    const char **gpu_out)
 {
 	static const char *const index[] = { "gpu", "minor_number", "index", NULL };
 	static const char *const instance[] = { "GPU_I_ID", "gpu_instance", NULL };
@@ -197,7 +206,8 @@ points_key(struct points *pts, const struct ingest_point *p, const struct metric
 		if (gpu == NULL && metric_label(p, index) != NULL) {
 			const char *host = metric_label(p, metric_labels_host);
 
-			gpu = arena_printf(pts->a, "%s/%s", host != NULL ? host : "", metric_label(p, index));
+			gpu = arena_printf(
+			    pts->a, "%s/%s", host != NULL ? host : "", metric_label(p, index));
 		}
 	}
 	*gpu_out = gpu;
@@ -217,7 +227,8 @@ points_source(struct points *pts, const char *kind, const char *key, uint32_t ta
 
 /* Sources for GPUs that are held, and that are idle, beside the busy share of the same GPU. */
 static enum berth_code
-points_watch(struct points *pts, const struct ingest_point *p, struct points_signal *s, struct berth_err *err)
+points_watch(struct points *pts, const struct ingest_point *p, struct points_signal *s,
+    struct berth_err *err)
 {
 	const char *key = pts->key.p;
 	uint32_t held, idle, idle_held;
@@ -226,7 +237,8 @@ points_watch(struct points *pts, const struct ingest_point *p, struct points_sig
 
 	rc = points_target(pts, p, s->rule, "idle", "gpu_idle", false, &idle, err);
 	if (rc == BERTH_OK)
-		rc = points_target(pts, p, s->rule, "held_idle", "gpu_held_idle", false, &idle_held, err);
+		rc = points_target(
+		    pts, p, s->rule, "held_idle", "gpu_held_idle", false, &idle_held, err);
 	if (rc == BERTH_OK)
 		rc = points_target(pts, p, s->rule, "", "gpu", false, &held, err);
 	if (rc != BERTH_OK)
@@ -266,14 +278,14 @@ points_sum(struct points *pts, uint32_t target, double v)
 }
 
 static enum berth_code
-points_new_signal(struct points *pts, const struct ingest_point *p, const struct metric_rule *rule, const char *gpu,
-    size_t *i_out, struct berth_err *err)
+points_new_signal(struct points *pts, const struct ingest_point *p, const struct metric_rule *rule,
+    const char *gpu, size_t *i_out, struct berth_err *err)
 {
 	struct points_signal *s;
 	uint32_t target;
 	const char *means = rule != NULL ? rule->means : p->metric;
-	enum berth_code rc = points_target(pts, p, rule, means, rule != NULL ? rule->unit : pts->o.unit,
-	    rule != NULL && rule->average, &target, err);
+	enum berth_code rc = points_target(pts, p, rule, means,
+	    rule != NULL ? rule->unit : pts->o.unit, rule != NULL && rule->average, &target, err);
 	int added;
 
 	if (rc != BERTH_OK)
@@ -284,7 +296,8 @@ points_new_signal(struct points *pts, const struct ingest_point *p, const struct
 	s->target = target;
 	s->share = points_share(pts, p, rule);
 	s->source = points_source(pts, "point", pts->key.p, target);
-	s->what = arena_printf(pts->a, "%s%s%s", p->metric, gpu != NULL ? " of " : "", gpu != NULL ? gpu : "");
+	s->what = arena_printf(
+	    pts->a, "%s%s%s", p->metric, gpu != NULL ? " of " : "", gpu != NULL ? gpu : "");
 	if (gpu != NULL) {
 		strmap_add(pts->a, &pts->gpus, gpu, 0, &added);
 		pts->counts.gpus += added;
@@ -295,24 +308,32 @@ points_new_signal(struct points *pts, const struct ingest_point *p, const struct
 }
 
 static enum berth_code
-points_put(struct points *pts, uint32_t source, uint32_t flags, int64_t t, int64_t end, double v, struct berth_err *err)
+points_put(struct points *pts, uint32_t source, uint32_t flags, int64_t t, int64_t end, double v,
+    struct berth_err *err)
 {
-	const struct usage_row row = { .source = source, .flags = flags | pts->line, .t = t, .end = end, .value = v, .peak = v };
+	const struct usage_row row = { .source = source,
+		.flags = flags | pts->line,
+		.t = t,
+		.end = end,
+		.value = v,
+		.peak = v };
 
 	usage_seen(pts->set, source, t);
 	return spool_add(pts->sp, &row, err);
 }
 
 static enum berth_code
-points_put_watched(struct points *pts, const struct ingest_point *p, const struct points_signal *s, double busy,
-    struct berth_err *err)
+points_put_watched(struct points *pts, const struct ingest_point *p, const struct points_signal *s,
+    double busy, struct berth_err *err)
 {
-	bool held = metric_label(p, metric_labels_holder) != NULL, idle = busy < POINTS_IDLE_PERCENT;
+	bool held = metric_label(p, metric_labels_holder) != NULL,
+	     idle = busy < POINTS_IDLE_PERCENT;
 	enum berth_code rc = points_put(pts, s->idle, USAGE_DERIVED, p->t, 0, idle ? 1 : 0, err);
 
 	pts->holders = pts->holders || held;
 	if (rc == BERTH_OK)
-		rc = points_put(pts, s->cover, USAGE_DERIVED, p->t, 0, 0, err);	/* it was looked at: no GPU held is none, not unknown */
+		rc = points_put(pts, s->cover, USAGE_DERIVED, p->t, 0, 0,
+		    err); /* it was looked at: no GPU held is none, not unknown */
 	if (rc == BERTH_OK && held)
 		rc = points_put(pts, s->held, USAGE_DERIVED, p->t, 0, 1, err);
 	if (rc == BERTH_OK && held)
@@ -331,7 +352,8 @@ points_absurd(struct points *pts, struct points_signal *s, const struct ingest_p
 }
 
 static enum berth_code
-points_counter(struct points *pts, const struct ingest_point *p, struct points_signal *s, struct berth_err *err)
+points_counter(struct points *pts, const struct ingest_point *p, struct points_signal *s,
+    struct berth_err *err)
 {
 	double rate, v;
 	enum berth_code rc = BERTH_OK;
@@ -343,8 +365,10 @@ points_counter(struct points *pts, const struct ingest_point *p, struct points_s
 	if (s->has_prev && p->t > s->prev_t) {
 		rate = metric_increase(s->prev, p->value) / (double)(p->t - s->prev_t);
 		if (metric_value(s->rule, rate, &v))
-			rc = p->t <= pts->from ? BERTH_OK : points_put(pts, s->source, 0, s->prev_t > pts->from ? s->prev_t :
-			    pts->from, p->t, v, err);
+			rc = p->t <= pts->from
+				 ? BERTH_OK
+				 : points_put(pts, s->source, 0,
+				       s->prev_t > pts->from ? s->prev_t : pts->from, p->t, v, err);
 		else
 			points_absurd(pts, s, p);
 	}
@@ -357,14 +381,16 @@ points_counter(struct points *pts, const struct ingest_point *p, struct points_s
 }
 
 static enum berth_code
-points_value(struct points *pts, const struct ingest_point *p, struct points_signal *s, struct berth_err *err)
+points_value(struct points *pts, const struct ingest_point *p, struct points_signal *s,
+    struct berth_err *err)
 {
 	double v = p->value;
 	enum berth_code rc;
 
 	if (s->rule != NULL && s->rule->kind == METRIC_COUNTER)
 		return points_counter(pts, p, s, err);
-	if (s->rule != NULL ? !metric_value(s->rule, p->value, &v) : !(v >= 0 && v <= USAGE_VALUE_MAX)) {
+	if (s->rule != NULL ? !metric_value(s->rule, p->value, &v)
+			    : !(v >= 0 && v <= USAGE_VALUE_MAX)) {
 		points_absurd(pts, s, p);
 		return points_put(pts, s->source, USAGE_GAP, p->t, 0, 0, err);
 	}
@@ -424,8 +450,9 @@ points_snapshot(struct points *pts, struct berth_err *err)
 
 	for (uint32_t i = 0; rc == BERTH_OK && i < pts->sums.n; i++)
 		if (!isnan(pts->sums.v[i]))
-			rc = points_put(pts, usage_source_put(pts->set, arena_printf(pts->a, "snapshot\n%u", i), i), 0, pts->o.at, 0,
-			    pts->sums.v[i], err);
+			rc = points_put(pts,
+			    usage_source_put(pts->set, arena_printf(pts->a, "snapshot\n%u", i), i),
+			    0, pts->o.at, 0, pts->sums.v[i], err);
 	return rc;
 }
 
@@ -438,9 +465,12 @@ points_end(struct points *pts, struct berth_err *err)
 		const struct points_signal *s = &pts->signals.v[i];
 
 		if (s->absurd > 0)
-			pts->say(pts->arg, USAGE_REMARK, 0, arena_printf(pts->a, "%s: %lld of %lld values cannot be (the first, "
-			    "%.17g at %s) and are left out", s->what, (long long)s->absurd, (long long)s->n,
-			    s->absurd_value, time_fmt(at, s->absurd_t)));
+			pts->say(pts->arg, USAGE_REMARK, 0,
+			    arena_printf(pts->a,
+				"%s: %lld of %lld values cannot be (the first, "
+				"%.17g at %s) and are left out",
+				s->what, (long long)s->absurd, (long long)s->n, s->absurd_value,
+				time_fmt(at, s->absurd_t)));
 	}
 	for (size_t i = 0; i < pts->held_targets.n && !pts->holders; i++)
 		pts->set->targets.v[pts->held_targets.v[i]].dropped = true;

@@ -8,8 +8,8 @@
 
 /* The labels of one series, by key, without its name. */
 static enum berth_code
-promjson_labels(const struct jsonr *series, struct usage_label *labels, size_t *n_out, const char **metric,
-    struct berth_err *err)
+promjson_labels(const struct jsonr *series, struct usage_label *labels, size_t *n_out,
+    const char **metric, struct berth_err *err)
 {
 	struct jsonr m;
 	enum berth_code rc = jsonr_object(series, "metric", &m, err);
@@ -19,7 +19,8 @@ promjson_labels(const struct jsonr *series, struct usage_label *labels, size_t *
 
 	if (rc != BERTH_OK || m.v == NULL)
 		return rc;
-	json_object_foreach((json_t *)(uintptr_t)m.v, key, v) {
+	json_object_foreach((json_t *)(uintptr_t)m.v, key, v)
+	{
 		size_t i;
 
 		if (!json_is_string(v))
@@ -29,7 +30,8 @@ promjson_labels(const struct jsonr *series, struct usage_label *labels, size_t *
 			continue;
 		}
 		if (n == INGEST_LABELS_MAX)
-			return jsonr_err(&m, BERTH_EINVAL, err, "more than %d labels", INGEST_LABELS_MAX);
+			return jsonr_err(
+			    &m, BERTH_EINVAL, err, "more than %d labels", INGEST_LABELS_MAX);
 		for (i = n++; i > 0 && strcmp(labels[i - 1].key, key) > 0; i--)
 			labels[i] = labels[i - 1];
 		labels[i] = (struct usage_label){ key, json_string_value(v) };
@@ -50,13 +52,14 @@ promjson_point(const struct jsonr *pair, struct ingest_point *p, struct berth_er
 		return jsonr_err(pair, BERTH_EINVAL, err, "a time outside 1970 to 2199");
 	p->t = (int64_t)json_number_value(t);
 	if (!expo_value(json_string_value(v), &p->value))
-		return jsonr_err(pair, BERTH_EINVAL, err, "a value that is no number: '%.60s'", json_string_value(v));
+		return jsonr_err(pair, BERTH_EINVAL, err, "a value that is no number: '%.60s'",
+		    json_string_value(v));
 	return BERTH_OK;
 }
 
 static enum berth_code
-promjson_series(const struct jsonr *series, const char *metric, const struct ingest_sink *sink, int64_t *points,
-    struct berth_err *err)
+promjson_series(const struct jsonr *series, const char *metric, const struct ingest_sink *sink,
+    int64_t *points, struct berth_err *err)
 {
 	struct usage_label labels[INGEST_LABELS_MAX];
 	struct ingest_point p = { .metric = metric, .labels = labels };
@@ -70,7 +73,8 @@ promjson_series(const struct jsonr *series, const char *metric, const struct ing
 		return rc;
 	one = jsonr_get(series, "value");
 	if (values.v == NULL && one.v == NULL)
-		return jsonr_err(series, BERTH_EINVAL, err, "no values: native histograms cannot be read");
+		return jsonr_err(
+		    series, BERTH_EINVAL, err, "no values: native histograms cannot be read");
 	for (size_t i = 0; rc == BERTH_OK && i < (values.v != NULL ? jsonr_len(&values) : 1); i++) {
 		struct jsonr pair = values.v != NULL ? jsonr_at(&values, i) : one;
 
@@ -98,16 +102,18 @@ promjson_status(const struct jsonr *root, const struct ingest_sink *sink, struct
 	if (rc != BERTH_OK)
 		return rc;
 	if (strcmp(status, "success") != 0)
-		return err_set(err, BERTH_EINVAL, "the server says %s: %s", *kind != '\0' ? kind : "no success", text);
+		return err_set(err, BERTH_EINVAL, "the server says %s: %s",
+		    *kind != '\0' ? kind : "no success", text);
 	for (size_t i = 0; i < jsonr_len(&warnings); i++)
 		if (json_is_string(jsonr_at(&warnings, i).v))
-			sink->say(sink->arg, USAGE_REMARK, 0, json_string_value(jsonr_at(&warnings, i).v));
+			sink->say(sink->arg, USAGE_REMARK, 0,
+			    json_string_value(jsonr_at(&warnings, i).v));
 	return BERTH_OK;
 }
 
 enum berth_code
-promjson_read(const char *bytes, size_t n, const char *name, const char *metric, const struct ingest_sink *sink,
-    int64_t *points_out, struct berth_err *err)
+promjson_read(const char *bytes, size_t n, const char *name, const char *metric,
+    const struct ingest_sink *sink, int64_t *points_out, struct berth_err *err)
 {
 	struct jsonr root, data, result;
 	const char *type = "";
@@ -124,7 +130,8 @@ promjson_read(const char *bytes, size_t n, const char *name, const char *metric,
 	if (rc == BERTH_OK)
 		rc = jsonr_str(&data, "resultType", &type, err);
 	if (rc == BERTH_OK && strcmp(type, "matrix") != 0 && strcmp(type, "vector") != 0)
-		rc = jsonr_err(&root, BERTH_EINVAL, err, "a result of type '%s': matrix or vector is needed", type);
+		rc = jsonr_err(&root, BERTH_EINVAL, err,
+		    "a result of type '%s': matrix or vector is needed", type);
 	if (rc == BERTH_OK)
 		rc = jsonr_array(&data, "result", &result, err);
 	for (size_t i = 0; rc == BERTH_OK && i < jsonr_len(&result); i++) {
@@ -137,7 +144,8 @@ promjson_read(const char *bytes, size_t n, const char *name, const char *metric,
 }
 
 bool
-promjson_range(int64_t from, int64_t to, int64_t resolution_s, int64_t points, int64_t *start_out, int64_t *end_out)
+promjson_range(int64_t from, int64_t to, int64_t resolution_s, int64_t points, int64_t *start_out,
+    int64_t *end_out)
 {
 	int64_t start = time_floor(from + resolution_s - 1, resolution_s);
 
@@ -146,6 +154,7 @@ promjson_range(int64_t from, int64_t to, int64_t resolution_s, int64_t points, i
 	if (start > to)
 		return false;
 	*start_out = start;
-	*end_out = start + (points - 1) * resolution_s < to ? start + (points - 1) * resolution_s : time_floor(to, resolution_s);
+	*end_out = start + (points - 1) * resolution_s < to ? start + (points - 1) * resolution_s
+							    : time_floor(to, resolution_s);
 	return true;
 }

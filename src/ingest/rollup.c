@@ -4,7 +4,7 @@
 #include "ingest/rollup.h"
 #include "util/time.h"
 
-#define ROLLUP_WINDOW_MAX ((size_t)200000)	/* rows of one step that are handed on */
+#define ROLLUP_WINDOW_MAX ((size_t)200000) /* rows of one step that are handed on */
 
 /* A row in force, in a heap by end. */
 struct rollup_active {
@@ -18,16 +18,16 @@ struct rollup {
 	bool average;
 	rollup_emit_fn *emit;
 	void *arg;
-	int64_t now;			/* everything before is integrated */
-	struct rollup_active *heap;	/* [n_heap] */
+	int64_t now;                /* everything before is integrated */
+	struct rollup_active *heap; /* [n_heap] */
 	size_t n_heap, heap_cap;
-	size_t fresh, assumed;		/* of those in the heap: rows of this load, assumed rows */
-	long double total, total_peak;	/* of those in the heap */
-	struct rollup_step step;	/* the open one; t INT64_MIN: none */
-	long double area;		/* of the open step */
-	struct usage_row *window;	/* [n_window] */
+	size_t fresh, assumed;         /* of those in the heap: rows of this load, assumed rows */
+	long double total, total_peak; /* of those in the heap */
+	struct rollup_step step;       /* the open one; t INT64_MIN: none */
+	long double area;              /* of the open step */
+	struct usage_row *window;      /* [n_window] */
 	size_t n_window, window_cap;
-	int64_t lost_until;		/* end of the last row that the window lacks */
+	int64_t lost_until; /* end of the last row that the window lacks */
 };
 
 enum berth_code
@@ -81,7 +81,7 @@ rollup_flush(struct rollup *r, struct berth_err *err)
 
 	if (r->step.covered_s > 0) {
 		r->step.mean = (double)(r->area / (long double)r->step.covered_s);
-		if (r->step.peak < r->step.mean)	/* by the last bit of a rounding */
+		if (r->step.peak < r->step.mean) /* by the last bit of a rounding */
 			r->step.peak = r->step.mean;
 		r->step.window = r->lost_until <= r->step.t ? r->window : NULL;
 		r->step.n_window = r->step.window != NULL ? r->n_window : 0;
@@ -108,7 +108,8 @@ rollup_pass(struct rollup *r, int64_t to, struct berth_err *err)
 			rollup_open(r, time_floor(r->now, r->step_s));
 		end = r->step.t + r->step_s;
 		until = to < end ? to : end;
-		r->area += (r->average ? r->total / (long double)r->n_heap : r->total) * (long double)(until - r->now);
+		r->area += (r->average ? r->total / (long double)r->n_heap : r->total) *
+			   (long double)(until - r->now);
 		r->step.covered_s += until - r->now;
 		if (!r->average && (double)r->total_peak > r->step.peak)
 			r->step.peak = (double)r->total_peak;
@@ -141,7 +142,7 @@ rollup_pop(struct rollup *r)
 	r->total -= (long double)r->heap[0].value;
 	r->total_peak -= (long double)r->heap[0].peak;
 	if (r->n_heap == 0) {
-		r->total = r->total_peak = 0;	/* no rest of earlier roundings */
+		r->total = r->total_peak = 0; /* no rest of earlier roundings */
 		return;
 	}
 	for (;;) {
@@ -208,7 +209,8 @@ rollup_remember(struct rollup *r, const struct usage_row *row, struct berth_err 
 	}
 	window = rollup_room(r->window, r->n_window, &r->window_cap, sizeof(*window));
 	if (window == NULL)
-		return err_set(err, BERTH_ENOMEM, "out of memory for %zu rows of a step", r->n_window);
+		return err_set(
+		    err, BERTH_ENOMEM, "out of memory for %zu rows of a step", r->n_window);
 	r->window = window;
 	window[r->n_window++] = *row;
 	return BERTH_OK;
@@ -231,11 +233,12 @@ enum berth_code
 rollup_add(struct rollup *r, const struct usage_row *row, struct berth_err *err)
 {
 	int64_t step = time_floor(row->t, r->step_s);
-	bool whole = (row->flags & USAGE_FLAGS) == 0 && row->t == step && row->end - row->t == r->step_s;
+	bool whole =
+	    (row->flags & USAGE_FLAGS) == 0 && row->t == step && row->end - row->t == r->step_s;
 	enum berth_code rc = rollup_advance(r, row->t, err);
 
 	if (rc == BERTH_OK && r->step.t != INT64_MIN && r->step.t != step)
-		rc = rollup_flush(r, err);	/* a step that ended in a gap */
+		rc = rollup_flush(r, err); /* a step that ended in a gap */
 	if (rc != BERTH_OK)
 		return rc;
 	if (r->step.t == INT64_MIN)

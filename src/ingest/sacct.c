@@ -10,21 +10,22 @@
 #include "util/str.h"
 #include "util/time.h"
 
-const char sacct_columns[] = "JobID,Cluster,User,Account,Partition,QOS,State,Submit,Start,End,Elapsed,TimelimitRaw,"
+const char sacct_columns[] =
+    "JobID,Cluster,User,Account,Partition,QOS,State,Submit,Start,End,Elapsed,TimelimitRaw,"
     "ReqTRES,AllocTRES";
 
-#define SACCT_TRES_SLOTS 256		/* a power of two */
-#define SACCT_TRES_MAX 512		/* longer lists of resources are read each time */
-#define SACCT_TRES_FILLS 4096		/* so many are kept, and then no others */
-#define SACCT_PLAIN_MAX 12		/* digits of a job's id, as tres_tasks() takes */
-#define SACCT_SETS ((size_t)1024)	/* a power of two; sets of labels that are told again */
-#define SACCT_SET_MAX 256		/* bytes of one */
+#define SACCT_TRES_SLOTS 256      /* a power of two */
+#define SACCT_TRES_MAX 512        /* longer lists of resources are read each time */
+#define SACCT_TRES_FILLS 4096     /* so many are kept, and then no others */
+#define SACCT_PLAIN_MAX 12        /* digits of a job's id, as tres_tasks() takes */
+#define SACCT_SETS ((size_t)1024) /* a power of two; sets of labels that are told again */
+#define SACCT_SET_MAX 256         /* bytes of one */
 #define SACCT_SET_FILLS 16384
 
 /* A list of resources that was read: most jobs ask for what others have asked for. */
 struct sacct_tres {
 	size_t len;
-	const char *text;		/* as the export has it; NULL: empty */
+	const char *text; /* as the export has it; NULL: empty */
 	struct ingest_gres gres[INGEST_GRES_MAX];
 	size_t n;
 };
@@ -32,18 +33,18 @@ struct sacct_tres {
 /* The columns of a row that are labels, as the export has them, with a number of their own. */
 struct sacct_set {
 	size_t len;
-	const char *text;		/* NULL: empty */
+	const char *text; /* NULL: empty */
 	uint32_t id;
 };
 
 struct sacct {
 	const struct ingest_sink *sink;
 	struct arena *a;
-	struct sacct_tres *tres;	/* [SACCT_TRES_SLOTS] */
+	struct sacct_tres *tres; /* [SACCT_TRES_SLOTS] */
 	int tres_fills;
-	struct sacct_set *sets;		/* [SACCT_SETS] */
+	struct sacct_set *sets; /* [SACCT_SETS] */
 	uint32_t set_fills;
-	int set_from, set_to;		/* the columns that are labels lie side by side; -1: they do not */
+	int set_from, set_to; /* the columns that are labels lie side by side; -1: they do not */
 	struct slurmclock clock;
 	struct sacct_head head;
 	bool has_head;
@@ -52,16 +53,20 @@ struct sacct {
 };
 
 /* What the first column shows of a line that is not cut up yet. */
-enum sacct_start { SACCT_ANY_START, SACCT_STEP_START, SACCT_PLAIN_START };	/* plain: the job's id, a number */
+enum sacct_start {
+	SACCT_ANY_START,
+	SACCT_STEP_START,
+	SACCT_PLAIN_START
+}; /* plain: the job's id, a number */
 
 /* The row at hand. */
 struct sacct_row {
 	char *field[SACCT_FIELDS_MAX];
 	struct slurmtime submit, start, end;
 	char why[240];
-	bool plain;			/* its id is a number and no more */
-	bool doubtful;			/* either reading of a local time fits */
-	const char *skipped;		/* a time of it that clocks never showed; NULL none */
+	bool plain;          /* its id is a number and no more */
+	bool doubtful;       /* either reading of a local time fits */
+	const char *skipped; /* a time of it that clocks never showed; NULL none */
 };
 
 struct sacct *
@@ -91,7 +96,8 @@ sacct_why(struct sacct_row *row, const char *what, const char *text)
 }
 
 static bool
-sacct_time(struct sacct *r, struct sacct_row *row, enum sacct_col col, const char *name, struct slurmtime *out)
+sacct_time(struct sacct *r, struct sacct_row *row, enum sacct_col col, const char *name,
+    struct slurmtime *out)
 {
 	const char *s = sacct_get(r, row, col);
 
@@ -108,19 +114,21 @@ sacct_time(struct sacct *r, struct sacct_row *row, enum sacct_col col, const cha
 static bool
 sacct_spans(const struct sacct *r, struct sacct_row *row, struct ingest_job *j)
 {
-	const char *raw = sacct_get(r, row, SACCT_ELAPSEDRAW), *text = sacct_get(r, row, SACCT_ELAPSED);
+	const char *raw = sacct_get(r, row, SACCT_ELAPSEDRAW),
+		   *text = sacct_get(r, row, SACCT_ELAPSED);
 
 	j->elapsed_s = j->limit_s = INGEST_UNKNOWN;
 	if (raw != NULL && *raw != '\0') {
 		if (str_to_i64(raw, 0, INT64_C(10000000000), &j->elapsed_s, NULL) != BERTH_OK)
 			return sacct_why(row, "ElapsedRaw is no number of seconds:", raw);
-	} else if (text != NULL && (!slurmtime_duration(text, &j->elapsed_s) || j->elapsed_s == INGEST_NO_LIMIT)) {
+	} else if (text != NULL &&
+		   (!slurmtime_duration(text, &j->elapsed_s) || j->elapsed_s == INGEST_NO_LIMIT)) {
 		return sacct_why(row, "Elapsed is no duration:", text);
 	}
 	raw = sacct_get(r, row, SACCT_TIMELIMITRAW);
 	text = sacct_get(r, row, SACCT_TIMELIMIT);
 	if (text == NULL)
-		text = raw;		/* minutes, or one of the same words */
+		text = raw; /* minutes, or one of the same words */
 	if (text != NULL && !slurmtime_duration(text, &j->limit_s))
 		return sacct_why(row, "Timelimit is no duration:", text);
 	return true;
@@ -173,7 +181,7 @@ sacct_gpus(struct sacct *r, struct sacct_row *row, struct ingest_job *j)
 static bool
 sacct_state_is(const char *state, const char *const *words)
 {
-	if (strcmp(state, "COMPLETED") == 0)	/* most are, and it is in no list */
+	if (strcmp(state, "COMPLETED") == 0) /* most are, and it is in no list */
 		return false;
 	for (; *words != NULL; words++) {
 		const char *p = state, *w = *words;
@@ -192,9 +200,10 @@ sacct_state_is(const char *state, const char *const *words)
 static bool
 sacct_span_of(const struct sacct *r, struct sacct_row *row, struct ingest_job *j)
 {
-	static const char *const running[] = { "RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED", "STOPPED", "RESIZING",
-		"SIGNALING", "STAGE_OUT", NULL };
-	static const char *const waiting[] = { "PENDING", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD", NULL };
+	static const char *const running[] = { "RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED",
+		"STOPPED", "RESIZING", "SIGNALING", "STAGE_OUT", NULL };
+	static const char *const waiting[] = { "PENDING", "REQUEUE_HOLD", "SPECIAL_EXIT",
+		"RESV_DEL_HOLD", NULL };
 	char at[2][TIME_FMT_SIZE];
 
 	j->state_text = sacct_get(r, row, SACCT_STATE);
@@ -205,12 +214,13 @@ sacct_span_of(const struct sacct *r, struct sacct_row *row, struct ingest_job *j
 		j->state = INGEST_PENDING;
 		row->start.known = row->end.known = false;
 	}
-	if (!row->start.known && row->end.known && j->elapsed_s > 0 && j->state == INGEST_DONE) {	/* it did run */
+	if (!row->start.known && row->end.known && j->elapsed_s > 0 &&
+	    j->state == INGEST_DONE) { /* it did run */
 		row->start = row->end;
 		row->start.t -= j->elapsed_s;
 		row->start.later -= j->elapsed_s;
 	}
-	if (!row->start.known) {	/* it never ran: cancelled in the queue, or it waits */
+	if (!row->start.known) { /* it never ran: cancelled in the queue, or it waits */
 		j->end = row->end.known ? row->end.later : 0;
 		j->elapsed_s = 0;
 		return true;
@@ -226,8 +236,8 @@ sacct_span_of(const struct sacct *r, struct sacct_row *row, struct ingest_job *j
 		j->state = INGEST_RUNNING;
 	row->doubtful = !slurmtime_settle(&row->start, &row->end, j->elapsed_s, &j->start, &j->end);
 	if (j->end < j->start) {
-		snprintf(row->why, sizeof(row->why), "End %s lies before Start %s", time_fmt(at[0], j->end),
-		    time_fmt(at[1], j->start));
+		snprintf(row->why, sizeof(row->why), "End %s lies before Start %s",
+		    time_fmt(at[0], j->end), time_fmt(at[1], j->start));
 		return false;
 	}
 	if (j->elapsed_s < 0)
@@ -235,10 +245,11 @@ sacct_span_of(const struct sacct *r, struct sacct_row *row, struct ingest_job *j
 	return true;
 }
 
-static const struct { enum sacct_col col; const char *key; } sacct_keys[] = {
-	{ SACCT_USER, "user" }, { SACCT_ACCOUNT, "account" }, { SACCT_PARTITION, "partition" }, { SACCT_QOS, "qos" },
-	{ SACCT_CLUSTER, "cluster" }
-};
+static const struct {
+	enum sacct_col col;
+	const char *key;
+} sacct_keys[] = { { SACCT_USER, "user" }, { SACCT_ACCOUNT, "account" },
+	{ SACCT_PARTITION, "partition" }, { SACCT_QOS, "qos" }, { SACCT_CLUSTER, "cluster" } };
 #define SACCT_KEYS (sizeof(sacct_keys) / sizeof(sacct_keys[0]))
 
 /* Where the columns of labels lie, if no other column lies between them. */
@@ -260,7 +271,8 @@ sacct_find_set(struct sacct *r)
 	r->set_to = to;
 }
 
-/* A number of the row's labels, the same where they are: told by the bytes of all of them. 0: this row has none. */
+/* A number of the row's labels, the same where they are: told by the bytes of all of them. 0: this
+ * row has none. */
 static uint32_t
 sacct_set(struct sacct *r, const struct sacct_row *row)
 {
@@ -314,8 +326,8 @@ sacct_row(struct sacct *r, struct sacct_row *row, struct ingest_job *j)
 	j->name = s != NULL ? s : "";
 	if (!sacct_time(r, row, SACCT_SUBMIT, "Submit is no time:", &row->submit) ||
 	    !sacct_time(r, row, SACCT_START, "Start is no time:", &row->start) ||
-	    !sacct_time(r, row, SACCT_END, "End is no time:", &row->end) || !sacct_spans(r, row, j) ||
-	    !sacct_span_of(r, row, j) || !sacct_gpus(r, row, j))
+	    !sacct_time(r, row, SACCT_END, "End is no time:", &row->end) ||
+	    !sacct_spans(r, row, j) || !sacct_span_of(r, row, j) || !sacct_gpus(r, row, j))
 		return false;
 	if (j->n_gres > 0 && !row->submit.known && !row->start.known)
 		return sacct_why(row, "neither Submit nor Start is known of", j->id);
@@ -334,12 +346,14 @@ sacct_digits8(const char *p)
 	uint64_t w, no;
 
 	memcpy(&w, p, sizeof(w));
-	w ^= UINT64_C(0x3030303030303030);	/* digits become 0 to 9; a carry goes no further than behind the first that is none */
+	w ^= UINT64_C(0x3030303030303030); /* digits become 0 to 9; a carry goes no further than
+					      behind the first that is none */
 	no = ((w + UINT64_C(0x7676767676767676)) | w) & UINT64_C(0x8080808080808080);
 	return no == 0 ? 8 : (unsigned)__builtin_ctzll(no) / 8;
 }
 
-/* Most lines of an export are steps: those are told by their first column and need not be cut up. */
+/* Most lines of an export are steps: those are told by their first column and need not be cut up.
+ */
 static enum sacct_start
 sacct_starts(const struct sacct *r, const char *line, size_t len)
 {
@@ -364,8 +378,11 @@ sacct_say_skipped(const struct sacct *r, long number, const char *text)
 {
 	char line[256];
 
-	snprintf(line, sizeof(line), "the clock time %.40s does not exist: clocks went forward then. It is taken as if they had not; "
-	    "is --zone right?", text);
+	snprintf(line, sizeof(line),
+	    "the clock time %.40s does not exist: clocks went forward then. It is taken as if they "
+	    "had not; "
+	    "is --zone right?",
+	    text);
 	r->sink->say(r->sink->arg, USAGE_REMARK, number, line);
 }
 
@@ -373,7 +390,8 @@ sacct_say_skipped(const struct sacct *r, long number, const char *text)
 static enum berth_code
 sacct_body(struct sacct *r, char *line, size_t len, long number, bool plain, struct berth_err *err)
 {
-	struct ingest_job j;		/* sacct_row() sets all of it: clearing it takes as long as reading it */
+	struct ingest_job
+	    j; /* sacct_row() sets all of it: clearing it takes as long as reading it */
 	struct sacct_row row;
 	const char *bad = sacct_split(&r->head, line, len, row.field);
 
@@ -398,7 +416,8 @@ sacct_body(struct sacct *r, char *line, size_t len, long number, bool plain, str
 		return BERTH_OK;
 	}
 	if (row.doubtful)
-		r->sink->say(r->sink->arg, USAGE_REMARK, number, "a local time of the hour that runs twice when clocks go "
+		r->sink->say(r->sink->arg, USAGE_REMARK, number,
+		    "a local time of the hour that runs twice when clocks go "
 		    "back, and nothing tells which: the earlier is taken");
 	if (row.skipped != NULL)
 		sacct_say_skipped(r, number, row.skipped);

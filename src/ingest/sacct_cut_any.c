@@ -9,7 +9,8 @@
 size_t
 sacct_cut(char sep, char *p, char *end, char **part)
 {
-	const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f), all = (unsigned char)sep * UINT64_C(0x0101010101010101);
+	const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f),
+		       all = (unsigned char)sep * UINT64_C(0x0101010101010101);
 	size_t n = 1;
 
 	part[0] = p;
@@ -19,7 +20,7 @@ sacct_cut(char sep, char *p, char *end, char **part)
 
 		memcpy(&w, p, len);
 		w ^= all;
-		if ((~(((w & low) + low) | w | low)) == 0) {	/* no byte is sep */
+		if ((~(((w & low) + low) | w | low)) == 0) { /* no byte is sep */
 			p += len;
 			continue;
 		}

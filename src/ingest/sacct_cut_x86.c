@@ -16,7 +16,8 @@ sacct_cut(char sep, char *p, char *end, char **part)
 		const __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
 		unsigned hit = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(v, all));
 
-		if (n > SACCT_FIELDS_MAX - 16)	/* there may not be room for all of them: one by one */
+		if (n >
+		    SACCT_FIELDS_MAX - 16) /* there may not be room for all of them: one by one */
 			break;
 		for (; hit != 0; hit &= hit - 1) {
 			char *at = p + __builtin_ctz(hit);

@@ -7,23 +7,28 @@
 
 #define SACCT_TRIES_MAX 20000
 
-static const struct { const char *name; enum sacct_kind kind; int col; } sacct_names[] = {
-	{ "JobID", SACCT_ID, SACCT_JOBID }, { "JobIDRaw", SACCT_ID, SACCT_JOBIDRAW },
+static const struct {
+	const char *name;
+	enum sacct_kind kind;
+	int col;
+} sacct_names[] = { { "JobID", SACCT_ID, SACCT_JOBID }, { "JobIDRaw", SACCT_ID, SACCT_JOBIDRAW },
 	{ "JobName", SACCT_FREE, SACCT_JOBNAME }, { "Cluster", SACCT_ANY, SACCT_CLUSTER },
 	{ "User", SACCT_ANY, SACCT_USER }, { "Account", SACCT_ANY, SACCT_ACCOUNT },
 	{ "Partition", SACCT_ANY, SACCT_PARTITION }, { "QOS", SACCT_ANY, SACCT_QOS },
 	{ "State", SACCT_STATUS, SACCT_STATE }, { "Submit", SACCT_TIME, SACCT_SUBMIT },
-	{ "Eligible", SACCT_TIME, -1 }, { "Start", SACCT_TIME, SACCT_START }, { "End", SACCT_TIME, SACCT_END },
-	{ "Elapsed", SACCT_SPAN, SACCT_ELAPSED }, { "ElapsedRaw", SACCT_NUMBER, SACCT_ELAPSEDRAW },
-	{ "Timelimit", SACCT_SPAN, SACCT_TIMELIMIT }, { "TimelimitRaw", SACCT_ANY, SACCT_TIMELIMITRAW },
+	{ "Eligible", SACCT_TIME, -1 }, { "Start", SACCT_TIME, SACCT_START },
+	{ "End", SACCT_TIME, SACCT_END }, { "Elapsed", SACCT_SPAN, SACCT_ELAPSED },
+	{ "ElapsedRaw", SACCT_NUMBER, SACCT_ELAPSEDRAW },
+	{ "Timelimit", SACCT_SPAN, SACCT_TIMELIMIT },
+	{ "TimelimitRaw", SACCT_ANY, SACCT_TIMELIMITRAW },
 	{ "AllocTRES", SACCT_TRES, SACCT_ALLOCTRES }, { "ReqTRES", SACCT_TRES, SACCT_REQTRES },
-	{ "NNodes", SACCT_NUMBER, -1 }, { "NCPUS", SACCT_NUMBER, -1 }, { "AllocCPUS", SACCT_NUMBER, -1 },
-	{ "AllocNodes", SACCT_NUMBER, -1 },
-	{ "Comment", SACCT_FREE, -1 }, { "AdminComment", SACCT_FREE, -1 }, { "SystemComment", SACCT_FREE, -1 },
-	{ "SubmitLine", SACCT_FREE, -1 }, { "WorkDir", SACCT_FREE, -1 }, { "Constraints", SACCT_FREE, -1 },
+	{ "NNodes", SACCT_NUMBER, -1 }, { "NCPUS", SACCT_NUMBER, -1 },
+	{ "AllocCPUS", SACCT_NUMBER, -1 }, { "AllocNodes", SACCT_NUMBER, -1 },
+	{ "Comment", SACCT_FREE, -1 }, { "AdminComment", SACCT_FREE, -1 },
+	{ "SystemComment", SACCT_FREE, -1 }, { "SubmitLine", SACCT_FREE, -1 },
+	{ "WorkDir", SACCT_FREE, -1 }, { "Constraints", SACCT_FREE, -1 },
 	{ "Extra", SACCT_FREE, -1 }, { "Container", SACCT_FREE, -1 }, { "StdOut", SACCT_FREE, -1 },
-	{ "StdErr", SACCT_FREE, -1 }, { "StdIn", SACCT_FREE, -1 }, { "Licenses", SACCT_FREE, -1 }
-};
+	{ "StdErr", SACCT_FREE, -1 }, { "StdIn", SACCT_FREE, -1 }, { "Licenses", SACCT_FREE, -1 } };
 
 static char
 sacct_separator(const char *line)
@@ -67,8 +72,8 @@ sacct_head_check(const struct sacct_head *h, struct berth_err *err)
 		lacks = "AllocTRES";
 	if (lacks == NULL)
 		return BERTH_OK;
-	return err_set(err, BERTH_EINVAL, "the header has no column %s: export with sacct -P -D -o %s", lacks,
-	    sacct_columns);
+	return err_set(err, BERTH_EINVAL,
+	    "the header has no column %s: export with sacct -P -D -o %s", lacks, sacct_columns);
 }
 
 enum berth_code
@@ -81,7 +86,8 @@ sacct_head_parse(struct sacct_head *h, char *line, struct berth_err *err)
 		h->col[i] = -1;
 	h->sep = sacct_separator(line);
 	if (h->sep == '\0')
-		return err_set(err, BERTH_EINVAL, "no header with \"|\" between its columns: export with sacct -P");
+		return err_set(err, BERTH_EINVAL,
+		    "no header with \"|\" between its columns: export with sacct -P");
 	for (; name != NULL; name = next) {
 		next = strchr(name, h->sep);
 		if (next != NULL)
@@ -91,7 +97,8 @@ sacct_head_parse(struct sacct_head *h, char *line, struct berth_err *err)
 			break;
 		}
 		if (h->n == SACCT_COLUMNS_MAX)
-			return err_set(err, BERTH_EINVAL, "more than %d columns", SACCT_COLUMNS_MAX);
+			return err_set(
+			    err, BERTH_EINVAL, "more than %d columns", SACCT_COLUMNS_MAX);
 		sacct_head_add(h, name);
 	}
 	return sacct_head_check(h, err);
@@ -100,10 +107,11 @@ sacct_head_parse(struct sacct_head *h, char *line, struct berth_err *err)
 bool
 sacct_is_state(const char *s)
 {
-	static const char *const states[] = { "BOOT_FAIL", "CANCELLED", "COMPLETED", "COMPLETING", "CONFIGURING", "DEADLINE",
-		"FAILED", "LAUNCH_FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PENDING", "POWER_UP_NODE", "PREEMPTED",
-		"RECONFIG_FAIL", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "RESIZING", "RESV_DEL_HOLD", "REVOKED",
-		"RUNNING", "SIGNALING", "SPECIAL_EXIT", "STAGE_OUT", "STOPPED", "SUSPENDED", "TIMEOUT", "UNKNOWN", NULL };
+	static const char *const states[] = { "BOOT_FAIL", "CANCELLED", "COMPLETED", "COMPLETING",
+		"CONFIGURING", "DEADLINE", "FAILED", "LAUNCH_FAILED", "NODE_FAIL", "OUT_OF_MEMORY",
+		"PENDING", "POWER_UP_NODE", "PREEMPTED", "RECONFIG_FAIL", "REQUEUED", "REQUEUE_FED",
+		"REQUEUE_HOLD", "RESIZING", "RESV_DEL_HOLD", "REVOKED", "RUNNING", "SIGNALING",
+		"SPECIAL_EXIT", "STAGE_OUT", "STOPPED", "SUSPENDED", "TIMEOUT", "UNKNOWN", NULL };
 	char word[24];
 	size_t n = strcspn(s, " +,");
 
@@ -131,7 +139,8 @@ sacct_fits(enum sacct_kind kind, const char *s)
 		return sacct_is_state(s);
 	case SACCT_TIME:
 		slurmclock_init(&clock, NULL);
-		clock.day_known = clock.day_plain = true;	/* of any day: only the form counts here */
+		clock.day_known = clock.day_plain =
+		    true; /* of any day: only the form counts here */
 		memcpy(clock.day_text, s, strnlen(s, 10));
 		return slurmtime_parse(&clock, s, &t);
 	case SACCT_SPAN:
@@ -147,7 +156,7 @@ sacct_fits(enum sacct_kind kind, const char *s)
 /* Where the surplus fields go: how many each free column takes beside its own. */
 struct sacct_fit {
 	const struct sacct_head *h;
-	char *const *part;		/* [n_parts] as the separators cut them */
+	char *const *part; /* [n_parts] as the separators cut them */
 	size_t start[SACCT_COLUMNS_MAX], found[SACCT_COLUMNS_MAX];
 	int n_found, tries;
 };
@@ -180,7 +189,7 @@ sacct_anchor(const struct sacct_head *h, char **part, size_t n, char **field)
 
 	if (h->n_free == 0)
 		return "more fields than the header has columns";
-	if (h->n_free == 1) {		/* anchored from the right */
+	if (h->n_free == 1) { /* anchored from the right */
 		size_t i = 0, j = 0;
 
 		for (; i < h->n; i++) {
@@ -190,9 +199,11 @@ sacct_anchor(const struct sacct_head *h, char **part, size_t n, char **field)
 	} else {
 		sacct_fit(&f, 0, 0, spare);
 		if (f.n_found == 0)
-			return "more fields than the header has columns, and no way to read them fits";
+			return "more fields than the header has columns, and no way to read them "
+			       "fits";
 		if (f.n_found > 1)
-			return "more fields than the header has columns, and more than one way to read them: leave all free text but JobName out of the export";
+			return "more fields than the header has columns, and more than one way to "
+			       "read them: leave all free text but JobName out of the export";
 	}
 	for (size_t i = 0; i < h->n; i++) {
 		size_t end = i + 1 < h->n ? f.found[i + 1] : n;

@@ -10,7 +10,7 @@
 #include "util/strmap.h"
 #include "util/time.h"
 
-#define SLURMREST_NOTHING 9003	/* ESLURM_REST_EMPTY_RESULT: no job in this window */
+#define SLURMREST_NOTHING 9003 /* ESLURM_REST_EMPTY_RESULT: no job in this window */
 
 /* Jobs of the window before and of this one that last beyond their window, "cluster/id/submit". */
 struct slurmrest {
@@ -63,7 +63,8 @@ slurmrest_number(const json_t *v, int64_t *out, bool *infinite_out)
 	if (infinite_out != NULL)
 		*infinite_out = json_is_object(v) && json_is_true(json_object_get(v, "infinite"));
 	if (json_is_object(v)) {
-		if (json_is_false(json_object_get(v, "set")) || json_is_true(json_object_get(v, "infinite")))
+		if (json_is_false(json_object_get(v, "set")) ||
+		    json_is_true(json_object_get(v, "infinite")))
 			return false;
 		v = json_object_get(v, "number");
 	}
@@ -79,7 +80,8 @@ slurmrest_time(const json_t *time, const char *key)
 {
 	int64_t t = 0;
 
-	return slurmrest_number(json_object_get(time, key), &t, NULL) && t > 0 && t <= TIME_MAX ? t : 0;
+	return slurmrest_number(json_object_get(time, key), &t, NULL) && t > 0 && t <= TIME_MAX ? t
+												: 0;
 }
 
 static const char *
@@ -91,7 +93,8 @@ slurmrest_text(const json_t *job, const char *key)
 	return s != NULL && s[strcspn(s, "|\r\n")] == '\0' ? s : "";
 }
 
-/* "RUNNING", or since v0.0.40 ["RUNNING", "COMPLETING"]: the first is the state, the others qualify it. */
+/* "RUNNING", or since v0.0.40 ["RUNNING", "COMPLETING"]: the first is the state, the others qualify
+ * it. */
 static void
 slurmrest_state(const json_t *state, char *out, size_t size)
 {
@@ -124,7 +127,7 @@ slurmrest_put_id(const json_t *job, int64_t id, struct buf *out)
 			return;
 		}
 	} else if (slurmrest_number(json_object_get(het, "job_id"), &of, NULL) && of > 0 &&
-	    slurmrest_number(json_object_get(het, "job_offset"), &part, NULL)) {
+		   slurmrest_number(json_object_get(het, "job_offset"), &part, NULL)) {
 		(void)buf_printf(out, "%lld+%lld", (long long)of, (long long)part);
 		return;
 	}
@@ -138,12 +141,14 @@ slurmrest_gres(const json_t *job, const char *which, struct buf *out)
 	const json_t *list = json_object_get(json_object_get(job, "tres"), which), *one;
 	size_t i, n = 0;
 
-	json_array_foreach(list, i, one) {
+	json_array_foreach(list, i, one)
+	{
 		const char *type = json_string_value(json_object_get(one, "type"));
 		const char *name = json_string_value(json_object_get(one, "name"));
 		int64_t count;
 
-		if (type == NULL || name == NULL || !str_eq(type, "gres") || name[strcspn(name, "|,=\r\n")] != '\0' ||
+		if (type == NULL || name == NULL || !str_eq(type, "gres") ||
+		    name[strcspn(name, "|,=\r\n")] != '\0' ||
 		    !slurmrest_number(json_object_get(one, "count"), &count, NULL) || count < 0)
 			continue;
 		(void)buf_printf(out, "%sgres/%s=%lld", n++ > 0 ? "," : "", name, (long long)count);
@@ -157,7 +162,7 @@ slurmrest_put_time(struct buf *out, int64_t t)
 
 	if (t == 0)
 		(void)buf_add_str(out, "Unknown|");
-	else	/* without the Z */
+	else /* without the Z */
 		(void)buf_printf(out, "%.*s|", (int)strlen(time_fmt(text, t)) - 1, text);
 }
 
@@ -165,12 +170,14 @@ static void
 slurmrest_line(const json_t *job, const struct slurmrest_job *j, struct buf *out)
 {
 	slurmrest_put_id(job, j->id, out);
-	(void)buf_printf(out, "|%s|%s|%s|%s|%s|%s|", j->cluster, j->user, j->account, j->partition, j->qos, j->state);
+	(void)buf_printf(out, "|%s|%s|%s|%s|%s|%s|", j->cluster, j->user, j->account, j->partition,
+	    j->qos, j->state);
 	slurmrest_put_time(out, j->submit);
 	slurmrest_put_time(out, j->start);
 	slurmrest_put_time(out, j->end);
 	(void)buf_printf(out, "%lld-%02lld:%02lld:%02lld|%s|", (long long)(j->elapsed / 86400),
-	    (long long)(j->elapsed / 3600 % 24), (long long)(j->elapsed / 60 % 60), (long long)(j->elapsed % 60), j->limit);
+	    (long long)(j->elapsed / 3600 % 24), (long long)(j->elapsed / 60 % 60),
+	    (long long)(j->elapsed % 60), j->limit);
 	slurmrest_gres(job, "requested", out);
 	(void)buf_add_char(out, '|');
 	slurmrest_gres(job, "allocated", out);
@@ -185,8 +192,9 @@ slurmrest_fields(const json_t *job, struct slurmrest_job *j)
 	int64_t limit;
 
 	j->id = 0;
-	if (!json_is_object(time) || !slurmrest_number(json_object_get(job, "job_id"), &j->id, NULL) || j->id < 0)
-		j->id = 0;	/* the reader of the line refuses it, by number */
+	if (!json_is_object(time) ||
+	    !slurmrest_number(json_object_get(job, "job_id"), &j->id, NULL) || j->id < 0)
+		j->id = 0; /* the reader of the line refuses it, by number */
 	j->cluster = slurmrest_text(job, "cluster");
 	j->user = slurmrest_text(job, "user");
 	j->account = slurmrest_text(job, "account");
@@ -197,7 +205,8 @@ slurmrest_fields(const json_t *job, struct slurmrest_job *j)
 	j->start = slurmrest_time(time, "start");
 	j->end = slurmrest_time(time, "end");
 	j->elapsed = 0;
-	if (!slurmrest_number(json_object_get(time, "elapsed"), &j->elapsed, NULL) || j->elapsed < 0)
+	if (!slurmrest_number(json_object_get(time, "elapsed"), &j->elapsed, NULL) ||
+	    j->elapsed < 0)
 		j->elapsed = 0;
 	if (slurmrest_number(json_object_get(time, "limit"), &limit, &infinite) && limit >= 0)
 		snprintf(j->limit, sizeof(j->limit), "%lld", (long long)limit);
@@ -205,7 +214,8 @@ slurmrest_fields(const json_t *job, struct slurmrest_job *j)
 		snprintf(j->limit, sizeof(j->limit), "%s", infinite ? "UNLIMITED" : "");
 }
 
-/* Whether the window before has had this job; remembers it for the next one if it lasts beyond until. */
+/* Whether the window before has had this job; remembers it for the next one if it lasts beyond
+ * until. */
 static bool
 slurmrest_seen(struct slurmrest *s, const struct slurmrest_job *j, int64_t until)
 {
@@ -213,7 +223,8 @@ slurmrest_seen(struct slurmrest *s, const struct slurmrest_job *j, int64_t until
 
 	if (j->id == 0)
 		return false;
-	snprintf(key, sizeof(key), "%s/%lld/%lld", j->cluster, (long long)j->id, (long long)j->submit);
+	snprintf(
+	    key, sizeof(key), "%s/%lld/%lld", j->cluster, (long long)j->id, (long long)j->submit);
 	if (j->end == 0 || j->end >= until)
 		(void)strmap_add(s->arena[s->now], &s->seen[s->now], key, 1, NULL);
 	return strmap_get(&s->seen[1 - s->now], key) != NULL;
@@ -240,18 +251,22 @@ slurmrest_errors(const struct jsonr *root, bool *nothing_out, struct berth_err *
 		if (rc == BERTH_OK)
 			rc = jsonr_str(&one, "description", &more, err);
 		if (rc == BERTH_OK)
-			rc = err_set(err, strstr(text, "uthentication") != NULL || strstr(text, "credential") != NULL ?
-			    BERTH_EAUTH : BERTH_EINVAL, "the server says: %.200s%s%.200s", text,
+			rc = err_set(err,
+			    strstr(text, "uthentication") != NULL ||
+				    strstr(text, "credential") != NULL
+				? BERTH_EAUTH
+				: BERTH_EINVAL,
+			    "the server says: %.200s%s%.200s", text,
 			    *text != '\0' && *more != '\0' ? ": " : "", more);
 	}
 	return rc;
 }
 
 static enum berth_code
-slurmrest_jobs(struct slurmrest *s, const struct jsonr *jobs, int64_t until, struct buf *out, int64_t *jobs_out,
-    struct berth_err *err)
+slurmrest_jobs(struct slurmrest *s, const struct jsonr *jobs, int64_t until, struct buf *out,
+    int64_t *jobs_out, struct berth_err *err)
 {
-	arena_reset(s->arena[1 - s->now]);	/* of the window before the last */
+	arena_reset(s->arena[1 - s->now]); /* of the window before the last */
 	s->now = 1 - s->now;
 	s->seen[s->now] = (struct strmap){ 0 };
 	for (size_t i = 0; i < jsonr_len(jobs); i++) {
@@ -268,8 +283,8 @@ slurmrest_jobs(struct slurmrest *s, const struct jsonr *jobs, int64_t until, str
 }
 
 enum berth_code
-slurmrest_read(struct slurmrest *s, const char *bytes, size_t n, const char *name, int64_t until, struct buf *out,
-    int64_t *jobs_out, struct berth_err *err)
+slurmrest_read(struct slurmrest *s, const char *bytes, size_t n, const char *name, int64_t until,
+    struct buf *out, int64_t *jobs_out, struct berth_err *err)
 {
 	struct jsonr root, jobs;
 	json_t *tree = NULL;
@@ -284,7 +299,8 @@ slurmrest_read(struct slurmrest *s, const char *bytes, size_t n, const char *nam
 	if (rc == BERTH_OK)
 		rc = jsonr_array(&root, "jobs", &jobs, err);
 	if (rc == BERTH_OK && jobs.v == NULL && !nothing)
-		rc = jsonr_err(&root, BERTH_EINVAL, err, "no list of jobs: is this slurmrestd's /slurmdb?");
+		rc = jsonr_err(
+		    &root, BERTH_EINVAL, err, "no list of jobs: is this slurmrestd's /slurmdb?");
 	if (rc == BERTH_OK)
 		rc = slurmrest_jobs(s, &jobs, until, out, jobs_out, err);
 	json_decref(tree);

@@ -61,8 +61,8 @@ slurmtime_numbers(const char *p, int64_t v[3], int *n_out)
 }
 
 /*
- * "HH:MM:SS" in eight bytes; each pair in any range: its tens and ones are digits. In *hms_out hours, minutes and seconds
- * stand in bytes 0, 3 and 6. For machines whose low byte comes first.
+ * "HH:MM:SS" in eight bytes; each pair in any range: its tens and ones are digits. In *hms_out
+ * hours, minutes and seconds stand in bytes 0, 3 and 6. For machines whose low byte comes first.
  */
 static inline bool
 slurmtime_hms(const char *s, uint64_t *hms_out)
@@ -74,7 +74,7 @@ slurmtime_hms(const char *s, uint64_t *hms_out)
 	if ((w & high) != form || ((w + UINT64_C(0x0606000606000606)) & high) != form)
 		return false;
 	w -= form;
-	*hms_out = w * 10 + (w >> 8);	/* the tens of each pair take its ones; the colons are 0 */
+	*hms_out = w * 10 + (w >> 8); /* the tens of each pair take its ones; the colons are 0 */
 	return true;
 }
 
@@ -88,7 +88,8 @@ bool
 slurmtime_duration(const char *s, int64_t *s_out)
 {
 	static const char *const none[] = { "UNLIMITED", "NOT_SET", "INFINITE", NULL };
-	static const char *const unknown[] = { "", "Partition_Limit", "INVALID", "Unknown", "N/A", "None", NULL };
+	static const char *const unknown[] = { "", "Partition_Limit", "INVALID", "Unknown", "N/A",
+		"None", NULL };
 	const char *dash;
 	int64_t v[3] = { 0 }, days = 0;
 	uint64_t hms;
@@ -98,7 +99,8 @@ slurmtime_duration(const char *s, int64_t *s_out)
 		*s_out = slurmtime_word(s, none) ? INGEST_NO_LIMIT : INGEST_UNKNOWN;
 		return true;
 	}
-	if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && strlen(s) == 8 && slurmtime_hms(s, &hms)) {	/* most are */
+	if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && strlen(s) == 8 &&
+	    slurmtime_hms(s, &hms)) { /* most are */
 		*s_out = slurmtime_hms_s(hms);
 		return true;
 	}
@@ -122,10 +124,10 @@ slurmtime_duration(const char *s, int64_t *s_out)
 	}
 	if (!slurmtime_numbers(s, v, &n))
 		return false;
-	if (dash != NULL || n == 3)		/* D-HH[:MM[:SS]], HH:MM:SS */
+	if (dash != NULL || n == 3) /* D-HH[:MM[:SS]], HH:MM:SS */
 		*s_out = days * SLURMTIME_DAY + v[0] * 3600 + v[1] * 60 + v[2];
 	else
-		*s_out = v[0] * 60 + v[1];	/* MM, MM:SS */
+		*s_out = v[0] * 60 + v[1]; /* MM, MM:SS */
 	return true;
 }
 
@@ -136,7 +138,8 @@ slurmclock_init(struct slurmclock *c, const struct tz *tz)
 	c->tz = tz;
 }
 
-/* Midnight of "2026-10-25" on the wall clock; SLURMTIME_NO_DATE. West of Greenwich the second 0 is one of 1969. */
+/* Midnight of "2026-10-25" on the wall clock; SLURMTIME_NO_DATE. West of Greenwich the second 0 is
+ * one of 1969. */
 static int64_t
 slurmtime_date(const char *s)
 {
@@ -149,13 +152,17 @@ slurmtime_date(const char *s)
 	c.year = hi * 100 + lo;
 	c.month = slurmtime_two(s + 5);
 	c.day = slurmtime_two(s + 8);
-	if (c.year < 1969 || c.year > 2199 || c.month < 1 || c.month > 12 || c.day < 1 || c.day > 31)
+	if (c.year < 1969 || c.year > 2199 || c.month < 1 || c.month > 12 || c.day < 1 ||
+	    c.day > 31)
 		return SLURMTIME_NO_DATE;
 	t = time_from_civil(c);
-	return time_to_civil(t).day == c.day ? t : SLURMTIME_NO_DATE;	/* the day may not run over its month */
+	return time_to_civil(t).day == c.day
+		   ? t
+		   : SLURMTIME_NO_DATE; /* the day may not run over its month */
 }
 
-/* The zone that a clock time may name, as SLURM_TIME_FORMAT lets it: "Z", "+02:00", "+0200"; "" is none. */
+/* The zone that a clock time may name, as SLURM_TIME_FORMAT lets it: "Z", "+02:00", "+0200"; "" is
+ * none. */
 static bool
 slurmtime_zone(const char *s, bool *named_out, int64_t *offset_s)
 {
@@ -186,7 +193,8 @@ slurmtime_later(const struct tz *tz, int64_t t)
 	return t;
 }
 
-/* Remembers whether the offset is the same all day long; the days about 1970-01-01 are looked at in full. */
+/* Remembers whether the offset is the same all day long; the days about 1970-01-01 are looked at in
+ * full. */
 static void
 slurmclock_day(struct slurmclock *c, const char *s, int64_t wall)
 {
@@ -197,7 +205,8 @@ slurmclock_day(struct slurmclock *c, const char *s, int64_t wall)
 	c->day_wall = wall;
 	c->offset_s = at;
 	c->day_known = true;
-	c->day_plain = wall > 2 * SLURMTIME_DAY && tz_offset(c->tz, t - SLURMTIME_DAY) == at && tz_offset(c->tz, t + 2 * SLURMTIME_DAY) == at;
+	c->day_plain = wall > 2 * SLURMTIME_DAY && tz_offset(c->tz, t - SLURMTIME_DAY) == at &&
+		       tz_offset(c->tz, t + 2 * SLURMTIME_DAY) == at;
 }
 
 static bool
@@ -224,15 +233,16 @@ slurmtime_same_date(const char *a, const char *b)
 	return ((x[0] ^ y[0]) | (x[1] ^ y[1])) == 0;
 }
 
-/* The common case of slurmtime_parse(): "2026-10-25T02:30:00" of the day before, whose offset does not change. */
+/* The common case of slurmtime_parse(): "2026-10-25T02:30:00" of the day before, whose offset does
+ * not change. */
 static bool
 slurmtime_again(const struct slurmclock *c, const char *s, struct slurmtime *out)
 {
 	uint64_t hms;
 
-	if (__BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__ || !c->day_plain || strlen(s) != 19 || s[10] != 'T' ||
-	    !slurmtime_same_date(c->day_text, s) || !slurmtime_hms(s + 11, &hms) || (hms & 0xff) > 23 ||
-	    (hms >> 24 & 0xff) > 59 || (hms >> 48 & 0xff) > 59)
+	if (__BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__ || !c->day_plain || strlen(s) != 19 ||
+	    s[10] != 'T' || !slurmtime_same_date(c->day_text, s) || !slurmtime_hms(s + 11, &hms) ||
+	    (hms & 0xff) > 23 || (hms >> 24 & 0xff) > 59 || (hms >> 48 & 0xff) > 59)
 		return false;
 	out->known = true;
 	out->t = c->day_wall - c->offset_s + slurmtime_hms_s(hms);
@@ -265,8 +275,8 @@ slurmtime_parse(struct slurmclock *c, const char *s, struct slurmtime *out)
 		slurmclock_day(c, s, wall);
 	}
 	/* Each look is behind one that has found no end of the text. */
-	if ((s[10] != 'T' && s[10] != ' ') || (h = slurmtime_two(s + 11)) < 0 || h > 23 || s[13] != ':' ||
-	    (m = slurmtime_two(s + 14)) < 0 || m > 59)
+	if ((s[10] != 'T' && s[10] != ' ') || (h = slurmtime_two(s + 11)) < 0 || h > 23 ||
+	    s[13] != ':' || (m = slurmtime_two(s + 14)) < 0 || m > 59)
 		return false;
 	sec = s[16] == ':' ? slurmtime_two(s + 17) : 0;
 	if (sec < 0 || sec > 60)
@@ -286,7 +296,7 @@ slurmtime_parse(struct slurmclock *c, const char *s, struct slurmtime *out)
 		out->skipped = note == TZ_GAP;
 		out->later = note == TZ_AMBIGUOUS ? slurmtime_later(c->tz, out->t) : out->t;
 	}
-	out->known = out->t > 0;	/* the first second of 1970 in local time is how 0 is printed */
+	out->known = out->t > 0; /* the first second of 1970 in local time is how 0 is printed */
 	return true;
 }
 
@@ -307,7 +317,8 @@ slurmtime_settle(const struct slurmtime *start, const struct slurmtime *end, int
 		for (int j = 0; j < 2; j++) {
 			int64_t off = ends[j] - starts[i] - (elapsed_s >= 0 ? elapsed_s : 0);
 
-			if ((i == 1 && starts[0] == starts[1]) || (j == 1 && ends[0] == ends[1]) || ends[j] < starts[i])
+			if ((i == 1 && starts[0] == starts[1]) || (j == 1 && ends[0] == ends[1]) ||
+			    ends[j] < starts[i])
 				continue;
 			off = off < 0 ? -off : off;
 			fits += off == 0;

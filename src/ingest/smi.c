@@ -11,7 +11,10 @@
 
 enum smi_unit { SMI_NUMBER, SMI_MIB, SMI_MASK };
 
-static const struct { const char *column, *metric; enum smi_unit unit; } smi_columns[] = {
+static const struct {
+	const char *column, *metric;
+	enum smi_unit unit;
+} smi_columns[] = {
 	{ "utilization.gpu", "smi:utilization.gpu", SMI_NUMBER },
 	{ "utilization.memory", "smi:utilization.memory", SMI_NUMBER },
 	{ "memory.used", "smi:memory.used", SMI_MIB },
@@ -32,7 +35,7 @@ struct smi {
 	struct smi_counts *counts;
 	int value[SMI_COLUMNS];
 	int time, uuid, name, index, host;
-	int64_t ambiguous;		/* times of the hour that runs twice */
+	int64_t ambiguous; /* times of the hour that runs twice */
 };
 
 /* "utilization.gpu [%]" is utilization.gpu. */
@@ -72,14 +75,15 @@ enum smi_fate { SMI_KNOWN, SMI_UNKNOWN, SMI_FAULT, SMI_BAD };
 static enum smi_fate
 smi_value(const char *s, enum smi_unit unit, double *out)
 {
-	static const char *const fault[] = { "ERR!", "[ERR!]", "[Unknown Error]", "Unknown Error", "[GPU is lost]",
-		"GPU is lost", "[Reset Required]", "[GPU requires reset]", NULL };
+	static const char *const fault[] = { "ERR!", "[ERR!]", "[Unknown Error]", "Unknown Error",
+		"[GPU is lost]", "GPU is lost", "[Reset Required]", "[GPU requires reset]", NULL };
 	char number[40];
 	size_t n = strcspn(s, " ");
 
 	if (str_index(s, fault) >= 0)
 		return SMI_FAULT;
-	if (*s == '\0' || *s == '[' || str_ieq(s, "N/A") || str_ieq(s, "Not Supported") || str_ieq(s, "None"))
+	if (*s == '\0' || *s == '[' || str_ieq(s, "N/A") || str_ieq(s, "Not Supported") ||
+	    str_ieq(s, "None"))
 		return SMI_UNKNOWN;
 	if (n >= sizeof(number))
 		return SMI_BAD;
@@ -114,10 +118,12 @@ smi_time(struct smi *m, char *s, long line, int64_t *t_out)
 		return false;
 	*t_out = t.t;
 	if (t.skipped)
-		m->sink->say(m->sink->arg, USAGE_REMARK, line, "this clock time does not exist: clocks went forward then. It is taken "
+		m->sink->say(m->sink->arg, USAGE_REMARK, line,
+		    "this clock time does not exist: clocks went forward then. It is taken "
 		    "as if they had not; is --zone right?");
 	if (t.later != t.t && m->ambiguous++ == 0)
-		m->sink->say(m->sink->arg, USAGE_REMARK, line, "this clock time comes twice when clocks go back: the first is taken, "
+		m->sink->say(m->sink->arg, USAGE_REMARK, line,
+		    "this clock time comes twice when clocks go back: the first is taken, "
 		    "here and in later rows");
 	return true;
 }
@@ -146,7 +152,8 @@ smi_row(struct smi *m, const struct csv_row *row, struct berth_err *err)
 		s = smi_field(row, m->value[i]);
 		fates[i] = s == NULL ? SMI_UNKNOWN : smi_value(s, smi_columns[i].unit, &values[i]);
 		if (fates[i] == SMI_BAD)
-			return err_set(err, BERTH_EINVAL, "column %s: '%.60s' is no value", smi_columns[i].column, s);
+			return err_set(err, BERTH_EINVAL, "column %s: '%.60s' is no value",
+			    smi_columns[i].column, s);
 		faulty = faulty || fates[i] == SMI_FAULT;
 		m->counts->unknown += s != NULL && fates[i] != SMI_KNOWN;
 	}
@@ -162,7 +169,8 @@ smi_row(struct smi *m, const struct csv_row *row, struct berth_err *err)
 	}
 	if (faulty) {
 		m->counts->faulty++;
-		m->sink->say(m->sink->arg, USAGE_REMARK, row->line, "this GPU answers with an error: it is not usable");
+		m->sink->say(m->sink->arg, USAGE_REMARK, row->line,
+		    "this GPU answers with an error: it is not usable");
 	}
 	p.metric = "smi:usable";
 	p.value = faulty ? 0 : 1;
@@ -192,13 +200,16 @@ smi_open(struct smi *m, FILE *f, const char *name, struct berth_err *err)
 		m->name = smi_column(m->csv, "gpu_name");
 	if (any && (m->uuid >= 0 || m->index >= 0))
 		return BERTH_OK;
-	return err_set(err, BERTH_EINVAL, "%s: needs the columns index or uuid, and utilization.gpu, memory.used or another: "
-	    "nvidia-smi --query-gpu=timestamp,name,uuid,utilization.gpu,memory.used,memory.total --format=csv", name);
+	return err_set(err, BERTH_EINVAL,
+	    "%s: needs the columns index or uuid, and utilization.gpu, memory.used or another: "
+	    "nvidia-smi --query-gpu=timestamp,name,uuid,utilization.gpu,memory.used,memory.total "
+	    "--format=csv",
+	    name);
 }
 
 enum berth_code
-smi_read(FILE *f, const char *name, const struct tz *tz, const struct ingest_sink *sink, struct smi_counts *counts,
-    struct berth_err *err)
+smi_read(FILE *f, const char *name, const struct tz *tz, const struct ingest_sink *sink,
+    struct smi_counts *counts, struct berth_err *err)
 {
 	struct smi m = { .sink = sink, .counts = counts };
 	const struct csv_row *row;

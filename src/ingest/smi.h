@@ -9,8 +9,8 @@
 
 struct smi_counts {
 	int64_t rows, refused;
-	int64_t unknown;	/* fields such as [N/A]: no value, not zero */
-	int64_t faulty;		/* rows of GPUs that answer with an error */
+	int64_t unknown; /* fields such as [N/A]: no value, not zero */
+	int64_t faulty;  /* rows of GPUs that answer with an error */
 };
 
 /*
@@ -21,7 +21,7 @@ struct smi_counts {
  * tz   of column timestamp; NULL: UTC.  now: time of rows where there is no such column, 0 in their
  * points BERTH_EINVAL: no column that can be used; BERTH_EIO.
  */
-BERTH_MUST_CHECK enum berth_code smi_read(FILE *f, const char *name, const struct tz *tz, const struct ingest_sink *sink,
-    struct smi_counts *counts, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code smi_read(FILE *f, const char *name, const struct tz *tz,
+    const struct ingest_sink *sink, struct smi_counts *counts, struct berth_err *err);
 
 #endif

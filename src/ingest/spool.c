@@ -9,21 +9,21 @@
 
 /* A sorted piece of the temporary file, and the part of it that is in memory. */
 struct spool_run {
-	int64_t at, left;		/* rows: the next to read, and how many */
-	struct usage_row *buf;		/* [cap] */
+	int64_t at, left;      /* rows: the next to read, and how many */
+	struct usage_row *buf; /* [cap] */
 	size_t cap, n, i;
 };
 
 struct spool {
 	const uint32_t *rank;
-	struct usage_row *rows;		/* [max] */
-	struct usage_row *spare;	/* [max] the other half of a sort; later the runs' buffers */
+	struct usage_row *rows;  /* [max] */
+	struct usage_row *spare; /* [max] the other half of a sort; later the runs' buffers */
 	size_t max, n, i;
 	int64_t count;
-	FILE *f;			/* runs, one behind the other */
+	FILE *f; /* runs, one behind the other */
 	struct spool_run *runs;
 	size_t n_runs;
-	size_t *heap;			/* runs by their first row */
+	size_t *heap; /* runs by their first row */
 	size_t n_heap;
 };
 
@@ -123,7 +123,8 @@ spool_sort_rows(struct spool *sp, struct berth_err *err)
 		start[r + 1] += start[r];
 	for (size_t i = 0; i < sp->n; i++)
 		to[start[spool_rank(sp, &from[i])]++] = from[i];
-	for (size_t r = 0, at = 0; r < ranks; at = start[r++])	/* start[r] is now the end of rank r */
+	for (size_t r = 0, at = 0; r < ranks;
+	     at = start[r++]) /* start[r] is now the end of rank r */
 		spool_sort_times(to + at, from, start[r] - at);
 	free(start);
 	sp->rows = to;
@@ -134,7 +135,8 @@ spool_sort_rows(struct spool *sp, struct berth_err *err)
 static enum berth_code
 spool_fail(struct berth_err *err)
 {
-	return err_sys(err, BERTH_EIO, errno, "temporary file for sorting (TMPDIR names its folder)");
+	return err_sys(
+	    err, BERTH_EIO, errno, "temporary file for sorting (TMPDIR names its folder)");
 }
 
 /* The rows in memory become a run of the temporary file. */
@@ -154,7 +156,8 @@ spool_spill(struct spool *sp, struct berth_err *err)
 		return rc;
 	if (fwrite(sp->rows, sizeof(*sp->rows), sp->n, sp->f) != sp->n)
 		return spool_fail(err);
-	runs[sp->n_runs++] = (struct spool_run){ .at = sp->count - (int64_t)sp->n, .left = (int64_t)sp->n };
+	runs[sp->n_runs++] =
+	    (struct spool_run){ .at = sp->count - (int64_t)sp->n, .left = (int64_t)sp->n };
 	sp->n = 0;
 	return BERTH_OK;
 }
@@ -192,7 +195,8 @@ spool_run_fill(struct spool *sp, struct spool_run *run, struct berth_err *err)
 static bool
 spool_run_before(const struct spool *sp, size_t a, size_t b)
 {
-	const struct usage_row *x = &sp->runs[a].buf[sp->runs[a].i], *y = &sp->runs[b].buf[sp->runs[b].i];
+	const struct usage_row *x = &sp->runs[a].buf[sp->runs[a].i],
+			       *y = &sp->runs[b].buf[sp->runs[b].i];
 
 	if (spool_before(sp, x, y))
 		return true;
@@ -261,7 +265,7 @@ spool_next(struct spool *sp, const struct usage_row **row_out, struct berth_err 
 	if (sp->n_heap == 0)
 		return BERTH_OK;
 	run = &sp->runs[sp->heap[0]];
-	sp->rows[0] = run->buf[run->i++];	/* kept while the buffer is filled anew */
+	sp->rows[0] = run->buf[run->i++]; /* kept while the buffer is filled anew */
 	*row_out = &sp->rows[0];
 	if (run->i == run->n) {
 		rc = spool_run_fill(sp, run, err);

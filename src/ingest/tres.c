@@ -56,7 +56,8 @@ tres_add(struct ingest_gres *out, size_t max, size_t *n, const char *type, doubl
 
 /* "gres/gpu=4" or "gres/gpu:a100=4", cut at its "=": one or the other of the counts is added to. */
 static bool
-tres_gpu_item(char *item, const char *value, struct ingest_gres *out, size_t max, size_t *n, double *untyped, double *typed)
+tres_gpu_item(char *item, const char *value, struct ingest_gres *out, size_t max, size_t *n,
+    double *untyped, double *typed)
 {
 	double count;
 
@@ -91,7 +92,8 @@ tres_gpus(char *text, struct ingest_gres *out, size_t max, size_t *n_out)
 			p++;
 		last = *p == '\0';
 		*p = '\0';
-		if (*item == 'g' && strncmp(item, "gres/gpu", 8) == 0 && (item[8] == '=' || item[8] == ':')) {
+		if (*item == 'g' && strncmp(item, "gres/gpu", 8) == 0 &&
+		    (item[8] == '=' || item[8] == ':')) {
 			*eq = '\0';
 			if (!tres_gpu_item(item, eq + 1, out, max, &n, &untyped, &typed))
 				return false;
@@ -127,7 +129,8 @@ tres_gres_item(char *item, struct ingest_gres *out, size_t max, size_t *n)
 		colon = strrchr(item, '=');
 	if (colon != NULL) {
 		*colon = '\0';
-		return *item != '\0' && tres_count(colon + 1, &count) && tres_add(out, max, n, item, count);
+		return *item != '\0' && tres_count(colon + 1, &count) &&
+		       tres_add(out, max, n, item, count);
 	}
 	if (tres_count(item, &count))
 		return tres_add(out, max, n, "", count);
@@ -222,7 +225,7 @@ tres_task_list(const char *p, int64_t *tasks_out, int64_t *at_once_out)
 		if (*p != ',' || *++p == '.')
 			break;
 	}
-	while (*p == '.')	/* the list was cut off: what is left is the least there is */
+	while (*p == '.') /* the list was cut off: what is left is the least there is */
 		p++;
 	if (*p == '%') {
 		p++;

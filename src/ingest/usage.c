@@ -7,7 +7,7 @@
 #include "util/jsonw.h"
 #include "util/str.h"
 
-#define USAGE_NAME_FIT ((size_t)480)	/* bytes of a series' name */
+#define USAGE_NAME_FIT ((size_t)480) /* bytes of a series' name */
 #define USAGE_NAME_MAX ((size_t)64 * 1024)
 
 const char *
@@ -42,7 +42,8 @@ usage_source_put(struct usage_set *set, const char *key, uint32_t target)
 	if (added) {
 		struct usage_source *s = VEC_ADD(set->a, &set->sources);
 
-		*s = (struct usage_source){ arena_strdup(set->a, key), (int64_t)hash_str(key), target, INT64_MAX, INT64_MIN };
+		*s = (struct usage_source){ arena_strdup(set->a, key), (int64_t)hash_str(key),
+			target, INT64_MAX, INT64_MIN };
 		set->targets.v[target].n_sources++;
 	}
 	return (uint32_t)*at;
@@ -59,10 +60,13 @@ usage_target_put(struct usage_set *set, const char *name, const char *labels, ui
 		struct usage_target *t;
 
 		if (set->targets.n == USAGE_SERIES_MAX)
-			return err_set(err, BERTH_EINVAL, "more than %d series: choose the labels that count with --by",
+			return err_set(err, BERTH_EINVAL,
+			    "more than %d series: choose the labels that count with --by",
 			    USAGE_SERIES_MAX);
 		t = VEC_ADD(set->a, &set->targets);
-		*t = (struct usage_target){ .name = arena_strdup(set->a, name), .labels = labels, .t_min = INT64_MAX,
+		*t = (struct usage_target){ .name = arena_strdup(set->a, name),
+			.labels = labels,
+			.t_min = INT64_MAX,
 			.t_max = INT64_MIN };
 	}
 	*target_out = (uint32_t)*at;
@@ -89,7 +93,8 @@ usage_label_cmp(const void *a, const void *b)
 	return strcmp(x->key, y->key);
 }
 
-/* A name that the store takes: control characters shown, and what is too long cut with a hash of all of it. */
+/* A name that the store takes: control characters shown, and what is too long cut with a hash of
+ * all of it. */
 static const char *
 usage_name_fit(struct arena *a, const char *name, size_t len)
 {

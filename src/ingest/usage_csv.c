@@ -14,17 +14,20 @@
 #define CSV_PROGRESS_ROWS 65536
 
 /* The names under which exports have these columns. */
-static const char *const csv_time_names[] = { "timestamp", "timestamp_utc", "time", "date", "datetime", "ts", NULL };
+static const char *const csv_time_names[] = { "timestamp", "timestamp_utc", "time", "date",
+	"datetime", "ts", NULL };
 static const char *const csv_value_names[] = { "gpus", "gpus_used", "gpu_count", "value", NULL };
-static const char *const csv_accel_names[] = { "accelerator", "accelerator_type", "gpu_type", "gpu_model", "gpu_name",
-	NULL };
-/* Measures that stand beside the value in many exports: as labels they would make a series of every row. */
-static const char *const csv_measures[] = { "price", "cost", "util", "power", "temp", "energy", "memory_used", "sm_",
-	"requested", "queued", "capacity", NULL };
+static const char *const csv_accel_names[] = { "accelerator", "accelerator_type", "gpu_type",
+	"gpu_model", "gpu_name", NULL };
+/* Measures that stand beside the value in many exports: as labels they would make a series of every
+ * row. */
+static const char *const csv_measures[] = { "price", "cost", "util", "power", "temp", "energy",
+	"memory_used", "sm_", "requested", "queued", "capacity", NULL };
 
-/* What models of demand are fed with beside it: of the day, not of the series. Also all that begins with "is_". */
-static const char *const csv_regressors[] = { "promo", "promotion", "launch", "holiday", "weekend", "weekday", "day_of_week",
-	"dayofweek", "hour", NULL };
+/* What models of demand are fed with beside it: of the day, not of the series. Also all that begins
+ * with "is_". */
+static const char *const csv_regressors[] = { "promo", "promotion", "launch", "holiday", "weekend",
+	"weekday", "day_of_week", "dayofweek", "hour", NULL };
 
 struct csv_label_col {
 	int col;
@@ -41,19 +44,19 @@ struct csv_reader {
 	usage_say_fn *say;
 	void *arg;
 	int time_col, value_col, peak_col, series_col;
-	struct csv_label_col *labels;	/* [n_labels] */
+	struct csv_label_col *labels; /* [n_labels] */
 	size_t n_labels;
-	int *key_cols;			/* [n_key_cols] all but time, value, peak and measures */
+	int *key_cols; /* [n_key_cols] all but time, value, peak and measures */
 	size_t n_key_cols;
-	char day[11];			/* "2026-11-30" that was read last */
+	char day[11]; /* "2026-11-30" that was read last */
 	int64_t midnight;
-	char *key, *last_key;		/* of the row, and of the row before */
+	char *key, *last_key; /* of the row, and of the row before */
 	size_t key_cap;
 	uint32_t last_source;
 	bool have_last;
-	struct strmap unknown;		/* accelerator names that the table lacks and that were told of */
-	int64_t second;			/* other instant of the row's clock time; 0 it has one */
-	long ambiguous;			/* times that the clock showed twice */
+	struct strmap unknown; /* accelerator names that the table lacks and that were told of */
+	int64_t second;        /* other instant of the row's clock time; 0 it has one */
+	long ambiguous;        /* times that the clock showed twice */
 };
 
 static void
@@ -92,8 +95,9 @@ csv_time_fast(const struct csv_reader *r, const char *s, int64_t *t_out)
 	if (strncmp(s, r->day, 10) != 0 || (s[10] != 'T' && s[10] != ' '))
 		return false;
 	h = csv_two(s + 11);
-	if (h < 0 || h > 23 || s[13] != ':' || (m = csv_two(s + 14)) < 0 || m > 59 || s[16] != ':' ||
-	    (sec = csv_two(s + 17)) < 0 || sec > 59 || s[19] != 'Z' || s[20] != '\0')
+	if (h < 0 || h > 23 || s[13] != ':' || (m = csv_two(s + 14)) < 0 || m > 59 ||
+	    s[16] != ':' || (sec = csv_two(s + 17)) < 0 || sec > 59 || s[19] != 'Z' ||
+	    s[20] != '\0')
 		return false;
 	*t_out = r->midnight + h * 3600 + m * 60 + sec;
 	return true;
@@ -109,7 +113,7 @@ csv_serial(const struct csv_reader *r, const char *s, int64_t *t_out, struct ber
 	(void)str_copy(text, sizeof(text), s);
 	if (r->o->decimal_comma && (comma = strchr(text, ',')) != NULL)
 		*comma = '.';
-	rc = str_to_double(text, 25569, 109000, &days, err);	/* 1970 .. 2198 */
+	rc = str_to_double(text, 25569, 109000, &days, err); /* 1970 .. 2198 */
 	if (rc != BERTH_OK)
 		return err_set(err, rc, "'%s' is no serial date", s);
 	*t_out = llround((days - 25569) * 86400);
@@ -124,17 +128,21 @@ csv_time_slow(struct csv_reader *r, const char *s, int64_t *t_out, struct berth_
 
 	if (r->o->serial_dates)
 		return csv_serial(r, s, t_out, err);
-	rc = time_parse_noted(s, r->o->now, r->o->tz, TIME_EPOCH | TIME_ABSOLUTE, t_out, &note, err);
+	rc =
+	    time_parse_noted(s, r->o->now, r->o->tz, TIME_EPOCH | TIME_ABSOLUTE, t_out, &note, err);
 	if (rc != BERTH_OK)
 		return rc;
 	if (note == TZ_AMBIGUOUS) {
 		r->second = slurmtime_later(r->o->tz, *t_out);
 		if (r->ambiguous++ == 0)
-			r->say(r->arg, USAGE_REMARK, csv_line(r->csv), "this clock time comes twice when clocks go back: the "
-			    "second is taken in rows that follow rows of the first, here and later");
+			r->say(r->arg, USAGE_REMARK, csv_line(r->csv),
+			    "this clock time comes twice when clocks go back: the "
+			    "second is taken in rows that follow rows of the first, here and "
+			    "later");
 	}
 	if (note == TZ_GAP)
-		r->say(r->arg, USAGE_REMARK, csv_line(r->csv), "this clock time does not exist: clocks went forward then. It is taken "
+		r->say(r->arg, USAGE_REMARK, csv_line(r->csv),
+		    "this clock time does not exist: clocks went forward then. It is taken "
 		    "as if they had not; is --zone right?");
 	if (strlen(s) == 20 && s[19] == 'Z' && s[4] == '-' && s[7] == '-') {
 		memcpy(r->day, s, 10);
@@ -161,7 +169,8 @@ csv_time(struct csv_reader *r, const char *s, int64_t *t_out, struct berth_err *
 static bool
 csv_number_fast(const char *s, double *v_out)
 {
-	static const double tens[] = { 1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15 };
+	static const double tens[] = { 1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
+		1e12, 1e13, 1e14, 1e15 };
 	int64_t n = 0;
 	int digits = 0, decimals = -1;
 
@@ -181,18 +190,21 @@ csv_number_fast(const char *s, double *v_out)
 	return true;
 }
 
-/* "1,234" and "1.234.567,5": whether a comma is a decimal one cannot be seen, or it is not the only mark. */
+/* "1,234" and "1.234.567,5": whether a comma is a decimal one cannot be seen, or it is not the only
+ * mark. */
 static bool
 csv_is_grouped(const char *s)
 {
 	const char *comma = strchr(s, ','), *dot = strchr(s, '.');
 	size_t tail = comma != NULL ? strspn(comma + 1, "0123456789") : 0;
 
-	return comma != NULL && (dot != NULL || strchr(comma + 1, ',') != NULL || (tail == 3 && comma[4] == '\0'));
+	return comma != NULL &&
+	       (dot != NULL || strchr(comma + 1, ',') != NULL || (tail == 3 && comma[4] == '\0'));
 }
 
 static enum berth_code
-csv_number(const struct csv_reader *r, const char *what, char *s, double *v_out, struct berth_err *err)
+csv_number(
+    const struct csv_reader *r, const char *what, char *s, double *v_out, struct berth_err *err)
 {
 	char *comma = strchr(s, ',');
 	enum berth_code rc;
@@ -200,32 +212,38 @@ csv_number(const struct csv_reader *r, const char *what, char *s, double *v_out,
 	if (csv_number_fast(s, v_out))
 		return BERTH_OK;
 	if (s[0] == '\0')
-		return err_set(err, BERTH_EINVAL, "%s is empty: no data is not zero, leave the row out", what);
+		return err_set(
+		    err, BERTH_EINVAL, "%s is empty: no data is not zero, leave the row out", what);
 	if (str_ieq(s, "nan") || str_ieq(s, "inf") || str_ieq(s, "+inf") || str_ieq(s, "-inf"))
 		return err_set(err, BERTH_EINVAL, "%s is %s: that is no number of GPUs", what, s);
-	if (comma != NULL && csv_is_grouped(s) && (!r->o->decimal_comma || comma[4] != '\0' || strchr(s, '.') != NULL))
-		return err_set(err, BERTH_EINVAL, "%s is '%s': write numbers without marks between their thousands%s", what, s,
-		    r->o->decimal_comma || strchr(s, '.') != NULL ? "" : "; if that is a decimal comma, say --decimal-comma");
+	if (comma != NULL && csv_is_grouped(s) &&
+	    (!r->o->decimal_comma || comma[4] != '\0' || strchr(s, '.') != NULL))
+		return err_set(err, BERTH_EINVAL,
+		    "%s is '%s': write numbers without marks between their thousands%s", what, s,
+		    r->o->decimal_comma || strchr(s, '.') != NULL
+			? ""
+			: "; if that is a decimal comma, say --decimal-comma");
 	if (comma != NULL && !r->o->decimal_comma)
-		return err_set(err, BERTH_EINVAL, "%s is '%s': if that is a decimal comma, say --decimal-comma", what, s);
+		return err_set(err, BERTH_EINVAL,
+		    "%s is '%s': if that is a decimal comma, say --decimal-comma", what, s);
 	if (comma != NULL)
 		*comma = '.';
 	rc = str_to_double(s, -1e300, 1e300, v_out, err);
 	if (comma != NULL)
-		*comma = ',';	/* as it came, for messages */
+		*comma = ','; /* as it came, for messages */
 	if (rc != BERTH_OK)
 		return err_set(err, rc, "%s is '%s': not a number", what, s);
 	if (*v_out < 0)
 		return err_set(err, BERTH_EINVAL, "%s is negative: %s", what, s);
 	if (*v_out > USAGE_VALUE_MAX)
 		return err_set(err, BERTH_EINVAL, "%s is absurd: %s", what, s);
-	*v_out += 0.0;	/* -0 is 0 */
+	*v_out += 0.0; /* -0 is 0 */
 	return BERTH_OK;
 }
 
 /*
- * The model, as the table spells it: memory tells products apart, SXM or PCIe does not, as in all other formats.
- * A name that nobody knows stays what it is and is told of once.
+ * The model, as the table spells it: memory tells products apart, SXM or PCIe does not, as in all
+ * other formats. A name that nobody knows stays what it is and is told of once.
  */
 static const char *
 csv_accel(struct csv_reader *r, const char *value)
@@ -238,8 +256,11 @@ csv_accel(struct csv_reader *r, const char *value)
 	if (r->o->accels != NULL) {
 		strmap_add(r->set->a, &r->unknown, value, 0, &added);
 		if (added)
-			r->say(r->arg, USAGE_REMARK, csv_line(r->csv), arena_printf(r->set->a, "accelerator '%s' is not in the "
-			    "table: kept under this name", value));
+			r->say(r->arg, USAGE_REMARK, csv_line(r->csv),
+			    arena_printf(r->set->a,
+				"accelerator '%s' is not in the "
+				"table: kept under this name",
+				value));
 	}
 	return value;
 }
@@ -253,9 +274,11 @@ csv_check_name(const char *name, struct berth_err *err)
 	if (n == 0)
 		return err_set(err, BERTH_EINVAL, "the name of the series is empty");
 	if (n > SERIES_NAME_MAX)
-		return err_set(err, BERTH_EINVAL, "the name of the series has %zu bytes: at most %d fit", n, SERIES_NAME_MAX);
+		return err_set(err, BERTH_EINVAL,
+		    "the name of the series has %zu bytes: at most %d fit", n, SERIES_NAME_MAX);
 	if (str_control(name) >= 0)
-		return err_set(err, BERTH_EINVAL, "the name of the series has a control character, byte %td",
+		return err_set(err, BERTH_EINVAL,
+		    "the name of the series has a control character, byte %td",
 		    str_control(name) + 1);
 	return BERTH_OK;
 }
@@ -265,7 +288,8 @@ csv_check_text(struct csv_reader *r, int col, const char *value, struct berth_er
 {
 	if (str_utf8_valid(value, strlen(value)))
 		return BERTH_OK;
-	return err_set(err, BERTH_EINVAL, "column '%s' is no UTF-8: convert the file (iconv -f ISO-8859-1 -t UTF-8)",
+	return err_set(err, BERTH_EINVAL,
+	    "column '%s' is no UTF-8: convert the file (iconv -f ISO-8859-1 -t UTF-8)",
 	    csv_header(r->csv, (size_t)col));
 }
 
@@ -301,7 +325,7 @@ csv_new_source(struct csv_reader *r, const struct csv_row *row, struct berth_err
 	}
 	rc = usage_target_put(r->set, name, json, &target, err);
 	if (rc != BERTH_OK)
-		return rc == BERTH_EINVAL ? BERTH_EUSAGE : rc;	/* ends the load, not the row */
+		return rc == BERTH_EINVAL ? BERTH_EUSAGE : rc; /* ends the load, not the row */
 	r->last_source = usage_source_put(r->set, r->key, target);
 	return BERTH_OK;
 }
@@ -337,7 +361,8 @@ csv_key(struct csv_reader *r, const struct csv_row *row, struct berth_err *err)
 }
 
 static enum berth_code
-csv_source(struct csv_reader *r, const struct csv_row *row, uint32_t *source_out, struct berth_err *err)
+csv_source(
+    struct csv_reader *r, const struct csv_row *row, uint32_t *source_out, struct berth_err *err)
 {
 	enum berth_code rc = csv_key(r, row, err);
 	const size_t *at;
@@ -361,12 +386,14 @@ csv_source(struct csv_reader *r, const struct csv_row *row, uint32_t *source_out
 }
 
 static enum berth_code
-csv_values(struct csv_reader *r, const struct csv_row *row, struct usage_row *u, struct berth_err *err)
+csv_values(
+    struct csv_reader *r, const struct csv_row *row, struct usage_row *u, struct berth_err *err)
 {
 	char *peak = r->peak_col >= 0 ? csv_trim(row->field[r->peak_col]) : NULL;
 	enum berth_code rc;
 
-	rc = csv_number(r, csv_header(r->csv, (size_t)r->value_col), csv_trim(row->field[r->value_col]), &u->value, err);
+	rc = csv_number(r, csv_header(r->csv, (size_t)r->value_col),
+	    csv_trim(row->field[r->value_col]), &u->value, err);
 	u->peak = u->value;
 	if (rc != BERTH_OK || peak == NULL || peak[0] == '\0')
 		return rc;
@@ -377,8 +404,8 @@ csv_values(struct csv_reader *r, const struct csv_row *row, struct usage_row *u,
 }
 
 /*
- * BERTH_EINVAL refuses the row; other codes end the load. A row whose time is good leaves a gap where its value is not:
- * the row before it does not reach over it.
+ * BERTH_EINVAL refuses the row; other codes end the load. A row whose time is good leaves a gap
+ * where its value is not: the row before it does not reach over it.
  */
 static enum berth_code
 csv_take(struct csv_reader *r, const struct csv_row *row, struct berth_err *err)
@@ -395,7 +422,8 @@ csv_take(struct csv_reader *r, const struct csv_row *row, struct berth_err *err)
 	rc = csv_source(r, row, &u.source, err);
 	if (rc != BERTH_OK)
 		return rc;
-	if (r->second != 0 && u.t <= r->set->sources.v[u.source].t_max && r->second > r->set->sources.v[u.source].t_max)
+	if (r->second != 0 && u.t <= r->set->sources.v[u.source].t_max &&
+	    r->second > r->set->sources.v[u.source].t_max)
 		u.t = r->second;
 	usage_seen(r->set, u.source, u.t);
 	rc = spool_add(r->sp, &u, err);
@@ -408,8 +436,8 @@ csv_take(struct csv_reader *r, const struct csv_row *row, struct berth_err *err)
 
 /* The column under one of these names; two of them are one too many. */
 static enum berth_code
-csv_find(const struct csv *csv, const char *given, const char *const *names, const char *option, int *col_out,
-    struct berth_err *err)
+csv_find(const struct csv *csv, const char *given, const char *const *names, const char *option,
+    int *col_out, struct berth_err *err)
 {
 	enum berth_code rc;
 
@@ -420,9 +448,10 @@ csv_find(const struct csv *csv, const char *given, const char *const *names, con
 		*col_out = csv_column(csv, names[i]);
 	if (*col_out >= 0)
 		return BERTH_OK;
-	rc = csv_need(csv, names[0], col_out, err);	/* says which columns there are */
+	rc = csv_need(csv, names[0], col_out, err); /* says which columns there are */
 	if (rc != BERTH_OK && err != NULL)
-		snprintf(err->msg + strlen(err->msg), sizeof(err->msg) - strlen(err->msg), "; %s names another", option);
+		snprintf(err->msg + strlen(err->msg), sizeof(err->msg) - strlen(err->msg),
+		    "; %s names another", option);
 	return rc;
 }
 
@@ -461,8 +490,10 @@ csv_label_columns(struct csv_reader *r, struct berth_err *err)
 	int col;
 
 	for (size_t i = 0; i < o->n_by; i++) {
-		enum berth_code rc = str_ieq(o->by[i], "accelerator") && csv_column(r->csv, "accelerator") < 0 ?
-		    csv_find(r->csv, NULL, csv_accel_names, "--by", &col, err) : csv_need(r->csv, o->by[i], &col, err);
+		enum berth_code rc =
+		    str_ieq(o->by[i], "accelerator") && csv_column(r->csv, "accelerator") < 0
+			? csv_find(r->csv, NULL, csv_accel_names, "--by", &col, err)
+			: csv_need(r->csv, o->by[i], &col, err);
 
 		if (rc != BERTH_OK)
 			return rc;
@@ -473,21 +504,29 @@ csv_label_columns(struct csv_reader *r, struct berth_err *err)
 		const char *head = csv_header(r->csv, i);
 		bool accel = str_index(str_lower(r->set->a, head), csv_accel_names) >= 0;
 		const char *key = accel ? "accelerator" : arena_strdup(r->set->a, head);
-		bool asked = o->n_by == 0 || csv_in(head, o->by, o->n_by) || csv_in(key, o->by, o->n_by);
+		bool asked =
+		    o->n_by == 0 || csv_in(head, o->by, o->n_by) || csv_in(key, o->by, o->n_by);
 
 		if ((int)i == r->time_col || (int)i == r->value_col || (int)i == r->peak_col)
 			continue;
 		if (csv_is_measure(head) && (o->n_by == 0 || !asked)) {
 			if (o->n_by == 0)
-				r->say(r->arg, USAGE_NOTE, 1, arena_printf(r->set->a, "column '%s' is taken for a measure and left "
-				    "out; --by makes it a label", head));
+				r->say(r->arg, USAGE_NOTE, 1,
+				    arena_printf(r->set->a,
+					"column '%s' is taken for a measure and left "
+					"out; --by makes it a label",
+					head));
 			continue;
 		}
 		if (csv_is_regressor(head) && (o->n_by == 0 || !asked)) {
 			if (o->n_by == 0)
-				r->say(r->arg, USAGE_NOTE, 1, arena_printf(r->set->a, "column '%s' tells of the day, not of a series, and is "
-				    "left out: forecasts find days and weeks by themselves, and launches stand in berth-roadmap(5); --by makes "
-				    "it a label", head));
+				r->say(r->arg, USAGE_NOTE, 1,
+				    arena_printf(r->set->a,
+					"column '%s' tells of the day, not of a series, and is "
+					"left out: forecasts find days and weeks by themselves, "
+					"and launches stand in berth-roadmap(5); --by makes "
+					"it a label",
+					head));
 			continue;
 		}
 		r->key_cols[r->n_key_cols++] = (int)i;
@@ -503,9 +542,11 @@ csv_columns_find(struct csv_reader *r, struct berth_err *err)
 {
 	enum berth_code rc;
 
-	rc = csv_find(r->csv, r->o->time_column, csv_time_names, "--time-column", &r->time_col, err);
+	rc =
+	    csv_find(r->csv, r->o->time_column, csv_time_names, "--time-column", &r->time_col, err);
 	if (rc == BERTH_OK)
-		rc = csv_find(r->csv, r->o->value_column, csv_value_names, "--value-column", &r->value_col, err);
+		rc = csv_find(r->csv, r->o->value_column, csv_value_names, "--value-column",
+		    &r->value_col, err);
 	r->peak_col = csv_column(r->csv, "peak");
 	r->series_col = csv_column(r->csv, "series");
 	return rc == BERTH_OK ? csv_label_columns(r, err) : rc;
@@ -548,8 +589,8 @@ csv_rows(struct csv_reader *r, usage_progress_fn *progress, struct berth_err *er
 
 enum berth_code
 usage_csv_read(FILE *f, const char *name, const struct usage_csv_options *o, struct usage_set *set,
-    struct spool *sp, struct usage_counts *counts_out, usage_say_fn *say, void *arg, usage_progress_fn *progress,
-    struct berth_err *err)
+    struct spool *sp, struct usage_counts *counts_out, usage_say_fn *say, void *arg,
+    usage_progress_fn *progress, struct berth_err *err)
 {
 	struct csv_reader r = { .o = o, .set = set, .sp = sp, .say = say, .arg = arg };
 	enum berth_code rc;
@@ -557,8 +598,8 @@ usage_csv_read(FILE *f, const char *name, const struct usage_csv_options *o, str
 	r.key_cap = 256;
 	r.key = malloc(r.key_cap);
 	r.last_key = malloc(r.key_cap);
-	rc = r.key != NULL && r.last_key != NULL ? csv_open_stream(f, name, &r.csv, err) :
-	    err_set(err, BERTH_ENOMEM, "out of memory");
+	rc = r.key != NULL && r.last_key != NULL ? csv_open_stream(f, name, &r.csv, err)
+						 : err_set(err, BERTH_ENOMEM, "out of memory");
 	if (rc == BERTH_OK)
 		rc = csv_columns_find(&r, err);
 	if (rc == BERTH_OK)

@@ -9,32 +9,33 @@
 /* One job's waiting. */
 struct waits_job {
 	int64_t submit;
-	uint32_t until;			/* s behind the window's start */
-	uint32_t label;			/* with WAITS_STARTED */
+	uint32_t until; /* s behind the window's start */
+	uint32_t label; /* with WAITS_STARTED */
 };
 
 struct waits {
 	int64_t step_s, from, to;
-	struct waits_job *job;		/* [n] */
+	struct waits_job *job; /* [n] */
 	size_t n, cap;
 };
 
 /* One series while the sweep passes. */
 struct waits_group {
-	double submits;			/* sum of those that wait, s behind the window's start */
+	double submits; /* sum of those that wait, s behind the window's start */
 	int64_t waiting;
-	uint32_t *queue;		/* [head, tail) of cap: jobs in the order of submission; the first waits, others may not */
+	uint32_t *queue; /* [head, tail) of cap: jobs in the order of submission; the first waits,
+			    others may not */
 	size_t head, tail, cap;
-	uint32_t *wait;			/* [n_wait] within waits_sweep's: of those that started in the step */
+	uint32_t *wait; /* [n_wait] within waits_sweep's: of those that started in the step */
 	size_t n_wait;
 };
 
 struct waits_sweep {
 	struct waits *w;
 	const struct waits_label *labels;
-	struct waits_group *groups;	/* [n_groups] */
+	struct waits_group *groups; /* [n_groups] */
 	size_t n_groups;
-	uint32_t *wait;			/* room for those of one step */
+	uint32_t *wait; /* room for those of one step */
 	size_t wait_cap;
 	waits_emit_fn *emit;
 	void *arg;
@@ -63,7 +64,8 @@ waits_free(struct waits *w)
 }
 
 enum berth_code
-waits_add(struct waits *w, uint32_t label, int64_t submit, int64_t until, bool started, struct berth_err *err)
+waits_add(struct waits *w, uint32_t label, int64_t submit, int64_t until, bool started,
+    struct berth_err *err)
 {
 	struct waits_job *j;
 
@@ -165,7 +167,7 @@ waits_queue_room(struct waits_group *g)
 
 	if (g->tail < g->cap)
 		return true;
-	if (g->head > g->cap / 2) {	/* those before head have gone */
+	if (g->head > g->cap / 2) { /* those before head have gone */
 		memmove(g->queue, g->queue + g->head, (g->tail - g->head) * sizeof(*g->queue));
 		g->tail -= g->head;
 		g->head = 0;
@@ -208,7 +210,7 @@ waits_leave(struct waits_sweep *s, const struct waits_job *j)
 
 		g->submits -= (double)(j->submit - s->w->from);
 		if (--g->waiting == 0)
-			g->submits = 0;		/* not what rounding has left */
+			g->submits = 0; /* not what rounding has left */
 	}
 }
 
@@ -284,8 +286,8 @@ waits_open(const struct waits *w, struct waits_group *g, int64_t end, struct wai
  * it, *next the first to come.
  */
 static enum berth_code
-waits_step(struct waits_sweep *s, int64_t start, int64_t end, const uint32_t *order, size_t n, size_t *next,
-    struct berth_err *err)
+waits_step(struct waits_sweep *s, int64_t start, int64_t end, const uint32_t *order, size_t n,
+    size_t *next, struct berth_err *err)
 {
 	enum berth_code rc = waits_room(s, order, n, err);
 
@@ -299,10 +301,12 @@ waits_step(struct waits_sweep *s, int64_t start, int64_t end, const uint32_t *or
 
 			g->wait[g->n_wait++] = wait > UINT32_MAX ? UINT32_MAX : (uint32_t)wait;
 		}
-		if (start > 0 && j->submit - s->w->from < start)	/* it waited when the step before ended */
+		if (start > 0 &&
+		    j->submit - s->w->from < start) /* it waited when the step before ended */
 			waits_leave(s, j);
 	}
-	for (; rc == BERTH_OK && *next < s->w->n && s->w->job[*next].submit - s->w->from < end; (*next)++)
+	for (; rc == BERTH_OK && *next < s->w->n && s->w->job[*next].submit - s->w->from < end;
+	     (*next)++)
 		if ((int64_t)s->w->job[*next].until >= end)
 			rc = waits_enter(s, (uint32_t)*next, err);
 	for (uint32_t k = 0; rc == BERTH_OK && k < s->n_groups; k++) {
@@ -332,7 +336,7 @@ waits_order(const struct waits *w, size_t steps, size_t *at)
 	}
 	for (size_t s = 0; s < steps + 1; s++)
 		at[s + 1] += at[s];
-	for (size_t i = w->n; i-- > 0; ) {	/* from behind: at[s + 1] goes down to where s begins */
+	for (size_t i = w->n; i-- > 0;) { /* from behind: at[s + 1] goes down to where s begins */
 		size_t s = w->job[i].until / step;
 
 		order[--at[(s < steps ? s : steps) + 1]] = (uint32_t)i;
@@ -341,11 +345,14 @@ waits_order(const struct waits *w, size_t steps, size_t *at)
 }
 
 enum berth_code
-waits_run(struct waits *w, const struct waits_label *labels, size_t n_groups, waits_emit_fn *emit, void *arg,
-    struct berth_err *err)
+waits_run(struct waits *w, const struct waits_label *labels, size_t n_groups, waits_emit_fn *emit,
+    void *arg, struct berth_err *err)
 {
-	size_t steps = (size_t)((w->to - w->from) / w->step_s), next = 0, *at = calloc(steps + 3, sizeof(*at));
-	struct waits_sweep s = { .w = w, .labels = labels, .n_groups = n_groups, .emit = emit, .arg = arg };
+	size_t steps = (size_t)((w->to - w->from) / w->step_s), next = 0,
+	       *at = calloc(steps + 3, sizeof(*at));
+	struct waits_sweep s = {
+		.w = w, .labels = labels, .n_groups = n_groups, .emit = emit, .arg = arg
+	};
 	enum berth_code rc = BERTH_OK;
 	uint32_t *order = NULL;
 
@@ -359,8 +366,8 @@ waits_run(struct waits *w, const struct waits_label *labels, size_t n_groups, wa
 	}
 	/* Since waits_order() at[k + 1] is where step k begins. */
 	for (size_t k = 0; rc == BERTH_OK && k < steps; k++)
-		rc = waits_step(&s, (int64_t)k * w->step_s, (int64_t)(k + 1) * w->step_s, order + at[k + 1],
-		    at[k + 2] - at[k + 1], &next, err);
+		rc = waits_step(&s, (int64_t)k * w->step_s, (int64_t)(k + 1) * w->step_s,
+		    order + at[k + 1], at[k + 2] - at[k + 1], &next, err);
 out:
 	for (size_t g = 0; s.groups != NULL && g < n_groups; g++)
 		free(s.groups[g].queue);

@@ -6,32 +6,45 @@
 
 struct zdec {
 	z_stream gz;
-	void *zstd;		/* NULL: gzip */
+	void *zstd; /* NULL: gzip */
 	bool whole;
 };
 
 enum berth_code
-zdec_new(const unsigned char *head, size_t n, const char *path, struct zdec **dec_out, struct berth_err *err)
+zdec_new(const unsigned char *head, size_t n, const char *path, struct zdec **dec_out,
+    struct berth_err *err)
 {
 	bool gzip = n >= 2 && head[0] == 0x1f && head[1] == 0x8b;
-	bool zstd = n >= 4 && (memcmp(head, "\x28\xb5\x2f\xfd", 4) == 0 ||
-	    ((head[0] & 0xf0) == 0x50 && memcmp(head + 1, "\x2a\x4d\x18", 3) == 0));	/* or a frame to skip, as pzstd writes */
-	bool other = n >= 6 && (memcmp(head, "\xfd" "7zXZ", 6) == 0 || (memcmp(head, "BZh", 3) == 0 && head[3] >= '1' &&
-	    head[3] <= '9' && memcmp(head + 4, "1A", 2) == 0));
+	bool zstd =
+	    n >= 4 &&
+	    (memcmp(head, "\x28\xb5\x2f\xfd", 4) == 0 ||
+		((head[0] & 0xf0) == 0x50 && memcmp(head + 1, "\x2a\x4d\x18", 3) ==
+						 0)); /* or a frame to skip, as pzstd writes */
+	bool other = n >= 6 && (memcmp(head,
+				    "\xfd"
+				    "7zXZ",
+				    6) == 0 ||
+				   (memcmp(head, "BZh", 3) == 0 && head[3] >= '1' &&
+				       head[3] <= '9' && memcmp(head + 4, "1A", 2) == 0));
 	struct zdec *d;
 
 	*dec_out = NULL;
 	if (other)
-		return err_set(err, BERTH_EINVAL, "%s: is packed with xz or bzip2, where gzip and zstd are known: unpack it first, "
-		    "%s -dc %s | berth ... -", path, head[0] == 'B' ? "bzip2" : "xz", path);
+		return err_set(err, BERTH_EINVAL,
+		    "%s: is packed with xz or bzip2, where gzip and zstd are known: unpack it "
+		    "first, "
+		    "%s -dc %s | berth ... -",
+		    path, head[0] == 'B' ? "bzip2" : "xz", path);
 	if (!gzip && !zstd)
 		return BERTH_OK;
 	if (zstd && !zstd_built)
-		return err_set(err, BERTH_EINVAL, "%s: is packed with zstd, which this berth was built without; "
-		    "unpack it first: zstd -dc %s | berth ... -", path, path);
+		return err_set(err, BERTH_EINVAL,
+		    "%s: is packed with zstd, which this berth was built without; "
+		    "unpack it first: zstd -dc %s | berth ... -",
+		    path, path);
 	d = calloc(1, sizeof(*d));
 	if (d == NULL || (zstd && (d->zstd = zstd_new()) == NULL) ||
-	    (gzip && inflateInit2(&d->gz, 15 + 16) != Z_OK)) {	/* 15: window; 16: a gzip header */
+	    (gzip && inflateInit2(&d->gz, 15 + 16) != Z_OK)) { /* 15: window; 16: a gzip header */
 		free(d);
 		return err_set(err, BERTH_ENOMEM, "%s: out of memory", path);
 	}
@@ -47,7 +60,8 @@ zdec_run(struct zdec *d, const unsigned char *in, size_t *used, char *out, size_
 
 	if (d->zstd != NULL)
 		return zstd_run(d->zstd, in, used, out, n, got, &d->whole);
-	if (d->whole && in[0] == 0) {	/* padding to whole blocks, as tapes and some tools leave it */
+	if (d->whole &&
+	    in[0] == 0) { /* padding to whole blocks, as tapes and some tools leave it */
 		for (*used = 0; *used < had && in[*used] == 0; (*used)++)
 			;
 		*got = 0;

@@ -9,7 +9,8 @@ zstd_new(void)
 }
 
 bool
-zstd_run(void *ctx, const unsigned char *in, size_t *used, char *out, size_t n, size_t *got, bool *whole)
+zstd_run(
+    void *ctx, const unsigned char *in, size_t *used, char *out, size_t n, size_t *got, bool *whole)
 {
 	(void)ctx;
 	(void)in;

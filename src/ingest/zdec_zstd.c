@@ -2,7 +2,7 @@
 
 #include "ingest/zdec.h"
 
-#define ZSTD_WINDOW_LOG_MAX 27	/* 128 MiB: what zstd itself takes without --long */
+#define ZSTD_WINDOW_LOG_MAX 27 /* 128 MiB: what zstd itself takes without --long */
 
 const bool zstd_built = true;
 
@@ -17,7 +17,8 @@ zstd_new(void)
 }
 
 bool
-zstd_run(void *ctx, const unsigned char *in, size_t *used, char *out, size_t n, size_t *got, bool *whole)
+zstd_run(
+    void *ctx, const unsigned char *in, size_t *used, char *out, size_t n, size_t *got, bool *whole)
 {
 	ZSTD_inBuffer from = { in, *used, 0 };
 	ZSTD_outBuffer to = { out, n, 0 };

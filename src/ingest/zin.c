@@ -15,17 +15,17 @@
 #define ZIN_CHUNK ((size_t)128 * 1024)
 
 struct zin {
-	int raw;		/* -1: not open */
-	FILE *out;		/* zin_file() */
-	struct zdec *dec;	/* NULL: not packed */
+	int raw;          /* -1: not open */
+	FILE *out;        /* zin_file() */
+	struct zdec *dec; /* NULL: not packed */
 	struct hash_digest hash;
 	const char *fault;
 	bool eof, failed;
 	int failed_errno;
-	int64_t size, taken;	/* bytes of raw; size 0: not known */
-	size_t pos, end;	/* bytes of buf not yet taken */
+	int64_t size, taken; /* bytes of raw; size 0: not known */
+	size_t pos, end;     /* bytes of buf not yet taken */
 	unsigned char buf[ZIN_CHUNK];
-	char room[ZIN_CHUNK];	/* of out */
+	char room[ZIN_CHUNK]; /* of out */
 };
 
 /* n bytes of the file, fewer only at its end or where it fails. */
@@ -75,7 +75,7 @@ zin_read(struct zin *z, char *to, size_t n)
 	size_t got = 0;
 
 	if (z->dec == NULL) {
-		if (z->pos == z->end) {	/* straight from the file */
+		if (z->pos == z->end) { /* straight from the file */
 			got = zin_raw(z, to, n);
 			if (got == 0 && z->failed)
 				return zin_failed(z);
@@ -139,7 +139,8 @@ zin_open(const char *path, struct zin **z_out, struct berth_err *err)
 	if (rc == BERTH_OK && (z->out = fopencookie(z, "rb", io)) == NULL)
 		rc = err_sys(err, BERTH_EIO, errno, "%s", path);
 	else if (rc == BERTH_OK)
-		(void)setvbuf(z->out, z->room, _IOFBF, sizeof(z->room));	/* without room of ours it stays small */
+		(void)setvbuf(z->out, z->room, _IOFBF,
+		    sizeof(z->room)); /* without room of ours it stays small */
 out:
 	if (rc != BERTH_OK)
 		zin_close(z);

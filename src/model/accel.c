@@ -8,13 +8,19 @@
 #include "model/acceltab.h"
 #include "util/str.h"
 
-#define ACCEL_MEMORY_TOLERANCE 0.03	/* of the nominal size: "80 GB" is also said of 79.6 */
+#define ACCEL_MEMORY_TOLERANCE 0.03 /* of the nominal size: "80 GB" is also said of 79.6 */
 #define ACCEL_SUGGEST_MAX 8
 
 static const char *const accel_precision_names[] = {
-	[PRECISION_FP64] = "fp64", [PRECISION_FP64_MMA] = "fp64_mma", [PRECISION_FP32] = "fp32",
-	[PRECISION_TF32] = "tf32", [PRECISION_FP16] = "fp16", [PRECISION_BF16] = "bf16", [PRECISION_FP8] = "fp8",
-	[PRECISION_INT8] = "int8", [PRECISION_FP4] = "fp4",
+	[PRECISION_FP64] = "fp64",
+	[PRECISION_FP64_MMA] = "fp64_mma",
+	[PRECISION_FP32] = "fp32",
+	[PRECISION_TF32] = "tf32",
+	[PRECISION_FP16] = "fp16",
+	[PRECISION_BF16] = "bf16",
+	[PRECISION_FP8] = "fp8",
+	[PRECISION_INT8] = "int8",
+	[PRECISION_FP4] = "fp4",
 };
 
 const char *
@@ -26,9 +32,16 @@ accel_precision_name(enum accel_precision p)
 bool
 accel_precision_parse(const char *s, enum accel_precision *p_out)
 {
-	static const struct { const char *name; enum accel_precision p; } more[] = {
-		{ "half", PRECISION_FP16 }, { "bfloat16", PRECISION_BF16 }, { "float", PRECISION_FP32 },
-		{ "double", PRECISION_FP64 }, { "nvfp4", PRECISION_FP4 }, { "mxfp8", PRECISION_FP8 },
+	static const struct {
+		const char *name;
+		enum accel_precision p;
+	} more[] = {
+		{ "half", PRECISION_FP16 },
+		{ "bfloat16", PRECISION_BF16 },
+		{ "float", PRECISION_FP32 },
+		{ "double", PRECISION_FP64 },
+		{ "nvfp4", PRECISION_FP4 },
+		{ "mxfp8", PRECISION_FP8 },
 	};
 
 	for (int p = 0; p < PRECISION_COUNT; p++)
@@ -65,7 +78,8 @@ accel_find(const struct accel_table *tab, const char *name)
 	if (!accelkey_split(&k, name, strlen(name)))
 		return NULL;
 	for (int to = k.n; to > 0 && (to == k.n || accelkey_is_tail(k.word[to])); to--)
-		for (int from = 0; from < to && (from == 0 || accelkey_is_maker(k.word[from - 1])); from++) {
+		for (int from = 0; from < to && (from == 0 || accelkey_is_maker(k.word[from - 1]));
+		     from++) {
 			const size_t *i;
 
 			accelkey_join(&k, from, to, key);
@@ -163,7 +177,8 @@ accel_speed_ratio(const struct accel *a, const struct accel *b, enum accel_preci
 	return isnan(ratio) ? a->bandwidth_gb_s / b->bandwidth_gb_s : ratio;
 }
 
-/* Sorts behind every name that begins with the typed text, or shares its family, by how many edits it takes. */
+/* Sorts behind every name that begins with the typed text, or shares its family, by how many edits
+ * it takes. */
 static double
 accel_likeness(const struct accel *a, const char *typed, const char *family)
 {
@@ -248,7 +263,9 @@ accel_unknown(const struct accel_table *tab, const char *name, struct berth_err 
 	if (n == 0)
 		return err_set(err, BERTH_ENOTFOUND, "unknown accelerator '%.80s'", name);
 	if (n == 1)
-		return err_set(err, BERTH_ENOTFOUND, "unknown accelerator '%.80s': did you mean %s?", name, near[0]);
-	return err_set(err, BERTH_ENOTFOUND, "unknown accelerator '%.80s': did you mean %s%s%s or %s?", name, near[0],
+		return err_set(err, BERTH_ENOTFOUND,
+		    "unknown accelerator '%.80s': did you mean %s?", name, near[0]);
+	return err_set(err, BERTH_ENOTFOUND,
+	    "unknown accelerator '%.80s': did you mean %s%s%s or %s?", name, near[0],
 	    n > 2 ? ", " : "", n > 2 ? near[1] : "", near[n - 1]);
 }

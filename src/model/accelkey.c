@@ -51,9 +51,9 @@ accelkey_join(const struct accelkey *k, int from, int to, char dst[ACCELKEY_BYTE
 bool
 accelkey_is_maker(const char *word)
 {
-	static const char *const makers[] = { "nvidia", "tesla", "geforce", "grid", "amd", "ati", "radeon", "instinct",
-		"intel", "habana", "google", "cloud", "aws", "amazon", "azure", "huawei", "cambricon", "hygon",
-		"qualcomm", "xilinx", "r", "tm", NULL };
+	static const char *const makers[] = { "nvidia", "tesla", "geforce", "grid", "amd", "ati",
+		"radeon", "instinct", "intel", "habana", "google", "cloud", "aws", "amazon",
+		"azure", "huawei", "cambricon", "hygon", "qualcomm", "xilinx", "r", "tm", NULL };
 
 	return str_index(word, makers) >= 0;
 }
@@ -61,7 +61,8 @@ accelkey_is_maker(const char *word)
 bool
 accelkey_is_tail(const char *word)
 {
-	static const char *const tails[] = { "gpu", "core", "tensor", "accelerator", "r", "tm", NULL };
+	static const char *const tails[] = { "gpu", "core", "tensor", "accelerator", "r", "tm",
+		NULL };
 
 	return str_index(word, tails) >= 0;
 }

@@ -1,11 +1,12 @@
-/* src/model/accelkey.h - spellings of accelerator names, reduced to what they say.  Floor: model, inside accel*.c. */
+/* src/model/accelkey.h - spellings of accelerator names, reduced to what they say.  Floor: model,
+ * inside accel*.c. */
 #ifndef BERTH_MODEL_ACCELKEY_H
 #define BERTH_MODEL_ACCELKEY_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#define ACCELKEY_BYTES 160	/* no accelerator has a longer name */
+#define ACCELKEY_BYTES 160 /* no accelerator has a longer name */
 #define ACCELKEY_WORDS 24
 
 /* A name in lower case, cut into runs of letters and digits. */

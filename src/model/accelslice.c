@@ -5,12 +5,13 @@
 #include "model/accelkey.h"
 #include "util/str.h"
 
-#define SLICE_EIGHTHS 8		/* a MIG profile's memory is a number of eighths of its card's */
-#define SLICE_FIT 0.06		/* by so much a profile's name may differ from that: "3g.39gb" is 4/8 of 80 */
+#define SLICE_EIGHTHS 8 /* a MIG profile's memory is a number of eighths of its card's */
+#define SLICE_FIT                                                                                  \
+	0.06 /* by so much a profile's name may differ from that: "3g.39gb" is 4/8 of 80 */
 
 struct slice_profile {
-	size_t at;		/* where the profile begins in the name */
-	int g;			/* compute slices */
+	size_t at; /* where the profile begins in the name */
+	int g;     /* compute slices */
 	int memory_gib;
 };
 
@@ -48,12 +49,14 @@ static bool
 slice_profile_find(const char *s, struct slice_profile *p)
 {
 	for (size_t i = 0; s[i] != '\0'; i++)
-		if ((i == 0 || !str_is_alnum(s[i - 1])) && str_is_digit(s[i]) && slice_profile_at(s, i, p))
+		if ((i == 0 || !str_is_alnum(s[i - 1])) && str_is_digit(s[i]) &&
+		    slice_profile_at(s, i, p))
 			return true;
 	return false;
 }
 
-/* What stands in front of the profile, without "mig" and a resource's domain: "nvidia.com/mig-1g.10gb" says nothing. */
+/* What stands in front of the profile, without "mig" and a resource's domain:
+ * "nvidia.com/mig-1g.10gb" says nothing. */
 static const char *
 slice_parent_name(struct arena *arena, const char *s, size_t len)
 {
@@ -81,7 +84,8 @@ slice_usual_eighths(int g)
 
 /* The member of a group whose memory the profile's fits: only A100s of 80 GB have a 3g.39gb. */
 static const struct accel *
-slice_fit_parent(const struct accel_table *tab, const struct accel *a, const struct slice_profile *p)
+slice_fit_parent(
+    const struct accel_table *tab, const struct accel *a, const struct slice_profile *p)
 {
 	const int eighths[] = { slice_usual_eighths(p->g), p->g == 1 ? 2 : 0 };
 
@@ -97,8 +101,8 @@ slice_fit_parent(const struct accel_table *tab, const struct accel *a, const str
 }
 
 static bool
-slice_mig(const struct accel_table *tab, struct arena *arena, const char *name, const struct slice_profile *p,
-    struct accel_ref *ref)
+slice_mig(const struct accel_table *tab, struct arena *arena, const char *name,
+    const struct slice_profile *p, struct accel_ref *ref)
 {
 	const char *parent = slice_parent_name(arena, name, p->at);
 	const struct accel *a = accel_find(tab, parent);
@@ -124,15 +128,16 @@ slice_mig(const struct accel_table *tab, struct arena *arena, const char *name, 
 
 /* A virtual GPU: "A10-4Q" is the part of an A10 that has 4 of its GiB. */
 static bool
-slice_vgpu(const struct accel_table *tab, struct arena *arena, const char *name, struct accel_ref *ref)
+slice_vgpu(
+    const struct accel_table *tab, struct arena *arena, const char *name, struct accel_ref *ref)
 {
 	const char *last = strrchr(name, '-');
 	const struct accel *a;
 	size_t i = 1;
 	int gib;
 
-	if (last == NULL || (gib = slice_number(last, &i)) <= 0 || last[i] == '\0' || last[i + 1] != '\0' ||
-	    strchr("ABCQ", last[i]) == NULL)
+	if (last == NULL || (gib = slice_number(last, &i)) <= 0 || last[i] == '\0' ||
+	    last[i + 1] != '\0' || strchr("ABCQ", last[i]) == NULL)
 		return false;
 	a = accel_find(tab, arena_strndup(arena, name, (size_t)(last - name)));
 	if (a == NULL || isnan(a->memory_gib) || gib > a->memory_gib)
@@ -145,11 +150,14 @@ slice_vgpu(const struct accel_table *tab, struct arena *arena, const char *name,
 }
 
 bool
-accel_resolve(const struct accel_table *tab, struct arena *arena, const char *name, struct accel_ref *ref_out)
+accel_resolve(
+    const struct accel_table *tab, struct arena *arena, const char *name, struct accel_ref *ref_out)
 {
 	struct slice_profile p;
 
-	*ref_out = (struct accel_ref){ .accel = accel_find(tab, name), .share = 1, .memory_gib = NAN, .slice = "" };
+	*ref_out = (struct accel_ref){
+		.accel = accel_find(tab, name), .share = 1, .memory_gib = NAN, .slice = ""
+	};
 	if (ref_out->accel != NULL) {
 		ref_out->memory_gib = ref_out->accel->memory_gib;
 		return true;

@@ -5,10 +5,11 @@
 #include "model/accel.h"
 #include "util/str.h"
 
-#define SPEC_TOLERANCE 0.03	/* of a size: 80 GB is also said of 79.6 */
+#define SPEC_TOLERANCE 0.03 /* of a size: 80 GB is also said of 79.6 */
 #define SPEC_COUNT_MAX 1000000
 
-/* Splits "LOW..HIGH", "LOW..", "..HIGH" and "LOW+"; a single value is both ends. False: both ends are empty. */
+/* Splits "LOW..HIGH", "LOW..", "..HIGH" and "LOW+"; a single value is both ends. False: both ends
+ * are empty. */
 static bool
 spec_ends(struct arena *arena, const char *s, const char **low_out, const char **high_out)
 {
@@ -31,13 +32,14 @@ spec_ends(struct arena *arena, const char *s, const char **low_out, const char *
 static bool
 spec_size(struct arena *arena, const char *s, double *gib_out)
 {
-	static const char *const units[] = { "GiB", "GB", "G", "gib", "gb", "g", "Gb", "GIB", NULL };
+	static const char *const units[] = { "GiB", "GB", "G", "gib", "gb", "g", "Gb", "GIB",
+		NULL };
 	struct berth_err ignored;
 
 	for (size_t u = 0; units[u] != NULL; u++)
 		if (str_ends(s, units[u]))
-			return str_to_double(arena_strndup(arena, s, strlen(s) - strlen(units[u])), 0.01, 1e6,
-			    gib_out, &ignored) == BERTH_OK;
+			return str_to_double(arena_strndup(arena, s, strlen(s) - strlen(units[u])),
+				   0.01, 1e6, gib_out, &ignored) == BERTH_OK;
 	return false;
 }
 
@@ -55,7 +57,8 @@ accel_memory_parse(struct arena *arena, const char *text, double *min_gib_out, d
 
 		low = arena_printf(arena, "%s%s", low, high + digits);
 	}
-	if ((*low != '\0' && !spec_size(arena, low, &min)) || (*high != '\0' && !spec_size(arena, high, &max)))
+	if ((*low != '\0' && !spec_size(arena, low, &min)) ||
+	    (*high != '\0' && !spec_size(arena, high, &max)))
 		return false;
 	*min_gib_out = min;
 	*max_gib_out = max;
@@ -90,7 +93,8 @@ spec_count(struct arena *arena, const char *s, struct accel_spec *spec)
 static bool
 spec_is_number(const char *part)
 {
-	return *part != '\0' && part[strspn(part, "0123456789.+-")] == '\0' && strpbrk(part, "0123456789") != NULL;
+	return *part != '\0' && part[strspn(part, "0123456789.+-")] == '\0' &&
+	       strpbrk(part, "0123456789") != NULL;
 }
 
 static enum berth_code
@@ -98,13 +102,16 @@ spec_bad(const char *text, const char *part, bool count_given, struct berth_err 
 {
 	if (count_given)
 		return err_set(err, BERTH_EINVAL,
-		    "accelerator '%.80s': '%.40s' comes after the count, which is the last part; say NAME:MEMORY:COUNT",
+		    "accelerator '%.80s': '%.40s' comes after the count, which is the last part; "
+		    "say NAME:MEMORY:COUNT",
 		    text, part);
 	if (spec_is_number(part))
 		return err_set(err, BERTH_EINVAL,
-		    "accelerator '%.80s': the count '%.40s' is not a whole number from 1 to %d", text, part, SPEC_COUNT_MAX);
+		    "accelerator '%.80s': the count '%.40s' is not a whole number from 1 to %d",
+		    text, part, SPEC_COUNT_MAX);
 	return err_set(err, BERTH_EINVAL,
-	    "accelerator '%.80s': '%.40s' is neither a memory size (80GB, 24GB..80GB, 48GB+) nor a count (8, 4..8)",
+	    "accelerator '%.80s': '%.40s' is neither a memory size (80GB, 24GB..80GB, 48GB+) nor a "
+	    "count (8, 4..8)",
 	    text, part);
 }
 
@@ -112,12 +119,13 @@ static bool
 spec_memory_fits(const struct accel_spec *spec, double memory_gib)
 {
 	return memory_gib >= spec->memory_min_gib * (1 - SPEC_TOLERANCE) &&
-	    memory_gib <= spec->memory_max_gib * (1 + SPEC_TOLERANCE);
+	       memory_gib <= spec->memory_max_gib * (1 + SPEC_TOLERANCE);
 }
 
 /* Refuses "A100:60GB": nothing could ever match it. */
 static enum berth_code
-spec_check_memory(const struct accel_spec *spec, struct arena *arena, const char *text, struct berth_err *err)
+spec_check_memory(
+    const struct accel_spec *spec, struct arena *arena, const char *text, struct berth_err *err)
 {
 	const struct accel *a = spec->accel;
 	const char *sizes = "";
@@ -131,17 +139,19 @@ spec_check_memory(const struct accel_spec *spec, struct arena *arena, const char
 		if (spec_memory_fits(spec, gib))
 			return BERTH_OK;
 		if (gib != last)
-			sizes = arena_printf(arena, "%s%s%gGB", sizes, *sizes == '\0' ? "" : ", ", gib);
+			sizes =
+			    arena_printf(arena, "%s%s%gGB", sizes, *sizes == '\0' ? "" : ", ", gib);
 		last = gib;
 	}
 	if (*sizes == '\0')
 		sizes = arena_printf(arena, "%gGB", a->memory_gib);
-	return err_set(err, BERTH_EINVAL, "accelerator '%.80s': %s comes with %s", text, a->name, sizes);
+	return err_set(
+	    err, BERTH_EINVAL, "accelerator '%.80s': %s comes with %s", text, a->name, sizes);
 }
 
 enum berth_code
-accel_spec_parse(const struct accel_table *tab, struct arena *arena, const char *text, struct accel_spec *spec_out,
-    struct berth_err *err)
+accel_spec_parse(const struct accel_table *tab, struct arena *arena, const char *text,
+    struct accel_spec *spec_out, struct berth_err *err)
 {
 	struct accel_spec spec = { .name = "", .memory_max_gib = INFINITY, .count_max = INT_MAX };
 	bool has_memory = false;
@@ -149,8 +159,10 @@ accel_spec_parse(const struct accel_table *tab, struct arena *arena, const char 
 	char **part = str_split(arena, text, ':', &n);
 
 	if (n == 0 || part[0][0] == '\0')
-		return err_set(err, BERTH_EINVAL, "accelerator '%.80s': no name; say NAME, NAME:COUNT, "
-		    "NAME:MEMORY:COUNT or any", text);
+		return err_set(err, BERTH_EINVAL,
+		    "accelerator '%.80s': no name; say NAME, NAME:COUNT, "
+		    "NAME:MEMORY:COUNT or any",
+		    text);
 	if (spec_memory(arena, part[0], &spec)) {
 		has_memory = true;
 		i = 1;
@@ -169,7 +181,8 @@ accel_spec_parse(const struct accel_table *tab, struct arena *arena, const char 
 			return spec_bad(text, part[i], spec.count_given, err);
 	}
 	if (spec.memory_min_gib > spec.memory_max_gib || spec.count_min > spec.count_max)
-		return err_set(err, BERTH_EINVAL, "accelerator '%.80s': the range ends before it begins", text);
+		return err_set(err, BERTH_EINVAL,
+		    "accelerator '%.80s': the range ends before it begins", text);
 	if (has_memory && spec_check_memory(&spec, arena, text, err) != BERTH_OK)
 		return BERTH_EINVAL;
 	if (spec.accel != NULL && spec.memory_min_gib == spec.memory_max_gib)
@@ -190,8 +203,8 @@ spec_greatest(const struct accel *a)
 }
 
 bool
-accel_spec_match(const struct accel_spec *spec, const struct accel_table *tab, const char *accelerator,
-    double memory_gib, int count)
+accel_spec_match(const struct accel_spec *spec, const struct accel_table *tab,
+    const char *accelerator, double memory_gib, int count)
 {
 	const struct accel *have = accel_find_sized(tab, accelerator, memory_gib);
 	double least = memory_gib, most = memory_gib;

@@ -11,18 +11,61 @@
 #include "util/vec.h"
 
 enum acceltab_column {
-	COL_KIND, COL_NAME, COL_FAMILY, COL_FORM, COL_ALIASES, COL_VENDOR, COL_YEAR, COL_MEMORY, COL_BANDWIDTH,
-	COL_FP64, COL_FP64_MMA, COL_FP32, COL_TF32, COL_FP16, COL_BF16, COL_FP8, COL_INT8, COL_FP4,
-	COL_LINK, COL_TDP, COL_CC, COL_SM, COL_MIG, COL_CONFIDENCE, COL_SOURCE, COL_NOTE, COL_COUNT
+	COL_KIND,
+	COL_NAME,
+	COL_FAMILY,
+	COL_FORM,
+	COL_ALIASES,
+	COL_VENDOR,
+	COL_YEAR,
+	COL_MEMORY,
+	COL_BANDWIDTH,
+	COL_FP64,
+	COL_FP64_MMA,
+	COL_FP32,
+	COL_TF32,
+	COL_FP16,
+	COL_BF16,
+	COL_FP8,
+	COL_INT8,
+	COL_FP4,
+	COL_LINK,
+	COL_TDP,
+	COL_CC,
+	COL_SM,
+	COL_MIG,
+	COL_CONFIDENCE,
+	COL_SOURCE,
+	COL_NOTE,
+	COL_COUNT
 };
 
 static const char *const acceltab_columns[COL_COUNT] = {
-	[COL_KIND] = "kind", [COL_NAME] = "name", [COL_FAMILY] = "family", [COL_FORM] = "form",
-	[COL_ALIASES] = "aliases", [COL_VENDOR] = "vendor", [COL_YEAR] = "year", [COL_MEMORY] = "memory_gib",
-	[COL_BANDWIDTH] = "bandwidth_gb_s", [COL_FP64] = "fp64", [COL_FP64_MMA] = "fp64_mma", [COL_FP32] = "fp32",
-	[COL_TF32] = "tf32", [COL_FP16] = "fp16", [COL_BF16] = "bf16", [COL_FP8] = "fp8", [COL_INT8] = "int8",
-	[COL_FP4] = "fp4", [COL_LINK] = "link_gb_s", [COL_TDP] = "tdp_w", [COL_CC] = "compute_capability",
-	[COL_SM] = "sm_count", [COL_MIG] = "mig_slices", [COL_CONFIDENCE] = "confidence", [COL_SOURCE] = "source",
+	[COL_KIND] = "kind",
+	[COL_NAME] = "name",
+	[COL_FAMILY] = "family",
+	[COL_FORM] = "form",
+	[COL_ALIASES] = "aliases",
+	[COL_VENDOR] = "vendor",
+	[COL_YEAR] = "year",
+	[COL_MEMORY] = "memory_gib",
+	[COL_BANDWIDTH] = "bandwidth_gb_s",
+	[COL_FP64] = "fp64",
+	[COL_FP64_MMA] = "fp64_mma",
+	[COL_FP32] = "fp32",
+	[COL_TF32] = "tf32",
+	[COL_FP16] = "fp16",
+	[COL_BF16] = "bf16",
+	[COL_FP8] = "fp8",
+	[COL_INT8] = "int8",
+	[COL_FP4] = "fp4",
+	[COL_LINK] = "link_gb_s",
+	[COL_TDP] = "tdp_w",
+	[COL_CC] = "compute_capability",
+	[COL_SM] = "sm_count",
+	[COL_MIG] = "mig_slices",
+	[COL_CONFIDENCE] = "confidence",
+	[COL_SOURCE] = "source",
 	[COL_NOTE] = "note",
 };
 
@@ -48,12 +91,12 @@ struct acceltab_load {
 	struct accel_table *tab;
 	VEC(struct acceltab_row) rows;
 	VEC(const struct accel *) all;
-	VEC(long) lines;		/* of each in all: where it came from */
+	VEC(long) lines; /* of each in all: where it came from */
 };
 
 static enum berth_code
-acceltab_number(struct acceltab_load *l, const struct csv_row *row, const int *col, enum acceltab_column c,
-    double *out, struct berth_err *err)
+acceltab_number(struct acceltab_load *l, const struct csv_row *row, const int *col,
+    enum acceltab_column c, double *out, struct berth_err *err)
 {
 	const char *s = row->field[col[c]];
 
@@ -66,8 +109,8 @@ acceltab_number(struct acceltab_load *l, const struct csv_row *row, const int *c
 }
 
 static enum berth_code
-acceltab_whole(struct acceltab_load *l, const struct csv_row *row, const int *col, enum acceltab_column c, int max,
-    int *out, struct berth_err *err)
+acceltab_whole(struct acceltab_load *l, const struct csv_row *row, const int *col,
+    enum acceltab_column c, int max, int *out, struct berth_err *err)
 {
 	const char *s = row->field[col[c]];
 	int64_t v;
@@ -82,8 +125,8 @@ acceltab_whole(struct acceltab_load *l, const struct csv_row *row, const int *co
 }
 
 static enum berth_code
-acceltab_numbers(struct acceltab_load *l, const struct csv_row *row, const int *col, struct accel *a,
-    struct berth_err *err)
+acceltab_numbers(struct acceltab_load *l, const struct csv_row *row, const int *col,
+    struct accel *a, struct berth_err *err)
 {
 	enum berth_code rc;
 
@@ -91,12 +134,14 @@ acceltab_numbers(struct acceltab_load *l, const struct csv_row *row, const int *
 	    (rc = acceltab_whole(l, row, col, COL_SM, 100000, &a->sm_count, err)) != BERTH_OK ||
 	    (rc = acceltab_whole(l, row, col, COL_MIG, 16, &a->mig_slices, err)) != BERTH_OK ||
 	    (rc = acceltab_number(l, row, col, COL_MEMORY, &a->memory_gib, err)) != BERTH_OK ||
-	    (rc = acceltab_number(l, row, col, COL_BANDWIDTH, &a->bandwidth_gb_s, err)) != BERTH_OK ||
+	    (rc = acceltab_number(l, row, col, COL_BANDWIDTH, &a->bandwidth_gb_s, err)) !=
+		BERTH_OK ||
 	    (rc = acceltab_number(l, row, col, COL_LINK, &a->link_gb_s, err)) != BERTH_OK ||
 	    (rc = acceltab_number(l, row, col, COL_TDP, &a->tdp_w, err)) != BERTH_OK)
 		return rc;
 	for (int p = 0; p < PRECISION_COUNT; p++) {
-		rc = acceltab_number(l, row, col, (enum acceltab_column)(COL_FP64 + p), &a->peak_tflops[p], err);
+		rc = acceltab_number(
+		    l, row, col, (enum acceltab_column)(COL_FP64 + p), &a->peak_tflops[p], err);
 		if (rc != BERTH_OK)
 			return rc;
 	}
@@ -104,7 +149,8 @@ acceltab_numbers(struct acceltab_load *l, const struct csv_row *row, const int *
 }
 
 static enum berth_code
-acceltab_read_row(struct acceltab_load *l, const struct csv_row *row, const int *col, struct berth_err *err)
+acceltab_read_row(
+    struct acceltab_load *l, const struct csv_row *row, const int *col, struct berth_err *err)
 {
 	struct acceltab_row *r = VEC_ADD(l->arena, &l->rows);
 	struct accel *a = &r->accel;
@@ -125,8 +171,10 @@ acceltab_read_row(struct acceltab_load *l, const struct csv_row *row, const int 
 		err_set(err, BERTH_EINVAL, "'%.40s' is neither product nor group", kind);
 		return csv_err(l->csv, err, "kind");
 	}
-	if (a->name[0] == '\0' || (!r->is_group && (a->family[0] == '\0' || a->vendor[0] == '\0'))) {
-		err_set(err, BERTH_EINVAL, "a product needs name, family and vendor, a group its name");
+	if (a->name[0] == '\0' ||
+	    (!r->is_group && (a->family[0] == '\0' || a->vendor[0] == '\0'))) {
+		err_set(
+		    err, BERTH_EINVAL, "a product needs name, family and vendor, a group its name");
 		return csv_err(l->csv, err, NULL);
 	}
 	return acceltab_numbers(l, row, col, a, err);
@@ -154,7 +202,8 @@ acceltab_read(struct acceltab_load *l, struct berth_err *err)
 
 /* Makes one spelling mean the index-th accelerator; a spelling means one thing only. */
 static enum berth_code
-acceltab_claim(struct acceltab_load *l, const char *spelling, size_t index, long line, struct berth_err *err)
+acceltab_claim(
+    struct acceltab_load *l, const char *spelling, size_t index, long line, struct berth_err *err)
 {
 	struct accelkey k;
 	char key[ACCELKEY_BYTES];
@@ -162,13 +211,15 @@ acceltab_claim(struct acceltab_load *l, const char *spelling, size_t index, long
 	int added;
 
 	if (!accelkey_split(&k, spelling, strlen(spelling)) || k.n == 0) {
-		err_set(err, BERTH_EINVAL, "name or alias '%.40s' is too long or says nothing", spelling);
+		err_set(err, BERTH_EINVAL, "name or alias '%.40s' is too long or says nothing",
+		    spelling);
 		return err_at(err, "%s:%ld", l->path, line);
 	}
 	accelkey_join(&k, 0, k.n, key);
 	at = strmap_add(l->arena, &l->tab->keys, key, index, &added);
 	if (!added && *at != index) {
-		err_set(err, BERTH_EINVAL, "'%.40s' means %s already (line %ld), it cannot mean %s too", spelling,
+		err_set(err, BERTH_EINVAL,
+		    "'%.40s' means %s already (line %ld), it cannot mean %s too", spelling,
 		    l->all.v[*at]->name, l->lines.v[*at], l->all.v[index]->name);
 		return err_at(err, "%s:%ld", l->path, line);
 	}
@@ -181,7 +232,8 @@ acceltab_least(double a, double b)
 	return isnan(a) || isnan(b) ? NAN : fmin(a, b);
 }
 
-/* Takes what a group can promise: the least of its members' figures, and words only where they agree. */
+/* Takes what a group can promise: the least of its members' figures, and words only where they
+ * agree. */
 static void
 acceltab_weaken(struct accel *g, const struct accel *m)
 {
@@ -271,9 +323,11 @@ acceltab_group(struct acceltab_load *l, size_t i, struct acceltab_group *g, stru
 		return rc;
 	if (!isnan(p->memory_gib)) {
 		acceltab_collect(l, p, true, false, g);
-		at = acceltab_place(l, g, arena_printf(l->arena, "%s-%gGB", p->family, p->memory_gib), line);
+		at = acceltab_place(
+		    l, g, arena_printf(l->arena, "%s-%gGB", p->family, p->memory_gib), line);
 		for (size_t u = 0; u < sizeof(units) / sizeof(units[0]) && rc == BERTH_OK; u++)
-			rc = acceltab_claim(l, arena_printf(l->arena, "%s-%g%s", p->family, p->memory_gib, units[u]),
+			rc = acceltab_claim(l,
+			    arena_printf(l->arena, "%s-%g%s", p->family, p->memory_gib, units[u]),
 			    at, line, err);
 	}
 	if (rc == BERTH_OK && p->form[0] != '\0') {
@@ -330,8 +384,8 @@ acceltab_build(struct acceltab_load *l, struct berth_err *err)
 }
 
 static enum berth_code
-acceltab_load(struct csv *csv, const char *path, struct arena *arena, const struct accel_table **tab_out,
-    struct berth_err *err)
+acceltab_load(struct csv *csv, const char *path, struct arena *arena,
+    const struct accel_table **tab_out, struct berth_err *err)
 {
 	struct acceltab_load l = { .path = path, .csv = csv, .arena = arena };
 	enum berth_code rc;
@@ -347,7 +401,8 @@ acceltab_load(struct csv *csv, const char *path, struct arena *arena, const stru
 }
 
 enum berth_code
-accel_table_load(const char *path, struct arena *arena, const struct accel_table **tab_out, struct berth_err *err)
+accel_table_load(const char *path, struct arena *arena, const struct accel_table **tab_out,
+    struct berth_err *err)
 {
 	struct csv *csv;
 	enum berth_code rc = csv_open(path, &csv, err);

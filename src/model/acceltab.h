@@ -8,9 +8,9 @@
 #include "util/strmap.h"
 
 struct accel_table {
-	const struct accel **all;	/* [n]: products in file order, then groups */
+	const struct accel **all; /* [n]: products in file order, then groups */
 	size_t n_products, n;
-	struct strmap keys;		/* name or alias, reduced -> index in all */
+	struct strmap keys; /* name or alias, reduced -> index in all */
 };
 
 #endif

@@ -41,16 +41,16 @@ bool
 place_key_hits(const struct place_key *key, const struct offer *o)
 {
 	return block_field(key->provider, o->provider) && block_field(key->account, o->account) &&
-	    block_field(key->region, o->region) && block_field(key->zone, o->zone) &&
-	    block_field(key->instance_type, o->instance_type) &&
-	    block_field(key->purchase, purchase_name(o->purchase));
+	       block_field(key->region, o->region) && block_field(key->zone, o->zone) &&
+	       block_field(key->instance_type, o->instance_type) &&
+	       block_field(key->purchase, purchase_name(o->purchase));
 }
 
 const char *
 place_key_text(const struct place_key *key, char *buf, size_t size)
 {
-	const char *const fields[] = { key->provider, key->account, key->region, key->zone, key->instance_type,
-		key->purchase };
+	const char *const fields[] = { key->provider, key->account, key->region, key->zone,
+		key->instance_type, key->purchase };
 	size_t used = 0;
 
 	buf[0] = '\0';
@@ -74,19 +74,21 @@ block_hit(const struct block *blocks, size_t n, const struct offer *o)
 
 #define BLOCK_PATTERN_MAX 255
 
-static const char *const block_keys[] = { "provider", "account", "region", "zone", "instance_type", "accelerator", "purchase", NULL };
+static const char *const block_keys[] = { "provider", "account", "region", "zone", "instance_type",
+	"accelerator", "purchase", NULL };
 
 static const char *
 block_value(const struct offer *o, size_t key)
 {
-	const char *const values[] = { o->provider, o->account, o->region, o->zone, o->instance_type, o->accelerator,
-		purchase_name(o->purchase) };
+	const char *const values[] = { o->provider, o->account, o->region, o->zone,
+		o->instance_type, o->accelerator, purchase_name(o->purchase) };
 
 	return values[key];
 }
 
 static enum berth_code
-block_rule_read(const struct yaml_node *node, struct arena *a, const char **rule_out, struct berth_err *err)
+block_rule_read(
+    const struct yaml_node *node, struct arena *a, const char **rule_out, struct berth_err *err)
 {
 	enum berth_code rc = yaml_need_kind(node, YAML_KIND_MAP, err);
 	const char *rule = "";
@@ -99,19 +101,24 @@ block_rule_read(const struct yaml_node *node, struct arena *a, const char **rule
 		rc = yaml_str(node, block_keys[k], &pattern, err);
 		if (rc != BERTH_OK || pattern == NULL)
 			continue;
-		if (pattern[0] == '\0' || strlen(pattern) > BLOCK_PATTERN_MAX || strpbrk(pattern, " \t\r\n") != NULL)
-			return yaml_err(yaml_get(node, block_keys[k]), err, "a pattern has 1 to %d characters and no blanks", BLOCK_PATTERN_MAX);
-		rule = arena_printf(a, "%s%s%s=%s", rule, rule[0] == '\0' ? "" : " ", block_keys[k], pattern);
+		if (pattern[0] == '\0' || strlen(pattern) > BLOCK_PATTERN_MAX ||
+		    strpbrk(pattern, " \t\r\n") != NULL)
+			return yaml_err(yaml_get(node, block_keys[k]), err,
+			    "a pattern has 1 to %d characters and no blanks", BLOCK_PATTERN_MAX);
+		rule = arena_printf(
+		    a, "%s%s%s=%s", rule, rule[0] == '\0' ? "" : " ", block_keys[k], pattern);
 	}
 	if (rc == BERTH_OK && rule[0] == '\0')
-		return yaml_err(node, err, "blocks nothing: name a provider, account, region, zone, instance_type, accelerator or purchase");
+		return yaml_err(node, err,
+		    "blocks nothing: name a provider, account, region, zone, instance_type, "
+		    "accelerator or purchase");
 	*rule_out = rule;
 	return rc;
 }
 
 enum berth_code
-block_rules_read(const struct yaml_node *map, const char *key, struct arena *a, const char *const **rules_out, size_t *n_out,
-    struct berth_err *err)
+block_rules_read(const struct yaml_node *map, const char *key, struct arena *a,
+    const char *const **rules_out, size_t *n_out, struct berth_err *err)
 {
 	const struct yaml_node *list = NULL;
 	const char **rules;
@@ -142,7 +149,8 @@ block_part_hits(const char *part, const char *end, const struct offer *o)
 	memcpy(pattern, eq + 1, n);
 	pattern[n] = '\0';
 	for (size_t k = 0; block_keys[k] != NULL; k++)
-		if (strlen(block_keys[k]) == (size_t)(eq - part) && strncmp(block_keys[k], part, (size_t)(eq - part)) == 0)
+		if (strlen(block_keys[k]) == (size_t)(eq - part) &&
+		    strncmp(block_keys[k], part, (size_t)(eq - part)) == 0)
 			return glob_match(pattern, block_value(o, k));
 	return false;
 }

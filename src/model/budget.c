@@ -116,6 +116,6 @@ budget_scope_check(const char *scope, struct berth_err *err)
 		if (name != NULL && name[0] != '\0')
 			return BERTH_OK;
 	}
-	return err_set(err, BERTH_EINVAL, "budget: the scope '%s' is not all, account:NAME, project:NAME or user:NAME",
-	    scope);
+	return err_set(err, BERTH_EINVAL,
+	    "budget: the scope '%s' is not all, account:NAME, project:NAME or user:NAME", scope);
 }

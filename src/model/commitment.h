@@ -9,10 +9,11 @@
 /* Billed whether used or not, in [from, to). */
 struct commitment {
 	int64_t id;
-	struct offer offer;	/* as bought: where, what, term, payment, upfront and hourly price of one machine */
-	int count;		/* machines, >= 1 */
-	int64_t from, to;	/* s since epoch, to > from */
-	const char *source;	/* "plan:12", "bill", "manual" */
+	struct offer offer; /* as bought: where, what, term, payment, upfront and hourly price of
+			       one machine */
+	int count;          /* machines, >= 1 */
+	int64_t from, to;   /* s since epoch, to > from */
+	const char *source; /* "plan:12", "bill", "manual" */
 	const char *note;
 };
 

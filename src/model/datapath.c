@@ -37,7 +37,8 @@ data_path(struct arena *arena, const char *name, const char **path_out, struct b
 		if (dir[0] != '\0') {
 			VEC_PUSH(arena, &tried, arena_printf(arena, "%s/data/%s", dir, name));
 			VEC_PUSH(arena, &tried, arena_printf(arena, "%s/../data/%s", dir, name));
-			VEC_PUSH(arena, &tried, arena_printf(arena, "%s/../share/berth/%s", dir, name));
+			VEC_PUSH(
+			    arena, &tried, arena_printf(arena, "%s/../share/berth/%s", dir, name));
 		}
 		VEC_PUSH(arena, &tried, arena_printf(arena, "%s/%s", BERTH_DATADIR, name));
 	}
@@ -47,7 +48,9 @@ data_path(struct arena *arena, const char *name, const char **path_out, struct b
 			return BERTH_OK;
 		}
 	if (tried.n == 1)
-		return err_set(err, BERTH_ENOTFOUND, "no data file %s (BERTH_DATA is set)", tried.v[0]);
-	return err_set(err, BERTH_ENOTFOUND, "no data file '%s' in %s: set BERTH_DATA to the directory that has it",
-	    name, BERTH_DATADIR);
+		return err_set(
+		    err, BERTH_ENOTFOUND, "no data file %s (BERTH_DATA is set)", tried.v[0]);
+	return err_set(err, BERTH_ENOTFOUND,
+	    "no data file '%s' in %s: set BERTH_DATA to the directory that has it", name,
+	    BERTH_DATADIR);
 }

@@ -5,12 +5,12 @@
 #include <stdint.h>
 
 struct event {
-	int64_t id;		/* grows */
-	int64_t t;		/* s since epoch */
-	const char *type;	/* "job.placed", "instance.preempted": noun.verb, never changes */
-	const char *subject;	/* id of what it is about: "j-…", "instance:12", "provider:aws" */
-	const char *data;	/* JSON object text; "{}" none */
-	int64_t run;		/* the run that wrote it */
+	int64_t id;          /* grows */
+	int64_t t;           /* s since epoch */
+	const char *type;    /* "job.placed", "instance.preempted": noun.verb, never changes */
+	const char *subject; /* id of what it is about: "j-…", "instance:12", "provider:aws" */
+	const char *data;    /* JSON object text; "{}" none */
+	int64_t run;         /* the run that wrote it */
 };
 
 /* An event that waits to be sent to one sink. */
@@ -18,8 +18,8 @@ struct outbox_row {
 	struct event event;
 	const char *sink;
 	int tries;
-	int64_t next_try;	/* s since epoch */
-	const char *error;	/* of the last try; "" */
+	int64_t next_try;  /* s since epoch */
+	const char *error; /* of the last try; "" */
 };
 
 #endif

@@ -11,9 +11,10 @@
 
 #define HOLIDAY_DAY_S 86400
 #define HOLIDAY_RULES_MAX 20000
-#define HOLIDAY_SPAN_MAX 400		/* days of one span */
+#define HOLIDAY_SPAN_MAX 400 /* days of one span */
 
-static const char *const holiday_weekdays[] = { "mon", "tue", "wed", "thu", "fri", "sat", "sun", NULL };
+static const char *const holiday_weekdays[] = { "mon", "tue", "wed", "thu", "fri", "sat", "sun",
+	NULL };
 
 static int64_t
 holiday_day(int year, int month, int day)
@@ -32,8 +33,10 @@ holiday_month_days(int year, int month)
 int64_t
 holiday_easter(int year)
 {
-	int a = year % 19, b = year / 100, c = year % 100, d = b / 4, e = b % 4, f = (b + 8) / 25, g = (b - f + 1) / 3;
-	int h = (19 * a + b - d - g + 15) % 30, i = c / 4, k = c % 4, l = (32 + 2 * e + 2 * i - h - k) % 7;
+	int a = year % 19, b = year / 100, c = year % 100, d = b / 4, e = b % 4, f = (b + 8) / 25,
+	    g = (b - f + 1) / 3;
+	int h = (19 * a + b - d - g + 15) % 30, i = c / 4, k = c % 4,
+	    l = (32 + 2 * e + 2 * i - h - k) % 7;
 	int m = (a + 11 * h + 22 * l) / 451, n = h + l - 7 * m + 114;
 
 	return holiday_day(year, n / 31, n % 31 + 1);
@@ -55,7 +58,8 @@ holiday_date(const char *s, size_t n, int64_t *out)
 	memcpy(text, s, n);
 	text[n] = '\0';
 	a = arena_new();
-	good = tz_load(a, "UTC", &utc, &ignored) == BERTH_OK && time_parse(text, 0, utc, TIME_ABSOLUTE, &t, &ignored) == BERTH_OK;
+	good = tz_load(a, "UTC", &utc, &ignored) == BERTH_OK &&
+	       time_parse(text, 0, utc, TIME_ABSOLUTE, &t, &ignored) == BERTH_OK;
 	arena_free(a);
 	*out = t / HOLIDAY_DAY_S;
 	return good;
@@ -91,17 +95,19 @@ holiday_rule(const char *s, struct holiday_rule *r)
 
 	if (str_starts(s, "easter")) {
 		r->kind = HOLIDAY_EASTER;
-		return s[6] == '\0' || ((s[6] == '+' || s[6] == '-') && holiday_number(s + 6, -365, 365, &r->offset));
+		return s[6] == '\0' || ((s[6] == '+' || s[6] == '-') &&
+					   holiday_number(s + 6, -365, 365, &r->offset));
 	}
 	if (strlen(s) >= 10 && s[4] == '-') {
 		r->kind = HOLIDAY_DATE;
 		if (!holiday_date(s, dots != NULL ? (size_t)(dots - s) : strlen(s), &r->from))
 			return false;
 		r->to = r->from;
-		return dots == NULL || (holiday_date(dots + 2, strlen(dots + 2), &r->to) && r->to >= r->from &&
-		    r->to - r->from < HOLIDAY_SPAN_MAX);
+		return dots == NULL || (holiday_date(dots + 2, strlen(dots + 2), &r->to) &&
+					   r->to >= r->from && r->to - r->from < HOLIDAY_SPAN_MAX);
 	}
-	if (strlen(s) < 5 || !holiday_two(s, &r->month) || s[2] != '-' || r->month < 1 || r->month > 12)
+	if (strlen(s) < 5 || !holiday_two(s, &r->month) || s[2] != '-' || r->month < 1 ||
+	    r->month > 12)
 		return false;
 	if (strlen(s) == 5 && holiday_two(s + 3, &r->day)) {
 		r->kind = HOLIDAY_FIXED;
@@ -110,7 +116,8 @@ holiday_rule(const char *s, struct holiday_rule *r)
 	memcpy(word, s + 3, strlen(s + 3) < 3 ? strlen(s + 3) : 3);
 	r->kind = HOLIDAY_WEEKDAY;
 	r->weekday = str_index(word, holiday_weekdays);
-	return r->weekday >= 0 && s[6] != '+' && holiday_number(s + 6, -5, 5, &r->nth) && r->nth != 0;
+	return r->weekday >= 0 && s[6] != '+' && holiday_number(s + 6, -5, 5, &r->nth) &&
+	       r->nth != 0;
 }
 
 enum berth_code
@@ -119,15 +126,18 @@ holiday_parse(const char *day, struct holiday_rule *out, struct berth_err *err)
 	struct holiday_rule r = { .name = "" };
 
 	if (!holiday_rule(day, &r))
-		return err_set(err, BERTH_EINVAL, "'%s' is no day off: 2027-02-06, 2027-02-05..2027-02-12, 12-25, 05-mon1 (first Monday "
-		    "of May), 05-mon-1 (its last) or easter+39", day);
+		return err_set(err, BERTH_EINVAL,
+		    "'%s' is no day off: 2027-02-06, 2027-02-05..2027-02-12, 12-25, 05-mon1 (first "
+		    "Monday "
+		    "of May), 05-mon-1 (its last) or easter+39",
+		    day);
 	*out = r;
 	return BERTH_OK;
 }
 
 static enum berth_code
-holiday_row(struct arena *a, const struct csv *c, const struct csv_row *row, const int *col, struct holiday_rule *r,
-    struct berth_err *err)
+holiday_row(struct arena *a, const struct csv *c, const struct csv_row *row, const int *col,
+    struct holiday_rule *r, struct berth_err *err)
 {
 	static const char *const words[] = { "", "next", "nearest", NULL };
 	const char *observed = col[2] < 0 ? "" : str_trim(a, row->field[col[2]]);
@@ -182,7 +192,8 @@ holiday_nth(const struct holiday_rule *r, int year)
 	int64_t first = holiday_day(year, r->month, 1), last = first + days - 1;
 	int to_first = (r->weekday - time_weekday(first * HOLIDAY_DAY_S) + 7) % 7;
 	int to_last = (time_weekday(last * HOLIDAY_DAY_S) - r->weekday + 7) % 7;
-	int64_t day = r->nth > 0 ? first + to_first + 7 * (r->nth - 1) : last - to_last + 7 * (r->nth + 1);
+	int64_t day =
+	    r->nth > 0 ? first + to_first + 7 * (r->nth - 1) : last - to_last + 7 * (r->nth + 1);
 
 	return day >= first && day <= last ? day : INT64_MIN;
 }
@@ -214,7 +225,9 @@ holiday_of_year(const struct holiday_rule *r, int year)
 {
 	switch (r->kind) {
 	case HOLIDAY_FIXED:
-		return r->day <= holiday_month_days(year, r->month) ? holiday_day(year, r->month, r->day) : INT64_MIN;
+		return r->day <= holiday_month_days(year, r->month)
+			   ? holiday_day(year, r->month, r->day)
+			   : INT64_MIN;
 	case HOLIDAY_WEEKDAY:
 		return holiday_nth(r, year);
 	case HOLIDAY_EASTER:
@@ -253,17 +266,21 @@ holiday_cmp(const void *a, const void *b)
 }
 
 void
-holiday_days(const struct holidays *h, int64_t from, int64_t to, struct arena *a, int64_t **days_out, size_t *n_out)
+holiday_days(const struct holidays *h, int64_t from, int64_t to, struct arena *a,
+    int64_t **days_out, size_t *n_out)
 {
-	int first = time_to_civil(from * HOLIDAY_DAY_S).year - 1, last = time_to_civil(to * HOLIDAY_DAY_S).year + 1;
+	int first = time_to_civil(from * HOLIDAY_DAY_S).year - 1,
+	    last = time_to_civil(to * HOLIDAY_DAY_S).year + 1;
 	struct holiday_list l = { .a = a };
 	size_t kept = 0;
 
 	first = first < 1970 ? 1970 : first;
 	for (size_t i = 0; i < h->n; i++)
-		for (int64_t d = h->rules[i].from; h->rules[i].kind == HOLIDAY_DATE && d <= h->rules[i].to; d++)
+		for (int64_t d = h->rules[i].from;
+		     h->rules[i].kind == HOLIDAY_DATE && d <= h->rules[i].to; d++)
 			holiday_add(&l, d);
-	for (int year = first; year <= last; year++) {	/* days themselves first: what is observed must not fall on them */
+	for (int year = first; year <= last;
+	     year++) { /* days themselves first: what is observed must not fall on them */
 		for (size_t i = 0; i < h->n; i++)
 			holiday_add(&l, holiday_of_year(&h->rules[i], year));
 		for (size_t i = 0; i < h->n; i++)

@@ -9,78 +9,87 @@
 #include "util/money.h"
 
 enum job_state {
-	JOB_QUEUED,		/* waits for a placement */
-	JOB_PLACED,		/* has an attempt; its machine is being made or probed */
+	JOB_QUEUED, /* waits for a placement */
+	JOB_PLACED, /* has an attempt; its machine is being made or probed */
 	JOB_RUNNING,
 	JOB_DONE,
-	JOB_FAILED,		/* retries used up, or the work itself failed */
+	JOB_FAILED, /* retries used up, or the work itself failed */
 	JOB_CANCELLED,
 	JOB_STATE_COUNT
 };
 
 enum attempt_state {
-	ATTEMPT_PROVISIONING, ATTEMPT_PROBING, ATTEMPT_RUNNING,
-	ATTEMPT_DONE, ATTEMPT_PREEMPTED, ATTEMPT_REJECTED,	/* probe said no */
-	ATTEMPT_FAILED, ATTEMPT_CANCELLED, ATTEMPT_NO_CAPACITY,
-	ATTEMPT_MOVED,		/* stopped with a checkpoint, to go on elsewhere */
+	ATTEMPT_PROVISIONING,
+	ATTEMPT_PROBING,
+	ATTEMPT_RUNNING,
+	ATTEMPT_DONE,
+	ATTEMPT_PREEMPTED,
+	ATTEMPT_REJECTED, /* probe said no */
+	ATTEMPT_FAILED,
+	ATTEMPT_CANCELLED,
+	ATTEMPT_NO_CAPACITY,
+	ATTEMPT_MOVED, /* stopped with a checkpoint, to go on elsewhere */
 	ATTEMPT_STATE_COUNT
 };
 
 /* One way to run the job. */
 struct job_variant {
-	const char *name;		/* "bf16"; "" if only one */
-	const char *accelerator;	/* canonical name, or "" = any that fits */
-	int count_min, count_max;	/* accelerators; a gang on one machine unless nodes > 1 */
-	int nodes;			/* machines of a gang, each with count accelerators */
-	double memory_gib;		/* needed per accelerator; 0: no limit */
-	double memory_max_gib;		/* at most so much per accelerator; 0: no limit */
-	double work_hours;		/* run time on this accelerator at count_min as the table rates it; NaN: use the job's */
-	double speed;			/* 1/speed scales the job's work; NaN: from the table */
+	const char *name;         /* "bf16"; "" if only one */
+	const char *accelerator;  /* canonical name, or "" = any that fits */
+	int count_min, count_max; /* accelerators; a gang on one machine unless nodes > 1 */
+	int nodes;                /* machines of a gang, each with count accelerators */
+	double memory_gib;        /* needed per accelerator; 0: no limit */
+	double memory_max_gib;    /* at most so much per accelerator; 0: no limit */
+	double work_hours; /* run time on this accelerator at count_min as the table rates it; NaN:
+			      use the job's */
+	double speed;      /* 1/speed scales the job's work; NaN: from the table */
 };
 
 struct job_spec {
 	const char *name, *user, *project;
-	int priority;			/* higher goes first */
-	struct job_variant *variants;	/* [n_variants], in the user's order of preference */
+	int priority;                 /* higher goes first */
+	struct job_variant *variants; /* [n_variants], in the user's order of preference */
 	size_t n_variants;
-	double work_hours;		/* on variant 0's accelerator and count */
-	const char *precision;		/* "bf16": which rate of the table scales work between accelerators */
-	double checkpoint_gib;		/* 0 with checkpoint_write_s 0: cannot resume */
+	double work_hours; /* on variant 0's accelerator and count */
+	const char
+	    *precision; /* "bf16": which rate of the table scales work between accelerators */
+	double checkpoint_gib; /* 0 with checkpoint_write_s 0: cannot resume */
 	int64_t checkpoint_write_s;
-	int64_t checkpoint_interval_s;	/* 0: berth chooses */
+	int64_t checkpoint_interval_s; /* 0: berth chooses */
 	int64_t restart_s;
 	bool can_resume;
-	int64_t deadline;		/* s since epoch; 0: none */
-	struct usd_micro max_price;	/* per machine-hour; USD_UNKNOWN: none */
-	struct usd_micro max_cost;	/* whole job; USD_UNKNOWN: none */
-	bool purchase_ok[3];		/* by enum purchase */
-	const char **regions;		/* [n_regions] glob patterns on region; none: anywhere */
+	int64_t deadline;           /* s since epoch; 0: none */
+	struct usd_micro max_price; /* per machine-hour; USD_UNKNOWN: none */
+	struct usd_micro max_cost;  /* whole job; USD_UNKNOWN: none */
+	bool purchase_ok[3];        /* by enum purchase */
+	const char **regions;       /* [n_regions] glob patterns on region; none: anywhere */
 	size_t n_regions;
-	const char **providers;		/* [n_providers] glob patterns; none: any */
+	const char **providers; /* [n_providers] glob patterns; none: any */
 	size_t n_providers;
-	const char *const *block;	/* [n_block] rules of block_rules_read(): never there */
+	const char *const *block; /* [n_block] rules of block_rules_read(): never there */
 	size_t n_block;
-	const char *data_region;	/* where its input lies; "": egress is not counted */
+	const char *data_region; /* where its input lies; "": egress is not counted */
 	double data_gib;
-	const char *latency_to;		/* region that it talks to; "": anywhere is near enough */
-	double latency_max_ms;		/* round trip to it; NaN: none */
-	double link_gb_s;		/* least between accelerators of one machine, both directions; NaN: any */
-	const char *after;		/* job whose output it needs: as the file names it, an id once it is stored; "" */
-	double after_gib;		/* of that output */
-	const char *run;		/* shell text */
-	int retries;			/* tries after a failure of the work itself; preemptions do not count */
+	const char *latency_to; /* region that it talks to; "": anywhere is near enough */
+	double latency_max_ms;  /* round trip to it; NaN: none */
+	double link_gb_s; /* least between accelerators of one machine, both directions; NaN: any */
+	const char *after; /* job whose output it needs: as the file names it, an id once it is
+			      stored; "" */
+	double after_gib;  /* of that output */
+	const char *run;   /* shell text */
+	int retries;       /* tries after a failure of the work itself; preemptions do not count */
 };
 
 struct job {
-	const char *id;			/* "j-" and 10 characters, sorts by time */
+	const char *id; /* "j-" and 10 characters, sorts by time */
 	struct job_spec spec;
 	enum job_state state;
-	const char *reason;		/* why it is where it is, in words */
-	double progress;		/* share of the work that is safe, 0..1 */
-	int64_t submitted, started, finished;	/* 0: not yet */
-	int tries;			/* failures of the work so far */
+	const char *reason;                   /* why it is where it is, in words */
+	double progress;                      /* share of the work that is safe, 0..1 */
+	int64_t submitted, started, finished; /* 0: not yet */
+	int tries;                            /* failures of the work so far */
 	int preemptions;
-	struct usd_micro cost;		/* so far */
+	struct usd_micro cost; /* so far */
 };
 
 struct attempt {

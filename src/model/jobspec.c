@@ -13,11 +13,12 @@
 
 #define JOBSPEC_BYTES_MAX (1024 * 1024)
 #define JOBSPEC_SCHEMA "berth.job/1"
-#define JOBSPEC_COUNT_MAX 4096		/* accelerators of one machine */
+#define JOBSPEC_COUNT_MAX 4096 /* accelerators of one machine */
 #define JOBSPEC_VARIANTS_MAX 64
-#define JOBSPEC_RESTART_S 300		/* until a resumed job does new work, where the file does not say */
+#define JOBSPEC_RESTART_S 300 /* until a resumed job does new work, where the file does not say */
 #define JOBSPEC_RETRIES 2
-#define JOBSPEC_WRITE_GIB_S 1.0		/* a checkpoint's way to storage, where the file gives its size alone */
+#define JOBSPEC_WRITE_GIB_S                                                                        \
+	1.0 /* a checkpoint's way to storage, where the file gives its size alone */
 #define GIB 1073741824.0
 
 struct jobspec {
@@ -28,10 +29,10 @@ struct jobspec {
 	struct job_spec *spec;
 };
 
-static const char *const jobspec_keys[] = { "schema", "name", "user", "project", "priority", "accelerators", "variants",
-	"nodes", "work", "precision", "checkpoint", "restart", "deadline", "max_price", "max_cost", "purchase",
-	"regions", "providers", "block", "data", "latency", "link", "after",
-	"run", "retries", NULL };
+static const char *const jobspec_keys[] = { "schema", "name", "user", "project", "priority",
+	"accelerators", "variants", "nodes", "work", "precision", "checkpoint", "restart",
+	"deadline", "max_price", "max_cost", "purchase", "regions", "providers", "block", "data",
+	"latency", "link", "after", "run", "retries", NULL };
 
 /* The value's node, for a message about it. */
 static const struct yaml_node *
@@ -78,8 +79,8 @@ jobspec_gib(const struct yaml_node *map, const char *key, double *gib, struct be
 
 /* "H100:8" into the variant; at is where it stands. */
 static enum berth_code
-jobspec_accelerator(const struct jobspec *js, const struct yaml_node *at, const char *text, struct job_variant *v,
-    struct berth_err *err)
+jobspec_accelerator(const struct jobspec *js, const struct yaml_node *at, const char *text,
+    struct job_variant *v, struct berth_err *err)
 {
 	struct accel_spec a;
 	struct berth_err why;
@@ -95,7 +96,8 @@ jobspec_accelerator(const struct jobspec *js, const struct yaml_node *at, const 
 		v->count_max = a.count_max;
 	}
 	if (v->count_min > JOBSPEC_COUNT_MAX)
-		return yaml_err(at, err, "more than %d accelerators in one machine", JOBSPEC_COUNT_MAX);
+		return yaml_err(
+		    at, err, "more than %d accelerators in one machine", JOBSPEC_COUNT_MAX);
 	if (v->count_max > JOBSPEC_COUNT_MAX)
 		v->count_max = JOBSPEC_COUNT_MAX;
 	return BERTH_OK;
@@ -110,16 +112,19 @@ jobspec_accelerators(struct jobspec *js, struct berth_err *err)
 	const char **text;
 	enum berth_code rc;
 
-	if ((rc = yaml_str_list(js->arena, js->root, "accelerators", &text, &spec->n_variants, err)) != BERTH_OK)
+	if ((rc = yaml_str_list(
+		 js->arena, js->root, "accelerators", &text, &spec->n_variants, err)) != BERTH_OK)
 		return rc;
 	if (spec->n_variants == 0 || spec->n_variants > JOBSPEC_VARIANTS_MAX)
-		return yaml_err(list, err, "names no accelerator, or more than %d", JOBSPEC_VARIANTS_MAX);
+		return yaml_err(
+		    list, err, "names no accelerator, or more than %d", JOBSPEC_VARIANTS_MAX);
 	spec->variants = arena_array_of(js->arena, spec->n_variants, struct job_variant);
 	for (size_t i = 0; i < spec->n_variants && rc == BERTH_OK; i++) {
 		struct job_variant *v = &spec->variants[i];
 
 		*v = (struct job_variant){ .name = "", .work_hours = NAN, .speed = NAN };
-		rc = jobspec_accelerator(js, list->kind == YAML_KIND_LIST ? list->items[i] : list, text[i], v, err);
+		rc = jobspec_accelerator(
+		    js, list->kind == YAML_KIND_LIST ? list->items[i] : list, text[i], v, err);
 	}
 	return rc;
 }
@@ -136,19 +141,23 @@ jobspec_variant_memory(const struct jobspec *js, const struct yaml_node *map, st
 	if (rc != BERTH_OK || text == NULL)
 		return rc;
 	if (!accel_memory_parse(js->arena, text, &min, &max))
-		return yaml_err(jobspec_at(map, "memory"), err, "'%.40s' is no memory size: say 48GB or 24GB..80GB", text);
+		return yaml_err(jobspec_at(map, "memory"), err,
+		    "'%.40s' is no memory size: say 48GB or 24GB..80GB", text);
 	v->memory_gib = fmax(v->memory_gib, min);
 	if (min != max && !isinf(max) && (v->memory_max_gib == 0 || max < v->memory_max_gib))
 		v->memory_max_gib = max;
 	if (v->memory_max_gib > 0 && v->memory_gib > v->memory_max_gib)
-		return yaml_err(jobspec_at(map, "memory"), err, "no size is both this and the accelerator's");
+		return yaml_err(
+		    jobspec_at(map, "memory"), err, "no size is both this and the accelerator's");
 	return BERTH_OK;
 }
 
 static enum berth_code
-jobspec_variant(const struct jobspec *js, const struct yaml_node *map, struct job_variant *v, struct berth_err *err)
+jobspec_variant(const struct jobspec *js, const struct yaml_node *map, struct job_variant *v,
+    struct berth_err *err)
 {
-	static const char *const keys[] = { "name", "accelerator", "memory", "work", "speed", "nodes", NULL };
+	static const char *const keys[] = { "name", "accelerator", "memory", "work", "speed",
+		"nodes", NULL };
 	static const char *const needed[] = { "accelerator", NULL };
 	const char *text = NULL;
 	int64_t nodes = 0;
@@ -156,10 +165,12 @@ jobspec_variant(const struct jobspec *js, const struct yaml_node *map, struct jo
 
 	*v = (struct job_variant){ .name = "", .work_hours = NAN, .speed = NAN };
 	if ((rc = yaml_need_kind(map, YAML_KIND_MAP, err)) != BERTH_OK ||
-	    (rc = yaml_check_keys(map, keys, err)) != BERTH_OK || (rc = yaml_need_keys(map, needed, err)) != BERTH_OK ||
+	    (rc = yaml_check_keys(map, keys, err)) != BERTH_OK ||
+	    (rc = yaml_need_keys(map, needed, err)) != BERTH_OK ||
 	    (rc = yaml_str(map, "name", &v->name, err)) != BERTH_OK ||
 	    (rc = yaml_str(map, "accelerator", &text, err)) != BERTH_OK ||
-	    (rc = jobspec_accelerator(js, jobspec_at(map, "accelerator"), text, v, err)) != BERTH_OK ||
+	    (rc = jobspec_accelerator(js, jobspec_at(map, "accelerator"), text, v, err)) !=
+		BERTH_OK ||
 	    (rc = jobspec_variant_memory(js, map, v, err)) != BERTH_OK ||
 	    (rc = jobspec_hours(map, "work", &v->work_hours, err)) != BERTH_OK ||
 	    (rc = yaml_double(map, "speed", 1e-3, 1e3, &v->speed, err)) != BERTH_OK)
@@ -179,7 +190,8 @@ jobspec_variants(struct jobspec *js, struct berth_err *err)
 	if (rc != BERTH_OK)
 		return rc;
 	if (list->n == 0 || list->n > JOBSPEC_VARIANTS_MAX)
-		return yaml_err(list, err, "names no variant, or more than %d", JOBSPEC_VARIANTS_MAX);
+		return yaml_err(
+		    list, err, "names no variant, or more than %d", JOBSPEC_VARIANTS_MAX);
 	spec->n_variants = list->n;
 	spec->variants = arena_array_of(js->arena, list->n, struct job_variant);
 	for (size_t i = 0; i < list->n && rc == BERTH_OK; i++)
@@ -191,22 +203,26 @@ jobspec_variants(struct jobspec *js, struct berth_err *err)
 static enum berth_code
 jobspec_work(struct jobspec *js, struct berth_err *err)
 {
-	bool by_list = yaml_get(js->root, "accelerators") != NULL, by_variant = yaml_get(js->root, "variants") != NULL;
+	bool by_list = yaml_get(js->root, "accelerators") != NULL,
+	     by_variant = yaml_get(js->root, "variants") != NULL;
 	struct job_spec *spec = js->spec;
 	enum accel_precision precision;
 	int64_t nodes = 1;
 	enum berth_code rc;
 
 	if (by_list == by_variant)
-		return yaml_err(jobspec_at(js->root, "variants"), err, "give accelerators or variants, one of the two");
-	if ((rc = by_list ? jobspec_accelerators(js, err) : jobspec_variants(js, err)) != BERTH_OK ||
+		return yaml_err(jobspec_at(js->root, "variants"), err,
+		    "give accelerators or variants, one of the two");
+	if ((rc = by_list ? jobspec_accelerators(js, err) : jobspec_variants(js, err)) !=
+		BERTH_OK ||
 	    (rc = yaml_int(js->root, "nodes", 1, JOBSPEC_COUNT_MAX, &nodes, err)) != BERTH_OK ||
 	    (rc = jobspec_hours(js->root, "work", &spec->work_hours, err)) != BERTH_OK ||
 	    (rc = yaml_str(js->root, "precision", &spec->precision, err)) != BERTH_OK)
 		return rc;
 	if (!accel_precision_parse(spec->precision, &precision))
 		return yaml_err(jobspec_at(js->root, "precision"), err,
-		    "'%.40s' is none of fp64 fp64_mma fp32 tf32 fp16 bf16 fp8 int8 fp4", spec->precision);
+		    "'%.40s' is none of fp64 fp64_mma fp32 tf32 fp16 bf16 fp8 int8 fp4",
+		    spec->precision);
 	spec->precision = accel_precision_name(precision);
 	for (size_t i = 0; i < spec->n_variants; i++)
 		if (spec->variants[i].nodes == 0)
@@ -214,7 +230,8 @@ jobspec_work(struct jobspec *js, struct berth_err *err)
 	if (isnan(spec->work_hours))
 		spec->work_hours = spec->variants[0].work_hours;
 	if (isnan(spec->work_hours))
-		return yaml_err(js->root, err, "work is missing: how long the job runs on its first accelerator (work: 10h)");
+		return yaml_err(js->root, err,
+		    "work is missing: how long the job runs on its first accelerator (work: 10h)");
 	return BERTH_OK;
 }
 
@@ -234,11 +251,14 @@ jobspec_checkpoint(struct jobspec *js, struct berth_err *err)
 	    (rc = yaml_duration(map, "interval", &spec->checkpoint_interval_s, err)) != BERTH_OK)
 		return rc;
 	if (spec->checkpoint_write_s == 0)
-		spec->checkpoint_write_s = (int64_t)ceil(spec->checkpoint_gib / JOBSPEC_WRITE_GIB_S);
+		spec->checkpoint_write_s =
+		    (int64_t)ceil(spec->checkpoint_gib / JOBSPEC_WRITE_GIB_S);
 	if (spec->checkpoint_write_s == 0)
 		return yaml_err(map, err, "needs size, or how long it takes to write");
-	if (spec->checkpoint_interval_s != 0 && spec->checkpoint_interval_s <= spec->checkpoint_write_s)
-		return yaml_err(jobspec_at(map, "interval"), err, "a checkpoint takes longer to write (%lld s)",
+	if (spec->checkpoint_interval_s != 0 &&
+	    spec->checkpoint_interval_s <= spec->checkpoint_write_s)
+		return yaml_err(jobspec_at(map, "interval"), err,
+		    "a checkpoint takes longer to write (%lld s)",
 		    (long long)spec->checkpoint_write_s);
 	spec->can_resume = true;
 	return BERTH_OK;
@@ -283,7 +303,8 @@ jobspec_latency(struct jobspec *js, struct berth_err *err)
 
 	if (rc != BERTH_OK || map == NULL)
 		return rc;
-	if ((rc = yaml_check_keys(map, keys, err)) != BERTH_OK || (rc = yaml_need_keys(map, keys, err)) != BERTH_OK ||
+	if ((rc = yaml_check_keys(map, keys, err)) != BERTH_OK ||
+	    (rc = yaml_need_keys(map, keys, err)) != BERTH_OK ||
 	    (rc = yaml_str(map, "to", &js->spec->latency_to, err)) != BERTH_OK ||
 	    (rc = yaml_str(map, "max", &text, err)) != BERTH_OK)
 		return rc;
@@ -291,11 +312,14 @@ jobspec_latency(struct jobspec *js, struct berth_err *err)
 		return yaml_err(jobspec_at(map, "to"), err, "is empty");
 	end = strstr(text, "ms");
 	if (end == NULL || end[2] != '\0' || end == text || (size_t)(end - text) >= sizeof(number))
-		return yaml_err(jobspec_at(map, "max"), err, "'%.40s' is no time of a round trip: say 40ms", text);
+		return yaml_err(jobspec_at(map, "max"), err,
+		    "'%.40s' is no time of a round trip: say 40ms", text);
 	memcpy(number, text, (size_t)(end - text));
 	number[end - text] = '\0';
-	if (str_to_double(number, 0.01, 1e5, &js->spec->latency_max_ms, &(struct berth_err){ 0 }) != BERTH_OK)
-		return yaml_err(jobspec_at(map, "max"), err, "'%.40s' is no time of a round trip: say 40ms", text);
+	if (str_to_double(number, 0.01, 1e5, &js->spec->latency_max_ms, &(struct berth_err){ 0 }) !=
+	    BERTH_OK)
+		return yaml_err(jobspec_at(map, "max"), err,
+		    "'%.40s' is no time of a round trip: say 40ms", text);
 	return BERTH_OK;
 }
 
@@ -319,7 +343,8 @@ jobspec_name(const struct yaml_node *map, const char *key, const char **name, st
 	enum berth_code rc = yaml_str(map, key, name, err);
 
 	if (rc == BERTH_OK && str_control(*name) >= 0)
-		return yaml_err(jobspec_at(map, key), err, "a control character, byte %td", str_control(*name) + 1);
+		return yaml_err(jobspec_at(map, key), err, "a control character, byte %td",
+		    str_control(*name) + 1);
 	return rc;
 }
 
@@ -334,7 +359,8 @@ jobspec_after(struct jobspec *js, struct berth_err *err)
 
 	if (rc != BERTH_OK || map == NULL)
 		return rc;
-	if ((rc = yaml_check_keys(map, keys, err)) != BERTH_OK || (rc = yaml_need_keys(map, needed, err)) != BERTH_OK ||
+	if ((rc = yaml_check_keys(map, keys, err)) != BERTH_OK ||
+	    (rc = yaml_need_keys(map, needed, err)) != BERTH_OK ||
 	    (rc = jobspec_name(map, "job", &js->spec->after, err)) != BERTH_OK)
 		return rc;
 	if (js->spec->after[0] == '\0')
@@ -344,13 +370,16 @@ jobspec_after(struct jobspec *js, struct berth_err *err)
 
 /* Patterns of which one must match: "" never would. */
 static enum berth_code
-jobspec_patterns(struct jobspec *js, const char *key, const char ***list_out, size_t *n_out, struct berth_err *err)
+jobspec_patterns(struct jobspec *js, const char *key, const char ***list_out, size_t *n_out,
+    struct berth_err *err)
 {
 	enum berth_code rc = yaml_str_list(js->arena, js->root, key, list_out, n_out, err);
 
 	for (size_t i = 0; rc == BERTH_OK && i < *n_out; i++)
 		if ((*list_out)[i][0] == '\0')
-			return yaml_err(jobspec_at(js->root, key), err, "pattern %zu is empty and matches nothing: leave it out, or say '*'", i + 1);
+			return yaml_err(jobspec_at(js->root, key), err,
+			    "pattern %zu is empty and matches nothing: leave it out, or say '*'",
+			    i + 1);
 	return rc;
 }
 
@@ -364,20 +393,25 @@ jobspec_limits(struct jobspec *js, struct berth_err *err)
 
 	if ((rc = yaml_money(js->root, "max_price", &spec->max_price, err)) != BERTH_OK ||
 	    (rc = yaml_money(js->root, "max_cost", &spec->max_cost, err)) != BERTH_OK ||
-	    (rc = yaml_time(js->root, "deadline", js->now, NULL, &spec->deadline, err)) != BERTH_OK ||
-	    (rc = jobspec_patterns(js, "regions", &spec->regions, &spec->n_regions, err)) != BERTH_OK ||
+	    (rc = yaml_time(js->root, "deadline", js->now, NULL, &spec->deadline, err)) !=
+		BERTH_OK ||
+	    (rc = jobspec_patterns(js, "regions", &spec->regions, &spec->n_regions, err)) !=
+		BERTH_OK ||
 	    (rc = jobspec_patterns(js, "providers", &spec->providers, &spec->n_providers, err)) !=
-	    BERTH_OK || (rc = block_rules_read(js->root, "block", js->arena, &spec->block, &spec->n_block, err)) != BERTH_OK ||
+		BERTH_OK ||
+	    (rc = block_rules_read(
+		 js->root, "block", js->arena, &spec->block, &spec->n_block, err)) != BERTH_OK ||
 	    (rc = yaml_map(js->root, "data", &data, err)) != BERTH_OK)
 		return rc;
-	if ((rc = jobspec_latency(js, err)) != BERTH_OK || (rc = jobspec_link(js, err)) != BERTH_OK ||
-	    (rc = jobspec_after(js, err)) != BERTH_OK)
+	if ((rc = jobspec_latency(js, err)) != BERTH_OK ||
+	    (rc = jobspec_link(js, err)) != BERTH_OK || (rc = jobspec_after(js, err)) != BERTH_OK)
 		return rc;
 	if (spec->deadline != 0 && spec->deadline <= js->now)
 		return yaml_err(jobspec_at(js->root, "deadline"), err, "lies in the past");
 	if (data == NULL)
 		return BERTH_OK;
-	if ((rc = yaml_check_keys(data, data_keys, err)) != BERTH_OK || (rc = yaml_need_keys(data, data_keys, err)) != BERTH_OK ||
+	if ((rc = yaml_check_keys(data, data_keys, err)) != BERTH_OK ||
+	    (rc = yaml_need_keys(data, data_keys, err)) != BERTH_OK ||
 	    (rc = yaml_str(data, "region", &spec->data_region, err)) != BERTH_OK)
 		return rc;
 	return jobspec_gib(data, "size", &spec->data_gib, err);
@@ -397,8 +431,8 @@ jobspec_head(struct jobspec *js, struct berth_err *err)
 	    (rc = yaml_str(js->root, "schema", &schema, err)) != BERTH_OK)
 		return rc;
 	if (!str_eq(schema, JOBSPEC_SCHEMA))
-		return yaml_err(jobspec_at(js->root, "schema"), err, "this berth reads %s, not '%.40s'", JOBSPEC_SCHEMA,
-		    schema);
+		return yaml_err(jobspec_at(js->root, "schema"), err,
+		    "this berth reads %s, not '%.40s'", JOBSPEC_SCHEMA, schema);
 	if ((rc = yaml_check_keys(js->root, jobspec_keys, err)) != BERTH_OK ||
 	    (rc = yaml_need_keys(js->root, needed, err)) != BERTH_OK ||
 	    (rc = jobspec_name(js->root, "name", &spec->name, err)) != BERTH_OK ||
@@ -418,18 +452,31 @@ jobspec_head(struct jobspec *js, struct berth_err *err)
 }
 
 enum berth_code
-jobspec_parse(const char *name, const char *bytes, size_t len, const struct accel_table *tab, int64_t now,
-    struct arena *arena, struct job_spec *spec_out, struct berth_err *err)
+jobspec_parse(const char *name, const char *bytes, size_t len, const struct accel_table *tab,
+    int64_t now, struct arena *arena, struct job_spec *spec_out, struct berth_err *err)
 {
-	struct job_spec spec = { .name = "", .user = "", .project = "", .run = "", .precision = "bf16", .data_region = "",
-		.latency_to = "", .after = "", .latency_max_ms = NAN, .link_gb_s = NAN,
-		.work_hours = NAN, .restart_s = JOBSPEC_RESTART_S, .max_price = USD_UNKNOWN, .max_cost = USD_UNKNOWN };
+	struct job_spec spec = { .name = "",
+		.user = "",
+		.project = "",
+		.run = "",
+		.precision = "bf16",
+		.data_region = "",
+		.latency_to = "",
+		.after = "",
+		.latency_max_ms = NAN,
+		.link_gb_s = NAN,
+		.work_hours = NAN,
+		.restart_s = JOBSPEC_RESTART_S,
+		.max_price = USD_UNKNOWN,
+		.max_cost = USD_UNKNOWN };
 	struct jobspec js = { .tab = tab, .arena = arena, .now = now, .spec = &spec };
 	enum berth_code rc;
 
 	if ((rc = yaml_parse(arena, bytes, len, name, &js.root, err)) != BERTH_OK ||
-	    (rc = jobspec_head(&js, err)) != BERTH_OK || (rc = jobspec_work(&js, err)) != BERTH_OK ||
-	    (rc = jobspec_checkpoint(&js, err)) != BERTH_OK || (rc = jobspec_purchase(&js, err)) != BERTH_OK ||
+	    (rc = jobspec_head(&js, err)) != BERTH_OK ||
+	    (rc = jobspec_work(&js, err)) != BERTH_OK ||
+	    (rc = jobspec_checkpoint(&js, err)) != BERTH_OK ||
+	    (rc = jobspec_purchase(&js, err)) != BERTH_OK ||
 	    (rc = jobspec_limits(&js, err)) != BERTH_OK)
 		return rc;
 	*spec_out = spec;

@@ -11,15 +11,16 @@
 #include "util/err.h"
 
 /*
- * Parses the YAML text of one job; the keys are those of berth-job(5). name stands for the file in errors. now resolves
- * a relative deadline ("+36h"). Every string of spec_out lives in the arena.
- * BERTH_EINVAL with err->where "name:line:col" and the key in the message: syntax, an unknown key (with a suggestion), a
- * value out of range, an unknown accelerator (with suggestions).
+ * Parses the YAML text of one job; the keys are those of berth-job(5). name stands for the file in
+ * errors. now resolves a relative deadline ("+36h"). Every string of spec_out lives in the arena.
+ * BERTH_EINVAL with err->where "name:line:col" and the key in the message: syntax, an unknown key
+ * (with a suggestion), a value out of range, an unknown accelerator (with suggestions).
  */
 BERTH_MUST_CHECK enum berth_code jobspec_parse(const char *name, const char *bytes, size_t len,
-    const struct accel_table *tab, int64_t now, struct arena *arena, struct job_spec *spec_out, struct berth_err *err);
+    const struct accel_table *tab, int64_t now, struct arena *arena, struct job_spec *spec_out,
+    struct berth_err *err);
 /* The same from a file of at most 1 MiB; "-" is standard input. BERTH_EIO, BERTH_ENOTFOUND. */
-BERTH_MUST_CHECK enum berth_code jobspec_load(const char *path, const struct accel_table *tab, int64_t now,
-    struct arena *arena, struct job_spec *spec_out, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code jobspec_load(const char *path, const struct accel_table *tab,
+    int64_t now, struct arena *arena, struct job_spec *spec_out, struct berth_err *err);
 
 #endif

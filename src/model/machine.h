@@ -1,4 +1,5 @@
-/* src/model/machine.h - machines berth rents, the intents behind them, and what was measured.  Floor: model. */
+/* src/model/machine.h - machines berth rents, the intents behind them, and what was measured.
+ * Floor: model. */
 #ifndef BERTH_MODEL_MACHINE_H
 #define BERTH_MODEL_MACHINE_H
 
@@ -10,9 +11,9 @@
 #include "util/money.h"
 
 enum intent_state {
-	INTENT_PENDING,		/* committed, the provider was not called, or its answer is not known */
-	INTENT_DONE,		/* the provider has confirmed */
-	INTENT_FAILED,		/* refused; nothing was made */
+	INTENT_PENDING, /* committed, the provider was not called, or its answer is not known */
+	INTENT_DONE,    /* the provider has confirmed */
+	INTENT_FAILED,  /* refused; nothing was made */
 	INTENT_STATE_COUNT
 };
 
@@ -23,35 +24,39 @@ struct intent {
 	int64_t id;
 	enum intent_kind kind;
 	const char *account;
-	const char *token;		/* idempotency token, also the machine's tag */
-	const char *job_id;		/* "" for a fleet machine */
-	int64_t instance_id;		/* destroy: which; create: 0 until known */
+	const char *token;   /* idempotency token, also the machine's tag */
+	const char *job_id;  /* "" for a fleet machine */
+	int64_t instance_id; /* destroy: which; create: 0 until known */
 	struct offer offer;
-	int64_t gang;			/* create: id of the first of the gang's intents; 0: a machine alone */
-	int rank, machines;		/* of the gang: 0 .. machines - 1 */
+	int64_t gang;       /* create: id of the first of the gang's intents; 0: a machine alone */
+	int rank, machines; /* of the gang: 0 .. machines - 1 */
 	enum intent_state state;
 	int64_t created, settled;
-	const char *reason;		/* of a failure: the code's name and the provider's words */
+	const char *reason; /* of a failure: the code's name and the provider's words */
 };
 
 enum instance_state {
-	INSTANCE_STARTING, INSTANCE_READY, INSTANCE_NOTICED,	/* noticed: the provider will take it back */
-	INSTANCE_RELEASING, INSTANCE_GONE, INSTANCE_STATE_COUNT
+	INSTANCE_STARTING,
+	INSTANCE_READY,
+	INSTANCE_NOTICED, /* noticed: the provider will take it back */
+	INSTANCE_RELEASING,
+	INSTANCE_GONE,
+	INSTANCE_STATE_COUNT
 };
 
 struct instance {
 	int64_t id;
-	const char *account, *provider_ref;	/* the provider's own id */
+	const char *account, *provider_ref; /* the provider's own id */
 	int64_t intent_id;
-	const char *job_id;			/* who uses it; "" */
-	struct offer offer;			/* price snapshot of the launch */
+	const char *job_id; /* who uses it; "" */
+	struct offer offer; /* price snapshot of the launch */
 	enum instance_state state;
 	const char *address;
-	int64_t created, ready, notice_at, reclaim_at, gone;	/* 0: not (yet) */
-	const char *end_reason;			/* "released" "preempted" "probe_rejected" "lost" "not_spot" */
-	struct usd_micro cost;			/* so far, at the launch price */
-	const char *verdict;			/* "" accept discount reject */
-	double speed;				/* measured over promised; NaN: not probed */
+	int64_t created, ready, notice_at, reclaim_at, gone; /* 0: not (yet) */
+	const char *end_reason; /* "released" "preempted" "probe_rejected" "lost" "not_spot" */
+	struct usd_micro cost;  /* so far, at the launch price */
+	const char *verdict;    /* "" accept discount reject */
+	double speed;           /* measured over promised; NaN: not probed */
 };
 
 const char *intent_state_name(enum intent_state s);

@@ -6,20 +6,29 @@
 
 #include "util/str.h"
 
-#define OFFER_MONTH_HOURS 730	/* 8760 / 12, as clouds count */
+#define OFFER_MONTH_HOURS 730 /* 8760 / 12, as clouds count */
 
 static const char *const offer_purchases[] = {
-	[PURCHASE_ON_DEMAND] = "on_demand", [PURCHASE_SPOT] = "spot", [PURCHASE_RESERVED] = "reserved",
+	[PURCHASE_ON_DEMAND] = "on_demand",
+	[PURCHASE_SPOT] = "spot",
+	[PURCHASE_RESERVED] = "reserved",
 };
 static const char *const offer_kinds[] = {
-	[OFFER_PLAIN] = "plain", [OFFER_WINDOWS] = "windows", [OFFER_LICENSED] = "licensed", [OFFER_DEDICATED] = "dedicated",
+	[OFFER_PLAIN] = "plain",
+	[OFFER_WINDOWS] = "windows",
+	[OFFER_LICENSED] = "licensed",
+	[OFFER_DEDICATED] = "dedicated",
 	[OFFER_BLOCK] = "block",
 };
 static const char *const offer_payments[] = {
-	[PAYMENT_NONE] = "none", [PAYMENT_PARTIAL] = "partial", [PAYMENT_ALL] = "all",
+	[PAYMENT_NONE] = "none",
+	[PAYMENT_PARTIAL] = "partial",
+	[PAYMENT_ALL] = "all",
 };
 static const char *const offer_availabilities[] = {
-	[AVAIL_UNKNOWN] = "unknown", [AVAIL_NO] = "no", [AVAIL_YES] = "yes",
+	[AVAIL_UNKNOWN] = "unknown",
+	[AVAIL_NO] = "no",
+	[AVAIL_YES] = "yes",
 };
 
 const char *
@@ -98,7 +107,8 @@ offer_doubt_price(struct offer *o)
 		why = "a price over 100,000 USD an hour is not believed";
 	else if (o->price.v < 0)
 		why = "a price below 0 is no price";
-	else if (o->price.v == 0 && !(usd_known(o->upfront) && o->upfront.v > 0) && !(usd_known(o->usage) && o->usage.v > 0))
+	else if (o->price.v == 0 && !(usd_known(o->upfront) && o->upfront.v > 0) &&
+		 !(usd_known(o->usage) && o->usage.v > 0))
 		why = "a price of 0 is no price";
 	else
 		return NULL;
@@ -111,19 +121,23 @@ offer_term_hours(const struct offer *o)
 {
 	if (o->purchase != PURCHASE_RESERVED)
 		return 0;
-	return o->ends_at > o->starts_at ? (double)(o->ends_at - o->starts_at) / 3600 : (double)OFFER_MONTH_HOURS * o->term_months;
+	return o->ends_at > o->starts_at ? (double)(o->ends_at - o->starts_at) / 3600
+					 : (double)OFFER_MONTH_HOURS * o->term_months;
 }
 
 struct usd_micro
 offer_effective_hour(const struct offer *o)
 {
-	int64_t term_s = o->ends_at > o->starts_at ? o->ends_at - o->starts_at : (int64_t)OFFER_MONTH_HOURS * 3600 * o->term_months;
+	int64_t term_s = o->ends_at > o->starts_at
+			     ? o->ends_at - o->starts_at
+			     : (int64_t)OFFER_MONTH_HOURS * 3600 * o->term_months;
 	struct usd_micro spread = USD_ZERO, sum = USD_UNKNOWN;
 
 	if (strcmp(o->currency, "USD") != 0 || !usd_known(o->price) || !usd_known(o->upfront))
 		return USD_UNKNOWN;
-	if (o->upfront.v != 0 && (o->purchase != PURCHASE_RESERVED || term_s <= 0 ||
-	    usd_mul_ratio(o->upfront, 3600, term_s, &spread, NULL) != BERTH_OK))
+	if (o->upfront.v != 0 &&
+	    (o->purchase != PURCHASE_RESERVED || term_s <= 0 ||
+		usd_mul_ratio(o->upfront, 3600, term_s, &spread, NULL) != BERTH_OK))
 		return USD_UNKNOWN;
 	if (!usd_known(o->usage) || usd_add(o->price, o->usage, &sum, NULL) != BERTH_OK)
 		return USD_UNKNOWN;
@@ -137,7 +151,8 @@ offer_effective_gpu_hour(const struct offer *o)
 
 	if (!usd_known(hour) || o->accelerator_count <= 0)
 		return USD_UNKNOWN;
-	return usd_div_i64(hour, o->accelerator_count, &each, NULL) == BERTH_OK ? each : USD_UNKNOWN;
+	return usd_div_i64(hour, o->accelerator_count, &each, NULL) == BERTH_OK ? each
+										: USD_UNKNOWN;
 }
 
 /* By all but the price. */
@@ -177,7 +192,10 @@ offer_cmp(const struct offer *a, const struct offer *b)
 	return c != 0 ? c : offer_cmp_names(a, b);
 }
 
-struct offer_priced { struct usd_micro price; const struct offer *o; };
+struct offer_priced {
+	struct usd_micro price;
+	const struct offer *o;
+};
 
 static int
 offer_priced_cmp(const void *a, const void *b)
@@ -208,14 +226,16 @@ void
 offer_sort(struct offer *v, size_t n, struct arena *scratch)
 {
 	if (n > 0)
-		offer_sort_into(v, arena_memdup(scratch, v, n * sizeof(*v)), sizeof(*v), n, scratch);
+		offer_sort_into(
+		    v, arena_memdup(scratch, v, n * sizeof(*v)), sizeof(*v), n, scratch);
 }
 
 struct offer
 offer_copy(const struct offer *o, struct arena *a)
 {
 	struct offer c = *o;
-	const char **strings[] = { &c.provider, &c.account, &c.region, &c.zone, &c.instance_type, &c.accelerator, &c.source };
+	const char **strings[] = { &c.provider, &c.account, &c.region, &c.zone, &c.instance_type,
+		&c.accelerator, &c.source };
 
 	for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
 		*strings[i] = arena_strdup(a, *strings[i] != NULL ? *strings[i] : "");

@@ -10,24 +10,25 @@
 enum purchase {
 	PURCHASE_ON_DEMAND,
 	PURCHASE_SPOT,
-	PURCHASE_RESERVED,	/* with term_months and payment */
+	PURCHASE_RESERVED, /* with term_months and payment */
 	PURCHASE_COUNT
 };
 
 enum payment {
-	PAYMENT_NONE,		/* nothing upfront */
+	PAYMENT_NONE, /* nothing upfront */
 	PAYMENT_PARTIAL,
-	PAYMENT_ALL,		/* all upfront */
+	PAYMENT_ALL, /* all upfront */
 	PAYMENT_COUNT
 };
 
-/* What is in the price besides a Linux machine on shared hardware. Only plain offers are ranked and placed. */
+/* What is in the price besides a Linux machine on shared hardware. Only plain offers are ranked and
+ * placed. */
 enum offer_kind {
 	OFFER_PLAIN,
 	OFFER_WINDOWS,
-	OFFER_LICENSED,		/* RHEL, SUSE, a database: software that is paid by the hour */
-	OFFER_DEDICATED,	/* hardware of one's own: dedicated instance or host, sole tenant */
-	OFFER_BLOCK,		/* a dated reservation, paid whole: usable from starts_at to ends_at alone */
+	OFFER_LICENSED,  /* RHEL, SUSE, a database: software that is paid by the hour */
+	OFFER_DEDICATED, /* hardware of one's own: dedicated instance or host, sole tenant */
+	OFFER_BLOCK, /* a dated reservation, paid whole: usable from starts_at to ends_at alone */
 	OFFER_KIND_COUNT
 };
 
@@ -38,53 +39,60 @@ enum availability { AVAIL_UNKNOWN, AVAIL_NO, AVAIL_YES, AVAIL_COUNT };
  * NaN is an unknown double; USD_UNKNOWN an unknown price: neither ever ranks as 0.
  */
 struct offer {
-	int64_t id;			/* row of the store; 0: not stored */
-	const char *provider;		/* "aws", "replay": the vendor that sells */
-	const char *account;		/* berth account that can create it; "" for a list price only */
+	int64_t id;           /* row of the store; 0: not stored */
+	const char *provider; /* "aws", "replay": the vendor that sells */
+	const char *account;  /* berth account that can create it; "" for a list price only */
 	const char *region;
-	const char *zone;		/* "" : any zone of the region */
+	const char *zone; /* "" : any zone of the region */
 	const char *instance_type;
-	const char *accelerator;	/* canonical name of the accelerator table, else as the source spells it */
+	const char *
+	    accelerator; /* canonical name of the accelerator table, else as the source spells it */
 	bool accelerator_known;
 	int accelerator_count;
-	double accelerator_memory_gib;	/* per accelerator */
+	double accelerator_memory_gib; /* per accelerator */
 	double vcpus;
 	double memory_gib;
 	enum offer_kind kind;
 	enum purchase purchase;
-	int term_months;		/* reserved: 1, 12, 36 ...; else 0 */
-	int64_t starts_at, ends_at;	/* of a block (reserved, term_months 0), s since epoch; else 0 */
+	int term_months; /* reserved: 1, 12, 36 ...; else 0 */
+	int64_t starts_at,
+	    ends_at; /* of a block (reserved, term_months 0), s since epoch; else 0 */
 	enum payment payment;
-	struct usd_micro upfront;	/* whole machine, whole term; 0 if none */
-	struct usd_micro price;		/* per machine-hour, whole machine, on top of upfront */
-	struct usd_micro usage;		/* reserved: ... and for each machine-hour that it is used, on top of both; else 0 */
-	char currency[4];		/* "USD", or the ISO code of a price that is not comparable */
+	struct usd_micro upfront; /* whole machine, whole term; 0 if none */
+	struct usd_micro price;   /* per machine-hour, whole machine, on top of upfront */
+	struct usd_micro usage;   /* reserved: ... and for each machine-hour that it is used, on top
+				     of both; else 0 */
+	char currency[4];         /* "USD", or the ISO code of a price that is not comparable */
 	enum availability available;
-	double interruption_rate;	/* spot: expected interruptions per running hour */
-	double measured;		/* fleet's measured speed over the table's, 1 = as promised; NaN: never probed */
-	int64_t as_of;			/* when the price was true, s since epoch; 0: not said */
-	int64_t read_at;		/* of one from the store: when its list was last read; 0: not known */
+	double interruption_rate; /* spot: expected interruptions per running hour */
+	double measured; /* fleet's measured speed over the table's, 1 = as promised; NaN: never
+			    probed */
+	int64_t as_of;   /* when the price was true, s since epoch; 0: not said */
+	int64_t read_at; /* of one from the store: when its list was last read; 0: not known */
 	const char *source;
 };
 
-const char *purchase_name(enum purchase p);		/* "on_demand" "spot" "reserved" */
-bool purchase_parse(const char *s, enum purchase *p_out);	/* also "on-demand", "ondemand" */
-const char *payment_name(enum payment p);		/* "none" "partial" "all" */
+const char *purchase_name(enum purchase p);               /* "on_demand" "spot" "reserved" */
+bool purchase_parse(const char *s, enum purchase *p_out); /* also "on-demand", "ondemand" */
+const char *payment_name(enum payment p);                 /* "none" "partial" "all" */
 bool payment_parse(const char *s, enum payment *p_out);
-const char *offer_kind_name(enum offer_kind k);		/* "plain" "windows" "licensed" "dedicated" "block" */
+const char *offer_kind_name(
+    enum offer_kind k); /* "plain" "windows" "licensed" "dedicated" "block" */
 bool offer_kind_parse(const char *s, enum offer_kind *k_out);
-const char *availability_name(enum availability a);	/* "unknown" "no" "yes" */
+const char *availability_name(enum availability a); /* "unknown" "no" "yes" */
 
-#define OFFER_PRICE_MAX INT64_C(100000000000)	/* micro-USD: 100,000 USD an hour is not believed */
+#define OFFER_PRICE_MAX INT64_C(100000000000) /* micro-USD: 100,000 USD an hour is not believed */
 /*
- * A price that is no price (0 without any other, below 0 in a part, or not believed: by the hour or with the
- * upfront payment spread over the term) becomes unknown; the words for it, or NULL where all is well.
+ * A price that is no price (0 without any other, below 0 in a part, or not believed: by the hour or
+ * with the upfront payment spread over the term) becomes unknown; the words for it, or NULL where
+ * all is well.
  */
 const char *offer_doubt_price(struct offer *o);
 
 /* Hours of a term: 730 an average month; of a block its own. */
 double offer_term_hours(const struct offer *o);
-/* Price of one machine-hour that is used, with the upfront spread over the term; USD_UNKNOWN if a part is unknown or not in USD. */
+/* Price of one machine-hour that is used, with the upfront spread over the term; USD_UNKNOWN if a
+ * part is unknown or not in USD. */
 struct usd_micro offer_effective_hour(const struct offer *o);
 /* The same for one accelerator. */
 struct usd_micro offer_effective_gpu_hour(const struct offer *o);
@@ -96,8 +104,10 @@ int offer_cmp(const struct offer *a, const struct offer *b);
 /* Puts v [n] in the order of offer_cmp(), with each price worked out once. */
 struct arena;
 void offer_sort(struct offer *v, size_t n, struct arena *scratch);
-/* The same from src to dst [n]; src: offers that lie stride bytes apart, as the first member of a larger struct. */
-void offer_sort_into(struct offer *dst, const void *src, size_t stride, size_t n, struct arena *scratch);
+/* The same from src to dst [n]; src: offers that lie stride bytes apart, as the first member of a
+ * larger struct. */
+void offer_sort_into(
+    struct offer *dst, const void *src, size_t stride, size_t n, struct arena *scratch);
 /* The same with every string in the arena: for offers that are only lent. */
 struct offer offer_copy(const struct offer *o, struct arena *a);
 

@@ -17,10 +17,12 @@ offerkey_cmp(const struct offer *x, const struct offer *y)
 {
 	int c;
 
-	if ((c = offerkey_text(x->provider, y->provider)) != 0 || (c = offerkey_text(x->region, y->region)) != 0 ||
+	if ((c = offerkey_text(x->provider, y->provider)) != 0 ||
+	    (c = offerkey_text(x->region, y->region)) != 0 ||
 	    (c = offerkey_text(x->zone, y->zone)) != 0 ||
 	    (c = offerkey_text(x->instance_type, y->instance_type)) != 0 ||
-	    (c = offerkey_text(x->accelerator, y->accelerator)) != 0 || (c = strcmp(x->currency, y->currency)) != 0)
+	    (c = offerkey_text(x->accelerator, y->accelerator)) != 0 ||
+	    (c = strcmp(x->currency, y->currency)) != 0)
 		return c;
 	if (x->accelerator_count != y->accelerator_count)
 		return x->accelerator_count < y->accelerator_count ? -1 : 1;
@@ -34,7 +36,8 @@ offerkey_cmp(const struct offer *x, const struct offer *y)
 		return x->payment < y->payment ? -1 : 1;
 	if (x->starts_at != y->starts_at)
 		return x->starts_at < y->starts_at ? -1 : 1;
-	if ((x->usage.v != 0) != (y->usage.v != 0))	/* sold in parts beside the plain one: its price may move */
+	if ((x->usage.v != 0) !=
+	    (y->usage.v != 0)) /* sold in parts beside the plain one: its price may move */
 		return x->usage.v == 0 ? -1 : 1;
 	return x->ends_at == y->ends_at ? 0 : x->ends_at < y->ends_at ? -1 : 1;
 }
@@ -48,7 +51,9 @@ offerkey_mix(uint64_t h, const char *s)
 uint64_t
 offerkey_hash(const struct offer *o)
 {
-	uint64_t place = hash_join(hash_fast(o->accelerator, strlen(o->accelerator)), (uint64_t)o->accelerator_count), h = place;
+	uint64_t place = hash_join(hash_fast(o->accelerator, strlen(o->accelerator)),
+		     (uint64_t)o->accelerator_count),
+		 h = place;
 
 	h = offerkey_mix(h, o->provider);
 	h = offerkey_mix(h, o->region);
@@ -57,18 +62,22 @@ offerkey_hash(const struct offer *o)
 	h = offerkey_mix(h, o->currency);
 	if (o->starts_at != 0 || o->ends_at != 0)
 		h = hash_join(hash_join(h, (uint64_t)o->starts_at), (uint64_t)o->ends_at);
-	h = hash_join(h, (uint64_t)o->term_months << 32 | (uint64_t)(o->usage.v != 0) << 24 | (uint64_t)o->kind << 16 |
-	    (uint64_t)o->purchase << 8 | (uint64_t)o->payment);
+	h = hash_join(h, (uint64_t)o->term_months << 32 | (uint64_t)(o->usage.v != 0) << 24 |
+			     (uint64_t)o->kind << 16 | (uint64_t)o->purchase << 8 |
+			     (uint64_t)o->payment);
 	return (place & ~UINT64_C(0xffffffff)) | h >> 32;
 }
 
-/* The slot of o, or the free one where it belongs; never full. The lower half of the hash tells offers apart. */
+/* The slot of o, or the free one where it belongs; never full. The lower half of the hash tells
+ * offers apart. */
 static struct offerkey_slot *
-offerkey_slot(struct offerkey_slot *slots, size_t cap, uint64_t hash, const struct offer *v, const struct offer *o)
+offerkey_slot(struct offerkey_slot *slots, size_t cap, uint64_t hash, const struct offer *v,
+    const struct offer *o)
 {
 	size_t i = (size_t)(hash ^ hash >> 32) & (cap - 1);
 
-	while (slots[i].at != 0 && (slots[i].hash != hash || offerkey_cmp(&v[slots[i].at - 1], o) != 0))
+	while (slots[i].at != 0 &&
+	       (slots[i].hash != hash || offerkey_cmp(&v[slots[i].at - 1], o) != 0))
 		i = (i + 1) & (cap - 1);
 	return &slots[i];
 }

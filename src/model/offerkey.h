@@ -10,16 +10,21 @@
 struct arena;
 
 /*
- * An offer's identity: provider, region, zone, instance type, accelerator and its count, currency, kind, purchase,
- * term, payment, and the dates of a block. Not its account: that is the list's.
+ * An offer's identity: provider, region, zone, instance type, accelerator and its count, currency,
+ * kind, purchase, term, payment, and the dates of a block. Not its account: that is the list's.
  */
 int offerkey_cmp(const struct offer *x, const struct offer *y);
-/* Equal for equal identities; differs between machines. Its upper half is of accelerator and count alone. */
+/* Equal for equal identities; differs between machines. Its upper half is of accelerator and count
+ * alone. */
 uint64_t offerkey_hash(const struct offer *o);
 
-/* A set of offers by identity. Start with { 0 }; it holds indices into one array of the caller's, which may move. */
+/* A set of offers by identity. Start with { 0 }; it holds indices into one array of the caller's,
+ * which may move. */
 struct offerkey_set {
-	struct offerkey_slot { uint64_t hash; size_t at; } *slots;	/* at: index + 1; 0: free */
+	struct offerkey_slot {
+		uint64_t hash;
+		size_t at;
+	} * slots; /* at: index + 1; 0: free */
 	size_t n, cap;
 };
 #define OFFERKEY_NONE SIZE_MAX

@@ -7,21 +7,23 @@
 #include <stdint.h>
 #include <string.h>
 
-#define SERIES_NAME_MAX 512	/* bytes of a name */
+#define SERIES_NAME_MAX 512 /* bytes of a name */
 
 struct series {
 	int64_t id;
 	const char *name;
-	const char *labels;	/* JSON object text, keys sorted: {"accelerator":"H100","team":"nlp"} */
-	const char *unit;	/* "gpu" */
+	const char *labels; /* JSON object text, keys sorted: {"accelerator":"H100","team":"nlp"} */
+	const char *unit;   /* "gpu" */
 	int64_t step_s;
-	int64_t interval_s;	/* how far apart the rows of its source are, where that was plain to see; 0: not known */
-	int64_t from, to;	/* first sample's start, last sample's start; 0 if none */
+	int64_t interval_s; /* how far apart the rows of its source are, where that was plain to
+			       see; 0: not known */
+	int64_t from, to;   /* first sample's start, last sample's start; 0 if none */
 	int64_t samples;
 	double peak;
 };
 
-/* False: a measurement beside demand (a share, a temperature ...), or GPUs that are free, idle or waited for. */
+/* False: a measurement beside demand (a share, a temperature ...), or GPUs that are free, idle or
+ * waited for. */
 static inline bool
 series_is_demand(const struct series *s)
 {
@@ -30,7 +32,8 @@ series_is_demand(const struct series *s)
 	for (size_t i = 0; i < sizeof(beside) / sizeof(beside[0]); i++)
 		if (strcmp(s->unit, beside[i]) == 0)
 			return false;
-	return (strncmp(s->unit, "gpu_", 4) != 0 || strncmp(s->unit, "gpu_hour", 8) == 0) && strstr(s->unit, "_per_hour") == NULL;
+	return (strncmp(s->unit, "gpu_", 4) != 0 || strncmp(s->unit, "gpu_hour", 8) == 0) &&
+	       strstr(s->unit, "_per_hour") == NULL;
 }
 
 /* Does it count GPUs: running, waited for, idle? */
@@ -38,15 +41,17 @@ static inline bool
 series_is_gpus(const struct series *s)
 {
 	return s->unit == NULL || s->unit[0] == '\0' || strcmp(s->unit, "gpu") == 0 ||
-	    (strncmp(s->unit, "gpu_", 4) == 0 && strncmp(s->unit, "gpu_hour", 8) != 0);
+	       (strncmp(s->unit, "gpu_", 4) == 0 && strncmp(s->unit, "gpu_hour", 8) != 0);
 }
 
-/* What it counts, in the plural and as people write it. Borrowed from s where that is a unit of its own. */
+/* What it counts, in the plural and as people write it. Borrowed from s where that is a unit of its
+ * own. */
 static inline const char *
 series_unit(const struct series *s)
 {
-	static const char *const words[][2] = { { "vcpu", "vCPUs" }, { "gpu_hour", "GPU-hours" }, { "gpu_hours", "GPU-hours" },
-		{ "node", "nodes" }, { "job", "jobs" }, { "request", "requests" }, { "gib", "GiB" } };
+	static const char *const words[][2] = { { "vcpu", "vCPUs" }, { "gpu_hour", "GPU-hours" },
+		{ "gpu_hours", "GPU-hours" }, { "node", "nodes" }, { "job", "jobs" },
+		{ "request", "requests" }, { "gib", "GiB" } };
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (s->unit != NULL && strcmp(s->unit, words[i][0]) == 0)
@@ -56,9 +61,10 @@ series_unit(const struct series *s)
 
 /* Mean and peak GPUs in [t, t + step). Missing steps have no sample: no data is not zero. */
 struct sample {
-	int64_t t;		/* start of the step, s since epoch UTC, a multiple of step_s */
-	double mean, peak;	/* >= 0, finite, peak >= mean */
-	int64_t covered_s;	/* seconds of the step that are known, and that mean and peak are of; 0: all of it */
+	int64_t t;         /* start of the step, s since epoch UTC, a multiple of step_s */
+	double mean, peak; /* >= 0, finite, peak >= mean */
+	int64_t covered_s; /* seconds of the step that are known, and that mean and peak are of; 0:
+			      all of it */
 };
 
 #endif

@@ -55,7 +55,8 @@ http_new(const struct http_config *conf, struct http **http_out, struct berth_er
 	http_defaults(&h->conf);
 	h->ca_file = http_dup(h->conf.ca_file);
 	h->proxy = http_dup(h->conf.proxy);
-	h->user_agent = http_dup(h->conf.user_agent != NULL ? h->conf.user_agent : PACKAGE_NAME "/" PACKAGE_VERSION);
+	h->user_agent = http_dup(
+	    h->conf.user_agent != NULL ? h->conf.user_agent : PACKAGE_NAME "/" PACKAGE_VERSION);
 	h->conf.ca_file = h->ca_file;
 	h->conf.proxy = h->proxy;
 	h->conf.user_agent = h->user_agent;

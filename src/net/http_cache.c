@@ -13,7 +13,7 @@
 #include "util/json.h"
 #include "util/str.h"
 
-#define CACHE_KEEP_S (INT64_C(30) * 86400)	/* an entry that nobody renewed for so long goes */
+#define CACHE_KEEP_S (INT64_C(30) * 86400) /* an entry that nobody renewed for so long goes */
 #define CACHE_HEAD_MAX ((size_t)64 * 1024)
 
 struct http_cache {
@@ -23,7 +23,7 @@ struct http_cache {
 
 /* A head as read. */
 struct cache_head {
-	const char *etag, *modified, *type, *body;	/* body: file name in the folder */
+	const char *etag, *modified, *type, *body; /* body: file name in the folder */
 	int64_t fetched, length;
 };
 
@@ -77,15 +77,19 @@ cache_head_read(const struct http_cache *c, const struct http_req *req, struct c
 	size_t n;
 
 	*h = (struct cache_head){ .etag = "", .modified = "", .type = "", .body = "" };
-	if (name == NULL || fileio_slurp(req->arena, cache_path(c, req->arena, name, ".json"), CACHE_HEAD_MAX, &bytes, &n,
-	    NULL) != BERTH_OK || jsonr_parse(bytes, n, "cache", &v, NULL) != BERTH_OK)
+	if (name == NULL ||
+	    fileio_slurp(req->arena, cache_path(c, req->arena, name, ".json"), CACHE_HEAD_MAX,
+		&bytes, &n, NULL) != BERTH_OK ||
+	    jsonr_parse(bytes, n, "cache", &v, NULL) != BERTH_OK)
 		return false;
 	root = jsonr_root(v, "cache");
-	ok = jsonr_str(&root, "etag", &h->etag, NULL) == BERTH_OK && jsonr_str(&root, "modified", &h->modified, NULL) == BERTH_OK &&
-	    jsonr_str(&root, "type", &h->type, NULL) == BERTH_OK && jsonr_str(&root, "body", &h->body, NULL) == BERTH_OK &&
-	    jsonr_int(&root, "fetched", 1, INT64_MAX, &h->fetched, NULL) == BERTH_OK &&
-	    jsonr_int(&root, "length", 0, INT64_MAX, &h->length, NULL) == BERTH_OK && h->body[0] != '\0' &&
-	    strchr(h->body, '/') == NULL;
+	ok = jsonr_str(&root, "etag", &h->etag, NULL) == BERTH_OK &&
+	     jsonr_str(&root, "modified", &h->modified, NULL) == BERTH_OK &&
+	     jsonr_str(&root, "type", &h->type, NULL) == BERTH_OK &&
+	     jsonr_str(&root, "body", &h->body, NULL) == BERTH_OK &&
+	     jsonr_int(&root, "fetched", 1, INT64_MAX, &h->fetched, NULL) == BERTH_OK &&
+	     jsonr_int(&root, "length", 0, INT64_MAX, &h->length, NULL) == BERTH_OK &&
+	     h->body[0] != '\0' && strchr(h->body, '/') == NULL;
 	h->etag = arena_strdup(req->arena, h->etag);
 	h->modified = arena_strdup(req->arena, h->modified);
 	h->type = arena_strdup(req->arena, h->type);
@@ -113,7 +117,8 @@ cache_head_write(const struct http_cache *c, const struct http_req *req, const s
 	jsonw_int(&w, "length", h->length);
 	jsonw_end_object(&w);
 	ok = jsonw_finish(&w, NULL) == BERTH_OK &&
-	    atomicfile_write(cache_path(c, req->arena, cache_name(req), ".json"), b.p, b.len, 0600, NULL) == BERTH_OK;
+	     atomicfile_write(cache_path(c, req->arena, cache_name(req), ".json"), b.p, b.len, 0600,
+		 NULL) == BERTH_OK;
 	buf_free(&b);
 	return ok;
 }
@@ -128,7 +133,8 @@ cache_whole(const struct http_cache *c, struct arena *a, const struct cache_head
 
 /* The kept body as resp: a file for a spooled request, else memory. */
 static bool
-cache_load(const struct http_cache *c, const struct http_req *req, const struct cache_head *h, struct http_resp *resp)
+cache_load(const struct http_cache *c, const struct http_req *req, const struct cache_head *h,
+    struct http_resp *resp)
 {
 	const char *path = cache_path(c, req->arena, h->body, "");
 	char *bytes;
@@ -148,7 +154,8 @@ cache_load(const struct http_cache *c, const struct http_req *req, const struct 
 		resp->file = f;
 		return f != NULL;
 	}
-	if (fileio_slurp(req->arena, path, (size_t)h->length + 1, &bytes, &n, NULL) != BERTH_OK || n != (size_t)h->length)
+	if (fileio_slurp(req->arena, path, (size_t)h->length + 1, &bytes, &n, NULL) != BERTH_OK ||
+	    n != (size_t)h->length)
 		return false;
 	resp->body = bytes;
 	resp->body_len = n;
@@ -156,12 +163,13 @@ cache_load(const struct http_cache *c, const struct http_req *req, const struct 
 }
 
 bool
-http_cache_fresh(struct http_cache *cache, const struct http_req *req, int64_t now, struct http_resp *resp)
+http_cache_fresh(
+    struct http_cache *cache, const struct http_req *req, int64_t now, struct http_resp *resp)
 {
 	struct cache_head h;
 
-	return cache != NULL && cache_head_read(cache, req, &h) && now >= h.fetched && now - h.fetched < req->cache_ttl_s &&
-	    cache_load(cache, req, &h, resp);
+	return cache != NULL && cache_head_read(cache, req, &h) && now >= h.fetched &&
+	       now - h.fetched < req->cache_ttl_s && cache_load(cache, req, &h, resp);
 }
 
 void
@@ -169,7 +177,8 @@ http_cache_ask(struct http_cache *cache, struct http_req *req)
 {
 	struct cache_head h;
 
-	if (cache == NULL || !cache_head_read(cache, req, &h) || !cache_whole(cache, req->arena, &h))
+	if (cache == NULL || !cache_head_read(cache, req, &h) ||
+	    !cache_whole(cache, req->arena, &h))
 		return;
 	if (h.etag[0] != '\0')
 		(void)!http_req_set_header(req, "If-None-Match", h.etag, false, NULL);
@@ -178,7 +187,8 @@ http_cache_ask(struct http_cache *cache, struct http_req *req)
 }
 
 bool
-http_cache_revive(struct http_cache *cache, const struct http_req *req, int64_t now, struct http_resp *resp)
+http_cache_revive(
+    struct http_cache *cache, const struct http_req *req, int64_t now, struct http_resp *resp)
 {
 	struct cache_head h;
 	int64_t date = resp->date;
@@ -186,7 +196,7 @@ http_cache_revive(struct http_cache *cache, const struct http_req *req, int64_t 
 	if (cache == NULL || !cache_head_read(cache, req, &h) || !cache_load(cache, req, &h, resp))
 		return false;
 	resp->date = date;
-	resp->cached = 0;	/* the server says that it still holds */
+	resp->cached = 0; /* the server says that it still holds */
 	h.fetched = now;
 	(void)cache_head_write(cache, req, &h);
 	return true;
@@ -203,8 +213,9 @@ cache_tidy(struct http_cache *c, int64_t now)
 	while (d != NULL && (e = readdir(d)) != NULL) {
 		struct stat st;
 
-		if (e->d_name[0] != '.' && fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
-		    now - st.st_mtime > CACHE_KEEP_S)
+		if (e->d_name[0] != '.' &&
+		    fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    S_ISREG(st.st_mode) && now - st.st_mtime > CACHE_KEEP_S)
 			(void)unlinkat(dirfd(d), e->d_name, 0);
 	}
 	if (d != NULL)
@@ -229,7 +240,8 @@ cache_copy(FILE *from, int fd, int64_t *length_out)
 }
 
 void
-http_cache_keep(struct http_cache *cache, const struct http_req *req, const struct http_resp *resp, int64_t now)
+http_cache_keep(
+    struct http_cache *cache, const struct http_req *req, const struct http_resp *resp, int64_t now)
 {
 	const char *name = cache != NULL ? cache_name(req) : NULL, *etag, *modified, *type;
 	struct cache_head old, h = { .fetched = now, .length = (int64_t)resp->body_len };
@@ -237,7 +249,8 @@ http_cache_keep(struct http_cache *cache, const struct http_req *req, const stru
 	char *path;
 	int fd;
 
-	if (name == NULL || resp->status != 200 || resp->cached != 0 || fileio_mkdirs(cache->dir, NULL) != BERTH_OK)
+	if (name == NULL || resp->status != 200 || resp->cached != 0 ||
+	    fileio_mkdirs(cache->dir, NULL) != BERTH_OK)
 		return;
 	if (!cache->tidied)
 		cache_tidy(cache, now);
@@ -245,8 +258,8 @@ http_cache_keep(struct http_cache *cache, const struct http_req *req, const stru
 	fd = mkostemp(path, O_CLOEXEC);
 	if (fd < 0)
 		return;
-	ok = resp->file != NULL ? cache_copy(resp->file, fd, &h.length) :
-	    write(fd, resp->body, resp->body_len) == (ssize_t)resp->body_len;
+	ok = resp->file != NULL ? cache_copy(resp->file, fd, &h.length)
+				: write(fd, resp->body, resp->body_len) == (ssize_t)resp->body_len;
 	ok = close(fd) == 0 && ok;
 	had = cache_head_read(cache, req, &old);
 	etag = http_resp_header(resp, "ETag");

@@ -17,12 +17,14 @@ http_req_url(struct http_req *req, const char *fmt, ...)
 }
 
 enum berth_code
-http_req_header(struct http_req *req, const char *name, const char *value, bool secret, struct berth_err *err)
+http_req_header(
+    struct http_req *req, const char *name, const char *value, bool secret, struct berth_err *err)
 {
 	struct http_header *h;
 
 	if (strpbrk(name, "\r\n: ") != NULL || strpbrk(value, "\r\n") != NULL)
-		return err_set(err, BERTH_EINVAL, "http: header '%s' holds a line break", secret ? "(secret)" : name);
+		return err_set(err, BERTH_EINVAL, "http: header '%s' holds a line break",
+		    secret ? "(secret)" : name);
 	if (req->n_headers == HTTP_HEADERS_MAX)
 		return err_set(err, BERTH_EINVAL, "http: more than %d headers", HTTP_HEADERS_MAX);
 	h = &req->headers[req->n_headers++];
@@ -33,7 +35,8 @@ http_req_header(struct http_req *req, const char *name, const char *value, bool 
 }
 
 enum berth_code
-http_req_set_header(struct http_req *req, const char *name, const char *value, bool secret, struct berth_err *err)
+http_req_set_header(
+    struct http_req *req, const char *name, const char *value, bool secret, struct berth_err *err)
 {
 	size_t n = 0;
 
@@ -45,7 +48,8 @@ http_req_set_header(struct http_req *req, const char *name, const char *value, b
 }
 
 enum berth_code
-http_req_body(struct http_req *req, const char *content_type, const char *body, size_t len, struct berth_err *err)
+http_req_body(struct http_req *req, const char *content_type, const char *body, size_t len,
+    struct berth_err *err)
 {
 	char *copy = arena_alloc(req->arena, len + 1);
 
@@ -81,8 +85,9 @@ http_resp_header(const struct http_resp *resp, const char *name)
 static bool
 http_is_needed(const char *name)
 {
-	static const char *const needed[] = { "Date", "Retry-After", "ETag", "Last-Modified", "Location", "Content-Type", "Link",
-		"opc-next-page", "X-Subject-Token", "x-amzn-ErrorType" };
+	static const char *const needed[] = { "Date", "Retry-After", "ETag", "Last-Modified",
+		"Location", "Content-Type", "Link", "opc-next-page", "X-Subject-Token",
+		"x-amzn-ErrorType" };
 
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
 		if (strcasecmp(name, needed[i]) == 0)
@@ -111,7 +116,8 @@ http_resp_keep(struct http_resp *resp, const char *name, const char *value)
 const char *
 http_urlencode(struct arena *arena, const char *s)
 {
-	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
+	static const char plain[] =
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
 	static const char hex[] = "0123456789ABCDEF";
 	char *out = arena_array(arena, strlen(s) + 1, 3), *p = out;
 

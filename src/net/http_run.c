@@ -23,7 +23,8 @@ http_read_times(struct http_resp *r)
 		return;
 	if (retry[0] != '\0' && strspn(retry, "0123456789") == strlen(retry)) {
 		if (str_to_i64(retry, 0, 86400, &s, NULL) != BERTH_OK)
-			s = 86400;		/* years, or more than a number holds: not at once, at any rate */
+			s = 86400; /* years, or more than a number holds: not at once, at any rate
+				    */
 	} else {
 		t = curl_getdate(retry, NULL);
 		s = t > 0 ? t - (r->date != 0 ? r->date : time_clock_s()) : 0;
@@ -40,7 +41,8 @@ http_limits(const struct http *h, const struct http_config *own)
 	if (own == NULL)
 		return c;
 	c.timeout_s = own->timeout_s > 0 ? own->timeout_s : c.timeout_s;
-	c.connect_timeout_s = own->connect_timeout_s > 0 ? own->connect_timeout_s : c.connect_timeout_s;
+	c.connect_timeout_s =
+	    own->connect_timeout_s > 0 ? own->connect_timeout_s : c.connect_timeout_s;
 	c.stall_s = own->stall_s > 0 ? own->stall_s : c.stall_s;
 	c.max_bytes = own->max_bytes > 0 ? own->max_bytes : c.max_bytes;
 	c.max_spool = own->max_spool > 0 ? own->max_spool : c.max_spool;
@@ -90,8 +92,10 @@ http_hop_start(struct http_call *c, struct berth_err *err)
 	if ((rc = http_origin_of(c->url, &c->origin, err)) != BERTH_OK)
 		return rc;
 	if (left_ms <= 0)
-		return err_set(err, BERTH_ETRANSIENT, c->hurried ? "%s: no time left" :
-		    "%s: no whole answer within the limit of one exchange", c->origin.host);
+		return err_set(err, BERTH_ETRANSIENT,
+		    c->hurried ? "%s: no time left"
+			       : "%s: no whole answer within the limit of one exchange",
+		    c->origin.host);
 	if ((rc = http_hop_set(c, (long)left_ms, err)) != BERTH_OK)
 		return rc;
 	if (curl_multi_add_handle(c->http->multi, c->curl) != CURLM_OK)
@@ -106,7 +110,8 @@ http_follow(struct http_call *c, struct berth_err *err)
 	enum berth_code rc;
 
 	if (c->hops++ == c->conf.max_redirects)
-		return err_set(err, BERTH_EPERMANENT, "%s: more than %d redirects", c->origin.host, c->conf.max_redirects);
+		return err_set(err, BERTH_EPERMANENT, "%s: more than %d redirects", c->origin.host,
+		    c->conf.max_redirects);
 	rc = http_redirect(c->req->arena, c->url, hop->location, &c->url, &c->foreign, err);
 	if (rc != BERTH_OK)
 		return rc;
@@ -123,8 +128,10 @@ http_whole(struct http_call *c, struct berth_err *err)
 	struct http_resp *resp = hop->resp;
 
 	http_read_times(resp);
-	if (hop->file != NULL && ((hop->body.len > 0 && !http_spool_flush(hop)) || fflush(hop->file) != 0 || fseeko(hop->file, 0, SEEK_SET) != 0))
-		return err_set(err, BERTH_EIO, "%s: the answer cannot be kept in %s", c->origin.host, hop->spool_dir);
+	if (hop->file != NULL && ((hop->body.len > 0 && !http_spool_flush(hop)) ||
+				     fflush(hop->file) != 0 || fseeko(hop->file, 0, SEEK_SET) != 0))
+		return err_set(err, BERTH_EIO, "%s: the answer cannot be kept in %s",
+		    c->origin.host, hop->spool_dir);
 	if (hop->spool && hop->file == NULL && resp->status / 100 == 2 &&
 	    (hop->file = http_spool_bytes("", 0)) == NULL)
 		return err_set(err, BERTH_ENOMEM, "%s: no memory", c->origin.host);
@@ -143,7 +150,8 @@ http_blame(const struct http_origin *o, struct berth_err *err)
 {
 	bool own = o->port == NULL || str_eq(o->port, str_eq(o->scheme, "https") ? "443" : "80");
 
-	err_at(err, "%s://%s%s%s%s", o->scheme, o->host, own ? "" : ":", own ? "" : o->port, o->path);
+	err_at(
+	    err, "%s://%s%s%s%s", o->scheme, o->host, own ? "" : ":", own ? "" : o->port, o->path);
 }
 
 /* One hop has ended: the next one, or the end of the call. True: it has ended. */
@@ -184,8 +192,9 @@ http_limit_s(const struct http *http, const struct http_config *conf, const stru
 }
 
 enum berth_code
-http_begin(struct http *http, const struct http_config *conf, const struct http_req *req, struct http_resp *resp,
-    int64_t deadline_ms, http_done_fn *done, void *arg, struct berth_err *err)
+http_begin(struct http *http, const struct http_config *conf, const struct http_req *req,
+    struct http_resp *resp, int64_t deadline_ms, http_done_fn *done, void *arg,
+    struct berth_err *err)
 {
 	struct http_call *c = calloc(1, sizeof(*c));
 	enum berth_code rc;
@@ -195,8 +204,13 @@ http_begin(struct http *http, const struct http_config *conf, const struct http_
 	resp->body = "";
 	if (c == NULL)
 		return err_set(err, BERTH_ENOMEM, "http: no memory for an exchange");
-	*c = (struct http_call){ .http = http, .req = req, .conf = http_limits(http, conf), .url = req->url, .done = done,
-		.arg = arg, .hop = { .resp = resp, .spool = req->spool } };
+	*c = (struct http_call){ .http = http,
+		.req = req,
+		.conf = http_limits(http, conf),
+		.url = req->url,
+		.done = done,
+		.arg = arg,
+		.hop = { .resp = resp, .spool = req->spool } };
 	c->timeout_s = http_limit_s(http, conf, req);
 	c->deadline_ms = time_mono_ms() + (int64_t)c->timeout_s * 1000;
 	if (deadline_ms != 0 && deadline_ms < c->deadline_ms) {
@@ -205,9 +219,12 @@ http_begin(struct http *http, const struct http_config *conf, const struct http_
 	}
 	c->hop.max_spool = req->spool && req->max_bytes > 0 ? req->max_bytes : c->conf.max_spool;
 	c->hop.spool_dir = c->conf.spool_dir;
-	buf_init(&c->hop.body, req->spool ? HTTP_REFUSAL_MAX : req->max_bytes > 0 ? req->max_bytes : c->conf.max_bytes);
+	buf_init(&c->hop.body, req->spool           ? HTTP_REFUSAL_MAX
+			       : req->max_bytes > 0 ? req->max_bytes
+						    : c->conf.max_bytes);
 	c->curl = c->hop.curl = http->n_idle > 0 ? http->idle[--http->n_idle] : curl_easy_init();
-	rc = c->curl != NULL ? http_hop_start(c, err) : err_set(err, BERTH_ENOMEM, "http: no memory for an exchange");
+	rc = c->curl != NULL ? http_hop_start(c, err)
+			     : err_set(err, BERTH_ENOMEM, "http: no memory for an exchange");
 	if (rc == BERTH_OK) {
 		c->next = http->calls;
 		http->calls = c;
@@ -250,12 +267,17 @@ http_pump(struct http *http, int64_t until_ms, struct berth_err *err)
 		left_ms = until_ms - time_mono_ms();
 		if (left_ms <= 0)
 			return BERTH_OK;
-		if (curl_multi_poll(http->multi, NULL, 0, left_ms < 1000 ? (int)left_ms : 1000, NULL) != CURLM_OK)
+		if (curl_multi_poll(http->multi, NULL, 0, left_ms < 1000 ? (int)left_ms : 1000,
+			NULL) != CURLM_OK)
 			return err_set(err, BERTH_EFAIL, "http: libcurl cannot wait");
 	}
 }
 
-struct http_one { bool ended; enum berth_code rc; struct berth_err *err; };
+struct http_one {
+	bool ended;
+	enum berth_code rc;
+	struct berth_err *err;
+};
 
 static void
 http_one_done(void *arg, enum berth_code rc, const struct berth_err *err)
@@ -269,7 +291,8 @@ http_one_done(void *arg, enum berth_code rc, const struct berth_err *err)
 }
 
 enum berth_code
-http_exchange(struct http *http, const struct http_req *req, struct http_resp *resp, struct berth_err *err)
+http_exchange(
+    struct http *http, const struct http_req *req, struct http_resp *resp, struct berth_err *err)
 {
 	struct http_one one = { .err = err };
 	enum berth_code rc = http_begin(http, NULL, req, resp, 0, http_one_done, &one, err);
@@ -286,7 +309,8 @@ http_spool_bytes(const char *bytes, size_t n)
 
 	if (f == NULL)
 		return NULL;
-	if ((n == 0 || fwrite(bytes, 1, n, f) == n) && fflush(f) == 0 && fseeko(f, 0, SEEK_SET) == 0)
+	if ((n == 0 || fwrite(bytes, 1, n, f) == n) && fflush(f) == 0 &&
+	    fseeko(f, 0, SEEK_SET) == 0)
 		return f;
 	(void)fclose(f);
 	return NULL;

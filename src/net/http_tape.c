@@ -19,18 +19,18 @@
 #define TAPE_FILE_MAX ((size_t)256 * 1024 * 1024)
 #define TAPE_GONE "(removed)"
 #define TAPE_SECRETS_MAX 16
-#define TAPE_SECRET_MIN 6		/* bytes; what is shorter may be any word */
+#define TAPE_SECRET_MIN 6 /* bytes; what is shorter may be any word */
 #define TAPE_START_MIN 12
 
 struct tape_entry {
-	const char *account, *method, *url, *body;	/* of the request */
+	const char *account, *method, *url, *body; /* of the request */
 	json_t *v;
 	bool used;
 };
 
 struct http_tape {
-	FILE *out;			/* records */
-	struct arena *a;		/* plays */
+	FILE *out;       /* records */
+	struct arena *a; /* plays */
 	VEC(struct tape_entry) entries;
 	VEC(json_t *) roots;
 };
@@ -39,11 +39,12 @@ struct http_tape {
 static bool
 tape_is_secret(const char *name, size_t n)
 {
-	static const char *const words[] = { "token", "secret", "password", "passwd", "passphrase", "apikey", "privatekey",
-		"assertion", "signature", "credential", "authorization", "adminpass", "userdata", "accesskey", "cookie", "jwt",
-		"customdata", "startupscript", "onstart" };
-	static const char *const fine[] = { "next", "page", "clienttoken", "continu", "skip", "tokentype", "requesttoken", "marker",
-		"berthtoken" };
+	static const char *const words[] = { "token", "secret", "password", "passwd", "passphrase",
+		"apikey", "privatekey", "assertion", "signature", "credential", "authorization",
+		"adminpass", "userdata", "accesskey", "cookie", "jwt", "customdata",
+		"startupscript", "onstart" };
+	static const char *const fine[] = { "next", "page", "clienttoken", "continu", "skip",
+		"tokentype", "requesttoken", "marker", "berthtoken" };
 	char plain[64];
 	size_t len = 0;
 
@@ -60,11 +61,13 @@ tape_is_secret(const char *name, size_t n)
 	return str_eq(plain, "sig") || str_eq(plain, "pass");
 }
 
-/* What a machine is given to run, in the words of batch systems and of containers: it may hold anything. */
+/* What a machine is given to run, in the words of batch systems and of containers: it may hold
+ * anything. */
 static bool
 tape_is_program(const char *name, size_t n)
 {
-	static const char *const words[] = { "script", "command", "args", "dockerArgs", "dockerStartCmd", "dockerEntrypoint" };
+	static const char *const words[] = { "script", "command", "args", "dockerArgs",
+		"dockerStartCmd", "dockerEntrypoint" };
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (strlen(words[i]) == n && memcmp(words[i], name, n) == 0)
@@ -94,7 +97,8 @@ tape_string_end(const char *p, size_t i, size_t n, size_t q)
 	for (; i < n && tape_quote(p, i, n) != q; i++) {
 		if (p[i] == '\\' && q == 1)
 			i++;
-		else if (p[i] == '\\' && i + 2 < n && p[i + 1] == '\\')	/* an escape within JSON within JSON */
+		else if (p[i] == '\\' && i + 2 < n &&
+			 p[i + 1] == '\\') /* an escape within JSON within JSON */
 			i += p[i + 2] == '\\' ? 3 : 2;
 	}
 	return i < n ? i : n;
@@ -131,18 +135,23 @@ tape_member(const char *p, size_t at, size_t n, bool list, size_t *from_out, siz
 	return true;
 }
 
-/* {"name": "PASSWORD", "value": "..."}: the value behind such a pair's first half, which ends at `at`. 0 bytes: none. */
+/* {"name": "PASSWORD", "value": "..."}: the value behind such a pair's first half, which ends at
+ * `at`. 0 bytes: none. */
 static size_t
 tape_pair(const char *p, size_t name, size_t at, size_t n, size_t *from_out)
 {
 	size_t from = 0, len = 0, i;
 
-	if (at - name < 3 || (strncmp(p + name, "name", 4) != 0 && strncmp(p + name, "key", 3) != 0) || at - name > 4 ||
-	    !tape_member(p, at, n, false, &from, &len) || !tape_is_secret(p + from, len))
+	if (at - name < 3 ||
+	    (strncmp(p + name, "name", 4) != 0 && strncmp(p + name, "key", 3) != 0) ||
+	    at - name > 4 || !tape_member(p, at, n, false, &from, &len) ||
+	    !tape_is_secret(p + from, len))
 		return 0;
-	for (i = from + len; i < n && (p[i] == '"' || p[i] == '\\' || p[i] == ',' || str_is_space(p[i])); i++)
+	for (i = from + len;
+	     i < n && (p[i] == '"' || p[i] == '\\' || p[i] == ',' || str_is_space(p[i])); i++)
 		;
-	if (n - i < 5 || strncmp(p + i, "value", 5) != 0 || !tape_member(p, i + 5, n, false, from_out, &len))
+	if (n - i < 5 || strncmp(p + i, "value", 5) != 0 ||
+	    !tape_member(p, i + 5, n, false, from_out, &len))
 		return 0;
 	return len;
 }
@@ -162,15 +171,18 @@ tape_value(const char *p, size_t name, size_t at, size_t n, size_t *from_out)
 		return tape_member(p, at, n, true, from_out, &len) ? len : 0;
 	if (name > 0 && p[name - 1] == '"')
 		return tape_pair(p, name, at, n, from_out);
-	if (at >= n || p[at] != (tag ? '>' : '=') || (!secret && (tag || at - name != 3 || strncmp(p + name, "key", 3) != 0)))
+	if (at >= n || p[at] != (tag ? '>' : '=') ||
+	    (!secret && (tag || at - name != 3 || strncmp(p + name, "key", 3) != 0)))
 		return 0;
-	for (end = tag ? '<' : '&'; i < n && p[i] != end && (tag || (p[i] != '\n' && p[i] != ' ')); i++)
+	for (end = tag ? '<' : '&'; i < n && p[i] != end && (tag || (p[i] != '\n' && p[i] != ' '));
+	     i++)
 		;
 	*from_out = at + 1;
 	return i - (at + 1);
 }
 
-/* The first secret value at or after *at, which moves to where to look for the next; its length, 0: there is none. */
+/* The first secret value at or after *at, which moves to where to look for the next; its length, 0:
+ * there is none. */
 static size_t
 tape_next(const char *text, size_t n, size_t *at, size_t *from_out)
 {
@@ -191,15 +203,17 @@ tape_next(const char *text, size_t n, size_t *at, size_t *from_out)
 
 /* The known secrets, wherever they stand, into b. */
 static void
-tape_scrub_known(struct buf *b, const char *text, size_t n, const char *const *secrets, size_t n_secrets)
+tape_scrub_known(
+    struct buf *b, const char *text, size_t n, const char *const *secrets, size_t n_secrets)
 {
-	for (size_t i = 0; i < n; ) {
+	for (size_t i = 0; i < n;) {
 		size_t len = 0;
 
 		for (size_t k = 0; k < n_secrets && len == 0; k++) {
 			size_t m = strlen(secrets[k]);
 
-			if (m >= TAPE_SECRET_MIN && m <= n - i && memcmp(text + i, secrets[k], m) == 0)
+			if (m >= TAPE_SECRET_MIN && m <= n - i &&
+			    memcmp(text + i, secrets[k], m) == 0)
 				len = m;
 		}
 		if (len > 0)
@@ -212,7 +226,8 @@ tape_scrub_known(struct buf *b, const char *text, size_t n, const char *const *s
 
 /* text [n] without what is secret, in the arena; len_out: its length, NUL bytes counted. */
 static const char *
-tape_scrub(struct arena *a, const char *text, size_t n, const char *const *secrets, size_t n_secrets, size_t *len_out)
+tape_scrub(struct arena *a, const char *text, size_t n, const char *const *secrets,
+    size_t n_secrets, size_t *len_out)
 {
 	struct buf named, known;
 	size_t at = 0, done = 0, from = 0, len;
@@ -235,7 +250,8 @@ tape_scrub(struct arena *a, const char *text, size_t n, const char *const *secre
 }
 
 const char *
-http_tape_scrub(struct arena *a, const char *text, size_t n, const char *const *secrets, size_t n_secrets)
+http_tape_scrub(
+    struct arena *a, const char *text, size_t n, const char *const *secrets, size_t n_secrets)
 {
 	size_t len;
 
@@ -258,12 +274,14 @@ tape_secrets(struct arena *a, const struct http_req *req, const char **secrets)
 			continue;
 		secrets[n++] = blank != NULL && blank - v < 24 ? blank + 1 : v;
 	}
-	while (req->body != NULL && n < TAPE_SECRETS_MAX && (len = tape_next(req->body, req->body_len, &at, &from)) > 0)
+	while (req->body != NULL && n < TAPE_SECRETS_MAX &&
+	       (len = tape_next(req->body, req->body_len, &at, &from)) > 0)
 		secrets[n++] = arena_strndup(a, req->body + from, len);
 	return n;
 }
 
-/* How many bytes at p are the start of a secret, which may have been cut: enough of them to be no other word. */
+/* How many bytes at p are the start of a secret, which may have been cut: enough of them to be no
+ * other word. */
 static size_t
 tape_start_len(const char *p, const char *secret)
 {
@@ -271,7 +289,9 @@ tape_start_len(const char *p, const char *secret)
 
 	while (secret[k] != '\0' && p[k] == secret[k])
 		k++;
-	return k >= TAPE_START_MIN || (k >= TAPE_SECRET_MIN && (p[k] == '\0' || secret[k] == '\0')) ? k : 0;
+	return k >= TAPE_START_MIN || (k >= TAPE_SECRET_MIN && (p[k] == '\0' || secret[k] == '\0'))
+		   ? k
+		   : 0;
 }
 
 const char *
@@ -282,7 +302,8 @@ http_tape_scrub_words(const struct http_req *req, const char *text)
 	struct buf b;
 
 	buf_init(&b, TAPE_FILE_MAX);
-	for (p = tape_scrub(req->arena, text, strlen(text), NULL, 0, &len); *p != '\0'; p += gone > 0 ? gone : 1) {
+	for (p = tape_scrub(req->arena, text, strlen(text), NULL, 0, &len); *p != '\0';
+	     p += gone > 0 ? gone : 1) {
 		gone = 0;
 		for (size_t i = 0; i < n; i++)
 			gone = (len = tape_start_len(p, secrets[i])) > gone ? len : gone;
@@ -326,7 +347,8 @@ http_tape_record(const char *path, struct http_tape **tape_out, struct berth_err
 }
 
 static enum berth_code
-tape_line(struct http_tape *t, const char *line, size_t n, const char *path, int nr, struct berth_err *err)
+tape_line(struct http_tape *t, const char *line, size_t n, const char *path, int nr,
+    struct berth_err *err)
 {
 	struct tape_entry e = { .account = "", .method = "", .url = "", .body = "" };
 	struct jsonr root;
@@ -410,7 +432,8 @@ tape_file(struct arena *a, FILE *f, size_t *n_out)
 
 	buf_init(&b, TAPE_BODY_MAX);
 	if (fseeko(f, 0, SEEK_SET) == 0)
-		while ((n = fread(block, 1, sizeof(block), f)) > 0 && buf_add(&b, block, n) == BERTH_OK)
+		while ((n = fread(block, 1, sizeof(block), f)) > 0 &&
+		       buf_add(&b, block, n) == BERTH_OK)
 			;
 	(void)fseeko(f, 0, SEEK_SET);
 	*n_out = b.code == BERTH_OK ? b.len : SIZE_MAX;
@@ -420,7 +443,8 @@ tape_file(struct arena *a, FILE *f, size_t *n_out)
 }
 
 static void
-tape_put_body(struct jsonw *w, struct arena *a, const struct http_resp *resp, const char *const *secrets, size_t n_secrets)
+tape_put_body(struct jsonw *w, struct arena *a, const struct http_resp *resp,
+    const char *const *secrets, size_t n_secrets)
 {
 	const char *body = resp->body;
 	size_t n = resp->body_len;
@@ -439,8 +463,8 @@ tape_put_body(struct jsonw *w, struct arena *a, const struct http_resp *resp, co
 }
 
 static void
-tape_put_headers(struct jsonw *w, struct arena *a, const struct http_resp *resp, const char *const *secrets,
-    size_t n_secrets)
+tape_put_headers(struct jsonw *w, struct arena *a, const struct http_resp *resp,
+    const char *const *secrets, size_t n_secrets)
 {
 	jsonw_begin_array(w, "headers");
 	for (size_t i = 0; i < resp->n_headers; i++) {
@@ -448,16 +472,18 @@ tape_put_headers(struct jsonw *w, struct arena *a, const struct http_resp *resp,
 
 		jsonw_begin_array(w, NULL);
 		jsonw_str(w, NULL, h->name);
-		jsonw_str(w, NULL, tape_is_secret(h->name, strlen(h->name)) ? TAPE_GONE :
-		    http_tape_scrub(a, h->value, strlen(h->value), secrets, n_secrets));
+		jsonw_str(w, NULL,
+		    tape_is_secret(h->name, strlen(h->name))
+			? TAPE_GONE
+			: http_tape_scrub(a, h->value, strlen(h->value), secrets, n_secrets));
 		jsonw_end_array(w);
 	}
 	jsonw_end_array(w);
 }
 
 enum berth_code
-http_tape_put(struct http_tape *tape, const char *account, const struct http_req *req, const struct http_resp *resp,
-    struct berth_err *err)
+http_tape_put(struct http_tape *tape, const char *account, const struct http_req *req,
+    const struct http_resp *resp, struct berth_err *err)
 {
 	const char *secrets[TAPE_SECRETS_MAX];
 	struct arena *a = arena_new();
@@ -471,7 +497,8 @@ http_tape_put(struct http_tape *tape, const char *account, const struct http_req
 	jsonw_str(&w, "account", account);
 	jsonw_str(&w, "method", req->method != NULL ? req->method : "GET");
 	jsonw_str(&w, "url", http_tape_scrub(a, req->url, strlen(req->url), secrets, n));
-	jsonw_str(&w, "request_body", http_tape_scrub(a, req->body != NULL ? req->body : "", req->body_len, secrets, n));
+	jsonw_str(&w, "request_body",
+	    http_tape_scrub(a, req->body != NULL ? req->body : "", req->body_len, secrets, n));
 	jsonw_int(&w, "status", resp->status);
 	tape_put_headers(&w, a, resp, secrets, n);
 	tape_put_body(&w, a, resp, secrets, n);
@@ -488,12 +515,15 @@ tape_path_len(const char *url)
 	return strcspn(url, "?");
 }
 
-/* How well an entry answers: 3 unused and the same, 2 unused and the same place, 1 used before, 0 not at all. */
+/* How well an entry answers: 3 unused and the same, 2 unused and the same place, 1 used before, 0
+ * not at all. */
 static int
-tape_fit(const struct tape_entry *e, const char *account, const char *method, const char *url, const char *body)
+tape_fit(const struct tape_entry *e, const char *account, const char *method, const char *url,
+    const char *body)
 {
-	bool place = str_eq(e->account, account) && str_eq(e->method, method) && tape_path_len(e->url) == tape_path_len(url) &&
-	    strncmp(e->url, url, tape_path_len(url)) == 0;
+	bool place = str_eq(e->account, account) && str_eq(e->method, method) &&
+		     tape_path_len(e->url) == tape_path_len(url) &&
+		     strncmp(e->url, url, tape_path_len(url)) == 0;
 
 	if (!place)
 		return 0;
@@ -503,9 +533,11 @@ tape_fit(const struct tape_entry *e, const char *account, const char *method, co
 }
 
 static enum berth_code
-tape_answer(const struct tape_entry *e, struct arena *a, struct http_resp *resp, struct berth_err *err)
+tape_answer(
+    const struct tape_entry *e, struct arena *a, struct http_resp *resp, struct berth_err *err)
 {
-	const json_t *headers = json_object_get(e->v, "headers"), *body = json_object_get(e->v, "body");
+	const json_t *headers = json_object_get(e->v, "headers"),
+		     *body = json_object_get(e->v, "body");
 	const char *coded = json_string_value(json_object_get(e->v, "body_base64"));
 	char *bytes;
 
@@ -515,7 +547,8 @@ tape_answer(const struct tape_entry *e, struct arena *a, struct http_resp *resp,
 	resp->body = "";
 	for (size_t i = 0; i < json_array_size(headers); i++) {
 		const char *name = json_string_value(json_array_get(json_array_get(headers, i), 0));
-		const char *value = json_string_value(json_array_get(json_array_get(headers, i), 1));
+		const char *value =
+		    json_string_value(json_array_get(json_array_get(headers, i), 1));
 
 		if (name != NULL && value != NULL)
 			http_resp_keep(resp, arena_strdup(a, name), arena_strdup(a, value));
@@ -535,17 +568,19 @@ tape_answer(const struct tape_entry *e, struct arena *a, struct http_resp *resp,
 }
 
 enum berth_code
-http_tape_get(struct http_tape *tape, const char *account, const struct http_req *req, struct http_resp *resp,
-    struct berth_err *err)
+http_tape_get(struct http_tape *tape, const char *account, const struct http_req *req,
+    struct http_resp *resp, struct berth_err *err)
 {
-	const char *secrets[TAPE_SECRETS_MAX], *method = req->method != NULL ? req->method : "GET", *url, *body;
+	const char *secrets[TAPE_SECRETS_MAX], *method = req->method != NULL ? req->method : "GET",
+					       *url, *body;
 	size_t n = tape_secrets(req->arena, req, secrets);
 	struct tape_entry *best = NULL;
 	enum berth_code rc;
 	int most = 0;
 
 	url = http_tape_scrub(req->arena, req->url, strlen(req->url), secrets, n);
-	body = http_tape_scrub(req->arena, req->body != NULL ? req->body : "", req->body_len, secrets, n);
+	body = http_tape_scrub(
+	    req->arena, req->body != NULL ? req->body : "", req->body_len, secrets, n);
 	for (size_t i = 0; i < tape->entries.n; i++) {
 		int fit = tape_fit(&tape->entries.v[i], account, method, url, body);
 
@@ -555,7 +590,8 @@ http_tape_get(struct http_tape *tape, const char *account, const struct http_req
 		}
 	}
 	if (best == NULL)
-		return err_set(err, BERTH_ENOTFOUND, "the recording has no answer to %s %.*s", method, (int)tape_path_len(url), url);
+		return err_set(err, BERTH_ENOTFOUND, "the recording has no answer to %s %.*s",
+		    method, (int)tape_path_len(url), url);
 	best->used = true;
 	rc = tape_answer(best, req->arena, resp, err);
 	if (rc != BERTH_OK || !req->spool || resp->status / 100 != 2)

@@ -4,11 +4,13 @@
 #include "util/arena.h"
 #include "util/time.h"
 
-/* base64url without padding (RFC 4648, 5) into at most the size of its text; -1: a byte that is none. */
+/* base64url without padding (RFC 4648, 5) into at most the size of its text; -1: a byte that is
+ * none. */
 static int
 sign_unbase64url(const char *s, unsigned char *out, size_t size)
 {
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+	static const char digits[] =
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 	unsigned acc = 0, bits = 0;
 	size_t n = 0;
 
@@ -28,8 +30,8 @@ sign_unbase64url(const char *s, unsigned char *out, size_t size)
 }
 
 enum berth_code
-sign_crusoe(struct http_req *req, const struct sign_keys *keys, int64_t now, struct sign_text *text_out,
-    struct berth_err *err)
+sign_crusoe(struct http_req *req, const struct sign_keys *keys, int64_t now,
+    struct sign_text *text_out, struct berth_err *err)
 {
 	struct arena *a = req->arena;
 	unsigned char key[256], mac[SIGN_MAC_SIZE];
@@ -45,13 +47,16 @@ sign_crusoe(struct http_req *req, const struct sign_keys *keys, int64_t now, str
 		return err_set(err, BERTH_EAUTH, "the secret key is not base64url");
 	time_fmt(at, now);
 	when = arena_printf(a, "%.19s+00:00", at);
-	text = arena_printf(a, "%s\n%s\n%s\n%s\n", u.path, sign_query_canonical(a, u.query, NULL, 0),
-	    req->method != NULL ? req->method : "GET", when);
+	text =
+	    arena_printf(a, "%s\n%s\n%s\n%s\n", u.path, sign_query_canonical(a, u.query, NULL, 0),
+		req->method != NULL ? req->method : "GET", when);
 	sign_hmac(key, (size_t)n, text, mac);
 	explicit_bzero(key, sizeof(key));
 	signature = sign_base64(a, mac, sizeof(mac), true);
 	sign_text_set(text_out, text, text, signature);
 	rc = http_req_set_header(req, "X-Crusoe-Timestamp", when, false, err);
-	return rc == BERTH_OK ? http_req_set_header(req, "Authorization", arena_printf(a, "Bearer 1.0:%s:%s", keys->id, signature),
-	    true, err) : rc;
+	return rc == BERTH_OK
+		   ? http_req_set_header(req, "Authorization",
+			 arena_printf(a, "Bearer 1.0:%s:%s", keys->id, signature), true, err)
+		   : rc;
 }

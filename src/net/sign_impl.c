@@ -22,13 +22,18 @@ sign_url_split(struct arena *a, const char *url, struct sign_url *u_out, struct 
 	query = strchr(path, '?');
 	u_out->scheme = arena_strndup(a, url, (size_t)(colon - url));
 	u_out->host = arena_strndup(a, host, (size_t)(path - host));
-	u_out->path = path == query || *path == '\0' ? "/" :
-	    arena_strndup(a, path, query != NULL ? (size_t)(query - path) : strlen(path));
+	u_out->path =
+	    path == query || *path == '\0'
+		? "/"
+		: arena_strndup(a, path, query != NULL ? (size_t)(query - path) : strlen(path));
 	u_out->query = query != NULL ? arena_strdup(a, query + 1) : NULL;
 	return BERTH_OK;
 }
 
-struct sign_row { const char *name, *value; size_t order; };
+struct sign_row {
+	const char *name, *value;
+	size_t order;
+};
 
 static int
 sign_row_cmp(const void *pa, const void *pb)
@@ -66,32 +71,39 @@ sign_host(struct arena *a, const char *url)
 	if (sign_url_split(a, url, &u, NULL) != BERTH_OK)
 		return "";
 	port = str_eq(u.scheme, "https") ? ":443" : ":80";
-	return str_ends(u.host, port) ? arena_strndup(a, u.host, strlen(u.host) - strlen(port)) : u.host;
+	return str_ends(u.host, port) ? arena_strndup(a, u.host, strlen(u.host) - strlen(port))
+				      : u.host;
 }
 
 struct sign_headers
-sign_headers_of(const struct http_req *req, const char *host, sign_header_fn *wanted, const void *arg)
+sign_headers_of(
+    const struct http_req *req, const char *host, sign_header_fn *wanted, const void *arg)
 {
 	struct sign_row rows[HTTP_HEADERS_MAX + 1];
 	struct sign_headers h = { "", "" };
 	size_t n = 0;
 
-	if (http_req_get_header(req, "Host") == NULL && (host == NULL || host[0] != '\0') && wanted("host", arg))
-		rows[n++] = (struct sign_row){ "host", host != NULL ? host : sign_host(req->arena, req->url), 0 };
+	if (http_req_get_header(req, "Host") == NULL && (host == NULL || host[0] != '\0') &&
+	    wanted("host", arg))
+		rows[n++] = (struct sign_row){ "host",
+			host != NULL ? host : sign_host(req->arena, req->url), 0 };
 	for (size_t i = 0; i < req->n_headers; i++) {
 		const char *name = str_lower(req->arena, req->headers[i].name);
 
 		if (wanted(name, arg))
-			rows[n++] = (struct sign_row){ name, sign_squeeze(req->arena, req->headers[i].value), i };
+			rows[n++] = (struct sign_row){ name,
+				sign_squeeze(req->arena, req->headers[i].value), i };
 	}
 	qsort(rows, n, sizeof(rows[0]), sign_row_cmp);
 	for (size_t i = 0; i < n; i++) {
-		bool again = i > 0 && str_eq(rows[i].name, rows[i - 1].name), more = i + 1 < n && str_eq(rows[i].name, rows[i + 1].name);
+		bool again = i > 0 && str_eq(rows[i].name, rows[i - 1].name),
+		     more = i + 1 < n && str_eq(rows[i].name, rows[i + 1].name);
 
-		h.lines = arena_printf(req->arena, "%s%s%s%s%s", h.lines, again ? "," : rows[i].name, again ? "" : ":",
-		    rows[i].value, more ? "" : "\n");
+		h.lines = arena_printf(req->arena, "%s%s%s%s%s", h.lines,
+		    again ? "," : rows[i].name, again ? "" : ":", rows[i].value, more ? "" : "\n");
 		if (!again)
-			h.names = arena_printf(req->arena, "%s%s%s", h.names, h.names[0] != '\0' ? ";" : "", rows[i].name);
+			h.names = arena_printf(req->arena, "%s%s%s", h.names,
+			    h.names[0] != '\0' ? ";" : "", rows[i].name);
 	}
 	return h;
 }
@@ -99,7 +111,10 @@ sign_headers_of(const struct http_req *req, const char *host, sign_header_fn *wa
 static int
 sign_hex_digit(char c)
 {
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+	return c >= '0' && c <= '9'   ? c - '0'
+	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
+	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
+				      : -1;
 }
 
 char *
@@ -111,7 +126,7 @@ sign_decode(struct arena *a, const char *s, size_t n)
 		int hi = s[i] == '%' && i + 2 < n ? sign_hex_digit(s[i + 1]) : -1;
 		int lo = hi >= 0 ? sign_hex_digit(s[i + 2]) : -1;
 
-		if (lo > 0 || (lo == 0 && hi > 0)) {	/* %00 stays as it is: text ends at a NUL */
+		if (lo > 0 || (lo == 0 && hi > 0)) { /* %00 stays as it is: text ends at a NUL */
 			*p++ = (char)(hi * 16 + lo);
 			i += 2;
 		} else {
@@ -148,12 +163,14 @@ sign_query(struct arena *arena, const struct sign_pair *pairs, size_t n)
 		qsort(enc, n, sizeof(enc[0]), sign_pair_cmp);
 	out = arena_alloc(arena, size);
 	for (size_t i = 0; i < n; i++)
-		len += (size_t)snprintf(out + len, size - len, "%s%s=%s", i > 0 ? "&" : "", enc[i].name, enc[i].value);
+		len += (size_t)snprintf(
+		    out + len, size - len, "%s%s=%s", i > 0 ? "&" : "", enc[i].name, enc[i].value);
 	return out;
 }
 
 char *
-sign_query_canonical(struct arena *a, const char *query, const struct sign_pair *extra, size_t n_extra)
+sign_query_canonical(
+    struct arena *a, const char *query, const struct sign_pair *extra, size_t n_extra)
 {
 	size_t n = 0, max = 1 + n_extra;
 	struct sign_pair *pairs;
@@ -166,7 +183,8 @@ sign_query_canonical(struct arena *a, const char *query, const struct sign_pair 
 
 		if (len > 0) {
 			pairs[n].name = sign_decode(a, s, name);
-			pairs[n++].value = name < len ? sign_decode(a, s + name + 1, len - name - 1) : "";
+			pairs[n++].value =
+			    name < len ? sign_decode(a, s + name + 1, len - name - 1) : "";
 		}
 		s += len + (s[len] == '&');
 	}
@@ -181,7 +199,8 @@ sign_encode_path(struct arena *a, const char *path)
 	const char *slash, *out = "";
 
 	for (; (slash = strchr(path, '/')) != NULL; path = slash + 1)
-		out = arena_printf(a, "%s%s/", out, http_urlencode(a, arena_strndup(a, path, (size_t)(slash - path))));
+		out = arena_printf(a, "%s%s/", out,
+		    http_urlencode(a, arena_strndup(a, path, (size_t)(slash - path))));
 	return arena_printf(a, "%s%s", out, http_urlencode(a, path));
 }
 
@@ -190,7 +209,8 @@ sign_hmac(const void *key, size_t key_len, const char *text, unsigned char mac_o
 {
 	unsigned n = SIGN_MAC_SIZE;
 
-	HMAC(EVP_sha256(), key, (int)key_len, (const unsigned char *)text, strlen(text), mac_out, &n);
+	HMAC(EVP_sha256(), key, (int)key_len, (const unsigned char *)text, strlen(text), mac_out,
+	    &n);
 }
 
 char *
@@ -242,8 +262,8 @@ sign_passphrase(char *buf, int size, int rwflag, void *arg)
 }
 
 enum berth_code
-sign_rsa(struct arena *a, const char *pem, const char *passphrase, const char *text, unsigned char **sig_out, size_t *n_out,
-    struct berth_err *err)
+sign_rsa(struct arena *a, const char *pem, const char *passphrase, const char *text,
+    unsigned char **sig_out, size_t *n_out, struct berth_err *err)
 {
 	BIO *bio = BIO_new_mem_buf(pem, -1);
 	EVP_PKEY *key = NULL;
@@ -251,9 +271,11 @@ sign_rsa(struct arena *a, const char *pem, const char *passphrase, const char *t
 	enum berth_code rc = BERTH_EAUTH;
 
 	if (bio != NULL)
-		key = PEM_read_bio_PrivateKey(bio, NULL, sign_passphrase, (void *)(uintptr_t)passphrase);
+		key = PEM_read_bio_PrivateKey(
+		    bio, NULL, sign_passphrase, (void *)(uintptr_t)passphrase);
 	if (key == NULL || EVP_PKEY_get_base_id(key) != EVP_PKEY_RSA) {
-		err_set(err, rc, "sign: the private key is no RSA key in PEM, or its passphrase is another");
+		err_set(err, rc,
+		    "sign: the private key is no RSA key in PEM, or its passphrase is another");
 		goto out;
 	}
 	*n_out = (size_t)EVP_PKEY_get_size(key);
@@ -276,25 +298,29 @@ sign_basic_time(struct arena *a, int64_t t)
 {
 	struct time_civil c = time_to_civil(t);
 
-	return arena_printf(a, "%04d%02d%02dT%02d%02d%02dZ", c.year, c.month, c.day, c.hour, c.minute, c.second);
+	return arena_printf(
+	    a, "%04d%02d%02dT%02d%02d%02dZ", c.year, c.month, c.day, c.hour, c.minute, c.second);
 }
 
 void
-sign_text_set(struct sign_text *t, const char *canonical, const char *to_sign, const char *signature)
+sign_text_set(
+    struct sign_text *t, const char *canonical, const char *to_sign, const char *signature)
 {
 	if (t != NULL)
 		*t = (struct sign_text){ canonical, to_sign, signature };
 }
 
 enum berth_code
-sign_key_text(struct arena *arena, const char *what, const char *text, char **key_out, struct berth_err *err)
+sign_key_text(
+    struct arena *arena, const char *what, const char *text, char **key_out, struct berth_err *err)
 {
 	char *key = str_trim(arena, str_starts(text, "\xef\xbb\xbf") ? text + 3 : text);
 
 	if (key[0] == '\0')
 		return err_set(err, BERTH_EAUTH, "%s is empty", what);
 	if (str_control(key) >= 0)
-		return err_set(err, BERTH_EAUTH, "%s holds a control character at byte %td", what, str_control(key) + 1);
+		return err_set(err, BERTH_EAUTH, "%s holds a control character at byte %td", what,
+		    str_control(key) + 1);
 	*key_out = key;
 	return BERTH_OK;
 }

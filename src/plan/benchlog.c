@@ -24,7 +24,8 @@ benchlog_number(const char *s, const char *unit)
 	memcpy(number, s, n);
 	number[n] = '\0';
 	s += n + strspn(s + n, " \t");
-	if (strncmp(s, unit, strlen(unit)) != 0 || str_to_double(number, 0, 1e15, &v, NULL) != BERTH_OK)
+	if (strncmp(s, unit, strlen(unit)) != 0 ||
+	    str_to_double(number, 0, 1e15, &v, NULL) != BERTH_OK)
 		return (double)NAN;
 	return v;
 }
@@ -67,8 +68,10 @@ static enum accel_precision
 benchlog_precision(const char *text, const struct benchlog_word *words, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		for (const char *p = strstr(text, words[i].word); p != NULL; p = strstr(p + 1, words[i].word))
-			if (p[strlen(words[i].word)] != '\0' && strchr(" \t\r\n\",;/}", p[strlen(words[i].word)]) != NULL)
+		for (const char *p = strstr(text, words[i].word); p != NULL;
+		     p = strstr(p + 1, words[i].word))
+			if (p[strlen(words[i].word)] != '\0' &&
+			    strchr(" \t\r\n\",;/}", p[strlen(words[i].word)]) != NULL)
 				return words[i].precision;
 	return PRECISION_COUNT;
 }
@@ -115,11 +118,14 @@ benchlog_trtexec(const char *text, struct arena *a, struct benchlog *out, struct
 	if (strstr(text, "&&&& FAILED") != NULL)
 		return benchlog_refuse(err, "trtexec failed, as its last line says: run it again");
 	if (n > 1)
-		return benchlog_refuse(err, "it holds %zu runs of trtexec: give each a file of its own", n);
+		return benchlog_refuse(
+		    err, "it holds %zu runs of trtexec: give each a file of its own", n);
 	if (n == 0 && benchlog_after(text, "Throughput:", "", &other) > 0)
-		return benchlog_refuse(err, "trtexec's throughput is in no qps here: berth cannot tell what it counts");
+		return benchlog_refuse(err,
+		    "trtexec's throughput is in no qps here: berth cannot tell what it counts");
 	if (n == 0)
-		return benchlog_refuse(err, "trtexec's output has no line 'Throughput: N qps': it was cut off, or only built an engine");
+		return benchlog_refuse(err, "trtexec's output has no line 'Throughput: N qps': it "
+					    "was cut off, or only built an engine");
 	if (!(qps > 0))
 		return benchlog_refuse(err, "trtexec's throughput is 0");
 	command = benchlog_trt_command(text, a);
@@ -127,28 +133,36 @@ benchlog_trtexec(const char *text, struct arena *a, struct benchlog *out, struct
 	out->batch = benchlog_trt_batch(command);
 	out->rate = qps * out->batch;
 	out->unit = "inferences";
-	out->precision = benchlog_precision(command, benchlog_trt_flags, sizeof(benchlog_trt_flags) / sizeof(benchlog_trt_flags[0]));
-	/* without a flag a network is built in FP32; an engine that was loaded, or a typed network, is in what it was built in */
-	if (out->precision == PRECISION_COUNT && strstr(command, "--loadEngine") == NULL && strstr(command, "--stronglyTyped") == NULL)
+	out->precision = benchlog_precision(command, benchlog_trt_flags,
+	    sizeof(benchlog_trt_flags) / sizeof(benchlog_trt_flags[0]));
+	/* without a flag a network is built in FP32; an engine that was loaded, or a typed network,
+	 * is in what it was built in */
+	if (out->precision == PRECISION_COUNT && strstr(command, "--loadEngine") == NULL &&
+	    strstr(command, "--stronglyTyped") == NULL)
 		out->precision = PRECISION_FP32;
-	out->detail = arena_printf(a, "trtexec: %.6g queries a second of %.6g inputs", qps, out->batch);
+	out->detail =
+	    arena_printf(a, "trtexec: %.6g queries a second of %.6g inputs", qps, out->batch);
 	return BENCHLOG_READ;
 }
 
 static enum benchlog_found
 benchlog_openvino(const char *text, struct arena *a, struct benchlog *out, struct berth_err *err)
 {
-	const bool json = strstr(text, "\"execution_results\"") != NULL, csv = strstr(text, "Execution results") != NULL;
+	const bool json = strstr(text, "\"execution_results\"") != NULL,
+		   csv = strstr(text, "Execution results") != NULL;
 	const char *word = json ? "\"throughput\"" : csv ? "throughput;" : "Throughput:";
 	double fps;
 	const size_t n = benchlog_after(text, word, json || csv ? "" : "FPS", &fps);
 
-	if (!json && !csv && n == 0 && strstr(text, "benchmark_app") == NULL && strstr(text, "[ INFO ] OpenVINO") == NULL)
+	if (!json && !csv && n == 0 && strstr(text, "benchmark_app") == NULL &&
+	    strstr(text, "[ INFO ] OpenVINO") == NULL)
 		return BENCHLOG_OTHER;
 	if (n > 1)
-		return benchlog_refuse(err, "it holds %zu runs of benchmark_app: give each a file of its own", n);
+		return benchlog_refuse(
+		    err, "it holds %zu runs of benchmark_app: give each a file of its own", n);
 	if (n == 0)
-		return benchlog_refuse(err, "benchmark_app's %s has no throughput: it was cut off, or the run failed",
+		return benchlog_refuse(err,
+		    "benchmark_app's %s has no throughput: it was cut off, or the run failed",
 		    json || csv ? "report" : "output");
 	if (!(fps > 0))
 		return benchlog_refuse(err, "benchmark_app's throughput is 0");
@@ -156,21 +170,29 @@ benchlog_openvino(const char *text, struct arena *a, struct benchlog *out, struc
 	out->batch = 1;
 	out->rate = fps;
 	out->unit = "inferences";
-	out->precision = benchlog_precision(text, benchlog_ov_words, sizeof(benchlog_ov_words) / sizeof(benchlog_ov_words[0]));
+	out->precision = benchlog_precision(
+	    text, benchlog_ov_words, sizeof(benchlog_ov_words) / sizeof(benchlog_ov_words[0]));
 	out->detail = arena_printf(a, "benchmark_app: %.6g FPS", fps);
 	return BENCHLOG_READ;
 }
 
 enum berth_code
-benchlog_parse(const char *text, size_t len, struct arena *a, struct benchlog *out, struct berth_err *err)
+benchlog_parse(
+    const char *text, size_t len, struct arena *a, struct benchlog *out, struct berth_err *err)
 {
-	static enum benchlog_found (*const readers[])(const char *, struct arena *, struct benchlog *, struct berth_err *) = {
-		benchlog_trtexec, benchlog_openvino, benchlog_vllm, benchlog_tvm,
+	static enum benchlog_found (*const readers[])(
+	    const char *, struct arena *, struct benchlog *, struct berth_err *) = {
+		benchlog_trtexec,
+		benchlog_openvino,
+		benchlog_vllm,
+		benchlog_tvm,
 	};
 	const char *copy = arena_strndup(a, text, len);
 
 	for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++) {
-		*out = (struct benchlog){ .precision = PRECISION_COUNT, .generated = (double)NAN, .prompted = (double)NAN };
+		*out = (struct benchlog){ .precision = PRECISION_COUNT,
+			.generated = (double)NAN,
+			.prompted = (double)NAN };
 		switch (readers[i](copy, a, out, err)) {
 		case BENCHLOG_READ:
 			return BERTH_OK;
@@ -180,5 +202,6 @@ benchlog_parse(const char *text, size_t len, struct arena *a, struct benchlog *o
 			break;
 		}
 	}
-	return err_set(err, BERTH_EINVAL, "no throughput of trtexec, benchmark_app, vLLM or TVM was found in it");
+	return err_set(err, BERTH_EINVAL,
+	    "no throughput of trtexec, benchmark_app, vLLM or TVM was found in it");
 }

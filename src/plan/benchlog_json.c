@@ -1,4 +1,5 @@
-/* Reports that are JSON: vLLM's benchmarks, and TVM's tuning logs, which hold an object or a list a line. */
+/* Reports that are JSON: vLLM's benchmarks, and TVM's tuning logs, which hold an object or a list a
+ * line. */
 #include "config.h"
 
 #include <math.h>
@@ -11,7 +12,7 @@
 #include "util/str.h"
 
 #define BENCHLOG_TASKS_MAX 4096
-#define BENCHLOG_COST_MAX 1e9	/* seconds; TVM writes 1e10 for what did not run */
+#define BENCHLOG_COST_MAX 1e9 /* seconds; TVM writes 1e10 for what did not run */
 
 static double
 benchlog_field(const struct jsonr *o, const char *key)
@@ -22,7 +23,8 @@ benchlog_field(const struct jsonr *o, const char *key)
 	return jsonr_double(o, key, &v, &err) == BERTH_OK && isfinite(v) ? v : (double)NAN;
 }
 
-/* Python writes NaN and Infinity, which are no JSON: "" in their place, outside of strings, which is no number either. */
+/* Python writes NaN and Infinity, which are no JSON: "" in their place, outside of strings, which
+ * is no number either. */
 static char *
 benchlog_plain(const char *text, struct arena *a)
 {
@@ -40,7 +42,7 @@ benchlog_plain(const char *text, struct arena *a)
 				continue;
 			memset(p, ' ', n);
 			memcpy(p, "\"\"", 2);
-			p++;		/* else the second quote would begin a string */
+			p++; /* else the second quote would begin a string */
 		}
 	}
 	return copy;
@@ -50,7 +52,8 @@ benchlog_plain(const char *text, struct arena *a)
 static const char *
 benchlog_vllm_wrong(const struct jsonr *o)
 {
-	static const char *const keys[] = { "avg_latency", "total_token_throughput", "tokens_per_second", "output_throughput" };
+	static const char *const keys[] = { "avg_latency", "total_token_throughput",
+		"tokens_per_second", "output_throughput" };
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
 		const struct jsonr v = jsonr_get(o, keys[i]);
@@ -63,10 +66,13 @@ benchlog_vllm_wrong(const struct jsonr *o)
 
 /* One result. */
 static enum benchlog_found
-benchlog_vllm_one(const struct jsonr *o, struct arena *a, struct benchlog *out, struct berth_err *err)
+benchlog_vllm_one(
+    const struct jsonr *o, struct arena *a, struct benchlog *out, struct berth_err *err)
 {
-	const double total = benchlog_field(o, "total_token_throughput"), made = benchlog_field(o, "output_throughput");
-	const double all = benchlog_field(o, "tokens_per_second"), latency = benchlog_field(o, "avg_latency");
+	const double total = benchlog_field(o, "total_token_throughput"),
+		     made = benchlog_field(o, "output_throughput");
+	const double all = benchlog_field(o, "tokens_per_second"),
+		     latency = benchlog_field(o, "avg_latency");
 	const double failed = benchlog_field(o, "failed"), seconds = benchlog_field(o, "duration");
 	const char *wrong = benchlog_vllm_wrong(o);
 
@@ -93,9 +99,12 @@ benchlog_vllm_one(const struct jsonr *o, struct arena *a, struct benchlog *out, 
 	out->generated = made > 0 ? made : (double)NAN;
 	out->prompted = benchlog_field(o, "total_input_tokens") / seconds;
 	if (!(out->prompted > 0) || !isfinite(out->prompted))
-		out->prompted = isfinite(total) && isfinite(made) && total > made ? total - made : (double)NAN;
-	out->detail = failed > 0 ? arena_printf(a, "vLLM: %.6g tokens a second, %.0f requests failed", out->rate, failed) :
-	    arena_printf(a, "vLLM: %.6g tokens a second", out->rate);
+		out->prompted =
+		    isfinite(total) && isfinite(made) && total > made ? total - made : (double)NAN;
+	out->detail = failed > 0
+			  ? arena_printf(a, "vLLM: %.6g tokens a second, %.0f requests failed",
+				out->rate, failed)
+			  : arena_printf(a, "vLLM: %.6g tokens a second", out->rate);
 	return BENCHLOG_READ;
 }
 
@@ -113,16 +122,20 @@ benchlog_vllm_object(struct benchlog_vllm_file *f, json_t *tree)
 {
 	const struct jsonr o = jsonr_root(tree, "report"), m = jsonr_get(&o, "model_id");
 	const char *model = json_is_string(m.v) ? json_string_value(m.v) : "";
-	struct benchlog one = { .precision = PRECISION_COUNT, .generated = (double)NAN, .prompted = (double)NAN };
+	struct benchlog one = {
+		.precision = PRECISION_COUNT, .generated = (double)NAN, .prompted = (double)NAN
+	};
 	const enum benchlog_found found = benchlog_vllm_one(&o, f->a, &one, f->err);
 
 	if (found != BENCHLOG_READ)
 		return found;
 	if (f->n > 0 && !str_eq(f->model, model))
-		return benchlog_refuse(f->err, "it holds results of two models, '%s' and '%s': give each a file of its own", f->model,
-		    model);
+		return benchlog_refuse(f->err,
+		    "it holds results of two models, '%s' and '%s': give each a file of its own",
+		    f->model, model);
 	if (f->n > 0 && !str_eq(f->out->unit, one.unit))
-		return benchlog_refuse(f->err, "it holds results of two kinds: give each a file of its own");
+		return benchlog_refuse(
+		    f->err, "it holds results of two kinds: give each a file of its own");
 	if (f->n == 0 || one.rate > f->out->rate)
 		*f->out = one;
 	f->model = arena_strdup(f->a, model);
@@ -133,8 +146,8 @@ benchlog_vllm_object(struct benchlog_vllm_file *f, json_t *tree)
 enum benchlog_found
 benchlog_vllm(const char *text, struct arena *a, struct benchlog *out, struct berth_err *err)
 {
-	static const char *const keys[] = { "\"tokens_per_second\"", "\"output_throughput\"", "\"total_token_throughput\"",
-		"\"avg_latency\"" };
+	static const char *const keys[] = { "\"tokens_per_second\"", "\"output_throughput\"",
+		"\"total_token_throughput\"", "\"avg_latency\"" };
 	struct benchlog_vllm_file f = { .a = a, .out = out, .err = err };
 	enum benchlog_found found = BENCHLOG_OTHER;
 	const char *plain;
@@ -160,7 +173,8 @@ benchlog_vllm(const char *text, struct arena *a, struct benchlog *out, struct be
 		if (k == 0)
 			continue;
 		if (jsonr_parse(line, k, "line", &tree, &why) != BERTH_OK)
-			return benchlog_refuse(err, "this vLLM report is no whole JSON: it was cut off (%s)", why.msg);
+			return benchlog_refuse(
+			    err, "this vLLM report is no whole JSON: it was cut off (%s)", why.msg);
 		found = json_is_object(tree) ? benchlog_vllm_object(&f, tree) : BENCHLOG_OTHER;
 		json_decref(tree);
 		if (found == BENCHLOG_REFUSED)
@@ -173,7 +187,7 @@ benchlog_vllm(const char *text, struct arena *a, struct benchlog *out, struct be
 
 struct benchlog_task {
 	const char *name;
-	double best;			/* seconds; infinite: nothing of it ran */
+	double best; /* seconds; infinite: nothing of it ran */
 };
 
 struct benchlog_tvm_file {
@@ -193,7 +207,8 @@ benchlog_tvm_mean(const struct jsonr *costs)
 	for (size_t i = 0; i < n; i++) {
 		const struct jsonr c = jsonr_at(costs, i);
 
-		if (!json_is_number(c.v) || !(json_number_value(c.v) > 0) || json_number_value(c.v) > BENCHLOG_COST_MAX)
+		if (!json_is_number(c.v) || !(json_number_value(c.v) > 0) ||
+		    json_number_value(c.v) > BENCHLOG_COST_MAX)
 			return (double)NAN;
 		sum += json_number_value(c.v);
 	}
@@ -218,13 +233,17 @@ benchlog_tvm_trial(struct benchlog_tvm_file *f, const char *name, double cost)
 		f->tasks[k].best = cost;
 }
 
-/* {"input": [target, task, ...], "result": [[s, ...], error, ...]} of AutoTVM; "i" and "r" of the auto-scheduler. */
+/* {"input": [target, task, ...], "result": [[s, ...], error, ...]} of AutoTVM; "i" and "r" of the
+ * auto-scheduler. */
 static bool
 benchlog_tvm_object(struct benchlog_tvm_file *f, json_t *tree)
 {
-	const struct jsonr o = jsonr_root(tree, "line"), in = jsonr_get(&o, "input"), i = jsonr_get(&o, "i");
-	const struct jsonr result = jsonr_get(&o, "result"), r = result.v != NULL ? result : jsonr_get(&o, "r");
-	const struct jsonr first = json_is_array(i.v) ? jsonr_at(&i, 0) : (struct jsonr){ .v = NULL };
+	const struct jsonr o = jsonr_root(tree, "line"), in = jsonr_get(&o, "input"),
+			   i = jsonr_get(&o, "i");
+	const struct jsonr result = jsonr_get(&o, "result"),
+			   r = result.v != NULL ? result : jsonr_get(&o, "r");
+	const struct jsonr first =
+	    json_is_array(i.v) ? jsonr_at(&i, 0) : (struct jsonr){ .v = NULL };
 	const json_t *what = json_is_array(in.v) ? in.v : first.v;
 	struct jsonr costs, code;
 	char *name;
@@ -233,8 +252,9 @@ benchlog_tvm_object(struct benchlog_tvm_file *f, json_t *tree)
 		return false;
 	costs = jsonr_at(&r, 0);
 	code = jsonr_at(&r, 1);
-	benchlog_tvm_trial(f, name, json_is_integer(code.v) && json_integer_value(code.v) == 0 ? benchlog_tvm_mean(&costs) :
-	    (double)NAN);
+	benchlog_tvm_trial(f, name,
+	    json_is_integer(code.v) && json_integer_value(code.v) == 0 ? benchlog_tvm_mean(&costs)
+								       : (double)NAN);
 	free(name);
 	return true;
 }
@@ -243,13 +263,16 @@ benchlog_tvm_object(struct benchlog_tvm_file *f, json_t *tree)
 static bool
 benchlog_tvm_record(struct benchlog_tvm_file *f, json_t *tree)
 {
-	const struct jsonr o = jsonr_root(tree, "line"), which = jsonr_at(&o, 0), record = jsonr_at(&o, 1);
+	const struct jsonr o = jsonr_root(tree, "line"), which = jsonr_at(&o, 0),
+			   record = jsonr_at(&o, 1);
 	struct jsonr costs;
 
 	if (!json_is_integer(which.v) || !json_is_array(record.v) || jsonr_len(&record) < 4)
 		return false;
 	costs = jsonr_at(&record, 1);
-	benchlog_tvm_trial(f, arena_printf(f->a, "workload %lld", (long long)json_integer_value(which.v)), benchlog_tvm_mean(&costs));
+	benchlog_tvm_trial(f,
+	    arena_printf(f->a, "workload %lld", (long long)json_integer_value(which.v)),
+	    benchlog_tvm_mean(&costs));
 	return true;
 }
 
@@ -266,7 +289,8 @@ benchlog_tvm_line(struct benchlog_tvm_file *f, const char *line, size_t len)
 		f->unread++;
 		return;
 	}
-	ok = json_is_object(tree) ? benchlog_tvm_object(f, tree) : json_is_array(tree) && benchlog_tvm_record(f, tree);
+	ok = json_is_object(tree) ? benchlog_tvm_object(f, tree)
+				  : json_is_array(tree) && benchlog_tvm_record(f, tree);
 	f->unread += !ok;
 	json_decref(tree);
 }
@@ -274,7 +298,8 @@ benchlog_tvm_line(struct benchlog_tvm_file *f, const char *line, size_t len)
 enum benchlog_found
 benchlog_tvm(const char *text, struct arena *a, struct benchlog *out, struct berth_err *err)
 {
-	struct benchlog_tvm_file f = { .a = a, .tasks = arena_array_of(a, BENCHLOG_TASKS_MAX, struct benchlog_task) };
+	struct benchlog_tvm_file f = { .a = a,
+		.tasks = arena_array_of(a, BENCHLOG_TASKS_MAX, struct benchlog_task) };
 	const char *plain = benchlog_plain(text, a);
 	double total = 0;
 
@@ -287,10 +312,13 @@ benchlog_tvm(const char *text, struct arena *a, struct benchlog *out, struct ber
 	if (f.trials == 0)
 		return BENCHLOG_OTHER;
 	if (f.full)
-		return benchlog_refuse(err, "this TVM log has more than %d tasks", BENCHLOG_TASKS_MAX);
+		return benchlog_refuse(
+		    err, "this TVM log has more than %d tasks", BENCHLOG_TASKS_MAX);
 	for (size_t i = 0; i < f.n; i++) {
 		if (isinf(f.tasks[i].best))
-			return benchlog_refuse(err, "no trial of a task of this TVM log ran (%.60s): without its time there is no sum",
+			return benchlog_refuse(err,
+			    "no trial of a task of this TVM log ran (%.60s): without its time "
+			    "there is no sum",
 			    f.tasks[i].name);
 		total += f.tasks[i].best;
 	}
@@ -298,9 +326,13 @@ benchlog_tvm(const char *text, struct arena *a, struct benchlog *out, struct ber
 	out->batch = 1;
 	out->rate = 1.0 / total;
 	out->unit = "inferences";
-	out->precision = strstr(text, "int8") != NULL ? PRECISION_INT8 : strstr(text, "bfloat16") != NULL ? PRECISION_BF16 :
-	    strstr(text, "float16") != NULL ? PRECISION_FP16 : PRECISION_FP32;
-	out->detail = arena_printf(a, "TVM: best times of %zu tasks, each once, sum to %.6g s; %zu trials%s", f.n, total, f.trials,
-	    f.unread > 0 ? arena_printf(a, ", %zu lines could not be read", f.unread) : "");
+	out->precision = strstr(text, "int8") != NULL       ? PRECISION_INT8
+			 : strstr(text, "bfloat16") != NULL ? PRECISION_BF16
+			 : strstr(text, "float16") != NULL  ? PRECISION_FP16
+							    : PRECISION_FP32;
+	out->detail =
+	    arena_printf(a, "TVM: best times of %zu tasks, each once, sum to %.6g s; %zu trials%s",
+		f.n, total, f.trials,
+		f.unread > 0 ? arena_printf(a, ", %zu lines could not be read", f.unread) : "");
 	return BENCHLOG_READ;
 }

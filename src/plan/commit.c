@@ -7,10 +7,11 @@
 #include "util/arena.h"
 
 #define COMMIT_MAX_LINES 4096
-#define COMMIT_MAX_GPUS (INT64_C(1) << 20)	/* of all purchases together */
+#define COMMIT_MAX_GPUS (INT64_C(1) << 20) /* of all purchases together */
 #define COMMIT_BUDGET_STEPS 60
 
-static const char *const commit_kind_names[COMMIT_KIND_COUNT] = { "owned", "reserved", "spot", "on_demand" };
+static const char *const commit_kind_names[COMMIT_KIND_COUNT] = { "owned", "reserved", "spot",
+	"on_demand" };
 
 const char *
 commit_kind_name(enum commit_kind k)
@@ -24,21 +25,26 @@ commit_check_line(const struct commit_problem *p, size_t i, struct berth_err *er
 	const struct commit_line *l = &p->lines[i];
 
 	if (!isfinite(l->fixed) || l->fixed < 0 || !isfinite(l->usage) || l->usage < 0)
-		return err_set(err, BERTH_EINVAL, "offer %zu: price of %g USD fixed and %g USD an hour of use", i + 1,
-		    l->fixed, l->usage);
+		return err_set(err, BERTH_EINVAL,
+		    "offer %zu: price of %g USD fixed and %g USD an hour of use", i + 1, l->fixed,
+		    l->usage);
 	if ((l->kind == COMMIT_SPOT || l->kind == COMMIT_ON_DEMAND) && l->fixed > 0)
 		return err_set(err, BERTH_EINVAL, "offer %zu: %s cannot have a fixed price", i + 1,
 		    commit_kind_name(l->kind));
-	if (l->gpus < 1 || l->gpus > COMMIT_MAX_GPUS || l->min_count < 0 || l->max_count < l->min_count)
-		return err_set(err, BERTH_EINVAL, "offer %zu: %lld GPUs each, at least %lld and at most %lld of it",
-		    i + 1, (long long)l->gpus, (long long)l->min_count, (long long)l->max_count);
+	if (l->gpus < 1 || l->gpus > COMMIT_MAX_GPUS || l->min_count < 0 ||
+	    l->max_count < l->min_count)
+		return err_set(err, BERTH_EINVAL,
+		    "offer %zu: %lld GPUs each, at least %lld and at most %lld of it", i + 1,
+		    (long long)l->gpus, (long long)l->min_count, (long long)l->max_count);
 	if (l->kind == COMMIT_OWNED && l->max_count == COMMIT_NO_LIMIT)
-		return err_set(err, BERTH_EINVAL, "offer %zu: an owned commitment without a count", i + 1);
+		return err_set(
+		    err, BERTH_EINVAL, "offer %zu: an owned commitment without a count", i + 1);
 	if (!(l->speed >= 0) || !isfinite(l->speed))
 		return err_set(err, BERTH_EINVAL, "offer %zu: a speed of %g", i + 1, l->speed);
 	if (l->usage >= p->unserved)
-		return err_set(err, BERTH_EINVAL, "offer %zu: %g USD an hour is not below the %g USD of demand not served",
-		    i + 1, l->usage, p->unserved);
+		return err_set(err, BERTH_EINVAL,
+		    "offer %zu: %g USD an hour is not below the %g USD of demand not served", i + 1,
+		    l->usage, p->unserved);
 	return BERTH_OK;
 }
 
@@ -48,7 +54,8 @@ commit_check(const struct commit_problem *p, struct berth_err *err)
 	enum berth_code rc = BERTH_OK;
 
 	if (p->n_lines > COMMIT_MAX_LINES)
-		return err_set(err, BERTH_EINVAL, "%zu offers are more than %d", p->n_lines, COMMIT_MAX_LINES);
+		return err_set(
+		    err, BERTH_EINVAL, "%zu offers are more than %d", p->n_lines, COMMIT_MAX_LINES);
 	if (!isfinite(p->unserved) || p->unserved <= 0)
 		return err_set(err, BERTH_EINVAL, "demand not served at %g USD", p->unserved);
 	if (!(p->theta >= 0) || !isfinite(p->theta))
@@ -60,7 +67,8 @@ commit_check(const struct commit_problem *p, struct berth_err *err)
 	return rc;
 }
 
-/* GPUs that are there without a purchase, in the meaning of the peak: owned and on demand, never spot. */
+/* GPUs that are there without a purchase, in the meaning of the peak: owned and on demand, never
+ * spot. */
 static double
 commit_free_gpus(const struct commit_problem *p)
 {
@@ -102,11 +110,14 @@ commit_range(struct commit_work *w, struct berth_err *err)
 	}
 	need = isnan(p->peak) ? 0 : fmax(0, ceil(ceil(p->peak - 1e-9) - have - 1e-9));
 	if (need > most)
-		return err_set(err, BERTH_EINFEASIBLE, "a peak of %g GPUs cannot be carried: %g are owned or to be had on "
-		    "demand, %g can be reserved", p->peak, have, most);
+		return err_set(err, BERTH_EINFEASIBLE,
+		    "a peak of %g GPUs cannot be carried: %g are owned or to be had on "
+		    "demand, %g can be reserved",
+		    p->peak, have, most);
 	most = fmin(most, fmax((double)w->st.levels, need) + least + (double)widest - 1);
 	if (most > (double)COMMIT_MAX_GPUS)
-		return err_set(err, BERTH_EINVAL, "%g GPUs to buy are more than %lld", most, (long long)COMMIT_MAX_GPUS);
+		return err_set(err, BERTH_EINVAL, "%g GPUs to buy are more than %lld", most,
+		    (long long)COMMIT_MAX_GPUS);
 	w->n = (int64_t)most;
 	w->floor = (int64_t)need;
 	return BERTH_OK;
@@ -129,8 +140,9 @@ commit_work_alloc(struct commit_work *w, struct arena *a)
 }
 
 /*
- * best(s) = h(s) + min over counts m of prev(s - m gpus) - h(s - m gpus), h(s) = fixed s + usage U(s + skip): for each
- * rest of s by gpus a window that slides over the counts, its minimum kept in a monotone queue.
+ * best(s) = h(s) + min over counts m of prev(s - m gpus) - h(s - m gpus), h(s) = fixed s + usage
+ * U(s + skip): for each rest of s by gpus a window that slides over the counts, its minimum kept in
+ * a monotone queue.
  */
 static void
 commit_buy_line(struct commit_work *w, size_t i, double fixed, double skip)
@@ -141,7 +153,8 @@ commit_buy_line(struct commit_work *w, size_t i, double fixed, double skip)
 	double *t;
 
 	for (int64_t s = 0; s <= w->n; s++)
-		w->g[s] = w->best[s] - fixed * (double)s - l->usage * commit_stack_u(&w->st, (double)s + skip);
+		w->g[s] = w->best[s] - fixed * (double)s -
+			  l->usage * commit_stack_u(&w->st, (double)s + skip);
 	for (int64_t r = 0; r < l->gpus && r <= w->n; r++) {
 		int64_t head = 0, tail = 0;
 
@@ -149,14 +162,17 @@ commit_buy_line(struct commit_work *w, size_t i, double fixed, double skip)
 			int64_t s = r + k * l->gpus, in = k - least;
 
 			if (in >= 0) {
-				while (tail > head && w->g[r + w->queue[tail - 1] * l->gpus] >= w->g[r + in * l->gpus])
+				while (tail > head && w->g[r + w->queue[tail - 1] * l->gpus] >=
+							  w->g[r + in * l->gpus])
 					tail--;
 				w->queue[tail++] = in;
 			}
 			while (tail > head && w->queue[head] < k - most)
 				head++;
-			w->prev[s] = tail == head ? INFINITY : w->g[r + w->queue[head] * l->gpus] + fixed * (double)s +
-			    l->usage * commit_stack_u(&w->st, (double)s + skip);
+			w->prev[s] = tail == head
+					 ? INFINITY
+					 : w->g[r + w->queue[head] * l->gpus] + fixed * (double)s +
+					       l->usage * commit_stack_u(&w->st, (double)s + skip);
 			w->taken[i][s] = tail == head ? 0 : (int32_t)(k - w->queue[head]);
 		}
 	}
@@ -180,16 +196,18 @@ commit_program(struct commit_work *w, double theta)
 
 		w->count[i] = l->max_count;
 		if (l->kind == COMMIT_RESERVED) {
-			commit_buy_line(w, i, l->fixed * (1 + theta) + (w->adjust == NULL ? 0 : w->adjust[i]), skip);
+			commit_buy_line(w, i,
+			    l->fixed * (1 + theta) + (w->adjust == NULL ? 0 : w->adjust[i]), skip);
 			continue;
 		}
 		for (int64_t x = 0; x <= w->n; x++)
 			w->best[x] += l->usage * (commit_stack_u(&w->st, (double)x + skip + q) -
-			    commit_stack_u(&w->st, (double)x + skip));
+						     commit_stack_u(&w->st, (double)x + skip));
 		skip += q;
 	}
 	for (int64_t x = w->floor; x <= w->n; x++) {
-		double c = w->best[x] + w->p->unserved * (w->st.mean - commit_stack_u(&w->st, (double)x + skip));
+		double c = w->best[x] +
+			   w->p->unserved * (w->st.mean - commit_stack_u(&w->st, (double)x + skip));
 
 		if (c < least) {
 			least = c;
@@ -216,8 +234,9 @@ commit_settle_ties(struct commit_work *w)
 		const struct commit_line *x = &w->p->lines[i], *y = &w->p->lines[j];
 		int64_t move;
 
-		if (x->kind != COMMIT_RESERVED || y->kind != COMMIT_RESERVED || x->usage != y->usage ||
-		    x->fixed != y->fixed || x->gpus != y->gpus || x->speed != y->speed)
+		if (x->kind != COMMIT_RESERVED || y->kind != COMMIT_RESERVED ||
+		    x->usage != y->usage || x->fixed != y->fixed || x->gpus != y->gpus ||
+		    x->speed != y->speed)
 			continue;
 		move = w->count[j] - y->min_count;
 		if (move > x->max_count - w->count[i])
@@ -227,11 +246,13 @@ commit_settle_ties(struct commit_work *w)
 	}
 }
 
-/* The best of: `step` more of a line, or `step` fewer of another beside it, that fits the budget. True if it helped. */
+/* The best of: `step` more of a line, or `step` fewer of another beside it, that fits the budget.
+ * True if it helped. */
 static bool
 commit_fill_once(struct commit_work *w, int64_t step, double limit)
 {
-	double bound, cost = commit_stack_cost(&w->st, w->count, &bound), best = cost - 1e-12 * fabs(cost);
+	double bound, cost = commit_stack_cost(&w->st, w->count, &bound),
+		      best = cost - 1e-12 * fabs(cost);
 	size_t n = w->p->n_lines, up = n, down = n;
 
 	for (size_t i = 0; i < n; i++) {
@@ -241,8 +262,9 @@ commit_fill_once(struct commit_work *w, int64_t step, double limit)
 		for (size_t j = 0; j <= n; j++) {
 			double c, b;
 
-			if (j < n && (j == i || w->taken[j] == NULL || w->count[j] - step < w->p->lines[j].min_count ||
-			    w->p->lines[j].gpus > w->p->lines[i].gpus))
+			if (j < n && (j == i || w->taken[j] == NULL ||
+					 w->count[j] - step < w->p->lines[j].min_count ||
+					 w->p->lines[j].gpus > w->p->lines[i].gpus))
 				continue;
 			if (j < n)
 				w->count[j] -= step;
@@ -266,11 +288,12 @@ commit_fill_once(struct commit_work *w, int64_t step, double limit)
 }
 
 /*
- * Prices the budget. limit: USD an hour. On return w->count fits it, *theta_out is its price and *lower_out the best
- * Lagrangian bound max over theta of min cost(theta) - theta limit.
+ * Prices the budget. limit: USD an hour. On return w->count fits it, *theta_out is its price and
+ * *lower_out the best Lagrangian bound max over theta of min cost(theta) - theta limit.
  */
 static enum berth_code
-commit_budget(struct commit_work *w, double limit, double *theta_out, double *lower_out, struct berth_err *err)
+commit_budget(struct commit_work *w, double limit, double *theta_out, double *lower_out,
+    struct berth_err *err)
 {
 	double lo = 0, hi = 1, bound, c, slack = 1e-12 * limit;
 	int64_t step = 1;
@@ -282,7 +305,8 @@ commit_budget(struct commit_work *w, double limit, double *theta_out, double *lo
 		if (bound <= limit + slack)
 			break;
 		if (hi > 1e9)
-			return err_set(err, BERTH_EINFEASIBLE, "what must be bought binds %.2f USD, the budget is %.2f USD",
+			return err_set(err, BERTH_EINFEASIBLE,
+			    "what must be bought binds %.2f USD, the budget is %.2f USD",
 			    bound * w->p->curve->hours, w->p->budget);
 		lo = hi;
 	}
@@ -307,7 +331,8 @@ commit_budget(struct commit_work *w, double limit, double *theta_out, double *lo
 	return BERTH_OK;
 }
 
-/* On demand only: what is owned stays, nothing is bought, spot is left alone, and the cheapest can be had without limit. */
+/* On demand only: what is owned stays, nothing is bought, spot is left alone, and the cheapest can
+ * be had without limit. */
 static double
 commit_without(const struct commit_stack *st, size_t n_lines, struct arena *a)
 {
@@ -317,7 +342,8 @@ commit_without(const struct commit_stack *st, size_t n_lines, struct arena *a)
 	for (size_t i = 0; i < n_lines; i++) {
 		if (st->lines[i].kind == COMMIT_OWNED)
 			count[i] = st->lines[i].max_count;
-		if (st->lines[i].kind == COMMIT_ON_DEMAND && (best == n_lines || st->lines[i].usage < st->lines[best].usage))
+		if (st->lines[i].kind == COMMIT_ON_DEMAND &&
+		    (best == n_lines || st->lines[i].usage < st->lines[best].usage))
 			best = i;
 	}
 	if (best < n_lines)
@@ -347,7 +373,8 @@ commit_use_of(const struct commit_curve *c, double level)
 }
 
 static void
-commit_report_line(const struct commit_work *w, size_t i, int64_t count, double from, struct commit_use *out)
+commit_report_line(
+    const struct commit_work *w, size_t i, int64_t count, double from, struct commit_use *out)
 {
 	const struct commit_problem *p = w->p;
 	const struct commit_line *l = &p->lines[i];
@@ -397,7 +424,8 @@ commit_report(const struct commit_work *w, struct arena *a, struct commit_plan *
 }
 
 enum berth_code
-commit_solve(const struct commit_problem *p, struct arena *a, struct commit_plan *plan_out, struct berth_err *err)
+commit_solve(const struct commit_problem *p, struct arena *a, struct commit_plan *plan_out,
+    struct berth_err *err)
 {
 	return commit_solve_shares(p, NULL, a, plan_out, err);
 }
@@ -407,15 +435,16 @@ static bool
 commit_whole(const struct commit_problem *p)
 {
 	for (size_t i = 0; i < p->n_lines; i++)
-		if (p->lines[i].kind == COMMIT_RESERVED && p->lines[i].speed > 0 && p->lines[i].speed != 1)
+		if (p->lines[i].kind == COMMIT_RESERVED && p->lines[i].speed > 0 &&
+		    p->lines[i].speed != 1)
 			return false;
 	return true;
 }
 
 /* The same by search, with the price of money in the fixed prices while it goes on. */
 static enum berth_code
-commit_search(const struct commit_problem *p, const struct commit_shares *shares, struct arena *a, struct commit_plan *plan,
-    struct berth_err *err)
+commit_search(const struct commit_problem *p, const struct commit_shares *shares, struct arena *a,
+    struct commit_plan *plan, struct berth_err *err)
 {
 	struct commit_line *line = arena_memdup(a, p->lines, p->n_lines * sizeof(*line));
 	struct commit_problem dear = *p;
@@ -439,14 +468,14 @@ commit_search(const struct commit_problem *p, const struct commit_shares *shares
 		plan->cost_usd -= more;
 	}
 	plan->lower_theta_usd = plan->lower_bound_usd;
-	plan->lower_bound_usd = 0;	/* none is known at these prices */
+	plan->lower_bound_usd = 0; /* none is known at these prices */
 	plan->optimal = false;
 	return BERTH_OK;
 }
 
 enum berth_code
-commit_solve_shares(const struct commit_problem *p, const struct commit_shares *shares, struct arena *a,
-    struct commit_plan *plan_out, struct berth_err *err)
+commit_solve_shares(const struct commit_problem *p, const struct commit_shares *shares,
+    struct arena *a, struct commit_plan *plan_out, struct berth_err *err)
 {
 	static const struct commit_shares none = { .n = 0 };
 	struct commit_work w = { .p = p, .shares = shares != NULL ? shares : &none };
@@ -467,11 +496,14 @@ commit_solve_shares(const struct commit_problem *p, const struct commit_shares *
 	commit_work_alloc(&w, a);
 	lower = commit_program(&w, p->theta);
 	if (isinf(lower))
-		return err_set(err, BERTH_EINFEASIBLE, "no whole numbers of purchases keep every limit");
+		return err_set(
+		    err, BERTH_EINFEASIBLE, "no whole numbers of purchases keep every limit");
 	commit_stack_cost(&w.st, w.count, &bound);
-	if (!commit_shares_hold(&w, w.count) || (w.shares->n > 0 && p->theta == 0 && bound > limit)) {
+	if (!commit_shares_hold(&w, w.count) ||
+	    (w.shares->n > 0 && p->theta == 0 && bound > limit)) {
 		rc = commit_shares_price(&w, limit, a, &lower, err);
-		if (rc == BERTH_EINFEASIBLE && p->theta == 0)	/* it found none, and there may be some */
+		if (rc == BERTH_EINFEASIBLE &&
+		    p->theta == 0) /* it found none, and there may be some */
 			return commit_solve_joint(&whole, 1, p->budget, a, err);
 		if (rc != BERTH_OK)
 			return rc;
@@ -490,11 +522,12 @@ commit_solve_shares(const struct commit_problem *p, const struct commit_shares *
 	commit_report(&w, a, plan_out);
 	plan_out->theta = theta;
 	plan_out->lower_theta_usd = lower * p->curve->hours;
-	if (p->theta > 0) {	/* of the problem as it stands, with every price once */
+	if (p->theta > 0) { /* of the problem as it stands, with every price once */
 		w.adjust = NULL;
 		lower = commit_program(&w, 0);
 	}
 	plan_out->lower_bound_usd = fmin(lower * p->curve->hours, plan_out->cost_usd);
-	plan_out->optimal = plan_out->cost_usd - plan_out->lower_bound_usd <= 1e-9 * fabs(plan_out->cost_usd);
+	plan_out->optimal =
+	    plan_out->cost_usd - plan_out->lower_bound_usd <= 1e-9 * fabs(plan_out->cost_usd);
 	return BERTH_OK;
 }

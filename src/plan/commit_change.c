@@ -5,9 +5,9 @@
 #include "util/arena.h"
 
 #define CHANGE_PRICE_STEPS 30
-#define CHANGE_SEARCH_STEPS 8	/* where each solve is a search */
+#define CHANGE_SEARCH_STEPS 8 /* where each solve is a search */
 #define CHANGE_DEMAND_STEPS 8
-#define CHANGE_REACH 4.0	/* times as dear, or a quarter; twice and half the demand */
+#define CHANGE_REACH 4.0 /* times as dear, or a quarter; twice and half the demand */
 
 struct change_work {
 	const struct commit_problem *p;
@@ -42,9 +42,11 @@ change_bought(const struct commit_problem *p, const struct commit_plan *plan)
 	return gpus;
 }
 
-/* GPUs that are bought if reserved prices, or demand, are so many times what they are; -1: no plan. */
+/* GPUs that are bought if reserved prices, or demand, are so many times what they are; -1: no plan.
+ */
 static enum berth_code
-change_gpus(const struct change_work *w, double price, double demand, double *gpus_out, struct berth_err *err)
+change_gpus(const struct change_work *w, double price, double demand, double *gpus_out,
+    struct berth_err *err)
 {
 	struct commit_problem p;
 	struct commit_curve curve;
@@ -71,7 +73,8 @@ change_gpus(const struct change_work *w, double price, double demand, double *gp
 
 /* The factor nearest to 1, towards `reach`, at which another number is bought. */
 static enum berth_code
-change_find(const struct change_work *w, bool price, double reach, int steps, struct commit_turn *out, struct berth_err *err)
+change_find(const struct change_work *w, bool price, double reach, int steps,
+    struct commit_turn *out, struct berth_err *err)
 {
 	double same = 1, other = reach;
 	double gpus;
@@ -96,7 +99,8 @@ change_find(const struct change_work *w, bool price, double reach, int steps, st
 }
 
 static enum berth_code
-change_all(const struct change_work *w, int price_steps, struct commit_change *out, struct berth_err *err)
+change_all(
+    const struct change_work *w, int price_steps, struct commit_change *out, struct berth_err *err)
 {
 	enum berth_code rc = change_find(w, true, CHANGE_REACH, price_steps, &out->dearer, err);
 
@@ -129,11 +133,13 @@ change_searched(const struct commit_problem *p, const struct commit_shares *shar
 	return !whole || !isnan(p->budget) || (shares != NULL && shares->n > 0);
 }
 
-static const struct commit_change change_none = { { NAN, -1 }, { NAN, -1 }, { NAN, -1 }, { NAN, -1 } };
+static const struct commit_change change_none = { { NAN, -1 }, { NAN, -1 }, { NAN, -1 },
+	{ NAN, -1 } };
 
 enum berth_code
-commit_change(const struct commit_problem *p, const struct commit_shares *shares, const struct commit_plan *plan,
-    const struct commit_demand *d, struct arena *a, struct commit_change *out, struct berth_err *err)
+commit_change(const struct commit_problem *p, const struct commit_shares *shares,
+    const struct commit_plan *plan, const struct commit_demand *d, struct arena *a,
+    struct commit_change *out, struct berth_err *err)
 {
 	struct change_work w = { .p = p, .shares = shares, .d = d, .a = a };
 
@@ -141,5 +147,6 @@ commit_change(const struct commit_problem *p, const struct commit_shares *shares
 	if (!change_any(p))
 		return BERTH_OK;
 	w.was = change_bought(p, plan);
-	return change_all(&w, change_searched(p, shares) ? CHANGE_SEARCH_STEPS : CHANGE_PRICE_STEPS, out, err);
+	return change_all(
+	    &w, change_searched(p, shares) ? CHANGE_SEARCH_STEPS : CHANGE_PRICE_STEPS, out, err);
 }

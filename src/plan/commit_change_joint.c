@@ -4,30 +4,32 @@
 #include "plan/commit_joint.h"
 #include "util/arena.h"
 
-#define CHANGE_REACH 4.0	/* reserved prices: times as dear, or a quarter */
-#define CHANGE_STEPS 10		/* solves for one price at most */
-#define CHANGE_NEAR 1.001	/* factors that are not told apart */
+#define CHANGE_REACH 4.0  /* reserved prices: times as dear, or a quarter */
+#define CHANGE_STEPS 10   /* solves for one price at most */
+#define CHANGE_NEAR 1.001 /* factors that are not told apart */
 #define CHANGE_DEMAND_STEPS 8
-#define CHANGE_GROUPS 500	/* of hours, before they are parted by the plan's own use of them */
-#define CHANGE_MANY 1000	/* groups, from which on */
-#define CHANGE_LOOSE 1e-5	/* ... so much of the cost is not told apart */
-#define CHANGE_PROVEN 1e-7	/* part of the cost */
-#define CHANGE_WORK 2e7		/* of all solves of one of the four turns, as JOINT_WORK */
-#define CHANGE_PART 4		/* ... of which one has at most this part */
+#define CHANGE_GROUPS 500  /* of hours, before they are parted by the plan's own use of them */
+#define CHANGE_MANY 1000   /* groups, from which on */
+#define CHANGE_LOOSE 1e-5  /* ... so much of the cost is not told apart */
+#define CHANGE_PROVEN 1e-7 /* part of the cost */
+#define CHANGE_WORK 2e7    /* of all solves of one of the four turns, as JOINT_WORK */
+#define CHANGE_PART 4      /* ... of which one has at most this part */
 
 /* A best plan at some factor: reserved ones cost factor * fixed. */
 struct change_point {
 	double factor, fixed, hours, gpus;
-	double *x;		/* [columns] */
+	double *x; /* [columns] */
 };
 
 struct change_joint {
 	struct joint j;
-	double was;		/* GPUs that are bought */
-	double gap;		/* part of the cost that the plan itself may be off */
-	double known;		/* USD of the counts that the last solve began with; INFINITY: they keep no rules then */
-	double work;		/* that is left */
-	double *usage;		/* [servers] at the prices of now; NULL: what is reserved has no price of use */
+	double was;   /* GPUs that are bought */
+	double gap;   /* part of the cost that the plan itself may be off */
+	double known; /* USD of the counts that the last solve began with; INFINITY: they keep no
+			 rules then */
+	double work;  /* that is left */
+	double
+	    *usage; /* [servers] at the prices of now; NULL: what is reserved has no price of use */
 };
 
 static double
@@ -50,7 +52,8 @@ change_usage(struct change_joint *w, double price)
 		struct commit_server *s = &j->server.v[i];
 
 		if (s->column != COMMIT_NOT_BOUGHT)
-			s->usage = fmin(w->usage[i] * price, j->r.m[s->member].problem->unserved * (1 - 1e-9));
+			s->usage = fmin(
+			    w->usage[i] * price, j->r.m[s->member].problem->unserved * (1 - 1e-9));
 	}
 	j->cut.n = 0;
 }
@@ -69,11 +72,13 @@ change_usage_find(struct change_joint *w)
 }
 
 /*
- * The best at these prices and this demand, from all tangents that are known: they hold for any. start: counts to begin with,
- * where they keep the rules. False: there is none, or it was not found in time.
+ * The best at these prices and this demand, from all tangents that are known: they hold for any.
+ * start: counts to begin with, where they keep the rules. False: there is none, or it was not found
+ * in time.
  */
 static bool
-change_solve(struct change_joint *w, double price, double scale, const double *start, struct change_point *out)
+change_solve(struct change_joint *w, double price, double scale, const double *start,
+    struct change_point *out)
 {
 	struct joint *j = &w->j;
 
@@ -109,7 +114,8 @@ change_solve(struct change_joint *w, double price, double scale, const double *s
 static bool
 change_better(const struct change_joint *w, const struct change_point *at)
 {
-	return isinf(w->known) || at->factor * at->fixed + at->hours < w->known * (1 - w->gap - 1e-6);
+	return isinf(w->known) ||
+	       at->factor * at->fixed + at->hours < w->known * (1 - w->gap - 1e-6);
 }
 
 /* ... and with another number? */
@@ -128,14 +134,17 @@ change_between(double a, double b, double at)
 }
 
 /*
- * The factor of reserved prices nearest to 1, towards reach, at which another number is bought. What is best costs at each factor
- * the least of lines, one a plan: it turns where two of them cross, which is looked at next, until nothing is better there.
+ * The factor of reserved prices nearest to 1, towards reach, at which another number is bought.
+ * What is best costs at each factor the least of lines, one a plan: it turns where two of them
+ * cross, which is looked at next, until nothing is better there.
  */
 static void
-change_price(struct change_joint *w, const struct change_point *now, double reach, struct commit_turn *out)
+change_price(
+    struct change_joint *w, const struct change_point *now, double reach, struct commit_turn *out)
 {
 	struct change_point same = *now, other, at;
-	bool straight = isnan(w->j.budget) && w->usage == NULL;		/* lines, of which each can be had at all factors */
+	bool straight = isnan(w->j.budget) &&
+			w->usage == NULL; /* lines, of which each can be had at all factors */
 
 	*out = (struct commit_turn){ NAN, -1 };
 	w->work = CHANGE_WORK;
@@ -148,13 +157,13 @@ change_price(struct change_joint *w, const struct change_point *now, double reac
 			break;
 		cross = change_between(same.factor, other.factor, straight ? cross : NAN);
 		if (!change_solve(w, cross, 1, same.x, &at)) {
-			same.factor = cross;		/* too dear for the budget */
+			same.factor = cross; /* too dear for the budget */
 		} else if (change_turned(w, &at)) {
 			other = at;
 		} else if (change_better(w, &at)) {
 			same = at;
 		} else if (straight) {
-			other.factor = cross;		/* nothing is better where the two cost the same */
+			other.factor = cross; /* nothing is better where the two cost the same */
 			break;
 		} else {
 			same.factor = cross;
@@ -199,7 +208,8 @@ change_known(const struct joint *j)
 }
 
 enum berth_code
-commit_change_joint(const struct commit_member *m, size_t n, double budget, struct commit_change *out, struct berth_err *err)
+commit_change_joint(const struct commit_member *m, size_t n, double budget,
+    struct commit_change *out, struct berth_err *err)
 {
 	static const struct commit_turn none = { NAN, -1 };
 	struct change_joint w = { .j = joint_new(m, n, budget, arena_new()) };
@@ -228,5 +238,7 @@ commit_change_joint(const struct commit_member *m, size_t n, double budget, stru
 	joint_hours_end(j);
 	arena_free(j->r.scratch);
 	arena_free(j->a);
-	return j->r.failed ? err_set(err, BERTH_EFAIL, "the hours under the quotas could not be solved") : BERTH_OK;
+	return j->r.failed
+		   ? err_set(err, BERTH_EFAIL, "the hours under the quotas could not be solved")
+		   : BERTH_OK;
 }

@@ -7,7 +7,7 @@
 #include "util/arena.h"
 
 #define COMMIT_MAX_LEVELS ((double)(1 << 20))
-#define COMMIT_ABSURD 50.0	/* times the 90 % quantile of the peaks */
+#define COMMIT_ABSURD 50.0 /* times the 90 % quantile of the peaks */
 #define COMMIT_ABSURD_PATHS 5
 
 static int
@@ -24,16 +24,18 @@ commit_check_demand(const struct commit_demand *d, struct berth_err *err)
 	size_t n = d->n_paths * d->n_steps;
 
 	if (d->n_paths == 0 || d->n_steps == 0)
-		return err_set(err, BERTH_EINVAL, "no demand: %zu paths of %zu steps", d->n_paths, d->n_steps);
+		return err_set(
+		    err, BERTH_EINVAL, "no demand: %zu paths of %zu steps", d->n_paths, d->n_steps);
 	if (!(d->step_hours > 0) || !isfinite(d->step_hours))
 		return err_set(err, BERTH_EINVAL, "a step of %g hours", d->step_hours);
 	for (size_t i = 0; i < n; i++)
 		if (!isfinite(d->gpus[i]) || d->gpus[i] < 0)
-			return err_set(err, BERTH_EINVAL, "demand of %g GPUs in path %zu, step %zu", d->gpus[i],
-			    i / d->n_steps + 1, i % d->n_steps + 1);
+			return err_set(err, BERTH_EINVAL, "demand of %g GPUs in path %zu, step %zu",
+			    d->gpus[i], i / d->n_steps + 1, i % d->n_steps + 1);
 	for (size_t p = 0; d->weight != NULL && p < d->n_paths; p++)
 		if (!isfinite(d->weight[p]) || d->weight[p] <= 0)
-			return err_set(err, BERTH_EINVAL, "path %zu has weight %g", p + 1, d->weight[p]);
+			return err_set(
+			    err, BERTH_EINVAL, "path %zu has weight %g", p + 1, d->weight[p]);
 	return BERTH_OK;
 }
 
@@ -57,9 +59,10 @@ commit_cap(const struct commit_demand *d, struct arena *a, size_t *cut_out)
 	for (size_t p = 0; p < d->n_paths; p++)
 		peak[p] = commit_path_peak(d, p);
 	qsort(peak, d->n_paths, sizeof(*peak), commit_cmp_double);
-	bound = d->n_paths < COMMIT_ABSURD_PATHS || d->uncut ? INFINITY :
-	    COMMIT_ABSURD * peak[(size_t)ceil(0.9 * (double)d->n_paths) - 1];
-	if (bound == 0)		/* nearly every path is empty: the others are all there is */
+	bound = d->n_paths < COMMIT_ABSURD_PATHS || d->uncut
+		    ? INFINITY
+		    : COMMIT_ABSURD * peak[(size_t)ceil(0.9 * (double)d->n_paths) - 1];
+	if (bound == 0) /* nearly every path is empty: the others are all there is */
 		bound = INFINITY;
 	for (size_t p = 0; p < d->n_paths; p++) {
 		if (peak[p] <= bound)
@@ -97,7 +100,8 @@ commit_add(double *above, double *part, double v, double w)
 	part[(size_t)whole] += w * (v - whole);
 }
 
-/* above [levels + 1] weight of demand in [l, l + 1), part its fractions: use[l] = E clip(D - l, 0, 1). */
+/* above [levels + 1] weight of demand in [l, l + 1), part its fractions: use[l] = E clip(D - l, 0,
+ * 1). */
 static void
 commit_finish(const double *above, const double *part, struct commit_curve *c)
 {
@@ -115,8 +119,8 @@ commit_finish(const double *above, const double *part, struct commit_curve *c)
 }
 
 enum berth_code
-commit_curve_scaled(const struct commit_demand *d, double scale, struct arena *a, struct commit_curve *curve_out,
-    size_t *cut_out, struct berth_err *err)
+commit_curve_scaled(const struct commit_demand *d, double scale, struct arena *a,
+    struct commit_curve *curve_out, size_t *cut_out, struct berth_err *err)
 {
 	double *above, *part, cap;
 	enum berth_code rc = commit_check_demand(d, err);
@@ -125,8 +129,10 @@ commit_curve_scaled(const struct commit_demand *d, double scale, struct arena *a
 		return rc;
 	cap = commit_cap(d, a, cut_out) * scale;
 	if (cap > COMMIT_MAX_LEVELS)
-		return err_set(err, BERTH_EINVAL, "a peak of %.0f GPUs is more than the %.0f that a plan can hold: "
-		    "are its numbers right?", cap, (double)COMMIT_MAX_LEVELS);
+		return err_set(err, BERTH_EINVAL,
+		    "a peak of %.0f GPUs is more than the %.0f that a plan can hold: "
+		    "are its numbers right?",
+		    cap, (double)COMMIT_MAX_LEVELS);
 	curve_out->levels = (size_t)ceil(cap);
 	curve_out->peak = cap;
 	curve_out->hours = d->step_hours * (double)d->n_steps;
@@ -145,15 +151,15 @@ commit_curve_scaled(const struct commit_demand *d, double scale, struct arena *a
 }
 
 enum berth_code
-commit_curve_build(const struct commit_demand *d, struct arena *a, struct commit_curve *curve_out, size_t *cut_out,
-    struct berth_err *err)
+commit_curve_build(const struct commit_demand *d, struct arena *a, struct commit_curve *curve_out,
+    size_t *cut_out, struct berth_err *err)
 {
 	return commit_curve_scaled(d, 1, a, curve_out, cut_out, err);
 }
 
 enum berth_code
-commit_curve_merged(const double *value, const double *weight, size_t n, double hours, struct arena *a,
-    struct commit_curve *curve_out, struct berth_err *err)
+commit_curve_merged(const double *value, const double *weight, size_t n, double hours,
+    struct arena *a, struct commit_curve *curve_out, struct berth_err *err)
 {
 	double *above, *part, peak = 0;
 
@@ -161,7 +167,8 @@ commit_curve_merged(const double *value, const double *weight, size_t n, double 
 		return err_set(err, BERTH_EINVAL, "no demand: %zu values over %g hours", n, hours);
 	for (size_t i = 0; i < n; i++) {
 		if (!isfinite(value[i]) || value[i] < 0 || value[i] > COMMIT_MAX_LEVELS)
-			return err_set(err, BERTH_EINVAL, "value %zu: demand of %g GPUs", i + 1, value[i]);
+			return err_set(
+			    err, BERTH_EINVAL, "value %zu: demand of %g GPUs", i + 1, value[i]);
 		if (!isfinite(weight[i]) || weight[i] <= 0)
 			return err_set(err, BERTH_EINVAL, "value %zu: weight %g", i + 1, weight[i]);
 		peak = fmax(peak, value[i]);
@@ -178,12 +185,15 @@ commit_curve_merged(const double *value, const double *weight, size_t n, double 
 	return BERTH_OK;
 }
 
-struct commit_pair { double value, weight; };
+struct commit_pair {
+	double value, weight;
+};
 
 static int
 commit_cmp_pair(const void *x, const void *y)
 {
-	return commit_cmp_double(&((const struct commit_pair *)x)->value, &((const struct commit_pair *)y)->value);
+	return commit_cmp_double(
+	    &((const struct commit_pair *)x)->value, &((const struct commit_pair *)y)->value);
 }
 
 /* Least value whose share of the weight, with all below it, is at least q. Sorts v. */
@@ -204,8 +214,8 @@ commit_quantile(struct commit_pair *v, size_t n, double q)
 }
 
 void
-commit_quantiles(const struct commit_demand *d, const double *value, const double *q, size_t n_q, struct arena *a,
-    double *out)
+commit_quantiles(const struct commit_demand *d, const double *value, const double *q, size_t n_q,
+    struct arena *a, double *out)
 {
 	struct commit_pair *v = arena_array(a, d->n_paths, sizeof(*v));
 
@@ -226,8 +236,8 @@ commit_peaks(const struct commit_demand *d, struct arena *a)
 }
 
 enum berth_code
-commit_peak(const struct commit_demand *d, double q, struct arena *a, double *gpus_out, bool *enough_out,
-    struct berth_err *err)
+commit_peak(const struct commit_demand *d, double q, struct arena *a, double *gpus_out,
+    bool *enough_out, struct berth_err *err)
 {
 	enum berth_code rc = commit_check_demand(d, err);
 

@@ -5,17 +5,19 @@
 #include "util/arena.h"
 
 #define JOINT_NODES 3000
-#define JOINT_CUTS 600		/* at one node */
+#define JOINT_CUTS 600 /* at one node */
 #define JOINT_TIGHT 1e-11
-#define JOINT_ROOT 1e-9		/* of the cost, that the linear program may be off its hours */
+#define JOINT_ROOT 1e-9 /* of the cost, that the linear program may be off its hours */
 #define JOINT_WHOLE 1e-7
-#define JOINT_WORK 1.2e8			/* eight for each hour and member looked at, an eighth of a cell of the tableau: some seconds */
-#define JOINT_SOME 2e7			/* of a plan that is known within a bound */
-#define JOINT_GPUS 1e7			/* on demand, where a quota alone says how many */
-#define JOINT_TRIES 400		/* single steps tried on a plan that was found */
-#define JOINT_GROUPS 2000	/* of hours, at first */
+#define JOINT_WORK                                                                                 \
+	1.2e8 /* eight for each hour and member looked at, an eighth of a cell of the tableau:     \
+		 some seconds */
+#define JOINT_SOME 2e7    /* of a plan that is known within a bound */
+#define JOINT_GPUS 1e7    /* on demand, where a quota alone says how many */
+#define JOINT_TRIES 400   /* single steps tried on a plan that was found */
+#define JOINT_GROUPS 2000 /* of hours, at first */
 #define JOINT_ROUNDS 20
-#define JOINT_ROWS 300		/* tangents in the program, from which on those that do not bind go */
+#define JOINT_ROWS 300 /* tangents in the program, from which on those that do not bind go */
 
 static void
 joint_cut_row(struct joint *j, struct joint_cut *cut)
@@ -30,8 +32,10 @@ joint_cut_row(struct joint *j, struct joint_cut *cut)
 void
 joint_cut(struct joint *j, const double *x)
 {
-	struct joint_cut cut = { 0, arena_memdup(j->a, j->at.slope, (j->column.n + 1) * sizeof(double)),
-		j->at.with_demand / j->scale, -j->at.usd, arena_memdup(j->a, j->at.saves, (j->r.n_quotas + 1) * sizeof(double)) };
+	struct joint_cut cut = { 0,
+		arena_memdup(j->a, j->at.slope, (j->column.n + 1) * sizeof(double)),
+		j->at.with_demand / j->scale, -j->at.usd,
+		arena_memdup(j->a, j->at.saves, (j->r.n_quotas + 1) * sizeof(double)) };
 
 	for (size_t c = 0; c < j->column.n; c++)
 		cut.least += j->at.slope[c] * x[c];
@@ -69,7 +73,8 @@ joint_lp(struct joint *j)
 	size_t was = j->lp.pivots;
 	enum linear_end end = linear_solve(&j->lp);
 
-	j->work += (double)(1 + (j->lp.pivots >= was ? j->lp.pivots - was : j->lp.pivots)) * (double)(j->lp.m * j->lp.n) / 8;
+	j->work += (double)(1 + (j->lp.pivots >= was ? j->lp.pivots - was : j->lp.pivots)) *
+		   (double)(j->lp.m * j->lp.n) / 8;
 	return end;
 }
 
@@ -121,7 +126,8 @@ joint_keeps(struct joint *j, const double *x)
 	return kept;
 }
 
-/* Counts near those of the linear program, then single purchases more, fewer, or in another's place. */
+/* Counts near those of the linear program, then single purchases more, fewer, or in another's
+ * place. */
 static void
 joint_round(struct joint *j, const double *from)
 {
@@ -130,11 +136,14 @@ joint_round(struct joint *j, const double *from)
 
 	for (int way = 0; way < 3; way++) {
 		for (size_t c = 0; c < j->column.n; c++)
-			x[c] = way == 0 ? round(from[c]) : way == 1 ? floor(from[c] + JOINT_WHOLE) : ceil(from[c] - JOINT_WHOLE);
+			x[c] = way == 0   ? round(from[c])
+			       : way == 1 ? floor(from[c] + JOINT_WHOLE)
+					  : ceil(from[c] - JOINT_WHOLE);
 		if (joint_keeps(j, x))
 			joint_take(j, x);
 	}
-	while (better && isfinite(j->best_usd) && j->tries < JOINT_TRIES && j->work < j->work_max / 3) {
+	while (better && isfinite(j->best_usd) && j->tries < JOINT_TRIES &&
+	       j->work < j->work_max / 3) {
 		better = false;
 		for (size_t c = 0; c < j->column.n && !better; c++)
 			for (size_t o = 0; o <= j->column.n && !better; o++) {
@@ -145,15 +154,16 @@ joint_round(struct joint *j, const double *from)
 					x[c] += by;
 					if (o < j->column.n)
 						x[o] -= by;
-					better = joint_keeps(j, x) && j->tries++ < JOINT_TRIES && joint_take(j, x);
+					better = joint_keeps(j, x) && j->tries++ < JOINT_TRIES &&
+						 joint_take(j, x);
 				}
 			}
 	}
 }
 
 /*
- * Tangents until the program stands on the hours' cost, or cannot be better than what is known. *usd: no counts within the
- * bounds cost less. False: nothing is there.
+ * Tangents until the program stands on the hours' cost, or cannot be better than what is known.
+ * *usd: no counts within the bounds cost less. False: nothing is there.
  */
 static bool
 joint_converge(struct joint *j, double *usd)
@@ -197,20 +207,22 @@ joint_broken(const struct joint *j)
 }
 
 struct joint_node {
-	double *lo, *hi;	/* [columns] */
-	double usd;		/* of the node that it came from */
+	double *lo, *hi; /* [columns] */
+	double usd;      /* of the node that it came from */
 };
 
 /* The node's better half is looked at first. */
 static void
-joint_branch(struct joint *j, const struct joint_node *node, size_t c, double usd, struct joint_node *stack, size_t *n)
+joint_branch(struct joint *j, const struct joint_node *node, size_t c, double usd,
+    struct joint_node *stack, size_t *n)
 {
 	size_t bytes = (j->column.n + 1) * sizeof(double);
 	double at = floor(j->x[c]);
 	bool up_first = j->x[c] - at > 0.5;
 
 	for (int k = 0; k < 2; k++) {
-		struct joint_node kid = { arena_memdup(j->a, node->lo, bytes), arena_memdup(j->a, node->hi, bytes), usd };
+		struct joint_node kid = { arena_memdup(j->a, node->lo, bytes),
+			arena_memdup(j->a, node->hi, bytes), usd };
 
 		if ((k == 1) == up_first)
 			kid.lo[c] = at + 1;
@@ -229,11 +241,14 @@ joint_prices(struct joint *j)
 	for (size_t k = 0; k < j->quota_row.n; k++)
 		j->price[j->quota_row.v[k].quota] += linear_price(&j->lp, j->quota_row.v[k].row);
 	if (!isnan(j->budget))
-		j->budget_price = linear_price(&j->lp, j->budget_row) * j->r.m[0].problem->curve->hours;
+		j->budget_price =
+		    linear_price(&j->lp, j->budget_row) * j->r.m[0].problem->curve->hours;
 	for (size_t k = 0; k < j->cut.n; k++)
 		for (size_t q = 0; q < j->r.n_quotas; q++)
-			j->price[q] += j->cut.v[k].row == SIZE_MAX ? 0 :
-			    linear_price(&j->lp, j->cut.v[k].row) * j->cut.v[k].saves[q];
+			j->price[q] +=
+			    j->cut.v[k].row == SIZE_MAX
+				? 0
+				: linear_price(&j->lp, j->cut.v[k].row) * j->cut.v[k].saves[q];
 }
 
 /* A node whose counts are whole: done, if they cost what its program says. */
@@ -255,8 +270,8 @@ joint_search(struct joint *j)
 	double usd = 0;
 
 	j->lower = INFINITY;
-	stack[n++] = (struct joint_node){ arena_array(j->a, width, sizeof(double)), arena_array(j->a, width, sizeof(double)),
-		-INFINITY };
+	stack[n++] = (struct joint_node){ arena_array(j->a, width, sizeof(double)),
+		arena_array(j->a, width, sizeof(double)), -INFINITY };
 	for (size_t c = 0; c < j->column.n; c++) {
 		stack[0].lo[c] = j->column.v[c].least;
 		stack[0].hi[c] = j->column.v[c].most;
@@ -300,7 +315,7 @@ joint_search(struct joint *j)
 	j->lower = fmin(j->lower, j->best_usd);
 	for (size_t k = 0; k < n; k++)
 		j->lower = fmin(j->lower, stack[k].usd);
-	j->lower = fmax(j->lower, 0);		/* no price is less */
+	j->lower = fmax(j->lower, 0); /* no price is less */
 }
 
 /* Counts of a member's lines as commit_report() wants them. */
@@ -328,7 +343,8 @@ joint_left(const struct joint *j, const double *x)
 		for (size_t c = 0; c < j->column.n; c++) {
 			const struct commit_column *b = &j->column.v[c];
 
-			left[q] -= j->r.m[b->member].rules->quota[q].weight[b->line] * b->gpus * x[c];
+			left[q] -=
+			    j->r.m[b->member].rules->quota[q].weight[b->line] * b->gpus * x[c];
 		}
 	return left;
 }
@@ -353,9 +369,11 @@ joint_served(const struct joint *j, size_t member, struct commit_plan *plan)
 		u->cost_usd = u->bound_usd + v->usage * u->gpu_hours;
 		usd += v->usage * u->gpu_hours;
 		served += j->at.served[s];
-		if (p->lines[v->line].kind == COMMIT_SPOT || p->lines[v->line].kind == COMMIT_ON_DEMAND) {
+		if (p->lines[v->line].kind == COMMIT_SPOT ||
+		    p->lines[v->line].kind == COMMIT_ON_DEMAND) {
 			u->gpus = ceil(j->at.most[s] - JOINT_WHOLE);
-			u->count = (int64_t)ceil(u->gpus / commit_line_gpus(&p->lines[v->line]) - JOINT_WHOLE);
+			u->count = (int64_t)ceil(
+			    u->gpus / commit_line_gpus(&p->lines[v->line]) - JOINT_WHOLE);
 		}
 		u->utilisation = u->gpus > 0 ? j->at.served[s] / u->gpus : NAN;
 	}
@@ -365,7 +383,8 @@ joint_served(const struct joint *j, size_t member, struct commit_plan *plan)
 	plan->cost_usd = usd + p->unserved * plan->unserved_gpu_hours;
 }
 
-/* USD of use by whole GPUs of the one member's demand: between those that have an hour, in a line. */
+/* USD of use by whole GPUs of the one member's demand: between those that have an hour, in a line.
+ */
 static double *
 joint_hourly(const struct joint *j)
 {
@@ -389,14 +408,16 @@ joint_hourly(const struct joint *j)
 	return usd;
 }
 
-/* GPUs that are owned, bought, or left on demand by the quotas when spot takes nothing of them: a linear program. */
+/* GPUs that are owned, bought, or left on demand by the quotas when spot takes nothing of them: a
+ * linear program. */
 static double
 joint_capacity(const struct joint *j, size_t member, const double *left)
 {
 	const struct commit_member *m = &j->r.m[member];
 	const struct commit_problem *p = m->problem;
 	int64_t *count = joint_counts(j, member, j->best);
-	double *cost = arena_array(j->a, p->n_lines + 1, sizeof(*cost)), *lo = arena_array(j->a, p->n_lines + 1, sizeof(*lo));
+	double *cost = arena_array(j->a, p->n_lines + 1, sizeof(*cost)),
+	       *lo = arena_array(j->a, p->n_lines + 1, sizeof(*lo));
 	double *hi = arena_array(j->a, p->n_lines + 1, sizeof(*hi)), sum = 0;
 	struct linear lp;
 
@@ -421,7 +442,8 @@ joint_capacity(const struct joint *j, size_t member, const double *left)
 		double *row = arena_array(j->a, p->n_lines + 1, sizeof(*row));
 
 		for (size_t i = 0; i < p->n_lines; i++)
-			row[i] = p->lines[i].kind == COMMIT_ON_DEMAND ? m->rules->quota[q].weight[i] : 0;
+			row[i] =
+			    p->lines[i].kind == COMMIT_ON_DEMAND ? m->rules->quota[q].weight[i] : 0;
 		linear_row(&lp, row, fmax(0, left[q]));
 	}
 	return linear_solve(&lp) == LINEAR_SOLVED ? sum - linear_cost(&lp) : sum;
@@ -470,7 +492,8 @@ joint_exact(struct joint *j, const double *x)
 	return joint_fixed(j, x) + j->at.usd;
 }
 
-/* The linear program by all hours: its prices are those of the quotas, and the groups are parted as it uses them. */
+/* The linear program by all hours: its prices are those of the quotas, and the groups are parted as
+ * it uses them. */
 static void
 joint_root(struct joint *j)
 {
@@ -486,15 +509,15 @@ joint_root(struct joint *j)
 		joint_exact(j, j->x);
 		if (j->at.usd <= guess + JOINT_ROOT * fabs(usd))
 			break;
-		j->loose = 0.1 * (j->at.usd - guess);	/* groups say no more than that */
+		j->loose = 0.1 * (j->at.usd - guess); /* groups say no more than that */
 	}
 	j->loose = 0;
 }
 
 /*
- * Means of several hours cost no more than the hours, so that tangents and bounds of theirs hold for the hours too, and where
- * all hours of a group are used alike they cost the same: groups are searched, then parted as the best counts use their hours,
- * until those cost what the groups say.
+ * Means of several hours cost no more than the hours, so that tangents and bounds of theirs hold
+ * for the hours too, and where all hours of a group are used alike they cost the same: groups are
+ * searched, then parted as the best counts use their hours, until those cost what the groups say.
  */
 static void
 joint_rounds(struct joint *j)
@@ -574,7 +597,8 @@ commit_joint_improve(struct commit_work *w, double *lower_io, double *theta_io)
 }
 
 enum berth_code
-commit_solve_joint(const struct commit_member *m, size_t n, double budget, struct arena *a, struct berth_err *err)
+commit_solve_joint(
+    const struct commit_member *m, size_t n, double budget, struct arena *a, struct berth_err *err)
 {
 	struct joint j = joint_new(m, n, budget, a);
 	double peak = 0;
@@ -591,9 +615,14 @@ commit_solve_joint(const struct commit_member *m, size_t n, double budget, struc
 		return BERTH_OK;
 	for (size_t i = 0; i < n; i++)
 		peak += isnan(m[i].problem->peak) ? 0 : m[i].problem->peak;
-	err_set(err, BERTH_EINFEASIBLE, "no purchases carry the peak%s of %.0f GPUs%s within the quotas%s: raise a quota, or plan for a "
-	    "lower service level", n > 1 ? "s" : "", peak, n > 1 ? " in all" : "", m[0].rules->n > 0 ? " and the shares" : "");
+	err_set(err, BERTH_EINFEASIBLE,
+	    "no purchases carry the peak%s of %.0f GPUs%s within the quotas%s: raise a quota, or "
+	    "plan for a "
+	    "lower service level",
+	    n > 1 ? "s" : "", peak, n > 1 ? " in all" : "",
+	    m[0].rules->n > 0 ? " and the shares" : "");
 	if (!isnan(budget))
-		err_set(err, BERTH_EINFEASIBLE, "%s; the budget is %.2f USD", arena_strdup(a, err->msg), budget);
+		err_set(err, BERTH_EINFEASIBLE, "%s; the budget is %.2f USD",
+		    arena_strdup(a, err->msg), budget);
 	return BERTH_EINFEASIBLE;
 }

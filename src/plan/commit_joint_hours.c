@@ -4,9 +4,10 @@
 #include "plan/commit_joint.h"
 #include "util/arena.h"
 
-#define HOURS_FEW 16		/* that are not taken together any further */
+#define HOURS_FEW 16 /* that are not taken together any further */
 
-/* Hours of a member that shares no quota are the levels of its curve, while the others have no demand. */
+/* Hours of a member that shares no quota are the levels of its curve, while the others have no
+ * demand. */
 void
 joint_levels(struct joint *j)
 {
@@ -64,7 +65,8 @@ hours_all(struct joint *j)
 			const double *gpus = d->gpus + p % d->n_paths * d->n_steps;
 
 			for (size_t t = 0; t < steps; t++)
-				all->demand[(p * steps + t) * n + k] = fmin(gpus[t * d->n_steps / steps], cap[k]);
+				all->demand[(p * steps + t) * n + k] =
+				    fmin(gpus[t * d->n_steps / steps], cap[k]);
 		}
 	}
 	for (size_t h = 0; h < all->n; h++)
@@ -93,8 +95,9 @@ hours_mean(struct joint *j)
 }
 
 /*
- * Hours in one box of a grid over all members' demand are one: the grid has about `most` boxes, those of members beyond what that
- * allows are not divided. Numbers in order of boxes, so that neighbours follow each other.
+ * Hours in one box of a grid over all members' demand are one: the grid has about `most` boxes,
+ * those of members beyond what that allows are not divided. Numbers in order of boxes, so that
+ * neighbours follow each other.
  */
 static void
 hours_grid(struct joint *j, size_t most)
@@ -121,7 +124,8 @@ hours_grid(struct joint *j, size_t most)
 		size_t box = 0;
 
 		for (size_t k = 0; k < n; k++) {
-			double at = hi[k] > lo[k] ? (all->demand[h * n + k] - lo[k]) / (hi[k] - lo[k]) : 0;
+			double at =
+			    hi[k] > lo[k] ? (all->demand[h * n + k] - lo[k]) / (hi[k] - lo[k]) : 0;
 			size_t i = (size_t)(at * (double)side[k]);
 
 			box = box * side[k] + (i < side[k] ? i : side[k] - 1);
@@ -196,7 +200,8 @@ joint_hours_part(struct joint *j, const uint32_t *basis)
 		first[g + 1] += first[g];
 	for (size_t h = 0; h < all->n; h++)
 		order[first[all->group[h]]++] = (uint32_t)h;
-	seen = arena_array(a, (size_t)most + 1, sizeof(*seen));		/* the group + 1 that last had this basis */
+	seen = arena_array(
+	    a, (size_t)most + 1, sizeof(*seen)); /* the group + 1 that last had this basis */
 	number = arena_array(a, (size_t)most + 1, sizeof(*number));
 	for (size_t i = 0, g = 0; i < all->n; i++) {
 		size_t h = order[i];

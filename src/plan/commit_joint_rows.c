@@ -14,11 +14,13 @@ joint_quota_cap(const struct joint *j, size_t member, size_t line)
 
 	for (size_t q = 0; q < j->r.n_quotas; q++)
 		if (j->r.m[member].rules->quota[q].weight[line] > 0)
-			most = fmin(most, j->r.m[member].rules->quota[q].limit / j->r.m[member].rules->quota[q].weight[line]);
+			most = fmin(most, j->r.m[member].rules->quota[q].limit /
+					      j->r.m[member].rules->quota[q].weight[line]);
 	return most;
 }
 
-/* A limit of its own, which the quotas do not say as well: then their price would be hidden in it. */
+/* A limit of its own, which the quotas do not say as well: then their price would be hidden in it.
+ */
 static double
 joint_cap(const struct joint *j, size_t member, size_t line)
 {
@@ -33,23 +35,28 @@ joint_lines(struct joint *j)
 {
 	for (size_t k = 0; k < j->r.n; k++) {
 		const struct commit_problem *p = j->r.m[k].problem;
-		double need = j->scale_max * ((double)p->curve->levels + (isnan(p->peak) ? 0 : fmax(0, p->peak)));
+		double need = j->scale_max *
+			      ((double)p->curve->levels + (isnan(p->peak) ? 0 : fmax(0, p->peak)));
 
 		for (size_t i = 0; i < p->n_lines; i++) {
 			const struct commit_line *l = &p->lines[i];
-			struct commit_server s = { k, i, COMMIT_NOT_BOUGHT, fmin(joint_cap(j, k, i), ceil(need)), l->usage };
+			struct commit_server s = { k, i, COMMIT_NOT_BOUGHT,
+				fmin(joint_cap(j, k, i), ceil(need)), l->usage };
 
 			if (l->kind == COMMIT_OWNED) {
 				s.cap = commit_stack_gpus(l, l->max_count);
 				j->owned[k] += s.cap;
 			}
 			if (l->kind == COMMIT_RESERVED) {
-				double g = commit_line_gpus(l), most = fmin(joint_cap(j, k, i), joint_quota_cap(j, k, i));
+				double g = commit_line_gpus(l),
+				       most = fmin(joint_cap(j, k, i), joint_quota_cap(j, k, i));
 
-				most = fmin(floor(most / g + JOINT_ROOM), ceil(need / g) + (double)l->min_count);
+				most = fmin(floor(most / g + JOINT_ROOM),
+				    ceil(need / g) + (double)l->min_count);
 				s.column = j->column.n;
-				VEC_PUSH(j->a, &j->column, (struct commit_column){ k, i, l->fixed * g, g, (double)l->min_count,
-				    fmax(most, (double)l->min_count) });
+				VEC_PUSH(j->a, &j->column,
+				    (struct commit_column){ k, i, l->fixed * g, g,
+					(double)l->min_count, fmax(most, (double)l->min_count) });
 			}
 			VEC_PUSH(j->a, &j->server, s);
 		}
@@ -66,7 +73,8 @@ joint_row_new(struct joint *j)
 	return arena_array(j->a, j->usd + 1, sizeof(double));
 }
 
-/* What is bought, and what a member has on demand at its peak, keep a quota together; member n: what is bought alone. */
+/* What is bought, and what a member has on demand at its peak, keep a quota together; member n:
+ * what is bought alone. */
 static void
 joint_quota_rows(struct joint *j, size_t member)
 {
@@ -89,7 +97,8 @@ joint_quota_rows(struct joint *j, size_t member)
 			any = any || row[j->column.n + k] > 0;
 		}
 		if (any)
-			VEC_PUSH(j->a, &j->quota_row, (struct joint_row){ linear_row(&j->lp, row, j->r.quota[q]), q });
+			VEC_PUSH(j->a, &j->quota_row,
+			    (struct joint_row){ linear_row(&j->lp, row, j->r.quota[q]), q });
 	}
 }
 
@@ -129,9 +138,11 @@ joint_share_rows(struct joint *j, size_t member)
 			least[c] = x->member == member ? x->gpus * (s->share[k].min - in) : 0;
 		}
 		if (s->share[k].max < 1)
-			linear_row(&j->lp, most, s->share[k].max * j->owned[member] - own + JOINT_ROOM);
+			linear_row(
+			    &j->lp, most, s->share[k].max * j->owned[member] - own + JOINT_ROOM);
 		if (s->share[k].min > 0)
-			linear_row(&j->lp, least, own - s->share[k].min * j->owned[member] + JOINT_ROOM);
+			linear_row(
+			    &j->lp, least, own - s->share[k].min * j->owned[member] + JOINT_ROOM);
 	}
 }
 
@@ -159,7 +170,8 @@ joint_master(struct joint *j)
 	for (size_t k = 0; k < j->peak.n; k++)
 		hi[j->column.n + k] = j->server.v[j->peak.v[k]].cap;
 	for (size_t k = 0; k < j->r.n; k++)
-		most += j->r.m[k].problem->unserved * j->scale_max * (j->r.m[k].problem->curve->peak + 1);
+		most += j->r.m[k].problem->unserved * j->scale_max *
+			(j->r.m[k].problem->curve->peak + 1);
 	cost[j->usd] = 1;
 	hi[j->usd] = most;
 	linear_init(&j->lp, j->usd + 1, cost, lo, hi, j->a);
@@ -172,7 +184,8 @@ joint_master(struct joint *j)
 		double *row = joint_row_new(j);
 
 		for (size_t c = 0; c < j->column.n; c++)
-			row[c] = j->price_factor * j->column.v[c].fixed * j->r.m[j->column.v[c].member].problem->curve->hours;
+			row[c] = j->price_factor * j->column.v[c].fixed *
+				 j->r.m[j->column.v[c].member].problem->curve->hours;
 		j->budget_row = linear_row(&j->lp, row, j->budget * (1 + 1e-12));
 	}
 	j->rows = j->lp.m;
@@ -181,8 +194,16 @@ joint_master(struct joint *j)
 struct joint
 joint_new(const struct commit_member *m, size_t n, double budget, struct arena *a)
 {
-	return (struct joint){ .r = { .m = m, .n = n, .n_quotas = m[0].rules == NULL ? 0 : m[0].rules->n_quotas,
-		.scratch = arena_new() }, .a = a, .budget = budget, .best_usd = INFINITY, .price_factor = 1, .scale = 1, .scale_max = 1,
+	return (struct joint){ .r = { .m = m,
+				   .n = n,
+				   .n_quotas = m[0].rules == NULL ? 0 : m[0].rules->n_quotas,
+				   .scratch = arena_new() },
+		.a = a,
+		.budget = budget,
+		.best_usd = INFINITY,
+		.price_factor = 1,
+		.scale = 1,
+		.scale_max = 1,
 		.proven = 5e-10 };
 }
 
@@ -200,7 +221,8 @@ joint_init(struct joint *j)
 			const struct commit_server *v = &j->server.v[s];
 
 			if (j->r.m[v->member].problem->lines[v->line].kind == COMMIT_OWNED)
-				limit[k] -= j->r.m[v->member].rules->quota[k].weight[v->line] * v->cap;
+				limit[k] -=
+				    j->r.m[v->member].rules->quota[k].weight[v->line] * v->cap;
 		}
 		limit[k] = fmax(0, limit[k]);
 	}

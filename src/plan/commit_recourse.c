@@ -6,23 +6,24 @@
 #include "util/vec.h"
 
 #define RECOURSE_EPS 1e-10
-#define RECOURSE_JUMPS 16	/* from basis to basis, before all are looked at */
+#define RECOURSE_JUMPS 16 /* from basis to basis, before all are looked at */
 
 /*
- * Hours differ in their demand alone, so that few bases of the linear program are the best one of all hours: one is known to
- * be as soon as its variables keep their bounds (bunching: Wets 1988).
+ * Hours differ in their demand alone, so that few bases of the linear program are the best one of
+ * all hours: one is known to be as soon as its variables keep their bounds (bunching: Wets 1988).
  */
 struct commit_basis {
 	uint32_t number;
-	double *at, *by;	/* [rows] value without demand, [rows][n] change with it */
-	double *lo, *hi;	/* [rows] */
-	size_t *var;		/* [rows] */
-	double usd, *price;	/* USD without demand, [n] with it */
+	double *at, *by;    /* [rows] value without demand, [rows][n] change with it */
+	double *lo, *hi;    /* [rows] */
+	size_t *var;        /* [rows] */
+	double usd, *price; /* USD without demand, [n] with it */
 	double *slope, *saves;
-	double *rest;		/* [servers] of those that are at a bound */
-	double weight, *demand;	/* sums over its hours */
-	double *most;		/* [rows] */
-	struct commit_basis **jump;	/* [2 rows] what fitted last where this one did not, by the bound that broke */
+	double *rest;           /* [servers] of those that are at a bound */
+	double weight, *demand; /* sums over its hours */
+	double *most;           /* [rows] */
+	struct commit_basis *
+	    *jump; /* [2 rows] what fitted last where this one did not, by the bound that broke */
 };
 
 struct recourse_work {
@@ -30,7 +31,7 @@ struct recourse_work {
 	struct linear lp;
 	size_t rows;
 	VEC(struct commit_basis *) basis;
-	struct commit_basis **hint;	/* [n_groups] of the group's last hour */
+	struct commit_basis **hint; /* [n_groups] of the group's last hour */
 };
 
 static double
@@ -44,14 +45,17 @@ static void
 recourse_start(struct recourse_work *w, const double *x)
 {
 	const struct commit_recourse *r = w->r;
-	double *cost = arena_array(r->scratch, 4 * (r->n_servers + 1), sizeof(*cost)), *lo = cost + r->n_servers + 1;
+	double *cost = arena_array(r->scratch, 4 * (r->n_servers + 1), sizeof(*cost)),
+	       *lo = cost + r->n_servers + 1;
 	double *hi = lo + r->n_servers + 1, *row = hi + r->n_servers + 1;
 
 	for (size_t j = 0; j < r->n_servers; j++) {
 		const struct commit_server *s = &r->server[j];
 
 		cost[j] = s->usage - recourse_unserved(r, s->member);
-		hi[j] = s->column == COMMIT_NOT_BOUGHT ? s->cap : fmax(0, x[s->column]) * r->column[s->column].gpus;
+		hi[j] = s->column == COMMIT_NOT_BOUGHT
+			    ? s->cap
+			    : fmax(0, x[s->column]) * r->column[s->column].gpus;
 	}
 	linear_init(&w->lp, r->n_servers, cost, lo, hi, r->scratch);
 	for (size_t k = 0; k < r->n; k++) {
@@ -63,12 +67,16 @@ recourse_start(struct recourse_work *w, const double *x)
 		double left = r->quota[q];
 
 		for (size_t c = 0; c < r->n_columns; c++)
-			left -= r->m[r->column[c].member].rules->quota[q].weight[r->column[c].line] * r->column[c].gpus * x[c];
+			left -=
+			    r->m[r->column[c].member].rules->quota[q].weight[r->column[c].line] *
+			    r->column[c].gpus * x[c];
 		for (size_t j = 0; j < r->n_servers; j++) {
 			const struct commit_server *s = &r->server[j];
 			enum commit_kind kind = r->m[s->member].problem->lines[s->line].kind;
 
-			row[j] = kind == COMMIT_SPOT || kind == COMMIT_ON_DEMAND ? r->m[s->member].rules->quota[q].weight[s->line] : 0;
+			row[j] = kind == COMMIT_SPOT || kind == COMMIT_ON_DEMAND
+				     ? r->m[s->member].rules->quota[q].weight[s->line]
+				     : 0;
 		}
 		linear_row(&w->lp, row, fmax(0, left));
 	}
@@ -103,7 +111,8 @@ recourse_slopes(const struct recourse_work *w, struct commit_basis *b)
 	}
 	for (size_t c = 0; c < r->n_columns; c++)
 		for (size_t q = 0; q < r->n_quotas; q++)
-			b->slope[c] += b->saves[q] * r->column[c].gpus *
+			b->slope[c] +=
+			    b->saves[q] * r->column[c].gpus *
 			    r->m[r->column[c].member].rules->quota[q].weight[r->column[c].line];
 }
 
@@ -116,7 +125,8 @@ recourse_keep(struct recourse_work *w, const double *d)
 	struct commit_basis *b = arena_array(a, 1, sizeof(*b));
 	size_t m = w->rows;
 
-	b->at = arena_array(a, m * (r->n + 4) + 3 * r->n + r->n_servers + r->n_columns + r->n_quotas, sizeof(double));
+	b->at = arena_array(a,
+	    m * (r->n + 4) + 3 * r->n + r->n_servers + r->n_columns + r->n_quotas, sizeof(double));
 	b->by = b->at + m;
 	b->lo = b->by + m * r->n;
 	b->hi = b->lo + m;
@@ -176,7 +186,8 @@ recourse_breaks(const struct recourse_work *w, const struct commit_basis *b, con
 	return SIZE_MAX;
 }
 
-/* From one basis by jumps that led somewhere before to one that fits, if any; else all are looked at, or a new one is found. */
+/* From one basis by jumps that led somewhere before to one that fits, if any; else all are looked
+ * at, or a new one is found. */
 static struct commit_basis *
 recourse_find(struct recourse_work *w, struct commit_basis *at, const double *d)
 {
@@ -193,7 +204,7 @@ recourse_find(struct recourse_work *w, struct commit_basis *at, const double *d)
 	for (size_t k = 0; k < w->basis.n && found == NULL; k++)
 		if (recourse_breaks(w, w->basis.v[k], d) == SIZE_MAX) {
 			found = w->basis.v[k];
-			if (k > 0) {	/* those that fit often come to the front */
+			if (k > 0) { /* those that fit often come to the front */
 				w->basis.v[k] = w->basis.v[k - 1];
 				w->basis.v[k - 1] = found;
 			}
@@ -211,7 +222,8 @@ recourse_find(struct recourse_work *w, struct commit_basis *at, const double *d)
 }
 
 static void
-recourse_served(const struct recourse_work *w, const struct commit_basis *b, struct commit_tangent *t)
+recourse_served(
+    const struct recourse_work *w, const struct commit_basis *b, struct commit_tangent *t)
 {
 	const struct commit_recourse *r = w->r;
 
@@ -248,7 +260,8 @@ commit_recourse_at(struct commit_recourse *r, const double *x, struct commit_tan
 	for (size_t h = 0; h < r->n_atoms; h++) {
 		const double *d = r->demand + h * r->n;
 
-		b = recourse_find(&w, w.hint != NULL && w.hint[r->group[h]] != NULL ? w.hint[r->group[h]] : b, d);
+		b = recourse_find(
+		    &w, w.hint != NULL && w.hint[r->group[h]] != NULL ? w.hint[r->group[h]] : b, d);
 		if (w.hint != NULL)
 			w.hint[r->group[h]] = b;
 		if (t->each != NULL)

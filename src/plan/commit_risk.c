@@ -5,8 +5,8 @@
 #include "plan/commit_impl.h"
 #include "util/arena.h"
 
-#define COMMIT_REGRET 0.2	/* demand off by this share */
-#define COMMIT_FALL 0.1		/* what a fall of demand is told for */
+#define COMMIT_REGRET 0.2 /* demand off by this share */
+#define COMMIT_FALL 0.1   /* what a fall of demand is told for */
 
 /* What a plan's lines can serve, lowest usage price first. */
 struct commit_step {
@@ -35,7 +35,8 @@ commit_hourly(const double *usd, double v)
 	return v > (double)l ? usd[l] + (v - (double)l) * (usd[l + 1] - usd[l]) : usd[l];
 }
 
-/* Purchases of the plan; what is not bought serves up to its limit, and what the quotas leave of it. */
+/* Purchases of the plan; what is not bought serves up to its limit, and what the quotas leave of
+ * it. */
 static int64_t *
 commit_counts(const struct commit_problem *p, const struct commit_plan *plan, struct arena *a)
 {
@@ -44,16 +45,18 @@ commit_counts(const struct commit_problem *p, const struct commit_plan *plan, st
 	for (size_t i = 0; i < p->n_lines; i++) {
 		int64_t cap = plan->use[i].cap;
 
-		count[i] = p->lines[i].kind == COMMIT_RESERVED ? plan->use[i].count : p->lines[i].max_count;
-		if ((p->lines[i].kind == COMMIT_SPOT || p->lines[i].kind == COMMIT_ON_DEMAND) && cap != COMMIT_NO_LIMIT)
+		count[i] = p->lines[i].kind == COMMIT_RESERVED ? plan->use[i].count
+							       : p->lines[i].max_count;
+		if ((p->lines[i].kind == COMMIT_SPOT || p->lines[i].kind == COMMIT_ON_DEMAND) &&
+		    cap != COMMIT_NO_LIMIT)
 			count[i] = cap / p->lines[i].gpus;
 	}
 	return count;
 }
 
 static void
-commit_paths(const struct commit_problem *p, const struct commit_plan *plan, const struct commit_demand *d,
-    struct arena *a, struct commit_risk *risk)
+commit_paths(const struct commit_problem *p, const struct commit_plan *plan,
+    const struct commit_demand *d, struct arena *a, struct commit_risk *risk)
 {
 	static const double levels[3] = { 0.1, 0.5, 0.9 };
 	struct commit_stack st;
@@ -73,8 +76,9 @@ commit_paths(const struct commit_problem *p, const struct commit_plan *plan, con
 		const double *v = d->gpus + i * d->n_steps;
 
 		for (size_t t = 0; t < d->n_steps; t++)
-			usd[i] += plan->hourly != NULL ? commit_hourly(plan->hourly, fmin(v[t], cap)) :
-			    commit_hour(step, n, p->unserved, fmin(v[t], cap));
+			usd[i] += plan->hourly != NULL
+				      ? commit_hourly(plan->hourly, fmin(v[t], cap))
+				      : commit_hour(step, n, p->unserved, fmin(v[t], cap));
 		usd[i] = plan->bound_usd + usd[i] * d->step_hours;
 	}
 	commit_quantiles(d, usd, levels, 3, a, q);
@@ -84,7 +88,8 @@ commit_paths(const struct commit_problem *p, const struct commit_plan *plan, con
 }
 
 void
-commit_cover(const struct commit_plan *plan, const struct commit_demand *d, struct arena *a, struct commit_risk *risk)
+commit_cover(const struct commit_plan *plan, const struct commit_demand *d, struct arena *a,
+    struct commit_risk *risk)
 {
 	static const double levels[2] = { 0.5, 0.95 };
 	double *peak = commit_peaks(d, a), in = 0, all = 0, q[2];
@@ -103,8 +108,9 @@ commit_cover(const struct commit_plan *plan, const struct commit_demand *d, stru
 
 /* Cost of the plan and of the best plan if all demand were scale times the paths'. */
 static enum berth_code
-commit_scaled(const struct commit_problem *p, const struct commit_shares *rules, const struct commit_plan *plan,
-    const struct commit_demand *d, double scale, struct arena *a, double *usd_out, double *regret_out, double *on_demand_out, struct berth_err *err)
+commit_scaled(const struct commit_problem *p, const struct commit_shares *rules,
+    const struct commit_plan *plan, const struct commit_demand *d, double scale, struct arena *a,
+    double *usd_out, double *regret_out, double *on_demand_out, struct berth_err *err)
 {
 	struct commit_problem q = *p;
 	struct commit_curve curve;
@@ -135,8 +141,9 @@ commit_scaled(const struct commit_problem *p, const struct commit_shares *rules,
 }
 
 enum berth_code
-commit_assess(const struct commit_problem *p, const struct commit_shares *rules, const struct commit_plan *plan,
-    const struct commit_demand *d, struct arena *a, struct commit_risk *risk_out, struct berth_err *err)
+commit_assess(const struct commit_problem *p, const struct commit_shares *rules,
+    const struct commit_plan *plan, const struct commit_demand *d, struct arena *a,
+    struct commit_risk *risk_out, struct berth_err *err)
 {
 	double unused;
 	enum berth_code rc;
@@ -144,13 +151,13 @@ commit_assess(const struct commit_problem *p, const struct commit_shares *rules,
 	memset(risk_out, 0, sizeof(*risk_out));
 	commit_paths(p, plan, d, a, risk_out);
 	commit_cover(plan, d, a, risk_out);
-	rc = commit_scaled(p, rules, plan, d, 1 - COMMIT_REGRET, a, &risk_out->down_usd, &risk_out->regret_down_usd,
-	    &risk_out->down_on_demand_usd, err);
+	rc = commit_scaled(p, rules, plan, d, 1 - COMMIT_REGRET, a, &risk_out->down_usd,
+	    &risk_out->regret_down_usd, &risk_out->down_on_demand_usd, err);
 	if (rc == BERTH_OK)
-		rc = commit_scaled(p, rules, plan, d, 1 + COMMIT_REGRET, a, &risk_out->up_usd, &risk_out->regret_up_usd, &unused,
-		    err);
+		rc = commit_scaled(p, rules, plan, d, 1 + COMMIT_REGRET, a, &risk_out->up_usd,
+		    &risk_out->regret_up_usd, &unused, err);
 	if (rc == BERTH_OK)
-		rc = commit_scaled(p, rules, plan, d, 1 - COMMIT_FALL, a, &risk_out->fall_usd, &risk_out->fall_regret_usd,
-		    &risk_out->fall_on_demand_usd, err);
+		rc = commit_scaled(p, rules, plan, d, 1 - COMMIT_FALL, a, &risk_out->fall_usd,
+		    &risk_out->fall_regret_usd, &risk_out->fall_on_demand_usd, err);
 	return rc;
 }

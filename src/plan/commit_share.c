@@ -5,7 +5,7 @@
 #include "util/arena.h"
 
 #define SHARE_ROUNDS 200
-#define SHARE_SLACK 1e-9	/* GPUs */
+#define SHARE_SLACK 1e-9 /* GPUs */
 
 /* GPUs owned or bought, of a group (0: all). */
 static double
@@ -16,7 +16,8 @@ share_gpus(const struct commit_work *w, const int64_t *count, size_t group)
 	for (size_t i = 0; i < w->p->n_lines; i++) {
 		const struct commit_line *l = &w->p->lines[i];
 
-		if ((l->kind == COMMIT_OWNED || l->kind == COMMIT_RESERVED) && (group == 0 || w->shares->group[i] == group))
+		if ((l->kind == COMMIT_OWNED || l->kind == COMMIT_RESERVED) &&
+		    (group == 0 || w->shares->group[i] == group))
 			sum += commit_stack_gpus(l, count[i]);
 	}
 	return sum;
@@ -43,13 +44,18 @@ commit_shares_check(const struct commit_shares *s, struct berth_err *err)
 	double least = 0;
 
 	if (s->n_quotas > COMMIT_QUOTAS_MAX)
-		return err_set(err, BERTH_EINVAL, "%zu quotas are more than %d", s->n_quotas, COMMIT_QUOTAS_MAX);
+		return err_set(err, BERTH_EINVAL, "%zu quotas are more than %d", s->n_quotas,
+		    COMMIT_QUOTAS_MAX);
 	for (size_t k = 0; k < s->n; k++) {
-		if (!(s->share[k].min >= 0) || !(s->share[k].max <= 1) || !(s->share[k].min <= s->share[k].max))
-			return err_set(err, BERTH_EINVAL, "a share of %g to %g", s->share[k].min, s->share[k].max);
+		if (!(s->share[k].min >= 0) || !(s->share[k].max <= 1) ||
+		    !(s->share[k].min <= s->share[k].max))
+			return err_set(err, BERTH_EINVAL, "a share of %g to %g", s->share[k].min,
+			    s->share[k].max);
 		least += s->share[k].min;
 	}
-	return least <= 1 + 1e-12 ? BERTH_OK : err_set(err, BERTH_EINVAL, "the least shares add up to %g", least);
+	return least <= 1 + 1e-12
+		   ? BERTH_OK
+		   : err_set(err, BERTH_EINVAL, "the least shares add up to %g", least);
 }
 
 bool
@@ -60,10 +66,10 @@ commit_shares_hold(const struct commit_work *w, const int64_t *count)
 
 struct share_search {
 	struct commit_work *w;
-	double limit;		/* USD an hour; INFINITY: none */
-	int64_t *count, *best;	/* [lines] */
+	double limit;          /* USD an hour; INFINITY: none */
+	int64_t *count, *best; /* [lines] */
 	double best_cost;
-	double scale;		/* USD that one GPU of a broken rule counts, while a plan is mended */
+	double scale; /* USD that one GPU of a broken rule counts, while a plan is mended */
 };
 
 static int64_t
@@ -85,7 +91,7 @@ share_value(const struct share_search *x)
 	int64_t lack = x->w->floor - share_bought(x);
 
 	return cost + x->scale * (share_broken(x->w, x->count) + (lack > 0 ? (double)lack : 0)) +
-	    1e3 * fmax(0, bound - x->limit);
+	       1e3 * fmax(0, bound - x->limit);
 }
 
 static bool
@@ -93,14 +99,16 @@ share_step(struct share_search *x, size_t i, int64_t by)
 {
 	const struct commit_line *l = &x->w->p->lines[i];
 
-	if (l->kind != COMMIT_RESERVED || x->count[i] + by < l->min_count || x->count[i] + by > l->max_count ||
+	if (l->kind != COMMIT_RESERVED || x->count[i] + by < l->min_count ||
+	    x->count[i] + by > l->max_count ||
 	    (double)(x->count[i] + by) * (double)l->gpus > (double)x->w->n)
 		return false;
 	x->count[i] += by;
 	return true;
 }
 
-/* The best of: by more or fewer of one line, beside by more or fewer of another. True if it helped. */
+/* The best of: by more or fewer of one line, beside by more or fewer of another. True if it helped.
+ */
 static bool
 share_move(struct share_search *x, int64_t by)
 {
@@ -112,7 +120,7 @@ share_move(struct share_search *x, int64_t by)
 		for (int64_t d = -by; d <= by; d += 2 * by) {
 			if (!share_step(x, i, d))
 				continue;
-			for (size_t j = i; j < n; j++)	/* j == i: i alone */
+			for (size_t j = i; j < n; j++) /* j == i: i alone */
 				for (int64_t e = -by; e <= by; e += 2 * by) {
 					double v;
 
@@ -152,8 +160,8 @@ share_polish(struct share_search *x)
 		while (share_move(x, by))
 			continue;
 	cost = commit_stack_cost(&x->w->st, x->count, &bound);
-	if (!commit_shares_hold(x->w, x->count) || bound > x->limit + 1e-12 * fabs(x->limit) || share_bought(x) < x->w->floor ||
-	    cost >= x->best_cost)
+	if (!commit_shares_hold(x->w, x->count) || bound > x->limit + 1e-12 * fabs(x->limit) ||
+	    share_bought(x) < x->w->floor || cost >= x->best_cost)
 		return;
 	x->best_cost = cost;
 	memcpy(x->best, x->count, x->w->p->n_lines * sizeof(*x->best));
@@ -183,13 +191,16 @@ share_adjust(struct share_search *x, const double *price)
 }
 
 enum berth_code
-commit_shares_price(struct commit_work *w, double limit, struct arena *a, double *lower_io, struct berth_err *err)
+commit_shares_price(
+    struct commit_work *w, double limit, struct arena *a, double *lower_io, struct berth_err *err)
 {
 	const struct commit_problem *p = w->p;
 	const struct commit_shares *sh = w->shares;
 	size_t n = sh->n;
 	double *price = arena_array(a, 2 * n + 1, sizeof(*price)), most = 0;
-	struct share_search x = { .w = w, .limit = isnan(limit) ? INFINITY : limit, .best_cost = INFINITY };
+	struct share_search x = {
+		.w = w, .limit = isnan(limit) ? INFINITY : limit, .best_cost = INFINITY
+	};
 
 	x.count = arena_array(a, p->n_lines, sizeof(*x.count));
 	x.best = arena_array(a, p->n_lines, sizeof(*x.best));
@@ -210,23 +221,28 @@ commit_shares_price(struct commit_work *w, double limit, struct arena *a, double
 			double have = share_gpus(w, x.count, sh->share[k].group);
 
 			price[k] = fmax(0, price[k] + step * (have - sh->share[k].max * all) / all);
-			price[n + k] = fmax(0, price[n + k] + step * (sh->share[k].min * all - have) / all);
+			price[n + k] =
+			    fmax(0, price[n + k] + step * (sh->share[k].min * all - have) / all);
 		}
 		if (isfinite(x.limit))
-			price[2 * n] = fmax(0, price[2 * n] + (bound - x.limit) / fmax(x.limit, 1e-9) / (1 + round / 4.0));
+			price[2 * n] =
+			    fmax(0, price[2 * n] + (bound - x.limit) / fmax(x.limit, 1e-9) /
+						       (1 + round / 4.0));
 		if (round % (p->n_lines <= 32 ? 2 : 20) == 0 || round == SHARE_ROUNDS - 1)
 			share_polish(&x);
 		if (x.best_cost - *lower_io <= 1e-12 * fabs(x.best_cost))
 			break;
 	}
-	if (isinf(x.best_cost)) {	/* nothing bought keeps every greatest share, if it is allowed */
+	if (isinf(x.best_cost)) { /* nothing bought keeps every greatest share, if it is allowed */
 		memset(x.count, 0, p->n_lines * sizeof(*x.count));
 		for (size_t i = 0; i < p->n_lines; i++)
-			x.count[i] = p->lines[i].kind == COMMIT_RESERVED ? p->lines[i].min_count : p->lines[i].max_count;
+			x.count[i] = p->lines[i].kind == COMMIT_RESERVED ? p->lines[i].min_count
+									 : p->lines[i].max_count;
 		share_polish(&x);
 	}
 	if (isinf(x.best_cost))
-		return err_set(err, BERTH_EINFEASIBLE, "no purchases keep the shares%s", isfinite(x.limit) ? " and the budget" : "");
+		return err_set(err, BERTH_EINFEASIBLE, "no purchases keep the shares%s",
+		    isfinite(x.limit) ? " and the budget" : "");
 	memcpy(w->count, x.best, p->n_lines * sizeof(*x.best));
 	return BERTH_OK;
 }

@@ -10,11 +10,13 @@ struct commit_ranked {
 	size_t index;
 };
 
-/* Merit order: what is cheapest to use serves first. A total order, so that equal plans come out the same. */
+/* Merit order: what is cheapest to use serves first. A total order, so that equal plans come out
+ * the same. */
 static int
 commit_cmp_ranked(const void *a, const void *b)
 {
-	const struct commit_line *x = &((const struct commit_ranked *)a)->line, *y = &((const struct commit_ranked *)b)->line;
+	const struct commit_line *x = &((const struct commit_ranked *)a)->line,
+				 *y = &((const struct commit_ranked *)b)->line;
 
 	if (x->usage != y->usage)
 		return x->usage < y->usage ? -1 : 1;

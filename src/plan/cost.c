@@ -9,8 +9,8 @@
 #include "util/glob.h"
 #include "util/str.h"
 
-#define COST_RETRY_S 300.0		/* between two launch attempts */
-#define COST_MEMORY_SLACK 0.97		/* 79.6 GiB are sold, and asked for, as 80 */
+#define COST_RETRY_S 300.0     /* between two launch attempts */
+#define COST_MEMORY_SLACK 0.97 /* 79.6 GiB are sold, and asked for, as 80 */
 
 static const struct refuse_row {
 	const char *name, *text;
@@ -19,9 +19,11 @@ static const struct refuse_row {
 	[REFUSE_ACCELERATOR] = { "accelerator", "another accelerator than the job asks for" },
 	[REFUSE_GANG] = { "gang", "too few accelerators on one machine for the gang" },
 	[REFUSE_MEMORY] = { "memory", "too little memory per accelerator" },
-	[REFUSE_FABRIC] = { "fabric", "accelerators linked too slowly for the gang, or nobody knows how fast" },
+	[REFUSE_FABRIC] = { "fabric",
+	    "accelerators linked too slowly for the gang, or nobody knows how fast" },
 	[REFUSE_RESIDENCY] = { "residency", "region not among the job's" },
-	[REFUSE_LATENCY] = { "latency", "too far from where it must answer, or nobody knows how far" },
+	[REFUSE_LATENCY] = { "latency",
+	    "too far from where it must answer, or nobody knows how far" },
 	[REFUSE_PROVIDER] = { "provider", "provider not among the job's" },
 	[REFUSE_BLOCKED] = { "blocked", "on a block list" },
 	[REFUSE_PURCHASE] = { "purchase", "purchase not allowed by the job" },
@@ -33,14 +35,17 @@ static const struct refuse_row {
 	[REFUSE_CANNOT_RESUME] = { "cannot_resume", "spot, and the job would likely be lost" },
 	[REFUSE_DEADLINE] = { "deadline", "would end after the deadline" },
 	[REFUSE_OVER_BUDGET] = { "over_budget", "costs more than is left" },
-	[REFUSE_PROBE_FAILED] = { "probe_failed", "on hold after a probe rejected one of its machines" },
+	[REFUSE_PROBE_FAILED] = { "probe_failed",
+	    "on hold after a probe rejected one of its machines" },
 	[REFUSE_UNAVAILABLE] = { "unavailable", "the provider says that it has none" },
 	[REFUSE_BLOCKED_UNTIL] = { "blocked_until", "on hold after a refusal" },
 	[REFUSE_NO_QUOTA] = { "no_quota", "over a quota by itself" },
 	[REFUSE_NO_CAPACITY] = { "no_capacity", "other jobs take what is left" },
 	[REFUSE_SPOT_LATE] = { "spot_late", "spot, and a loss of it could break the deadline" },
-	[REFUSE_SPOT_VAIN] = { "spot_vain", "spot that was lost too often, and has not been up for long" },
-	[REFUSE_WAIT_SPOT] = { "wait_spot", "on demand, while waiting for spot is cheaper and safe" },
+	[REFUSE_SPOT_VAIN] = { "spot_vain",
+	    "spot that was lost too often, and has not been up for long" },
+	[REFUSE_WAIT_SPOT] = { "wait_spot",
+	    "on demand, while waiting for spot is cheaper and safe" },
 	[REFUSE_LATER] = { "later", "may be taken, but ends after all others can be done" },
 	[REFUSE_DEARER] = { "dearer", "may be taken, but costs more" },
 };
@@ -75,7 +80,8 @@ cost_checkpoint_s(double write_s, double hazard_per_hour)
 
 	if (!(hazard_per_hour > 0))
 		return INFINITY;
-	/* y = lambda tau solves 1 - y = exp(-y - a); W0 near its branch point would lose half the digits. */
+	/* y = lambda tau solves 1 - y = exp(-y - a); W0 near its branch point would lose half the
+	 * digits. */
 	for (int k = 0; k < 100 && a > 0; k++) {
 		double step = (-expm1(-y - a) - y) / (exp(-y - a) - 1);
 
@@ -102,12 +108,14 @@ cost_interrupted(double run, double segment, double write, double restart, doubl
 {
 	double full = floor(run / segment * (1 - 1e-12)), last = run - full * segment;
 
-	return (1 / hazard + restart) * (full * expm1(hazard * (segment + write)) + expm1(hazard * last));
+	return (1 / hazard + restart) *
+	       (full * expm1(hazard * (segment + write)) + expm1(hazard * last));
 }
 
 /* Rules on what the offer is. */
 static enum refuse_code
-cost_check_machine(const struct cost_job *j, size_t v, const struct offer *o, const struct cost_facts *f)
+cost_check_machine(
+    const struct cost_job *j, size_t v, const struct offer *o, const struct cost_facts *f)
 {
 	const struct job_variant *var = &j->job->spec.variants[v];
 	double memory = o->accelerator_memory_gib;
@@ -123,8 +131,8 @@ cost_check_machine(const struct cost_job *j, size_t v, const struct offer *o, co
 	if (var->memory_max_gib > 0 && !(memory <= var->memory_max_gib / COST_MEMORY_SLACK))
 		return REFUSE_MEMORY;
 	/* A gang of one has nobody to talk to. */
-	if (j->job->spec.link_gb_s > 0 && var->count_min > 1 && !(f->accel != NULL &&
-	    f->accel->link_gb_s >= j->job->spec.link_gb_s))
+	if (j->job->spec.link_gb_s > 0 && var->count_min > 1 &&
+	    !(f->accel != NULL && f->accel->link_gb_s >= j->job->spec.link_gb_s))
 		return REFUSE_FABRIC;
 	return REFUSE_NOT;
 }
@@ -136,10 +144,11 @@ cost_near(const struct job_spec *s, const struct offer *o)
 
 	if (s->latency_to == NULL || s->latency_to[0] == '\0')
 		return true;
-	if ((size_t)snprintf(place, sizeof(place), "%s/%s", o->provider, o->region) >= sizeof(place))
+	if ((size_t)snprintf(place, sizeof(place), "%s/%s", o->provider, o->region) >=
+	    sizeof(place))
 		return false;
-	return latency_ms(place, s->latency_to) <= s->latency_max_ms || (str_ieq(o->region, s->latency_to) &&
-	    !latency_known(s->latency_to));
+	return latency_ms(place, s->latency_to) <= s->latency_max_ms ||
+	       (str_ieq(o->region, s->latency_to) && !latency_known(s->latency_to));
 }
 
 bool
@@ -149,8 +158,10 @@ cost_region_hits(const char *pattern, const struct offer *o)
 
 	if (glob_match(pattern, o->region))
 		return true;
-	return strchr(pattern, '/') != NULL && (size_t)snprintf(place, sizeof(place), "%s/%s", o->provider, o->region) <
-	    sizeof(place) && glob_match(pattern, place);
+	return strchr(pattern, '/') != NULL &&
+	       (size_t)snprintf(place, sizeof(place), "%s/%s", o->provider, o->region) <
+		   sizeof(place) &&
+	       glob_match(pattern, place);
 }
 
 static bool
@@ -165,7 +176,8 @@ cost_resides(const struct job_spec *s, const struct offer *o)
 bool
 cost_price_stale(const struct offer *o, const struct cost_ages *ages, int64_t now)
 {
-	int64_t list_s = ages->list_s > 0 ? ages->list_s : COST_LIST_AGE_S, spot_s = ages->spot_s > 0 ? ages->spot_s : COST_SPOT_AGE_S;
+	int64_t list_s = ages->list_s > 0 ? ages->list_s : COST_LIST_AGE_S,
+		spot_s = ages->spot_s > 0 ? ages->spot_s : COST_SPOT_AGE_S;
 
 	return o->as_of > 0 && now - o->as_of > (o->purchase == PURCHASE_SPOT ? spot_s : list_s);
 }
@@ -181,9 +193,11 @@ cost_check_terms(const struct job_spec *s, const struct offer *o, const struct c
 		return REFUSE_LATENCY;
 	if (!glob_match_any(s->providers, s->n_providers, o->provider))
 		return REFUSE_PROVIDER;
-	if (block_rules_hit(lim->block, lim->n_block, o) != NULL || block_rules_hit(s->block, s->n_block, o) != NULL)
+	if (block_rules_hit(lim->block, lim->n_block, o) != NULL ||
+	    block_rules_hit(s->block, s->n_block, o) != NULL)
 		return REFUSE_BLOCKED;
-	/* A reservation is bought by a plan, never by a job; one that is owned is a paid on-demand machine. */
+	/* A reservation is bought by a plan, never by a job; one that is owned is a paid on-demand
+	 * machine. */
 	if (!s->purchase_ok[o->purchase] || (o->purchase == PURCHASE_RESERVED && !f->paid))
 		return REFUSE_PURCHASE;
 	if (lim->need_account && o->account[0] == '\0')
@@ -192,7 +206,8 @@ cost_check_terms(const struct job_spec *s, const struct offer *o, const struct c
 		return REFUSE_PRICE_UNKNOWN;
 	if (cost_price_stale(o, &lim->ages, lim->now))
 		return REFUSE_PRICE_STALE;
-	if (usd_known(s->max_price) && (f->paid ? f->paid_usage > usd_to_double(s->max_price) : o->price.v > s->max_price.v))
+	if (usd_known(s->max_price) &&
+	    (f->paid ? f->paid_usage > usd_to_double(s->max_price) : o->price.v > s->max_price.v))
 		return REFUSE_MAX_PRICE;
 	return REFUSE_NOT;
 }
@@ -210,8 +225,9 @@ cost_speed(const struct cost_job *j, size_t v, const struct accel *accel, double
 	*work_out = s->work_hours * ref->count_min * (ref->nodes > 1 ? ref->nodes : 1);
 	if (!isnan(var->work_hours)) {
 		*work_out = var->work_hours * var->count_min * (var->nodes > 1 ? var->nodes : 1);
-		return accel == j->want[v] || j->want[v] == NULL ? 1 :
-		    accel_speed_ratio(accel, j->want[v], j->precision);
+		return accel == j->want[v] || j->want[v] == NULL
+			   ? 1
+			   : accel_speed_ratio(accel, j->want[v], j->precision);
 	}
 	if (!isnan(var->speed))
 		return var->speed;
@@ -232,7 +248,8 @@ cost_used(const struct job_variant *var, const struct offer *o)
 
 /* Hours of the work that is left on this machine without interruptions; NaN: no speed is known. */
 static double
-cost_run_hours(const struct cost_job *j, size_t v, const struct offer *o, const struct cost_facts *f)
+cost_run_hours(
+    const struct cost_job *j, size_t v, const struct offer *o, const struct cost_facts *f)
 {
 	double work, speed = cost_speed(j, v, f->accel, &work);
 
@@ -242,8 +259,8 @@ cost_run_hours(const struct cost_job *j, size_t v, const struct offer *o, const 
 }
 
 void
-cost_fit(const struct cost_job *j, const struct offer *o, const struct accel *accel, size_t *variant_out,
-    double *speed_out, double *hours_out)
+cost_fit(const struct cost_job *j, const struct offer *o, const struct accel *accel,
+    size_t *variant_out, double *speed_out, double *hours_out)
 {
 	struct cost_facts f = { .accel = accel };
 
@@ -282,28 +299,35 @@ cost_segment_s(const struct job_spec *s, double hazard)
 {
 	if (!s->can_resume)
 		return 0;
-	return s->checkpoint_interval_s > 0 ? (double)s->checkpoint_interval_s :
-	    fmin(COST_CHECKPOINT_MOST_S, cost_checkpoint_s((double)s->checkpoint_write_s, hazard));
+	return s->checkpoint_interval_s > 0
+		   ? (double)s->checkpoint_interval_s
+		   : fmin(COST_CHECKPOINT_MOST_S,
+			 cost_checkpoint_s((double)s->checkpoint_write_s, hazard));
 }
 
 /* Billed hours, wait and survival of a run; false: it would likely be lost, or never end. */
 static bool
-cost_times(const struct job_spec *s, const struct offer *o, const struct cost_facts *f, struct cost_estimate *e)
+cost_times(const struct job_spec *s, const struct offer *o, const struct cost_facts *f,
+    struct cost_estimate *e)
 {
-	double start = cost_or(f->start_s, COST_START_S), write = (double)s->checkpoint_write_s / 3600, hazard = 0, billed, tries, wait;
+	double start = cost_or(f->start_s, COST_START_S),
+	       write = (double)s->checkpoint_write_s / 3600, hazard = 0, billed, tries, wait;
 	double segment;
 
 	if (o->purchase == PURCHASE_SPOT)
-		hazard = e->machines * cost_or(f->hazard_per_hour, cost_or(o->interruption_rate, COST_HAZARD_DEFAULT));
+		hazard = e->machines * cost_or(f->hazard_per_hour,
+					   cost_or(o->interruption_rate, COST_HAZARD_DEFAULT));
 	e->survival = exp(-hazard * e->run_hours);
 	e->interval_hours = segment = cost_segment_s(s, hazard) / 3600;
-	e->busy_hours = billed = e->run_hours + (segment > 0 ? floor(e->run_hours / segment * (1 - 1e-12)) * write : 0);
+	e->busy_hours = billed =
+	    e->run_hours + (segment > 0 ? floor(e->run_hours / segment * (1 - 1e-12)) * write : 0);
 	if (hazard > 0) {
 		segment = s->can_resume ? fmin(segment, e->run_hours) : e->run_hours;
 		if (!s->can_resume && e->survival < 0.5)
 			return false;
-		billed = e->run_hours > 0 ? cost_interrupted(e->run_hours, segment, write, ((double)s->restart_s + start) / 3600,
-		    hazard) : 0;
+		billed = e->run_hours > 0 ? cost_interrupted(e->run_hours, segment, write,
+						((double)s->restart_s + start) / 3600, hazard)
+					  : 0;
 	}
 	if (!isfinite(billed))
 		return false;
@@ -322,7 +346,9 @@ cost_check_money(const struct job *j, const struct cost_limits *lim, const struc
 	if (usd_known(j->spec.max_cost) && usd_known(j->cost) &&
 	    usd_to_double(j->cost) + e->total_usd > usd_to_double(j->spec.max_cost) * (1 + 1e-12))
 		return REFUSE_OVER_BUDGET;
-	return !isnan(lim->budget_usd) && e->total_usd > lim->budget_usd * (1 + 1e-12) ? REFUSE_OVER_BUDGET : REFUSE_NOT;
+	return !isnan(lim->budget_usd) && e->total_usd > lim->budget_usd * (1 + 1e-12)
+		   ? REFUSE_OVER_BUDGET
+		   : REFUSE_NOT;
 }
 
 static enum refuse_code
@@ -330,7 +356,7 @@ cost_check_now(const struct cost_facts *f, const struct cost_limits *lim)
 {
 	if (f->probe_failed)
 		return REFUSE_PROBE_FAILED;
-	if (f->none_until > lim->now && !f->paid)	/* what is owned is kept for its owner */
+	if (f->none_until > lim->now && !f->paid) /* what is owned is kept for its owner */
 		return REFUSE_UNAVAILABLE;
 	return f->blocked_until > lim->now ? REFUSE_BLOCKED_UNTIL : REFUSE_NOT;
 }
@@ -377,18 +403,22 @@ cost_variant(const struct cost_job *j, size_t v, const struct offer *o, const st
 	e->finish += lim->now;
 	e->egress_usd = cost_egress(s, o, f);
 	e->compute_usd = price * e->expected_hours * e->machines;
-	e->interruption_usd = price * (e->expected_hours - e->busy_hours - cost_or(f->start_s, COST_START_S) / 3600) *
+	e->interruption_usd =
+	    price * (e->expected_hours - e->busy_hours - cost_or(f->start_s, COST_START_S) / 3600) *
 	    e->machines;
 	e->total_usd = e->compute_usd + e->egress_usd;
 	/* Work that is lost with the machine must fit once more, on demand, after it. */
 	if (s->deadline > 0 && o->purchase == PURCHASE_SPOT && !s->can_resume &&
-	    (double)(s->deadline - lim->now) < 2 * (e->busy_hours * 3600 + cost_or(f->start_s, COST_START_S))) {
+	    (double)(s->deadline - lim->now) <
+		2 * (e->busy_hours * 3600 + cost_or(f->start_s, COST_START_S))) {
 		e->refuse = REFUSE_SPOT_LATE;
 		return;
 	}
 	if (s->deadline > 0) {
-		e->latest_start = s->deadline - cost_whole_s(e->busy_hours * 3600 + cost_or(f->start_s, COST_START_S));
-		if (e->finish > s->deadline && !(lim->spot_leaves && s->can_resume && o->purchase == PURCHASE_SPOT)) {
+		e->latest_start = s->deadline - cost_whole_s(e->busy_hours * 3600 +
+							     cost_or(f->start_s, COST_START_S));
+		if (e->finish > s->deadline &&
+		    !(lim->spot_leaves && s->can_resume && o->purchase == PURCHASE_SPOT)) {
 			e->refuse = REFUSE_DEADLINE;
 			return;
 		}
@@ -399,8 +429,8 @@ cost_variant(const struct cost_job *j, size_t v, const struct offer *o, const st
 }
 
 void
-cost_of(const struct cost_job *j, const struct offer *o, const struct cost_facts *f, const struct cost_limits *lim,
-    struct cost_estimate *out)
+cost_of(const struct cost_job *j, const struct offer *o, const struct cost_facts *f,
+    const struct cost_limits *lim, struct cost_estimate *out)
 {
 	struct cost_estimate e;
 
@@ -408,7 +438,9 @@ cost_of(const struct cost_job *j, const struct offer *o, const struct cost_facts
 	out->refuse = REFUSE_ACCELERATOR;
 	for (size_t v = 0; v < j->job->spec.n_variants; v++) {
 		cost_variant(j, v, o, f, lim, &e);
-		if (v == 0 || (e.refuse == REFUSE_NOT && (out->refuse != REFUSE_NOT || e.total_usd < out->total_usd)) ||
+		if (v == 0 ||
+		    (e.refuse == REFUSE_NOT &&
+			(out->refuse != REFUSE_NOT || e.total_usd < out->total_usd)) ||
 		    (e.refuse != REFUSE_NOT && out->refuse != REFUSE_NOT && e.refuse > out->refuse))
 			*out = e;
 	}

@@ -6,14 +6,15 @@
 /* USD per GiB that leaves a region, list prices of the first paid tier. */
 static const struct cost_egress_row {
 	const char *provider;
-	double inside;		/* to another region of the same cloud */
-	double outside;		/* to the internet or another cloud */
+	double inside;  /* to another region of the same cloud */
+	double outside; /* to the internet or another cloud */
 	const char *source;
 } cost_egress_rows[] = {
 	{ "aws", 0.02, 0.09, "aws.amazon.com/ec2/pricing/on-demand, data transfer, 2026" },
 	{ "azure", 0.02, 0.087, "azure.microsoft.com/pricing/details/bandwidth, 2026" },
 	{ "gcp", 0.02, 0.12, "cloud.google.com/vpc/network-pricing, premium tier, 2026" },
-	{ "oci", 0.0085, 0.0085, "oracle.com/cloud/networking/pricing, beyond 10 TB a month, 2026" },
+	{ "oci", 0.0085, 0.0085,
+	    "oracle.com/cloud/networking/pricing, beyond 10 TB a month, 2026" },
 	{ "nebius", 0.015, 0.015, "docs.nebius.com/object-storage/resources/pricing, 2026" },
 	{ "digitalocean", 0.01, 0.01, "docs.digitalocean.com/platform/billing/bandwidth, 2026" },
 	{ "coreweave", 0, 0, "coreweave.com/pricing: no egress fees, 2026" },
@@ -58,10 +59,12 @@ cost_egress_rate(const char *from, const char *to, const char **source_out)
 			*source_out = "within one region";
 		return 0;
 	}
-	for (size_t i = 0; slash != NULL && i < sizeof(cost_egress_rows) / sizeof(cost_egress_rows[0]); i++) {
+	for (size_t i = 0;
+	     slash != NULL && i < sizeof(cost_egress_rows) / sizeof(cost_egress_rows[0]); i++) {
 		const struct cost_egress_row *r = &cost_egress_rows[i];
 
-		if (strlen(r->provider) != (size_t)(slash - from) || !str_istarts(from, r->provider))
+		if (strlen(r->provider) != (size_t)(slash - from) ||
+		    !str_istarts(from, r->provider))
 			continue;
 		if (source_out != NULL)
 			*source_out = r->source;

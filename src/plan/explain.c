@@ -15,8 +15,7 @@ struct explain_lines {
 	VEC(const char *) v;
 };
 
-static void BERTH_PRINTF(2, 3)
-explain_add(struct explain_lines *l, const char *fmt, ...)
+static void BERTH_PRINTF(2, 3) explain_add(struct explain_lines *l, const char *fmt, ...)
 {
 	va_list ap;
 	const char *s;
@@ -35,16 +34,20 @@ explain_percent(double part, double whole)
 
 /* "GPUs 1-24 are busy 61.0 to 98.2 % of the time" */
 static void
-explain_line(struct explain_lines *l, const struct commit_line *line, const struct commit_use *u, const char *name)
+explain_line(struct explain_lines *l, const struct commit_line *line, const struct commit_use *u,
+    const char *name)
 {
-	const char *verb = line->kind == COMMIT_OWNED ? "owned already" : line->kind == COMMIT_RESERVED ? "reserve" :
-	    line->kind == COMMIT_SPOT ? "spot" : "on demand";
+	const char *verb = line->kind == COMMIT_OWNED      ? "owned already"
+			   : line->kind == COMMIT_RESERVED ? "reserve"
+			   : line->kind == COMMIT_SPOT     ? "spot"
+							   : "on demand";
 
 	if (u->gpus == 0)
 		return;
-	explain_add(l, "GPUs %lld-%lld are busy %.1f to %.1f %% of the time: %s, %s (%.2f USD, used %.1f %%)",
-	    (long long)u->from, (long long)u->to, 100 * u->use_last, 100 * u->use_first, verb, name, u->cost_usd,
-	    100 * u->utilisation);
+	explain_add(l,
+	    "GPUs %lld-%lld are busy %.1f to %.1f %% of the time: %s, %s (%.2f USD, used %.1f %%)",
+	    (long long)u->from, (long long)u->to, 100 * u->use_last, 100 * u->use_first, verb, name,
+	    u->cost_usd, 100 * u->utilisation);
 }
 
 /* How busy the first GPUs would be that the plan does not reserve: one more machine. */
@@ -54,11 +57,12 @@ explain_next(const struct commit_problem *p, size_t top, int64_t gpus, struct ar
 	double busy = 0;
 
 	if (gpus == 1)
-		return arena_printf(a, "GPU %zu is busy %.1f %% of the time", top + 1, 100 * p->curve->use[top]);
+		return arena_printf(
+		    a, "GPU %zu is busy %.1f %% of the time", top + 1, 100 * p->curve->use[top]);
 	for (size_t l = top; l < top + (size_t)gpus && l < p->curve->levels; l++)
 		busy += p->curve->use[l];
-	return arena_printf(a, "one more machine, GPUs %zu-%zu, would be busy %.1f %% of the time", top + 1, top + (size_t)gpus,
-	    100 * busy / (double)gpus);
+	return arena_printf(a, "one more machine, GPUs %zu-%zu, would be busy %.1f %% of the time",
+	    top + 1, top + (size_t)gpus, 100 * busy / (double)gpus);
 }
 
 /* Levels that are busy at least this share of the time: a quantile of demand. */
@@ -74,8 +78,8 @@ explain_busy(const struct commit_problem *p, double share)
 
 /* What would have to be true for one more GPU of the best offer. */
 static void
-explain_margin(struct explain_lines *l, const struct commit_problem *p, const struct commit_plan *plan,
-    const char *const *name)
+explain_margin(struct explain_lines *l, const struct commit_problem *p,
+    const struct commit_plan *plan, const char *const *name)
 {
 	size_t best = p->n_lines, top = 0;
 
@@ -85,8 +89,8 @@ explain_margin(struct explain_lines *l, const struct commit_problem *p, const st
 		if (p->lines[i].kind == COMMIT_RESERVED && !isnan(u->break_even) &&
 		    (best == p->n_lines || u->break_even < plan->use[best].break_even))
 			best = i;
-		if (p->lines[i].kind != COMMIT_SPOT && p->lines[i].kind != COMMIT_ON_DEMAND && u->gpus > 0 &&
-		    (size_t)u->to > top)
+		if (p->lines[i].kind != COMMIT_SPOT && p->lines[i].kind != COMMIT_ON_DEMAND &&
+		    u->gpus > 0 && (size_t)u->to > top)
 			top = (size_t)u->to;
 	}
 	if (best == p->n_lines) {
@@ -96,26 +100,37 @@ explain_margin(struct explain_lines *l, const struct commit_problem *p, const st
 	if (top >= p->curve->levels)
 		return;
 	if (plan->use[best].break_even < 1)
-		explain_add(l, "%s pays up to the %.1f %% quantile of demand (1 - its break-even), which is %zu GPUs over all hours and paths",
-		    name[best], 100 * (1 - plan->use[best].break_even), explain_busy(p, plan->use[best].break_even));
-	explain_add(l, "%s; break-even of %s is %.1f %%%s", explain_next(p, top, (int64_t)ceil(commit_line_gpus(&p->lines[best])), l->a), name[best],
-	    100 * plan->use[best].break_even, plan->use[best].break_even >= 1 ? ": it can never pay" : "");
+		explain_add(l,
+		    "%s pays up to the %.1f %% quantile of demand (1 - its break-even), which is "
+		    "%zu GPUs over all hours and paths",
+		    name[best], 100 * (1 - plan->use[best].break_even),
+		    explain_busy(p, plan->use[best].break_even));
+	explain_add(l, "%s; break-even of %s is %.1f %%%s",
+	    explain_next(p, top, (int64_t)ceil(commit_line_gpus(&p->lines[best])), l->a),
+	    name[best], 100 * plan->use[best].break_even,
+	    plan->use[best].break_even >= 1 ? ": it can never pay" : "");
 }
 
 static void
-explain_bound(struct explain_lines *l, const struct commit_problem *p, const struct commit_plan *plan)
+explain_bound(
+    struct explain_lines *l, const struct commit_problem *p, const struct commit_plan *plan)
 {
 	if (plan->theta > 0)
-		explain_add(l, "the budget of %.2f USD binds: what is bought next would save %.2f USD for each USD "
-		    "more that it takes", p->budget, plan->theta);
+		explain_add(l,
+		    "the budget of %.2f USD binds: what is bought next would save %.2f USD for "
+		    "each USD "
+		    "more that it takes",
+		    p->budget, plan->theta);
 	if (plan->optimal)
-		explain_add(l, "optimal: no other whole numbers of purchases cost less on this forecast");
+		explain_add(
+		    l, "optimal: no other whole numbers of purchases cost less on this forecast");
 	else
 		explain_add(l, "at most %.2f %% above any possible plan (bound %.2f USD)",
 		    explain_percent(plan->cost_usd - plan->lower_bound_usd, plan->lower_bound_usd),
 		    plan->lower_bound_usd);
 	if (plan->unserved_gpu_hours > 0)
-		explain_add(l, "%.1f GPU-hours of the demand can be served by nothing: ask for more quota",
+		explain_add(l,
+		    "%.1f GPU-hours of the demand can be served by nothing: ask for more quota",
 		    plan->unserved_gpu_hours);
 }
 
@@ -124,20 +139,30 @@ explain_risk(struct explain_lines *l, const struct commit_problem *p, const stru
 {
 	double months = p->curve->hours / EXPLAIN_MONTH_HOURS;
 
-	explain_add(l, "over the sample paths the cost lies between %.2f (P10) and %.2f USD (P90), peak %.0f (P50) to %.0f "
-	    "GPUs (P95)", r->p10_usd, r->p90_usd, ceil(r->peak_p50), ceil(r->peak_p95));
-	explain_add(l, "if demand falls 10 %%, the plan loses %.2f USD a month against the best for that demand (%s%.1f %% %s on-demand "
-	    "only)", r->fall_regret_usd / months, r->fall_usd <= r->fall_on_demand_usd ? "still " : "", fabs(explain_percent(r->fall_on_demand_usd - r->fall_usd, r->fall_on_demand_usd)),
+	explain_add(l,
+	    "over the sample paths the cost lies between %.2f (P10) and %.2f USD (P90), peak %.0f "
+	    "(P50) to %.0f "
+	    "GPUs (P95)",
+	    r->p10_usd, r->p90_usd, ceil(r->peak_p50), ceil(r->peak_p95));
+	explain_add(l,
+	    "if demand falls 10 %%, the plan loses %.2f USD a month against the best for that "
+	    "demand (%s%.1f %% %s on-demand "
+	    "only)",
+	    r->fall_regret_usd / months, r->fall_usd <= r->fall_on_demand_usd ? "still " : "",
+	    fabs(explain_percent(r->fall_on_demand_usd - r->fall_usd, r->fall_on_demand_usd)),
 	    r->fall_usd <= r->fall_on_demand_usd ? "under" : "over");
-	explain_add(l, "if demand is 20 %% less the plan costs %.2f USD more than the best for that demand, %.1f %% "
-	    "%s on-demand only; if it is 20 %% more, %.2f USD", r->regret_down_usd,
+	explain_add(l,
+	    "if demand is 20 %% less the plan costs %.2f USD more than the best for that demand, "
+	    "%.1f %% "
+	    "%s on-demand only; if it is 20 %% more, %.2f USD",
+	    r->regret_down_usd,
 	    fabs(explain_percent(r->down_on_demand_usd - r->down_usd, r->down_on_demand_usd)),
 	    r->down_usd <= r->down_on_demand_usd ? "under" : "over", r->regret_up_usd);
 }
 
 void
-explain_commit(const struct commit_problem *p, const struct commit_plan *plan, const struct commit_risk *risk,
-    const char *const *name, struct arena *a, struct explain *out)
+explain_commit(const struct commit_problem *p, const struct commit_plan *plan,
+    const struct commit_risk *risk, const char *const *name, struct arena *a, struct explain *out)
 {
 	struct explain_lines l = { .a = a };
 
@@ -151,8 +176,9 @@ explain_commit(const struct commit_problem *p, const struct commit_plan *plan, c
 			if (p->lines[i].kind == COMMIT_SPOT || p->lines[i].kind == COMMIT_ON_DEMAND)
 				explain_line(&l, &p->lines[i], &plan->use[i], name[i]);
 		explain_margin(&l, p, plan, name);
-		explain_add(&l, "expected %.2f USD, on-demand only %.2f USD: %.1f %% less", plan->cost_usd,
-		    plan->on_demand_usd, explain_percent(plan->on_demand_usd - plan->cost_usd, plan->on_demand_usd));
+		explain_add(&l, "expected %.2f USD, on-demand only %.2f USD: %.1f %% less",
+		    plan->cost_usd, plan->on_demand_usd,
+		    explain_percent(plan->on_demand_usd - plan->cost_usd, plan->on_demand_usd));
 		explain_risk(&l, p, risk);
 	}
 	explain_bound(&l, p, plan);
@@ -170,13 +196,14 @@ explain_refusals(const size_t *refused, struct arena *a)
 		size_t best = REFUSE_NOT;
 
 		for (size_t c = REFUSE_NOT + 1; c < REFUSE_COUNT; c++)
-			if (!used[c] && refused[c] > 0 && (best == REFUSE_NOT || refused[c] > refused[best]))
+			if (!used[c] && refused[c] > 0 &&
+			    (best == REFUSE_NOT || refused[c] > refused[best]))
 				best = c;
 		if (best == REFUSE_NOT)
 			return text;
 		used[best] = true;
-		text = arena_printf(a, "%s%s%s %zu", text, text[0] == '\0' ? "" : ", ", refuse_name((enum refuse_code)best),
-		    refused[best]);
+		text = arena_printf(a, "%s%s%s %zu", text, text[0] == '\0' ? "" : ", ",
+		    refuse_name((enum refuse_code)best), refused[best]);
 	}
 }
 
@@ -198,10 +225,12 @@ explain_not_placed(const struct explain_job *j, struct arena *a)
 	enum refuse_code last = explain_last_rule(j->refused);
 
 	if (j->seen == 0)
-		return "not placed: there are no offers; run `berth prices refresh` or `berth prices import`";
-	return arena_printf(a, "not placed: %s%s%s%s%s%s%s. %zu offers seen, refused: %s", refuse_text(last),
-	    j->detail == NULL ? "" : ": ", j->detail == NULL ? "" : j->detail, j->binds == NULL ? "" : "; binds: ",
-	    j->binds == NULL ? "" : j->binds, j->spot == NULL ? "" : "; ", j->spot == NULL ? "" : j->spot, j->seen,
+		return "not placed: there are no offers; run `berth prices refresh` or `berth "
+		       "prices import`";
+	return arena_printf(a, "not placed: %s%s%s%s%s%s%s. %zu offers seen, refused: %s",
+	    refuse_text(last), j->detail == NULL ? "" : ": ", j->detail == NULL ? "" : j->detail,
+	    j->binds == NULL ? "" : "; binds: ", j->binds == NULL ? "" : j->binds,
+	    j->spot == NULL ? "" : "; ", j->spot == NULL ? "" : j->spot, j->seen,
 	    explain_refusals(j->refused, a));
 }
 
@@ -216,22 +245,30 @@ explain_place(const struct explain_job *j, struct arena *a)
 	text = arena_printf(a, "%s: %.2f USD, done by %s", j->chosen, j->cost->total_usd,
 	    time_fmt(finish, j->cost->finish));
 	if (j->cost->egress_usd > 0)
-		text = arena_printf(a, "%s (%.2f USD of it to move the data)", text, j->cost->egress_usd);
+		text = arena_printf(
+		    a, "%s (%.2f USD of it to move the data)", text, j->cost->egress_usd);
 	if (j->cost->interruption_usd >= 0.005)
-		text = arena_printf(a, "%s; interruptions are expected to cost %.2f USD, %.0f %% chance of none", text,
+		text = arena_printf(a,
+		    "%s; interruptions are expected to cost %.2f USD, %.0f %% chance of none", text,
 		    j->cost->interruption_usd, 100 * j->cost->survival);
 	if (j->runner_up != NULL)
-		text = arena_printf(a, "%s; next: %s %+.2f USD", text, j->runner_up, j->runner_up_usd - j->cost->total_usd);
+		text = arena_printf(a, "%s; next: %s %+.2f USD", text, j->runner_up,
+		    j->runner_up_usd - j->cost->total_usd);
 	if (j->runner_up != NULL && j->runner_up_egress_usd >= 0.005)
-		text = arena_printf(a, "%s (moving the data costs %.2f USD)", text, j->runner_up_egress_usd);
+		text = arena_printf(
+		    a, "%s (moving the data costs %.2f USD)", text, j->runner_up_egress_usd);
 	if (j->binds != NULL)
-		text = arena_printf(a, "%s; binds: %s (%.2f USD a %s%s)", text, j->binds, j->shadow, j->unit,
-		    j->more > 0 && j->more_saves_usd >= 0.005 ?
-		    arena_printf(a, ": %.6g more would save %.2f USD", j->more, j->more_saves_usd) : "");
+		text = arena_printf(a, "%s; binds: %s (%.2f USD a %s%s)", text, j->binds, j->shadow,
+		    j->unit,
+		    j->more > 0 && j->more_saves_usd >= 0.005
+			? arena_printf(
+			      a, ": %.6g more would save %.2f USD", j->more, j->more_saves_usd)
+			: "");
 	if (j->spot != NULL)
 		text = arena_printf(a, "%s; %s", text, j->spot);
 	else if (j->cost->latest_start > 0)
-		text = arena_printf(a, "%s; must run without interruption from %s to keep the deadline", text,
+		text = arena_printf(a,
+		    "%s; must run without interruption from %s to keep the deadline", text,
 		    time_fmt(start, j->cost->latest_start));
 	return text;
 }

@@ -10,33 +10,36 @@
 
 /* Lines of text in an arena. */
 struct explain {
-	const char **line;	/* [n] */
+	const char **line; /* [n] */
 	size_t n;
 };
 
 /*
- * Why the commitments are as they are: levels that are bound and the share of time they are busy, the first level that
- * is not, break-even, what the plan saves, P10/P90, regret at 20 % less and more, what binds, the bound.
- * name [n_lines]: how the user knows each line ("aws us-east-1 p5.48xlarge reserved 12 months").
+ * Why the commitments are as they are: levels that are bound and the share of time they are busy,
+ * the first level that is not, break-even, what the plan saves, P10/P90, regret at 20 % less and
+ * more, what binds, the bound. name [n_lines]: how the user knows each line ("aws us-east-1
+ * p5.48xlarge reserved 12 months").
  */
-void explain_commit(const struct commit_problem *p, const struct commit_plan *plan, const struct commit_risk *risk,
-    const char *const *name, struct arena *a, struct explain *out);
+void explain_commit(const struct commit_problem *p, const struct commit_plan *plan,
+    const struct commit_risk *risk, const char *const *name, struct arena *a, struct explain *out);
 
-/* One job: chosen offer with its cost, the runner-up and its extra cost, what binds, who was refused why. */
+/* One job: chosen offer with its cost, the runner-up and its extra cost, what binds, who was
+ * refused why. */
 struct explain_job {
-	const char *chosen;	/* label of the offer; NULL: not placed */
+	const char *chosen; /* label of the offer; NULL: not placed */
 	const struct cost_estimate *cost;
-	const char *runner_up;	/* NULL: none */
+	const char *runner_up; /* NULL: none */
 	double runner_up_usd;
-	double runner_up_egress_usd;	/* to move the data */
-	const char *binds;	/* label of the limit; NULL: none */
-	double shadow;		/* USD per unit of it */
-	const char *unit;	/* of the limit: "GPU", "vCPU" */
-	double more, more_saves_usd;	/* so many units more of it would save so much; 0 or NaN: not known */
+	double runner_up_egress_usd; /* to move the data */
+	const char *binds;           /* label of the limit; NULL: none */
+	double shadow;               /* USD per unit of it */
+	const char *unit;            /* of the limit: "GPU", "vCPU" */
+	double more,
+	    more_saves_usd; /* so many units more of it would save so much; 0 or NaN: not known */
 	size_t seen;
-	const size_t *refused;	/* [REFUSE_COUNT] */
-	const char *detail;	/* for a job not placed: the last rule in numbers; NULL */
-	const char *spot;	/* what the policy for spot under a deadline says; NULL */
+	const size_t *refused; /* [REFUSE_COUNT] */
+	const char *detail;    /* for a job not placed: the last rule in numbers; NULL */
+	const char *spot;      /* what the policy for spot under a deadline says; NULL */
 };
 
 const char *explain_place(const struct explain_job *j, struct arena *a);

@@ -4,21 +4,25 @@
 #include "plan/linear.h"
 #include "util/arena.h"
 
-#define LINEAR_EPS 1e-11		/* of a bound that is broken, and of a pivot, in parts of what it stands in */
+#define LINEAR_EPS                                                                                 \
+	1e-11 /* of a bound that is broken, and of a pivot, in parts of what it stands in */
 #define LINEAR_PIVOT 1e-9
 #define LINEAR_TIE 1e-13
-#define LINEAR_ROUND 1e-15		/* of the largest part of a row, which its slack cannot be told to */
-#define LINEAR_STALLS 30		/* pivots that move nothing, after which the lowest numbers go first */
+#define LINEAR_ROUND 1e-15 /* of the largest part of a row, which its slack cannot be told to */
+#define LINEAR_STALLS 30   /* pivots that move nothing, after which the lowest numbers go first */
 #define LINEAR_PIVOTS_MAX 20000
-#define LINEAR_REBUILD 1000		/* pivots after which the tableau is made anew */
+#define LINEAR_REBUILD 1000 /* pivots after which the tableau is made anew */
 
 static void
 linear_grow(struct linear *l)
 {
 	size_t room = l->room == 0 ? 16 : 2 * l->room, n = l->n + l->m;
-	double *lo = arena_array(l->arena, l->n + room, sizeof(*lo)), *hi = arena_array(l->arena, l->n + room, sizeof(*hi));
-	double **a = arena_array(l->arena, room, sizeof(*a)), **t = arena_array(l->arena, room, sizeof(*t));
-	double *b = arena_array(l->arena, room, sizeof(*b)), *beta = arena_array(l->arena, room, sizeof(*beta));
+	double *lo = arena_array(l->arena, l->n + room, sizeof(*lo)),
+	       *hi = arena_array(l->arena, l->n + room, sizeof(*hi));
+	double **a = arena_array(l->arena, room, sizeof(*a)),
+	       **t = arena_array(l->arena, room, sizeof(*t));
+	double *b = arena_array(l->arena, room, sizeof(*b)),
+	       *beta = arena_array(l->arena, room, sizeof(*beta));
 	double *part = arena_array(l->arena, room, sizeof(*part));
 	size_t *row = arena_array(l->arena, room, sizeof(*row));
 	ptrdiff_t *where = arena_array(l->arena, l->n + room, sizeof(*where));
@@ -70,7 +74,8 @@ linear_start(struct linear *l)
 }
 
 void
-linear_init(struct linear *l, size_t n, const double *cost, const double *lo, const double *hi, struct arena *a)
+linear_init(struct linear *l, size_t n, const double *cost, const double *lo, const double *hi,
+    struct arena *a)
 {
 	*l = (struct linear){ .arena = a, .n = n };
 	linear_grow(l);
@@ -95,7 +100,7 @@ linear_row(struct linear *l, const double *a, double b)
 
 	if (r == l->room)
 		linear_grow(l);
-	if (l->a[r] == NULL) {		/* else of a row that was dropped */
+	if (l->a[r] == NULL) { /* else of a row that was dropped */
 		l->a[r] = arena_array(l->arena, l->n + 1, sizeof(**l->a));
 		l->t[r] = arena_array(l->arena, l->n + 1, sizeof(**l->t));
 	}
@@ -176,7 +181,8 @@ linear_eps(const struct linear *l, size_t var, double value)
 	return LINEAR_EPS * (fmin(1, part) + fabs(value)) + LINEAR_ROUND * part;
 }
 
-/* The row whose bound is broken most, or (low) that of the lowest variable whose bound is; m: none. *to: the bound. */
+/* The row whose bound is broken most, or (low) that of the lowest variable whose bound is; m: none.
+ * *to: the bound. */
 static size_t
 linear_leaves(const struct linear *l, bool low, double *to)
 {
@@ -187,7 +193,8 @@ linear_leaves(const struct linear *l, bool low, double *to)
 		size_t v = l->row[r];
 		double under = l->lo[v] - l->beta[r], off = fmax(under, l->beta[r] - l->hi[v]);
 
-		if (off <= linear_eps(l, v, l->beta[r]) || (low ? best < l->m && v > l->row[best] : off <= most))
+		if (off <= linear_eps(l, v, l->beta[r]) ||
+		    (low ? best < l->m && v > l->row[best] : off <= most))
 			continue;
 		most = off;
 		best = r;
@@ -196,7 +203,8 @@ linear_leaves(const struct linear *l, bool low, double *to)
 	return best;
 }
 
-/* The column that may enter at the least price, of equals that with the largest pivot, or (low) the lowest; n: none. */
+/* The column that may enter at the least price, of equals that with the largest pivot, or (low) the
+ * lowest; n: none. */
 static size_t
 linear_enters(const struct linear *l, size_t r, bool up, bool low)
 {
@@ -210,10 +218,12 @@ linear_enters(const struct linear *l, size_t r, bool up, bool low)
 		double p = l->t[r][c], ratio, tie = LINEAR_TIE * least + 1e-17 * l->dearest;
 		bool top = l->at[c] == l->hi[v];
 
-		if (fabs(p) <= LINEAR_PIVOT * scale || l->lo[v] == l->hi[v] || (top ? !up : up) == (p > 0))
+		if (fabs(p) <= LINEAR_PIVOT * scale || l->lo[v] == l->hi[v] ||
+		    (top ? !up : up) == (p > 0))
 			continue;
 		ratio = fabs(l->d[c] / p);
-		if (isinf(least) || ratio < least - tie || (ratio <= least + tie && (low ? v < l->col[best] : fabs(p) > size))) {
+		if (isinf(least) || ratio < least - tie ||
+		    (ratio <= least + tie && (low ? v < l->col[best] : fabs(p) > size))) {
 			least = ratio;
 			size = fabs(p);
 			best = c;
@@ -322,7 +332,10 @@ linear_shown_empty(const struct linear *l, size_t r)
 		memset(l->sum, 0, l->n * sizeof(*l->sum));
 		for (size_t i = 0; i < l->m; i++) {
 			ptrdiff_t w = l->where[l->n + i];
-			double y = sign * (w >= 0 ? l->t[r][w] : l->row[r] == l->n + i ? 1 : 0), part;
+			double y = sign * (w >= 0                     ? l->t[r][w]
+					      : l->row[r] == l->n + i ? 1
+								      : 0),
+			       part;
 
 			if (y <= 0)
 				continue;
@@ -421,7 +434,7 @@ linear_renumber(struct linear *l, const size_t *now)
 
 		if (now[r] == SIZE_MAX || now[r] == r)
 			continue;
-		l->a[r] = l->a[now[r]];		/* kept for a row to come */
+		l->a[r] = l->a[now[r]]; /* kept for a row to come */
 		l->a[now[r]] = a;
 		l->b[now[r]] = l->b[r];
 		l->part[now[r]] = l->part[r];

@@ -1,4 +1,5 @@
-/* src/plan/linear.h - small linear programs that grow by rows and change their bounds.  Floor: domain; for src/plan alone. */
+/* src/plan/linear.h - small linear programs that grow by rows and change their bounds.  Floor:
+ * domain; for src/plan alone. */
 #ifndef BERTH_PLAN_LINEAR_H
 #define BERTH_PLAN_LINEAR_H
 
@@ -16,25 +17,27 @@ struct arena;
  */
 struct linear {
 	struct arena *arena;
-	size_t n, m, room;	/* variables, rows, rows that fit */
-	double *cost;		/* [n] */
-	double *lo, *hi;	/* [n + room] */
-	double **a, *b;		/* [m][n], [m] as given */
-	double **t, *beta;	/* [m][n], [m] values of the basic ones */
-	double *part;		/* [m] the largest that a part of a row can be */
-	double *sum;		/* [n] work space */
-	double dearest;		/* highest cost */
-	double *d, *at;		/* [n] reduced costs and values of the nonbasic ones */
-	size_t *col, *row;	/* [n], [m] whose variable */
-	ptrdiff_t *where;	/* [n + room] column c as c, row r as -1 - r */
+	size_t n, m, room; /* variables, rows, rows that fit */
+	double *cost;      /* [n] */
+	double *lo, *hi;   /* [n + room] */
+	double **a, *b;    /* [m][n], [m] as given */
+	double **t, *beta; /* [m][n], [m] values of the basic ones */
+	double *part;      /* [m] the largest that a part of a row can be */
+	double *sum;       /* [n] work space */
+	double dearest;    /* highest cost */
+	double *d, *at;    /* [n] reduced costs and values of the nonbasic ones */
+	size_t *col, *row; /* [n], [m] whose variable */
+	ptrdiff_t *where;  /* [n + room] column c as c, row r as -1 - r */
 	size_t pivots;
 };
 
 /* lo and hi [n], finite. Each variable begins where its cost is least. */
-void linear_init(struct linear *l, size_t n, const double *cost, const double *lo, const double *hi, struct arena *a);
+void linear_init(struct linear *l, size_t n, const double *cost, const double *lo, const double *hi,
+    struct arena *a);
 /* One more row, copied: a x <= b. Returns its number. */
 size_t linear_row(struct linear *l, const double *a, double b);
-/* Rows from `first` on that do not bind (their slack is basic) go; now [m]: the new number of each, SIZE_MAX: it went. */
+/* Rows from `first` on that do not bind (their slack is basic) go; now [m]: the new number of each,
+ * SIZE_MAX: it went. */
 void linear_drop(struct linear *l, size_t first, size_t *now);
 void linear_bound(struct linear *l, size_t var, double lo, double hi);
 void linear_rhs(struct linear *l, size_t row, double b);
@@ -44,11 +47,13 @@ void linear_rhs(struct linear *l, size_t row, double b);
  */
 enum linear_end { LINEAR_SOLVED, LINEAR_EMPTY, LINEAR_FAILED };
 enum linear_end linear_solve(struct linear *l);
-double linear_value(const struct linear *l, size_t var);	/* of a variable or a slack */
+double linear_value(const struct linear *l, size_t var); /* of a variable or a slack */
 double linear_cost(const struct linear *l);
-/* No x that keeps the rows costs less, whatever rounding did to the tableau: of any prices (Neumaier & Shcherbina 2004). */
+/* No x that keeps the rows costs less, whatever rounding did to the tableau: of any prices
+ * (Neumaier & Shcherbina 2004). */
 double linear_lower(const struct linear *l);
-/* By how much the cost rises at least where a variable becomes the next whole number up or down: one dual step. */
+/* By how much the cost rises at least where a variable becomes the next whole number up or down:
+ * one dual step. */
 double linear_forced(const struct linear *l, size_t var, bool up);
 /* What the cost falls by for one more of b of a row, >= 0. */
 double linear_price(const struct linear *l, size_t row);

@@ -6,15 +6,15 @@
 #include "plan/place_impl.h"
 #include "util/arena.h"
 
-#define PLACE_ROUND 1e-14	/* of sums: a better plan is better by more */
+#define PLACE_ROUND 1e-14 /* of sums: a better plan is better by more */
 #define PLACE_PASSES 4
-#define PLACE_IMPROVE ((size_t)100000)	/* steps of a local search, ... */
-#define PLACE_IMPROVE_JOB ((size_t)100)	/* ... and for each job */
-#define PLACE_IMPROVE_PAIR ((size_t)2)	/* ... but no more than so often for each pair */
-#define PLACE_FIRST 200U	/* steps of the bound before the first plan */
-#define PLACE_FIRST_ROUNDS 8U	/* search of the first plan in rounds */
-#define PLACE_STEPS 10U		/* of the bound in a round ... */
-#define PLACE_FEW 2U		/* ... and when it hardly rises */
+#define PLACE_IMPROVE ((size_t)100000)  /* steps of a local search, ... */
+#define PLACE_IMPROVE_JOB ((size_t)100) /* ... and for each job */
+#define PLACE_IMPROVE_PAIR ((size_t)2)  /* ... but no more than so often for each pair */
+#define PLACE_FIRST 200U                /* steps of the bound before the first plan */
+#define PLACE_FIRST_ROUNDS 8U           /* search of the first plan in rounds */
+#define PLACE_STEPS 10U                 /* of the bound in a round ... */
+#define PLACE_FEW 2U                    /* ... and when it hardly rises */
 
 /* Of the jobs that are placed. */
 static double
@@ -30,9 +30,10 @@ place_cost(const struct place_work *w)
 /* The best plan and bound so far. */
 struct place_best {
 	double value, bound;
-	double cost;		/* value without the penalties: gaps are shares of it, however many jobs fit nowhere */
+	double cost; /* value without the penalties: gaps are shares of it, however many jobs fit
+			nowhere */
 	size_t *chosen;
-	double *mu;	/* [n_all] */
+	double *mu; /* [n_all] */
 };
 
 static void
@@ -47,7 +48,8 @@ place_keep(struct place_work *w, struct place_best *b)
 	}
 }
 
-/* True when no limit is passed by what is chosen: then it is built up anew, so that the lists agree. */
+/* True when no limit is passed by what is chosen: then it is built up anew, so that the lists
+ * agree. */
 static bool
 place_rebuild(struct place_work *w, size_t *tmp)
 {
@@ -73,7 +75,7 @@ place_cheapest_fit(struct place_work *w, struct place_best *b)
 
 	for (size_t i = 0; i < p->n_jobs; i++) {
 		bool none = p->cand_start[i] == p->cand_start[i + 1] ||
-		    p->penalty[i] <= p->cost[w->sorted[p->cand_start[i]]];
+			    p->penalty[i] <= p->cost[w->sorted[p->cand_start[i]]];
 
 		w->chosen[i] = none ? PLACE_NONE : w->sorted[p->cand_start[i]];
 	}
@@ -86,11 +88,12 @@ place_cheapest_fit(struct place_work *w, struct place_best *b)
 }
 
 /*
- * Exact where the problem, or enough of it, is a flow (*proven_out); else its bound and its prices to start from. False:
- * nothing of it is a flow.
+ * Exact where the problem, or enough of it, is a flow (*proven_out); else its bound and its prices
+ * to start from. False: nothing of it is a flow.
  */
 static bool
-place_exact(struct place_work *w, const struct place_options *o, struct place_best *b, struct arena *a, bool *proven_out)
+place_exact(struct place_work *w, const struct place_options *o, struct place_best *b,
+    struct arena *a, bool *proven_out)
 {
 	double bound, *cold = arena_array(a, w->n_all, sizeof(*cold));
 
@@ -114,7 +117,8 @@ place_exact(struct place_work *w, const struct place_options *o, struct place_be
 static size_t
 place_improve_steps(const struct place_problem *p)
 {
-	size_t by_job = PLACE_IMPROVE_JOB * p->n_jobs, by_pair = PLACE_IMPROVE_PAIR * p->cand_start[p->n_jobs];
+	size_t by_job = PLACE_IMPROVE_JOB * p->n_jobs,
+	       by_pair = PLACE_IMPROVE_PAIR * p->cand_start[p->n_jobs];
 
 	return PLACE_IMPROVE + (by_job < by_pair ? by_job : by_pair);
 }
@@ -127,7 +131,8 @@ place_plan_by(struct place_work *w, struct place_best *b, enum place_order order
 	place_keep(w, b);
 }
 
-/* Where some stay out, which ones counts most: those worth most first, by their size, its root and not at all. */
+/* Where some stay out, which ones counts most: those worth most first, by their size, its root and
+ * not at all. */
 static void
 place_plans_by_worth(struct place_work *w, struct place_best *b, size_t steps)
 {
@@ -145,13 +150,15 @@ place_plans(struct place_work *w, struct place_best *b, unsigned round, size_t t
 {
 	size_t steps = times * place_improve_steps(w->p);
 
-	place_plan_by(w, b, round == 0 || rng_below(&w->rng, 2) == 0 ? PLACE_BY_SIZE : PLACE_BY_NOISE, steps);
+	place_plan_by(
+	    w, b, round == 0 || rng_below(&w->rng, 2) == 0 ? PLACE_BY_SIZE : PLACE_BY_NOISE, steps);
 	place_plan_by(w, b, PLACE_BY_REGRET, steps);
 	if (round == 0)
 		place_plans_by_worth(w, b, steps);
 }
 
-/* The largest first, at the prices to start from: none, or the last plan's. What is alike stays apart by size alone. */
+/* The largest first, at the prices to start from: none, or the last plan's. What is alike stays
+ * apart by size alone. */
 static void
 place_plan_by_size(struct place_work *w, struct place_best *b)
 {
@@ -176,10 +183,12 @@ place_last(struct place_work *w, struct place_best *b)
 {
 	double v;
 
-	if (w->p->keep == NULL || w->p->n_jobs == 0 || !place_plan_kept(w, place_improve_steps(w->p)))
+	if (w->p->keep == NULL || w->p->n_jobs == 0 ||
+	    !place_plan_kept(w, place_improve_steps(w->p)))
 		return;
 	v = place_value(w);
-	if (v > b->value + PLACE_ROUND * fabs(v) || (v >= b->value && place_risk(w, w->chosen) > place_risk(w, b->chosen)))
+	if (v > b->value + PLACE_ROUND * fabs(v) ||
+	    (v >= b->value && place_risk(w, w->chosen) > place_risk(w, b->chosen)))
 		return;
 	b->value = v;
 	b->cost = place_cost(w);
@@ -196,8 +205,10 @@ place_restore(struct place_work *w, const struct place_best *b)
 			place_take(w, i, b->chosen[i]);
 }
 
-#define PLACE_TREE_ROUND ((size_t)200)	/* steps of the whole tree for a round done: about as much work again */
-#define PLACE_TREE_FIRST 4U		/* round before which it is tried first; then each time twice as many have passed */
+#define PLACE_TREE_ROUND                                                                           \
+	((size_t)200) /* steps of the whole tree for a round done: about as much work again */
+#define PLACE_TREE_FIRST                                                                           \
+	4U /* round before which it is tried first; then each time twice as many have passed */
 
 /* Small queues are searched to the end where that is not far: then the plan is its own bound. */
 static void
@@ -250,10 +261,11 @@ place_some_out(const struct place_work *w, const struct place_best *b)
 	return false;
 }
 
-/* A round: some steps of the bound, now and then plans from nothing, and about as much work on the best plan. */
+/* A round: some steps of the bound, now and then plans from nothing, and about as much work on the
+ * best plan. */
 static unsigned
-place_rounds(struct place_work *w, const struct place_options *o, struct place_best *b, struct dual *d, struct tree *t,
-    struct lns *s, struct arena *a)
+place_rounds(struct place_work *w, const struct place_options *o, struct place_best *b,
+    struct dual *d, struct tree *t, struct lns *s, struct arena *a)
 {
 	struct soft *soft = NULL;
 	size_t steps = place_effort(w);
@@ -262,7 +274,8 @@ place_rounds(struct place_work *w, const struct place_options *o, struct place_b
 
 	for (round = 1; round <= o->rounds && !place_enough(o, b); round++) {
 		unsigned climb = stall < 10 ? PLACE_STEPS : PLACE_FEW;
-		double was = b->bound, bound = place_climb(w, d, far ? 5 * PLACE_STEPS : climb, b->value);
+		double was = b->bound,
+		       bound = place_climb(w, d, far ? 5 * PLACE_STEPS : climb, b->value);
 
 		place_raise(w, b, bound);
 		if (bound > was || round == 1)
@@ -328,7 +341,8 @@ place_binding(const struct place_work *w, size_t job, size_t chosen)
 	for (size_t u = p->use_start[j]; u < p->use_start[j + 1]; u++) {
 		size_t r = p->resource[u];
 
-		if (w->left[r] < p->need[k] * p->weight[u] && (best == PLACE_NONE || w->mu[r] > w->mu[best]))
+		if (w->left[r] < p->need[k] * p->weight[u] &&
+		    (best == PLACE_NONE || w->mu[r] > w->mu[best]))
 			best = r;
 	}
 	for (size_t u = m == NULL ? 0 : m->start[k]; m != NULL && u < m->start[k + 1]; u++)
@@ -339,7 +353,8 @@ place_binding(const struct place_work *w, size_t job, size_t chosen)
 
 /* The kept choices become the plan's, with what can be said of them. */
 static void
-place_report(struct place_work *w, const struct place_best *b, struct arena *a, struct place_plan *plan)
+place_report(
+    struct place_work *w, const struct place_best *b, struct arena *a, struct place_plan *plan)
 {
 	const struct place_problem *p = w->p;
 
@@ -347,7 +362,8 @@ place_report(struct place_work *w, const struct place_best *b, struct arena *a, 
 	plan->shadow = arena_array(a, p->n_resources, sizeof(*plan->shadow));
 	memcpy(plan->shadow, b->mu, p->n_resources * sizeof(*plan->shadow));
 	for (size_t c = p->n_resources; c < w->n_all; c++)
-		plan->shadow[w->cut_of[c - p->n_resources]] += b->mu[c] / (double)w->cut_by[c - p->n_resources];
+		plan->shadow[w->cut_of[c - p->n_resources]] +=
+		    b->mu[c] / (double)w->cut_by[c - p->n_resources];
 	plan->runner_up = arena_array(a, p->n_jobs, sizeof(*plan->runner_up));
 	plan->binds = arena_array(a, p->n_jobs, sizeof(*plan->binds));
 	memcpy(w->mu, b->mu, w->n_all * sizeof(*w->mu));
@@ -374,8 +390,8 @@ place_report(struct place_work *w, const struct place_best *b, struct arena *a, 
 }
 
 enum berth_code
-place_solve(const struct place_problem *p, const struct place_options *o, struct arena *a, struct place_plan *plan_out,
-    struct berth_err *err)
+place_solve(const struct place_problem *p, const struct place_options *o, struct arena *a,
+    struct place_plan *plan_out, struct berth_err *err)
 {
 	struct place_best b = { .value = INFINITY, .bound = -INFINITY };
 	struct place_work w;
@@ -392,7 +408,8 @@ place_solve(const struct place_problem *p, const struct place_options *o, struct
 	b.mu = arena_array(a, w.n_all, sizeof(*b.mu));
 	d = place_dual_new(&w, a);
 	place_raise(&w, &b, place_climb_from(&w, d));
-	if (place_cheapest_fit(&w, &b) || (o->rounds > 0 && place_exact(&w, o, &b, a, &plan_out->flow) && plan_out->flow)) {
+	if (place_cheapest_fit(&w, &b) ||
+	    (o->rounds > 0 && place_exact(&w, o, &b, a, &plan_out->flow) && plan_out->flow)) {
 		place_last(&w, &b);
 		place_report(&w, &b, a, plan_out);
 		return BERTH_OK;

@@ -1,8 +1,8 @@
 /*
- * Jobs that hand data on to the next: where each runs decides on what it costs to move them. Without limits a dynamic
- * program over the places, exact for trees; with limits the placement at the moves that the last
- * one made, the same tables at shadow prices as a bound, and in small queues branch and bound over
- * them.
+ * Jobs that hand data on to the next: where each runs decides on what it costs to move them.
+ * Without limits a dynamic program over the places, exact for trees; with limits the placement at
+ * the moves that the last one made, the same tables at shadow prices as a bound, and in small
+ * queues branch and bound over them.
  */
 #include <math.h>
 #include <string.h>
@@ -10,8 +10,8 @@
 #include "plan/place_chain_impl.h"
 #include "util/arena.h"
 
-#define CHAIN_TURNS 6		/* placements at the neighbours' last choices */
-#define CHAIN_PAIRS_JOBS 16	/* pairs are tried one by one in queues up to this */
+#define CHAIN_TURNS 6       /* placements at the neighbours' last choices */
+#define CHAIN_PAIRS_JOBS 16 /* pairs are tried one by one in queues up to this */
 
 /* Parents before children; BERTH_EINVAL where jobs wait for one another. */
 static enum berth_code
@@ -26,7 +26,9 @@ chain_order(struct chain *h, struct berth_err *err)
 	for (size_t i = 0; i < n; i++) {
 		size_t before = h->c->after[i];
 
-		after[i] = before < n && h->p->cand_start[before] == h->p->cand_start[before + 1] ? PLACE_NONE : before;
+		after[i] = before < n && h->p->cand_start[before] == h->p->cand_start[before + 1]
+			       ? PLACE_NONE
+			       : before;
 	}
 	h->after = after;
 	while (moved) {
@@ -40,12 +42,13 @@ chain_order(struct chain *h, struct berth_err *err)
 			h->order[done++] = i;
 		}
 	}
-	return done == n ? BERTH_OK : err_set(err, BERTH_EINVAL, "jobs wait for one another in a ring");
+	return done == n ? BERTH_OK
+			 : err_set(err, BERTH_EINVAL, "jobs wait for one another in a ring");
 }
 
 /*
- * From the last jobs to the first: the cheapest choice for each place where the input may lie, at these prices. The place
- * behind the last stands for nowhere: nothing is moved from there.
+ * From the last jobs to the first: the cheapest choice for each place where the input may lie, at
+ * these prices. The place behind the last stands for nowhere: nothing is moved from there.
  */
 void
 chain_tables(struct chain *h, const double *reduced)
@@ -103,17 +106,20 @@ chain_moves(const struct chain *h, const size_t *chosen, size_t i)
 
 	if (before == PLACE_NONE || chosen[i] == PLACE_NONE || chosen[before] == PLACE_NONE)
 		return 0;
-	return chain_move(h->c, i, h->c->place[h->p->offer[chosen[before]]], h->c->place[h->p->offer[chosen[i]]]);
+	return chain_move(
+	    h->c, i, h->c->place[h->p->offer[chosen[before]]], h->c->place[h->p->offer[chosen[i]]]);
 }
 
 double
-place_chain_value(const struct place_problem *p, const struct place_chain *c, const size_t *chosen, double *cost_out)
+place_chain_value(const struct place_problem *p, const struct place_chain *c, const size_t *chosen,
+    double *cost_out)
 {
 	struct chain h = { .p = p, .c = c, .after = c->after };
 	double value = 0, cost = 0;
 
 	for (size_t i = 0; i < p->n_jobs; i++) {
-		double x = chosen[i] == PLACE_NONE ? 0 : p->cost[chosen[i]] + chain_moves(&h, chosen, i);
+		double x =
+		    chosen[i] == PLACE_NONE ? 0 : p->cost[chosen[i]] + chain_moves(&h, chosen, i);
 
 		cost += x;
 		value += chosen[i] == PLACE_NONE ? p->penalty[i] : x;
@@ -123,7 +129,8 @@ place_chain_value(const struct place_problem *p, const struct place_chain *c, co
 	return value;
 }
 
-/* The least that a move to each candidate can cost: a problem whose value no plan of the whole goes below. */
+/* The least that a move to each candidate can cost: a problem whose value no plan of the whole goes
+ * below. */
 static void
 chain_least_moves(struct chain *h)
 {
@@ -136,8 +143,9 @@ chain_least_moves(struct chain *h)
 			double least = before == PLACE_NONE ? 0 : INFINITY;
 
 			for (size_t b = before == PLACE_NONE ? 0 : p->cand_start[before];
-			    before != PLACE_NONE && b < p->cand_start[before + 1]; b++)
-				least = fmin(least, chain_move(h->c, i, h->c->place[p->offer[b]], h->c->place[p->offer[k]]));
+			     before != PLACE_NONE && b < p->cand_start[before + 1]; b++)
+				least = fmin(least, chain_move(h->c, i, h->c->place[p->offer[b]],
+							h->c->place[p->offer[k]]));
 			h->cost[k] = p->cost[k] + (isfinite(least) ? least : 0);
 		}
 	}
@@ -153,12 +161,18 @@ chain_moves_at(struct chain *h, const size_t *chosen)
 	for (size_t i = 0; i < p->n_jobs; i++) {
 		size_t before = h->after[i];
 
-		for (size_t k = p->cand_start[i]; before != PLACE_NONE && chosen[before] != PLACE_NONE &&
-		    k < p->cand_start[i + 1]; k++)
-			h->cost[k] += chain_move(h->c, i, h->c->place[p->offer[chosen[before]]], h->c->place[p->offer[k]]);
-		for (size_t k = before == PLACE_NONE ? 0 : p->cand_start[before]; before != PLACE_NONE &&
-		    chosen[i] != PLACE_NONE && k < p->cand_start[before + 1]; k++)
-			h->cost[k] += chain_move(h->c, i, h->c->place[p->offer[k]], h->c->place[p->offer[chosen[i]]]);
+		for (size_t k = p->cand_start[i];
+		     before != PLACE_NONE && chosen[before] != PLACE_NONE &&
+		     k < p->cand_start[i + 1];
+		     k++)
+			h->cost[k] += chain_move(h->c, i, h->c->place[p->offer[chosen[before]]],
+			    h->c->place[p->offer[k]]);
+		for (size_t k = before == PLACE_NONE ? 0 : p->cand_start[before];
+		     before != PLACE_NONE && chosen[i] != PLACE_NONE &&
+		     k < p->cand_start[before + 1];
+		     k++)
+			h->cost[k] += chain_move(
+			    h->c, i, h->c->place[p->offer[k]], h->c->place[p->offer[chosen[i]]]);
 	}
 }
 
@@ -200,7 +214,8 @@ chain_free(struct chain *h, size_t *chosen, struct place_plan *plan)
 
 /* Placements at the moves that the last one made, until they stand still. */
 static enum berth_code
-chain_turns(struct chain *h, const struct place_options *o, size_t *chosen, struct place_plan *plan, struct berth_err *err)
+chain_turns(struct chain *h, const struct place_options *o, size_t *chosen, struct place_plan *plan,
+    struct berth_err *err)
 {
 	struct place_problem at = *h->p;
 	struct place_plan turn;
@@ -232,15 +247,20 @@ chain_reduce(struct chain *h, const double *shadow, double times, double *reduce
 
 		reduced[k] = p->cost[k];
 		for (size_t u = p->use_start[j]; u < p->use_start[j + 1]; u++)
-			reduced[k] += times * (double)p->need[k] * (double)p->weight[u] * shadow[p->resource[u]];
-		for (size_t u = p->more == NULL ? 0 : p->more->start[k]; p->more != NULL && u < p->more->start[k + 1]; u++)
-			reduced[k] += times * (double)p->more->units[u] * shadow[p->more->resource[u]];
+			reduced[k] += times * (double)p->need[k] * (double)p->weight[u] *
+				      shadow[p->resource[u]];
+		for (size_t u = p->more == NULL ? 0 : p->more->start[k];
+		     p->more != NULL && u < p->more->start[k + 1]; u++)
+			reduced[k] +=
+			    times * (double)p->more->units[u] * shadow[p->more->resource[u]];
 	}
 }
 
-/* Where limits bind: from the plan of the least moves, and from what the tables choose at growing shadow prices. */
+/* Where limits bind: from the plan of the least moves, and from what the tables choose at growing
+ * shadow prices. */
 static enum berth_code
-chain_limited(struct chain *h, const struct place_options *o, struct place_plan *plan, struct berth_err *err)
+chain_limited(
+    struct chain *h, const struct place_options *o, struct place_plan *plan, struct berth_err *err)
 {
 	static const double times[] = { 0, 0.5, 1, 2 };
 	size_t n = h->p->n_jobs, *chosen = arena_array(h->a, n, sizeof(*chosen));
@@ -274,7 +294,8 @@ chain_fits_with(struct chain *h, size_t *chosen, size_t i, size_t k)
 	return fits;
 }
 
-/* A job and the one it waits for change together, as long as that helps; for short queues, where it is cheap. */
+/* A job and the one it waits for change together, as long as that helps; for short queues, where it
+ * is cheap. */
 static void
 chain_pairs(struct chain *h, struct place_plan *plan)
 {
@@ -288,11 +309,13 @@ chain_pairs(struct chain *h, struct place_plan *plan)
 		for (size_t i = 0; i < p->n_jobs; i++) {
 			size_t b = h->after[i];
 
-			for (size_t k = p->cand_start[i]; b != PLACE_NONE && k < p->cand_start[i + 1]; k++)
+			for (size_t k = p->cand_start[i];
+			     b != PLACE_NONE && k < p->cand_start[i + 1]; k++)
 				for (size_t c = p->cand_start[b]; c < p->cand_start[b + 1]; c++) {
 					memcpy(chosen, plan->chosen, p->n_jobs * sizeof(*chosen));
 					chosen[i] = PLACE_NONE;
-					if (chain_fits_with(h, chosen, b, c) && chain_fits_with(h, chosen, i, k))
+					if (chain_fits_with(h, chosen, b, c) &&
+					    chain_fits_with(h, chosen, i, k))
 						chain_keep(h, chosen, plan);
 				}
 		}
@@ -301,12 +324,14 @@ chain_pairs(struct chain *h, struct place_plan *plan)
 }
 
 enum berth_code
-place_chain_solve(const struct place_problem *p, const struct place_chain *c, const struct place_options *o,
-    struct arena *a, struct place_plan *plan_out, struct berth_err *err)
+place_chain_solve(const struct place_problem *p, const struct place_chain *c,
+    const struct place_options *o, struct arena *a, struct place_plan *plan_out,
+    struct berth_err *err)
 {
 	struct chain h = { .p = p, .c = c, .a = a };
 	struct place_problem at = *p;
-	size_t *chosen = arena_array(a, p->n_jobs, sizeof(*chosen)), n_cand = p->n_jobs > 0 ? p->cand_start[p->n_jobs] : 0;
+	size_t *chosen = arena_array(a, p->n_jobs, sizeof(*chosen)),
+	       n_cand = p->n_jobs > 0 ? p->cand_start[p->n_jobs] : 0;
 	enum berth_code rc = chain_order(&h, err);
 
 	if (rc != BERTH_OK)
@@ -334,6 +359,7 @@ place_chain_solve(const struct place_problem *p, const struct place_chain *c, co
 		plan_out->placed += plan_out->chosen[i] != PLACE_NONE;
 	plan_out->bound = fmin(plan_out->bound, plan_out->value);
 	plan_out->flow = false;
-	plan_out->optimal = plan_out->value - plan_out->bound <= 1e-9 * fmax(1, fabs(plan_out->value));
+	plan_out->optimal =
+	    plan_out->value - plan_out->bound <= 1e-9 * fmax(1, fabs(plan_out->value));
 	return BERTH_OK;
 }

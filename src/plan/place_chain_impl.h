@@ -1,4 +1,5 @@
-/* src/plan/place_chain_impl.h - what the files of place_chain share.  Floor: domain; for src/plan/place_chain*.c alone. */
+/* src/plan/place_chain_impl.h - what the files of place_chain share.  Floor: domain; for
+ * src/plan/place_chain*.c alone. */
 #ifndef BERTH_PLAN_PLACE_CHAIN_IMPL_H
 #define BERTH_PLAN_PLACE_CHAIN_IMPL_H
 
@@ -7,12 +8,13 @@
 struct chain {
 	const struct place_problem *p;
 	const struct place_chain *c;
-	size_t *order;		/* [n_jobs] each behind the one that it waits for */
-	size_t *pick;		/* [n_jobs][n_places + 1] the candidate, by where its input lies */
-	const size_t *after;	/* [n_jobs] as given, but behind what can go nowhere nothing is moved */
-	double *cost;		/* [n_cand] of the problem that is solved */
-	double *behind;		/* [n_jobs][n_places + 1] all that waits for a job, by its place */
-	double *least;		/* likewise a job and all behind it, by where its input lies */
+	size_t *order; /* [n_jobs] each behind the one that it waits for */
+	size_t *pick;  /* [n_jobs][n_places + 1] the candidate, by where its input lies */
+	const size_t
+	    *after;     /* [n_jobs] as given, but behind what can go nowhere nothing is moved */
+	double *cost;   /* [n_cand] of the problem that is solved */
+	double *behind; /* [n_jobs][n_places + 1] all that waits for a job, by its place */
+	double *least;  /* likewise a job and all behind it, by where its input lies */
 	struct arena *a;
 };
 
@@ -23,8 +25,8 @@ chain_move(const struct place_chain *c, size_t job, size_t from, size_t to)
 }
 
 /*
- * From the last jobs to the first: the cheapest choice for each place where the input may lie, at these prices [n_cand]. The
- * place behind the last stands for nowhere: nothing is moved from there.
+ * From the last jobs to the first: the cheapest choice for each place where the input may lie, at
+ * these prices [n_cand]. The place behind the last stands for nowhere: nothing is moved from there.
  */
 void chain_tables(struct chain *h, const double *reduced);
 /* The choices that the tables make, first jobs first. */

@@ -1,13 +1,17 @@
-/* Chains under limits: a bound of their tables at shadow prices, and in short queues branch and bound under it. */
+/* Chains under limits: a bound of their tables at shadow prices, and in short queues branch and
+ * bound under it. */
 #include <math.h>
 #include <string.h>
 
 #include "plan/place_chain_impl.h"
 #include "util/arena.h"
 
-#define CHAIN_ROUNDS 150	/* of the bound, in queues whose tables take up to CHAIN_WORK / CHAIN_ROUNDS steps */
+#define CHAIN_ROUNDS                                                                               \
+	150 /* of the bound, in queues whose tables take up to CHAIN_WORK / CHAIN_ROUNDS steps */
 #define CHAIN_WORK ((size_t)40000000)
-#define CHAIN_STEPS ((size_t)20000000)	/* of the search for the optimum: some tenths of a second */
+#define CHAIN_STEPS                                                                                \
+	((size_t)20000000) /* of the search for the optimum: some tenths of a second               \
+			    */
 #define CHAIN_TREE_JOBS 256
 
 /* What each choice takes of each limit, added up; sign -1: taken off again. */
@@ -19,11 +23,13 @@ chain_use(const struct chain *h, size_t k, int64_t sign, int64_t *use)
 
 	for (size_t u = p->use_start[j]; u < p->use_start[j + 1]; u++)
 		use[p->resource[u]] += sign * p->need[k] * p->weight[u];
-	for (size_t u = p->more == NULL ? 0 : p->more->start[k]; p->more != NULL && u < p->more->start[k + 1]; u++)
+	for (size_t u = p->more == NULL ? 0 : p->more->start[k];
+	     p->more != NULL && u < p->more->start[k + 1]; u++)
 		use[p->more->resource[u]] += sign * p->more->units[u];
 }
 
-/* No plan has a lower value: the tables at these shadow prices, less what the limits are worth at them (Geoffrion 1974). */
+/* No plan has a lower value: the tables at these shadow prices, less what the limits are worth at
+ * them (Geoffrion 1974). */
 static double
 chain_bound_at(struct chain *h, const double *mu, double *reduced)
 {
@@ -55,9 +61,12 @@ chain_scales(const struct chain *h)
 
 		chain_use(h, k, 1, use);
 		for (size_t u = p->use_start[j]; u < p->use_start[j + 1]; u++)
-			scale[p->resource[u]] = fmax(scale[p->resource[u]], (double)use[p->resource[u]]);
-		for (size_t u = p->more == NULL ? 0 : p->more->start[k]; p->more != NULL && u < p->more->start[k + 1]; u++)
-			scale[p->more->resource[u]] = fmax(scale[p->more->resource[u]], (double)use[p->more->resource[u]]);
+			scale[p->resource[u]] =
+			    fmax(scale[p->resource[u]], (double)use[p->resource[u]]);
+		for (size_t u = p->more == NULL ? 0 : p->more->start[k];
+		     p->more != NULL && u < p->more->start[k + 1]; u++)
+			scale[p->more->resource[u]] =
+			    fmax(scale[p->more->resource[u]], (double)use[p->more->resource[u]]);
 		chain_use(h, k, -1, use);
 	}
 	return scale;
@@ -65,8 +74,8 @@ chain_scales(const struct chain *h)
 
 /* One subgradient step of length theta (Polyak's rule) from bound towards value. */
 static void
-chain_step(const struct chain *h, const size_t *chosen, const double *scale, double theta, double bound, double value,
-    double *mu)
+chain_step(const struct chain *h, const size_t *chosen, const double *scale, double theta,
+    double bound, double value, double *mu)
 {
 	const struct place_problem *p = h->p;
 	int64_t *use = arena_array(h->a, p->n_resources, sizeof(*use));
@@ -76,24 +85,33 @@ chain_step(const struct chain *h, const size_t *chosen, const double *scale, dou
 		if (chosen[i] != PLACE_NONE)
 			chain_use(h, chosen[i], 1, use);
 	for (size_t r = 0; r < p->n_resources; r++) {
-		double over = p->limit[r] == PLACE_NO_LIMIT ? 0 : ((double)use[r] - (double)p->limit[r]) / scale[r];
+		double over = p->limit[r] == PLACE_NO_LIMIT
+				  ? 0
+				  : ((double)use[r] - (double)p->limit[r]) / scale[r];
 
 		norm += over > 0 || mu[r] > 0 ? over * over : 0;
 	}
 	for (size_t r = 0; norm > 0 && r < p->n_resources; r++)
 		if (p->limit[r] != PLACE_NO_LIMIT)
-			mu[r] = fmax(0, mu[r] + theta * (value - bound) / norm * ((double)use[r] - (double)p->limit[r]) /
-			    (scale[r] * scale[r]));
+			mu[r] = fmax(0, mu[r] + theta * (value - bound) / norm *
+						    ((double)use[r] - (double)p->limit[r]) /
+						    (scale[r] * scale[r]));
 }
 
-/* The best bound of some rounds, and the plans found on the way; mu [n_resources] becomes the prices of that bound. */
+/* The best bound of some rounds, and the plans found on the way; mu [n_resources] becomes the
+ * prices of that bound. */
 static double
-chain_dual(struct chain *h, const struct place_options *o, double *mu, double *reduced, struct place_plan *plan)
+chain_dual(struct chain *h, const struct place_options *o, double *mu, double *reduced,
+    struct place_plan *plan)
 {
-	size_t n = h->p->n_jobs, m = h->p->n_resources, work = h->p->cand_start[n] * (h->c->n_places + 1);
-	size_t rounds = work > 0 && CHAIN_WORK / work < CHAIN_ROUNDS ? CHAIN_WORK / work : CHAIN_ROUNDS, idle = 0;
+	size_t n = h->p->n_jobs, m = h->p->n_resources,
+	       work = h->p->cand_start[n] * (h->c->n_places + 1);
+	size_t rounds =
+		   work > 0 && CHAIN_WORK / work < CHAIN_ROUNDS ? CHAIN_WORK / work : CHAIN_ROUNDS,
+	       idle = 0;
 	size_t *chosen = arena_array(h->a, n, sizeof(*chosen));
-	double *at = arena_memdup(h->a, mu, m * sizeof(*at)), *scale = chain_scales(h), best = -INFINITY, theta = 1;
+	double *at = arena_memdup(h->a, mu, m * sizeof(*at)), *scale = chain_scales(h),
+	       best = -INFINITY, theta = 1;
 
 	for (size_t round = 0; round == 0 || (round < rounds && o->rounds > 0); round++) {
 		double bound = chain_bound_at(h, at, reduced);
@@ -126,8 +144,8 @@ struct chain_tree {
 	struct place_plan *plan;
 	size_t *chosen;
 	int64_t *use;
-	double *bound;		/* [n_cand] of the branch, where its job stands now */
-	size_t steps;		/* left */
+	double *bound; /* [n_cand] of the branch, where its job stands now */
+	size_t steps;  /* left */
 };
 
 static bool
@@ -139,7 +157,8 @@ chain_room(const struct chain_tree *t, size_t k)
 	chain_use(t->h, k, 1, t->use);
 	for (size_t u = p->use_start[p->offer[k]]; u < p->use_start[p->offer[k] + 1]; u++)
 		room = room && t->use[p->resource[u]] <= p->limit[p->resource[u]];
-	for (size_t u = p->more == NULL ? 0 : p->more->start[k]; p->more != NULL && u < p->more->start[k + 1]; u++)
+	for (size_t u = p->more == NULL ? 0 : p->more->start[k];
+	     p->more != NULL && u < p->more->start[k + 1]; u++)
 		room = room && t->use[p->more->resource[u]] <= p->limit[p->more->resource[u]];
 	if (!room)
 		chain_use(t->h, k, -1, t->use);
@@ -147,8 +166,9 @@ chain_room(const struct chain_tree *t, size_t k)
 }
 
 /*
- * Branch and bound, first jobs first; low: no plan below this branch has a lower value. A branch takes its job's share of
- * the bound away and puts its choice and all that then lies behind it there.
+ * Branch and bound, first jobs first; low: no plan below this branch has a lower value. A branch
+ * takes its job's share of the bound away and puts its choice and all that then lies behind it
+ * there.
  */
 static void
 chain_branch(struct chain_tree *t, size_t x, double low)
@@ -164,21 +184,25 @@ chain_branch(struct chain_tree *t, size_t x, double low)
 	}
 	i = h->order[x];
 	before = h->after[i];
-	from = before != PLACE_NONE && t->chosen[before] != PLACE_NONE ? h->c->place[p->offer[t->chosen[before]]] : nowhere;
+	from = before != PLACE_NONE && t->chosen[before] != PLACE_NONE
+		   ? h->c->place[p->offer[t->chosen[before]]]
+		   : nowhere;
 	rest = low - h->least[i * (nowhere + 1) + from];
 	for (size_t k = p->cand_start[i]; k < p->cand_start[i + 1]; k++) {
 		size_t at = h->c->place[p->offer[k]];
 
 		t->bound[k] = rest + t->reduced[k] + h->behind[i * (nowhere + 1) + at] +
-		    (from != nowhere ? chain_move(h->c, i, from, at) : 0);
+			      (from != nowhere ? chain_move(h->c, i, from, at) : 0);
 	}
 	while (t->steps > 0) {
 		size_t next = PLACE_NONE;
 
-		for (size_t k = p->cand_start[i]; k < p->cand_start[i + 1]; k++, t->steps -= t->steps > 0)
+		for (size_t k = p->cand_start[i];
+		     k<p->cand_start[i + 1]; k++, t->steps -= t->steps> 0)
 			if (next == PLACE_NONE || t->bound[k] < t->bound[next])
 				next = k;
-		if (next == PLACE_NONE || !(t->bound[next] < t->plan->value - 1e-9 * fmax(1, fabs(t->plan->value))))
+		if (next == PLACE_NONE ||
+		    !(t->bound[next] < t->plan->value - 1e-9 * fmax(1, fabs(t->plan->value))))
 			break;
 		if (chain_room(t, next)) {
 			t->chosen[i] = next;
@@ -202,9 +226,13 @@ chain_prove(struct chain *h, const struct place_options *o, struct place_plan *p
 	const struct place_problem *p = h->p;
 	double *reduced = arena_array(h->a, p->cand_start[p->n_jobs], sizeof(*reduced));
 	double *mu = arena_memdup(h->a, plan->shadow, p->n_resources * sizeof(*mu));
-	struct chain_tree t = { .h = h, .reduced = reduced, .plan = plan,
-		.chosen = arena_array(h->a, p->n_jobs, sizeof(*t.chosen)), .use = arena_array(h->a, p->n_resources, sizeof(*t.use)),
-		.bound = arena_array(h->a, p->cand_start[p->n_jobs], sizeof(*t.bound)), .steps = CHAIN_STEPS };
+	struct chain_tree t = { .h = h,
+		.reduced = reduced,
+		.plan = plan,
+		.chosen = arena_array(h->a, p->n_jobs, sizeof(*t.chosen)),
+		.use = arena_array(h->a, p->n_resources, sizeof(*t.use)),
+		.bound = arena_array(h->a, p->cand_start[p->n_jobs], sizeof(*t.bound)),
+		.steps = CHAIN_STEPS };
 
 	plan->bound = chain_dual(h, o, mu, reduced, plan);
 	if (p->n_jobs > CHAIN_TREE_JOBS || o->rounds == 0)

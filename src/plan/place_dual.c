@@ -1,6 +1,7 @@
 /*
- * The bound: the Lagrangian of the limits, climbed by the volume algorithm (Barahona and Anbil 2000). A job's candidates
- * are looked at from cheap to dear, as far as one could still be the least at the shadow prices: those are never below 0.
+ * The bound: the Lagrangian of the limits, climbed by the volume algorithm (Barahona and Anbil
+ * 2000). A job's candidates are looked at from cheap to dear, as far as one could still be the
+ * least at the shadow prices: those are never below 0.
  */
 #include <math.h>
 #include <string.h>
@@ -8,18 +9,20 @@
 #include "plan/place_impl.h"
 #include "util/arena.h"
 
-#define DUAL_EARLY 200U		/* steps in which they shrink sooner: far from the best prices long ones mislead */
+#define DUAL_EARLY                                                                                 \
+	200U /* steps in which they shrink sooner: far from the best prices long ones mislead */
 #define DUAL_RED_EARLY 4U
-#define DUAL_RED 10U		/* steps in vain before they shrink */
-#define DUAL_SHORT 2e-3		/* shortest steps, ... */
-#define DUAL_RESTART 0.05	/* ... and those after them */
+#define DUAL_RED 10U      /* steps in vain before they shrink */
+#define DUAL_SHORT 2e-3   /* shortest steps, ... */
+#define DUAL_RESTART 0.05 /* ... and those after them */
 
 struct dual {
-	double *center, *mean, *slope;	/* [n_resources] best prices, mean slope, that of the last step */
-	double height;			/* of the core's Lagrangian at the center */
-	double f, alpha;		/* length of the steps; most weight of a new slope */
+	double *center, *mean,
+	    *slope;      /* [n_resources] best prices, mean slope, that of the last step */
+	double height;   /* of the core's Lagrangian at the center */
+	double f, alpha; /* length of the steps; most weight of a new slope */
 	unsigned red;
-	double last;			/* bound when alpha was looked at */
+	double last; /* bound when alpha was looked at */
 	unsigned steps;
 };
 
@@ -167,8 +170,8 @@ dual_least(const struct place_work *w, size_t i, size_t *best_out)
 }
 
 /*
- * Lagrangian L(mu) = sum of min (penalty, cost + need price) - mu limit, with the slope of each mu into slope [n_resources]
- * (use minus limit).
+ * Lagrangian L(mu) = sum of min (penalty, cost + need price) - mu limit, with the slope of each mu
+ * into slope [n_resources] (use minus limit).
  */
 static double
 dual_look(struct place_work *w, double *slope)
@@ -219,7 +222,9 @@ dual_step(struct place_work *w, struct dual *d, double target)
 	double norm = 0, along = 0, height, step, x;
 
 	for (size_t r = 0; r < n; r++) {
-		double v = w->limit[r] == PLACE_NO_LIMIT || (d->center[r] <= 0 && d->mean[r] < 0) ? 0 : d->mean[r];
+		double v = w->limit[r] == PLACE_NO_LIMIT || (d->center[r] <= 0 && d->mean[r] < 0)
+			       ? 0
+			       : d->mean[r];
 
 		norm += v * v / (w->scale[r] * w->scale[r]);
 	}

@@ -1,4 +1,5 @@
-/* The last job done as early as can be: bisection on that time over placements without what ends later. */
+/* The last job done as early as can be: bisection on that time over placements without what ends
+ * later. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +9,8 @@
 struct finish {
 	const struct place_problem *p;
 	const int64_t *finish;
-	size_t *start, *offer, *back, *keep, *more_start, *more_resource;	/* of the smaller problem; back: to the candidates of p */
+	size_t *start, *offer, *back, *keep, *more_start,
+	    *more_resource; /* of the smaller problem; back: to the candidates of p */
 	double *cost, *risk;
 	int64_t *need, *more_units;
 	struct place_more more;
@@ -61,7 +63,8 @@ finish_cut(struct finish *f, int64_t by)
 			f->cost[n] = p->cost[k];
 			f->risk[n] = p->risk == NULL ? 0 : p->risk[k];
 			f->need[n] = p->need[k];
-			for (size_t u = p->more == NULL ? 0 : p->more->start[k]; p->more != NULL && u < p->more->start[k + 1]; u++) {
+			for (size_t u = p->more == NULL ? 0 : p->more->start[k];
+			     p->more != NULL && u < p->more->start[k + 1]; u++) {
 				f->more_resource[m] = p->more->resource[u];
 				f->more_units[m++] = p->more->units[u];
 			}
@@ -81,15 +84,18 @@ finish_cut(struct finish *f, int64_t by)
 }
 
 static enum berth_code
-finish_solve(struct finish *f, int64_t by, const struct place_options *o, struct place_plan *plan, struct berth_err *err)
+finish_solve(struct finish *f, int64_t by, const struct place_options *o, struct place_plan *plan,
+    struct berth_err *err)
 {
 	enum berth_code rc;
 
 	finish_cut(f, by);
 	rc = place_solve(&f->at, o, f->a, plan, err);
 	for (size_t i = 0; rc == BERTH_OK && i < f->p->n_jobs; i++) {
-		plan->chosen[i] = plan->chosen[i] == PLACE_NONE ? PLACE_NONE : f->back[plan->chosen[i]];
-		plan->runner_up[i] = plan->runner_up[i] == PLACE_NONE ? PLACE_NONE : f->back[plan->runner_up[i]];
+		plan->chosen[i] =
+		    plan->chosen[i] == PLACE_NONE ? PLACE_NONE : f->back[plan->chosen[i]];
+		plan->runner_up[i] =
+		    plan->runner_up[i] == PLACE_NONE ? PLACE_NONE : f->back[plan->runner_up[i]];
 	}
 	return rc;
 }
@@ -102,8 +108,9 @@ finish_left_out(const struct place_plan *plan)
 }
 
 enum berth_code
-place_finish_solve(const struct place_problem *p, const int64_t *finish, const struct place_options *o, struct arena *a,
-    struct place_plan *plan_out, int64_t *by_out, struct berth_err *err)
+place_finish_solve(const struct place_problem *p, const int64_t *finish,
+    const struct place_options *o, struct arena *a, struct place_plan *plan_out, int64_t *by_out,
+    struct berth_err *err)
 {
 	struct finish f = { .p = p, .finish = finish, .a = a };
 	size_t n = p->n_jobs > 0 ? p->cand_start[p->n_jobs] : 0, lo = 0, hi, k = 0;

@@ -1,7 +1,8 @@
 /*
- * Where all that draw on a limit take the same amount of it, and the limits lie within or apart from one another, the
- * choice of candidates is a flow of least cost from the jobs through a forest of limits; its corner points are whole.
- * Successive shortest paths with potentials (Tomizawa 1971; Edmonds and Karp 1972), one job at a time.
+ * Where all that draw on a limit take the same amount of it, and the limits lie within or apart
+ * from one another, the choice of candidates is a flow of least cost from the jobs through a forest
+ * of limits; its corner points are whole. Successive shortest paths with potentials (Tomizawa 1971;
+ * Edmonds and Karp 1972), one job at a time.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -10,27 +11,32 @@
 #include "plan/place_impl.h"
 #include "util/arena.h"
 
-#define FLOW_WORK INT64_C(400000000)	/* arcs looked at before the search is given up: about two seconds */
+#define FLOW_WORK                                                                                  \
+	INT64_C(400000000) /* arcs looked at before the search is given up: about two seconds */
 #define FLOW_SINK ((size_t)0)
 
-struct flow_entry { double d; size_t node; };
+struct flow_entry {
+	double d;
+	size_t node;
+};
 
 /* Nodes: 0 the sink, 1 .. n_groups the limits, then the jobs. */
 struct flow {
 	struct place_work *w;
 	const struct place_problem *p;
 	size_t n_groups;
-	size_t *group;		/* [n_cand] innermost limit that it draws on, or the sink; PLACE_NONE: it can never be taken */
-	size_t *parent;		/* [n_groups + 1] */
-	size_t *resource;	/* [n_groups + 1] */
-	int64_t *cap, *used;	/* [n_groups + 1] jobs */
-	int64_t *unit;		/* [n_resources] that each candidate takes; 0: they differ */
-	size_t *kid, *sibling;	/* [n_groups + 1] first child; next of the same parent */
-	size_t *head, *next, *prev;	/* jobs of a group: head [n_groups + 1], the others [n_jobs] */
-	size_t *chosen;		/* [n_jobs] */
-	double *pi, *dist;	/* [n_nodes] potentials, distances */
-	size_t *from, *via;	/* [n_nodes] node before it, and the candidate of the arc */
-	size_t *seen, *done;	/* [n_nodes] the search that reached, that settled it */
+	size_t *group; /* [n_cand] innermost limit that it draws on, or the sink; PLACE_NONE: it can
+			  never be taken */
+	size_t *parent;             /* [n_groups + 1] */
+	size_t *resource;           /* [n_groups + 1] */
+	int64_t *cap, *used;        /* [n_groups + 1] jobs */
+	int64_t *unit;              /* [n_resources] that each candidate takes; 0: they differ */
+	size_t *kid, *sibling;      /* [n_groups + 1] first child; next of the same parent */
+	size_t *head, *next, *prev; /* jobs of a group: head [n_groups + 1], the others [n_jobs] */
+	size_t *chosen;             /* [n_jobs] */
+	double *pi, *dist;          /* [n_nodes] potentials, distances */
+	size_t *from, *via;         /* [n_nodes] node before it, and the candidate of the arc */
+	size_t *seen, *done;        /* [n_nodes] the search that reached, that settled it */
 	size_t *settled, n_settled;
 	struct flow_entry *heap;
 	size_t n_heap, room, search;
@@ -57,7 +63,8 @@ flow_use(const struct place_problem *p, size_t cand, size_t n, size_t *r_out, in
 	return true;
 }
 
-/* most [n_resources]: what could be drawn at once. unit: what each draws, 0 if that differs. n: how many can. */
+/* most [n_resources]: what could be drawn at once. unit: what each draws, 0 if that differs. n: how
+ * many can. */
 static void
 flow_measure(struct flow *f, double *most, size_t *n)
 {
@@ -91,7 +98,9 @@ flow_measure(struct flow *f, double *most, size_t *n)
 		f->unit[r] = mixed[r] ? 0 : f->unit[r];
 }
 
-struct flow_size { size_t n, r; };
+struct flow_size {
+	size_t n, r;
+};
 
 static int
 flow_cmp_size(const void *a, const void *b)
@@ -103,9 +112,11 @@ flow_cmp_size(const void *a, const void *b)
 	return (x->r > y->r) - (x->r < y->r);
 }
 
-/* From the widest limit to the narrowest: one whose candidates all lie in the same one so far nests there. */
+/* From the widest limit to the narrowest: one whose candidates all lie in the same one so far nests
+ * there. */
 static void
-flow_nest(struct flow *f, const struct flow_size *order, size_t n_order, const size_t *start, const size_t *cand)
+flow_nest(struct flow *f, const struct flow_size *order, size_t n_order, const size_t *start,
+    const size_t *cand)
 {
 	for (size_t x = 0; x < n_order; x++) {
 		size_t r = order[x].r, in = f->group[cand[start[x]]], g;
@@ -291,7 +302,8 @@ flow_assign(struct flow *f, size_t i, size_t cand)
 	f->head[g] = i;
 }
 
-/* One more job along the shortest way; the potentials of what was settled keep every arc that is left at 0 or above. */
+/* One more job along the shortest way; the potentials of what was settled keep every arc that is
+ * left at 0 or above. */
 static void
 flow_augment(struct flow *f, size_t source, double d)
 {
@@ -356,7 +368,8 @@ flow_init(struct flow *f)
 }
 
 bool
-place_flow(struct place_work *w, bool (*stop)(void *), void *stop_arg, struct arena *a, double *bound_out)
+place_flow(
+    struct place_work *w, bool (*stop)(void *), void *stop_arg, struct arena *a, double *bound_out)
 {
 	struct flow f = { .w = w, .p = w->p, .a = a };
 	double bound = 0;
@@ -381,7 +394,8 @@ place_flow(struct place_work *w, bool (*stop)(void *), void *stop_arg, struct ar
 	for (size_t r = 0; r < w->n_all; r++)
 		w->mu[r] = 0;
 	for (size_t g = 1; g <= f.n_groups; g++)
-		w->mu[f.resource[g]] = fmax(0, f.pi[f.parent[g]] - f.pi[g]) / (double)f.unit[f.resource[g]];
+		w->mu[f.resource[g]] =
+		    fmax(0, f.pi[f.parent[g]] - f.pi[g]) / (double)f.unit[f.resource[g]];
 	*bound_out = bound;
 	return true;
 }

@@ -1,9 +1,10 @@
-/* What the last plan chose stays so where that costs nothing: whoever watches the queue sees no job move without a reason. */
+/* What the last plan chose stays so where that costs nothing: whoever watches the queue sees no job
+ * move without a reason. */
 #include <math.h>
 
 #include "plan/place_impl.h"
 
-#define KEEP_STEPS ((size_t)1000)	/* rivals looked at for each job */
+#define KEEP_STEPS ((size_t)1000) /* rivals looked at for each job */
 
 bool
 place_plan_kept(struct place_work *w, size_t steps)
@@ -50,7 +51,8 @@ keep_alone(struct place_work *w, size_t job)
 	const struct place_problem *p = w->p;
 	size_t was = w->chosen[job], k = p->keep[job];
 
-	if (!keep_no_dearer(keep_cost(p, job, k), keep_cost(p, job, was)) || !keep_no_dearer(keep_risk(p, k), keep_risk(p, was)))
+	if (!keep_no_dearer(keep_cost(p, job, k), keep_cost(p, job, was)) ||
+	    !keep_no_dearer(keep_risk(p, k), keep_risk(p, was)))
 		return false;
 	if (was != PLACE_NONE)
 		place_drop(w, job);
@@ -63,7 +65,8 @@ keep_alone(struct place_work *w, size_t job)
 	return false;
 }
 
-/* The other's candidate that is alike to this one, of another job: same offer, least cost; PLACE_NONE: it has none. */
+/* The other's candidate that is alike to this one, of another job: same offer, least cost;
+ * PLACE_NONE: it has none. */
 static size_t
 keep_there(const struct place_work *w, size_t other, size_t cand)
 {
@@ -71,7 +74,8 @@ keep_there(const struct place_work *w, size_t other, size_t cand)
 	size_t best = PLACE_NONE;
 
 	for (size_t k = p->cand_start[other]; k < p->cand_start[other + 1]; k++)
-		if (p->offer[k] == p->offer[cand] && (best == PLACE_NONE || p->cost[k] < p->cost[best]))
+		if (p->offer[k] == p->offer[cand] &&
+		    (best == PLACE_NONE || p->cost[k] < p->cost[best]))
 			best = k;
 	return best;
 }
@@ -121,7 +125,8 @@ keep_job(struct place_work *w, size_t job)
 	if (keep_alone(w, job))
 		return true;
 	r = place_blocker(w, p->keep[job]);
-	for (size_t x = r == PLACE_NONE ? 0 : w->at_start[r]; r != PLACE_NONE && x < w->at_start[r + 1]; x++) {
+	for (size_t x = r == PLACE_NONE ? 0 : w->at_start[r];
+	     r != PLACE_NONE && x < w->at_start[r + 1]; x++) {
 		size_t other = w->head[w->at_offer[x]], after;
 
 		for (; other != PLACE_NONE && steps > 0; other = after, steps--) {

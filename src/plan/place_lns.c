@@ -1,6 +1,6 @@
 /*
- * Large neighbourhood search (Shaw 1998): some jobs that stand in one another's way are placed anew, best first, by branch and
- * bound, while all others stay.
+ * Large neighbourhood search (Shaw 1998): some jobs that stand in one another's way are placed
+ * anew, best first, by branch and bound, while all others stay.
  */
 #include <math.h>
 #include <string.h>
@@ -10,12 +10,12 @@
 
 #define LNS_LEAST 4
 #define LNS_MOST 14
-#define LNS_STEPS ((size_t)2000)	/* of one branch and bound */
-#define LNS_COST ((size_t)300)		/* of making a neighbourhood, in steps */
+#define LNS_STEPS ((size_t)2000) /* of one branch and bound */
+#define LNS_COST ((size_t)300)   /* of making a neighbourhood, in steps */
 
 struct lns {
 	struct place_work *w;
-	size_t *stamp, search;		/* [n_jobs] neighbourhood that the job was last in */
+	size_t *stamp, search; /* [n_jobs] neighbourhood that the job was last in */
 	size_t jobs[LNS_MOST], n, want;
 };
 
@@ -64,12 +64,15 @@ lns_rivals(struct lns *s, size_t job)
 	size_t n = w->core_end[job] - w->core_start[job], look = 1 + rng_below(&w->rng, 5);
 
 	for (size_t c = 0; c < look && c < n; c++) {
-		const struct place_core *v = &w->core[w->core_start[job] + (rng_below(&w->rng, 4) == 0 ? rng_below(&w->rng, n) : c)];
+		const struct place_core *v =
+		    &w->core[w->core_start[job] +
+			     (rng_below(&w->rng, 4) == 0 ? rng_below(&w->rng, n) : c)];
 		size_t r;
 
 		if (v->cand == w->chosen[job])
 			continue;
-		for (size_t i = w->head[w->p->offer[v->cand]]; i != PLACE_NONE && s->n < s->want; i = w->next[i])
+		for (size_t i = w->head[w->p->offer[v->cand]]; i != PLACE_NONE && s->n < s->want;
+		     i = w->next[i])
 			if (rng_below(&w->rng, 5) != 0)
 				lns_add(s, i);
 		r = place_blocker(w, v->cand);

@@ -116,7 +116,9 @@ place_sort_order(struct place_work *w, size_t from, size_t to, size_t *tmp)
 	place_sort_order(w, from, mid, tmp);
 	place_sort_order(w, mid, to, tmp);
 	while (i < mid || j < to)
-		tmp[k++] = j == to || (i < mid && w->key[w->order[i]] >= w->key[w->order[j]]) ? w->order[i++] : w->order[j++];
+		tmp[k++] = j == to || (i < mid && w->key[w->order[i]] >= w->key[w->order[j]])
+			       ? w->order[i++]
+			       : w->order[j++];
 	memcpy(w->order + from, tmp + from, (to - from) * sizeof(*tmp));
 }
 
@@ -124,7 +126,8 @@ place_sort_order(struct place_work *w, size_t from, size_t to, size_t *tmp)
 static double
 place_worth(const struct place_work *w, size_t i)
 {
-	double least = w->core_end[i] > w->core_start[i] ? w->core[w->core_start[i]].cost : w->p->penalty[i];
+	double least =
+	    w->core_end[i] > w->core_start[i] ? w->core[w->core_start[i]].cost : w->p->penalty[i];
 
 	return (w->p->penalty[i] - least) / pow(fmax(1, w->size[i]), w->power);
 }
@@ -150,7 +153,8 @@ place_greedy(struct place_work *w, enum place_order order)
 		size_t i = w->order[x], best = PLACE_NONE;
 		double least = INFINITY;
 
-		for (size_t c = p->cand_start[i]; c < w->lean_end[i] && w->lean[c].cost < least; c++) {
+		for (size_t c = p->cand_start[i]; c < w->lean_end[i] && w->lean[c].cost < least;
+		     c++) {
 			size_t k = w->lean[c].cand;
 			double r = w->lean[c].cost + w->price[w->lean[c].slot];
 
@@ -199,8 +203,8 @@ place_shift(struct place_work *w, size_t job)
 }
 
 /*
- * job (not placed now) wants cand; the job `victim` goes elsewhere for less than gain more, or stays. True if both have
- * moved.
+ * job (not placed now) wants cand; the job `victim` goes elsewhere for less than gain more, or
+ * stays. True if both have moved.
  */
 static bool
 place_eject_one(struct place_work *w, size_t job, size_t cand, size_t victim, double gain)
@@ -239,7 +243,8 @@ place_blocker(const struct place_work *w, size_t cand)
 			best = r;
 		}
 	}
-	for (size_t u = m == NULL ? 0 : m->start[cand]; m != NULL && u < m->start[cand + 1] && best == PLACE_NONE; u++)
+	for (size_t u = m == NULL ? 0 : m->start[cand];
+	     m != NULL && u < m->start[cand + 1] && best == PLACE_NONE; u++)
 		if (w->left[m->resource[u]] < m->units[u])
 			best = m->resource[u];
 	return best;

@@ -1,29 +1,34 @@
-/* What each amount on an offer takes of all limits, once, and the cuts that make the bound higher. */
+/* What each amount on an offer takes of all limits, once, and the cuts that make the bound higher.
+ */
 #include <string.h>
 
 #include "plan/place_impl.h"
 #include "util/arena.h"
 #include "util/vec.h"
 
-#define SLOT_SIZES 12		/* different amounts of a resource that are kept apart for its cuts */
+#define SLOT_SIZES 12 /* different amounts of a resource that are kept apart for its cuts */
 
-struct slot { size_t offer; int64_t need; };
+struct slot {
+	size_t offer;
+	int64_t need;
+};
 
 struct slots {
 	struct place_work *w;
 	VEC(struct slot) v;
-	uint32_t *table;	/* number of a slot and 1, by its hash; 0: none */
-	size_t room;		/* power of 2 */
-	int64_t (*sizes)[SLOT_SIZES];	/* [n_resources] amounts taken at once */
-	uint8_t *n_sizes;	/* SLOT_SIZES + 1: too many */
-	size_t *cut_first;	/* [n_resources + 1] */
+	uint32_t *table;              /* number of a slot and 1, by its hash; 0: none */
+	size_t room;                  /* power of 2 */
+	int64_t (*sizes)[SLOT_SIZES]; /* [n_resources] amounts taken at once */
+	uint8_t *n_sizes;             /* SLOT_SIZES + 1: too many */
+	size_t *cut_first;            /* [n_resources + 1] */
 	struct arena *a;
 };
 
 static size_t
 slot_hash(const struct slots *s, struct slot x)
 {
-	uint64_t h = (uint64_t)x.offer * UINT64_C(0x9e3779b97f4a7c15) ^ (uint64_t)x.need * UINT64_C(0xc2b2ae3d27d4eb4f);
+	uint64_t h = (uint64_t)x.offer * UINT64_C(0x9e3779b97f4a7c15) ^
+		     (uint64_t)x.need * UINT64_C(0xc2b2ae3d27d4eb4f);
 
 	return (size_t)(h ^ (h >> 29)) & (s->room - 1);
 }
@@ -93,8 +98,8 @@ slot_measure(struct slots *s)
 static bool
 slot_cuts(const struct slots *s, size_t r, size_t x)
 {
-	return s->n_sizes[r] <= SLOT_SIZES && s->w->p->limit[r] != PLACE_NO_LIMIT && s->sizes[r][x] > 1 &&
-	    s->w->p->limit[r] % s->sizes[r][x] != 0;
+	return s->n_sizes[r] <= SLOT_SIZES && s->w->p->limit[r] != PLACE_NO_LIMIT &&
+	       s->sizes[r][x] > 1 && s->w->p->limit[r] % s->sizes[r][x] != 0;
 }
 
 static void
@@ -147,8 +152,10 @@ slot_uses(struct slots *s, bool fill)
 		}
 		w->cut_start[x] = n;
 		for (size_t u = p->use_start[j]; u < end; u++)
-			for (size_t c = s->cut_first[p->resource[u]]; c < s->cut_first[p->resource[u] + 1]; c++) {
-				int64_t units = s->v.v[x].need * p->weight[u] / w->cut_by[c - p->n_resources];
+			for (size_t c = s->cut_first[p->resource[u]];
+			     c < s->cut_first[p->resource[u] + 1]; c++) {
+				int64_t units =
+				    s->v.v[x].need * p->weight[u] / w->cut_by[c - p->n_resources];
 
 				if (units == 0)
 					continue;

@@ -1,8 +1,9 @@
 /*
- * Where limits that stand beside those of the offers, such as budgets, leave jobs out: the same queue without these limits,
- * what they hold paid for instead (a Lagrangian heuristic: Beasley 1993). The price of a limit that is passed rises, that of one
- * that is kept falls, and what each turn finds is cut to the limits. All jobs but those that the best plan leaves out are to
- * stay in, and one of these; a limit that no price keeps leaves one out.
+ * Where limits that stand beside those of the offers, such as budgets, leave jobs out: the same
+ * queue without these limits, what they hold paid for instead (a Lagrangian heuristic: Beasley
+ * 1993). The price of a limit that is passed rises, that of one that is kept falls, and what each
+ * turn finds is cut to the limits. All jobs but those that the best plan leaves out are to stay in,
+ * and one of these; a limit that no price keeps leaves one out.
  */
 #include <math.h>
 #include <string.h>
@@ -10,27 +11,27 @@
 #include "plan/place_impl.h"
 #include "util/arena.h"
 
-#define SOFT_CLIMB 10U		/* steps of the bound at new prices */
-#define SOFT_FIRST 0.1		/* price of a limit that is passed, in what its units cost ... */
-#define SOFT_RISE 1.3		/* ... and how it rises and falls */
+#define SOFT_CLIMB 10U /* steps of the bound at new prices */
+#define SOFT_FIRST 0.1 /* price of a limit that is passed, in what its units cost ... */
+#define SOFT_RISE 1.3  /* ... and how it rises and falls */
 #define SOFT_FALL 0.95
-#define SOFT_MOST 8		/* a limit that is passed at this price leaves a job out ... */
-#define SOFT_AFTER 8		/* ... and costs so much less then */
-#define SOFT_IN 10		/* times the penalty of jobs that are to stay in */
-#define SOFT_TURNS 40		/* before it begins anew from the best plan */
+#define SOFT_MOST 8   /* a limit that is passed at this price leaves a job out ... */
+#define SOFT_AFTER 8  /* ... and costs so much less then */
+#define SOFT_IN 10    /* times the penalty of jobs that are to stay in */
+#define SOFT_TURNS 40 /* before it begins anew from the best plan */
 #define SOFT_PASSES 2
 
 struct soft {
-	struct place_work *w, work;	/* of the problem as it is; of that without these limits */
+	struct place_work *w, work; /* of the problem as it is; of that without these limits */
 	struct place_problem p;
-	double *penalty;	/* [n_jobs] 0: left out for now */
-	double *cost;		/* [n_cand] with what the limits cost */
-	size_t first;		/* job to try next */
-	size_t end;		/* turn in which it begins anew */
-	size_t *since, turn;	/* [n_jobs] turn in which it was left out; 0: it was not */
-	double *base;		/* [n_resources] USD of cost per unit; 0: not one of these limits */
-	double *price;		/* [n_resources] in shares of it */
-	int64_t *use;		/* [n_resources] */
+	double *penalty;     /* [n_jobs] 0: left out for now */
+	double *cost;        /* [n_cand] with what the limits cost */
+	size_t first;        /* job to try next */
+	size_t end;          /* turn in which it begins anew */
+	size_t *since, turn; /* [n_jobs] turn in which it was left out; 0: it was not */
+	double *base;        /* [n_resources] USD of cost per unit; 0: not one of these limits */
+	double *price;       /* [n_resources] in shares of it */
+	int64_t *use;        /* [n_resources] */
 	struct dual *dual;
 	struct tree *tree;
 	struct lns *lns;
@@ -65,7 +66,8 @@ soft_costs(struct soft *s)
 	for (size_t k = 0; k < p->cand_start[p->n_jobs]; k++) {
 		s->cost[k] = p->cost[k];
 		for (size_t u = m->start[k]; u < m->start[k + 1]; u++)
-			s->cost[k] += s->price[m->resource[u]] * s->base[m->resource[u]] * (double)m->units[u];
+			s->cost[k] += s->price[m->resource[u]] * s->base[m->resource[u]] *
+				      (double)m->units[u];
 	}
 	for (size_t i = 0; i < p->n_jobs; i++)
 		s->penalty[i] = s->since[i] > 0 ? 0 : SOFT_IN * p->penalty[i];
@@ -129,7 +131,8 @@ place_soft_new(struct place_work *w, uint64_t seed, struct arena *a)
 static int64_t
 soft_units(const struct place_more *m, size_t cand, size_t r)
 {
-	for (size_t u = cand == PLACE_NONE ? 0 : m->start[cand]; cand != PLACE_NONE && u < m->start[cand + 1]; u++)
+	for (size_t u = cand == PLACE_NONE ? 0 : m->start[cand];
+	     cand != PLACE_NONE && u < m->start[cand + 1]; u++)
 		if (m->resource[u] == r)
 			return m->units[u];
 	return 0;
@@ -145,12 +148,14 @@ soft_measure(struct soft *s)
 	for (size_t i = 0; i < s->p.n_jobs; i++) {
 		size_t k = s->work.chosen[i];
 
-		for (size_t u = k == PLACE_NONE ? 0 : m->start[k]; k != PLACE_NONE && u < m->start[k + 1]; u++)
+		for (size_t u = k == PLACE_NONE ? 0 : m->start[k];
+		     k != PLACE_NONE && u < m->start[k + 1]; u++)
 			s->use[m->resource[u]] += m->units[u];
 	}
 }
 
-/* The job of least penalty that takes as much of the limit as is used too much, else the one that takes most. */
+/* The job of least penalty that takes as much of the limit as is used too much, else the one that
+ * takes most. */
 static void
 soft_leave_out(struct soft *s, size_t r)
 {
@@ -161,7 +166,8 @@ soft_leave_out(struct soft *s, size_t r)
 		int64_t units = soft_units(s->w->p->more, s->work.chosen[i], r);
 
 		units = units < over ? units : over;
-		if (units > most || (units == most && units > 0 && s->w->p->penalty[i] < s->w->p->penalty[best])) {
+		if (units > most ||
+		    (units == most && units > 0 && s->w->p->penalty[i] < s->w->p->penalty[best])) {
 			most = units;
 			best = i;
 		}

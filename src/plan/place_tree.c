@@ -1,6 +1,7 @@
 /*
- * Branch and bound over the placements of some jobs while all others stay, at the shadow prices of the best bound: what is
- * open takes its cheapest reduced cost that still fits, and the job that would lose most by its second choice is decided next.
+ * Branch and bound over the placements of some jobs while all others stay, at the shadow prices of
+ * the best bound: what is open takes its cheapest reduced cost that still fits, and the job that
+ * would lose most by its second choice is decided next.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,21 +12,21 @@
 
 struct tree_choice {
 	double reduced;
-	size_t cand;		/* PLACE_NONE: left out */
+	size_t cand; /* PLACE_NONE: left out */
 };
 
 struct tree {
 	struct place_work *w;
-	struct tree_choice *list;	/* each job's choices, cheap first */
-	size_t *start;			/* [n + 1] into list */
+	struct tree_choice *list; /* each job's choices, cheap first */
+	size_t *start;            /* [n + 1] into list */
 	size_t *jobs, n;
-	bool *done;			/* [n] */
-	size_t *best;			/* [n] */
-	double *most;			/* [n_all] that the jobs could take */
-	size_t *touched, n_touched;	/* resources with most > 0 */
-	double value;			/* of these jobs */
-	size_t steps;			/* left */
-	size_t open;			/* jobs not decided */
+	bool *done;                 /* [n] */
+	size_t *best;               /* [n] */
+	double *most;               /* [n_all] that the jobs could take */
+	size_t *touched, n_touched; /* resources with most > 0 */
+	double value;               /* of these jobs */
+	size_t steps;               /* left */
+	size_t open;                /* jobs not decided */
 	bool better;
 };
 
@@ -75,8 +76,8 @@ tree_leaf(struct tree *t)
 }
 
 /*
- * The bound below this branch and the job to decide next: *low_out, *first_out its cheapest choice that fits. False: nothing
- * better lies here.
+ * The bound below this branch and the job to decide next: *low_out, *first_out its cheapest choice
+ * that fits. False: nothing better lies here.
  */
 static bool
 tree_look(struct tree *t, double fixed, double *low_out, size_t *job_out, double *first_out)
@@ -119,10 +120,12 @@ tree_last(struct tree *t, size_t x, double fixed)
 	size_t job = t->jobs[x];
 	double rest = tree_value(t) - p->penalty[job];
 
-	for (size_t c = t->start[x]; c < t->start[x + 1] && fixed + t->list[c].reduced < tree_cut(t); c++) {
+	for (size_t c = t->start[x];
+	     c < t->start[x + 1] && fixed + t->list[c].reduced < tree_cut(t); c++) {
 		size_t k = t->list[c].cand;
 
-		if (rest + (k == PLACE_NONE ? p->penalty[job] : p->cost[k]) >= tree_cut(t) || !tree_fits(t, c))
+		if (rest + (k == PLACE_NONE ? p->penalty[job] : p->cost[k]) >= tree_cut(t) ||
+		    !tree_fits(t, c))
 			continue;
 		if (k != PLACE_NONE)
 			place_take(t->w, job, k);
@@ -197,7 +200,8 @@ tree_list(struct tree *t, size_t i, size_t n, bool core)
 	size_t from = n;
 
 	t->list[n++] = (struct tree_choice){ p->penalty[i], PLACE_NONE };
-	for (size_t c = core ? w->core_start[i] : p->cand_start[i]; c < (core ? w->core_end[i] : p->cand_start[i + 1]); c++) {
+	for (size_t c = core ? w->core_start[i] : p->cand_start[i];
+	     c < (core ? w->core_end[i] : p->cand_start[i + 1]); c++) {
 		size_t k = core ? w->core[c].cand : c;
 
 		if (!place_fits(w, k))

@@ -49,8 +49,8 @@ place_sort(const struct place_problem *p, size_t *v, size_t n)
 }
 
 /*
- * Which resources the pairs draw on beside their offers, and the mean amount as the scale of each resource: steps on
- * micro-USD, on GPUs and on machines then weigh alike.
+ * Which resources the pairs draw on beside their offers, and the mean amount as the scale of each
+ * resource: steps on micro-USD, on GPUs and on machines then weigh alike.
  */
 static bool *
 place_index_more(struct place_work *w, struct arena *a)
@@ -108,13 +108,15 @@ place_reorder(struct place_work *w)
 	for (size_t i = 0; i < p->n_jobs; i++) {
 		size_t n = p->cand_start[i];
 
-		place_sort(p, w->sorted + p->cand_start[i], p->cand_start[i + 1] - p->cand_start[i]);
+		place_sort(
+		    p, w->sorted + p->cand_start[i], p->cand_start[i + 1] - p->cand_start[i]);
 
 		for (size_t c = p->cand_start[i]; c < p->cand_start[i + 1]; c++) {
 			size_t k = w->sorted[c];
 
 			if (place_never_fits(p, k) == PLACE_NONE)
-				w->lean[n++] = (struct place_lean){ p->cost[k], w->slot[k], (uint32_t)k };
+				w->lean[n++] =
+				    (struct place_lean){ p->cost[k], w->slot[k], (uint32_t)k };
 		}
 		w->lean_end[i] = n;
 	}
@@ -148,5 +150,7 @@ place_work_init(const struct place_problem *p, uint64_t seed, struct arena *a, s
 	place_reorder(w);
 	place_index_resources(w, a);
 	for (size_t r = 0; r < p->n_resources; r++)
-		w->mu[r] = p->warm != NULL && p->limit[r] != PLACE_NO_LIMIT && isfinite(p->warm[r]) ? fmax(0, p->warm[r]) : 0;
+		w->mu[r] = p->warm != NULL && p->limit[r] != PLACE_NO_LIMIT && isfinite(p->warm[r])
+			       ? fmax(0, p->warm[r])
+			       : 0;
 }

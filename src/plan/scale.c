@@ -3,11 +3,17 @@
 
 #include "plan/scale.h"
 
-#define SCALE_RATE_S 300	/* the time that down_rate is told for */
-#define SCALE_CALM 0.0025	/* a smaller swing is none */
+#define SCALE_RATE_S 300  /* the time that down_rate is told for */
+#define SCALE_CALM 0.0025 /* a smaller swing is none */
 
 static const char *const scale_reason_names[SCALE_REASON_COUNT] = {
-	"steady", "up", "down", "held", "busy", "limit", "no_metric",
+	"steady",
+	"up",
+	"down",
+	"held",
+	"busy",
+	"limit",
+	"no_metric",
 };
 
 const char *
@@ -20,17 +26,22 @@ enum berth_code
 scale_check(const struct scale_rule *r, struct berth_err *err)
 {
 	if (r->min < 0 || r->max < r->min || (double)r->max > SCALE_MOST)
-		return err_set(err, BERTH_EINVAL, "fleet of %lld to %lld machines", (long long)r->min, (long long)r->max);
+		return err_set(err, BERTH_EINVAL, "fleet of %lld to %lld machines",
+		    (long long)r->min, (long long)r->max);
 	if (r->headroom < 0 || (double)r->headroom > SCALE_MOST)
-		return err_set(err, BERTH_EINVAL, "headroom of %lld machines", (long long)r->headroom);
+		return err_set(
+		    err, BERTH_EINVAL, "headroom of %lld machines", (long long)r->headroom);
 	if (!(r->unit > 0) || !isfinite(r->unit))
 		return err_set(err, BERTH_EINVAL, "unit: a machine that carries %g", r->unit);
 	if (!(r->target > 0 && r->target <= 1))
-		return err_set(err, BERTH_EINVAL, "target: %g is not above 0 and at most 1", r->target);
+		return err_set(
+		    err, BERTH_EINVAL, "target: %g is not above 0 and at most 1", r->target);
 	if (!(r->tolerance >= 0 && r->tolerance < 1))
-		return err_set(err, BERTH_EINVAL, "tolerance: %g is not between 0 and 1", r->tolerance);
+		return err_set(
+		    err, BERTH_EINVAL, "tolerance: %g is not between 0 and 1", r->tolerance);
 	if (!(r->down_rate > 0 && r->down_rate <= 1))
-		return err_set(err, BERTH_EINVAL, "down_rate: %g is not above 0 and at most 1", r->down_rate);
+		return err_set(
+		    err, BERTH_EINVAL, "down_rate: %g is not above 0 and at most 1", r->down_rate);
 	if (r->boot_s < 0 || r->down_window_s < 0 || r->billing_s < 0 || !(r->drain_s >= 0))
 		return err_set(err, BERTH_EINVAL, "a negative time");
 	return BERTH_OK;
@@ -56,7 +67,8 @@ scale_restart(const struct scale_rule *r)
 	return r->boot_s + r->billing_s;
 }
 
-/* Machines that the input asks for, not yet rounded up; a forecast or a queue that is not known asks for nothing. */
+/* Machines that the input asks for, not yet rounded up; a forecast or a queue that is not known
+ * asks for nothing. */
 static double
 scale_need(const struct scale_rule *r, const struct scale_input *in)
 {
@@ -79,12 +91,16 @@ scale_whole(double need)
 int64_t
 scale_carries(const struct scale_rule *r, double load)
 {
-	return isfinite(load) && load > 0 ? scale_whole(fmin(load / (r->target * r->unit) + (double)r->headroom, SCALE_MOST)) : 0;
+	return isfinite(load) && load > 0
+		   ? scale_whole(
+			 fmin(load / (r->target * r->unit) + (double)r->headroom, SCALE_MOST))
+		   : 0;
 }
 
 /* What goes up and comes down again is noise; what only goes up, or only down, is not. */
 static void
-scale_swing(const struct scale_rule *r, struct scale_state *s, double need, int64_t passed_s, int64_t window)
+scale_swing(const struct scale_rule *r, struct scale_state *s, double need, int64_t passed_s,
+    int64_t window)
 {
 	double move = need - s->last, back = fmax(fabs(move), fabs(s->move));
 
@@ -109,7 +125,7 @@ scale_remember(struct scale_state *s, int64_t t, double n, int64_t window)
 		old++;
 	s->n_want -= old;
 	memmove(s->want, s->want + old, s->n_want * sizeof(s->want[0]));
-	if (s->n_want == SCALE_MEMORY)	/* a long staircase down: the last step stands for both */
+	if (s->n_want == SCALE_MEMORY) /* a long staircase down: the last step stands for both */
 		s->n_want--;
 	s->want[s->n_want].t = t;
 	s->want[s->n_want].n = n;
@@ -132,10 +148,11 @@ scale_allowance(const struct scale_rule *r, struct scale_state *s, int64_t t, in
 }
 
 static void
-scale_in(const struct scale_rule *r, struct scale_state *s, const struct scale_input *in, double need, int64_t window,
-    struct scale_decision *out)
+scale_in(const struct scale_rule *r, struct scale_state *s, const struct scale_input *in,
+    double need, int64_t window, struct scale_decision *out)
 {
-	int64_t have = in->ready + in->starting, floor_n = in->busy > r->min ? in->busy : r->min, allowance;
+	int64_t have = in->ready + in->starting, floor_n = in->busy > r->min ? in->busy : r->min,
+		allowance;
 	int64_t most = scale_clamp(scale_whole(need), r->min, r->max);
 
 	if ((double)have <= (double)most * (1 + r->tolerance))
@@ -143,7 +160,7 @@ scale_in(const struct scale_rule *r, struct scale_state *s, const struct scale_i
 	out->reason = SCALE_HELD;
 	if (have <= scale_whole(need * (1 + fmin(3 * s->swing, r->tolerance))) && have > r->min)
 		return;
-	if (in->waiting > 0) {	/* else a place that is sold out would hold what is paid for */
+	if (in->waiting > 0) { /* else a place that is sold out would hold what is paid for */
 		out->target = scale_clamp(most, have - in->waiting, have);
 		out->reason = SCALE_DOWN;
 		return;
@@ -170,7 +187,8 @@ scale_in(const struct scale_rule *r, struct scale_state *s, const struct scale_i
 }
 
 void
-scale_step(const struct scale_rule *r, struct scale_state *s, const struct scale_input *in, struct scale_decision *out)
+scale_step(const struct scale_rule *r, struct scale_state *s, const struct scale_input *in,
+    struct scale_decision *out)
 {
 	int64_t have = in->ready + in->starting, window = scale_window(r), asked, last_t = in->t;
 	bool known = isfinite(in->load) && in->load >= 0;
@@ -179,12 +197,22 @@ scale_step(const struct scale_rule *r, struct scale_state *s, const struct scale
 	if (s->n_want > 0)
 		last_t = s->want[s->n_want - 1].t;
 	/* A clock that went back: what was learned lies in a time that is still to come. */
-	if (s->started && (in->t < last_t || (s->arrived != INT64_MIN && in->t < s->arrived) || in->t < s->down_t))
-		*s = (struct scale_state){ .had = s->had, .arrived = in->t, .down_t = in->t, .down_n = s->down_n, .last = s->last,
-			.swing = s->swing, .started = true };
+	if (s->started && (in->t < last_t || (s->arrived != INT64_MIN && in->t < s->arrived) ||
+			      in->t < s->down_t))
+		*s = (struct scale_state){ .had = s->had,
+			.arrived = in->t,
+			.down_t = in->t,
+			.down_n = s->down_n,
+			.last = s->last,
+			.swing = s->swing,
+			.started = true };
 	if (!s->started)
-		*s = (struct scale_state){ .had = in->ready, .arrived = INT64_MIN, .down_t = INT64_MIN / 2,
-			.last = known ? scale_need(r, in) : 0, .swing = r->tolerance / 2, .started = true };
+		*s = (struct scale_state){ .had = in->ready,
+			.arrived = INT64_MIN,
+			.down_t = INT64_MIN / 2,
+			.last = known ? scale_need(r, in) : 0,
+			.swing = r->tolerance / 2,
+			.started = true };
 	if (in->ready > s->had)
 		s->arrived = in->t;
 	s->had = in->ready;

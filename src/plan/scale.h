@@ -8,62 +8,73 @@
 
 #include "util/err.h"
 
-#define SCALE_MOST 1000000000	/* machines of a fleet at most */
+#define SCALE_MOST 1000000000 /* machines of a fleet at most */
 
 struct scale_rule {
-	int64_t min, max;		/* machines; max also holds the quota */
-	int64_t headroom;		/* machines kept above what the load asks for, within max */
-	double unit;			/* load that one machine carries: 8 GPUs, 40 requests a second; > 0 */
-	double target;			/* share of it that is used when all is well, 0 < target <= 1 */
-	double tolerance;		/* up only if wanted / have > 1 + this, down only if have / wanted > 1 + this; 0.1 */
-	int64_t boot_s;			/* from the order to a working machine */
-	int64_t down_window_s;		/* 0: max(300, 2 boot_s + billing_s) */
-	int64_t billing_s;		/* granularity of the bill */
-	double down_rate;		/* share of the fleet that may go in 5 min, at least one machine; 0.2 */
-	double drain_s;			/* time in which queued work is to be done; 0: queued work is not looked at */
+	int64_t min, max; /* machines; max also holds the quota */
+	int64_t headroom; /* machines kept above what the load asks for, within max */
+	double unit;      /* load that one machine carries: 8 GPUs, 40 requests a second; > 0 */
+	double target;    /* share of it that is used when all is well, 0 < target <= 1 */
+	double tolerance; /* up only if wanted / have > 1 + this, down only if have / wanted > 1 +
+			     this; 0.1 */
+	int64_t boot_s;   /* from the order to a working machine */
+	int64_t down_window_s; /* 0: max(300, 2 boot_s + billing_s) */
+	int64_t billing_s;     /* granularity of the bill */
+	double down_rate; /* share of the fleet that may go in 5 min, at least one machine; 0.2 */
+	double
+	    drain_s; /* time in which queued work is to be done; 0: queued work is not looked at */
 };
 
-/* What is measured now. NaN: not known; never taken for 0. Infinite ones and a load below 0 are no measures: not known. */
+/* What is measured now. NaN: not known; never taken for 0. Infinite ones and a load below 0 are no
+ * measures: not known. */
 struct scale_input {
-	int64_t t;			/* s since epoch; where it falls the window begins anew */
-	int64_t ready, starting;	/* machines that work; ordered and not there yet */
-	int64_t busy;			/* machines that must not go: work on them, or pinned */
-	double load;			/* in the rule's unit: n times utilisation times unit */
-	double queued;			/* load-seconds of work that waits */
-	double forecast;		/* load at t + boot_s; may only raise */
-	int64_t waiting;		/* of starting: nothing is rented for them yet, so that they cost nothing to take back */
-	double soon;			/* most that is forecast until t + scale_restart(); may only hold */
+	int64_t t;               /* s since epoch; where it falls the window begins anew */
+	int64_t ready, starting; /* machines that work; ordered and not there yet */
+	int64_t busy;            /* machines that must not go: work on them, or pinned */
+	double load;             /* in the rule's unit: n times utilisation times unit */
+	double queued;           /* load-seconds of work that waits */
+	double forecast;         /* load at t + boot_s; may only raise */
+	int64_t waiting; /* of starting: nothing is rented for them yet, so that they cost nothing
+			    to take back */
+	double soon;     /* most that is forecast until t + scale_restart(); may only hold */
 };
 
-/* Recommendations of the last window: later and larger ones push out what can no longer be the largest. */
+/* Recommendations of the last window: later and larger ones push out what can no longer be the
+ * largest. */
 #define SCALE_MEMORY 64
 
 struct scale_state {
-	struct { int64_t t; double n; } want[SCALE_MEMORY];	/* t rising, n falling: machines before rounding up */
+	struct {
+		int64_t t;
+		double n;
+	} want[SCALE_MEMORY]; /* t rising, n falling: machines before rounding up */
 	size_t n_want;
-	int64_t had;			/* ready machines at the last step */
-	int64_t arrived;		/* when machines last became ready; INT64_MIN: never */
-	int64_t down_t, down_n;		/* the 5 min in which machines go, and how many went */
-	double last, move;		/* what the last known load asked for, and how that differed from the one before */
-	double swing;			/* share of it that it has lately gone up and down again, halved in each window */
+	int64_t had;            /* ready machines at the last step */
+	int64_t arrived;        /* when machines last became ready; INT64_MIN: never */
+	int64_t down_t, down_n; /* the 5 min in which machines go, and how many went */
+	double last, move; /* what the last known load asked for, and how that differed from the one
+			      before */
+	double swing;      /* share of it that it has lately gone up and down again, halved in each
+			      window */
 	bool started;
 };
 
 enum scale_reason {
-	SCALE_STEADY,		/* within the tolerance */
+	SCALE_STEADY, /* within the tolerance */
 	SCALE_UP,
 	SCALE_DOWN,
-	SCALE_HELD,		/* less would do, but the window, the rate or a fresh arrival says wait */
-	SCALE_BUSY,		/* less would do, but the rest is busy or pinned */
-	SCALE_LIMIT,		/* more is wanted than max allows */
+	SCALE_HELD,  /* less would do, but the window, the rate or a fresh arrival says wait */
+	SCALE_BUSY,  /* less would do, but the rest is busy or pinned */
+	SCALE_LIMIT, /* more is wanted than max allows */
 	SCALE_NO_METRIC,
 	SCALE_REASON_COUNT
 };
-const char *scale_reason_name(enum scale_reason r);	/* "up" */
+const char *scale_reason_name(enum scale_reason r); /* "up" */
 
 struct scale_decision {
-	int64_t want;		/* machines this input alone asks for, within min and max */
-	int64_t target;		/* machines to have, what is starting among them: order or release the difference */
+	int64_t want;   /* machines this input alone asks for, within min and max */
+	int64_t target; /* machines to have, what is starting among them: order or release the
+			   difference */
 	enum scale_reason reason;
 };
 
@@ -72,20 +83,22 @@ BERTH_MUST_CHECK enum berth_code scale_check(const struct scale_rule *r, struct 
 
 /* down_window_s, or what stands for it. */
 int64_t scale_window(const struct scale_rule *r);
-/* Idle time that costs what an end and a new start do: a start is billed and brings nothing, a billing step is paid whole. */
+/* Idle time that costs what an end and a new start do: a start is billed and brings nothing, a
+ * billing step is paid whole. */
 int64_t scale_restart(const struct scale_rule *r);
 /* Machines that a load asks for, headroom among them, at least 0; NaN: 0. */
 int64_t scale_carries(const struct scale_rule *r, double load);
 
 /*
  * One step; state starts zeroed. want = ceil(max(load / (target unit), queued / (drain_s target
- * unit), forecast / (target unit))) + headroom. Up at once, as soon as want passes what is ready and starting
- * by more than the tolerance. Down only to the largest want of the window, and only if that fits
- * with room for the swing of the load as well (three times the last reversal, at most the
+ * unit), forecast / (target unit))) + headroom. Up at once, as soon as want passes what is ready
+ * and starting by more than the tolerance. Down only to the largest want of the window, and only if
+ * that fits with room for the swing of the load as well (three times the last reversal, at most the
  * tolerance): else noise around a whole number of machines would start one every few windows. Not
  * before a window has passed since machines last arrived, at most down_rate in 5 min, never below
- * busy, nor below what `soon` asks for; machines that are waiting may go at once, for they never came. A missing load asks for what
- * is there: it never scales in or out. (Kubernetes' rule of metrics that are missing.)
+ * busy, nor below what `soon` asks for; machines that are waiting may go at once, for they never
+ * came. A missing load asks for what is there: it never scales in or out. (Kubernetes' rule of
+ * metrics that are missing.)
  */
 void scale_step(const struct scale_rule *r, struct scale_state *s, const struct scale_input *in,
     struct scale_decision *out);

@@ -19,7 +19,8 @@ scale_day(const char *s)
 	return -1;
 }
 
-/* "mon-fri", "sat sun", "fri-mon" and the space after it; where the hours begin, NULL if it is none. */
+/* "mon-fri", "sat sun", "fri-mon" and the space after it; where the hours begin, NULL if it is
+ * none. */
 static const char *
 scale_days_parse(const char *s, unsigned *days_out)
 {
@@ -77,7 +78,8 @@ scale_range(const char *s, int64_t *min_out, int64_t *max_out)
 		return false;
 	*min_out = n > 0 ? strtoll(s, NULL, 10) : -1;
 	*max_out = k > 0 ? strtoll(s + n + 2, NULL, 10) : -1;
-	return *min_out <= SCALE_HOURS_MOST && *max_out <= SCALE_HOURS_MOST && (n == 0 || k == 0 || *min_out <= *max_out);
+	return *min_out <= SCALE_HOURS_MOST && *max_out <= SCALE_HOURS_MOST &&
+	       (n == 0 || k == 0 || *min_out <= *max_out);
 }
 
 enum berth_code
@@ -89,8 +91,11 @@ scale_hours_parse(const char *text, struct scale_hours *out, struct berth_err *e
 	if (*s >= 'a' && *s <= 'z') {
 		s = scale_days_parse(s, &out->days);
 		if (s == NULL)
-			return err_set(err, BERTH_EINVAL, "'%.80s': days are mon tue wed thu fri sat sun, as in 'mon-fri 08:00-20:00 4..' or "
-			    "'sat sun 00:00-24:00 ..2'", text);
+			return err_set(err, BERTH_EINVAL,
+			    "'%.80s': days are mon tue wed thu fri sat sun, as in 'mon-fri "
+			    "08:00-20:00 4..' or "
+			    "'sat sun 00:00-24:00 ..2'",
+			    text);
 	}
 	s = scale_clock(s, &out->from_s);
 	if (s != NULL && *s == '-')
@@ -98,10 +103,12 @@ scale_hours_parse(const char *text, struct scale_hours *out, struct berth_err *e
 	else
 		s = NULL;
 	if (s == NULL || out->from_s >= DAY_S || *s != ' ')
-		return err_set(err, BERTH_EINVAL, "'%.80s': hours are from 00:00 to 24:00, as in 08:00-20:00", text);
+		return err_set(err, BERTH_EINVAL,
+		    "'%.80s': hours are from 00:00 to 24:00, as in 08:00-20:00", text);
 	if (!scale_range(s + 1, &out->min, &out->max))
-		return err_set(err, BERTH_EINVAL, "'%.80s': the least and the most are at most %d, as in 4..20, 4.. or ..20", text,
-		    SCALE_HOURS_MOST);
+		return err_set(err, BERTH_EINVAL,
+		    "'%.80s': the least and the most are at most %d, as in 4..20, 4.. or ..20",
+		    text, SCALE_HOURS_MOST);
 	return BERTH_OK;
 }
 
@@ -114,7 +121,7 @@ scale_hours_at(const struct scale_hours *hours, size_t n, const struct tz *tz, i
 
 	for (size_t i = 0; i < n; i++) {
 		const struct scale_hours *h = &hours[i];
-		bool over = h->to_s <= h->from_s;	/* midnight */
+		bool over = h->to_s <= h->from_s; /* midnight */
 
 		if ((h->days >> today & 1) != 0 && day_s >= h->from_s && (over || day_s < h->to_s))
 			return h;
@@ -124,9 +131,11 @@ scale_hours_at(const struct scale_hours *hours, size_t n, const struct tz *tz, i
 	return NULL;
 }
 
-/* min and max while h holds; what it does not tell is the rule's, and gives way to what it tells. */
+/* min and max while h holds; what it does not tell is the rule's, and gives way to what it tells.
+ */
 static void
-scale_limits(const struct scale_hours *h, const struct scale_rule *r, int64_t *min_out, int64_t *max_out)
+scale_limits(
+    const struct scale_hours *h, const struct scale_rule *r, int64_t *min_out, int64_t *max_out)
 {
 	*min_out = h != NULL && h->min >= 0 ? h->min : r->min;
 	*max_out = h != NULL && h->max >= 0 ? h->max : r->max;
@@ -137,7 +146,8 @@ scale_limits(const struct scale_hours *h, const struct scale_rule *r, int64_t *m
 }
 
 void
-scale_hours_apply(const struct scale_hours *hours, size_t n, const struct tz *tz, int64_t t, struct scale_rule *r)
+scale_hours_apply(
+    const struct scale_hours *hours, size_t n, const struct tz *tz, int64_t t, struct scale_rule *r)
 {
 	int64_t min, max, soon_min, soon_max;
 
@@ -150,8 +160,8 @@ scale_hours_apply(const struct scale_hours *hours, size_t n, const struct tz *tz
 }
 
 int64_t
-scale_hours_next(const struct scale_hours *hours, size_t n, const struct tz *tz, int64_t t, const struct scale_rule *base,
-    struct scale_rule *then_out)
+scale_hours_next(const struct scale_hours *hours, size_t n, const struct tz *tz, int64_t t,
+    const struct scale_rule *base, struct scale_rule *then_out)
 {
 	struct scale_rule now = *base;
 

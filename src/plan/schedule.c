@@ -47,7 +47,8 @@ schedule_dates(struct schedule_work *w)
 				VEC_PUSH(w->a, &w->start, s);
 		}
 	for (size_t i = 0; i < p->n_lines; i++)
-		for (int64_t s = p->term[i]; p->lines[i].kind == COMMIT_RESERVED && s < w->steps; s += p->term[i])
+		for (int64_t s = p->term[i]; p->lines[i].kind == COMMIT_RESERVED && s < w->steps;
+		     s += p->term[i])
 			VEC_PUSH(w->a, &w->start, s);
 	w->start.n = schedule_unique(w->start.v, w->start.n);
 	VEC_PUSH(w->a, &w->border, 0);
@@ -55,7 +56,8 @@ schedule_dates(struct schedule_work *w)
 	for (size_t k = 0; k < w->start.n; k++) {
 		VEC_PUSH(w->a, &w->border, w->start.v[k]);
 		for (size_t i = 0; i < p->n_lines; i++)
-			if (p->lines[i].kind == COMMIT_RESERVED && w->start.v[k] + p->term[i] < w->steps)
+			if (p->lines[i].kind == COMMIT_RESERVED &&
+			    w->start.v[k] + p->term[i] < w->steps)
 				VEC_PUSH(w->a, &w->border, w->start.v[k] + p->term[i]);
 	}
 	w->border.n = schedule_unique(w->border.v, w->border.n);
@@ -84,10 +86,13 @@ schedule_offers(struct schedule_work *w, struct berth_err *err)
 
 	for (size_t i = 0; i < p->n_lines; i++)
 		for (size_t k = 0; k < w->start.n && p->lines[i].kind == COMMIT_RESERVED; k++) {
-			int64_t s = w->start.v[k], end = s + p->term[i] < w->steps ? s + p->term[i] : w->steps;
+			int64_t s = w->start.v[k],
+				end = s + p->term[i] < w->steps ? s + p->term[i] : w->steps;
 			const struct commit_line *l = &p->lines[i];
-			struct terms_offer o = { schedule_at(w, s), schedule_at(w, end), USD_ZERO, l->max_count };
-			double usd = l->fixed * (double)l->gpus * (double)(end - s) * p->demand->step_hours;
+			struct terms_offer o = { schedule_at(w, s), schedule_at(w, end), USD_ZERO,
+				l->max_count };
+			double usd =
+			    l->fixed * (double)l->gpus * (double)(end - s) * p->demand->step_hours;
 			enum berth_code rc = usd_from_double(usd, &o.cost, err);
 
 			if (rc != BERTH_OK)
@@ -99,13 +104,17 @@ schedule_offers(struct schedule_work *w, struct berth_err *err)
 	return BERTH_OK;
 }
 
-/* Share of the time in which each further GPU is busy, in steps [from, to); demand over cap is cut to it. */
+/* Share of the time in which each further GPU is busy, in steps [from, to); demand over cap is cut
+ * to it. */
 static void
-schedule_busy(const struct commit_demand *d, int64_t from, int64_t to, double cap, double *u, size_t levels)
+schedule_busy(
+    const struct commit_demand *d, int64_t from, int64_t to, double cap, double *u, size_t levels)
 {
 	double total = 0;
 
-	memset(u, 0, (levels + 1) * sizeof(*u));	/* first the weight by whole GPUs, in u[l]: E clip(D - l, 0, 1) */
+	memset(u, 0,
+	    (levels + 1) *
+		sizeof(*u)); /* first the weight by whole GPUs, in u[l]: E clip(D - l, 0, 1) */
 	for (size_t k = 0; k < d->n_paths; k++) {
 		double w = d->weight == NULL ? 1 : d->weight[k];
 
@@ -127,14 +136,17 @@ schedule_busy(const struct commit_demand *d, int64_t from, int64_t to, double ca
 
 /* USD of a stretch for each number of reserved GPUs above those owned. */
 static void
-schedule_rest(const struct schedule_work *w, const struct commit_stack *st, int64_t owned, double hours, double *usd)
+schedule_rest(const struct schedule_work *w, const struct commit_stack *st, int64_t owned,
+    double hours, double *usd)
 {
 	for (int64_t s = 0; s <= w->rest.levels; s++) {
 		double at = (double)(owned + s), cost = 0;
 
 		for (size_t k = 0; k < st->n; k++) {
 			const struct commit_line *l = &st->lines[st->order[k]];
-			double q = l->kind == COMMIT_SPOT || l->kind == COMMIT_ON_DEMAND ? commit_stack_gpus(l, l->max_count) : 0;
+			double q = l->kind == COMMIT_SPOT || l->kind == COMMIT_ON_DEMAND
+				       ? commit_stack_gpus(l, l->max_count)
+				       : 0;
 
 			if (q == 0)
 				continue;
@@ -161,7 +173,8 @@ schedule_stretches(struct schedule_work *w, struct berth_err *err)
 	if (!isnan(p->peak) && p->peak - on_demand > cap)
 		w->rest.levels = (int64_t)ceil(p->peak - on_demand);
 	if (w->rest.n > SCHEDULE_BORDERS)
-		return err_set(err, BERTH_EINVAL, "%zu start and end dates are too many; take later ones (--starts)", w->rest.n);
+		return err_set(err, BERTH_EINVAL,
+		    "%zu start and end dates are too many; take later ones (--starts)", w->rest.n);
 	w->usd = arena_array(w->a, w->rest.n * ((size_t)w->rest.levels + 1), sizeof(*w->usd));
 	w->least = arena_array(w->a, w->rest.n, sizeof(*w->least));
 	w->levels = levels;
@@ -169,16 +182,19 @@ schedule_stretches(struct schedule_work *w, struct berth_err *err)
 	for (size_t t = 0; t < w->rest.n; t++, u += levels + 1) {
 		int64_t from = w->border.v[t], to = w->border.v[t + 1], owned = 0;
 		struct commit_curve c = { u, levels, 0, cap, (double)(to - from) * d->step_hours };
-		const struct commit_problem cp = { &c, p->lines, p->n_lines, p->unserved, NAN, NAN, 0 };
+		const struct commit_problem cp = { &c, p->lines, p->n_lines, p->unserved, NAN, NAN,
+			0 };
 		struct commit_stack st;
 
 		schedule_busy(d, from, to, cap, u, levels);
 		commit_stack_init(&cp, w->a, &st);
 		for (size_t i = 0; i < p->n_owned; i++)
-			owned += p->owned[i].from <= from && to <= p->owned[i].to ? p->owned[i].gpus : 0;
+			owned +=
+			    p->owned[i].from <= from && to <= p->owned[i].to ? p->owned[i].gpus : 0;
 		schedule_rest(w, &st, owned, c.hours, w->usd + t * ((size_t)w->rest.levels + 1));
 		if (!isnan(p->peak))
-			w->least[t] = (int64_t)fmax(0, ceil(p->peak - on_demand - (double)owned - 1e-9));
+			w->least[t] =
+			    (int64_t)fmax(0, ceil(p->peak - on_demand - (double)owned - 1e-9));
 	}
 	w->rest.usd = w->usd;
 	w->rest.least = w->least;
@@ -193,7 +209,8 @@ schedule_have(const struct schedule_work *w, int64_t but, int64_t *have)
 	for (size_t j = 0; j < w->offer.n; j++) {
 		int64_t g = w->p->lines[w->line.v[j]].gpus;
 
-		for (size_t t = w->offer.v[j].from; t < w->offer.v[j].to && g != but && w->count[j] > 0; t++)
+		for (size_t t = w->offer.v[j].from;
+		     t < w->offer.v[j].to && g != but && w->count[j] > 0; t++)
 			have[t] += w->count[j] * g;
 	}
 }
@@ -205,7 +222,8 @@ schedule_usd(const struct schedule_work *w, const int64_t *have, double *bound_o
 	double rest = 0, bound = 0;
 
 	for (size_t t = 0; t < w->rest.n; t++)
-		rest += w->usd[t * width + (size_t)(have[t] < w->rest.levels ? have[t] : w->rest.levels)];
+		rest += w->usd[t * width +
+			       (size_t)(have[t] < w->rest.levels ? have[t] : w->rest.levels)];
 	for (size_t j = 0; j < w->offer.n; j++)
 		bound += (double)w->count[j] * usd_to_double(w->offer.v[j].cost);
 	*bound_out = bound;
@@ -216,8 +234,11 @@ schedule_usd(const struct schedule_work *w, const int64_t *have, double *bound_o
 static enum berth_code
 schedule_size(struct schedule_work *w, int64_t g, struct terms_plan *plan, struct berth_err *err)
 {
-	int64_t *have = arena_array(w->a, w->rest.n, sizeof(*have)), *least = arena_array(w->a, w->rest.n, sizeof(*least));
-	struct terms_rest r = { .n = w->rest.n, .levels = (w->rest.levels + g - 1) / g, .least = least };
+	int64_t *have = arena_array(w->a, w->rest.n, sizeof(*have)),
+		*least = arena_array(w->a, w->rest.n, sizeof(*least));
+	struct terms_rest r = {
+		.n = w->rest.n, .levels = (w->rest.levels + g - 1) / g, .least = least
+	};
 	size_t width = (size_t)r.levels + 1, from = (size_t)w->rest.levels + 1, n = 0;
 	double *usd = arena_array(w->a, r.n * width, sizeof(*usd)), budget = w->p->budget;
 	struct terms_offer *o = arena_array(w->a, w->offer.n, sizeof(*o));
@@ -228,7 +249,8 @@ schedule_size(struct schedule_work *w, int64_t g, struct terms_plan *plan, struc
 		for (size_t k = 0; k < width; k++) {
 			int64_t s = have[t] + (int64_t)k * g;
 
-			usd[t * width + k] = w->usd[t * from + (size_t)(s < w->rest.levels ? s : w->rest.levels)];
+			usd[t * width + k] =
+			    w->usd[t * from + (size_t)(s < w->rest.levels ? s : w->rest.levels)];
 		}
 		least[t] = w->least[t] > have[t] ? (w->least[t] - have[t] + g - 1) / g : 0;
 	}
@@ -237,7 +259,8 @@ schedule_size(struct schedule_work *w, int64_t g, struct terms_plan *plan, struc
 		if (w->p->lines[w->line.v[j]].gpus == g)
 			o[n++] = w->offer.v[j];
 		else if (!isnan(budget))
-			budget = fmax(0, budget - (double)w->count[j] * usd_to_double(w->offer.v[j].cost));
+			budget = fmax(
+			    0, budget - (double)w->count[j] * usd_to_double(w->offer.v[j].cost));
 	}
 	rc = terms_solve_rest(&r, o, n, w->p->theta, budget, w->a, plan, err);
 	n = 0;
@@ -260,7 +283,8 @@ schedule_bound(struct schedule_work *w, struct terms_plan *plan, struct berth_er
 		o[j].cost.v /= g;
 		o[j].max = o[j].max > INT64_MAX / g ? INT64_MAX : o[j].max * g;
 	}
-	return terms_solve_rest(&w->rest, o, w->offer.n, w->p->theta, w->p->budget, w->a, plan, err);
+	return terms_solve_rest(
+	    &w->rest, o, w->offer.n, w->p->theta, w->p->budget, w->a, plan, err);
 }
 
 /* Sizes that are sold; [n]. */
@@ -278,14 +302,14 @@ schedule_sizes(const struct schedule_work *w, size_t *n_out)
 }
 
 struct schedule_best {
-	int64_t *count;		/* [offers] */
+	int64_t *count; /* [offers] */
 	double cost, theta;
 };
 
 /* From the counts of the work on, each size in turn, from `first` on, as long as that helps. */
 static enum berth_code
-schedule_rounds(struct schedule_work *w, const int64_t *size, size_t n, size_t first, struct schedule_best *best,
-    struct berth_err *err)
+schedule_rounds(struct schedule_work *w, const int64_t *size, size_t n, size_t first,
+    struct schedule_best *best, struct berth_err *err)
 {
 	int64_t *have = arena_array(w->a, w->rest.n, sizeof(*have));
 	double was = INFINITY, cost = INFINITY, bound;
@@ -315,10 +339,11 @@ schedule_rounds(struct schedule_work *w, const int64_t *size, size_t n, size_t f
  * machines; the best is kept.
  */
 static enum berth_code
-schedule_sizes_solve(struct schedule_work *w, const int64_t *size, size_t n, double *lower_out, double *theta_out,
-    struct berth_err *err)
+schedule_sizes_solve(struct schedule_work *w, const int64_t *size, size_t n, double *lower_out,
+    double *theta_out, struct berth_err *err)
 {
-	struct schedule_best best = { arena_array(w->a, w->offer.n + 1, sizeof(*best.count)), INFINITY, 0 };
+	struct schedule_best best = { arena_array(w->a, w->offer.n + 1, sizeof(*best.count)),
+		INFINITY, 0 };
 	struct terms_plan plan = { .theta = 0 };
 	enum berth_code rc = BERTH_OK;
 
@@ -338,7 +363,8 @@ schedule_sizes_solve(struct schedule_work *w, const int64_t *size, size_t n, dou
 		for (size_t j = 0; j < w->offer.n; j++)
 			w->count[j] = k < n ? 0 : plan.count[j] / w->p->lines[w->line.v[j]].gpus;
 		rc = schedule_rounds(w, size, n, k % n, &best, err);
-		if (rc != BERTH_OK && rc != BERTH_EINFEASIBLE)	/* of one size alone; another may do */
+		if (rc != BERTH_OK &&
+		    rc != BERTH_EINFEASIBLE) /* of one size alone; another may do */
 			return rc;
 	}
 	if (isinf(best.cost))
@@ -376,27 +402,32 @@ schedule_report(struct schedule_work *w, struct schedule *out)
 		int64_t from = w->border.v[w->offer.v[j].from];
 
 		if (w->count[j] > 0)
-			out->buy[out->n++] = (struct schedule_buy){ w->line.v[j], from, from + w->p->term[w->line.v[j]], w->count[j],
+			out->buy[out->n++] = (struct schedule_buy){ w->line.v[j], from,
+				from + w->p->term[w->line.v[j]], w->count[j],
 				(double)w->count[j] * usd_to_double(w->offer.v[j].cost) };
 	}
 	qsort(out->buy, out->n, sizeof(*out->buy), schedule_cmp_buy);
 	*rest = w->rest;
-	out->form = (struct schedule_form){ w->offer.v, w->line.v, w->offer.n, rest, w->border.v, w->use,
-		w->levels };
+	out->form = (struct schedule_form){ w->offer.v, w->line.v, w->offer.n, rest, w->border.v,
+		w->use, w->levels };
 }
 
 enum berth_code
-schedule_begin(struct schedule_work *w, const struct schedule_problem *p, struct arena *a, struct berth_err *err)
+schedule_begin(struct schedule_work *w, const struct schedule_problem *p, struct arena *a,
+    struct berth_err *err)
 {
 	struct commit_curve check;
 	enum berth_code rc = commit_curve_build(p->demand, a, &check, NULL, err);
 
 	*w = (struct schedule_work){ .p = p, .a = a, .steps = (int64_t)p->demand->n_steps };
 	if (rc == BERTH_OK && p->every < 1)
-		return err_set(err, BERTH_EINVAL, "start dates every %lld steps", (long long)p->every);
+		return err_set(
+		    err, BERTH_EINVAL, "start dates every %lld steps", (long long)p->every);
 	for (size_t i = 0; i < p->n_lines && rc == BERTH_OK; i++)
-		if (p->lines[i].kind == COMMIT_RESERVED && (p->term[i] < 1 || p->lines[i].usage > 0))
-			return err_set(err, BERTH_EINVAL, "offer %zu: a term of %lld steps, %g USD an hour of use", i + 1,
+		if (p->lines[i].kind == COMMIT_RESERVED &&
+		    (p->term[i] < 1 || p->lines[i].usage > 0))
+			return err_set(err, BERTH_EINVAL,
+			    "offer %zu: a term of %lld steps, %g USD an hour of use", i + 1,
 			    (long long)p->term[i], p->lines[i].usage);
 	if (rc == BERTH_OK)
 		schedule_dates(w);
@@ -412,7 +443,8 @@ schedule_fill(struct schedule_work *w, struct berth_err *err)
 }
 
 enum berth_code
-schedule_solve(const struct schedule_problem *p, struct arena *a, struct schedule *out, struct berth_err *err)
+schedule_solve(
+    const struct schedule_problem *p, struct arena *a, struct schedule *out, struct berth_err *err)
 {
 	struct schedule_work w;
 	int64_t *size, *const *start[2] = { NULL, NULL };
@@ -430,8 +462,9 @@ schedule_solve(const struct schedule_problem *p, struct arena *a, struct schedul
 	rc = schedule_sizes_solve(&w, size, n_sizes, &out->lower_bound_usd, &out->theta, err);
 	if (rc == BERTH_OK && schedule_ruled(&w, n_sizes)) {
 		start[0] = &w.count;
-		rc = schedule_rules_solve(&w, 1, p->budget, p->theta > 0 || n_sizes == 0 ? -INFINITY : out->lower_bound_usd, start,
-		    &out, err);
+		rc = schedule_rules_solve(&w, 1, p->budget,
+		    p->theta > 0 || n_sizes == 0 ? -INFINITY : out->lower_bound_usd, start, &out,
+		    err);
 	}
 	if (rc == BERTH_OK)
 		schedule_report(&w, out);

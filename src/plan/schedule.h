@@ -1,4 +1,5 @@
-/* src/plan/schedule.h - purchases at start dates over the horizon: what to buy when, and whether to renew it.  Floor: domain. */
+/* src/plan/schedule.h - purchases at start dates over the horizon: what to buy when, and whether to
+ * renew it.  Floor: domain. */
 #ifndef BERTH_PLAN_SCHEDULE_H
 #define BERTH_PLAN_SCHEDULE_H
 
@@ -6,48 +7,52 @@
 #include "plan/terms.h"
 
 struct schedule_owned {
-	int64_t from, to;	/* steps; may lie beyond the horizon on both sides */
+	int64_t from, to; /* steps; may lie beyond the horizon on both sides */
 	int64_t gpus;
-	size_t group;		/* of the shares; 0 none */
-	const double *weight;	/* [n_quotas] of one GPU; NULL: none counts it */
+	size_t group;         /* of the shares; 0 none */
+	const double *weight; /* [n_quotas] of one GPU; NULL: none counts it */
 };
 
 struct schedule_problem {
 	const struct commit_demand *demand;
-	const struct commit_line *lines;	/* [n_lines] owned ones are not looked at; reserved ones have usage 0 */
+	const struct commit_line
+	    *lines; /* [n_lines] owned ones are not looked at; reserved ones have usage 0 */
 	size_t n_lines;
-	const int64_t *term;			/* [n_lines] steps, >= 1, of reserved lines */
-	const struct schedule_owned *owned;	/* [n_owned] */
+	const int64_t *term;                /* [n_lines] steps, >= 1, of reserved lines */
+	const struct schedule_owned *owned; /* [n_owned] */
 	size_t n_owned;
-	int64_t every;				/* steps between start dates, >= 1 */
-	double unserved, peak, theta, budget;	/* as in commit_problem */
-	const struct commit_shares *rules;	/* hold at all times; NULL: none */
+	int64_t every;                        /* steps between start dates, >= 1 */
+	double unserved, peak, theta, budget; /* as in commit_problem */
+	const struct commit_shares *rules;    /* hold at all times; NULL: none */
 };
 
 struct schedule_buy {
 	size_t line;
-	int64_t from, to;	/* steps; `to` may lie beyond the horizon: only what is paid inside counts */
-	int64_t count;		/* machines */
-	double usd;		/* of all of them, inside the horizon */
+	int64_t from,
+	    to;        /* steps; `to` may lie beyond the horizon: only what is paid inside counts */
+	int64_t count; /* machines */
+	double usd;    /* of all of them, inside the horizon */
 };
 
 /* The problem that was solved, so that others can be asked for it: in GPUs. */
 struct schedule_form {
-	const struct terms_offer *offers;	/* [n_offers] cost of one machine */
-	const size_t *line;			/* [n_offers] */
+	const struct terms_offer *offers; /* [n_offers] cost of one machine */
+	const size_t *line;               /* [n_offers] */
 	size_t n_offers;
-	const struct terms_rest *rest;		/* by GPUs reserved */
-	const int64_t *border;			/* [rest->n + 1] steps */
-	const double *use;			/* [rest->n][levels + 1] share of the time in which each further GPU is busy */
+	const struct terms_rest *rest; /* by GPUs reserved */
+	const int64_t *border;         /* [rest->n + 1] steps */
+	const double
+	    *use; /* [rest->n][levels + 1] share of the time in which each further GPU is busy */
 	size_t levels;
 };
 
 struct schedule {
-	struct schedule_buy *buy;	/* [n] by date, then line */
+	struct schedule_buy *buy; /* [n] by date, then line */
 	size_t n;
 	double cost_usd, bound_usd, lower_bound_usd, theta;
 	bool optimal;
-	const double *quota_price;	/* [n_quotas] USD that one more of a quota saves; NULL: none was looked at */
+	const double *quota_price; /* [n_quotas] USD that one more of a quota saves; NULL: none was
+				      looked at */
 	struct schedule_form form;
 };
 
@@ -64,13 +69,15 @@ BERTH_MUST_CHECK enum berth_code schedule_solve(const struct schedule_problem *p
     struct schedule *schedule_out, struct berth_err *err);
 
 /*
- * Several schedules that draw on the same quotas, which hold for all of them together in each hour of each path, and on one
- * budget (NaN: none): one program. A problem's own budget and theta are not looked at; all have the same steps, their paths go
- * together. alone [n]: each by itself, without a budget, whose bounds add up to one; part [n]: what keeps the quotas together,
- * to begin with (NULL: nothing). Neither is changed. Costs and bounds are split by member. out [n] may not be alone or part.
- * Errors: as schedule_solve(); BERTH_EFAIL where the program would be too large.
+ * Several schedules that draw on the same quotas, which hold for all of them together in each hour
+ * of each path, and on one budget (NaN: none): one program. A problem's own budget and theta are
+ * not looked at; all have the same steps, their paths go together. alone [n]: each by itself,
+ * without a budget, whose bounds add up to one; part [n]: what keeps the quotas together, to begin
+ * with (NULL: nothing). Neither is changed. Costs and bounds are split by member. out [n] may not
+ * be alone or part. Errors: as schedule_solve(); BERTH_EFAIL where the program would be too large.
  */
-BERTH_MUST_CHECK enum berth_code schedule_solve_joint(const struct schedule_problem *p, size_t n, double budget,
-    struct schedule *const *alone, struct schedule *const *part, struct arena *a, struct schedule **out, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code schedule_solve_joint(const struct schedule_problem *p, size_t n,
+    double budget, struct schedule *const *alone, struct schedule *const *part, struct arena *a,
+    struct schedule **out, struct berth_err *err);
 
 #endif

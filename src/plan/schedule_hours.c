@@ -5,7 +5,7 @@
 #include "plan/schedule_rules.h"
 #include "util/arena.h"
 
-#define HOURS_MOST 20000.0	/* of all stretches, about */
+#define HOURS_MOST 20000.0 /* of all stretches, about */
 
 /* Hours of a stretch that are taken as one: kept in the work, so that they can be parted. */
 struct rules_hour {
@@ -68,8 +68,9 @@ hours_mix(uint64_t key, uint64_t v)
 }
 
 /*
- * Hours with the same whole GPUs, of each and of all, are alike: between those what they cost hardly bends; where that leaves too
- * many, those within a few. Keys that are near are of hours that are, which often have one basis.
+ * Hours with the same whole GPUs, of each and of all, are alike: between those what they cost
+ * hardly bends; where that leaves too many, those within a few. Keys that are near are of hours
+ * that are, which often have one basis.
  */
 static uint64_t
 hours_key(const struct rules *s, const double *cap, const struct rules_hour *h)
@@ -113,7 +114,8 @@ hours_alike(const struct rules_hour *x, const struct rules_hour *y)
 
 /* Atoms of the hours in v [n], those that are alike at their mean; `each`: one by one. */
 static void
-hours_atoms(const struct rules *s, size_t t, const double *cap, const struct rules_hour *v, size_t n, bool each, struct arena *a)
+hours_atoms(const struct rules *s, size_t t, const double *cap, const struct rules_hour *v,
+    size_t n, bool each, struct arena *a)
 {
 	struct commit_recourse *r = &s->r[t];
 	double total = 0;
@@ -210,7 +212,8 @@ rules_hours(struct rules *s)
 	}
 }
 
-/* One stretch by its single hours at the best purchases; then those of one basis and one key are one. */
+/* One stretch by its single hours at the best purchases; then those of one basis and one key are
+ * one. */
 static double
 hours_part(struct rules *s, size_t t, const double *cap)
 {

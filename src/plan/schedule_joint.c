@@ -5,7 +5,7 @@
 #include "plan/schedule_impl.h"
 #include "util/arena.h"
 
-#define JOINT_CELLS_MAX 2.5e7	/* of the first program, twice of which is kept */
+#define JOINT_CELLS_MAX 2.5e7 /* of the first program, twice of which is kept */
 
 static int
 joint_cmp(const void *a, const void *b)
@@ -42,7 +42,8 @@ joint_counts(const struct schedule_work *w, const struct schedule *of)
 
 	for (size_t i = 0; i < of->n; i++)
 		for (size_t j = 0; j < w->offer.n; j++)
-			if (w->line.v[j] == of->buy[i].line && w->border.v[w->offer.v[j].from] == of->buy[i].from)
+			if (w->line.v[j] == of->buy[i].line &&
+			    w->border.v[w->offer.v[j].from] == of->buy[i].from)
 				count[j] += of->buy[i].count;
 	return count;
 }
@@ -71,20 +72,23 @@ joint_cells(const struct schedule_work *w, size_t n)
 
 		columns += (double)w[k].offer.n;
 		for (size_t i = 0; i < p->n_lines; i++) {
-			rows += p->lines[i].kind == COMMIT_RESERVED && p->lines[i].max_count != COMMIT_NO_LIMIT;
+			rows += p->lines[i].kind == COMMIT_RESERVED &&
+				p->lines[i].max_count != COMMIT_NO_LIMIT;
 			lines += p->lines[i].kind == COMMIT_ON_DEMAND && !isnan(p->peak);
 		}
 		columns += lines * (double)w->border.n;
 		if (p->rules != NULL)
-			rows += 2 * (double)p->rules->n + (double)p->rules->n_quotas * ((lines > 0) + (k == 0));
+			rows += 2 * (double)p->rules->n +
+				(double)p->rules->n_quotas * ((lines > 0) + (k == 0));
 		rows += !isnan(p->peak);
 	}
 	return columns * (rows + 4) * (double)w->border.n;
 }
 
 enum berth_code
-schedule_solve_joint(const struct schedule_problem *p, size_t n, double budget, struct schedule *const *alone,
-    struct schedule *const *part, struct arena *a, struct schedule **out, struct berth_err *err)
+schedule_solve_joint(const struct schedule_problem *p, size_t n, double budget,
+    struct schedule *const *alone, struct schedule *const *part, struct arena *a,
+    struct schedule **out, struct berth_err *err)
 {
 	struct schedule_work *w = arena_array(a, n, sizeof(*w));
 	int64_t *const *start[2];
@@ -92,8 +96,10 @@ schedule_solve_joint(const struct schedule_problem *p, size_t n, double budget, 
 	enum berth_code rc = BERTH_OK;
 
 	for (size_t k = 0; k < n && rc == BERTH_OK; k++) {
-		if (p[k].demand->n_steps != p[0].demand->n_steps || p[k].demand->step_hours != p[0].demand->step_hours)
-			return err_set(err, BERTH_EINVAL, "schedules of %zu and %zu steps", p[0].demand->n_steps, p[k].demand->n_steps);
+		if (p[k].demand->n_steps != p[0].demand->n_steps ||
+		    p[k].demand->step_hours != p[0].demand->step_hours)
+			return err_set(err, BERTH_EINVAL, "schedules of %zu and %zu steps",
+			    p[0].demand->n_steps, p[k].demand->n_steps);
 		rc = schedule_begin(&w[k], &p[k], a, err);
 		first += alone[k]->lower_bound_usd;
 	}
@@ -105,7 +111,8 @@ schedule_solve_joint(const struct schedule_problem *p, size_t n, double budget, 
 	if (rc != BERTH_OK)
 		return rc;
 	if (joint_cells(w, n) > JOINT_CELLS_MAX)
-		return err_set(err, BERTH_EFAIL, "%zu series with %zu dates are too many for one program", n, w->border.n);
+		return err_set(err, BERTH_EFAIL,
+		    "%zu series with %zu dates are too many for one program", n, w->border.n);
 	start[0] = joint_start(w, n, alone);
 	start[1] = joint_start(w, n, part);
 	for (size_t k = 0; k < n; k++)

@@ -4,15 +4,17 @@
 #include "plan/schedule_rules.h"
 #include "util/arena.h"
 
-#define RULES_MOVES 60000	/* stretches looked at by moves of single purchases */
+#define RULES_MOVES 60000 /* stretches looked at by moves of single purchases */
 
-/* Is there something on demand for a member's peak in a stretch that keeps its rows, which have b left? */
+/* Is there something on demand for a member's peak in a stretch that keeps its rows, which have b
+ * left? */
 static bool
 near_peak(struct rules *s, const size_t *row, const double *b, size_t n)
 {
 	size_t member = s->row.v[row[0]].member, t = s->row.v[row[0]].stretch, m = 0;
 	struct arena *a = arena_new();
-	double *zero = arena_array(a, s->peak.n + 1, sizeof(*zero)), *hi = arena_array(a, s->peak.n + 1, sizeof(*hi));
+	double *zero = arena_array(a, s->peak.n + 1, sizeof(*zero)),
+	       *hi = arena_array(a, s->peak.n + 1, sizeof(*hi));
 	double *of = arena_array(a, s->peak.n + 1, sizeof(*of));
 	size_t *var = arena_array(a, s->peak.n + 1, sizeof(*var));
 	struct linear lp;
@@ -55,7 +57,8 @@ rules_keep(struct rules *s, const double *x)
 		}
 		if (b + help < -room)
 			return false;
-		if (n > 0 && (is->member != s->row.v[group[0]].member || is->stretch != s->row.v[group[0]].stretch)) {
+		if (n > 0 && (is->member != s->row.v[group[0]].member ||
+				 is->stretch != s->row.v[group[0]].stretch)) {
 			if (!near_peak(s, group, left, n))
 				return false;
 			n = 0;
@@ -68,8 +71,11 @@ rules_keep(struct rules *s, const double *x)
 	return n == 0 || near_peak(s, group, left, n);
 }
 
-/* What the rows leave beside the best purchases, with all that can be on demand; and the cost of each stretch. */
-struct near_all { double *x, *left, *usd; };
+/* What the rows leave beside the best purchases, with all that can be on demand; and the cost of
+ * each stretch. */
+struct near_all {
+	double *x, *left, *usd;
+};
 
 static void
 near_all(struct rules *s, struct near_all *m)
@@ -77,7 +83,9 @@ near_all(struct rules *s, struct near_all *m)
 	for (size_t r = 0; r < s->rows; r++) {
 		m->left[r] = s->lp.b[r] + RULES_ROOM * (1 + fabs(s->lp.b[r]));
 		for (size_t j = 0; j < s->first_usd; j++)
-			m->left[r] -= s->lp.a[r][j] * (j < s->n_offers ? s->best[j] : s->lp.a[r][j] < 0 ? s->lp.hi[j] : 0);
+			m->left[r] -= s->lp.a[r][j] * (j < s->n_offers        ? s->best[j]
+							  : s->lp.a[r][j] < 0 ? s->lp.hi[j]
+									      : 0);
 	}
 	for (size_t t = 0; t < s->stretches; t++)
 		m->usd[t] = rules_at(s, t, s->best);
@@ -116,7 +124,8 @@ void
 rules_polish(struct rules *s)
 {
 	static const double by[4][2] = { { 1, -1 }, { -1, 1 }, { 1, 1 }, { -1, -1 } };
-	struct near_all m = { arena_array(s->a, s->n_offers + 1, sizeof(double)), arena_array(s->a, s->rows + 1, sizeof(double)),
+	struct near_all m = { arena_array(s->a, s->n_offers + 1, sizeof(double)),
+		arena_array(s->a, s->rows + 1, sizeof(double)),
 		arena_array(s->a, s->stretches, sizeof(double)) };
 	bool better = isfinite(s->best_usd);
 
@@ -125,13 +134,16 @@ rules_polish(struct rules *s)
 		near_all(s, &m);
 		for (size_t j = 0; j < s->n_offers && !better; j++)
 			for (size_t k = j; k < s->n_offers && !better; k++)
-				for (int way = 0; way < 4 && !better && s->moves < RULES_MOVES && near_pair(s, j, k); way++) {
+				for (int way = 0; way < 4 && !better && s->moves < RULES_MOVES &&
+						  near_pair(s, j, k);
+				     way++) {
 					double half = k == j ? 2 : 1;
 
 					if (k == j && way < 2)
 						continue;
-					better = rules_better(s, near_moved(s, j, by[way][0] / half, k, by[way][1] / half, &m)) &&
-					    rules_try(s, m.x);
+					better = rules_better(s, near_moved(s, j, by[way][0] / half,
+								     k, by[way][1] / half, &m)) &&
+						 rules_try(s, m.x);
 				}
 	}
 }

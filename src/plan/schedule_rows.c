@@ -13,7 +13,8 @@ rules_owned(const struct rules *s, size_t member, size_t t, size_t group, size_t
 	for (size_t i = 0; i < w->p->n_owned; i++) {
 		const struct schedule_owned *o = &w->p->owned[i];
 
-		if (o->from > w->border.v[t] || o->to < w->border.v[t + 1] || (group > 0 && o->group != group))
+		if (o->from > w->border.v[t] || o->to < w->border.v[t + 1] ||
+		    (group > 0 && o->group != group))
 			continue;
 		if (quota == SIZE_MAX)
 			sum += (double)o->gpus;
@@ -37,11 +38,13 @@ rules_lines(struct rules *s, size_t member)
 
 		if (l->kind == COMMIT_OWNED)
 			continue;
-		*v = (struct commit_server){ member, i, COMMIT_NOT_BOUGHT, fmin(commit_stack_gpus(l, l->max_count),
-			(double)s->w[member].rest.levels), l->usage };
+		*v = (struct commit_server){ member, i, COMMIT_NOT_BOUGHT,
+			fmin(commit_stack_gpus(l, l->max_count), (double)s->w[member].rest.levels),
+			l->usage };
 		if (l->kind == COMMIT_RESERVED) {
 			column_of[i] = v->column = s->n_columns;
-			s->column[s->n_columns++] = (struct commit_column){ member, i, 0, (double)l->gpus, 0, 0 };
+			s->column[s->n_columns++] =
+			    (struct commit_column){ member, i, 0, (double)l->gpus, 0, 0 };
 		}
 		if (l->kind == COMMIT_ON_DEMAND && !isnan(p->peak))
 			VEC_PUSH(s->a, &s->peak, (struct rules_peak){ member, i });
@@ -52,8 +55,8 @@ rules_lines(struct rules *s, size_t member)
 		const struct terms_offer *o = &s->w[member].offer.v[k];
 		size_t line = s->w[member].line.v[k];
 
-		s->offer[s->n_offers++] = (struct rules_offer){ member, line, column_of[line], o->from, o->to,
-			(double)p->lines[line].gpus, usd_to_double(o->cost) };
+		s->offer[s->n_offers++] = (struct rules_offer){ member, line, column_of[line],
+			o->from, o->to, (double)p->lines[line].gpus, usd_to_double(o->cost) };
 	}
 	s->at_member[member + 1] = s->n_offers;
 }
@@ -104,7 +107,8 @@ static void
 rules_limit_rows(struct rules *s, size_t t)
 {
 	for (size_t c = 0; c < s->n_columns; c++) {
-		const struct commit_line *l = &s->w[s->column[c].member].p->lines[s->column[c].line];
+		const struct commit_line *l =
+		    &s->w[s->column[c].member].p->lines[s->column[c].line];
 		double *row;
 
 		if (l->max_count == COMMIT_NO_LIMIT)
@@ -122,7 +126,8 @@ rules_weight(const struct rules *s, size_t member, size_t line, size_t quota)
 	return s->member[member].rules->quota[quota].weight[line];
 }
 
-/* What is bought for all, and what a member has on demand at its peak, keep a quota; member n: what is bought alone. */
+/* What is bought for all, and what a member has on demand at its peak, keep a quota; member n: what
+ * is bought alone. */
 static void
 rules_quota_rows(struct rules *s, size_t member, size_t t)
 {
@@ -131,13 +136,17 @@ rules_quota_rows(struct rules *s, size_t member, size_t t)
 		bool any = false;
 
 		for (size_t j = 0; j < s->n_offers; j++) {
-			row[j] = rules_runs(s, j, t) ? rules_weight(s, s->offer[j].member, s->offer[j].line, q) * s->offer[j].gpus : 0;
+			row[j] = rules_runs(s, j, t)
+				     ? rules_weight(s, s->offer[j].member, s->offer[j].line, q) *
+					   s->offer[j].gpus
+				     : 0;
 			any = any || (row[j] > 0 && member == s->n);
 		}
 		for (size_t k = 0; k < s->peak.n; k++) {
 			if (s->peak.v[k].member != member)
 				continue;
-			row[s->n_offers + t * s->peak.n + k] = rules_weight(s, member, s->peak.v[k].line, q);
+			row[s->n_offers + t * s->peak.n + k] =
+			    rules_weight(s, member, s->peak.v[k].line, q);
 			any = any || row[s->n_offers + t * s->peak.n + k] > 0;
 		}
 		if (any)
@@ -149,7 +158,8 @@ static void
 rules_peak_rows(struct rules *s, size_t member, size_t t)
 {
 	const struct schedule_problem *p = s->w[member].p;
-	double *row = rules_zeroes(s), need = ceil(p->peak - 1e-9) - rules_owned(s, member, t, 0, SIZE_MAX);
+	double *row = rules_zeroes(s),
+	       need = ceil(p->peak - 1e-9) - rules_owned(s, member, t, 0, SIZE_MAX);
 
 	if (isnan(p->peak) || need <= 0)
 		return;
@@ -169,7 +179,8 @@ rules_share_rows(struct rules *s, size_t member, size_t t)
 
 	for (size_t k = 0; k < rules->n; k++) {
 		const struct commit_share *sh = &rules->share[k];
-		double *most = rules_zeroes(s), *least = rules_zeroes(s), own = rules_owned(s, member, t, sh->group, SIZE_MAX);
+		double *most = rules_zeroes(s), *least = rules_zeroes(s),
+		       own = rules_owned(s, member, t, sh->group, SIZE_MAX);
 
 		for (size_t j = s->at_member[member]; j < s->at_member[member + 1]; j++) {
 			double g = rules_runs(s, j, t) ? s->offer[j].gpus : 0;
@@ -196,8 +207,12 @@ rules_useful(const struct rules *s, size_t j)
 	if (max != COMMIT_NO_LIMIT)
 		most = fmin(most, (double)max);
 	for (size_t q = 0; q < s->n_quotas; q++)
-		for (size_t t = o->from; t < o->to && rules_weight(s, o->member, o->line, q) > 0; t++)
-			most = fmin(most, floor(s->r[t].quota[q] / (rules_weight(s, o->member, o->line, q) * o->gpus) + RULES_ROOM));
+		for (size_t t = o->from; t < o->to && rules_weight(s, o->member, o->line, q) > 0;
+		     t++)
+			most = fmin(
+			    most, floor(s->r[t].quota[q] /
+					    (rules_weight(s, o->member, o->line, q) * o->gpus) +
+					RULES_ROOM));
 	return most;
 }
 
@@ -219,12 +234,14 @@ rules_variables(struct rules *s)
 		const struct schedule_work *w = &s->w[v->member];
 		const struct commit_line *l = &w->p->lines[v->line];
 
-		hi[s->n_offers + k] = fmin(commit_stack_gpus(l, l->max_count), (double)w->rest.levels + fmax(0, ceil(w->p->peak)));
+		hi[s->n_offers + k] = fmin(commit_stack_gpus(l, l->max_count),
+		    (double)w->rest.levels + fmax(0, ceil(w->p->peak)));
 	}
 	for (size_t t = 0; t < s->stretches; t++) {
 		cost[s->first_usd + t] = 1;
 		for (size_t k = 0; k < s->n; k++)
-			hi[s->first_usd + t] += s->hours[t] * s->w[k].p->unserved * ((double)s->w[k].rest.levels + 1);
+			hi[s->first_usd + t] +=
+			    s->hours[t] * s->w[k].p->unserved * ((double)s->w[k].rest.levels + 1);
 	}
 	linear_init(&s->lp, s->first_usd + s->stretches, cost, lo, hi, s->a);
 	s->least = arena_array(s->a, s->n_offers + 1, sizeof(*s->least));
@@ -263,7 +280,8 @@ rules_stretches(struct rules *s)
 	s->hours = arena_array(s->a, s->stretches, sizeof(*s->hours));
 	s->cut = arena_array(s->a, s->stretches, sizeof(*s->cut));
 	for (size_t t = 0; t < s->stretches; t++) {
-		struct commit_server *own = arena_memdup(s->a, s->server, s->n_servers * sizeof(*own));
+		struct commit_server *own =
+		    arena_memdup(s->a, s->server, s->n_servers * sizeof(*own));
 		double *quota = arena_array(s->a, s->n_quotas + 1, sizeof(*quota));
 
 		for (size_t q = 0; q < s->n_quotas; q++)
@@ -273,9 +291,17 @@ rules_stretches(struct rules *s)
 			for (size_t q = 0; q < s->n_quotas; q++)
 				quota[q] = fmax(0, quota[q] - rules_owned(s, k, t, 0, q));
 		}
-		s->r[t] = (struct commit_recourse){ .m = s->member, .n = s->n, .n_quotas = s->n_quotas, .n_columns = s->n_columns,
-			.n_servers = s->n_servers, .column = s->column, .server = own, .quota = quota, .scratch = s->scratch };
-		s->hours[t] = (double)(s->w[0].border.v[t + 1] - s->w[0].border.v[t]) * s->w[0].p->demand->step_hours;
+		s->r[t] = (struct commit_recourse){ .m = s->member,
+			.n = s->n,
+			.n_quotas = s->n_quotas,
+			.n_columns = s->n_columns,
+			.n_servers = s->n_servers,
+			.column = s->column,
+			.server = own,
+			.quota = quota,
+			.scratch = s->scratch };
+		s->hours[t] = (double)(s->w[0].border.v[t + 1] - s->w[0].border.v[t]) *
+			      s->w[0].p->demand->step_hours;
 	}
 }
 
@@ -291,7 +317,8 @@ rules_member(struct rules *s, size_t k)
 	memcpy(line, p->lines, p->n_lines * sizeof(*line));
 	line[p->n_lines] = (struct commit_line){ .kind = COMMIT_OWNED, .gpus = 1 };
 	*own = (struct commit_problem){ NULL, line, p->n_lines + 1, p->unserved, NAN, NAN, 0 };
-	s->member[k] = (struct commit_member){ own, p->rules != NULL ? p->rules : &none, NULL, NULL };
+	s->member[k] =
+	    (struct commit_member){ own, p->rules != NULL ? p->rules : &none, NULL, NULL };
 }
 
 void

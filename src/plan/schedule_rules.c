@@ -4,8 +4,8 @@
 #include "plan/schedule_rules.h"
 #include "util/arena.h"
 
-#define RULES_WORK 3e9		/* cells of the tableau touched: some seconds */
-#define RULES_PARTS 3		/* times that hours taken as one are parted */
+#define RULES_WORK 3e9 /* cells of the tableau touched: some seconds */
+#define RULES_PARTS 3  /* times that hours taken as one are parted */
 #define RULES_CELLS_MAX 4e7
 
 bool
@@ -16,7 +16,8 @@ schedule_ruled(const struct schedule_work *w, size_t n_sizes)
 	bool limits = r != NULL && r->n + r->n_quotas > 0;
 
 	for (size_t i = 0; i < w->p->n_lines && !limits; i++)
-		limits = w->p->lines[i].kind == COMMIT_RESERVED && w->p->lines[i].max_count != COMMIT_NO_LIMIT;
+		limits = w->p->lines[i].kind == COMMIT_RESERVED &&
+			 w->p->lines[i].max_count != COMMIT_NO_LIMIT;
 	return limits || (n_sizes > 1 && cells < RULES_CELLS_MAX);
 }
 
@@ -32,7 +33,8 @@ rules_counts(const struct rules *s, int64_t *const *count)
 	return x;
 }
 
-/* Hours that were taken as one are parted until the best purchases cost what they say. True: some were. */
+/* Hours that were taken as one are parted until the best purchases cost what they say. True: some
+ * were. */
 static bool
 rules_settle(struct rules *s)
 {
@@ -49,7 +51,8 @@ rules_settle(struct rules *s)
 	return parted;
 }
 
-/* Several members: hours that are alike are one, which cost no more; then those are parted that cost more, and again. */
+/* Several members: hours that are alike are one, which cost no more; then those are parted that
+ * cost more, and again. */
 static void
 rules_rounds(struct rules *s, double first)
 {
@@ -89,12 +92,13 @@ rules_split(struct rules *s, struct schedule **out)
 					left -= s->at.served[v];
 					usd += s->at.served[v] * r->server[v].usage;
 				}
-			out[k]->cost_usd += s->hours[t] * (usd + fmax(0, left) * s->w[k].p->unserved);
+			out[k]->cost_usd +=
+			    s->hours[t] * (usd + fmax(0, left) * s->w[k].p->unserved);
 		}
 	}
 	for (size_t k = 0; k < s->n; k++)
 		all += out[k]->cost_usd;
-	for (size_t k = 0; k < s->n; k++)	/* none costs less in all: in parts of each */
+	for (size_t k = 0; k < s->n; k++) /* none costs less in all: in parts of each */
 		out[k]->lower_bound_usd = all > 0 ? out[k]->cost_usd * fmin(1, s->lower / all) : 0;
 }
 
@@ -104,7 +108,8 @@ rules_report(struct rules *s, struct schedule **out)
 	double bound = 0;
 
 	for (size_t j = 0; j < s->n_offers; j++) {
-		s->w[s->offer[j].member].count[j - s->at_member[s->offer[j].member]] = (int64_t)s->best[j];
+		s->w[s->offer[j].member].count[j - s->at_member[s->offer[j].member]] =
+		    (int64_t)s->best[j];
 		bound += s->best[j] * s->offer[j].usd;
 	}
 	if (s->n > 1) {
@@ -131,11 +136,18 @@ rules_failed(const struct rules *s)
 }
 
 enum berth_code
-schedule_rules_solve(struct schedule_work *w, size_t n, double budget, double first, int64_t *const *start[2],
-    struct schedule **out, struct berth_err *err)
+schedule_rules_solve(struct schedule_work *w, size_t n, double budget, double first,
+    int64_t *const *start[2], struct schedule **out, struct berth_err *err)
 {
-	struct rules s = { .w = w, .n = n, .a = w->a, .scratch = arena_new(), .budget = budget, .theta = w->p->theta,
-		.best_usd = INFINITY, .lower = -INFINITY, .work_max = RULES_WORK };
+	struct rules s = { .w = w,
+		.n = n,
+		.a = w->a,
+		.scratch = arena_new(),
+		.budget = budget,
+		.theta = w->p->theta,
+		.best_usd = INFINITY,
+		.lower = -INFINITY,
+		.work_max = RULES_WORK };
 	double *x;
 	bool failed;
 
@@ -155,7 +167,8 @@ schedule_rules_solve(struct schedule_work *w, size_t n, double budget, double fi
 	if (failed)
 		return err_set(err, BERTH_EFAIL, "the hours under the quotas could not be solved");
 	if (isinf(s.best_usd))
-		return err_set(err, BERTH_EINFEASIBLE, "no purchases keep peak%s, quotas and shares at all times%s", n > 1 ? "s" : "",
+		return err_set(err, BERTH_EINFEASIBLE,
+		    "no purchases keep peak%s, quotas and shares at all times%s", n > 1 ? "s" : "",
 		    isnan(budget) ? "" : " within the budget");
 	return BERTH_OK;
 }

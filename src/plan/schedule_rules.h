@@ -1,4 +1,5 @@
-/* src/plan/schedule_rules.h - the program of schedules under quotas, shares and one budget.  Floor: domain; for schedule_r*.c. */
+/* src/plan/schedule_rules.h - the program of schedules under quotas, shares and one budget.  Floor:
+ * domain; for schedule_r*.c. */
 #ifndef BERTH_PLAN_SCHEDULE_RULES_H
 #define BERTH_PLAN_SCHEDULE_RULES_H
 
@@ -7,51 +8,59 @@
 
 #define RULES_PROVEN 5e-10
 #define RULES_WHOLE 1e-7
-#define RULES_ROOM 1e-9		/* GPUs by which a rounded rule may be off */
+#define RULES_ROOM 1e-9 /* GPUs by which a rounded rule may be off */
 
 /* A purchase of one member's line at one date. */
 struct rules_offer {
 	size_t member, line, column, from, to;
-	double gpus, usd;	/* of one machine */
+	double gpus, usd; /* of one machine */
 };
 
 /* usd of a stretch >= slope x - b, with b behind the slopes. */
 struct rules_cut {
-	double *slope;		/* [n_columns + 1] */
-	double *saves;		/* [n_quotas] USD that one more of a quota saves */
-	size_t row;		/* SIZE_MAX: not in the program now */
+	double *slope; /* [n_columns + 1] */
+	double *saves; /* [n_quotas] USD that one more of a quota saves */
+	size_t row;    /* SIZE_MAX: not in the program now */
 };
 
 /* What is on demand at a member's peak. */
-struct rules_peak { size_t member, line; };
+struct rules_peak {
+	size_t member, line;
+};
 /* A row of purchases and of a member's peak; member n: of purchases alone. */
-struct rules_row { size_t member, stretch, quota; };
+struct rules_row {
+	size_t member, stretch, quota;
+};
 
 struct rules {
-	struct schedule_work *w;	/* [n] members, with the same borders */
+	struct schedule_work *w; /* [n] members, with the same borders */
 	size_t n, stretches, n_quotas;
 	struct arena *a, *scratch;
-	double budget, theta;		/* theta: costs of purchases weigh 1 + theta */
-	struct linear lp;		/* purchases, what is on demand at peaks by stretch, then USD of each stretch */
-	struct commit_member *member;	/* [n] */
-	struct commit_recourse *r;	/* [stretches] */
-	struct commit_server *server;	/* [n_servers] one list; the first n are what is owned */
-	struct commit_column *column;	/* [n_columns] lines that are bought */
-	struct rules_offer *offer;	/* [n_offers] */
-	size_t *at_member;		/* [n + 1] first offer of each */
-	size_t n_servers, n_columns, n_offers, first_usd, budget_row, rows;	/* rows: without tangents */
+	double budget, theta; /* theta: costs of purchases weigh 1 + theta */
+	struct linear
+	    lp; /* purchases, what is on demand at peaks by stretch, then USD of each stretch */
+	struct commit_member *member; /* [n] */
+	struct commit_recourse *r;    /* [stretches] */
+	struct commit_server *server; /* [n_servers] one list; the first n are what is owned */
+	struct commit_column *column; /* [n_columns] lines that are bought */
+	struct rules_offer *offer;    /* [n_offers] */
+	size_t *at_member;            /* [n + 1] first offer of each */
+	size_t n_servers, n_columns, n_offers, first_usd, budget_row,
+	    rows; /* rows: without tangents */
 	VEC(struct rules_peak) peak;
-	VEC(struct rules_row) row;	/* [rows] */
-	VEC(struct rules_cut) *cut;	/* [stretches] */
-	size_t in;			/* tangents in the program */
-	double *wide;			/* [n] GPUs of a member that are not told apart at first */
-	double *hours, *x, *best, *now;	/* [stretches], [n_offers], [n_offers], [n_columns] */
+	VEC(struct rules_row) row;      /* [rows] */
+	VEC(struct rules_cut) * cut;    /* [stretches] */
+	size_t in;                      /* tangents in the program */
+	double *wide;                   /* [n] GPUs of a member that are not told apart at first */
+	double *hours, *x, *best, *now; /* [stretches], [n_offers], [n_offers], [n_columns] */
 	struct commit_tangent at;
-	double best_usd, lower, budget_price, *price;	/* price: [n_quotas] */
+	double best_usd, lower, budget_price, *price; /* price: [n_quotas] */
 	double work, work_max, moves;
-	double *least, *most, *all;	/* [n_offers] bounds of all that may be better than the best; most, of all */
+	double *least, *most,
+	    *all; /* [n_offers] bounds of all that may be better than the best; most, of all */
 	double *node_lo, *node_hi;
-	double root_usd, *root_slope;	/* bound of the first program, and what one more of each purchase adds to it */
+	double root_usd, *root_slope; /* bound of the first program, and what one more of each
+					 purchase adds to it */
 };
 
 static inline bool
@@ -60,13 +69,16 @@ rules_runs(const struct rules *s, size_t offer, size_t t)
 	return s->offer[offer].from <= t && t < s->offer[offer].to;
 }
 
-/* GPUs that a member owns in a stretch: of a group (0: all), or what they take of a quota (SIZE_MAX: GPUs). */
+/* GPUs that a member owns in a stretch: of a group (0: all), or what they take of a quota
+ * (SIZE_MAX: GPUs). */
 double rules_owned(const struct rules *s, size_t member, size_t t, size_t group, size_t quota);
 /* Columns, servers, the rows of all rules and the hours. */
 void rules_init(struct rules *s);
-/* Hours of one member are the levels of each stretch. Of several, hours that are alike are taken as one, at their mean. */
+/* Hours of one member are the levels of each stretch. Of several, hours that are alike are taken as
+ * one, at their mean. */
 void rules_hours(struct rules *s);
-/* Parts hours that were taken as one where the best purchases use them otherwise; the exact USD of those, in *usd. False: none. */
+/* Parts hours that were taken as one where the best purchases use them otherwise; the exact USD of
+ * those, in *usd. False: none. */
 bool rules_part(struct rules *s, double *usd);
 /* USD of the hours of one stretch with purchases x, and how they change; into s->at. */
 double rules_at(struct rules *s, size_t t, const double *x);
@@ -78,7 +90,8 @@ bool rules_keep(struct rules *s, const double *x);
 /* Keeps them if they are the best so far. */
 bool rules_try(struct rules *s, const double *x);
 bool rules_better(const struct rules *s, double usd);
-/* From s->best_usd, INFINITY if none is known, to the best within the work; s->lower: none costs less. */
+/* From s->best_usd, INFINITY if none is known, to the best within the work; s->lower: none costs
+ * less. */
 void rules_search(struct rules *s);
 /* Single purchases more or fewer, and pairs that change places, as long as that helps. */
 void rules_polish(struct rules *s);

@@ -6,7 +6,7 @@
 
 #define RULES_NODES 40000
 #define RULES_TIGHT 1e-11
-#define RULES_ROUND 20		/* nodes after which counts near the program's are tried */
+#define RULES_ROUND 20 /* nodes after which counts near the program's are tried */
 
 bool
 rules_better(const struct rules *s, double usd)
@@ -32,7 +32,8 @@ rules_note(struct rules *s, size_t t)
 		const double *was = s->cut[t].v[k].slope;
 		size_t c = 0;
 
-		while (c <= s->n_columns && fabs(was[c] - cut.slope[c]) <= 1e-13 * (fabs(was[c]) + fabs(b)))
+		while (c <= s->n_columns &&
+		       fabs(was[c] - cut.slope[c]) <= 1e-13 * (fabs(was[c]) + fabs(b)))
 			c++;
 		if (c > s->n_columns)
 			return;
@@ -113,14 +114,16 @@ search_take(struct rules *s, const double *x)
 	return true;
 }
 
-/* What cannot be part of anything better is out: by the bound of the first program and its slopes. */
+/* What cannot be part of anything better is out: by the bound of the first program and its slopes.
+ */
 static void
 search_tighten(struct rules *s)
 {
 	double room = s->best_usd - s->root_usd;
 
 	for (size_t j = 0; j < s->n_offers && isfinite(room) && room >= 0; j++) {
-		double slope = s->root_slope[j], by = fabs(slope) > 0 ? floor(room / fabs(slope) + 1e-6) : INFINITY;
+		double slope = s->root_slope[j],
+		       by = fabs(slope) > 0 ? floor(room / fabs(slope) + 1e-6) : INFINITY;
 
 		if (slope > 0)
 			s->most[j] = fmin(s->most[j], by);
@@ -137,8 +140,8 @@ rules_try(struct rules *s, const double *x)
 }
 
 /*
- * Tangents until the program stands on the hours' cost, or cannot be better than what is known. *usd: no counts within the
- * bounds cost less. False: nothing is there.
+ * Tangents until the program stands on the hours' cost, or cannot be better than what is known.
+ * *usd: no counts within the bounds cost less. False: nothing is there.
  */
 static bool
 search_converge(struct rules *s, double *usd)
@@ -161,7 +164,8 @@ search_converge(struct rules *s, double *usd)
 			return true;
 		for (size_t t = 0; t < s->stretches; t++) {
 			double guess = linear_value(&s->lp, s->first_usd + t), is;
-			double tight = RULES_TIGHT * (fabs(guess) + fabs(*usd) / (double)s->stretches);
+			double tight =
+			    RULES_TIGHT * (fabs(guess) + fabs(*usd) / (double)s->stretches);
 
 			if (search_cut(s, t, guess, 1000 * tight)) {
 				any = true;
@@ -181,7 +185,8 @@ search_converge(struct rules *s, double *usd)
 	return true;
 }
 
-/* The purchase to branch on: where both ways raise the bound most; n_offers: all are whole. *up: the way that raises it less. */
+/* The purchase to branch on: where both ways raise the bound most; n_offers: all are whole. *up:
+ * the way that raises it less. */
 static size_t
 search_broken(const struct rules *s, bool *up)
 {
@@ -208,11 +213,14 @@ search_broken(const struct rules *s, bool *up)
 static void
 search_round(struct rules *s)
 {
-	double *x = arena_array(s->a, s->n_offers + 1, sizeof(*x)), *from = arena_memdup(s->a, s->x, (s->n_offers + 1) * sizeof(*x));
+	double *x = arena_array(s->a, s->n_offers + 1, sizeof(*x)),
+	       *from = arena_memdup(s->a, s->x, (s->n_offers + 1) * sizeof(*x));
 
 	for (int way = 0; way < 3; way++) {
 		for (size_t j = 0; j < s->n_offers; j++)
-			x[j] = way == 0 ? round(from[j]) : way == 1 ? floor(from[j] + RULES_WHOLE) : ceil(from[j] - RULES_WHOLE);
+			x[j] = way == 0   ? round(from[j])
+			       : way == 1 ? floor(from[j] + RULES_WHOLE)
+					  : ceil(from[j] - RULES_WHOLE);
 		rules_try(s, x);
 	}
 	rules_polish(s);
@@ -252,7 +260,8 @@ search_bounds(struct rules *s, const struct rules_node *node)
 }
 
 static void
-search_branch(struct rules *s, const struct rules_node *node, size_t j, bool up_first, double usd, struct rules_stack *stack)
+search_branch(struct rules *s, const struct rules_node *node, size_t j, bool up_first, double usd,
+    struct rules_stack *stack)
 {
 	double at = floor(s->x[j]);
 
@@ -285,7 +294,7 @@ search_lowest(struct rules_stack *stack)
 static void
 search_root(struct rules *s, double usd)
 {
-	double least = linear_lower(&s->lp);		/* leaves the slopes in lp.sum */
+	double least = linear_lower(&s->lp); /* leaves the slopes in lp.sum */
 
 	s->root_usd = fmin(usd, least);
 	for (size_t j = 0; j < s->n_offers; j++)
@@ -299,7 +308,8 @@ search_root(struct rules *s, double usd)
 	for (size_t t = 0; t < s->stretches; t++)
 		for (size_t k = 0; k < s->cut[t].n; k++)
 			for (size_t q = 0; q < s->n_quotas && s->cut[t].v[k].row != SIZE_MAX; q++)
-				s->price[q] += linear_price(&s->lp, s->cut[t].v[k].row) * s->cut[t].v[k].saves[q];
+				s->price[q] += linear_price(&s->lp, s->cut[t].v[k].row) *
+					       s->cut[t].v[k].saves[q];
 }
 
 /* A node whose counts are whole: done, if they cost what its program says. */
@@ -365,5 +375,5 @@ rules_search(struct rules *s)
 	s->lower = fmin(s->lower, s->best_usd);
 	for (size_t k = 0; k < stack.n; k++)
 		s->lower = fmin(s->lower, stack.v[k]->usd);
-	s->lower = fmax(s->lower, 0);		/* no price is less */
+	s->lower = fmax(s->lower, 0); /* no price is less */
 }

@@ -5,7 +5,8 @@
 
 #include "util/arena.h"
 
-#define SHARE_ALIKE 1e-9	/* levels closer than this share of one another are alike: the queue decides */
+#define SHARE_ALIKE                                                                                \
+	1e-9 /* levels closer than this share of one another are alike: the queue decides */
 
 double
 share_weight_of(const struct share_policy *p, const char *name)
@@ -26,7 +27,8 @@ share_faded_hours(int64_t from, int64_t to, int64_t now, double half_life_s)
 	if (isinf(half_life_s))
 		return (end - (double)from) / 3600;
 	/* expm1: a short stay long ago is no difference of two like numbers */
-	return exp(-rate * ((double)now - end)) * -expm1(-rate * (end - (double)from)) / rate / 3600;
+	return exp(-rate * ((double)now - end)) * -expm1(-rate * (end - (double)from)) / rate /
+	       3600;
 }
 
 double
@@ -35,9 +37,10 @@ share_level(const struct share_owner *o, double more)
 	return o->weight > 0 ? (o->used + o->coming + more) / o->weight : INFINITY;
 }
 
-/* What share_order() keeps of an owner: where its jobs of this priority begin, and what was added to it. */
+/* What share_order() keeps of an owner: where its jobs of this priority begin, and what was added
+ * to it. */
 struct share_turn {
-	size_t next;		/* job, or SIZE_MAX */
+	size_t next; /* job, or SIZE_MAX */
 	double added;
 };
 
@@ -45,8 +48,8 @@ struct share_run {
 	const struct share_owner *owners;
 	size_t n_owners;
 	const struct share_job *jobs;
-	struct share_turn *turns;	/* [n_owners] */
-	size_t *after;			/* [n] next job of the same owner */
+	struct share_turn *turns; /* [n_owners] */
+	size_t *after;            /* [n] next job of the same owner */
 	share_admit_fn *admit;
 	void *arg;
 	struct share_rank *ranks;
@@ -59,7 +62,8 @@ share_take(struct share_run *r, size_t i)
 	struct share_turn *t = &r->turns[r->jobs[i].owner];
 	const struct share_owner *o = &r->owners[r->jobs[i].owner];
 
-	r->ranks[i] = (struct share_rank){ r->rank++, r->admit == NULL || r->admit(r->arg, i), o->used + o->coming + t->added };
+	r->ranks[i] = (struct share_rank){ r->rank++, r->admit == NULL || r->admit(r->arg, i),
+		o->used + o->coming + t->added };
 	if (r->ranks[i].in)
 		t->added += fmax(0, r->jobs[i].gpu_hours);
 }
@@ -68,7 +72,8 @@ share_take(struct share_run *r, size_t i)
 static bool
 share_before(const struct share_run *r, size_t x, size_t y)
 {
-	double lx = share_level(&r->owners[x], r->turns[x].added), ly = share_level(&r->owners[y], r->turns[y].added);
+	double lx = share_level(&r->owners[x], r->turns[x].added),
+	       ly = share_level(&r->owners[y], r->turns[y].added);
 
 	if (isinf(lx) && isinf(ly)) {
 		lx = r->owners[x].used + r->owners[x].coming + r->turns[x].added;
@@ -99,7 +104,8 @@ share_priority(struct share_run *r, const struct share_job *jobs, size_t n, int 
 		size_t first = SIZE_MAX, i;
 
 		for (size_t o = 0; o < r->n_owners; o++)
-			if (r->turns[o].next != SIZE_MAX && (first == SIZE_MAX || share_before(r, o, first)))
+			if (r->turns[o].next != SIZE_MAX &&
+			    (first == SIZE_MAX || share_before(r, o, first)))
 				first = o;
 		if (first == SIZE_MAX)
 			return;
@@ -110,11 +116,17 @@ share_priority(struct share_run *r, const struct share_job *jobs, size_t n, int 
 }
 
 void
-share_order(const struct share_owner *owners, size_t n_owners, const struct share_job *jobs, size_t n,
-    share_admit_fn *admit, void *arg, struct arena *a, struct share_rank *ranks_out)
+share_order(const struct share_owner *owners, size_t n_owners, const struct share_job *jobs,
+    size_t n, share_admit_fn *admit, void *arg, struct arena *a, struct share_rank *ranks_out)
 {
-	struct share_run r = { .owners = owners, .n_owners = n_owners, .jobs = jobs, .admit = admit, .arg = arg,
-		.ranks = ranks_out, .turns = arena_array_of(a, n_owners, struct share_turn), .after = arena_array_of(a, n, size_t) };
+	struct share_run r = { .owners = owners,
+		.n_owners = n_owners,
+		.jobs = jobs,
+		.admit = admit,
+		.arg = arg,
+		.ranks = ranks_out,
+		.turns = arena_array_of(a, n_owners, struct share_turn),
+		.after = arena_array_of(a, n, size_t) };
 	bool more = n > 0;
 	int above = INT32_MAX;
 
@@ -123,7 +135,8 @@ share_order(const struct share_owner *owners, size_t n_owners, const struct shar
 
 		more = false;
 		for (size_t i = 0; i < n; i++)
-			if ((first || jobs[i].priority < above) && (!more || jobs[i].priority > top)) {
+			if ((first || jobs[i].priority < above) &&
+			    (!more || jobs[i].priority > top)) {
 				top = jobs[i].priority;
 				more = true;
 			}

@@ -6,7 +6,8 @@
 #include "plan/spot_impl.h"
 #include "util/arena.h"
 
-static const char *const spot_policy_names[SPOT_POLICY_COUNT] = { "on_demand", "greedy", "uniform_progress", "berth" };
+static const char *const spot_policy_names[SPOT_POLICY_COUNT] = { "on_demand", "greedy",
+	"uniform_progress", "berth" };
 
 const char *
 spot_policy_name(enum spot_policy p)
@@ -33,16 +34,18 @@ spot_union(const struct spot_zone *zones, size_t n_zones, size_t n, uint8_t *up_
 /* Of what cannot be done in time. */
 #define SPOT_NEVER 1e12
 
-/* Layers of the program: value of running on spot (or on demand) at the start of tick t with each work left. */
+/* Layers of the program: value of running on spot (or on demand) at the start of tick t with each
+ * work left. */
 struct spot_layers {
-	double **spot;		/* [zones * (changeover + 1)] rings [work + 1] */
-	double **on_demand;	/* [changeover + 1] */
-	double *idle;		/* of the next tick */
+	double **spot;      /* [zones * (changeover + 1)] rings [work + 1] */
+	double **on_demand; /* [changeover + 1] */
+	double *idle;       /* of the next tick */
 	size_t ring, width;
 };
 
 static void
-spot_layers_init(struct spot_layers *l, size_t n_zones, const struct spot_setting *s, struct arena *a)
+spot_layers_init(
+    struct spot_layers *l, size_t n_zones, const struct spot_setting *s, struct arena *a)
 {
 	l->ring = (size_t)s->changeover + 1;
 	l->width = (size_t)s->work + 1;
@@ -98,8 +101,8 @@ spot_launch_holds(const struct spot_zone *z, size_t t0, int t, const struct spot
 }
 
 double
-spot_omniscient(const struct spot_zone *zones, size_t n_zones, size_t t0, const struct spot_setting *s,
-    struct arena *scratch)
+spot_omniscient(const struct spot_zone *zones, size_t n_zones, size_t t0,
+    const struct spot_setting *s, struct arena *scratch)
 {
 	struct spot_layers l;
 	double p = s->price, *tmp = arena_array(scratch, (size_t)s->work + 1, sizeof(*tmp));
@@ -108,24 +111,29 @@ spot_omniscient(const struct spot_zone *zones, size_t n_zones, size_t t0, const 
 	spot_layers_init(&l, n_zones, s, scratch);
 	for (int t = s->deadline - 1; t >= 0; t--) {
 		size_t now = (size_t)t % l.ring, next = (size_t)(t + 1) % l.ring;
-		double *fresh = l.idle;	/* best with nothing at tick t: the next tick's value, or a launch */
+		double *fresh =
+		    l.idle; /* best with nothing at tick t: the next tick's value, or a launch */
 
 		/*
-		 * The ring of d + 1 layers still holds tick t + d at index t + d, which for d == 0 is this tick's own: then a launch
-		 * runs in the same tick and is looked at below.
+		 * The ring of d + 1 layers still holds tick t + d at index t + d, which for d == 0
+		 * is this tick's own: then a launch runs in the same tick and is looked at below.
 		 */
 		if (d > 0) {
 			if (t + d < s->deadline)
-				spot_relax(fresh, l.on_demand[(size_t)(t + d) % l.ring], d, l.width);
+				spot_relax(
+				    fresh, l.on_demand[(size_t)(t + d) % l.ring], d, l.width);
 			for (size_t z = 0; z < n_zones; z++)
 				if (spot_launch_holds(&zones[z], t0, t, s))
-					spot_relax(fresh, l.spot[z * l.ring + (size_t)(t + d) % l.ring], p * d, l.width);
+					spot_relax(fresh,
+					    l.spot[z * l.ring + (size_t)(t + d) % l.ring], p * d,
+					    l.width);
 		} else {
 			memcpy(tmp, l.on_demand[0], l.width * sizeof(*tmp));
 			for (size_t w = l.width - 1; w > 0; w--)
 				fresh[w] = fmin(fresh[w], 1 + tmp[w - 1]);
 			for (size_t z = 0; z < n_zones; z++)
-				for (size_t w = l.width - 1; w > 0 && zones[z].up[t0 + (size_t)t]; w--)
+				for (size_t w = l.width - 1; w > 0 && zones[z].up[t0 + (size_t)t];
+				     w--)
 					fresh[w] = fmin(fresh[w], p + l.spot[z][w - 1]);
 		}
 		memcpy(tmp, l.on_demand[next], l.width * sizeof(*tmp));
@@ -148,11 +156,11 @@ struct spot_state {
 	enum spot_mode mode;
 	size_t zone;
 	int changeover_left, work;
-	int region;		/* where its state lies */
-	bool locked;		/* the safety net holds it on demand to the end */
-	int vain;		/* spot launches in a row that were lost before they brought anything */
-	bool in_vain;		/* the launch that runs has brought nothing so far */
-	double owed;		/* paid so far over on demand for the same work without a launch */
+	int region;   /* where its state lies */
+	bool locked;  /* the safety net holds it on demand to the end */
+	int vain;     /* spot launches in a row that were lost before they brought anything */
+	bool in_vain; /* the launch that runs has brought nothing so far */
+	double owed;  /* paid so far over on demand for the same work without a launch */
 };
 
 size_t
@@ -166,7 +174,8 @@ spot_longest_zone(const struct spot_world *w, size_t t)
 
 		if (!w->zones[z].up[t])
 			continue;
-		score = w->score == NULL ? -(double)z : w->score[z][spot_bucket(w->zones[z].age[t], w->edge)];
+		score = w->score == NULL ? -(double)z
+					 : w->score[z][spot_bucket(w->zones[z].age[t], w->edge)];
 		if (best == w->n_zones || score > most) {
 			most = score;
 			best = z;
@@ -175,18 +184,23 @@ spot_longest_zone(const struct spot_world *w, size_t t)
 	return best;
 }
 
-/* Where prices differ, the cheapest all in all; else for a policy with scores that with the longest run, or the first. */
+/* Where prices differ, the cheapest all in all; else for a policy with scores that with the longest
+ * run, or the first. */
 static size_t
-spot_best_zone(const struct spot_world *w, size_t t, const struct spot_setting *s, const struct spot_state *st)
+spot_best_zone(
+    const struct spot_world *w, size_t t, const struct spot_setting *s, const struct spot_state *st)
 {
-	return w->market != NULL ? spot_cheapest_zone(w, t, s, st->region, st->work) : spot_longest_zone(w, t);
+	return w->market != NULL ? spot_cheapest_zone(w, t, s, st->region, st->work)
+				 : spot_longest_zone(w, t);
 }
 
 /* Rules without a table; left: ticks to the deadline. */
 static enum spot_action
-spot_simple(enum spot_policy policy, const struct spot_setting *s, struct spot_state *st, int left, bool any)
+spot_simple(enum spot_policy policy, const struct spot_setting *s, struct spot_state *st, int left,
+    bool any)
 {
-	double done = s->work - st->work, planned = (double)(s->deadline - left) * s->work / s->deadline;
+	double done = s->work - st->work,
+	       planned = (double)(s->deadline - left) * s->work / s->deadline;
 	bool on_spot = st->mode == SPOT_HAS_SPOT;
 	enum spot_action a;
 
@@ -208,20 +222,24 @@ spot_simple(enum spot_policy policy, const struct spot_setting *s, struct spot_s
 }
 
 static double
-spot_must_stand(const struct spot_world *w, size_t t, const struct spot_setting *s, const struct spot_state *st,
-    enum spot_mode mode, size_t zone)
+spot_must_stand(const struct spot_world *w, size_t t, const struct spot_setting *s,
+    const struct spot_state *st, enum spot_mode mode, size_t zone)
 {
 	bool on_demand = mode == SPOT_HAS_ON_DEMAND;
 
-	return spot_stand(s->changeover, zone == w->n_zones ? s->price : spot_price(w, zone, t, s), on_demand, st->vain,
-	    st->owed + (on_demand ? st->changeover_left - s->changeover : 0));
+	return spot_stand(s->changeover, zone == w->n_zones ? s->price : spot_price(w, zone, t, s),
+	    on_demand, st->vain, st->owed + (on_demand ? st->changeover_left - s->changeover : 0));
 }
 
 /* What the rule is asked about: the machine that the job has, or the zone that it would take. */
 static struct spot_now
-spot_now_of(const struct spot_world *w, size_t t, const struct spot_setting *s, const struct spot_state *st, size_t zone, int left)
+spot_now_of(const struct spot_world *w, size_t t, const struct spot_setting *s,
+    const struct spot_state *st, size_t zone, int left)
 {
-	struct spot_now n = { .left = left, .work = st->work, .mode = st->mode, .changeover_left = st->changeover_left,
+	struct spot_now n = { .left = left,
+		.work = st->work,
+		.mode = st->mode,
+		.changeover_left = st->changeover_left,
 		.up = zone != w->n_zones };
 
 	n.age = n.up ? w->zones[zone].age[t] : w->any->age[t];
@@ -231,17 +249,21 @@ spot_now_of(const struct spot_world *w, size_t t, const struct spot_setting *s, 
 }
 
 static enum spot_action
-spot_tabled(const struct spot_table *table, const struct spot_world *w, size_t t, const struct spot_setting *s,
-    struct spot_state *st, int left)
+spot_tabled(const struct spot_table *table, const struct spot_world *w, size_t t,
+    const struct spot_setting *s, struct spot_state *st, int left)
 {
 	size_t best = spot_best_zone(w, t, s, st);
-	struct spot_now n = spot_now_of(w, t, s, st, st->mode == SPOT_HAS_SPOT ? st->zone : best, left), there;
+	struct spot_now n = spot_now_of(
+			    w, t, s, st, st->mode == SPOT_HAS_SPOT ? st->zone : best, left),
+			there;
 	enum spot_action a;
 
 	if (w->market == NULL)
 		return spot_rule(table, &n);
 	if (st->mode != SPOT_HAS_SPOT)
-		return spot_rule(spot_table_at(w, table, best == w->n_zones ? s->price : spot_price(w, best, t, s)), &n);
+		return spot_rule(spot_table_at(w, table,
+				     best == w->n_zones ? s->price : spot_price(w, best, t, s)),
+		    &n);
 	a = spot_rule(spot_table_at(w, table, spot_price(w, st->zone, t, s)), &n);
 	/* Another zone, where that pays and the table would launch there now. */
 	if (a != SPOT_TAKE || st->changeover_left > 0 || best == w->n_zones || best == st->zone ||
@@ -258,11 +280,13 @@ spot_tabled(const struct spot_table *table, const struct spot_world *w, size_t t
 }
 
 static void
-spot_act(enum spot_action a, const struct spot_world *w, size_t t, const struct spot_setting *s, struct spot_state *st,
-    int tick, struct spot_run *out)
+spot_act(enum spot_action a, const struct spot_world *w, size_t t, const struct spot_setting *s,
+    struct spot_state *st, int tick, struct spot_run *out)
 {
 	double paid;
-	enum spot_mode want = a == SPOT_TAKE ? SPOT_HAS_SPOT : a == SPOT_ON_DEMAND ? SPOT_HAS_ON_DEMAND : SPOT_NOTHING;
+	enum spot_mode want = a == SPOT_TAKE        ? SPOT_HAS_SPOT
+			      : a == SPOT_ON_DEMAND ? SPOT_HAS_ON_DEMAND
+						    : SPOT_NOTHING;
 
 	if (want != st->mode && want != SPOT_NOTHING) {
 		st->changeover_left = s->changeover;
@@ -278,7 +302,8 @@ spot_act(enum spot_action a, const struct spot_world *w, size_t t, const struct 
 			st->region = spot_region(w, st->zone);
 		}
 		if (out->launches < SPOT_TOLD)
-			out->told[out->launches] = (struct spot_launch){ tick, want == SPOT_HAS_SPOT };
+			out->told[out->launches] =
+			    (struct spot_launch){ tick, want == SPOT_HAS_SPOT };
 		out->launches++;
 	}
 	st->mode = want;
@@ -299,11 +324,16 @@ spot_act(enum spot_action a, const struct spot_world *w, size_t t, const struct 
 }
 
 void
-spot_replay(enum spot_policy policy, const struct spot_world *w, size_t t0, const struct spot_setting *s,
-    const struct spot_table *table, struct spot_run *out)
+spot_replay(enum spot_policy policy, const struct spot_world *w, size_t t0,
+    const struct spot_setting *s, const struct spot_table *table, struct spot_run *out)
 {
-	struct spot_state st = { .mode = SPOT_NOTHING, .work = s->work, .region = w->market == NULL ? 0 : w->market->home };
-	bool dear = w->market == NULL && s->price >= 1;		/* is never taken: on demand it is, or a rule waits for what never comes */
+	struct spot_state st = { .mode = SPOT_NOTHING,
+		.work = s->work,
+		.region = w->market == NULL ? 0 : w->market->home };
+	bool dear =
+	    w->market == NULL &&
+	    s->price >=
+		1; /* is never taken: on demand it is, or a rule waits for what never comes */
 	int t = 0;
 
 	memset(out, 0, sizeof(*out));
@@ -311,16 +341,20 @@ spot_replay(enum spot_policy policy, const struct spot_world *w, size_t t0, cons
 		size_t at = t0 + (size_t)t;
 		enum spot_action a;
 
-		if (st.mode == SPOT_HAS_SPOT && (!w->zones[st.zone].up[at] || spot_price(w, st.zone, at, s) >= 1)) {
+		if (st.mode == SPOT_HAS_SPOT &&
+		    (!w->zones[st.zone].up[at] || spot_price(w, st.zone, at, s) >= 1)) {
 			st.mode = SPOT_NOTHING;
 			out->lost++;
 			st.vain += st.in_vain;
 		}
 		if (policy == SPOT_POLICY_BERTH)
-			a = dear ? SPOT_ON_DEMAND : spot_tabled(table, w, at, s, &st, s->deadline - t);
+			a = dear ? SPOT_ON_DEMAND
+				 : spot_tabled(table, w, at, s, &st, s->deadline - t);
 		else
-			a = spot_simple(policy, s, &st, s->deadline - t, w->market == NULL ? w->any->up[at] != 0 && !dear :
-			    spot_cheapest_zone(w, at, s, st.region, st.work) != w->n_zones);
+			a = spot_simple(policy, s, &st, s->deadline - t,
+			    w->market == NULL
+				? w->any->up[at] != 0 && !dear
+				: spot_cheapest_zone(w, at, s, st.region, st.work) != w->n_zones);
 		spot_act(a, w, at, s, &st, t, out);
 	}
 	out->finish = t;

@@ -6,10 +6,10 @@
 
 #define SPOT_JOB_TICKS 512
 #define SPOT_JOB_TICK_S 60.0
-#define SPOT_JOB_REACH 4.0	/* times the work: a deadline beyond it is as good as that */
+#define SPOT_JOB_REACH 4.0 /* times the work: a deadline beyond it is as good as that */
 #define SPOT_JOB_DEAREST 10.0
-#define SPOT_JOB_BYTES ((size_t)64 << 20)	/* of tables kept */
-#define SPOT_JOB_OLD_S 1e8	/* older is a clock that jumped, and no calmer */
+#define SPOT_JOB_BYTES ((size_t)64 << 20) /* of tables kept */
+#define SPOT_JOB_OLD_S 1e8                /* older is a clock that jumped, and no calmer */
 
 struct spot_tables_entry {
 	struct spot_tables_entry *next;
@@ -25,9 +25,11 @@ spot_job_step(double hazard)
 	return hazard > 0 ? exp(round(log(hazard) * 40) / 40) : 0;
 }
 
-/* Chances a tick in such steps; without the counts behind them, in which two tables that are the same may differ. */
+/* Chances a tick in such steps; without the counts behind them, in which two tables that are the
+ * same may differ. */
 static void
-spot_job_chances(const struct spot_job *j, const struct spot_evidence *e, bool up, double tick_s, struct spot_hazard *out)
+spot_job_chances(const struct spot_job *j, const struct spot_evidence *e, bool up, double tick_s,
+    struct spot_hazard *out)
 {
 	spot_chances(e, up, (int)tick_s, j->rate, j->zones, SPOT_PESSIMISM, out);
 	for (size_t b = 0; b < SPOT_AGES; b++) {
@@ -45,8 +47,9 @@ spot_tables_free(struct spot_tables *t)
 }
 
 static enum berth_code
-spot_job_table(const struct spot_setting *s, const struct spot_hazard *up, const struct spot_hazard *down,
-    struct spot_tables *tables, const struct spot_table **table_out, struct berth_err *err)
+spot_job_table(const struct spot_setting *s, const struct spot_hazard *up,
+    const struct spot_hazard *down, struct spot_tables *tables, const struct spot_table **table_out,
+    struct berth_err *err)
 {
 	struct spot_tables_entry *x;
 	enum berth_code rc;
@@ -93,12 +96,12 @@ struct spot_asked {
 	struct spot_now now;
 	int changeover;
 	double tick;
-	bool clamped;		/* the deadline is farther than the table reaches */
+	bool clamped; /* the deadline is farther than the table reaches */
 };
 
 static enum berth_code
-spot_job_ask(const struct spot_job *j, const struct spot_evidence *e, struct spot_tables *tables, struct spot_asked *q,
-    struct berth_err *err)
+spot_job_ask(const struct spot_job *j, const struct spot_evidence *e, struct spot_tables *tables,
+    struct spot_asked *q, struct berth_err *err)
 {
 	double reach;
 	struct spot_hazard up, down;
@@ -106,10 +109,12 @@ spot_job_ask(const struct spot_job *j, const struct spot_evidence *e, struct spo
 	int left, work;
 
 	*q = (struct spot_asked){ 0 };
-	if (!isfinite(j->work_s) || j->work_s < 0 || !isfinite(j->left_s) || !isfinite(j->changeover_s) || j->changeover_s < 0 ||
-	    !isfinite(j->price) || j->price < 0)
-		return err_set(err, BERTH_EINVAL, "spot policy: work %g s, left %g s, changeover %g s, price %g", j->work_s, j->left_s,
-		    j->changeover_s, j->price);
+	if (!isfinite(j->work_s) || j->work_s < 0 || !isfinite(j->left_s) ||
+	    !isfinite(j->changeover_s) || j->changeover_s < 0 || !isfinite(j->price) ||
+	    j->price < 0)
+		return err_set(err, BERTH_EINVAL,
+		    "spot policy: work %g s, left %g s, changeover %g s, price %g", j->work_s,
+		    j->left_s, j->changeover_s, j->price);
 	/* What cannot be late any more than it is, and spot that is no cheaper, need no table. */
 	if (j->left_s <= 0 || (j->price >= 1 && j->mode != SPOT_HAS_SPOT))
 		return BERTH_OK;
@@ -122,15 +127,21 @@ spot_job_ask(const struct spot_job *j, const struct spot_evidence *e, struct spo
 		work = 1;
 	memset(&s, 0, sizeof(s));
 	s.changeover = q->changeover = (int)ceil(j->changeover_s / q->tick);
-	/* A machine that has become dearer than on demand is left where the work that is left pays for the change. */
+	/* A machine that has become dearer than on demand is left where the work that is left pays
+	 * for the change. */
 	s.price = round(fmin(j->price, SPOT_JOB_DEAREST) * 50) / 50;
 	/* In steps, and for any work, so that a job needs no new table at each tick of its life. */
 	s.work = s.deadline = (left + 63) / 64 * 64;
 	if (left < 1 || work > left)
 		return BERTH_OK;
-	q->now = (struct spot_now){ .left = left, .work = work, .mode = j->mode,
-		.changeover_left = (int)ceil(j->changeover_left_s / q->tick), .up = j->is_up, .age = spot_job_ticks(j->age_s, q->tick),
-		.stood = spot_job_ticks(j->stood_s, q->tick), .stand = j->stand_s / q->tick };
+	q->now = (struct spot_now){ .left = left,
+		.work = work,
+		.mode = j->mode,
+		.changeover_left = (int)ceil(j->changeover_left_s / q->tick),
+		.up = j->is_up,
+		.age = spot_job_ticks(j->age_s, q->tick),
+		.stood = spot_job_ticks(j->stood_s, q->tick),
+		.stand = j->stand_s / q->tick };
 	spot_job_chances(j, e, true, q->tick, &up);
 	spot_job_chances(j, e, false, q->tick, &down);
 	return spot_job_table(&s, &up, &down, tables, &q->table, err);
@@ -143,7 +154,8 @@ spot_asked_action(const struct spot_asked *q, int work)
 	struct spot_now n = q->now;
 
 	n.work = work;
-	/* Past saving by these margins: nothing is then so early as on demand, asked for now or kept. */
+	/* Past saving by these margins: nothing is then so early as on demand, asked for now or
+	 * kept. */
 	if (work > n.left || (n.mode == SPOT_NOTHING && work + q->changeover > n.left) ||
 	    (n.mode == SPOT_HAS_ON_DEMAND && work + n.changeover_left > n.left))
 		return SPOT_ON_DEMAND;
@@ -163,8 +175,8 @@ spot_job_decide(const struct spot_job *j, const struct spot_evidence *e, struct 
 }
 
 enum berth_code
-spot_job_turn(const struct spot_job *j, const struct spot_evidence *e, struct spot_tables *tables, double *work_s_out,
-    struct berth_err *err)
+spot_job_turn(const struct spot_job *j, const struct spot_evidence *e, struct spot_tables *tables,
+    double *work_s_out, struct berth_err *err)
 {
 	struct spot_asked q;
 	enum berth_code rc = spot_job_ask(j, e, tables, &q, err);
@@ -177,8 +189,10 @@ spot_job_turn(const struct spot_job *j, const struct spot_evidence *e, struct sp
 	if (spot_asked_action(&q, work) == SPOT_ON_DEMAND) {
 		while (work > 0 && spot_asked_action(&q, work) == SPOT_ON_DEMAND)
 			work--;
-		if (work == 0 || SPOT_JOB_REACH * (work * q.tick + j->changeover_s) + 3600 < j->left_s)
-			return BERTH_OK;	/* at any work, or so little that the table would be another one */
+		if (work == 0 ||
+		    SPOT_JOB_REACH * (work * q.tick + j->changeover_s) + 3600 < j->left_s)
+			return BERTH_OK; /* at any work, or so little that the table would be
+					    another one */
 	} else
 		while (spot_asked_action(&q, work + 1) != SPOT_ON_DEMAND)
 			work++;

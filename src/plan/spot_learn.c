@@ -3,12 +3,13 @@
 
 #include "plan/spot_impl.h"
 
-#define SPOT_ENDS 2.0		/* that the prior is worth, of an age and of all ages together */
+#define SPOT_ENDS 2.0 /* that the prior is worth, of an age and of all ages together */
 #define SPOT_LEAVE_MAX 0.9
-#define SPOT_SCALE 8.0		/* a published rate scales the prior by so much at most */
+#define SPOT_SCALE 8.0 /* a published rate scales the prior by so much at most */
 #define SPOT_PRIOR_MEAN spot_prior_mean[1]
 
-static const double spot_prior_mean[2] = { 0.324, 0.379 };	/* 4,039 ends in 12,450 h down, 10,668 h up */
+static const double spot_prior_mean[2] = { 0.324,
+	0.379 }; /* 4,039 ends in 12,450 h down, 10,668 h up */
 static const double spot_age_h[SPOT_AGES - 1] = { 0.25, 1, 4, 12 };
 /* Ends an hour by age, down and up. */
 static const double spot_prior[2][SPOT_AGES] = {
@@ -59,7 +60,8 @@ spot_age_of(double hours)
 }
 
 double
-spot_evidence_hazard(const struct spot_evidence *e, bool up, size_t age, double rate, size_t zones, double z)
+spot_evidence_hazard(
+    const struct spot_evidence *e, bool up, size_t age, double rate, size_t zones, double z)
 {
 	static const struct spot_evidence nothing;
 	double scale = 1, ends = 0, hours = 0, expected = 0, alike, part, h;
@@ -75,11 +77,13 @@ spot_evidence_hazard(const struct spot_evidence *e, bool up, size_t age, double 
 		hours += e->hours[up][b];
 		expected += scale * spot_prior[up][b] * e->hours[up][b];
 	}
-	/* What this pool does at all ages: by the prior's fall with age, and alike at each; both have their say once ends are seen. */
+	/* What this pool does at all ages: by the prior's fall with age, and alike at each; both
+	 * have their say once ends are seen. */
 	alike = (ends + SPOT_ENDS) / (hours + SPOT_ENDS / (scale * spot_prior_mean[up]));
 	scale *= (ends + SPOT_ENDS) / (expected + SPOT_ENDS);
 	part = 0.5 * ends / (ends + SPOT_ENDS);
-	/* An up age beyond all that were seen: times are better than they were, and that it was reached is good news already. */
+	/* An up age beyond all that were seen: times are better than they were, and that it was
+	 * reached is good news already. */
 	if (up && ends > 0 && !(e->hours[up][age] > 0))
 		part = z = 0;
 	h = pow(scale * spot_prior[up][age], 1 - part) * pow(alike, part);
@@ -100,17 +104,21 @@ spot_evidence_mean(const struct spot_evidence *e, double from_h, double to_h, do
 		sum += (end - at) * spot_evidence_hazard(e, true, b, rate, 1, 0);
 		at = end;
 	}
-	return to_h > from_h ? sum / (to_h - from_h) : spot_evidence_hazard(e, true, spot_age_of(from_h), rate, 1, 0);
+	return to_h > from_h ? sum / (to_h - from_h)
+			     : spot_evidence_hazard(e, true, spot_age_of(from_h), rate, 1, 0);
 }
 
-/* Hours that a state of this age goes on within the next `within`, by the chances of each age; *stays_out: that it lasts so long. */
+/* Hours that a state of this age goes on within the next `within`, by the chances of each age;
+ * *stays_out: that it lasts so long. */
 static double
-spot_goes_on(const struct spot_evidence *e, bool up, double from_h, double within, double rate, size_t zones, double *stays_out)
+spot_goes_on(const struct spot_evidence *e, bool up, double from_h, double within, double rate,
+    size_t zones, double *stays_out)
 {
 	double at = from_h, end = from_h + within, sum = 0, stays = 1;
 
 	for (size_t b = spot_age_of(from_h); b < SPOT_AGES && at < end; b++) {
-		double to = b < SPOT_AGES - 1 ? fmin(end, spot_age_h[b]) : end, h = spot_evidence_hazard(e, up, b, rate, zones, 0);
+		double to = b < SPOT_AGES - 1 ? fmin(end, spot_age_h[b]) : end,
+		       h = spot_evidence_hazard(e, up, b, rate, zones, 0);
 		double left = exp(-h * (to - at));
 
 		sum += stays * (1 - left) / h;
@@ -122,7 +130,8 @@ spot_goes_on(const struct spot_evidence *e, bool up, double from_h, double withi
 }
 
 void
-spot_look_ahead(const struct spot_evidence *e, bool up, double age_h, double rate, size_t zones, struct spot_outlook *out)
+spot_look_ahead(const struct spot_evidence *e, bool up, double age_h, double rate, size_t zones,
+    struct spot_outlook *out)
 {
 	double stays;
 
@@ -136,21 +145,27 @@ spot_look_ahead(const struct spot_evidence *e, bool up, double age_h, double rat
 }
 
 void
-spot_chances(const struct spot_evidence *e, bool up, int tick_s, double rate, size_t zones, double z, struct spot_hazard *out)
+spot_chances(const struct spot_evidence *e, bool up, int tick_s, double rate, size_t zones,
+    double z, struct spot_hazard *out)
 {
 	double tick_h = tick_s / 3600.0;
 
 	memset(out, 0, sizeof(*out));
 	spot_edges(tick_s, out->edge);
 	for (size_t b = 0; b < SPOT_AGES; b++) {
-		out->leave[b] = fmin(SPOT_LEAVE_MAX, tick_h * spot_evidence_hazard(e, up, b, rate, zones, z));
-		out->older[b] = b == SPOT_AGES - 1 ? 0 : 1.0 / (b == 0 ? out->edge[0] : fmax(1, out->edge[b] - out->edge[b - 1]));
+		out->leave[b] =
+		    fmin(SPOT_LEAVE_MAX, tick_h * spot_evidence_hazard(e, up, b, rate, zones, z));
+		out->older[b] =
+		    b == SPOT_AGES - 1
+			? 0
+			: 1.0 / (b == 0 ? out->edge[0] : fmax(1, out->edge[b] - out->edge[b - 1]));
 		out->events[b] = e == NULL ? 0 : (int64_t)e->ends[up][b];
 	}
 }
 
 void
-spot_learn(const struct spot_zone *zone, size_t from, size_t to, int state, int tick_s, double z, struct spot_hazard *out)
+spot_learn(const struct spot_zone *zone, size_t from, size_t to, int state, int tick_s, double z,
+    struct spot_hazard *out)
 {
 	struct spot_evidence e = { .hours = { { 0 } } };
 	int edge[SPOT_AGES - 1];
@@ -167,12 +182,13 @@ spot_learn(const struct spot_zone *zone, size_t from, size_t to, int state, int 
 	spot_chances(&e, state == 1, tick_s, NAN, 1, z, out);
 }
 
-#define SPOT_HOPS 2.0		/* losses after which no zone was up, that are thought to have been seen ... */
-#define SPOT_HOPS_MORE 1.001	/* ... and one more in a thousand: that is never sure */
+#define SPOT_HOPS                                                                                  \
+	2.0 /* losses after which no zone was up, that are thought to have been seen ... */
+#define SPOT_HOPS_MORE 1.001 /* ... and one more in a thousand: that is never sure */
 
 void
-spot_learn_pool(const struct spot_world *w, size_t from, size_t to, int tick_s, double z, struct spot_hazard *up_out,
-    struct spot_hazard *down_out)
+spot_learn_pool(const struct spot_world *w, size_t from, size_t to, int tick_s, double z,
+    struct spot_hazard *up_out, struct spot_hazard *down_out)
 {
 	struct spot_evidence e = { .hours = { { 0 } } };
 	double hop[SPOT_AGES] = { 0 }, lost = 0;

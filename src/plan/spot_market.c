@@ -49,28 +49,34 @@ spot_target(const struct spot_world *w, int region, int work)
 	if (m == NULL || m->tick == NULL || region >= m->n_regions)
 		return region;
 	for (int r = 0; r < m->n_regions; r++)
-		if ((r == region ? 0 : m->move) + work * m->tick[r] < (best == region ? 0 : m->move) + work * m->tick[best])
+		if ((r == region ? 0 : m->move) + work * m->tick[r] <
+		    (best == region ? 0 : m->move) + work * m->tick[best])
 			best = r;
 	return best;
 }
 
 /*
- * Cost a tick of work in a zone: its price, and the changeover spread over what its run has left. A move into the region
- * where the work is to end is spread over all of it; any other is paid there and back over that run alone.
+ * Cost a tick of work in a zone: its price, and the changeover spread over what its run has left. A
+ * move into the region where the work is to end is spread over all of it; any other is paid there
+ * and back over that run alone.
  */
 static double
-spot_rate(const struct spot_world *w, size_t z, size_t t, const struct spot_setting *s, int region, int target, int work)
+spot_rate(const struct spot_world *w, size_t z, size_t t, const struct spot_setting *s, int region,
+    int target, int work)
 {
-	double rest = w->score == NULL ? work : fmin(work, w->score[z][spot_bucket(w->zones[z].age[t], w->edge)]);
+	double rest = w->score == NULL
+			  ? work
+			  : fmin(work, w->score[z][spot_bucket(w->zones[z].age[t], w->edge)]);
 	double move = spot_move(w, region, z);
 
 	rest = fmax(1, rest);
 	return spot_price(w, z, t, s) * (rest + s->changeover) / rest +
-	    (spot_region(w, z) == target ? move / fmax(1, work) : 2 * move / rest);
+	       (spot_region(w, z) == target ? move / fmax(1, work) : 2 * move / rest);
 }
 
 size_t
-spot_cheapest_zone(const struct spot_world *w, size_t t, const struct spot_setting *s, int region, int work)
+spot_cheapest_zone(
+    const struct spot_world *w, size_t t, const struct spot_setting *s, int region, int work)
 {
 	int target = spot_target(w, region, work);
 	size_t best = w->n_zones;
@@ -82,9 +88,10 @@ spot_cheapest_zone(const struct spot_world *w, size_t t, const struct spot_setti
 		if (!w->zones[z].up[t] || spot_price(w, z, t, s) >= 1)
 			continue;
 		/* Without scores a policy looks at prices alone. */
-		rate = w->score == NULL ? spot_price(w, z, t, s) : spot_rate(w, z, t, s, region, target, work);
+		rate = w->score == NULL ? spot_price(w, z, t, s)
+					: spot_rate(w, z, t, s, region, target, work);
 		if (w->score != NULL && rate >= 1 && spot_move(w, region, z) > 0)
-			continue;	/* on demand, where the state lies, costs less */
+			continue; /* on demand, where the state lies, costs less */
 		if (best == w->n_zones || rate < least) {
 			least = rate;
 			best = z;
@@ -94,22 +101,27 @@ spot_cheapest_zone(const struct spot_world *w, size_t t, const struct spot_setti
 }
 
 bool
-spot_worth_moving(const struct spot_world *w, size_t t, const struct spot_setting *s, size_t from, size_t to, int work)
+spot_worth_moving(const struct spot_world *w, size_t t, const struct spot_setting *s, size_t from,
+    size_t to, int work)
 {
-	double rest = w->score == NULL ? work : fmin(work, w->score[to][spot_bucket(w->zones[to].age[t], w->edge)]);
+	double rest = w->score == NULL
+			  ? work
+			  : fmin(work, w->score[to][spot_bucket(w->zones[to].age[t], w->edge)]);
 	double gain = (spot_price(w, from, t, s) - spot_price(w, to, t, s)) * rest;
 
-	return gain > spot_price(w, to, t, s) * s->changeover + spot_move(w, spot_region(w, from), to);
+	return gain >
+	       spot_price(w, to, t, s) * s->changeover + spot_move(w, spot_region(w, from), to);
 }
 
 #define SPOT_NEVER 1e12
 
-/* Values of the exact program: with nothing by region, on demand by region, on spot by zone, each with rings of d + 1 ticks. */
+/* Values of the exact program: with nothing by region, on demand by region, on spot by zone, each
+ * with rings of d + 1 ticks. */
 struct spot_exact {
 	const struct spot_world *w;
 	const struct spot_setting *s;
 	size_t t0, ring, width, n_regions;
-	double **idle, **on_demand, **spot;	/* idle [regions]; [regions * ring]; [zones * ring] */
+	double **idle, **on_demand, **spot; /* idle [regions]; [regions * ring]; [zones * ring] */
 	double *tmp;
 };
 
@@ -158,21 +170,26 @@ spot_exact_idle(struct spot_exact *x, int t)
 
 	for (size_t r = 0; r < x->n_regions; r++) {
 		if (t + d < x->s->deadline)
-			spot_relax_from(x->idle[r], x->on_demand[r * x->ring + (size_t)(t + d) % x->ring], d > 0 ? d : 1, x->width,
-			    d > 0 ? 0 : 1);
+			spot_relax_from(x->idle[r],
+			    x->on_demand[r * x->ring + (size_t)(t + d) % x->ring], d > 0 ? d : 1,
+			    x->width, d > 0 ? 0 : 1);
 		for (size_t z = 0; z < x->w->n_zones; z++) {
 			double cost = spot_launch(x, z, t);
 
 			if (cost < 0)
 				continue;
-			cost += spot_move(x->w, (int)r, z) + (d > 0 ? 0 : spot_price(x->w, z, x->t0 + (size_t)t, x->s));
-			spot_relax_from(x->idle[r], x->spot[z * x->ring + (size_t)(t + d) % x->ring], cost, x->width, d > 0 ? 0 : 1);
+			cost += spot_move(x->w, (int)r, z) +
+				(d > 0 ? 0 : spot_price(x->w, z, x->t0 + (size_t)t, x->s));
+			spot_relax_from(x->idle[r],
+			    x->spot[z * x->ring + (size_t)(t + d) % x->ring], cost, x->width,
+			    d > 0 ? 0 : 1);
 		}
 	}
 }
 
 static void
-spot_exact_run(struct spot_exact *x, double *out, const double *next, const double *fresh, double cost, bool up)
+spot_exact_run(struct spot_exact *x, double *out, const double *next, const double *fresh,
+    double cost, bool up)
 {
 	memcpy(x->tmp, next, x->width * sizeof(*x->tmp));
 	for (size_t w = 1; w < x->width; w++)
@@ -180,9 +197,14 @@ spot_exact_run(struct spot_exact *x, double *out, const double *next, const doub
 }
 
 double
-spot_omniscient_market(const struct spot_world *w, size_t t0, const struct spot_setting *s, struct arena *scratch)
+spot_omniscient_market(
+    const struct spot_world *w, size_t t0, const struct spot_setting *s, struct arena *scratch)
 {
-	struct spot_exact x = { .w = w, .s = s, .t0 = t0, .ring = (size_t)s->changeover + 1, .width = (size_t)s->work + 1,
+	struct spot_exact x = { .w = w,
+		.s = s,
+		.t0 = t0,
+		.ring = (size_t)s->changeover + 1,
+		.width = (size_t)s->work + 1,
 		.n_regions = 1 };
 	size_t home = w->market == NULL ? 0 : (size_t)w->market->home;
 
@@ -200,10 +222,12 @@ spot_omniscient_market(const struct spot_world *w, size_t t0, const struct spot_
 
 		spot_exact_idle(&x, t);
 		for (size_t r = 0; r < x.n_regions; r++)
-			spot_exact_run(&x, x.on_demand[r * x.ring + now], x.on_demand[r * x.ring + next], x.idle[r], 1, true);
+			spot_exact_run(&x, x.on_demand[r * x.ring + now],
+			    x.on_demand[r * x.ring + next], x.idle[r], 1, true);
 		for (size_t z = 0; z < w->n_zones; z++)
-			spot_exact_run(&x, x.spot[z * x.ring + now], x.spot[z * x.ring + next], x.idle[spot_region(w, z)],
-			    spot_price(w, z, t0 + (size_t)t, s), w->zones[z].up[t0 + (size_t)t] != 0);
+			spot_exact_run(&x, x.spot[z * x.ring + now], x.spot[z * x.ring + next],
+			    x.idle[spot_region(w, z)], spot_price(w, z, t0 + (size_t)t, s),
+			    w->zones[z].up[t0 + (size_t)t] != 0);
 	}
 	return x.idle[home][s->work] >= SPOT_NEVER / 2 ? -1 : x.idle[home][s->work];
 }

@@ -12,33 +12,41 @@
 #define TERMS_CELLS_MAX ((size_t)1 << 27)
 #define TERMS_BUDGET_STEPS 60
 #define TERMS_CYCLES 20000
-#define TERMS_ASIDE 1e-7		/* of a price: just above it and just below it */
+#define TERMS_ASIDE 1e-7 /* of a price: just above it and just below it */
 
 static enum berth_code
-terms_check(const struct terms_rest *r, const struct terms_offer *o, size_t n, double theta, double budget,
-    struct berth_err *err)
+terms_check(const struct terms_rest *r, const struct terms_offer *o, size_t n, double theta,
+    double budget, struct berth_err *err)
 {
 	double most = 0;
 
-	if (r->n == 0 || r->levels < 0 || r->n > TERMS_CELLS_MAX || (size_t)r->levels + 1 > TERMS_CELLS_MAX / r->n)
-		return err_set(err, BERTH_EINVAL, "%zu stretches of time with %lld machines are too many", r->n, (long long)r->levels);
+	if (r->n == 0 || r->levels < 0 || r->n > TERMS_CELLS_MAX ||
+	    (size_t)r->levels + 1 > TERMS_CELLS_MAX / r->n)
+		return err_set(err, BERTH_EINVAL,
+		    "%zu stretches of time with %lld machines are too many", r->n,
+		    (long long)r->levels);
 	if (!(theta >= 0) || !isfinite(theta) || (!isnan(budget) && budget < 0))
-		return err_set(err, BERTH_EINVAL, "a price of money of %g, a budget of %g USD", theta, budget);
+		return err_set(
+		    err, BERTH_EINVAL, "a price of money of %g, a budget of %g USD", theta, budget);
 	for (size_t t = 0; t < r->n; t++) {
 		const double *v = r->usd + t * ((size_t)r->levels + 1);
 
 		for (int64_t k = 0; k <= r->levels; k++)
 			if (!isfinite(v[k]) || v[k] < 0)
-				return err_set(err, BERTH_EINVAL, "stretch %zu: %g USD with %lld machines reserved", t + 1, v[k], (long long)k);
+				return err_set(err, BERTH_EINVAL,
+				    "stretch %zu: %g USD with %lld machines reserved", t + 1, v[k],
+				    (long long)k);
 		most += v[0];
 	}
 	if (most > TERMS_USD_MAX)
-		return err_set(err, BERTH_EINVAL, "a demand of %g USD is more than a plan can hold", most);
+		return err_set(
+		    err, BERTH_EINVAL, "a demand of %g USD is more than a plan can hold", most);
 	for (size_t j = 0; j < n; j++)
-		if (o[j].from >= o[j].to || o[j].to > r->n || !usd_known(o[j].cost) || o[j].cost.v < 0 ||
-		    o[j].cost.v > TERMS_COST_MAX || o[j].max < 0)
-			return err_set(err, BERTH_EINVAL, "reservation %zu: stretches %zu to %zu of %zu, %lld micro-USD", j + 1, o[j].from,
-			    o[j].to, r->n, (long long)o[j].cost.v);
+		if (o[j].from >= o[j].to || o[j].to > r->n || !usd_known(o[j].cost) ||
+		    o[j].cost.v < 0 || o[j].cost.v > TERMS_COST_MAX || o[j].max < 0)
+			return err_set(err, BERTH_EINVAL,
+			    "reservation %zu: stretches %zu to %zu of %zu, %lld micro-USD", j + 1,
+			    o[j].from, o[j].to, r->n, (long long)o[j].cost.v);
 	return BERTH_OK;
 }
 
@@ -86,9 +94,9 @@ terms_fill(struct terms_net *g, double budget)
 
 struct terms_search {
 	struct terms_net *g;
-	double budget, slack;		/* slack: of rounding */
-	double lower;			/* best Lagrangian bound so far */
-	double lo, hi;			/* prices: hi keeps the budget, lo does not */
+	double budget, slack; /* slack: of rounding */
+	double lower;         /* best Lagrangian bound so far */
+	double lo, hi;        /* prices: hi keeps the budget, lo does not */
 	double lo_cost, lo_bound, hi_cost, hi_bound;
 };
 
@@ -116,7 +124,8 @@ terms_try(struct terms_search *s, double price, double *value_out, struct berth_
 	return BERTH_OK;
 }
 
-/* Where the lines of both flows meet, until no flow lies below them there: then both are the best at that price. */
+/* Where the lines of both flows meet, until no flow lies below them there: then both are the best
+ * at that price. */
 static enum berth_code
 terms_meet(struct terms_search *s, struct berth_err *err)
 {
@@ -152,7 +161,9 @@ terms_budget(struct terms_search *s, struct berth_err *err)
 			break;
 		if (price > TERMS_THETA_MAX / 8) {
 			terms_money(s->g, &bound);
-			return err_set(err, BERTH_EINFEASIBLE, "what must be bought binds %.2f USD, the budget is %.2f USD", bound, s->budget);
+			return err_set(err, BERTH_EINFEASIBLE,
+			    "what must be bought binds %.2f USD, the budget is %.2f USD", bound,
+			    s->budget);
 		}
 	}
 	rc = terms_meet(s, err);
@@ -162,8 +173,10 @@ terms_budget(struct terms_search *s, struct berth_err *err)
 		return rc;
 	terms_money(s->g, &bound);
 	if (bound > s->budget + s->slack)
-		return err_set(err, BERTH_EFAIL, "no reservations of %.2f USD were found", s->budget);
-	/* Both flows are the best at the price where they meet; what lies between them is walked cycle by cycle. */
+		return err_set(
+		    err, BERTH_EFAIL, "no reservations of %.2f USD were found", s->budget);
+	/* Both flows are the best at the price where they meet; what lies between them is walked
+	 * cycle by cycle. */
 	terms_price(s->g, s->hi * (1 - TERMS_ASIDE));
 	for (int k = 0; k < TERMS_CYCLES && terms_cycle(s->g); k++) {
 		terms_money(s->g, &bound);
@@ -177,12 +190,16 @@ terms_budget(struct terms_search *s, struct berth_err *err)
 }
 
 enum berth_code
-terms_solve_rest(const struct terms_rest *rest, const struct terms_offer *offers, size_t n_offers, double theta,
-    double budget, struct arena *a, struct terms_plan *plan_out, struct berth_err *err)
+terms_solve_rest(const struct terms_rest *rest, const struct terms_offer *offers, size_t n_offers,
+    double theta, double budget, struct arena *a, struct terms_plan *plan_out,
+    struct berth_err *err)
 {
 	struct terms_net g;
-	struct terms_search s = { .g = &g, .budget = budget, .slack = 1e-9 * (isnan(budget) ? 0 : budget),
-		.lower = -INFINITY, .lo = theta };
+	struct terms_search s = { .g = &g,
+		.budget = budget,
+		.slack = 1e-9 * (isnan(budget) ? 0 : budget),
+		.lower = -INFINITY,
+		.lo = theta };
 	double bound;
 	enum berth_code rc = terms_check(rest, offers, n_offers, theta, budget, err);
 
@@ -192,7 +209,9 @@ terms_solve_rest(const struct terms_rest *rest, const struct terms_offer *offers
 	rc = terms_flow(&g, theta, err);
 	if (rc != BERTH_OK)
 		return rc;
-	*plan_out = (struct terms_plan){ .count = arena_array(a, n_offers, sizeof(*plan_out->count)), .theta = 0 };
+	*plan_out =
+	    (struct terms_plan){ .count = arena_array(a, n_offers, sizeof(*plan_out->count)),
+		    .theta = 0 };
 	s.lower = terms_money(&g, &bound);
 	if (!isnan(budget) && bound > budget + s.slack) {
 		s.lo_cost = s.lower;
@@ -212,26 +231,32 @@ terms_solve_rest(const struct terms_rest *rest, const struct terms_offer *offers
 
 enum berth_code
 terms_solve(const int64_t *demand, size_t hours, const struct terms_offer *offers, size_t n_offers,
-    struct usd_micro on_demand, double budget, struct arena *a, struct terms_plan *plan_out, struct berth_err *err)
+    struct usd_micro on_demand, double budget, struct arena *a, struct terms_plan *plan_out,
+    struct berth_err *err)
 {
 	struct terms_rest r = { .n = hours };
 	double *usd;
 
 	if (hours == 0 || hours > (size_t)1 << 24)
 		return err_set(err, BERTH_EINVAL, "a demand of %zu hours", hours);
-	if (!usd_known(on_demand) || on_demand.v < 0 || on_demand.v > TERMS_COST_MAX / (int64_t)hours)
-		return err_set(err, BERTH_EINVAL, "on demand at %lld micro-USD", (long long)on_demand.v);
+	if (!usd_known(on_demand) || on_demand.v < 0 ||
+	    on_demand.v > TERMS_COST_MAX / (int64_t)hours)
+		return err_set(
+		    err, BERTH_EINVAL, "on demand at %lld micro-USD", (long long)on_demand.v);
 	for (size_t t = 0; t < hours; t++) {
 		if (demand[t] < 0 || demand[t] > TERMS_DEMAND_MAX)
-			return err_set(err, BERTH_EINVAL, "hour %zu: demand of %lld GPUs", t + 1, (long long)demand[t]);
+			return err_set(err, BERTH_EINVAL, "hour %zu: demand of %lld GPUs", t + 1,
+			    (long long)demand[t]);
 		r.levels = demand[t] > r.levels ? demand[t] : r.levels;
 	}
 	if ((size_t)r.levels + 1 > TERMS_CELLS_MAX / hours)
-		return err_set(err, BERTH_EINVAL, "%zu hours of up to %lld GPUs are too many", hours, (long long)r.levels);
+		return err_set(err, BERTH_EINVAL, "%zu hours of up to %lld GPUs are too many",
+		    hours, (long long)r.levels);
 	usd = arena_array(a, hours * ((size_t)r.levels + 1), sizeof(*usd));
 	for (size_t t = 0; t < hours; t++)
 		for (int64_t k = 0; k < demand[t]; k++)
-			usd[t * ((size_t)r.levels + 1) + (size_t)k] = (double)(demand[t] - k) * usd_to_double(on_demand);
+			usd[t * ((size_t)r.levels + 1) + (size_t)k] =
+			    (double)(demand[t] - k) * usd_to_double(on_demand);
 	r.usd = usd;
 	return terms_solve_rest(&r, offers, n_offers, 0, budget, a, plan_out, err);
 }

@@ -1,4 +1,5 @@
-/* src/plan/terms.h - reservations with start dates and terms, under whatever the rest of the demand costs.  Floor: domain. */
+/* src/plan/terms.h - reservations with start dates and terms, under whatever the rest of the demand
+ * costs.  Floor: domain. */
 #ifndef BERTH_PLAN_TERMS_H
 #define BERTH_PLAN_TERMS_H
 
@@ -13,25 +14,26 @@ struct arena;
 
 /* A reservation of one machine that runs over stretches of time [from, to). */
 struct terms_offer {
-	size_t from, to;	/* from < to <= stretches */
-	struct usd_micro cost;	/* of one for all of it, >= 0 */
-	int64_t max;		/* how many can be had; INT64_MAX: no limit */
+	size_t from, to;       /* from < to <= stretches */
+	struct usd_micro cost; /* of one for all of it, >= 0 */
+	int64_t max;           /* how many can be had; INT64_MAX: no limit */
 };
 
-/* What each stretch costs beside the reservations: usd [n][levels + 1], entry k with k machines reserved. */
+/* What each stretch costs beside the reservations: usd [n][levels + 1], entry k with k machines
+ * reserved. */
 struct terms_rest {
-	const double *usd;	/* >= 0, convex and not rising in k; no more is saved beyond levels */
+	const double *usd; /* >= 0, convex and not rising in k; no more is saved beyond levels */
 	size_t n;
 	int64_t levels;
-	const int64_t *least;	/* [n] machines that must be reserved; NULL: none */
+	const int64_t *least; /* [n] machines that must be reserved; NULL: none */
 };
 
 struct terms_plan {
-	int64_t *count;		/* [n_offers] */
-	double cost_usd;	/* reservations and the rest */
-	double bound_usd;	/* reservations */
-	double lower_bound_usd;	/* no whole numbers cost less */
-	double theta;		/* price of the budget; 0: it does not bind */
+	int64_t *count;         /* [n_offers] */
+	double cost_usd;        /* reservations and the rest */
+	double bound_usd;       /* reservations */
+	double lower_bound_usd; /* no whole numbers cost less */
+	double theta;           /* price of the budget; 0: it does not bind */
 };
 
 /*
@@ -46,12 +48,14 @@ struct terms_plan {
  * Errors: BERTH_EINVAL for a value out of range; BERTH_EINFEASIBLE where what must be reserved
  * cannot be, or passes the budget.
  */
-BERTH_MUST_CHECK enum berth_code terms_solve_rest(const struct terms_rest *rest, const struct terms_offer *offers,
-    size_t n_offers, double theta, double budget, struct arena *a, struct terms_plan *plan_out, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code terms_solve_rest(const struct terms_rest *rest,
+    const struct terms_offer *offers, size_t n_offers, double theta, double budget, struct arena *a,
+    struct terms_plan *plan_out, struct berth_err *err);
 
-/* The same for one known demand [hours] of GPUs, 0..1e6, the rest on demand; stretches are hours. */
-BERTH_MUST_CHECK enum berth_code terms_solve(const int64_t *demand, size_t hours, const struct terms_offer *offers,
-    size_t n_offers, struct usd_micro on_demand, double budget, struct arena *a, struct terms_plan *plan_out,
-    struct berth_err *err);
+/* The same for one known demand [hours] of GPUs, 0..1e6, the rest on demand; stretches are hours.
+ */
+BERTH_MUST_CHECK enum berth_code terms_solve(const int64_t *demand, size_t hours,
+    const struct terms_offer *offers, size_t n_offers, struct usd_micro on_demand, double budget,
+    struct arena *a, struct terms_plan *plan_out, struct berth_err *err);
 
 #endif

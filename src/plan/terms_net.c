@@ -30,7 +30,8 @@ terms_index(const struct terms_net *g, bool by_start, size_t *list, size_t *at, 
 		list[fill[by_start ? g->offers[j].from : g->offers[j].to]++] = j;
 }
 
-/* What the k-th unit without a reservation costs; kept rising where differences of large sums do not. */
+/* What the k-th unit without a reservation costs; kept rising where differences of large sums do
+ * not. */
 static void
 terms_steps(struct terms_net *g)
 {
@@ -41,7 +42,8 @@ terms_steps(struct terms_net *g)
 		int64_t last = 0;
 
 		for (size_t y = 0; y < levels; y++) {
-			int64_t c = (int64_t)llrint((v[levels - y - 1] - v[levels - y]) * TERMS_NANO);
+			int64_t c =
+			    (int64_t)llrint((v[levels - y - 1] - v[levels - y]) * TERMS_NANO);
 
 			last = c > last ? c : last;
 			g->step[t * levels + y] = last;
@@ -50,12 +52,14 @@ terms_steps(struct terms_net *g)
 }
 
 void
-terms_net_init(struct terms_net *g, const struct terms_rest *rest, const struct terms_offer *offers, size_t n_offers,
-    struct arena *a)
+terms_net_init(struct terms_net *g, const struct terms_rest *rest, const struct terms_offer *offers,
+    size_t n_offers, struct arena *a)
 {
 	size_t n = rest->n, nodes = n + 1;
 
-	*g = (struct terms_net){ .rest = rest, .offers = offers, .n_offers = n_offers, .nodes = nodes };
+	*g = (struct terms_net){
+		.rest = rest, .offers = offers, .n_offers = n_offers, .nodes = nodes
+	};
 	g->step = arena_array(a, n * (size_t)rest->levels + 1, sizeof(*g->step));
 	g->open = arena_array(a, n, sizeof(*g->open));
 	g->room = arena_array(a, n, sizeof(*g->room));
@@ -160,13 +164,16 @@ terms_leave(struct terms_net *g, size_t v, terms_arc_fn *fn)
 	if (v + 1 < g->nodes && g->open[v] < g->room[v])
 		fn(g, v, terms_arc(TERMS_OPEN, v), v + 1, g->step[v * levels + (size_t)g->open[v]]);
 	if (v > 0 && g->open[v - 1] > 0)
-		fn(g, v, terms_arc(TERMS_OPEN_BACK, v - 1), v - 1, -g->step[(v - 1) * levels + (size_t)g->open[v - 1] - 1]);
+		fn(g, v, terms_arc(TERMS_OPEN_BACK, v - 1), v - 1,
+		    -g->step[(v - 1) * levels + (size_t)g->open[v - 1] - 1]);
 	for (size_t i = g->out_at[v]; i < g->out_at[v + 1]; i++)
 		if (g->taken[g->out[i]] < g->offers[g->out[i]].max)
-			fn(g, v, terms_arc(TERMS_OFFER, g->out[i]), g->offers[g->out[i]].to, g->price[g->out[i]]);
+			fn(g, v, terms_arc(TERMS_OFFER, g->out[i]), g->offers[g->out[i]].to,
+			    g->price[g->out[i]]);
 	for (size_t i = g->in_at[v]; i < g->in_at[v + 1]; i++)
 		if (g->taken[g->in[i]] > 0)
-			fn(g, v, terms_arc(TERMS_OFFER_BACK, g->in[i]), g->offers[g->in[i]].from, -g->price[g->in[i]]);
+			fn(g, v, terms_arc(TERMS_OFFER_BACK, g->in[i]), g->offers[g->in[i]].from,
+			    -g->price[g->in[i]]);
 }
 
 static void
@@ -181,7 +188,8 @@ terms_heap_up(struct terms_net *g, size_t node)
 {
 	size_t slot = g->at[node];
 
-	for (; slot > 0 && g->distance[g->heap[(slot - 1) / 2]] > g->distance[node]; slot = (slot - 1) / 2)
+	for (; slot > 0 && g->distance[g->heap[(slot - 1) / 2]] > g->distance[node];
+	     slot = (slot - 1) / 2)
 		terms_heap_put(g, slot, g->heap[(slot - 1) / 2]);
 	terms_heap_put(g, slot, node);
 }
@@ -195,7 +203,8 @@ terms_heap_pop(struct terms_net *g)
 	while (g->n_heap > 0) {
 		size_t kid = 2 * slot + 1;
 
-		if (kid + 1 < g->n_heap && g->distance[g->heap[kid + 1]] < g->distance[g->heap[kid]])
+		if (kid + 1 < g->n_heap &&
+		    g->distance[g->heap[kid + 1]] < g->distance[g->heap[kid]])
 			kid++;
 		if (kid >= g->n_heap || g->distance[g->heap[kid]] >= g->distance[last])
 			break;
@@ -247,7 +256,8 @@ terms_path(struct terms_net *g)
 	if (g->distance[end] == TERMS_FAR)
 		return false;
 	for (size_t v = 0; v < g->nodes; v++)
-		g->potential[v] += g->distance[v] < g->distance[end] ? g->distance[v] : g->distance[end];
+		g->potential[v] +=
+		    g->distance[v] < g->distance[end] ? g->distance[v] : g->distance[end];
 	return true;
 }
 
@@ -261,12 +271,14 @@ terms_run(const struct terms_net *g, size_t arc, int64_t most)
 	switch ((enum terms_arc)(arc % 4)) {
 	case TERMS_OPEN:
 		y = g->open[i];
-		while (n < most && y + n < g->room[i] && g->step[i * levels + (size_t)(y + n)] == g->step[i * levels + (size_t)y])
+		while (n < most && y + n < g->room[i] &&
+		       g->step[i * levels + (size_t)(y + n)] == g->step[i * levels + (size_t)y])
 			n++;
 		return n;
 	case TERMS_OPEN_BACK:
 		y = g->open[i] - 1;
-		while (n < most && y - n >= 0 && g->step[i * levels + (size_t)(y - n)] == g->step[i * levels + (size_t)y])
+		while (n < most && y - n >= 0 &&
+		       g->step[i * levels + (size_t)(y - n)] == g->step[i * levels + (size_t)y])
 			n++;
 		return n;
 	case TERMS_OFFER:
@@ -300,7 +312,8 @@ terms_flow(struct terms_net *g, double theta, struct berth_err *err)
 		int64_t units = left;
 
 		if (!terms_path(g))
-			return err_set(err, BERTH_EINFEASIBLE, "the peak cannot be carried at all times: too little can be reserved");
+			return err_set(err, BERTH_EINFEASIBLE,
+			    "the peak cannot be carried at all times: too little can be reserved");
 		for (size_t v = g->nodes - 1; v != 0; v = terms_tail(g, g->by[v]))
 			units = terms_run(g, g->by[v], units);
 		for (size_t v = g->nodes - 1; v != 0; v = terms_tail(g, g->by[v]))

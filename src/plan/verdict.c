@@ -1,6 +1,7 @@
 /*
- * The verdict. Whatever is missing, unreadable, wrong or impossible rejects; what is merely slow is worth less. Rules
- * after NVIDIA DCGM's diagnostics (health, 0.75) and SuperBench (ATC 2024: ratios to sound machines of the same kind).
+ * The verdict. Whatever is missing, unreadable, wrong or impossible rejects; what is merely slow is
+ * worth less. Rules after NVIDIA DCGM's diagnostics (health, 0.75) and SuperBench (ATC 2024: ratios
+ * to sound machines of the same kind).
  */
 #include "config.h"
 
@@ -38,7 +39,8 @@ verdict_kind_parse(const char *s, enum verdict_kind *k_out)
 }
 
 void
-judge_reason(struct judge *j, enum verdict_kind kind, const char *code, int gpu, const char *fmt, ...)
+judge_reason(
+    struct judge *j, enum verdict_kind kind, const char *code, int gpu, const char *fmt, ...)
 {
 	struct verdict_reason *r;
 	va_list ap;
@@ -88,17 +90,21 @@ static void
 judge_checks(struct judge *j, const struct probe_check *c, size_t n, const char *code)
 {
 	for (size_t i = 0; i < n; i++) {
-		const char *detail = c[i].detail[0] != '\0' ? c[i].detail : check_status_name(c[i].status);
+		const char *detail =
+		    c[i].detail[0] != '\0' ? c[i].detail : check_status_name(c[i].status);
 
 		if (judge_is_share(&c[i])) {
 			j->v->shared = true;
-			judge_reason(j, VERDICT_ACCEPT, "shared", c[i].gpu, "%s: %s", c[i].name, detail);
+			judge_reason(
+			    j, VERDICT_ACCEPT, "shared", c[i].gpu, "%s: %s", c[i].name, detail);
 		} else if (c[i].status == CHECK_FAILED && c[i].gpu >= 0) {
-			judge_reason(j, VERDICT_REJECT, code, c[i].gpu, "gpu %d: %s: %s", c[i].gpu, c[i].name, detail);
+			judge_reason(j, VERDICT_REJECT, code, c[i].gpu, "gpu %d: %s: %s", c[i].gpu,
+			    c[i].name, detail);
 		} else if (c[i].status == CHECK_FAILED) {
 			judge_reason(j, VERDICT_REJECT, code, -1, "%s: %s", c[i].name, detail);
 		} else if (c[i].status == CHECK_NOTE) {
-			judge_reason(j, VERDICT_ACCEPT, "note", c[i].gpu, "%s: %s", c[i].name, detail);
+			judge_reason(
+			    j, VERDICT_ACCEPT, "note", c[i].gpu, "%s: %s", c[i].name, detail);
 		}
 	}
 }
@@ -112,7 +118,8 @@ judge_accel_at(const struct judge *j, int gpu)
 	return j->accel;
 }
 
-/* Failed tests, tests that claim success without a number, and rates that no such device can have. */
+/* Failed tests, tests that claim success without a number, and rates that no such device can have.
+ */
 static void
 judge_tests(struct judge *j)
 {
@@ -122,13 +129,15 @@ judge_tests(struct judge *j)
 		const double peak = verdict_peak(accel, t->name);
 
 		if (t->status == PROBE_FAILED)
-			judge_reason(j, VERDICT_REJECT, "test_failed", t->gpu, "%s failed: %s", t->name, t->error);
+			judge_reason(j, VERDICT_REJECT, "test_failed", t->gpu, "%s failed: %s",
+			    t->name, t->error);
 		else if (t->status != PROBE_SKIPPED && !(t->value > 0.0))
-			judge_reason(j, VERDICT_REJECT, "no_value", t->gpu, "%s says %s without a value", t->name,
-			    probe_status_name(t->status));
+			judge_reason(j, VERDICT_REJECT, "no_value", t->gpu,
+			    "%s says %s without a value", t->name, probe_status_name(t->status));
 		else if (t->status != PROBE_SKIPPED && t->value > j->limits->implausible * peak)
-			judge_reason(j, VERDICT_REJECT, "implausible", t->gpu, "%s of %.4g %s is beyond what a %s can do (%.4g)",
-			    t->name, t->value, t->unit, accel->name, peak);
+			judge_reason(j, VERDICT_REJECT, "implausible", t->gpu,
+			    "%s of %.4g %s is beyond what a %s can do (%.4g)", t->name, t->value,
+			    t->unit, accel->name, peak);
 	}
 }
 
@@ -143,10 +152,12 @@ judge_gaps(struct judge *j)
 	for (size_t i = 0; i < n; i++)
 		judge_reason(j, VERDICT_REJECT, gaps[i].code, gaps[i].gpu, "%s", gaps[i].text);
 	if (j->r->only[0] != '\0')
-		judge_reason(j, VERDICT_ACCEPT, "part", -1, "only %s was measured, not the whole suite", j->r->only);
+		judge_reason(j, VERDICT_ACCEPT, "part", -1,
+		    "only %s was measured, not the whole suite", j->r->only);
 }
 
-/* Worst first, else in the order of discovery: what the machine is, its health, its results, its speed. */
+/* Worst first, else in the order of discovery: what the machine is, its health, its results, its
+ * speed. */
 static void
 judge_sort(struct verdict *v)
 {
@@ -161,21 +172,37 @@ judge_sort(struct verdict *v)
 }
 
 void
-verdict_judge(const struct probe_result *r, const struct verdict_promise *p, const struct accel_table *table,
-    const struct verdict_refs *refs, const struct verdict_limits *limits, struct arena *a, struct verdict *v_out)
+verdict_judge(const struct probe_result *r, const struct verdict_promise *p,
+    const struct accel_table *table, const struct verdict_refs *refs,
+    const struct verdict_limits *limits, struct arena *a, struct verdict *v_out)
 {
 	const struct probe_gpu *g = r->n_gpus > 0 ? &r->gpus[0] : NULL;
-	const struct verdict_refs keyed = { refs->refs, refs->n, g != NULL ? verdict_fleet_key(a, g->pci, g->mig, g->ecc,
-	    g->power_limit_w, r->kernels) : "" };
+	const struct verdict_refs keyed = { refs->refs, refs->n,
+		g != NULL
+		    ? verdict_fleet_key(a, g->pci, g->mig, g->ecc, g->power_limit_w, r->kernels)
+		    : "" };
 	struct verdict_promise promise = *p;
-	struct judge j = { .r = r, .p = &promise, .table = table, .refs = &keyed, .limits = limits, .a = a, .v = v_out,
-		.accel = p->accel, .share = 1.0, .memory_share = 1.0 };
+	struct judge j = { .r = r,
+		.p = &promise,
+		.table = table,
+		.refs = &keyed,
+		.limits = limits,
+		.a = a,
+		.v = v_out,
+		.accel = p->accel,
+		.share = 1.0,
+		.memory_share = 1.0 };
 
 	promise.accelerator = p->accelerator != NULL ? p->accelerator : "";
 	promise.mig = p->mig != NULL ? p->mig : "";
 	promise.precision = p->precision != NULL ? p->precision : "";
-	*v_out = (struct verdict){ .kind = VERDICT_ACCEPT, .speed = (double)NAN, .memory_gb_s = (double)NAN,
-		.compute_tflops = (double)NAN, .compute_test = "", .actual = "", .straggler = -1 };
+	*v_out = (struct verdict){ .kind = VERDICT_ACCEPT,
+		.speed = (double)NAN,
+		.memory_gb_s = (double)NAN,
+		.compute_tflops = (double)NAN,
+		.compute_test = "",
+		.actual = "",
+		.straggler = -1 };
 	v_out->gpus = (int)r->n_gpus;
 	if (!r->complete)
 		judge_reason(&j, VERDICT_REJECT, "cut_off", -1, "the result was cut off");
@@ -204,10 +231,13 @@ verdict_price_factor(const struct verdict *v, double weight_memory)
 			continue;
 		memory = v->ratios[i].ratio;
 		for (size_t k = 0; k < v->n_ratios; k++)
-			if (v->ratios[k].gpu == v->ratios[i].gpu && str_eq(v->ratios[k].resource, "compute"))
+			if (v->ratios[k].gpu == v->ratios[i].gpu &&
+			    str_eq(v->ratios[k].resource, "compute"))
 				compute = v->ratios[k].ratio;
-		f = weight_memory >= 1.0 ? 1.0 / memory : weight_memory <= 0.0 ? 1.0 / compute :
-		    weight_memory / memory + (1.0 - weight_memory) / compute;
+		f = weight_memory >= 1.0 ? 1.0 / memory
+		    : weight_memory <= 0.0
+			? 1.0 / compute
+			: weight_memory / memory + (1.0 - weight_memory) / compute;
 		if (!(f <= worst))
 			worst = isnan(f) ? worst : f;
 	}

@@ -50,7 +50,9 @@ fleet_median(const struct verdict_fleet_row *rows, size_t n, double *scratch)
 	for (size_t i = 0; i < n; i++)
 		scratch[i] = rows[i].value;
 	qsort(scratch, n, sizeof(*scratch), fleet_double_cmp);
-	return n == 0 ? (double)NAN : n % 2 == 1 ? scratch[n / 2] : (scratch[n / 2 - 1] + scratch[n / 2]) / 2.0;
+	return n == 0       ? (double)NAN
+	       : n % 2 == 1 ? scratch[n / 2]
+			    : (scratch[n / 2 - 1] + scratch[n / 2]) / 2.0;
 }
 
 static int
@@ -72,27 +74,36 @@ fleet_providers(const struct verdict_fleet_row *rows, size_t n)
 static struct verdict_ref
 fleet_ref(struct verdict_fleet_row *rows, size_t n, double *scratch)
 {
-	struct verdict_ref ref = { .accelerator = rows[0].accelerator, .test = rows[0].test, .key = rows[0].key, .of_peak = (double)NAN,
-		.source = "the fleet's median", .machines = (int)n };
+	struct verdict_ref ref = { .accelerator = rows[0].accelerator,
+		.test = rows[0].test,
+		.key = rows[0].key,
+		.of_peak = (double)NAN,
+		.source = "the fleet's median",
+		.machines = (int)n };
 
 	ref.value = fleet_median(rows, n, scratch);
 	ref.providers = fleet_providers(rows, n);
 	qsort(rows, n, sizeof(*rows), fleet_time_cmp);
-	ref.drift = n < 2 ? (double)NAN :
-	    fleet_median(rows + n / 2, n - n / 2, scratch) / fleet_median(rows, n / 2, scratch) - 1.0;
+	ref.drift = n < 2 ? (double)NAN
+			  : fleet_median(rows + n / 2, n - n / 2, scratch) /
+				    fleet_median(rows, n / 2, scratch) -
+				1.0;
 	return ref;
 }
 
 const char *
-verdict_fleet_key(struct arena *a, const char *pci, const char *mig, int ecc, double power_w, const char *kernels)
+verdict_fleet_key(
+    struct arena *a, const char *pci, const char *mig, int ecc, double power_w, const char *kernels)
 {
 	if (pci[0] == '\0')
 		return "";
-	return arena_printf(a, "%s mig=%s ecc=%d power=%.0f %s", pci, mig, ecc, isfinite(power_w) ? power_w : 0.0, kernels);
+	return arena_printf(a, "%s mig=%s ecc=%d power=%.0f %s", pci, mig, ecc,
+	    isfinite(power_w) ? power_w : 0.0, kernels);
 }
 
 void
-verdict_fleet_add(struct verdict_fleet_row *rows, size_t n, struct arena *a, struct verdict_refs *refs)
+verdict_fleet_add(
+    struct verdict_fleet_row *rows, size_t n, struct arena *a, struct verdict_refs *refs)
 {
 	double *scratch = arena_array_of(a, n + 1, double);
 	struct verdict_ref *all = arena_array_of(a, refs->n + n + 1, struct verdict_ref);

@@ -14,9 +14,11 @@
 #define VERDICT_GPUS_MAX 1024
 #define VERDICT_ROWS_MAX 65536
 
-/* A string of the tree, kept; "" where it is absent or null. Control characters could forge lines of a report. */
+/* A string of the tree, kept; "" where it is absent or null. Control characters could forge lines
+ * of a report. */
 static enum berth_code
-verdict_str(const struct jsonr *o, const char *key, struct arena *a, const char **out, struct berth_err *err)
+verdict_str(const struct jsonr *o, const char *key, struct arena *a, const char **out,
+    struct berth_err *err)
 {
 	const char *s = "";
 	enum berth_code rc = jsonr_str(o, key, &s, err);
@@ -47,13 +49,15 @@ verdict_index(const struct jsonr *o, const char *key, int *out, struct berth_err
 }
 
 /* A word of a fixed list; it must be there. */
-#define VERDICT_WORD(o, key, parse, out, err) \
-	(jsonr_str((o), (key), &word, (err)) != BERTH_OK ? (err)->code : \
-	    (parse)(word, (out)) ? BERTH_OK : jsonr_err((o), BERTH_EINVAL, (err), "%s: '%.40s' is no word of the schema", \
-		(key), word))
+#define VERDICT_WORD(o, key, parse, out, err)                                                      \
+	(jsonr_str((o), (key), &word, (err)) != BERTH_OK ? (err)->code                             \
+	    : (parse)(word, (out))                       ? BERTH_OK                                \
+							 : jsonr_err((o), BERTH_EINVAL, (err),     \
+							       "%s: '%.40s' is no word of the schema", (key), word))
 
 static enum berth_code
-verdict_parse_gpu(const struct jsonr *o, struct arena *a, struct probe_gpu *g, struct berth_err *err)
+verdict_parse_gpu(
+    const struct jsonr *o, struct arena *a, struct probe_gpu *g, struct berth_err *err)
 {
 	int64_t sms = -1;
 	bool ecc = false;
@@ -77,12 +81,14 @@ verdict_parse_gpu(const struct jsonr *o, struct arena *a, struct probe_gpu *g, s
 	if (g->index < 0)
 		return jsonr_err(o, BERTH_EINVAL, err, "index: a GPU without one");
 	if (g->memory_mib < 0 || g->memory_mib > 1e9)
-		return jsonr_err(o, BERTH_EINVAL, err, "memory_mib: %g is no memory size", g->memory_mib);
+		return jsonr_err(
+		    o, BERTH_EINVAL, err, "memory_mib: %g is no memory size", g->memory_mib);
 	return BERTH_OK;
 }
 
 static enum berth_code
-verdict_parse_test(const struct jsonr *o, struct arena *a, struct probe_test *t, struct berth_err *err)
+verdict_parse_test(
+    const struct jsonr *o, struct arena *a, struct probe_test *t, struct berth_err *err)
 {
 	const char *word = "";
 	int64_t n = 0;
@@ -110,7 +116,8 @@ verdict_parse_test(const struct jsonr *o, struct arena *a, struct probe_test *t,
 }
 
 static enum berth_code
-verdict_parse_check(const struct jsonr *o, struct arena *a, struct probe_check *c, struct berth_err *err)
+verdict_parse_check(
+    const struct jsonr *o, struct arena *a, struct probe_check *c, struct berth_err *err)
 {
 	const char *word = "";
 	enum berth_code rc;
@@ -121,11 +128,13 @@ verdict_parse_check(const struct jsonr *o, struct arena *a, struct probe_check *
 	    (rc = verdict_double(o, "value", &c->value, err)) != BERTH_OK ||
 	    (rc = verdict_str(o, "detail", a, &c->detail, err)) != BERTH_OK)
 		return rc;
-	return c->name[0] != '\0' ? BERTH_OK : jsonr_err(o, BERTH_EINVAL, err, "name: a check without one");
+	return c->name[0] != '\0' ? BERTH_OK
+				  : jsonr_err(o, BERTH_EINVAL, err, "name: a check without one");
 }
 
 static enum berth_code
-verdict_parse_error(const struct jsonr *o, struct arena *a, struct probe_error *e, struct berth_err *err)
+verdict_parse_error(
+    const struct jsonr *o, struct arena *a, struct probe_error *e, struct berth_err *err)
 {
 	int64_t code = 0;
 	enum berth_code rc;
@@ -139,49 +148,53 @@ verdict_parse_error(const struct jsonr *o, struct arena *a, struct probe_error *
 }
 
 /* The list at key, which must be there: n rows of type, each read by fn. */
-#define VERDICT_LIST(root, key, max, type, fn, a, rows_out, n_out, err) \
-	do { \
-		struct jsonr list_; \
-		rc = jsonr_array((root), (key), &list_, (err)); \
-		if (rc == BERTH_OK && list_.v == NULL) \
-			rc = jsonr_err((root), BERTH_EINVAL, (err), "%s: missing", (key)); \
-		if (rc == BERTH_OK && jsonr_len(&list_) > (max)) \
-			rc = jsonr_err(&list_, BERTH_EINVAL, (err), "%zu rows; at most %d", jsonr_len(&list_), (int)(max)); \
-		if (rc != BERTH_OK) \
-			return rc; \
-		*(n_out) = jsonr_len(&list_); \
-		*(rows_out) = arena_array_of((a), *(n_out), type); \
-		for (size_t i_ = 0; i_ < *(n_out); i_++) { \
-			struct jsonr row_ = jsonr_at(&list_, i_); \
-			if (!json_is_object(row_.v)) \
-				return jsonr_err(&row_, BERTH_EINVAL, (err), "not an object"); \
-			rc = (fn)(&row_, (a), &(*(rows_out))[i_], (err)); \
-			if (rc != BERTH_OK) \
-				return rc; \
-		} \
+#define VERDICT_LIST(root, key, max, type, fn, a, rows_out, n_out, err)                            \
+	do {                                                                                       \
+		struct jsonr list_;                                                                \
+		rc = jsonr_array((root), (key), &list_, (err));                                    \
+		if (rc == BERTH_OK && list_.v == NULL)                                             \
+			rc = jsonr_err((root), BERTH_EINVAL, (err), "%s: missing", (key));         \
+		if (rc == BERTH_OK && jsonr_len(&list_) > (max))                                   \
+			rc = jsonr_err(&list_, BERTH_EINVAL, (err), "%zu rows; at most %d",        \
+			    jsonr_len(&list_), (int)(max));                                        \
+		if (rc != BERTH_OK)                                                                \
+			return rc;                                                                 \
+		*(n_out) = jsonr_len(&list_);                                                      \
+		*(rows_out) = arena_array_of((a), *(n_out), type);                                 \
+		for (size_t i_ = 0; i_ < *(n_out); i_++) {                                         \
+			struct jsonr row_ = jsonr_at(&list_, i_);                                  \
+			if (!json_is_object(row_.v))                                               \
+				return jsonr_err(&row_, BERTH_EINVAL, (err), "not an object");     \
+			rc = (fn)(&row_, (a), &(*(rows_out))[i_], (err));                          \
+			if (rc != BERTH_OK)                                                        \
+				return rc;                                                         \
+		}                                                                                  \
 	} while (0)
 
 static enum berth_code
-verdict_parse_lists(const struct jsonr *root, struct arena *a, struct probe_result *r, struct berth_err *err)
+verdict_parse_lists(
+    const struct jsonr *root, struct arena *a, struct probe_result *r, struct berth_err *err)
 {
 	enum berth_code rc;
 
-	VERDICT_LIST(root, "gpus", VERDICT_GPUS_MAX, struct probe_gpu, verdict_parse_gpu, a, &r->gpus, &r->n_gpus, err);
-	VERDICT_LIST(root, "health", VERDICT_ROWS_MAX, struct probe_check, verdict_parse_check, a, &r->health,
-	    &r->n_health, err);
-	VERDICT_LIST(root, "tests", VERDICT_ROWS_MAX, struct probe_test, verdict_parse_test, a, &r->tests, &r->n_tests,
-	    err);
-	VERDICT_LIST(root, "checks", VERDICT_ROWS_MAX, struct probe_check, verdict_parse_check, a, &r->checks,
-	    &r->n_checks, err);
-	VERDICT_LIST(root, "errors", VERDICT_ROWS_MAX, struct probe_error, verdict_parse_error, a, &r->errors,
-	    &r->n_errors, err);
+	VERDICT_LIST(root, "gpus", VERDICT_GPUS_MAX, struct probe_gpu, verdict_parse_gpu, a,
+	    &r->gpus, &r->n_gpus, err);
+	VERDICT_LIST(root, "health", VERDICT_ROWS_MAX, struct probe_check, verdict_parse_check, a,
+	    &r->health, &r->n_health, err);
+	VERDICT_LIST(root, "tests", VERDICT_ROWS_MAX, struct probe_test, verdict_parse_test, a,
+	    &r->tests, &r->n_tests, err);
+	VERDICT_LIST(root, "checks", VERDICT_ROWS_MAX, struct probe_check, verdict_parse_check, a,
+	    &r->checks, &r->n_checks, err);
+	VERDICT_LIST(root, "errors", VERDICT_ROWS_MAX, struct probe_error, verdict_parse_error, a,
+	    &r->errors, &r->n_errors, err);
 	return BERTH_OK;
 }
 
 static const char *const verdict_levels[] = { "quick", "standard", "deep", NULL };
 
 static enum berth_code
-verdict_parse_root(const struct jsonr *root, struct arena *a, struct probe_result *r, struct berth_err *err)
+verdict_parse_root(
+    const struct jsonr *root, struct arena *a, struct probe_result *r, struct berth_err *err)
 {
 	const char *schema = "", *word = "";
 	enum berth_code rc;
@@ -189,7 +202,8 @@ verdict_parse_root(const struct jsonr *root, struct arena *a, struct probe_resul
 	if ((rc = jsonr_str(root, "schema", &schema, err)) != BERTH_OK)
 		return rc;
 	if (!str_eq(schema, "berth.probe-result/1"))
-		return jsonr_err(root, BERTH_EINVAL, err, "schema: '%.60s' is not berth.probe-result/1", schema);
+		return jsonr_err(
+		    root, BERTH_EINVAL, err, "schema: '%.60s' is not berth.probe-result/1", schema);
 	if ((rc = VERDICT_WORD(root, "mode", probe_mode_parse, &r->mode, err)) != BERTH_OK ||
 	    (rc = verdict_str(root, "level", a, &r->level, err)) != BERTH_OK ||
 	    (rc = verdict_str(root, "only", a, &r->only, err)) != BERTH_OK ||
@@ -203,9 +217,11 @@ verdict_parse_root(const struct jsonr *root, struct arena *a, struct probe_resul
 	    (rc = verdict_double(root, "duration_s", &r->duration_s, err)) != BERTH_OK)
 		return rc;
 	if (r->level[0] != '\0' && str_index(r->level, verdict_levels) < 0)
-		return jsonr_err(root, BERTH_EINVAL, err, "level: '%.40s' is no word of the schema", r->level);
+		return jsonr_err(
+		    root, BERTH_EINVAL, err, "level: '%.40s' is no word of the schema", r->level);
 	if (r->duration_s < 0)
-		return jsonr_err(root, BERTH_EINVAL, err, "duration_s: %g is no time", r->duration_s);
+		return jsonr_err(
+		    root, BERTH_EINVAL, err, "duration_s: %g is no time", r->duration_s);
 	r->complete = isfinite(r->duration_s);
 	return verdict_parse_lists(root, a, r, err);
 }
@@ -213,7 +229,8 @@ verdict_parse_root(const struct jsonr *root, struct arena *a, struct probe_resul
 static int
 verdict_test_cmp(const void *a, const void *b)
 {
-	const struct probe_test *x = *(const struct probe_test *const *)a, *y = *(const struct probe_test *const *)b;
+	const struct probe_test *x = *(const struct probe_test *const *)a,
+				*y = *(const struct probe_test *const *)b;
 
 	if (x->gpu != y->gpu)
 		return (x->gpu > y->gpu) - (x->gpu < y->gpu);
@@ -233,7 +250,8 @@ verdict_parse_twice(const struct probe_result *r, struct arena *a, struct berth_
 	qsort(t, r->n_tests, sizeof(*t), verdict_test_cmp);
 	for (size_t i = 1; i < r->n_tests; i++)
 		if (verdict_test_cmp(&t[i - 1], &t[i]) == 0)
-			return err_set(err, BERTH_EINVAL, "tests: %s stands there twice for one device", t[i]->name);
+			return err_set(err, BERTH_EINVAL,
+			    "tests: %s stands there twice for one device", t[i]->name);
 	return BERTH_OK;
 }
 
@@ -250,36 +268,48 @@ verdict_parse_indexes(const struct probe_result *r, struct arena *a, struct bert
 	}
 	for (size_t i = 0; i < r->n_tests; i++) {
 		if (r->tests[i].gpu >= 0 && !seen[r->tests[i].gpu])
-			return err_set(err, BERTH_EINVAL, "tests[%zu]: gpu %d is not listed", i, r->tests[i].gpu);
+			return err_set(err, BERTH_EINVAL, "tests[%zu]: gpu %d is not listed", i,
+			    r->tests[i].gpu);
 		if (r->tests[i].peer >= 0 && !seen[r->tests[i].peer])
-			return err_set(err, BERTH_EINVAL, "tests[%zu]: peer %d is not listed", i, r->tests[i].peer);
+			return err_set(err, BERTH_EINVAL, "tests[%zu]: peer %d is not listed", i,
+			    r->tests[i].peer);
 	}
 	for (size_t i = 0; i < r->n_health; i++)
 		if (r->health[i].gpu >= 0 && !seen[r->health[i].gpu])
-			return err_set(err, BERTH_EINVAL, "health[%zu]: gpu %d is not listed", i, r->health[i].gpu);
+			return err_set(err, BERTH_EINVAL, "health[%zu]: gpu %d is not listed", i,
+			    r->health[i].gpu);
 	for (size_t i = 0; i < r->n_checks; i++)
 		if (r->checks[i].gpu >= 0 && !seen[r->checks[i].gpu])
-			return err_set(err, BERTH_EINVAL, "checks[%zu]: gpu %d is not listed", i, r->checks[i].gpu);
+			return err_set(err, BERTH_EINVAL, "checks[%zu]: gpu %d is not listed", i,
+			    r->checks[i].gpu);
 	return verdict_parse_twice(r, a, err);
 }
 
 enum berth_code
-verdict_parse(const char *text, size_t len, struct arena *a, struct probe_result *r_out, struct berth_err *err)
+verdict_parse(const char *text, size_t len, struct arena *a, struct probe_result *r_out,
+    struct berth_err *err)
 {
-	struct probe_result r = { .level = "", .probe = "", .kernels = "", .host = "", .driver = "", .cuda = "",
-		.image = "", .only = "" };
+	struct probe_result r = { .level = "",
+		.probe = "",
+		.kernels = "",
+		.host = "",
+		.driver = "",
+		.cuda = "",
+		.image = "",
+		.only = "" };
 	struct jsonr root;
 	json_t *tree;
 	enum berth_code rc;
 
 	if (len > VERDICT_BYTES_MAX)
-		return err_set(err, BERTH_EINVAL, "probe result: %zu bytes, at most %zu", len, VERDICT_BYTES_MAX);
+		return err_set(err, BERTH_EINVAL, "probe result: %zu bytes, at most %zu", len,
+		    VERDICT_BYTES_MAX);
 	rc = jsonr_parse(text, len, "probe result", &tree, err);
 	if (rc != BERTH_OK)
 		return rc;
 	root = jsonr_root(tree, "probe result");
-	rc = json_is_object(tree) ? verdict_parse_root(&root, a, &r, err) :
-	    jsonr_err(&root, BERTH_EINVAL, err, "not an object");
+	rc = json_is_object(tree) ? verdict_parse_root(&root, a, &r, err)
+				  : jsonr_err(&root, BERTH_EINVAL, err, "not an object");
 	if (rc == BERTH_OK)
 		rc = verdict_parse_indexes(&r, a, err);
 	if (rc == BERTH_OK)

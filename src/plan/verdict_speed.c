@@ -21,7 +21,9 @@ judge_share(struct judge *j, const struct probe_gpu *g)
 	if (g->mig[0] == '\0')
 		return;
 	if (j->accel != NULL && j->table != NULL &&
-	    accel_resolve(j->table, j->a, arena_printf(j->a, "%s %s", j->accel->name, g->mig), &ref) && ref.slice_g > 0)
+	    accel_resolve(
+		j->table, j->a, arena_printf(j->a, "%s %s", j->accel->name, g->mig), &ref) &&
+	    ref.slice_g > 0)
 		j->share = ref.share;
 	else if (j->accel != NULL && j->accel->sm_count > 0 && g->sms > 0)
 		j->share = (double)g->sms / j->accel->sm_count;
@@ -30,11 +32,12 @@ judge_share(struct judge *j, const struct probe_gpu *g)
 }
 
 /*
- * First test of the list that was measured on the GPU and has a reference, else the first that was measured (ratio NaN);
- * false if none was.
+ * First test of the list that was measured on the GPU and has a reference, else the first that was
+ * measured (ratio NaN); false if none was.
  */
 static bool
-judge_pick(struct judge *j, int gpu, const char *const *names, double share, struct verdict_ratio *out)
+judge_pick(
+    struct judge *j, int gpu, const char *const *names, double share, struct verdict_ratio *out)
 {
 	bool found = false;
 
@@ -42,14 +45,18 @@ judge_pick(struct judge *j, int gpu, const char *const *names, double share, str
 		const struct probe_test *t = probe_test_find(j->r, *names, gpu, -1);
 		struct verdict_ratio r = { .gpu = gpu };
 
-		if (t == NULL && j->r->mode == PROBE_MODE_OTHER)	/* a user's benchmark: of one accelerator, for all */
+		if (t == NULL &&
+		    j->r->mode ==
+			PROBE_MODE_OTHER) /* a user's benchmark: of one accelerator, for all */
 			t = probe_test_find(j->r, *names, -1, -1);
-		if (t == NULL || (t->status != PROBE_OK && t->status != PROBE_PARTIAL) || !(t->value > 0.0))
+		if (t == NULL || (t->status != PROBE_OK && t->status != PROBE_PARTIAL) ||
+		    !(t->value > 0.0))
 			continue;
 		r.test = t->name;
 		r.measured = t->value;
 		r.unit = t->unit;
-		r.reference = share * verdict_reference(j->accel, *names, j->refs, j->limits, &r.source);
+		r.reference =
+		    share * verdict_reference(j->accel, *names, j->refs, j->limits, &r.source);
 		r.ratio = r.measured / r.reference;
 		if (!found || isfinite(r.ratio))
 			*out = r;
@@ -66,16 +73,20 @@ judge_class(struct judge *j, const struct verdict_ratio *r)
 	if (isnan(r->ratio))
 		return;
 	if (r->ratio < j->limits->reject)
-		judge_reason(j, VERDICT_REJECT, "slow", r->gpu, "gpu %d: %s %.4g %s, %.0f %% of the %.4g that a sound one "
-		    "reaches", r->gpu, r->test, r->measured, r->unit, 100.0 * r->ratio, r->reference);
+		judge_reason(j, VERDICT_REJECT, "slow", r->gpu,
+		    "gpu %d: %s %.4g %s, %.0f %% of the %.4g that a sound one "
+		    "reaches",
+		    r->gpu, r->test, r->measured, r->unit, 100.0 * r->ratio, r->reference);
 	else if (r->ratio < j->limits->accept)
-		judge_reason(j, VERDICT_DISCOUNT, "slow", r->gpu, "gpu %d: %s %.4g %s, %.0f %% of the %.4g that a sound one "
-		    "reaches", r->gpu, r->test, r->measured, r->unit, 100.0 * r->ratio, r->reference);
+		judge_reason(j, VERDICT_DISCOUNT, "slow", r->gpu,
+		    "gpu %d: %s %.4g %s, %.0f %% of the %.4g that a sound one "
+		    "reaches",
+		    r->gpu, r->test, r->measured, r->unit, 100.0 * r->ratio, r->reference);
 }
 
 static const char *const judge_memory_tests[] = { "dram_triad", "dram_copy", "dram_read", NULL };
-static const char *const judge_compute_tests[] = { "gemm_bf16", "gemm_fp16", "gemm_fp32", "wgmma_bf16", "mma_bf16",
-	"mma_f16", "fma_fp32", NULL };
+static const char *const judge_compute_tests[] = { "gemm_bf16", "gemm_fp16", "gemm_fp32",
+	"wgmma_bf16", "mma_bf16", "mma_f16", "fma_fp32", NULL };
 
 static bool
 judge_compute(struct judge *j, int gpu, struct verdict_ratio *out)
@@ -87,8 +98,9 @@ judge_compute(struct judge *j, int gpu, struct verdict_ratio *out)
 	if (!judge_pick(j, gpu, judge_compute_tests, j->share, out))
 		return false;
 	if (j->p->precision[0] != '\0')
-		judge_reason(j, VERDICT_ACCEPT, "other_precision", gpu, "gpu %d: %s was not measured; %s counts in its place", gpu,
-		    asked[0], out->test);
+		judge_reason(j, VERDICT_ACCEPT, "other_precision", gpu,
+		    "gpu %d: %s was not measured; %s counts in its place", gpu, asked[0],
+		    out->test);
 	return true;
 }
 
@@ -98,14 +110,17 @@ judge_heat(struct judge *j, int gpu)
 {
 	const struct probe_test *t = probe_test_find(j->r, "hot_cold", gpu, -1);
 
-	if (t == NULL || t->status != PROBE_OK || !(t->value > 0.0) || t->value >= j->limits->hot_cold)
+	if (t == NULL || t->status != PROBE_OK || !(t->value > 0.0) ||
+	    t->value >= j->limits->hot_cold)
 		return 1.0;
-	judge_reason(j, t->value < j->limits->reject ? VERDICT_REJECT : VERDICT_DISCOUNT, "heat", gpu,
-	    "gpu %d falls to %.0f %% of its speed within the steady part: bad cooling", gpu, 100.0 * t->value);
+	judge_reason(j, t->value < j->limits->reject ? VERDICT_REJECT : VERDICT_DISCOUNT, "heat",
+	    gpu, "gpu %d falls to %.0f %% of its speed within the steady part: bad cooling", gpu,
+	    100.0 * t->value);
 	return t->value;
 }
 
-/* A user's own benchmark under a name of its own has the reference that the table or the fleet gives that name. */
+/* A user's own benchmark under a name of its own has the reference that the table or the fleet
+ * gives that name. */
 static bool
 judge_user(struct judge *j, int gpu, struct verdict_ratio *out)
 {
@@ -114,7 +129,8 @@ judge_user(struct judge *j, int gpu, struct verdict_ratio *out)
 	for (size_t i = 0; i < j->r->n_tests; i++) {
 		const char *const names[] = { j->r->tests[i].name, NULL };
 
-		if (j->r->tests[i].gpu < 0 && strncmp(names[0], "user", 4) == 0 && judge_pick(j, gpu, names, j->share, out)) {
+		if (j->r->tests[i].gpu < 0 && strncmp(names[0], "user", 4) == 0 &&
+		    judge_pick(j, gpu, names, j->share, out)) {
 			found = true;
 			if (isfinite(out->ratio))
 				break;
@@ -130,10 +146,12 @@ judge_user(struct judge *j, int gpu, struct verdict_ratio *out)
 static bool
 judge_is_nvidia(const struct judge *j, const struct probe_gpu *g)
 {
-	const struct accel *have = j->table != NULL ? accel_find_sized(j->table, g->name, g->memory_mib / 1024.0) : NULL;
+	const struct accel *have =
+	    j->table != NULL ? accel_find_sized(j->table, g->name, g->memory_mib / 1024.0) : NULL;
 
-	return (have != NULL && str_eq(have->vendor, "NVIDIA")) || (j->p->accel != NULL && str_eq(j->p->accel->vendor, "NVIDIA")) ||
-	    strncasecmp(g->name, "NVIDIA", 6) == 0 || str_starts(g->pci, "10de:");
+	return (have != NULL && str_eq(have->vendor, "NVIDIA")) ||
+	       (j->p->accel != NULL && str_eq(j->p->accel->vendor, "NVIDIA")) ||
+	       strncasecmp(g->name, "NVIDIA", 6) == 0 || str_starts(g->pci, "10de:");
 }
 
 static void
@@ -142,16 +160,21 @@ judge_unmeasured(struct judge *j, int gpu)
 	for (size_t i = 0; i < j->r->n_gpus; i++) {
 		if (j->r->gpus[i].index != gpu || !judge_is_nvidia(j, &j->r->gpus[i]))
 			continue;
-		judge_reason(j, VERDICT_REJECT, "not_measured", gpu, "gpu %d is an NVIDIA device that was not measured: measure it "
-		    "with berth-probe, or with a benchmark of your own", gpu);
+		judge_reason(j, VERDICT_REJECT, "not_measured", gpu,
+		    "gpu %d is an NVIDIA device that was not measured: measure it "
+		    "with berth-probe, or with a benchmark of your own",
+		    gpu);
 		return;
 	}
-	judge_reason(j, VERDICT_ACCEPT, "not_measured", gpu, "gpu %d was identified by its vendor's tool, not measured", gpu);
+	judge_reason(j, VERDICT_ACCEPT, "not_measured", gpu,
+	    "gpu %d was identified by its vendor's tool, not measured", gpu);
 }
 
-/* What no kernel of ours measured: a user's benchmark if there is one, else what the vendor's tool says is all. */
+/* What no kernel of ours measured: a user's benchmark if there is one, else what the vendor's tool
+ * says is all. */
 static void
-judge_other(struct judge *j, int gpu, const struct verdict_ratio *memory, const struct verdict_ratio *compute)
+judge_other(struct judge *j, int gpu, const struct verdict_ratio *memory,
+    const struct verdict_ratio *compute)
 {
 	struct verdict_ratio user = { .measured = (double)NAN, .ratio = (double)NAN };
 
@@ -165,14 +188,16 @@ judge_other(struct judge *j, int gpu, const struct verdict_ratio *memory, const 
 	judge_class(j, &user);
 	judge_ratio(j, &user);
 	if (isnan(user.ratio))
-		judge_reason(j, VERDICT_ACCEPT, "no_reference", gpu, "gpu %d: %s %.4g %s, for which there is no reference yet", gpu,
-		    user.test, user.measured, user.unit);
+		judge_reason(j, VERDICT_ACCEPT, "no_reference", gpu,
+		    "gpu %d: %s %.4g %s, for which there is no reference yet", gpu, user.test,
+		    user.measured, user.unit);
 	else if (!(user.ratio >= j->v->speed))
 		j->v->speed = user.ratio;
 }
 
 static void
-judge_gpu_speed(struct judge *j, const struct verdict_ratio *memory, const struct verdict_ratio *compute)
+judge_gpu_speed(
+    struct judge *j, const struct verdict_ratio *memory, const struct verdict_ratio *compute)
 {
 	const double w = j->limits->weight_memory;
 	double speed = (double)NAN;
@@ -183,7 +208,7 @@ judge_gpu_speed(struct judge *j, const struct verdict_ratio *memory, const struc
 		speed = memory->ratio;
 	else if (isfinite(compute->ratio))
 		speed = compute->ratio;
-	if (!(speed >= j->v->speed))	/* the slowest counts; also true while v->speed is NaN */
+	if (!(speed >= j->v->speed)) /* the slowest counts; also true while v->speed is NaN */
 		j->v->speed = isnan(speed) ? j->v->speed : speed;
 	if (!(memory->measured >= j->v->memory_gb_s) && memory->measured > 0.0)
 		j->v->memory_gb_s = memory->measured;
@@ -208,7 +233,8 @@ judge_rates(struct judge *j)
 			judge_class(j, &memory);
 			judge_ratio(j, &memory);
 		} else if (j->r->mode == PROBE_MODE_GPU) {
-			judge_reason(j, VERDICT_REJECT, "not_measured", gpu, "gpu %d: its memory was not measured", gpu);
+			judge_reason(j, VERDICT_REJECT, "not_measured", gpu,
+			    "gpu %d: its memory was not measured", gpu);
 		}
 		if (judge_compute(j, gpu, &compute)) {
 			compute.resource = "compute";
@@ -216,14 +242,16 @@ judge_rates(struct judge *j)
 			compute.ratio *= judge_heat(j, gpu);
 			judge_ratio(j, &compute);
 		} else if (j->r->mode == PROBE_MODE_GPU) {
-			judge_reason(j, VERDICT_REJECT, "not_measured", gpu, "gpu %d: its arithmetic was not measured", gpu);
+			judge_reason(j, VERDICT_REJECT, "not_measured", gpu,
+			    "gpu %d: its arithmetic was not measured", gpu);
 		}
 		judge_gpu_speed(j, &memory, &compute);
 		if (j->r->mode == PROBE_MODE_OTHER)
 			judge_other(j, gpu, &memory, &compute);
 	}
 	if (j->r->mode == PROBE_MODE_GPU && j->accel == NULL && j->r->n_gpus > 0)
-		judge_reason(j, VERDICT_ACCEPT, "no_reference", -1, "no reference for '%s': only health and results were judged",
+		judge_reason(j, VERDICT_ACCEPT, "no_reference", -1,
+		    "no reference for '%s': only health and results were judged",
 		    j->r->gpus[0].name);
 }
 
@@ -259,6 +287,8 @@ judge_straggler(struct judge *j, const char *resource)
 	if (least->measured >= j->limits->straggler * median)
 		return;
 	j->v->straggler = least->gpu;
-	judge_reason(j, VERDICT_DISCOUNT, "straggler", least->gpu, "gpu %d lags: %s %.4g %s where the median of the machine "
-	    "is %.4g", least->gpu, least->test, least->measured, least->unit, median);
+	judge_reason(j, VERDICT_DISCOUNT, "straggler", least->gpu,
+	    "gpu %d lags: %s %.4g %s where the median of the machine "
+	    "is %.4g",
+	    least->gpu, least->test, least->measured, least->unit, median);
 }

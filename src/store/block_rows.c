@@ -5,19 +5,22 @@
 #include "store/priv.h"
 #include "util/vec.h"
 
-#define CAPACITY_HALF_LIFE_S 21600.0	/* 6 h, as struct capacity says */
+#define CAPACITY_HALF_LIFE_S 21600.0 /* 6 h, as struct capacity says */
 
 #define KEY_COLS "provider, account, region, zone, instance_type, purchase"
-#define KEY_IS "provider = $1 AND account = $2 AND region = $3 AND zone = $4 AND instance_type = $5 AND purchase = $6"
-#define KEY_ARGS(k) db_text((k)->provider), db_text((k)->account), db_text((k)->region), db_text((k)->zone), \
-	db_text((k)->instance_type), db_text((k)->purchase)
+#define KEY_IS                                                                                     \
+	"provider = $1 AND account = $2 AND region = $3 AND zone = $4 AND instance_type = $5 AND " \
+	"purchase = $6"
+#define KEY_ARGS(k)                                                                                \
+	db_text((k)->provider), db_text((k)->account), db_text((k)->region), db_text((k)->zone),   \
+	    db_text((k)->instance_type), db_text((k)->purchase)
 
 static struct place_key
 key_read(struct db_stmt *st, struct arena *a)
 {
 	return (struct place_key){ db_col_text(st, "provider", a), db_col_text(st, "account", a),
-		db_col_text(st, "region", a), db_col_text(st, "zone", a), db_col_text(st, "instance_type", a),
-		db_col_text(st, "purchase", a) };
+		db_col_text(st, "region", a), db_col_text(st, "zone", a),
+		db_col_text(st, "instance_type", a), db_col_text(st, "purchase", a) };
 }
 
 /* base doubled `repeats` times, at most max. */
@@ -32,8 +35,8 @@ block_length(int64_t base_s, int64_t max_s, int64_t repeats)
 }
 
 enum berth_code
-store_block_put(struct store *s, const struct place_key *key, int64_t base_s, int64_t max_s, const char *code,
-    const char *reason, int64_t now, int64_t *until_out, struct berth_err *err)
+store_block_put(struct store *s, const struct place_key *key, int64_t base_s, int64_t max_s,
+    const char *code, const char *reason, int64_t now, int64_t *until_out, struct berth_err *err)
 {
 	int64_t from = 0, until = 0, repeats = 0;
 	enum berth_code rc = store_begin(s, err);
@@ -54,11 +57,13 @@ store_block_put(struct store *s, const struct place_key *key, int64_t base_s, in
 	db_done(st);
 	until = now + block_length(base_s, max_s, repeats);
 	if (rc == BERTH_OK)
-		rc = db_run(s->db, err, "INSERT INTO block (" KEY_COLS ", from_t, until_t, repeats, code, reason, run) "
-		    "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT (" KEY_COLS ") DO UPDATE SET "
+		rc = db_run(s->db, err,
+		    "INSERT INTO block (" KEY_COLS ", from_t, until_t, repeats, code, reason, run) "
+		    "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT "
+		    "(" KEY_COLS ") DO UPDATE SET "
 		    "from_t = $7, until_t = $8, repeats = $9, code = $10, reason = $11, run = $12",
-		    DB_ARGS(KEY_ARGS(key), db_i64(now), db_i64(until), db_i64(repeats), db_text(code), db_text(reason),
-		    db_id(s->run_id)));
+		    DB_ARGS(KEY_ARGS(key), db_i64(now), db_i64(until), db_i64(repeats),
+			db_text(code), db_text(reason), db_id(s->run_id)));
 	rc = store_end(s, rc, err);
 	if (rc == BERTH_OK && until_out != NULL)
 		*until_out = until;
@@ -88,13 +93,14 @@ block_row(struct db_stmt *st, void *arg, struct berth_err *err)
 }
 
 enum berth_code
-store_block_active(struct store *s, int64_t now, struct arena *a, struct block **blocks_out, size_t *n_out,
-    struct berth_err *err)
+store_block_active(struct store *s, int64_t now, struct arena *a, struct block **blocks_out,
+    size_t *n_out, struct berth_err *err)
 {
 	struct block_list l = { .a = a };
 	enum berth_code rc;
 
-	rc = store_each(s, block_row, &l, err, "SELECT * FROM block WHERE from_t <= $1 AND until_t > $1 ORDER BY id",
+	rc = store_each(s, block_row, &l, err,
+	    "SELECT * FROM block WHERE from_t <= $1 AND until_t > $1 ORDER BY id",
 	    DB_ARGS(db_i64(now)));
 	if (rc == BERTH_OK) {
 		*blocks_out = l.v.v;
@@ -117,9 +123,9 @@ capacity_decayed(double weight, int64_t from, int64_t to)
 
 struct capacity_list {
 	struct arena *a;
-	int64_t now;		/* weights are brought to this time; 0: left as of recent_t */
+	int64_t now; /* weights are brought to this time; 0: left as of recent_t */
 	VEC(struct capacity) v;
-	int64_t recent_t;	/* of the last row */
+	int64_t recent_t; /* of the last row */
 };
 
 static enum berth_code
@@ -144,13 +150,15 @@ capacity_row(struct db_stmt *st, void *arg, struct berth_err *err)
 
 /* Adds one launch to the derived row. */
 static enum berth_code
-capacity_add(struct store *s, const struct place_key *key, bool won, int64_t t, struct berth_err *err)
+capacity_add(
+    struct store *s, const struct place_key *key, bool won, int64_t t, struct berth_err *err)
 {
 	struct capacity_list l = { .a = arena_new(), .now = t };
 	struct capacity c = { 0 };
 	enum berth_code rc;
 
-	rc = store_each(s, capacity_row, &l, err, "SELECT * FROM capacity WHERE " KEY_IS, DB_ARGS(KEY_ARGS(key)));
+	rc = store_each(s, capacity_row, &l, err, "SELECT * FROM capacity WHERE " KEY_IS,
+	    DB_ARGS(KEY_ARGS(key)));
 	if (rc == BERTH_OK && l.v.n > 0)
 		c = l.v.v[0];
 	if (won) {
@@ -163,25 +171,32 @@ capacity_add(struct store *s, const struct place_key *key, bool won, int64_t t, 
 		c.last_lost = t;
 	}
 	if (rc == BERTH_OK)
-		rc = db_run(s->db, err, "INSERT INTO capacity (" KEY_COLS ", won, lost, won_recent, lost_recent, recent_t, "
-		    "last_won, last_lost) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) "
-		    "ON CONFLICT (" KEY_COLS ") DO UPDATE SET won = $7, lost = $8, won_recent = $9, lost_recent = $10, "
+		rc = db_run(s->db, err,
+		    "INSERT INTO capacity (" KEY_COLS
+		    ", won, lost, won_recent, lost_recent, recent_t, "
+		    "last_won, last_lost) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, "
+		    "$12, $13) "
+		    "ON CONFLICT (" KEY_COLS
+		    ") DO UPDATE SET won = $7, lost = $8, won_recent = $9, lost_recent = $10, "
 		    "recent_t = $11, last_won = $12, last_lost = $13",
-		    DB_ARGS(KEY_ARGS(key), db_i64(c.won), db_i64(c.lost), db_real(c.won_recent), db_real(c.lost_recent),
-		    db_i64(t > l.recent_t ? t : l.recent_t), db_id(c.last_won), db_id(c.last_lost)));
+		    DB_ARGS(KEY_ARGS(key), db_i64(c.won), db_i64(c.lost), db_real(c.won_recent),
+			db_real(c.lost_recent), db_i64(t > l.recent_t ? t : l.recent_t),
+			db_id(c.last_won), db_id(c.last_lost)));
 	arena_free(l.a);
 	return rc;
 }
 
 enum berth_code
-store_capacity_count(struct store *s, const struct offer *o, bool won, int64_t now, struct berth_err *err)
+store_capacity_count(
+    struct store *s, const struct offer *o, bool won, int64_t now, struct berth_err *err)
 {
 	struct place_key key = place_key(o, KEY_OFFER);
 	enum berth_code rc = store_begin(s, err);
 
 	if (rc != BERTH_OK)
 		return rc;
-	rc = db_run(s->db, err, "INSERT INTO launch (" KEY_COLS ", t, won, run) "
+	rc = db_run(s->db, err,
+	    "INSERT INTO launch (" KEY_COLS ", t, won, run) "
 	    "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
 	    DB_ARGS(KEY_ARGS(&key), db_i64(now), db_bool(won), db_id(s->run_id)));
 	if (rc == BERTH_OK)
@@ -190,13 +205,14 @@ store_capacity_count(struct store *s, const struct offer *o, bool won, int64_t n
 }
 
 enum berth_code
-store_capacity_list(struct store *s, int64_t now, struct arena *a, struct capacity **cs_out, size_t *n_out,
-    struct berth_err *err)
+store_capacity_list(struct store *s, int64_t now, struct arena *a, struct capacity **cs_out,
+    size_t *n_out, struct berth_err *err)
 {
 	struct capacity_list l = { .a = a, .now = now };
 	enum berth_code rc;
 
-	rc = store_each(s, capacity_row, &l, err, "SELECT * FROM capacity ORDER BY " KEY_COLS, DB_NO_ARGS);
+	rc = store_each(
+	    s, capacity_row, &l, err, "SELECT * FROM capacity ORDER BY " KEY_COLS, DB_NO_ARGS);
 	if (rc == BERTH_OK) {
 		*cs_out = l.v.v;
 		*n_out = l.v.n;
@@ -219,9 +235,11 @@ capacity_fault(struct db_stmt *st, void *arg, struct berth_err *err)
 	char line[512], text[256];
 
 	(void)err;
-	snprintf(line, sizeof(line), "capacity: %s counts %lld won of %lld, its launches say %lld of %lld",
+	snprintf(line, sizeof(line),
+	    "capacity: %s counts %lld won of %lld, its launches say %lld of %lld",
 	    place_key_text(&key, text, sizeof(text)), (long long)db_col_i64(st, "have_won"),
-	    (long long)db_col_i64(st, "have_all"), (long long)db_col_i64(st, "won"), (long long)db_col_i64(st, "n"));
+	    (long long)db_col_i64(st, "have_all"), (long long)db_col_i64(st, "won"),
+	    (long long)db_col_i64(st, "n"));
 	r->say(r->arg, line);
 	return BERTH_OK;
 }
@@ -241,17 +259,21 @@ capacity_derive(struct store *s, bool fix, store_say_fn *say, void *arg, struct 
 	struct capacity_replay r = { .s = s, .a = arena_new(), .say = say, .arg = arg };
 	enum berth_code rc;
 
-	rc = store_each(s, capacity_fault, &r, err, "SELECT l.*, COALESCE(c.won, 0) AS have_won, "
-	    "COALESCE(c.won + c.lost, 0) AS have_all FROM (SELECT " KEY_COLS ", CAST(sum(won) AS BIGINT) AS won, "
-	    "count(*) AS n FROM launch GROUP BY " KEY_COLS ") AS l LEFT JOIN capacity c ON c.provider = l.provider "
+	rc = store_each(s, capacity_fault, &r, err,
+	    "SELECT l.*, COALESCE(c.won, 0) AS have_won, "
+	    "COALESCE(c.won + c.lost, 0) AS have_all FROM (SELECT " KEY_COLS
+	    ", CAST(sum(won) AS BIGINT) AS won, "
+	    "count(*) AS n FROM launch GROUP BY " KEY_COLS
+	    ") AS l LEFT JOIN capacity c ON c.provider = l.provider "
 	    "AND c.account = l.account AND c.region = l.region AND c.zone = l.zone "
 	    "AND c.instance_type = l.instance_type AND c.purchase = l.purchase "
-	    "WHERE c.won IS NULL OR c.won <> l.won OR c.won + c.lost <> l.n", DB_NO_ARGS);
+	    "WHERE c.won IS NULL OR c.won <> l.won OR c.won + c.lost <> l.n",
+	    DB_NO_ARGS);
 	if (rc == BERTH_OK && fix)
 		rc = db_run(s->db, err, "DELETE FROM capacity", DB_NO_ARGS);
 	if (rc == BERTH_OK && fix)
-		rc = store_each(s, capacity_launch, &r, err, "SELECT " KEY_COLS ", t, won FROM launch ORDER BY id",
-		    DB_NO_ARGS);
+		rc = store_each(s, capacity_launch, &r, err,
+		    "SELECT " KEY_COLS ", t, won FROM launch ORDER BY id", DB_NO_ARGS);
 	arena_free(r.a);
 	return rc;
 }

@@ -8,21 +8,25 @@
 #include "util/hash.h"
 #include "util/str.h"
 
-#define DB_SLOTS 512	/* prepared statements kept; a power of two, far above what the store has */
+#define DB_SLOTS 512 /* prepared statements kept; a power of two, far above what the store has */
 #define DB_SCRIPT_MAX ((size_t)1024 * 1024)
 
 /* name: the caller's literal, told by its address. */
-struct db_asked { const char *name; int i; };
+struct db_asked {
+	const char *name;
+	int i;
+};
 
 struct db_stmt {
 	struct db *db;
-	const char *sql;	/* its address is the key */
+	const char *sql; /* its address is the key */
 	void *handle;
-	bool busy;		/* between db_query() and db_done() */
-	bool spare;		/* not kept: the kept one was busy */
-	char **names;		/* [n_names] of its columns, from the first db_col() on */
+	bool busy;    /* between db_query() and db_done() */
+	bool spare;   /* not kept: the kept one was busy */
+	char **names; /* [n_names] of its columns, from the first db_col() on */
 	int n_names;
-	struct db_asked *asked;	/* [n_asked] what a reader asks of each row, in its order: learned from the first */
+	struct db_asked *asked; /* [n_asked] what a reader asks of each row, in its order: learned
+				   from the first */
 	int n_asked, at;
 };
 
@@ -54,7 +58,8 @@ db_open(const struct db_open *o, struct db **db_out, struct berth_err *err)
 	struct db *db;
 
 	if (str_starts(o->path, "postgresql://") || str_starts(o->path, "postgres://"))
-		return err_set(err, BERTH_EUSAGE, "store: this berth is built without PostgreSQL; "
+		return err_set(err, BERTH_EUSAGE,
+		    "store: this berth is built without PostgreSQL; "
 		    "give --store a file name");
 	db = calloc(1, sizeof(*db));
 	if (db == NULL)
@@ -148,7 +153,8 @@ db_prepare_new(struct db *db, const char *sql, struct db_stmt **st_out, struct b
 	return BERTH_OK;
 }
 
-/* The kept statement of this text, or a spare one while that is in use (a query inside its own loop). */
+/* The kept statement of this text, or a spare one while that is in use (a query inside its own
+ * loop). */
 static enum berth_code
 db_prepare(struct db *db, const char *sql, struct db_stmt **st_out, struct berth_err *err)
 {
@@ -287,7 +293,8 @@ db_col_name(struct db_stmt *st, int i)
 	return st->db->engine->column_name(st->handle, i);
 }
 
-/* Names are asked of the engine once a statement; without memory for them the engine is asked each time. */
+/* Names are asked of the engine once a statement; without memory for them the engine is asked each
+ * time. */
 static void
 db_col_names(struct db_stmt *st)
 {
@@ -315,7 +322,8 @@ db_col_find(struct db_stmt *st, const char *name)
 	return -1;
 }
 
-/* A reader asks the same of each row: the name that followed the last one is tried first, by its address. */
+/* A reader asks the same of each row: the name that followed the last one is tried first, by its
+ * address. */
 int
 db_col(struct db_stmt *st, const char *name)
 {
@@ -327,7 +335,7 @@ db_col(struct db_stmt *st, const char *name)
 			return st->asked[st->at++].i;
 		if (st->at < st->n_asked)
 			break;
-		st->at = 0;		/* the next row, most likely */
+		st->at = 0; /* the next row, most likely */
 	}
 	i = db_col_find(st, name);
 	for (int k = 0; k < st->n_asked; k++)

@@ -36,12 +36,16 @@ store_event_append(struct store *s, const struct event *e, struct berth_err *err
 
 	if (rc != BERTH_OK)
 		return rc;
-	rc = db_insert(s->db, &id, err, "INSERT INTO event (t, type, subject, data, run) VALUES ($1, $2, $3, $4, $5) "
-	    "RETURNING id", DB_ARGS(db_i64(e->t), db_text(e->type), db_text(e->subject),
-	    db_text(e->data != NULL && e->data[0] != '\0' ? e->data : "{}"), db_id(s->run_id)));
+	rc = db_insert(s->db, &id, err,
+	    "INSERT INTO event (t, type, subject, data, run) VALUES ($1, $2, $3, $4, $5) "
+	    "RETURNING id",
+	    DB_ARGS(db_i64(e->t), db_text(e->type), db_text(e->subject),
+		db_text(e->data != NULL && e->data[0] != '\0' ? e->data : "{}"), db_id(s->run_id)));
 	for (size_t i = 0; rc == BERTH_OK && i < s->n_sinks; i++)
-		rc = db_run(s->db, err, "INSERT INTO outbox (event_id, sink, tries, next_try, error) "
-		    "VALUES ($1, $2, 0, $3, '')", DB_ARGS(db_i64(id), db_text(s->sinks[i]), db_i64(e->t)));
+		rc = db_run(s->db, err,
+		    "INSERT INTO outbox (event_id, sink, tries, next_try, error) "
+		    "VALUES ($1, $2, 0, $3, '')",
+		    DB_ARGS(db_i64(id), db_text(s->sinks[i]), db_i64(e->t)));
 	return store_end(s, rc, err);
 }
 
@@ -79,8 +83,8 @@ event_row(struct db_stmt *st, void *arg, struct berth_err *err)
 }
 
 enum berth_code
-store_event_list(struct store *s, const struct event_query *q, struct arena *a, struct event **es_out,
-    size_t *n_out, struct berth_err *err)
+store_event_list(struct store *s, const struct event_query *q, struct arena *a,
+    struct event **es_out, size_t *n_out, struct berth_err *err)
 {
 	static const struct event_query all = { 0 };
 	struct event_list l = { .a = a, .q = q != NULL ? q : &all };
@@ -88,10 +92,13 @@ store_event_list(struct store *s, const struct event_query *q, struct arena *a, 
 
 	/* Newest first, so that a limit keeps the newest; then turned round. */
 	if (l.q->subject != NULL)
-		rc = store_each(s, event_row, &l, err, "SELECT * FROM event WHERE subject = $1 AND id > $2 AND t >= $3 "
-		    "ORDER BY id DESC", DB_ARGS(db_text(l.q->subject), db_i64(l.q->after), db_i64(l.q->since)));
+		rc = store_each(s, event_row, &l, err,
+		    "SELECT * FROM event WHERE subject = $1 AND id > $2 AND t >= $3 "
+		    "ORDER BY id DESC",
+		    DB_ARGS(db_text(l.q->subject), db_i64(l.q->after), db_i64(l.q->since)));
 	else
-		rc = store_each(s, event_row, &l, err, "SELECT * FROM event WHERE id > $1 AND t >= $2 ORDER BY id DESC",
+		rc = store_each(s, event_row, &l, err,
+		    "SELECT * FROM event WHERE id > $1 AND t >= $2 ORDER BY id DESC",
 		    DB_ARGS(db_i64(l.q->after), db_i64(l.q->since)));
 	if (rc != BERTH_OK)
 		return rc;
@@ -133,10 +140,12 @@ store_outbox_due(struct store *s, const char *sink, int64_t now, size_t limit, s
 	struct outbox_list l = { .a = a };
 	enum berth_code rc;
 
-	rc = store_each(s, outbox_row, &l, err, "SELECT e.*, o.sink, o.tries, o.next_try, o.error FROM outbox o "
-	    "JOIN event e ON e.id = o.event_id WHERE o.sink = $1 AND o.delivered IS NULL AND o.next_try <= $2 "
-	    "ORDER BY o.event_id LIMIT $3", DB_ARGS(db_text(sink), db_i64(now),
-	    db_i64(limit > 0 ? (int64_t)limit : INT64_MAX)));
+	rc = store_each(s, outbox_row, &l, err,
+	    "SELECT e.*, o.sink, o.tries, o.next_try, o.error FROM outbox o "
+	    "JOIN event e ON e.id = o.event_id WHERE o.sink = $1 AND o.delivered IS NULL AND "
+	    "o.next_try <= $2 "
+	    "ORDER BY o.event_id LIMIT $3",
+	    DB_ARGS(db_text(sink), db_i64(now), db_i64(limit > 0 ? (int64_t)limit : INT64_MAX)));
 	if (rc == BERTH_OK) {
 		*rows_out = l.v.v;
 		*n_out = l.v.n;
@@ -145,27 +154,35 @@ store_outbox_due(struct store *s, const char *sink, int64_t now, size_t limit, s
 }
 
 enum berth_code
-store_outbox_delivered(struct store *s, int64_t event_id, const char *sink, int64_t now, struct berth_err *err)
+store_outbox_delivered(
+    struct store *s, int64_t event_id, const char *sink, int64_t now, struct berth_err *err)
 {
 	enum berth_code rc = store_begin(s, err);
 
 	if (rc != BERTH_OK)
 		return rc;
-	rc = db_run(s->db, err, "UPDATE outbox SET delivered = COALESCE(delivered, $1), tries = tries + 1, error = '' "
-	    "WHERE event_id = $2 AND sink = $3", DB_ARGS(db_i64(now), db_i64(event_id), db_text(sink)));
-	return store_end(s, store_met(s, rc, err, "event %lld does not wait for %s", (long long)event_id, sink), err);
+	rc = db_run(s->db, err,
+	    "UPDATE outbox SET delivered = COALESCE(delivered, $1), tries = tries + 1, error = '' "
+	    "WHERE event_id = $2 AND sink = $3",
+	    DB_ARGS(db_i64(now), db_i64(event_id), db_text(sink)));
+	return store_end(s,
+	    store_met(s, rc, err, "event %lld does not wait for %s", (long long)event_id, sink),
+	    err);
 }
 
 enum berth_code
-store_outbox_failed(struct store *s, int64_t event_id, const char *sink, const char *error, int64_t next_try,
-    struct berth_err *err)
+store_outbox_failed(struct store *s, int64_t event_id, const char *sink, const char *error,
+    int64_t next_try, struct berth_err *err)
 {
 	enum berth_code rc = store_begin(s, err);
 
 	if (rc != BERTH_OK)
 		return rc;
-	rc = db_run(s->db, err, "UPDATE outbox SET tries = tries + 1, error = $1, next_try = $2 WHERE event_id = $3 "
-	    "AND sink = $4 AND delivered IS NULL", DB_ARGS(db_text(error), db_i64(next_try), db_i64(event_id),
-	    db_text(sink)));
-	return store_end(s, store_met(s, rc, err, "event %lld does not wait for %s", (long long)event_id, sink), err);
+	rc = db_run(s->db, err,
+	    "UPDATE outbox SET tries = tries + 1, error = $1, next_try = $2 WHERE event_id = $3 "
+	    "AND sink = $4 AND delivered IS NULL",
+	    DB_ARGS(db_text(error), db_i64(next_try), db_i64(event_id), db_text(sink)));
+	return store_end(s,
+	    store_met(s, rc, err, "event %lld does not wait for %s", (long long)event_id, sink),
+	    err);
 }

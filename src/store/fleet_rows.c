@@ -5,7 +5,8 @@
 enum berth_code
 store_fleet_put(struct store *s, const struct fleet_row *f, struct berth_err *err)
 {
-	return store_write(s, err, "INSERT INTO fleet (name, t, state, run) VALUES ($1, $2, $3, $4) "
+	return store_write(s, err,
+	    "INSERT INTO fleet (name, t, state, run) VALUES ($1, $2, $3, $4) "
 	    "ON CONFLICT (name) DO UPDATE SET t = $2, state = $3, run = $4",
 	    DB_ARGS(db_text(f->name), db_i64(f->t), db_text(f->state), db_id(s->run_id)));
 }
@@ -29,10 +30,12 @@ fleet_row(struct db_stmt *st, void *arg, struct berth_err *err)
 }
 
 enum berth_code
-store_fleet_list(struct store *s, struct arena *a, struct fleet_row **fs_out, size_t *n_out, struct berth_err *err)
+store_fleet_list(struct store *s, struct arena *a, struct fleet_row **fs_out, size_t *n_out,
+    struct berth_err *err)
 {
 	struct fleet_rows l = { .a = a };
-	enum berth_code rc = store_each(s, fleet_row, &l, err, "SELECT * FROM fleet ORDER BY name", DB_NO_ARGS);
+	enum berth_code rc =
+	    store_each(s, fleet_row, &l, err, "SELECT * FROM fleet ORDER BY name", DB_NO_ARGS);
 
 	if (rc == BERTH_OK) {
 		*fs_out = l.v.v;
@@ -70,13 +73,15 @@ replica_row(struct db_stmt *st, void *arg, struct berth_err *err)
 }
 
 enum berth_code
-store_replica_list(struct store *s, const char *fleet, int64_t since, struct arena *a, const char *const **ids_out,
-    size_t *n_out, struct berth_err *err)
+store_replica_list(struct store *s, const char *fleet, int64_t since, struct arena *a,
+    const char *const **ids_out, size_t *n_out, struct berth_err *err)
 {
 	struct replica_rows l = { .a = a };
-	enum berth_code rc = store_each(s, replica_row, &l, err, "SELECT replica.job_id FROM replica "
+	enum berth_code rc = store_each(s, replica_row, &l, err,
+	    "SELECT replica.job_id FROM replica "
 	    "JOIN job ON job.id = replica.job_id WHERE ($1 = '' OR replica.fleet = $1) AND "
-	    "(job.state IN ('queued', 'placed', 'running') OR job.finished >= $2) ORDER BY replica.job_id",
+	    "(job.state IN ('queued', 'placed', 'running') OR job.finished >= $2) ORDER BY "
+	    "replica.job_id",
 	    DB_ARGS(db_text(fleet), db_i64(since)));
 
 	if (rc == BERTH_OK) {

@@ -5,7 +5,12 @@
 
 #include "util/json.h"
 
-enum { PACK_BITS = 18, PACK_BIAS = 1100, PACK_VALUES = 1 + FORECAST_ROW_LEVELS, PACK_NUMBER_MAX = 10 };
+enum {
+	PACK_BITS = 18,
+	PACK_BIAS = 1100,
+	PACK_VALUES = 1 + FORECAST_ROW_LEVELS,
+	PACK_NUMBER_MAX = 10
+};
 
 static void
 pack_number(struct buf *b, uint64_t v)
@@ -25,7 +30,8 @@ pack_signed(struct buf *b, int64_t v)
 	pack_number(b, v < 0 ? ~((uint64_t)v << 1) : (uint64_t)v << 1);
 }
 
-/* Exponent of the unit that the largest value is 2^(PACK_BITS - 1) of or more, and less than twice that. */
+/* Exponent of the unit that the largest value is 2^(PACK_BITS - 1) of or more, and less than twice
+ * that. */
 static int
 pack_exponent(const struct forecast_row *f)
 {
@@ -57,7 +63,8 @@ forecast_pack(const struct forecast_row *f, struct buf *out)
 		pack_signed(out, below - before[0]);
 		before[0] = below;
 		for (size_t l = 0; l < FORECAST_ROW_LEVELS; l++) {
-			int64_t x = (int64_t)rint(ldexp(f->q[i * FORECAST_ROW_LEVELS + l], -e)), up = x - below;
+			int64_t x = (int64_t)rint(ldexp(f->q[i * FORECAST_ROW_LEVELS + l], -e)),
+				up = x - below;
 
 			pack_signed(out, up - before[1 + l]);
 			before[1 + l] = up;
@@ -104,12 +111,15 @@ unpack_steps(struct unpack *u, size_t n, int e, double *mean, double *q)
 	int64_t before[PACK_VALUES] = { 0 };
 
 	for (size_t i = 0; i < n && !u->bad; i++) {
-		uint64_t x = (uint64_t)before[0] + (uint64_t)unpack_signed(u);	/* damaged numbers may wrap: they do no harm */
+		uint64_t x =
+		    (uint64_t)before[0] +
+		    (uint64_t)unpack_signed(u); /* damaged numbers may wrap: they do no harm */
 
 		before[0] = (int64_t)x;
 		mean[i] = ldexp((double)(int64_t)x, e);
 		for (size_t l = 0; l < FORECAST_ROW_LEVELS; l++) {
-			before[1 + l] = (int64_t)((uint64_t)before[1 + l] + (uint64_t)unpack_signed(u));
+			before[1 + l] =
+			    (int64_t)((uint64_t)before[1 + l] + (uint64_t)unpack_signed(u));
 			x += (uint64_t)before[1 + l];
 			q[i * FORECAST_ROW_LEVELS + l] = ldexp((double)(int64_t)x, e);
 		}
@@ -117,20 +127,22 @@ unpack_steps(struct unpack *u, size_t n, int e, double *mean, double *q)
 }
 
 enum berth_code
-forecast_unpack(const void *bytes, size_t n, struct arena *a, struct forecast_row *f, struct berth_err *err)
+forecast_unpack(
+    const void *bytes, size_t n, struct arena *a, struct forecast_row *f, struct berth_err *err)
 {
 	struct unpack u = { bytes, (const unsigned char *)bytes + n, false };
 	uint64_t step_s, steps, e;
 	double *mean, *q;
 
 	if (n == 0 || *u.p++ != FORECAST_PACK_VERSION)
-		return err_set(err, BERTH_EINVAL, "a stored forecast of %s was made by a newer berth, or is damaged", f->series);
+		return err_set(err, BERTH_EINVAL,
+		    "a stored forecast of %s was made by a newer berth, or is damaged", f->series);
 	step_s = unpack_number(&u);
 	steps = unpack_number(&u);
 	e = unpack_number(&u);
 	/* Each step takes a byte for each of its values at least. */
-	if (u.bad || step_s < 1 || step_s > INT64_MAX || e > 2 * PACK_BIAS || (size_t)(u.end - u.p) < sizeof(f->peak) ||
-	    steps > (size_t)(u.end - u.p) / PACK_VALUES)
+	if (u.bad || step_s < 1 || step_s > INT64_MAX || e > 2 * PACK_BIAS ||
+	    (size_t)(u.end - u.p) < sizeof(f->peak) || steps > (size_t)(u.end - u.p) / PACK_VALUES)
 		return err_set(err, BERTH_EINVAL, "a stored forecast of %s is damaged", f->series);
 	memcpy(f->peak, u.p, sizeof(f->peak));
 	u.p += sizeof(f->peak);
@@ -145,7 +157,8 @@ forecast_unpack(const void *bytes, size_t n, struct arena *a, struct forecast_ro
 }
 
 static enum berth_code
-unpack_json_points(const struct jsonr *root, struct arena *a, struct forecast_row *f, struct berth_err *err)
+unpack_json_points(
+    const struct jsonr *root, struct arena *a, struct forecast_row *f, struct berth_err *err)
 {
 	static const char *const keys[FORECAST_ROW_LEVELS] = { "p05", "p50", "p90", "p95", "p99" };
 	struct jsonr points;
@@ -166,7 +179,8 @@ unpack_json_points(const struct jsonr *root, struct arena *a, struct forecast_ro
 }
 
 enum berth_code
-forecast_unpack_json(const char *json, struct arena *a, struct forecast_row *f, struct berth_err *err)
+forecast_unpack_json(
+    const char *json, struct arena *a, struct forecast_row *f, struct berth_err *err)
 {
 	static const char *const keys[FORECAST_ROW_PEAKS] = { "p50", "p90", "p95", "p99" };
 	struct jsonr root, peak;

@@ -9,23 +9,30 @@
 
 /* Has the connection a transaction of the caller's, this is a part of it. */
 static enum berth_code
-forecast_put(struct store *s, const struct forecast_row *f, const struct buf *packed, int64_t *id_out, struct berth_err *err)
+forecast_put(struct store *s, const struct forecast_row *f, const struct buf *packed,
+    int64_t *id_out, struct berth_err *err)
 {
-	enum berth_code rc = db_run(s->db, err, "DELETE FROM forecast WHERE series = $1 AND as_of = $2 AND horizon_s = $3",
+	enum berth_code rc = db_run(s->db, err,
+	    "DELETE FROM forecast WHERE series = $1 AND as_of = $2 AND horizon_s = $3",
 	    DB_ARGS(db_text(f->series), db_i64(f->as_of), db_i64(f->horizon_s)));
 
 	if (rc == BERTH_OK)
-		rc = db_run(s->db, err, "DELETE FROM forecast_score WHERE series = $1 AND as_of = $2 AND horizon_s = $3",
+		rc = db_run(s->db, err,
+		    "DELETE FROM forecast_score WHERE series = $1 AND as_of = $2 AND horizon_s = "
+		    "$3",
 		    DB_ARGS(db_text(f->series), db_i64(f->as_of), db_i64(f->horizon_s)));
 	if (rc == BERTH_OK)
-		rc = store_insert(s, id_out, err, "INSERT INTO forecast (run, series, as_of, horizon_s, made, json, packed) "
-		    "VALUES ($1, $2, $3, $4, $5, '', $6) RETURNING id", DB_ARGS(db_id(s->run_id), db_text(f->series),
-		    db_i64(f->as_of), db_i64(f->horizon_s), db_i64(f->made), db_blob(packed->p, packed->len)));
+		rc = store_insert(s, id_out, err,
+		    "INSERT INTO forecast (run, series, as_of, horizon_s, made, json, packed) "
+		    "VALUES ($1, $2, $3, $4, $5, '', $6) RETURNING id",
+		    DB_ARGS(db_id(s->run_id), db_text(f->series), db_i64(f->as_of),
+			db_i64(f->horizon_s), db_i64(f->made), db_blob(packed->p, packed->len)));
 	return rc;
 }
 
 enum berth_code
-store_forecast_insert(struct store *s, const struct forecast_row *f, int64_t *id_out, struct berth_err *err)
+store_forecast_insert(
+    struct store *s, const struct forecast_row *f, int64_t *id_out, struct berth_err *err)
 {
 	struct buf packed;
 	enum berth_code rc;
@@ -81,31 +88,35 @@ forecast_head_row(struct db_stmt *st, void *arg, struct berth_err *err)
 }
 
 enum berth_code
-store_forecast_list(struct store *s, const char *series, size_t limit, struct arena *a, struct forecast_row **fs_out,
-    size_t *n_out, struct berth_err *err)
+store_forecast_list(struct store *s, const char *series, size_t limit, struct arena *a,
+    struct forecast_row **fs_out, size_t *n_out, struct berth_err *err)
 {
 	struct forecast_rows l = { .a = a };
 	int64_t most = limit > 0 ? (int64_t)limit : INT64_MAX;
 	enum berth_code rc;
 
 	if (series != NULL)
-		rc = store_each(s, forecast_row, &l, err, "SELECT * FROM forecast WHERE series = $1 ORDER BY id DESC "
-		    "LIMIT $2", DB_ARGS(db_text(series), db_i64(most)));
+		rc = store_each(s, forecast_row, &l, err,
+		    "SELECT * FROM forecast WHERE series = $1 ORDER BY id DESC "
+		    "LIMIT $2",
+		    DB_ARGS(db_text(series), db_i64(most)));
 	else
-		rc = store_each(s, forecast_row, &l, err, "SELECT * FROM forecast ORDER BY id DESC LIMIT $1",
-		    DB_ARGS(db_i64(most)));
+		rc = store_each(s, forecast_row, &l, err,
+		    "SELECT * FROM forecast ORDER BY id DESC LIMIT $1", DB_ARGS(db_i64(most)));
 	*fs_out = l.v.v;
 	*n_out = l.v.n;
 	return rc;
 }
 
 enum berth_code
-store_forecast_heads(struct store *s, const char *series, struct arena *a, struct forecast_row **fs_out, size_t *n_out,
-    struct berth_err *err)
+store_forecast_heads(struct store *s, const char *series, struct arena *a,
+    struct forecast_row **fs_out, size_t *n_out, struct berth_err *err)
 {
 	struct forecast_rows l = { .a = a };
-	enum berth_code rc = store_each(s, forecast_head_row, &l, err, "SELECT id, run, series, as_of, horizon_s, made FROM forecast "
-	    "WHERE series = $1 ORDER BY as_of, id", DB_ARGS(db_text(series)));
+	enum berth_code rc = store_each(s, forecast_head_row, &l, err,
+	    "SELECT id, run, series, as_of, horizon_s, made FROM forecast "
+	    "WHERE series = $1 ORDER BY as_of, id",
+	    DB_ARGS(db_text(series)));
 
 	*fs_out = l.v.v;
 	*n_out = l.v.n;
@@ -113,10 +124,12 @@ store_forecast_heads(struct store *s, const char *series, struct arena *a, struc
 }
 
 enum berth_code
-store_forecast_get(struct store *s, int64_t id, struct arena *a, struct forecast_row *f_out, struct berth_err *err)
+store_forecast_get(
+    struct store *s, int64_t id, struct arena *a, struct forecast_row *f_out, struct berth_err *err)
 {
 	struct forecast_rows l = { .a = a };
-	enum berth_code rc = store_each(s, forecast_row, &l, err, "SELECT * FROM forecast WHERE id = $1", DB_ARGS(db_i64(id)));
+	enum berth_code rc = store_each(
+	    s, forecast_row, &l, err, "SELECT * FROM forecast WHERE id = $1", DB_ARGS(db_i64(id)));
 
 	if (rc == BERTH_OK && l.v.n == 0)
 		rc = err_set(err, BERTH_ENOTFOUND, "there is no forecast %lld", (long long)id);
@@ -128,20 +141,26 @@ store_forecast_get(struct store *s, int64_t id, struct arena *a, struct forecast
 static enum berth_code
 forecast_score_put(struct store *s, const struct forecast_score_row *r, struct berth_err *err)
 {
-	enum berth_code rc = db_run(s->db, err, "DELETE FROM forecast_score WHERE series = $1 AND as_of = $2 AND horizon_s = $3",
+	enum berth_code rc = db_run(s->db, err,
+	    "DELETE FROM forecast_score WHERE series = $1 AND as_of = $2 AND horizon_s = $3",
 	    DB_ARGS(db_text(r->series), db_i64(r->as_of), db_i64(r->horizon_s)));
 
 	if (rc != BERTH_OK)
 		return rc;
-	return db_run(s->db, err, "INSERT INTO forecast_score (series, as_of, horizon_s, made, known_s, mase, smape, pinball, "
-	    "coverage90, peak_pinball95, peak_exceeded95, run) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
-	    DB_ARGS(db_text(r->series), db_i64(r->as_of), db_i64(r->horizon_s), db_i64(r->made), db_i64(r->known_s),
-	    db_real(r->mase), db_real(r->smape), db_real(r->pinball), db_real(r->coverage90), db_real(r->peak_pinball95),
-	    db_real(r->peak_exceeded95), db_id(s->run_id)));
+	return db_run(s->db, err,
+	    "INSERT INTO forecast_score (series, as_of, horizon_s, made, known_s, mase, smape, "
+	    "pinball, "
+	    "coverage90, peak_pinball95, peak_exceeded95, run) VALUES ($1, $2, $3, $4, $5, $6, $7, "
+	    "$8, $9, $10, $11, $12)",
+	    DB_ARGS(db_text(r->series), db_i64(r->as_of), db_i64(r->horizon_s), db_i64(r->made),
+		db_i64(r->known_s), db_real(r->mase), db_real(r->smape), db_real(r->pinball),
+		db_real(r->coverage90), db_real(r->peak_pinball95), db_real(r->peak_exceeded95),
+		db_id(s->run_id)));
 }
 
 enum berth_code
-store_forecast_settle(struct store *s, int64_t id, const struct forecast_score_row *score, struct berth_err *err)
+store_forecast_settle(
+    struct store *s, int64_t id, const struct forecast_score_row *score, struct berth_err *err)
 {
 	enum berth_code rc = store_begin(s, err);
 
@@ -163,7 +182,8 @@ static enum berth_code
 forecast_old_row(struct db_stmt *st, void *arg, struct berth_err *err)
 {
 	struct forecast_old *l = arg;
-	struct forecast_row f = { .id = db_col_i64(st, "id"), .series = db_col_text(st, "series", l->a) };
+	struct forecast_row f = { .id = db_col_i64(st, "id"),
+		.series = db_col_text(st, "series", l->a) };
 	struct berth_err ignored;
 
 	(void)err;
@@ -183,7 +203,8 @@ store_forecast_repack(struct store *s, const char *series, struct berth_err *err
 		arena_free(l.a);
 		return rc;
 	}
-	rc = store_each(s, forecast_old_row, &l, err, "SELECT id, series, json FROM forecast WHERE series = $1 AND packed IS NULL",
+	rc = store_each(s, forecast_old_row, &l, err,
+	    "SELECT id, series, json FROM forecast WHERE series = $1 AND packed IS NULL",
 	    DB_ARGS(db_text(series)));
 	buf_init(&packed, FORECAST_PACKED_MAX);
 	for (size_t i = 0; i < l.v.n && rc == BERTH_OK; i++) {
@@ -191,8 +212,9 @@ store_forecast_repack(struct store *s, const char *series, struct berth_err *err
 		forecast_pack(&l.v.v[i], &packed);
 		rc = buf_check(&packed, series, err);
 		if (rc == BERTH_OK)
-			rc = db_run(s->db, err, "UPDATE forecast SET packed = $1, json = '' WHERE id = $2", DB_ARGS(db_blob(packed.p,
-			    packed.len), db_i64(l.v.v[i].id)));
+			rc = db_run(s->db, err,
+			    "UPDATE forecast SET packed = $1, json = '' WHERE id = $2",
+			    DB_ARGS(db_blob(packed.p, packed.len), db_i64(l.v.v[i].id)));
 	}
 	buf_free(&packed);
 	arena_free(l.a);
@@ -226,12 +248,14 @@ forecast_score_row(struct db_stmt *st, void *arg, struct berth_err *err)
 }
 
 enum berth_code
-store_forecast_scores(struct store *s, const char *series, struct arena *a, struct forecast_score_row **rows_out, size_t *n_out,
-    struct berth_err *err)
+store_forecast_scores(struct store *s, const char *series, struct arena *a,
+    struct forecast_score_row **rows_out, size_t *n_out, struct berth_err *err)
 {
 	struct forecast_score_rows l = { .a = a };
-	enum berth_code rc = store_each(s, forecast_score_row, &l, err, "SELECT * FROM forecast_score WHERE series = $1 "
-	    "ORDER BY as_of, horizon_s", DB_ARGS(db_text(series)));
+	enum berth_code rc = store_each(s, forecast_score_row, &l, err,
+	    "SELECT * FROM forecast_score WHERE series = $1 "
+	    "ORDER BY as_of, horizon_s",
+	    DB_ARGS(db_text(series)));
 
 	*rows_out = l.v.v;
 	*n_out = l.v.n;

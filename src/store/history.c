@@ -7,7 +7,9 @@
 
 #define HISTORY_STEPS_MAX INT64_C(100000000)
 
-struct history_head { int64_t step_s, first_t, last_t, samples; };
+struct history_head {
+	int64_t step_s, first_t, last_t, samples;
+};
 
 static enum berth_code
 history_head_get(struct store *s, int64_t series_id, struct history_head *h, struct berth_err *err)
@@ -16,15 +18,16 @@ history_head_get(struct store *s, int64_t series_id, struct history_head *h, str
 	enum berth_code rc;
 	bool row;
 
-	rc = db_query(s->db, &st, err, "SELECT step_s, first_t, last_t, samples FROM series WHERE id = $1",
+	rc = db_query(s->db, &st, err,
+	    "SELECT step_s, first_t, last_t, samples FROM series WHERE id = $1",
 	    DB_ARGS(db_i64(series_id)));
 	if (rc == BERTH_OK)
 		rc = db_next(st, &row, err);
 	if (rc == BERTH_OK && !row)
 		rc = err_set(err, BERTH_ENOTFOUND, "there is no series %lld", (long long)series_id);
 	if (rc == BERTH_OK)
-		*h = (struct history_head){ db_col_i64(st, "step_s"), db_col_i64(st, "first_t"), db_col_i64(st, "last_t"),
-			db_col_i64(st, "samples") };
+		*h = (struct history_head){ db_col_i64(st, "step_s"), db_col_i64(st, "first_t"),
+			db_col_i64(st, "last_t"), db_col_i64(st, "samples") };
 	db_done(st);
 	return rc;
 }
@@ -32,11 +35,11 @@ history_head_get(struct store *s, int64_t series_id, struct history_head *h, str
 /* Entries while they are summed up: mean holds unit-seconds, covered seconds, peak NaN nothing. */
 struct history_fill {
 	struct history *h;
-	int64_t own_s;			/* step of the series */
-	int64_t end, samples_end;	/* of the grid; of single steps */
-	struct arena *a;		/* of one row */
-	struct tier_row row;		/* being laid out */
-	int t, mean, peak;		/* columns; -1: not looked up */
+	int64_t own_s;            /* step of the series */
+	int64_t end, samples_end; /* of the grid; of single steps */
+	struct arena *a;          /* of one row */
+	struct tier_row row;      /* being laid out */
+	int t, mean, peak;        /* columns; -1: not looked up */
 };
 
 static void
@@ -78,7 +81,8 @@ history_sample_row(struct db_stmt *st, void *arg, struct berth_err *err)
 	return BERTH_OK;
 }
 
-/* Steps that are known in part weigh less: their row beside says how much. It comes after the steps. */
+/* Steps that are known in part weigh less: their row beside says how much. It comes after the
+ * steps. */
 static enum berth_code
 history_part_row(struct db_stmt *st, void *arg, struct berth_err *err)
 {
@@ -86,7 +90,8 @@ history_part_row(struct db_stmt *st, void *arg, struct berth_err *err)
 	int64_t less = f->own_s - db_col_i64(st, "covered_s");
 
 	(void)err;
-	history_add(f, db_col_i64(st, "t"), -db_col_real(st, "mean") * (double)less, -(double)less, 0);
+	history_add(
+	    f, db_col_i64(st, "t"), -db_col_real(st, "mean") * (double)less, -(double)less, 0);
 	return BERTH_OK;
 }
 
@@ -118,15 +123,17 @@ history_bucket_row(struct db_stmt *st, void *arg, struct berth_err *err)
 	bool sound;
 
 	tier_row_get(st, f->a, &f->row);
-	sound = f->row.sum.steps > 0 && f->row.sum.covered_s > 0 && tier_len(f->row.tier) % f->own_s == 0 &&
-	    tier_runs(&f->row, (size_t)(tier_len(f->row.tier) / f->own_s), history_run, f);
+	sound = f->row.sum.steps > 0 && f->row.sum.covered_s > 0 &&
+		tier_len(f->row.tier) % f->own_s == 0 &&
+		tier_runs(&f->row, (size_t)(tier_len(f->row.tier) / f->own_s), history_run, f);
 	if (f->row.tier == TIER_DAY && f->row.t + TIER_DAY_S > f->h->days_until)
 		f->h->days_until = f->row.t + TIER_DAY_S;
 	if (f->row.t + tier_len(f->row.tier) > f->h->hours_until)
 		f->h->hours_until = f->row.t + tier_len(f->row.tier);
 	arena_reset(f->a);
-	return sound ? BERTH_OK : err_set(err, BERTH_EINVAL, "the %s %s is damaged: see `berth store check`",
-	    tier_name(f->row.tier), time_fmt(at, f->row.t));
+	return sound ? BERTH_OK
+		     : err_set(err, BERTH_EINVAL, "the %s %s is damaged: see `berth store check`",
+			   tier_name(f->row.tier), time_fmt(at, f->row.t));
 }
 
 /* From sums to means. One entry is one step: what is known of it is the entry. */
@@ -144,7 +151,7 @@ history_finish(struct history *h, int64_t own_s)
 			d->mean[i] /= covered;
 			if (d->mean[i] < 0)
 				d->mean[i] = 0;
-			if (d->peak[i] < d->mean[i])	/* by the last bit of a rounding */
+			if (d->peak[i] < d->mean[i]) /* by the last bit of a rounding */
 				d->mean[i] = d->peak[i];
 			continue;
 		}
@@ -156,23 +163,29 @@ history_finish(struct history *h, int64_t own_s)
 static enum berth_code
 history_fill_all(struct store *s, int64_t series_id, struct history_fill *f, struct berth_err *err)
 {
-	const struct db_val args[] = { db_i64(series_id), db_i64(f->h->d.t0), db_i64(f->samples_end) };
+	const struct db_val args[] = { db_i64(series_id), db_i64(f->h->d.t0),
+		db_i64(f->samples_end) };
 	enum berth_code rc = store_each(s, history_sample_row, f, err,
-	    "SELECT t, mean, peak FROM sample WHERE series_id = $1 AND t >= $2 AND t < $3", args, 3);
+	    "SELECT t, mean, peak FROM sample WHERE series_id = $1 AND t >= $2 AND t < $3", args,
+	    3);
 
 	if (rc == BERTH_OK)
-		rc = store_each(s, history_part_row, f, err, "SELECT a.t AS t, a.covered_s AS covered_s, b.mean AS mean "
+		rc = store_each(s, history_part_row, f, err,
+		    "SELECT a.t AS t, a.covered_s AS covered_s, b.mean AS mean "
 		    "FROM sample_part a JOIN sample b ON b.series_id = a.series_id AND b.t = a.t "
-		    "WHERE a.series_id = $1 AND a.t >= $2 AND a.t < $3", args, 3);
+		    "WHERE a.series_id = $1 AND a.t >= $2 AND a.t < $3",
+		    args, 3);
 	if (rc == BERTH_OK)
-		rc = store_each(s, history_bucket_row, f, err, "SELECT " TIER_COLUMNS " FROM rollup WHERE series_id = $1 "
-		    "AND t > $2 AND t < $3", DB_ARGS(args[0], db_i64(f->h->d.t0 - TIER_DAY_S), db_i64(f->end)));
+		rc = store_each(s, history_bucket_row, f, err,
+		    "SELECT " TIER_COLUMNS " FROM rollup WHERE series_id = $1 "
+		    "AND t > $2 AND t < $3",
+		    DB_ARGS(args[0], db_i64(f->h->d.t0 - TIER_DAY_S), db_i64(f->end)));
 	return rc;
 }
 
 enum berth_code
-store_history(struct store *s, int64_t series_id, int64_t step_s, int64_t from, int64_t to, struct arena *a,
-    struct history *out, struct berth_err *err)
+store_history(struct store *s, int64_t series_id, int64_t step_s, int64_t from, int64_t to,
+    struct arena *a, struct history *out, struct berth_err *err)
 {
 	struct history h = { .hours_until = INT64_MIN, .days_until = INT64_MIN };
 	struct history_fill f = { .h = &h, .t = -1 };
@@ -184,15 +197,17 @@ store_history(struct store *s, int64_t series_id, int64_t step_s, int64_t from, 
 	f.own_s = head.step_s;
 	h.d.step_s = step_s != 0 ? step_s : head.step_s;
 	if (h.d.step_s % head.step_s != 0)
-		return err_set(err, BERTH_EINVAL, "series %lld: steps of %lld s make none of %lld s", (long long)series_id,
+		return err_set(err, BERTH_EINVAL,
+		    "series %lld: steps of %lld s make none of %lld s", (long long)series_id,
 		    (long long)head.step_s, (long long)h.d.step_s);
 	h.d.t0 = time_floor(from != 0 ? from : head.first_t, h.d.step_s);
-	f.samples_end = to != 0 ? time_floor(to + head.step_s - 1, head.step_s) : head.last_t + head.step_s;
+	f.samples_end =
+	    to != 0 ? time_floor(to + head.step_s - 1, head.step_s) : head.last_t + head.step_s;
 	f.end = time_floor((to != 0 ? to : head.last_t + head.step_s) + h.d.step_s - 1, h.d.step_s);
 	if (head.samples > 0 && f.end > h.d.t0) {
 		if ((f.end - h.d.t0) / h.d.step_s > HISTORY_STEPS_MAX)
-			return err_set(err, BERTH_EINVAL, "series %lld: %lld steps at once", (long long)series_id,
-			    (long long)((f.end - h.d.t0) / h.d.step_s));
+			return err_set(err, BERTH_EINVAL, "series %lld: %lld steps at once",
+			    (long long)series_id, (long long)((f.end - h.d.t0) / h.d.step_s));
 		h.d.n = (size_t)((f.end - h.d.t0) / h.d.step_s);
 	}
 	h.d.mean = arena_array_of(a, h.d.n, double);

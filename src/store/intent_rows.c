@@ -28,27 +28,30 @@ intent_write(struct store *s, struct intent *it, const char *offer, const struct
 	enum berth_code rc;
 	int64_t reservation;
 
-	rc = db_insert(s->db, &it->id, err, "INSERT INTO intent (kind, account, token, job_id, instance_id, offer, "
-	    "state, created, reason, run, gang, rank, machines) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, '', $9, $10, $11, $12) "
+	rc = db_insert(s->db, &it->id, err,
+	    "INSERT INTO intent (kind, account, token, job_id, instance_id, offer, "
+	    "state, created, reason, run, gang, rank, machines) VALUES ($1, $2, $3, $4, $5, $6, "
+	    "$7, $8, '', $9, $10, $11, $12) "
 	    "RETURNING id",
 	    DB_ARGS(db_text(intent_kind_name(it->kind)), db_text(it->account), db_text(it->token),
-	    db_text(it->job_id), db_id(it->instance_id), db_text(offer), db_text(intent_state_name(INTENT_PENDING)),
-	    db_i64(it->created), db_id(s->run_id), db_i64(it->gang), db_i64(it->rank),
-	    db_i64(it->machines > 1 ? it->machines : 1)));
+		db_text(it->job_id), db_id(it->instance_id), db_text(offer),
+		db_text(intent_state_name(INTENT_PENDING)), db_i64(it->created), db_id(s->run_id),
+		db_i64(it->gang), db_i64(it->rank), db_i64(it->machines > 1 ? it->machines : 1)));
 	if (rc == BERTH_OK && ask != NULL)
 		rc = budget_reserve_locked(s, ask, it->id, it->created, &reservation, err);
 	return rc;
 }
 
 enum berth_code
-store_intent_open(struct store *s, const struct intent *it, const struct budget_ask *ask, struct arena *a,
-    struct intent *it_out, struct berth_err *err)
+store_intent_open(struct store *s, const struct intent *it, const struct budget_ask *ask,
+    struct arena *a, struct intent *it_out, struct berth_err *err)
 {
 	struct intent row = *it;
 	const char *offer = "";
 	enum berth_code rc = BERTH_OK;
 
-	assert(s->depth == 0);	/* inside a transaction the intent would not be committed when we return */
+	assert(s->depth ==
+	       0); /* inside a transaction the intent would not be committed when we return */
 	row.state = INTENT_PENDING;
 	row.settled = 0;
 	row.reason = "";
@@ -67,8 +70,8 @@ store_intent_open(struct store *s, const struct intent *it, const struct budget_
 }
 
 static enum berth_code
-intent_write_gang(struct store *s, struct intent *its, size_t n, const char *offer, const struct budget_ask *ask,
-    struct berth_err *err)
+intent_write_gang(struct store *s, struct intent *its, size_t n, const char *offer,
+    const struct budget_ask *ask, struct berth_err *err)
 {
 	enum berth_code rc = BERTH_OK;
 
@@ -82,13 +85,14 @@ intent_write_gang(struct store *s, struct intent *its, size_t n, const char *off
 	}
 	its[0].gang = its[0].id;
 	if (rc == BERTH_OK)
-		rc = db_run(s->db, err, "UPDATE intent SET gang = id WHERE id = $1", DB_ARGS(db_i64(its[0].id)));
+		rc = db_run(s->db, err, "UPDATE intent SET gang = id WHERE id = $1",
+		    DB_ARGS(db_i64(its[0].id)));
 	return rc;
 }
 
 enum berth_code
-store_intent_open_gang(struct store *s, struct intent *its, size_t n, const struct budget_ask *ask, struct arena *a,
-    struct berth_err *err)
+store_intent_open_gang(struct store *s, struct intent *its, size_t n, const struct budget_ask *ask,
+    struct arena *a, struct berth_err *err)
 {
 	const char *offer = "";
 	enum berth_code rc = BERTH_OK;
@@ -113,20 +117,24 @@ store_intent_open_gang(struct store *s, struct intent *its, size_t n, const stru
 }
 
 enum berth_code
-store_intent_settle(struct store *s, int64_t id, enum intent_state state, int64_t instance_id, const char *reason,
-    int64_t now, struct berth_err *err)
+store_intent_settle(struct store *s, int64_t id, enum intent_state state, int64_t instance_id,
+    const char *reason, int64_t now, struct berth_err *err)
 {
 	enum berth_code rc = store_begin(s, err);
 
 	if (rc != BERTH_OK)
 		return rc;
-	rc = db_run(s->db, err, "UPDATE intent SET state = $1, instance_id = COALESCE($2, instance_id), reason = $3, "
-	    "settled = COALESCE(settled, $4) WHERE id = $5", DB_ARGS(db_text(intent_state_name(state)),
-	    db_id(instance_id), db_text(reason), db_i64(now), db_i64(id)));
+	rc = db_run(s->db, err,
+	    "UPDATE intent SET state = $1, instance_id = COALESCE($2, instance_id), reason = $3, "
+	    "settled = COALESCE(settled, $4) WHERE id = $5",
+	    DB_ARGS(db_text(intent_state_name(state)), db_id(instance_id), db_text(reason),
+		db_i64(now), db_i64(id)));
 	rc = store_met(s, rc, err, "there is no intent %lld", (long long)id);
 	if (rc == BERTH_OK && state == INTENT_FAILED)
-		rc = db_run(s->db, err, "UPDATE reservation SET held = 0, settled = $1 WHERE intent_id = $2 "
-		    "AND settled IS NULL", DB_ARGS(db_i64(now), db_i64(id)));
+		rc = db_run(s->db, err,
+		    "UPDATE reservation SET held = 0, settled = $1 WHERE intent_id = $2 "
+		    "AND settled IS NULL",
+		    DB_ARGS(db_i64(now), db_i64(id)));
 	return store_end(s, rc, err);
 }
 
@@ -154,18 +162,21 @@ intent_row(struct db_stmt *st, void *arg, struct berth_err *err)
 	it->machines = (int)db_col_i64(st, "machines");
 	if (!intent_kind_parse(db_col_text(st, "kind", l->a), &it->kind) ||
 	    !intent_state_parse(db_col_text(st, "state", l->a), &it->state))
-		return err_set(err, BERTH_EINVAL, "store: intent %lld: a kind or state that this berth does not know",
+		return err_set(err, BERTH_EINVAL,
+		    "store: intent %lld: a kind or state that this berth does not know",
 		    (long long)it->id);
 	return unpack_offer(db_col_text(st, "offer", l->a), l->a, &it->offer, err);
 }
 
 enum berth_code
-store_intent_pending(struct store *s, struct arena *a, struct intent **its_out, size_t *n_out, struct berth_err *err)
+store_intent_pending(
+    struct store *s, struct arena *a, struct intent **its_out, size_t *n_out, struct berth_err *err)
 {
 	struct intent_list l = { .a = a };
 	enum berth_code rc;
 
-	rc = store_each(s, intent_row, &l, err, "SELECT * FROM intent WHERE state = 'pending' ORDER BY id", DB_NO_ARGS);
+	rc = store_each(s, intent_row, &l, err,
+	    "SELECT * FROM intent WHERE state = 'pending' ORDER BY id", DB_NO_ARGS);
 	if (rc == BERTH_OK) {
 		*its_out = l.v.v;
 		*n_out = l.v.n;
@@ -180,8 +191,8 @@ store_intent_by_token(struct store *s, const char *token, struct arena *a, struc
 	struct intent_list l = { .a = a };
 	enum berth_code rc;
 
-	rc = store_each(s, intent_row, &l, err, "SELECT * FROM intent WHERE token = $1 AND kind = 'create'",
-	    DB_ARGS(db_text(token)));
+	rc = store_each(s, intent_row, &l, err,
+	    "SELECT * FROM intent WHERE token = $1 AND kind = 'create'", DB_ARGS(db_text(token)));
 	if (rc == BERTH_OK && l.v.n == 0)
 		rc = err_set(err, BERTH_ENOTFOUND, "there is no intent with the token %s", token);
 	if (rc == BERTH_OK)
@@ -190,14 +201,16 @@ store_intent_by_token(struct store *s, const char *token, struct arena *a, struc
 }
 
 enum berth_code
-store_intent_gang(struct store *s, int64_t id, struct arena *a, struct intent **its_out, size_t *n_out,
-    struct berth_err *err)
+store_intent_gang(struct store *s, int64_t id, struct arena *a, struct intent **its_out,
+    size_t *n_out, struct berth_err *err)
 {
 	struct intent_list l = { .a = a };
 	enum berth_code rc;
 
-	rc = store_each(s, intent_row, &l, err, "SELECT * FROM intent WHERE gang > 0 AND gang = (SELECT gang FROM intent "
-	    "WHERE id = $1) ORDER BY rank", DB_ARGS(db_i64(id)));
+	rc = store_each(s, intent_row, &l, err,
+	    "SELECT * FROM intent WHERE gang > 0 AND gang = (SELECT gang FROM intent "
+	    "WHERE id = $1) ORDER BY rank",
+	    DB_ARGS(db_i64(id)));
 	if (rc == BERTH_OK) {
 		*its_out = l.v.v;
 		*n_out = l.v.n;

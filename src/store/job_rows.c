@@ -25,7 +25,8 @@ job_id_text(struct arena *a, int64_t v)
 
 /* Inside the transaction that inserts, so that two submissions never count alike. */
 static enum berth_code
-job_id_next(struct store *s, int64_t now, struct arena *a, const char **id_out, struct berth_err *err)
+job_id_next(
+    struct store *s, int64_t now, struct arena *a, const char **id_out, struct berth_err *err)
 {
 	const char *first = job_id_text(a, now * JOB_ID_PER_SECOND);
 	const char *last = job_id_text(a, (now + 1) * JOB_ID_PER_SECOND);
@@ -43,8 +44,8 @@ job_id_next(struct store *s, int64_t now, struct arena *a, const char **id_out, 
 }
 
 enum berth_code
-store_job_insert(struct store *s, const struct job_spec *spec, int64_t now, struct arena *a, const char **id_out,
-    struct berth_err *err)
+store_job_insert(struct store *s, const struct job_spec *spec, int64_t now, struct arena *a,
+    const char **id_out, struct berth_err *err)
 {
 	const char *text = "", *id = "";
 	enum berth_code rc = pack_spec(spec, a, &text, err);
@@ -55,12 +56,14 @@ store_job_insert(struct store *s, const struct job_spec *spec, int64_t now, stru
 		return rc;
 	rc = job_id_next(s, now, a, &id, err);
 	if (rc == BERTH_OK)
-		rc = db_run(s->db, err, "INSERT INTO job (id, name, user_name, project, priority, state, reason, "
+		rc = db_run(s->db, err,
+		    "INSERT INTO job (id, name, user_name, project, priority, state, reason, "
 		    "progress, submitted, tries, preemptions, cost, spec, run) "
 		    "VALUES ($1, $2, $3, $4, $5, $6, '', 0, $7, 0, 0, 0, $8, $9)",
-		    DB_ARGS(db_text(id), db_text(spec->name), db_text(spec->user), db_text(spec->project),
-		    db_i64(spec->priority), db_text(job_state_name(JOB_QUEUED)), db_i64(now), db_text(text),
-		    db_id(s->run_id)));
+		    DB_ARGS(db_text(id), db_text(spec->name), db_text(spec->user),
+			db_text(spec->project), db_i64(spec->priority),
+			db_text(job_state_name(JOB_QUEUED)), db_i64(now), db_text(text),
+			db_id(s->run_id)));
 	rc = store_end(s, rc, err);
 	if (rc == BERTH_OK)
 		*id_out = id;
@@ -81,7 +84,8 @@ job_row(struct db_stmt *st, void *arg, struct berth_err *err)
 	enum berth_code rc;
 
 	if (!job_state_parse(db_col_text(st, "state", l->a), &j.state))
-		return err_set(err, BERTH_EINVAL, "store: job %s: a state that this berth does not know",
+		return err_set(err, BERTH_EINVAL,
+		    "store: job %s: a state that this berth does not know",
 		    db_col_text(st, "id", l->a));
 	if (l->q->states != 0 && (l->q->states & JOB_BIT(j.state)) == 0)
 		return BERTH_OK;
@@ -104,7 +108,8 @@ job_row(struct db_stmt *st, void *arg, struct berth_err *err)
 	return BERTH_OK;
 }
 
-/* The newest `limit` of jobs sorted by priority and time: those submitted last, in the same order. */
+/* The newest `limit` of jobs sorted by priority and time: those submitted last, in the same order.
+ */
 static void
 job_list_cut(struct job_list *l, size_t limit)
 {
@@ -114,14 +119,15 @@ job_list_cut(struct job_list *l, size_t limit)
 		for (size_t i = 1; i < l->v.n; i++)
 			if (strcmp(l->v.v[i].id, l->v.v[oldest].id) < 0)
 				oldest = i;
-		memmove(&l->v.v[oldest], &l->v.v[oldest + 1], (l->v.n - oldest - 1) * sizeof(l->v.v[0]));
+		memmove(&l->v.v[oldest], &l->v.v[oldest + 1],
+		    (l->v.n - oldest - 1) * sizeof(l->v.v[0]));
 		l->v.n--;
 	}
 }
 
 enum berth_code
-store_job_list(struct store *s, const struct job_query *q, struct arena *a, struct job **jobs_out, size_t *n_out,
-    struct berth_err *err)
+store_job_list(struct store *s, const struct job_query *q, struct arena *a, struct job **jobs_out,
+    size_t *n_out, struct berth_err *err)
 {
 	static const struct job_query all = { 0 };
 	struct job_list l = { .a = a, .q = q != NULL ? q : &all };
@@ -129,11 +135,15 @@ store_job_list(struct store *s, const struct job_query *q, struct arena *a, stru
 
 	/* What is open is a small part of a long history: the index finds it. */
 	if (l.q->states != 0 && (l.q->states & ~JOB_OPEN) == 0)
-		rc = store_each(s, job_row, &l, err, "SELECT * FROM job WHERE state IN ('queued', 'placed', 'running') "
-		    "AND submitted >= $1 ORDER BY priority DESC, id", DB_ARGS(db_i64(l.q->since)));
+		rc = store_each(s, job_row, &l, err,
+		    "SELECT * FROM job WHERE state IN ('queued', 'placed', 'running') "
+		    "AND submitted >= $1 ORDER BY priority DESC, id",
+		    DB_ARGS(db_i64(l.q->since)));
 	else
-		rc = store_each(s, job_row, &l, err, "SELECT * FROM job WHERE submitted >= $1 "
-		    "ORDER BY priority DESC, id", DB_ARGS(db_i64(l.q->since)));
+		rc = store_each(s, job_row, &l, err,
+		    "SELECT * FROM job WHERE submitted >= $1 "
+		    "ORDER BY priority DESC, id",
+		    DB_ARGS(db_i64(l.q->since)));
 	if (rc != BERTH_OK)
 		return rc;
 	job_list_cut(&l, l.q->limit);
@@ -143,28 +153,32 @@ store_job_list(struct store *s, const struct job_query *q, struct arena *a, stru
 }
 
 enum berth_code
-store_job_get(struct store *s, const char *id, struct arena *a, struct job *job_out, struct berth_err *err)
+store_job_get(
+    struct store *s, const char *id, struct arena *a, struct job *job_out, struct berth_err *err)
 {
 	static const struct job_query all = { 0 };
 	struct job_list l = { .a = a, .q = &all };
 	enum berth_code rc;
 
 	/* All ids that begin with the given one lie between it and it with a sign behind 'z'. */
-	rc = store_each(s, job_row, &l, err, "SELECT * FROM job WHERE id >= $1 AND id < $2 ORDER BY id LIMIT 3",
+	rc = store_each(s, job_row, &l, err,
+	    "SELECT * FROM job WHERE id >= $1 AND id < $2 ORDER BY id LIMIT 3",
 	    DB_ARGS(db_text(id), db_text(arena_printf(a, "%s~", id))));
 	if (rc != BERTH_OK)
 		return rc;
 	if (l.v.n == 0 || id[0] == '\0')
-		return err_set(err, BERTH_ENOTFOUND, "there is no job '%s'; `berth jobs` lists them", id);
+		return err_set(
+		    err, BERTH_ENOTFOUND, "there is no job '%s'; `berth jobs` lists them", id);
 	if (l.v.n > 1 && strcmp(l.v.v[0].id, id) != 0)
-		return err_set(err, BERTH_EINVAL, "'%s' could be %s or %s%s", id, l.v.v[0].id, l.v.v[1].id,
-		    l.v.n > 2 ? " or more" : "");
+		return err_set(err, BERTH_EINVAL, "'%s' could be %s or %s%s", id, l.v.v[0].id,
+		    l.v.v[1].id, l.v.n > 2 ? " or more" : "");
 	*job_out = l.v.v[0];
 	return BERTH_OK;
 }
 
 static enum berth_code
-job_state_now(struct store *s, const char *id, struct arena *a, enum job_state *state_out, struct berth_err *err)
+job_state_now(struct store *s, const char *id, struct arena *a, enum job_state *state_out,
+    struct berth_err *err)
 {
 	struct db_stmt *st;
 	enum berth_code rc;
@@ -174,9 +188,11 @@ job_state_now(struct store *s, const char *id, struct arena *a, enum job_state *
 	if (rc == BERTH_OK)
 		rc = db_next(st, &row, err);
 	if (rc == BERTH_OK && !row)
-		rc = err_set(err, BERTH_ENOTFOUND, "there is no job '%s'; `berth jobs` lists them", id);
+		rc = err_set(
+		    err, BERTH_ENOTFOUND, "there is no job '%s'; `berth jobs` lists them", id);
 	if (rc == BERTH_OK && !job_state_parse(db_col_text(st, "state", a), state_out))
-		rc = err_set(err, BERTH_EINVAL, "store: job %s: a state that this berth does not know", id);
+		rc = err_set(
+		    err, BERTH_EINVAL, "store: job %s: a state that this berth does not know", id);
 	db_done(st);
 	return rc;
 }
@@ -192,14 +208,17 @@ store_job_update(struct store *s, const struct job *job, unsigned from, struct b
 		goto out;
 	rc = job_state_now(s, job->id, a, &state, err);
 	if (rc == BERTH_OK && from != 0 && (from & JOB_BIT(state)) == 0)
-		rc = err_set(err, BERTH_ETRANSIENT, "job %s is %s by now and does not become %s: another run has moved it",
-		    job->id, job_state_name(state), job_state_name(job->state));
+		rc = err_set(err, BERTH_ETRANSIENT,
+		    "job %s is %s by now and does not become %s: another run has moved it", job->id,
+		    job_state_name(state), job_state_name(job->state));
 	if (rc == BERTH_OK)
-		rc = db_run(s->db, err, "UPDATE job SET state = $1, reason = $2, progress = $3, started = $4, "
+		rc = db_run(s->db, err,
+		    "UPDATE job SET state = $1, reason = $2, progress = $3, started = $4, "
 		    "finished = $5, tries = $6, preemptions = $7, cost = $8 WHERE id = $9",
-		    DB_ARGS(db_text(job_state_name(job->state)), db_text(job->reason), db_real(job->progress),
-		    db_id(job->started), db_id(job->finished), db_i64(job->tries), db_i64(job->preemptions),
-		    db_usd(job->cost), db_text(job->id)));
+		    DB_ARGS(db_text(job_state_name(job->state)), db_text(job->reason),
+			db_real(job->progress), db_id(job->started), db_id(job->finished),
+			db_i64(job->tries), db_i64(job->preemptions), db_usd(job->cost),
+			db_text(job->id)));
 	rc = store_end(s, rc, err);
 out:
 	arena_free(a);
@@ -207,13 +226,17 @@ out:
 }
 
 enum berth_code
-store_attempt_insert(struct store *s, const struct attempt *at, int64_t *id_out, struct berth_err *err)
+store_attempt_insert(
+    struct store *s, const struct attempt *at, int64_t *id_out, struct berth_err *err)
 {
-	return store_insert(s, id_out, err, "INSERT INTO attempt (job_id, instance_id, state, started, ended, "
-	    "progress_start, progress_end, reason, run) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id",
-	    DB_ARGS(db_text(at->job_id), db_id(at->instance_id), db_text(attempt_state_name(at->state)),
-	    db_i64(at->started), db_id(at->ended), db_real(at->progress_start), db_real(at->progress_end),
-	    db_text(at->reason), db_id(s->run_id)));
+	return store_insert(s, id_out, err,
+	    "INSERT INTO attempt (job_id, instance_id, state, started, ended, "
+	    "progress_start, progress_end, reason, run) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, "
+	    "$9) RETURNING id",
+	    DB_ARGS(db_text(at->job_id), db_id(at->instance_id),
+		db_text(attempt_state_name(at->state)), db_i64(at->started), db_id(at->ended),
+		db_real(at->progress_start), db_real(at->progress_end), db_text(at->reason),
+		db_id(s->run_id)));
 }
 
 enum berth_code
@@ -223,10 +246,13 @@ store_attempt_update(struct store *s, const struct attempt *at, struct berth_err
 
 	if (rc != BERTH_OK)
 		return rc;
-	rc = db_run(s->db, err, "UPDATE attempt SET instance_id = $1, state = $2, ended = $3, progress_end = $4, "
-	    "reason = $5 WHERE id = $6", DB_ARGS(db_id(at->instance_id), db_text(attempt_state_name(at->state)),
-	    db_id(at->ended), db_real(at->progress_end), db_text(at->reason), db_i64(at->id)));
-	return store_end(s, store_met(s, rc, err, "there is no attempt %lld", (long long)at->id), err);
+	rc = db_run(s->db, err,
+	    "UPDATE attempt SET instance_id = $1, state = $2, ended = $3, progress_end = $4, "
+	    "reason = $5 WHERE id = $6",
+	    DB_ARGS(db_id(at->instance_id), db_text(attempt_state_name(at->state)),
+		db_id(at->ended), db_real(at->progress_end), db_text(at->reason), db_i64(at->id)));
+	return store_end(
+	    s, store_met(s, rc, err, "there is no attempt %lld", (long long)at->id), err);
 }
 
 struct attempt_list {
@@ -249,23 +275,26 @@ attempt_row(struct db_stmt *st, void *arg, struct berth_err *err)
 	at->progress_end = db_col_real(st, "progress_end");
 	at->reason = db_col_text(st, "reason", l->a);
 	if (!attempt_state_parse(db_col_text(st, "state", l->a), &at->state))
-		return err_set(err, BERTH_EINVAL, "store: attempt %lld: a state that this berth does not know",
+		return err_set(err, BERTH_EINVAL,
+		    "store: attempt %lld: a state that this berth does not know",
 		    (long long)at->id);
 	return BERTH_OK;
 }
 
 enum berth_code
-store_attempt_list(struct store *s, const char *job_id, struct arena *a, struct attempt **attempts_out,
-    size_t *n_out, struct berth_err *err)
+store_attempt_list(struct store *s, const char *job_id, struct arena *a,
+    struct attempt **attempts_out, size_t *n_out, struct berth_err *err)
 {
 	struct attempt_list l = { .a = a };
 	enum berth_code rc;
 
 	if (job_id != NULL)
-		rc = store_each(s, attempt_row, &l, err, "SELECT * FROM attempt WHERE job_id = $1 ORDER BY id",
+		rc = store_each(s, attempt_row, &l, err,
+		    "SELECT * FROM attempt WHERE job_id = $1 ORDER BY id",
 		    DB_ARGS(db_text(job_id)));
 	else
-		rc = store_each(s, attempt_row, &l, err, "SELECT * FROM attempt ORDER BY id", DB_NO_ARGS);
+		rc = store_each(
+		    s, attempt_row, &l, err, "SELECT * FROM attempt ORDER BY id", DB_NO_ARGS);
 	if (rc == BERTH_OK) {
 		*attempts_out = l.v.v;
 		*n_out = l.v.n;
@@ -299,14 +328,16 @@ attempt_use_row(struct db_stmt *st, void *arg, struct berth_err *err)
 }
 
 enum berth_code
-store_attempt_uses(struct store *s, int64_t since, int64_t now, struct arena *a, struct attempt_use **uses_out,
-    size_t *n_out, struct berth_err *err)
+store_attempt_uses(struct store *s, int64_t since, int64_t now, struct arena *a,
+    struct attempt_use **uses_out, size_t *n_out, struct berth_err *err)
 {
 	struct attempt_uses l = { .a = a };
-	enum berth_code rc = store_each(s, attempt_use_row, &l, err, "SELECT t.job_id, t.started, "
+	enum berth_code rc = store_each(s, attempt_use_row, &l, err,
+	    "SELECT t.job_id, t.started, "
 	    "COALESCE(t.ended, i.gone) AS ended, t.progress_start, i.offer, j.user_name, j.project "
 	    "FROM attempt t JOIN instance i ON i.id = t.instance_id JOIN job j ON j.id = t.job_id "
-	    "WHERE t.started < $1 AND COALESCE(t.ended, i.gone, $1) > $2 ORDER BY t.id", DB_ARGS(db_i64(now), db_i64(since)));
+	    "WHERE t.started < $1 AND COALESCE(t.ended, i.gone, $1) > $2 ORDER BY t.id",
+	    DB_ARGS(db_i64(now), db_i64(since)));
 
 	if (rc == BERTH_OK) {
 		*uses_out = l.v.v;

@@ -1,4 +1,5 @@
-/* src/store/machine_rows.h - intents, instances, measurements, blocks, capacity memory.  Floor: store. */
+/* src/store/machine_rows.h - intents, instances, measurements, blocks, capacity memory.  Floor:
+ * store. */
 #ifndef BERTH_STORE_MACHINE_ROWS_H
 #define BERTH_STORE_MACHINE_ROWS_H
 
@@ -9,95 +10,109 @@
 #include "store/store.h"
 
 /*
- * Writes a pending intent (id, state, settled, reason are ignored) and, for money that it may spend, the
- * reservation in the budgets, and COMMITS before it returns: no transaction may be open (an assert). Only after
- * BERTH_OK may the provider be called. token "" : a new random one, 32 hex digits.
- * ask     NULL: nothing is reserved (a destroy)
- * it_out  the row as stored, with id and token
- * Errors  BERTH_EBUDGET as store_budget_reserve(): nothing is written.
+ * Writes a pending intent (id, state, settled, reason are ignored) and, for money that it may
+ * spend, the reservation in the budgets, and COMMITS before it returns: no transaction may be open
+ * (an assert). Only after BERTH_OK may the provider be called. token "" : a new random one, 32 hex
+ * digits. ask     NULL: nothing is reserved (a destroy) it_out  the row as stored, with id and
+ * token Errors  BERTH_EBUDGET as store_budget_reserve(): nothing is written.
  */
 BERTH_MUST_CHECK enum berth_code store_intent_open(struct store *s, const struct intent *it,
     const struct budget_ask *ask, struct arena *a, struct intent *it_out, struct berth_err *err);
 /*
- * The same for the machines of a gang, its [n] of one job: all rows and the whole reservation, shared out evenly, or none.
- * its[].gang and machines are filled in; rank is the place in the array.
+ * The same for the machines of a gang, its [n] of one job: all rows and the whole reservation,
+ * shared out evenly, or none. its[].gang and machines are filled in; rank is the place in the
+ * array.
  */
-BERTH_MUST_CHECK enum berth_code store_intent_open_gang(struct store *s, struct intent *its, size_t n,
-    const struct budget_ask *ask, struct arena *a, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code store_intent_open_gang(struct store *s, struct intent *its,
+    size_t n, const struct budget_ask *ask, struct arena *a, struct berth_err *err);
 /* The creates of the gang to which this intent belongs, by rank; n 0: it is a machine alone. */
-BERTH_MUST_CHECK enum berth_code store_intent_gang(struct store *s, int64_t id, struct arena *a, struct intent **its_out,
-    size_t *n_out, struct berth_err *err);
-/* DONE or FAILED; FAILED frees the reservation. BERTH_ENOTFOUND. Settling again in the same way changes nothing. */
-BERTH_MUST_CHECK enum berth_code store_intent_settle(struct store *s, int64_t id, enum intent_state state,
-    int64_t instance_id, const char *reason, int64_t now, struct berth_err *err);
-BERTH_MUST_CHECK enum berth_code store_intent_pending(struct store *s, struct arena *a, struct intent **its_out,
-    size_t *n_out, struct berth_err *err);	/* oldest first */
-BERTH_MUST_CHECK enum berth_code store_intent_by_token(struct store *s, const char *token, struct arena *a,
-    struct intent *it_out, struct berth_err *err);	/* BERTH_ENOTFOUND */
+BERTH_MUST_CHECK enum berth_code store_intent_gang(struct store *s, int64_t id, struct arena *a,
+    struct intent **its_out, size_t *n_out, struct berth_err *err);
+/* DONE or FAILED; FAILED frees the reservation. BERTH_ENOTFOUND. Settling again in the same way
+ * changes nothing. */
+BERTH_MUST_CHECK enum berth_code store_intent_settle(struct store *s, int64_t id,
+    enum intent_state state, int64_t instance_id, const char *reason, int64_t now,
+    struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code store_intent_pending(struct store *s, struct arena *a,
+    struct intent **its_out, size_t *n_out, struct berth_err *err); /* oldest first */
+BERTH_MUST_CHECK enum berth_code store_intent_by_token(struct store *s, const char *token,
+    struct arena *a, struct intent *it_out, struct berth_err *err); /* BERTH_ENOTFOUND */
 
 #define INSTANCE_BIT(state) (1U << (unsigned)(state))
-#define INSTANCE_ALIVE (INSTANCE_BIT(INSTANCE_STARTING) | INSTANCE_BIT(INSTANCE_READY) | \
-	INSTANCE_BIT(INSTANCE_NOTICED) | INSTANCE_BIT(INSTANCE_RELEASING))
+#define INSTANCE_ALIVE                                                                             \
+	(INSTANCE_BIT(INSTANCE_STARTING) | INSTANCE_BIT(INSTANCE_READY) |                          \
+	    INSTANCE_BIT(INSTANCE_NOTICED) | INSTANCE_BIT(INSTANCE_RELEASING))
 
 /*
- * id is ignored and given back. One (account, provider_ref) is one row: a second insert with the same pair and intent
- * gives the id of the first and changes nothing, so that a pass that was killed can be repeated.
+ * id is ignored and given back. One (account, provider_ref) is one row: a second insert with the
+ * same pair and intent gives the id of the first and changes nothing, so that a pass that was
+ * killed can be repeated.
  */
-BERTH_MUST_CHECK enum berth_code store_instance_insert(struct store *s, const struct instance *in, int64_t *id_out,
-    struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code store_instance_insert(
+    struct store *s, const struct instance *in, int64_t *id_out, struct berth_err *err);
 /* Writes all but id, account, intent_id, offer and created. */
-BERTH_MUST_CHECK enum berth_code store_instance_update(struct store *s, const struct instance *in, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code store_instance_update(
+    struct store *s, const struct instance *in, struct berth_err *err);
 /* states: INSTANCE_BIT()s, 0 all; oldest first. */
-BERTH_MUST_CHECK enum berth_code store_instance_list(struct store *s, unsigned states, struct arena *a,
-    struct instance **ins_out, size_t *n_out, struct berth_err *err);
-/* Machines bought on spot that run or ended since then, at most the 2,000 newest: what the hazards are learned from. */
-BERTH_MUST_CHECK enum berth_code store_instance_lives(struct store *s, int64_t since, struct arena *a,
-    struct instance **ins_out, size_t *n_out, struct berth_err *err);	/* the same, however bought */
-BERTH_MUST_CHECK enum berth_code store_instance_spot_lives(struct store *s, int64_t since, struct arena *a,
-    struct instance **ins_out, size_t *n_out, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code store_instance_list(struct store *s, unsigned states,
+    struct arena *a, struct instance **ins_out, size_t *n_out, struct berth_err *err);
+/* Machines bought on spot that run or ended since then, at most the 2,000 newest: what the hazards
+ * are learned from. */
+BERTH_MUST_CHECK enum berth_code store_instance_lives(struct store *s, int64_t since,
+    struct arena *a, struct instance **ins_out, size_t *n_out,
+    struct berth_err *err); /* the same, however bought */
+BERTH_MUST_CHECK enum berth_code store_instance_spot_lives(struct store *s, int64_t since,
+    struct arena *a, struct instance **ins_out, size_t *n_out, struct berth_err *err);
 /* When the last machine of the account was gone; 0: none was. */
-BERTH_MUST_CHECK enum berth_code store_instance_last_gone(struct store *s, const char *account, int64_t *t_out,
-    struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code store_instance_last_gone(
+    struct store *s, const char *account, int64_t *t_out, struct berth_err *err);
 /* BERTH_ENOTFOUND */
-BERTH_MUST_CHECK enum berth_code store_instance_get(struct store *s, int64_t id, struct arena *a,
-    struct instance *in_out, struct berth_err *err);
-BERTH_MUST_CHECK enum berth_code store_instance_by_ref(struct store *s, const char *account, const char *provider_ref,
-    struct arena *a, struct instance *in_out, struct berth_err *err);
-BERTH_MUST_CHECK enum berth_code store_instance_by_token(struct store *s, const char *token, struct arena *a,
-    struct instance *in_out, struct berth_err *err);	/* of the intent that made it */
+BERTH_MUST_CHECK enum berth_code store_instance_get(
+    struct store *s, int64_t id, struct arena *a, struct instance *in_out, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code store_instance_by_ref(struct store *s, const char *account,
+    const char *provider_ref, struct arena *a, struct instance *in_out, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code store_instance_by_token(struct store *s, const char *token,
+    struct arena *a, struct instance *in_out,
+    struct berth_err *err); /* of the intent that made it */
 
-/* A measurement with its rows [n] (measurement_id ignored), and the fleet's speed made anew from it. */
-BERTH_MUST_CHECK enum berth_code store_measurement_insert(struct store *s, const struct measurement *m,
-    const struct measure_row *rows, size_t n, int64_t *id_out, struct berth_err *err);
+/* A measurement with its rows [n] (measurement_id ignored), and the fleet's speed made anew from
+ * it. */
+BERTH_MUST_CHECK enum berth_code store_measurement_insert(struct store *s,
+    const struct measurement *m, const struct measure_row *rows, size_t n, int64_t *id_out,
+    struct berth_err *err);
 /* NULL or "" or 0: any. Newest first. */
 struct measurement_query {
 	int64_t instance_id, since;
 	const char *provider, *region, *instance_type, *accelerator;
 	size_t limit;
 };
-BERTH_MUST_CHECK enum berth_code store_measurement_list(struct store *s, const struct measurement_query *q,
-    struct arena *a, struct measurement **ms_out, size_t *n_out, struct berth_err *err);
-BERTH_MUST_CHECK enum berth_code store_measurement_last(struct store *s, const struct measurement_query *q,
-    struct arena *a, struct measurement *m_out, struct berth_err *err);	/* BERTH_ENOTFOUND */
-BERTH_MUST_CHECK enum berth_code store_measure_rows(struct store *s, int64_t measurement_id, struct arena *a,
-    struct measure_row **rows_out, size_t *n_out, struct berth_err *err);
-BERTH_MUST_CHECK enum berth_code store_fleet_speeds(struct store *s, struct arena *a, struct fleet_speed **fs_out,
-    size_t *n_out, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code store_measurement_list(struct store *s,
+    const struct measurement_query *q, struct arena *a, struct measurement **ms_out, size_t *n_out,
+    struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code store_measurement_last(struct store *s,
+    const struct measurement_query *q, struct arena *a, struct measurement *m_out,
+    struct berth_err *err); /* BERTH_ENOTFOUND */
+BERTH_MUST_CHECK enum berth_code store_measure_rows(struct store *s, int64_t measurement_id,
+    struct arena *a, struct measure_row **rows_out, size_t *n_out, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code store_fleet_speeds(struct store *s, struct arena *a,
+    struct fleet_speed **fs_out, size_t *n_out, struct berth_err *err);
 
 /*
- * Blocks a place from now for base_s, doubled for each time in a row, at most max_s. In a row: the place is still blocked,
- * or its block ended less than its own length ago. until_out may be NULL.
+ * Blocks a place from now for base_s, doubled for each time in a row, at most max_s. In a row: the
+ * place is still blocked, or its block ended less than its own length ago. until_out may be NULL.
  */
-BERTH_MUST_CHECK enum berth_code store_block_put(struct store *s, const struct place_key *key, int64_t base_s,
-    int64_t max_s, const char *code, const char *reason, int64_t now, int64_t *until_out, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code store_block_put(struct store *s, const struct place_key *key,
+    int64_t base_s, int64_t max_s, const char *code, const char *reason, int64_t now,
+    int64_t *until_out, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code store_block_active(struct store *s, int64_t now, struct arena *a,
-    struct block **blocks_out, size_t *n_out, struct berth_err *err);	/* for block_hit() */
+    struct block **blocks_out, size_t *n_out, struct berth_err *err); /* for block_hit() */
 /* A launch was won there: the next refusal starts at base_s again. */
-BERTH_MUST_CHECK enum berth_code store_block_clear(struct store *s, const struct place_key *key, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code store_block_clear(
+    struct store *s, const struct place_key *key, struct berth_err *err);
 
 /* Counts one launch of this offer as won or lost, under place_key(offer, KEY_OFFER). */
-BERTH_MUST_CHECK enum berth_code store_capacity_count(struct store *s, const struct offer *o, bool won, int64_t now,
-    struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code store_capacity_count(
+    struct store *s, const struct offer *o, bool won, int64_t now, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code store_capacity_list(struct store *s, int64_t now, struct arena *a,
     struct capacity **cs_out, size_t *n_out, struct berth_err *err);
 

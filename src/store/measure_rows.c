@@ -20,13 +20,18 @@ fleet_put(struct store *s, const struct fleet_speed *key, bool fix, store_say_fn
 	char line[512];
 	bool row;
 
-	rc = db_query(s->db, &st, err, "SELECT m.speed, m.n, m.last_t, f.speed AS had, f.n AS had_n, "
-	    "f.last_t AS had_last FROM (SELECT avg(speed) AS speed, count(*) AS n, max(t) AS last_t FROM "
-	    "(SELECT speed, t FROM measurement WHERE provider = $1 AND region = $2 AND instance_type = $3 "
-	    "AND accelerator = $4 AND speed IS NOT NULL ORDER BY t DESC, id DESC LIMIT " FLEET_LAST ") AS newest) AS m "
+	rc = db_query(s->db, &st, err,
+	    "SELECT m.speed, m.n, m.last_t, f.speed AS had, f.n AS had_n, "
+	    "f.last_t AS had_last FROM (SELECT avg(speed) AS speed, count(*) AS n, max(t) AS "
+	    "last_t FROM "
+	    "(SELECT speed, t FROM measurement WHERE provider = $1 AND region = $2 AND "
+	    "instance_type = $3 "
+	    "AND accelerator = $4 AND speed IS NOT NULL ORDER BY t DESC, id DESC LIMIT " FLEET_LAST
+	    ") AS newest) AS m "
 	    "LEFT JOIN fleet_speed f ON f.provider = $1 AND f.region = $2 AND f.instance_type = $3 "
-	    "AND f.accelerator = $4", DB_ARGS(db_text(key->provider), db_text(key->region),
-	    db_text(key->instance_type), db_text(key->accelerator)));
+	    "AND f.accelerator = $4",
+	    DB_ARGS(db_text(key->provider), db_text(key->region), db_text(key->instance_type),
+		db_text(key->accelerator)));
 	if (rc == BERTH_OK)
 		rc = db_next(st, &row, err);
 	if (rc == BERTH_OK && row) {
@@ -38,51 +43,64 @@ fleet_put(struct store *s, const struct fleet_speed *key, bool fix, store_say_fn
 		last = db_col_i64(st, "last_t");
 	}
 	db_done(st);
-	if (rc != BERTH_OK || isnan(speed) || (fabs(speed - had) <= 1e-12 && n == had_n && last == had_last))
+	if (rc != BERTH_OK || isnan(speed) ||
+	    (fabs(speed - had) <= 1e-12 && n == had_n && last == had_last))
 		return rc;
 	if (say != NULL) {
-		snprintf(line, sizeof(line), "fleet_speed: %s %s %s %s is %g, its measurements say %g", key->provider,
+		snprintf(line, sizeof(line),
+		    "fleet_speed: %s %s %s %s is %g, its measurements say %g", key->provider,
 		    key->region, key->instance_type, key->accelerator, had, speed);
 		say(arg, line);
 	}
 	if (!fix)
 		return BERTH_OK;
-	return db_run(s->db, err, "INSERT INTO fleet_speed (provider, region, instance_type, accelerator, speed, n, "
-	    "last_t) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (provider, region, instance_type, accelerator) "
-	    "DO UPDATE SET speed = $5, n = $6, last_t = $7", DB_ARGS(db_text(key->provider), db_text(key->region),
-	    db_text(key->instance_type), db_text(key->accelerator), db_real(speed), db_i64(n), db_i64(last)));
+	return db_run(s->db, err,
+	    "INSERT INTO fleet_speed (provider, region, instance_type, accelerator, speed, n, "
+	    "last_t) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (provider, region, "
+	    "instance_type, accelerator) "
+	    "DO UPDATE SET speed = $5, n = $6, last_t = $7",
+	    DB_ARGS(db_text(key->provider), db_text(key->region), db_text(key->instance_type),
+		db_text(key->accelerator), db_real(speed), db_i64(n), db_i64(last)));
 }
 
 static enum berth_code
-measure_rows_put(struct store *s, int64_t id, const struct measure_row *rows, size_t n, struct berth_err *err)
+measure_rows_put(
+    struct store *s, int64_t id, const struct measure_row *rows, size_t n, struct berth_err *err)
 {
 	enum berth_code rc = BERTH_OK;
 
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++)
-		rc = db_run(s->db, err, "INSERT INTO probe (measurement_id, n, test, gpu, peer, value, unit, status) "
-		    "VALUES ($1, $2, $3, $4, $5, $6, $7, $8)", DB_ARGS(db_i64(id), db_i64((int64_t)i),
-		    db_text(rows[i].test), db_i64(rows[i].gpu), db_i64(rows[i].peer), db_real(rows[i].value),
-		    db_text(rows[i].unit), db_text(rows[i].status)));
+		rc = db_run(s->db, err,
+		    "INSERT INTO probe (measurement_id, n, test, gpu, peer, value, unit, status) "
+		    "VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+		    DB_ARGS(db_i64(id), db_i64((int64_t)i), db_text(rows[i].test),
+			db_i64(rows[i].gpu), db_i64(rows[i].peer), db_real(rows[i].value),
+			db_text(rows[i].unit), db_text(rows[i].status)));
 	return rc;
 }
 
 enum berth_code
-store_measurement_insert(struct store *s, const struct measurement *m, const struct measure_row *rows, size_t n,
-    int64_t *id_out, struct berth_err *err)
+store_measurement_insert(struct store *s, const struct measurement *m,
+    const struct measure_row *rows, size_t n, int64_t *id_out, struct berth_err *err)
 {
-	const struct fleet_speed key = { .provider = m->provider, .region = m->region,
-		.instance_type = m->instance_type, .accelerator = m->accelerator };
+	const struct fleet_speed key = { .provider = m->provider,
+		.region = m->region,
+		.instance_type = m->instance_type,
+		.accelerator = m->accelerator };
 	enum berth_code rc = store_begin(s, err);
 	int64_t id = 0;
 
 	if (rc != BERTH_OK)
 		return rc;
-	rc = db_insert(s->db, &id, err, "INSERT INTO measurement (instance_id, t, provider, region, zone, "
+	rc = db_insert(s->db, &id, err,
+	    "INSERT INTO measurement (instance_id, t, provider, region, zone, "
 	    "instance_type, accelerator, host, mode, level, speed, verdict, reason, json, run) "
-	    "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) RETURNING id",
-	    DB_ARGS(db_id(m->instance_id), db_i64(m->t), db_text(m->provider), db_text(m->region), db_text(m->zone),
-	    db_text(m->instance_type), db_text(m->accelerator), db_text(m->host), db_text(m->mode), db_text(m->level),
-	    db_real(m->speed), db_text(m->verdict), db_text(m->reason), db_text(m->json), db_id(s->run_id)));
+	    "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) RETURNING "
+	    "id",
+	    DB_ARGS(db_id(m->instance_id), db_i64(m->t), db_text(m->provider), db_text(m->region),
+		db_text(m->zone), db_text(m->instance_type), db_text(m->accelerator),
+		db_text(m->host), db_text(m->mode), db_text(m->level), db_real(m->speed),
+		db_text(m->verdict), db_text(m->reason), db_text(m->json), db_id(s->run_id)));
 	if (rc == BERTH_OK)
 		rc = measure_rows_put(s, id, rows, n, err);
 	if (rc == BERTH_OK)
@@ -133,12 +151,14 @@ store_measurement_list(struct store *s, const struct measurement_query *q, struc
 
 	if (q == NULL)
 		q = &all;
-	rc = store_each(s, measurement_row, &l, err, "SELECT * FROM measurement WHERE ($1 = 0 OR instance_id = $1) "
+	rc = store_each(s, measurement_row, &l, err,
+	    "SELECT * FROM measurement WHERE ($1 = 0 OR instance_id = $1) "
 	    "AND t >= $2 AND ($3 = '' OR provider = $3) AND ($4 = '' OR region = $4) "
-	    "AND ($5 = '' OR instance_type = $5) AND ($6 = '' OR accelerator = $6) ORDER BY t DESC, id DESC LIMIT $7",
-	    DB_ARGS(db_i64(q->instance_id), db_i64(q->since), db_text(q->provider), db_text(q->region),
-	    db_text(q->instance_type), db_text(q->accelerator),
-	    db_i64(q->limit > 0 ? (int64_t)q->limit : INT64_MAX)));
+	    "AND ($5 = '' OR instance_type = $5) AND ($6 = '' OR accelerator = $6) ORDER BY t "
+	    "DESC, id DESC LIMIT $7",
+	    DB_ARGS(db_i64(q->instance_id), db_i64(q->since), db_text(q->provider),
+		db_text(q->region), db_text(q->instance_type), db_text(q->accelerator),
+		db_i64(q->limit > 0 ? (int64_t)q->limit : INT64_MAX)));
 	if (rc == BERTH_OK) {
 		*ms_out = l.v.v;
 		*n_out = l.v.n;
@@ -187,13 +207,14 @@ measure_row(struct db_stmt *st, void *arg, struct berth_err *err)
 }
 
 enum berth_code
-store_measure_rows(struct store *s, int64_t measurement_id, struct arena *a, struct measure_row **rows_out,
-    size_t *n_out, struct berth_err *err)
+store_measure_rows(struct store *s, int64_t measurement_id, struct arena *a,
+    struct measure_row **rows_out, size_t *n_out, struct berth_err *err)
 {
 	struct measure_list l = { .a = a };
 	enum berth_code rc;
 
-	rc = store_each(s, measure_row, &l, err, "SELECT * FROM probe WHERE measurement_id = $1 ORDER BY n",
+	rc = store_each(s, measure_row, &l, err,
+	    "SELECT * FROM probe WHERE measurement_id = $1 ORDER BY n",
 	    DB_ARGS(db_i64(measurement_id)));
 	if (rc == BERTH_OK) {
 		*rows_out = l.v.v;
@@ -231,8 +252,10 @@ store_fleet_speeds(struct store *s, struct arena *a, struct fleet_speed **fs_out
 	struct fleet_list l = { .a = a };
 	enum berth_code rc;
 
-	rc = store_each(s, fleet_row, &l, err, "SELECT * FROM fleet_speed ORDER BY provider, region, instance_type, "
-	    "accelerator", DB_NO_ARGS);
+	rc = store_each(s, fleet_row, &l, err,
+	    "SELECT * FROM fleet_speed ORDER BY provider, region, instance_type, "
+	    "accelerator",
+	    DB_NO_ARGS);
 	if (rc == BERTH_OK) {
 		*fs_out = l.v.v;
 		*n_out = l.v.n;
@@ -246,8 +269,10 @@ fleet_derive(struct store *s, bool fix, store_say_fn *say, void *arg, struct ber
 	struct fleet_list l = { .a = arena_new() };
 	enum berth_code rc;
 
-	rc = store_each(s, fleet_row, &l, err, "SELECT DISTINCT provider, region, instance_type, accelerator, "
-	    "1.0 AS speed, 0 AS n, 0 AS last_t FROM measurement WHERE speed IS NOT NULL", DB_NO_ARGS);
+	rc = store_each(s, fleet_row, &l, err,
+	    "SELECT DISTINCT provider, region, instance_type, accelerator, "
+	    "1.0 AS speed, 0 AS n, 0 AS last_t FROM measurement WHERE speed IS NOT NULL",
+	    DB_NO_ARGS);
 	for (size_t i = 0; rc == BERTH_OK && i < l.v.n; i++)
 		rc = fleet_put(s, &l.v.v[i], fix, say, arg, err);
 	arena_free(l.a);

@@ -15,8 +15,10 @@ migrate_need(struct db *db, const char *path, size_t n, bool *old_out, struct be
 	if (rc != BERTH_OK)
 		return rc;
 	if (version > (int64_t)n)
-		return err_set(err, BERTH_EINVAL, "store %s: has version %lld, made by a newer berth; this one knows "
-		    "versions up to %zu. Upgrade berth; nothing was changed", path, (long long)version, n);
+		return err_set(err, BERTH_EINVAL,
+		    "store %s: has version %lld, made by a newer berth; this one knows "
+		    "versions up to %zu. Upgrade berth; nothing was changed",
+		    path, (long long)version, n);
 	*old_out = version < (int64_t)n;
 	return BERTH_OK;
 }
@@ -41,9 +43,11 @@ migrate_one(struct db *db, const struct migration *m, struct berth_err *err)
 	return rc;
 }
 
-/* Under the write lock, so that of several processes one copies and upgrades, and the others find it done. */
+/* Under the write lock, so that of several processes one copies and upgrades, and the others find
+ * it done. */
 static enum berth_code
-migrate_locked(struct db *db, const char *path, const struct migration *list, size_t n, struct berth_err *err)
+migrate_locked(
+    struct db *db, const char *path, const struct migration *list, size_t n, struct berth_err *err)
 {
 	enum berth_code rc;
 	int64_t version;
@@ -61,7 +65,8 @@ migrate_locked(struct db *db, const char *path, const struct migration *list, si
 }
 
 enum berth_code
-migrate_run(struct db *db, const char *path, const struct migration *list, size_t n, struct berth_err *err)
+migrate_run(
+    struct db *db, const char *path, const struct migration *list, size_t n, struct berth_err *err)
 {
 	enum berth_code rc;
 

@@ -13,23 +13,23 @@
 struct migration {
 	int version;
 	const char *name;
-	const char *const *lines;	/* ends with NULL */
+	const char *const *lines; /* ends with NULL */
 };
 
-extern const struct migration migrations[];	/* made at build time by embed.awk */
+extern const struct migration migrations[]; /* made at build time by embed.awk */
 extern const size_t migrations_n;
 
 /*
- * Runs what is missing of list [n], all in one transaction that also sets the version: an upgrade that fails
- * or is killed has not happened. A database that holds something is copied to PATH.before-vN first, N the newest
- * version. Two processes at once: one does it, the other waits.
+ * Runs what is missing of list [n], all in one transaction that also sets the version: an upgrade
+ * that fails or is killed has not happened. A database that holds something is copied to
+ * PATH.before-vN first, N the newest version. Two processes at once: one does it, the other waits.
  * path   where the copy goes; "" (a server) makes none
  * Errors BERTH_EINVAL: the database is newer than the list, or belongs to another program.
  */
-BERTH_MUST_CHECK enum berth_code migrate_run(struct db *db, const char *path, const struct migration *list,
-    size_t n, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code migrate_run(
+    struct db *db, const char *path, const struct migration *list, size_t n, struct berth_err *err);
 /* BERTH_EINVAL as above; *old_out: versions are missing. Writes nothing. */
-BERTH_MUST_CHECK enum berth_code migrate_need(struct db *db, const char *path, size_t n, bool *old_out,
-    struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code migrate_need(
+    struct db *db, const char *path, size_t n, bool *old_out, struct berth_err *err);
 
 #endif

@@ -8,7 +8,8 @@
 #define PACK_MAX ((size_t)16 * 1024 * 1024)
 
 static enum berth_code
-pack_end(struct jsonw *w, struct buf *b, struct arena *a, const char **text_out, struct berth_err *err)
+pack_end(
+    struct jsonw *w, struct buf *b, struct arena *a, const char **text_out, struct berth_err *err)
 {
 	enum berth_code rc = jsonw_finish(w, err);
 
@@ -57,8 +58,9 @@ pack_offer(const struct offer *o, struct arena *a, const char **text_out, struct
 }
 
 /*
- * The text is our own, but it may have been written by an older or a newer berth, or damaged: a field of the wrong
- * type is refused. The first failure is kept, so that a row reads as a list of fields.
+ * The text is our own, but it may have been written by an older or a newer berth, or damaged: a
+ * field of the wrong type is refused. The first failure is kept, so that a row reads as a list of
+ * fields.
  */
 struct unpack {
 	struct jsonr at;
@@ -131,7 +133,8 @@ static void
 unpack_word(struct unpack *u, const char *key, bool known)
 {
 	if (u->rc == BERTH_OK && !known)
-		u->rc = jsonr_err(&u->at, BERTH_EINVAL, u->err, "%s: a word that this berth does not know", key);
+		u->rc = jsonr_err(
+		    &u->at, BERTH_EINVAL, u->err, "%s: a word that this berth does not know", key);
 }
 
 static enum availability
@@ -170,7 +173,7 @@ unpack_offer(const char *text, struct arena *a, struct offer *o_out, struct bert
 	unpack_word(&u, "payment", payment_parse(unpack_str(&u, "payment"), &o.payment));
 	o.upfront = unpack_usd(&u, "upfront");
 	o.price = unpack_usd(&u, "price");
-	if (jsonr_get(&u.at, "usage").v != NULL)	/* rare */
+	if (jsonr_get(&u.at, "usage").v != NULL) /* rare */
 		o.usage = unpack_usd(&u, "usage");
 	currency = unpack_str(&u, "currency");
 	memcpy(o.currency, currency, strlen(currency) < sizeof(o.currency) ? strlen(currency) : 0);
@@ -204,14 +207,15 @@ pack_variant(struct jsonw *w, const struct job_variant *v)
 	jsonw_int(w, "count_max", v->count_max);
 	jsonw_int(w, "nodes", v->nodes);
 	jsonw_double(w, "memory_gib", v->memory_gib);
-	jsonw_double(w, "memory_max_gib", v->memory_max_gib);	/* no limit: null */
+	jsonw_double(w, "memory_max_gib", v->memory_max_gib); /* no limit: null */
 	jsonw_double(w, "work_hours", v->work_hours);
 	jsonw_double(w, "speed", v->speed);
 	jsonw_end_object(w);
 }
 
 enum berth_code
-pack_spec(const struct job_spec *spec, struct arena *a, const char **text_out, struct berth_err *err)
+pack_spec(
+    const struct job_spec *spec, struct arena *a, const char **text_out, struct berth_err *err)
 {
 	struct jsonw w;
 	struct buf b;

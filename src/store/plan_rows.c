@@ -11,8 +11,10 @@ plan_limit(size_t limit)
 enum berth_code
 store_plan_insert(struct store *s, const struct plan_row *p, int64_t *id_out, struct berth_err *err)
 {
-	return store_insert(s, id_out, err, "INSERT INTO plan (run, made, json, inputs) VALUES ($1, $2, $3, $4) "
-	    "RETURNING id", DB_ARGS(db_id(s->run_id), db_i64(p->made), db_text(p->json), db_text(p->inputs)));
+	return store_insert(s, id_out, err,
+	    "INSERT INTO plan (run, made, json, inputs) VALUES ($1, $2, $3, $4) "
+	    "RETURNING id",
+	    DB_ARGS(db_id(s->run_id), db_i64(p->made), db_text(p->json), db_text(p->inputs)));
 }
 
 struct plan_rows {
@@ -36,8 +38,8 @@ plan_row(struct db_stmt *st, void *arg, struct berth_err *err)
 }
 
 enum berth_code
-store_plan_list(struct store *s, size_t limit, struct arena *a, struct plan_row **ps_out, size_t *n_out,
-    struct berth_err *err)
+store_plan_list(struct store *s, size_t limit, struct arena *a, struct plan_row **ps_out,
+    size_t *n_out, struct berth_err *err)
 {
 	struct plan_rows l = { .a = a };
 	enum berth_code rc;
@@ -52,12 +54,14 @@ store_plan_list(struct store *s, size_t limit, struct arena *a, struct plan_row 
 }
 
 enum berth_code
-store_plan_get(struct store *s, int64_t id, struct arena *a, struct plan_row *p_out, struct berth_err *err)
+store_plan_get(
+    struct store *s, int64_t id, struct arena *a, struct plan_row *p_out, struct berth_err *err)
 {
 	struct plan_rows l = { .a = a };
 	enum berth_code rc;
 
-	rc = store_each(s, plan_row, &l, err, "SELECT * FROM plan WHERE id = $1", DB_ARGS(db_i64(id)));
+	rc = store_each(
+	    s, plan_row, &l, err, "SELECT * FROM plan WHERE id = $1", DB_ARGS(db_i64(id)));
 	if (rc == BERTH_OK && l.v.n == 0)
 		rc = err_set(err, BERTH_ENOTFOUND, "there is no plan %lld", (long long)id);
 	if (rc == BERTH_OK)
@@ -66,11 +70,14 @@ store_plan_get(struct store *s, int64_t id, struct arena *a, struct plan_row *p_
 }
 
 enum berth_code
-store_decision_insert(struct store *s, const struct decision *d, int64_t *id_out, struct berth_err *err)
+store_decision_insert(
+    struct store *s, const struct decision *d, int64_t *id_out, struct berth_err *err)
 {
-	return store_insert(s, id_out, err, "INSERT INTO decision (run, t, kind, subject, json) "
-	    "VALUES ($1, $2, $3, $4, $5) RETURNING id", DB_ARGS(db_id(s->run_id), db_i64(d->t), db_text(d->kind),
-	    db_text(d->subject), db_text(d->json)));
+	return store_insert(s, id_out, err,
+	    "INSERT INTO decision (run, t, kind, subject, json) "
+	    "VALUES ($1, $2, $3, $4, $5) RETURNING id",
+	    DB_ARGS(db_id(s->run_id), db_i64(d->t), db_text(d->kind), db_text(d->subject),
+		db_text(d->json)));
 }
 
 struct decision_rows {
@@ -95,19 +102,22 @@ decision_row(struct db_stmt *st, void *arg, struct berth_err *err)
 }
 
 enum berth_code
-store_decision_list(struct store *s, const char *kind, const char *subject, size_t limit, struct arena *a,
-    struct decision **ds_out, size_t *n_out, struct berth_err *err)
+store_decision_list(struct store *s, const char *kind, const char *subject, size_t limit,
+    struct arena *a, struct decision **ds_out, size_t *n_out, struct berth_err *err)
 {
 	struct decision_rows l = { .a = a };
 	enum berth_code rc;
 
 	if (subject != NULL)
-		rc = store_each(s, decision_row, &l, err, "SELECT * FROM decision WHERE subject = $1 "
+		rc = store_each(s, decision_row, &l, err,
+		    "SELECT * FROM decision WHERE subject = $1 "
 		    "AND ($2 = '' OR kind = $2) ORDER BY id DESC LIMIT $3",
 		    DB_ARGS(db_text(subject), db_text(kind), db_i64(plan_limit(limit))));
 	else
-		rc = store_each(s, decision_row, &l, err, "SELECT * FROM decision WHERE $1 = '' OR kind = $1 "
-		    "ORDER BY id DESC LIMIT $2", DB_ARGS(db_text(kind), db_i64(plan_limit(limit))));
+		rc = store_each(s, decision_row, &l, err,
+		    "SELECT * FROM decision WHERE $1 = '' OR kind = $1 "
+		    "ORDER BY id DESC LIMIT $2",
+		    DB_ARGS(db_text(kind), db_i64(plan_limit(limit))));
 	if (rc == BERTH_OK) {
 		*ds_out = l.v.v;
 		*n_out = l.v.n;

@@ -5,17 +5,18 @@
 #include "model/record.h"
 #include "store/store.h"
 
-BERTH_MUST_CHECK enum berth_code store_plan_insert(struct store *s, const struct plan_row *p, int64_t *id_out,
-    struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code store_plan_insert(
+    struct store *s, const struct plan_row *p, int64_t *id_out, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code store_plan_list(struct store *s, size_t limit, struct arena *a,
-    struct plan_row **ps_out, size_t *n_out, struct berth_err *err);	/* newest first */
-BERTH_MUST_CHECK enum berth_code store_plan_get(struct store *s, int64_t id, struct arena *a, struct plan_row *p_out,
-    struct berth_err *err);	/* BERTH_ENOTFOUND */
+    struct plan_row **ps_out, size_t *n_out, struct berth_err *err); /* newest first */
+BERTH_MUST_CHECK enum berth_code store_plan_get(struct store *s, int64_t id, struct arena *a,
+    struct plan_row *p_out, struct berth_err *err); /* BERTH_ENOTFOUND */
 
-BERTH_MUST_CHECK enum berth_code store_decision_insert(struct store *s, const struct decision *d, int64_t *id_out,
-    struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code store_decision_insert(
+    struct store *s, const struct decision *d, int64_t *id_out, struct berth_err *err);
 /* Newest first; kind, subject NULL: any. limit 0: all */
-BERTH_MUST_CHECK enum berth_code store_decision_list(struct store *s, const char *kind, const char *subject,
-    size_t limit, struct arena *a, struct decision **ds_out, size_t *n_out, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code store_decision_list(struct store *s, const char *kind,
+    const char *subject, size_t limit, struct arena *a, struct decision **ds_out, size_t *n_out,
+    struct berth_err *err);
 
 #endif

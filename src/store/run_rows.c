@@ -12,7 +12,8 @@
 static bool
 run_is_secret(const char *option, size_t len)
 {
-	static const char *const words[] = { "token", "secret", "password", "passphrase", "key", "credential" };
+	static const char *const words[] = { "token", "secret", "password", "passphrase", "key",
+		"credential" };
 	char name[64];
 
 	if (len >= sizeof(name))
@@ -26,7 +27,8 @@ run_is_secret(const char *option, size_t len)
 	return false;
 }
 
-/* The words with a blank between, values of options that look secret as "***", cut where they would be too long. */
+/* The words with a blank between, values of options that look secret as "***", cut where they would
+ * be too long. */
 static void
 run_args(const char *const *args, size_t n, struct buf *out)
 {
@@ -45,7 +47,8 @@ run_args(const char *const *args, size_t n, struct buf *out)
 			hide = false;
 			continue;
 		}
-		hide = option && run_is_secret(args[i], eq != NULL ? (size_t)(eq - args[i]) : strlen(args[i]));
+		hide = option && run_is_secret(args[i],
+				     eq != NULL ? (size_t)(eq - args[i]) : strlen(args[i]));
 		if (hide && eq != NULL) {
 			buf_add(out, args[i], (size_t)(eq - args[i]) + 1);
 			buf_add_str(out, "***");
@@ -59,8 +62,8 @@ run_args(const char *const *args, size_t n, struct buf *out)
 }
 
 enum berth_code
-store_run_begin(struct store *s, const char *verb, const char *const *args, size_t n_args, int64_t now,
-    struct berth_err *err)
+store_run_begin(struct store *s, const char *verb, const char *const *args, size_t n_args,
+    int64_t now, struct berth_err *err)
 {
 	char host[HOST_NAME_MAX + 1] = "";
 	enum berth_code rc;
@@ -71,8 +74,10 @@ store_run_begin(struct store *s, const char *verb, const char *const *args, size
 		host[0] = '\0';
 	buf_init(&text, RUN_ARGS_MAX);
 	run_args(args, n_args, &text);
-	rc = store_insert(s, &id, err, "INSERT INTO run (verb, args, host, pid, started) VALUES ($1, $2, $3, $4, $5) "
-	    "RETURNING id", DB_ARGS(db_text(verb), db_text(text.p), db_text(host), db_i64(getpid()), db_i64(now)));
+	rc = store_insert(s, &id, err,
+	    "INSERT INTO run (verb, args, host, pid, started) VALUES ($1, $2, $3, $4, $5) "
+	    "RETURNING id",
+	    DB_ARGS(db_text(verb), db_text(text.p), db_text(host), db_i64(getpid()), db_i64(now)));
 	if (rc == BERTH_OK)
 		s->run_id = id;
 	buf_free(&text);

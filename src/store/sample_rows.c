@@ -10,13 +10,13 @@
 #include "util/time.h"
 #include "util/vec.h"
 
-#define SAMPLE_CHUNK ((size_t)16384)	/* compared with what is stored in one go */
-#define SAMPLE_BULK 128	/* rows of one INSERT */
+#define SAMPLE_CHUNK ((size_t)16384) /* compared with what is stored in one go */
+#define SAMPLE_BULK 128              /* rows of one INSERT */
 
 /* The series row's derived columns, kept in step with its samples. */
 struct sample_head {
 	int64_t id, step_s, first_t, last_t, samples;
-	double peak;		/* NaN: none */
+	double peak; /* NaN: none */
 };
 
 static enum berth_code
@@ -26,16 +26,20 @@ sample_head_get(struct store *s, int64_t series_id, struct sample_head *h, struc
 	enum berth_code rc;
 	bool row;
 
-	rc = db_query(s->db, &st, err, "SELECT step_s, first_t, last_t, samples, peak FROM series WHERE id = $1",
+	rc = db_query(s->db, &st, err,
+	    "SELECT step_s, first_t, last_t, samples, peak FROM series WHERE id = $1",
 	    DB_ARGS(db_i64(series_id)));
 	if (rc == BERTH_OK)
 		rc = db_next(st, &row, err);
 	if (rc == BERTH_OK && !row)
 		rc = err_set(err, BERTH_ENOTFOUND, "there is no series %lld", (long long)series_id);
 	if (rc == BERTH_OK)
-		*h = (struct sample_head){ .id = series_id, .step_s = db_col_i64(st, "step_s"),
-			.first_t = db_col_i64(st, "first_t"), .last_t = db_col_i64(st, "last_t"),
-			.samples = db_col_i64(st, "samples"), .peak = db_col_real(st, "peak") };
+		*h = (struct sample_head){ .id = series_id,
+			.step_s = db_col_i64(st, "step_s"),
+			.first_t = db_col_i64(st, "first_t"),
+			.last_t = db_col_i64(st, "last_t"),
+			.samples = db_col_i64(st, "samples"),
+			.peak = db_col_real(st, "peak") };
 	db_done(st);
 	return rc;
 }
@@ -47,17 +51,21 @@ sample_check(const struct sample_head *h, const struct sample *v, size_t n, stru
 
 	for (size_t i = 0; i < n; i++) {
 		if (v[i].t % h->step_s != 0)
-			return err_set(err, BERTH_EINVAL, "series %lld: %s is not on its grid of %lld s",
-			    (long long)h->id, time_fmt(at, v[i].t), (long long)h->step_s);
+			return err_set(err, BERTH_EINVAL,
+			    "series %lld: %s is not on its grid of %lld s", (long long)h->id,
+			    time_fmt(at, v[i].t), (long long)h->step_s);
 		if (i > 0 && v[i].t <= v[i - 1].t)
 			return err_set(err, BERTH_EINVAL, "series %lld: times do not ascend at %s",
 			    (long long)h->id, time_fmt(at, v[i].t));
 		if (v[i].covered_s < 0 || v[i].covered_s > h->step_s)
-			return err_set(err, BERTH_EINVAL, "series %lld: at %s %lld s of a step are known", (long long)h->id,
+			return err_set(err, BERTH_EINVAL,
+			    "series %lld: at %s %lld s of a step are known", (long long)h->id,
 			    time_fmt(at, v[i].t), (long long)v[i].covered_s);
 		if (!(v[i].mean >= 0) || !(v[i].peak >= v[i].mean) || !isfinite(v[i].peak))
-			return err_set(err, BERTH_EINVAL, "series %lld: at %s mean %g and peak %g are not 0 <= mean "
-			    "<= peak", (long long)h->id, time_fmt(at, v[i].t), v[i].mean, v[i].peak);
+			return err_set(err, BERTH_EINVAL,
+			    "series %lld: at %s mean %g and peak %g are not 0 <= mean "
+			    "<= peak",
+			    (long long)h->id, time_fmt(at, v[i].t), v[i].mean, v[i].peak);
 	}
 	return BERTH_OK;
 }
@@ -65,7 +73,7 @@ sample_check(const struct sample_head *h, const struct sample *v, size_t n, stru
 struct sample_list {
 	struct arena *a;
 	VEC(struct sample) v;
-	int t, mean, peak;	/* columns; -1: not looked up */
+	int t, mean, peak; /* columns; -1: not looked up */
 };
 
 static double
@@ -117,16 +125,20 @@ sample_part_row(struct db_stmt *st, void *arg, struct berth_err *err)
 
 /* What is stored of the time of v [n], covered_s included. */
 static enum berth_code
-sample_have(struct store *s, int64_t series_id, const struct sample *v, size_t n, struct sample_list *have,
-    struct berth_err *err)
+sample_have(struct store *s, int64_t series_id, const struct sample *v, size_t n,
+    struct sample_list *have, struct berth_err *err)
 {
 	const struct db_val args[] = { db_i64(series_id), db_i64(v[0].t), db_i64(v[n - 1].t) };
 	enum berth_code rc = store_each(s, sample_row, have, err,
-	    "SELECT t, mean, peak FROM sample WHERE series_id = $1 AND t BETWEEN $2 AND $3 ORDER BY t", args, 3);
+	    "SELECT t, mean, peak FROM sample WHERE series_id = $1 AND t BETWEEN $2 AND $3 ORDER "
+	    "BY t",
+	    args, 3);
 
 	if (rc == BERTH_OK && have->v.n > 0)
 		rc = store_each(s, sample_part_row, have, err,
-		    "SELECT t, covered_s FROM sample_part WHERE series_id = $1 AND t BETWEEN $2 AND $3", args, 3);
+		    "SELECT t, covered_s FROM sample_part WHERE series_id = $1 AND t BETWEEN $2 "
+		    "AND $3",
+		    args, 3);
 	return rc;
 }
 
@@ -138,11 +150,12 @@ sample_covered(const struct sample *v, int64_t step_s)
 
 /* Steps that are not whole say so in a row beside. */
 static enum berth_code
-sample_part_put(struct store *s, const struct sample_head *h, const struct sample *v, const struct sample *old,
-    struct berth_err *err)
+sample_part_put(struct store *s, const struct sample_head *h, const struct sample *v,
+    const struct sample *old, struct berth_err *err)
 {
 	if (sample_covered(v, h->step_s) < h->step_s)
-		return db_run(s->db, err, "INSERT INTO sample_part (series_id, t, covered_s) VALUES ($1, $2, $3) "
+		return db_run(s->db, err,
+		    "INSERT INTO sample_part (series_id, t, covered_s) VALUES ($1, $2, $3) "
 		    "ON CONFLICT (series_id, t) DO UPDATE SET covered_s = excluded.covered_s",
 		    DB_ARGS(db_i64(h->id), db_i64(v->t), db_i64(v->covered_s)));
 	if (old == NULL || sample_covered(old, h->step_s) == h->step_s)
@@ -153,8 +166,8 @@ sample_part_put(struct store *s, const struct sample_head *h, const struct sampl
 
 /* Adds what v [n] change to the ledger, and tells what each is to what is stored already. */
 static enum berth_code
-sample_fates(struct store *s, const struct sample_head *h, const struct sample *v, size_t n, struct arena *scratch,
-    unsigned char *fate, struct berth_err *err)
+sample_fates(struct store *s, const struct sample_head *h, const struct sample *v, size_t n,
+    struct arena *scratch, unsigned char *fate, struct berth_err *err)
 {
 	struct sample_list have = { .a = scratch, .t = -1 };
 	struct tier_count change = { 0 };
@@ -169,8 +182,11 @@ sample_fates(struct store *s, const struct sample_head *h, const struct sample *
 			j++;
 		if (j < have.v.n && have.v.v[j].t == v[i].t)
 			old = &have.v.v[j];
-		fate[i] = old == NULL ? PUT_STORED : old->mean == v[i].mean && old->peak == v[i].peak &&
-		    sample_covered(old, h->step_s) == sample_covered(&v[i], h->step_s) ? PUT_DUPLICATE : PUT_REPLACED;
+		fate[i] = old == NULL ? PUT_STORED
+			  : old->mean == v[i].mean && old->peak == v[i].peak &&
+				  sample_covered(old, h->step_s) == sample_covered(&v[i], h->step_s)
+			      ? PUT_DUPLICATE
+			      : PUT_REPLACED;
 		if (fate[i] == PUT_DUPLICATE)
 			continue;
 		if (v[i].t >= stretch + tier_stretch(h->step_s)) {
@@ -196,7 +212,8 @@ sample_args(struct db_val *args, const struct sample *v)
 	args[2] = v->peak == v->mean ? db_null() : db_real(v->peak);
 }
 
-/* "INSERT ... VALUES ($1, $2, $3, $4), ($1, $5, $6, $7) ...": the cost of a statement is shared by many rows. */
+/* "INSERT ... VALUES ($1, $2, $3, $4), ($1, $5, $6, $7) ...": the cost of a statement is shared by
+ * many rows. */
 static enum berth_code
 sample_bulk_sql(struct store *s, struct berth_err *err)
 {
@@ -208,7 +225,8 @@ sample_bulk_sql(struct store *s, struct berth_err *err)
 	buf_init(&b, 64 * SAMPLE_BULK + 256);
 	buf_add_str(&b, "INSERT INTO sample (series_id, t, mean, peak) VALUES ");
 	for (int i = 0; i < SAMPLE_BULK; i++)
-		buf_printf(&b, "%s($1, $%d, $%d, $%d)", i > 0 ? ", " : "", 3 * i + 2, 3 * i + 3, 3 * i + 4);
+		buf_printf(&b, "%s($1, $%d, $%d, $%d)", i > 0 ? ", " : "", 3 * i + 2, 3 * i + 3,
+		    3 * i + 4);
 	rc = buf_check(&b, "store: a statement", err);
 	if (rc == BERTH_OK && (s->sample_sql = strdup(b.p)) == NULL)
 		rc = err_set(err, BERTH_ENOMEM, "store: out of memory");
@@ -218,8 +236,8 @@ sample_bulk_sql(struct store *s, struct berth_err *err)
 
 /* Inserts the samples of v [n] that are new. */
 static enum berth_code
-sample_insert(struct store *s, int64_t series_id, const struct sample *v, const unsigned char *fate, size_t n,
-    struct berth_err *err)
+sample_insert(struct store *s, int64_t series_id, const struct sample *v, const unsigned char *fate,
+    size_t n, struct berth_err *err)
 {
 	struct db_val args[1 + 3 * SAMPLE_BULK] = { db_i64(series_id) };
 	enum berth_code rc = sample_bulk_sql(s, err);
@@ -240,14 +258,17 @@ sample_insert(struct store *s, int64_t series_id, const struct sample *v, const 
 	}
 	db_done(st);
 	for (size_t i = 0; rc == BERTH_OK && i < k; i++)
-		rc = db_run(s->db, err, "INSERT INTO sample (series_id, t, mean, peak) VALUES ($1, $2, $3, $4)",
-		    (const struct db_val[]){ args[0], args[1 + 3 * i], args[2 + 3 * i], args[3 + 3 * i] }, 4);
+		rc = db_run(s->db, err,
+		    "INSERT INTO sample (series_id, t, mean, peak) VALUES ($1, $2, $3, $4)",
+		    (const struct db_val[]){
+			args[0], args[1 + 3 * i], args[2 + 3 * i], args[3 + 3 * i] },
+		    4);
 	return rc;
 }
 
 static enum berth_code
-sample_update(struct store *s, int64_t series_id, const struct sample *v, const unsigned char *fate, size_t n,
-    struct berth_err *err)
+sample_update(struct store *s, int64_t series_id, const struct sample *v, const unsigned char *fate,
+    size_t n, struct berth_err *err)
 {
 	enum berth_code rc = BERTH_OK;
 	struct db_val args[4];
@@ -256,15 +277,16 @@ sample_update(struct store *s, int64_t series_id, const struct sample *v, const 
 		if (fate[i] != PUT_REPLACED)
 			continue;
 		sample_args(args, &v[i]);
-		rc = db_run(s->db, err, "UPDATE sample SET mean = $1, peak = $2 WHERE series_id = $3 AND t = $4",
+		rc = db_run(s->db, err,
+		    "UPDATE sample SET mean = $1, peak = $2 WHERE series_id = $3 AND t = $4",
 		    DB_ARGS(args[1], args[2], db_i64(series_id), args[0]));
 	}
 	return rc;
 }
 
 static enum berth_code
-sample_put_chunk(struct store *s, struct sample_head *h, const struct sample *v, size_t n, unsigned char *fate,
-    struct put_counts *counts, struct berth_err *err)
+sample_put_chunk(struct store *s, struct sample_head *h, const struct sample *v, size_t n,
+    unsigned char *fate, struct put_counts *counts, struct berth_err *err)
 {
 	struct put_counts c = { 0 };
 	enum berth_code rc;
@@ -297,12 +319,18 @@ static enum berth_code
 sample_head_put(struct store *s, const struct sample_head *h, bool scan, struct berth_err *err)
 {
 	if (scan)
-		return db_run(s->db, err, "UPDATE series SET first_t = $1, last_t = $2, samples = $3, "
-		    "peak = (SELECT max(p) FROM (SELECT max(COALESCE(peak, mean)) AS p FROM sample WHERE series_id = $4 UNION ALL "
-		    "SELECT max(peak) AS p FROM rollup WHERE series_id = $4) AS both_tiers) WHERE id = $4",
-		    DB_ARGS(db_i64(h->first_t), db_i64(h->last_t), db_i64(h->samples), db_i64(h->id)));
-	return db_run(s->db, err, "UPDATE series SET first_t = $1, last_t = $2, samples = $3, peak = $4 WHERE id = $5",
-	    DB_ARGS(db_i64(h->first_t), db_i64(h->last_t), db_i64(h->samples), db_real(h->peak), db_i64(h->id)));
+		return db_run(s->db, err,
+		    "UPDATE series SET first_t = $1, last_t = $2, samples = $3, "
+		    "peak = (SELECT max(p) FROM (SELECT max(COALESCE(peak, mean)) AS p FROM sample "
+		    "WHERE series_id = $4 UNION ALL "
+		    "SELECT max(peak) AS p FROM rollup WHERE series_id = $4) AS both_tiers) WHERE "
+		    "id = $4",
+		    DB_ARGS(
+			db_i64(h->first_t), db_i64(h->last_t), db_i64(h->samples), db_i64(h->id)));
+	return db_run(s->db, err,
+	    "UPDATE series SET first_t = $1, last_t = $2, samples = $3, peak = $4 WHERE id = $5",
+	    DB_ARGS(db_i64(h->first_t), db_i64(h->last_t), db_i64(h->samples), db_real(h->peak),
+		db_i64(h->id)));
 }
 
 static size_t
@@ -323,11 +351,13 @@ sample_before(const struct sample *v, size_t n, int64_t t)
 
 /* Steps of a time that is rolled up. */
 static enum berth_code
-sample_put_late(struct store *s, struct sample_head *h, const struct tier_marks *marks, const struct sample *v, size_t n,
-    const struct put_rule *rule, unsigned char *fate, struct put_counts *c, bool *scan, struct berth_err *err)
+sample_put_late(struct store *s, struct sample_head *h, const struct tier_marks *marks,
+    const struct sample *v, size_t n, const struct put_rule *rule, unsigned char *fate,
+    struct put_counts *c, bool *scan, struct berth_err *err)
 {
 	struct late_put late = { .first_t = INT64_MAX, .last_t = INT64_MIN, .peak = (double)NAN };
-	enum berth_code rc = tier_late_put(s, h->id, h->step_s, marks, v, n, rule, fate, &late, err);
+	enum berth_code rc =
+	    tier_late_put(s, h->id, h->step_s, marks, v, n, rule, fate, &late, err);
 
 	if (rc != BERTH_OK)
 		return rc;
@@ -358,8 +388,9 @@ sample_clip(const struct put_rule *rule, const struct sample *v, size_t *i, size
 }
 
 static enum berth_code
-sample_put_all(struct store *s, int64_t series_id, const struct sample *v, size_t n, const struct put_rule *rule,
-    unsigned char *fate, struct put_counts *counts, struct berth_err *err)
+sample_put_all(struct store *s, int64_t series_id, const struct sample *v, size_t n,
+    const struct put_rule *rule, unsigned char *fate, struct put_counts *counts,
+    struct berth_err *err)
 {
 	struct put_counts c = { 0 };
 	struct sample_head h = { 0 };
@@ -402,8 +433,9 @@ sample_put_all(struct store *s, int64_t series_id, const struct sample *v, size_
 }
 
 enum berth_code
-store_samples_late(struct store *s, int64_t series_id, const struct sample *v, size_t n, const struct put_rule *rule,
-    unsigned char *fate, struct put_counts *counts, struct berth_err *err)
+store_samples_late(struct store *s, int64_t series_id, const struct sample *v, size_t n,
+    const struct put_rule *rule, unsigned char *fate, struct put_counts *counts,
+    struct berth_err *err)
 {
 	struct put_counts c = { 0 };
 	enum berth_code rc;
@@ -414,7 +446,7 @@ store_samples_late(struct store *s, int64_t series_id, const struct sample *v, s
 	if (rc != BERTH_OK)
 		return rc;
 	rc = store_end(s, sample_put_all(s, series_id, v, n, rule, fate, &c, err), err);
-	if (rc == BERTH_OK) {	/* also the commit: what did not reach the disk is not counted */
+	if (rc == BERTH_OK) { /* also the commit: what did not reach the disk is not counted */
 		counts->stored += c.stored;
 		counts->duplicate += c.duplicate;
 		counts->replaced += c.replaced;
@@ -424,8 +456,8 @@ store_samples_late(struct store *s, int64_t series_id, const struct sample *v, s
 }
 
 enum berth_code
-store_samples_put(struct store *s, int64_t series_id, const struct sample *v, size_t n, unsigned char *fate,
-    struct put_counts *counts, struct berth_err *err)
+store_samples_put(struct store *s, int64_t series_id, const struct sample *v, size_t n,
+    unsigned char *fate, struct put_counts *counts, struct berth_err *err)
 {
 	const struct put_rule rule = { .loaded_before = false };
 

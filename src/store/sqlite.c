@@ -16,22 +16,35 @@
 #include "util/str.h"
 #include "util/time.h"
 
-#define SQLITE_APPLICATION_ID 0x42525448	/* "BRTH" */
+#define SQLITE_APPLICATION_ID 0x42525448 /* "BRTH" */
 
 struct sqlite_stmt {
 	struct sqlite_conn *c;
 	sqlite3_stmt *st;
 };
 
-/* File systems on which WAL loses locks or corrupts: its shared memory works within one host only. */
+/* File systems on which WAL loses locks or corrupts: its shared memory works within one host only.
+ */
 static const struct {
 	unsigned long magic;
 	const char *name;
 } sqlite_networks[] = {
-	{ 0x6969, "NFS" }, { 0x517b, "SMB" }, { 0xff534d42, "CIFS" }, { 0xfe534d42, "SMB2" },
-	{ 0x65735546, "FUSE" }, { 0x5346414f, "AFS" }, { 0x73757245, "Coda" }, { 0x01021997, "9P" },
-	{ 0x00c36400, "Ceph" }, { 0x0bd00bd0, "Lustre" }, { 0x47504653, "GPFS" }, { 0x19830326, "BeeGFS" },
-	{ 0x7461636f, "OCFS2" }, { 0x01161970, "GFS2" }, { 0x786f4256, "vboxsf" }, { 0xbacbacbc, "vmhgfs" },
+	{ 0x6969, "NFS" },
+	{ 0x517b, "SMB" },
+	{ 0xff534d42, "CIFS" },
+	{ 0xfe534d42, "SMB2" },
+	{ 0x65735546, "FUSE" },
+	{ 0x5346414f, "AFS" },
+	{ 0x73757245, "Coda" },
+	{ 0x01021997, "9P" },
+	{ 0x00c36400, "Ceph" },
+	{ 0x0bd00bd0, "Lustre" },
+	{ 0x47504653, "GPFS" },
+	{ 0x19830326, "BeeGFS" },
+	{ 0x7461636f, "OCFS2" },
+	{ 0x01161970, "GFS2" },
+	{ 0x786f4256, "vboxsf" },
+	{ 0xbacbacbc, "vmhgfs" },
 };
 
 static const char *const sqlite_tokens[][2] = {
@@ -56,31 +69,41 @@ sqlite_fail(const struct sqlite_conn *c, int rc, struct berth_err *err)
 	case SQLITE_BUSY:
 	case SQLITE_LOCKED:
 	case SQLITE_PROTOCOL:
-		return err_set(err, BERTH_ETRANSIENT, "store %s: another process has kept it busy for %d s; "
-		    "nothing was changed, try again later", c->path, (c->busy_timeout_ms + 999) / 1000);
+		return err_set(err, BERTH_ETRANSIENT,
+		    "store %s: another process has kept it busy for %d s; "
+		    "nothing was changed, try again later",
+		    c->path, (c->busy_timeout_ms + 999) / 1000);
 	case SQLITE_FULL:
-		return err_set(err, BERTH_EIO, "store %s: the disk is full; nothing of this step was stored",
-		    c->path);
+		return err_set(err, BERTH_EIO,
+		    "store %s: the disk is full; nothing of this step was stored", c->path);
 	case SQLITE_READONLY:
 		return err_set(err, BERTH_EIO, "store %s: is read-only (%s)", c->path, text);
 	case SQLITE_PERM:
 	case SQLITE_CANTOPEN:
-		return err_sys(err, BERTH_EIO, sys != 0 ? sys : EACCES, "store %s: cannot be opened", c->path);
+		return err_sys(
+		    err, BERTH_EIO, sys != 0 ? sys : EACCES, "store %s: cannot be opened", c->path);
 	case SQLITE_IOERR:
 		/* SQLite does not always keep errno; which operation failed says as much. */
-		if (sys == 0 && (rc == SQLITE_IOERR_WRITE || rc == SQLITE_IOERR_SHMSIZE || rc == SQLITE_IOERR_TRUNCATE ||
-		    rc == SQLITE_IOERR_FSYNC))
-			return err_set(err, BERTH_EIO, "store %s: cannot be written, nothing of this step was stored: is the "
-			    "disk full, or is there a limit on the size of files?", c->path);
+		if (sys == 0 && (rc == SQLITE_IOERR_WRITE || rc == SQLITE_IOERR_SHMSIZE ||
+				    rc == SQLITE_IOERR_TRUNCATE || rc == SQLITE_IOERR_FSYNC))
+			return err_set(err, BERTH_EIO,
+			    "store %s: cannot be written, nothing of this step was stored: is the "
+			    "disk full, or is there a limit on the size of files?",
+			    c->path);
 		if (sys == EFBIG || sys == ENOSPC || sys == EDQUOT)
-			return err_sys(err, BERTH_EIO, sys, "store %s: cannot grow, nothing of this step was "
-			    "stored", c->path);
-		return err_sys(err, BERTH_EIO, sys != 0 ? sys : EIO, "store %s: %s (%d)", c->path, text, rc);
+			return err_sys(err, BERTH_EIO, sys,
+			    "store %s: cannot grow, nothing of this step was "
+			    "stored",
+			    c->path);
+		return err_sys(
+		    err, BERTH_EIO, sys != 0 ? sys : EIO, "store %s: %s (%d)", c->path, text, rc);
 	case SQLITE_NOTADB:
 		return err_set(err, BERTH_EINVAL, "store %s: this is not a database", c->path);
 	case SQLITE_CORRUPT:
-		return err_set(err, BERTH_EINVAL, "store %s: the file is damaged (%s); see `berth store check`, "
-		    "or go back to a copy made by `berth store backup`", c->path, text);
+		return err_set(err, BERTH_EINVAL,
+		    "store %s: the file is damaged (%s); see `berth store check`, "
+		    "or go back to a copy made by `berth store backup`",
+		    c->path, text);
 	case SQLITE_NOMEM:
 		return err_set(err, BERTH_ENOMEM, "store %s: out of memory", c->path);
 	default:
@@ -112,8 +135,8 @@ sqlite_nap(void)
 }
 
 /*
- * Some ways to be busy never reach SQLite's own busy handler (a change of journal mode, recovery of a WAL by
- * another process): such statements are tried again until the same timeout has passed.
+ * Some ways to be busy never reach SQLite's own busy handler (a change of journal mode, recovery of
+ * a WAL by another process): such statements are tried again until the same timeout has passed.
  */
 static int
 sqlite_exec_patient(struct sqlite_conn *c, const char *sql)
@@ -121,7 +144,8 @@ sqlite_exec_patient(struct sqlite_conn *c, const char *sql)
 	int64_t until = time_mono_ms() + c->busy_timeout_ms;
 	int rc;
 
-	while (sqlite_is_busy(rc = sqlite3_exec(c->db, sql, NULL, NULL, NULL)) && time_mono_ms() < until)
+	while (sqlite_is_busy(rc = sqlite3_exec(c->db, sql, NULL, NULL, NULL)) &&
+	       time_mono_ms() < until)
 		sqlite_nap();
 	return rc;
 }
@@ -182,13 +206,15 @@ sqlite_journal(struct sqlite_conn *c, char *warning, size_t warning_size, struct
 		if (rc != SQLITE_OK)
 			return sqlite_fail(c, rc, err);
 	}
-	snprintf(warning, warning_size, "store %s lies on a network file system (%s): berth uses a rollback journal "
+	snprintf(warning, warning_size,
+	    "store %s lies on a network file system (%s): berth uses a rollback journal "
 	    "there, is slower, and relies on the locks of that file system; a local disk is better",
 	    c->path, network);
 	return BERTH_OK;
 }
 
-/* A file of mode 0600 before SQLite makes one by the umask; the -wal and -shm files take its mode. */
+/* A file of mode 0600 before SQLite makes one by the umask; the -wal and -shm files take its mode.
+ */
 static enum berth_code
 sqlite_create(const struct db_open *o, struct berth_err *err)
 {
@@ -203,7 +229,8 @@ sqlite_create(const struct db_open *o, struct berth_err *err)
 	return err_sys(err, BERTH_EIO, errno, "store %s: cannot be made", o->path);
 }
 
-/* A file that cannot be written, in a folder that cannot be written, is read as it lies if no WAL waits beside it. */
+/* A file that cannot be written, in a folder that cannot be written, is read as it lies if no WAL
+ * waits beside it. */
 static int
 sqlite_open_read_only(struct sqlite_conn *c)
 {
@@ -212,16 +239,20 @@ sqlite_open_read_only(struct sqlite_conn *c)
 	int rc = SQLITE_NOMEM;
 
 	buf_init(&uri, strlen(c->path) * 3 + 32);
-	if (buf_printf(&uri, "%s-wal", c->path) == BERTH_OK && stat(uri.p, &st) == 0 && st.st_size > 0) {
+	if (buf_printf(&uri, "%s-wal", c->path) == BERTH_OK && stat(uri.p, &st) == 0 &&
+	    st.st_size > 0) {
 		buf_free(&uri);
-		return sqlite3_open_v2(c->path, &c->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
+		return sqlite3_open_v2(
+		    c->path, &c->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
 	}
 	buf_clear(&uri);
 	buf_add_str(&uri, "file:");
 	for (const char *p = c->path; *p != '\0'; p++)
-		buf_printf(&uri, strchr("%?#", *p) != NULL ? "%%%02X" : "%c", (unsigned)(unsigned char)*p);
+		buf_printf(
+		    &uri, strchr("%?#", *p) != NULL ? "%%%02X" : "%c", (unsigned)(unsigned char)*p);
 	if (buf_add_str(&uri, "?immutable=1") == BERTH_OK)
-		rc = sqlite3_open_v2(uri.p, &c->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, NULL);
+		rc = sqlite3_open_v2(uri.p, &c->db,
+		    SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, NULL);
 	buf_free(&uri);
 	return rc;
 }
@@ -239,25 +270,29 @@ sqlite_close(void *conn)
 }
 
 static enum berth_code
-sqlite_setup(struct sqlite_conn *c, const struct db_open *o, bool writable, char *warning, size_t warning_size,
-    struct berth_err *err)
+sqlite_setup(struct sqlite_conn *c, const struct db_open *o, bool writable, char *warning,
+    size_t warning_size, struct berth_err *err)
 {
 	enum berth_code rc;
 	char id[32], tables[32];
 	int sq;
 
-	sqlite3_busy_timeout(c->db, c->busy_timeout_ms);	/* before the first statement */
+	sqlite3_busy_timeout(c->db, c->busy_timeout_ms); /* before the first statement */
 	sqlite3_extended_result_codes(c->db, 1);
 	sqlite3_db_config(c->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-	sq = sqlite_pragma(c, "PRAGMA application_id", id, sizeof(id));	/* finds out whether it is a database */
+	sq = sqlite_pragma(
+	    c, "PRAGMA application_id", id, sizeof(id)); /* finds out whether it is a database */
 	if (sq == SQLITE_OK)
 		sq = sqlite_pragma(c, "SELECT count(*) FROM sqlite_schema", tables, sizeof(tables));
 	if (sq != SQLITE_OK)
 		return sqlite_fail(c, sq, err);
-	rc = sqlite_exec(c, "PRAGMA foreign_keys=ON; PRAGMA synchronous=FULL; PRAGMA trusted_schema=OFF; "
-	    "PRAGMA cache_size=-16384; PRAGMA journal_size_limit=67108864", err);
+	rc = sqlite_exec(c,
+	    "PRAGMA foreign_keys=ON; PRAGMA synchronous=FULL; PRAGMA trusted_schema=OFF; "
+	    "PRAGMA cache_size=-16384; PRAGMA journal_size_limit=67108864",
+	    err);
 	/* Another program's file is left as it is; db_engine.version says so. */
-	if (rc == BERTH_OK && writable && (strtol(id, NULL, 10) == SQLITE_APPLICATION_ID || strcmp(tables, "0") == 0))
+	if (rc == BERTH_OK && writable &&
+	    (strtol(id, NULL, 10) == SQLITE_APPLICATION_ID || strcmp(tables, "0") == 0))
 		rc = sqlite_journal(c, warning, warning_size, err);
 	if (rc == BERTH_OK && !o->write)
 		rc = sqlite_exec(c, "PRAGMA query_only=ON", err);
@@ -265,7 +300,8 @@ sqlite_setup(struct sqlite_conn *c, const struct db_open *o, bool writable, char
 }
 
 static enum berth_code
-sqlite_open(const struct db_open *o, void **conn_out, char *warning, size_t warning_size, struct berth_err *err)
+sqlite_open(const struct db_open *o, void **conn_out, char *warning, size_t warning_size,
+    struct berth_err *err)
 {
 	struct sqlite_conn *c = calloc(1, sizeof(*c));
 	enum berth_code rc = BERTH_OK;
@@ -280,9 +316,10 @@ sqlite_open(const struct db_open *o, void **conn_out, char *warning, size_t warn
 	if (o->create && !memory)
 		rc = sqlite_create(o, err);
 	else if (!memory && faccessat(AT_FDCWD, o->path, F_OK, AT_EACCESS) != 0)
-		rc = errno == ENOENT || errno == ENOTDIR ?
-		    err_set(err, BERTH_ENOTFOUND, "store %s: there is none; `berth init` makes it", o->path) :
-		    err_sys(err, BERTH_EIO, errno, "store %s", o->path);
+		rc = errno == ENOENT || errno == ENOTDIR
+			 ? err_set(err, BERTH_ENOTFOUND,
+			       "store %s: there is none; `berth init` makes it", o->path)
+			 : err_sys(err, BERTH_EIO, errno, "store %s", o->path);
 	if (rc != BERTH_OK)
 		goto out;
 	writable = memory || faccessat(AT_FDCWD, o->path, W_OK, AT_EACCESS) == 0;
@@ -291,9 +328,13 @@ sqlite_open(const struct db_open *o, void **conn_out, char *warning, size_t warn
 		goto out;
 	}
 	/* Without its mutexes: a connection is used by one thread. */
-	sq = writable ? sqlite3_open_v2(o->path, &c->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
-	    (memory ? SQLITE_OPEN_CREATE : 0), NULL) : sqlite_open_read_only(c);
-	rc = sq == SQLITE_OK ? sqlite_setup(c, o, writable, warning, warning_size, err) : sqlite_fail(c, sq, err);
+	sq = writable ? sqlite3_open_v2(o->path, &c->db,
+			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
+				(memory ? SQLITE_OPEN_CREATE : 0),
+			    NULL)
+		      : sqlite_open_read_only(c);
+	rc = sq == SQLITE_OK ? sqlite_setup(c, o, writable, warning, warning_size, err)
+			     : sqlite_fail(c, sq, err);
 out:
 	if (rc != BERTH_OK)
 		sqlite_close(c);
@@ -316,7 +357,8 @@ sqlite_rollback(void *conn)
 {
 	struct sqlite_conn *c = conn;
 
-	/* After a full disk SQLite may have rolled back by itself; then there is nothing left to do. */
+	/* After a full disk SQLite may have rolled back by itself; then there is nothing left to
+	 * do. */
 	if (sqlite3_get_autocommit(c->db) == 0)
 		sqlite3_exec(c->db, "ROLLBACK", NULL, NULL, NULL);
 }
@@ -436,7 +478,8 @@ sqlite_column_name(void *stmt, int i)
 static void
 sqlite_column(void *stmt, int i, struct db_val *v)
 {
-	/* one look-up a column: connections are opened without a mutex, so that a value may be read where it lies */
+	/* one look-up a column: connections are opened without a mutex, so that a value may be read
+	 * where it lies */
 	sqlite3_value *at = sqlite3_column_value(((struct sqlite_stmt *)stmt)->st, i);
 
 	*v = (struct db_val){ .type = DB_NULL };
@@ -486,8 +529,10 @@ sqlite_version(void *conn, int64_t *version_out, struct berth_err *err)
 		return sqlite_fail(c, rc, err);
 	if (strtol(id, NULL, 10) != SQLITE_APPLICATION_ID &&
 	    (strcmp(id, "0") != 0 || strcmp(version, "0") != 0 || strcmp(tables, "0") != 0))
-		return err_set(err, BERTH_EINVAL, "store %s: is a database of another program (application id %s); "
-		    "give --store another path", c->path, id);
+		return err_set(err, BERTH_EINVAL,
+		    "store %s: is a database of another program (application id %s); "
+		    "give --store another path",
+		    c->path, id);
 	*version_out = strtol(version, NULL, 10);
 	return BERTH_OK;
 }
@@ -497,8 +542,8 @@ sqlite_set_version(void *conn, int64_t version, struct berth_err *err)
 {
 	char sql[96];
 
-	snprintf(sql, sizeof(sql), "PRAGMA application_id=%d; PRAGMA user_version=%lld", SQLITE_APPLICATION_ID,
-	    (long long)version);
+	snprintf(sql, sizeof(sql), "PRAGMA application_id=%d; PRAGMA user_version=%lld",
+	    SQLITE_APPLICATION_ID, (long long)version);
 	return sqlite_exec(conn, sql, err);
 }
 

@@ -6,13 +6,16 @@
 #include "util/buf.h"
 
 /*
- * Rows out of the program's memory as a table of SQLite's, so that one statement inserts them all: most of what a
- * statement a row costs is its start, and the copies of what is bound.
+ * Rows out of the program's memory as a table of SQLite's, so that one statement inserts them all:
+ * most of what a statement a row costs is its start, and the copies of what is bound.
  */
 #define SQLITE_LOAD_COLS 64
 #define SQLITE_LOAD_TABLE "berth_rows"
 
-struct sqlite_load_table { sqlite3_vtab base; const struct sqlite_conn *c; };
+struct sqlite_load_table {
+	sqlite3_vtab base;
+	const struct sqlite_conn *c;
+};
 struct sqlite_load_cursor {
 	sqlite3_vtab_cursor base;
 	const struct db_rows *rows;
@@ -21,7 +24,8 @@ struct sqlite_load_cursor {
 };
 
 static int
-sqlite_load_connect(sqlite3 *db, void *conn, int argc, const char *const *argv, sqlite3_vtab **table_out, char **error_out)
+sqlite_load_connect(sqlite3 *db, void *conn, int argc, const char *const *argv,
+    sqlite3_vtab **table_out, char **error_out)
 {
 	struct sqlite_load_table *t;
 	char sql[SQLITE_LOAD_COLS * 5 + 32];
@@ -51,7 +55,7 @@ sqlite_load_disconnect(sqlite3_vtab *table)
 static int
 sqlite_load_best(sqlite3_vtab *table, sqlite3_index_info *info)
 {
-	(void)table, (void)info;	/* a scan is all there is */
+	(void)table, (void)info; /* a scan is all there is */
 	return SQLITE_OK;
 }
 
@@ -82,7 +86,8 @@ sqlite_load_fill(struct sqlite_load_cursor *k)
 }
 
 static int
-sqlite_load_filter(sqlite3_vtab_cursor *cursor, int plan, const char *text, int argc, sqlite3_value **argv)
+sqlite_load_filter(
+    sqlite3_vtab_cursor *cursor, int plan, const char *text, int argc, sqlite3_value **argv)
 {
 	struct sqlite_load_cursor *k = (struct sqlite_load_cursor *)cursor;
 
@@ -144,9 +149,16 @@ sqlite_load_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *id_out)
 }
 
 static const sqlite3_module sqlite_load_module = {
-	.xConnect = sqlite_load_connect, .xDisconnect = sqlite_load_disconnect, .xBestIndex = sqlite_load_best,
-	.xOpen = sqlite_load_open, .xClose = sqlite_load_close, .xFilter = sqlite_load_filter, .xNext = sqlite_load_next,
-	.xEof = sqlite_load_eof, .xColumn = sqlite_load_column, .xRowid = sqlite_load_rowid,
+	.xConnect = sqlite_load_connect,
+	.xDisconnect = sqlite_load_disconnect,
+	.xBestIndex = sqlite_load_best,
+	.xOpen = sqlite_load_open,
+	.xClose = sqlite_load_close,
+	.xFilter = sqlite_load_filter,
+	.xNext = sqlite_load_next,
+	.xEof = sqlite_load_eof,
+	.xColumn = sqlite_load_column,
+	.xRowid = sqlite_load_rowid,
 };
 
 static enum berth_code

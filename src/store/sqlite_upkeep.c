@@ -19,8 +19,10 @@ sqlite_copy_check(const struct sqlite_conn *to, const char *source, struct berth
 		sq = sqlite3_step(st);
 	said = sq == SQLITE_ROW ? (const char *)sqlite3_column_text(st, 0) : sqlite3_errmsg(to->db);
 	if (sq != SQLITE_ROW || said == NULL || strcmp(said, "ok") != 0)
-		rc = err_set(err, BERTH_EINVAL, "store %s: the file is damaged, so no copy was made (%s): see `berth store "
-		    "check`, and keep the copies there are", source, said != NULL ? said : "out of memory");
+		rc = err_set(err, BERTH_EINVAL,
+		    "store %s: the file is damaged, so no copy was made (%s): see `berth store "
+		    "check`, and keep the copies there are",
+		    source, said != NULL ? said : "out of memory");
 	sqlite3_finalize(st);
 	return rc;
 }
@@ -30,12 +32,14 @@ static enum berth_code
 sqlite_copy_pages(const struct sqlite_conn *c, const char *path, struct berth_err *err)
 {
 	struct sqlite_conn from = { .path = c->path, .busy_timeout_ms = c->busy_timeout_ms };
-	struct sqlite_conn to = { .path = (char *)(uintptr_t)path, .busy_timeout_ms = c->busy_timeout_ms };
+	struct sqlite_conn to = { .path = (char *)(uintptr_t)path,
+		.busy_timeout_ms = c->busy_timeout_ms };
 	enum berth_code rc = BERTH_OK;
 	sqlite3_backup *b = NULL;
 	int sq;
 
-	/* A connection of its own: SQLite does not copy out of one that is inside a write transaction. */
+	/* A connection of its own: SQLite does not copy out of one that is inside a write
+	 * transaction. */
 	sq = sqlite3_open_v2(c->path, &from.db, SQLITE_OPEN_READWRITE, NULL);
 	if (sq != SQLITE_OK) {
 		rc = sqlite_fail(&from, sq, err);
@@ -73,7 +77,8 @@ sqlite_copy(void *conn, const char *path, struct berth_err *err)
 	int fd;
 
 	if (snprintf(part, sizeof(part), "%s.part", path) >= (int)sizeof(part))
-		return err_set(err, BERTH_EINVAL, "store: the path of the copy is too long: %s", path);
+		return err_set(
+		    err, BERTH_EINVAL, "store: the path of the copy is too long: %s", path);
 	fd = open(part, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return err_sys(err, BERTH_EIO, errno, "store: the copy %s", part);
@@ -99,19 +104,21 @@ sqlite_check_rows(const struct sqlite_conn *c, const char *sql, const char *fmt,
 		return rc;
 	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
 		const char *a = (const char *)sqlite3_column_text(st, 0);
-		const char *b = sqlite3_column_count(st) > 1 ? (const char *)sqlite3_column_text(st, 1) : NULL;
+		const char *b =
+		    sqlite3_column_count(st) > 1 ? (const char *)sqlite3_column_text(st, 1) : NULL;
 
 		if (a != NULL && strcmp(a, "ok") == 0 && b == NULL)
 			continue;
-		snprintf(line, sizeof(line), "%s%s%s%s", fmt, a != NULL ? a : "?", b != NULL ? " row " : "",
-		    b != NULL ? b : "");
+		snprintf(line, sizeof(line), "%s%s%s%s", fmt, a != NULL ? a : "?",
+		    b != NULL ? " row " : "", b != NULL ? b : "");
 		say(arg, line);
 	}
 	sqlite3_finalize(st);
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-/* The write-ahead log holds all of a compacted file until it is moved over; that may have to wait for who still reads. */
+/* The write-ahead log holds all of a compacted file until it is moved over; that may have to wait
+ * for who still reads. */
 enum berth_code
 sqlite_compact(void *conn, struct berth_err *err)
 {
@@ -124,13 +131,15 @@ sqlite_compact(void *conn, struct berth_err *err)
 }
 
 enum berth_code
-sqlite_check(void *conn, void (*say)(void *arg, const char *fault), void *arg, struct berth_err *err)
+sqlite_check(
+    void *conn, void (*say)(void *arg, const char *fault), void *arg, struct berth_err *err)
 {
 	const struct sqlite_conn *c = conn;
 	int rc;
 
 	rc = sqlite_check_rows(c, "PRAGMA integrity_check(100)", "file: ", say, arg);
 	if (rc == SQLITE_OK)
-		rc = sqlite_check_rows(c, "PRAGMA foreign_key_check", "a row points at nothing: ", say, arg);
+		rc = sqlite_check_rows(
+		    c, "PRAGMA foreign_key_check", "a row points at nothing: ", say, arg);
 	return rc == SQLITE_OK ? BERTH_OK : sqlite_fail(c, rc, err);
 }

@@ -28,11 +28,15 @@ store_install(struct store *s, int64_t now, struct berth_err *err)
 	rc = store_begin(s, err);
 	if (rc != BERTH_OK)
 		return rc;
-	rc = db_run(s->db, err, "INSERT INTO meta (key, value) VALUES ('installation', $1) "
-	    "ON CONFLICT (key) DO NOTHING", DB_ARGS(db_text(hex)));
+	rc = db_run(s->db, err,
+	    "INSERT INTO meta (key, value) VALUES ('installation', $1) "
+	    "ON CONFLICT (key) DO NOTHING",
+	    DB_ARGS(db_text(hex)));
 	if (rc == BERTH_OK)
-		rc = db_run(s->db, err, "INSERT INTO meta (key, value) VALUES ('created', $1) "
-		    "ON CONFLICT (key) DO NOTHING", DB_ARGS(db_text(at)));
+		rc = db_run(s->db, err,
+		    "INSERT INTO meta (key, value) VALUES ('created', $1) "
+		    "ON CONFLICT (key) DO NOTHING",
+		    DB_ARGS(db_text(at)));
 	return store_end(s, rc, err);
 }
 
@@ -44,7 +48,8 @@ store_read_installation(struct store *s, struct berth_err *err)
 	enum berth_code rc;
 	bool row;
 
-	rc = db_query(s->db, &st, err, "SELECT value FROM meta WHERE key = 'installation'", DB_NO_ARGS);
+	rc = db_query(
+	    s->db, &st, err, "SELECT value FROM meta WHERE key = 'installation'", DB_NO_ARGS);
 	if (rc == BERTH_OK)
 		rc = db_next(st, &row, err);
 	if (rc == BERTH_OK && row) {
@@ -59,14 +64,17 @@ store_read_installation(struct store *s, struct berth_err *err)
 static enum berth_code
 store_connect(struct store *s, bool write, bool create, struct berth_err *err)
 {
-	struct db_open o = { .path = s->path, .write = write, .create = create, .busy_timeout_ms = STORE_BUSY_MS };
+	struct db_open o = {
+		.path = s->path, .write = write, .create = create, .busy_timeout_ms = STORE_BUSY_MS
+	};
 
 	db_close(s->db);
 	s->db = NULL;
 	return db_open(&o, &s->db, err);
 }
 
-/* Series of a store that had no ledger yet. If this does not come to its end, the next change of the series does it. */
+/* Series of a store that had no ledger yet. If this does not come to its end, the next change of
+ * the series does it. */
 static enum berth_code
 store_open_ledger(struct store *s, struct berth_err *err)
 {
@@ -99,7 +107,8 @@ store_upgrade(struct store *s, struct berth_err *err)
 	if (s->mode == STORE_READ) {
 		rc = store_connect(s, true, false, err);
 		if (rc != BERTH_OK)
-			return err_ctx(err, "an older store must be upgraded before it can be read");
+			return err_ctx(
+			    err, "an older store must be upgraded before it can be read");
 	}
 	rc = migrate_run(s->db, s->path, migrations, migrations_n, err);
 	if (rc == BERTH_OK)
@@ -110,7 +119,8 @@ store_upgrade(struct store *s, struct berth_err *err)
 }
 
 enum berth_code
-store_open(const char *path, enum store_mode mode, int64_t now, struct store **s_out, struct berth_err *err)
+store_open(const char *path, enum store_mode mode, int64_t now, struct store **s_out,
+    struct berth_err *err)
 {
 	struct store *s = calloc(1, sizeof(*s));
 	enum berth_code rc = BERTH_OK;
@@ -176,7 +186,8 @@ store_version(const struct store *s)
 {
 	int64_t version;
 
-	return db_engine(s->db)->version(db_conn(s->db), &version, NULL) == BERTH_OK ? (int)version : 0;
+	return db_engine(s->db)->version(db_conn(s->db), &version, NULL) == BERTH_OK ? (int)version
+										     : 0;
 }
 
 const char *
@@ -208,13 +219,15 @@ store_begin(struct store *s, struct berth_err *err)
 	return rc;
 }
 
-/* A change of samples that no load has told of gets a row of its own in the log of loads, so that sums agree. */
+/* A change of samples that no load has told of gets a row of its own in the log of loads, so that
+ * sums agree. */
 static enum berth_code
 store_flow_told(struct store *s, struct berth_err *err)
 {
 	const struct load l = { .t = s->opened, .format = "store", .source = "", .digest = "" };
 
-	return tier_count_eq(s->flow, (struct tier_count){ 0 }) ? BERTH_OK : store_load_insert(s, &l, err);
+	return tier_count_eq(s->flow, (struct tier_count){ 0 }) ? BERTH_OK
+								: store_load_insert(s, &l, err);
 }
 
 enum berth_code
@@ -234,7 +247,8 @@ store_commit(struct store *s, struct berth_err *err)
 	if (!s->broken)
 		return db_commit(s->db, err);
 	db_rollback(s->db);
-	return err_set(err, BERTH_EFAIL, "store %s: a part of this step failed, all of it was taken back", s->path);
+	return err_set(err, BERTH_EFAIL,
+	    "store %s: a part of this step failed, all of it was taken back", s->path);
 }
 
 void
@@ -270,7 +284,8 @@ store_met(struct store *s, enum berth_code rc, struct berth_err *err, const char
 }
 
 enum berth_code
-store_write(struct store *s, struct berth_err *err, const char *sql, const struct db_val *args, size_t n)
+store_write(
+    struct store *s, struct berth_err *err, const char *sql, const struct db_val *args, size_t n)
 {
 	enum berth_code rc = store_begin(s, err);
 
@@ -280,8 +295,8 @@ store_write(struct store *s, struct berth_err *err, const char *sql, const struc
 }
 
 enum berth_code
-store_insert(struct store *s, int64_t *id_out, struct berth_err *err, const char *sql, const struct db_val *args,
-    size_t n)
+store_insert(struct store *s, int64_t *id_out, struct berth_err *err, const char *sql,
+    const struct db_val *args, size_t n)
 {
 	enum berth_code rc = store_begin(s, err);
 	int64_t id = 0;

@@ -8,16 +8,17 @@
 #include "util/leb.h"
 #include "util/time.h"
 
-#define TIER_UNIT 1048576.0	/* 2^20 */
-#define TIER_AREA_MAX 1e36	/* of a step, in units: 128 bits hold a hundred of it */
-#define TIER_WORD 18446744073709551616.0	/* 2^64 */
+#define TIER_UNIT 1048576.0              /* 2^20 */
+#define TIER_AREA_MAX 1e36               /* of a step, in units: 128 bits hold a hundred of it */
+#define TIER_WORD 18446744073709551616.0 /* 2^64 */
 
 bool
 tier_of_step(int64_t step_s, enum tier *tier_out)
 {
 	if (step_s <= 0 || step_s >= TIER_DAY_S || TIER_DAY_S % step_s != 0)
 		return false;
-	*tier_out = step_s < tier_len(TIER_HOUR) && tier_len(TIER_HOUR) % step_s == 0 ? TIER_HOUR : TIER_DAY;
+	*tier_out = step_s < tier_len(TIER_HOUR) && tier_len(TIER_HOUR) % step_s == 0 ? TIER_HOUR
+										      : TIER_DAY;
 	return true;
 }
 
@@ -43,7 +44,8 @@ tier_sum_add(struct tier_sum x, struct tier_sum y)
 struct tier_sum
 tier_sum_sub(struct tier_sum x, struct tier_sum y)
 {
-	return (struct tier_sum){ (int64_t)((uint64_t)x.hi - (uint64_t)y.hi - (x.lo < y.lo)), x.lo - y.lo };
+	return (struct tier_sum){ (int64_t)((uint64_t)x.hi - (uint64_t)y.hi - (x.lo < y.lo)),
+		x.lo - y.lo };
 }
 
 double
@@ -55,13 +57,15 @@ tier_sum_value(struct tier_sum x)
 struct tier_count
 tier_count_add(struct tier_count x, struct tier_count y)
 {
-	return (struct tier_count){ x.steps + y.steps, x.covered_s + y.covered_s, tier_sum_add(x.total, y.total) };
+	return (struct tier_count){ x.steps + y.steps, x.covered_s + y.covered_s,
+		tier_sum_add(x.total, y.total) };
 }
 
 struct tier_count
 tier_count_sub(struct tier_count x, struct tier_count y)
 {
-	return (struct tier_count){ x.steps - y.steps, x.covered_s - y.covered_s, tier_sum_sub(x.total, y.total) };
+	return (struct tier_count){ x.steps - y.steps, x.covered_s - y.covered_s,
+		tier_sum_sub(x.total, y.total) };
 }
 
 bool
@@ -117,13 +121,15 @@ tier_merge(struct tier_bucket *b, const struct tier_bucket *part)
 	sketch_merge(&b->sketch, &part->sketch);
 }
 
-/* Sums of the same rows in another order may differ in the last bit, and each step by one unit then. */
+/* Sums of the same rows in another order may differ in the last bit, and each step by one unit
+ * then. */
 static bool
 tier_total_near(const struct tier_bucket *x, const struct tier_bucket *y)
 {
 	double diff = fabs(tier_sum_value(tier_sum_sub(x->sum.total, y->sum.total)));
 
-	return diff * TIER_UNIT <= (double)x->sum.steps || diff <= 1e-14 * tier_sum_value(x->sum.total);
+	return diff * TIER_UNIT <= (double)x->sum.steps ||
+	       diff <= 1e-14 * tier_sum_value(x->sum.total);
 }
 
 static bool
@@ -142,8 +148,9 @@ tier_fit(const struct tier_bucket *now, const struct tier_bucket *old)
 	size_t n = tier_slots(now) / 8 + 1;
 	bool apart = true, whole = now->sum.covered_s >= old->sum.covered_s;
 
-	if (now->sum.steps == old->sum.steps && now->sum.covered_s == old->sum.covered_s && now->peak == old->peak &&
-	    tier_total_near(now, old) && memcmp(now->has, old->has, n) == 0 && tier_sketch_eq(&now->sketch, &old->sketch))
+	if (now->sum.steps == old->sum.steps && now->sum.covered_s == old->sum.covered_s &&
+	    now->peak == old->peak && tier_total_near(now, old) &&
+	    memcmp(now->has, old->has, n) == 0 && tier_sketch_eq(&now->sketch, &old->sketch))
 		return TIER_SAME;
 	for (size_t i = 0; i < n; i++) {
 		apart = apart && (now->has[i] & old->has[i]) == 0;
@@ -184,8 +191,8 @@ tier_runs(const struct tier_row *row, size_t slots, tier_run_fn *fn, void *arg)
 	}
 	end = p + row->n_runs;
 	while (p < end) {
-		if (!leb_take(&p, end, &gap) || !leb_take(&p, end, &n) || n == 0 || gap > slots - at || n > slots - at - gap ||
-		    (gap == 0 && at > 0))
+		if (!leb_take(&p, end, &gap) || !leb_take(&p, end, &n) || n == 0 ||
+		    gap > slots - at || n > slots - at - gap || (gap == 0 && at > 0))
 			return false;
 		fn(arg, at + gap, n);
 		at += gap + n;
@@ -193,7 +200,10 @@ tier_runs(const struct tier_row *row, size_t slots, tier_run_fn *fn, void *arg)
 	return at > 0;
 }
 
-struct tier_bits { unsigned char *has; int64_t n; };
+struct tier_bits {
+	unsigned char *has;
+	int64_t n;
+};
 
 static void
 tier_set_run(void *arg, size_t first, size_t n)
@@ -212,7 +222,8 @@ tier_unpack(const struct tier_row *row, int64_t step_s, struct arena *a, struct 
 	struct tier_bucket b;
 	double total = tier_sum_value(row->sum.total);
 
-	if (row->t % tier_len(row->tier) != 0 || step_s > tier_len(row->tier) || tier_len(row->tier) % step_s != 0)
+	if (row->t % tier_len(row->tier) != 0 || step_s > tier_len(row->tier) ||
+	    tier_len(row->tier) % step_s != 0)
 		return "it is not on the grid";
 	tier_begin(&b, row->tier, row->t, step_s, a);
 	bits.has = b.has;
@@ -253,9 +264,13 @@ tier_blob(struct db_stmt *st, const char *name, struct arena *a, size_t *n_out)
 void
 tier_row_get(struct db_stmt *st, struct arena *a, struct tier_row *row_out)
 {
-	*row_out = (struct tier_row){ .tier = tier_int(st, "tier") == TIER_HOUR ? TIER_HOUR : TIER_DAY, .t = tier_int(st, "t"),
-		.sum = { tier_int(st, "steps"), tier_int(st, "covered_s"), { tier_int(st, "total_hi"),
-		(uint64_t)tier_int(st, "total_lo") } }, .peak = db_col_real(st, "peak"), .check = tier_int(st, "digest") };
+	*row_out =
+	    (struct tier_row){ .tier = tier_int(st, "tier") == TIER_HOUR ? TIER_HOUR : TIER_DAY,
+		    .t = tier_int(st, "t"),
+		    .sum = { tier_int(st, "steps"), tier_int(st, "covered_s"),
+			{ tier_int(st, "total_hi"), (uint64_t)tier_int(st, "total_lo") } },
+		    .peak = db_col_real(st, "peak"),
+		    .check = tier_int(st, "digest") };
 	row_out->runs = tier_blob(st, "runs", a, &row_out->n_runs);
 	row_out->sketch = tier_blob(st, "sketch", a, &row_out->n_sketch);
 }
@@ -275,5 +290,7 @@ tier_row_check(int64_t series_id, const struct tier_row *row)
 	h = hash_join(h, peak);
 	h = hash_join(h, hash_bytes(row->runs != NULL ? row->runs : "", row->n_runs));
 	h = hash_join(h, hash_bytes(row->sketch != NULL ? row->sketch : "", row->n_sketch));
-	return (int64_t)(h >> 33);	/* 31 bits: few bytes, and one in two thousand million changes passes */
+	return (
+	    int64_t)(h >>
+		     33); /* 31 bits: few bytes, and one in two thousand million changes passes */
 }

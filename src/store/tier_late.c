@@ -9,7 +9,7 @@ struct late {
 	const struct tier_marks *marks;
 	const struct put_rule *rule;
 	struct late_put *out;
-	struct arena *a;		/* of one bucket */
+	struct arena *a; /* of one bucket */
 };
 
 static size_t
@@ -29,13 +29,15 @@ late_counts(const struct late *l, const struct sample *v, const struct tier_buck
 
 /* The bucket becomes now. */
 static enum berth_code
-late_write(struct late *l, const struct tier_bucket *now, const struct tier_bucket *old, struct berth_err *err)
+late_write(struct late *l, const struct tier_bucket *now, const struct tier_bucket *old,
+    struct berth_err *err)
 {
 	struct tier_count change = old != NULL ? tier_count_sub(now->sum, old->sum) : now->sum;
 	enum berth_code rc = tier_put(l->s, l->series_id, now, err);
 
 	if (rc == BERTH_OK)
-		rc = tier_ledger_add(l->s, l->series_id, time_floor(now->t, tier_stretch(l->step_s)), change, err);
+		rc = tier_ledger_add(
+		    l->s, l->series_id, time_floor(now->t, tier_stretch(l->step_s)), change, err);
 	l->out->grown += change.steps;
 	l->out->scan = l->out->scan || old != NULL;
 	if (!(l->out->peak >= now->peak))
@@ -44,7 +46,8 @@ late_write(struct late *l, const struct tier_bucket *now, const struct tier_buck
 }
 
 static enum put_fate
-late_fate(const struct late *l, enum tier_fit fit, const struct tier_bucket *old, const struct sample *v)
+late_fate(
+    const struct late *l, enum tier_fit fit, const struct tier_bucket *old, const struct sample *v)
 {
 	if (old == NULL || fit == TIER_APART)
 		return PUT_STORED;
@@ -72,8 +75,8 @@ late_count(struct late *l, const struct sample *v, enum put_fate fate)
 
 /* Steps v [n] of one bucket. */
 static enum berth_code
-late_bucket(struct late *l, enum tier tier, int64_t t, const struct sample *v, size_t n, unsigned char *fate,
-    struct berth_err *err)
+late_bucket(struct late *l, enum tier tier, int64_t t, const struct sample *v, size_t n,
+    unsigned char *fate, struct berth_err *err)
 {
 	struct tier_bucket stored, now, *old = NULL;
 	enum tier_fit fit = TIER_APART;
@@ -92,11 +95,13 @@ late_bucket(struct late *l, enum tier tier, int64_t t, const struct sample *v, s
 	if (now.sum.steps > 0 && old != NULL)
 		fit = tier_fit(&now, old);
 	for (size_t i = 0; i < n; i++) {
-		fate[i] = late_counts(l, &v[i], old) ? (unsigned char)late_fate(l, fit, old, &v[i]) : PUT_DUPLICATE;
+		fate[i] = late_counts(l, &v[i], old) ? (unsigned char)late_fate(l, fit, old, &v[i])
+						     : PUT_DUPLICATE;
 		late_count(l, &v[i], fate[i]);
 	}
-	if (now.sum.steps == 0 || (old != NULL && (fit == TIER_SAME || fit == TIER_UNKNOWN ||
-	    (fit == TIER_WHOLE && l->rule->loaded_before))))
+	if (now.sum.steps == 0 ||
+	    (old != NULL && (fit == TIER_SAME || fit == TIER_UNKNOWN ||
+				(fit == TIER_WHOLE && l->rule->loaded_before))))
 		return BERTH_OK;
 	if (old != NULL && fit == TIER_APART)
 		tier_merge(&now, old);
@@ -104,10 +109,16 @@ late_bucket(struct late *l, enum tier tier, int64_t t, const struct sample *v, s
 }
 
 enum berth_code
-tier_late_put(struct store *s, int64_t series_id, int64_t step_s, const struct tier_marks *marks, const struct sample *v,
-    size_t n, const struct put_rule *rule, unsigned char *fate, struct late_put *out, struct berth_err *err)
+tier_late_put(struct store *s, int64_t series_id, int64_t step_s, const struct tier_marks *marks,
+    const struct sample *v, size_t n, const struct put_rule *rule, unsigned char *fate,
+    struct late_put *out, struct berth_err *err)
 {
-	struct late l = { .s = s, .series_id = series_id, .step_s = step_s, .marks = marks, .rule = rule, .out = out,
+	struct late l = { .s = s,
+		.series_id = series_id,
+		.step_s = step_s,
+		.marks = marks,
+		.rule = rule,
+		.out = out,
 		.a = arena_new() };
 	enum berth_code rc = BERTH_OK;
 	size_t to;

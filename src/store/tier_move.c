@@ -6,13 +6,13 @@
 #include "util/time.h"
 #include "util/vec.h"
 
-#define MOVE_STEPS INT64_C(20000)	/* of one transaction, about */
+#define MOVE_STEPS INT64_C(20000) /* of one transaction, about */
 
 /* One series on its way. */
 struct move {
 	struct store *s;
 	int64_t series_id, step_s;
-	enum tier first;		/* where its steps go */
+	enum tier first; /* where its steps go */
 	struct tier_marks marks;
 	struct tier_moved *moved;
 };
@@ -30,11 +30,12 @@ struct move_fill {
 	enum tier tier;
 	struct tier_bucket b;
 	bool open;
-	struct arena *a;	/* of one bucket */
+	struct arena *a; /* of one bucket */
 	int64_t made;
 };
 
-/* A bucket may be there in part, if a load put old steps behind a mark that a roll-up then passed. */
+/* A bucket may be there in part, if a load put old steps behind a mark that a roll-up then passed.
+ */
 static enum berth_code
 move_flush(struct move_fill *f, struct berth_err *err)
 {
@@ -46,9 +47,11 @@ move_flush(struct move_fill *f, struct berth_err *err)
 	if (!f->open)
 		return BERTH_OK;
 	f->open = false;
-	rc = tier_get(f->m->s, f->m->series_id, f->tier, f->b.t, f->m->step_s, f->a, &old, &found, err);
+	rc = tier_get(
+	    f->m->s, f->m->series_id, f->tier, f->b.t, f->m->step_s, f->a, &old, &found, err);
 	if (rc == BERTH_OK && found && tier_fit(&f->b, &old) != TIER_APART)
-		rc = err_set(err, BERTH_EINVAL, "series %lld: the %s %s is there already: see `berth store check`",
+		rc = err_set(err, BERTH_EINVAL,
+		    "series %lld: the %s %s is there already: see `berth store check`",
 		    (long long)f->m->series_id, tier_name(f->tier), time_fmt(at, f->b.t));
 	if (rc == BERTH_OK && found)
 		tier_merge(&f->b, &old);
@@ -82,7 +85,7 @@ move_step_row(struct db_stmt *st, void *arg, struct berth_err *err)
 	enum berth_code rc = move_at(f, v.t, err);
 
 	v.peak = isnan(peak) ? v.mean : peak;
-	v.covered_s = db_col_i64(st, "covered_s");	/* NULL: all of it */
+	v.covered_s = db_col_i64(st, "covered_s"); /* NULL: all of it */
 	if (rc == BERTH_OK)
 		tier_add(&f->b, &v);
 	f->m->moved->steps++;
@@ -101,10 +104,12 @@ move_hour_row(struct db_stmt *st, void *arg, struct berth_err *err)
 	enum berth_code rc = BERTH_OK;
 
 	tier_row_get(st, a, &row);
-	fault = tier_row_check(f->m->series_id, &row) != row.check ? "it was changed by something else" :
-	    tier_unpack(&row, f->m->step_s, a, &hour);
+	fault = tier_row_check(f->m->series_id, &row) != row.check
+		    ? "it was changed by something else"
+		    : tier_unpack(&row, f->m->step_s, a, &hour);
 	if (fault != NULL)
-		rc = err_set(err, BERTH_EINVAL, "series %lld: the hour %s is damaged: %s; it is not rolled up further",
+		rc = err_set(err, BERTH_EINVAL,
+		    "series %lld: the hour %s is damaged: %s; it is not rolled up further",
 		    (long long)f->m->series_id, time_fmt(at, row.t), fault);
 	if (rc == BERTH_OK)
 		rc = move_at(f, row.t, err);
@@ -119,14 +124,19 @@ move_hour_row(struct db_stmt *st, void *arg, struct berth_err *err)
 static enum berth_code
 move_steps(struct move *m, int64_t from, int64_t to, struct berth_err *err)
 {
-	static const char *const gone[] = { "DELETE FROM sample WHERE series_id = $1 AND t >= $2 AND t < $3",
+	static const char *const gone[] = {
+		"DELETE FROM sample WHERE series_id = $1 AND t >= $2 AND t < $3",
 		"DELETE FROM sample_part WHERE series_id = $1 AND t >= $2 AND t < $3",
-		"DELETE FROM raw WHERE series_id = $1 AND step >= $2 AND step < $3" };
+		"DELETE FROM raw WHERE series_id = $1 AND step >= $2 AND step < $3"
+	};
 	const struct db_val args[] = { db_i64(m->series_id), db_i64(from), db_i64(to) };
 	struct move_fill f = { .m = m, .tier = m->first, .a = arena_new() };
-	enum berth_code rc = store_each(m->s, move_step_row, &f, err, "SELECT a.t AS t, a.mean AS mean, a.peak AS peak, "
-	    "b.covered_s AS covered_s FROM sample a LEFT JOIN sample_part b ON b.series_id = a.series_id AND b.t = a.t "
-	    "WHERE a.series_id = $1 AND a.t >= $2 AND a.t < $3 ORDER BY a.t", args, 3);
+	enum berth_code rc = store_each(m->s, move_step_row, &f, err,
+	    "SELECT a.t AS t, a.mean AS mean, a.peak AS peak, "
+	    "b.covered_s AS covered_s FROM sample a LEFT JOIN sample_part b ON b.series_id = "
+	    "a.series_id AND b.t = a.t "
+	    "WHERE a.series_id = $1 AND a.t >= $2 AND a.t < $3 ORDER BY a.t",
+	    args, 3);
 
 	if (rc == BERTH_OK)
 		rc = move_flush(&f, err);
@@ -150,13 +160,16 @@ move_hours(struct move *m, int64_t from, int64_t to, struct berth_err *err)
 {
 	const struct db_val args[] = { db_i64(m->series_id), db_i64(from), db_i64(to) };
 	struct move_fill f = { .m = m, .tier = TIER_DAY, .a = arena_new() };
-	enum berth_code rc = store_each(m->s, move_hour_row, &f, err, "SELECT " TIER_COLUMNS " FROM rollup "
-	    "WHERE series_id = $1 AND tier = 0 AND t >= $2 AND t < $3 ORDER BY t", args, 3);
+	enum berth_code rc = store_each(m->s, move_hour_row, &f, err,
+	    "SELECT " TIER_COLUMNS " FROM rollup "
+	    "WHERE series_id = $1 AND tier = 0 AND t >= $2 AND t < $3 ORDER BY t",
+	    args, 3);
 
 	if (rc == BERTH_OK)
 		rc = move_flush(&f, err);
 	if (rc == BERTH_OK)
-		rc = db_run(m->s->db, err, "DELETE FROM rollup WHERE series_id = $1 AND tier = 0 AND t >= $2 AND t < $3",
+		rc = db_run(m->s->db, err,
+		    "DELETE FROM rollup WHERE series_id = $1 AND tier = 0 AND t >= $2 AND t < $3",
 		    args, 3);
 	m->moved->days_made += f.made;
 	if (to > m->marks.day_until)
@@ -168,8 +181,10 @@ move_hours(struct move *m, int64_t from, int64_t to, struct berth_err *err)
 static enum berth_code
 move_mark(struct move *m, struct berth_err *err)
 {
-	return db_run(m->s->db, err, "INSERT INTO rollup_mark (series_id, hour_until, day_until) VALUES ($1, $2, $3) "
-	    "ON CONFLICT (series_id) DO UPDATE SET hour_until = excluded.hour_until, day_until = excluded.day_until",
+	return db_run(m->s->db, err,
+	    "INSERT INTO rollup_mark (series_id, hour_until, day_until) VALUES ($1, $2, $3) "
+	    "ON CONFLICT (series_id) DO UPDATE SET hour_until = excluded.hour_until, day_until = "
+	    "excluded.day_until",
 	    DB_ARGS(db_i64(m->series_id), db_i64(m->marks.hour_until), db_i64(m->marks.day_until)));
 }
 
@@ -177,8 +192,8 @@ typedef enum berth_code move_fn(struct move *m, int64_t from, int64_t to, struct
 
 /* One transaction: the oldest days of what lies before until. *done_out: nothing is left. */
 static enum berth_code
-move_some(struct move *m, move_fn *fn, const char *oldest_sql, int64_t until, int64_t step_s, bool *done_out,
-    struct berth_err *err)
+move_some(struct move *m, move_fn *fn, const char *oldest_sql, int64_t until, int64_t step_s,
+    bool *done_out, struct berth_err *err)
 {
 	int64_t days = MOVE_STEPS * step_s / TIER_DAY_S, from = INT64_MAX, to;
 	struct tier_moved before = *m->moved;
@@ -186,7 +201,8 @@ move_some(struct move *m, move_fn *fn, const char *oldest_sql, int64_t until, in
 
 	/* Nothing is locked where nothing is due. */
 	*done_out = true;
-	rc = db_get_one(m->s->db, INT64_MAX, &from, err, oldest_sql, DB_ARGS(db_i64(m->series_id), db_i64(until)));
+	rc = db_get_one(m->s->db, INT64_MAX, &from, err, oldest_sql,
+	    DB_ARGS(db_i64(m->series_id), db_i64(until)));
 	if (rc == BERTH_OK && from == INT64_MAX)
 		return BERTH_OK;
 	if (rc == BERTH_OK)
@@ -197,9 +213,10 @@ move_some(struct move *m, move_fn *fn, const char *oldest_sql, int64_t until, in
 	if (rc == BERTH_OK)
 		rc = tier_marks_get(m->s, m->series_id, &m->marks, err);
 	if (fn == move_hours && until > m->marks.hour_until)
-		until = m->marks.hour_until;	/* a policy that keeps steps longer than hours */
+		until = m->marks.hour_until; /* a policy that keeps steps longer than hours */
 	if (rc == BERTH_OK)
-		rc = db_get_one(m->s->db, INT64_MAX, &from, err, oldest_sql, DB_ARGS(db_i64(m->series_id), db_i64(until)));
+		rc = db_get_one(m->s->db, INT64_MAX, &from, err, oldest_sql,
+		    DB_ARGS(db_i64(m->series_id), db_i64(until)));
 	*done_out = from == INT64_MAX;
 	if (rc == BERTH_OK && !*done_out) {
 		from = time_floor(from, TIER_DAY_S);
@@ -236,8 +253,11 @@ move_done(const struct tier_moved *m)
 static enum berth_code
 move_series(struct store *s, const struct series *series, struct move_run *r, struct berth_err *err)
 {
-	struct move m = { .s = s, .series_id = series->id, .step_s = series->step_s, .moved = &r->moved };
-	int64_t before = move_done(&r->moved), steps_until, hours_until = move_until(r->policy->hourly_s, r->now);
+	struct move m = {
+		.s = s, .series_id = series->id, .step_s = series->step_s, .moved = &r->moved
+	};
+	int64_t before = move_done(&r->moved), steps_until,
+		hours_until = move_until(r->policy->hourly_s, r->now);
 	enum berth_code rc = BERTH_OK;
 	bool done;
 
@@ -254,8 +274,10 @@ move_series(struct store *s, const struct series *series, struct move_run *r, st
 				r->moved.more = true;
 				break;
 			}
-			rc = part == 0 ? move_some(&m, move_steps, MOVE_STEPS_DUE, until, series->step_s, &done, err) :
-			    move_some(&m, move_hours, MOVE_HOURS_DUE, until, tier_len(TIER_HOUR), &done, err);
+			rc = part == 0 ? move_some(&m, move_steps, MOVE_STEPS_DUE, until,
+					     series->step_s, &done, err)
+				       : move_some(&m, move_hours, MOVE_HOURS_DUE, until,
+					     tier_len(TIER_HOUR), &done, err);
 			if (r->progress != NULL)
 				r->progress(r->arg, move_done(&r->moved), r->all);
 		}
@@ -265,28 +287,36 @@ move_series(struct store *s, const struct series *series, struct move_run *r, st
 }
 
 static enum berth_code
-due_series(struct store *s, const struct series *series, const struct tier_policy *policy, int64_t now,
-    struct tier_moved *due, struct berth_err *err)
+due_series(struct store *s, const struct series *series, const struct tier_policy *policy,
+    int64_t now, struct tier_moved *due, struct berth_err *err)
 {
-	int64_t hours_until = move_until(policy->hourly_s, now), until, steps = 0, hours = 0, buckets = 0, days = 0;
+	int64_t hours_until = move_until(policy->hourly_s, now), until, steps = 0, hours = 0,
+		buckets = 0, days = 0;
 	enum tier first;
 	enum berth_code rc;
 
 	if (!tier_of_step(series->step_s, &first) || series->samples == 0)
 		return BERTH_OK;
 	until = first == TIER_HOUR ? move_until(policy->raw_s, now) : hours_until;
-	rc = db_get_one(s->db, 0, &steps, err, "SELECT count(*) FROM sample WHERE series_id = $1 AND t < $2",
+	rc = db_get_one(s->db, 0, &steps, err,
+	    "SELECT count(*) FROM sample WHERE series_id = $1 AND t < $2",
 	    DB_ARGS(db_i64(series->id), db_i64(until)));
 	if (rc == BERTH_OK)
-		rc = db_get_one(s->db, 0, &buckets, err, "SELECT count(DISTINCT t / $1) FROM sample WHERE series_id = $2 "
-		    "AND t < $3", DB_ARGS(db_i64(tier_len(first)), db_i64(series->id), db_i64(until)));
+		rc = db_get_one(s->db, 0, &buckets, err,
+		    "SELECT count(DISTINCT t / $1) FROM sample WHERE series_id = $2 "
+		    "AND t < $3",
+		    DB_ARGS(db_i64(tier_len(first)), db_i64(series->id), db_i64(until)));
 	if (rc == BERTH_OK && first == TIER_HOUR)
-		rc = db_get_one(s->db, 0, &hours, err, "SELECT (SELECT count(*) FROM rollup WHERE series_id = $1 AND tier = 0 "
-		    "AND t < $2) + (SELECT count(DISTINCT t / 3600) FROM sample WHERE series_id = $1 AND t < $2 AND t < $3)",
+		rc = db_get_one(s->db, 0, &hours, err,
+		    "SELECT (SELECT count(*) FROM rollup WHERE series_id = $1 AND tier = 0 "
+		    "AND t < $2) + (SELECT count(DISTINCT t / 3600) FROM sample WHERE series_id = "
+		    "$1 AND t < $2 AND t < $3)",
 		    DB_ARGS(db_i64(series->id), db_i64(hours_until), db_i64(until)));
 	if (rc == BERTH_OK && first == TIER_HOUR)
-		rc = db_get_one(s->db, 0, &days, err, "SELECT count(*) FROM (SELECT t / 86400 AS day FROM rollup "
-		    "WHERE series_id = $1 AND tier = 0 AND t < $2 UNION SELECT t / 86400 AS day FROM sample "
+		rc = db_get_one(s->db, 0, &days, err,
+		    "SELECT count(*) FROM (SELECT t / 86400 AS day FROM rollup "
+		    "WHERE series_id = $1 AND tier = 0 AND t < $2 UNION SELECT t / 86400 AS day "
+		    "FROM sample "
 		    "WHERE series_id = $1 AND t < $2 AND t < $3) AS days",
 		    DB_ARGS(db_i64(series->id), db_i64(hours_until), db_i64(until)));
 	if (rc != BERTH_OK)
@@ -300,8 +330,8 @@ due_series(struct store *s, const struct series *series, const struct tier_polic
 }
 
 enum berth_code
-store_rollup_due(struct store *s, const struct tier_policy *policy, int64_t now, struct tier_moved *due_out,
-    struct berth_err *err)
+store_rollup_due(struct store *s, const struct tier_policy *policy, int64_t now,
+    struct tier_moved *due_out, struct berth_err *err)
 {
 	struct arena *a = arena_new();
 	struct tier_moved due = { 0 };
@@ -318,17 +348,20 @@ store_rollup_due(struct store *s, const struct tier_policy *policy, int64_t now,
 }
 
 enum berth_code
-store_rollup(struct store *s, const struct tier_policy *policy, int64_t now, int64_t max_work, tier_progress_fn *progress,
-    void *arg, struct tier_moved *moved_out, struct berth_err *err)
+store_rollup(struct store *s, const struct tier_policy *policy, int64_t now, int64_t max_work,
+    tier_progress_fn *progress, void *arg, struct tier_moved *moved_out, struct berth_err *err)
 {
-	struct move_run r = { .policy = policy, .now = now, .max_work = max_work, .progress = progress, .arg = arg };
+	struct move_run r = {
+		.policy = policy, .now = now, .max_work = max_work, .progress = progress, .arg = arg
+	};
 	struct arena *a = arena_new();
 	struct tier_moved due;
 	struct series *list;
 	size_t n;
 	enum berth_code rc = store_series_list(s, a, &list, &n, err);
 
-	if (rc == BERTH_OK && progress != NULL && (rc = store_rollup_due(s, policy, now, &due, err)) == BERTH_OK)
+	if (rc == BERTH_OK && progress != NULL &&
+	    (rc = store_rollup_due(s, policy, now, &due, err)) == BERTH_OK)
 		r.all = move_done(&due);
 	for (size_t i = 0; rc == BERTH_OK && i < n && !r.moved.more; i++)
 		rc = move_series(s, &list[i], &r, err);

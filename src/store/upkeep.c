@@ -13,7 +13,10 @@
 static const struct upkeep_table {
 	const char *name, *count, *select;
 } upkeep_tables[] = {
-#define TABLE(name, order) { #name, "SELECT count(*) FROM " #name, "SELECT * FROM " #name " ORDER BY " order }
+#define TABLE(name, order)                                                                         \
+	{                                                                                          \
+#name, "SELECT count(*) FROM " #name, "SELECT * FROM " #name " ORDER BY " order    \
+	}
 	TABLE(meta, "key"),
 	TABLE(run, "id"),
 	TABLE(series, "id"),
@@ -78,27 +81,39 @@ upkeep_count(void *arg, const char *what)
 static const struct {
 	const char *what, *sql;
 } upkeep_faults[] = {
-	{ "samples of a series that does not exist", "SELECT count(*) FROM sample WHERE series_id NOT IN "
-	  "(SELECT id FROM series)" },
-	{ "samples off the grid of their series", "SELECT count(*) FROM sample a JOIN series b ON b.id = a.series_id "
-	  "WHERE a.t % b.step_s <> 0" },
-	{ "samples whose values are not 0 <= mean <= peak", "SELECT count(*) FROM sample WHERE mean < 0 OR peak < mean "
-	  "OR mean > 1e300" },
-	{ "hours and days that are rolled up, of a series that does not exist", "SELECT count(*) FROM rollup WHERE series_id "
-	  "NOT IN (SELECT id FROM series)" },
-	{ "stretches of the ledger of a series that does not exist", "SELECT count(*) FROM ledger_step WHERE series_id "
-	  "NOT IN (SELECT id FROM series)" },
-	{ "seconds of steps that are not there", "SELECT count(*) FROM sample_part a LEFT JOIN sample b ON b.series_id = "
-	  "a.series_id AND b.t = a.t WHERE b.t IS NULL" },
-	{ "hours of jobs that end before they begin", "SELECT count(*) FROM usage_hour WHERE until_t < first_t" },
-	{ "rows of bills whose labels do not exist", "SELECT count(*) FROM bill_row WHERE label NOT IN "
-	  "(SELECT id FROM bill_label)" },
-	{ "offers that end before they begin", "SELECT count(*) FROM offer WHERE until_t < from_t" },
-	{ "reservations that hold more than they asked for", "SELECT count(*) FROM reservation WHERE held > amount" },
-	{ "settled reservations that still hold money", "SELECT count(*) FROM reservation WHERE held > 0 "
-	  "AND settled IS NOT NULL" },
-	{ "attempts of a machine that is not known", "SELECT count(*) FROM attempt WHERE instance_id IS NOT NULL "
-	  "AND instance_id NOT IN (SELECT id FROM instance)" },
+	{ "samples of a series that does not exist",
+	    "SELECT count(*) FROM sample WHERE series_id NOT IN "
+	    "(SELECT id FROM series)" },
+	{ "samples off the grid of their series",
+	    "SELECT count(*) FROM sample a JOIN series b ON b.id = a.series_id "
+	    "WHERE a.t % b.step_s <> 0" },
+	{ "samples whose values are not 0 <= mean <= peak",
+	    "SELECT count(*) FROM sample WHERE mean < 0 OR peak < mean "
+	    "OR mean > 1e300" },
+	{ "hours and days that are rolled up, of a series that does not exist",
+	    "SELECT count(*) FROM rollup WHERE series_id "
+	    "NOT IN (SELECT id FROM series)" },
+	{ "stretches of the ledger of a series that does not exist",
+	    "SELECT count(*) FROM ledger_step WHERE series_id "
+	    "NOT IN (SELECT id FROM series)" },
+	{ "seconds of steps that are not there",
+	    "SELECT count(*) FROM sample_part a LEFT JOIN sample b ON b.series_id = "
+	    "a.series_id AND b.t = a.t WHERE b.t IS NULL" },
+	{ "hours of jobs that end before they begin",
+	    "SELECT count(*) FROM usage_hour WHERE until_t < first_t" },
+	{ "rows of bills whose labels do not exist",
+	    "SELECT count(*) FROM bill_row WHERE label NOT IN "
+	    "(SELECT id FROM bill_label)" },
+	{ "offers that end before they begin",
+	    "SELECT count(*) FROM offer WHERE until_t < from_t" },
+	{ "reservations that hold more than they asked for",
+	    "SELECT count(*) FROM reservation WHERE held > amount" },
+	{ "settled reservations that still hold money",
+	    "SELECT count(*) FROM reservation WHERE held > 0 "
+	    "AND settled IS NOT NULL" },
+	{ "attempts of a machine that is not known",
+	    "SELECT count(*) FROM attempt WHERE instance_id IS NOT NULL "
+	    "AND instance_id NOT IN (SELECT id FROM instance)" },
 };
 
 static enum berth_code
@@ -108,10 +123,12 @@ upkeep_check_facts(struct store *s, struct upkeep_say *u, struct berth_err *err)
 	char line[256];
 	int64_t n;
 
-	for (size_t i = 0; rc == BERTH_OK && i < sizeof(upkeep_faults) / sizeof(upkeep_faults[0]); i++) {
+	for (size_t i = 0; rc == BERTH_OK && i < sizeof(upkeep_faults) / sizeof(upkeep_faults[0]);
+	     i++) {
 		rc = db_get_one(s->db, 0, &n, err, upkeep_faults[i].sql, DB_NO_ARGS);
 		if (rc == BERTH_OK && n > 0) {
-			snprintf(line, sizeof(line), "%lld %s", (long long)n, upkeep_faults[i].what);
+			snprintf(
+			    line, sizeof(line), "%lld %s", (long long)n, upkeep_faults[i].what);
 			upkeep_count(u, line);
 		}
 	}
@@ -131,7 +148,8 @@ upkeep_derive(struct store *s, bool fix, struct upkeep_say *u, struct berth_err 
 }
 
 enum berth_code
-store_check(struct store *s, store_say_fn *say, void *arg, size_t *faults_out, struct berth_err *err)
+store_check(
+    struct store *s, store_say_fn *say, void *arg, size_t *faults_out, struct berth_err *err)
 {
 	struct upkeep_say u = { .say = say, .arg = arg };
 	enum berth_code rc;
@@ -168,13 +186,14 @@ enum berth_code
 store_backup(struct store *s, const char *path, struct berth_err *err)
 {
 	if (fileio_exists(path))
-		return err_set(err, BERTH_EINVAL, "%s exists: a backup never writes over a file", path);
+		return err_set(
+		    err, BERTH_EINVAL, "%s exists: a backup never writes over a file", path);
 	return db_engine(s->db)->copy(db_conn(s->db), path, err);
 }
 
 enum berth_code
-store_tables(struct store *s, struct arena *a, const char *const **names_out, int64_t **rows_out, size_t *n_out,
-    struct berth_err *err)
+store_tables(struct store *s, struct arena *a, const char *const **names_out, int64_t **rows_out,
+    size_t *n_out, struct berth_err *err)
 {
 	const char **names = arena_array_of(a, UPKEEP_TABLES, const char *);
 	int64_t *rows = arena_array_of(a, UPKEEP_TABLES, int64_t);
@@ -243,7 +262,8 @@ upkeep_export_row(struct db_stmt *st, void *arg, struct berth_err *err)
 }
 
 enum berth_code
-store_export(struct store *s, const char *table, store_line_fn *line, void *arg, struct berth_err *err)
+store_export(
+    struct store *s, const char *table, store_line_fn *line, void *arg, struct berth_err *err)
 {
 	struct upkeep_export x = { .line = line, .arg = arg };
 	enum berth_code rc = BERTH_ENOTFOUND;
@@ -252,7 +272,8 @@ store_export(struct store *s, const char *table, store_line_fn *line, void *arg,
 	while (i < UPKEEP_TABLES && strcmp(upkeep_tables[i].name, table) != 0)
 		i++;
 	if (i == UPKEEP_TABLES)
-		return err_set(err, BERTH_ENOTFOUND, "there is no table '%s'; `berth store` lists them", table);
+		return err_set(err, BERTH_ENOTFOUND,
+		    "there is no table '%s'; `berth store` lists them", table);
 	buf_init(&x.text, 3 * UPKEEP_LINE_MAX);
 	buf_init(&x.hex, 2 * UPKEEP_LINE_MAX);
 	rc = store_each(s, upkeep_export_row, &x, err, upkeep_tables[i].select, DB_NO_ARGS);

@@ -3,12 +3,12 @@
 #include <math.h>
 #include <string.h>
 
-#define PACK_STARTED 4u		/* with the state in bits 0 and 1 */
-#define PACK_FRACTION 8u	/* gpus is a double */
-#define PACK_BEFORE 16u		/* until lies before start or submit: it is the distance back */
-#define PACK_EARLY 32u		/* start lies before submit */
+#define PACK_STARTED 4u  /* with the state in bits 0 and 1 */
+#define PACK_FRACTION 8u /* gpus is a double */
+#define PACK_BEFORE 16u  /* until lies before start or submit: it is the distance back */
+#define PACK_EARLY 32u   /* start lies before submit */
 
-#define PACK_ROW_MAX 80		/* bytes of a row beside its job */
+#define PACK_ROW_MAX 80 /* bytes of a row beside its job */
 
 static char *
 pack_number(char *p, uint64_t v)
@@ -44,8 +44,9 @@ pack_row(const struct usage_job *r, const char *before, int64_t submit, struct b
 	memcpy(p, r->job + same, len - same);
 	p = pack_number(p + (len - same), (uint64_t)r->part);
 	p = pack_number(p, (uint64_t)r->label);
-	*p++ = (char)((unsigned)r->state | (r->start != 0 ? PACK_STARTED : 0) | (whole ? 0 : PACK_FRACTION) |
-	    (r->until < from ? PACK_BEFORE : 0) | (r->start != 0 && r->start < r->submit ? PACK_EARLY : 0));
+	*p++ = (char)((unsigned)r->state | (r->start != 0 ? PACK_STARTED : 0) |
+		      (whole ? 0 : PACK_FRACTION) | (r->until < from ? PACK_BEFORE : 0) |
+		      (r->start != 0 && r->start < r->submit ? PACK_EARLY : 0));
 	if (r->start != 0)
 		p = pack_number(p, pack_distance(r->start, r->submit));
 	p = pack_number(p, pack_distance(r->until, from));
@@ -143,8 +144,8 @@ usage_unpack_next(struct usage_unpack *u, struct usage_job *r)
 
 	if (u->p == u->end)
 		return 0;
-	if (!unpack_number(u, &submit) || !unpack_job(u) || !unpack_number(u, &part) || !unpack_number(u, &label) ||
-	    u->p == u->end)
+	if (!unpack_number(u, &submit) || !unpack_job(u) || !unpack_number(u, &part) ||
+	    !unpack_number(u, &label) || u->p == u->end)
 		return -1;
 	form = *u->p++;
 	if ((form & 3) > USAGE_OVER || ((form & PACK_STARTED) != 0 && !unpack_number(u, &start)) ||
@@ -158,7 +159,8 @@ usage_unpack_next(struct usage_unpack *u, struct usage_job *r)
 	r->state = (enum usage_state)(form & 3);
 	r->start = 0;
 	if ((form & PACK_STARTED) != 0)
-		r->start = r->submit + ((form & PACK_EARLY) != 0 ? -(int64_t)start : (int64_t)start);
+		r->start =
+		    r->submit + ((form & PACK_EARLY) != 0 ? -(int64_t)start : (int64_t)start);
 	from = r->start != 0 ? r->start : r->submit;
 	r->until = from + ((form & PACK_BEFORE) != 0 ? -(int64_t)lasts : (int64_t)lasts);
 	return 1;

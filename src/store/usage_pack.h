@@ -11,9 +11,10 @@
 #define USAGE_PACK_VERSION 1
 
 /*
- * rows [n] in the order of their keys. One byte of version, then for each row: submit as the distance to the row before (to
- * hour at first), how many bytes of job are as before and the others, part, label, a byte of state and form, start as the
- * distance to submit, until as the distance to start or submit, gpus. Numbers are LEB128, a fraction of a GPU eight bytes.
+ * rows [n] in the order of their keys. One byte of version, then for each row: submit as the
+ * distance to the row before (to hour at first), how many bytes of job are as before and the
+ * others, part, label, a byte of state and form, start as the distance to submit, until as the
+ * distance to start or submit, gpus. Numbers are LEB128, a fraction of a GPU eight bytes.
  */
 enum berth_code usage_pack(int64_t hour, const struct usage_job *rows, size_t n, struct buf *out);
 /* One row after the other; job of each lives until the next. */

@@ -19,9 +19,11 @@ store_usage_label(struct store *s, const char *labels, int64_t *id_out, struct b
 	enum berth_code rc;
 	int64_t id = 0;
 
-	rc = db_get_one(s->db, 0, &id, err, "SELECT id FROM usage_label WHERE labels = $1", DB_ARGS(db_text(labels)));
+	rc = db_get_one(s->db, 0, &id, err, "SELECT id FROM usage_label WHERE labels = $1",
+	    DB_ARGS(db_text(labels)));
 	if (rc == BERTH_OK && id == 0)
-		rc = store_insert(s, &id, err, "INSERT INTO usage_label (labels) VALUES ($1) RETURNING id",
+		rc = store_insert(s, &id, err,
+		    "INSERT INTO usage_label (labels) VALUES ($1) RETURNING id",
 		    DB_ARGS(db_text(labels)));
 	if (rc == BERTH_OK)
 		*id_out = id;
@@ -46,11 +48,12 @@ usage_label_row(struct db_stmt *st, void *arg, struct berth_err *err)
 }
 
 enum berth_code
-store_usage_labels(struct store *s, struct arena *a, struct usage_label_row **v_out, size_t *n_out, struct berth_err *err)
+store_usage_labels(struct store *s, struct arena *a, struct usage_label_row **v_out, size_t *n_out,
+    struct berth_err *err)
 {
 	struct usage_label_list l = { .a = a };
-	enum berth_code rc = store_each(s, usage_label_row, &l, err, "SELECT id, labels FROM usage_label ORDER BY id",
-	    DB_NO_ARGS);
+	enum berth_code rc = store_each(s, usage_label_row, &l, err,
+	    "SELECT id, labels FROM usage_label ORDER BY id", DB_NO_ARGS);
 
 	if (rc == BERTH_OK) {
 		*v_out = l.v.v;
@@ -89,8 +92,8 @@ usage_knows(const struct usage_job *row, const struct usage_job *old)
 static bool
 usage_same(const struct usage_job *x, const struct usage_job *y)
 {
-	return x->label == y->label && x->start == y->start && x->until == y->until && x->state == y->state &&
-	    x->gpus == y->gpus;
+	return x->label == y->label && x->start == y->start && x->until == y->until &&
+	       x->state == y->state && x->gpus == y->gpus;
 }
 
 static void
@@ -121,10 +124,11 @@ usage_cmp_ranked(const void *a, const void *b)
 	c = usage_cmp(x->row, y->row);
 	if (c != 0)
 		return c;
-	return x->row < y->row ? -1 : x->row > y->row;	/* their order in the input */
+	return x->row < y->row ? -1 : x->row > y->row; /* their order in the input */
 }
 
-/* Sorts v [n] if that takes few moves, as exports are nearly in order. False: it does not; v is in some other order. */
+/* Sorts v [n] if that takes few moves, as exports are nearly in order. False: it does not; v is in
+ * some other order. */
 static bool
 usage_insert(struct usage_ranked *v, size_t n)
 {
@@ -157,8 +161,8 @@ usage_head(const struct usage_job *rows, const struct usage_job *r)
  * how many parts.
  */
 static size_t
-usage_sort_job(const struct usage_job *rows, const struct usage_ranked *v, size_t n, struct usage_job *out,
-    struct put_counts *counts)
+usage_sort_job(const struct usage_job *rows, const struct usage_ranked *v, size_t n,
+    struct usage_job *out, struct put_counts *counts)
 {
 	const struct usage_job *best = usage_head(rows, v[0].row);
 	size_t m = 0;
@@ -174,7 +178,8 @@ usage_sort_job(const struct usage_job *rows, const struct usage_ranked *v, size_
 	return m;
 }
 
-/* Rows [n] sorted by key into out [n], each job once. Returns how many there are; 0: out of memory. */
+/* Rows [n] sorted by key into out [n], each job once. Returns how many there are; 0: out of memory.
+ */
 static size_t
 usage_sort(const struct usage_job *rows, size_t n, struct usage_job *out, struct put_counts *counts)
 {
@@ -215,7 +220,8 @@ struct usage_hour {
 static enum berth_code
 usage_damaged(int64_t hour, struct berth_err *err)
 {
-	return err_set(err, BERTH_EINVAL, "the jobs of hour %lld cannot be read: damaged, or packed by a newer berth",
+	return err_set(err, BERTH_EINVAL,
+	    "the jobs of hour %lld cannot be read: damaged, or packed by a newer berth",
 	    (long long)hour);
 }
 
@@ -238,13 +244,14 @@ usage_hour_row(struct db_stmt *st, void *arg, struct berth_err *err)
 }
 
 static enum berth_code
-usage_hour_get(struct store *s, int64_t hour, struct arena *a, struct usage_hour *h, struct berth_err *err)
+usage_hour_get(
+    struct store *s, int64_t hour, struct arena *a, struct usage_hour *h, struct berth_err *err)
 {
 	void *arg[] = { h, a };
 
 	*h = (struct usage_hour){ .hour = hour };
-	return store_each(s, usage_hour_row, arg, err, "SELECT packed FROM usage_hour WHERE hour = $1",
-	    DB_ARGS(db_i64(hour)));
+	return store_each(s, usage_hour_row, arg, err,
+	    "SELECT packed FROM usage_hour WHERE hour = $1", DB_ARGS(db_i64(hour)));
 }
 
 /* The jobs of an hour are to be rows [n]; packed in b. */
@@ -256,7 +263,8 @@ usage_hour_put(struct store *s, int64_t hour, const struct usage_job *rows, size
 	enum berth_code rc;
 
 	if (n == 0)
-		return db_run(s->db, err, "DELETE FROM usage_hour WHERE hour = $1", DB_ARGS(db_i64(hour)));
+		return db_run(
+		    s->db, err, "DELETE FROM usage_hour WHERE hour = $1", DB_ARGS(db_i64(hour)));
 	for (size_t i = 0; i < n; i++) {
 		const struct usage_job *r = &rows[i];
 
@@ -269,16 +277,21 @@ usage_hour_put(struct store *s, int64_t hour, const struct usage_job *rows, size
 	(void)usage_pack(hour, rows, n, b);
 	rc = buf_check(b, "jobs of one hour", err);
 	if (rc == BERTH_OK)
-		rc = db_run(s->db, err, "INSERT INTO usage_hour (hour, first_t, until_t, jobs, waiting, packed) "
-		    "VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (hour) DO UPDATE SET first_t = excluded.first_t, "
+		rc = db_run(s->db, err,
+		    "INSERT INTO usage_hour (hour, first_t, until_t, jobs, waiting, packed) "
+		    "VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (hour) DO UPDATE SET first_t = "
+		    "excluded.first_t, "
 		    "until_t = excluded.until_t, jobs = excluded.jobs, waiting = excluded.waiting, "
-		    "packed = excluded.packed", DB_ARGS(db_i64(hour), db_i64(first), db_i64(until),
-		    db_i64((int64_t)n), db_i64(waiting), db_blob(b->p, b->len)));
+		    "packed = excluded.packed",
+		    DB_ARGS(db_i64(hour), db_i64(first), db_i64(until), db_i64((int64_t)n),
+			db_i64(waiting), db_blob(b->p, b->len)));
 	return rc;
 }
 
 /* What a load did to a job, which counts once however many parts it has. */
-struct usage_fate { bool is_new, had, changed, none; };
+struct usage_fate {
+	bool is_new, had, changed, none;
+};
 
 static void
 usage_count(struct put_counts *counts, struct usage_fate *fate)
@@ -296,11 +309,11 @@ usage_count(struct put_counts *counts, struct usage_fate *fate)
 
 /* Walks rows [n] of one hour and what is stored of it side by side. */
 static void
-usage_merge(struct usage_hour *h, const struct usage_job *rows, size_t n, struct arena *a, struct put_counts *counts,
-    struct usage_span *changed)
+usage_merge(struct usage_hour *h, const struct usage_job *rows, size_t n, struct arena *a,
+    struct put_counts *counts, struct usage_span *changed)
 {
 	struct usage_fate fate = { 0 };
-	const struct usage_job *job = NULL;	/* that of the input whose parts are passed */
+	const struct usage_job *job = NULL; /* that of the input whose parts are passed */
 	size_t i = 0, j = 0;
 
 	h->now.cap = n + h->old.n;
@@ -313,9 +326,11 @@ usage_merge(struct usage_hour *h, const struct usage_job *rows, size_t n, struct
 			usage_count(counts, &fate);
 			job = NULL;
 		}
-		if (c > 0) {	/* not in the input; a part that its job has lost? */
-			const struct usage_job *kin = i > 0 && usage_cmp_job(&rows[i - 1], o) == 0 ? &rows[i - 1] :
-			    i < n && usage_cmp_job(&rows[i], o) == 0 ? &rows[i] : NULL;
+		if (c > 0) { /* not in the input; a part that its job has lost? */
+			const struct usage_job *kin =
+			    i > 0 && usage_cmp_job(&rows[i - 1], o) == 0 ? &rows[i - 1]
+			    : i < n && usage_cmp_job(&rows[i], o) == 0   ? &rows[i]
+									 : NULL;
 
 			if (kin != NULL) {
 				job = o;
@@ -364,8 +379,9 @@ usage_merge(struct usage_hour *h, const struct usage_job *rows, size_t n, struct
 
 /* Rows [n], sorted, all submitted in one hour. */
 static enum berth_code
-usage_put_hour(struct store *s, int64_t hour, const struct usage_job *rows, size_t n, struct arena *a, struct buf *b,
-    struct put_counts *counts, struct usage_span *changed, struct berth_err *err)
+usage_put_hour(struct store *s, int64_t hour, const struct usage_job *rows, size_t n,
+    struct arena *a, struct buf *b, struct put_counts *counts, struct usage_span *changed,
+    struct berth_err *err)
 {
 	struct usage_hour h;
 	bool none = false;
@@ -375,7 +391,8 @@ usage_put_hour(struct store *s, int64_t hour, const struct usage_job *rows, size
 		return rc;
 	for (size_t i = 0; i < n; i++)
 		none |= rows[i].label == USAGE_LABEL_NONE;
-	if (h.old.n == 0 && !none) {	/* as in most of a first load: there is nothing to merge with */
+	if (h.old.n == 0 &&
+	    !none) { /* as in most of a first load: there is nothing to merge with */
 		for (size_t i = 0; i < n; i++) {
 			counts->stored += i == 0 || usage_cmp_job(&rows[i - 1], &rows[i]) != 0;
 			usage_widen(changed, &rows[i]);
@@ -531,7 +548,8 @@ usage_scan_job(void *arg, const struct usage_job *row, struct berth_err *err)
 {
 	struct usage_scan *scan = arg;
 
-	if (row->until <= scan->from || (row->submit >= scan->to && (row->start == 0 || row->start >= scan->to)))
+	if (row->until <= scan->from ||
+	    (row->submit >= scan->to && (row->start == 0 || row->start >= scan->to)))
 		return BERTH_OK;
 	return scan->fn(scan->arg, row, err);
 }
@@ -543,7 +561,8 @@ usage_scan_row(struct db_stmt *st, void *arg, struct berth_err *err)
 }
 
 enum berth_code
-store_usage_each(struct store *s, int64_t from, int64_t to, store_usage_fn *fn, void *arg, struct berth_err *err)
+store_usage_each(
+    struct store *s, int64_t from, int64_t to, store_usage_fn *fn, void *arg, struct berth_err *err)
 {
 	struct usage_scan scan = { fn, arg, from, to };
 
@@ -555,26 +574,30 @@ store_usage_each(struct store *s, int64_t from, int64_t to, store_usage_fn *fn, 
 enum berth_code
 store_usage_bounds(struct store *s, int64_t *from_out, int64_t *to_out, struct berth_err *err)
 {
-	enum berth_code rc = db_get_one(s->db, 0, from_out, err, "SELECT min(first_t) FROM usage_hour", DB_NO_ARGS);
+	enum berth_code rc =
+	    db_get_one(s->db, 0, from_out, err, "SELECT min(first_t) FROM usage_hour", DB_NO_ARGS);
 
 	if (rc == BERTH_OK)
-		rc = db_get_one(s->db, 0, to_out, err, "SELECT max(until_t) FROM usage_hour", DB_NO_ARGS);
+		rc = db_get_one(
+		    s->db, 0, to_out, err, "SELECT max(until_t) FROM usage_hour", DB_NO_ARGS);
 	return rc;
 }
 
 enum berth_code
-store_usage_view_put(struct store *s, const char *keys, int64_t step_s, bool *added_out, struct berth_err *err)
+store_usage_view_put(
+    struct store *s, const char *keys, int64_t step_s, bool *added_out, struct berth_err *err)
 {
 	char was[DURATION_FMT_SIZE], now[DURATION_FMT_SIZE];
 	enum berth_code rc;
 	int64_t have = 0;
 
-	rc = db_get_one(s->db, 0, &have, err, "SELECT step_s FROM usage_view WHERE keys = $1", DB_ARGS(db_text(keys)));
+	rc = db_get_one(s->db, 0, &have, err, "SELECT step_s FROM usage_view WHERE keys = $1",
+	    DB_ARGS(db_text(keys)));
 	if (step_s == 0)
 		step_s = have != 0 ? have : USAGE_HOUR;
 	if (rc == BERTH_OK && have != 0 && have != step_s)
-		rc = err_set(err, BERTH_EINVAL, "series by %s are kept with a step of %s, not %s", keys,
-		    duration_fmt(was, have), duration_fmt(now, step_s));
+		rc = err_set(err, BERTH_EINVAL, "series by %s are kept with a step of %s, not %s",
+		    keys, duration_fmt(was, have), duration_fmt(now, step_s));
 	if (rc == BERTH_OK && have == 0)
 		rc = store_write(s, err, "INSERT INTO usage_view (keys, step_s) VALUES ($1, $2)",
 		    DB_ARGS(db_text(keys), db_i64(step_s)));
@@ -605,8 +628,8 @@ store_usage_view_list(struct store *s, struct arena *a, struct usage_view **v_ou
     struct berth_err *err)
 {
 	struct usage_view_list l = { .a = a };
-	enum berth_code rc = store_each(s, usage_view_row, &l, err, "SELECT keys, step_s FROM usage_view ORDER BY keys",
-	    DB_NO_ARGS);
+	enum berth_code rc = store_each(s, usage_view_row, &l, err,
+	    "SELECT keys, step_s FROM usage_view ORDER BY keys", DB_NO_ARGS);
 
 	if (rc == BERTH_OK) {
 		*v_out = l.v.v;

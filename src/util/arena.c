@@ -22,7 +22,7 @@ struct arena_block {
 };
 
 struct arena {
-	struct arena_block *blocks;	/* the first is the one being filled */
+	struct arena_block *blocks; /* the first is the one being filled */
 	size_t bytes;
 };
 
@@ -45,7 +45,7 @@ static _Noreturn void
 arena_oom(size_t size)
 {
 	arena_oom_hook(size);
-	abort();	/* a hook that returns is our own bug */
+	abort(); /* a hook that returns is our own bug */
 }
 
 struct arena *
@@ -119,7 +119,8 @@ void *
 arena_alloc(struct arena *a, size_t n)
 {
 	struct arena_block *b = a->blocks;
-	size_t room = n > SIZE_MAX - ARENA_ALIGN ? n : (n + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
+	size_t room =
+	    n > SIZE_MAX - ARENA_ALIGN ? n : (n + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
 	char *p;
 
 	a->bytes += n;
@@ -128,7 +129,7 @@ arena_alloc(struct arena *a, size_t n)
 		b->used += room;
 		return p;
 	}
-	if (room > ARENA_BLOCK / 4) {	/* on its own, behind the block that is being filled */
+	if (room > ARENA_BLOCK / 4) { /* on its own, behind the block that is being filled */
 		b = arena_block_new(n > 0 ? n : 1);
 		b->used = b->size;
 		if (a->blocks == NULL) {

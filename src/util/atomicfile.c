@@ -39,7 +39,8 @@ atomicfile_in_place(const char *path, const void *bytes, size_t n, struct berth_
 	return failed != 0 ? err_sys(err, BERTH_EIO, failed, "%s", path) : BERTH_OK;
 }
 
-/* Makes the new name last through a crash; file systems that cannot sync a directory keep it anyway. */
+/* Makes the new name last through a crash; file systems that cannot sync a directory keep it
+ * anyway. */
 static void
 atomicfile_sync_dir(char *path)
 {
@@ -68,7 +69,8 @@ atomicfile_fill(int fd, const void *bytes, size_t n, mode_t mode)
 }
 
 enum berth_code
-atomicfile_write(const char *path, const void *bytes, size_t n, unsigned mode, struct berth_err *err)
+atomicfile_write(
+    const char *path, const void *bytes, size_t n, unsigned mode, struct berth_err *err)
 {
 	char target[PATH_MAX], tmp[PATH_MAX];
 	struct stat st;
@@ -79,7 +81,8 @@ atomicfile_write(const char *path, const void *bytes, size_t n, unsigned mode, s
 			return atomicfile_in_place(path, bytes, n, err);
 		mode = st.st_mode & 07777;
 	}
-	if (realpath(path, target) == NULL && snprintf(target, sizeof(target), "%s", path) >= PATH_MAX)
+	if (realpath(path, target) == NULL &&
+	    snprintf(target, sizeof(target), "%s", path) >= PATH_MAX)
 		return err_set(err, BERTH_EINVAL, "%.80s...: the path is too long", path);
 	if (snprintf(tmp, sizeof(tmp), "%s.tmp-XXXXXX", target) >= PATH_MAX)
 		return err_set(err, BERTH_EINVAL, "%.80s...: the path is too long", path);

@@ -4,7 +4,8 @@
 #include "util/base64.h"
 #include "util/str.h"
 
-static const char base64_chars[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+static const char base64_chars[] =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 char *
 base64_encode(struct arena *a, const void *p, size_t n)
@@ -14,7 +15,8 @@ base64_encode(struct arena *a, const void *p, size_t n)
 
 	for (size_t i = 0; i < n; i += 3) {
 		size_t left = n - i;
-		uint32_t v = (uint32_t)s[i] << 16 | (left > 1 ? (uint32_t)s[i + 1] << 8 : 0) | (left > 2 ? s[i + 2] : 0);
+		uint32_t v = (uint32_t)s[i] << 16 | (left > 1 ? (uint32_t)s[i + 1] << 8 : 0) |
+			     (left > 2 ? s[i + 2] : 0);
 
 		*d++ = base64_chars[v >> 18];
 		*d++ = base64_chars[v >> 12 & 63];
@@ -25,7 +27,8 @@ base64_encode(struct arena *a, const void *p, size_t n)
 }
 
 enum berth_code
-base64_decode(struct arena *a, const char *s, char **bytes_out, size_t *n_out, struct berth_err *err)
+base64_decode(
+    struct arena *a, const char *s, char **bytes_out, size_t *n_out, struct berth_err *err)
 {
 	char *out = arena_alloc(a, strlen(s) / 4 * 3 + 4);
 	uint32_t bits = 0;

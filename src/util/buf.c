@@ -7,7 +7,7 @@
 
 #include "util/buf.h"
 
-static char buf_none[1];	/* p of a buffer without memory; never written */
+static char buf_none[1]; /* p of a buffer without memory; never written */
 
 void
 buf_init(struct buf *b, size_t cap)

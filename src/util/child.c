@@ -28,7 +28,8 @@ child_close(int *fd)
 }
 
 static int
-child_start(struct child *c, const char *const *argv, const int *in, const int *out, const int *errs)
+child_start(
+    struct child *c, const char *const *argv, const int *in, const int *out, const int *errs)
 {
 	posix_spawn_file_actions_t fa;
 	posix_spawnattr_t attr;
@@ -83,7 +84,8 @@ child_drain(int *fd, struct buf *to, bool cut)
 	ssize_t n = read(*fd, chunk, sizeof(chunk));
 
 	if (n > 0)
-		buf_add(to, chunk, cut && (size_t)n > to->cap - to->len ? to->cap - to->len : (size_t)n);
+		buf_add(to, chunk,
+		    cut && (size_t)n > to->cap - to->len ? to->cap - to->len : (size_t)n);
 	else if (n == 0 || (errno != EINTR && errno != EAGAIN))
 		child_close(fd);
 }
@@ -101,13 +103,15 @@ child_feed(int *fd, const char *in, size_t n, size_t *sent)
 
 /* Feeds and drains until both outputs end; false at the deadline. */
 static bool
-child_talk(struct child *c, const char *in, size_t n, int64_t deadline_ms, struct buf *out, struct buf *errs)
+child_talk(struct child *c, const char *in, size_t n, int64_t deadline_ms, struct buf *out,
+    struct buf *errs)
 {
 	size_t sent = 0;
 
 	fcntl(c->in, F_SETFL, O_NONBLOCK);
 	while (c->out >= 0 || c->err >= 0) {
-		struct pollfd p[3] = { { c->in, POLLOUT, 0 }, { c->out, POLLIN, 0 }, { c->err, POLLIN, 0 } };
+		struct pollfd p[3] = { { c->in, POLLOUT, 0 }, { c->out, POLLIN, 0 },
+			{ c->err, POLLIN, 0 } };
 		int64_t left = deadline_ms - time_mono_ms();
 
 		if (left <= 0)
@@ -140,8 +144,8 @@ child_reap(struct child *c, bool in_time)
 }
 
 enum berth_code
-child_run(const char *const *argv, const char *in, size_t n, int timeout_s, struct buf *out, struct buf *errs,
-    int *status_out, struct berth_err *err)
+child_run(const char *const *argv, const char *in, size_t n, int timeout_s, struct buf *out,
+    struct buf *errs, int *status_out, struct berth_err *err)
 {
 	struct child c = { .in = -1, .out = -1, .err = -1 };
 	enum berth_code rc = child_spawn(&c, argv, err);
@@ -152,6 +156,7 @@ child_run(const char *const *argv, const char *in, size_t n, int timeout_s, stru
 	in_time = child_talk(&c, in, n, time_mono_ms() + (int64_t)timeout_s * 1000, out, errs);
 	*status_out = child_reap(&c, in_time);
 	if (!in_time)
-		return err_set(err, BERTH_ETRANSIENT, "%s: no answer within %d s", argv[0], timeout_s);
+		return err_set(
+		    err, BERTH_ETRANSIENT, "%s: no answer within %d s", argv[0], timeout_s);
 	return buf_check(out, argv[0], err);
 }

@@ -9,30 +9,30 @@
 #define CSV_CHUNK ((size_t)64 * 1024)
 
 struct csv {
-	FILE *f;		/* NULL: bytes */
+	FILE *f; /* NULL: bytes */
 	bool own;
 	bool eof;
 	const char *bytes;
 	size_t bytes_left;
 	char *name;
-	char *buf;		/* [size + 1]: room for the NUL of a last field */
-	size_t size, pos, end;	/* the next record starts at pos; bytes up to end are there */
+	char *buf;             /* [size + 1]: room for the NUL of a last field */
+	size_t size, pos, end; /* the next record starts at pos; bytes up to end are there */
 	char sep;
-	long line;		/* of buf[pos] */
+	long line; /* of buf[pos] */
 	long record_line;
-	char *head;		/* text of the header's names */
+	char *head; /* text of the header's names */
 	char **names;
 	size_t n_names;
-	struct csv_row row;	/* field [n_names] */
+	struct csv_row row; /* field [n_names] */
 };
 
 /* A record in the buffer, still as it came. */
 struct csv_span {
-	size_t len;		/* without the line end */
-	size_t skip;		/* to the next record */
+	size_t len;  /* without the line end */
+	size_t skip; /* to the next record */
 	long lines;
 	bool quotes;
-	const char *bad;	/* why it is refused, or NULL */
+	const char *bad; /* why it is refused, or NULL */
 };
 
 static enum berth_code
@@ -57,7 +57,8 @@ csv_read(struct csv *c, struct berth_err *err)
 	return BERTH_OK;
 }
 
-/* More bytes behind end: moves what is left to the front, and grows while the record is under the cap. */
+/* More bytes behind end: moves what is left to the front, and grows while the record is under the
+ * cap. */
 static enum berth_code
 csv_fill(struct csv *c, struct berth_err *err)
 {
@@ -111,7 +112,7 @@ csv_find_quoted(const struct csv *c, struct csv_span *s)
 
 		if (p < end && *p == '"') {
 			p = csv_quoted_end(p, end, &s->lines);
-			if (p == NULL || (p == end && !c->eof))	/* the next byte may be a quote */
+			if (p == NULL || (p == end && !c->eof)) /* the next byte may be a quote */
 				return false;
 		}
 		nl = memchr(p, '\n', (size_t)(end - p));
@@ -146,7 +147,8 @@ csv_find(const struct csv *c, struct csv_span *s)
 		if (csv_find_quoted(c, &quoted))
 			*s = quoted;
 		else if (c->eof || left > CSV_RECORD_MAX)
-			s->bad = c->eof ? "a quote is never closed" : "a quote is not closed within 1 MiB";
+			s->bad = c->eof ? "a quote is never closed"
+					: "a quote is not closed within 1 MiB";
 		else
 			return false;
 	}
@@ -388,7 +390,8 @@ csv_check_names(struct csv *c, struct berth_err *err)
 		for (size_t j = 0; j < i; j++) {
 			if (*s == '\0' || !str_ieq(s, c->names[j]))
 				continue;
-			err_set(err, BERTH_EINVAL, "the column '%.60s' stands twice in the header", s);
+			err_set(
+			    err, BERTH_EINVAL, "the column '%.60s' stands twice in the header", s);
 			err_at(err, "%s:%ld", c->name, c->record_line);
 			return BERTH_EINVAL;
 		}
@@ -432,12 +435,13 @@ csv_read_header(struct csv *c, struct berth_err *err)
 	if (foreign != NULL)
 		return err_set(err, BERTH_EINVAL, "%s: %s", c->name, foreign);
 	nl = memchr(c->buf + c->pos, '\n', c->end - c->pos);
-	if (nl != NULL && csv_says_separator(c->buf + c->pos, (size_t)(nl - c->buf) - c->pos, &c->sep)) {
+	if (nl != NULL &&
+	    csv_says_separator(c->buf + c->pos, (size_t)(nl - c->buf) - c->pos, &c->sep)) {
 		c->pos = (size_t)(nl - c->buf) + 1;
 		c->line++;
 	} else {
-		c->sep = csv_sniff(c->buf + c->pos,
-		    nl != NULL ? (size_t)(nl - c->buf) - c->pos : c->end - c->pos);
+		c->sep = csv_sniff(
+		    c->buf + c->pos, nl != NULL ? (size_t)(nl - c->buf) - c->pos : c->end - c->pos);
 	}
 	rc = csv_take(c, &s, err);
 	if (rc != BERTH_OK)
@@ -497,7 +501,8 @@ csv_open_stream(FILE *f, const char *name, struct csv **csv_out, struct berth_er
 }
 
 enum berth_code
-csv_open_bytes(const void *bytes, size_t n, const char *name, struct csv **csv_out, struct berth_err *err)
+csv_open_bytes(
+    const void *bytes, size_t n, const char *name, struct csv **csv_out, struct berth_err *err)
 {
 	return csv_start(&(struct csv){ .bytes = bytes, .bytes_left = n }, name, csv_out, err);
 }
@@ -563,7 +568,8 @@ csv_need(const struct csv *c, const char *name, int *i_out, struct berth_err *er
 		return BERTH_OK;
 	}
 	for (size_t k = 0; k < c->n_names && n + 1 < sizeof(have); k++) {
-		n += (size_t)snprintf(have + n, sizeof(have) - n, "%s%s", k > 0 ? ", " : "", c->names[k]);
+		n += (size_t)snprintf(
+		    have + n, sizeof(have) - n, "%s%s", k > 0 ? ", " : "", c->names[k]);
 	}
 	return err_set(err, BERTH_EINVAL, "%s: there is no column '%s'; the header has: %s",
 	    c->name, name, have);

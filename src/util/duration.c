@@ -7,8 +7,15 @@
 
 #define DURATION_MAX_S (INT64_C(200) * 366 * 86400)
 
-static const struct duration_unit { char letter; int32_t s; } duration_units[] = {
-	{ 'w', 604800 }, { 'd', 86400 }, { 'h', 3600 }, { 'm', 60 }, { 's', 1 },
+static const struct duration_unit {
+	char letter;
+	int32_t s;
+} duration_units[] = {
+	{ 'w', 604800 },
+	{ 'd', 86400 },
+	{ 'h', 3600 },
+	{ 'm', 60 },
+	{ 's', 1 },
 };
 #define DURATION_UNITS (sizeof(duration_units) / sizeof(duration_units[0]))
 
@@ -32,7 +39,8 @@ duration_part(const char **p, size_t *first, int64_t *s_out)
 	}
 	for (u = *first; u < DURATION_UNITS && duration_units[u].letter != *s; u++)
 		continue;
-	if (u == DURATION_UNITS || whole > DURATION_MAX_S || fraction * duration_units[u].s % ten != 0)
+	if (u == DURATION_UNITS || whole > DURATION_MAX_S ||
+	    fraction * duration_units[u].s % ten != 0)
 		return false;
 	*s_out = whole * duration_units[u].s + fraction * duration_units[u].s / ten;
 	*first = u + 1;
@@ -57,7 +65,9 @@ duration_parse(const char *s, int64_t *s_out, struct berth_err *err)
 	do {
 		if (!duration_part(&p, &first, &part))
 			return err_set(err, BERTH_EINVAL,
-			    "'%.60s' is not a duration of whole seconds, as in 90m, 36h, 1h30m, 2d, 4w", s);
+			    "'%.60s' is not a duration of whole seconds, as in 90m, 36h, 1h30m, "
+			    "2d, 4w",
+			    s);
 		sum += part;
 	} while (*p != '\0' && sum <= DURATION_MAX_S);
 	if (sum > DURATION_MAX_S)

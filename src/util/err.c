@@ -43,8 +43,8 @@ static const char *const err_exit_rows[] = {
 	"another run holds the lock",
 };
 
-static enum berth_code err_vset(struct berth_err *err, enum berth_code code, const char *fmt, va_list ap)
-    BERTH_PRINTF(3, 0);
+static enum berth_code err_vset(
+    struct berth_err *err, enum berth_code code, const char *fmt, va_list ap) BERTH_PRINTF(3, 0);
 
 static enum berth_code
 err_vset(struct berth_err *err, enum berth_code code, const char *fmt, va_list ap)

@@ -102,7 +102,8 @@ fileio_mkdirs(const char *path, struct berth_err *err)
 		part[i] = '\0';
 		if (mkdir(part, 0700) != 0 &&
 		    (errno != EEXIST || stat(part, &st) != 0 || !S_ISDIR(st.st_mode)))
-			return err_sys(err, BERTH_EIO, errno == EEXIST ? ENOTDIR : errno, "%s", part);
+			return err_sys(
+			    err, BERTH_EIO, errno == EEXIST ? ENOTDIR : errno, "%s", part);
 		part[i] = path[i];
 	}
 	return BERTH_OK;
@@ -132,8 +133,8 @@ fileio_temporary(void)
 	FILE *f;
 	int fd;
 
-	if (snprintf(path, sizeof(path), "%s/berth.XXXXXX", dir != NULL && dir[0] == '/' ? dir : "/tmp") >=
-	    (int)sizeof(path)) {
+	if (snprintf(path, sizeof(path), "%s/berth.XXXXXX",
+		dir != NULL && dir[0] == '/' ? dir : "/tmp") >= (int)sizeof(path)) {
 		errno = ENAMETOOLONG;
 		return NULL;
 	}

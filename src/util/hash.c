@@ -85,9 +85,12 @@ hash_blocks(uint64_t *lane, const unsigned char *p, size_t n)
 
 	for (; n > 0; p += HASH_BLOCK, n -= HASH_BLOCK) {
 		a = hash_fold(hash_word(p) ^ UINT64_C(0xa0761d6478bd642f), hash_word(p + 8) ^ a);
-		b = hash_fold(hash_word(p + 16) ^ UINT64_C(0xe7037ed1a0b428db), hash_word(p + 24) ^ b);
-		c = hash_fold(hash_word(p + 32) ^ UINT64_C(0x8ebc6af09c88c6e3), hash_word(p + 40) ^ c);
-		d = hash_fold(hash_word(p + 48) ^ UINT64_C(0x589965cc75374cc3), hash_word(p + 56) ^ d);
+		b = hash_fold(
+		    hash_word(p + 16) ^ UINT64_C(0xe7037ed1a0b428db), hash_word(p + 24) ^ b);
+		c = hash_fold(
+		    hash_word(p + 32) ^ UINT64_C(0x8ebc6af09c88c6e3), hash_word(p + 40) ^ c);
+		d = hash_fold(
+		    hash_word(p + 48) ^ UINT64_C(0x589965cc75374cc3), hash_word(p + 56) ^ d);
 	}
 	lane[0] = a;
 	lane[1] = b;

@@ -8,13 +8,14 @@
 
 #include "util/err.h"
 
-/* Not for secrets and not against an enemy. The values are the same on every machine and never change. */
-uint64_t hash_u64(uint64_t x);				/* finaliser of splitmix64 */
-uint64_t hash_bytes(const void *p, size_t n);		/* 64-bit FNV-1a */
-uint64_t hash_str(const char *s);			/* 64-bit FNV-1a */
+/* Not for secrets and not against an enemy. The values are the same on every machine and never
+ * change. */
+uint64_t hash_u64(uint64_t x);                /* finaliser of splitmix64 */
+uint64_t hash_bytes(const void *p, size_t n); /* 64-bit FNV-1a */
+uint64_t hash_str(const char *s);             /* 64-bit FNV-1a */
 /* As good for a table in memory and many times as fast; the values differ between machines. */
 static inline uint64_t hash_fast(const void *p, size_t n);
-uint64_t hash_join(uint64_t h, uint64_t x);		/* order matters */
+uint64_t hash_join(uint64_t h, uint64_t x); /* order matters */
 
 static inline uint64_t
 hash_fast(const void *p, size_t n)
@@ -28,7 +29,7 @@ hash_fast(const void *p, size_t n)
 		h ^= h >> 32;
 	}
 	w = 0;
-	if (n >= 4) {	/* two halves that may overlap */
+	if (n >= 4) { /* two halves that may overlap */
 		uint32_t half[2];
 
 		memcpy(&half[0], c, 4);
@@ -48,7 +49,7 @@ hash_fast(const void *p, size_t n)
 #define HASH_DIGEST_SIZE 33
 struct hash_digest {
 	uint64_t lane[4], bytes;
-	unsigned char part[64];		/* the bytes behind the last whole block */
+	unsigned char part[64]; /* the bytes behind the last whole block */
 };
 void hash_digest_init(struct hash_digest *d);
 void hash_digest_add(struct hash_digest *d, const void *p, size_t n);
@@ -57,7 +58,7 @@ void hash_digest_hex(const struct hash_digest *d, char dst[HASH_DIGEST_SIZE]);
 
 #define HASH_SHA256_SIZE 65
 /* 64 lower-case hex digits and a NUL. BERTH_EFAIL only if OpenSSL has no SHA-256. */
-BERTH_MUST_CHECK enum berth_code hash_sha256_hex(const void *p, size_t n, char dst[HASH_SHA256_SIZE],
-    struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code hash_sha256_hex(
+    const void *p, size_t n, char dst[HASH_SHA256_SIZE], struct berth_err *err);
 
 #endif

@@ -84,7 +84,8 @@ jsonpull_close(struct jsonpull *p, struct berth_err *err)
 	return rc;
 }
 
-/* Room behind end: what lies before the reading place (or what is held) makes way, or the window grows. */
+/* Room behind end: what lies before the reading place (or what is held) makes way, or the window
+ * grows. */
 static bool
 jsonpull_room(struct jsonpull *p)
 {
@@ -205,7 +206,8 @@ jsonpull_utf8(char *out, unsigned c)
 	return 4;
 }
 
-/* \uXXXX at s (behind the backslash), n bytes left; a low surrogate must follow a high one. 0: bad. */
+/* \uXXXX at s (behind the backslash), n bytes left; a low surrogate must follow a high one. 0: bad.
+ */
 static size_t
 jsonpull_unicode(const char *s, size_t n, char *out, size_t *out_len)
 {
@@ -225,14 +227,15 @@ jsonpull_unicode(const char *s, size_t n, char *out, size_t *out_len)
 	return used;
 }
 
-/* Resolves the escapes of s [n] in place; the result is never longer. SIZE_MAX: one of them is bad. */
+/* Resolves the escapes of s [n] in place; the result is never longer. SIZE_MAX: one of them is bad.
+ */
 static size_t
 jsonpull_unescape(char *s, size_t n)
 {
 	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
 	size_t out = 0, used;
 
-	for (size_t i = 0; i < n; ) {
+	for (size_t i = 0; i < n;) {
 		const char *f;
 
 		if (s[i] != '\\') {
@@ -266,7 +269,7 @@ jsonpull_read_string(struct jsonpull *p)
 	char *s;
 
 	p->held = p->at + 1;
-	for (i = 0;; ) {	/* i: bytes of the string passed; the window may move under it */
+	for (i = 0;;) { /* i: bytes of the string passed; the window may move under it */
 		i += jsonscan_string(p->window + p->held + i, p->end - p->held - i, &high);
 		if (p->held + i >= p->end) {
 			if (jsonpull_fill(p))
@@ -442,7 +445,8 @@ jsonpull_between(struct jsonpull *p)
 		c = jsonpull_peek(p);
 		p->want = JSONPULL_VALUE;
 		if (c == '}' || c == ']')
-			return jsonpull_error(p, BERTH_EINVAL, "a comma before a closing bracket"), -1;
+			return jsonpull_error(p, BERTH_EINVAL, "a comma before a closing bracket"),
+			       -1;
 	} else if (p->want == JSONPULL_AFTER && c >= 0 && c != '}' && c != ']') {
 		return jsonpull_error(p, BERTH_EINVAL, "no comma between two values"), -1;
 	} else if (p->want == JSONPULL_COLON) {
@@ -473,7 +477,8 @@ jsonpull_next(struct jsonpull *p)
 		if (p->code != BERTH_OK)
 			return p->type = JSONPULL_ERROR;
 		if (c >= 0)
-			return p->type = jsonpull_error(p, BERTH_EINVAL, "bytes behind the document");
+			return p->type =
+				   jsonpull_error(p, BERTH_EINVAL, "bytes behind the document");
 		return p->type = JSONPULL_END;
 	}
 	c = jsonpull_between(p);
@@ -548,7 +553,7 @@ jsonpull_pass(struct jsonpull *p)
 	for (;;) {
 		size_t n = p->end - p->at;
 
-		if (p->eof)	/* the padding makes the last block whole */
+		if (p->eof) /* the padding makes the last block whole */
 			n += (JSONSCAN_BLOCK - n % JSONSCAN_BLOCK) % JSONSCAN_BLOCK;
 		p->at += jsonscan_skip(&s, p->window + p->at, n);
 		if (s.depth == 0 && p->at <= p->end)
@@ -622,11 +627,17 @@ jsonpull_tree(struct jsonpull *p)
 		return json_false();
 	case JSONPULL_NULL:
 		return json_null();
-	case JSONPULL_END: case JSONPULL_ERROR: case JSONPULL_KEY:
-	case JSONPULL_OBJECT: case JSONPULL_OBJECT_END: case JSONPULL_ARRAY: case JSONPULL_ARRAY_END:
+	case JSONPULL_END:
+	case JSONPULL_ERROR:
+	case JSONPULL_KEY:
+	case JSONPULL_OBJECT:
+	case JSONPULL_OBJECT_END:
+	case JSONPULL_ARRAY:
+	case JSONPULL_ARRAY_END:
 		break;
 	}
 	if (v == NULL)
-		(void)jsonpull_error(p, BERTH_EINVAL, "no value where one must be, or a number out of range");
+		(void)jsonpull_error(
+		    p, BERTH_EINVAL, "no value where one must be, or a number out of range");
 	return v;
 }

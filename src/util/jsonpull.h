@@ -12,16 +12,23 @@
 #include "util/err.h"
 #include "util/jsonscan.h"
 
-#define JSONPULL_DEPTH_MAX 64		/* containers open at once */
-#define JSONPULL_TOKEN_MAX ((size_t)16 * 1024 * 1024)	/* bytes of one string, or of one jsonpull_tree() */
+#define JSONPULL_DEPTH_MAX 64 /* containers open at once */
+#define JSONPULL_TOKEN_MAX                                                                         \
+	((size_t)16 * 1024 * 1024) /* bytes of one string, or of one jsonpull_tree() */
 
 enum jsonpull_type {
-	JSONPULL_END,		/* of the document: nothing but blanks is behind it */
-	JSONPULL_ERROR,		/* and ever after; jsonpull_close() says what it was */
-	JSONPULL_OBJECT, JSONPULL_OBJECT_END,
-	JSONPULL_ARRAY, JSONPULL_ARRAY_END,
+	JSONPULL_END,   /* of the document: nothing but blanks is behind it */
+	JSONPULL_ERROR, /* and ever after; jsonpull_close() says what it was */
+	JSONPULL_OBJECT,
+	JSONPULL_OBJECT_END,
+	JSONPULL_ARRAY,
+	JSONPULL_ARRAY_END,
 	JSONPULL_KEY,
-	JSONPULL_STRING, JSONPULL_NUMBER, JSONPULL_TRUE, JSONPULL_FALSE, JSONPULL_NULL
+	JSONPULL_STRING,
+	JSONPULL_NUMBER,
+	JSONPULL_TRUE,
+	JSONPULL_FALSE,
+	JSONPULL_NULL
 };
 
 /*
@@ -43,26 +50,32 @@ enum jsonpull_type {
  * said. Keys that come twice are not seen.
  */
 struct jsonpull {
-	enum jsonpull_type type;	/* of the last token */
-	/* KEY, STRING (escapes resolved), NUMBER (as written), else ""; a NUL behind; until the next call */
+	enum jsonpull_type type; /* of the last token */
+	/* KEY, STRING (escapes resolved), NUMBER (as written), else ""; a NUL behind; until the
+	 * next call */
 	const char *text;
 	size_t len;
-	int depth;			/* containers open */
+	int depth; /* containers open */
 
 	/* private */
 	enum {
-		JSONPULL_VALUE, JSONPULL_FIRST, JSONPULL_AFTER, JSONPULL_COLON, JSONPULL_MEMBER, JSONPULL_DONE
+		JSONPULL_VALUE,
+		JSONPULL_FIRST,
+		JSONPULL_AFTER,
+		JSONPULL_COLON,
+		JSONPULL_MEMBER,
+		JSONPULL_DONE
 	} want;
-	uint64_t objects;		/* a bit a level: 1 is an object */
+	uint64_t objects; /* a bit a level: 1 is an object */
 	const char *name;
 	FILE *file;
-	const char *bytes;		/* not in the window yet, where there is no file */
+	const char *bytes; /* not in the window yet, where there is no file */
 	size_t n_bytes;
 	char *window;
-	size_t size;			/* bytes of it, without the padding */
-	size_t at, end;			/* where reading is, where content ends */
-	uint64_t offset;		/* of the window's first byte in the whole */
-	size_t held;			/* first byte of the window that must stay */
+	size_t size;     /* bytes of it, without the padding */
+	size_t at, end;  /* where reading is, where content ends */
+	uint64_t offset; /* of the window's first byte in the whole */
+	size_t held;     /* first byte of the window that must stay */
 	bool eof;
 	enum berth_code code;
 	char why[160];
@@ -70,8 +83,8 @@ struct jsonpull {
 	char number[64];
 };
 
-/* Starts; name (borrowed) stands in messages. A file is read from where it is, and stays the caller's.
- * A byte order mark at the start is skipped. */
+/* Starts; name (borrowed) stands in messages. A file is read from where it is, and stays the
+ * caller's. A byte order mark at the start is skipped. */
 void jsonpull_file(struct jsonpull *p, FILE *file, const char *name);
 void jsonpull_bytes(struct jsonpull *p, const char *bytes, size_t n, const char *name);
 /*
@@ -85,7 +98,8 @@ enum jsonpull_type jsonpull_next(struct jsonpull *p);
 
 /* In an object: the next key (true, text is the key), or its end, which is read (false). */
 bool jsonpull_key(struct jsonpull *p);
-/* In an array: another value comes (true; nothing of it is read), or its end, which is read (false). */
+/* In an array: another value comes (true; nothing of it is read), or its end, which is read
+ * (false). */
 bool jsonpull_more(struct jsonpull *p);
 /* The text of the last token is s. */
 static inline bool
@@ -97,14 +111,16 @@ jsonpull_is(const struct jsonpull *p, const char *s)
 /* Reads the start of the next value if it is of this kind; any other value is skipped (false). */
 bool jsonpull_object(struct jsonpull *p);
 bool jsonpull_array(struct jsonpull *p);
-/* Reads the next value: true for a string or a number, in text; any other value is skipped (false). */
+/* Reads the next value: true for a string or a number, in text; any other value is skipped (false).
+ */
 bool jsonpull_text(struct jsonpull *p);
 
 /* Passes the next value, at any size. */
 void jsonpull_skip(struct jsonpull *p);
 /* Passes what is left of the innermost open container, and its end. */
 void jsonpull_leave(struct jsonpull *p);
-/* The next value as a tree, for what is small; the caller's to json_decref(). NULL: an error is kept. */
+/* The next value as a tree, for what is small; the caller's to json_decref(). NULL: an error is
+ * kept. */
 json_t *jsonpull_tree(struct jsonpull *p);
 /* Keeps an error of the caller's own at this place, as BERTH_EINVAL; the first one counts. */
 void jsonpull_fail(struct jsonpull *p, const char *fmt, ...) BERTH_PRINTF(2, 3);

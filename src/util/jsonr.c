@@ -58,13 +58,14 @@ jsonr_is_beyond(const char *s, size_t i, size_t k, size_t n)
 
 	if (digits < limit || (digits == limit && memcmp(s + i, most, limit) <= 0))
 		return false;
-	return (k == n || strchr(".eE", s[k]) == NULL) && (i == 0 || strchr(".eE+", s[i - 1]) == NULL);
+	return (k == n || strchr(".eE", s[k]) == NULL) &&
+	       (i == 0 || strchr(".eE+", s[i - 1]) == NULL);
 }
 
 /*
- * A whole number beyond 64 bits stands in some field that nobody needs, and jansson would refuse all of
- * the text for it: its last two digits become "e2", so that it is read as a double, and every place stays
- * where it was. NULL: no memory.
+ * A whole number beyond 64 bits stands in some field that nobody needs, and jansson would refuse
+ * all of the text for it: its last two digits become "e2", so that it is read as a double, and
+ * every place stays where it was. NULL: no memory.
  */
 static char *
 jsonr_wide(const char *bytes, size_t n)
@@ -119,7 +120,8 @@ jsonr_parse(const char *bytes, size_t n, const char *name, json_t **root_out, st
 
 	if (n > JSONR_BYTES_MAX)
 		return err_set(err, BERTH_EINVAL, "%s: more than %zu bytes", name, JSONR_BYTES_MAX);
-	if (n >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0) {	/* a byte order mark is no part of the text */
+	if (n >= 3 &&
+	    memcmp(bytes, "\xef\xbb\xbf", 3) == 0) { /* a byte order mark is no part of the text */
 		bytes += 3;
 		n -= 3;
 	}
@@ -241,12 +243,14 @@ jsonr_type(const json_t *v)
 static enum berth_code
 jsonr_not(const struct jsonr *c, const char *wanted, struct berth_err *err)
 {
-	return jsonr_err(c, BERTH_EINVAL, err, "%s is needed here, not %s", wanted, jsonr_type(c->v));
+	return jsonr_err(
+	    c, BERTH_EINVAL, err, "%s is needed here, not %s", wanted, jsonr_type(c->v));
 }
 
 /* The message of a refused value, with its path in front. */
 static enum berth_code
-jsonr_value(const struct jsonr *c, enum berth_code rc, const struct berth_err *why, struct berth_err *err)
+jsonr_value(
+    const struct jsonr *c, enum berth_code rc, const struct berth_err *why, struct berth_err *err)
 {
 	return rc == BERTH_OK ? rc : jsonr_err(c, rc, err, "%s", why->msg);
 }
@@ -276,7 +280,8 @@ jsonr_int(const struct jsonr *obj, const char *key, int64_t min, int64_t max, in
 	if (jsonr_none(&c))
 		return BERTH_OK;
 	if (json_is_string(c.v))
-		return jsonr_value(&c, str_to_i64(json_string_value(c.v), min, max, out, &why), &why, err);
+		return jsonr_value(
+		    &c, str_to_i64(json_string_value(c.v), min, max, out, &why), &why, err);
 	if (json_is_integer(c.v)) {
 		v = json_integer_value(c.v);
 	} else if (json_is_real(c.v)) {
@@ -373,15 +378,18 @@ jsonr_time(const struct jsonr *obj, const char *key, int64_t *t_out, struct bert
 	if (jsonr_none(&c))
 		return BERTH_OK;
 	if (json_is_string(c.v))
-		return jsonr_value(&c, time_parse(json_string_value(c.v), 0, NULL,
-		    TIME_ABSOLUTE | TIME_EPOCH, t_out, &why), &why, err);
+		return jsonr_value(&c,
+		    time_parse(
+			json_string_value(c.v), 0, NULL, TIME_ABSOLUTE | TIME_EPOCH, t_out, &why),
+		    &why, err);
 	if (!json_is_number(c.v))
 		return jsonr_not(&c, "a time", err);
 	x = json_number_value(c.v);
 	if (!(x >= 0 && x < 1e15))
 		return jsonr_err(&c, BERTH_EINVAL, err, "%g is not a time", x);
 	snprintf(text, sizeof(text), "%" PRId64, (int64_t)x);
-	return jsonr_value(&c, time_parse(text, 0, NULL, TIME_ABSOLUTE | TIME_EPOCH, t_out, &why), &why, err);
+	return jsonr_value(
+	    &c, time_parse(text, 0, NULL, TIME_ABSOLUTE | TIME_EPOCH, t_out, &why), &why, err);
 }
 
 enum berth_code

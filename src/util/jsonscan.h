@@ -5,15 +5,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define JSONSCAN_BLOCK 64	/* jsonscan_skip() works on whole blocks */
-#define JSONSCAN_PAD 64		/* bytes behind the end that may be read */
+#define JSONSCAN_BLOCK 64 /* jsonscan_skip() works on whole blocks */
+#define JSONSCAN_PAD 64   /* bytes behind the end that may be read */
 
 /* Where a skip is. Zeroed with depth set is its start. */
 struct jsonscan {
-	uint64_t in_string;	/* ~0 inside a string, else 0 */
-	uint64_t escaped;	/* 1: the next byte stands behind a backslash */
-	int64_t depth;		/* containers to leave; the skip ends where it gets 0 */
-	int64_t deepest;	/* most that depth has been after a block */
+	uint64_t in_string; /* ~0 inside a string, else 0 */
+	uint64_t escaped;   /* 1: the next byte stands behind a backslash */
+	int64_t depth;      /* containers to leave; the skip ends where it gets 0 */
+	int64_t deepest;    /* most that depth has been after a block */
 };
 
 /*

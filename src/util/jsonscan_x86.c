@@ -1,4 +1,5 @@
-/* SSE2, and where the processor has it POPCNT and the three-operand forms: chosen once at run time. */
+/* SSE2, and where the processor has it POPCNT and the three-operand forms: chosen once at run time.
+ */
 #include "util/jsonscan.h"
 
 #ifdef __SSE2__
@@ -9,7 +10,9 @@
 #define JSONSCAN_INLINE static inline __attribute__((always_inline))
 
 /* One bit a byte of a block. */
-struct jsonscan_masks { uint64_t quote, backslash, open, close; };
+struct jsonscan_masks {
+	uint64_t quote, backslash, open, close;
+};
 
 JSONSCAN_INLINE uint64_t
 jsonscan_equal(const __m128i *v, __m128i c)
@@ -25,7 +28,8 @@ jsonscan_equal(const __m128i *v, __m128i c)
 JSONSCAN_INLINE struct jsonscan_masks
 jsonscan_load(const char *p)
 {
-	const __m128i quote = _mm_set1_epi8('"'), back = _mm_set1_epi8('\\'), low = _mm_set1_epi8(0x20);
+	const __m128i quote = _mm_set1_epi8('"'), back = _mm_set1_epi8('\\'),
+		      low = _mm_set1_epi8(0x20);
 	const __m128i open = _mm_set1_epi8('{'), close = _mm_set1_epi8('}');
 	__m128i v[4], l[4];
 	struct jsonscan_masks m;
@@ -48,7 +52,7 @@ jsonscan_escaped(uint64_t backslash, uint64_t *carry)
 	uint64_t escaped = *carry;
 
 	*carry = 0;
-	for (backslash &= ~escaped; backslash != 0; ) {
+	for (backslash &= ~escaped; backslash != 0;) {
 		uint64_t first = backslash & -backslash;
 
 		if (first >> 63 != 0)
@@ -59,7 +63,8 @@ jsonscan_escaped(uint64_t backslash, uint64_t *carry)
 	return escaped;
 }
 
-/* Each bit: the parity of the bits up to it. A string is where it is odd (Langdale and Lemire, 2019). */
+/* Each bit: the parity of the bits up to it. A string is where it is odd (Langdale and Lemire,
+ * 2019). */
 JSONSCAN_INLINE uint64_t
 jsonscan_parity(uint64_t x)
 {
@@ -134,7 +139,7 @@ size_t
 jsonscan_skip(struct jsonscan *s, const char *p, size_t n)
 {
 	bool more = __builtin_cpu_supports("avx") && __builtin_cpu_supports("popcnt") &&
-	    __builtin_cpu_supports("bmi");
+		    __builtin_cpu_supports("bmi");
 
 	return more ? jsonscan_skip_avx(s, p, n) : jsonscan_skip_sse2(s, p, n);
 }
@@ -142,7 +147,8 @@ jsonscan_skip(struct jsonscan *s, const char *p, size_t n)
 size_t
 jsonscan_string(const char *p, size_t n, int *high_out)
 {
-	const __m128i quote = _mm_set1_epi8('"'), back = _mm_set1_epi8('\\'), control = _mm_set1_epi8(0x1f);
+	const __m128i quote = _mm_set1_epi8('"'), back = _mm_set1_epi8('\\'),
+		      control = _mm_set1_epi8(0x1f);
 
 	for (size_t i = 0; i < n; i += 16) {
 		__m128i v = _mm_loadu_si128((const __m128i *)(const void *)(p + i));
@@ -164,13 +170,15 @@ jsonscan_string(const char *p, size_t n, int *high_out)
 size_t
 jsonscan_blank(const char *p, size_t n)
 {
-	const __m128i space = _mm_set1_epi8(' '), tab = _mm_set1_epi8('\t'), lf = _mm_set1_epi8('\n');
+	const __m128i space = _mm_set1_epi8(' '), tab = _mm_set1_epi8('\t'),
+		      lf = _mm_set1_epi8('\n');
 	const __m128i cr = _mm_set1_epi8('\r');
 
 	for (size_t i = 0; i < n; i += 16) {
 		__m128i v = _mm_loadu_si128((const __m128i *)(const void *)(p + i));
-		__m128i is = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(v, space), _mm_cmpeq_epi8(v, tab)),
-		    _mm_or_si128(_mm_cmpeq_epi8(v, lf), _mm_cmpeq_epi8(v, cr)));
+		__m128i is =
+		    _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(v, space), _mm_cmpeq_epi8(v, tab)),
+			_mm_or_si128(_mm_cmpeq_epi8(v, lf), _mm_cmpeq_epi8(v, cr)));
 		unsigned stop = ~(unsigned)_mm_movemask_epi8(is) & 0xffffu;
 
 		if (stop != 0) {

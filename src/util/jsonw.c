@@ -39,7 +39,8 @@ jsonw_puts(struct jsonw *w, const char *s)
 static void
 jsonw_newline(struct jsonw *w, int level)
 {
-	static const char blanks[] = "\n                                                                    ";
+	static const char blanks[] =
+	    "\n                                                                    ";
 
 	jsonw_put(w, blanks, 1 + 2 * (size_t)level);
 }
@@ -49,14 +50,15 @@ static bool
 jsonw_must_escape(int32_t c)
 {
 	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 || c == 0xfeff ||
-	    c == 0xfffe || c == 0xffff;
+	       c == 0xfffe || c == 0xffff;
 }
 
 static void
 jsonw_escape(struct jsonw *w, int32_t c)
 {
-	static const char *const names[0x20] = { ['\b'] = "\\b", ['\t'] = "\\t", ['\n'] = "\\n",
-		['\f'] = "\\f", ['\r'] = "\\r" };
+	static const char *const names[0x20] = {
+		['\b'] = "\\b", ['\t'] = "\\t", ['\n'] = "\\n", ['\f'] = "\\f", ['\r'] = "\\r"
+	};
 	char text[12];
 
 	if (c < 0x20 && names[c] != NULL) {
@@ -123,7 +125,8 @@ jsonw_text(struct jsonw *w, const char *s, size_t n)
 		jsonw_quote(w, s, n);
 }
 
-/* What stands in front of a value: comma, line, dash and key; scalar: a blank follows them in YAML. */
+/* What stands in front of a value: comma, line, dash and key; scalar: a blank follows them in YAML.
+ */
 static void
 jsonw_lead(struct jsonw *w, const char *key, bool scalar)
 {
@@ -139,7 +142,7 @@ jsonw_lead(struct jsonw *w, const char *key, bool scalar)
 	if (w->format == JSONW_PRETTY)
 		jsonw_newline(w, d);
 	if (yaml && first && d > 1 && w->is_array[d - 1])
-		jsonw_put(w, " ", 1);	/* the first key of an item stands behind its dash */
+		jsonw_put(w, " ", 1); /* the first key of an item stands behind its dash */
 	else if (yaml && !(first && d == 1))
 		jsonw_newline(w, d - 1);
 	if (yaml && w->is_array[d])
@@ -315,14 +318,12 @@ jsonw_tree(struct jsonw *w, const char *key, const json_t *v)
 	switch (json_typeof(v)) {
 	case JSON_OBJECT:
 		jsonw_begin_object(w, key);
-		json_object_foreach((json_t *)(uintptr_t)v, name, child)
-			jsonw_tree(w, name, child);
+		json_object_foreach((json_t *)(uintptr_t)v, name, child) jsonw_tree(w, name, child);
 		jsonw_end_object(w);
 		return;
 	case JSON_ARRAY:
 		jsonw_begin_array(w, key);
-		json_array_foreach(v, i, child)
-			jsonw_tree(w, NULL, child);
+		json_array_foreach(v, i, child) jsonw_tree(w, NULL, child);
 		jsonw_end_array(w);
 		return;
 	case JSON_STRING:
@@ -352,11 +353,13 @@ jsonw_tree_depth(const json_t *v)
 	size_t i;
 	int deepest = 0, d;
 
-	json_object_foreach((json_t *)(uintptr_t)v, name, child) {
+	json_object_foreach((json_t *)(uintptr_t)v, name, child)
+	{
 		d = jsonw_tree_depth(child);
 		deepest = d > deepest ? d : deepest;
 	}
-	json_array_foreach(v, i, child) {
+	json_array_foreach(v, i, child)
+	{
 		d = jsonw_tree_depth(child);
 		deepest = d > deepest ? d : deepest;
 	}

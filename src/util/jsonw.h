@@ -12,8 +12,8 @@
 #include "util/money.h"
 
 enum jsonw_format {
-	JSONW_PRETTY,		/* indented by 2, newline at the end */
-	JSONW_COMPACT,		/* one line without blanks or newline: for stored columns and requests */
+	JSONW_PRETTY,  /* indented by 2, newline at the end */
+	JSONW_COMPACT, /* one line without blanks or newline: for stored columns and requests */
 	JSONW_YAML
 };
 
@@ -34,13 +34,13 @@ enum jsonw_format {
  * depend on the locale.
  */
 struct jsonw {
-	FILE *f;			/* either f */
-	struct buf *b;			/* or b */
+	FILE *f;       /* either f */
+	struct buf *b; /* or b */
 	enum jsonw_format format;
 	int depth;
 	bool is_array[JSONW_DEPTH_MAX + 1];
 	bool is_empty[JSONW_DEPTH_MAX + 1];
-	int failed;			/* errno of the first write to f that failed */
+	int failed; /* errno of the first write to f that failed */
 };
 
 void jsonw_init(struct jsonw *w, FILE *f, enum jsonw_format format);
@@ -51,7 +51,7 @@ void jsonw_end_object(struct jsonw *w);
 void jsonw_begin_array(struct jsonw *w, const char *key);
 void jsonw_end_array(struct jsonw *w);
 
-void jsonw_str(struct jsonw *w, const char *key, const char *s);	/* NULL: null */
+void jsonw_str(struct jsonw *w, const char *key, const char *s); /* NULL: null */
 void jsonw_strn(struct jsonw *w, const char *key, const char *s, size_t n);
 /* "" is null as well: for rows whose "" means "not said". */
 void jsonw_str_or_null(struct jsonw *w, const char *key, const char *s);
@@ -63,9 +63,11 @@ void jsonw_bool(struct jsonw *w, const char *key, bool v);
 void jsonw_null(struct jsonw *w, const char *key);
 /* USD with six decimals; unknown: null. */
 void jsonw_money(struct jsonw *w, const char *key, struct usd_micro v);
-void jsonw_time(struct jsonw *w, const char *key, int64_t t);		/* RFC 3339 UTC string */
-void jsonw_time_or_null(struct jsonw *w, const char *key, int64_t t);	/* 0 (not yet, not said): null */
-/* A value that is JSON text already, as the store keeps labels; text that is not JSON becomes a string. */
+void jsonw_time(struct jsonw *w, const char *key, int64_t t); /* RFC 3339 UTC string */
+void jsonw_time_or_null(
+    struct jsonw *w, const char *key, int64_t t); /* 0 (not yet, not said): null */
+/* A value that is JSON text already, as the store keeps labels; text that is not JSON becomes a
+ * string. */
 void jsonw_raw(struct jsonw *w, const char *key, const char *json);
 
 /*

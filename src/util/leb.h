@@ -25,7 +25,7 @@ leb_add(struct buf *out, uint64_t v)
 static inline void
 leb_add_signed(struct buf *out, int64_t v)
 {
-	leb_add(out, v < 0 ? ((uint64_t)-(v + 1) << 1) + 1 : (uint64_t)v << 1);
+	leb_add(out, v < 0 ? ((uint64_t) - (v + 1) << 1) + 1 : (uint64_t)v << 1);
 }
 
 /* Moves *p behind the number; false: none there, or longer than 63 bits. */

@@ -9,7 +9,8 @@
 #include "util/lock.h"
 #include "util/time.h"
 
-/* A lock of the open file, where the platform has it: another close() of the same file does not drop it. */
+/* A lock of the open file, where the platform has it: another close() of the same file does not
+ * drop it. */
 #ifdef F_OFD_SETLK
 #define LOCK_SET F_OFD_SETLK
 #else
@@ -35,7 +36,8 @@ lockfile_busy(int fd, const char *path, struct berth_err *err)
 	if (pid > 0)
 		return err_set(err, BERTH_ELOCKED,
 		    "%s: process %ld holds the lock: wait until it ends", path, pid);
-	return err_set(err, BERTH_ELOCKED, "%s: another process holds the lock: wait until it ends", path);
+	return err_set(
+	    err, BERTH_ELOCKED, "%s: another process holds the lock: wait until it ends", path);
 }
 
 enum berth_code

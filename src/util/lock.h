@@ -5,7 +5,7 @@
 #include "util/err.h"
 
 struct lockfile {
-	int fd;		/* -1: not held */
+	int fd; /* -1: not held */
 };
 
 #define LOCKFILE_NONE ((struct lockfile){ -1 })
@@ -16,8 +16,8 @@ struct lockfile {
  * names the process that holds it. The lock ends with lockfile_release() or with the process,
  * however that ends; a child that calls exec has none.
  */
-BERTH_MUST_CHECK enum berth_code lockfile_take(const char *path, int wait_ms, struct lockfile *lock_out,
-    struct berth_err *err);
-void lockfile_release(struct lockfile *lock);	/* not held is fine */
+BERTH_MUST_CHECK enum berth_code lockfile_take(
+    const char *path, int wait_ms, struct lockfile *lock_out, struct berth_err *err);
+void lockfile_release(struct lockfile *lock); /* not held is fine */
 
 #endif

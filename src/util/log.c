@@ -9,7 +9,8 @@
 
 #define LOG_TEXT_MAX 2048
 
-/* Appends s to line [size] at n with control bytes and bad UTF-8 as \xHH; returns the new length. */
+/* Appends s to line [size] at n with control bytes and bad UTF-8 as \xHH; returns the new length.
+ */
 static size_t
 log_escape(char *line, size_t size, size_t n, const char *s)
 {
@@ -20,7 +21,8 @@ log_escape(char *line, size_t size, size_t n, const char *s)
 
 		if (c < 0x20 || (c >= 0x7f && c < 0xa0)) {
 			for (size_t i = 0; i < len; i++)
-				n += (size_t)snprintf(line + n, size - n, "\\x%02X", (unsigned char)s[i]);
+				n += (size_t)snprintf(
+				    line + n, size - n, "\\x%02X", (unsigned char)s[i]);
 		} else {
 			memcpy(line + n, s, len);
 			n += len;
@@ -72,12 +74,12 @@ log_line(const struct log *l, enum log_level level, const char *prefix, const ch
 	fflush(f);
 }
 
-static void
-log_vline(const struct log *l, enum log_level level, const char *prefix, const char *fmt, va_list ap)
-    BERTH_PRINTF(4, 0);
+static void log_vline(const struct log *l, enum log_level level, const char *prefix,
+    const char *fmt, va_list ap) BERTH_PRINTF(4, 0);
 
 static void
-log_vline(const struct log *l, enum log_level level, const char *prefix, const char *fmt, va_list ap)
+log_vline(
+    const struct log *l, enum log_level level, const char *prefix, const char *fmt, va_list ap)
 {
 	char text[LOG_TEXT_MAX];
 
@@ -85,13 +87,13 @@ log_vline(const struct log *l, enum log_level level, const char *prefix, const c
 	log_line(l, level, prefix, text);
 }
 
-#define LOG_FUNCTION(name, level, prefix) \
-	void name(const struct log *l, const char *fmt, ...) \
-	{ \
-		va_list ap; \
-		va_start(ap, fmt); \
-		log_vline(l, level, prefix, fmt, ap); \
-		va_end(ap); \
+#define LOG_FUNCTION(name, level, prefix)                                                          \
+	void name(const struct log *l, const char *fmt, ...)                                       \
+	{                                                                                          \
+		va_list ap;                                                                        \
+		va_start(ap, fmt);                                                                 \
+		log_vline(l, level, prefix, fmt, ap);                                              \
+		va_end(ap);                                                                        \
 	}
 
 LOG_FUNCTION(log_error, LOG_ERROR, "berth: ")

@@ -11,10 +11,10 @@ enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
 /* One a command; passed down by pointer. NULL stands for { LOG_WARN, stderr }. */
 struct log {
-	enum log_level level;	/* the most talkative that is printed */
+	enum log_level level; /* the most talkative that is printed */
 	FILE *f;
-	bool json;		/* one object a line instead of text */
-	const char *verb;	/* json: which verb speaks; NULL or "": null */
+	bool json;        /* one object a line instead of text */
+	const char *verb; /* json: which verb speaks; NULL or "": null */
 };
 
 /*

@@ -82,11 +82,12 @@ usd_div_i64(struct usd_micro a, int64_t k, struct usd_micro *out, struct berth_e
 }
 
 enum berth_code
-usd_mul_ratio(struct usd_micro a, int64_t num, int64_t den, struct usd_micro *out,
-    struct berth_err *err)
+usd_mul_ratio(
+    struct usd_micro a, int64_t num, int64_t den, struct usd_micro *out, struct berth_err *err)
 {
 	if (den <= 0)
-		return err_set(err, BERTH_EINVAL, "money: denominator %" PRId64 " is not positive", den);
+		return err_set(
+		    err, BERTH_EINVAL, "money: denominator %" PRId64 " is not positive", den);
 	if (!usd_known(a)) {
 		*out = USD_UNKNOWN;
 		return BERTH_OK;
@@ -107,7 +108,8 @@ usd_mul_double(struct usd_micro a, double x, struct usd_micro *out, struct berth
 		*out = USD_UNKNOWN;
 		return BERTH_OK;
 	}
-	/* x is m * 2^e with m a whole number of 53 bits: the product is exact, only the shift rounds. */
+	/* x is m * 2^e with m a whole number of 53 bits: the product is exact, only the shift
+	 * rounds. */
 	prod = (money_i128)a.v * (int64_t)ldexp(frexp(x, &e), 53);
 	e -= 53;
 	mag = (money_u128)(prod < 0 ? -prod : prod);
@@ -140,9 +142,9 @@ usd_to_double(struct usd_micro a)
 
 /* Text of the form [+-]digits[.digits][e[+-]digits], taken apart. */
 struct money_text {
-	const char *digits, *end;	/* mantissa, with a '.' in it perhaps */
+	const char *digits, *end; /* mantissa, with a '.' in it perhaps */
 	bool negative;
-	int64_t n_int, n_all;		/* digits before the '.', digits in all */
+	int64_t n_int, n_all; /* digits before the '.', digits in all */
 	int64_t exponent;
 };
 
@@ -199,7 +201,7 @@ usd_parse(const char *s, struct usd_micro *out, struct berth_err *err)
 	if (!money_scan(s, &t))
 		return err_set(err, BERTH_EINVAL,
 		    "money: '%.60s' is not a plain number of USD, as in 12.3456", s);
-	keep = t.n_int + t.exponent + 6;	/* digits left of the point of the micro-dollars */
+	keep = t.n_int + t.exponent + 6; /* digits left of the point of the micro-dollars */
 	for (p = t.digits; p < t.end; p++) {
 		if (*p == '.')
 			continue;

@@ -18,7 +18,7 @@ enum { OPT_HELP_INDENT = 28 };
 struct opt_seen {
 	const struct opt_row *row;
 	void *base;
-	const char *value;	/* NULL: a flag */
+	const char *value; /* NULL: a flag */
 	bool negated;
 };
 
@@ -34,7 +34,8 @@ const struct opt_row *
 opt_find(const struct opt_row *rows, const char *name)
 {
 	for (; rows != NULL && rows->name != NULL; rows++)
-		if (strcmp(rows->name, name) == 0 || (rows->alias != NULL && strcmp(rows->alias, name) == 0))
+		if (strcmp(rows->name, name) == 0 ||
+		    (rows->alias != NULL && strcmp(rows->alias, name) == 0))
 			return rows;
 	return NULL;
 }
@@ -88,7 +89,8 @@ opt_unknown(const struct opt_run *run, const char *name, struct berth_err *err)
 	VEC_PUSH(run->env->arena, &names, NULL);
 	near = str_suggest(name, names.v);
 	if (near != NULL)
-		return err_set(err, BERTH_EUSAGE, "unknown option '--%s' (did you mean '--%s'?)", name, near);
+		return err_set(
+		    err, BERTH_EUSAGE, "unknown option '--%s' (did you mean '--%s'?)", name, near);
 	return err_set(err, BERTH_EUSAGE, "unknown option '--%s'", name);
 }
 
@@ -108,8 +110,8 @@ opt_range(const struct opt_row *row, double v, const char *value, struct berth_e
 	if ((row->min == 0 && row->max == 0) || (v >= row->min && v <= row->max))
 		return BERTH_OK;
 	if (row->max >= DBL_MAX)
-		return err_set(err, BERTH_EUSAGE, "--%s '%s': must be at least %s", row->name, value,
-		    str_from_double(lo, row->min));
+		return err_set(err, BERTH_EUSAGE, "--%s '%s': must be at least %s", row->name,
+		    value, str_from_double(lo, row->min));
 	return err_set(err, BERTH_EUSAGE, "--%s '%s': must be between %s and %s", row->name, value,
 	    str_from_double(lo, row->min), str_from_double(hi, row->max));
 }
@@ -123,15 +125,15 @@ opt_range_duration(const struct opt_row *row, int64_t v, const char *value, stru
 	if ((row->min == 0 && row->max == 0) || ((double)v >= row->min && (double)v <= row->max))
 		return BERTH_OK;
 	if (row->max >= (double)INT64_MAX)
-		return err_set(err, BERTH_EUSAGE, "--%s '%s': must be at least %s", row->name, value,
-		    duration_fmt(lo, (int64_t)row->min));
+		return err_set(err, BERTH_EUSAGE, "--%s '%s': must be at least %s", row->name,
+		    value, duration_fmt(lo, (int64_t)row->min));
 	return err_set(err, BERTH_EUSAGE, "--%s '%s': must be between %s and %s", row->name, value,
 	    duration_fmt(lo, (int64_t)row->min), duration_fmt(hi, (int64_t)row->max));
 }
 
 static enum berth_code
-opt_choice(const struct opt_env *env, const struct opt_row *row, const char *value, const char **out,
-    struct berth_err *err)
+opt_choice(const struct opt_env *env, const struct opt_row *row, const char *value,
+    const char **out, struct berth_err *err)
 {
 	size_t n;
 	char **words = str_split(env->arena, row->arg, '|', &n);
@@ -145,12 +147,15 @@ opt_choice(const struct opt_env *env, const struct opt_row *row, const char *val
 	}
 	near = str_suggest(value, (const char *const *)words);
 	if (near != NULL)
-		return err_set(err, BERTH_EUSAGE, "--%s '%s': must be one of %s (did you mean '%s'?)", row->name, value,
-		    row->arg, near);
-	return err_set(err, BERTH_EUSAGE, "--%s '%s': must be one of %s", row->name, value, row->arg);
+		return err_set(err, BERTH_EUSAGE,
+		    "--%s '%s': must be one of %s (did you mean '%s'?)", row->name, value, row->arg,
+		    near);
+	return err_set(
+	    err, BERTH_EUSAGE, "--%s '%s': must be one of %s", row->name, value, row->arg);
 }
 
-/* Appends the comma-separated words of value; the first use of the option in a run replaces the default. */
+/* Appends the comma-separated words of value; the first use of the option in a run replaces the
+ * default. */
 static void
 opt_list_add(const struct opt_env *env, struct opt_list *list, bool first, const char *value)
 {
@@ -209,7 +214,8 @@ opt_size(const struct opt_row *row, const char *value, int64_t *out, struct bert
 }
 
 static enum berth_code
-opt_money(const struct opt_row *row, const char *value, struct usd_micro *out, struct berth_err *err)
+opt_money(
+    const struct opt_row *row, const char *value, struct usd_micro *out, struct berth_err *err)
 {
 	if (usd_parse(value, out, err) != BERTH_OK)
 		return opt_at(row, value, err);
@@ -286,7 +292,8 @@ static enum berth_code
 opt_long(struct opt_run *run, int argc, char *const *argv, int *i, struct berth_err *err)
 {
 	const char *text = argv[*i] + 2, *eq = strchr(text, '=');
-	const char *name = eq == NULL ? text : arena_strndup(run->env->arena, text, (size_t)(eq - text));
+	const char *name =
+	    eq == NULL ? text : arena_strndup(run->env->arena, text, (size_t)(eq - text));
 	struct opt_seen s = { .value = eq == NULL ? NULL : eq + 1 };
 
 	s.row = opt_lookup(run, name, &s.base);
@@ -302,7 +309,8 @@ opt_long(struct opt_run *run, int argc, char *const *argv, int *i, struct berth_
 		return err_set(err, BERTH_EUSAGE, "--%s takes no value", name);
 	if (s.row->type != OPT_FLAG && s.value == NULL) {
 		if (*i + 1 >= argc || str_starts(argv[*i + 1], "--"))
-			return err_set(err, BERTH_EUSAGE, "--%s needs a value: --%s %s", name, name, s.row->arg);
+			return err_set(err, BERTH_EUSAGE, "--%s needs a value: --%s %s", name, name,
+			    s.row->arg);
 		s.value = argv[++*i];
 	}
 	VEC_PUSH(run->env->arena, &run->seen, s);
@@ -324,7 +332,8 @@ opt_short(struct opt_run *run, int argc, char *const *argv, int *i, struct berth
 			else if (*i + 1 < argc && !str_starts(argv[*i + 1], "--"))
 				s.value = argv[++*i];
 			else
-				return err_set(err, BERTH_EUSAGE, "-%c needs a value: -%c %s", *c, *c, s.row->arg);
+				return err_set(err, BERTH_EUSAGE, "-%c needs a value: -%c %s", *c,
+				    *c, s.row->arg);
 			VEC_PUSH(run->env->arena, &run->seen, s);
 			return BERTH_OK;
 		}
@@ -334,8 +343,8 @@ opt_short(struct opt_run *run, int argc, char *const *argv, int *i, struct berth
 }
 
 enum berth_code
-opt_parse(const struct opt_set *sets, size_t n_sets, const struct opt_env *env, int argc, char *const *argv,
-    const char *const **words_out, size_t *n_out, struct berth_err *err)
+opt_parse(const struct opt_set *sets, size_t n_sets, const struct opt_env *env, int argc,
+    char *const *argv, const char *const **words_out, size_t *n_out, struct berth_err *err)
 {
 	struct opt_run run = { .sets = sets, .n_sets = n_sets, .env = env };
 	enum berth_code rc = BERTH_OK;
@@ -370,15 +379,20 @@ opt_help(const struct opt_row *rows, int columns, struct buf *out)
 
 		if (rows->help == NULL)
 			continue;
-		n = snprintf(left, sizeof(left), "  %c%c%c --%s%s%s", rows->short_name != 0 ? '-' : ' ',
-		    rows->short_name != 0 ? rows->short_name : ' ', rows->short_name != 0 ? ',' : ' ', rows->name,
-		    rows->arg != NULL ? " " : "", rows->arg != NULL ? rows->arg : "");
+		n = snprintf(left, sizeof(left), "  %c%c%c --%s%s%s",
+		    rows->short_name != 0 ? '-' : ' ',
+		    rows->short_name != 0 ? rows->short_name : ' ',
+		    rows->short_name != 0 ? ',' : ' ', rows->name, rows->arg != NULL ? " " : "",
+		    rows->arg != NULL ? rows->arg : "");
 		if (n + 2 > OPT_HELP_INDENT)
 			buf_printf(out, "%s\n%*s", left, OPT_HELP_INDENT, "");
 		else
 			buf_printf(out, "%-*s", OPT_HELP_INDENT, left);
 		term_wrap(rows->help, strlen(rows->help), OPT_HELP_INDENT, OPT_HELP_INDENT,
-		    columns == 0 ? 80 : columns < OPT_HELP_INDENT + 20 ? OPT_HELP_INDENT + 20 : columns, out);
+		    columns == 0                     ? 80
+		    : columns < OPT_HELP_INDENT + 20 ? OPT_HELP_INDENT + 20
+						     : columns,
+		    out);
 		buf_add_char(out, '\n');
 	}
 }
@@ -387,9 +401,17 @@ const char *
 opt_type_name(enum opt_type type)
 {
 	static const char *const names[OPT_TYPE_COUNT] = {
-		[OPT_FLAG] = "flag", [OPT_STRING] = "string", [OPT_PATH] = "path", [OPT_CHOICE] = "choice",
-		[OPT_INT] = "int", [OPT_DOUBLE] = "double", [OPT_DURATION] = "duration", [OPT_TIME] = "time",
-		[OPT_SIZE] = "size", [OPT_MONEY] = "money", [OPT_LIST] = "list",
+		[OPT_FLAG] = "flag",
+		[OPT_STRING] = "string",
+		[OPT_PATH] = "path",
+		[OPT_CHOICE] = "choice",
+		[OPT_INT] = "int",
+		[OPT_DOUBLE] = "double",
+		[OPT_DURATION] = "duration",
+		[OPT_TIME] = "time",
+		[OPT_SIZE] = "size",
+		[OPT_MONEY] = "money",
+		[OPT_LIST] = "list",
 	};
 
 	return (unsigned)type < OPT_TYPE_COUNT ? names[type] : "unknown";

@@ -43,14 +43,15 @@ pages_new(size_t n)
 
 	if (!pages_mapped(n))
 		return calloc(1, n > 0 ? n : 1);
-	p = mmap(NULL, room + PAGES_HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	p = mmap(NULL, room + PAGES_HUGE, PROT_READ | PROT_WRITE,
+	    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p == MAP_FAILED)
 		return NULL;
 	before = (PAGES_HUGE - (uintptr_t)p % PAGES_HUGE) % PAGES_HUGE;
 	if (before > 0)
 		(void)munmap(p, before);
 	(void)munmap(p + before + room, PAGES_HUGE - before);
-	(void)madvise(p + before, room, PAGES_ADVICE);	/* small pages do as well */
+	(void)madvise(p + before, room, PAGES_ADVICE); /* small pages do as well */
 	return p + before;
 }
 

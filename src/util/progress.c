@@ -25,9 +25,11 @@ progress_draw(struct progress *p, int64_t done, int64_t ms)
 	char line[256], left[DURATION_FMT_SIZE] = "";
 	int n, columns = term_columns(stderr);
 
-	n = snprintf(line, sizeof(line), "%s: %" PRId64 " %s, %.0f/s", p->what, done, p->unit, rate);
+	n = snprintf(
+	    line, sizeof(line), "%s: %" PRId64 " %s, %.0f/s", p->what, done, p->unit, rate);
 	if (p->total > 0 && done <= p->total && rate > 0 && n > 0 && (size_t)n < sizeof(line))
-		snprintf(line + n, sizeof(line) - (size_t)n, ", %d%%, %s left", (int)(done * 100 / p->total),
+		snprintf(line + n, sizeof(line) - (size_t)n, ", %d%%, %s left",
+		    (int)(done * 100 / p->total),
 		    duration_fmt(left, (int64_t)((double)(p->total - done) / rate)));
 	line[term_fit(line, columns - 1)] = '\0';
 	fprintf(stderr, "\r%s\033[K", line);

@@ -12,7 +12,7 @@ rng_seed(struct rng *r, uint64_t seed)
 {
 	*r = (struct rng){ 0 };
 	for (int i = 0; i < 4; i++) {
-		r->s[i] = hash_u64(seed);	/* adds the golden ratio first: a step of splitmix64 */
+		r->s[i] = hash_u64(seed); /* adds the golden ratio first: a step of splitmix64 */
 		seed += RNG_GOLDEN;
 	}
 }

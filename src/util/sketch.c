@@ -8,7 +8,7 @@
 
 #define SKETCH_VERSION 1
 #define SKETCH_LEAST 1e-9
-#define SKETCH_INDEX_MAX 35000	/* 1e304 */
+#define SKETCH_INDEX_MAX 35000 /* 1e304 */
 #define SKETCH_FACTOR ((1 + SKETCH_ERROR) / (1 - SKETCH_ERROR))
 
 void
@@ -158,8 +158,8 @@ sketch_unpack(const void *bytes, size_t n, struct arena *a, struct sketch *s_out
 	uint64_t unit, w, sum = 0, gap;
 	int64_t i = 0;
 
-	if (n == 0 || *p++ != SKETCH_VERSION || !leb_take(&p, end, &unit) || unit == 0 || unit > SKETCH_WEIGHT_MAX ||
-	    !leb_take(&p, end, &w) || !sketch_weigh(unit, w, &sum))
+	if (n == 0 || *p++ != SKETCH_VERSION || !leb_take(&p, end, &unit) || unit == 0 ||
+	    unit > SKETCH_WEIGHT_MAX || !leb_take(&p, end, &w) || !sketch_weigh(unit, w, &sum))
 		return false;
 	s.zero = w * unit;
 	while (p < end) {
@@ -171,8 +171,8 @@ sketch_unpack(const void *bytes, size_t n, struct arena *a, struct sketch *s_out
 				return false;
 			i += (int64_t)gap + 1;
 		}
-		if (i < -SKETCH_INDEX_MAX || i > SKETCH_INDEX_MAX || s.n == SKETCH_BINS_MAX || !leb_take(&p, end, &w) ||
-		    w == 0 || !sketch_weigh(unit, w, &sum))
+		if (i < -SKETCH_INDEX_MAX || i > SKETCH_INDEX_MAX || s.n == SKETCH_BINS_MAX ||
+		    !leb_take(&p, end, &w) || w == 0 || !sketch_weigh(unit, w, &sum))
 			return false;
 		s.v = vec_room(a, s.v, s.n, &s.cap, sizeof(*s.v));
 		s.v[s.n++] = (struct sketch_bin){ (int32_t)i, w * unit };

@@ -137,7 +137,9 @@ str_control_len(const char *s)
 	if (u[0] != 0xe2 || u[1] == '\0')
 		return 0;
 	return (u[1] == 0x80 && u[2] >= 0xaa && u[2] <= 0xae) ||
-	    (u[1] == 0x81 && u[2] >= 0xa6 && u[2] <= 0xa9) ? 3 : 0;
+		       (u[1] == 0x81 && u[2] >= 0xa6 && u[2] <= 0xa9)
+		   ? 3
+		   : 0;
 }
 
 bool
@@ -272,7 +274,8 @@ str_hide_password(char *s)
 
 		s += 3;
 		n = strcspn(s, "/?# \t\n");
-		for (size_t i = 0; i < n; i++)	/* a password may hold an @ of its own: the last one counts */
+		for (size_t i = 0; i < n;
+		     i++) /* a password may hold an @ of its own: the last one counts */
 			at = s[i] == '@' ? i : at;
 		colon = strcspn(s, ":");
 		if (colon + 1 >= at)

@@ -10,15 +10,28 @@
 #include "util/err.h"
 
 bool str_eq(const char *a, const char *b);
-bool str_ieq(const char *a, const char *b);		/* ASCII letters in either case */
+bool str_ieq(const char *a, const char *b); /* ASCII letters in either case */
 bool str_starts(const char *s, const char *prefix);
 bool str_istarts(const char *s, const char *prefix);
 bool str_ends(const char *s, const char *suffix);
 /* Never by locale: ASCII, blank \t \n \v \f \r. */
-static inline bool str_is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-static inline bool str_is_digit(char c) { return c >= '0' && c <= '9'; }
-static inline char str_lower_char(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
-static inline bool str_is_alnum(char c)
+static inline bool
+str_is_space(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+static inline bool
+str_is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+static inline char
+str_lower_char(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+static inline bool
+str_is_alnum(char c)
 {
 	return str_is_digit(c) || (str_lower_char(c) >= 'a' && str_lower_char(c) <= 'z');
 }
@@ -30,16 +43,18 @@ int str_index(const char *s, const char *const *list);
  * infinity; a leading '+' or '-' is fine. BERTH_EINVAL names the text and the range; *out is
  * written only on BERTH_OK.
  */
-BERTH_MUST_CHECK enum berth_code str_to_i64(const char *s, int64_t min, int64_t max, int64_t *out,
-    struct berth_err *err);
-/* Decimal with optional fraction and exponent; correctly rounded; overflow is refused, underflow gives 0. */
-BERTH_MUST_CHECK enum berth_code str_to_double(const char *s, double min, double max, double *out,
-    struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code str_to_i64(
+    const char *s, int64_t min, int64_t max, int64_t *out, struct berth_err *err);
+/* Decimal with optional fraction and exponent; correctly rounded; overflow is refused, underflow
+ * gives 0. */
+BERTH_MUST_CHECK enum berth_code str_to_double(
+    const char *s, double min, double max, double *out, struct berth_err *err);
 /*
  * Bytes: "4096", "64k" "64KiB" "2M" "1.5GiB" "1T" (powers of 1024, any case), "2MB" "1GB" (powers
  * of 1000).
  */
-BERTH_MUST_CHECK enum berth_code str_to_size(const char *s, int64_t *bytes_out, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code str_to_size(
+    const char *s, int64_t *bytes_out, struct berth_err *err);
 /* true false yes no on off 1 0, any case. */
 BERTH_MUST_CHECK enum berth_code str_to_bool(const char *s, bool *out, struct berth_err *err);
 
@@ -56,11 +71,11 @@ char *str_join(struct arena *a, const char *const *v, size_t n, const char *sep)
  * NULL-terminated.
  */
 char **str_split(struct arena *a, const char *s, char sep, size_t *n_out);
-char *str_trim(struct arena *a, const char *s);		/* a copy without blanks at either end */
-char *str_lower(struct arena *a, const char *s);	/* a copy; ASCII letters only */
+char *str_trim(struct arena *a, const char *s);  /* a copy without blanks at either end */
+char *str_lower(struct arena *a, const char *s); /* a copy; ASCII letters only */
 /*
- * Bytes of the character at s if it drives a terminal or turns a line's direction: C0 and C1 controls,
- * DEL (ISO 6429), embeddings and overrides of Unicode's UAX 9; 0: it does not. "" is 0.
+ * Bytes of the character at s if it drives a terminal or turns a line's direction: C0 and C1
+ * controls, DEL (ISO 6429), embeddings and overrides of Unicode's UAX 9; 0: it does not. "" is 0.
  */
 size_t str_control_len(const char *s);
 /* dst gets s, cut at size - 1 bytes (never inside a UTF-8 sequence); false if it was cut. */

@@ -11,7 +11,10 @@
  * never shrinks.
  */
 struct strmap {
-	struct strmap_slot { const char *key; size_t value; } *slots;
+	struct strmap_slot {
+		const char *key;
+		size_t value;
+	} * slots;
 	size_t n, cap;
 };
 
@@ -21,7 +24,8 @@ size_t *strmap_get(const struct strmap *m, const char *key);
  * The place of key's value, made with first if it was not there (the key is copied into the
  * arena). Valid until the next strmap_add(). *added_out (may be NULL) says whether it is new.
  */
-size_t *strmap_add(struct arena *a, struct strmap *m, const char *key, size_t first, int *added_out);
+size_t *strmap_add(
+    struct arena *a, struct strmap *m, const char *key, size_t first, int *added_out);
 
 /* The map's own copy of s, made at its first call: equal texts share one. "" is a literal. */
 const char *strmap_intern(struct arena *a, struct strmap *m, const char *s);

@@ -37,7 +37,8 @@ str_to_i64(const char *s, int64_t min, int64_t max, int64_t *out, struct berth_e
 	if (!str_scan_i64(s, &v))
 		return err_set(err, BERTH_EINVAL, "'%.60s' is not a whole number", s);
 	if (v < min || v > max)
-		return err_set(err, BERTH_EINVAL, "%" PRId64 " is not in %" PRId64 "..%" PRId64, v, min, max);
+		return err_set(
+		    err, BERTH_EINVAL, "%" PRId64 " is not in %" PRId64 "..%" PRId64, v, min, max);
 	*out = v;
 	return BERTH_OK;
 }
@@ -49,18 +50,19 @@ str_to_i64(const char *s, int64_t min, int64_t max, int64_t *out, struct berth_e
 static bool
 str_exact_double(uint64_t mantissa, int digits, int exponent, double *out)
 {
-	static const double tens[] = { 1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12,
-		1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
+	static const double tens[] = { 1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
+		1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
 
 	if (digits > 19 || mantissa > (UINT64_C(1) << 53) || exponent < -22 || exponent > 22 ||
 	    FLT_EVAL_METHOD != 0)
 		return false;
-	*out = exponent < 0 ? (double)mantissa / tens[-exponent] : (double)mantissa * tens[exponent];
+	*out =
+	    exponent < 0 ? (double)mantissa / tens[-exponent] : (double)mantissa * tens[exponent];
 	return true;
 }
 
 struct str_decimal {
-	uint64_t mantissa;	/* right if digits <= 19 */
+	uint64_t mantissa; /* right if digits <= 19 */
 	int digits, exponent;
 };
 
@@ -181,7 +183,8 @@ str_to_size(const char *s, int64_t *bytes_out, struct berth_err *err)
 	double x, unit = str_size_unit(s + n);
 
 	if (n == 0 || n >= sizeof(number) || unit == 0)
-		return err_set(err, BERTH_EINVAL, "'%.60s' is not a size, as in 512M, 4GiB, 2GB", s);
+		return err_set(
+		    err, BERTH_EINVAL, "'%.60s' is not a size, as in 512M, 4GiB, 2GB", s);
 	memcpy(number, s, n);
 	number[n] = '\0';
 	if (str_to_double(number, 0, 1e18, &x, NULL) != BERTH_OK || x * unit > 9e18)
@@ -193,7 +196,8 @@ str_to_size(const char *s, int64_t *bytes_out, struct berth_err *err)
 char *
 str_from_double(char dst[STR_DOUBLE_SIZE], double x)
 {
-	/* 15 digits always survive, and trailing zeros are not printed; below DBL_MIN fewer digits may do. */
+	/* 15 digits always survive, and trailing zeros are not printed; below DBL_MIN fewer digits
+	 * may do. */
 	int digits = fabs(x) < DBL_MIN ? 1 : 15;
 
 	if (isnan(x))

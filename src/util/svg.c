@@ -12,14 +12,23 @@ enum { SVG_WIDTH = 760, SVG_HEIGHT = 300, SVG_PALETTE = 8, SVG_HOVER_MAX = 400 }
 /* Where data lie on the page. */
 struct svg_frame {
 	const struct svg_chart *chart;
-	double left, right, top, bottom;	/* pixels of the plot's box */
+	double left, right, top, bottom; /* pixels of the plot's box */
 	double x_min, x_max, y_min, y_max;
 };
 
-/* Okabe and Ito's colours (2008), which colour-blind readers tell apart; paler ones for a dark page. */
-static const struct { const char *light, *dark; } svg_palette[SVG_PALETTE] = {
-	{ "#0072b2", "#4da3d9" }, { "#d55e00", "#ff8c42" }, { "#009e73", "#3fd0a4" }, { "#cc79a7", "#e6a3c7" },
-	{ "#b37700", "#f0b93a" }, { "#3a9bd1", "#8ccbf2" }, { "#7a6a00", "#e8dc62" }, { "#666666", "#b0b0b0" },
+/* Okabe and Ito's colours (2008), which colour-blind readers tell apart; paler ones for a dark
+ * page. */
+static const struct {
+	const char *light, *dark;
+} svg_palette[SVG_PALETTE] = {
+	{ "#0072b2", "#4da3d9" },
+	{ "#d55e00", "#ff8c42" },
+	{ "#009e73", "#3fd0a4" },
+	{ "#cc79a7", "#e6a3c7" },
+	{ "#b37700", "#f0b93a" },
+	{ "#3a9bd1", "#8ccbf2" },
+	{ "#7a6a00", "#e8dc62" },
+	{ "#666666", "#b0b0b0" },
 };
 
 void
@@ -27,11 +36,21 @@ svg_escape(const char *s, struct buf *out)
 {
 	for (; s != NULL && *s != '\0'; s++) {
 		switch (*s) {
-		case '&': buf_printf(out, "&amp;"); break;
-		case '<': buf_printf(out, "&lt;"); break;
-		case '>': buf_printf(out, "&gt;"); break;
-		case '"': buf_printf(out, "&quot;"); break;
-		case '\'': buf_printf(out, "&#39;"); break;
+		case '&':
+			buf_printf(out, "&amp;");
+			break;
+		case '<':
+			buf_printf(out, "&lt;");
+			break;
+		case '>':
+			buf_printf(out, "&gt;");
+			break;
+		case '"':
+			buf_printf(out, "&quot;");
+			break;
+		case '\'':
+			buf_printf(out, "&#39;");
+			break;
 		default:
 			if ((unsigned char)*s >= 0x20 || *s == '\n' || *s == '\t')
 				buf_printf(out, "%c", *s);
@@ -71,11 +90,21 @@ svg_time(double v, enum svg_time_form form, char *text, size_t size)
 	if (gmtime_r(&t, &tm) == NULL)
 		return;
 	switch (form) {
-	case SVG_TIME_FULL: strftime(text, size, "%Y-%m-%d %H:%M", &tm); return;
-	case SVG_TIME_HOUR: strftime(text, size, "%b %d %H:%M", &tm); return;
-	case SVG_TIME_DAY: strftime(text, size, "%b %d", &tm); return;
-	case SVG_TIME_MONTH: strftime(text, size, "%b %Y", &tm); return;
-	case SVG_TIME_YEAR: strftime(text, size, "%Y", &tm); return;
+	case SVG_TIME_FULL:
+		strftime(text, size, "%Y-%m-%d %H:%M", &tm);
+		return;
+	case SVG_TIME_HOUR:
+		strftime(text, size, "%b %d %H:%M", &tm);
+		return;
+	case SVG_TIME_DAY:
+		strftime(text, size, "%b %d", &tm);
+		return;
+	case SVG_TIME_MONTH:
+		strftime(text, size, "%b %Y", &tm);
+		return;
+	case SVG_TIME_YEAR:
+		strftime(text, size, "%Y", &tm);
+		return;
 	}
 }
 
@@ -101,7 +130,8 @@ svg_stacked(const struct svg_chart *c, size_t i, size_t below)
 	double sum = 0;
 
 	for (size_t s = 0; s < below; s++)
-		if (c->series[s].kind == SVG_STACK && i < c->series[s].n && isfinite(c->series[s].y[i]))
+		if (c->series[s].kind == SVG_STACK && i < c->series[s].n &&
+		    isfinite(c->series[s].y[i]))
 			sum += c->series[s].y[i];
 	return sum;
 }
@@ -122,11 +152,12 @@ svg_range_x(struct svg_frame *f)
 
 	for (size_t s = 0; s < c->n_series; s++)
 		for (size_t i = 0; i < c->series[s].n && !svg_is_bar(c->series[s].kind) &&
-		    c->series[s].kind != SVG_RULE; i++)
+				   c->series[s].kind != SVG_RULE;
+		     i++)
 			svg_grow(c->series[s].x[i], &lo, &hi);
 	if (lo > hi)
 		lo = 0, hi = 1;
-	f->x_min = hi > lo ? lo : lo - 0.5;	/* all at one place: in the middle */
+	f->x_min = hi > lo ? lo : lo - 0.5; /* all at one place: in the middle */
 	f->x_max = hi > lo ? hi : lo + 0.5;
 }
 
@@ -175,13 +206,17 @@ svg_y(const struct svg_frame *f, double y)
 static void
 svg_style(struct buf *out)
 {
-	buf_printf(out, "<style>.bc{font:12px system-ui,sans-serif;--fg:#222;--mu:#666;--gr:#ddd;--bg:#fff");
+	buf_printf(out,
+	    "<style>.bc{font:12px system-ui,sans-serif;--fg:#222;--mu:#666;--gr:#ddd;--bg:#fff");
 	for (int i = 0; i < SVG_PALETTE; i++)
 		buf_printf(out, ";--c%d:%s", i, svg_palette[i].light);
-	buf_printf(out, "}@media(prefers-color-scheme:dark){.bc{--fg:#eee;--mu:#aaa;--gr:#444;--bg:#1b1b1d");
+	buf_printf(out,
+	    "}@media(prefers-color-scheme:dark){.bc{--fg:#eee;--mu:#aaa;--gr:#444;--bg:#1b1b1d");
 	for (int i = 0; i < SVG_PALETTE; i++)
 		buf_printf(out, ";--c%d:%s", i, svg_palette[i].dark);
-	buf_printf(out, "}}.bc text{fill:var(--fg)}.bc .m{fill:var(--mu)}.bc .g{stroke:var(--gr);stroke-width:1}"
+	buf_printf(out,
+	    "}}.bc text{fill:var(--fg)}.bc .m{fill:var(--mu)}.bc "
+	    ".g{stroke:var(--gr);stroke-width:1}"
 	    ".bc .l{fill:none;stroke-width:1.7;stroke-linejoin:round}.bc .h{fill:transparent}"
 	    ".bc .h:hover{fill:var(--fg)}.bc .b:hover{opacity:.7}</style>\n");
 }
@@ -207,15 +242,20 @@ svg_axis_y(const struct svg_frame *f, struct buf *out)
 	double step = svg_step(f->y_max - f->y_min, 5);
 	char text[32];
 
-	for (double v = ceil(f->y_min / step - 1e-9) * step; v <= f->y_max + step * 1e-6; v += step) {
+	for (double v = ceil(f->y_min / step - 1e-9) * step; v <= f->y_max + step * 1e-6;
+	     v += step) {
 		double y = svg_y(f, v);
 
-		buf_printf(out, "<line class=\"g\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>\n", f->left, f->right, y, y);
+		buf_printf(out,
+		    "<line class=\"g\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>\n",
+		    f->left, f->right, y, y);
 		svg_number(fabs(v) < step * 1e-6 ? 0 : v, text, sizeof(text));
 		svg_text(out, f->left - 6, y + 4, "class=\"m\" text-anchor=\"end\"", text);
 	}
 	if (svg_or_empty(f->chart->y_label)[0] != '\0') {
-		buf_printf(out, "<text class=\"m\" text-anchor=\"middle\" transform=\"translate(14 %.1f) rotate(-90)\">",
+		buf_printf(out,
+		    "<text class=\"m\" text-anchor=\"middle\" transform=\"translate(14 %.1f) "
+		    "rotate(-90)\">",
 		    (f->top + f->bottom) / 2);
 		svg_escape(f->chart->y_label, out);
 		buf_printf(out, "</text>\n");
@@ -225,8 +265,8 @@ svg_axis_y(const struct svg_frame *f, struct buf *out)
 static void
 svg_tick_x(const struct svg_frame *f, double x, const char *text, struct buf *out)
 {
-	buf_printf(out, "<line class=\"g\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>\n", x, x, f->bottom,
-	    f->bottom + 5);
+	buf_printf(out, "<line class=\"g\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>\n", x,
+	    x, f->bottom, f->bottom + 5);
 	svg_text(out, x, f->bottom + 18, "class=\"m\" text-anchor=\"middle\"", text);
 }
 
@@ -234,7 +274,8 @@ svg_tick_x(const struct svg_frame *f, double x, const char *text, struct buf *ou
 static void
 svg_axis_time(const struct svg_frame *f, struct buf *out)
 {
-	static const double rows[] = { 3600, 10800, 21600, 43200, 86400, 172800, 604800, 1209600, 2678400 };
+	static const double rows[] = { 3600, 10800, 21600, 43200, 86400, 172800, 604800, 1209600,
+		2678400 };
 	double length = f->x_max - f->x_min, step = 0;
 	int months = 0;
 	char text[32];
@@ -244,13 +285,17 @@ svg_axis_time(const struct svg_frame *f, struct buf *out)
 	if (step == 0 || step == 2678400) {
 		months = 1;
 		while (length / (2678400.0 * months) > 8)
-			months = months == 1 ? 3 : months == 3 ? 6 : months + (months < 12 ? 6 : 12);
+			months = months == 1   ? 3
+				 : months == 3 ? 6
+					       : months + (months < 12 ? 6 : 12);
 	}
 	if (months == 0) {
-		double monday = step >= 604800 ? 4 * 86400.0 : 0;	/* 1970-01-05 */
+		double monday = step >= 604800 ? 4 * 86400.0 : 0; /* 1970-01-05 */
 
-		for (double t = ceil((f->x_min - monday) / step) * step + monday; t <= f->x_max; t += step) {
-			svg_time(t, step < 86400 ? SVG_TIME_HOUR : SVG_TIME_DAY, text, sizeof(text));
+		for (double t = ceil((f->x_min - monday) / step) * step + monday; t <= f->x_max;
+		     t += step) {
+			svg_time(
+			    t, step < 86400 ? SVG_TIME_HOUR : SVG_TIME_DAY, text, sizeof(text));
 			svg_tick_x(f, svg_x(f, t), text, out);
 		}
 		return;
@@ -266,7 +311,8 @@ svg_axis_time(const struct svg_frame *f, struct buf *out)
 		t = timegm(&tm);
 		if ((double)t > f->x_max)
 			return;
-		svg_time((double)t, months >= 12 ? SVG_TIME_YEAR : SVG_TIME_MONTH, text, sizeof(text));
+		svg_time(
+		    (double)t, months >= 12 ? SVG_TIME_YEAR : SVG_TIME_MONTH, text, sizeof(text));
 		svg_tick_x(f, svg_x(f, (double)t), text, out);
 	}
 }
@@ -277,7 +323,8 @@ svg_axis_numbers(const struct svg_frame *f, struct buf *out)
 	double step = svg_step(f->x_max - f->x_min, 8);
 	char text[32];
 
-	for (double v = ceil(f->x_min / step - 1e-9) * step; v <= f->x_max + step * 1e-6; v += step) {
+	for (double v = ceil(f->x_min / step - 1e-9) * step; v <= f->x_max + step * 1e-6;
+	     v += step) {
 		svg_number(fabs(v) < step * 1e-6 ? 0 : v, text, sizeof(text));
 		svg_tick_x(f, svg_x(f, v), text, out);
 	}
@@ -322,7 +369,8 @@ svg_line(const struct svg_frame *f, const struct svg_series *s, struct buf *out)
 	bool pen = false;
 	double before = 0;
 
-	buf_printf(out, "<path class=\"l\" stroke=\"var(--c%d,%s)\" d=\"", s->color, svg_palette[s->color].light);
+	buf_printf(out, "<path class=\"l\" stroke=\"var(--c%d,%s)\" d=\"", s->color,
+	    svg_palette[s->color].light);
 	for (size_t i = 0; i < s->n; i++) {
 		double x = svg_x(f, s->x[i]), y;
 
@@ -348,9 +396,11 @@ svg_points(const struct svg_frame *f, const struct svg_series *s, struct buf *ou
 	for (size_t i = 0; i < s->n; i++) {
 		if (!isfinite(s->y[i]))
 			continue;
-		buf_printf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" ", svg_x(f, s->x[i]), svg_y(f, s->y[i]));
+		buf_printf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" ", svg_x(f, s->x[i]),
+		    svg_y(f, s->y[i]));
 		if (s->kind == SVG_POINTS)
-			buf_printf(out, "fill=\"var(--c%d,%s)\">", s->color, svg_palette[s->color].light);
+			buf_printf(
+			    out, "fill=\"var(--c%d,%s)\">", s->color, svg_palette[s->color].light);
 		else
 			buf_printf(out, "class=\"h\" fill=\"none\">");
 		svg_hover(f, s, i, out);
@@ -368,12 +418,13 @@ svg_band(const struct svg_frame *f, const struct svg_series *s, struct buf *out)
 		for (j = i; j < s->n && isfinite(s->y[j]) && isfinite(s->y_low[j]); j++)
 			continue;
 		if (j - i >= 2) {
-			buf_printf(out, "<path fill=\"var(--c%d,%s)\" fill-opacity=\".25\" d=\"M", s->color,
-			    svg_palette[s->color].light);
+			buf_printf(out, "<path fill=\"var(--c%d,%s)\" fill-opacity=\".25\" d=\"M",
+			    s->color, svg_palette[s->color].light);
 			for (size_t k = i; k < j; k++)
 				buf_printf(out, "%.1f %.1f ", svg_x(f, s->x[k]), svg_y(f, s->y[k]));
 			for (size_t k = j; k-- > i;)
-				buf_printf(out, "%.1f %.1f ", svg_x(f, s->x[k]), svg_y(f, s->y_low[k]));
+				buf_printf(
+				    out, "%.1f %.1f ", svg_x(f, s->x[k]), svg_y(f, s->y_low[k]));
 			buf_printf(out, "Z\"/>\n");
 		}
 		i = j + 1;
@@ -385,7 +436,8 @@ svg_bars(const struct svg_frame *f, size_t at, struct buf *out)
 {
 	const struct svg_chart *c = f->chart;
 	const struct svg_series *s = &c->series[at];
-	double slot = (f->right - f->left) / (double)(c->n_categories > 0 ? c->n_categories : 1), width;
+	double slot = (f->right - f->left) / (double)(c->n_categories > 0 ? c->n_categories : 1),
+	       width;
 	size_t beside = 0, mine = 0;
 	char text[32];
 
@@ -396,15 +448,19 @@ svg_bars(const struct svg_frame *f, size_t at, struct buf *out)
 	width = slot * 0.76 / (double)(s->kind == SVG_BAR ? beside : 1);
 	for (size_t i = 0; i < s->n && i < c->n_categories; i++) {
 		double low = s->kind == SVG_STACK ? svg_stacked(c, i, at) : 0, y0, y1;
-		double x = f->left + ((double)i + 0.12) * slot + (s->kind == SVG_BAR ? (double)mine * width : 0);
+		double x = f->left + ((double)i + 0.12) * slot +
+			   (s->kind == SVG_BAR ? (double)mine * width : 0);
 
 		if (!isfinite(s->y[i]))
 			continue;
 		y0 = svg_y(f, low);
 		y1 = svg_y(f, low + s->y[i]);
 		svg_number(s->y[i], text, sizeof(text));
-		buf_printf(out, "<rect class=\"b\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"var(--c%d,%s)\"><title>",
-		    x, y1 < y0 ? y1 : y0, width > 2 ? width - 1 : width, fabs(y0 - y1), s->color, svg_palette[s->color].light);
+		buf_printf(out,
+		    "<rect class=\"b\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
+		    "fill=\"var(--c%d,%s)\"><title>",
+		    x, y1 < y0 ? y1 : y0, width > 2 ? width - 1 : width, fabs(y0 - y1), s->color,
+		    svg_palette[s->color].light);
 		svg_escape(c->categories[i], out);
 		buf_printf(out, " ");
 		svg_escape(s->label, out);
@@ -417,9 +473,10 @@ svg_rule(const struct svg_frame *f, const struct svg_series *s, struct buf *out)
 {
 	double y = svg_y(f, s->y[0]);
 
-	buf_printf(out, "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"var(--c%d,%s)\" "
-	    "stroke-width=\"1.5\" stroke-dasharray=\"6 4\"/>\n", f->left, f->right, y, y, s->color,
-	    svg_palette[s->color].light);
+	buf_printf(out,
+	    "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"var(--c%d,%s)\" "
+	    "stroke-width=\"1.5\" stroke-dasharray=\"6 4\"/>\n",
+	    f->left, f->right, y, y, s->color, svg_palette[s->color].light);
 }
 
 static void
@@ -468,9 +525,12 @@ svg_legend(const struct svg_chart *c, double x, double y, double right, struct b
 			x = start;
 			y += 17;
 		}
-		buf_printf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"14\" height=\"%d\" rx=\"1\" fill=\"var(--c%d,%s)\"%s/>\n",
-		    x, svg_is_bar(e->kind) || e->kind == SVG_BAND ? y - 9 : y - 5, svg_is_bar(e->kind) || e->kind == SVG_BAND ? 10 : 3,
-		    e->color, svg_palette[e->color].light, e->kind == SVG_BAND ? " fill-opacity=\".3\"" : "");
+		buf_printf(out,
+		    "<rect x=\"%.1f\" y=\"%.1f\" width=\"14\" height=\"%d\" rx=\"1\" "
+		    "fill=\"var(--c%d,%s)\"%s/>\n",
+		    x, svg_is_bar(e->kind) || e->kind == SVG_BAND ? y - 9 : y - 5,
+		    svg_is_bar(e->kind) || e->kind == SVG_BAND ? 10 : 3, e->color,
+		    svg_palette[e->color].light, e->kind == SVG_BAND ? " fill-opacity=\".3\"" : "");
 		svg_text(out, x + 19, y, "", label);
 		x += need;
 		any = true;
@@ -481,13 +541,19 @@ svg_legend(const struct svg_chart *c, double x, double y, double right, struct b
 void
 svg_chart_write(const struct svg_chart *chart, bool standalone, struct buf *out)
 {
-	int width = chart->width > 0 ? chart->width : SVG_WIDTH, height = chart->height > 0 ? chart->height : SVG_HEIGHT;
-	struct svg_frame f = { .chart = chart, .left = 62, .right = width - 24, .top = 14, .bottom = height - 30 };
+	int width = chart->width > 0 ? chart->width : SVG_WIDTH,
+	    height = chart->height > 0 ? chart->height : SVG_HEIGHT;
+	struct svg_frame f = {
+		.chart = chart, .left = 62, .right = width - 24, .top = 14, .bottom = height - 30
+	};
 
 	if (standalone)
 		buf_printf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-	buf_printf(out, "<svg class=\"bc\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" "
-	    "role=\"img\" aria-label=\"", width, height, width, height);
+	buf_printf(out,
+	    "<svg class=\"bc\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" "
+	    "width=\"%d\" height=\"%d\" "
+	    "role=\"img\" aria-label=\"",
+	    width, height, width, height);
 	svg_escape(chart->title, out);
 	buf_printf(out, "\">\n");
 	svg_style(out);
@@ -500,7 +566,8 @@ svg_chart_write(const struct svg_chart *chart, bool standalone, struct buf *out)
 	f.top += svg_legend(chart, f.left, f.top + 10, f.right, out);
 	if (svg_or_empty(chart->x_label)[0] != '\0') {
 		f.bottom -= 16;
-		svg_text(out, (f.left + f.right) / 2, height - 8, "class=\"m\" text-anchor=\"middle\"", chart->x_label);
+		svg_text(out, (f.left + f.right) / 2, height - 8,
+		    "class=\"m\" text-anchor=\"middle\"", chart->x_label);
 	}
 	svg_range_x(&f);
 	svg_range_y(&f);

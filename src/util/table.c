@@ -17,20 +17,25 @@ enum { TABLE_GAP = 2, TABLE_CUT_MIN = 6, TABLE_CUT_OTHER = 10, TABLE_CUT_WISH = 
 
 struct table_cell {
 	bool known;
-	int decimals;			/* of its own, plus 1; 0: those of the column */
-	union { const char *s; int64_t i; double d; struct usd_micro m; } u;
+	int decimals; /* of its own, plus 1; 0: those of the column */
+	union {
+		const char *s;
+		int64_t i;
+		double d;
+		struct usd_micro m;
+	} u;
 };
 
 struct table_line {
 	enum table_mark mark;
-	struct table_cell *cells;	/* [n_cols] */
+	struct table_cell *cells; /* [n_cols] */
 };
 
 struct table {
 	struct arena *arena;
 	const struct table_col *cols;
 	size_t n_cols;
-	size_t next;			/* column that the next setter fills */
+	size_t next; /* column that the next setter fills */
 	VEC(struct table_line) lines;
 };
 
@@ -99,7 +104,8 @@ void
 table_double_to(struct table *t, double v, int decimals)
 {
 	assert(table_next_type(t) == TABLE_DOUBLE && decimals >= 0 && decimals <= 9);
-	*table_next(t) = (struct table_cell){ .known = isfinite(v), .decimals = decimals + 1, .u.d = v };
+	*table_next(t) =
+	    (struct table_cell){ .known = isfinite(v), .decimals = decimals + 1, .u.d = v };
 }
 
 void
@@ -115,7 +121,8 @@ table_time(struct table *t, int64_t v)
 	enum table_type type = table_next_type(t);
 
 	assert(type == TABLE_TIME || type == TABLE_AGE || type == TABLE_DURATION);
-	*table_next(t) = (struct table_cell){ .known = type == TABLE_TIME ? v != 0 : v >= 0, .u.i = v };
+	*table_next(t) =
+	    (struct table_cell){ .known = type == TABLE_TIME ? v != 0 : v >= 0, .u.i = v };
 }
 
 void
@@ -175,12 +182,13 @@ table_time_text(struct arena *a, int64_t t, bool csv)
 	time_fmt(text, t);
 	if (csv)
 		return arena_strdup(a, text);
-	text[10] = ' ';		/* "2026-11-30 12:00": the heading or the manual says UTC */
+	text[10] = ' '; /* "2026-11-30 12:00": the heading or the manual says UTC */
 	return arena_strndup(a, text, 16);
 }
 
 static const char *
-table_double_text(struct arena *a, const struct table_col *col, const struct table_cell *c, bool csv)
+table_double_text(
+    struct arena *a, const struct table_col *col, const struct table_cell *c, bool csv)
 {
 	double v = c->u.d;
 	char text[STR_DOUBLE_SIZE];
@@ -208,15 +216,16 @@ table_cell_text(struct arena *a, const struct table_col *col, const struct table
 	case TABLE_SHARE:
 		return table_double_text(a, col, c, csv);
 	case TABLE_MONEY:
-		return arena_strdup(a, usd_fmt(text, sizeof(text), c->u.m, csv ? 6 : col->decimals));
+		return arena_strdup(
+		    a, usd_fmt(text, sizeof(text), c->u.m, csv ? 6 : col->decimals));
 	case TABLE_TIME:
 		return table_time_text(a, c->u.i, csv);
 	case TABLE_AGE:
 	case TABLE_DURATION:
 		if (csv)
 			return arena_printf(a, "%lld", (long long)c->u.i);
-		return col->type == TABLE_AGE ? table_age_text(a, c->u.i) :
-		    arena_strdup(a, duration_fmt(text, c->u.i));
+		return col->type == TABLE_AGE ? table_age_text(a, c->u.i)
+					      : arena_strdup(a, duration_fmt(text, c->u.i));
 	case TABLE_BOOL:
 		return c->u.i != 0 ? "yes" : "no";
 	case TABLE_TYPE_COUNT:
@@ -239,14 +248,16 @@ table_head_text(struct arena *a, const struct table_col *col)
 	return head;
 }
 
-/* Index of the column that the user calls name: the key or the heading, any case; n_cols if none. */
+/* Index of the column that the user calls name: the key or the heading, any case; n_cols if none.
+ */
 static size_t
 table_find(const struct table *t, const char *name)
 {
 	size_t i;
 
 	for (i = 0; i < t->n_cols; i++)
-		if (str_ieq(t->cols[i].name, name) || str_ieq(table_head_text(t->arena, &t->cols[i]), name))
+		if (str_ieq(t->cols[i].name, name) ||
+		    str_ieq(table_head_text(t->arena, &t->cols[i]), name))
 			break;
 	return i;
 }
@@ -259,8 +270,9 @@ table_unknown_column(const struct table *t, const char *name, struct berth_err *
 	for (size_t i = 0; i < t->n_cols; i++)
 		names[i] = t->cols[i].name;
 	near = str_suggest(name, names);
-	err_set(err, BERTH_EUSAGE, "no column '%s'%s%s%s; there are %s", name, near != NULL ? " (did you mean '" : "",
-	    near != NULL ? near : "", near != NULL ? "'?)" : "", str_join(t->arena, names, t->n_cols, ","));
+	err_set(err, BERTH_EUSAGE, "no column '%s'%s%s%s; there are %s", name,
+	    near != NULL ? " (did you mean '" : "", near != NULL ? near : "",
+	    near != NULL ? "'?)" : "", str_join(t->arena, names, t->n_cols, ","));
 	return err_at(err, "--columns");
 }
 
@@ -293,7 +305,8 @@ table_pick(const struct table *t, const struct table_style *style, size_t **pick
 static void
 table_csv_field(const char *s, struct buf *out)
 {
-	bool plain = s[strcspn(s, ",\"\r\n")] == '\0' && s[0] != ' ' && (*s == '\0' || s[strlen(s) - 1] != ' ');
+	bool plain = s[strcspn(s, ",\"\r\n")] == '\0' && s[0] != ' ' &&
+		     (*s == '\0' || s[strlen(s) - 1] != ' ');
 
 	if (plain) {
 		buf_add_str(out, s);
@@ -320,7 +333,9 @@ table_render_csv(const struct table *t, bool headers, const size_t *pick, size_t
 	}
 	for (size_t r = 0; r < t->lines.n; r++) {
 		for (size_t i = 0; i < n; i++) {
-			table_csv_field(table_cell_text(scratch, &t->cols[pick[i]], &t->lines.v[r].cells[pick[i]], true), out);
+			table_csv_field(table_cell_text(scratch, &t->cols[pick[i]],
+					    &t->lines.v[r].cells[pick[i]], true),
+			    out);
 			buf_add_char(out, i + 1 < n ? ',' : '\n');
 		}
 		if (r % 256 == 255)
@@ -329,25 +344,28 @@ table_render_csv(const struct table *t, bool headers, const size_t *pick, size_t
 	arena_free(scratch);
 }
 
-/* The widest column that may be cut and is wider than least; n: there is none. names: also those of names. */
+/* The widest column that may be cut and is wider than least; n: there is none. names: also those of
+ * names. */
 static size_t
-table_widest(const struct table *t, const size_t *pick, size_t n, const int *width, bool names, int least)
+table_widest(
+    const struct table *t, const size_t *pick, size_t n, const int *width, bool names, int least)
 {
 	size_t best = n;
 
 	for (size_t i = 0; i < n; i++) {
 		unsigned flags = t->cols[pick[i]].flags;
 
-		if ((flags & TABLE_CUT) != 0 && (names || (flags & TABLE_NAME) != TABLE_NAME) && width[i] > least &&
-		    (best == n || width[i] > width[best]))
+		if ((flags & TABLE_CUT) != 0 && (names || (flags & TABLE_NAME) != TABLE_NAME) &&
+		    width[i] > least && (best == n || width[i] > width[best]))
 			best = i;
 	}
 	return best;
 }
 
 /*
- * Narrows a column that may be cut, names last, one column of the terminal at a time, until the table fits; before any has
- * less than it should, one space between columns must do. Returns the spaces between columns.
+ * Narrows a column that may be cut, names last, one column of the terminal at a time, until the
+ * table fits; before any has less than it should, one space between columns must do. Returns the
+ * spaces between columns.
  */
 static int
 table_fit(const struct table *t, const size_t *pick, size_t n, int columns, int *width)
@@ -409,7 +427,7 @@ table_field(const struct table_col *col, const char *s, int width, bool last, st
 	int w = term_width(s);
 	bool right = col->type != TABLE_TEXT && col->type != TABLE_BOOL && col->type != TABLE_TIME;
 
-	if (w > width) {	/* only columns that may be cut are narrower than their text */
+	if (w > width) { /* only columns that may be cut are narrower than their text */
 		int tail = (col->flags & TABLE_NAME) == TABLE_NAME ? (width - 1) * 2 / 3 : 0, end;
 
 		buf_add(out, s, term_fit(s, width - 1 - tail));
@@ -429,19 +447,25 @@ static const char *
 table_mark_code(enum table_mark mark)
 {
 	switch (mark) {
-	case TABLE_PLAIN: return "";
-	case TABLE_BOLD: return "\033[1m";
-	case TABLE_DIM: return "\033[2m";
-	case TABLE_RED: return "\033[31m";
-	case TABLE_GREEN: return "\033[32m";
-	case TABLE_YELLOW: return "\033[33m";
+	case TABLE_PLAIN:
+		return "";
+	case TABLE_BOLD:
+		return "\033[1m";
+	case TABLE_DIM:
+		return "\033[2m";
+	case TABLE_RED:
+		return "\033[31m";
+	case TABLE_GREEN:
+		return "\033[32m";
+	case TABLE_YELLOW:
+		return "\033[33m";
 	}
 	return "";
 }
 
 static void
-table_render_text(const struct table *t, const struct table_style *style, const size_t *pick, size_t n,
-    const char *const *text, struct buf *out)
+table_render_text(const struct table *t, const struct table_style *style, const size_t *pick,
+    size_t n, const char *const *text, struct buf *out)
 {
 	size_t head = style->headers ? 1 : 0, n_lines = t->lines.n + head;
 	int *width = arena_array_of(t->arena, n, int), gap = TABLE_GAP;
@@ -470,7 +494,8 @@ table_render_text(const struct table *t, const struct table_style *style, const 
 	}
 }
 
-/* Leaves out spare columns, the last first, until names have room; returns how many columns are left. */
+/* Leaves out spare columns, the last first, until names have room; returns how many columns are
+ * left. */
 static size_t
 table_spare(const struct table *t, bool headers, int columns, size_t *pick, size_t n)
 {
@@ -481,7 +506,8 @@ table_spare(const struct table *t, bool headers, int columns, size_t *pick, size
 
 		width[i] = headers ? term_width(table_head_text(t->arena, col)) : 0;
 		for (size_t r = 0; r < t->lines.n; r++) {
-			int w = term_width(table_cell_text(t->arena, col, &t->lines.v[r].cells[pick[i]], false));
+			int w = term_width(
+			    table_cell_text(t->arena, col, &t->lines.v[r].cells[pick[i]], false));
 
 			width[i] = w > width[i] ? w : width[i];
 		}
@@ -500,26 +526,29 @@ table_spare(const struct table *t, bool headers, int columns, size_t *pick, size
 
 /* Every cell as text, then what is on the page. */
 static void
-table_render_page(const struct table *t, const struct table_style *style, size_t *pick, size_t n, struct buf *out)
+table_render_page(
+    const struct table *t, const struct table_style *style, size_t *pick, size_t n, struct buf *out)
 {
 	size_t head = style->headers ? 1 : 0;
 	const char **text;
 
-	if (style->form == TABLE_FORM_TABLE && style->columns > 0 && (style->select == NULL || style->select->n == 0))
+	if (style->form == TABLE_FORM_TABLE && style->columns > 0 &&
+	    (style->select == NULL || style->select->n == 0))
 		n = table_spare(t, style->headers, style->columns, pick, n);
 	text = arena_array_of(t->arena, (t->lines.n + head) * n, const char *);
 	for (size_t i = 0; i < n; i++) {
 		if (head == 1)
 			text[i] = table_head_text(t->arena, &t->cols[pick[i]]);
 		for (size_t r = 0; r < t->lines.n; r++)
-			text[(r + head) * n + i] = table_cell_text(t->arena, &t->cols[pick[i]],
-			    &t->lines.v[r].cells[pick[i]], false);
+			text[(r + head) * n + i] = table_cell_text(
+			    t->arena, &t->cols[pick[i]], &t->lines.v[r].cells[pick[i]], false);
 	}
 	table_render_text(t, style, pick, n, text, out);
 }
 
 enum berth_code
-table_render(const struct table *t, const struct table_style *style, struct buf *out, struct berth_err *err)
+table_render(
+    const struct table *t, const struct table_style *style, struct buf *out, struct berth_err *err)
 {
 	size_t n = 0, *pick = NULL;
 	enum berth_code rc;

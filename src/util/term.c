@@ -35,7 +35,8 @@ term_columns(FILE *f)
 	}
 	if (!term_is_tty(f))
 		return 0;
-	if (ioctl(fileno(f), TIOCGWINSZ, &ws) == 0 && ws.ws_col >= TERM_MIN && ws.ws_col <= TERM_MAX)
+	if (ioctl(fileno(f), TIOCGWINSZ, &ws) == 0 && ws.ws_col >= TERM_MIN &&
+	    ws.ws_col <= TERM_MAX)
 		return ws.ws_col;
 	return TERM_DEFAULT;
 }
@@ -58,7 +59,8 @@ term_unicode(void)
 	return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 }
 
-/* One character of s; *len_out its bytes. A byte that starts no valid sequence is a character of its own. */
+/* One character of s; *len_out its bytes. A byte that starts no valid sequence is a character of
+ * its own. */
 static uint32_t
 term_decode(const char *s, size_t *len_out)
 {
@@ -86,12 +88,28 @@ term_decode(const char *s, size_t *len_out)
 static int
 term_char_width(uint32_t c)
 {
-	static const struct { uint32_t from, to; int width; } rows[] = {
-		{ 0x0300, 0x036f, 0 }, { 0x1100, 0x115f, 2 }, { 0x200b, 0x200f, 0 }, { 0x20d0, 0x20ff, 0 },
-		{ 0x2e80, 0x303e, 2 }, { 0x3041, 0xa4cf, 2 }, { 0xa960, 0xa97f, 2 }, { 0xac00, 0xd7a3, 2 },
-		{ 0xf900, 0xfaff, 2 }, { 0xfe00, 0xfe0f, 0 }, { 0xfe20, 0xfe2f, 0 }, { 0xfe30, 0xfe6f, 2 },
-		{ 0xff00, 0xff60, 2 }, { 0xffe0, 0xffe6, 2 }, { 0x1f300, 0x1f64f, 2 },
-		{ 0x1f680, 0x1f6ff, 2 }, { 0x1f900, 0x1f9ff, 2 }, { 0x20000, 0x3fffd, 2 },
+	static const struct {
+		uint32_t from, to;
+		int width;
+	} rows[] = {
+		{ 0x0300, 0x036f, 0 },
+		{ 0x1100, 0x115f, 2 },
+		{ 0x200b, 0x200f, 0 },
+		{ 0x20d0, 0x20ff, 0 },
+		{ 0x2e80, 0x303e, 2 },
+		{ 0x3041, 0xa4cf, 2 },
+		{ 0xa960, 0xa97f, 2 },
+		{ 0xac00, 0xd7a3, 2 },
+		{ 0xf900, 0xfaff, 2 },
+		{ 0xfe00, 0xfe0f, 0 },
+		{ 0xfe20, 0xfe2f, 0 },
+		{ 0xfe30, 0xfe6f, 2 },
+		{ 0xff00, 0xff60, 2 },
+		{ 0xffe0, 0xffe6, 2 },
+		{ 0x1f300, 0x1f64f, 2 },
+		{ 0x1f680, 0x1f6ff, 2 },
+		{ 0x1f900, 0x1f9ff, 2 },
+		{ 0x20000, 0x3fffd, 2 },
 	};
 
 	if (c < 0x300)
@@ -139,8 +157,8 @@ void
 term_wrap(const char *text, size_t len, int used, int indent, int columns, struct buf *out)
 {
 	const char *end = text + len;
-	bool first = true;	/* of its line */
-	int gap = 1;		/* spaces before the word, which stay inside a line */
+	bool first = true; /* of its line */
+	int gap = 1;       /* spaces before the word, which stay inside a line */
 
 	while (text < end) {
 		const char *space = memchr(text, ' ', (size_t)(end - text));

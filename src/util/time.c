@@ -35,19 +35,22 @@ time_to_civil(int64_t t)
 	int month = (int)(mp < 10 ? mp + 3 : mp - 9);
 
 	return (struct time_civil){ (int)(yoe + era * 400 + (month <= 2)), month,
-		(int)(doy - (153 * mp + 2) / 5 + 1), (int)(s / 3600), (int)(s / 60 % 60), (int)(s % 60) };
+		(int)(doy - (153 * mp + 2) / 5 + 1), (int)(s / 3600), (int)(s / 60 % 60),
+		(int)(s % 60) };
 }
 
 int64_t
 time_from_civil(struct time_civil c)
 {
-	return time_days(c.year, c.month, c.day) * TIME_DAY + c.hour * 3600 + c.minute * 60 + c.second;
+	return time_days(c.year, c.month, c.day) * TIME_DAY + c.hour * 3600 + c.minute * 60 +
+	       c.second;
 }
 
 int
 time_weekday(int64_t t)
 {
-	return (int)(((time_floor_div(t, TIME_DAY) + 3) % 7 + 7) % 7);	/* 1970-01-01 was a Thursday */
+	return (
+	    int)(((time_floor_div(t, TIME_DAY) + 3) % 7 + 7) % 7); /* 1970-01-01 was a Thursday */
 }
 
 int64_t
@@ -55,7 +58,7 @@ time_floor(int64_t t, int64_t step_s)
 {
 	int64_t past = t % step_s < 0 ? t % step_s + step_s : t % step_s;
 
-	return t < INT64_MIN + past ? INT64_MIN : t - past;	/* "since ever" stays so */
+	return t < INT64_MIN + past ? INT64_MIN : t - past; /* "since ever" stays so */
 }
 
 int64_t
@@ -111,13 +114,15 @@ static enum berth_code
 time_store(const char *s, int64_t t, int64_t *t_out, struct berth_err *err)
 {
 	if (t < TIME_MIN || t > TIME_MAX)
-		return err_set(err, BERTH_EINVAL, "time '%.60s' is not within the years 1970 to 2199", s);
+		return err_set(
+		    err, BERTH_EINVAL, "time '%.60s' is not within the years 1970 to 2199", s);
 	*t_out = t;
 	return BERTH_OK;
 }
 
 static enum berth_code
-time_parse_relative(const char *s, int64_t now, unsigned flags, int64_t *t_out, struct berth_err *err)
+time_parse_relative(
+    const char *s, int64_t now, unsigned flags, int64_t *t_out, struct berth_err *err)
 {
 	const char *d = *s == 'n' ? s + 3 : s;
 	int64_t delta = 0;
@@ -143,7 +148,7 @@ time_is_compact_date(int64_t v)
 	int year = (int)(v / 10000), month = (int)(v / 100 % 100), day = (int)(v % 100);
 
 	return year >= 1970 && year < 2200 && month >= 1 && month <= 12 && day >= 1 &&
-	    day <= time_month_days(year, month);
+	       day <= time_month_days(year, month);
 }
 
 static enum berth_code
@@ -156,7 +161,9 @@ time_parse_number(const char *s, unsigned flags, int64_t *t_out, struct berth_er
 		v = n < 18 || (n == 18 && v < INT64_MAX / 10) ? v * 10 + (s[n] - '0') : v;
 	if (v >= 20000 && v <= 80000)
 		return err_set(err, BERTH_EINVAL,
-		    "time '%.60s' looks like a spreadsheet's serial date: write the time, " TIME_EXAMPLE, s);
+		    "time '%.60s' looks like a spreadsheet's serial date: write the "
+		    "time, " TIME_EXAMPLE,
+		    s);
 	if (n == 8 && time_is_compact_date(v))
 		return err_set(err, BERTH_EINVAL,
 		    "time '%.60s' is a number: write the time, " TIME_EXAMPLE, s);
@@ -164,7 +171,10 @@ time_parse_number(const char *s, unsigned flags, int64_t *t_out, struct berth_er
 		return err_set(err, BERTH_EINVAL,
 		    "time '%.60s' is a bare number: write the time, " TIME_EXAMPLE, s);
 	if (n > 11)
-		v = n == 13 ? v / 1000 : n == 16 ? v / 1000000 : n == 19 ? v / 1000000000 : INT64_MAX;
+		v = n == 13   ? v / 1000
+		    : n == 16 ? v / 1000000
+		    : n == 19 ? v / 1000000000
+			      : INT64_MAX;
 	return time_store(s, v, t_out, err);
 }
 
@@ -197,8 +207,8 @@ time_scan_civil(const char **p, struct time_civil *c)
 	*p = s;
 	if (*s == '\0')
 		return true;
-	if ((*s != 'T' && *s != 't' && *s != ' ') || (s++, c->hour = time_digits(&s, 2)) < 0 || *s++ != ':' ||
-	    (c->minute = time_digits(&s, 2)) < 0)
+	if ((*s != 'T' && *s != 't' && *s != ' ') || (s++, c->hour = time_digits(&s, 2)) < 0 ||
+	    *s++ != ':' || (c->minute = time_digits(&s, 2)) < 0)
 		return false;
 	if (*s == ':') {
 		s++;
@@ -248,11 +258,12 @@ time_parse_noted(const char *s, int64_t now, const struct tz *tz, unsigned flags
 {
 	size_t digits = strspn(s, "0123456789");
 	size_t rest = s[digits] == '.' && digits > 0
-	    ? digits + 1 + strspn(s + digits + 1, "0123456789")
-	    : digits;
+			  ? digits + 1 + strspn(s + digits + 1, "0123456789")
+			  : digits;
 
 	*note_out = TZ_PLAIN;
-	if (*s == '+' || *s == '-' || (str_starts(s, "now") && (s[3] == '\0' || s[3] == '+' || s[3] == '-')))
+	if (*s == '+' || *s == '-' ||
+	    (str_starts(s, "now") && (s[3] == '\0' || s[3] == '+' || s[3] == '-')))
 		return time_parse_relative(s, now, flags, t_out, err);
 	if (digits > 0 && s[rest] == '\0')
 		return time_parse_number(s, flags, t_out, err);

@@ -13,13 +13,17 @@
 
 /* When a change of the footer's rule happens in each year (POSIX.1, TZ). */
 struct tz_date {
-	enum { TZ_JULIAN, TZ_YEAR_DAY, TZ_MONTH_WEEK } kind;	/* Jn (no leap day), n (from 0), Mm.w.d */
+	enum {
+		TZ_JULIAN,
+		TZ_YEAR_DAY,
+		TZ_MONTH_WEEK
+	} kind; /* Jn (no leap day), n (from 0), Mm.w.d */
 	int month, week, day;
-	int32_t at;		/* seconds of wall clock behind midnight, may be negative or beyond a day */
+	int32_t at; /* seconds of wall clock behind midnight, may be negative or beyond a day */
 };
 
 struct tz_rule {
-	int32_t std, dst;	/* offsets east; equal if there is no summer time */
+	int32_t std, dst; /* offsets east; equal if there is no summer time */
 	bool has_dst;
 	struct tz_date start, end;
 };
@@ -27,10 +31,10 @@ struct tz_rule {
 struct tz {
 	const char *name;
 	size_t n;
-	int64_t *at;		/* [n] ascending: from at[i] on the offset is off[i] */
+	int64_t *at; /* [n] ascending: from at[i] on the offset is off[i] */
 	int32_t *off;
-	int32_t first;		/* before at[0] */
-	bool has_rule;		/* for everything from at[n - 1] on */
+	int32_t first; /* before at[0] */
+	bool has_rule; /* for everything from at[n - 1] on */
 	struct tz_rule rule;
 };
 
@@ -92,7 +96,7 @@ tz_offset(const struct tz *tz, int64_t t)
 
 	if (tz->has_rule && (tz->n == 0 || t >= tz->at[tz->n - 1]))
 		return tz_rule_offset(&tz->rule, t);
-	while (lo < hi) {	/* at[lo - 1] <= t < at[hi] */
+	while (lo < hi) { /* at[lo - 1] <= t < at[hi] */
 		size_t mid = lo + (hi - lo) / 2;
 
 		if (tz->at[mid] <= t)
@@ -106,7 +110,8 @@ tz_offset(const struct tz *tz, int64_t t)
 int64_t
 tz_instant(const struct tz *tz, int64_t wall, enum tz_note *note_out)
 {
-	/* No offset is a day or more, so these two stand before and behind the instant looked for. */
+	/* No offset is a day or more, so these two stand before and behind the instant looked for.
+	 */
 	int64_t a = wall - tz_offset(tz, wall - TZ_DAY), b = wall - tz_offset(tz, wall + TZ_DAY);
 	bool a_fits = wall - tz_offset(tz, a) == a, b_fits = wall - tz_offset(tz, b) == b;
 	enum tz_note note = TZ_PLAIN;
@@ -122,7 +127,8 @@ tz_instant(const struct tz *tz, int64_t wall, enum tz_note *note_out)
 	return a_fits || note == TZ_GAP ? a : b;
 }
 
-/* The footer: "CET-1CEST,M3.5.0,M10.5.0/3". Each scanner moves *p and says whether it found its part. */
+/* The footer: "CET-1CEST,M3.5.0,M10.5.0/3". Each scanner moves *p and says whether it found its
+ * part. */
 
 static bool
 tz_scan_name(const char **p)
@@ -183,8 +189,8 @@ tz_scan_date(const char **p, struct tz_date *d)
 	if (**p == 'M') {
 		d->kind = TZ_MONTH_WEEK;
 		ok = ((*p)++, tz_scan_int(p, 12, &d->month)) && d->month >= 1 && *(*p)++ == '.' &&
-		    tz_scan_int(p, 5, &d->week) && d->week >= 1 && *(*p)++ == '.' &&
-		    tz_scan_int(p, 6, &d->day);
+		     tz_scan_int(p, 5, &d->week) && d->week >= 1 && *(*p)++ == '.' &&
+		     tz_scan_int(p, 6, &d->day);
 	} else if (**p == 'J') {
 		d->kind = TZ_JULIAN;
 		ok = ((*p)++, tz_scan_int(p, 365, &d->day)) && d->day >= 1;
@@ -213,8 +219,9 @@ tz_scan_rule(const char *p, struct tz_rule *r)
 			return false;
 		r->dst = -r->dst;
 	}
-	return *p++ == ',' && tz_scan_date(&p, &r->start) && *p++ == ',' && tz_scan_date(&p, &r->end) &&
-	    *p == '\0' && abs(r->std) < TZ_OFFSET_MAX && abs(r->dst) < TZ_OFFSET_MAX;
+	return *p++ == ',' && tz_scan_date(&p, &r->start) && *p++ == ',' &&
+	       tz_scan_date(&p, &r->end) && *p == '\0' && abs(r->std) < TZ_OFFSET_MAX &&
+	       abs(r->dst) < TZ_OFFSET_MAX;
 }
 
 struct tz_reader {
@@ -241,7 +248,8 @@ static bool
 tz_read_head(struct tz_reader *r, struct tz_head *h)
 {
 	const unsigned char *p = r->p;
-	size_t *counts[] = { &h->n_isut, &h->n_isstd, &h->n_leap, &h->n_time, &h->n_type, &h->n_char };
+	size_t *counts[] = { &h->n_isut, &h->n_isstd, &h->n_leap, &h->n_time, &h->n_type,
+		&h->n_char };
 
 	if (r->left < 44 || memcmp(p, "TZif", 4) != 0)
 		return false;
@@ -261,12 +269,13 @@ tz_read_head(struct tz_reader *r, struct tz_head *h)
 static size_t
 tz_body_size(const struct tz_head *h, size_t time_size)
 {
-	return h->n_time * time_size + h->n_time + h->n_type * 6 + h->n_char + h->n_leap * (time_size + 4) +
-	    h->n_isstd + h->n_isut;
+	return h->n_time * time_size + h->n_time + h->n_type * 6 + h->n_char +
+	       h->n_leap * (time_size + 4) + h->n_isstd + h->n_isut;
 }
 
 static bool
-tz_read_body(struct arena *a, struct tz_reader *r, const struct tz_head *h, int time_size, struct tz *tz)
+tz_read_body(
+    struct arena *a, struct tz_reader *r, const struct tz_head *h, int time_size, struct tz *tz)
 {
 	const unsigned char *times = r->p, *index, *types;
 	size_t size = tz_body_size(h, (size_t)time_size);
@@ -312,8 +321,8 @@ tz_read_footer(struct arena *a, struct tz_reader *r, struct tz *tz)
 }
 
 enum berth_code
-tz_parse(struct arena *a, const char *name, const unsigned char *bytes, size_t n, const struct tz **tz_out,
-    struct berth_err *err)
+tz_parse(struct arena *a, const char *name, const unsigned char *bytes, size_t n,
+    const struct tz **tz_out, struct berth_err *err)
 {
 	struct tz *tz = arena_new_of(a, struct tz);
 	struct tz_reader r = { bytes, n };
@@ -321,14 +330,14 @@ tz_parse(struct arena *a, const char *name, const unsigned char *bytes, size_t n
 	bool ok = tz_read_head(&r, &h);
 
 	tz->name = arena_strdup(a, name);
-	if (ok && h.version >= 2) {	/* the first body is for readers of 32-bit times */
+	if (ok && h.version >= 2) { /* the first body is for readers of 32-bit times */
 		size_t skip = tz_body_size(&h, 4);
 
 		ok = r.left >= skip;
 		if (ok) {
 			r = (struct tz_reader){ r.p + skip, r.left - skip };
 			ok = tz_read_head(&r, &h) && tz_read_body(a, &r, &h, 8, tz) &&
-			    tz_read_footer(a, &r, tz);
+			     tz_read_footer(a, &r, tz);
 		}
 	} else if (ok) {
 		ok = tz_read_body(a, &r, &h, 4, tz);

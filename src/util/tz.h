@@ -13,8 +13,8 @@ struct tz;
 /* What a wall-clock time turned out to be. */
 enum tz_note {
 	TZ_PLAIN,
-	TZ_AMBIGUOUS,	/* the hour that runs twice as clocks go back: the earlier instant */
-	TZ_GAP		/* the hour that clocks skip: one gap later, the offset before the change */
+	TZ_AMBIGUOUS, /* the hour that runs twice as clocks go back: the earlier instant */
+	TZ_GAP        /* the hour that clocks skip: one gap later, the offset before the change */
 };
 
 /*
@@ -23,12 +23,13 @@ enum tz_note {
  * may hold letters, digits, '/', '_', '+', '-' and no "..": anything else, or no such file, is
  * BERTH_EINVAL or BERTH_ENOTFOUND.
  */
-BERTH_MUST_CHECK enum berth_code tz_load(struct arena *a, const char *name, const struct tz **tz_out,
-    struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code tz_load(
+    struct arena *a, const char *name, const struct tz **tz_out, struct berth_err *err);
 /* The same from the bytes of a TZif file (for tests and fuzzing). */
 BERTH_MUST_CHECK enum berth_code tz_parse(struct arena *a, const char *name,
     const unsigned char *bytes, size_t n, const struct tz **tz_out, struct berth_err *err);
-/* A fixed offset alone: "Z" "UTC" "+02:00" "-0330" "+01", in *offset_out seconds east; false: it is none. */
+/* A fixed offset alone: "Z" "UTC" "+02:00" "-0330" "+01", in *offset_out seconds east; false: it is
+ * none. */
 bool tz_fixed(const char *s, int32_t *offset_out);
 const char *tz_name(const struct tz *tz);
 /* Seconds east of UTC at the instant t. */

@@ -15,10 +15,15 @@
  * arena, at most as many bytes again as the array has. VEC_ADD gives a pointer to a new zeroed
  * item.
  */
-#define VEC(type) struct { type *v; size_t n, cap; }
-#define VEC_ROOM(a, vec) \
+#define VEC(type)                                                                                  \
+	struct {                                                                                   \
+		type *v;                                                                           \
+		size_t n, cap;                                                                     \
+	}
+#define VEC_ROOM(a, vec)                                                                           \
 	((vec)->v = vec_room((a), (vec)->v, (vec)->n, &(vec)->cap, sizeof(*(vec)->v)))
-#define VEC_PUSH(a, vec, ...) ((void)VEC_ROOM((a), (vec)), (void)((vec)->v[(vec)->n++] = (__VA_ARGS__)))
+#define VEC_PUSH(a, vec, ...)                                                                      \
+	((void)VEC_ROOM((a), (vec)), (void)((vec)->v[(vec)->n++] = (__VA_ARGS__)))
 #define VEC_ADD(a, vec) ((void)VEC_ROOM((a), (vec)), &(vec)->v[(vec)->n++])
 
 /*

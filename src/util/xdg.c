@@ -2,7 +2,9 @@
 
 #include "util/xdg.h"
 
-static const struct xdg_row { const char *variable, *below_home; } xdg_rows[] = {
+static const struct xdg_row {
+	const char *variable, *below_home;
+} xdg_rows[] = {
 	[XDG_CONFIG] = { "XDG_CONFIG_HOME", ".config" },
 	[XDG_STATE] = { "XDG_STATE_HOME", ".local/state" },
 	[XDG_DATA] = { "XDG_DATA_HOME", ".local/share" },

@@ -6,10 +6,10 @@
 #include "util/err.h"
 
 enum xdg_dir {
-	XDG_CONFIG,	/* $XDG_CONFIG_HOME, ~/.config */
-	XDG_STATE,	/* $XDG_STATE_HOME, ~/.local/state */
-	XDG_DATA,	/* $XDG_DATA_HOME, ~/.local/share */
-	XDG_CACHE	/* $XDG_CACHE_HOME, ~/.cache */
+	XDG_CONFIG, /* $XDG_CONFIG_HOME, ~/.config */
+	XDG_STATE,  /* $XDG_STATE_HOME, ~/.local/state */
+	XDG_DATA,   /* $XDG_DATA_HOME, ~/.local/share */
+	XDG_CACHE   /* $XDG_CACHE_HOME, ~/.cache */
 };
 
 /*

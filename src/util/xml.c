@@ -54,7 +54,8 @@ xml_behind(struct xml_reader *r, const char *s, const char *why)
 static bool
 xml_name_char(char c)
 {
-	return str_is_alnum(c) || c == '_' || c == '-' || c == '.' || c == ':' || (unsigned char)c >= 0x80;
+	return str_is_alnum(c) || c == '_' || c == '-' || c == '.' || c == ':' ||
+	       (unsigned char)c >= 0x80;
 }
 
 static enum berth_code
@@ -66,7 +67,8 @@ xml_name(struct xml_reader *r, const char **from_out, size_t *n_out)
 		r->p++;
 	*from_out = from;
 	*n_out = (size_t)(r->p - from);
-	if (*n_out == 0 || str_is_digit(*from) || *from == '-' || *from == '.' || *from == ':' || from[*n_out - 1] == ':')
+	if (*n_out == 0 || str_is_digit(*from) || *from == '-' || *from == '.' || *from == ':' ||
+	    from[*n_out - 1] == ':')
 		return xml_fail(r, "a name is missing");
 	return BERTH_OK;
 }
@@ -89,8 +91,15 @@ xml_utf8(char *dst, uint32_t c)
 static enum berth_code
 xml_entity(struct xml_reader *r, char **dst)
 {
-	static const struct { const char *text; char c; } known[] = {
-		{ "&amp;", '&' }, { "&lt;", '<' }, { "&gt;", '>' }, { "&quot;", '"' }, { "&apos;", '\'' },
+	static const struct {
+		const char *text;
+		char c;
+	} known[] = {
+		{ "&amp;", '&' },
+		{ "&lt;", '<' },
+		{ "&gt;", '>' },
+		{ "&quot;", '"' },
+		{ "&apos;", '\'' },
 	};
 	uint32_t c = 0;
 	size_t digits = 0;
@@ -113,8 +122,8 @@ xml_entity(struct xml_reader *r, char **dst)
 			break;
 		c = c * (hex ? 16 : 10) + (uint32_t)(str_is_digit(l) ? l - '0' : l - 'a' + 10);
 	}
-	if (digits == 0 || r->p == r->end || *r->p != ';' || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ||
-	    (c < 0x20 && c != '\t' && c != '\n' && c != '\r'))
+	if (digits == 0 || r->p == r->end || *r->p != ';' || c > 0x10ffff ||
+	    (c >= 0xd800 && c < 0xe000) || (c < 0x20 && c != '\t' && c != '\n' && c != '\r'))
 		return xml_fail(r, "a character reference that is none");
 	r->p++;
 	*dst += xml_utf8(*dst, c);
@@ -205,11 +214,13 @@ xml_cdata(struct xml_reader *r, char **dst)
 	return BERTH_OK;
 }
 
-static enum berth_code xml_element(struct xml_reader *r, int depth, char *text, const struct xml **out);
+static enum berth_code xml_element(
+    struct xml_reader *r, int depth, char *text, const struct xml **out);
 
 /*
- * Content up to "</". The text of an element is gathered at dst, in one buffer for the whole document as long as the
- * document: what is gathered is never longer than what was read, and the children's part lies behind ours.
+ * Content up to "</". The text of an element is gathered at dst, in one buffer for the whole
+ * document as long as the document: what is gathered is never longer than what was read, and the
+ * children's part lies behind ours.
  */
 static enum berth_code
 xml_content(struct xml_reader *r, struct xml *x, int depth, char *dst)
@@ -257,7 +268,8 @@ xml_element(struct xml_reader *r, int depth, char *text, const struct xml **out)
 		return rc;
 	x = arena_new_of(r->a, struct xml);
 	colon = memchr(from, ':', n);
-	x->name = colon != NULL ? arena_strndup(r->a, colon + 1, n - (size_t)(colon + 1 - from)) : arena_strndup(r->a, from, n);
+	x->name = colon != NULL ? arena_strndup(r->a, colon + 1, n - (size_t)(colon + 1 - from))
+				: arena_strndup(r->a, from, n);
 	x->text = "";
 	*out = x;
 	if (xml_at(r, "/>")) {
@@ -291,7 +303,8 @@ xml_clean(const char *s, size_t n)
 }
 
 enum berth_code
-xml_parse(struct arena *a, const char *bytes, size_t n, const char *name, const struct xml **root_out, struct berth_err *err)
+xml_parse(struct arena *a, const char *bytes, size_t n, const char *name,
+    const struct xml **root_out, struct berth_err *err)
 {
 	struct xml_reader r = { a, bytes, bytes, bytes + n, name, err };
 	const struct xml *root = NULL;
@@ -309,7 +322,8 @@ xml_parse(struct arena *a, const char *bytes, size_t n, const char *name, const 
 		return xml_fail(&r, "a document type is not read");
 	if (r.p == r.end || *r.p != '<')
 		return xml_fail(&r, "no element");
-	if ((rc = xml_element(&r, 1, arena_alloc(a, n + 1), &root)) != BERTH_OK || (rc = xml_misc(&r)) != BERTH_OK)
+	if ((rc = xml_element(&r, 1, arena_alloc(a, n + 1), &root)) != BERTH_OK ||
+	    (rc = xml_misc(&r)) != BERTH_OK)
 		return rc;
 	if (r.p != r.end)
 		return xml_fail(&r, "something behind the root element");

@@ -9,7 +9,10 @@
 #define YAML_KEY_MAX 1024
 #define YAML_ANCHORS_MAX 1000
 
-struct yaml_anchor { const char *name; const struct yaml_node *node; };
+struct yaml_anchor {
+	const char *name;
+	const struct yaml_node *node;
+};
 
 struct yaml_reader {
 	struct arena *a;
@@ -21,10 +24,15 @@ struct yaml_reader {
 };
 
 /* Where a new node is put. */
-struct yaml_place { const struct yaml_node *up; const char *key; size_t index; int depth; };
+struct yaml_place {
+	const struct yaml_node *up;
+	const char *key;
+	size_t index;
+	int depth;
+};
 
-static enum berth_code yaml_build(struct yaml_reader *r, yaml_event_t *e, struct yaml_place at,
-    struct yaml_node **out);
+static enum berth_code yaml_build(
+    struct yaml_reader *r, yaml_event_t *e, struct yaml_place at, struct yaml_node **out);
 
 static enum berth_code
 yaml_refuse(struct yaml_reader *r, yaml_mark_t mark, const char *why)
@@ -78,7 +86,8 @@ yaml_node_new(struct yaml_reader *r, yaml_mark_t mark, struct yaml_place at, str
 	struct yaml_node *n;
 
 	if (++r->n_nodes > YAML_NODES_MAX)
-		return yaml_refuse(r, mark, "more than 200000 values: too large, or aliases that multiply");
+		return yaml_refuse(
+		    r, mark, "more than 200000 values: too large, or aliases that multiply");
 	if (at.depth > YAML_DEPTH_MAX)
 		return yaml_refuse(r, mark, "nested deeper than 32 levels");
 	n = arena_new_of(r->a, struct yaml_node);
@@ -118,7 +127,8 @@ yaml_tag(const yaml_char_t *tag, bool *is_string)
 }
 
 static enum berth_code
-yaml_build_scalar(struct yaml_reader *r, const yaml_event_t *e, struct yaml_place at, struct yaml_node **out)
+yaml_build_scalar(
+    struct yaml_reader *r, const yaml_event_t *e, struct yaml_place at, struct yaml_node **out)
 {
 	const char *value = (const char *)e->data.scalar.value;
 	size_t length = e->data.scalar.length;
@@ -150,7 +160,8 @@ yaml_build_list(struct yaml_reader *r, struct yaml_place at, struct yaml_node *n
 		bool end = e.type == YAML_SEQUENCE_END_EVENT;
 
 		if (!end)
-			rc = yaml_build(r, &e, (struct yaml_place){ n, NULL, items.n, at.depth + 1 }, &item);
+			rc = yaml_build(
+			    r, &e, (struct yaml_place){ n, NULL, items.n, at.depth + 1 }, &item);
 		yaml_event_delete(&e);
 		if (end || rc != BERTH_OK)
 			break;
@@ -205,7 +216,8 @@ yaml_build_pair(struct yaml_reader *r, struct yaml_place at, const struct yaml_n
 	if (!*end_out && e.type != YAML_SCALAR_EVENT)
 		rc = yaml_refuse(r, e.start_mark, "a key must be plain text");
 	else if (!*end_out)
-		rc = yaml_build_scalar(r, &e, (struct yaml_place){ map, NULL, 0, at.depth + 1 }, key);
+		rc = yaml_build_scalar(
+		    r, &e, (struct yaml_place){ map, NULL, 0, at.depth + 1 }, key);
 	yaml_event_delete(&e);
 	if (*end_out || rc != BERTH_OK)
 		return rc;
@@ -249,8 +261,8 @@ yaml_build_map(struct yaml_reader *r, struct yaml_place at, struct yaml_node *n)
 
 /* A copy of an anchored node, counted against the caps and with its new path. */
 static enum berth_code
-yaml_copy(struct yaml_reader *r, const struct yaml_node *from, yaml_mark_t mark, struct yaml_place at,
-    struct yaml_node **out)
+yaml_copy(struct yaml_reader *r, const struct yaml_node *from, yaml_mark_t mark,
+    struct yaml_place at, struct yaml_node **out)
 {
 	enum berth_code rc = yaml_node_new(r, mark, at, out);
 	struct yaml_node *n = *out;
@@ -263,7 +275,8 @@ yaml_copy(struct yaml_reader *r, const struct yaml_node *from, yaml_mark_t mark,
 	n->index = at.index;
 	n->items = arena_array_of(r->a, from->n, struct yaml_node *);
 	for (size_t i = 0; i < from->n && rc == BERTH_OK; i++) {
-		struct yaml_place below = { n, from->keys != NULL ? from->keys[i] : NULL, i, at.depth + 1 };
+		struct yaml_place below = { n, from->keys != NULL ? from->keys[i] : NULL, i,
+			at.depth + 1 };
 
 		rc = yaml_copy(r, from->items[i], mark, below, &n->items[i]);
 	}
@@ -271,7 +284,8 @@ yaml_copy(struct yaml_reader *r, const struct yaml_node *from, yaml_mark_t mark,
 }
 
 static enum berth_code
-yaml_build_alias(struct yaml_reader *r, const yaml_event_t *e, struct yaml_place at, struct yaml_node **out)
+yaml_build_alias(
+    struct yaml_reader *r, const yaml_event_t *e, struct yaml_place at, struct yaml_node **out)
 {
 	for (size_t i = r->anchors.n; i > 0; i--) {
 		if (strcmp(r->anchors.v[i - 1].name, (const char *)e->data.alias.anchor) == 0)
@@ -281,7 +295,8 @@ yaml_build_alias(struct yaml_reader *r, const yaml_event_t *e, struct yaml_place
 }
 
 static enum berth_code
-yaml_build_nested(struct yaml_reader *r, const yaml_event_t *e, struct yaml_place at, struct yaml_node **out)
+yaml_build_nested(
+    struct yaml_reader *r, const yaml_event_t *e, struct yaml_place at, struct yaml_node **out)
 {
 	bool is_map = e->type == YAML_MAPPING_START_EVENT, is_string;
 	const yaml_char_t *tag;
@@ -308,7 +323,7 @@ yaml_build(struct yaml_reader *r, yaml_event_t *e, struct yaml_place at, struct 
 		rc = yaml_build_scalar(r, e, at, out);
 	} else if (e->type == YAML_SEQUENCE_START_EVENT || e->type == YAML_MAPPING_START_EVENT) {
 		anchor = e->type == YAML_MAPPING_START_EVENT ? e->data.mapping_start.anchor
-		    : e->data.sequence_start.anchor;
+							     : e->data.sequence_start.anchor;
 		rc = yaml_build_nested(r, e, at, out);
 	} else {
 		return yaml_refuse(r, e->start_mark, "a value is needed here");
@@ -340,7 +355,8 @@ yaml_build_document(struct yaml_reader *r, struct yaml_node **root)
 			break;
 		case YAML_DOCUMENT_START_EVENT:
 			if (*root != NULL)
-				rc = yaml_refuse(r, e.start_mark, "a second document: one a file is read");
+				rc = yaml_refuse(
+				    r, e.start_mark, "a second document: one a file is read");
 			break;
 		case YAML_ALIAS_EVENT:
 		case YAML_SCALAR_EVENT:
@@ -359,8 +375,8 @@ yaml_build_document(struct yaml_reader *r, struct yaml_node **root)
 }
 
 enum berth_code
-yaml_parse(struct arena *a, const char *bytes, size_t n, const char *file, const struct yaml_node **root_out,
-    struct berth_err *err)
+yaml_parse(struct arena *a, const char *bytes, size_t n, const char *file,
+    const struct yaml_node **root_out, struct berth_err *err)
 {
 	struct yaml_reader r = {
 		.a = a, .bytes = bytes, .size = n, .file = arena_strdup(a, file), .err = err
@@ -388,7 +404,8 @@ yaml_parse(struct arena *a, const char *bytes, size_t n, const char *file, const
 }
 
 enum berth_code
-yaml_load(struct arena *a, const char *path, const struct yaml_node **root_out, struct berth_err *err)
+yaml_load(
+    struct arena *a, const char *path, const struct yaml_node **root_out, struct berth_err *err)
 {
 	enum berth_code rc;
 	char *bytes;

@@ -134,7 +134,8 @@ yaml_get(const struct yaml_node *map, const char *key)
 
 /* The text of a scalar that is not a string in quotes: numbers and booleans. */
 static enum berth_code
-yaml_plain(const struct yaml_node *n, const char *wanted, const char **text_out, struct berth_err *err)
+yaml_plain(
+    const struct yaml_node *n, const char *wanted, const char **text_out, struct berth_err *err)
 {
 	enum berth_code rc = yaml_need_kind(n, YAML_KIND_SCALAR, err);
 
@@ -149,7 +150,8 @@ yaml_plain(const struct yaml_node *n, const char *wanted, const char **text_out,
 }
 
 static enum berth_code
-yaml_value(const struct yaml_node *n, enum berth_code rc, const struct berth_err *why, struct berth_err *err)
+yaml_value(const struct yaml_node *n, enum berth_code rc, const struct berth_err *why,
+    struct berth_err *err)
 {
 	return rc == BERTH_OK ? rc : yaml_err(n, err, "%s", why->msg);
 }
@@ -168,7 +170,8 @@ yaml_as_str(const struct yaml_node *n, const char **out, struct berth_err *err)
 }
 
 enum berth_code
-yaml_as_int(const struct yaml_node *n, int64_t min, int64_t max, int64_t *out, struct berth_err *err)
+yaml_as_int(
+    const struct yaml_node *n, int64_t min, int64_t max, int64_t *out, struct berth_err *err)
 {
 	struct berth_err why = { 0 };
 	const char *text = "";
@@ -180,7 +183,8 @@ yaml_as_int(const struct yaml_node *n, int64_t min, int64_t max, int64_t *out, s
 }
 
 enum berth_code
-yaml_as_double(const struct yaml_node *n, double min, double max, double *out, struct berth_err *err)
+yaml_as_double(
+    const struct yaml_node *n, double min, double max, double *out, struct berth_err *err)
 {
 	struct berth_err why = { 0 };
 	const char *text = "";
@@ -252,8 +256,8 @@ yaml_duration(const struct yaml_node *map, const char *key, int64_t *s_out, stru
 }
 
 enum berth_code
-yaml_time(const struct yaml_node *map, const char *key, int64_t now, const struct tz *tz, int64_t *t_out,
-    struct berth_err *err)
+yaml_time(const struct yaml_node *map, const char *key, int64_t now, const struct tz *tz,
+    int64_t *t_out, struct berth_err *err)
 {
 	const struct yaml_node *n = yaml_get(map, key);
 	struct berth_err why = { 0 };
@@ -263,11 +267,13 @@ yaml_time(const struct yaml_node *map, const char *key, int64_t now, const struc
 	if (n == NULL)
 		return BERTH_OK;
 	rc = yaml_as_str(n, &text, err);
-	return rc != BERTH_OK ? rc : yaml_value(n, time_parse(text, now, tz, 0, t_out, &why), &why, err);
+	return rc != BERTH_OK ? rc
+			      : yaml_value(n, time_parse(text, now, tz, 0, t_out, &why), &why, err);
 }
 
 enum berth_code
-yaml_money(const struct yaml_node *map, const char *key, struct usd_micro *out, struct berth_err *err)
+yaml_money(
+    const struct yaml_node *map, const char *key, struct usd_micro *out, struct berth_err *err)
 {
 	const struct yaml_node *n = yaml_get(map, key);
 	struct usd_micro v = USD_ZERO;
@@ -288,22 +294,24 @@ yaml_money(const struct yaml_node *map, const char *key, struct usd_micro *out, 
 }
 
 enum berth_code
-yaml_map(const struct yaml_node *map, const char *key, const struct yaml_node **out, struct berth_err *err)
+yaml_map(const struct yaml_node *map, const char *key, const struct yaml_node **out,
+    struct berth_err *err)
 {
 	*out = yaml_get(map, key);
 	return *out != NULL ? yaml_need_kind(*out, YAML_KIND_MAP, err) : BERTH_OK;
 }
 
 enum berth_code
-yaml_list(const struct yaml_node *map, const char *key, const struct yaml_node **out, struct berth_err *err)
+yaml_list(const struct yaml_node *map, const char *key, const struct yaml_node **out,
+    struct berth_err *err)
 {
 	*out = yaml_get(map, key);
 	return *out != NULL ? yaml_need_kind(*out, YAML_KIND_LIST, err) : BERTH_OK;
 }
 
 enum berth_code
-yaml_str_list(struct arena *a, const struct yaml_node *map, const char *key, const char ***out, size_t *n_out,
-    struct berth_err *err)
+yaml_str_list(struct arena *a, const struct yaml_node *map, const char *key, const char ***out,
+    size_t *n_out, struct berth_err *err)
 {
 	const struct yaml_node *n = yaml_get(map, key);
 	enum berth_code rc = BERTH_OK;

@@ -82,7 +82,8 @@ for words in doctor init series 'instances --all' 'jobs --all' 'prices list --gp
     report budget 'probe history' 'tick --dry-run' help 'help prices' 'help doctor'; do
 	# shellcheck disable=SC2086
 	run $words
-	[ -s "$out" ] && [ "$(awk 'length > 80 && !/^ok +cron:/' "$out" | wc -l)" -eq 0 ]
+	# a path alone on its line cannot be broken
+	[ -s "$out" ] && [ "$(awk 'length > 80 && NF > 1 && !/^ok +cron:/' "$out" | wc -l)" -eq 0 ]
 	ok $? "$words fits 80 columns"
 done
 run events -o wide

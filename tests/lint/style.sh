@@ -8,7 +8,6 @@ awk=${AWK:-awk}
 n=0
 
 shipped=$(find src forecast providers kernels -type f \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \) | sort)
-narrow='^src/util/(arena|atomic|buf|csv|duration|err|fileio|glob|hash|json|lock|log|money|rng|str|time|tz|vec|xdg|yaml)'
 all=$(printf '%s\n' "$shipped"
 	find tests bench -type f \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \) 2>/dev/null | sort)
 
@@ -28,26 +27,18 @@ bad=$($awk 'FNR == 1 { from = 0 }
 	/^\}/ && from { if (FNR - from > 80) print FILENAME ":" from ": " FNR - from " lines"; from = 0 }' $all)
 report "no function is longer than 80 lines" "$bad"
 
-# A tab is eight columns; a character in UTF-8 is one. Tables of cases in tests may be wider.
-wide() {
-	most=$1
-	shift
-	$awk -v most="$most" '{
-		width = 0
-		for (i = 1; i <= length($0); i++) {
-			c = substr($0, i, 1)
-			if (c == "\t")
-				width += 8 - width % 8
-			else if (c < "\200" || c >= "\300")
-				width++
-		}
-		if (width > most)
-			print FILENAME ":" FNR ": " width " columns"
-	}' "$@"
-}
-
-bad=$(wide 110 $(printf '%s\n' $shipped | grep -E "$narrow"))
-report "no line is longer than 110 columns" "$bad"
+# Another version breaks lines elsewhere. Kernels are left to hand: it does not know __launch_bounds__.
+rule="the form of .clang-format: tabs of 8, 100 columns"
+case $(clang-format --version 2>/dev/null) in
+*'version 14.'*)
+	bad=$(clang-format --dry-run $(printf '%s\n' $shipped | grep '\.[ch]$') 2>&1 | grep -o '^[^ ]*: warning')
+	report "$rule" "$bad"
+	;;
+*)
+	n=$((n + 1))
+	echo "ok $n - $rule # SKIP clang-format 14 is not installed"
+	;;
+esac
 
 bad=$(grep -nE '[[:blank:]]$' $all)
 report "no blanks at the end of a line" "$bad"

@@ -182,7 +182,7 @@ if [ -n "$rest" ]; then
 	ok $? 'the same again stores nothing, from where the last load ended'
 	sbatch --parsable --gres=gpu:h100:8 -o /dev/null --wrap 'exec sleep 60' >/dev/null
 	sbatch --parsable --gres=gpu:h100:3 -a 1-5 -o /dev/null --wrap 'sleep 1' >/dev/null
-	told() { [ "$(sacct -a -n -X -P -o State | grep -cE 'RUNNING|PENDING')" -ge 2 ]; }
+	told() { sacct -a -n -X -P -o State | grep -q RUNNING && sacct -a -n -X -P -o State | grep -q PENDING; }
 	wait_for 30 slurmctld told
 	run_rest
 	[ $status -eq 0 ] && [ "$(json '$.rows_stored')" -ge 2 ]
