@@ -1,10 +1,18 @@
-/* forecast/backtest.c - rolling origins over the past of each series.  Floor: domain. */
+/* forecast/backtest.c - rolling origins over the past of each series.  Floor: domain.
+ *
+ * Series of one run learn from each other, so all of them are cut at the same instant: what another
+ * one did later was not known then.
+ */
 #include "forecast/event.h"
 #include "forecast/fc.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum {
+	BACKTEST_INSTANTS = 4
+}; /* times the origins asked for: at most so many instants have runs of their own */
 
 struct sums {
 	double v[6], n[6];
@@ -92,13 +100,100 @@ backtest_at(const struct fc_series *s, size_t horizon, size_t origins, size_t k)
 	return first + (last - first) * k / (origins - 1);
 }
 
-/* The series of one origin, cut there, and what the roadmap knew then. */
+/* An instant that a series is forecast from. */
+struct origin {
+	int64_t t;
+	size_t i, at; /* of series i, of which that many steps are seen */
+};
+
+static int
+backtest_cmp(const void *a, const void *b)
+{
+	const struct origin *x = a, *y = b;
+
+	if (x->t != y->t)
+		return x->t < y->t ? -1 : 1;
+	return (x->i > y->i) - (x->i < y->i);
+}
+
+/* Steps of s that are over at time t. */
+static size_t
+backtest_seen(const struct fc_series *s, int64_t t)
+{
+	int64_t at = t > s->t0 ? (t - s->t0) / s->step_s : 0;
+
+	return at < (int64_t)s->n ? (size_t)at : s->n;
+}
+
+static bool
+backtest_known(const struct fc_series *s, size_t at)
+{
+	for (size_t t = 0; t < at; t++)
+		if (!isnan(s->mean[t]))
+			return true;
+	return false;
+}
+
+/* Where series have dates of their own, origins go back to a few common instants: each instant
+ * costs a pool. One that would lose half of its history stays. */
+static void
+backtest_align(const struct fc_series *s, struct origin *o, size_t n, size_t most)
+{
+	int64_t last, apart;
+	size_t instants = n > 0 ? 1 : 0;
+
+	for (size_t k = 1; k < n; k++)
+		instants += o[k].t != o[k - 1].t;
+	if (instants <= most)
+		return;
+	last = o[n - 1].t;
+	apart = (last - o[0].t) / (int64_t)most + 1;
+	apart += s[0].step_s - 1 - (apart - 1) % s[0].step_s;
+	for (size_t k = 0; k < n; k++) {
+		int64_t t = last - (last - o[k].t + apart - 1) / apart * apart;
+		size_t at = backtest_seen(&s[o[k].i], t);
+
+		if (2 * at >= o[k].at && backtest_known(&s[o[k].i], at))
+			o[k] = (struct origin){ t, o[k].i, at };
+	}
+	qsort(o, n, sizeof(*o), backtest_cmp);
+}
+
+/* All origins in the order of time. */
+static size_t
+backtest_origins(const struct fc_series *s, size_t n, size_t horizon, size_t origins,
+    struct arena *a, struct origin **out)
+{
+	struct origin *o = arena_array(a, n * origins + 1, sizeof(*o));
+	size_t m = 0, kept = 0;
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < origins; k++) {
+			size_t at = backtest_at(&s[i], horizon, origins, k);
+
+			if (backtest_known(&s[i], at))
+				o[m++] =
+				    (struct origin){ s[i].t0 + (int64_t)at * s[i].step_s, i, at };
+		}
+	qsort(o, m, sizeof(*o), backtest_cmp);
+	backtest_align(s, o, m, BACKTEST_INSTANTS * origins);
+	for (size_t k = 0; k < m; k++)
+		if (kept == 0 || backtest_cmp(&o[kept - 1], &o[k]) != 0)
+			o[kept++] = o[k];
+	*out = o;
+	return kept;
+}
+
+/* All series as they were at one instant, those that are scored first, and what the roadmap knew
+ * then. */
 struct past {
 	const struct fc_series *s;
+	size_t n;
 	const struct fc_options *opt;
 	struct fc_series *cut;     /* [m] */
 	struct fc_series *in;      /* [m] as the events have left it */
-	size_t *which, m;          /* their places in s */
+	size_t *which, m, scored;  /* their places in s */
+	bool *taken;               /* [n] */
 	struct fc_event_use **use; /* [m][n_uses] */
 	size_t n_uses;
 	double *caps;                /* [m] */
@@ -108,22 +203,31 @@ struct past {
 };
 
 static void
-backtest_cut(
-    const struct fc_series *s, size_t n, size_t horizon, size_t origins, size_t k, struct past *p)
+backtest_take(struct past *p, size_t i, size_t at)
 {
-	p->m = 0;
-	for (size_t i = 0; i < n; i++) {
-		size_t at = backtest_at(&s[i], horizon, origins, k), known = 0;
+	p->cut[p->m] = p->s[i];
+	p->cut[p->m].n = at;
+	p->caps[p->m] = p->opt->caps != NULL ? p->opt->caps[i] : p->opt->cap;
+	p->which[p->m++] = i;
+	p->taken[i] = true;
+}
 
-		for (size_t t = 0; t < at; t++)
-			known += isnan(s[i].mean[t]) ? 0 : 1;
-		if (known == 0)
-			continue;
-		p->cut[p->m] = s[i];
-		p->cut[p->m].n = at;
-		p->caps[p->m] = p->opt->caps != NULL ? p->opt->caps[i] : p->opt->cap;
-		p->which[p->m++] = i;
+/* The first origins of o, those at one instant, and beside them what was known of all other series;
+ * returns how many. */
+static size_t
+backtest_cut(const struct origin *o, size_t n, struct past *p)
+{
+	memset(p->taken, 0, p->n * sizeof(*p->taken));
+	p->m = 0;
+	for (p->scored = 0; p->scored < n && o[p->scored].t == o[0].t; p->scored++)
+		backtest_take(p, o[p->scored].i, o[p->scored].at);
+	for (size_t i = 0; i < p->n; i++) {
+		size_t at = backtest_seen(&p->s[i], o[0].t);
+
+		if (!p->taken[i] && backtest_known(&p->s[i], at))
+			backtest_take(p, i, at);
 	}
+	return p->scored;
 }
 
 static void
@@ -178,7 +282,7 @@ backtest_run(struct past *p, const struct fc_series *in, fc_sink_fn *sink, struc
 	rc = fc_run_open(in, p->m, &own, &run, err);
 	if (rc != BERTH_OK)
 		return rc;
-	rc = fc_run_each(run, NULL, p->m, true, sink, p, err);
+	rc = fc_run_each(run, NULL, p->scored, true, sink, p, err);
 	fc_run_close(run);
 	return rc;
 }
@@ -207,22 +311,26 @@ fc_backtest_events(const struct fc_series *s, size_t n, const struct fc_options 
     struct fc_backtest *without_out, struct berth_err *err)
 {
 	struct past p = { .s = s,
+		.n = n,
 		.opt = opt,
 		.cut = arena_array(a, n + 1, sizeof(*p.cut)),
 		.which = arena_array(a, n + 1, sizeof(*p.which)),
+		.taken = arena_array(a, n + 1, sizeof(*p.taken)),
 		.caps = arena_array(a, n + 1, sizeof(*p.caps)),
 		.sums = arena_array(a, n + 1, sizeof(*p.sums)),
 		.without = arena_array(a, n + 1, sizeof(*p.without)),
 		.out = out,
 		.without_out = without_out };
+	struct origin *o;
+	size_t n_o = backtest_origins(s, n, opt->horizon, origins, a, &o);
 	enum berth_code rc = BERTH_OK;
 
 	for (size_t i = 0; i < n; i++)
 		out[i] = without_out[i] = (struct fc_backtest){ .name = s[i].name };
-	for (size_t k = 0; k < origins && rc == BERTH_OK; k++) {
+	for (size_t k = 0; k < n_o && rc == BERTH_OK;) {
 		struct arena *scratch = arena_new();
 
-		backtest_cut(s, n, opt->horizon, origins, k, &p);
+		k += backtest_cut(o + k, n_o - k, &p);
 		if (uses != NULL)
 			rc = backtest_events(&p, uses, arg, scratch, err);
 		if (rc == BERTH_OK)

@@ -271,8 +271,9 @@ struct fc_backtest {
 };
 /*
  * Forecasts from up to `origins` past instants, spread evenly over the last half of each history,
- * each with nothing but what lies before it, and scores them. All series of the run share each
- * origin's pool. The peers see the same history with its gaps held. out [n].
+ * each with nothing but what lies before it in any series, and scores them. Where series have dates
+ * of their own, origins may lie a little earlier, so that they fall on common instants. The peers
+ * see the same history with its gaps held. out [n].
  */
 BERTH_MUST_CHECK enum berth_code fc_backtest(const struct fc_series *s, size_t n,
     const struct fc_options *opt, size_t origins, struct arena *a, struct fc_backtest *out,

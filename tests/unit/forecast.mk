@@ -29,3 +29,6 @@ tests_unit_forecast_growth_t_LDADD = libtap.a $(FORECAST_LIBS)
 check_PROGRAMS += tests/unit/forecast_steady.t
 tests_unit_forecast_steady_t_SOURCES = tests/unit/forecast_steady.c
 tests_unit_forecast_steady_t_LDADD = libtap.a $(FORECAST_LIBS)
+check_PROGRAMS += tests/unit/forecast_backtest.t
+tests_unit_forecast_backtest_t_SOURCES = tests/unit/forecast_backtest.c
+tests_unit_forecast_backtest_t_LDADD = libtap.a $(FORECAST_LIBS)
