@@ -197,15 +197,12 @@ plan_filter(const struct accel_table *accels, const struct offer *offers, size_t
 	size_t n = 0;
 
 	memset(ps->refused, 0, sizeof(ps->refused));
-	ps->refused_term = ps->refused_use = 0;
+	ps->refused_term = 0;
 	for (size_t i = 0; i < n_offers; i++) {
 		enum refuse_code why = plan_check_offer(o, accels, ps, &offers[i]);
 
-		if (why == REFUSE_NOT && o->starts_s > 0 && plan_use_hour(&offers[i]) > 0)
-			ps->refused_use++; /* a schedule counts what is reserved as paid, used or
-					      not */
-		else if (why == REFUSE_NOT && offers[i].purchase == PURCHASE_RESERVED &&
-			 offers[i].term_months > o->max_term_months)
+		if (why == REFUSE_NOT && offers[i].purchase == PURCHASE_RESERVED &&
+		    offers[i].term_months > o->max_term_months)
 			ps->refused_term++;
 		else if (why == REFUSE_NOT)
 			x[n++] = &offers[i];

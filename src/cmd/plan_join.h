@@ -185,8 +185,7 @@ struct plan_series {
 	bool peak_enough;             /* the paths are enough to claim it */
 	int64_t price_oldest;         /* as_of of the oldest price used; 0: not said */
 	size_t refused[REFUSE_COUNT]; /* offers left out */
-	size_t refused_term,
-	    refused_use;        /* ... for their term; for a price of use, beside --starts */
+	size_t refused_term;          /* ... for their term */
 	bool list_prices;       /* no account sells this accelerator: list prices were taken */
 	double idle_gpu_hours;  /* of this accelerator, of the last PLAN_IDLE_S: to be reclaimed
 				   before any is bought */
@@ -362,7 +361,7 @@ bool plan_sold_out(const struct plan_options *o, const struct offer *x);
  * never can. */
 void plan_sold_out_explain(struct plan_series *ps, const struct plan_options *o, struct arena *a);
 /* Two-part tariffs: from which use on each is worth it, and what is left out. */
-void plan_parts_explain(struct plan_series *ps, const struct plan_options *o, struct arena *a);
+void plan_parts_explain(struct plan_series *ps, struct arena *a);
 
 /* Solves all series together under the one budget, then assesses and explains each. */
 BERTH_MUST_CHECK enum berth_code plan_solve_all(struct plan_series *ps, size_t n,

@@ -54,7 +54,8 @@ plan_owned(const struct commitment *c, size_t n, const struct plan_options *o,
 		ps->owned[ps->n_owned++] =
 		    (struct schedule_owned){ (lo - from) / ps->forecast.step_s,
 			    hi == to ? INT64_MAX : (hi - from) / ps->forecast.step_s,
-			    (int64_t)fmax(1, floor((double)count * carries + 1e-9)), 0, NULL };
+			    (int64_t)fmax(1, floor((double)count * carries + 1e-9)), 0, NULL,
+			    line.usage };
 		if ((hi - lo) * 2 < to - from)
 			continue;
 		plan_add_line(l, line, carries, x, ", owned");

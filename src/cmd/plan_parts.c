@@ -66,7 +66,7 @@ parts_say(struct plan_series *ps, size_t i, double on_demand, struct arena *a)
 }
 
 void
-plan_parts_explain(struct plan_series *ps, const struct plan_options *o, struct arena *a)
+plan_parts_explain(struct plan_series *ps, struct arena *a)
 {
 	double on_demand = parts_on_demand(ps);
 
@@ -74,18 +74,4 @@ plan_parts_explain(struct plan_series *ps, const struct plan_options *o, struct 
 		if (ps->lines[i].kind == COMMIT_RESERVED && ps->lines[i].usage > 0 &&
 		    (ps->plan.use[i].count > 0 || said++ < PARTS_SAID))
 			parts_say(ps, i, on_demand, a);
-	if (ps->refused_use > 0)
-		plan_add(&ps->because, a,
-		    arena_printf(a,
-			"%zu offer%s left out for a price of use besides: --starts counts what is "
-			"reserved as "
-			"paid, used or not",
-			ps->refused_use, ps->refused_use == 1 ? " is" : "s are"));
-	for (size_t i = 0; i < ps->n_lines && o->starts_s > 0; i++)
-		if (ps->lines[i].kind == COMMIT_OWNED && ps->lines[i].usage > 0)
-			plan_add(&ps->because, a,
-			    arena_printf(a,
-				"the schedule leaves out what %s asks for its use: %.4f USD a "
-				"GPU-hour",
-				ps->names[i], ps->lines[i].usage));
 }

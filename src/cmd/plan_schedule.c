@@ -379,6 +379,9 @@ schedule_say(struct plan_series *ps, const struct schedule_buy *b, struct arena 
 		time_fmt_date(from, schedule_time(ps, b->from)), (long long)b->count,
 		ps->names[b->line], time_fmt_date(to, schedule_time(ps, b->to)), b->usd);
 
+	if (ps->lines[b->line].usage > 0)
+		text = arena_printf(
+		    a, "%s and %.4f USD for each GPU-hour in use", text, ps->lines[b->line].usage);
 	if (renews > 0)
 		text = arena_printf(
 		    a, "%s; %lld of them renew what ends then", text, (long long)renews);
@@ -457,6 +460,7 @@ plan_schedule_json(struct jsonw *w, const struct plan_series *ps, const struct p
 		jsonw_str_or_null(w, "instance_type", x->instance_type);
 		jsonw_int(w, "term_months", x->term_months);
 		jsonw_str(w, "payment", payment_name(x->payment));
+		jsonw_money(w, "usage_price_per_hour", x->usage);
 		jsonw_int(w, "count", b->count);
 		jsonw_int(w, "gpus", b->count * ps->lines[b->line].gpus);
 		jsonw_int(w, "renews", schedule_renews(s, b));

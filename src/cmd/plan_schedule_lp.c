@@ -9,11 +9,12 @@
 #include "util/buf.h"
 
 /*
- * x_s_j: machines of purchase j of series s. Of one series without quotas z_t_k are GPUs that
- * nothing reserved carries in stretch t, by runs of levels of one price. Else, in each hour h (of
- * one series: level of demand in a stretch), y_s_i_h are GPUs of line i in use and u_s_h what
- * nothing serves; c_s_i_t machines of a line that run in a stretch, b_q_t what all that is bought
- * takes of a quota, v_s_i_t GPUs on demand at the peak.
+ * x_s_j: machines of purchase j of series s. Of one series without quotas and prices of use z_t_k
+ * are GPUs that nothing reserved carries in stretch t, by runs of levels of one price. Else, in
+ * each hour h (of one series: level of demand in a stretch), y_s_i_h are GPUs of line i in use,
+ * o_s_i_h those of something owned that asks for its use, and u_s_h what nothing serves; c_s_i_t
+ * machines of a line that run in a stretch, b_q_t what all that is bought takes of a quota, v_s_i_t
+ * GPUs on demand at the peak.
  */
 struct slp {
 	struct buf *b;
@@ -41,22 +42,39 @@ slp_runs(const struct schedule_form *f, size_t j, size_t t)
 	return f->offers[j].from <= t && t < f->offers[j].to;
 }
 
+static bool
+slp_holds(const struct slp *f, size_t s, size_t i, size_t t)
+{
+	const struct schedule_form *g = slp_form(f, s);
+	const struct plan_series *ps = f->of[s];
+
+	return plan_schedule_step(ps, ps->owned[i].from) <= g->border[t] &&
+	       g->border[t + 1] <= plan_schedule_step(ps, ps->owned[i].to);
+}
+
 /* What a series owns in a stretch: GPUs, or (quota) what they take of it. */
 static double
 slp_owned(const struct slp *f, size_t s, size_t t, size_t quota)
 {
-	const struct schedule_form *g = slp_form(f, s);
 	const struct plan_series *ps = f->of[s];
 	double sum = 0;
 
-	for (size_t i = 0; i < ps->n_owned; i++) {
-		int64_t from = plan_schedule_step(ps, ps->owned[i].from),
-			to = plan_schedule_step(ps, ps->owned[i].to);
-
-		if (from <= g->border[t] && g->border[t + 1] <= to)
+	for (size_t i = 0; i < ps->n_owned; i++)
+		if (slp_holds(f, s, i, t))
 			sum += (quota == SIZE_MAX ? 1 : ps->owned[i].weight[quota]) *
 			       (double)ps->owned[i].gpus;
-	}
+	return sum;
+}
+
+/* GPUs owned whose use costs nothing. */
+static double
+slp_free(const struct slp *f, size_t s, size_t t)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < f->of[s]->n_owned; i++)
+		if (f->of[s]->owned[i].usage == 0 && slp_holds(f, s, i, t))
+			sum += (double)f->of[s]->owned[i].gpus;
 	return sum;
 }
 
@@ -110,8 +128,7 @@ slp_share(const struct slp *f, size_t s, size_t k, bool most, size_t t)
 				(double)ps->lines[g->line[j]].gpus,
 			    f->id[s], j);
 	for (size_t i = 0; i < ps->n_owned; i++)
-		if (plan_schedule_step(ps, ps->owned[i].from) <= g->border[t] &&
-		    g->border[t + 1] <= plan_schedule_step(ps, ps->owned[i].to))
+		if (slp_holds(f, s, i, t))
 			owned += ((ps->owned[i].group == k + 1) - part) * (double)ps->owned[i].gpus;
 	buf_printf(f->b, " %s= %.17g\n", most ? "<" : ">", -owned);
 }
@@ -271,11 +288,14 @@ slp_hours(struct slp *f, size_t t, slp_hour_fn *fn)
 static void
 slp_hour_cost(const struct slp *f, size_t t, double hours, const double *demand)
 {
-	(void)t;
 	(void)demand;
 	for (size_t s = 0; s < f->n; s++) {
+		for (size_t i = 0; i < f->of[s]->n_owned; i++)
+			if (f->of[s]->owned[i].usage > 0 && slp_holds(f, s, i, t))
+				buf_printf(f->b, " + %.17g o%zu_%zu_%zu\n",
+				    hours * f->of[s]->owned[i].usage, f->id[s], i, f->hour);
 		for (size_t i = 0; i < f->of[s]->n_lines; i++)
-			if (f->of[s]->lines[i].usage > 0)
+			if (f->of[s]->lines[i].usage > 0 && f->of[s]->lines[i].kind != COMMIT_OWNED)
 				buf_printf(f->b, " + %.17g y%zu_%zu_%zu\n",
 				    hours * f->of[s]->lines[i].usage, f->id[s], i, f->hour);
 		buf_printf(f->b, " + %.17g u%zu_%zu\n", hours * f->of[s]->problem.unserved,
@@ -289,10 +309,13 @@ slp_hour_rows(const struct slp *f, size_t t, double hours, const double *demand)
 	(void)hours;
 	for (size_t s = 0; s < f->n; s++) {
 		buf_printf(f->b, " h%zu_%zu: u%zu_%zu", f->id[s], f->hour, f->id[s], f->hour);
+		for (size_t i = 0; i < f->of[s]->n_owned; i++)
+			if (f->of[s]->owned[i].usage > 0 && slp_holds(f, s, i, t))
+				buf_printf(f->b, "\n + o%zu_%zu_%zu", f->id[s], i, f->hour);
 		for (size_t i = 0; i < f->of[s]->n_lines; i++)
 			if (f->of[s]->lines[i].kind != COMMIT_OWNED)
 				buf_printf(f->b, "\n + y%zu_%zu_%zu", f->id[s], i, f->hour);
-		buf_printf(f->b, " >= %.17g\n", fmax(0, demand[s] - slp_owned(f, s, t, SIZE_MAX)));
+		buf_printf(f->b, " >= %.17g\n", fmax(0, demand[s] - slp_free(f, s, t)));
 		for (size_t i = 0; i < f->of[s]->n_lines; i++)
 			if (f->of[s]->lines[i].kind == COMMIT_RESERVED)
 				buf_printf(f->b,
@@ -319,10 +342,13 @@ slp_hour_rows(const struct slp *f, size_t t, double hours, const double *demand)
 static void
 slp_hour_bounds(const struct slp *f, size_t t, double hours, const double *demand)
 {
-	(void)t;
 	(void)hours;
 	(void)demand;
-	for (size_t s = 0; s < f->n; s++)
+	for (size_t s = 0; s < f->n; s++) {
+		for (size_t i = 0; i < f->of[s]->n_owned; i++)
+			if (f->of[s]->owned[i].usage > 0 && slp_holds(f, s, i, t))
+				buf_printf(f->b, " o%zu_%zu_%zu <= %lld\n", f->id[s], i, f->hour,
+				    (long long)f->of[s]->owned[i].gpus);
 		for (size_t i = 0; i < f->of[s]->n_lines; i++) {
 			const struct commit_line *l = &f->of[s]->lines[i];
 
@@ -331,12 +357,22 @@ slp_hour_bounds(const struct slp *f, size_t t, double hours, const double *deman
 				buf_printf(f->b, " y%zu_%zu_%zu <= %lld\n", f->id[s], i, f->hour,
 				    (long long)(l->max_count * l->gpus));
 		}
+	}
 }
 
 static bool
 slp_by_rest(const struct slp *f)
 {
-	return f->n == 1 && f->of[0]->shares.n_quotas == 0;
+	const struct plan_series *ps = f->of[0];
+
+	for (size_t i = 0; i < ps->n_lines; i++)
+		if ((ps->lines[i].kind == COMMIT_RESERVED || ps->lines[i].kind == COMMIT_OWNED) &&
+		    ps->lines[i].usage > 0)
+			return false;
+	for (size_t i = 0; i < ps->n_owned; i++)
+		if (ps->owned[i].usage > 0)
+			return false;
+	return f->n == 1 && ps->shares.n_quotas == 0;
 }
 
 static void
@@ -452,7 +488,8 @@ slp_write(struct buf *b, const struct plan_series *ps, size_t n, double budget, 
 {
 	buf_printf(b, "\\ berth plan --starts: x = machines bought, z = GPUs that nothing reserved "
 		      "carries, y = GPUs in use, u = GPUs "
-		      "that nothing serves,\n\\ v = on demand at the peak, c = machines that run, "
+		      "that nothing serves,\n\\ o = owned GPUs in use that ask for it, v = on "
+		      "demand at the peak, c = machines that run, "
 		      "b = what is bought of a quota\n"
 		      "Minimize\n cost: 0 one");
 	slp_programs(b, ps, n, a, slp_cost);

@@ -390,7 +390,7 @@ plan_solve_all(struct plan_series *ps, size_t n, const struct plan_options *o, s
 		if (rc != BERTH_OK)
 			break;
 		plan_rival_explain(&ps[i], a);
-		plan_parts_explain(&ps[i], o, a);
+		plan_parts_explain(&ps[i], a);
 		plan_sold_out_explain(&ps[i], o, a);
 		plan_turns(&ps[i], a);
 		plan_owned_explain(&ps[i], a);

@@ -28,6 +28,7 @@ libplan_a_SOURCES = \
 	src/plan/schedule.c src/plan/schedule.h src/plan/schedule_impl.h src/plan/schedule_rules.h \
 	src/plan/schedule_hours.c \
 	src/plan/schedule_joint.c \
+	src/plan/schedule_merit.c \
 	src/plan/schedule_near.c \
 	src/plan/schedule_rows.c \
 	src/plan/schedule_rules.c \

@@ -134,129 +134,109 @@ schedule_busy(
 		u[l] /= total;
 }
 
-/* USD of a stretch for each number of reserved GPUs above those owned. */
+/* Levels, hours and costs of each stretch. */
 static void
-schedule_rest(const struct schedule_work *w, const struct commit_stack *st, int64_t owned,
-    double hours, double *usd)
-{
-	for (int64_t s = 0; s <= w->rest.levels; s++) {
-		double at = (double)(owned + s), cost = 0;
-
-		for (size_t k = 0; k < st->n; k++) {
-			const struct commit_line *l = &st->lines[st->order[k]];
-			double q = l->kind == COMMIT_SPOT || l->kind == COMMIT_ON_DEMAND
-				       ? commit_stack_gpus(l, l->max_count)
-				       : 0;
-
-			if (q == 0)
-				continue;
-			cost += l->usage * (commit_stack_u(st, at + q) - commit_stack_u(st, at));
-			at += q;
-		}
-		usd[s] = hours * fmax(0, cost + st->unserved * (st->mean - commit_stack_u(st, at)));
-	}
-}
-
-static enum berth_code
-schedule_stretches(struct schedule_work *w, struct berth_err *err)
+schedule_fill_stretches(struct schedule_work *w, double cap, double on_demand)
 {
 	const struct schedule_problem *p = w->p;
-	const struct commit_demand *d = p->demand;
-	double cap = commit_cap(d, w->a, NULL), on_demand = 0, *u;
-	size_t levels = (size_t)ceil(cap);
+	size_t n = w->rest.n, width = w->levels + 1, levels = (size_t)w->rest.levels + 1;
 
-	for (size_t i = 0; i < p->n_lines; i++)
-		if (p->lines[i].kind == COMMIT_ON_DEMAND)
-			on_demand += commit_stack_gpus(&p->lines[i], p->lines[i].max_count);
-	w->rest.n = w->border.n - 1;
-	w->rest.levels = (int64_t)levels;
-	if (!isnan(p->peak) && p->peak - on_demand > cap)
-		w->rest.levels = (int64_t)ceil(p->peak - on_demand);
-	if (w->rest.n > SCHEDULE_BORDERS)
-		return err_set(err, BERTH_EINVAL,
-		    "%zu start and end dates are too many; take later ones (--starts)", w->rest.n);
-	w->usd = arena_array(w->a, w->rest.n * ((size_t)w->rest.levels + 1), sizeof(*w->usd));
-	w->least = arena_array(w->a, w->rest.n, sizeof(*w->least));
-	w->levels = levels;
-	w->use = u = arena_array(w->a, w->rest.n * (levels + 1), sizeof(*u));
-	for (size_t t = 0; t < w->rest.n; t++, u += levels + 1) {
+	w->usd = arena_array(w->a, n * levels, sizeof(*w->usd));
+	w->least = arena_array(w->a, n, sizeof(*w->least));
+	w->use = arena_array(w->a, n * width, sizeof(*w->use));
+	w->served = arena_array(w->a, n * width, sizeof(*w->served));
+	w->hours = arena_array(w->a, n, sizeof(*w->hours));
+	w->merit = arena_array(w->a, n, sizeof(*w->merit));
+	for (size_t t = 0; t < n; t++) {
 		int64_t from = w->border.v[t], to = w->border.v[t + 1], owned = 0;
-		struct commit_curve c = { u, levels, 0, cap, (double)(to - from) * d->step_hours };
-		const struct commit_problem cp = { &c, p->lines, p->n_lines, p->unserved, NAN, NAN,
-			0 };
-		struct commit_stack st;
+		double *u = w->use + t * width, *served = w->served + t * width;
 
-		schedule_busy(d, from, to, cap, u, levels);
-		commit_stack_init(&cp, w->a, &st);
+		w->hours[t] = (double)(to - from) * p->demand->step_hours;
+		schedule_busy(p->demand, from, to, cap, u, w->levels);
+		for (size_t l = 0; l < w->levels; l++)
+			served[l + 1] = served[l] + u[l];
 		for (size_t i = 0; i < p->n_owned; i++)
 			owned +=
 			    p->owned[i].from <= from && to <= p->owned[i].to ? p->owned[i].gpus : 0;
-		schedule_rest(w, &st, owned, c.hours, w->usd + t * ((size_t)w->rest.levels + 1));
+		schedule_rest(w, t, w->usd + t * levels);
+		schedule_merit(w, t);
 		if (!isnan(p->peak))
 			w->least[t] =
 			    (int64_t)fmax(0, ceil(p->peak - on_demand - (double)owned - 1e-9));
 	}
 	w->rest.usd = w->usd;
 	w->rest.least = w->least;
-	return BERTH_OK;
 }
 
-/* GPUs that the counts reserve in each stretch, without machines of `but` GPUs. */
-static void
-schedule_have(const struct schedule_work *w, int64_t but, int64_t *have)
+static enum berth_code
+schedule_stretches(struct schedule_work *w, struct berth_err *err)
 {
-	memset(have, 0, w->rest.n * sizeof(*have));
-	for (size_t j = 0; j < w->offer.n; j++) {
-		int64_t g = w->p->lines[w->line.v[j]].gpus;
+	const struct schedule_problem *p = w->p;
+	double cap = commit_cap(p->demand, w->a, NULL), on_demand = 0;
 
-		for (size_t t = w->offer.v[j].from;
-		     t < w->offer.v[j].to && g != but && w->count[j] > 0; t++)
-			have[t] += w->count[j] * g;
-	}
+	for (size_t i = 0; i < p->n_lines; i++)
+		if (p->lines[i].kind == COMMIT_ON_DEMAND)
+			on_demand += commit_stack_gpus(&p->lines[i], p->lines[i].max_count);
+	w->rest.n = w->border.n - 1;
+	w->levels = (size_t)ceil(cap);
+	w->rest.levels = (int64_t)w->levels;
+	if (!isnan(p->peak) && p->peak - on_demand > cap)
+		w->rest.levels = (int64_t)ceil(p->peak - on_demand);
+	if (w->rest.n > SCHEDULE_BORDERS)
+		return err_set(err, BERTH_EINVAL,
+		    "%zu start and end dates are too many; take later ones (--starts)", w->rest.n);
+	schedule_fill_stretches(w, cap, on_demand);
+	return BERTH_OK;
 }
 
 static double
 schedule_usd(const struct schedule_work *w, const int64_t *have, double *bound_out)
 {
-	size_t width = (size_t)w->rest.levels + 1;
 	double rest = 0, bound = 0;
 
 	for (size_t t = 0; t < w->rest.n; t++)
-		rest += w->usd[t * width +
-			       (size_t)(have[t] < w->rest.levels ? have[t] : w->rest.levels)];
+		rest += schedule_hours_usd(w, have, t, 0, 0);
 	for (size_t j = 0; j < w->offer.n; j++)
 		bound += (double)w->count[j] * usd_to_double(w->offer.v[j].cost);
 	*bound_out = bound;
 	return rest + bound;
 }
 
-/* Machines of g GPUs, all others held. */
-static enum berth_code
-schedule_size(struct schedule_work *w, int64_t g, struct terms_plan *plan, struct berth_err *err)
+static bool
+schedule_is(const struct schedule_work *w, size_t offer, const struct schedule_kind *kind)
 {
-	int64_t *have = arena_array(w->a, w->rest.n, sizeof(*have)),
-		*least = arena_array(w->a, w->rest.n, sizeof(*least));
+	size_t line = w->line.v[offer];
+
+	return w->p->lines[line].gpus == kind->gpus && w->band_of[line] == kind->band;
+}
+
+/* Machines of one kind, all others held. */
+static enum berth_code
+schedule_one(struct schedule_work *w, const struct schedule_kind *kind, struct terms_plan *plan,
+    struct berth_err *err)
+{
+	int64_t *have = arena_array(w->a, w->rest.n * w->n_bands, sizeof(*have)),
+		*least = arena_array(w->a, w->rest.n, sizeof(*least)), g = kind->gpus;
 	struct terms_rest r = {
 		.n = w->rest.n, .levels = (w->rest.levels + g - 1) / g, .least = least
 	};
-	size_t width = (size_t)r.levels + 1, from = (size_t)w->rest.levels + 1, n = 0;
+	size_t width = (size_t)r.levels + 1, n = 0;
 	double *usd = arena_array(w->a, r.n * width, sizeof(*usd)), budget = w->p->budget;
 	struct terms_offer *o = arena_array(w->a, w->offer.n, sizeof(*o));
 	enum berth_code rc;
 
-	schedule_have(w, g, have);
+	schedule_have(w, kind, have);
 	for (size_t t = 0; t < r.n; t++) {
-		for (size_t k = 0; k < width; k++) {
-			int64_t s = have[t] + (int64_t)k * g;
+		int64_t is = schedule_sum(w, have, t);
 
+		for (size_t k = 0; k < width; k++)
 			usd[t * width + k] =
-			    w->usd[t * from + (size_t)(s < w->rest.levels ? s : w->rest.levels)];
-		}
-		least[t] = w->least[t] > have[t] ? (w->least[t] - have[t] + g - 1) / g : 0;
+			    schedule_hours_usd(w, have, t, kind->band, (int64_t)k * g);
+		least[t] = w->least[t] > is ? (w->least[t] - is + g - 1) / g : 0;
 	}
 	r.usd = usd;
 	for (size_t j = 0; j < w->offer.n; j++) {
-		if (w->p->lines[w->line.v[j]].gpus == g)
+		if (schedule_is(w, j, kind))
 			o[n++] = w->offer.v[j];
 		else if (!isnan(budget))
 			budget = fmax(
@@ -265,12 +245,13 @@ schedule_size(struct schedule_work *w, int64_t g, struct terms_plan *plan, struc
 	rc = terms_solve_rest(&r, o, n, w->p->theta, budget, w->a, plan, err);
 	n = 0;
 	for (size_t j = 0; j < w->offer.n && rc == BERTH_OK; j++)
-		if (w->p->lines[w->line.v[j]].gpus == g)
+		if (schedule_is(w, j, kind))
 			w->count[j] = plan->count[n++];
 	return rc;
 }
 
-/* The plan and bound of single GPUs at the price of their machine. */
+/* The plan and bound of single GPUs at the price of their machine, all at the lowest price of use.
+ */
 static enum berth_code
 schedule_bound(struct schedule_work *w, struct terms_plan *plan, struct berth_err *err)
 {
@@ -287,18 +268,32 @@ schedule_bound(struct schedule_work *w, struct terms_plan *plan, struct berth_er
 	    &w->rest, o, w->offer.n, w->p->theta, w->p->budget, w->a, plan, err);
 }
 
-/* Sizes that are sold; [n]. */
-static int64_t *
-schedule_sizes(const struct schedule_work *w, size_t *n_out)
+static int
+schedule_cmp_kind(const void *a, const void *b)
 {
-	int64_t *size = arena_array(w->a, w->p->n_lines + 1, sizeof(*size));
-	size_t n = 0;
+	const struct schedule_kind *x = a, *y = b;
+
+	if (x->band != y->band)
+		return x->band < y->band ? -1 : 1;
+	return (x->gpus > y->gpus) - (x->gpus < y->gpus);
+}
+
+/* Kinds that are sold; [n]. */
+static struct schedule_kind *
+schedule_kinds(const struct schedule_work *w, size_t *n_out)
+{
+	struct schedule_kind *kind = arena_array(w->a, w->p->n_lines + 1, sizeof(*kind));
+	size_t n = 0, kept = 0;
 
 	for (size_t i = 0; i < w->p->n_lines; i++)
 		if (w->p->lines[i].kind == COMMIT_RESERVED)
-			size[n++] = w->p->lines[i].gpus;
-	*n_out = schedule_unique(size, n);
-	return size;
+			kind[n++] = (struct schedule_kind){ w->p->lines[i].gpus, w->band_of[i] };
+	qsort(kind, n, sizeof(*kind), schedule_cmp_kind);
+	for (size_t i = 0; i < n; i++)
+		if (kept == 0 || schedule_cmp_kind(&kind[kept - 1], &kind[i]) != 0)
+			kind[kept++] = kind[i];
+	*n_out = kept;
+	return kind;
 }
 
 struct schedule_best {
@@ -306,21 +301,21 @@ struct schedule_best {
 	double cost, theta;
 };
 
-/* From the counts of the work on, each size in turn, from `first` on, as long as that helps. */
+/* From the counts of the work on, each kind in turn, from `first` on, as long as that helps. */
 static enum berth_code
-schedule_rounds(struct schedule_work *w, const int64_t *size, size_t n, size_t first,
+schedule_rounds(struct schedule_work *w, const struct schedule_kind *kind, size_t n, size_t first,
     struct schedule_best *best, struct berth_err *err)
 {
-	int64_t *have = arena_array(w->a, w->rest.n, sizeof(*have));
+	int64_t *have = arena_array(w->a, w->rest.n * w->n_bands, sizeof(*have));
 	double was = INFINITY, cost = INFINITY, bound;
 	struct terms_plan plan;
 
 	for (size_t k = 0; k < SCHEDULE_ROUNDS * n; k++) {
-		enum berth_code rc = schedule_size(w, size[(first + k) % n], &plan, err);
+		enum berth_code rc = schedule_one(w, &kind[(first + k) % n], &plan, err);
 
 		if (rc != BERTH_OK)
 			return rc;
-		schedule_have(w, -1, have);
+		schedule_have(w, NULL, have);
 		cost = schedule_usd(w, have, &bound) + w->p->theta * bound;
 		if (cost < best->cost) {
 			best->cost = cost;
@@ -335,12 +330,12 @@ schedule_rounds(struct schedule_work *w, const int64_t *size, size_t n, size_t f
 }
 
 /*
- * One size: exact. Several: from each size alone, and from the plan of single GPUs cut to whole
+ * One kind: exact. Several: from each kind alone, and from the plan of single GPUs cut to whole
  * machines; the best is kept.
  */
 static enum berth_code
-schedule_sizes_solve(struct schedule_work *w, const int64_t *size, size_t n, double *lower_out,
-    double *theta_out, struct berth_err *err)
+schedule_kinds_solve(struct schedule_work *w, const struct schedule_kind *kind, size_t n,
+    double *lower_out, double *theta_out, struct berth_err *err)
 {
 	struct schedule_best best = { arena_array(w->a, w->offer.n + 1, sizeof(*best.count)),
 		INFINITY, 0 };
@@ -348,7 +343,7 @@ schedule_sizes_solve(struct schedule_work *w, const int64_t *size, size_t n, dou
 	enum berth_code rc = BERTH_OK;
 
 	if (n == 1) {
-		rc = schedule_size(w, size[0], &plan, err);
+		rc = schedule_one(w, &kind[0], &plan, err);
 		*lower_out = plan.lower_bound_usd;
 		*theta_out = plan.theta;
 		return rc;
@@ -362,9 +357,9 @@ schedule_sizes_solve(struct schedule_work *w, const int64_t *size, size_t n, dou
 	for (size_t k = 0; k < 2 * n; k++) {
 		for (size_t j = 0; j < w->offer.n; j++)
 			w->count[j] = k < n ? 0 : plan.count[j] / w->p->lines[w->line.v[j]].gpus;
-		rc = schedule_rounds(w, size, n, k % n, &best, err);
+		rc = schedule_rounds(w, kind, n, k % n, &best, err);
 		if (rc != BERTH_OK &&
-		    rc != BERTH_EINFEASIBLE) /* of one size alone; another may do */
+		    rc != BERTH_EINFEASIBLE) /* of one kind alone; another may do */
 			return rc;
 	}
 	if (isinf(best.cost))
@@ -387,11 +382,11 @@ schedule_cmp_buy(const void *a, const void *b)
 void
 schedule_report(struct schedule_work *w, struct schedule *out)
 {
-	int64_t *have = arena_array(w->a, w->rest.n, sizeof(*have));
+	int64_t *have = arena_array(w->a, w->rest.n * w->n_bands, sizeof(*have));
 	struct terms_rest *rest = arena_array(w->a, 1, sizeof(*rest));
 	double usd;
 
-	schedule_have(w, -1, have);
+	schedule_have(w, NULL, have);
 	usd = schedule_usd(w, have, &out->bound_usd);
 	if (isnan(out->cost_usd))
 		out->cost_usd = usd;
@@ -425,10 +420,16 @@ schedule_begin(struct schedule_work *w, const struct schedule_problem *p, struct
 		    err, BERTH_EINVAL, "start dates every %lld steps", (long long)p->every);
 	for (size_t i = 0; i < p->n_lines && rc == BERTH_OK; i++)
 		if (p->lines[i].kind == COMMIT_RESERVED &&
-		    (p->term[i] < 1 || p->lines[i].usage > 0))
+		    (p->term[i] < 1 || !(p->lines[i].usage >= 0) ||
+			!(p->lines[i].usage < p->unserved)))
 			return err_set(err, BERTH_EINVAL,
 			    "offer %zu: a term of %lld steps, %g USD an hour of use", i + 1,
 			    (long long)p->term[i], p->lines[i].usage);
+	for (size_t i = 0; i < p->n_owned && rc == BERTH_OK; i++)
+		if (!(p->owned[i].usage >= 0) || !(p->owned[i].usage < p->unserved))
+			return err_set(err, BERTH_EINVAL, "owned %zu: %g USD an hour of use", i + 1,
+			    p->owned[i].usage);
+	schedule_bands(w);
 	if (rc == BERTH_OK)
 		schedule_dates(w);
 	return rc;
@@ -447,8 +448,9 @@ schedule_solve(
     const struct schedule_problem *p, struct arena *a, struct schedule *out, struct berth_err *err)
 {
 	struct schedule_work w;
-	int64_t *size, *const *start[2] = { NULL, NULL };
-	size_t n_sizes;
+	int64_t *const *start[2] = { NULL, NULL };
+	struct schedule_kind *kind;
+	size_t n_kinds;
 	enum berth_code rc = schedule_begin(&w, p, a, err);
 
 	if (rc == BERTH_OK)
@@ -456,14 +458,14 @@ schedule_solve(
 	if (rc != BERTH_OK)
 		return rc;
 	*out = (struct schedule){ .theta = 0, .cost_usd = NAN };
-	size = schedule_sizes(&w, &n_sizes);
-	if (n_sizes == 0)
+	kind = schedule_kinds(&w, &n_kinds);
+	if (n_kinds == 0)
 		out->lower_bound_usd = INFINITY;
-	rc = schedule_sizes_solve(&w, size, n_sizes, &out->lower_bound_usd, &out->theta, err);
-	if (rc == BERTH_OK && schedule_ruled(&w, n_sizes)) {
+	rc = schedule_kinds_solve(&w, kind, n_kinds, &out->lower_bound_usd, &out->theta, err);
+	if (rc == BERTH_OK && schedule_ruled(&w, n_kinds)) {
 		start[0] = &w.count;
 		rc = schedule_rules_solve(&w, 1, p->budget,
-		    p->theta > 0 || n_sizes == 0 ? -INFINITY : out->lower_bound_usd, start, &out,
+		    p->theta > 0 || n_kinds == 0 ? -INFINITY : out->lower_bound_usd, start, &out,
 		    err);
 	}
 	if (rc == BERTH_OK)

@@ -11,12 +11,12 @@ struct schedule_owned {
 	int64_t gpus;
 	size_t group;         /* of the shares; 0 none */
 	const double *weight; /* [n_quotas] of one GPU; NULL: none counts it */
+	double usage;         /* USD per GPU-hour of use; its fixed money is sunk */
 };
 
 struct schedule_problem {
 	const struct commit_demand *demand;
-	const struct commit_line
-	    *lines; /* [n_lines] owned ones are not looked at; reserved ones have usage 0 */
+	const struct commit_line *lines; /* [n_lines] owned ones are not looked at */
 	size_t n_lines;
 	const int64_t *term;                /* [n_lines] steps, >= 1, of reserved lines */
 	const struct schedule_owned *owned; /* [n_owned] */
@@ -39,7 +39,7 @@ struct schedule_form {
 	const struct terms_offer *offers; /* [n_offers] cost of one machine */
 	const size_t *line;               /* [n_offers] */
 	size_t n_offers;
-	const struct terms_rest *rest; /* by GPUs reserved */
+	const struct terms_rest *rest; /* by GPUs reserved, all at the lowest price of use */
 	const int64_t *border;         /* [rest->n + 1] steps */
 	const double
 	    *use; /* [rest->n][levels + 1] share of the time in which each further GPU is busy */
@@ -58,11 +58,13 @@ struct schedule {
 
 /*
  * Start dates are every `every` steps, the ends of what is owned, and the ends of terms that began
- * with the horizon; between them everything is merged, exactly. Machines of one size are a flow
- * (terms_solve_rest()) and the plan is the best there is. Several sizes, max_count (of the machines
- * that run at once), quotas and shares are no flow: where the flow's plan breaks them or is not
- * proven, tangents of the hours' cost in each stretch and branch and bound go on from it, as in
- * commit_solve_joint(), and lower_bound_usd says how far they came.
+ * with the horizon; between them everything is merged, exactly. What runs serves by rising price of
+ * use. Machines of one size and one price of use are a flow (terms_solve_rest()) and the plan is
+ * the best there is. Several, max_count (of the machines that run at once), quotas and shares are
+ * no flow: where the flow's plan breaks them or is not proven, tangents of the hours' cost in each
+ * stretch and branch and bound go on from it, as in commit_solve_joint(), and lower_bound_usd says
+ * how far they came. Where no quota counts spot or on demand the hours' cost falls into one convex
+ * function for each price of use, of what runs at it and below, and each has tangents of its own.
  * Errors: as terms_solve_rest() and commit_curve_build().
  */
 BERTH_MUST_CHECK enum berth_code schedule_solve(const struct schedule_problem *p, struct arena *a,

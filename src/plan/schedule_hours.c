@@ -16,20 +16,20 @@ struct rules_hour {
 
 /* The hours of one member as levels and their shares of the time. */
 static void
-hours_levels(struct rules *s, size_t t)
+hours_levels(struct rules *s, size_t t, size_t member)
 {
 	struct commit_recourse *r = &s->r[t];
-	size_t levels = s->w[0].levels;
-	const double *u = s->w[0].use + t * (levels + 1);
+	size_t levels = s->w[member].levels;
+	const double *u = s->w[member].use + t * (levels + 1);
 
-	r->demand = arena_array(s->a, levels + 1, sizeof(double));
+	r->demand = arena_array(s->a, (levels + 1) * s->n, sizeof(double));
 	r->weight = arena_array(s->a, levels + 1, sizeof(double));
 	for (size_t l = 0; l <= levels; l++) {
 		double share = (l == 0 ? 1 : u[l - 1]) - (l == levels ? 0 : u[l]);
 
 		if (!(share > 0))
 			continue;
-		r->demand[r->n_atoms] = (double)l;
+		r->demand[r->n_atoms * s->n + member] = (double)l;
 		r->weight[r->n_atoms++] = share;
 	}
 }
@@ -44,12 +44,15 @@ hours_paths(const struct rules *s)
 	return paths;
 }
 
+/* Of members whose hours are not their own. */
 static double
 hours_demand(const struct rules *s, const double *cap, size_t member, const struct rules_hour *h)
 {
 	const struct commit_demand *d = s->w[member].p->demand;
 
-	return fmin(d->gpus[h->path % d->n_paths * d->n_steps + h->step], cap[member]);
+	return s->merit[member]
+		   ? 0
+		   : fmin(d->gpus[h->path % d->n_paths * d->n_steps + h->step], cap[member]);
 }
 
 static double
@@ -162,7 +165,7 @@ hours_list(const struct rules *s, size_t t, struct arena *a, size_t *n_out)
 static void
 hours_wide(struct rules *s, const double *cap)
 {
-	double sides = floor(pow(HOURS_MOST / (double)s->stretches, 1 / (double)s->n));
+	double sides = floor(pow(HOURS_MOST / (double)s->stretches, 1 / (double)s->n_hours));
 
 	s->wide = arena_array(s->a, s->n, sizeof(*s->wide));
 	for (size_t k = 0; k < s->n; k++) {
@@ -191,15 +194,20 @@ void
 rules_hours(struct rules *s)
 {
 	double *cap = hours_caps(s);
+	size_t one = 0;
 
+	if (s->n_hours == 0)
+		return;
 	hours_wide(s, cap);
+	while (s->merit[one])
+		one++;
 	for (size_t t = 0; t < s->stretches; t++) {
 		struct arena *scratch;
 		struct rules_hour *v;
 		size_t n;
 
-		if (s->n == 1) {
-			hours_levels(s, t);
+		if (s->n_hours == 1) {
+			hours_levels(s, t, one);
 			continue;
 		}
 		scratch = arena_new();
@@ -246,7 +254,7 @@ rules_part(struct rules *s, double *usd)
 	double *cap = hours_caps(s), known = 0, is = 0;
 
 	*usd = s->best_usd;
-	if (s->n == 1 || isinf(s->best_usd))
+	if (s->n_hours < 2 || isinf(s->best_usd))
 		return false;
 	for (size_t t = 0; t < s->stretches; t++) {
 		double before = rules_at(s, t, s->best), exact = hours_part(s, t, cap);
@@ -261,11 +269,26 @@ rules_part(struct rules *s, double *usd)
 double
 rules_at(struct rules *s, size_t t, const double *x)
 {
+	double usd = 0;
+
 	memset(s->now, 0, (s->n_columns + 1) * sizeof(*s->now));
 	for (size_t j = 0; j < s->n_offers; j++)
 		if (x[j] != 0 && rules_runs(s, j, t))
 			s->now[s->offer[j].column] += x[j];
-	commit_recourse_at(&s->r[t], s->now, &s->at);
-	s->work += 8 * (double)s->r[t].n_atoms * (double)(s->n * (s->n + s->n_quotas));
-	return s->at.usd * s->hours[t];
+	for (size_t k = 0; k < s->n_pieces; k++) {
+		const struct rules_piece *p = &s->piece[k];
+
+		if (p->member == s->n) {
+			commit_recourse_at(&s->r[t], s->now, &s->at);
+			s->piece_usd[k] = s->at.usd * s->hours[t];
+			s->work +=
+			    8 * (double)s->r[t].n_atoms * (double)(s->n * (s->n + s->n_quotas));
+		} else {
+			s->piece_usd[k] = schedule_band_usd(
+			    &s->w[p->member], t, p->band, rules_running(s, p), &s->piece_slope[k]);
+		}
+		usd += s->piece_usd[k];
+	}
+	s->work += (double)s->n_offers + (double)(s->n_pieces * s->n_columns);
+	return usd;
 }

@@ -7,6 +7,24 @@
 #include "plan/schedule.h"
 #include "util/vec.h"
 
+/* In merit order: behind what is bought in a band and `at` GPUs more, the price of use rises. */
+struct schedule_step {
+	size_t band;
+	double at, fall; /* fall: USD that one more busy GPU saves in the stretch */
+};
+/* USD of a stretch's hours: usd, and sum over steps fall * (mean - E min(D, at + s)), s what is
+ * bought in the step's band and below. */
+struct schedule_merit {
+	struct schedule_step *step; /* [n] */
+	size_t n;
+	double usd;
+};
+/* Machines that are alike in all but their price and term. */
+struct schedule_kind {
+	int64_t gpus;
+	size_t band;
+};
+
 struct schedule_work {
 	const struct schedule_problem *p;
 	struct arena *a;
@@ -15,15 +33,39 @@ struct schedule_work {
 	VEC(int64_t) start;  /* sorted */
 	VEC(struct terms_offer) offer;
 	VEC(size_t) line;
-	struct terms_rest rest; /* by GPUs */
-	double *usd, *use;      /* use: [rest.n][levels + 1] */
-	size_t levels;          /* of demand */
+	double *band; /* [n_bands] prices of use of what is bought, rising; one or more */
+	size_t n_bands;
+	size_t *band_of;              /* [lines] */
+	struct terms_rest rest;       /* by GPUs reserved, all at the lowest price of use */
+	double *usd, *use;            /* use: [rest.n][levels + 1] */
+	double *served;               /* [rest.n][levels + 1] E min(D, s) */
+	double *hours;                /* [rest.n] */
+	struct schedule_merit *merit; /* [rest.n] */
+	size_t levels;                /* of demand */
 	int64_t *least;
 	int64_t *count; /* [offers] */
 };
 
-/* Are there quotas, shares or limits that the flow does not know, or machines of several sizes? */
-bool schedule_ruled(const struct schedule_work *w, size_t n_sizes);
+/* Are there quotas, shares or limits that the flow does not know, or machines of several kinds? */
+bool schedule_ruled(const struct schedule_work *w, size_t n_kinds);
+
+/* Prices of use of what is bought. */
+void schedule_bands(struct schedule_work *w);
+/* w->merit of a stretch. */
+void schedule_merit(struct schedule_work *w, size_t t);
+/* A band's part of the USD of a stretch with s GPUs bought in it and below: convex, falling; and
+ * its slope (may be NULL). The parts add up. */
+double schedule_band_usd(
+    const struct schedule_work *w, size_t t, size_t band, double s, double *slope_out);
+/* USD of a stretch with 0..rest.levels GPUs bought at the lowest price of use. */
+void schedule_rest(const struct schedule_work *w, size_t t, double *usd);
+/* GPUs that the counts reserve, [rest.n][n_bands], without machines of one kind (NULL: with all);
+ * their sum in a stretch. */
+void schedule_have(const struct schedule_work *w, const struct schedule_kind *but, int64_t *have);
+int64_t schedule_sum(const struct schedule_work *w, const int64_t *have, size_t t);
+/* USD of a stretch with these, and some more in a band. */
+double schedule_hours_usd(
+    const struct schedule_work *w, const int64_t *have, size_t t, size_t band, int64_t more);
 /*
  * n members, of the same borders: from the counts in start[0] and start[1] ([n][offers], the whole
  * may be NULL) to the best that keeps the rules of all. first: USD that none costs less than. Sets

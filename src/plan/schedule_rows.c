@@ -4,6 +4,25 @@
 #include "plan/schedule_rules.h"
 #include "util/arena.h"
 
+bool
+rules_serves(const struct rules *s, const struct rules_piece *p, size_t column)
+{
+	const struct commit_column *c = &s->column[column];
+
+	return c->member == p->member && s->w[c->member].band_of[c->line] <= p->band;
+}
+
+double
+rules_running(const struct rules *s, const struct rules_piece *p)
+{
+	double sum = 0;
+
+	for (size_t c = 0; c < s->n_columns; c++)
+		if (rules_serves(s, p, c))
+			sum += s->now[c] * s->column[c].gpus;
+	return sum;
+}
+
 double
 rules_owned(const struct rules *s, size_t member, size_t t, size_t group, size_t quota)
 {
@@ -24,14 +43,86 @@ rules_owned(const struct rules *s, size_t member, size_t t, size_t group, size_t
 	return sum;
 }
 
+/* Does a quota count a line? */
+static bool
+rules_reached(const struct rules *s, size_t member, size_t line)
+{
+	const struct commit_shares *r = s->member[member].rules;
+
+	for (size_t q = 0; q < r->n_quotas; q++)
+		if (r->quota[q].weight[line] > 0)
+			return true;
+	return false;
+}
+
+/* Is there anything to see to for a member's peak? Not where something on demand has no limit. */
+static bool
+rules_peaked(const struct rules *s, size_t member)
+{
+	const struct schedule_problem *p = s->w[member].p;
+
+	for (size_t i = 0; i < p->n_lines; i++)
+		if (p->lines[i].kind == COMMIT_ON_DEMAND &&
+		    p->lines[i].max_count == COMMIT_NO_LIMIT && !rules_reached(s, member, i))
+			return false;
+	return !isnan(p->peak);
+}
+
+/* What is owned serves at the prices that it asks for its use. */
+static void
+rules_own(struct rules *s, size_t member)
+{
+	const struct schedule_problem *p = s->w[member].p;
+
+	for (size_t i = 0; i < p->n_owned; i++) {
+		bool known = false;
+
+		for (size_t k = 0; k < s->n_own && !known; k++)
+			known = s->server[k].member == member &&
+				s->server[k].usage == p->owned[i].usage;
+		if (!known)
+			s->server[s->n_own++] = (struct commit_server){ member, p->n_lines,
+				COMMIT_NOT_BOUGHT, 0, p->owned[i].usage };
+	}
+}
+
+/* Members whose hours are pieces of their own, and the pieces. */
+static void
+rules_pieces(struct rules *s)
+{
+	size_t n = 1;
+
+	for (size_t k = 0; k < s->n; k++)
+		n += s->w[k].n_bands;
+	s->merit = arena_array(s->a, s->n, sizeof(*s->merit));
+	s->piece = arena_array(s->a, n, sizeof(*s->piece));
+	for (size_t k = 0; k < s->n; k++) {
+		const struct schedule_problem *p = s->w[k].p;
+
+		s->merit[k] = true;
+		for (size_t i = 0; i < p->n_lines; i++)
+			if (p->lines[i].kind != COMMIT_OWNED &&
+			    p->lines[i].kind != COMMIT_RESERVED && rules_reached(s, k, i))
+				s->merit[k] = false;
+		s->n_hours += !s->merit[k];
+	}
+	if (s->n_hours > 0)
+		s->piece[s->n_pieces++] = (struct rules_piece){ s->n, 0 };
+	for (size_t k = 0; k < s->n; k++)
+		for (size_t b = 0; b < s->w[k].n_bands && s->merit[k]; b++)
+			s->piece[s->n_pieces++] = (struct rules_piece){ k, b };
+	s->piece_usd = arena_array(s->a, s->n_pieces, sizeof(*s->piece_usd));
+	s->piece_slope = arena_array(s->a, s->n_pieces, sizeof(*s->piece_slope));
+}
+
 /* Lines that are bought, and all that serve. */
 static void
 rules_lines(struct rules *s, size_t member)
 {
 	const struct schedule_problem *p = s->w[member].p;
 	size_t *column_of = arena_array(s->a, p->n_lines + 1, sizeof(*column_of));
+	bool peak = rules_peaked(s, member);
 
-	s->server[member] = (struct commit_server){ member, p->n_lines, COMMIT_NOT_BOUGHT, 0, 0 };
 	for (size_t i = 0; i < p->n_lines; i++) {
 		const struct commit_line *l = &p->lines[i];
 		struct commit_server *v = &s->server[s->n_servers];
@@ -46,7 +137,7 @@ rules_lines(struct rules *s, size_t member)
 			s->column[s->n_columns++] =
 			    (struct commit_column){ member, i, 0, (double)l->gpus, 0, 0 };
 		}
-		if (l->kind == COMMIT_ON_DEMAND && !isnan(p->peak))
+		if (l->kind == COMMIT_ON_DEMAND && peak)
 			VEC_PUSH(s->a, &s->peak, (struct rules_peak){ member, i });
 		s->n_servers++;
 	}
@@ -64,7 +155,7 @@ rules_lines(struct rules *s, size_t member)
 double *
 rules_zeroes(const struct rules *s)
 {
-	return arena_array(s->a, s->first_usd + s->stretches + 1, sizeof(double));
+	return arena_array(s->a, s->first_usd + s->stretches * s->n_pieces + 1, sizeof(double));
 }
 
 /* The largest whole number that all of a row's are multiples of; 0: they are not whole. */
@@ -161,7 +252,7 @@ rules_peak_rows(struct rules *s, size_t member, size_t t)
 	double *row = rules_zeroes(s),
 	       need = ceil(p->peak - 1e-9) - rules_owned(s, member, t, 0, SIZE_MAX);
 
-	if (isnan(p->peak) || need <= 0)
+	if (!rules_peaked(s, member) || need <= 0)
 		return;
 	for (size_t j = s->at_member[member]; j < s->at_member[member + 1]; j++)
 		row[j] = rules_runs(s, j, t) ? -s->offer[j].gpus : 0;
@@ -216,6 +307,21 @@ rules_useful(const struct rules *s, size_t j)
 	return most;
 }
 
+/* No more USD of a piece than with nothing bought. */
+static double
+rules_most(const struct rules *s, size_t t, const struct rules_piece *p)
+{
+	double usd = 0;
+
+	if (p->member < s->n)
+		return schedule_band_usd(&s->w[p->member], t, p->band, 0, NULL) * (1 + 1e-9) + 1e-6;
+	for (size_t k = 0; k < s->n; k++)
+		if (!s->merit[k])
+			usd +=
+			    s->hours[t] * s->w[k].p->unserved * ((double)s->w[k].rest.levels + 1);
+	return usd;
+}
+
 static void
 rules_variables(struct rules *s)
 {
@@ -237,13 +343,13 @@ rules_variables(struct rules *s)
 		hi[s->n_offers + k] = fmin(commit_stack_gpus(l, l->max_count),
 		    (double)w->rest.levels + fmax(0, ceil(w->p->peak)));
 	}
-	for (size_t t = 0; t < s->stretches; t++) {
-		cost[s->first_usd + t] = 1;
-		for (size_t k = 0; k < s->n; k++)
-			hi[s->first_usd + t] +=
-			    s->hours[t] * s->w[k].p->unserved * ((double)s->w[k].rest.levels + 1);
+	for (size_t k = 0; k < s->stretches * s->n_pieces; k++) {
+		size_t var = s->first_usd + k;
+
+		cost[var] = 1;
+		hi[var] = rules_most(s, k / s->n_pieces, &s->piece[k % s->n_pieces]);
 	}
-	linear_init(&s->lp, s->first_usd + s->stretches, cost, lo, hi, s->a);
+	linear_init(&s->lp, s->first_usd + s->stretches * s->n_pieces, cost, lo, hi, s->a);
 	s->least = arena_array(s->a, s->n_offers + 1, sizeof(*s->least));
 	s->most = arena_memdup(s->a, hi, (s->n_offers + 1) * sizeof(*hi));
 	s->all = arena_memdup(s->a, hi, (s->n_offers + 1) * sizeof(*hi));
@@ -272,13 +378,30 @@ rules_master(struct rules *s)
 	s->rows = s->lp.m;
 }
 
+/* GPUs owned at one price of use. */
+static double
+rules_owned_at(const struct rules *s, const struct commit_server *v, size_t t)
+{
+	const struct schedule_work *w = &s->w[v->member];
+	double sum = 0;
+
+	for (size_t i = 0; i < w->p->n_owned; i++) {
+		const struct schedule_owned *o = &w->p->owned[i];
+
+		if (o->from <= w->border.v[t] && o->to >= w->border.v[t + 1] &&
+		    o->usage == v->usage)
+			sum += (double)o->gpus;
+	}
+	return sum;
+}
+
 /* Each stretch with what is owned then, and what that leaves of the quotas. */
 static void
 rules_stretches(struct rules *s)
 {
 	s->r = arena_array(s->a, s->stretches, sizeof(*s->r));
 	s->hours = arena_array(s->a, s->stretches, sizeof(*s->hours));
-	s->cut = arena_array(s->a, s->stretches, sizeof(*s->cut));
+	s->cut = arena_array(s->a, s->stretches * s->n_pieces, sizeof(*s->cut));
 	for (size_t t = 0; t < s->stretches; t++) {
 		struct commit_server *own =
 		    arena_memdup(s->a, s->server, s->n_servers * sizeof(*own));
@@ -286,8 +409,9 @@ rules_stretches(struct rules *s)
 
 		for (size_t q = 0; q < s->n_quotas; q++)
 			quota[q] = s->member[0].rules->quota[q].limit;
+		for (size_t k = 0; k < s->n_own; k++)
+			own[k].cap = rules_owned_at(s, &own[k], t);
 		for (size_t k = 0; k < s->n; k++) {
-			own[k].cap = rules_owned(s, k, t, 0, SIZE_MAX);
 			for (size_t q = 0; q < s->n_quotas; q++)
 				quota[q] = fmax(0, quota[q] - rules_owned(s, k, t, 0, q));
 		}
@@ -324,10 +448,10 @@ rules_member(struct rules *s, size_t k)
 void
 rules_init(struct rules *s)
 {
-	size_t lines = s->n, offers = 0, n;
+	size_t lines = 0, offers = 0, n;
 
 	for (size_t k = 0; k < s->n; k++) {
-		lines += s->w[k].p->n_lines;
+		lines += s->w[k].p->n_lines + s->w[k].p->n_owned;
 		offers += s->w[k].offer.n;
 	}
 	s->stretches = s->w[0].rest.n;
@@ -336,11 +460,14 @@ rules_init(struct rules *s)
 	s->column = arena_array(s->a, lines + 1, sizeof(*s->column));
 	s->offer = arena_array(s->a, offers + 1, sizeof(*s->offer));
 	s->at_member = arena_array(s->a, s->n + 1, sizeof(*s->at_member));
-	s->n_servers = s->n;
 	for (size_t k = 0; k < s->n; k++) {
 		rules_member(s, k);
-		rules_lines(s, k);
+		rules_own(s, k);
 	}
+	s->n_servers = s->n_own;
+	rules_pieces(s);
+	for (size_t k = 0; k < s->n; k++)
+		rules_lines(s, k);
 	s->n_quotas = s->member[0].rules->n_quotas;
 	rules_stretches(s);
 	n = s->n_offers + 1;

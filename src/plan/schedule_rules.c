@@ -9,7 +9,7 @@
 #define RULES_CELLS_MAX 4e7
 
 bool
-schedule_ruled(const struct schedule_work *w, size_t n_sizes)
+schedule_ruled(const struct schedule_work *w, size_t n_kinds)
 {
 	const struct commit_shares *r = w->p->rules;
 	double cells = ((double)w->offer.n + (double)w->rest.n) * (double)w->rest.n * 8;
@@ -18,7 +18,7 @@ schedule_ruled(const struct schedule_work *w, size_t n_sizes)
 	for (size_t i = 0; i < w->p->n_lines && !limits; i++)
 		limits = w->p->lines[i].kind == COMMIT_RESERVED &&
 			 w->p->lines[i].max_count != COMMIT_NO_LIMIT;
-	return limits || (n_sizes > 1 && cells < RULES_CELLS_MAX);
+	return limits || (n_kinds > 1 && cells < RULES_CELLS_MAX);
 }
 
 static double *
@@ -82,9 +82,14 @@ rules_split(struct rules *s, struct schedule **out)
 		const struct commit_recourse *r = &s->r[t];
 
 		rules_at(s, t, s->best);
+		for (size_t k = 0; k < s->n_pieces; k++)
+			if (s->piece[k].member < s->n)
+				out[s->piece[k].member]->cost_usd += s->piece_usd[k];
 		for (size_t k = 0; k < s->n; k++) {
 			double left = 0, usd = 0;
 
+			if (s->merit[k])
+				continue;
 			for (size_t h = 0; h < r->n_atoms; h++)
 				left += r->weight[h] * r->demand[h * s->n + k];
 			for (size_t v = 0; v < s->n_servers; v++)

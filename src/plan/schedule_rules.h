@@ -16,7 +16,16 @@ struct rules_offer {
 	double gpus, usd; /* of one machine */
 };
 
-/* usd of a stretch >= slope x - b, with b behind the slopes. */
+/*
+ * A piece of the hours' cost in each stretch. Of a member that no quota reaches in its use of spot
+ * and on demand: that of one band (schedule_band_usd()), of what runs in it and below. Member n: of
+ * all others together, hour by hour.
+ */
+struct rules_piece {
+	size_t member, band;
+};
+
+/* usd of a piece >= slope x - b, with b behind the slopes. */
 struct rules_cut {
 	double *slope; /* [n_columns + 1] */
 	double *saves; /* [n_quotas] USD that one more of a quota saves */
@@ -37,22 +46,27 @@ struct rules {
 	size_t n, stretches, n_quotas;
 	struct arena *a, *scratch;
 	double budget, theta; /* theta: costs of purchases weigh 1 + theta */
-	struct linear
-	    lp; /* purchases, what is on demand at peaks by stretch, then USD of each stretch */
-	struct commit_member *member; /* [n] */
-	struct commit_recourse *r;    /* [stretches] */
-	struct commit_server *server; /* [n_servers] one list; the first n are what is owned */
+	struct linear lp;     /* purchases, what is on demand at peaks by stretch, then USD of each
+				 stretch's pieces */
+	struct commit_member *member;    /* [n] */
+	struct rules_piece *piece;       /* [n_pieces] */
+	bool *merit;                     /* [n] its hours are pieces of its own */
+	size_t n_pieces, n_hours, n_own; /* n_hours: members that are hour by hour; n_own: servers
+					   that are owned */
+	struct commit_recourse *r;       /* [stretches] */
+	struct commit_server *server; /* [n_servers] one list; the first n_own are what is owned */
 	struct commit_column *column; /* [n_columns] lines that are bought */
 	struct rules_offer *offer;    /* [n_offers] */
 	size_t *at_member;            /* [n + 1] first offer of each */
 	size_t n_servers, n_columns, n_offers, first_usd, budget_row,
 	    rows; /* rows: without tangents */
 	VEC(struct rules_peak) peak;
-	VEC(struct rules_row) row;      /* [rows] */
-	VEC(struct rules_cut) * cut;    /* [stretches] */
-	size_t in;                      /* tangents in the program */
-	double *wide;                   /* [n] GPUs of a member that are not told apart at first */
-	double *hours, *x, *best, *now; /* [stretches], [n_offers], [n_offers], [n_columns] */
+	VEC(struct rules_row) row;       /* [rows] */
+	VEC(struct rules_cut) * cut;     /* [stretches][n_pieces] */
+	double *piece_usd, *piece_slope; /* [n_pieces] of the last rules_at(); slope: of a GPU */
+	size_t in;                       /* tangents in the program */
+	double *wide;                    /* [n] GPUs of a member that are not told apart at first */
+	double *hours, *x, *best, *now;  /* [stretches], [n_offers], [n_offers], [n_columns] */
 	struct commit_tangent at;
 	double best_usd, lower, budget_price, *price; /* price: [n_quotas] */
 	double work, work_max, moves;
@@ -72,6 +86,8 @@ rules_runs(const struct rules *s, size_t offer, size_t t)
 /* GPUs that a member owns in a stretch: of a group (0: all), or what they take of a quota
  * (SIZE_MAX: GPUs). */
 double rules_owned(const struct rules *s, size_t member, size_t t, size_t group, size_t quota);
+/* Do purchases in a column serve in a piece? */
+bool rules_serves(const struct rules *s, const struct rules_piece *p, size_t column);
 /* Columns, servers, the rows of all rules and the hours. */
 void rules_init(struct rules *s);
 /* Hours of one member are the levels of each stretch. Of several, hours that are alike are taken as
@@ -80,11 +96,14 @@ void rules_hours(struct rules *s);
 /* Parts hours that were taken as one where the best purchases use them otherwise; the exact USD of
  * those, in *usd. False: none. */
 bool rules_part(struct rules *s, double *usd);
-/* USD of the hours of one stretch with purchases x, and how they change; into s->at. */
+/* USD of the hours of one stretch with purchases x, by piece, and how they change; into
+ * s->piece_usd, piece_slope and at. */
 double rules_at(struct rules *s, size_t t, const double *x);
-/* Keeps the tangent in s->at, of the last rules_at(); unless it is there. */
+/* Keeps the tangents of the last rules_at(); unless they are there. */
 void rules_note(struct rules *s, size_t t);
 double *rules_zeroes(const struct rules *s);
+/* What of a member's serves in bands up to this one, with s->now bought. */
+double rules_running(const struct rules *s, const struct rules_piece *p);
 /* Do whole purchases keep all rows? */
 bool rules_keep(struct rules *s, const double *x);
 /* Keeps them if they are the best so far. */

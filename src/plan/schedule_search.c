@@ -14,22 +14,28 @@ rules_better(const struct rules *s, double usd)
 	return isinf(s->best_usd) || usd < s->best_usd - RULES_PROVEN * fabs(s->best_usd);
 }
 
-void
-rules_note(struct rules *s, size_t t)
+/* The tangent of a piece of a stretch, of the last rules_at(). */
+static void
+search_note(struct rules *s, size_t t, size_t piece)
 {
+	const struct rules_piece *p = &s->piece[piece];
+	size_t at = t * s->n_pieces + piece;
 	struct rules_cut cut = { arena_array(s->a, s->n_columns + 1, sizeof(double)),
 		arena_array(s->a, s->n_quotas + 1, sizeof(double)), SIZE_MAX };
-	double b = -s->at.usd * s->hours[t];
+	double b = -s->piece_usd[piece];
 
 	for (size_t c = 0; c < s->n_columns; c++) {
-		cut.slope[c] = s->at.slope[c] * s->hours[t];
+		if (p->member == s->n)
+			cut.slope[c] = s->at.slope[c] * s->hours[t];
+		else if (rules_serves(s, p, c))
+			cut.slope[c] = s->piece_slope[piece] * s->column[c].gpus;
 		b += cut.slope[c] * s->now[c];
 	}
 	cut.slope[s->n_columns] = b;
-	for (size_t q = 0; q < s->n_quotas; q++)
+	for (size_t q = 0; q < s->n_quotas && p->member == s->n; q++)
 		cut.saves[q] = s->at.saves[q] * s->hours[t];
-	for (size_t k = 0; k < s->cut[t].n; k++) {
-		const double *was = s->cut[t].v[k].slope;
+	for (size_t k = 0; k < s->cut[at].n; k++) {
+		const double *was = s->cut[at].v[k].slope;
 		size_t c = 0;
 
 		while (c <= s->n_columns &&
@@ -38,13 +44,22 @@ rules_note(struct rules *s, size_t t)
 		if (c > s->n_columns)
 			return;
 	}
-	VEC_PUSH(s->a, &s->cut[t], cut);
+	VEC_PUSH(s->a, &s->cut[at], cut);
 }
 
-/* The known tangent of a stretch that says most at s->x, if that is more than the program has. */
-static bool
-search_cut(struct rules *s, size_t t, double guess, double tight)
+void
+rules_note(struct rules *s, size_t t)
 {
+	for (size_t k = 0; k < s->n_pieces; k++)
+		search_note(s, t, k);
+}
+
+/* The known tangent of a piece of a stretch that says most at s->x, if that is more than the
+ * program has. */
+static bool
+search_cut(struct rules *s, size_t t, size_t piece, double guess, double tight)
+{
+	size_t at = t * s->n_pieces + piece;
 	struct rules_cut *best = NULL;
 	double most = guess + tight, *row;
 
@@ -52,8 +67,8 @@ search_cut(struct rules *s, size_t t, double guess, double tight)
 	for (size_t j = 0; j < s->n_offers; j++)
 		if (s->x[j] != 0 && rules_runs(s, j, t))
 			s->now[s->offer[j].column] += s->x[j];
-	for (size_t k = 0; k < s->cut[t].n; k++) {
-		struct rules_cut *cut = &s->cut[t].v[k];
+	for (size_t k = 0; k < s->cut[at].n; k++) {
+		struct rules_cut *cut = &s->cut[at].v[k];
 		double usd = -cut->slope[s->n_columns];
 
 		for (size_t c = 0; c < s->n_columns; c++)
@@ -68,7 +83,7 @@ search_cut(struct rules *s, size_t t, double guess, double tight)
 	row = rules_zeroes(s);
 	for (size_t j = 0; j < s->n_offers; j++)
 		row[j] = rules_runs(s, j, t) ? best->slope[s->offer[j].column] : 0;
-	row[s->first_usd + t] = -1;
+	row[s->first_usd + at] = -1;
 	best->row = linear_row(&s->lp, row, best->slope[s->n_columns]);
 	s->in++;
 	return true;
@@ -80,12 +95,12 @@ search_drop(struct rules *s)
 {
 	size_t *now;
 
-	if (s->in < 4 * s->stretches + 60)
+	if (s->in < 4 * s->stretches * s->n_pieces + 60)
 		return;
 	now = arena_array(s->a, s->lp.m, sizeof(*now));
 	linear_drop(&s->lp, s->rows, now);
 	s->in = 0;
-	for (size_t t = 0; t < s->stretches; t++)
+	for (size_t t = 0; t < s->stretches * s->n_pieces; t++)
 		for (size_t k = 0; k < s->cut[t].n; k++) {
 			struct rules_cut *cut = &s->cut[t].v[k];
 
@@ -139,6 +154,43 @@ rules_try(struct rules *s, const double *x)
 	return rules_keep(s, x) && search_take(s, x);
 }
 
+/* What the program says of a piece's cost. */
+static double
+search_guess(const struct rules *s, size_t t, size_t piece)
+{
+	return linear_value(&s->lp, s->first_usd + t * s->n_pieces + piece);
+}
+
+/* Tangents for one stretch at s->x, those that are known first. *off: by how much its cost is more
+ * than the program says. True: there are some. */
+static bool
+search_stretch(struct rules *s, size_t t, double usd, double *off)
+{
+	double scale = fabs(usd) / (double)(s->stretches * s->n_pieces);
+	bool any = false;
+
+	for (size_t k = 0; k < s->n_pieces; k++) {
+		double guess = search_guess(s, t, k);
+
+		any = search_cut(s, t, k, guess, 1000 * RULES_TIGHT * (fabs(guess) + scale)) || any;
+	}
+	if (any) {
+		*off = INFINITY;
+		return true;
+	}
+	rules_at(s, t, s->x);
+	for (size_t k = 0; k < s->n_pieces; k++) {
+		double guess = search_guess(s, t, k), tight = RULES_TIGHT * (fabs(guess) + scale);
+
+		*off += fmax(0, s->piece_usd[k] - guess);
+		if (s->piece_usd[k] <= guess + tight)
+			continue;
+		search_note(s, t, k);
+		any = search_cut(s, t, k, guess, tight / 2) || any;
+	}
+	return any;
+}
+
 /*
  * Tangents until the program stands on the hours' cost, or cannot be better than what is known.
  * *usd: no counts within the bounds cost less. False: nothing is there.
@@ -162,23 +214,8 @@ search_converge(struct rules *s, double *usd)
 			s->x[j] = linear_value(&s->lp, j);
 		if (!rules_better(s, *usd))
 			return true;
-		for (size_t t = 0; t < s->stretches; t++) {
-			double guess = linear_value(&s->lp, s->first_usd + t), is;
-			double tight =
-			    RULES_TIGHT * (fabs(guess) + fabs(*usd) / (double)s->stretches);
-
-			if (search_cut(s, t, guess, 1000 * tight)) {
-				any = true;
-				off = INFINITY;
-				continue;
-			}
-			is = rules_at(s, t, s->x);
-			off += fmax(0, is - guess);
-			if (is <= guess + tight)
-				continue;
-			rules_note(s, t);
-			any = search_cut(s, t, guess, tight / 2) || any;
-		}
+		for (size_t t = 0; t < s->stretches; t++)
+			any = search_stretch(s, t, *usd, &off) || any;
 		if (!any || off <= RULES_TIGHT * fabs(*usd))
 			return true;
 	}
@@ -305,7 +342,7 @@ search_root(struct rules *s, double usd)
 	for (size_t r = 0; r < s->rows; r++)
 		if (s->row.v[r].quota != SIZE_MAX)
 			s->price[s->row.v[r].quota] += linear_price(&s->lp, r);
-	for (size_t t = 0; t < s->stretches; t++)
+	for (size_t t = 0; t < s->stretches * s->n_pieces; t++)
 		for (size_t k = 0; k < s->cut[t].n; k++)
 			for (size_t q = 0; q < s->n_quotas && s->cut[t].v[k].row != SIZE_MAX; q++)
 				s->price[q] += linear_price(&s->lp, s->cut[t].v[k].row) *

@@ -2,7 +2,7 @@
 EXTRA_DIST += tests/cli/cases_server.py
 EXTRA_DIST += tests/cli/json.awk
 EXTRA_DIST += tests/cli/lib.sh
-EXTRA_DIST += tests/cli/plan_pairs.py
+EXTRA_DIST += tests/cli/plan_pairs.py tests/cli/plan_starts.py
 EXTRA_DIST += tests/cli/probe-l4.json
 EXTRA_DIST += tests/cli/prometheus.py
 EXTRA_DIST += tests/cli/refresh_server.py
@@ -43,7 +43,7 @@ dist_check_SCRIPTS += tests/cli/place.sh
 dist_check_SCRIPTS += tests/cli/plan-demand.sh
 dist_check_SCRIPTS += tests/cli/plan-figures.sh tests/cli/plan-owned.sh tests/cli/plan-quota.sh
 dist_check_SCRIPTS += tests/cli/plan-starts-joint.sh tests/cli/plan-starts.sh
-dist_check_SCRIPTS += tests/cli/plan-odd.sh tests/cli/plan-parts.sh tests/cli/plan-pairs.sh
+dist_check_SCRIPTS += tests/cli/plan-odd.sh tests/cli/plan-parts.sh tests/cli/plan-pairs.sh tests/cli/plan-starts-use.sh
 dist_check_SCRIPTS += tests/cli/plan-starts.sh
 dist_check_SCRIPTS += tests/cli/plan.sh
 dist_check_SCRIPTS += tests/cli/prices.sh

@@ -98,10 +98,13 @@ run plan day --horizon 4w --no-spot --paths 60
 expect_out_has 'in two parts: acme r1 one reserved 12 months, part upfront, use besides asks 0.2000'
 tr -s ' \n' ' ' <"$out" | grep -q 'less than on demand from 25.0 % of the time on; from 66.7 % on acme r1 one reserved 12 months, nothing upfront is cheaper'
 ok $? "the plan says from which use on it pays"
-run plan day --horizon 4w --no-spot --paths 60 --starts 2w
+run plan day --horizon 4w --no-spot --paths 60 --starts 2w -o json
 expect_exit 0
-tr -s ' \n' ' ' <"$out" | grep -q '1 offer is left out for a price of use besides'
-ok $? "--starts leaves it out and says so"
+awk -f "$TOP_SRCDIR/tests/cli/json.awk" "$out" | awk -F '\t' '/schedule.buys.*usage_price_per_hour/ && $2 > 1.19 && $2 < 1.21 { n++ } END { exit !n }'
+ok $? "--starts buys of it"
+awk -v a="$(json '$.series[0].schedule.expected_cost')" -v b="$cost" 'BEGIN { exit !(a > 0.9 * b && a <= b + 1e-4) }'
+ok $? "a schedule costs no more than the plan at its first date: $(json '$.series[0].schedule.expected_cost')"
+expect_out_has '1.2000 USD for each GPU-hour in use'
 
 # Use that is dearer than on demand is never bought, however little is asked besides.
 offers 2.5

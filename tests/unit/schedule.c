@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,6 +27,7 @@ struct world {
 	struct commit_shares rules;
 	struct commit_demand d;
 	struct schedule_problem p;
+	bool priced;	/* what is bought or owned asks for its use */
 };
 
 /* size: GPUs of the machines; 0: mixed. */
@@ -45,10 +47,31 @@ make_world(struct world *w, struct rng *r, int64_t size, bool limits, bool parts
 	w->term[0] = 5;
 	w->term[1] = 12;
 	w->term[2] = 60;
-	w->owned[0] = (struct schedule_owned){ -3, 10 + (int64_t)rng_below(r, 8), 2, 1, w->owned_weight };
-	w->owned[1] = (struct schedule_owned){ 7, INT64_MAX, 1, 2, w->owned_weight };
+	w->owned[0] = (struct schedule_owned){ -3, 10 + (int64_t)rng_below(r, 8), 2, 1, w->owned_weight, 0 };
+	w->owned[1] = (struct schedule_owned){ 7, INT64_MAX, 1, 2, w->owned_weight, 0 };
+	w->priced = false;
 	w->d = (struct commit_demand){ w->gpus, PATHS, STEPS, w->weight, 1, false };
 	w->p = (struct schedule_problem){ &w->d, w->line, LINES, w->term, w->owned, 2, 4, 10, limits ? 11 : NAN, 0, budget, NULL };
+}
+
+/* Most of it asks for its use: less whether it is used or not, and all of it more than before. */
+static void
+make_prices(struct world *w, struct rng *r, bool one)
+{
+	double left = 0.2 + 0.1 * (double)rng_below(r, 7);
+
+	w->priced = true;
+	for (size_t i = 0; i < 3; i++) {
+		double was = w->line[i].fixed;
+
+		if (!one && rng_below(r, 4) == 0)
+			continue;
+		left = one ? left : 0.15 + 0.1 * (double)rng_below(r, 8);
+		w->line[i].usage = one ? 0.3 : was * (1 - left) * (0.9 + 0.05 * (double)rng_below(r, 8));
+		w->line[i].fixed = was * left;
+	}
+	for (size_t i = 0; i < 2; i++)
+		w->owned[i].usage = (double)rng_below(r, 3) * 0.45;
 }
 
 static int64_t
@@ -137,6 +160,31 @@ lp_money(FILE *f, const struct world *w)
 				    (double)((s + w->term[i] < STEPS ? s + w->term[i] : STEPS) - s), i, (int)s);
 }
 
+/* GPUs in use of each line and of what is owned, one hour of one path. */
+static void
+lp_used(FILE *f, size_t k, int t)
+{
+	for (size_t i = 0; i < 3; i++)
+		fprintf(f, " + r%zu_%zu_%d", i, k, t);
+	for (size_t i = 0; i < 2; i++)
+		fprintf(f, " + e%zu_%zu_%d", i, k, t);
+}
+
+static void
+lp_uses(FILE *f, const struct world *w, size_t k, int t)
+{
+	for (size_t i = 0; i < 3; i++) {
+		double one[3] = { -(double)(i == 0), -(double)(i == 1), -(double)(i == 2) };
+
+		fprintf(f, " y%zu_%zu_%d: r%zu_%zu_%d", i, k, t, i, k, t);
+		lp_running(f, w, t, one);
+		fprintf(f, " <= 0\n");
+	}
+	for (size_t i = 0; i < 2; i++)
+		fprintf(f, " z%zu_%zu_%d: e%zu_%zu_%d <= %d\n", i, k, t, i, k, t,
+		    w->owned[i].from <= t && t < w->owned[i].to ? (int)w->owned[i].gpus : 0);
+}
+
 static void
 write_lp(const struct world *w, const char *path, bool whole)
 {
@@ -153,6 +201,13 @@ write_lp(const struct world *w, const char *path, bool whole)
 		for (int t = 0; t < STEPS; t++)
 			fprintf(f, "\n + %.17g s%zu_%d + %.17g o%zu_%d + %.17g u%zu_%d", w->line[3].usage * w->weight[k] / total, k, t,
 			    w->line[4].usage * w->weight[k] / total, k, t, w->p.unserved * w->weight[k] / total, k, t);
+	for (size_t k = 0; k < PATHS && w->priced; k++)
+		for (int t = 0; t < STEPS; t++) {
+			for (size_t i = 0; i < 3; i++)
+				fprintf(f, "\n + %.17g r%zu_%zu_%d", w->line[i].usage * w->weight[k] / total, i, k, t);
+			for (size_t i = 0; i < 2; i++)
+				fprintf(f, "\n + %.17g e%zu_%zu_%d", w->owned[i].usage * w->weight[k] / total, i, k, t);
+		}
 	fprintf(f, "\nSubject To\n");
 	for (int t = 0; t < STEPS; t++) {
 		for (size_t k = 0; k <= PATHS; k++) {
@@ -162,12 +217,19 @@ write_lp(const struct world *w, const char *path, bool whole)
 				fprintf(f, " d%zu_%d: s%zu_%d + o%zu_%d + u%zu_%d", k, t, k, t, k, t, k, t);
 			else
 				fprintf(f, " p%d: v%d", t, t);
-			lp_running(f, w, t, NULL);
-			if (k < PATHS)
+			if (k < PATHS && w->priced)
+				lp_used(f, k, t);
+			else
+				lp_running(f, w, t, NULL);
+			if (k < PATHS && w->priced)
+				fprintf(f, " >= %.17g\n", w->gpus[k * STEPS + (size_t)t]);
+			else if (k < PATHS)
 				fprintf(f, " >= %.17g\n", fmax(0, w->gpus[k * STEPS + (size_t)t] - (double)owned_at(w, t)));
 			else
 				fprintf(f, " >= %.17g\n", fmax(0, w->p.peak - (double)owned_at(w, t)));
 		}
+		for (size_t k = 0; k < PATHS && w->priced; k++)
+			lp_uses(f, w, k, t);
 		lp_rules(f, w, t);
 	}
 	if (!isnan(w->p.budget)) {
@@ -200,7 +262,7 @@ static double
 glpk(const struct world *w, const char *dir, bool whole)
 {
 	char lp[256], out[256], cmd[1024], line[256];
-	double objective = NAN;
+	double objective = NAN;	/* nothing keeps the rows: INFINITY */
 	FILE *f;
 	int rc;
 
@@ -211,9 +273,11 @@ glpk(const struct world *w, const char *dir, bool whole)
 	rc = system(cmd);
 	f = WIFEXITED(rc) && WEXITSTATUS(rc) == 0 ? fopen(out, "r") : NULL;
 	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
-		if (sscanf(line, "s bas %*d %*d %*c %*c %lf", &objective) == 1 ||
-		    sscanf(line, "s mip %*d %*d %*c %lf", &objective) == 1)
+		if (sscanf(line, "s bas %*d %*d f f %lf", &objective) == 1 ||
+		    sscanf(line, "s mip %*d %*d o %lf", &objective) == 1)
 			break;
+		else if (strncmp(line, "s mip", 5) == 0 && strstr(line, " n ") != NULL)
+			objective = INFINITY;
 	if (f != NULL)
 		fclose(f);
 	remove(lp);
@@ -277,6 +341,46 @@ test_rules(struct rng *r, const char *dir, struct arena *a)
 	tap_ok(off == 0 && wrong == 0 && checked == 16, "%d schedules under rules, and %d that there are none for: the bound holds", checked,
 	    none);
 	tap_ok(above == 0 && proven == 16, "%d of them are proven, and are GLPK's", proven);
+}
+
+/* Prices of use: of all one, or many, alone and under all rules. BERTH_FUZZ: so many more. */
+static void
+test_prices(struct rng *r, const char *dir, struct arena *a)
+{
+	static struct world w;
+	const char *fuzz = getenv("BERTH_FUZZ");
+	int cases = 24 + (fuzz == NULL ? 0 : atoi(fuzz)), off = 0, proven = 0, used = 0, checked = 0;
+
+	for (int k = 0; k < cases; k++) {
+		struct schedule s;
+		struct berth_err err;
+		double theirs;
+		enum berth_code rc;
+
+		make_world(&w, r, k % 3, k % 4 == 3, k % 2 == 1, k % 6 == 5 ? 40 : NAN);
+		make_prices(&w, r, k % 8 == 4);
+		if (k % 3 == 2)
+			make_rules(&w, r, k % 2 == 0, k % 4 >= 2);
+		theirs = glpk(&w, dir, true);
+		rc = schedule_solve(&w.p, a, &s, &err);
+		if (rc != BERTH_OK || !isfinite(theirs)) {
+			off += rc == BERTH_OK ? isinf(theirs) : isfinite(theirs) || rc != BERTH_EINFEASIBLE;
+			tap_diag("case %d: %s; %.9g", k, rc == BERTH_OK ? "planned" : err.msg, theirs);	/* NaN: in no time */
+			continue;
+		}
+		checked++;
+		proven += s.optimal;
+		for (size_t i = 0; i < s.n; i++)
+			used += w.line[s.buy[i].line].usage > 0;
+		if (!(fabs(s.cost_usd - theirs) <= 1e-7 + 1e-9 * theirs) || s.lower_bound_usd > theirs * (1 + 1e-9) + 1e-7 || !s.optimal) {
+			off++;
+			tap_diag("case %d: %.9g, theirs %.9g, bound %.9g", k, s.cost_usd, theirs, s.lower_bound_usd);
+		}
+		arena_reset(a);
+	}
+	tap_is_long(off, 0, "with prices of use: GLPK's optimum of the raw paths, hour by hour");
+	tap_ok(checked > cases / 2 && proven == checked && used > checked / 2, "%d schedules, %d proven, of them %d purchases that ask for "
+	    "their use", checked, proven, used);
 }
 
 int
@@ -343,6 +447,7 @@ main(void)
 	tap_is_long(failed + above, 0, "machines of several sizes: the bound and the plan stand on their sides of the optimum");
 	tap_ok(worst < 0.02, "the plan is %.2f %% above it at most", 100 * worst);
 	test_rules(&r, dir, a);
+	test_prices(&r, dir, a);
 	make_world(&w, &r, 1, false, true, 0);
 	tap_code(schedule_solve(&w.p, a, &s, &err), BERTH_OK, &err);
 	tap_is_long((long)s.n, 0, "no budget buys nothing");
