@@ -12,6 +12,7 @@
 #include "cmd/plan_join.h"
 #include "cmd/prices.h"
 #include "cmd/series_waste.h"
+#include "model/block.h"
 #include "store/money_rows.h"
 #include "store/offer_rows.h"
 #include "store/plan_rows.h"
@@ -226,6 +227,9 @@ plan_options(struct cmd_ctx *ctx, struct plan_options *o, struct berth_err *err)
 	if (rc == BERTH_OK)
 		rc = broker_limits_read(
 		    config->root, accels, ctx->arena, &limits, &o->n_limits, err);
+	if (rc == BERTH_OK && config->root != NULL)
+		rc = block_rules_read(
+		    config->root, "block", ctx->arena, &o->block, &o->n_block, err);
 	if (rc != BERTH_OK)
 		return rc;
 	fc_options_init(&o->calendar);
@@ -438,6 +442,10 @@ plan_make(struct cmd_ctx *ctx, int64_t at, const struct plan_then *then, struct 
 	plan_money_apply(&m->o);
 	m->o.was_stale = then == NULL || !then->has_stale ? NULL : &then->stale;
 	m->o.stale = &m->then.stale;
+	if (then != NULL && then->block != NULL) {
+		m->o.block = then->block;
+		m->o.n_block = then->n_block;
+	}
 	m->o.was_gone = then == NULL || !then->has_gone ? NULL : &then->gone;
 	m->o.gone = &m->then.gone;
 	if (rc == BERTH_OK)

@@ -9,6 +9,15 @@
 #include "util/arena.h"
 #include "util/json.h"
 
+static void
+plan_inputs_words(struct jsonw *w, const char *key, const char *const *words, size_t n)
+{
+	jsonw_begin_array(w, key);
+	for (size_t i = 0; i < n; i++)
+		jsonw_str(w, NULL, words[i]);
+	jsonw_end_array(w);
+}
+
 /* What would have to be given to make the same plan again. */
 enum berth_code
 plan_inputs_write(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n,
@@ -55,10 +64,7 @@ plan_inputs_write(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n,
 	jsonw_str(&w, "gpu", o->gpu);
 	jsonw_str(&w, "events", o->roadmap);
 	raw = cmd_raw(ctx, &n_raw);
-	jsonw_begin_array(&w, "command");
-	for (size_t i = 0; i < n_raw; i++)
-		jsonw_str(&w, NULL, raw[i]);
-	jsonw_end_array(&w);
+	plan_inputs_words(&w, "command", raw, n_raw);
 	jsonw_begin_array(&w, "prices_as_of");
 	for (size_t i = 0; i < n; i++)
 		jsonw_int(&w, NULL, ps[i].price_oldest);
@@ -71,6 +77,7 @@ plan_inputs_write(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n,
 	for (size_t i = 0; i < then->gone.ids.n; i++)
 		jsonw_int(&w, NULL, then->gone.ids.v[i]);
 	jsonw_end_array(&w);
+	plan_inputs_words(&w, "block", o->block, o->n_block);
 	jsonw_begin_array(&w, "also");
 	for (size_t i = 0; i < o->n_also; i++)
 		jsonw_str(&w, NULL, o->also[i]->name);
@@ -101,7 +108,7 @@ plan_then_read(struct cmd_ctx *ctx, struct jsonr *root, struct plan_then *then)
 	int64_t *at;
 	struct jsonr picked = jsonr_get(root, "picked"), ages = jsonr_get(root, "prices_as_of"),
 		     owned = jsonr_get(root, "owned"), stale = jsonr_get(root, "prices_too_old"),
-		     gone = jsonr_get(root, "sold_out");
+		     gone = jsonr_get(root, "sold_out"), block = jsonr_get(root, "block");
 
 	*then = (struct plan_then){ .n_oldest = jsonr_len(&ages), .n_owned = jsonr_len(&owned) };
 	series = arena_array(ctx->arena, jsonr_len(&picked) + 1, sizeof(*series));
@@ -125,6 +132,15 @@ plan_then_read(struct cmd_ctx *ctx, struct jsonr *root, struct plan_then *then)
 	for (size_t i = 0; i < jsonr_len(&stale); i++)
 		VEC_PUSH(ctx->arena, &then->stale.ids, json_integer_value(jsonr_at(&stale, i).v));
 	plan_stale_sort(&then->stale);
+	if (json_is_array(block.v))
+		then->block = arena_array(ctx->arena, jsonr_len(&block) + 1, sizeof(*then->block));
+	for (size_t i = 0; i < jsonr_len(&block); i++) {
+		const json_t *rule = jsonr_at(&block, i).v;
+
+		if (json_is_string(rule))
+			then->block[then->n_block++] =
+			    arena_strdup(ctx->arena, json_string_value(rule));
+	}
 	then->has_gone = json_is_array(gone.v);
 	for (size_t i = 0; i < jsonr_len(&gone); i++)
 		VEC_PUSH(ctx->arena, &then->gone.ids, json_integer_value(jsonr_at(&gone, i).v));

@@ -23,6 +23,8 @@ struct plan_then {
 	bool has_stale;          /* read alone: it was kept */
 	struct plan_stale gone;  /* offers that were sold out for long */
 	bool has_gone;           /* as has_stale */
+	const char **block;      /* [n_block] the block list; read alone, NULL: none was kept */
+	size_t n_block;
 };
 
 BERTH_MUST_CHECK enum berth_code plan_inputs_write(struct cmd_ctx *ctx,

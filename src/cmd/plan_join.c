@@ -6,6 +6,7 @@
 
 #include "broker/placing_facts.h"
 #include "cmd/plan_lines.h"
+#include "model/block.h"
 #include "util/arena.h"
 #include "util/glob.h"
 #include "util/json.h"
@@ -142,6 +143,8 @@ plan_check_offer(const struct plan_options *o, const struct accel_table *accels,
 		return REFUSE_RESIDENCY;
 	if (!glob_match_any(o->providers, o->n_providers, x->provider))
 		return REFUSE_PROVIDER;
+	if (block_rules_hit(o->block, o->n_block, x) != NULL)
+		return REFUSE_BLOCKED;
 	if (!usd_known(offer_effective_hour(x)) || offer_effective_hour(x).v < 0 ||
 	    !str_eq(x->currency, "USD"))
 		return REFUSE_PRICE_UNKNOWN;

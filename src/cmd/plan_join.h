@@ -98,6 +98,8 @@ struct plan_options {
 	const char *roadmap;                /* path of what was used; NULL: none */
 	const struct placing_limit *limits; /* quotas of berth.yaml */
 	size_t n_limits;
+	const char *const *block; /* [n_block] its block list, of a replay that of then */
+	size_t n_block;
 };
 
 /* When a quota will be too small. */

@@ -113,4 +113,37 @@ done
 submit ''
 place '{region: "[u"}, {zone: "北京-*"}, {instance_type: "****************************"}'
 expect_exit 3 "patterns of every kind"
+# A plan buys nothing of what is blocked: the cheaper reservation lies with aws.
+cat >term.csv <<CSV
+provider,region,instance_type,accelerator,accelerator_count,purchase,term_months,payment,upfront,price_per_hour,currency
+aws,us-east-1,g6,L4,1,on_demand,,,,1,USD
+aws,us-east-1,g6,L4,1,reserved,12,none,0,0.4,USD
+gcp,us-east4,g2,L4,1,on_demand,,,,1.1,USD
+gcp,us-east4,g2,L4,1,reserved,12,none,0,0.5,USD
+CSV
+awk 'BEGIN { print "timestamp,gpus,series,accelerator"; for (h = 0; h < 24 * 28; h++) print 1791806400 + 3600 * h ",8,steady,L4" }' >use.csv
+run --store p.db prices import term.csv
+run --store p.db record csv use.csv
+plan() {	# plan RULES: the reservations under this list
+	printf 'schema: berth.config/1\nblock: [%s]\n' "$1" >berth.yaml
+	run --config berth.yaml --store p.db plan --horizon 4w --paths 5 --no-spot --list-prices -o json
+}
+plan ''
+expect_json '$.series[0].buys[0].provider' aws
+expect_json '$.series[0].refused.blocked' ''
+id=$(json '$.id')
+plan '{provider: aws}'
+expect_json '$.series[0].buys[0].provider' gcp
+expect_json '$.series[0].refused.blocked' 2
+run --config berth.yaml --store p.db plan --horizon 4w --paths 5 --no-spot --list-prices
+tr '\n' ' ' <"$out" | tr -s ' ' | grep -q 'on a block list'
+ok $? "it tells of them"
+plan '{purchase: reserved}'
+expect_json '$.series[0].buys[0].provider' '' "no reservation at all"
+expect_json '$.series[0].refused.blocked' 2
+plan '{accelerator: L4}'
+expect_exit 3
+expect_err_has 'blocked 4'
+run --config berth.yaml --store p.db plan --replay "$id" -o json
+expect_json '$.same' true "made again as it was, by the list of that day"
 done_testing
