@@ -9,7 +9,7 @@
 #define EVENT_DATA_MAX 65536
 
 static void
-event_machine(struct jsonw *w, const struct instance *in)
+event_machine(struct jsonw *w, const struct broker *b, const struct instance *in)
 {
 	jsonw_begin_object(w, "instance");
 	jsonw_int(w, "id", in->id);
@@ -20,7 +20,8 @@ event_machine(struct jsonw *w, const struct instance *in)
 	jsonw_str_or_null(w, "zone", in->offer.zone);
 	jsonw_str(w, "instance_type", in->offer.instance_type);
 	jsonw_str(w, "purchase", purchase_name(in->offer.purchase));
-	jsonw_money(w, "price_per_hour", in->offer.price);
+	jsonw_money(w, "price_per_hour", offer_hour(&in->offer, b->now));
+	jsonw_time_or_null(w, "paid_until", in->offer.paid_until);
 	jsonw_money(w, "cost", in->cost);
 	jsonw_end_object(w);
 }
@@ -45,7 +46,7 @@ broker_event(struct broker *b, struct berth_err *err, const char *type, const ch
 	jsonw_str(&w, "message", message);
 	jsonw_str_or_null(&w, "job", job_id);
 	if (in != NULL)
-		event_machine(&w, in);
+		event_machine(&w, b, in);
 	jsonw_end_object(&w);
 	rc = jsonw_finish(&w, err);
 	if (rc == BERTH_OK) {

@@ -183,20 +183,37 @@ machine_charged(struct broker *b, int64_t instance_id, struct usd_micro *out, st
 	return rc;
 }
 
+/* Up to which time the ledger holds what the machine has cost. */
+static int64_t
+machine_paid_s(const struct instance *in, struct usd_micro charged)
+{
+	const struct offer *o = &in->offer;
+	int64_t turn = o->paid_until > in->created ? o->paid_until : in->created;
+	struct usd_micro used;
+
+	if (offer_cost(o, in->created, turn, &used, NULL) != BERTH_OK)
+		return in->created;
+	if (charged.v < used.v)
+		return in->created + (int64_t)((double)charged.v / (double)o->usage.v * 3600 + 0.5);
+	return turn +
+	       (o->price.v > 0
+		       ? (int64_t)((double)(charged.v - used.v) / (double)o->price.v * 3600 + 0.5)
+		       : 0);
+}
+
 /* What was spent up to each midnight is of the day, week and month before it, whenever it is
  * written down. */
 static enum berth_code
 machine_charge_days(struct broker *b, const struct instance *in, struct ledger_row *row, int64_t t,
     struct usd_micro *charged, struct berth_err *err)
 {
-	int64_t paid_s =
-	    in->created + (int64_t)((double)charged->v / (double)in->offer.price.v * 3600 + 0.5);
+	int64_t paid_s = machine_paid_s(in, *charged);
 	enum berth_code rc = BERTH_OK;
 
 	for (int64_t m = time_floor(paid_s, DAY_S) + DAY_S; rc == BERTH_OK && m <= t; m += DAY_S) {
 		struct usd_micro due;
 
-		rc = usd_mul_ratio(in->offer.price, m - in->created, 3600, &due, err);
+		rc = offer_cost(&in->offer, in->created, m, &due, err);
 		if (rc == BERTH_OK)
 			rc = usd_sub(due, *charged, &row->amount, err);
 		if (rc != BERTH_OK || row->amount.v <= 0)
@@ -224,7 +241,7 @@ machine_charge(struct broker *b, const struct instance *in, const struct job *jo
 	enum berth_code rc;
 
 	rc = machine_charged(b, in->id, &charged, err);
-	if (rc == BERTH_OK && in->cost.v > charged.v && in->offer.price.v > 0)
+	if (rc == BERTH_OK && in->cost.v > charged.v)
 		rc = machine_charge_days(b, in, &row, t, &charged, err);
 	if (rc == BERTH_OK)
 		rc = usd_sub(in->cost, charged, &row.amount, err);
@@ -232,7 +249,8 @@ machine_charge(struct broker *b, const struct instance *in, const struct job *jo
 	if (rc != BERTH_OK || row.amount.v == 0)
 		return rc;
 	if (!final &&
-	    row.amount.v < in->offer.price.v) /* an hour at a time keeps the ledger short */
+	    row.amount.v <
+		offer_hour(&in->offer, t).v) /* an hour at a time keeps the ledger short */
 		return BERTH_OK;
 	*open_out = (struct usd_micro){ 0 };
 	row.t = t;
@@ -278,7 +296,7 @@ machine_hold(struct broker *b, const struct instance *in, const struct job *job,
 	enum berth_code rc = job != NULL ? machine_left_h(b, in, job, &hours, err) : BERTH_OK;
 
 	if (rc == BERTH_OK)
-		rc = usd_mul_ratio(in->offer.price, llround(hours * 3600), 3600, &least, err);
+		rc = offer_cost(&in->offer, b->now, b->now + llround(hours * 3600), &least, err);
 	if (rc == BERTH_OK)
 		rc = usd_add(least, open, &least, err);
 	return rc == BERTH_OK ? store_budget_hold(b->store, in->intent_id, least, err) : rc;
@@ -296,7 +314,7 @@ machine_accrue(struct broker *b, struct instance *in, int64_t t, bool final, str
 		return BERTH_OK;
 	if (t < in->created)
 		t = in->created;
-	rc = usd_mul_ratio(in->offer.price, t - in->created, 3600, &total, err);
+	rc = offer_cost(&in->offer, in->created, t, &total, err);
 	if (rc == BERTH_OK)
 		rc = usd_sub(total, in->cost, &more, err);
 	if (rc != BERTH_OK)

@@ -76,7 +76,7 @@ move_reserve(struct broker *b, const struct placing_move *m, struct berth_err *e
 		return BERTH_OK;
 	rc = usd_from_double(m->reserve_usd, &least, err);
 	if (rc == BERTH_OK)
-		rc = usd_add(least, m->in->offer.price, &most, err);
+		rc = usd_add(least, offer_hour(&m->in->offer, b->now), &most, err);
 	if (rc == BERTH_OK)
 		rc = store_budget_hold(b->store, m->in->intent_id, least, err);
 	return rc == BERTH_OK ? store_budget_yield(b->store, m->in->intent_id, most, err) : rc;

@@ -5,6 +5,7 @@
 
 #include "broker/placing_impl.h"
 #include "util/arena.h"
+#include "util/str.h"
 #include "util/time.h"
 
 #define PLACING_EVEN 1e-3  /* micro-USD: at the even price itself nothing is less */
@@ -70,7 +71,7 @@ placing_change_limit(struct placing_change_list *l, const int64_t *left, size_t 
 	int64_t more = 0;
 	const char *unit, *name;
 	struct placing_change *c;
-	double amount;
+	double amount, said;
 
 	for (size_t u = p->use_start[j]; u < p->use_start[j + 1]; u++)
 		if (left[p->resource[u]] < p->need[best] * p->weight[u]) {
@@ -95,12 +96,13 @@ placing_change_limit(struct placing_change_list *l, const int64_t *left, size_t 
 	c->offer = placing_offer_name(w, w->offer.v[best]);
 	c->to = amount;
 	c->usd = w->cost.v[best];
+	said = ceil(amount * 100 - 1e-4) / 100; /* a cent less would not do */
 	c->text = k == PLACE_NONE
-		      ? arena_printf(w->a, "%.6g %s more of %s would place it on %s for %.2f USD",
-			    amount, unit, name, c->offer, c->usd)
+		      ? arena_printf(w->a, "%.15g %s more of %s would place it on %s for %.2f USD",
+			    said, unit, name, c->offer, c->usd)
 		      : arena_printf(w->a,
-			    "%.6g %s more of %s would let it go to %s for %.2f USD, %.2f less",
-			    amount, unit, name, c->offer, c->usd, w->cost.v[k] - c->usd);
+			    "%.15g %s more of %s would let it go to %s for %.2f USD, %.2f less",
+			    said, unit, name, c->offer, c->usd, w->cost.v[k] - c->usd);
 }
 
 /* What candidate k gives back of a quota or budget when its job goes elsewhere. */
@@ -247,7 +249,7 @@ placing_change_rule(struct placing_change_list *l, size_t i, size_t k, enum refu
 	const struct placing_near *n = &w->hints[i].least[code];
 	const struct placing_need need = { n->offer, n->machines, n->usd };
 	struct placing_change *c;
-	char t[TIME_FMT_SIZE];
+	char t[TIME_FMT_SIZE], usd[USD_FMT_SIZE];
 
 	if (!n->is || !(n->usd < cost - PLACING_CENT) ||
 	    !placing_room(w, i, k, &need, code != REFUSE_OVER_BUDGET, left))
@@ -263,13 +265,13 @@ placing_change_rule(struct placing_change_list *l, size_t i, size_t k, enum refu
 		   w->facts.offers[n->offer].offer->purchase == PURCHASE_SPOT) {
 		c->to = w->hints[i].safety_usd;
 		c->text = arena_printf(w->a,
-		    "%.2f USD to spend, as much as on demand may cost after a launch in vain, "
+		    "%s USD to spend, as much as on demand may cost after a launch in vain, "
 		    "would allow %s",
-		    c->to, c->offer);
+		    usd_need(usd, c->to), c->offer);
 	} else if (code == REFUSE_OVER_BUDGET) {
 		c->to = n->usd;
-		c->text =
-		    arena_printf(w->a, "%.2f USD to spend would pay for %s", n->usd, c->offer);
+		c->text = arena_printf(
+		    w->a, "%s USD to spend would pay for %s", usd_need(usd, n->usd), c->offer);
 	} else if (code == REFUSE_UNAVAILABLE) {
 		c->at = w->facts.offers[n->offer].facts.none_until;
 		c->text =
@@ -320,7 +322,7 @@ placing_change_max_price(struct placing_change_list *l, size_t i, const int64_t 
 	x->from = usd_to_double(w->jobs[i].job.spec.max_price);
 	x->to = usd_to_double(w->facts.offers[best].offer->price);
 	x->usd = e[best].total_usd;
-	x->text = arena_printf(w->a, "a max_price of %.6g USD an hour would allow %s for %.2f USD",
+	x->text = arena_printf(w->a, "a max_price of %.10g USD an hour would allow %s for %.2f USD",
 	    x->to, x->offer, x->usd);
 }
 
@@ -338,9 +340,10 @@ placing_change_none(struct placing_change_list *l, size_t i, const int64_t *left
 		c->from = h->need_memory;
 		c->to = h->most_memory;
 		c->text = arena_printf(l->w->a,
-		    "memory of at most %.6g GiB per accelerator (it asks for %.6g) would pass that "
+		    "memory of at most %.*g GiB per accelerator (it asks for %.*g) would pass that "
 		    "rule",
-		    h->most_memory, h->need_memory);
+		    str_digits_apart(h->most_memory, h->need_memory), h->most_memory,
+		    str_digits_apart(h->most_memory, h->need_memory), h->need_memory);
 	}
 	if (r[REFUSE_GANG] > 0) {
 		c = placing_change_add(l, "gang", "");

@@ -234,6 +234,7 @@ static bool
 placing_same_machine(const struct offer *x, const struct offer *y)
 {
 	return str_eq(x->provider, y->provider) && str_eq(x->region, y->region) &&
+	       (x->account[0] == '\0' || y->account[0] == '\0' || str_eq(x->account, y->account)) &&
 	       (x->zone[0] == '\0' || y->zone[0] == '\0' || str_eq(x->zone, y->zone)) &&
 	       str_eq(x->instance_type, y->instance_type);
 }
@@ -269,6 +270,19 @@ placing_account_of(
 	return at;
 }
 
+/* The same machine, paid for by the commitment while that lasts: its launch carries that along. */
+static void
+placing_paid(const struct commitment *c, struct arena *a, struct placing_offer *po)
+{
+	struct offer *o = arena_memdup(a, po->offer, sizeof(*o));
+
+	o->usage = usd_known(c->offer.usage) ? c->offer.usage : USD_ZERO;
+	o->paid_until = c->to;
+	po->offer = o;
+	po->facts.paid = true;
+	po->facts.paid_usage = usd_to_double(o->usage);
+}
+
 /* Every offer, and before it the paid machines of commitments that match it. */
 static void
 placing_offers(const struct placing_rows *r, const struct accel_table *accels, struct arena *a,
@@ -293,10 +307,7 @@ placing_offers(const struct placing_rows *r, const struct accel_table *accels, s
 			if (left[c] == 0 ||
 			    !placing_same_machine(&r->commitments[c].offer, po.offer))
 				continue;
-			paid.facts.paid = true;
-			paid.facts.paid_usage = usd_known(r->commitments[c].offer.usage)
-						    ? usd_to_double(r->commitments[c].offer.usage)
-						    : 0;
+			placing_paid(&r->commitments[c], a, &paid);
 			paid.machines = left[c];
 			left[c] = 0;
 			VEC_PUSH(a, &v, paid);
@@ -394,5 +405,7 @@ placing_facts_load(struct store *store, const struct accel_table *accels,
 	placing_offers(&r, accels, a, out);
 	placing_readings(out, r.gaps, r.n_gaps, o->ages.none_s, a);
 	placing_quotas(&r, o, a, out);
+	out->alive = r.instances;
+	out->n_alive = r.n_instances;
 	return BERTH_OK;
 }

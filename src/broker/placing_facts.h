@@ -42,6 +42,8 @@ struct placing_facts {
 	size_t n_quotas;
 	const char **accounts; /* [n_accounts] distinct account names of the offers */
 	size_t n_accounts;
+	struct instance *alive; /* [n_alive] machines that are not gone */
+	size_t n_alive;
 	struct budget *budgets;
 	size_t n_budgets;
 	struct instance *lives; /* [n_lives] spot machines of the last 30 days, those that run too,

@@ -46,7 +46,8 @@ placing_move_money(struct placing_work_space *w, struct store *store, const stru
 	if (w->facts.n_budgets == 0)
 		return BERTH_OK;
 	rc = store_budget_held(store, m->job->id, out, err);
-	out->v -= usd_known(m->in->offer.price) ? machines * m->in->offer.price.v : out->v;
+	out->v -= usd_known(m->in->offer.price) ? machines * offer_hour(&m->in->offer, w->o->now).v
+						: out->v;
 	out->v = rc == BERTH_OK && out->v > 0 ? out->v : 0;
 	return rc;
 }
@@ -86,7 +87,7 @@ placing_move_tell(struct placing_work_space *w, struct placing_move *m,
 	}
 	placing_work(w->accels, &m->job->spec, &m->in->offer, &work);
 	if (best < w->facts.n_offers && usd_known(m->in->offer.price))
-		m->stay_usd = usd_to_double(m->in->offer.price) * work.hours *
+		m->stay_usd = usd_to_double(offer_hour(&m->in->offer, w->o->now)) * work.hours *
 			      (1 - m->job->progress) * e[best].machines;
 }
 
@@ -102,7 +103,8 @@ placing_move_of(
 
 	m->move = false;
 	m->reserve_usd = NAN;
-	if (!placing_spot_job(&job) || m->in->offer.purchase == PURCHASE_RESERVED)
+	if (!placing_spot_job(&job) || m->in->offer.purchase == PURCHASE_RESERVED ||
+	    m->in->offer.paid_until > w->o->now) /* nothing is cheaper than what is paid */
 		return;
 	placing_drop_unknown(w, &job);
 	placing_want(w, &job, &c);

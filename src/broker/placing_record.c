@@ -248,8 +248,10 @@ placing_more_saves(const struct placing *p, const char *limit, struct arena *a)
 	if (least == NULL)
 		return "";
 	if (isnan(now))
-		return arena_printf(a, ": %.6g more would place one job more", least->to);
-	return arena_printf(a, ": %.6g more would save %.2f USD", least->to, now - least->usd);
+		return arena_printf(
+		    a, ": %.15g more would place one job more", ceil(least->to * 100 - 1e-4) / 100);
+	return arena_printf(a, ": %.15g more would save %.2f USD",
+	    ceil(least->to * 100 - 1e-4) / 100, now - least->usd);
 }
 
 /* "3 of 4 jobs placed for 17.65 USD, optimal; big vCPUs binds, 4 vcpu are left (0.31 USD a vcpu: 12

@@ -174,7 +174,7 @@ provision_open(struct broker *b, struct job *job, const struct placing_try *t,
 	size_t n = t->cost.machines > 1 ? (size_t)t->cost.machines : 1;
 	struct intent *its = arena_array_of(b->tick_arena, n, struct intent);
 	enum berth_code rc =
-	    usd_from_double(fmax(fmax(t->cost.total_usd, t->reserve_usd), 1e-6), &ask.amount, err);
+	    usd_from_double(fmax(t->cost.total_usd, t->reserve_usd), &ask.amount, err);
 
 	for (size_t i = 0; i < n; i++)
 		its[i] = (struct intent){ .kind = INTENT_CREATE,

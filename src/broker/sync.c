@@ -151,8 +151,8 @@ sync_cost_due(const struct broker *b, const struct instance *in)
 {
 	struct usd_micro due;
 
-	return usd_mul_ratio(in->offer.price, b->now - in->created, 3600, &due, NULL) != BERTH_OK ||
-	       due.v - in->cost.v >= in->offer.price.v / 6;
+	return offer_cost(&in->offer, in->created, b->now, &due, NULL) != BERTH_OK ||
+	       (due.v > in->cost.v && due.v - in->cost.v >= offer_hour(&in->offer, b->now).v / 6);
 }
 
 /* A machine that is still there: state, address, cost so far. */

@@ -100,7 +100,8 @@ instances_json(struct cmd_ctx *ctx, const struct instance *ins, size_t n, struct
 		jsonw_str(w, "accelerator", in->offer.accelerator);
 		jsonw_int(w, "accelerator_count", in->offer.accelerator_count);
 		jsonw_str(w, "purchase", purchase_name(in->offer.purchase));
-		jsonw_money(w, "price_per_hour", in->offer.price);
+		jsonw_money(w, "price_per_hour", offer_hour(&in->offer, ctx->now));
+		jsonw_time_or_null(w, "paid_until", in->offer.paid_until);
 		jsonw_str(w, "state", instance_state_name(in->state));
 		jsonw_str_or_null(w, "job", in->job_id);
 		jsonw_str_or_null(w, "address", in->address);
@@ -149,8 +150,8 @@ instances_table(struct cmd_ctx *ctx, const struct instance *ins, size_t n, struc
 		table_text(t, in->account);
 		table_text(t, in->offer.zone[0] != '\0' ? in->offer.zone : in->offer.region);
 		table_text(t, in->offer.instance_type);
-		table_text(t, purchase_name(in->offer.purchase));
-		table_money(t, in->offer.price);
+		table_text(t, instance_purchase(in, ctx->now));
+		table_money(t, offer_hour(&in->offer, ctx->now));
 		table_text(t, instance_state_name(in->state));
 		table_text(t, in->verdict);
 		table_double(t, in->speed);

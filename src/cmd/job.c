@@ -106,7 +106,8 @@ job_json(struct cmd_ctx *ctx, const struct job_view *v, struct berth_err *err)
 			jsonw_str_or_null(w, "zone", in->offer.zone);
 			jsonw_str(w, "instance_type", in->offer.instance_type);
 			jsonw_str(w, "purchase", purchase_name(in->offer.purchase));
-			jsonw_money(w, "price_per_hour", in->offer.price);
+			jsonw_money(w, "price_per_hour", offer_hour(&in->offer, ctx->now));
+			jsonw_time_or_null(w, "paid_until", in->offer.paid_until);
 			jsonw_money(w, "cost", in->cost);
 			jsonw_str_or_null(w, "verdict", in->verdict);
 			jsonw_double(w, "speed", in->speed);
@@ -175,8 +176,8 @@ job_tables(struct cmd_ctx *ctx, const struct job_view *v, struct berth_err *err)
 			    t, arena_printf(ctx->arena, "%s %s %s", in->account,
 				   in->offer.zone[0] != '\0' ? in->offer.zone : in->offer.region,
 				   in->offer.instance_type));
-			table_text(t, purchase_name(in->offer.purchase));
-			table_money(t, in->offer.price);
+			table_text(t, instance_purchase(in, ctx->now));
+			table_money(t, offer_hour(&in->offer, ctx->now));
 		} else {
 			table_unknown(t);
 			table_unknown(t);

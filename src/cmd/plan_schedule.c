@@ -117,9 +117,7 @@ schedule_budget(struct plan_series *ps, struct schedule_problem *p, size_t n, do
 		if (bound <= budget)
 			break;
 		if (hi > 100)
-			return err_set(err, BERTH_EINFEASIBLE,
-			    "what must be bought binds %.2f USD, the budget is %.2f USD", bound,
-			    budget);
+			return commit_over_budget(bound, budget, err);
 		lo = hi;
 	}
 	for (int k = 0; k < SCHEDULE_BUDGET_STEPS && n > 1 && rc == BERTH_OK; k++) {

@@ -95,9 +95,7 @@ plan_budget(struct plan_series *ps, size_t n, double budget, struct arena *a, st
 		if (bound <= budget)
 			break;
 		if (hi > 1e9)
-			return err_set(err, BERTH_EINFEASIBLE,
-			    "what must be bought binds %.2f USD, the budget is %.2f USD", bound,
-			    budget);
+			return commit_over_budget(bound, budget, err);
 		lo = hi;
 	}
 	for (int k = 0; k < PLAN_BUDGET_STEPS && n > 1; k++) {

@@ -79,6 +79,13 @@ report_json(struct cmd_ctx *ctx, const struct report *r, struct berth_err *err)
 	report_sums_json(w, "by_project", &r->by_project);
 	report_sums_json(w, "by_account", &r->by_account);
 	report_sums_json(w, "by_purchase", &r->by_purchase);
+	jsonw_begin_object(w, "commitments");
+	jsonw_int(w, "owned", (int64_t)r->owned.n);
+	jsonw_money(w, "cost", r->owned.cost);
+	jsonw_int(w, "without_price", (int64_t)r->owned.unpriced);
+	jsonw_fixed(w, "machine_hours", r->owned.hours, 4);
+	jsonw_fixed(w, "used_machine_hours", r->owned.used_hours, 4);
+	jsonw_end_object(w);
 	jsonw_begin_object(w, "against_on_demand");
 	jsonw_money(w, "cost", r->machines_cost);
 	jsonw_money(w, "on_demand_cost", r->on_demand_cost);
@@ -123,15 +130,33 @@ report_say_sums(struct cmd_ctx *ctx, const char *what, const struct report_sums 
 }
 
 static void
+report_say_owned(struct cmd_ctx *ctx, const struct report *r)
+{
+	const struct report_owned *o = &r->owned;
+	char usd[USD_FMT_SIZE];
+
+	if (o->n > 0)
+		cmd_say_hung(ctx, 4,
+		    "  apart from that, %zu commitment%s cost $%s in the period, used or not: "
+		    "%.1f of %.1f machine-hours were used%s",
+		    o->n, o->n == 1 ? "" : "s", usd_fmt(usd, sizeof(usd), o->cost, 2),
+		    o->used_hours, o->hours,
+		    o->unpriced == 0
+			? ""
+			: arena_printf(ctx->arena, "; %zu without a price left out", o->unpriced));
+}
+
+static void
 report_say_saved(struct cmd_ctx *ctx, const struct report *r)
 {
-	double paid = usd_to_double(r->machines_cost), same = usd_to_double(r->on_demand_cost);
+	double paid = report_paid(r), same = usd_to_double(r->on_demand_cost);
 
 	if (r->priced == 0 || same <= 0)
 		return;
 	cmd_say_hung(ctx, 4,
-	    "  on demand, the same machine-hours would have cost $%.2f: $%.2f (%.0f %%) saved%s",
-	    same, same - paid, 100 * (same - paid) / same,
+	    "  on demand, the same machine-hours would have cost $%.2f: $%.2f (%.0f %%) %s%s", same,
+	    fabs(same - paid), 100 * fabs(same - paid) / same,
+	    same < paid ? "less than was paid" : "saved",
 	    r->unpriced == 0
 		? ""
 		: arena_printf(ctx->arena,
@@ -187,6 +212,7 @@ report_say(struct cmd_ctx *ctx, const struct report *r)
 	report_say_sums(ctx, "by project", &r->by_project);
 	report_say_sums(ctx, "by account", &r->by_account);
 	report_say_sums(ctx, "by purchase", &r->by_purchase);
+	report_say_owned(ctx, r);
 	report_say_saved(ctx, r);
 	report_say_jobs(ctx, r);
 	cmd_say_hung(ctx, 11,

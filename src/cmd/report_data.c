@@ -62,10 +62,10 @@ sums_sort(struct report_sums *s)
 		qsort(s->v, s->n, sizeof(*s->v), sums_cmp);
 }
 
-/* How each machine was bought, by its id: [*n_out], NULL for none. */
+/* The machines by their id: [*n_out], NULL for none. */
 static enum berth_code
-report_purchases(
-    struct cmd_ctx *ctx, const char ***purchase_out, size_t *n_out, struct berth_err *err)
+report_by_id(
+    struct cmd_ctx *ctx, const struct instance ***ins_out, size_t *n_out, struct berth_err *err)
 {
 	struct instance *ins;
 	size_t n;
@@ -76,10 +76,19 @@ report_purchases(
 		return rc;
 	for (size_t i = 0; i < n; i++)
 		*n_out = (size_t)ins[i].id >= *n_out ? (size_t)ins[i].id + 1 : *n_out;
-	*purchase_out = arena_array_of(ctx->arena, *n_out, const char *);
+	*ins_out = arena_array_of(ctx->arena, *n_out, const struct instance *);
 	for (size_t i = 0; i < n; i++)
-		(*purchase_out)[ins[i].id] = purchase_name(ins[i].offer.purchase);
+		(*ins_out)[ins[i].id] = &ins[i];
 	return BERTH_OK;
+}
+
+/* How the machine of a ledger row was bought: on a commitment while that paid for it. */
+static const char *
+report_purchase(const struct ledger_row *l, const struct instance *in)
+{
+	if (in == NULL)
+		return ledger_kind_name(l->kind);
+	return purchase_name(l->t <= in->offer.paid_until ? PURCHASE_RESERVED : in->offer.purchase);
 }
 
 static enum berth_code
@@ -87,16 +96,17 @@ report_money(struct cmd_ctx *ctx, struct report *r, struct berth_err *err)
 {
 	struct ledger_query q = { .from = r->from, .to = r->to };
 	struct ledger_row *rows;
-	const char **bought = NULL;
-	size_t n = 0, n_bought;
-	enum berth_code rc = report_purchases(ctx, &bought, &n_bought, err);
+	const struct instance **ins = NULL;
+	size_t n = 0, n_ins;
+	enum berth_code rc = report_by_id(ctx, &ins, &n_ins, err);
 
 	if (rc == BERTH_OK)
 		rc = store_ledger_list(ctx->store, &q, ctx->arena, &rows, &n, err);
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
 		const struct ledger_row *l = &rows[i];
-		const bool machine = l->instance_id > 0 && (size_t)l->instance_id < n_bought &&
-				     bought[l->instance_id] != NULL;
+		const struct instance *in = l->instance_id > 0 && (size_t)l->instance_id < n_ins
+						? ins[l->instance_id]
+						: NULL;
 
 		rc = usd_add(r->spent, l->amount, &r->spent, err);
 		if (rc == BERTH_OK)
@@ -105,9 +115,8 @@ report_money(struct cmd_ctx *ctx, struct report *r, struct berth_err *err)
 		if (rc == BERTH_OK)
 			rc = sums_add(ctx->arena, &r->by_account, l->account, 0, l->amount, err);
 		if (rc == BERTH_OK)
-			rc = sums_add(ctx->arena, &r->by_purchase,
-			    machine ? bought[l->instance_id] : ledger_kind_name(l->kind), 0,
-			    l->amount, err);
+			rc = sums_add(
+			    ctx->arena, &r->by_purchase, report_purchase(l, in), 0, l->amount, err);
 		if (rc == BERTH_OK)
 			rc = sums_add(
 			    ctx->arena, &r->by_day, "", time_floor(l->t, 86400), l->amount, err);
@@ -115,6 +124,46 @@ report_money(struct cmd_ctx *ctx, struct report *r, struct berth_err *err)
 	if (rc == BERTH_OK)
 		rc = store_budget_list(
 		    ctx->store, ctx->now, ctx->arena, &r->budgets, &r->n_budgets, err);
+	return rc;
+}
+
+static int64_t
+report_overlap(int64_t from, int64_t to, int64_t since, int64_t until)
+{
+	int64_t a = from > since ? from : since, b = to < until ? to : until;
+
+	return b > a ? b - a : 0;
+}
+
+/* What the owned commitments cost in the period, used or not: by the hour, and what was paid
+ * upfront spread over their time. */
+static enum berth_code
+report_owned(struct cmd_ctx *ctx, struct report *r, struct berth_err *err)
+{
+	int64_t to = r->to < ctx->now ? r->to : ctx->now;
+	struct commitment *cs;
+	size_t n = 0;
+	enum berth_code rc = store_commitment_list(ctx->store, 0, ctx->arena, &cs, &n, err);
+
+	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
+		int64_t s = cs[i].count * report_overlap(r->from, to, cs[i].from, cs[i].to);
+		struct usd_micro hourly, upfront, sum;
+
+		if (s == 0)
+			continue;
+		r->owned.n++;
+		r->owned.hours += (double)s / 3600;
+		rc = usd_mul_ratio(cs[i].offer.price, s, 3600, &hourly, err);
+		if (rc == BERTH_OK)
+			rc = usd_mul_ratio(
+			    cs[i].offer.upfront, s, cs[i].to - cs[i].from, &upfront, err);
+		if (rc == BERTH_OK)
+			rc = usd_add(hourly, upfront, &sum, err);
+		if (rc == BERTH_OK && !usd_known(sum))
+			r->owned.unpriced++;
+		else if (rc == BERTH_OK)
+			rc = usd_add(r->owned.cost, sum, &r->owned.cost, err);
+	}
 	return rc;
 }
 
@@ -175,6 +224,9 @@ report_machine(
 	struct usd_micro price, same;
 	enum berth_code rc = BERTH_OK;
 
+	r->owned.used_hours += (double)report_overlap(r->from, end < r->to ? end : r->to,
+				   in->created, in->offer.paid_until) /
+			       3600;
 	r->accepted += strcmp(in->verdict, "accept") == 0;
 	r->discounted += strcmp(in->verdict, "discount") == 0;
 	r->rejected += strcmp(in->verdict, "reject") == 0;
@@ -370,6 +422,12 @@ report_events(struct cmd_ctx *ctx, struct report *r, struct berth_err *err)
 	return rc;
 }
 
+double
+report_paid(const struct report *r)
+{
+	return usd_to_double(r->machines_cost) + usd_to_double(r->owned.cost);
+}
+
 enum berth_code
 report_gather(
     struct cmd_ctx *ctx, int64_t from, int64_t to, struct report *r, struct berth_err *err)
@@ -381,6 +439,8 @@ report_gather(
 
 	*r = (struct report){ .from = from, .to = to };
 	rc = report_money(ctx, r, err);
+	if (rc == BERTH_OK)
+		rc = report_owned(ctx, r, err);
 	if (rc == BERTH_OK)
 		rc = report_jobs(ctx, r, err);
 	if (rc == BERTH_OK)

@@ -44,11 +44,19 @@ struct report_demand {
 	double *t_ahead, *p50, *p95; /* [n_ahead] */
 };
 
+/* Commitments that held in the period: sunk, and no part of what was spent. */
+struct report_owned {
+	size_t n, unpriced;
+	struct usd_micro cost;    /* by the hour, with the upfront payment spread over the time */
+	double hours, used_hours; /* of machines: owned, and those that ran on them */
+};
+
 struct report {
 	int64_t from, to;
 	struct usd_micro spent, machines_cost,
 	    on_demand_cost; /* the last two: same machine-hours, at the launch price and on demand
 			     */
+	struct report_owned owned;
 	size_t priced, unpriced; /* machines whose on-demand price is known, or not */
 	struct report_sums by_project, by_account, by_purchase, by_day;
 	struct budget *budgets;
@@ -72,6 +80,9 @@ struct report {
 
 BERTH_MUST_CHECK enum berth_code report_gather(
     struct cmd_ctx *ctx, int64_t from, int64_t to, struct report *r, struct berth_err *err);
+/* USD for the machines that are set against on demand, those of commitments with their sunk price.
+ */
+double report_paid(const struct report *r);
 /* Self-contained HTML page into path, written whole or not at all. */
 BERTH_MUST_CHECK enum berth_code report_html(
     struct cmd_ctx *ctx, const struct report *r, const char *path, struct berth_err *err);

@@ -85,17 +85,23 @@ html_usd(struct cmd_ctx *ctx, struct usd_micro v)
 static void
 html_summary(struct cmd_ctx *ctx, const struct report *r, struct buf *b)
 {
-	double paid = usd_to_double(r->machines_cost), same = usd_to_double(r->on_demand_cost);
+	double paid = report_paid(r), same = usd_to_double(r->on_demand_cost);
 	char from[TIME_FMT_SIZE], to[TIME_FMT_SIZE];
 
 	html_text(b, "h1", "berth report");
 	buf_printf(b, "<p class=\"sub\">%s to %s</p>\n<div class=\"cards\">\n",
 	    time_fmt(from, r->from), time_fmt(to, r->to));
 	html_card(b, html_usd(ctx, r->spent), "spent");
-	html_card(b, same > 0 ? arena_printf(ctx->arena, "$%.2f", same - paid) : "-",
-	    same > 0 ? arena_printf(ctx->arena, "saved against on demand (%.0f %%)",
-			   100 * (same - paid) / same)
-		     : "saved against on demand");
+	if (r->owned.n > 0)
+		html_card(b, html_usd(ctx, r->owned.cost),
+		    arena_printf(ctx->arena,
+			"for commitments beside that (%.0f of %.0f machine-hours used)",
+			r->owned.used_hours, r->owned.hours));
+	html_card(b, same > 0 ? arena_printf(ctx->arena, "$%.2f", fabs(same - paid)) : "-",
+	    same > 0
+		? arena_printf(ctx->arena, "%s on demand (%.0f %%)",
+		      same < paid ? "more than" : "saved against", 100 * fabs(same - paid) / same)
+		: "saved against on demand");
 	html_card(b, arena_printf(ctx->arena, "%zu of %zu", r->job_states[JOB_DONE], r->n_jobs),
 	    "jobs done");
 	html_card(b, arena_printf(ctx->arena, "%zu", r->n_machines), "machines rented");

@@ -78,3 +78,11 @@ instance_state_parse(const char *s, enum instance_state *s_out)
 		*s_out = (enum instance_state)i;
 	return i >= 0;
 }
+
+const char *
+instance_purchase(const struct instance *in, int64_t t)
+{
+	if (in->gone != 0 && in->gone < t)
+		t = in->gone;
+	return purchase_name(t < in->offer.paid_until ? PURCHASE_RESERVED : in->offer.purchase);
+}

@@ -59,6 +59,10 @@ struct instance {
 	double speed;           /* measured over promised; NaN: not probed */
 };
 
+/* How the machine is paid at time t, at its end at the latest: "reserved" on an owned commitment,
+ * else as its offer says. */
+const char *instance_purchase(const struct instance *in, int64_t t);
+
 const char *intent_state_name(enum intent_state s);
 bool intent_state_parse(const char *s, enum intent_state *s_out);
 const char *intent_kind_name(enum intent_kind k);

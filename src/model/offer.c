@@ -126,6 +126,27 @@ offer_term_hours(const struct offer *o)
 }
 
 struct usd_micro
+offer_hour(const struct offer *o, int64_t t)
+{
+	return t < o->paid_until ? o->usage : o->price;
+}
+
+enum berth_code
+offer_cost(
+    const struct offer *o, int64_t from, int64_t to, struct usd_micro *out, struct berth_err *err)
+{
+	int64_t turn = o->paid_until < from ? from : o->paid_until < to ? o->paid_until : to;
+	struct usd_micro used = USD_ZERO, rest;
+	enum berth_code rc = BERTH_OK;
+
+	if (turn > from)
+		rc = usd_mul_ratio(o->usage, turn - from, 3600, &used, err);
+	if (rc == BERTH_OK)
+		rc = usd_mul_ratio(o->price, to - turn, 3600, &rest, err);
+	return rc == BERTH_OK ? usd_add(used, rest, out, err) : rc;
+}
+
+struct usd_micro
 offer_effective_hour(const struct offer *o)
 {
 	int64_t term_s = o->ends_at > o->starts_at

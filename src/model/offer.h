@@ -62,6 +62,8 @@ struct offer {
 	struct usd_micro price;   /* per machine-hour, whole machine, on top of upfront */
 	struct usd_micro usage;   /* reserved: ... and for each machine-hour that it is used, on top
 				     of both; else 0 */
+	int64_t paid_until;       /* of a machine that an owned commitment pays for: the end of
+				     that; until then an hour of it costs usage alone; else 0 */
 	char currency[4];         /* "USD", or the ISO code of a price that is not comparable */
 	enum availability available;
 	double interruption_rate; /* spot: expected interruptions per running hour */
@@ -96,6 +98,13 @@ double offer_term_hours(const struct offer *o);
 struct usd_micro offer_effective_hour(const struct offer *o);
 /* The same for one accelerator. */
 struct usd_micro offer_effective_gpu_hour(const struct offer *o);
+/* What an hour of the machine adds to the bill at time t: its price, or where an owned commitment
+ * pays for it, what that asks for use. */
+struct usd_micro offer_hour(const struct offer *o, int64_t t);
+/* The same from one time to a later one (s since epoch); USD_UNKNOWN where the price is. Errors
+ * BERTH_EINVAL: out of range. */
+BERTH_MUST_CHECK enum berth_code offer_cost(
+    const struct offer *o, int64_t from, int64_t to, struct usd_micro *out, struct berth_err *err);
 /*
  * Total order for stable ranking: effective price per GPU (unknown last), then provider, region,
  * zone, type, purchase, id.

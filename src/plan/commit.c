@@ -5,6 +5,7 @@
 #include "plan/commit.h"
 #include "plan/commit_impl.h"
 #include "util/arena.h"
+#include "util/money.h"
 
 #define COMMIT_MAX_LINES 4096
 #define COMMIT_MAX_GPUS (INT64_C(1) << 20) /* of all purchases together */
@@ -287,6 +288,16 @@ commit_fill_once(struct commit_work *w, int64_t step, double limit)
 	return true;
 }
 
+enum berth_code
+commit_over_budget(double binds, double budget, struct berth_err *err)
+{
+	char need[USD_FMT_SIZE], have[USD_FMT_SIZE];
+
+	return err_set(err, BERTH_EINFEASIBLE,
+	    "what must be bought binds %s USD, the budget is %s USD", usd_need(need, binds),
+	    usd_have(have, budget));
+}
+
 /*
  * Prices the budget. limit: USD an hour. On return w->count fits it, *theta_out is its price and
  * *lower_out the best Lagrangian bound max over theta of min cost(theta) - theta limit.
@@ -305,9 +316,7 @@ commit_budget(struct commit_work *w, double limit, double *theta_out, double *lo
 		if (bound <= limit + slack)
 			break;
 		if (hi > 1e9)
-			return err_set(err, BERTH_EINFEASIBLE,
-			    "what must be bought binds %.2f USD, the budget is %.2f USD",
-			    bound * w->p->curve->hours, w->p->budget);
+			return commit_over_budget(bound * w->p->curve->hours, w->p->budget, err);
 		lo = hi;
 	}
 	for (int k = 0; k < COMMIT_BUDGET_STEPS && hi - lo > 1e-14 * hi; k++) {

@@ -262,4 +262,7 @@ void commit_cover(const struct commit_plan *plan, const struct commit_demand *d,
  */
 double commit_spot_usage(double price, double useful, double obtain, double on_demand);
 
+/* BERTH_EINFEASIBLE: what must be bought binds more (USD) than the budget; the two read apart. */
+enum berth_code commit_over_budget(double binds, double budget, struct berth_err *err);
+
 #endif

@@ -132,7 +132,7 @@ commit_curve_scaled(const struct commit_demand *d, double scale, struct arena *a
 		return err_set(err, BERTH_EINVAL,
 		    "a peak of %.0f GPUs is more than the %.0f that a plan can hold: "
 		    "are its numbers right?",
-		    cap, (double)COMMIT_MAX_LEVELS);
+		    ceil(cap), (double)COMMIT_MAX_LEVELS);
 	curve_out->levels = (size_t)ceil(cap);
 	curve_out->peak = cap;
 	curve_out->hours = d->step_hours * (double)d->n_steps;

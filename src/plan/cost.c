@@ -46,6 +46,7 @@ static const struct refuse_row {
 	    "spot that was lost too often, and has not been up for long" },
 	[REFUSE_WAIT_SPOT] = { "wait_spot",
 	    "on demand, while waiting for spot is cheaper and safe" },
+	[REFUSE_RESERVED] = { "reserved", "a place is kept there for a job that goes before" },
 	[REFUSE_LATER] = { "later", "may be taken, but ends after all others can be done" },
 	[REFUSE_DEARER] = { "dearer", "may be taken, but costs more" },
 };
@@ -340,13 +341,22 @@ cost_times(const struct job_spec *s, const struct offer *o, const struct cost_fa
 	return true;
 }
 
+/* Money is counted in micro-USD: less than that passes no cap. */
+static bool
+cost_passes(double usd, double cap)
+{
+	return usd > cap * (1 + 1e-12) && usd > cap + 4e-7;
+}
+
 static enum refuse_code
 cost_check_money(const struct job *j, const struct cost_limits *lim, const struct cost_estimate *e)
 {
+	if (e->total_usd <= 0) /* what adds nothing to the bill passes no cap */
+		return REFUSE_NOT;
 	if (usd_known(j->spec.max_cost) && usd_known(j->cost) &&
-	    usd_to_double(j->cost) + e->total_usd > usd_to_double(j->spec.max_cost) * (1 + 1e-12))
+	    cost_passes(usd_to_double(j->cost) + e->total_usd, usd_to_double(j->spec.max_cost)))
 		return REFUSE_OVER_BUDGET;
-	return !isnan(lim->budget_usd) && e->total_usd > lim->budget_usd * (1 + 1e-12)
+	return !isnan(lim->budget_usd) && cost_passes(e->total_usd, lim->budget_usd)
 		   ? REFUSE_OVER_BUDGET
 		   : REFUSE_NOT;
 }
@@ -373,6 +383,18 @@ cost_egress(const struct job_spec *s, const struct offer *o, const struct cost_f
 	if ((size_t)snprintf(to, sizeof(to), "%s/%s", o->provider, o->region) >= sizeof(to))
 		return s->data_gib * COST_EGRESS_DEFAULT;
 	return s->data_gib * cost_egress_rate(s->data_region, to, NULL);
+}
+
+/* What is added for the hours that run beyond the end of the commitment. */
+static double
+cost_unpaid(
+    const struct offer *o, const struct cost_facts *f, int64_t now, const struct cost_estimate *e)
+{
+	double paid_h = (double)(o->paid_until - now) / 3600;
+
+	return f->paid && o->paid_until > 0 && e->expected_hours > paid_h
+		   ? (e->expected_hours - paid_h) * (usd_to_double(o->price) - f->paid_usage)
+		   : 0;
 }
 
 /* The variant on the offer; its refusal is the first rule that says no. */
@@ -402,7 +424,7 @@ cost_variant(const struct cost_job *j, size_t v, const struct offer *o, const st
 	e->start += lim->now;
 	e->finish += lim->now;
 	e->egress_usd = cost_egress(s, o, f);
-	e->compute_usd = price * e->expected_hours * e->machines;
+	e->compute_usd = (price * e->expected_hours + cost_unpaid(o, f, lim->now, e)) * e->machines;
 	e->interruption_usd =
 	    price * (e->expected_hours - e->busy_hours - cost_or(f->start_s, COST_START_S) / 3600) *
 	    e->machines;

@@ -46,6 +46,8 @@ enum refuse_code {
 			   */
 	REFUSE_SPOT_VAIN, /* spot that has not been up for as long as spot_stand() asks of it */
 	REFUSE_WAIT_SPOT, /* on demand, while waiting for spot is cheaper and still safe */
+	REFUSE_RESERVED,  /* it would make a job wait longer that goes before, and for which a place
+			     is kept */
 	REFUSE_LATER, /* it may be taken, but ends after the time by which all others can be done */
 	REFUSE_DEARER, /* it may be taken, another costs less */
 	REFUSE_COUNT

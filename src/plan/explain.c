@@ -261,8 +261,8 @@ explain_place(const struct explain_job *j, struct arena *a)
 		text = arena_printf(a, "%s; binds: %s (%.2f USD a %s%s)", text, j->binds, j->shadow,
 		    j->unit,
 		    j->more > 0 && j->more_saves_usd >= 0.005
-			? arena_printf(
-			      a, ": %.6g more would save %.2f USD", j->more, j->more_saves_usd)
+			? arena_printf(a, ": %.15g more would save %.2f USD",
+			      ceil(j->more * 100 - 1e-4) / 100, j->more_saves_usd)
 			: "");
 	if (j->spot != NULL)
 		text = arena_printf(a, "%s; %s", text, j->spot);

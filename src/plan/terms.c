@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/commit.h"
 #include "plan/terms.h"
 #include "plan/terms_net.h"
 #include "util/arena.h"
@@ -161,9 +162,7 @@ terms_budget(struct terms_search *s, struct berth_err *err)
 			break;
 		if (price > TERMS_THETA_MAX / 8) {
 			terms_money(s->g, &bound);
-			return err_set(err, BERTH_EINFEASIBLE,
-			    "what must be bought binds %.2f USD, the budget is %.2f USD", bound,
-			    s->budget);
+			return commit_over_budget(bound, s->budget, err);
 		}
 	}
 	rc = terms_meet(s, err);

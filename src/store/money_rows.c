@@ -273,12 +273,30 @@ store_budget_delete(struct store *s, const char *name, struct berth_err *err)
 	    store_met(s, rc, err, "there is no budget '%s'; `berth budget` lists them", name), err);
 }
 
+/* Decimals at which the rounded parts add up to more than the rounded cap, as the exact ones do. */
+static int
+budget_digits(const struct budget *b, struct usd_micro ask)
+{
+	int64_t unit = 10000;
+
+	for (int digits = 2; digits < 6; digits++, unit /= 10) {
+		int64_t half = unit / 2;
+
+		if ((b->spent.v + half) / unit + (b->reserved.v + half) / unit +
+			(ask.v + half) / unit >
+		    (b->cap.v + half) / unit)
+			return digits;
+	}
+	return 6;
+}
+
 /* Does this budget still have room for the ask? */
 static enum berth_code
 budget_room(const struct budget *b, struct usd_micro ask, struct berth_err *err)
 {
 	char cap[USD_FMT_SIZE], spent[USD_FMT_SIZE], reserved[USD_FMT_SIZE], asked[USD_FMT_SIZE];
 	struct usd_micro sum;
+	int digits;
 	enum berth_code rc;
 
 	rc = usd_add(b->spent, b->reserved, &sum, err);
@@ -286,12 +304,13 @@ budget_room(const struct budget *b, struct usd_micro ask, struct berth_err *err)
 		rc = usd_add(sum, ask, &sum, err);
 	if (rc != BERTH_OK || sum.v <= b->cap.v)
 		return rc;
+	digits = budget_digits(b, ask);
 	return err_set(err, BERTH_EBUDGET,
 	    "over budget '%s' (%s, %s): cap %s USD, spent %s, reserved %s, asked for %s", b->name,
-	    b->scope, budget_period_name(b->period), usd_fmt(cap, sizeof(cap), b->cap, 2),
-	    usd_fmt(spent, sizeof(spent), b->spent, 2),
-	    usd_fmt(reserved, sizeof(reserved), b->reserved, 2),
-	    usd_fmt(asked, sizeof(asked), ask, 2));
+	    b->scope, budget_period_name(b->period), usd_fmt(cap, sizeof(cap), b->cap, digits),
+	    usd_fmt(spent, sizeof(spent), b->spent, digits),
+	    usd_fmt(reserved, sizeof(reserved), b->reserved, digits),
+	    usd_fmt(asked, sizeof(asked), ask, digits));
 }
 
 enum berth_code
@@ -303,21 +322,23 @@ budget_reserve_locked(struct store *s, const struct budget_ask *ask, int64_t int
 	enum berth_code rc;
 	size_t n = 0;
 
-	rc =
-	    usd_known(ask->amount) && ask->amount.v > 0
-		? store_budget_list(s, now, a, &bs, &n, err)
-		: err_set(err, BERTH_EINVAL, "budget: what is asked for must be an amount above 0");
-	for (size_t i = 0; rc == BERTH_OK && i < n; i++)
+	rc = usd_known(ask->amount) && ask->amount.v >= 0
+		 ? store_budget_list(s, now, a, &bs, &n, err)
+		 : err_set(err, BERTH_EINVAL,
+		       "budget: what is asked for must be an amount of at "
+		       "least 0");
+	for (size_t i = 0; rc == BERTH_OK && ask->amount.v > 0 && i < n; i++)
 		if (budget_scope_hits(bs[i].scope, ask->account, ask->project, ask->user))
 			rc = budget_room(&bs[i], ask->amount, err);
 	if (rc == BERTH_OK)
 		rc = db_insert(s->db, id_out, err,
 		    "INSERT INTO reservation (intent_id, account, project, user_name, "
-		    "job_id, amount, held, made, run) VALUES ($1, $2, $3, $4, $5, $6, $6, $7, $8) "
+		    "job_id, amount, held, made, run) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) "
 		    "RETURNING id",
 		    DB_ARGS(db_id(intent_id), db_text(ask->account), db_text(ask->project),
-			db_text(ask->user), db_text(ask->job_id), db_usd(ask->amount), db_i64(now),
-			db_id(s->run_id)));
+			db_text(ask->user), db_text(ask->job_id),
+			db_i64(ask->amount.v > 0 ? ask->amount.v : 1), db_usd(ask->amount),
+			db_i64(now), db_id(s->run_id)));
 	arena_free(a);
 	return rc;
 }
@@ -359,8 +380,8 @@ enum berth_code
 store_budget_hold(struct store *s, int64_t intent_id, struct usd_micro least, struct berth_err *err)
 {
 	return store_write(s, err,
-	    "UPDATE reservation SET held = $1 WHERE intent_id = $2 AND settled IS NULL AND held < "
-	    "$1",
+	    "UPDATE reservation SET held = $1, amount = CASE WHEN amount < $1 THEN $1 ELSE amount "
+	    "END WHERE intent_id = $2 AND settled IS NULL AND held < $1",
 	    DB_ARGS(db_usd(least), db_i64(intent_id)));
 }
 

@@ -253,3 +253,32 @@ usd_cmp(struct usd_micro a, struct usd_micro b)
 		return (int)!usd_known(a) - (int)!usd_known(b);
 	return (a.v > b.v) - (a.v < b.v);
 }
+
+/* Whole cents at or beside usd; a micro is as exact as money is. */
+static char *
+usd_cents(char *dst, double usd, bool up)
+{
+	const int64_t cent = 10000;
+	struct usd_micro a;
+	int64_t over;
+
+	if (usd_from_double(usd, &a, NULL) != BERTH_OK || fabs(usd) > 9e12)
+		return usd_fmt(dst, USD_FMT_SIZE, USD_UNKNOWN, 2);
+	over = (a.v % cent + cent) % cent;
+	a.v -= over;
+	if (up && over > 0)
+		a.v += cent;
+	return usd_fmt(dst, USD_FMT_SIZE, a, 2);
+}
+
+char *
+usd_need(char *dst, double usd)
+{
+	return usd_cents(dst, usd, true);
+}
+
+char *
+usd_have(char *dst, double usd)
+{
+	return usd_cents(dst, usd, false);
+}

@@ -64,6 +64,14 @@ BERTH_MUST_CHECK enum berth_code usd_parse(
  */
 char *usd_fmt(char *dst, size_t size, struct usd_micro a, int decimals);
 
+/*
+ * What something needs, in whole cents rounded up, and what there is for it, rounded down, so that
+ * of two that are compared the larger one also reads as larger: "161.34" of 161.333. Returns dst
+ * [USD_FMT_SIZE]; "-" for what is not finite or beyond +-9e12 USD.
+ */
+char *usd_need(char *dst, double usd);
+char *usd_have(char *dst, double usd);
+
 /* <0, 0, >0; unknown after everything known. */
 int usd_cmp(struct usd_micro a, struct usd_micro b);
 

@@ -107,4 +107,7 @@ ptrdiff_t str_control(const char *s);
  */
 bool str_hide_password(char *s);
 
+/* Significant digits, at least 6, at which %g tells two numbers apart that differ; 17 at most. */
+int str_digits_apart(double x, double y);
+
 #endif

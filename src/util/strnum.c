@@ -211,3 +211,18 @@ str_from_double(char dst[STR_DOUBLE_SIZE], double x)
 	}
 	return dst;
 }
+
+int
+str_digits_apart(double x, double y)
+{
+	char a[40], b[40];
+	int digits = 6;
+
+	for (; digits < 17; digits++) {
+		snprintf(a, sizeof(a), "%.*g", digits, x);
+		snprintf(b, sizeof(b), "%.*g", digits, y);
+		if (strcmp(a, b) != 0)
+			break;
+	}
+	return digits;
+}

@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/tap.h"
@@ -201,6 +202,30 @@ test_fmt(void)
 	tap_ok(same, "six decimals read back as the same amount");
 }
 
+/* What is compared reads apart: of two amounts, one over the other, the first is rounded up and the second down. */
+static void
+test_apart(void)
+{
+	static const struct { double usd; const char *need, *have; } t[] = {
+		{ 161.333, "161.34", "161.33" }, { 161.33, "161.33", "161.33" }, { 8.45, "8.45", "8.45" },
+		{ 0.000001, "0.01", "0.00" }, { 0, "0.00", "0.00" }, { -0.005, "0.00", "-0.01" }, { -2, "-2.00", "-2.00" },
+		{ 9e11 + 0.001, "900000000000.01", "900000000000.00" }, { NAN, "-", "-" }, { INFINITY, "-", "-" },
+	};
+	char a[USD_FMT_SIZE], b[USD_FMT_SIZE];
+	bool over = true;
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		tap_is_str(usd_need(a, t[i].usd), t[i].need, "need of %g", t[i].usd);
+		tap_is_str(usd_have(a, t[i].usd), t[i].have, "have of %g", t[i].usd);
+	}
+	for (uint64_t i = 0; i < 10000; i++) {
+		double cap = (double)(hash_u64(i) % 1000000000) / 1e6, ask = cap + (double)(1 + hash_u64(~i) % 30000) / 1e6;
+
+		over = over && strtod(usd_need(a, ask), NULL) > strtod(usd_have(b, cap), NULL);
+	}
+	tap_ok(over, "what is over reads as over");
+}
+
 int
 main(void)
 {
@@ -210,5 +235,6 @@ main(void)
 	test_div();
 	test_mul_double();
 	test_fmt();
+	test_apart();
 	return tap_done();
 }

@@ -150,6 +150,32 @@ test_identity(void)
 	arena_free(a);
 }
 
+/* On a commitment until T an hour costs 0.5, then 4. */
+static void
+test_owned(void)
+{
+	static const struct { int64_t from, to, want; } t[] = {
+		{ 0, 3600, 500000 }, { 0, 7200, 1000000 }, { 7200, 10800, 4000000 }, { 3600, 10800, 4500000 },
+		{ 7199, 7201, 139 + 1111 }, { 20000, 20000, 0 }, { 0, 0, 0 },
+	};
+	struct offer o = { .price = { 4000000 }, .usage = { 500000 }, .paid_until = 7200 };
+	struct usd_micro c = { -1 };
+	struct berth_err err = { 0 };
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		tap_code(offer_cost(&o, t[i].from, t[i].to, &c, &err), BERTH_OK, &err);
+		tap_is_long(c.v, t[i].want, "from %lld to %lld", (long long)t[i].from, (long long)t[i].to);
+	}
+	tap_is_long(offer_hour(&o, 7199).v, 500000, "an hour on it");
+	tap_is_long(offer_hour(&o, 7200).v, 4000000, "an hour after it");
+	o.paid_until = 0;
+	tap_code(offer_cost(&o, 0, 3600, &c, &err), BERTH_OK, &err);
+	tap_is_long(c.v, 4000000, "without one");
+	o.price = USD_UNKNOWN;
+	tap_code(offer_cost(&o, 0, 3600, &c, &err), BERTH_OK, &err);
+	tap_ok(!usd_known(c), "an unknown price costs nobody knows what");
+}
+
 int
 main(void)
 {
@@ -158,5 +184,6 @@ main(void)
 	test_unknown();
 	test_order();
 	test_identity();
+	test_owned();
 	return tap_done();
 }

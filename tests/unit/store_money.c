@@ -61,7 +61,10 @@ test_budget(struct store *s)
 		.amount = USD(60) }, small = { .account = "main", .project = "nlp", .user = "ann", .job_id = "j-1",
 		.amount = USD(40) }, elsewhere = { .account = "main", .project = "cv", .user = "ann", .job_id = "j-2",
 		.amount = USD(1000) }, nothing = { .project = "nlp", .account = "", .user = "", .job_id = "",
-		.amount = USD_UNKNOWN };
+		.amount = USD_UNKNOWN }, over = { .account = "main", .project = "nlp", .user = "ann", .job_id = "j-1",
+		.amount = { 40000051 } }, free_of = { .account = "main", .project = "nlp", .user = "ann", .job_id = "j-3",
+		.amount = { 0 } }, below = { .account = "main", .project = "nlp", .user = "ann", .job_id = "j-3",
+		.amount = { -1 } };
 	struct ledger_row row = { .t = T0, .kind = LEDGER_COMPUTE, .account = "main", .project = "nlp", .user = "ann",
 		.job_id = "j-1", .instance_id = 4, .amount = USD(25), .note = "" };
 	struct arena *a = arena_new();
@@ -78,7 +81,13 @@ test_budget(struct store *s)
 	tap_ok(strstr(err.msg, "project:nlp/month") != NULL && strstr(err.msg, "100.00") != NULL &&
 	    strstr(err.msg, "reserved 60.00") != NULL && strstr(err.msg, "asked for 60.00") != NULL,
 	    "names the numbers: %s", err.msg);
+	tap_code(store_budget_reserve(s, &over, 2, T0, &id, &err), BERTH_EBUDGET, &err);
+	tap_ok(strstr(err.msg, "cap 100.0000 USD, spent 0.0000, reserved 60.0000, asked for 40.0001") != NULL,
+	    "as many places as it takes to see that it is over: %s", err.msg);
 	tap_code(store_budget_reserve(s, &small, 2, T0, &id, &err), BERTH_OK, &err);
+	tap_code(store_budget_reserve(s, &free_of, 5, T0, &id, &err), BERTH_OK, &err);
+	tap_code(store_budget_reserve(s, &below, 6, T0, &id, &err), BERTH_EINVAL, &err);
+	tap_code(store_budget_hold(s, 5, (struct usd_micro){ 0 }, &err), BERTH_OK, &err);
 	tap_code(store_budget_reserve(s, &elsewhere, 3, T0, &id, &err), BERTH_OK, &err);
 	tap_code(store_budget_reserve(s, &nothing, 4, T0, &id, &err), BERTH_EINVAL, &err);
 	tap_code(store_budget_charge(s, 1, &row, &err), BERTH_OK, &err);
