@@ -232,10 +232,10 @@ placing_money(struct placing_work_space *w, const struct job *j, size_t account,
 		if (!budget_scope_hits(w->facts.budgets[b].scope, w->facts.accounts[account],
 			j->spec.project, j->spec.user))
 			continue;
-		VEC_PUSH(w->a, &w->more_resource, w->facts.n_quotas + b);
-		VEC_PUSH(w->a, &w->more_units, units < left ? units : left);
+		VEC_PUSH(w->a, &w->more_vec.resource, w->facts.n_quotas + b);
+		VEC_PUSH(w->a, &w->more_vec.units, units < left ? units : left);
 	}
-	VEC_PUSH(w->a, &w->more_start, w->more_units.n);
+	VEC_PUSH(w->a, &w->more_vec.start, w->more_vec.units.n);
 }
 
 static void
@@ -292,11 +292,14 @@ placing_resources(struct placing_work_space *w)
 	const struct placing_facts *f = &w->facts;
 	size_t *use_start = arena_array(w->a, f->n_offers + 1, sizeof(*use_start));
 	int64_t *limit =
-	    arena_array(w->a, f->n_offers + f->n_quotas + f->n_budgets, sizeof(*limit));
+	    arena_array(w->a, f->n_offers + 2 * f->n_quotas + f->n_budgets, sizeof(*limit));
 	VEC(size_t) resource = { 0 };
 	VEC(int64_t) weight = { 0 };
 	size_t n = f->n_quotas + f->n_budgets;
 
+	for (size_t q = 0; w->hold.n > 0 && q < f->n_quotas; q++)
+		if (w->hold.spare[q] != PLACE_NO_LIMIT)
+			limit[n++] = w->hold.spare[q] > 0 ? w->hold.spare[q] : 0;
 	for (size_t q = 0; q < f->n_quotas; q++)
 		limit[q] = f->quotas[q].left;
 	for (size_t b = 0; b < f->n_budgets; b++)
@@ -324,8 +327,9 @@ placing_resources(struct placing_work_space *w)
 	w->p.resource = resource.v;
 	w->p.weight = weight.v;
 	w->p.limit = limit;
-	w->more = (struct place_more){ w->more_start.v, w->more_resource.v, w->more_units.v };
-	w->p.more = w->more_units.n > 0 ? &w->more : NULL;
+	w->more =
+	    (struct place_more){ w->more_vec.start.v, w->more_vec.resource.v, w->more_vec.units.v };
+	w->p.more = w->more_vec.units.n > 0 ? &w->more : NULL;
 }
 
 /* What the plan leaves of each limit. */
@@ -348,24 +352,32 @@ placing_left(const struct placing_work_space *w, const struct place_plan *plan)
 }
 
 static void
-placing_problem(struct placing_work_space *w)
+placing_program(struct placing_work_space *w, const size_t *start)
 {
-	struct cost_estimate *estimates = arena_array(w->a, w->facts.n_offers, sizeof(*estimates));
-	size_t *start = arena_array(w->a, w->n_jobs + 1, sizeof(*start));
-
-	w->first = arena_array(w->a, w->facts.n_budgets, sizeof(*w->first));
-	VEC_PUSH(w->a, &w->more_start, 0);
-	for (size_t i = 0; i < w->n_jobs; i++)
-		placing_candidates_of(w, i, estimates, start);
 	placing_resources(w);
-	if (w->chained)
-		placing_chain(w);
 	w->p.n_jobs = w->n_jobs;
 	w->p.cand_start = start;
 	w->p.offer = w->offer.v;
 	w->p.cost = w->cost.v;
 	w->p.risk = w->risk.v;
 	w->p.need = w->need.v;
+}
+
+static void
+placing_problem(struct placing_work_space *w)
+{
+	struct cost_estimate *estimates = arena_array(w->a, w->facts.n_offers, sizeof(*estimates));
+	size_t *start = arena_array(w->a, w->n_jobs + 1, sizeof(*start));
+
+	w->first = arena_array(w->a, w->facts.n_budgets, sizeof(*w->first));
+	VEC_PUSH(w->a, &w->more_vec.start, 0);
+	for (size_t i = 0; i < w->n_jobs; i++)
+		placing_candidates_of(w, i, estimates, start);
+	placing_program(w, start);
+	if (placing_backfill(w, start))
+		placing_program(w, start);
+	if (w->chained)
+		placing_chain(w);
 	w->p.penalty = placing_penalties(w, start);
 }
 
@@ -440,6 +452,8 @@ placing_run_with(struct store *store, const struct accel_table *accels,
 		rc = placing_after_load(&w, store, err);
 	if (rc == BERTH_OK)
 		rc = placing_share_load(&w, store, err);
+	if (rc == BERTH_OK)
+		rc = placing_backfill_load(&w, store, err);
 	if (rc != BERTH_OK)
 		return rc;
 	placing_problem(&w);

@@ -178,8 +178,9 @@ placing_move_add(struct placing_work_space *w, const struct place_plan *plan, si
 		w->cost.v[k] += usd;
 		w->estimate.v[k].egress_usd += usd;
 		w->estimate.v[k].total_usd += usd;
-		for (size_t u = w->more_start.v[k]; u < w->more_start.v[k + 1]; u++)
-			w->more_units.v[u] += llround(usd * 1e6);
+		for (size_t u = w->more_vec.start.v[k]; u < w->more_vec.start.v[k + 1]; u++)
+			if (w->more_vec.resource.v[u] < w->facts.n_quotas + w->facts.n_budgets)
+				w->more_vec.units.v[u] += llround(usd * 1e6);
 	}
 }
 

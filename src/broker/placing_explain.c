@@ -175,19 +175,33 @@ placing_astray(const struct placing_work_space *w, const struct job_spec *s)
 	    near == NULL ? "" : "?");
 }
 
+/* What the cheapest costs, and what the job's own cap leaves for it where that is less. */
+static const char *
+placing_too_dear(const struct placing_work_space *w, const struct job *j, double usd)
+{
+	char need[USD_FMT_SIZE], have[USD_FMT_SIZE];
+	double left = usd_to_double(j->spec.max_cost) - fmax(0, usd_to_double(j->cost));
+
+	usd_need(need, usd);
+	if (usd_known(j->spec.max_cost) && left + 4e-7 < usd)
+		return arena_printf(w->a, "the cheapest costs %s USD, its max_cost leaves %s", need,
+		    usd_have(have, fmax(0, left)));
+	return arena_printf(w->a, "the cheapest costs %s USD", need);
+}
+
 static const char *
 placing_detail(const struct placing_work_space *w, size_t i)
 {
 	const struct placing_hint *h = &w->hints[i];
 	const size_t *r = w->jobs[i].refused;
-	char t[TIME_FMT_SIZE];
+	char t[TIME_FMT_SIZE], need[USD_FMT_SIZE], have[USD_FMT_SIZE];
 
 	if (h->safety_usd > 0)
 		return arena_printf(w->a,
-		    "the deadline may take on demand, where spot fails: %.2f USD must be there for "
+		    "the deadline may take on demand, where spot fails: %s USD must be there for "
 		    "that, the budgets leave "
-		    "%.2f",
-		    h->safety_usd, h->safety_left);
+		    "%s",
+		    usd_need(need, h->safety_usd), usd_have(have, h->safety_left));
 	if (h->quota != NULL)
 		return arena_printf(w->a, "%s has %lld left", h->quota, (long long)h->quota_left);
 	if (r[REFUSE_BLOCKED_UNTIL] + r[REFUSE_PROBE_FAILED] > 0)
@@ -196,14 +210,14 @@ placing_detail(const struct placing_work_space *w, size_t i)
 		return arena_printf(w->a, "%s: %s", placing_label(h->none, 1, w->a),
 		    placing_none_text(h->none, w->a));
 	if (r[REFUSE_OVER_BUDGET] > 0)
-		return arena_printf(w->a, "the cheapest costs %.2f USD", h->least_usd);
+		return placing_too_dear(w, &w->jobs[i].job, h->least_usd);
 	if (r[REFUSE_DEADLINE] > 0)
 		return arena_printf(w->a, "the first possible end is %s, for %.2f USD",
 		    time_fmt(t, h->first_finish), h->first_finish_usd);
 	if (r[REFUSE_CANNOT_RESUME] > 0 || r[REFUSE_SPEED_UNKNOWN] > 0)
 		return NULL;
 	if (r[REFUSE_MAX_PRICE] > 0)
-		return arena_printf(w->a, "the cheapest asks %.6g USD an hour", h->least_price);
+		return arena_printf(w->a, "the cheapest asks %.10g USD an hour", h->least_price);
 	if (r[REFUSE_PRICE_STALE] > 0)
 		return "`berth prices refresh` asks for newer ones, --spot-age and --price-age "
 		       "take older ones";
@@ -214,8 +228,9 @@ placing_detail(const struct placing_work_space *w, size_t i)
 	    0)
 		return placing_detail_terms(w, &w->jobs[i]);
 	if (r[REFUSE_MEMORY] > 0)
-		return arena_printf(
-		    w->a, "needs %.6g GiB, the most is %.6g", h->need_memory, h->most_memory);
+		return arena_printf(w->a, "needs %.*g GiB, the most is %.*g",
+		    str_digits_apart(h->need_memory, h->most_memory), h->need_memory,
+		    str_digits_apart(h->need_memory, h->most_memory), h->most_memory);
 	if (r[REFUSE_GANG] > 0)
 		return arena_printf(w->a, "needs %d on one machine, the most on one is %d",
 		    h->need_count, h->most_count);
@@ -233,6 +248,10 @@ placing_resource(const struct placing_work_space *w, size_t r, const char **unit
 		*unit_out = "USD";
 		return arena_printf(
 		    w->a, "budget %s", w->facts.budgets[r - w->facts.n_quotas].name);
+	}
+	if (w->hold.job != PLACE_NONE && r >= w->hold.base && r < w->hold.base + w->hold.n) {
+		*unit_out = "unit";
+		return arena_printf(w->a, "what is kept for job %s", w->jobs[w->hold.job].job.id);
 	}
 	*unit_out = "machine";
 	return "owned commitment";
@@ -252,7 +271,7 @@ static const char *
 placing_spot_text(const struct placing_work_space *w, size_t i)
 {
 	const struct placing_spot *s = &w->spot[i];
-	char by[TIME_FMT_SIZE];
+	char by[TIME_FMT_SIZE], need[USD_FMT_SIZE], have[USD_FMT_SIZE];
 
 	if (!s->applies)
 		return NULL;
@@ -263,9 +282,10 @@ placing_spot_text(const struct placing_work_space *w, size_t i)
 		return NULL;
 	if (w->hints[i].safety_usd > 0 && s->action != SPOT_ON_DEMAND)
 		return arena_printf(w->a,
-		    "on demand now: spot may fail, and then %.2f USD would be needed where the "
-		    "budgets leave %.2f",
-		    w->hints[i].safety_usd, w->hints[i].safety_left);
+		    "on demand now: spot may fail, and then %s USD would be needed where the "
+		    "budgets leave %s",
+		    usd_need(need, w->hints[i].safety_usd),
+		    usd_have(have, w->hints[i].safety_left));
 	if (s->action == SPOT_ON_DEMAND)
 		return arena_printf(w->a,
 		    "on demand now, for losing a spot machine could break the deadline (%.0f %% of "
@@ -428,6 +448,7 @@ placing_explain(struct placing_work_space *w, size_t i, const struct place_plan 
 	size_t k = plan->chosen[i], b = plan->binds[i], from = w->p.cand_start[i];
 	size_t n = w->p.cand_start[i + 1] - from;
 	struct explain_job e = { .seen = pj->seen, .refused = pj->refused, .unit = "" };
+	const char *kept = placing_backfill_text(w, i);
 
 	for (size_t c = from; c < from + n; c++)
 		if (c != k)
@@ -457,6 +478,8 @@ placing_explain(struct placing_work_space *w, size_t i, const struct place_plan 
 	}
 	if (k == PLACE_NONE && n == 0)
 		e.detail = placing_detail(w, i);
+	if (kept != NULL)
+		e.detail = e.detail == NULL ? kept : arena_printf(w->a, "%s; %s", e.detail, kept);
 	e.spot = placing_spot_text(w, i);
 	if (e.spot != NULL) {
 		pj->spot = w->spot[i].outlook;

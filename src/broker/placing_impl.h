@@ -10,6 +10,29 @@
 #include "plan/place_chain.h"
 #include "util/vec.h"
 
+struct placing_free;
+
+struct place_more_vec {    /* place_more, as it grows */
+	VEC(size_t) start; /* [n_cand + 1] */
+	VEC(size_t) resource;
+	VEC(int64_t) units;
+};
+
+/* A place that is kept for a job which quotas make wait: EASY backfilling (Lifka, 1995). */
+struct placing_hold {
+	size_t job;     /* PLACE_NONE: for nobody */
+	int64_t at;     /* when it can start, as what runs now is expected to end */
+	double usd;     /* what it costs there */
+	int64_t *spare; /* [n_quotas] what those behind it may hold beyond that time; PLACE_NO_LIMIT
+			   where it takes nothing */
+	size_t n, base; /* n of them are a limit: resources base .. base + n - 1 */
+	struct placing_free *frees; /* [n_frees] machines that run, by their expected end */
+	size_t n_frees;
+};
+
+/* In the reason of a job that a place is kept for: from tick to tick. */
+#define PLACING_KEPT "its place is kept"
+
 struct placing_work_space {
 	const struct placing_options *o;
 	const struct accel_table *accels;
@@ -24,11 +47,8 @@ struct placing_work_space {
 	VEC(double) risk;
 	VEC(int64_t) need;
 	VEC(struct cost_estimate) estimate;
-	VEC(size_t)
-	more_start; /* [n_cand + 1]; with the next two what candidates take of the budgets,
-		       micro-USD */
-	VEC(size_t) more_resource;
-	VEC(int64_t) more_units;
+	struct place_more_vec more_vec; /* what candidates take of the budgets, micro-USD, and of
+					   what is kept for a job */
 	struct place_more more;
 	struct placing_hint *hints; /* [n_jobs] numbers for jobs that are not placed */
 	struct placing_spot *spot;  /* [n_jobs] */
@@ -43,6 +63,7 @@ struct placing_work_space {
 	struct place_chain chain;
 	struct job *running; /* [n_running] jobs that hold machines */
 	size_t n_running;
+	struct placing_hold hold;
 	struct shares shares;     /* with o->shares */
 	struct share_rank *ranks; /* [n_jobs] with o->shares */
 };
@@ -125,6 +146,19 @@ BERTH_MUST_CHECK enum berth_code placing_after_load(
     struct placing_work_space *w, struct store *store, struct berth_err *err);
 /* What moving the output of the job before costs on each offer: into the estimates [n_offers]. */
 void placing_after_add(const struct placing_work_space *w, size_t i, struct cost_estimate *e);
+/* When the machines that run are expected to be free: into w->hold. */
+BERTH_MUST_CHECK enum berth_code placing_backfill_load(
+    struct placing_work_space *w, struct store *store, struct berth_err *err);
+/*
+ * The first job of the order (priority, then shares or the queue) that quotas alone make wait gets
+ * the earliest time at which enough is expected to be free; of the jobs behind it those candidates
+ * stay that end before, or fit beside it. Of w->p all but penalty is set. True: the candidates have
+ * changed, and start [n_jobs + 1] with them.
+ */
+bool placing_backfill(struct placing_work_space *w, size_t *start);
+/* What that means to job i, which has no candidate: "waits so that job j-7 can start at TIME";
+ * NULL: nothing. */
+const char *placing_backfill_text(const struct placing_work_space *w, size_t i);
 /* Who has used how much, with o->shares. */
 BERTH_MUST_CHECK enum berth_code placing_share_load(
     struct placing_work_space *w, struct store *store, struct berth_err *err);

@@ -67,6 +67,7 @@ dist_check_SCRIPTS += tests/cli/series.sh
 dist_check_SCRIPTS += tests/cli/simulate-scale.sh
 dist_check_SCRIPTS += tests/cli/simulate.sh
 dist_check_SCRIPTS += tests/cli/spot-deadline.sh tests/cli/spot-odd.sh
+dist_check_SCRIPTS += tests/cli/backfill.sh tests/cli/owned-money.sh
 dist_check_SCRIPTS += tests/cli/spot-reference.sh
 dist_check_SCRIPTS += tests/cli/store-tiers-jobs.sh
 dist_check_SCRIPTS += tests/cli/store-tiers.sh

@@ -1,0 +1,312 @@
+/* A reservation for the job that quotas make wait: others go before it only where that does not
+ * make it later. */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "broker/placing_impl.h"
+#include "store/job_rows.h"
+#include "util/arena.h"
+#include "util/strmap.h"
+#include "util/time.h"
+
+#define BACKFILL_TICK_S 60 /* from the end of a job until its machine counts no more */
+#define BACKFILL_OVER 0.1  /* what runs longer than was told is given so much of that again */
+
+/* A machine that runs, and when it is expected to be gone; INT64_MAX: nobody knows. */
+struct placing_free {
+	int64_t at;
+	const struct offer *offer;
+};
+
+static int
+placing_cmp_free(const void *a, const void *b)
+{
+	const struct placing_free *x = a, *y = b;
+
+	return (x->at > y->at) - (x->at < y->at);
+}
+
+/* What the job on the machine still needs, from its attempt; one that is overdue needs a little
+ * more. */
+static int64_t
+placing_free_at(const struct placing_work_space *w, const struct instance *in,
+    const struct job *job, const struct attempt_use *use)
+{
+	double speed = isfinite(in->speed) && in->speed > 0 ? in->speed : 1, ran, all;
+	int64_t began = in->ready > 0 ? in->ready : in->created + (int64_t)COST_START_S;
+	int64_t now = w->o->now;
+	struct placing_work work;
+
+	if (job == NULL || in->state == INSTANCE_RELEASING)
+		return in->job_id[0] == '\0' && in->state != INSTANCE_RELEASING
+			   ? INT64_MAX
+			   : now + BACKFILL_TICK_S;
+	placing_work(w->accels, &job->spec, &in->offer, &work);
+	all = isfinite(work.hours) ? work.hours / speed : 1;
+	all = fmin(all * (1 - (use == NULL ? 0 : use->progress_start)), 1e6) * 3600;
+	ran = fmax(0, (double)(now - began));
+	return (began > now ? began : now) + BACKFILL_TICK_S +
+	       (int64_t)fmax(all - ran, BACKFILL_OVER * ran);
+}
+
+enum berth_code
+placing_backfill_load(struct placing_work_space *w, struct store *store, struct berth_err *err)
+{
+	struct strmap jobs = { 0 }, uses = { 0 };
+	struct placing_hold *h = &w->hold;
+	struct attempt_use *u = NULL;
+	enum berth_code rc = BERTH_OK;
+	size_t n = 0;
+
+	h->job = PLACE_NONE;
+	h->base = w->facts.n_quotas + w->facts.n_budgets;
+	if (w->facts.n_quotas == 0 || w->facts.n_alive == 0)
+		return BERTH_OK;
+	rc = store_attempt_uses(store, w->o->now, w->o->now, w->a, &u, &n, err);
+	for (size_t i = 0; rc == BERTH_OK && i < n; i++)
+		*strmap_add(w->a, &uses, u[i].job_id, i, NULL) = i;
+	for (size_t i = 0; i < w->n_running; i++)
+		strmap_add(w->a, &jobs, w->running[i].id, i, NULL);
+	h->frees = arena_array(w->a, w->facts.n_alive, sizeof(*h->frees));
+	for (size_t i = 0; rc == BERTH_OK && i < w->facts.n_alive; i++) {
+		const struct instance *in = &w->facts.alive[i];
+		const size_t *job = strmap_get(&jobs, in->job_id);
+		const size_t *use = strmap_get(&uses, in->job_id);
+
+		h->frees[h->n_frees++] = (struct placing_free){
+			placing_free_at(w, in, job == NULL ? NULL : &w->running[*job],
+			    use == NULL ? NULL : &u[*use]),
+			&in->offer
+		};
+	}
+	if (h->n_frees > 1)
+		qsort(h->frees, h->n_frees, sizeof(*h->frees), placing_cmp_free);
+	return rc;
+}
+
+/*
+ * The earliest time at which the machines of this offer fit every quota, as what runs ends; left
+ * [n_quotas] becomes what there is at that time. INT64_MAX: never.
+ */
+static int64_t
+placing_hold_at(const struct placing_work_space *w, size_t offer, int64_t need, int64_t *left)
+{
+	const struct placing_facts *f = &w->facts;
+	int64_t at = w->o->now;
+
+	for (size_t q = 0; q < f->n_quotas; q++) { /* below 0 where more runs than may */
+		left[q] = f->quotas[q].limit->limit;
+		for (size_t i = 0; i < w->hold.n_frees; i++)
+			left[q] -= placing_quota_weight(f->quotas[q].limit, w->hold.frees[i].offer);
+	}
+	for (size_t i = 0;; i++) {
+		bool fits = true;
+
+		for (size_t q = 0; q < f->n_quotas && fits; q++)
+			fits = need * placing_quota_weight(
+					  f->quotas[q].limit, f->offers[offer].offer) <=
+			       left[q];
+		if (fits && (i == w->hold.n_frees || w->hold.frees[i].at > at))
+			return at;
+		if (i == w->hold.n_frees || w->hold.frees[i].at == INT64_MAX)
+			return INT64_MAX;
+		at = w->hold.frees[i].at;
+		for (size_t q = 0; q < f->n_quotas; q++)
+			left[q] += placing_quota_weight(f->quotas[q].limit, w->hold.frees[i].offer);
+	}
+}
+
+/* The offer on which job i can start first, the cheapest of those: into w->hold. */
+static void
+placing_hold_for(struct placing_work_space *w, size_t i, size_t offer, int64_t need, double usd)
+{
+	const struct placing_facts *f = &w->facts;
+	struct placing_hold *h = &w->hold;
+	int64_t *left = arena_array(w->a, f->n_quotas, sizeof(*left));
+	int64_t at = placing_hold_at(w, offer, need, left);
+
+	if (at == INT64_MAX || (h->job == i && (at > h->at || (at == h->at && usd >= h->usd))))
+		return;
+	*h = (struct placing_hold){ .job = i,
+		.at = at,
+		.usd = usd,
+		.spare = left,
+		.base = h->base,
+		.frees = h->frees,
+		.n_frees = h->n_frees };
+	for (size_t q = 0; q < f->n_quotas; q++) {
+		int64_t x = need * placing_quota_weight(f->quotas[q].limit, f->offers[offer].offer);
+
+		left[q] = x > 0 ? left[q] - x : PLACE_NO_LIMIT;
+		h->n += x > 0;
+	}
+}
+
+/*
+ * A job that only quotas keep out has a place kept when all that is before it in the queue has one.
+ * When what was kept has become free the job takes it, and many small ones together do not.
+ */
+static void
+placing_hold_job(struct placing_work_space *w, size_t i, const size_t *start)
+{
+	const struct placing_hint *hint = &w->hints[i];
+
+	if (start[i] == start[i + 1]) {
+		for (size_t k = 0; k < hint->over.n; k++)
+			placing_hold_for(w, i, hint->over.v[k].offer, hint->over.v[k].machines,
+			    hint->over.v[k].usd);
+		return;
+	}
+	if (strstr(w->jobs[i].job.reason, PLACING_KEPT) == NULL)
+		return;
+	for (size_t k = start[i]; k < start[i + 1]; k++) {
+		bool bound = false;
+
+		for (size_t q = 0; q < w->facts.n_quotas && !bound; q++)
+			bound = placing_quota_weight(w->facts.quotas[q].limit,
+				    w->facts.offers[w->offer.v[k]].offer) > 0;
+		if (!bound) { /* it goes there in any case */
+			w->hold.job = PLACE_NONE;
+			w->hold.n = 0;
+			return;
+		}
+		placing_hold_for(w, i, w->offer.v[k], w->need.v[k], w->cost.v[k]);
+	}
+}
+
+/* Does job i go before the one that a place is kept for? */
+static bool
+placing_hold_before(const struct placing_work_space *w, size_t i)
+{
+	const struct placing_job *x = &w->jobs[i], *head = &w->jobs[w->hold.job];
+
+	if (x->job.spec.priority != head->job.spec.priority)
+		return x->job.spec.priority > head->job.spec.priority;
+	if ((x->job.spec.deadline > 0 && placing_begun(&x->job)) || x->turn.urgent)
+		return true;
+	return w->ranks != NULL ? w->ranks[i].rank < w->ranks[w->hold.job].rank : i < w->hold.job;
+}
+
+/* Would waiting for it cost job i its deadline? */
+static bool
+placing_hold_late(const struct placing_work_space *w, size_t i, size_t k)
+{
+	int64_t by = w->jobs[i].job.spec.deadline;
+
+	return by > 0 && w->estimate.v[k].finish + (w->hold.at - w->o->now) > by;
+}
+
+/* What candidate k takes of that which is kept, of quota q. */
+static int64_t
+placing_hold_takes(const struct placing_work_space *w, size_t k, size_t q)
+{
+	const struct placing_hold *h = &w->hold;
+
+	if (h->spare[q] == PLACE_NO_LIMIT || w->estimate.v[k].finish + BACKFILL_TICK_S <= h->at)
+		return 0;
+	return w->need.v[k] *
+	       placing_quota_weight(w->facts.quotas[q].limit, w->facts.offers[w->offer.v[k]].offer);
+}
+
+/* Candidate k to place `to`, with its share of what is kept; false: it would make the job wait. */
+static bool
+placing_hold_keep(struct placing_work_space *w, size_t k, size_t to, bool free, size_t more_from,
+    size_t more_to, struct place_more_vec *more)
+{
+	const struct placing_hold *h = &w->hold;
+	size_t r = h->base;
+
+	for (size_t q = 0; q < w->facts.n_quotas && !free; q++)
+		if (placing_hold_takes(w, k, q) > (h->spare[q] > 0 ? h->spare[q] : 0))
+			return false;
+	for (size_t u = more_from; u < more_to; u++) {
+		VEC_PUSH(w->a, &more->resource, w->more_vec.resource.v[u]);
+		VEC_PUSH(w->a, &more->units, w->more_vec.units.v[u]);
+	}
+	for (size_t q = 0; q < w->facts.n_quotas; q++) {
+		int64_t takes = free ? 0 : placing_hold_takes(w, k, q);
+
+		if (takes > 0) {
+			VEC_PUSH(w->a, &more->resource, r);
+			VEC_PUSH(w->a, &more->units, takes);
+		}
+		r += h->spare[q] != PLACE_NO_LIMIT;
+	}
+	VEC_PUSH(w->a, &more->start, more->units.n);
+	w->offer.v[to] = w->offer.v[k];
+	w->cost.v[to] = w->cost.v[k];
+	w->risk.v[to] = w->risk.v[k];
+	w->need.v[to] = w->need.v[k];
+	w->estimate.v[to] = w->estimate.v[k];
+	return true;
+}
+
+/* The candidates without those that would make the job wait longer. */
+static void
+placing_hold_filter(struct placing_work_space *w, size_t *start)
+{
+	struct place_more_vec more = { 0 };
+	size_t from = 0, to = 0;
+
+	VEC_PUSH(w->a, &more.start, 0);
+	for (size_t i = 0; i < w->n_jobs; i++) {
+		bool free = i == w->hold.job || placing_hold_before(w, i);
+		size_t end = start[i + 1];
+
+		for (size_t k = from; k < end; k++) {
+			bool let = free || placing_hold_late(w, i, k);
+
+			if (placing_hold_keep(w, k, to, let, w->more_vec.start.v[k],
+				w->more_vec.start.v[k + 1], &more))
+				to++;
+			else
+				w->jobs[i].refused[REFUSE_RESERVED]++;
+		}
+		from = end;
+		start[i + 1] = to;
+	}
+	w->offer.n = w->cost.n = w->risk.n = w->need.n = w->estimate.n = to;
+	w->more_vec = more;
+}
+
+bool
+placing_backfill(struct placing_work_space *w, size_t *start)
+{
+	size_t *order = arena_array(w->a, w->n_jobs, sizeof(*order));
+
+	if (w->facts.n_quotas == 0)
+		return false;
+	if (w->o->shares != NULL)
+		placing_share_order(w, start);
+	for (size_t i = 0; i < w->n_jobs; i++)
+		order[w->ranks != NULL ? w->ranks[i].rank : i] = i;
+	for (size_t i = 0; i < w->n_jobs && w->hold.job == PLACE_NONE; i++)
+		placing_hold_job(w, order[i], start);
+	if (w->hold.job == PLACE_NONE)
+		return false;
+	placing_hold_filter(w, start);
+	return true;
+}
+
+const char *
+placing_backfill_text(const struct placing_work_space *w, size_t i)
+{
+	const struct placing_hold *h = &w->hold;
+	char t[TIME_FMT_SIZE];
+
+	if (h->job == PLACE_NONE)
+		return NULL;
+	time_fmt(t, h->at);
+	if (i == h->job && w->p.cand_start[i] == w->p.cand_start[i + 1])
+		return arena_printf(w->a,
+		    PLACING_KEPT ", so that it can start at %s, when enough of what runs has ended",
+		    t);
+	if (i != h->job && w->jobs[i].refused[REFUSE_RESERVED] > 0 &&
+	    w->p.cand_start[i] == w->p.cand_start[i + 1])
+		return arena_printf(
+		    w->a, "waits so that job %s can start at %s", w->jobs[h->job].job.id, t);
+	return NULL;
+}

@@ -1,0 +1,126 @@
+#!/bin/sh
+# A place is kept for the job that a quota makes wait: a stream of small jobs does not starve it, and those that do not make it
+# later still run.
+NOW=2026-11-30T00:00:00Z
+. "$TOP_SRCDIR/tests/cli/lib.sh"
+
+site() {	# site [TEXT]: own machines with one and with eight GPUs, of which eight may be held; more of berth.yaml
+	rm -rf "$HOME/.config" "$HOME/.local"
+	mkdir -p "$HOME/.config/berth"
+	printf 'schema: berth.replay/1\nstart: %s\npools:\n' "$NOW" >own.trace
+	for n in 1 4 8; do
+		echo "  - {provider: own, region: hall, zone: a, instance_type: x$n, accelerator: L4, accelerator_count: $n, startup: 1m, on_demand: {price: $n, capacity: 99}}" >>own.trace
+	done
+	sed 's/provider: own/provider: sky/; s/price: \([148]\)/price: 9\1/' own.trace >sky.trace
+	printf 'schema: berth.config/1\nlimits:\n  - {name: hall, account: site, limit: 8, unit: gpu}\naccounts:\n  - {name: site, provider: replay, trace: %s/own.trace}\n%s\n' "$PWD" "$1" >.config/berth/berth.yaml
+	NOW=2026-11-30T00:00:00Z
+	run init --no-prices
+	run prices refresh
+}
+job() {	# job NAME GPUS WORK [LINE...]: its id in the file of that name
+	printf 'schema: berth.job/1\nname: %s\naccelerators: "L4:%s"\nwork: %s\npurchase: [on_demand]\nrun: x\n' "$1" "$2" "$3" >job.yaml
+	name=$1
+	shift 3
+	for line; do echo "$line" >>job.yaml; done
+	"$BERTH" --now "$NOW" submit job.yaml | cut -d' ' -f1 >"$name"
+}
+state() { "$BERTH" --now "$NOW" jobs --all -o csv --columns name,state | sed -n "s/^$1,//p"; }
+is() {	# is NAME STATE [TEXT]
+	[ "$(state "$1")" = "$2" ]
+	ok $? "$1 is $2${3:+: $3} (is $(state "$1"))"
+}
+stream() {	# stream N: six hours in which N GPUs are asked for by jobs of 2 h every 20 minutes
+	for h in 0 1 2 3 4 5; do
+		for m in 20 40; do
+			NOW=2026-11-30T0$h:$m:00Z
+			i=0
+			while [ $i -lt "$1" ]; do
+				job "s$h$m$i" 1 2h "user: ${2-me}"
+				i=$((i + 1))
+			done
+			run tick
+			case $(state big) in
+			running | placed | done) return ;;
+			esac
+		done
+	done
+}
+
+# Six GPUs are taken for 2 h, then all eight are asked for. Jobs of 2 h come every 20 minutes and would keep the hall full for good.
+site
+for i in 1 2 3 4 5 6; do job a$i 1 2h; done
+run tick
+job big 8 1h
+job short 1 30m
+job long 1 3h
+NOW=2026-11-30T00:10:00Z
+run tick
+is short placed "it ends before what is kept"
+is long queued "it would not"
+run jobs -o csv --columns name,reason
+expect_out_has "^big,.*its place is kept, so that it can start at 2026-11-30T02:0[0-9]:"
+expect_out_has "^long,.*waits so that job $(cat big) can start at 2026-11-30T02:0"
+run place -o json
+expect_json '$.jobs[1].refused.reserved' 1
+stream 2
+case $NOW in
+2026-11-30T02:[02]*) true ;;
+*) false ;;
+esac
+ok $? "the large job starts when what ran before it has ended: $NOW"
+run tick --until +4h
+NOW=2026-11-30T06:20:00Z
+is big 'done'
+is long running "and then the others go on"
+
+# Room beside it: four of eight are free at 2 h, and two more at once and then; those behind it may have these, and no third.
+site
+job a1 4 2h
+job a2 1 5h
+job a3 1 5h
+run tick
+job big 4 1h
+for i in 1 2 3; do job beside$i 1 9h; done
+NOW=2026-11-30T00:10:00Z
+run tick
+is beside1 placed
+is beside2 placed "two stay free beside it"
+is beside3 queued
+is big queued
+
+# By shares: who has used least has the place kept, whoever else asks.
+site 'fair_share: {}'
+for i in 1 2 3 4 5 6; do job a$i 1 2h 'user: many'; done
+run tick
+job big 8 1h 'user: few'
+stream 2 many
+case $NOW in
+2026-11-30T02:[02]*) true ;;
+*) false ;;
+esac
+ok $? "with shares the large job starts as soon: $NOW"
+
+# Priority goes before it, a deadline that would be missed too, and where a cloud has no such limit nothing waits.
+site
+for i in 1 2 3 4 5 6; do job a$i 1 2h; done
+run tick
+job big 8 1h
+job first 1 3h 'priority: 1'
+job late 1 3h 'deadline: 2026-11-30T04:00:00Z'
+NOW=2026-11-30T00:10:00Z
+run tick
+is first placed
+is late placed
+site "  - {name: cloud, provider: replay, trace: $PWD/sky.trace}"
+for i in 1 2 3 4 5 6; do job a$i 1 2h; done
+run tick
+job big 8 1h
+job long 1 3h
+NOW=2026-11-30T00:10:00Z
+run tick
+is big placed "in the cloud"
+is long placed
+run instances -o csv --columns account,job
+expect_out_has "^cloud,$(cat big)"
+expect_out_has "^site,$(cat long)"
+done_testing
