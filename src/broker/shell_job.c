@@ -157,12 +157,14 @@ shell_read_poll(
 	return BERTH_OK;
 }
 
+/* The status is looked for once more when the process is gone: it may have ended in between. */
 static const char shell_poll_text[] =
     "[ -f \"$d/pid\" ] || { echo none 0 0 -; exit 0; }\n"
     "p=$(cat \"$d/progress\" 2>/dev/null | head -c 20); s=$(cat \"$d/started\" 2>/dev/null || echo "
     "0)\n"
-    "if [ -f \"$d/status\" ]; then echo ended \"$(cat \"$d/status\")\" \"$s\" \"${p:--}\"\n"
-    "elif kill -0 \"$(cat \"$d/pid\")\" 2>/dev/null; then echo running 0 \"$s\" \"${p:--}\"\n"
+    "if [ ! -f \"$d/status\" ] && kill -0 \"$(cat \"$d/pid\")\" 2>/dev/null; then\n"
+    "echo running 0 \"$s\" \"${p:--}\"\n"
+    "elif [ -f \"$d/status\" ]; then echo ended \"$(cat \"$d/status\")\" \"$s\" \"${p:--}\"\n"
     "else echo gone 0 \"$s\" \"${p:--}\"; fi\n";
 
 enum berth_code
@@ -201,7 +203,8 @@ shell_stop(const char *address, const struct job *job, int rank, struct arena *a
 	/* "kill -TERM -- -PID" is refused by the sh of Debian, "kill -s TERM -PID" too. */
 	buf_add_str(&b, "if [ -f \"$d/pid\" ] && [ ! -f \"$d/status\" ]; then p=$(cat \"$d/pid\"); "
 			"kill -TERM \"-$p\" 2>/dev/null\n"
-			"i=0; while [ $i -lt 10 ] && kill -0 \"$p\" 2>/dev/null; do sleep 1; "
+			"i=0; while [ $i -lt 19 ] && kill -0 \"$p\" 2>/dev/null; do "
+			"[ $i -lt 10 ] && sleep 0.1 2>/dev/null || sleep 1; "
 			"i=$((i + 1)); done\n"
 			"kill -KILL \"-$p\" 2>/dev/null; fi\n");
 	buf_add_str(&b, shell_poll_text);

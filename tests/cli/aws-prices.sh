@@ -14,7 +14,7 @@ python3 "$TOP_SRCDIR/bench/aws_server.py" "$HOME/list.json" <hold >port 2>/dev/n
 server=$!
 exec 9>hold
 trap 'exec 9>&-; wait "$server"; rm -rf "$TEST_TMP"' EXIT
-while [ ! -s port ]; do sleep 0.1; done
+await port "$server"
 mkdir -p .config/berth
 cat >.config/berth/berth.yaml <<YAML
 accounts:

@@ -17,7 +17,7 @@ python3 "$TOP_SRCDIR/tests/cli/cases_server.py" "$cases" "$HOME/seen" meters pag
 server=$!
 exec 9>hold
 trap 'exec 9>&-; wait "$server"; rm -rf "$TEST_TMP"' EXIT
-while ! grep -q ready ports; do sleep 0.1; done
+await ports "$server" ready
 port() { sed -n "s/^$1 //p" ports; }
 url() { echo "http://127.0.0.1:$(port "$1")"; }
 

@@ -103,7 +103,7 @@ sys.stdin.read()
 	server=$!
 	exec 9>hold
 	trap 'exec 9>&-; wait "$server"; rm -rf "$TEST_TMP"' EXIT
-	while [ ! -s port ]; do sleep 0.1; done
+	await port "$server"
 	accounts "http://127.0.0.1:$(cat port)" K
 	fixed=$NOW NOW=$(date -u +%Y-%m-%dT%H:%M:%SZ)	# the server's
 	run doctor

@@ -44,11 +44,16 @@ ticks() {	# ticks STATE: a minute at a time until the job is there
 		tick
 		run job "$(cat id)" -o json
 		[ "$(json '$.state')" = "$1" ] && return 0
-		sleep 0.2
+		pause $n
 	done
 }
-ended() {	# ended PID: nobody may have waited for it yet
-	! kill -0 "$1" 2>/dev/null || grep -q '^State:.*Z' "/proc/$1/status"
+ended() {	# ended PID: what was killed may take a moment, and nobody may have waited for it yet
+	n=0
+	while kill -0 "$1" 2>/dev/null && ! grep -q '^State:.*Z' "/proc/$1/status" 2>/dev/null; do
+		n=$((n + 1))
+		[ $n -lt 40 ] || return 1
+		pause $n
+	done
 }
 alive() {
 	run instances -o csv --columns id --no-headers
@@ -79,7 +84,7 @@ ok $? "and none is rented for them"
 run job cancel "$(cat id)"
 
 # One rank fails: the other is stopped, and its machine is free.
-job half 2 'if [ "$RANK" = 1 ]; then exit 7; fi; sleep 60; echo survived >"$HOME/survived"' 'retries: 0'
+job half 2 'if [ "$RANK" = 1 ]; then exit 7; fi; sleep 600; echo survived >"$HOME/survived"' 'retries: 0'
 ticks failed
 expect_json '$.state' failed "a rank that fails ends the job"
 expect_json '$.attempts[0].state' failed
@@ -93,7 +98,7 @@ ended "$(cat ".berth/$(cat id)/pid")"
 ok $? "the rank that ran on was stopped before its machine was given back"
 
 # A cancelled job leaves nothing behind on a machine that goes on running.
-job endless 1 'sleep 60'
+job endless 1 'sleep 600'
 ticks running
 run job cancel "$(cat id)"
 tick
@@ -101,9 +106,14 @@ ended "$(cat ".berth/$(cat id)/pid")"
 ok $? "a cancelled job is ended on an own machine"
 
 # Progress is that of the rank that is furthest behind, of those that tell any.
-job behind 2 'if [ "$RANK" = 1 ]; then echo 0.25 >"$BERTH_PROGRESS_FILE"; else echo 0.5 >"$BERTH_PROGRESS_FILE"; fi; sleep 60' 'checkpoint: {size: 1GB, write: 10s}'
+job behind 2 'if [ "$RANK" = 1 ]; then echo 0.25 >"$BERTH_PROGRESS_FILE"; else echo 0.5 >"$BERTH_PROGRESS_FILE"; fi; : >"$HOME/told$RANK"; sleep 600' 'checkpoint: {size: 1GB, write: 10s}'
 ticks running
-sleep 1
+n=0
+until [ -e told0 ] && [ -e told1 ]; do
+	n=$((n + 1))
+	[ $n -lt 60 ] || break
+	pause $n
+done
 tick
 run job "$(cat id)" -o json
 expect_json '$.progress' 0.2500 "the progress of a gang is that of its last"

@@ -48,6 +48,25 @@ done_testing() {
 	echo "1..$test_count"
 }
 
+# await FILE PID [WORD]: until the file has a line (with that word). A program that ended without it, or two minutes, end the test.
+await() {
+	await_tries=0
+	until grep -q -e "${3:-.}" "$1" 2>/dev/null; do
+		if [ $await_tries -ge 1200 ] || ! kill -0 "$2" 2>/dev/null; then
+			grep -q -e "${3:-.}" "$1" 2>/dev/null && return 0
+			echo "Bail out! no ${3:-line} in $1 after $await_tries tries"
+			exit 99
+		fi
+		await_tries=$((await_tries + 1))
+		sleep 0.1
+	done
+}
+
+# pause N: between the tries of a loop; what is not there at once gets longer ones, so that a busy machine has its minute
+pause() {
+	if [ "$1" -le 10 ]; then sleep 0.1; else sleep 1; fi
+}
+
 # Runs berth with the fixed clock: $status, and $out and $err, which are files.
 run() {
 	ran="berth $*"

@@ -12,7 +12,7 @@ python3 "$TOP_SRCDIR/tests/cli/refresh_server.py" "$HOME/seen" <hold >ports 2>/d
 server=$!
 exec 9>hold
 trap 'exec 9>&-; wait "$server"; rm -rf "$TEST_TMP"' EXIT
-while [ ! -s ports ]; do sleep 0.1; done
+await ports "$server"
 read -r port other <ports
 export LAMBDA_KEY=key-SECRET-59
 mkdir -p .config/berth
@@ -76,14 +76,17 @@ ok $? "none: then it is: $(up lost-none)"
 
 # Two ticks at once: one machine, and one of them says that the other works.
 fresh two late
+: >seen.late
 "$BERTH" --now "$NOW" tick >tick1 2>&1 </dev/null &
 first=$!
+await seen.late $first launch
 "$BERTH" --now "$NOW" tick >tick2 2>&1 </dev/null && two=0 || two=$?
+: >seen.go
 wait "$first" && one=0 || one=$?
 [ "$(up late)" -eq 1 ]
 ok $? "two ticks at once: one machine ($one, $two)"
-[ "$one" -eq 9 ] || [ "$two" -eq 9 ]
-ok $? "one of them found the lock held"
+[ "$one" -eq 0 ] && [ "$two" -eq 9 ]
+ok $? "the second of them found the lock held"
 
 # Killed while the cloud makes the machine: the next tick finds it.
 for j in $("$BERTH" --now "$NOW" jobs -o csv --columns id | tail -n +2); do run -y job cancel "$j"; done
@@ -94,12 +97,19 @@ run tick
 [ "$(up late)" -eq 0 ]
 ok $? "a cancelled job's machine is ended"
 run submit job.yaml
+rm seen.go
+: >seen.late
 "$BERTH" --now "$NOW" tick >tick1 2>&1 </dev/null &
 first=$!
-sleep 1
+await seen.late $first launch
 kill -9 "$first"
 wait "$first" 2>/dev/null
-sleep 2
+: >seen.go
+n=0
+until [ "$(up late)" -eq 1 ] || [ $n -ge 60 ]; do
+	n=$((n + 1))
+	pause $n
+done
 [ "$(up late)" -eq 1 ]
 ok $? "a tick killed in mid-launch leaves a machine"
 later 60

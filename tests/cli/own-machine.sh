@@ -42,7 +42,7 @@ ticks() {	# ticks STATE: a minute at a time until the job is there
 		run -q tick
 		run job "$(cat id)" -o json
 		[ "$(json '$.state')" = "$1" ] && return 0
-		sleep 0.2
+		pause $n
 	done
 }
 minute=1

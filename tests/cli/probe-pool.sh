@@ -35,7 +35,7 @@ done_by() {	# done_by HH MM: from then a minute at a time until the job is done
 		tick "$1:$(printf %02d $((n + $2)))"
 		run job "$(cat id)" -o json
 		[ "$(json '$.state')" = done ] && return 0
-		sleep 0.3
+		pause $n
 	done
 }
 

@@ -148,7 +148,7 @@ P
 chmod +x "$TEST_TMP/kept"
 gone() { # PID
 	tries=0
-	while [ $tries -lt 50 ]; do
+	while [ $tries -lt 600 ]; do
 		[ -d "/proc/$1" ] && ! grep -q '^State:.*Z' "/proc/$1/status" 2>/dev/null || return 0
 		tries=$((tries + 1))
 		sleep 0.1
@@ -162,10 +162,10 @@ for sig in 15 9; do
 	fi
 	rm -f "$TEST_TMP/probe-pid" "$TEST_TMP/tool-pid"
 	BERTH_PROBE=$TEST_TMP/kept "$BERTH" probe --here --only launch --measure-name user \
-	    --measure-command "echo \$\$ >'$TEST_TMP/tool-pid'; sleep 40; echo 1 img/s" >"$TEST_TMP/ended" 2>&1 &
+	    --measure-command "echo \$\$ >'$TEST_TMP/tool-pid'; sleep 600; echo 1 img/s" >"$TEST_TMP/ended" 2>&1 &
 	berth_pid=$!
 	tries=0
-	while [ ! -s "$TEST_TMP/tool-pid" ] && [ $tries -lt 150 ]; do sleep 0.1; tries=$((tries + 1)); done
+	while [ ! -s "$TEST_TMP/tool-pid" ] && [ $tries -lt 1200 ]; do sleep 0.1; tries=$((tries + 1)); done
 	[ -s "$TEST_TMP/tool-pid" ]; ok $? "the benchmark runs"
 	kill -$sig "$berth_pid"
 	wait "$berth_pid" 2>/dev/null; rc=$?

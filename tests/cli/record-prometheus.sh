@@ -7,8 +7,7 @@ mkfifo in
 python3 "$TOP_SRCDIR/tests/cli/prometheus.py" log <in >port 2>server.err &
 server=$!
 exec 9>in
-i=0
-while [ ! -s port ] && [ $i -lt 100 ]; do sleep 0.1; i=$((i + 1)); done
+await port "$server"
 url=http://127.0.0.1:$(cat port)
 asked() {	# ranges of a query, oldest first: start end points
 	awk -v q="$1" '$1 == q { print $2, $3, ($3 - $2) / $4 + 1 }' log

@@ -19,8 +19,7 @@ serve() {	# serve NEWEST: $port; until stop
 	python3 "$TOP_SRCDIR/tests/cli/slurmrestd.py" jobs "$1" log <in >port 2>server.err &
 	server=$!
 	exec 9>in
-	i=0
-	while [ ! -s port ] && [ $i -lt 100 ]; do sleep 0.1; i=$((i + 1)); done
+	await port "$server"
 	port=$(cat port)
 }
 stop() {

@@ -187,12 +187,25 @@ expect_exit 1 "a step that differs from the series'"
 expect_err_has 'has a step of 3600 s, not 300'
 
 # Another process holds the store for some seconds: the load waits. Killed in the middle it leaves nothing.
-(printf 'BEGIN EXCLUSIVE;\n'; sleep 3; printf 'COMMIT;\n') | sqlite3 "$HOME/.local/state/berth/berth.db" &
-sleep 1
 sed 's/cv,5/cv,6/' usage.csv >wait.csv
-run record csv wait.csv -o json
-wait
-expect_exit 0 "a load waits for the store"
+mkfifo sql
+: >held
+sqlite3 "$HOME/.local/state/berth/berth.db" <sql >held &
+holder=$!
+exec 8>sql
+printf 'BEGIN EXCLUSIVE;\nSELECT 1;\n' >&8
+await held $holder
+ran="berth record csv wait.csv"
+"$BERTH" --now "$NOW" record csv wait.csv -o json >"$out" 2>"$err" </dev/null 8>&- &
+load=$!
+sleep 2
+kill -0 $load 2>/dev/null
+ok $? "a load waits for the store"
+printf 'COMMIT;\n' >&8
+exec 8>&-
+wait $holder
+wait $load && status=0 || status=$?
+expect_exit 0 "and goes on when it is free"
 expect_json '$.rows_stored' 3
 
 # A full disk: a limit of the shell does what one does.

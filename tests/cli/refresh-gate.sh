@@ -35,7 +35,7 @@ sys.stdin.read()
 server=$!
 exec 9>hold
 trap 'exec 9>&-; wait "$server"; rm -rf "$TEST_TMP"' EXIT
-while [ ! -s port ]; do sleep 0.1; done
+await port "$server"
 port=$(cat port)
 export K=key-SECRET-3
 mkdir -p .config/berth

@@ -12,7 +12,7 @@ python3 "$TOP_SRCDIR/tests/cli/refresh_server.py" "$HOME/seen" <hold >ports 2>/d
 server=$!
 exec 9>hold
 trap 'exec 9>&-; wait "$server"; rm -rf "$TEST_TMP"' EXIT
-while [ ! -s ports ]; do sleep 0.1; done
+await ports "$server"
 read -r port other <ports
 export LAMBDA_KEY=key-SECRET-59
 
@@ -120,12 +120,13 @@ silent "an endpoint with a password"
 
 # A byte a second is no answer.
 cloud drip 'timeout: 2s'
+: >seen.drip
 began=$(date +%s)
 run prices refresh -o json
 took=$(($(date +%s) - began))
 expect_exit 5
-[ "$took" -le 10 ]
-ok $? "a dripping answer ends after $took s, repeats and all"
+[ "$(wc -l <seen.drip)" -le 3 ] && [ "$took" -le 40 ]
+ok $? "a dripping answer ends after $took s, $(wc -l <seen.drip) tries of 2 s and all"
 expect_out_has 'within 2 s'
 cloud drip '' 'network: {prices_within: 1s}'
 run prices refresh -o json
@@ -145,13 +146,13 @@ YAML
 began=$(date +%s)
 run tick
 took=$(($(date +%s) - began))
-[ "$took" -le 9 ]
+[ "$took" -le 40 ]	# the answers would take a minute each
 ok $? "a tick with a dripping cloud takes $took s"
 run events --type account.unreachable -o json
 expect_out_has '"subject": "account:slow"'
 expect_out_lacks 'account:cloud' "the other one was heard"
 
-# A cloud that takes two seconds for each launch and each end gets its share of a pass, and no other waits for it.
+# A cloud that takes three seconds for each launch and each end gets its share of a pass, and no other waits for it.
 within() {	# within DUR: what an account gets
 	cat >.config/berth/berth.yaml <<-YAML
 	accounts:
@@ -163,7 +164,7 @@ within() {	# within DUR: what an account gets
 machines() {	# machines ACCOUNT: how many stand in the store
 	"$BERTH" --now "$NOW" instances --account "$1" -o csv --columns ref | grep -c "$1"
 }
-within 3s
+within 5s
 run prices refresh
 expect_exit 0 "both answer"
 printf 'schema: berth.job/1\nname: j\naccelerators: "H100:1"\nwork: 1h\nrun: sleep 1\n' >job.yaml
@@ -171,7 +172,7 @@ for i in 1 2 3; do run submit job.yaml; done
 run tick
 [ "$(machines slow)" -eq 2 ] && [ "$(machines fast)" -eq 1 ]
 ok $? "of three launches two are made by the cheaper, slow cloud: $(machines slow) and $(machines fast)"
-within 1s
+within 2s
 for j in $("$BERTH" --now "$NOW" jobs -o csv --columns id | tail -n +2); do run -y job cancel "$j"; done
 run tick
 [ "$(machines slow)" -eq 1 ] && [ "$(machines fast)" -eq 0 ]

@@ -5,6 +5,7 @@ Prints two ports; the second one writes every header that it sees into the file 
 import http.server
 import itertools
 import json
+import os
 import sys
 import threading
 import time
@@ -42,6 +43,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.reply(200, GOOD)
             return
         how = self.path.split("/")[1]
+        with open(sys.argv[1] + "." + how, "a") as f:
+            f.write(self.path + "\n")
         if how == "twice":
             one = json.loads(GOOD)
             one["data"]["gpu_1x"]["regions_with_capacity_available"] *= 500
@@ -95,11 +98,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.reply(200, GOOD)
 
     def do_POST(self):
-        """Launches and ends: those of "slow" take two seconds each."""
+        """Launches and ends: those of "slow" take three seconds each, those of "late" end when they are told to, by a file."""
         how = self.path.split("/")[1]
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        if how in ("slow", "late"):
-            time.sleep(2)
+        if how == "slow":
+            time.sleep(3)
+        if how == "late":
+            with open(sys.argv[1] + ".late", "a") as f:
+                f.write(self.path + "\n")
+            while not os.path.exists(sys.argv[1] + ".go"):
+                time.sleep(0.05)
         if self.path.endswith("/launch"):
             new = {"id": f"{how}-{next(NUMBERS)}", "name": body["name"], "ip": "192.0.2.7", "status": "active",
                    "ssh_key_names": body["ssh_key_names"], "region": {"name": "us-1", "description": "x"},

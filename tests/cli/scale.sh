@@ -220,7 +220,7 @@ s.serve_forever()
 P
 	python3 prom.py >port 2>/dev/null &
 	server=$!
-	while [ ! -s port ]; do sleep 0.1; done
+	await port "$server"
 	export PROM_TOKEN=s3cret-TOKEN
 	ask() { fleet "metric: {query: '$1', url: 'http://127.0.0.1:$(cat port)/', token: env:PROM_TOKEN}"; at 00:05; run scale -v -o json; }
 	ask 'sum(rps)'

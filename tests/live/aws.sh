@@ -28,9 +28,9 @@ start moto "$me" env INITIAL_NO_AUTH_ACTION_COUNT=3 MOTO_EC2_LOAD_DEFAULT_AMIS=t
 echo AKIDFAKE fake-secret >"$STATE/secrets"
 start fake "$me" "$python" "$TOP_SRCDIR/tests/live/aws_fake.py" $((port + 1)) "$STATE/secrets"
 start late "$me" "$python" "$TOP_SRCDIR/tests/live/aws_fake.py" $((port + 2)) "$STATE/secrets" 1200
-wait_for 40 moto curl -s -o /dev/null "$moto/moto-api/"
-wait_for 20 fake curl -sf -o /dev/null "$fake/count"
-wait_for 20 late curl -sf -o /dev/null "$late/count"
+wait_for 180 moto curl -s -o /dev/null "$moto/moto-api/"
+wait_for 180 fake curl -sf -o /dev/null "$fake/count"
+wait_for 180 late curl -sf -o /dev/null "$late/count"
 read -r id secret image template subnet_a subnet_b < <("$python" "$TOP_SRCDIR/tests/live/aws_moto.py" setup "$moto")
 [ -n "$subnet_b" ] || { cat "$STATE/log/moto.log" >&2; bail 'moto is not ready'; }
 echo "$id $secret" >>"$STATE/secrets"

@@ -122,11 +122,11 @@ cluster_up() {	# the base URL is in $rest_url, who may use it in $job_user
 		--port=$((port + 2)) --bind-address=127.0.0.1 --pid-file="$STATE/run-mysql/pid" --skip-name-resolve \
 		--innodb-flush-log-at-trx-commit=0 --innodb-flush-method=nosync --innodb-doublewrite=0 --skip-log-bin \
 		--innodb-buffer-pool-size=64M --innodb-lock-wait-timeout=900
-	wait_for 40 mariadb cluster_sql 'select 1'
+	wait_for 180 mariadb cluster_sql 'select 1'
 	cluster_sql "create database slurm_acct; create user slurm@'127.0.0.1' identified by 'live'; grant all on slurm_acct.* to slurm@'127.0.0.1'"
 	start slurmdbd slurm env SLURM_CONF="$SLURM_CONF" "$(command -v slurmdbd)" -D
-	wait_for 40 slurmdbd port_open $((port + 1))
-	wait_for 20 slurmdbd sacctmgr -n show cluster
+	wait_for 180 slurmdbd port_open $((port + 1))
+	wait_for 180 slurmdbd sacctmgr -n show cluster
 	{
 		sacctmgr -i add cluster live
 		sacctmgr -i add account broker Description=broker Organization=live
@@ -137,14 +137,14 @@ cluster_up() {	# the base URL is in $rest_url, who may use it in $job_user
 	} >"$STATE/log/sacctmgr.log" 2>&1
 	start slurmctld root "${uts[@]}" setpriv --reuid=slurm --regid=slurm --clear-groups -- \
 		env SLURM_CONF="$SLURM_CONF" "$(command -v slurmctld)" -D -f "$SLURM_CONF"
-	wait_for 40 slurmctld scontrol ping
+	wait_for 180 slurmctld scontrol ping
 	for n in n1 n2; do
 		start slurmd-$n root "${uts[@]}" env SLURM_CONF="$SLURM_CONF" "$(command -v slurmd)" -D -N $n -f "$SLURM_CONF"
 	done
 	start slurmrestd root "${uts[@]}" setpriv --reuid=daemon --regid=daemon --clear-groups -- env SLURM_CONF="$SLURM_CONF" \
 		SLURM_JWT=daemon "$(command -v slurmrestd)" -f "$SLURM_CONF" -a rest_auth/jwt \
 		-s openapi/v0.0.38,openapi/dbv0.0.38 -t 2 127.0.0.1:$((port + 5))
-	wait_for 20 slurmrestd port_open $((port + 5))
-	wait_for 40 slurmctld cluster_idle
+	wait_for 180 slurmrestd port_open $((port + 5))
+	wait_for 180 slurmctld cluster_idle
 	rest_url=http://127.0.0.1:$((port + 5))
 }

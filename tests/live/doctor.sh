@@ -38,10 +38,10 @@ server.socket = context.wrap_socket(server.socket, server_side=True)
 server.serve_forever()
 EOF
 start tls root python3 "$STATE/tls.py" $((port + 3)) "$STATE/cert.pem" "$STATE/key.pem"
-wait_for 60 moto curl -s -o /dev/null "$moto/moto-api/"
-wait_for 20 fake curl -sf -o /dev/null "$fake/count"
-wait_for 20 late curl -sf -o /dev/null "$late/count"
-wait_for 20 tls curl -sk -o /dev/null "$tls/"
+wait_for 180 moto curl -s -o /dev/null "$moto/moto-api/"
+wait_for 180 fake curl -sf -o /dev/null "$fake/count"
+wait_for 180 late curl -sf -o /dev/null "$late/count"
+wait_for 180 tls curl -sk -o /dev/null "$tls/"
 
 # a user who may do all, and one who may only look; the first six calls need no signature
 "$python" - "$moto" >"$STATE/users" <<'EOF'

@@ -38,10 +38,7 @@ port=$("$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)
 "$python" -m hypercorn --bind "127.0.0.1:$port" --certfile cert.pem --keyfile key.pem cloud:app >server.log 2>&1 &
 server=$!
 trap 'kill "$server" 2>/dev/null; wait "$server" 2>/dev/null; rm -rf "$TEST_TMP"' EXIT
-for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-	grep -q Running server.log && break
-	sleep 0.5
-done
+await server.log "$server" Running
 mkdir -p .config/berth
 {
 	echo accounts:

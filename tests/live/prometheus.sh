@@ -90,21 +90,26 @@ url=http://127.0.0.1:$port
 scraped() {
 	curl -sf --max-time 5 "$url/api/v1/query" --data-urlencode 'query=count(DCGM_FI_DEV_GPU_UTIL)' | grep -q '"9"'
 }
-wait_for 40 prometheus scraped
+wait_for 180 prometheus scraped
 
-# Ten seconds with two GPUs held, ten with five.
+# Ten seconds with two GPUs held, ten with five; on a busy machine scrapes fail, so that what was held is by the server's own word.
+ask() {	# ask WHAT ARGUMENT...: the values that the server tells
+	curl -sf --max-time 20 "$url/api/v1/$1" "${@:2}" | tr '[' '\n' | sed -n 's/^[0-9.]*,"\([0-9.e+]*\)".*/\1/p'
+}
+held='count(DCGM_FI_DEV_GPU_UTIL{pod!=""}) or vector(0)'
+five() { [ "$(ask query --data-urlencode "query=$held")" = 5 ]; }
 t0=$(($(date +%s) + 1))
 sleep 11
 gpus 5
-t1=$(date +%s)
+wait_for 180 prometheus five
 sleep 11
 t2=$(($(date +%s) - 1))
 run record prometheus --url "$url" --ready dcgm --resolution 1s --step 1s --from $t0 --to $t2 -o json
 ok $status 'the ready-made queries for dcgm-exporter'
-want=$((2 * (t1 - t0) + 5 * (t2 - t1)))
+want=$(ask query_range --data-urlencode "query=$held" -d start=$t0 -d end=$t2 -d step=1 | awk '{ s += $1 } END { print s + 0 }')
 got=$(json '$.gpu_seconds')
-awk -v g="$got" -v w="$want" 'BEGIN { d = g - w; exit !(g != "" && d <= 10 && d >= -10) }'
-ok $? "GPU-seconds held: $got, about $want were run"
+awk -v g="$got" -v w="$want" 'BEGIN { d = g - w; exit !(g != "" && w >= 40 && d <= 5 && d >= -5) }'
+ok $? "GPU-seconds held: $got, $want by the server's own sum"
 [ "$(json '$.gpus')" = 9 ]
 ok $? 'nine GPUs'
 grep -q 'GPU-8: [0-9]* of [0-9]* values cannot be' "$STATE/err"

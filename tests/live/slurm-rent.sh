@@ -45,8 +45,8 @@ state_of() {	# state_of ACCOUNT REF: "ready ok", "failed quota" ...
 	prov "$1" status "$2"
 	cut -d' ' -f3,4 "$STATE/out"
 }
-becomes() {	# becomes ACCOUNT REF STATE: within 20 s
-	local end=$((SECONDS + 20))
+becomes() {	# becomes ACCOUNT REF STATE: within three minutes
+	local end=$((SECONDS + 180))
 	until [ "$(state_of "$1" "$2")" = "$3" ]; do
 		[ $SECONDS -lt $end ] || return 1
 		sleep 0.3
@@ -56,7 +56,7 @@ cluster_free() { [ "$(sinfo -h -N -o '%T' | sort -u)" = idle ]; }
 ref() { cut -d' ' -f1 "$STATE/out"; }
 
 for a in rest cli; do
-	wait_for 20 slurmctld cluster_free
+	wait_for 180 slurmctld cluster_free
 	sacctmgr -i modify qos normal set MaxTRESPU=gres/gpu=5 >>"$STATE/log/sacctmgr.log" 2>&1
 	prov $a offers
 	grep -qx 'cellar gpu gpu:h100:4 H100 x4 on_demand 6.0000 yes 16 4' "$STATE/out" &&

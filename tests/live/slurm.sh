@@ -111,24 +111,24 @@ start mariadb mysql "$(command -v mariadbd)" --no-defaults --datadir="$STATE/mys
 	--innodb-flush-log-at-trx-commit=0 --innodb-flush-method=nosync --innodb-doublewrite=0 --skip-log-bin \
 	--innodb-buffer-pool-size=64M --innodb-lock-wait-timeout=900
 sql() { mariadb --no-defaults -uroot -S "$STATE/run-mysql/sock" -N -e "$1"; }
-wait_for 40 mariadb sql 'select 1'
+wait_for 180 mariadb sql 'select 1'
 sql "create database slurm_acct; create user slurm@'127.0.0.1' identified by 'live'; grant all on slurm_acct.* to slurm@'127.0.0.1'"
 start slurmdbd slurm env SLURM_CONF="$SLURM_CONF" "$(command -v slurmdbd)" -D
-wait_for 40 slurmdbd port_open $((port + 1))
-wait_for 20 slurmdbd sacctmgr -n show cluster
+wait_for 180 slurmdbd port_open $((port + 1))
+wait_for 180 slurmdbd sacctmgr -n show cluster
 sacctmgr -i add cluster live >>"$STATE/log/sacctmgr.log" 2>&1
 start slurmctld root "${uts[@]}" setpriv --reuid=slurm --regid=slurm --clear-groups -- \
 	env SLURM_CONF="$SLURM_CONF" "$(command -v slurmctld)" -D -f "$SLURM_CONF"
-wait_for 40 slurmctld scontrol ping
+wait_for 180 slurmctld scontrol ping
 start slurmd root "${uts[@]}" env SLURM_CONF="$SLURM_CONF" "$(command -v slurmd)" -D -N n1 -f "$SLURM_CONF"
 idle() { sinfo -h -N -o '%T' | grep -qE '^(idle|mixed)$'; }
-wait_for 40 slurmctld idle
+wait_for 180 slurmctld idle
 
 if [ -n "$rest" ]; then
 	start slurmrestd root "${uts[@]}" setpriv --reuid=daemon --regid=daemon --clear-groups -- env SLURM_CONF="$SLURM_CONF" \
 		SLURM_JWT=daemon "$(command -v slurmrestd)" -f "$SLURM_CONF" -a rest_auth/jwt -s openapi/dbv0.0.38 -t 2 \
 		127.0.0.1:$((port + 4))
-	wait_for 20 slurmrestd port_open $((port + 4))
+	wait_for 180 slurmrestd port_open $((port + 4))
 fi
 
 cd "$STATE/home" || exit 99
@@ -138,9 +138,9 @@ sbatch --parsable --gres=gpu:h100:1 -J 'a|b' -o /dev/null --wrap 'sleep 2' >/dev
 sbatch --parsable -o /dev/null --wrap 'sleep 1' >/dev/null
 sbatch --parsable --gres=gpu:h100:4 -a 0-3 -o /dev/null --wrap 'sleep 2' >/dev/null
 empty() { [ -z "$(squeue -h)" ]; }
-wait_for 60 slurmctld empty
+wait_for 180 slurmctld empty
 settled() { [ "$(sacct -a -n -X -P -o State | grep -c COMPLETED)" -eq 7 ]; }
-wait_for 30 slurmctld settled
+wait_for 180 slurmctld settled
 
 # What was run, by another way: sacct's own seconds.
 want=$(sacct -a -n -X -P -o ElapsedRaw,AllocTRES | awk -F '|' '{
@@ -183,7 +183,7 @@ if [ -n "$rest" ]; then
 	sbatch --parsable --gres=gpu:h100:8 -o /dev/null --wrap 'exec sleep 60' >/dev/null
 	sbatch --parsable --gres=gpu:h100:3 -a 1-5 -o /dev/null --wrap 'sleep 1' >/dev/null
 	told() { sacct -a -n -X -P -o State | grep -q RUNNING && sacct -a -n -X -P -o State | grep -q PENDING; }
-	wait_for 30 slurmctld told
+	wait_for 180 slurmctld told
 	run_rest
 	[ $status -eq 0 ] && [ "$(json '$.rows_stored')" -ge 2 ]
 	ok $? "a job that runs, and tasks that wait: $(json '$.rows_stored') rows more"
@@ -191,7 +191,7 @@ if [ -n "$rest" ]; then
 	awk '/"peak"/ { gsub(/[^0-9.]/, ""); exit !($0 >= 15) }' "$STATE/out"
 	ok $? 'fifteen GPUs and more were waited for'
 	scancel --user="$(id -un)"
-	wait_for 30 slurmctld empty
+	wait_for 180 slurmctld empty
 	date +forged.%s.token >"$STATE/home/token"
 	run_rest --user root
 	[ $status -eq 1 ] && ! grep -q forged "$STATE/out" "$STATE/err"

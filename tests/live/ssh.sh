@@ -60,7 +60,7 @@ chmod 755 "$STATE/bin/ssh"
 PATH=$STATE/bin:$PATH
 start sshd "$user" "$(command -v sshd)" -D -e -f "$STATE/etc/sshd.conf"
 up() { ssh -o BatchMode=yes node1 true; }
-wait_for 20 sshd up
+wait_for 180 sshd up
 
 printf '#!/bin/sh\ncat <<"J"\n%s\nJ\n' "$(cat "$TOP_SRCDIR/tests/cli/probe-l4.json")" >"$STATE/probe"
 chmod 755 "$STATE/probe"
@@ -90,7 +90,7 @@ ticks() {	# ticks ID STATE: a minute at a time until the job is there
 		minute=$((minute + 1))
 		step job "$1" -o json
 		[ "$(json '$.state')" = "$2" ] && return 0
-		sleep 0.2
+		if [ $n -lt 10 ]; then sleep 0.1; else sleep 1; fi
 	done
 	return 1
 }

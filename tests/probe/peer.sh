@@ -15,21 +15,27 @@ echo "short" >"$dir/short"
 
 # a port that is free now; the number of this process chooses where to begin
 port=$((20000 + $$ % 20000))
-serve() {	# SECONDS
+listens() {	# by what the kernel says: a connection would be a peer
+	[ -r /proc/net/tcp ] || { sleep 2; [ -n "$server" ]; return; }
+	grep -qi ": 0100007F:$(printf %04X "$port") 00000000:0000 0A" /proc/net/tcp
+}
+serve() {	# SECONDS [COMMAND...]: in $server, at $port, from the moment at which it listens
+	cap=$1
+	shift
 	tries=0
 	while [ $tries -lt 20 ]; do
-		port=$((port + 7))
-		"$BERTH_PROBE" --serve "127.0.0.1:$port" --token-file "$dir/token" --cap "$1" 2>"$dir/serr" &
+		port=$((port + 7)) tries=$((tries + 1))
+		listens && continue
+		"$@" "$BERTH_PROBE" --serve "127.0.0.1:$port" --token-file "$dir/token" --cap "$cap" 2>"$dir/serr" &
 		server=$!
-		sleep 0.3
+		until listens || ! kill -0 "$server" 2>/dev/null; do sleep 0.05; done
 		kill -0 "$server" 2>/dev/null && return 0
-		tries=$((tries + 1))
 	done
 	return 1
 }
 value() { sed -n "s/.*\"name\":\"$1\",\"gpu\":null,\"peer\":null,\"value\":\([0-9.e+-]*\),.*/\1/p" "$dir/out"; }
 
-serve 50; ok $? "one side serves"
+serve 300; ok $? "one side serves"
 "$BERTH_PROBE" --peer "127.0.0.1:$port" --token-file "$dir/token" --streams 2 --json >"$dir/out" 2>"$dir/err"
 ok $? "the other measures"
 grep -q '"mode":"network"' "$dir/out"; ok $? "the mode is that of the network"
@@ -51,7 +57,7 @@ if [ -n "${BERTH-}" ]; then
 	sed 's/\("name":"tcp_recv","gpu":null,"peer":null,"value":\)[0-9.e+-]*/\10.01/' "$dir/out" >"$dir/lame" && mv "$dir/lame" "$dir/out"
 	judge; rc=$?
 	[ $rc = 0 ] && grep -q 'from it' "$dir/verdict"; ok $? "one lame direction is a discount"
-	serve 50
+	serve 300
 	"$BERTH_PROBE" --peer "127.0.0.1:$port" --token-file "$dir/token" --quick --only tcp_send --json >"$dir/out" 2>"$dir/err"
 	judge; rc=$?
 	[ $rc = 0 ] && grep -q 'only tcp_send was measured' "$dir/verdict"; ok $? "a part is judged on what was asked for, and said to be one"
@@ -59,7 +65,7 @@ if [ -n "${BERTH-}" ]; then
 	server=
 fi
 
-serve 50; ok $? "another server"
+serve 300; ok $? "another server"
 "$BERTH_PROBE" --peer "127.0.0.1:$port" --token-file "$dir/other" --json >"$dir/out" 2>"$dir/err"
 [ $? = 4 ] && grep -q 'does not know the token' "$dir/out"; ok $? "a peer with another token is not let in"
 kill -0 "$server" 2>/dev/null; ok $? "and does not end the server"
@@ -103,15 +109,7 @@ fi
 export ASAN_OPTIONS=detect_leaks=0
 rdma() {	# NAME, STATUS, FAKE of the server, FAKE of the client, PATTERN
 	name=$1 want=$2 pattern=$5
-	tries=0
-	while [ $tries -lt 20 ]; do
-		port=$((port + 7))
-		LD_LIBRARY_PATH=$fakes BERTH_FAKE=$3 "$BERTH_PROBE" --serve "127.0.0.1:$port" --token-file "$dir/token" --cap 50 2>"$dir/serr" &
-		server=$!
-		sleep 0.3
-		kill -0 "$server" 2>/dev/null && break
-		tries=$((tries + 1))
-	done
+	serve 300 env LD_LIBRARY_PATH="$fakes" BERTH_FAKE="$3"
 	LD_LIBRARY_PATH=$fakes BERTH_FAKE=$4 "$BERTH_PROBE" --peer "127.0.0.1:$port" --token-file "$dir/token" --json --only rdma \
 	    --streams 1 $quick >"$dir/out" 2>"$dir/err"
 	rc=$?

@@ -62,7 +62,7 @@ test_wire(void)
 	tap_ok(!prov_account_clock_off(acc, &off), "a cloud that was not asked has told no time");
 	tap_code(prov_offers(acc, NULL, count_offer, &n, &err), BERTH_OK, &err);
 	tap_ok(n == 1 && me.signs == 2 && me.signed_at[1] >= me.signed_at[0] + 590, "a server whose clock is ahead is satisfied");
-	tap_ok(prov_account_clock_off(acc, &off) && off >= 598 && off <= 602, "its clock is %lld s ahead", (long long)off);
+	tap_ok(prov_account_clock_off(acc, &off) && off >= 590 && off <= 602, "its clock is %lld s ahead", (long long)off);
 	tap_code(prov_offers(acc, NULL, count_offer, &n, &err), BERTH_OK, &err);
 	tap_is_long(me.signs, 3, "and at once with the next call");
 	snprintf(url, sizeof(url), "http://127.0.0.1:%d/busy", ports[0]);
@@ -154,12 +154,12 @@ test_silent(void)
 	base = url;
 	memset(&me, 0, sizeof(me));
 	tap_code(account_open(&ops, NULL, &env, &acc, &err), BERTH_OK, &err);
-	acc->http.timeout_s = 1;
+	acc->http.timeout_s = 2;
 	for (int i = 0; i < 3; i++) {
 		began = time_mono_ms();
 		tap_code(prov_offers(acc, NULL, count_offer, &n, &err), BERTH_ETRANSIENT, &err);
 		took = time_mono_ms() - began;
-		tap_ok(i < 2 ? took >= 900 && took < 1900 : took < 500, "call %d took %lld ms: %s", i, (long long)took, err.msg);
+		tap_ok(i < 2 ? took >= 1900 && took < 3900 : took < 1900, "call %d took %lld ms: %s", i, (long long)took, err.msg);
 	}
 	acc->silent_ms -= 31000;
 	snprintf(url, sizeof(url), "http://127.0.0.1:%d/count", ports[0]);
@@ -203,15 +203,15 @@ test_many(void)
 		m[i].arg = &found[i];
 	}
 	began = time_mono_ms();
-	prov_run_many(m, 16, 2);
+	prov_run_many(m, 16, 3);
 	took = time_mono_ms() - began;
 	for (int i = 0; i < 16; i++) {
 		good += m[i].code == BERTH_OK;
 		all += found[i];
 	}
 	tap_ok(good == 15 && all == 45, "15 of 16 clouds answer with 3 offers each (%d, %d)", good, all);
-	tap_ok(m[5].code == BERTH_ETRANSIENT && took >= 1900 && took < 3500, "the silent one ends with the pass: %s", m[5].err.msg);
-	tap_ok(m[4].took_ms < 1500 && m[6].took_ms < 1500, "and delays nobody: %lld ms", (long long)m[6].took_ms);
+	tap_ok(m[5].code == BERTH_ETRANSIENT && took >= 2900 && took < 9000, "the silent one ends with the pass: %s", m[5].err.msg);
+	tap_ok(m[4].took_ms < 2900 && m[6].took_ms < 2900, "and delays nobody: %lld ms", (long long)m[6].took_ms);
 	began = time_mono_ms();
 	m[5].deadline_s = 1;
 	run = prov_many_begin(m, 16, 3);
@@ -223,11 +223,11 @@ test_many(void)
 		good += one->code == BERTH_OK;
 	}
 	took = time_mono_ms() - began;
-	tap_ok(good == 30 && took >= 950 && took < 2500, "one by one as they come, with a call between: %lld ms", (long long)took);
+	tap_ok(good == 30 && took >= 950 && took < 2900, "one by one as they come, with a call between: %lld ms", (long long)took);
 	began = time_mono_ms();
 	prov_run_many(m + 6, 10, 0);
 	took = time_mono_ms() - began;
-	tap_ok(m[6].code == BERTH_OK && took < 1000, "ten of 200 ms take %lld ms", (long long)took);
+	tap_ok(m[6].code == BERTH_OK && took < 1900, "ten of 200 ms take %lld ms", (long long)took);
 	for (int i = 0; i < 16; i++)
 		prov_account_close(m[i].account);
 	market.offers_build = my_offers_build;

@@ -147,13 +147,13 @@ test_limits(void)
 	req.timeout_s = 1;
 	from = time_mono_ms();
 	tap_code(http_exchange(client, &req, &resp, &err), BERTH_ETRANSIENT, &err);
-	tap_ok(time_mono_ms() - from < 3000 && strstr(err.msg, "within 1 s") != NULL, "a byte now and then is no answer: %s",
+	tap_ok(time_mono_ms() - from < 9000 && strstr(err.msg, "within 1 s") != NULL, "a byte now and then is no answer: %s",
 	    err.msg);
 	req = request(0, "/silent");
 	req.timeout_s = 1;
 	from = time_mono_ms();
 	tap_code(http_exchange(client, &req, &resp, &err), BERTH_ETRANSIENT, &err);
-	tap_ok(time_mono_ms() - from < 3000, "nor is silence");
+	tap_ok(time_mono_ms() - from < 9000, "nor is silence");
 	tap_code(get(0, "/cut", &resp, &err), BERTH_ETRANSIENT, &err);
 }
 
@@ -195,17 +195,17 @@ test_many(void)
 	}
 	pump_all(&m, 20);
 	took = time_mono_ms() - from;
-	tap_ok(m.good == 20 && took < 1500, "20 answers of 300 ms each take %lld ms together", (long long)took);
+	tap_ok(m.good == 20 && took < 4500, "20 answers of 300 ms each take %lld ms together", (long long)took);
 	tap_ok(strcmp(resp[7].body, "waited") == 0, "each has its own answer");
 	from = time_mono_ms();
 	m = (struct many){ 0 };
 	req[0] = request(0, "/silent");
 	req[1] = request(1, "/hello");
-	tap_code(http_begin(client, NULL, &req[0], &resp[0], from + 500, many_done, &m, &err), BERTH_OK, &err);
-	tap_code(http_begin(client, NULL, &req[1], &resp[1], from + 500, many_done, &m, &err), BERTH_OK, &err);
+	tap_code(http_begin(client, NULL, &req[0], &resp[0], from + 1500, many_done, &m, &err), BERTH_OK, &err);
+	tap_code(http_begin(client, NULL, &req[1], &resp[1], from + 1500, many_done, &m, &err), BERTH_OK, &err);
 	pump_all(&m, 2);
 	took = time_mono_ms() - from;
-	tap_ok(m.good == 1 && m.last == BERTH_ETRANSIENT && took >= 450 && took < 1500, "the pass ends one: %s", m.msg);
+	tap_ok(m.good == 1 && m.last == BERTH_ETRANSIENT && took >= 1450 && took < 9000, "the pass ends one: %s", m.msg);
 }
 
 static void
