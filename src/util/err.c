@@ -102,16 +102,39 @@ err_ctx(struct berth_err *err, const char *fmt, ...)
 	return err->code;
 }
 
+/* A long path loses its front: its file, line and column stand at the end. A URL is known by its
+ * front. */
+static void
+err_fit(char *out, size_t size, const char *text)
+{
+	size_t n = strlen(text), dots = 0;
+
+	if (n >= size && strstr(text, "://") == NULL) {
+		dots = strlen("...");
+		text += n - (size - 1 - dots);
+		while (((unsigned char)*text & 0xC0) == 0x80) /* not within a character */
+			text++;
+		memcpy(out, "...", dots);
+		n = strlen(text);
+	}
+	if (n >= size)
+		n = size - 1;
+	memcpy(out + dots, text, n);
+	out[dots + n] = '\0';
+}
+
 enum berth_code
 err_at(struct berth_err *err, const char *fmt, ...)
 {
+	char text[4608]; /* a path and what stands behind it */
 	va_list ap;
 
 	if (err == NULL)
 		return BERTH_EFAIL;
 	va_start(ap, fmt);
-	vsnprintf(err->where, sizeof(err->where), fmt, ap);
+	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	err_fit(err->where, sizeof(err->where), text);
 	return err->code;
 }
 

@@ -56,10 +56,36 @@ test_json(void)
 	tap_is_str(written(l.f), "{\"level\":\"error\",\"verb\":null,\"message\":\"x\"}\n", "no verb is null");
 }
 
+/* A path that is longer than the place for it keeps its end, a URL its front; no character is cut in two. */
+static void
+test_long(void)
+{
+	struct berth_err err = { 0 };
+	char path[400];
+	size_t n = sizeof(err.where) - 1;
+
+	for (size_t shift = 0; shift < 2; shift++) {
+		memset(path, 'x', shift);
+		for (size_t i = 0; i < 190; i++)
+			memcpy(path + shift + 2 * i, "\xc3\xa4", 3);
+		err_at(&err, "/%s/berth.yaml:3:18", path);
+		tap_ok(strncmp(err.where, "...\xc3\xa4", 5) == 0 && strcmp(err.where + strlen(err.where) - 16, "/berth.yaml:3:18") == 0 &&
+		    strlen(err.where) <= n && strlen(err.where) >= n - 1, "%s", err.where);
+	}
+	memset(path, 'y', sizeof(path) - 1);
+	path[sizeof(path) - 1] = '\0';
+	err_at(&err, "https://cloud/%s", path);
+	tap_ok(strncmp(err.where, "https://cloud/yyy", 17) == 0 && strlen(err.where) == n, "%s", err.where);
+	path[n] = '\0';
+	err_at(&err, "%s", path);
+	tap_is_str(err.where, path, "what just fits stays whole");
+}
+
 int
 main(void)
 {
 	test_text();
+	test_long();
 	test_json();
 	free(text);
 	return tap_done();
