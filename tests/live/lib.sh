@@ -23,7 +23,10 @@ need() {
 	done
 }
 
-STATE=$(mktemp -d "${TMPDIR:-/tmp}/berth-live.XXXXXX") || exit 99
+# the name of a socket has at most 107 bytes, those of the servers here up to 40 behind the folder's
+base=${TMPDIR:-/tmp}
+[ ${#base} -le 50 ] || base=/tmp
+STATE=$(mktemp -d "$base/berth-live.XXXXXX") || exit 99
 chmod 755 "$STATE"
 mkdir -p "$STATE/pids" "$STATE/log" "$STATE/etc" "$STATE/home"
 export HOME=$STATE/home
