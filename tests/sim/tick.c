@@ -38,7 +38,7 @@ static const char sim_trace[] =
     "    accelerator_count: 8\n    accelerator_memory_gib: 80\n    vcpus: 96\n    memory_gib: 1000\n"
     "    startup: [2m, 4m]\n    teardown: 30s\n"
     "    on_demand: {price: 32.00, capacity: [[0h, 2]]}\n"
-    "    spot: {price: 9.60, capacity: [[0h, 1], [3h, 0], [5h, 1]], notice: 2m, interruption_rate: 0.2}\n"
+    "    spot: {price: 9.60, capacity: [[0h, 1], [80m, 0], [130m, 1]], notice: 2m, interruption_rate: 0.2}\n"
     "  - region: south\n    zone: south-a\n    instance_type: l4x1\n    accelerator: L4\n"
     "    accelerator_count: 1\n    accelerator_memory_gib: 24\n    vcpus: 8\n    memory_gib: 32\n"
     "    startup: 2m\n    broken: 0.3\n    slow: {share: 0.3, factor: 0.6}\n"
@@ -185,10 +185,10 @@ sim_prepare(struct sim *s)
 		sim_job(s, "may-be-taken", "H100-SXM5-80GB", 3, 8, 0.5, true);
 		sim_job(s, "must-not-stop", "H100-SXM5-80GB", 3, 8, 0.3, false);
 	} else {
-		sim_job(s, "spot-job", "A100-SXM4-80GB", 1, 8, 4, true);
-		sim_job(s, "must-not-stop", "A100-SXM4-80GB", 1, 8, 2, false);
-		sim_job(s, "small-1", "L4", 1, 1, 1.5, true);
-		sim_job(s, "small-2", "L4", 1, 1, 0.5, true);
+		sim_job(s, "spot-job", "A100-SXM4-80GB", 1, 8, 1.6, true);
+		sim_job(s, "must-not-stop", "A100-SXM4-80GB", 1, 8, 1, false);
+		sim_job(s, "small-1", "L4", 1, 1, 0.8, true);
+		sim_job(s, "small-2", "L4", 1, 1, 0.4, true);
 	}
 	sim_close(s);
 	s->shared->now = SIM_START;
