@@ -139,7 +139,7 @@ test_lock(struct arena *a, const char *dir)
 	struct lockfile one = LOCKFILE_NONE, two = LOCKFILE_NONE;
 	const char *path = path_in(a, dir, "lock");
 	char pid[32];
-	int status;
+	int status, held[2];
 
 	tap_code(lockfile_take(path, 0, &one, &err), BERTH_OK, &err);
 	tap_code(lockfile_take(path, 50, &two, &err), BERTH_ELOCKED, &err);
@@ -153,14 +153,17 @@ test_lock(struct arena *a, const char *dir)
 	lockfile_release(&one);
 	lockfile_release(&one);
 	fflush(stdout);
+	tap_ok(pipe(held) == 0, "a pipe");
 	if (fork() == 0) {	/* a holder that dies */
-		if (lockfile_take(path, 0, &two, NULL) != BERTH_OK)
+		if (lockfile_take(path, 0, &two, NULL) != BERTH_OK || write(held[1], "h", 1) != 1)
 			_exit(1);
 		usleep(200000);
 		_exit(0);
 	}
-	usleep(100000);
-	tap_code(lockfile_take(path, 5000, &one, &err), BERTH_OK, &err);
+	close(held[1]);
+	tap_is_long(read(held[0], pid, 1), 1, "another process holds it");
+	close(held[0]);
+	tap_code(lockfile_take(path, 60000, &one, &err), BERTH_OK, &err);
 	wait(&status);
 	lockfile_release(&one);
 	tap_code(lockfile_take(path_in(a, dir, "no/lock"), 0, &one, &err), BERTH_EIO, &err);

@@ -178,7 +178,7 @@ check_told(void)
 	tap_code(shell_poll("localhost", &job, 0, later, a, &run, &err), BERTH_OK, &err);
 	tap_ok(run.state == PROV_RUN_RUNNING, "it runs on");
 	check_read(a, dir, "interval", later, "a poll later its file tells that of an older one");
-	for (int i = 0; i < 100 && access(arena_printf(a, "%s/.berth/j-told/env", dir), R_OK) != 0; i++)
+	for (int i = 0; i < 1200 && access(arena_printf(a, "%s/.berth/j-told/env", dir), R_OK) != 0; i++)
 		usleep(100000);
 	check_read(a, dir, "env", young, "its environment is as it was at the start");
 	tap_ok(later > young, "which is longer: what has been up for long is likely to stay");
