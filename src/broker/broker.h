@@ -24,6 +24,8 @@ struct accel_table;
 struct prov_net;
 struct scaling_fleet;
 struct store;
+struct taken;
+struct waiting_list;
 struct yaml_node;
 
 /* Where events go: a file of JSON lines, or a URL that gets one POST an event. */
@@ -113,6 +115,8 @@ struct broker {
 	struct pricelist_policy prices; /* what is believed of them */
 	struct scaling_fleet *fleets;
 	size_t n_fleets;
+	struct waiting_list *waits; /* of this pass */
+	struct taken *taken;        /* machines that were taken back in this tick */
 };
 
 struct broker_setup {
@@ -192,6 +196,10 @@ BERTH_MUST_CHECK enum berth_code pass_rollup(struct broker *b, struct berth_err 
 BERTH_MUST_CHECK enum berth_code broker_event(struct broker *b, struct berth_err *err,
     const char *type, const char *subject, const char *job_id, const struct instance *in,
     const char *fmt, ...) BERTH_PRINTF(7, 8);
+
+/* The key "instance" of events and decisions, into an open object. */
+struct jsonw;
+void broker_json_machine(struct jsonw *w, const struct broker *b, const struct instance *in);
 
 /* machine.c: changes of one machine, each in one transaction with its job, its money and its event.
  */

@@ -8,8 +8,8 @@
 
 #define EVENT_DATA_MAX 65536
 
-static void
-event_machine(struct jsonw *w, const struct broker *b, const struct instance *in)
+void
+broker_json_machine(struct jsonw *w, const struct broker *b, const struct instance *in)
 {
 	jsonw_begin_object(w, "instance");
 	jsonw_int(w, "id", in->id);
@@ -46,7 +46,7 @@ broker_event(struct broker *b, struct berth_err *err, const char *type, const ch
 	jsonw_str(&w, "message", message);
 	jsonw_str_or_null(&w, "job", job_id);
 	if (in != NULL)
-		event_machine(&w, b, in);
+		broker_json_machine(&w, b, in);
 	jsonw_end_object(&w);
 	rc = jsonw_finish(&w, err);
 	if (rc == BERTH_OK) {

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "broker/broker.h"
+#include "broker/decide.h"
 #include "store/job_rows.h"
 
 enum berth_code
@@ -133,6 +134,8 @@ job_attempt_end_rows(struct broker *b, const char *job_id, int64_t instance_id,
 	if (rc == BERTH_OK && job.state == JOB_FAILED)
 		rc = broker_event(b, err, "job.failed", job_id, job_id, &in,
 		    "%d of %d tries used up: %s", job.tries, job.spec.retries + 1, end->reason);
+	if (rc == BERTH_OK && end->state == ATTEMPT_PREEMPTED && job.state == JOB_QUEUED)
+		preempt_note(b, job_id, &in, end);
 	return rc;
 }
 

@@ -3,6 +3,7 @@ libbroker_a_SOURCES = \
 	src/broker/account.c \
 	src/broker/bench.c src/broker/bench.h \
 	src/broker/broker.h \
+	src/broker/decide.c src/broker/decide.h \
 	src/broker/event.c \
 	src/broker/fleet.c src/broker/fleet.h \
 	src/broker/gang.c src/broker/gang.h \
@@ -16,9 +17,11 @@ libbroker_a_SOURCES = \
 	src/broker/placing_after.c src/broker/placing_backfill.c src/broker/placing_change.c src/broker/placing_explain.c \
 	src/broker/placing_move.c src/broker/placing_penalty.c src/broker/placing_record.c src/broker/placing_safety.c src/broker/placing_share.c \
 	src/broker/placing_facts.c src/broker/placing_facts.h src/broker/placing_readings.c \
+	src/broker/placing_replay.c src/broker/placing_replay.h \
 	src/broker/placing_spot.c src/broker/placing_spot.h \
 	src/broker/pricelist.c src/broker/pricelist.h \
 	src/broker/pricepolicy.c src/broker/prices.c \
+	src/broker/preempt.c \
 	src/broker/probe.c \
 	src/broker/quarantine.c src/broker/quarantine.h \
 	src/broker/provision.c \
@@ -34,4 +37,5 @@ libbroker_a_SOURCES = \
 	src/broker/usage_demand.c src/broker/usage_jobs.c src/broker/usage_jobs.h \
 	src/broker/usage_history.c src/broker/usage_history.h \
 	src/broker/usage_load.c src/broker/usage_load.h src/broker/usage_waits.c src/broker/usage_waits.h \
+	src/broker/waiting.c src/broker/waiting.h \
 	src/broker/watch.c

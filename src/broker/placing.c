@@ -262,7 +262,7 @@ placing_candidates_of(
 		} else if (e.refuse == REFUSE_NOT &&
 			   (never = placing_never(w, j, e.machines, &over)) != NULL) {
 			e.refuse = REFUSE_NO_QUOTA;
-			struct placing_need need = { j, e.machines, e.total_usd };
+			struct placing_need need = { j, e.machines, e.total_usd, e.finish };
 
 			VEC_PUSH(w->a, &w->hints[i].over, need);
 			if (w->hints[i].quota == NULL || over == 1) {

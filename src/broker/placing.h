@@ -83,13 +83,26 @@ struct placing_turn {
 	size_t n_went_before;
 };
 
+/* The refused offer that would cost the job least of those that one rule alone keeps from it. */
+struct placing_nearest {
+	const char *offer; /* label; NULL: none */
+	enum refuse_code rule;
+	double usd;
+	int64_t finish;
+};
+
 struct placing_job {
 	struct job job;
 	struct placing_try *tries; /* [n_tries] chosen first, then the rest in order of failover, at
 				      most 25; n 0: not placed */
 	size_t n_tries;
-	size_t seen; /* candidates looked at */
+	size_t taken;      /* the broker's: tries[taken - 1] was had; 0: none yet */
+	const char *label; /* of the chosen offer; NULL: none */
+	size_t seen;       /* candidates looked at */
 	size_t refused[REFUSE_COUNT];
+	enum refuse_code rule;          /* of one that is not placed: that took the last offer */
+	const char *waits_for;          /* the limit that keeps it out; "" */
+	struct placing_nearest nearest; /* of one that is not placed */
 	const char *reason;             /* in plain words (explain_place) */
 	const char *binds;              /* name of the limit that binds, "" none */
 	double shadow;                  /* USD per unit of it */
@@ -148,12 +161,20 @@ void placing_json_move(struct jsonw *w, const struct placing_move *m);
 /* The keys of one job in berth.placement/1, into an open object. first: the try that was taken. */
 void placing_json_job(
     struct jsonw *w, const struct placing *p, const struct placing_job *j, size_t first);
+void placing_json_change(struct jsonw *w, const struct placing_change *c);
+/* None of its tries was had: it becomes a job without an offer, whose nearest was the first. */
+void placing_not_taken(struct placing_job *j);
 /* The keys of the plan as a whole but the jobs, into an open object. */
 void placing_json_plan(struct jsonw *w, const struct placing *p);
-/* Keeps the decision about a job, or with j NULL that about all limits ("placement"), from which
- * the next plan starts. */
+struct buf;
+/* The decision about a job, or with j NULL that about all limits. The caller frees out. */
+BERTH_MUST_CHECK enum berth_code placing_text(const struct placing *p, const struct placing_job *j,
+    size_t first, struct buf *out, struct berth_err *err);
+/* Keeps it; that about all limits ("placement") is what the next plan starts from. id_out may be
+ * NULL. */
 BERTH_MUST_CHECK enum berth_code placing_keep(struct store *store, int64_t now,
-    const struct placing *p, const struct placing_job *j, size_t first, struct berth_err *err);
+    const struct placing *p, const struct placing_job *j, size_t first, int64_t *id_out,
+    struct berth_err *err);
 
 /* A running job and its machine: stay, or leave for what is safer or cheaper. */
 struct placing_move {
@@ -168,7 +189,15 @@ struct placing_move {
 	    stay_usd; /* the rest of the work there, and where it is; NaN: not known */
 	size_t seen, refused[REFUSE_COUNT]; /* of all offers, by the first rule; REFUSE_DEARER: of
 					       that kind, but not the cheapest */
-	int64_t price_as_of;                /* of the target */
+	const char *next;                   /* the next best of the same purchase; "" none */
+	double next_usd;                    /* the rest of the work there; NaN */
+	double bound_usd;  /* no machine of any offer does the rest for less; NaN: not known */
+	const char *binds; /* "deadline", or a rule that keeps it from what costs less; "" */
+	double binds_usd;  /* that would be saved without it; NaN */
+	struct placing_change *changes; /* [n_changes] */
+	size_t n_changes;
+	int64_t oldest_as_of; /* of all that it could go to; 0: not said */
+	int64_t price_as_of;  /* of the target */
 	struct spot_outlook spot;
 	double reserve_usd; /* on spot: what is to be kept of the budgets, should it fail; NaN: as
 			       it is */

@@ -155,7 +155,7 @@ placing_change_deadline(
 
 	for (size_t x = 0; x < h->n_late; x++) {
 		const struct placing_near *n = &h->late[x];
-		const struct placing_need need = { n->offer, n->machines, n->usd };
+		const struct placing_need need = { n->offer, n->machines, n->usd, n->finish };
 		struct placing_change *c;
 
 		if (!(n->usd < cost - PLACING_CENT) || !placing_room(w, i, k, &need, true, left))
@@ -247,7 +247,7 @@ placing_change_rule(struct placing_change_list *l, size_t i, size_t k, enum refu
 {
 	const struct placing_work_space *w = l->w;
 	const struct placing_near *n = &w->hints[i].least[code];
-	const struct placing_need need = { n->offer, n->machines, n->usd };
+	const struct placing_need need = { n->offer, n->machines, n->usd, n->finish };
 	struct placing_change *c;
 	char t[TIME_FMT_SIZE], usd[USD_FMT_SIZE];
 
@@ -277,6 +277,12 @@ placing_change_rule(struct placing_change_list *l, size_t i, size_t k, enum refu
 		c->text =
 		    arena_printf(w->a, "%s for %.2f USD, when its provider has some again (%s)",
 			c->offer, n->usd, placing_none_text(&w->facts.offers[n->offer], w->a));
+	} else if (code == REFUSE_WAIT_SPOT && w->spot[i].slack_s > 0) {
+		c->at = w->o->now + (int64_t)w->spot[i].slack_s;
+		c->text = arena_printf(w->a,
+		    "%s from %s on at the latest, for %.2f USD: until then waiting for spot is "
+		    "cheaper and safe",
+		    c->offer, time_fmt(t, c->at), n->usd);
 	} else if (code == REFUSE_PROBE_FAILED) {
 		c->at = w->facts.offers[n->offer].facts.blocked_until;
 		c->text = arena_printf(w->a,
@@ -307,7 +313,7 @@ placing_change_max_price(struct placing_change_list *l, size_t i, const int64_t 
 	placing_estimate(w, &c, false, e);
 	placing_after_add(w, i, e);
 	for (size_t j = 0; j < w->facts.n_offers; j++) {
-		const struct placing_need need = { j, e[j].machines, e[j].total_usd };
+		const struct placing_need need = { j, e[j].machines, e[j].total_usd, e[j].finish };
 
 		if (e[j].refuse == REFUSE_NOT &&
 		    placing_room(w, i, PLACE_NONE, &need, true, left) &&

@@ -442,6 +442,40 @@ placing_more(const struct placing_job *pj, double cost, struct explain_job *e)
 }
 
 static void
+placing_nearer(struct placing_work_space *w, struct placing_job *pj, enum refuse_code rule,
+    const struct placing_near *x)
+{
+	if (!x->is || (pj->nearest.offer != NULL && pj->nearest.usd <= x->usd))
+		return;
+	pj->nearest =
+	    (struct placing_nearest){ placing_label(&w->facts.offers[x->offer], x->machines, w->a),
+		    rule, x->usd, x->finish };
+}
+
+/* Of a job that is not placed: by which rule, and the best of what was refused. */
+static void
+placing_refused(struct placing_work_space *w, size_t i)
+{
+	struct placing_job *pj = &w->jobs[i];
+	const struct placing_hint *h = &w->hints[i];
+
+	pj->rule = explain_rule(pj->refused);
+	pj->waits_for = pj->binds[0] != '\0' ? pj->binds : h->quota != NULL ? h->quota : "";
+	for (size_t c = 0; c < REFUSE_COUNT; c++)
+		placing_nearer(w, pj, (enum refuse_code)c, &h->least[c]);
+	if (h->n_late > 0)
+		placing_nearer(w, pj, REFUSE_DEADLINE, &h->late[h->n_late - 1]);
+	for (size_t x = 0; x < h->over.n; x++)
+		placing_nearer(w, pj, REFUSE_NO_QUOTA,
+		    &(struct placing_near){ h->over.v[x].offer, (int)h->over.v[x].machines,
+			h->over.v[x].usd, h->over.v[x].finish, true });
+	for (size_t k = w->p.cand_start[i]; k < w->p.cand_start[i + 1]; k++)
+		placing_nearer(w, pj, REFUSE_NO_CAPACITY,
+		    &(struct placing_near){ w->offer.v[k], w->estimate.v[k].machines, w->cost.v[k],
+			w->estimate.v[k].finish, true });
+}
+
+static void
 placing_explain(struct placing_work_space *w, size_t i, const struct place_plan *plan, size_t r)
 {
 	struct placing_job *pj = &w->jobs[i];
@@ -485,6 +519,10 @@ placing_explain(struct placing_work_space *w, size_t i, const struct place_plan 
 		pj->spot = w->spot[i].outlook;
 		e.spot = arena_printf(w->a, "%s; %s", e.spot, placing_outlook(&pj->spot, w->a));
 	}
+	pj->label = e.chosen;
+	pj->waits_for = "";
+	if (k == PLACE_NONE)
+		placing_refused(w, i);
 	pj->astray = placing_astray(w, &pj->job.spec);
 	pj->reason = explain_place(&e, w->a);
 	if (pj->astray != NULL)

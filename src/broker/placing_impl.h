@@ -81,6 +81,7 @@ struct placing_need {
 	size_t offer;
 	int64_t machines;
 	double usd;
+	int64_t finish;
 };
 
 #define PLACING_FRONT 8 /* deadlines worth a word */

@@ -6,6 +6,12 @@
 #include "model/accel.h"
 #include "store/money_rows.h"
 #include "util/arena.h"
+#include "util/time.h"
+
+#define PLACING_MOVE_STEP_S INT64_C(600) /* the first other deadline that is asked about */
+#define PLACING_MOVE_NEAR_S INT64_C(120) /* as near as the one that turns it is looked for */
+#define PLACING_MOVE_FAR_S INT64_C(604800)
+#define PLACING_MOVE_TOLD 8 /* moves of a tick of which that is told: each asks some 15 times */
 
 void
 placing_work(const struct accel_table *accels, const struct job_spec *spec, const struct offer *o,
@@ -61,75 +67,231 @@ placing_move_free(struct placing_work_space *w, const struct placing_move *m, in
 			w->facts.budgets[b].reserved.v -= micro;
 }
 
+static struct placing_change *
+placing_move_change(struct placing_work_space *w, struct placing_move *m, const char *what)
+{
+	struct placing_change *all = arena_array(w->a, m->n_changes + 1, sizeof(*all));
+
+	for (size_t i = 0; i < m->n_changes; i++)
+		all[i] = m->changes[i];
+	all[m->n_changes] = (struct placing_change){
+		.what = what, .subject = "", .offer = "", .from = NAN, .to = NAN, .usd = NAN
+	};
+	m->changes = all;
+	return &all[m->n_changes++];
+}
+
+/* Bare work there, without interruptions and start-up. */
+static double
+placing_move_bare(const struct cost_estimate *e)
+{
+	return e->compute_usd / e->expected_hours * e->run_hours + e->egress_usd;
+}
+
+/* The best of those that it may go to, or may not by one rule: refuse REFUSE_NOT, and not `but`; or
+ * any rule behind the cost. */
+static size_t
+placing_move_best(const struct placing_work_space *w, const struct placing_move *m,
+    const struct cost_estimate *e, bool refused, size_t but)
+{
+	size_t best = w->facts.n_offers;
+
+	for (size_t k = 0; k < w->facts.n_offers; k++) {
+		bool may = e[k].refuse == REFUSE_NOT;
+
+		if (k == but || w->facts.offers[k].offer->purchase != m->to ||
+		    (refused ? may || e[k].refuse < REFUSE_DEADLINE : !may))
+			continue;
+		if (best == w->facts.n_offers || e[k].total_usd < e[best].total_usd)
+			best = k;
+	}
+	return best;
+}
+
+/* The price at which the next best would be the best. */
+static void
+placing_move_price(struct placing_work_space *w, struct placing_move *m,
+    const struct cost_estimate *e, size_t next)
+{
+	double price = usd_to_double(w->facts.offers[next].offer->price),
+	       gap = m->next_usd - m->target_usd, to;
+	struct placing_change *c;
+
+	if (!(gap >= 0) || !(e[next].compute_usd > gap) || w->facts.offers[next].facts.paid)
+		return;
+	to = (ceil(price * (1 - gap / e[next].compute_usd) * 1e6 - 1e-3) - 1) / 1e6;
+	if (!(to > 0))
+		return;
+	c = placing_move_change(w, m, "price");
+	c->offer = m->next;
+	c->from = price;
+	c->to = to;
+	c->usd = m->target_usd;
+	c->text = arena_printf(w->a, "%s at under %.10g USD an hour (%.6g now) would cost less",
+	    m->next, to + 1e-6, price);
+}
+
+/* One rule keeps it from what costs less of the same kind. */
+static void
+placing_move_rule(
+    struct placing_work_space *w, struct placing_move *m, const struct cost_estimate *e, size_t k)
+{
+	const struct placing_offer *po = &w->facts.offers[k];
+	struct placing_change *c = placing_move_change(w, m, refuse_name(e[k].refuse));
+	char t[TIME_FMT_SIZE];
+
+	if (m->binds[0] == '\0') {
+		m->binds = refuse_name(e[k].refuse);
+		m->binds_usd = m->target_usd - e[k].total_usd;
+	}
+	c->offer = placing_label(po, e[k].machines, w->a);
+	c->usd = e[k].total_usd;
+	c->at = e[k].refuse == REFUSE_UNAVAILABLE ? po->facts.none_until
+		: e[k].refuse == REFUSE_BLOCKED_UNTIL || e[k].refuse == REFUSE_PROBE_FAILED
+		    ? po->facts.blocked_until
+		    : 0;
+	c->text = arena_printf(w->a, "%s would do the rest for %.2f USD, but is left out%s%s: %s",
+	    c->offer, c->usd, c->at > 0 ? " until " : "", c->at > 0 ? time_fmt(t, c->at) : "",
+	    refuse_text(e[k].refuse));
+}
+
 /* Where it may go, what that costs beside staying, and who was refused. */
 static void
 placing_move_tell(struct placing_work_space *w, struct placing_move *m,
     const struct cost_estimate *e, const struct placing_spot *s)
 {
-	size_t best = w->facts.n_offers;
+	size_t none = w->facts.n_offers, best = placing_move_best(w, m, e, false, none),
+	       next = placing_move_best(w, m, e, false, best),
+	       kept = placing_move_best(w, m, e, true, none);
 	struct placing_work work;
 
-	m->seen = w->facts.n_offers;
+	m->seen = none;
 	m->spot = s->outlook;
-	m->target = "";
-	m->target_usd = m->stay_usd = NAN;
-	for (size_t k = 0; k < w->facts.n_offers; k++)
-		if (e[k].refuse == REFUSE_NOT && w->facts.offers[k].offer->purchase == m->to &&
-		    (best == w->facts.n_offers || e[k].total_usd < e[best].total_usd))
-			best = k;
-	for (size_t k = 0; k < w->facts.n_offers; k++)
+	m->target = m->next = m->binds = "";
+	m->target_usd = m->stay_usd = m->next_usd = m->bound_usd = m->binds_usd = NAN;
+	for (size_t k = 0; k < none; k++) {
+		int64_t as_of = w->facts.offers[k].offer->as_of;
+
 		if (k != best)
 			m->refused[e[k].refuse == REFUSE_NOT ? REFUSE_DEARER : e[k].refuse]++;
-	if (best < w->facts.n_offers) {
-		m->target = placing_label(&w->facts.offers[best], e[best].machines, w->a);
-		m->target_usd = e[best].total_usd;
-		m->price_as_of = w->facts.offers[best].offer->as_of;
+		if (e[k].refuse != REFUSE_NOT)
+			continue;
+		m->bound_usd = fmin(m->bound_usd, placing_move_bare(&e[k]));
+		if (as_of > 0 && (m->oldest_as_of == 0 || as_of < m->oldest_as_of))
+			m->oldest_as_of = as_of;
 	}
+	if (best == none)
+		return;
+	m->target = placing_label(&w->facts.offers[best], e[best].machines, w->a);
+	m->target_usd = e[best].total_usd;
+	m->price_as_of = w->facts.offers[best].offer->as_of;
 	placing_work(w->accels, &m->job->spec, &m->in->offer, &work);
-	if (best < w->facts.n_offers && usd_known(m->in->offer.price))
+	if (usd_known(m->in->offer.price))
 		m->stay_usd = usd_to_double(offer_hour(&m->in->offer, w->o->now)) * work.hours *
 			      (1 - m->job->progress) * e[best].machines;
+	m->bound_usd = fmin(m->bound_usd, m->stay_usd);
+	if (m->to == PURCHASE_ON_DEMAND) {
+		m->binds = "deadline";
+		m->binds_usd = m->target_usd - m->stay_usd;
+	}
+	if (next < none) {
+		m->next = placing_label(&w->facts.offers[next], e[next].machines, w->a);
+		m->next_usd = e[next].total_usd;
+		placing_move_price(w, m, e, next);
+	}
+	if (kept < none && e[kept].total_usd < m->target_usd - 0.005)
+		placing_move_rule(w, m, e, kept);
 }
 
-static void
-placing_move_of(
-    struct placing_work_space *w, struct placing_move *m, struct cost_estimate *estimates)
+/* What the policy says with this deadline: true to leave the machine. */
+static bool
+placing_move_ask(struct placing_work_space *w, const struct placing_move *m, int64_t deadline,
+    struct cost_estimate *e, struct placing_spot *s, enum purchase *to_out)
 {
 	bool on_spot = m->in->offer.purchase == PURCHASE_SPOT;
 	struct placing_has has = { on_spot ? SPOT_HAS_SPOT : SPOT_HAS_ON_DEMAND, m->in->ready };
 	struct job job = *m->job;
 	struct cost_job c = { 0 };
+
+	job.spec.deadline = deadline;
+	placing_drop_unknown(w, &job);
+	placing_want(w, &job, &c);
+	placing_estimate(w, &c, true, e);
+	placing_spot_advise(&w->facts, &job, e, &has, w->o->now, w->tables, s);
+	*to_out = on_spot ? PURCHASE_ON_DEMAND : PURCHASE_SPOT;
+	if (!s->applies)
+		return false;
+	if (on_spot)
+		return s->action == SPOT_ON_DEMAND && s->on_demand_sure;
+	return s->action == SPOT_TAKE && s->spot_up &&
+	       !(s->safety_usd > placing_budget_left(&w->facts, &job, s->account));
+}
+
+/*
+ * The deadline from which on it would stay: later ones let it keep spot, earlier ones on demand.
+ * Found by asking the policy itself, to a minute or two. e is lost.
+ */
+static void
+placing_move_deadline(
+    struct placing_work_space *w, struct placing_move *m, double slack_s, struct cost_estimate *e)
+{
+	int64_t moves = 0, stays = PLACING_MOVE_STEP_S, sign = m->to == PURCHASE_SPOT ? -1 : 1;
+	int64_t most = sign > 0 ? PLACING_MOVE_FAR_S : (int64_t)fmax(0, slack_s);
+	int64_t deadline = m->job->spec.deadline;
+	struct placing_change *c;
+	struct placing_spot s;
+	char t[TIME_FMT_SIZE];
+	enum purchase to;
+
+	while (stays <= most && placing_move_ask(w, m, deadline + sign * stays, e, &s, &to)) {
+		moves = stays;
+		stays *= 2;
+	}
+	if (stays > most)
+		return;
+	while (stays - moves > PLACING_MOVE_NEAR_S) {
+		int64_t half = moves + (stays - moves) / 2;
+
+		if (placing_move_ask(w, m, deadline + sign * half, e, &s, &to))
+			moves = half;
+		else
+			stays = half;
+	}
+	c = placing_move_change(w, m, "deadline");
+	c->at = deadline + sign * stays;
+	c->usd = m->stay_usd;
+	c->text = arena_printf(w->a, "a deadline of %s or %s would let it stay where it is",
+	    time_fmt(t, c->at), sign > 0 ? "later" : "earlier");
+}
+
+static void
+placing_move_of(struct placing_work_space *w, struct placing_move *m, bool tell,
+    struct cost_estimate *estimates)
+{
 	struct placing_spot s;
 
 	m->move = false;
 	m->reserve_usd = NAN;
-	if (!placing_spot_job(&job) || m->in->offer.purchase == PURCHASE_RESERVED ||
+	if (!placing_spot_job(m->job) || m->in->offer.purchase == PURCHASE_RESERVED ||
 	    m->in->offer.paid_until > w->o->now) /* nothing is cheaper than what is paid */
 		return;
-	placing_drop_unknown(w, &job);
-	placing_want(w, &job, &c);
-	placing_estimate(w, &c, true, estimates);
-	placing_spot_advise(&w->facts, &job, estimates, &has, w->o->now, w->tables, &s);
-	if (!s.applies)
-		return;
-	if (on_spot)
+	m->move = placing_move_ask(w, m, m->job->spec.deadline, estimates, &s, &m->to);
+	if (s.applies && m->in->offer.purchase == PURCHASE_SPOT)
 		m->reserve_usd = s.safety_usd;
-	if (on_spot && s.action == SPOT_ON_DEMAND && s.on_demand_sure) {
-		m->move = true;
-		m->to = PURCHASE_ON_DEMAND;
-		m->why = arena_printf(w->a,
-		    "leaves spot: the deadline would be lost with this machine (%.0f min to spare)",
-		    fmax(0, s.slack_s) / 60);
-	} else if (!on_spot && s.action == SPOT_TAKE && s.spot_up &&
-		   !(s.safety_usd > placing_budget_left(&w->facts, &job, s.account))) {
-		m->move = true;
-		m->to = PURCHASE_SPOT;
-		m->why = arena_printf(w->a,
-		    "leaves on demand: spot is back at %.0f %% of the price, %.0f min to spare",
-		    100 * s.ratio, s.slack_s / 60);
-	}
-	if (m->move)
-		placing_move_tell(w, m, estimates, &s);
+	if (!m->move)
+		return;
+	m->why = m->to == PURCHASE_ON_DEMAND
+		     ? arena_printf(w->a,
+			   "leaves spot: the deadline would be lost with this machine (%.0f min to "
+			   "spare)",
+			   fmax(0, s.slack_s) / 60)
+		     : arena_printf(w->a,
+			   "leaves on demand: spot is back at %.0f %% of the price, %.0f min to "
+			   "spare",
+			   100 * s.ratio, s.slack_s / 60);
+	placing_move_tell(w, m, estimates, &s);
+	if (tell)
+		placing_move_deadline(w, m, s.slack_s, estimates);
 }
 
 enum berth_code
@@ -142,6 +304,7 @@ placing_moves(struct store *store, const struct accel_table *accels,
 		.o = o, .accels = accels, .tables = o->tables != NULL ? o->tables : &own, .a = a
 	};
 	struct cost_estimate *estimates;
+	size_t told = 0;
 	enum berth_code rc = placing_facts_load(store, accels, o, a, &w.facts, err);
 
 	if (rc != BERTH_OK)
@@ -154,7 +317,8 @@ placing_moves(struct store *store, const struct accel_table *accels,
 		if (rc != BERTH_OK)
 			break;
 		placing_move_free(&w, &moves[i], held.v);
-		placing_move_of(&w, &moves[i], estimates);
+		placing_move_of(&w, &moves[i], told < PLACING_MOVE_TOLD, estimates);
+		told += moves[i].move;
 		placing_move_free(&w, &moves[i], -held.v);
 	}
 	spot_tables_free(&own);

@@ -44,7 +44,7 @@ placing_json_offer(struct jsonw *w, const char *key, const struct placing_try *t
 	jsonw_end_object(w);
 }
 
-static void
+void
 placing_json_change(struct jsonw *w, const struct placing_change *c)
 {
 	jsonw_begin_object(w, NULL);
@@ -124,12 +124,51 @@ placing_json_spot(struct jsonw *w, const struct spot_outlook *o)
 }
 
 static void
+placing_json_nearest(struct jsonw *w, const struct placing_nearest *n)
+{
+	if (n->offer == NULL) {
+		jsonw_null(w, "nearest");
+		return;
+	}
+	jsonw_begin_object(w, "nearest");
+	jsonw_str(w, "offer", n->offer);
+	jsonw_str(w, "rule", refuse_name(n->rule));
+	jsonw_fixed(w, "expected_cost", n->usd, 6);
+	jsonw_time(w, "expected_finish", n->finish);
+	jsonw_end_object(w);
+}
+
+void
+placing_not_taken(struct placing_job *j)
+{
+	if (j->n_tries == 0)
+		return;
+	j->nearest = (struct placing_nearest){ j->label, REFUSE_UNAVAILABLE,
+		j->tries[0].cost.total_usd, j->tries[0].cost.finish };
+	j->n_tries = 0;
+}
+
+static void
 placing_json_refused(struct jsonw *w, const size_t *refused)
 {
 	jsonw_begin_object(w, "refused");
 	for (size_t c = REFUSE_NOT + 1; c < REFUSE_COUNT; c++)
 		if (refused[c] > 0)
 			jsonw_int(w, refuse_name((enum refuse_code)c), (int64_t)refused[c]);
+	jsonw_end_object(w);
+}
+
+static void
+placing_json_next(struct jsonw *w, const struct placing_move *m)
+{
+	if (m->next[0] == '\0') {
+		jsonw_null(w, "runner_up");
+		return;
+	}
+	jsonw_begin_object(w, "runner_up");
+	jsonw_str(w, "offer", m->next);
+	jsonw_fixed(w, "expected_cost", m->next_usd, 6);
+	jsonw_fixed(w, "extra_cost", m->next_usd - m->target_usd, 6);
 	jsonw_end_object(w);
 }
 
@@ -146,10 +185,20 @@ placing_json_move(struct jsonw *w, const struct placing_move *m)
 	jsonw_str_or_null(w, "destination", m->target);
 	jsonw_fixed(w, "expected_cost", m->target_usd, 6);
 	jsonw_fixed(w, "stay_cost", m->stay_usd, 6);
+	placing_json_next(w, m);
+	jsonw_str_or_null(w, "binds", m->binds);
+	jsonw_fixed(w, "shadow_price", m->binds_usd, 6);
 	jsonw_int(w, "candidates_seen", (int64_t)m->seen);
 	placing_json_refused(w, m->refused);
+	jsonw_begin_array(w, "changes");
+	for (size_t i = 0; i < m->n_changes; i++)
+		placing_json_change(w, &m->changes[i]);
+	jsonw_end_array(w);
 	placing_json_spot(w, &m->spot);
 	jsonw_time_or_null(w, "price_as_of", m->price_as_of);
+	jsonw_time_or_null(w, "oldest_price", m->oldest_as_of);
+	jsonw_fixed(w, "lower_bound", m->bound_usd, 6);
+	jsonw_fixed(w, "gap", m->bound_usd > 0 ? m->target_usd / m->bound_usd - 1 : NAN, 6);
 	jsonw_end_object(w);
 }
 
@@ -177,6 +226,7 @@ placing_json_job(
 		placing_json_offer(w, "runner_up", &j->tries[first + 1]);
 	else
 		jsonw_null(w, "runner_up");
+	placing_json_nearest(w, &j->nearest);
 	jsonw_str_or_null(w, "binds", j->binds);
 	jsonw_fixed(w, "shadow_price", j->shadow, 6);
 	jsonw_int(w, "candidates_seen", (int64_t)j->seen);
@@ -190,7 +240,8 @@ placing_json_job(
 	}
 	placing_json_turn(w, p, j);
 	jsonw_time_or_null(w, "price_as_of", j->price_as_of);
-	jsonw_time_or_null(w, "oldest_price", j->oldest_as_of);
+	jsonw_time_or_null(w, "oldest_price",
+	    j->oldest_as_of == 0 && chosen == NULL ? p->oldest_price : j->oldest_as_of);
 	jsonw_fixed(w, "gap", placing_gap(p), 6);
 	if (first > 0)
 		jsonw_int(w, "refused_by_provider", (int64_t)first);
@@ -279,19 +330,15 @@ placing_sentence(const struct placing *p, struct arena *a)
 }
 
 enum berth_code
-placing_keep(struct store *store, int64_t now, const struct placing *p, const struct placing_job *j,
-    size_t first, struct berth_err *err)
+placing_text(const struct placing *p, const struct placing_job *j, size_t first, struct buf *out,
+    struct berth_err *err)
 {
-	struct decision d = { .t = now,
-		.kind = j == NULL ? "placement" : "place",
-		.subject = j == NULL ? "placement" : j->job.id };
 	struct arena *a = arena_new();
-	struct buf b;
 	struct jsonw w;
 	enum berth_code rc;
 
-	buf_init(&b, PLACING_JSON_MAX);
-	jsonw_init_buf(&w, &b, JSONW_COMPACT);
+	buf_init(out, PLACING_JSON_MAX);
+	jsonw_init_buf(&w, out, JSONW_COMPACT);
 	jsonw_begin_object(&w, NULL);
 	if (j != NULL) {
 		placing_json_job(&w, p, j, first);
@@ -301,11 +348,27 @@ placing_keep(struct store *store, int64_t now, const struct placing *p, const st
 	}
 	jsonw_end_object(&w);
 	rc = jsonw_finish(&w, err);
-	d.json = b.p;
-	if (rc == BERTH_OK)
-		rc = store_decision_insert(store, &d, &d.id, err);
-	buf_free(&b);
+	if (rc != BERTH_OK)
+		buf_free(out);
 	arena_free(a);
+	return rc;
+}
+
+enum berth_code
+placing_keep(struct store *store, int64_t now, const struct placing *p, const struct placing_job *j,
+    size_t first, int64_t *id_out, struct berth_err *err)
+{
+	struct decision d = { .t = now,
+		.kind = j == NULL ? "placement" : "place",
+		.subject = j == NULL ? "placement" : j->job.id };
+	struct buf b;
+	enum berth_code rc = placing_text(p, j, first, &b, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	d.json = b.p;
+	rc = store_decision_insert(store, &d, id_out != NULL ? id_out : &d.id, err);
+	buf_free(&b);
 	return rc;
 }
 

@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include "broker/broker.h"
+#include "broker/decide.h"
 #include "broker/fleet.h"
 #include "broker/runner.h"
 #include "model/accel.h"
+#include "util/time.h"
 
 /* What was measured on one machine, and the verdict on it. */
 struct probed {
@@ -92,6 +94,82 @@ probed_store(
 	return store_measurement_insert(b->store, &m, rows, r->n_tests, &id, err);
 }
 
+/* The rules that it broke, each with its measured value where there is one. */
+static void
+probe_json(struct broker *b, struct jsonw *w, const struct instance *in, const struct probed *p)
+{
+	const struct verdict *v = &p->verdict;
+
+	broker_json_machine(w, b, in);
+	jsonw_str(w, "verdict", verdict_kind_name(v->kind));
+	jsonw_double(w, "speed", v->speed);
+	jsonw_str_or_null(w, "accelerator", v->actual);
+	jsonw_begin_array(w, "rules");
+	for (size_t i = 0; i < v->n_reasons && v->reasons[i].kind == VERDICT_REJECT; i++) {
+		jsonw_begin_object(w, NULL);
+		jsonw_str(w, "rule", v->reasons[i].code);
+		jsonw_int(w, "gpu", v->reasons[i].gpu);
+		jsonw_str(w, "text", v->reasons[i].text);
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+	jsonw_begin_array(w, "measured");
+	for (size_t i = 0; i < v->n_ratios; i++) {
+		const struct verdict_ratio *r = &v->ratios[i];
+
+		if (!(r->ratio < b->verdict_limits.accept))
+			continue;
+		jsonw_begin_object(w, NULL);
+		jsonw_str(w, "test", r->test);
+		jsonw_int(w, "gpu", r->gpu);
+		jsonw_double(w, "value", r->measured);
+		jsonw_double(w, "expected", r->reference);
+		jsonw_double(w, "share", r->ratio);
+		jsonw_str(w, "unit", r->unit);
+		jsonw_str(w, "source", r->source);
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+	jsonw_double(w, "rejected_below", b->verdict_limits.reject);
+}
+
+/* Why a machine is given back, and what follows: its place, or where it is known by name the
+ * machine itself, is left alone for a while. */
+static enum berth_code
+probe_decide(struct broker *b, const struct instance *in, const struct probed *p, bool avoid,
+    struct berth_err *err)
+{
+	const char *where = in->offer.zone[0] != '\0' ? in->offer.zone : in->offer.region,
+		   *subject = in->job_id[0] != '\0'
+				  ? in->job_id
+				  : arena_printf(b->tick_arena, "instance:%" PRId64, in->id);
+	int64_t until = b->now + b->policy.avoid_rejected_s;
+	const struct placing_change *c;
+	struct decide d;
+	char t[TIME_FMT_SIZE];
+	enum berth_code rc = avoid ? BERTH_OK : decide_held(b, &in->offer, &until, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	c = decide_change(b, "probe_failed", "", until,
+	    arena_printf(b->tick_arena,
+		"the end of the hold on %s at %s, when it is asked for again",
+		avoid ? "this machine" : "this place", time_fmt(t, until)));
+	decide_begin(
+	    &d, arena_printf(b->tick_arena,
+		    "%s %s in %s is rejected: %s; it is given back, %s is left alone until %s, %s",
+		    in->offer.provider, in->offer.instance_type, where, p->reason,
+		    avoid ? "this machine alone" : "its place", t,
+		    in->job_id[0] != '\0' ? "and the next tick places the job elsewhere"
+					  : "and it had no job"));
+	probe_json(b, &d.w, in, p);
+	jsonw_time_or_null(&d.w, "held_until", until);
+	jsonw_begin_array(&d.w, "changes");
+	placing_json_change(&d.w, c);
+	jsonw_end_array(&d.w);
+	return decide_end(b, &d, "probe", subject, err);
+}
+
 static enum berth_code
 probe_reject(struct broker *b, struct instance *in, const struct probed *p, struct berth_err *err)
 {
@@ -100,14 +178,16 @@ probe_reject(struct broker *b, struct instance *in, const struct probed *p, stru
 	const struct broker_account *acc = broker_account(b, in->account);
 	struct attempt at;
 	enum berth_code rc = BERTH_OK;
+	bool avoid = acc != NULL && acc->prov != NULL &&
+		     (prov_account_ops(acc->prov)->caps & PROV_CAP_AVOID) != 0;
 
 	b->counts.rejected++;
 	snprintf(why.msg, sizeof(why.msg), "%s", p->reason);
 	end.reason = arena_printf(b->tick_arena, "the probe rejected the machine: %s", p->reason);
-	if (acc == NULL || acc->prov == NULL ||
-	    (prov_account_ops(acc->prov)->caps & PROV_CAP_AVOID) == 0)
-		rc = broker_refused(
-		    b, &in->offer, &why, err); /* else that machine alone is left out */
+	if (!avoid) /* else that machine alone is left out */
+		rc = broker_refused(b, &in->offer, &why, err);
+	if (rc == BERTH_OK)
+		rc = probe_decide(b, in, p, avoid, err);
 	if (rc == BERTH_OK && in->job_id[0] != '\0') {
 		rc = job_attempt_open(b, in->job_id, in->id, &at, err);
 		if (rc == BERTH_OK) {

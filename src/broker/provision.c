@@ -6,7 +6,11 @@
 #include <string.h>
 
 #include "broker/broker.h"
+#include "broker/decide.h"
 #include "broker/gang.h"
+#include "broker/placing_replay.h"
+#include "broker/waiting.h"
+#include "model/block.h"
 #include "store/job_rows.h"
 #include "store/machine_rows.h"
 #include "store/plan_rows.h"
@@ -18,6 +22,25 @@
 
 static enum berth_code provision_reason(
     struct broker *b, struct job *job, const char *reason, struct berth_err *err);
+
+/* It waits for another job, which goes on, or never ends. */
+static enum berth_code
+provision_wait(
+    struct broker *b, struct job *job, bool ends, const char *reason, struct berth_err *err)
+{
+	const char *text = arena_printf(b->tick_arena,
+	    ends ? "the end of %s lets it go on"
+		 : "`berth job cancel`, and to submit it without waiting for %s",
+	    job->spec.after);
+
+	waiting_add(
+	    b->waits, &(struct waiting){ .job = job,
+			  .rule = WAITING_AFTER,
+			  .subject = job->spec.after,
+			  .reason = reason,
+			  .change = decide_change(b, WAITING_AFTER, job->spec.after, 0, text) });
+	return provision_reason(b, job, reason, err);
+}
 
 /* A job that needs the output of another waits until that is done; *ready_out: it need not wait. */
 static enum berth_code
@@ -32,7 +55,7 @@ provision_after(struct broker *b, struct job *job, bool *ready_out, struct berth
 		return BERTH_OK;
 	rc = store_job_get(b->store, after, b->tick_arena, &before, err);
 	if (rc == BERTH_ENOTFOUND)
-		return provision_reason(b, job,
+		return provision_wait(b, job, false,
 		    arena_printf(b->tick_arena,
 			"waits for %s, which is not known any more: cancel it "
 			"or submit it without",
@@ -44,14 +67,32 @@ provision_after(struct broker *b, struct job *job, bool *ready_out, struct berth
 	if (*ready_out)
 		return BERTH_OK;
 	if (before.state == JOB_FAILED || before.state == JOB_CANCELLED)
-		return provision_reason(b, job,
+		return provision_wait(b, job, false,
 		    arena_printf(b->tick_arena,
 			"waits for %s, which will not end (%s): cancel it or "
 			"submit it without",
 			after, job_state_name(before.state)),
 		    err);
-	return provision_reason(
-	    b, job, arena_printf(b->tick_arena, "waits until %s is done", after), err);
+	return provision_wait(
+	    b, job, true, arena_printf(b->tick_arena, "waits until %s is done", after), err);
+}
+
+#define PROVISION_UNKNOWN "waits to learn what became of a launch"
+
+/* A create is out whose outcome nobody knows. */
+static void
+provision_unknown(struct broker *b, const struct job *job, const char *reason)
+{
+	bool told = strncmp(reason, PROVISION_UNKNOWN, strlen(PROVISION_UNKNOWN)) == 0;
+
+	waiting_add(b->waits,
+	    &(struct waiting){ .job = job,
+		.rule = WAITING_LAUNCH_UNKNOWN,
+		.subject = "",
+		.reason = told ? reason : PROVISION_UNKNOWN,
+		.change = decide_change(b, WAITING_LAUNCH_UNKNOWN, "", 0,
+		    "an answer of the provider, which each tick asks for again: a machine that "
+		    "was made is kept, else the job is placed anew") });
 }
 
 /* Ids of queued jobs that wait for no other and that no unsettled create is out for. */
@@ -77,7 +118,10 @@ provision_ids(struct broker *b, const char ***ids_out, size_t *n_out, struct ber
 		for (size_t j = 0; j < n_its && !out; j++)
 			out =
 			    its[j].kind == INTENT_CREATE && strcmp(its[j].job_id, jobs[i].id) == 0;
-		rc = provision_after(b, &jobs[i], &ready, err);
+		if (out)
+			provision_unknown(b, &jobs[i], jobs[i].reason);
+		else
+			rc = provision_after(b, &jobs[i], &ready, err);
 		if (!out && ready)
 			ids[k++] = jobs[i].id;
 	}
@@ -158,9 +202,10 @@ provision_late(struct broker *b, struct job *job, const char *reason, struct ber
 enum provision_step {
 	STEP_MADE,
 	STEP_NEXT,
-	STEP_LATE,
-	STEP_STOP
-}; /* late: the account has had its time in this pass */
+	STEP_LATE,   /* the account has had its time in this pass */
+	STEP_UNPAID, /* the money of a budget lacks */
+	STEP_UNKNOWN /* nobody knows what came of it */
+};
 
 /* The intents of all machines that the offer takes, with the money for all, or none. */
 static enum berth_code
@@ -273,11 +318,10 @@ provision_create(struct broker *b, struct broker_account *acc, struct job *job,
 	}
 	if (rc == BERTH_ETRANSIENT) { /* nobody knows what was made: recover looks before anything
 					 is asked again */
-		*step_out = STEP_STOP;
+		*step_out = STEP_UNKNOWN;
 		b->counts.errors++;
 		b->counts.unplaced++;
-		*unknown_out = arena_printf(
-		    b->tick_arena, "waits to learn what became of a launch: %s", why.msg);
+		*unknown_out = arena_printf(b->tick_arena, PROVISION_UNKNOWN ": %s", why.msg);
 		return BERTH_OK;
 	}
 	if (rc == BERTH_EAUTH || rc == BERTH_ETHROTTLED) {
@@ -311,7 +355,7 @@ provision_try(struct broker *b, struct job *job, const struct placing_try *t,
 	}
 	rc = provision_open(b, job, t, &its, &n, err);
 	if (rc == BERTH_EBUDGET) {
-		*step_out = STEP_STOP;
+		*step_out = STEP_UNPAID;
 		return provision_unpaid(b, job, arena_strdup(b->tick_arena, err->msg), err);
 	}
 	for (i = 0; i < n && rc == BERTH_OK; i++) {
@@ -329,30 +373,101 @@ provision_try(struct broker *b, struct job *job, const struct placing_try *t,
 	return rc == BERTH_OK && unknown != NULL ? provision_reason(b, job, unknown, err) : rc;
 }
 
+/* When the first of the tried offers may be asked for again; 0: none is on hold. */
+static enum berth_code
+provision_held(struct broker *b, const struct placing_job *pj, size_t tried, int64_t *until_out,
+    struct berth_err *err)
+{
+	struct block *blocks;
+	size_t n;
+	enum berth_code rc = store_block_active(b->store, b->now, b->tick_arena, &blocks, &n, err);
+
+	*until_out = 0;
+	for (size_t i = 0; rc == BERTH_OK && i < tried; i++) {
+		const struct block *hit = block_hit(blocks, n, pj->tries[i].offer);
+
+		if (hit != NULL && (*until_out == 0 || hit->until < *until_out))
+			*until_out = hit->until;
+	}
+	return rc;
+}
+
 /* None of the tried offers was had; late: an account that had no time left for n_late of them, or
  * NULL. */
 static enum berth_code
-provision_unplaced(struct broker *b, struct job *job, size_t tried, const char *late, size_t n_late,
-    struct berth_err *err)
+provision_unplaced(struct broker *b, struct placing_job *pj, size_t tried, const char *late,
+    size_t n_late, struct berth_err *err)
 {
-	const char *why;
+	struct waiting w = { .job = &pj->job,
+		.rule = late == NULL ? WAITING_LAUNCH_REFUSED : WAITING_ACCOUNT_BUSY,
+		.subject = "",
+		.placing = pj,
+		.tried = tried - n_late };
+	const char *again = "the next tick asks again";
+	char t[TIME_FMT_SIZE];
+	enum berth_code rc;
+	int64_t until;
 
 	b->counts.unplaced++;
+	rc = provision_held(b, pj, tried, &until, err);
+	if (rc != BERTH_OK)
+		return rc;
 	if (late == NULL)
-		why = arena_printf(b->tick_arena,
+		w.reason = arena_printf(b->tick_arena,
 		    "none of %zu offers could be had now; each is on hold, the next tick asks "
 		    "again",
 		    tried);
 	else if (n_late == tried)
-		why = arena_printf(b->tick_arena,
+		w.reason = arena_printf(b->tick_arena,
 		    "account %s has had its time in this pass; the next tick tries it", late);
 	else
-		why = arena_printf(b->tick_arena,
+		w.reason = arena_printf(b->tick_arena,
 		    "none of %zu offers could be had now: account %s has had its time in this "
 		    "pass; "
 		    "the next tick tries it",
 		    tried, late);
-	return provision_reason(b, job, why, err);
+	if (late == NULL && until > 0)
+		again = arena_printf(b->tick_arena,
+		    "the end of the first hold at %s, when that offer is asked for again",
+		    time_fmt(t, until));
+	w.change = decide_change(b, w.rule, "", until, again);
+	waiting_add(b->waits, &w);
+	return provision_reason(b, &pj->job, w.reason, err);
+}
+
+/* The offer was within the budgets when it was chosen, and is no more: others have taken of them.
+ */
+static void
+provision_wait_money(struct broker *b, struct placing_job *pj, const struct placing_try *t)
+{
+	double usd = fmax(t->cost.total_usd, t->reserve_usd);
+	char need[USD_FMT_SIZE];
+	struct placing_change *c = decide_change(b, refuse_name(REFUSE_OVER_BUDGET), "", 0,
+	    arena_printf(
+		b->tick_arena, "%s USD to spend would pay for %s", usd_need(need, usd), pj->label));
+
+	c->to = usd;
+	c->usd = t->cost.total_usd;
+	waiting_add(b->waits, &(struct waiting){ .job = &pj->job,
+				  .rule = refuse_name(REFUSE_OVER_BUDGET),
+				  .subject = "",
+				  .reason = pj->job.reason,
+				  .placing = pj,
+				  .change = c });
+}
+
+/* One that the placement gave no offer. */
+static enum berth_code
+provision_refused_job(struct broker *b, struct placing_job *pj, struct berth_err *err)
+{
+	enum berth_code rc = BERTH_OK;
+
+	waiting_add_refused(b->waits, pj, pj->reason);
+	if (placing_lacks_money(pj))
+		return provision_unpaid(b, &pj->job, pj->reason, err);
+	if (strstr(pj->reason, refuse_text(REFUSE_DEADLINE)) != NULL)
+		rc = provision_late(b, &pj->job, pj->reason, err);
+	return rc == BERTH_OK ? provision_reason(b, &pj->job, pj->reason, err) : rc;
 }
 
 static enum berth_code
@@ -370,17 +485,11 @@ provision_job(
 		if (rc != BERTH_OK)
 			return rc;
 	}
-	if (pj->n_tries == 0 && placing_lacks_money(pj))
-		return provision_unpaid(b, &pj->job, pj->reason, err);
-	if (pj->n_tries == 0 && strstr(pj->reason, refuse_text(REFUSE_DEADLINE)) != NULL)
-		rc = provision_late(b, &pj->job, pj->reason, err);
-	if (rc != BERTH_OK)
-		return rc;
 	if (pj->n_tries == 0)
-		return provision_reason(b, &pj->job, pj->reason, err);
+		return provision_refused_job(b, pj, err);
 	for (i = 0; i < pj->n_tries && i < b->policy.max_attempts; i++) {
 		rc = provision_try(b, &pj->job, &pj->tries[i], &step, err);
-		if (rc != BERTH_OK || step == STEP_MADE || step == STEP_STOP)
+		if (rc != BERTH_OK || (step != STEP_NEXT && step != STEP_LATE))
 			break;
 		tried++;
 		if (step == STEP_LATE) {
@@ -388,13 +497,70 @@ provision_job(
 			n_late++;
 		}
 	}
-	if (rc != BERTH_OK || step == STEP_STOP)
+	if (rc != BERTH_OK)
 		return rc;
-	if (step == STEP_MADE) {
+	switch (step) {
+	case STEP_UNPAID:
+		provision_wait_money(b, pj, &pj->tries[i]);
+		return BERTH_OK;
+	case STEP_UNKNOWN:
+		provision_unknown(b, &pj->job, pj->job.reason);
+		return BERTH_OK;
+	case STEP_MADE:
 		b->counts.placed++;
-		return placing_keep(b->store, b->now, p, pj, i, err);
+		pj->taken = i + 1;
+		return placing_keep(b->store, b->now, p, pj, i, NULL, err);
+	case STEP_NEXT:
+	case STEP_LATE:
+		break;
 	}
-	return provision_unplaced(b, &pj->job, tried, late, n_late, err);
+	return provision_unplaced(b, pj, tried, late, n_late, err);
+}
+
+/* All that only wait, in one transaction: nothing is asked of any cloud here. */
+static enum berth_code
+provision_rest(struct broker *b, struct placing *p, struct berth_err *err)
+{
+	enum berth_code rc = store_begin(b->store, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	for (size_t i = 0; rc == BERTH_OK && i < p->n_jobs; i++)
+		if (p->jobs[i].n_tries == 0)
+			rc = provision_job(b, p, &p->jobs[i], err);
+	if (rc == BERTH_OK)
+		rc = waiting_keep(b->store, b->now, p, b->waits, err);
+	if (rc == BERTH_OK)
+		rc = preempt_keep(b, p, err);
+	if (rc == BERTH_OK)
+		return store_commit(b->store, err);
+	store_rollback(b->store);
+	return rc;
+}
+
+/* What the placement gave an offer, and then all that only waits. */
+static enum berth_code
+provision_placed(struct broker *b, const struct placing_options *o, const char *const *ids,
+    size_t n, struct placing *p, struct berth_err *err)
+{
+	int64_t placed = b->counts.placed;
+	struct buf inputs = { 0 };
+	enum berth_code rc = BERTH_OK;
+	bool any = false;
+
+	for (size_t i = 0; i < p->n_jobs && !any; i++)
+		any = p->jobs[i].n_tries > 0;
+	if (any) /* before the first launch changes them */
+		rc = placing_inputs(b->store, o, ids, n, &inputs, err);
+	for (size_t i = 0; rc == BERTH_OK && i < p->n_jobs; i++)
+		if (p->jobs[i].n_tries > 0)
+			rc = provision_job(b, p, &p->jobs[i], err);
+	if (rc == BERTH_OK)
+		rc = provision_rest(b, p, err);
+	if (rc == BERTH_OK && b->counts.placed > placed)
+		rc = placing_keep_inputs(b->store, b->now, p, &inputs, err);
+	buf_free(&inputs);
+	return rc;
 }
 
 enum berth_code
@@ -411,20 +577,20 @@ pass_provision(struct broker *b, struct berth_err *err)
 		.ages = b->prices.ages,
 		.need_account = true,
 		.rounds = 100 };
-	struct placing p;
+	struct waiting_list waits = { .a = b->tick_arena };
+	struct placing p = { .n_jobs = 0 };
 	const char **ids;
 	enum berth_code rc;
 	size_t n;
 
 	broker_pass_begin(b);
+	b->waits = &waits;
 	b->counts.unplaced = b->counts.unpaid = 0;
 	rc = provision_ids(b, &ids, &n, err);
-	if (rc != BERTH_OK || n == 0)
-		return rc;
-	rc = placing_run(b->store, b->accels, &o, ids, n, b->tick_arena, &p, err);
-	for (size_t i = 0; rc == BERTH_OK && i < p.n_jobs; i++)
-		rc = provision_job(b, &p, &p.jobs[i], err);
-	if (rc == BERTH_OK && b->counts.placed > 0)
-		rc = placing_keep(b->store, b->now, &p, NULL, 0, err);
+	if (rc == BERTH_OK && n > 0)
+		rc = placing_run(b->store, b->accels, &o, ids, n, b->tick_arena, &p, err);
+	if (rc == BERTH_OK)
+		rc = provision_placed(b, &o, ids, n, &p, err);
+	b->waits = NULL;
 	return rc;
 }

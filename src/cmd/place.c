@@ -5,6 +5,7 @@
 
 #include "broker/broker.h"
 #include "broker/placing.h"
+#include "broker/placing_replay.h"
 #include "broker/shares.h"
 #include "cmd/cmd.h"
 #include "cmd/prices.h"
@@ -17,7 +18,7 @@
 
 struct place_opts {
 	bool explain, list_prices;
-	int64_t seed, rounds, price_age_s, spot_age_s;
+	int64_t seed, rounds, price_age_s, spot_age_s, replay;
 	const char *goal;
 };
 
@@ -39,6 +40,9 @@ static const struct opt_row place_rows[] = {
 	    OFF(spot_age_s), 1, 1e10, NULL },
 	{ "rounds", 0, OPT_INT, "N", "rounds of search and bound; default 200", OFF(rounds), 0,
 	    100000, NULL },
+	{ "replay", 0, OPT_INT, "ID",
+	    "make this placement again from what the store held then, and compare", OFF(replay), 1,
+	    9e15, NULL },
 	{ "seed", 0, OPT_INT, "N", "of the search; default 1", OFF(seed), 0, 9e15, NULL },
 	{ 0 },
 };
@@ -72,16 +76,17 @@ place_json(struct jsonw *w, const struct placing *p)
 }
 
 static enum berth_code
-place_store(struct cmd_ctx *ctx, const struct placing *p, struct berth_err *err)
+place_store(
+    struct cmd_ctx *ctx, const struct placing *p, const struct buf *inputs, struct berth_err *err)
 {
 	enum berth_code rc = store_begin(ctx->store, err);
 
 	if (rc != BERTH_OK)
 		return rc;
 	for (size_t i = 0; i < p->n_jobs && rc == BERTH_OK; i++)
-		rc = placing_keep(ctx->store, ctx->now, p, &p->jobs[i], 0, err);
+		rc = placing_keep(ctx->store, ctx->now, p, &p->jobs[i], 0, NULL, err);
 	if (rc == BERTH_OK && p->n_jobs > 0)
-		rc = placing_keep(ctx->store, ctx->now, p, NULL, 0, err);
+		rc = placing_keep_inputs(ctx->store, ctx->now, p, inputs, err);
 	if (rc != BERTH_OK) {
 		store_rollback(ctx->store);
 		return rc;
@@ -248,6 +253,31 @@ place_result(const struct placing *p, struct berth_err *err)
 }
 
 static enum berth_code
+place_replay(
+    struct cmd_ctx *ctx, const struct accel_table *accels, int64_t id, struct berth_err *err)
+{
+	struct placing_replay r;
+	enum berth_code rc = placing_replay(ctx->store, accels, id, ctx->arena, &r, err);
+	struct jsonw *w;
+
+	if (rc != BERTH_OK)
+		return rc;
+	if (!cmd_wants_json(ctx)) {
+		cmd_say_hung(ctx, 4,
+		    "Placement %lld comes out the same, byte for byte (%zu job%s, %zu bytes).",
+		    (long long)r.id, r.jobs, r.jobs == 1 ? "" : "s", r.bytes);
+		return BERTH_OK;
+	}
+	w = cmd_json_begin(ctx, "berth.placement-replay/1");
+	jsonw_int(w, "id", r.id);
+	jsonw_bool(w, "same", true);
+	jsonw_int(w, "jobs", (int64_t)r.jobs);
+	jsonw_int(w, "bytes", (int64_t)r.bytes);
+	jsonw_int(w, "inputs_bytes", (int64_t)r.inputs);
+	return cmd_json_end(ctx, err);
+}
+
+static enum berth_code
 place_run(struct cmd_ctx *ctx, struct berth_err *err)
 {
 	const struct place_opts *v = ctx->opts;
@@ -259,10 +289,13 @@ place_run(struct cmd_ctx *ctx, struct berth_err *err)
 	const struct config *config;
 	struct placing_limit *limits;
 	struct placing p;
+	struct buf inputs = { 0 };
 	enum berth_code rc = cmd_config(ctx, &config, err);
 
 	if (rc == BERTH_OK)
 		rc = cmd_accels(ctx, &accels, err);
+	if (rc == BERTH_OK && v->replay > 0)
+		return place_replay(ctx, accels, v->replay, err);
 	if (rc == BERTH_OK)
 		rc =
 		    broker_limits_read(config->root, accels, ctx->arena, &limits, &o.n_limits, err);
@@ -276,9 +309,13 @@ place_run(struct cmd_ctx *ctx, struct berth_err *err)
 		return rc;
 	o.limits = limits;
 	o.need_account = config->n_accounts > 0 && !v->list_prices;
-	rc = placing_run(ctx->store, accels, &o, ctx->args, ctx->n_args, ctx->arena, &p, err);
+	rc = placing_inputs(ctx->store, &o, ctx->args, ctx->n_args, &inputs, err);
 	if (rc == BERTH_OK)
-		rc = place_store(ctx, &p, err);
+		rc = placing_run(
+		    ctx->store, accels, &o, ctx->args, ctx->n_args, ctx->arena, &p, err);
+	if (rc == BERTH_OK)
+		rc = place_store(ctx, &p, &inputs, err);
+	buf_free(&inputs);
 	if (rc != BERTH_OK)
 		return rc;
 	if (cmd_wants_json(ctx)) {

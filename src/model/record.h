@@ -67,7 +67,8 @@ struct plan_row {
 
 struct decision {
 	int64_t id, run, t;
-	const char *kind;    /* "place" "scale" "commit" "release" */
+	int64_t seen;        /* the last time that it was still so; 0: it is of its moment */
+	const char *kind;    /* "place" "placement" "move" "wait" "preemption" "probe" "scale" */
 	const char *subject; /* job id, fleet or series name */
 	const char *json;    /* what was chosen, the runner-up, what was refused and why */
 };

@@ -101,10 +101,10 @@ explain_margin(struct explain_lines *l, const struct commit_problem *p,
 		return;
 	if (plan->use[best].break_even < 1)
 		explain_add(l,
-		    "%s pays up to the %.1f %% quantile of demand (1 - its break-even), which is "
-		    "%zu GPUs over all hours and paths",
-		    name[best], 100 * (1 - plan->use[best].break_even),
-		    explain_busy(p, plan->use[best].break_even));
+		    "%s pays for the first %zu GPUs, those that are busy for %.1f %% of the time "
+		    "or more, its break-even",
+		    name[best], explain_busy(p, plan->use[best].break_even),
+		    100 * plan->use[best].break_even);
 	explain_add(l, "%s; break-even of %s is %.1f %%%s",
 	    explain_next(p, top, (int64_t)ceil(commit_line_gpus(&p->lines[best])), l->a),
 	    name[best], 100 * plan->use[best].break_even,
@@ -140,9 +140,9 @@ explain_risk(struct explain_lines *l, const struct commit_problem *p, const stru
 	double months = p->curve->hours / EXPLAIN_MONTH_HOURS;
 
 	explain_add(l,
-	    "over the sample paths the cost lies between %.2f (P10) and %.2f USD (P90), peak %.0f "
-	    "(P50) to %.0f "
-	    "GPUs (P95)",
+	    "over the courses that demand may take, the cost is under %.2f USD in one of ten and "
+	    "over %.2f USD in one of ten; the peak is over %.0f GPUs in every second one, over "
+	    "%.0f GPUs in one of twenty",
 	    r->p10_usd, r->p90_usd, ceil(r->peak_p50), ceil(r->peak_p95));
 	explain_add(l,
 	    "if demand falls 10 %%, the plan loses %.2f USD a month against the best for that "
@@ -207,9 +207,8 @@ explain_refusals(const size_t *refused, struct arena *a)
 	}
 }
 
-/* The rule that took the last offer away. */
-static enum refuse_code
-explain_last_rule(const size_t *refused)
+enum refuse_code
+explain_rule(const size_t *refused)
 {
 	enum refuse_code last = REFUSE_NOT;
 
@@ -222,16 +221,16 @@ explain_last_rule(const size_t *refused)
 static const char *
 explain_not_placed(const struct explain_job *j, struct arena *a)
 {
-	enum refuse_code last = explain_last_rule(j->refused);
+	enum refuse_code last = explain_rule(j->refused);
 
 	if (j->seen == 0)
 		return "not placed: there are no offers; run `berth prices refresh` or `berth "
 		       "prices import`";
-	return arena_printf(a, "not placed: %s%s%s%s%s%s%s. %zu offers seen, refused: %s",
+	return arena_printf(a, "not placed: %s%s%s%s%s%s%s. %zu offer%s seen, refused: %s",
 	    refuse_text(last), j->detail == NULL ? "" : ": ", j->detail == NULL ? "" : j->detail,
 	    j->binds == NULL ? "" : "; binds: ", j->binds == NULL ? "" : j->binds,
 	    j->spot == NULL ? "" : "; ", j->spot == NULL ? "" : j->spot, j->seen,
-	    explain_refusals(j->refused, a));
+	    j->seen == 1 ? "" : "s", explain_refusals(j->refused, a));
 }
 
 const char *

@@ -44,6 +44,9 @@ struct explain_job {
 
 const char *explain_place(const struct explain_job *j, struct arena *a);
 
+/* The rule that took the last offer away; REFUSE_NOT: there were none. */
+enum refuse_code explain_rule(const size_t *refused);
+
 /* "memory 112, residency 40, deadline 9"; "" if none. */
 const char *explain_refusals(const size_t *refused, struct arena *a);
 

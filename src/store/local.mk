@@ -16,7 +16,8 @@ libstore_a_SOURCES = \
 	src/store/machine_rows.h \
 	src/store/money_rows.c src/store/money_rows.h \
 	src/store/event_rows.c src/store/event_rows.h \
-	src/store/plan_rows.c src/store/plan_rows.h \
+	src/store/plan_rows.c src/store/plan_rows.h src/store/waiting_rows.c src/store/waiting_rows.h \
+	src/store/snapshot.c src/store/snapshot.h \
 	src/store/fleet_rows.c src/store/fleet_rows.h \
 	src/store/forecast_pack.c src/store/forecast_pack.h src/store/forecast_rows.c src/store/forecast_rows.h \
 	src/store/usage_pack.c src/store/usage_pack.h src/store/usage_rows.c src/store/usage_rows.h
@@ -35,7 +36,9 @@ MIGRATIONS = \
 	src/store/migrations/0009_fleet.sql \
 	src/store/migrations/0010_gang.sql \
 	src/store/migrations/0011_offer_none.sql \
-	src/store/migrations/0012_offer_usage.sql
+	src/store/migrations/0012_offer_usage.sql \
+	src/store/migrations/0013_waiting.sql \
+	src/store/migrations/0014_placement_input.sql
 EXTRA_DIST += $(MIGRATIONS) src/store/embed.awk
 CLEANFILES += src/store/migrations.c
 src/store/migrations.c: $(MIGRATIONS) src/store/embed.awk

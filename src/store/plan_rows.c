@@ -80,6 +80,17 @@ store_decision_insert(
 		db_text(d->json)));
 }
 
+#define DECISIONS                                                                                  \
+	"SELECT d.*, COALESCE(w.seen, d.seen) AS last_seen FROM decision d "                       \
+	"LEFT JOIN waiting w ON w.job_id = d.subject AND w.decision_id = d.id "
+
+enum berth_code
+store_decision_change(struct store *s, int64_t id, const char *json, struct berth_err *err)
+{
+	return store_write(s, err, "UPDATE decision SET json = $1 WHERE id = $2",
+	    DB_ARGS(db_text(json), db_i64(id)));
+}
+
 struct decision_rows {
 	struct arena *a;
 	VEC(struct decision) v;
@@ -98,6 +109,7 @@ decision_row(struct db_stmt *st, void *arg, struct berth_err *err)
 	d->kind = db_col_text(st, "kind", l->a);
 	d->subject = db_col_text(st, "subject", l->a);
 	d->json = db_col_text(st, "json", l->a);
+	d->seen = db_col_i64(st, "last_seen");
 	return BERTH_OK;
 }
 
@@ -110,14 +122,44 @@ store_decision_list(struct store *s, const char *kind, const char *subject, size
 
 	if (subject != NULL)
 		rc = store_each(s, decision_row, &l, err,
-		    "SELECT * FROM decision WHERE subject = $1 "
-		    "AND ($2 = '' OR kind = $2) ORDER BY id DESC LIMIT $3",
+		    DECISIONS "WHERE d.subject = $1 AND ($2 = '' OR d.kind = $2) "
+			      "ORDER BY d.id DESC LIMIT $3",
 		    DB_ARGS(db_text(subject), db_text(kind), db_i64(plan_limit(limit))));
 	else
 		rc = store_each(s, decision_row, &l, err,
-		    "SELECT * FROM decision WHERE $1 = '' OR kind = $1 "
-		    "ORDER BY id DESC LIMIT $2",
+		    DECISIONS "WHERE $1 = '' OR d.kind = $1 ORDER BY d.id DESC LIMIT $2",
 		    DB_ARGS(db_text(kind), db_i64(plan_limit(limit))));
+	if (rc == BERTH_OK) {
+		*ds_out = l.v.v;
+		*n_out = l.v.n;
+	}
+	return rc;
+}
+
+enum berth_code
+store_decision_get(
+    struct store *s, int64_t id, struct arena *a, struct decision *d_out, struct berth_err *err)
+{
+	struct decision_rows l = { .a = a };
+	enum berth_code rc =
+	    store_each(s, decision_row, &l, err, DECISIONS "WHERE d.id = $1", DB_ARGS(db_i64(id)));
+
+	if (rc == BERTH_OK && l.v.n == 0)
+		rc = err_set(err, BERTH_ENOTFOUND, "there is no decision %lld", (long long)id);
+	if (rc == BERTH_OK)
+		*d_out = l.v.v[0];
+	return rc;
+}
+
+enum berth_code
+store_decision_of(struct store *s, int64_t run, int64_t t, const char *kind, struct arena *a,
+    struct decision **ds_out, size_t *n_out, struct berth_err *err)
+{
+	struct decision_rows l = { .a = a };
+	enum berth_code rc = store_each(s, decision_row, &l, err,
+	    DECISIONS "WHERE d.run = $1 AND d.t = $2 AND d.kind = $3 ORDER BY d.id",
+	    DB_ARGS(db_i64(run), db_i64(t), db_text(kind)));
+
 	if (rc == BERTH_OK) {
 		*ds_out = l.v.v;
 		*n_out = l.v.n;

@@ -14,6 +14,15 @@ BERTH_MUST_CHECK enum berth_code store_plan_get(struct store *s, int64_t id, str
 
 BERTH_MUST_CHECK enum berth_code store_decision_insert(
     struct store *s, const struct decision *d, int64_t *id_out, struct berth_err *err);
+/* Of one that still stands, what it says is brought up to date. */
+BERTH_MUST_CHECK enum berth_code store_decision_change(
+    struct store *s, int64_t id, const char *json, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code store_decision_get(struct store *s, int64_t id, struct arena *a,
+    struct decision *d_out, struct berth_err *err); /* BERTH_ENOTFOUND */
+/* Those of one kind that a run took at one time, oldest first. */
+BERTH_MUST_CHECK enum berth_code store_decision_of(struct store *s, int64_t run, int64_t t,
+    const char *kind, struct arena *a, struct decision **ds_out, size_t *n_out,
+    struct berth_err *err);
 /* Newest first; kind, subject NULL: any. limit 0: all */
 BERTH_MUST_CHECK enum berth_code store_decision_list(struct store *s, const char *kind,
     const char *subject, size_t limit, struct arena *a, struct decision **ds_out, size_t *n_out,

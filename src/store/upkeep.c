@@ -40,6 +40,8 @@ static const struct upkeep_table {
 	TABLE(forecast_score, "series, as_of, horizon_s"),
 	TABLE(plan, "id"),
 	TABLE(decision, "id"),
+	TABLE(waiting, "job_id"),
+	TABLE(placement_input, "decision_id"),
 	TABLE(job, "id"),
 	TABLE(fleet, "name"),
 	TABLE(replica, "job_id"),

@@ -294,7 +294,7 @@ test_quota(struct world *w)
 	tap_ok(p.optimal && p.n_limits == 1 && p.limits[0].shadow > 0.1 && p.limits[0].left == 0,
 	    "the limit binds: one GPU more would save %.2f USD", p.limits[0].shadow);
 	tap_ok(p.jobs[1].n_tries == 1, "what does not fit is no alternative when a launch fails");
-	must(placing_keep(w->s, T0, &p, NULL, 0, &err), &err);
+	must(placing_keep(w->s, T0, &p, NULL, 0, NULL, &err), &err);
 	q = world_place(w);
 	tap_ok(q.optimal && q.total_usd == p.total_usd && q.jobs[0].tries[0].offer->id == p.jobs[0].tries[0].offer->id,
 	    "placed again from the kept prices: the same");

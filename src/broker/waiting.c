@@ -1,0 +1,196 @@
+/* Why queued jobs stay in the queue. The store grows with reasons, never with ticks. */
+#include <math.h>
+#include <string.h>
+
+#include "broker/waiting.h"
+#include "model/record.h"
+#include "plan/cost.h"
+#include "store/plan_rows.h"
+#include "store/waiting_rows.h"
+#include "util/buf.h"
+#include "util/hash.h"
+#include "util/json.h"
+#include "util/str.h"
+#include "util/strmap.h"
+
+#define WAITING_JSON_MAX ((size_t)1 << 20)
+
+void
+waiting_add(struct waiting_list *l, const struct waiting *w)
+{
+	VEC_PUSH(l->a, &l->v, *w);
+}
+
+void
+waiting_add_refused(struct waiting_list *l, const struct placing_job *j, const char *reason)
+{
+	waiting_add(l, &(struct waiting){ .job = &j->job,
+			   .rule = refuse_name(j->rule),
+			   .subject = j->waits_for,
+			   .reason = reason,
+			   .placing = j });
+}
+
+/*
+ * A refused launch is a hold in the next tick and a launch again in one after it: that is one
+ * reason. So is a limit that others take in this placement, and have taken in the next.
+ */
+static const char *
+waiting_group(const char *rule)
+{
+	static const char *const same[][2] = { { WAITING_LAUNCH_REFUSED, "capacity" },
+		{ WAITING_ACCOUNT_BUSY, "capacity" }, { "blocked_until", "capacity" },
+		{ "unavailable", "capacity" }, { "no_quota", "limit" },
+		{ "no_capacity", "limit" } };
+
+	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++)
+		if (str_eq(rule, same[i][0]))
+			return same[i][1];
+	return rule;
+}
+
+static uint64_t
+waiting_join_double(uint64_t h, double x)
+{
+	uint64_t bits = 0;
+
+	if (!isnan(x))
+		memcpy(&bits, &x, sizeof(bits));
+	return hash_join(h, bits);
+}
+
+/* Of what a reader would act on: the age of spot, and what was used, move with every tick. */
+static int64_t
+waiting_digest(const struct waiting *w)
+{
+	const struct placing_job *j = w->placing;
+	uint64_t h = hash_join(hash_join(hash_str(w->rule), hash_str(w->subject)), w->tried);
+
+	if (w->change != NULL)
+		h = hash_join(h, hash_str(w->change->text));
+	if (j == NULL || w->change != NULL)
+		h = hash_join(h, hash_str(w->reason));
+	if (j != NULL) {
+		for (size_t c = 0; c < REFUSE_COUNT; c++)
+			h = hash_join(h, j->refused[c]);
+		for (size_t c = 0; c < j->n_changes; c++)
+			h = hash_join(h, hash_str(j->changes[c].text));
+		h = hash_join(h, hash_str(j->binds));
+		h = waiting_join_double(h, j->shadow);
+		if (j->nearest.offer != NULL) {
+			h = hash_join(h, hash_str(j->nearest.offer));
+			h = waiting_join_double(h, j->nearest.usd);
+		}
+	}
+	return (int64_t)(h >> 1);
+}
+
+void
+waiting_json(struct jsonw *w, const struct placing *p, const struct waiting *x)
+{
+	jsonw_str(w, "rule", x->rule);
+	jsonw_str_or_null(w, "waits_for", x->subject);
+	if (x->placing != NULL) {
+		struct placing_job j = *x->placing;
+		struct placing_change change;
+
+		j.reason = x->reason;
+		if (x->change != NULL) {
+			change = *x->change;
+			j.changes = &change;
+			j.n_changes = 1;
+		}
+		placing_not_taken(&j);
+		placing_json_job(w, p, &j, x->tried);
+	} else {
+		jsonw_str(w, "id", x->job->id);
+		jsonw_str(w, "name", x->job->spec.name);
+		jsonw_null(w, "offer");
+		jsonw_str(w, "reason", x->reason);
+		jsonw_int(w, "candidates_seen", 0);
+		jsonw_begin_object(w, "refused");
+		jsonw_end_object(w);
+		jsonw_begin_array(w, "changes");
+		if (x->change != NULL)
+			placing_json_change(w, x->change);
+		jsonw_end_array(w);
+	}
+}
+
+/* row: what is kept of the job; decision_id 0: nothing. */
+static enum berth_code
+waiting_write(struct store *store, int64_t now, const struct placing *p, const struct waiting *x,
+    struct waiting_row *row, bool same, struct berth_err *err)
+{
+	struct decision d = { .t = now, .kind = "wait", .subject = x->job->id };
+	enum berth_code rc;
+	struct buf text;
+	struct jsonw w;
+
+	buf_init(&text, WAITING_JSON_MAX);
+	jsonw_init_buf(&w, &text, JSONW_COMPACT);
+	jsonw_begin_object(&w, NULL);
+	waiting_json(&w, p, x);
+	jsonw_end_object(&w);
+	rc = jsonw_finish(&w, err);
+	d.json = text.p;
+	if (rc == BERTH_OK && same)
+		rc = store_decision_change(store, row->decision_id, d.json, err);
+	if (rc == BERTH_OK && !same && row->decision_id != 0)
+		rc = store_waiting_end(store, row, err);
+	if (rc == BERTH_OK && !same)
+		rc = store_decision_insert(store, &d, &row->decision_id, err);
+	buf_free(&text);
+	return rc;
+}
+
+static enum berth_code
+waiting_keep_one(struct store *store, int64_t now, const struct placing *p, const struct waiting *x,
+    struct waiting_row *row, struct arena *a, struct berth_err *err)
+{
+	const char *reason = arena_printf(a, "%s\t%s", waiting_group(x->rule), x->subject);
+	bool same = row->decision_id != 0 && str_eq(row->reason, reason);
+	int64_t digest = waiting_digest(x);
+	enum berth_code rc = BERTH_OK;
+
+	if (same && row->digest == digest)
+		return BERTH_OK;
+	rc = waiting_write(store, now, p, x, row, same, err);
+	row->job_id = x->job->id;
+	row->reason = reason;
+	row->digest = digest;
+	row->seen = now;
+	return rc == BERTH_OK ? store_waiting_put(store, row, err) : rc;
+}
+
+enum berth_code
+waiting_keep(struct store *store, int64_t now, const struct placing *p,
+    const struct waiting_list *l, struct berth_err *err)
+{
+	struct strmap at = { 0 };
+	struct waiting_row *rows;
+	enum berth_code rc;
+	bool *still;
+	size_t n;
+
+	rc = store_waiting_list(store, l->a, &rows, &n, err);
+	if (rc != BERTH_OK)
+		return rc;
+	still = arena_array_of(l->a, n, bool);
+	for (size_t i = 0; i < n; i++)
+		strmap_add(l->a, &at, rows[i].job_id, i, NULL);
+	for (size_t i = 0; rc == BERTH_OK && i < l->v.n; i++) {
+		const size_t *k = strmap_get(&at, l->v.v[i].job->id);
+		struct waiting_row row = { .decision_id = 0 };
+
+		if (k != NULL) {
+			row = rows[*k];
+			still[*k] = true;
+		}
+		rc = waiting_keep_one(store, now, p, &l->v.v[i], &row, l->a, err);
+	}
+	for (size_t i = 0; rc == BERTH_OK && i < n; i++)
+		if (!still[i])
+			rc = store_waiting_end(store, &rows[i], err);
+	return rc == BERTH_OK && l->v.n > 0 ? store_waiting_seen(store, now, err) : rc;
+}

@@ -1,0 +1,154 @@
+#!/bin/sh
+# Why a job stays queued: one record a reason, however many ticks pass, and what it says would change it does.
+NOW=2026-11-30T00:00:00Z
+. "$TOP_SRCDIR/tests/cli/lib.sh"
+
+cloud() {	# cloud POOL...: a fresh home; each pool sells one H100 a machine
+	rm -rf "$HOME/.config" "$HOME/.local"
+	mkdir -p "$HOME/.config/berth"
+	NOW=2026-11-30T00:00:00Z
+	{
+		printf 'schema: berth.replay/1\nstart: %s\npools:\n' "$NOW"
+		for pool; do
+			echo "  - {provider: aurora, region: r, instance_type: h100, accelerator: H100-SXM5-80GB, accelerator_count: 1, startup: [3m, 3m], $pool}"
+		done
+	} >one.trace
+	printf 'schema: berth.config/1\naccounts:\n  - {name: sky, provider: replay, trace: %s/one.trace}\n' "$PWD" >.config/berth/berth.yaml
+	run init --no-prices
+	run prices refresh
+}
+job() {	# job NAME WORK [LINE...]
+	printf 'schema: berth.job/1\nname: %s\naccelerators: "H100-SXM5-80GB:1"\nwork: %s\nrun: x\n' "$1" "$2" >job.yaml
+	shift 2
+	for line; do echo "$line" >>job.yaml; done
+	run submit job.yaml
+}
+at() { NOW=2026-11-30T$1Z; }
+id() { "$BERTH" --now "$NOW" jobs --all -o csv --columns id,name | sed -n "s/,$1\$//p"; }
+state() { "$BERTH" --now "$NOW" jobs --all -o csv --columns name,state | sed -n "s/^$1,//p"; }
+is() {	# is NAME STATE [TEXT]
+	[ "$(state "$1")" = "$2" ]
+	ok $? "${3:-$1 is $2} (is $(state "$1"))"
+}
+kinds() { "$BERTH" --now "$NOW" explain -n 1000 "$(id "$1")" | sed -n 's/^2[-0-9TZ:]* \([a-z]*\) .*/\1/p' | tr '\n' ' '; }
+record() { run explain "$(id "$1")" -o json; }
+od='on_demand: {price: 4, capacity: [[0h, 4]]}'
+
+# Money: 2 h 5 min at 4 USD are 8.33; the record says that, and a cent less does not do.
+cloud "zone: a, $od"
+run budget set all --cap 8 --period total --name lid
+job big 2h
+run tick --until +1h
+[ "$(kinds big)" = "wait " ]
+ok $? "61 ticks, one reason, one record ($(kinds big))"
+record big
+expect_json '$.kind' decisions
+expect_json '$.decisions[0].t' 2026-11-30T00:00:00Z
+expect_json '$.decisions[0].seen' 2026-11-30T01:00:00Z
+expect_json '$.decisions[0].decision.rule' over_budget
+expect_json '$.decisions[0].decision.refused.over_budget' 1
+expect_json '$.decisions[0].decision.nearest.offer' 'aurora a h100 on_demand'
+expect_json_near '$.decisions[0].decision.nearest.expected_cost' 8.333333 1e-6
+told=$(json '$.decisions[0].decision.changes[0].to')
+run explain "$(id big)"
+expect_out_has 'this was still so at 2026-11-30T01:00:00Z'
+expect_out_has 'what would change it: 8.34 USD to spend'
+at 01:01:00
+run budget set all --cap "$(awk -v x="$told" 'BEGIN { print x - 0.01 }')" --period total --name lid
+run tick
+is big queued "a cent less than told is too little"
+run budget set all --cap "$(awk -v x="$told" 'BEGIN { printf "%.6f", x + 1e-6 }')" --period total --name lid
+run tick
+is big placed "as much as told is enough"
+[ "$(kinds big)" = "place wait " ]
+ok $? "placed after one wait ($(kinds big))"
+run explain -n 2 "$(id big)" -o json
+expect_json '$.decisions[1].seen' 2026-11-30T01:01:00Z
+expect_json '$.decisions[0].seen' null
+
+# A quota that another job has used up: its worth and what is missing are told; one more is enough.
+cloud "zone: a, $od"
+limit() { sed -i '/^limits/,$d' .config/berth/berth.yaml; printf 'limits:\n  - {name: few, provider: aurora, unit: gpu, limit: %s}\n' "$1" >>.config/berth/berth.yaml; }
+limit 1
+job first 5h 'priority: 9'
+job second 1h
+job third 1h "after: {job: $(id second)}"
+run tick --until +30m
+[ "$(kinds second)" = "wait " ]
+ok $? "one record of the wait for a quota ($(kinds second))"
+record second
+expect_json '$.decisions[0].decision.rule' no_quota
+expect_json '$.decisions[0].decision.waits_for' few
+expect_json '$.decisions[0].decision.changes[0].subject' few
+expect_json '$.decisions[0].decision.changes[0].to' 1
+run explain "$(id third)"
+expect_out_has "wait j-.*: waits until $(id second) is done"
+expect_out_has "what would change it: the end of $(id second) lets it go on"
+at 00:31:00
+limit 2
+run tick
+is second placed "one GPU more, as told, is enough"
+
+# Two jobs, one machine each within a quota of 1, one after the other: what binds has its price.
+cloud "zone: a, $od"
+limit 1
+job dear 5h 'priority: 9'
+job cheap 1h
+run tick
+record cheap
+expect_json '$.decisions[0].decision.rule' no_capacity
+expect_json '$.decisions[0].decision.waits_for' few
+run explain "$(id cheap)"
+expect_out_has 'what would change it: 1 gpu more of few would place it on aurora a h100 on_demand'
+run tick --until +10m
+[ "$(kinds cheap)" = "wait " ]
+ok $? "taken by others, then used up: one reason ($(kinds cheap))"
+record cheap
+expect_json '$.decisions[0].decision.rule' no_quota "and the record is up to date"
+
+# Refused launches and the holds after them are one reason.
+cloud 'zone: a, on_demand: {price: 4, capacity: 0, shown: false}'
+job none 1h
+run tick --until +6h
+[ "$(kinds none)" = "wait " ]
+ok $? "six hours of refusals and holds, one record ($(kinds none))"
+record none
+expect_json '$.decisions[0].seen' 2026-11-30T06:00:00Z
+at 06:01:00
+run tick
+record none
+hold=$(json '$.decisions[0].decision.changes[0].at')
+[ -n "$hold" ] && [ "$hold" != null ]
+ok $? "the end of the hold is told: $hold"
+
+# Spot that may be waited for: from when on it goes on demand, and then it does.
+cloud "zone: a, spot: {price: 1.2, capacity: [[0h, 0]]}, $od"
+job late 6h 'deadline: +12h' 'checkpoint: {size: 8GB, write: 10s}' 'purchase: [spot, on_demand]'
+run tick --until +1h
+record late
+expect_json '$.decisions[0].decision.rule' wait_spot
+expect_json '$.decisions[0].decision.changes[0].what' unavailable
+expect_json '$.decisions[0].decision.changes[1].what' wait_spot
+by=$(json '$.decisions[0].decision.changes[1].at')
+[ "$(kinds late)" = "wait " ]
+ok $? "an hour of waiting for spot is one record ($(kinds late))"
+at 01:00:00
+run tick --until +9h
+run instances --all -o csv --columns purchase,created
+from=$(sed -n 's/^on_demand,//p' "$out")
+[ -n "$from" ] && [ "$(printf '%s\n%s\n' "$from" "$by" | sort | head -1)" = "$from" ]
+ok $? "on demand at $from, by $by as told"
+
+# Taken back: what was chosen, at what cost.
+cloud "zone: a, spot: {price: 1.2, capacity: [[0h, 1], [1h, 0]], notice: 2m}, $od"
+job lost 6h 'checkpoint: {size: 8GB, write: 10s, interval: 10m}' 'purchase: [spot, on_demand]'
+run tick --until +2h
+run explain -n 100 "$(id lost)" -o json
+grep -q '"kind": "preemption"' "$out"
+ok $? "a preemption is a decision"
+grep -A14 '"kind": "preemption"' "$out" | grep -q '"choice": "on_demand"'
+ok $? "on demand was chosen, as little time is left"
+run explain -n 100 "$(id lost)"
+expect_out_has 'preemption j-.* is taken back in [0-9]+ s: a last checkpoint was written; [0-9.]+ % of the work is safe; it goes on on demand, with aurora a h100 on_demand: [0-9.]+ USD'
+
+done_testing
