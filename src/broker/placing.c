@@ -151,7 +151,9 @@ placing_refused_too(const struct placing_work_space *w, const struct job *j, siz
 	if ((e->refuse < REFUSE_PROBE_FAILED && po->facts.probe_failed) ||
 	    (e->refuse < REFUSE_UNAVAILABLE && po->facts.none_until > w->o->now &&
 		!po->facts.paid) ||
-	    (e->refuse < REFUSE_BLOCKED_UNTIL && po->facts.blocked_until > w->o->now))
+	    (e->refuse < REFUSE_BLOCKED_UNTIL &&
+		e->refuse != REFUSE_PROBE_FAILED && /* that is its hold */
+		po->facts.blocked_until > w->o->now))
 		return true;
 	return e->refuse < REFUSE_NO_QUOTA &&
 	       (po->machines < e->machines || placing_never(w, offer, e->machines, &over) != NULL);
