@@ -64,22 +64,43 @@ move_job(struct broker *b, const struct placing_move *m, struct instance *in, st
 	return rc == BERTH_OK ? machine_release(b, in, "moved", err) : rc;
 }
 
-/* What is kept for on demand, should spot fail, falls with the work that is left; the hour that is
- * not paid yet is kept besides. */
+/* The part of one machine, and the hour of it that is not paid yet. */
+static enum berth_code
+move_reserve_machine(struct broker *b, int64_t intent_id, const struct offer *o,
+    struct usd_micro least, struct berth_err *err)
+{
+	struct usd_micro most;
+	enum berth_code rc = usd_add(least, offer_hour(o, b->now), &most, err);
+
+	if (rc == BERTH_OK)
+		rc = store_budget_hold(b->store, intent_id, least, err);
+	return rc == BERTH_OK ? store_budget_yield(b->store, intent_id, most, err) : rc;
+}
+
+/* What is kept for on demand, should spot fail, falls with the work that is left; of a gang each
+ * machine has an equal part, as when it was reserved. */
 static enum berth_code
 move_reserve(struct broker *b, const struct placing_move *m, struct berth_err *err)
 {
-	struct usd_micro least, most;
+	struct usd_micro all, part;
+	struct gang g = { .n = 0 };
 	enum berth_code rc;
 
-	if (isnan(m->reserve_usd) || gang_may(m->job))
+	if (isnan(m->reserve_usd))
 		return BERTH_OK;
-	rc = usd_from_double(m->reserve_usd, &least, err);
-	if (rc == BERTH_OK)
-		rc = usd_add(least, offer_hour(&m->in->offer, b->now), &most, err);
-	if (rc == BERTH_OK)
-		rc = store_budget_hold(b->store, m->in->intent_id, least, err);
-	return rc == BERTH_OK ? store_budget_yield(b->store, m->in->intent_id, most, err) : rc;
+	rc = usd_from_double(m->reserve_usd, &all, err);
+	if (rc == BERTH_OK && gang_may(m->job))
+		rc = gang_load(b, m->in->intent_id, m->job->id, &g, err);
+	if (rc != BERTH_OK || g.n < 2)
+		return rc == BERTH_OK
+			   ? move_reserve_machine(b, m->in->intent_id, &m->in->offer, all, err)
+			   : rc;
+	for (size_t i = 0; i < g.n && rc == BERTH_OK; i++) { /* the last has what division leaves */
+		part.v = i + 1 < g.n ? all.v / (int64_t)g.n
+				     : all.v - all.v / (int64_t)g.n * (int64_t)(g.n - 1);
+		rc = move_reserve_machine(b, g.m[i].it.id, &m->in->offer, part, err);
+	}
+	return rc;
 }
 
 enum berth_code

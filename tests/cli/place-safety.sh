@@ -88,6 +88,26 @@ NOW=2026-11-30T00:00:00Z
 [ "$("$BERTH" --now "$NOW" events -n 0 --type job.deadline_at_risk -o csv --columns t | tail -n +2 | wc -l)" -eq 0 ]
 ok $? "the deadline was never at risk"
 
+# A gang keeps as much for each of its machines, and less as the work is done.
+cloud 'spot: {price: 1.2, capacity: 4, notice: 2m}'
+cap 40
+late 'nodes: 2'
+run tick
+are 'spot spot '
+reserved 17.917778
+run tick --until +50m
+NOW=2026-11-30T00:50:00Z
+is late running
+run budget -o json
+awk -v r="$(json '$.budgets[0].reserved')" 'BEGIN { exit !(r > 11.2 && r < 15) }'
+ok $? "with less work left, less is kept for a gang: $(json '$.budgets[0].reserved')"
+run tick --until +3h
+is late 'done'
+NOW=2026-11-30T04:00:00Z
+run budget -o json
+expect_json '$.budgets[0].reserved' 0.000000
+NOW=2026-11-30T00:00:00Z
+
 # What waits for spot keeps the money from those behind it, not from those before it (1.333333 and 1 USD).
 cloud 'spot: {price: 1.2, capacity: [[0h, 0]], notice: 2m}'
 cap 9.98
