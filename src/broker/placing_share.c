@@ -120,8 +120,8 @@ placing_share_order(struct placing_work_space *w, const size_t *start)
 			w->jobs[i].job.spec.priority, shares_gpu_hours(&w->jobs[i].job),
 			w->jobs[i].turn.urgent };
 	w->ranks = arena_array(w->a, w->n_jobs, sizeof(*w->ranks));
-	share_order(
-	    w->shares.owners, w->shares.n, jobs, w->n_jobs, placing_admits, &x, w->a, w->ranks);
+	share_order_in(w->shares.groups, w->shares.n_groups, w->shares.owners, w->shares.n, jobs,
+	    w->n_jobs, placing_admits, &x, w->a, w->ranks);
 }
 
 static const char *
@@ -129,7 +129,8 @@ placing_owner(const struct placing_work_space *w, size_t i)
 {
 	const struct job *j = &w->jobs[i].job;
 
-	return w->o->shares == NULL ? j->spec.user : shares_owner_name(w->o->shares, j);
+	return w->o->shares == NULL ? j->spec.user
+				    : w->shares.owners[shares_owner(&w->shares, j)].name;
 }
 
 /* Did job i, which has no place, give way to job k, which has one and stands behind it in the
@@ -182,18 +183,30 @@ placing_name(const char ***list, size_t *n, const char *id, struct arena *a)
 		(*list)[(*n)++] = id;
 }
 
+/* What counted of job i's owner beside that of job k: of their projects, where these differ. */
 static const char *
-placing_counts(const struct placing_work_space *w, size_t i)
+placing_counts(const struct placing_work_space *w, size_t i, size_t k)
 {
 	const struct placing_turn *t = &w->jobs[i].turn;
-	const char *owner = placing_owner(w, i);
+	const char *name = placing_owner(w, i);
+	double counted = t->counted, weight = t->weight;
 
-	if (owner[0] == '\0')
-		owner = "who has no name";
-	return w->ranks == NULL ? arena_printf(w->a, "%s %.6g GPU%s", owner, t->counted,
-				      t->counted == 1 ? "" : "s")
-				: arena_printf(w->a, "%s %.1f GPU-hours for a weight of %.6g",
-				      owner, t->counted, t->weight);
+	if (w->ranks != NULL && w->shares.n_groups > 0) {
+		const struct share_owner *x =
+		    shares_top(&w->shares, shares_owner(&w->shares, &w->jobs[i].job));
+
+		if (x != shares_top(&w->shares, shares_owner(&w->shares, &w->jobs[k].job))) {
+			name = x->name;
+			counted = w->ranks[i].group_counted;
+			weight = x->weight;
+		}
+	}
+	if (name[0] == '\0')
+		name = "who has no name";
+	return w->ranks == NULL
+		   ? arena_printf(w->a, "%s %.6g GPU%s", name, counted, counted == 1 ? "" : "s")
+		   : arena_printf(
+			 w->a, "%s %.1f GPU-hours for a weight of %.6g", name, counted, weight);
 }
 
 /* "gave way by fair share to bob's j-1 and 2 more jobs, ..." */
@@ -214,7 +227,7 @@ placing_turn_text(struct placing_work_space *w, size_t i, size_t k, size_t n, bo
 		pj->reason = arena_printf(w->a, "%s; %s %s by fair share: %s %s, %s", pj->reason,
 		    gave ? "gave way to" : "goes before", whose,
 		    w->ranks == NULL ? "with it each would hold" : "until then they count",
-		    placing_counts(w, k), placing_counts(w, i));
+		    placing_counts(w, k, i), placing_counts(w, i, k));
 }
 
 void

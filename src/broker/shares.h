@@ -24,13 +24,16 @@ struct shares {
 	struct share_owner *
 	    owners; /* [n] that have a job in the queue, run one, or have used something; by name */
 	size_t n;
+	struct share_owner *groups; /* [n_groups] projects, where their users have shares too */
+	size_t n_groups;
 	double weight_sum, used_sum;
-	struct strmap index; /* name -> owner */
+	size_t *place;       /* [n] owner by its number in index */
+	struct strmap index; /* key -> number */
+	struct strmap group_index;
 };
 
 /* GPU-hours that the job still needs, as its first variant tells them. */
 double shares_gpu_hours(const struct job *j);
-const char *shares_owner_name(const struct share_policy *p, const struct job *j);
 /*
  * Usage by the attempts of the store, and what those that run still need. The owners of queued jobs
  * are there even if they have used nothing.
@@ -42,6 +45,8 @@ size_t shares_owner(const struct shares *s, const struct job *j);
 /* A weight whose name nobody has, but which is close to one that somebody has: "alcie", and in
  * *near_out "alice". NULL: none. */
 const char *shares_misspelt(const struct shares *s, struct arena *a, const char **near_out);
+/* The one that competes with others: the project where both have shares, else the owner. */
+const struct share_owner *shares_top(const struct shares *s, size_t owner);
 /* Part of all weights, of all usage: 0 where there is none. */
 double shares_share(const struct shares *s, size_t owner);
 double shares_used(const struct shares *s, size_t owner);

@@ -45,8 +45,9 @@ struct share_turn {
 };
 
 struct share_run {
-	const struct share_owner *owners;
-	size_t n_owners;
+	const struct share_owner *owners, *groups;
+	size_t n_owners, n_groups;
+	struct share_turn *group_turns; /* [n_groups] */
 	const struct share_job *jobs;
 	struct share_turn *turns; /* [n_owners] */
 	size_t *after;            /* [n] next job of the same owner */
@@ -63,27 +64,66 @@ share_take(struct share_run *r, size_t i)
 	const struct share_owner *o = &r->owners[r->jobs[i].owner];
 
 	r->ranks[i] = (struct share_rank){ r->rank++, r->admit == NULL || r->admit(r->arg, i),
-		o->used + o->coming + t->added };
-	if (r->ranks[i].in)
-		t->added += fmax(0, r->jobs[i].gpu_hours);
+		o->used + o->coming + t->added, 0 };
+	if (r->n_groups > 0)
+		r->ranks[i].group_counted = r->groups[o->group].used + r->groups[o->group].coming +
+					    r->group_turns[o->group].added;
+	if (!r->ranks[i].in)
+		return;
+	t->added += fmax(0, r->jobs[i].gpu_hours);
+	if (r->n_groups > 0)
+		r->group_turns[o->group].added += fmax(0, r->jobs[i].gpu_hours);
 }
 
-/* Does owner x go before owner y, both of which have a job? */
+/* Does x go before y, both of which have a job? */
 static bool
-share_before(const struct share_run *r, size_t x, size_t y)
+share_before(const struct share_owner *x, const struct share_turn *tx, const struct share_owner *y,
+    const struct share_turn *ty)
 {
-	double lx = share_level(&r->owners[x], r->turns[x].added),
-	       ly = share_level(&r->owners[y], r->turns[y].added);
+	double lx = share_level(x, tx->added), ly = share_level(y, ty->added);
 
 	if (isinf(lx) && isinf(ly)) {
-		lx = r->owners[x].used + r->owners[x].coming + r->turns[x].added;
-		ly = r->owners[y].used + r->owners[y].coming + r->turns[y].added;
+		lx = x->used + x->coming + tx->added;
+		ly = y->used + y->coming + ty->added;
 	}
 	if (isinf(lx) != isinf(ly))
 		return isinf(ly);
 	if (fabs(lx - ly) > SHARE_ALIKE * fmax(fabs(lx), fabs(ly)))
 		return lx < ly;
-	return r->turns[x].next < r->turns[y].next;
+	return tx->next < ty->next;
+}
+
+/* Of those with a job who goes first; group SIZE_MAX: of all. SIZE_MAX: nobody has one. */
+static size_t
+share_first(const struct share_owner *v, const struct share_turn *turns, size_t n, size_t group)
+{
+	size_t first = SIZE_MAX;
+
+	for (size_t o = 0; o < n; o++)
+		if (turns[o].next != SIZE_MAX && (group == SIZE_MAX || v[o].group == group) &&
+		    (first == SIZE_MAX || share_before(&v[o], &turns[o], &v[first], &turns[first])))
+			first = o;
+	return first;
+}
+
+/* The owner whose turn is next, in the group whose turn is next; SIZE_MAX: no job is left. */
+static size_t
+share_next(struct share_run *r)
+{
+	size_t group;
+
+	if (r->n_groups == 0)
+		return share_first(r->owners, r->turns, r->n_owners, SIZE_MAX);
+	for (size_t g = 0; g < r->n_groups; g++)
+		r->group_turns[g].next = SIZE_MAX;
+	for (size_t o = 0; o < r->n_owners; o++) {
+		size_t *next = &r->group_turns[r->owners[o].group].next;
+
+		if (r->turns[o].next < *next)
+			*next = r->turns[o].next;
+	}
+	group = share_first(r->groups, r->group_turns, r->n_groups, SIZE_MAX);
+	return group == SIZE_MAX ? SIZE_MAX : share_first(r->owners, r->turns, r->n_owners, group);
 }
 
 /* All jobs of one priority. */
@@ -101,12 +141,8 @@ share_priority(struct share_run *r, const struct share_job *jobs, size_t n, int 
 			r->turns[jobs[i].owner].next = i;
 		}
 	for (;;) {
-		size_t first = SIZE_MAX, i;
+		size_t first = share_next(r), i;
 
-		for (size_t o = 0; o < r->n_owners; o++)
-			if (r->turns[o].next != SIZE_MAX &&
-			    (first == SIZE_MAX || share_before(r, o, first)))
-				first = o;
 		if (first == SIZE_MAX)
 			return;
 		i = r->turns[first].next;
@@ -119,8 +155,19 @@ void
 share_order(const struct share_owner *owners, size_t n_owners, const struct share_job *jobs,
     size_t n, share_admit_fn *admit, void *arg, struct arena *a, struct share_rank *ranks_out)
 {
+	share_order_in(NULL, 0, owners, n_owners, jobs, n, admit, arg, a, ranks_out);
+}
+
+void
+share_order_in(const struct share_owner *groups, size_t n_groups, const struct share_owner *owners,
+    size_t n_owners, const struct share_job *jobs, size_t n, share_admit_fn *admit, void *arg,
+    struct arena *a, struct share_rank *ranks_out)
+{
 	struct share_run r = { .owners = owners,
 		.n_owners = n_owners,
+		.groups = groups,
+		.n_groups = n_groups,
+		.group_turns = arena_array_of(a, n_groups, struct share_turn),
 		.jobs = jobs,
 		.admit = admit,
 		.arg = arg,

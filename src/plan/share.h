@@ -17,9 +17,12 @@ struct share_weight {
 /* `fair_share:` of berth.yaml. */
 struct share_policy {
 	bool by_project;                    /* shares are those of projects; else of users */
+	bool then_user;                     /* ... and within a project those of its users */
 	double half_life_s;                 /* of past usage; INFINITY: it never fades */
 	const struct share_weight *weights; /* [n_weights]; who is not named has 1 */
 	size_t n_weights;
+	const struct share_weight *user_weights; /* [n_user_weights] within a project */
+	size_t n_user_weights;
 };
 
 #define SHARE_HALF_LIFE_S (7 * 86400)
@@ -33,6 +36,8 @@ struct share_owner {
 	double weight; /* >= 0; 0: goes after all that have one */
 	double used;   /* GPU-hours until now, past ones faded */
 	double coming; /* GPU-hours that what runs still needs */
+	size_t at;     /* for the caller's own use */
+	size_t group;  /* the project of a user, where both have shares */
 };
 
 /*
@@ -58,6 +63,7 @@ struct share_rank {
 	size_t rank;    /* 0 goes first */
 	bool in;        /* it was admitted when its turn came */
 	double counted; /* GPU-hours of its owner when its turn came, without the job itself */
+	double group_counted; /* of its owner's group likewise; 0 without groups */
 };
 
 /* Takes the job's machines away for good and returns true, or false where it does not fit any more.
@@ -74,5 +80,14 @@ typedef bool share_admit_fn(void *arg, size_t job);
  */
 void share_order(const struct share_owner *owners, size_t n_owners, const struct share_job *jobs,
     size_t n, share_admit_fn *admit, void *arg, struct arena *a, struct share_rank *ranks_out);
+
+/*
+ * The same on two levels: the next turn is that of the group with the fewest GPU-hours for its
+ * weight among those that have a job, and in it of the owner with the fewest for its own; a job
+ * that is admitted adds to both. groups [n_groups] as owners, whose `group` names theirs.
+ */
+void share_order_in(const struct share_owner *groups, size_t n_groups,
+    const struct share_owner *owners, size_t n_owners, const struct share_job *jobs, size_t n,
+    share_admit_fn *admit, void *arg, struct arena *a, struct share_rank *ranks_out);
 
 #endif

@@ -208,10 +208,41 @@ expect_placed 'p1 p3 p4 p5' "three for one"
 run jobs --shares
 expect_out_has '^视觉 +3\.00 +75%'
 
+# Two levels: 3 to 1 between projects, and of vision's three of four 2 to 1 between its users; nlp has one, whose weight is no matter.
+world "$(limit 24)"
+two='fair_share: {by: project, then: user, weights: {vision: 3, nlp: 1}, user_weights: {ann: 2}}'
+for i in 1 2 3 4 5 6 7 8 9; do
+	job va$i ann 'project: vision'
+	job vb$i bob 'project: vision'
+	job na$i ann 'project: nlp'
+done
+config "$(limit 24)
+$two"
+placed >got
+for pair in va:6 vb:3 na:3; do
+	n=$(tr ' ' '\n' <got | grep -c "^${pair%:*}")
+	[ "$n" -eq "${pair#*:}" ]
+	ok $? "${pair%:*} has ${pair#*:} of twelve machines (has $n)"
+done
+run jobs --shares -o json
+expect_is_json berth.shares/1
+expect_json '$.fair_share.then' user
+share_near vision/ann share 0.5 0.000001 "two thirds of three quarters"
+share_near vision/bob share 0.25 0.000001 "one third of them"
+share_near nlp/ann share 0.25 0.000001 "a quarter"
+expect_json '$.fair_share.projects[1].name' nlp
+expect_json '$.fair_share.projects[1].weight' 1.000000
+run place --explain
+tr '\n' ' ' <"$out" | tr -s ' ' | grep -q 'by fair share: until then they count [a-z/]* [0-9.]* GPU-hours for a weight of [1-3], [a-z/]* [0-9.]* GPU-hours for a weight of [1-3]'
+ok $? "and it is told by which figures"
+run place
+! grep -q "did you mean" "$err"
+ok $? "no name is a misspelling"
+
 # Odd input, each with its place in the file.
 for bad in 'half_life: 0s=longer than 0' 'half_life: -7d=' 'half_life: soon=' 'weights: {alice: -1}=' 'weights: {alice: .nan}=' \
     'weights: {alice: .inf}=' 'weights: {alice: 1e300}=' 'weights: {alice: lots}=' 'weights: {alice: }=' 'weights: [alice]=' 'by: team=by user or by project' \
-    'halflife: 7d=did you mean' 'weights: {alice: 1, alice: 2}='; do
+    'then: user=by: project' 'by: project, then: team=then: user' 'user_weights: {ann: 2}=then: user' 'halflife: 7d=did you mean' 'weights: {alice: 1, alice: 2}='; do
 	config "$(limit 8)
 fair_share: {${bad%=*}}"
 	run place

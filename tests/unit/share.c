@@ -66,8 +66,8 @@ order_text(const struct share_rank *r, size_t n, char *out)
 static void
 test_order(struct arena *a)
 {
-	struct share_owner two[] = { { "alice", 2, 0, 0 }, { "bob", 1, 0, 0 } }, used[] = { { "alice", 1, 40, 0 }, { "bob", 1, 5, 3 } };
-	struct share_owner none[] = { { "alice", 0, 0, 0 }, { "bob", 1, 1e9, 0 }, { "carol", 0, 5, 0 } };
+	struct share_owner two[] = { { "alice", 2, 0, 0, 0, 0 }, { "bob", 1, 0, 0, 0, 0 } }, used[] = { { "alice", 1, 40, 0, 0, 0 }, { "bob", 1, 5, 3, 0, 0 } };
+	struct share_owner none[] = { { "alice", 0, 0, 0, 0, 0 }, { "bob", 1, 1e9, 0, 0, 0 }, { "carol", 0, 5, 0, 0, 0 } };
 	struct share_job jobs[] = { { 0, 0, 4, false }, { 0, 0, 4, false }, { 0, 0, 4, false }, { 0, 0, 4, false }, { 1, 0, 4, false },
 		{ 1, 0, 4, false } };
 	struct share_job turns[] = { { 2, 0, 4, false }, { 0, 0, 4, false }, { 1, 0, 4, false } };
@@ -101,6 +101,33 @@ test_order(struct arena *a)
 	tap_is_long(room.left, 0, "the others take the room");
 	share_order(two, 2, jobs, 0, NULL, NULL, a, r);
 	tap_ok(1, "no jobs are no order");
+}
+
+/* One machine for ever, and four users of three projects who always want it: an hour goes to whose turn it is. */
+static void
+test_groups(struct arena *a)
+{
+	struct share_owner groups[] = { { .name = "vision", .weight = 3 }, { .name = "nlp", .weight = 1 }, { .name = "none", .weight = 0 } };
+	struct share_owner users[] = { { .name = "vision/ann", .weight = 2 }, { .name = "vision/bob", .weight = 1 },
+		{ .name = "nlp/ann", .weight = 0.001, .group = 1 }, { .name = "none/cid", .weight = 9, .group = 2 } };
+	const struct share_job jobs[] = { { 3, 0, 1, false }, { 2, 0, 1, false }, { 1, 0, 1, false }, { 0, 0, 1, false } };
+	const double want[] = { 0.5, 0.25, 0.25, 0 };
+	const int64_t need[] = { 1, 1, 1, 1 };
+	struct share_rank r[4];
+
+	for (int hour = 0; hour < 4000; hour++) {
+		struct room room = { 1, need };
+
+		share_order_in(groups, 3, users, 4, jobs, 4, room_admits, &room, a, r);
+		for (size_t i = 0; i < 4; i++)
+			if (r[i].in) {
+				users[jobs[i].owner].used++;
+				groups[users[jobs[i].owner].group].used++;
+			}
+	}
+	for (size_t o = 0; o < 4; o++)
+		tap_near(users[o].used / 4000, want[o], 0.002, "%s has its part of its project's", users[o].name);
+	tap_ok(r[0].rank == 3 && r[0].group_counted == 0, "a project of weight 0 goes last");
 }
 
 /* A cluster that is always wanted more than it has: jobs of random sizes and lengths, each hour filled by turns. */
@@ -165,7 +192,7 @@ test_long_run(const double *weights, double half_h, uint64_t seed)
 
 	rng_seed(&rng, seed);
 	for (size_t o = 0; o < OWNERS; o++) {
-		w.owners[o] = (struct share_owner){ "", weights[o], 0, 0 };
+		w.owners[o] = (struct share_owner){ "", weights[o], 0, 0, 0, 0 };
 		sum += weights[o];
 	}
 	for (int64_t hour = 0; hour < 24 * 90; hour++) {
@@ -190,6 +217,7 @@ main(void)
 
 	test_faded();
 	test_order(a);
+	test_groups(a);
 	for (uint64_t seed = 1; seed <= 3; seed++) {
 		test_long_run(equal, 168, seed);
 		test_long_run(steps, 168, seed);
