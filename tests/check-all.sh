@@ -112,9 +112,8 @@ one autoreconf autoreconf -fi || { say "0 passed, 1 failed, 0 skipped"; exit 1; 
 # no -g: nothing here is debugged, and what is not written is not linked
 one gcc-build build "$work/gcc" --enable-werror CFLAGS=-O2
 gcc=$?
-# What UBSan sees is an illegal instruction, which ASan tells with its line: half of the code and of the time to start. Of what is
-# allocated ten callers are kept instead of thirty.
-export ASAN_OPTIONS=handle_sigill=1:malloc_context_size=10
+# What UBSan sees is an illegal instruction, which ASan tells with its line: half of the code and of the time to start
+export ASAN_OPTIONS=handle_sigill=1
 begin sanitizer-build build_tests "$work/san" --enable-werror --enable-sanitizers --without-cuda \
 	CFLAGS='-g1 -O1 -fsanitize-undefined-trap-on-error'
 [ "$gcc" -ne 0 ] || suite gcc "$work/gcc"

@@ -116,6 +116,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 new["status"] = "booting"
             if how != "lost-none" or how in LOST:
                 MACHINES[how].append(new)
+                self.count(how)
             text = json.dumps({"data": {"instance_ids": [new["id"]]}})
             if not how.startswith("lost") or how in LOST:
                 self.reply(200, text)
@@ -129,7 +130,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return
         ended = [m for m in MACHINES[how] if m["id"] in body["instance_ids"]]
         MACHINES[how] = [m for m in MACHINES[how] if m not in ended]
+        self.count(how)
         self.reply(200, json.dumps({"data": {"terminated_instances": [dict(m, status="terminated") for m in ended]}}))
+
+    @staticmethod
+    def count(how):
+        """How many machines there are, in a file."""
+        name = sys.argv[1] + ".up." + how
+        with open(name + ".new", "w") as f:
+            print(len(MACHINES[how]), file=f)
+        os.rename(name + ".new", name)
 
     def date_time_string(self, timestamp=None):
         ahead = 600 if "/skew/" in getattr(self, "path", "") else 0

@@ -97,7 +97,7 @@ run submit --count 5 "$BERTH_DATA/jobs/batch-inference-l4.yaml"
 both=1
 for round in 1 2 3 4 5; do
 	: >.local/state/berth/berth.db.tick.lock
-	"$BERTH" --now "$NOW" tick --until +30m --step 1s >/dev/null 2>&1 &
+	"$BERTH" --now "$NOW" tick --until +5m --step 1s >/dev/null 2>&1 &
 	first=$!
 	until grep -qx $first .local/state/berth/berth.db.tick.lock || ! kill -0 $first 2>/dev/null; do sleep 0.02; done
 	run tick
