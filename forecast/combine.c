@@ -29,6 +29,7 @@ const struct fc_tuning fc_tuning = {
 	.rough_most = { .6, .4 },
 	.peak_grow = .4,
 	.peak_own = 8,
+	.move_own = 4,
 	.move_grow = .4,
 	.peak_share = { { .45, .20, .05, .30 }, { .45, .20, .20, .15 }, { .25, .25, .20, .30 } },
 };

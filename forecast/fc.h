@@ -155,6 +155,8 @@ struct fc_tuning {
 	double peak_grow;     /* behind week 4 scores grow with this power of time */
 	double peak_own;  /* days side by side in the past at which own and pooled scores weigh the
 			     same; of weeks they always do */
+	double move_own;  /* weeks of history at which own and pooled changes of the level weigh the
+			     same */
 	double move_grow; /* the spread of the level grows with this power of time, as bands and
 			     peaks do */
 	double peak_share[3][4]; /* shares of the peak's estimators: in the first day, the first

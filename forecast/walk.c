@@ -50,12 +50,25 @@ fc_walk_weeks(const struct fc_job *j)
 	return (j->h + j->cycle - 1) / j->cycle;
 }
 
+/* What the changes of past weeks are multiplied by: their size becomes the geometric mean of the
+ * series' own and the pool's. */
+static double
+walk_scale(const struct fc_job *j, const struct fc_pool *pool)
+{
+	size_t a_week = j->cycle < WALK_CHANGES ? j->cycle : WALK_CHANGES;
+	double weeks = (double)j->n_move / (double)a_week;
+
+	if (!(j->move_rms > 0))
+		return 1;
+	return pow(pool->move / j->move_rms, fc_tuning.move_own / (weeks + fc_tuning.move_own));
+}
+
 void
 fc_walk(const struct fc_job *j, const struct fc_pool *pool, struct rng *shared, struct rng *own,
     double *out)
 {
 	bool known = j->n_move >= WALK_CHANGES;
-	double at = 0, scale = WALK_MEANS * (known ? 1 : pool->move),
+	double at = 0, scale = WALK_MEANS * (known ? walk_scale(j, pool) : pool->move),
 	       power = 2 * fc_tuning.move_grow;
 
 	for (size_t w = 0; w < fc_walk_weeks(j); w++) {

@@ -88,6 +88,44 @@ test_level(void)
 	arena_free(a);
 }
 
+/* What a twentieth of paths are below half a year ahead: 100 that swing by `own` from week to week, beside three by `others`. */
+static double
+beside(double own, double others)
+{
+	static const char *const names[] = { "a", "b", "c", "d" };
+	struct arena *a = arena_new();
+	struct fc_series s[4];
+	struct fc_result r[4];
+	struct fc_options o;
+	struct berth_err err;
+	double x = 100;
+
+	for (size_t k = 0; k < 4; k++) {
+		double *v = arena_array(a, 1344, sizeof(*v));
+
+		for (size_t i = 0; i < 1344; i++)
+			v[i] = i / 168 % 2 == 0 ? 100 : 100 + 100 * (k == 0 ? own : others);
+		s[k] = (struct fc_series){ .name = names[k], .t0 = 1704067200, .step_s = 3600, .n = 1344, .mean = v };
+	}
+	fc_options_init(&o);
+	o.horizon = 26 * 168;
+	tap_code(fc_run_many(s, 4, &o, a, r, &err), BERTH_OK, &err);
+	while (x > 0 && below(&r[0], 25, x) > .05)
+		x--;
+	arena_free(a);
+	return x;
+}
+
+/* Eight weeks tell little: beside restless series the level is less sure, but one that never moved stays. */
+static void
+test_beside(void)
+{
+	double calm = beside(.05, .05), restless = beside(.05, .6), still = beside(0, .6);
+
+	tap_ok(restless < calm - 5, "P5 of the level: %.0f beside calm series, %.0f beside restless ones", calm, restless);
+	tap_ok(still == 100, "%.0f of a series that never moved", still);
+}
+
 /* Since a step's demand is at most the window's maximum, so are its quantiles. */
 static void
 test_coherent(void)
@@ -222,6 +260,7 @@ main(void)
 	gsl_set_error_handler_off();
 	test_constant();
 	test_level();
+	test_beside();
 	test_coherent();
 	test_failed();
 	test_map();
