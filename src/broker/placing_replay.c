@@ -41,6 +41,19 @@ replay_write_limit(struct jsonw *w, const struct placing_limit *l)
 }
 
 static void
+replay_write_weights(struct jsonw *w, const char *key, const struct share_weight *v, size_t n)
+{
+	jsonw_begin_array(w, key);
+	for (size_t i = 0; i < n; i++) {
+		jsonw_begin_object(w, NULL);
+		jsonw_str(w, "name", v[i].name);
+		jsonw_double(w, "weight", v[i].weight);
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+}
+
+static void
 replay_write_shares(struct jsonw *w, const struct share_policy *p)
 {
 	if (p == NULL) {
@@ -50,14 +63,9 @@ replay_write_shares(struct jsonw *w, const struct share_policy *p)
 	jsonw_begin_object(w, "shares");
 	jsonw_bool(w, "by_project", p->by_project);
 	jsonw_double(w, "half_life_s", p->half_life_s); /* null: it never fades */
-	jsonw_begin_array(w, "weights");
-	for (size_t i = 0; i < p->n_weights; i++) {
-		jsonw_begin_object(w, NULL);
-		jsonw_str(w, "name", p->weights[i].name);
-		jsonw_double(w, "weight", p->weights[i].weight);
-		jsonw_end_object(w);
-	}
-	jsonw_end_array(w);
+	replay_write_weights(w, "weights", p->weights, p->n_weights);
+	if (p->then_user)
+		replay_write_weights(w, "user_weights", p->user_weights, p->n_user_weights);
 	jsonw_end_object(w);
 }
 
@@ -150,23 +158,16 @@ replay_read_limit(
 }
 
 static enum berth_code
-replay_read_shares(
-    const struct jsonr *root, struct arena *a, struct placing_options *o, struct berth_err *err)
+replay_read_weights(const struct jsonr *root, const char *key, struct arena *a,
+    const struct share_weight **out, size_t *n_out, struct berth_err *err)
 {
-	struct jsonr shares, all;
-	struct share_policy *p = arena_alloc(a, sizeof(*p));
 	struct share_weight *weight;
-	enum berth_code rc = jsonr_object(root, "shares", &shares, err);
+	struct jsonr all;
+	enum berth_code rc = jsonr_array(root, key, &all, err);
 
-	if (rc != BERTH_OK || shares.v == NULL)
-		return rc;
-	*p = (struct share_policy){ .half_life_s = INFINITY };
-	if ((rc = jsonr_bool(&shares, "by_project", &p->by_project, err)) == BERTH_OK &&
-	    (rc = jsonr_double(&shares, "half_life_s", &p->half_life_s, err)) == BERTH_OK)
-		rc = jsonr_array(&shares, "weights", &all, err);
-	p->n_weights = rc == BERTH_OK ? jsonr_len(&all) : 0;
-	p->weights = weight = arena_array_of(a, p->n_weights + 1, struct share_weight);
-	for (size_t i = 0; rc == BERTH_OK && i < p->n_weights; i++) {
+	*n_out = rc == BERTH_OK ? jsonr_len(&all) : 0;
+	*out = weight = arena_array_of(a, *n_out + 1, struct share_weight);
+	for (size_t i = 0; rc == BERTH_OK && i < *n_out; i++) {
 		struct jsonr at = jsonr_at(&all, i);
 		const char *name = "";
 
@@ -175,6 +176,27 @@ replay_read_shares(
 		if (rc == BERTH_OK)
 			rc = jsonr_double(&at, "weight", &weight[i].weight, err);
 	}
+	return rc;
+}
+
+static enum berth_code
+replay_read_shares(
+    const struct jsonr *root, struct arena *a, struct placing_options *o, struct berth_err *err)
+{
+	struct jsonr shares;
+	struct share_policy *p = arena_alloc(a, sizeof(*p));
+	enum berth_code rc = jsonr_object(root, "shares", &shares, err);
+
+	if (rc != BERTH_OK || shares.v == NULL)
+		return rc;
+	*p = (struct share_policy){ .half_life_s = INFINITY };
+	if ((rc = jsonr_bool(&shares, "by_project", &p->by_project, err)) == BERTH_OK &&
+	    (rc = jsonr_double(&shares, "half_life_s", &p->half_life_s, err)) == BERTH_OK)
+		rc = replay_read_weights(&shares, "weights", a, &p->weights, &p->n_weights, err);
+	p->then_user = jsonr_get(&shares, "user_weights").v != NULL;
+	if (rc == BERTH_OK && p->then_user)
+		rc = replay_read_weights(
+		    &shares, "user_weights", a, &p->user_weights, &p->n_user_weights, err);
 	o->shares = p;
 	return rc;
 }

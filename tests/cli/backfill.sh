@@ -29,6 +29,16 @@ is() {	# is NAME STATE [TEXT]
 	[ "$(state "$1")" = "$2" ]
 	ok $? "$1 is $2${3:+: $3} (is $(state "$1"))"
 }
+replays() {	# every placement so far comes out the same from the store, byte for byte
+	n=0 same=0
+	for i in $("$BERTH" --now "$NOW" store export decision | sed -n 's/.*"id":\([0-9]*\),.*"kind":"placement".*/\1/p'); do
+		n=$((n + 1))
+		run place --replay "$i"
+		grep -q "Placement $i comes out the same, byte for byte" "$out" && same=$((same + 1)) || sed 's/^/# /' "$err"
+	done
+	[ "$n" -ge 1 ] && [ "$same" -eq "$n" ]
+	ok $? "$same of $n placements come out the same"
+}
 stream() {	# stream N: six hours in which N GPUs are asked for by jobs of 2 h every 20 minutes
 	for h in 0 1 2 3 4 5; do
 		for m in 20 40; do
@@ -72,6 +82,7 @@ run tick --until +4h
 NOW=2026-11-30T06:20:00Z
 is big 'done'
 is long running "and then the others go on"
+replays
 
 # Room beside it: four of eight are free at 2 h, and two more at once and then; those behind it may have these, and no third.
 site

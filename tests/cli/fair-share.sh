@@ -36,6 +36,16 @@ expect_placed() {	# expect_placed NAMES TEXT
 limit() {	# limit GPUS
 	printf 'limits:\n  - {name: cards, accelerator: L4, limit: %s, unit: gpu}' "$1"
 }
+replays() {	# every placement so far comes out the same from the store, byte for byte
+	n=0 same=0
+	for i in $("$BERTH" --now "$NOW" store export decision | sed -n 's/.*"id":\([0-9]*\),.*"kind":"placement".*/\1/p'); do
+		n=$((n + 1))
+		run place --replay "$i"
+		grep -q "Placement $i comes out the same, byte for byte" "$out" && same=$((same + 1)) || sed 's/^/# /' "$err"
+	done
+	[ "$n" -ge 1 ] && [ "$same" -eq "$n" ]
+	ok $? "$same of $n placements come out the same"
+}
 share() {	# share NAME KEY: of the last berth.shares/1 or berth.placement/1
 	awk -f "$TOP_SRCDIR/tests/cli/json.awk" "$out" | awk -F '\t' -v name="$1" -v key="$2" '
 		$1 ~ /^\$\.fair_share\.shares\[[0-9]+\]\.name$/ && $2 == name { at = $1; sub(/name$/, "", at) }
@@ -238,6 +248,8 @@ ok $? "and it is told by which figures"
 run place
 ! grep -q "did you mean" "$err"
 ok $? "no name is a misspelling"
+run tick
+replays
 
 # Odd input, each with its place in the file.
 for bad in 'half_life: 0s=longer than 0' 'half_life: -7d=' 'half_life: soon=' 'weights: {alice: -1}=' 'weights: {alice: .nan}=' \
