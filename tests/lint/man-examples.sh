@@ -5,7 +5,10 @@
 #	.\" $ COMMAND		run before, its output is not looked at
 #	.\" skip: REASON	not run (a network, a terminal, a GPU)
 : "${BERTH:?}" "${TOP_SRCDIR:?}"
-tmp=$(mktemp -d "${TMPDIR:-/tmp}/berth-examples.XXXXXX") || exit 99
+# the pages show what fits a line: so must the names of files here
+base=${TMPDIR:-/tmp}
+[ ${#base} -le 20 ] || base=/tmp
+tmp=$(mktemp -d "$base/berth-examples.XXXXXX") || exit 99
 trap 'rm -rf "$tmp"' EXIT
 n=0
 

@@ -25,7 +25,7 @@ need() {
 
 # the name of a socket has at most 107 bytes, those of the servers here up to 40 behind the folder's
 base=${TMPDIR:-/tmp}
-[ ${#base} -le 50 ] || base=/tmp
+[ ${#base} -le 50 ] || export base=/tmp TMPDIR=/tmp
 STATE=$(mktemp -d "$base/berth-live.XXXXXX") || exit 99
 chmod 755 "$STATE"
 mkdir -p "$STATE/pids" "$STATE/log" "$STATE/etc" "$STATE/home"
