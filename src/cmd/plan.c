@@ -465,6 +465,9 @@ plan_make(struct cmd_ctx *ctx, int64_t at, const struct plan_then *then, struct 
 	if (rc == BERTH_OK)
 		plan_own(ctx, then, m, owned, &n_owned);
 	if (rc == BERTH_OK)
+		plan_names_check(
+		    ctx, &m->o, &(struct plan_sellers){ offers, n_offers, owned, n_owned });
+	if (rc == BERTH_OK)
 		rc = plan_market_all(
 		    ctx, accels, offers, n_offers, &m->o, m->ps, &m->n, &m->left, err);
 	if (rc == BERTH_OK)

@@ -219,6 +219,21 @@ plan_filter(const struct accel_table *accels, const struct offer *offers, size_t
 	return n;
 }
 
+/* What to do where the market is empty: options that keep all out are not mended by new prices. */
+static const char *
+plan_none_next(const struct plan_series *ps, struct arena *a)
+{
+	bool provider = ps->refused[REFUSE_PROVIDER] > 0,
+	     region = ps->refused[REFUSE_RESIDENCY] > 0,
+	     stale = ps->refused[REFUSE_PRICE_STALE] > 0;
+
+	if (!provider && !region)
+		return "run `berth prices refresh` or `berth prices import`";
+	return arena_printf(a, "allow more by %s%s%s%s", region ? "--region" : "",
+	    region && provider ? " or " : "", provider ? "--provider" : "",
+	    stale ? ", run `berth prices refresh`" : "");
+}
+
 enum berth_code
 plan_market(const struct accel_table *accels, const struct offer *offers, size_t n_offers,
     const struct plan_options *o, struct arena *a, struct plan_series *ps, struct berth_err *err)
@@ -231,10 +246,11 @@ plan_market(const struct accel_table *accels, const struct offer *offers, size_t
 	}
 	if (ps->n_market == 0)
 		return err_set(err, BERTH_EINFEASIBLE,
-		    "series %s: none of %zu offers serves %s%s%s; run `berth prices refresh` or "
-		    "`berth prices import`, or see `berth prices list --gpu %s`",
+		    "series %s: none of %zu offers serves %s%s%s; %s, or see `berth prices list "
+		    "--gpu %s`",
 		    ps->series.name, n_offers, ps->accel->name, n_offers > 0 ? ": " : "",
-		    n_offers > 0 ? explain_refusals(ps->refused, a) : "", ps->accel->name);
+		    n_offers > 0 ? explain_refusals(ps->refused, a) : "", plan_none_next(ps, a),
+		    ps->accel->name);
 	plan_rank(o, accels, ps, a);
 	return BERTH_OK;
 }

@@ -209,6 +209,18 @@ const struct accel *plan_accel(const struct accel_table *accels, const struct se
 BERTH_MUST_CHECK enum berth_code plan_market(const struct accel_table *accels,
     const struct offer *offers, size_t n_offers, const struct plan_options *o, struct arena *a,
     struct plan_series *ps, struct berth_err *err);
+/* Who sells what a plan may buy or has bought. */
+struct plan_sellers {
+	const struct offer *offers;
+	size_t n_offers;
+	const struct commitment *owned;
+	size_t n_owned;
+};
+
+/* Names of --provider, --region and --share that nobody has: a warning each, with what may be
+ * meant. */
+void plan_names_check(
+    struct cmd_ctx *ctx, const struct plan_options *o, const struct plan_sellers *s);
 /* Measured speed over the rated one; 1 where it was never measured, or lies within what machines
  * alike differ by. */
 double plan_measured(const struct offer *x);

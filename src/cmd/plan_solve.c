@@ -160,6 +160,19 @@ plan_bound_gpus(const struct plan_series *ps, size_t group)
 	return sum;
 }
 
+/* A least share that nothing on offer can fill allows no purchase at all. */
+static const char *
+plan_share_barred(const struct plan_series *ps, size_t group, double least)
+{
+	if (least <= 0)
+		return "";
+	for (size_t i = 0; i < ps->n_lines; i++)
+		if ((ps->lines[i].kind == COMMIT_OWNED || ps->lines[i].kind == COMMIT_RESERVED) &&
+		    ps->shares.group[i] == group)
+			return "";
+	return ": it reserves nothing that fits, so that nothing may be bought at all";
+}
+
 /* What was cut and left out, what was measured, and how old prices and history are. */
 static void
 plan_assumed_prices(struct plan_series *ps, const struct plan_options *o, struct arena *a)
@@ -224,8 +237,8 @@ plan_assumed(struct plan_series *ps, const struct plan_options *o, struct arena 
 		time_fmt_date(u, f->history_from),
 		time_fmt_date((char[TIME_FMT_SIZE]){ 0 }, f->history_to)));
 	plan_add(e, a,
-	    arena_printf(a, "peak at service level %.6g: %.0f GPUs%s", o->service_level,
-		ceil(ps->peak),
+	    arena_printf(a, "peak at service level %.6g: %.0f GPU%s%s", o->service_level,
+		ceil(ps->peak), ceil(ps->peak) == 1 ? "" : "s",
 		ps->peak_enough
 		    ? ""
 		    : " (too few sample paths to claim it with 95 % confidence: see --paths)"));
@@ -243,17 +256,19 @@ plan_assumed(struct plan_series *ps, const struct plan_options *o, struct arena 
 		    ++said > 0)
 			plan_add(e, a,
 			    arena_printf(a,
-				"assumed: spot carries at most %lld GPUs, can be had 80 %% of the "
-				"time (on demand "
+				"assumed: spot carries at most %lld GPU%s, can be had 80 %% of "
+				"the time (on demand "
 				"else), and costs %.4f USD a useful GPU-hour with lost work%s%s",
-				(long long)ps->spot_gpus, ps->lines[i].usage,
-				said > 1 ? " at " : "", said > 1 ? ps->names[i] : ""));
+				(long long)ps->spot_gpus, ps->spot_gpus == 1 ? "" : "s",
+				ps->lines[i].usage, said > 1 ? " at " : "",
+				said > 1 ? ps->names[i] : ""));
 	for (size_t k = 0; k < o->n_shares; k++)
 		plan_add(e, a,
 		    arena_printf(a,
-			"%s: %.4g of %.4g GPUs that are owned or bought (asked: %.0f to %.0f %%)",
+			"%s: %.4g of %.4g GPUs that are owned or bought (asked: %.0f to %.0f %%)%s",
 			o->shares[k].provider, plan_bound_gpus(ps, k + 1), plan_bound_gpus(ps, 0),
-			100 * o->shares[k].min, 100 * o->shares[k].max));
+			100 * o->shares[k].min, 100 * o->shares[k].max,
+			plan_share_barred(ps, k + 1, o->shares[k].min)));
 	plan_assumed_prices(ps, o, a);
 }
 
@@ -286,9 +301,9 @@ plan_turn(struct plan_series *ps, struct arena *a, const struct commit_turn *t, 
 	if (isfinite(t->factor))
 		plan_add(&ps->because, a,
 		    arena_printf(a,
-			"what would change %s: with %s %.1f %% %s, %.4g GPUs would be bought%s",
+			"what would change %s: with %s %.1f %% %s, %.4g GPU%s would be bought%s",
 			ps->schedule != NULL ? "the plan that buys all now" : "it", what,
-			100 * fabs(t->factor - 1), which, t->gpus,
+			100 * fabs(t->factor - 1), which, t->gpus, t->gpus == 1 ? "" : "s",
 			ps->met ? " for the series planned together" : ""));
 }
 
@@ -315,9 +330,10 @@ plan_ends(struct plan_series *ps, const struct plan_options *o, struct arena *a)
 			continue;
 		plan_add(&ps->because, a,
 		    arena_printf(a,
-			"owned: %lld GPUs of %s end on %s, inside the horizon: counted here as "
+			"owned: %lld GPU%s of %s end%s on %s, inside the horizon: counted here as "
 			"%s%s",
-			(long long)ps->owned[i].gpus, ps->owned_name[i],
+			(long long)ps->owned[i].gpus, ps->owned[i].gpus == 1 ? "" : "s",
+			ps->owned_name[i], ps->owned[i].gpus == 1 ? "s" : "",
 			time_fmt_date(day, ps->forecast.t0 + to * ps->forecast.step_s),
 			2 * (to - (ps->owned[i].from > 0 ? ps->owned[i].from : 0)) <
 				(int64_t)ps->demand.n_steps

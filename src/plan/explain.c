@@ -5,6 +5,7 @@
 
 #include "plan/explain.h"
 #include "util/arena.h"
+#include "util/str.h"
 #include "util/time.h"
 #include "util/vec.h"
 
@@ -32,7 +33,20 @@ explain_percent(double part, double whole)
 	return whole > 0 ? 100 * part / whole : 0;
 }
 
-/* "GPUs 1-24 are busy 61.0 to 98.2 % of the time" */
+/* "GPUs 1-24 are busy 61.0 to 98.2 %", "GPU 25 is busy 60.0 %" */
+static const char *
+explain_levels(const struct commit_use *u, struct arena *a)
+{
+	const char *last = arena_printf(a, "%.1f", 100 * u->use_last),
+		   *first = arena_printf(a, "%.1f", 100 * u->use_first);
+	bool even = str_eq(last, first);
+
+	if (u->from == u->to)
+		return arena_printf(a, "GPU %lld is busy %s %%", (long long)u->from, first);
+	return arena_printf(a, "GPUs %lld-%lld are busy %s%s%s %%", (long long)u->from,
+	    (long long)u->to, last, even ? "" : " to ", even ? "" : first);
+}
+
 static void
 explain_line(struct explain_lines *l, const struct commit_line *line, const struct commit_use *u,
     const char *name)
@@ -44,10 +58,8 @@ explain_line(struct explain_lines *l, const struct commit_line *line, const stru
 
 	if (u->gpus == 0)
 		return;
-	explain_add(l,
-	    "GPUs %lld-%lld are busy %.1f to %.1f %% of the time: %s, %s (%.2f USD, used %.1f %%)",
-	    (long long)u->from, (long long)u->to, 100 * u->use_last, 100 * u->use_first, verb, name,
-	    u->cost_usd, 100 * u->utilisation);
+	explain_add(l, "%s of the time: %s, %s (%.2f USD, used %.1f %%)", explain_levels(u, l->a),
+	    verb, name, u->cost_usd, 100 * u->utilisation);
 }
 
 /* How busy the first GPUs would be that the plan does not reserve: one more machine. */
@@ -99,12 +111,15 @@ explain_margin(struct explain_lines *l, const struct commit_problem *p,
 	}
 	if (top >= p->curve->levels)
 		return;
-	if (plan->use[best].break_even < 1)
+	if (plan->use[best].break_even < 1) {
+		size_t pays = explain_busy(p, plan->use[best].break_even);
+
 		explain_add(l,
-		    "%s pays for the first %zu GPUs, those that are busy for %.1f %% of the time "
-		    "or more, its break-even",
-		    name[best], explain_busy(p, plan->use[best].break_even),
+		    "%s pays for the first %zu GPU%s busy for %.1f %% of the time or more, its "
+		    "break-even",
+		    name[best], pays, pays == 1 ? ", the one that is" : "s, those that are",
 		    100 * plan->use[best].break_even);
+	}
 	explain_add(l, "%s; break-even of %s is %.1f %%%s",
 	    explain_next(p, top, (int64_t)ceil(commit_line_gpus(&p->lines[best])), l->a),
 	    name[best], 100 * plan->use[best].break_even,
@@ -141,9 +156,10 @@ explain_risk(struct explain_lines *l, const struct commit_problem *p, const stru
 
 	explain_add(l,
 	    "over the courses that demand may take, the cost is under %.2f USD in one of ten and "
-	    "over %.2f USD in one of ten; the peak is over %.0f GPUs in every second one, over "
-	    "%.0f GPUs in one of twenty",
-	    r->p10_usd, r->p90_usd, ceil(r->peak_p50), ceil(r->peak_p95));
+	    "over %.2f USD in one of ten; the peak is over %.0f GPU%s in every second one, over "
+	    "%.0f GPU%s in one of twenty",
+	    r->p10_usd, r->p90_usd, ceil(r->peak_p50), ceil(r->peak_p50) == 1 ? "" : "s",
+	    ceil(r->peak_p95), ceil(r->peak_p95) == 1 ? "" : "s");
 	explain_add(l,
 	    "if demand falls 10 %%, the plan loses %.2f USD a month against the best for that "
 	    "demand (%s%.1f %% %s on-demand "

@@ -154,11 +154,23 @@ opt_choice(const struct opt_env *env, const struct opt_row *row, const char *val
 	    err, BERTH_EUSAGE, "--%s '%s': must be one of %s", row->name, value, row->arg);
 }
 
-/* Appends the comma-separated words of value; the first use of the option in a run replaces the
- * default. */
-static void
-opt_list_add(const struct opt_env *env, struct opt_list *list, bool first, const char *value)
+static bool
+opt_first(const struct opt_run *run, size_t at)
 {
+	for (size_t i = 0; i < at; i++)
+		if (run->seen.v[i].row == run->seen.v[at].row)
+			return false;
+	return true;
+}
+
+/* Appends the comma-separated words of value; the first use of the option in a run replaces the
+ * default. No word at all is most often a variable of a script that was never set. */
+static enum berth_code
+opt_list_add(const struct opt_run *run, size_t at, struct opt_list *list, struct berth_err *err)
+{
+	const struct opt_env *env = run->env;
+	const char *value = run->seen.v[at].value, *name = run->seen.v[at].row->name;
+	bool first = opt_first(run, at);
 	size_t n, old = first ? 0 : list->n;
 	char **words = str_split(env->arena, value, ',', &n);
 	const char **all = arena_array_of(env->arena, old + n + 1, const char *);
@@ -168,8 +180,11 @@ opt_list_add(const struct opt_env *env, struct opt_list *list, bool first, const
 	for (size_t i = 0; i < n; i++)
 		if (words[i][0] != '\0')
 			all[old++] = words[i];
+	if (old == (first ? 0 : list->n))
+		return err_set(err, BERTH_EUSAGE, "--%s '%s': names nothing", name, value);
 	list->v = all;
 	list->n = old;
+	return BERTH_OK;
 }
 
 static enum berth_code
@@ -222,15 +237,6 @@ opt_money(
 	return opt_range(row, usd_to_double(*out), value, err);
 }
 
-static bool
-opt_first(const struct opt_run *run, size_t at)
-{
-	for (size_t i = 0; i < at; i++)
-		if (run->seen.v[i].row == run->seen.v[at].row)
-			return false;
-	return true;
-}
-
 static enum berth_code
 opt_store(const struct opt_run *run, size_t at, struct berth_err *err)
 {
@@ -241,8 +247,14 @@ opt_store(const struct opt_run *run, size_t at, struct berth_err *err)
 	case OPT_FLAG:
 		*(bool *)field = !s->negated;
 		return BERTH_OK;
-	case OPT_STRING:
 	case OPT_PATH:
+		if (s->value[0] == '\0')
+			return err_set(err, BERTH_EUSAGE,
+			    "the name of the %s is empty: give --%s %s", s->row->name, s->row->name,
+			    s->row->arg);
+		*(const char **)field = s->value;
+		return BERTH_OK;
+	case OPT_STRING:
 		*(const char **)field = s->value;
 		return BERTH_OK;
 	case OPT_CHOICE:
@@ -260,8 +272,7 @@ opt_store(const struct opt_run *run, size_t at, struct berth_err *err)
 	case OPT_MONEY:
 		return opt_money(s->row, s->value, field, err);
 	case OPT_LIST:
-		opt_list_add(run->env, field, opt_first(run, at), s->value);
-		return BERTH_OK;
+		return opt_list_add(run, at, field, err);
 	case OPT_TYPE_COUNT:
 		break;
 	}

@@ -108,4 +108,39 @@ ok $? "the table says which purchases they replace"
 run --store idle.db explain plan
 tr -s ' \n' ' ' <"$out" | grep -q 'these need not be bought: 5 x acme r1 one'
 ok $? "so does berth explain"
+
+# Names that nobody has are said, with what may be meant; a least share that nothing can fill lets nothing be bought.
+flat 4 four >four.csv
+run --store names.db record csv four.csv
+run --store names.db prices import offers.csv
+run --store names.db plan four --no-spot --horizon 52w --provider 'a*' -o json
+expect_exit 0
+! grep -q 'no offer is of such' "$err"
+ok $? "a pattern that fits is no cause for a word"
+expect_json '$.series[0].buys[0].count' 4
+run --store names.db plan four --no-spot --share 'acm=0.5..' --share 'gone=..0.2'
+expect_exit 0
+expect_err_has "--share 'acm': no offer is of such a provider; did you mean acme?"
+expect_err_has "--share 'gone': no offer is of such a provider"
+tr -s ' \n' ' ' <"$out" | grep -q 'acm: 0 of 0 GPUs that are owned or bought (asked: 50 to 100 %): it reserves nothing that fits, so that nothing may be bought at all'
+ok $? "why nothing is bought"
+run --store names.db plan four --no-spot --share 'acme=0.5..'
+expect_exit 0
+expect_out_lacks 'nothing may be bought'
+run --store names.db plan four --region r2,r1
+expect_exit 0
+expect_err_has "--region 'r2': no offer is of such a region; did you mean r1?"
+run --store names.db plan four --region r2 --provider bolt
+expect_exit 3
+expect_err_has "--provider 'bolt': no offer is of such a provider; did you mean bold?"
+tr -s ' \n' ' ' <"$err" | grep -q 'residency 3; allow more by --region, or see'
+ok $? "the next step is the option that keeps all out"
+# One GPU is one, and a horizon of hours is told in hours.
+flat 1 single >single.csv
+run --store names.db record csv single.csv
+run --store names.db plan single --no-spot --horizon 5h
+expect_out_has 'Expected cost over 5h: '
+expect_out_has 'GPU 1 is busy 100.0 % of the time: reserve'
+! grep -Eq 'GPUs 1-1|[^0-9]1 GPUs|100.0 to 100.0' "$out"
+ok $? "no plural of one"
 done_testing

@@ -84,6 +84,11 @@ test_values(void)
 	tap_is_str(got.list.v[2], "gpu", "third item");
 	tap_is_long((long long)n_words, 3, "words between options");
 	tap_is_str(words[2], "c", "last word");
+	tap_is_long(parse("--by ,", false), BERTH_EUSAGE, "a list of nothing");
+	tap_is_str(err.msg, "--by ',': names nothing", "and why");
+	tap_is_long(parse("--by a --by=", false), BERTH_EUSAGE, "nor when it grows by nothing");
+	tap_is_long(parse("--file=", false), BERTH_EUSAGE, "a file without a name");
+	tap_is_str(err.msg, "the name of the file is empty: give --file FILE", "and why");
 }
 
 static void
