@@ -50,6 +50,8 @@ scaling_state_parse(struct scaling *s, const char *text, struct berth_err *err)
 	    (rc = jsonr_double(&root, "last", &st->last, err)) == BERTH_OK &&
 	    (rc = jsonr_double(&root, "move", &st->move, err)) == BERTH_OK &&
 	    (rc = jsonr_double(&root, "swing", &st->swing, err)) == BERTH_OK &&
+	    (rc = jsonr_int(&root, "moved", 0, INT64_MAX, &st->moved, err)) == BERTH_OK &&
+	    (rc = jsonr_double(&root, "gap", &st->gap, err)) == BERTH_OK &&
 	    (rc = jsonr_str(&root, "reason", &last, err)) == BERTH_OK)
 		rc = jsonr_array(&root, "want", &want, err);
 	snprintf(s->last, sizeof(s->last), "%s", last);
@@ -98,6 +100,8 @@ scaling_state_keep(struct scaling *s, struct berth_err *err)
 	jsonw_double(&w, "last", st->last);
 	jsonw_double(&w, "move", st->move);
 	jsonw_double(&w, "swing", st->swing);
+	jsonw_int(&w, "moved", st->moved);
+	jsonw_double(&w, "gap", st->gap);
 	jsonw_str(&w, "reason", s->v->reason);
 	jsonw_begin_array(&w, "want");
 	for (size_t i = 0; i < st->n_want; i++) {

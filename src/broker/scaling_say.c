@@ -68,8 +68,7 @@ scaling_held(struct broker *b, const struct scaling_view *v, const struct scale_
 	if ((double)have <= (double)most * (1 + r->tolerance))
 		return arena_printf(
 		    b->tick_arena, "%lld were asked for within the last %s", (long long)most, w);
-	if (s->swing > 0 &&
-	    (double)have <= ceil(s->want[0].n * (1 + fmin(3 * s->swing, r->tolerance))))
+	if (s->swing > 0 && (double)have <= ceil(s->want[0].n * scale_room(r, s)))
 		return arena_printf(b->tick_arena,
 		    "it goes up and down by %.2g %%, and would soon ask for %lld again",
 		    100 * s->swing, (long long)have);

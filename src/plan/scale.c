@@ -5,6 +5,7 @@
 
 #define SCALE_RATE_S 300  /* the time that down_rate is told for */
 #define SCALE_CALM 0.0025 /* a smaller swing is none */
+#define SCALE_MOVES 24    /* changes of the load that the memory of a swing outlasts */
 
 static const char *const scale_reason_names[SCALE_REASON_COUNT] = {
 	"steady",
@@ -97,20 +98,44 @@ scale_carries(const struct scale_rule *r, double load)
 		   : 0;
 }
 
+/* Half-life of what is known of the noise: where a sample stands for about as long as the window, a
+ * few windows hold too few reversals to tell that there is any. A load that hardly changes, or no
+ * more, is calm. */
+static double
+scale_fade(const struct scale_state *s, int64_t t, int64_t window)
+{
+	bool calm = s->gap > 2 * (double)window || (double)(t - s->moved) > 2 * s->gap;
+
+	return fmax(2 * (double)window, calm ? 0 : SCALE_MOVES * s->gap);
+}
+
 /* What goes up and comes down again is noise; what only goes up, or only down, is not. */
 static void
-scale_swing(const struct scale_rule *r, struct scale_state *s, double need, int64_t passed_s,
-    int64_t window)
+scale_swing(const struct scale_rule *r, struct scale_state *s, double need, int64_t t,
+    int64_t passed_s, int64_t window)
 {
 	double move = need - s->last, back = fmax(fabs(move), fabs(s->move));
 
-	s->swing *= exp2(-(double)(passed_s > 0 ? passed_s : 0) / (2 * (double)window));
+	if (move != 0) {
+		if (s->moved > 0 && t > s->moved)
+			s->gap += ((double)(t - s->moved) - s->gap) / (s->gap > 0 ? 4 : 1);
+		s->moved = t;
+	}
+	s->swing *= exp2(-(double)(passed_s > 0 ? passed_s : 0) / scale_fade(s, t, window));
 	if (move * s->move < 0)
 		s->swing = fmax(s->swing, back / fmax(need, s->last));
 	s->swing = s->swing < SCALE_CALM ? 0 : fmin(s->swing, r->tolerance / 2);
 	if (move != 0)
 		s->move = move;
 	s->last = need;
+}
+
+double
+scale_room(const struct scale_rule *r, const struct scale_state *s)
+{
+	double half = r->tolerance / 2;
+
+	return fmin(1 + 3 * s->swing, (1 + half) / (1 - half));
 }
 
 /* Keeps the recommendation and gives the largest of the window. */
@@ -158,7 +183,7 @@ scale_in(const struct scale_rule *r, struct scale_state *s, const struct scale_i
 	if ((double)have <= (double)most * (1 + r->tolerance))
 		return;
 	out->reason = SCALE_HELD;
-	if (have <= scale_whole(need * (1 + fmin(3 * s->swing, r->tolerance))) && have > r->min)
+	if (have <= scale_whole(need * scale_room(r, s)) && have > r->min)
 		return;
 	if (in->waiting > 0) { /* else a place that is sold out would hold what is paid for */
 		out->target = scale_clamp(most, have - in->waiting, have);
@@ -205,6 +230,8 @@ scale_step(const struct scale_rule *r, struct scale_state *s, const struct scale
 			.down_n = s->down_n,
 			.last = s->last,
 			.swing = s->swing,
+			.moved = in->t,
+			.gap = s->gap,
 			.started = true };
 	if (!s->started)
 		*s = (struct scale_state){ .had = in->ready,
@@ -212,13 +239,16 @@ scale_step(const struct scale_rule *r, struct scale_state *s, const struct scale
 			.down_t = INT64_MIN / 2,
 			.last = known ? scale_need(r, in) : 0,
 			.swing = r->tolerance / 2,
+			.moved = in->t,
 			.started = true };
 	if (in->ready > s->had)
 		s->arrived = in->t;
 	s->had = in->ready;
 	need = known ? scale_need(r, in) : (double)have;
-	if (known)
-		scale_swing(r, s, need, in->t - last_t, window);
+	if (!known)
+		s->moved = 0;
+	else
+		scale_swing(r, s, need, in->t, in->t - last_t, window);
 	asked = scale_whole(need);
 	out->want = scale_clamp(asked, r->min, r->max);
 	out->target = have;

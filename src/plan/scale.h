@@ -54,8 +54,10 @@ struct scale_state {
 	int64_t down_t, down_n; /* the 5 min in which machines go, and how many went */
 	double last, move; /* what the last known load asked for, and how that differed from the one
 			      before */
-	double swing;      /* share of it that it has lately gone up and down again, halved in each
-			      window */
+	double swing;      /* share of it that it has lately gone up and down again, halved in two
+			      windows, or in 24 gaps (of two windows at most) */
+	int64_t moved;     /* when the load last changed; 0: not known */
+	double gap;        /* s from one change to the next, lately; 0: not known */
 	bool started;
 };
 
@@ -86,6 +88,10 @@ int64_t scale_window(const struct scale_rule *r);
 /* Idle time that costs what an end and a new start do: a start is billed and brings nothing, a
  * billing step is paid whole. */
 int64_t scale_restart(const struct scale_rule *r);
+/* By how much less has to fit before machines go, for the swing of the load: three times its share,
+ * at most from the lowest to the highest of a noise of half the tolerance either way; at least 1.
+ */
+double scale_room(const struct scale_rule *r, const struct scale_state *s);
 /* Machines that a load asks for, headroom among them, at least 0; NaN: 0. */
 int64_t scale_carries(const struct scale_rule *r, double load);
 
@@ -93,12 +99,11 @@ int64_t scale_carries(const struct scale_rule *r, double load);
  * One step; state starts zeroed. want = ceil(max(load / (target unit), queued / (drain_s target
  * unit), forecast / (target unit))) + headroom. Up at once, as soon as want passes what is ready
  * and starting by more than the tolerance. Down only to the largest want of the window, and only if
- * that fits with room for the swing of the load as well (three times the last reversal, at most the
- * tolerance): else noise around a whole number of machines would start one every few windows. Not
- * before a window has passed since machines last arrived, at most down_rate in 5 min, never below
- * busy, nor below what `soon` asks for; machines that are waiting may go at once, for they never
- * came. A missing load asks for what is there: it never scales in or out. (Kubernetes' rule of
- * metrics that are missing.)
+ * that fits with room for the swing of the load as well (scale_room): else noise around a whole
+ * number of machines would start one every few windows. Not before a window has passed since
+ * machines last arrived, at most down_rate in 5 min, never below busy, nor below what `soon` asks
+ * for; machines that are waiting may go at once, for they never came. A missing load asks for what
+ * is there: it never scales in or out. (Kubernetes' rule of metrics that are missing.)
  */
 void scale_step(const struct scale_rule *r, struct scale_state *s, const struct scale_input *in,
     struct scale_decision *out);

@@ -138,6 +138,53 @@ test_sparse(void)
 	tap_ok(soon <= 10, "and hardly ever up within a window after a machine went (%d of %d steps)", soon, steps);
 }
 
+/* A load that is told every 5 min, as a tick from cron may see it, and a window no longer: what is known of the noise
+ * lasts for many samples, and is forgotten when the load stands still. */
+static void
+test_coarse(void)
+{
+	static const double level[] = { 0.955, 0.97, 0.985, 1 };
+	struct scale_rule r = { .min = 0, .max = 1000, .unit = 8, .target = 1, .tolerance = 0.1, .boot_s = 60,
+		.down_rate = 0.2 };
+	int days = 0, worst = 0, all = 0, late = 0;
+	struct rng g;
+
+	rng_seed(&g, 11);
+	for (int n = 1; n <= 9; n++)
+		for (size_t l = 0; l < sizeof(level) / sizeof(level[0]); l++) {
+			struct scale_state s = { 0 };
+			int64_t have = n, t = 0;
+			int changes = 0;
+			double load = 0;
+
+			for (; t < 5 * 86400; t += 60) {
+				struct scale_input in = { t, have, 0, 0, 0, 0, NAN, 0, NAN };
+				struct scale_decision d;
+
+				if (t % 300 == 0)
+					load = 8.0 * n * level[l] * (1 + 0.05 * (2 * rng_unit(&g) - 1));
+				in.load = load;
+				scale_step(&r, &s, &in, &d);
+				changes += d.target != have;
+				have = d.target;
+			}
+			all += changes;
+			days += 5;
+			worst = changes > worst ? changes : worst;
+			for (int64_t end = t + 3600; t < end; t += 60) {
+				struct scale_input in = { t, have, 0, 0, 8.0 * n * 0.95, 0, NAN, 0, NAN };
+				struct scale_decision d;
+
+				scale_step(&r, &s, &in, &d);
+				have = d.target;
+			}
+			late += have != n;
+		}
+	tap_ok(all <= days / 2 && worst <= 8,
+	    "5 %% of noise in samples of 5 min, a window of 5 min: %d changes in %d days, %d in the worst 5", all, days, worst);
+	tap_is_long(late, 0, "and as many as a load that stands still asks for after an hour");
+}
+
 static void
 test_step(void)
 {
@@ -545,6 +592,7 @@ main(void)
 	test_constant();
 	test_noise();
 	test_sparse();
+	test_coarse();
 	test_step();
 	test_arrival();
 	test_missing();
