@@ -332,6 +332,16 @@ placing_change_max_price(struct placing_change_list *l, size_t i, const int64_t 
 	    x->to, x->offer, x->usd);
 }
 
+/* Whether a later rule than those of sizes refused any offer: what passes them meets it. */
+static bool
+placing_more_rules(const size_t *refused)
+{
+	for (size_t c = REFUSE_MEMORY + 1; c < REFUSE_COUNT; c++)
+		if (refused[c] > 0)
+			return true;
+	return false;
+}
+
 /* For a job that no offer suits: prices and sizes that end a search before any cost is known. */
 static void
 placing_change_none(struct placing_change_list *l, size_t i, const int64_t *left)
@@ -341,6 +351,8 @@ placing_change_none(struct placing_change_list *l, size_t i, const int64_t *left
 	struct placing_change *c;
 
 	placing_change_max_price(l, i, left);
+	if (placing_more_rules(r))
+		return;
 	if (r[REFUSE_MEMORY] > 0) {
 		c = placing_change_add(l, "memory", "");
 		c->from = h->need_memory;

@@ -130,7 +130,7 @@ placing_detail_terms(const struct placing_work_space *w, const struct placing_jo
 		return s->purchase_ok[PURCHASE_RESERVED] && !s->purchase_ok[PURCHASE_ON_DEMAND] &&
 			       !s->purchase_ok[PURCHASE_SPOT]
 			   ? "reserved alone is allowed, and no owned commitment has a machine for "
-			     "it: `berth commitments list`"
+			     "it: `berth commitments`"
 			   : NULL;
 	if (pj->refused[REFUSE_BLOCKED] > 0)
 		return placing_blocked(w, s);

@@ -93,7 +93,7 @@ expect_err_has 'odd.yaml:8:'
 printf 'schema: berth.job/1\nname: odd\nrun: make\naccelerators: "A100:8"\nwork: 10h\npurchase: [reserved]\n' >odd.yaml
 place berth.yaml
 expect_exit 3
-expect_err_has 'no owned commitment has a machine for it'
+expect_err_has 'no owned commitment has a machine for it: `berth commitments`'
 
 # A job that waits for itself, or two that wait for each other: none is stored.
 printf 'schema: berth.job/1\nname: egg\nrun: make\naccelerators: "A100:8"\nwork: 1h\nafter: {job: hen}\n' >egg.yaml
