@@ -517,7 +517,7 @@ svg_legend(const struct svg_chart *c, double x, double y, double right, struct b
 	for (size_t s = 0; s < c->n_series; s++) {
 		const struct svg_series *e = &c->series[s];
 		const char *label = svg_or_empty(e->label);
-		double need = 30 + (double)strlen(label) * 6.8;
+		double need = 30 + (double)strlen(label) * 7.6; /* of sans-serif in 12 px */
 
 		if (label[0] == '\0')
 			continue;
