@@ -237,6 +237,11 @@ BERTH_MUST_CHECK enum berth_code machine_gone(struct broker *b, struct instance 
 BERTH_MUST_CHECK enum berth_code broker_interval(struct broker *b, const struct job *job,
     const struct instance *in, int machines, int64_t *interval_out, struct berth_err *err);
 
+/* Keeps the decision (kind "checkpoint"), where the interval is the broker's to choose and is the
+ * first on this machine, or another one than the last by over a tenth. */
+BERTH_MUST_CHECK enum berth_code broker_interval_keep(struct broker *b, const struct job *job,
+    const struct instance *in, int machines, int64_t interval, struct berth_err *err);
+
 /* jobs.c: ends of attempts, each with the job's next state. The open attempts of one job, those of
  * a gang, end as one. */
 struct attempt_end {

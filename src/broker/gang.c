@@ -170,6 +170,8 @@ gang_poll(struct broker *b, const struct job *job, const struct gang *g, struct 
 		if (rc != BERTH_OK)
 			return rc;
 		rc = runner_poll(b, in, job, (int)i, interval, &one, &why);
+		if (rc == BERTH_OK && i == 0)
+			rc = broker_interval_keep(b, job, in, (int)g->n, interval, &why);
 		if (rc != BERTH_OK) {
 			*who_out = i;
 			*err = why;

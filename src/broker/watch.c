@@ -110,7 +110,9 @@ watch_ask(struct broker *b, const struct job *job, struct gang *g, struct instan
 		return rc;
 	}
 	rc = broker_interval(b, job, *in_out, 1, &interval, why);
-	return rc == BERTH_OK ? runner_poll(b, *in_out, job, 0, interval, run, why) : rc;
+	if (rc == BERTH_OK)
+		rc = runner_poll(b, *in_out, job, 0, interval, run, why);
+	return rc == BERTH_OK ? broker_interval_keep(b, job, *in_out, 1, interval, why) : rc;
 }
 
 /* A machine of the gang that is to be taken back, whoever has said so. */
@@ -277,6 +279,9 @@ start_run(struct broker *b, const struct job *job, const struct instance *in, st
 		log_warn(b->log, "%s does not start on instance %" PRId64 ": %s", job->id, at->id,
 		    why.msg);
 	}
+	if (*started_out)
+		rc = broker_interval_keep(
+		    b, job, in, g->n > 0 ? (int)g->n : 1, pj->checkpoint_interval_s, err);
 	return rc; /* tried again at the next tick; a machine that stays deaf is lost by sync */
 }
 

@@ -151,4 +151,17 @@ ok $? "on demand was chosen, as little time is left"
 run explain -n 100 "$(id lost)"
 expect_out_has 'preemption j-.* is taken back in [0-9]+ s: a last checkpoint was written; [0-9.]+ % of the work is safe; it goes on on demand, with aurora a h100 on_demand: [0-9.]+ USD'
 
+
+# How often it writes, where the job leaves that to berth: the optimum is better than half of it and twice of it.
+cloud "zone: a, spot: {price: 1.2, capacity: [[0h, 1]], notice: 2m}, $od"
+job often 9h 'checkpoint: {size: 8GB, write: 30s}' 'purchase: [spot]'
+run tick --until +8h --step 10m
+run explain -n 100 "$(id often)" -o json
+awk '/"kind"/ { c = /checkpoint/ } !c { next } { gsub(",", "") } /"interval_s"/ && !i { i = $2 } /"useful_share"/ { u[++n] = $2 }
+	/"subject"/ && 0 { } n == 3 { m++; if (!(u[1] >= u[2] && u[1] >= u[3])) bad = 1; if (last && i >= last) bad = 1; last = i; i = n = 0 }
+	END { exit !(m >= 2 && m <= 12 && !bad) }' "$out"
+ok $? "each interval keeps most, and they grow with the age of the machine"
+run explain -n 100 "$(id often)"
+expect_out_has 'checkpoint j-.*: a checkpoint every [0-9]+m[0-9]*s?: a spot machine [0-9.]+ h old is lost at [0-9.]+ an hour, and a write takes 30 s'
+
 done_testing
