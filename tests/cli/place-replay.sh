@@ -20,14 +20,14 @@ accounts:
 limits:
   - {name: few, provider: aurora, unit: gpu, limit: 4}
   - {name: east vCPUs, provider: aurora, region: east, unit: vcpu, limit: 72}
-fair_share: {by: user, half_life: 24h, weights: {alice: 2, bob: 1}}
+fair_share: {by: project, then: user, half_life: 24h, weights: {ml: 2}, user_weights: {alice: 2, bob: 1}}
 EOF
 run init --no-prices
 run prices refresh
 expect_exit 0
 run budget set all --cap 200 --period month --name lid
 job() {	# job NAME USER WORK [LINE...]
-	printf 'schema: berth.job/1\nname: %s\nuser: %s\naccelerators: "H100-SXM5-80GB:1"\nwork: %s\nrun: x\n' "$1" "$2" "$3" >job.yaml
+	printf 'schema: berth.job/1\nname: %s\nuser: %s\nproject: ml\naccelerators: "H100-SXM5-80GB:1"\nwork: %s\nrun: x\n' "$1" "$2" "$3" >job.yaml
 	shift 3
 	for line; do echo "$line" >>job.yaml; done
 	run submit job.yaml
