@@ -14,7 +14,9 @@
 #define PLACE_FIRST 200U                /* steps of the bound before the first plan */
 #define PLACE_FIRST_ROUNDS 8U           /* search of the first plan in rounds */
 #define PLACE_STEPS 10U                 /* of the bound in a round ... */
-#define PLACE_FEW 2U                    /* ... and when it hardly rises */
+#define PLACE_TURN_SMALL 2U /* rounds for one of branch and bound over costs: small queues */
+#define PLACE_TURN 8U
+#define PLACE_FEW 2U /* ... and when it hardly rises */
 
 /* Of the jobs that are placed. */
 static double
@@ -268,8 +270,10 @@ place_rounds(struct place_work *w, const struct place_options *o, struct place_b
     struct dual *d, struct tree *t, struct lns *s, struct arena *a)
 {
 	struct soft *soft = NULL;
+	struct branch *branch = NULL;
 	size_t steps = place_effort(w);
 	unsigned round, every = 1, next = 1, tree = PLACE_TREE_FIRST, stall = 0;
+	unsigned turn = w->p->n_jobs <= PLACE_TREE_JOBS ? PLACE_TURN_SMALL : PLACE_TURN;
 	bool far = true;
 
 	for (round = 1; round <= o->rounds && !place_enough(o, b); round++) {
@@ -293,7 +297,11 @@ place_rounds(struct place_work *w, const struct place_options *o, struct place_b
 		}
 		if (place_enough(o, b))
 			break;
-		if (w->p->more != NULL && place_some_out(w, b)) {
+		if (stall > 0 && round % turn == 0) {
+			branch = branch == NULL ? place_branch_new(w, o->seed, a) : branch;
+			if (place_branch(branch, b->mu, &b->bound, b->value, steps))
+				place_keep(w, b);
+		} else if (w->p->more != NULL && place_some_out(w, b)) {
 			soft = soft == NULL ? place_soft_new(w, o->seed, a) : soft;
 			place_soft(soft, b->chosen, steps);
 			place_keep(w, b);

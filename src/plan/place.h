@@ -80,12 +80,13 @@ struct place_plan {
  * of least cost, exact (rounds > 0). Else a first plan: gangs first and by regret on reduced costs,
  * shifts, ejections; then each round climbs the Lagrangian bound (the volume algorithm of Barahona
  * and Anbil 2000, with rounded limits as cuts) and searches neighbourhoods of the best plan by
- * branch and bound; where jobs stay out, limits of more are also priced instead of held, and what
- * comes of it cut to them. Up to 128 jobs are also searched as a whole, 200 steps for each round
- * done, and proven where that comes to its end. A round of 1,000 jobs and 500 offers takes some 10
- * ms. Stable: equal costs go to less risk, then to what the last plan chose, then to the lower
- * offer. Deterministic for a seed when stop is NULL. Errors: BERTH_EINVAL for a broken shape, a NaN
- * or negative cost, a limit below 0.
+ * branch and bound; every other round, every eighth of larger queues, decides of one job more who
+ * may stay out or be dear, with a bound and a plan of its own; in the others, where jobs stay out,
+ * limits of more are also priced instead of held, and what comes of it cut to them. Up to 128 jobs
+ * are also searched as a whole, 200 steps for each round done, and proven where that comes to its
+ * end. A round of 1,000 jobs and 500 offers takes some 10 ms. Stable: equal costs go to less risk,
+ * then to what the last plan chose, then to the lower offer. Deterministic for a seed when stop is
+ * NULL. Errors: BERTH_EINVAL for a broken shape, a NaN or negative cost, a limit below 0.
  */
 BERTH_MUST_CHECK enum berth_code place_solve(const struct place_problem *p,
     const struct place_options *o, struct arena *a, struct place_plan *plan_out,

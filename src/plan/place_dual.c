@@ -12,18 +12,23 @@
 #define DUAL_EARLY                                                                                 \
 	200U /* steps in which they shrink sooner: far from the best prices long ones mislead */
 #define DUAL_RED_EARLY 4U
-#define DUAL_RED 10U      /* steps in vain before they shrink */
-#define DUAL_SHORT 2e-3   /* shortest steps, ... */
+#define DUAL_RED 10U    /* steps in vain before they shrink */
+#define DUAL_SHORT 2e-3 /* shortest steps, ... */
+#define DUAL_ANEW 0.2
 #define DUAL_RESTART 0.05 /* ... and those after them */
 
 struct dual {
 	double *center, *mean,
-	    *slope;      /* [n_resources] best prices, mean slope, that of the last step */
-	double height;   /* of the core's Lagrangian at the center */
-	double f, alpha; /* length of the steps; most weight of a new slope */
+	    *slope;            /* [n_resources] best prices, mean slope, that of the last step */
+	double *cost, *square; /* [n_jobs] what it costs in the mean, its penalty where it stays
+				  out; of it squared */
+	double *cost_now;      /* [n_jobs] likewise in the last step */
+	double height;         /* of the core's Lagrangian at the center */
+	double f, alpha;       /* length of the steps; most weight of a new slope */
 	unsigned red;
 	double last; /* bound when alpha was looked at */
 	unsigned steps;
+	bool anew; /* towards the value itself */
 };
 
 void
@@ -48,6 +53,9 @@ place_dual_new(struct place_work *w, struct arena *a)
 	d->center = arena_array(a, w->n_all, sizeof(*d->center));
 	d->mean = arena_array(a, w->n_all, sizeof(*d->mean));
 	d->slope = arena_array(a, w->n_all, sizeof(*d->slope));
+	d->cost = arena_array(a, p->n_jobs, sizeof(*d->cost));
+	d->square = arena_array(a, p->n_jobs, sizeof(*d->square));
+	d->cost_now = arena_array(a, p->n_jobs, sizeof(*d->cost_now));
 	d->f = 0.5;
 	d->alpha = 0.3;
 	w->core_start = arena_array(a, p->n_jobs + 1, sizeof(*w->core_start));
@@ -174,7 +182,7 @@ dual_least(const struct place_work *w, size_t i, size_t *best_out)
  * into slope [n_resources] (use minus limit).
  */
 static double
-dual_look(struct place_work *w, double *slope)
+dual_look(struct place_work *w, struct dual *d, double *slope)
 {
 	const struct place_problem *p = w->p;
 	double value = dual_begin(w, slope);
@@ -183,6 +191,7 @@ dual_look(struct place_work *w, double *slope)
 		size_t best;
 
 		value += dual_least(w, i, &best);
+		d->cost_now[i] = best == PLACE_NONE ? p->penalty[i] : p->cost[best];
 		if (best != PLACE_NONE)
 			dual_use(w, best, slope);
 	}
@@ -205,12 +214,25 @@ dual_weight(const struct place_work *w, const struct dual *d)
 	return fmin(fmax(x, d->alpha / 10), d->alpha);
 }
 
+/* What the last step costs goes into the mean by this weight. */
+static void
+dual_average(const struct place_work *w, struct dual *d, double weight)
+{
+	for (size_t i = 0; i < w->p->n_jobs; i++) {
+		double c = d->cost_now[i];
+
+		d->cost[i] += weight * (c - d->cost[i]);
+		d->square[i] += weight * (c * c - d->square[i]);
+	}
+}
+
 /* Steps that have become too short to lead anywhere: from the best prices anew. */
 static void
 dual_restart(struct place_work *w, struct dual *d)
 {
 	memcpy(w->mu, d->center, w->n_all * sizeof(*w->mu));
-	(void)dual_look(w, d->mean);
+	(void)dual_look(w, d, d->mean);
+	dual_average(w, d, 1);
 	d->f = DUAL_RESTART;
 	d->alpha = fmax(0.1, d->alpha);
 }
@@ -233,12 +255,13 @@ dual_step(struct place_work *w, struct dual *d, double target)
 	step = d->f * (target - d->height) / norm;
 	for (size_t r = 0; r < n; r++)
 		w->mu[r] = fmax(0, d->center[r] + step * d->mean[r] / (w->scale[r] * w->scale[r]));
-	height = dual_look(w, d->slope);
+	height = dual_look(w, d, d->slope);
 	for (size_t r = 0; r < n; r++)
 		along += d->slope[r] * d->mean[r] / (w->scale[r] * w->scale[r]);
 	x = dual_weight(w, d);
 	for (size_t r = 0; r < n; r++)
 		d->mean[r] += x * (d->slope[r] - d->mean[r]);
+	dual_average(w, d, x);
 	if (height > d->height) {
 		d->height = height;
 		memcpy(d->center, w->mu, n * sizeof(*d->center));
@@ -263,7 +286,7 @@ double
 place_climb(struct place_work *w, struct dual *d, unsigned steps, double value)
 {
 	for (unsigned k = 0; k < steps; k++) {
-		double target = d->height + 0.05 * fabs(d->height);
+		double target = d->anew ? INFINITY : d->height + 0.05 * fabs(d->height);
 
 		if (!dual_step(w, d, fmin(target, value + 1e-3 * fabs(value))))
 			break;
@@ -279,7 +302,25 @@ place_climb_from(struct place_work *w, struct dual *d)
 	size_t n = w->n_all;
 
 	memcpy(d->center, w->mu, n * sizeof(*d->center));
-	d->height = d->last = dual_look(w, d->slope);
+	d->height = d->last = dual_look(w, d, d->slope);
 	memcpy(d->mean, d->slope, n * sizeof(*d->mean));
+	dual_average(w, d, 1);
 	return d->height;
+}
+
+void
+place_climb_anew(struct dual *d)
+{
+	d->f = DUAL_ANEW;
+	d->alpha = DUAL_ANEW;
+	d->red = 0;
+	d->anew = true;
+	d->steps = 0;
+}
+
+double
+place_spread(const struct dual *d, size_t job, double *cost_out)
+{
+	*cost_out = d->cost[job];
+	return sqrt(fmax(0, d->square[job] - d->cost[job] * d->cost[job]));
 }

@@ -49,6 +49,9 @@ struct place_work {
 	size_t
 	    *at_start; /* [n_resources + 1] offers that use a resource: at_offer[at_start[r] ..] */
 	size_t *at_offer;
+	size_t *mate_start; /* [n_resources + 1] jobs with a candidate that takes more of it:
+			       mate[..] */
+	size_t *mate;
 	int64_t *left;       /* [n_all] of the limits */
 	size_t *chosen;      /* [n_jobs] */
 	size_t *head;        /* [n_offers] jobs on an offer, a doubly linked list */
@@ -122,6 +125,11 @@ struct dual;
 struct dual *place_dual_new(struct place_work *w, struct arena *a);
 double place_climb_from(
     struct place_work *w, struct dual *d); /* starts at w->mu; the bound there */
+/* Steps as long as from prices that are nearly the best. */
+void place_climb_anew(struct dual *d);
+/* How far the costs of the job's choices lie apart that the bound mixes, USD; *cost_out: their
+ * mean. A job that stays out costs its penalty. */
+double place_spread(const struct dual *d, size_t job, double *cost_out);
 /* So many steps towards at most value; w->mu becomes the best prices, returned is the bound there.
  */
 double place_climb(struct place_work *w, struct dual *d, unsigned steps, double value);
@@ -139,6 +147,14 @@ struct lns;
 struct lns *place_lns_new(struct place_work *w, struct arena *a);
 /* Neighbourhoods of the plan in w, for so many steps; true: it became better. */
 bool place_lns(struct lns *s, struct tree *t, size_t steps);
+
+struct branch;
+struct branch *place_branch_new(struct place_work *w, uint64_t seed, struct arena *a);
+/*
+ * One turn of branch and bound over what jobs may cost, begun at the prices mu [n_all]. value: of
+ * the best plan. *bound: no plan has a lower value, raised. True: w holds another plan.
+ */
+bool place_branch(struct branch *b, const double *mu, double *bound, double value, size_t steps);
 
 struct soft;
 /* Of a problem with more; its prices begin at w->mu. */

@@ -135,6 +135,13 @@ keep_job(struct place_work *w, size_t job)
 				return true;
 		}
 	}
+	for (size_t x = r == PLACE_NONE ? 0 : w->mate_start[r];
+	     r != PLACE_NONE && x < w->mate_start[r + 1] && steps > 0; x++, steps--) {
+		size_t other = w->mate[x];
+
+		if (other != job && w->chosen[other] != PLACE_NONE && keep_change(w, job, other))
+			return true;
+	}
 	return false;
 }
 

@@ -56,6 +56,23 @@ lns_users(struct lns *s, size_t r)
 	}
 }
 
+/* Those who draw on the same budget as the candidate, which it would pass. */
+static void
+lns_mates(struct lns *s, size_t cand)
+{
+	struct place_work *w = s->w;
+	const struct place_more *m = w->p->more;
+
+	for (size_t u = m == NULL ? 0 : m->start[cand]; m != NULL && u < m->start[cand + 1]; u++) {
+		size_t r = m->resource[u], n = w->mate_start[r + 1] - w->mate_start[r];
+		size_t first = rng_below(&w->rng, n);
+
+		for (size_t x = 0; w->left[r] < m->units[u] && x < n && s->n < s->want; x++)
+			if (rng_below(&w->rng, 4) != 0)
+				lns_add(s, w->mate[w->mate_start[r] + (first + x) % n]);
+	}
+}
+
 /* Those who stand where the job would rather be. */
 static void
 lns_rivals(struct lns *s, size_t job)
@@ -78,6 +95,7 @@ lns_rivals(struct lns *s, size_t job)
 		r = place_blocker(w, v->cand);
 		if (r != PLACE_NONE)
 			lns_users(s, r);
+		lns_mates(s, v->cand);
 	}
 }
 

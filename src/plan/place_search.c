@@ -263,6 +263,16 @@ place_eject_from(struct place_work *w, size_t job, size_t cand, size_t resource,
 				return true;
 		}
 	}
+	for (size_t x = w->mate_start[resource]; x < w->mate_start[resource + 1] && w->steps > 0;
+	     x++) {
+		size_t victim = w->mate[x];
+
+		if (w->chosen[victim] == PLACE_NONE)
+			continue;
+		w->steps--;
+		if (place_eject_one(w, job, cand, victim, gain))
+			return true;
+	}
 	return false;
 }
 

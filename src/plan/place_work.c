@@ -48,23 +48,19 @@ place_sort(const struct place_problem *p, size_t *v, size_t n)
 	}
 }
 
-/*
- * Which resources the pairs draw on beside their offers, and the mean amount as the scale of each
- * resource: steps on micro-USD, on GPUs and on machines then weigh alike.
- */
-static bool *
-place_index_more(struct place_work *w, struct arena *a)
+/* The mean amount as the scale of each resource: steps on micro-USD, on GPUs and on machines then
+ * weigh alike. */
+static void
+place_index_scales(struct place_work *w, struct arena *a)
 {
 	const struct place_problem *p = w->p;
 	size_t n_cand = p->n_jobs > 0 ? p->cand_start[p->n_jobs] : 0;
 	size_t *n = arena_array(a, w->n_all, sizeof(*n));
-	bool *is = arena_array(a, p->n_resources, sizeof(*is));
 
 	w->scale = arena_array(a, w->n_all, sizeof(*w->scale));
 	for (size_t u = 0; p->more != NULL && u < p->more->start[n_cand]; u++) {
 		w->scale[p->more->resource[u]] += (double)p->more->units[u];
 		n[p->more->resource[u]]++;
-		is[p->more->resource[u]] = true;
 	}
 	for (size_t u = 0; u < w->use_start[w->n_slots]; u++) {
 		w->scale[w->use[u]] += (double)w->units[u];
@@ -72,7 +68,40 @@ place_index_more(struct place_work *w, struct arena *a)
 	}
 	for (size_t r = 0; r < w->n_all; r++)
 		w->scale[r] = n[r] == 0 ? 1 : w->scale[r] / (double)n[r];
-	return is;
+}
+
+/* Jobs with a candidate that takes more of a resource: counted (mate NULL), then written. */
+static void
+place_list_mates(const struct place_problem *p, size_t *last, size_t *at, size_t *mate)
+{
+	for (size_t i = 0; p->more != NULL && i < p->n_jobs; i++)
+		for (size_t u = p->more->start[p->cand_start[i]];
+		     u < p->more->start[p->cand_start[i + 1]]; u++) {
+			size_t r = p->more->resource[u];
+
+			if (last[r] == i + 1)
+				continue;
+			last[r] = i + 1;
+			if (mate != NULL)
+				mate[at[r]] = i;
+			at[r]++;
+		}
+}
+
+static void
+place_index_mates(struct place_work *w, struct arena *a)
+{
+	size_t n = w->p->n_resources, *last = arena_array(a, n, sizeof(*last));
+	size_t *fill = arena_array(a, n + 1, sizeof(*fill));
+
+	w->mate_start = arena_array(a, n + 1, sizeof(*w->mate_start));
+	place_list_mates(w->p, last, w->mate_start + 1, NULL);
+	for (size_t r = 0; r < n; r++)
+		w->mate_start[r + 1] += w->mate_start[r];
+	w->mate = arena_array(a, w->mate_start[n], sizeof(*w->mate));
+	memcpy(fill, w->mate_start, (n + 1) * sizeof(*fill));
+	memset(last, 0, n * sizeof(*last));
+	place_list_mates(w->p, last, fill, w->mate);
 }
 
 static void
@@ -80,21 +109,15 @@ place_index_resources(struct place_work *w, struct arena *a)
 {
 	const struct place_problem *p = w->p;
 	size_t uses = p->n_offers > 0 ? p->use_start[p->n_offers] : 0, *fill;
-	bool *more = place_index_more(w, a);
 
 	w->at_start = arena_array(a, p->n_resources + 1, sizeof(*w->at_start));
 	fill = arena_array(a, p->n_resources + 1, sizeof(*fill));
 	for (size_t u = 0; u < uses; u++)
 		w->at_start[p->resource[u] + 1]++;
 	for (size_t r = 0; r < p->n_resources; r++)
-		w->at_start[r + 1] += more[r] ? p->n_offers : 0;
-	for (size_t r = 0; r < p->n_resources; r++)
 		w->at_start[r + 1] += w->at_start[r];
 	w->at_offer = arena_array(a, w->at_start[p->n_resources], sizeof(*w->at_offer));
 	memcpy(fill, w->at_start, (p->n_resources + 1) * sizeof(*fill));
-	for (size_t r = 0; r < p->n_resources; r++)
-		for (size_t j = 0; more[r] && j < p->n_offers; j++)
-			w->at_offer[fill[r]++] = j;
 	for (size_t j = 0; j < p->n_offers; j++)
 		for (size_t u = p->use_start[j]; u < p->use_start[j + 1]; u++)
 			w->at_offer[fill[p->resource[u]]++] = j;
@@ -148,7 +171,9 @@ place_work_init(const struct place_problem *p, uint64_t seed, struct arena *a, s
 	for (size_t k = 0; k < n_cand; k++)
 		w->sorted[k] = k;
 	place_reorder(w);
+	place_index_scales(w, a);
 	place_index_resources(w, a);
+	place_index_mates(w, a);
 	for (size_t r = 0; r < p->n_resources; r++)
 		w->mu[r] = p->warm != NULL && p->limit[r] != PLACE_NO_LIMIT && isfinite(p->warm[r])
 			       ? fmax(0, p->warm[r])

@@ -71,6 +71,10 @@ tests_unit_terms_t_LDADD = libtap.a $(PLAN_LIBS)
 check_PROGRAMS += tests/unit/place_flow.t
 tests_unit_place_flow_t_SOURCES = tests/unit/place_flow.c
 tests_unit_place_flow_t_LDADD = libtap.a $(PLAN_LIBS)
+check_PROGRAMS += tests/unit/place_audit.t
+tests_unit_place_audit_t_SOURCES = tests/unit/place_audit.c
+tests_unit_place_audit_t_LDADD = libtap.a $(PLAN_LIBS)
+
 check_PROGRAMS += tests/unit/place_budget.t
 tests_unit_place_budget_t_SOURCES = tests/unit/place_budget.c bench/place_world.c bench/place_world.h
 tests_unit_place_budget_t_LDADD = libtap.a $(PLAN_LIBS)
