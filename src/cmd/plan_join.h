@@ -181,6 +181,9 @@ struct plan_series {
 	VEC(const char *) owned_notes;           /* on what several can use */
 	struct schedule *schedule;               /* with o->starts_s; else NULL */
 	int64_t schedule_steps, schedule_step_s; /* of its dates */
+	const struct schedule_change
+	    *turns;                   /* of the schedules planned together; NULL: not known */
+	size_t turns_at;              /* its place among them */
 	bool allotted;                /* ... which has a part of a quota that others draw on too */
 	bool together;                /* ... which was planned with others, as one program */
 	double peak;                  /* at the service level */
@@ -197,6 +200,8 @@ struct plan_series {
 	bool ladder_raised;     /* a step is more than an equal share */
 	struct plan_runway *runway;
 	size_t n_runway;
+	struct plan_runway *later; /* [n_later] of the schedule */
+	size_t n_later;
 	struct explain because;
 };
 
@@ -286,6 +291,15 @@ BERTH_MUST_CHECK enum berth_code plan_feasible(
 size_t plan_quota_count(const struct plan_options *o);
 /* Sets them on the rules of all series. */
 void plan_quotas(struct plan_series *ps, size_t n, const struct plan_options *o, struct arena *a);
+#define PLAN_ASK_AHEAD_S (14 * 86400)
+/* GPUs of a series that the whole of a quota lets be had at most; -1: it counts none. */
+int64_t plan_quota_most(const struct plan_series *ps, const struct plan_options *o, size_t q);
+/* The same with what the schedules have at each time beside what the quota counts; behind
+ * plan_schedule(). */
+void plan_schedule_runway(
+    struct plan_series *ps, size_t n, const struct plan_options *o, struct arena *a);
+void plan_schedule_runway_say(struct plan_series *ps, struct arena *a);
+void plan_schedule_runway_json(struct jsonw *w, const struct plan_series *ps);
 /* When each quota will be too small for all series that it counts together; to those. */
 void plan_quota_runway(
     struct plan_series *ps, size_t n, const struct plan_options *o, struct arena *a);
@@ -327,6 +341,12 @@ BERTH_MUST_CHECK enum berth_code plan_schedule(struct plan_series *ps, size_t n,
 void plan_schedule_explain(struct plan_series *ps, const struct plan_options *o, struct arena *a);
 void plan_schedule_json(
     struct jsonw *w, const struct plan_series *ps, const struct plan_options *o);
+/* What would change it. */
+void plan_schedule_turns_say(struct plan_series *ps, struct arena *a);
+void plan_schedule_turns_json(struct jsonw *w, const struct plan_series *ps);
+/* Machines of a line that begin at a step; and its time. */
+int64_t plan_schedule_beginning(const struct schedule *s, size_t line, int64_t step);
+int64_t plan_schedule_time(const struct plan_series *ps, int64_t step);
 /* A step of the series as one of its schedule. */
 int64_t plan_schedule_step(const struct plan_series *ps, int64_t step);
 /*

@@ -14,7 +14,6 @@
 #include "util/time.h"
 
 #define QUOTA_MONTH_HOURS 730.0
-#define QUOTA_ASK_AHEAD_S (14 * 86400)
 
 /* vCPUs of what is owned are those of the same type in the market. Where nobody knows them it is
  * there all the same. */
@@ -139,9 +138,8 @@ plan_quotas(struct plan_series *ps, size_t n, const struct plan_options *o, stru
 	}
 }
 
-/* GPUs of a series that the whole of a quota lets be had at most; -1: it counts none. */
-static int64_t
-quota_most(const struct plan_series *ps, const struct plan_options *o, size_t q)
+int64_t
+plan_quota_most(const struct plan_series *ps, const struct plan_options *o, size_t q)
 {
 	int64_t gpus = -1;
 
@@ -165,7 +163,7 @@ quota_cmp(const void *a, const void *b)
 }
 
 /* P95, at step t of `steps`, of what several series take of a quota together, in parts of it; most
- * [n] as quota_most(). */
+ * [n] as plan_quota_most(). */
 static double
 quota_part(const struct plan_series *ps, size_t n, const int64_t *most, size_t t, size_t steps,
     size_t paths, double *part)
@@ -224,7 +222,7 @@ plan_quota_runway(struct plan_series *ps, size_t n, const struct plan_options *o
 		int64_t at;
 
 		for (size_t i = 0; i < n; i++) {
-			most[i] = quota_most(&ps[i], o, q);
+			most[i] = plan_quota_most(&ps[i], o, q);
 			counted += most[i] >= 0;
 		}
 		at = quota_reached(ps, n, most, a);
@@ -232,8 +230,8 @@ plan_quota_runway(struct plan_series *ps, size_t n, const struct plan_options *o
 			if (most[i] >= 0)
 				ps[i].runway[ps[i].n_runway++] =
 				    (struct plan_runway){ o->limits[q].name, most[i], at,
-					    at - QUOTA_ASK_AHEAD_S > o->now ? at - QUOTA_ASK_AHEAD_S
-									    : o->now,
+					    at - PLAN_ASK_AHEAD_S > o->now ? at - PLAN_ASK_AHEAD_S
+									   : o->now,
 					    counted };
 	}
 }

@@ -302,22 +302,72 @@ schedule_all(struct plan_series *ps, struct schedule_problem *p, size_t n, doubl
 		      : schedule_together(ps, p, n, budget, a, err);
 }
 
+/* What would change the schedules of one group, given by their places. */
+static enum berth_code
+schedule_turns(struct plan_series *ps, const struct schedule_problem *p, const size_t *which,
+    size_t n, double budget, struct arena *a, struct berth_err *err)
+{
+	struct schedule_problem *of = arena_array(a, n, sizeof(*of));
+	struct schedule **now = arena_array(a, n, sizeof(*now));
+	struct schedule_change *turns = arena_array(a, 1, sizeof(*turns));
+	enum berth_code rc;
+
+	for (size_t i = 0; i < n; i++) {
+		of[i] = p[which[i]];
+		now[i] = ps[which[i]].schedule;
+	}
+	rc = schedule_change(of, n, budget, now, a, turns, err);
+	for (size_t i = 0; i < n && rc == BERTH_OK; i++) {
+		ps[which[i]].turns = turns;
+		ps[which[i]].turns_at = i;
+	}
+	return rc;
+}
+
+/* Those that were planned together have the same borders. Of the budget each has what the others
+ * leave. */
+static enum berth_code
+schedule_turns_all(struct plan_series *ps, const struct schedule_problem *p, size_t n,
+    double budget, struct arena *a, struct berth_err *err)
+{
+	enum berth_code rc = BERTH_OK;
+	size_t *which = arena_array(a, n + 1, sizeof(*which));
+
+	for (size_t i = 0; i < n && rc == BERTH_OK; i++) {
+		double left = budget;
+		size_t group = 0;
+
+		for (size_t k = 0; k < n; k++)
+			if (ps[k].schedule->form.border == ps[i].schedule->form.border)
+				which[group++] = k;
+			else
+				left -= ps[k].schedule->bound_usd;
+		if (which[0] == i && !ps[i].allotted)
+			rc = schedule_turns(ps, p, which, group, left, a, err);
+	}
+	return rc;
+}
+
 enum berth_code
 plan_schedule(struct plan_series *ps, size_t n, const struct plan_options *o, struct arena *a,
     struct berth_err *err)
 {
 	struct schedule_problem *p = arena_array(a, n + 1, sizeof(*p));
+	enum berth_code rc;
 
 	if (o->starts_s <= 0)
 		return BERTH_OK;
 	schedule_steps(ps, n);
 	for (size_t i = 0; i < n; i++)
 		p[i] = schedule_of(&ps[i], o, a);
-	return schedule_all(ps, p, n, o->budget_usd, a, err);
+	rc = schedule_all(ps, p, n, o->budget_usd, a, err);
+	if (rc == BERTH_OK)
+		plan_schedule_runway(ps, n, o, a);
+	return rc != BERTH_OK ? rc : schedule_turns_all(ps, p, n, o->budget_usd, a, err);
 }
 
-static int64_t
-schedule_time(const struct plan_series *ps, int64_t step)
+int64_t
+plan_schedule_time(const struct plan_series *ps, int64_t step)
 {
 	return ps->forecast.t0 + step * ps->schedule_step_s;
 }
@@ -333,9 +383,8 @@ schedule_ending(const struct schedule *s, size_t line, int64_t step)
 	return n;
 }
 
-/* Machines of this line that begin at a step. */
-static int64_t
-schedule_beginning(const struct schedule *s, size_t line, int64_t step)
+int64_t
+plan_schedule_beginning(const struct schedule *s, size_t line, int64_t step)
 {
 	for (size_t k = 0; k < s->n; k++)
 		if (s->buy[k].line == line && s->buy[k].from == step)
@@ -361,7 +410,7 @@ schedule_lapses(const struct plan_series *ps, const struct schedule_buy *b)
 	if (b->to >= ps->schedule_steps)
 		return 0;
 	ending = schedule_ending(s, b->line, b->to);
-	again = schedule_beginning(s, b->line, b->to);
+	again = plan_schedule_beginning(s, b->line, b->to);
 	if (again >= ending)
 		return 0;
 	return ending - again < b->count ? ending - again : b->count;
@@ -374,8 +423,8 @@ schedule_say(struct plan_series *ps, const struct schedule_buy *b, struct arena 
 	int64_t renews = schedule_renews(ps->schedule, b), lapses = schedule_lapses(ps, b);
 	const char *text =
 	    arena_printf(a, "schedule: on %s buy %lld x %s, to %s (%.2f USD in the horizon)",
-		time_fmt_date(from, schedule_time(ps, b->from)), (long long)b->count,
-		ps->names[b->line], time_fmt_date(to, schedule_time(ps, b->to)), b->usd);
+		time_fmt_date(from, plan_schedule_time(ps, b->from)), (long long)b->count,
+		ps->names[b->line], time_fmt_date(to, plan_schedule_time(ps, b->to)), b->usd);
 
 	if (ps->lines[b->line].usage > 0)
 		text = arena_printf(
@@ -425,6 +474,8 @@ plan_schedule_explain(struct plan_series *ps, const struct plan_options *o, stru
 		plan_add(&ps->because, a,
 		    arena_printf(a, "schedule: %zu more purchases (-o json has them all)",
 			s->n - SCHEDULE_SAID));
+	plan_schedule_runway_say(ps, a);
+	plan_schedule_turns_say(ps, a);
 	if (s->theta > 0)
 		plan_add(&ps->because, a,
 		    arena_printf(a,
@@ -451,8 +502,8 @@ plan_schedule_json(struct jsonw *w, const struct plan_series *ps, const struct p
 		const struct offer *x = ps->offers[b->line];
 
 		jsonw_begin_object(w, NULL);
-		jsonw_time(w, "t", schedule_time(ps, b->from));
-		jsonw_time(w, "until", schedule_time(ps, b->to));
+		jsonw_time(w, "t", plan_schedule_time(ps, b->from));
+		jsonw_time(w, "until", plan_schedule_time(ps, b->to));
 		jsonw_str(w, "provider", x->provider);
 		jsonw_str_or_null(w, "region", x->region);
 		jsonw_str_or_null(w, "instance_type", x->instance_type);
@@ -467,5 +518,7 @@ plan_schedule_json(struct jsonw *w, const struct plan_series *ps, const struct p
 		jsonw_end_object(w);
 	}
 	jsonw_end_array(w);
+	plan_schedule_runway_json(w, ps);
+	plan_schedule_turns_json(w, ps);
 	jsonw_end_object(w);
 }

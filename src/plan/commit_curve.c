@@ -46,7 +46,7 @@ commit_path_peak(const struct commit_demand *d, size_t path)
 	double peak = 0;
 
 	for (size_t t = 0; t < d->n_steps; t++)
-		peak = fmax(peak, v[t]);
+		peak = v[t] > peak ? v[t] : peak;
 	return peak;
 }
 
@@ -144,7 +144,7 @@ commit_curve_scaled(const struct commit_demand *d, double scale, struct arena *a
 		double w = d->weight == NULL ? 1 : d->weight[p];
 
 		for (size_t t = 0; t < d->n_steps; t++)
-			commit_add(above, part, fmin(v[t] * scale, cap), w);
+			commit_add(above, part, v[t] * scale < cap ? v[t] * scale : cap, w);
 	}
 	commit_finish(above, part, curve_out);
 	return BERTH_OK;

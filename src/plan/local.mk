@@ -26,6 +26,7 @@ libplan_a_SOURCES = \
 	src/plan/scale.c src/plan/scale.h \
 	src/plan/scalehours.c src/plan/scalehours.h \
 	src/plan/schedule.c src/plan/schedule.h src/plan/schedule_impl.h src/plan/schedule_rules.h \
+	src/plan/schedule_change.c \
 	src/plan/schedule_hours.c \
 	src/plan/schedule_joint.c \
 	src/plan/schedule_merit.c \

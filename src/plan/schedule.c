@@ -107,8 +107,8 @@ schedule_offers(struct schedule_work *w, struct berth_err *err)
 /* Share of the time in which each further GPU is busy, in steps [from, to); demand over cap is cut
  * to it. */
 static void
-schedule_busy(
-    const struct commit_demand *d, int64_t from, int64_t to, double cap, double *u, size_t levels)
+schedule_busy(const struct commit_demand *d, double scale, int64_t from, int64_t to, double cap,
+    double *u, size_t levels)
 {
 	double total = 0;
 
@@ -120,7 +120,10 @@ schedule_busy(
 
 		total += w * (double)(to - from);
 		for (int64_t t = from; t < to; t++) {
-			double v = fmin(cap, d->gpus[k * d->n_steps + (size_t)t]), whole = floor(v);
+			double v = scale * d->gpus[k * d->n_steps + (size_t)t], whole;
+
+			v = v < cap ? v : cap;
+			whole = floor(v);
 
 			/* As differences: busy to `whole`, and by the fraction at it. */
 			if (whole > 0)
@@ -136,10 +139,11 @@ schedule_busy(
 
 /* Levels, hours and costs of each stretch. */
 static void
-schedule_fill_stretches(struct schedule_work *w, double cap, double on_demand)
+schedule_fill_stretches(struct schedule_work *w, double on_demand)
 {
 	const struct schedule_problem *p = w->p;
 	size_t n = w->rest.n, width = w->levels + 1, levels = (size_t)w->rest.levels + 1;
+	bool like = w->like != NULL && w->scale == 1;
 
 	w->usd = arena_array(w->a, n * levels, sizeof(*w->usd));
 	w->least = arena_array(w->a, n, sizeof(*w->least));
@@ -152,7 +156,10 @@ schedule_fill_stretches(struct schedule_work *w, double cap, double on_demand)
 		double *u = w->use + t * width, *served = w->served + t * width;
 
 		w->hours[t] = (double)(to - from) * p->demand->step_hours;
-		schedule_busy(p->demand, from, to, cap, u, w->levels);
+		if (like)
+			memcpy(u, w->like->use + t * width, width * sizeof(*u));
+		else
+			schedule_busy(p->demand, w->scale, from, to, w->cap, u, w->levels);
 		for (size_t l = 0; l < w->levels; l++)
 			served[l + 1] = served[l] + u[l];
 		for (size_t i = 0; i < p->n_owned; i++)
@@ -172,20 +179,21 @@ static enum berth_code
 schedule_stretches(struct schedule_work *w, struct berth_err *err)
 {
 	const struct schedule_problem *p = w->p;
-	double cap = commit_cap(p->demand, w->a, NULL), on_demand = 0;
+	double on_demand = 0;
 
 	for (size_t i = 0; i < p->n_lines; i++)
 		if (p->lines[i].kind == COMMIT_ON_DEMAND)
 			on_demand += commit_stack_gpus(&p->lines[i], p->lines[i].max_count);
+	w->cap = w->like != NULL ? w->like->cap * w->scale : commit_cap(p->demand, w->a, NULL);
 	w->rest.n = w->border.n - 1;
-	w->levels = (size_t)ceil(cap);
+	w->levels = (size_t)ceil(w->cap);
 	w->rest.levels = (int64_t)w->levels;
-	if (!isnan(p->peak) && p->peak - on_demand > cap)
+	if (!isnan(p->peak) && p->peak - on_demand > w->cap)
 		w->rest.levels = (int64_t)ceil(p->peak - on_demand);
 	if (w->rest.n > SCHEDULE_BORDERS)
 		return err_set(err, BERTH_EINVAL,
 		    "%zu start and end dates are too many; take later ones (--starts)", w->rest.n);
-	schedule_fill_stretches(w, cap, on_demand);
+	schedule_fill_stretches(w, on_demand);
 	return BERTH_OK;
 }
 
@@ -414,7 +422,9 @@ schedule_begin(struct schedule_work *w, const struct schedule_problem *p, struct
 	struct commit_curve check;
 	enum berth_code rc = commit_curve_build(p->demand, a, &check, NULL, err);
 
-	*w = (struct schedule_work){ .p = p, .a = a, .steps = (int64_t)p->demand->n_steps };
+	*w = (struct schedule_work){
+		.p = p, .a = a, .steps = (int64_t)p->demand->n_steps, .scale = 1
+	};
 	if (rc == BERTH_OK && p->every < 1)
 		return err_set(
 		    err, BERTH_EINVAL, "start dates every %lld steps", (long long)p->every);
@@ -444,30 +454,37 @@ schedule_fill(struct schedule_work *w, struct berth_err *err)
 }
 
 enum berth_code
+schedule_flow(struct schedule_work *w, struct schedule *out, bool *ruled_out, struct berth_err *err)
+{
+	size_t n_kinds;
+	struct schedule_kind *kind = schedule_kinds(w, &n_kinds);
+	enum berth_code rc;
+
+	*out = (struct schedule){ .theta = 0, .cost_usd = NAN };
+	if (n_kinds == 0)
+		out->lower_bound_usd = INFINITY;
+	rc = schedule_kinds_solve(w, kind, n_kinds, &out->lower_bound_usd, &out->theta, err);
+	*ruled_out = schedule_ruled(w, n_kinds);
+	return rc;
+}
+
+enum berth_code
 schedule_solve(
     const struct schedule_problem *p, struct arena *a, struct schedule *out, struct berth_err *err)
 {
 	struct schedule_work w;
-	int64_t *const *start[2] = { NULL, NULL };
-	struct schedule_kind *kind;
-	size_t n_kinds;
+	int64_t *const *start = &w.count;
+	bool ruled = false;
 	enum berth_code rc = schedule_begin(&w, p, a, err);
 
 	if (rc == BERTH_OK)
 		rc = schedule_fill(&w, err);
-	if (rc != BERTH_OK)
-		return rc;
-	*out = (struct schedule){ .theta = 0, .cost_usd = NAN };
-	kind = schedule_kinds(&w, &n_kinds);
-	if (n_kinds == 0)
-		out->lower_bound_usd = INFINITY;
-	rc = schedule_kinds_solve(&w, kind, n_kinds, &out->lower_bound_usd, &out->theta, err);
-	if (rc == BERTH_OK && schedule_ruled(&w, n_kinds)) {
-		start[0] = &w.count;
+	if (rc == BERTH_OK)
+		rc = schedule_flow(&w, out, &ruled, err);
+	if (rc == BERTH_OK && ruled)
 		rc = schedule_rules_solve(&w, 1, p->budget,
-		    p->theta > 0 || n_kinds == 0 ? -INFINITY : out->lower_bound_usd, start, &out,
-		    err);
-	}
+		    p->theta > 0 || isinf(out->lower_bound_usd) ? -INFINITY : out->lower_bound_usd,
+		    &start, 1, NULL, &out, err);
 	if (rc == BERTH_OK)
 		schedule_report(&w, out);
 	return rc;

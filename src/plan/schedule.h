@@ -82,4 +82,27 @@ BERTH_MUST_CHECK enum berth_code schedule_solve_joint(const struct schedule_prob
     double budget, struct schedule *const *alone, struct schedule *const *part, struct arena *a,
     struct schedule **out, struct berth_err *err);
 
+/* From a factor on, others are cheaper than the purchases of now. NaN: not in reach. */
+struct schedule_turn {
+	double factor, same;    /* same: nearer to 1, where nothing is cheaper yet */
+	struct schedule **plan; /* [n] what is cheaper there; only what is bought */
+};
+struct schedule_change {
+	struct schedule_turn dearer,
+	    cheaper; /* reserved prices, up to four times and down to a quarter; to 1e-6 */
+	struct schedule_turn more,
+	    less; /* demand, up to twice and down to half; to half a percent */
+};
+
+/*
+ * What would change schedules that were solved together, or one. Another is cheaper only if it is
+ * so by more than the schedules of now may be off their bound; of hours that several share, on
+ * means of those that are used alike, to a millionth of the cost. With a bounded work: where that
+ * is over, a turn is told farther away than it may be, or not. budget: of all; NaN none. Errors: as
+ * schedule_solve().
+ */
+BERTH_MUST_CHECK enum berth_code schedule_change(const struct schedule_problem *p, size_t n,
+    double budget, struct schedule *const *now, struct arena *a, struct schedule_change *out,
+    struct berth_err *err);
+
 #endif

@@ -193,14 +193,17 @@ hours_caps(const struct rules *s)
 void
 rules_hours(struct rules *s)
 {
-	double *cap = hours_caps(s);
+	double *cap = NULL;
 	size_t one = 0;
 
 	if (s->n_hours == 0)
 		return;
-	hours_wide(s, cap);
 	while (s->merit[one])
 		one++;
+	if (s->n_hours > 1) {
+		cap = hours_caps(s);
+		hours_wide(s, cap);
+	}
 	for (size_t t = 0; t < s->stretches; t++) {
 		struct arena *scratch;
 		struct rules_hour *v;
@@ -217,6 +220,21 @@ rules_hours(struct rules *s)
 		qsort(v, n, sizeof(*v), hours_cmp);
 		hours_atoms(s, t, cap, v, n, false, s->a);
 		arena_free(scratch);
+	}
+}
+
+void
+rules_hours_given(struct rules *s, const struct commit_recourse *hours, double scale)
+{
+	s->given = true;
+	for (size_t t = 0; t < s->stretches; t++) {
+		size_t cells = hours[t].n_atoms * s->n;
+
+		s->r[t].n_atoms = hours[t].n_atoms;
+		s->r[t].weight = hours[t].weight;
+		s->r[t].demand = arena_memdup(s->a, hours[t].demand, cells * sizeof(double));
+		for (size_t i = 0; i < cells && scale != 1; i++)
+			s->r[t].demand[i] *= scale;
 	}
 }
 
@@ -254,7 +272,7 @@ rules_part(struct rules *s, double *usd)
 	double *cap = hours_caps(s), known = 0, is = 0;
 
 	*usd = s->best_usd;
-	if (s->n_hours < 2 || isinf(s->best_usd))
+	if (s->n_hours < 2 || s->given || isinf(s->best_usd))
 		return false;
 	for (size_t t = 0; t < s->stretches; t++) {
 		double before = rules_at(s, t, s->best), exact = hours_part(s, t, cap);

@@ -25,6 +25,8 @@ struct schedule_kind {
 	size_t band;
 };
 
+struct commit_recourse;
+
 struct schedule_work {
 	const struct schedule_problem *p;
 	struct arena *a;
@@ -42,6 +44,11 @@ struct schedule_work {
 	double *hours;                /* [rest.n] */
 	struct schedule_merit *merit; /* [rest.n] */
 	size_t levels;                /* of demand */
+	double cap;                   /* GPUs; what paths ask beyond is cut */
+	/* Another work of the same dates, lines and demand but for their prices, and demand times
+	 * scale: what it knows need not be found again. NULL: none. */
+	const struct schedule_work *like;
+	double scale;
 	int64_t *least;
 	int64_t *count; /* [offers] */
 };
@@ -66,15 +73,38 @@ int64_t schedule_sum(const struct schedule_work *w, const int64_t *have, size_t 
 /* USD of a stretch with these, and some more in a band. */
 double schedule_hours_usd(
     const struct schedule_work *w, const int64_t *have, size_t t, size_t band, int64_t more);
+/* How a solve is gone about. */
+struct schedule_effort {
+	double work; /* cells of tableaus; 0: some seconds; < 0: none, what it begins with is priced
+		      */
+	double used; /* out: of that */
+	/* [stretches] hours of several members as another solve has left them, whose demand counts
+	 * times scale; NULL: those of the paths. */
+	const struct commit_recourse *hours;
+	double scale;
+	const struct commit_recourse *left; /* out: the hours; NULL: each member has its own */
+	double *priced; /* [n_starts] USD of each that it begins with, INFINITY: it keeps no rules;
+			   NULL: not asked */
+};
+
 /*
- * n members, of the same borders: from the counts in start[0] and start[1] ([n][offers], the whole
- * may be NULL) to the best that keeps the rules of all. first: USD that none costs less than. Sets
+ * n members, of the same borders: from counts start [n_starts][n][offers] (each may be NULL) to the
+ * best that keeps the rules of all. first: USD that none costs less than. e: may be NULL. Sets
  * w->count, and out's cost, lower bound and prices. A member's own budget is not looked at.
  * BERTH_EINFEASIBLE: no purchases keep the rules at all times.
  */
 BERTH_MUST_CHECK enum berth_code schedule_rules_solve(struct schedule_work *w, size_t n,
-    double budget, double first, int64_t *const *start[2], struct schedule **out,
-    struct berth_err *err);
+    double budget, double first, int64_t *const *const *start, size_t n_starts,
+    struct schedule_effort *e, struct schedule **out, struct berth_err *err);
+/* The flow's plan of one, into w->count, and its bound; *ruled_out: there is more to see to. */
+BERTH_MUST_CHECK enum berth_code schedule_flow(
+    struct schedule_work *w, struct schedule *out, bool *ruled_out, struct berth_err *err);
+/* n that have the same borders. like [n], scale: of each work; NULL: none. */
+BERTH_MUST_CHECK enum berth_code schedule_meet(struct schedule_work *w,
+    const struct schedule_problem *p, size_t n, const struct schedule_work *like, double scale,
+    struct arena *a, struct berth_err *err);
+/* Counts of its purchases as another solve of it has them. */
+int64_t *schedule_counts(const struct schedule_work *w, const struct schedule *of);
 
 /* Start dates and the borders that they make; then offers and stretches, by the borders as they are
  * then. */

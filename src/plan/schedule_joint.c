@@ -34,9 +34,8 @@ joint_borders(struct schedule_work *w, size_t n)
 		w[k].border = all.border;
 }
 
-/* Counts of a member's purchases as another solve of it has them. */
-static int64_t *
-joint_counts(const struct schedule_work *w, const struct schedule *of)
+int64_t *
+schedule_counts(const struct schedule_work *w, const struct schedule *of)
 {
 	int64_t *count = arena_array(w->a, w->offer.n + 1, sizeof(*count));
 
@@ -56,7 +55,7 @@ joint_start(const struct schedule_work *w, size_t n, struct schedule *const *of)
 	if (of == NULL)
 		return NULL;
 	for (size_t k = 0; k < n; k++)
-		count[k] = joint_counts(&w[k], of[k]);
+		count[k] = schedule_counts(&w[k], of[k]);
 	return count;
 }
 
@@ -86,14 +85,22 @@ joint_cells(const struct schedule_work *w, size_t n)
 }
 
 enum berth_code
-schedule_solve_joint(const struct schedule_problem *p, size_t n, double budget,
-    struct schedule *const *alone, struct schedule *const *part, struct arena *a,
-    struct schedule **out, struct berth_err *err)
+schedule_meet(struct schedule_work *w, const struct schedule_problem *p, size_t n,
+    const struct schedule_work *like, double scale, struct arena *a, struct berth_err *err)
 {
-	struct schedule_work *w = arena_array(a, n, sizeof(*w));
-	int64_t *const *start[2];
-	double first = 0;
 	enum berth_code rc = BERTH_OK;
+
+	for (size_t k = 0; k < n && like != NULL; k++) {
+		w[k] = (struct schedule_work){
+			.p = &p[k], .a = a, .steps = like[k].steps, .like = &like[k], .scale = scale
+		};
+		w[k].border = like[k].border;
+		w[k].start = like[k].start;
+		schedule_bands(&w[k]);
+		rc = schedule_fill(&w[k], err);
+		if (rc != BERTH_OK || k + 1 == n)
+			return rc;
+	}
 
 	for (size_t k = 0; k < n && rc == BERTH_OK; k++) {
 		if (p[k].demand->n_steps != p[0].demand->n_steps ||
@@ -101,15 +108,30 @@ schedule_solve_joint(const struct schedule_problem *p, size_t n, double budget,
 			return err_set(err, BERTH_EINVAL, "schedules of %zu and %zu steps",
 			    p[0].demand->n_steps, p[k].demand->n_steps);
 		rc = schedule_begin(&w[k], &p[k], a, err);
-		first += alone[k]->lower_bound_usd;
 	}
 	if (rc != BERTH_OK)
 		return rc;
-	joint_borders(w, n);
+	if (n > 1)
+		joint_borders(w, n);
 	for (size_t k = 0; k < n && rc == BERTH_OK; k++)
 		rc = schedule_fill(&w[k], err);
+	return rc;
+}
+
+enum berth_code
+schedule_solve_joint(const struct schedule_problem *p, size_t n, double budget,
+    struct schedule *const *alone, struct schedule *const *part, struct arena *a,
+    struct schedule **out, struct berth_err *err)
+{
+	struct schedule_work *w = arena_array(a, n, sizeof(*w));
+	int64_t *const *start[2];
+	double first = 0;
+	enum berth_code rc = schedule_meet(w, p, n, NULL, 1, a, err);
+
 	if (rc != BERTH_OK)
 		return rc;
+	for (size_t k = 0; k < n; k++)
+		first += alone[k]->lower_bound_usd;
 	if (joint_cells(w, n) > JOINT_CELLS_MAX)
 		return err_set(err, BERTH_EFAIL,
 		    "%zu series with %zu dates are too many for one program", n, w->border.n);
@@ -117,7 +139,7 @@ schedule_solve_joint(const struct schedule_problem *p, size_t n, double budget,
 	start[1] = joint_start(w, n, part);
 	for (size_t k = 0; k < n; k++)
 		*out[k] = (struct schedule){ .cost_usd = NAN };
-	rc = schedule_rules_solve(w, n, budget, first, start, out, err);
+	rc = schedule_rules_solve(w, n, budget, first, start, 2, NULL, out, err);
 	for (size_t k = 0; k < n && rc == BERTH_OK; k++)
 		schedule_report(&w[k], out[k]);
 	return rc;

@@ -142,7 +142,8 @@ rules_failed(const struct rules *s)
 
 enum berth_code
 schedule_rules_solve(struct schedule_work *w, size_t n, double budget, double first,
-    int64_t *const *start[2], struct schedule **out, struct berth_err *err)
+    int64_t *const *const *start, size_t n_starts, struct schedule_effort *e, struct schedule **out,
+    struct berth_err *err)
 {
 	struct rules s = { .w = w,
 		.n = n,
@@ -152,22 +153,33 @@ schedule_rules_solve(struct schedule_work *w, size_t n, double budget, double fi
 		.theta = w->p->theta,
 		.best_usd = INFINITY,
 		.lower = -INFINITY,
-		.work_max = RULES_WORK };
+		.work_max = e == NULL || e->work == 0 ? RULES_WORK : e->work };
 	double *x;
 	bool failed;
 
 	rules_init(&s);
-	rules_hours(&s);
-	for (int k = 0; k < 2; k++) {
+	if (e != NULL && e->hours != NULL)
+		rules_hours_given(&s, e->hours, e->scale);
+	else
+		rules_hours(&s);
+	for (size_t k = 0; k < n_starts; k++) {
 		if (start[k] == NULL)
 			continue;
 		x = rules_counts(&s, start[k]);
+		if (e != NULL && e->priced != NULL)
+			s.best_usd = INFINITY;
 		rules_try(&s, x);
+		if (e != NULL && e->priced != NULL)
+			e->priced[k] = s.best_usd;
 	}
 	rules_rounds(&s, first);
 	failed = rules_failed(&s);
 	if (isfinite(s.best_usd) && !failed)
 		rules_report(&s, out);
+	if (e != NULL)
+		e->used = s.work;
+	if (e != NULL)
+		e->left = s.n_hours > 1 ? s.r : NULL;
 	arena_free(s.scratch);
 	if (failed)
 		return err_set(err, BERTH_EFAIL, "the hours under the quotas could not be solved");

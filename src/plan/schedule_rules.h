@@ -65,6 +65,7 @@ struct rules {
 	VEC(struct rules_cut) * cut;     /* [stretches][n_pieces] */
 	double *piece_usd, *piece_slope; /* [n_pieces] of the last rules_at(); slope: of a GPU */
 	size_t in;                       /* tangents in the program */
+	bool given;                      /* its hours are of another solve */
 	double *wide;                    /* [n] GPUs of a member that are not told apart at first */
 	double *hours, *x, *best, *now;  /* [stretches], [n_offers], [n_offers], [n_columns] */
 	struct commit_tangent at;
@@ -93,6 +94,8 @@ void rules_init(struct rules *s);
 /* Hours of one member are the levels of each stretch. Of several, hours that are alike are taken as
  * one, at their mean. */
 void rules_hours(struct rules *s);
+/* Hours [stretches] as they are there, their demand times scale; none are parted. */
+void rules_hours_given(struct rules *s, const struct commit_recourse *hours, double scale);
 /* Parts hours that were taken as one where the best purchases use them otherwise; the exact USD of
  * those, in *usd. False: none. */
 bool rules_part(struct rules *s, double *usd);

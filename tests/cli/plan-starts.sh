@@ -174,6 +174,55 @@ expect_exit 0
 flat | awk -F '\t' '/schedule.buys/ && $1 ~ /\.provider$/ { b += $2 == "bold" } END { exit !(b > 0) }'
 ok $? "what the quota of the cheaper does not let is bought of the other"
 rm "$HOME/.config/berth/berth.yaml"
+
+# What would change it: at prices just short of the factor the same is bought at the same dates, just past it something else.
+signature() { flat | awk -F '\t' '/schedule.buys/ && $1 ~ /\.(t|provider|term_months|count)$/ { print $2 }' | cksum; }
+prices() {	# prices FACTOR: of what is reserved
+	rm -f turn.db
+	{ cat offers.csv; tail -n +2 more.csv; } | awk -F, -v OFS=, -v f="$1" '$6 == "reserved" { $10 = sprintf("%.6f", $10 * f) } { print }' >turn.csv
+	run --store turn.db record csv use.csv
+	run --store turn.db prices import turn.csv
+	run --store turn.db plan web --no-spot --max-term 12 --paths 60 --starts 8w -o json
+	expect_exit 0
+}
+for side in up down; do
+	prices 1
+	f=$(json "\$.series[0].schedule.what_changes_it.reserved_price_$side.factor") was=$(signature)
+	awk -v f="$f" 'BEGIN { exit !(f > 0.25 && f < 4 && f != 1) }'
+	ok $? "reserved prices that go $side change the schedule at $f times as much"
+	for off in 0.9999 1.0001; do
+		prices "$(awk -v f="$f" -v o="$off" 'BEGIN { printf "%.9f", f * o }')"
+		got=$(signature)
+		case $side$off in up1* | down0*) [ "$got" != "$was" ] ;; *) [ "$got" = "$was" ] ;; esac
+		ok $? "at $f times as much and a ten-thousandth ($off)"
+	done
+done
+
+# Quotas of a schedule: what is owned elsewhere carries its part until it ends; from then on eight GPUs are too few for twelve.
+cat >runway.csv <<CSV
+provider,region,instance_type,accelerator,accelerator_count,purchase,term_months,payment,upfront,price_per_hour,currency
+acme,r1,quad,H100,4,on_demand,,,,8,USD
+acme,r1,quad,H100,4,reserved,12,none,0,4.8,USD
+calm,r1,quad,H100,4,on_demand,,,,12,USD
+CSV
+run prices import runway.csv
+printf 'provider,accelerator,accelerator_count,count,from,to\ncalm,H100,4,2,2026-11-01,2027-04-15\n' >own3.csv
+run commitments import own3.csv
+expect_exit 0
+for most in 8 20; do
+	printf 'schema: berth.config/1\nlimits:\n  - { name: few, provider: acme, limit: %s, unit: gpu }\n' "$most" >"$HOME/.config/berth/berth.yaml"
+	run plan flat --no-spot --max-term 12 --paths 60 --horizon 26w --starts 8w --list-prices --provider acme,calm -o json
+	expect_exit 0
+	if [ "$most" = 8 ]; then
+		expect_json '$.series[0].schedule.quota_runway[0].limit' few
+		expect_json '$.series[0].schedule.quota_runway[0].reached' 2027-04-15T00:00:00Z
+		expect_json '$.series[0].schedule.quota_runway[0].ask_by' 2027-04-01T00:00:00Z
+		expect_out_has 'schedule: quota few, beside what is owned or bought by then that it does not count, is too small from 2027-04-15 on'
+	else
+		expect_json '$.series[0].schedule.quota_runway[0].reached' '' "twenty are enough"
+	fi
+done
+rm "$HOME/.config/berth/berth.yaml"
 run plan flat --no-spot --paths 60 --starts 4w --write-lp no/such/place.lp
 expect_exit 1
 done_testing

@@ -8,7 +8,6 @@ Prints a line for each kind of world, "ok KIND" or "not ok KIND: WHY".
 """
 import csv
 import json
-import math
 import os
 import random
 import shutil
@@ -50,9 +49,9 @@ class World:
 		if kind in ("budget", "all", "two+budget"):
 			self.budget = r.randint(100, 900) * (1 if self.two else 6)
 		if kind in ("quota", "all", "two+quota"):
-			self.limits.append({"name": "cards", "provider": "acme", "limit": r.randint(10, 22), "unit": "gpu"})
+			self.limits.append({"name": "cards", "provider": "acme", "limit": 4 * r.randint(3, 5), "unit": "gpu"})
 		if kind == "two+bought":
-			self.limits.append({"name": "bound", "purchase": "reserved", "limit": r.randint(6, 20), "unit": "gpu"})
+			self.limits.append({"name": "bound", "purchase": "reserved", "limit": 4 * r.randint(2, 5), "unit": "gpu"})
 
 	def offer(self, provider, n, purchase, gpu_hour, term="", payment="", use=0.0):
 		price, upfront = gpu_hour * n, 0
@@ -86,20 +85,21 @@ class Model:
 		self.w, self.told, self.demand = w, told, demand
 		self.lines = [self.line(o) for o in w.offers]
 		cuts = {0, w.horizon}
-		self.starts = set(range(0, w.horizon, w.every))
+		always = set(range(0, w.horizon, w.every))
 		self.own = []
 		for o in w.owned:
 			until = (when(o["to"]) - w.t0) // 3600
 			self.own.append((int(o["count"]) * int(o["accelerator_count"]), until, float(o["usage_price_per_hour"]) /
 				int(o["accelerator_count"]), o))
-			if until < w.horizon:
-				self.starts.add(until)
 		for _, term, _, _, _ in self.lines:
 			if term:
-				self.starts |= set(range(term, w.horizon, term))
-		cuts |= self.starts
+				always |= set(range(term, w.horizon, term))
+		self.parts = [self.part(k) for k in range(len(self.own))]
+		self.starts = {s: always | {g[1] for k, g in enumerate(self.own) if self.parts[k].get(s) and g[1] < w.horizon} for s in w.series}
+		starts = set().union(*self.starts.values())
+		cuts |= starts
 		for _, term, _, _, _ in self.lines:
-			cuts |= {s + term for s in self.starts if term and s + term < w.horizon}
+			cuts |= {s + term for s in starts if term and s + term < w.horizon}
 		self.cuts = sorted(cuts)
 
 	@staticmethod
@@ -129,17 +129,16 @@ class Model:
 		x, running = {}, {}
 		for s in w.series:
 			for i, (n, term, hour, _, o) in enumerate(self.lines):
-				for at in sorted(self.starts) if term else ():
+				for at in sorted(self.starts[s]) if term else ():
 					inside = min(term, w.horizon - at)
 					x[s, i, at] = p.var(hour * n * inside, whole=True)
 					if fixed is not None:
 						p.row([(1, x[s, i, at])], "=", fixed.get((s, i, at), 0))
-		own = [self.part(k) for k in range(len(self.own))]
 		for a, b in zip(self.cuts, self.cuts[1:]):
-			have = {s: [(own[k].get(s, 0), g[2], g[3]) for k, g in enumerate(self.own) if b <= g[1]] for s in w.series}
+			have = {s: [(self.parts[k].get(s, 0), g[2], g[3]) for k, g in enumerate(self.own) if b <= g[1]] for s in w.series}
 			for s in w.series:
 				for i, (n, term, _, _, o) in enumerate(self.lines):
-					running[s, i] = [(n, x[s, i, at]) for at in self.starts if term and at <= a < at + term]
+					running[s, i] = [(n, x[s, i, at]) for at in self.starts[s] if term and at <= a < at + term]
 				self.share_rows(p, have[s], {i: running[s, i] for i in range(len(self.lines))})
 			for limit in w.limits:
 				self.quota_row(p, limit, [], have, running)
@@ -162,10 +161,7 @@ class Model:
 		terms = [(n, v) for (s, i), r in running.items() for n, v in r if self.counted(limit, self.lines[i][4], "reserved")]
 		terms += [(1, v) for i, v in used if self.counted(limit, self.lines[i][4], "on_demand")]
 		held = sum(g for h in have.values() for g, _, o in h if self.counted(limit, o, "reserved"))
-		unit = [n for n, _, _, _, o in self.lines if self.counted(limit, o, o["purchase"]) and n <= limit["limit"]]
-		unit += [2 for o in self.w.owned if self.counted(limit, o, "reserved")]
-		whole = math.gcd(*unit) if unit else 1
-		p.row(terms, "<=", max(0, limit["limit"] // whole * whole - held))
+		p.row(terms, "<=", max(0, limit["limit"] - held))
 
 	def hours(self, p, a, b, have, running):
 		"""The hours of a stretch: of one series its levels, else all."""
@@ -200,7 +196,7 @@ class Model:
 				if len(i) != 1:
 					raise Wrong("a purchase that is no offer: %s" % b)
 				key = t["name"], i[0], (when(b["t"]) - self.w.t0) // 3600
-				if key[2] not in self.starts:
+				if key[2] not in self.starts[t["name"]]:
 					raise Wrong("a date that is none: %s" % b["t"])
 				out[key] = out.get(key, 0) + b["count"]
 		return out

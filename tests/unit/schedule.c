@@ -343,6 +343,115 @@ test_rules(struct rng *r, const char *dir, struct arena *a)
 	tap_ok(above == 0 && proven == 16, "%d of them are proven, and are GLPK's", proven);
 }
 
+/* What purchases cost with reserved prices and demand at factors of theirs: hour by hour of the raw paths, by rising price of use. */
+static double
+price_buys(const struct world *w, const struct schedule *s, double price, double demand)
+{
+	double sum = 0, total = 0;
+
+	for (size_t k = 0; k < PATHS; k++)
+		total += w->weight[k];
+	for (size_t i = 0; i < s->n; i++)
+		sum += price * w->line[s->buy[i].line].fixed * (double)(w->line[s->buy[i].line].gpus * s->buy[i].count) *
+		    (double)((s->buy[i].to < STEPS ? s->buy[i].to : STEPS) - s->buy[i].from);
+	for (size_t k = 0; k < PATHS; k++)
+		for (int64_t t = 0; t < STEPS; t++) {
+			double gpus[7] = { 0 }, usage[7], left = demand * w->gpus[k * STEPS + (size_t)t];
+
+			for (size_t i = 0; i < s->n; i++)
+				if (s->buy[i].from <= t && t < s->buy[i].to)
+					gpus[s->buy[i].line] += (double)(s->buy[i].count * w->line[s->buy[i].line].gpus);
+			for (size_t i = 0; i < LINES; i++)
+				usage[i] = (i < 3 ? price : 1) * w->line[i].usage;
+			gpus[3] = (double)w->line[3].max_count;
+			gpus[4] = w->line[4].max_count == COMMIT_NO_LIMIT ? INFINITY : (double)w->line[4].max_count;
+			for (size_t i = 0; i < 2; i++) {
+				gpus[5 + i] = w->owned[i].from <= t && t < w->owned[i].to ? (double)w->owned[i].gpus : 0;
+				usage[5 + i] = w->owned[i].usage;
+			}
+			for (int n = 0; n < 7; n++) {
+				size_t least = 0;
+
+				for (size_t i = 1; i < 7; i++)
+					if (usage[i] < usage[least])
+						least = i;
+				sum += w->weight[k] / total * usage[least] * fmin(left, gpus[least]);
+				left -= fmin(left, gpus[least]);
+				usage[least] = INFINITY;
+			}
+			sum += w->weight[k] / total * left * w->p.unserved;
+		}
+	return sum;
+}
+
+/* The best there is at these factors. */
+static double
+price_best(const struct world *w, double price, double demand, struct arena *a)
+{
+	static struct world other;
+	struct schedule s;
+	struct berth_err err;
+
+	other = *w;
+	other.d.gpus = other.gpus;
+	other.d.weight = other.weight;
+	other.p.demand = &other.d;
+	other.p.lines = other.line;
+	other.p.term = other.term;
+	other.p.owned = other.owned;
+	for (size_t i = 0; i < PATHS * STEPS; i++)
+		other.gpus[i] *= demand;
+	for (size_t i = 0; i < 3; i++) {
+		other.line[i].fixed *= price;
+		other.line[i].usage *= price;
+	}
+	return schedule_solve(&other.p, a, &s, &err) == BERTH_OK ? s.cost_usd : INFINITY;
+}
+
+/* Just short of a turn nothing is cheaper than what was bought; just past it something is, as was told. */
+static void
+test_turns(struct rng *r, struct arena *a)
+{
+	static struct world w;
+	int told = 0, near_by = 0, failed = 0, early = 0, late = 0, off = 0;
+
+	for (int k = 0; k < 12; k++) {
+		struct schedule s, *now = &s;
+		struct schedule_change change;
+		const struct schedule_turn *turn[4] = { &change.dearer, &change.cheaper, &change.more, &change.less };
+		struct berth_err err;
+
+		make_world(&w, r, k % 3, false, k % 2 == 1, NAN);
+		if (k % 4 >= 2)
+			make_prices(&w, r, false);
+		failed += schedule_solve(&w.p, a, &s, &err) != BERTH_OK ||
+		    schedule_change(&w.p, 1, NAN, &now, a, &change, &err) != BERTH_OK;
+		off += !(fabs(price_buys(&w, &s, 1, 1) - s.cost_usd) <= 1e-5);	/* of rounded prices */
+		for (int i = 0; i < 4; i++) {
+			double f = turn[i]->factor, by = 1e-6 * f, price, demand, short_of, past;
+
+			if (isnan(f))
+				continue;
+			told++;
+			near_by += fabs(f / turn[i]->same - 1) <= (i < 2 ? 1e-6 : 5e-3);
+			short_of = turn[i]->same + (f > 1 ? -by : by);
+			past = f + (f > 1 ? by : -by);
+			price = i < 2 ? short_of : 1;
+			demand = i < 2 ? 1 : short_of;
+			early += price_best(&w, price, demand, a) < price_buys(&w, &s, price, demand) - 2e-5;
+			price = i < 2 ? past : 1;
+			demand = i < 2 ? 1 : past;
+			late += !(price_buys(&w, turn[i]->plan[0], price, demand) < price_buys(&w, &s, price, demand) + 1e-6) ||
+			    !(price_best(&w, price, demand, a) < price_buys(&w, &s, price, demand));
+		}
+		arena_reset(a);
+	}
+	tap_is_long(failed + off, 0, "what is bought costs what is told");
+	tap_ok(told > 24 && near_by == told, "%d factors are told at which others are cheaper", told);
+	tap_is_long(early, 0, "just short of them nothing is");
+	tap_is_long(late, 0, "just past them what is told is");
+}
+
 /* Prices of use: of all one, or many, alone and under all rules. BERTH_FUZZ: so many more. */
 static void
 test_prices(struct rng *r, const char *dir, struct arena *a)
@@ -448,6 +557,7 @@ main(void)
 	tap_ok(worst < 0.02, "the plan is %.2f %% above it at most", 100 * worst);
 	test_rules(&r, dir, a);
 	test_prices(&r, dir, a);
+	test_turns(&r, a);
 	make_world(&w, &r, 1, false, true, 0);
 	tap_code(schedule_solve(&w.p, a, &s, &err), BERTH_OK, &err);
 	tap_is_long((long)s.n, 0, "no budget buys nothing");
