@@ -15,10 +15,10 @@
 #define BACKFILL_TICK_S 60 /* from the end of a job until its machine counts no more */
 #define BACKFILL_OVER 0.1  /* what runs longer than was told is given so much of that again */
 
-/* A machine that runs, and when it is expected to be gone; INT64_MAX: nobody knows. */
+/* What runs, or is to, and when it is expected to be gone; INT64_MAX: nobody knows. */
 struct placing_free {
 	int64_t at;
-	const struct offer *offer;
+	int64_t *takes; /* [n_quotas] */
 };
 
 static int
@@ -52,6 +52,16 @@ placing_free_at(const struct placing_work_space *w, const struct instance *in,
 	       (int64_t)fmax(all - ran, BACKFILL_OVER * ran);
 }
 
+static int64_t *
+placing_free_takes(const struct placing_work_space *w, const struct offer *o, int64_t machines)
+{
+	int64_t *takes = arena_array(w->a, w->facts.n_quotas, sizeof(*takes));
+
+	for (size_t q = 0; q < w->facts.n_quotas; q++)
+		takes[q] = machines * placing_quota_weight(w->facts.quotas[q].limit, o);
+	return takes;
+}
+
 enum berth_code
 placing_backfill_load(struct placing_work_space *w, struct store *store, struct berth_err *err)
 {
@@ -63,14 +73,14 @@ placing_backfill_load(struct placing_work_space *w, struct store *store, struct 
 
 	h->job = PLACE_NONE;
 	h->base = w->facts.n_quotas + w->facts.n_budgets;
-	if (w->facts.n_quotas == 0 || w->facts.n_alive == 0)
+	if (w->facts.n_quotas == 0)
 		return BERTH_OK;
 	rc = store_attempt_uses(store, w->o->now, w->o->now, w->a, &u, &n, err);
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++)
 		*strmap_add(w->a, &uses, u[i].job_id, i, NULL) = i;
 	for (size_t i = 0; i < w->n_running; i++)
 		strmap_add(w->a, &jobs, w->running[i].id, i, NULL);
-	h->frees = arena_array(w->a, w->facts.n_alive, sizeof(*h->frees));
+	h->frees = arena_array(w->a, w->facts.n_alive + w->n_jobs, sizeof(*h->frees));
 	for (size_t i = 0; rc == BERTH_OK && i < w->facts.n_alive; i++) {
 		const struct instance *in = &w->facts.alive[i];
 		const size_t *job = strmap_get(&jobs, in->job_id);
@@ -79,7 +89,7 @@ placing_backfill_load(struct placing_work_space *w, struct store *store, struct 
 		h->frees[h->n_frees++] = (struct placing_free){
 			placing_free_at(w, in, job == NULL ? NULL : &w->running[*job],
 			    use == NULL ? NULL : &u[*use]),
-			&in->offer
+			placing_free_takes(w, &in->offer, 1)
 		};
 	}
 	if (h->n_frees > 1)
@@ -88,60 +98,60 @@ placing_backfill_load(struct placing_work_space *w, struct store *store, struct 
 }
 
 /*
- * The earliest time at which the machines of this offer fit every quota, as what runs ends; left
+ * The earliest time at which that much [n_quotas] fits every quota, as what runs ends; left
  * [n_quotas] becomes what there is at that time. INT64_MAX: never.
  */
 static int64_t
-placing_hold_at(const struct placing_work_space *w, size_t offer, int64_t need, int64_t *left)
+placing_hold_at(const struct placing_work_space *w, const int64_t *need, int64_t *left)
 {
 	const struct placing_facts *f = &w->facts;
 	int64_t at = w->o->now;
 
 	for (size_t q = 0; q < f->n_quotas; q++) { /* below 0 where more runs than may */
 		left[q] = f->quotas[q].limit->limit;
+		if (need[q] > left[q])
+			return INT64_MAX;
 		for (size_t i = 0; i < w->hold.n_frees; i++)
-			left[q] -= placing_quota_weight(f->quotas[q].limit, w->hold.frees[i].offer);
+			left[q] -= w->hold.frees[i].takes[q];
 	}
 	for (size_t i = 0;; i++) {
 		bool fits = true;
 
 		for (size_t q = 0; q < f->n_quotas && fits; q++)
-			fits = need * placing_quota_weight(
-					  f->quotas[q].limit, f->offers[offer].offer) <=
-			       left[q];
+			fits = need[q] == 0 || need[q] <= left[q];
 		if (fits && (i == w->hold.n_frees || w->hold.frees[i].at > at))
 			return at;
 		if (i == w->hold.n_frees || w->hold.frees[i].at == INT64_MAX)
 			return INT64_MAX;
 		at = w->hold.frees[i].at;
 		for (size_t q = 0; q < f->n_quotas; q++)
-			left[q] += placing_quota_weight(f->quotas[q].limit, w->hold.frees[i].offer);
+			left[q] += w->hold.frees[i].takes[q];
 	}
 }
 
-/* The offer on which job i can start first, the cheapest of those: into w->hold. */
+/* The offer on which job i can start first, the cheapest of those: into w->hold. One that is free
+ * too late for its deadline is not kept. */
 static void
-placing_hold_for(struct placing_work_space *w, size_t i, size_t offer, int64_t need, double usd)
+placing_hold_for(struct placing_work_space *w, size_t i, const struct placing_need *n)
 {
 	const struct placing_facts *f = &w->facts;
 	struct placing_hold *h = &w->hold;
-	int64_t *left = arena_array(w->a, f->n_quotas, sizeof(*left));
-	int64_t at = placing_hold_at(w, offer, need, left);
+	int64_t *left = arena_array(w->a, f->n_quotas, sizeof(*left)),
+		*takes = placing_free_takes(w, f->offers[n->offer].offer, n->machines);
+	int64_t at = placing_hold_at(w, takes, left), by = w->jobs[i].job.spec.deadline;
 
-	if (at == INT64_MAX || (h->job == i && (at > h->at || (at == h->at && usd >= h->usd))))
+	if (at == INT64_MAX || (by > 0 && n->finish + (at - w->o->now) > by))
 		return;
-	*h = (struct placing_hold){ .job = i,
-		.at = at,
-		.usd = usd,
-		.spare = left,
-		.base = h->base,
-		.frees = h->frees,
-		.n_frees = h->n_frees };
+	if (h->job == i && (at > h->at || (at == h->at && n->usd >= h->usd)))
+		return;
+	h->job = i;
+	h->at = at;
+	h->usd = n->usd;
+	h->spare = left;
+	h->n = 0;
 	for (size_t q = 0; q < f->n_quotas; q++) {
-		int64_t x = need * placing_quota_weight(f->quotas[q].limit, f->offers[offer].offer);
-
-		left[q] = x > 0 ? left[q] - x : PLACE_NO_LIMIT;
-		h->n += x > 0;
+		left[q] = takes[q] > 0 ? left[q] - takes[q] : PLACE_NO_LIMIT;
+		h->n += takes[q] > 0;
 	}
 }
 
@@ -156,8 +166,7 @@ placing_hold_job(struct placing_work_space *w, size_t i, const size_t *start)
 
 	if (start[i] == start[i + 1]) {
 		for (size_t k = 0; k < hint->over.n; k++)
-			placing_hold_for(w, i, hint->over.v[k].offer, hint->over.v[k].machines,
-			    hint->over.v[k].usd);
+			placing_hold_for(w, i, &hint->over.v[k]);
 		return;
 	}
 	if (strstr(w->jobs[i].job.reason, PLACING_KEPT) == NULL)
@@ -173,7 +182,9 @@ placing_hold_job(struct placing_work_space *w, size_t i, const size_t *start)
 			w->hold.n = 0;
 			return;
 		}
-		placing_hold_for(w, i, w->offer.v[k], w->need.v[k], w->cost.v[k]);
+		placing_hold_for(w, i,
+		    &(struct placing_need){
+			w->offer.v[k], w->need.v[k], w->cost.v[k], w->estimate.v[k].finish });
 	}
 }
 
@@ -181,13 +192,7 @@ placing_hold_job(struct placing_work_space *w, size_t i, const size_t *start)
 static bool
 placing_hold_before(const struct placing_work_space *w, size_t i)
 {
-	const struct placing_job *x = &w->jobs[i], *head = &w->jobs[w->hold.job];
-
-	if (x->job.spec.priority != head->job.spec.priority)
-		return x->job.spec.priority > head->job.spec.priority;
-	if ((x->job.spec.deadline > 0 && placing_begun(&x->job)) || x->turn.urgent)
-		return true;
-	return w->ranks != NULL ? w->ranks[i].rank < w->ranks[w->hold.job].rank : i < w->hold.job;
+	return w->hold.turn[i] < w->hold.turn[w->hold.job];
 }
 
 /* Would waiting for it cost job i its deadline? */
@@ -272,19 +277,80 @@ placing_hold_filter(struct placing_work_space *w, size_t *start)
 	w->more_vec = more;
 }
 
+struct placing_order {
+	size_t job, rank;
+	int priority;
+	bool first; /* whatever the rank */
+};
+
+static int
+placing_cmp_order(const void *a, const void *b)
+{
+	const struct placing_order *x = a, *y = b;
+
+	if (x->priority != y->priority)
+		return x->priority > y->priority ? -1 : 1;
+	if (x->first != y->first)
+		return x->first ? -1 : 1;
+	return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+/* Who goes before whom: priority, what cannot wait, then shares or the queue. */
+static struct placing_order *
+placing_hold_order(struct placing_work_space *w)
+{
+	struct placing_order *v = arena_array(w->a, w->n_jobs, sizeof(*v));
+
+	w->hold.turn = arena_array(w->a, w->n_jobs, sizeof(*w->hold.turn));
+	for (size_t i = 0; i < w->n_jobs; i++) {
+		const struct placing_job *x = &w->jobs[i];
+
+		v[i] = (struct placing_order){ i, w->ranks != NULL ? w->ranks[i].rank : i,
+			x->job.spec.priority,
+			(x->job.spec.deadline > 0 && placing_begun(&x->job)) || x->turn.urgent };
+	}
+	if (w->n_jobs > 1)
+		qsort(v, w->n_jobs, sizeof(*v), placing_cmp_order);
+	for (size_t i = 0; i < w->n_jobs; i++)
+		w->hold.turn[v[i].job] = i;
+	return v;
+}
+
+/* Job i can start now, and is in the way of those behind it until its end. */
+static void
+placing_hold_starts(struct placing_work_space *w, size_t i, const size_t *start, int64_t *left)
+{
+	struct placing_hold *h = &w->hold;
+	size_t k = placing_take_cheapest(w, i, start, left), at = h->n_frees;
+	struct placing_free x;
+
+	if (k == PLACE_NONE)
+		return;
+	x = (struct placing_free){ w->estimate.v[k].finish + BACKFILL_TICK_S,
+		placing_free_takes(w, w->facts.offers[w->offer.v[k]].offer, w->need.v[k]) };
+	for (; at > 0 && h->frees[at - 1].at > x.at; at--)
+		h->frees[at] = h->frees[at - 1];
+	h->frees[at] = x;
+	h->n_frees++;
+}
+
 bool
 placing_backfill(struct placing_work_space *w, size_t *start)
 {
-	size_t *order = arena_array(w->a, w->n_jobs, sizeof(*order));
+	struct placing_order *order;
+	int64_t *left;
 
-	if (w->facts.n_quotas == 0)
+	if (w->hold.frees == NULL)
 		return false;
 	if (w->o->shares != NULL)
 		placing_share_order(w, start);
-	for (size_t i = 0; i < w->n_jobs; i++)
-		order[w->ranks != NULL ? w->ranks[i].rank : i] = i;
-	for (size_t i = 0; i < w->n_jobs && w->hold.job == PLACE_NONE; i++)
-		placing_hold_job(w, order[i], start);
+	order = placing_hold_order(w);
+	left = arena_memdup(w->a, w->p.limit, w->p.n_resources * sizeof(*left));
+	for (size_t i = 0; i < w->n_jobs && w->hold.job == PLACE_NONE; i++) {
+		placing_hold_job(w, order[i].job, start);
+		if (w->hold.job == PLACE_NONE)
+			placing_hold_starts(w, order[i].job, start, left);
+	}
 	if (w->hold.job == PLACE_NONE)
 		return false;
 	placing_hold_filter(w, start);

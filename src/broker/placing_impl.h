@@ -26,7 +26,8 @@ struct placing_hold {
 	int64_t *spare; /* [n_quotas] what those behind it may hold beyond that time; PLACE_NO_LIMIT
 			   where it takes nothing */
 	size_t n, base; /* n of them are a limit: resources base .. base + n - 1 */
-	struct placing_free *frees; /* [n_frees] machines that run, by their expected end */
+	size_t *turn;   /* [n_jobs] in which they go */
+	struct placing_free *frees; /* [n_frees] machines that run, or go before, by their end */
 	size_t n_frees;
 };
 
@@ -152,9 +153,9 @@ BERTH_MUST_CHECK enum berth_code placing_backfill_load(
     struct placing_work_space *w, struct store *store, struct berth_err *err);
 /*
  * The first job of the order (priority, then shares or the queue) that quotas alone make wait gets
- * the earliest time at which enough is expected to be free; of the jobs behind it those candidates
- * stay that end before, or fit beside it. Of w->p all but penalty is set. True: the candidates have
- * changed, and start [n_jobs + 1] with them.
+ * the earliest time at which enough is expected to be free, what starts before it counted; of the
+ * jobs behind it those candidates stay that end before, or fit beside it. Of w->p all but penalty
+ * is set. True: the candidates have changed, and start [n_jobs + 1] with them.
  */
 bool placing_backfill(struct placing_work_space *w, size_t *start);
 /* What that means to job i, which has no candidate: "waits so that job j-7 can start at TIME";
@@ -166,6 +167,12 @@ BERTH_MUST_CHECK enum berth_code placing_share_load(
 /* The order by shares: w->ranks. start [n_jobs + 1] as in place_problem; of w->p all but n_jobs and
  * penalty is set. */
 void placing_share_order(struct placing_work_space *w, const size_t *start);
+/*
+ * The cheapest candidate of job i that has room in left [n_resources], and takes it; PLACE_NONE:
+ * none has. start [n_jobs + 1]; of w->p all but n_jobs and penalty is set.
+ */
+size_t placing_take_cheapest(
+    const struct placing_work_space *w, size_t i, const size_t *start, int64_t *left);
 /* Who gave way to whom: into the turns, and at the end of the reasons. */
 void placing_share_tell(struct placing_work_space *w, const struct place_plan *plan);
 /*

@@ -58,19 +58,26 @@ placing_takes(const struct placing_work_space *w, int64_t *left, size_t k, bool 
 	return true;
 }
 
-/* The cheapest offer that still has room; what cannot go now is tried by the search all the same,
- * behind these. */
+size_t
+placing_take_cheapest(
+    const struct placing_work_space *w, size_t i, const size_t *start, int64_t *left)
+{
+	size_t best = PLACE_NONE;
+
+	for (size_t k = start[i]; k < start[i + 1]; k++)
+		if ((best == PLACE_NONE || w->p.cost[k] < w->p.cost[best]) &&
+		    placing_takes(w, left, k, false))
+			best = k;
+	return best != PLACE_NONE && placing_takes(w, left, best, true) ? best : PLACE_NONE;
+}
+
+/* What cannot go now is tried by the search all the same, behind these. */
 static bool
 placing_admits(void *arg, size_t job)
 {
 	struct placing_admit *x = arg;
-	size_t best = PLACE_NONE;
 
-	for (size_t k = x->start[job]; k < x->start[job + 1]; k++)
-		if ((best == PLACE_NONE || x->w->p.cost[k] < x->w->p.cost[best]) &&
-		    placing_takes(x->w, x->left, k, false))
-			best = k;
-	return best != PLACE_NONE && placing_takes(x->w, x->left, best, true);
+	return placing_take_cheapest(x->w, job, x->start, x->left) != PLACE_NONE;
 }
 
 /* Hours that the job takes on its fastest offer; NaN: it has none. */

@@ -4,7 +4,7 @@
 NOW=2026-11-30T00:00:00Z
 . "$TOP_SRCDIR/tests/cli/lib.sh"
 
-site() {	# site [TEXT]: own machines with one and with eight GPUs, of which eight may be held; more of berth.yaml
+site() {	# site [TEXT [LIMIT]]: own machines with one, four and eight GPUs, of which eight may be held; more of berth.yaml
 	rm -rf "$HOME/.config" "$HOME/.local"
 	mkdir -p "$HOME/.config/berth"
 	printf 'schema: berth.replay/1\nstart: %s\npools:\n' "$NOW" >own.trace
@@ -12,7 +12,7 @@ site() {	# site [TEXT]: own machines with one and with eight GPUs, of which eigh
 		echo "  - {provider: own, region: hall, zone: a, instance_type: x$n, accelerator: L4, accelerator_count: $n, startup: 1m, on_demand: {price: $n, capacity: 99}}" >>own.trace
 	done
 	sed 's/provider: own/provider: sky/; s/price: \([148]\)/price: 9\1/' own.trace >sky.trace
-	printf 'schema: berth.config/1\nlimits:\n  - {name: hall, account: site, limit: 8, unit: gpu}\naccounts:\n  - {name: site, provider: replay, trace: %s/own.trace}\n%s\n' "$PWD" "$1" >.config/berth/berth.yaml
+	printf 'schema: berth.config/1\nlimits:\n  - {name: hall, account: site, limit: %s, unit: gpu}\naccounts:\n  - {name: site, provider: replay, trace: %s/own.trace}\n%s\n' "${2:-8}" "$PWD" "${1-}" >.config/berth/berth.yaml
 	NOW=2026-11-30T00:00:00Z
 	run init --no-prices
 	run prices refresh
@@ -99,6 +99,36 @@ is beside2 placed "two stay free beside it"
 is beside3 queued
 is big queued
 
+# What starts before it in the same placement is not there at 2 h either: 12 less 1, less 1, less its 8 leave 2 beside it.
+site '' 12
+job a1 4 2h
+job a2 1 9h
+run tick
+job early 1 9h
+job big 8 1h
+for i in 1 2 3; do job beside$i 1 9h; done
+NOW=2026-11-30T00:10:00Z
+run tick
+is early placed
+is beside2 placed "two stay free beside it"
+is beside3 queued "the third would make it wait"
+run jobs -o csv --columns name,reason
+expect_out_has "^beside3,.*binds: what is kept for job $(cat big)\."
+run tick --until +2h10m
+NOW=2026-11-30T02:20:00Z
+is big running
+site
+for i in 1 2 3 4 5 6; do job a$i 1 2h; done
+run tick
+job early 1 10h
+job big 8 1h
+job long 1 3h
+NOW=2026-11-30T00:10:00Z
+run tick
+is long placed "early keeps the hall from the large one for ten hours anyhow"
+run jobs -o csv --columns name,reason
+expect_out_has "^big,.*its place is kept, so that it can start at 2026-11-30T10:1"
+
 # By shares: who has used least has the place kept, whoever else asks.
 site 'fair_share: {}'
 for i in 1 2 3 4 5 6; do job a$i 1 2h 'user: many'; done
@@ -122,6 +152,15 @@ NOW=2026-11-30T00:10:00Z
 run tick
 is first placed
 is late placed
+site
+for i in 1 2 3 4 5 6; do job a$i 1 2h; done
+run tick
+job never 8 1h 'deadline: 2026-11-30T03:00:00Z'
+job long 1 3h
+NOW=2026-11-30T00:10:00Z
+run tick
+is never queued "at 2 h there is no time left for it"
+is long placed "and no place is kept for it"
 site "  - {name: cloud, provider: replay, trace: $PWD/sky.trace}"
 for i in 1 2 3 4 5 6; do job a$i 1 2h; done
 run tick
