@@ -144,9 +144,7 @@ placing_refused_too(const struct placing_work_space *w, const struct job *j, siz
 	double left = placing_budget_left(&w->facts, j, po->account);
 	size_t over;
 
-	if (e->refuse < REFUSE_OVER_BUDGET &&
-	    ((usd_known(j->spec.max_cost) && e->total_usd > usd_to_double(j->spec.max_cost)) ||
-		e->total_usd > left))
+	if (e->refuse < REFUSE_OVER_BUDGET && cost_over_budget(j, left, e))
 		return true;
 	if ((e->refuse < REFUSE_PROBE_FAILED && po->facts.probe_failed) ||
 	    (e->refuse < REFUSE_UNAVAILABLE && po->facts.none_until > w->o->now &&
@@ -167,7 +165,7 @@ placing_hint_add(struct placing_work_space *w, struct placing_hint *h, const str
 	bool alone = e->refuse >= REFUSE_DEADLINE && !placing_refused_too(w, j, offer, e);
 	const struct job_variant *v = j->spec.n_variants > 0 ? &j->spec.variants[e->variant] : NULL;
 	struct placing_near *least = &h->least[e->refuse];
-	double price = usd_to_double(po->offer->price);
+	double price = placing_hour(po);
 
 	if (alone && e->refuse == REFUSE_DEADLINE)
 		placing_hint_late(h, offer, e);

@@ -318,7 +318,7 @@ placing_change_max_price(struct placing_change_list *l, size_t i, const int64_t 
 		if (e[j].refuse == REFUSE_NOT &&
 		    placing_room(w, i, PLACE_NONE, &need, true, left) &&
 		    (best == PLACE_NONE ||
-			w->facts.offers[j].offer->price.v < w->facts.offers[best].offer->price.v))
+			placing_hour(&w->facts.offers[j]) < placing_hour(&w->facts.offers[best])))
 			best = j;
 	}
 	if (best == PLACE_NONE)
@@ -326,7 +326,7 @@ placing_change_max_price(struct placing_change_list *l, size_t i, const int64_t 
 	x = placing_change_add(l, "max_price", "");
 	x->offer = placing_offer_name(w, best);
 	x->from = usd_to_double(w->jobs[i].job.spec.max_price);
-	x->to = usd_to_double(w->facts.offers[best].offer->price);
+	x->to = placing_hour(&w->facts.offers[best]);
 	x->usd = e[best].total_usd;
 	x->text = arena_printf(w->a, "a max_price of %.10g USD an hour would allow %s for %.2f USD",
 	    x->to, x->offer, x->usd);

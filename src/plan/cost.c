@@ -348,17 +348,15 @@ cost_passes(double usd, double cap)
 	return usd > cap * (1 + 1e-12) && usd > cap + 4e-7;
 }
 
-static enum refuse_code
-cost_check_money(const struct job *j, const struct cost_limits *lim, const struct cost_estimate *e)
+bool
+cost_over_budget(const struct job *j, double budget_usd, const struct cost_estimate *e)
 {
 	if (e->total_usd <= 0) /* what adds nothing to the bill passes no cap */
-		return REFUSE_NOT;
+		return false;
 	if (usd_known(j->spec.max_cost) && usd_known(j->cost) &&
 	    cost_passes(usd_to_double(j->cost) + e->total_usd, usd_to_double(j->spec.max_cost)))
-		return REFUSE_OVER_BUDGET;
-	return !isnan(lim->budget_usd) && cost_passes(e->total_usd, lim->budget_usd)
-		   ? REFUSE_OVER_BUDGET
-		   : REFUSE_NOT;
+		return true;
+	return !isnan(budget_usd) && cost_passes(e->total_usd, budget_usd);
 }
 
 static enum refuse_code
@@ -445,9 +443,8 @@ cost_variant(const struct cost_job *j, size_t v, const struct offer *o, const st
 			return;
 		}
 	}
-	e->refuse = cost_check_money(j->job, lim, e);
-	if (e->refuse == REFUSE_NOT)
-		e->refuse = cost_check_now(f, lim);
+	e->refuse = cost_over_budget(j->job, lim->budget_usd, e) ? REFUSE_OVER_BUDGET
+								 : cost_check_now(f, lim);
 }
 
 void

@@ -132,6 +132,10 @@ struct cost_estimate {
 	int64_t latest_start; /* on-demand must run by then to keep the deadline; 0: no deadline */
 };
 
+/* Does it cost more than the job's max_cost, less what it has cost already, or than its budgets
+ * leave (USD; NaN: none counts it)? */
+bool cost_over_budget(const struct job *j, double budget_usd, const struct cost_estimate *e);
+
 /*
  * Work of the job: work_hours on variant 0's accelerator and least count, in accelerator-hours; a
  * variant's own work_hours or speed goes before the table (accel_speed_ratio at the job's
