@@ -201,8 +201,17 @@ machine_paid_s(const struct instance *in, struct usd_micro charged)
 		       : 0);
 }
 
-/* What was spent up to each midnight is of the day, week and month before it, whenever it is
- * written down. */
+/* The next midnight, or before it the end of the commitment that pays. */
+static int64_t
+machine_cut(const struct instance *in, int64_t after)
+{
+	int64_t day = time_floor(after, DAY_S) + DAY_S, turn = in->offer.paid_until;
+
+	return turn > after && turn < day ? turn : day;
+}
+
+/* What was spent up to each midnight is of the day, week and month before it, and what was used of
+ * a commitment up to its end is of that, whenever it is written down. */
 static enum berth_code
 machine_charge_days(struct broker *b, const struct instance *in, struct ledger_row *row, int64_t t,
     struct usd_micro *charged, struct berth_err *err)
@@ -210,7 +219,8 @@ machine_charge_days(struct broker *b, const struct instance *in, struct ledger_r
 	int64_t paid_s = machine_paid_s(in, *charged);
 	enum berth_code rc = BERTH_OK;
 
-	for (int64_t m = time_floor(paid_s, DAY_S) + DAY_S; rc == BERTH_OK && m <= t; m += DAY_S) {
+	for (int64_t m = machine_cut(in, paid_s); rc == BERTH_OK && m <= t;
+	     m = machine_cut(in, m)) {
 		struct usd_micro due;
 
 		rc = offer_cost(&in->offer, in->created, m, &due, err);

@@ -83,6 +83,13 @@ run report -o json
 expect_json '$.by_purchase.reserved' 1.025000
 expect_json '$.against_on_demand.on_demand_cost' 8.200000
 
+# Below the price of use even the owned machine asks too much: by that, not by what it would cost on demand.
+job low 1h 'max_price: 0.4'
+run place --explain
+expect_exit 3
+expect_out_has 'the cheapest asks 0\.5 USD an hour'
+expect_out_has 'a max_price of 0\.5 USD an hour would allow aurora a h100 reserved, paid for 0\.54 USD'
+
 # The commitment ends under way, and a month before: 1.5 h at 0.5 are November's; 1 h at 0.5, then 1.55 h at 4 December's.
 NOW=2026-11-30T22:30:00Z
 cloud 2026-12-01T01:00:00Z 0.5
@@ -94,6 +101,9 @@ run tick --until +5h
 NOW=2026-12-01T03:30:00Z
 is ends 'done'
 money 6.7 0 "in December"
+run report --from 2026-11-30T00:00:00Z --to 2026-12-02T00:00:00Z -o json
+expect_json '$.by_purchase.reserved' 1.250000 "2.5 h at 0.5"
+expect_json '$.by_purchase.on_demand' 6.200000 "1.55 h at 4"
 NOW=2026-11-30T23:59:59Z
 run budget -o json
 expect_json_near '$.budgets[0].spent' 0.75 2e-6 "in November"
