@@ -149,6 +149,15 @@ shares_group(struct shares_build *b, const char *project)
 	return at;
 }
 
+/* "project/user"; "" of a job that names neither. */
+static const char *
+shares_name(const struct share_policy *p, const char *project, const char *user, struct arena *a)
+{
+	if (p->then_user && (project[0] != '\0' || user[0] != '\0'))
+		return arena_printf(a, "%s/%s", project, user);
+	return arena_strdup(a, p->then_user ? "" : p->by_project ? project : user);
+}
+
 static struct share_owner *
 shares_get(struct shares_build *b, const char *project, const char *user)
 {
@@ -159,9 +168,7 @@ shares_get(struct shares_build *b, const char *project, const char *user)
 	size_t at = *strmap_add(b->a, &b->s->index, key, b->v.n, &added);
 
 	if (added) {
-		struct share_owner o = { .name = p->then_user
-						     ? arena_printf(b->a, "%s/%s", project, user)
-						     : arena_strdup(b->a, key),
+		struct share_owner o = { .name = shares_name(p, project, user, b->a),
 			.weight =
 			    p->then_user ? shares_user_weight(p, user) : share_weight_of(p, key) };
 
