@@ -295,8 +295,8 @@ placing_spot_text(const struct placing_work_space *w, size_t i)
 	time_fmt(by, w->o->now + (int64_t)s->slack_s);
 	if (s->action == SPOT_WAIT && s->stand_s > 0)
 		return arena_printf(w->a,
-		    "waits for spot that has been up for %.0f minutes, for %s; on demand from %s "
-		    "at the latest",
+		    "waits for spot that has been up for %.0f minutes and is likely to stay, "
+		    "for %s; on demand from %s at the latest",
 		    ceil(s->stand_s / 60),
 		    s->vain >= SPOT_VAIN ? arena_printf(w->a,
 					       "%d launches in a row were lost before it did any "

@@ -150,8 +150,8 @@ size_t spot_table_bytes(const struct spot_table *t);
  * that were lost before they brought anything. owed: what the job's machines so far and the rest on
  * demand from now on cost over on demand from the start, in on-demand time, < 0: saved. Where a
  * launch that is lost at once would bring that to more than one launch, the zone must have been up
- * for two changeovers, and for twice the time by which it is more: what comes and goes costs no
- * more than on demand and one launch.
+ * for a changeover; where by more than the launch itself costs, for two, and for twice the time by
+ * which it is more: what comes and goes costs about on demand and one launch.
  */
 double spot_stand(double changeover, double price, bool on_demand, int vain, double owed);
 
@@ -168,7 +168,9 @@ struct spot_now {
 	double stand; /* how long it must have been: spot_stand() */
 };
 
-/* The rule: the table's action, and spot that has not stood for long enough counts as down. */
+/* The rule: the table's action. Spot that has not stood for long enough counts as down; and so does
+ * that which must have, where by what was learned fewer than one in five would go on for two
+ * changeovers. */
 enum spot_action spot_rule(const struct spot_table *t, const struct spot_now *n);
 
 /*

@@ -12,6 +12,7 @@
 #define SPOT_TABLE_MAX ((size_t)1 << 30)
 #define SPOT_SURPRISE 0.05
 #define SPOT_HOPS_MAX 0.9995        /* a deadline is not to hang on another zone */
+#define SPOT_LASTS 0.2              /* chance that a run must have to outlive a launch twice */
 #define SPOT_STATES (2 * SPOT_AGES) /* up by age, then down by age */
 
 /*
@@ -21,8 +22,9 @@
 struct spot_table {
 	struct spot_setting s;
 	int modes, edge_up[SPOT_AGES - 1], edge_down[SPOT_AGES - 1];
-	int surprise; /* age from which an up run is too old for what was learned */
-	size_t calm;  /* bucket whose runs end least */
+	int surprise;            /* age from which an up run is too old for what was learned */
+	size_t calm;             /* bucket whose runs end least */
+	double leave[SPOT_AGES]; /* of up runs, a tick */
 	size_t row_bytes, bytes;
 	uint8_t *act; /* [deadline][modes][SPOT_STATES][row_bytes] */
 };
@@ -215,6 +217,7 @@ spot_table_solve(const struct spot_setting *s, const struct spot_hazard *up,
 		    "spot policy: a table of %zu MiB; take a longer tick", t->bytes >> 20);
 	memcpy(t->edge_up, up->edge, sizeof(t->edge_up));
 	memcpy(t->edge_down, down->edge, sizeof(t->edge_down));
+	memcpy(t->leave, up->leave, sizeof(t->leave));
 	t->act = arena_array(a, t->bytes, 1);
 	x.t = t;
 	x.v.stride = x.e.stride = (blocks + 1) * SPOT_BLOCK;
@@ -282,15 +285,28 @@ spot_stand(double changeover, double price, bool on_demand, int vain, double owe
 {
 	double over = owed + price * changeover + (on_demand ? changeover : 0) - changeover;
 
-	if (over > 1e-9 * changeover)
+	/* More than what this launch itself would cost: earlier ones were lost. */
+	if (over > (price + 1e-9) * changeover)
 		return 2 * (changeover + over);
-	return vain >= SPOT_VAIN ? changeover : 0;
+	return over > 1e-9 * changeover || vain >= SPOT_VAIN ? changeover : 0;
+}
+
+/* Is a run of this age likely to go on for a changeover, and as long again to pay for it? */
+static bool
+spot_lasts(const struct spot_table *t, int age)
+{
+	double alive = 1;
+
+	for (int k = 0; k < 2 * t->s.changeover && alive >= SPOT_LASTS; k++)
+		alive *= 1 - t->leave[spot_bucket(age + k, t->edge_up)];
+	return alive >= SPOT_LASTS;
 }
 
 enum spot_action
 spot_rule(const struct spot_table *t, const struct spot_now *n)
 {
-	bool believed = n->up && n->stood >= n->stand;
+	bool believed = n->up && n->stood >= n->stand &&
+			(!(n->stand > 0) || n->mode == SPOT_HAS_SPOT || spot_lasts(t, n->stood));
 
 	return spot_decide(t, n->left, n->work, n->mode, n->changeover_left,
 	    believed || n->mode == SPOT_HAS_SPOT, n->age);

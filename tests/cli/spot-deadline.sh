@@ -93,14 +93,14 @@ job +8h
 run tick --until +9h --step 2m
 finish 08:00:00
 
-# Spot is back hours before the deadline: the job leaves on demand for it, once lists have told for a while that it is back.
+# Spot is back hours before the deadline: the job leaves on demand for it, once lists have told for an hour that it is back.
 cloud '[[0h, 0], [6h, 2]]' '[[0h, 4]]'
 job +12h
 run tick --until +12h --step 2m
 finish 12:00:00
 run instances --all -o csv --columns purchase,created
 expect_out_has 'on_demand,2026-11-30T04:5' "on demand in time"
-expect_out_has 'spot,2026-11-30T07:0' "spot when it has been back for an hour, for the job has saved nothing yet"
+expect_out_has 'spot,2026-11-30T07:0' "spot when it has been back for an hour: what is younger is lost too often for the time to spare"
 run events --type job.moved -o json
 expect_json '$.events[0].type' job.moved
 run jobs --all -o csv --columns id

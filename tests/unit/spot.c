@@ -747,6 +747,46 @@ test_outlook(void)
 	}
 }
 
+/* How long a zone must have been up, in closed form; and a zone that must have been is asked only where (1 - h)^(2 changeovers)
+ * reaches a fifth. */
+static void
+test_stand(void)
+{
+	static const double leave[2] = { 0.14, 0.16 };	/* 0.86^10 = 0.22, 0.84^10 = 0.17 */
+	struct spot_setting s = { .work = 60, .deadline = 160, .changeover = 5, .price = 0.3 };
+	struct arena *a = arena_new();
+	struct berth_err err = { 0 };
+
+	tap_near(spot_stand(10, 0.3, false, 0, 0), 0, 0, "a first launch needs no time up");
+	tap_near(spot_stand(10, 0.3, false, SPOT_VAIN, 0), 10, 0, "nor after three in vain more than a launch");
+	tap_near(spot_stand(10, 0.3, true, 0, -3), 0, 0, "leaving on demand needs none where a launch was saved");
+	tap_near(spot_stand(10, 0.3, true, 0, 0), 10, 0, "a launch's time where nothing was saved or lost");
+	tap_near(spot_stand(10, 0.3, true, 0, 2), 30, 1e-12, "and where launches were lost, twice that and twice the 5 over");
+	for (size_t k = 0; k < 2; k++) {
+		struct spot_hazard up = { .edge = { 3, 12, 48, 144 } }, down;
+		struct spot_table *table;
+		int apart = 0, as_up = 0, as_down = 0;
+
+		for (size_t b = 0; b < SPOT_AGES; b++)
+			up.leave[b] = leave[k];
+		down = up;
+		tap_code(spot_table_solve(&s, &up, &down, a, &table, &err), BERTH_OK, &err);
+		for (int left = 20; left <= 160; left++)
+			for (int work = 1; work <= 60; work++) {
+				struct spot_now n = { .left = left, .work = work, .mode = SPOT_NOTHING, .up = true, .age = 6, .stood = 6, .stand = 6 };
+				enum spot_action there = spot_decide(table, left, work, n.mode, 0, true, n.age),
+					gone = spot_decide(table, left, work, n.mode, 0, false, n.age), said = spot_rule(table, &n);
+
+				apart += there != gone;
+				as_up += there != gone && said == there;
+				as_down += there != gone && said == gone;
+			}
+		tap_ok(apart > 100 && (k == 0 ? as_up : as_down) == apart, "a tick ends %g of the runs: of %d cases %d are as with spot, %d as "
+		    "without", leave[k], apart, as_up, as_down);
+	}
+	arena_free(a);
+}
+
 int
 main(void)
 {
@@ -757,6 +797,7 @@ main(void)
 	test_clock();
 	test_dear();
 	test_flapping();
+	test_stand();
 	test_surprise();
 	test_pool();
 	test_guard();
