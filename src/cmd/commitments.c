@@ -161,6 +161,24 @@ commitments_accel(const struct commitments_file *f, struct offer *o, struct bert
 	return csv_err(f->csv, err, "accelerator");
 }
 
+/* What all of it costs is an amount that reports can tell. */
+static enum berth_code
+commitments_sum(const struct commitments_file *f, const struct commitment *c, struct berth_err *err)
+{
+	struct usd_micro hourly, upfront, sum;
+	enum berth_code rc =
+	    usd_mul_ratio(c->offer.price, c->count * (c->to - c->from), 3600, &hourly, err);
+
+	if (rc == BERTH_OK)
+		rc = usd_mul_ratio(c->offer.upfront, c->count, 1, &upfront, err);
+	if (rc == BERTH_OK)
+		rc = usd_add(hourly, upfront, &sum, err);
+	if (rc == BERTH_OK)
+		return rc;
+	err_set(err, BERTH_EINVAL, "these machines would cost more than 9.2e12 USD in their time");
+	return csv_err(f->csv, err, "count");
+}
+
 static enum berth_code
 commitments_row(const struct commitments_file *f, struct commitment *c, struct berth_err *err)
 {
@@ -216,6 +234,8 @@ commitments_row(const struct commitments_file *f, struct commitment *c, struct b
 		rc = commitments_money(f, C_UPFRONT, &o->upfront, err);
 	if (rc == BERTH_OK)
 		rc = commitments_money(f, C_PRICE, &o->price, err);
+	if (commitments_text(f, C_UPFRONT)[0] == '\0' && commitments_text(f, C_PRICE)[0] == '\0')
+		o->price = USD_UNKNOWN;
 	if (rc == BERTH_OK)
 		rc = commitments_money(f, C_USAGE, &o->usage, err);
 	if (rc == BERTH_OK)
@@ -226,7 +246,14 @@ commitments_row(const struct commitments_file *f, struct commitment *c, struct b
 		err_set(err, BERTH_EINVAL, "it ends before it begins");
 		return csv_err(f->csv, err, "to");
 	}
-	return rc;
+	return rc == BERTH_OK ? commitments_sum(f, c, err) : rc;
+}
+
+/* What an earlier berth kept as 0 where nothing was said is the same. */
+static bool
+commitments_same_price(struct usd_micro x, struct usd_micro y)
+{
+	return (usd_known(x) ? x.v : 0) == (usd_known(y) ? y.v : 0);
 }
 
 static bool
@@ -239,8 +266,9 @@ commitments_same(const struct commitment *x, const struct commitment *y)
 	       str_eq(a->account, b->account) && str_eq(a->region, b->region) &&
 	       str_eq(a->zone, b->zone) && str_eq(a->instance_type, b->instance_type) &&
 	       str_eq(a->accelerator, b->accelerator) &&
-	       a->accelerator_count == b->accelerator_count && a->price.v == b->price.v &&
-	       a->upfront.v == b->upfront.v && a->usage.v == b->usage.v;
+	       a->accelerator_count == b->accelerator_count &&
+	       commitments_same_price(a->price, b->price) && a->upfront.v == b->upfront.v &&
+	       a->usage.v == b->usage.v;
 }
 
 static enum berth_code

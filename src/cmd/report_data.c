@@ -163,6 +163,8 @@ report_owned(struct cmd_ctx *ctx, struct report *r, struct berth_err *err)
 			r->owned.unpriced++;
 		else if (rc == BERTH_OK)
 			rc = usd_add(r->owned.cost, sum, &r->owned.cost, err);
+		if (rc != BERTH_OK)
+			err_ctx(err, "commitment %lld", (long long)cs[i].id);
 	}
 	return rc;
 }

@@ -119,6 +119,32 @@ expect_lines 2
 expect_out_has '^reserved,0\.00'
 is stays running
 
+# More than any amount can say is refused with its line, so that reports can tell of all that is there.
+printf 'provider,region,accelerator,count,from,to,price_per_hour\naurora,r,L4,2,2026-01-01,2027-01-01,1\naurora,r,L4,1000000,2000-01-01,2100-01-01,99999\n' >huge.csv
+run commitments import huge.csv
+expect_exit 1
+expect_err_has 'column count: .*more than 9\.2e12 USD'
+expect_err_has 'huge\.csv:3'
+run report
+expect_exit 0
+
+# One of which nobody said what it cost is no free one: 3 USD are those of the other, that was paid upfront.
+rm -rf "$HOME/.config" "$HOME/.local"
+run init --no-prices
+printf 'provider,region,accelerator,count,from,to,upfront\naurora,r,L4,1,2026-11-29T00:00:00Z,2026-11-30T00:00:00Z,\naurora,r,H100,1,2026-11-29T00:00:00Z,2026-11-30T00:00:00Z,3\n' >quiet.csv
+run commitments import quiet.csv
+run commitments import quiet.csv
+run commitments --all -o json
+expect_json '$.commitments[0].price_per_hour' null
+expect_json '$.commitments[1].price_per_hour' 0.000000
+expect_json '$.commitments[2].id' ''
+run report -o json
+expect_json '$.commitments.cost' 3.000000
+expect_json '$.commitments.without_price' 1
+run report
+tr '\n' ' ' <"$out" | tr -s ' ' | grep -q 'commitments cost $3.00 in the period, used or not: 0.0 of 48.0 machine-hours were used; 1 without a price left out'
+ok $? "that is said"
+
 # What is over a cap reads as over it: 4 x 1 h 5 min = 4.333333.
 cloud 2027-06-01 0
 run commitments delete 1
