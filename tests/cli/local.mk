@@ -44,7 +44,6 @@ dist_check_SCRIPTS += tests/cli/plan-demand.sh
 dist_check_SCRIPTS += tests/cli/plan-figures.sh tests/cli/plan-owned.sh tests/cli/plan-quota.sh
 dist_check_SCRIPTS += tests/cli/plan-starts-joint.sh tests/cli/plan-starts.sh
 dist_check_SCRIPTS += tests/cli/plan-odd.sh tests/cli/plan-parts.sh tests/cli/plan-pairs.sh tests/cli/plan-starts-use.sh
-dist_check_SCRIPTS += tests/cli/plan-starts.sh
 dist_check_SCRIPTS += tests/cli/plan.sh
 dist_check_SCRIPTS += tests/cli/prices.sh
 dist_check_SCRIPTS += tests/cli/probe-bench.sh
