@@ -165,7 +165,7 @@ placing_hint_add(struct placing_work_space *w, struct placing_hint *h, const str
 	bool alone = e->refuse >= REFUSE_DEADLINE && !placing_refused_too(w, j, offer, e);
 	const struct job_variant *v = j->spec.n_variants > 0 ? &j->spec.variants[e->variant] : NULL;
 	struct placing_near *least = &h->least[e->refuse];
-	double price = placing_hour(po);
+	double price = cost_hour(po->offer, &po->facts, w->o->now, e);
 
 	if (alone && e->refuse == REFUSE_DEADLINE)
 		placing_hint_late(h, offer, e);

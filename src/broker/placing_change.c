@@ -294,6 +294,14 @@ placing_change_rule(struct placing_change_list *l, size_t i, size_t k, enum refu
 	}
 }
 
+static double
+placing_change_hour(const struct placing_work_space *w, const struct cost_estimate *e, size_t offer)
+{
+	const struct placing_offer *po = &w->facts.offers[offer];
+
+	return cost_hour(po->offer, &po->facts, w->o->now, &e[offer]);
+}
+
 /* The least max_price at which some offer passes all other rules too. */
 static void
 placing_change_max_price(struct placing_change_list *l, size_t i, const int64_t *left)
@@ -318,7 +326,7 @@ placing_change_max_price(struct placing_change_list *l, size_t i, const int64_t 
 		if (e[j].refuse == REFUSE_NOT &&
 		    placing_room(w, i, PLACE_NONE, &need, true, left) &&
 		    (best == PLACE_NONE ||
-			placing_hour(&w->facts.offers[j]) < placing_hour(&w->facts.offers[best])))
+			placing_change_hour(w, e, j) < placing_change_hour(w, e, best)))
 			best = j;
 	}
 	if (best == PLACE_NONE)
@@ -326,7 +334,7 @@ placing_change_max_price(struct placing_change_list *l, size_t i, const int64_t 
 	x = placing_change_add(l, "max_price", "");
 	x->offer = placing_offer_name(w, best);
 	x->from = usd_to_double(w->jobs[i].job.spec.max_price);
-	x->to = placing_hour(&w->facts.offers[best]);
+	x->to = placing_change_hour(w, e, best);
 	x->usd = e[best].total_usd;
 	x->text = arena_printf(w->a, "a max_price of %.10g USD an hour would allow %s for %.2f USD",
 	    x->to, x->offer, x->usd);

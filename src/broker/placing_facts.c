@@ -361,12 +361,6 @@ placing_quotas(const struct placing_rows *r, const struct placing_options *o, st
 	}
 }
 
-double
-placing_hour(const struct placing_offer *po)
-{
-	return po->facts.paid ? po->facts.paid_usage : usd_to_double(po->offer->price);
-}
-
 int64_t
 placing_budget_rest(const struct budget *b)
 {

@@ -72,9 +72,6 @@ int64_t placing_quota_weight(const struct placing_limit *l, const struct offer *
 /* USD that all budgets of this job leave for a machine of the account; NaN: no budget counts it. */
 double placing_budget_left(const struct placing_facts *f, const struct job *j, size_t account);
 
-/* What max_price is held against: USD an hour of one machine, of a paid one those of its use. */
-double placing_hour(const struct placing_offer *po);
-
 /* What is left of one budget, micro-USD, at least 0. */
 int64_t placing_budget_rest(const struct budget *b);
 

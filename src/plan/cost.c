@@ -383,16 +383,35 @@ cost_egress(const struct job_spec *s, const struct offer *o, const struct cost_f
 	return s->data_gib * cost_egress_rate(s->data_region, to, NULL);
 }
 
-/* What is added for the hours that run beyond the end of the commitment. */
+/* Hours that run beyond the end of the commitment. */
 static double
-cost_unpaid(
+cost_unpaid_hours(
     const struct offer *o, const struct cost_facts *f, int64_t now, const struct cost_estimate *e)
 {
 	double paid_h = (double)(o->paid_until - now) / 3600;
 
-	return f->paid && o->paid_until > 0 && e->expected_hours > paid_h
-		   ? (e->expected_hours - paid_h) * (usd_to_double(o->price) - f->paid_usage)
-		   : 0;
+	return f->paid && o->paid_until > 0 ? fmax(0, e->expected_hours - paid_h) : 0;
+}
+
+double
+cost_hour(
+    const struct offer *o, const struct cost_facts *f, int64_t now, const struct cost_estimate *e)
+{
+	double price = usd_to_double(o->price);
+
+	if (!f->paid)
+		return price;
+	return cost_unpaid_hours(o, f, now, e) > 0 ? fmax(price, f->paid_usage) : f->paid_usage;
+}
+
+/* What is added for them. */
+static double
+cost_unpaid(
+    const struct offer *o, const struct cost_facts *f, int64_t now, const struct cost_estimate *e)
+{
+	double hours = cost_unpaid_hours(o, f, now, e);
+
+	return hours > 0 ? hours * (usd_to_double(o->price) - f->paid_usage) : 0;
 }
 
 /* The variant on the offer; its refusal is the first rule that says no. */
@@ -417,6 +436,11 @@ cost_variant(const struct cost_job *j, size_t v, const struct offer *o, const st
 	}
 	if (!cost_times(s, o, f, e)) {
 		e->refuse = REFUSE_CANNOT_RESUME;
+		return;
+	}
+	if (f->paid && usd_known(s->max_price) &&
+	    cost_hour(o, f, lim->now, e) > usd_to_double(s->max_price)) {
+		e->refuse = REFUSE_MAX_PRICE;
 		return;
 	}
 	e->start += lim->now;

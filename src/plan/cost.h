@@ -132,6 +132,14 @@ struct cost_estimate {
 	int64_t latest_start; /* on-demand must run by then to keep the deadline; 0: no deadline */
 };
 
+/*
+ * The most that an hour of the machine costs while the job runs, USD, which max_price is held
+ * against: of one that a commitment pays the price of its use, and where the job outlasts that what
+ * the machine asks then.
+ */
+double cost_hour(
+    const struct offer *o, const struct cost_facts *f, int64_t now, const struct cost_estimate *e);
+
 /* Does it cost more than the job's max_cost, less what it has cost already, or than its budgets
  * leave (USD; NaN: none counts it)? */
 bool cost_over_budget(const struct job *j, double budget_usd, const struct cost_estimate *e);

@@ -108,6 +108,19 @@ NOW=2026-11-30T23:59:59Z
 run budget -o json
 expect_json_near '$.budgets[0].spent' 0.75 2e-6 "in November"
 
+# A max_price holds for the hours after the end as well.
+NOW=2026-11-30T00:00:00Z
+cloud 2026-11-30T01:00:00Z 0.5
+job beyond 4h 'max_price: 1'
+run place --explain
+expect_exit 3
+expect_out_has 'the cheapest asks 4 USD an hour'
+expect_out_has 'a max_price of 4 USD an hour would allow'
+job within 50m 'max_price: 1'
+run tick
+is beyond queued
+is within placed
+
 # What is paid is not left for spot, however cheap that is.
 NOW=2026-11-30T00:00:00Z
 cloud 2027-06-01 0 'spot: {price: 1.2, capacity: 4, notice: 2m}'
