@@ -95,8 +95,12 @@ html_summary(struct cmd_ctx *ctx, const struct report *r, struct buf *b)
 	if (r->owned.n > 0)
 		html_card(b, html_usd(ctx, r->owned.cost),
 		    arena_printf(ctx->arena,
-			"for commitments beside that (%.0f of %.0f machine-hours used)",
-			r->owned.used_hours, r->owned.hours));
+			"for commitments beside that (%.0f of %.0f machine-hours used%s)",
+			r->owned.used_hours, r->owned.hours,
+			r->owned.unpriced == 0
+			    ? ""
+			    : arena_printf(ctx->arena, "; %zu without a price left out",
+				  r->owned.unpriced)));
 	html_card(b, same > 0 ? arena_printf(ctx->arena, "$%.2f", fabs(same - paid)) : "-",
 	    same > 0
 		? arena_printf(ctx->arena, "%s on demand (%.0f %%)",

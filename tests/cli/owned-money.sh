@@ -157,6 +157,9 @@ expect_json '$.commitments.without_price' 1
 run report
 tr '\n' ' ' <"$out" | tr -s ' ' | grep -q 'commitments cost $3.00 in the period, used or not: 0.0 of 48.0 machine-hours were used; 1 without a price left out'
 ok $? "that is said"
+run report --html quiet.html
+grep -q '0 of 48 machine-hours used; 1 without a price left out' quiet.html
+ok $? "on the page too"
 
 # What is over a cap reads as over it: 4 x 1 h 5 min = 4.333333.
 cloud 2027-06-01 0
