@@ -137,7 +137,6 @@ fc_spikes_result(const struct fc_spike *v, size_t n, struct fc_result *r)
 	else
 		(void)snprintf((char *)(uintptr_t)r->warnings[r->n_warnings++], FC_WARN_LEN,
 		    "%zu values are far over all others, the first of them %.15g at %s: it counts "
-		    "as %.6g; --keep-spikes takes all as they "
-		    "are",
+		    "as %.6g; --keep-spikes takes all as they are",
 		    n, v[0].value, time_fmt(t, v[0].t), v[0].to);
 }

@@ -51,9 +51,7 @@ neuron_one(struct other *o, const struct jlite *j, int node)
 	snprintf(g->name, sizeof(g->name), "%s", neuron_model(type, o->pci.id[OTHER_AMAZON]));
 	if (g->name[0] == '\0')
 		report_check(r, "identify", gpu, REPORT_FAILED, (double)NAN,
-		    "neither the instance type '%s' nor the PCI bus says "
-		    "which device it is",
-		    type);
+		    "neither the instance type '%s' nor the PCI bus says which device it is", type);
 	(void)jlite_string(j, jlite_get(j, node, "bdf"), g->bus, sizeof(g->bus));
 	if (jlite_number(j, jlite_get(j, node, "memory_size"), &v, NULL, 0))
 		g->memory_mib = other_mib(v / 1048576);

@@ -70,8 +70,7 @@ peer_token(const char *file, char *out)
 		    f == NULL ? strerror(errno) : "no token");
 	else if (strlen(out) < 16)
 		fprintf(stderr, "berth-probe: both sides need a token of at least 16 characters, "
-				"in --token-file or "
-				"BERTH_PROBE_TOKEN\n");
+				"in --token-file or BERTH_PROBE_TOKEN\n");
 	return strlen(out) >= 16 ? 0 : -1;
 }
 

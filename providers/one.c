@@ -56,8 +56,7 @@ one_end_other(struct prov_account *account, const struct prov_create *c, struct 
 	}
 	log_warn(account->env.log,
 	    "%s: machine %s was asked for as spot and sold on demand: ended, its shortest time is "
-	    "billed at "
-	    "the price on demand",
+	    "billed at the price on demand",
 	    account->env.account, m->ref);
 	return err_set(err, BERTH_ECAPACITY,
 	    "%s: create %s: no spot machine: %s came on demand and was ended", account->env.account,

@@ -207,8 +207,7 @@ aws_from_machine(struct aws *w, enum aws_source source, const char *found, struc
 	if (off != NULL && str_ieq(off, "true"))
 		return err_set(err, BERTH_EAUTH,
 		    "no credentials were found, and AWS_EC2_METADATA_DISABLED keeps berth from "
-		    "asking the "
-		    "metadata service");
+		    "asking the metadata service");
 	w->auth.source = source;
 	w->auth.found = found;
 	return BERTH_OK;
@@ -319,8 +318,7 @@ aws_from_profile(struct aws *w, const struct aws_files *f, const char *profile, 
 	    aws_setting(w, f, profile, "sso_start_url") != NULL)
 		return err_set(err, BERTH_EAUTH,
 		    "%s signs on by SSO: give it credential_process = aws configure "
-		    "export-credentials "
-		    "--profile %s",
+		    "export-credentials --profile %s",
 		    found, profile);
 	return BERTH_OK;
 }

@@ -26,8 +26,8 @@ static const struct prov_key azure_keys[] = {
 	{ "client_secret", PROV_KEY_SECRET, false,
 	    "of the application, env:NAME or file:PATH; else AZURE_CLIENT_SECRET" },
 	{ "client_assertion", PROV_KEY_SECRET, false,
-	    "federated token instead of a secret, read anew each time; else the file "
-	    "that AZURE_FEDERATED_TOKEN_FILE names" },
+	    "federated token instead of a secret, read anew each time; else the file that "
+	    "AZURE_FEDERATED_TOKEN_FILE names" },
 	{ "subnet", PROV_KEY_STRING, false,
 	    "id of the subnet of machines, LOCATION in it stands for theirs; needed to rent" },
 	{ "public_ip", PROV_KEY_BOOL, false, "give machines a public address; true" },

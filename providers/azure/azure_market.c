@@ -115,12 +115,10 @@ azure_rates_build(
 	jsonw_end_array(&w);
 	jsonw_str(&w, "query",
 	    arena_printf(req->arena,
-		"SpotResources | where type =~ "
-		"'microsoft.compute/skuspotevictionrate/location' | where location in~ (%s) | "
-		"where tostring(sku.name) startswith "
-		"'standard_n' | project size = tostring(sku.name), location, rate = "
-		"tostring(properties.evictionRate) | order by "
-		"location asc, size asc",
+		"SpotResources | where type =~ 'microsoft.compute/skuspotevictionrate/location' | "
+		"where location in~ (%s) | where tostring(sku.name) startswith 'standard_n' | "
+		"project size = tostring(sku.name), location, rate = "
+		"tostring(properties.evictionRate) | order by location asc, size asc",
 		where));
 	jsonw_begin_object(&w, "options");
 	jsonw_str(&w, "resultFormat", "objectArray");

@@ -87,8 +87,7 @@ huawei_keys_file(struct arena *a, struct huawei_keys *k, struct berth_err *err)
 	if (!fileio_exists(path))
 		return err_set(err, BERTH_EAUTH,
 		    "no keys: neither access_key and secret_key of berth.yaml, nor "
-		    "HUAWEICLOUD_SDK_AK and "
-		    "HUAWEICLOUD_SDK_SK, nor [basic] in %s",
+		    "HUAWEICLOUD_SDK_AK and HUAWEICLOUD_SDK_SK, nor [basic] in %s",
 		    path);
 	if ((rc = fileio_slurp(a, path, HUAWEI_FILE_MAX, &text, NULL, err)) != BERTH_OK)
 		return rc;

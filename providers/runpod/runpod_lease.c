@@ -88,13 +88,11 @@ runpod_create_build(
 	if (c->offer->purchase == PURCHASE_SPOT)
 		return runpod_query(k.r, req,
 		    "mutation($input: PodRentInterruptableInput!) { podRentInterruptable(input: "
-		    "$input) { "
-		    "id desiredStatus costPerHr machineId } }",
+		    "$input) { id desiredStatus costPerHr machineId } }",
 		    runpod_write_pod, &k, err);
 	return runpod_query(k.r, req,
 	    "mutation($input: PodFindAndDeployOnDemandInput) { podFindAndDeployOnDemand(input: "
-	    "$input) { "
-	    "id desiredStatus costPerHr machineId } }",
+	    "$input) { id desiredStatus costPerHr machineId } }",
 	    runpod_write_pod, &k, err);
 }
 

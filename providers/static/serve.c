@@ -225,8 +225,8 @@ static_create(struct static_serve *s, const struct jsonr *o)
 	if (bad != NULL)
 		static_refuse(s, 503, "no_capacity",
 		    arena_printf(s->a,
-			"of this kind only machines are free that were found bad "
-			"within the last hour (%s)",
+			"of this kind only machines are free that were found bad within the last "
+			"hour (%s)",
 			bad));
 	else if (known)
 		static_refuse(s, 503, "no_capacity", "every machine of this kind is taken");

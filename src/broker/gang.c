@@ -251,8 +251,8 @@ gang_repair_job(struct broker *b, const struct job *job, struct berth_err *err)
 	if (rc != BERTH_OK || g.n == 0 || !g.broken)
 		return rc;
 	end.reason = arena_printf(b->tick_arena,
-	    "%zu of the %zu machines of %s in %s could be had: they are given back, as a "
-	    "gang starts whole or not at all",
+	    "%zu of the %zu machines of %s in %s could be had: they are given back, as a gang "
+	    "starts whole or not at all",
 	    g.open, g.n, in.offer.instance_type,
 	    in.offer.zone[0] != '\0' ? in.offer.zone : in.offer.region);
 	return gang_give_back(b, job, &g, &end, err);

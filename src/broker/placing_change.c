@@ -265,8 +265,8 @@ placing_change_rule(struct placing_change_list *l, size_t i, size_t k, enum refu
 		   w->facts.offers[n->offer].offer->purchase == PURCHASE_SPOT) {
 		c->to = w->hints[i].safety_usd;
 		c->text = arena_printf(w->a,
-		    "%s USD to spend, as much as on demand may cost after a launch in vain, "
-		    "would allow %s",
+		    "%s USD to spend, as much as on demand may cost after a launch in vain, would "
+		    "allow %s",
 		    usd_need(usd, c->to), c->offer);
 	} else if (code == REFUSE_OVER_BUDGET) {
 		c->to = n->usd;
@@ -377,8 +377,7 @@ placing_change_none(struct placing_change_list *l, size_t i, const int64_t *left
 		c->to = h->most_count;
 		c->text = arena_printf(l->w->a,
 		    "%d accelerators on one machine (it asks for %d), over several nodes, would "
-		    "pass "
-		    "that rule",
+		    "pass that rule",
 		    h->most_count, h->need_count);
 	}
 }

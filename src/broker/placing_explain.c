@@ -199,8 +199,7 @@ placing_detail(const struct placing_work_space *w, size_t i)
 	if (h->safety_usd > 0)
 		return arena_printf(w->a,
 		    "the deadline may take on demand, where spot fails: %s USD must be there for "
-		    "that, the budgets leave "
-		    "%s",
+		    "that, the budgets leave %s",
 		    usd_need(need, h->safety_usd), usd_have(have, h->safety_left));
 	if (h->quota != NULL)
 		return arena_printf(w->a, "%s has %lld left", h->quota, (long long)h->quota_left);
@@ -289,26 +288,23 @@ placing_spot_text(const struct placing_work_space *w, size_t i)
 	if (s->action == SPOT_ON_DEMAND)
 		return arena_printf(w->a,
 		    "on demand now, for losing a spot machine could break the deadline (%.0f %% of "
-		    "the "
-		    "price would be saved)",
+		    "the price would be saved)",
 		    100 * (1 - s->ratio));
 	time_fmt(by, w->o->now + (int64_t)s->slack_s);
 	if (s->action == SPOT_WAIT && s->stand_s > 0)
 		return arena_printf(w->a,
-		    "waits for spot that has been up for %.0f minutes and is likely to stay, "
-		    "for %s; on demand from %s at the latest",
+		    "waits for spot that has been up for %.0f minutes and is likely to stay, for "
+		    "%s; on demand from %s at the latest",
 		    ceil(s->stand_s / 60),
-		    s->vain >= SPOT_VAIN ? arena_printf(w->a,
-					       "%d launches in a row were lost before it did any "
-					       "work",
-					       s->vain)
-					 : "one more that is lost would make it dearer than on "
-					   "demand from the start",
+		    s->vain >= SPOT_VAIN
+			? arena_printf(w->a,
+			      "%d launches in a row were lost before it did any work", s->vain)
+			: "one more that is lost would make it dearer than on demand from the "
+			  "start",
 		    by);
 	return arena_printf(w->a,
 	    s->action == SPOT_WAIT
-		? "waits for spot at %.0f %% of the price, on demand from %s at the "
-		  "latest"
+		? "waits for spot at %.0f %% of the price, on demand from %s at the latest"
 		: "spot at %.0f %% of the price, on demand from %s at the latest if it is lost",
 	    100 * s->ratio, by);
 }
@@ -410,21 +406,19 @@ placing_outlook(const struct spot_outlook *o, struct arena *a)
 	    isnan(o->turn_h)
 		? ""
 		: arena_printf(a,
-		      "; on demand from more than %.2f h of work on, with %.2f h to the "
-		      "deadline",
+		      "; on demand from more than %.2f h of work on, with %.2f h to the deadline",
 		      o->turn_h, o->left_h);
 
 	if (!o->up)
 		return arena_printf(a,
 		    "spot has been gone for %.1f h and comes back within an hour with a chance of "
-		    "%.0f %% (%lld return%s "
-		    "seen)%s",
+		    "%.0f %% (%lld return%s seen)%s",
 		    o->age_h, 100 * o->back_1h, (long long)o->events, o->events == 1 ? "" : "s",
 		    turn);
 	return arena_printf(a,
 	    "spot has been up for %.1f h or more, is lost at %.2g an hour (%lld loss%s seen) and "
-	    "is expected to stay "
-	    "%.1f h; lost, it is back within an hour with a chance of %.0f %%%s",
+	    "is expected to stay %.1f h; lost, it is back within an hour with a chance of %.0f "
+	    "%%%s",
 	    o->age_h, o->leave, (long long)o->events, o->events == 1 ? "" : "es", o->more_h,
 	    100 * o->back_1h, turn);
 }

@@ -280,15 +280,15 @@ placing_move_of(struct placing_work_space *w, struct placing_move *m, bool tell,
 		m->reserve_usd = s.safety_usd;
 	if (!m->move)
 		return;
-	m->why = m->to == PURCHASE_ON_DEMAND
-		     ? arena_printf(w->a,
-			   "leaves spot: the deadline would be lost with this machine (%.0f min to "
-			   "spare)",
-			   fmax(0, s.slack_s) / 60)
-		     : arena_printf(w->a,
-			   "leaves on demand: spot is back at %.0f %% of the price, %.0f min to "
-			   "spare",
-			   100 * s.ratio, s.slack_s / 60);
+	m->why =
+	    m->to == PURCHASE_ON_DEMAND
+		? arena_printf(w->a,
+		      "leaves spot: the deadline would be lost with this machine (%.0f min to "
+		      "spare)",
+		      fmax(0, s.slack_s) / 60)
+		: arena_printf(w->a,
+		      "leaves on demand: spot is back at %.0f %% of the price, %.0f min to spare",
+		      100 * s.ratio, s.slack_s / 60);
 	placing_move_tell(w, m, estimates, &s);
 	if (tell)
 		placing_move_deadline(w, m, s.slack_s, estimates);

@@ -57,8 +57,7 @@ preempt_reason(
 	if (j != NULL && j->taken > 1)
 		return arena_printf(b->tick_arena,
 		    "%s; it goes on on %s, with %s %s in %s, the rest of the work for %.2f USD, as "
-		    "%zu "
-		    "%s before it could not be had",
+		    "%zu %s before it could not be had",
 		    text, preempt_how(c->offer->purchase), c->offer->provider,
 		    c->offer->instance_type, c->offer->region, c->cost.total_usd, j->taken - 1,
 		    j->taken == 2 ? "offer" : "offers");

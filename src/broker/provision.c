@@ -57,8 +57,7 @@ provision_after(struct broker *b, struct job *job, bool *ready_out, struct berth
 	if (rc == BERTH_ENOTFOUND)
 		return provision_wait(b, job, false,
 		    arena_printf(b->tick_arena,
-			"waits for %s, which is not known any more: cancel it "
-			"or submit it without",
+			"waits for %s, which is not known any more: cancel it or submit it without",
 			after),
 		    err);
 	if (rc != BERTH_OK)
@@ -69,8 +68,7 @@ provision_after(struct broker *b, struct job *job, bool *ready_out, struct berth
 	if (before.state == JOB_FAILED || before.state == JOB_CANCELLED)
 		return provision_wait(b, job, false,
 		    arena_printf(b->tick_arena,
-			"waits for %s, which will not end (%s): cancel it or "
-			"submit it without",
+			"waits for %s, which will not end (%s): cancel it or submit it without",
 			after, job_state_name(before.state)),
 		    err);
 	return provision_wait(
@@ -85,14 +83,14 @@ provision_unknown(struct broker *b, const struct job *job, const char *reason)
 {
 	bool told = strncmp(reason, PROVISION_UNKNOWN, strlen(PROVISION_UNKNOWN)) == 0;
 
-	waiting_add(b->waits,
-	    &(struct waiting){ .job = job,
-		.rule = WAITING_LAUNCH_UNKNOWN,
-		.subject = "",
-		.reason = told ? reason : PROVISION_UNKNOWN,
-		.change = decide_change(b, WAITING_LAUNCH_UNKNOWN, "", 0,
-		    "an answer of the provider, which each tick asks for again: a machine that "
-		    "was made is kept, else the job is placed anew") });
+	waiting_add(
+	    b->waits, &(struct waiting){ .job = job,
+			  .rule = WAITING_LAUNCH_UNKNOWN,
+			  .subject = "",
+			  .reason = told ? reason : PROVISION_UNKNOWN,
+			  .change = decide_change(b, WAITING_LAUNCH_UNKNOWN, "", 0,
+			      "an answer of the provider, which each tick asks for again: a "
+			      "machine that was made is kept, else the job is placed anew") });
 }
 
 /* Ids of queued jobs that wait for no other and that no unsettled create is out for. */
@@ -423,8 +421,7 @@ provision_unplaced(struct broker *b, struct placing_job *pj, size_t tried, const
 	else
 		w.reason = arena_printf(b->tick_arena,
 		    "none of %zu offers could be had now: account %s has had its time in this "
-		    "pass; "
-		    "the next tick tries it",
+		    "pass; the next tick tries it",
 		    tried, late);
 	if (late == NULL && until > 0)
 		again = arena_printf(b->tick_arena,

@@ -79,8 +79,7 @@ scaling_held(struct broker *b, const struct scaling_view *v, const struct scale_
 	if (scale_carries(r, v->in.soon) >= have)
 		return arena_printf(b->tick_arena,
 		    "a forecast of %.6g within %s asks for them again, and to wait costs less than "
-		    "to start "
-		    "anew",
+		    "to start anew",
 		    v->in.soon, duration_fmt(text, scale_restart(r)));
 	return arena_printf(
 	    b->tick_arena, "%.3g %% may go in 5m, and have gone", 100 * v->rule.down_rate);
@@ -98,8 +97,7 @@ scaling_why(struct broker *b, const struct scaling_view *v, const struct scale_s
 	if (v->failing)
 		return arena_printf(a,
 		    "%d or more replicas failed, or ended at once, within the hour: none is added "
-		    "before %s, see "
-		    "berth jobs --all",
+		    "before %s, see berth jobs --all",
 		    SCALING_CRASH_N, time_fmt(t, crashed_until));
 	if (v->missing[0] != '\0' && v->d.reason != SCALE_UP)
 		return arena_printf(a, "the load is not known, so %s %s: %s", there,

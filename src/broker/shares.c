@@ -30,8 +30,8 @@ shares_half_life(const struct yaml_node *map, double *s_out, struct berth_err *e
 		rc = yaml_duration(map, "half_life", &s, err);
 	if (rc == BERTH_OK && s <= 0)
 		rc = yaml_err(yaml_get(map, "half_life"), err,
-		    "must be longer than 0, as in 7d: usage counts half as much after it; "
-		    "forever lets none fade");
+		    "must be longer than 0, as in 7d: usage counts half as much after it; forever "
+		    "lets none fade");
 	*s_out = (double)s;
 	return rc;
 }

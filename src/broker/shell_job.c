@@ -70,8 +70,7 @@ shell_gang(struct buf *b, const struct prov_job *pj)
 		shell_quote(b, pj->hosts[i]);
 	}
 	buf_add_str(b, "\nexport NODE_RANK RANK NNODES WORLD_SIZE MASTER_ADDR MASTER_PORT "
-		       "BERTH_GPUS_PER_NODE BERTH_HOSTFILE "
-		       "BERTH_NODES\n");
+		       "BERTH_GPUS_PER_NODE BERTH_HOSTFILE BERTH_NODES\n");
 }
 
 enum berth_code
@@ -203,9 +202,8 @@ shell_stop(const char *address, const struct job *job, int rank, struct arena *a
 	/* "kill -TERM -- -PID" is refused by the sh of Debian, "kill -s TERM -PID" too. */
 	buf_add_str(&b, "if [ -f \"$d/pid\" ] && [ ! -f \"$d/status\" ]; then p=$(cat \"$d/pid\"); "
 			"kill -TERM \"-$p\" 2>/dev/null\n"
-			"i=0; while [ $i -lt 19 ] && kill -0 \"$p\" 2>/dev/null; do "
-			"[ $i -lt 10 ] && sleep 0.1 2>/dev/null || sleep 1; "
-			"i=$((i + 1)); done\n"
+			"i=0; while [ $i -lt 19 ] && kill -0 \"$p\" 2>/dev/null; do [ $i -lt 10 ] "
+			"&& sleep 0.1 2>/dev/null || sleep 1; i=$((i + 1)); done\n"
 			"kill -KILL \"-$p\" 2>/dev/null; fi\n");
 	buf_add_str(&b, shell_poll_text);
 	rc = buf_check(&b, "stop script", err);

@@ -293,8 +293,7 @@ bill_emit(struct usage_bill *b, struct spool *sp, struct berth_err *err)
 		if (v < -1e-9)
 			b->say(b->arg, USAGE_REMARK, 0,
 			    arena_printf(b->set->a,
-				"series %s: corrections take more than there was; 0 is "
-				"kept",
+				"series %s: corrections take more than there was; 0 is kept",
 				b->set->targets.v[t->target].name));
 		v = v > 0 ? v : 0;
 		source = usage_source_put(b->set,

@@ -209,9 +209,8 @@ usage_history(struct store *s, const struct series *row, int64_t to, int64_t loo
 		if (history_near(out, look_s))
 			out->warning = arena_printf(a,
 			    "its history before %s is kept as days: their shorter steps are laid "
-			    "out by the "
-			    "rhythm of those behind, with the sum, the quantiles and the peak of "
-			    "each day",
+			    "out by the rhythm of those behind, with the sum, the quantiles and "
+			    "the peak of each day",
 			    time_fmt(at, h.days_until));
 	}
 	arena_free(scratch);

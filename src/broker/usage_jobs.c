@@ -173,9 +173,7 @@ jobs_type(struct usage_jobs *u, const char *type)
 	} else {
 		u->say(u->arg, USAGE_REMARK, 0,
 		    arena_printf(u->set->a,
-			"nobody knows the accelerator '%s': it is kept under "
-			"this name",
-			type));
+			"nobody knows the accelerator '%s': it is kept under this name", type));
 	}
 	return t;
 }

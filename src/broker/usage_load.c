@@ -190,8 +190,8 @@ load_say_refused(struct loader *l, size_t i)
 	l->counts.refused += rows;
 	l->say(l->arg, USAGE_REFUSED, l->lines[i],
 	    arena_printf(l->set->a,
-		"%lld rows of series %s from %s on cover a part of "
-		"what is kept as one sum by now: only an export of the whole day can correct it",
+		"%lld rows of series %s from %s on cover a part of what is kept as one sum by now: "
+		"only an export of the whole day can correct it",
 		(long long)rows, l->set->targets.v[l->target].name, time_fmt(at, l->samples[i].t)));
 	return n;
 }
@@ -352,8 +352,8 @@ load_close(struct loader *l, struct berth_err *err)
 	if (t->left_out > 0)
 		l->say(l->arg, USAGE_REMARK, 0,
 		    arena_printf(l->set->a,
-			"series %s: %lld steps that are stored whole are "
-			"covered in part only by this load; they stay as they are",
+			"series %s: %lld steps that are stored whole are covered in part only by "
+			"this load; they stay as they are",
 			l->set->targets.v[l->target].name, (long long)t->left_out));
 	arena_reset(l->scratch);
 	return rc;
@@ -473,8 +473,8 @@ load_say_conflicts(struct loader *l)
 {
 	l->say(l->arg, USAGE_REMARK, l->conflict_line,
 	    arena_printf(l->set->a,
-		"another row has another value for the same series "
-		"and time: the higher one counts (%lld such row%s)",
+		"another row has another value for the same series and time: the higher one counts "
+		"(%lld such row%s)",
 		(long long)l->conflicts, l->conflicts == 1 ? "" : "s, of which this is the first"));
 }
 

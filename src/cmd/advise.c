@@ -276,9 +276,8 @@ advise_rate(struct advising *x, const struct benchlog *log, double *rate_out, co
 		if (x->o->output_tokens == 0 || x->model.phase != VARIANT_DECODE)
 			return err_set(err, BERTH_EINVAL,
 			    "a vLLM latency report does not say how many tokens were made: say "
-			    "--phase decode, "
-			    "--batch and --output-tokens as vllm bench latency had them, or give a "
-			    "throughput report");
+			    "--phase decode, --batch and --output-tokens as vllm bench latency had "
+			    "them, or give a throughput report");
 		*rate_out *= x->model.batch * (double)x->o->output_tokens;
 		*unit_out = "tokens";
 	} else if (str_eq(log->unit, "tokens")) {

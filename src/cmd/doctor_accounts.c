@@ -340,8 +340,7 @@ doctor_answered(struct doctor *d, struct doctor_account *a, const struct prov_ma
 		    "%s: answers in %lld ms%s; it tells no quotas", provider, ms, rights);
 	else if (a->full == a->quotas)
 		DOCTOR_SAY(d, DOCTOR_WARN, a->name, "ask the provider for a quota",
-		    "%s: answers in %lld ms%s; but all %zu quotas are 0 "
-		    "or used up, as %s",
+		    "%s: answers in %lld ms%s; but all %zu quotas are 0 or used up, as %s",
 		    provider, ms, rights, a->quotas, a->first_full);
 	else if (a->full > 0)
 		DOCTOR_SAY(d, DOCTOR_OK, a->name, "",

@@ -52,8 +52,7 @@ doctor_ssh(struct doctor *d, const char *account, const struct yaml_node *sectio
 	}
 	if (asked < list->n)
 		DOCTOR_SAY(d, DOCTOR_WARN, account, "berth doctor, once those machines answer",
-		    "static: %zu machines were not asked: the "
-		    "others took over %d s",
+		    "static: %zu machines were not asked: the others took over %d s",
 		    list->n - asked, DOCTOR_SSH_ALL_S);
 	if (reached > 0)
 		DOCTOR_SAY(d, DOCTOR_OK, account, "", "static: %zu of %zu machines reached",

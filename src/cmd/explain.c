@@ -194,8 +194,7 @@ explain_decision_share(struct cmd_ctx *ctx, const struct jsonr *root, struct ber
 		return rc;
 	cmd_say_hung(ctx, 6,
 	    "    turn %lld by fair share: %s has a share of %.1f %% (weight %.6g), has used %.1f "
-	    "GPU-hours and holds "
-	    "machines for %.1f more",
+	    "GPU-hours and holds machines for %.1f more",
 	    (long long)at, owner[0] == '\0' ? "who has no name" : owner, 100 * share, weight, used,
 	    coming);
 	return rc;

@@ -211,8 +211,7 @@ forecast_is_sparse(struct cmd_ctx *ctx, const struct fc_series *in, int64_t hist
 		return false;
 	cmd_warn(ctx,
 	    "series %s: %zu of %zu steps are missing and it is left out: no data is not zero; "
-	    "--sparse takes it all the "
-	    "same",
+	    "--sparse takes it all the same",
 	    in->name, missing, n);
 	return true;
 }
@@ -250,8 +249,7 @@ forecast_hints(struct cmd_ctx *ctx, const struct forecast_set *f)
 			into[k] = f->recorded[hints[i].into[k]].name;
 		cmd_warn(ctx,
 		    "series %s ended on %s at a level of %.1f as %s began at %.1f%s: if it was %s, "
-		    "say so in joins of "
-		    "berth.yaml(5), so that its history is not lost",
+		    "say so in joins of berth.yaml(5), so that its history is not lost",
 		    f->recorded[hints[i].from].name, time_fmt_date(t, hints[i].t), hints[i].before,
 		    str_join(ctx->arena, into, hints[i].n, ", "), hints[i].after,
 		    hints[i].n > 1 ? " together" : "", hints[i].n > 1 ? "split" : "renamed");

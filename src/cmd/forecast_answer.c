@@ -457,8 +457,7 @@ answer_say_when(struct cmd_ctx *ctx, const struct fc_result *r)
 	fc_when(r, &w);
 	cmd_say(ctx,
 	    "  - It is likeliest at %s; %.0f %% of the futures have it within the day from %s. 80 "
-	    "%% have it between %s and "
-	    "%s.\n",
+	    "%% have it between %s and %s.\n",
 	    time_fmt(t[0], w.likeliest), 100 * w.day_share, time_fmt(t[1], w.day),
 	    time_fmt(t[2], w.p10), time_fmt(t[3], w.p90));
 }
@@ -561,8 +560,7 @@ answer_say_holiday(struct cmd_ctx *ctx, const struct fc_holiday *h)
 	else
 		cmd_say(ctx,
 		    "  - Days off: %zu on weekdays of the history had %.0f %% of a usual day, %s; "
-		    "that takes away %.0f %% of their "
-		    "error, and is put on %zu ahead.\n",
+		    "that takes away %.0f %% of their error, and is put on %zu ahead.\n",
 		    h->past, 100 * h->ratio,
 		    h->effect == FC_HOLIDAY_SUNDAY ? "like Sundays" : "all hours alike",
 		    100 * h->gain, h->ahead);
@@ -578,8 +576,7 @@ answer_say_growth(struct cmd_ctx *ctx, const struct fc_result *r)
 		return;
 	cmd_say(ctx,
 	    "  - Growth: past quarters followed %s (%.0f %% of the error of going on level goes "
-	    "away); the level at the end is "
-	    "%.2f times that of now",
+	    "away); the level at the end is %.2f times that of now",
 	    kinds[r->growth.kind], 100 * r->growth.gain, r->growth.factor);
 	if (!isnan(r->growth.saturates))
 		cmd_say(ctx, ", on the way to %.1f", r->growth.saturates);
@@ -654,8 +651,7 @@ answer_say_record(struct cmd_ctx *ctx, const struct series *s, struct berth_err 
 	else
 		cmd_say(ctx,
 		    "  - How sure: of %zu earlier forecast%s %.0f %% of the steps lay in the band "
-		    "of 90 %%, and the peak passed its P95 in "
-		    "%.0f %%.\n",
+		    "of 90 %%, and the peak passed its P95 in %.0f %%.\n",
 		    n, n == 1 ? "" : "s", 100 * mean.coverage90, 100 * mean.peak_exceeded95);
 	return BERTH_OK;
 }

@@ -60,8 +60,7 @@ cap_put(struct cmd_ctx *ctx, struct forecast_set *f, const char *text, struct be
 	    (str_to_double(size, 0, CAP_MAX, &given, &ignored) != BERTH_OK || !(given > 0))) {
 		err_set(err, BERTH_EUSAGE,
 		    "'%s' is no size: write 512, SERIES=512, or quota for the quotas of berth.yaml "
-		    "and your own "
-		    "machines",
+		    "and your own machines",
 		    text);
 		return err_at(err, "--cap");
 	}

@@ -102,8 +102,7 @@ forecast_queue(struct cmd_ctx *ctx, const struct forecast_set *f, const struct s
 	else if (*queued_out >= QUEUE_TELL * ran && *queued_out > 0)
 		cmd_warn(ctx,
 		    "series %s: %.1f GPUs ran and %.1f were waited for, mean of four weeks: what "
-		    "ran is not all that was wanted; "
-		    "--requested takes both as demand",
+		    "ran is not all that was wanted; --requested takes both as demand",
 		    s->name, ran, *queued_out);
 	return BERTH_OK;
 }

@@ -290,8 +290,7 @@ forecast_known(struct cmd_ctx *ctx, const struct roadmap *map)
 	if (n > 0)
 		cmd_note(ctx,
 		    "events without a date `known` count as known at every past time: %s; give it "
-		    "in the roadmap where nobody "
-		    "knew of them so early (berth-roadmap(5))",
+		    "in the roadmap where nobody knew of them so early (berth-roadmap(5))",
 		    str_join(ctx->arena, name, n, ", "));
 }
 
@@ -368,8 +367,7 @@ forecast_backtest(
 		if (t.v[i].origins == 0)
 			cmd_warn(ctx,
 			    "series %s: its history of %zu steps is too short to look back over "
-			    "this horizon; a shorter --horizon "
-			    "can be scored",
+			    "this horizon; a shorter --horizon can be scored",
 			    t.v[i].name, f->in[i].n);
 	if (map.n > 0) {
 		scored.without = t.v_without;

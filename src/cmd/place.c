@@ -184,8 +184,7 @@ place_say_stale(struct cmd_ctx *ctx, const struct placing *p)
 	if (most > 0)
 		cmd_note(ctx,
 		    "%zu offer%s left out, the price is too old: `berth prices refresh` asks for "
-		    "newer ones, --spot-age and "
-		    "--price-age take older ones",
+		    "newer ones, --spot-age and --price-age take older ones",
 		    most, most == 1 ? "" : "s");
 }
 
@@ -197,8 +196,7 @@ place_say_limits(struct cmd_ctx *ctx, const struct placing *p)
 		if (p->limits[q].offers == 0)
 			cmd_note(ctx,
 			    "limit '%s' of berth.yaml counts none of the %zu offers: look at its "
-			    "names, as `berth prices list` has "
-			    "them",
+			    "names, as `berth prices list` has them",
 			    p->limits[q].name, p->n_offers);
 }
 
@@ -337,8 +335,7 @@ place_run(struct cmd_ctx *ctx, struct berth_err *err)
 	if (rc == BERTH_OK && p.vain != NULL && p.n_offers > 0)
 		cmd_note(ctx,
 		    "'%s' under block of berth.yaml hits none of the %zu offers: look at its "
-		    "names, as `berth prices list` has "
-		    "them",
+		    "names, as `berth prices list` has them",
 		    p.vain, p.n_offers);
 	if (rc == BERTH_OK && p.n_jobs == 0)
 		cmd_note(ctx, "the queue is empty: `berth submit FILE` puts a job into it");

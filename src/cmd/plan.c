@@ -548,8 +548,7 @@ plan_differs(const char *was, const char *is, int64_t id, struct berth_err *err)
 	from = k > 40 ? k - 40 : 0;
 	return err_set(err, BERTH_EFAIL,
 	    "plan %lld comes out otherwise now, from byte %zu on: it was ...%.80s..., it is "
-	    "...%.80s...: "
-	    "history, commitments, config or measured speeds have changed since",
+	    "...%.80s...: history, commitments, config or measured speeds have changed since",
 	    (long long)id, k, was + from, is + from);
 }
 

@@ -50,8 +50,7 @@ demand_options(const struct plan_options *o, struct berth_err *err)
 	if (o->by->n > 1 || (o->by->n > 0 && o->total)) {
 		err_set(err, BERTH_EUSAGE,
 		    "a plan is made for the sums of one label, or for the total: sums that share "
-		    "series would be "
-		    "bought twice");
+		    "series would be bought twice");
 		return err_at(err, o->total ? "--total" : "--by");
 	}
 	return BERTH_OK;
@@ -137,8 +136,7 @@ demand_sum_accel(struct cmd_ctx *ctx, const struct accel_table *accels,
 		if (rc == BERTH_OK && ps->accel != NULL && ps->accel != accel)
 			rc = err_set(err, BERTH_EINFEASIBLE,
 			    "%s adds up %s and %s, and each is bought by itself: plan --by "
-			    "accelerator, or name "
-			    "one for all with --gpu",
+			    "accelerator, or name one for all with --gpu",
 			    sum->name, ps->accel->name, accel->name);
 		ps->accel = accel;
 	}
@@ -316,16 +314,15 @@ plan_demand_explain(struct plan_series *ps, size_t n, struct arena *a)
 				str_join(a, ps[i].of, ps[i].n_of, ", ")));
 		if (ps[i].queued > 0)
 			VEC_PUSH(a, &line,
-			    ps[i].requested ? arena_printf(a,
-						  "demand is what ran and what waited: %.1f GPUs "
-						  "of it waited, mean of "
-						  "four weeks",
-						  ps[i].queued)
-					    : arena_printf(a,
-						  "demand is what ran; %.1f GPUs more were waited "
-						  "for, mean of four weeks: "
-						  "--requested plans for them too",
-						  ps[i].queued));
+			    ps[i].requested
+				? arena_printf(a,
+				      "demand is what ran and what waited: %.1f GPUs of it waited, "
+				      "mean of four weeks",
+				      ps[i].queued)
+				: arena_printf(a,
+				      "demand is what ran; %.1f GPUs more were waited for, mean of "
+				      "four weeks: --requested plans for them too",
+				      ps[i].queued));
 		ps[i].because.line = line.v;
 		ps[i].because.n = line.n;
 	}

@@ -64,8 +64,7 @@ plan_sold_out_explain(struct plan_series *ps, const struct plan_options *o, stru
 			plan_add(&ps->because, a,
 			    arena_printf(a,
 				"sold out now: %s; it counts all the same, as it has been so for "
-				"less time "
-				"than the plan looks ahead",
+				"less time than the plan looks ahead",
 				ps->names[i]));
 	}
 	if (n > 0)

@@ -298,8 +298,11 @@ int64_t plan_quota_most(const struct plan_series *ps, const struct plan_options 
  * plan_schedule(). */
 void plan_schedule_runway(
     struct plan_series *ps, size_t n, const struct plan_options *o, struct arena *a);
-void plan_schedule_runway_say(struct plan_series *ps, struct arena *a);
-void plan_schedule_runway_json(struct jsonw *w, const struct plan_series *ps);
+/* Tell of r [n] in the reasons: "OFquota NAMEBESIDE is too small from ..."; and as objects of an
+ * array, with the name of a series or NULL. */
+void plan_runway_say(struct plan_series *ps, const struct plan_runway *r, size_t n, const char *of,
+    const char *beside, struct arena *a);
+void plan_runway_json(struct jsonw *w, const char *series, const struct plan_runway *r, size_t n);
 /* When each quota will be too small for all series that it counts together; to those. */
 void plan_quota_runway(
     struct plan_series *ps, size_t n, const struct plan_options *o, struct arena *a);

@@ -207,8 +207,7 @@ plan_ladder_text(const struct plan_series *ps, struct arena *a)
 	}
 	return arena_printf(a,
 	    "in steps: buy %s; plan again before each. It costs %.2f USD more than buying all at "
-	    "once if the "
-	    "forecast holds, and binds only the first step if it does not%s",
+	    "once if the forecast holds, and binds only the first step if it does not%s",
 	    text, ps->ladder_cost_usd - ps->plan.cost_usd,
 	    ps->ladder_raised
 		? "; steps are larger where the peak, the shares or the quotas ask for it"

@@ -101,9 +101,8 @@ plan_money_explain(struct plan_series *ps, size_t n, const struct plan_options *
 			plan_add(&ps[i].because, a,
 			    arena_printf(a,
 				"jobs come first: of the budget %s of %.2f USD, %.2f USD are "
-				"spent, %.2f USD "
-				"reserved by what runs, and %s; new commitments may bind %.2f "
-				"USD%s",
+				"spent, %.2f USD reserved by what runs, and %s; new commitments "
+				"may bind %.2f USD%s",
 				m->name, m->cap, m->spent, m->reserved,
 				isnan(m->queued)
 				    ? "what waits needs more than is left"

@@ -50,8 +50,7 @@ parts_say(struct plan_series *ps, size_t i, double on_demand, struct arena *a)
 	size_t next = parts_next(ps, i, &share);
 	const char *text = arena_printf(a,
 	    "in two parts: %s asks %.4f USD for each hour of a GPU, used or not, and %.4f USD for "
-	    "each "
-	    "hour of use",
+	    "each hour of use",
 	    ps->names[i], l->fixed, l->usage);
 
 	if (l->usage >= on_demand || even >= 1)

@@ -461,26 +461,10 @@ plan_quota_explain(struct plan_series *ps, const struct plan_options *o, struct 
 				plan_add(&ps->because, a,
 				    arena_printf(a,
 					"nobody knows how many vCPUs %s has: what is owned of it "
-					"takes nothing of "
-					"quota %s here",
+					"takes nothing of quota %s here",
 					ps->owned_name[k], quota_name(o, q)));
 		}
-	for (size_t k = 0; k < ps->n_runway; k++) {
-		const struct plan_runway *r = &ps->runway[k];
-		char at[TIME_FMT_SIZE], by[TIME_FMT_SIZE];
-
-		plan_add(&ps->because, a,
-		    arena_printf(a,
-			"quota %s is too small from %s on for the 95 %% quantile of demand%s: ask "
-			"for more "
-			"by %s",
-			r->limit[0] != '\0' ? r->limit : "without a name",
-			time_fmt_date(at, r->reached),
-			r->series > 1 ? arena_printf(a,
-					    " of the %zu series that it counts together", r->series)
-				      : "",
-			time_fmt_date(by, r->ask_by)));
-	}
+	plan_runway_say(ps, ps->runway, ps->n_runway, "", "", a);
 	if (ps->met)
 		plan_add(&ps->because, a,
 		    "this series and others draw on the same quotas at their busiest hours: all "
@@ -537,8 +521,7 @@ plan_quota_schedule_explain(struct plan_series *ps, const struct plan_options *o
 		plan_add(&ps->because, a,
 		    arena_printf(a,
 			"schedule: quota %s of %.0f %ss binds%s: one %s more of it would save %.2f "
-			"USD a "
-			"month, on average over the horizon",
+			"USD a month, on average over the horizon",
 			name[0] != '\0' ? name : arena_printf(a, "number %zu", q + 1),
 			ps->shares.quota[q].limit, unit,
 			ps->together ? ", for all series that it counts together" : "", unit,

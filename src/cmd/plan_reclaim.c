@@ -98,8 +98,7 @@ plan_reclaim_explain(struct plan_series *ps, struct arena *a)
 	plan_add(&ps->because, a,
 	    arena_printf(a,
 		"reclaim first: %.1f GPUs of this kind stood idle on average over the last four "
-		"weeks "
-		"(%.0f GPU-hours); `berth series --waste` names them",
+		"weeks (%.0f GPU-hours); `berth series --waste` names them",
 		reclaim_idle(ps), ps->idle_gpu_hours));
 	if (r->gpus == 0)
 		return;
@@ -108,8 +107,7 @@ plan_reclaim_explain(struct plan_series *ps, struct arena *a)
 	plan_add(&ps->because, a,
 	    arena_printf(a,
 		"reclaim first: with %lld of them in use for this series, %s%s%s%s, and %.2f USD "
-		"less would be "
-		"spent in the horizon",
+		"less would be spent in the horizon",
 		(long long)r->gpus,
 		fewer[0] != '\0' ? "these need not be bought: " : "nothing less would be bought",
 		fewer, more[0] != '\0' ? "; instead of them: " : "", more, r->saved_usd));

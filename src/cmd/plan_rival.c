@@ -187,12 +187,9 @@ plan_rival_explain(struct plan_series *ps, struct arena *a)
 		plan_add(&ps->because, a,
 		    r->without == NULL
 			? arena_printf(a,
-			      "next best: to reserve at least one of %s: %.2f USD, "
-			      "%.2f more",
+			      "next best: to reserve at least one of %s: %.2f USD, %.2f more",
 			      r->instead, r->cost_usd, r->cost_usd - ps->plan.cost_usd)
-			: arena_printf(a,
-			      "next best, without %s%s%s: "
-			      "%.2f USD, %.2f more",
+			: arena_printf(a, "next best, without %s%s%s: %.2f USD, %.2f more",
 			      r->without, r->instead == NULL ? "" : " but with more of ",
 			      r->instead == NULL ? "" : r->instead, r->cost_usd,
 			      r->cost_usd - ps->plan.cost_usd));

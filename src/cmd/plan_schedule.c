@@ -450,8 +450,7 @@ plan_schedule_explain(struct plan_series *ps, const struct plan_options *o, stru
 	plan_add(&ps->because, a,
 	    arena_printf(a,
 		"schedule: with start dates every %.6g weeks, and counting what is owned only "
-		"while it "
-		"holds, %.2f USD are expected, %s",
+		"while it holds, %.2f USD are expected, %s",
 		(double)o->starts_s / (7 * 86400), s->cost_usd,
 		s->optimal ? "the least there is on this forecast"
 			   : arena_printf(a, "at most %.2f %% above any other (bound %.2f USD)",
@@ -463,8 +462,7 @@ plan_schedule_explain(struct plan_series *ps, const struct plan_options *o, stru
 	if (ps->allotted)
 		plan_add(&ps->because, a,
 		    "schedule: of quotas that other series draw on too it has the part that the "
-		    "plan at one date "
-		    "takes; the bound is as if they left it all");
+		    "plan at one date takes; the bound is as if they left it all");
 	plan_quota_schedule_explain(ps, o, a);
 	for (size_t k = 0; k < s->n && k < SCHEDULE_SAID; k++)
 		schedule_say(ps, &s->buy[k], a);
@@ -474,7 +472,8 @@ plan_schedule_explain(struct plan_series *ps, const struct plan_options *o, stru
 		plan_add(&ps->because, a,
 		    arena_printf(a, "schedule: %zu more purchases (-o json has them all)",
 			s->n - SCHEDULE_SAID));
-	plan_schedule_runway_say(ps, a);
+	plan_runway_say(ps, ps->later, ps->n_later,
+	    "schedule: ", ", beside what is owned or bought by then that it does not count,", a);
 	plan_schedule_turns_say(ps, a);
 	if (s->theta > 0)
 		plan_add(&ps->because, a,
@@ -518,7 +517,9 @@ plan_schedule_json(struct jsonw *w, const struct plan_series *ps, const struct p
 		jsonw_end_object(w);
 	}
 	jsonw_end_array(w);
-	plan_schedule_runway_json(w, ps);
+	jsonw_begin_array(w, "quota_runway");
+	plan_runway_json(w, NULL, ps->later, ps->n_later);
+	jsonw_end_array(w);
 	plan_schedule_turns_json(w, ps);
 	jsonw_end_object(w);
 }

@@ -486,12 +486,11 @@ slp_programs(struct buf *b, const struct plan_series *ps, size_t n, struct arena
 static void
 slp_write(struct buf *b, const struct plan_series *ps, size_t n, double budget, struct arena *a)
 {
-	buf_printf(b, "\\ berth plan --starts: x = machines bought, z = GPUs that nothing reserved "
-		      "carries, y = GPUs in use, u = GPUs "
-		      "that nothing serves,\n\\ o = owned GPUs in use that ask for it, v = on "
-		      "demand at the peak, c = machines that run, "
-		      "b = what is bought of a quota\n"
-		      "Minimize\n cost: 0 one");
+	buf_printf(b,
+	    "\\ berth plan --starts: x = machines bought, z = GPUs that nothing reserved carries, "
+	    "y = GPUs in use, u = GPUs that nothing serves,\n\\ o = owned GPUs in use that ask for "
+	    "it, v = on demand at the peak, c = machines that run, b = what is bought of a quota\n"
+	    "Minimize\n cost: 0 one");
 	slp_programs(b, ps, n, a, slp_cost);
 	buf_printf(b, "Subject To\n");
 	slp_programs(b, ps, n, a, slp_rows);
@@ -517,8 +516,7 @@ plan_schedule_lp(const struct plan_series *ps, size_t n, const struct plan_optio
 		if (ps[i].allotted)
 			return err_set(err, BERTH_EFAIL,
 			    "the program of %zu series is too large: take later dates (--starts), "
-			    "fewer series "
-			    "(--series) or a shorter --horizon",
+			    "fewer series (--series) or a shorter --horizon",
 			    n);
 	buf_init(&b, PLAN_LP_BYTES);
 	slp_write(&b, ps, n, o->budget_usd, a);

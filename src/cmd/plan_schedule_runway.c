@@ -124,20 +124,17 @@ plan_schedule_runway(
 }
 
 void
-plan_schedule_runway_say(struct plan_series *ps, struct arena *a)
+plan_runway_say(struct plan_series *ps, const struct plan_runway *r, size_t n, const char *of,
+    const char *beside, struct arena *a)
 {
-	for (size_t k = 0; k < ps->n_later; k++) {
-		const struct plan_runway *r = &ps->later[k];
+	for (const struct plan_runway *end = r + n; r < end; r++) {
 		char at[TIME_FMT_SIZE], by[TIME_FMT_SIZE];
 
 		plan_add(&ps->because, a,
 		    arena_printf(a,
-			"schedule: quota %s, beside what is owned or bought by then that it does "
-			"not "
-			"count, is too small from %s on for the 95 %% quantile of demand%s: ask "
-			"for "
-			"more by %s",
-			r->limit[0] != '\0' ? r->limit : "without a name",
+			"%squota %s%s is too small from %s on for the 95 %% quantile of demand%s: "
+			"ask for more by %s",
+			of, r->limit[0] != '\0' ? r->limit : "without a name", beside,
 			time_fmt_date(at, r->reached),
 			r->series > 1 ? arena_printf(a,
 					    " of the %zu series that it counts together", r->series)
@@ -147,17 +144,17 @@ plan_schedule_runway_say(struct plan_series *ps, struct arena *a)
 }
 
 void
-plan_schedule_runway_json(struct jsonw *w, const struct plan_series *ps)
+plan_runway_json(struct jsonw *w, const char *series, const struct plan_runway *r, size_t n)
 {
-	jsonw_begin_array(w, "quota_runway");
-	for (size_t k = 0; k < ps->n_later; k++) {
+	for (const struct plan_runway *end = r + n; r < end; r++) {
 		jsonw_begin_object(w, NULL);
-		jsonw_str(w, "limit", ps->later[k].limit);
-		jsonw_int(w, "gpus", ps->later[k].gpus);
-		jsonw_time(w, "reached", ps->later[k].reached);
-		jsonw_time(w, "ask_by", ps->later[k].ask_by);
-		jsonw_int(w, "series_counted", (int64_t)ps->later[k].series);
+		if (series != NULL)
+			jsonw_str(w, "series", series);
+		jsonw_str(w, "limit", r->limit);
+		jsonw_int(w, "gpus", r->gpus);
+		jsonw_time(w, "reached", r->reached);
+		jsonw_time(w, "ask_by", r->ask_by);
+		jsonw_int(w, "series_counted", (int64_t)r->series);
 		jsonw_end_object(w);
 	}
-	jsonw_end_array(w);
 }

@@ -66,16 +66,14 @@ schedule_turn_say(struct plan_series *ps, struct arena *a, const struct schedule
 		plan_add(&ps->because, a,
 		    arena_printf(a,
 			"what would change the schedule: with %s %.1f %% %s, that of another "
-			"series "
-			"which was planned together with this one",
+			"series which was planned together with this one",
 			what, 100 * fabs(t->factor - 1), which));
 		return;
 	}
 	plan_add(&ps->because, a,
 	    arena_printf(a,
 		"what would change the schedule: with %s %.1f %% %s, %lld GPUs would be bought "
-		"over "
-		"all dates, not %lld; first on %s %lld x %s, not %lld",
+		"over all dates, not %lld; first on %s %lld x %s, not %lld",
 		what, 100 * fabs(t->factor - 1), which, (long long)schedule_gpus(ps, then),
 		(long long)schedule_gpus(ps, ps->schedule),
 		time_fmt_date(day, plan_schedule_time(ps, step)), (long long)count, ps->names[line],

@@ -124,24 +124,6 @@ plan_json_risk(struct jsonw *w, const struct plan_series *ps)
 }
 
 static void
-plan_json_runway(struct jsonw *w, const struct plan_series *ps, size_t n)
-{
-	jsonw_begin_array(w, "quota_runway");
-	for (size_t i = 0; i < n; i++)
-		for (size_t k = 0; k < ps[i].n_runway; k++) {
-			jsonw_begin_object(w, NULL);
-			jsonw_str(w, "series", ps[i].series.name);
-			jsonw_str(w, "limit", ps[i].runway[k].limit);
-			jsonw_int(w, "gpus", ps[i].runway[k].gpus);
-			jsonw_time(w, "reached", ps[i].runway[k].reached);
-			jsonw_time(w, "ask_by", ps[i].runway[k].ask_by);
-			jsonw_int(w, "series_counted", (int64_t)ps[i].runway[k].series);
-			jsonw_end_object(w);
-		}
-	jsonw_end_array(w);
-}
-
-static void
 plan_json_ladder(struct jsonw *w, const struct plan_series *ps)
 {
 	jsonw_begin_object(w, "ladder");
@@ -277,7 +259,10 @@ plan_json(struct jsonw *w, int64_t id, const struct plan_series *ps, size_t n,
 	if (o->n_money > 0)
 		plan_money_json(w, o);
 	plan_quota_json(w, ps, n, o);
-	plan_json_runway(w, ps, n);
+	jsonw_begin_array(w, "quota_runway");
+	for (size_t i = 0; i < n; i++)
+		plan_runway_json(w, ps[i].series.name, ps[i].runway, ps[i].n_runway);
+	jsonw_end_array(w);
 }
 
 static void
@@ -348,8 +333,8 @@ plan_table(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n,
 	if (rc != BERTH_OK)
 		return rc;
 	cmd_say(ctx,
-	    "\nExpected cost over %s: %.2f USD; on demand only: %.2f USD;%ssaved: %.2f USD "
-	    "(%.1f %%)\n",
+	    "\nExpected cost over %s: %.2f USD; on demand only: %.2f USD;%ssaved: %.2f USD (%.1f "
+	    "%%)\n",
 	    o->horizon_s < PLAN_WEEK_S
 		? duration_fmt((char[DURATION_FMT_SIZE]){ 0 }, o->horizon_s)
 		: arena_printf(ctx->arena, "%.1f weeks", (double)o->horizon_s / PLAN_WEEK_S),

@@ -189,8 +189,7 @@ plan_assumed_prices(struct plan_series *ps, const struct plan_options *o, struct
 		plan_add(e, a,
 		    arena_printf(a,
 			"%zu offer%s left out, the price is too old: `berth prices refresh` or a "
-			"newer "
-			"file for `berth prices import` brings newer ones, --spot-age and "
+			"newer file for `berth prices import` brings newer ones, --spot-age and "
 			"--price-age take older ones",
 			ps->refused[REFUSE_PRICE_STALE],
 			ps->refused[REFUSE_PRICE_STALE] == 1 ? " is" : "s are"));
@@ -249,16 +248,15 @@ plan_assumed(struct plan_series *ps, const struct plan_options *o, struct arena 
 	if (isinf(ps->plan.capacity_gpus))
 		plan_add(e, a,
 		    "assumed: on-demand machines can be had whenever they are needed; "
-		    "--on-demand-limit or limits: in "
-		    "berth.yaml say otherwise");
+		    "--on-demand-limit or limits: in berth.yaml say otherwise");
 	for (size_t i = 0, said = 0; i < ps->n_lines; i++)
 		if (ps->lines[i].kind == COMMIT_SPOT && (ps->plan.use[i].gpus > 0 || said == 0) &&
 		    ++said > 0)
 			plan_add(e, a,
 			    arena_printf(a,
-				"assumed: spot carries at most %lld GPU%s, can be had 80 %% of "
-				"the time (on demand "
-				"else), and costs %.4f USD a useful GPU-hour with lost work%s%s",
+				"assumed: spot carries at most %lld GPU%s, can be had 80 %% of the "
+				"time (on demand else), and costs %.4f USD a useful GPU-hour with "
+				"lost work%s%s",
 				(long long)ps->spot_gpus, ps->spot_gpus == 1 ? "" : "s",
 				ps->lines[i].usage, said > 1 ? " at " : "",
 				said > 1 ? ps->names[i] : ""));
@@ -289,8 +287,7 @@ plan_tail(struct plan_series *ps, const struct plan_options *o, struct arena *a)
 		plan_add(&ps->because, a,
 		    arena_printf(a,
 			"the terms run on beyond the horizon and bind %.2f USD more there: the "
-			"plan "
-			"assumes that demand stays",
+			"plan assumes that demand stays",
 			tail));
 }
 

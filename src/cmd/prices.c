@@ -406,8 +406,7 @@ prices_say_currency(struct cmd_ctx *ctx, const struct offer *v, size_t n)
 	if (other > 0)
 		cmd_note(ctx,
 		    "%zu of them %s not in USD and not ranked: -o wide shows the currency; prices: "
-		    "{rates: FILE} in "
-		    "berth.yaml makes them comparable",
+		    "{rates: FILE} in berth.yaml makes them comparable",
 		    other, other == 1 ? "is" : "are");
 }
 

@@ -256,8 +256,7 @@ prices_import_say_gone(struct prices_import *im, struct berth_err *err)
 			if (str_eq(im->sources.v[j], l->source))
 				cmd_warn(im->ctx,
 				    "%s: nothing of %s in it any more: the list that came from a "
-				    "file of this name "
-				    "on %s stands as it is",
+				    "file of this name on %s stands as it is",
 				    l->source, l->provider, time_fmt_date(day, l->fetched));
 	}
 	return rc;

@@ -265,8 +265,7 @@ probe_fetch(struct cmd_ctx *ctx, const struct probe_opts *o, struct probed_machi
 	if (o->measure != NULL && (o->file != NULL || o->instance != 0))
 		return err_set(err, BERTH_EUSAGE,
 		    "--measure-command goes with --here and --host; for machines that berth rents "
-		    "it is "
-		    "'measure' in berth.yaml");
+		    "it is 'measure' in berth.yaml");
 	if (o->measure == NULL && o->measure_name != NULL)
 		return err_set(err, BERTH_EUSAGE,
 		    "--measure-name names what --measure-command measures, which is missing");

@@ -56,32 +56,27 @@ static const struct {
 	/* Kernels are there, the multiprocessors wait, and so does the host for its disks. */
 	{ "dcgm", "berth:starved",
 	    "count by (modelName) (max by (UUID, modelName, Hostname) (DCGM_FI_PROF_SM_ACTIVE) < "
-	    "0.3 "
-	    "and on (UUID) max by (UUID) (DCGM_FI_DEV_GPU_UTIL) > 50 and on (Hostname) "
-	    "label_replace(avg by (instance) "
-	    "(rate(node_cpu_seconds_total{mode=\"iowait\"}[5m])), \"Hostname\", \"$1\", "
-	    "\"instance\", \"([^:]+).*\") > 0.1) "
-	    "or 0 * count by (modelName) (max by (UUID, modelName) (DCGM_FI_PROF_SM_ACTIVE))" },
+	    "0.3 and on (UUID) max by (UUID) (DCGM_FI_DEV_GPU_UTIL) > 50 and on (Hostname) "
+	    "label_replace(avg by (instance) (rate(node_cpu_seconds_total{mode=\"iowait\"}[5m])), "
+	    "\"Hostname\", \"$1\", \"instance\", \"([^:]+).*\") > 0.1) or 0 * count by (modelName) "
+	    "(max by (UUID, modelName) (DCGM_FI_PROF_SM_ACTIVE))" },
 	{ "kubernetes", "berth:allocated",
 	    "sum by (resource, " PROM_LABELS ") (" PROM_REQUESTS " * " PROM_PHASE("Running")
 		PROM_NODES ") or 0 * sum by (resource, " PROM_LABELS ") (" PROM_INSTALLED PROM_NODES
 			   ")" },
 	{ "kubernetes", "berth:queued",
 	    "sum by (resource) (" PROM_REQUESTS
-	    " * " PROM_PHASE("Pending") ") or "
-					"0 * sum by (resource) (" PROM_INSTALLED ")" },
+	    " * " PROM_PHASE("Pending") ") or 0 * sum by (resource) (" PROM_INSTALLED ")" },
 	{ "kubernetes", "berth:installed",
 	    "sum by (resource, " PROM_LABELS ") (" PROM_INSTALLED PROM_NODES ")" },
 	{ "kubernetes", "berth:wait",
-	    "avg ((kube_pod_status_scheduled_time - on (namespace, pod) group_left () "
-	    "max by (namespace, pod) (kube_pod_created)) and on (namespace, pod) " PROM_REQUESTS
-	    " and "
-	    "(kube_pod_status_scheduled_time > time() - 3600))" },
+	    "avg ((kube_pod_status_scheduled_time - on (namespace, pod) group_left () max by "
+	    "(namespace, pod) (kube_pod_created)) and on (namespace, pod) " PROM_REQUESTS
+	    " and (kube_pod_status_scheduled_time > time() - 3600))" },
 	{ "kubernetes", "berth:wait_p95",
 	    "quantile (0.95, (kube_pod_status_scheduled_time - on (namespace, pod) group_left () "
 	    "max by (namespace, pod) (kube_pod_created)) and on (namespace, pod) " PROM_REQUESTS
-	    " and "
-	    "(kube_pod_status_scheduled_time > time() - 3600))" },
+	    " and (kube_pod_status_scheduled_time > time() - 3600))" },
 	{ "kubernetes", "berth:wait_open",
 	    "avg ((time() - max by (namespace, pod) (kube_pod_created)) and on (namespace, "
 	    "pod) " PROM_REQUESTS
@@ -91,8 +86,8 @@ static const struct {
 	{ "vllm", "vllm:num_requests_running", "sum by (model_name) (vllm:num_requests_running)" },
 	{ "vllm", "vllm:num_requests_waiting", "sum by (model_name) (vllm:num_requests_waiting)" },
 	{ "vllm", "berth:wait",
-	    "sum by (model_name) (rate(vllm:request_queue_time_seconds_sum[5m])) / "
-	    "(sum by (model_name) (rate(vllm:request_queue_time_seconds_count[5m])) > 0)" },
+	    "sum by (model_name) (rate(vllm:request_queue_time_seconds_sum[5m])) / (sum by "
+	    "(model_name) (rate(vllm:request_queue_time_seconds_count[5m])) > 0)" },
 	{ "vllm", "berth:wait_p50",
 	    "histogram_quantile(0.5, sum by (model_name, le) "
 	    "(rate(vllm:request_queue_time_seconds_bucket[5m])))" },
@@ -303,8 +298,8 @@ prom_stale(struct prom *p)
 	if (p->last != 0 && p->to - p->last > 5 * p->o->resolution_s && p->to - p->last > 300)
 		record_say(p->r, USAGE_REMARK, 0,
 		    arena_printf(p->r->ctx->arena,
-			"the newest sample is %s older than the end of "
-			"the range: does the exporter still run?",
+			"the newest sample is %s older than the end of the range: does the "
+			"exporter still run?",
 			duration_fmt(age, p->to - p->last)));
 }
 

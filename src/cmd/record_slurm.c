@@ -72,8 +72,8 @@ slurm_run(int64_t from, FILE *out, struct berth_err *err)
 			return err_sys(err, BERTH_EFAIL, errno, "sacct");
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
 		return err_set(err, BERTH_ENOTFOUND,
-		    "sacct was not found: run this where Slurm's commands are, or use "
-		    "`berth record sacct`");
+		    "sacct was not found: run this where Slurm's commands are, or use `berth "
+		    "record sacct`");
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
 		return err_set(err, BERTH_ETRANSIENT, "sacct ended with status %d",
 		    WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));

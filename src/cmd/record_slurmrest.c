@@ -163,8 +163,8 @@ rest_ask(struct rest *s, struct arena *a, int64_t from, int64_t to, struct http_
 		return rc;
 	if (resp->status == 404)
 		return err_set(err, BERTH_ENOTFOUND,
-		    "%s has no /slurmdb/v0.0.%d/jobs%s: does this slurmrestd serve the "
-		    "accounting (plugin slurmdbd or dbv0.0.N)?",
+		    "%s has no /slurmdb/v0.0.%d/jobs%s: does this slurmrestd serve the accounting "
+		    "(plugin slurmdbd or dbv0.0.N)?",
 		    s->base, v, s->version == 0 ? " nor a newer one" : "");
 	if (resp->status != 200)
 		return rest_refused(s, resp, err);

@@ -137,8 +137,8 @@ report_say_owned(struct cmd_ctx *ctx, const struct report *r)
 
 	if (o->n > 0)
 		cmd_say_hung(ctx, 4,
-		    "  apart from that, %zu commitment%s cost $%s in the period, used or not: "
-		    "%.1f of %.1f machine-hours were used%s",
+		    "  apart from that, %zu commitment%s cost $%s in the period, used or not: %.1f "
+		    "of %.1f machine-hours were used%s",
 		    o->n, o->n == 1 ? "" : "s", usd_fmt(usd, sizeof(usd), o->cost, 2),
 		    o->used_hours, o->hours,
 		    o->unpriced == 0

@@ -110,8 +110,8 @@ roadmap_size(const struct yaml_node *node, struct fc_event *e, struct berth_err 
 			continue;
 		if (found != NULL)
 			return yaml_err(yaml_get(node, kinds[i].key), err,
-			    "an event has one of gpus, factor and growth_per_year; "
-			    "'%s' is given already",
+			    "an event has one of gpus, factor and growth_per_year; '%s' is given "
+			    "already",
 			    found);
 		found = kinds[i].key;
 		e->kind = kinds[i].kind;

@@ -90,8 +90,7 @@ scale_left_behind(struct cmd_ctx *ctx, struct broker *b, struct berth_err *err)
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++)
 		cmd_warn(ctx,
 		    "fleet %s is not in the config any more, and has replicas that nobody scales: "
-		    "berth jobs lists them, "
-		    "berth job cancel ends them",
+		    "berth jobs lists them, berth job cancel ends them",
 		    names[i]);
 	return rc;
 }

@@ -228,8 +228,7 @@ series_waste(struct cmd_ctx *ctx, const struct series *rows, size_t n, int64_t f
 		return waste_json(&w, err);
 	if (w.v.n == 0 && ctx->format != CMD_CSV) {
 		cmd_note(ctx, "nothing is known of idle GPUs: `berth record prometheus --ready "
-			      "dcgm` and `berth record nvidia-smi` "
-			      "tell of them");
+			      "dcgm` and `berth record nvidia-smi` tell of them");
 		return BERTH_OK;
 	}
 	return waste_table(&w, err);

@@ -306,8 +306,7 @@ simulate_spot(struct cmd_ctx *ctx, struct berth_err *err)
 	if (usd_known(o->on_demand) && o->on_demand.v == 0) {
 		err_set(err, BERTH_EUSAGE,
 		    "0 is no price to weigh spot against: give what an instance-hour costs on "
-		    "demand, or leave it out "
-		    "and take --price");
+		    "demand, or leave it out and take --price");
 		return err_at(err, "--on-demand-price");
 	}
 	g.train = str_eq(o->train, "past") ? SIMSPOT_PAST : SIMSPOT_OTHER_HALF;
@@ -428,8 +427,7 @@ simulate_jobs_policies(const struct opt_list *list, struct simjobs_grid *g, stru
 		if (p == SIMJOBS_POLICIES) {
 			err_set(err, BERTH_EUSAGE,
 			    str_eq(list->v[i], "omniscient")
-				? "%s is too slow for a stream of jobs: see simulate "
-				  "spot"
+				? "%s is too slow for a stream of jobs: see simulate spot"
 				: "'%s' is no policy: on_demand, greedy, uniform_progress, berth "
 				  "or reserve_mean",
 			    list->v[i]);

@@ -154,12 +154,11 @@ submit_after(struct cmd_ctx *ctx, struct submitted *list, size_t i, struct berth
 			return BERTH_OK;
 		}
 	}
-	return rc != BERTH_OK
-		   ? rc
-		   : err_set(err, BERTH_EINVAL,
-			 "%s: after: no job '%.60s' is known; submit it first, or name it "
-			 "before this file",
-			 list[i].file, after);
+	return rc != BERTH_OK ? rc
+			      : err_set(err, BERTH_EINVAL,
+				    "%s: after: no job '%.60s' is known; submit it first, or name "
+				    "it before this file",
+				    list[i].file, after);
 }
 
 static enum berth_code

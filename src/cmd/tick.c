@@ -215,8 +215,7 @@ tick_done(struct cmd_ctx *ctx, const struct broker *b, struct berth_err *err)
 	if (down == 0 && b->counts.unpaid > 0)
 		return err_set(err, BERTH_EBUDGET,
 		    "%lld job%s wait%s for money of a budget; what runs goes on (berth budget "
-		    "shows what is "
-		    "left, berth jobs -o wide what each needs)",
+		    "shows what is left, berth jobs -o wide what each needs)",
 		    (long long)b->counts.unpaid, b->counts.unpaid == 1 ? "" : "s",
 		    b->counts.unpaid == 1 ? "s" : "");
 	if (down == 0)

@@ -193,9 +193,7 @@ focus_accel(struct focus *f, const char *name)
 	if (added)
 		f->sink->say(f->sink->arg, USAGE_REMARK, 0,
 		    arena_printf(f->a,
-			"nobody knows the accelerator '%s': it is kept under this "
-			"name",
-			name));
+			"nobody knows the accelerator '%s': it is kept under this name", name));
 	return arena_strdup(f->a, name);
 }
 

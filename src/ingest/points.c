@@ -84,9 +84,7 @@ points_accel(struct points *pts, const char *name)
 	if (added)
 		pts->say(pts->arg, USAGE_REMARK, 0,
 		    arena_printf(pts->a,
-			"nobody knows the accelerator '%s': it is kept under "
-			"this name",
-			name));
+			"nobody knows the accelerator '%s': it is kept under this name", name));
 	return arena_strdup(pts->a, name);
 }
 
@@ -467,8 +465,8 @@ points_end(struct points *pts, struct berth_err *err)
 		if (s->absurd > 0)
 			pts->say(pts->arg, USAGE_REMARK, 0,
 			    arena_printf(pts->a,
-				"%s: %lld of %lld values cannot be (the first, "
-				"%.17g at %s) and are left out",
+				"%s: %lld of %lld values cannot be (the first, %.17g at %s) and "
+				"are left out",
 				s->what, (long long)s->absurd, (long long)s->n, s->absurd_value,
 				time_fmt(at, s->absurd_t)));
 	}

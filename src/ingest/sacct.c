@@ -380,8 +380,7 @@ sacct_say_skipped(const struct sacct *r, long number, const char *text)
 
 	snprintf(line, sizeof(line),
 	    "the clock time %.40s does not exist: clocks went forward then. It is taken as if they "
-	    "had not; "
-	    "is --zone right?",
+	    "had not; is --zone right?",
 	    text);
 	r->sink->say(r->sink->arg, USAGE_REMARK, number, line);
 }
@@ -417,8 +416,8 @@ sacct_body(struct sacct *r, char *line, size_t len, long number, bool plain, str
 	}
 	if (row.doubtful)
 		r->sink->say(r->sink->arg, USAGE_REMARK, number,
-		    "a local time of the hour that runs twice when clocks go "
-		    "back, and nothing tells which: the earlier is taken");
+		    "a local time of the hour that runs twice when clocks go back, and nothing "
+		    "tells which: the earlier is taken");
 	if (row.skipped != NULL)
 		sacct_say_skipped(r, number, row.skipped);
 	return r->sink->job(r->sink->arg, &j, err);

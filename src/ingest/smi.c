@@ -119,12 +119,12 @@ smi_time(struct smi *m, char *s, long line, int64_t *t_out)
 	*t_out = t.t;
 	if (t.skipped)
 		m->sink->say(m->sink->arg, USAGE_REMARK, line,
-		    "this clock time does not exist: clocks went forward then. It is taken "
-		    "as if they had not; is --zone right?");
+		    "this clock time does not exist: clocks went forward then. It is taken as if "
+		    "they had not; is --zone right?");
 	if (t.later != t.t && m->ambiguous++ == 0)
 		m->sink->say(m->sink->arg, USAGE_REMARK, line,
-		    "this clock time comes twice when clocks go back: the first is taken, "
-		    "here and in later rows");
+		    "this clock time comes twice when clocks go back: the first is taken, here and "
+		    "in later rows");
 	return true;
 }
 

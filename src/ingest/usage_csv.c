@@ -136,14 +136,13 @@ csv_time_slow(struct csv_reader *r, const char *s, int64_t *t_out, struct berth_
 		r->second = slurmtime_later(r->o->tz, *t_out);
 		if (r->ambiguous++ == 0)
 			r->say(r->arg, USAGE_REMARK, csv_line(r->csv),
-			    "this clock time comes twice when clocks go back: the "
-			    "second is taken in rows that follow rows of the first, here and "
-			    "later");
+			    "this clock time comes twice when clocks go back: the second is taken "
+			    "in rows that follow rows of the first, here and later");
 	}
 	if (note == TZ_GAP)
 		r->say(r->arg, USAGE_REMARK, csv_line(r->csv),
-		    "this clock time does not exist: clocks went forward then. It is taken "
-		    "as if they had not; is --zone right?");
+		    "this clock time does not exist: clocks went forward then. It is taken as if "
+		    "they had not; is --zone right?");
 	if (strlen(s) == 20 && s[19] == 'Z' && s[4] == '-' && s[7] == '-') {
 		memcpy(r->day, s, 10);
 		r->midnight = time_floor(*t_out, 86400);
@@ -258,8 +257,7 @@ csv_accel(struct csv_reader *r, const char *value)
 		if (added)
 			r->say(r->arg, USAGE_REMARK, csv_line(r->csv),
 			    arena_printf(r->set->a,
-				"accelerator '%s' is not in the "
-				"table: kept under this name",
+				"accelerator '%s' is not in the table: kept under this name",
 				value));
 	}
 	return value;
@@ -513,8 +511,8 @@ csv_label_columns(struct csv_reader *r, struct berth_err *err)
 			if (o->n_by == 0)
 				r->say(r->arg, USAGE_NOTE, 1,
 				    arena_printf(r->set->a,
-					"column '%s' is taken for a measure and left "
-					"out; --by makes it a label",
+					"column '%s' is taken for a measure and left out; --by "
+					"makes it a label",
 					head));
 			continue;
 		}
@@ -524,8 +522,8 @@ csv_label_columns(struct csv_reader *r, struct berth_err *err)
 				    arena_printf(r->set->a,
 					"column '%s' tells of the day, not of a series, and is "
 					"left out: forecasts find days and weeks by themselves, "
-					"and launches stand in berth-roadmap(5); --by makes "
-					"it a label",
+					"and launches stand in berth-roadmap(5); --by makes it a "
+					"label",
 					head));
 			continue;
 		}

@@ -32,15 +32,14 @@ zdec_new(const unsigned char *head, size_t n, const char *path, struct zdec **de
 	if (other)
 		return err_set(err, BERTH_EINVAL,
 		    "%s: is packed with xz or bzip2, where gzip and zstd are known: unpack it "
-		    "first, "
-		    "%s -dc %s | berth ... -",
+		    "first, %s -dc %s | berth ... -",
 		    path, head[0] == 'B' ? "bzip2" : "xz", path);
 	if (!gzip && !zstd)
 		return BERTH_OK;
 	if (zstd && !zstd_built)
 		return err_set(err, BERTH_EINVAL,
-		    "%s: is packed with zstd, which this berth was built without; "
-		    "unpack it first: zstd -dc %s | berth ... -",
+		    "%s: is packed with zstd, which this berth was built without; unpack it first: "
+		    "zstd -dc %s | berth ... -",
 		    path, path);
 	d = calloc(1, sizeof(*d));
 	if (d == NULL || (zstd && (d->zstd = zstd_new()) == NULL) ||

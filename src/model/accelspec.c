@@ -160,8 +160,7 @@ accel_spec_parse(const struct accel_table *tab, struct arena *arena, const char 
 
 	if (n == 0 || part[0][0] == '\0')
 		return err_set(err, BERTH_EINVAL,
-		    "accelerator '%.80s': no name; say NAME, NAME:COUNT, "
-		    "NAME:MEMORY:COUNT or any",
+		    "accelerator '%.80s': no name; say NAME, NAME:COUNT, NAME:MEMORY:COUNT or any",
 		    text);
 	if (spec_memory(arena, part[0], &spec)) {
 		has_memory = true;

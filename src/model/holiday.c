@@ -128,8 +128,7 @@ holiday_parse(const char *day, struct holiday_rule *out, struct berth_err *err)
 	if (!holiday_rule(day, &r))
 		return err_set(err, BERTH_EINVAL,
 		    "'%s' is no day off: 2027-02-06, 2027-02-05..2027-02-12, 12-25, 05-mon1 (first "
-		    "Monday "
-		    "of May), 05-mon-1 (its last) or easter+39",
+		    "Monday of May), 05-mon-1 (its last) or easter+39",
 		    day);
 	*out = r;
 	return BERTH_OK;

@@ -193,8 +193,8 @@ http_hop_error(const struct http_call *c, CURLcode cc, struct berth_err *err)
 		    words);
 	if (cc == CURLE_PEER_FAILED_VERIFICATION || cc == CURLE_SSL_ISSUER_ERROR)
 		return err_set(err, BERTH_EAUTH,
-		    "%s: TLS certificate not trusted (%s); set ca_file if its authority is "
-		    "your own",
+		    "%s: TLS certificate not trusted (%s); set ca_file if its authority is your "
+		    "own",
 		    host, words);
 	if (cc == CURLE_OPERATION_TIMEDOUT)
 		return http_timed_out(c, err);

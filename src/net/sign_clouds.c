@@ -87,8 +87,7 @@ sign_tc3(struct http_req *req, const struct sign_tc3 *s, struct sign_text *text_
 	sign_text_set(text_out, canonical, to_sign, signature);
 	return http_req_set_header(req, "Authorization",
 	    arena_printf(a,
-		"TC3-HMAC-SHA256 Credential=%s/%s/%s/tc3_request, "
-		"SignedHeaders=%s, Signature=%s",
+		"TC3-HMAC-SHA256 Credential=%s/%s/%s/tc3_request, SignedHeaders=%s, Signature=%s",
 		s->keys.id, date, s->service, h.names, signature),
 	    true, err);
 }

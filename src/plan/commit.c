@@ -112,8 +112,8 @@ commit_range(struct commit_work *w, struct berth_err *err)
 	need = isnan(p->peak) ? 0 : fmax(0, ceil(ceil(p->peak - 1e-9) - have - 1e-9));
 	if (need > most)
 		return err_set(err, BERTH_EINFEASIBLE,
-		    "a peak of %g GPUs cannot be carried: %g are owned or to be had on "
-		    "demand, %g can be reserved",
+		    "a peak of %g GPUs cannot be carried: %g are owned or to be had on demand, %g "
+		    "can be reserved",
 		    p->peak, have, most);
 	most = fmin(most, fmax((double)w->st.levels, need) + least + (double)widest - 1);
 	if (most > (double)COMMIT_MAX_GPUS)

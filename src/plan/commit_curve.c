@@ -130,8 +130,8 @@ commit_curve_scaled(const struct commit_demand *d, double scale, struct arena *a
 	cap = commit_cap(d, a, cut_out) * scale;
 	if (cap > COMMIT_MAX_LEVELS)
 		return err_set(err, BERTH_EINVAL,
-		    "a peak of %.0f GPUs is more than the %.0f that a plan can hold: "
-		    "are its numbers right?",
+		    "a peak of %.0f GPUs is more than the %.0f that a plan can hold: are its "
+		    "numbers right?",
 		    ceil(cap), (double)COMMIT_MAX_LEVELS);
 	curve_out->levels = (size_t)ceil(cap);
 	curve_out->peak = cap;

@@ -617,8 +617,7 @@ commit_solve_joint(
 		peak += isnan(m[i].problem->peak) ? 0 : m[i].problem->peak;
 	err_set(err, BERTH_EINFEASIBLE,
 	    "no purchases carry the peak%s of %.0f GPUs%s within the quotas%s: raise a quota, or "
-	    "plan for a "
-	    "lower service level",
+	    "plan for a lower service level",
 	    n > 1 ? "s" : "", peak, n > 1 ? " in all" : "",
 	    m[0].rules->n > 0 ? " and the shares" : "");
 	if (!isnan(budget))

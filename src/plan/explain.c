@@ -133,8 +133,7 @@ explain_bound(
 	if (plan->theta > 0)
 		explain_add(l,
 		    "the budget of %.2f USD binds: what is bought next would save %.2f USD for "
-		    "each USD "
-		    "more that it takes",
+		    "each USD more that it takes",
 		    p->budget, plan->theta);
 	if (plan->optimal)
 		explain_add(
@@ -162,15 +161,13 @@ explain_risk(struct explain_lines *l, const struct commit_problem *p, const stru
 	    ceil(r->peak_p95), ceil(r->peak_p95) == 1 ? "" : "s");
 	explain_add(l,
 	    "if demand falls 10 %%, the plan loses %.2f USD a month against the best for that "
-	    "demand (%s%.1f %% %s on-demand "
-	    "only)",
+	    "demand (%s%.1f %% %s on-demand only)",
 	    r->fall_regret_usd / months, r->fall_usd <= r->fall_on_demand_usd ? "still " : "",
 	    fabs(explain_percent(r->fall_on_demand_usd - r->fall_usd, r->fall_on_demand_usd)),
 	    r->fall_usd <= r->fall_on_demand_usd ? "under" : "over");
 	explain_add(l,
 	    "if demand is 20 %% less the plan costs %.2f USD more than the best for that demand, "
-	    "%.1f %% "
-	    "%s on-demand only; if it is 20 %% more, %.2f USD",
+	    "%.1f %% %s on-demand only; if it is 20 %% more, %.2f USD",
 	    r->regret_down_usd,
 	    fabs(explain_percent(r->down_on_demand_usd - r->down_usd, r->down_on_demand_usd)),
 	    r->down_usd <= r->down_on_demand_usd ? "under" : "over", r->regret_up_usd);

@@ -93,8 +93,7 @@ scale_hours_parse(const char *text, struct scale_hours *out, struct berth_err *e
 		if (s == NULL)
 			return err_set(err, BERTH_EINVAL,
 			    "'%.80s': days are mon tue wed thu fri sat sun, as in 'mon-fri "
-			    "08:00-20:00 4..' or "
-			    "'sat sun 00:00-24:00 ..2'",
+			    "08:00-20:00 4..' or 'sat sun 00:00-24:00 ..2'",
 			    text);
 	}
 	s = scale_clock(s, &out->from_s);

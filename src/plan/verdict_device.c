@@ -22,8 +22,8 @@ judge_model(struct judge *j, const struct probe_gpu *g)
 		return;
 	if (have == NULL) {
 		judge_reason(j, VERDICT_DISCOUNT, "unknown_model", g->index,
-		    "gpu %d calls itself '%s', which the table "
-		    "of accelerators lacks; it was sold as %s",
+		    "gpu %d calls itself '%s', which the table of accelerators lacks; it was sold "
+		    "as %s",
 		    g->index, g->name, j->p->accelerator);
 		return;
 	}
@@ -36,9 +36,8 @@ judge_model(struct judge *j, const struct probe_gpu *g)
 	if (faster >= 1.0 && have->bandwidth_gb_s >= sold->bandwidth_gb_s &&
 	    have->memory_gib >= sold->memory_gib)
 		judge_reason(j, VERDICT_ACCEPT, "other_model", g->index,
-		    "gpu %d is a %s, sold as %s: another, no slower "
-		    "model",
-		    g->index, have->name, j->p->accelerator);
+		    "gpu %d is a %s, sold as %s: another, no slower model", g->index, have->name,
+		    j->p->accelerator);
 	else
 		judge_reason(j, VERDICT_REJECT, "wrong_model", g->index,
 		    "gpu %d is a %s, sold as %s", g->index, have->name, j->p->accelerator);
@@ -66,8 +65,8 @@ judge_mixed(struct judge *j)
 	for (size_t i = 1; i < j->r->n_gpus; i++)
 		if (!str_eq(g[i].name, g[0].name)) {
 			judge_reason(j, VERDICT_ACCEPT, "mixed_models", -1,
-			    "the machine has several models: gpu %d is a %s, gpu %d "
-			    "a %s; a job on all of them runs at the pace of the slowest",
+			    "the machine has several models: gpu %d is a %s, gpu %d a %s; a job on "
+			    "all of them runs at the pace of the slowest",
 			    g[0].index, g[0].name, g[i].index, g[i].name);
 			return;
 		}
@@ -83,8 +82,8 @@ judge_slice(struct judge *j, const struct probe_gpu *g)
 	    strtol(g->mig, NULL, 10) == of &&
 	    g->memory_mib / 1024.0 >= j->limits->memory * a->memory_gib)
 		judge_reason(j, VERDICT_DISCOUNT, "slice", g->index,
-		    "gpu %d is the slice %s, the largest of a %s: all of its "
-		    "memory, but no NVLink and perhaps fewer multiprocessors; sold as a whole one",
+		    "gpu %d is the slice %s, the largest of a %s: all of its memory, but no NVLink "
+		    "and perhaps fewer multiprocessors; sold as a whole one",
 		    g->index, g->mig, a->name);
 	else if (g->mig[0] != '\0' && j->p->mig[0] == '\0' && j->p->accelerator[0] != '\0')
 		judge_reason(j, VERDICT_REJECT, "slice", g->index,

@@ -64,9 +64,8 @@ judge_peers(struct judge *j)
 		judge_ratio(j, &r);
 		if (r.ratio < 1.0)
 			judge_reason(j, VERDICT_DISCOUNT, "slow_peer", t->gpu,
-			    "gpu %d to gpu %d: %.4g GB/s where NVLink has %.4g "
-			    "one way",
-			    t->gpu, t->peer, t->value, one_way);
+			    "gpu %d to gpu %d: %.4g GB/s where NVLink has %.4g one way", t->gpu,
+			    t->peer, t->value, one_way);
 	}
 }
 
@@ -90,9 +89,8 @@ judge_mesh(struct judge *j)
 			continue;
 		if (t->value < j->limits->p2p_all * alone->value)
 			judge_reason(j, VERDICT_DISCOUNT, "crowded_peer", t->gpu,
-			    "gpu %d to gpu %d: %.4g GB/s while all "
-			    "talk, %.4g alone",
-			    t->gpu, t->peer, t->value, alone->value);
+			    "gpu %d to gpu %d: %.4g GB/s while all talk, %.4g alone", t->gpu,
+			    t->peer, t->value, alone->value);
 	}
 }
 

@@ -74,14 +74,12 @@ judge_class(struct judge *j, const struct verdict_ratio *r)
 		return;
 	if (r->ratio < j->limits->reject)
 		judge_reason(j, VERDICT_REJECT, "slow", r->gpu,
-		    "gpu %d: %s %.4g %s, %.0f %% of the %.4g that a sound one "
-		    "reaches",
-		    r->gpu, r->test, r->measured, r->unit, 100.0 * r->ratio, r->reference);
+		    "gpu %d: %s %.4g %s, %.0f %% of the %.4g that a sound one reaches", r->gpu,
+		    r->test, r->measured, r->unit, 100.0 * r->ratio, r->reference);
 	else if (r->ratio < j->limits->accept)
 		judge_reason(j, VERDICT_DISCOUNT, "slow", r->gpu,
-		    "gpu %d: %s %.4g %s, %.0f %% of the %.4g that a sound one "
-		    "reaches",
-		    r->gpu, r->test, r->measured, r->unit, 100.0 * r->ratio, r->reference);
+		    "gpu %d: %s %.4g %s, %.0f %% of the %.4g that a sound one reaches", r->gpu,
+		    r->test, r->measured, r->unit, 100.0 * r->ratio, r->reference);
 }
 
 static const char *const judge_memory_tests[] = { "dram_triad", "dram_copy", "dram_read", NULL };
@@ -161,8 +159,8 @@ judge_unmeasured(struct judge *j, int gpu)
 		if (j->r->gpus[i].index != gpu || !judge_is_nvidia(j, &j->r->gpus[i]))
 			continue;
 		judge_reason(j, VERDICT_REJECT, "not_measured", gpu,
-		    "gpu %d is an NVIDIA device that was not measured: measure it "
-		    "with berth-probe, or with a benchmark of your own",
+		    "gpu %d is an NVIDIA device that was not measured: measure it with "
+		    "berth-probe, or with a benchmark of your own",
 		    gpu);
 		return;
 	}
@@ -288,7 +286,6 @@ judge_straggler(struct judge *j, const char *resource)
 		return;
 	j->v->straggler = least->gpu;
 	judge_reason(j, VERDICT_DISCOUNT, "straggler", least->gpu,
-	    "gpu %d lags: %s %.4g %s where the median of the machine "
-	    "is %.4g",
-	    least->gpu, least->test, least->measured, least->unit, median);
+	    "gpu %d lags: %s %.4g %s where the median of the machine is %.4g", least->gpu,
+	    least->test, least->measured, least->unit, median);
 }

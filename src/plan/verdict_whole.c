@@ -146,8 +146,8 @@ whole_units(struct whole *w)
 	if (first != NULL)
 		whole_gap(w, "wrong_unit", first->gpu,
 		    arena_printf(w->a,
-			"%s%s is given in '%s' where the suite says %s: "
-			"measure again with berth's own berth-probe",
+			"%s%s is given in '%s' where the suite says %s: measure again with berth's "
+			"own berth-probe",
 			first->name, whole_more(w, n), first->unit, whole_find(first->name)->unit));
 }
 
@@ -170,9 +170,8 @@ whole_checks(struct whole *w, int gpu)
 	if (first != NULL)
 		whole_gap(w, "unchecked", gpu,
 		    arena_printf(w->a,
-			"gpu %d: nothing in the result says that what %s%s computed "
-			"is right",
-			gpu, first->name, whole_more(w, n)));
+			"gpu %d: nothing in the result says that what %s%s computed is right", gpu,
+			first->name, whole_more(w, n)));
 }
 
 static void

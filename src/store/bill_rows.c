@@ -51,29 +51,25 @@ store_bill_put(
 {
 	struct bill_found f = { .row = row };
 	enum berth_code rc = store_each(s, bill_compare, &f, err,
-	    "SELECT end_t, scope, label, used, gpu_hours, cost, currency FROM bill_row "
-	    "WHERE start_t = $1 AND key_hi = $2 AND key_lo = $3 AND n = $4",
+	    "SELECT end_t, scope, label, used, gpu_hours, cost, currency FROM bill_row WHERE "
+	    "start_t = $1 AND key_hi = $2 AND key_lo = $3 AND n = $4",
 	    DB_ARGS(db_i64(row->start), db_i64(row->key_hi), db_i64(row->key_lo), db_i64(row->n)));
 
 	*fate_out = !f.found ? PUT_STORED : f.same ? PUT_DUPLICATE : PUT_REPLACED;
 	if (rc == BERTH_OK && f.same)
 		return store_write(s, err,
 		    "UPDATE bill_row SET gone = 0 WHERE start_t = $1 AND key_hi = $2 AND key_lo = "
-		    "$3 "
-		    "AND n = $4 AND gone = 1",
+		    "$3 AND n = $4 AND gone = 1",
 		    DB_ARGS(db_i64(row->start), db_i64(row->key_hi), db_i64(row->key_lo),
 			db_i64(row->n)));
 	if (rc == BERTH_OK)
 		rc = store_write(s, err,
 		    "INSERT INTO bill_row (start_t, key_hi, key_lo, n, end_t, scope, label, used, "
-		    "gone, "
-		    "gpu_hours, cost, currency) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, "
-		    "$10, $11) "
-		    "ON CONFLICT (start_t, key_hi, key_lo, n) DO UPDATE SET end_t = "
-		    "excluded.end_t, scope = excluded.scope, "
-		    "label = excluded.label, used = excluded.used, gone = 0, gpu_hours = "
-		    "excluded.gpu_hours, "
-		    "cost = excluded.cost, currency = excluded.currency",
+		    "gone, gpu_hours, cost, currency) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, "
+		    "$9, $10, $11) ON CONFLICT (start_t, key_hi, key_lo, n) DO UPDATE SET end_t = "
+		    "excluded.end_t, scope = excluded.scope, label = excluded.label, used = "
+		    "excluded.used, gone = 0, gpu_hours = excluded.gpu_hours, cost = "
+		    "excluded.cost, currency = excluded.currency",
 		    DB_ARGS(db_i64(row->start), db_i64(row->key_hi), db_i64(row->key_lo),
 			db_i64(row->n), db_i64(row->end), db_i64(row->scope), db_i64(row->label),
 			db_bool(row->used), db_real(row->gpu_hours), db_real(row->cost),
@@ -150,11 +146,10 @@ store_bill_sums(
 	struct bill_scan scan = { fn, arg };
 
 	return store_each(s, bill_sum_row, &scan, err,
-	    "SELECT label, start_t, end_t, currency, max(used) AS used, "
-	    "sum(CASE WHEN gone = 0 THEN gpu_hours ELSE 0 END) AS gpu_hours, "
-	    "sum(CASE WHEN gone = 0 OR cost IS NULL THEN cost ELSE 0 END) AS cost "
-	    "FROM bill_row WHERE start_t >= $1 AND start_t <= $2 "
-	    "GROUP BY start_t, end_t, label, currency ORDER BY start_t, end_t, label, currency",
+	    "SELECT label, start_t, end_t, currency, max(used) AS used, sum(CASE WHEN gone = 0 "
+	    "THEN gpu_hours ELSE 0 END) AS gpu_hours, sum(CASE WHEN gone = 0 OR cost IS NULL THEN "
+	    "cost ELSE 0 END) AS cost FROM bill_row WHERE start_t >= $1 AND start_t <= $2 GROUP BY "
+	    "start_t, end_t, label, currency ORDER BY start_t, end_t, label, currency",
 	    DB_ARGS(db_i64(from), db_i64(to)));
 }
 

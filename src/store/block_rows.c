@@ -58,10 +58,11 @@ store_block_put(struct store *s, const struct place_key *key, int64_t base_s, in
 	until = now + block_length(base_s, max_s, repeats);
 	if (rc == BERTH_OK)
 		rc = db_run(s->db, err,
-		    "INSERT INTO block (" KEY_COLS ", from_t, until_t, repeats, code, reason, run) "
-		    "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT "
-		    "(" KEY_COLS ") DO UPDATE SET "
-		    "from_t = $7, until_t = $8, repeats = $9, code = $10, reason = $11, run = $12",
+		    "INSERT INTO block (" KEY_COLS
+		    ", from_t, until_t, repeats, code, reason, run) VALUES ($1, $2, $3, $4, $5, "
+		    "$6, $7, $8, $9, $10, $11, $12) ON CONFLICT (" KEY_COLS
+		    ") DO UPDATE SET from_t = $7, until_t = $8, repeats = $9, code = $10, reason = "
+		    "$11, run = $12",
 		    DB_ARGS(KEY_ARGS(key), db_i64(now), db_i64(until), db_i64(repeats),
 			db_text(code), db_text(reason), db_id(s->run_id)));
 	rc = store_end(s, rc, err);
@@ -173,10 +174,9 @@ capacity_add(
 	if (rc == BERTH_OK)
 		rc = db_run(s->db, err,
 		    "INSERT INTO capacity (" KEY_COLS
-		    ", won, lost, won_recent, lost_recent, recent_t, "
-		    "last_won, last_lost) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, "
-		    "$12, $13) "
-		    "ON CONFLICT (" KEY_COLS
+		    ", won, lost, won_recent, lost_recent, recent_t, last_won, last_lost) VALUES "
+		    "($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT "
+		    "(" KEY_COLS
 		    ") DO UPDATE SET won = $7, lost = $8, won_recent = $9, lost_recent = $10, "
 		    "recent_t = $11, last_won = $12, last_lost = $13",
 		    DB_ARGS(KEY_ARGS(key), db_i64(c.won), db_i64(c.lost), db_real(c.won_recent),
@@ -196,8 +196,8 @@ store_capacity_count(
 	if (rc != BERTH_OK)
 		return rc;
 	rc = db_run(s->db, err,
-	    "INSERT INTO launch (" KEY_COLS ", t, won, run) "
-	    "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+	    "INSERT INTO launch (" KEY_COLS
+	    ", t, won, run) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
 	    DB_ARGS(KEY_ARGS(&key), db_i64(now), db_bool(won), db_id(s->run_id)));
 	if (rc == BERTH_OK)
 		rc = capacity_add(s, &key, won, now, err);
@@ -260,14 +260,13 @@ capacity_derive(struct store *s, bool fix, store_say_fn *say, void *arg, struct 
 	enum berth_code rc;
 
 	rc = store_each(s, capacity_fault, &r, err,
-	    "SELECT l.*, COALESCE(c.won, 0) AS have_won, "
-	    "COALESCE(c.won + c.lost, 0) AS have_all FROM (SELECT " KEY_COLS
-	    ", CAST(sum(won) AS BIGINT) AS won, "
-	    "count(*) AS n FROM launch GROUP BY " KEY_COLS
-	    ") AS l LEFT JOIN capacity c ON c.provider = l.provider "
-	    "AND c.account = l.account AND c.region = l.region AND c.zone = l.zone "
-	    "AND c.instance_type = l.instance_type AND c.purchase = l.purchase "
-	    "WHERE c.won IS NULL OR c.won <> l.won OR c.won + c.lost <> l.n",
+	    "SELECT l.*, COALESCE(c.won, 0) AS have_won, COALESCE(c.won + c.lost, 0) AS have_all "
+	    "FROM (SELECT " KEY_COLS
+	    ", CAST(sum(won) AS BIGINT) AS won, count(*) AS n FROM launch GROUP BY " KEY_COLS
+	    ") AS l LEFT JOIN capacity c ON c.provider = l.provider AND c.account = l.account AND "
+	    "c.region = l.region AND c.zone = l.zone AND c.instance_type = l.instance_type AND "
+	    "c.purchase = l.purchase WHERE c.won IS NULL OR c.won <> l.won OR c.won + c.lost <> "
+	    "l.n",
 	    DB_NO_ARGS);
 	if (rc == BERTH_OK && fix)
 		rc = db_run(s->db, err, "DELETE FROM capacity", DB_NO_ARGS);

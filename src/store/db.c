@@ -59,8 +59,7 @@ db_open(const struct db_open *o, struct db **db_out, struct berth_err *err)
 
 	if (str_starts(o->path, "postgresql://") || str_starts(o->path, "postgres://"))
 		return err_set(err, BERTH_EUSAGE,
-		    "store: this berth is built without PostgreSQL; "
-		    "give --store a file name");
+		    "store: this berth is built without PostgreSQL; give --store a file name");
 	db = calloc(1, sizeof(*db));
 	if (db == NULL)
 		return err_set(err, BERTH_ENOMEM, "store: out of memory");

@@ -37,14 +37,14 @@ store_event_append(struct store *s, const struct event *e, struct berth_err *err
 	if (rc != BERTH_OK)
 		return rc;
 	rc = db_insert(s->db, &id, err,
-	    "INSERT INTO event (t, type, subject, data, run) VALUES ($1, $2, $3, $4, $5) "
-	    "RETURNING id",
+	    "INSERT INTO event (t, type, subject, data, run) VALUES ($1, $2, $3, $4, $5) RETURNING "
+	    "id",
 	    DB_ARGS(db_i64(e->t), db_text(e->type), db_text(e->subject),
 		db_text(e->data != NULL && e->data[0] != '\0' ? e->data : "{}"), db_id(s->run_id)));
 	for (size_t i = 0; rc == BERTH_OK && i < s->n_sinks; i++)
 		rc = db_run(s->db, err,
-		    "INSERT INTO outbox (event_id, sink, tries, next_try, error) "
-		    "VALUES ($1, $2, 0, $3, '')",
+		    "INSERT INTO outbox (event_id, sink, tries, next_try, error) VALUES ($1, $2, "
+		    "0, $3, '')",
 		    DB_ARGS(db_i64(id), db_text(s->sinks[i]), db_i64(e->t)));
 	return store_end(s, rc, err);
 }
@@ -93,8 +93,8 @@ store_event_list(struct store *s, const struct event_query *q, struct arena *a,
 	/* Newest first, so that a limit keeps the newest; then turned round. */
 	if (l.q->subject != NULL)
 		rc = store_each(s, event_row, &l, err,
-		    "SELECT * FROM event WHERE subject = $1 AND id > $2 AND t >= $3 "
-		    "ORDER BY id DESC",
+		    "SELECT * FROM event WHERE subject = $1 AND id > $2 AND t >= $3 ORDER BY id "
+		    "DESC",
 		    DB_ARGS(db_text(l.q->subject), db_i64(l.q->after), db_i64(l.q->since)));
 	else
 		rc = store_each(s, event_row, &l, err,
@@ -141,10 +141,9 @@ store_outbox_due(struct store *s, const char *sink, int64_t now, size_t limit, s
 	enum berth_code rc;
 
 	rc = store_each(s, outbox_row, &l, err,
-	    "SELECT e.*, o.sink, o.tries, o.next_try, o.error FROM outbox o "
-	    "JOIN event e ON e.id = o.event_id WHERE o.sink = $1 AND o.delivered IS NULL AND "
-	    "o.next_try <= $2 "
-	    "ORDER BY o.event_id LIMIT $3",
+	    "SELECT e.*, o.sink, o.tries, o.next_try, o.error FROM outbox o JOIN event e ON e.id = "
+	    "o.event_id WHERE o.sink = $1 AND o.delivered IS NULL AND o.next_try <= $2 ORDER BY "
+	    "o.event_id LIMIT $3",
 	    DB_ARGS(db_text(sink), db_i64(now), db_i64(limit > 0 ? (int64_t)limit : INT64_MAX)));
 	if (rc == BERTH_OK) {
 		*rows_out = l.v.v;

@@ -6,8 +6,8 @@ enum berth_code
 store_fleet_put(struct store *s, const struct fleet_row *f, struct berth_err *err)
 {
 	return store_write(s, err,
-	    "INSERT INTO fleet (name, t, state, run) VALUES ($1, $2, $3, $4) "
-	    "ON CONFLICT (name) DO UPDATE SET t = $2, state = $3, run = $4",
+	    "INSERT INTO fleet (name, t, state, run) VALUES ($1, $2, $3, $4) ON CONFLICT (name) DO "
+	    "UPDATE SET t = $2, state = $3, run = $4",
 	    DB_ARGS(db_text(f->name), db_i64(f->t), db_text(f->state), db_id(s->run_id)));
 }
 
@@ -78,10 +78,9 @@ store_replica_list(struct store *s, const char *fleet, int64_t since, struct are
 {
 	struct replica_rows l = { .a = a };
 	enum berth_code rc = store_each(s, replica_row, &l, err,
-	    "SELECT replica.job_id FROM replica "
-	    "JOIN job ON job.id = replica.job_id WHERE ($1 = '' OR replica.fleet = $1) AND "
-	    "(job.state IN ('queued', 'placed', 'running') OR job.finished >= $2) ORDER BY "
-	    "replica.job_id",
+	    "SELECT replica.job_id FROM replica JOIN job ON job.id = replica.job_id WHERE ($1 = '' "
+	    "OR replica.fleet = $1) AND (job.state IN ('queued', 'placed', 'running') OR "
+	    "job.finished >= $2) ORDER BY replica.job_id",
 	    DB_ARGS(db_text(fleet), db_i64(since)));
 
 	if (rc == BERTH_OK) {

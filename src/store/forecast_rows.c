@@ -97,8 +97,7 @@ store_forecast_list(struct store *s, const char *series, size_t limit, struct ar
 
 	if (series != NULL)
 		rc = store_each(s, forecast_row, &l, err,
-		    "SELECT * FROM forecast WHERE series = $1 ORDER BY id DESC "
-		    "LIMIT $2",
+		    "SELECT * FROM forecast WHERE series = $1 ORDER BY id DESC LIMIT $2",
 		    DB_ARGS(db_text(series), db_i64(most)));
 	else
 		rc = store_each(s, forecast_row, &l, err,
@@ -114,8 +113,8 @@ store_forecast_heads(struct store *s, const char *series, struct arena *a,
 {
 	struct forecast_rows l = { .a = a };
 	enum berth_code rc = store_each(s, forecast_head_row, &l, err,
-	    "SELECT id, run, series, as_of, horizon_s, made FROM forecast "
-	    "WHERE series = $1 ORDER BY as_of, id",
+	    "SELECT id, run, series, as_of, horizon_s, made FROM forecast WHERE series = $1 ORDER "
+	    "BY as_of, id",
 	    DB_ARGS(db_text(series)));
 
 	*fs_out = l.v.v;
@@ -149,9 +148,8 @@ forecast_score_put(struct store *s, const struct forecast_score_row *r, struct b
 		return rc;
 	return db_run(s->db, err,
 	    "INSERT INTO forecast_score (series, as_of, horizon_s, made, known_s, mase, smape, "
-	    "pinball, "
-	    "coverage90, peak_pinball95, peak_exceeded95, run) VALUES ($1, $2, $3, $4, $5, $6, $7, "
-	    "$8, $9, $10, $11, $12)",
+	    "pinball, coverage90, peak_pinball95, peak_exceeded95, run) VALUES ($1, $2, $3, $4, "
+	    "$5, $6, $7, $8, $9, $10, $11, $12)",
 	    DB_ARGS(db_text(r->series), db_i64(r->as_of), db_i64(r->horizon_s), db_i64(r->made),
 		db_i64(r->known_s), db_real(r->mase), db_real(r->smape), db_real(r->pinball),
 		db_real(r->coverage90), db_real(r->peak_pinball95), db_real(r->peak_exceeded95),
@@ -253,8 +251,7 @@ store_forecast_scores(struct store *s, const char *series, struct arena *a,
 {
 	struct forecast_score_rows l = { .a = a };
 	enum berth_code rc = store_each(s, forecast_score_row, &l, err,
-	    "SELECT * FROM forecast_score WHERE series = $1 "
-	    "ORDER BY as_of, horizon_s",
+	    "SELECT * FROM forecast_score WHERE series = $1 ORDER BY as_of, horizon_s",
 	    DB_ARGS(db_text(series)));
 
 	*rows_out = l.v.v;

@@ -171,14 +171,14 @@ history_fill_all(struct store *s, int64_t series_id, struct history_fill *f, str
 
 	if (rc == BERTH_OK)
 		rc = store_each(s, history_part_row, f, err,
-		    "SELECT a.t AS t, a.covered_s AS covered_s, b.mean AS mean "
-		    "FROM sample_part a JOIN sample b ON b.series_id = a.series_id AND b.t = a.t "
-		    "WHERE a.series_id = $1 AND a.t >= $2 AND a.t < $3",
+		    "SELECT a.t AS t, a.covered_s AS covered_s, b.mean AS mean FROM sample_part a "
+		    "JOIN sample b ON b.series_id = a.series_id AND b.t = a.t WHERE a.series_id = "
+		    "$1 AND a.t >= $2 AND a.t < $3",
 		    args, 3);
 	if (rc == BERTH_OK)
 		rc = store_each(s, history_bucket_row, f, err,
-		    "SELECT " TIER_COLUMNS " FROM rollup WHERE series_id = $1 "
-		    "AND t > $2 AND t < $3",
+		    "SELECT " TIER_COLUMNS
+		    " FROM rollup WHERE series_id = $1 AND t > $2 AND t < $3",
 		    DB_ARGS(args[0], db_i64(f->h->d.t0 - TIER_DAY_S), db_i64(f->end)));
 	return rc;
 }

@@ -20,9 +20,8 @@ store_instance_insert(
 	rc = db_insert(s->db, &id, err,
 	    "INSERT INTO instance (account, provider_ref, intent_id, job_id, offer, state, "
 	    "address, created, ready, notice_at, reclaim_at, gone, end_reason, cost, verdict, "
-	    "speed, run) "
-	    "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) "
-	    "ON CONFLICT (account, provider_ref) DO NOTHING RETURNING id",
+	    "speed, run) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, "
+	    "$16, $17) ON CONFLICT (account, provider_ref) DO NOTHING RETURNING id",
 	    DB_ARGS(db_text(in->account), db_text(in->provider_ref), db_id(in->intent_id),
 		db_text(in->job_id), db_text(offer), db_text(instance_state_name(in->state)),
 		db_text(in->address), db_i64(in->created), db_id(in->ready), db_id(in->notice_at),
@@ -37,8 +36,7 @@ store_instance_insert(
 			    "SELECT intent_id FROM instance WHERE id = $1", DB_ARGS(db_i64(id)));
 		if (rc == BERTH_OK && owner != in->intent_id)
 			rc = err_set(err, BERTH_EFAIL,
-			    "machine %s of account %s is known already, by intent %lld, "
-			    "not %lld",
+			    "machine %s of account %s is known already, by intent %lld, not %lld",
 			    in->provider_ref, in->account, (long long)owner,
 			    (long long)in->intent_id);
 	}
@@ -58,10 +56,9 @@ store_instance_update(struct store *s, const struct instance *in, struct berth_e
 	if (rc != BERTH_OK)
 		return rc;
 	rc = db_run(s->db, err,
-	    "UPDATE instance SET provider_ref = $1, job_id = $2, state = $3, address = $4, "
-	    "ready = $5, notice_at = $6, reclaim_at = $7, gone = $8, end_reason = $9, cost = $10, "
-	    "verdict = $11, "
-	    "speed = $12 WHERE id = $13",
+	    "UPDATE instance SET provider_ref = $1, job_id = $2, state = $3, address = $4, ready = "
+	    "$5, notice_at = $6, reclaim_at = $7, gone = $8, end_reason = $9, cost = $10, verdict "
+	    "= $11, speed = $12 WHERE id = $13",
 	    DB_ARGS(db_text(in->provider_ref), db_text(in->job_id),
 		db_text(instance_state_name(in->state)), db_text(in->address), db_id(in->ready),
 		db_id(in->notice_at), db_id(in->reclaim_at), db_id(in->gone),
@@ -138,8 +135,7 @@ store_instance_lives(struct store *s, int64_t since, struct arena *a, struct ins
 	enum berth_code rc = store_each(s, instance_row, &l, err,
 	    "SELECT * FROM instance WHERE id IN ("
 	    "SELECT id FROM instance WHERE state <> 'gone' UNION ALL SELECT id FROM instance WHERE "
-	    "gone >= $1) "
-	    "ORDER BY id DESC LIMIT 2000",
+	    "gone >= $1) ORDER BY id DESC LIMIT 2000",
 	    DB_ARGS(db_i64(since)));
 
 	*ins_out = l.v.v;
@@ -177,8 +173,8 @@ store_instance_last_gone(
 {
 	*t_out = 0;
 	return store_each(s, instance_time, t_out, err,
-	    "SELECT gone AS t FROM instance WHERE account = $1 AND gone IS NOT NULL "
-	    "ORDER BY gone DESC LIMIT 1",
+	    "SELECT gone AS t FROM instance WHERE account = $1 AND gone IS NOT NULL ORDER BY gone "
+	    "DESC LIMIT 1",
 	    DB_ARGS(db_text(account)));
 }
 
@@ -224,8 +220,8 @@ store_instance_by_token(struct store *s, const char *token, struct arena *a,
 {
 	struct instance_list l = { .a = a };
 	enum berth_code rc = store_each(s, instance_row, &l, err,
-	    "SELECT i.* FROM instance i "
-	    "JOIN intent t ON t.id = i.intent_id WHERE t.token = $1 AND t.kind = 'create'",
+	    "SELECT i.* FROM instance i JOIN intent t ON t.id = i.intent_id WHERE t.token = $1 AND "
+	    "t.kind = 'create'",
 	    DB_ARGS(db_text(token)));
 
 	return instance_only(rc, &l, arena_printf(a, "of the token %s", token), in_out, err);

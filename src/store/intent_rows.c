@@ -29,10 +29,9 @@ intent_write(struct store *s, struct intent *it, const char *offer, const struct
 	int64_t reservation;
 
 	rc = db_insert(s->db, &it->id, err,
-	    "INSERT INTO intent (kind, account, token, job_id, instance_id, offer, "
-	    "state, created, reason, run, gang, rank, machines) VALUES ($1, $2, $3, $4, $5, $6, "
-	    "$7, $8, '', $9, $10, $11, $12) "
-	    "RETURNING id",
+	    "INSERT INTO intent (kind, account, token, job_id, instance_id, offer, state, created, "
+	    "reason, run, gang, rank, machines) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, '', $9, "
+	    "$10, $11, $12) RETURNING id",
 	    DB_ARGS(db_text(intent_kind_name(it->kind)), db_text(it->account), db_text(it->token),
 		db_text(it->job_id), db_id(it->instance_id), db_text(offer),
 		db_text(intent_state_name(INTENT_PENDING)), db_i64(it->created), db_id(s->run_id),
@@ -132,8 +131,8 @@ store_intent_settle(struct store *s, int64_t id, enum intent_state state, int64_
 	rc = store_met(s, rc, err, "there is no intent %lld", (long long)id);
 	if (rc == BERTH_OK && state == INTENT_FAILED)
 		rc = db_run(s->db, err,
-		    "UPDATE reservation SET held = 0, settled = $1 WHERE intent_id = $2 "
-		    "AND settled IS NULL",
+		    "UPDATE reservation SET held = 0, settled = $1 WHERE intent_id = $2 AND "
+		    "settled IS NULL",
 		    DB_ARGS(db_i64(now), db_i64(id)));
 	return store_end(s, rc, err);
 }
@@ -208,8 +207,8 @@ store_intent_gang(struct store *s, int64_t id, struct arena *a, struct intent **
 	enum berth_code rc;
 
 	rc = store_each(s, intent_row, &l, err,
-	    "SELECT * FROM intent WHERE gang > 0 AND gang = (SELECT gang FROM intent "
-	    "WHERE id = $1) ORDER BY rank",
+	    "SELECT * FROM intent WHERE gang > 0 AND gang = (SELECT gang FROM intent WHERE id = "
+	    "$1) ORDER BY rank",
 	    DB_ARGS(db_i64(id)));
 	if (rc == BERTH_OK) {
 		*its_out = l.v.v;

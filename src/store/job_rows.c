@@ -58,8 +58,8 @@ store_job_insert(struct store *s, const struct job_spec *spec, int64_t now, stru
 	if (rc == BERTH_OK)
 		rc = db_run(s->db, err,
 		    "INSERT INTO job (id, name, user_name, project, priority, state, reason, "
-		    "progress, submitted, tries, preemptions, cost, spec, run) "
-		    "VALUES ($1, $2, $3, $4, $5, $6, '', 0, $7, 0, 0, 0, $8, $9)",
+		    "progress, submitted, tries, preemptions, cost, spec, run) VALUES ($1, $2, $3, "
+		    "$4, $5, $6, '', 0, $7, 0, 0, 0, $8, $9)",
 		    DB_ARGS(db_text(id), db_text(spec->name), db_text(spec->user),
 			db_text(spec->project), db_i64(spec->priority),
 			db_text(job_state_name(JOB_QUEUED)), db_i64(now), db_text(text),
@@ -136,13 +136,12 @@ store_job_list(struct store *s, const struct job_query *q, struct arena *a, stru
 	/* What is open is a small part of a long history: the index finds it. */
 	if (l.q->states != 0 && (l.q->states & ~JOB_OPEN) == 0)
 		rc = store_each(s, job_row, &l, err,
-		    "SELECT * FROM job WHERE state IN ('queued', 'placed', 'running') "
-		    "AND submitted >= $1 ORDER BY priority DESC, id",
+		    "SELECT * FROM job WHERE state IN ('queued', 'placed', 'running') AND "
+		    "submitted >= $1 ORDER BY priority DESC, id",
 		    DB_ARGS(db_i64(l.q->since)));
 	else
 		rc = store_each(s, job_row, &l, err,
-		    "SELECT * FROM job WHERE submitted >= $1 "
-		    "ORDER BY priority DESC, id",
+		    "SELECT * FROM job WHERE submitted >= $1 ORDER BY priority DESC, id",
 		    DB_ARGS(db_i64(l.q->since)));
 	if (rc != BERTH_OK)
 		return rc;
@@ -213,8 +212,8 @@ store_job_update(struct store *s, const struct job *job, unsigned from, struct b
 		    job_state_name(state), job_state_name(job->state));
 	if (rc == BERTH_OK)
 		rc = db_run(s->db, err,
-		    "UPDATE job SET state = $1, reason = $2, progress = $3, started = $4, "
-		    "finished = $5, tries = $6, preemptions = $7, cost = $8 WHERE id = $9",
+		    "UPDATE job SET state = $1, reason = $2, progress = $3, started = $4, finished "
+		    "= $5, tries = $6, preemptions = $7, cost = $8 WHERE id = $9",
 		    DB_ARGS(db_text(job_state_name(job->state)), db_text(job->reason),
 			db_real(job->progress), db_id(job->started), db_id(job->finished),
 			db_i64(job->tries), db_i64(job->preemptions), db_usd(job->cost),
@@ -230,9 +229,8 @@ store_attempt_insert(
     struct store *s, const struct attempt *at, int64_t *id_out, struct berth_err *err)
 {
 	return store_insert(s, id_out, err,
-	    "INSERT INTO attempt (job_id, instance_id, state, started, ended, "
-	    "progress_start, progress_end, reason, run) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, "
-	    "$9) RETURNING id",
+	    "INSERT INTO attempt (job_id, instance_id, state, started, ended, progress_start, "
+	    "progress_end, reason, run) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id",
 	    DB_ARGS(db_text(at->job_id), db_id(at->instance_id),
 		db_text(attempt_state_name(at->state)), db_i64(at->started), db_id(at->ended),
 		db_real(at->progress_start), db_real(at->progress_end), db_text(at->reason),
@@ -333,10 +331,10 @@ store_attempt_uses(struct store *s, int64_t since, int64_t now, struct arena *a,
 {
 	struct attempt_uses l = { .a = a };
 	enum berth_code rc = store_each(s, attempt_use_row, &l, err,
-	    "SELECT t.job_id, t.started, "
-	    "COALESCE(t.ended, i.gone) AS ended, t.progress_start, i.offer, j.user_name, j.project "
-	    "FROM attempt t JOIN instance i ON i.id = t.instance_id JOIN job j ON j.id = t.job_id "
-	    "WHERE t.started < $1 AND COALESCE(t.ended, i.gone, $1) > $2 ORDER BY t.id",
+	    "SELECT t.job_id, t.started, COALESCE(t.ended, i.gone) AS ended, t.progress_start, "
+	    "i.offer, j.user_name, j.project FROM attempt t JOIN instance i ON i.id = "
+	    "t.instance_id JOIN job j ON j.id = t.job_id WHERE t.started < $1 AND "
+	    "COALESCE(t.ended, i.gone, $1) > $2 ORDER BY t.id",
 	    DB_ARGS(db_i64(now), db_i64(since)));
 
 	if (rc == BERTH_OK) {

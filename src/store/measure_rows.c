@@ -21,15 +21,12 @@ fleet_put(struct store *s, const struct fleet_speed *key, bool fix, store_say_fn
 	bool row;
 
 	rc = db_query(s->db, &st, err,
-	    "SELECT m.speed, m.n, m.last_t, f.speed AS had, f.n AS had_n, "
-	    "f.last_t AS had_last FROM (SELECT avg(speed) AS speed, count(*) AS n, max(t) AS "
-	    "last_t FROM "
-	    "(SELECT speed, t FROM measurement WHERE provider = $1 AND region = $2 AND "
-	    "instance_type = $3 "
-	    "AND accelerator = $4 AND speed IS NOT NULL ORDER BY t DESC, id DESC LIMIT " FLEET_LAST
-	    ") AS newest) AS m "
-	    "LEFT JOIN fleet_speed f ON f.provider = $1 AND f.region = $2 AND f.instance_type = $3 "
-	    "AND f.accelerator = $4",
+	    "SELECT m.speed, m.n, m.last_t, f.speed AS had, f.n AS had_n, f.last_t AS had_last "
+	    "FROM (SELECT avg(speed) AS speed, count(*) AS n, max(t) AS last_t FROM (SELECT speed, "
+	    "t FROM measurement WHERE provider = $1 AND region = $2 AND instance_type = $3 AND "
+	    "accelerator = $4 AND speed IS NOT NULL ORDER BY t DESC, id DESC LIMIT " FLEET_LAST
+	    ") AS newest) AS m LEFT JOIN fleet_speed f ON f.provider = $1 AND f.region = $2 AND "
+	    "f.instance_type = $3 AND f.accelerator = $4",
 	    DB_ARGS(db_text(key->provider), db_text(key->region), db_text(key->instance_type),
 		db_text(key->accelerator)));
 	if (rc == BERTH_OK)
@@ -57,8 +54,7 @@ fleet_put(struct store *s, const struct fleet_speed *key, bool fix, store_say_fn
 	return db_run(s->db, err,
 	    "INSERT INTO fleet_speed (provider, region, instance_type, accelerator, speed, n, "
 	    "last_t) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (provider, region, "
-	    "instance_type, accelerator) "
-	    "DO UPDATE SET speed = $5, n = $6, last_t = $7",
+	    "instance_type, accelerator) DO UPDATE SET speed = $5, n = $6, last_t = $7",
 	    DB_ARGS(db_text(key->provider), db_text(key->region), db_text(key->instance_type),
 		db_text(key->accelerator), db_real(speed), db_i64(n), db_i64(last)));
 }
@@ -93,10 +89,9 @@ store_measurement_insert(struct store *s, const struct measurement *m,
 	if (rc != BERTH_OK)
 		return rc;
 	rc = db_insert(s->db, &id, err,
-	    "INSERT INTO measurement (instance_id, t, provider, region, zone, "
-	    "instance_type, accelerator, host, mode, level, speed, verdict, reason, json, run) "
-	    "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) RETURNING "
-	    "id",
+	    "INSERT INTO measurement (instance_id, t, provider, region, zone, instance_type, "
+	    "accelerator, host, mode, level, speed, verdict, reason, json, run) VALUES ($1, $2, "
+	    "$3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) RETURNING id",
 	    DB_ARGS(db_id(m->instance_id), db_i64(m->t), db_text(m->provider), db_text(m->region),
 		db_text(m->zone), db_text(m->instance_type), db_text(m->accelerator),
 		db_text(m->host), db_text(m->mode), db_text(m->level), db_real(m->speed),
@@ -152,10 +147,9 @@ store_measurement_list(struct store *s, const struct measurement_query *q, struc
 	if (q == NULL)
 		q = &all;
 	rc = store_each(s, measurement_row, &l, err,
-	    "SELECT * FROM measurement WHERE ($1 = 0 OR instance_id = $1) "
-	    "AND t >= $2 AND ($3 = '' OR provider = $3) AND ($4 = '' OR region = $4) "
-	    "AND ($5 = '' OR instance_type = $5) AND ($6 = '' OR accelerator = $6) ORDER BY t "
-	    "DESC, id DESC LIMIT $7",
+	    "SELECT * FROM measurement WHERE ($1 = 0 OR instance_id = $1) AND t >= $2 AND ($3 = '' "
+	    "OR provider = $3) AND ($4 = '' OR region = $4) AND ($5 = '' OR instance_type = $5) "
+	    "AND ($6 = '' OR accelerator = $6) ORDER BY t DESC, id DESC LIMIT $7",
 	    DB_ARGS(db_i64(q->instance_id), db_i64(q->since), db_text(q->provider),
 		db_text(q->region), db_text(q->instance_type), db_text(q->accelerator),
 		db_i64(q->limit > 0 ? (int64_t)q->limit : INT64_MAX)));
@@ -253,8 +247,7 @@ store_fleet_speeds(struct store *s, struct arena *a, struct fleet_speed **fs_out
 	enum berth_code rc;
 
 	rc = store_each(s, fleet_row, &l, err,
-	    "SELECT * FROM fleet_speed ORDER BY provider, region, instance_type, "
-	    "accelerator",
+	    "SELECT * FROM fleet_speed ORDER BY provider, region, instance_type, accelerator",
 	    DB_NO_ARGS);
 	if (rc == BERTH_OK) {
 		*fs_out = l.v.v;
@@ -270,8 +263,8 @@ fleet_derive(struct store *s, bool fix, store_say_fn *say, void *arg, struct ber
 	enum berth_code rc;
 
 	rc = store_each(s, fleet_row, &l, err,
-	    "SELECT DISTINCT provider, region, instance_type, accelerator, "
-	    "1.0 AS speed, 0 AS n, 0 AS last_t FROM measurement WHERE speed IS NOT NULL",
+	    "SELECT DISTINCT provider, region, instance_type, accelerator, 1.0 AS speed, 0 AS n, 0 "
+	    "AS last_t FROM measurement WHERE speed IS NOT NULL",
 	    DB_NO_ARGS);
 	for (size_t i = 0; rc == BERTH_OK && i < l.v.n; i++)
 		rc = fleet_put(s, &l.v.v[i], fix, say, arg, err);

@@ -16,8 +16,8 @@ migrate_need(struct db *db, const char *path, size_t n, bool *old_out, struct be
 		return rc;
 	if (version > (int64_t)n)
 		return err_set(err, BERTH_EINVAL,
-		    "store %s: has version %lld, made by a newer berth; this one knows "
-		    "versions up to %zu. Upgrade berth; nothing was changed",
+		    "store %s: has version %lld, made by a newer berth; this one knows versions up "
+		    "to %zu. Upgrade berth; nothing was changed",
 		    path, (long long)version, n);
 	*old_out = version < (int64_t)n;
 	return BERTH_OK;

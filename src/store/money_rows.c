@@ -19,8 +19,8 @@ store_commitment_insert(
 		       (long long)c->from, (long long)c->to);
 	if (rc == BERTH_OK)
 		rc = store_insert(s, id_out, err,
-		    "INSERT INTO commitment (offer, count, from_t, to_t, source, note, run) "
-		    "VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id",
+		    "INSERT INTO commitment (offer, count, from_t, to_t, source, note, run) VALUES "
+		    "($1, $2, $3, $4, $5, $6, $7) RETURNING id",
 		    DB_ARGS(db_text(offer), db_i64(c->count), db_i64(c->from), db_i64(c->to),
 			db_text(c->source), db_text(c->note), db_id(s->run_id)));
 	arena_free(a);
@@ -55,8 +55,8 @@ store_commitment_list(struct store *s, int64_t at, struct arena *a, struct commi
 	enum berth_code rc;
 
 	rc = store_each(s, commitment_row, &l, err,
-	    "SELECT * FROM commitment WHERE $1 = 0 OR (from_t <= $1 AND to_t > $1) "
-	    "ORDER BY from_t, id",
+	    "SELECT * FROM commitment WHERE $1 = 0 OR (from_t <= $1 AND to_t > $1) ORDER BY "
+	    "from_t, id",
 	    DB_ARGS(db_i64(at)));
 	if (rc == BERTH_OK) {
 		*cs_out = l.v.v;
@@ -129,10 +129,9 @@ store_ledger_list(struct store *s, const struct ledger_query *q, struct arena *a
 	if (q == NULL)
 		q = &all;
 	rc = store_each(s, ledger_row, &l, err,
-	    "SELECT * FROM ledger WHERE t >= $1 AND t < $2 "
-	    "AND ($3 = 0 OR instance_id = $3) AND ($4 = '' OR job_id = $4) AND ($5 = '' OR account "
-	    "= $5) "
-	    "AND ($6 = '' OR project = $6) AND ($7 = '' OR user_name = $7) ORDER BY t, id",
+	    "SELECT * FROM ledger WHERE t >= $1 AND t < $2 AND ($3 = 0 OR instance_id = $3) AND "
+	    "($4 = '' OR job_id = $4) AND ($5 = '' OR account = $5) AND ($6 = '' OR project = $6) "
+	    "AND ($7 = '' OR user_name = $7) ORDER BY t, id",
 	    DB_ARGS(db_i64(q->from), db_i64(q->to != 0 ? q->to : INT64_MAX), db_i64(q->instance_id),
 		db_text(q->job_id), db_text(q->account), db_text(q->project), db_text(q->user)));
 	if (rc == BERTH_OK) {
@@ -175,9 +174,8 @@ store_spent(struct store *s, const char *scope, int64_t from, int64_t to, struct
 		return rc;
 	c = scope_cols(scope);
 	return db_get_one(s->db, 0, &out->v, err,
-	    "SELECT CAST(sum(amount) AS BIGINT) FROM ledger WHERE t >= $1 "
-	    "AND t < $2 AND ($3 = '' OR account = $3) AND ($4 = '' OR project = $4) AND ($5 = '' "
-	    "OR user_name = $5)",
+	    "SELECT CAST(sum(amount) AS BIGINT) FROM ledger WHERE t >= $1 AND t < $2 AND ($3 = '' "
+	    "OR account = $3) AND ($4 = '' OR project = $4) AND ($5 = '' OR user_name = $5)",
 	    DB_ARGS(
 		db_i64(from), db_i64(to), db_text(c.account), db_text(c.project), db_text(c.user)));
 }
@@ -188,9 +186,8 @@ budget_reserved(struct store *s, const char *scope, struct usd_micro *out, struc
 	struct scope_cols c = scope_cols(scope);
 
 	return db_get_one(s->db, 0, &out->v, err,
-	    "SELECT CAST(sum(held) AS BIGINT) FROM reservation "
-	    "WHERE settled IS NULL AND ($1 = '' OR account = $1) AND ($2 = '' OR project = $2) "
-	    "AND ($3 = '' OR user_name = $3)",
+	    "SELECT CAST(sum(held) AS BIGINT) FROM reservation WHERE settled IS NULL AND ($1 = '' "
+	    "OR account = $1) AND ($2 = '' OR project = $2) AND ($3 = '' OR user_name = $3)",
 	    DB_ARGS(db_text(c.account), db_text(c.project), db_text(c.user)));
 }
 
@@ -209,10 +206,9 @@ store_budget_set(struct store *s, const struct budget *b, int64_t now, struct be
 	else
 		snprintf(name, sizeof(name), "%s/%s", b->scope, budget_period_name(b->period));
 	return store_write(s, err,
-	    "INSERT INTO budget (name, scope, period, cap, changed, run) "
-	    "VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (name) DO UPDATE SET scope = $2, period = "
-	    "$3, cap = $4, "
-	    "changed = $5, run = $6",
+	    "INSERT INTO budget (name, scope, period, cap, changed, run) VALUES ($1, $2, $3, $4, "
+	    "$5, $6) ON CONFLICT (name) DO UPDATE SET scope = $2, period = $3, cap = $4, changed = "
+	    "$5, run = $6",
 	    DB_ARGS(db_text(name), db_text(b->scope), db_text(budget_period_name(b->period)),
 		db_usd(b->cap), db_i64(now), db_id(s->run_id)));
 }
@@ -325,15 +321,14 @@ budget_reserve_locked(struct store *s, const struct budget_ask *ask, int64_t int
 	rc = usd_known(ask->amount) && ask->amount.v >= 0
 		 ? store_budget_list(s, now, a, &bs, &n, err)
 		 : err_set(err, BERTH_EINVAL,
-		       "budget: what is asked for must be an amount of at "
-		       "least 0");
+		       "budget: what is asked for must be an amount of at least 0");
 	for (size_t i = 0; rc == BERTH_OK && ask->amount.v > 0 && i < n; i++)
 		if (budget_scope_hits(bs[i].scope, ask->account, ask->project, ask->user))
 			rc = budget_room(&bs[i], ask->amount, err);
 	if (rc == BERTH_OK)
 		rc = db_insert(s->db, id_out, err,
-		    "INSERT INTO reservation (intent_id, account, project, user_name, "
-		    "job_id, amount, held, made, run) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) "
+		    "INSERT INTO reservation (intent_id, account, project, user_name, job_id, "
+		    "amount, held, made, run) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) "
 		    "RETURNING id",
 		    DB_ARGS(db_id(intent_id), db_text(ask->account), db_text(ask->project),
 			db_text(ask->user), db_text(ask->job_id),
@@ -398,8 +393,8 @@ enum berth_code
 store_budget_held(struct store *s, const char *job_id, struct usd_micro *out, struct berth_err *err)
 {
 	return db_get_one(s->db, 0, &out->v, err,
-	    "SELECT CAST(sum(held) AS BIGINT) FROM reservation WHERE settled IS NULL "
-	    "AND job_id = $1",
+	    "SELECT CAST(sum(held) AS BIGINT) FROM reservation WHERE settled IS NULL AND job_id = "
+	    "$1",
 	    DB_ARGS(db_text(job_id)));
 }
 
@@ -407,7 +402,7 @@ enum berth_code
 store_budget_settle(struct store *s, int64_t intent_id, int64_t now, struct berth_err *err)
 {
 	return store_write(s, err,
-	    "UPDATE reservation SET held = 0, settled = $1 WHERE intent_id = $2 "
-	    "AND settled IS NULL",
+	    "UPDATE reservation SET held = 0, settled = $1 WHERE intent_id = $2 AND settled IS "
+	    "NULL",
 	    DB_ARGS(db_i64(now), db_i64(intent_id)));
 }

@@ -53,16 +53,12 @@ store_offer_gaps(struct store *s, int64_t since, struct arena *a, struct offer_g
 	rc = store_each(s, gap_row, &l, err,
 	    "SELECT o.provider, o.region, o.zone, o.instance_type, o.purchase, o.from_t, "
 	    "COALESCE(o.until_t, p.fetched) AS until_t, CASE WHEN EXISTS (SELECT 1 FROM offer n "
-	    "WHERE n.accelerator = "
-	    "o.accelerator AND n.provider = o.provider AND n.from_t = o.until_t AND n.list_id = "
-	    "o.list_id AND n.region = "
-	    "o.region AND n.zone = o.zone AND n.instance_type = o.instance_type AND n.purchase = "
-	    "o.purchase AND n.available "
-	    "<> 'no') THEN 1 ELSE 0 END AS back FROM offer o JOIN price_list p ON p.id = o.list_id "
-	    "WHERE o.available = 'no' "
-	    "AND (o.until_t IS NULL OR o.until_t > $1) ORDER BY o.provider, o.region, o.zone, "
-	    "o.instance_type, o.purchase, "
-	    "o.from_t, o.id",
+	    "WHERE n.accelerator = o.accelerator AND n.provider = o.provider AND n.from_t = "
+	    "o.until_t AND n.list_id = o.list_id AND n.region = o.region AND n.zone = o.zone AND "
+	    "n.instance_type = o.instance_type AND n.purchase = o.purchase AND n.available <> "
+	    "'no') THEN 1 ELSE 0 END AS back FROM offer o JOIN price_list p ON p.id = o.list_id "
+	    "WHERE o.available = 'no' AND (o.until_t IS NULL OR o.until_t > $1) ORDER BY "
+	    "o.provider, o.region, o.zone, o.instance_type, o.purchase, o.from_t, o.id",
 	    DB_ARGS(db_i64(since)));
 	if (rc == BERTH_OK) {
 		*gaps_out = l.v.v;

@@ -235,10 +235,9 @@ static enum berth_code
 offer_list_id(struct offer_swap *w, const char *provider, struct berth_err *err)
 {
 	return db_insert(w->s->db, &w->list_id, err,
-	    "INSERT INTO price_list (provider, account, source, fetched, reason, run) "
-	    "VALUES ($1, $2, $3, $4, '', $5) ON CONFLICT (provider, account, source) DO UPDATE SET "
-	    "fetched = $4, "
-	    "stale_since = NULL, reason = '', run = $5 RETURNING id",
+	    "INSERT INTO price_list (provider, account, source, fetched, reason, run) VALUES ($1, "
+	    "$2, $3, $4, '', $5) ON CONFLICT (provider, account, source) DO UPDATE SET fetched = "
+	    "$4, stale_since = NULL, reason = '', run = $5 RETURNING id",
 	    DB_ARGS(db_text(provider), db_text(w->account), db_text(w->source), db_i64(w->now),
 		db_id(w->s->run_id)));
 }

@@ -133,8 +133,7 @@ offer_read(struct db_stmt *st, struct offer_reader *r, struct offer *o, struct b
 	offer_read_names(st, r);
 	if (!offer_read_words(st, r))
 		return err_set(err, BERTH_EINVAL,
-		    "store: offer %lld: its kind, purchase or payment is not one this berth "
-		    "knows",
+		    "store: offer %lld: its kind, purchase or payment is not one this berth knows",
 		    (long long)db_col_i64(st, "id"));
 	currency = r->last[OFFER_TEXT_CURRENCY];
 	*o = (struct offer){
@@ -239,8 +238,7 @@ offer_scan_list(struct store *s, struct offer_list *l, struct berth_err *err)
 
 	return store_each(s, offer_list_row, l, err,
 	    OFFER_SELECT "o.until_t IS NULL AND o.list_id IN (SELECT id FROM price_list WHERE "
-			 "source = $1 AND ($2 = '' OR "
-			 "provider = $2))",
+			 "source = $1 AND ($2 = '' OR provider = $2))",
 	    DB_ARGS(db_text(l->q->list_source), db_text(provider)));
 }
 
@@ -264,8 +262,8 @@ offer_scan(struct store *s, struct offer_list *l, int64_t from, int64_t to, bool
 			db_i64(l->q->count_max > 0 ? l->q->count_max : INT64_MAX)));
 	if (current && by_acc)
 		return store_each(s, offer_list_row, l, err,
-		    OFFER_SELECT "o.until_t IS NULL AND o.accelerator = $1 AND "
-				 "o.accelerator_count >= $2 AND o.accelerator_count <= $3",
+		    OFFER_SELECT "o.until_t IS NULL AND o.accelerator = $1 AND o.accelerator_count "
+				 ">= $2 AND o.accelerator_count <= $3",
 		    DB_ARGS(db_text(acc), db_i64(l->q->count_min),
 			db_i64(l->q->count_max > 0 ? l->q->count_max : INT64_MAX)));
 	if (current)
@@ -273,12 +271,11 @@ offer_scan(struct store *s, struct offer_list *l, int64_t from, int64_t to, bool
 		    s, offer_list_row, l, err, OFFER_SELECT "o.until_t IS NULL", DB_NO_ARGS);
 	if (by_acc)
 		return store_each(s, offer_list_row, l, err,
-		    OFFER_SELECT "o.accelerator = $1 AND o.from_t < $2 "
-				 "AND (o.until_t IS NULL OR o.until_t > $3)",
+		    OFFER_SELECT "o.accelerator = $1 AND o.from_t < $2 AND (o.until_t IS NULL OR "
+				 "o.until_t > $3)",
 		    DB_ARGS(db_text(acc), db_i64(to), db_i64(from)));
 	return store_each(s, offer_list_row, l, err,
-	    OFFER_SELECT "o.from_t < $1 AND "
-			 "(o.until_t IS NULL OR o.until_t > $2)",
+	    OFFER_SELECT "o.from_t < $1 AND (o.until_t IS NULL OR o.until_t > $2)",
 	    DB_ARGS(db_i64(to), db_i64(from)));
 }
 
@@ -301,10 +298,10 @@ store_offer_accelerators(
 
 	/* from name to name along the index, instead of through all rows */
 	rc = store_each(s, offer_name_row, &l, err,
-	    "WITH RECURSIVE t(name) AS (SELECT min(accelerator) FROM offer WHERE "
-	    "until_t IS NULL UNION ALL SELECT (SELECT min(accelerator) FROM offer WHERE until_t IS "
-	    "NULL AND accelerator > "
-	    "t.name) FROM t WHERE t.name IS NOT NULL) SELECT name FROM t WHERE name IS NOT NULL",
+	    "WITH RECURSIVE t(name) AS (SELECT min(accelerator) FROM offer WHERE until_t IS NULL "
+	    "UNION ALL SELECT (SELECT min(accelerator) FROM offer WHERE until_t IS NULL AND "
+	    "accelerator > t.name) FROM t WHERE t.name IS NOT NULL) SELECT name FROM t WHERE name "
+	    "IS NOT NULL",
 	    DB_NO_ARGS);
 	if (rc == BERTH_OK) {
 		*names_out = l.v.v;
@@ -353,8 +350,8 @@ store_offer_current(struct store *s, const char *provider, const char *account, 
 	struct offer_list l = { .a = a, .reader.a = a };
 	struct offer *v;
 	enum berth_code rc = store_each(s, offer_get_row, &l, err,
-	    "SELECT * FROM offer WHERE until_t IS NULL AND list_id = "
-	    "(SELECT id FROM price_list WHERE provider = $1 AND account = $2 AND source = $3)",
+	    "SELECT * FROM offer WHERE until_t IS NULL AND list_id = (SELECT id FROM price_list "
+	    "WHERE provider = $1 AND account = $2 AND source = $3)",
 	    DB_ARGS(db_text(provider), db_text(account), db_text(source)));
 
 	if (rc != BERTH_OK)
@@ -424,10 +421,9 @@ store_offers_stale(struct store *s, const char *provider, const char *account, c
     const char *reason, int64_t now, struct berth_err *err)
 {
 	return store_write(s, err,
-	    "INSERT INTO price_list (provider, account, source, fetched, stale_since, reason, "
-	    "run) VALUES ($1, $2, $3, 0, $4, $5, $6) ON CONFLICT (provider, account, source) DO "
-	    "UPDATE SET "
-	    "stale_since = COALESCE(price_list.stale_since, $4), reason = $5, run = $6",
+	    "INSERT INTO price_list (provider, account, source, fetched, stale_since, reason, run) "
+	    "VALUES ($1, $2, $3, 0, $4, $5, $6) ON CONFLICT (provider, account, source) DO UPDATE "
+	    "SET stale_since = COALESCE(price_list.stale_since, $4), reason = $5, run = $6",
 	    DB_ARGS(db_text(provider), db_text(account), db_text(source), db_i64(now),
 		db_text(reason), db_id(s->run_id)));
 }
@@ -464,8 +460,8 @@ store_price_list_stale(struct store *s, struct arena *a, struct price_list **lis
 	enum berth_code rc;
 
 	rc = store_each(s, price_list_row, &l, err,
-	    "SELECT p.*, 0 AS offers FROM price_list p WHERE p.stale_since IS NOT "
-	    "NULL ORDER BY p.provider, p.account, p.source",
+	    "SELECT p.*, 0 AS offers FROM price_list p WHERE p.stale_since IS NOT NULL ORDER BY "
+	    "p.provider, p.account, p.source",
 	    DB_NO_ARGS);
 	if (rc == BERTH_OK) {
 		*lists_out = l.v.v;
@@ -482,9 +478,8 @@ store_price_list_list(struct store *s, struct arena *a, struct price_list **list
 	enum berth_code rc;
 
 	rc = store_each(s, price_list_row, &l, err,
-	    "SELECT p.*, (SELECT count(*) FROM offer o WHERE o.list_id = p.id "
-	    "AND o.until_t IS NULL) AS offers FROM price_list p ORDER BY p.provider, p.account, "
-	    "p.source",
+	    "SELECT p.*, (SELECT count(*) FROM offer o WHERE o.list_id = p.id AND o.until_t IS "
+	    "NULL) AS offers FROM price_list p ORDER BY p.provider, p.account, p.source",
 	    DB_NO_ARGS);
 	if (rc == BERTH_OK) {
 		*lists_out = l.v.v;

@@ -12,8 +12,7 @@ enum berth_code
 store_plan_insert(struct store *s, const struct plan_row *p, int64_t *id_out, struct berth_err *err)
 {
 	return store_insert(s, id_out, err,
-	    "INSERT INTO plan (run, made, json, inputs) VALUES ($1, $2, $3, $4) "
-	    "RETURNING id",
+	    "INSERT INTO plan (run, made, json, inputs) VALUES ($1, $2, $3, $4) RETURNING id",
 	    DB_ARGS(db_id(s->run_id), db_i64(p->made), db_text(p->json), db_text(p->inputs)));
 }
 
@@ -74,8 +73,8 @@ store_decision_insert(
     struct store *s, const struct decision *d, int64_t *id_out, struct berth_err *err)
 {
 	return store_insert(s, id_out, err,
-	    "INSERT INTO decision (run, t, kind, subject, json) "
-	    "VALUES ($1, $2, $3, $4, $5) RETURNING id",
+	    "INSERT INTO decision (run, t, kind, subject, json) VALUES ($1, $2, $3, $4, $5) "
+	    "RETURNING id",
 	    DB_ARGS(db_id(s->run_id), db_i64(d->t), db_text(d->kind), db_text(d->subject),
 		db_text(d->json)));
 }
@@ -122,8 +121,8 @@ store_decision_list(struct store *s, const char *kind, const char *subject, size
 
 	if (subject != NULL)
 		rc = store_each(s, decision_row, &l, err,
-		    DECISIONS "WHERE d.subject = $1 AND ($2 = '' OR d.kind = $2) "
-			      "ORDER BY d.id DESC LIMIT $3",
+		    DECISIONS
+		    "WHERE d.subject = $1 AND ($2 = '' OR d.kind = $2) ORDER BY d.id DESC LIMIT $3",
 		    DB_ARGS(db_text(subject), db_text(kind), db_i64(plan_limit(limit))));
 	else
 		rc = store_each(s, decision_row, &l, err,

@@ -30,8 +30,8 @@ store_raw_list(struct store *s, int64_t series_id, int64_t from, int64_t to, str
 	enum berth_code rc;
 
 	rc = store_each(s, raw_row, &l, err,
-	    "SELECT step, t, source, value, peak FROM raw "
-	    "WHERE series_id = $1 AND step >= $2 AND step < $3 ORDER BY step, t, source",
+	    "SELECT step, t, source, value, peak FROM raw WHERE series_id = $1 AND step >= $2 AND "
+	    "step < $3 ORDER BY step, t, source",
 	    DB_ARGS(db_i64(series_id), db_i64(from), db_i64(to)));
 	if (rc == BERTH_OK) {
 		*rows_out = l.v.v;
@@ -52,8 +52,8 @@ store_raw_replace(struct store *s, int64_t series_id, int64_t step, const struct
 	    DB_ARGS(db_i64(series_id), db_i64(step)));
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++)
 		rc = db_run(s->db, err,
-		    "INSERT INTO raw (series_id, step, t, source, value, peak) "
-		    "VALUES ($1, $2, $3, $4, $5, $6)",
+		    "INSERT INTO raw (series_id, step, t, source, value, peak) VALUES ($1, $2, $3, "
+		    "$4, $5, $6)",
 		    DB_ARGS(db_i64(series_id), db_i64(step), db_i64(rows[i].t),
 			db_i64(rows[i].source), db_real(rows[i].value), db_real(rows[i].peak)));
 	return store_end(s, rc, err);

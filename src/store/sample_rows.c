@@ -63,8 +63,7 @@ sample_check(const struct sample_head *h, const struct sample *v, size_t n, stru
 			    time_fmt(at, v[i].t), (long long)v[i].covered_s);
 		if (!(v[i].mean >= 0) || !(v[i].peak >= v[i].mean) || !isfinite(v[i].peak))
 			return err_set(err, BERTH_EINVAL,
-			    "series %lld: at %s mean %g and peak %g are not 0 <= mean "
-			    "<= peak",
+			    "series %lld: at %s mean %g and peak %g are not 0 <= mean <= peak",
 			    (long long)h->id, time_fmt(at, v[i].t), v[i].mean, v[i].peak);
 	}
 	return BERTH_OK;
@@ -155,8 +154,8 @@ sample_part_put(struct store *s, const struct sample_head *h, const struct sampl
 {
 	if (sample_covered(v, h->step_s) < h->step_s)
 		return db_run(s->db, err,
-		    "INSERT INTO sample_part (series_id, t, covered_s) VALUES ($1, $2, $3) "
-		    "ON CONFLICT (series_id, t) DO UPDATE SET covered_s = excluded.covered_s",
+		    "INSERT INTO sample_part (series_id, t, covered_s) VALUES ($1, $2, $3) ON "
+		    "CONFLICT (series_id, t) DO UPDATE SET covered_s = excluded.covered_s",
 		    DB_ARGS(db_i64(h->id), db_i64(v->t), db_i64(v->covered_s)));
 	if (old == NULL || sample_covered(old, h->step_s) == h->step_s)
 		return BERTH_OK;
@@ -320,11 +319,10 @@ sample_head_put(struct store *s, const struct sample_head *h, bool scan, struct 
 {
 	if (scan)
 		return db_run(s->db, err,
-		    "UPDATE series SET first_t = $1, last_t = $2, samples = $3, "
-		    "peak = (SELECT max(p) FROM (SELECT max(COALESCE(peak, mean)) AS p FROM sample "
-		    "WHERE series_id = $4 UNION ALL "
-		    "SELECT max(peak) AS p FROM rollup WHERE series_id = $4) AS both_tiers) WHERE "
-		    "id = $4",
+		    "UPDATE series SET first_t = $1, last_t = $2, samples = $3, peak = (SELECT "
+		    "max(p) FROM (SELECT max(COALESCE(peak, mean)) AS p FROM sample WHERE "
+		    "series_id = $4 UNION ALL SELECT max(peak) AS p FROM rollup WHERE series_id = "
+		    "$4) AS both_tiers) WHERE id = $4",
 		    DB_ARGS(
 			db_i64(h->first_t), db_i64(h->last_t), db_i64(h->samples), db_i64(h->id)));
 	return db_run(s->db, err,

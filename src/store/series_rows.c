@@ -118,8 +118,8 @@ store_series_put(struct store *s, const char *name, const char *labels, const ch
 	if (rc != BERTH_OK)
 		return rc;
 	rc = db_insert(s->db, &id, err,
-	    "INSERT INTO series (name, labels, unit, step_s, run) "
-	    "VALUES ($1, $2, $3, $4, $5) ON CONFLICT (name) DO NOTHING RETURNING id",
+	    "INSERT INTO series (name, labels, unit, step_s, run) VALUES ($1, $2, $3, $4, $5) ON "
+	    "CONFLICT (name) DO NOTHING RETURNING id",
 	    DB_ARGS(db_text(name), db_text(labels != NULL ? labels : "{}"), db_text(unit),
 		db_i64(step_s), db_id(s->run_id)));
 	if (rc == BERTH_OK && id == 0)
@@ -202,9 +202,8 @@ store_load_insert(struct store *s, const struct load *l, struct berth_err *err)
 	return store_write(s, err,
 	    "INSERT INTO load (run, t, format, source, digest, rows_read, rows_stored, "
 	    "rows_duplicate, rows_replaced, rows_refused, first_t, last_t, steps, covered_s, "
-	    "total_hi, total_lo, late, options) "
-	    "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, "
-	    "$18)",
+	    "total_hi, total_lo, late, options) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, "
+	    "$11, $12, $13, $14, $15, $16, $17, $18)",
 	    DB_ARGS(db_id(s->run_id), db_i64(l->t), db_text(l->format), db_text(l->source),
 		db_text(l->digest), db_i64(l->rows_read), db_i64(l->rows_stored),
 		db_i64(l->rows_duplicate), db_i64(l->rows_replaced), db_i64(l->rows_refused),

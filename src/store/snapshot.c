@@ -29,8 +29,8 @@ static const struct {
 	{ "reservation", "SELECT * FROM reservation WHERE settled IS NULL ORDER BY id", false },
 	{ "fleet_speed", "SELECT * FROM fleet_speed", false },
 	{ "job",
-	    "SELECT id, state, reason, progress, started, finished, tries, preemptions, cost "
-	    "FROM job WHERE state IN ('queued', 'placed', 'running') ORDER BY id",
+	    "SELECT id, state, reason, progress, started, finished, tries, preemptions, cost FROM "
+	    "job WHERE state IN ('queued', 'placed', 'running') ORDER BY id",
 	    false },
 	{ "instance", "SELECT * FROM instance WHERE state <> 'gone' ORDER BY id", false },
 	{ "attempt", "SELECT * FROM attempt WHERE ended IS NULL ORDER BY id", false },
@@ -51,8 +51,8 @@ static const struct snapshot_live {
 	{ "attempt", "SELECT * FROM attempt WHERE id <= $1", BY_LAST },
 	{ "ledger", "SELECT * FROM ledger WHERE id <= $1", BY_LAST },
 	{ "decision",
-	    "SELECT * FROM decision WHERE id IN (SELECT max(id) FROM decision WHERE "
-	    "kind IN ('place', 'placement') AND id <= $1 GROUP BY kind, subject)",
+	    "SELECT * FROM decision WHERE id IN (SELECT max(id) FROM decision WHERE kind IN "
+	    "('place', 'placement') AND id <= $1 GROUP BY kind, subject)",
 	    BY_LAST },
 };
 

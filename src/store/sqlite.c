@@ -70,8 +70,8 @@ sqlite_fail(const struct sqlite_conn *c, int rc, struct berth_err *err)
 	case SQLITE_LOCKED:
 	case SQLITE_PROTOCOL:
 		return err_set(err, BERTH_ETRANSIENT,
-		    "store %s: another process has kept it busy for %d s; "
-		    "nothing was changed, try again later",
+		    "store %s: another process has kept it busy for %d s; nothing was changed, try "
+		    "again later",
 		    c->path, (c->busy_timeout_ms + 999) / 1000);
 	case SQLITE_FULL:
 		return err_set(err, BERTH_EIO,
@@ -92,17 +92,15 @@ sqlite_fail(const struct sqlite_conn *c, int rc, struct berth_err *err)
 			    c->path);
 		if (sys == EFBIG || sys == ENOSPC || sys == EDQUOT)
 			return err_sys(err, BERTH_EIO, sys,
-			    "store %s: cannot grow, nothing of this step was "
-			    "stored",
-			    c->path);
+			    "store %s: cannot grow, nothing of this step was stored", c->path);
 		return err_sys(
 		    err, BERTH_EIO, sys != 0 ? sys : EIO, "store %s: %s (%d)", c->path, text, rc);
 	case SQLITE_NOTADB:
 		return err_set(err, BERTH_EINVAL, "store %s: this is not a database", c->path);
 	case SQLITE_CORRUPT:
 		return err_set(err, BERTH_EINVAL,
-		    "store %s: the file is damaged (%s); see `berth store check`, "
-		    "or go back to a copy made by `berth store backup`",
+		    "store %s: the file is damaged (%s); see `berth store check`, or go back to a "
+		    "copy made by `berth store backup`",
 		    c->path, text);
 	case SQLITE_NOMEM:
 		return err_set(err, BERTH_ENOMEM, "store %s: out of memory", c->path);
@@ -207,8 +205,8 @@ sqlite_journal(struct sqlite_conn *c, char *warning, size_t warning_size, struct
 			return sqlite_fail(c, rc, err);
 	}
 	snprintf(warning, warning_size,
-	    "store %s lies on a network file system (%s): berth uses a rollback journal "
-	    "there, is slower, and relies on the locks of that file system; a local disk is better",
+	    "store %s lies on a network file system (%s): berth uses a rollback journal there, is "
+	    "slower, and relies on the locks of that file system; a local disk is better",
 	    c->path, network);
 	return BERTH_OK;
 }
@@ -287,8 +285,8 @@ sqlite_setup(struct sqlite_conn *c, const struct db_open *o, bool writable, char
 	if (sq != SQLITE_OK)
 		return sqlite_fail(c, sq, err);
 	rc = sqlite_exec(c,
-	    "PRAGMA foreign_keys=ON; PRAGMA synchronous=FULL; PRAGMA trusted_schema=OFF; "
-	    "PRAGMA cache_size=-16384; PRAGMA journal_size_limit=67108864",
+	    "PRAGMA foreign_keys=ON; PRAGMA synchronous=FULL; PRAGMA trusted_schema=OFF; PRAGMA "
+	    "cache_size=-16384; PRAGMA journal_size_limit=67108864",
 	    err);
 	/* Another program's file is left as it is; db_engine.version says so. */
 	if (rc == BERTH_OK && writable &&
@@ -530,8 +528,8 @@ sqlite_version(void *conn, int64_t *version_out, struct berth_err *err)
 	if (strtol(id, NULL, 10) != SQLITE_APPLICATION_ID &&
 	    (strcmp(id, "0") != 0 || strcmp(version, "0") != 0 || strcmp(tables, "0") != 0))
 		return err_set(err, BERTH_EINVAL,
-		    "store %s: is a database of another program (application id %s); "
-		    "give --store another path",
+		    "store %s: is a database of another program (application id %s); give --store "
+		    "another path",
 		    c->path, id);
 	*version_out = strtol(version, NULL, 10);
 	return BERTH_OK;

@@ -29,13 +29,13 @@ store_install(struct store *s, int64_t now, struct berth_err *err)
 	if (rc != BERTH_OK)
 		return rc;
 	rc = db_run(s->db, err,
-	    "INSERT INTO meta (key, value) VALUES ('installation', $1) "
-	    "ON CONFLICT (key) DO NOTHING",
+	    "INSERT INTO meta (key, value) VALUES ('installation', $1) ON CONFLICT (key) DO "
+	    "NOTHING",
 	    DB_ARGS(db_text(hex)));
 	if (rc == BERTH_OK)
 		rc = db_run(s->db, err,
-		    "INSERT INTO meta (key, value) VALUES ('created', $1) "
-		    "ON CONFLICT (key) DO NOTHING",
+		    "INSERT INTO meta (key, value) VALUES ('created', $1) ON CONFLICT (key) DO "
+		    "NOTHING",
 		    DB_ARGS(db_text(at)));
 	return store_end(s, rc, err);
 }

@@ -119,8 +119,7 @@ scan_differs(struct scan *c, int64_t t, struct tier_count ledger, struct tier_co
 	    time_fmt(to, t + tier_stretch(c->series->step_s)));
 	snprintf(what, sizeof(what),
 	    "the ledger says %.6f %s-seconds in %lld steps of %lld s, what is kept says %.6f in "
-	    "%lld of "
-	    "%lld s",
+	    "%lld of %lld s",
 	    tier_sum_value(ledger.total), c->series->unit, (long long)ledger.steps,
 	    (long long)ledger.covered_s, tier_sum_value(steps.total), (long long)steps.steps,
 	    (long long)steps.covered_s);
@@ -163,8 +162,8 @@ scan_ledger(struct scan *c, struct berth_err *err)
 	if (rc != BERTH_OK || have == 0)
 		return rc;
 	rc = store_each(c->s, scan_ledger_row, c, err,
-	    "SELECT t, steps, covered_s, total_hi, total_lo FROM ledger_step "
-	    "WHERE series_id = $1 ORDER BY t",
+	    "SELECT t, steps, covered_s, total_hi, total_lo FROM ledger_step WHERE series_id = $1 "
+	    "ORDER BY t",
 	    DB_ARGS(db_i64(c->series->id)));
 	for (size_t i = 0; rc == BERTH_OK && i < c->stretches.n; i++)
 		if (!tier_count_eq(c->stretches.v[i].sum, (struct tier_count){ 0 }))
@@ -206,16 +205,14 @@ scan_series(struct scan *c, bool fix, struct berth_err *err)
 
 	if (rc == BERTH_OK)
 		rc = store_each(c->s, scan_step_row, c, err,
-		    "SELECT a.t AS t, a.mean AS mean, a.peak AS peak, "
-		    "b.covered_s AS covered_s FROM sample a LEFT JOIN sample_part b ON b.series_id "
-		    "= a.series_id AND b.t = a.t "
-		    "WHERE a.series_id = $1 ORDER BY a.t",
+		    "SELECT a.t AS t, a.mean AS mean, a.peak AS peak, b.covered_s AS covered_s "
+		    "FROM sample a LEFT JOIN sample_part b ON b.series_id = a.series_id AND b.t = "
+		    "a.t WHERE a.series_id = $1 ORDER BY a.t",
 		    id, 1);
 	if (rc == BERTH_OK)
 		rc = store_each(c->s, scan_bucket_row, c, err,
-		    "SELECT " TIER_COLUMNS " FROM rollup WHERE series_id = $1 "
-		    "ORDER BY tier, t",
-		    id, 1);
+		    "SELECT " TIER_COLUMNS " FROM rollup WHERE series_id = $1 ORDER BY tier, t", id,
+		    1);
 	if (rc == BERTH_OK && !scan_agrees(c)) {
 		snprintf(what, sizeof(what),
 		    "says %lld samples and a peak of %g, its samples say %lld and %g",
@@ -281,8 +278,7 @@ tier_check(struct store *s, store_say_fn *say, void *arg, struct berth_err *err)
 		return rc;
 	snprintf(line, sizeof(line),
 	    "all loads together brought %.6f unit-seconds in %lld steps of %lld s, the ledger says "
-	    "%.6f in "
-	    "%lld of %lld s",
+	    "%.6f in %lld of %lld s",
 	    tier_sum_value(loads.total), (long long)loads.steps, (long long)loads.covered_s,
 	    tier_sum_value(ledger.total), (long long)ledger.steps, (long long)ledger.covered_s);
 	say(arg, line);

@@ -132,10 +132,9 @@ move_steps(struct move *m, int64_t from, int64_t to, struct berth_err *err)
 	const struct db_val args[] = { db_i64(m->series_id), db_i64(from), db_i64(to) };
 	struct move_fill f = { .m = m, .tier = m->first, .a = arena_new() };
 	enum berth_code rc = store_each(m->s, move_step_row, &f, err,
-	    "SELECT a.t AS t, a.mean AS mean, a.peak AS peak, "
-	    "b.covered_s AS covered_s FROM sample a LEFT JOIN sample_part b ON b.series_id = "
-	    "a.series_id AND b.t = a.t "
-	    "WHERE a.series_id = $1 AND a.t >= $2 AND a.t < $3 ORDER BY a.t",
+	    "SELECT a.t AS t, a.mean AS mean, a.peak AS peak, b.covered_s AS covered_s FROM sample "
+	    "a LEFT JOIN sample_part b ON b.series_id = a.series_id AND b.t = a.t WHERE "
+	    "a.series_id = $1 AND a.t >= $2 AND a.t < $3 ORDER BY a.t",
 	    args, 3);
 
 	if (rc == BERTH_OK)
@@ -161,8 +160,8 @@ move_hours(struct move *m, int64_t from, int64_t to, struct berth_err *err)
 	const struct db_val args[] = { db_i64(m->series_id), db_i64(from), db_i64(to) };
 	struct move_fill f = { .m = m, .tier = TIER_DAY, .a = arena_new() };
 	enum berth_code rc = store_each(m->s, move_hour_row, &f, err,
-	    "SELECT " TIER_COLUMNS " FROM rollup "
-	    "WHERE series_id = $1 AND tier = 0 AND t >= $2 AND t < $3 ORDER BY t",
+	    "SELECT " TIER_COLUMNS
+	    " FROM rollup WHERE series_id = $1 AND tier = 0 AND t >= $2 AND t < $3 ORDER BY t",
 	    args, 3);
 
 	if (rc == BERTH_OK)
@@ -182,8 +181,8 @@ static enum berth_code
 move_mark(struct move *m, struct berth_err *err)
 {
 	return db_run(m->s->db, err,
-	    "INSERT INTO rollup_mark (series_id, hour_until, day_until) VALUES ($1, $2, $3) "
-	    "ON CONFLICT (series_id) DO UPDATE SET hour_until = excluded.hour_until, day_until = "
+	    "INSERT INTO rollup_mark (series_id, hour_until, day_until) VALUES ($1, $2, $3) ON "
+	    "CONFLICT (series_id) DO UPDATE SET hour_until = excluded.hour_until, day_until = "
 	    "excluded.day_until",
 	    DB_ARGS(db_i64(m->series_id), db_i64(m->marks.hour_until), db_i64(m->marks.day_until)));
 }
@@ -303,21 +302,19 @@ due_series(struct store *s, const struct series *series, const struct tier_polic
 	    DB_ARGS(db_i64(series->id), db_i64(until)));
 	if (rc == BERTH_OK)
 		rc = db_get_one(s->db, 0, &buckets, err,
-		    "SELECT count(DISTINCT t / $1) FROM sample WHERE series_id = $2 "
-		    "AND t < $3",
+		    "SELECT count(DISTINCT t / $1) FROM sample WHERE series_id = $2 AND t < $3",
 		    DB_ARGS(db_i64(tier_len(first)), db_i64(series->id), db_i64(until)));
 	if (rc == BERTH_OK && first == TIER_HOUR)
 		rc = db_get_one(s->db, 0, &hours, err,
-		    "SELECT (SELECT count(*) FROM rollup WHERE series_id = $1 AND tier = 0 "
-		    "AND t < $2) + (SELECT count(DISTINCT t / 3600) FROM sample WHERE series_id = "
-		    "$1 AND t < $2 AND t < $3)",
+		    "SELECT (SELECT count(*) FROM rollup WHERE series_id = $1 AND tier = 0 AND t < "
+		    "$2) + (SELECT count(DISTINCT t / 3600) FROM sample WHERE series_id = $1 AND t "
+		    "< $2 AND t < $3)",
 		    DB_ARGS(db_i64(series->id), db_i64(hours_until), db_i64(until)));
 	if (rc == BERTH_OK && first == TIER_HOUR)
 		rc = db_get_one(s->db, 0, &days, err,
-		    "SELECT count(*) FROM (SELECT t / 86400 AS day FROM rollup "
-		    "WHERE series_id = $1 AND tier = 0 AND t < $2 UNION SELECT t / 86400 AS day "
-		    "FROM sample "
-		    "WHERE series_id = $1 AND t < $2 AND t < $3) AS days",
+		    "SELECT count(*) FROM (SELECT t / 86400 AS day FROM rollup WHERE series_id = "
+		    "$1 AND tier = 0 AND t < $2 UNION SELECT t / 86400 AS day FROM sample WHERE "
+		    "series_id = $1 AND t < $2 AND t < $3) AS days",
 		    DB_ARGS(db_i64(series->id), db_i64(hours_until), db_i64(until)));
 	if (rc != BERTH_OK)
 		return rc;

@@ -30,12 +30,10 @@ tier_put(struct store *s, int64_t series_id, const struct tier_bucket *b, struct
 	if (rc == BERTH_OK)
 		rc = db_run(s->db, err,
 		    "INSERT INTO rollup (series_id, tier, t, covered_s, steps, total_hi, total_lo, "
-		    "peak, "
-		    "runs, sketch, digest) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) "
-		    "ON CONFLICT (series_id, tier, t) DO UPDATE SET covered_s = "
-		    "excluded.covered_s, steps = excluded.steps, "
-		    "total_hi = excluded.total_hi, total_lo = excluded.total_lo, peak = "
-		    "excluded.peak, runs = excluded.runs, "
+		    "peak, runs, sketch, digest) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, "
+		    "$11) ON CONFLICT (series_id, tier, t) DO UPDATE SET covered_s = "
+		    "excluded.covered_s, steps = excluded.steps, total_hi = excluded.total_hi, "
+		    "total_lo = excluded.total_lo, peak = excluded.peak, runs = excluded.runs, "
 		    "sketch = excluded.sketch, digest = excluded.digest",
 		    DB_ARGS(db_i64(series_id), db_i64(b->tier), db_i64(b->t),
 			db_i64(b->sum.covered_s), db_i64(b->sum.steps), db_i64(b->sum.total.hi),
@@ -58,8 +56,7 @@ tier_get(struct store *s, int64_t series_id, enum tier tier, int64_t t, int64_t 
 	const char *fault = NULL;
 	bool found = false;
 	enum berth_code rc = db_query(s->db, &st, err,
-	    "SELECT " TIER_COLUMNS " FROM rollup WHERE series_id = $1 "
-	    "AND tier = $2 AND t = $3",
+	    "SELECT " TIER_COLUMNS " FROM rollup WHERE series_id = $1 AND tier = $2 AND t = $3",
 	    DB_ARGS(db_i64(series_id), db_i64(tier), db_i64(t)));
 
 	if (rc == BERTH_OK)
@@ -134,16 +131,15 @@ tier_ledger_add(struct store *s, int64_t series_id, int64_t stretch_t, struct ti
 	if (tier_count_eq(change, (struct tier_count){ 0 }))
 		return BERTH_OK;
 	rc = store_each(s, ledger_sum_row, &sum, err,
-	    "SELECT steps, covered_s, total_hi, total_lo FROM ledger_step "
-	    "WHERE series_id = $1 AND t = $2",
+	    "SELECT steps, covered_s, total_hi, total_lo FROM ledger_step WHERE series_id = $1 AND "
+	    "t = $2",
 	    DB_ARGS(db_i64(series_id), db_i64(stretch_t)));
 	if (rc == BERTH_OK)
 		rc = db_run(s->db, err,
 		    "INSERT INTO ledger_step (series_id, t, steps, covered_s, total_hi, total_lo) "
 		    "VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (series_id, t) DO UPDATE SET "
-		    "steps = excluded.steps, "
-		    "covered_s = excluded.covered_s, total_hi = excluded.total_hi, total_lo = "
-		    "excluded.total_lo",
+		    "steps = excluded.steps, covered_s = excluded.covered_s, total_hi = "
+		    "excluded.total_hi, total_lo = excluded.total_lo",
 		    DB_ARGS(db_i64(series_id), db_i64(stretch_t), db_i64(sum.steps),
 			db_i64(sum.covered_s), db_i64(sum.total.hi),
 			db_i64((int64_t)sum.total.lo)));
@@ -215,8 +211,7 @@ enum berth_code
 tier_ledger_sum(struct store *s, int64_t series_id, struct tier_count *sum, struct berth_err *err)
 {
 	return store_each(s, ledger_sum_row, sum, err,
-	    "SELECT steps, covered_s, total_hi, total_lo FROM ledger_step "
-	    "WHERE series_id = $1",
+	    "SELECT steps, covered_s, total_hi, total_lo FROM ledger_step WHERE series_id = $1",
 	    DB_ARGS(db_i64(series_id)));
 }
 
@@ -241,8 +236,8 @@ store_load_find(struct store *s, const char *format, const char *digest, const c
 	if (digest[0] == '\0')
 		return BERTH_OK;
 	return db_get_one(s->db, 0, load_id_out, err,
-	    "SELECT max(id) FROM load WHERE digest = $1 AND digest <> '' "
-	    "AND format = $2 AND options = $3 AND late = 0",
+	    "SELECT max(id) FROM load WHERE digest = $1 AND digest <> '' AND format = $2 AND "
+	    "options = $3 AND late = 0",
 	    DB_ARGS(db_text(digest), db_text(format), db_text(options)));
 }
 
@@ -283,8 +278,8 @@ store_tier_each(struct store *s, int64_t series_id, int64_t from, int64_t to, ti
 {
 	struct tier_each e = { .a = arena_new(), .fn = fn, .arg = arg };
 	enum berth_code rc = store_each(s, tier_each_row, &e, err,
-	    "SELECT " TIER_COLUMNS " FROM rollup WHERE series_id = $1 "
-	    "AND t >= $2 AND t < $3 ORDER BY t, tier",
+	    "SELECT " TIER_COLUMNS
+	    " FROM rollup WHERE series_id = $1 AND t >= $2 AND t < $3 ORDER BY t, tier",
 	    DB_ARGS(db_i64(series_id), db_i64(from), db_i64(to != 0 ? to : INT64_MAX)));
 
 	arena_free(e.a);

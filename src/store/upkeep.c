@@ -84,38 +84,31 @@ static const struct {
 	const char *what, *sql;
 } upkeep_faults[] = {
 	{ "samples of a series that does not exist",
-	    "SELECT count(*) FROM sample WHERE series_id NOT IN "
-	    "(SELECT id FROM series)" },
-	{ "samples off the grid of their series",
-	    "SELECT count(*) FROM sample a JOIN series b ON b.id = a.series_id "
-	    "WHERE a.t % b.step_s <> 0" },
+	    "SELECT count(*) FROM sample WHERE series_id NOT IN (SELECT id FROM series)" },
+	{ "samples off the grid of their series", "SELECT count(*) FROM sample a JOIN series b ON "
+						  "b.id = a.series_id WHERE a.t % b.step_s <> 0" },
 	{ "samples whose values are not 0 <= mean <= peak",
-	    "SELECT count(*) FROM sample WHERE mean < 0 OR peak < mean "
-	    "OR mean > 1e300" },
+	    "SELECT count(*) FROM sample WHERE mean < 0 OR peak < mean OR mean > 1e300" },
 	{ "hours and days that are rolled up, of a series that does not exist",
-	    "SELECT count(*) FROM rollup WHERE series_id "
-	    "NOT IN (SELECT id FROM series)" },
+	    "SELECT count(*) FROM rollup WHERE series_id NOT IN (SELECT id FROM series)" },
 	{ "stretches of the ledger of a series that does not exist",
-	    "SELECT count(*) FROM ledger_step WHERE series_id "
-	    "NOT IN (SELECT id FROM series)" },
+	    "SELECT count(*) FROM ledger_step WHERE series_id NOT IN (SELECT id FROM series)" },
 	{ "seconds of steps that are not there",
-	    "SELECT count(*) FROM sample_part a LEFT JOIN sample b ON b.series_id = "
-	    "a.series_id AND b.t = a.t WHERE b.t IS NULL" },
+	    "SELECT count(*) FROM sample_part a LEFT JOIN sample b ON b.series_id = a.series_id "
+	    "AND b.t = a.t WHERE b.t IS NULL" },
 	{ "hours of jobs that end before they begin",
 	    "SELECT count(*) FROM usage_hour WHERE until_t < first_t" },
 	{ "rows of bills whose labels do not exist",
-	    "SELECT count(*) FROM bill_row WHERE label NOT IN "
-	    "(SELECT id FROM bill_label)" },
+	    "SELECT count(*) FROM bill_row WHERE label NOT IN (SELECT id FROM bill_label)" },
 	{ "offers that end before they begin",
 	    "SELECT count(*) FROM offer WHERE until_t < from_t" },
 	{ "reservations that hold more than they asked for",
 	    "SELECT count(*) FROM reservation WHERE held > amount" },
 	{ "settled reservations that still hold money",
-	    "SELECT count(*) FROM reservation WHERE held > 0 "
-	    "AND settled IS NOT NULL" },
+	    "SELECT count(*) FROM reservation WHERE held > 0 AND settled IS NOT NULL" },
 	{ "attempts of a machine that is not known",
-	    "SELECT count(*) FROM attempt WHERE instance_id IS NOT NULL "
-	    "AND instance_id NOT IN (SELECT id FROM instance)" },
+	    "SELECT count(*) FROM attempt WHERE instance_id IS NOT NULL AND instance_id NOT IN "
+	    "(SELECT id FROM instance)" },
 };
 
 static enum berth_code

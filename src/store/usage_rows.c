@@ -278,11 +278,10 @@ usage_hour_put(struct store *s, int64_t hour, const struct usage_job *rows, size
 	rc = buf_check(b, "jobs of one hour", err);
 	if (rc == BERTH_OK)
 		rc = db_run(s->db, err,
-		    "INSERT INTO usage_hour (hour, first_t, until_t, jobs, waiting, packed) "
-		    "VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (hour) DO UPDATE SET first_t = "
-		    "excluded.first_t, "
-		    "until_t = excluded.until_t, jobs = excluded.jobs, waiting = excluded.waiting, "
-		    "packed = excluded.packed",
+		    "INSERT INTO usage_hour (hour, first_t, until_t, jobs, waiting, packed) VALUES "
+		    "($1, $2, $3, $4, $5, $6) ON CONFLICT (hour) DO UPDATE SET first_t = "
+		    "excluded.first_t, until_t = excluded.until_t, jobs = excluded.jobs, waiting = "
+		    "excluded.waiting, packed = excluded.packed",
 		    DB_ARGS(db_i64(hour), db_i64(first), db_i64(until), db_i64((int64_t)n),
 			db_i64(waiting), db_blob(b->p, b->len)));
 	return rc;

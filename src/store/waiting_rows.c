@@ -41,9 +41,9 @@ enum berth_code
 store_waiting_put(struct store *s, const struct waiting_row *w, struct berth_err *err)
 {
 	return store_write(s, err,
-	    "INSERT INTO waiting (job_id, decision_id, reason, digest, seen) "
-	    "VALUES ($1, $2, $3, $4, $5) ON CONFLICT (job_id) DO UPDATE SET "
-	    "decision_id = $2, reason = $3, digest = $4, seen = $5",
+	    "INSERT INTO waiting (job_id, decision_id, reason, digest, seen) VALUES ($1, $2, $3, "
+	    "$4, $5) ON CONFLICT (job_id) DO UPDATE SET decision_id = $2, reason = $3, digest = "
+	    "$4, seen = $5",
 	    DB_ARGS(db_text(w->job_id), db_i64(w->decision_id), db_text(w->reason),
 		db_i64(w->digest), db_i64(w->seen)));
 }

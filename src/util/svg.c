@@ -551,8 +551,7 @@ svg_chart_write(const struct svg_chart *chart, bool standalone, struct buf *out)
 		buf_printf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
 	buf_printf(out,
 	    "<svg class=\"bc\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" "
-	    "width=\"%d\" height=\"%d\" "
-	    "role=\"img\" aria-label=\"",
+	    "width=\"%d\" height=\"%d\" role=\"img\" aria-label=\"",
 	    width, height, width, height);
 	svg_escape(chart->title, out);
 	buf_printf(out, "\">\n");
