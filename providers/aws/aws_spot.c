@@ -99,12 +99,13 @@ aws_spot_scores(
 
 /*
  * Share of machines that were taken back within the last month, in five steps: the middle of the
- * step, as a rate an hour.
+ * step, as a rate an hour. The last one, over 20 %, has no upper end: it bounds no rate from above,
+ * and is unknown rather than a low number.
  */
 static double
 aws_spot_bucket(int64_t r)
 {
-	static const double share[] = { 0.025, 0.075, 0.125, 0.175, 0.25 };
+	static const double share[] = { 0.025, 0.075, 0.125, 0.175 };
 
 	return r >= 0 && r < (int64_t)(sizeof(share) / sizeof(share[0]))
 		   ? -log1p(-share[r]) / AWS_MONTH_HOURS

@@ -127,6 +127,8 @@ ok $? 'a savings plan paid upfront'
 PROV_JSON=1 prov api offers
 grep -q '"zone":"us-east-1a".*"interruption_rate":0.0001067' "$STATE/out"
 ok $? '7.5 % a month is 0.0001067 an hour'
+grep '"instance_type":"g5.xlarge"' "$STATE/out" | grep '"purchase":"spot"' | grep -q '"interruption_rate":null'
+ok $? 'over 20 % a month is open above: unknown, not a low rate'
 for f in json csv; do
 	prov $f offers
 	[ "$(grep 'on_demand.*[0-9]$' "$STATE/out" | sort)" = "$(grep on_demand "$STATE/api" | sort)" ] && has on_demand

@@ -135,9 +135,10 @@ def types(f):
 
 def spot(f):
     return xml('DescribeSpotPriceHistory', '<spotPriceHistorySet>%s</spotPriceHistorySet>' % ''.join(
-        '<item><instanceType>g6.xlarge</instanceType><productDescription>Linux/UNIX</productDescription><spotPrice>%s</spotPrice><timestamp>'
+        '<item><instanceType>%s.xlarge</instanceType><productDescription>Linux/UNIX</productDescription><spotPrice>%s</spotPrice><timestamp>'
         '%s</timestamp><availabilityZone>us-east-1%s</availabilityZone></item>' % x for x in (
-            ('0.30', '2026-11-10T00:00:00.000Z', 'a'), ('0.29', '2026-11-01T00:00:00.000Z', 'a'), ('0.35', '2026-11-30T00:00:00.000Z', 'b'))))
+            ('g6', '0.30', '2026-11-10T00:00:00.000Z', 'a'), ('g6', '0.29', '2026-11-01T00:00:00.000Z', 'a'),
+            ('g6', '0.35', '2026-11-30T00:00:00.000Z', 'b'), ('g5', '0.40', '2026-11-30T00:00:00.000Z', 'a'))))
 
 
 def notices(f):
@@ -180,7 +181,7 @@ def answer(r):
         if r.path.endswith('/index.json'):
             return js({'formatVersion': 'v1.0', 'terms': {'OnDemand': {p['sku']: t for p, t in PRODUCTS}}, 'products': {p['sku']: p for p, _ in PRODUCTS}})
         if r.path == '/spot-advisor-data.json':
-            return js({'spot_advisor': {'us-east-1': {'Linux': {'g6.xlarge': {'s': 60, 'r': 1}}}}})
+            return js({'spot_advisor': {'us-east-1': {'Linux': {'g6.xlarge': {'s': 60, 'r': 1}, 'g5.xlarge': {'s': 60, 'r': 4}}}}})
         with open(secrets) as known:
             mine = dict(line.split() for line in known)
         if r.key not in mine or not r.verify(mine[r.key]):
