@@ -39,8 +39,9 @@ names_say(struct cmd_ctx *ctx, const char *option, const char *pattern,
 	if (s->n_offers == 0 || names_hit(pattern, s, region))
 		return;
 	near = names_near(pattern, s, region, ctx->arena);
-	cmd_warn(ctx, "%s '%.60s': no offer is of such a %s%s%s%s", option, pattern,
-	    region ? "region" : "provider", near == NULL ? "" : "; did you mean ",
+	cmd_warn(ctx, "%s '%.60s': no offer is of such a %s; %s%s%s", option, pattern,
+	    region ? "region" : "provider",
+	    near == NULL ? "`berth prices list` names those there are" : "did you mean ",
 	    near == NULL ? "" : near, near == NULL ? "" : "?");
 }
 

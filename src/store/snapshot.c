@@ -212,7 +212,7 @@ store_snapshot_get(struct store *s, int64_t decision_id, struct arena *a, const 
 	if (x.p == NULL)
 		return err_set(err, BERTH_ENOTFOUND,
 		    "what placement %lld was made from is not kept: it is of the newest %d alone, "
-		    "and of none by an earlier berth",
+		    "and of none by an earlier berth; `berth explain JOB` tells what was decided",
 		    (long long)decision_id, STORE_SNAPSHOT_KEPT);
 	for (int i = 0; x.len > SNAPSHOT_HEAD && i < 8; i++)
 		n |= (uint64_t)x.p[1 + i] << (8 * i);

@@ -92,7 +92,7 @@ done
 ok $? "a hundred are kept"
 run place --replay "$(made | head -1)"
 expect_exit 1
-expect_err_has 'is not kept'
+expect_err_has 'is not kept.*berth explain JOB. tells what was decided'
 most=$("$BERTH" --now "$NOW" store export placement_input | awk '{ n = length($0) / 2; if (n > m) m = n } END { print int(m) }')
 [ "$most" -lt 4000 ]
 ok $? "each takes under 4 kB ($most)"

@@ -121,7 +121,7 @@ expect_json '$.series[0].buys[0].count' 4
 run --store names.db plan four --no-spot --share 'acm=0.5..' --share 'gone=..0.2'
 expect_exit 0
 expect_err_has "--share 'acm': no offer is of such a provider; did you mean acme?"
-expect_err_has "--share 'gone': no offer is of such a provider"
+expect_err_has "--share 'gone': no offer is of such a provider; .berth prices list. names those there are"
 tr -s ' \n' ' ' <"$out" | grep -q 'acm: 0 of 0 GPUs that are owned or bought (asked: 50 to 100 %): it reserves nothing that fits, so that nothing may be bought at all'
 ok $? "why nothing is bought"
 run --store names.db plan four --no-spot --share 'acme=0.5..'
