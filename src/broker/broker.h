@@ -54,8 +54,7 @@ struct broker_counts {
 	int64_t placed, created, adopted, refused, probed, rejected, started, finished, failed,
 	    preempted, released, lost;
 	int64_t events_sent, errors, rolled_up, scaled_up, scaled_down;
-	int64_t
-	    unpaid; /* jobs of the last tick that nothing but the money of a budget keeps back */
+	int64_t unpaid;   /* jobs of the last tick that nothing but money keeps back */
 	int64_t unplaced; /* jobs of the last tick whose every offer was refused, or of whose launch
 			     nobody knows yet */
 };

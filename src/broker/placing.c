@@ -5,10 +5,12 @@
 #include <string.h>
 
 #include "broker/placing_impl.h"
+#include "broker/placing_replay.h"
 #include "model/accel.h"
 #include "model/block.h"
 #include "store/job_rows.h"
 #include "util/arena.h"
+#include "util/str.h"
 #include "util/strmap.h"
 #include "util/time.h"
 
@@ -50,6 +52,26 @@ placing_drop_unknown(struct placing_work_space *w, struct job *j)
 	j->spec.n_variants = n;
 }
 
+/* Does it still wait, and for no create that is out? One that does not is left out, or an error. */
+static bool
+placing_waits(const struct placing_work_space *w, const struct job *j, enum berth_code *rc,
+    struct berth_err *err)
+{
+	if (*rc == BERTH_OK && j->state != JOB_QUEUED && !w->o->others)
+		*rc = err_set(err, BERTH_ENOTFOUND, "job %s is not in the queue: it is %s", j->id,
+		    job_state_name(j->state));
+	if (*rc == BERTH_ENOTFOUND && w->o->others) {
+		*rc = BERTH_OK;
+		return false;
+	}
+	if (*rc != BERTH_OK || !w->o->others)
+		return *rc == BERTH_OK;
+	for (size_t i = 0; i < w->n_launches; i++)
+		if (str_eq(w->launches[i].job_id, j->id))
+			return false;
+	return j->state == JOB_QUEUED;
+}
+
 static enum berth_code
 placing_jobs(struct placing_work_space *w, struct store *store, const char *const *ids,
     size_t n_ids, struct berth_err *err)
@@ -57,6 +79,7 @@ placing_jobs(struct placing_work_space *w, struct store *store, const char *cons
 	struct job_query q = { .states = JOB_BIT(JOB_QUEUED) };
 	struct job *rows = NULL;
 	enum berth_code rc = BERTH_OK;
+	size_t n = 0;
 
 	w->n_jobs = n_ids;
 	struct job_query held = { .states = JOB_BIT(JOB_PLACED) | JOB_BIT(JOB_RUNNING) };
@@ -70,20 +93,18 @@ placing_jobs(struct placing_work_space *w, struct store *store, const char *cons
 	w->hints = arena_array(w->a, w->n_jobs, sizeof(*w->hints));
 	w->spot = arena_array(w->a, w->n_jobs, sizeof(*w->spot));
 	for (size_t i = 0; i < w->n_jobs && rc == BERTH_OK; i++) {
-		struct job *j = &w->jobs[i].job;
+		struct job *j = &w->jobs[n].job;
 
 		if (n_ids == 0)
 			*j = rows[i];
 		else
 			rc = store_job_get(store, ids[i], w->a, j, err);
-		if (rc == BERTH_OK && j->state != JOB_QUEUED)
-			rc = err_set(err, BERTH_ENOTFOUND, "job %s is not in the queue: it is %s",
-			    j->id, job_state_name(j->state));
-		if (rc != BERTH_OK)
-			break;
+		if (!placing_waits(w, j, &rc, err))
+			continue;
 		placing_drop_unknown(w, j);
-		placing_want(w, j, &w->costs[i]);
+		placing_want(w, j, &w->costs[n++]);
 	}
+	w->n_jobs = n;
 	return rc;
 }
 
@@ -272,6 +293,8 @@ placing_candidates_of(
 		}
 		if (e.refuse != REFUSE_NOT) {
 			pj->refused[e.refuse]++;
+			pj->own_cap +=
+			    e.refuse == REFUSE_OVER_BUDGET && cost_over_budget(&pj->job, NAN, &e);
 			placing_hint_add(w, &w->hints[i], &pj->job, j, &e);
 			continue;
 		}
@@ -433,6 +456,57 @@ placing_ages(const struct placing_work_space *w, struct placing *out)
 	}
 }
 
+/* Creates that are out: nobody knows yet what they take. */
+static enum berth_code
+placing_launches(struct placing_work_space *w, struct store *store, struct berth_err *err)
+{
+	struct intent *its;
+	size_t n;
+	enum berth_code rc = store_intent_pending(store, w->a, &its, &n, err);
+
+	w->launches = rc == BERTH_OK ? its : NULL;
+	for (size_t i = 0; rc == BERTH_OK && i < n; i++)
+		if (its[i].kind == INTENT_CREATE)
+			w->launches[w->n_launches++] = its[i];
+	return rc;
+}
+
+/* All that is read of the store, at one instant. */
+static enum berth_code
+placing_read(struct placing_work_space *w, struct store *store, const char *const *ids,
+    size_t n_ids, struct intent_turn *turn, struct berth_err *err)
+{
+	enum berth_code rc = store_read_begin(store, err);
+	const char **kept;
+
+	if (rc != BERTH_OK)
+		return rc;
+	rc = store_intent_last(store, &turn->last, err);
+	if (rc == BERTH_OK)
+		rc = placing_launches(w, store, err);
+	if (rc == BERTH_OK)
+		rc = placing_jobs(w, store, ids, n_ids, err);
+	kept = arena_array(w->a, w->n_jobs, sizeof(*kept));
+	for (size_t i = 0; rc == BERTH_OK && n_ids > 0 && i < w->n_jobs; i++)
+		kept[i] = w->jobs[i].job.id;
+	if (rc == BERTH_OK && w->o->inputs != NULL)
+		rc =
+		    placing_inputs(store, w->o, kept, n_ids > 0 ? w->n_jobs : 0, w->o->inputs, err);
+	if (rc == BERTH_OK)
+		rc = placing_facts_load(
+		    store, w->accels, w->o, w->launches, w->n_launches, w->a, &w->facts, err);
+	if (rc == BERTH_OK)
+		rc = placing_after_load(w, store, err);
+	if (rc == BERTH_OK)
+		rc = placing_share_load(w, store, err);
+	if (rc == BERTH_OK)
+		rc = placing_backfill_load(w, store, err);
+	if (rc == BERTH_OK)
+		rc = placing_last_load(w, store, err);
+	store_read_end(store);
+	return rc;
+}
+
 static enum berth_code
 placing_run_with(struct store *store, const struct accel_table *accels,
     const struct placing_options *o, const char *const *ids, size_t n_ids,
@@ -445,23 +519,13 @@ placing_run_with(struct store *store, const struct accel_table *accels,
 	enum berth_code rc;
 
 	memset(out, 0, sizeof(*out));
-	rc = placing_jobs(&w, store, ids, n_ids, err);
-	if (rc == BERTH_OK)
-		rc = placing_facts_load(store, accels, o, a, &w.facts, err);
-	if (rc == BERTH_OK)
-		rc = placing_after_load(&w, store, err);
-	if (rc == BERTH_OK)
-		rc = placing_share_load(&w, store, err);
-	if (rc == BERTH_OK)
-		rc = placing_backfill_load(&w, store, err);
+	rc = placing_read(&w, store, ids, n_ids, &out->turn, err);
 	if (rc != BERTH_OK)
 		return rc;
 	placing_problem(&w);
-	rc = placing_warm(&w, store, err);
-	if (rc == BERTH_OK)
-		rc = placing_last(&w, store, err);
-	if (rc == BERTH_OK)
-		rc = placing_solve(&w, &po, &plan, err);
+	placing_warm(&w);
+	placing_last(&w);
+	rc = placing_solve(&w, &po, &plan, err);
 	if (rc != BERTH_OK)
 		return err_ctx(err, "placement");
 	left = placing_left(&w, &plan);

@@ -12,11 +12,12 @@
 #include "plan/cost.h"
 #include "plan/spot.h"
 #include "plan/place.h"
+#include "store/machine_rows.h"
 #include "util/err.h"
 
 struct accel_table;
-struct instance;
 struct arena;
+struct buf;
 struct store;
 
 struct placing_limit {    /* one quota; globs, "" any */
@@ -46,6 +47,10 @@ struct placing_options {
 	const char *const *block; /* [n_block] rules of block_rules_read() */
 	size_t n_block;
 	const struct share_policy *shares; /* NULL: among equals by the GPUs that users hold now */
+	bool others; /* other brokers work on the store too: of ids those are left out that are not
+			queued any more, or that a create is out for */
+	struct buf *inputs; /* becomes what placing_keep_inputs() keeps, of the same instant; the
+			       caller frees it, after an error too; NULL: not asked for */
 };
 
 /* One candidate of a job, cheapest first at the shadow prices: the order of failover. */
@@ -100,6 +105,7 @@ struct placing_job {
 	const char *label; /* of the chosen offer; NULL: none */
 	size_t seen;       /* candidates looked at */
 	size_t refused[REFUSE_COUNT];
+	size_t own_cap; /* of those over_budget: by its own max_cost, whatever the budgets leave */
 	enum refuse_code rule;          /* of one that is not placed: that took the last offer */
 	const char *waits_for;          /* the limit that keeps it out; "" */
 	struct placing_nearest nearest; /* of one that is not placed */
@@ -139,20 +145,24 @@ struct placing {
 	int64_t oldest_price, newest_price; /* of all offers; 0: not said */
 	const char *vain;            /* the first rule of the block list that hits no offer; NULL */
 	const struct shares *shares; /* NULL: none in berth.yaml */
+	struct intent_turn turn; /* for store_intent_open_turn(): what others begin from here on */
 };
 
 /*
  * Places the queued jobs, or only ids [n_ids] of them, onto the store's current offers, with its
  * block list, capacity memory, last verdicts, owned commitments, machines that run (capacity and
- * quotas) and what the budgets have left. Writes nothing. Errors: BERTH_ENOTFOUND for an id that is
- * not queued; whatever the store says.
+ * quotas) and what the budgets have left, all as it is at one instant. Writes nothing. Errors:
+ * BERTH_ENOTFOUND for an id that is not queued; whatever the store says.
  */
 BERTH_MUST_CHECK enum berth_code placing_run(struct store *store, const struct accel_table *accels,
     const struct placing_options *o, const char *const *ids, size_t n_ids, struct arena *a,
     struct placing *out, struct berth_err *err);
 
-/* Is money of a budget all that a job that is not placed lacks, as far as the rules went? */
+/* Does a job that is not placed lack money, as far as the rules went: of a budget, or over its own
+ * max_cost? */
 bool placing_lacks_money(const struct placing_job *j);
+/* The same, and a budget with more in it would do. */
+bool placing_lacks_budget(const struct placing_job *j);
 
 struct jsonw;
 struct placing_move;
@@ -166,7 +176,6 @@ void placing_json_change(struct jsonw *w, const struct placing_change *c);
 void placing_not_taken(struct placing_job *j);
 /* The keys of the plan as a whole but the jobs, into an open object. */
 void placing_json_plan(struct jsonw *w, const struct placing *p);
-struct buf;
 /* The decision about a job, or with j NULL that about all limits. The caller frees out. */
 BERTH_MUST_CHECK enum berth_code placing_text(const struct placing *p, const struct placing_job *j,
     size_t first, struct buf *out, struct berth_err *err);

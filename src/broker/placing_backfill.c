@@ -80,7 +80,8 @@ placing_backfill_load(struct placing_work_space *w, struct store *store, struct 
 		*strmap_add(w->a, &uses, u[i].job_id, i, NULL) = i;
 	for (size_t i = 0; i < w->n_running; i++)
 		strmap_add(w->a, &jobs, w->running[i].id, i, NULL);
-	h->frees = arena_array(w->a, w->facts.n_alive + w->n_jobs, sizeof(*h->frees));
+	h->frees =
+	    arena_array(w->a, w->facts.n_alive + w->n_launches + w->n_jobs, sizeof(*h->frees));
 	for (size_t i = 0; rc == BERTH_OK && i < w->facts.n_alive; i++) {
 		const struct instance *in = &w->facts.alive[i];
 		const size_t *job = strmap_get(&jobs, in->job_id);
@@ -92,6 +93,9 @@ placing_backfill_load(struct placing_work_space *w, struct store *store, struct 
 			placing_free_takes(w, &in->offer, 1)
 		};
 	}
+	for (size_t i = 0; rc == BERTH_OK && i < w->n_launches; i++) /* more is known at its end */
+		h->frees[h->n_frees++] = (struct placing_free){ w->o->now + BACKFILL_TICK_S,
+			placing_free_takes(w, &w->launches[i].offer, 1) };
 	if (h->n_frees > 1)
 		qsort(h->frees, h->n_frees, sizeof(*h->frees), placing_cmp_free);
 	return rc;

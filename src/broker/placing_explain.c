@@ -259,10 +259,15 @@ placing_resource(const struct placing_work_space *w, size_t r, const char **unit
 bool
 placing_lacks_money(const struct placing_job *j)
 {
-	if (j->n_tries > 0)
-		return false;
-	return strncmp(j->binds, "budget ", 7) == 0 ||
-	       (j->refused[REFUSE_OVER_BUDGET] > 0 && !usd_known(j->job.spec.max_cost));
+	return j->n_tries == 0 &&
+	       (strncmp(j->binds, "budget ", 7) == 0 || j->refused[REFUSE_OVER_BUDGET] > 0);
+}
+
+bool
+placing_lacks_budget(const struct placing_job *j)
+{
+	return placing_lacks_money(j) && (strncmp(j->binds, "budget ", 7) == 0 ||
+					     j->own_cap < j->refused[REFUSE_OVER_BUDGET]);
 }
 
 /* What the policy for spot under a deadline decided; NULL: it has no say. */

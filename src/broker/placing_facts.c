@@ -38,6 +38,8 @@ struct placing_rows {
 	size_t n_commitments;
 	struct instance *instances;
 	size_t n_instances;
+	const struct intent *launches;
+	size_t n_launches;
 	struct instance *lives; /* [n_lives] of the last 30 days, however bought */
 	size_t n_lives;
 	struct offer_gap *gaps;
@@ -255,6 +257,10 @@ placing_free_of(const struct placing_rows *r, size_t index)
 		if (r->instances[i].offer.purchase != PURCHASE_SPOT &&
 		    placing_same_machine(&r->instances[i].offer, &c->offer))
 			left--;
+	for (size_t i = 0; i < r->n_launches; i++)
+		if (r->launches[i].offer.purchase != PURCHASE_SPOT &&
+		    placing_same_machine(&r->launches[i].offer, &c->offer))
+			left--;
 	return left < 0 ? 0 : left < c->count ? left : c->count;
 }
 
@@ -356,6 +362,9 @@ placing_quotas(const struct placing_rows *r, const struct placing_options *o, st
 		for (size_t i = 0; i < r->n_instances; i++)
 			f->quotas[q].left -=
 			    placing_quota_weight(&o->limits[q], &r->instances[i].offer);
+		for (size_t i = 0; i < r->n_launches; i++)
+			f->quotas[q].left -=
+			    placing_quota_weight(&o->limits[q], &r->launches[i].offer);
 		if (f->quotas[q].left < 0)
 			f->quotas[q].left = 0;
 	}
@@ -389,10 +398,10 @@ placing_budget_left(const struct placing_facts *f, const struct job *j, size_t a
 
 enum berth_code
 placing_facts_load(struct store *store, const struct accel_table *accels,
-    const struct placing_options *o, struct arena *a, struct placing_facts *out,
-    struct berth_err *err)
+    const struct placing_options *o, const struct intent *launches, size_t n_launches,
+    struct arena *a, struct placing_facts *out, struct berth_err *err)
 {
-	struct placing_rows r = { 0 };
+	struct placing_rows r = { .launches = launches, .n_launches = n_launches };
 	enum berth_code rc;
 
 	memset(out, 0, sizeof(*out));

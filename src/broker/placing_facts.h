@@ -61,9 +61,12 @@ struct placing_facts {
 void placing_readings(struct placing_facts *f, const struct offer_gap *gaps, size_t n_gaps,
     int64_t none_s, struct arena *a);
 
+/* launches [n_launches]: creates that are out count against quotas and commitments as machines that
+ * run do. */
 BERTH_MUST_CHECK enum berth_code placing_facts_load(struct store *store,
-    const struct accel_table *accels, const struct placing_options *o, struct arena *a,
-    struct placing_facts *out, struct berth_err *err);
+    const struct accel_table *accels, const struct placing_options *o,
+    const struct intent *launches, size_t n_launches, struct arena *a, struct placing_facts *out,
+    struct berth_err *err);
 
 /* Does the quota count this offer, and how much of its unit one machine takes; 0: it does not count
  * it. */

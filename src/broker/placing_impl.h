@@ -10,6 +10,7 @@
 #include "plan/place_chain.h"
 #include "util/vec.h"
 
+struct decision;
 struct placing_free;
 
 struct place_more_vec {    /* place_more, as it grows */
@@ -62,6 +63,10 @@ struct placing_work_space {
 	int64_t by; /* for an early finish: the end that all keep; 0 */
 	bool chained; /* some after is set */
 	struct place_chain chain;
+	struct decision *last, *warm; /* [n_last] of each job, [n_warm] of the last placement */
+	size_t n_last, n_warm;
+	struct intent *launches; /* [n_launches] creates that are out */
+	size_t n_launches;
 	struct job *running; /* [n_running] jobs that hold machines */
 	size_t n_running;
 	struct placing_hold hold;
@@ -188,12 +193,13 @@ void placing_chain(struct placing_work_space *w);
  * has its moves. */
 BERTH_MUST_CHECK enum berth_code placing_solve(struct placing_work_space *w,
     const struct place_options *o, struct place_plan *plan, struct berth_err *err);
-/* The shadow prices of the last placement as the start of this one; none kept, or damaged: none. */
-BERTH_MUST_CHECK enum berth_code placing_warm(
+/* What was decided last: what the two below start from. */
+BERTH_MUST_CHECK enum berth_code placing_last_load(
     struct placing_work_space *w, struct store *store, struct berth_err *err);
+/* The shadow prices of the last placement as the start of this one; none kept, or damaged: none. */
+void placing_warm(struct placing_work_space *w);
 /* Where the last placement put each job that still waits: it stays there unless another offer pays.
  */
-BERTH_MUST_CHECK enum berth_code placing_last(
-    struct placing_work_space *w, struct store *store, struct berth_err *err);
+void placing_last(struct placing_work_space *w);
 
 #endif

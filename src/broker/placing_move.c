@@ -305,7 +305,7 @@ placing_moves(struct store *store, const struct accel_table *accels,
 	};
 	struct cost_estimate *estimates;
 	size_t told = 0;
-	enum berth_code rc = placing_facts_load(store, accels, o, a, &w.facts, err);
+	enum berth_code rc = placing_facts_load(store, accels, o, NULL, 0, a, &w.facts, err);
 
 	if (rc != BERTH_OK)
 		return rc;

@@ -12,6 +12,7 @@
 #include "util/arena.h"
 #include "util/json.h"
 #include "util/str.h"
+#include "util/strmap.h"
 
 #define PLACING_JSON_MAX ((size_t)1 << 20) /* one decision */
 #define PLACING_WARM_S (7 * 86400)         /* older shadow prices tell nothing */
@@ -395,26 +396,34 @@ placing_warm_read(
 }
 
 enum berth_code
-placing_warm(struct placing_work_space *w, struct store *store, struct berth_err *err)
+placing_last_load(struct placing_work_space *w, struct store *store, struct berth_err *err)
+{
+	enum berth_code rc = store_decision_list(
+	    store, "placement", "placement", 1, w->a, &w->warm, &w->n_warm, err);
+
+	if (rc == BERTH_OK && w->n_jobs > 0)
+		rc = store_decision_last(
+		    store, "place", w->o->now - PLACING_WARM_S, w->a, &w->last, &w->n_last, err);
+	return rc;
+}
+
+void
+placing_warm(struct placing_work_space *w)
 {
 	double *warm = arena_array(w->a, w->p.n_resources, sizeof(*warm));
-	struct decision *ds;
+	const struct decision *d = w->n_warm == 0 ? NULL : &w->warm[0];
 	struct jsonr root, limits;
+	struct berth_err ignored;
 	json_t *tree = NULL;
-	size_t n;
-	enum berth_code rc =
-	    store_decision_list(store, "placement", "placement", 1, w->a, &ds, &n, err);
 
-	if (rc != BERTH_OK || n == 0 || ds[0].t > w->o->now || w->o->now - ds[0].t > PLACING_WARM_S)
-		return rc;
-	if (jsonr_parse(ds[0].json, strlen(ds[0].json), "placement", &tree, err) != BERTH_OK)
-		return BERTH_OK; /* a damaged record is no reason to stand still */
+	if (d == NULL || d->t > w->o->now || w->o->now - d->t > PLACING_WARM_S ||
+	    jsonr_parse(d->json, strlen(d->json), "placement", &tree, &ignored) != BERTH_OK)
+		return; /* a damaged record is no reason to stand still */
 	root = jsonr_root(tree, "placement");
-	if (jsonr_array(&root, "limits", &limits, err) == BERTH_OK &&
-	    placing_warm_read(w, &limits, warm, err) == BERTH_OK)
+	if (jsonr_array(&root, "limits", &limits, &ignored) == BERTH_OK &&
+	    placing_warm_read(w, &limits, warm, &ignored) == BERTH_OK)
 		w->p.warm = warm;
 	json_decref(tree);
-	return BERTH_OK;
 }
 
 /* The job's candidate on the offer that the record names, or PLACE_NONE. */
@@ -448,32 +457,38 @@ placing_last_candidate(const struct placing_work_space *w, size_t i, const struc
 	return PLACE_NONE;
 }
 
-enum berth_code
-placing_last(struct placing_work_space *w, struct store *store, struct berth_err *err)
+/* Where the decision placed the job. */
+static size_t
+placing_last_of(const struct placing_work_space *w, size_t i, const struct decision *d)
+{
+	struct berth_err ignored;
+	struct jsonr root, offer;
+	json_t *tree = NULL;
+	size_t k = PLACE_NONE;
+
+	if (d->t > w->o->now ||
+	    jsonr_parse(d->json, strlen(d->json), "place", &tree, &ignored) != BERTH_OK)
+		return PLACE_NONE;
+	root = jsonr_root(tree, "place");
+	offer = jsonr_get(&root, "offer");
+	if (!jsonr_none(&offer))
+		k = placing_last_candidate(w, i, &offer);
+	json_decref(tree);
+	return k;
+}
+
+void
+placing_last(struct placing_work_space *w)
 {
 	size_t *keep = arena_array(w->a, w->n_jobs, sizeof(*keep));
-	enum berth_code rc = BERTH_OK;
+	struct strmap last = { 0 };
 
-	for (size_t i = 0; rc == BERTH_OK && i < w->n_jobs; i++) {
-		struct decision *ds;
-		struct berth_err ignored;
-		struct jsonr root, offer;
-		json_t *tree = NULL;
-		size_t n;
+	for (size_t x = 0; x < w->n_last; x++)
+		strmap_add(w->a, &last, w->last[x].subject, x, NULL);
+	for (size_t i = 0; i < w->n_jobs; i++) {
+		const size_t *x = strmap_get(&last, w->jobs[i].job.id);
 
-		keep[i] = PLACE_NONE;
-		rc = store_decision_list(store, "place", w->jobs[i].job.id, 1, w->a, &ds, &n, err);
-		if (rc != BERTH_OK || n == 0 || ds[0].t > w->o->now ||
-		    w->o->now - ds[0].t > PLACING_WARM_S ||
-		    jsonr_parse(ds[0].json, strlen(ds[0].json), "place", &tree, &ignored) !=
-			BERTH_OK)
-			continue;
-		root = jsonr_root(tree, "place");
-		offer = jsonr_get(&root, "offer");
-		if (!jsonr_none(&offer))
-			keep[i] = placing_last_candidate(w, i, &offer);
-		json_decref(tree);
+		keep[i] = x == NULL ? PLACE_NONE : placing_last_of(w, i, &w->last[*x]);
 	}
 	w->p.keep = keep;
-	return rc;
 }

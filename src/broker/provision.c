@@ -75,6 +75,7 @@ provision_after(struct broker *b, struct job *job, bool *ready_out, struct berth
 	    b, job, true, arena_printf(b->tick_arena, "waits until %s is done", after), err);
 }
 
+#define PROVISION_TURNS 8 /* placements in one pass, while other brokers rent too */
 #define PROVISION_UNKNOWN "waits to learn what became of a launch"
 
 /* A create is out whose outcome nobody knows. */
@@ -131,10 +132,22 @@ provision_ids(struct broker *b, const char ***ids_out, size_t *n_out, struct ber
 static enum berth_code
 provision_reason(struct broker *b, struct job *job, const char *reason, struct berth_err *err)
 {
+	struct job now;
+	enum berth_code rc;
+
 	if (strcmp(job->reason, reason) == 0)
 		return BERTH_OK;
 	job->reason = reason;
-	return store_job_update(b->store, job, JOB_BIT(JOB_QUEUED), err);
+	rc = store_begin(b->store, err);
+	if (rc != BERTH_OK)
+		return rc;
+	rc = store_job_get(b->store, job->id, b->tick_arena, &now, err);
+	if (rc == BERTH_OK && now.state == JOB_QUEUED) /* else somebody has moved it meanwhile */
+		rc = store_job_update(b->store, job, JOB_BIT(JOB_QUEUED), err);
+	if (rc == BERTH_OK)
+		return store_commit(b->store, err);
+	store_rollback(b->store);
+	return rc;
 }
 
 /*
@@ -171,20 +184,23 @@ provision_refused(struct broker *b, const struct intent *it, const struct prov_m
 	return store_commit(b->store, err);
 }
 
-/* Only the money of a budget lacks: told once, and where there is a deadline, as a risk to it. */
+/* Only money lacks: told once, and where there is a deadline, as a risk to it. budget: a budget has
+ * too little; else the job may not cost so much. */
 static enum berth_code
-provision_unpaid(struct broker *b, struct job *job, const char *reason, struct berth_err *err)
+provision_unpaid(
+    struct broker *b, struct job *job, bool budget, const char *reason, struct berth_err *err)
 {
 	bool told = strstr(job->reason, "budget") != NULL ||
 		    strstr(job->reason, refuse_text(REFUSE_OVER_BUDGET)) != NULL;
 	enum berth_code rc = BERTH_OK;
 
 	b->counts.unpaid++;
-	if (!told)
+	if (!told && budget)
 		rc = broker_event(b, err, "budget.reached", job->id, job->id, NULL, "%s", reason);
 	if (rc == BERTH_OK && !told && job->spec.deadline > 0)
-		rc = broker_event(b, err, "job.deadline_at_risk", job->id, job->id, NULL,
-		    "no budget pays for it now: %s", reason);
+		rc = broker_event(b, err, "job.deadline_at_risk", job->id, job->id, NULL, "%s: %s",
+		    budget ? "no budget pays for it now" : "its max_cost does not pay for it now",
+		    reason);
 	return rc == BERTH_OK ? provision_reason(b, job, reason, err) : rc;
 }
 
@@ -200,15 +216,16 @@ provision_late(struct broker *b, struct job *job, const char *reason, struct ber
 enum provision_step {
 	STEP_MADE,
 	STEP_NEXT,
-	STEP_LATE,   /* the account has had its time in this pass */
-	STEP_UNPAID, /* the money of a budget lacks */
-	STEP_UNKNOWN /* nobody knows what came of it */
+	STEP_LATE,     /* the account has had its time in this pass */
+	STEP_UNPAID,   /* the money of a budget lacks */
+	STEP_UNKNOWN,  /* nobody knows what came of it */
+	STEP_OVERTAKEN /* another broker has begun to rent since the placement was made */
 };
 
 /* The intents of all machines that the offer takes, with the money for all, or none. */
 static enum berth_code
 provision_open(struct broker *b, struct job *job, const struct placing_try *t,
-    struct intent **its_out, size_t *n_out, struct berth_err *err)
+    struct intent_turn *turn, struct intent **its_out, size_t *n_out, struct berth_err *err)
 {
 	struct budget_ask ask = { .account = t->offer->account,
 		.project = job->spec.project,
@@ -227,9 +244,7 @@ provision_open(struct broker *b, struct job *job, const struct placing_try *t,
 			.offer = *t->offer,
 			.created = b->now };
 	if (rc == BERTH_OK)
-		rc = n > 1
-			 ? store_intent_open_gang(b->store, its, n, &ask, b->tick_arena, err)
-			 : store_intent_open(b->store, &its[0], &ask, b->tick_arena, &its[0], err);
+		rc = store_intent_open_turn(b->store, its, n, &ask, turn, b->tick_arena, err);
 	*its_out = its;
 	*n_out = n;
 	return rc;
@@ -336,7 +351,7 @@ provision_create(struct broker *b, struct broker_account *acc, struct job *job,
 /* One offer for one job, with as many machines as it needs there. */
 static enum berth_code
 provision_try(struct broker *b, struct job *job, const struct placing_try *t,
-    enum provision_step *step_out, struct berth_err *err)
+    struct intent_turn *turn, enum provision_step *step_out, struct berth_err *err)
 {
 	struct broker_account *acc = broker_account(b, t->offer->account);
 	const char *unknown = NULL;
@@ -351,10 +366,14 @@ provision_try(struct broker *b, struct job *job, const struct placing_try *t,
 		*step_out = STEP_LATE;
 		return BERTH_OK;
 	}
-	rc = provision_open(b, job, t, &its, &n, err);
+	rc = provision_open(b, job, t, turn, &its, &n, err);
+	if (rc == BERTH_ELOCKED) {
+		*step_out = STEP_OVERTAKEN;
+		return BERTH_OK;
+	}
 	if (rc == BERTH_EBUDGET) {
 		*step_out = STEP_UNPAID;
-		return provision_unpaid(b, job, arena_strdup(b->tick_arena, err->msg), err);
+		return provision_unpaid(b, job, true, arena_strdup(b->tick_arena, err->msg), err);
 	}
 	for (i = 0; i < n && rc == BERTH_OK; i++) {
 		rc = provision_create(b, acc, job, &its[i], step_out, &unknown, err);
@@ -461,15 +480,15 @@ provision_refused_job(struct broker *b, struct placing_job *pj, struct berth_err
 
 	waiting_add_refused(b->waits, pj, pj->reason);
 	if (placing_lacks_money(pj))
-		return provision_unpaid(b, &pj->job, pj->reason, err);
+		return provision_unpaid(b, &pj->job, placing_lacks_budget(pj), pj->reason, err);
 	if (strstr(pj->reason, refuse_text(REFUSE_DEADLINE)) != NULL)
 		rc = provision_late(b, &pj->job, pj->reason, err);
 	return rc == BERTH_OK ? provision_reason(b, &pj->job, pj->reason, err) : rc;
 }
 
 static enum berth_code
-provision_job(
-    struct broker *b, const struct placing *p, struct placing_job *pj, struct berth_err *err)
+provision_job(struct broker *b, struct placing *p, struct placing_job *pj, bool *overtaken_out,
+    struct berth_err *err)
 {
 	enum provision_step step = STEP_NEXT;
 	enum berth_code rc = BERTH_OK;
@@ -482,10 +501,8 @@ provision_job(
 		if (rc != BERTH_OK)
 			return rc;
 	}
-	if (pj->n_tries == 0)
-		return provision_refused_job(b, pj, err);
 	for (i = 0; i < pj->n_tries && i < b->policy.max_attempts; i++) {
-		rc = provision_try(b, &pj->job, &pj->tries[i], &step, err);
+		rc = provision_try(b, &pj->job, &pj->tries[i], &p->turn, &step, err);
 		if (rc != BERTH_OK || (step != STEP_NEXT && step != STEP_LATE))
 			break;
 		tried++;
@@ -502,6 +519,9 @@ provision_job(
 		return BERTH_OK;
 	case STEP_UNKNOWN:
 		provision_unknown(b, &pj->job, pj->job.reason);
+		return BERTH_OK;
+	case STEP_OVERTAKEN:
+		*overtaken_out = true;
 		return BERTH_OK;
 	case STEP_MADE:
 		b->counts.placed++;
@@ -524,7 +544,7 @@ provision_rest(struct broker *b, struct placing *p, struct berth_err *err)
 		return rc;
 	for (size_t i = 0; rc == BERTH_OK && i < p->n_jobs; i++)
 		if (p->jobs[i].n_tries == 0)
-			rc = provision_job(b, p, &p->jobs[i], err);
+			rc = provision_refused_job(b, &p->jobs[i], err);
 	if (rc == BERTH_OK)
 		rc = waiting_keep(b->store, b->now, p, b->waits, err);
 	if (rc == BERTH_OK)
@@ -535,27 +555,46 @@ provision_rest(struct broker *b, struct placing *p, struct berth_err *err)
 	return rc;
 }
 
-/* What the placement gave an offer, and then all that only waits. */
+/* What the placement gave an offer, until another broker rents as well; then, with all of it done,
+ * what only waits. */
 static enum berth_code
-provision_placed(struct broker *b, const struct placing_options *o, const char *const *ids,
-    size_t n, struct placing *p, struct berth_err *err)
+provision_placed(struct broker *b, struct placing *p, const struct buf *inputs, bool *overtaken_out,
+    struct berth_err *err)
 {
 	int64_t placed = b->counts.placed;
-	struct buf inputs = { 0 };
 	enum berth_code rc = BERTH_OK;
-	bool any = false;
 
-	for (size_t i = 0; i < p->n_jobs && !any; i++)
-		any = p->jobs[i].n_tries > 0;
-	if (any) /* before the first launch changes them */
-		rc = placing_inputs(b->store, o, ids, n, &inputs, err);
-	for (size_t i = 0; rc == BERTH_OK && i < p->n_jobs; i++)
+	*overtaken_out = false;
+	for (size_t i = 0; rc == BERTH_OK && i < p->n_jobs && !*overtaken_out; i++)
 		if (p->jobs[i].n_tries > 0)
-			rc = provision_job(b, p, &p->jobs[i], err);
-	if (rc == BERTH_OK)
+			rc = provision_job(b, p, &p->jobs[i], overtaken_out, err);
+	if (rc == BERTH_OK && !*overtaken_out)
 		rc = provision_rest(b, p, err);
 	if (rc == BERTH_OK && b->counts.placed > placed)
-		rc = placing_keep_inputs(b->store, b->now, p, &inputs, err);
+		rc = placing_keep_inputs(b->store, b->now, p, inputs, err);
+	return rc;
+}
+
+/* One placement of what waits, and what it leads to. */
+static enum berth_code
+provision_turn(
+    struct broker *b, const struct placing_options *opt, bool *overtaken_out, struct berth_err *err)
+{
+	struct placing_options o = *opt;
+	struct placing p = { .n_jobs = 0 };
+	struct buf inputs = { 0 };
+	const char **ids;
+	enum berth_code rc;
+	size_t n;
+
+	*overtaken_out = false;
+	o.inputs = &inputs;
+	b->counts.unplaced = b->counts.unpaid = 0;
+	rc = provision_ids(b, &ids, &n, err);
+	if (rc == BERTH_OK && n > 0)
+		rc = placing_run(b->store, b->accels, &o, ids, n, b->tick_arena, &p, err);
+	if (rc == BERTH_OK)
+		rc = provision_placed(b, &p, &inputs, overtaken_out, err);
 	buf_free(&inputs);
 	return rc;
 }
@@ -563,7 +602,7 @@ provision_placed(struct broker *b, const struct placing_options *o, const char *
 enum berth_code
 pass_provision(struct broker *b, struct berth_err *err)
 {
-	struct placing_options o = { .now = b->now,
+	const struct placing_options o = { .now = b->now,
 		.seed = b->seed,
 		.limits = b->limits,
 		.n_limits = b->n_limits,
@@ -573,21 +612,18 @@ pass_provision(struct broker *b, struct berth_err *err)
 		.tables = &b->spot_tables,
 		.ages = b->prices.ages,
 		.need_account = true,
+		.others = true,
 		.rounds = 100 };
-	struct waiting_list waits = { .a = b->tick_arena };
-	struct placing p = { .n_jobs = 0 };
-	const char **ids;
-	enum berth_code rc;
-	size_t n;
+	enum berth_code rc = BERTH_OK;
+	bool overtaken = true;
 
 	broker_pass_begin(b);
-	b->waits = &waits;
-	b->counts.unplaced = b->counts.unpaid = 0;
-	rc = provision_ids(b, &ids, &n, err);
-	if (rc == BERTH_OK && n > 0)
-		rc = placing_run(b->store, b->accels, &o, ids, n, b->tick_arena, &p, err);
-	if (rc == BERTH_OK)
-		rc = provision_placed(b, &o, ids, n, &p, err);
-	b->waits = NULL;
+	for (int turn = 0; rc == BERTH_OK && overtaken && turn < PROVISION_TURNS; turn++) {
+		struct waiting_list waits = { .a = b->tick_arena };
+
+		b->waits = &waits;
+		rc = provision_turn(b, &o, &overtaken, err);
+		b->waits = NULL;
+	}
 	return rc;
 }

@@ -307,10 +307,8 @@ place_run(struct cmd_ctx *ctx, struct berth_err *err)
 		return rc;
 	o.limits = limits;
 	o.need_account = config->n_accounts > 0 && !v->list_prices;
-	rc = placing_inputs(ctx->store, &o, ctx->args, ctx->n_args, &inputs, err);
-	if (rc == BERTH_OK)
-		rc = placing_run(
-		    ctx->store, accels, &o, ctx->args, ctx->n_args, ctx->arena, &p, err);
+	o.inputs = &inputs;
+	rc = placing_run(ctx->store, accels, &o, ctx->args, ctx->n_args, ctx->arena, &p, err);
 	if (rc == BERTH_OK)
 		rc = place_store(ctx, &p, &inputs, err);
 	buf_free(&inputs);

@@ -29,8 +29,8 @@ money_left(const struct plan_money *m)
 
 /*
  * What the jobs that wait will need, by where they would be placed now; NaN: more than the budgets
- * have. A job that nothing but money keeps back has no price here, and comes before any commitment
- * all the same.
+ * have. A job that nothing but the money of a budget keeps back has no price here, and comes before
+ * any commitment all the same.
  */
 static enum berth_code
 money_queued(struct cmd_ctx *ctx, const struct accel_table *accels, const struct plan_options *o,
@@ -49,7 +49,7 @@ money_queued(struct cmd_ctx *ctx, const struct accel_table *accels, const struct
 	for (size_t i = 0; rc == BERTH_OK && i < p.n_jobs; i++)
 		if (p.jobs[i].n_tries > 0)
 			*queued_out += p.jobs[i].tries[0].cost.total_usd;
-		else if (placing_lacks_money(&p.jobs[i]))
+		else if (placing_lacks_budget(&p.jobs[i]))
 			*queued_out = NAN;
 	return rc;
 }

@@ -214,10 +214,11 @@ tick_done(struct cmd_ctx *ctx, const struct broker *b, struct berth_err *err)
 		    (long long)b->counts.unplaced, b->counts.unplaced == 1 ? "" : "s");
 	if (down == 0 && b->counts.unpaid > 0)
 		return err_set(err, BERTH_EBUDGET,
-		    "%lld job%s wait%s for money of a budget; what runs goes on (berth budget "
-		    "shows what is left, berth jobs -o wide what each needs)",
+		    "%lld job%s wait%s for money of a budget, or of %s own max_cost; what runs "
+		    "goes on (berth budget shows what is left, berth jobs -o wide what each "
+		    "needs)",
 		    (long long)b->counts.unpaid, b->counts.unpaid == 1 ? "" : "s",
-		    b->counts.unpaid == 1 ? "s" : "");
+		    b->counts.unpaid == 1 ? "s" : "", b->counts.unpaid == 1 ? "its" : "their");
 	if (down == 0)
 		return BERTH_OK;
 	for (size_t i = 0; i < b->n_accounts; i++) {

@@ -82,6 +82,8 @@ intent_write_gang(struct store *s, struct intent *its, size_t n, const char *off
 		its[i].gang = i > 0 ? its[0].id : 0;
 		rc = intent_write(s, &its[i], offer, &part, err);
 	}
+	if (n == 1)
+		return rc;
 	its[0].gang = its[0].id;
 	if (rc == BERTH_OK)
 		rc = db_run(s->db, err, "UPDATE intent SET gang = id WHERE id = $1",
@@ -90,13 +92,41 @@ intent_write_gang(struct store *s, struct intent *its, size_t n, const char *off
 }
 
 enum berth_code
-store_intent_open_gang(struct store *s, struct intent *its, size_t n, const struct budget_ask *ask,
-    struct arena *a, struct berth_err *err)
+store_intent_last(struct store *s, int64_t *last_out, struct berth_err *err)
+{
+	return db_get_one(s->db, 0, last_out, err, "SELECT MAX(id) FROM intent", DB_NO_ARGS);
+}
+
+/* Nobody else has begun to rent, and the job still waits. */
+static enum berth_code
+intent_turn_holds(
+    struct store *s, const struct intent_turn *turn, const char *job_id, struct berth_err *err)
+{
+	int64_t begun = 0, queued = 0;
+	enum berth_code rc = db_get_one(s->db, 0, &begun, err,
+	    "SELECT COUNT(*) FROM intent WHERE id > $1 AND kind = 'create'",
+	    DB_ARGS(db_i64(turn->last)));
+
+	if (rc == BERTH_OK)
+		rc = db_get_one(s->db, 0, &queued, err,
+		    "SELECT COUNT(*) FROM job WHERE id = $1 AND state = 'queued'",
+		    DB_ARGS(db_text(job_id)));
+	if (rc == BERTH_OK && begun != turn->own)
+		return err_set(err, BERTH_ELOCKED,
+		    "another broker has begun to rent since the placement was made");
+	if (rc == BERTH_OK && queued == 0)
+		return err_set(err, BERTH_ELOCKED, "job %s is not in the queue any more", job_id);
+	return rc;
+}
+
+static enum berth_code
+intent_open_all(struct store *s, struct intent *its, size_t n, const struct budget_ask *ask,
+    struct intent_turn *turn, struct arena *a, struct berth_err *err)
 {
 	const char *offer = "";
 	enum berth_code rc = BERTH_OK;
 
-	assert(s->depth == 0 && n > 1);
+	assert(s->depth == 0);
 	for (size_t i = 0; i < n && rc == BERTH_OK; i++) {
 		its[i].state = INTENT_PENDING;
 		its[i].settled = 0;
@@ -112,7 +142,30 @@ store_intent_open_gang(struct store *s, struct intent *its, size_t n, const stru
 		rc = store_begin(s, err);
 	if (rc != BERTH_OK)
 		return rc;
-	return store_end(s, intent_write_gang(s, its, n, offer, ask, err), err);
+	if (turn != NULL)
+		rc = intent_turn_holds(s, turn, its[0].job_id, err);
+	if (rc == BERTH_OK)
+		rc = intent_write_gang(s, its, n, offer, ask, err);
+	rc = store_end(s, rc, err);
+	if (rc == BERTH_OK && turn != NULL)
+		turn->own += (int64_t)n;
+	return rc;
+}
+
+enum berth_code
+store_intent_open_gang(struct store *s, struct intent *its, size_t n, const struct budget_ask *ask,
+    struct arena *a, struct berth_err *err)
+{
+	assert(n > 1);
+	return intent_open_all(s, its, n, ask, NULL, a, err);
+}
+
+enum berth_code
+store_intent_open_turn(struct store *s, struct intent *its, size_t n, const struct budget_ask *ask,
+    struct intent_turn *turn, struct arena *a, struct berth_err *err)
+{
+	assert(n > 0);
+	return intent_open_all(s, its, n, ask, turn, a, err);
 }
 
 enum berth_code

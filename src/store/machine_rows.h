@@ -25,6 +25,25 @@ BERTH_MUST_CHECK enum berth_code store_intent_open(struct store *s, const struct
  */
 BERTH_MUST_CHECK enum berth_code store_intent_open_gang(struct store *s, struct intent *its,
     size_t n, const struct budget_ask *ask, struct arena *a, struct berth_err *err);
+/*
+ * Whose turn it is: what a placement says holds as long as nobody else has begun to rent since it
+ * read the store. Two brokers on one store so never rent on the same quota, money, commitment or
+ * job.
+ */
+struct intent_turn {
+	int64_t last; /* the newest intent then: store_intent_last() */
+	int64_t own;  /* creates that were begun in this turn */
+};
+BERTH_MUST_CHECK enum berth_code store_intent_last(
+    struct store *s, int64_t *last_out, struct berth_err *err); /* 0: there is none */
+/*
+ * The creates of one job, its [n], n 1 or a gang, in the turn of the placement that led to them;
+ * they are counted in it. BERTH_ELOCKED: another has begun a create since, or the job is queued no
+ * more; nothing is written, and the placement is to be made again.
+ */
+BERTH_MUST_CHECK enum berth_code store_intent_open_turn(struct store *s, struct intent *its,
+    size_t n, const struct budget_ask *ask, struct intent_turn *turn, struct arena *a,
+    struct berth_err *err);
 /* The creates of the gang to which this intent belongs, by rank; n 0: it is a machine alone. */
 BERTH_MUST_CHECK enum berth_code store_intent_gang(struct store *s, int64_t id, struct arena *a,
     struct intent **its_out, size_t *n_out, struct berth_err *err);

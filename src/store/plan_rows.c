@@ -165,3 +165,21 @@ store_decision_of(struct store *s, int64_t run, int64_t t, const char *kind, str
 	}
 	return rc;
 }
+
+enum berth_code
+store_decision_last(struct store *s, const char *kind, int64_t since, struct arena *a,
+    struct decision **ds_out, size_t *n_out, struct berth_err *err)
+{
+	struct decision_rows l = { .a = a };
+	enum berth_code rc = store_each(s, decision_row, &l, err,
+	    DECISIONS "WHERE d.id IN (SELECT MAX(x.id) FROM job j JOIN decision x ON x.subject = "
+		      "j.id WHERE j.state = 'queued' AND x.kind = $1 GROUP BY x.subject) AND d.t "
+		      ">= $2 ORDER BY d.id",
+	    DB_ARGS(db_text(kind), db_i64(since)));
+
+	if (rc == BERTH_OK) {
+		*ds_out = l.v.v;
+		*n_out = l.v.n;
+	}
+	return rc;
+}

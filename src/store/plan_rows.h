@@ -27,5 +27,9 @@ BERTH_MUST_CHECK enum berth_code store_decision_of(struct store *s, int64_t run,
 BERTH_MUST_CHECK enum berth_code store_decision_list(struct store *s, const char *kind,
     const char *subject, size_t limit, struct arena *a, struct decision **ds_out, size_t *n_out,
     struct berth_err *err);
+/* The last decision of this kind about each job that is queued, as far as it was made at since or
+ * later. */
+BERTH_MUST_CHECK enum berth_code store_decision_last(struct store *s, const char *kind,
+    int64_t since, struct arena *a, struct decision **ds_out, size_t *n_out, struct berth_err *err);
 
 #endif

@@ -16,6 +16,7 @@ struct store {
 	int64_t run_id;
 	enum store_mode mode;
 	int depth;   /* of store_begin() */
+	int reading; /* of store_read_begin() */
 	bool broken; /* an inner transaction was rolled back */
 	struct lockfile lock;
 	int64_t opened;         /* when, by the caller's clock */

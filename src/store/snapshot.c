@@ -32,6 +32,7 @@ static const struct {
 	    "SELECT id, state, reason, progress, started, finished, tries, preemptions, cost FROM "
 	    "job WHERE state IN ('queued', 'placed', 'running') ORDER BY id",
 	    false },
+	{ "intent", "SELECT id, state FROM intent WHERE state = 'pending' ORDER BY id", false },
 	{ "instance", "SELECT * FROM instance WHERE state <> 'gone' ORDER BY id", false },
 	{ "attempt", "SELECT * FROM attempt WHERE ended IS NULL ORDER BY id", false },
 };

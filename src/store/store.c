@@ -157,7 +157,7 @@ store_close(struct store *s)
 {
 	if (s == NULL)
 		return;
-	if (s->depth > 0)
+	if (s->depth > 0 || s->reading > 0)
 		db_rollback(s->db);
 	db_close(s->db);
 	lockfile_release(&s->lock);
@@ -209,6 +209,7 @@ store_begin(struct store *s, struct berth_err *err)
 
 	if (s->mode == STORE_READ)
 		return err_set(err, BERTH_EFAIL, "store %s: was opened for reading", s->path);
+	assert(s->reading == 0 || s->depth > 0);
 	if (s->depth == 0) {
 		rc = db_begin(s->db, true, err);
 		s->broken = false;
@@ -258,6 +259,26 @@ store_rollback(struct store *s)
 	s->broken = true;
 	if (--s->depth == 0)
 		db_rollback(s->db);
+}
+
+enum berth_code
+store_read_begin(struct store *s, struct berth_err *err)
+{
+	enum berth_code rc = BERTH_OK;
+
+	if (s->depth == 0 && s->reading == 0)
+		rc = db_begin(s->db, false, err);
+	if (rc == BERTH_OK)
+		s->reading++;
+	return rc;
+}
+
+void
+store_read_end(struct store *s)
+{
+	assert(s->reading > 0);
+	if (--s->reading == 0 && s->depth == 0)
+		db_rollback(s->db); /* there is nothing to keep */
 }
 
 enum berth_code

@@ -53,6 +53,13 @@ const char *store_installation(const struct store *s);
 BERTH_MUST_CHECK enum berth_code store_begin(struct store *s, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code store_commit(struct store *s, struct berth_err *err);
 void store_rollback(struct store *s);
+/*
+ * What is read between these two is of one instant, whatever others write meanwhile. Nothing may be
+ * written in between, unless a store_begin() is around them, whose they are then. They nest, and
+ * are to be short.
+ */
+BERTH_MUST_CHECK enum berth_code store_read_begin(struct store *s, struct berth_err *err);
+void store_read_end(struct store *s);
 
 /*
  * Only one run at a time does a pass: BERTH_ELOCKED if another holds the lock. Freed by

@@ -77,7 +77,7 @@ goes null 3 'max_price: 0'
 expect_json '$.jobs[0].refused.max_price' 2
 goes us-east-1 0 'max_price: 10'
 goes null 3 'max_price: 9.999999'
-goes null 3 'max_cost: 0'
+goes null 4 'max_cost: 0'
 refused "key 'max_price': money: 'nan'" 'max_price: nan'
 refused "key 'max_price': an amount of money must not be negative" 'max_price: -1'
 refused "key 'max_cost': money: '1e300' is out of range" 'max_cost: 1e300'

@@ -90,7 +90,7 @@ expect_json '$.jobs[0].changes[0].at' 2026-11-30T22:05:00Z
 one 'accelerators: ["H100:8", "A100:8"]' 'work: 1h' "$od" 'max_price: 15'
 goes cheap us-east-1 'max_price'
 one 'accelerators: "A100:8"' 'work: 10h' "$od" 'max_cost: 90'
-expect_exit 3 'max_cost'
+expect_exit 4 'max_cost'
 expect_json '$.jobs[0].changes[0].what' over_budget
 expect_json_near '$.jobs[0].changes[0].to' 100.833333 1e-6
 one 'accelerators: "A100:8"' 'work: 10h' 'checkpoint: {size: 1GB, write: 10s}'

@@ -20,3 +20,6 @@ tests_unit_interval_t_LDADD = libtap.a $(BROKER_LIBS)
 check_PROGRAMS += tests/unit/placing_rules.t
 tests_unit_placing_rules_t_SOURCES = tests/unit/placing_rules.c
 tests_unit_placing_rules_t_LDADD = libtap.a libstoretmp.a $(BROKER_LIBS)
+check_PROGRAMS += tests/unit/brokers.t
+tests_unit_brokers_t_SOURCES = tests/unit/brokers.c
+tests_unit_brokers_t_LDADD = libtap.a libstoretmp.a $(BROKER_LIBS)
