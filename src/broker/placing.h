@@ -121,6 +121,8 @@ struct placing_job {
 	struct placing_turn turn;
 	const char *astray; /* that nobody knows where its data lie, with what may be meant; NULL */
 	bool at_risk;       /* on demand must run now to keep the deadline, and none can be had */
+	bool kept;          /* it has no place now, and one is kept for it */
+	bool binds_budget;  /* what binds is a budget */
 };
 
 /* A quota or a budget after the plan. */

@@ -173,7 +173,7 @@ placing_hold_job(struct placing_work_space *w, size_t i, const size_t *start)
 			placing_hold_for(w, i, &hint->over.v[k]);
 		return;
 	}
-	if (strstr(w->jobs[i].job.reason, PLACING_KEPT) == NULL)
+	if ((w->jobs[i].job.marks & JOB_MARK_KEPT) == 0)
 		return;
 	for (size_t k = start[i]; k < start[i + 1]; k++) {
 		bool bound = false;
@@ -358,6 +358,7 @@ placing_backfill(struct placing_work_space *w, size_t *start)
 	if (w->hold.job == PLACE_NONE)
 		return false;
 	placing_hold_filter(w, start);
+	w->jobs[w->hold.job].kept = start[w->hold.job] == start[w->hold.job + 1];
 	return true;
 }
 
@@ -370,9 +371,10 @@ placing_backfill_text(const struct placing_work_space *w, size_t i)
 	if (h->job == PLACE_NONE)
 		return NULL;
 	time_fmt(t, h->at);
-	if (i == h->job && w->p.cand_start[i] == w->p.cand_start[i + 1])
+	if (w->jobs[i].kept)
 		return arena_printf(w->a,
-		    PLACING_KEPT ", so that it can start at %s, when enough of what runs has ended",
+		    "its place is kept, so that it can start at %s, when enough of what runs has "
+		    "ended",
 		    t);
 	if (i != h->job && w->jobs[i].refused[REFUSE_RESERVED] > 0 &&
 	    w->p.cand_start[i] == w->p.cand_start[i + 1])

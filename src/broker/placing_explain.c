@@ -259,15 +259,14 @@ placing_resource(const struct placing_work_space *w, size_t r, const char **unit
 bool
 placing_lacks_money(const struct placing_job *j)
 {
-	return j->n_tries == 0 &&
-	       (strncmp(j->binds, "budget ", 7) == 0 || j->refused[REFUSE_OVER_BUDGET] > 0);
+	return j->n_tries == 0 && (j->binds_budget || j->refused[REFUSE_OVER_BUDGET] > 0);
 }
 
 bool
 placing_lacks_budget(const struct placing_job *j)
 {
-	return placing_lacks_money(j) && (strncmp(j->binds, "budget ", 7) == 0 ||
-					     j->own_cap < j->refused[REFUSE_OVER_BUDGET]);
+	return placing_lacks_money(j) &&
+	       (j->binds_budget || j->own_cap < j->refused[REFUSE_OVER_BUDGET]);
 }
 
 /* What the policy for spot under a deadline decided; NULL: it has no say. */
@@ -502,10 +501,9 @@ placing_explain(struct placing_work_space *w, size_t i, const struct place_plan 
 	pj->binds = "";
 	if (b != PLACE_NONE) {
 		pj->binds = e.binds = placing_resource(w, b, &e.unit);
-		pj->shadow =
-		    plan->shadow[b] *
-		    (b >= w->facts.n_quotas && b < w->facts.n_quotas + w->facts.n_budgets ? 1e6
-											  : 1);
+		pj->binds_budget =
+		    b >= w->facts.n_quotas && b < w->facts.n_quotas + w->facts.n_budgets;
+		pj->shadow = plan->shadow[b] * (pj->binds_budget ? 1e6 : 1);
 		e.shadow = pj->shadow;
 		placing_more(pj, k == PLACE_NONE ? NAN : w->cost.v[k], &e);
 	}

@@ -32,9 +32,6 @@ struct placing_hold {
 	size_t n_frees;
 };
 
-/* In the reason of a job that a place is kept for: from tick to tick. */
-#define PLACING_KEPT "its place is kept"
-
 struct placing_work_space {
 	const struct placing_options *o;
 	const struct accel_table *accels;

@@ -21,7 +21,7 @@
 #include "util/vec.h"
 
 static enum berth_code provision_reason(
-    struct broker *b, struct job *job, const char *reason, struct berth_err *err);
+    struct broker *b, struct job *job, const char *reason, unsigned marks, struct berth_err *err);
 
 /* It waits for another job, which goes on, or never ends. */
 static enum berth_code
@@ -39,7 +39,7 @@ provision_wait(
 			  .subject = job->spec.after,
 			  .reason = reason,
 			  .change = decide_change(b, WAITING_AFTER, job->spec.after, 0, text) });
-	return provision_reason(b, job, reason, err);
+	return provision_reason(b, job, reason, 0, err);
 }
 
 /* A job that needs the output of another waits until that is done; *ready_out: it need not wait. */
@@ -80,15 +80,15 @@ provision_after(struct broker *b, struct job *job, bool *ready_out, struct berth
 
 /* A create is out whose outcome nobody knows. */
 static void
-provision_unknown(struct broker *b, const struct job *job, const char *reason)
+provision_unknown(struct broker *b, const struct job *job)
 {
-	bool told = strncmp(reason, PROVISION_UNKNOWN, strlen(PROVISION_UNKNOWN)) == 0;
+	bool told = (job->marks & JOB_MARK_LAUNCH_UNKNOWN) != 0;
 
 	waiting_add(
 	    b->waits, &(struct waiting){ .job = job,
 			  .rule = WAITING_LAUNCH_UNKNOWN,
 			  .subject = "",
-			  .reason = told ? reason : PROVISION_UNKNOWN,
+			  .reason = told ? job->reason : PROVISION_UNKNOWN,
 			  .change = decide_change(b, WAITING_LAUNCH_UNKNOWN, "", 0,
 			      "an answer of the provider, which each tick asks for again: a "
 			      "machine that was made is kept, else the job is placed anew") });
@@ -118,7 +118,7 @@ provision_ids(struct broker *b, const char ***ids_out, size_t *n_out, struct ber
 			out =
 			    its[j].kind == INTENT_CREATE && strcmp(its[j].job_id, jobs[i].id) == 0;
 		if (out)
-			provision_unknown(b, &jobs[i], jobs[i].reason);
+			provision_unknown(b, &jobs[i]);
 		else
 			rc = provision_after(b, &jobs[i], &ready, err);
 		if (!out && ready)
@@ -130,14 +130,16 @@ provision_ids(struct broker *b, const char ***ids_out, size_t *n_out, struct ber
 }
 
 static enum berth_code
-provision_reason(struct broker *b, struct job *job, const char *reason, struct berth_err *err)
+provision_reason(
+    struct broker *b, struct job *job, const char *reason, unsigned marks, struct berth_err *err)
 {
 	struct job now;
 	enum berth_code rc;
 
-	if (strcmp(job->reason, reason) == 0)
+	if (strcmp(job->reason, reason) == 0 && job->marks == marks)
 		return BERTH_OK;
 	job->reason = reason;
+	job->marks = marks;
 	rc = store_begin(b->store, err);
 	if (rc != BERTH_OK)
 		return rc;
@@ -187,11 +189,10 @@ provision_refused(struct broker *b, const struct intent *it, const struct prov_m
 /* Only money lacks: told once, and where there is a deadline, as a risk to it. budget: a budget has
  * too little; else the job may not cost so much. */
 static enum berth_code
-provision_unpaid(
-    struct broker *b, struct job *job, bool budget, const char *reason, struct berth_err *err)
+provision_unpaid(struct broker *b, struct job *job, bool budget, const char *reason, unsigned marks,
+    struct berth_err *err)
 {
-	bool told = strstr(job->reason, "budget") != NULL ||
-		    strstr(job->reason, refuse_text(REFUSE_OVER_BUDGET)) != NULL;
+	bool told = (job->marks & JOB_MARK_UNPAID) != 0;
 	enum berth_code rc = BERTH_OK;
 
 	b->counts.unpaid++;
@@ -201,16 +202,20 @@ provision_unpaid(
 		rc = broker_event(b, err, "job.deadline_at_risk", job->id, job->id, NULL, "%s: %s",
 		    budget ? "no budget pays for it now" : "its max_cost does not pay for it now",
 		    reason);
-	return rc == BERTH_OK ? provision_reason(b, job, reason, err) : rc;
+	return rc == BERTH_OK ? provision_reason(b, job, reason, marks | JOB_MARK_UNPAID, err) : rc;
 }
 
-/* The deadline can be kept no more: told once. */
+/* The deadline is at risk, or can be kept no more: told once. */
 static enum berth_code
-provision_late(struct broker *b, struct job *job, const char *reason, struct berth_err *err)
+provision_late(struct broker *b, struct job *job, enum job_mark mark, const char *reason,
+    struct berth_err *err)
 {
-	if (strstr(job->reason, refuse_text(REFUSE_DEADLINE)) != NULL)
+	enum berth_code rc;
+
+	if ((job->marks & mark) != 0)
 		return BERTH_OK;
-	return broker_event(b, err, "job.deadline_at_risk", job->id, job->id, NULL, "%s", reason);
+	rc = broker_event(b, err, "job.deadline_at_risk", job->id, job->id, NULL, "%s", reason);
+	return rc == BERTH_OK ? provision_reason(b, job, job->reason, job->marks | mark, err) : rc;
 }
 
 enum provision_step {
@@ -373,7 +378,8 @@ provision_try(struct broker *b, struct job *job, const struct placing_try *t,
 	}
 	if (rc == BERTH_EBUDGET) {
 		*step_out = STEP_UNPAID;
-		return provision_unpaid(b, job, true, arena_strdup(b->tick_arena, err->msg), err);
+		return provision_unpaid(
+		    b, job, true, arena_strdup(b->tick_arena, err->msg), job->marks, err);
 	}
 	for (i = 0; i < n && rc == BERTH_OK; i++) {
 		rc = provision_create(b, acc, job, &its[i], step_out, &unknown, err);
@@ -387,7 +393,10 @@ provision_try(struct broker *b, struct job *job, const struct placing_try *t,
 	    i + 1 == n) /* the last of a gang: whole if it was made, else recover takes it apart */
 		return BERTH_OK;
 	rc = provision_undo(b, job, its, i, n, err);
-	return rc == BERTH_OK && unknown != NULL ? provision_reason(b, job, unknown, err) : rc;
+	return rc == BERTH_OK && unknown != NULL
+		   ? provision_reason(b, job, unknown,
+			 JOB_MARK_LAUNCH_UNKNOWN | (job->marks & JOB_MARK_AT_RISK), err)
+		   : rc;
 }
 
 /* When the first of the tried offers may be asked for again; 0: none is on hold. */
@@ -448,7 +457,7 @@ provision_unplaced(struct broker *b, struct placing_job *pj, size_t tried, const
 		    time_fmt(t, until));
 	w.change = decide_change(b, w.rule, "", until, again);
 	waiting_add(b->waits, &w);
-	return provision_reason(b, &pj->job, w.reason, err);
+	return provision_reason(b, &pj->job, w.reason, pj->at_risk ? JOB_MARK_AT_RISK : 0, err);
 }
 
 /* The offer was within the budgets when it was chosen, and is no more: others have taken of them.
@@ -476,14 +485,24 @@ provision_wait_money(struct broker *b, struct placing_job *pj, const struct plac
 static enum berth_code
 provision_refused_job(struct broker *b, struct placing_job *pj, struct berth_err *err)
 {
+	unsigned marks = (pj->kept ? JOB_MARK_KEPT : 0u) | (pj->at_risk ? JOB_MARK_AT_RISK : 0u);
 	enum berth_code rc = BERTH_OK;
 
 	waiting_add_refused(b->waits, pj, pj->reason);
+	if (pj->at_risk)
+		rc = provision_late(b, &pj->job, JOB_MARK_AT_RISK, pj->reason, err);
+	if (rc != BERTH_OK)
+		return rc;
 	if (placing_lacks_money(pj))
-		return provision_unpaid(b, &pj->job, placing_lacks_budget(pj), pj->reason, err);
-	if (strstr(pj->reason, refuse_text(REFUSE_DEADLINE)) != NULL)
-		rc = provision_late(b, &pj->job, pj->reason, err);
-	return rc == BERTH_OK ? provision_reason(b, &pj->job, pj->reason, err) : rc;
+		return provision_unpaid(
+		    b, &pj->job, placing_lacks_budget(pj), pj->reason, marks, err);
+	if (pj->refused[REFUSE_OVER_BUDGET] > 0)
+		marks |= pj->job.marks & JOB_MARK_UNPAID;
+	if (pj->rule == REFUSE_DEADLINE) {
+		rc = provision_late(b, &pj->job, JOB_MARK_LATE, pj->reason, err);
+		marks |= JOB_MARK_LATE;
+	}
+	return rc == BERTH_OK ? provision_reason(b, &pj->job, pj->reason, marks, err) : rc;
 }
 
 static enum berth_code
@@ -495,9 +514,8 @@ provision_job(struct broker *b, struct placing *p, struct placing_job *pj, bool 
 	const char *late = NULL;
 	size_t i, tried = 0, n_late = 0;
 
-	if (pj->at_risk && strstr(pj->job.reason, "the deadline is at risk") == NULL) {
-		rc = broker_event(
-		    b, err, "job.deadline_at_risk", pj->job.id, pj->job.id, NULL, "%s", pj->reason);
+	if (pj->at_risk) {
+		rc = provision_late(b, &pj->job, JOB_MARK_AT_RISK, pj->reason, err);
 		if (rc != BERTH_OK)
 			return rc;
 	}
@@ -518,7 +536,7 @@ provision_job(struct broker *b, struct placing *p, struct placing_job *pj, bool 
 		provision_wait_money(b, pj, &pj->tries[i]);
 		return BERTH_OK;
 	case STEP_UNKNOWN:
-		provision_unknown(b, &pj->job, pj->job.reason);
+		provision_unknown(b, &pj->job);
 		return BERTH_OK;
 	case STEP_OVERTAKEN:
 		*overtaken_out = true;

@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <string.h>
 
 #include "model/job.h"
@@ -56,4 +57,43 @@ attempt_state_parse(const char *s, enum attempt_state *s_out)
 			return true;
 		}
 	return false;
+}
+
+static const char *const job_mark_names[] = { "kept", "launch_unknown", "unpaid", "late",
+	"at_risk" };
+
+#define JOB_MARKS (sizeof(job_mark_names) / sizeof(job_mark_names[0]))
+
+const char *
+job_marks_text(unsigned marks, char out[static JOB_MARKS_SIZE])
+{
+	size_t n = 0;
+
+	out[0] = '\0';
+	for (size_t i = 0; i < JOB_MARKS; i++)
+		if ((marks & 1u << i) != 0)
+			n += (size_t)snprintf(out + n, JOB_MARKS_SIZE - n, "%s%s", n > 0 ? " " : "",
+			    job_mark_names[i]);
+	return out;
+}
+
+bool
+job_marks_parse(const char *s, unsigned *marks_out)
+{
+	unsigned marks = 0;
+
+	while (*s != '\0') {
+		size_t n = strcspn(s, " "), i = 0;
+
+		while (i < JOB_MARKS &&
+		       (strlen(job_mark_names[i]) != n || strncmp(s, job_mark_names[i], n) != 0))
+			i++;
+		if (i == JOB_MARKS)
+			return false;
+		marks |= 1u << i;
+		s += n;
+		s += *s == ' ';
+	}
+	*marks_out = marks;
+	return true;
 }

@@ -18,6 +18,15 @@ enum job_state {
 	JOB_STATE_COUNT
 };
 
+/* What is known of a queued job from tick to tick, beside its reason: bits. */
+enum job_mark {
+	JOB_MARK_KEPT = 1,           /* a place is kept for it */
+	JOB_MARK_LAUNCH_UNKNOWN = 2, /* nobody knows yet what came of its launch */
+	JOB_MARK_UNPAID = 4,         /* told: only the money of a budget lacks */
+	JOB_MARK_LATE = 8,           /* told: its deadline can be kept no more */
+	JOB_MARK_AT_RISK = 16        /* told: its deadline is at risk */
+};
+
 enum attempt_state {
 	ATTEMPT_PROVISIONING,
 	ATTEMPT_PROBING,
@@ -85,6 +94,7 @@ struct job {
 	struct job_spec spec;
 	enum job_state state;
 	const char *reason;                   /* why it is where it is, in words */
+	unsigned marks;                       /* of enum job_mark; 0 unless it is queued */
 	double progress;                      /* share of the work that is safe, 0..1 */
 	int64_t submitted, started, finished; /* 0: not yet */
 	int tries;                            /* failures of the work so far */
@@ -106,5 +116,10 @@ const char *job_state_name(enum job_state s);
 bool job_state_parse(const char *s, enum job_state *s_out);
 const char *attempt_state_name(enum attempt_state s);
 bool attempt_state_parse(const char *s, enum attempt_state *s_out);
+/* "kept late"; "" for 0. */
+#define JOB_MARKS_SIZE 64
+const char *job_marks_text(unsigned marks, char out[static JOB_MARKS_SIZE]);
+/* False: a word that is none. */
+bool job_marks_parse(const char *s, unsigned *marks_out);
 
 #endif

@@ -89,6 +89,10 @@ job_row(struct db_stmt *st, void *arg, struct berth_err *err)
 		    db_col_text(st, "id", l->a));
 	if (l->q->states != 0 && (l->q->states & JOB_BIT(j.state)) == 0)
 		return BERTH_OK;
+	if (!job_marks_parse(db_col_text(st, "marks", l->a), &j.marks))
+		return err_set(err, BERTH_EINVAL,
+		    "store: job %s: a mark that this berth does not know",
+		    db_col_text(st, "id", l->a));
 	rc = unpack_spec(db_col_text(st, "spec", l->a), l->a, &j.spec, err);
 	if (rc != BERTH_OK)
 		return rc;
@@ -201,6 +205,8 @@ store_job_update(struct store *s, const struct job *job, unsigned from, struct b
 {
 	struct arena *a = arena_new();
 	enum berth_code rc = store_begin(s, err);
+	unsigned marks = job->state == JOB_QUEUED ? job->marks : 0;
+	char text[JOB_MARKS_SIZE];
 	enum job_state state;
 
 	if (rc != BERTH_OK)
@@ -213,11 +219,11 @@ store_job_update(struct store *s, const struct job *job, unsigned from, struct b
 	if (rc == BERTH_OK)
 		rc = db_run(s->db, err,
 		    "UPDATE job SET state = $1, reason = $2, progress = $3, started = $4, finished "
-		    "= $5, tries = $6, preemptions = $7, cost = $8 WHERE id = $9",
+		    "= $5, tries = $6, preemptions = $7, cost = $8, marks = $9 WHERE id = $10",
 		    DB_ARGS(db_text(job_state_name(job->state)), db_text(job->reason),
 			db_real(job->progress), db_id(job->started), db_id(job->finished),
 			db_i64(job->tries), db_i64(job->preemptions), db_usd(job->cost),
-			db_text(job->id)));
+			db_text(job_marks_text(marks, text)), db_text(job->id)));
 	rc = store_end(s, rc, err);
 out:
 	arena_free(a);

@@ -331,9 +331,8 @@ budget_reserve_locked(struct store *s, const struct budget_ask *ask, int64_t int
 		    "amount, held, made, run) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) "
 		    "RETURNING id",
 		    DB_ARGS(db_id(intent_id), db_text(ask->account), db_text(ask->project),
-			db_text(ask->user), db_text(ask->job_id),
-			db_i64(ask->amount.v > 0 ? ask->amount.v : 1), db_usd(ask->amount),
-			db_i64(now), db_id(s->run_id)));
+			db_text(ask->user), db_text(ask->job_id), db_usd(ask->amount),
+			db_usd(ask->amount), db_i64(now), db_id(s->run_id)));
 	arena_free(a);
 	return rc;
 }

@@ -29,8 +29,8 @@ static const struct {
 	{ "reservation", "SELECT * FROM reservation WHERE settled IS NULL ORDER BY id", false },
 	{ "fleet_speed", "SELECT * FROM fleet_speed", false },
 	{ "job",
-	    "SELECT id, state, reason, progress, started, finished, tries, preemptions, cost FROM "
-	    "job WHERE state IN ('queued', 'placed', 'running') ORDER BY id",
+	    "SELECT id, state, reason, marks, progress, started, finished, tries, preemptions, "
+	    "cost FROM job WHERE state IN ('queued', 'placed', 'running') ORDER BY id",
 	    false },
 	{ "intent", "SELECT id, state FROM intent WHERE state = 'pending' ORDER BY id", false },
 	{ "instance", "SELECT * FROM instance WHERE state <> 'gone' ORDER BY id", false },

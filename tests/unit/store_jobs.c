@@ -83,6 +83,21 @@ test_queue(struct store *s)
 	for (size_t i = 0; i < n && n == 5; i++)
 		wrong += strcmp(jobs[i].id, id[order[i]]) != 0;
 	tap_ok(n == 5 && wrong == 0, "the queue is in order");
+	tap_ok(jobs[0].marks == 0, "a new job has no marks");
+	j = jobs[1];
+	j.marks = JOB_MARK_KEPT | JOB_MARK_LAUNCH_UNKNOWN | JOB_MARK_UNPAID | JOB_MARK_LATE | JOB_MARK_AT_RISK;
+	tap_code(store_job_update(s, &j, JOB_BIT(JOB_QUEUED), &err), BERTH_OK, &err);
+	tap_code(store_job_get(s, j.id, a, &j, &err), BERTH_OK, &err);
+	tap_is_long(j.marks, 31, "all marks come back");
+	j.marks = JOB_MARK_LATE;
+	j.state = JOB_PLACED;
+	tap_code(store_job_update(s, &j, JOB_BIT(JOB_QUEUED), &err), BERTH_OK, &err);
+	j.state = JOB_QUEUED;
+	tap_code(store_job_get(s, j.id, a, &j, &err), BERTH_OK, &err);
+	tap_ok(j.state == JOB_PLACED && j.marks == 0, "one that waits no more has none");
+	j.state = JOB_QUEUED;
+	tap_code(store_job_update(s, &j, JOB_BIT(JOB_PLACED), &err), BERTH_OK, &err);
+	tap_ok(!job_marks_parse("kept lately", &j.marks), "a word that is no mark");
 	j = jobs[0];
 	j.state = JOB_PLACED;
 	j.reason = "on aws";

@@ -86,6 +86,8 @@ test_budget(struct store *s)
 	    "as many places as it takes to see that it is over: %s", err.msg);
 	tap_code(store_budget_reserve(s, &small, 2, T0, &id, &err), BERTH_OK, &err);
 	tap_code(store_budget_reserve(s, &free_of, 5, T0, &id, &err), BERTH_OK, &err);
+	tap_is_long(store_tmp_number(store_path(s), "SELECT amount FROM reservation WHERE job_id = 'j-3'"), 0,
+	    "a reservation of nothing is one of nothing");
 	tap_code(store_budget_reserve(s, &below, 6, T0, &id, &err), BERTH_EINVAL, &err);
 	tap_code(store_budget_hold(s, 5, (struct usd_micro){ 0 }, &err), BERTH_OK, &err);
 	tap_code(store_budget_reserve(s, &elsewhere, 3, T0, &id, &err), BERTH_OK, &err);

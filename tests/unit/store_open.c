@@ -219,6 +219,49 @@ test_upgrade(void)
 	db_close(db);
 }
 
+/* A store of the version before jobs had marks: what their reasons told becomes marks, and reservations of nothing are such. */
+static void
+test_marks(void)
+{
+	static const struct { const char *state, *reason, *marks; } jobs[] = {
+		{ "queued", "not placed: over a quota by itself; its place is kept, so that it can start at 2026", "kept" },
+		{ "queued", "waits to learn what became of a launch: no answer", "launch_unknown" },
+		{ "queued", "not placed: costs more than is left. 2 offers seen, refused: over_budget 2", "unpaid" },
+		{ "queued", "not placed: would end after the deadline; the deadline is at risk: on demand", "late at_risk" },
+		{ "queued", "", "" },
+		{ "running", "its place is kept", "" },
+	};
+	char path[1024], sql[1024];
+	struct db_open o = { .path = path, .write = true, .create = true, .busy_timeout_ms = 1000 };
+	struct berth_err err;
+	struct store *s;
+	struct db *db;
+
+	snprintf(path, sizeof(path), "%s", store_tmp_path("v14.db"));
+	tap_code(db_open(&o, &db, &err), BERTH_OK, &err);
+	tap_code(migrate_run(db, path, migrations, 14, &err), BERTH_OK, &err);
+	db_close(db);
+	for (size_t i = 0; i < sizeof(jobs) / sizeof(jobs[0]); i++) {
+		snprintf(sql, sizeof(sql), "INSERT INTO job (id, name, user_name, project, priority, state, reason, progress, "
+		    "submitted, tries, preemptions, cost, spec) VALUES ('j-%zu', 'n', 'u', 'p', 0, '%s', '%s', 0, 1, 0, 0, 0, '{}')",
+		    i, jobs[i].state, jobs[i].reason);
+		store_tmp_exec(path, sql);
+	}
+	store_tmp_exec(path, "INSERT INTO reservation (intent_id, account, project, user_name, job_id, amount, held, made) "
+	    "VALUES (7, '', '', '', 'j-0', 1, 0, 5), (8, '', '', '', 'j-1', 1, 1, 5), (9, '', '', '', 'j-2', 4000000, 100, 5)");
+	s = store_tmp_open(path);
+	store_close(s);
+	for (size_t i = 0; i < sizeof(jobs) / sizeof(jobs[0]); i++) {
+		snprintf(sql, sizeof(sql), "SELECT count(*) FROM job WHERE id = 'j-%zu' AND marks = '%s'", i, jobs[i].marks);
+		tap_is_long(store_tmp_number(path, sql), 1, "'%s' has the marks '%s'", jobs[i].reason, jobs[i].marks);
+	}
+	tap_is_long(store_tmp_number(path, "SELECT sum(amount * (intent_id - 6)) FROM reservation WHERE held <= amount"), 12000002,
+	    "reservations are as they were, but for what was none");
+	store_tmp_exec(path, "INSERT INTO reservation (account, project, user_name, job_id, amount, held, made) "
+	    "VALUES ('', '', '', 'j-3', 0, 0, 6)");
+	tap_is_long(store_tmp_number(path, "SELECT max(id) FROM reservation"), 4, "and new ones get numbers of their own");
+}
+
 int
 main(void)
 {
@@ -228,6 +271,7 @@ main(void)
 	test_read_only();
 	test_network();
 	test_upgrade();
+	test_marks();
 	store_tmp_end();
 	return tap_done();
 }
