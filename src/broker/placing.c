@@ -291,6 +291,7 @@ placing_candidates_of(
 				w->hints[i].quota_left = never->left;
 			}
 		}
+		w->refusal[i * w->facts.n_offers + j] = (unsigned char)e.refuse;
 		if (e.refuse != REFUSE_NOT) {
 			pj->refused[e.refuse]++;
 			pj->own_cap +=
@@ -393,6 +394,7 @@ placing_problem(struct placing_work_space *w)
 	size_t *start = arena_array(w->a, w->n_jobs + 1, sizeof(*start));
 
 	w->first = arena_array(w->a, w->facts.n_budgets, sizeof(*w->first));
+	w->refusal = arena_array(w->a, w->n_jobs * w->facts.n_offers, sizeof(*w->refusal));
 	VEC_PUSH(w->a, &w->more_vec.start, 0);
 	for (size_t i = 0; i < w->n_jobs; i++)
 		placing_candidates_of(w, i, estimates, start);

@@ -75,22 +75,26 @@ placing_after_pays(
 }
 
 void
+placing_after_add_one(
+    const struct placing_work_space *w, size_t i, size_t offer, struct cost_estimate *e)
+{
+	const struct placing_offer *po = &w->facts.offers[offer];
+	double gib = w->jobs[i].job.spec.after_gib, usd;
+
+	if (w->from[i][0] == '\0' || !(gib > 0) || e->refuse != REFUSE_NOT)
+		return;
+	usd = gib * cost_egress_rate(w->from[i], placing_place(w, po->offer), NULL);
+	e->egress_usd += usd;
+	e->total_usd += usd;
+	if (!placing_after_pays(w, &w->jobs[i].job, po->account, e->total_usd))
+		e->refuse = REFUSE_OVER_BUDGET;
+}
+
+void
 placing_after_add(const struct placing_work_space *w, size_t i, struct cost_estimate *e)
 {
-	double gib = w->jobs[i].job.spec.after_gib;
-
-	for (size_t j = 0; w->from[i][0] != '\0' && gib > 0 && j < w->facts.n_offers; j++) {
-		double usd = gib * cost_egress_rate(w->from[i],
-				       placing_place(w, w->facts.offers[j].offer), NULL);
-
-		if (e[j].refuse != REFUSE_NOT)
-			continue;
-		e[j].egress_usd += usd;
-		e[j].total_usd += usd;
-		if (!placing_after_pays(
-			w, &w->jobs[i].job, w->facts.offers[j].account, e[j].total_usd))
-			e[j].refuse = REFUSE_OVER_BUDGET;
-	}
+	for (size_t j = 0; j < w->facts.n_offers; j++)
+		placing_after_add_one(w, i, j, &e[j]);
 }
 
 void

@@ -220,6 +220,31 @@ placing_hold_takes(const struct placing_work_space *w, size_t k, size_t q)
 	       placing_quota_weight(w->facts.quotas[q].limit, w->facts.offers[w->offer.v[k]].offer);
 }
 
+bool
+placing_hold_lets(const struct placing_work_space *w, size_t i, size_t k,
+    const struct placing_need *need, const int64_t *left)
+{
+	const struct placing_hold *h = &w->hold;
+	const struct offer *o = w->facts.offers[need->offer].offer;
+	int64_t by = w->jobs[i].job.spec.deadline;
+	size_t r = h->base;
+
+	if (h->job == PLACE_NONE || i == h->job || placing_hold_before(w, i) ||
+	    need->finish + BACKFILL_TICK_S <= h->at ||
+	    (by > 0 && need->finish + (h->at - w->o->now) > by))
+		return true;
+	for (size_t q = 0; q < w->facts.n_quotas; q++) {
+		int64_t takes = need->machines * placing_quota_weight(w->facts.quotas[q].limit, o);
+
+		if (h->spare[q] == PLACE_NO_LIMIT)
+			continue;
+		if (takes > 0 && takes > left[r] + placing_own(w, k, r))
+			return false;
+		r++;
+	}
+	return true;
+}
+
 /* Candidate k to place `to`, with its share of what is kept; false: it would make the job wait. */
 static bool
 placing_hold_keep(struct placing_work_space *w, size_t k, size_t to, bool free, size_t more_from,

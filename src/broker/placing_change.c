@@ -11,12 +11,7 @@
 #define PLACING_EVEN 1e-3  /* micro-USD: at the even price itself nothing is less */
 #define PLACING_CENT 0.005 /* USD; what saves less is not worth a word */
 
-struct placing_change_list {
-	struct placing_work_space *w;
-	VEC(struct placing_change) v;
-};
-
-static struct placing_change *
+struct placing_change *
 placing_change_add(struct placing_change_list *l, const char *what, const char *subject)
 {
 	struct placing_change c = {
@@ -105,8 +100,7 @@ placing_change_limit(struct placing_change_list *l, const int64_t *left, size_t 
 			    said, unit, name, c->offer, c->usd, w->cost.v[k] - c->usd);
 }
 
-/* What candidate k gives back of a quota or budget when its job goes elsewhere. */
-static int64_t
+int64_t
 placing_own(const struct placing_work_space *w, size_t k, size_t r)
 {
 	const struct place_problem *p = &w->p;
@@ -122,18 +116,23 @@ placing_own(const struct placing_work_space *w, size_t k, size_t r)
 	return own;
 }
 
-/* Does the job fit there beside all others, with what candidate k gives back? money: of budgets
- * too. */
-static bool
+bool
 placing_room(const struct placing_work_space *w, size_t i, size_t k,
     const struct placing_need *need, bool money, const int64_t *left)
 {
 	const struct placing_offer *po = &w->facts.offers[need->offer];
+	const struct place_problem *p = &w->p;
 	const struct job *j = &w->jobs[i].job;
 
 	for (size_t q = 0; q < w->facts.n_quotas; q++)
 		if (placing_quota_weight(w->facts.quotas[q].limit, po->offer) * need->machines >
 		    left[q] + placing_own(w, k, q))
+			return false;
+	/* machines of an owned commitment */
+	for (size_t u = p->use_start[need->offer]; u < p->use_start[need->offer + 1]; u++)
+		if (p->limit[p->resource[u]] != PLACE_NO_LIMIT &&
+		    p->weight[u] * need->machines >
+			left[p->resource[u]] + placing_own(w, k, p->resource[u]))
 			return false;
 	for (size_t b = 0; money && b < w->facts.n_budgets; b++)
 		if (budget_scope_hits(w->facts.budgets[b].scope, w->facts.accounts[po->account],
@@ -240,6 +239,18 @@ placing_change_quota(
 	    (long long)least, limit->unit, limit->name, c->offer, c->usd);
 }
 
+/* When it can be asked again; then the deadline must still be kept. 0: at any time. */
+static int64_t
+placing_change_at(
+    const struct placing_work_space *w, enum refuse_code code, const struct placing_near *n)
+{
+	const struct cost_facts *f = &w->facts.offers[n->offer].facts;
+
+	if (code == REFUSE_BLOCKED_UNTIL || code == REFUSE_PROBE_FAILED)
+		return f->blocked_until;
+	return code == REFUSE_UNAVAILABLE ? f->none_until : 0;
+}
+
 /* What one more rule keeps away that would be cheaper. */
 static void
 placing_change_rule(struct placing_change_list *l, size_t i, size_t k, enum refuse_code code,
@@ -248,17 +259,21 @@ placing_change_rule(struct placing_change_list *l, size_t i, size_t k, enum refu
 	const struct placing_work_space *w = l->w;
 	const struct placing_near *n = &w->hints[i].least[code];
 	const struct placing_need need = { n->offer, n->machines, n->usd, n->finish };
+	int64_t by = w->jobs[i].job.spec.deadline, at;
 	struct placing_change *c;
 	char t[TIME_FMT_SIZE], usd[USD_FMT_SIZE];
 
 	if (!n->is || !(n->usd < cost - PLACING_CENT) ||
 	    !placing_room(w, i, k, &need, code != REFUSE_OVER_BUDGET, left))
 		return;
+	at = placing_change_at(w, code, n);
+	if (by > 0 && at > w->o->now && n->finish + (at - w->o->now) > by)
+		return;
 	c = placing_change_add(l, refuse_name(code), "");
+	c->at = at;
 	c->offer = placing_offer_name(w, n->offer);
 	c->usd = n->usd;
 	if (code == REFUSE_BLOCKED_UNTIL) {
-		c->at = w->facts.offers[n->offer].facts.blocked_until;
 		c->text = arena_printf(w->a, "the hold on %s ends %s: it would cost %.2f USD",
 		    c->offer, time_fmt(t, c->at), n->usd);
 	} else if (code == REFUSE_OVER_BUDGET && w->hints[i].safety_usd > n->usd &&
@@ -273,7 +288,6 @@ placing_change_rule(struct placing_change_list *l, size_t i, size_t k, enum refu
 		c->text = arena_printf(
 		    w->a, "%s USD to spend would pay for %s", usd_need(usd, n->usd), c->offer);
 	} else if (code == REFUSE_UNAVAILABLE) {
-		c->at = w->facts.offers[n->offer].facts.none_until;
 		c->text =
 		    arena_printf(w->a, "%s for %.2f USD, when its provider has some again (%s)",
 			c->offer, n->usd, placing_none_text(&w->facts.offers[n->offer], w->a));
@@ -284,7 +298,6 @@ placing_change_rule(struct placing_change_list *l, size_t i, size_t k, enum refu
 		    "cheaper and safe",
 		    c->offer, time_fmt(t, c->at), n->usd);
 	} else if (code == REFUSE_PROBE_FAILED) {
-		c->at = w->facts.offers[n->offer].facts.blocked_until;
 		c->text = arena_printf(w->a,
 		    "the hold on %s after a rejected machine ends %s: it would cost %.2f USD",
 		    c->offer, time_fmt(t, c->at), n->usd);
@@ -292,52 +305,6 @@ placing_change_rule(struct placing_change_list *l, size_t i, size_t k, enum refu
 		c->text = arena_printf(w->a, "%s would cost %.2f USD, but is left out: %s",
 		    c->offer, n->usd, refuse_text(code));
 	}
-}
-
-static double
-placing_change_hour(const struct placing_work_space *w, const struct cost_estimate *e, size_t offer)
-{
-	const struct placing_offer *po = &w->facts.offers[offer];
-
-	return cost_hour(po->offer, &po->facts, w->o->now, &e[offer]);
-}
-
-/* The least max_price at which some offer passes all other rules too. */
-static void
-placing_change_max_price(struct placing_change_list *l, size_t i, const int64_t *left)
-{
-	struct placing_work_space *w = l->w;
-	struct job job = w->jobs[i].job;
-	struct cost_job c = w->costs[i];
-	struct cost_estimate *e;
-	size_t best = PLACE_NONE;
-	struct placing_change *x;
-
-	if (w->jobs[i].refused[REFUSE_MAX_PRICE] == 0)
-		return;
-	job.spec.max_price = USD_UNKNOWN;
-	c.job = &job;
-	e = arena_array(w->a, w->facts.n_offers, sizeof(*e));
-	placing_estimate(w, &c, false, e);
-	placing_after_add(w, i, e);
-	for (size_t j = 0; j < w->facts.n_offers; j++) {
-		const struct placing_need need = { j, e[j].machines, e[j].total_usd, e[j].finish };
-
-		if (e[j].refuse == REFUSE_NOT &&
-		    placing_room(w, i, PLACE_NONE, &need, true, left) &&
-		    (best == PLACE_NONE ||
-			placing_change_hour(w, e, j) < placing_change_hour(w, e, best)))
-			best = j;
-	}
-	if (best == PLACE_NONE)
-		return;
-	x = placing_change_add(l, "max_price", "");
-	x->offer = placing_offer_name(w, best);
-	x->from = usd_to_double(w->jobs[i].job.spec.max_price);
-	x->to = placing_change_hour(w, e, best);
-	x->usd = e[best].total_usd;
-	x->text = arena_printf(w->a, "a max_price of %.10g USD an hour would allow %s for %.2f USD",
-	    x->to, x->offer, x->usd);
 }
 
 /* Whether a later rule than those of sizes refused any offer: what passes them meets it. */
@@ -350,15 +317,14 @@ placing_more_rules(const size_t *refused)
 	return false;
 }
 
-/* For a job that no offer suits: prices and sizes that end a search before any cost is known. */
+/* For a job that no offer suits, nor would one with one change: sizes that end a search first. */
 static void
-placing_change_none(struct placing_change_list *l, size_t i, const int64_t *left)
+placing_change_none(struct placing_change_list *l, size_t i)
 {
 	const struct placing_hint *h = &l->w->hints[i];
 	const size_t *r = l->w->jobs[i].refused;
 	struct placing_change *c;
 
-	placing_change_max_price(l, i, left);
 	if (placing_more_rules(r))
 		return;
 	if (r[REFUSE_MEMORY] > 0) {
@@ -404,8 +370,9 @@ placing_changes(struct placing_work_space *w, size_t i, const struct place_plan 
 	for (size_t x = 0; x < sizeof(rules) / sizeof(rules[0]); x++)
 		placing_change_rule(&l, i, k, rules[x], left, cost);
 	placing_change_quota(&l, i, k, left, cost);
+	placing_lifts(&l, i, k, left, cost - PLACING_CENT);
 	if (k == PLACE_NONE && best == PLACE_NONE && l.v.n == 0)
-		placing_change_none(&l, i, left);
+		placing_change_none(&l, i);
 	w->jobs[i].changes = l.v.v;
 	w->jobs[i].n_changes = l.v.n;
 }

@@ -50,6 +50,7 @@ struct placing_work_space {
 					   what is kept for a job */
 	struct place_more more;
 	struct placing_hint *hints; /* [n_jobs] numbers for jobs that are not placed */
+	unsigned char *refusal;     /* [n_jobs][n_offers] enum refuse_code of each pair by itself */
 	struct placing_spot *spot;  /* [n_jobs] */
 	double *first; /* [n_budgets] USD that the jobs before this one in the queue need of each at
 			  least */
@@ -91,8 +92,9 @@ struct placing_need {
 
 /* What comes nearest among the refused offers. */
 struct placing_hint {
-	struct placing_near least[REFUSE_COUNT]; /* the cheapest that this rule refused; of rules
-						    behind the cost alone */
+	struct placing_near least[REFUSE_COUNT]; /* the cheapest that this rule alone refused; of
+						    rules before the cost what is told as a change
+						  */
 	struct placing_near late[PLACING_FRONT]; /* refused by the deadline: later ends, each
 						    cheaper than the one before */
 	size_t n_late;
@@ -145,11 +147,32 @@ void placing_tell(
 /* What would change the outcome: into w->jobs[i].changes. runner_up: a candidate, or PLACE_NONE. */
 void placing_changes(struct placing_work_space *w, size_t i, const struct place_plan *plan,
     const int64_t *left, size_t runner_up);
+/* What would change where job i goes, as it grows. */
+struct placing_change_list {
+	struct placing_work_space *w;
+	VEC(struct placing_change) v;
+};
+struct placing_change *placing_change_add(
+    struct placing_change_list *l, const char *what, const char *subject);
+/* Does the job fit there beside all others, with what candidate k (or PLACE_NONE) gives back?
+ * money: of budgets too. */
+bool placing_room(const struct placing_work_space *w, size_t i, size_t k,
+    const struct placing_need *need, bool money, const int64_t *left);
+/*
+ * Rules before the cost: of each that alone refuses offers which would cost job i under so many
+ * USD, the best one, with what would admit it; the best three are added, each has its hint. k: its
+ * candidate in the plan, or PLACE_NONE, with which the least change goes before the cost.
+ */
+void placing_lifts(
+    struct placing_change_list *l, size_t i, size_t k, const int64_t *left, double under);
 /* Who waits for whom, and where the output of those lies that are no longer queued. */
 BERTH_MUST_CHECK enum berth_code placing_after_load(
     struct placing_work_space *w, struct store *store, struct berth_err *err);
 /* What moving the output of the job before costs on each offer: into the estimates [n_offers]. */
 void placing_after_add(const struct placing_work_space *w, size_t i, struct cost_estimate *e);
+/* On one of them. */
+void placing_after_add_one(
+    const struct placing_work_space *w, size_t i, size_t offer, struct cost_estimate *e);
 /* When the machines that run are expected to be free: into w->hold. */
 BERTH_MUST_CHECK enum berth_code placing_backfill_load(
     struct placing_work_space *w, struct store *store, struct berth_err *err);
@@ -163,6 +186,11 @@ bool placing_backfill(struct placing_work_space *w, size_t *start);
 /* What that means to job i, which has no candidate: "waits so that job j-7 can start at TIME";
  * NULL: nothing. */
 const char *placing_backfill_text(const struct placing_work_space *w, size_t i);
+/* Would job i keep nobody waiting there for whom a place is kept? k, left as in placing_room(). */
+bool placing_hold_lets(const struct placing_work_space *w, size_t i, size_t k,
+    const struct placing_need *need, const int64_t *left);
+/* What candidate k (PLACE_NONE: nothing) gives back of a resource when its job goes elsewhere. */
+int64_t placing_own(const struct placing_work_space *w, size_t k, size_t r);
 /* Who has used how much, with o->shares. */
 BERTH_MUST_CHECK enum berth_code placing_share_load(
     struct placing_work_space *w, struct store *store, struct berth_err *err);

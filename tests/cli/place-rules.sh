@@ -75,7 +75,7 @@ expect_json '$.jobs[0].changes[0].what' gang 'what would change it: machines of 
 one 'accelerators: ["L4:2", "A100:8"]' 'work: 10h' "$od" 'regions: ["mars-*"]'
 [ "$(json '$.jobs[0].refused.gang')" = 2 ] && [ "$(json '$.jobs[0].refused.residency')" -ge 1 ]
 ok $? 'some are too small, and what is large enough lies elsewhere'
-expect_json '$.jobs[0].changes[0].what' '' 'fewer on a machine would not help: the region keeps the others out'
+expect_json '$.jobs[0].changes[0].what' residency 'fewer on a machine would not help: the region keeps the others out'
 one 'accelerators: "A100:8"' 'work: 10h' "$od" 'data: {region: aws/eu-west-1, size: 100GB}'
 goes cheap us-east-1 'little data travels'
 one 'accelerators: "A100:8"' 'work: 10h' "$od" 'data: {region: aws/eu-west-1, size: 10TB}'
