@@ -11,6 +11,7 @@
 #include "net/http.h"
 #include "providers/net.h"
 #include "store/event_rows.h"
+#include "store/prune.h"
 #include "util/fileio.h"
 #include "util/time.h"
 #include "util/yaml.h"
@@ -33,6 +34,8 @@ static const struct broker_policy broker_policy_default = {
 	.start_timeout_s = 900,
 	.max_attempts = 25,
 	.tiers = { INT64_C(100) * 86400, INT64_C(1096) * 86400 },
+	.records_s = STORE_RECORDS_S,
+	.prune_max = 20000,
 	.rollup_max = 100000,
 };
 

@@ -77,6 +77,8 @@ struct broker_policy {
 	size_t max_attempts;      /* offers tried for one job in one tick: 25 */
 	struct tier_policy tiers; /* how long samples are kept singly */
 	int64_t rollup_max;       /* samples rolled up in one tick, about: 100000 */
+	int64_t records_s;        /* how long decisions and events are kept; 0: for ever */
+	int64_t prune_max;        /* rows of each kind deleted in one tick: 20000 */
 };
 
 struct broker {

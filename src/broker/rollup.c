@@ -1,9 +1,11 @@
 #include "broker/broker.h"
+#include "store/prune.h"
 #include "store/tier_rows.h"
 
 enum berth_code
 pass_rollup(struct broker *b, struct berth_err *err)
 {
+	struct prune_counts pruned;
 	struct tier_moved moved;
 	enum berth_code rc = store_rollup(
 	    b->store, &b->policy.tiers, b->now, b->policy.rollup_max, NULL, NULL, &moved, err);
@@ -15,5 +17,7 @@ pass_rollup(struct broker *b, struct berth_err *err)
 		log_warn(b->log, "rollup: %s", err->msg);
 		rc = BERTH_OK;
 	}
-	return rc;
+	return rc == BERTH_OK ? store_prune_daily(b->store, b->policy.records_s, b->now,
+				    b->policy.prune_max, &pruned, err)
+			      : rc;
 }

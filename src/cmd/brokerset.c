@@ -30,8 +30,10 @@ brokerset_open(struct cmd_ctx *ctx, uint64_t seed, struct broker *b, struct bert
 	s.probe_path = progpath_probe(ctx->arena);
 	s.quarantine_dir = arena_printf(ctx->arena, "%s/quarantine", s.state_dir);
 	rc = broker_open(&s, b, err);
-	if (rc == BERTH_OK)
-		b->policy.tiers =
-		    (struct tier_policy){ config->retention.raw_s, config->retention.hourly_s };
-	return rc;
+	if (rc != BERTH_OK)
+		return rc;
+	b->policy.tiers =
+	    (struct tier_policy){ config->retention.raw_s, config->retention.hourly_s };
+	b->policy.records_s = config->retention.records_s;
+	return BERTH_OK;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cmd/config.h"
+#include "store/prune.h"
 #include "util/arena.h"
 #include "util/fileio.h"
 #include "util/str.h"
@@ -164,7 +165,7 @@ config_keep(const struct yaml_node *map, const char *key, int64_t *s_out, struct
 static enum berth_code
 config_retention(const struct yaml_node *root, struct config_retention *k, struct berth_err *err)
 {
-	static const char *const keys[] = { "raw", "hourly", NULL };
+	static const char *const keys[] = { "raw", "hourly", "records", NULL };
 	const struct yaml_node *map = NULL;
 	enum berth_code rc;
 
@@ -173,7 +174,8 @@ config_retention(const struct yaml_node *root, struct config_retention *k, struc
 		return rc;
 	if ((rc = yaml_check_keys(map, keys, err)) != BERTH_OK ||
 	    (rc = config_keep(map, "raw", &k->raw_s, err)) != BERTH_OK ||
-	    (rc = config_keep(map, "hourly", &k->hourly_s, err)) != BERTH_OK)
+	    (rc = config_keep(map, "hourly", &k->hourly_s, err)) != BERTH_OK ||
+	    (rc = config_keep(map, "records", &k->records_s, err)) != BERTH_OK)
 		return rc;
 	if (k->hourly_s != 0 && (k->raw_s == 0 || k->raw_s > k->hourly_s))
 		return yaml_err(yaml_get(map, yaml_get(map, "hourly") != NULL ? "hourly" : "raw"),
@@ -216,7 +218,8 @@ config_load(struct arena *a, const char *path, struct config *config_out, struct
 	c.defaults = (struct config_defaults){
 		.service_level = 0.95, .horizon_s = INT64_C(4) * 7 * 86400, .max_price = USD_UNKNOWN
 	};
-	c.retention = (struct config_retention){ INT64_C(100) * 86400, INT64_C(1096) * 86400 };
+	c.retention = (struct config_retention){ INT64_C(100) * 86400, INT64_C(1096) * 86400,
+		STORE_RECORDS_S };
 	if (path[0] != '\0') {
 		rc = yaml_load(a, path, &c.root, err);
 		if (rc == BERTH_OK)

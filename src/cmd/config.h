@@ -29,9 +29,11 @@ struct config_defaults {
 	struct usd_micro max_price; /* per machine-hour; USD_UNKNOWN: none */
 };
 
-/* How long samples are kept as they are before they are rolled up; 0: for ever. */
+/* How long samples are kept as they are before they are rolled up, and records before they are
+ * deleted; 0: for ever. */
 struct config_retention {
 	int64_t raw_s, hourly_s;
+	int64_t records_s;
 };
 
 struct config {

@@ -5,7 +5,7 @@
 #include "cmd/cmd.h"
 
 struct store_tier_opts {
-	int64_t raw_s, hourly_s; /* 0: as berth.yaml says */
+	int64_t raw_s, hourly_s, records_s; /* 0: as berth.yaml says */
 };
 extern const struct opt_row store_tier_rows[];
 extern const struct store_tier_opts store_tier_defaults;

@@ -16,6 +16,7 @@ libstore_a_SOURCES = \
 	src/store/machine_rows.h \
 	src/store/money_rows.c src/store/money_rows.h \
 	src/store/event_rows.c src/store/event_rows.h \
+	src/store/prune.c src/store/prune.h \
 	src/store/plan_rows.c src/store/plan_rows.h src/store/waiting_rows.c src/store/waiting_rows.h \
 	src/store/snapshot.c src/store/snapshot.h \
 	src/store/fleet_rows.c src/store/fleet_rows.h \
