@@ -162,8 +162,8 @@ forecast_pick(struct cmd_ctx *ctx, struct forecast_set *f, struct berth_err *err
 			const char *near = str_suggest(want[k], names);
 
 			return err_set(err, BERTH_ENOTFOUND, "no series '%s'%s%s%s", want[k],
-			    near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
-			    near != NULL ? "'?" : "");
+			    near != NULL ? "; did you mean '" : "; `berth series` lists them",
+			    near != NULL ? near : "", near != NULL ? "'?" : "");
 		}
 	}
 	f->rows = arena_array(ctx->arena, n, sizeof(*f->rows));

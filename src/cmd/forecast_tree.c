@@ -62,8 +62,10 @@ tree_group(struct cmd_ctx *ctx, const struct forecast_set *f, const char *key, s
 		return err_set(
 		    err, BERTH_ENOTFOUND, "--by: none of the series has a label '%s'", key);
 	if (n < f->n)
-		cmd_warn(ctx, "%zu series have no label '%s' and are in none of its sums", f->n - n,
-		    key);
+		cmd_warn(ctx,
+		    f->n - n == 1 ? "%zu series has no label '%s' and is in none of its sums"
+				  : "%zu series have no label '%s' and are in none of its sums",
+		    f->n - n, key);
 	qsort(sorted, n, sizeof(*sorted), tree_cmp_text);
 	for (size_t k = 0; k < n; k++) {
 		size_t *leaf = arena_array(ctx->arena, f->n, sizeof(*leaf)), m = 0;

@@ -14,6 +14,7 @@
 #include "store/store.h"
 #include "util/arena.h"
 #include "util/json.h"
+#include "util/strmap.h"
 #include "util/time.h"
 
 struct place_opts {
@@ -140,6 +141,34 @@ place_table(struct cmd_ctx *ctx, const struct placing *p, struct berth_err *err)
 	return cmd_table_print(ctx, t, err);
 }
 
+/* Why jobs are not placed. What more than PLACE_ALIKE of them have in common is said once, or a
+ * queue of thousands would be told in thousands of equal paragraphs. */
+enum { PLACE_ALIKE = 3 };
+
+static void
+place_say_waiting(struct cmd_ctx *ctx, const struct placing *p)
+{
+	struct strmap alike = { 0 };
+
+	for (size_t i = 0; i < p->n_jobs; i++)
+		if (p->jobs[i].n_tries == 0)
+			++*strmap_add(ctx->arena, &alike, p->jobs[i].reason, 0, NULL);
+	for (size_t i = 0; i < p->n_jobs; i++) {
+		const struct placing_job *j = &p->jobs[i];
+		size_t *n = j->n_tries > 0 ? NULL : strmap_get(&alike, j->reason);
+
+		if (n == NULL || *n == 0)
+			continue;
+		if (*n <= PLACE_ALIKE) {
+			cmd_say_hung(ctx, 4, "%s %s: %s", j->job.id, j->job.spec.name, j->reason);
+			continue;
+		}
+		cmd_say_hung(ctx, 4, "%s %s and %zu more: %s", j->job.id, j->job.spec.name, *n - 1,
+		    j->reason);
+		*n = 0;
+	}
+}
+
 static void
 place_say(struct cmd_ctx *ctx, const struct placing *p)
 {
@@ -157,16 +186,18 @@ place_say(struct cmd_ctx *ctx, const struct placing *p)
 	    : gap > 0 && isfinite(gap)
 		? arena_printf(ctx->arena, "at most %.2f %% above any possible placement", gap)
 		: "no bound is known");
+	if (!o->explain) {
+		place_say_waiting(ctx, p);
+		return;
+	}
 	for (size_t i = 0; i < p->n_jobs; i++) {
 		const struct placing_job *j = &p->jobs[i];
 
-		if (!o->explain && j->n_tries > 0)
-			continue;
 		cmd_say_hung(ctx, 4, "%s %s: %s", j->job.id, j->job.spec.name, j->reason);
-		if (o->explain && j->n_tries > 0)
+		if (j->n_tries > 0)
 			cmd_say_hung(ctx, 6, "    %zu offers seen; %s", j->seen,
 			    explain_refusals(j->refused, ctx->arena));
-		for (size_t c = 0; o->explain && c < j->n_changes; c++)
+		for (size_t c = 0; c < j->n_changes; c++)
 			cmd_say_hung(ctx, 6, "    %s %s", c == 0 ? "what would change it:" : "or",
 			    j->changes[c].text);
 	}

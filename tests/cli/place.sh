@@ -88,6 +88,30 @@ expect_exit 3
 expect_err_has 'needs 16 on one machine, the most on one is 8'
 run job cancel "$id"
 
+# What many jobs lack is said once; of each by itself with --explain, and where few of them do.
+submit many A100-80GB:16 1h
+run submit -n 4 many.yaml
+run place
+expect_exit 3
+expect_out_has "^$id many and 4 more: not placed: too few accelerators on one machine"
+lines=$(grep -c ': not placed: too few' "$out")
+[ "$lines" -eq 1 ]
+ok $? "five jobs that lack the same are told of once ($lines)"
+run place -e
+lines=$(grep -c ': not placed: too few' "$out")
+[ "$lines" -eq 5 ]
+ok $? "--explain tells of each ($lines)"
+run jobs -o csv --columns id --no-headers
+# shellcheck disable=SC2046
+run job cancel $(tail -n 2 "$out")
+run place
+lines=$(grep -c ': not placed: too few' "$out")
+[ "$lines" -eq 3 ]
+ok $? "three are told of one by one ($lines)"
+run jobs -o csv --columns id --no-headers
+# shellcheck disable=SC2046
+run job cancel $(cat "$out")
+
 # Deadline, price, money.
 submit late A100-80GB:1 10h 'deadline: 2026-11-30T20:00:00Z'
 run place "$id"
