@@ -183,6 +183,16 @@ cost_price_stale(const struct offer *o, const struct cost_ages *ages, int64_t no
 	return o->as_of > 0 && now - o->as_of > (o->purchase == PURCHASE_SPOT ? spot_s : list_s);
 }
 
+/* A reservation is bought by a plan, never by a job; a machine of one that is owned is launched on
+ * demand and paid: who may have either of the two may have it. */
+static bool
+cost_purchase_ok(const struct job_spec *s, const struct offer *o, const struct cost_facts *f)
+{
+	if (f->paid)
+		return s->purchase_ok[PURCHASE_RESERVED] || s->purchase_ok[PURCHASE_ON_DEMAND];
+	return o->purchase != PURCHASE_RESERVED && s->purchase_ok[o->purchase];
+}
+
 /* Rules on where it is and what it asks. */
 static enum refuse_code
 cost_check_terms(const struct job_spec *s, const struct offer *o, const struct cost_facts *f,
@@ -197,9 +207,7 @@ cost_check_terms(const struct job_spec *s, const struct offer *o, const struct c
 	if (block_rules_hit(lim->block, lim->n_block, o) != NULL ||
 	    block_rules_hit(s->block, s->n_block, o) != NULL)
 		return REFUSE_BLOCKED;
-	/* A reservation is bought by a plan, never by a job; one that is owned is a paid on-demand
-	 * machine. */
-	if (!s->purchase_ok[o->purchase] || (o->purchase == PURCHASE_RESERVED && !f->paid))
+	if (!cost_purchase_ok(s, o, f))
 		return REFUSE_PURCHASE;
 	if (lim->need_account && o->account[0] == '\0')
 		return REFUSE_NO_ACCOUNT;
@@ -436,6 +444,11 @@ cost_variant(const struct cost_job *j, size_t v, const struct offer *o, const st
 	}
 	if (!cost_times(s, o, f, e)) {
 		e->refuse = REFUSE_CANNOT_RESUME;
+		return;
+	}
+	/* Behind the end of the commitment the machine is one on demand. */
+	if (!s->purchase_ok[PURCHASE_ON_DEMAND] && cost_unpaid_hours(o, f, lim->now, e) > 0) {
+		e->refuse = REFUSE_PURCHASE;
 		return;
 	}
 	if (f->paid && usd_known(s->max_price) &&

@@ -33,6 +33,27 @@ money() {	# money SPENT RESERVED TEXT
 	expect_json_near '$.budgets[0].reserved' "$2" 2e-6 "$3: reserved"
 }
 
+# Reserved alone: the owned machine while it is free and lasts, and none else.
+cloud 2026-11-30T06:00:00Z 0
+job own 2h 'purchase: [reserved]'
+job second 2h 'purchase: [reserved]'
+job long 7h 'purchase: [reserved]'
+run place -o json
+expect_exit 3
+expect_json '$.jobs[0].name' own
+expect_json '$.jobs[0].offer.paid' true
+expect_json '$.jobs[0].expected_cost' 0.000000
+expect_json '$.jobs[1].offer' null "there is one machine"
+expect_json '$.jobs[1].refused.no_capacity' 1
+expect_json '$.jobs[2].offer' null "the commitment ends before this job"
+expect_json '$.jobs[2].refused.purchase' 2
+run tick --until +2h3m
+NOW=2026-11-30T02:03:00Z
+is own 'done'
+run jobs --all -o csv --columns name,cost
+expect_out_has '^own,0'
+NOW=2026-11-30T00:00:00Z
+
 # Without a cent: a job on the owned machine runs to its end, the next one waits for money.
 cloud 2027-06-01 0
 cap 0
