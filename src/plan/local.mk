@@ -36,6 +36,7 @@ libplan_a_SOURCES = \
 	src/plan/schedule_search.c \
 	src/plan/spot.c src/plan/spot.h \
 	src/plan/spot_job.c src/plan/spot_job.h \
+	src/plan/spot_exact.c \
 	src/plan/spot_impl.h src/plan/spot_market.c \
 	src/plan/spot_learn.c \
 	src/plan/spot_table.c \

@@ -2,9 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/spot.h"
 #include "plan/spot_impl.h"
-#include "util/arena.h"
 
 static const char *const spot_policy_names[SPOT_POLICY_COUNT] = { "on_demand", "greedy",
 	"uniform_progress", "berth" };
@@ -29,126 +27,6 @@ spot_union(const struct spot_zone *zones, size_t n_zones, size_t n, uint8_t *up_
 	for (size_t z = 0; z < n_zones; z++)
 		for (size_t t = 0; t < n; t++)
 			up_out[t] |= zones[z].up[t];
-}
-
-/* Of what cannot be done in time. */
-#define SPOT_NEVER 1e12
-
-/* Layers of the program: value of running on spot (or on demand) at the start of tick t with each
- * work left. */
-struct spot_layers {
-	double **spot;      /* [zones * (changeover + 1)] rings [work + 1] */
-	double **on_demand; /* [changeover + 1] */
-	double *idle;       /* of the next tick */
-	size_t ring, width;
-};
-
-static void
-spot_layers_init(
-    struct spot_layers *l, size_t n_zones, const struct spot_setting *s, struct arena *a)
-{
-	l->ring = (size_t)s->changeover + 1;
-	l->width = (size_t)s->work + 1;
-	l->spot = arena_array(a, n_zones * l->ring, sizeof(*l->spot));
-	l->on_demand = arena_array(a, l->ring, sizeof(*l->on_demand));
-	l->idle = arena_array(a, l->width, sizeof(*l->idle));
-	for (size_t k = 0; k < n_zones * l->ring; k++)
-		l->spot[k] = arena_array(a, l->width, sizeof(double));
-	for (size_t k = 0; k < l->ring; k++)
-		l->on_demand[k] = arena_array(a, l->width, sizeof(double));
-	for (size_t w = 1; w < l->width; w++) {
-		l->idle[w] = SPOT_NEVER;
-		for (size_t k = 0; k < n_zones * l->ring; k++)
-			l->spot[k][w] = SPOT_NEVER;
-		for (size_t k = 0; k < l->ring; k++)
-			l->on_demand[k][w] = SPOT_NEVER;
-	}
-}
-
-/* best[w] = min(best[w], cost + from[w]) */
-static void
-spot_relax(double *best, const double *from, double cost, size_t n)
-{
-	for (size_t w = 1; w < n; w++) {
-		double v = cost + from[w];
-
-		best[w] = v < best[w] ? v : best[w];
-	}
-}
-
-/* out[w] = min(fresh[w], cost + next[w - 1]); out may not be next. */
-static void
-spot_run_on(double *out, const double *next, const double *fresh, double cost, size_t n)
-{
-	out[0] = 0;
-	for (size_t w = 1; w < n; w++) {
-		double v = cost + next[w - 1];
-
-		out[w] = v < fresh[w] ? v : fresh[w];
-	}
-}
-
-/* Can a launch at tick t (of the run, from t0) in this zone finish its changeover? */
-static bool
-spot_launch_holds(const struct spot_zone *z, size_t t0, int t, const struct spot_setting *s)
-{
-	if (t + s->changeover >= s->deadline)
-		return false;
-	for (int k = 0; k < s->changeover; k++)
-		if (!z->up[t0 + (size_t)(t + k)])
-			return false;
-	return z->up[t0 + (size_t)(t + s->changeover)];
-}
-
-double
-spot_omniscient(const struct spot_zone *zones, size_t n_zones, size_t t0,
-    const struct spot_setting *s, struct arena *scratch)
-{
-	struct spot_layers l;
-	double p = s->price, *tmp = arena_array(scratch, (size_t)s->work + 1, sizeof(*tmp));
-	int d = s->changeover;
-
-	spot_layers_init(&l, n_zones, s, scratch);
-	for (int t = s->deadline - 1; t >= 0; t--) {
-		size_t now = (size_t)t % l.ring, next = (size_t)(t + 1) % l.ring;
-		double *fresh =
-		    l.idle; /* best with nothing at tick t: the next tick's value, or a launch */
-
-		/*
-		 * The ring of d + 1 layers still holds tick t + d at index t + d, which for d == 0
-		 * is this tick's own: then a launch runs in the same tick and is looked at below.
-		 */
-		if (d > 0) {
-			if (t + d < s->deadline)
-				spot_relax(
-				    fresh, l.on_demand[(size_t)(t + d) % l.ring], d, l.width);
-			for (size_t z = 0; z < n_zones; z++)
-				if (spot_launch_holds(&zones[z], t0, t, s))
-					spot_relax(fresh,
-					    l.spot[z * l.ring + (size_t)(t + d) % l.ring], p * d,
-					    l.width);
-		} else {
-			memcpy(tmp, l.on_demand[0], l.width * sizeof(*tmp));
-			for (size_t w = l.width - 1; w > 0; w--)
-				fresh[w] = fmin(fresh[w], 1 + tmp[w - 1]);
-			for (size_t z = 0; z < n_zones; z++)
-				for (size_t w = l.width - 1; w > 0 && zones[z].up[t0 + (size_t)t];
-				     w--)
-					fresh[w] = fmin(fresh[w], p + l.spot[z][w - 1]);
-		}
-		memcpy(tmp, l.on_demand[next], l.width * sizeof(*tmp));
-		spot_run_on(l.on_demand[now], tmp, fresh, 1, l.width);
-		for (size_t z = 0; z < n_zones; z++) {
-			double *out = l.spot[z * l.ring + now];
-
-			memcpy(tmp, l.spot[z * l.ring + next], l.width * sizeof(*tmp));
-			if (zones[z].up[t0 + (size_t)t])
-				spot_run_on(out, tmp, fresh, p, l.width);
-			else
-				memcpy(out, fresh, l.width * sizeof(*out));
-		}
-	}
-	return l.idle[s->work] >= SPOT_NEVER / 2 ? -1 : l.idle[s->work];
 }
 
 /* A job in the making. */

@@ -123,15 +123,17 @@ struct spot_table;
  * The cheapest action for each time left, work left, mode and age, by backward induction over the
  * learned chances (finite-horizon Markov decision process); an action after which the deadline
  * could be missed whatever spot does costs infinitely much, so that the deadline holds as long as
- * on-demand can be had. Never waits while spot is up. One table serves every deadline up to
- * setting->deadline. BERTH_EINVAL for a setting out of range or a table over 1 GiB.
+ * on-demand can be had. Never waits while spot is up. One table serves jobs of up to
+ * setting->work that have at most deadline - work more time than work. BERTH_EINVAL for a setting
+ * out of range or a table over 1 GiB.
  */
 BERTH_MUST_CHECK enum berth_code spot_table_solve(const struct spot_setting *s,
     const struct spot_hazard *up, const struct spot_hazard *down, struct arena *a,
     struct spot_table **table_out, struct berth_err *err);
 
 /*
- * left: ticks to the deadline (clamped to the table's); work: ticks of work left; mode with its
+ * left: ticks to the deadline (what is left over the work, clamped to what the table is for);
+ * work: ticks of work left; mode with its
  * changeover ticks left; is_up and age of the zone that it has or would take; of the pool where
  * none is up. An up run that fewer than one in twenty would have reached by what was learned counts
  * as the calmest age: times have changed.
@@ -173,11 +175,8 @@ struct spot_now {
  * changeovers. */
 enum spot_action spot_rule(const struct spot_table *t, const struct spot_now *n);
 
-/*
- * Least cost with the future known, over zones [n_zones] from tick t0: exact dynamic program. < 0:
- * cannot be done. (A launch that would be cut off in its changeover is never worth it, so only
- * whole changeovers are looked at.)
- */
+/* Least cost with the future known, over zones [n_zones] from tick t0: exact dynamic program. < 0:
+ * cannot be done. */
 double spot_omniscient(const struct spot_zone *zones, size_t n_zones, size_t t0,
     const struct spot_setting *s, struct arena *scratch);
 

@@ -6,6 +6,7 @@
 
 #define SPOT_JOB_TICKS 512
 #define SPOT_JOB_TICK_S 60.0
+#define SPOT_JOB_SPARE 16
 #define SPOT_JOB_REACH 4.0 /* times the work: a deadline beyond it is as good as that */
 #define SPOT_JOB_DEAREST 10.0
 #define SPOT_JOB_BYTES ((size_t)64 << 20) /* of tables kept */
@@ -46,6 +47,20 @@ spot_tables_free(struct spot_tables *t)
 	*t = (struct spot_tables){ 0 };
 }
 
+/* One that holds for that setting: of the same work, and as much time over it. */
+static const struct spot_table *
+spot_job_kept(const struct spot_tables *tables, const struct spot_setting *s,
+    const struct spot_hazard *up, const struct spot_hazard *down)
+{
+	for (const struct spot_tables_entry *x = tables->first; x != NULL; x = x->next)
+		if (x->s.work == s->work && x->s.changeover == s->changeover &&
+		    x->s.price == s->price && x->s.deadline >= s->deadline &&
+		    memcmp(&x->up, up, sizeof(*up)) == 0 &&
+		    memcmp(&x->down, down, sizeof(*down)) == 0)
+			return x->table;
+	return NULL;
+}
+
 static enum berth_code
 spot_job_table(const struct spot_setting *s, const struct spot_hazard *up,
     const struct spot_hazard *down, struct spot_tables *tables, const struct spot_table **table_out,
@@ -54,12 +69,9 @@ spot_job_table(const struct spot_setting *s, const struct spot_hazard *up,
 	struct spot_tables_entry *x;
 	enum berth_code rc;
 
-	for (x = tables->first; x != NULL; x = x->next)
-		if (memcmp(&x->s, s, sizeof(*s)) == 0 && memcmp(&x->up, up, sizeof(*up)) == 0 &&
-		    memcmp(&x->down, down, sizeof(*down)) == 0) {
-			*table_out = x->table;
-			return BERTH_OK;
-		}
+	*table_out = spot_job_kept(tables, s, up, down);
+	if (*table_out != NULL)
+		return BERTH_OK;
 	if (tables->bytes > SPOT_JOB_BYTES) {
 		arena_reset(tables->a);
 		tables->first = NULL;
@@ -94,18 +106,26 @@ spot_job_ticks(double s, double tick)
 struct spot_asked {
 	const struct spot_table *table;
 	struct spot_now now;
-	int changeover;
+	struct spot_setting s;
+	struct spot_hazard up, down;
 	double tick;
 	bool clamped; /* the deadline is farther than the table reaches */
 };
+
+/* A table for so much time over the work; in steps, so that what a tick or two takes of it needs no
+ * new one. */
+static enum berth_code
+spot_asked_table(struct spot_asked *q, int spare, struct spot_tables *tables, struct berth_err *err)
+{
+	q->s.deadline = q->s.work + (spare + SPOT_JOB_SPARE) / SPOT_JOB_SPARE * SPOT_JOB_SPARE - 1;
+	return spot_job_table(&q->s, &q->up, &q->down, tables, &q->table, err);
+}
 
 static enum berth_code
 spot_job_ask(const struct spot_job *j, const struct spot_evidence *e, struct spot_tables *tables,
     struct spot_asked *q, struct berth_err *err)
 {
 	double reach;
-	struct spot_hazard up, down;
-	struct spot_setting s;
 	int left, work;
 
 	*q = (struct spot_asked){ 0 };
@@ -125,13 +145,12 @@ spot_job_ask(const struct spot_job *j, const struct spot_evidence *e, struct spo
 	work = (int)ceil(j->work_s / q->tick);
 	if (work < 1)
 		work = 1;
-	memset(&s, 0, sizeof(s));
-	s.changeover = q->changeover = (int)ceil(j->changeover_s / q->tick);
+	q->s.changeover = (int)ceil(j->changeover_s / q->tick);
 	/* A machine that has become dearer than on demand is left where the work that is left pays
 	 * for the change. */
-	s.price = round(fmin(j->price, SPOT_JOB_DEAREST) * 50) / 50;
+	q->s.price = round(fmin(j->price, SPOT_JOB_DEAREST) * 50) / 50;
 	/* In steps, and for any work, so that a job needs no new table at each tick of its life. */
-	s.work = s.deadline = (left + 63) / 64 * 64;
+	q->s.work = (left + 63) / 64 * 64;
 	if (left < 1 || work > left)
 		return BERTH_OK;
 	q->now = (struct spot_now){ .left = left,
@@ -142,9 +161,9 @@ spot_job_ask(const struct spot_job *j, const struct spot_evidence *e, struct spo
 		.age = spot_job_ticks(j->age_s, q->tick),
 		.stood = spot_job_ticks(j->stood_s, q->tick),
 		.stand = j->stand_s / q->tick };
-	spot_job_chances(j, e, true, q->tick, &up);
-	spot_job_chances(j, e, false, q->tick, &down);
-	return spot_job_table(&s, &up, &down, tables, &q->table, err);
+	spot_job_chances(j, e, true, q->tick, &q->up);
+	spot_job_chances(j, e, false, q->tick, &q->down);
+	return spot_asked_table(q, left - work, tables, err);
 }
 
 /* The same job with so much work left, ticks. */
@@ -156,7 +175,7 @@ spot_asked_action(const struct spot_asked *q, int work)
 	n.work = work;
 	/* Past saving by these margins: nothing is then so early as on demand, asked for now or
 	 * kept. */
-	if (work > n.left || (n.mode == SPOT_NOTHING && work + q->changeover > n.left) ||
+	if (work > n.left || (n.mode == SPOT_NOTHING && work + q->s.changeover > n.left) ||
 	    (n.mode == SPOT_HAS_ON_DEMAND && work + n.changeover_left > n.left))
 		return SPOT_ON_DEMAND;
 	return spot_rule(q->table, &n);
@@ -187,8 +206,16 @@ spot_job_turn(const struct spot_job *j, const struct spot_evidence *e, struct sp
 		return rc;
 	work = q.now.work;
 	if (spot_asked_action(&q, work) == SPOT_ON_DEMAND) {
-		while (work > 0 && spot_asked_action(&q, work) == SPOT_ON_DEMAND)
+		while (work > 0 && spot_asked_action(&q, work) == SPOT_ON_DEMAND) {
 			work--;
+			/* The less work, the more time over it; and doubled, the tables sum up to
+			 * twice the last. */
+			if (q.now.left - work <= q.s.deadline - q.s.work)
+				continue;
+			rc = spot_asked_table(&q, 2 * (q.now.left - work), tables, err);
+			if (rc != BERTH_OK)
+				return rc;
+		}
 		if (work == 0 ||
 		    SPOT_JOB_REACH * (work * q.tick + j->changeover_s) + 3600 < j->left_s)
 			return BERTH_OK; /* at any work, or so little that the table would be

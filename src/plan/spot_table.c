@@ -6,9 +6,8 @@
 #include "util/arena.h"
 
 #define SPOT_NEVER 1e12f
-#define SPOT_BLOCK                                                                                 \
-	16 /* loops run over whole blocks, so that the compiler makes vectors of them              \
-	    */
+#define SPOT_VEC 4               /* floats that are reckoned at once ... */
+#define SPOT_TILE (4 * SPOT_VEC) /* ... in rows of so many */
 #define SPOT_TABLE_MAX ((size_t)1 << 30)
 #define SPOT_SURPRISE 0.05
 #define SPOT_HOPS_MAX 0.9995        /* a deadline is not to hang on another zone */
@@ -16,157 +15,236 @@
 #define SPOT_STATES (2 * SPOT_AGES) /* up by age, then down by age */
 
 /*
- * Rows of actions over the work left, two bits each. Modes: 0 nothing; 1 + k spot with k changeover
- * ticks left; 1 + K + k on demand, K = changeover + 1. A job on spot in a down state has nothing.
+ * Whether to be on demand, for each time left and each time to spare, which is what is left beyond
+ * the work. A tick that brings work leaves the time to spare as it is, any other takes one of it;
+ * so a job stays within what it begins with, and only that is solved. A tile is SPOT_TILE times to
+ * spare, a bit each, through all times left with 1 to s.work ticks of work.
+ *
+ * Rows: nothing [SPOT_STATES]; on spot by changeover ticks left [changeover][SPOT_AGES] (a job on
+ * spot in a down state has nothing); on demand [changeover][SPOT_STATES]. A machine with its whole
+ * changeover to come is as good as none.
  */
 struct spot_table {
 	struct spot_setting s;
-	int modes, edge_up[SPOT_AGES - 1], edge_down[SPOT_AGES - 1];
+	int edge_up[SPOT_AGES - 1], edge_down[SPOT_AGES - 1];
 	int surprise;            /* age from which an up run is too old for what was learned */
 	size_t calm;             /* bucket whose runs end least */
 	double leave[SPOT_AGES]; /* of up runs, a tick */
-	size_t row_bytes, bytes;
-	uint8_t *act; /* [deadline][modes][SPOT_STATES][row_bytes] */
+	size_t rows, bytes;
+	uint16_t **tile; /* [tiles][times left][rows] */
 };
 
-/* Values of one time left; each row is [SPOT_BLOCK guard cells][work + 1, in whole blocks]. */
-struct spot_values {
-	float *v;
-	size_t stride;
+/* The first of a mode's rows. */
+static inline size_t
+spot_row(const struct spot_setting *s, enum spot_mode mode, size_t changeover_left)
+{
+	size_t d = (size_t)s->changeover;
+
+	if (mode == SPOT_NOTHING || changeover_left >= d)
+		return 0;
+	return mode == SPOT_HAS_SPOT ? SPOT_STATES + changeover_left * SPOT_AGES
+				     : SPOT_STATES + d * SPOT_AGES + changeover_left * SPOT_STATES;
+}
+
+typedef float spot_vec __attribute__((vector_size(SPOT_VEC * sizeof(float))));
+typedef int32_t spot_mask __attribute__((vector_size(SPOT_VEC * sizeof(int32_t))));
+
+/* Costs of the rest of the work in one row of a tile, from v[SPOT_VEC] on; before them that of one
+ * less to spare. */
+struct spot_cells {
+	float v[SPOT_VEC + SPOT_TILE];
 };
 
-static float *
-spot_row(const struct spot_values *x, int mode, size_t state)
-{
-	return x->v + ((size_t)mode * SPOT_STATES + state) * x->stride + SPOT_BLOCK;
-}
-
-static void
-spot_expect(float *restrict e, const float *restrict stay, const float *restrict older,
-    const float *restrict other, float c0, float c1, float c2, size_t blocks)
-{
-	for (size_t b = 0; b < blocks; b++)
-		for (size_t i = 0; i < SPOT_BLOCK; i++) {
-			size_t w = b * SPOT_BLOCK + i;
-
-			e[w] = c0 * stay[w] + c1 * older[w] + c2 * other[w];
-		}
-}
-
-/* Best of three; q: spot and on-demand values with their price added here. */
-static void
-spot_choose(float *restrict v, uint8_t *restrict act, const float *restrict wait,
-    const float *restrict spot, const float *restrict on_demand, float price, bool up,
-    size_t blocks)
-{
-	float wait_add = up ? 2 * SPOT_NEVER : 0, spot_add = up ? price : 2 * SPOT_NEVER;
-	float best[SPOT_BLOCK];
-	int32_t what[SPOT_BLOCK];
-
-	for (size_t b = 0; b < blocks; b++) {
-		for (size_t i = 0; i < SPOT_BLOCK; i++) {
-			size_t w = b * SPOT_BLOCK + i;
-			float qw = wait[w] + wait_add, qs = spot[w] + spot_add,
-			      qo = on_demand[w] + 1;
-			float m = qs <= qw ? qs : qw;
-
-			what[i] = qo < m ? SPOT_ON_DEMAND : qs <= qw ? SPOT_TAKE : SPOT_WAIT;
-			m = qo < m ? qo : m;
-			best[i] = m < SPOT_NEVER ? m : SPOT_NEVER;
-		}
-		memcpy(v + b * SPOT_BLOCK, best, sizeof(best));
-		for (size_t i = 0; i < SPOT_BLOCK / 4; i++)
-			act[b * (SPOT_BLOCK / 4) + i] =
-			    (uint8_t)(what[4 * i] | what[4 * i + 1] << 2 | what[4 * i + 2] << 4 |
-				      what[4 * i + 3] << 6);
-	}
-}
+struct spot_odds {
+	float stay, older, other;
+};
 
 struct spot_solver {
 	struct spot_table *t;
-	const struct spot_hazard *up, *down;
-	struct spot_values v, e;
-	struct spot_values lost; /* state 0 alone: next tick's value when the zone is lost, another
-				    being up or none */
-	size_t blocks; /* that matter at this time left: more work than time cannot be done */
+	struct spot_odds odds[SPOT_STATES];
+	float hop[SPOT_AGES], none;     /* what a loss leads to */
+	struct spot_cells *now, *later; /* [rows] at this time left, at one less */
+	struct spot_cells *lost;        /* [1 + changeover] later, where the zone is lost: with
+					   nothing, on demand by changeover ticks left */
+	float *edge;                    /* [times left][rows] the last cells of the tile before */
 };
 
-static bool
-spot_is_spot(const struct spot_table *t, int mode)
+/* Where a tick leads: its price, and whether it brings work. */
+struct spot_way {
+	const float *stay, *older, *other;
+	struct spot_odds odds;
+	float price;
+};
+
+/* mode: the job's in this tick, with so many ticks of its changeover to come. */
+static inline struct spot_way
+spot_way(const struct spot_solver *x, size_t state, enum spot_mode mode, size_t changeover_left)
 {
-	return mode >= 1 && mode <= t->s.changeover + 1;
+	const struct spot_setting *s = &x->t->s;
+	bool works = mode != SPOT_NOTHING && changeover_left == 0, up = state < SPOT_AGES;
+	size_t k = changeover_left > 0 ? changeover_left - 1 : 0,
+	       at = works ? SPOT_VEC : SPOT_VEC - 1,
+	       older = state % SPOT_AGES == SPOT_AGES - 1 ? state : state + 1;
+	const struct spot_cells *row = x->later + spot_row(s, mode, k),
+				*lost =
+				    x->lost +
+				    (mode == SPOT_HAS_ON_DEMAND && k < (size_t)s->changeover ? 1 + k
+											     : 0);
+
+	return (struct spot_way){ .stay = row[state].v + at,
+		.older = row[older].v + at,
+		.other = (up ? lost : row)->v + at,
+		.odds = x->odds[state],
+		.price = mode == SPOT_HAS_SPOT        ? (float)s->price
+			 : mode == SPOT_HAS_ON_DEMAND ? 1
+						      : 0 };
+}
+
+/* SPOT_TILE cells; by name, as compilers keep those in registers. */
+struct spot_costs {
+	spot_vec a, b, c, d;
+};
+
+static inline spot_vec
+spot_expect_at(const struct spot_way *y, size_t i)
+{
+	spot_vec stay, older, other;
+
+	memcpy(&stay, y->stay + i, sizeof(stay));
+	memcpy(&older, y->older + i, sizeof(older));
+	memcpy(&other, y->other + i, sizeof(other));
+	return y->odds.stay * stay + y->odds.older * older + y->odds.other * other + y->price;
+}
+
+static inline void
+spot_expect(const struct spot_way *y, struct spot_costs *out)
+{
+	out->a = spot_expect_at(y, 0);
+	out->b = spot_expect_at(y, SPOT_VEC);
+	out->c = spot_expect_at(y, 2 * SPOT_VEC);
+	out->d = spot_expect_at(y, 3 * SPOT_VEC);
+}
+
+/* Returns bit << 4 * lane where the first is less. */
+static inline spot_mask
+spot_lesser(spot_vec x, spot_vec y, float *out, int32_t bit)
+{
+	spot_mask less = x < y, v = ((spot_mask)x & less) | ((spot_mask)y & ~less);
+	const spot_mask bits = { bit, bit << 4, bit << 8, bit << 12 };
+
+	memcpy(out, &v, sizeof(v));
+	return less & bits;
+}
+
+/* The lesser; returns a bit for each cell where that is on demand: see spot_bit(). */
+static inline uint16_t
+spot_choose(
+    const struct spot_costs *on_demand, const struct spot_costs *instead, struct spot_cells *out)
+{
+	float *v = out->v + SPOT_VEC;
+	spot_mask bits = spot_lesser(on_demand->a, instead->a, v, 1) |
+			 spot_lesser(on_demand->b, instead->b, v + SPOT_VEC, 2) |
+			 spot_lesser(on_demand->c, instead->c, v + 2 * SPOT_VEC, 4) |
+			 spot_lesser(on_demand->d, instead->d, v + 3 * SPOT_VEC, 8);
+	uint64_t half[2];
+
+	memcpy(half, &bits, sizeof(bits));
+	half[0] |= half[1];
+	return (uint16_t)(half[0] | half[0] >> 32);
+}
+
+static size_t
+spot_bit(size_t cell)
+{
+	return cell % SPOT_VEC * 4 + cell / SPOT_VEC;
+}
+
+/* One state at one time left, in all modes. */
+static void
+spot_step_state(struct spot_solver *x, size_t state, uint16_t *act)
+{
+	const struct spot_setting *s = &x->t->s;
+	size_t d = (size_t)s->changeover, row;
+	bool up = state < SPOT_AGES;
+	struct spot_way way = spot_way(x, state, SPOT_HAS_ON_DEMAND, d);
+	struct spot_costs launch, instead, keep;
+
+	spot_expect(&way, &launch);
+	way = spot_way(x, state, up ? SPOT_HAS_SPOT : SPOT_NOTHING, d); /* never waits while up */
+	spot_expect(&way, &instead);
+	act[state] = spot_choose(&launch, &instead, &x->now[state]);
+	for (size_t k = 0; k < d; k++) {
+		if (up) {
+			row = spot_row(s, SPOT_HAS_SPOT, k) + state;
+			way = spot_way(x, state, SPOT_HAS_SPOT, k);
+			spot_expect(&way, &keep);
+			act[row] = spot_choose(&launch, &keep, &x->now[row]);
+		}
+		row = spot_row(s, SPOT_HAS_ON_DEMAND, k) + state;
+		way = spot_way(x, state, SPOT_HAS_ON_DEMAND, k);
+		spot_expect(&way, &keep);
+		act[row] = spot_choose(&keep, &instead, &x->now[row]);
+	}
 }
 
 /* What a loss leads to in a mode without spot: another zone at an age of its own, or none. */
 static void
-spot_step_lost(struct spot_solver *x, int mode)
+spot_step_lost(struct spot_solver *x, const struct spot_cells *row, struct spot_cells *out)
 {
-	float none = 1, *restrict out = spot_row(&x->lost, mode, 0);
-	const float *restrict down = spot_row(&x->v, mode, SPOT_AGES);
-	size_t n = x->blocks * SPOT_BLOCK;
+	const size_t n = SPOT_VEC + SPOT_TILE;
 
+	for (size_t i = SPOT_VEC - 1; i < n; i++)
+		out->v[i] = x->none * row[SPOT_AGES].v[i];
 	for (size_t b = 0; b < SPOT_AGES; b++)
-		none -= (float)x->up->hop[b];
-	for (size_t w = 0; w < n; w++)
-		out[w] = none * down[w];
-	for (size_t b = 0; b < SPOT_AGES; b++) {
-		const float *restrict up = spot_row(&x->v, mode, b);
-		float c = (float)x->up->hop[b];
+		for (size_t i = SPOT_VEC - 1; i < n && x->hop[b] > 0; i++)
+			out->v[i] += x->hop[b] * row[b].v[i];
+}
 
-		for (size_t w = 0; w < n && c > 0; w++)
-			out[w] += c * up[w];
+static void
+spot_step(struct spot_solver *x, uint16_t *act)
+{
+	struct spot_cells *later = x->now;
+
+	x->now = x->later;
+	x->later = later;
+	spot_step_lost(x, later, &x->lost[0]);
+	for (size_t k = 0; k < (size_t)x->t->s.changeover; k++)
+		spot_step_lost(
+		    x, later + spot_row(&x->t->s, SPOT_HAS_ON_DEMAND, k), &x->lost[1 + k]);
+	for (size_t state = 0; state < SPOT_STATES; state++)
+		spot_step_state(x, state, act);
+}
+
+/* Times left of a tile: from one more than its first time to spare to this. */
+static size_t
+spot_tile_last(const struct spot_setting *s, size_t first)
+{
+	size_t last = first + SPOT_TILE - 1 + (size_t)s->work;
+
+	return last < (size_t)s->deadline ? last : (size_t)s->deadline;
+}
+
+static void
+spot_solve_tile(struct spot_solver *x, size_t first, uint16_t *act)
+{
+	size_t rows = x->t->rows, last = spot_tile_last(&x->t->s, first);
+
+	memset(x->now, 0, rows * sizeof(*x->now)); /* no work is left */
+	for (size_t r = 0; r < rows; r++)
+		x->now[r].v[SPOT_VEC - 1] = x->edge[first * rows + r];
+	for (size_t left = first + 1; left <= last; left++, act += rows) {
+		float *edge = x->edge + left * rows;
+
+		spot_step(x, act);
+		for (size_t r = 0; r < rows; r++) {
+			float *v = x->now[r].v;
+
+			for (size_t u = left - first; u < SPOT_TILE; u++)
+				v[SPOT_VEC + u] = 0;
+			v[SPOT_VEC - 1] = edge[r];
+			edge[r] = v[SPOT_VEC + SPOT_TILE - 1];
+		}
 	}
-}
-
-/* e = expected value of the next tick, for each mode and state. */
-static void
-spot_step_expect(struct spot_solver *x)
-{
-	for (int m = 0; m < x->t->modes; m++)
-		if (!spot_is_spot(x->t, m))
-			spot_step_lost(x, m);
-	for (int m = 0; m < x->t->modes; m++)
-		for (size_t s = 0; s < SPOT_STATES; s++) {
-			bool up = s < SPOT_AGES;
-			const struct spot_hazard *h = up ? x->up : x->down;
-			size_t b = up ? s : s - SPOT_AGES, older = b == SPOT_AGES - 1 ? s : s + 1;
-			float leave = (float)h->leave[b],
-			      on = (float)((1 - h->leave[b]) * h->older[b]);
-
-			/* Spot is lost when its zone goes down: the job then has nothing. */
-			if (!up && spot_is_spot(x->t, m))
-				continue;
-			spot_expect(spot_row(&x->e, m, s), spot_row(&x->v, m, s),
-			    spot_row(&x->v, m, older),
-			    up ? spot_row(&x->lost, spot_is_spot(x->t, m) ? 0 : m, 0)
-			       : spot_row(&x->v, m, 0),
-			    1 - leave - on, on, leave, x->blocks);
-		}
-}
-
-static void
-spot_step_choose(struct spot_solver *x, uint8_t *act)
-{
-	const struct spot_table *t = x->t;
-	int od = t->s.changeover + 2; /* first on-demand mode */
-
-	for (int m = 0; m < t->modes; m++)
-		for (size_t s = 0; s < SPOT_STATES; s++) {
-			bool up = s < SPOT_AGES, spot = spot_is_spot(t, m);
-			int ks = spot ? m - 1 : t->s.changeover,
-			    ko = m >= od ? m - od : t->s.changeover;
-			const float *es = spot_row(&x->e, 1 + (ks > 0 ? ks - 1 : 0), up ? s : 0) -
-					  (ks > 0 ? 0 : 1);
-			const float *eo =
-			    spot_row(&x->e, od + (ko > 0 ? ko - 1 : 0), s) - (ko > 0 ? 0 : 1);
-			float *v = spot_row(&x->v, m, s);
-
-			if (!up && spot)
-				continue;
-			spot_choose(v, act + ((size_t)m * SPOT_STATES + s) * t->row_bytes,
-			    spot_row(&x->e, 0, s), es, eo, (float)t->s.price, up, x->blocks);
-			v[0] = 0;
-		}
 }
 
 /* A run that hardly one in twenty would have reached tells that times have changed: it counts as
@@ -184,15 +262,72 @@ spot_find_surprise(struct spot_table *t, const struct spot_hazard *up)
 		alive *= 1 - up->leave[spot_bucket(t->surprise, up->edge)];
 }
 
+/* The chances of the next tick by state. */
+static void
+spot_find_odds(struct spot_solver *x, const struct spot_hazard *up, const struct spot_hazard *down)
+{
+	x->none = 1;
+	for (size_t s = 0; s < SPOT_STATES; s++) {
+		const struct spot_hazard *h = s < SPOT_AGES ? up : down;
+		size_t b = s % SPOT_AGES;
+		float leave = (float)h->leave[b], on = (float)((1 - h->leave[b]) * h->older[b]);
+
+		x->odds[s] = (struct spot_odds){ 1 - leave - on, on, leave };
+	}
+	for (size_t b = 0; b < SPOT_AGES; b++) {
+		x->hop[b] = (float)up->hop[b];
+		x->none -= x->hop[b];
+	}
+}
+
+/* Room for the actions, tile by tile. */
+static enum berth_code
+spot_table_room(struct spot_table *t, struct arena *a, struct berth_err *err)
+{
+	size_t spare = (size_t)(t->s.deadline - t->s.work), tiles = spare / SPOT_TILE + 1;
+
+	t->rows = SPOT_STATES + (size_t)t->s.changeover * (SPOT_AGES + SPOT_STATES);
+	for (size_t i = 0; i < tiles; i++)
+		t->bytes += (spot_tile_last(&t->s, i * SPOT_TILE) - i * SPOT_TILE) * t->rows *
+			    sizeof(**t->tile);
+	if (t->bytes > SPOT_TABLE_MAX)
+		return err_set(err, BERTH_EINVAL,
+		    "spot policy: a table of %zu MiB; take a longer tick", t->bytes >> 20);
+	t->tile = arena_array(a, tiles, sizeof(*t->tile));
+	for (size_t i = 0; i < tiles; i++)
+		t->tile[i] = arena_array(a, spot_tile_last(&t->s, i * SPOT_TILE) - i * SPOT_TILE,
+		    t->rows * sizeof(**t->tile));
+	return BERTH_OK;
+}
+
+static void
+spot_solve(struct spot_solver *x)
+{
+	const struct spot_setting *s = &x->t->s;
+	struct arena *scratch = arena_new();
+	size_t rows = x->t->rows, edges = ((size_t)s->deadline + 1) * rows,
+	       spare = (size_t)(s->deadline - s->work);
+
+	x->now = arena_array(scratch, rows, sizeof(*x->now));
+	x->later = arena_array(scratch, rows, sizeof(*x->later));
+	x->lost = arena_array(scratch, 1 + (size_t)s->changeover, sizeof(*x->lost));
+	x->edge = arena_array(scratch, edges, sizeof(*x->edge));
+	for (size_t i = 0; i < edges; i++)
+		x->edge[i] = SPOT_NEVER; /* more work than time */
+	for (size_t first = 0; first <= spare; first += SPOT_TILE)
+		spot_solve_tile(x, first, x->t->tile[first / SPOT_TILE]);
+	arena_free(scratch);
+}
+
 enum berth_code
 spot_table_solve(const struct spot_setting *s, const struct spot_hazard *up,
     const struct spot_hazard *down, struct arena *a, struct spot_table **table_out,
     struct berth_err *err)
 {
-	struct spot_solver x = { .up = up, .down = down };
+	struct spot_solver x = { 0 };
 	struct spot_table *t;
-	size_t rows, cells, blocks;
 	double hops = 0;
+	enum berth_code rc;
 
 	if (s->work < 1 || s->deadline < 1 || s->changeover < 0 || s->work > 1 << 20 ||
 	    s->deadline > 1 << 20 || s->changeover > 1 << 12 || !(s->price >= 0) ||
@@ -206,39 +341,19 @@ spot_table_solve(const struct spot_setting *s, const struct spot_hazard *up,
 		return err_set(err, BERTH_EINVAL,
 		    "spot policy: another zone is up with a chance of %g when one is lost", hops);
 	t = arena_alloc(a, sizeof(*t));
-	blocks = ((size_t)s->work + SPOT_BLOCK) / SPOT_BLOCK;
 	t->s = *s;
-	t->modes = 1 + 2 * (s->changeover + 1);
-	t->row_bytes = blocks * (SPOT_BLOCK / 4);
-	rows = (size_t)t->modes * SPOT_STATES;
-	t->bytes = (size_t)s->deadline * rows * t->row_bytes;
-	if (t->bytes > SPOT_TABLE_MAX)
-		return err_set(err, BERTH_EINVAL,
-		    "spot policy: a table of %zu MiB; take a longer tick", t->bytes >> 20);
+	if (t->s.deadline < s->work)
+		t->s.deadline = s->work;
+	rc = spot_table_room(t, a, err);
+	if (rc != BERTH_OK)
+		return rc;
 	memcpy(t->edge_up, up->edge, sizeof(t->edge_up));
 	memcpy(t->edge_down, down->edge, sizeof(t->edge_down));
 	memcpy(t->leave, up->leave, sizeof(t->leave));
-	t->act = arena_array(a, t->bytes, 1);
-	x.t = t;
-	x.v.stride = x.e.stride = (blocks + 1) * SPOT_BLOCK;
-	cells = rows * x.v.stride;
-	x.v.v = arena_array(a, cells, sizeof(float));
-	x.e.v = arena_array(a, cells, sizeof(float));
-	x.lost.stride = x.v.stride;
-	x.lost.v = arena_array(a, cells, sizeof(float));
-	for (size_t i = 0; i < cells; i++)
-		x.v.v[i] = x.e.v[i] = SPOT_NEVER;
-	for (int m = 0; m < t->modes; m++)
-		for (size_t k = 0; k < SPOT_STATES; k++)
-			spot_row(&x.v, m, k)[0] = 0;
-	for (int left = 1; left <= s->deadline; left++) {
-		size_t reach = ((size_t)left + 1 + SPOT_BLOCK) / SPOT_BLOCK;
-
-		x.blocks = reach < blocks ? reach : blocks;
-		spot_step_expect(&x);
-		spot_step_choose(&x, t->act + (size_t)(left - 1) * rows * t->row_bytes);
-	}
 	spot_find_surprise(t, up);
+	x.t = t;
+	spot_find_odds(&x, up, down);
+	spot_solve(&x);
 	*table_out = t;
 	return BERTH_OK;
 }
@@ -253,31 +368,27 @@ enum spot_action
 spot_decide(const struct spot_table *t, int left, int work, enum spot_mode mode,
     int changeover_left, bool is_up, int age)
 {
-	int k = changeover_left < 0                 ? 0
-		: changeover_left > t->s.changeover ? t->s.changeover
-						    : changeover_left,
-	    m = 0;
 	size_t state = is_up ? spot_bucket(age, t->edge_up)
 			     : SPOT_AGES + spot_bucket(age, t->edge_down),
-	       row;
+	       row, spare, at;
 
 	if (is_up && age >= t->surprise && t->calm > state)
 		state = t->calm;
-
 	if (work <= 0)
 		return SPOT_WAIT;
-	if (left > t->s.deadline)
-		left = t->s.deadline;
-	if (work > t->s.work || work > left || left < 1)
+	if (work > t->s.work || work > left)
 		return SPOT_ON_DEMAND; /* beyond the table, or too late: the best that can be done
 					*/
-	if (mode == SPOT_HAS_SPOT && is_up)
-		m = 1 + k;
-	else if (mode == SPOT_HAS_ON_DEMAND)
-		m = t->s.changeover + 2 + k;
-	row = (((size_t)(left - 1) * (size_t)t->modes + (size_t)m) * SPOT_STATES + state) *
-	      t->row_bytes;
-	return (enum spot_action)(t->act[row + (size_t)work / 4] >> 2 * (work % 4) & 3);
+	if (mode == SPOT_HAS_SPOT && !is_up)
+		mode = SPOT_NOTHING;
+	spare = (size_t)(left - work);
+	if (spare > (size_t)(t->s.deadline - t->s.work))
+		spare = (size_t)(t->s.deadline - t->s.work);
+	at = spare + (size_t)work - spare / SPOT_TILE * SPOT_TILE - 1;
+	row = spot_row(&t->s, mode, changeover_left < 0 ? 0 : (size_t)changeover_left) + state;
+	if (t->tile[spare / SPOT_TILE][at * t->rows + row] >> spot_bit(spare % SPOT_TILE) & 1)
+		return SPOT_ON_DEMAND;
+	return is_up ? SPOT_TAKE : SPOT_WAIT;
 }
 
 double
