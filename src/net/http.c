@@ -35,21 +35,10 @@ http_defaults(struct http_config *c)
 enum berth_code
 http_new(const struct http_config *conf, struct http **http_out, struct berth_err *err)
 {
-	curl_version_info_data *v;
-	struct http *h;
+	struct http *h = calloc(1, sizeof(*h));
 
-	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
-		return err_set(err, BERTH_EFAIL, "http: libcurl cannot start");
-	v = curl_version_info(CURLVERSION_NOW);
-	if ((v->features & CURL_VERSION_SSL) == 0)
-		return err_set(err, BERTH_EFAIL, "http: this libcurl (%s) has no TLS", v->version);
-	h = calloc(1, sizeof(*h));
-	if (h == NULL || (h->multi = curl_multi_init()) == NULL) {
-		free(h);
+	if (h == NULL)
 		return err_set(err, BERTH_ENOMEM, "http: no memory for a client");
-	}
-	(void)curl_multi_setopt(h->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, 128L);
-	(void)curl_multi_setopt(h->multi, CURLMOPT_MAXCONNECTS, 64L);
 	if (conf != NULL)
 		h->conf = *conf;
 	http_defaults(&h->conf);
@@ -61,6 +50,28 @@ http_new(const struct http_config *conf, struct http **http_out, struct berth_er
 	h->conf.proxy = h->proxy;
 	h->conf.user_agent = h->user_agent;
 	*http_out = h;
+	return BERTH_OK;
+}
+
+enum berth_code
+http_start(struct http *http, struct berth_err *err)
+{
+	curl_version_info_data *v;
+	enum berth_code rc;
+
+	if (http->multi != NULL)
+		return BERTH_OK;
+	if ((rc = curl_load(err)) != BERTH_OK)
+		return rc;
+	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+		return err_set(err, BERTH_EFAIL, "http: libcurl cannot start");
+	v = curl_version_info(CURLVERSION_NOW);
+	if ((v->features & CURL_VERSION_SSL) == 0)
+		return err_set(err, BERTH_EFAIL, "http: this libcurl (%s) has no TLS", v->version);
+	if ((http->multi = curl_multi_init()) == NULL)
+		return err_set(err, BERTH_ENOMEM, "http: no memory for a client");
+	(void)curl_multi_setopt(http->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, 128L);
+	(void)curl_multi_setopt(http->multi, CURLMOPT_MAXCONNECTS, 64L);
 	return BERTH_OK;
 }
 
@@ -96,7 +107,8 @@ http_free(struct http *http)
 	http_cancel(http);
 	for (size_t i = 0; i < http->n_idle; i++)
 		curl_easy_cleanup(http->idle[i]);
-	(void)curl_multi_cleanup(http->multi);
+	if (http->multi != NULL)
+		(void)curl_multi_cleanup(http->multi);
 	free(http->ca_file);
 	free(http->proxy);
 	free(http->user_agent);

@@ -1,10 +1,10 @@
-/* src/net/http_int.h - the client from inside.  Floor: net; http.c, http_hop.c and http_run.c only.
+/* src/net/http_int.h - the client from inside.  Floor: net; http.c, http_hop.c and
+ * http_run.c only.
  */
 #ifndef BERTH_NET_HTTP_INT_H
 #define BERTH_NET_HTTP_INT_H
 
-#include <curl/curl.h>
-
+#include "net/curl_load.h"
 #include "net/http.h"
 #include "util/buf.h"
 
@@ -55,7 +55,7 @@ struct http_call {
 };
 
 struct http {
-	CURLM *multi;
+	CURLM *multi; /* NULL: nothing was asked yet */
 	struct http_config conf;
 	char *ca_file, *proxy, *user_agent;
 	struct http_call *calls;
@@ -63,6 +63,8 @@ struct http {
 	size_t n_idle;
 };
 
+/* Before the first exchange of a client. */
+BERTH_MUST_CHECK enum berth_code http_start(struct http *http, struct berth_err *err);
 /* date and retry_after_s from the headers. */
 void http_read_times(struct http_resp *r);
 

@@ -17,8 +17,12 @@ http_read_times(struct http_resp *r)
 	int64_t s = 0;
 	time_t t;
 
+	r->date = 0;
+	if ((date == NULL && retry == NULL) || curl_load(NULL) != BERTH_OK)
+		return;
 	t = date != NULL ? curl_getdate(date, NULL) : -1;
-	r->date = t > 0 ? t : 0;
+	if (t > 0)
+		r->date = t;
 	if (retry == NULL)
 		return;
 	if (retry[0] != '\0' && strspn(retry, "0123456789") == strlen(retry)) {
@@ -196,12 +200,15 @@ http_begin(struct http *http, const struct http_config *conf, const struct http_
     struct http_resp *resp, int64_t deadline_ms, http_done_fn *done, void *arg,
     struct berth_err *err)
 {
-	struct http_call *c = calloc(1, sizeof(*c));
-	enum berth_code rc;
+	enum berth_code rc = http_start(http, err);
+	struct http_call *c;
 
 	memset(resp, 0, sizeof(*resp));
 	resp->arena = req->arena;
 	resp->body = "";
+	if (rc != BERTH_OK)
+		return rc;
+	c = calloc(1, sizeof(*c));
 	if (c == NULL)
 		return err_set(err, BERTH_ENOMEM, "http: no memory for an exchange");
 	*c = (struct http_call){ .http = http,
@@ -256,6 +263,10 @@ http_reap(struct http *h)
 enum berth_code
 http_pump(struct http *http, int64_t until_ms, struct berth_err *err)
 {
+	enum berth_code rc = http_start(http, err);
+
+	if (rc != BERTH_OK)
+		return rc;
 	for (;;) {
 		int64_t left_ms;
 		int running;

@@ -211,4 +211,25 @@ ok $? 'credentials that cannot be had'
 grep -q '^fail  account k: kubernetes: /nowhere: ' "$out"
 ok $? 'an account that does not open'
 
+# libcurl and all that comes with it is loaded by what asks somebody only; one that cannot be loaded is told.
+curl=$(sed -n 's/^#define LIBCURL_SONAME "\(.*\)"$/\1/p' "$TOP_BUILDDIR/config.h")
+if [ -n "$curl" ]; then
+	mkdir "$HOME/lib"
+	: >"$HOME/lib/$curl"
+	printf 'accounts:\n  - {name: lam, provider: lambda, api_key: "env:KEY", endpoint: "http://127.0.0.1:9"}\n' >"$HOME/keys.yaml"
+	export KEY=k
+	run --config "$HOME/keys.yaml" init --no-prices
+	LD_LIBRARY_PATH=$HOME/lib
+	export LD_LIBRARY_PATH
+	run --config "$HOME/keys.yaml" jobs
+	expect_exit 0 'a verb that asks nobody'
+	run --config "$HOME/keys.yaml" prices refresh
+	[ "$status" -ne 0 ]
+	ok $? 'a libcurl that is broken'
+	expect_err_has 'libcurl cannot be loaded .*: install it'
+	unset LD_LIBRARY_PATH
+else
+	skip 'libcurl is loaded late' 'it is linked'
+fi
+
 done_testing
