@@ -20,7 +20,7 @@ export PYTHONDONTWRITEBYTECODE=1
 trap 'stop moto; stop fake; stop late; rm -rf "$STATE"' EXIT
 trap 'exit 99' HUP INT TERM
 
-port=$(free_port 2)
+claim_ports 2
 moto=http://127.0.0.1:$port fake=http://127.0.0.1:$((port + 1)) late=http://127.0.0.1:$((port + 2))
 me=$(id -un)
 start moto "$me" env INITIAL_NO_AUTH_ACTION_COUNT=3 MOTO_EC2_LOAD_DEFAULT_AMIS=true \

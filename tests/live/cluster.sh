@@ -107,7 +107,7 @@ cluster_idle() { [ "$(sinfo -h -N -o '%N %T' | sort -u | grep -cE ' (idle|mixed)
 
 cluster_up() {	# the base URL is in $rest_url, who may use it in $job_user
 	local port uts n
-	port=$(free_port 5)
+	claim_ports 5
 	job_user=nobody
 	uts=(unshare --uts -- sh -c 'hostname localhost && exec "$@"' sh)
 	mkdir -p "$STATE"/{munge,ctld,gpu,run,spool-n1,spool-n2,run-mysql,mysql}

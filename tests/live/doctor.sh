@@ -21,7 +21,8 @@ export PYTHONDONTWRITEBYTECODE=1
 trap 'stop moto; stop fake; stop late; stop tls; rm -rf "$STATE"' EXIT
 trap 'exit 99' HUP INT TERM
 
-port=$(free_port 3) me=$(id -un)
+claim_ports 3
+me=$(id -un)
 moto=http://127.0.0.1:$port fake=http://127.0.0.1:$((port + 1)) late=http://127.0.0.1:$((port + 2)) tls=https://127.0.0.1:$((port + 3))
 start moto "$me" env INITIAL_NO_AUTH_ACTION_COUNT=6 MOTO_EC2_LOAD_DEFAULT_AMIS=true \
 	"$python" -c 'import sys; from moto.server import main; main(sys.argv[1:])' -H 127.0.0.1 -p "$port"

@@ -33,12 +33,12 @@ async def app(scope, receive, send):
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"application/json")]})
     await send({"type": "http.response.body", "body": TYPES})
 PY
-port=$("$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 : >server.log
-"$python" -m hypercorn --bind "127.0.0.1:$port" --certfile cert.pem --keyfile key.pem cloud:app >server.log 2>&1 &
+"$python" -m hypercorn --bind 127.0.0.1:0 --certfile cert.pem --keyfile key.pem cloud:app >server.log 2>&1 &
 server=$!
 trap 'kill "$server" 2>/dev/null; wait "$server" 2>/dev/null; rm -rf "$TEST_TMP"' EXIT
-await server.log "$server" Running
+await server.log "$server" 'Running on .*(CTRL'
+port=$(sed -n 's,.*Running on https://127\.0\.0\.1:\([0-9]*\).*,\1,p' server.log)
 mkdir -p .config/berth
 {
 	echo accounts:

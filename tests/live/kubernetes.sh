@@ -17,8 +17,8 @@ trap down EXIT
 trap 'exit 99' HUP INT TERM
 if [ -z "$bed" ]; then
 	bed=$STATE/bed mine=$bed
-	export KUBERNETES_TESTBED_PORT
-	KUBERNETES_TESTBED_PORT=${KUBERNETES_TESTBED_PORT:-$(free_port 5)}
+	claim_ports 5
+	export KUBERNETES_TESTBED_PORT="${KUBERNETES_TESTBED_PORT:-$port}"
 	"$TOP_SRCDIR/tests/live/testbed/kubernetes-up" "$bed" >"$STATE/log/up.log" || bail "kubernetes-up, see $STATE/log/up.log"
 fi
 conf=$STATE/home/.config/berth/berth.yaml

@@ -15,8 +15,8 @@ trap down EXIT
 trap 'exit 99' HUP INT TERM
 if [ -z "$bed" ]; then
 	bed=$STATE/bed mine=$bed
-	export OS_TESTBED_PORT
-	OS_TESTBED_PORT=${OS_TESTBED_PORT:-$(free_port 8)}
+	claim_ports 8
+	export OS_TESTBED_PORT="${OS_TESTBED_PORT:-$port}"
 	"$TOP_SRCDIR/tests/live/testbed/openstack-up" "$bed" >"$STATE/log/up.log" || bail "openstack-up, see $STATE/log/up.log"
 fi
 tokens_live() {	# tokens_live SECONDS: keystone reads it when it starts; nova's own calls need tokens that last

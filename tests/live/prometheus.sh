@@ -76,7 +76,7 @@ vllm:request_queue_time_seconds_count{model_name="m"} @SECONDS@
 EOF
 }
 
-port=$(free_port 1)
+claim_ports 1
 user=nobody
 [ "$(id -u)" = 0 ] || user=$(id -un)
 mkdir "$STATE/data" && chown "$user" "$STATE/data" 2>/dev/null

@@ -22,7 +22,7 @@ down() {
 trap down EXIT
 trap 'exit 99' HUP INT TERM
 
-port=$(free_port 5)
+claim_ports 5
 rest= jwt=
 if command -v slurmrestd >/dev/null && ls /usr/lib/*/slurm*/auth_jwt.so >/dev/null 2>&1; then
 	rest=yes

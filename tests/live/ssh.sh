@@ -12,7 +12,7 @@ down() {
 trap down EXIT
 trap 'exit 99' HUP INT TERM
 
-port=$(free_port 1)
+claim_ports 1
 user=$(id -un)
 mkdir -p "$STATE/bin" "$STATE/far"
 # sshd forks into an empty folder, which its own service makes
