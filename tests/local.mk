@@ -10,6 +10,10 @@ AM_TESTS_ENVIRONMENT = \
 check_LIBRARIES += libtap.a
 libtap_a_SOURCES = tests/tap.c tests/tap.h
 
+# The longest of the scripts: what is named first begins first.
+dist_check_SCRIPTS += tests/cli/spot-deadline.sh tests/cli/plan-starts.sh tests/cli/tick-money.sh tests/cli/place-safety.sh
+dist_check_SCRIPTS += tests/cli/nasty.sh tests/cli/place-replay.sh
+
 include tests/unit/util.mk
 include tests/unit/model.mk
 include tests/unit/net.mk
