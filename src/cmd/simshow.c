@@ -219,8 +219,8 @@ simshow_commit(struct cmd_ctx *ctx, const struct simcommit_cell *c, size_t n, st
 		{ "series", NULL, TABLE_TEXT, 0, 0 },
 		{ "reserved", NULL, TABLE_DOUBLE, 2, 0 },
 		{ "policy", NULL, TABLE_TEXT, 0, 0 },
-		{ "gpus", "GPUS", TABLE_DOUBLE, 1, 0 },
-		{ "cost", "COST", TABLE_DOUBLE, 4, 0 },
+		{ "reserved_gpus", "GPUS", TABLE_DOUBLE, 1, 0 },
+		{ "mean", "COST", TABLE_DOUBLE, 4, 0 },
 		{ "over_hindsight", "OVER BEST", TABLE_DOUBLE, 4, 0 },
 	};
 	struct table *t = table_new(ctx->arena, cols, sizeof(cols) / sizeof(cols[0]));

@@ -194,6 +194,8 @@ grep berth "$out" >alone
 run simulate commit early late --reserved 0.4,0.5,0.6 -o csv
 [ "$(grep early.*berth "$out")" = "$(cat alone)" ]
 ok $? "a series of later months changes nothing"
+run simulate commit early -o csv
+expect_out_has '^series,reserved,policy,reserved_gpus,mean,over_hindsight$' "columns have the keys of the JSON output"
 run simulate commit nowhere
 expect_exit 1
 run simulate commit --reserved 2
@@ -212,6 +214,11 @@ expect_json_near '$.policies[0].mean' "$1" 1e-5
 expect_json '$.policies[3].name' berth
 expect_json '$.policies[3].misses' 0
 expect_json '$.policies[3].runs' "$2"
+run simulate jobs --span 4w -o csv
+expect_out_has '^policy,runs,mean,spot_percent,waited_hours,waited_hours_p95,preemptions,misses$' "columns have those keys too"
+mean=$(sed -n 's/^on_demand,[0-9]*,\([^,]*\),.*/\1/p' "$out")
+awk -v a="$mean" -v b="$1" 'BEGIN { exit !(a - b < 1e-5 && b - a < 1e-5) }'
+ok $? "and mean is the mean ($mean)"
 run simulate jobs --span 4w -o json
 cmp -s "$out" first
 ok $? "the same seed makes the same world"
