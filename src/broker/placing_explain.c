@@ -79,7 +79,7 @@ placing_nowhere(const struct placing_work_space *w, const char *what, const char
 			const struct offer *o = w->facts.offers[hit].offer;
 
 			names[hit] = region ? o->region : o->provider;
-			if (region ? cost_region_hits(patterns[i], o)
+			if (region ? offer_region_hits(patterns[i], o)
 				   : glob_match(patterns[i], o->provider))
 				break;
 		}

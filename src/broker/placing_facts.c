@@ -339,7 +339,7 @@ placing_quota_weight(const struct placing_limit *l, const struct offer *o)
 {
 	if ((l->provider[0] != '\0' && !glob_match(l->provider, o->provider)) ||
 	    (l->account[0] != '\0' && !glob_match(l->account, o->account)) ||
-	    (l->region[0] != '\0' && !glob_match(l->region, o->region)) ||
+	    (l->region[0] != '\0' && !offer_region_hits(l->region, o)) ||
 	    !placing_limit_accel(l, o->accelerator) ||
 	    (l->purchase[0] != '\0' && !str_eq(l->purchase, purchase_name(o->purchase))))
 		return 0;

@@ -139,7 +139,7 @@ plan_check_offer(const struct plan_options *o, const struct accel_table *accels,
 {
 	if (x->accelerator_count < 1 || plan_speed(o, accels, ps, x) <= 0)
 		return REFUSE_ACCELERATOR;
-	if (!glob_match_any(o->regions, o->n_regions, x->region))
+	if (!offer_region_hits_any(o->regions, o->n_regions, x))
 		return REFUSE_RESIDENCY;
 	if (!glob_match_any(o->providers, o->n_providers, x->provider))
 		return REFUSE_PROVIDER;

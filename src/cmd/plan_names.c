@@ -1,5 +1,7 @@
 #include "config.h"
 
+#include <string.h>
+
 #include "cmd/cmd.h"
 #include "cmd/plan_join.h"
 #include "util/arena.h"
@@ -11,7 +13,8 @@ static bool
 names_hit(const char *pattern, const struct plan_sellers *s, bool region)
 {
 	for (size_t i = 0; i < s->n_offers; i++)
-		if (glob_match(pattern, region ? s->offers[i].region : s->offers[i].provider))
+		if (region ? offer_region_hits(pattern, &s->offers[i])
+			   : glob_match(pattern, s->offers[i].provider))
 			return true;
 	for (size_t i = 0; i < s->n_owned && !region; i++)
 		if (glob_match(pattern, s->owned[i].offer.provider))
@@ -25,7 +28,11 @@ names_near(const char *pattern, const struct plan_sellers *s, bool region, struc
 	const char **names = arena_array(a, s->n_offers + 1, sizeof(*names));
 
 	for (size_t i = 0; i < s->n_offers; i++)
-		names[i] = region ? s->offers[i].region : s->offers[i].provider;
+		names[i] =
+		    !region ? s->offers[i].provider
+		    : strchr(pattern, '/') == NULL
+			? s->offers[i].region
+			: arena_printf(a, "%s/%s", s->offers[i].provider, s->offers[i].region);
 	names[s->n_offers] = NULL;
 	return str_suggest(pattern, names);
 }

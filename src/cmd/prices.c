@@ -179,7 +179,7 @@ prices_match_fits(const struct prices_match *m, const struct offer *o)
 		gpu = accel_spec_match(&m->specs[i], m->accels, o->accelerator,
 		    o->accelerator_memory_gib, o->accelerator_count);
 	return gpu && m->kind[o->kind] && m->purchase[o->purchase] &&
-	       glob_match_any(m->f->region.v, m->f->region.n, o->region) &&
+	       offer_region_hits_any(m->f->region.v, m->f->region.n, o) &&
 	       glob_match_any(m->f->provider.v, m->f->provider.n, o->provider) &&
 	       (m->f->type == NULL || glob_match(m->f->type, o->instance_type));
 }

@@ -37,7 +37,7 @@ struct prices_filter {
 	    { "kind", 'k', OPT_LIST, "KIND",                                                       \
 		    "plain (default), windows, licensed, dedicated, block",                        \
 		    (base) + offsetof(struct prices_filter, kind), 0, 0, NULL },                   \
-	    { "region", 'r', OPT_LIST, "REGION", "patterns on the region",                         \
+	    { "region", 'r', OPT_LIST, "REGION", "patterns on the region, also as aws/eu-*",       \
 		    (base) + offsetof(struct prices_filter, region), 0, 0, NULL },                 \
 	    { "provider", 0, OPT_LIST, "PROVIDER", "patterns on who sells",                        \
 		    (base) + offsetof(struct prices_filter, provider), 0, 0, NULL },               \

@@ -4,6 +4,7 @@
 #include "model/block.h"
 #include "util/arena.h"
 #include "util/glob.h"
+#include "util/str.h"
 #include "util/yaml.h"
 
 struct place_key
@@ -151,7 +152,9 @@ block_part_hits(const char *part, const char *end, const struct offer *o)
 	for (size_t k = 0; block_keys[k] != NULL; k++)
 		if (strlen(block_keys[k]) == (size_t)(eq - part) &&
 		    strncmp(block_keys[k], part, (size_t)(eq - part)) == 0)
-			return glob_match(pattern, block_value(o, k));
+			return str_eq(block_keys[k], "region")
+				   ? offer_region_hits(pattern, o)
+				   : glob_match(pattern, block_value(o, k));
 	return false;
 }
 

@@ -1,9 +1,11 @@
 #include "model/offer.h"
 #include "util/arena.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/glob.h"
 #include "util/str.h"
 
 #define OFFER_MONTH_HOURS 730 /* 8760 / 12, as clouds count */
@@ -114,6 +116,28 @@ offer_doubt_price(struct offer *o)
 		return NULL;
 	o->price = USD_UNKNOWN;
 	return why;
+}
+
+bool
+offer_region_hits(const char *pattern, const struct offer *o)
+{
+	char place[256];
+
+	if (glob_match(pattern, o->region))
+		return true;
+	return strchr(pattern, '/') != NULL &&
+	       (size_t)snprintf(place, sizeof(place), "%s/%s", o->provider, o->region) <
+		   sizeof(place) &&
+	       glob_match(pattern, place);
+}
+
+bool
+offer_region_hits_any(const char *const *patterns, size_t n, const struct offer *o)
+{
+	for (size_t i = 0; i < n; i++)
+		if (offer_region_hits(patterns[i], o))
+			return true;
+	return n == 0;
 }
 
 double

@@ -91,6 +91,12 @@ const char *availability_name(enum availability a); /* "unknown" "no" "yes" */
  */
 const char *offer_doubt_price(struct offer *o);
 
+/* Does a pattern name where an offer lies: "eu-*", or with its provider "aws/eu-*"; in either case?
+ */
+bool offer_region_hits(const char *pattern, const struct offer *o);
+/* Does any of the n; true for n == 0: no pattern is no limit. */
+bool offer_region_hits_any(const char *const *patterns, size_t n, const struct offer *o);
+
 /* Hours of a term: 730 an average month; of a block its own. */
 double offer_term_hours(const struct offer *o);
 /* Price of one machine-hour that is used, with the upfront spread over the term; USD_UNKNOWN if a

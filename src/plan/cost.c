@@ -153,28 +153,6 @@ cost_near(const struct job_spec *s, const struct offer *o)
 }
 
 bool
-cost_region_hits(const char *pattern, const struct offer *o)
-{
-	char place[256];
-
-	if (glob_match(pattern, o->region))
-		return true;
-	return strchr(pattern, '/') != NULL &&
-	       (size_t)snprintf(place, sizeof(place), "%s/%s", o->provider, o->region) <
-		   sizeof(place) &&
-	       glob_match(pattern, place);
-}
-
-static bool
-cost_resides(const struct job_spec *s, const struct offer *o)
-{
-	for (size_t i = 0; i < s->n_regions; i++)
-		if (cost_region_hits(s->regions[i], o))
-			return true;
-	return s->n_regions == 0;
-}
-
-bool
 cost_price_stale(const struct offer *o, const struct cost_ages *ages, int64_t now)
 {
 	int64_t list_s = ages->list_s > 0 ? ages->list_s : COST_LIST_AGE_S,
@@ -198,7 +176,7 @@ static enum refuse_code
 cost_check_terms(const struct job_spec *s, const struct offer *o, const struct cost_facts *f,
     const struct cost_limits *lim)
 {
-	if (!cost_resides(s, o))
+	if (!offer_region_hits_any(s->regions, s->n_regions, o))
 		return REFUSE_RESIDENCY;
 	if (!cost_near(s, o))
 		return REFUSE_LATENCY;

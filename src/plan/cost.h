@@ -93,9 +93,6 @@ struct cost_facts {
 struct cost_ages {
 	int64_t list_s, spot_s, none_s;
 }; /* 0: the default above */
-/* Does a pattern of a job's regions name where the offer lies: "eu-*", or with its provider
- * "aws/eu-*"; in either case? */
-bool cost_region_hits(const char *pattern, const struct offer *o);
 bool cost_price_stale(const struct offer *o, const struct cost_ages *ages, int64_t now);
 
 struct cost_limits {

@@ -64,7 +64,7 @@ offer_hits(const struct offer_query *q, const struct offer *o)
 {
 	return offer_text_hits(q->provider, o->provider, true) &&
 	       offer_text_hits(q->account, o->account, false) &&
-	       offer_text_hits(q->region, o->region, true) &&
+	       (q->region == NULL || q->region[0] == '\0' || offer_region_hits(q->region, o)) &&
 	       offer_text_hits(q->instance_type, o->instance_type, false) &&
 	       offer_text_hits(q->accelerator, o->accelerator, false) &&
 	       (q->every_kind || o->kind == OFFER_PLAIN) &&
