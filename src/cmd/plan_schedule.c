@@ -13,6 +13,7 @@
 #define SCHEDULE_NEAR                                                                              \
 	0.005 /* of the cost, that the bound may be off before it is tried from elsewhere */
 #define SCHEDULE_SAID 24
+#define SCHEDULE_LIGHT 2e7 /* cells of tableaus for one that is planned with others after that */
 
 /* The finest steps among the series: all schedules count by them. */
 static void
@@ -80,7 +81,7 @@ schedule_of(const struct plan_series *ps, const struct plan_options *o, struct a
 							(double)ps->schedule_step_s));
 	return (struct schedule_problem){ schedule_demand(ps, a), ps->lines, ps->n_lines, term,
 		schedule_owned(ps, a), ps->n_owned, every > 0 ? every : 1, ps->problem.unserved,
-		ps->problem.peak, 0, NAN, &ps->shares };
+		ps->problem.peak, 0, NAN, &ps->shares, 0 };
 }
 
 /* All series at one price of money; *bound_out: what that binds. */
@@ -95,6 +96,10 @@ schedule_at(struct plan_series *ps, struct schedule_problem *p, size_t n, double
 		p[i].theta = theta;
 		p[i].budget = NAN;
 		rc = schedule_solve(&p[i], a, to[i], err);
+		if (rc == BERTH_EINFEASIBLE && p[i].work > 0) { /* or not found in so little */
+			p[i].work = 0;
+			rc = schedule_solve(&p[i], a, to[i], err);
+		}
 		if (rc != BERTH_OK)
 			return err_ctx(err, "series %s", ps[i].series.name);
 		*bound_out += to[i]->bound_usd;
@@ -160,8 +165,10 @@ schedule_parts(struct plan_series *ps, const struct schedule_problem *p, size_t 
 	double bound;
 	enum berth_code rc;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		own[i].rules = plan_quota_allot(ps, n, i, a);
+		own[i].work = 0;
+	}
 	rc = schedule_at(ps, own, n, 0, part, a, &bound, err);
 	if (rc == BERTH_OK && !isnan(budget) && bound > budget)
 		rc = schedule_budget(ps, own, n, budget, part, a, err);
@@ -273,6 +280,21 @@ schedule_over(const struct plan_series *ps, size_t n, double budget)
 	return !isnan(budget) && bound > budget;
 }
 
+/* Without a budget those that share a quota are planned together in any case, and by themselves
+ * only so that there is something to begin from. */
+static void
+schedule_light(
+    const struct plan_series *ps, struct schedule_problem *p, size_t *rest, size_t n, double budget)
+{
+	size_t group;
+
+	for (size_t k = 0; k < n && isnan(budget); k += group) {
+		group = schedule_group(ps, rest + k, n - k);
+		for (size_t i = 0; i < group && group > 1; i++)
+			p[rest[k + i]].work = SCHEDULE_LIGHT;
+	}
+}
+
 /* Each by itself, then those together that share a quota, or all under a budget that binds. */
 static enum berth_code
 schedule_all(struct plan_series *ps, struct schedule_problem *p, size_t n, double budget,
@@ -281,8 +303,12 @@ schedule_all(struct plan_series *ps, struct schedule_problem *p, size_t n, doubl
 	struct schedule **to = schedule_new(n, a);
 	size_t *rest = arena_array(a, n + 1, sizeof(*rest)), group;
 	double bound;
-	enum berth_code rc = schedule_at(ps, p, n, 0, to, a, &bound, err);
+	enum berth_code rc;
 
+	for (size_t i = 0; i < n; i++)
+		rest[i] = i;
+	schedule_light(ps, p, rest, n, budget);
+	rc = schedule_at(ps, p, n, 0, to, a, &bound, err);
 	for (size_t i = 0; i < n; i++) {
 		ps[i].schedule = to[i];
 		rest[i] = i;

@@ -46,6 +46,7 @@ struct commit_tangent {
 	double *slope;      /* [n_columns] of one purchase more */
 	double *saves;      /* [n_quotas] of one more of a quota, >= 0 */
 	double *each;       /* [n_atoms] USD of each hour; NULL: not asked */
+	double *each_saves; /* [n_atoms][n_quotas] as saves, of each hour; NULL: not asked */
 	double *served,
 	    *most; /* [n_servers] GPUs on average and at the busiest hour; NULL: not asked */
 };

@@ -268,6 +268,9 @@ commit_recourse_at(struct commit_recourse *r, const double *x, struct commit_tan
 			t->each[h] = b->usd;
 		for (size_t k = 0; k < r->n && t->each != NULL; k++)
 			t->each[h] += b->price[k] * d[k];
+		if (t->each_saves != NULL)
+			memcpy(t->each_saves + h * r->n_quotas, b->saves,
+			    r->n_quotas * sizeof(*b->saves));
 		b->weight += r->weight[h];
 		if (r->basis != NULL)
 			r->basis[h] = b->number;

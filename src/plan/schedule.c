@@ -258,9 +258,7 @@ schedule_one(struct schedule_work *w, const struct schedule_kind *kind, struct t
 	return rc;
 }
 
-/* The plan and bound of single GPUs at the price of their machine, all at the lowest price of use.
- */
-static enum berth_code
+enum berth_code
 schedule_bound(struct schedule_work *w, struct terms_plan *plan, struct berth_err *err)
 {
 	struct terms_offer *o = arena_array(w->a, w->offer.n, sizeof(*o));
@@ -474,6 +472,7 @@ schedule_solve(
 {
 	struct schedule_work w;
 	int64_t *const *start = &w.count;
+	struct schedule_effort e = { .work = p->work };
 	bool ruled = false;
 	enum berth_code rc = schedule_begin(&w, p, a, err);
 
@@ -484,7 +483,7 @@ schedule_solve(
 	if (rc == BERTH_OK && ruled)
 		rc = schedule_rules_solve(&w, 1, p->budget,
 		    p->theta > 0 || isinf(out->lower_bound_usd) ? -INFINITY : out->lower_bound_usd,
-		    &start, 1, NULL, &out, err);
+		    &start, 1, &e, &out, err);
 	if (rc == BERTH_OK)
 		schedule_report(&w, out);
 	return rc;

@@ -24,6 +24,7 @@ struct schedule_problem {
 	int64_t every;                        /* steps between start dates, >= 1 */
 	double unserved, peak, theta, budget; /* as in commit_problem */
 	const struct commit_shares *rules;    /* hold at all times; NULL: none */
+	double work; /* cells of tableaus that rules may take; 0: some seconds */
 };
 
 struct schedule_buy {
@@ -71,12 +72,14 @@ BERTH_MUST_CHECK enum berth_code schedule_solve(const struct schedule_problem *p
     struct schedule *schedule_out, struct berth_err *err);
 
 /*
- * Several schedules that draw on the same quotas, which hold for all of them together in each hour
- * of each path, and on one budget (NaN: none): one program. A problem's own budget and theta are
- * not looked at; all have the same steps, their paths go together. alone [n]: each by itself,
- * without a budget, whose bounds add up to one; part [n]: what keeps the quotas together, to begin
- * with (NULL: nothing). Neither is changed. Costs and bounds are split by member. out [n] may not
- * be alone or part. Errors: as schedule_solve(); BERTH_EFAIL where the program would be too large.
+ * Several schedules that draw on the same quotas (begun by prices of those in each hour: Everett
+ * 1963, Larsson & Migdalas 1990; large ones are left at that), which hold for all of them together
+ * in each hour of each path, and on one budget (NaN: none): one program. A problem's own budget and
+ * theta are not looked at; all have the same steps, their paths go together. alone [n]: each by
+ * itself, without a budget, whose bounds add up to one; part [n]: what keeps the quotas together,
+ * to begin with (NULL: nothing). Neither is changed. Costs and bounds are split by member. out [n]
+ * may not be alone or part. Errors: as schedule_solve(); BERTH_EFAIL where the program would be too
+ * large.
  */
 BERTH_MUST_CHECK enum berth_code schedule_solve_joint(const struct schedule_problem *p, size_t n,
     double budget, struct schedule *const *alone, struct schedule *const *part, struct arena *a,

@@ -46,13 +46,13 @@ hours_paths(const struct rules *s)
 
 /* Of members whose hours are not their own. */
 static double
-hours_demand(const struct rules *s, const double *cap, size_t member, const struct rules_hour *h)
+hours_demand(const struct rules *s, size_t member, const struct rules_hour *h)
 {
 	const struct commit_demand *d = s->w[member].p->demand;
 
 	return s->merit[member]
 		   ? 0
-		   : fmin(d->gpus[h->path % d->n_paths * d->n_steps + h->step], cap[member]);
+		   : fmin(d->gpus[h->path % d->n_paths * d->n_steps + h->step], s->cap[member]);
 }
 
 static double
@@ -76,13 +76,13 @@ hours_mix(uint64_t key, uint64_t v)
  * that are, which often have one basis.
  */
 static uint64_t
-hours_key(const struct rules *s, const double *cap, const struct rules_hour *h)
+hours_key(const struct rules *s, const struct rules_hour *h)
 {
 	uint64_t key = 0, rest = 1;
 	double sum = 0, all = 0;
 
 	for (size_t k = 0; k < s->n; k++) {
-		double v = hours_demand(s, cap, k, h);
+		double v = hours_demand(s, k, h);
 
 		v /= s->wide[k];
 		sum += v * s->wide[k];
@@ -117,8 +117,8 @@ hours_alike(const struct rules_hour *x, const struct rules_hour *y)
 
 /* Atoms of the hours in v [n], those that are alike at their mean; `each`: one by one. */
 static void
-hours_atoms(const struct rules *s, size_t t, const double *cap, const struct rules_hour *v,
-    size_t n, bool each, struct arena *a)
+hours_atoms(const struct rules *s, size_t t, const struct rules_hour *v, size_t n, bool each,
+    struct arena *a)
 {
 	struct commit_recourse *r = &s->r[t];
 	double total = 0;
@@ -136,7 +136,7 @@ hours_atoms(const struct rules *s, size_t t, const double *cap, const struct rul
 		r->n_atoms += each || h == 0 || !hours_alike(&v[h], &v[h - 1]);
 		at = r->n_atoms - 1;
 		for (size_t k = 0; k < s->n; k++)
-			r->demand[at * s->n + k] += w * hours_demand(s, cap, k, &v[h]);
+			r->demand[at * s->n + k] += w * hours_demand(s, k, &v[h]);
 		r->weight[at] += w;
 		total += w;
 	}
@@ -163,7 +163,7 @@ hours_list(const struct rules *s, size_t t, struct arena *a, size_t *n_out)
 
 /* GPUs that are taken as one: so many that about HOURS_MOST hours are left of all stretches. */
 static void
-hours_wide(struct rules *s, const double *cap)
+hours_wide(struct rules *s)
 {
 	double sides = floor(pow(HOURS_MOST / (double)s->stretches, 1 / (double)s->n_hours));
 
@@ -174,26 +174,23 @@ hours_wide(struct rules *s, const double *cap)
 
 		for (size_t i = 0; i < d->n_paths * d->n_steps; i++) {
 			lo = fmin(lo, d->gpus[i]);
-			hi = fmax(hi, fmin(d->gpus[i], cap[k]));
+			hi = fmax(hi, fmin(d->gpus[i], s->cap[k]));
 		}
 		s->wide[k] = fmax(1, (hi - lo) / fmax(2, sides));
 	}
 }
 
-static double *
-hours_caps(const struct rules *s)
+static void
+hours_caps(struct rules *s)
 {
-	double *cap = arena_array(s->a, s->n, sizeof(*cap));
-
+	s->cap = arena_array(s->a, s->n, sizeof(*s->cap));
 	for (size_t k = 0; k < s->n; k++)
-		cap[k] = commit_cap(s->w[k].p->demand, s->a, NULL);
-	return cap;
+		s->cap[k] = commit_cap(s->w[k].p->demand, s->a, NULL);
 }
 
 void
 rules_hours(struct rules *s)
 {
-	double *cap = NULL;
 	size_t one = 0;
 
 	if (s->n_hours == 0)
@@ -201,8 +198,8 @@ rules_hours(struct rules *s)
 	while (s->merit[one])
 		one++;
 	if (s->n_hours > 1) {
-		cap = hours_caps(s);
-		hours_wide(s, cap);
+		hours_caps(s);
+		hours_wide(s);
 	}
 	for (size_t t = 0; t < s->stretches; t++) {
 		struct arena *scratch;
@@ -216,9 +213,9 @@ rules_hours(struct rules *s)
 		scratch = arena_new();
 		v = hours_list(s, t, scratch, &n);
 		for (size_t h = 0; h < n; h++)
-			v[h].key = hours_key(s, cap, &v[h]);
+			v[h].key = hours_key(s, &v[h]);
 		qsort(v, n, sizeof(*v), hours_cmp);
-		hours_atoms(s, t, cap, v, n, false, s->a);
+		hours_atoms(s, t, v, n, false, s->a);
 		arena_free(scratch);
 	}
 }
@@ -241,7 +238,7 @@ rules_hours_given(struct rules *s, const struct commit_recourse *hours, double s
 /* One stretch by its single hours at the best purchases; then those of one basis and one key are
  * one. */
 static double
-hours_part(struct rules *s, size_t t, const double *cap)
+hours_part(struct rules *s, size_t t)
 {
 	struct commit_recourse *r = &s->r[t], was = *r;
 	struct arena *a = arena_new();
@@ -249,19 +246,19 @@ hours_part(struct rules *s, size_t t, const double *cap)
 	struct rules_hour *v = hours_list(s, t, a, &n);
 	double usd;
 
-	hours_atoms(s, t, cap, v, n, true, a);
+	hours_atoms(s, t, v, n, true, a);
 	r->basis = arena_array(a, n + 1, sizeof(*r->basis));
 	usd = rules_at(s, t, s->best);
 	rules_note(s, t);
 	for (size_t h = 0; h < n; h++) {
-		v[h].key = hours_key(s, cap, &v[h]);
+		v[h].key = hours_key(s, &v[h]);
 		v[h].basis = r->basis[h];
 	}
 	s->work += 20 * (double)n;
 	qsort(v, n, sizeof(*v), hours_cmp);
 	was.failed = was.failed || r->failed;
 	*r = was;
-	hours_atoms(s, t, cap, v, n, false, s->a);
+	hours_atoms(s, t, v, n, false, s->a);
 	arena_free(a);
 	return usd;
 }
@@ -269,13 +266,13 @@ hours_part(struct rules *s, size_t t, const double *cap)
 bool
 rules_part(struct rules *s, double *usd)
 {
-	double *cap = hours_caps(s), known = 0, is = 0;
+	double known = 0, is = 0;
 
 	*usd = s->best_usd;
 	if (s->n_hours < 2 || s->given || isinf(s->best_usd))
 		return false;
 	for (size_t t = 0; t < s->stretches; t++) {
-		double before = rules_at(s, t, s->best), exact = hours_part(s, t, cap);
+		double before = rules_at(s, t, s->best), exact = hours_part(s, t);
 
 		known += before;
 		is += exact;
@@ -284,29 +281,69 @@ rules_part(struct rules *s, double *usd)
 	return is - known > RULES_PROVEN * fabs(*usd);
 }
 
-double
-rules_at(struct rules *s, size_t t, const double *x)
+struct commit_recourse
+rules_each(struct rules *s, size_t t, struct arena *a)
 {
-	double usd = 0;
+	struct commit_recourse was = s->r[t];
+	struct rules_hour *v;
+	size_t n;
 
+	if (s->n_hours < 2 || s->given)
+		return was;
+	v = hours_list(s, t, a, &n);
+	hours_atoms(s, t, v, n, true, a);
+	return was;
+}
+
+static void
+hours_now(struct rules *s, size_t t, const double *x)
+{
 	memset(s->now, 0, (s->n_columns + 1) * sizeof(*s->now));
 	for (size_t j = 0; j < s->n_offers; j++)
 		if (x[j] != 0 && rules_runs(s, j, t))
 			s->now[s->offer[j].column] += x[j];
+	s->work += (double)s->n_offers + (double)(s->n_pieces * s->n_columns);
+}
+
+double
+rules_guides(struct rules *s, size_t t, const double *x)
+{
+	double usd = 0;
+
+	hours_now(s, t, x);
 	for (size_t k = 0; k < s->n_pieces; k++) {
 		const struct rules_piece *p = &s->piece[k];
 
+		if (!p->guide)
+			continue;
+		s->piece_usd[k] = schedule_band_usd(
+		    &s->w[p->member], t, p->band, rules_running(s, p), &s->piece_slope[k]);
+		usd += s->piece_usd[k];
+	}
+	return usd;
+}
+
+double
+rules_at(struct rules *s, size_t t, const double *x)
+{
+	double usd = 0, guides = rules_guides(s, t, x), hours = 0;
+
+	for (size_t k = 0; k < s->n_pieces; k++) {
+		const struct rules_piece *p = &s->piece[k];
+
+		if (p->guide)
+			continue;
 		if (p->member == s->n) {
 			commit_recourse_at(&s->r[t], s->now, &s->at);
 			s->piece_usd[k] = s->at.usd * s->hours[t];
 			s->work +=
 			    8 * (double)s->r[t].n_atoms * (double)(s->n * (s->n + s->n_quotas));
+			hours = s->piece_usd[k];
 		} else {
 			s->piece_usd[k] = schedule_band_usd(
 			    &s->w[p->member], t, p->band, rules_running(s, p), &s->piece_slope[k]);
+			usd += s->piece_usd[k];
 		}
-		usd += s->piece_usd[k];
 	}
-	s->work += (double)s->n_offers + (double)(s->n_pieces * s->n_columns);
-	return usd;
+	return usd + fmax(hours, guides); /* means of hours may say less */
 }

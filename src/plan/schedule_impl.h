@@ -96,6 +96,10 @@ struct schedule_effort {
 BERTH_MUST_CHECK enum berth_code schedule_rules_solve(struct schedule_work *w, size_t n,
     double budget, double first, int64_t *const *const *start, size_t n_starts,
     struct schedule_effort *e, struct schedule **out, struct berth_err *err);
+/* The plan and bound of single GPUs at the price of their machine, all at the lowest price of use.
+ */
+BERTH_MUST_CHECK enum berth_code schedule_bound(
+    struct schedule_work *w, struct terms_plan *plan, struct berth_err *err);
 /* The flow's plan of one, into w->count, and its bound; *ruled_out: there is more to see to. */
 BERTH_MUST_CHECK enum berth_code schedule_flow(
     struct schedule_work *w, struct schedule *out, bool *ruled_out, struct berth_err *err);

@@ -107,10 +107,10 @@ rules_pieces(struct rules *s)
 		s->n_hours += !s->merit[k];
 	}
 	if (s->n_hours > 0)
-		s->piece[s->n_pieces++] = (struct rules_piece){ s->n, 0 };
+		s->piece[s->n_pieces++] = (struct rules_piece){ s->n, 0, false };
 	for (size_t k = 0; k < s->n; k++)
-		for (size_t b = 0; b < s->w[k].n_bands && s->merit[k]; b++)
-			s->piece[s->n_pieces++] = (struct rules_piece){ k, b };
+		for (size_t b = 0; b < s->w[k].n_bands && (s->merit[k] || s->n_hours > 1); b++)
+			s->piece[s->n_pieces++] = (struct rules_piece){ k, b, !s->merit[k] };
 	s->piece_usd = arena_array(s->a, s->n_pieces, sizeof(*s->piece_usd));
 	s->piece_slope = arena_array(s->a, s->n_pieces, sizeof(*s->piece_slope));
 }
@@ -346,7 +346,7 @@ rules_variables(struct rules *s)
 	for (size_t k = 0; k < s->stretches * s->n_pieces; k++) {
 		size_t var = s->first_usd + k;
 
-		cost[var] = 1;
+		cost[var] = s->piece[k % s->n_pieces].guide ? 0 : 1;
 		hi[var] = rules_most(s, k / s->n_pieces, &s->piece[k % s->n_pieces]);
 	}
 	linear_init(&s->lp, s->first_usd + s->stretches * s->n_pieces, cost, lo, hi, s->a);
@@ -355,11 +355,26 @@ rules_variables(struct rules *s)
 	s->all = arena_memdup(s->a, hi, (s->n_offers + 1) * sizeof(*hi));
 }
 
+/* The hours of members together cost no less than what guides. */
+static void
+rules_guide_row(struct rules *s, size_t t)
+{
+	double *row = rules_zeroes(s);
+
+	for (size_t k = 0; k < s->n_pieces; k++)
+		row[s->first_usd + t * s->n_pieces + k] = s->piece[k].guide            ? 1
+							  : s->piece[k].member == s->n ? -1
+										       : 0;
+	if (s->n_hours > 1)
+		rules_add(s, row, 0, s->n, t, SIZE_MAX);
+}
+
 static void
 rules_master(struct rules *s)
 {
 	rules_variables(s);
 	for (size_t t = 0; t < s->stretches; t++) {
+		rules_guide_row(s, t);
 		rules_limit_rows(s, t);
 		rules_quota_rows(s, s->n, t);
 		for (size_t k = 0; k < s->n; k++) {

@@ -7,6 +7,11 @@
 #define RULES_WORK 3e9 /* cells of the tableau touched: some seconds */
 #define RULES_PARTS 3  /* times that hours taken as one are parted */
 #define RULES_CELLS_MAX 4e7
+#define PRICED_STEPS 28
+#define PRICED_FEW 10
+#define PRICED_NEAR 3
+#define PRICED_MORE 3 /* rounds, of what is far from its bound */
+#define PRICED_FAR 0.003
 
 bool
 schedule_ruled(const struct schedule_work *w, size_t n_kinds)
@@ -66,11 +71,47 @@ rules_rounds(struct rules *s, double first)
 	s->lower = fmin(s->best_usd, first);
 }
 
+/* Would the program alone take more than the work that is left? */
+static bool
+rules_large(const struct rules *s)
+{
+	double rows = 2 * (double)(s->stretches * s->n_pieces),
+	       columns = (double)(s->first_usd + s->stretches * s->n_pieces);
+
+	return s->n_hours > 1 && s->work_max > 0 && isfinite(s->best_usd) &&
+	       40 * rows * rows * columns > s->work_max;
+}
+
+/* Prices of the quotas, then hours are parted where the best that is known uses them otherwise, and
+ * again. */
+static void
+rules_priced(struct rules *s, int64_t *const *start, double *first)
+{
+	double *x =
+	    start != NULL ? rules_counts(s, start) : arena_array(s->a, s->n_offers + 1, sizeof(*x));
+
+	if (s->given && isfinite(s->best_usd)) {
+		memcpy(x, s->best, s->n_offers * sizeof(*x));
+		*first = fmax(*first, rules_price(s, x, PRICED_NEAR, PRICED_FEW));
+		return;
+	}
+	*first = fmax(*first, rules_price(s, x, 0, PRICED_STEPS));
+	for (int k = 0; k < RULES_PARTS && rules_better(s, *first) && rules_settle(s); k++)
+		*first = fmax(*first, rules_price(s, x, PRICED_STEPS, PRICED_FEW));
+	for (int k = 0; k < PRICED_MORE && s->best_usd - *first > PRICED_FAR * s->best_usd; k++) {
+		*first = fmax(*first, rules_price(s, x, PRICED_STEPS, PRICED_STEPS));
+		rules_settle(s);
+	}
+	if (!s->given && rules_better(s, *first))
+		*first = fmax(*first, rules_price_single(s, x));
+}
+
 /* What each member pays, as the hours have it. */
 static void
 rules_split(struct rules *s, struct schedule **out)
 {
 	double *bound = arena_array(s->a, s->n, sizeof(*bound)), all = 0;
+	struct arena *each = arena_new();
 
 	s->at.served = arena_array(s->a, s->n_servers + 1, sizeof(double));
 	s->at.most = arena_array(s->a, s->n_servers + 1, sizeof(double));
@@ -79,11 +120,11 @@ rules_split(struct rules *s, struct schedule **out)
 	for (size_t j = 0; j < s->n_offers; j++)
 		out[s->offer[j].member]->cost_usd += s->best[j] * s->offer[j].usd;
 	for (size_t t = 0; t < s->stretches; t++) {
-		const struct commit_recourse *r = &s->r[t];
+		struct commit_recourse *r = &s->r[t], was = rules_each(s, t, each);
 
 		rules_at(s, t, s->best);
 		for (size_t k = 0; k < s->n_pieces; k++)
-			if (s->piece[k].member < s->n)
+			if (s->piece[k].member < s->n && !s->piece[k].guide)
 				out[s->piece[k].member]->cost_usd += s->piece_usd[k];
 		for (size_t k = 0; k < s->n; k++) {
 			double left = 0, usd = 0;
@@ -100,9 +141,15 @@ rules_split(struct rules *s, struct schedule **out)
 			out[k]->cost_usd +=
 			    s->hours[t] * (usd + fmax(0, left) * s->w[k].p->unserved);
 		}
+		was.failed = was.failed || r->failed;
+		*r = was;
+		arena_reset(each);
 	}
+	arena_free(each);
 	for (size_t k = 0; k < s->n; k++)
 		all += out[k]->cost_usd;
+	for (size_t k = 0; k < s->n && s->given && all > 0; k++) /* means of hours say less */
+		out[k]->cost_usd *= s->best_usd / all;
 	for (size_t k = 0; k < s->n; k++) /* none costs less in all: in parts of each */
 		out[k]->lower_bound_usd = all > 0 ? out[k]->cost_usd * fmin(1, s->lower / all) : 0;
 }
@@ -172,7 +219,11 @@ schedule_rules_solve(struct schedule_work *w, size_t n, double budget, double fi
 		if (e != NULL && e->priced != NULL)
 			e->priced[k] = s.best_usd;
 	}
-	rules_rounds(&s, first);
+	if (s.n_hours > 1 && s.work_max > 0)
+		rules_priced(&s, n_starts > 0 ? start[0] : NULL, &first);
+	if (!rules_large(&s))
+		rules_rounds(&s, first);
+	s.lower = fmax(s.lower, fmin(first, s.best_usd));
 	failed = rules_failed(&s);
 	if (isfinite(s.best_usd) && !failed)
 		rules_report(&s, out);

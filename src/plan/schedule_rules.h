@@ -19,10 +19,13 @@ struct rules_offer {
 /*
  * A piece of the hours' cost in each stretch. Of a member that no quota reaches in its use of spot
  * and on demand: that of one band (schedule_band_usd()), of what runs in it and below. Member n: of
- * all others together, hour by hour.
+ * all others together, hour by hour. Those others cost no less than each by itself with the whole
+ * of the quotas: pieces that guide, which add up to no more than the one of member n, so that it
+ * needs tangents of its own only where the quotas bind.
  */
 struct rules_piece {
 	size_t member, band;
+	bool guide;
 };
 
 /* usd of a piece >= slope x - b, with b behind the slopes. */
@@ -66,6 +69,7 @@ struct rules {
 	double *piece_usd, *piece_slope; /* [n_pieces] of the last rules_at(); slope: of a GPU */
 	size_t in;                       /* tangents in the program */
 	bool given;                      /* its hours are of another solve */
+	double *cap;                     /* [n] GPUs, beyond which demand is cut */
 	double *wide;                    /* [n] GPUs of a member that are not told apart at first */
 	double *hours, *x, *best, *now;  /* [stretches], [n_offers], [n_offers], [n_columns] */
 	struct commit_tangent at;
@@ -102,6 +106,10 @@ bool rules_part(struct rules *s, double *usd);
 /* USD of the hours of one stretch with purchases x, by piece, and how they change; into
  * s->piece_usd, piece_slope and at. */
 double rules_at(struct rules *s, size_t t, const double *x);
+/* The same of the pieces that guide alone; their USD. */
+double rules_guides(struct rules *s, size_t t, const double *x);
+/* Single hours instead of those of a stretch, in a; what they were is to be put back. */
+struct commit_recourse rules_each(struct rules *s, size_t t, struct arena *a);
 /* Keeps the tangents of the last rules_at(); unless they are there. */
 void rules_note(struct rules *s, size_t t);
 double *rules_zeroes(const struct rules *s);
@@ -112,6 +120,15 @@ bool rules_keep(struct rules *s, const double *x);
 /* Keeps them if they are the best so far. */
 bool rules_try(struct rules *s, const double *x);
 bool rules_better(const struct rules *s, double usd);
+/*
+ * Several members: by prices of the quotas in each hour, at which each member is a flow of its own.
+ * x [n_offers]: any purchases to begin with, and those that it came to. from: steps that led to x;
+ * those are the smaller the more there were. The bound that is found, USD; plans that are met are
+ * tried.
+ */
+double rules_price(struct rules *s, double *x, size_t from, size_t steps);
+/* The bound at x by single hours. */
+double rules_price_single(struct rules *s, double *x);
 /* From s->best_usd, INFINITY if none is known, to the best within the work; s->lower: none costs
  * less. */
 void rules_search(struct rules *s);

@@ -161,17 +161,39 @@ search_guess(const struct rules *s, size_t t, size_t piece)
 	return linear_value(&s->lp, s->first_usd + t * s->n_pieces + piece);
 }
 
+/* Tangents of what guides, where that says more than the program does of what it guides. */
+static bool
+search_guided(struct rules *s, size_t t, double scale)
+{
+	double sum = s->n_hours > 1 ? rules_guides(s, t, s->x) : 0, guess = 0;
+	bool any = false;
+
+	for (size_t k = 0; k < s->n_pieces; k++)
+		guess += s->piece[k].member == s->n ? search_guess(s, t, k) : 0;
+	for (size_t k = 0; k < s->n_pieces && sum > guess + RULES_TIGHT * (guess + scale); k++) {
+		double is = search_guess(s, t, k), tight = RULES_TIGHT * (fabs(is) + scale);
+
+		if (!s->piece[k].guide || s->piece_usd[k] <= is + tight)
+			continue;
+		search_note(s, t, k);
+		any = search_cut(s, t, k, is, tight / 2) || any;
+	}
+	return any;
+}
+
 /* Tangents for one stretch at s->x, those that are known first. *off: by how much its cost is more
  * than the program says. True: there are some. */
 static bool
 search_stretch(struct rules *s, size_t t, double usd, double *off)
 {
 	double scale = fabs(usd) / (double)(s->stretches * s->n_pieces);
-	bool any = false;
+	bool any = search_guided(s, t, scale);
 
 	for (size_t k = 0; k < s->n_pieces; k++) {
 		double guess = search_guess(s, t, k);
 
+		if (s->piece[k].guide)
+			continue;
 		any = search_cut(s, t, k, guess, 1000 * RULES_TIGHT * (fabs(guess) + scale)) || any;
 	}
 	if (any) {
@@ -182,6 +204,8 @@ search_stretch(struct rules *s, size_t t, double usd, double *off)
 	for (size_t k = 0; k < s->n_pieces; k++) {
 		double guess = search_guess(s, t, k), tight = RULES_TIGHT * (fabs(guess) + scale);
 
+		if (s->piece[k].guide)
+			continue;
 		*off += fmax(0, s->piece_usd[k] - guess);
 		if (s->piece_usd[k] <= guess + tight)
 			continue;

@@ -51,7 +51,7 @@ make_world(struct world *w, struct rng *r, int64_t size, bool limits, bool parts
 	w->owned[1] = (struct schedule_owned){ 7, INT64_MAX, 1, 2, w->owned_weight, 0 };
 	w->priced = false;
 	w->d = (struct commit_demand){ w->gpus, PATHS, STEPS, w->weight, 1, false };
-	w->p = (struct schedule_problem){ &w->d, w->line, LINES, w->term, w->owned, 2, 4, 10, limits ? 11 : NAN, 0, budget, NULL };
+	w->p = (struct schedule_problem){ &w->d, w->line, LINES, w->term, w->owned, 2, 4, 10, limits ? 11 : NAN, 0, budget, NULL, 0 };
 }
 
 /* Most of it asks for its use: less whether it is used or not, and all of it more than before. */

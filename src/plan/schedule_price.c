@@ -1,0 +1,409 @@
+#include <math.h>
+#include <string.h>
+
+#include "plan/schedule_rules.h"
+#include "util/arena.h"
+
+#define PRICE_STEPS 40    /* at most */
+#define PRICE_STILL 8     /* steps that do not raise the bound, after which it ends */
+#define PRICE_LITTLE 1e-6 /* of the bound */
+#define PRICE_SMOOTH 0.3
+#define PRICE_FIRST 8
+#define PRICE_PLANS 2 /* steps between two plans of whole machines */
+
+/*
+ * In each hour what is bought and what is used of a quota keep its limit. With a price on that
+ * (Everett 1963) the members part: each buys at its own dates, against hours that have prices of
+ * their own, which is a flow. Prices are those of the hours' program at the mean of the flows so
+ * far (Frank & Wolfe 1956, with the members' own costs left as they are: Larsson & Migdalas 1990),
+ * and any prices make a bound.
+ */
+struct price {
+	struct rules *s;
+	double *mean, *flow; /* [n_offers] purchases */
+	bool single;         /* hours are looked at one by one */
+	double *saves;       /* [n_atoms][n_quotas] USD, of the stretch that is looked at */
+	double **kept;       /* [stretches] those of the steps so far, the last ones most */
+	size_t steps;
+	double *sum;                      /* [stretches][n_quotas] USD, of all hours of each */
+	double theta;                     /* of the budget */
+	struct schedule_work *w;          /* [n] with prices in their hours and offers */
+	double **usd;                     /* [n] as those have it */
+	struct schedule_problem *problem; /* [n] */
+};
+
+/* What serves an hour of a member, beside what it buys. */
+struct price_item {
+	double usd, gpus;
+};
+
+static void
+price_sort(struct price_item *v, size_t n)
+{
+	for (size_t i = 1; i < n; i++) {
+		struct price_item item = v[i];
+		size_t k = i;
+
+		for (; k > 0 && v[k - 1].usd > item.usd; k--)
+			v[k] = v[k - 1];
+		v[k] = item;
+	}
+}
+
+/* v for each GPU between two numbers of them, into what each further one saves: [levels + 1] as
+ * they are and as differences. */
+static void
+price_span(double *save, double *differ, double levels, double lo, double hi, double v)
+{
+	size_t l, h;
+
+	lo = fmax(0, lo);
+	hi = fmin(levels, hi);
+	if (lo >= hi)
+		return;
+	l = (size_t)lo;
+	h = (size_t)hi;
+	if (l == h) {
+		save[l] += v * (hi - lo);
+		return;
+	}
+	save[l] += v * ((double)(l + 1) - lo);
+	save[h] += v * (hi - (double)h);
+	differ[l + 1] += v;
+	differ[h] -= v;
+}
+
+/* One hour of a member: its cost without purchases, and what each further GPU saves. What costs
+ * more than the use of what is bought gives way, the dearest first. */
+static double
+price_hour(const struct price_item *item, size_t n, double unserved, double own, double demand,
+    double *save, double *differ, double levels)
+{
+	double usd = 0, at = 0;
+
+	for (size_t i = 0; i <= n && at < demand; i++) {
+		double price = i < n ? item[i].usd : unserved,
+		       q = i < n ? fmin(item[i].gpus, demand - at) : demand - at;
+
+		usd += price * q;
+		if (price > own)
+			price_span(save, differ, levels, demand - at - q, demand - at, price - own);
+		at += q;
+	}
+	return usd;
+}
+
+/* What may serve a member in a stretch, at the price of its use alone; reach: [n][n_quotas] what it
+ * takes of quotas. */
+static size_t
+price_items(const struct rules *s, size_t t, size_t k, struct price_item *item, double *reach)
+{
+	const struct commit_recourse *r = &s->r[t];
+	size_t n = 0;
+
+	for (size_t v = 0; v < s->n_servers; v++) {
+		const struct commit_server *sv = &r->server[v];
+		enum commit_kind kind;
+
+		if (sv->member != k || sv->column != COMMIT_NOT_BOUGHT)
+			continue;
+		kind = s->member[k].problem->lines[sv->line].kind;
+		for (size_t q = 0; q < s->n_quotas; q++)
+			reach[n * s->n_quotas + q] =
+			    kind == COMMIT_SPOT || kind == COMMIT_ON_DEMAND
+				? s->member[k].rules->quota[q].weight[sv->line]
+				: 0;
+		item[n++] = (struct price_item){ sv->usage, sv->cap };
+	}
+	return n;
+}
+
+/* A member's hours in a stretch by GPUs bought, at the prices of the quotas. */
+static void
+price_stretch(struct price *p, size_t t, size_t k)
+{
+	struct rules *s = p->s;
+	const struct commit_recourse *r = &s->r[t];
+	size_t levels = (size_t)s->w[k].rest.levels, n;
+	struct arena *a = arena_new();
+	struct price_item *item = arena_array(a, s->n_servers + 1, sizeof(*item)),
+			  *now = arena_array(a, s->n_servers + 1, sizeof(*now));
+	double *reach = arena_array(a, s->n_servers * s->n_quotas + 1, sizeof(*reach)),
+	       *save = arena_array(a, levels + 2, sizeof(*save)),
+	       *differ = arena_array(a, levels + 2, sizeof(*differ)), run = 0;
+	double *usd = p->usd[k] + t * (levels + 1);
+
+	n = price_items(s, t, k, item, reach);
+	usd[0] = 0;
+	for (size_t h = 0; h < r->n_atoms; h++) {
+		const double *mu = p->saves + h * s->n_quotas;
+		double w = r->weight[h];
+
+		for (size_t i = 0; i < n; i++) {
+			now[i] = item[i];
+			for (size_t q = 0; q < s->n_quotas; q++)
+				now[i].usd += mu[q] * reach[i * s->n_quotas + q];
+			now[i].usd *= w;
+		}
+		price_sort(now, n);
+		usd[0] += price_hour(now, n, w * s->w[k].p->unserved, w * s->w[k].band[0],
+		    r->demand[h * s->n + k], save, differ, (double)levels);
+	}
+	for (size_t l = 0; l < levels; l++) {
+		run += differ[l];
+		usd[l + 1] = fmax(0, usd[l] - fmax(0, save[l] + run)); /* 0: rounding */
+	}
+	for (size_t l = 0; l <= levels; l++)
+		usd[l] *= s->hours[t];
+	arena_free(a);
+}
+
+/* Prices of one step alone swing with its purchases where the quotas bind in most hours. */
+static void
+price_smooth(struct price *p, size_t t)
+{
+	struct rules *s = p->s;
+	size_t n = s->r[t].n_atoms * s->n_quotas;
+	double part = p->steps == 0 ? 1 : PRICE_SMOOTH;
+
+	if (p->kept[t] == NULL)
+		p->kept[t] = arena_array(s->a, n + 1, sizeof(**p->kept));
+	for (size_t i = 0; i < n; i++)
+		p->kept[t][i] += part * (p->saves[i] - p->kept[t][i]);
+	p->saves = p->kept[t];
+}
+
+/* The prices of a stretch's hours at p->mean, and what the members' hours cost at those. */
+static void
+price_hours(struct price *p, size_t t)
+{
+	struct rules *s = p->s;
+	struct arena *a = arena_new();
+	struct commit_recourse was = s->r[t], *r = &s->r[t];
+
+	if (p->single)
+		was = rules_each(s, t, a);
+	p->saves = arena_array(a, r->n_atoms * s->n_quotas + 1, sizeof(*p->saves));
+	s->at.each_saves = p->saves;
+	rules_at(s, t, p->mean);
+	s->at.each_saves = NULL;
+	if (!p->single)
+		price_smooth(p, t);
+	for (size_t q = 0; q < s->n_quotas; q++) {
+		double sum = 0;
+
+		for (size_t h = 0; h < r->n_atoms; h++)
+			sum += r->weight[h] * p->saves[h * s->n_quotas + q];
+		p->sum[t * s->n_quotas + q] = sum * s->hours[t];
+	}
+	for (size_t k = 0; k < s->n; k++)
+		price_stretch(p, t, k);
+	s->work += (double)(16 * r->n_atoms * s->n);
+	was.failed = was.failed || r->failed;
+	*r = was;
+	arena_free(a);
+}
+
+/* Offers of a member at the prices that its machines have in the quotas, and of money. */
+static void
+price_offers(struct price *p, size_t k)
+{
+	struct rules *s = p->s;
+
+	for (size_t j = s->at_member[k]; j < s->at_member[k + 1]; j++) {
+		const struct rules_offer *o = &s->offer[j];
+		double usd = (1 + p->theta) * o->usd;
+
+		for (size_t q = 0; q < s->n_quotas; q++)
+			for (size_t t = o->from; t < o->to; t++)
+				usd += p->sum[t * s->n_quotas + q] * o->gpus *
+				       s->member[k].rules->quota[q].weight[o->line];
+		p->w[k].offer.v[j - s->at_member[k]].cost.v = (int64_t)fmin(9e17, floor(usd * 1e6));
+	}
+}
+
+/* All members' flows at the prices of p->mean, into p->flow; the bound. -INFINITY: none. */
+static double
+price_bound(struct price *p)
+{
+	struct rules *s = p->s;
+	double usd = isnan(s->budget) ? 0 : -p->theta * s->budget;
+
+	for (size_t t = 0; t < s->stretches; t++)
+		price_hours(p, t);
+	for (size_t t = 0; t < s->stretches; t++)
+		for (size_t q = 0; q < s->n_quotas; q++)
+			usd -= p->sum[t * s->n_quotas + q] * s->r[t].quota[q];
+	for (size_t k = 0; k < s->n; k++) {
+		struct terms_plan plan;
+		struct berth_err ignored;
+
+		price_offers(p, k);
+		p->w[k].a = arena_new();
+		if (schedule_bound(&p->w[k], &plan, &ignored) != BERTH_OK)
+			usd = -INFINITY;
+		for (size_t j = s->at_member[k]; j < s->at_member[k + 1] && isfinite(usd); j++)
+			p->flow[j] = (double)plan.count[j - s->at_member[k]] / s->offer[j].gpus;
+		arena_free(p->w[k].a);
+		usd += isfinite(usd) ? plan.lower_bound_usd : 0;
+	}
+	return usd;
+}
+
+/* Fewer machines until what is bought keeps the quotas: the dearest of an hour first. */
+static void
+price_mend(const struct rules *s, double *x)
+{
+	for (size_t r = 0; r < s->rows; r++) {
+		double over = -s->lp.b[r];
+
+		if (s->row.v[r].quota == SIZE_MAX || s->row.v[r].member < s->n)
+			continue;
+		for (size_t j = 0; j < s->n_offers; j++)
+			over += s->lp.a[r][j] * x[j];
+		while (over > RULES_ROOM * (1 + fabs(s->lp.b[r]))) {
+			size_t worst = s->n_offers;
+			double most = -1;
+
+			for (size_t j = 0; j < s->n_offers; j++) {
+				double usd = s->offer[j].usd /
+					     (s->offer[j].gpus *
+						 (double)(s->offer[j].to - s->offer[j].from));
+
+				if (x[j] < 1 || s->lp.a[r][j] <= 0 || usd <= most)
+					continue;
+				most = usd;
+				worst = j;
+			}
+			if (worst == s->n_offers)
+				return;
+			x[worst]--;
+			over -= s->lp.a[r][worst];
+		}
+	}
+}
+
+/* Whole machines at these prices. */
+static void
+price_plan(struct price *p)
+{
+	struct rules *s = p->s;
+	double *x = arena_array(s->a, s->n_offers + 1, sizeof(*x));
+	bool found = true;
+
+	for (size_t k = 0; k < s->n; k++) {
+		struct schedule ignored;
+		struct berth_err why;
+		bool ruled;
+
+		p->w[k].a = arena_new();
+		found = schedule_flow(&p->w[k], &ignored, &ruled, &why) == BERTH_OK && found;
+		for (size_t j = s->at_member[k]; j < s->at_member[k + 1]; j++)
+			x[j] = (double)p->w[k].count[j - s->at_member[k]];
+		arena_free(p->w[k].a);
+	}
+	if (!found)
+		return;
+	price_mend(s, x);
+	rules_try(s, x);
+}
+
+static double
+price_money(const struct rules *s, const double *x)
+{
+	double usd = 0;
+
+	for (size_t j = 0; j < s->n_offers; j++)
+		usd += x[j] * s->offer[j].usd;
+	return usd;
+}
+
+static void
+price_init(struct price *p, double *x)
+{
+	struct rules *s = p->s;
+
+	p->mean = x;
+	p->flow = arena_array(s->a, s->n_offers + 1, sizeof(*p->flow));
+	p->sum = arena_array(s->a, s->stretches * s->n_quotas + 1, sizeof(*p->sum));
+	p->w = arena_memdup(s->a, s->w, s->n * sizeof(*p->w));
+	p->kept = arena_array(s->a, s->stretches, sizeof(*p->kept));
+	p->usd = arena_array(s->a, s->n, sizeof(*p->usd));
+	p->problem = arena_array(s->a, s->n, sizeof(*p->problem));
+	for (size_t k = 0; k < s->n; k++) {
+		struct schedule_work *w = &p->w[k];
+
+		p->problem[k] = *w->p;
+		p->problem[k].theta = 0;
+		p->problem[k].budget = NAN;
+		p->usd[k] =
+		    arena_array(s->a, w->rest.n * ((size_t)w->rest.levels + 1), sizeof(**p->usd));
+		w->p = &p->problem[k];
+		w->usd = p->usd[k];
+		w->rest.usd = p->usd[k];
+		w->offer.v = arena_array(s->a, w->offer.n + 1, sizeof(*w->offer.v));
+		if (w->offer.n > 0)
+			memcpy(w->offer.v, s->w[k].offer.v, w->offer.n * sizeof(*w->offer.v));
+		w->count = arena_array(s->a, w->offer.n + 1, sizeof(*w->count));
+	}
+}
+
+/* Toward the flows of now, by a part that falls with the steps. */
+static void
+price_step(struct price *p, size_t i)
+{
+	struct rules *s = p->s;
+	double part = 2 / (double)(i + 2);
+
+	p->steps++;
+	if (!isnan(s->budget) && s->budget > 0)
+		p->theta = fmax(0, p->theta + part * (price_money(s, p->flow) / s->budget - 1));
+	for (size_t j = 0; j < s->n_offers; j++)
+		p->mean[j] += part * (p->flow[j] - p->mean[j]);
+}
+
+/* What one more of a quota, and of the budget, would save. */
+static void
+price_tell(const struct price *p)
+{
+	struct rules *s = p->s;
+
+	for (size_t q = 0; q < s->n_quotas; q++) {
+		s->price[q] = 0;
+		for (size_t t = 0; t < s->stretches; t++)
+			s->price[q] += p->sum[t * s->n_quotas + q];
+	}
+	s->budget_price = p->theta;
+}
+
+double
+rules_price(struct rules *s, double *x, size_t from, size_t steps)
+{
+	struct price p = { .s = s };
+	double best = -INFINITY;
+	size_t still = 0;
+
+	price_init(&p, x);
+	for (size_t i = from; i < from + steps && still < PRICE_STILL && rules_better(s, best);
+	     i++) {
+		double usd = price_bound(&p);
+
+		if (usd > best)
+			price_tell(&p);
+		still = usd > best + PRICE_LITTLE * fabs(best) ? 0 : still + 1;
+		best = fmax(best, usd);
+		if (i > PRICE_FIRST && i % PRICE_PLANS == 0)
+			price_plan(&p);
+		price_step(&p, i);
+	}
+	return best;
+}
+
+double
+rules_price_single(struct rules *s, double *x)
+{
+	struct price p = { .s = s, .single = true };
+
+	price_init(&p, x);
+	return price_bound(&p);
+}
