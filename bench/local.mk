@@ -1,11 +1,13 @@
 # filled by its folder
-# Benchmarks of the planner: make bench/commit-speed bench/place-speed, then run them.
-EXTRA_PROGRAMS += bench/commit-speed bench/place-speed
+# Benchmarks of the planner: make bench/commit-speed bench/place-speed bench/spot-speed, then run them.
+EXTRA_PROGRAMS += bench/commit-speed bench/place-speed bench/spot-speed
+bench_spot_speed_SOURCES = bench/spot-speed.c
+bench_spot_speed_LDADD = $(PLAN_LIBS)
 bench_commit_speed_SOURCES = bench/commit-speed.c
 bench_commit_speed_LDADD = $(PLAN_LIBS)
 bench_place_speed_SOURCES = bench/place-speed.c bench/place_world.c bench/place_world.h
 bench_place_speed_LDADD = $(PLAN_LIBS)
-CLEANFILES += bench/commit-speed$(EXEEXT) bench/place-speed$(EXEEXT)
+CLEANFILES += bench/commit-speed$(EXEEXT) bench/place-speed$(EXEEXT) bench/spot-speed$(EXEEXT)
 EXTRA_DIST += bench/probe-gpu
 # Benchmarks of the forecasts: they run the program on the shared data and print a table against the peers.
 EXTRA_DIST += bench/forecast-lib.sh bench/forecast-m4 bench/forecast-m4.awk bench/forecast-gpu bench/forecast-gpu.awk bench/forecast-shifted.awk bench/forecast-mean.awk
