@@ -89,6 +89,7 @@ struct broker {
 	struct arena *tick_arena;       /* of this tick: emptied at its start */
 	struct spot_tables spot_tables; /* of all ticks */
 	int64_t now;
+	int64_t tick_s; /* until the next tick, as ticks have come so far; 0: not known */
 	uint64_t seed;
 	struct broker_account *accounts;
 	size_t n_accounts;
@@ -197,6 +198,14 @@ BERTH_MUST_CHECK enum berth_code pass_rollup(struct broker *b, struct berth_err 
 BERTH_MUST_CHECK enum berth_code broker_event(struct broker *b, struct berth_err *err,
     const char *type, const char *subject, const char *job_id, const struct instance *in,
     const char *fmt, ...) BERTH_PRINTF(7, 8);
+
+/*
+ * owned.c: machines [n] that run on demand and that a commitment has room for are booked on it, the
+ * oldest first, from its start, or from now where more is booked by then. Once: one that a
+ * commitment pays or has paid for stays as it is.
+ */
+BERTH_MUST_CHECK enum berth_code owned_book(
+    struct broker *b, struct instance *ins, size_t n, struct berth_err *err);
 
 /* The key "instance" of events and decisions, into an open object. */
 struct jsonw;

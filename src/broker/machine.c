@@ -183,31 +183,43 @@ machine_charged(struct broker *b, int64_t instance_id, struct usd_micro *out, st
 	return rc;
 }
 
+static int64_t
+machine_hours_s(struct usd_micro usd, struct usd_micro hour)
+{
+	return hour.v > 0 ? (int64_t)((double)usd.v / (double)hour.v * 3600 + 0.5) : 0;
+}
+
 /* Up to which time the ledger holds what the machine has cost. */
 static int64_t
 machine_paid_s(const struct instance *in, struct usd_micro charged)
 {
 	const struct offer *o = &in->offer;
-	int64_t turn = o->paid_until > in->created ? o->paid_until : in->created;
-	struct usd_micro used;
+	int64_t begin = o->paid_from > in->created ? o->paid_from : in->created;
+	int64_t end = o->paid_until > begin ? o->paid_until : begin;
+	struct usd_micro before, used;
 
-	if (offer_cost(o, in->created, turn, &used, NULL) != BERTH_OK)
+	if (offer_cost(o, in->created, begin, &before, NULL) != BERTH_OK ||
+	    offer_cost(o, in->created, end, &used, NULL) != BERTH_OK)
 		return in->created;
+	if (charged.v < before.v)
+		return in->created + machine_hours_s(charged, o->price);
 	if (charged.v < used.v)
-		return in->created + (int64_t)((double)charged.v / (double)o->usage.v * 3600 + 0.5);
-	return turn +
-	       (o->price.v > 0
-		       ? (int64_t)((double)(charged.v - used.v) / (double)o->price.v * 3600 + 0.5)
-		       : 0);
+		return begin +
+		       machine_hours_s((struct usd_micro){ charged.v - before.v }, o->usage);
+	return end + machine_hours_s((struct usd_micro){ charged.v - used.v }, o->price);
 }
 
-/* The next midnight, or before it the end of the commitment that pays. */
+/* The next midnight, or before it the begin or the end of what a commitment pays. */
 static int64_t
 machine_cut(const struct instance *in, int64_t after)
 {
-	int64_t day = time_floor(after, DAY_S) + DAY_S, turn = in->offer.paid_until;
+	int64_t cut = time_floor(after, DAY_S) + DAY_S;
 
-	return turn > after && turn < day ? turn : day;
+	if (in->offer.paid_from > after && in->offer.paid_from < cut)
+		cut = in->offer.paid_from;
+	if (in->offer.paid_until > after && in->offer.paid_until < cut)
+		cut = in->offer.paid_until;
+	return cut;
 }
 
 /* What was spent up to each midnight is of the day, week and month before it, and what was used of

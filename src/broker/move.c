@@ -108,6 +108,7 @@ pass_move(struct broker *b, struct berth_err *err)
 {
 	struct placing_options o = { .now = b->now,
 		.seed = b->seed,
+		.tick_s = b->tick_s,
 		.limits = b->limits,
 		.n_limits = b->n_limits,
 		.block = b->block,

@@ -112,7 +112,7 @@ placing_jobs(struct placing_work_space *w, struct store *store, const char *cons
 static void
 placing_hint_late(struct placing_hint *h, size_t offer, const struct cost_estimate *e)
 {
-	struct placing_near x = { offer, e->machines, e->total_usd, e->finish, true };
+	struct placing_near x = { offer, e->machines, e->total_usd, e->finish, true, 0 };
 	size_t at = 0, after;
 
 	while (at < h->n_late && h->late[at].finish <= x.finish)
@@ -186,12 +186,15 @@ placing_hint_add(struct placing_work_space *w, struct placing_hint *h, const str
 	bool alone = e->refuse >= REFUSE_DEADLINE && !placing_refused_too(w, j, offer, e);
 	const struct job_variant *v = j->spec.n_variants > 0 ? &j->spec.variants[e->variant] : NULL;
 	struct placing_near *least = &h->least[e->refuse];
+	double idle =
+	    e->refuse == REFUSE_OVER_BUDGET && cost_over_budget(j, NAN, e) ? e->idle_usd : 0;
 	double price = cost_hour(po->offer, &po->facts, w->o->now, e);
 
 	if (alone && e->refuse == REFUSE_DEADLINE)
 		placing_hint_late(h, offer, e);
 	else if (alone && e->refuse > REFUSE_DEADLINE && (!least->is || e->total_usd < least->usd))
-		*least = (struct placing_near){ offer, e->machines, e->total_usd, e->finish, true };
+		*least = (struct placing_near){ offer, e->machines, e->total_usd, e->finish, true,
+			idle };
 
 	if (e->refuse == REFUSE_GANG && po->offer->accelerator_count > h->most_count) {
 		h->most_count = po->offer->accelerator_count;
@@ -207,6 +210,7 @@ placing_hint_add(struct placing_work_space *w, struct placing_hint *h, const str
 	} else if (e->refuse == REFUSE_OVER_BUDGET &&
 		   (h->least_usd == 0 || e->total_usd < h->least_usd)) {
 		h->least_usd = e->total_usd;
+		h->least_idle_usd = idle;
 	} else if (e->refuse == REFUSE_MAX_PRICE &&
 		   (h->least_price == 0 || price < h->least_price)) {
 		h->least_price = price;
@@ -225,6 +229,7 @@ placing_estimate(struct placing_work_space *w, const struct cost_job *c, bool sp
     struct cost_estimate *out)
 {
 	struct cost_limits lim = { .now = w->o->now,
+		.tick_s = w->o->tick_s,
 		.ages = w->o->ages,
 		.need_account = w->o->need_account,
 		.block = w->o->block,

@@ -47,6 +47,8 @@ struct placing_options {
 	const char *const *block; /* [n_block] rules of block_rules_read() */
 	size_t n_block;
 	const struct share_policy *shares; /* NULL: among equals by the GPUs that users hold now */
+	int64_t tick_s; /* between ticks: max_cost pays for what a machine waits for them; 0: not
+			   known */
 	bool others; /* other brokers work on the store too: of ids those are left out that are not
 			queued any more, or that a create is out for */
 	struct buf *inputs; /* becomes what placing_keep_inputs() keeps, of the same instant; the

@@ -63,15 +63,15 @@ placing_after_load(struct placing_work_space *w, struct store *store, struct ber
 
 /* With the move it may cost more than the job or a budget allows. */
 static bool
-placing_after_pays(
-    const struct placing_work_space *w, const struct job *j, size_t account, double usd)
+placing_after_pays(const struct placing_work_space *w, const struct job *j, size_t account,
+    double usd, double idle)
 {
 	double left = placing_budget_left(&w->facts, j, account);
 
 	if (!isnan(left) && usd > left * (1 + 1e-12))
 		return false;
 	return !usd_known(j->spec.max_cost) || !usd_known(j->cost) ||
-	       usd_to_double(j->cost) + usd <= usd_to_double(j->spec.max_cost) * (1 + 1e-12);
+	       usd_to_double(j->cost) + usd + idle <= usd_to_double(j->spec.max_cost) * (1 + 1e-12);
 }
 
 void
@@ -86,7 +86,7 @@ placing_after_add_one(
 	usd = gib * cost_egress_rate(w->from[i], placing_place(w, po->offer), NULL);
 	e->egress_usd += usd;
 	e->total_usd += usd;
-	if (!placing_after_pays(w, &w->jobs[i].job, po->account, e->total_usd))
+	if (!placing_after_pays(w, &w->jobs[i].job, po->account, e->total_usd, e->idle_usd))
 		e->refuse = REFUSE_OVER_BUDGET;
 }
 
@@ -199,8 +199,8 @@ placing_move_best(
 	for (size_t k = w->p.cand_start[i]; k < w->p.cand_start[i + 1]; k++) {
 		size_t lacks = placing_use_short(w, k, left);
 
-		if (!placing_after_pays(
-			w, &w->jobs[i].job, w->facts.offers[w->p.offer[k]].account, w->cost.v[k]))
+		if (!placing_after_pays(w, &w->jobs[i].job, w->facts.offers[w->p.offer[k]].account,
+			w->cost.v[k], w->estimate.v[k].idle_usd))
 			continue;
 		if (cheap == PLACE_NONE || w->cost.v[k] < w->cost.v[cheap]) {
 			cheap = k;
@@ -228,8 +228,8 @@ placing_move_pay(struct placing_work_space *w, struct place_plan *plan, size_t i
 	if (k == PLACE_NONE)
 		return;
 	to = placing_use_short(w, k, left) == PLACE_NONE &&
-		     placing_after_pays(
-			 w, &w->jobs[i].job, w->facts.offers[w->p.offer[k]].account, w->cost.v[k])
+		     placing_after_pays(w, &w->jobs[i].job, w->facts.offers[w->p.offer[k]].account,
+			 w->cost.v[k], w->estimate.v[k].idle_usd)
 		 ? k
 		 : placing_move_best(w, i, left, &lacks);
 	if (to != PLACE_NONE)

@@ -284,9 +284,9 @@ placing_change_rule(struct placing_change_list *l, size_t i, size_t k, enum refu
 		    "allow %s",
 		    usd_need(usd, c->to), c->offer);
 	} else if (code == REFUSE_OVER_BUDGET) {
-		c->to = n->usd;
+		c->to = n->usd + n->idle_usd;
 		c->text = arena_printf(
-		    w->a, "%s USD to spend would pay for %s", usd_need(usd, n->usd), c->offer);
+		    w->a, "%s USD to spend would pay for %s", usd_need(usd, c->to), c->offer);
 	} else if (code == REFUSE_UNAVAILABLE) {
 		c->text =
 		    arena_printf(w->a, "%s for %.2f USD, when its provider has some again (%s)",

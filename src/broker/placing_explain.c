@@ -177,12 +177,17 @@ placing_astray(const struct placing_work_space *w, const struct job_spec *s)
 
 /* What the cheapest costs, and what the job's own cap leaves for it where that is less. */
 static const char *
-placing_too_dear(const struct placing_work_space *w, const struct job *j, double usd)
+placing_too_dear(const struct placing_work_space *w, const struct job *j, double usd, double idle)
 {
-	char need[USD_FMT_SIZE], have[USD_FMT_SIZE];
+	char need[USD_FMT_SIZE], have[USD_FMT_SIZE], more[USD_FMT_SIZE];
 	double left = usd_to_double(j->spec.max_cost) - fmax(0, usd_to_double(j->cost));
 
 	usd_need(need, usd);
+	if (usd_known(j->spec.max_cost) && idle > 0 && left + 4e-7 < usd + idle)
+		return arena_printf(w->a,
+		    "the cheapest costs %s USD and up to %s more while it waits for ticks, its "
+		    "max_cost leaves %s",
+		    need, usd_need(more, idle), usd_have(have, fmax(0, left)));
 	if (usd_known(j->spec.max_cost) && left + 4e-7 < usd)
 		return arena_printf(w->a, "the cheapest costs %s USD, its max_cost leaves %s", need,
 		    usd_have(have, fmax(0, left)));
@@ -209,7 +214,7 @@ placing_detail(const struct placing_work_space *w, size_t i)
 		return arena_printf(w->a, "%s: %s", placing_label(h->none, 1, w->a),
 		    placing_none_text(h->none, w->a));
 	if (r[REFUSE_OVER_BUDGET] > 0)
-		return placing_too_dear(w, &w->jobs[i].job, h->least_usd);
+		return placing_too_dear(w, &w->jobs[i].job, h->least_usd, h->least_idle_usd);
 	if (r[REFUSE_DEADLINE] > 0)
 		return arena_printf(w->a, "the first possible end is %s, for %.2f USD",
 		    time_fmt(t, h->first_finish), h->first_finish_usd);
@@ -466,11 +471,11 @@ placing_refused(struct placing_work_space *w, size_t i)
 	for (size_t x = 0; x < h->over.n; x++)
 		placing_nearer(w, pj, REFUSE_NO_QUOTA,
 		    &(struct placing_near){ h->over.v[x].offer, (int)h->over.v[x].machines,
-			h->over.v[x].usd, h->over.v[x].finish, true });
+			h->over.v[x].usd, h->over.v[x].finish, true, 0 });
 	for (size_t k = w->p.cand_start[i]; k < w->p.cand_start[i + 1]; k++)
 		placing_nearer(w, pj, REFUSE_NO_CAPACITY,
 		    &(struct placing_near){ w->offer.v[k], w->estimate.v[k].machines, w->cost.v[k],
-			w->estimate.v[k].finish, true });
+			w->estimate.v[k].finish, true, 0 });
 }
 
 static void

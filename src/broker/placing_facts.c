@@ -232,15 +232,6 @@ placing_facts_of(const struct placing_rows *r, const struct accel_table *accels,
 	}
 }
 
-static bool
-placing_same_machine(const struct offer *x, const struct offer *y)
-{
-	return str_eq(x->provider, y->provider) && str_eq(x->region, y->region) &&
-	       (x->account[0] == '\0' || y->account[0] == '\0' || str_eq(x->account, y->account)) &&
-	       (x->zone[0] == '\0' || y->zone[0] == '\0' || str_eq(x->zone, y->zone)) &&
-	       str_eq(x->instance_type, y->instance_type);
-}
-
 /* Machines of the commitment that nothing runs on: on-demand and reserved machines of its kind use
  * it up first. */
 static int64_t
@@ -251,15 +242,15 @@ placing_free_of(const struct placing_rows *r, size_t index)
 
 	for (size_t k = 0; k < index;
 	     k++) /* what an earlier one of the same kind takes is not this one's */
-		if (placing_same_machine(&r->commitments[k].offer, &c->offer))
+		if (offer_same_machine(&r->commitments[k].offer, &c->offer))
 			left += r->commitments[k].count;
 	for (size_t i = 0; i < r->n_instances; i++)
 		if (r->instances[i].offer.purchase != PURCHASE_SPOT &&
-		    placing_same_machine(&r->instances[i].offer, &c->offer))
+		    offer_same_machine(&r->instances[i].offer, &c->offer))
 			left--;
 	for (size_t i = 0; i < r->n_launches; i++)
 		if (r->launches[i].offer.purchase != PURCHASE_SPOT &&
-		    placing_same_machine(&r->launches[i].offer, &c->offer))
+		    offer_same_machine(&r->launches[i].offer, &c->offer))
 			left--;
 	return left < 0 ? 0 : left < c->count ? left : c->count;
 }
@@ -283,6 +274,7 @@ placing_paid(const struct commitment *c, struct arena *a, struct placing_offer *
 	struct offer *o = arena_memdup(a, po->offer, sizeof(*o));
 
 	o->usage = usd_known(c->offer.usage) ? c->offer.usage : USD_ZERO;
+	o->paid_from = c->from;
 	o->paid_until = c->to;
 	po->offer = o;
 	po->facts.paid = true;
@@ -310,8 +302,7 @@ placing_offers(const struct placing_rows *r, const struct accel_table *accels, s
 		     c++) {
 			struct placing_offer paid = po;
 
-			if (left[c] == 0 ||
-			    !placing_same_machine(&r->commitments[c].offer, po.offer))
+			if (left[c] == 0 || !offer_same_machine(&r->commitments[c].offer, po.offer))
 				continue;
 			placing_paid(&r->commitments[c], a, &paid);
 			paid.machines = left[c];

@@ -79,6 +79,7 @@ struct placing_near {
 	double usd;
 	int64_t finish;
 	bool is;
+	double idle_usd; /* over max_cost: that is counted beside usd */
 };
 
 struct placing_need {
@@ -104,6 +105,7 @@ struct placing_hint {
 	int64_t first_finish; /* of those that miss the deadline */
 	double first_finish_usd;
 	double least_usd, least_price;  /* of those over the budget, over max_price */
+	double least_idle_usd;          /* beside least_usd, of one over max_cost */
 	double safety_usd, safety_left; /* what spot needs in reserve, and what the budgets have; 0:
 					   that is not it */
 	const char *quota;              /* that the need alone passes */

@@ -225,6 +225,7 @@ lift_estimate(const struct placing_work_space *w, size_t i, const struct lift *l
 {
 	const struct placing_offer *po = &w->facts.offers[offer];
 	const struct cost_limits lim = { .now = w->o->now,
+		.tick_s = w->o->tick_s,
 		.ages = l->o.ages,
 		.need_account = l->o.need_account,
 		.block = l->o.block,
@@ -319,7 +320,7 @@ lift_search(struct placing_work_space *w, size_t i, enum refuse_code rule, size_
 			continue;
 		best->order = order;
 		best->variant = e.variant;
-		best->near = (struct placing_near){ j, e.machines, e.total_usd, e.finish, true };
+		best->near = (struct placing_near){ j, e.machines, e.total_usd, e.finish, true, 0 };
 	}
 }
 

@@ -82,6 +82,7 @@ placing_inputs(struct store *store, const struct placing_options *o, const char 
 	jsonw_int(&w, "now", o->now);
 	jsonw_int(&w, "seed", (int64_t)o->seed);
 	jsonw_int(&w, "rounds", o->rounds);
+	jsonw_int(&w, "tick_s", o->tick_s);
 	jsonw_int(&w, "list_s", o->ages.list_s);
 	jsonw_int(&w, "spot_s", o->ages.spot_s);
 	jsonw_int(&w, "none_s", o->ages.none_s);
@@ -213,6 +214,7 @@ replay_read_options(
 	if (rc != BERTH_OK || (rc = jsonr_int(root, "now", 0, INT64_MAX, &o->now, err)) ||
 	    (rc = jsonr_int(root, "seed", INT64_MIN, INT64_MAX, &seed, err)) ||
 	    (rc = jsonr_int(root, "rounds", 0, UINT32_MAX, &rounds, err)) ||
+	    (rc = jsonr_int(root, "tick_s", 0, INT64_MAX, &o->tick_s, err)) ||
 	    (rc = jsonr_int(root, "list_s", 0, INT64_MAX, &o->ages.list_s, err)) ||
 	    (rc = jsonr_int(root, "spot_s", 0, INT64_MAX, &o->ages.spot_s, err)) ||
 	    (rc = jsonr_int(root, "none_s", 0, INT64_MAX, &o->ages.none_s, err)) ||

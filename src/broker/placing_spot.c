@@ -119,7 +119,7 @@ placing_spot_unpaid(const struct job *j, const struct cost_estimate *e)
 {
 	return e->refuse == REFUSE_OVER_BUDGET &&
 	       !(usd_known(j->spec.max_cost) && usd_known(j->cost) &&
-		   usd_to_double(j->cost) + e->total_usd >
+		   usd_to_double(j->cost) + e->total_usd + e->idle_usd >
 		       usd_to_double(j->spec.max_cost) * (1 + 1e-12));
 }
 

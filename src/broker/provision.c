@@ -622,6 +622,7 @@ pass_provision(struct broker *b, struct berth_err *err)
 {
 	const struct placing_options o = { .now = b->now,
 		.seed = b->seed,
+		.tick_s = b->tick_s,
 		.limits = b->limits,
 		.n_limits = b->n_limits,
 		.shares = b->shares,

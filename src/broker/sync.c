@@ -370,6 +370,8 @@ pass_sync(struct broker *b, struct berth_err *err)
 
 	rc = store_instance_list(b->store, INSTANCE_ALIVE, b->tick_arena, &ins, &n, err);
 	if (rc == BERTH_OK)
+		rc = owned_book(b, ins, n, err);
+	if (rc == BERTH_OK)
 		rc = sync_ask(b, ins, n, &ask, &n_ask, err);
 	if (rc != BERTH_OK)
 		return rc;

@@ -125,6 +125,55 @@ watch_reclaimed(const struct gang *g, struct instance *in, const struct prov_run
 	return in->state == INSTANCE_NOTICED || run->reclaim_at != 0 ? in : NULL;
 }
 
+/* Would its machines have cost more than its max_cost when the next tick looks? */
+static bool
+watch_dear(
+    const struct broker *b, const struct job *job, const struct instance *in, const struct gang *g)
+{
+	double usd = usd_to_double(job->cost);
+
+	if (!usd_known(job->spec.max_cost) || !usd_known(job->cost))
+		return false;
+	for (size_t i = 0; i < (g->n > 0 ? g->n : 1); i++) {
+		const struct instance *m = g->n > 0 ? &g->m[i].in : in;
+		struct usd_micro then;
+
+		if (!usd_known(m->offer.price) || m->state == INSTANCE_GONE ||
+		    offer_cost(&m->offer, m->created, b->now + b->tick_s, &then, NULL) != BERTH_OK)
+			continue;
+		usd += usd_to_double(then) - usd_to_double(m->cost);
+	}
+	return usd > usd_to_double(job->spec.max_cost) * (1 + 1e-12) &&
+	       usd > usd_to_double(job->spec.max_cost) + 4e-7;
+}
+
+/* It goes back to the queue with what is done, and on only if the rest fits. */
+static enum berth_code
+watch_spent(struct broker *b, struct job *job, struct instance *in, const struct gang *g,
+    const struct prov_run *run, struct berth_err *err)
+{
+	struct attempt_end end = { .state = ATTEMPT_FAILED,
+		.progress = fmax(job->progress, run->safe_progress) };
+	struct prov_run stopped = *run;
+	const char *what = "";
+	char cap[USD_FMT_SIZE];
+	struct berth_err why;
+	enum berth_code rc;
+
+	if ((g->n > 0 ? gang_stop(b, job, g, &stopped, &why)
+		      : runner_stop(b, in, job, 0, &stopped, &why)) == BERTH_OK &&
+	    job->spec.can_resume) {
+		end.progress = fmax(end.progress, stopped.safe_progress);
+		what = ", after a last checkpoint";
+	}
+	end.progress = job->spec.can_resume ? fmin(end.progress, 1) : 0;
+	end.reason = arena_printf(b->tick_arena,
+	    "stopped%s: by the next tick it would have cost more than its max_cost of %s USD", what,
+	    usd_fmt(cap, sizeof(cap), job->spec.max_cost, 2));
+	rc = broker_event(b, err, "budget.reached", job->id, job->id, in, "%s", end.reason);
+	return rc == BERTH_OK ? watch_end(b, job, in, &end, "max_cost", err) : rc;
+}
+
 static enum berth_code
 watch_job(
     struct broker *b, struct job *job, struct instance *in, struct gang *g, struct berth_err *err)
@@ -164,6 +213,8 @@ watch_job(
 		taken = watch_reclaimed(g, in, &run);
 		if (taken != NULL)
 			return watch_noticed(b, job, taken, g, &run, err);
+		if (watch_dear(b, job, in, g))
+			return watch_spent(b, job, in, g, &run, err);
 		return job->spec.can_resume ? watch_progress(b, job, &run, err) : BERTH_OK;
 	case PROV_RUN_STATE_COUNT:
 		break;

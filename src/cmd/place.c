@@ -339,7 +339,10 @@ place_run(struct cmd_ctx *ctx, struct berth_err *err)
 	o.limits = limits;
 	o.need_account = config->n_accounts > 0 && !v->list_prices;
 	o.inputs = &inputs;
-	rc = placing_run(ctx->store, accels, &o, ctx->args, ctx->n_args, ctx->arena, &p, err);
+	rc = store_run_gap(ctx->store, "tick", &o.tick_s, err);
+	if (rc == BERTH_OK)
+		rc = placing_run(
+		    ctx->store, accels, &o, ctx->args, ctx->n_args, ctx->arena, &p, err);
 	if (rc == BERTH_OK)
 		rc = place_store(ctx, &p, &inputs, err);
 	buf_free(&inputs);

@@ -88,7 +88,9 @@ report_purchase(const struct ledger_row *l, const struct instance *in)
 {
 	if (in == NULL)
 		return ledger_kind_name(l->kind);
-	return purchase_name(l->t <= in->offer.paid_until ? PURCHASE_RESERVED : in->offer.purchase);
+	return purchase_name(l->t >= in->offer.paid_from && l->t <= in->offer.paid_until
+				 ? PURCHASE_RESERVED
+				 : in->offer.purchase);
 }
 
 static enum berth_code
@@ -226,9 +228,11 @@ report_machine(
 	struct usd_micro price, same;
 	enum berth_code rc = BERTH_OK;
 
-	r->owned.used_hours += (double)report_overlap(r->from, end < r->to ? end : r->to,
-				   in->created, in->offer.paid_until) /
-			       3600;
+	r->owned.used_hours +=
+	    (double)report_overlap(r->from, end < r->to ? end : r->to,
+		in->offer.paid_from > in->created ? in->offer.paid_from : in->created,
+		in->offer.paid_until) /
+	    3600;
 	r->accepted += strcmp(in->verdict, "accept") == 0;
 	r->discounted += strcmp(in->verdict, "discount") == 0;
 	r->rejected += strcmp(in->verdict, "reject") == 0;

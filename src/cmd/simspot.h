@@ -15,7 +15,7 @@ struct arena;
 /* Where spot of one kind could be had, tick by tick. */
 struct simspot_trace {
 	const char *id, *name; /* name: its zone, with the device where the set has several */
-	const char *region;
+	const char *region, *zone_name;
 	int tick_s;
 	int nodes; /* a tick is up when all of them could be had */
 	struct spot_zone zone;

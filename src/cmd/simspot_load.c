@@ -81,6 +81,7 @@ simspot_trace_row(
 	    (struct simspot_trace){ .id = arena_strdup(l->a, id),
 		.name = arena_strdup(l->a, row->field[at[3]]),
 		.region = arena_strdup(l->a, row->field[at[4]]),
+		.zone_name = arena_strdup(l->a, row->field[at[3]]),
 		.tick_s = (int)gap,
 		.nodes = (int)nodes });
 	return BERTH_OK;

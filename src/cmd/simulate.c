@@ -10,7 +10,10 @@
 #include "cmd/simscale.h"
 #include "cmd/simshow.h"
 #include "cmd/simspot.h"
+#include "model/block.h"
+#include "model/commitment.h"
 #include "model/series.h"
+#include "store/money_rows.h"
 #include "store/series_rows.h"
 #include "store/store.h"
 #include "util/arena.h"
@@ -284,6 +287,46 @@ simulate_progress(void *arg, size_t done, size_t all)
 	progress_set(arg, (int64_t)done);
 }
 
+/* Traces of zones that `block:` keeps all spot from are left out, and named: no tick would go
+ * there. A rule that asks for more than a trace tells leaves it in. */
+static enum berth_code
+simulate_block(struct cmd_ctx *ctx, struct simspot_traces *t, struct berth_err *err)
+{
+	const struct config *config;
+	const char *const *rules = NULL;
+	const char *out = "";
+	size_t n_rules = 0, n = 0, gone = 0;
+	enum berth_code rc = cmd_config(ctx, &config, err);
+
+	if (rc == BERTH_OK)
+		rc = block_rules_read(config->root, "block", ctx->arena, &rules, &n_rules, err);
+	for (size_t i = 0; rc == BERTH_OK && i < t->n; i++) {
+		const struct offer o = { .provider = "",
+			.account = "",
+			.region = t->trace[i].region,
+			.zone = t->trace[i].zone_name,
+			.instance_type = "",
+			.accelerator = "",
+			.purchase = PURCHASE_SPOT };
+
+		if (block_rules_hit(rules, n_rules, &o) == NULL) {
+			t->trace[n++] = t->trace[i];
+			continue;
+		}
+		out =
+		    arena_printf(ctx->arena, "%s%s%s", out, gone > 0 ? ", " : "", t->trace[i].name);
+		gone++;
+	}
+	if (rc != BERTH_OK || gone == 0)
+		return rc;
+	t->n = n;
+	if (n == 0)
+		return err_set(err, BERTH_EINFEASIBLE,
+		    "block of berth.yaml keeps all jobs from every zone of these traces (%s)", out);
+	cmd_note(ctx, "left out, for block of berth.yaml keeps all jobs from there: %s", out);
+	return BERTH_OK;
+}
+
 static enum berth_code
 simulate_spot(struct cmd_ctx *ctx, struct berth_err *err)
 {
@@ -318,6 +361,8 @@ simulate_spot(struct cmd_ctx *ctx, struct berth_err *err)
 		rc = simulate_numbers(ctx, &o->slack, &o->changeover, &g, err);
 	if (rc == BERTH_OK)
 		rc = simspot_load(o->traces, o->set, g.on_demand_usd > 0, ctx->arena, &traces, err);
+	if (rc == BERTH_OK)
+		rc = simulate_block(ctx, &traces, err);
 	if (rc != BERTH_OK)
 		return rc;
 	progress_start(&bar, cmd_progress(ctx), "simulate", "",
@@ -376,6 +421,22 @@ simulate_series(struct cmd_ctx *ctx, struct fc_series **out, size_t *n_out, stru
 	return rc;
 }
 
+/* What is owned has been bought by none of the rules. */
+static enum berth_code
+simulate_owned(struct cmd_ctx *ctx, struct berth_err *err)
+{
+	struct commitment *cs;
+	size_t n;
+	enum berth_code rc = store_commitment_list(ctx->store, 0, ctx->arena, &cs, &n, err);
+
+	if (rc == BERTH_OK && n > 0)
+		cmd_note(ctx,
+		    "the %zu commitment%s that you own %s not counted: each rule begins with "
+		    "nothing; berth plan counts what is owned first",
+		    n, n == 1 ? "" : "s", n == 1 ? "is" : "are");
+	return rc;
+}
+
 static enum berth_code
 simulate_commit(struct cmd_ctx *ctx, struct berth_err *err)
 {
@@ -403,6 +464,9 @@ simulate_commit(struct cmd_ctx *ctx, struct berth_err *err)
 	if (n == 0)
 		return err_set(err, BERTH_EINFEASIBLE,
 		    "the store has no demand: record usage first (berth-record(1))");
+	rc = simulate_owned(ctx, err);
+	if (rc != BERTH_OK)
+		return rc;
 	progress_start(&bar, cmd_progress(ctx), "simulate", "", 0);
 	rc = simcommit_run(s, n, &g, simulate_progress, &bar, ctx->arena, &cells, &n_cells, err);
 	progress_end(&bar);

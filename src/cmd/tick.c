@@ -59,7 +59,13 @@ tick_open(struct cmd_ctx *ctx, struct broker *b, struct berth_err *err)
 	if (config->n_accounts == 0)
 		cmd_note(ctx, "no account in %s: nothing can be rented",
 		    config->path[0] != '\0' ? config->path : "the config");
-	return brokerset_open(ctx, (uint64_t)o->seed, b, err);
+	rc = brokerset_open(ctx, (uint64_t)o->seed, b, err);
+	if (rc == BERTH_OK && o->until != 0)
+		b->tick_s = o->step_s;
+	else if (rc == BERTH_OK &&
+		 (rc = store_run_gap(ctx->store, "tick", &b->tick_s, err)) != BERTH_OK)
+		broker_close(b);
+	return rc;
 }
 
 /* A virtual clock must not drive a cloud that charges by the real one. */
@@ -258,6 +264,8 @@ tick_dry(struct cmd_ctx *ctx, struct berth_err *err)
 			rc = block_rules_read(
 			    config->root, "block", ctx->arena, &o.block, &o.n_block, err);
 	}
+	if (rc == BERTH_OK && ctx->store != NULL)
+		rc = store_run_gap(ctx->store, "tick", &o.tick_s, err);
 	if (rc == BERTH_OK && ctx->store != NULL)
 		rc = placing_run(ctx->store, accels, &o, NULL, 0, ctx->arena, &p, err);
 	if (rc != BERTH_OK)

@@ -84,5 +84,5 @@ instance_purchase(const struct instance *in, int64_t t)
 {
 	if (in->gone != 0 && in->gone < t)
 		t = in->gone;
-	return purchase_name(t < in->offer.paid_until ? PURCHASE_RESERVED : in->offer.purchase);
+	return purchase_name(offer_paid_at(&in->offer, t) ? PURCHASE_RESERVED : in->offer.purchase);
 }

@@ -149,25 +149,47 @@ offer_term_hours(const struct offer *o)
 					 : (double)OFFER_MONTH_HOURS * o->term_months;
 }
 
+bool
+offer_paid_at(const struct offer *o, int64_t t)
+{
+	return t >= o->paid_from && t < o->paid_until;
+}
+
 struct usd_micro
 offer_hour(const struct offer *o, int64_t t)
 {
-	return t < o->paid_until ? o->usage : o->price;
+	return offer_paid_at(o, t) ? o->usage : o->price;
+}
+
+static int64_t
+offer_clamp(int64_t t, int64_t from, int64_t to)
+{
+	return t < from ? from : t < to ? t : to;
 }
 
 enum berth_code
 offer_cost(
     const struct offer *o, int64_t from, int64_t to, struct usd_micro *out, struct berth_err *err)
 {
-	int64_t turn = o->paid_until < from ? from : o->paid_until < to ? o->paid_until : to;
+	int64_t begin = offer_clamp(o->paid_from, from, to),
+		end = offer_clamp(o->paid_until, begin, to);
 	struct usd_micro used = USD_ZERO, rest;
 	enum berth_code rc = BERTH_OK;
 
-	if (turn > from)
-		rc = usd_mul_ratio(o->usage, turn - from, 3600, &used, err);
+	if (end > begin)
+		rc = usd_mul_ratio(o->usage, end - begin, 3600, &used, err);
 	if (rc == BERTH_OK)
-		rc = usd_mul_ratio(o->price, to - turn, 3600, &rest, err);
+		rc = usd_mul_ratio(o->price, begin - from + to - end, 3600, &rest, err);
 	return rc == BERTH_OK ? usd_add(used, rest, out, err) : rc;
+}
+
+bool
+offer_same_machine(const struct offer *x, const struct offer *y)
+{
+	return str_eq(x->provider, y->provider) && str_eq(x->region, y->region) &&
+	       (x->account[0] == '\0' || y->account[0] == '\0' || str_eq(x->account, y->account)) &&
+	       (x->zone[0] == '\0' || y->zone[0] == '\0' || str_eq(x->zone, y->zone)) &&
+	       str_eq(x->instance_type, y->instance_type);
 }
 
 struct usd_micro

@@ -62,9 +62,10 @@ struct offer {
 	struct usd_micro price;   /* per machine-hour, whole machine, on top of upfront */
 	struct usd_micro usage;   /* reserved: ... and for each machine-hour that it is used, on top
 				     of both; else 0 */
-	int64_t paid_until;       /* of a machine that an owned commitment pays for: the end of
-				     that; until then an hour of it costs usage alone; else 0 */
-	char currency[4];         /* "USD", or the ISO code of a price that is not comparable */
+	int64_t paid_from,
+	    paid_until;   /* of a machine that an owned commitment pays for: in [paid_from,
+			     paid_until) an hour of it costs usage alone; else 0 */
+	char currency[4]; /* "USD", or the ISO code of a price that is not comparable */
 	enum availability available;
 	double interruption_rate; /* spot: expected interruptions per running hour */
 	double measured; /* fleet's measured speed over the table's, 1 = as promised; NaN: never
@@ -107,6 +108,11 @@ struct usd_micro offer_effective_gpu_hour(const struct offer *o);
 /* What an hour of the machine adds to the bill at time t: its price, or where an owned commitment
  * pays for it, what that asks for use. */
 struct usd_micro offer_hour(const struct offer *o, int64_t t);
+/* Does an owned commitment pay for the machine at t? */
+bool offer_paid_at(const struct offer *o, int64_t t);
+/* Is it the machine that a commitment is for: provider, region and type, and account and zone where
+ * both name one? */
+bool offer_same_machine(const struct offer *x, const struct offer *y);
 /* The same from one time to a later one (s since epoch); USD_UNKNOWN where the price is. Errors
  * BERTH_EINVAL: out of range. */
 BERTH_MUST_CHECK enum berth_code offer_cost(

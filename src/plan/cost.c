@@ -340,7 +340,8 @@ cost_over_budget(const struct job *j, double budget_usd, const struct cost_estim
 	if (e->total_usd <= 0) /* what adds nothing to the bill passes no cap */
 		return false;
 	if (usd_known(j->spec.max_cost) && usd_known(j->cost) &&
-	    cost_passes(usd_to_double(j->cost) + e->total_usd, usd_to_double(j->spec.max_cost)))
+	    cost_passes(usd_to_double(j->cost) + e->total_usd + e->idle_usd,
+		usd_to_double(j->spec.max_cost)))
 		return true;
 	return !isnan(budget_usd) && cost_passes(e->total_usd, budget_usd);
 }
@@ -400,6 +401,20 @@ cost_unpaid(
 	return hours > 0 ? hours * (usd_to_double(o->price) - f->paid_usage) : 0;
 }
 
+/* Launched by a tick, started by the first one after the machine is ready, its end seen by the
+ * next: what passes beyond the time that it is expected to need, at most. */
+static double
+cost_idle_s(
+    const struct cost_facts *f, const struct cost_limits *lim, const struct cost_estimate *e)
+{
+	double tick = (double)lim->tick_s, need = e->expected_hours * 3600,
+	       start = cost_or(f->start_s, COST_START_S);
+
+	if (tick <= 0)
+		return 0;
+	return (floor((ceil(start / tick) * tick + need - start) / tick + 1e-9) + 1) * tick - need;
+}
+
 /* The variant on the offer; its refusal is the first rule that says no. */
 static void
 cost_variant(const struct cost_job *j, size_t v, const struct offer *o, const struct cost_facts *f,
@@ -442,6 +457,8 @@ cost_variant(const struct cost_job *j, size_t v, const struct offer *o, const st
 	    price * (e->expected_hours - e->busy_hours - cost_or(f->start_s, COST_START_S) / 3600) *
 	    e->machines;
 	e->total_usd = e->compute_usd + e->egress_usd;
+	e->idle_usd = (cost_unpaid_hours(o, f, lim->now, e) > 0 ? usd_to_double(o->price) : price) *
+		      e->machines * cost_idle_s(f, lim, e) / 3600;
 	/* Work that is lost with the machine must fit once more, on demand, after it. */
 	if (s->deadline > 0 && o->purchase == PURCHASE_SPOT && !s->can_resume &&
 	    (double)(s->deadline - lim->now) <

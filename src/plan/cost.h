@@ -101,6 +101,7 @@ struct cost_limits {
 	double budget_usd;        /* what the budgets of this job have left; NaN: no limit */
 	const char *const *block; /* [n_block] rules of block_rules_read() for all jobs */
 	size_t n_block;
+	int64_t tick_s;    /* between ticks, which start a job and see its end; 0: not known */
 	bool need_account; /* offers without an account are list prices only */
 	bool spot_leaves;  /* a job that can resume leaves spot for on demand in time: there its
 			      deadline does not bind */
@@ -124,6 +125,7 @@ struct cost_estimate {
 	double interruption_usd; /* part of compute_usd that interruptions cause */
 	double total_usd;        /* compute + egress */
 	double survival;         /* chance to end without any interruption */
+	double idle_usd;         /* at most, while its machines wait for ticks */
 	double risk;             /* 0 certain .. 1: for ties and the explanation */
 	int64_t start, finish;   /* expected */
 	int64_t latest_start; /* on-demand must run by then to keep the deadline; 0: no deadline */
@@ -137,8 +139,8 @@ struct cost_estimate {
 double cost_hour(
     const struct offer *o, const struct cost_facts *f, int64_t now, const struct cost_estimate *e);
 
-/* Does it cost more than the job's max_cost, less what it has cost already, or than its budgets
- * leave (USD; NaN: none counts it)? */
+/* Does it cost more than the job's max_cost, less what it has cost already and until the tick that
+ * sees its end, or than its budgets leave (USD; NaN: none counts it)? */
 bool cost_over_budget(const struct job *j, double budget_usd, const struct cost_estimate *e);
 
 /*

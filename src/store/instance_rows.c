@@ -68,6 +68,20 @@ store_instance_update(struct store *s, const struct instance *in, struct berth_e
 	    s, store_met(s, rc, err, "there is no instance %lld", (long long)in->id), err);
 }
 
+enum berth_code
+store_instance_paid(struct store *s, const struct instance *in, struct berth_err *err)
+{
+	struct arena *a = arena_new();
+	const char *offer = "";
+	enum berth_code rc = pack_offer(&in->offer, a, &offer, err);
+
+	if (rc == BERTH_OK)
+		rc = store_write(s, err, "UPDATE instance SET offer = $1 WHERE id = $2",
+		    DB_ARGS(db_text(offer), db_i64(in->id)));
+	arena_free(a);
+	return rc;
+}
+
 struct instance_list {
 	struct arena *a;
 	unsigned states;

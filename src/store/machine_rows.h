@@ -72,6 +72,10 @@ BERTH_MUST_CHECK enum berth_code store_instance_insert(
 /* Writes all but id, account, intent_id, offer and created. */
 BERTH_MUST_CHECK enum berth_code store_instance_update(
     struct store *s, const struct instance *in, struct berth_err *err);
+/* From in->offer.paid_from until paid_until a commitment pays for it, at in->offer.usage: the rest
+ * of its offer stays as it is. */
+BERTH_MUST_CHECK enum berth_code store_instance_paid(
+    struct store *s, const struct instance *in, struct berth_err *err);
 /* states: INSTANCE_BIT()s, 0 all; oldest first. */
 BERTH_MUST_CHECK enum berth_code store_instance_list(struct store *s, unsigned states,
     struct arena *a, struct instance **ins_out, size_t *n_out, struct berth_err *err);

@@ -47,6 +47,8 @@ pack_offer(const struct offer *o, struct arena *a, const char **text_out, struct
 	jsonw_money(&w, "price", o->price);
 	if (o->usage.v != 0)
 		jsonw_money(&w, "usage", o->usage);
+	if (o->paid_from != 0)
+		jsonw_int(&w, "paid_from", o->paid_from);
 	if (o->paid_until != 0)
 		jsonw_int(&w, "paid_until", o->paid_until);
 	jsonw_str(&w, "currency", o->currency);
@@ -177,6 +179,8 @@ unpack_offer(const char *text, struct arena *a, struct offer *o_out, struct bert
 	o.price = unpack_usd(&u, "price");
 	if (jsonr_get(&u.at, "usage").v != NULL) /* rare */
 		o.usage = unpack_usd(&u, "usage");
+	if (jsonr_get(&u.at, "paid_from").v != NULL)
+		o.paid_from = unpack_int(&u, "paid_from");
 	if (jsonr_get(&u.at, "paid_until").v != NULL)
 		o.paid_until = unpack_int(&u, "paid_until");
 	currency = unpack_str(&u, "currency");

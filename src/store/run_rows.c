@@ -137,3 +137,44 @@ store_run_list(struct store *s, size_t limit, struct arena *a, struct run **runs
 	}
 	return rc;
 }
+
+#define RUN_GAPS 9         /* the last ones */
+#define RUN_GAP_MOST 86400 /* longer ones are no rhythm */
+
+struct run_gaps {
+	int64_t gap[RUN_GAPS], later;
+	size_t n;
+};
+
+/* The newest first; gaps are kept in order of size. */
+static enum berth_code
+run_gap_row(struct db_stmt *st, void *arg, struct berth_err *err)
+{
+	struct run_gaps *g = arg;
+	int64_t t = db_col_i64(st, "started"), gap = g->later - t;
+	size_t at = g->n;
+
+	(void)err;
+	if (g->later > 0 && gap > 0 && gap <= RUN_GAP_MOST && g->n < RUN_GAPS) {
+		for (; at > 0 && g->gap[at - 1] > gap; at--)
+			g->gap[at] = g->gap[at - 1];
+		g->gap[at] = gap;
+		g->n++;
+	}
+	g->later = t;
+	return BERTH_OK;
+}
+
+enum berth_code
+store_run_gap(struct store *s, const char *verb, int64_t *gap_out, struct berth_err *err)
+{
+	struct run_gaps g = { .n = 0 };
+	enum berth_code rc = store_each(s, run_gap_row, &g, err,
+	    "SELECT started FROM (SELECT id, verb, started FROM run ORDER BY id DESC LIMIT 200) r "
+	    "WHERE verb = $1 ORDER BY id DESC LIMIT 10",
+	    DB_ARGS(db_text(verb)));
+
+	if (rc == BERTH_OK)
+		*gap_out = g.n > 0 ? g.gap[g.n / 2] : 0;
+	return rc;
+}

@@ -79,6 +79,9 @@ BERTH_MUST_CHECK enum berth_code store_run_begin(struct store *s, const char *ve
 BERTH_MUST_CHECK enum berth_code store_run_end(
     struct store *s, int exit_status, int64_t now, struct berth_err *err);
 int64_t store_run_id(const struct store *s); /* 0: none begun */
+/* s between the last runs of the verb, their median, those over a day left out; 0: not known. */
+BERTH_MUST_CHECK enum berth_code store_run_gap(
+    struct store *s, const char *verb, int64_t *gap_out, struct berth_err *err);
 /* Newest first. */
 BERTH_MUST_CHECK enum berth_code store_run_list(struct store *s, size_t limit, struct arena *a,
     struct run **runs_out, size_t *n_out, struct berth_err *err);

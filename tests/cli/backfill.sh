@@ -3,41 +3,27 @@
 # later still run.
 NOW=2026-11-30T00:00:00Z
 . "$TOP_SRCDIR/tests/cli/lib.sh"
+. "$TOP_SRCDIR/tests/cli/queue.sh"
 
 site() {	# site [TEXT [LIMIT]]: own machines with one, four and eight GPUs, of which eight may be held; more of berth.yaml
-	rm -rf "$HOME/.config" "$HOME/.local"
-	mkdir -p "$HOME/.config/berth"
 	printf 'schema: berth.replay/1\nstart: %s\npools:\n' "$NOW" >own.trace
 	for n in 1 4 8; do
 		echo "  - {provider: own, region: hall, zone: a, instance_type: x$n, accelerator: L4, accelerator_count: $n, startup: 1m, on_demand: {price: $n, capacity: 99}}" >>own.trace
 	done
 	sed 's/provider: own/provider: sky/; s/price: \([148]\)/price: 9\1/' own.trace >sky.trace
-	printf 'schema: berth.config/1\nlimits:\n  - {name: hall, account: site, limit: %s, unit: gpu}\naccounts:\n  - {name: site, provider: replay, trace: %s/own.trace}\n%s\n' "${2:-8}" "$PWD" "${1-}" >.config/berth/berth.yaml
+	home "limits: [{name: hall, account: site, limit: ${2:-8}, unit: gpu}]
+accounts:
+  - {name: site, provider: replay, trace: $PWD/own.trace}
+${1-}"
 	NOW=2026-11-30T00:00:00Z
-	run init --no-prices
-	run prices refresh
+	begin
 }
 job() {	# job NAME GPUS WORK [LINE...]: its id in the file of that name
 	printf 'schema: berth.job/1\nname: %s\naccelerators: "L4:%s"\nwork: %s\npurchase: [on_demand]\nrun: x\n' "$1" "$2" "$3" >job.yaml
 	name=$1
 	shift 3
 	for line; do echo "$line" >>job.yaml; done
-	"$BERTH" --now "$NOW" submit job.yaml | cut -d' ' -f1 >"$name"
-}
-state() { "$BERTH" --now "$NOW" jobs --all -o csv --columns name,state | sed -n "s/^$1,//p"; }
-is() {	# is NAME STATE [TEXT]
-	[ "$(state "$1")" = "$2" ]
-	ok $? "$1 is $2${3:+: $3} (is $(state "$1"))"
-}
-replays() {	# every placement so far comes out the same from the store, byte for byte
-	n=0 same=0
-	for i in $("$BERTH" --now "$NOW" store export decision | sed -n 's/.*"id":\([0-9]*\),.*"kind":"placement".*/\1/p'); do
-		n=$((n + 1))
-		run place --replay "$i"
-		grep -q "Placement $i comes out the same, byte for byte" "$out" && same=$((same + 1)) || sed 's/^/# /' "$err"
-	done
-	[ "$n" -ge 1 ] && [ "$same" -eq "$n" ]
-	ok $? "$same of $n placements come out the same"
+	submitted "$name"
 }
 stream() {	# stream N: six hours in which N GPUs are asked for by jobs of 2 h every 20 minutes
 	for h in 0 1 2 3 4 5; do

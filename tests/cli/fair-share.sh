@@ -2,11 +2,11 @@
 # Fair shares between users and projects: past usage that fades, weights, what goes before shares, and what is told of it.
 NOW=2026-11-30T00:00:00Z
 . "$TOP_SRCDIR/tests/cli/lib.sh"
+. "$TOP_SRCDIR/tests/cli/queue.sh"
 
 world() {	# world TEXT: a fresh store over a replayed cloud of machines with two L4; TEXT is more of berth.yaml
-	rm -rf .local .config
-	mkdir -p .config/berth
-	printf 'schema: berth.config/1\naccounts:\n  - {name: sim, provider: replay, trace: sim.trace}\n%s\n' "$1" >.config/berth/berth.yaml
+	home ""
+	config "$1"
 	cat >.config/berth/sim.trace <<-TRACE
 	schema: berth.replay/1
 	start: 2026-11-30T00:00:00Z
@@ -14,16 +14,17 @@ world() {	# world TEXT: a fresh store over a replayed cloud of machines with two
 	  - {region: west, zone: a, instance_type: two, accelerator: L4, accelerator_count: 2, startup: 1m, on_demand: {price: 2, capacity: 9}}
 	TRACE
 	NOW=2026-11-30T00:00:00Z
-	run init --no-prices
-	run prices refresh
+	begin
 }
 config() {	# config TEXT: the same store, another berth.yaml
-	printf 'schema: berth.config/1\naccounts:\n  - {name: sim, provider: replay, trace: sim.trace}\n%s\n' "$1" >.config/berth/berth.yaml
+	berth_yaml "accounts:
+  - {name: sim, provider: replay, trace: sim.trace}
+$1"
 }
 job() {	# job NAME USER [LINE]: one hour on two L4; its id in the file of that name
 	printf 'schema: berth.job/1\nname: %s\nuser: "%s"\naccelerators: "L4:2"\nwork: 1h\npurchase: [on_demand]\nrun: make\n%s\n' "$1" "$2" \
 	    "${3-}" >job.yaml
-	"$BERTH" --now "$NOW" submit job.yaml | cut -d' ' -f1 >"$1"
+	submitted "$1"
 }
 placed() {	# the names of those that have a place, in the order of the queue
 	"$BERTH" --now "$NOW" place -o csv --columns name,provider --no-headers 2>"$err" | sed -n 's/,replay$//p' | tr '\n' ' '
@@ -35,16 +36,6 @@ expect_placed() {	# expect_placed NAMES TEXT
 }
 limit() {	# limit GPUS
 	printf 'limits:\n  - {name: cards, accelerator: L4, limit: %s, unit: gpu}' "$1"
-}
-replays() {	# every placement so far comes out the same from the store, byte for byte
-	n=0 same=0
-	for i in $("$BERTH" --now "$NOW" store export decision | sed -n 's/.*"id":\([0-9]*\),.*"kind":"placement".*/\1/p'); do
-		n=$((n + 1))
-		run place --replay "$i"
-		grep -q "Placement $i comes out the same, byte for byte" "$out" && same=$((same + 1)) || sed 's/^/# /' "$err"
-	done
-	[ "$n" -ge 1 ] && [ "$same" -eq "$n" ]
-	ok $? "$same of $n placements come out the same"
 }
 share() {	# share NAME KEY: of the last berth.shares/1 or berth.placement/1
 	awk -f "$TOP_SRCDIR/tests/cli/json.awk" "$out" | awk -F '\t' -v name="$1" -v key="$2" '

@@ -2,15 +2,13 @@
 # What machines on an owned commitment cost: nothing, or the price of use, until it ends; what it cost itself stands apart.
 NOW=2026-11-30T00:00:00Z
 . "$TOP_SRCDIR/tests/cli/lib.sh"
+. "$TOP_SRCDIR/tests/cli/queue.sh"
 
 cloud() {	# cloud TO USAGE [POOL]: a cloud of H100 at 4 USD an hour that start in 3 minutes, one owned until TO
-	rm -rf "$HOME/.config" "$HOME/.local"
-	mkdir -p "$HOME/.config/berth"
+	home "accounts: [{name: sky, provider: replay, trace: $PWD/one.trace}]"
 	printf 'schema: berth.replay/1\nstart: %s\npools:\n' "$NOW" >one.trace
 	echo "  - {provider: aurora, region: r, zone: a, instance_type: h100, accelerator: H100-SXM5-80GB, accelerator_count: 1, startup: [3m, 3m], on_demand: {price: 4, capacity: 4}${3:+, $3}}" >>one.trace
-	printf 'schema: berth.config/1\naccounts:\n  - {name: sky, provider: replay, trace: %s/one.trace}\n' "$PWD" >.config/berth/berth.yaml
-	run init --no-prices
-	run prices refresh
+	begin
 	printf 'provider,region,instance_type,accelerator,count,from,to,upfront,price_per_hour,usage_price_per_hour\naurora,r,h100,H100-SXM5-80GB,1,2026-11-30T00:00:00Z,%s,0,2,%s\n' "$1" "$2" >own.csv
 	run commitments import own.csv
 	expect_exit 0
@@ -22,11 +20,6 @@ job() {	# job NAME WORK [LINE...]
 	run submit job.yaml
 }
 cap() { run budget set all --cap "$1" --period "${2-total}" --name lid; }
-is() {	# is NAME STATE
-	s=$("$BERTH" --now "$NOW" jobs --all -o csv --columns name,state | sed -n "s/^$1,//p")
-	[ "$s" = "$2" ]
-	ok $? "$1 is $2 (is $s)"
-}
 money() {	# money SPENT RESERVED TEXT
 	run budget -o json
 	expect_json_near '$.budgets[0].spent' "$1" 2e-6 "$3: spent"
@@ -152,6 +145,54 @@ run instances --all -o csv --columns purchase,cost
 expect_lines 2
 expect_out_has '^reserved,0\.00'
 is stays running
+
+# A machine that runs when its commitment is imported: 4 USD until then, 0.5 an hour from then on; the younger one stays on demand.
+NOW=2026-11-30T00:00:00Z
+cloud 2027-06-01 0
+run commitments delete 1
+cap 99
+job before 5h
+run tick
+job younger 3h
+run tick --until +1h
+NOW=2026-11-30T01:00:00Z
+own() {	# own FROM USAGE
+	printf 'provider,region,instance_type,accelerator,count,from,to,upfront,price_per_hour,usage_price_per_hour\naurora,r,h100,H100-SXM5-80GB,1,%s,2027-06-01T00:00:00Z,0,2,%s\n' "$1" "$2" >own.csv
+	run commitments import own.csv
+	expect_exit 0
+}
+own 2026-11-30T00:00:00Z 0.5
+run tick --until +1h
+NOW=2026-11-30T02:00:00Z
+run instances -o json
+expect_json_near '$.instances[0].cost' 4.45 0.1 "written in steps of ten minutes"
+expect_json_near '$.instances[1].cost' 7.7 0.34
+run events --type instance.owned -o csv --columns subject
+expect_lines 2 "told of one"
+run tick --until +5h
+NOW=2026-11-30T07:00:00Z
+is before 'done'
+run report --from 2026-11-30T00:00:00Z --to 2026-12-01T00:00:00Z -o json
+expect_json_near '$.by_purchase.reserved' 2.025 2e-6 "4 h 3 min at 0.5"
+expect_json_near '$.by_purchase.on_demand' 16.2 2e-6 "an hour of the first, 3 h 3 min of the second at 4"
+expect_json_near '$.commitments.used_machine_hours' 4.05 1e-6
+run store check
+expect_exit 0
+
+# One that begins while it runs, between two ticks: 2.5 h at 4, the rest for nothing.
+NOW=2026-11-30T00:00:00Z
+cloud 2027-06-01 0
+run commitments delete 1
+own 2026-11-30T02:30:00Z 0
+job under 5h
+for h in 0 1 2 3 4; do
+	NOW=2026-11-30T0$h:00:00Z
+	run tick
+done
+run instances -o json
+expect_json_near '$.instances[0].cost' 10 1e-6
+run report --from 2026-11-30T00:00:00Z --to 2026-12-01T00:00:00Z -o json
+expect_json_near '$.by_purchase.on_demand' 10 2e-6
 
 # More than any amount can say is refused with its line, so that reports can tell of all that is there.
 printf 'provider,region,accelerator,count,from,to,price_per_hour\naurora,r,L4,2,2026-01-01,2027-01-01,1\naurora,r,L4,1000000,2000-01-01,2100-01-01,99999\n' >huge.csv

@@ -21,6 +21,7 @@ CSV
 		t=$((t + 20))
 	done
 } >t/segments.csv
+cp -r t tb
 
 # Always up: work 48 ticks and changeover 1 at 0.3, over 49 on demand.
 run simulate spot --traces t --set up --work 4h --slack 1.5 --changeover 300s --price 0.25 -o json
@@ -174,6 +175,11 @@ expect_json_near '$.by[3].mean' 0.8 1e-6
 expect_json '$.by[4].policy' berth
 expect_json_near '$.by[4].mean' 0.8 0.01
 expect_json_near '$.by[5].reserved_gpus' 10 1e-6
+printf 'provider,region,accelerator,count,from,to\naurora,r,L4,1,2026-01-01,2027-01-01\n' >own.csv
+run commitments import own.csv
+run simulate commit square --reserved 0.8 -o json
+expect_exit 0
+expect_err_has 'the 1 commitment that you own is not counted'
 run simulate commit square --reserved 0.8 --every 1w -o json
 expect_json_near '$.by[5].reserved_gpus' 0 1e-6 "at 0.8 nothing is worth it"
 expect_json_near '$.by[2].mean' 1.0666667 1e-6
@@ -257,4 +263,29 @@ expect_exit 2
 run simulate spot --traces m --pool all --work 3h --slack 1.5 --changeover 300s --policies berth --on-demand-price 0
 expect_exit 2 "an on-demand price of 0"
 expect_err_has 'on-demand-price'
+# A zone that is on the block list by its region or zone is none that a job could go to; one by more than a trace tells stays.
+mkdir -p .config/berth
+blocked() { printf 'schema: berth.config/1\nblock:\n  - {%s}\n' "$1" >.config/berth/berth.yaml; }
+spot() { run simulate spot --traces tb --work 4h --slack 1.5 --changeover 300s --pool all --policies greedy -o json; }
+blocked 'zone: nowhere'
+spot
+expect_exit 0
+expect_json '$.by[0].zone' all
+open=$(json '$.policies[0].mean')
+blocked 'region: WEST'
+spot
+expect_exit 0
+expect_err_has 'left out, for block of berth\.yaml keeps all jobs from there: west-a'
+mean=$(json '$.policies[0].mean')
+awk -v a="$open" -v b="$mean" 'BEGIN { exit !(b > a + 0.1) }'
+ok $? "without the zone that is always up it costs more: $open, $mean"
+blocked 'region: west, accelerator: H100'
+spot
+expect_json '$.policies[0].mean' "$open"
+blocked 'purchase: spot'
+spot
+expect_exit 3
+expect_err_has 'keeps all jobs from every zone of these traces \(west-a, east-a, south-a\)'
+rm -rf .config
+
 done_testing

@@ -2,19 +2,18 @@
 # Budgets while ticks rent, lose and replace machines on a replayed cloud; machines start in 3 minutes, 5 are counted for it.
 NOW=2026-11-30T00:00:00Z
 . "$TOP_SRCDIR/tests/cli/lib.sh"
+. "$TOP_SRCDIR/tests/cli/queue.sh"
 
 cloud() {	# cloud POOL...: a fresh home; each pool sells one H100 a machine
-	rm -rf "$HOME/.config" "$HOME/.local"
-	mkdir -p "$HOME/.config/berth"
+	home "accounts:
+  - {name: sky, provider: replay, trace: $PWD/one.trace}"
 	{
 		printf 'schema: berth.replay/1\nstart: %s\npools:\n' "$NOW"
 		for pool; do
 			echo "  - {provider: aurora, region: r, instance_type: h100, accelerator: H100-SXM5-80GB, accelerator_count: 1, startup: [3m, 3m], $pool}"
 		done
 	} >one.trace
-	printf 'schema: berth.config/1\naccounts:\n  - {name: sky, provider: replay, trace: %s/one.trace}\n' "$PWD" >.config/berth/berth.yaml
-	run init --no-prices
-	run prices refresh
+	begin
 }
 job() {	# job NAME WORK [LINE...]
 	printf 'schema: berth.job/1\nname: %s\naccelerators: "H100-SXM5-80GB:1"\nwork: %s\nrun: x\n' "$1" "$2" >job.yaml
@@ -23,11 +22,6 @@ job() {	# job NAME WORK [LINE...]
 	run submit job.yaml
 }
 cap() { run budget set all --cap "$1" --period "${2-total}" --name lid; }
-state() { "$BERTH" --now "$NOW" jobs --all -o csv --columns name,state | sed -n "s/^$1,//p"; }
-is() {	# is NAME STATE
-	[ "$(state "$1")" = "$2" ]
-	ok $? "$1 is $2 (is $(state "$1"))"
-}
 rented() { "$BERTH" --now "$NOW" instances --all -o csv --columns id | tail -n +2 | wc -l; }
 events() { "$BERTH" --now "$NOW" events -n 0 --type "$1" -o csv --columns t | tail -n +2 | wc -l; }
 od='on_demand: {price: 4, capacity: 4}'
@@ -164,6 +158,57 @@ is new queued
 run budget -o json
 expect_json_near '$.budgets[0].spent' 16.4 1e-6 "two machines for 2 h 3 min"
 expect_json '$.budgets[0].reserved' 0.000000
+
+# Ticks each hour: launched by one, started by the next, the end seen by the one after it: an hour of work takes three, 12 USD.
+NOW=2026-11-30T00:00:00Z
+cloud "zone: a, $od"
+hourly() {	# hourly FROM TO: ticks at these hours
+	for h in $(seq "$1" "$2"); do
+		NOW=$(printf '2026-11-30T%02d:00:00Z' "$h")
+		run tick
+	done
+}
+cost() { "$BERTH" --now "$NOW" jobs --all -o json | awk -f "$TOP_SRCDIR/tests/cli/json.awk" | sed -n "s/^\$\.jobs\[$1\]\.cost	//p"; }
+hourly 0 2
+job capped 1h 'max_cost: 11.99'
+run place
+expect_exit 4
+expect_err_has 'the cheapest costs 4\.34 USD and up to 7\.67 more while it waits for ticks, its max_cost leaves 11\.99'
+job fits 1h 'max_cost: 12'
+hourly 3 3
+expect_exit 4
+expect_err_has '1 job waits for money of a budget, or of its own max_cost'
+is capped queued
+is fits placed
+hourly 4 6
+is fits 'done'
+awk -v c="$(cost 1)" 'BEGIN { exit !(c > 7.9 && c <= 12) }'
+ok $? "it cost $(cost 1) USD of 12"
+
+# At 0.8 of what was promised 4.5 h become 5.6: stopped when the next tick would come too late, with what is done.
+NOW=2026-11-30T00:00:00Z
+cloud "zone: a, slow: {share: 1, factor: 0.8}, $od"
+hourly 0 2
+job slow 4h30m 'max_cost: 24' 'checkpoint: {size: 8GB, write: 10s, interval: 10m}' 'restart: 3m'
+job lame 4h30m 'max_cost: 24'
+hourly 3 8
+is slow running
+hourly 9 9
+is slow queued
+expect_exit 4
+awk -v c="$(cost 0)" 'BEGIN { exit !(c > 23.9 && c <= 24) }'
+ok $? "it cost $(cost 0) USD of 24"
+awk -v c="$(cost 1)" 'BEGIN { exit !(c > 23.9 && c <= 24) }'
+ok $? "so did the one that cannot resume: $(cost 1)"
+run jobs -o json
+awk -v p="$(json '$.jobs[0].progress')" 'BEGIN { exit !(p > 0.85 && p < 0.9) }'
+ok $? "5 h of 5.6 are kept: $(json '$.jobs[0].progress')"
+[ "$(events budget.reached)" -eq 2 ]
+ok $? "told once for each: $(events budget.reached)"
+run instances -o csv --columns id
+expect_lines 1 "no machine goes on"
+hourly 10 11
+is slow queued
 
 # A gang that loses a machine and has no money for both again waits whole: none of the two is held.
 NOW=2026-11-30T00:00:00Z

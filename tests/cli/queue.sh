@@ -1,0 +1,32 @@
+# What tests of the queue share; sourced behind lib.sh, with NOW set.
+
+state() { "$BERTH" --now "$NOW" jobs --all -o csv --columns name,state | sed -n "s/^$1,//p"; }
+is() {	# is NAME STATE [TEXT]
+	[ "$(state "$1")" = "$2" ]
+	ok $? "$1 is $2${3:+: $3} (is $(state "$1"))"
+}
+home() {	# home TEXT: a fresh home, TEXT below the schema of its berth.yaml
+	rm -rf "$HOME/.config" "$HOME/.local"
+	mkdir -p "$HOME/.config/berth"
+	berth_yaml "$1"
+}
+berth_yaml() {	# berth_yaml TEXT: another one
+	printf 'schema: berth.config/1\n%s\n' "$1" >"$HOME/.config/berth/berth.yaml"
+}
+begin() {	# a store with the prices of the accounts
+	run init --no-prices
+	run prices refresh
+}
+submitted() {	# submitted NAME: job.yaml into the queue; its id in the file of that name
+	"$BERTH" --now "$NOW" submit job.yaml | cut -d' ' -f1 >"$1"
+}
+replays() {	# every placement so far comes out the same from the store, byte for byte
+	n=0 same=0
+	for i in $("$BERTH" --now "$NOW" store export decision | sed -n 's/.*"id":\([0-9]*\),.*"kind":"placement".*/\1/p'); do
+		n=$((n + 1))
+		run place --replay "$i"
+		grep -q "Placement $i comes out the same, byte for byte" "$out" && same=$((same + 1)) || sed 's/^/# /' "$err"
+	done
+	[ "$n" -ge 1 ] && [ "$same" -eq "$n" ]
+	ok $? "$same of $n placements come out the same"
+}
