@@ -26,7 +26,10 @@ scale_reason_name(enum scale_reason r)
 enum berth_code
 scale_check(const struct scale_rule *r, struct berth_err *err)
 {
-	if (r->min < 0 || r->max < r->min || (double)r->max > SCALE_MOST)
+	if (r->max < r->min)
+		return err_set(err, BERTH_EINVAL, "at least %lld replicas, and %lld at most",
+		    (long long)r->min, (long long)r->max);
+	if (r->min < 0 || (double)r->max > SCALE_MOST)
 		return err_set(err, BERTH_EINVAL, "fleet of %lld to %lld machines",
 		    (long long)r->min, (long long)r->max);
 	if (r->headroom < 0 || (double)r->headroom > SCALE_MOST)

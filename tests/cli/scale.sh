@@ -133,6 +133,12 @@ expect_err_has 'the load of 1 of 1 fleet is not known'
 run events -t 'fleet.*' -n 1
 expect_out_has 'the load is not known, so 5 replicas stay: series load has no sample of the last 10m'
 
+# Bounds that contradict one another.
+fleet 'min: 21' 'metric: {series: load}'
+run scale
+expect_exit 1
+expect_err_has 'at least 21 replicas, and 20 at most'
+
 # What is busy stays; no more than the limit.
 fleet 'max: 9' 'metric: {series: load}' 'busy: {series: load}' 'target: 0.5'
 grep -v '^    max: 20' .config/berth/berth.yaml >c && mv c .config/berth/berth.yaml
