@@ -20,7 +20,9 @@ libplan_a_SOURCES = \
 	src/plan/place_chain.c src/plan/place_chain.h src/plan/place_chain_impl.h src/plan/place_chain_prove.c \
 	src/plan/place_finish.c src/plan/place_finish.h \
 	src/plan/place_flow.c \
-	src/plan/place_search.c src/plan/place_tree.c src/plan/place_check.c src/plan/place_work.c \
+	src/plan/place_search.c src/plan/place_rounds.c src/plan/place_hull.c src/plan/place_hull.h \
+	src/plan/place_dive.c src/plan/place_purse.c src/plan/place_purse.h \
+	src/plan/place_tree.c src/plan/place_check.c src/plan/place_work.c \
 	src/plan/place_branch.c src/plan/place_dual.c src/plan/place_keep.c src/plan/place_lns.c src/plan/place_slot.c src/plan/place_soft.c \
 	src/plan/share.c src/plan/share.h \
 	src/plan/scale.c src/plan/scale.h \

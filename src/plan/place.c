@@ -13,11 +13,6 @@
 #define PLACE_IMPROVE_PAIR ((size_t)2)  /* ... but no more than so often for each pair */
 #define PLACE_FIRST 200U                /* steps of the bound before the first plan */
 #define PLACE_FIRST_ROUNDS 8U           /* search of the first plan in rounds */
-#define PLACE_STEPS 10U                 /* of the bound in a round ... */
-#define PLACE_TURN_SMALL 2U /* rounds for one of branch and bound over costs: small queues */
-#define PLACE_TURN 8U
-#define PLACE_FEW 2U /* ... and when it hardly rises */
-
 /* Of the jobs that are placed. */
 static double
 place_cost(const struct place_work *w)
@@ -29,16 +24,7 @@ place_cost(const struct place_work *w)
 	return sum;
 }
 
-/* The best plan and bound so far. */
-struct place_best {
-	double value, bound;
-	double cost; /* value without the penalties: gaps are shares of it, however many jobs fit
-			nowhere */
-	size_t *chosen;
-	double *mu; /* [n_all] */
-};
-
-static void
+void
 place_keep(struct place_work *w, struct place_best *b)
 {
 	double v = place_value(w);
@@ -146,8 +132,7 @@ place_plans_by_worth(struct place_work *w, struct place_best *b, size_t steps)
 	}
 }
 
-/* Plans from nothing at the present prices, with so many times the work of the first. */
-static void
+void
 place_plans(struct place_work *w, struct place_best *b, unsigned round, size_t times)
 {
 	size_t steps = times * place_improve_steps(w->p);
@@ -197,8 +182,7 @@ place_last(struct place_work *w, struct place_best *b)
 	memcpy(b->chosen, w->chosen, w->p->n_jobs * sizeof(*b->chosen));
 }
 
-/* The best plan so far stands in w again. */
-static void
+void
 place_restore(struct place_work *w, const struct place_best *b)
 {
 	place_clear(w);
@@ -207,37 +191,7 @@ place_restore(struct place_work *w, const struct place_best *b)
 			place_take(w, i, b->chosen[i]);
 }
 
-#define PLACE_TREE_ROUND                                                                           \
-	((size_t)200) /* steps of the whole tree for a round done: about as much work again */
-#define PLACE_TREE_FIRST                                                                           \
-	4U /* round before which it is tried first; then each time twice as many have passed */
-
-/* Small queues are searched to the end where that is not far: then the plan is its own bound. */
-static void
-place_search_out(struct place_work *w, struct place_best *b, struct tree *t, size_t steps)
-{
-	bool better;
-
-	memcpy(w->mu, b->mu, w->n_all * sizeof(*w->mu));
-	place_price(w);
-	place_restore(w, b);
-	for (size_t i = 0; i < w->p->n_jobs; i++)
-		w->order[i] = i;
-	if (place_tree(t, w->order, w->p->n_jobs, false, &steps, &better)) {
-		place_keep(w, b);
-		b->bound = b->value;
-	}
-	place_keep(w, b);
-}
-
-/* Enough: proven as close as asked for, or told to stop. */
-static bool
-place_enough(const struct place_options *o, const struct place_best *b)
-{
-	return b->value - b->bound <= o->gap * b->cost || (o->stop != NULL && o->stop(o->stop_arg));
-}
-
-static void
+void
 place_raise(const struct place_work *w, struct place_best *b, double bound)
 {
 	if (bound <= b->bound)
@@ -246,71 +200,10 @@ place_raise(const struct place_work *w, struct place_best *b, double bound)
 	memcpy(b->mu, w->mu, w->n_all * sizeof(*b->mu));
 }
 
-/* Steps of the search of neighbourhoods in a round. */
-static size_t
+size_t
 place_effort(const struct place_work *w)
 {
-	return 1000 + w->core_start[w->p->n_jobs] / 2;
-}
-
-/* True when the best plan leaves out a job that fits somewhere alone. */
-static bool
-place_some_out(const struct place_work *w, const struct place_best *b)
-{
-	for (size_t i = 0; i < w->p->n_jobs; i++)
-		if (b->chosen[i] == PLACE_NONE && w->lean_end[i] > w->p->cand_start[i])
-			return true;
-	return false;
-}
-
-/* A round: some steps of the bound, now and then plans from nothing, and about as much work on the
- * best plan. */
-static unsigned
-place_rounds(struct place_work *w, const struct place_options *o, struct place_best *b,
-    struct dual *d, struct tree *t, struct lns *s, struct arena *a)
-{
-	struct soft *soft = NULL;
-	struct branch *branch = NULL;
-	size_t steps = place_effort(w);
-	unsigned round, every = 1, next = 1, tree = PLACE_TREE_FIRST, stall = 0;
-	unsigned turn = w->p->n_jobs <= PLACE_TREE_JOBS ? PLACE_TURN_SMALL : PLACE_TURN;
-	bool far = true;
-
-	for (round = 1; round <= o->rounds && !place_enough(o, b); round++) {
-		unsigned climb = stall < 10 ? PLACE_STEPS : PLACE_FEW;
-		double was = b->bound,
-		       bound = place_climb(w, d, far ? 5 * PLACE_STEPS : climb, b->value);
-
-		place_raise(w, b, bound);
-		if (bound > was || round == 1)
-			place_cores(w);
-		stall = bound > was + 1e-5 * fabs(was) ? 0 : stall + 1;
-		far = bound > was + 1e-3 * fabs(was);
-		if (round == next) {
-			place_plans(w, b, round, every);
-			every *= 2;
-			next += every;
-		}
-		if (w->p->n_jobs <= PLACE_TREE_JOBS && (round == tree || round == o->rounds)) {
-			place_search_out(w, b, t, PLACE_TREE_ROUND * (size_t)round);
-			tree *= 2;
-		}
-		if (place_enough(o, b))
-			break;
-		if (stall > 0 && round % turn == 0) {
-			branch = branch == NULL ? place_branch_new(w, o->seed, a) : branch;
-			if (place_branch(branch, b->mu, &b->bound, b->value, steps))
-				place_keep(w, b);
-		} else if (w->p->more != NULL && place_some_out(w, b)) {
-			soft = soft == NULL ? place_soft_new(w, o->seed, a) : soft;
-			place_soft(soft, b->chosen, steps);
-			place_keep(w, b);
-		}
-		place_restore(w, b);
-		if (place_lns(s, t, steps))
-			place_keep(w, b);
-	}
-	return round <= o->rounds ? round : o->rounds;
+	return (1000 + w->core_start[w->p->n_jobs] / 2);
 }
 
 static size_t

@@ -82,8 +82,10 @@ struct place_plan {
  * and Anbil 2000, with rounded limits as cuts) and searches neighbourhoods of the best plan by
  * branch and bound; every other round, every eighth of larger queues, decides of one job more who
  * may stay out or be dear, with a bound and a plan of its own; in the others, where jobs stay out,
- * limits of more are also priced instead of held, and what comes of it cut to them. Up to 128 jobs
- * are also searched as a whole, 200 steps for each round done, and proven where that comes to its
+ * limits of more are also priced instead of held, and what comes of it cut to them. Up to 1,200
+ * jobs have a higher bound too, which decides each offer and each budget of few jobs as a whole; up
+ * to 128 jobs take plans from it, have a second search beside that of the best plan, and are also
+ * searched as a whole, 200 steps for each round done, and proven where that comes to its
  * end. A round of 1,000 jobs and 500 offers takes some 10 ms. Stable: equal costs go to less risk,
  * then to what the last plan chose, then to the lower offer. Deterministic for a seed when stop is
  * NULL. Errors: BERTH_EINVAL for a broken shape, a NaN or negative cost, a limit below 0.

@@ -116,6 +116,31 @@ double place_cost_of(const struct place_work *w, size_t job); /* as it is placed
 /* The scarcest resource that keeps the candidate out, or PLACE_NONE: it fits. */
 size_t place_blocker(const struct place_work *w, size_t cand);
 
+/* The best plan and bound so far. */
+struct place_best {
+	double value, bound;
+	double cost; /* value without the penalties: gaps are shares of it, however many jobs fit
+			nowhere */
+	size_t *chosen;
+	double *mu; /* [n_all] */
+};
+/* What stands in w becomes the best plan where it is better. */
+void place_keep(struct place_work *w, struct place_best *b);
+/* The best plan so far stands in w again. */
+void place_restore(struct place_work *w, const struct place_best *b);
+/* Plans from nothing at the present prices, with so many times the work of the first. */
+void place_plans(struct place_work *w, struct place_best *b, unsigned round, size_t times);
+void place_raise(const struct place_work *w, struct place_best *b, double bound);
+/* Steps of the search of neighbourhoods in a round. */
+size_t place_effort(const struct place_work *w);
+
+struct dual;
+struct tree;
+struct lns;
+/* Rounds of bound and search, until they are enough. Returns how many. */
+unsigned place_rounds(struct place_work *w, const struct place_options *o, struct place_best *b,
+    struct dual *d, struct tree *t, struct lns *s, struct arena *a);
+
 /* Price of each slot at the shadow prices. */
 void place_price(struct place_work *w);
 /* Each job's core, regret and size at the prices. */
@@ -147,6 +172,8 @@ struct lns;
 struct lns *place_lns_new(struct place_work *w, struct arena *a);
 /* Neighbourhoods of the plan in w, for so many steps; true: it became better. */
 bool place_lns(struct lns *s, struct tree *t, size_t steps);
+/* Places a few neighbourhoods by chance, so that another search begins elsewhere. */
+void place_kick(struct lns *s);
 
 struct branch;
 struct branch *place_branch_new(struct place_work *w, uint64_t seed, struct arena *a);
@@ -155,6 +182,16 @@ struct branch *place_branch_new(struct place_work *w, uint64_t seed, struct aren
  * the best plan. *bound: no plan has a lower value, raised. True: w holds another plan.
  */
 bool place_branch(struct branch *b, const double *mu, double *bound, double value, size_t steps);
+
+struct hull;
+/* NULL: too large. */
+struct hull *place_hull_new(struct place_work *w, struct arena *a);
+/* So many steps more of the bound that decides offers whole, begun at the prices w->mu and
+ * w->price; value: of the best plan. Returns it. */
+double place_hull(struct hull *h, unsigned steps, double value);
+/* A plan from what the bound takes of each candidate, in w; false: it does not know that, for the
+ * queue is large or has small budgets. */
+bool place_dive(struct hull *h, double value, size_t steps);
 
 struct soft;
 /* Of a problem with more; its prices begin at w->mu. */

@@ -12,6 +12,8 @@
 #define LNS_MOST 14
 #define LNS_STEPS ((size_t)2000) /* of one branch and bound */
 #define LNS_COST ((size_t)300)   /* of making a neighbourhood, in steps */
+#define LNS_KICKS 2              /* neighbourhoods that a kick stirs up, ... */
+#define LNS_KICK_CHOICES 2       /* ... each job among so many choices */
 
 struct lns {
 	struct place_work *w;
@@ -151,4 +153,41 @@ place_lns(struct lns *s, struct tree *t, size_t steps)
 		steps -= used < steps ? used : steps;
 	}
 	return any;
+}
+
+/* One of the job's few best choices that fit, picked by chance. */
+static size_t
+lns_any(struct lns *s, size_t job)
+{
+	struct place_work *w = s->w;
+	size_t best = PLACE_NONE, tries = 1 + rng_below(&w->rng, LNS_KICK_CHOICES);
+
+	for (size_t c = w->core_start[job]; c < w->core_end[job] && tries > 0; c++) {
+		if (!place_fits(w, w->core[c].cand))
+			continue;
+		best = w->core[c].cand;
+		tries--;
+	}
+	return best;
+}
+
+void
+place_kick(struct lns *s)
+{
+	struct place_work *w = s->w;
+
+	for (int x = 0; x < LNS_KICKS && w->p->n_jobs > 0; x++) {
+		lns_choose(s);
+		for (size_t k = 0; k < s->n; k++)
+			if (w->chosen[s->jobs[k]] != PLACE_NONE)
+				place_drop(w, s->jobs[k]);
+		for (size_t k = s->n; k > 0; k--) {
+			size_t y = rng_below(&w->rng, k), job = s->jobs[y], cand;
+
+			s->jobs[y] = s->jobs[k - 1];
+			cand = lns_any(s, job);
+			if (cand != PLACE_NONE)
+				place_take(w, job, cand);
+		}
+	}
 }

@@ -17,7 +17,7 @@ static const struct world budgets = { .name = "budgets", .tight = 2.6, .quota = 
 static void
 place(uint64_t seed, struct arena *a, struct place_plan *plan)
 {
-	struct place_options o = { .seed = 1, .rounds = 500 };
+	struct place_options o = { .seed = 1, .rounds = 250 };
 	struct place_problem p;
 	struct berth_err err = { 0 };
 
