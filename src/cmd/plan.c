@@ -486,13 +486,17 @@ static enum berth_code
 plan_finish(struct cmd_ctx *ctx, struct plan_made *m, struct berth_err *err)
 {
 	enum berth_code rc = BERTH_OK;
+	struct plan_progress told = { .done = 0 };
 
+	progress_start(&told.bar, cmd_progress(ctx), "plan", "steps", 1 + 3 * (int64_t)m->n);
+	m->o.progress = &told;
 	for (size_t i = 0; i < m->n && rc == BERTH_OK; i++)
 		rc = series_idle_hours(ctx, m->ps[i].accel, ctx->now - PLAN_IDLE_S, ctx->now,
 		    &m->ps[i].idle_gpu_hours, err);
 	if (rc == BERTH_OK)
 		rc = plan_solve_all(m->ps, m->n, &m->o, ctx->arena, err);
-
+	progress_end(&told.bar);
+	m->o.progress = NULL;
 	if (rc == BERTH_OK) {
 		plan_demand_explain(m->ps, m->n, ctx->arena);
 		plan_events_explain(m->ps, m->n, ctx->arena);

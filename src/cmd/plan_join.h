@@ -20,6 +20,7 @@
 #include "plan/schedule.h"
 #include "util/buf.h"
 #include "util/err.h"
+#include "util/progress.h"
 #include "util/vec.h"
 
 struct arena;
@@ -51,7 +52,15 @@ struct plan_stale {
 	VEC(int64_t) ids;
 };
 
+/* Steps that are done: purchases at one date, then for each series its schedule, what changes that,
+ * and its reasons. */
+struct plan_progress {
+	struct progress bar;
+	int64_t done;
+};
+
 struct plan_options {
+	struct plan_progress *progress; /* NULL: it is not told */
 	int64_t now, at; /* history ends before at; 0: the step after the last sample */
 	int64_t horizon_s;
 	double service_level;
@@ -400,6 +409,8 @@ void plan_sold_out_explain(struct plan_series *ps, const struct plan_options *o,
 /* Two-part tariffs: from which use on each is worth it, and what is left out. */
 void plan_parts_explain(struct plan_series *ps, struct arena *a);
 
+/* So many steps more are done. */
+void plan_tick(const struct plan_options *o, size_t steps);
 /* Solves all series together under the one budget, then assesses and explains each. */
 BERTH_MUST_CHECK enum berth_code plan_solve_all(struct plan_series *ps, size_t n,
     const struct plan_options *o, struct arena *a, struct berth_err *err);

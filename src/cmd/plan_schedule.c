@@ -354,13 +354,13 @@ schedule_turns(struct plan_series *ps, const struct schedule_problem *p, const s
  * leave. */
 static enum berth_code
 schedule_turns_all(struct plan_series *ps, const struct schedule_problem *p, size_t n,
-    double budget, struct arena *a, struct berth_err *err)
+    const struct plan_options *o, struct arena *a, struct berth_err *err)
 {
 	enum berth_code rc = BERTH_OK;
 	size_t *which = arena_array(a, n + 1, sizeof(*which));
 
 	for (size_t i = 0; i < n && rc == BERTH_OK; i++) {
-		double left = budget;
+		double left = o->budget_usd;
 		size_t group = 0;
 
 		for (size_t k = 0; k < n; k++)
@@ -370,6 +370,7 @@ schedule_turns_all(struct plan_series *ps, const struct schedule_problem *p, siz
 				left -= ps[k].schedule->bound_usd;
 		if (which[0] == i && !ps[i].allotted)
 			rc = schedule_turns(ps, p, which, group, left, a, err);
+		plan_tick(o, 1);
 	}
 	return rc;
 }
@@ -381,15 +382,18 @@ plan_schedule(struct plan_series *ps, size_t n, const struct plan_options *o, st
 	struct schedule_problem *p = arena_array(a, n + 1, sizeof(*p));
 	enum berth_code rc;
 
-	if (o->starts_s <= 0)
+	if (o->starts_s <= 0) {
+		plan_tick(o, 2 * n);
 		return BERTH_OK;
+	}
 	schedule_steps(ps, n);
 	for (size_t i = 0; i < n; i++)
 		p[i] = schedule_of(&ps[i], o, a);
 	rc = schedule_all(ps, p, n, o->budget_usd, a, err);
+	plan_tick(o, n);
 	if (rc == BERTH_OK)
 		plan_schedule_runway(ps, n, o, a);
-	return rc != BERTH_OK ? rc : schedule_turns_all(ps, p, n, o->budget_usd, a, err);
+	return rc != BERTH_OK ? rc : schedule_turns_all(ps, p, n, o, a, err);
 }
 
 int64_t

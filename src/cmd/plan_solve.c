@@ -359,6 +359,15 @@ plan_purchases(struct plan_series *ps, size_t n, const struct plan_options *o, s
 	return rc;
 }
 
+void
+plan_tick(const struct plan_options *o, size_t steps)
+{
+	if (o->progress == NULL)
+		return;
+	o->progress->done += (int64_t)steps;
+	progress_set(&o->progress->bar, o->progress->done);
+}
+
 enum berth_code
 plan_solve_all(struct plan_series *ps, size_t n, const struct plan_options *o, struct arena *a,
     struct berth_err *err)
@@ -366,6 +375,7 @@ plan_solve_all(struct plan_series *ps, size_t n, const struct plan_options *o, s
 	double bound = 0;
 	enum berth_code rc = plan_purchases(ps, n, o, a, err);
 
+	plan_tick(o, 1);
 	for (size_t i = 0; i < n && rc == BERTH_OK; i++)
 		bound += ps[i].plan.bound_usd;
 	if (rc == BERTH_OK)
@@ -411,6 +421,7 @@ plan_solve_all(struct plan_series *ps, size_t n, const struct plan_options *o, s
 			plan_add(&ps[i].because, a, plan_ladder_text(&ps[i], a));
 		plan_tail(&ps[i], o, a);
 		plan_assumed(&ps[i], o, a);
+		plan_tick(o, 1);
 	}
 	return rc;
 }
