@@ -111,11 +111,19 @@ replay_open(void *st, const struct prov_env *env, struct berth_err *err)
 static enum berth_code
 replay_exchange(void *st, const struct http_req *req, struct http_resp *resp, struct berth_err *err)
 {
-	const struct replay *r = st;
+	struct replay *r = st;
 	struct serve_world w = { &r->trace, r->seed, r->env->now, r->state_path, r->env->accels,
-		&r->refs };
+		&r->refs, &r->kept };
 
 	return serve(&w, req, resp, err);
+}
+
+static void
+replay_close(void *st)
+{
+	struct replay *r = st;
+
+	state_kept_free(&r->kept);
 }
 
 enum berth_code
@@ -136,6 +144,7 @@ const struct provider_ops provider_replay = {
 	.errors = inproc_errors,
 	.error_read = inproc_error_read,
 	.open = replay_open,
+	.close = replay_close,
 	.market = &replay_market,
 	.lease = &replay_lease,
 	.run = &replay_run,

@@ -6,6 +6,7 @@
 #include "providers/inproc.h"
 #include "providers/provider.h"
 #include "providers/replay/measure.h"
+#include "providers/replay/state.h"
 #include "providers/replay/trace.h"
 #include "util/json.h"
 
@@ -15,6 +16,7 @@ struct replay {
 	uint64_t seed;
 	struct measure_refs refs;
 	const char *state_path; /* "": none */
+	struct state_kept kept;
 };
 
 extern const struct prov_market_ops replay_market;

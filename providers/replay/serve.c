@@ -408,7 +408,7 @@ serve_locked(struct serve *s, struct berth_err *err)
 
 	s->cloud = (struct cloud){ .trace = w->trace, .seed = w->seed, .arena = s->a, .next = 1 };
 	if (w->state_path[0] != '\0' &&
-	    (rc = state_load(w->state_path, &s->cloud, err)) != BERTH_OK)
+	    (rc = state_load(w->state_path, w->kept, &s->cloud, err)) != BERTH_OK)
 		return rc;
 	if (s->req->body != NULL &&
 	    (rc = jsonr_parse(s->req->body, s->req->body_len, "request", &root, err)) != BERTH_OK)

@@ -7,6 +7,7 @@
 
 struct accel_table;
 struct measure_refs;
+struct state_kept;
 
 struct serve_world {
 	const struct trace *trace;
@@ -15,6 +16,7 @@ struct serve_world {
 	const char *state_path; /* "": no machines can be made, the rest works */
 	const struct accel_table *accels;
 	const struct measure_refs *refs;
+	struct state_kept *kept; /* of the state file, from one request to the next */
 };
 
 /*

@@ -139,10 +139,39 @@ state_read(struct cloud *c, const json_t *root, const char *path, struct berth_e
 	return BERTH_OK;
 }
 
-enum berth_code
-state_load(const char *path, struct cloud *c, struct berth_err *err)
+void
+state_kept_free(struct state_kept *kept)
+{
+	if (kept->cloud.arena == NULL)
+		return;
+	arena_free(kept->cloud.arena);
+	buf_free(&kept->bytes);
+	*kept = (struct state_kept){ 0 };
+}
+
+/* Takes the bytes. */
+static enum berth_code
+state_keep(const char *path, const struct buf *b, const struct trace *trace,
+    struct state_kept *kept, struct berth_err *err)
 {
 	json_t *root = NULL;
+	enum berth_code rc;
+
+	state_kept_free(kept);
+	kept->bytes = *b;
+	kept->cloud = (struct cloud){ .trace = trace, .next = 1, .arena = arena_new() };
+	rc = jsonr_parse(b->p, b->len, path, &root, err);
+	if (rc == BERTH_OK)
+		rc = state_read(&kept->cloud, root, path, err);
+	json_decref(root);
+	if (rc != BERTH_OK)
+		state_kept_free(kept);
+	return rc;
+}
+
+enum berth_code
+state_load(const char *path, struct state_kept *kept, struct cloud *c, struct berth_err *err)
+{
 	struct buf b;
 	enum berth_code rc;
 
@@ -153,15 +182,20 @@ state_load(const char *path, struct cloud *c, struct berth_err *err)
 		return BERTH_OK;
 	buf_init(&b, STATE_BYTES_MAX);
 	rc = fileio_read(path, &b, err);
-	if (rc == BERTH_OK)
-		rc = jsonr_parse(b.p, b.len, path, &root, err);
-	if (rc == BERTH_OK)
-		rc = state_read(c, root, path, err);
+	if (rc == BERTH_OK && kept->cloud.arena != NULL && b.len == kept->bytes.len &&
+	    memcmp(b.p, kept->bytes.p, b.len) == 0)
+		buf_free(&b);
+	else if (rc == BERTH_OK)
+		rc = state_keep(path, &b, c->trace, kept, err);
+	else
+		buf_free(&b);
 	if (rc != BERTH_OK)
-		rc = err_ctx(err, "%s, where the replayed cloud keeps its machines", path);
-	json_decref(root);
-	buf_free(&b);
-	return rc;
+		return err_ctx(err, "%s, where the replayed cloud keeps its machines", path);
+	c->clock = kept->cloud.clock;
+	c->next = kept->cloud.next;
+	for (size_t i = 0; i < kept->cloud.machines.n; i++)
+		*VEC_ADD(c->arena, &c->machines) = kept->cloud.machines.v[i];
+	return BERTH_OK;
 }
 
 static void
