@@ -124,7 +124,9 @@ cluster_up() {	# the base URL is in $rest_url, who may use it in $job_user
 		--innodb-buffer-pool-size=64M --innodb-lock-wait-timeout=900
 	wait_for 180 mariadb cluster_sql 'select 1'
 	cluster_sql "create database slurm_acct; create user slurm@'127.0.0.1' identified by 'live'; grant all on slurm_acct.* to slurm@'127.0.0.1'"
-	start slurmdbd slurm env SLURM_CONF="$SLURM_CONF" "$(command -v slurmdbd)" -D
+	# it looks its own name up, which a machine need not have in any list
+	start slurmdbd root "${uts[@]}" setpriv --reuid=slurm --regid=slurm --clear-groups -- env SLURM_CONF="$SLURM_CONF" \
+		"$(command -v slurmdbd)" -D
 	wait_for 180 slurmdbd port_open $((port + 1))
 	wait_for 180 slurmdbd sacctmgr -n show cluster
 	{

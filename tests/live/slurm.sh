@@ -113,7 +113,9 @@ start mariadb mysql "$(command -v mariadbd)" --no-defaults --datadir="$STATE/mys
 sql() { mariadb --no-defaults -uroot -S "$STATE/run-mysql/sock" -N -e "$1"; }
 wait_for 180 mariadb sql 'select 1'
 sql "create database slurm_acct; create user slurm@'127.0.0.1' identified by 'live'; grant all on slurm_acct.* to slurm@'127.0.0.1'"
-start slurmdbd slurm env SLURM_CONF="$SLURM_CONF" "$(command -v slurmdbd)" -D
+# it looks its own name up, which a machine need not have in any list
+start slurmdbd root "${uts[@]}" setpriv --reuid=slurm --regid=slurm --clear-groups -- env SLURM_CONF="$SLURM_CONF" \
+	"$(command -v slurmdbd)" -D
 wait_for 180 slurmdbd port_open $((port + 1))
 wait_for 180 slurmdbd sacctmgr -n show cluster
 sacctmgr -i add cluster live >>"$STATE/log/sacctmgr.log" 2>&1
