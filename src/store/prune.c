@@ -7,8 +7,9 @@
 #include "store/priv.h"
 
 #define PRUNE_DAY_S INT64_C(86400)
-#define PRUNE_BEHIND_S (INT64_C(8) * 86400) /* a placement reads decisions of the week before it   \
-					     */
+#define PRUNE_BEHIND_S                                                                             \
+	(INT64_C(8) * 86400) /* a placement reads decisions of the week before it                  \
+			      */
 
 #define OPEN_JOB "(SELECT id FROM job WHERE state IN ('queued', 'placed', 'running'))"
 
