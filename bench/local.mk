@@ -24,6 +24,8 @@ EXTRA_DIST += bench/spot-other bench/spot_other.py
 EXTRA_DIST += bench/refresh-many bench/refresh_server.py
 # bench/commit-halves: reserving by the forecast of the first half against the best for the second.
 EXTRA_DIST += bench/commit-halves
+# bench/commit-starts: purchases of several series at start dates under one quota, against GLPK and CBC.
+EXTRA_DIST += bench/commit-starts
 # bench/prices-speed: 200,000 offers into the store, and listed against pandas.
 EXTRA_DIST += bench/prices-speed bench/prices_pandas.py bench/offers_gen.py
 # bench/aws-prices: EC2's price list from a local server, against Python's json.
