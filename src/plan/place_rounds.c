@@ -140,7 +140,7 @@ place_search_else(struct rounds *x, unsigned round, bool stalls, size_t steps)
 		place_soft(x->soft, b->chosen, steps);
 		place_keep(w, b);
 	}
-	if (x->walk != NULL && stalls)
+	if (x->walk != NULL && stalls && (w->p->more == NULL || !place_some_out(w, b)))
 		place_stray(w, b, x->t, x->s, x->walk, round, steps);
 	if (x->hull.of != NULL && round % PLACE_DIVE == 0 &&
 	    place_dive(x->hull.of, b->value, steps)) {
