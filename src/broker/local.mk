@@ -38,5 +38,5 @@ libbroker_a_SOURCES = \
 	src/broker/usage_demand.c src/broker/usage_jobs.c src/broker/usage_jobs.h \
 	src/broker/usage_history.c src/broker/usage_history.h \
 	src/broker/usage_load.c src/broker/usage_load.h src/broker/usage_waits.c src/broker/usage_waits.h \
-	src/broker/waiting.c src/broker/waiting.h \
+	src/broker/waiting.c src/broker/waiting.h src/broker/waiting_fate.c \
 	src/broker/watch.c

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "broker/placing_impl.h"
+#include "broker/waiting.h"
 #include "model/record.h"
 #include "store/plan_rows.h"
 #include "store/snapshot.h"
@@ -104,15 +105,52 @@ placing_inputs(struct store *store, const struct placing_options *o, const char 
 	return rc;
 }
 
+/* Of a tick, what came of its jobs too. */
+static enum berth_code
+replay_write(const struct buf *inputs, const struct waiting_list *waits, bool placement,
+    struct buf *out, struct berth_err *err)
+{
+	struct jsonw w;
+
+	buf_init(out, REPLAY_MAX);
+	jsonw_init_buf(&w, out, JSONW_COMPACT);
+	jsonw_begin_object(&w, NULL);
+	if (placement)
+		jsonw_raw(&w, "placement", inputs->p);
+	waiting_fates_json(&w, waits);
+	jsonw_end_object(&w);
+	return jsonw_finish(&w, err);
+}
+
+static int64_t
+replay_placed(const struct placing *p, const struct waiting_list *waits)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < p->n_jobs; i++)
+		n += waits == NULL || p->jobs[i].taken > 0;
+	return n;
+}
+
 enum berth_code
 placing_keep_inputs(struct store *store, int64_t now, const struct placing *p,
-    const struct buf *inputs, struct berth_err *err)
+    const struct buf *inputs, const struct waiting_list *waits, struct berth_err *err)
 {
-	int64_t id;
-	enum berth_code rc = placing_keep(store, now, p, NULL, 0, &id, err);
+	const struct waiting_list none = { .a = NULL };
+	const struct waiting_list *l = waits == NULL ? &none : waits;
+	int64_t id = l->made.n > 0 ? l->made.v[0] : 0;
+	struct buf text = { 0 };
+	enum berth_code rc = replay_write(inputs, l, p->n_jobs > 0, &text, err);
 
-	return rc == BERTH_OK ? store_snapshot_keep(store, id, now, inputs->p, inputs->len, err)
-			      : rc;
+	if (rc == BERTH_OK && p->n_jobs > 0)
+		rc = placing_keep(store, now, p, NULL, 0, &id, err);
+	if (rc == BERTH_OK)
+		rc = store_snapshot_keep(
+		    store, id, now, replay_placed(p, waits), text.p, text.len, err);
+	for (size_t i = 0; rc == BERTH_OK && i < l->made.n; i++)
+		rc = store_decision_link(store, l->made.v[i], id, err);
+	buf_free(&text);
+	return rc;
 }
 
 static enum berth_code
@@ -247,11 +285,20 @@ replay_find(
 
 	if (rc != BERTH_OK)
 		return rc;
-	if (!str_eq(d->kind, "place") && !str_eq(d->kind, "placement"))
+	if (!str_eq(d->kind, "place") && !str_eq(d->kind, "placement") && !str_eq(d->kind, "wait"))
 		return err_set(err, BERTH_ENOTFOUND,
-		    "decision %lld is of kind '%s': those of placements and of jobs that were "
-		    "placed can be made again",
+		    "decision %lld is of kind '%s': those of placements, and of jobs that were "
+		    "placed or wait, can be made again",
 		    (long long)id, d->kind);
+	if (d->placement == d->id)
+		return BERTH_OK;
+	if (d->placement != 0)
+		return store_decision_get(store, d->placement, a, d, err);
+	if (str_eq(d->kind, "wait"))
+		return err_set(err, BERTH_ENOTFOUND,
+		    "what decision %lld was made from was not kept: an earlier berth made it; "
+		    "`berth explain %s` tells what was decided",
+		    (long long)id, d->subject);
 	if (str_eq(d->kind, "placement"))
 		return BERTH_OK;
 	rc = store_decision_of(store, d->run, d->t, "placement", a, &all, &n, err);
@@ -298,13 +345,37 @@ replay_first(const struct decision *d)
 	return (size_t)first;
 }
 
+/* The record of a job that waits, from the placement and what came of it. */
 static enum berth_code
-replay_compare(const struct placing *p, const struct decision *d, struct placing_replay *out,
-    struct berth_err *err)
+replay_wait(const struct placing *p, const struct placing_job *pj, const struct jsonr *root,
+    const struct decision *d, struct arena *a, struct buf *out, struct berth_err *err)
 {
+	struct waiting_list one = { .a = a };
+	struct waiting w = { .job = NULL };
+	struct job job = { .id = "" };
+	struct waiting_fate f = { .rule = "" };
+	bool fated = false;
+	enum berth_code rc = waiting_fate_find(root, d->subject, a, &job, &f, &fated, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	if (fated && waiting_of_fate(a, &job, pj, &f, &w))
+		return waiting_text(p, &w, out, err);
+	if (fated || pj == NULL)
+		return err_set(err, BERTH_EFAIL,
+		    "job %s does not wait in the placement that was made again", d->subject);
+	waiting_add_refused(&one, pj, pj->reason);
+	return waiting_text(p, &one.v.v[0], out, err);
+}
+
+static enum berth_code
+replay_compare(const struct placing *p, const struct jsonr *root, const struct decision *d,
+    struct arena *a, struct placing_replay *out, struct berth_err *err)
+{
+	bool wait = str_eq(d->kind, "wait");
 	const struct placing_job *j = NULL;
 	enum berth_code rc;
-	struct buf text;
+	struct buf text = { 0 };
 
 	for (size_t i = 0; i < p->n_jobs && j == NULL; i++)
 		if (str_eq(p->jobs[i].job.id, d->subject))
@@ -312,39 +383,55 @@ replay_compare(const struct placing *p, const struct decision *d, struct placing
 	if (j == NULL && str_eq(d->kind, "place"))
 		return err_set(err, BERTH_EFAIL,
 		    "job %s is not in the placement that was made again", d->subject);
-	rc = placing_text(p, j, j == NULL ? 0 : replay_first(d), &text, err);
-	if (rc != BERTH_OK)
-		return rc;
-	if (strcmp(text.p, d->json) != 0)
+	rc = wait ? replay_wait(p, j, root, d, a, &text, err)
+		  : placing_text(p, j, j == NULL ? 0 : replay_first(d), &text, err);
+	if (rc == BERTH_OK && strcmp(text.p, d->json) != 0)
 		rc = replay_differs(d, text.p, err);
 	out->bytes += text.len;
-	out->jobs += j != NULL;
+	out->jobs += j != NULL || wait;
+	out->waits += wait;
 	buf_free(&text);
 	return rc;
 }
 
-/* The placement in the store in memory, against the records of the one that was made. */
+/* Decisions that were made with this one: linked to it, or by an earlier berth at one time. */
+static enum berth_code
+replay_jobs(struct store *store, const struct decision *d, struct arena *a,
+    struct decision **jobs_out, size_t *n_out, struct berth_err *err)
+{
+	enum berth_code rc = store_decision_with(store, d->id, a, jobs_out, n_out, err);
+
+	return rc == BERTH_OK && *n_out == 0
+		   ? store_decision_of(store, d->run, d->t, "place", a, jobs_out, n_out, err)
+		   : rc;
+}
+
+/* The placement in the store in memory, against the records of the one that was made. root: of
+ * waits too. */
 static enum berth_code
 replay_run(struct store *store, struct store *was, const struct accel_table *accels,
-    const struct jsonr *root, const struct decision *d, struct arena *a, struct placing_replay *out,
-    struct berth_err *err)
+    const struct jsonr *root, const struct jsonr *inputs, const struct decision *d, struct arena *a,
+    struct placing_replay *out, struct berth_err *err)
 {
 	struct placing_options o = { .now = d->t };
 	const char *const *ids;
 	struct decision *jobs;
-	struct placing p;
+	struct placing p = { .n_jobs = 0 };
 	size_t n_ids, n;
-	enum berth_code rc = replay_read_options(root, a, &o, err);
+	enum berth_code rc = BERTH_OK;
 
+	if (was != NULL) {
+		rc = replay_read_options(inputs, a, &o, err);
+		if (rc == BERTH_OK)
+			rc = replay_read_texts(inputs, "ids", a, &ids, &n_ids, err);
+		if (rc == BERTH_OK)
+			rc = placing_run(was, accels, &o, ids, n_ids, a, &p, err);
+	}
 	if (rc == BERTH_OK)
-		rc = replay_read_texts(root, "ids", a, &ids, &n_ids, err);
-	if (rc == BERTH_OK)
-		rc = placing_run(was, accels, &o, ids, n_ids, a, &p, err);
-	if (rc == BERTH_OK)
-		rc = store_decision_of(store, d->run, d->t, "place", a, &jobs, &n, err);
+		rc = replay_jobs(store, d, a, &jobs, &n, err);
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++)
-		rc = replay_compare(&p, &jobs[i], out, err);
-	return rc == BERTH_OK ? replay_compare(&p, d, out, err) : rc;
+		rc = replay_compare(&p, root, &jobs[i], a, out, err);
+	return rc == BERTH_OK && was != NULL ? replay_compare(&p, root, d, a, out, err) : rc;
 }
 
 enum berth_code
@@ -354,7 +441,7 @@ placing_replay(struct store *store, const struct accel_table *accels, int64_t de
 	struct store *was = NULL;
 	json_t *tree = NULL;
 	struct decision d;
-	struct jsonr root;
+	struct jsonr root, inputs;
 	const char *text = "";
 	size_t n = 0;
 	enum berth_code rc = replay_find(store, decision_id, a, &d, err);
@@ -367,10 +454,13 @@ placing_replay(struct store *store, const struct accel_table *accels, int64_t de
 	if (rc != BERTH_OK)
 		return rc;
 	out->inputs = n;
-	root = jsonr_root(tree, "inputs of the placement");
-	rc = store_snapshot_open(store, &root, d.t, &was, err);
+	root = inputs = jsonr_root(tree, "inputs of the placement");
+	if (jsonr_get(&root, "waits").v != NULL)
+		inputs = jsonr_get(&root, "placement");
+	if (inputs.v != NULL)
+		rc = store_snapshot_open(store, &inputs, d.t, &was, err);
 	if (rc == BERTH_OK)
-		rc = replay_run(store, was, accels, &root, &d, a, out, err);
+		rc = replay_run(store, was, accels, &root, &inputs, &d, a, out, err);
 	store_close(was);
 	json_decref(tree);
 	return rc;

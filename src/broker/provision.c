@@ -23,60 +23,32 @@
 static enum berth_code provision_reason(
     struct broker *b, struct job *job, const char *reason, unsigned marks, struct berth_err *err);
 
-/* It waits for another job, which goes on, or never ends. */
-static enum berth_code
-provision_wait(
-    struct broker *b, struct job *job, bool ends, const char *reason, struct berth_err *err)
-{
-	const char *text = arena_printf(b->tick_arena,
-	    ends ? "the end of %s lets it go on"
-		 : "`berth job cancel`, and to submit it without waiting for %s",
-	    job->spec.after);
-
-	waiting_add(
-	    b->waits, &(struct waiting){ .job = job,
-			  .rule = WAITING_AFTER,
-			  .subject = job->spec.after,
-			  .reason = reason,
-			  .change = decide_change(b, WAITING_AFTER, job->spec.after, 0, text) });
-	return provision_reason(b, job, reason, 0, err);
-}
-
 /* A job that needs the output of another waits until that is done; *ready_out: it need not wait. */
 static enum berth_code
 provision_after(struct broker *b, struct job *job, bool *ready_out, struct berth_err *err)
 {
 	const char *after = job->spec.after;
 	struct job before;
+	struct waiting_fate f = {
+		.rule = WAITING_AFTER, .subject = after, .state = "", .said = "", .late = ""
+	};
 	enum berth_code rc;
 
 	*ready_out = after == NULL || after[0] == '\0';
 	if (*ready_out)
 		return BERTH_OK;
 	rc = store_job_get(b->store, after, b->tick_arena, &before, err);
-	if (rc == BERTH_ENOTFOUND)
-		return provision_wait(b, job, false,
-		    arena_printf(b->tick_arena,
-			"waits for %s, which is not known any more: cancel it or submit it without",
-			after),
-		    err);
-	if (rc != BERTH_OK)
+	if (rc != BERTH_OK && rc != BERTH_ENOTFOUND)
 		return rc;
-	*ready_out = before.state == JOB_DONE;
+	*ready_out = rc == BERTH_OK && before.state == JOB_DONE;
 	if (*ready_out)
 		return BERTH_OK;
-	if (before.state == JOB_FAILED || before.state == JOB_CANCELLED)
-		return provision_wait(b, job, false,
-		    arena_printf(b->tick_arena,
-			"waits for %s, which will not end (%s): cancel it or submit it without",
-			after, job_state_name(before.state)),
-		    err);
-	return provision_wait(
-	    b, job, true, arena_printf(b->tick_arena, "waits until %s is done", after), err);
+	if (rc == BERTH_OK)
+		f.state = job_state_name(before.state);
+	return provision_reason(b, job, waiting_add_fate(b->waits, job, NULL, &f)->reason, 0, err);
 }
 
 #define PROVISION_TURNS 8 /* placements in one pass, while other brokers rent too */
-#define PROVISION_UNKNOWN "waits to learn what became of a launch"
 
 /* A create is out whose outcome nobody knows. */
 static void
@@ -84,14 +56,12 @@ provision_unknown(struct broker *b, const struct job *job)
 {
 	bool told = (job->marks & JOB_MARK_LAUNCH_UNKNOWN) != 0;
 
-	waiting_add(
-	    b->waits, &(struct waiting){ .job = job,
-			  .rule = WAITING_LAUNCH_UNKNOWN,
-			  .subject = "",
-			  .reason = told ? job->reason : PROVISION_UNKNOWN,
-			  .change = decide_change(b, WAITING_LAUNCH_UNKNOWN, "", 0,
-			      "an answer of the provider, which each tick asks for again: a "
-			      "machine that was made is kept, else the job is placed anew") });
+	(void)waiting_add_fate(b->waits, job, NULL,
+	    &(struct waiting_fate){ .rule = WAITING_LAUNCH_UNKNOWN,
+		.subject = "",
+		.state = "",
+		.said = told ? job->reason : "",
+		.late = "" });
 }
 
 /* Ids of queued jobs that wait for no other and that no unsettled create is out for. */
@@ -339,7 +309,7 @@ provision_create(struct broker *b, struct broker_account *acc, struct job *job,
 		*step_out = STEP_UNKNOWN;
 		b->counts.errors++;
 		b->counts.unplaced++;
-		*unknown_out = arena_printf(b->tick_arena, PROVISION_UNKNOWN ": %s", why.msg);
+		*unknown_out = arena_printf(b->tick_arena, WAITING_UNKNOWN_TEXT ": %s", why.msg);
 		return BERTH_OK;
 	}
 	if (rc == BERTH_EAUTH || rc == BERTH_ETHROTTLED) {
@@ -424,61 +394,35 @@ static enum berth_code
 provision_unplaced(struct broker *b, struct placing_job *pj, size_t tried, const char *late,
     size_t n_late, struct berth_err *err)
 {
-	struct waiting w = { .job = &pj->job,
-		.rule = late == NULL ? WAITING_LAUNCH_REFUSED : WAITING_ACCOUNT_BUSY,
+	struct waiting_fate f = { .rule =
+				      late == NULL ? WAITING_LAUNCH_REFUSED : WAITING_ACCOUNT_BUSY,
 		.subject = "",
-		.placing = pj,
-		.tried = tried - n_late };
-	const char *again = "the next tick asks again";
-	char t[TIME_FMT_SIZE];
+		.state = "",
+		.said = "",
+		.late = late == NULL ? "" : late,
+		.tried = tried,
+		.n_late = n_late };
 	enum berth_code rc;
-	int64_t until;
 
 	b->counts.unplaced++;
-	rc = provision_held(b, pj, tried, &until, err);
-	if (rc != BERTH_OK)
-		return rc;
-	if (late == NULL)
-		w.reason = arena_printf(b->tick_arena,
-		    "none of %zu offers could be had now; each is on hold, the next tick asks "
-		    "again",
-		    tried);
-	else if (n_late == tried)
-		w.reason = arena_printf(b->tick_arena,
-		    "account %s has had its time in this pass; the next tick tries it", late);
-	else
-		w.reason = arena_printf(b->tick_arena,
-		    "none of %zu offers could be had now: account %s has had its time in this "
-		    "pass; the next tick tries it",
-		    tried, late);
-	if (late == NULL && until > 0)
-		again = arena_printf(b->tick_arena,
-		    "the end of the first hold at %s, when that offer is asked for again",
-		    time_fmt(t, until));
-	w.change = decide_change(b, w.rule, "", until, again);
-	waiting_add(b->waits, &w);
-	return provision_reason(b, &pj->job, w.reason, pj->at_risk ? JOB_MARK_AT_RISK : 0, err);
+	rc = provision_held(b, pj, tried, &f.until, err);
+	return rc == BERTH_OK ? provision_reason(b, &pj->job,
+				    waiting_add_fate(b->waits, &pj->job, pj, &f)->reason,
+				    pj->at_risk ? JOB_MARK_AT_RISK : 0, err)
+			      : rc;
 }
 
-/* The offer was within the budgets when it was chosen, and is no more: others have taken of them.
- */
+/* The offer was within the budgets when it was chosen, and is no more. */
 static void
-provision_wait_money(struct broker *b, struct placing_job *pj, const struct placing_try *t)
+provision_wait_money(struct broker *b, struct placing_job *pj, size_t taken)
 {
-	double usd = fmax(t->cost.total_usd, t->reserve_usd);
-	char need[USD_FMT_SIZE];
-	struct placing_change *c = decide_change(b, refuse_name(REFUSE_OVER_BUDGET), "", 0,
-	    arena_printf(
-		b->tick_arena, "%s USD to spend would pay for %s", usd_need(need, usd), pj->label));
-
-	c->to = usd;
-	c->usd = t->cost.total_usd;
-	waiting_add(b->waits, &(struct waiting){ .job = &pj->job,
-				  .rule = refuse_name(REFUSE_OVER_BUDGET),
-				  .subject = "",
-				  .reason = pj->job.reason,
-				  .placing = pj,
-				  .change = c });
+	(void)waiting_add_fate(b->waits, &pj->job, pj,
+	    &(struct waiting_fate){ .rule = WAITING_OVER_BUDGET,
+		.subject = "",
+		.state = "",
+		.said = pj->job.reason,
+		.late = "",
+		.tried = taken });
 }
 
 /* One that the placement gave no offer. */
@@ -503,6 +447,17 @@ provision_refused_job(struct broker *b, struct placing_job *pj, struct berth_err
 		marks |= JOB_MARK_LATE;
 	}
 	return rc == BERTH_OK ? provision_reason(b, &pj->job, pj->reason, marks, err) : rc;
+}
+
+static enum berth_code
+provision_keep(struct broker *b, const struct placing *p, const struct placing_job *pj,
+    size_t first, struct berth_err *err)
+{
+	int64_t id = 0;
+	enum berth_code rc = placing_keep(b->store, b->now, p, pj, first, &id, err);
+
+	VEC_PUSH(b->tick_arena, &b->waits->made, id);
+	return rc;
 }
 
 static enum berth_code
@@ -533,7 +488,7 @@ provision_job(struct broker *b, struct placing *p, struct placing_job *pj, bool 
 		return rc;
 	switch (step) {
 	case STEP_UNPAID:
-		provision_wait_money(b, pj, &pj->tries[i]);
+		provision_wait_money(b, pj, i);
 		return BERTH_OK;
 	case STEP_UNKNOWN:
 		provision_unknown(b, &pj->job);
@@ -544,7 +499,7 @@ provision_job(struct broker *b, struct placing *p, struct placing_job *pj, bool 
 	case STEP_MADE:
 		b->counts.placed++;
 		pj->taken = i + 1;
-		return placing_keep(b->store, b->now, p, pj, i, NULL, err);
+		return provision_keep(b, p, pj, i, err);
 	case STEP_NEXT:
 	case STEP_LATE:
 		break;
@@ -554,7 +509,7 @@ provision_job(struct broker *b, struct placing *p, struct placing_job *pj, bool 
 
 /* All that only wait, in one transaction: nothing is asked of any cloud here. */
 static enum berth_code
-provision_rest(struct broker *b, struct placing *p, struct berth_err *err)
+provision_rest(struct broker *b, struct placing *p, const struct buf *inputs, struct berth_err *err)
 {
 	enum berth_code rc = store_begin(b->store, err);
 
@@ -567,6 +522,8 @@ provision_rest(struct broker *b, struct placing *p, struct berth_err *err)
 		rc = waiting_keep(b->store, b->now, p, b->waits, err);
 	if (rc == BERTH_OK)
 		rc = preempt_keep(b, p, err);
+	if (rc == BERTH_OK && b->waits->made.n > 0)
+		rc = placing_keep_inputs(b->store, b->now, p, inputs, b->waits, err);
 	if (rc == BERTH_OK)
 		return store_commit(b->store, err);
 	store_rollback(b->store);
@@ -579,7 +536,6 @@ static enum berth_code
 provision_placed(struct broker *b, struct placing *p, const struct buf *inputs, bool *overtaken_out,
     struct berth_err *err)
 {
-	int64_t placed = b->counts.placed;
 	enum berth_code rc = BERTH_OK;
 
 	*overtaken_out = false;
@@ -587,10 +543,10 @@ provision_placed(struct broker *b, struct placing *p, const struct buf *inputs, 
 		if (p->jobs[i].n_tries > 0)
 			rc = provision_job(b, p, &p->jobs[i], overtaken_out, err);
 	if (rc == BERTH_OK && !*overtaken_out)
-		rc = provision_rest(b, p, err);
-	if (rc == BERTH_OK && b->counts.placed > placed)
-		rc = placing_keep_inputs(b->store, b->now, p, inputs, err);
-	return rc;
+		return provision_rest(b, p, inputs, err);
+	return rc == BERTH_OK && b->waits->made.n > 0
+		   ? placing_keep_inputs(b->store, b->now, p, inputs, b->waits, err)
+		   : rc;
 }
 
 /* One placement of what waits, and what it leads to. */

@@ -1,4 +1,5 @@
 /* Why queued jobs stay in the queue. The store grows with reasons, never with ticks. */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -19,6 +20,18 @@ void
 waiting_add(struct waiting_list *l, const struct waiting *w)
 {
 	VEC_PUSH(l->a, &l->v, *w);
+}
+
+const struct waiting *
+waiting_add_fate(struct waiting_list *l, const struct job *job, const struct placing_job *pj,
+    const struct waiting_fate *f)
+{
+	struct waiting *w = VEC_ADD(l->a, &l->v);
+	bool made = waiting_of_fate(l->a, job, pj, f, w);
+
+	assert(made);
+	(void)made;
+	return w;
 }
 
 void
@@ -117,22 +130,29 @@ waiting_json(struct jsonw *w, const struct placing *p, const struct waiting *x)
 	}
 }
 
+enum berth_code
+waiting_text(
+    const struct placing *p, const struct waiting *x, struct buf *out, struct berth_err *err)
+{
+	struct jsonw w;
+
+	buf_init(out, WAITING_JSON_MAX);
+	jsonw_init_buf(&w, out, JSONW_COMPACT);
+	jsonw_begin_object(&w, NULL);
+	waiting_json(&w, p, x);
+	jsonw_end_object(&w);
+	return jsonw_finish(&w, err);
+}
+
 /* row: what is kept of the job; decision_id 0: nothing. */
 static enum berth_code
 waiting_write(struct store *store, int64_t now, const struct placing *p, const struct waiting *x,
     struct waiting_row *row, bool same, struct berth_err *err)
 {
 	struct decision d = { .t = now, .kind = "wait", .subject = x->job->id };
-	enum berth_code rc;
 	struct buf text;
-	struct jsonw w;
+	enum berth_code rc = waiting_text(p, x, &text, err);
 
-	buf_init(&text, WAITING_JSON_MAX);
-	jsonw_init_buf(&w, &text, JSONW_COMPACT);
-	jsonw_begin_object(&w, NULL);
-	waiting_json(&w, p, x);
-	jsonw_end_object(&w);
-	rc = jsonw_finish(&w, err);
 	d.json = text.p;
 	if (rc == BERTH_OK && same)
 		rc = store_decision_change(store, row->decision_id, d.json, err);
@@ -146,9 +166,9 @@ waiting_write(struct store *store, int64_t now, const struct placing *p, const s
 
 static enum berth_code
 waiting_keep_one(struct store *store, int64_t now, const struct placing *p, const struct waiting *x,
-    struct waiting_row *row, struct arena *a, struct berth_err *err)
+    struct waiting_row *row, struct waiting_list *l, struct berth_err *err)
 {
-	const char *reason = arena_printf(a, "%s\t%s", waiting_group(x->rule), x->subject);
+	const char *reason = arena_printf(l->a, "%s\t%s", waiting_group(x->rule), x->subject);
 	bool same = row->decision_id != 0 && str_eq(row->reason, reason);
 	int64_t digest = waiting_digest(x);
 	enum berth_code rc = BERTH_OK;
@@ -160,12 +180,13 @@ waiting_keep_one(struct store *store, int64_t now, const struct placing *p, cons
 	row->reason = reason;
 	row->digest = digest;
 	row->seen = now;
+	VEC_PUSH(l->a, &l->made, row->decision_id);
 	return rc == BERTH_OK ? store_waiting_put(store, row, err) : rc;
 }
 
 enum berth_code
-waiting_keep(struct store *store, int64_t now, const struct placing *p,
-    const struct waiting_list *l, struct berth_err *err)
+waiting_keep(struct store *store, int64_t now, const struct placing *p, struct waiting_list *l,
+    struct berth_err *err)
 {
 	struct strmap at = { 0 };
 	struct waiting_row *rows;
@@ -187,7 +208,7 @@ waiting_keep(struct store *store, int64_t now, const struct placing *p,
 			row = rows[*k];
 			still[*k] = true;
 		}
-		rc = waiting_keep_one(store, now, p, &l->v.v[i], &row, l->a, err);
+		rc = waiting_keep_one(store, now, p, &l->v.v[i], &row, l, err);
 	}
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++)
 		if (!still[i])

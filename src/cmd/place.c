@@ -87,7 +87,7 @@ place_store(
 	for (size_t i = 0; i < p->n_jobs && rc == BERTH_OK; i++)
 		rc = placing_keep(ctx->store, ctx->now, p, &p->jobs[i], 0, NULL, err);
 	if (rc == BERTH_OK && p->n_jobs > 0)
-		rc = placing_keep_inputs(ctx->store, ctx->now, p, inputs, err);
+		rc = placing_keep_inputs(ctx->store, ctx->now, p, inputs, NULL, err);
 	if (rc != BERTH_OK) {
 		store_rollback(ctx->store);
 		return rc;
@@ -293,14 +293,17 @@ place_replay(
 		return rc;
 	if (!cmd_wants_json(ctx)) {
 		cmd_say_hung(ctx, 4,
-		    "Placement %lld comes out the same, byte for byte (%zu job%s, %zu bytes).",
-		    (long long)r.id, r.jobs, r.jobs == 1 ? "" : "s", r.bytes);
+		    "Placement %lld comes out the same, byte for byte (%zu job%s, %zu of %s "
+		    "wait%s, %zu bytes).",
+		    (long long)r.id, r.jobs, r.jobs == 1 ? "" : "s", r.waits,
+		    r.jobs == 1 ? "which" : "them", r.waits == 1 ? "s" : "", r.bytes);
 		return BERTH_OK;
 	}
 	w = cmd_json_begin(ctx, "berth.placement-replay/1");
 	jsonw_int(w, "id", r.id);
 	jsonw_bool(w, "same", true);
 	jsonw_int(w, "jobs", (int64_t)r.jobs);
+	jsonw_int(w, "waits", (int64_t)r.waits);
 	jsonw_int(w, "bytes", (int64_t)r.bytes);
 	jsonw_int(w, "inputs_bytes", (int64_t)r.inputs);
 	return cmd_json_end(ctx, err);

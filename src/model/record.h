@@ -68,6 +68,7 @@ struct plan_row {
 struct decision {
 	int64_t id, run, t;
 	int64_t seen;        /* the last time that it was still so; 0: it is of its moment */
+	int64_t placement;   /* decision that what it was made from is kept under; 0: not kept */
 	const char *kind;    /* "place" "placement" "move" "wait" "preemption" "probe" "scale" */
 	const char *subject; /* job id, fleet or series name */
 	const char *json;    /* what was chosen, the runner-up, what was refused and why */

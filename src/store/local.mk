@@ -40,7 +40,8 @@ MIGRATIONS = \
 	src/store/migrations/0012_offer_usage.sql \
 	src/store/migrations/0013_waiting.sql \
 	src/store/migrations/0014_placement_input.sql \
-	src/store/migrations/0015_job_marks.sql
+	src/store/migrations/0015_job_marks.sql \
+	src/store/migrations/0016_decision_placement.sql
 EXTRA_DIST += $(MIGRATIONS) src/store/embed.awk
 CLEANFILES += src/store/migrations.c
 src/store/migrations.c: $(MIGRATIONS) src/store/embed.awk

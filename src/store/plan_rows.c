@@ -109,7 +109,30 @@ decision_row(struct db_stmt *st, void *arg, struct berth_err *err)
 	d->subject = db_col_text(st, "subject", l->a);
 	d->json = db_col_text(st, "json", l->a);
 	d->seen = db_col_i64(st, "last_seen");
+	d->placement = db_col_i64(st, "placement");
 	return BERTH_OK;
+}
+
+enum berth_code
+store_decision_link(struct store *s, int64_t id, int64_t placement_id, struct berth_err *err)
+{
+	return store_write(s, err, "UPDATE decision SET placement = $1 WHERE id = $2",
+	    DB_ARGS(db_i64(placement_id), db_i64(id)));
+}
+
+enum berth_code
+store_decision_with(struct store *s, int64_t placement_id, struct arena *a,
+    struct decision **ds_out, size_t *n_out, struct berth_err *err)
+{
+	struct decision_rows l = { .a = a };
+	enum berth_code rc = store_each(s, decision_row, &l, err,
+	    DECISIONS "WHERE d.placement = $1 ORDER BY d.id", DB_ARGS(db_i64(placement_id)));
+
+	if (rc == BERTH_OK) {
+		*ds_out = l.v.v;
+		*n_out = l.v.n;
+	}
+	return rc;
 }
 
 enum berth_code

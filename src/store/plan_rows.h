@@ -17,6 +17,12 @@ BERTH_MUST_CHECK enum berth_code store_decision_insert(
 /* Of one that still stands, what it says is brought up to date. */
 BERTH_MUST_CHECK enum berth_code store_decision_change(
     struct store *s, int64_t id, const char *json, struct berth_err *err);
+/* What it was made from is kept under that decision. */
+BERTH_MUST_CHECK enum berth_code store_decision_link(
+    struct store *s, int64_t id, int64_t placement_id, struct berth_err *err);
+/* Those of which that is so, oldest first. */
+BERTH_MUST_CHECK enum berth_code store_decision_with(struct store *s, int64_t placement_id,
+    struct arena *a, struct decision **ds_out, size_t *n_out, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code store_decision_get(struct store *s, int64_t id, struct arena *a,
     struct decision *d_out, struct berth_err *err); /* BERTH_ENOTFOUND */
 /* Those of one kind that a run took at one time, oldest first. */

@@ -150,8 +150,8 @@ store_snapshot_write(struct store *s, int64_t now, struct jsonw *w, struct berth
 }
 
 enum berth_code
-store_snapshot_keep(struct store *s, int64_t decision_id, int64_t t, const char *text, size_t n,
-    struct berth_err *err)
+store_snapshot_keep(struct store *s, int64_t decision_id, int64_t t, int64_t placed,
+    const char *text, size_t n, struct berth_err *err)
 {
 	struct arena *a = arena_new();
 	uLongf len = compressBound((uLong)n);
@@ -167,12 +167,17 @@ store_snapshot_keep(struct store *s, int64_t decision_id, int64_t t, const char 
 		    err, BERTH_ENOMEM, "no memory to pack what a placement was made from");
 	}
 	rc = store_write(s, err,
-	    "INSERT INTO placement_input (decision_id, t, packed) VALUES ($1, $2, $3)",
-	    DB_ARGS(db_i64(decision_id), db_i64(t), db_blob(p, SNAPSHOT_HEAD + len)));
+	    "INSERT INTO placement_input (decision_id, t, placed, packed) VALUES ($1, $2, $3, $4)",
+	    DB_ARGS(
+		db_i64(decision_id), db_i64(t), db_i64(placed), db_blob(p, SNAPSHOT_HEAD + len)));
 	if (rc == BERTH_OK)
 		rc = store_write(s, err,
 		    "DELETE FROM placement_input WHERE decision_id NOT IN (SELECT decision_id FROM "
-		    "placement_input ORDER BY decision_id DESC LIMIT $1)",
+		    "placement_input WHERE placed > 0 ORDER BY decision_id DESC LIMIT $1) AND "
+		    "decision_id NOT IN (SELECT decision_id FROM placement_input WHERE placed = 0 "
+		    "ORDER BY decision_id DESC LIMIT $1) AND decision_id NOT IN (SELECT "
+		    "d.placement FROM decision d JOIN waiting w ON w.decision_id = d.id WHERE "
+		    "d.placement IS NOT NULL)",
 		    DB_ARGS(db_i64(STORE_SNAPSHOT_KEPT)));
 	arena_free(a);
 	return rc;

@@ -15,10 +15,13 @@
 /* The keys "rows", "offers" and "last" into an open object. */
 BERTH_MUST_CHECK enum berth_code store_snapshot_write(
     struct store *s, int64_t now, struct jsonw *w, struct berth_err *err);
-/* Keeps text [n] packed with the decision; that of older ones than the newest
- * STORE_SNAPSHOT_KEPT goes. */
+/*
+ * Keeps text [n] packed with the decision; placed: jobs that got a machine. Those older than the
+ * newest STORE_SNAPSHOT_KEPT that placed any, and than as many that placed none, go; but what the
+ * reason of a job that still waits was made from stays.
+ */
 BERTH_MUST_CHECK enum berth_code store_snapshot_keep(struct store *s, int64_t decision_id,
-    int64_t t, const char *text, size_t n, struct berth_err *err);
+    int64_t t, int64_t placed, const char *text, size_t n, struct berth_err *err);
 /* BERTH_ENOTFOUND: none is kept of that decision. */
 BERTH_MUST_CHECK enum berth_code store_snapshot_get(struct store *s, int64_t decision_id,
     struct arena *a, const char **text_out, size_t *n_out, struct berth_err *err);

@@ -2,40 +2,19 @@
 # Decisions of ticks about machines: one that is rejected, one that is left; what is said to turn them does.
 NOW=2026-11-30T00:00:00Z
 . "$TOP_SRCDIR/tests/cli/lib.sh"
+. "$TOP_SRCDIR/tests/cli/clouds.sh"
 
-cloud() {	# cloud LINE...: a fresh home with one pool
-	rm -rf "$HOME/.config" "$HOME/.local"
-	mkdir -p "$HOME/.config/berth"
-	NOW=2026-11-30T00:00:00Z
-	cat >one.trace <<EOF
-schema: berth.replay/1
-start: 2026-11-30T00:00:00Z
-pools:
-  - provider: aurora
-    region: us-east-1
-    zone: us-east-1a
-    instance_type: a1.h100
-    accelerator: H100-SXM5-80GB
-    accelerator_count: 1
-    accelerator_memory_gib: 80
-    startup: [3m, 3m]
-EOF
-	for line; do echo "    $line" >>one.trace; done
-	printf 'schema: berth.config/1\naccounts:\n  - {name: sky, provider: replay, trace: %s/one.trace}\n' "$PWD" >.config/berth/berth.yaml
-	run init --no-prices
-	run prices refresh
-}
+start=$NOW
+fresh() { NOW=$start; zone_cloud "$@"; }
 job() {	# job DEADLINE
-	printf 'schema: berth.job/1\nname: figures\naccelerators: "H100-SXM5-80GB:1"\nwork: 6h\ndeadline: %s\ncheckpoint: {size: 8GB, write: 10s, interval: 10m}\nrestart: 3m\npurchase: [spot, on_demand]\nrun: x\n' \
-		"$1" >job.yaml
-	run submit job.yaml -o json
+	zone_job "$1"
 	id=$(json '$.jobs[0].id')
 }
 at() { NOW=2026-11-30T$1Z; }
 kinds() { "$BERTH" --now "$NOW" explain -n 1000 "$id" | sed -n 's/^2[-0-9TZ:]* \([a-z]*\) .*/\1/p' | tr '\n' ' '; }
 
 # Every machine is slow: rejected with what was measured; its place is left alone until the time that is told.
-cloud 'on_demand: {price: 4, capacity: [[0h, 2]]}' 'slow: {share: 1, factor: 0.4}'
+fresh 'on_demand: {price: 4, capacity: [[0h, 2]]}' 'slow: {share: 1, factor: 0.4}'
 job +30h
 run tick --until +3m
 run explain "$id" -o json
@@ -67,7 +46,7 @@ run tick
 ok $? "at $held it is asked for again"
 
 # Spot is back long before the deadline: the job leaves on demand for it.
-spot() { cloud 'on_demand: {price: 4, capacity: [[0h, 4]]}' 'spot: {price: 1.2, capacity: [[0h, 0], [6h, 2]], notice: 2m}'; }
+spot() { fresh 'on_demand: {price: 4, capacity: [[0h, 4]]}' 'spot: {price: 1.2, capacity: [[0h, 0], [6h, 2]], notice: 2m}'; }
 spot
 job +12h
 run tick --until +9h --step 2m

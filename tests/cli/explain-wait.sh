@@ -2,40 +2,18 @@
 # Why a job stays queued: one record a reason, however many ticks pass, and what it says would change it does.
 NOW=2026-11-30T00:00:00Z
 . "$TOP_SRCDIR/tests/cli/lib.sh"
+. "$TOP_SRCDIR/tests/cli/clouds.sh"
 
-cloud() {	# cloud POOL...: a fresh home; each pool sells one H100 a machine
-	rm -rf "$HOME/.config" "$HOME/.local"
-	mkdir -p "$HOME/.config/berth"
-	NOW=2026-11-30T00:00:00Z
-	{
-		printf 'schema: berth.replay/1\nstart: %s\npools:\n' "$NOW"
-		for pool; do
-			echo "  - {provider: aurora, region: r, instance_type: h100, accelerator: H100-SXM5-80GB, accelerator_count: 1, startup: [3m, 3m], $pool}"
-		done
-	} >one.trace
-	printf 'schema: berth.config/1\naccounts:\n  - {name: sky, provider: replay, trace: %s/one.trace}\n' "$PWD" >.config/berth/berth.yaml
-	run init --no-prices
-	run prices refresh
-}
-job() {	# job NAME WORK [LINE...]
-	printf 'schema: berth.job/1\nname: %s\naccelerators: "H100-SXM5-80GB:1"\nwork: %s\nrun: x\n' "$1" "$2" >job.yaml
-	shift 2
-	for line; do echo "$line" >>job.yaml; done
-	run submit job.yaml
-}
+start=$NOW
+fresh() { NOW=$start; cloud "$@"; }
 at() { NOW=2026-11-30T$1Z; }
 id() { "$BERTH" --now "$NOW" jobs --all -o csv --columns id,name | sed -n "s/,$1\$//p"; }
-state() { "$BERTH" --now "$NOW" jobs --all -o csv --columns name,state | sed -n "s/^$1,//p"; }
-is() {	# is NAME STATE [TEXT]
-	[ "$(state "$1")" = "$2" ]
-	ok $? "${3:-$1 is $2} (is $(state "$1"))"
-}
 kinds() { "$BERTH" --now "$NOW" explain -n 1000 "$(id "$1")" | sed -n 's/^2[-0-9TZ:]* \([a-z]*\) .*/\1/p' | tr '\n' ' '; }
 record() { run explain "$(id "$1")" -o json; }
 od='on_demand: {price: 4, capacity: [[0h, 4]]}'
 
 # Money: 2 h 5 min at 4 USD are 8.33; the record says that, and a cent less does not do.
-cloud "zone: a, $od"
+fresh "zone: a, $od"
 run budget set all --cap 8 --period total --name lid
 job big 2h
 run tick --until +1h
@@ -53,6 +31,7 @@ told=$(json '$.decisions[0].decision.changes[0].to')
 run explain "$(id big)"
 expect_out_has 'this was still so at 2026-11-30T01:00:00Z'
 expect_out_has 'what would change it: 8.34 USD to spend'
+waits_replay "61 ticks of waiting for money" 1
 at 01:01:00
 run budget set all --cap "$(awk -v x="$told" 'BEGIN { print x - 0.01 }')" --period total --name lid
 run tick
@@ -67,7 +46,7 @@ expect_json '$.decisions[1].seen' 2026-11-30T01:01:00Z
 expect_json '$.decisions[0].seen' null
 
 # A quota that another job has used up: its worth and what is missing are told; one more is enough.
-cloud "zone: a, $od"
+fresh "zone: a, $od"
 limit() { sed -i '/^limits/,$d' .config/berth/berth.yaml; printf 'limits:\n  - {name: few, provider: aurora, unit: gpu, limit: %s}\n' "$1" >>.config/berth/berth.yaml; }
 limit 1
 job first 5h 'priority: 9'
@@ -84,13 +63,17 @@ expect_json '$.decisions[0].decision.changes[0].to' 1
 run explain "$(id third)"
 expect_out_has "wait j-.*: waits until $(id second) is done"
 expect_out_has "what would change it: the end of $(id second) lets it go on"
+waits_replay "a quota, and the end of another job" 2
+run place --replay "$(decided wait | tail -1)" -o json
+expect_json '$.same' true
+expect_json '$.waits' 1
 at 00:31:00
 limit 2
 run tick
 is second placed "one GPU more, as told, is enough"
 
 # Two jobs, one machine each within a quota of 1, one after the other: what binds has its price.
-cloud "zone: a, $od"
+fresh "zone: a, $od"
 limit 1
 job dear 5h 'priority: 9'
 job cheap 1h
@@ -106,8 +89,10 @@ ok $? "taken by others, then used up: one reason ($(kinds cheap))"
 record cheap
 expect_json '$.decisions[0].decision.rule' no_quota "and the record is up to date"
 
+waits_replay "what others take, and have taken" 1
+
 # Refused launches and the holds after them are one reason.
-cloud 'zone: a, on_demand: {price: 4, capacity: 0, shown: false}'
+fresh 'zone: a, on_demand: {price: 4, capacity: 0, shown: false}'
 job none 1h
 run tick --until +6h
 [ "$(kinds none)" = "wait " ]
@@ -121,8 +106,12 @@ hold=$(json '$.decisions[0].decision.changes[0].at')
 [ -n "$hold" ] && [ "$hold" != null ]
 ok $? "the end of the hold is told: $hold"
 
+waits_replay "refused launches and holds" 1
+run prices refresh
+waits_replay "and when prices have moved on" 1
+
 # Spot that may be waited for: from when on it goes on demand, and then it does.
-cloud "zone: a, spot: {price: 1.2, capacity: [[0h, 0]]}, $od"
+fresh "zone: a, spot: {price: 1.2, capacity: [[0h, 0]]}, $od"
 job late 6h 'deadline: +12h' 'checkpoint: {size: 8GB, write: 10s}' 'purchase: [spot, on_demand]'
 run tick --until +1h
 record late
@@ -139,8 +128,10 @@ from=$(sed -n 's/^on_demand,//p' "$out")
 [ -n "$from" ] && [ "$(printf '%s\n%s\n' "$from" "$by" | sort | head -1)" = "$from" ]
 ok $? "on demand at $from, by $by as told"
 
+waits_replay "waiting for spot" 1
+
 # Taken back: what was chosen, at what cost.
-cloud "zone: a, spot: {price: 1.2, capacity: [[0h, 1], [1h, 0]], notice: 2m}, $od"
+fresh "zone: a, spot: {price: 1.2, capacity: [[0h, 1], [1h, 0]], notice: 2m}, $od"
 job lost 6h 'checkpoint: {size: 8GB, write: 10s, interval: 10m}' 'purchase: [spot, on_demand]'
 run tick --until +2h
 run explain -n 100 "$(id lost)" -o json
@@ -150,10 +141,23 @@ grep -A14 '"kind": "preemption"' "$out" | grep -q '"choice": "on_demand"'
 ok $? "on demand was chosen, as little time is left"
 run explain -n 100 "$(id lost)"
 expect_out_has 'preemption j-.* is taken back in [0-9]+ s: a last checkpoint was written; [0-9.]+ % of the work is safe; it goes on on demand, with aurora a h100 on_demand: [0-9.]+ USD'
+waits_replay "all that happened" 0
 
+# A job that waits for one that fails, and is cancelled: by nothing but what its state was.
+fresh "zone: a, $od"
+job before 1h
+job behind 1h "after: {job: $(id before)}"
+run -y job cancel "$(id before)"
+run tick
+run explain "$(id behind)"
+expect_out_has 'waits for j-.*, which will not end \(cancelled\)'
+waits_replay "no placement at all" 1
+expect_out_has '\(1 job, 1 of which waits, [0-9]+ bytes\)'
+run store check
+expect_exit 0
 
 # How often it writes, where the job leaves that to berth: the optimum is better than half of it and twice of it.
-cloud "zone: a, spot: {price: 1.2, capacity: [[0h, 1]], notice: 2m}, $od"
+fresh "zone: a, spot: {price: 1.2, capacity: [[0h, 1]], notice: 2m}, $od"
 job often 9h 'checkpoint: {size: 8GB, write: 30s}' 'purchase: [spot]'
 run tick --until +8h --step 10m
 run explain -n 100 "$(id often)" -o json

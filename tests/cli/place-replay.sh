@@ -2,6 +2,7 @@
 # A placement is made again from the store, byte for byte, after everything that it was made from has moved on.
 NOW=2026-11-30T00:00:00Z
 . "$TOP_SRCDIR/tests/cli/lib.sh"
+. "$TOP_SRCDIR/tests/cli/clouds.sh"
 
 mkdir -p .config/berth
 cat >one.trace <<EOF
@@ -77,10 +78,11 @@ expect_json '$.same' true
 run place --replay 999999
 expect_exit 1
 expect_err_has 'there is no decision 999999'
-wait=$("$BERTH" --now "$NOW" store export decision | sed -n 's/.*"id":\([0-9]*\),.*"kind":"wait".*/\1/p' | head -1)
-run place --replay "$wait"
+kept=$("$BERTH" --now "$NOW" store export decision | sed -n 's/.*"id":\([0-9]*\),.*"kind":"checkpoint".*/\1/p' | head -1)
+run place --replay "$kept"
 expect_exit 1
-expect_err_has "is of kind 'wait'"
+expect_err_has "is of kind 'checkpoint'"
+waits_replay "after all that, of decisions to wait" 2
 
 # The store keeps what the newest hundred were made from.
 i=0
@@ -88,8 +90,9 @@ while [ $i -lt 102 ]; do
 	"$BERTH" --now "$NOW" place -q --rounds 0 >/dev/null 2>&1
 	i=$((i + 1))
 done
-[ "$("$BERTH" --now "$NOW" store export placement_input | grep -c decision_id)" -eq 100 ]
+[ "$("$BERTH" --now "$NOW" store export placement_input | grep -c '"placed":[1-9]')" -eq 100 ]
 ok $? "a hundred are kept"
+waits_replay "what the reasons of jobs that still wait were made from is kept beside them" 1
 run place --replay "$(made | head -1)"
 expect_exit 1
 expect_err_has 'is not kept.*berth explain JOB. tells what was decided'

@@ -2,49 +2,11 @@
 # Spot under a deadline in the tick: wait, take spot, leave for on demand in time; the deadline holds whatever spot does.
 NOW=2026-11-30T00:00:00Z
 . "$TOP_SRCDIR/tests/cli/lib.sh"
+. "$TOP_SRCDIR/tests/cli/clouds.sh"
 
-cloud() {	# cloud SPOT_CAPACITY ON_DEMAND_CAPACITY: a fresh home with one pool
-	rm -rf "$HOME/.config" "$HOME/.local"
-	mkdir -p "$HOME/.config/berth"
-	cat >one.trace <<EOF
-schema: berth.replay/1
-start: 2026-11-30T00:00:00Z
-pools:
-  - provider: aurora
-    region: us-east-1
-    zone: us-east-1a
-    instance_type: a1.h100
-    accelerator: H100-SXM5-80GB
-    accelerator_count: 1
-    accelerator_memory_gib: 80
-    vcpus: 24
-    memory_gib: 256
-    startup: [3m, 3m]
-    on_demand: {price: 4, capacity: $2}
-    spot: {price: 1.2, capacity: $1, notice: 2m}
-EOF
-	printf 'schema: berth.config/1\naccounts:\n  - {name: sky, provider: replay, trace: %s/one.trace}\n' "$PWD" \
-		>"$HOME/.config/berth/berth.yaml"
-	run init --no-prices
-	expect_exit 0
-	run prices refresh
-	expect_exit 0
-}
-job() {	# job DEADLINE
-	cat >job.yaml <<EOF
-schema: berth.job/1
-name: figures
-accelerators: ["H100-SXM5-80GB:1"]
-work: 6h
-deadline: $1
-checkpoint: {size: 8GB, write: 10s, interval: 10m}
-restart: 3m
-purchase: [spot, on_demand]
-run: make figures
-EOF
-	run submit job.yaml -o json
-	expect_exit 0
-}
+# cloud SPOT_CAPACITY ON_DEMAND_CAPACITY
+cloud() { zone_cloud "on_demand: {price: 4, capacity: $2}" "spot: {price: 1.2, capacity: $1, notice: 2m}"; }
+job() { zone_job "$1"; }
 finish() {	# finish DEADLINE: done, and not after it
 	run jobs --all -o json
 	expect_json '$.jobs[0].state' done

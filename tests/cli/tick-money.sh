@@ -2,25 +2,8 @@
 # Budgets while ticks rent, lose and replace machines on a replayed cloud; machines start in 3 minutes, 5 are counted for it.
 NOW=2026-11-30T00:00:00Z
 . "$TOP_SRCDIR/tests/cli/lib.sh"
-. "$TOP_SRCDIR/tests/cli/queue.sh"
+. "$TOP_SRCDIR/tests/cli/clouds.sh"
 
-cloud() {	# cloud POOL...: a fresh home; each pool sells one H100 a machine
-	home "accounts:
-  - {name: sky, provider: replay, trace: $PWD/one.trace}"
-	{
-		printf 'schema: berth.replay/1\nstart: %s\npools:\n' "$NOW"
-		for pool; do
-			echo "  - {provider: aurora, region: r, instance_type: h100, accelerator: H100-SXM5-80GB, accelerator_count: 1, startup: [3m, 3m], $pool}"
-		done
-	} >one.trace
-	begin
-}
-job() {	# job NAME WORK [LINE...]
-	printf 'schema: berth.job/1\nname: %s\naccelerators: "H100-SXM5-80GB:1"\nwork: %s\nrun: x\n' "$1" "$2" >job.yaml
-	shift 2
-	for line; do echo "$line" >>job.yaml; done
-	run submit job.yaml
-}
 cap() { run budget set all --cap "$1" --period "${2-total}" --name lid; }
 rented() { "$BERTH" --now "$NOW" instances --all -o csv --columns id | tail -n +2 | wc -l; }
 events() { "$BERTH" --now "$NOW" events -n 0 --type "$1" -o csv --columns t | tail -n +2 | wc -l; }
