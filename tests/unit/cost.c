@@ -302,6 +302,19 @@ test_refusals(void)
 	refused("hold is over", estimate(&j, &o, &f, NULL).refuse, REFUSE_NOT);
 	f.none_until = NOW + 1;
 	refused("none left", estimate(&j, &o, &f, NULL).refuse, REFUSE_UNAVAILABLE);
+	f.none_until = NOW;
+	refused("nobody has said so for long", estimate(&j, &o, &f, NULL).refuse, REFUSE_NOT);
+}
+
+/* A machine on an owned commitment is on demand for who may not take reserved ones, and reserved for who may. */
+static void
+test_paid(void)
+{
+	struct offer o = make_offer("aws", "us-east-1", "A100-80GB", 8, 80, PURCHASE_ON_DEMAND, 40000000);
+	struct cost_facts f = { .accel = accel_find(table, "A100-80GB"), .start_s = 600, .hazard_per_hour = NAN,
+		.recover_s = NAN, .egress_usd_per_gib = NAN, .none_until = NOW + 1 };
+	struct job j = make_job("A100-80GB", 8, 10);
+
 	f.paid = true;
 	refused("none left for others than the owner", estimate(&j, &o, &f, NULL).refuse, REFUSE_NOT);
 	j.spec.purchase_ok[PURCHASE_ON_DEMAND] = false;
@@ -316,11 +329,6 @@ test_refusals(void)
 	refused("spot alone takes none that is owned", estimate(&j, &o, &f, NULL).refuse, REFUSE_PURCHASE);
 	j.spec.purchase_ok[PURCHASE_ON_DEMAND] = true;
 	refused("on demand alone does", estimate(&j, &o, &f, NULL).refuse, REFUSE_NOT);
-	j.spec.purchase_ok[PURCHASE_RESERVED] = true;
-	o.paid_until = 0;
-	f.paid = false;
-	f.none_until = NOW;
-	refused("nobody has said so for long", estimate(&j, &o, &f, NULL).refuse, REFUSE_NOT);
 }
 
 static void
@@ -412,7 +420,8 @@ main(void)
 		test_interruptions();
 		test_checkpoint();
 		test_ages();
-	test_refusals();
+		test_refusals();
+		test_paid();
 		test_spot_rules();
 		test_egress();
 		test_memory_of_launches();
