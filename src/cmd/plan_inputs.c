@@ -59,7 +59,10 @@ plan_inputs_write(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n,
 	jsonw_int(&w, "seed", (int64_t)o->seed);
 	jsonw_int(&w, "max_term_months", o->max_term_months);
 	jsonw_double(&w, "spot_share", o->no_spot ? 0 : o->spot_share);
-	jsonw_int(&w, "on_demand_limit", o->on_demand_gpus);
+	if (o->on_demand_gpus >= 0)
+		jsonw_int(&w, "on_demand_limit", o->on_demand_gpus);
+	else
+		jsonw_null(&w, "on_demand_limit");
 	jsonw_int(&w, "starts_s", o->starts_s);
 	jsonw_str(&w, "gpu", o->gpu);
 	jsonw_str(&w, "events", o->roadmap);

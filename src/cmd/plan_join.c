@@ -275,5 +275,5 @@ plan_build(const struct accel_table *accels, const struct commitment *owned, siz
 	plan_lines_of(owned, n_owned, accels, o, ps, a);
 	plan_shares(o, ps, a);
 	plan_quotas(ps, 1, o, a);
-	plan_quota_runway(ps, 1, o, a);
+	plan_quota_runway(ps, 1, false, o, a);
 }

@@ -90,7 +90,7 @@ struct plan_options {
 	bool need_account;      /* leave list prices out where an account's own offers serve the
 				   accelerator */
 	double spot_share;      /* of the median peak that spot may carry */
-	int64_t on_demand_gpus; /* that can be had; 0: not known */
+	int64_t on_demand_gpus; /* that can be had; below 0: not known */
 	int64_t ladder,
 	    ladder_every_s; /* purchases in so many steps, so far apart; 0: all at once */
 	int64_t starts_s; /* time between start dates of later purchases; 0: all with the horizon */
@@ -115,6 +115,7 @@ struct plan_options {
 struct plan_runway {
 	const char *limit;
 	int64_t gpus;            /* what it allows */
+	double beside;           /* GPUs owned or bought that it does not count, at that time */
 	int64_t reached, ask_by; /* P95 of demand passes it; two weeks before */
 	size_t series;           /* that draw on it, whose demand is added up */
 };
@@ -171,6 +172,7 @@ struct plan_series {
 	    carries; /* [n_lines] GPUs of the series' own accelerator that one machine stands for */
 	size_t n_lines;
 	int64_t spot_gpus; /* that spot may carry, all offers together */
+	bool no_on_demand; /* limits let none be had */
 	struct commit_problem problem;
 	struct commit_shares shares; /* of the problem, with the quotas; n 0: none */
 	struct commit_shares alone;  /* the same with what other series leave of the quotas */
@@ -212,6 +214,7 @@ struct plan_series {
 	struct plan_runway *later; /* [n_later] of the schedule */
 	size_t n_later;
 	struct explain because;
+	const char *next; /* what to do where there is no plan; NULL: not said */
 };
 
 /* The accelerator a series is about: o->gpu, its label "accelerator", else its name. NULL: nobody
@@ -293,7 +296,7 @@ void plan_reclaim_json(struct jsonw *w, const struct plan_series *ps);
 /* Can this series be planned by itself, whatever a budget says? BERTH_EINFEASIBLE names what binds.
  */
 BERTH_MUST_CHECK enum berth_code plan_feasible(
-    struct plan_series *ps, struct arena *a, struct berth_err *err);
+    struct plan_series *ps, const struct plan_options *o, struct arena *a, struct berth_err *err);
 
 /* Quotas: berth.yaml's limits, and --on-demand-limit; in the rules behind them what spot may carry,
  * of each series that has several. */
@@ -301,31 +304,38 @@ size_t plan_quota_count(const struct plan_options *o);
 /* Sets them on the rules of all series. */
 void plan_quotas(struct plan_series *ps, size_t n, const struct plan_options *o, struct arena *a);
 #define PLAN_ASK_AHEAD_S (14 * 86400)
+const char *plan_quota_name(const struct plan_options *o, size_t q);
+/* Its shadow price in the plan of a series, or of those that meet; USD a month. */
+double plan_quota_price(const struct plan_series *ps, size_t q);
 /* GPUs of a series that the whole of a quota lets be had at most; -1: it counts none. */
 int64_t plan_quota_most(const struct plan_series *ps, const struct plan_options *o, size_t q);
 /* The same with what the schedules have at each time beside what the quota counts; behind
  * plan_schedule(). */
 void plan_schedule_runway(
     struct plan_series *ps, size_t n, const struct plan_options *o, struct arena *a);
-/* Tell of r [n] in the reasons: "OFquota NAMEBESIDE is too small from ..."; and as objects of an
+/* Tell of r [n] in the reasons: "OFquota NAMEBESIDE is too small from ..." (beside NULL: what it
+ * is); and as objects of an
  * array, with the name of a series or NULL. */
 void plan_runway_say(struct plan_series *ps, const struct plan_runway *r, size_t n, const char *of,
     const char *beside, struct arena *a);
 void plan_runway_json(struct jsonw *w, const char *series, const struct plan_runway *r, size_t n);
-/* When each quota will be too small for all series that it counts together; to those. */
+/* When each quota will be too small for all series that it counts together, beside what they own,
+ * and have bought in the plan at one date, that it does not count; to those. */
 void plan_quota_runway(
-    struct plan_series *ps, size_t n, const struct plan_options *o, struct arena *a);
-/* Adds to what a solver says, if that is BERTH_EINFEASIBLE, which quota is too small from when on.
- * Returns rc. */
-enum berth_code plan_quota_short(const struct plan_series *ps, size_t n, enum berth_code rc,
-    struct arena *a, struct berth_err *err);
+    struct plan_series *ps, size_t n, bool bought, const struct plan_options *o, struct arena *a);
+/* Says, where a solver has said BERTH_EINFEASIBLE, which quotas are too small from when on, of one
+ * series with the most that all limits together let it have; and ps->next. Returns rc. */
+enum berth_code plan_quota_short(struct plan_series *ps, size_t n, const struct plan_options *o,
+    enum berth_code rc, struct arena *a, struct berth_err *err);
+/* Which of them leave demand that nothing serves. */
+void plan_short_explain(struct plan_series *ps, const struct plan_options *o, struct arena *a);
 /*
  * After each series is solved by itself: those whose busiest hours together pass a quota are solved
  * at once, all of them if `all` (a budget binds). BERTH_EINFEASIBLE: the quotas cannot carry the
  * peaks.
  */
-BERTH_MUST_CHECK enum berth_code plan_quota_solve(struct plan_series *ps, size_t n, double budget,
-    bool all, struct arena *a, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code plan_quota_solve(struct plan_series *ps, size_t n, bool all,
+    const struct plan_options *o, struct arena *a, struct berth_err *err);
 /* Rules of series i with its part of the quotas that others draw on, by what the plans take; its
  * own where nothing is shared. */
 const struct commit_shares *plan_quota_allot(
@@ -379,9 +389,11 @@ BERTH_MUST_CHECK enum berth_code plan_lp_save(
 /* The sample paths, a line for each step: demand that is paid, and its peak. */
 BERTH_MUST_CHECK enum berth_code plan_paths_write(
     const struct plan_series *ps, size_t n, const char *path, struct berth_err *err);
+/* How far a factor is from 1, in words. */
+const char *plan_percent(double factor, struct arena *a);
 /* Adds a reason. */
 void plan_add(struct explain *e, struct arena *a, const char *s);
-const char *plan_ladder_text(const struct plan_series *ps, struct arena *a);
+void plan_ladder_explain(struct plan_series *ps, struct arena *a);
 
 /* The store's budgets of scope "all", with what running jobs have reserved and waiting ones need.
  */

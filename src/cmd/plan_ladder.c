@@ -8,6 +8,7 @@
 #include "util/arena.h"
 #include "util/time.h"
 
+#define LADDER_SAID 24
 #define LADDER_PARTS 16 /* of an equal step, by which one is raised until it keeps the rules */
 
 /* One series in the hours of a step, with nothing to choose: what it has by then is bought. */
@@ -191,25 +192,52 @@ plan_ladder(struct plan_series *ps, size_t n, const struct plan_options *o, stru
 	return rc == BERTH_OK && any ? ladder_all(&met, o, err) : rc;
 }
 
-const char *
-plan_ladder_text(const struct plan_series *ps, struct arena *a)
+/* "2 x acme r1 quad reserved 12 months, nothing upfront and 1 x ..."; NULL: nothing is bought then.
+ */
+static const char *
+ladder_buys(const struct plan_series *ps, const struct plan_rung *r, struct arena *a)
 {
-	const char *text = "";
-	char day[TIME_FMT_SIZE];
+	const char *text = NULL;
 
-	for (size_t k = 0; k < ps->n_rungs; k++) {
-		int64_t machines = 0;
+	for (size_t i = 0; i < ps->n_lines; i++)
+		if (r->count[i] > 0)
+			text = arena_printf(a, "%s%s%lld x %s", text == NULL ? "" : text,
+			    text == NULL ? "" : " and ", (long long)r->count[i], ps->names[i]);
+	return text;
+}
 
+void
+plan_ladder_explain(struct plan_series *ps, struct arena *a)
+{
+	char from[TIME_FMT_SIZE], to[TIME_FMT_SIZE];
+	int64_t machines = 0;
+
+	if (ps->n_rungs == 0)
+		return;
+	for (size_t k = 0; k < ps->n_rungs; k++)
 		for (size_t i = 0; i < ps->n_lines; i++)
 			machines += ps->rung[k].count[i];
-		text = arena_printf(a, "%s%s%lld on %s", text, k == 0 ? "" : ", ",
-		    (long long)machines, time_fmt_date(day, ps->rung[k].at));
+	plan_add(&ps->because, a,
+	    arena_printf(a,
+		"in steps: buy %lld machine%s in %zu steps, %s to %s, and plan again before each. "
+		"It "
+		"costs %.2f USD more than buying all at once if the forecast holds, and binds only "
+		"the first step if it does not%s",
+		(long long)machines, machines == 1 ? "" : "s", ps->n_rungs,
+		time_fmt_date(from, ps->rung[0].at),
+		time_fmt_date(to, ps->rung[ps->n_rungs - 1].at),
+		ps->ladder_cost_usd - ps->plan.cost_usd,
+		ps->ladder_raised
+		    ? "; steps are larger where the peak, the shares or the quotas ask for it"
+		    : ""));
+	for (size_t k = 0, said = 0; k < ps->n_rungs; k++) {
+		const char *buys = ladder_buys(ps, &ps->rung[k], a);
+
+		if (buys != NULL && said++ == LADDER_SAID)
+			plan_add(&ps->because, a, "in steps: -o json has those after that");
+		if (buys != NULL && said <= LADDER_SAID)
+			plan_add(&ps->because, a,
+			    arena_printf(a, "in steps: on %s buy %s",
+				time_fmt_date(from, ps->rung[k].at), buys));
 	}
-	return arena_printf(a,
-	    "in steps: buy %s; plan again before each. It costs %.2f USD more than buying all at "
-	    "once if the forecast holds, and binds only the first step if it does not%s",
-	    text, ps->ladder_cost_usd - ps->plan.cost_usd,
-	    ps->ladder_raised
-		? "; steps are larger where the peak, the shares or the quotas ask for it"
-		: "");
 }

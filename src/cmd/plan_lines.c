@@ -163,7 +163,7 @@ plan_covers(const struct plan_options *o, const struct plan_lines *l, size_t i,
 		if ((double)placing_quota_weight(&o->limits[q], l->offer.v[i]) * times >
 		    (double)placing_quota_weight(&o->limits[q], x) * (1 + 1e-12))
 			return false;
-	if (l->line.v[i].kind == COMMIT_ON_DEMAND && o->on_demand_gpus > 0 &&
+	if (l->line.v[i].kind == COMMIT_ON_DEMAND && o->on_demand_gpus >= 0 &&
 	    l->offer.v[i]->accelerator_count * times > x->accelerator_count * (1 + 1e-12))
 		return false;
 	return fabs(times - rint(times)) < 1e-9;
@@ -225,7 +225,7 @@ plan_quota_gpus(const struct plan_options *o, const struct offer *x, double carr
 	int64_t machines = plan_quota(o, x);
 	double gpus = machines == COMMIT_NO_LIMIT ? INFINITY : (double)machines * carries;
 
-	if (x->purchase == PURCHASE_ON_DEMAND && o->on_demand_gpus > 0)
+	if (x->purchase == PURCHASE_ON_DEMAND && o->on_demand_gpus >= 0)
 		gpus = fmin(gpus, (double)o->on_demand_gpus * carries / x->accelerator_count);
 	return isinf(gpus) ? COMMIT_NO_LIMIT : (int64_t)floor(gpus + 1e-9);
 }
@@ -293,7 +293,9 @@ plan_counted(const struct plan_options *o, const struct offer *x)
 /*
  * Spot, cheapest useful hour first, until one that no quota counts: all together carry
  * ps->spot_gpus, so that further ones only take up what the quotas of the cheaper leave. od: USD of
- * a GPU-hour on demand, which serves when spot cannot be had.
+ * a GPU-hour on demand, which serves when spot cannot be had; where none can be had on demand
+ * either, what is reserved for the peak stands idle then and serves, and spot is taken at its own
+ * price.
  */
 static void
 plan_spot(
@@ -314,7 +316,7 @@ plan_spot(
 			if (x[i]->purchase != PURCHASE_SPOT || used[i])
 				continue;
 			usage = commit_spot_usage(plan_gpu_hour(x[i], ps->speed[i]),
-			    plan_spot_useful(x[i]), PLAN_OBTAIN, od);
+			    plan_spot_useful(x[i]), ps->no_on_demand ? 1 : PLAN_OBTAIN, od);
 			if (usage < least) {
 				least = usage;
 				spot = i;
@@ -338,9 +340,22 @@ plan_spot(
 	}
 }
 
-static void
-plan_rest(const struct plan_series *ps, const struct plan_options *o, struct plan_lines *l)
+/* Do quotas let none at all be had on demand? */
+static bool
+plan_none_on_demand(const struct plan_series *ps, const struct plan_options *o)
 {
+	for (size_t i = 0; i < ps->n_market; i++)
+		if (ps->market[i]->purchase == PURCHASE_ON_DEMAND &&
+		    plan_quota_gpus(
+			o, ps->market[i], ps->speed[i] * ps->market[i]->accelerator_count) > 0)
+			return false;
+	return true;
+}
+
+static void
+plan_rest(struct plan_series *ps, const struct plan_options *o, struct plan_lines *l)
+{
+	ps->no_on_demand = plan_none_on_demand(ps, o);
 	for (size_t i = 0; i < ps->n_market; i++)
 		if (ps->market[i]->purchase == PURCHASE_ON_DEMAND) {
 			plan_spot(ps, o, plan_gpu_hour(ps->market[i], ps->speed[i]), l);

@@ -59,7 +59,7 @@ quota_gcd(int64_t x, int64_t y)
 size_t
 plan_quota_count(const struct plan_options *o)
 {
-	return o->n_limits + (o->on_demand_gpus > 0);
+	return o->n_limits + (o->on_demand_gpus >= 0);
 }
 
 /* Only whole machines can be had of a quota: what no number of them takes does not count. */
@@ -154,88 +154,6 @@ plan_quota_most(const struct plan_series *ps, const struct plan_options *o, size
 	return gpus;
 }
 
-static int
-quota_cmp(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-/* P95, at step t of `steps`, of what several series take of a quota together, in parts of it; most
- * [n] as plan_quota_most(). */
-static double
-quota_part(const struct plan_series *ps, size_t n, const int64_t *most, size_t t, size_t steps,
-    size_t paths, double *part)
-{
-	memset(part, 0, paths * sizeof(*part));
-	for (size_t i = 0; i < n; i++) {
-		const struct commit_demand *d = &ps[i].peaks;
-
-		for (size_t p = 0; p < paths && most[i] >= 0; p++)
-			part[p] += d->gpus[p % d->n_paths * d->n_steps + t * d->n_steps / steps] /
-				   fmax((double)most[i], 1e-9);
-	}
-	qsort(part, paths, sizeof(*part), quota_cmp);
-	return part[(size_t)ceil(0.95 * (double)paths) - 1];
-}
-
-/* The time at which it is passed; 0: it is not, within the horizon. */
-static int64_t
-quota_reached(const struct plan_series *ps, size_t n, const int64_t *most, struct arena *a)
-{
-	size_t steps = 0, paths = 0, counted = 0, last = 0;
-	double *part;
-
-	for (size_t i = 0; i < n; i++) {
-		if (most[i] < 0)
-			continue;
-		counted++;
-		last = ps[i].peaks.n_steps >= steps ? i : last; /* of the finest steps */
-		steps = ps[last].peaks.n_steps;
-		paths = ps[i].peaks.n_paths > paths ? ps[i].peaks.n_paths : paths;
-	}
-	part = arena_array(a, paths + 1, sizeof(*part));
-	for (size_t t = 0; t < steps; t++) {
-		const struct fc_result *f = &ps[last].forecast;
-		bool over = counted == 1
-				? f->q[t * FC_LEVEL_COUNT + FC_P95] > (double)most[last]
-				: quota_part(ps, n, most, t, steps, paths, part) > 1 + 1e-9;
-
-		if (over)
-			return f->t0 + (int64_t)t * f->step_s;
-	}
-	return 0;
-}
-
-void
-plan_quota_runway(struct plan_series *ps, size_t n, const struct plan_options *o, struct arena *a)
-{
-	int64_t *most = arena_array(a, n + 1, sizeof(*most));
-
-	for (size_t i = 0; i < n; i++) {
-		ps[i].runway = arena_array(a, o->n_limits + 1, sizeof(*ps[i].runway));
-		ps[i].n_runway = 0;
-	}
-	for (size_t q = 0; q < o->n_limits; q++) {
-		size_t counted = 0;
-		int64_t at;
-
-		for (size_t i = 0; i < n; i++) {
-			most[i] = plan_quota_most(&ps[i], o, q);
-			counted += most[i] >= 0;
-		}
-		at = quota_reached(ps, n, most, a);
-		for (size_t i = 0; i < n && at != 0; i++)
-			if (most[i] >= 0)
-				ps[i].runway[ps[i].n_runway++] =
-				    (struct plan_runway){ o->limits[q].name, most[i], at,
-					    at - PLAN_ASK_AHEAD_S > o->now ? at - PLAN_ASK_AHEAD_S
-									   : o->now,
-					    counted };
-	}
-}
-
 /* What a plan takes of a quota: owned and bought; or all, at the series' busiest hour. */
 static double
 quota_taken(const struct plan_series *ps, size_t q, bool all)
@@ -321,31 +239,8 @@ quota_alone(struct plan_series *ps, size_t n, struct arena *a)
 }
 
 enum berth_code
-plan_quota_short(const struct plan_series *ps, size_t n, enum berth_code rc, struct arena *a,
-    struct berth_err *err)
-{
-	const struct plan_runway *first = NULL;
-	char at[TIME_FMT_SIZE], by[TIME_FMT_SIZE];
-
-	for (size_t i = 0; i < n && rc == BERTH_EINFEASIBLE; i++)
-		for (size_t k = 0; k < ps[i].n_runway; k++)
-			if (first == NULL || ps[i].runway[k].reached < first->reached)
-				first = &ps[i].runway[k];
-	if (first == NULL)
-		return rc;
-	return err_set(err, rc,
-	    "%s; quota %s (%lld GPUs) is too small from %s on%s: ask for more by %s",
-	    arena_strdup(a, err->msg), first->limit, (long long)first->gpus,
-	    time_fmt_date(at, first->reached),
-	    first->series > 1
-		? arena_printf(a, " for the %zu series that it counts together", first->series)
-		: "",
-	    time_fmt_date(by, first->ask_by));
-}
-
-enum berth_code
-plan_quota_solve(struct plan_series *ps, size_t n, double budget, bool all, struct arena *a,
-    struct berth_err *err)
+plan_quota_solve(struct plan_series *ps, size_t n, bool all, const struct plan_options *o,
+    struct arena *a, struct berth_err *err)
 {
 	struct commit_member *m = arena_array(a, n + 1, sizeof(*m));
 	struct commit_change change;
@@ -367,13 +262,13 @@ plan_quota_solve(struct plan_series *ps, size_t n, double budget, bool all, stru
 		m[met++] = (struct commit_member){ &ps[i].problem, &ps[i].shares, &ps[i].demand,
 			&ps[i].plan };
 	}
-	rc = commit_solve_joint(m, met, budget, a, err);
+	rc = commit_solve_joint(m, met, o->budget_usd, a, err);
 	if (rc != BERTH_OK)
-		return plan_quota_short(ps, n, rc, a, err);
+		return plan_quota_short(ps, n, o, rc, a, err);
 	if (n == 1)
 		ps[0].met = false;
 	else
-		rc = commit_change_joint(m, met, budget, &change, err);
+		rc = commit_change_joint(m, met, o->budget_usd, &change, err);
 	for (size_t i = 0; i < n && rc == BERTH_OK && n > 1; i++)
 		ps[i].change = change;
 	quota_alone(ps, n, a);
@@ -411,18 +306,16 @@ plan_quota_allot(const struct plan_series *ps, size_t n, size_t i, struct arena 
 	return shared ? own : &ps[i].shares;
 }
 
-/* Shadow price of a quota: the most that a plan of a series, or of those that meet, says; USD a
- * month. */
-static double
-quota_price(const struct plan_series *ps, size_t q)
+double
+plan_quota_price(const struct plan_series *ps, size_t q)
 {
 	return ps->plan.quota_price == NULL
 		   ? 0
 		   : ps->plan.quota_price[q] / ps->curve.hours * QUOTA_MONTH_HOURS;
 }
 
-static const char *
-quota_name(const struct plan_options *o, size_t q)
+const char *
+plan_quota_name(const struct plan_options *o, size_t q)
 {
 	return q < o->n_limits ? o->limits[q].name : "--on-demand-limit";
 }
@@ -439,8 +332,8 @@ void
 plan_quota_explain(struct plan_series *ps, const struct plan_options *o, struct arena *a)
 {
 	for (size_t q = 0; q < plan_quota_count(o); q++) {
-		double price = quota_price(ps, q);
-		const char *name = quota_name(o, q), *unit = quota_unit(o, q);
+		double price = plan_quota_price(ps, q);
+		const char *name = plan_quota_name(o, q), *unit = quota_unit(o, q);
 
 		if (price < 0.005)
 			continue;
@@ -462,9 +355,9 @@ plan_quota_explain(struct plan_series *ps, const struct plan_options *o, struct 
 				    arena_printf(a,
 					"nobody knows how many vCPUs %s has: what is owned of it "
 					"takes nothing of quota %s here",
-					ps->owned_name[k], quota_name(o, q)));
+					ps->owned_name[k], plan_quota_name(o, q)));
 		}
-	plan_runway_say(ps, ps->runway, ps->n_runway, "", "", a);
+	plan_runway_say(ps, ps->runway, ps->n_runway, "", NULL, a);
 	if (ps->met)
 		plan_add(&ps->because, a,
 		    "this series and others draw on the same quotas at their busiest hours: all "
@@ -484,13 +377,13 @@ plan_quota_json(
 
 		for (size_t i = 0; i < n; i++) {
 			held += quota_taken(&ps[i], q, false);
-			price = fmax(price, quota_price(&ps[i], q));
+			price = fmax(price, plan_quota_price(&ps[i], q));
 			counted = counted || quota_counts(&ps[i], q);
 		}
 		if (!counted)
 			continue;
 		jsonw_begin_object(w, NULL);
-		jsonw_str(w, "limit", quota_name(o, q));
+		jsonw_str(w, "limit", plan_quota_name(o, q));
 		jsonw_str(w, "unit", q < o->n_limits ? o->limits[q].unit : "gpu");
 		jsonw_fixed(w, "usable", ps[0].shares.quota[q].limit, 0);
 		jsonw_fixed(w, "held", held, 3);
@@ -514,7 +407,7 @@ plan_quota_schedule_explain(struct plan_series *ps, const struct plan_options *o
 {
 	for (size_t q = 0; q < ps->shares.n_quotas; q++) {
 		double price = quota_schedule_price(ps, q);
-		const char *name = quota_name(o, q), *unit = quota_unit(o, q);
+		const char *name = plan_quota_name(o, q), *unit = quota_unit(o, q);
 
 		if (price < 0.005 || !quota_counts(ps, q))
 			continue;
@@ -538,7 +431,7 @@ plan_quota_schedule_json(
 		if (!quota_counts(ps, q))
 			continue;
 		jsonw_begin_object(w, NULL);
-		jsonw_str(w, "limit", quota_name(o, q));
+		jsonw_str(w, "limit", plan_quota_name(o, q));
 		jsonw_fixed(w, "price_per_month", quota_schedule_price(ps, q), 6);
 		jsonw_end_object(w);
 	}

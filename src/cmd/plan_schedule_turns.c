@@ -65,17 +65,21 @@ schedule_turn_say(struct plan_series *ps, struct arena *a, const struct schedule
 	if (!schedule_differs(ps, then, &step, &line, &count)) {
 		plan_add(&ps->because, a,
 		    arena_printf(a,
-			"what would change the schedule: with %s %.1f %% %s, that of another "
-			"series which was planned together with this one",
-			what, 100 * fabs(t->factor - 1), which));
+			"what would change the schedule: with %s %s %s, that of another series "
+			"which was planned together with this one",
+			what, plan_percent(t->factor, a), which));
 		return;
 	}
 	plan_add(&ps->because, a,
 	    arena_printf(a,
-		"what would change the schedule: with %s %.1f %% %s, %lld GPUs would be bought "
-		"over all dates, not %lld; first on %s %lld x %s, not %lld",
-		what, 100 * fabs(t->factor - 1), which, (long long)schedule_gpus(ps, then),
-		(long long)schedule_gpus(ps, ps->schedule),
+		"what would change the schedule: with %s %s %s, %s; first on %s %lld x %s, not "
+		"%lld",
+		what, plan_percent(t->factor, a), which,
+		schedule_gpus(ps, then) == schedule_gpus(ps, ps->schedule)
+		    ? "others would be bought, of as many GPUs over all dates"
+		    : arena_printf(a, "%lld GPUs would be bought over all dates, not %lld",
+			  (long long)schedule_gpus(ps, then),
+			  (long long)schedule_gpus(ps, ps->schedule)),
 		time_fmt_date(day, plan_schedule_time(ps, step)), (long long)count, ps->names[line],
 		(long long)plan_schedule_beginning(ps->schedule, line, step)));
 }

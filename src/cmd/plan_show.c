@@ -333,14 +333,14 @@ plan_table(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n,
 	if (rc != BERTH_OK)
 		return rc;
 	cmd_say(ctx,
-	    "\nExpected cost over %s: %.2f USD; on demand only: %.2f USD;%ssaved: %.2f USD (%.1f "
+	    "\nExpected cost over %s: %.2f USD; on demand only: %.2f USD;%s%s: %.2f USD (%.1f "
 	    "%%)\n",
 	    o->horizon_s < PLAN_WEEK_S
 		? duration_fmt((char[DURATION_FMT_SIZE]){ 0 }, o->horizon_s)
 		: arena_printf(ctx->arena, "%.1f weeks", (double)o->horizon_s / PLAN_WEEK_S),
 	    sum.cost, sum.on_demand, ctx->columns > 0 && ctx->columns < PLAN_WIDE ? "\n" : " ",
-	    sum.on_demand - sum.cost,
-	    sum.on_demand > 0 ? 100 * (sum.on_demand - sum.cost) / sum.on_demand : 0);
+	    sum.cost <= sum.on_demand ? "saved" : "more", fabs(sum.on_demand - sum.cost),
+	    sum.on_demand > 0 ? 100 * fabs(sum.on_demand - sum.cost) / sum.on_demand : 0);
 	for (size_t i = 0; i < n && !o->brief; i++) {
 		cmd_say(ctx, "\n%s (%s):\n", ps[i].series.name, ps[i].accel->name);
 		for (size_t k = 0; k < ps[i].because.n; k++)

@@ -129,11 +129,12 @@ plan_budget(struct plan_series *ps, size_t n, double budget, struct arena *a, st
 }
 
 enum berth_code
-plan_feasible(struct plan_series *ps, struct arena *a, struct berth_err *err)
+plan_feasible(
+    struct plan_series *ps, const struct plan_options *o, struct arena *a, struct berth_err *err)
 {
 	double bound, lower;
 
-	return plan_quota_short(ps, 1, plan_at(ps, 1, 0, a, &bound, &lower, err), a, err);
+	return plan_quota_short(ps, 1, o, plan_at(ps, 1, 0, a, &bound, &lower, err), a, err);
 }
 
 void
@@ -255,9 +256,10 @@ plan_assumed(struct plan_series *ps, const struct plan_options *o, struct arena 
 			plan_add(e, a,
 			    arena_printf(a,
 				"assumed: spot carries at most %lld GPU%s, can be had 80 %% of the "
-				"time (on demand else), and costs %.4f USD a useful GPU-hour with "
+				"time (%s else), and costs %.4f USD a useful GPU-hour with "
 				"lost work%s%s",
 				(long long)ps->spot_gpus, ps->spot_gpus == 1 ? "" : "s",
+				ps->no_on_demand ? "what is owned or reserved" : "on demand",
 				ps->lines[i].usage, said > 1 ? " at " : "",
 				said > 1 ? ps->names[i] : ""));
 	for (size_t k = 0; k < o->n_shares; k++)
@@ -291,6 +293,39 @@ plan_tail(struct plan_series *ps, const struct plan_options *o, struct arena *a)
 			tail));
 }
 
+/* Terms that end inside the horizon: the plan at one date pays them through it. */
+static void
+plan_again(struct plan_series *ps, const struct plan_options *o, struct arena *a)
+{
+	const char *names = "";
+
+	for (size_t i = 0; i < ps->n_lines; i++) {
+		double term_s = offer_term_hours(ps->offers[i]) * 3600;
+
+		if (ps->lines[i].kind == COMMIT_RESERVED && ps->plan.use[i].count > 0 &&
+		    term_s > 0 && 1.01 * term_s < (double)o->horizon_s)
+			names = arena_printf(
+			    a, "%s%s%s", names, names[0] == '\0' ? "" : " and ", ps->names[i]);
+	}
+	if (names[0] != '\0')
+		plan_add(&ps->because, a,
+		    arena_printf(a,
+			"assumed: terms that end inside the horizon are bought again at the same "
+			"price (%s)%s",
+			names,
+			o->starts_s > 0 ? ", in the plan that buys all now"
+					: "; --starts says when"));
+}
+
+/* A change of price or demand, of as many digits as it takes to be seen. */
+const char *
+plan_percent(double factor, struct arena *a)
+{
+	double percent = 100 * fabs(factor - 1);
+
+	return arena_printf(a, percent < 0.095 ? "%.1g %%" : "%.1f %%", fmax(percent, 0.0001));
+}
+
 static void
 plan_turn(struct plan_series *ps, struct arena *a, const struct commit_turn *t, const char *what,
     const char *which)
@@ -298,9 +333,9 @@ plan_turn(struct plan_series *ps, struct arena *a, const struct commit_turn *t, 
 	if (isfinite(t->factor))
 		plan_add(&ps->because, a,
 		    arena_printf(a,
-			"what would change %s: with %s %.1f %% %s, %.4g GPU%s would be bought%s",
+			"what would change %s: with %s %s %s, %.4g GPU%s would be bought%s",
 			ps->schedule != NULL ? "the plan that buys all now" : "it", what,
-			100 * fabs(t->factor - 1), which, t->gpus, t->gpus == 1 ? "" : "s",
+			plan_percent(t->factor, a), which, t->gpus, t->gpus == 1 ? "" : "s",
 			ps->met ? " for the series planned together" : ""));
 }
 
@@ -353,7 +388,7 @@ plan_purchases(struct plan_series *ps, size_t n, const struct plan_options *o, s
 	rc = plan_at(ps, n, 0, a, &bound, &lower, err);
 	over = !isnan(o->budget_usd) && bound > o->budget_usd;
 	if (rc == BERTH_OK)
-		rc = plan_quota_solve(ps, n, o->budget_usd, over, a, err);
+		rc = plan_quota_solve(ps, n, over, o, a, err);
 	if (rc == BERTH_OK && over && plan_quota_count(o) == 0)
 		rc = plan_budget(ps, n, o->budget_usd, a, err);
 	return rc;
@@ -382,6 +417,8 @@ plan_solve_all(struct plan_series *ps, size_t n, const struct plan_options *o, s
 		rc = plan_schedule(ps, n, o, a, err);
 	if (rc == BERTH_OK)
 		rc = plan_ladder(ps, n, o, a, err);
+	if (rc == BERTH_OK)
+		plan_quota_runway(ps, n, true, o, a);
 	for (size_t i = 0; i < n && rc == BERTH_OK; i++) {
 		struct commit_risk peaks;
 
@@ -398,6 +435,7 @@ plan_solve_all(struct plan_series *ps, size_t n, const struct plan_options *o, s
 		ps[i].risk.peak_p95 = peaks.peak_p95;
 		explain_commit(
 		    &ps[i].problem, &ps[i].plan, &ps[i].risk, ps[i].names, a, &ps[i].because);
+		plan_short_explain(&ps[i], o, a);
 		plan_quota_explain(&ps[i], o, a);
 		if (!ps[i].met) /* else that of all is known */
 			rc = commit_change(&ps[i].problem, &ps[i].shares, &ps[i].plan,
@@ -417,9 +455,9 @@ plan_solve_all(struct plan_series *ps, size_t n, const struct plan_options *o, s
 		plan_owned_explain(&ps[i], a);
 		plan_ends(&ps[i], o, a);
 		plan_schedule_explain(&ps[i], o, a);
-		if (ps[i].n_rungs > 0)
-			plan_add(&ps[i].because, a, plan_ladder_text(&ps[i], a));
+		plan_ladder_explain(&ps[i], a);
 		plan_tail(&ps[i], o, a);
+		plan_again(&ps[i], o, a);
 		plan_assumed(&ps[i], o, a);
 		plan_tick(o, 1);
 	}

@@ -213,6 +213,24 @@ struct commit_member {
 BERTH_MUST_CHECK enum berth_code commit_solve_joint(
     const struct commit_member *m, size_t n, double budget, struct arena *a, struct berth_err *err);
 
+/*
+ * GPUs that all quotas together, and the limits of the lines, let be owned, bought and had on
+ * demand at most (never spot), parts of machines counted: where that is under a peak, no purchases
+ * carry it. binds [n_quotas]: has the quota no room for one machine more then. COMMIT_MOST_GPUS or
+ * more: no limit is known; NaN: not found.
+ */
+#define COMMIT_MOST_GPUS 1e9
+double commit_most(const struct commit_problem *p, const struct commit_shares *rules,
+    struct arena *a, bool *binds);
+
+/*
+ * One more purchase of a reserved line beside a plan: USD an hour that it costs whether it is used
+ * or not, and *saves_out what all use costs less then, in merit order within what each line could
+ * serve.
+ */
+double commit_one_more(const struct commit_problem *p, const struct commit_plan *plan, size_t line,
+    struct arena *a, double *saves_out);
+
 /* GPUs that one purchase of a line carries. */
 double commit_line_gpus(const struct commit_line *l);
 

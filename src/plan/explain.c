@@ -62,21 +62,6 @@ explain_line(struct explain_lines *l, const struct commit_line *line, const stru
 	    verb, name, u->cost_usd, 100 * u->utilisation);
 }
 
-/* How busy the first GPUs would be that the plan does not reserve: one more machine. */
-static const char *
-explain_next(const struct commit_problem *p, size_t top, int64_t gpus, struct arena *a)
-{
-	double busy = 0;
-
-	if (gpus == 1)
-		return arena_printf(
-		    a, "GPU %zu is busy %.1f %% of the time", top + 1, 100 * p->curve->use[top]);
-	for (size_t l = top; l < top + (size_t)gpus && l < p->curve->levels; l++)
-		busy += p->curve->use[l];
-	return arena_printf(a, "one more machine, GPUs %zu-%zu, would be busy %.1f %% of the time",
-	    top + 1, top + (size_t)gpus, 100 * busy / (double)gpus);
-}
-
 /* Levels that are busy at least this share of the time: a quantile of demand. */
 static size_t
 explain_busy(const struct commit_problem *p, double share)
@@ -88,42 +73,81 @@ explain_busy(const struct commit_problem *p, double share)
 	return l;
 }
 
+/* The first GPUs that the plan does not reserve: what one more machine would cost and save there.
+ */
+static const char *
+explain_next(const struct commit_problem *p, const struct commit_plan *plan, size_t line,
+    size_t top, const char *name, struct arena *a)
+{
+	int64_t gpus = (int64_t)ceil(commit_line_gpus(&p->lines[line]));
+	double busy = 0, saves, costs = commit_one_more(p, plan, line, a, &saves);
+	const char *what;
+
+	for (size_t l = top; l < top + (size_t)gpus && l < p->curve->levels; l++)
+		busy += p->curve->use[l];
+	what = gpus == 1 ? arena_printf(a, "GPU %zu is busy %.1f %% of the time: one more of %s",
+			       top + 1, 100 * busy, name)
+			 : arena_printf(a,
+			       "GPUs %zu-%zu are busy %.1f %% of the time: one more machine of %s",
+			       top + 1, top + (size_t)gpus, 100 * busy / (double)gpus, name);
+	return arena_printf(a,
+	    "%s would cost %.4f USD an hour and save %.4f USD of what serves now", what, costs,
+	    fmax(0, saves));
+}
+
+/* Of what is bought that with the lowest break-even, else of all. n_lines: nothing can be. */
+static size_t
+explain_best(const struct commit_problem *p, const struct commit_plan *plan)
+{
+	size_t best = p->n_lines;
+
+	for (size_t i = 0; i < p->n_lines; i++) {
+		const struct commit_use *u = &plan->use[i], *b = &plan->use[best];
+
+		if (p->lines[i].kind == COMMIT_RESERVED && !isnan(u->break_even) &&
+		    (best == p->n_lines || (u->count > 0 && b->count == 0) ||
+			((u->count > 0) == (b->count > 0) && u->break_even < b->break_even)))
+			best = i;
+	}
+	return best;
+}
+
 /* What would have to be true for one more GPU of the best offer. */
 static void
 explain_margin(struct explain_lines *l, const struct commit_problem *p,
     const struct commit_plan *plan, const char *const *name)
 {
-	size_t best = p->n_lines, top = 0;
+	size_t best = explain_best(p, plan), top = 0, pays;
+	double even;
 
-	for (size_t i = 0; i < p->n_lines; i++) {
-		const struct commit_use *u = &plan->use[i];
-
-		if (p->lines[i].kind == COMMIT_RESERVED && !isnan(u->break_even) &&
-		    (best == p->n_lines || u->break_even < plan->use[best].break_even))
-			best = i;
-		if (p->lines[i].kind != COMMIT_SPOT && p->lines[i].kind != COMMIT_ON_DEMAND &&
-		    u->gpus > 0 && (size_t)u->to > top)
-			top = (size_t)u->to;
-	}
 	if (best == p->n_lines) {
 		explain_add(l, "no offer can be reserved for this: all stays on demand or spot");
 		return;
 	}
+	for (size_t i = 0; i < p->n_lines; i++)
+		if (p->lines[i].kind != COMMIT_SPOT && p->lines[i].kind != COMMIT_ON_DEMAND &&
+		    plan->use[i].gpus > 0 && (size_t)plan->use[i].to > top)
+			top = (size_t)plan->use[i].to;
 	if (top >= p->curve->levels)
 		return;
-	if (plan->use[best].break_even < 1) {
-		size_t pays = explain_busy(p, plan->use[best].break_even);
-
+	even = plan->use[best].break_even;
+	pays = explain_busy(p, even);
+	if (even >= 1)
+		explain_add(l, "%s can never pay: its break-even against on demand is %.1f %%",
+		    name[best], 100 * even);
+	else if (pays == 0)
 		explain_add(l,
-		    "%s pays for the first %zu GPU%s busy for %.1f %% of the time or more, its "
-		    "break-even",
+		    "no GPU is busy for %.1f %% of the time, the break-even of %s against on "
+		    "demand",
+		    100 * even, name[best]);
+	else
+		explain_add(l,
+		    "against on demand alone, %s would pay for the first %zu GPU%s busy for %.1f "
+		    "%% "
+		    "of the time or more, its break-even",
 		    name[best], pays, pays == 1 ? ", the one that is" : "s, those that are",
-		    100 * plan->use[best].break_even);
-	}
-	explain_add(l, "%s; break-even of %s is %.1f %%%s",
-	    explain_next(p, top, (int64_t)ceil(commit_line_gpus(&p->lines[best])), l->a),
-	    name[best], 100 * plan->use[best].break_even,
-	    plan->use[best].break_even >= 1 ? ": it can never pay" : "");
+		    100 * even);
+	explain_add(l, "%s", explain_next(p, plan, best, top, name[best], l->a));
 }
 
 static void
@@ -143,9 +167,8 @@ explain_bound(
 		    explain_percent(plan->cost_usd - plan->lower_bound_usd, plan->lower_bound_usd),
 		    plan->lower_bound_usd);
 	if (plan->unserved_gpu_hours > 0)
-		explain_add(l,
-		    "%.1f GPU-hours of the demand can be served by nothing: ask for more quota",
-		    plan->unserved_gpu_hours);
+		explain_add(l, "%.*f GPU-hours of the demand can be served by nothing",
+		    plan->unserved_gpu_hours < 0.095 ? 4 : 1, plan->unserved_gpu_hours);
 }
 
 static void
@@ -189,9 +212,11 @@ explain_commit(const struct commit_problem *p, const struct commit_plan *plan,
 			if (p->lines[i].kind == COMMIT_SPOT || p->lines[i].kind == COMMIT_ON_DEMAND)
 				explain_line(&l, &p->lines[i], &plan->use[i], name[i]);
 		explain_margin(&l, p, plan, name);
-		explain_add(&l, "expected %.2f USD, on-demand only %.2f USD: %.1f %% less",
+		explain_add(&l, "expected %.2f USD, on-demand only %.2f USD: %.1f %% %s",
 		    plan->cost_usd, plan->on_demand_usd,
-		    explain_percent(plan->on_demand_usd - plan->cost_usd, plan->on_demand_usd));
+		    fabs(
+			explain_percent(plan->on_demand_usd - plan->cost_usd, plan->on_demand_usd)),
+		    plan->cost_usd <= plan->on_demand_usd ? "less" : "more");
 		explain_risk(&l, p, risk);
 	}
 	explain_bound(&l, p, plan);

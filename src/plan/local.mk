@@ -9,6 +9,7 @@ libplan_a_SOURCES = \
 	src/plan/commit_quota.c \
 	src/plan/commit_recourse.c \
 	src/plan/commit_risk.c \
+	src/plan/commit_most.c \
 	src/plan/commit_share.c \
 	src/plan/commit_stack.c \
 	src/plan/cost.c src/plan/cost.h \

@@ -30,6 +30,7 @@ bold,r1,one,H100,1,20,on_demand,,,,2,USD
 bold,r1,one,H100,1,20,reserved,12,none,0,$1,USD
 calm,r1,one,H100,1,20,reserved,12,none,0,0.9,USD
 cedar,r1,b200,B200,1,20,reserved,12,none,0,1.5,USD
+elm,r1,one,H100,1,20,on_demand,,,,9,USD
 CSV
 	run prices import offers.csv
 }
@@ -44,7 +45,7 @@ reached() {	# reached GPUS
 		$1 ~ /\.t$/ { t = $2 }
 		$1 ~ /\.p95$/ && $1 !~ /peak/ && !done && $2 + 0 > most { print t; done = 1 }' f.flat
 }
-run plan up --horizon 26w --no-spot --list-prices --provider acme -o json
+run plan up --horizon 26w --no-spot --list-prices --max-term 6 --provider acme,elm -o json
 expect_exit 0
 expect_json '$.quota_runway[0].limit' cards
 expect_json '$.quota_runway[0].gpus' 60

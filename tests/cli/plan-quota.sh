@@ -145,5 +145,5 @@ Y
 run plan day --horizon 4w --max-term 12 --paths 60 --list-prices --provider acme
 expect_exit 3
 expect_err_has 'quota cards \(40 GPUs\) is too small from'
-expect_err_has 'no purchases carry the peak of [0-9]+ GPUs within the quotas: raise a quota'
+expect_err_has 'a peak of [0-9]+ GPUs cannot be carried: within all limits at most 40 can be owned, reserved or had on demand'
 done_testing

@@ -1,0 +1,253 @@
+/* src/cmd/plan_runway.c - when quotas are too small for plans and schedules.  Floor: cmd. */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/plan_join.h"
+#include "util/arena.h"
+#include "util/json.h"
+#include "util/time.h"
+
+enum runway_what { RUNWAY_OWNED, RUNWAY_ONE_DATE, RUNWAY_SCHEDULE };
+
+/* One quota through the finest steps that the forecasts have. */
+struct runway {
+	const struct plan_series *ps; /* [n] */
+	size_t n, q, steps, finest;
+	enum runway_what what; /* what stands beside the quota, with what is owned */
+	int64_t *most;         /* [n] as plan_quota_most() */
+	double *beside;        /* [n] GPUs that it does not count, in the step */
+	size_t paths;
+	double *part; /* [paths] */
+};
+
+static int64_t
+runway_time(const struct runway *r, size_t step)
+{
+	const struct fc_result *f = &r->ps[r->finest].forecast;
+
+	return f->t0 + (int64_t)step * f->step_s;
+}
+
+/* What the plan at one date has bought by then; in steps, where it buys so. */
+static double
+runway_bought(const struct plan_series *ps, size_t q, int64_t at)
+{
+	double gpus = 0;
+
+	for (size_t l = 0; l < ps->n_lines; l++) {
+		int64_t machines = 0;
+
+		if (ps->lines[l].kind != COMMIT_RESERVED || ps->shares.quota[q].weight[l] > 0)
+			continue;
+		for (size_t k = 0; k < ps->n_rungs; k++)
+			machines += ps->rung[k].at <= at ? ps->rung[k].count[l] : 0;
+		gpus += ps->n_rungs > 0 ? (double)machines * commit_line_gpus(&ps->lines[l])
+					: ps->plan.use[l].gpus;
+	}
+	return gpus;
+}
+
+/* GPUs that a series has in a step of which the quota counts nothing. */
+static double
+runway_beside(const struct runway *r, const struct plan_series *ps, size_t step)
+{
+	int64_t own = (int64_t)(step * ps->demand.n_steps / r->steps);
+	const struct schedule *s = ps->schedule;
+	double gpus = 0;
+
+	for (size_t i = 0; i < ps->n_owned; i++)
+		if (ps->owned[i].weight[r->q] == 0 && ps->owned[i].from <= own &&
+		    own < ps->owned[i].to)
+			gpus += (double)ps->owned[i].gpus;
+	if (r->what == RUNWAY_ONE_DATE)
+		gpus += runway_bought(ps, r->q, runway_time(r, step));
+	for (size_t k = 0; r->what == RUNWAY_SCHEDULE && k < s->n; k++)
+		if (ps->shares.quota[r->q].weight[s->buy[k].line] == 0 &&
+		    s->buy[k].from <= (int64_t)step && (int64_t)step < s->buy[k].to)
+			gpus += (double)(s->buy[k].count * ps->lines[s->buy[k].line].gpus);
+	return gpus;
+}
+
+static int
+runway_cmp(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* What a series asks of a quota, in parts of the most that it lets it have. */
+static double
+runway_part(double gpus, double beside, int64_t most)
+{
+	return fmax(0, gpus - beside) / fmax((double)most, 1e-9);
+}
+
+/* Of one series its 95 % quantile, of several that of their sum. */
+static double
+runway_need(const struct runway *r, size_t step)
+{
+	size_t counted = 0, last = 0;
+
+	for (size_t i = 0; i < r->n; i++) {
+		counted += r->most[i] >= 0;
+		last = r->most[i] >= 0 ? i : last;
+	}
+	if (counted == 1) {
+		const struct fc_result *f = &r->ps[last].forecast;
+
+		return runway_part(f->q[step * f->horizon / r->steps * FC_LEVEL_COUNT + FC_P95],
+		    r->beside[last], r->most[last]);
+	}
+	memset(r->part, 0, r->paths * sizeof(*r->part));
+	for (size_t i = 0; i < r->n; i++) {
+		const struct commit_demand *d = &r->ps[i].peaks;
+		size_t at = step * d->n_steps / r->steps;
+
+		for (size_t p = 0; p < r->paths && r->most[i] >= 0; p++)
+			r->part[p] += runway_part(
+			    d->gpus[p % d->n_paths * d->n_steps + at], r->beside[i], r->most[i]);
+	}
+	qsort(r->part, r->paths, sizeof(*r->part), runway_cmp);
+	return r->part[(size_t)ceil(0.95 * (double)r->paths) - 1];
+}
+
+/* Is more asked of the quota than it has in some step? r->beside is that of the first such step. */
+static bool
+runway_reached(struct runway *r, size_t *step_out)
+{
+	for (size_t step = 0; step < r->steps; step++) {
+		for (size_t i = 0; i < r->n; i++)
+			r->beside[i] = r->most[i] >= 0 ? runway_beside(r, &r->ps[i], step) : 0;
+		if (runway_need(r, step) > 1 + 1e-9) {
+			*step_out = step;
+			return true;
+		}
+	}
+	return false;
+}
+
+static struct runway
+runway_new(const struct plan_series *ps, size_t n, enum runway_what what, struct arena *a)
+{
+	struct runway r = { .ps = ps, .n = n, .what = what, .paths = 1 };
+
+	for (size_t i = 0; i < n; i++) {
+		r.paths = ps[i].peaks.n_paths > r.paths ? ps[i].peaks.n_paths : r.paths;
+		if (ps[i].demand.n_steps > r.steps) {
+			r.steps = ps[i].demand.n_steps;
+			r.finest = i;
+		}
+	}
+	r.most = arena_array(a, n + 1, sizeof(*r.most));
+	r.beside = arena_array(a, n + 1, sizeof(*r.beside));
+	r.part = arena_array(a, r.paths, sizeof(*r.part));
+	return r;
+}
+
+static void
+runway_find(struct plan_series *ps, size_t n, enum runway_what what, const struct plan_options *o,
+    struct arena *a)
+{
+	struct runway r = runway_new(ps, n, what, a);
+
+	for (size_t i = 0; i < n; i++) {
+		struct plan_runway *new = arena_array(a, o->n_limits + 1, sizeof(*new));
+
+		*(what == RUNWAY_SCHEDULE ? &ps[i].later : &ps[i].runway) = new;
+		*(what == RUNWAY_SCHEDULE ? &ps[i].n_later : &ps[i].n_runway) = 0;
+	}
+	for (r.q = 0; r.q < o->n_limits; r.q++) {
+		size_t counted = 0, step;
+		int64_t at, by;
+
+		for (size_t i = 0; i < n; i++) {
+			r.most[i] = plan_quota_most(&ps[i], o, r.q);
+			counted += r.most[i] >= 0;
+		}
+		if (counted == 0 || !runway_reached(&r, &step))
+			continue;
+		at = runway_time(&r, step);
+		by = at - PLAN_ASK_AHEAD_S > o->now ? at - PLAN_ASK_AHEAD_S : o->now;
+		for (size_t i = 0; i < n; i++) {
+			struct plan_runway found = { o->limits[r.q].name, r.most[i], r.beside[i],
+				at, by, counted };
+
+			if (r.most[i] < 0)
+				continue;
+			if (what == RUNWAY_SCHEDULE)
+				ps[i].later[ps[i].n_later++] = found;
+			else
+				ps[i].runway[ps[i].n_runway++] = found;
+		}
+	}
+}
+
+void
+plan_quota_runway(
+    struct plan_series *ps, size_t n, bool bought, const struct plan_options *o, struct arena *a)
+{
+	runway_find(ps, n, bought ? RUNWAY_ONE_DATE : RUNWAY_OWNED, o, a);
+}
+
+void
+plan_schedule_runway(
+    struct plan_series *ps, size_t n, const struct plan_options *o, struct arena *a)
+{
+	runway_find(ps, n, RUNWAY_SCHEDULE, o, a);
+}
+
+/* "quota cards, beside 125 GPUs that are owned or bought and that it does not count," */
+static const char *
+runway_name(const struct plan_runway *r, const char *beside, struct arena *a)
+{
+	const char *name =
+	    arena_printf(a, "quota %s", r->limit[0] != '\0' ? r->limit : "without a name");
+
+	if (beside != NULL)
+		return arena_printf(a, "%s%s", name, beside);
+	return r->beside < 0.5
+		   ? name
+		   : arena_printf(a,
+			 "%s, beside %.4g GPU%s owned or bought that it does not count,", name,
+			 r->beside, r->beside < 1.5 ? "" : "s");
+}
+
+void
+plan_runway_say(struct plan_series *ps, const struct plan_runway *r, size_t n, const char *of,
+    const char *beside, struct arena *a)
+{
+	for (const struct plan_runway *end = r + n; r < end; r++) {
+		char at[TIME_FMT_SIZE], by[TIME_FMT_SIZE];
+
+		plan_add(&ps->because, a,
+		    arena_printf(a,
+			"%s%s is too small from %s on for the 95 %% quantile of demand%s: ask for "
+			"more by %s",
+			of, runway_name(r, beside, a), time_fmt_date(at, r->reached),
+			r->series > 1 ? arena_printf(a,
+					    " of the %zu series that it counts together", r->series)
+				      : "",
+			time_fmt_date(by, r->ask_by)));
+	}
+}
+
+void
+plan_runway_json(struct jsonw *w, const char *series, const struct plan_runway *r, size_t n)
+{
+	for (const struct plan_runway *end = r + n; r < end; r++) {
+		jsonw_begin_object(w, NULL);
+		if (series != NULL)
+			jsonw_str(w, "series", series);
+		jsonw_str(w, "limit", r->limit);
+		jsonw_int(w, "gpus", r->gpus);
+		jsonw_fixed(w, "beside", r->beside, 3);
+		jsonw_time(w, "reached", r->reached);
+		jsonw_time(w, "ask_by", r->ask_by);
+		jsonw_int(w, "series_counted", (int64_t)r->series);
+		jsonw_end_object(w);
+	}
+}
