@@ -76,7 +76,7 @@ schedule_turn_say(struct plan_series *ps, struct arena *a, const struct schedule
 		"%lld",
 		what, plan_percent(t->factor, a), which,
 		schedule_gpus(ps, then) == schedule_gpus(ps, ps->schedule)
-		    ? "others would be bought, of as many GPUs over all dates"
+		    ? "other purchases of as many GPUs over all dates"
 		    : arena_printf(a, "%lld GPUs would be bought over all dates, not %lld",
 			  (long long)schedule_gpus(ps, then),
 			  (long long)schedule_gpus(ps, ps->schedule)),

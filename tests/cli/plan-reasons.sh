@@ -56,6 +56,9 @@ expect_json '$.quota_runway[0].limit' hourly
 expect_json '$.quota_runway[0].gpus' 16
 expect_json '$.quota_runway[0].beside' "$bought.000"
 expect_json '$.quota_runway[0].reached' "$at"
+run plan up --horizon 26w --no-spot --list-prices --max-term 12 --provider acme --service-level 0.5
+expect_out_has 'GPU-hours of the demand can be served by nothing$'
+expect_out_has 'to serve it too: ask for more of quota hourly \(16 GPUs\)'
 run $up
 expect_out_has "quota hourly, beside $bought GPUs owned or bought that it does not count, is too small from ${at%T*} on"
 
@@ -111,6 +114,9 @@ run --store near.db record csv use.csv
 run --store near.db prices import near.csv
 run --store near.db plan flat --no-spot --list-prices --provider bolt --max-term 3 --horizon 26w
 expect_out_has 'what would change it: with reserved prices 0.0[1-9] % lower, 41 GPUs would be bought'
+
+run --store near.db plan flat --no-spot --list-prices --provider bolt --max-term 3 --horizon 26w --paths 60 --starts 4w
+expect_out_has 'what would change the schedule: with .* %.*, other purchases of as many GPUs over all dates; first on [-0-9]* [0-9]* x bolt'
 
 # What one more machine would do: on demand at 4, one of dusk costs 0.2 an hour and saves 2.1 for each hour of use.
 run plan day --no-spot --list-prices --max-term 12 --provider dusk --horizon 4w -o json

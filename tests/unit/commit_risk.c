@@ -177,11 +177,110 @@ check_change(const struct world *w, unsigned k, const struct commit_problem *p, 
 	return bad;
 }
 
+/* USD an hour of use with these purchases, hour by hour: the cheaper use first, the rest on demand. */
+static double
+use_of(const struct world *w, const int64_t *count)
+{
+	size_t first = w->line[0].usage <= w->line[1].usage ? 0 : 1, n = w->d.n_paths * STEPS;
+	double usd = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		double left = w->gpus[i];
+
+		for (size_t k = 0; k < 2; k++) {
+			const struct commit_line *l = &w->line[k == 0 ? first : 1 - first];
+			double served = fmin(left, (double)(count[k == 0 ? first : 1 - first] * l->gpus));
+
+			if (l->usage > w->line[2].usage)
+				continue;	/* on demand is cheaper to use */
+			usd += served * l->usage;
+			left -= served;
+		}
+		usd += left * w->line[2].usage;
+	}
+	return usd / (double)n;
+}
+
+static int
+check_one_more(const struct world *w, unsigned k, const struct commit_problem *p, const struct commit_plan *plan, struct arena *a)
+{
+	int off = 0;
+
+	for (size_t i = 0; i < 2; i++) {
+		int64_t count[2] = { plan->use[0].count, plan->use[1].count };
+		double was = use_of(w, count), saves, costs = commit_one_more(p, plan, i, a, &saves);
+
+		count[i]++;
+		if (fabs(costs - w->line[i].fixed * (double)w->line[i].gpus) > 1e-9 || fabs(saves - (was - use_of(w, count))) > 1e-9) {
+			off++;
+			tap_diag("world %u: one more of %zu costs %.12g and saves %.12g, not %.12g", k, i, costs, saves, was - use_of(w, count));
+		}
+	}
+	return off;
+}
+
+/*
+ * The most that nested quotas let be had, against all counts: of what is reserved, of that and on demand, and of all with what
+ * is owned. Where each line is not at its own limit, raising those that bind by one brings one more.
+ */
+static void
+test_most(struct arena *a)
+{
+	static const double weight[3][4] = { { 0, 1, 0, 0 }, { 0, 1, 1, 0 }, { 1, 1, 1, 1 } };
+	int off = 0, bound = 0;
+	struct rng r;
+
+	rng_seed(&r, 31);
+	for (unsigned k = 0; k < 400; k++) {
+		int owned = (int)rng_below(&r, 4), limit[3], most[2] = { (int)rng_below(&r, 9), (int)rng_below(&r, 9) };
+		struct commit_line line[4] = { { COMMIT_OWNED, 0, 0, 0, 1, owned, owned, 0 },
+			{ COMMIT_RESERVED, 1, 0.5, 0, 1, 0, most[0], 0 }, { COMMIT_ON_DEMAND, 2, 0, 1, 1, 0, most[1], 0 },
+			{ COMMIT_SPOT, 3, 0, 0.3, 1, 0, 5, 0 } };
+		struct commit_problem p = { NULL, line, 4, 100, NAN, NAN, 0 };
+		struct commit_quota quota[3];
+		struct commit_shares rules = { .quota = quota, .n_quotas = 3 };
+		double told[2];
+		bool binds[3], any = false, first[3];
+
+		for (int q = 0; q < 3; q++)
+			limit[q] = (int)rng_below(&r, 12);
+		for (int again = 0; again < 2; again++) {
+			int best = 0;
+
+			for (int q = 0; q < 3; q++) {
+				limit[q] += again && first[q];
+				quota[q] = (struct commit_quota){ limit[q], weight[q] };
+			}
+			for (int x = 0; x <= most[0] && x <= limit[0]; x++)
+				for (int y = 0; y <= most[1] && x + y <= limit[1]; y++)
+					if (owned + x + y <= limit[2] || x + y == 0)
+						best = owned + x + y > best ? owned + x + y : best;
+			told[again] = commit_most(&p, &rules, a, binds);
+			off += fabs(told[again] - best) > 1e-9;
+			for (int q = 0; q < 3 && !again; q++) {
+				first[q] = binds[q];
+				any = any || binds[q];
+			}
+		}
+		if (told[0] < owned + most[0] + most[1]) {
+			bound++;
+			/* what is owned may pass its quota by more than one */
+			if (!any || (limit[2] - first[2] >= owned && told[1] < told[0] + 1 - 1e-9)) {
+				off++;
+				tap_diag("world %u: %d owned, most %d %d, limits then %d %d %d, told %g %g, binds %d %d %d", k, owned, most[0],
+				    most[1], limit[0], limit[1], limit[2], told[0], told[1], first[0], first[1], first[2]);
+			}
+		}
+		arena_reset(a);
+	}
+	tap_ok(off == 0 && bound > 200, "what all quotas together let be had is what counts say, and those that bind are told (%d)", bound);
+}
+
 int
 main(void)
 {
 	struct arena *a = arena_new();
-	int outcome = 0, change = 0, turns = 0;
+	int outcome = 0, more = 0, change = 0, turns = 0;
 	static struct world w;
 	struct rng r;
 
@@ -203,10 +302,13 @@ main(void)
 			continue;
 		}
 		outcome += check_outcome(&w, k, &p, &plan, a);
+		more += check_one_more(&w, k, &p, &plan, a);
 		change += check_change(&w, k, &p, &plan, a, &turns);
 		arena_reset(a);
 	}
 	tap_is_long(outcome, 0, "150 worlds: P10, P50, P90, regret, use and break-even are what sums say");
+	tap_is_long(more, 0, "150 worlds: one more purchase costs and saves what hours say");
+	test_most(a);
 	tap_is_long(change, 0, "150 worlds: short of what changes the plan the same is bought, past it what is told");
 	tap_ok(turns > 300, "and most worlds have something in reach (%d)", turns);
 	arena_free(a);
