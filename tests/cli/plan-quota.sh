@@ -97,6 +97,9 @@ run $plan --share 'bold=0.2..' --budget 40000 -o json --write-lp x.lp
 same "nested quotas, a least share and a budget"
 run $plan --on-demand-limit 30 -o json --write-lp x.lp
 same "nested quotas and a limit of all that is on demand"
+run $plan --on-demand-limit 0 -o json --write-lp x.lp
+expect_exit 0
+same "nested quotas and nothing on demand"
 
 # Two series under one quota, hour by hour: they peak at different times.
 limits <<'Y'
