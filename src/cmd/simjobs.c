@@ -161,8 +161,6 @@ simjobs_job(struct simjobs_world *w, const struct simjobs_job *j, enum spot_poli
 	struct spot_world world = w->world;
 	struct spot_run run;
 
-	if (p == SPOT_POLICY_BERTH && w->table == NULL)
-		p = SPOT_POLICY_UNIFORM;
 	if (p != SPOT_POLICY_BERTH)
 		world.score = NULL;
 	spot_replay(p, &world, j->at, &s, w->table, &run);

@@ -279,8 +279,6 @@ simspot_start(
 		 * known of it. */
 		if (policy != SPOT_POLICY_BERTH)
 			w.score = NULL;
-		else if (j->table == NULL)
-			policy = SPOT_POLICY_UNIFORM;
 		spot_replay(policy, &w, t0, &j->s, j->table, &run[p]);
 		missed[p] = run[p].missed;
 		cost[p] = run[p].cost / always;

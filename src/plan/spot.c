@@ -72,7 +72,7 @@ spot_best_zone(
 				 : spot_longest_zone(w, t);
 }
 
-/* Rules without a table; left: ticks to the deadline. */
+/* Rules without a table; left: ticks to the deadline; any: spot can be taken. */
 static enum spot_action
 spot_simple(enum spot_policy policy, const struct spot_setting *s, struct spot_state *st, int left,
     bool any)
@@ -124,6 +124,27 @@ spot_now_of(const struct spot_world *w, size_t t, const struct spot_setting *s,
 	n.stood = n.up ? w->zones[zone].age[t] : 0;
 	n.stand = spot_must_stand(w, t, s, st, st->mode, zone);
 	return n;
+}
+
+/* Can spot be had, so far as the rule believes it? */
+static bool
+spot_any(enum spot_policy policy, const struct spot_world *w, size_t t,
+    const struct spot_setting *s, const struct spot_state *st)
+{
+	size_t zone;
+	double stand;
+
+	if (policy != SPOT_POLICY_BERTH)
+		return w->market == NULL ? w->any->up[t] != 0
+					 : spot_best_zone(w, t, s, st) != w->n_zones;
+	zone = spot_best_zone(w, t, s, st);
+	if (zone == w->n_zones)
+		return false;
+	stand = spot_must_stand(w, t, s, st, st->mode, zone);
+	/* Nothing else tells how long spot lasts here: one launch in vain is enough. */
+	if (st->vain > 0)
+		stand = fmax(stand, s->changeover);
+	return w->zones[zone].age[t] >= stand;
 }
 
 static enum spot_action
@@ -225,14 +246,13 @@ spot_replay(enum spot_policy policy, const struct spot_world *w, size_t t0,
 			out->lost++;
 			st.vain += st.in_vain;
 		}
-		if (policy == SPOT_POLICY_BERTH)
-			a = dear ? SPOT_ON_DEMAND
-				 : spot_tabled(table, w, at, s, &st, s->deadline - t);
+		if (policy == SPOT_POLICY_BERTH && dear)
+			a = SPOT_ON_DEMAND;
+		else if (policy == SPOT_POLICY_BERTH && table != NULL)
+			a = spot_tabled(table, w, at, s, &st, s->deadline - t);
 		else
 			a = spot_simple(policy, s, &st, s->deadline - t,
-			    w->market == NULL
-				? w->any->up[at] != 0 && !dear
-				: spot_cheapest_zone(w, at, s, st.region, st.work) != w->n_zones);
+			    !dear && spot_any(policy, w, at, s, &st));
 		spot_act(a, w, at, s, &st, t, out);
 	}
 	out->finish = t;

@@ -66,7 +66,8 @@ void spot_evidence_add(struct spot_evidence *e, bool up, double hours, bool ende
  * + 2) over all ages, so that one age tells of the others, and drawn by ends / (ends + 2) / 2 of
  * the way (in logarithms) to the rate that is alike at all ages. An age that no up run reached,
  * where ends were seen, is neither drawn nor made worse. rate: interruptions an hour that the
- * provider publishes, by which the prior of up is scaled (within 8 times); NaN: not known. zones: a
+ * provider publishes, by which the prior of up is scaled, up to 8 times; where it is under the
+ * prior's mean of 0.379, by (rate / 0.379)^0.15, at least 1/4. NaN: not known. zones: a
  * pool comes back when any of them does. e NULL: nothing was seen.
  */
 double spot_evidence_hazard(
@@ -192,7 +193,7 @@ enum spot_policy {
 	SPOT_POLICY_GREEDY,  /* spot when up, wait when down, on demand when it must */
 	SPOT_POLICY_UNIFORM, /* Uniform Progress (Wu et al., NSDI 2024): on demand when behind c(t)
 				= t C / R, spot when up */
-	SPOT_POLICY_BERTH,   /* the table */
+	SPOT_POLICY_BERTH,   /* the table, or without one SPOT_POLICY_UNIFORM held back */
 	SPOT_POLICY_COUNT
 };
 const char *spot_policy_name(
@@ -244,7 +245,8 @@ struct spot_run {
 
 /*
  * Replays one job from tick t0 (t0 + deadline <= ticks of the zones). table: for SPOT_POLICY_BERTH,
- * which is spot_rule().
+ * which is spot_rule(); NULL, where nothing was learned: Uniform Progress, with spot that must
+ * stand by spot_stand(), and after a launch in vain for a changeover.
  */
 void spot_replay(enum spot_policy policy, const struct spot_world *w, size_t t0,
     const struct spot_setting *s, const struct spot_table *table, struct spot_run *out);

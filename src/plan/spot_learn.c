@@ -5,7 +5,11 @@
 
 #define SPOT_ENDS 2.0 /* that the prior is worth, of an age and of all ages together */
 #define SPOT_LEAVE_MAX 0.9
-#define SPOT_SCALE 8.0 /* a published rate scales the prior by so much at most */
+#define SPOT_SCALE_UP 8.0 /* a published rate scales the prior up by so much at most ... */
+/* ... and down by its power of this, to at least that: a pool that is announced as calm and is not
+ * costs 5 % more than Uniform Progress at an eighth, 0.6 % at a quarter. */
+#define SPOT_SCALE_POWER 0.15
+#define SPOT_SCALE_DOWN 0.25
 #define SPOT_PRIOR_MEAN spot_prior_mean[1]
 
 static const double spot_prior_mean[2] = { 0.324,
@@ -59,6 +63,18 @@ spot_age_of(double hours)
 	return b;
 }
 
+/* Times the prior of up that a published rate makes it. */
+static double
+spot_rate_scale(double rate)
+{
+	double times = rate / SPOT_PRIOR_MEAN;
+
+	if (!isfinite(rate) || !(rate > 0))
+		return 1;
+	return times >= 1 ? fmin(SPOT_SCALE_UP, times)
+			  : fmax(SPOT_SCALE_DOWN, pow(times, SPOT_SCALE_POWER));
+}
+
 double
 spot_evidence_hazard(
     const struct spot_evidence *e, bool up, size_t age, double rate, size_t zones, double z)
@@ -68,8 +84,8 @@ spot_evidence_hazard(
 
 	if (e == NULL)
 		e = &nothing;
-	if (up && isfinite(rate) && rate > 0)
-		scale = fmin(SPOT_SCALE, fmax(1 / SPOT_SCALE, rate / SPOT_PRIOR_MEAN));
+	if (up)
+		scale = spot_rate_scale(rate);
 	if (!up && zones > 1)
 		scale = (double)zones;
 	for (size_t b = 0; b < SPOT_AGES; b++) {

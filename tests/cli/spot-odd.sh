@@ -38,4 +38,13 @@ run simulate spot --traces odd --set x-odd-never --work 8h --slack 1.25 --change
 expect_json '$.policies[0].mean' 1.000000
 run simulate spot --traces odd --set x-odd-always --work 8h --slack 1.25 --changeover 1800s --starts 3 --policies berth -o json
 expect_json '$.policies[0].mean' 0.300000
+# Learned from the past alone, of which the first start has none: no more is tried than where the other half is known.
+for zone in flap slow-flap gaps never; do
+	run simulate spot --traces odd --set x-odd-$zone --work 8h --slack 1.25 --changeover 600s --starts 5 --policies uniform_progress,berth \
+		--train past -o json
+	expect_exit 0 "$zone"
+	expect_json '$.policies[1].misses' 0
+	awk -v max="$(json '$.policies[1].max')" 'BEGIN { exit !(max > 0 && max <= 1 + 600 * 0.3 / (28800 + 600) + 1e-6) }'
+	ok $? "$zone, from the past: at most on demand and one launch on spot: $(json '$.policies[1].max'), Uniform Progress $(json '$.policies[0].max')"
+done
 done_testing

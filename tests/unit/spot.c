@@ -458,7 +458,7 @@ test_dear(void)
 	arena_free(a);
 }
 
-/* The same table in worlds whose runs up are all shorter than a changeover, by chance: each run costs at most that. */
+/* The same table (NULL: none) in worlds whose runs up are all shorter than a changeover, by chance: each run costs at most that. */
 static void
 test_flapping_worlds(struct world *flap, const struct spot_world *sw, const struct spot_table *table, int changeover)
 {
@@ -484,7 +484,7 @@ test_flapping_worlds(struct world *flap, const struct spot_world *sw, const stru
 		over += run.cost > s.work + 2 * changeover + 1e-9;
 		worst = fmax(worst, run.cost - s.work);
 	}
-	tap_is_long(missed, 0, "400 worlds that flap: no deadline is missed");
+	tap_is_long(missed, 0, "400 worlds that flap%s: no deadline is missed", table == NULL ? ", without a table" : "");
 	tap_is_long(over, 0, "each run costs at most on demand and one launch: %g ticks of %d over the work", worst, 2 * changeover);
 }
 
@@ -516,6 +516,16 @@ test_flapping(void)
 	tap_ok(!run.missed && run.cost <= s.work + 2 * s.changeover, "at most on demand and one launch: %g", run.cost);
 	tap_ok(run.lost <= 3, "at most three launches in vain: %d", run.lost);
 	test_flapping_worlds(&flap, &sw, table, s.changeover);
+	/* Nothing is learned: Uniform Progress would launch at each of them. */
+	for (size_t t = 0; t < 1000; t++)
+		flap.up[0][t] = t % 2 == 1;
+	spot_ages(flap.up[0], 1000, flap.age[0]);
+	s = (struct spot_setting){ .work = 96, .deadline = 120, .changeover = 2, .price = 0.3 };
+	spot_replay(SPOT_POLICY_UNIFORM, &sw, 0, &s, NULL, &run);
+	tap_ok(run.cost > 98.6, "Uniform Progress pays for more than one launch on spot in vain: %g", run.cost);
+	spot_replay(SPOT_POLICY_BERTH, &sw, 0, &s, NULL, &run);
+	tap_ok(!run.missed && run.cost <= 98.6 && run.lost <= 3, "without a table at most for one: %g, %d lost", run.cost, run.lost);
+	test_flapping_worlds(&flap, &sw, NULL, s.changeover);
 	arena_free(a);
 }
 

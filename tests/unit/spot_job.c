@@ -115,6 +115,34 @@ test_job(void)
 	tap_near(spot_evidence_hazard(NULL, false, 0, NAN, 3, 0), 3 * 1.65, 1e-12, "three zones come back three times as fast");
 }
 
+/* The shares of machines taken back in a month that a cloud publishes in bands: each band has a chance of its own, and none is
+ * believed so far that spot counts as almost safe. */
+static void
+test_bands(void)
+{
+	static const double share[] = { 0.025, 0.075, 0.125, 0.175 };
+	double prior, before;
+
+	for (size_t age = 0; age < SPOT_AGES; age++) {
+		prior = spot_evidence_hazard(NULL, true, age, NAN, 1, 0);
+		before = 0;
+		for (size_t k = 0; k < 4; k++) {
+			double h = spot_evidence_hazard(NULL, true, age, -log1p(-share[k]) / 730, 1, 0);
+
+			tap_ok(h > 1.05 * before, "age %zu: %g %% a month are worse than the band below: %.4f an hour", age, 100 * share[k], h);
+			before = h;
+		}
+		tap_ok(before < prior, "age %zu: the worst of them is under the prior of %.3f", age, prior);
+		tap_near(spot_evidence_hazard(NULL, true, age, 1e-9, 1, 0), prior / 4, 1e-12, "age %zu: no rate scales it to under a quarter",
+		    age);
+		tap_near(spot_evidence_hazard(NULL, true, age, 0.379, 1, 0), prior, 1e-12, "age %zu: the prior's own rate", age);
+		tap_near(spot_evidence_hazard(NULL, true, age, 0.758, 1, 0), 2 * prior, 1e-12, "age %zu: twice that", age);
+		tap_near(spot_evidence_hazard(NULL, true, age, 100, 1, 0), 8 * prior, 1e-12, "age %zu: at most eight times", age);
+	}
+	tap_near(spot_evidence_hazard(NULL, true, 4, 1.068e-4, 1, 0), 0.059 * 0.2934, 1e-5, "7.5 %% a month: 0.293 of the prior");
+	tap_near(spot_evidence_hazard(NULL, false, 1, 1e-4, 1, 0), 1.08, 1e-12, "how long spot stays away hangs on no such rate");
+}
+
 /* A clock that jumps: lives that end before they began teach nothing, an age below 0 is new, one beyond all is old. */
 static void
 test_clock(void)
@@ -215,6 +243,7 @@ int
 main(void)
 {
 	test_learning();
+	test_bands();
 	test_clock();
 	test_job();
 	test_outlook();
