@@ -265,22 +265,20 @@ bool
 spot_misled(const struct spot_world *w, size_t from, size_t to, const struct spot_setting *s,
     const struct spot_table *table)
 {
-	struct spot_world first = *w;
-	double uniform = 0, tabled = 0;
+	double without = 0, tabled = 0;
 	size_t room;
 
 	if (to <= from + (size_t)s->deadline + 1)
 		return false;
-	first.score = NULL;
 	room = to - from - (size_t)s->deadline - 1;
 	for (size_t k = 0; k < SPOT_GUARD_STARTS; k++) {
 		size_t t0 = from + room * k / (SPOT_GUARD_STARTS - 1);
 		struct spot_run r;
 
-		spot_replay(SPOT_POLICY_UNIFORM, &first, t0, s, NULL, &r);
-		uniform += r.cost;
+		spot_replay(SPOT_POLICY_BERTH, w, t0, s, NULL, &r);
+		without += r.cost;
 		spot_replay(SPOT_POLICY_BERTH, w, t0, s, table, &r);
 		tabled += r.cost;
 	}
-	return uniform < tabled * (1 - SPOT_GUARD);
+	return without < tabled * (1 - SPOT_GUARD);
 }

@@ -252,9 +252,9 @@ void spot_replay(enum spot_policy policy, const struct spot_world *w, size_t t0,
     const struct spot_setting *s, const struct spot_table *table, struct spot_run *out);
 
 /*
- * Would Uniform Progress have been cheaper than the table by more than SPOT_GUARD on jobs started
- * through ticks [from, to)? Then the chances learned there mislead, and the simple rule is the
- * better one. Needs room for two starts; else false.
+ * Would the rule without a table have been cheaper than the table by more than SPOT_GUARD on jobs
+ * started through ticks [from, to)? Then the chances learned there mislead, and the simple rule is
+ * the better one. Needs room for two starts; else false.
  */
 #define SPOT_GUARD 0.01
 bool spot_misled(const struct spot_world *w, size_t from, size_t to, const struct spot_setting *s,

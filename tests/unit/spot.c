@@ -258,14 +258,14 @@ test_guard(void)
 		up.older[b] = down.older[b] = b == SPOT_AGES - 1 ? 0 : 0.1;
 	}
 	tap_code(spot_table_solve(&s, &up, &down, a, &fearful, &err), BERTH_OK, &err);
-	tap_ok(spot_misled(&sw, 0, 1000, &s, fearful), "on demand beside spot that lasts: Uniform Progress was cheaper");
+	tap_ok(spot_misled(&sw, 0, 1000, &s, fearful), "on demand beside spot that lasts: the rule without a table was cheaper");
 	spot_learn(&w.zone[0], 0, 1000, 1, 300, 1, &up);
 	spot_learn(&w.zone[0], 0, 1000, 0, 300, 1, &down);
 	tap_code(spot_table_solve(&s, &up, &down, a, &learned, &err), BERTH_OK, &err);
 	for (size_t k = 0; k < 24; k++) {
 		struct spot_run r;
 
-		spot_replay(SPOT_POLICY_UNIFORM, &sw, 909 * k / 23, &s, NULL, &r);
+		spot_replay(SPOT_POLICY_BERTH, &sw, 909 * k / 23, &s, NULL, &r);
 		cost[0] += r.cost;
 		spot_replay(SPOT_POLICY_BERTH, &sw, 909 * k / 23, &s, learned, &r);
 		cost[1] += r.cost;
