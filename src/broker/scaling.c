@@ -270,12 +270,29 @@ scaling_limits(const struct scaling *s)
 	const struct scale_hours *h =
 	    f->n_hours > 0 ? scale_hours_at(f->hours, f->n_hours, f->tz, s->b->now) : NULL;
 
-	v->rule = f->rule;
 	v->hours = h != NULL ? h->text : NULL;
-	if (f->n_hours == 0)
-		return;
-	scale_hours_apply(f->hours, f->n_hours, f->tz, s->b->now, &v->rule);
-	v->next = scale_hours_next(f->hours, f->n_hours, f->tz, s->b->now, &f->rule, &v->then);
+	if (f->n_hours > 0) {
+		scale_hours_apply(f->hours, f->n_hours, f->tz, s->b->now, &v->rule);
+		v->next =
+		    scale_hours_next(f->hours, f->n_hours, f->tz, s->b->now, &f->rule, &v->then);
+	}
+	v->headroom = scaling_headroom_text(s->b->tick_arena, &v->rule.headroom);
+}
+
+/* How many accelerators a replica has, where headroom is told in them. */
+static enum berth_code
+scaling_gpus_of(const struct scaling *s, struct berth_err *err)
+{
+	struct job_spec spec;
+	enum berth_code rc;
+
+	if (!s->f->headroom_gpus)
+		return BERTH_OK;
+	rc = jobspec_load(s->f->job, s->b->accels, s->b->now, s->b->tick_arena, &spec, err);
+	if (rc != BERTH_OK)
+		return err_ctx(err, "fleet %s", s->f->name);
+	s->v->rule.gpus = scaling_gpus_least(&spec);
+	return BERTH_OK;
 }
 
 static enum berth_code
@@ -284,8 +301,11 @@ scaling_decide(struct scaling *s, struct berth_err *err)
 	struct scaling_view *v = s->v;
 	enum berth_code rc = scaling_state_load(s, err);
 
+	v->rule = s->f->rule;
 	if (rc == BERTH_OK)
 		rc = scaling_count(s, err);
+	if (rc == BERTH_OK)
+		rc = scaling_gpus_of(s, err);
 	if (rc != BERTH_OK)
 		return rc;
 	scaling_limits(s);

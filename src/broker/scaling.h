@@ -33,9 +33,10 @@ struct scaling_source {
 
 struct scaling_fleet {
 	const char *name;
-	const char *job;                 /* path of the replica's job file */
-	const char *dir;                 /* that secrets' paths start from */
-	struct scale_rule rule;          /* min and max as they are without hours */
+	const char *job;        /* path of the replica's job file */
+	const char *dir;        /* that secrets' paths start from */
+	struct scale_rule rule; /* min, max and headroom as they are without hours; gpus 0 */
+	bool headroom_gpus;     /* its headroom, or one of its hours, is told in accelerators */
 	const struct scale_hours *hours; /* [n_hours]; the first that holds counts */
 	size_t n_hours;
 	const struct tz *tz; /* their clock; NULL without hours */
@@ -51,9 +52,11 @@ struct scaling_fleet {
 /* What one decision saw and came to. Texts live in the broker's tick arena. */
 struct scaling_view {
 	const struct scaling_fleet *fleet;
-	struct scale_rule rule; /* the fleet's, with min and max of the hour */
-	const char *hours;      /* that hold now, as they are written; NULL: none */
-	int64_t next;           /* when min or max will be another one; 0: not within 8 days */
+	struct scale_rule rule; /* the fleet's, with min, max and headroom of the hour */
+	const char
+	    *headroom; /* that holds now: "2", "20%", "16 GPUs", "2 or 20%, whichever is more" */
+	const char *hours; /* that hold now, as they are written; NULL: none */
+	int64_t next;      /* when min, max or headroom will be another one; 0: not within 8 days */
 	struct scale_rule then; /* ... */
 	struct scale_input in;  /* ready: running; starting: queued and placed; waiting: queued */
 	const char *missing;    /* why the load is not known; "" it is */
@@ -99,6 +102,12 @@ BERTH_MUST_CHECK enum berth_code scaling_metric(struct broker *b, const struct s
 BERTH_MUST_CHECK enum berth_code scaling_forecast(struct broker *b, const struct scaling_fleet *f,
     double *value_out, double *soon_out, const char **why_out, struct berth_err *err);
 
+/* scaling_metric.c: accelerators of a job as it runs at the least, in the variant that has the
+ * fewest. */
+int64_t scaling_gpus_least(const struct job_spec *s);
+
+/* scaling_say.c: "2", "20%", "16 GPUs", "2 or 20%, whichever is more", "0". */
+const char *scaling_headroom_text(struct arena *a, const struct scale_headroom *h);
 /* scaling_say.c: why and what_if of a decision; crashed_until: see SCALING_CRASH_S, 0 not so many.
  */
 void scaling_say(

@@ -151,6 +151,20 @@ scaling_gpus(const struct job_spec *s)
 		   : (double)(v->count_min > 0 ? v->count_min : 1) * (v->nodes > 1 ? v->nodes : 1);
 }
 
+int64_t
+scaling_gpus_least(const struct job_spec *s)
+{
+	int64_t least = 0;
+
+	for (size_t i = 0; i < s->n_variants; i++) {
+		const struct job_variant *v = &s->variants[i];
+		int64_t n = (int64_t)v->count_min * (v->nodes > 1 ? v->nodes : 1);
+
+		least = n > 0 && (least == 0 || n < least) ? n : least;
+	}
+	return least;
+}
+
 static bool
 scaling_is_replica(const char *id, const char *const *ids, size_t n)
 {

@@ -78,7 +78,6 @@ scaling_rule_read(const struct yaml_node *n, struct scale_rule *r, struct berth_
 	*r = (struct scale_rule){ .target = 1, .tolerance = 0.1, .boot_s = 600, .down_rate = 0.2 };
 	if ((rc = yaml_int(n, "min", 0, 100000, &r->min, err)) != BERTH_OK ||
 	    (rc = yaml_int(n, "max", 0, 100000, &r->max, err)) != BERTH_OK ||
-	    (rc = yaml_int(n, "headroom", 0, 100000, &r->headroom, err)) != BERTH_OK ||
 	    (rc = yaml_double(n, "unit", 0, 1e12, &r->unit, err)) != BERTH_OK ||
 	    (rc = yaml_double(n, "target", 0, 1, &r->target, err)) != BERTH_OK ||
 	    (rc = yaml_double(n, "tolerance", 0, 1, &r->tolerance, err)) != BERTH_OK ||
@@ -97,6 +96,41 @@ scaling_rule_read(const struct yaml_node *n, struct scale_rule *r, struct berth_
 	if (scale_check(r, &why) != BERTH_OK)
 		return yaml_err(n, err, "%s", why.msg);
 	return BERTH_OK;
+}
+
+/* headroom: 2, 20% or {gpus: 16}. */
+static enum berth_code
+scaling_headroom_read(const struct yaml_node *fleet, struct scaling_fleet *f, struct berth_err *err)
+{
+	static const char *const keys[] = { "gpus", NULL };
+	const struct yaml_node *n = yaml_get(fleet, "headroom");
+	const char *text = "";
+	struct berth_err why;
+	enum berth_code rc;
+
+	if (n == NULL)
+		return BERTH_OK;
+	if (n->kind == YAML_KIND_MAP) {
+		if ((rc = yaml_check_keys(n, keys, err)) != BERTH_OK ||
+		    (rc = yaml_need_keys(n, keys, err)) != BERTH_OK ||
+		    (rc = yaml_int(n, "gpus", 0, 100000, &f->rule.headroom.gpus, err)) != BERTH_OK)
+			return rc;
+	} else {
+		rc = yaml_as_str(n, &text, err);
+		if (rc != BERTH_OK)
+			return rc;
+		if (scale_headroom_parse(text, &f->rule.headroom, &why) != BERTH_OK)
+			return yaml_err(n, err, "%s", why.msg);
+	}
+	f->headroom_gpus = f->rule.headroom.gpus > 0;
+	return BERTH_OK;
+}
+
+/* The item of a list that text came from, or what stands in its place. */
+static const struct yaml_node *
+scaling_item(const struct yaml_node *list, size_t i)
+{
+	return list->kind == YAML_KIND_LIST && i < list->n ? list->items[i] : list;
 }
 
 /* hours: [TEXT, ...] and the zone whose clock they are told by. */
@@ -122,9 +156,13 @@ scaling_hours_read(
 	if (tz_load(a, zone != NULL ? zone : "UTC", &f->tz, &why) != BERTH_OK)
 		return yaml_err(yaml_get(n, zone != NULL ? "zone" : "hours"), err, "%s", why.msg);
 	hours = arena_array_of(a, f->n_hours, struct scale_hours);
-	for (size_t i = 0; i < f->n_hours; i++)
+	for (size_t i = 0; i < f->n_hours; i++) {
+		const struct yaml_node *item = scaling_item(yaml_get(n, "hours"), i);
+
 		if (scale_hours_parse(texts[i], &hours[i], &why) != BERTH_OK)
-			return yaml_err(yaml_get(n, "hours"), err, "%s", why.msg);
+			return yaml_err(item, err, "%s", why.msg);
+		f->headroom_gpus = f->headroom_gpus || hours[i].headroom.gpus > 0;
+	}
 	f->hours = hours;
 	return BERTH_OK;
 }
@@ -156,6 +194,7 @@ scaling_fleet_read(const struct yaml_node *n, const char *config_dir, struct are
 	if (f->job[0] != '/' && config_dir != NULL && config_dir[0] != '\0')
 		f->job = arena_printf(a, "%s/%s", config_dir, f->job);
 	if ((rc = scaling_rule_read(n, &f->rule, err)) != BERTH_OK ||
+	    (rc = scaling_headroom_read(n, f, err)) != BERTH_OK ||
 	    (rc = scaling_hours_read(n, a, f, err)) != BERTH_OK ||
 	    (rc = scaling_source_read(n, "metric", &f->load, err)) != BERTH_OK ||
 	    (rc = scaling_source_read(n, "backlog", &f->backlog, err)) != BERTH_OK ||

@@ -14,6 +14,42 @@ scaling_count_of(struct arena *a, int64_t n)
 	return n == 1 ? "1 replica" : arena_printf(a, "%lld replicas", (long long)n);
 }
 
+const char *
+scaling_headroom_text(struct arena *a, const struct scale_headroom *h)
+{
+	bool more = (h->machines > 0) + (h->share > 0) + (h->gpus > 0) > 1;
+	const char *text = "";
+
+	if (h->machines > 0)
+		text = arena_printf(a, "%lld", (long long)h->machines);
+	if (h->share > 0)
+		text = arena_printf(
+		    a, "%s%s%.6g%%", text, *text != '\0' ? " or " : "", 100 * h->share);
+	if (h->gpus > 0)
+		text = arena_printf(a, "%s%s%lld GPU%s", text, *text != '\0' ? " or " : "",
+		    (long long)h->gpus, h->gpus == 1 ? "" : "s");
+	return more ? arena_printf(a, "%s, whichever is more", text) : *text != '\0' ? text : "0";
+}
+
+/* ", 2 of them spare (headroom 20%, by its hours)" */
+static const char *
+scaling_spare(struct arena *a, const struct scaling_view *v)
+{
+	const struct scale_headroom *h = &v->rule.headroom;
+	bool hours = !scale_headroom_eq(h, &v->fleet->rule.headroom);
+	bool plain = !(h->share > 0) && h->gpus == 0;
+	const char *how = "";
+
+	if (scale_headroom_none(h) || v->d.asked < 0)
+		return "";
+	if (!plain || hours)
+		how =
+		    arena_printf(a, " (headroom %s%s)", v->headroom, hours ? ", by its hours" : "");
+	if (v->d.spare > 0)
+		return arena_printf(a, ", %lld of them spare%s", (long long)v->d.spare, how);
+	return *how != '\0' ? how : "";
+}
+
 /* "a load of 120 asks for 4 replicas" */
 static const char *
 scaling_asks(struct broker *b, const struct scaling_view *v)
@@ -21,16 +57,14 @@ scaling_asks(struct broker *b, const struct scaling_view *v)
 	const struct scale_rule *r = &v->rule;
 	const struct scale_input *in = &v->in;
 	const char *n = scaling_count_of(b->tick_arena, v->d.want), *bound;
-	double carry = r->unit * r->target, load = in->load;
+	double load = in->load;
 	char text[DURATION_FMT_SIZE];
 
-	bound = v->d.want == r->min && load / carry + (double)r->headroom <= (double)r->min - 1
+	bound = v->d.want == r->min && v->d.asked + v->d.spare < r->min
 		    ? v->hours != NULL
 			  ? arena_printf(b->tick_arena, " (the least, by its hours %s)", v->hours)
 			  : " (the least)"
-		: r->headroom > 0
-		    ? arena_printf(b->tick_arena, ", %lld of them spare", (long long)r->headroom)
-		    : "";
+		    : scaling_spare(b->tick_arena, v);
 	if (r->drain_s > 0 && in->queued > 0)
 		load += in->queued / r->drain_s;
 	if (in->forecast > load)
@@ -99,6 +133,9 @@ scaling_why(struct broker *b, const struct scaling_view *v, const struct scale_s
 		    "%d or more replicas failed, or ended at once, within the hour: none is added "
 		    "before %s, see berth jobs --all",
 		    SCALING_CRASH_N, time_fmt(t, crashed_until));
+	if (v->missing[0] != '\0' && v->d.reason != SCALE_UP && have == 0)
+		return arena_printf(
+		    a, "the load is not known, so no replica is added: %s", v->missing);
 	if (v->missing[0] != '\0' && v->d.reason != SCALE_UP)
 		return arena_printf(a, "the load is not known, so %s %s: %s", there,
 		    have == 1 ? "stays" : "stay", v->missing);
@@ -149,23 +186,27 @@ scaling_what_if(struct broker *b, struct scaling_view *v)
 {
 	const struct scale_rule *r = &v->rule;
 	const char **out = arena_array_of(b->tick_arena, 3, const char *);
-	double carry = r->unit * r->target, n = (double)v->d.target;
-	double up = floor(n * (1 + r->tolerance)) - (double)r->headroom,
-	       down = ceil(n / (1 + r->tolerance)) - 1 - (double)r->headroom;
+	double n = (double)v->d.target;
+	double up = scale_carried(r, floor(n * (1 + r->tolerance))),
+	       down = scale_carried(r, ceil(n / (1 + r->tolerance)) - 1);
 	char text[DURATION_FMT_SIZE], at[TIME_FMT_SIZE];
 
 	if (v->d.target < r->max && up >= 0)
 		out[v->n_what_if++] =
-		    arena_printf(b->tick_arena, "a load above %.6g adds replicas", up * carry);
+		    arena_printf(b->tick_arena, "a load above %.6g adds replicas", up);
 	if (v->d.target > r->min && down >= 0)
 		out[v->n_what_if++] =
 		    arena_printf(b->tick_arena, "a load of at most %.6g for %s takes some away",
-			down * carry, duration_fmt(text, scale_window(r)));
+			down, duration_fmt(text, scale_window(r)));
 	v->n_load = v->n_what_if;
 	if (v->next > 0)
-		out[v->n_what_if++] =
-		    arena_printf(b->tick_arena, "from %s on at least %lld and at most %lld may be",
-			time_fmt(at, v->next), (long long)v->then.min, (long long)v->then.max);
+		out[v->n_what_if++] = arena_printf(b->tick_arena,
+		    "from %s on at least %lld and at most %lld may be%s", time_fmt(at, v->next),
+		    (long long)v->then.min, (long long)v->then.max,
+		    scale_headroom_eq(&v->then.headroom, &r->headroom)
+			? ""
+			: arena_printf(b->tick_arena, ", with a headroom of %s",
+			      scaling_headroom_text(b->tick_arena, &v->then.headroom)));
 	v->what_if = out;
 }
 
@@ -194,7 +235,14 @@ scaling_json(struct jsonw *w, const struct scaling_view *v)
 	jsonw_int(w, "waiting", v->in.waiting);
 	jsonw_int(w, "min", v->rule.min);
 	jsonw_int(w, "max", v->rule.max);
-	jsonw_int(w, "headroom", v->rule.headroom);
+	if (v->d.asked >= 0) {
+		jsonw_int(w, "asked", v->d.asked);
+		jsonw_int(w, "headroom", v->d.spare);
+	} else {
+		jsonw_null(w, "asked");
+		jsonw_null(w, "headroom");
+	}
+	jsonw_str(w, "headroom_rule", v->headroom);
 	jsonw_str_or_null(w, "hours", v->hours);
 	jsonw_int(w, "want", v->d.want);
 	jsonw_int(w, "target", v->d.target);

@@ -134,6 +134,7 @@ scale_table(struct cmd_ctx *ctx, const struct scaling_view *v, size_t n, struct 
 		{ "starting", NULL, TABLE_INT, 0, 0 },
 		{ "min", NULL, TABLE_INT, 0, TABLE_SPARE },
 		{ "max", NULL, TABLE_INT, 0, TABLE_SPARE },
+		{ "headroom", NULL, TABLE_INT, 0, TABLE_SPARE },
 		{ "want", NULL, TABLE_INT, 0, 0 },
 		{ "target", NULL, TABLE_INT, 0, 0 },
 		{ "change", NULL, TABLE_INT, 0, 0 },
@@ -151,6 +152,10 @@ scale_table(struct cmd_ctx *ctx, const struct scaling_view *v, size_t n, struct 
 		table_int(t, v[i].in.starting);
 		table_int(t, v[i].rule.min);
 		table_int(t, v[i].rule.max);
+		if (v[i].d.asked >= 0)
+			table_int(t, v[i].d.spare);
+		else
+			table_unknown(t);
 		table_int(t, v[i].d.want);
 		table_int(t, v[i].d.target);
 		table_int(t, v[i].change);

@@ -194,7 +194,7 @@ simscale_play(const struct simscale_world *w, enum simscale_policy p, struct are
 	int64_t end = w->t0 + (int64_t)w->n * w->step_s;
 	struct scale_rule rule = w->rule;
 
-	rule.headroom = 0;
+	rule.headroom = (struct scale_headroom){ .machines = 0 };
 	f->up = f->down = INT64_MIN / 2;
 	/* It begins with what the first load asks for: nobody is measured by how he starts. */
 	if (p >= SIMSCALE_BERTH) {
@@ -202,10 +202,8 @@ simscale_play(const struct simscale_world *w, enum simscale_policy p, struct are
 		scale_hours_apply(w->g->hours, w->g->n_hours, w->g->tz, w->t0, &rule);
 	}
 	f->ready = p < SIMSCALE_THRESHOLD ? w->fixed[p]
-		   : isnan(w->load[0])
-		       ? (int64_t)rule.headroom
-		       : (int64_t)fmin(1e9, ceil(w->load[0] / (w->rule.unit * w->rule.target))) +
-			     rule.headroom;
+		   : isnan(w->load[0])    ? rule.headroom.machines
+					  : scale_carries(&rule, w->load[0]);
 	f->ready = p < SIMSCALE_THRESHOLD ? f->ready
 		   : f->ready < rule.min  ? rule.min
 		   : f->ready > rule.max  ? rule.max

@@ -58,9 +58,9 @@ BERTH_MUST_CHECK enum berth_code simscale_run(const double *load, size_t n, int6
 struct cmd_ctx;
 struct simulate_scale_opts {
 	double unit, target, tolerance, down_rate, level;
-	int64_t min, max, headroom, boot_s, down_window_s, billing_s, period_s, every_s, from, to;
+	int64_t min, max, gpus, boot_s, down_window_s, billing_s, period_s, every_s, from, to;
 	struct opt_list policies, hours;
-	const char *zone, *svg;
+	const char *headroom, *zone, *svg;
 };
 extern const struct opt_row simulate_scale_rows[];
 extern const struct simulate_scale_opts simulate_scale_defaults;

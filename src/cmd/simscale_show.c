@@ -34,11 +34,14 @@ const struct opt_row simulate_scale_rows[] = {
 	{ "min", 0, OPT_INT, "N", "replicas at the least; default 0", OFF(min), 0, 100000, NULL },
 	{ "max", 0, OPT_INT, "N", "replicas at most; default: no limit", OFF(max), 1, 100000,
 	    NULL },
-	{ "headroom", 0, OPT_INT, "N", "replicas kept above what the load asks for; default 0",
-	    OFF(headroom), 0, 100000, NULL },
-	{ "hours", 0, OPT_LIST, "HOURS",
-	    "least and most by the hours, as in 'mon-fri 08:00-20:00 4..20'", OFF(hours), 0, 0,
+	{ "headroom", 0, OPT_STRING, "SPARE",
+	    "kept above what the load asks for: 2, 20% or 16gpus; default 0", OFF(headroom), 0, 0,
 	    NULL },
+	{ "gpus", 0, OPT_INT, "N", "accelerators of one replica, for a headroom in them", OFF(gpus),
+	    1, 100000, NULL },
+	{ "hours", 0, OPT_LIST, "HOURS",
+	    "least, most and headroom by the hours, as in 'mon-fri 08:00-20:00 4..20 +25%'",
+	    OFF(hours), 0, 0, NULL },
 	{ "zone", 0, OPT_STRING, "ZONE", "time zone of the hours; default UTC", OFF(zone), 0, 0,
 	    NULL },
 	{ "boot", 0, OPT_DURATION, "DUR", "from the order to a replica that works; default 10m",
@@ -77,7 +80,7 @@ simscale_grid(const struct simulate_scale_opts *o, struct simscale_grid *g, stru
 		.level = o->level,
 		.rule = { .min = o->min,
 		    .max = o->max,
-		    .headroom = o->headroom,
+		    .gpus = o->gpus,
 		    .unit = o->unit,
 		    .target = o->target,
 		    .tolerance = o->tolerance,
@@ -108,6 +111,28 @@ simscale_grid(const struct simulate_scale_opts *o, struct simscale_grid *g, stru
 		g->policy[p] = true;
 	}
 	return BERTH_OK;
+}
+
+/* Of both --headroom and --hours: a headroom in GPUs needs to know how many a replica has. */
+static enum berth_code
+simscale_headroom(
+    const struct simulate_scale_opts *o, struct simscale_grid *g, struct berth_err *err)
+{
+	bool gpus;
+
+	if (o->headroom != NULL &&
+	    scale_headroom_parse(o->headroom, &g->rule.headroom, err) != BERTH_OK) {
+		err->code = BERTH_EUSAGE;
+		return err_at(err, "--headroom");
+	}
+	gpus = g->rule.headroom.gpus > 0;
+	for (size_t i = 0; i < g->n_hours; i++)
+		gpus = gpus || g->hours[i].headroom.gpus > 0;
+	if (!gpus || o->gpus > 0)
+		return BERTH_OK;
+	err_set(err, BERTH_EUSAGE,
+	    "headroom is told in GPUs: how many one replica has is said by --gpus");
+	return err_at(err, "--gpus");
 }
 
 static enum berth_code
@@ -289,6 +314,8 @@ simulate_scale(struct cmd_ctx *ctx, struct berth_err *err)
 
 	if (rc == BERTH_OK)
 		rc = simscale_hours(ctx, &g, err);
+	if (rc == BERTH_OK)
+		rc = simscale_headroom(ctx->opts, &g, err);
 	if (rc == BERTH_OK)
 		rc = simscale_series(ctx, &d, &hours, err);
 	if (rc == BERTH_OK)

@@ -3,6 +3,7 @@
 
 #include "plan/scale.h"
 
+#define SCALE_SHARE_MOST 10
 #define SCALE_RATE_S 300  /* the time that down_rate is told for */
 #define SCALE_CALM 0.0025 /* a smaller swing is none */
 #define SCALE_MOVES 24    /* changes of the load that the memory of a swing outlasts */
@@ -32,9 +33,13 @@ scale_check(const struct scale_rule *r, struct berth_err *err)
 	if (r->min < 0 || (double)r->max > SCALE_MOST)
 		return err_set(err, BERTH_EINVAL, "fleet of %lld to %lld machines",
 		    (long long)r->min, (long long)r->max);
-	if (r->headroom < 0 || (double)r->headroom > SCALE_MOST)
-		return err_set(
-		    err, BERTH_EINVAL, "headroom of %lld machines", (long long)r->headroom);
+	if (r->headroom.machines < 0 || (double)r->headroom.machines > SCALE_MOST ||
+	    r->headroom.gpus < 0 || (double)r->headroom.gpus > SCALE_MOST || r->gpus < 0 ||
+	    !(r->headroom.share >= 0 && r->headroom.share <= SCALE_SHARE_MOST))
+		return err_set(err, BERTH_EINVAL,
+		    "headroom of %lld machines, %lld GPUs, a share of %g",
+		    (long long)r->headroom.machines, (long long)r->headroom.gpus,
+		    r->headroom.share);
 	if (!(r->unit > 0) || !isfinite(r->unit))
 		return err_set(err, BERTH_EINVAL, "unit: a machine that carries %g", r->unit);
 	if (!(r->target > 0 && r->target <= 1))
@@ -71,8 +76,36 @@ scale_restart(const struct scale_rule *r)
 	return r->boot_s + r->billing_s;
 }
 
-/* Machines that the input asks for, not yet rounded up; a forecast or a queue that is not known
- * asks for nothing. */
+static double
+scale_fixed(const struct scale_rule *r)
+{
+	return fmax((double)r->headroom.machines,
+	    (double)r->headroom.gpus / (double)(r->gpus > 0 ? r->gpus : 1));
+}
+
+/* With what is kept spare: continuous in n > 0, so that no noise of n grows by it. */
+static double
+scale_with(const struct scale_rule *r, double n)
+{
+	double spare = scale_fixed(r);
+
+	if (r->headroom.share > 0 && n > 0)
+		spare = fmax(spare, fmax(1, r->headroom.share * n));
+	return fmin(n + spare, SCALE_MOST);
+}
+
+double
+scale_carried(const struct scale_rule *r, double machines)
+{
+	double n = machines - scale_fixed(r);
+
+	if (n >= 0 && r->headroom.share > 0)
+		n = fmax(0, fmin(n, fmin(machines - 1, machines / (1 + r->headroom.share))));
+	return n * r->target * r->unit;
+}
+
+/* Machines that the input asks for, not yet rounded up, without headroom; a forecast or a queue
+ * that is not known asks for nothing. */
 static double
 scale_need(const struct scale_rule *r, const struct scale_input *in)
 {
@@ -82,7 +115,7 @@ scale_need(const struct scale_rule *r, const struct scale_input *in)
 		n = fmax(n, in->load / carry + in->queued / (r->drain_s * carry));
 	if (in->forecast > 0 && isfinite(in->forecast))
 		n = fmax(n, in->forecast / carry);
-	return fmin(fmax(n, 0) + (double)r->headroom, SCALE_MOST);
+	return fmin(fmax(n, 0), SCALE_MOST);
 }
 
 /* 17 GPUs on machines of 8 are 3 machines; 16.000000001 from a rounding are 2. */
@@ -95,10 +128,8 @@ scale_whole(double need)
 int64_t
 scale_carries(const struct scale_rule *r, double load)
 {
-	return isfinite(load) && load > 0
-		   ? scale_whole(
-			 fmin(load / (r->target * r->unit) + (double)r->headroom, SCALE_MOST))
-		   : 0;
+	return isfinite(load) && load > 0 ? scale_whole(scale_with(r, load / (r->target * r->unit)))
+					  : 0;
 }
 
 /* Half-life of what is known of the noise: where a sample stands for about as long as the window, a
@@ -112,12 +143,14 @@ scale_fade(const struct scale_state *s, int64_t t, int64_t window)
 	return fmax(2 * (double)window, calm ? 0 : SCALE_MOVES * s->gap);
 }
 
-/* What goes up and comes down again is noise; what only goes up, or only down, is not. */
+/* What goes up and comes down again is noise; what only goes up, or only down, is not. Nor is a
+ * headroom that is another one than it was. */
 static void
-scale_swing(const struct scale_rule *r, struct scale_state *s, double need, int64_t t,
+scale_swing(const struct scale_rule *r, struct scale_state *s, double load, int64_t t,
     int64_t passed_s, int64_t window)
 {
-	double move = need - s->last, back = fmax(fabs(move), fabs(s->move));
+	double need = scale_with(r, load), last = scale_with(r, s->last), move = need - last,
+	       back = fmax(fabs(move), fabs(s->move));
 
 	if (move != 0) {
 		if (s->moved > 0 && t > s->moved)
@@ -126,11 +159,11 @@ scale_swing(const struct scale_rule *r, struct scale_state *s, double need, int6
 	}
 	s->swing *= exp2(-(double)(passed_s > 0 ? passed_s : 0) / scale_fade(s, t, window));
 	if (move * s->move < 0)
-		s->swing = fmax(s->swing, back / fmax(need, s->last));
+		s->swing = fmax(s->swing, back / fmax(need, last));
 	s->swing = s->swing < SCALE_CALM ? 0 : fmin(s->swing, r->tolerance / 2);
 	if (move != 0)
 		s->move = move;
-	s->last = need;
+	s->last = load;
 }
 
 double
@@ -220,7 +253,7 @@ scale_step(const struct scale_rule *r, struct scale_state *s, const struct scale
 {
 	int64_t have = in->ready + in->starting, window = scale_window(r), asked, last_t = in->t;
 	bool known = isfinite(in->load) && in->load >= 0;
-	double need, most;
+	double load, need, most;
 
 	if (s->n_want > 0)
 		last_t = s->want[s->n_want - 1].t;
@@ -247,12 +280,15 @@ scale_step(const struct scale_rule *r, struct scale_state *s, const struct scale
 	if (in->ready > s->had)
 		s->arrived = in->t;
 	s->had = in->ready;
-	need = known ? scale_need(r, in) : (double)have;
+	load = known ? scale_need(r, in) : (double)have;
+	need = known ? scale_with(r, load) : load;
 	if (!known)
 		s->moved = 0;
 	else
-		scale_swing(r, s, need, in->t, in->t - last_t, window);
+		scale_swing(r, s, load, in->t, in->t - last_t, window);
 	asked = scale_whole(need);
+	out->asked = known ? scale_clamp(scale_whole(load), 0, r->max) : -1;
+	out->spare = known ? scale_clamp(asked, 0, r->max) - out->asked : 0;
 	out->want = scale_clamp(asked, r->min, r->max);
 	out->target = have;
 	out->reason = SCALE_STEADY;

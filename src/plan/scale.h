@@ -10,9 +10,19 @@
 
 #define SCALE_MOST 1000000000 /* machines of a fleet at most */
 
+/* What is kept above what the load asks for: the largest of the three, so that two of them are
+ * joined field by field. */
+struct scale_headroom {
+	int64_t machines;
+	int64_t gpus; /* accelerators; of machines with rule.gpus each */
+	double share; /* of the machines that the load asks for, before rounding up; at least one
+			 machine where it asks for any; 0: none */
+};
+
 struct scale_rule {
-	int64_t min, max; /* machines; max also holds the quota */
-	int64_t headroom; /* machines kept above what the load asks for, within max */
+	int64_t min, max;               /* machines; max also holds the quota */
+	struct scale_headroom headroom; /* within max */
+	int64_t gpus;                   /* accelerators of one machine; 0 counts as 1 */
 	double unit;      /* load that one machine carries: 8 GPUs, 40 requests a second; > 0 */
 	double target;    /* share of it that is used when all is well, 0 < target <= 1 */
 	double tolerance; /* up only if wanted / have > 1 + this, down only if have / wanted > 1 +
@@ -52,12 +62,12 @@ struct scale_state {
 	int64_t had;            /* ready machines at the last step */
 	int64_t arrived;        /* when machines last became ready; INT64_MIN: never */
 	int64_t down_t, down_n; /* the 5 min in which machines go, and how many went */
-	double last, move; /* what the last known load asked for, and how that differed from the one
-			      before */
-	double swing;      /* share of it that it has lately gone up and down again, halved in two
-			      windows, or in 24 gaps (of two windows at most) */
-	int64_t moved;     /* when the load last changed; 0: not known */
-	double gap;        /* s from one change to the next, lately; 0: not known */
+	double last;            /* machines that the last known load asked for, without headroom */
+	double move;            /* how they, headroom among them, differed from those before */
+	double swing;  /* share of it that it has lately gone up and down again, halved in two
+			  windows, or in 24 gaps (of two windows at most) */
+	int64_t moved; /* when the load last changed; 0: not known */
+	double gap;    /* s from one change to the next, lately; 0: not known */
 	bool started;
 };
 
@@ -75,6 +85,8 @@ const char *scale_reason_name(enum scale_reason r); /* "up" */
 
 struct scale_decision {
 	int64_t want;   /* machines this input alone asks for, within min and max */
+	int64_t asked;  /* ... without headroom and min, within max; -1: the load is not known */
+	int64_t spare;  /* machines that the headroom adds to asked, within max */
 	int64_t target; /* machines to have, what is starting among them: order or release the
 			   difference */
 	enum scale_reason reason;
@@ -94,10 +106,15 @@ int64_t scale_restart(const struct scale_rule *r);
 double scale_room(const struct scale_rule *r, const struct scale_state *s);
 /* Machines that a load asks for, headroom among them, at least 0; NaN: 0. */
 int64_t scale_carries(const struct scale_rule *r, double load);
+/* The largest load that asks for no more than so many machines, headroom among them; below 0: not
+ * even none. */
+double scale_carried(const struct scale_rule *r, double machines);
 
 /*
- * One step; state starts zeroed. want = ceil(max(load / (target unit), queued / (drain_s target
- * unit), forecast / (target unit))) + headroom. Up at once, as soon as want passes what is ready
+ * One step; state starts zeroed. need = max(load / (target unit), queued / (drain_s target unit),
+ * forecast / (target unit)); want = ceil(need + headroom), the largest of machines, gpus over
+ * rule.gpus, and max(1, share need) where share and need > 0: rounded once, so that noise moves it
+ * by no larger share than without. Up at once, as soon as want passes what is ready
  * and starting by more than the tolerance. Down only to the largest want of the window, and only if
  * that fits with room for the swing of the load as well (scale_room): else noise around a whole
  * number of machines would start one every few windows. Not before a window has passed since

@@ -67,19 +67,94 @@ scale_clock(const char *s, int32_t *s_out)
 	return m < 60 && *s_out <= DAY_S ? s + 5 : NULL;
 }
 
-/* "4..20", "4..", "..2" up to the end of the text. */
-static bool
+/* "4..20", "4..", "..2" up to a space or the end of the text, which it gives; NULL: it is none. */
+static const char *
 scale_range(const char *s, int64_t *min_out, int64_t *max_out)
 {
 	size_t n = strspn(s, "0123456789");
 	size_t k = strncmp(s + n, "..", 2) == 0 ? strspn(s + n + 2, "0123456789") : 0;
+	const char *end;
 
-	if (n > 6 || k > 6 || n + k == 0 || strncmp(s + n, "..", 2) != 0 || s[n + 2 + k] != '\0')
-		return false;
+	if (n > 6 || k > 6 || n + k == 0 || strncmp(s + n, "..", 2) != 0)
+		return NULL;
+	end = s + n + 2 + k;
 	*min_out = n > 0 ? strtoll(s, NULL, 10) : -1;
 	*max_out = k > 0 ? strtoll(s + n + 2, NULL, 10) : -1;
-	return *min_out <= SCALE_HOURS_MOST && *max_out <= SCALE_HOURS_MOST &&
-	       (n == 0 || k == 0 || *min_out <= *max_out);
+	return (*end == '\0' || *end == ' ') && *min_out <= SCALE_HOURS_MOST &&
+		       *max_out <= SCALE_HOURS_MOST && (n == 0 || k == 0 || *min_out <= *max_out)
+		   ? end
+		   : NULL;
+}
+
+enum berth_code
+scale_headroom_parse(const char *text, struct scale_headroom *out, struct berth_err *err)
+{
+	size_t n = strspn(text, "0123456789"),
+	       k = text[n] == '.' ? strspn(text + n + 1, "0123456789") : 0;
+	const char *unit = text + n + (k > 0 ? k + 1 : 0);
+	bool share = str_eq(unit, "%"), gpus = str_eq(unit, "gpus");
+	double value = n > 0 && n <= 6 && k <= 6 ? strtod(text, NULL) : -1;
+
+	*out = (struct scale_headroom){ .machines = 0 };
+	if (value < 0 || (!share && (k > 0 || (!gpus && *unit != '\0'))))
+		return err_set(err, BERTH_EINVAL,
+		    "'%.80s' is no headroom: it is a number of replicas, a share as in 20%%, or "
+		    "accelerators as in 16gpus",
+		    text);
+	if (value > (share ? 1000 : SCALE_HOURS_MOST))
+		return err_set(err, BERTH_EINVAL, "a headroom of '%.80s' is more than %s", text,
+		    share ? "1000%" : "100000");
+	if (share)
+		out->share = value / 100;
+	else
+		*(gpus ? &out->gpus : &out->machines) = (int64_t)value;
+	return BERTH_OK;
+}
+
+void
+scale_headroom_join(struct scale_headroom *a, const struct scale_headroom *b)
+{
+	a->machines = b->machines > a->machines ? b->machines : a->machines;
+	a->gpus = b->gpus > a->gpus ? b->gpus : a->gpus;
+	a->share = b->share > a->share ? b->share : a->share;
+}
+
+bool
+scale_headroom_none(const struct scale_headroom *h)
+{
+	return h->machines <= 0 && h->gpus <= 0 && !(h->share > 0);
+}
+
+bool
+scale_headroom_eq(const struct scale_headroom *a, const struct scale_headroom *b)
+{
+	return a->machines == b->machines && a->gpus == b->gpus && !(a->share < b->share) &&
+	       !(a->share > b->share);
+}
+
+/* What stands behind the clock: " 4..20", " +2", " 4..20 +25%". */
+static enum berth_code
+scale_bounds_parse(const char *s, struct scale_hours *out, struct berth_err *err)
+{
+	struct berth_err why = { 0 };
+
+	out->min = out->max = -1;
+	if (s[1] != '+')
+		s = scale_range(s + 1, &out->min, &out->max);
+	if (s == NULL)
+		return err_set(err, BERTH_EINVAL,
+		    "'%.80s': the least and the most are at most %d, as in 4..20, 4.. or ..20, and "
+		    "headroom stands behind them as in +2 or +25%%",
+		    out->text, SCALE_HOURS_MOST);
+	if (*s == '\0')
+		return BERTH_OK;
+	if (s[1] != '+' || scale_headroom_parse(s + 2, &out->headroom, &why) != BERTH_OK)
+		return err_set(err, BERTH_EINVAL, "'%.80s': %s", out->text,
+		    s[1] != '+' ? "what stands behind the least and the most is headroom, as in +2 "
+				  "or +25%"
+				: why.msg);
+	out->spare = true;
+	return BERTH_OK;
 }
 
 enum berth_code
@@ -104,11 +179,7 @@ scale_hours_parse(const char *text, struct scale_hours *out, struct berth_err *e
 	if (s == NULL || out->from_s >= DAY_S || *s != ' ')
 		return err_set(err, BERTH_EINVAL,
 		    "'%.80s': hours are from 00:00 to 24:00, as in 08:00-20:00", text);
-	if (!scale_range(s + 1, &out->min, &out->max))
-		return err_set(err, BERTH_EINVAL,
-		    "'%.80s': the least and the most are at most %d, as in 4..20, 4.. or ..20",
-		    text, SCALE_HOURS_MOST);
-	return BERTH_OK;
+	return scale_bounds_parse(s, out, err);
 }
 
 const struct scale_hours *
@@ -148,12 +219,20 @@ void
 scale_hours_apply(
     const struct scale_hours *hours, size_t n, const struct tz *tz, int64_t t, struct scale_rule *r)
 {
+	const struct scale_hours *now, *soon;
+	struct scale_headroom then;
 	int64_t min, max, soon_min, soon_max;
 
 	if (n == 0)
 		return;
-	scale_limits(scale_hours_at(hours, n, tz, t), r, &min, &max);
-	scale_limits(scale_hours_at(hours, n, tz, t + r->boot_s), r, &soon_min, &soon_max);
+	now = scale_hours_at(hours, n, tz, t);
+	soon = scale_hours_at(hours, n, tz, t + r->boot_s);
+	then = soon != NULL && soon->spare ? soon->headroom : r->headroom;
+	scale_limits(now, r, &min, &max);
+	scale_limits(soon, r, &soon_min, &soon_max);
+	if (now != NULL && now->spare)
+		r->headroom = now->headroom;
+	scale_headroom_join(&r->headroom, &then);
 	r->min = soon_min > min ? soon_min : min;
 	r->max = r->min > max ? r->min : max;
 }
@@ -168,7 +247,8 @@ scale_hours_next(const struct scale_hours *hours, size_t n, const struct tz *tz,
 	for (int64_t u = time_floor(t, 60) + 60; n > 0 && u <= t + 8 * DAY_S; u += 60) {
 		*then_out = *base;
 		scale_hours_apply(hours, n, tz, u, then_out);
-		if (then_out->min != now.min || then_out->max != now.max)
+		if (then_out->min != now.min || then_out->max != now.max ||
+		    !scale_headroom_eq(&then_out->headroom, &now.headroom))
 			return u;
 	}
 	return 0;

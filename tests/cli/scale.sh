@@ -301,7 +301,7 @@ T0=2026-11-30
 fleet 'metric: {series: load}' 'hours: ["mon-fry 08:00-20:00 6.."]'
 run scale
 expect_exit 1
-expect_err_has "'fleets\[0\].hours': 'mon-fry 08:00-20:00 6..': days are mon tue wed"
+expect_err_has "'fleets\[0\].hours\[0\]': 'mon-fry 08:00-20:00 6..': days are mon tue wed"
 expect_err_has 'berth.yaml:[0-9]+:[0-9]+'
 fleet 'metric: {series: load}' 'zone: Europe/Berlin'
 run scale
@@ -310,10 +310,119 @@ fleet 'metric: {series: load}' 'hours: "00:00-24:00 1.."' 'zone: Europe/Nowhere'
 run scale
 expect_exit 1
 expect_err_has 'Europe/Nowhere'
-fleet 'metric: {series: load}' 'headroom: -1'
+for bad in -1 2.5 20%% '"2 %"' x; do
+	fleet 'metric: {series: load}' "headroom: $bad"
+	run scale
+	expect_exit 1
+	expect_err_has "'fleets\[0\].headroom': '.*' is no headroom: it is a number of replicas, a share"
+	expect_err_has 'berth.yaml:[0-9]+:[0-9]+'
+done
+fleet 'metric: {series: load}' 'headroom: 1001%'
 run scale
 expect_exit 1
-expect_err_has 'headroom'
+expect_err_has "more than 1000%"
+for bad in '{gpu: 16}' '{gpus: -1}' '{}' '{gpus: 2, share: 20%}' '[2]'; do
+	fleet 'metric: {series: load}' "headroom: $bad"
+	run scale
+	expect_exit 1 "headroom: $bad"
+	expect_err_has "fleets\[0\].headroom"
+	expect_err_has 'berth.yaml:[0-9]+:[0-9]+'
+done
+fleet 'metric: {series: load}' 'hours:' '  - "mon-fri 08:00-20:00 4..20 +25%"' '  - "sat sun 00:00-24:00 4..20 +x"'
+run scale
+expect_exit 1
+expect_err_has "'fleets\[0\].hours\[1\]': 'sat sun 00:00-24:00 4..20 .x': 'x' is no headroom"
+expect_err_has "berth.yaml:$(grep -n '+x' .config/berth/berth.yaml | cut -d: -f1):"
+
+# A headroom by share, at least one replica of any load; what of them is spare is told, and by explain too.
+fleet 'metric: {series: load}' 'headroom: 20%'
+series 'h < 1 ? 0 : h < 2 ? 16 : 80'
+at 00:05
+run scale -o json
+expect_json '$.fleets[0].want' 0 "a share of no load is nothing"
+expect_json '$.fleets[0].headroom_rule' 20%
+at 01:10
+run scale --dry-run
+expect_out_has 'a load of 16 asks for 3 replicas, 1 of them spare \(headroom 20%\), and 0 are there: 3 are added'
+run scale -o json
+expect_json '$.fleets[0].asked' 2
+expect_json '$.fleets[0].headroom' 1
+expect_json '$.fleets[0].want' 3
+expect_out_has 'a load above 16 adds replicas'
+run explain chat
+expect_out_has '1 of them spare \(headroom 20%\)'
+at 02:10
+run scale -o json
+expect_json '$.fleets[0].asked' 10
+expect_json '$.fleets[0].headroom' 2
+expect_json '$.fleets[0].change' 9 "a step is answered at once, with what is on its way counted"
+run scale -o json
+expect_json '$.fleets[0].change' 0
+T0=2026-12-01
+at 01:00
+run scale -o json
+expect_exit 8
+expect_json '$.fleets[0].headroom' null "without a load it is not known what is spare"
+expect_json '$.fleets[0].change' 0
+run scale --columns fleet,headroom,want
+expect_out_has '^chat +- +12$'
+T0=2026-11-30
+
+# In GPUs: those of the replica's job file tell how many replicas they are.
+sed 's/L4:1/L4:4/' replica.yaml >four.yaml
+sed 's/^accelerators.*/accelerators: ["L4:8", "H100:2"]/' replica.yaml >either.yaml
+fleet 'metric: {series: load}' 'headroom: {gpus: 10}'
+sed -i 's/replica.yaml/four.yaml/' .config/berth/berth.yaml
+series 16
+at 00:05
+run scale -o json
+expect_json '$.fleets[0].want' 5 "ten GPUs are two replicas of four and a half"
+expect_json '$.fleets[0].headroom' 3
+expect_json '$.fleets[0].headroom_rule' '10 GPUs'
+fleet 'metric: {series: load}' 'headroom: 10gpus' 'hours: "00:00-24:00 +4gpus"'
+series 16
+sed -i 's/replica.yaml/four.yaml/' .config/berth/berth.yaml
+run scale -o json
+expect_json '$.fleets[0].want' 3
+expect_out_has '1 of them spare \(headroom 4 GPUs, by its hours\)'
+sed -i 's/four.yaml/either.yaml/' .config/berth/berth.yaml
+run scale --dry-run -o json
+expect_json '$.fleets[0].want' 4 "of two variants the one with fewer GPUs counts"
+sed -i 's/either.yaml/nowhere.yaml/' .config/berth/berth.yaml
+run scale
+expect_exit 1
+expect_err_has 'fleet chat: .*nowhere.yaml'
+
+# By the hours of a clock: from 08:00 in Berlin half as much again, ordered ten minutes before.
+fleet 'metric: {series: load}' 'zone: Europe/Berlin' 'hours: ["mon-fri 08:00-20:00 +50%"]'
+sed -i 's/boot: 5m/boot: 10m/' .config/berth/berth.yaml
+series 32
+at 06:49
+run scale -o json
+expect_json '$.fleets[0].target' 4
+expect_out_has 'from 2026-11-30T06:50:00Z on at least 0 and at most 20 may be, with a headroom of 50%'
+at 06:50
+run scale -o json
+expect_json '$.fleets[0].target' 6
+expect_json '$.fleets[0].headroom' 2
+expect_out_has 'asks for 6 replicas, 2 of them spare \(headroom 50%, by its hours\)'
+run tick --until +13h --step 5m -o json
+expect_json '$.scaled_up' 0
+expect_json '$.scaled_down' 2 "after 20:00 and a window the spare ones go"
+fleet 'metric: {series: load}' 'headroom: 3' 'hours: "08:00-20:00 +50%"'
+series 32
+at 07:55
+run scale --dry-run -o json
+expect_json '$.fleets[0].headroom' 3
+expect_json '$.fleets[0].headroom_rule' '3 or 50%, whichever is more' "where two headrooms meet"
+at 12:00
+run scale --dry-run -o json
+expect_json '$.fleets[0].headroom' 2
+T0=2026-12-02
+at 00:00
+run scale
+expect_out_has 'the load is not known, so no replica is added: '
+T0=2026-11-30
 
 # Faults of the config, by line and key.
 fleet 'metrik: {series: load}'

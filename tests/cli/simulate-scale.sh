@@ -49,6 +49,30 @@ is berth shortage 0 0
 is berth starts 1 0
 run simulate scale even --unit 8 --boot 10m --down-window 5m --down-rate 1 --headroom 1 --hours 'sun 09:00-11:00 4..' --zone Europe/Berlin --policies berth -o json
 is berth cost 72 1e-6	# the day is a Monday
+# A fifth of the two that the load asks for is one replica, half of them too, and 16 GPUs of replicas of 8 are two; by the hours as well.
+for spare in 20% 50% 1; do
+	run simulate scale even --unit 8 --boot 10m --headroom $spare --policies berth,threshold -o json
+	is berth cost 72 1e-6
+	is threshold cost 48 1e-6
+done
+run simulate scale even --unit 8 --boot 10m --headroom 16gpus --gpus 8 --policies berth -o json
+is berth cost 96 1e-6
+run simulate scale even --unit 8 --boot 10m --down-window 5m --down-rate 1 --hours '09:00-11:00 +100%' --policies berth -o json
+is berth cost "$(awk 'BEGIN { print 2 * 24 + 2 * (2 + 10 / 60 + 5 / 60) }')" 0.07
+is berth starts 2 0
+run simulate scale even --unit 8 --boot 10m --headroom 2 --hours '00:00-24:00 +0' --policies berth -o json
+is berth cost 48 1e-6
+for bad in -1 2.5 x 20%% ''; do
+	run simulate scale even --unit 8 --headroom="$bad"
+	expect_exit 2
+	expect_err_has 'is no headroom'
+done
+run simulate scale even --unit 8 --headroom 16gpus
+expect_exit 2
+expect_err_has 'how many one replica has'
+run simulate scale even --unit 8 --hours '09:00-11:00 +16gpus'
+expect_exit 2
+expect_err_has 'how many one replica has'
 run simulate scale even --unit 8 --hours '9-11 4..'
 expect_exit 2
 expect_err_has 'as in 08:00-20:00'
@@ -66,6 +90,14 @@ run simulate scale noise --unit 32 --down-window 30m --policies threshold,berth 
 is berth flaps 0 0
 awk -v a="$(policy berth changes)" 'BEGIN { exit !(a <= 2) }'
 ok $? "berth changes $(policy berth changes) times in a month of noise, threshold $(policy threshold changes) times"
+
+# The same with a share that rounds: none flaps.
+for spare in 5% 10% 20% 33%; do
+	run simulate scale noise --unit 8 --down-window 30m --headroom $spare --policies berth -o json
+	is berth flaps 0 0
+	awk -v a="$(policy berth changes)" 'BEGIN { exit !(a <= 6) }'
+	ok $? "with $spare spare berth changes $(policy berth changes) times in a month of noise"
+done
 
 # A day with a rush: the forecast has the machines there before it. Gaps are no load: nothing is short, nothing goes.
 load rush 8064 '(k % 288 >= 108 && k % 288 < 216) ? 80 : 8'

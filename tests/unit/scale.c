@@ -10,6 +10,8 @@
 
 #define STEP 60
 
+static const double shares[] = { 0.05, 0.1, 0.2, 0.25, 0.5, 1 };
+
 /* A cloud that obeys: machines ordered at t work at t + boot. */
 struct fleet {
 	struct scale_rule rule;
@@ -106,11 +108,11 @@ test_noise(void)
 
 /* The same where a sample comes every 5 and 10 min, so that few make a window, and the level is around a whole machine. */
 static void
-test_sparse(void)
+test_sparse(double share)
 {
 	static const double level[] = { 1, 0.99, 0.97, 0.95, 0.93, 0.9, 1.01, 1.03 };
 	struct scale_rule r = { .min = 0, .max = 1000, .unit = 8, .target = 1, .tolerance = 0.1, .boot_s = 300,
-		.down_window_s = 1800, .down_rate = 0.2 };
+		.down_window_s = 1800, .down_rate = 0.2, .headroom.share = share };
 	int flaps = 0, soon = 0, steps = 0;
 	struct rng g;
 
@@ -134,7 +136,9 @@ test_sparse(void)
 					have = d.target;
 				}
 			}
-	tap_is_long(flaps, 0, "5 %% of noise, 5 and 10 min between samples: never up, down and up within the window");
+	tap_is_long(flaps, 0,
+	    "5 %% of noise, 5 and 10 min between samples, %g %% spare: never up, down and up within the window",
+	    100 * share);
 	tap_ok(soon <= 10, "and hardly ever up within a window after a machine went (%d of %d steps)", soon, steps);
 }
 
@@ -370,12 +374,12 @@ test_headroom(void)
 		int ups = 0, downs = 0;
 
 		fleet_init(&f, n + 2, 300);
-		f.rule.headroom = 2;
+		f.rule.headroom.machines = 2;
 		for (int k = 0; k < 300; k++)
 			fleet_step(&f, 8.0 * n - 0.5, NAN, 0);
 		moves += f.ups + f.downs;
 		fleet_init(&f, n + 2, 300);
-		f.rule.headroom = 2;
+		f.rule.headroom.machines = 2;
 		for (int k = 0; k < 600; k++) {
 			fleet_step(&f, 8.0 * n * (1 + 0.05 * (2 * rng_unit(&g) - 1)), NAN, 0);
 			down = f.downs > downs ? f.t : down;
@@ -388,7 +392,7 @@ test_headroom(void)
 	tap_is_long(flaps, 0, "5 %% of noise with two spare: never down and up again within the window");
 	static struct fleet f;
 	fleet_init(&f, 4, 600);
-	f.rule.headroom = 2;
+	f.rule.headroom.machines = 2;
 	fleet_step(&f, 16, NAN, 0);
 	fleet_step(&f, 80, NAN, 0);
 	tap_is_long(f.last.target, 12, "a step to 80 GPUs is answered in one period: ten machines and two spare");
@@ -464,6 +468,284 @@ test_hours(void)
 		refused += scale_hours_parse(bad[i], &h, &err) == BERTH_EINVAL;
 	}
 	tap_is_long(refused, (long)(sizeof(bad) / sizeof(bad[0])), "hours that are none are refused");
+}
+
+/* Machines of 8 for a load of whole GPUs with a headroom of percent: in whole numbers only. */
+static int64_t
+share_want(int64_t load, int64_t percent)
+{
+	int64_t one = (load + 15) / 8, all = (load * (100 + percent) + 799) / 800;
+
+	return load == 0 ? 0 : percent == 0 ? (load + 7) / 8 : one > all ? one : all;
+}
+
+/* A headroom of a share: what it asks for, and the invariants on a load that stands still, steps, or is not known. */
+static void
+test_share(void)
+{
+	int bad = 0, parts = 0, moves = 0;
+
+	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++)
+		for (int64_t load = 0; load <= 800; load++) {
+			int64_t want = share_want(load, (int64_t)floor(100 * shares[i] + 0.5));
+			static struct fleet f;
+
+			fleet_init(&f, want, 300);
+			f.rule.min = 0;
+			f.rule.headroom.share = shares[i];
+			for (int k = 0; k < 60; k++)
+				fleet_step(&f, (double)load, NAN, 0);
+			bad += f.last.want != want;
+			parts += f.last.asked != (load + 7) / 8 || f.last.asked + f.last.spare != want;
+			moves += f.ups + f.downs;
+		}
+	tap_is_long(bad, 0, "a share of what the load asks for, at least one machine, rounded up once");
+	tap_is_long(parts, 0, "and the decision says what of it the load asks for, and what is spare");
+	tap_is_long(moves, 0, "constant input with a share spare: no change");
+	static struct fleet f;
+	fleet_init(&f, 4, 600);
+	f.rule.headroom.share = 0.2;
+	fleet_step(&f, 16, NAN, 0);
+	tap_is_long(f.orders, 0, "four are there, two and one spare are asked for");
+	fleet_step(&f, 80, NAN, 0);
+	tap_is_long(f.last.target, 12, "a step to 80 GPUs is answered in one period: ten machines and two spare");
+	for (int k = 0; k < 9; k++)
+		fleet_step(&f, 80, NAN, 0);
+	tap_is_long(f.orders, 8, "what is in flight is counted");
+	for (int k = 0; k < 100; k++)
+		fleet_step(&f, NAN, NAN, 0);
+	tap_is_long(f.ready, 12, "no metric: neither in nor out");
+	tap_is_long(f.last.asked, -1, "and it is not known what is spare");
+	fleet_step(&f, 80, 160, 0);
+	tap_is_long(f.last.target, 24, "a forecast has its headroom too");
+	f.rule.max = 23;
+	fleet_step(&f, 160, NAN, 0);
+	tap_ok(f.last.want == 23 && f.last.asked == 20 && f.last.spare == 3, "of 23 at most three are spare");
+	f.rule.max = 1000;
+	for (int k = 0; k < 600; k++)
+		fleet_step(&f, 0, NAN, 0);
+	tap_is_long(f.ready, 1, "a share of no load is nothing: the least stays");
+}
+
+static void
+test_share_noise(void)
+{
+	int flaps = 0, ups = 0, fleets = 0;
+	struct rng g;
+
+	rng_seed(&g, 17);
+	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++)
+		for (int n = 2; n <= 120; n++, fleets++) { /* halves of machines */
+			static struct fleet f;
+			int64_t down = -1000000;
+			int u = 0, d = 0;
+
+			fleet_init(&f, share_want(4 * n, (int64_t)floor(100 * shares[i] + 0.5)), 300);
+			f.rule.headroom.share = shares[i];
+			for (int k = 0; k < 600; k++) {
+				fleet_step(&f, 4.0 * n * (1 + 0.05 * (2 * rng_unit(&g) - 1)), NAN, 0);
+				down = f.downs > d ? f.t : down;
+				flaps += f.ups > u && f.t - down < 1800;
+				u = f.ups;
+				d = f.downs;
+			}
+			ups += f.ups;
+		}
+	tap_is_long(flaps, 0, "5 %% of noise with a share spare: never down and up again within the window");
+	tap_ok(ups <= 2 * fleets, "and up at most twice in 10 h (%d times in %d fleets)", ups, fleets);
+}
+
+static void
+test_gpus(void)
+{
+	static struct fleet f;
+
+	fleet_init(&f, 4, 300);
+	f.rule.headroom.gpus = 16;
+	f.rule.gpus = 8;
+	fleet_step(&f, 16, NAN, 0);
+	tap_is_long(f.last.want, 4, "16 GPUs spare on machines of 8 are two");
+	tap_is_long(f.last.spare, 2, "and two are said to be spare");
+	f.rule.headroom.gpus = 4;
+	fleet_step(&f, 17, NAN, 0);
+	tap_is_long(f.last.want, 3, "four GPUs are spare on the third machine of 17 GPUs");
+	tap_is_long(f.last.spare, 0, "which the load asks for anyway");
+	fleet_step(&f, 21, NAN, 0);
+	tap_is_long(f.last.want, 4, "but not of 21");
+	f.rule.gpus = 0;
+	fleet_step(&f, 16, NAN, 0);
+	tap_is_long(f.last.want, 6, "of machines that nobody knows each has one");
+	f.rule.headroom = (struct scale_headroom){ .machines = 3, .share = 0.5 };
+	fleet_step(&f, 16, NAN, 0);
+	tap_is_long(f.last.want, 5, "of three machines and a half of two the larger");
+	fleet_step(&f, 80, NAN, 0);
+	tap_is_long(f.last.want, 15, "of three machines and a half of ten the larger");
+}
+
+/* The load that so many carry, against what a load asks for. */
+static void
+test_carried(void)
+{
+	int bad = 0, none = 0, checked = 0;
+	struct rng g;
+
+	rng_seed(&g, 23);
+	for (int w = 0; w < 20000; w++) {
+		struct scale_rule r = { .max = 1000, .unit = 1 + 10 * rng_unit(&g), .target = 0.5 + 0.5 * rng_unit(&g),
+			.gpus = 1 + (int64_t)rng_below(&g, 8) };
+		double n = (double)rng_below(&g, 60), load;
+
+		if (rng_below(&g, 2) > 0)
+			r.headroom.machines = (int64_t)rng_below(&g, 6);
+		if (rng_below(&g, 2) > 0)
+			r.headroom.gpus = (int64_t)rng_below(&g, 40);
+		if (rng_below(&g, 2) > 0)
+			r.headroom.share = 2 * rng_unit(&g);
+		load = scale_carried(&r, n);
+		if (load < 0) {
+			none += scale_carries(&r, 1e-6 * r.unit) <= (int64_t)n;
+			continue;
+		}
+		checked++;
+		bad += scale_carries(&r, load) > (int64_t)n || scale_carries(&r, load + 1e-6 * r.unit) <= (int64_t)n;
+	}
+	tap_ok(bad == 0 && checked > 10000, "the largest load of so many machines: %d wrong of %d", bad, checked);
+	tap_is_long(none, 0, "where not even the headroom fits, no load does");
+}
+
+static void
+test_headroom_parse(void)
+{
+	static const struct {
+		const char *text;
+		struct scale_headroom h;
+	} good[] = { { "0", { 0, 0, 0 } }, { "2", { 2, 0, 0 } }, { "20%", { 0, 0, 0.2 } }, { "12.5%", { 0, 0, 0.125 } },
+		{ "1000%", { 0, 0, 10 } }, { "16gpus", { 0, 16, 0 } }, { "100000", { 100000, 0, 0 } } };
+	static const char *const bad[] = { "", "-1", "+2", "2.5", "20 %", "%", "x", "1e3", "0x10", "2%%", "1001%",
+		"100001", "9999999", "2.%", ".5%", "16 gpus", "16GPUS", "2.5gpus", "100001gpus", "0.1234567%",
+		"nan", "inf%", "2 " };
+	int wrong = 0, refused = 0;
+	struct scale_headroom h;
+	struct berth_err err;
+
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		wrong += scale_headroom_parse(good[i].text, &h, &err) != BERTH_OK || !scale_headroom_eq(&h, &good[i].h);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		refused += scale_headroom_parse(bad[i], &h, &err) == BERTH_EINVAL && strstr(err.msg, bad[i]) != NULL;
+	tap_is_long(wrong, 0, "replicas, shares and GPUs are read");
+	tap_is_long(refused, (long)(sizeof(bad) / sizeof(bad[0])), "what is no headroom is refused, and named");
+}
+
+static void
+spare_is(const char *const *texts, size_t n, const char *zone, const char *what, int64_t t, int64_t boot,
+    int64_t machines, double share)
+{
+	struct scale_rule r = { .min = 1, .max = 10, .boot_s = boot, .headroom.machines = 1 };
+	struct arena *a = arena_new();
+	struct scale_hours h[4];
+	const struct tz *tz;
+	struct berth_err err;
+	bool ok = tz_load(a, zone, &tz, &err) == BERTH_OK;
+
+	for (size_t i = 0; ok && i < n; i++)
+		ok = scale_hours_parse(texts[i], &h[i], &err) == BERTH_OK;
+	if (ok)
+		scale_hours_apply(h, n, tz, t, &r);
+	tap_ok(ok && r.headroom.machines == machines && fabs(r.headroom.share - share) < 1e-12, "%s: %lld and %g %%",
+	    what, (long long)r.headroom.machines, 100 * r.headroom.share);
+	arena_free(a);
+}
+
+/* Headroom by the hours: with and without bounds, before its hours begin, over the changes of the clocks. */
+static void
+test_headroom_hours(void)
+{
+	static const char *const work[] = { "mon-fri 08:00-20:00 4..20 +25%", "sat sun 00:00-24:00 +0",
+		"22:00-06:00 2.." };
+	static const char *const gap[] = { "sun 02:15-02:45 +50%" }, *const day[] = { "08:00-20:00 +3" };
+	static const char *const bad[] = { "08:00-20:00", "08:00-20:00 +", "08:00-20:00 +x", "08:00-20:00 4..20+25%",
+		"08:00-20:00 4..20  +2", "08:00-20:00 4..20 25%", "08:00-20:00 +2 4..20", "08:00-20:00 4..20 +-1",
+		"08:00-20:00 +2 ",
+		"08:00-20:00 +1001%", "08:00-20:00 4..20 +2 +3" };
+	int64_t mon = INT64_C(1796601600);	/* 2026-12-07T00:00:00Z, a Monday */
+	int64_t summer = INT64_C(1806278400) - 86400, winter = INT64_C(1825027200) - 86400;
+	int refused = 0;
+
+	spare_is(work, 3, "UTC", "Monday 07:59", mon + 8 * 3600 - 60, 0, 1, 0);
+	spare_is(work, 3, "UTC", "Monday 08:00", mon + 8 * 3600, 0, 0, 0.25);
+	spare_is(work, 3, "UTC", "Monday 07:55 with 5 min to boot: both", mon + 8 * 3600 - 300, 300, 1, 0.25);
+	spare_is(work, 3, "UTC", "Monday 19:55 with 5 min to boot: both", mon + 20 * 3600 - 300, 300, 1, 0.25);
+	spare_is(work, 3, "UTC", "Monday 23:00: hours that tell none have the fleet's", mon + 23 * 3600, 0, 1, 0);
+	spare_is(work, 3, "UTC", "Saturday: none", mon + 5 * 86400 + 3600, 0, 0, 0);
+	spare_is(day, 1, "Europe/Berlin", "the day before summer: 06:59Z", summer - 86400 + 7 * 3600 - 60, 0, 1, 0);
+	spare_is(day, 1, "Europe/Berlin", "the day before summer: 07:00Z", summer - 86400 + 7 * 3600, 0, 3, 0);
+	spare_is(day, 1, "Europe/Berlin", "the Sunday of summer: 05:59Z", summer + 6 * 3600 - 60, 0, 1, 0);
+	spare_is(day, 1, "Europe/Berlin", "the Sunday of summer: 06:00Z", summer + 6 * 3600, 0, 3, 0);
+	spare_is(day, 1, "Europe/Berlin", "the Sunday of winter: 06:59Z", winter + 7 * 3600 - 60, 0, 1, 0);
+	spare_is(day, 1, "Europe/Berlin", "the Sunday of winter: 07:00Z", winter + 7 * 3600, 0, 3, 0);
+	spare_is(gap, 1, "Europe/Berlin", "hours that the clock skips do not come", summer + 3600, 0, 1, 0);
+	spare_is(gap, 1, "Europe/Berlin", "hours that run twice come twice: first", winter + 1800, 0, 0, 0.5);
+	spare_is(gap, 1, "Europe/Berlin", "hours that run twice come twice: second", winter + 5400, 0, 0, 0.5);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct scale_hours h;
+		struct berth_err err;
+
+		refused += scale_hours_parse(bad[i], &h, &err) == BERTH_EINVAL;
+	}
+	tap_is_long(refused, (long)(sizeof(bad) / sizeof(bad[0])), "hours whose headroom is none are refused");
+}
+
+/* The day on which summer begins in Berlin, with and without noise: one order before the hours, one way down. */
+static void
+test_headroom_day(void)
+{
+	int64_t t0 = INT64_C(1806278400) - 86400, up = 0, down = 0;	/* 2027-03-28T00:00:00Z */
+	struct arena *a = arena_new();
+	struct scale_hours h[1];
+	struct berth_err err;
+	const struct tz *tz;
+	struct rng g;
+	int flaps = 0, ups = 0, runs = 0;
+
+	rng_seed(&g, 29);
+	if (tz_load(a, "Europe/Berlin", &tz, &err) != BERTH_OK ||
+	    scale_hours_parse("08:00-20:00 +50%", &h[0], &err) != BERTH_OK) {
+		tap_ok(false, "%s", err.msg);
+		arena_free(a);
+		return;
+	}
+	for (int n = 3; n <= 30; n++)
+		for (int noisy = 0; noisy < 2; noisy++, runs += noisy) {
+			static struct fleet f;
+			struct scale_rule base;
+			int64_t first_up = 0, first_down = 0, last_down = -1000000;
+			int u = 0, d = 0;
+
+			fleet_init(&f, n, 600);
+			f.t = t0;
+			base = f.rule;
+			while (f.t < t0 + 86400) {
+				f.rule = base;
+				scale_hours_apply(h, 1, tz, f.t, &f.rule);
+				fleet_step(&f, 8.0 * n * (1 - 0.05 * noisy * rng_unit(&g)), NAN, 0);
+				first_up = f.ups > u && first_up == 0 ? f.t - STEP : first_up;
+				first_down = f.downs > d && first_down == 0 && first_up > 0 ? f.t - STEP : first_down;
+				last_down = f.downs > d ? f.t : last_down;
+				flaps += f.ups > u && f.t - last_down < 1800;
+				u = f.ups;
+				d = f.downs;
+			}
+			ups += noisy * f.ups;
+			if (noisy == 0) {
+				up += first_up == t0 + 6 * 3600 - 600 && f.ups == 1;
+				down += first_down == t0 + 18 * 3600 + 1800 - STEP && f.ready >= n && 10 * f.ready <= 11 * n;
+			}
+		}
+	tap_is_long(up, 28, "half more at 07:50 of summer time, in one order");
+	tap_is_long(down, 28, "and back, within the tolerance, a window after 20:00");
+	tap_is_long(flaps, 0, "with noise never down and up again within the window");
+	tap_ok(ups <= 3 * runs, "and few orders (%d in %d days)", ups, runs);
+	arena_free(a);
 }
 
 static void
@@ -580,6 +862,14 @@ test_check(void)
 	r.max = 0;
 	tap_code(scale_check(&r, &err), BERTH_EINVAL, &err);
 	r.max = 2;
+	r.headroom.share = -0.1;
+	tap_code(scale_check(&r, &err), BERTH_EINVAL, &err);
+	r.headroom.share = NAN;
+	tap_code(scale_check(&r, &err), BERTH_EINVAL, &err);
+	r.headroom.share = 0;
+	r.headroom.gpus = -1;
+	tap_code(scale_check(&r, &err), BERTH_EINVAL, &err);
+	r.headroom.gpus = 0;
 	r.target = 0;
 	tap_code(scale_check(&r, &err), BERTH_EINVAL, &err);
 	r.target = NAN;
@@ -591,7 +881,9 @@ main(void)
 {
 	test_constant();
 	test_noise();
-	test_sparse();
+	test_sparse(0);
+	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++)
+		test_sparse(shares[i]);
 	test_coarse();
 	test_step();
 	test_arrival();
@@ -603,6 +895,13 @@ main(void)
 	test_busy();
 	test_forecast();
 	test_headroom();
+	test_share();
+	test_share_noise();
+	test_gpus();
+	test_carried();
+	test_headroom_parse();
+	test_headroom_hours();
+	test_headroom_day();
 	test_hours();
 	test_quantum();
 	test_waiting();
