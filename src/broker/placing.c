@@ -155,6 +155,16 @@ placing_never(const struct placing_work_space *w, size_t offer, int64_t need, si
 	return first;
 }
 
+bool
+placing_over_hour(
+    const struct placing_work_space *w, const struct job *j, size_t offer, int64_t machines)
+{
+	const struct placing_offer *po = &w->facts.offers[offer];
+	double left = placing_hour_left(&w->facts, j, po->account);
+
+	return !isnan(left) && (double)machines * placing_hour(po) > left + 4e-7;
+}
+
 /* Whether a rule behind the one that refused would refuse it as well: then that one alone would
  * change nothing. */
 static bool
@@ -165,7 +175,8 @@ placing_refused_too(const struct placing_work_space *w, const struct job *j, siz
 	double left = placing_budget_left(&w->facts, j, po->account);
 	size_t over;
 
-	if (e->refuse < REFUSE_OVER_BUDGET && cost_over_budget(j, left, e))
+	if (e->refuse < REFUSE_OVER_BUDGET &&
+	    (cost_over_budget(j, left, e) || placing_over_hour(w, j, offer, e->machines)))
 		return true;
 	if ((e->refuse < REFUSE_PROBE_FAILED && po->facts.probe_failed) ||
 	    (e->refuse < REFUSE_UNAVAILABLE && po->facts.none_until > w->o->now &&
@@ -204,12 +215,15 @@ placing_hint_add(struct placing_work_space *w, struct placing_hint *h, const str
 		h->most_memory = po->offer->accelerator_memory_gib;
 		h->need_memory = v->memory_gib;
 	} else if (e->refuse == REFUSE_DEADLINE &&
-		   (h->first_finish == 0 || e->finish < h->first_finish)) {
+		   (h->first_finish == 0 || e->finish < h->first_finish ||
+		       (e->finish == h->first_finish && e->total_usd < h->first_finish_usd))) {
 		h->first_finish = e->finish;
 		h->first_finish_usd = e->total_usd;
 	} else if (e->refuse == REFUSE_OVER_BUDGET &&
 		   (h->least_usd == 0 || e->total_usd < h->least_usd)) {
 		h->least_usd = e->total_usd;
+		h->least_offer = offer;
+		h->least_machines = e->machines;
 		h->least_idle_usd = idle;
 	} else if (e->refuse == REFUSE_MAX_PRICE &&
 		   (h->least_price == 0 || price < h->least_price)) {
@@ -235,12 +249,17 @@ placing_estimate(struct placing_work_space *w, const struct cost_job *c, bool sp
 		.block = w->o->block,
 		.n_block = w->o->n_block,
 		.spot_leaves = spot_leaves };
-	double *left = arena_array(w->a, w->facts.n_accounts, sizeof(*left));
+	double *left = arena_array(w->a, w->facts.n_accounts, sizeof(*left)),
+	       *hour = arena_array(w->a, w->facts.n_accounts, sizeof(*hour));
 
-	for (size_t k = 0; k < w->facts.n_accounts; k++)
+	for (size_t k = 0; k < w->facts.n_accounts; k++) {
 		left[k] = placing_budget_left(&w->facts, c->job, k);
+		hour[k] = placing_hour_left(&w->facts, c->job, k);
+	}
 	for (size_t j = 0; j < w->facts.n_offers; j++) {
 		lim.budget_usd = left[w->facts.offers[j].account];
+		lim.hour_usd = hour[w->facts.offers[j].account];
+		lim.hour_capped = !isnan(lim.hour_usd);
 		cost_of(c, w->facts.offers[j].offer, &w->facts.offers[j].facts, &lim, &out[j]);
 	}
 }
@@ -248,15 +267,16 @@ placing_estimate(struct placing_work_space *w, const struct cost_job *c, bool sp
 /* What the candidate takes of each budget that counts it; it fits alone, as REFUSE_OVER_BUDGET has
  * seen to. */
 static void
-placing_money(struct placing_work_space *w, const struct job *j, size_t account, double usd)
+placing_money(struct placing_work_space *w, const struct job *j, const struct placing_offer *po,
+    int64_t machines, double usd)
 {
-	int64_t units = llround(usd * 1e6);
+	for (size_t b = 0; b < w->facts.n_budgets; b++) {
+		const struct budget *x = &w->facts.budgets[b];
+		int64_t left = placing_budget_rest(x),
+			units = placing_budget_takes(x, po, machines, usd);
 
-	for (size_t b = 0; b < w->facts.n_budgets && units > 0; b++) {
-		int64_t left = placing_budget_rest(&w->facts.budgets[b]);
-
-		if (!budget_scope_hits(w->facts.budgets[b].scope, w->facts.accounts[account],
-			j->spec.project, j->spec.user))
+		if (units <= 0 || !budget_scope_hits(x->scope, w->facts.accounts[po->account],
+				      j->spec.project, j->spec.user))
 			continue;
 		VEC_PUSH(w->a, &w->more_vec.resource, w->facts.n_quotas + b);
 		VEC_PUSH(w->a, &w->more_vec.units, units < left ? units : left);
@@ -309,7 +329,7 @@ placing_candidates_of(
 		VEC_PUSH(w->a, &w->risk, e.risk);
 		VEC_PUSH(w->a, &w->need, e.machines);
 		VEC_PUSH(w->a, &w->estimate, e);
-		placing_money(w, &pj->job, po->account, placing_reserve(w, i, po->offer, &e));
+		placing_money(w, &pj->job, po, e.machines, placing_reserve(w, i, po->offer, &e));
 	}
 	start[i + 1] = w->cost.n;
 }
@@ -419,7 +439,9 @@ placing_limits_told(struct placing_work_space *w, const struct place_plan *plan,
 	VEC(struct placing_bind) v = { 0 };
 
 	for (size_t r = 0; r < w->facts.n_quotas + w->facts.n_budgets; r++) {
-		struct placing_bind b = { .shadow = plan->shadow[r], .left = (double)left[r] };
+		struct placing_bind b = {
+			.shadow = w->worth[r], .dual = plan->shadow[r], .left = (double)left[r]
+		};
 
 		b.name = placing_resource(w, r, &b.unit);
 		for (size_t j = 0; r < w->facts.n_quotas && j < w->facts.n_offers; j++)
@@ -427,6 +449,7 @@ placing_limits_told(struct placing_work_space *w, const struct place_plan *plan,
 					w->facts.quotas[r].limit, w->facts.offers[j].offer) > 0;
 		if (r >= w->facts.n_quotas) {
 			b.shadow *= 1e6;
+			b.dual *= 1e6;
 			b.left /= 1e6;
 		}
 		VEC_PUSH(w->a, &v, b);
@@ -536,11 +559,12 @@ placing_run_with(struct store *store, const struct accel_table *accels,
 	if (rc != BERTH_OK)
 		return err_ctx(err, "placement");
 	left = placing_left(&w, &plan);
+	placing_worth(&w, &plan, left);
 	for (size_t i = 0; i < w.n_jobs; i++) {
 		placing_tell(&w, i, &plan, left);
 		out->bound_usd -= plan.chosen[i] == PLACE_NONE ? w.p.penalty[i] : 0;
 	}
-	placing_share_tell(&w, &plan);
+	placing_share_tell(&w, &plan, left);
 	out->vain = placing_vain(&w);
 	out->shares = o->shares == NULL ? NULL : arena_memdup(a, &w.shares, sizeof(w.shares));
 	out->jobs = w.jobs;

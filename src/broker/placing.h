@@ -98,6 +98,15 @@ struct placing_nearest {
 	int64_t finish;
 };
 
+/* The offer that would cost the job least if its data lay where it runs, where moving them there
+ * decided. */
+struct placing_egress {
+	const char *offer; /* label; NULL: moving data decided nothing */
+	double usd;        /* there, with the moving */
+	double saves_usd;  /* it would be cheaper by so much without any moving */
+	double egress_usd; /* of usd, more than where the job goes */
+};
+
 struct placing_job {
 	struct job job;
 	struct placing_try *tries; /* [n_tries] chosen first, then the rest in order of failover, at
@@ -112,9 +121,13 @@ struct placing_job {
 	const char *waits_for;          /* the limit that keeps it out; "" */
 	struct placing_nearest nearest; /* of one that is not placed */
 	const char *reason;             /* in plain words (explain_place) */
+	struct placing_egress egress;   /* of one that is placed */
 	const char *binds;              /* name of the limit that binds, "" none */
-	double shadow;                  /* USD per unit of it */
-	const char *unit;               /* of it; "" */
+	const char **kept_out_by;       /* [n_kept_out_by] of one that is not placed: the limits of
+					   which each by itself refuses all that suits it */
+	size_t n_kept_out_by;
+	double shadow;    /* USD per unit of it; NaN: more of it places jobs, and saves no money */
+	const char *unit; /* of it; "" */
 	struct placing_change *changes; /* [n_changes] */
 	size_t n_changes;
 	int64_t price_as_of;      /* of the chosen offer; 0: not said */
@@ -131,7 +144,9 @@ struct placing_job {
 struct placing_bind {
 	const char *name, *unit;
 	double left;
-	double shadow; /* USD that one unit more would save; 0: it does not bind */
+	double shadow; /* USD that one unit more would save; NaN: it would place jobs, and save no
+			  money; 0: it does not bind */
+	double dual;   /* the price of a unit in the search, in which a job left out has one too */
 	size_t offers; /* that a quota counts; of a budget 0 */
 };
 

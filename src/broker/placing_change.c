@@ -116,13 +116,29 @@ placing_own(const struct placing_work_space *w, size_t k, size_t r)
 	return own;
 }
 
+/* Do the budgets leave enough for it beside all other jobs? */
+static bool
+placing_pays(const struct placing_work_space *w, size_t i, size_t k,
+    const struct placing_need *need, const int64_t *left)
+{
+	const struct placing_offer *po = &w->facts.offers[need->offer];
+	const struct job *j = &w->jobs[i].job;
+
+	for (size_t b = 0; b < w->facts.n_budgets; b++)
+		if (budget_scope_hits(w->facts.budgets[b].scope, w->facts.accounts[po->account],
+			j->spec.project, j->spec.user) &&
+		    placing_budget_takes(&w->facts.budgets[b], po, need->machines, need->usd) >
+			left[w->facts.n_quotas + b] + placing_own(w, k, w->facts.n_quotas + b))
+			return false;
+	return true;
+}
+
 bool
 placing_room(const struct placing_work_space *w, size_t i, size_t k,
     const struct placing_need *need, bool money, const int64_t *left)
 {
 	const struct placing_offer *po = &w->facts.offers[need->offer];
 	const struct place_problem *p = &w->p;
-	const struct job *j = &w->jobs[i].job;
 
 	for (size_t q = 0; q < w->facts.n_quotas; q++)
 		if (placing_quota_weight(w->facts.quotas[q].limit, po->offer) * need->machines >
@@ -134,13 +150,7 @@ placing_room(const struct placing_work_space *w, size_t i, size_t k,
 		    p->weight[u] * need->machines >
 			left[p->resource[u]] + placing_own(w, k, p->resource[u]))
 			return false;
-	for (size_t b = 0; money && b < w->facts.n_budgets; b++)
-		if (budget_scope_hits(w->facts.budgets[b].scope, w->facts.accounts[po->account],
-			j->spec.project, j->spec.user) &&
-		    llround(need->usd * 1e6) >
-			left[w->facts.n_quotas + b] + placing_own(w, k, w->facts.n_quotas + b))
-			return false;
-	return po->machines >= need->machines;
+	return po->machines >= need->machines && (!money || placing_pays(w, i, k, need, left));
 }
 
 /* The first deadline that buys a cheaper end, or any end at all. */
@@ -177,7 +187,6 @@ placing_short(const struct placing_work_space *w, size_t i, size_t k,
     const struct placing_need *need, const int64_t *left, int64_t *more_out)
 {
 	const struct placing_offer *po = &w->facts.offers[need->offer];
-	const struct job *j = &w->jobs[i].job;
 	size_t found = PLACE_NONE;
 
 	for (size_t q = 0; q < w->facts.n_quotas; q++) {
@@ -192,13 +201,7 @@ placing_short(const struct placing_work_space *w, size_t i, size_t k,
 		found = q;
 		*more_out = more;
 	}
-	for (size_t b = 0; b < w->facts.n_budgets; b++)
-		if (budget_scope_hits(w->facts.budgets[b].scope, w->facts.accounts[po->account],
-			j->spec.project, j->spec.user) &&
-		    llround(need->usd * 1e6) >
-			left[w->facts.n_quotas + b] + placing_own(w, k, w->facts.n_quotas + b))
-			return PLACE_NONE;
-	return found;
+	return placing_pays(w, i, k, need, left) ? found : PLACE_NONE;
 }
 
 /* The quota of which the least more lets the job have what would be cheaper. */
@@ -251,6 +254,28 @@ placing_change_at(
 	return code == REFUSE_UNAVAILABLE ? f->none_until : 0;
 }
 
+/* The money that would pay for it: for all of its work, an hour, or both. */
+static void
+placing_change_money(const struct placing_work_space *w, size_t i, const struct placing_near *n,
+    struct placing_change *c)
+{
+	const struct job *j = &w->jobs[i].job;
+	const struct placing_offer *po = &w->facts.offers[n->offer];
+	double all = n->usd + n->idle_usd, hour = n->machines * placing_hour(po),
+	       left = placing_budget_left(&w->facts, j, po->account);
+	bool over = placing_over_hour(w, j, n->offer, n->machines),
+	     lacks = !over || n->idle_usd > 0 || all > left ||
+		     (usd_known(j->spec.max_cost) &&
+			 usd_to_double(j->cost) + all > usd_to_double(j->spec.max_cost));
+	char usd[USD_FMT_SIZE], rate[USD_FMT_SIZE];
+
+	c->to = lacks ? all : hour;
+	c->text = arena_printf(w->a, "%s%s%s to spend would pay for %s",
+	    lacks ? arena_printf(w->a, "%s USD", usd_need(usd, all)) : "",
+	    lacks && over ? " and " : "",
+	    over ? arena_printf(w->a, "%s USD an hour", usd_need(rate, hour)) : "", c->offer);
+}
+
 /* What one more rule keeps away that would be cheaper. */
 static void
 placing_change_rule(struct placing_change_list *l, size_t i, size_t k, enum refuse_code code,
@@ -284,9 +309,7 @@ placing_change_rule(struct placing_change_list *l, size_t i, size_t k, enum refu
 		    "allow %s",
 		    usd_need(usd, c->to), c->offer);
 	} else if (code == REFUSE_OVER_BUDGET) {
-		c->to = n->usd + n->idle_usd;
-		c->text = arena_printf(
-		    w->a, "%s USD to spend would pay for %s", usd_need(usd, c->to), c->offer);
+		placing_change_money(w, i, n, c);
 	} else if (code == REFUSE_UNAVAILABLE) {
 		c->text =
 		    arena_printf(w->a, "%s for %.2f USD, when its provider has some again (%s)",

@@ -5,11 +5,8 @@
 #include <string.h>
 
 #include "broker/placing_impl.h"
-#include "model/block.h"
 #include "plan/explain.h"
-#include "plan/latency.h"
 #include "util/arena.h"
-#include "util/glob.h"
 #include "util/str.h"
 #include "util/time.h"
 
@@ -66,181 +63,6 @@ placing_none_text(const struct placing_offer *po, struct arena *a)
 	    time_fmt(since, last->from), at, until);
 }
 
-/* A name that no offer has, and what it may mean. */
-static const char *
-placing_nowhere(const struct placing_work_space *w, const char *what, const char *const *patterns,
-    size_t n, bool region)
-{
-	const char **names = arena_array(w->a, w->facts.n_offers + 1, sizeof(*names)), *near;
-	size_t hit;
-
-	for (size_t i = 0; i < n; i++) {
-		for (hit = 0; hit < w->facts.n_offers; hit++) {
-			const struct offer *o = w->facts.offers[hit].offer;
-
-			names[hit] = region ? o->region : o->provider;
-			if (region ? offer_region_hits(patterns[i], o)
-				   : glob_match(patterns[i], o->provider))
-				break;
-		}
-		if (hit < w->facts.n_offers)
-			continue;
-		names[hit] = NULL;
-		near = str_suggest(patterns[i], names);
-		return arena_printf(w->a, "no offer is of %s '%.60s'%s%s%s", what, patterns[i],
-		    near == NULL ? "" : ": did you mean ", near == NULL ? "" : near,
-		    near == NULL ? "" : "?");
-	}
-	return NULL;
-}
-
-/* How many offers the rule of a block list hits that hits most. */
-static const char *
-placing_blocked(const struct placing_work_space *w, const struct job_spec *s)
-{
-	const char *rule = NULL, *whose = "";
-	size_t most = 0;
-
-	for (size_t b = 0; b < w->o->n_block + s->n_block; b++) {
-		const char *const *r =
-		    b < w->o->n_block ? &w->o->block[b] : &s->block[b - w->o->n_block];
-		size_t n = 0;
-
-		for (size_t j = 0; j < w->facts.n_offers; j++)
-			n += block_rules_hit(r, 1, w->facts.offers[j].offer) != NULL;
-		if (n <= most)
-			continue;
-		most = n;
-		rule = *r;
-		whose = b < w->o->n_block ? "berth.yaml" : "the job";
-	}
-	return rule == NULL ? NULL
-			    : arena_printf(w->a, "'%s' of %s blocks %zu offer%s", rule, whose, most,
-				  most == 1 ? "" : "s");
-}
-
-/* The last of the rules on what the job allows, and the name in it that nothing has. */
-static const char *
-placing_detail_terms(const struct placing_work_space *w, const struct placing_job *pj)
-{
-	const struct job_spec *s = &pj->job.spec;
-	const char *near;
-
-	if (pj->refused[REFUSE_PURCHASE] > 0)
-		return s->purchase_ok[PURCHASE_RESERVED] && !s->purchase_ok[PURCHASE_ON_DEMAND] &&
-			       !s->purchase_ok[PURCHASE_SPOT]
-			   ? "reserved alone is allowed, and no owned commitment has a machine for "
-			     "it: `berth commitments`"
-			   : NULL;
-	if (pj->refused[REFUSE_BLOCKED] > 0)
-		return placing_blocked(w, s);
-	if (pj->refused[REFUSE_PROVIDER] > 0)
-		return placing_nowhere(w, "provider", s->providers, s->n_providers, false);
-	if (pj->refused[REFUSE_LATENCY] == 0)
-		return placing_nowhere(w, "region", s->regions, s->n_regions, true);
-	if (latency_known(s->latency_to))
-		return NULL;
-	near = latency_suggest(s->latency_to);
-	return arena_printf(w->a, "nobody knows where '%.60s' lies%s%s%s", s->latency_to,
-	    near == NULL ? "" : ": did you mean ", near == NULL ? "" : near,
-	    near == NULL ? "" : "?");
-}
-
-/* Data in a region that no offer has and no table knows are moved at the price between regions:
- * that is to be seen. */
-static const char *
-placing_astray(const struct placing_work_space *w, const struct job_spec *s)
-{
-	const char **names = arena_array(w->a, w->facts.n_offers + 1, sizeof(*names)), *near;
-
-	if (s->data_gib <= 0 || s->data_region[0] == '\0' || latency_known(s->data_region) ||
-	    w->facts.n_offers == 0)
-		return NULL;
-	for (size_t j = 0; j < w->facts.n_offers; j++) {
-		const struct offer *o = w->facts.offers[j].offer;
-
-		names[j] = arena_printf(w->a, "%s/%s", o->provider, o->region);
-		if (str_ieq(names[j], s->data_region) || str_ieq(o->region, s->data_region))
-			return NULL;
-	}
-	near = str_suggest(s->data_region, names);
-	if (near == NULL && (near = latency_suggest(s->data_region)) != NULL &&
-	    strchr(s->data_region, '/') != NULL)
-		near = arena_printf(
-		    w->a, "%.*s/%s", (int)strcspn(s->data_region, "/"), s->data_region, near);
-	return arena_printf(w->a,
-	    "nobody knows where its data lie, in '%.60s': moving them is priced as from another "
-	    "region%s%s%s",
-	    s->data_region, near == NULL ? "" : "; did you mean ", near == NULL ? "" : near,
-	    near == NULL ? "" : "?");
-}
-
-/* What the cheapest costs, and what the job's own cap leaves for it where that is less. */
-static const char *
-placing_too_dear(const struct placing_work_space *w, const struct job *j, double usd, double idle)
-{
-	char need[USD_FMT_SIZE], have[USD_FMT_SIZE], more[USD_FMT_SIZE];
-	double left = usd_to_double(j->spec.max_cost) - fmax(0, usd_to_double(j->cost));
-
-	usd_need(need, usd);
-	if (usd_known(j->spec.max_cost) && idle > 0 && left + 4e-7 < usd + idle)
-		return arena_printf(w->a,
-		    "the cheapest costs %s USD and up to %s more while it waits for ticks, its "
-		    "max_cost leaves %s",
-		    need, usd_need(more, idle), usd_have(have, fmax(0, left)));
-	if (usd_known(j->spec.max_cost) && left + 4e-7 < usd)
-		return arena_printf(w->a, "the cheapest costs %s USD, its max_cost leaves %s", need,
-		    usd_have(have, fmax(0, left)));
-	return arena_printf(w->a, "the cheapest costs %s USD", need);
-}
-
-static const char *
-placing_detail(const struct placing_work_space *w, size_t i)
-{
-	const struct placing_hint *h = &w->hints[i];
-	const size_t *r = w->jobs[i].refused;
-	char t[TIME_FMT_SIZE], need[USD_FMT_SIZE], have[USD_FMT_SIZE];
-
-	if (h->safety_usd > 0)
-		return arena_printf(w->a,
-		    "the deadline may take on demand, where spot fails: %s USD must be there for "
-		    "that, the budgets leave %s",
-		    usd_need(need, h->safety_usd), usd_have(have, h->safety_left));
-	if (h->quota != NULL)
-		return arena_printf(w->a, "%s has %lld left", h->quota, (long long)h->quota_left);
-	if (r[REFUSE_BLOCKED_UNTIL] + r[REFUSE_PROBE_FAILED] > 0)
-		return arena_printf(w->a, "the first hold ends %s", time_fmt(t, h->free_at));
-	if (r[REFUSE_UNAVAILABLE] > 0)
-		return arena_printf(w->a, "%s: %s", placing_label(h->none, 1, w->a),
-		    placing_none_text(h->none, w->a));
-	if (r[REFUSE_OVER_BUDGET] > 0)
-		return placing_too_dear(w, &w->jobs[i].job, h->least_usd, h->least_idle_usd);
-	if (r[REFUSE_DEADLINE] > 0)
-		return arena_printf(w->a, "the first possible end is %s, for %.2f USD",
-		    time_fmt(t, h->first_finish), h->first_finish_usd);
-	if (r[REFUSE_CANNOT_RESUME] > 0 || r[REFUSE_SPEED_UNKNOWN] > 0)
-		return NULL;
-	if (r[REFUSE_MAX_PRICE] > 0)
-		return arena_printf(w->a, "the cheapest asks %.10g USD an hour", h->least_price);
-	if (r[REFUSE_PRICE_STALE] > 0)
-		return "`berth prices refresh` asks for newer ones, --spot-age and --price-age "
-		       "take older ones";
-	if (r[REFUSE_PRICE_UNKNOWN] + r[REFUSE_NO_ACCOUNT] > 0)
-		return NULL;
-	if (r[REFUSE_PURCHASE] + r[REFUSE_BLOCKED] + r[REFUSE_PROVIDER] + r[REFUSE_LATENCY] +
-		r[REFUSE_RESIDENCY] >
-	    0)
-		return placing_detail_terms(w, &w->jobs[i]);
-	if (r[REFUSE_MEMORY] > 0)
-		return arena_printf(w->a, "needs %.*g GiB, the most is %.*g",
-		    str_digits_apart(h->need_memory, h->most_memory), h->need_memory,
-		    str_digits_apart(h->need_memory, h->most_memory), h->most_memory);
-	if (r[REFUSE_GANG] > 0)
-		return arena_printf(w->a, "needs %d on one machine, the most on one is %d",
-		    h->need_count, h->most_count);
-	return NULL;
-}
-
 const char *
 placing_resource(const struct placing_work_space *w, size_t r, const char **unit_out)
 {
@@ -249,7 +71,8 @@ placing_resource(const struct placing_work_space *w, size_t r, const char **unit
 		return w->facts.quotas[r].limit->name;
 	}
 	if (r < w->facts.n_quotas + w->facts.n_budgets) {
-		*unit_out = "USD";
+		*unit_out =
+		    w->facts.budgets[r - w->facts.n_quotas].period == BUDGET_HOUR ? "USD/h" : "USD";
 		return arena_printf(
 		    w->a, "budget %s", w->facts.budgets[r - w->facts.n_quotas].name);
 	}
@@ -437,7 +260,7 @@ static void
 placing_more(const struct placing_job *pj, double cost, struct explain_job *e)
 {
 	for (size_t c = 0; c < pj->n_changes; c++)
-		if (strcmp(pj->changes[c].subject, e->binds) == 0) {
+		if (str_eq(pj->changes[c].subject, pj->binds)) {
 			e->more = pj->changes[c].to;
 			e->more_saves_usd = cost - pj->changes[c].usd;
 			return;
@@ -478,12 +301,43 @@ placing_refused(struct placing_work_space *w, size_t i)
 			w->estimate.v[k].finish, true, 0 });
 }
 
+/* What binds, and what more of it is worth; of a job without a place each limit that keeps it out.
+ */
 static void
-placing_explain(struct placing_work_space *w, size_t i, const struct place_plan *plan, size_t r)
+placing_explain_binds(struct placing_work_space *w, size_t i, const struct place_plan *plan,
+    const int64_t *left, struct explain_job *e)
 {
 	struct placing_job *pj = &w->jobs[i];
-	size_t k = plan->chosen[i], b = plan->binds[i], from = w->p.cand_start[i];
-	size_t n = w->p.cand_start[i + 1] - from;
+	size_t k = plan->chosen[i], b = plan->binds[i], n = 0;
+	const size_t *limits = NULL;
+	const char *unit;
+
+	if (k == PLACE_NONE && w->p.cand_start[i] < w->p.cand_start[i + 1])
+		b = placing_kept_out(w, i, left, b, &limits, &n);
+	pj->kept_out_by = arena_array(w->a, n, sizeof(*pj->kept_out_by));
+	for (size_t x = 0; x < n; x++) {
+		const char *name = placing_resource(w, limits[x], &unit);
+
+		if (pj->n_kept_out_by == 0 || !str_eq(pj->kept_out_by[pj->n_kept_out_by - 1], name))
+			pj->kept_out_by[pj->n_kept_out_by++] = name;
+	}
+	pj->binds = "";
+	if (b == PLACE_NONE)
+		return;
+	pj->binds = e->binds = placing_resource(w, b, &e->unit);
+	pj->binds_budget = b >= w->facts.n_quotas && b < w->facts.n_quotas + w->facts.n_budgets;
+	pj->shadow = e->shadow = w->worth[b] * (pj->binds_budget ? 1e6 : 1);
+	placing_more(pj, k == PLACE_NONE ? NAN : w->cost.v[k], e);
+	if (pj->n_kept_out_by > 1)
+		e->binds = str_join(w->a, pj->kept_out_by, pj->n_kept_out_by, " and ");
+}
+
+static void
+placing_explain(struct placing_work_space *w, size_t i, const struct place_plan *plan,
+    const int64_t *left, size_t r)
+{
+	struct placing_job *pj = &w->jobs[i];
+	size_t k = plan->chosen[i], from = w->p.cand_start[i], n = w->p.cand_start[i + 1] - from;
 	struct explain_job e = { .seen = pj->seen, .refused = pj->refused, .unit = "" };
 	const char *kept = placing_backfill_text(w, i);
 
@@ -496,6 +350,10 @@ placing_explain(struct placing_work_space *w, size_t i, const struct place_plan 
 	if (k != PLACE_NONE) {
 		e.cost = &w->estimate.v[k];
 		e.chosen = placing_label(&w->facts.offers[w->offer.v[k]], e.cost->machines, w->a);
+		placing_egress_told(w, i, k);
+		e.passed_over = pj->egress.offer;
+		e.passed_over_saves_usd = pj->egress.saves_usd;
+		e.passed_over_egress_usd = pj->egress.egress_usd;
 	}
 	if (r != PLACE_NONE) {
 		e.runner_up =
@@ -503,15 +361,7 @@ placing_explain(struct placing_work_space *w, size_t i, const struct place_plan 
 		e.runner_up_usd = w->cost.v[r];
 		e.runner_up_egress_usd = w->estimate.v[r].egress_usd;
 	}
-	pj->binds = "";
-	if (b != PLACE_NONE) {
-		pj->binds = e.binds = placing_resource(w, b, &e.unit);
-		pj->binds_budget =
-		    b >= w->facts.n_quotas && b < w->facts.n_quotas + w->facts.n_budgets;
-		pj->shadow = plan->shadow[b] * (pj->binds_budget ? 1e6 : 1);
-		e.shadow = pj->shadow;
-		placing_more(pj, k == PLACE_NONE ? NAN : w->cost.v[k], &e);
-	}
+	placing_explain_binds(w, i, plan, left, &e);
 	if (k == PLACE_NONE && n == 0)
 		e.detail = placing_detail(w, i);
 	if (kept != NULL)
@@ -557,6 +407,6 @@ placing_tell(
 
 	if (w->by == 0) /* prices and limits are told for the least cost */
 		placing_changes(w, i, plan, left, r);
-	placing_explain(w, i, plan, r);
+	placing_explain(w, i, plan, left, r);
 	placing_job_ages(w, i, plan);
 }

@@ -369,8 +369,8 @@ placing_budget_rest(const struct budget *b)
 	return left > 0 ? left : 0;
 }
 
-double
-placing_budget_left(const struct placing_facts *f, const struct job *j, size_t account)
+static double
+placing_left_of(const struct placing_facts *f, const struct job *j, size_t account, bool hour)
 {
 	double least = NAN;
 
@@ -378,13 +378,40 @@ placing_budget_left(const struct placing_facts *f, const struct job *j, size_t a
 		const struct budget *x = &f->budgets[b];
 		double left;
 
-		if (!budget_scope_hits(
+		if ((x->period == BUDGET_HOUR) != hour ||
+		    !budget_scope_hits(
 			x->scope, f->accounts[account], j->spec.project, j->spec.user))
 			continue;
 		left = usd_to_double(x->cap) - usd_to_double(x->spent) - usd_to_double(x->reserved);
 		least = isnan(least) || left < least ? left : least;
 	}
 	return least;
+}
+
+double
+placing_budget_left(const struct placing_facts *f, const struct job *j, size_t account)
+{
+	return placing_left_of(f, j, account, false);
+}
+
+double
+placing_hour_left(const struct placing_facts *f, const struct job *j, size_t account)
+{
+	return placing_left_of(f, j, account, true);
+}
+
+double
+placing_hour(const struct placing_offer *po)
+{
+	return po->facts.paid ? po->facts.paid_usage : usd_to_double(po->offer->price);
+}
+
+int64_t
+placing_budget_takes(
+    const struct budget *b, const struct placing_offer *po, int64_t machines, double usd)
+{
+	return llround(
+	    1e6 * (b->period == BUDGET_HOUR ? (double)machines * placing_hour(po) : usd));
 }
 
 enum berth_code

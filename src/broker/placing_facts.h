@@ -72,8 +72,17 @@ BERTH_MUST_CHECK enum berth_code placing_facts_load(struct store *store,
  * it. */
 int64_t placing_quota_weight(const struct placing_limit *l, const struct offer *o);
 
-/* USD that all budgets of this job leave for a machine of the account; NaN: no budget counts it. */
+/* USD that all budgets of this job leave for a machine of the account; NaN: no budget counts it.
+ * Those by the hour are none of them. */
 double placing_budget_left(const struct placing_facts *f, const struct job *j, size_t account);
+/* USD an hour that the budgets by the hour leave likewise. */
+double placing_hour_left(const struct placing_facts *f, const struct job *j, size_t account);
+/* What one machine of the offer asks for an hour now, USD: paid by a commitment, its use. */
+double placing_hour(const struct placing_offer *po);
+/* What so many machines of the offer take of the budget when usd is what is kept for them,
+ * micro-USD. */
+int64_t placing_budget_takes(
+    const struct budget *b, const struct placing_offer *po, int64_t machines, double usd);
 
 /* What is left of one budget, micro-USD, at least 0. */
 int64_t placing_budget_rest(const struct budget *b);

@@ -68,7 +68,9 @@ struct placing_work_space {
 	struct job *running; /* [n_running] jobs that hold machines */
 	size_t n_running;
 	struct placing_hold hold;
-	struct shares shares;     /* with o->shares */
+	double *worth;        /* [n_resources] USD that one more unit saves; NaN: it places jobs */
+	size_t *short_of;     /* [n_resources] scratch of placing_kept_out() */
+	struct shares shares; /* with o->shares */
 	struct share_rank *ranks; /* [n_jobs] with o->shares */
 };
 
@@ -105,6 +107,8 @@ struct placing_hint {
 	int64_t first_finish; /* of those that miss the deadline */
 	double first_finish_usd;
 	double least_usd, least_price;  /* of those over the budget, over max_price */
+	size_t least_offer;             /* of least_usd */
+	int least_machines;             /* there */
 	double least_idle_usd;          /* beside least_usd, of one over max_cost */
 	double safety_usd, safety_left; /* what spot needs in reserve, and what the budgets have; 0:
 					   that is not it */
@@ -132,6 +136,9 @@ void placing_apply_spot(struct placing_work_space *w, size_t i, struct cost_esti
 /* Has it spent on its work already? What it began it is to end: where money lacks it goes before
  * others of its priority. */
 bool placing_begun(const struct job *j);
+/* Would so many machines of the offer ask for more than the budgets by the hour leave? */
+bool placing_over_hour(
+    const struct placing_work_space *w, const struct job *j, size_t offer, int64_t machines);
 /* USD that are kept of the budgets when job i takes this. */
 double placing_reserve(const struct placing_work_space *w, size_t i, const struct offer *o,
     const struct cost_estimate *e);
@@ -143,6 +150,24 @@ const char *placing_resource(const struct placing_work_space *w, size_t r, const
 const char *placing_label(const struct placing_offer *po, int machines, struct arena *a);
 /* "none to be had since TIME, as its provider last said at TIME; it is asked again from TIME" */
 const char *placing_none_text(const struct placing_offer *po, struct arena *a);
+/* Of job i, which no offer suits: the rule that refused the last ones in numbers; NULL: they say
+ * nothing more. */
+const char *placing_detail(const struct placing_work_space *w, size_t i);
+/* Data in a region that no offer has and no table knows are moved at the price between regions:
+ * that is to be seen; NULL: it is none. */
+const char *placing_astray(const struct placing_work_space *w, const struct job_spec *s);
+/* What one more unit of each limit saves by the plan: into w->worth. left as in placing_tell(). */
+void placing_worth(
+    struct placing_work_space *w, const struct place_plan *plan, const int64_t *left);
+/*
+ * The limits of which each by itself, with what the plan leaves, refuses all candidates of job i,
+ * which has no place; where none does, those that are short for the cheapest. Returns binds where
+ * that is one of them, else the first.
+ */
+size_t placing_kept_out(struct placing_work_space *w, size_t i, const int64_t *left, size_t binds,
+    const size_t **limits_out, size_t *n_out);
+/* Job i goes to candidate k: what would be cheaper if no data had to be moved: into its egress. */
+void placing_egress_told(struct placing_work_space *w, size_t i, size_t k);
 /* Tries, reason and the rest of what is told of job i. left [n_resources] after the plan. */
 void placing_tell(
     struct placing_work_space *w, size_t i, const struct place_plan *plan, const int64_t *left);
@@ -206,7 +231,8 @@ void placing_share_order(struct placing_work_space *w, const size_t *start);
 size_t placing_take_cheapest(
     const struct placing_work_space *w, size_t i, const size_t *start, int64_t *left);
 /* Who gave way to whom: into the turns, and at the end of the reasons. */
-void placing_share_tell(struct placing_work_space *w, const struct place_plan *plan);
+void placing_share_tell(
+    struct placing_work_space *w, const struct place_plan *plan, const int64_t *left);
 /*
  * Penalty of leaving a job out: above every cost of any job, and more for each higher level of
  * priority; within a level up to twice as much for who holds least, and with shares one that fits

@@ -224,6 +224,7 @@ lift_estimate(const struct placing_work_space *w, size_t i, const struct lift *l
     struct cost_estimate *e)
 {
 	const struct placing_offer *po = &w->facts.offers[offer];
+	double hour = placing_hour_left(&w->facts, l->cost.job, po->account);
 	const struct cost_limits lim = { .now = w->o->now,
 		.tick_s = w->o->tick_s,
 		.ages = l->o.ages,
@@ -231,7 +232,9 @@ lift_estimate(const struct placing_work_space *w, size_t i, const struct lift *l
 		.block = l->o.block,
 		.n_block = l->o.n_block,
 		.spot_leaves = w->spot[i].applies,
-		.budget_usd = placing_budget_left(&w->facts, l->cost.job, po->account) };
+		.budget_usd = placing_budget_left(&w->facts, l->cost.job, po->account),
+		.hour_capped = !isnan(hour),
+		.hour_usd = hour };
 
 	cost_of(&l->cost, po->offer, &po->facts, &lim, e);
 	placing_after_add_one(w, i, offer, e);

@@ -37,34 +37,50 @@ placing_work(const struct accel_table *accels, const struct job_spec *spec, cons
 	    &out->variant, &out->speed, &out->hours);
 }
 
+static int64_t
+placing_move_machines(const struct placing_move *m)
+{
+	return m->job->spec.n_variants > 0 && m->job->spec.variants[0].nodes > 1
+		   ? m->job->spec.variants[0].nodes
+		   : 1;
+}
+
 /* What the job's machines hold of the budgets is free again when they go, but for the hour that is
  * not written down yet. */
 static enum berth_code
 placing_move_money(struct placing_work_space *w, struct store *store, const struct placing_move *m,
     struct usd_micro *out, struct berth_err *err)
 {
-	int64_t machines = m->job->spec.n_variants > 0 && m->job->spec.variants[0].nodes > 1
-			       ? m->job->spec.variants[0].nodes
-			       : 1;
 	enum berth_code rc = BERTH_OK;
 
 	*out = (struct usd_micro){ 0 };
 	if (w->facts.n_budgets == 0)
 		return BERTH_OK;
 	rc = store_budget_held(store, m->job->id, out, err);
-	out->v -= usd_known(m->in->offer.price) ? machines * offer_hour(&m->in->offer, w->o->now).v
-						: out->v;
+	out->v -= usd_known(m->in->offer.price)
+		      ? placing_move_machines(m) * offer_hour(&m->in->offer, w->o->now).v
+		      : out->v;
 	out->v = rc == BERTH_OK && out->v > 0 ? out->v : 0;
 	return rc;
 }
 
+/* sign 1: as if its machines were gone; -1: they are there again. */
 static void
-placing_move_free(struct placing_work_space *w, const struct placing_move *m, int64_t micro)
+placing_move_free(
+    struct placing_work_space *w, const struct placing_move *m, int64_t micro, int sign)
 {
-	for (size_t b = 0; b < w->facts.n_budgets; b++)
-		if (budget_scope_hits(w->facts.budgets[b].scope, m->in->account,
-			m->job->spec.project, m->job->spec.user))
-			w->facts.budgets[b].reserved.v -= micro;
+	int64_t hour = usd_known(m->in->offer.price)
+			   ? placing_move_machines(m) * offer_hour(&m->in->offer, w->o->now).v
+			   : 0;
+
+	for (size_t b = 0; b < w->facts.n_budgets; b++) {
+		struct budget *x = &w->facts.budgets[b];
+
+		if (!budget_scope_hits(
+			x->scope, m->in->account, m->job->spec.project, m->job->spec.user))
+			continue;
+		x->reserved.v -= sign * (x->period == BUDGET_HOUR ? hour : micro);
+	}
 }
 
 static struct placing_change *
@@ -316,10 +332,10 @@ placing_moves(struct store *store, const struct accel_table *accels,
 		rc = placing_move_money(&w, store, &moves[i], &held, err);
 		if (rc != BERTH_OK)
 			break;
-		placing_move_free(&w, &moves[i], held.v);
+		placing_move_free(&w, &moves[i], held.v, 1);
 		placing_move_of(&w, &moves[i], told < PLACING_MOVE_TOLD, estimates);
 		told += moves[i].move;
-		placing_move_free(&w, &moves[i], -held.v);
+		placing_move_free(&w, &moves[i], held.v, -1);
 	}
 	spot_tables_free(&own);
 	return rc;

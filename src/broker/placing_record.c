@@ -139,6 +139,21 @@ placing_json_nearest(struct jsonw *w, const struct placing_nearest *n)
 	jsonw_end_object(w);
 }
 
+static void
+placing_json_egress(struct jsonw *w, const struct placing_egress *x)
+{
+	if (x->offer == NULL) {
+		jsonw_null(w, "cheaper_but_for_egress");
+		return;
+	}
+	jsonw_begin_object(w, "cheaper_but_for_egress");
+	jsonw_str(w, "offer", x->offer);
+	jsonw_fixed(w, "expected_cost", x->usd, 6);
+	jsonw_fixed(w, "egress_cost", x->egress_usd, 6);
+	jsonw_fixed(w, "would_save", x->saves_usd, 6);
+	jsonw_end_object(w);
+}
+
 void
 placing_not_taken(struct placing_job *j)
 {
@@ -228,8 +243,10 @@ placing_json_job(
 	else
 		jsonw_null(w, "runner_up");
 	placing_json_nearest(w, &j->nearest);
+	placing_json_egress(w, &j->egress);
 	jsonw_str_or_null(w, "binds", j->binds);
 	jsonw_fixed(w, "shadow_price", j->shadow, 6);
+	placing_json_ids(w, "kept_out_by", j->kept_out_by, j->n_kept_out_by);
 	jsonw_int(w, "candidates_seen", (int64_t)j->seen);
 	placing_json_refused(w, j->refused);
 	jsonw_begin_array(w, "changes");
@@ -264,6 +281,7 @@ placing_json_plan(struct jsonw *w, const struct placing *p)
 		jsonw_str(w, "unit", p->limits[r].unit);
 		jsonw_fixed(w, "left", p->limits[r].left, 6);
 		jsonw_fixed(w, "shadow_price", p->limits[r].shadow, 9);
+		jsonw_fixed(w, "search_price", p->limits[r].dual, 9);
 		if (r < p->n_quotas)
 			jsonw_int(w, "offers", (int64_t)p->limits[r].offers);
 		else
@@ -280,34 +298,47 @@ placing_json_plan(struct jsonw *w, const struct placing *p)
 }
 
 /* The least of a limit that sends a job to something cheaper, or somewhere at all: less than that
- * saves nothing. */
+ * saves nothing. NULL: none is known. */
 static const char *
-placing_more_saves(const struct placing *p, const char *limit, struct arena *a)
+placing_more_saves(const struct placing *p, const struct placing_bind *limit, struct arena *a)
 {
 	const struct placing_change *least = NULL;
-	double now = NAN;
+	const char *unit = isnan(limit->shadow) ? arena_printf(a, " %s", limit->unit) : "";
+	double now = NAN, more;
 
 	for (size_t i = 0; i < p->n_jobs; i++)
 		for (size_t k = 0; k < p->jobs[i].n_changes; k++) {
 			const struct placing_change *c = &p->jobs[i].changes[k];
 
-			if (!str_eq(c->what, "limit") || !str_eq(c->subject, limit) ||
+			if (!str_eq(c->what, "limit") || !str_eq(c->subject, limit->name) ||
 			    (least != NULL && c->to >= least->to))
 				continue;
 			least = c;
 			now = p->jobs[i].n_tries > 0 ? p->jobs[i].tries[0].cost.total_usd : NAN;
 		}
 	if (least == NULL)
-		return "";
-	if (isnan(now))
-		return arena_printf(
-		    a, ": %.15g more would place one job more", ceil(least->to * 100 - 1e-4) / 100);
-	return arena_printf(a, ": %.15g more would save %.2f USD",
-	    ceil(least->to * 100 - 1e-4) / 100, now - least->usd);
+		return NULL;
+	more = ceil(least->to * 100 - 1e-4) / 100;
+	return isnan(now) ? arena_printf(a, "%.15g%s more would place one more job", more, unit)
+			  : arena_printf(a, "%.15g%s more would save %.2f USD", more, unit,
+				now - least->usd);
 }
 
-/* "3 of 4 jobs placed for 17.65 USD, optimal; big vCPUs binds, 4 vcpu are left (0.31 USD a vcpu: 12
- * more would save 3.72 USD)" */
+/* "; big vCPUs binds, 4 vcpu are left (0.31 USD a vcpu: 12 more would save 3.72 USD)" */
+static const char *
+placing_binds(const struct placing *p, const struct placing_bind *b, struct arena *a)
+{
+	const char *more = placing_more_saves(p, b, a), *worth = "";
+
+	if (!isnan(b->shadow))
+		worth = arena_printf(a, " (%.4g USD a %s%s%s)", b->shadow, b->unit,
+		    more == NULL ? "" : ": ", more == NULL ? "" : more);
+	else if (more != NULL)
+		worth = arena_printf(a, " (%s)", more);
+	return arena_printf(a, "; %s binds, %.6g %s are left%s", b->name, b->left, b->unit, worth);
+}
+
+/* "3 of 4 jobs placed for 17.65 USD, optimal", and what binds. */
 static const char *
 placing_sentence(const struct placing *p, struct arena *a)
 {
@@ -322,11 +353,8 @@ placing_sentence(const struct placing *p, struct arena *a)
 		: "no bound is known");
 
 	for (size_t r = 0; r < p->n_limits; r++)
-		if (p->limits[r].shadow > 0)
-			text = arena_printf(a, "%s; %s binds, %.6g %s are left (%.4g USD a %s%s)",
-			    text, p->limits[r].name, p->limits[r].left, p->limits[r].unit,
-			    p->limits[r].shadow, p->limits[r].unit,
-			    placing_more_saves(p, p->limits[r].name, a));
+		if (p->limits[r].dual > 0)
+			text = arena_printf(a, "%s%s", text, placing_binds(p, &p->limits[r], a));
 	return text;
 }
 
@@ -388,6 +416,8 @@ placing_warm_read(
 		rc = jsonr_str(&at, "name", &name, err);
 		if (rc == BERTH_OK)
 			rc = jsonr_double(&at, "shadow_price", &shadow, err);
+		if (rc == BERTH_OK) /* an older record has the one price alone */
+			rc = jsonr_double(&at, "search_price", &shadow, err);
 		for (size_t r = 0; r < n && rc == BERTH_OK; r++)
 			if (str_eq(placing_resource(w, r, &unit), name) && shadow > 0)
 				warm[r] = r < w->facts.n_quotas ? shadow : shadow / 1e6;

@@ -30,7 +30,8 @@ placing_safety_left(const struct placing_work_space *w, size_t i, bool waits)
 		    usd_to_double((struct usd_micro){ placing_budget_rest(&f->budgets[b]) }) -
 		    (waits && !placing_begun(j) ? w->first[b] : 0);
 
-		if (budget_scope_hits(f->budgets[b].scope, f->accounts[w->spot[i].account],
+		if (f->budgets[b].period != BUDGET_HOUR &&
+		    budget_scope_hits(f->budgets[b].scope, f->accounts[w->spot[i].account],
 			j->spec.project, j->spec.user))
 			least = isnan(least) || left < least ? left : least;
 	}
@@ -44,7 +45,8 @@ placing_safety_keep(struct placing_work_space *w, size_t i, double usd)
 	const struct job *j = &w->jobs[i].job;
 
 	for (size_t b = 0; b < f->n_budgets; b++)
-		if (budget_scope_hits(f->budgets[b].scope, f->accounts[w->spot[i].account],
+		if (f->budgets[b].period != BUDGET_HOUR &&
+		    budget_scope_hits(f->budgets[b].scope, f->accounts[w->spot[i].account],
 			j->spec.project, j->spec.user))
 			f->budgets[b].reserved.v += llround(usd * 1e6);
 }
@@ -71,7 +73,8 @@ placing_first(struct placing_work_space *w, size_t i, const struct cost_estimate
 		    (best == f->n_offers || e[k].total_usd < e[best].total_usd))
 			best = k;
 	for (size_t b = 0; best < f->n_offers && b < f->n_budgets; b++)
-		if (budget_scope_hits(f->budgets[b].scope, f->accounts[f->offers[best].account],
+		if (f->budgets[b].period != BUDGET_HOUR &&
+		    budget_scope_hits(f->budgets[b].scope, f->accounts[f->offers[best].account],
 			j->spec.project, j->spec.user))
 			w->first[b] +=
 			    w->spot[i].applies && f->offers[best].offer->purchase == PURCHASE_SPOT

@@ -153,19 +153,69 @@ placing_gave_way(const struct placing_work_space *w, size_t i, size_t k)
 	return w->ranks != NULL ? tk->rank < ti->rank : tk->counted < ti->counted;
 }
 
-/* Limits that some candidate of job i draws on. */
+/* What the jobs that job i gave way to hold of each limit. */
 static void
-placing_wants(const struct placing_work_space *w, size_t i, bool *wants)
+placing_given(
+    const struct placing_work_space *w, size_t i, const struct place_plan *plan, int64_t *given)
 {
 	const struct place_problem *p = &w->p;
 
-	for (size_t k = p->cand_start[i]; k < p->cand_start[i + 1]; k++) {
-		for (size_t u = p->use_start[p->offer[k]]; u < p->use_start[p->offer[k] + 1]; u++)
-			wants[p->resource[u]] = true;
-		for (size_t u = p->more == NULL ? 0 : p->more->start[k];
-		     p->more != NULL && u < p->more->start[k + 1]; u++)
-			wants[p->more->resource[u]] = true;
+	for (size_t k = i + 1; k < w->n_jobs; k++) {
+		size_t c = plan->chosen[k];
+
+		if (c == PLACE_NONE || !placing_gave_way(w, i, k))
+			continue;
+		for (size_t u = p->use_start[p->offer[c]]; u < p->use_start[p->offer[c] + 1]; u++)
+			given[p->resource[u]] += p->need[c] * p->weight[u];
+		for (size_t u = p->more == NULL ? 0 : p->more->start[c];
+		     p->more != NULL && u < p->more->start[c + 1]; u++)
+			given[p->more->resource[u]] += p->more->units[u];
 	}
+}
+
+/* Limits that candidate k is short of, where what was given away would be enough of each: what is
+ * kept out by another limit as well gave way to nobody. */
+static void
+placing_wants_for(
+    const struct place_problem *p, size_t k, const int64_t *left, const int64_t *given, bool *wants)
+{
+	size_t j = p->offer[k], n_more = p->more == NULL ? 0 : p->more->start[k + 1];
+
+	for (int mark = 0; mark < 2; mark++) {
+		for (size_t u = p->use_start[j]; u < p->use_start[j + 1]; u++) {
+			size_t r = p->resource[u];
+			int64_t need = p->need[k] * p->weight[u];
+
+			if (left[r] == PLACE_NO_LIMIT || left[r] >= need)
+				continue;
+			if (left[r] + given[r] < need)
+				return;
+			wants[r] = wants[r] || mark == 1;
+		}
+		for (size_t u = p->more == NULL ? 0 : p->more->start[k]; u < n_more; u++) {
+			size_t r = p->more->resource[u];
+
+			if (left[r] >= p->more->units[u])
+				continue;
+			if (left[r] + given[r] < p->more->units[u])
+				return;
+			wants[r] = wants[r] || mark == 1;
+		}
+	}
+}
+
+/* wants, given [n_resources] */
+static void
+placing_wants(const struct placing_work_space *w, size_t i, const struct place_plan *plan,
+    const int64_t *left, int64_t *given, bool *wants)
+{
+	for (size_t r = 0; r < w->p.n_resources; r++) {
+		given[r] = 0;
+		wants[r] = false;
+	}
+	placing_given(w, i, plan, given);
+	for (size_t k = w->p.cand_start[i]; k < w->p.cand_start[i + 1]; k++)
+		placing_wants_for(&w->p, k, left, given, wants);
 }
 
 static bool
@@ -190,9 +240,10 @@ placing_name(const char ***list, size_t *n, const char *id, struct arena *a)
 		(*list)[(*n)++] = id;
 }
 
-/* What counted of job i's owner beside that of job k: of their projects, where these differ. */
+/* What counted of job i's owner beside that of job k: of their projects, where these differ. first:
+ * of the two in the sentence. */
 static const char *
-placing_counts(const struct placing_work_space *w, size_t i, size_t k)
+placing_counts(const struct placing_work_space *w, size_t i, size_t k, bool first)
 {
 	const struct placing_turn *t = &w->jobs[i].turn;
 	const char *name = placing_owner(w, i);
@@ -210,10 +261,12 @@ placing_counts(const struct placing_work_space *w, size_t i, size_t k)
 	}
 	if (name[0] == '\0')
 		name = "who has no name";
-	return w->ranks == NULL
-		   ? arena_printf(w->a, "%s %.6g GPU%s", name, counted, counted == 1 ? "" : "s")
-		   : arena_printf(
-			 w->a, "%s %.1f GPU-hours for a weight of %.6g", name, counted, weight);
+	if (w->ranks != NULL)
+		return arena_printf(w->a, "%s%s %.1f GPU-hours for a weight of %.6g", name,
+		    first ? " counts" : "", counted, weight);
+	return first ? arena_printf(
+			   w->a, "%s would hold %.6g GPU%s", name, counted, counted == 1 ? "" : "s")
+		     : arena_printf(w->a, "%s %.6g", name, counted);
 }
 
 /* "gave way by fair share to bob's j-1 and 2 more jobs, ..." */
@@ -233,29 +286,30 @@ placing_turn_text(struct placing_work_space *w, size_t i, size_t k, size_t n, bo
 	else
 		pj->reason = arena_printf(w->a, "%s; %s %s by fair share: %s %s, %s", pj->reason,
 		    gave ? "gave way to" : "goes before", whose,
-		    w->ranks == NULL ? "with it each would hold" : "until then they count",
-		    placing_counts(w, k, i), placing_counts(w, i, k));
+		    w->ranks == NULL ? "with it" : "until then", placing_counts(w, k, i, true),
+		    placing_counts(w, i, k, false));
 }
 
 void
-placing_share_tell(struct placing_work_space *w, const struct place_plan *plan)
+placing_share_tell(struct placing_work_space *w, const struct place_plan *plan, const int64_t *left)
 {
 	size_t *first = arena_array(
 	    w->a, w->n_jobs, sizeof(*first)); /* by job that went before: the first that gave way */
+	bool *wants = arena_array(w->a, w->p.n_resources, sizeof(*wants));
+	int64_t *given = arena_array(w->a, w->p.n_resources, sizeof(*given));
 
 	for (size_t i = 0; i < w->n_jobs; i++) {
 		size_t to = PLACE_NONE;
-		bool *wants = NULL;
+		bool known = false;
 
 		if (plan->chosen[i] != PLACE_NONE || w->p.cand_start[i] == w->p.cand_start[i + 1])
 			continue;
 		for (size_t k = i + 1; k < w->n_jobs; k++) {
 			if (plan->chosen[k] == PLACE_NONE || !placing_gave_way(w, i, k))
 				continue;
-			if (wants == NULL) {
-				wants = arena_array(w->a, w->p.n_resources, sizeof(*wants));
-				placing_wants(w, i, wants);
-			}
+			if (!known)
+				placing_wants(w, i, plan, left, given, wants);
+			known = true;
 			if (!placing_draws(&w->p, plan->chosen[k], wants))
 				continue;
 			if (to == PLACE_NONE ||

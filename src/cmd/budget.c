@@ -19,8 +19,9 @@ static const struct budget_set_opts budget_set_defaults = { .cap = { INT64_MIN }
 static const struct opt_row budget_set_rows[] = {
 	{ "cap", 'c', OPT_MONEY, "USD", "the most that may be spent in the period", OFF(cap), 0,
 	    9e12, NULL },
-	{ "period", 'p', OPT_CHOICE, "day|week|month|total", "what the cap is for; default month",
-	    OFF(period), 0, 0, NULL },
+	{ "period", 'p', OPT_CHOICE, "hour|day|week|month|total",
+	    "what the cap is for; hour caps what runs may ask an hour; default month", OFF(period),
+	    0, 0, NULL },
 	{ "name", 'n', OPT_STRING, "NAME", "name of the budget; default SCOPE/PERIOD", OFF(name), 0,
 	    0, NULL },
 	{ 0 },
@@ -137,6 +138,13 @@ budget_left(const struct budget *b)
 	return left;
 }
 
+/* Of no two instants: of all time, or of now. */
+static bool
+budget_open(const struct budget *b)
+{
+	return b->period == BUDGET_TOTAL || b->period == BUDGET_HOUR;
+}
+
 static void
 budget_json_kinds(
     struct jsonw *w, const char *key, const struct usd_micro *kinds, struct usd_micro all)
@@ -156,14 +164,14 @@ budget_json(struct cmd_ctx *ctx, const struct budget *bs, size_t n, const struct
 
 	jsonw_begin_array(w, "budgets");
 	for (size_t i = 0; i < n; i++) {
-		bool total = bs[i].period == BUDGET_TOTAL;
+		bool open = budget_open(&bs[i]);
 
 		jsonw_begin_object(w, NULL);
 		jsonw_str(w, "name", bs[i].name);
 		jsonw_str(w, "scope", bs[i].scope);
 		jsonw_str(w, "period", budget_period_name(bs[i].period));
-		jsonw_time_or_null(w, "from", total ? 0 : bs[i].from);
-		jsonw_time_or_null(w, "to", total ? 0 : bs[i].to);
+		jsonw_time_or_null(w, "from", open ? 0 : bs[i].from);
+		jsonw_time_or_null(w, "to", open ? 0 : bs[i].to);
 		jsonw_money(w, "cap", bs[i].cap);
 		jsonw_money(w, "spent", bs[i].spent);
 		jsonw_money(w, "reserved", bs[i].reserved);
@@ -197,7 +205,7 @@ budget_table(struct cmd_ctx *ctx, const struct budget *bs, size_t n, struct bert
 
 	for (size_t i = 0; i < n; i++) {
 		struct usd_micro left = budget_left(&bs[i]);
-		bool total = bs[i].period == BUDGET_TOTAL;
+		bool open = budget_open(&bs[i]);
 
 		table_row(t);
 		table_text(t, bs[i].name);
@@ -207,8 +215,8 @@ budget_table(struct cmd_ctx *ctx, const struct budget *bs, size_t n, struct bert
 		table_money(t, bs[i].spent);
 		table_money(t, bs[i].reserved);
 		table_money(t, left);
-		table_time(t, total ? 0 : bs[i].from);
-		table_time(t, total ? 0 : bs[i].to);
+		table_time(t, open ? 0 : bs[i].from);
+		table_time(t, open ? 0 : bs[i].to);
 		if (usd_known(left) && left.v <= 0)
 			table_mark(t, TABLE_RED);
 	}
@@ -274,8 +282,8 @@ budget_run_set(struct cmd_ctx *ctx, struct berth_err *err)
 	if (!usd_known(o->cap))
 		return err_set(err, BERTH_EUSAGE, "a budget needs its --cap");
 	if (!budget_period_parse(o->period, &b.period))
-		return err_set(
-		    err, BERTH_EUSAGE, "'%s' is no period: day, week, month or total", o->period);
+		return err_set(err, BERTH_EUSAGE,
+		    "'%s' is no period: hour, day, week, month or total", o->period);
 	rc = store_budget_set(ctx->store, &b, ctx->now, err);
 	if (rc == BERTH_EINVAL)
 		rc = err->code = BERTH_EUSAGE;

@@ -40,7 +40,7 @@ struct plan_share {
 /* A budget that counts all, and what the jobs need of it. */
 struct plan_money {
 	const char *name;
-	int64_t period_s;            /* 0: all time */
+	int64_t period_s; /* 0: all time; 3600: all amounts are USD an hour of machines */
 	double cap, spent, reserved; /* USD, in the period that holds now */
 	double queued;               /* what waiting jobs will need; NaN: more than is left */
 };

@@ -21,6 +21,13 @@ money_periods(const struct plan_money *m, int64_t horizon_s)
 	return m->period_s > 0 ? fmax(1, (double)horizon_s / (double)m->period_s) : 1;
 }
 
+/* A cap on what machines ask for an hour; what a commitment may cost is that times its hours. */
+static bool
+money_hourly(const struct plan_money *m)
+{
+	return m->period_s == 3600;
+}
+
 static double
 money_left(const struct plan_money *m)
 {
@@ -30,11 +37,11 @@ money_left(const struct plan_money *m)
 /*
  * What the jobs that wait will need, by where they would be placed now; NaN: more than the budgets
  * have. A job that nothing but the money of a budget keeps back has no price here, and comes before
- * any commitment all the same.
+ * any commitment all the same. hour_out: USD an hour of their machines.
  */
 static enum berth_code
 money_queued(struct cmd_ctx *ctx, const struct accel_table *accels, const struct plan_options *o,
-    double *queued_out, struct berth_err *err)
+    double *queued_out, double *hour_out, struct berth_err *err)
 {
 	const struct placing_options po = { .now = ctx->now,
 		.seed = o->seed,
@@ -45,12 +52,18 @@ money_queued(struct cmd_ctx *ctx, const struct accel_table *accels, const struct
 	struct placing p;
 	enum berth_code rc = placing_run(ctx->store, accels, &po, NULL, 0, ctx->arena, &p, err);
 
-	*queued_out = 0;
-	for (size_t i = 0; rc == BERTH_OK && i < p.n_jobs; i++)
-		if (p.jobs[i].n_tries > 0)
-			*queued_out += p.jobs[i].tries[0].cost.total_usd;
-		else if (placing_lacks_budget(&p.jobs[i]))
-			*queued_out = NAN;
+	*queued_out = *hour_out = 0;
+	for (size_t i = 0; rc == BERTH_OK && i < p.n_jobs; i++) {
+		const struct placing_try *t = p.jobs[i].n_tries > 0 ? &p.jobs[i].tries[0] : NULL;
+
+		if (t != NULL) {
+			*queued_out += t->cost.total_usd;
+			*hour_out += t->cost.machines *
+				     usd_to_double(t->paid ? t->offer->usage : t->offer->price);
+		} else if (placing_lacks_budget(&p.jobs[i])) {
+			*queued_out = *hour_out = NAN;
+		}
+	}
 	return rc;
 }
 
@@ -60,7 +73,7 @@ plan_money_read(struct cmd_ctx *ctx, const struct accel_table *accels, struct pl
 {
 	VEC(struct plan_money) v = { 0 };
 	struct budget *b;
-	double queued = 0;
+	double queued = 0, hour = 0;
 	size_t n;
 	enum berth_code rc = store_budget_list(ctx->store, ctx->now, ctx->arena, &b, &n, err);
 
@@ -73,9 +86,9 @@ plan_money_read(struct cmd_ctx *ctx, const struct accel_table *accels, struct pl
 				.spent = usd_to_double(b[i].spent),
 				.reserved = usd_to_double(b[i].reserved) }));
 	if (rc == BERTH_OK && v.n > 0)
-		rc = money_queued(ctx, accels, o, &queued, err);
+		rc = money_queued(ctx, accels, o, &queued, &hour, err);
 	for (size_t i = 0; i < v.n; i++)
-		v.v[i].queued = queued;
+		v.v[i].queued = money_hourly(&v.v[i]) ? hour : queued;
 	o->money = v.v;
 	o->n_money = v.n;
 	return rc;
@@ -91,6 +104,20 @@ plan_money_apply(struct plan_options *o)
 	}
 }
 
+static const char *
+money_explain_hour(const struct plan_money *m, const struct plan_options *o, struct arena *a)
+{
+	return arena_printf(a,
+	    "jobs come first: of the budget %s of %.2f USD an hour, what runs and is being made "
+	    "takes "
+	    "%.2f USD, and %s; new commitments may bind %.2f USD over the horizon, %.2f USD an "
+	    "hour",
+	    m->name, m->cap, m->spent + m->reserved,
+	    isnan(m->queued) ? "what waits needs more than is left"
+			     : arena_printf(a, "what waits needs %.2f USD", m->queued),
+	    money_left(m) * money_periods(m, o->horizon_s), money_left(m));
+}
+
 void
 plan_money_explain(struct plan_series *ps, size_t n, const struct plan_options *o, struct arena *a)
 {
@@ -98,6 +125,10 @@ plan_money_explain(struct plan_series *ps, size_t n, const struct plan_options *
 		for (size_t k = 0; k < o->n_money; k++) {
 			const struct plan_money *m = &o->money[k];
 
+			if (money_hourly(m)) {
+				plan_add(&ps[i].because, a, money_explain_hour(m, o, a));
+				continue;
+			}
 			plan_add(&ps[i].because, a,
 			    arena_printf(a,
 				"jobs come first: of the budget %s of %.2f USD, %.2f USD are "

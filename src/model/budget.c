@@ -4,9 +4,11 @@
 #include "util/str.h"
 #include "util/time.h"
 
+#define HOUR_S INT64_C(3600)
 #define DAY_S INT64_C(86400)
 
 static const char *const budget_period_names[BUDGET_PERIOD_COUNT] = {
+	[BUDGET_HOUR] = "hour",
 	[BUDGET_DAY] = "day",
 	[BUDGET_WEEK] = "week",
 	[BUDGET_MONTH] = "month",
@@ -60,6 +62,10 @@ budget_period_span(enum budget_period p, int64_t t, int64_t *from_out, int64_t *
 	int64_t from = INT64_MIN, to = INT64_MAX;
 
 	switch (p) {
+	case BUDGET_HOUR:
+		from = time_floor(t, HOUR_S);
+		to = from + HOUR_S;
+		break;
 	case BUDGET_DAY:
 		from = time_floor(t, DAY_S);
 		to = from + DAY_S;

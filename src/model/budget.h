@@ -8,7 +8,16 @@
 #include "util/err.h"
 #include "util/money.h"
 
-enum budget_period { BUDGET_DAY, BUDGET_WEEK, BUDGET_MONTH, BUDGET_TOTAL, BUDGET_PERIOD_COUNT };
+/* HOUR caps a rate: what all machines of the scope that are there, or are being made, ask for an
+ * hour of each. */
+enum budget_period {
+	BUDGET_HOUR,
+	BUDGET_DAY,
+	BUDGET_WEEK,
+	BUDGET_MONTH,
+	BUDGET_TOTAL,
+	BUDGET_PERIOD_COUNT
+};
 
 struct budget {
 	int64_t id;
@@ -16,9 +25,10 @@ struct budget {
 	const char *scope; /* "all", "project:X", "user:X", "account:X" */
 	enum budget_period period;
 	struct usd_micro cap;
-	struct usd_micro spent,
-	    reserved;     /* in the period that holds the asked time; filled in by the store */
-	int64_t from, to; /* that period, [from, to); to is INT64_MAX for a total */
+	struct usd_micro spent, reserved; /* in the period that holds the asked time; filled in by
+					     the store. Of an HOUR: USD an hour of the machines that
+					     are there, and of those that are being made */
+	int64_t from, to;                 /* that period, [from, to); to is INT64_MAX for a total */
 };
 
 enum ledger_kind {
@@ -45,16 +55,18 @@ struct budget_ask {
 	const char *account, *project, *user; /* "" matches no budget of that kind */
 	const char *job_id;                   /* "" a fleet's machine */
 	struct usd_micro amount;              /* > 0; an unknown price cannot be reserved */
+	struct usd_micro hour; /* what its machine asks for an hour; of an intent the store fills
+				  it in */
 };
 
-const char *budget_period_name(enum budget_period p); /* "day" "week" "month" "total" */
+const char *budget_period_name(enum budget_period p); /* "hour" "day" "week" "month" "total" */
 bool budget_period_parse(const char *s, enum budget_period *p_out);
 const char *ledger_kind_name(enum ledger_kind k); /* "compute" "reserve" "upfront" "egress" */
 bool ledger_kind_parse(const char *s, enum ledger_kind *k_out);
 
 /*
- * The UTC day, week (from Monday) or calendar month that holds t, [from, to); a total holds all
- * time: INT64_MIN to INT64_MAX.
+ * The UTC hour, day, week (from Monday) or calendar month that holds t, [from, to); a total holds
+ * all time: INT64_MIN to INT64_MAX.
  */
 void budget_period_span(enum budget_period p, int64_t t, int64_t *from_out, int64_t *to_out);
 /* Does a budget of this scope count what is spent for these? */

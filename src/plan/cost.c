@@ -475,8 +475,10 @@ cost_variant(const struct cost_job *j, size_t v, const struct offer *o, const st
 			return;
 		}
 	}
-	e->refuse = cost_over_budget(j->job, lim->budget_usd, e) ? REFUSE_OVER_BUDGET
-								 : cost_check_now(f, lim);
+	e->refuse = cost_over_budget(j->job, lim->budget_usd, e) ||
+			    (lim->hour_capped && cost_passes(price * e->machines, lim->hour_usd))
+			? REFUSE_OVER_BUDGET
+			: cost_check_now(f, lim);
 }
 
 void

@@ -97,8 +97,10 @@ bool cost_price_stale(const struct offer *o, const struct cost_ages *ages, int64
 
 struct cost_limits {
 	int64_t now;
-	struct cost_ages ages;    /* older prices are stale */
-	double budget_usd;        /* what the budgets of this job have left; NaN: no limit */
+	struct cost_ages ages; /* older prices are stale */
+	double budget_usd;     /* what the budgets of this job have left; NaN: no limit */
+	bool hour_capped; /* its machines may ask for no more than hour_usd an hour, together */
+	double hour_usd;
 	const char *const *block; /* [n_block] rules of block_rules_read() for all jobs */
 	size_t n_block;
 	int64_t tick_s;    /* between ticks, which start a job and see its end; 0: not known */

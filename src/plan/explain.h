@@ -31,9 +31,11 @@ struct explain_job {
 	const char *runner_up; /* NULL: none */
 	double runner_up_usd;
 	double runner_up_egress_usd; /* to move the data */
-	const char *binds;           /* label of the limit; NULL: none */
-	double shadow;               /* USD per unit of it */
-	const char *unit;            /* of the limit: "GPU", "vCPU" */
+	const char *passed_over;     /* that only the moving of the data makes dearer; NULL: none */
+	double passed_over_saves_usd, passed_over_egress_usd; /* without it, and for it */
+	const char *binds;                                    /* label of the limit; NULL: none */
+	double shadow;    /* USD per unit of it; NaN: more of it saves no money */
+	const char *unit; /* of the limit: "GPU", "vCPU" */
 	double more,
 	    more_saves_usd; /* so many units more of it would save so much; 0 or NaN: not known */
 	size_t seen;

@@ -27,6 +27,7 @@ intent_write(struct store *s, struct intent *it, const char *offer, const struct
 {
 	enum berth_code rc;
 	int64_t reservation;
+	struct budget_ask own;
 
 	rc = db_insert(s->db, &it->id, err,
 	    "INSERT INTO intent (kind, account, token, job_id, instance_id, offer, state, created, "
@@ -36,8 +37,11 @@ intent_write(struct store *s, struct intent *it, const char *offer, const struct
 		db_text(it->job_id), db_id(it->instance_id), db_text(offer),
 		db_text(intent_state_name(INTENT_PENDING)), db_i64(it->created), db_id(s->run_id),
 		db_i64(it->gang), db_i64(it->rank), db_i64(it->machines > 1 ? it->machines : 1)));
-	if (rc == BERTH_OK && ask != NULL)
-		rc = budget_reserve_locked(s, ask, it->id, it->created, &reservation, err);
+	if (rc != BERTH_OK || ask == NULL)
+		return rc;
+	own = *ask;
+	own.hour = offer_hour(&it->offer, it->created);
+	rc = budget_reserve_locked(s, &own, it->id, it->created, &reservation, err);
 	return rc;
 }
 

@@ -191,6 +191,43 @@ budget_reserved(struct store *s, const char *scope, struct usd_micro *out, struc
 	    DB_ARGS(db_text(c.account), db_text(c.project), db_text(c.user)));
 }
 
+struct budget_rate {
+	struct arena *a;
+	int64_t now;
+	struct usd_micro there, coming;
+};
+
+static enum berth_code
+budget_rate_row(struct db_stmt *st, void *arg, struct berth_err *err)
+{
+	struct budget_rate *r = arg;
+	struct usd_micro *sum = db_col_i64(st, "pending") != 0 ? &r->coming : &r->there;
+	struct offer o;
+	enum berth_code rc = unpack_offer(db_col_text(st, "offer", r->a), r->a, &o, err);
+
+	return rc == BERTH_OK ? usd_add(*sum, offer_hour(&o, r->now), sum, err) : rc;
+}
+
+/* What the machines of the scope ask for an hour: each has its reservation until it is gone. */
+static enum berth_code
+budget_rate(struct store *s, const char *scope, int64_t now, struct usd_micro *there_out,
+    struct usd_micro *coming_out, struct berth_err *err)
+{
+	struct budget_rate r = { .a = arena_new(), .now = now };
+	struct scope_cols c = scope_cols(scope);
+	enum berth_code rc = store_each(s, budget_rate_row, &r, err,
+	    "SELECT i.offer AS offer, CASE WHEN i.state = 'pending' THEN 1 ELSE 0 END AS pending "
+	    "FROM reservation r JOIN intent i ON i.id = r.intent_id WHERE r.settled IS NULL AND "
+	    "i.kind = 'create' AND ($1 = '' OR r.account = $1) AND ($2 = '' OR r.project = $2) AND "
+	    "($3 = '' OR r.user_name = $3)",
+	    DB_ARGS(db_text(c.account), db_text(c.project), db_text(c.user)));
+
+	*there_out = r.there;
+	*coming_out = r.coming;
+	arena_free(r.a);
+	return rc;
+}
+
 enum berth_code
 store_budget_set(struct store *s, const struct budget *b, int64_t now, struct berth_err *err)
 {
@@ -246,6 +283,10 @@ store_budget_list(struct store *s, int64_t now, struct arena *a, struct budget *
 		struct budget *b = &l.v.v[i];
 
 		budget_period_span(b->period, now, &b->from, &b->to);
+		if (b->period == BUDGET_HOUR) {
+			rc = budget_rate(s, b->scope, now, &b->spent, &b->reserved, err);
+			continue;
+		}
 		rc = store_spent(s, b->scope, b->from, b->to, &b->spent, err);
 		if (rc == BERTH_OK)
 			rc = budget_reserved(s, b->scope, &b->reserved, err);
@@ -301,6 +342,14 @@ budget_room(const struct budget *b, struct usd_micro ask, struct berth_err *err)
 	if (rc != BERTH_OK || sum.v <= b->cap.v)
 		return rc;
 	digits = budget_digits(b, ask);
+	if (b->period == BUDGET_HOUR)
+		return err_set(err, BERTH_EBUDGET,
+		    "over budget '%s' (%s): cap %s USD an hour, machines ask for %s, those being "
+		    "made for %s, asked for %s",
+		    b->name, b->scope, usd_fmt(cap, sizeof(cap), b->cap, digits),
+		    usd_fmt(spent, sizeof(spent), b->spent, digits),
+		    usd_fmt(reserved, sizeof(reserved), b->reserved, digits),
+		    usd_fmt(asked, sizeof(asked), ask, digits));
 	return err_set(err, BERTH_EBUDGET,
 	    "over budget '%s' (%s, %s): cap %s USD, spent %s, reserved %s, asked for %s", b->name,
 	    b->scope, budget_period_name(b->period), usd_fmt(cap, sizeof(cap), b->cap, digits),
@@ -322,9 +371,13 @@ budget_reserve_locked(struct store *s, const struct budget_ask *ask, int64_t int
 		 ? store_budget_list(s, now, a, &bs, &n, err)
 		 : err_set(err, BERTH_EINVAL,
 		       "budget: what is asked for must be an amount of at least 0");
-	for (size_t i = 0; rc == BERTH_OK && ask->amount.v > 0 && i < n; i++)
-		if (budget_scope_hits(bs[i].scope, ask->account, ask->project, ask->user))
-			rc = budget_room(&bs[i], ask->amount, err);
+	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
+		struct usd_micro need = bs[i].period == BUDGET_HOUR ? ask->hour : ask->amount;
+
+		if (need.v > 0 &&
+		    budget_scope_hits(bs[i].scope, ask->account, ask->project, ask->user))
+			rc = budget_room(&bs[i], need, err);
+	}
 	if (rc == BERTH_OK)
 		rc = db_insert(s->db, id_out, err,
 		    "INSERT INTO reservation (intent_id, account, project, user_name, job_id, "

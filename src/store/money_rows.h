@@ -26,10 +26,11 @@ BERTH_MUST_CHECK enum berth_code store_budget_delete(
 
 /*
  * Reserves ask->amount in every budget that counts it, in one transaction that checks spent +
- * reserved + ask <= cap for each: two at once never pass a cap; an ask of 0 passes none. A
- * reservation counts in the period in which it was made and in each later one until it is settled.
- * intent_id 0: none. Errors BERTH_EBUDGET: names the budget, its cap, what is spent, reserved and
- * asked; nothing is reserved.
+ * reserved + ask <= cap for each: two at once never pass a cap; an ask of 0 passes none. In a
+ * budget by the hour ask->hour is what counts, on top of what all machines that hold a reservation
+ * ask. A reservation counts in the period in which it was made and in each later one until it is
+ * settled. intent_id 0: none. Errors BERTH_EBUDGET: names the budget, its cap, what is spent,
+ * reserved and asked; nothing is reserved.
  */
 BERTH_MUST_CHECK enum berth_code store_budget_reserve(struct store *s, const struct budget_ask *ask,
     int64_t intent_id, int64_t now, int64_t *id_out, struct berth_err *err);

@@ -131,7 +131,7 @@ expect_out 'alice,2'
 # What is told: the reason, the record, the figures.
 run place --explain
 expect_out_has "$(cat one) one: not placed"
-tr '\n' ' ' <"$out" | tr -s ' ' | grep -q "gave way to bob's $(cat two) by fair share: until then they count bob 0.0 GPU-hours for a weight of 1, alice [0-9.]* GPU-hours for a weight of 2"
+tr '\n' ' ' <"$out" | tr -s ' ' | grep -q "gave way to bob's $(cat two) by fair share: until then bob counts 0.0 GPU-hours for a weight of 1, alice [0-9.]* GPU-hours for a weight of 2"
 ok $? "who gave way to whom, and by which figures"
 tr '\n' ' ' <"$out" | tr -s ' ' | grep -q "goes before alice's $(cat one) by fair share"
 ok $? "who goes before whom"
@@ -234,7 +234,7 @@ share_near nlp/ann share 0.25 0.000001 "a quarter"
 expect_json '$.fair_share.projects[1].name' nlp
 expect_json '$.fair_share.projects[1].weight' 1.000000
 run place --explain
-tr '\n' ' ' <"$out" | tr -s ' ' | grep -q 'by fair share: until then they count [a-z/]* [0-9.]* GPU-hours for a weight of [1-3], [a-z/]* [0-9.]* GPU-hours for a weight of [1-3]'
+tr '\n' ' ' <"$out" | tr -s ' ' | grep -q 'by fair share: until then [a-z/]* counts [0-9.]* GPU-hours for a weight of [1-3], [a-z/]* [0-9.]* GPU-hours for a weight of [1-3]'
 ok $? "and it is told by which figures"
 run place
 ! grep -q "did you mean" "$err"

@@ -241,7 +241,7 @@ job short 1h
 cap 4.333332
 run place
 expect_exit 4
-expect_err_has 'the cheapest costs 4\.34 USD\.'
+expect_err_has 'the cheapest costs 4.34 USD, budget lid leaves 4.33\.'
 cap 4.333333
 run tick
 expect_exit 0

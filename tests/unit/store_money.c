@@ -36,6 +36,7 @@ test_periods(void)
 {
 	/* 2026-11-30 is a Monday; dates by hand. */
 	static const struct { enum budget_period p; int64_t t, from, to; } rows[] = {
+		{ BUDGET_HOUR, T0, T0 - T0 % 3600, T0 - T0 % 3600 + 3600 },
 		{ BUDGET_DAY, T0, 1795996800, 1796083200 },
 		{ BUDGET_WEEK, T0, 1795996800, 1796601600 },		/* Monday 30 Nov .. Monday 7 Dec */
 		{ BUDGET_WEEK, 1795996799, 1795392000, 1795996800 },	/* the second before */
@@ -43,13 +44,38 @@ test_periods(void)
 	};
 	int64_t from, to;
 
-	for (size_t i = 0; i < 4; i++) {
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		budget_period_span(rows[i].p, rows[i].t, &from, &to);
 		tap_ok(from == rows[i].from && to == rows[i].to, "%s of %lld: %lld .. %lld",
 		    budget_period_name(rows[i].p), (long long)rows[i].t, (long long)from, (long long)to);
 	}
 	budget_period_span(BUDGET_TOTAL, T0, &from, &to);
 	tap_ok(from == INT64_MIN && to == INT64_MAX, "a total holds all time");
+}
+
+/* A cap for an hour holds against what the machines ask, not against what they cost in all. */
+static void
+test_hour(struct store *s)
+{
+	const struct budget rate = { .name = "rate", .scope = "user:eve", .period = BUDGET_HOUR, .cap = USD(5) };
+	struct budget_ask ask = { .account = "main", .project = "", .user = "eve", .job_id = "", .amount = USD(900),
+		.hour = USD(5) };
+	struct arena *a = arena_new();
+	struct berth_err err;
+	struct budget b;
+	int64_t id;
+
+	tap_code(store_budget_set(s, &rate, T0, &err), BERTH_OK, &err);
+	tap_code(store_budget_reserve(s, &ask, 900, T0, &id, &err), BERTH_OK, &err);
+	ask.hour.v++;
+	tap_code(store_budget_reserve(s, &ask, 901, T0, &id, &err), BERTH_EBUDGET, &err);
+	tap_ok(strstr(err.msg, "cap 5.000000 USD an hour") != NULL && strstr(err.msg, "asked for 5.000001") != NULL,
+	    "names the rate: %s", err.msg);
+	b = budget_of(s, "rate", T0, a);
+	tap_ok(b.spent.v == 0 && b.reserved.v == 0, "without an intent no machine is there, and none asks for anything");
+	tap_code(store_budget_delete(s, "rate", &err), BERTH_OK, &err);
+	tap_code(store_budget_settle(s, 900, T0, &err), BERTH_OK, &err);
+	arena_free(a);
 }
 
 static void
@@ -342,6 +368,7 @@ main(void)
 	s = store_tmp_open(path);
 	test_periods();
 	test_budget(s);
+	test_hour(s);
 	test_intent(s, path);
 	test_commitments(s);
 	test_events(s);
