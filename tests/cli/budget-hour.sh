@@ -77,8 +77,24 @@ run tick
 ok $? "nobody else is held back"
 rated 0.000000 0.000000
 
-# Two at once: the intents themselves keep to the cap, whatever the placement has seen.
-run budget set all --cap 5 --period hour --name rate
+# A plan may bind what the rate leaves over its hours: 10 USD x 672 h are two machines of 4.80, not four.
+NOW=2026-11-30T00:00:00Z
+b() { run --store plan.db "$@"; }
+printf '%s\n' 'provider,region,instance_type,accelerator,accelerator_count,purchase,term_months,payment,upfront,price_per_hour,currency' \
+	'acme,r1,quad,H100,4,on_demand,,,,8,USD' 'acme,r1,quad,H100,4,reserved,1,none,0,4.8,USD' >offers.csv
+b prices import offers.csv
+awk 'BEGIN { print "timestamp,gpus,series,accelerator"
+	for (h = 0; h < 1008; h++) print 1795996800 - 3600 * (1008 - h) ",16,d,H100" }' >use.csv
+b record csv use.csv
+b budget set all --cap 10 --period hour
+b plan d --no-spot --horizon 4w -o json
+expect_json '$.budgets[0].period_s' 3600
+expect_json '$.budgets[0].commitments_may_bind' 6720.000000
+expect_json '$.series[0].buys[0].count' 2 "two machines"
+b plan d --no-spot --horizon 4w
+tr '\n' ' ' <"$out" | tr -s ' ' | grep -q 'of the budget all/hour of 10.00 USD an hour, what runs and is being made takes 0.00 USD, and what waits needs 0.00 USD; new commitments may bind 6720.00 USD over the horizon, 10.00 USD an hour'
+ok $? "and why"
+
 run budget set all --cap 1 --period fortnight
 expect_exit 2
 expect_err_has 'hour'
