@@ -13,6 +13,10 @@
 #define PLACE_IMPROVE_PAIR ((size_t)2)  /* ... but no more than so often for each pair */
 #define PLACE_FIRST 200U                /* steps of the bound before the first plan */
 #define PLACE_FIRST_ROUNDS 8U           /* search of the first plan in rounds */
+#define PLACE_FIRST_GAP 0.03            /* a first plan of which so much is unproven ... */
+#define PLACE_FIRST_TIMES 4U            /* ... is made so often, ... */
+#define PLACE_FIRST_MORE 50U            /* ... after so many steps more */
+
 /* Of the jobs that are placed. */
 static double
 place_cost(const struct place_work *w)
@@ -290,6 +294,27 @@ place_report(
 	plan->optimal = plan->value - plan->bound <= PLACE_EPS * fmax(1, fabs(plan->value));
 }
 
+/* Plans at prices that are nearly the best, then at better ones while all jobs stay in, but far
+ * from the bound. */
+static void
+place_first(
+    struct place_work *w, struct place_best *b, struct dual *d, struct tree *t, struct lns *s)
+{
+	for (unsigned x = 0; x < PLACE_FIRST_TIMES; x++) {
+		unsigned steps = x == 0 ? PLACE_FIRST : PLACE_FIRST_MORE;
+
+		if (x > 0 &&
+		    (b->value > b->cost || b->value - b->bound <= PLACE_FIRST_GAP * b->value))
+			break;
+		place_raise(w, b, place_climb(w, d, steps, INFINITY));
+		place_cores(w);
+		place_plans(w, b, x, 1);
+		place_restore(w, b);
+		if (place_lns(s, t, PLACE_FIRST_ROUNDS * place_effort(w)))
+			place_keep(w, b);
+	}
+}
+
 enum berth_code
 place_solve(const struct place_problem *p, const struct place_options *o, struct arena *a,
     struct place_plan *plan_out, struct berth_err *err)
@@ -318,14 +343,9 @@ place_solve(const struct place_problem *p, const struct place_options *o, struct
 	place_raise(&w, &b, place_climb_from(&w, d));
 	place_last(&w, &b);
 	place_plan_by_size(&w, &b);
-	place_raise(&w, &b, place_climb(&w, d, PLACE_FIRST, INFINITY));
-	place_cores(&w);
-	place_plans(&w, &b, 0, 1);
 	t = place_tree_new(&w, a);
 	s = place_lns_new(&w, a);
-	place_restore(&w, &b);
-	if (place_lns(s, t, PLACE_FIRST_ROUNDS * place_effort(&w)))
-		place_keep(&w, &b);
+	place_first(&w, &b, d, t, s);
 	plan_out->rounds = place_rounds(&w, o, &b, d, t, s, a);
 	place_report(&w, &b, a, plan_out);
 	return BERTH_OK;

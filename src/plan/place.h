@@ -78,7 +78,8 @@ struct place_plan {
  * Nothing binds: each job its cheapest candidate, proven optimal. Else, where each limit that can
  * bind is nested in or apart from the others and all that draw on it take the same amount, a flow
  * of least cost, exact (rounds > 0). Else a first plan: gangs first and by regret on reduced costs,
- * shifts, ejections; then each round climbs the Lagrangian bound (the volume algorithm of Barahona
+ * shifts, ejections, and again at better prices where 3 % of it are unproven though all jobs have
+ * a place; then each round climbs the Lagrangian bound (the volume algorithm of Barahona
  * and Anbil 2000, with rounded limits as cuts) and searches neighbourhoods of the best plan by
  * branch and bound; every other round, every eighth of larger queues, decides of one job more who
  * may stay out or be dear, with a bound and a plan of its own; in the others, where jobs stay out,

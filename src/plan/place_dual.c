@@ -160,6 +160,7 @@ static double
 dual_least(const struct place_work *w, size_t i, size_t *best_out)
 {
 	const struct place_problem *p = w->p;
+	const struct place_more *m = p->more;
 	double least = p->penalty[i];
 
 	*best_out = PLACE_NONE;
@@ -167,8 +168,9 @@ dual_least(const struct place_work *w, size_t i, size_t *best_out)
 		const struct place_lean *v = &w->lean[c];
 		double r = v->cost + w->price[v->slot];
 
-		if (r < least && p->more != NULL)
-			r = place_reduced(w, v->cand);
+		if (r < least && m != NULL)
+			for (size_t u = m->start[v->cand]; u < m->start[v->cand + 1]; u++)
+				r += (double)m->units[u] * w->mu[m->resource[u]];
 		if (r < least) {
 			least = r;
 			*best_out = v->cand;

@@ -249,10 +249,12 @@ hull_gain(const struct hull *h, const struct hull_item *it)
 {
 	const struct place_more *m = h->w->p->more;
 	const double *mu = h->at + h->w->p->n_jobs;
-	double g = (h->block[it->job] == PLACE_NONE ? h->at[it->job] - it->cost
-						    : h->at[h->pairs + it->cand]) -
-		   h->price[it->slot];
+	bool block = h->purse != NULL && h->block[it->job] != PLACE_NONE;
+	double g = block ? h->at[h->pairs + it->cand] : h->at[it->job] - it->cost;
 
+	if (g <= 0)
+		return g;
+	g -= h->price[it->slot];
 	for (size_t u = m == NULL ? 0 : m->start[it->cand];
 	     m != NULL && g > 0 && u < m->start[it->cand + 1]; u++)
 		g -= (double)m->units[u] * mu[m->resource[u]];

@@ -14,8 +14,8 @@
 #define PLACE_HULL_JOBS 1200 /* queues up to this have the higher bound, ... */
 #define PLACE_HULL_STEPS 10U /* ... so many steps at once, ... */
 #define PLACE_HULL_RISE 2e-3 /* ... more seldom where they raise it by less of what is missing */
-#define PLACE_HULL_LARGE 4U  /* least rounds between them: larger queues */
-#define PLACE_HULL_PAUSE 16U /* most rounds between them */
+#define PLACE_HULL_LARGE 32U /* least rounds between them: larger queues */
+#define PLACE_HULL_PAUSE 64U /* most rounds between them */
 #define PLACE_TREE_ROUND                                                                           \
 	((size_t)200) /* steps of the whole tree for a round done: about as much work again */
 #define PLACE_TREE_FIRST                                                                           \
