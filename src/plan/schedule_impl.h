@@ -43,6 +43,7 @@ struct schedule_work {
 	double *served;               /* [rest.n][levels + 1] E min(D, s) */
 	double *hours;                /* [rest.n] */
 	struct schedule_merit *merit; /* [rest.n] */
+	bool priced;                  /* usd has prices of its own; one band */
 	size_t levels;                /* of demand */
 	double cap;                   /* GPUs; what paths ask beyond is cut */
 	/* Another work of the same dates, lines and demand but for their prices, and demand times

@@ -121,6 +121,19 @@ schedule_merit(struct schedule_work *w, size_t t)
 	arena_free(a);
 }
 
+/* Between whole GPUs of w->usd. */
+static double
+merit_priced(const struct schedule_work *w, size_t t, double s, double *slope_out)
+{
+	const double *usd = w->usd + t * ((size_t)w->rest.levels + 1);
+	size_t l = s >= (double)w->rest.levels ? (size_t)w->rest.levels : (size_t)s;
+	double slope = l == (size_t)w->rest.levels ? 0 : usd[l + 1] - usd[l];
+
+	if (slope_out != NULL)
+		*slope_out = slope;
+	return usd[l] + slope * (s - (double)l);
+}
+
 double
 schedule_band_usd(const struct schedule_work *w, size_t t, size_t band, double s, double *slope_out)
 {
@@ -128,6 +141,8 @@ schedule_band_usd(const struct schedule_work *w, size_t t, size_t band, double s
 	const struct schedule_merit *m = &w->merit[t];
 	double usd = band == 0 ? m->usd : 0, slope = 0;
 
+	if (w->priced)
+		return merit_priced(w, t, s, slope_out);
 	for (size_t k = 0; k < m->n; k++) {
 		double at = m->step[k].at + s;
 

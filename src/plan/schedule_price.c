@@ -9,7 +9,8 @@
 #define PRICE_LITTLE 1e-6 /* of the bound */
 #define PRICE_SMOOTH 0.3
 #define PRICE_FIRST 8
-#define PRICE_PLANS 2 /* steps between two plans of whole machines */
+#define PRICE_PLANS 2  /* steps between two plans of whole machines */
+#define PRICE_WORK 2e7 /* cells of tableaus for whole machines of one member */
 
 /*
  * In each hour what is bought and what is used of a quota keep its limit. With a price on that
@@ -22,6 +23,8 @@ struct price {
 	struct rules *s;
 	double *mean, *flow; /* [n_offers] purchases */
 	bool single;         /* hours are looked at one by one */
+	bool whole;          /* flows of whole machines */
+	bool root;           /* prices are those of the program as it was solved last */
 	double *saves;       /* [n_atoms][n_quotas] USD, of the stretch that is looked at */
 	double **kept;       /* [stretches] those of the steps so far, the last ones most */
 	size_t steps;
@@ -173,6 +176,32 @@ price_smooth(struct price *p, size_t t)
 	p->saves = p->kept[t];
 }
 
+/* The prices that the program has: of each tangent by its own, of the hours where it was taken. */
+static void
+price_root(struct price *p, size_t t, struct arena *a)
+{
+	struct rules *s = p->s;
+	size_t n = s->r[t].n_atoms * s->n_quotas;
+
+	s->at.each_saves = arena_array(a, n + 1, sizeof(double));
+	for (size_t i = 0; i < s->n_pieces; i++) {
+		const size_t at = t * s->n_pieces + i;
+
+		for (size_t k = 0; k < s->cut[at].n && s->piece[i].member == s->n; k++) {
+			const struct rules_cut *c = &s->cut[at].v[k];
+			double part = c->row != SIZE_MAX ? linear_price(&s->lp, c->row) : 0;
+
+			if (part <= 0)
+				continue;
+			commit_recourse_at(&s->r[t], c->now, &s->at);
+			s->work += 8 * (double)(s->r[t].n_atoms * s->n * (s->n + s->n_quotas));
+			for (size_t h = 0; h < n; h++)
+				p->saves[h] += part * s->at.each_saves[h];
+		}
+	}
+	s->at.each_saves = NULL;
+}
+
 /* The prices of a stretch's hours at p->mean, and what the members' hours cost at those. */
 static void
 price_hours(struct price *p, size_t t)
@@ -184,9 +213,13 @@ price_hours(struct price *p, size_t t)
 	if (p->single)
 		was = rules_each(s, t, a);
 	p->saves = arena_array(a, r->n_atoms * s->n_quotas + 1, sizeof(*p->saves));
-	s->at.each_saves = p->saves;
-	rules_at(s, t, p->mean);
-	s->at.each_saves = NULL;
+	if (p->root) {
+		price_root(p, t, a);
+	} else {
+		s->at.each_saves = p->saves;
+		rules_at(s, t, p->mean);
+		s->at.each_saves = NULL;
+	}
 	if (!p->single)
 		price_smooth(p, t);
 	for (size_t q = 0; q < s->n_quotas; q++) {
@@ -196,6 +229,10 @@ price_hours(struct price *p, size_t t)
 			sum += r->weight[h] * p->saves[h * s->n_quotas + q];
 		p->sum[t * s->n_quotas + q] = sum * s->hours[t];
 	}
+	for (size_t i = 0; i < s->rows && p->root; i++)
+		if (s->row.v[i].stretch == t && s->row.v[i].quota != SIZE_MAX &&
+		    s->row.v[i].member == s->n)
+			p->sum[t * s->n_quotas + s->row.v[i].quota] += linear_price(&s->lp, i);
 	for (size_t k = 0; k < s->n; k++)
 		price_stretch(p, t, k);
 	s->work += (double)(16 * r->n_atoms * s->n);
@@ -222,6 +259,41 @@ price_offers(struct price *p, size_t k)
 	}
 }
 
+/* The least of whole machines of a member at these prices, into p->flow; the bound, which is no
+ * less than the flow's. Its shares and quotas are left out: those of all are in the prices. */
+static double
+price_whole(struct price *p, size_t k)
+{
+	struct rules *s = p->s;
+	struct schedule_work w = p->w[k];
+	struct schedule_problem alone = *w.p;
+	struct schedule plan, *out = &plan;
+	struct schedule_effort e = { .work = PRICE_WORK };
+	struct arena *a = arena_new();
+	int64_t *const *start = &w.count;
+	struct berth_err ignored;
+	bool ruled;
+	enum berth_code rc;
+
+	alone.rules = NULL;
+	w.p = &alone;
+	w.a = a;
+	w.priced = true;
+	w.n_bands = 1;
+	w.band_of = arena_array(a, alone.n_lines + 1, sizeof(*w.band_of));
+	w.count = arena_array(a, w.offer.n + 1, sizeof(*w.count));
+	rc = schedule_flow(&w, out, &ruled, &ignored);
+	if (rc == BERTH_OK)
+		rc = schedule_rules_solve(&w, 1, NAN,
+		    isinf(plan.lower_bound_usd) ? -INFINITY : plan.lower_bound_usd, &start, 1, &e,
+		    &out, &ignored);
+	for (size_t j = s->at_member[k]; j < s->at_member[k + 1] && rc == BERTH_OK; j++)
+		p->flow[j] = (double)w.count[j - s->at_member[k]];
+	s->work += e.used;
+	arena_free(a);
+	return rc == BERTH_OK ? plan.lower_bound_usd : -INFINITY;
+}
+
 /* All members' flows at the prices of p->mean, into p->flow; the bound. -INFINITY: none. */
 static double
 price_bound(struct price *p)
@@ -239,6 +311,10 @@ price_bound(struct price *p)
 		struct berth_err ignored;
 
 		price_offers(p, k);
+		if (p->whole) {
+			usd += price_whole(p, k);
+			continue;
+		}
 		p->w[k].a = arena_new();
 		if (schedule_bound(&p->w[k], &plan, &ignored) != BERTH_OK)
 			usd = -INFINITY;
@@ -400,10 +476,18 @@ rules_price(struct rules *s, double *x, size_t from, size_t steps)
 }
 
 double
-rules_price_single(struct rules *s, double *x)
+rules_price_single(struct rules *s, double *x, bool root)
 {
-	struct price p = { .s = s, .single = true };
+	struct price p = { .s = s, .single = true, .whole = true, .root = root };
+	double usd;
 
 	price_init(&p, x);
-	return price_bound(&p);
+	if (root && !isnan(s->budget))
+		p.theta = s->budget_price;
+	usd = price_bound(&p);
+	if (isinf(usd))
+		return usd;
+	price_mend(s, p.flow);
+	rules_try(s, p.flow);
+	return usd;
 }

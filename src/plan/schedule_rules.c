@@ -59,16 +59,17 @@ rules_settle(struct rules *s)
 /* Several members: hours that are alike are one, which cost no more; then those are parted that
  * cost more, and again. */
 static void
-rules_rounds(struct rules *s, double first)
+rules_rounds(struct rules *s)
 {
 	rules_settle(s);
-	for (int k = 0; k < RULES_PARTS && rules_better(s, first) && s->work < s->work_max; k++) {
+	for (int k = 0; k < RULES_PARTS && rules_better(s, s->first) && s->work < s->work_max;
+	     k++) {
 		rules_search(s);
-		first = fmax(first, s->lower);
+		s->first = fmax(s->first, s->lower);
 		if (!rules_settle(s))
 			break;
 	}
-	s->lower = fmin(s->best_usd, first);
+	s->lower = fmin(s->best_usd, s->first);
 }
 
 /* Would the program alone take more than the work that is left? */
@@ -102,8 +103,8 @@ rules_priced(struct rules *s, int64_t *const *start, double *first)
 		*first = fmax(*first, rules_price(s, x, PRICED_STEPS, PRICED_STEPS));
 		rules_settle(s);
 	}
-	if (!s->given && rules_better(s, *first))
-		*first = fmax(*first, rules_price_single(s, x));
+	if (!s->given && rules_large(s) && rules_better(s, *first))
+		*first = fmax(*first, rules_price_single(s, x, false));
 }
 
 /* What each member pays, as the hours have it. */
@@ -221,9 +222,10 @@ schedule_rules_solve(struct schedule_work *w, size_t n, double budget, double fi
 	}
 	if (s.n_hours > 1 && s.work_max > 0)
 		rules_priced(&s, n_starts > 0 ? start[0] : NULL, &first);
+	s.first = first;
 	if (!rules_large(&s))
-		rules_rounds(&s, first);
-	s.lower = fmax(s.lower, fmin(first, s.best_usd));
+		rules_rounds(&s);
+	s.lower = fmax(s.lower, fmin(s.first, s.best_usd));
 	failed = rules_failed(&s);
 	if (isfinite(s.best_usd) && !failed)
 		rules_report(&s, out);

@@ -32,6 +32,7 @@ struct rules_piece {
 struct rules_cut {
 	double *slope; /* [n_columns + 1] */
 	double *saves; /* [n_quotas] USD that one more of a quota saves */
+	double *now;   /* [n_columns + 1] where it was taken */
 	size_t row;    /* SIZE_MAX: not in the program now */
 };
 
@@ -73,7 +74,8 @@ struct rules {
 	double *wide;                    /* [n] GPUs of a member that are not told apart at first */
 	double *hours, *x, *best, *now;  /* [stretches], [n_offers], [n_offers], [n_columns] */
 	struct commit_tangent at;
-	double best_usd, lower, budget_price, *price; /* price: [n_quotas] */
+	double best_usd, lower, first, budget_price, *price; /* price: [n_quotas]; first: what was
+								known before the search */
 	double work, work_max, moves;
 	double *least, *most,
 	    *all; /* [n_offers] bounds of all that may be better than the best; most, of all */
@@ -127,8 +129,9 @@ bool rules_better(const struct rules *s, double usd);
  * tried.
  */
 double rules_price(struct rules *s, double *x, size_t from, size_t steps);
-/* The bound at x by single hours. */
-double rules_price_single(struct rules *s, double *x);
+/* The bound at x, or at the prices of the program as it was solved last (root), by single hours and
+ * whole machines, which are tried. */
+double rules_price_single(struct rules *s, double *x, bool root);
 /* From s->best_usd, INFINITY if none is known, to the best within the work; s->lower: none costs
  * less. */
 void rules_search(struct rules *s);

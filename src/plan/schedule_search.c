@@ -7,6 +7,9 @@
 #define RULES_NODES 40000
 #define RULES_TIGHT 1e-11
 #define RULES_ROUND 20 /* nodes after which counts near the program's are tried */
+#define RULES_LOOK                                                                                 \
+	0.125 /* parts of the work after which it goes on only if the gap fell by one              \
+	       */
 
 bool
 rules_better(const struct rules *s, double usd)
@@ -21,7 +24,8 @@ search_note(struct rules *s, size_t t, size_t piece)
 	const struct rules_piece *p = &s->piece[piece];
 	size_t at = t * s->n_pieces + piece;
 	struct rules_cut cut = { arena_array(s->a, s->n_columns + 1, sizeof(double)),
-		arena_array(s->a, s->n_quotas + 1, sizeof(double)), SIZE_MAX };
+		arena_array(s->a, s->n_quotas + 1, sizeof(double)),
+		arena_memdup(s->a, s->now, (s->n_columns + 1) * sizeof(double)), SIZE_MAX };
 	double b = -s->piece_usd[piece];
 
 	for (size_t c = 0; c < s->n_columns; c++) {
@@ -397,6 +401,8 @@ search_node(struct rules *s, struct rules_node *node, size_t count, struct rules
 		return false;
 	if (count == 0)
 		search_root(s, usd);
+	if (count == 0 && s->n_hours > 1 && !s->given)
+		s->first = fmax(s->first, rules_price_single(s, s->x, true));
 	if (count % RULES_ROUND == 0 && s->work < s->work_max) {
 		search_round(s);
 		search_tighten(s);
@@ -419,11 +425,38 @@ search_node(struct rules *s, struct rules_node *node, size_t count, struct rules
 	return j < s->n_offers;
 }
 
+/* USD that the best may be off what is known: by the nodes that are left, or before them. */
+static double
+search_gap(const struct rules *s, const struct rules_stack *stack)
+{
+	double low = fmin(s->lower, s->best_usd);
+
+	for (size_t k = 0; k < stack->n; k++)
+		low = fmin(low, stack->v[k]->usd);
+	return s->best_usd - fmax(low, s->first);
+}
+
+/* Hours of several members together: it ends where their prices have said more than it can. */
+static void
+search_look(struct rules *s, const struct rules_stack *stack, double *at, double *gap)
+{
+	double now;
+
+	if (s->n_hours < 2 || s->given || s->work < *at || isinf(s->best_usd))
+		return;
+	now = search_gap(s, stack);
+	if (now > (1 - RULES_LOOK) * *gap)
+		s->work_max = fmin(s->work_max, s->work);
+	*at = s->work + RULES_LOOK * s->work_max;
+	*gap = now;
+}
+
 void
 rules_search(struct rules *s)
 {
 	struct rules_node root = { .usd = -INFINITY };
 	struct rules_stack stack = { arena_array(s->a, 2 * RULES_NODES + 4, sizeof(*stack.v)), 0 };
+	double at = s->work + RULES_LOOK * s->work_max, gap = s->best_usd - s->first;
 	bool branched = true;
 
 	s->lower = INFINITY;
@@ -432,6 +465,7 @@ rules_search(struct rules *s)
 		if (!branched)
 			search_lowest(&stack);
 		branched = search_node(s, stack.v[--stack.n], k, &stack);
+		search_look(s, &stack, &at, &gap);
 	}
 	s->lower = fmin(s->lower, s->best_usd);
 	for (size_t k = 0; k < stack.n; k++)
