@@ -229,6 +229,8 @@ price_hours(struct price *p, size_t t)
 			sum += r->weight[h] * p->saves[h * s->n_quotas + q];
 		p->sum[t * s->n_quotas + q] = sum * s->hours[t];
 	}
+	for (size_t q = 0; q < s->n_quotas && !p->root; q++)
+		p->sum[t * s->n_quotas + q] += s->bought[t * s->n_quotas + q];
 	for (size_t i = 0; i < s->rows && p->root; i++)
 		if (s->row.v[i].stretch == t && s->row.v[i].quota != SIZE_MAX &&
 		    s->row.v[i].member == s->n)
@@ -400,6 +402,8 @@ price_init(struct price *p, double *x)
 	struct rules *s = p->s;
 
 	p->mean = x;
+	if (s->bought == NULL)
+		s->bought = arena_array(s->a, s->stretches * s->n_quotas + 1, sizeof(*s->bought));
 	p->flow = arena_array(s->a, s->n_offers + 1, sizeof(*p->flow));
 	p->sum = arena_array(s->a, s->stretches * s->n_quotas + 1, sizeof(*p->sum));
 	p->w = arena_memdup(s->a, s->w, s->n * sizeof(*p->w));
@@ -424,6 +428,47 @@ price_init(struct price *p, double *x)
 	}
 }
 
+/* The dearest use on demand, USD an hour: how fast prices of what is bought move. */
+static double
+price_rate(const struct rules *s)
+{
+	double usd = 0;
+
+	for (size_t v = 0; v < s->n_servers; v++) {
+		const struct commit_server *sv = &s->server[v];
+
+		if (sv->column == COMMIT_NOT_BOUGHT && sv->usage < s->w[sv->member].p->unserved)
+			usd = fmax(usd, sv->usage);
+	}
+	return usd;
+}
+
+/* Hours price what is used beside purchases; that these alone keep a quota has a price too, which
+ * rises where they are more than that. */
+static void
+price_bought(struct price *p, double part)
+{
+	struct rules *s = p->s;
+	double rate = price_rate(s),
+	       *used = arena_array(s->scratch, s->n_quotas + 1, sizeof(*used));
+
+	for (size_t t = 0; t < s->stretches; t++) {
+		memset(used, 0, s->n_quotas * sizeof(*used));
+		for (size_t j = 0; j < s->n_offers; j++)
+			for (size_t q = 0; q < s->n_quotas && rules_runs(s, j, t); q++)
+				used[q] += p->flow[j] * s->offer[j].gpus *
+					   s->member[s->offer[j].member]
+					       .rules->quota[q]
+					       .weight[s->offer[j].line];
+		for (size_t q = 0; q < s->n_quotas; q++) {
+			double *usd = &s->bought[t * s->n_quotas + q], most = s->r[t].quota[q];
+
+			*usd = fmax(
+			    0, *usd + part * rate * s->hours[t] * (used[q] - most) / fmax(1, most));
+		}
+	}
+}
+
 /* Toward the flows of now, by a part that falls with the steps. */
 static void
 price_step(struct price *p, size_t i)
@@ -434,6 +479,7 @@ price_step(struct price *p, size_t i)
 	p->steps++;
 	if (!isnan(s->budget) && s->budget > 0)
 		p->theta = fmax(0, p->theta + part * (price_money(s, p->flow) / s->budget - 1));
+	price_bought(p, part);
 	for (size_t j = 0; j < s->n_offers; j++)
 		p->mean[j] += part * (p->flow[j] - p->mean[j]);
 }
@@ -466,7 +512,7 @@ rules_price(struct rules *s, double *x, size_t from, size_t steps)
 
 		if (usd > best)
 			price_tell(&p);
-		still = usd > best + PRICE_LITTLE * fabs(best) ? 0 : still + 1;
+		still = usd > best + PRICE_LITTLE * fabs(best) || i <= PRICE_FIRST ? 0 : still + 1;
 		best = fmax(best, usd);
 		if (i > PRICE_FIRST && i % PRICE_PLANS == 0)
 			price_plan(&p);
