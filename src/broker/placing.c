@@ -210,10 +210,8 @@ placing_hint_add(struct placing_work_space *w, struct placing_hint *h, const str
 	if (e->refuse == REFUSE_GANG && po->offer->accelerator_count > h->most_count) {
 		h->most_count = po->offer->accelerator_count;
 		h->need_count = v->count_min;
-	} else if (e->refuse == REFUSE_MEMORY &&
-		   !(po->offer->accelerator_memory_gib <= h->most_memory)) {
-		h->most_memory = po->offer->accelerator_memory_gib;
-		h->need_memory = v->memory_gib;
+	} else if (e->refuse == REFUSE_MEMORY) {
+		placing_hint_memory(h, po, v);
 	} else if (e->refuse == REFUSE_DEADLINE &&
 		   (h->first_finish == 0 || e->finish < h->first_finish ||
 		       (e->finish == h->first_finish && e->total_usd < h->first_finish_usd))) {

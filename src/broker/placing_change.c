@@ -340,6 +340,54 @@ placing_more_rules(const size_t *refused)
 	return false;
 }
 
+void
+placing_hint_memory(
+    struct placing_hint *h, const struct placing_offer *po, const struct job_variant *v)
+{
+	double memory = placing_memory(po);
+
+	if (memory < v->memory_gib && memory > h->most_memory) {
+		h->most_memory = memory;
+		h->need_memory = v->memory_gib;
+	} else if (memory >= v->memory_gib && !(h->over_memory > 0 && h->over_memory <= memory)) {
+		h->over_memory = memory;
+		h->cap_memory = v->memory_max_gib;
+	}
+}
+
+const char *
+placing_memory_text(const struct placing_work_space *w, const struct placing_hint *h)
+{
+	if (h->most_memory > 0)
+		return arena_printf(w->a, "needs %.*g GiB, the most is %.*g",
+		    str_digits_apart(h->need_memory, h->most_memory), h->need_memory,
+		    str_digits_apart(h->need_memory, h->most_memory), h->most_memory);
+	if (h->over_memory > 0)
+		return arena_printf(w->a, "allows %.*g GiB, the least is %.*g",
+		    str_digits_apart(h->cap_memory, h->over_memory), h->cap_memory,
+		    str_digits_apart(h->cap_memory, h->over_memory), h->over_memory);
+	return "nobody says how much there is; the column"
+	       " accelerator_memory_gib of a price list does";
+}
+
+static void
+placing_change_memory(struct placing_change_list *l, const struct placing_hint *h)
+{
+	struct placing_change *c;
+
+	if (!(h->most_memory > 0 || h->over_memory > 0))
+		return;
+	c = placing_change_add(l, "memory", "");
+	c->from = h->most_memory > 0 ? h->need_memory : h->cap_memory;
+	c->to = h->most_memory > 0 ? h->most_memory : h->over_memory;
+	c->text = arena_printf(l->w->a,
+	    h->most_memory > 0
+		? "memory of at most %.*g GiB per accelerator (it asks for %.*g) would pass that "
+		  "rule"
+		: "memory of up to %.*g GiB per accelerator (it allows %.*g) would pass that rule",
+	    str_digits_apart(c->to, c->from), c->to, str_digits_apart(c->to, c->from), c->from);
+}
+
 /* For a job that no offer suits, nor would one with one change: sizes that end a search first. */
 static void
 placing_change_none(struct placing_change_list *l, size_t i)
@@ -350,16 +398,8 @@ placing_change_none(struct placing_change_list *l, size_t i)
 
 	if (placing_more_rules(r))
 		return;
-	if (r[REFUSE_MEMORY] > 0) {
-		c = placing_change_add(l, "memory", "");
-		c->from = h->need_memory;
-		c->to = h->most_memory;
-		c->text = arena_printf(l->w->a,
-		    "memory of at most %.*g GiB per accelerator (it asks for %.*g) would pass that "
-		    "rule",
-		    str_digits_apart(h->most_memory, h->need_memory), h->most_memory,
-		    str_digits_apart(h->most_memory, h->need_memory), h->need_memory);
-	}
+	if (r[REFUSE_MEMORY] > 0)
+		placing_change_memory(l, h);
 	if (r[REFUSE_GANG] > 0) {
 		c = placing_change_add(l, "gang", "");
 		c->from = h->need_count;

@@ -191,9 +191,7 @@ placing_detail_machine(const struct placing_work_space *w, size_t i, enum refuse
 		    h->need_count, h->most_count);
 	if (rule == REFUSE_FABRIC)
 		return placing_slow_link(w, i);
-	return arena_printf(w->a, "needs %.*g GiB, the most is %.*g",
-	    str_digits_apart(h->need_memory, h->most_memory), h->need_memory,
-	    str_digits_apart(h->need_memory, h->most_memory), h->most_memory);
+	return placing_memory_text(w, h);
 }
 
 /* What the cheapest costs, and what each cap leaves that is too little for it by itself: the job's

@@ -103,8 +103,9 @@ struct placing_hint {
 	size_t n_late;
 	int most_count; /* accelerators of one machine */
 	int need_count;
-	double most_memory, need_memory;
-	int64_t first_finish; /* of those that miss the deadline */
+	double most_memory, need_memory; /* too little; 0: none of which it is known */
+	double over_memory, cap_memory;  /* the least of too much; 0: none */
+	int64_t first_finish;            /* of those that miss the deadline */
 	double first_finish_usd;
 	double least_usd, least_price;  /* of those over the budget, over max_price */
 	size_t least_offer;             /* of least_usd */
@@ -217,6 +218,13 @@ const char *placing_backfill_text(const struct placing_work_space *w, size_t i);
 bool placing_hold_lets(const struct placing_work_space *w, size_t i, size_t k,
     const struct placing_need *need, const int64_t *left);
 /* What candidate k (PLACE_NONE: nothing) gives back of a resource when its job goes elsewhere. */
+/* Of one accelerator, as the offer or the table says; NaN: neither does. */
+double placing_memory(const struct placing_offer *po);
+/* An offer that its memory refuses. */
+void placing_hint_memory(
+    struct placing_hint *h, const struct placing_offer *po, const struct job_variant *v);
+/* What the memory is beside what is asked for. */
+const char *placing_memory_text(const struct placing_work_space *w, const struct placing_hint *h);
 int64_t placing_own(const struct placing_work_space *w, size_t k, size_t r);
 /* Who has used how much, with o->shares. */
 BERTH_MUST_CHECK enum berth_code placing_share_load(

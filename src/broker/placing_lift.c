@@ -14,7 +14,8 @@
 #include "util/str.h"
 #include "util/time.h"
 
-#define LIFT_TOLD 3 /* the best so many are told */
+#define LIFT_TOLD 3        /* the best so many are told */
+#define LIFT_UNKNOWN 1e300 /* GiB that a job is off an offer of unknown memory */
 #define LIFT_EVER (INT64_C(1000) * 366 * 86400)
 
 static const enum refuse_code lift_rules[] = { REFUSE_MEMORY, REFUSE_FABRIC, REFUSE_RESIDENCY,
@@ -143,8 +144,8 @@ lift_blocks(const struct placing_work_space *w, size_t i, const struct offer *o)
 	return n;
 }
 
-static double
-lift_memory(const struct placing_offer *po)
+double
+placing_memory(const struct placing_offer *po)
 {
 	return isnan(po->offer->accelerator_memory_gib) && po->facts.accel != NULL
 		   ? po->facts.accel->memory_gib
@@ -159,14 +160,17 @@ lift_latency_ms(const struct placing_work_space *w, const struct job_spec *s, co
 	return ceil(ms * 10) / 10;
 }
 
-/* The memory that the variant may ask for to fit there. */
+/* The memory that the variant may ask for to fit there; where none is known, none. */
 static void
 lift_to_memory(struct lift *l, const struct placing_offer *po, size_t variant)
 {
 	struct job_variant *v = &l->job.spec.variants[variant];
 
-	l->to = lift_memory(po);
-	if (l->to < v->memory_gib) {
+	l->to = placing_memory(po);
+	if (isnan(l->to)) {
+		l->from = v->memory_gib > 0 ? v->memory_gib : v->memory_max_gib;
+		v->memory_gib = v->memory_max_gib = 0;
+	} else if (l->to < v->memory_gib) {
 		l->from = v->memory_gib;
 		v->memory_gib = l->to;
 	} else {
@@ -252,8 +256,11 @@ lift_order(const struct placing_work_space *w, size_t i, const struct lift *l, s
 		return e->total_usd;
 	if (l->rule == REFUSE_MAX_PRICE)
 		return cost_hour(po->offer, &po->facts, w->o->now, e);
+	if (l->rule == REFUSE_MEMORY && isnan(placing_memory(po)))
+		return LIFT_UNKNOWN;
 	if (l->rule == REFUSE_MEMORY)
-		return fabs(lift_memory(po) - w->jobs[i].job.spec.variants[e->variant].memory_gib);
+		return fabs(
+		    placing_memory(po) - w->jobs[i].job.spec.variants[e->variant].memory_gib);
 	return e->total_usd;
 }
 
@@ -339,6 +346,10 @@ lift_what(const struct placing_work_space *w, const struct lift *l, const struct
 			       : "";
 	char t[TIME_FMT_SIZE], age[DURATION_FMT_SIZE];
 
+	if (l->rule == REFUSE_MEMORY && isnan(l->to))
+		return arena_printf(w->a,
+		    "without its memory of %.10g GiB per accelerator, as none is known there,%s",
+		    l->from, name);
 	if (l->rule == REFUSE_MEMORY)
 		return arena_printf(w->a,
 		    l->to < l->from

@@ -274,17 +274,16 @@ replay_read_options(
 	return rc;
 }
 
-/* The decision about the placement as a whole, which is kept behind those of its jobs. */
+/* The decision about the placement as a whole, which is kept behind those of its jobs, in the place
+ * of one of them. */
 static enum berth_code
-replay_find(
-    struct store *store, int64_t id, struct arena *a, struct decision *d, struct berth_err *err)
+replay_find(struct store *store, struct arena *a, struct decision *d, struct berth_err *err)
 {
+	int64_t id = d->id;
 	struct decision *all;
+	enum berth_code rc;
 	size_t n;
-	enum berth_code rc = store_decision_get(store, id, a, d, err);
 
-	if (rc != BERTH_OK)
-		return rc;
 	if (!str_eq(d->kind, "place") && !str_eq(d->kind, "placement") && !str_eq(d->kind, "wait"))
 		return err_set(err, BERTH_ENOTFOUND,
 		    "decision %lld is of kind '%s': those of placements, and of jobs that were "
@@ -292,8 +291,15 @@ replay_find(
 		    (long long)id, d->kind);
 	if (d->placement == d->id)
 		return BERTH_OK;
-	if (d->placement != 0)
-		return store_decision_get(store, d->placement, a, d, err);
+	if (d->placement != 0) {
+		rc = store_decision_get(store, d->placement, a, d, err);
+		if (rc == BERTH_ENOTFOUND)
+			rc = err_set(err, rc,
+			    "what decision %lld was made from is not kept any more; `berth explain "
+			    "%s` tells what was decided",
+			    (long long)id, d->subject);
+		return rc;
+	}
 	if (str_eq(d->kind, "wait"))
 		return err_set(err, BERTH_ENOTFOUND,
 		    "what decision %lld was made from was not kept: an earlier berth made it; "
@@ -444,8 +450,10 @@ placing_replay(struct store *store, const struct accel_table *accels, int64_t de
 	struct jsonr root, inputs;
 	const char *text = "";
 	size_t n = 0;
-	enum berth_code rc = replay_find(store, decision_id, a, &d, err);
+	enum berth_code rc = store_decision_get(store, decision_id, a, &d, err);
 
+	if (rc == BERTH_OK)
+		rc = replay_find(store, a, &d, err);
 	*out = (struct placing_replay){ .id = rc == BERTH_OK ? d.id : 0 };
 	if (rc == BERTH_OK)
 		rc = store_snapshot_get(store, d.id, a, &text, &n, err);
@@ -464,4 +472,47 @@ placing_replay(struct store *store, const struct accel_table *accels, int64_t de
 	store_close(was);
 	json_decref(tree);
 	return rc;
+}
+
+enum berth_code
+placing_replay_kept(struct store *store, const struct decision *d, struct arena *a, bool *kept_out,
+    struct berth_err *err)
+{
+	struct decision whole = *d;
+	enum berth_code rc = replay_find(store, a, &whole, err);
+
+	*kept_out = false;
+	if (rc == BERTH_ENOTFOUND)
+		return BERTH_OK;
+	return rc == BERTH_OK ? store_snapshot_has(store, whole.id, kept_out, err) : rc;
+}
+
+enum berth_code
+placing_replay_id(
+    struct store *store, const char *what, struct arena *a, int64_t *id_out, struct berth_err *err)
+{
+	static const char *const kinds[] = { "place", "wait", "placement" };
+	struct berth_err ignored;
+	struct decision *ds;
+	enum berth_code rc;
+	size_t n;
+
+	if (str_to_i64(what, 1, INT64_MAX, id_out, &ignored) == BERTH_OK)
+		return BERTH_OK;
+	*id_out = 0;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		rc = store_decision_list(store, kinds[i], what, 1, a, &ds, &n, err);
+		if (rc != BERTH_OK)
+			return rc;
+		if (n > 0 && ds[0].id > *id_out)
+			*id_out = ds[0].id;
+	}
+	if (*id_out == 0 && str_eq(what, "placement"))
+		return err_set(err, BERTH_ENOTFOUND, "no placement was made yet");
+	if (*id_out == 0)
+		return err_set(err, BERTH_ENOTFOUND,
+		    "'%s' is neither the number of a decision nor a job that was placed or waits: "
+		    "see `berth explain placement` and `berth jobs --all`",
+		    what);
+	return BERTH_OK;
 }

@@ -4,6 +4,7 @@
 #define BERTH_BROKER_PLACING_REPLAY_H
 
 #include "broker/placing.h"
+#include "model/record.h"
 #include "util/buf.h"
 
 /* All that placing_run() would read with these arguments, into an empty buffer: the caller's to
@@ -37,5 +38,13 @@ struct placing_replay {
 BERTH_MUST_CHECK enum berth_code placing_replay(struct store *store,
     const struct accel_table *accels, int64_t decision_id, struct arena *a,
     struct placing_replay *out, struct berth_err *err);
+
+/* Whether that can be done; false of decisions of other kinds. */
+BERTH_MUST_CHECK enum berth_code placing_replay_kept(struct store *store, const struct decision *d,
+    struct arena *a, bool *kept_out, struct berth_err *err);
+/* The newest decision that what names: its number, "placement", or a job that was placed or waits.
+ * BERTH_ENOTFOUND */
+BERTH_MUST_CHECK enum berth_code placing_replay_id(
+    struct store *store, const char *what, struct arena *a, int64_t *id_out, struct berth_err *err);
 
 #endif

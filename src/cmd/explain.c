@@ -1,10 +1,10 @@
 #include "config.h"
 
-#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/cmd.h"
-#include "plan/cost.h"
+#include "cmd/explain.h"
 #include "store/plan_rows.h"
 #include "store/store.h"
 #include "util/arena.h"
@@ -14,13 +14,18 @@
 
 struct explain_opts {
 	int64_t limit;
+	const char *kind;
 };
 
-static const struct explain_opts explain_defaults = { .limit = 1 };
+static const struct explain_opts explain_defaults = { .limit = 0 };
 
 static const struct opt_row explain_rows[] = {
-	{ "limit", 'n', OPT_INT, "N", "the newest so many decisions; default 1",
+	{ "limit", 'n', OPT_INT, "N",
+	    "the newest so many decisions; default those that say why it is where it is",
 	    offsetof(struct explain_opts, limit), 1, 100000, NULL },
+	{ "kind", 'k', OPT_CHOICE, "place|wait|preemption|move|checkpoint|probe|scale",
+	    "decisions of this kind alone; the newest without -n",
+	    offsetof(struct explain_opts, kind), 0, 0, NULL },
 	{ 0 },
 };
 
@@ -29,7 +34,7 @@ static enum berth_code explain_run(struct cmd_ctx *ctx, struct berth_err *err);
 const struct cmd cmd_explain = {
 	.name = "explain",
 	.summary = "say why a plan or a placement came out as it did",
-	.args = "plan[:ID] | placement | JOB | FLEET",
+	.args = "plan[:ID] | placement | JOB | FLEET | SERIES",
 	.opts = explain_rows,
 	.opts_default = &explain_defaults,
 	.opts_size = sizeof(explain_defaults),
@@ -62,8 +67,16 @@ explain_plan_row(struct cmd_ctx *ctx, const char *what, struct plan_row *row, st
 	return BERTH_OK;
 }
 
+static bool
+explain_is_series(const struct jsonr *s, const char *name)
+{
+	const json_t *v = jsonr_get(s, "name").v;
+
+	return json_is_string(v) && str_eq(json_string_value(v), name);
+}
+
 static enum berth_code
-explain_plan_series(struct cmd_ctx *ctx, const struct jsonr *s, struct berth_err *err)
+explain_plan_lines(struct cmd_ctx *ctx, const struct jsonr *s, struct berth_err *err)
 {
 	const char *name = "", *gpu = "", *line;
 	struct jsonr because;
@@ -85,13 +98,35 @@ explain_plan_series(struct cmd_ctx *ctx, const struct jsonr *s, struct berth_err
 	return BERTH_OK;
 }
 
+/* The series of a plan in words; with a name, those of that name alone. */
+static enum berth_code
+explain_plan_say(
+    struct cmd_ctx *ctx, const struct plan_row *row, const char *name, struct berth_err *err)
+{
+	struct jsonr root, series;
+	json_t *tree = NULL;
+	char t[TIME_FMT_SIZE];
+	enum berth_code rc = jsonr_parse(row->json, strlen(row->json), "plan", &tree, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	root = jsonr_root(tree, "plan");
+	rc = jsonr_array(&root, "series", &series, err);
+	cmd_say(ctx, "Plan %lld of %s\n", (long long)row->id, time_fmt(t, row->made));
+	for (size_t i = 0; rc == BERTH_OK && i < jsonr_len(&series); i++) {
+		struct jsonr s = jsonr_at(&series, i);
+
+		if (name == NULL || explain_is_series(&s, name))
+			rc = explain_plan_lines(ctx, &s, err);
+	}
+	json_decref(tree);
+	return rc;
+}
+
 static enum berth_code
 explain_plan(struct cmd_ctx *ctx, const char *what, struct berth_err *err)
 {
 	struct plan_row row;
-	struct jsonr root, series;
-	json_t *tree = NULL;
-	char t[TIME_FMT_SIZE];
 	enum berth_code rc = explain_plan_row(ctx, what, &row, err);
 
 	if (rc != BERTH_OK)
@@ -106,250 +141,124 @@ explain_plan(struct cmd_ctx *ctx, const char *what, struct berth_err *err)
 		jsonw_raw(w, "plan", row.json);
 		return cmd_json_end(ctx, err);
 	}
-	rc = jsonr_parse(row.json, strlen(row.json), "plan", &tree, err);
+	return explain_plan_say(ctx, &row, NULL, err);
+}
+
+/* Whether the plan has a series of that name. */
+static enum berth_code
+explain_has_series(
+    const struct plan_row *row, const char *name, bool *has_out, struct berth_err *err)
+{
+	struct jsonr root, series;
+	json_t *tree = NULL;
+	enum berth_code rc;
+
+	*has_out = false;
+	if (strpbrk(name, "\"\\") == NULL && strstr(row->json, name) == NULL)
+		return BERTH_OK; /* it is in no string of it: nothing to parse */
+	rc = jsonr_parse(row->json, strlen(row->json), "plan", &tree, err);
 	if (rc != BERTH_OK)
 		return rc;
 	root = jsonr_root(tree, "plan");
 	rc = jsonr_array(&root, "series", &series, err);
-	cmd_say(ctx, "Plan %lld of %s\n", (long long)row.id, time_fmt(t, row.made));
-	for (size_t i = 0; rc == BERTH_OK && i < jsonr_len(&series); i++) {
+	for (size_t i = 0; rc == BERTH_OK && !*has_out && i < jsonr_len(&series); i++) {
 		struct jsonr s = jsonr_at(&series, i);
 
-		rc = explain_plan_series(ctx, &s, err);
+		*has_out = explain_is_series(&s, name);
 	}
 	json_decref(tree);
 	return rc;
 }
 
-/* Of a job that has no offer: the best that it was refused. */
+/* The newest plan with that series; id 0 in it: none has it. */
 static enum berth_code
-explain_nearest(struct cmd_ctx *ctx, const struct jsonr *root, struct berth_err *err)
+explain_series_plan(
+    struct cmd_ctx *ctx, const char *name, struct plan_row *row, struct berth_err *err)
 {
-	struct jsonr n = jsonr_get(root, "nearest");
-	const char *offer = "", *rule = "";
-	enum refuse_code c;
-	double usd = NAN;
-	int64_t end = 0;
-	char t[TIME_FMT_SIZE];
-	enum berth_code rc = BERTH_OK;
+	enum berth_code rc;
+	bool has = false;
 
-	if (!json_is_object(n.v))
-		return rc;
-	if ((rc = jsonr_str(&n, "offer", &offer, err)) != BERTH_OK ||
-	    (rc = jsonr_str(&n, "rule", &rule, err)) != BERTH_OK ||
-	    (rc = jsonr_double(&n, "expected_cost", &usd, err)) != BERTH_OK ||
-	    (rc = jsonr_time(&n, "expected_finish", &end, err)) != BERTH_OK)
-		return rc;
-	cmd_say_hung(ctx, 6,
-	    "    the best that it could not have is %s, for %.2f USD, done by %s: %s", offer, usd,
-	    time_fmt(t, end), refuse_parse(rule, &c) ? refuse_text(c) : rule);
-	return rc;
-}
+	row->id = INT64_MAX;
+	do {
+		struct arena *a = arena_new();
+		int64_t before = row->id;
 
-/* What a probe measured of a machine that it rejected. */
-static enum berth_code
-explain_measured(struct cmd_ctx *ctx, const struct jsonr *root, struct berth_err *err)
-{
-	struct jsonr all = jsonr_get(root, "measured");
-	enum berth_code rc = BERTH_OK;
-
-	for (size_t i = 0; i < jsonr_len(&all) && rc == BERTH_OK; i++) {
-		struct jsonr m = jsonr_at(&all, i);
-		double value = NAN, expected = NAN, share = NAN;
-		const char *test = "", *unit = "";
-		int64_t gpu = -1;
-
-		if ((rc = jsonr_str(&m, "test", &test, err)) != BERTH_OK ||
-		    (rc = jsonr_str(&m, "unit", &unit, err)) != BERTH_OK ||
-		    (rc = jsonr_int(&m, "gpu", -1, INT64_MAX, &gpu, err)) != BERTH_OK ||
-		    (rc = jsonr_double(&m, "value", &value, err)) != BERTH_OK ||
-		    (rc = jsonr_double(&m, "expected", &expected, err)) != BERTH_OK ||
-		    (rc = jsonr_double(&m, "share", &share, err)) != BERTH_OK)
-			return rc;
-		cmd_say_hung(ctx, 6, "    %s%s: %.4g %s measured, %.4g expected (%.0f %%)", test,
-		    gpu < 0 ? "" : arena_printf(ctx->arena, " of GPU %lld", (long long)gpu), value,
-		    unit, expected, 100 * share);
-	}
-	return rc;
-}
-
-/* Whose turn it was, by fair_share of berth.yaml. */
-static enum berth_code
-explain_decision_share(struct cmd_ctx *ctx, const struct jsonr *root, struct berth_err *err)
-{
-	struct jsonr turn = jsonr_get(root, "fair_share");
-	const char *owner = "";
-	double weight = NAN, share = NAN, used = NAN, coming = NAN;
-	int64_t at = 0;
-	enum berth_code rc = BERTH_OK;
-
-	if (!json_is_object(turn.v) || !json_is_integer(jsonr_get(&turn, "turn").v))
-		return rc;
-	if ((rc = jsonr_str(&turn, "owner", &owner, err)) != BERTH_OK ||
-	    (rc = jsonr_double(&turn, "weight", &weight, err)) != BERTH_OK ||
-	    (rc = jsonr_double(&turn, "share", &share, err)) != BERTH_OK ||
-	    (rc = jsonr_double(&turn, "used_gpu_hours", &used, err)) != BERTH_OK ||
-	    (rc = jsonr_double(&turn, "coming_gpu_hours", &coming, err)) != BERTH_OK ||
-	    (rc = jsonr_int(&turn, "turn", 1, INT64_MAX, &at, err)) != BERTH_OK)
-		return rc;
-	cmd_say_hung(ctx, 6,
-	    "    turn %lld by fair share: %s has a share of %.1f %% (weight %.6g), has used %.1f "
-	    "GPU-hours and holds machines for %.1f more",
-	    (long long)at, owner[0] == '\0' ? "who has no name" : owner, 100 * share, weight, used,
-	    coming);
-	return rc;
-}
-
-/* The runner-up, what binds, and how far from the least that the rest may cost. */
-static enum berth_code
-explain_move_more(struct cmd_ctx *ctx, const struct jsonr *root, struct berth_err *err)
-{
-	struct jsonr next = jsonr_get(root, "runner_up");
-	double extra = NAN, saves = NAN, gap = NAN;
-	const char *offer = "", *binds = "";
-	enum refuse_code c;
-	enum berth_code rc = jsonr_str(root, "binds", &binds, err);
-
-	if (rc == BERTH_OK)
-		rc = jsonr_double(root, "shadow_price", &saves, err);
-	if (rc == BERTH_OK)
-		rc = jsonr_double(root, "gap", &gap, err);
-	if (rc == BERTH_OK && json_is_object(next.v))
-		rc = jsonr_str(&next, "offer", &offer, err);
-	if (rc == BERTH_OK && json_is_object(next.v))
-		rc = jsonr_double(&next, "extra_cost", &extra, err);
-	if (rc != BERTH_OK)
-		return rc;
-	if (offer[0] != '\0')
-		cmd_say_hung(ctx, 6, "    next: %s, %.2f USD more", offer, extra);
-	if (binds[0] != '\0' && !isnan(saves))
-		cmd_say_hung(ctx, 6,
-		    "    what binds: %s; without it the rest would cost %.2f USD less",
-		    refuse_parse(binds, &c) && c != REFUSE_DEADLINE ? refuse_text(c)
-								    : "the deadline",
-		    saves);
-	if (isfinite(gap))
-		cmd_say_hung(ctx, 6,
-		    "    that is at most %.2f %% above the least that the rest of the work costs "
-		    "anywhere",
-		    100 * fmax(0, gap));
-	return rc;
-}
-
-/* Of a running job that left its machine: to where, at what cost, and what staying would have cost.
- */
-static enum berth_code
-explain_move(struct cmd_ctx *ctx, const struct jsonr *root, struct berth_err *err)
-{
-	const char *to = "";
-	double usd = NAN, stay = NAN;
-	enum berth_code rc = jsonr_str(root, "destination", &to, err);
-
-	if (rc == BERTH_OK)
-		rc = jsonr_double(root, "expected_cost", &usd, err);
-	if (rc == BERTH_OK)
-		rc = jsonr_double(root, "stay_cost", &stay, err);
-	if (rc == BERTH_OK && to[0] != '\0')
-		cmd_say_hung(ctx, 6, "    the rest of the work costs %.2f USD on %s%s", usd, to,
-		    isnan(stay)
-			? ""
-			: arena_printf(ctx->arena,
-			      ", and would have cost %.2f where it was, could it have stayed",
-			      stay));
-	if (rc == BERTH_OK && to[0] != '\0')
-		rc = explain_move_more(ctx, root, err);
-	return rc;
-}
-
-/* What would change it, how old the data are, and how far from the best the whole may be. */
-static enum berth_code
-explain_decision_more(struct cmd_ctx *ctx, const struct jsonr *root, struct berth_err *err)
-{
-	struct jsonr changes = jsonr_get(root, "changes");
-	int64_t chosen = 0, oldest = 0;
-	char t[TIME_FMT_SIZE];
-	double gap = NAN;
-	enum berth_code rc = BERTH_OK;
-
-	for (size_t i = 0; i < jsonr_len(&changes) && rc == BERTH_OK; i++) {
-		struct jsonr at = jsonr_at(&changes, i);
-		const char *text = "";
-
-		rc = jsonr_str(&at, "text", &text, err);
-		if (rc == BERTH_OK)
-			cmd_say_hung(
-			    ctx, 6, "    %s %s", i == 0 ? "what would change it:" : "or", text);
-	}
-	if (rc == BERTH_OK)
-		rc = jsonr_time(root, "price_as_of", &chosen, err);
-	if (rc == BERTH_OK)
-		rc = jsonr_time(root, "oldest_price", &oldest, err);
-	if (rc == BERTH_OK)
-		rc = jsonr_double(root, "gap", &gap, err);
-	if (rc != BERTH_OK)
-		return rc;
-	rc = explain_move(ctx, root, err);
-	if (rc != BERTH_OK)
-		return rc;
-	if (chosen > 0)
-		cmd_say(ctx, "    its price is of %s\n", time_fmt(t, chosen));
-	else if (json_is_object(jsonr_get(root, "offer").v))
-		cmd_say(ctx, "    nobody said of when its price is\n");
-	if (oldest > 0 && oldest != chosen)
-		cmd_say(ctx, "    the oldest price that it was compared with is of %s\n",
-		    time_fmt(t, oldest));
-	if (json_is_string(jsonr_get(root, "destination").v))
-		return rc; /* a move has said its own gap */
-	if (gap == 0)
-		cmd_say(ctx,
-		    "    the placement is optimal: no other one of the same jobs costs less\n");
-	else if (isfinite(gap))
-		cmd_say(ctx, "    the placement costs at most %.2f %% more than any possible one\n",
-		    100 * gap);
-	return BERTH_OK;
+		rc = store_plan_before(ctx->store, before, a, row, err);
+		if (rc == BERTH_OK && row->id > 0)
+			rc = explain_has_series(row, name, &has, err);
+		arena_free(a);
+	} while (rc == BERTH_OK && row->id > 0 && !has);
+	return rc == BERTH_OK && has ? store_plan_get(ctx->store, row->id, ctx->arena, row, err)
+				     : rc;
 }
 
 static enum berth_code
-explain_decision_say(struct cmd_ctx *ctx, const struct decision *d, struct berth_err *err)
+explain_series_json(
+    struct cmd_ctx *ctx, const struct plan_row *row, const char *name, struct berth_err *err)
 {
-	const char *reason = "";
-	struct jsonr root, refused;
+	struct jsonr root, series;
 	json_t *tree = NULL;
-	char t[TIME_FMT_SIZE];
-	enum berth_code rc = jsonr_parse(d->json, strlen(d->json), "decision", &tree, err);
+	struct jsonw *w;
+	enum berth_code rc = jsonr_parse(row->json, strlen(row->json), "plan", &tree, err);
 
 	if (rc != BERTH_OK)
 		return rc;
-	root = jsonr_root(tree, "decision");
-	rc = jsonr_str(&root, "reason", &reason, err);
-	if (rc == BERTH_OK)
-		rc = jsonr_object(&root, "refused", &refused, err);
+	root = jsonr_root(tree, "plan");
+	rc = jsonr_array(&root, "series", &series, err);
 	if (rc == BERTH_OK) {
-		const char *key;
-		json_t *v;
+		w = cmd_json_begin(ctx, "berth.explanation/1");
+		jsonw_str(w, "kind", "series");
+		jsonw_int(w, "id", row->id);
+		jsonw_time(w, "made", row->made);
+		jsonw_begin_array(w, "series");
+		for (size_t i = 0; i < jsonr_len(&series); i++) {
+			struct jsonr s = jsonr_at(&series, i);
+			char *text = explain_is_series(&s, name)
+					 ? json_dumps(s.v, JSON_REAL_PRECISION(15))
+					 : NULL;
 
-		cmd_say_hung(ctx, 4, "%s %s%s%s: %s", time_fmt(t, d->t), d->kind,
-		    str_eq(d->kind, d->subject) ? "" : " ",
-		    str_eq(d->kind, d->subject) ? "" : d->subject, reason);
-		if (d->seen > d->t)
-			cmd_say(ctx, "    this was still so at %s\n", time_fmt(t, d->seen));
-		json_object_foreach((json_t *)(uintptr_t)refused.v, key, v)
-		{
-			enum refuse_code c;
-
-			cmd_say_hung(ctx, 14, "    %6lld  %s: %s", (long long)json_integer_value(v),
-			    key, refuse_parse(key, &c) ? refuse_text(c) : "");
+			if (text != NULL)
+				jsonw_raw(w, NULL, text);
+			free(text);
 		}
-		rc = explain_measured(ctx, &root, err);
-		if (rc == BERTH_OK)
-			rc = explain_nearest(ctx, &root, err);
-		if (rc == BERTH_OK)
-			rc = explain_decision_share(ctx, &root, err);
-		if (rc == BERTH_OK)
-			rc = explain_decision_more(ctx, &root, err);
+		jsonw_end_array(w);
+		rc = cmd_json_end(ctx, err);
 	}
 	json_decref(tree);
 	return rc;
+}
+
+/* What the newest plan that has the series says of it. */
+static enum berth_code
+explain_series(struct cmd_ctx *ctx, const char *name, struct berth_err *err)
+{
+	struct plan_row row;
+	enum berth_code rc = explain_series_plan(ctx, name, &row, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	if (row.id == 0)
+		return err_set(err, BERTH_ENOTFOUND,
+		    "nothing was decided about '%s', and no plan has a series of that name: see "
+		    "`berth jobs --all` and `berth series`, or run `berth place`, `berth "
+		    "scale` "
+		    "or `berth plan`",
+		    name);
+	return cmd_wants_json(ctx) ? explain_series_json(ctx, &row, name, err)
+				   : explain_plan_say(ctx, &row, name, err);
+}
+
+/* Those that say why it is where it is, or as many of one kind, or of any, as are asked for. */
+static enum berth_code
+explain_list(struct cmd_ctx *ctx, const char *subject, struct decision **ds, size_t *n,
+    struct berth_err *err)
+{
+	const struct explain_opts *o = ctx->opts;
+
+	if (o->limit == 0 && o->kind == NULL)
+		return store_decision_stand(ctx->store, subject, ctx->arena, ds, n, err);
+	return store_decision_list(ctx->store, o->kind, subject,
+	    o->limit > 0 ? (size_t)o->limit : 1, ctx->arena, ds, n, err);
 }
 
 static enum berth_code
@@ -359,16 +268,20 @@ explain_decisions(struct cmd_ctx *ctx, const char *subject, struct berth_err *er
 	struct decision *ds;
 	struct jsonw *w;
 	size_t n;
-	enum berth_code rc = store_decision_list(
-	    ctx->store, NULL, subject, (size_t)o->limit, ctx->arena, &ds, &n, err);
+	enum berth_code rc = explain_list(ctx, subject, &ds, &n, err);
 
 	if (rc != BERTH_OK)
 		return rc;
+	if (n == 0 && str_eq(subject, "placement") && o->kind == NULL)
+		return err_set(err, BERTH_ENOTFOUND,
+		    "no placement was made yet: run `berth place` or `berth tick`");
+	if (n == 0 && o->kind == NULL)
+		return explain_series(ctx, subject, err);
 	if (n == 0)
 		return err_set(err, BERTH_ENOTFOUND,
-		    "nothing was decided about '%s': see `berth jobs`, or run `berth place` or "
-		    "`berth scale`",
-		    subject);
+		    "no decision of kind '%s' about '%s' is kept: `berth explain -n 100 %s` tells "
+		    "what else was decided",
+		    o->kind, subject, subject);
 	if (!cmd_wants_json(ctx)) {
 		for (size_t i = 0; i < n && rc == BERTH_OK; i++)
 			rc = explain_decision_say(ctx, &ds[i], err);
@@ -394,9 +307,15 @@ explain_decisions(struct cmd_ctx *ctx, const char *subject, struct berth_err *er
 static enum berth_code
 explain_run(struct cmd_ctx *ctx, struct berth_err *err)
 {
+	const struct explain_opts *o = ctx->opts;
 	const char *what = ctx->args[0];
 
-	if (strncmp(what, "plan", 4) == 0 && (what[4] == '\0' || what[4] == ':'))
-		return explain_plan(ctx, what, err);
-	return explain_decisions(ctx, what, err);
+	if (strncmp(what, "plan", 4) != 0 || (what[4] != '\0' && what[4] != ':'))
+		return explain_decisions(ctx, what, err);
+	if (o->limit > 0 || o->kind != NULL)
+		return err_set(err, BERTH_EUSAGE,
+		    "%s counts decisions about a job, a fleet or the placement: a plan is named by "
+		    "its number, as in plan:3",
+		    o->kind != NULL ? "--kind" : "-n");
+	return explain_plan(ctx, what, err);
 }

@@ -18,6 +18,8 @@ libcmd_a_SOURCES += \
 	src/cmd/doctor.c src/cmd/doctor.h src/cmd/doctor_accounts.c src/cmd/doctor_ssh.c \
 	src/cmd/forecast.c src/cmd/forecast.h src/cmd/forecast_answer.c src/cmd/forecast_cap.c src/cmd/forecast_words.c src/cmd/forecast_flow.c src/cmd/forecast_keep.c src/cmd/forecast_queue.c src/cmd/forecast_settle.c src/cmd/forecast_show.c src/cmd/forecast_test.c src/cmd/forecast_tree.c \
 	src/cmd/explain.c \
+	src/cmd/explain.h \
+	src/cmd/explain_decision.c \
 	src/cmd/help.c src/cmd/help.h \
 	src/cmd/init.c \
 	src/cmd/instances.c \

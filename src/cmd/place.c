@@ -19,8 +19,8 @@
 
 struct place_opts {
 	bool explain, list_prices;
-	int64_t seed, rounds, price_age_s, spot_age_s, replay;
-	const char *goal;
+	int64_t seed, rounds, price_age_s, spot_age_s;
+	const char *goal, *replay;
 };
 
 static const struct place_opts place_defaults = { .seed = 1, .rounds = 200 };
@@ -41,9 +41,10 @@ static const struct opt_row place_rows[] = {
 	    OFF(spot_age_s), 1, 1e10, NULL },
 	{ "rounds", 0, OPT_INT, "N", "rounds of search and bound; default 200", OFF(rounds), 0,
 	    100000, NULL },
-	{ "replay", 0, OPT_INT, "ID",
-	    "make this placement again from what the store held then, and compare", OFF(replay), 1,
-	    9e15, NULL },
+	{ "replay", 0, OPT_STRING, "ID|JOB",
+	    "make this placement, or the newest of this job, again from what the store held then, "
+	    "and compare",
+	    OFF(replay), 0, 0, NULL },
 	{ "seed", 0, OPT_INT, "N", "of the search; default 1", OFF(seed), 0, 9e15, NULL },
 	{ 0 },
 };
@@ -283,12 +284,21 @@ place_result(const struct placing *p, struct berth_err *err)
 
 static enum berth_code
 place_replay(
-    struct cmd_ctx *ctx, const struct accel_table *accels, int64_t id, struct berth_err *err)
+    struct cmd_ctx *ctx, const struct accel_table *accels, const char *what, struct berth_err *err)
 {
 	struct placing_replay r;
-	enum berth_code rc = placing_replay(ctx->store, accels, id, ctx->arena, &r, err);
+	int64_t id = 0;
+	enum berth_code rc;
 	struct jsonw *w;
 
+	if (ctx->n_args > 0)
+		return err_set(err, BERTH_EUSAGE,
+		    "--replay makes one placement again, with all its jobs: leave out '%s', or say "
+		    "--replay %s",
+		    ctx->args[0], ctx->args[0]);
+	rc = placing_replay_id(ctx->store, what, ctx->arena, &id, err);
+	if (rc == BERTH_OK)
+		rc = placing_replay(ctx->store, accels, id, ctx->arena, &r, err);
 	if (rc != BERTH_OK)
 		return rc;
 	if (!cmd_wants_json(ctx)) {
@@ -326,7 +336,7 @@ place_run(struct cmd_ctx *ctx, struct berth_err *err)
 
 	if (rc == BERTH_OK)
 		rc = cmd_accels(ctx, &accels, err);
-	if (rc == BERTH_OK && v->replay > 0)
+	if (rc == BERTH_OK && v->replay != NULL)
 		return place_replay(ctx, accels, v->replay, err);
 	if (rc == BERTH_OK)
 		rc =

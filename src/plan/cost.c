@@ -18,7 +18,7 @@ static const struct refuse_row {
 	[REFUSE_NOT] = { "none", "may be taken" },
 	[REFUSE_ACCELERATOR] = { "accelerator", "another accelerator than the job asks for" },
 	[REFUSE_GANG] = { "gang", "too few accelerators on one machine for the gang" },
-	[REFUSE_MEMORY] = { "memory", "too little memory per accelerator" },
+	[REFUSE_MEMORY] = { "memory", "the memory per accelerator does not fit" },
 	[REFUSE_FABRIC] = { "fabric",
 	    "accelerators linked too slowly for the gang, or nobody knows how fast" },
 	[REFUSE_RESIDENCY] = { "residency", "region not among the job's" },

@@ -19,7 +19,8 @@ enum refuse_code {
 	REFUSE_ACCELERATOR, /* another accelerator than any variant asks for */
 	REFUSE_GANG, /* fewer accelerators on the machine than the gang needs, or machines of a gang
 			not to be had together */
-	REFUSE_MEMORY, /* less memory per accelerator than the variant needs */
+	REFUSE_MEMORY, /* memory per accelerator: less than the variant needs, or more than it
+			  allows */
 	REFUSE_FABRIC, /* accelerators of the machine exchange less than the gang needs, or nobody
 			  knows how much */
 	REFUSE_RESIDENCY,     /* region not among the job's */

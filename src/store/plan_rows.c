@@ -1,5 +1,6 @@
 #include "store/plan_rows.h"
 #include "store/priv.h"
+#include "util/str.h"
 #include "util/vec.h"
 
 static int64_t
@@ -65,6 +66,18 @@ store_plan_get(
 		rc = err_set(err, BERTH_ENOTFOUND, "there is no plan %lld", (long long)id);
 	if (rc == BERTH_OK)
 		*p_out = l.v.v[0];
+	return rc;
+}
+
+enum berth_code
+store_plan_before(
+    struct store *s, int64_t id, struct arena *a, struct plan_row *p_out, struct berth_err *err)
+{
+	struct plan_rows l = { .a = a };
+	enum berth_code rc = store_each(s, plan_row, &l, err,
+	    "SELECT * FROM plan WHERE id < $1 ORDER BY id DESC LIMIT 1", DB_ARGS(db_i64(id)));
+
+	*p_out = rc == BERTH_OK && l.v.n > 0 ? l.v.v[0] : (struct plan_row){ .id = 0 };
 	return rc;
 }
 
@@ -186,6 +199,61 @@ store_decision_of(struct store *s, int64_t run, int64_t t, const char *kind, str
 		*ds_out = l.v.v;
 		*n_out = l.v.n;
 	}
+	return rc;
+}
+
+/* Kinds by what they tell: how often a job writes checkpoints, why it left its machine, or the
+ * rest.
+ */
+#define DECISION_CLASS                                                                             \
+	"CASE x.kind WHEN 'checkpoint' THEN 2 WHEN 'move' THEN 1 WHEN 'preemption' THEN 1 WHEN "   \
+	"'probe' THEN 1 ELSE 0 END"
+
+static bool
+decision_leaves(const struct decision *d)
+{
+	return str_eq(d->kind, "move") || str_eq(d->kind, "preemption") || str_eq(d->kind, "probe");
+}
+
+/* It left its machine after it was placed the last time but for stand. */
+static enum berth_code
+decision_led_to(struct store *s, const struct decision *left, const struct decision *stand,
+    struct arena *a, bool *led_out, struct berth_err *err)
+{
+	struct decision *ds;
+	size_t n;
+	enum berth_code rc = store_decision_list(s, "place", left->subject, 2, a, &ds, &n, err);
+
+	*led_out = rc == BERTH_OK;
+	for (size_t i = 0; rc == BERTH_OK && i < n; i++)
+		if (ds[i].id < stand->id && ds[i].id > left->id)
+			*led_out = false;
+	return rc;
+}
+
+enum berth_code
+store_decision_stand(struct store *s, const char *subject, struct arena *a,
+    struct decision **ds_out, size_t *n_out, struct berth_err *err)
+{
+	struct decision_rows l = { .a = a };
+	struct decision *of;
+	size_t n = 0;
+	bool belongs;
+	enum berth_code rc = store_each(s, decision_row, &l, err,
+	    DECISIONS "WHERE d.id IN (SELECT MAX(x.id) FROM decision x WHERE x.subject = $1 GROUP "
+		      "BY " DECISION_CLASS ") ORDER BY d.kind = 'checkpoint', d.id DESC",
+	    DB_ARGS(db_text(subject)));
+
+	of = l.v.v;
+	for (size_t i = 0; rc == BERTH_OK && i < l.v.n; i++) {
+		belongs = i == 0 || (str_eq(of[i].kind, "checkpoint") && of[i].id > of[0].id);
+		if (!belongs && decision_leaves(&of[i]))
+			rc = decision_led_to(s, &of[i], &of[0], a, &belongs, err);
+		if (belongs)
+			of[n++] = of[i];
+	}
+	*ds_out = of;
+	*n_out = n;
 	return rc;
 }
 

@@ -11,6 +11,9 @@ BERTH_MUST_CHECK enum berth_code store_plan_list(struct store *s, size_t limit, 
     struct plan_row **ps_out, size_t *n_out, struct berth_err *err); /* newest first */
 BERTH_MUST_CHECK enum berth_code store_plan_get(struct store *s, int64_t id, struct arena *a,
     struct plan_row *p_out, struct berth_err *err); /* BERTH_ENOTFOUND */
+/* The newest plan before that one; id 0 in it: there is none. */
+BERTH_MUST_CHECK enum berth_code store_plan_before(
+    struct store *s, int64_t id, struct arena *a, struct plan_row *p_out, struct berth_err *err);
 
 BERTH_MUST_CHECK enum berth_code store_decision_insert(
     struct store *s, const struct decision *d, int64_t *id_out, struct berth_err *err);
@@ -33,6 +36,13 @@ BERTH_MUST_CHECK enum berth_code store_decision_of(struct store *s, int64_t run,
 BERTH_MUST_CHECK enum berth_code store_decision_list(struct store *s, const char *kind,
     const char *subject, size_t limit, struct arena *a, struct decision **ds_out, size_t *n_out,
     struct berth_err *err);
+/*
+ * Why the subject is where it is, two or three at most: the newest decision but of how often it
+ * writes checkpoints; behind it the one that made it leave its last machine, and how often it
+ * writes checkpoints, as far as they belong to it.
+ */
+BERTH_MUST_CHECK enum berth_code store_decision_stand(struct store *s, const char *subject,
+    struct arena *a, struct decision **ds_out, size_t *n_out, struct berth_err *err);
 /* The last decision of this kind about each job that is queued, as far as it was made at since or
  * later. */
 BERTH_MUST_CHECK enum berth_code store_decision_last(struct store *s, const char *kind,

@@ -7,34 +7,33 @@
 #include "store/priv.h"
 
 #define PRUNE_DAY_S INT64_C(86400)
-#define PRUNE_BEHIND_S                                                                             \
-	(INT64_C(8) * 86400) /* a placement reads decisions of the week before it                  \
-			      */
+/* a placement reads where jobs were to go in the week before it */
+#define PRUNE_BEHIND_S (INT64_C(8) * 86400)
 
 #define OPEN_JOB "(SELECT id FROM job WHERE state IN ('queued', 'placed', 'running'))"
 
 #define DECISIONS                                                                                  \
-	"FROM decision d WHERE d.t < $1 AND d.id < (SELECT max(x.id) FROM decision x WHERE "       \
-	"x.subject = d.subject) AND d.subject NOT IN " OPEN_JOB                                    \
-	" AND d.id NOT IN (SELECT decision_id FROM waiting) AND NOT EXISTS (SELECT 1 FROM "        \
-	"placement_input p WHERE p.decision_id = d.id AND p.t >= $2)"
+	"FROM decision d WHERE d.t < CASE WHEN d.kind NOT IN ('place', 'placement') THEN $1 ELSE " \
+	"$2 END AND d.id < (SELECT max(x.id) FROM decision x WHERE x.subject = d.subject) AND "    \
+	"d.subject NOT IN " OPEN_JOB " AND d.id NOT IN (SELECT decision_id FROM waiting) AND NOT " \
+	"EXISTS (SELECT 1 FROM placement_input p WHERE p.decision_id = d.id AND p.t >= $1)"
 #define EVENTS                                                                                     \
-	"FROM event e WHERE e.t < $1 AND $2 > 0 AND e.type <> 'machine.orphan' AND e.subject NOT " \
-	"IN " OPEN_JOB " AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.event_id = e.id AND "      \
+	"FROM event e WHERE e.t < $1 AND $2 < $1 AND e.type <> 'machine.orphan' AND e.subject "    \
+	"NOT IN " OPEN_JOB " AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.event_id = e.id AND "  \
 	"o.delivered IS NULL)"
 #define INTENTS                                                                                    \
-	"FROM intent t WHERE t.state = 'failed' AND t.settled < $1 AND $2 > 0 AND NOT EXISTS "     \
+	"FROM intent t WHERE t.state = 'failed' AND t.settled < $1 AND $2 < $1 AND NOT EXISTS "    \
 	"(SELECT 1 FROM instance n WHERE n.intent_id = t.id) AND NOT EXISTS (SELECT 1 FROM "       \
 	"reservation r WHERE r.intent_id = t.id AND (r.settled IS NULL OR r.held > 0))"
-#define RUNS "FROM run r WHERE r.verb = 'tick' AND r.ended < $1 AND $2 > 0"
+#define RUNS "FROM run r WHERE r.verb = 'tick' AND r.ended < $1 AND $2 < $1"
 
-/* Those of one kind: how many there are, and what goes, in this order. $1: before this, $2: of what
- * placements were made from, $3: at most so many. */
+/* Those of one kind: how many there are, and what goes, in this order. $1: before this, $2: where
+ * jobs were to go, $3: at most so many. */
 static const struct prune_kind {
 	const char *count, *gone[2];
 } prune_kinds[] = {
 	{ "SELECT count(*) " DECISIONS,
-	    { "DELETE FROM placement_input WHERE t < $2 AND $1 > 0 AND $3 > 0",
+	    { "DELETE FROM placement_input WHERE t < $1 AND $2 < $1 AND $3 > 0",
 		"DELETE FROM decision WHERE id IN (SELECT d.id " DECISIONS
 		" ORDER BY d.id LIMIT $3)" } },
 	{ "SELECT count(*) " EVENTS,
@@ -61,7 +60,7 @@ prune_count(struct store *s, int64_t keep_s, int64_t now, int64_t n[static PRUNE
 	memset(n, 0, PRUNE_KINDS * sizeof(*n));
 	for (size_t i = 0; rc == BERTH_OK && keep_s > 0 && i < PRUNE_KINDS; i++)
 		rc = db_get_one(s->db, 0, &n[i], err, prune_kinds[i].count,
-		    DB_ARGS(db_i64(now - keep_s), db_i64(now - keep_s + PRUNE_BEHIND_S)));
+		    DB_ARGS(db_i64(now - keep_s), db_i64(now - keep_s - PRUNE_BEHIND_S)));
 	return rc;
 }
 
@@ -95,7 +94,7 @@ prune_rows(struct store *s, int64_t keep_s, int64_t now, int64_t most, struct pr
 	for (size_t i = 0; rc == BERTH_OK && keep_s > 0 && i < PRUNE_KINDS; i++) {
 		for (size_t k = 0; rc == BERTH_OK && k < 2 && prune_kinds[i].gone[k] != NULL; k++)
 			rc = db_run(s->db, err, prune_kinds[i].gone[k],
-			    DB_ARGS(db_i64(now - keep_s), db_i64(now - keep_s + PRUNE_BEHIND_S),
+			    DB_ARGS(db_i64(now - keep_s), db_i64(now - keep_s - PRUNE_BEHIND_S),
 				db_i64(most > 0 ? most : INT64_MAX)));
 		if (most > 0 && n[i] > most) {
 			n[i] = most;

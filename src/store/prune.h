@@ -16,10 +16,11 @@ struct prune_counts {
 
 /*
  * Deletes what is older than now - keep_s (0: nothing is): decisions but the newest about each
- * subject and all about open jobs; events, and that they were delivered, but those about open jobs,
- * those that a sink is still to hear of, and machines of nobody, which are told once; what
- * placements of that time were made from; refused launches with their settled reservations; runs of
- * ticks. Of each at most most rows (0: all), in one transaction.
+ * subject and all about open jobs, where jobs were to go eight days later; events, and that they
+ * were delivered, but those about open jobs, those that a sink is still to hear of, and machines of
+ * nobody, which are told once; what placements of that time were made from; refused launches with
+ * their settled reservations; runs of ticks. Of each at most most rows (0: all), in one
+ * transaction.
  */
 BERTH_MUST_CHECK enum berth_code store_prune(struct store *s, int64_t keep_s, int64_t now,
     int64_t most, struct prune_counts *out, struct berth_err *err);

@@ -202,6 +202,18 @@ snapshot_packed_row(struct db_stmt *st, void *arg, struct berth_err *err)
 }
 
 enum berth_code
+store_snapshot_has(struct store *s, int64_t decision_id, bool *has_out, struct berth_err *err)
+{
+	int64_t n = 0;
+	enum berth_code rc = db_get_one(s->db, 0, &n, err,
+	    "SELECT COUNT(*) FROM placement_input WHERE decision_id = $1",
+	    DB_ARGS(db_i64(decision_id)));
+
+	*has_out = n > 0;
+	return rc;
+}
+
+enum berth_code
 store_snapshot_get(struct store *s, int64_t decision_id, struct arena *a, const char **text_out,
     size_t *n_out, struct berth_err *err)
 {

@@ -22,6 +22,9 @@ BERTH_MUST_CHECK enum berth_code store_snapshot_write(
  */
 BERTH_MUST_CHECK enum berth_code store_snapshot_keep(struct store *s, int64_t decision_id,
     int64_t t, int64_t placed, const char *text, size_t n, struct berth_err *err);
+/* Whether any is kept with that decision. */
+BERTH_MUST_CHECK enum berth_code store_snapshot_has(
+    struct store *s, int64_t decision_id, bool *has_out, struct berth_err *err);
 /* BERTH_ENOTFOUND: none is kept of that decision. */
 BERTH_MUST_CHECK enum berth_code store_snapshot_get(struct store *s, int64_t decision_id,
     struct arena *a, const char **text_out, size_t *n_out, struct berth_err *err);

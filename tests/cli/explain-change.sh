@@ -248,4 +248,26 @@ run tick
 run explain "$id"
 expect_out_has 'place j-.*: borea a h100 on_demand: 4.17 USD' "with the account it goes there"
 
+# Memory that is more than the job allows, and memory that nobody knows: numbers that are there, or none.
+cat >offers.csv <<CSV
+provider,region,instance_type,accelerator,accelerator_count,purchase,price_per_hour,currency,as_of
+acme,eu-west-1,big,A100-SXM4-80GB,8,on_demand,40,USD,2026-11-30T11:00:00Z
+CSV
+place 'variants: [{name: small, accelerator: "A100:8", memory: 20GiB..40GiB}]'
+expect_json '$.jobs[0].refused.memory' 1
+run --config berth.yaml --store one.db place -e
+tr -s ' \n' ' ' <"$out" >said
+grep -q 'the memory per accelerator does not fit: allows 40 GiB, the least is 80' said &&
+    grep -q 'with memory of up to 80 GiB per accelerator (it allows 40) in variant small it could go to acme eu-west-1 big\|with memory of up to 80 GiB per accelerator (it allows 40) it could go to acme eu-west-1 big' said
+ok $? "too much ($(cat said))"
+sed -i 's/A100-SXM4-80GB/XPU-9/' offers.csv
+place 'accelerators: "40GiB+:8"'
+expect_json '$.jobs[0].refused.memory' 1
+expect_json '$.jobs[0].changes[0].to' null
+run --config berth.yaml --store one.db place -e
+tr -s ' \n' ' ' <"$out" >said
+grep -q 'does not fit: nobody says how much there is' said &&
+    grep -q 'without its memory of 40 GiB per accelerator, as none is known there, it could go to acme eu-west-1 big' said && ! grep -q nan said
+ok $? "unknown ($(cat said))"
+
 done_testing

@@ -57,6 +57,12 @@ ok $? "it moved at $moved"
 expect_out_has 'the rest of the work costs [0-9.]+ USD on aurora us-east-1a a1.h100 spot, and would have cost [0-9.]+ where it was'
 expect_out_has 'at most [0-9.]+ % above the least that the rest of the work costs anywhere'
 expect_out_has 'a deadline of 2026-11-30T.*Z or earlier would let it stay where it is'
+run explain "$id" -o json
+expect_is_json berth.explanation/1
+expect_json '$.decisions[0].kind' place
+expect_json '$.decisions[1].kind' move "why it is where it is: placed, as it had left its machine"
+expect_json '$.decisions[2].kind' ''
+run explain -n 20 "$id"
 stay=$(sed -n 's/.*a deadline of \(2[-0-9T:]*Z\) or earlier would.*/\1/p' "$out" | tail -1)
 
 # The same again up to the tick before, with another deadline for that one tick.

@@ -141,6 +141,33 @@ grep -A14 '"kind": "preemption"' "$out" | grep -q '"choice": "on_demand"'
 ok $? "on demand was chosen, as little time is left"
 run explain -n 100 "$(id lost)"
 expect_out_has 'preemption j-.* is taken back in [0-9]+ s: a last checkpoint was written; [0-9.]+ % of the work is safe; it goes on on demand, with aurora a h100 on_demand: [0-9.]+ USD'
+# What was chosen when it was taken back says where it is; how it came to its first machine is history.
+shown() { sed -n 's/^2[-0-9TZ:]* \([a-z]*\) .*/\1/p' "$out" | tr '\n' ' '; }
+run explain "$(id lost)"
+[ "$(shown)" = "preemption " ]
+ok $? "why it goes on where it does ($(shown))"
+run explain "$(id lost)" -o json
+expect_is_json berth.explanation/1
+expect_json '$.decisions[1].kind' ''
+run explain -k preemption "$(id lost)"
+[ "$(shown)" = "preemption " ]
+ok $? "one kind alone ($(shown))"
+run explain -k place -n 9 "$(id lost)"
+[ "$(shown)" = "place place " ]
+ok $? "as many of one kind as are asked for ($(shown))"
+run explain -n 1 "$(id lost)"
+[ "$(shown)" = "preemption " ]
+ok $? "the newest of all ($(shown))"
+run explain -k move "$(id lost)"
+expect_exit 1
+expect_err_has "no decision of kind 'move' about 'j-.*' is kept: .berth explain -n 100 j-"
+run explain -k mov "$(id lost)"
+expect_exit 2
+for o in '-n 2' '-k place'; do
+	run explain $o plan
+	expect_exit 2
+	expect_err_has 'a plan is named by its number, as in plan:3'
+done
 waits_replay "all that happened" 0
 
 # A job that waits for one that fails, and is cancelled: by nothing but what its state was.
@@ -167,5 +194,14 @@ awk '/"kind"/ { c = /checkpoint/ } !c { next } { gsub(",", "") } /"interval_s"/ 
 ok $? "each interval keeps most, and they grow with the age of the machine"
 run explain -n 100 "$(id often)"
 expect_out_has 'checkpoint j-.*: a checkpoint every [0-9]+m[0-9]*s?: a spot machine [0-9.]+ h old is lost at [0-9.]+ an hour, and a write takes 30 s'
+
+# A day of them hides not why it is there.
+run explain "$(id often)"
+[ "$(shown)" = "place checkpoint " ]
+ok $? "why it is there first, then how often it writes ($(shown))"
+newest=$(sed -n 's/.*a checkpoint every \([0-9hms]*\):.*/\1/p' "$out")
+run explain -n 1 "$(id often)"
+[ "$(shown)" = "checkpoint " ] && grep -q "a checkpoint every $newest:" "$out"
+ok $? "the newest of the intervals ($newest)"
 
 done_testing

@@ -27,6 +27,12 @@ run init --no-prices
 run prices refresh
 expect_exit 0
 run budget set all --cap 200 --period month --name lid
+run explain placement
+expect_exit 1
+expect_err_has 'no placement was made yet: run'
+run place --replay placement
+expect_exit 1
+expect_err_has 'no placement was made yet'
 job() {	# job NAME USER WORK [LINE...]
 	printf 'schema: berth.job/1\nname: %s\nuser: %s\nproject: ml\naccelerators: "H100-SXM5-80GB:1"\nwork: %s\nrun: x\n' "$1" "$2" "$3" >job.yaml
 	shift 3
@@ -74,7 +80,36 @@ run place --replay "$one" -o json
 expect_is_json berth.placement-replay/1
 expect_json '$.same' true
 
+# The number stands below what was decided; the id of a job will do, too.
+told() { sed -n 's/.*decision \([0-9]*\): `berth place --replay \([0-9]*\)` makes it again$/\1 \2/p' "$out"; }
+last=$(made | tail -1)
+run explain placement
+[ "$(told)" = "$last $last" ]
+ok $? "below the newest placement: $(told)"
+g=$("$BERTH" --now "$NOW" jobs --all -o csv --columns id,name | sed -n 's/,g$//p')
+run explain "$g"
+one=$(told | cut -d' ' -f1)
+[ -n "$one" ]
+ok $? "below a job of it: $(told)"
+run place --replay "$one"
+expect_out_has "^Placement $last comes out the same"
+run place --replay "$g"
+expect_out_has "^Placement $last comes out the same"
+run place --replay placement
+expect_out_has "^Placement $last comes out the same"
+run explain --kind checkpoint "$("$BERTH" --now "$NOW" jobs --all -o csv --columns id,name | sed -n 's/,d$//p')"
+expect_out_has 'checkpoint j-'
+expect_out_lacks 'makes it again'
+
 # What cannot be made again says so.
+run place --replay "$last" "$g"
+expect_exit 2
+expect_err_has "leave out '$g', or say --replay $g"
+for what in j-nobody 0 -3 1.5 ''; do
+	run place --replay "$what"
+	expect_exit 1
+	expect_err_has "'$what' is neither the number of a decision nor a job that was placed or waits: see .berth explain placement"
+done
 run place --replay 999999
 expect_exit 1
 expect_err_has 'there is no decision 999999'
@@ -96,6 +131,9 @@ waits_replay "what the reasons of jobs that still wait were made from is kept be
 run place --replay "$(made | head -1)"
 expect_exit 1
 expect_err_has 'is not kept.*berth explain JOB. tells what was decided'
+run explain --kind place "$("$BERTH" --now "$NOW" jobs --all -o csv --columns id,name | sed -n 's/,a$//p')"
+expect_out_has 'place j-'
+expect_out_lacks 'makes it again'
 most=$("$BERTH" --now "$NOW" store export placement_input | awk '{ n = length($0) / 2; if (n > m) m = n } END { print int(m) }')
 [ "$most" -lt 4000 ]
 ok $? "each takes under 4 kB ($most)"

@@ -159,6 +159,22 @@ run explain plan:1 -o json
 expect_is_json berth.explanation/1
 expect_json '$.plan.series[0].name' flat
 expect_json '$.inputs.horizon_s' 31449600
+
+# A series by its name: what the newest plan that has it says.
+id=$("$BERTH" --now "$NOW" explain plan -o json | sed -n 's/^  "id": \([0-9]*\),$/\1/p')
+run explain flat
+expect_exit 0
+expect_out_has "^Plan $id of 2"
+expect_out_has 'GPUs 1-12 are busy'
+run explain flat -o json
+expect_is_json berth.explanation/1
+expect_json '$.kind' series
+expect_json '$.id' "$id"
+expect_json '$.series[0].name' flat
+expect_json '$.series[1].name' ''
+run explain flatt
+expect_exit 1
+expect_err_has "nothing was decided about 'flatt', and no plan has a series of that name"
 run plan flat --dry-run -o json
 run explain plan:999
 expect_exit 1

@@ -185,6 +185,11 @@ for i in 1 2; do run submit job.yaml; done
 run tick
 run jobs -o csv --columns state,reason
 expect_out_has "^queued,.*account slow has had its time in this pass; the next tick tries it" "a job that came too late in a pass says so"
+late=$("$BERTH" --now "$NOW" jobs -o csv --columns id,reason | sed -n 's/,.*account slow has had its time in this pass.*//p')
+run explain "$late" -o json
+expect_json '$.decisions[0].decision.rule' account_busy
+run place --replay "$late"
+expect_out_has 'comes out the same, byte for byte \(2 jobs, 1 of them waits, [0-9]+ bytes\)' "and its record is made again"
 
 # What doctor says of each, without a machine more or less.
 clock=$(date -u +%Y-%m-%dT%H:%M:%SZ)
