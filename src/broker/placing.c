@@ -165,6 +165,14 @@ placing_over_hour(
 	return !isnan(left) && (double)machines * placing_hour(po) > left + 4e-7;
 }
 
+bool
+placing_never_fits(const struct placing_work_space *w, size_t offer, int64_t machines)
+{
+	size_t over;
+
+	return placing_never(w, offer, machines, &over) != NULL;
+}
+
 /* Whether a rule behind the one that refused would refuse it as well: then that one alone would
  * change nothing. */
 static bool
@@ -189,7 +197,7 @@ placing_refused_too(const struct placing_work_space *w, const struct job *j, siz
 	       (po->machines < e->machines || placing_never(w, offer, e->machines, &over) != NULL);
 }
 
-static void
+void
 placing_hint_add(struct placing_work_space *w, struct placing_hint *h, const struct job *j,
     size_t offer, const struct cost_estimate *e)
 {
@@ -199,7 +207,7 @@ placing_hint_add(struct placing_work_space *w, struct placing_hint *h, const str
 	struct placing_near *least = &h->least[e->refuse];
 	double idle =
 	    e->refuse == REFUSE_OVER_BUDGET && cost_over_budget(j, NAN, e) ? e->idle_usd : 0;
-	double price = cost_hour(po->offer, &po->facts, w->o->now, e);
+	double price = cost_hour(po->offer, &po->facts, w->early[h - w->hints], e);
 
 	if (alone && e->refuse == REFUSE_DEADLINE)
 		placing_hint_late(h, offer, e);
@@ -235,12 +243,12 @@ placing_hint_add(struct placing_work_space *w, struct placing_hint *h, const str
 	}
 }
 
-/* The job on every offer; what the budgets leave counts, what other jobs take does not. */
 void
-placing_estimate(struct placing_work_space *w, const struct cost_job *c, bool spot_leaves,
-    struct cost_estimate *out)
+placing_estimate(struct placing_work_space *w, const struct cost_job *c, int64_t from,
+    bool spot_leaves, struct cost_estimate *out)
 {
 	struct cost_limits lim = { .now = w->o->now,
+		.from = from,
 		.tick_s = w->o->tick_s,
 		.ages = w->o->ages,
 		.need_account = w->o->need_account,
@@ -291,7 +299,7 @@ placing_candidates_of(
 	if (placing_spot_job(&pj->job))
 		placing_apply_spot(w, i, estimates);
 	else
-		placing_estimate(w, &w->costs[i], false, estimates);
+		placing_estimate(w, &w->costs[i], w->early[i], false, estimates);
 	placing_after_add(w, i, estimates);
 	placing_first(w, i, estimates);
 	for (size_t j = 0; j < w->facts.n_offers; j++) {
@@ -339,7 +347,8 @@ placing_resources(struct placing_work_space *w)
 	const struct placing_facts *f = &w->facts;
 	size_t *use_start = arena_array(w->a, f->n_offers + 1, sizeof(*use_start));
 	int64_t *limit =
-	    arena_array(w->a, f->n_offers + 2 * f->n_quotas + f->n_budgets, sizeof(*limit));
+	    arena_array(w->a, f->n_pools + 2 * f->n_quotas + f->n_budgets, sizeof(*limit));
+	size_t *pool = arena_array(w->a, f->n_pools, sizeof(*pool)); /* 0: none yet */
 	VEC(size_t) resource = { 0 };
 	VEC(int64_t) weight = { 0 };
 	size_t n = f->n_quotas + f->n_budgets;
@@ -353,8 +362,13 @@ placing_resources(struct placing_work_space *w)
 		limit[f->n_quotas + b] = placing_budget_rest(&f->budgets[b]);
 	for (size_t j = 0; j < f->n_offers; j++) {
 		if (f->offers[j].machines != PLACE_NO_LIMIT) {
-			limit[n] = f->offers[j].machines;
-			VEC_PUSH(w->a, &resource, n++);
+			size_t *at = &pool[f->offers[j].pool];
+
+			if (*at == 0) {
+				limit[n] = f->offers[j].machines;
+				*at = ++n;
+			}
+			VEC_PUSH(w->a, &resource, *at - 1);
 			VEC_PUSH(w->a, &weight, 1);
 		}
 		for (size_t q = 0; q < f->n_quotas; q++) {
@@ -419,6 +433,8 @@ placing_problem(struct placing_work_space *w)
 	w->first = arena_array(w->a, w->facts.n_budgets, sizeof(*w->first));
 	w->refusal = arena_array(w->a, w->n_jobs * w->facts.n_offers, sizeof(*w->refusal));
 	VEC_PUSH(w->a, &w->more_vec.start, 0);
+	if (w->chained)
+		placing_late_early(w);
 	for (size_t i = 0; i < w->n_jobs; i++)
 		placing_candidates_of(w, i, estimates, start);
 	placing_program(w, start);

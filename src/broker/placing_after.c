@@ -45,6 +45,9 @@ placing_after_load(struct placing_work_space *w, struct store *store, struct ber
 
 	w->after = arena_array(w->a, w->n_jobs, sizeof(*w->after));
 	w->from = arena_array(w->a, w->n_jobs, sizeof(*w->from));
+	w->early = arena_array(w->a, w->n_jobs, sizeof(*w->early));
+	w->before = arena_array(w->a, w->n_jobs, sizeof(*w->before));
+	w->soonest = arena_array(w->a, w->n_jobs, sizeof(*w->soonest));
 	for (size_t i = 0; i < w->n_jobs; i++)
 		strmap_add(w->a, &ids, w->jobs[i].job.id, i, NULL);
 	for (size_t i = 0; i < w->n_jobs && rc == BERTH_OK; i++) {
@@ -54,9 +57,12 @@ placing_after_load(struct placing_work_space *w, struct store *store, struct ber
 
 		w->after[i] = at == NULL ? PLACE_NONE : *at;
 		w->from[i] = "";
+		w->early[i] = w->o->now;
 		w->chained |= at != NULL;
 		if (at == NULL && after != NULL && after[0] != '\0')
 			rc = placing_after_where(w, store, after, &w->from[i], err);
+		if (rc == BERTH_OK && at == NULL && after != NULL && after[0] != '\0')
+			rc = placing_late_load(w, store, i, err);
 	}
 	return rc;
 }
@@ -119,7 +125,10 @@ placing_chain(struct placing_work_space *w)
 			move[x * n + y] = cost_egress_rate(name[x], name[y], NULL);
 	for (size_t i = 0; i < w->n_jobs; i++)
 		gib[i] = w->jobs[i].job.spec.after_gib;
-	w->chain = (struct place_chain){ w->after, gib, place, n, move };
+	w->chain = (struct place_chain){
+		.after = w->after, .gib = gib, .place = place, .n_places = n, .move = move
+	};
+	placing_late_chain(w);
 }
 
 static enum berth_code
@@ -199,7 +208,8 @@ placing_move_best(
 	for (size_t k = w->p.cand_start[i]; k < w->p.cand_start[i + 1]; k++) {
 		size_t lacks = placing_use_short(w, k, left);
 
-		if (!placing_after_pays(w, &w->jobs[i].job, w->facts.offers[w->p.offer[k]].account,
+		if (w->estimate.v[k].refuse != REFUSE_NOT ||
+		    !placing_after_pays(w, &w->jobs[i].job, w->facts.offers[w->p.offer[k]].account,
 			w->cost.v[k], w->estimate.v[k].idle_usd))
 			continue;
 		if (cheap == PLACE_NONE || w->cost.v[k] < w->cost.v[cheap]) {
@@ -225,9 +235,10 @@ placing_move_pay(struct placing_work_space *w, struct place_plan *plan, size_t i
 	if (k != PLACE_NONE)
 		placing_use(w, k, 1, left);
 	placing_move_add(w, plan, i);
+	placing_late_shift(w, i, w->estimate.v[plan->chosen[w->after[i]]].finish);
 	if (k == PLACE_NONE)
 		return;
-	to = placing_use_short(w, k, left) == PLACE_NONE &&
+	to = w->estimate.v[k].refuse == REFUSE_NOT && placing_use_short(w, k, left) == PLACE_NONE &&
 		     placing_after_pays(w, &w->jobs[i].job, w->facts.offers[w->p.offer[k]].account,
 			 w->cost.v[k], w->estimate.v[k].idle_usd)
 		 ? k
@@ -265,6 +276,7 @@ placing_moves_pay(struct placing_work_space *w, struct place_plan *plan)
 				placing_move_pay(w, plan, i, left);
 		}
 	}
+	placing_late_drop(w, plan);
 	plan->value = plan->cost = 0;
 	for (size_t i = 0; i < w->n_jobs; i++) {
 		plan->cost += plan->chosen[i] == PLACE_NONE ? 0 : w->cost.v[plan->chosen[i]];

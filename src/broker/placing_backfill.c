@@ -35,21 +35,27 @@ static int64_t
 placing_free_at(const struct placing_work_space *w, const struct instance *in,
     const struct job *job, const struct attempt_use *use)
 {
+	if (job == NULL || in->state == INSTANCE_RELEASING)
+		return in->job_id[0] == '\0' && in->state != INSTANCE_RELEASING
+			   ? INT64_MAX
+			   : w->o->now + BACKFILL_TICK_S;
+	return placing_work_ends(w, in, job, use) + BACKFILL_TICK_S;
+}
+
+int64_t
+placing_work_ends(const struct placing_work_space *w, const struct instance *in,
+    const struct job *job, const struct attempt_use *use)
+{
 	double speed = isfinite(in->speed) && in->speed > 0 ? in->speed : 1, ran, all;
 	int64_t began = in->ready > 0 ? in->ready : in->created + (int64_t)COST_START_S;
 	int64_t now = w->o->now;
 	struct placing_work work;
 
-	if (job == NULL || in->state == INSTANCE_RELEASING)
-		return in->job_id[0] == '\0' && in->state != INSTANCE_RELEASING
-			   ? INT64_MAX
-			   : now + BACKFILL_TICK_S;
 	placing_work(w->accels, &job->spec, &in->offer, &work);
 	all = isfinite(work.hours) ? work.hours / speed : 1;
 	all = fmin(all * (1 - (use == NULL ? 0 : use->progress_start)), 1e6) * 3600;
 	ran = fmax(0, (double)(now - began));
-	return (began > now ? began : now) + BACKFILL_TICK_S +
-	       (int64_t)fmax(all - ran, BACKFILL_OVER * ran);
+	return (began > now ? began : now) + (int64_t)fmax(all - ran, BACKFILL_OVER * ran);
 }
 
 static int64_t *
@@ -144,7 +150,8 @@ placing_hold_for(struct placing_work_space *w, size_t i, const struct placing_ne
 		*takes = placing_free_takes(w, f->offers[n->offer].offer, n->machines);
 	int64_t at = placing_hold_at(w, takes, left), by = w->jobs[i].job.spec.deadline;
 
-	if (at == INT64_MAX || (by > 0 && n->finish + (at - w->o->now) > by))
+	at = at < w->early[i] ? w->early[i] : at;
+	if (at == INT64_MAX || (by > 0 && placing_late_end(w, i, n->finish, at) > by))
 		return;
 	if (h->job == i && (at > h->at || (at == h->at && n->usd >= h->usd)))
 		return;
@@ -205,7 +212,7 @@ placing_hold_late(const struct placing_work_space *w, size_t i, size_t k)
 {
 	int64_t by = w->jobs[i].job.spec.deadline;
 
-	return by > 0 && w->estimate.v[k].finish + (w->hold.at - w->o->now) > by;
+	return by > 0 && placing_late_end(w, i, w->estimate.v[k].finish, w->hold.at) > by;
 }
 
 /* What candidate k takes of that which is kept, of quota q. */
@@ -231,7 +238,7 @@ placing_hold_lets(const struct placing_work_space *w, size_t i, size_t k,
 
 	if (h->job == PLACE_NONE || i == h->job || placing_hold_before(w, i) ||
 	    need->finish + BACKFILL_TICK_S <= h->at ||
-	    (by > 0 && need->finish + (h->at - w->o->now) > by))
+	    (by > 0 && placing_late_end(w, i, need->finish, h->at) > by))
 		return true;
 	for (size_t q = 0; q < w->facts.n_quotas; q++) {
 		int64_t takes = need->machines * placing_quota_weight(w->facts.quotas[q].limit, o);

@@ -292,7 +292,7 @@ placing_change_rule(struct placing_change_list *l, size_t i, size_t k, enum refu
 	    !placing_room(w, i, k, &need, code != REFUSE_OVER_BUDGET, left))
 		return;
 	at = placing_change_at(w, code, n);
-	if (by > 0 && at > w->o->now && n->finish + (at - w->o->now) > by)
+	if (by > 0 && at > w->o->now && placing_late_end(w, i, n->finish, at) > by)
 		return;
 	c = placing_change_add(l, refuse_name(code), "");
 	c->at = at;

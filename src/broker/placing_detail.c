@@ -257,8 +257,8 @@ placing_detail(const struct placing_work_space *w, size_t i)
 	if (rule == REFUSE_OVER_BUDGET)
 		return placing_too_dear(w, i);
 	if (rule == REFUSE_DEADLINE)
-		return arena_printf(w->a, "the first possible end is %s, for %.2f USD",
-		    time_fmt(t, h->first_finish), h->first_finish_usd);
+		return arena_printf(w->a, "%sthe first possible end is %s, for %.2f USD",
+		    placing_late_text(w, i), time_fmt(t, h->first_finish), h->first_finish_usd);
 	if (rule == REFUSE_MAX_PRICE)
 		return arena_printf(w->a, "the cheapest asks %.10g USD an hour", h->least_price);
 	if (rule == REFUSE_PRICE_STALE)

@@ -281,7 +281,8 @@ placing_paid(const struct commitment *c, struct arena *a, struct placing_offer *
 	po->facts.paid_usage = usd_to_double(o->usage);
 }
 
-/* Every offer, and before it the paid machines of commitments that match it. */
+/* Every offer, and before it the paid machines of commitments that match it: one that names no zone
+ * or account may be used in each, with one count for all. */
 static void
 placing_offers(const struct placing_rows *r, const struct accel_table *accels, struct arena *a,
     struct placing_facts *f)
@@ -306,13 +307,14 @@ placing_offers(const struct placing_rows *r, const struct accel_table *accels, s
 				continue;
 			placing_paid(&r->commitments[c], a, &paid);
 			paid.machines = left[c];
-			left[c] = 0;
+			paid.pool = c;
 			VEC_PUSH(a, &v, paid);
 		}
 		VEC_PUSH(a, &v, po);
 	}
 	f->offers = v.v;
 	f->n_offers = v.n;
+	f->n_pools = r->n_commitments;
 }
 
 static bool

@@ -16,7 +16,8 @@
 struct placing_offer {
 	const struct offer *offer;
 	struct cost_facts facts;
-	int64_t machines;            /* that can be had; PLACE_NO_LIMIT */
+	int64_t machines; /* that can be had; PLACE_NO_LIMIT */
+	size_t pool; /* of paid ones: its commitment, whose machines all offers of the pool share */
 	int64_t last_won, last_lost; /* launches here; 0: never */
 	double start_late_s; /* a start-up takes longer in one case of 20 at most: what a deadline
 				is kept by */
@@ -37,7 +38,7 @@ struct placing_quota {
 struct placing_facts {
 	int64_t now;
 	struct placing_offer *offers;
-	size_t n_offers;
+	size_t n_offers, n_pools;
 	struct placing_quota *quotas;
 	size_t n_quotas;
 	const char **accounts; /* [n_accounts] distinct account names of the offers */

@@ -12,6 +12,7 @@
 
 struct decision;
 struct placing_free;
+struct attempt_use;
 
 struct place_more_vec {    /* place_more, as it grows */
 	VEC(size_t) start; /* [n_cand + 1] */
@@ -57,8 +58,13 @@ struct placing_work_space {
 	struct spot_tables *tables;
 	size_t *after; /* [n_jobs] job of this queue whose output it needs, or PLACE_NONE */
 	const char *
-	    *from;  /* [n_jobs] where the output lies of a job that has a machine or is done; "" */
-	int64_t by; /* for an early finish: the end that all keep; 0 */
+	    *from; /* [n_jobs] where the output lies of a job that has a machine or is done; "" */
+	int64_t *early; /* [n_jobs] when it can start: now, or when the job before it ends at the
+			   soonest; behind the plan, when that ends */
+	const char **before; /* [n_jobs] name of a job before it that has not ended; NULL */
+	bool
+	    *soonest; /* [n_jobs] early is not when the job before it ends in the plan, but could */
+	int64_t by;   /* for an early finish: the end that all keep; 0 */
 	bool chained; /* some after is set */
 	struct place_chain chain;
 	struct decision *last, *warm; /* [n_last] of each job, [n_warm] of the last placement */
@@ -123,10 +129,15 @@ struct placing_hint {
 
 void placing_want(struct placing_work_space *w, const struct job *j, struct cost_job *c);
 void placing_drop_unknown(struct placing_work_space *w, struct job *j);
-/* The job on every offer; what the budgets leave counts, what other jobs take does not. out
- * [n_offers] */
-void placing_estimate(struct placing_work_space *w, const struct cost_job *c, bool spot_leaves,
-    struct cost_estimate *out);
+/* The job on every offer, begun at `from`, or now; what the budgets leave counts, what other jobs
+ * take does not. out [n_offers] */
+void placing_estimate(struct placing_work_space *w, const struct cost_job *c, int64_t from,
+    bool spot_leaves, struct cost_estimate *out);
+/* A refused offer, for what is told of a job that has no place. */
+void placing_hint_add(struct placing_work_space *w, struct placing_hint *h, const struct job *j,
+    size_t offer, const struct cost_estimate *e);
+/* Does a quota keep so many machines of the offer from everybody? */
+bool placing_never_fits(const struct placing_work_space *w, size_t offer, int64_t machines);
 /*
  * Under a deadline: spot while it is safe, on demand when it must be, waiting where that is
  * cheaper. e [n_offers] becomes the job's estimates. Spot is taken, or waited for, only with the
@@ -201,6 +212,27 @@ void placing_after_add(const struct placing_work_space *w, size_t i, struct cost
 /* On one of them. */
 void placing_after_add_one(
     const struct placing_work_space *w, size_t i, size_t offer, struct cost_estimate *e);
+/* When a job that is not in the queue and that others wait for is expected to end: into w->early of
+ * job i. Needs w->from. */
+BERTH_MUST_CHECK enum berth_code placing_late_load(
+    struct placing_work_space *w, struct store *store, size_t i, struct berth_err *err);
+/* The soonest start of each job that waits for another of the queue: into w->early. */
+void placing_late_early(struct placing_work_space *w);
+/* Starts, ends and latest starts for the plan of chains: into w->chain, where a deadline needs
+ * them. */
+void placing_late_chain(struct placing_work_space *w);
+/* The job before it ends at `start`: its candidates are as of then, and those that end too late
+ * refused. */
+void placing_late_shift(struct placing_work_space *w, size_t i, int64_t start);
+/* Takes the refused ones out of the program and the plan. */
+void placing_late_drop(struct placing_work_space *w, struct place_plan *plan);
+/* An end of job i, were it to start at `at`, or when it can. */
+int64_t placing_late_end(const struct placing_work_space *w, size_t i, int64_t finish, int64_t at);
+/* "prep ends at TIME, "; "" */
+const char *placing_late_text(const struct placing_work_space *w, size_t i);
+/* When the work on the machine is expected to be done. use: NULL: nothing is known of it. */
+int64_t placing_work_ends(const struct placing_work_space *w, const struct instance *in,
+    const struct job *job, const struct attempt_use *use);
 /* When the machines that run are expected to be free: into w->hold. */
 BERTH_MUST_CHECK enum berth_code placing_backfill_load(
     struct placing_work_space *w, struct store *store, struct berth_err *err);

@@ -230,6 +230,7 @@ lift_estimate(const struct placing_work_space *w, size_t i, const struct lift *l
 	const struct placing_offer *po = &w->facts.offers[offer];
 	double hour = placing_hour_left(&w->facts, l->cost.job, po->account);
 	const struct cost_limits lim = { .now = w->o->now,
+		.from = w->early[i],
 		.tick_s = w->o->tick_s,
 		.ages = l->o.ages,
 		.need_account = l->o.need_account,
@@ -255,7 +256,7 @@ lift_order(const struct placing_work_space *w, size_t i, const struct lift *l, s
 	if (placed)
 		return e->total_usd;
 	if (l->rule == REFUSE_MAX_PRICE)
-		return cost_hour(po->offer, &po->facts, w->o->now, e);
+		return cost_hour(po->offer, &po->facts, w->early[i], e);
 	if (l->rule == REFUSE_MEMORY && isnan(placing_memory(po)))
 		return LIFT_UNKNOWN;
 	if (l->rule == REFUSE_MEMORY)

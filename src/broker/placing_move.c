@@ -225,14 +225,14 @@ placing_move_ask(struct placing_work_space *w, const struct placing_move *m, int
     struct cost_estimate *e, struct placing_spot *s, enum purchase *to_out)
 {
 	bool on_spot = m->in->offer.purchase == PURCHASE_SPOT;
-	struct placing_has has = { on_spot ? SPOT_HAS_SPOT : SPOT_HAS_ON_DEMAND, m->in->ready };
+	struct placing_has has = { on_spot ? SPOT_HAS_SPOT : SPOT_HAS_ON_DEMAND, m->in->ready, 0 };
 	struct job job = *m->job;
 	struct cost_job c = { 0 };
 
 	job.spec.deadline = deadline;
 	placing_drop_unknown(w, &job);
 	placing_want(w, &job, &c);
-	placing_estimate(w, &c, true, e);
+	placing_estimate(w, &c, 0, true, e);
 	placing_spot_advise(&w->facts, &job, e, &has, w->o->now, w->tables, s);
 	*to_out = on_spot ? PURCHASE_ON_DEMAND : PURCHASE_SPOT;
 	if (!s->applies)

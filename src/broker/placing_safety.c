@@ -110,15 +110,15 @@ placing_spot_rule(struct placing_work_space *w, size_t i, bool safe, struct cost
 void
 placing_apply_spot(struct placing_work_space *w, size_t i, struct cost_estimate *e)
 {
-	const struct placing_has nothing = { SPOT_NOTHING, 0 };
+	const struct placing_has nothing = { SPOT_NOTHING, 0, w->early[i] };
 	struct placing_spot *s = &w->spot[i];
 	double left;
 	bool safe;
 
-	placing_estimate(w, &w->costs[i], true, e);
+	placing_estimate(w, &w->costs[i], w->early[i], true, e);
 	placing_spot_advise(&w->facts, &w->jobs[i].job, e, &nothing, w->o->now, w->tables, s);
 	if (!s->applies) {
-		placing_estimate(w, &w->costs[i], false, e);
+		placing_estimate(w, &w->costs[i], w->early[i], false, e);
 		return;
 	}
 	left = placing_safety_left(w, i, s->action == SPOT_WAIT);

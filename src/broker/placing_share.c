@@ -110,7 +110,7 @@ placing_urgent(struct placing_work_space *w, const size_t *start)
 
 		w->jobs[i].turn.urgent =
 		    j->spec.deadline > 0 && isfinite(hours[i]) &&
-		    (double)(j->spec.deadline - w->o->now) / 3600 - hours[i] < longest;
+		    (double)(j->spec.deadline - w->early[i]) / 3600 - hours[i] < longest;
 	}
 }
 

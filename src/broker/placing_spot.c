@@ -239,7 +239,7 @@ placing_spot_advise(const struct placing_facts *f, const struct job *j,
 		return;
 	placing_spot_lives(f, estimates, now, &p);
 	s.work_s = fmax(od->busy_hours, spot->busy_hours) * 3600 * PLACING_SPOT_WORK;
-	s.left_s = (double)(j->spec.deadline - now);
+	s.left_s = (double)(j->spec.deadline - (has->from > now ? has->from : now));
 	s.changeover_s = p.start_s + (double)(j->spec.restart_s + j->spec.checkpoint_write_s) +
 			 PLACING_SPOT_TICK_S;
 	s.price = placing_spot_price(spot) / placing_spot_price(od);

@@ -28,10 +28,11 @@ struct placing_spot {
 };
 
 /* What the job has now; mode SPOT_NOTHING in the queue. since: when its machine was ready, s since
- * epoch; 0: not yet. */
+ * epoch; 0: not yet. from: in the queue, when its work can begin; up to now: at once. */
 struct placing_has {
 	enum spot_mode mode;
 	int64_t since;
+	int64_t from;
 };
 
 /* Adds the life of a spot machine up to now or its end; one that was never ready tells nothing. */

@@ -373,30 +373,30 @@ cost_egress(const struct job_spec *s, const struct offer *o, const struct cost_f
 /* Hours that run beyond the end of the commitment. */
 static double
 cost_unpaid_hours(
-    const struct offer *o, const struct cost_facts *f, int64_t now, const struct cost_estimate *e)
+    const struct offer *o, const struct cost_facts *f, int64_t from, const struct cost_estimate *e)
 {
-	double paid_h = (double)(o->paid_until - now) / 3600;
+	double paid_h = fmax(0, (double)(o->paid_until - from) / 3600);
 
 	return f->paid && o->paid_until > 0 ? fmax(0, e->expected_hours - paid_h) : 0;
 }
 
 double
 cost_hour(
-    const struct offer *o, const struct cost_facts *f, int64_t now, const struct cost_estimate *e)
+    const struct offer *o, const struct cost_facts *f, int64_t from, const struct cost_estimate *e)
 {
 	double price = usd_to_double(o->price);
 
 	if (!f->paid)
 		return price;
-	return cost_unpaid_hours(o, f, now, e) > 0 ? fmax(price, f->paid_usage) : f->paid_usage;
+	return cost_unpaid_hours(o, f, from, e) > 0 ? fmax(price, f->paid_usage) : f->paid_usage;
 }
 
 /* What is added for them. */
 static double
 cost_unpaid(
-    const struct offer *o, const struct cost_facts *f, int64_t now, const struct cost_estimate *e)
+    const struct offer *o, const struct cost_facts *f, int64_t from, const struct cost_estimate *e)
 {
-	double hours = cost_unpaid_hours(o, f, now, e);
+	double hours = cost_unpaid_hours(o, f, from, e);
 
 	return hours > 0 ? hours * (usd_to_double(o->price) - f->paid_usage) : 0;
 }
@@ -422,6 +422,7 @@ cost_variant(const struct cost_job *j, size_t v, const struct offer *o, const st
 {
 	const struct job_spec *s = &j->job->spec;
 	const struct job_variant *var = &s->variants[v];
+	int64_t begin = lim->from > lim->now ? lim->from : lim->now;
 	double price = f->paid ? f->paid_usage : usd_to_double(o->price);
 
 	memset(e, 0, sizeof(*e));
@@ -440,28 +441,28 @@ cost_variant(const struct cost_job *j, size_t v, const struct offer *o, const st
 		return;
 	}
 	/* Behind the end of the commitment the machine is one on demand. */
-	if (!s->purchase_ok[PURCHASE_ON_DEMAND] && cost_unpaid_hours(o, f, lim->now, e) > 0) {
+	if (!s->purchase_ok[PURCHASE_ON_DEMAND] && cost_unpaid_hours(o, f, begin, e) > 0) {
 		e->refuse = REFUSE_PURCHASE;
 		return;
 	}
 	if (f->paid && usd_known(s->max_price) &&
-	    cost_hour(o, f, lim->now, e) > usd_to_double(s->max_price)) {
+	    cost_hour(o, f, begin, e) > usd_to_double(s->max_price)) {
 		e->refuse = REFUSE_MAX_PRICE;
 		return;
 	}
-	e->start += lim->now;
-	e->finish += lim->now;
+	e->start += begin;
+	e->finish += begin;
 	e->egress_usd = cost_egress(s, o, f);
-	e->compute_usd = (price * e->expected_hours + cost_unpaid(o, f, lim->now, e)) * e->machines;
+	e->compute_usd = (price * e->expected_hours + cost_unpaid(o, f, begin, e)) * e->machines;
 	e->interruption_usd =
 	    price * (e->expected_hours - e->busy_hours - cost_or(f->start_s, COST_START_S) / 3600) *
 	    e->machines;
 	e->total_usd = e->compute_usd + e->egress_usd;
-	e->idle_usd = (cost_unpaid_hours(o, f, lim->now, e) > 0 ? usd_to_double(o->price) : price) *
+	e->idle_usd = (cost_unpaid_hours(o, f, begin, e) > 0 ? usd_to_double(o->price) : price) *
 		      e->machines * cost_idle_s(f, lim, e) / 3600;
 	/* Work that is lost with the machine must fit once more, on demand, after it. */
 	if (s->deadline > 0 && o->purchase == PURCHASE_SPOT && !s->can_resume &&
-	    (double)(s->deadline - lim->now) <
+	    (double)(s->deadline - begin) <
 		2 * (e->busy_hours * 3600 + cost_or(f->start_s, COST_START_S))) {
 		e->refuse = REFUSE_SPOT_LATE;
 		return;

@@ -98,6 +98,7 @@ bool cost_price_stale(const struct offer *o, const struct cost_ages *ages, int64
 
 struct cost_limits {
 	int64_t now;
+	int64_t from;          /* the work can begin then, not sooner; up to now: at once */
 	struct cost_ages ages; /* older prices are stale */
 	double budget_usd;     /* what the budgets of this job have left; NaN: no limit */
 	bool hour_capped; /* its machines may ask for no more than hour_usd an hour, together */
@@ -140,7 +141,7 @@ struct cost_estimate {
  * the machine asks then.
  */
 double cost_hour(
-    const struct offer *o, const struct cost_facts *f, int64_t now, const struct cost_estimate *e);
+    const struct offer *o, const struct cost_facts *f, int64_t from, const struct cost_estimate *e);
 
 /* Does it cost more than the job's max_cost, less what it has cost already and until the tick that
  * sees its end, or than its budgets leave (USD; NaN: none counts it)? */

@@ -19,6 +19,7 @@ libplan_a_SOURCES = \
 	src/plan/linear.c src/plan/linear.h \
 	src/plan/place.c src/plan/place.h src/plan/place_impl.h \
 	src/plan/place_chain.c src/plan/place_chain.h src/plan/place_chain_impl.h src/plan/place_chain_prove.c \
+	src/plan/place_chain_time.c \
 	src/plan/place_finish.c src/plan/place_finish.h \
 	src/plan/place_flow.c \
 	src/plan/place_search.c src/plan/place_rounds.c src/plan/place_hull.c src/plan/place_hull.h \

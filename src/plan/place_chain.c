@@ -46,40 +46,61 @@ chain_order(struct chain *h, struct berth_err *err)
 			 : err_set(err, BERTH_EINVAL, "jobs wait for one another in a ring");
 }
 
+/* The cheapest choice of job i when its input lies there; h->to is set. */
+static void
+chain_pick(struct chain *h, const double *reduced, size_t i, size_t from)
+{
+	const struct place_problem *p = h->p;
+	double least = p->penalty[i] + h->behind[i * h->width + h->nowhere];
+	size_t pick = PLACE_NONE;
+
+	for (size_t k = p->cand_start[i]; k < p->cand_start[i + 1]; k++) {
+		double v;
+
+		if (h->to[k] == PLACE_NONE)
+			continue;
+		v = reduced[k] + h->behind[i * h->width + h->to[k]];
+		if (from != h->nowhere)
+			v += chain_move(h->c, i, from / h->slots, h->to[k] / h->slots);
+		if (v < least) {
+			least = v;
+			pick = k;
+		}
+	}
+	h->pick[i * h->width + from] = pick;
+	h->least[i * h->width + from] = least;
+}
+
 /*
- * From the last jobs to the first: the cheapest choice for each place where the input may lie, at
- * these prices. The place behind the last stands for nowhere: nothing is moved from there.
+ * From the last jobs to the first: the cheapest choice for each place where the input may lie and
+ * each end that the job before may have, at these prices. The place behind the last stands for
+ * nowhere: nothing is moved from there.
  */
 void
 chain_tables(struct chain *h, const double *reduced)
 {
 	const struct place_problem *p = h->p;
-	size_t nowhere = h->c->n_places, width = nowhere + 1;
-	double *behind = h->behind;
 
-	memset(behind, 0, p->n_jobs * width * sizeof(*behind));
+	memset(h->behind, 0, p->n_jobs * h->width * sizeof(*h->behind));
 	for (size_t x = p->n_jobs; x-- > 0;) {
-		size_t i = h->order[x], before = h->after[i];
+		size_t i = h->order[x], before = h->after[i],
+		       n = before == PLACE_NONE ? 0 : h->n_ends[before];
 
-		for (size_t from = before == PLACE_NONE ? nowhere : 0; from <= nowhere; from++) {
-			double least = p->penalty[i] + behind[i * width + nowhere];
-			size_t pick = PLACE_NONE;
+		for (size_t slot = 0; slot <= n; slot++) {
+			size_t first = slot == n ? h->nowhere : slot;
+			int64_t start = h->c->early == NULL ? 0
+					: slot == n         ? h->c->early[i]
+							    : h->ends[before][slot];
 
-			for (size_t k = p->cand_start[i]; k < p->cand_start[i + 1]; k++) {
-				size_t at = h->c->place[p->offer[k]];
-				double v = reduced[k] + behind[i * width + at];
-
-				if (from != nowhere)
-					v += chain_move(h->c, i, from, at);
-				if (v < least) {
-					least = v;
-					pick = k;
-				}
+			for (size_t k = p->cand_start[i]; k < p->cand_start[i + 1]; k++)
+				h->to[k] = chain_to(h, i, k, start);
+			for (size_t from = first; from < (slot == n ? h->width : h->nowhere);
+			     from += h->slots) {
+				chain_pick(h, reduced, i, from);
+				if (before != PLACE_NONE)
+					h->behind[before * h->width + from] +=
+					    h->least[i * h->width + from];
 			}
-			h->pick[i * width + from] = pick;
-			h->least[i * width + from] = least;
-			if (before != PLACE_NONE)
-				behind[before * width + from] += least;
 		}
 	}
 }
@@ -88,14 +109,10 @@ chain_tables(struct chain *h, const double *reduced)
 void
 chain_choose(const struct chain *h, size_t *chosen)
 {
-	size_t nowhere = h->c->n_places;
-
 	for (size_t x = 0; x < h->p->n_jobs; x++) {
-		size_t i = h->order[x], before = h->after[i], from = nowhere;
+		size_t i = h->order[x];
 
-		if (before != PLACE_NONE && chosen[before] != PLACE_NONE)
-			from = h->c->place[h->p->offer[chosen[before]]];
-		chosen[i] = h->pick[i * (nowhere + 1) + from];
+		chosen[i] = h->pick[i * h->width + chain_from(h, chosen, i)];
 	}
 }
 
@@ -122,7 +139,9 @@ place_chain_value(const struct place_problem *p, const struct place_chain *c, co
 		    chosen[i] == PLACE_NONE ? 0 : p->cost[chosen[i]] + chain_moves(&h, chosen, i);
 
 		cost += x;
-		value += chosen[i] == PLACE_NONE ? p->penalty[i] : x;
+		value += chosen[i] == PLACE_NONE     ? p->penalty[i]
+			 : chain_late(&h, chosen, i) ? INFINITY
+						     : x;
 	}
 	if (cost_out != NULL)
 		*cost_out = cost;
@@ -151,7 +170,22 @@ chain_least_moves(struct chain *h)
 	}
 }
 
-/* Costs with the moves to and from where the neighbours are. */
+/* What candidate k of the job before costs job i where that is: its move, or its place when it
+ * comes too late. */
+static double
+chain_hands_on(const struct chain *h, const size_t *chosen, size_t i, size_t k)
+{
+	const struct place_chain *c = h->c;
+	double usd = chain_move(c, i, c->place[h->p->offer[k]], c->place[h->p->offer[chosen[i]]]);
+
+	if (c->early != NULL && c->latest[chosen[i]] != PLACE_NO_LIMIT &&
+	    chain_start(h, chosen, h->after[i]) + c->lasts[k] > c->latest[chosen[i]])
+		usd += h->p->penalty[i];
+	return usd;
+}
+
+/* Costs with the moves to and from where the neighbours are; what is too late there costs no less
+ * than to be left out. */
 static void
 chain_moves_at(struct chain *h, const size_t *chosen)
 {
@@ -160,19 +194,22 @@ chain_moves_at(struct chain *h, const size_t *chosen)
 	memcpy(h->cost, p->cost, p->cand_start[p->n_jobs] * sizeof(*h->cost));
 	for (size_t i = 0; i < p->n_jobs; i++) {
 		size_t before = h->after[i];
+		bool here = before != PLACE_NONE && chosen[before] != PLACE_NONE;
+		int64_t start = h->c->early == NULL ? 0 : chain_start(h, chosen, i);
 
-		for (size_t k = p->cand_start[i];
-		     before != PLACE_NONE && chosen[before] != PLACE_NONE &&
-		     k < p->cand_start[i + 1];
-		     k++)
-			h->cost[k] += chain_move(h->c, i, h->c->place[p->offer[chosen[before]]],
-			    h->c->place[p->offer[k]]);
+		for (size_t k = p->cand_start[i]; k < p->cand_start[i + 1]; k++) {
+			if (chain_to(h, i, k, start) == PLACE_NONE)
+				h->cost[k] += p->penalty[i];
+			if (here)
+				h->cost[k] +=
+				    chain_move(h->c, i, h->c->place[p->offer[chosen[before]]],
+					h->c->place[p->offer[k]]);
+		}
 		for (size_t k = before == PLACE_NONE ? 0 : p->cand_start[before];
 		     before != PLACE_NONE && chosen[i] != PLACE_NONE &&
 		     k < p->cand_start[before + 1];
 		     k++)
-			h->cost[k] += chain_move(
-			    h->c, i, h->c->place[p->offer[k]], h->c->place[p->offer[chosen[i]]]);
+			h->cost[k] += chain_hands_on(h, chosen, i, k);
 	}
 }
 
@@ -201,6 +238,8 @@ chain_fits(const struct chain *h, size_t *chosen)
 	return place_check(h->p, &plan);
 }
 
+/* Where nothing binds the tables say it all, but for ends that were left out of them. False: there
+ * is more to be done. */
 static bool
 chain_free(struct chain *h, size_t *chosen, struct place_plan *plan)
 {
@@ -209,7 +248,26 @@ chain_free(struct chain *h, size_t *chosen, struct place_plan *plan)
 	if (!chain_fits(h, chosen))
 		return false;
 	chain_keep(h, chosen, plan);
-	return true;
+	plan->bound = plan->value;
+	if (!h->thinned)
+		return true;
+	h->down = true;
+	chain_tables(h, h->p->cost);
+	h->down = false;
+	plan->bound = 0;
+	for (size_t i = 0; i < h->p->n_jobs; i++)
+		plan->bound += h->after[i] == PLACE_NONE ? h->least[i * h->width + h->nowhere] : 0;
+	return plan->value - plan->bound <= 1e-9 * fmax(1, fabs(plan->value));
+}
+
+/* What the first plan, which looks at no ends, chose too late is left out. */
+static void
+chain_in_time(const struct chain *h, struct place_plan *plan)
+{
+	for (size_t x = 0; x < h->p->n_jobs; x++)
+		if (chain_late(h, plan->chosen, h->order[x]))
+			plan->chosen[h->order[x]] = PLACE_NONE;
+	plan->value = place_chain_value(h->p, h->c, plan->chosen, &plan->cost);
 }
 
 /* Placements at the moves that the last one made, until they stand still. */
@@ -336,18 +394,18 @@ place_chain_solve(const struct place_problem *p, const struct place_chain *c,
 
 	if (rc != BERTH_OK)
 		return rc;
-	h.pick = arena_array(a, p->n_jobs * (c->n_places + 1), sizeof(*h.pick));
-	h.least = arena_array(a, p->n_jobs * (c->n_places + 1), sizeof(*h.least));
-	h.behind = arena_array(a, p->n_jobs * (c->n_places + 1), sizeof(*h.behind));
+	chain_ends(&h);
+	h.pick = arena_array(a, p->n_jobs * h.width, sizeof(*h.pick));
+	h.least = arena_array(a, p->n_jobs * h.width, sizeof(*h.least));
+	h.behind = arena_array(a, p->n_jobs * h.width, sizeof(*h.behind));
+	h.to = arena_array(a, n_cand, sizeof(*h.to));
 	at.cost = h.cost = arena_array(a, n_cand, sizeof(*h.cost));
 	chain_least_moves(&h);
 	rc = place_solve(&at, o, a, plan_out, err);
 	if (rc != BERTH_OK)
 		return rc;
-	plan_out->value = place_chain_value(p, c, plan_out->chosen, &plan_out->cost);
-	if (chain_free(&h, chosen, plan_out)) {
-		plan_out->bound = plan_out->value;
-	} else {
+	chain_in_time(&h, plan_out);
+	if (!chain_free(&h, chosen, plan_out)) {
 		rc = chain_limited(&h, o, plan_out, err);
 		if (rc != BERTH_OK)
 			return rc;

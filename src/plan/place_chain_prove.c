@@ -34,13 +34,12 @@ static double
 chain_bound_at(struct chain *h, const double *mu, double *reduced)
 {
 	const struct place_problem *p = h->p;
-	size_t width = h->c->n_places + 1;
 	double bound = 0;
 
 	chain_reduce(h, mu, 1, reduced);
 	chain_tables(h, reduced);
 	for (size_t i = 0; i < p->n_jobs; i++)
-		bound += h->after[i] == PLACE_NONE ? h->least[i * width + width - 1] : 0;
+		bound += h->after[i] == PLACE_NONE ? h->least[i * h->width + h->nowhere] : 0;
 	for (size_t r = 0; r < p->n_resources; r++)
 		bound -= mu[r] > 0 ? mu[r] * (double)p->limit[r] : 0;
 	return bound;
@@ -104,8 +103,7 @@ static double
 chain_dual(struct chain *h, const struct place_options *o, double *mu, double *reduced,
     struct place_plan *plan)
 {
-	size_t n = h->p->n_jobs, m = h->p->n_resources,
-	       work = h->p->cand_start[n] * (h->c->n_places + 1);
+	size_t n = h->p->n_jobs, m = h->p->n_resources, work = h->p->cand_start[n] * h->width;
 	size_t rounds =
 		   work > 0 && CHAIN_WORK / work < CHAIN_ROUNDS ? CHAIN_WORK / work : CHAIN_ROUNDS,
 	       idle = 0;
@@ -175,7 +173,8 @@ chain_branch(struct chain_tree *t, size_t x, double low)
 {
 	const struct chain *h = t->h;
 	const struct place_problem *p = h->p;
-	size_t nowhere = h->c->n_places, i, before, from;
+	size_t i, from;
+	int64_t start;
 	double rest;
 
 	if (x == p->n_jobs) {
@@ -183,16 +182,18 @@ chain_branch(struct chain_tree *t, size_t x, double low)
 		return;
 	}
 	i = h->order[x];
-	before = h->after[i];
-	from = before != PLACE_NONE && t->chosen[before] != PLACE_NONE
-		   ? h->c->place[p->offer[t->chosen[before]]]
-		   : nowhere;
-	rest = low - h->least[i * (nowhere + 1) + from];
+	from = chain_from(h, t->chosen, i);
+	start = h->c->early == NULL ? 0 : chain_start(h, t->chosen, i);
+	rest = low - h->least[i * h->width + from];
 	for (size_t k = p->cand_start[i]; k < p->cand_start[i + 1]; k++) {
-		size_t at = h->c->place[p->offer[k]];
+		size_t to = chain_to(h, i, k, start);
 
-		t->bound[k] = rest + t->reduced[k] + h->behind[i * (nowhere + 1) + at] +
-			      (from != nowhere ? chain_move(h->c, i, from, at) : 0);
+		t->bound[k] = INFINITY;
+		if (to == PLACE_NONE)
+			continue;
+		t->bound[k] = rest + t->reduced[k] + h->behind[i * h->width + to];
+		if (from != h->nowhere)
+			t->bound[k] += chain_move(h->c, i, from / h->slots, to / h->slots);
 	}
 	while (t->steps > 0) {
 		size_t next = PLACE_NONE;
@@ -212,7 +213,7 @@ chain_branch(struct chain_tree *t, size_t x, double low)
 		t->bound[next] = INFINITY;
 	}
 	t->chosen[i] = PLACE_NONE;
-	low = rest + p->penalty[i] + h->behind[i * (nowhere + 1) + nowhere];
+	low = rest + p->penalty[i] + h->behind[i * h->width + h->nowhere];
 	if (t->steps > 0 && low < t->plan->value - 1e-9 * fmax(1, fabs(t->plan->value))) {
 		t->steps--;
 		chain_branch(t, x + 1, low);
@@ -234,6 +235,7 @@ chain_prove(struct chain *h, const struct place_options *o, struct place_plan *p
 		.bound = arena_array(h->a, p->cand_start[p->n_jobs], sizeof(*t.bound)),
 		.steps = CHAIN_STEPS };
 
+	h->down = true;
 	plan->bound = chain_dual(h, o, mu, reduced, plan);
 	if (p->n_jobs > CHAIN_TREE_JOBS || o->rounds == 0)
 		return;

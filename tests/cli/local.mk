@@ -33,6 +33,7 @@ dist_check_SCRIPTS += tests/cli/lost-launch.sh
 dist_check_SCRIPTS += tests/cli/measured.sh
 dist_check_SCRIPTS += tests/cli/notice.sh
 dist_check_SCRIPTS += tests/cli/own-machine.sh
+dist_check_SCRIPTS += tests/cli/place-after.sh
 dist_check_SCRIPTS += tests/cli/place-cases.sh
 dist_check_SCRIPTS += tests/cli/place-learned.sh
 dist_check_SCRIPTS += tests/cli/place-none.sh

@@ -310,6 +310,25 @@ expect_json '$.jobs[0].offer.paid' true
 expect_json_near '$.jobs[0].expected_cost' 0 1e-9
 expect_json '$.jobs[1].offer.instance_type' cheap 'its one machine serves one job'
 
+# One without a zone serves in each zone of its region, with one count for all: a block, a hold or other accounts do not lose it.
+printf 'provider,region,zone,instance_type,accelerator,accelerator_count,vcpus,purchase,price_per_hour,currency\n' >zones.csv
+for z in us-east-1a us-east-1b us-east-1c; do printf 'aws,us-east-1,%s,mid,A100-SXM4-80GB,8,96,on_demand,7.4,USD\n' $z; done >>zones.csv
+printf 'provider,region,instance_type,accelerator,accelerator_count,count,from,to\naws,us-east-1,mid,A100-SXM4-80GB,8,2,2026-06-01,2027-06-01\n' >region.csv
+printf 'schema: berth.config/1\n' >berth.yaml
+run --config berth.yaml --store zones.db prices import zones.csv
+run --config berth.yaml --store zones.db commitments import region.csv
+expect_exit 0
+sed '$ ablock: [{zone: us-east-1a}]' o.yaml >not-a.yaml
+sed '$ ablock: [{zone: us-east-1a}, {zone: us-east-1b}]' o.yaml >only-c.yaml
+run --config berth.yaml --store zones.db submit only-c.yaml not-a.yaml o.yaml
+expect_exit 0
+run --config berth.yaml --store zones.db place -o json
+expect_json '$.jobs[0].offer.zone' us-east-1c
+[ "$(awk -f "$TOP_SRCDIR/tests/cli/json.awk" "$out" | grep -c 'jobs\[[0-9]*\].offer.paid	true')" -eq 2 ]
+ok $? 'its two machines serve two of the three, in whatever zone'
+expect_json_near '$.total_cost' 74.616667 1e-5
+expect_json '$.optimal' true
+
 # The earliest end: two cards, two jobs, the slow one would make one of them late.
 printf 'schema: berth.config/1\n' >berth.yaml
 printf 'schema: berth.job/1\nname: f\nrun: make\naccelerators: ["A100:8", "H100:8"]\nwork: 10h\n%s\n' "$od" >f.yaml

@@ -18,6 +18,7 @@ struct world {
 	size_t place[OFFERS];
 	double cost[MAX_JOBS * OFFERS], penalty[MAX_JOBS], gib[MAX_JOBS], move[PLACES * PLACES];
 	int64_t need[MAX_JOBS * OFFERS], weight[OFFERS], limit[OFFERS];
+	int64_t early[MAX_JOBS], lasts[MAX_JOBS * OFFERS], latest[MAX_JOBS * OFFERS], end[MAX_JOBS];
 };
 
 static void
@@ -52,12 +53,39 @@ make_world(struct world *w, uint64_t seed, bool tree, bool limits)
 		w->move[x] = x % (PLACES + 1) == 0 ? 0 : 0.01 + 0.15 * rng_unit(&r);
 	w->p = (struct place_problem){ jobs, OFFERS, OFFERS, w->start, w->offer, w->cost, NULL, w->need, w->use_start,
 	    w->resource, w->weight, w->limit, w->penalty, NULL, NULL, NULL };
-	w->c = (struct place_chain){ w->after, w->gib, w->place, PLACES, w->move };
+	w->c = (struct place_chain){ .after = w->after, .gib = w->gib, .place = w->place, .n_places = PLACES,
+		.move = w->move };
+}
+
+/* Each job takes hours, the cheaper the longer, and some must start in time; ends on a grid of `grid` seconds. */
+static void
+give_times(struct world *w, uint64_t seed, uint64_t grid)
+{
+	struct rng r;
+
+	rng_seed(&r, 5000 + seed);
+	for (size_t i = 0; i < w->p.n_jobs; i++) {
+		bool limited = i > 0 && rng_below(&r, 3) > 0;
+
+		w->early[i] = w->after[i] == PLACE_NONE ? 0 : w->early[w->after[i]] + 1;
+		for (size_t k = w->start[i]; k < w->start[i + 1]; k++) {
+			w->lasts[k] = (int64_t)(grid * (1 + rng_below(&r, 9)));
+			w->cost[k] += (double)(10 * grid) / (double)w->lasts[k];
+			w->latest[k] = limited ? (int64_t)(grid * rng_below(&r, 10 * (i + 1))) : PLACE_NO_LIMIT;
+		}
+	}
+	w->c.early = w->early;
+	w->c.lasts = w->lasts;
+	w->c.latest = w->latest;
 }
 
 static void
-enumerate(const struct world *w, size_t i, size_t *chosen, int64_t *left, double *best)
+enumerate(struct world *w, size_t i, size_t *chosen, int64_t *left, double *best)
 {
+	size_t before = i < w->p.n_jobs ? w->after[i] : PLACE_NONE;
+	int64_t start = i == w->p.n_jobs ? 0
+	    : before == PLACE_NONE || chosen[before] == PLACE_NONE ? w->early[i] : w->end[before];
+
 	if (i == w->p.n_jobs) {
 		*best = fmin(*best, place_chain_value(&w->p, &w->c, chosen, NULL));
 		return;
@@ -65,8 +93,9 @@ enumerate(const struct world *w, size_t i, size_t *chosen, int64_t *left, double
 	for (size_t k = w->start[i]; k < w->start[i + 1]; k++) {
 		size_t j = w->offer[k];
 
-		if (left[j] < w->need[k])
+		if (left[j] < w->need[k] || (w->c.early != NULL && start > w->latest[k]))
 			continue;
+		w->end[i] = start + w->lasts[k];
 		left[j] -= left[j] == PLACE_NO_LIMIT ? 0 : w->need[k];
 		chosen[i] = k;
 		enumerate(w, i + 1, chosen, left, best);
@@ -137,6 +166,46 @@ test_limits(struct arena *a)
 	tap_is_long(proven, 200, "and proven");
 }
 
+/* Those that wait start when the one before ends: a dear fast first job may be the cheapest in all. */
+static void
+test_times(struct arena *a, bool limits, uint64_t grid)
+{
+	static struct world w;
+	struct place_options o = { .seed = 1, .rounds = 100, .gap = 0 };
+	int bad = 0, missed = 0, proven = 0, late = 0;
+
+	for (uint64_t seed = 1; seed <= 200; seed++) {
+		struct place_plan plan, alone;
+		struct place_chain timeless;
+		struct berth_err err = { 0 };
+		size_t chosen[MAX_JOBS];
+		double best = INFINITY, value;
+
+		make_world(&w, 300 + seed, seed % 2 == 0, limits);
+		give_times(&w, seed, grid);
+		enumerate(&w, 0, chosen, w.limit, &best);
+		if (place_chain_solve(&w.p, &w.c, &o, a, &plan, &err) != BERTH_OK) {
+			bad++;
+			continue;
+		}
+		value = place_chain_value(&w.p, &w.c, plan.chosen, NULL);
+		bad += !(fabs(value - plan.value) <= 1e-9 * value) || plan.value < best * (1 - 1e-9) ||
+		    (plan.optimal && plan.value > best * (1 + 1e-9)) || plan.bound > best * (1 + 1e-9);
+		missed += plan.value > best * (1 + 1e-9);
+		proven += plan.optimal;
+		timeless = w.c;
+		timeless.early = NULL;
+		if (place_chain_solve(&w.p, &timeless, &o, a, &alone, &err) == BERTH_OK)
+			late += isinf(place_chain_value(&w.p, &w.c, alone.chosen, NULL));
+		arena_reset(a);
+	}
+	tap_is_long(bad, 0, "200 whose ends matter, %s limits: bound <= optimum <= plan, none is late",
+	    limits ? "with" : "without");
+	tap_is_long(missed, 0, "the optimum is found in each");
+	tap_is_long(proven, 200, "and proven");
+	tap_ok(late > 50, "in %d of them somebody is late where ends are not looked at", late);
+}
+
 static void
 test_ring(struct arena *a)
 {
@@ -158,6 +227,8 @@ main(void)
 	test_free(a, false);
 	test_free(a, true);
 	test_limits(a);
+	test_times(a, false, 3600);
+	test_times(a, true, 3600);
 	test_ring(a);
 	arena_free(a);
 	return tap_done();

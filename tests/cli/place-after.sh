@@ -1,0 +1,110 @@
+#!/bin/sh
+# A job that waits for another starts when that one ends: its end, its deadline and what the chain costs are as of then.
+# Start-ups take 5 min. prep: 5 h on slow (50.83 USD) or 2 h on fast (125 USD); train: 7 h 42 min on slow (77.83 USD).
+NOW=2026-11-30T00:00:00Z
+. "$TOP_SRCDIR/tests/cli/lib.sh"
+
+expect_all_has() {	# on standard output or error
+	cat "$err" >>"$out"
+	expect_out_has "$1"
+}
+pool() { echo "  - {provider: aurora, region: r, zone: a, instance_type: $1, accelerator: $2, accelerator_count: 8, vcpus: 8, startup: [5m, 5m], on_demand: {price: $3, capacity: 9}}" >>one.trace; }
+cloud() {	# cloud [LINE OF berth.yaml]
+	rm -rf "$HOME/.config" "$HOME/.local"
+	mkdir -p "$HOME/.config/berth"
+	printf 'schema: berth.replay/1\nstart: %s\npools:\n' "$NOW" >one.trace
+	pool slow A100-SXM4-80GB 10
+	pool fast H100-SXM5-80GB 60
+	printf 'schema: berth.config/1\naccounts:\n  - {name: sky, provider: replay, trace: %s/one.trace}\n%s\n' "$PWD" "$1" >"$HOME/.config/berth/berth.yaml"
+	run init --no-prices
+	run prices refresh
+}
+job() {	# job NAME SLOW FAST [LINE...]
+	{
+		printf 'schema: berth.job/1\nname: %s\npurchase: [on_demand]\nrun: x\nvariants:\n  - {name: a, accelerator: "A100-SXM4-80GB:8", work: %s}\n' "$1" "$2"
+		[ "$3" = - ] || printf '  - {name: h, accelerator: "H100-SXM5-80GB:8", work: %s}\n' "$3"
+		shift 3
+		for line; do echo "$line"; done
+	} >"$1.yaml"
+}
+goes() {	# goes N TYPE END: the N-th job
+	n="$(json "\$.jobs[$1].offer.instance_type") $(json "\$.jobs[$1].expected_finish")"
+	[ "$n" = "$2 2026-11-30T$3Z" ]
+	ok $? "job $1 goes to $2 and ends at $3 (is $n)"
+}
+
+# Nothing fast: the deadline is missed whatever is done, and the plan says so and why.
+cloud
+job prep 5h -
+job train 7h42m - 'after: {job: prep}' 'deadline: +9h'
+run submit prep.yaml train.yaml
+run place
+expect_exit 3 'a deadline behind the end of both is missed'
+expect_all_has 'train: not placed: would end after the deadline: prep ends at 2026-11-30T05:05:00Z, the first possible end is 2026-11-30T12:52:00Z'
+run place -o json
+goes 0 slow 05:05:00
+expect_json '$.jobs[1].offer' null
+expect_json '$.jobs[1].refused.deadline' 1
+train=$(json '$.jobs[1].id')
+run place "$train" -o json
+expect_exit 3 'nor by itself'
+expect_json '$.jobs[0].refused.deadline' 1
+expect_out_has 'prep ends at 2026-11-30T05:05:00Z'
+
+# The same while prep runs: what is left of it counts, 3 h 5 min after two hours.
+run tick --until +2h --step 5m
+NOW=2026-11-30T02:00:00Z
+run place -o json
+expect_json '$.jobs[0].offer' null
+expect_out_has 'prep ends at 2026-11-30T05:0[0-9]:[0-9]*Z, the first possible end is 2026-11-30T12:'
+job late 7h42m - 'after: {job: prep}' 'deadline: +12h'
+run submit late.yaml
+run place -o json
+expect_json '$.jobs[1].offer.instance_type' slow 'one that has the time is placed behind it'
+expect_json '$.jobs[1].expected_finish' "$("$AWK" 'match($0, /first possible end is 2026-11-30T[0-9:]*Z/) { print substr($0, RSTART + 22, 20); exit }' "$out")"
+NOW=2026-11-30T00:00:00Z
+
+# Which of the two is to be fast, the deadline of the second decides: the cheapest that keeps it.
+chain() {	# chain DEADLINE
+	cloud
+	job prep 5h 2h
+	job train 7h42m 3h 'after: {job: prep}' "$1"
+	run submit prep.yaml train.yaml
+	run place -o json
+}
+chain 'priority: 0'
+goes 0 slow 05:05:00
+goes 1 slow 12:52:00
+expect_json_near '$.total_cost' 128.666667 1e-5
+chain 'deadline: +10h'
+expect_exit 0
+goes 0 fast 02:05:00
+goes 1 slow 09:52:00
+expect_json_near '$.total_cost' 202.833333 1e-5
+expect_json '$.optimal' true
+chain 'deadline: +9h'
+goes 0 slow 05:05:00
+goes 1 fast 08:10:00
+expect_json_near '$.total_cost' 235.833333 1e-5
+expect_json '$.jobs[1].refused.deadline' 1 'where it would be late behind that end'
+chain 'deadline: +6h'
+goes 0 fast 02:05:00
+goes 1 fast 05:10:00
+run place
+expect_exit 0
+expect_all_has '05:10'
+
+# Further up the chain too.
+cloud
+job prep 5h 2h
+job train 7h42m - 'after: {job: prep}'
+job check 1h - 'after: {job: train}' 'deadline: +12h'
+run submit prep.yaml train.yaml check.yaml
+run place -o json
+goes 0 fast 02:05:00
+goes 1 slow 09:52:00
+goes 2 slow 10:57:00
+expect_json '$.optimal' true
+run place "$(json '$.jobs[2].id')" -o json
+goes 0 slow 10:57:00
+done_testing
