@@ -109,7 +109,8 @@ make_queue(struct audit *x, enum kind kind, uint64_t seed)
 		.cand_start = x->start, .offer = x->offer, .cost = x->cost, .need = x->need, .use_start = x->use_start,
 		.resource = x->resource, .weight = x->weight, .limit = x->limit, .penalty = x->penalty,
 		.more = kind == BUDGETS ? &x->more : NULL };
-	x->chain = (struct place_chain){ x->after, x->gib, x->place, 3, x->move };
+	x->chain = (struct place_chain){ .after = x->after, .gib = x->gib, .place = x->place, .n_places = 3,
+		.move = x->move };
 }
 
 /* What plans are compared by, in this order. */
