@@ -6,7 +6,10 @@ AM_TESTS_ENVIRONMENT = \
 	BERTH='$(abs_top_builddir)/berth$(EXEEXT)'; BERTH_PROBE='$(abs_top_builddir)/berth-probe$(EXEEXT)'; \
 	TOP_SRCDIR='$(abs_top_srcdir)'; TOP_BUILDDIR='$(abs_top_builddir)'; \
 	BERTH_DATA='$(abs_top_srcdir)/data'; AWK='$(AWK)'; MANDOC='$(MANDOC)'; CC='$(CC)'; \
-	export BERTH BERTH_PROBE TOP_SRCDIR TOP_BUILDDIR BERTH_DATA AWK MANDOC CC;
+	export BERTH BERTH_PROBE TOP_SRCDIR TOP_BUILDDIR BERTH_DATA AWK MANDOC CC; \
+	if test -z "$$BERTH_SHARED" && test -d '$(abs_top_srcdir)/../shared/cases'; then \
+		BERTH_SHARED='$(abs_top_srcdir)/../shared'; export BERTH_SHARED; \
+	fi;
 check_LIBRARIES += libtap.a
 libtap_a_SOURCES = tests/tap.c tests/tap.h
 
