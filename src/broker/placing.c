@@ -270,19 +270,29 @@ placing_estimate(struct placing_work_space *w, const struct cost_job *c, int64_t
 	}
 }
 
-/* What the candidate takes of each budget that counts it; it fits alone, as REFUSE_OVER_BUDGET has
- * seen to. */
+/* It starts when another has ended: what machines take now, it does not take. */
+static bool
+placing_later(const struct placing_work_space *w, size_t i)
+{
+	return w->after[i] != PLACE_NONE || w->early[i] > w->o->now;
+}
+
+/* What the candidate of job i takes of each budget that counts it; it fits alone, as
+ * REFUSE_OVER_BUDGET has seen to. */
 static void
-placing_money(struct placing_work_space *w, const struct job *j, const struct placing_offer *po,
+placing_money(struct placing_work_space *w, size_t i, const struct placing_offer *po,
     int64_t machines, double usd)
 {
+	const struct job *j = &w->jobs[i].job;
+
 	for (size_t b = 0; b < w->facts.n_budgets; b++) {
 		const struct budget *x = &w->facts.budgets[b];
 		int64_t left = placing_budget_rest(x),
 			units = placing_budget_takes(x, po, machines, usd);
 
-		if (units <= 0 || !budget_scope_hits(x->scope, w->facts.accounts[po->account],
-				      j->spec.project, j->spec.user))
+		if (units <= 0 || (x->period == BUDGET_HOUR && placing_later(w, i)) ||
+		    !budget_scope_hits(
+			x->scope, w->facts.accounts[po->account], j->spec.project, j->spec.user))
 			continue;
 		VEC_PUSH(w->a, &w->more_vec.resource, w->facts.n_quotas + b);
 		VEC_PUSH(w->a, &w->more_vec.units, units < left ? units : left);
@@ -335,7 +345,7 @@ placing_candidates_of(
 		VEC_PUSH(w->a, &w->risk, e.risk);
 		VEC_PUSH(w->a, &w->need, e.machines);
 		VEC_PUSH(w->a, &w->estimate, e);
-		placing_money(w, &pj->job, po, e.machines, placing_reserve(w, i, po->offer, &e));
+		placing_money(w, i, po, e.machines, placing_reserve(w, i, po->offer, &e));
 	}
 	start[i + 1] = w->cost.n;
 }
@@ -345,7 +355,8 @@ static void
 placing_resources(struct placing_work_space *w)
 {
 	const struct placing_facts *f = &w->facts;
-	size_t *use_start = arena_array(w->a, f->n_offers + 1, sizeof(*use_start));
+	size_t n_offers = w->later ? 2 * f->n_offers : f->n_offers;
+	size_t *use_start = arena_array(w->a, n_offers + 1, sizeof(*use_start));
 	int64_t *limit =
 	    arena_array(w->a, f->n_pools + 2 * f->n_quotas + f->n_budgets, sizeof(*limit));
 	size_t *pool = arena_array(w->a, f->n_pools, sizeof(*pool)); /* 0: none yet */
@@ -382,7 +393,9 @@ placing_resources(struct placing_work_space *w)
 		}
 		use_start[j + 1] = resource.n;
 	}
-	w->p.n_offers = f->n_offers;
+	for (size_t j = f->n_offers; j < n_offers; j++)
+		use_start[j + 1] = resource.n;
+	w->p.n_offers = n_offers;
 	w->p.n_resources = n;
 	w->p.use_start = use_start;
 	w->p.resource = resource.v;
@@ -415,10 +428,19 @@ placing_left(const struct placing_work_space *w, const struct place_plan *plan)
 static void
 placing_program(struct placing_work_space *w, const size_t *start)
 {
+	w->later = false;
+	w->takes = arena_array(w->a, w->offer.n, sizeof(*w->takes));
+	for (size_t i = 0; i < w->n_jobs; i++) {
+		bool later = placing_later(w, i);
+
+		w->later |= later;
+		for (size_t k = start[i]; k < start[i + 1]; k++)
+			w->takes[k] = w->offer.v[k] + (later ? w->facts.n_offers : 0);
+	}
 	placing_resources(w);
 	w->p.n_jobs = w->n_jobs;
 	w->p.cand_start = start;
-	w->p.offer = w->offer.v;
+	w->p.offer = w->takes;
 	w->p.cost = w->cost.v;
 	w->p.risk = w->risk.v;
 	w->p.need = w->need.v;

@@ -107,7 +107,7 @@ void
 placing_chain(struct placing_work_space *w)
 {
 	const struct placing_facts *f = &w->facts;
-	size_t *place = arena_array(w->a, f->n_offers, sizeof(*place)), n = 0;
+	size_t *place = arena_array(w->a, w->p.n_offers, sizeof(*place)), n = 0;
 	const char **name = arena_array(w->a, f->n_offers, sizeof(*name));
 	double *gib = arena_array(w->a, w->n_jobs, sizeof(*gib)), *move;
 	struct strmap places = { 0 };
@@ -119,6 +119,8 @@ placing_chain(struct placing_work_space *w)
 		place[j] = *strmap_add(w->a, &places, name[n], n, &added);
 		n += added != 0;
 	}
+	for (size_t j = f->n_offers; j < w->p.n_offers; j++)
+		place[j] = place[j - f->n_offers];
 	move = arena_array(w->a, n * n, sizeof(*move));
 	for (size_t x = 0; x < n; x++)
 		for (size_t y = 0; y < n; y++)
@@ -183,10 +185,10 @@ static void
 placing_move_add(struct placing_work_space *w, const struct place_plan *plan, size_t i)
 {
 	const struct place_chain *c = &w->chain;
-	size_t from = c->place[w->p.offer[plan->chosen[w->after[i]]]];
+	size_t from = c->place[w->offer.v[plan->chosen[w->after[i]]]];
 
 	for (size_t k = w->p.cand_start[i]; k < w->p.cand_start[i + 1]; k++) {
-		double usd = c->gib[i] * c->move[from * c->n_places + c->place[w->p.offer[k]]];
+		double usd = c->gib[i] * c->move[from * c->n_places + c->place[w->offer.v[k]]];
 
 		w->cost.v[k] += usd;
 		w->estimate.v[k].egress_usd += usd;
@@ -209,7 +211,7 @@ placing_move_best(
 		size_t lacks = placing_use_short(w, k, left);
 
 		if (w->estimate.v[k].refuse != REFUSE_NOT ||
-		    !placing_after_pays(w, &w->jobs[i].job, w->facts.offers[w->p.offer[k]].account,
+		    !placing_after_pays(w, &w->jobs[i].job, w->facts.offers[w->offer.v[k]].account,
 			w->cost.v[k], w->estimate.v[k].idle_usd))
 			continue;
 		if (cheap == PLACE_NONE || w->cost.v[k] < w->cost.v[cheap]) {
@@ -239,7 +241,7 @@ placing_move_pay(struct placing_work_space *w, struct place_plan *plan, size_t i
 	if (k == PLACE_NONE)
 		return;
 	to = w->estimate.v[k].refuse == REFUSE_NOT && placing_use_short(w, k, left) == PLACE_NONE &&
-		     placing_after_pays(w, &w->jobs[i].job, w->facts.offers[w->p.offer[k]].account,
+		     placing_after_pays(w, &w->jobs[i].job, w->facts.offers[w->offer.v[k]].account,
 			 w->cost.v[k], w->estimate.v[k].idle_usd)
 		 ? k
 		 : placing_move_best(w, i, left, &lacks);

@@ -223,9 +223,9 @@ placing_tries(
 	pj->n_tries = fit < PLACING_TRIES ? fit : PLACING_TRIES;
 	pj->tries = arena_array(w->a, pj->n_tries, sizeof(*pj->tries));
 	for (size_t c = 0; c < pj->n_tries; c++)
-		pj->tries[c] = (struct placing_try){ w->facts.offers[p->offer[r[c].cand]].offer,
-			w->estimate.v[r[c].cand], w->facts.offers[p->offer[r[c].cand]].facts.paid,
-			placing_reserve(w, i, w->facts.offers[p->offer[r[c].cand]].offer,
+		pj->tries[c] = (struct placing_try){ w->facts.offers[w->offer.v[r[c].cand]].offer,
+			w->estimate.v[r[c].cand], w->facts.offers[w->offer.v[r[c].cand]].facts.paid,
+			placing_reserve(w, i, w->facts.offers[w->offer.v[r[c].cand]].offer,
 			    &w->estimate.v[r[c].cand]) };
 	return fit > 1 ? r[1].cand : PLACE_NONE;
 }

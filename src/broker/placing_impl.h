@@ -43,6 +43,9 @@ struct placing_work_space {
 	size_t n_jobs;
 	struct place_problem p;
 	VEC(size_t) offer; /* by candidate: index into facts.offers */
+	size_t *takes;     /* by candidate: index into offers of p; those behind facts.n_offers are
+			      the same offers once more, for jobs that start later: they take
+			      nothing of what is limited now */
 	VEC(double) cost;
 	VEC(double) risk;
 	VEC(int64_t) need;
@@ -66,6 +69,7 @@ struct placing_work_space {
 	    *soonest; /* [n_jobs] early is not when the job before it ends in the plan, but could */
 	int64_t by;   /* for an early finish: the end that all keep; 0 */
 	bool chained; /* some after is set */
+	bool later;   /* some job starts later */
 	struct place_chain chain;
 	struct decision *last, *warm; /* [n_last] of each job, [n_warm] of the last placement */
 	size_t n_last, n_warm;

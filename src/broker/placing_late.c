@@ -232,6 +232,7 @@ late_keep(struct placing_work_space *w, size_t k, size_t to, struct place_more_v
 	}
 	VEC_PUSH(w->a, &more->start, more->units.n);
 	w->offer.v[to] = w->offer.v[k];
+	w->takes[to] = w->takes[k];
 	w->cost.v[to] = w->cost.v[k];
 	w->risk.v[to] = w->risk.v[k];
 	w->need.v[to] = w->need.v[k];

@@ -107,4 +107,32 @@ goes 2 slow 10:57:00
 expect_json '$.optimal' true
 run place "$(json '$.jobs[2].id')" -o json
 goes 0 slow 10:57:00
+
+# What starts later takes no quota, no machine and no rate of spending that counts now; of money it takes its part.
+quota='limits: [{name: gpus, provider: aurora, unit: gpu, limit: 8}]'
+cloud "$quota"
+job prep 5h 2h
+job train 7h42m 3h 'after: {job: prep}' 'deadline: +9h'
+run submit prep.yaml train.yaml
+run place -o json
+expect_exit 0
+goes 0 slow 05:05:00
+goes 1 fast 08:10:00
+expect_json '$.optimal' true 'both are within the quota of 8, one after the other'
+job beside 1h 1h
+run submit beside.yaml
+run place -o json
+expect_exit 3
+expect_json '$.jobs[2].offer' null 'which the job beside them is not'
+expect_json '$.jobs[2].binds' gpus
+cloud
+run budget set all -c 65 -p hour
+run submit prep.yaml train.yaml
+run place
+expect_exit 0
+expect_out_has 'train .*fast .* 185.00'
+run budget set all -c 200 -p total
+run place -o json
+expect_exit 4
+expect_json '$.jobs[1].offer' null '200 USD pay for one of them'
 done_testing
