@@ -7,6 +7,7 @@
 #include "broker/placing_impl.h"
 #include "broker/waiting.h"
 #include "model/record.h"
+#include "store/job_rows.h"
 #include "store/plan_rows.h"
 #include "store/snapshot.h"
 #include "util/arena.h"
@@ -494,12 +495,18 @@ placing_replay_id(
 	static const char *const kinds[] = { "place", "wait", "placement" };
 	struct berth_err ignored;
 	struct decision *ds;
+	struct job job;
 	enum berth_code rc;
 	size_t n;
 
 	if (str_to_i64(what, 1, INT64_MAX, id_out, &ignored) == BERTH_OK)
 		return BERTH_OK;
 	*id_out = 0;
+	rc = str_eq(what, "placement") ? BERTH_ENOTFOUND : store_job_get(store, what, a, &job, err);
+	if (rc == BERTH_OK)
+		what = job.id;
+	else if (rc != BERTH_ENOTFOUND)
+		return rc;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		rc = store_decision_list(store, kinds[i], what, 1, a, &ds, &n, err);
 		if (rc != BERTH_OK)

@@ -5,6 +5,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/explain.h"
+#include "store/job_rows.h"
 #include "store/plan_rows.h"
 #include "store/store.h"
 #include "util/arena.h"
@@ -228,22 +229,16 @@ explain_series_json(
 	return rc;
 }
 
-/* What the newest plan that has the series says of it. */
+/* What the newest plan that has the series says of it, if one has. */
 static enum berth_code
-explain_series(struct cmd_ctx *ctx, const char *name, struct berth_err *err)
+explain_series(struct cmd_ctx *ctx, const char *name, bool *said_out, struct berth_err *err)
 {
 	struct plan_row row;
 	enum berth_code rc = explain_series_plan(ctx, name, &row, err);
 
-	if (rc != BERTH_OK)
+	*said_out = rc == BERTH_OK && row.id != 0;
+	if (!*said_out)
 		return rc;
-	if (row.id == 0)
-		return err_set(err, BERTH_ENOTFOUND,
-		    "nothing was decided about '%s', and no plan has a series of that name: see "
-		    "`berth jobs --all` and `berth series`, or run `berth place`, `berth "
-		    "scale` "
-		    "or `berth plan`",
-		    name);
 	return cmd_wants_json(ctx) ? explain_series_json(ctx, &row, name, err)
 				   : explain_plan_say(ctx, &row, name, err);
 }
@@ -261,33 +256,44 @@ explain_list(struct cmd_ctx *ctx, const char *subject, struct decision **ds, siz
 	    o->limit > 0 ? (size_t)o->limit : 1, ctx->arena, ds, n, err);
 }
 
+/* What nothing was decided about by that very word may be a job by its name. */
 static enum berth_code
-explain_decisions(struct cmd_ctx *ctx, const char *subject, struct berth_err *err)
+explain_job(struct cmd_ctx *ctx, const char **subject, struct decision **ds, size_t *n,
+    struct berth_err *err)
 {
-	const struct explain_opts *o = ctx->opts;
-	struct decision *ds;
-	struct jsonw *w;
-	size_t n;
-	enum berth_code rc = explain_list(ctx, subject, &ds, &n, err);
+	struct job job;
+	enum berth_code rc = store_job_get(ctx->store, *subject, ctx->arena, &job, err);
 
+	if (rc == BERTH_ENOTFOUND)
+		return BERTH_OK;
 	if (rc != BERTH_OK)
 		return rc;
-	if (n == 0 && str_eq(subject, "placement") && o->kind == NULL)
-		return err_set(err, BERTH_ENOTFOUND,
-		    "no placement was made yet: run `berth place` or `berth tick`");
-	if (n == 0 && o->kind == NULL)
-		return explain_series(ctx, subject, err);
-	if (n == 0)
+	*subject = job.id;
+	return explain_list(ctx, job.id, ds, n, err);
+}
+
+static enum berth_code
+explain_nothing(const char *subject, const char *kind, struct berth_err *err)
+{
+	if (kind != NULL)
 		return err_set(err, BERTH_ENOTFOUND,
 		    "no decision of kind '%s' about '%s' is kept: `berth explain -n 100 %s` tells "
 		    "what else was decided",
-		    o->kind, subject, subject);
-	if (!cmd_wants_json(ctx)) {
-		for (size_t i = 0; i < n && rc == BERTH_OK; i++)
-			rc = explain_decision_say(ctx, &ds[i], err);
-		return rc;
-	}
-	w = cmd_json_begin(ctx, "berth.explanation/1");
+		    kind, subject, subject);
+	if (str_eq(subject, "placement"))
+		return err_set(err, BERTH_ENOTFOUND,
+		    "no placement was made yet: run `berth place` or `berth tick`");
+	return err_set(err, BERTH_ENOTFOUND,
+	    "nothing was decided about '%s', and no plan has a series of that name: see `berth "
+	    "jobs --all` and `berth series`, or run `berth place`, `berth scale` or `berth plan`",
+	    subject);
+}
+
+static enum berth_code
+explain_json(struct cmd_ctx *ctx, const struct decision *ds, size_t n, struct berth_err *err)
+{
+	struct jsonw *w = cmd_json_begin(ctx, "berth.explanation/1");
+
 	jsonw_str(w, "kind", "decisions");
 	jsonw_begin_array(w, "decisions");
 	for (size_t i = 0; i < n; i++) {
@@ -302,6 +308,32 @@ explain_decisions(struct cmd_ctx *ctx, const char *subject, struct berth_err *er
 	}
 	jsonw_end_array(w);
 	return cmd_json_end(ctx, err);
+}
+
+static enum berth_code
+explain_decisions(struct cmd_ctx *ctx, const char *subject, struct berth_err *err)
+{
+	const struct explain_opts *o = ctx->opts;
+	struct decision *ds;
+	bool said = false;
+	size_t n;
+	enum berth_code rc = explain_list(ctx, subject, &ds, &n, err);
+
+	if (rc == BERTH_OK && n == 0 && !str_eq(subject, "placement")) {
+		if (o->kind == NULL)
+			rc = explain_series(ctx, subject, &said, err);
+		if (rc == BERTH_OK && !said)
+			rc = explain_job(ctx, &subject, &ds, &n, err);
+	}
+	if (rc != BERTH_OK || said)
+		return rc;
+	if (n == 0)
+		return explain_nothing(subject, o->kind, err);
+	if (cmd_wants_json(ctx))
+		return explain_json(ctx, ds, n, err);
+	for (size_t i = 0; i < n && rc == BERTH_OK; i++)
+		rc = explain_decision_say(ctx, &ds[i], err);
+	return rc;
 }
 
 static enum berth_code

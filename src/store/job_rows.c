@@ -155,27 +155,45 @@ store_job_list(struct store *s, const struct job_query *q, struct arena *a, stru
 	return BERTH_OK;
 }
 
+/* The only open job of that name, else the newest that has ended; none: l stays empty. */
+static enum berth_code
+job_by_name(struct store *s, const char *name, struct job_list *l, struct berth_err *err)
+{
+	enum berth_code rc = store_each(s, job_row, l, err,
+	    "SELECT * FROM job WHERE name = $1 ORDER BY CASE WHEN state IN ('queued', 'placed', "
+	    "'running') THEN 0 ELSE 1 END, id DESC LIMIT 2",
+	    DB_ARGS(db_text(name)));
+
+	if (rc == BERTH_OK && l->v.n > 1 && (JOB_BIT(l->v.v[1].state) & JOB_OPEN) != 0)
+		return err_set(err, BERTH_EINVAL,
+		    "several open jobs are named '%s', as %s and %s: name it by its id", name,
+		    l->v.v[1].id, l->v.v[0].id);
+	return rc;
+}
+
 enum berth_code
 store_job_get(
     struct store *s, const char *id, struct arena *a, struct job *job_out, struct berth_err *err)
 {
 	static const struct job_query all = { 0 };
-	struct job_list l = { .a = a, .q = &all };
+	struct job_list ids = { .a = a, .q = &all }, named = { .a = a, .q = &all };
 	enum berth_code rc;
 
 	/* All ids that begin with the given one lie between it and it with a sign behind 'z'. */
-	rc = store_each(s, job_row, &l, err,
+	rc = store_each(s, job_row, &ids, err,
 	    "SELECT * FROM job WHERE id >= $1 AND id < $2 ORDER BY id LIMIT 3",
 	    DB_ARGS(db_text(id), db_text(arena_printf(a, "%s~", id))));
+	if (rc == BERTH_OK && id[0] != '\0' && (ids.v.n == 0 || strcmp(ids.v.v[0].id, id) != 0))
+		rc = job_by_name(s, id, &named, err);
 	if (rc != BERTH_OK)
 		return rc;
-	if (l.v.n == 0 || id[0] == '\0')
+	if (named.v.n == 0 && (ids.v.n == 0 || id[0] == '\0'))
 		return err_set(
 		    err, BERTH_ENOTFOUND, "there is no job '%s'; `berth jobs` lists them", id);
-	if (l.v.n > 1 && strcmp(l.v.v[0].id, id) != 0)
-		return err_set(err, BERTH_EINVAL, "'%s' could be %s or %s%s", id, l.v.v[0].id,
-		    l.v.v[1].id, l.v.n > 2 ? " or more" : "");
-	*job_out = l.v.v[0];
+	if (named.v.n == 0 && ids.v.n > 1 && strcmp(ids.v.v[0].id, id) != 0)
+		return err_set(err, BERTH_EINVAL, "'%s' could be %s or %s%s", id, ids.v.v[0].id,
+		    ids.v.v[1].id, ids.v.n > 2 ? " or more" : "");
+	*job_out = named.v.n > 0 ? named.v.v[0] : ids.v.v[0];
 	return BERTH_OK;
 }
 

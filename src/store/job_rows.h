@@ -15,8 +15,9 @@
  */
 BERTH_MUST_CHECK enum berth_code store_job_insert(struct store *s, const struct job_spec *spec,
     int64_t now, struct arena *a, const char **id_out, struct berth_err *err);
-/* By id, or by an unambiguous beginning of it. BERTH_ENOTFOUND; BERTH_EINVAL: several begin so
- * (names them). */
+/* By id, else by name (the only open job of that name, else the newest that has ended), else by an
+ * unambiguous beginning of the id. BERTH_ENOTFOUND; BERTH_EINVAL: it could be several (names them).
+ */
 BERTH_MUST_CHECK enum berth_code store_job_get(
     struct store *s, const char *id, struct arena *a, struct job *job_out, struct berth_err *err);
 

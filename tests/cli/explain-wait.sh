@@ -31,6 +31,12 @@ told=$(json '$.decisions[0].decision.changes[0].to')
 run explain "$(id big)"
 expect_out_has 'this was still so at 2026-11-30T01:00:00Z'
 expect_out_has 'what would change it: 8.34 USD to spend'
+cp "$out" by-id
+run explain big
+cmp -s "$out" by-id
+ok $? "a job's name leads to the same"
+run place --replay big -o json
+expect_json '$.same' true
 waits_replay "61 ticks of waiting for money" 1
 at 01:01:00
 run budget set all --cap "$(awk -v x="$told" 'BEGIN { print x - 0.01 }')" --period total --name lid

@@ -57,6 +57,32 @@ test_spec(struct store *s)
 	arena_free(a);
 }
 
+/* A name leads to the one open job that has it, and to the newest once all have ended. */
+static void
+test_names(struct store *s, struct arena *a)
+{
+	struct job_variant v = { "bf16", "H100-80GB", 1, 1, 1, 80, 0, 0, 1 };
+	struct job_spec spec = { .name = "nightly", .user = "ann", .variants = &v, .n_variants = 1, .work_hours = 1,
+		.run = "true" };
+	struct berth_err err;
+	const char *id[2];
+	struct job j;
+
+	for (size_t i = 0; i < 2; i++)
+		tap_code(store_job_insert(s, &spec, T0 + 1000 + (int64_t)i, a, &id[i], &err), BERTH_OK, &err);
+	tap_code(store_job_get(s, "nightly", a, &j, &err), BERTH_EINVAL, &err);
+	tap_ok(strstr(err.msg, id[0]) != NULL && strstr(err.msg, id[1]) != NULL, "both are named: %s", err.msg);
+	for (size_t i = 2; i-- > 0;) {
+		tap_code(store_job_get(s, id[i], a, &j, &err), BERTH_OK, &err);
+		j.state = JOB_DONE;
+		j.finished = T0 + 2000;
+		tap_code(store_job_update(s, &j, JOB_BIT(JOB_QUEUED), &err), BERTH_OK, &err);
+		tap_code(store_job_get(s, "nightly", a, &j, &err), BERTH_OK, &err);
+		tap_is_str(j.id, i == 1 ? id[0] : id[1], i == 1 ? "the one that is open" : "the newest that has ended");
+	}
+	tap_code(store_job_get(s, "nightl", a, &j, &err), BERTH_ENOTFOUND, &err);
+}
+
 static void
 test_queue(struct store *s)
 {
@@ -116,6 +142,7 @@ test_queue(struct store *s)
 	tap_code(store_job_get(s, "j-", a, &j, &err), BERTH_EINVAL, &err);
 	tap_code(store_job_get(s, "", a, &j, &err), BERTH_ENOTFOUND, &err);
 	tap_code(store_job_get(s, "j-zzz", a, &j, &err), BERTH_ENOTFOUND, &err);
+	test_names(s, a);
 	j.id = "j-none";
 	tap_code(store_job_update(s, &j, 0, &err), BERTH_ENOTFOUND, &err);
 	arena_free(a);
