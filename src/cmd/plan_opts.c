@@ -174,7 +174,10 @@ plan_shares_read(struct cmd_ctx *ctx, struct plan_options *o, struct berth_err *
 		least += s[i].min;
 	}
 	if (least > 1 + 1e-9) {
-		err_set(err, BERTH_EUSAGE, "the least shares add up to %g", least);
+		err_set(err, BERTH_EUSAGE,
+		    "the least shares add up to %g: all of them together can be 1 at most, so "
+		    "lower one",
+		    least);
 		return err_at(err, "--share");
 	}
 	o->shares = s;

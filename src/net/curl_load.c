@@ -25,7 +25,10 @@ curl_load(struct berth_err *err)
 		    dlerror());
 #define X(f)                                                                                       \
 	if ((p = dlsym(so, "curl_" #f)) == NULL)                                                   \
-		return err_set(err, BERTH_EFAIL, "http: %s has no curl_" #f, LIBCURL_SONAME);      \
+		return err_set(err, BERTH_EFAIL,                                                   \
+		    "http: the %s here is too old, it has no curl_" #f                             \
+		    ": install a newer libcurl, or build berth against this one",                  \
+		    LIBCURL_SONAME);                                                               \
 	memcpy(&curl_lib.f, &p, sizeof(p));
 	CURL_LIB(X)
 #undef X
