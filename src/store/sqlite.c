@@ -436,9 +436,13 @@ sqlite_bind(void *stmt, const struct db_val *args, size_t n, struct berth_err *e
 
 	sqlite3_reset(st->st);
 	assert(sqlite3_bind_parameter_count(st->st) == (int)n);
-	for (size_t i = 0; i < n; i++) {
-		int rc = sqlite_bind_one(st->st, (int)i + 1, &args[i]);
+	/* SQLite numbers parameters by where they first stand; values go by their names. */
+	for (int i = 1; i <= (int)n; i++) {
+		const char *name = sqlite3_bind_parameter_name(st->st, i);
+		int at = name == NULL ? i : (int)strtol(name + 1, NULL, 10), rc;
 
+		assert(at >= 1 && at <= (int)n);
+		rc = sqlite_bind_one(st->st, i, &args[at - 1]);
 		if (rc != SQLITE_OK)
 			return sqlite_fail(st->c, rc, err);
 	}

@@ -7,6 +7,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "store/db.h"
 #include "store/migrate.h"
 #include "tests/tap.h"
 #include "tests/unit/store_tmp.h"
@@ -262,9 +263,26 @@ test_marks(void)
 	tap_is_long(store_tmp_number(path, "SELECT max(id) FROM reservation"), 4, "and new ones get numbers of their own");
 }
 
+/* Values go by the number of their parameter, in whatever order the statement has them. */
+static void
+test_parameters(void)
+{
+	struct db_open o = { .path = store_tmp_path("parameters.db"), .write = true, .create = true };
+	struct berth_err err;
+	struct db *db;
+	int64_t v;
+
+	tap_code(db_open(&o, &db, &err), BERTH_OK, &err);
+	tap_code(db_get_one(db, -1, &v, &err, "SELECT $3 * 100 + $1 * 10 + $2 + 0 * $1",
+	    DB_ARGS(db_i64(1), db_i64(2), db_i64(3))), BERTH_OK, &err);
+	tap_is_long(v, 312, "each value is where its number stands");
+	db_close(db);
+}
+
 int
 main(void)
 {
+	test_parameters();
 	test_create();
 	test_foreign();
 	test_newer();
