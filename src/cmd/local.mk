@@ -38,7 +38,7 @@ libcmd_a_SOURCES += \
 	src/cmd/calendar.c src/cmd/calendar.h src/cmd/joins.c src/cmd/joins.h src/cmd/roadmap.c src/cmd/roadmap_share.c src/cmd/roadmap.h \
 	src/cmd/report.c src/cmd/report_data.c src/cmd/report_data.h src/cmd/report_html.c \
 	src/cmd/scale.c \
-	src/cmd/simchart.c src/cmd/simcommit.c src/cmd/simcommit.h src/cmd/simjobs.c src/cmd/simjobs.h src/cmd/simscale.c src/cmd/simscale.h src/cmd/simscale_show.c src/cmd/simshow.c src/cmd/simshow.h src/cmd/simspot.c src/cmd/simspot.h src/cmd/simspot_load.c src/cmd/simulate.c \
+	src/cmd/simchart.c src/cmd/simcommit.c src/cmd/simcommit.h src/cmd/simjobs.c src/cmd/simjobs.h src/cmd/simscale.c src/cmd/simscale.h src/cmd/simscale_show.c src/cmd/simowned.c src/cmd/simowned.h src/cmd/simshow.c src/cmd/simshow.h src/cmd/simspot.c src/cmd/simspot.h src/cmd/simspot_load.c src/cmd/simulate.c \
 	src/cmd/submit.c \
 	src/cmd/tick.c \
 	src/cmd/version.c

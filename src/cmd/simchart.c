@@ -47,7 +47,7 @@ simchart_add(struct simchart *c, double x, double value, double weight)
 
 	while (i < c->n && c->x[i] != x)
 		i++;
-	if (i == c->n || !(weight > 0))
+	if (i == c->n || !(weight > 0) || isnan(value))
 		return;
 	c->sum[i] += value * weight;
 	c->weight[i] += weight;
@@ -121,7 +121,8 @@ simshow_commit_svg(struct cmd_ctx *ctx, const char *path, const struct simcommit
 	for (size_t p = 0; p < SIMCOMMIT_POLICIES; p++) {
 		for (size_t i = 0; i < n; i++)
 			simchart_add(&c, cell[i].reserved,
-			    cell[i].cost[p] / cell[i].cost[SIMCOMMIT_ON_DEMAND], 1);
+			    simcommit_over(&cell[i], (enum simcommit_policy)p, SIMCOMMIT_ON_DEMAND),
+			    1);
 		v[chart.n_series++] = simchart_line(&c, ctx->arena, simcommit_name(p), (int)p);
 	}
 	return simshow_svg(ctx, path, &chart, err);

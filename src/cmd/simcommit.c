@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd/simcommit.h"
+#include "cmd/simowned.h"
 #include "plan/commit.h"
 #include "util/arena.h"
 #include "util/vec.h"
@@ -49,21 +50,64 @@ simcommit_known(const double *v, size_t n, struct arena *a, double **out)
 	return k;
 }
 
-/* Whole GPUs that serve this past best: those busy at least the share of time that a reserved one
- * costs. */
+/* What is owned in the steps of a period. */
+struct simcommit_owned {
+	const double *gpus; /* [n] by the step */
+	size_t n;
+	double *level, *share; /* [n_levels] those that occur, and for what share of the steps */
+	size_t n_levels;
+};
+
+static void
+simcommit_levels(struct simcommit_owned *o, struct arena *a)
+{
+	double *x = arena_memdup(a, o->gpus, o->n * sizeof(*x));
+
+	qsort(x, o->n, sizeof(*x), simcommit_cmp);
+	o->level = arena_array(a, o->n + 1, sizeof(*o->level));
+	o->share = arena_array(a, o->n + 1, sizeof(*o->share));
+	for (size_t i = 0; i < o->n; i++) {
+		if (o->n_levels == 0 || x[i] > o->level[o->n_levels - 1])
+			o->level[o->n_levels++] = x[i];
+		o->share[o->n_levels - 1]++;
+	}
+	for (size_t k = 0; k < o->n_levels; k++)
+		o->share[k] /= (double)o->n;
+}
+
+/* What lacks to so many GPUs beside what is owned, on average. */
 static double
-simcommit_best(const double *sorted, size_t n, double reserved)
+simcommit_lacks(const struct simcommit_owned *o, double gpus)
+{
+	double sum = 0;
+
+	for (size_t k = 0; k < o->n_levels; k++)
+		sum += o->share[k] * fmax(0, gpus - o->level[k]);
+	return sum;
+}
+
+/* Whole GPUs that serve this past best beside what is owned: those busy at least the share of time
+ * that a reserved one costs. */
+static double
+simcommit_best(const double *sorted, size_t n, const struct simcommit_owned *o, double reserved)
 {
 	double gpus = 0;
 
 	for (;; gpus++) { /* the next GPU serves min(1, D - gpus) of each hour */
 		double busy = 0;
 
-		for (size_t i = n; i-- > 0 && sorted[i] > gpus;)
-			busy += fmin(1, sorted[i] - gpus);
+		for (size_t k = 0; k < o->n_levels; k++)
+			for (size_t i = n; i-- > 0 && sorted[i] - o->level[k] > gpus;)
+				busy += o->share[k] * fmin(1, sorted[i] - o->level[k] - gpus);
 		if (n == 0 || busy < reserved * (double)n)
 			return gpus;
 	}
+}
+
+double
+simcommit_over(const struct simcommit_cell *c, enum simcommit_policy p, enum simcommit_policy base)
+{
+	return c->cost[base] > 0 ? c->cost[p] / c->cost[base] : NAN;
 }
 
 struct simcommit_world {
@@ -74,14 +118,34 @@ struct simcommit_world {
 	struct simcommit_cell *cells; /* [n][n_reserved] */
 	size_t *from; /* [n] first step of the period; n of the series: it has ended */
 	size_t *to;
+	const int64_t *dealt; /* [n_own][n] machines of what is owned */
 };
 
-static enum berth_code
-simcommit_plan(const struct fc_result *f, double reserved, struct arena *a, double *gpus_out,
-    struct berth_err *err)
+/* The paths beside what is owned [horizon]; NULL: nothing is. Absurd ones are cut as what is
+ * forecast, not as what is left of it. */
+static struct commit_demand
+simcommit_demand(const struct fc_result *f, const double *owned, struct arena *a)
 {
-	const struct commit_demand d = { f->paths, f->n_paths, f->horizon, NULL,
-		(double)f->step_s / 3600, false };
+	struct commit_demand d = { f->paths, f->n_paths, f->horizon, NULL, (double)f->step_s / 3600,
+		false };
+	double *left;
+
+	if (owned == NULL)
+		return d;
+	left = arena_memdup(a, f->paths, f->n_paths * f->horizon * sizeof(*left));
+	commit_winsorise(left, f->n_paths, f->horizon, a);
+	for (size_t i = 0; i < f->n_paths * f->horizon; i++)
+		left[i] = fmax(0, left[i] - owned[i % f->horizon]);
+	d.gpus = left;
+	d.uncut = true;
+	return d;
+}
+
+static enum berth_code
+simcommit_plan(const struct fc_result *f, const double *owned, double reserved, struct arena *a,
+    double *gpus_out, struct berth_err *err)
+{
+	const struct commit_demand d = simcommit_demand(f, owned, a);
 	const struct commit_line lines[] = {
 		{ COMMIT_RESERVED, 0, reserved, 0, 1, 0, COMMIT_NO_LIMIT, 0 },
 		{ COMMIT_ON_DEMAND, 1, 0, 1, 1, 0, COMMIT_NO_LIMIT, 0 },
@@ -98,15 +162,27 @@ simcommit_plan(const struct fc_result *f, double reserved, struct arena *a, doub
 	return rc;
 }
 
+/* For what came [n] beside what is owned. */
 static void
 simcommit_pay(
-    struct simcommit_cell *c, enum simcommit_policy p, double gpus, const double *came, size_t n)
+    struct simcommit_cell *c, enum simcommit_policy p, double gpus, const double *left, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (!isnan(came[i])) {
-			c->cost[p] += c->reserved * gpus + fmax(0, came[i] - gpus);
+		if (!isnan(left[i])) {
+			c->cost[p] += c->reserved * gpus + fmax(0, left[i] - gpus);
 			c->gpus[p] += gpus;
 		}
+}
+
+/* What came in the period [n] beside what is owned; NaN where there is no data. */
+static double *
+simcommit_left(const double *came, const double *owned, size_t n, struct arena *a)
+{
+	double *left = arena_array(a, n + 1, sizeof(*left));
+
+	for (size_t i = 0; i < n; i++)
+		left[i] = isnan(came[i]) ? NAN : fmax(0, came[i] - owned[i]);
+	return left;
 }
 
 /* What series i reserves at this period under each rule, and what that costs. */
@@ -114,29 +190,40 @@ static enum berth_code
 simcommit_buy(struct simcommit_world *w, size_t i, const struct fc_result *f, struct arena *a,
     struct berth_err *err)
 {
+	double none = 0, all = 1;
+	const struct simcommit_owned nothing = { .level = &none, .share = &all, .n_levels = 1 };
 	const double *y = w->s[i].mean, *came = y + w->from[i];
 	size_t n = w->to[i] - w->from[i], n_past, n_came;
-	double *past, *future, mean = 0;
+	double *owned = arena_array(a, f->horizon + n, sizeof(*owned)), *left, *past, *future,
+	       mean = 0, p95;
+	struct simcommit_owned o = { .gpus = owned, .n = n };
 
+	simowned_have(w->s, w->g->own, w->g->n_own, w->dealt, w->n, i, w->from[i],
+	    f->horizon > n ? f->horizon : n, owned);
+	simcommit_levels(&o, a);
+	left = simcommit_left(came, owned, n, a);
 	n_past = simcommit_known(y, w->from[i], a, &past);
-	n_came = simcommit_known(came, n, a, &future);
+	n_came = simcommit_known(left, n, a, &future);
 	for (size_t k = 0; k < n_past; k++)
 		mean += past[k] / (double)n_past;
+	p95 = n_past > 0 ? past[(size_t)(0.95 * (double)(n_past - 1))] : 0;
 	for (size_t r = 0; r < w->g->n_reserved; r++) {
 		struct simcommit_cell *c = &w->cells[i * w->g->n_reserved + r];
 		double gpus[SIMCOMMIT_POLICIES] = { 0 };
-		enum berth_code rc = simcommit_plan(f, c->reserved, a, &gpus[SIMCOMMIT_BERTH], err);
+		enum berth_code rc = simcommit_plan(
+		    f, w->g->n_own > 0 ? owned : NULL, c->reserved, a, &gpus[SIMCOMMIT_BERTH], err);
 
 		if (rc != BERTH_OK)
 			return rc;
-		gpus[SIMCOMMIT_MEAN] = rint(mean);
-		gpus[SIMCOMMIT_P95] =
-		    n_past > 0 ? ceil(past[(size_t)(0.95 * (double)(n_past - 1))]) : 0;
-		gpus[SIMCOMMIT_PAST] = simcommit_best(past, n_past, c->reserved);
-		gpus[SIMCOMMIT_HINDSIGHT] = simcommit_best(future, n_came, c->reserved);
+		gpus[SIMCOMMIT_MEAN] = rint(simcommit_lacks(&o, mean));
+		gpus[SIMCOMMIT_P95] = ceil(simcommit_lacks(&o, p95) - 1e-9);
+		gpus[SIMCOMMIT_PAST] = simcommit_best(past, n_past, &o, c->reserved);
+		gpus[SIMCOMMIT_HINDSIGHT] = simcommit_best(future, n_came, &nothing, c->reserved);
 		for (size_t p = 0; p < SIMCOMMIT_POLICIES; p++)
-			simcommit_pay(c, (enum simcommit_policy)p, gpus[p], came, n);
+			simcommit_pay(c, (enum simcommit_policy)p, gpus[p], left, n);
 		c->hours += (double)n_came;
+		for (size_t k = 0; k < n; k++)
+			c->owned += isnan(left[k]) ? 0 : owned[k];
 	}
 	return BERTH_OK;
 }
@@ -225,6 +312,28 @@ simcommit_period(
 	return rc;
 }
 
+/* What is owned, dealt among the series that are kept; keep [w->n]: their places in the grid's. */
+static void
+simcommit_own(struct simcommit_world *w, const size_t *keep, struct arena *a)
+{
+	size_t n = w->g->n_own;
+	struct simcommit_own *own = arena_array(a, n + 1, sizeof(*own));
+	int64_t *dealt;
+
+	for (size_t c = 0; c < n; c++) {
+		bool *serves = arena_array(a, w->n, sizeof(*serves));
+
+		for (size_t i = 0; i < w->n; i++)
+			serves[i] = w->g->own[c].serves[keep[i]];
+		own[c] = w->g->own[c];
+		own[c].serves = serves;
+	}
+	simowned_deal(w->s, w->n, w->from, own, n, a, &dealt);
+	for (size_t c = 0; c < n; c++)
+		w->g->own[c].used = own[c].used;
+	w->dealt = dealt;
+}
+
 enum berth_code
 simcommit_run(const struct fc_series *s, size_t n, const struct simcommit_grid *g,
     simcommit_progress_fn *progress, void *arg, struct arena *a, struct simcommit_cell **cells_out,
@@ -233,15 +342,17 @@ simcommit_run(const struct fc_series *s, size_t n, const struct simcommit_grid *
 	struct simcommit_world w = { .g = g, .a = a };
 	struct fc_series *kept = arena_array(a, n, sizeof(*kept));
 	struct arena *scratch;
-	size_t done = 1, at = 0, periods = 1;
+	size_t done = 1, at = 0, periods = 1, *keep = arena_array(a, n, sizeof(*keep));
 	enum berth_code rc = BERTH_OK;
 
 	for (size_t i = 0; i < n; i++) {
 		size_t first = (size_t)(g->split * (double)s[i].n);
 
 		if (first >= SIMCOMMIT_SHORT && s[i].n - first >= SIMCOMMIT_SHORT &&
-		    s[i].step_s == 3600)
+		    s[i].step_s == 3600) {
+			keep[w.n] = i;
 			kept[w.n++] = s[i];
+		}
 	}
 	if (w.n == 0)
 		return err_set(err, BERTH_EINFEASIBLE,
@@ -262,15 +373,18 @@ simcommit_run(const struct fc_series *s, size_t n, const struct simcommit_grid *
 			    (struct simcommit_cell){ .series = kept[i].name,
 				    .reserved = g->reserved[r] };
 	}
+	simcommit_own(&w, keep, a);
 	scratch = arena_new();
 	while (rc == BERTH_OK && done > 0) {
 		rc = simcommit_period(&w, scratch, &done, err);
 		progress(arg, ++at, periods);
 	}
 	arena_free(scratch);
-	for (size_t i = 0; i < w.n * g->n_reserved; i++)
+	for (size_t i = 0; i < w.n * g->n_reserved; i++) {
+		w.cells[i].owned /= fmax(1, w.cells[i].hours);
 		for (size_t p = 0; p < SIMCOMMIT_POLICIES; p++)
 			w.cells[i].gpus[p] /= fmax(1, w.cells[i].hours);
+	}
 	*cells_out = w.cells;
 	*n_cells_out = w.n * g->n_reserved;
 	return rc;

@@ -3,6 +3,7 @@
 #ifndef BERTH_CMD_SIMCOMMIT_H
 #define BERTH_CMD_SIMCOMMIT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,16 @@ enum simcommit_policy {
 };
 const char *simcommit_name(size_t policy);
 
+/* What is owned before any rule buys: it serves first, and its money is sunk. */
+struct simcommit_own {
+	double gpus;        /* of one machine */
+	int64_t count;      /* machines */
+	int64_t from, to;   /* s since epoch */
+	const bool *serves; /* [n] of the series */
+	double usage;       /* USD that an hour of use of one machine costs: told, not counted */
+	int64_t used;       /* out: machines that count for one of them */
+};
+
 struct simcommit_grid {
 	const double *reserved; /* [n_reserved] price over on demand, 0..1 */
 	size_t n_reserved;
@@ -29,6 +40,8 @@ struct simcommit_grid {
 	int64_t every_s; /* buy anew for each such time; 0: once, for all that follows */
 	size_t paths;
 	uint64_t seed;
+	struct simcommit_own *own; /* [n_own] */
+	size_t n_own;
 };
 
 struct simcommit_cell { /* one series and reserved price */
@@ -37,12 +50,18 @@ struct simcommit_cell { /* one series and reserved price */
 	double hours;                    /* with data, that were paid */
 	double cost[SIMCOMMIT_POLICIES]; /* on-demand GPU-hours */
 	double gpus[SIMCOMMIT_POLICIES]; /* reserved, mean over the periods */
+	double owned;                    /* GPUs that were there without that, mean of the hours */
 };
+/* Cost of a policy over that of another in the cell; NaN where that is nothing. */
+double simcommit_over(
+    const struct simcommit_cell *c, enum simcommit_policy p, enum simcommit_policy base);
 
 typedef void simcommit_progress_fn(void *arg, size_t done, size_t all);
 
 /*
- * Replays series [n] by the hour. cells_out [n_cells_out] = series x reserved prices, without
+ * Replays series [n] by the hour. What is owned serves first in every rule: the mean and the
+ * quantile of the past are topped up on average over the period, the others buy for what passes
+ * it hour by hour. cells_out [n_cells_out] = series x reserved prices, without
  * series that are too short. Errors: BERTH_EINFEASIBLE if none is long enough; those of the
  * forecast.
  */

@@ -38,7 +38,9 @@ simshow_bars(struct cmd_ctx *ctx, const char *title, const char *const *name, co
 			    : x >= filled  ? " "
 			    : ctx->unicode ? "\xe2\x96\x88"
 					   : "#");
-		buf_printf(&b, " %.4f\n", v[i]);
+		if (isfinite(v[i]))
+			buf_printf(&b, " %.4f", v[i]);
+		buf_printf(&b, "\n");
 	}
 	rc = buf_check(&b, "the plot", err);
 	if (rc == BERTH_OK)
@@ -172,43 +174,67 @@ simshow_spot(struct cmd_ctx *ctx, const struct simspot_result *r, struct berth_e
 		   : rc;
 }
 
+/* Mean of a policy over cells that had something to pay for, and the worst; how many those are. */
+static size_t
+simshow_over(const struct simcommit_cell *c, size_t n, enum simcommit_policy p,
+    enum simcommit_policy base, double *mean_out, double *worst_out)
+{
+	double sum = 0;
+	size_t runs = 0;
+
+	*worst_out = 0;
+	for (size_t i = 0; i < n; i++) {
+		double over = simcommit_over(&c[i], p, base);
+
+		if (isnan(over))
+			continue;
+		sum += over;
+		runs++;
+		*worst_out = fmax(*worst_out, over);
+	}
+	*mean_out = runs > 0 ? sum / (double)runs : NAN;
+	*worst_out = runs > 0 ? *worst_out : NAN;
+	return runs;
+}
+
+static void
+simshow_commit_by(struct jsonw *w, const struct simcommit_cell *c, enum simcommit_policy p)
+{
+	jsonw_begin_object(w, NULL);
+	jsonw_str(w, "series", c->series);
+	jsonw_double(w, "reserved", c->reserved);
+	jsonw_str(w, "policy", simcommit_name(p));
+	jsonw_fixed(w, "mean", simcommit_over(c, p, SIMCOMMIT_ON_DEMAND), 6);
+	jsonw_fixed(w, "over_hindsight", simcommit_over(c, p, SIMCOMMIT_HINDSIGHT), 6);
+	jsonw_fixed(w, "cost", c->cost[p], 3);
+	jsonw_fixed(w, "reserved_gpus", c->gpus[p], 3);
+	jsonw_fixed(w, "owned_gpus", c->owned, 3);
+	jsonw_end_object(w);
+}
+
 void
 simshow_commit_json(struct jsonw *w, const struct simcommit_cell *c, size_t n)
 {
 	jsonw_begin_array(w, "policies");
-	for (size_t p = 0; p < SIMCOMMIT_POLICIES; p++) {
-		double over_od = 0, over_best = 0, worst = 0;
+	for (int p = 0; p < SIMCOMMIT_POLICIES; p++) {
+		double mean, best, worst, ignored;
+		size_t runs = simshow_over(
+		    c, n, (enum simcommit_policy)p, SIMCOMMIT_ON_DEMAND, &mean, &ignored);
 
-		for (size_t i = 0; i < n; i++) {
-			double ratio = c[i].cost[p] / c[i].cost[SIMCOMMIT_HINDSIGHT];
-
-			over_od += c[i].cost[p] / c[i].cost[SIMCOMMIT_ON_DEMAND] / (double)n;
-			over_best += ratio / (double)n;
-			worst = fmax(worst, ratio);
-		}
+		simshow_over(c, n, (enum simcommit_policy)p, SIMCOMMIT_HINDSIGHT, &best, &worst);
 		jsonw_begin_object(w, NULL);
-		jsonw_str(w, "name", simcommit_name(p));
-		jsonw_int(w, "runs", (int64_t)n);
-		jsonw_fixed(w, "mean", over_od, 6);
-		jsonw_fixed(w, "over_hindsight", over_best, 6);
+		jsonw_str(w, "name", simcommit_name((size_t)p));
+		jsonw_int(w, "runs", (int64_t)runs);
+		jsonw_fixed(w, "mean", mean, 6);
+		jsonw_fixed(w, "over_hindsight", best, 6);
 		jsonw_fixed(w, "worst_over_hindsight", worst, 6);
 		jsonw_end_object(w);
 	}
 	jsonw_end_array(w);
 	jsonw_begin_array(w, "by");
 	for (size_t i = 0; i < n; i++)
-		for (size_t p = 0; p < SIMCOMMIT_POLICIES; p++) {
-			jsonw_begin_object(w, NULL);
-			jsonw_str(w, "series", c[i].series);
-			jsonw_double(w, "reserved", c[i].reserved);
-			jsonw_str(w, "policy", simcommit_name(p));
-			jsonw_fixed(w, "mean", c[i].cost[p] / c[i].cost[SIMCOMMIT_ON_DEMAND], 6);
-			jsonw_fixed(
-			    w, "over_hindsight", c[i].cost[p] / c[i].cost[SIMCOMMIT_HINDSIGHT], 6);
-			jsonw_fixed(w, "cost", c[i].cost[p], 3);
-			jsonw_fixed(w, "reserved_gpus", c[i].gpus[p], 3);
-			jsonw_end_object(w);
-		}
+		for (int p = 0; p < SIMCOMMIT_POLICIES; p++)
+			simshow_commit_by(w, &c[i], (enum simcommit_policy)p);
 	jsonw_end_array(w);
 }
 
@@ -216,30 +242,41 @@ enum berth_code
 simshow_commit(struct cmd_ctx *ctx, const struct simcommit_cell *c, size_t n, struct berth_err *err)
 {
 	static const struct table_col cols[] = {
-		{ "series", NULL, TABLE_TEXT, 0, 0 },
-		{ "reserved", NULL, TABLE_DOUBLE, 2, 0 },
+		{ "series", NULL, TABLE_TEXT, 0, 0 }, { "reserved", NULL, TABLE_DOUBLE, 2, 0 },
 		{ "policy", NULL, TABLE_TEXT, 0, 0 },
 		{ "reserved_gpus", "GPUS", TABLE_DOUBLE, 1, 0 },
 		{ "mean", "COST", TABLE_DOUBLE, 4, 0 },
 		{ "over_hindsight", "OVER BEST", TABLE_DOUBLE, 4, 0 },
+		{ "owned_gpus", "OWNED", TABLE_DOUBLE, 1, 0 }, /* last: only where there is any */
 	};
-	struct table *t = table_new(ctx->arena, cols, sizeof(cols) / sizeof(cols[0]));
-	double mean[SIMCOMMIT_POLICIES] = { 0 };
+	size_t n_cols = sizeof(cols) / sizeof(cols[0]);
+	double mean[SIMCOMMIT_POLICIES] = { 0 }, ignored, owned = 0;
 	const char *name[SIMCOMMIT_POLICIES];
+	struct table *t;
 	enum berth_code rc;
 
 	for (size_t i = 0; i < n; i++)
-		for (size_t p = 0; p < SIMCOMMIT_POLICIES; p++) {
-			name[p] = simcommit_name(p);
-			mean[p] += c[i].cost[p] / c[i].cost[SIMCOMMIT_ON_DEMAND] / (double)n;
+		owned += c[i].owned;
+	t = table_new(ctx->arena, cols, owned > 0 ? n_cols : n_cols - 1);
+	for (size_t i = 0; i < n; i++)
+		for (int p = 0; p < SIMCOMMIT_POLICIES; p++) {
+			enum simcommit_policy q = (enum simcommit_policy)p;
+
 			table_row(t);
 			table_text(t, c[i].series);
 			table_double(t, c[i].reserved);
-			table_text(t, simcommit_name(p));
-			table_double(t, c[i].gpus[p]);
-			table_double(t, c[i].cost[p] / c[i].cost[SIMCOMMIT_ON_DEMAND]);
-			table_double(t, c[i].cost[p] / c[i].cost[SIMCOMMIT_HINDSIGHT]);
+			table_text(t, simcommit_name(q));
+			table_double(t, c[i].gpus[q]);
+			table_double(t, simcommit_over(&c[i], q, SIMCOMMIT_ON_DEMAND));
+			table_double(t, simcommit_over(&c[i], q, SIMCOMMIT_HINDSIGHT));
+			if (owned > 0)
+				table_double(t, c[i].owned);
 		}
+	for (int p = 0; p < SIMCOMMIT_POLICIES; p++) {
+		name[p] = simcommit_name((size_t)p);
+		simshow_over(
+		    c, n, (enum simcommit_policy)p, SIMCOMMIT_ON_DEMAND, &mean[p], &ignored);
+	}
 	cmd_say(ctx, "Cost over on demand only, and over the best that could have been reserved\n");
 	rc = cmd_table_print(ctx, t, err);
 	return rc == BERTH_OK ? simshow_bars(ctx, "Mean cost; | is on demand alone", name, mean,

@@ -7,13 +7,12 @@
 #include "cmd/cmd.h"
 #include "cmd/simcommit.h"
 #include "cmd/simjobs.h"
+#include "cmd/simowned.h"
 #include "cmd/simscale.h"
 #include "cmd/simshow.h"
 #include "cmd/simspot.h"
 #include "model/block.h"
-#include "model/commitment.h"
 #include "model/series.h"
-#include "store/money_rows.h"
 #include "store/series_rows.h"
 #include "store/store.h"
 #include "util/arena.h"
@@ -390,9 +389,10 @@ simulate_spot(struct cmd_ctx *ctx, struct berth_err *err)
 
 /* The series that were asked for, or all that are demand, by the hour. */
 static enum berth_code
-simulate_series(struct cmd_ctx *ctx, struct fc_series **out, size_t *n_out, struct berth_err *err)
+simulate_series(struct cmd_ctx *ctx, struct fc_series **out, struct series **rows_out,
+    size_t *n_out, struct berth_err *err)
 {
-	struct series *all;
+	struct series *all, *rows;
 	size_t n, kept = 0, n_named = ctx->n_args;
 	enum berth_code rc = store_series_list(ctx->store, ctx->arena, &all, &n, err);
 	struct fc_series *v;
@@ -400,6 +400,7 @@ simulate_series(struct cmd_ctx *ctx, struct fc_series **out, size_t *n_out, stru
 	if (rc != BERTH_OK)
 		return rc;
 	v = arena_array(ctx->arena, n + n_named, sizeof(*v));
+	rows = arena_array(ctx->arena, n + n_named, sizeof(*rows));
 	for (size_t i = 0; i < (n_named > 0 ? n_named : n) && rc == BERTH_OK; i++) {
 		struct series s = n_named > 0 ? (struct series){ 0 } : all[i];
 		struct usage_history h = { .warning = NULL };
@@ -413,27 +414,14 @@ simulate_series(struct cmd_ctx *ctx, struct fc_series **out, size_t *n_out, stru
 			rc = usage_history(ctx->store, &s, 0, 0, ctx->arena, &h, err);
 		if (rc == BERTH_OK && h.warning != NULL)
 			cmd_warn(ctx, "series %s: %s", s.name, h.warning);
-		if (rc == BERTH_OK && h.s.n > 0)
+		if (rc == BERTH_OK && h.s.n > 0) {
+			rows[kept] = s;
 			v[kept++] = h.s;
+		}
 	}
 	*out = v;
+	*rows_out = rows;
 	*n_out = kept;
-	return rc;
-}
-
-/* What is owned has been bought by none of the rules. */
-static enum berth_code
-simulate_owned(struct cmd_ctx *ctx, struct berth_err *err)
-{
-	struct commitment *cs;
-	size_t n;
-	enum berth_code rc = store_commitment_list(ctx->store, 0, ctx->arena, &cs, &n, err);
-
-	if (rc == BERTH_OK && n > 0)
-		cmd_note(ctx,
-		    "the %zu commitment%s that you own %s not counted: each rule begins with "
-		    "nothing; berth plan counts what is owned first",
-		    n, n == 1 ? "" : "s", n == 1 ? "is" : "are");
 	return rc;
 }
 
@@ -448,6 +436,7 @@ simulate_commit(struct cmd_ctx *ctx, struct berth_err *err)
 		.seed = (uint64_t)o->seed };
 	double *ratio = arena_array(ctx->arena, o->reserved.n, sizeof(*ratio));
 	struct simcommit_cell *cells;
+	struct series *rows;
 	struct fc_series *s;
 	struct progress bar;
 	size_t n, n_cells;
@@ -458,18 +447,20 @@ simulate_commit(struct cmd_ctx *ctx, struct berth_err *err)
 			return simulate_usage(err, "--reserved");
 	g.reserved = o->reserved.n > 0 ? ratio : reserved;
 	g.n_reserved = o->reserved.n > 0 ? o->reserved.n : 1;
-	rc = simulate_series(ctx, &s, &n, err);
+	rc = simulate_series(ctx, &s, &rows, &n, err);
 	if (rc != BERTH_OK)
 		return rc;
 	if (n == 0)
 		return err_set(err, BERTH_EINFEASIBLE,
 		    "the store has no demand: record usage first (berth-record(1))");
-	rc = simulate_owned(ctx, err);
+	rc = simowned_read(ctx, rows, n, &g.own, &g.n_own, err);
 	if (rc != BERTH_OK)
 		return rc;
 	progress_start(&bar, cmd_progress(ctx), "simulate", "", 0);
 	rc = simcommit_run(s, n, &g, simulate_progress, &bar, ctx->arena, &cells, &n_cells, err);
 	progress_end(&bar);
+	if (rc == BERTH_OK)
+		simowned_note(ctx, g.own, g.n_own);
 	if (rc == BERTH_OK)
 		rc = simshow_commit_svg(ctx, o->svg, cells, n_cells, err);
 	if (rc != BERTH_OK || !cmd_wants_json(ctx))

@@ -179,7 +179,7 @@ printf 'provider,region,accelerator,count,from,to\naurora,r,L4,1,2026-01-01,2027
 run commitments import own.csv
 run simulate commit square --reserved 0.8 -o json
 expect_exit 0
-expect_err_has 'the 1 commitment that you own is not counted'
+expect_err_has '1 of the 1 commitments that you own is not counted'
 run simulate commit square --reserved 0.8 --every 1w -o json
 expect_json_near '$.by[5].reserved_gpus' 0 1e-6 "at 0.8 nothing is worth it"
 expect_json_near '$.by[2].mean' 1.0666667 1e-6
