@@ -295,6 +295,26 @@ scaling_gpus_of(const struct scaling *s, struct berth_err *err)
 	return BERTH_OK;
 }
 
+/* What the forecast tells at the headroom's percentile; one that tells nothing is said. */
+static enum berth_code
+scaling_headroom(struct scaling *s, struct berth_err *err)
+{
+	struct scaling_view *v = s->v;
+	int64_t percentile = v->rule.headroom.percentile;
+	const char *why = "";
+	enum berth_code rc;
+
+	if (percentile == 0)
+		return BERTH_OK;
+	rc = scaling_least(s->b, s->f, percentile, &v->in.least, &v->in.least_soon, &why, err);
+	if (rc != BERTH_OK || why[0] == '\0')
+		return rc;
+	v->note = arena_printf(s->b->tick_arena,
+	    "%s%sheadroom p%lld adds no replica and takes none away: %s", v->note,
+	    v->note[0] != '\0' ? "; " : "", (long long)percentile, why);
+	return BERTH_OK;
+}
+
 static enum berth_code
 scaling_decide(struct scaling *s, struct berth_err *err)
 {
@@ -309,6 +329,8 @@ scaling_decide(struct scaling *s, struct berth_err *err)
 	if (rc != BERTH_OK)
 		return rc;
 	scaling_limits(s);
+	if ((rc = scaling_headroom(s, err)) != BERTH_OK)
+		return rc;
 	scale_step(&v->rule, &s->state, &v->in, &v->d);
 	v->change = v->d.target - v->in.ready - v->in.starting;
 	v->failing = v->change > 0 && s->crashed_until > s->b->now;
@@ -359,7 +381,12 @@ scaling_step(struct broker *b, const struct scaling_fleet *f, bool apply, struct
 	*v = (struct scaling_view){ .fleet = f,
 		.missing = "",
 		.note = "",
-		.in = { .t = b->now, .load = NAN, .forecast = NAN, .soon = NAN } };
+		.in = { .t = b->now,
+		    .load = NAN,
+		    .forecast = NAN,
+		    .soon = NAN,
+		    .least = NAN,
+		    .least_soon = NAN } };
 	rc = scaling_metrics(b, f, v, err);
 	if (rc != BERTH_OK || !apply)
 		return rc == BERTH_OK ? scaling_decide(&s, err) : rc;

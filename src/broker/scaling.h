@@ -41,8 +41,9 @@ struct scaling_fleet {
 	size_t n_hours;
 	const struct tz *tz; /* their clock; NULL without hours */
 	struct scaling_source load, backlog, busy;
-	const char *forecast; /* series whose kept forecast may raise; NULL: none */
-	double level;         /* its quantile: .5 .9 .95 .99 */
+	const char *forecast;     /* series whose kept forecast may raise; NULL: none */
+	double level;             /* its quantile: .5 .9 .95 .99; 0: it raises by headroom alone */
+	int64_t forecast_stale_s; /* an older one is none; 0: as long as it tells of the time */
 };
 
 #define SCALING_CRASH_S 3600 /* replicas that ended within so long ... */
@@ -53,10 +54,10 @@ struct scaling_fleet {
 struct scaling_view {
 	const struct scaling_fleet *fleet;
 	struct scale_rule rule; /* the fleet's, with min, max and headroom of the hour */
-	const char
-	    *headroom; /* that holds now: "2", "20%", "16 GPUs", "2 or 20%, whichever is more" */
-	const char *hours; /* that hold now, as they are written; NULL: none */
-	int64_t next;      /* when min, max or headroom will be another one; 0: not within 8 days */
+	const char *headroom; /* that holds now: "2", "20%", "16 GPUs", "p90 of the forecast", "2 or
+				 20%, whichever is more" */
+	const char *hours;    /* that hold now, as they are written; NULL: none */
+	int64_t next; /* when min, max or headroom will be another one; 0: not within 8 days */
 	struct scale_rule then; /* ... */
 	struct scale_input in;  /* ready: running; starting: queued and placed; waiting: queued */
 	const char *missing;    /* why the load is not known; "" it is */
@@ -101,12 +102,21 @@ BERTH_MUST_CHECK enum berth_code scaling_metric(struct broker *b, const struct s
  * *why_out where there is none. */
 BERTH_MUST_CHECK enum berth_code scaling_forecast(struct broker *b, const struct scaling_fleet *f,
     double *value_out, double *soon_out, const char **why_out, struct berth_err *err);
+/* The same at the headroom's percentile: the most until t + boot_s, and until t + scale_restart();
+ * NAN and *why_out where it is not known. */
+BERTH_MUST_CHECK enum berth_code scaling_least(struct broker *b, const struct scaling_fleet *f,
+    int64_t percentile, double *least_out, double *soon_out, const char **why_out,
+    struct berth_err *err);
+/* The series whose forecast a percentile is told of: that of `forecast`, else the metric's; NULL:
+ * neither. */
+const char *scaling_foretold(const struct scaling_fleet *f);
 
 /* scaling_metric.c: accelerators of a job as it runs at the least, in the variant that has the
  * fewest. */
 int64_t scaling_gpus_least(const struct job_spec *s);
 
-/* scaling_say.c: "2", "20%", "16 GPUs", "2 or 20%, whichever is more", "0". */
+/* scaling_say.c: "2", "20%", "16 GPUs", "p90 of the forecast", "2 or 20%, whichever is more", "0".
+ */
 const char *scaling_headroom_text(struct arena *a, const struct scale_headroom *h);
 /* scaling_say.c: why and what_if of a decision; crashed_until: see SCALING_CRASH_S, 0 not so many.
  */

@@ -251,35 +251,91 @@ scaling_soon(const struct forecast_row *row, size_t level, int64_t from, int64_t
 	return most;
 }
 
+/* Of the levels that are kept, .05 .50 .90 .95 .99. */
+static size_t
+scaling_level(double level)
+{
+	return level < 0.7 ? 1 : level < 0.93 ? 2 : level < 0.97 ? 3 : 4;
+}
+
+const char *
+scaling_foretold(const struct scaling_fleet *f)
+{
+	return f->forecast != NULL              ? f->forecast
+	       : f->load.kind == SCALING_SERIES ? f->load.text
+						: NULL;
+}
+
+/* The newest kept forecast that tells of t + boot_s; *row_out NULL and *why_out: there is none. */
+static enum berth_code
+scaling_kept(struct broker *b, const struct scaling_fleet *f, const char *series,
+    const struct forecast_row **row_out, const char **why_out, struct berth_err *err)
+{
+	int64_t at = b->now + f->rule.boot_s, stale = f->forecast_stale_s, old = INT64_MIN;
+	char text[DURATION_FMT_SIZE], made[TIME_FMT_SIZE];
+	struct forecast_row *rows;
+	size_t n;
+	enum berth_code rc =
+	    store_forecast_list(b->store, series, 8, b->tick_arena, &rows, &n, err);
+
+	*row_out = NULL;
+	*why_out = "";
+	for (size_t i = 0; rc == BERTH_OK && i < n && *row_out == NULL; i++) {
+		if (rows[i].step_s <= 0 || rows[i].as_of > b->now + rows[i].step_s ||
+		    at < rows[i].as_of ||
+		    (size_t)((at - rows[i].as_of) / rows[i].step_s) >= rows[i].n)
+			continue;
+		if (stale > 0 && b->now - rows[i].as_of > stale)
+			old = rows[i].as_of > old ? rows[i].as_of : old;
+		else
+			*row_out = &rows[i];
+	}
+	if (rc != BERTH_OK || *row_out != NULL)
+		return rc;
+	*why_out =
+	    old != INT64_MIN
+		? arena_printf(b->tick_arena,
+		      "the forecast of %s is of %s, over %s ago: berth forecast %s makes a new one",
+		      series, time_fmt(made, old), duration_fmt(text, stale), series)
+		: arena_printf(b->tick_arena,
+		      "no forecast of %s covers now: berth forecast %s makes one", series, series);
+	return BERTH_OK;
+}
+
 enum berth_code
 scaling_forecast(struct broker *b, const struct scaling_fleet *f, double *value_out,
     double *soon_out, const char **why_out, struct berth_err *err)
 {
-	size_t n, level = f->level < 0.7    ? 1
-			  : f->level < 0.93 ? 2
-			  : f->level < 0.97 ? 3
-					    : 4; /* .05 .50 .90 .95 .99 */
-	int64_t at = b->now + f->rule.boot_s;
-	struct forecast_row *rows;
+	size_t level = scaling_level(f->level);
+	const struct forecast_row *row;
 	enum berth_code rc;
 
 	*value_out = *soon_out = NAN;
 	*why_out = "";
-	if (f->forecast == NULL)
+	if (f->forecast == NULL || !(f->level > 0))
 		return BERTH_OK;
-	rc = store_forecast_list(b->store, f->forecast, 8, b->tick_arena, &rows, &n, err);
-	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
-		int64_t k = at >= rows[i].as_of && rows[i].step_s > 0
-				? (at - rows[i].as_of) / rows[i].step_s
-				: -1;
+	rc = scaling_kept(b, f, f->forecast, &row, why_out, err);
+	if (rc != BERTH_OK || row == NULL)
+		return rc;
+	*value_out = row->q[(size_t)((b->now + f->rule.boot_s - row->as_of) / row->step_s) *
+				FORECAST_ROW_LEVELS +
+			    level];
+	*soon_out = scaling_soon(row, level, b->now, b->now + scale_restart(&f->rule));
+	return BERTH_OK;
+}
 
-		if (k < 0 || (size_t)k >= rows[i].n || rows[i].as_of > b->now + rows[i].step_s)
-			continue;
-		*value_out = rows[i].q[(size_t)k * FORECAST_ROW_LEVELS + level];
-		*soon_out = scaling_soon(&rows[i], level, b->now, b->now + scale_restart(&f->rule));
-		return BERTH_OK;
-	}
-	*why_out = arena_printf(b->tick_arena,
-	    "no forecast of %s covers now: berth forecast %s makes one", f->forecast, f->forecast);
-	return rc;
+enum berth_code
+scaling_least(struct broker *b, const struct scaling_fleet *f, int64_t percentile,
+    double *least_out, double *soon_out, const char **why_out, struct berth_err *err)
+{
+	size_t level = scaling_level((double)percentile / 100);
+	const struct forecast_row *row;
+	enum berth_code rc = scaling_kept(b, f, scaling_foretold(f), &row, why_out, err);
+
+	*least_out = *soon_out = NAN;
+	if (rc != BERTH_OK || row == NULL)
+		return rc;
+	*least_out = scaling_soon(row, level, b->now, b->now + f->rule.boot_s);
+	*soon_out = scaling_soon(row, level, b->now, b->now + scale_restart(&f->rule));
+	return BERTH_OK;
 }

@@ -49,9 +49,9 @@ scaling_source_read(
 static enum berth_code
 scaling_forecast_read(const struct yaml_node *fleet, struct scaling_fleet *f, struct berth_err *err)
 {
-	static const char *const keys[] = { "series", "level", NULL };
+	static const char *const keys[] = { "series", "level", "stale", NULL };
 	static const char *const needed[] = { "series", NULL };
-	const struct yaml_node *map = NULL;
+	const struct yaml_node *map = NULL, *level;
 	enum berth_code rc = yaml_map(fleet, "forecast", &map, err);
 
 	f->level = 0.9;
@@ -60,12 +60,22 @@ scaling_forecast_read(const struct yaml_node *fleet, struct scaling_fleet *f, st
 	if ((rc = yaml_check_keys(map, keys, err)) != BERTH_OK ||
 	    (rc = yaml_need_keys(map, needed, err)) != BERTH_OK ||
 	    (rc = yaml_str(map, "series", &f->forecast, err)) != BERTH_OK ||
-	    (rc = yaml_double(map, "level", 0, 1, &f->level, err)) != BERTH_OK)
+	    (rc = yaml_duration(map, "stale", &f->forecast_stale_s, err)) != BERTH_OK)
+		return rc;
+	if (f->forecast_stale_s < 0)
+		return yaml_err(yaml_get(map, "stale"), err, "must not be below 0");
+	level = yaml_get(map, "level");
+	if (level != NULL && level->kind == YAML_KIND_SCALAR && str_eq(level->text, "none")) {
+		f->level = 0;
+		return BERTH_OK;
+	}
+	if ((rc = yaml_double(map, "level", 0, 1, &f->level, err)) != BERTH_OK)
 		return rc;
 	if (fabs(f->level - 0.5) > 1e-9 && fabs(f->level - 0.9) > 1e-9 &&
 	    fabs(f->level - 0.95) > 1e-9 && fabs(f->level - 0.99) > 1e-9)
 		return yaml_err(yaml_get(map, "level"), err,
-		    "must be one of 0.5, 0.9, 0.95 and 0.99: those are kept of a forecast");
+		    "must be none or one of 0.5, 0.9, 0.95 and 0.99: those are kept of a "
+		    "forecast");
 	return BERTH_OK;
 }
 
@@ -98,7 +108,7 @@ scaling_rule_read(const struct yaml_node *n, struct scale_rule *r, struct berth_
 	return BERTH_OK;
 }
 
-/* headroom: 2, 20% or {gpus: 16}. */
+/* headroom: 2, 20%, p90 or {gpus: 16}. */
 static enum berth_code
 scaling_headroom_read(const struct yaml_node *fleet, struct scaling_fleet *f, struct berth_err *err)
 {
@@ -167,6 +177,16 @@ scaling_hours_read(
 	return BERTH_OK;
 }
 
+static bool
+scaling_percentile(const struct scaling_fleet *f)
+{
+	bool any = f->rule.headroom.percentile > 0;
+
+	for (size_t i = 0; i < f->n_hours; i++)
+		any = any || f->hours[i].headroom.percentile > 0;
+	return any;
+}
+
 static enum berth_code
 scaling_fleet_read(const struct yaml_node *n, const char *config_dir, struct arena *a,
     struct scaling_fleet *f, struct berth_err *err)
@@ -201,6 +221,12 @@ scaling_fleet_read(const struct yaml_node *n, const char *config_dir, struct are
 	    (rc = scaling_source_read(n, "busy", &f->busy, err)) != BERTH_OK ||
 	    (rc = scaling_forecast_read(n, f, err)) != BERTH_OK)
 		return rc;
+	if (scaling_foretold(f) == NULL && scaling_percentile(f))
+		return yaml_err(yaml_get(n, "headroom") != NULL ? yaml_get(n, "headroom")
+								: yaml_get(n, "hours"),
+		    err,
+		    "is told by a forecast: 'forecast: {series: NAME, level: none}' says of which "
+		    "series, for the metric is none");
 	if (f->backlog.kind != SCALING_NONE && f->rule.drain_s <= 0)
 		return yaml_err(yaml_get(n, "backlog"), err,
 		    "needs 'drain', the time in which it is to be done, as in 10m");

@@ -17,7 +17,7 @@ scaling_count_of(struct arena *a, int64_t n)
 const char *
 scaling_headroom_text(struct arena *a, const struct scale_headroom *h)
 {
-	bool more = (h->machines > 0) + (h->share > 0) + (h->gpus > 0) > 1;
+	bool more = (h->machines > 0) + (h->share > 0) + (h->gpus > 0) + (h->percentile > 0) > 1;
 	const char *text = "";
 
 	if (h->machines > 0)
@@ -28,6 +28,9 @@ scaling_headroom_text(struct arena *a, const struct scale_headroom *h)
 	if (h->gpus > 0)
 		text = arena_printf(a, "%s%s%lld GPU%s", text, *text != '\0' ? " or " : "",
 		    (long long)h->gpus, h->gpus == 1 ? "" : "s");
+	if (h->percentile > 0)
+		text = arena_printf(a, "%s%sp%lld of the forecast", text,
+		    *text != '\0' ? " or " : "", (long long)h->percentile);
 	return more ? arena_printf(a, "%s, whichever is more", text) : *text != '\0' ? text : "0";
 }
 
@@ -37,14 +40,18 @@ scaling_spare(struct arena *a, const struct scaling_view *v)
 {
 	const struct scale_headroom *h = &v->rule.headroom;
 	bool hours = !scale_headroom_eq(h, &v->fleet->rule.headroom);
-	bool plain = !(h->share > 0) && h->gpus == 0;
-	const char *how = "";
+	bool plain = !(h->share > 0) && h->gpus == 0 && h->percentile == 0;
+	const char *how = "", *least = "";
 
 	if (scale_headroom_none(h) || v->d.asked < 0)
 		return "";
+	if (h->percentile > 0)
+		least = scale_blind(&v->rule, &v->in)
+			    ? ", which is not known"
+			    : arena_printf(a, ", a load of %.6g", v->in.least);
 	if (!plain || hours)
-		how =
-		    arena_printf(a, " (headroom %s%s)", v->headroom, hours ? ", by its hours" : "");
+		how = arena_printf(
+		    a, " (headroom %s%s%s)", v->headroom, least, hours ? ", by its hours" : "");
 	if (v->d.spare > 0)
 		return arena_printf(a, ", %lld of them spare%s", (long long)v->d.spare, how);
 	return *how != '\0' ? how : "";
@@ -110,6 +117,15 @@ scaling_held(struct broker *b, const struct scaling_view *v, const struct scale_
 		return "some are still starting";
 	if (s->arrived != INT64_MIN && b->now - s->arrived < window)
 		return arena_printf(b->tick_arena, "the last one came less than %s ago", w);
+	if (scale_blind(r, &v->in))
+		return arena_printf(b->tick_arena,
+		    "no forecast tells the p%lld that are to be kept",
+		    (long long)r->headroom.percentile);
+	if (ceil(scale_least(r, v->in.least_soon)) >= (double)have)
+		return arena_printf(b->tick_arena,
+		    "p%lld of the forecast within %s, %.6g, asks for them again",
+		    (long long)r->headroom.percentile, duration_fmt(text, scale_restart(r)),
+		    v->in.least_soon);
 	if (scale_carries(r, v->in.soon) >= have)
 		return arena_printf(b->tick_arena,
 		    "a forecast of %.6g within %s asks for them again, and to wait costs less than "
@@ -194,7 +210,8 @@ scaling_what_if(struct broker *b, struct scaling_view *v)
 	if (v->d.target < r->max && up >= 0)
 		out[v->n_what_if++] =
 		    arena_printf(b->tick_arena, "a load above %.6g adds replicas", up);
-	if (v->d.target > r->min && down >= 0)
+	if (v->d.target > r->min && down >= 0 && !scale_blind(r, &v->in) &&
+	    scale_least(r, v->in.least) <= ceil(n / (1 + r->tolerance)) - 1)
 		out[v->n_what_if++] =
 		    arena_printf(b->tick_arena, "a load of at most %.6g for %s takes some away",
 			down, duration_fmt(text, scale_window(r)));
@@ -243,6 +260,7 @@ scaling_json(struct jsonw *w, const struct scaling_view *v)
 		jsonw_null(w, "headroom");
 	}
 	jsonw_str(w, "headroom_rule", v->headroom);
+	jsonw_double(w, "headroom_forecast", v->in.least);
 	jsonw_str_or_null(w, "hours", v->hours);
 	jsonw_int(w, "want", v->d.want);
 	jsonw_int(w, "target", v->d.target);

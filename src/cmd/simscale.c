@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "cmd/simscale.h"
 
@@ -27,8 +28,8 @@ struct simscale_world {
 	const double *load;
 	size_t n;
 	int64_t t0, step_s;
-	double *ahead; /* [n_made][reach] forecasts of each hour, the k-th made at hour HISTORY_H +
-			  k every of made_t0 */
+	double *ahead; /* [n_made][reach][FC_LEVEL_COUNT] forecasts of each hour, the k-th made at
+			  hour HISTORY_H + k every of made_t0 */
 	size_t n_made, reach, every;
 	int64_t made_t0;
 	int64_t fixed[2]; /* replicas for the peak, for the mean */
@@ -92,7 +93,7 @@ simscale_threshold(const struct simscale_world *w, struct simscale_fleet *f, int
 
 /* Load of the hour of t by the newest forecast that was there at `now`; NaN: there was none. */
 static double
-simscale_ahead(const struct simscale_world *w, int64_t now, int64_t t)
+simscale_ahead(const struct simscale_world *w, int64_t now, int64_t t, size_t level)
 {
 	int64_t hour = (now - w->made_t0) / 3600 - SIMSCALE_HISTORY_H;
 	size_t k, at;
@@ -101,7 +102,28 @@ simscale_ahead(const struct simscale_world *w, int64_t now, int64_t t)
 		return NAN;
 	k = (size_t)hour / w->every < w->n_made ? (size_t)hour / w->every : w->n_made - 1;
 	at = (size_t)((t - w->made_t0) / 3600) - SIMSCALE_HISTORY_H - k * w->every;
-	return at < w->reach ? w->ahead[k * w->reach + at] : NAN;
+	return at < w->reach ? w->ahead[(k * w->reach + at) * FC_LEVEL_COUNT + level] : NAN;
+}
+
+/* The most that is foreseen from t to `to`. */
+static double
+simscale_most(const struct simscale_world *w, int64_t t, int64_t to, size_t level)
+{
+	double most = NAN;
+
+	for (int64_t at = t; (at - w->made_t0) / 3600 <= (to - w->made_t0) / 3600; at += 3600)
+		most = fmax(most, simscale_ahead(w, t, at, level));
+	return most;
+}
+
+static size_t
+simscale_level(double level)
+{
+	size_t k = 0;
+
+	while (k + 1 < FC_LEVEL_COUNT && fc_levels[k] < level - 1e-9)
+		k++;
+	return k;
 }
 
 static int64_t
@@ -113,7 +135,10 @@ simscale_target(const struct simscale_world *w, enum simscale_policy p, struct s
 		.starting = f->starting,
 		.load = seen,
 		.forecast = NAN,
-		.soon = NAN };
+		.soon = NAN,
+		.least = NAN,
+		.least_soon = NAN };
+	size_t level = simscale_level(w->g->level);
 	struct scale_rule rule = w->rule;
 	struct scale_decision d = { 0 };
 
@@ -126,13 +151,15 @@ simscale_target(const struct simscale_world *w, enum simscale_policy p, struct s
 	case SIMSCALE_BERTH:
 	case SIMSCALE_FORECAST:
 		if (p == SIMSCALE_FORECAST) {
-			in.forecast = simscale_ahead(w, t, t + w->rule.boot_s);
-			for (int64_t at = t; (at - w->made_t0) / 3600 <=
-					     (t + scale_restart(&w->rule) - w->made_t0) / 3600;
-			     at += 3600)
-				in.soon = fmax(in.soon, simscale_ahead(w, t, at));
+			in.forecast = simscale_ahead(w, t, t + w->rule.boot_s, level);
+			in.soon = simscale_most(w, t, t + scale_restart(&w->rule), level);
 		}
 		scale_hours_apply(w->g->hours, w->g->n_hours, w->g->tz, t, &rule);
+		if (rule.headroom.percentile > 0) {
+			level = simscale_level((double)rule.headroom.percentile / 100);
+			in.least = simscale_most(w, t, t + rule.boot_s, level);
+			in.least_soon = simscale_most(w, t, t + scale_restart(&rule), level);
+		}
 		scale_step(&rule, &f->state, &in, &d);
 		return d.target;
 	case SIMSCALE_POLICIES:
@@ -227,14 +254,15 @@ simscale_play(const struct simscale_world *w, enum simscale_policy p, struct are
 	}
 }
 
-static size_t
-simscale_level(double level)
+/* Whether any policy looks ahead. */
+static bool
+simscale_foresees(const struct simscale_grid *g)
 {
-	size_t k = 0;
+	bool headroom = g->rule.headroom.percentile > 0;
 
-	while (k + 1 < FC_LEVEL_COUNT && fc_levels[k] < level - 1e-9)
-		k++;
-	return k;
+	for (size_t i = 0; i < g->n_hours; i++)
+		headroom = headroom || g->hours[i].headroom.percentile > 0;
+	return g->policy[SIMSCALE_FORECAST] || (g->policy[SIMSCALE_BERTH] && headroom);
 }
 
 /* A forecast each every_s with the hours before it. */
@@ -242,7 +270,6 @@ static enum berth_code
 simscale_foresee(
     struct simscale_world *w, const struct fc_series *hours, struct arena *a, struct berth_err *err)
 {
-	size_t level = simscale_level(w->g->level);
 	enum berth_code rc = BERTH_OK;
 	struct arena *tmp;
 
@@ -252,8 +279,9 @@ simscale_foresee(
 	if (hours->n <= SIMSCALE_HISTORY_H)
 		return BERTH_OK;
 	tmp = arena_new();
-	w->ahead = arena_array_of(
-	    a, ((hours->n - SIMSCALE_HISTORY_H - 1) / w->every + 1) * w->reach, double);
+	w->ahead = arena_array_of(a,
+	    ((hours->n - SIMSCALE_HISTORY_H - 1) / w->every + 1) * w->reach * FC_LEVEL_COUNT,
+	    double);
 	for (size_t at = SIMSCALE_HISTORY_H; rc == BERTH_OK && at < hours->n;
 	     at += w->every, w->n_made++) {
 		struct fc_series known = *hours;
@@ -266,8 +294,9 @@ simscale_foresee(
 		o.horizon = w->reach;
 		o.n_paths = 0;
 		rc = fc_run(&known, &o, tmp, &f, err);
-		for (size_t k = 0; rc == BERTH_OK && k < w->reach; k++)
-			w->ahead[w->n_made * w->reach + k] = f.q[k * FC_LEVEL_COUNT + level];
+		if (rc == BERTH_OK)
+			memcpy(w->ahead + w->n_made * w->reach * FC_LEVEL_COUNT, f.q,
+			    w->reach * FC_LEVEL_COUNT * sizeof(double));
 	}
 	arena_free(tmp);
 	return rc;
@@ -302,7 +331,7 @@ simscale_run(const double *load, size_t n, int64_t t0, int64_t step_s,
 	rc = scale_check(&w.rule, err);
 	w.fixed[0] = simscale_clamp(&w, ceil(most / carry));
 	w.fixed[1] = simscale_clamp(&w, ceil(sum / (double)known / carry));
-	if (rc == BERTH_OK && g->policy[SIMSCALE_FORECAST])
+	if (rc == BERTH_OK && simscale_foresees(g))
 		rc = simscale_foresee(&w, hours, a, err);
 	for (size_t p = 0; rc == BERTH_OK && p < SIMSCALE_POLICIES; p++) {
 		out[p] = (struct simscale_result){ 0 };

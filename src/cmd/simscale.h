@@ -17,7 +17,7 @@ enum simscale_policy {
 	SIMSCALE_FIXED_MEAN,
 	SIMSCALE_THRESHOLD, /* Kubernetes' horizontal pod autoscaler: ratio, tolerance, 5 min of
 			       stabilisation down */
-	SIMSCALE_BERTH,     /* plan/scale.h on the load alone */
+	SIMSCALE_BERTH,     /* plan/scale.h on the load alone, but for a headroom by forecast */
 	SIMSCALE_FORECAST,  /* ... and on forecasts made with what was known then */
 	SIMSCALE_POLICIES
 };

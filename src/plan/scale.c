@@ -35,11 +35,12 @@ scale_check(const struct scale_rule *r, struct berth_err *err)
 		    (long long)r->min, (long long)r->max);
 	if (r->headroom.machines < 0 || (double)r->headroom.machines > SCALE_MOST ||
 	    r->headroom.gpus < 0 || (double)r->headroom.gpus > SCALE_MOST || r->gpus < 0 ||
+	    r->headroom.percentile < 0 || r->headroom.percentile > 99 ||
 	    !(r->headroom.share >= 0 && r->headroom.share <= SCALE_SHARE_MOST))
 		return err_set(err, BERTH_EINVAL,
-		    "headroom of %lld machines, %lld GPUs, a share of %g",
-		    (long long)r->headroom.machines, (long long)r->headroom.gpus,
-		    r->headroom.share);
+		    "headroom of %lld machines, %lld GPUs, a share of %g, a percentile of %lld",
+		    (long long)r->headroom.machines, (long long)r->headroom.gpus, r->headroom.share,
+		    (long long)r->headroom.percentile);
 	if (!(r->unit > 0) || !isfinite(r->unit))
 		return err_set(err, BERTH_EINVAL, "unit: a machine that carries %g", r->unit);
 	if (!(r->target > 0 && r->target <= 1))
@@ -118,6 +119,20 @@ scale_need(const struct scale_rule *r, const struct scale_input *in)
 	return fmin(fmax(n, 0), SCALE_MOST);
 }
 
+bool
+scale_blind(const struct scale_rule *r, const struct scale_input *in)
+{
+	return r->headroom.percentile > 0 && !(isfinite(in->least) && in->least >= 0);
+}
+
+double
+scale_least(const struct scale_rule *r, double load)
+{
+	return r->headroom.percentile > 0 && load > 0 && isfinite(load)
+		   ? fmin(load / (r->target * r->unit), SCALE_MOST)
+		   : 0;
+}
+
 /* 17 GPUs on machines of 8 are 3 machines; 16.000000001 from a rounding are 2. */
 static int64_t
 scale_whole(double need)
@@ -144,13 +159,15 @@ scale_fade(const struct scale_state *s, int64_t t, int64_t window)
 }
 
 /* What goes up and comes down again is noise; what only goes up, or only down, is not. Nor is a
- * headroom that is another one than it was. */
+ * headroom that is another one than it was, or what goes on below the least of it. */
 static void
-scale_swing(const struct scale_rule *r, struct scale_state *s, double load, int64_t t,
-    int64_t passed_s, int64_t window)
+scale_swing(const struct scale_rule *r, struct scale_state *s, const struct scale_input *in,
+    double load, int64_t passed_s, int64_t window)
 {
-	double need = scale_with(r, load), last = scale_with(r, s->last), move = need - last,
+	double least = scale_least(r, in->least), need = fmax(scale_with(r, load), least),
+	       last = fmax(scale_with(r, s->last), least), move = need - last,
 	       back = fmax(fabs(move), fabs(s->move));
+	int64_t t = in->t;
 
 	if (move != 0) {
 		if (s->moved > 0 && t > s->moved)
@@ -226,9 +243,11 @@ scale_in(const struct scale_rule *r, struct scale_state *s, const struct scale_i
 		out->reason = SCALE_DOWN;
 		return;
 	}
-	if (in->starting > 0 || (s->arrived != INT64_MIN && in->t - s->arrived < window))
+	if (in->starting > 0 || (s->arrived != INT64_MIN && in->t - s->arrived < window) ||
+	    scale_blind(r, in))
 		return;
 	most = scale_clamp(scale_carries(r, in->soon), most, r->max);
+	most = scale_clamp(scale_whole(scale_least(r, in->least_soon)), most, r->max);
 	if (most >= have)
 		return;
 	if (floor_n >= have) {
@@ -281,11 +300,11 @@ scale_step(const struct scale_rule *r, struct scale_state *s, const struct scale
 		s->arrived = in->t;
 	s->had = in->ready;
 	load = known ? scale_need(r, in) : (double)have;
-	need = known ? scale_with(r, load) : load;
+	need = known ? fmax(scale_with(r, load), scale_least(r, in->least)) : load;
 	if (!known)
 		s->moved = 0;
 	else
-		scale_swing(r, s, load, in->t, in->t - last_t, window);
+		scale_swing(r, s, in, load, in->t - last_t, window);
 	asked = scale_whole(need);
 	out->asked = known ? scale_clamp(scale_whole(load), 0, r->max) : -1;
 	out->spare = known ? scale_clamp(asked, 0, r->max) - out->asked : 0;

@@ -10,13 +10,15 @@
 
 #define SCALE_MOST 1000000000 /* machines of a fleet at most */
 
-/* What is kept above what the load asks for: the largest of the three, so that two of them are
+/* What is kept above what the load asks for: the largest of the four, so that two of them are
  * joined field by field. */
 struct scale_headroom {
 	int64_t machines;
 	int64_t gpus; /* accelerators; of machines with rule.gpus each */
 	double share; /* of the machines that the load asks for, before rounding up; at least one
 			 machine where it asks for any; 0: none */
+	int64_t percentile; /* 90: as many as the forecast's quantile 0.9 asks for
+			       (scale_input.least); 0: none */
 };
 
 struct scale_rule {
@@ -47,6 +49,9 @@ struct scale_input {
 	int64_t waiting; /* of starting: nothing is rented for them yet, so that they cost nothing
 			    to take back */
 	double soon;     /* most that is forecast until t + scale_restart(); may only hold */
+	double least; /* load that the headroom's percentile tells, the most until t + boot_s; may
+			 only raise */
+	double least_soon; /* ... until t + scale_restart(); may only hold */
 };
 
 /* Recommendations of the last window: later and larger ones push out what can no longer be the
@@ -104,23 +109,29 @@ int64_t scale_restart(const struct scale_rule *r);
  * at most from the lowest to the highest of a noise of half the tolerance either way; at least 1.
  */
 double scale_room(const struct scale_rule *r, const struct scale_state *s);
-/* Machines that a load asks for, headroom among them, at least 0; NaN: 0. */
+/* Whether the headroom's percentile is wanted and no load is told for it. */
+bool scale_blind(const struct scale_rule *r, const struct scale_input *in);
+/* Machines that the percentile's load asks for; 0: none is wanted, or it is not known. */
+double scale_least(const struct scale_rule *r, double load);
+/* Machines that a load asks for, headroom among them but for its percentile, at least 0; NaN: 0. */
 int64_t scale_carries(const struct scale_rule *r, double load);
-/* The largest load that asks for no more than so many machines, headroom among them; below 0: not
- * even none. */
+/* The largest load that asks for no more than so many machines, headroom among them as above;
+ * below 0: not even none. */
 double scale_carried(const struct scale_rule *r, double machines);
 
 /*
  * One step; state starts zeroed. need = max(load / (target unit), queued / (drain_s target unit),
  * forecast / (target unit)); want = ceil(need + headroom), the largest of machines, gpus over
- * rule.gpus, and max(1, share need) where share and need > 0: rounded once, so that noise moves it
- * by no larger share than without. Up at once, as soon as want passes what is ready
- * and starting by more than the tolerance. Down only to the largest want of the window, and only if
- * that fits with room for the swing of the load as well (scale_room): else noise around a whole
- * number of machines would start one every few windows. Not before a window has passed since
- * machines last arrived, at most down_rate in 5 min, never below busy, nor below what `soon` asks
- * for; machines that are waiting may go at once, for they never came. A missing load asks for what
- * is there: it never scales in or out. (Kubernetes' rule of metrics that are missing.)
+ * rule.gpus, and max(1, share need) where share and need > 0, and at least least / (target unit)
+ * where that is known: rounded once, so that noise moves it by no larger share than without. Up at
+ * once, as soon as want passes what is ready and starting by more than the tolerance. Down only to
+ * the largest want of the window, and only if that fits with room for the swing of the load as well
+ * (scale_room): else noise around a whole number of machines would start one every few windows. Not
+ * before a window has passed since machines last arrived, at most down_rate in 5 min, never below
+ * busy, nor below what `soon` and `least_soon` ask for, nor while the percentile is wanted and
+ * `least` is not known; machines that are waiting may go at once, for they never came. A missing
+ * load asks for what is there: it never scales in or out. (Kubernetes' rule of metrics that are
+ * missing.)
  */
 void scale_step(const struct scale_rule *r, struct scale_state *s, const struct scale_input *in,
     struct scale_decision *out);

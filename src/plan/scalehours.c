@@ -92,14 +92,19 @@ scale_headroom_parse(const char *text, struct scale_headroom *out, struct berth_
 	size_t n = strspn(text, "0123456789"),
 	       k = text[n] == '.' ? strspn(text + n + 1, "0123456789") : 0;
 	const char *unit = text + n + (k > 0 ? k + 1 : 0);
+	static const char *const percentiles[] = { "p50", "p90", "p95", "p99", NULL };
 	bool share = str_eq(unit, "%"), gpus = str_eq(unit, "gpus");
 	double value = n > 0 && n <= 6 && k <= 6 ? strtod(text, NULL) : -1;
 
 	*out = (struct scale_headroom){ .machines = 0 };
+	if (str_index(text, percentiles) >= 0) {
+		out->percentile = strtoll(text + 1, NULL, 10);
+		return BERTH_OK;
+	}
 	if (value < 0 || (!share && (k > 0 || (!gpus && *unit != '\0'))))
 		return err_set(err, BERTH_EINVAL,
-		    "'%.80s' is no headroom: it is a number of replicas, a share as in 20%%, or "
-		    "accelerators as in 16gpus",
+		    "'%.80s' is no headroom: it is a number of replicas, a share as in 20%%, "
+		    "accelerators as in 16gpus, or p50, p90, p95 or p99 of the forecast",
 		    text);
 	if (value > (share ? 1000 : SCALE_HOURS_MOST))
 		return err_set(err, BERTH_EINVAL, "a headroom of '%.80s' is more than %s", text,
@@ -117,19 +122,20 @@ scale_headroom_join(struct scale_headroom *a, const struct scale_headroom *b)
 	a->machines = b->machines > a->machines ? b->machines : a->machines;
 	a->gpus = b->gpus > a->gpus ? b->gpus : a->gpus;
 	a->share = b->share > a->share ? b->share : a->share;
+	a->percentile = b->percentile > a->percentile ? b->percentile : a->percentile;
 }
 
 bool
 scale_headroom_none(const struct scale_headroom *h)
 {
-	return h->machines <= 0 && h->gpus <= 0 && !(h->share > 0);
+	return h->machines <= 0 && h->gpus <= 0 && !(h->share > 0) && h->percentile <= 0;
 }
 
 bool
 scale_headroom_eq(const struct scale_headroom *a, const struct scale_headroom *b)
 {
 	return a->machines == b->machines && a->gpus == b->gpus && !(a->share < b->share) &&
-	       !(a->share > b->share);
+	       !(a->share > b->share) && a->percentile == b->percentile;
 }
 
 /* What stands behind the clock: " 4..20", " +2", " 4..20 +25%". */
@@ -144,14 +150,14 @@ scale_bounds_parse(const char *s, struct scale_hours *out, struct berth_err *err
 	if (s == NULL)
 		return err_set(err, BERTH_EINVAL,
 		    "'%.80s': the least and the most are at most %d, as in 4..20, 4.. or ..20, and "
-		    "headroom stands behind them as in +2 or +25%%",
+		    "headroom stands behind them as in +2, +25%% or +p90",
 		    out->text, SCALE_HOURS_MOST);
 	if (*s == '\0')
 		return BERTH_OK;
 	if (s[1] != '+' || scale_headroom_parse(s + 2, &out->headroom, &why) != BERTH_OK)
 		return err_set(err, BERTH_EINVAL, "'%.80s': %s", out->text,
-		    s[1] != '+' ? "what stands behind the least and the most is headroom, as in +2 "
-				  "or +25%"
+		    s[1] != '+' ? "what stands behind the least and the most is headroom, as in "
+				  "+2, +25% or +p90"
 				: why.msg);
 	out->spare = true;
 	return BERTH_OK;

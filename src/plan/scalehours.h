@@ -10,8 +10,8 @@
 #include "util/err.h"
 #include "util/tz.h"
 
-/* "2" machines, "20%" of what the load asks for, "16gpus". Errors: BERTH_EINVAL says what is wrong.
- */
+/* "2" machines, "20%" of what the load asks for, "16gpus", "p90" of the forecast: p50, p90, p95 or
+ * p99, those that are kept. Errors: BERTH_EINVAL says what is wrong. */
 BERTH_MUST_CHECK enum berth_code scale_headroom_parse(
     const char *text, struct scale_headroom *out, struct berth_err *err);
 /* a := what holds where both are asked for. */

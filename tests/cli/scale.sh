@@ -192,6 +192,84 @@ expect_json_near '$.fleets[0].soon' 40 4
 expect_json '$.fleets[0].target' "$(json '$.fleets[0].forecast' | awk '{ n = int($1 / 8); print n < $1 / 8 ? n + 1 : n }')"
 expect_json '$.fleets[0].rule' up
 
+# A quantile of that forecast as headroom: the most that it tells from now until a machine ordered now would work; it may only raise.
+run forecast rush --horizon 1d --at 2026-11-30T08:00:00Z -o json
+key=$(awk -f "$TOP_SRCDIR/tests/cli/json.awk" "$out" | sed -n 's/^\(.*\)\.p95\t.*/\1/p' | sed -n 2p)
+p90=$(json "$key.p90") p99=$(json "$key.p99")
+machines() { awk -v q="$1" 'BEGIN { n = int(q / 8); print n < q / 8 ? n + 1 : n }'; }
+quantile() {	# quantile LINE...: a fleet with these keys, whose load is 8 and forecast from 08:00 on
+	fleet 'metric: {series: now}' "$@"
+	sed -i 's/boot: 5m/boot: 1h/' .config/berth/berth.yaml
+	run record csv rush.csv
+	run record csv now.csv --step 5m
+	run forecast rush --horizon 1d --at 2026-11-30T08:00:00Z
+}
+at 08:35
+quantile 'forecast: {series: rush, level: none}' 'headroom: p90'
+run scale -o json
+expect_exit 0
+expect_json '$.fleets[0].forecast' null "a forecast of level none raises nothing itself"
+expect_json_near '$.fleets[0].headroom_forecast' "$p90" 1e-4
+expect_json '$.fleets[0].headroom_rule' 'p90 of the forecast'
+expect_json '$.fleets[0].asked' 1
+expect_json '$.fleets[0].target' "$(machines "$p90")"
+expect_json '$.fleets[0].headroom' $(($(machines "$p90") - 1))
+expect_json '$.fleets[0].note' null
+expect_out_has 'headroom p90 of the forecast, a load of 40'
+run explain chat
+expect_out_has 'headroom p90 of the forecast, a load of 40'
+quantile 'forecast: {series: rush, level: none, stale: 30m}' 'headroom: p90'
+run scale -o json
+expect_exit 0 "a forecast that is too old"
+expect_json '$.fleets[0].target' 1
+expect_json '$.fleets[0].headroom_forecast' null
+expect_err_has 'headroom p90 adds no replica and takes none away: the forecast of rush is of 2026-11-30T08:00:00Z, over 30m ago'
+quantile 'forecast: {series: other, level: none}' 'headroom: p99'
+run scale --dry-run -o json
+expect_json '$.fleets[0].target' 1 "no forecast"
+expect_out_has 'headroom p99 of the forecast, which is not known'
+expect_json '$.fleets[0].note' 'headroom p99 adds no replica and takes none away: no forecast of other covers now: berth forecast other makes one'
+quantile 'forecast: {series: rush, level: none}' 'hours: ["09:00-10:00 +p99"]'
+run scale --dry-run -o json
+expect_json_near '$.fleets[0].headroom_forecast' "$p99" 1e-4 "of the hour in which a machine ordered now works"
+expect_out_has 'headroom p99 of the forecast, a load of 40[0-9.]*, by its hours'
+expect_json '$.fleets[0].target' "$(machines "$p99")"
+quantile 'forecast: {series: rush, level: none}' 'hours: ["10:00-11:00 +p99"]'
+run scale --dry-run -o json
+expect_json '$.fleets[0].headroom_forecast' null "not before its hours"
+expect_json '$.fleets[0].target' 1
+expect_out_has 'from 2026-11-30T09:00:00Z on at least 0 and at most 20 may be, with a headroom of p99 of the forecast'
+fleet 'metric: {queue: "*"}' 'hours: ["10:00-11:00 4..", "12:00-13:00 +p90"]'
+run scale
+expect_exit 1
+expect_err_has "fleets\[0\].hours': is told by a forecast: 'forecast: {series: NAME, level: none}' says"
+fleet 'metric: {series: load}' 'headroom: p75'
+run scale
+expect_exit 1
+expect_err_has "'p75' is no headroom: .* or p50, p90, p95 or p99 of the forecast"
+
+# The forecast of the metric itself; once none tells of now, what is there stays, whatever the load asks for.
+fleet 'metric: {series: load}' 'headroom: p50'
+series 'h < 1 ? 40 : 8'
+run forecast load --horizon 1h --at 2026-11-30T01:00:00Z
+at 00:50
+run tick
+expect_exit 0
+run jobs -o csv --columns name,state
+there=$(grep -c '^chat,' "$out")
+[ "$there" -ge 5 ]
+ok $? "five replicas carry the load (are $there)"
+at 02:10
+run tick --until +6h --step 10m -o json
+expect_json '$.scaled_down' 0 "a forecast that is missing never scales in"
+at 08:15
+run scale -o json
+expect_json '$.fleets[0].rule' held
+expect_out_has 'which stay: no forecast tells the p50 that are to be kept'
+run forecast load --horizon 1d --at 2026-11-30T08:00:00Z
+run tick --until +3h --step 10m -o json
+expect_json '$.scaled_down' $((there - 1)) "with one that tells of 8 GPUs the others go"
+
 # Replicas that end at once are not made again for ever.
 fleet 'metric: {series: load}'
 sed -i 's/work: 400h/work: 2m/' replica.yaml

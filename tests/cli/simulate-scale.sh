@@ -62,7 +62,25 @@ is berth cost "$(awk 'BEGIN { print 2 * 24 + 2 * (2 + 10 / 60 + 5 / 60) }')" 0.0
 is berth starts 2 0
 run simulate scale even --unit 8 --boot 10m --headroom 2 --hours '00:00-24:00 +0' --policies berth -o json
 is berth cost 48 1e-6
-for bad in -1 2.5 x 20%% ''; do
+# A day like the other: a quantile of the forecast keeps what the hour to come needs, and more of it costs more and lacks less.
+load wave 4032 'int(k / 12) % 24 >= 9 && int(k / 12) % 24 < 18 ? 40 : 8'
+wave() { run simulate scale wave --unit 8 --boot 30m --every 1d --policies berth "$@" -o json; expect_exit 0 "$*"; }
+wave
+short=$(policy berth shortage) cost=$(policy berth cost)
+wave --hours '20:00-22:00 +p90'		# the morning's rise, at 21:00 UTC
+hours_short=$(policy berth shortage) hours_cost=$(policy berth cost)
+awk -v a="$hours_short" -v b="$short" 'BEGIN { exit !(a > 0 && a < b / 3) }'
+ok $? "what comes each day is there when it comes ($hours_short of $short is short)"
+for spare in p50 p90 p95 p99; do
+	wave --headroom $spare
+	awk -v a="$(policy berth shortage)" -v b="$short" -v c="$(policy berth cost)" -v d="$cost" 'BEGIN { exit !(a <= b && c >= d) }'
+	ok $? "$spare lacks less and costs more than the one before"
+	short=$(policy berth shortage) cost=$(policy berth cost)
+	[ $spare = p90 ] || continue
+	awk -v a="$hours_cost" -v b="$cost" 'BEGIN { exit !(a < b) }'
+	ok $? "and for two hours of the day it costs less than for all of it"
+done
+for bad in -1 2.5 x 20%% p75 ''; do
 	run simulate scale even --unit 8 --headroom="$bad"
 	expect_exit 2
 	expect_err_has 'is no headroom'

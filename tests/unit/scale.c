@@ -22,6 +22,7 @@ struct fleet {
 	int64_t orders, releases;	/* machines */
 	int ups, downs;			/* steps that changed the fleet */
 	struct scale_decision last;
+	double least;			/* of the headroom's percentile */
 };
 
 static void
@@ -31,13 +32,15 @@ fleet_init(struct fleet *f, int64_t ready, int64_t boot_s)
 	f->rule = (struct scale_rule){ .min = 1, .max = 1000, .unit = 8, .target = 1, .tolerance = 0.1, .boot_s = boot_s,
 		.down_window_s = 1800, .down_rate = 0.2 };
 	f->ready = ready;
+	f->least = NAN;
 	f->t = 1000000;
 }
 
 static void
 fleet_step(struct fleet *f, double load, double forecast, int64_t busy)
 {
-	struct scale_input in = { f->t, 0, 0, busy, load, 0, forecast, 0, NAN };
+	struct scale_input in = { .t = f->t, .busy = busy, .load = load, .forecast = forecast, .soon = NAN,
+		.least = f->least, .least_soon = f->least };
 	size_t left = 0;
 	int64_t have;
 
@@ -125,7 +128,7 @@ test_sparse(double share)
 
 				for (int64_t t = 0; t < 3 * 86400; t += step, steps++) {
 					struct scale_input in = { t, have, 0, 0,
-						8.0 * n * level[l] * (1 + 0.05 * (2 * rng_unit(&g) - 1)), 0, NAN, 0, NAN };
+						8.0 * n * level[l] * (1 + 0.05 * (2 * rng_unit(&g) - 1)), 0, NAN, 0, NAN, NAN, NAN };
 					struct scale_decision d;
 
 					scale_step(&r, &s, &in, &d);
@@ -162,7 +165,7 @@ test_coarse(void)
 			double load = 0;
 
 			for (; t < 5 * 86400; t += 60) {
-				struct scale_input in = { t, have, 0, 0, 0, 0, NAN, 0, NAN };
+				struct scale_input in = { t, have, 0, 0, 0, 0, NAN, 0, NAN, NAN, NAN };
 				struct scale_decision d;
 
 				if (t % 300 == 0)
@@ -176,7 +179,7 @@ test_coarse(void)
 			days += 5;
 			worst = changes > worst ? changes : worst;
 			for (int64_t end = t + 3600; t < end; t += 60) {
-				struct scale_input in = { t, have, 0, 0, 8.0 * n * 0.95, 0, NAN, 0, NAN };
+				struct scale_input in = { t, have, 0, 0, 8.0 * n * 0.95, 0, NAN, 0, NAN, NAN, NAN };
 				struct scale_decision d;
 
 				scale_step(&r, &s, &in, &d);
@@ -264,9 +267,11 @@ test_odd(void)
 		int64_t t = 1000000, n = (int64_t)rng_below(&g, 12);
 
 		r.max = r.min + (int64_t)rng_below(&g, 20);
+		r.headroom.percentile = w % 2 > 0 ? 90 : 0;
 		for (int k = 0; k < 60; k++, t += jump[rng_below(&g, 6)]) {
 			struct scale_input in = { t, n, 0, (int64_t)rng_below(&g, (uint64_t)n + 1), odd[rng_below(&g, 8)],
-				odd[rng_below(&g, 8)], odd[rng_below(&g, 8)], 0, odd[rng_below(&g, 8)] };
+				odd[rng_below(&g, 8)], odd[rng_below(&g, 8)], 0, odd[rng_below(&g, 8)],
+				odd[rng_below(&g, 8)], odd[rng_below(&g, 8)] };
 			struct scale_decision d;
 
 			scale_step(&r, &s, &in, &d);
@@ -619,11 +624,13 @@ test_headroom_parse(void)
 	static const struct {
 		const char *text;
 		struct scale_headroom h;
-	} good[] = { { "0", { 0, 0, 0 } }, { "2", { 2, 0, 0 } }, { "20%", { 0, 0, 0.2 } }, { "12.5%", { 0, 0, 0.125 } },
-		{ "1000%", { 0, 0, 10 } }, { "16gpus", { 0, 16, 0 } }, { "100000", { 100000, 0, 0 } } };
+	} good[] = { { "0", { 0, 0, 0, 0 } }, { "2", { 2, 0, 0, 0 } }, { "20%", { 0, 0, 0.2, 0 } },
+		{ "12.5%", { 0, 0, 0.125, 0 } }, { "1000%", { 0, 0, 10, 0 } }, { "16gpus", { 0, 16, 0, 0 } },
+		{ "100000", { 100000, 0, 0, 0 } }, { "p50", { 0, 0, 0, 50 } }, { "p90", { 0, 0, 0, 90 } },
+		{ "p95", { 0, 0, 0, 95 } }, { "p99", { 0, 0, 0, 99 } } };
 	static const char *const bad[] = { "", "-1", "+2", "2.5", "20 %", "%", "x", "1e3", "0x10", "2%%", "1001%",
 		"100001", "9999999", "2.%", ".5%", "16 gpus", "16GPUS", "2.5gpus", "100001gpus", "0.1234567%",
-		"nan", "inf%", "2 " };
+		"nan", "inf%", "2 ", "p", "p9", "p75", "p100", "P90", "p90%", "p90 ", "p0", "90p" };
 	int wrong = 0, refused = 0;
 	struct scale_headroom h;
 	struct berth_err err;
@@ -634,6 +641,142 @@ test_headroom_parse(void)
 		refused += scale_headroom_parse(bad[i], &h, &err) == BERTH_EINVAL && strstr(err.msg, bad[i]) != NULL;
 	tap_is_long(wrong, 0, "replicas, shares and GPUs are read");
 	tap_is_long(refused, (long)(sizeof(bad) / sizeof(bad[0])), "what is no headroom is refused, and named");
+}
+
+/* A percentile of the forecast: what it asks for in whole numbers, of loads and headrooms of all kinds. */
+static void
+test_percentile(void)
+{
+	int bad = 0, parts = 0, moves = 0, checked = 0;
+
+	for (int64_t load = 0; load <= 200; load += 7)
+		for (int64_t least = 0; least <= 200; least += 5)
+			for (int64_t spare = 0; spare <= 4; spare += 2, checked++) {
+				int64_t own = (load + 7) / 8 + spare, told = (least + 7) / 8;
+				int64_t want = own > told ? own : told;
+				static struct fleet f;
+
+				want = want > 20 ? 20 : want < 2 ? 2 : want;
+				fleet_init(&f, want, 300);
+				f.rule.min = 2;
+				f.rule.max = 20;
+				f.rule.headroom.percentile = 90;
+				f.rule.headroom.machines = spare;
+				f.least = (double)least;
+				for (int k = 0; k < 60; k++)
+					fleet_step(&f, (double)load, NAN, 0);
+				bad += f.last.want != want;
+				parts += f.last.asked != ((load + 7) / 8 > 20 ? 20 : (load + 7) / 8) ||
+					 (f.last.asked + f.last.spare != want && want > 2);
+				moves += f.ups + f.downs;
+			}
+	tap_ok(bad == 0 && checked > 3000, "as many as the percentile carries, or as the load and its spare: %d wrong of %d",
+	    bad, checked);
+	tap_is_long(parts, 0, "and the decision says what of them the load asks for, and what is spare");
+	tap_is_long(moves, 0, "constant load and forecast: no change");
+	static struct fleet f;
+	fleet_init(&f, 4, 600);
+	f.least = 80;
+	fleet_step(&f, 32, NAN, 0);
+	tap_is_long(f.orders, 0, "a percentile that nobody asked for counts for nothing");
+	f.rule.headroom.percentile = 90;
+	fleet_step(&f, 16, NAN, 0);
+	fleet_step(&f, 16, NAN, 0);
+	tap_ok(f.last.target == 10 && f.orders == 6, "else ten machines, ordered once");
+	for (int k = 0; k < 100; k++)
+		fleet_step(&f, NAN, NAN, 0);
+	f.least = 160;
+	fleet_step(&f, NAN, NAN, 0);
+	tap_is_long(f.last.target, 10, "no metric: neither in nor out");
+	f.least = NAN;
+	for (int k = 0; k < 300; k++)
+		fleet_step(&f, 16, NAN, 0);
+	tap_ok(f.last.target == 10 && f.last.reason == SCALE_HELD, "no forecast: nothing goes");
+	fleet_step(&f, 96, NAN, 0);
+	tap_is_long(f.last.target, 12, "but what the load asks for comes");
+	f.rule.max = 11;
+	fleet_step(&f, 96, NAN, 0);
+	tap_is_long(f.last.target, 11, "max goes before it");
+	f.least = 0;
+	for (int k = 0; k < 300; k++)
+		fleet_step(&f, 16, NAN, 0);
+	tap_is_long(f.ready, 2, "a forecast of nothing keeps nothing");
+}
+
+/* Loads and forecasts that jump about, come and go: a percentile only ever raises. */
+static void
+test_percentile_wild(void)
+{
+	int below = 0, in = 0, more = 0, over = 0, steps = 0, known = 0;
+	struct rng g;
+
+	rng_seed(&g, 31);
+	for (int w = 0; w < 200; w++) {
+		struct scale_rule with = { .min = 1, .max = 5 + (int64_t)rng_below(&g, 60), .unit = 8, .target = 1,
+			.tolerance = 0.1, .boot_s = 300, .down_window_s = 1800, .down_rate = 0.2, .headroom.percentile = 90 };
+		struct scale_state s = { 0 };
+		double load = 100, least = NAN;
+		int64_t have = 5;
+
+		for (int64_t t = 0; t < 2 * 86400; t += 300, steps++) {
+			struct scale_input x = { .t = t, .ready = have, .forecast = NAN, .soon = NAN };
+			struct scale_decision d;
+			int64_t told, own;
+
+			if (rng_below(&g, 6) == 0)
+				load = rng_below(&g, 10) == 0 ? NAN : 300 * rng_unit(&g);
+			if (rng_below(&g, 12) == 0)
+				least = rng_below(&g, 4) == 0 ? NAN : floor(400 * rng_unit(&g));
+			x.load = load;
+			x.least = x.least_soon = least;
+			scale_step(&with, &s, &x, &d);
+			told = isnan(least) ? 0 : ((int64_t)least + 7) / 8;
+			told = told > with.max ? with.max : told;
+			own = isnan(load) ? have : (int64_t)ceil(load / 8);
+			below += !isnan(load) && 11 * d.target < 10 * told;
+			in += d.target < have && (isnan(load) || isnan(least) || d.target < told);
+			more += d.target > have && d.target > own && d.target > told && d.target > with.min;
+			over += d.target > with.max;
+			known += !isnan(load) && !isnan(least);
+			have = d.target;
+		}
+	}
+	tap_ok(below == 0 && known > steps / 2, "never below what it tells, but for the tolerance (%d of %d steps)", below, known);
+	tap_is_long(in, 0, "nothing goes that it tells of, nor while it or the load is not known");
+	tap_is_long(more, 0, "and no more come than it, the load or the least ask for");
+	tap_is_long(over, 0, "nor more than the most");
+}
+
+/* Noise of the load below, at and above what the forecast tells. */
+static void
+test_percentile_noise(void)
+{
+	int flaps = 0, moves = 0, under = 0;
+	struct rng g;
+
+	rng_seed(&g, 37);
+	for (int n = 4; n <= 60; n++)
+		for (int part = 50; part <= 150; part += 25) {
+			static struct fleet f;
+			int64_t down = -1000000;
+			int u = 0, d = 0;
+
+			fleet_init(&f, part > 100 ? (n * part + 99) / 100 : n, 300);
+			f.rule.headroom.percentile = 95;
+			f.least = 8.0 * n;
+			for (int k = 0; k < 600; k++) {
+				fleet_step(&f, 8.0 * n * part / 100 * (1 + 0.05 * (2 * rng_unit(&g) - 1)), NAN, 0);
+				down = f.downs > d ? f.t : down;
+				flaps += f.ups > u && f.t - down < 1800;
+				u = f.ups;
+				d = f.downs;
+			}
+			moves += part < 90 ? f.ups + f.downs : 0;
+			under += f.ready < n;
+		}
+	tap_is_long(flaps, 0, "5 %% of noise with a percentile kept: never down and up again within the window");
+	tap_is_long(moves, 0, "and no change at all where it stays below what the forecast tells");
+	tap_is_long(under, 0, "of which no machine goes");
 }
 
 static void
@@ -693,6 +836,39 @@ test_headroom_hours(void)
 		refused += scale_hours_parse(bad[i], &h, &err) == BERTH_EINVAL;
 	}
 	tap_is_long(refused, (long)(sizeof(bad) / sizeof(bad[0])), "hours whose headroom is none are refused");
+}
+
+/* The percentile by the hours: of two that meet, the larger; with a number of machines both hold. */
+static void
+test_percentile_hours(void)
+{
+	static const char *const texts[] = { "mon-fri 08:00-12:00 4..20 +p90", "mon-fri 12:00-14:00 +p99",
+		"mon-fri 14:00-20:00 +2" };
+	static const struct {
+		int64_t minute, percentile, machines;
+	} is[] = { { 7 * 60 + 49, 50, 0 }, { 7 * 60 + 50, 90, 0 }, { 8 * 60, 90, 0 }, { 11 * 60 + 50, 99, 0 },
+		{ 13 * 60 + 49, 99, 0 }, { 13 * 60 + 50, 99, 2 }, { 14 * 60, 0, 2 }, { 19 * 60 + 50, 50, 2 }, { 20 * 60, 50, 0 } };
+	int64_t mon = INT64_C(1796601600);	/* 2026-12-07T00:00:00Z, a Monday */
+	struct scale_rule base = { .min = 1, .max = 30, .boot_s = 600, .headroom.percentile = 50 }, then;
+	struct arena *a = arena_new();
+	struct scale_hours h[3];
+	const struct tz *tz;
+	struct berth_err err;
+	bool ok = tz_load(a, "UTC", &tz, &err) == BERTH_OK;
+	int wrong = 0;
+
+	for (size_t i = 0; ok && i < 3; i++)
+		ok = scale_hours_parse(texts[i], &h[i], &err) == BERTH_OK;
+	for (size_t i = 0; ok && i < sizeof(is) / sizeof(is[0]); i++) {
+		struct scale_rule r = base;
+
+		scale_hours_apply(h, 3, tz, mon + 60 * is[i].minute, &r);
+		wrong += r.headroom.percentile != is[i].percentile || r.headroom.machines != is[i].machines;
+	}
+	tap_ok(ok && wrong == 0, "the percentile of the hour, and of the hour to come: %d wrong", wrong);
+	tap_is_long(ok ? scale_hours_next(h, 3, tz, mon + 9 * 3600, &base, &then) : 0, mon + 11 * 3600 + 50 * 60,
+	    "and when it is another one");
+	arena_free(a);
 }
 
 /* The day on which summer begins in Berlin, with and without noise: one order before the hours, one way down. */
@@ -762,7 +938,7 @@ test_forecast(void)
 	tap_is_long(f.ready, 4, "a forecast may only raise");
 	fleet_init(&f, 4, 600);
 	f.rule.drain_s = 600;
-	struct scale_input in = { f.t, 4, 0, 0, 30, 600 * 8 * 3, NAN, 0, NAN };
+	struct scale_input in = { f.t, 4, 0, 0, 30, 600 * 8 * 3, NAN, 0, NAN, NAN, NAN };
 	scale_step(&f.rule, &f.state, &in, &f.last);
 	tap_is_long(f.last.target, 7, "30 GPUs in use and work of 24 GPUs for 10 min in the queue: 54 GPUs");
 }
@@ -780,7 +956,7 @@ test_quantum(void)
 	int bad = 0;
 
 	for (size_t k = 0; k < sizeof(demand) / sizeof(demand[0]); k++) {
-		struct scale_input in = { (int64_t)k * 300, n, 0, 0, demand[k], 0, NAN, 0, NAN };
+		struct scale_input in = { (int64_t)k * 300, n, 0, 0, demand[k], 0, NAN, 0, NAN, NAN, NAN };
 		struct scale_decision d;
 
 		scale_step(&r, &s, &in, &d);
@@ -867,6 +1043,9 @@ test_check(void)
 	r.headroom.share = NAN;
 	tap_code(scale_check(&r, &err), BERTH_EINVAL, &err);
 	r.headroom.share = 0;
+	r.headroom.percentile = 100;
+	tap_code(scale_check(&r, &err), BERTH_EINVAL, &err);
+	r.headroom.percentile = 0;
 	r.headroom.gpus = -1;
 	tap_code(scale_check(&r, &err), BERTH_EINVAL, &err);
 	r.headroom.gpus = 0;
@@ -899,8 +1078,12 @@ main(void)
 	test_share_noise();
 	test_gpus();
 	test_carried();
+	test_percentile();
+	test_percentile_wild();
+	test_percentile_noise();
 	test_headroom_parse();
 	test_headroom_hours();
+	test_percentile_hours();
 	test_headroom_day();
 	test_hours();
 	test_quantum();
