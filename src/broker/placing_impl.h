@@ -280,8 +280,8 @@ void placing_share_tell(
 /*
  * Penalty of leaving a job out: above every cost of any job, and more for each higher level of
  * priority; within a level up to twice as much for who holds least, and with shares one that fits
- * when its turn comes outweighs all that do not. What has no candidate has none: it would only blur
- * the sums.
+ * when its turn comes outweighs all that do not. The job's least cost is in it, so that of two the
+ * cheaper one gains nothing by that. What has no candidate has none: it would only blur the sums.
  */
 double *placing_penalties(struct placing_work_space *w, const size_t *start);
 /* The distinct places of the offers, and what a GiB costs between each two: into w->chain. */

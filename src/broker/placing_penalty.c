@@ -15,14 +15,6 @@
 			     */
 #define PLACING_WEIGHTS 1e9 /* highest level over lowest: beyond it sums lose the cents */
 
-static int
-placing_cmp_level(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 static double
 placing_gpus(const struct job *j)
 {
@@ -89,8 +81,8 @@ placing_dearest(const struct placing_work_space *w, const size_t *start)
 
 /*
  * Weight of each level of priority [n], highest last: one job outweighs all jobs of lower levels
- * together, of which each may weigh up to twice its level. Where that would go beyond
- * PLACING_WEIGHTS all steps shrink alike.
+ * together, of which each may weigh up to twice its level and its own cost. Where that would go
+ * beyond PLACING_WEIGHTS all steps shrink alike.
  */
 static void
 placing_weights(const size_t *jobs, size_t n, double *weight)
@@ -99,7 +91,7 @@ placing_weights(const size_t *jobs, size_t n, double *weight)
 
 	for (size_t l = 0; l < n; l++) {
 		weight[l] = l == 0 ? 1 : fmax(PLACING_LEVEL * weight[l - 1], 1.01 * below);
-		below += 2 * (double)jobs[l] * weight[l];
+		below += (2 + 1 / PLACING_PENALTY) * (double)jobs[l] * weight[l];
 		if (!isfinite(below))
 			weight[l] = below = weight[l - 1];
 	}
@@ -109,31 +101,62 @@ placing_weights(const size_t *jobs, size_t n, double *weight)
 		weight[l] = pow(weight[l], shrink);
 }
 
-double *
-placing_penalties(struct placing_work_space *w, const size_t *start)
-{
-	double *holds, most = PLACING_PENALTY * placing_dearest(w, start);
-	double *penalty = arena_array(w->a, w->n_jobs, sizeof(*penalty));
-	double *weight = arena_array(w->a, w->n_jobs, sizeof(*weight));
-	size_t *jobs = arena_array(w->a, w->n_jobs, sizeof(*jobs)), n = 0, m = 0;
-	int64_t *level = arena_array(w->a, w->n_jobs, sizeof(*level));
+struct placing_standing {
+	int64_t level;
+	double behind; /* turns or GPUs before it: fewer go first */
+	size_t job;
+};
 
-	if (w->o->shares != NULL)
-		placing_share_order(w, start);
-	holds = placing_holds(w, start);
-	for (size_t i = 0; i < w->n_jobs; i++)
-		if (start[i + 1] > start[i])
-			level[m++] = placing_level(w, i);
-	qsort(level, m, sizeof(*level), placing_cmp_level);
-	for (size_t i = 0; i < m; i++) {
-		if (n == 0 || level[n - 1] != level[i])
-			level[n++] = level[i];
-		jobs[n - 1]++;
+static int
+placing_cmp_standing(const void *a, const void *b)
+{
+	const struct placing_standing *x = a, *y = b;
+
+	if (x->level != y->level)
+		return x->level < y->level ? -1 : 1;
+	return (x->behind > y->behind) - (x->behind < y->behind);
+}
+
+/*
+ * What leaving each job out weighs beside its level's weight, 1 to 2: even steps between those who
+ * stand differently at one level. s [n] sorted.
+ */
+static void
+placing_steps(const struct placing_standing *s, size_t n, double *step)
+{
+	for (size_t i = 0, end; i < n; i = end) {
+		size_t k = 0, kinds = 1;
+
+		for (end = i + 1; end < n && s[end].level == s[i].level; end++)
+			kinds += s[end].behind > s[end - 1].behind;
+		for (size_t j = i; j < end; j++) {
+			k += j > i && s[j].behind > s[j - 1].behind;
+			step[s[j].job] = 1 + (double)(kinds - k) / (double)kinds;
+		}
 	}
-	placing_weights(jobs, n, weight);
+}
+
+/* The least that a job can cost: left out, it does not gain by it against a dearer one. */
+static double
+placing_own_cost(const struct placing_work_space *w, const size_t *start, size_t i)
+{
+	double least = w->cost.v[start[i]];
+
+	for (size_t k = start[i] + 1; k < start[i + 1]; k++)
+		least = fmin(least, w->cost.v[k]);
+	return least;
+}
+
+/* Who is left out for whom: level by level, and in each by turns or by GPUs held. */
+static size_t
+placing_standings(
+    struct placing_work_space *w, const size_t *start, struct placing_standing *standing)
+{
+	const double *holds = placing_holds(w, start);
+	size_t n = 0;
+
 	for (size_t i = 0; i < w->n_jobs; i++) {
 		struct placing_turn *t = &w->jobs[i].turn;
-		size_t l = 0;
 
 		t->counted = holds[i];
 		t->weight = 1;
@@ -143,12 +166,39 @@ placing_penalties(struct placing_work_space *w, const size_t *start)
 			t->weight =
 			    w->shares.owners[shares_owner(&w->shares, &w->jobs[i].job)].weight;
 		}
-		if (start[i + 1] == start[i])
-			continue;
-		while (level[l] < placing_level(w, i))
-			l++;
-		penalty[i] = most * weight[l] *
-			     (1 + 1 / (1 + (w->ranks != NULL ? (double)t->rank : holds[i])));
+		if (start[i + 1] > start[i])
+			standing[n++] = (struct placing_standing){ .level = placing_level(w, i),
+				.behind = w->ranks != NULL ? (double)t->rank : holds[i],
+				.job = i };
+	}
+	qsort(standing, n, sizeof(*standing), placing_cmp_standing);
+	return n;
+}
+
+double *
+placing_penalties(struct placing_work_space *w, const size_t *start)
+{
+	double *penalty = arena_array(w->a, w->n_jobs, sizeof(*penalty)),
+	       *step = arena_array(w->a, w->n_jobs, sizeof(*step)),
+	       *weight = arena_array(w->a, w->n_jobs, sizeof(*weight));
+	double most = PLACING_PENALTY * placing_dearest(w, start);
+	size_t *jobs = arena_array(w->a, w->n_jobs, sizeof(*jobs)), n, levels = 0;
+	struct placing_standing *s = arena_array_of(w->a, w->n_jobs, struct placing_standing);
+
+	if (w->o->shares != NULL)
+		placing_share_order(w, start);
+	n = placing_standings(w, start, s);
+	for (size_t i = 0; i < n; i++) {
+		levels += i == 0 || s[i].level != s[i - 1].level;
+		jobs[levels - 1]++;
+	}
+	placing_weights(jobs, levels, weight);
+	placing_steps(s, n, step);
+	for (size_t i = 0, l = 0; i < n; i++) {
+		size_t job = s[i].job;
+
+		l += i > 0 && s[i].level != s[i - 1].level;
+		penalty[job] = most * weight[l] * step[job] + placing_own_cost(w, start, job);
 	}
 	return penalty;
 }

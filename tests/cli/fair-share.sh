@@ -263,4 +263,15 @@ config "$(limit 8)"
 run jobs --shares
 expect_exit 1
 expect_err_has 'has no fair_share'
+
+# Without shares it is the user who would hold fewest that goes, also where the other's job costs a tenth: of the last ones bob's
+# third (6 GPUs with it) goes before alice's fourth (8).
+world "$(limit 12)"
+for j in a1:alice a2:alice a3:alice a4:alice b1:bob b2:bob b3:bob; do
+	job "${j%:*}" "${j#*:}"
+done
+run job cancel "$(cat b3)"
+sed -i 's/work: 1h/work: 10h/' job.yaml
+submitted b3
+expect_placed 'a1 a2 a3 b1 b2 b3' "the user who would hold fewest goes, with a dearer job too"
 done_testing
