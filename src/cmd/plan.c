@@ -5,6 +5,7 @@
 #include "cmd/cmd.h"
 #include "cmd/forecast.h"
 #include "cmd/line.h"
+#include "cmd/plan_approve.h"
 #include "cmd/plan_inputs.h"
 #include "cmd/plan_join.h"
 #include "cmd/plan_opts.h"
@@ -364,6 +365,12 @@ plan_run(struct cmd_ctx *ctx, struct berth_err *err)
 	int64_t id = 0;
 	enum berth_code rc;
 
+	if (v->approve > 0)
+		return plan_approve(ctx, err);
+	if (v->later) {
+		err_set(err, BERTH_EUSAGE, "it goes with --approve alone");
+		return err_at(err, "--later");
+	}
 	if (v->replay > 0)
 		return plan_replay(ctx, v->replay, err);
 	rc = plan_make(ctx, 0, NULL, &m, err);

@@ -25,6 +25,7 @@ const struct plan_opts plan_defaults = {
 	.reconcile = "structural",
 	.ladder_every_s = INT64_C(28) * 86400,
 	.on_demand_gpus = -1,
+	.plan_age_s = INT64_C(7) * 86400,
 };
 
 #define OFF(field) offsetof(struct plan_opts, field)
@@ -102,6 +103,14 @@ const struct opt_row plan_rows[] = {
 	{ "paths", 0, OPT_INT, "N", "sample paths of the forecast; default 200", OFF(paths), 1,
 	    10000, NULL },
 	{ "seed", 0, OPT_INT, "N", "of the sample paths; default 1", OFF(seed), 0, 9e15, NULL },
+	{ "approve", 0, OPT_INT, "ID",
+	    "say what to order for this plan, and record it as commitments", OFF(approve), 1, 9e15,
+	    NULL },
+	{ "later", 0, OPT_FLAG, NULL, "with --approve: also its purchases of later dates",
+	    OFF(later), 0, 0, NULL },
+	{ "plan-age", 0, OPT_DURATION, "DUR",
+	    "with --approve: how old what the plan knows may be; default 1w", OFF(plan_age_s), 1,
+	    1e10, NULL },
 	{ "replay", 0, OPT_INT, "ID",
 	    "make this plan again from what the store held then, and compare", OFF(replay), 1, 9e15,
 	    NULL },

@@ -8,11 +8,11 @@
 struct plan_opts {
 	struct opt_list series, by, providers, regions, also, shares;
 	int64_t horizon_s, at, paths, seed, max_term, price_age_s, spot_age_s, on_demand_gpus,
-	    replay, ladder, ladder_every_s, starts_s;
+	    replay, ladder, ladder_every_s, starts_s, approve, plan_age_s;
 	double service_level, spot_share;
 	struct usd_micro budget;
 	const char *gpu, *events, *precision, *reconcile, *lp, *demand;
-	bool no_spot, list_prices, brief, no_events, total, requested, sparse, keep_spikes;
+	bool no_spot, list_prices, brief, no_events, total, requested, sparse, keep_spikes, later;
 };
 
 extern const struct plan_opts plan_defaults;

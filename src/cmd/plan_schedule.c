@@ -538,6 +538,8 @@ plan_schedule_json(struct jsonw *w, const struct plan_series *ps, const struct p
 		jsonw_str_or_null(w, "instance_type", x->instance_type);
 		jsonw_int(w, "term_months", x->term_months);
 		jsonw_str(w, "payment", payment_name(x->payment));
+		jsonw_money(w, "upfront", x->upfront);
+		jsonw_money(w, "price_per_hour", x->price);
 		jsonw_money(w, "usage_price_per_hour", x->usage);
 		jsonw_int(w, "count", b->count);
 		jsonw_int(w, "gpus", b->count * ps->lines[b->line].gpus);

@@ -140,6 +140,8 @@ plan_json_ladder(struct jsonw *w, const struct plan_series *ps)
 			jsonw_str_or_null(w, "instance_type", ps->offers[i]->instance_type);
 			jsonw_int(w, "term_months", ps->offers[i]->term_months);
 			jsonw_str(w, "payment", payment_name(ps->offers[i]->payment));
+			jsonw_money(w, "upfront", ps->offers[i]->upfront);
+			jsonw_money(w, "price_per_hour", ps->offers[i]->price);
 			jsonw_money(w, "usage_price_per_hour", ps->offers[i]->usage);
 			jsonw_int(w, "count", ps->rung[k].count[i]);
 			jsonw_end_object(w);

@@ -42,6 +42,7 @@ dist_check_SCRIPTS += tests/cli/place-rules.sh
 dist_check_SCRIPTS += tests/cli/place-why.sh
 dist_check_SCRIPTS += tests/cli/place-stable.sh
 dist_check_SCRIPTS += tests/cli/place.sh
+dist_check_SCRIPTS += tests/cli/plan-approve.sh
 dist_check_SCRIPTS += tests/cli/plan-demand.sh tests/cli/regions.sh
 dist_check_SCRIPTS += tests/cli/plan-figures.sh tests/cli/plan-owned.sh tests/cli/plan-quota.sh tests/cli/plan-reasons.sh
 dist_check_SCRIPTS += tests/cli/plan-starts-joint.sh
