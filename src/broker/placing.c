@@ -197,6 +197,18 @@ placing_refused_too(const struct placing_work_space *w, const struct job *j, siz
 	       (po->machines < e->machines || placing_never(w, offer, e->machines, &over) != NULL);
 }
 
+/* The cheapest alone may have no room beside the other jobs, where the next one has. */
+static void
+placing_hint_away(struct placing_work_space *w, struct placing_hint *h, enum refuse_code rule,
+    const struct placing_near *n)
+{
+	struct placing_near *least = &h->least[rule];
+
+	if (!least->is || n->usd < least->usd)
+		*least = *n;
+	VEC_PUSH(w->a, &h->away, ((struct placing_away){ rule, *n }));
+}
+
 void
 placing_hint_add(struct placing_work_space *w, struct placing_hint *h, const struct job *j,
     size_t offer, const struct cost_estimate *e)
@@ -204,16 +216,16 @@ placing_hint_add(struct placing_work_space *w, struct placing_hint *h, const str
 	const struct placing_offer *po = &w->facts.offers[offer];
 	bool alone = e->refuse >= REFUSE_DEADLINE && !placing_refused_too(w, j, offer, e);
 	const struct job_variant *v = j->spec.n_variants > 0 ? &j->spec.variants[e->variant] : NULL;
-	struct placing_near *least = &h->least[e->refuse];
 	double idle =
 	    e->refuse == REFUSE_OVER_BUDGET && cost_over_budget(j, NAN, e) ? e->idle_usd : 0;
 	double price = cost_hour(po->offer, &po->facts, w->early[h - w->hints], e);
 
 	if (alone && e->refuse == REFUSE_DEADLINE)
 		placing_hint_late(h, offer, e);
-	else if (alone && e->refuse > REFUSE_DEADLINE && (!least->is || e->total_usd < least->usd))
-		*least = (struct placing_near){ offer, e->machines, e->total_usd, e->finish, true,
-			idle };
+	else if (alone && e->refuse > REFUSE_DEADLINE)
+		placing_hint_away(w, h, e->refuse,
+		    &(struct placing_near){
+			offer, e->machines, e->total_usd, e->finish, true, idle });
 
 	if (e->refuse == REFUSE_GANG && po->offer->accelerator_count > h->most_count) {
 		h->most_count = po->offer->accelerator_count;

@@ -276,20 +276,38 @@ placing_change_money(const struct placing_work_space *w, size_t i, const struct 
 	    over ? arena_printf(w->a, "%s USD an hour", usd_need(rate, hour)) : "", c->offer);
 }
 
+/* The cheapest under cost that one rule alone keeps away and that has room; NULL: none. */
+static const struct placing_near *
+placing_away(const struct placing_work_space *w, size_t i, size_t k, enum refuse_code code,
+    const int64_t *left, double cost)
+{
+	const struct placing_hint *h = &w->hints[i];
+	const struct placing_near *best = NULL;
+
+	for (size_t x = 0; x < h->away.n; x++) {
+		const struct placing_near *n = &h->away.v[x].near;
+		const struct placing_need need = { n->offer, n->machines, n->usd, n->finish };
+
+		if (h->away.v[x].rule == code && n->usd < cost - PLACING_CENT &&
+		    (best == NULL || n->usd < best->usd) &&
+		    placing_room(w, i, k, &need, code != REFUSE_OVER_BUDGET, left))
+			best = n;
+	}
+	return best;
+}
+
 /* What one more rule keeps away that would be cheaper. */
 static void
 placing_change_rule(struct placing_change_list *l, size_t i, size_t k, enum refuse_code code,
     const int64_t *left, double cost)
 {
 	const struct placing_work_space *w = l->w;
-	const struct placing_near *n = &w->hints[i].least[code];
-	const struct placing_need need = { n->offer, n->machines, n->usd, n->finish };
+	const struct placing_near *n = placing_away(w, i, k, code, left, cost);
 	int64_t by = w->jobs[i].job.spec.deadline, at;
 	struct placing_change *c;
 	char t[TIME_FMT_SIZE], usd[USD_FMT_SIZE];
 
-	if (!n->is || !(n->usd < cost - PLACING_CENT) ||
-	    !placing_room(w, i, k, &need, code != REFUSE_OVER_BUDGET, left))
+	if (n == NULL)
 		return;
 	at = placing_change_at(w, code, n);
 	if (by > 0 && at > w->o->now && placing_late_end(w, i, n->finish, at) > by)

@@ -104,6 +104,12 @@ struct placing_need {
 #define PLACING_FRONT 8 /* deadlines worth a word */
 
 /* What comes nearest among the refused offers. */
+/* One that a rule refused. */
+struct placing_away {
+	enum refuse_code rule;
+	struct placing_near near;
+};
+
 struct placing_hint {
 	struct placing_near least[REFUSE_COUNT]; /* the cheapest that this rule alone refused; of
 						    rules before the cost what is told as a change
@@ -126,6 +132,7 @@ struct placing_hint {
 	const char *quota;              /* that the need alone passes */
 	int64_t quota_left;
 	VEC(struct placing_need) over; /* what quotas alone refuse */
+	VEC(struct placing_away) away; /* what one rule behind the deadline alone refuses */
 	int64_t free_at;               /* end of the first hold; 0: none */
 	const struct placing_offer
 	    *none; /* that its provider says it has none of, and is asked again first */

@@ -196,6 +196,8 @@ late_hints(struct placing_hint *h, int64_t by)
 		h->late[x].finish += by;
 	for (size_t x = 0; x < h->over.n; x++)
 		h->over.v[x].finish += by;
+	for (size_t x = 0; x < h->away.n; x++)
+		h->away.v[x].near.finish += by;
 	h->first_finish += h->first_finish > 0 ? by : 0;
 }
 

@@ -270,4 +270,31 @@ grep -q 'does not fit: nobody says how much there is' said &&
     grep -q 'without its memory of 40 GiB per accelerator, as none is known there, it could go to acme eu-west-1 big' said && ! grep -q nan said
 ok $? "unknown ($(cat said))"
 
+
+# The cheapest that the money does not buy is an owned machine which another job has: what is told is the next one, which is free.
+cat >offers.csv <<CSV
+provider,region,instance_type,accelerator,accelerator_count,purchase,price_per_hour,currency,as_of
+acme,eu-west-1,home,A100-SXM4-80GB,8,on_demand,40,USD,2026-11-30T11:00:00Z
+CSV
+cat >own.csv <<CSV
+provider,region,instance_type,accelerator,accelerator_count,count,from,to,usage_price_per_hour,price_per_hour
+acme,eu-west-1,home,A100-SXM4-80GB,8,1,2026-06-01,2027-06-01,5,20
+CSV
+place 'accelerators: "A100:8"' 'user: ann' 'priority: 1'
+run --config berth.yaml --store one.db commitments import own.csv
+run --config berth.yaml --store one.db budget set user:ann --cap 60
+run --config berth.yaml --store one.db budget set user:bob --cap 10
+sed 's/ann/bob/; s/priority: 1/priority: 0/' one.yaml >two.yaml
+run --config berth.yaml --store one.db submit two.yaml
+run --config berth.yaml --store one.db place -o json
+expect_json '$.jobs[0].expected_cost' "$(awk 'BEGIN { printf "%.6f", 5 * (10 + 5 / 60) }')"
+expect_json '$.jobs[1].offer' null
+expect_json '$.jobs[1].changes[0].what' over_budget
+need=$(json '$.jobs[1].changes[0].to')
+run --config berth.yaml --store one.db budget set user:bob --cap "$(awk -v x="$need" 'BEGIN { print x - 0.01 }')"
+run --config berth.yaml --store one.db place -o json
+expect_json '$.jobs[1].offer' null
+run --config berth.yaml --store one.db budget set user:bob --cap "$need"
+run --config berth.yaml --store one.db place -o json
+expect_json '$.jobs[1].expected_cost' "$need"
 done_testing
