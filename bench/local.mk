@@ -23,6 +23,7 @@ EXTRA_DIST += bench/spot-other bench/spot_other.py
 # bench/refresh-many: many accounts with late clouds against one of them.
 EXTRA_DIST += bench/refresh-many bench/refresh_server.py
 # bench/commit-halves: reserving by the forecast of the first half against the best for the second.
+# --all: at other prices and splits, beside buying on the past.
 EXTRA_DIST += bench/commit-halves
 # bench/commit-starts: purchases of several series at start dates under one quota, against GLPK and CBC.
 EXTRA_DIST += bench/commit-starts
