@@ -81,7 +81,7 @@ placing_jobs(struct placing_work_space *w, struct store *store, const char *cons
 	enum berth_code rc = BERTH_OK;
 	size_t n = 0;
 
-	w->n_jobs = n_ids;
+	w->n_jobs = n_ids > 0 ? n_ids + w->o->n_behind : 0;
 	struct job_query held = { .states = JOB_BIT(JOB_PLACED) | JOB_BIT(JOB_RUNNING) };
 
 	if (n_ids == 0)
@@ -98,13 +98,15 @@ placing_jobs(struct placing_work_space *w, struct store *store, const char *cons
 		if (n_ids == 0)
 			*j = rows[i];
 		else
-			rc = store_job_get(store, ids[i], w->a, j, err);
+			rc = store_job_get(
+			    store, i < n_ids ? ids[i] : w->o->behind[i - n_ids], w->a, j, err);
 		if (!placing_waits(w, j, &rc, err))
 			continue;
 		placing_drop_unknown(w, j);
 		placing_want(w, j, &w->costs[n++]);
+		w->n_own += n_ids == 0 || i < n_ids;
 	}
-	w->n_jobs = n;
+	w->n_jobs = w->n_own > 0 ? n : 0;
 	return rc;
 }
 
@@ -139,7 +141,8 @@ placing_hint_late(struct placing_hint *h, size_t offer, const struct cost_estima
 
 /* The first quota that one candidate alone would pass; NULL: none. n_out: how many it would. */
 static const struct placing_quota *
-placing_never(const struct placing_work_space *w, size_t offer, int64_t need, size_t *n_out)
+placing_never(
+    const struct placing_work_space *w, size_t offer, int64_t need, bool later, size_t *n_out)
 {
 	const struct placing_quota *first = NULL;
 
@@ -147,7 +150,8 @@ placing_never(const struct placing_work_space *w, size_t offer, int64_t need, si
 	for (size_t q = 0; q < w->facts.n_quotas; q++) {
 		const struct placing_quota *x = &w->facts.quotas[q];
 
-		if (placing_quota_weight(x->limit, w->facts.offers[offer].offer) * need <= x->left)
+		if (placing_quota_weight(x->limit, w->facts.offers[offer].offer) * need <=
+		    (later ? x->limit->limit : x->left))
 			continue;
 		first = first == NULL ? x : first;
 		++*n_out;
@@ -156,45 +160,54 @@ placing_never(const struct placing_work_space *w, size_t offer, int64_t need, si
 }
 
 bool
-placing_over_hour(
-    const struct placing_work_space *w, const struct job *j, size_t offer, int64_t machines)
+placing_over_hour(const struct placing_work_space *w, const struct job *j, size_t offer,
+    int64_t machines, bool later)
 {
 	const struct placing_offer *po = &w->facts.offers[offer];
-	double left = placing_hour_left(&w->facts, j, po->account);
+	double left = placing_hour_left(&w->facts, j, po->account, later);
 
 	return !isnan(left) && (double)machines * placing_hour(po) > left + 4e-7;
 }
 
 bool
-placing_never_fits(const struct placing_work_space *w, size_t offer, int64_t machines)
+placing_never_fits(const struct placing_work_space *w, size_t offer, int64_t machines, bool later)
 {
 	size_t over;
 
-	return placing_never(w, offer, machines, &over) != NULL;
+	return placing_never(w, offer, machines, later, &over) != NULL;
+}
+
+bool
+placing_later(const struct placing_work_space *w, size_t i)
+{
+	return i >= w->n_own || w->after[i] != PLACE_NONE || w->early[i] > w->o->now;
 }
 
 /* Whether a rule behind the one that refused would refuse it as well: then that one alone would
  * change nothing. */
 static bool
-placing_refused_too(const struct placing_work_space *w, const struct job *j, size_t offer,
-    const struct cost_estimate *e)
+placing_refused_too(
+    const struct placing_work_space *w, size_t i, size_t offer, const struct cost_estimate *e)
 {
 	const struct placing_offer *po = &w->facts.offers[offer];
+	const struct job *j = &w->jobs[i].job;
 	double left = placing_budget_left(&w->facts, j, po->account);
+	int64_t begin = w->early[i] > w->o->now ? w->early[i] : w->o->now;
+	bool later = placing_later(w, i);
 	size_t over;
 
 	if (e->refuse < REFUSE_OVER_BUDGET &&
-	    (cost_over_budget(j, left, e) || placing_over_hour(w, j, offer, e->machines)))
+	    (cost_over_budget(j, left, e) || placing_over_hour(w, j, offer, e->machines, later)))
 		return true;
 	if ((e->refuse < REFUSE_PROBE_FAILED && po->facts.probe_failed) ||
-	    (e->refuse < REFUSE_UNAVAILABLE && po->facts.none_until > w->o->now &&
-		!po->facts.paid) ||
+	    (e->refuse < REFUSE_UNAVAILABLE && po->facts.none_until > begin && !po->facts.paid) ||
 	    (e->refuse < REFUSE_BLOCKED_UNTIL &&
 		e->refuse != REFUSE_PROBE_FAILED && /* that is its hold */
-		po->facts.blocked_until > w->o->now))
+		po->facts.blocked_until > begin))
 		return true;
 	return e->refuse < REFUSE_NO_QUOTA &&
-	       (po->machines < e->machines || placing_never(w, offer, e->machines, &over) != NULL);
+	       (po->machines < e->machines ||
+		   placing_never(w, offer, e->machines, later, &over) != NULL);
 }
 
 /* The cheapest alone may have no room beside the other jobs, where the next one has. */
@@ -214,7 +227,8 @@ placing_hint_add(struct placing_work_space *w, struct placing_hint *h, const str
     size_t offer, const struct cost_estimate *e)
 {
 	const struct placing_offer *po = &w->facts.offers[offer];
-	bool alone = e->refuse >= REFUSE_DEADLINE && !placing_refused_too(w, j, offer, e);
+	bool alone = e->refuse >= REFUSE_DEADLINE &&
+		     !placing_refused_too(w, (size_t)(h - w->hints), offer, e);
 	const struct job_variant *v = j->spec.n_variants > 0 ? &j->spec.variants[e->variant] : NULL;
 	double idle =
 	    e->refuse == REFUSE_OVER_BUDGET && cost_over_budget(j, NAN, e) ? e->idle_usd : 0;
@@ -272,7 +286,7 @@ placing_estimate(struct placing_work_space *w, const struct cost_job *c, int64_t
 
 	for (size_t k = 0; k < w->facts.n_accounts; k++) {
 		left[k] = placing_budget_left(&w->facts, c->job, k);
-		hour[k] = placing_hour_left(&w->facts, c->job, k);
+		hour[k] = placing_hour_left(&w->facts, c->job, k, from > w->o->now);
 	}
 	for (size_t j = 0; j < w->facts.n_offers; j++) {
 		lim.budget_usd = left[w->facts.offers[j].account];
@@ -282,22 +296,15 @@ placing_estimate(struct placing_work_space *w, const struct cost_job *c, int64_t
 	}
 }
 
-/* It starts when another has ended: what machines take now, it does not take. */
-static bool
-placing_later(const struct placing_work_space *w, size_t i)
-{
-	return w->after[i] != PLACE_NONE || w->early[i] > w->o->now;
-}
-
 /* What the candidate of job i takes of each budget that counts it; it fits alone, as
- * REFUSE_OVER_BUDGET has seen to. */
+ * REFUSE_OVER_BUDGET has seen to. What is only in view takes nothing. */
 static void
 placing_money(struct placing_work_space *w, size_t i, const struct placing_offer *po,
     int64_t machines, double usd)
 {
 	const struct job *j = &w->jobs[i].job;
 
-	for (size_t b = 0; b < w->facts.n_budgets; b++) {
+	for (size_t b = 0; i < w->n_own && b < w->facts.n_budgets; b++) {
 		const struct budget *x = &w->facts.budgets[b];
 		int64_t left = placing_budget_rest(x),
 			units = placing_budget_takes(x, po, machines, usd);
@@ -317,6 +324,7 @@ placing_candidates_of(
     struct placing_work_space *w, size_t i, struct cost_estimate *estimates, size_t *start)
 {
 	struct placing_job *pj = &w->jobs[i];
+	bool later = placing_later(w, i);
 
 	if (placing_spot_job(&pj->job))
 		placing_apply_spot(w, i, estimates);
@@ -334,14 +342,14 @@ placing_candidates_of(
 		if (e.refuse == REFUSE_NOT && po->machines < e.machines) {
 			e.refuse = REFUSE_NO_CAPACITY;
 		} else if (e.refuse == REFUSE_NOT &&
-			   (never = placing_never(w, j, e.machines, &over)) != NULL) {
+			   (never = placing_never(w, j, e.machines, later, &over)) != NULL) {
 			e.refuse = REFUSE_NO_QUOTA;
 			struct placing_need need = { j, e.machines, e.total_usd, e.finish };
 
 			VEC_PUSH(w->a, &w->hints[i].over, need);
 			if (w->hints[i].quota == NULL || over == 1) {
 				w->hints[i].quota = never->limit->name;
-				w->hints[i].quota_left = never->left;
+				w->hints[i].quota_left = later ? never->limit->limit : never->left;
 			}
 		}
 		w->refusal[i * w->facts.n_offers + j] = (unsigned char)e.refuse;
@@ -549,13 +557,27 @@ placing_launches(struct placing_work_space *w, struct store *store, struct berth
 	return rc;
 }
 
+/* Of named jobs those that are left: they are the ones to be named when it is made again. */
+static enum berth_code
+placing_read_inputs(
+    const struct placing_work_space *w, struct store *store, bool named, struct berth_err *err)
+{
+	const char **kept = arena_array(w->a, w->n_jobs, sizeof(*kept));
+	struct placing_options o = *w->o;
+
+	for (size_t i = 0; named && i < w->n_jobs; i++)
+		kept[i] = w->jobs[i].job.id;
+	o.behind = kept + w->n_own;
+	o.n_behind = w->n_jobs - w->n_own;
+	return placing_inputs(store, &o, kept, named ? w->n_own : 0, w->o->inputs, err);
+}
+
 /* All that is read of the store, at one instant. */
 static enum berth_code
 placing_read(struct placing_work_space *w, struct store *store, const char *const *ids,
     size_t n_ids, struct intent_turn *turn, struct berth_err *err)
 {
 	enum berth_code rc = store_read_begin(store, err);
-	const char **kept;
 
 	if (rc != BERTH_OK)
 		return rc;
@@ -564,12 +586,8 @@ placing_read(struct placing_work_space *w, struct store *store, const char *cons
 		rc = placing_launches(w, store, err);
 	if (rc == BERTH_OK)
 		rc = placing_jobs(w, store, ids, n_ids, err);
-	kept = arena_array(w->a, w->n_jobs, sizeof(*kept));
-	for (size_t i = 0; rc == BERTH_OK && n_ids > 0 && i < w->n_jobs; i++)
-		kept[i] = w->jobs[i].job.id;
 	if (rc == BERTH_OK && w->o->inputs != NULL)
-		rc =
-		    placing_inputs(store, w->o, kept, n_ids > 0 ? w->n_jobs : 0, w->o->inputs, err);
+		rc = placing_read_inputs(w, store, n_ids > 0, err);
 	if (rc == BERTH_OK)
 		rc = placing_facts_load(
 		    store, w->accels, w->o, w->launches, w->n_launches, w->a, &w->facts, err);
@@ -583,6 +601,27 @@ placing_read(struct placing_work_space *w, struct store *store, const char *cons
 		rc = placing_last_load(w, store, err);
 	store_read_end(store);
 	return rc;
+}
+
+/* Costs, the bound and who is placed, without those that are only in view. */
+static void
+placing_sums(const struct placing_work_space *w, const struct place_plan *plan, struct placing *out)
+{
+	out->total_usd = plan->cost;
+	out->placed = plan->placed;
+	for (size_t i = 0; i < w->n_jobs; i++) {
+		size_t k = plan->chosen[i];
+		bool own = i < w->n_own;
+
+		out->bound_usd -= k == PLACE_NONE ? w->p.penalty[i] : own ? 0 : w->cost.v[k];
+		if (own || k == PLACE_NONE)
+			continue;
+		out->total_usd -= w->cost.v[k];
+		out->placed--;
+	}
+	out->bound_usd = fmax(0, out->bound_usd + plan->bound);
+	if (w->n_own < w->n_jobs)
+		out->total_usd = fmax(0, out->total_usd);
 }
 
 static enum berth_code
@@ -608,19 +647,15 @@ placing_run_with(struct store *store, const struct accel_table *accels,
 		return err_ctx(err, "placement");
 	left = placing_left(&w, &plan);
 	placing_worth(&w, &plan, left);
-	for (size_t i = 0; i < w.n_jobs; i++) {
+	for (size_t i = 0; i < w.n_own; i++)
 		placing_tell(&w, i, &plan, left);
-		out->bound_usd -= plan.chosen[i] == PLACE_NONE ? w.p.penalty[i] : 0;
-	}
+	placing_sums(&w, &plan, out);
 	placing_share_tell(&w, &plan, left);
 	out->vain = placing_vain(&w);
 	out->shares = o->shares == NULL ? NULL : arena_memdup(a, &w.shares, sizeof(w.shares));
 	out->jobs = w.jobs;
-	out->n_jobs = w.n_jobs;
-	out->total_usd = plan.cost;
-	out->bound_usd = fmax(0, out->bound_usd + plan.bound);
+	out->n_jobs = w.n_own;
 	out->optimal = plan.optimal;
-	out->placed = plan.placed;
 	out->by = w.by;
 	out->rounds = plan.rounds;
 	out->n_offers = w.facts.n_offers;

@@ -51,6 +51,10 @@ struct placing_options {
 			   known */
 	bool others; /* other brokers work on the store too: of ids those are left out that are not
 			queued any more, or that a create is out for */
+	const char *const *behind; /* [n_behind] ids of jobs that wait for some of ids: where those
+				      go is decided with them in view; they themselves take
+				      nothing, and nothing is told of them */
+	size_t n_behind;
 	struct buf *inputs; /* becomes what placing_keep_inputs() keeps, of the same instant; the
 			       caller frees it, after an error too; NULL: not asked for */
 };
@@ -176,6 +180,15 @@ struct placing {
 BERTH_MUST_CHECK enum berth_code placing_run(struct store *store, const struct accel_table *accels,
     const struct placing_options *o, const char *const *ids, size_t n_ids, struct arena *a,
     struct placing *out, struct berth_err *err);
+
+/*
+ * Of the queued jobs [n] those that wait, be it by others, for one of roots [n_roots] (ids, queued
+ * or not), and for whose sake it matters where that goes: they, or some behind them, have a
+ * deadline or (moves) data of theirs to be moved. Into out [n], which may be 0 of them; their
+ * number.
+ */
+size_t placing_behind(const struct job *jobs, size_t n, const char *const *roots, size_t n_roots,
+    bool moves, struct arena *a, size_t *out);
 
 /* Does a job that is not placed lack money, as far as the rules went: of a budget, or over its own
  * max_cost? */

@@ -236,8 +236,8 @@ placing_hold_lets(const struct placing_work_space *w, size_t i, size_t k,
 	int64_t by = w->jobs[i].job.spec.deadline;
 	size_t r = h->base;
 
-	if (h->job == PLACE_NONE || i == h->job || placing_hold_before(w, i) ||
-	    need->finish + BACKFILL_TICK_S <= h->at ||
+	if (h->job == PLACE_NONE || i == h->job || placing_later(w, i) ||
+	    placing_hold_before(w, i) || need->finish + BACKFILL_TICK_S <= h->at ||
 	    (by > 0 && placing_late_end(w, i, need->finish, h->at) > by))
 		return true;
 	for (size_t q = 0; q < w->facts.n_quotas; q++) {
@@ -294,7 +294,7 @@ placing_hold_filter(struct placing_work_space *w, size_t *start)
 
 	VEC_PUSH(w->a, &more.start, 0);
 	for (size_t i = 0; i < w->n_jobs; i++) {
-		bool free = i == w->hold.job || placing_hold_before(w, i);
+		bool free = i == w->hold.job || placing_later(w, i) || placing_hold_before(w, i);
 		size_t end = start[i + 1];
 
 		for (size_t k = from; k < end; k++) {
@@ -383,6 +383,8 @@ placing_backfill(struct placing_work_space *w, size_t *start)
 	order = placing_hold_order(w);
 	left = arena_memdup(w->a, w->p.limit, w->p.n_resources * sizeof(*left));
 	for (size_t i = 0; i < w->n_jobs && w->hold.job == PLACE_NONE; i++) {
+		if (placing_later(w, order[i].job))
+			continue;
 		placing_hold_job(w, order[i].job, start);
 		if (w->hold.job == PLACE_NONE)
 			placing_hold_starts(w, order[i].job, start, left);

@@ -133,6 +133,14 @@ placing_pays(const struct placing_work_space *w, size_t i, size_t k,
 	return true;
 }
 
+int64_t
+placing_quota_has(
+    const struct placing_work_space *w, size_t i, size_t k, size_t q, const int64_t *left)
+{
+	return placing_later(w, i) ? w->facts.quotas[q].limit->limit
+				   : left[q] + placing_own(w, k, q);
+}
+
 bool
 placing_room(const struct placing_work_space *w, size_t i, size_t k,
     const struct placing_need *need, bool money, const int64_t *left)
@@ -142,10 +150,11 @@ placing_room(const struct placing_work_space *w, size_t i, size_t k,
 
 	for (size_t q = 0; q < w->facts.n_quotas; q++)
 		if (placing_quota_weight(w->facts.quotas[q].limit, po->offer) * need->machines >
-		    left[q] + placing_own(w, k, q))
+		    placing_quota_has(w, i, k, q, left))
 			return false;
 	/* machines of an owned commitment */
-	for (size_t u = p->use_start[need->offer]; u < p->use_start[need->offer + 1]; u++)
+	for (size_t u = p->use_start[need->offer];
+	     !placing_later(w, i) && u < p->use_start[need->offer + 1]; u++)
 		if (p->limit[p->resource[u]] != PLACE_NO_LIMIT &&
 		    p->weight[u] * need->machines >
 			left[p->resource[u]] + placing_own(w, k, p->resource[u]))
@@ -192,7 +201,7 @@ placing_short(const struct placing_work_space *w, size_t i, size_t k,
 	for (size_t q = 0; q < w->facts.n_quotas; q++) {
 		int64_t more =
 		    placing_quota_weight(w->facts.quotas[q].limit, po->offer) * need->machines -
-		    left[q] - placing_own(w, k, q);
+		    placing_quota_has(w, i, k, q, left);
 
 		if (more <= 0)
 			continue;
@@ -263,7 +272,7 @@ placing_change_money(const struct placing_work_space *w, size_t i, const struct 
 	const struct placing_offer *po = &w->facts.offers[n->offer];
 	double all = n->usd + n->idle_usd, hour = n->machines * placing_hour(po),
 	       left = placing_budget_left(&w->facts, j, po->account);
-	bool over = placing_over_hour(w, j, n->offer, n->machines),
+	bool over = placing_over_hour(w, j, n->offer, n->machines, placing_later(w, i)),
 	     lacks = !over || n->idle_usd > 0 || all > left ||
 		     (usd_known(j->spec.max_cost) &&
 			 usd_to_double(j->cost) + all > usd_to_double(j->spec.max_cost));

@@ -248,7 +248,9 @@ placing_detail(const struct placing_work_space *w, size_t i)
 		    "that, the budgets leave %s",
 		    usd_need(need, h->safety_usd), usd_have(have, h->safety_left));
 	if (h->quota != NULL)
-		return arena_printf(w->a, "%s has %lld left", h->quota, (long long)h->quota_left);
+		return arena_printf(w->a,
+		    placing_later(w, i) ? "%s is %lld in all" : "%s has %lld left", h->quota,
+		    (long long)h->quota_left);
 	if (rule == REFUSE_BLOCKED_UNTIL || rule == REFUSE_PROBE_FAILED)
 		return arena_printf(w->a, "the first hold ends %s", time_fmt(t, h->free_at));
 	if (rule == REFUSE_UNAVAILABLE)

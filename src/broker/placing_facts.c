@@ -372,7 +372,8 @@ placing_budget_rest(const struct budget *b)
 }
 
 static double
-placing_left_of(const struct placing_facts *f, const struct job *j, size_t account, bool hour)
+placing_left_of(
+    const struct placing_facts *f, const struct job *j, size_t account, bool hour, bool whole)
 {
 	double least = NAN;
 
@@ -384,7 +385,9 @@ placing_left_of(const struct placing_facts *f, const struct job *j, size_t accou
 		    !budget_scope_hits(
 			x->scope, f->accounts[account], j->spec.project, j->spec.user))
 			continue;
-		left = usd_to_double(x->cap) - usd_to_double(x->spent) - usd_to_double(x->reserved);
+		left = usd_to_double(x->cap);
+		if (!whole)
+			left = left - usd_to_double(x->spent) - usd_to_double(x->reserved);
 		least = isnan(least) || left < least ? left : least;
 	}
 	return least;
@@ -393,13 +396,13 @@ placing_left_of(const struct placing_facts *f, const struct job *j, size_t accou
 double
 placing_budget_left(const struct placing_facts *f, const struct job *j, size_t account)
 {
-	return placing_left_of(f, j, account, false);
+	return placing_left_of(f, j, account, false, false);
 }
 
 double
-placing_hour_left(const struct placing_facts *f, const struct job *j, size_t account)
+placing_hour_left(const struct placing_facts *f, const struct job *j, size_t account, bool later)
 {
-	return placing_left_of(f, j, account, true);
+	return placing_left_of(f, j, account, true, later);
 }
 
 double

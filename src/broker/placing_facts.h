@@ -76,8 +76,10 @@ int64_t placing_quota_weight(const struct placing_limit *l, const struct offer *
 /* USD that all budgets of this job leave for a machine of the account; NaN: no budget counts it.
  * Those by the hour are none of them. */
 double placing_budget_left(const struct placing_facts *f, const struct job *j, size_t account);
-/* USD an hour that the budgets by the hour leave likewise. */
-double placing_hour_left(const struct placing_facts *f, const struct job *j, size_t account);
+/* USD an hour that the budgets by the hour leave likewise; later: to one that starts when what runs
+ * has ended. */
+double placing_hour_left(
+    const struct placing_facts *f, const struct job *j, size_t account, bool later);
 /* What one machine of the offer asks for an hour now, USD: paid by a commitment, its use. */
 double placing_hour(const struct placing_offer *po);
 /* What so many machines of the offer take of the budget when usd is what is kept for them,

@@ -40,7 +40,7 @@ struct placing_work_space {
 	struct placing_facts facts;
 	struct placing_job *jobs;
 	struct cost_job *costs; /* [n_jobs] */
-	size_t n_jobs;
+	size_t n_jobs, n_own;   /* those from n_own on are only in view (o->behind) */
 	struct place_problem p;
 	VEC(size_t) offer; /* by candidate: index into facts.offers */
 	size_t *takes;     /* by candidate: index into offers of p; those behind facts.n_offers are
@@ -147,8 +147,16 @@ void placing_estimate(struct placing_work_space *w, const struct cost_job *c, in
 /* A refused offer, for what is told of a job that has no place. */
 void placing_hint_add(struct placing_work_space *w, struct placing_hint *h, const struct job *j,
     size_t offer, const struct cost_estimate *e);
-/* Does a quota keep so many machines of the offer from everybody? */
-bool placing_never_fits(const struct placing_work_space *w, size_t offer, int64_t machines);
+/* Does a quota keep so many machines of the offer from everybody? later: who starts when others
+ * have ended is held against all of it, not against what is left now. */
+bool placing_never_fits(
+    const struct placing_work_space *w, size_t offer, int64_t machines, bool later);
+/* Job i starts when another has ended: what machines take now, it does not take. */
+bool placing_later(const struct placing_work_space *w, size_t i);
+/* What job i may have of quota q: all of it where it starts later, else what the plan leaves and
+ * its candidate k (or PLACE_NONE) gives back. left [n_resources] after the plan. */
+int64_t placing_quota_has(
+    const struct placing_work_space *w, size_t i, size_t k, size_t q, const int64_t *left);
 /*
  * Under a deadline: spot while it is safe, on demand when it must be, waiting where that is
  * cheaper. e [n_offers] becomes the job's estimates. Spot is taken, or waited for, only with the
@@ -159,9 +167,10 @@ void placing_apply_spot(struct placing_work_space *w, size_t i, struct cost_esti
 /* Has it spent on its work already? What it began it is to end: where money lacks it goes before
  * others of its priority. */
 bool placing_begun(const struct job *j);
-/* Would so many machines of the offer ask for more than the budgets by the hour leave? */
-bool placing_over_hour(
-    const struct placing_work_space *w, const struct job *j, size_t offer, int64_t machines);
+/* Would so many machines of the offer ask for more than the budgets by the hour leave? later: as in
+ * placing_never_fits(). */
+bool placing_over_hour(const struct placing_work_space *w, const struct job *j, size_t offer,
+    int64_t machines, bool later);
 /* USD that are kept of the budgets when job i takes this. */
 double placing_reserve(const struct placing_work_space *w, size_t i, const struct offer *o,
     const struct cost_estimate *e);

@@ -21,6 +21,7 @@ late_soonest(
     struct placing_work_space *w, const struct cost_job *c, int64_t from, struct cost_estimate *e)
 {
 	int64_t first = INT64_MAX, ever = INT64_MAX;
+	bool later = from > w->o->now;
 
 	placing_estimate(w, c, from, placing_spot_job(c->job), e);
 	for (size_t j = 0; j < w->facts.n_offers; j++) {
@@ -28,7 +29,7 @@ late_soonest(
 			ever = e[j].finish;
 		if (e[j].refuse == REFUSE_NOT && e[j].finish < first &&
 		    w->facts.offers[j].machines >= e[j].machines &&
-		    !placing_never_fits(w, j, e[j].machines))
+		    !placing_never_fits(w, j, e[j].machines, later))
 			first = e[j].finish;
 	}
 	return first < INT64_MAX ? first : ever < INT64_MAX ? ever : from;

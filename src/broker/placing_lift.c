@@ -228,7 +228,7 @@ lift_estimate(const struct placing_work_space *w, size_t i, const struct lift *l
     struct cost_estimate *e)
 {
 	const struct placing_offer *po = &w->facts.offers[offer];
-	double hour = placing_hour_left(&w->facts, l->cost.job, po->account);
+	double hour = placing_hour_left(&w->facts, l->cost.job, po->account, placing_later(w, i));
 	const struct cost_limits lim = { .now = w->o->now,
 		.from = w->early[i],
 		.tick_s = w->o->tick_s,

@@ -26,7 +26,7 @@ placing_gpus(const struct job *j)
 /*
  * GPUs that a job's user would hold with it: those of the user's jobs that run, and of those before
  * it in the queue. Where not all can go, it is the last job of the one who holds most that stays
- * out (max-min fairness between users).
+ * out (max-min fairness between users). What is only in view holds nothing that others would count.
  */
 static double *
 placing_holds(struct placing_work_space *w, const size_t *start)
@@ -43,8 +43,9 @@ placing_holds(struct placing_work_space *w, const size_t *start)
 		    w->a, &users, w->jobs[i].job.spec.user, w->n_running + i, NULL)];
 
 		/* what can go nowhere takes nothing from anybody */
-		*mine += start[i + 1] > start[i] ? placing_gpus(&w->jobs[i].job) : 0;
-		holds[i] = *mine;
+		holds[i] = *mine + (start[i + 1] > start[i] ? placing_gpus(&w->jobs[i].job) : 0);
+		if (i < w->n_own)
+			*mine = holds[i];
 	}
 	return holds;
 }
@@ -163,6 +164,8 @@ placing_standings(
 		if (w->ranks != NULL) {
 			t->rank = w->ranks[i].rank;
 			t->counted = w->ranks[i].counted;
+		}
+		if (w->ranks != NULL && i < w->n_own) {
 			t->weight =
 			    w->shares.owners[shares_owner(&w->shares, &w->jobs[i].job)].weight;
 		}

@@ -92,6 +92,7 @@ placing_inputs(struct store *store, const struct placing_options *o, const char 
 	jsonw_bool(&w, "finish", o->finish);
 	replay_texts(&w, "block", o->block, o->n_block);
 	replay_texts(&w, "ids", ids, n_ids);
+	replay_texts(&w, "behind", o->behind, o->n_behind);
 	replay_write_shares(&w, o->shares);
 	jsonw_begin_array(&w, "limits");
 	for (size_t i = 0; i < o->n_limits; i++)
@@ -261,6 +262,10 @@ replay_read_options(
 	    (rc = jsonr_bool(root, "finish", &o->finish, err)) ||
 	    (rc = replay_read_texts(root, "block", a, &o->block, &o->n_block, err)) ||
 	    (rc = replay_read_shares(root, a, o, err)))
+		return rc;
+	if (jsonr_get(root, "behind").v != NULL) /* an earlier berth wrote none */
+		rc = replay_read_texts(root, "behind", a, &o->behind, &o->n_behind, err);
+	if (rc != BERTH_OK)
 		return rc;
 	o->seed = (uint64_t)seed;
 	o->rounds = (unsigned)rounds;

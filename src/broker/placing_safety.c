@@ -68,7 +68,7 @@ placing_first(struct placing_work_space *w, size_t i, const struct cost_estimate
 	const struct job *j = &w->jobs[i].job;
 	size_t best = f->n_offers;
 
-	for (size_t k = 0; f->n_budgets > 0 && k < f->n_offers; k++)
+	for (size_t k = 0; i < w->n_own && f->n_budgets > 0 && k < f->n_offers; k++)
 		if (e[k].refuse == REFUSE_NOT &&
 		    (best == f->n_offers || e[k].total_usd < e[best].total_usd))
 			best = k;
@@ -102,7 +102,8 @@ placing_spot_rule(struct placing_work_space *w, size_t i, bool safe, struct cost
 			 placing_spot_stood(&w->facts, po, w->o->now) < s->stand_s)
 			e[k].refuse = REFUSE_SPOT_VAIN;
 		else if (safe && s->instead == SPOT_WAIT && p == PURCHASE_ON_DEMAND &&
-			 !po->facts.paid)
+			 !po->facts.paid && !placing_later(w, i)) /* that can wait, when its time
+								     has come */
 			e[k].refuse = REFUSE_WAIT_SPOT;
 	}
 }
@@ -131,6 +132,6 @@ placing_apply_spot(struct placing_work_space *w, size_t i, struct cost_estimate 
 		w->hints[i].safety_left = fmax(0, left);
 	}
 	placing_spot_rule(w, i, safe, e);
-	if (safe && s->action == SPOT_WAIT)
+	if (safe && s->action == SPOT_WAIT && i < w->n_own)
 		placing_safety_keep(w, i, s->safety_usd);
 }

@@ -17,10 +17,10 @@ placing_share_load(struct placing_work_space *w, struct store *store, struct ber
 
 	if (w->o->shares == NULL)
 		return BERTH_OK;
-	queued = arena_array(w->a, w->n_jobs, sizeof(*queued));
-	for (size_t i = 0; i < w->n_jobs; i++)
+	queued = arena_array(w->a, w->n_own, sizeof(*queued));
+	for (size_t i = 0; i < w->n_own; i++)
 		queued[i] = &w->jobs[i].job;
-	return shares_load(store, w->o->shares, w->o->now, queued, w->n_jobs, w->running,
+	return shares_load(store, w->o->shares, w->o->now, queued, w->n_own, w->running,
 	    w->n_running, w->a, &w->shares, err);
 }
 
@@ -99,13 +99,13 @@ placing_fastest(const struct placing_work_space *w, const size_t *start, size_t 
 static void
 placing_urgent(struct placing_work_space *w, const size_t *start)
 {
-	double *hours = arena_array(w->a, w->n_jobs, sizeof(*hours)), longest = 1;
+	double *hours = arena_array(w->a, w->n_own, sizeof(*hours)), longest = 1;
 
-	for (size_t i = 0; i < w->n_jobs; i++) {
+	for (size_t i = 0; i < w->n_own; i++) {
 		hours[i] = placing_fastest(w, start, i);
 		longest = fmax(longest, hours[i]);
 	}
-	for (size_t i = 0; i < w->n_jobs; i++) {
+	for (size_t i = 0; i < w->n_own; i++) {
 		const struct job *j = &w->jobs[i].job;
 
 		w->jobs[i].turn.urgent =
@@ -117,18 +117,20 @@ placing_urgent(struct placing_work_space *w, const size_t *start)
 void
 placing_share_order(struct placing_work_space *w, const size_t *start)
 {
-	struct share_job *jobs = arena_array(w->a, w->n_jobs, sizeof(*jobs));
+	struct share_job *jobs = arena_array(w->a, w->n_own, sizeof(*jobs));
 	struct placing_admit x = { w, start,
 		arena_memdup(w->a, w->p.limit, w->p.n_resources * sizeof(*x.left)) };
 
 	placing_urgent(w, start);
-	for (size_t i = 0; i < w->n_jobs; i++)
+	for (size_t i = 0; i < w->n_own; i++)
 		jobs[i] = (struct share_job){ shares_owner(&w->shares, &w->jobs[i].job),
 			w->jobs[i].job.spec.priority, shares_gpu_hours(&w->jobs[i].job),
 			w->jobs[i].turn.urgent };
 	w->ranks = arena_array(w->a, w->n_jobs, sizeof(*w->ranks));
 	share_order_in(w->shares.groups, w->shares.n_groups, w->shares.owners, w->shares.n, jobs,
-	    w->n_jobs, placing_admits, &x, w->a, w->ranks);
+	    w->n_own, placing_admits, &x, w->a, w->ranks);
+	for (size_t i = w->n_own; i < w->n_jobs; i++) /* behind all, and out of nobody's way */
+		w->ranks[i] = (struct share_rank){ .rank = i, .in = true };
 }
 
 static const char *
@@ -160,7 +162,7 @@ placing_given(
 {
 	const struct place_problem *p = &w->p;
 
-	for (size_t k = i + 1; k < w->n_jobs; k++) {
+	for (size_t k = i + 1; k < w->n_own; k++) {
 		size_t c = plan->chosen[k];
 
 		if (c == PLACE_NONE || !placing_gave_way(w, i, k))
@@ -298,13 +300,13 @@ placing_share_tell(struct placing_work_space *w, const struct place_plan *plan, 
 	bool *wants = arena_array(w->a, w->p.n_resources, sizeof(*wants));
 	int64_t *given = arena_array(w->a, w->p.n_resources, sizeof(*given));
 
-	for (size_t i = 0; i < w->n_jobs; i++) {
+	for (size_t i = 0; i < w->n_own; i++) {
 		size_t to = PLACE_NONE;
 		bool known = false;
 
 		if (plan->chosen[i] != PLACE_NONE || w->p.cand_start[i] == w->p.cand_start[i + 1])
 			continue;
-		for (size_t k = i + 1; k < w->n_jobs; k++) {
+		for (size_t k = i + 1; k < w->n_own; k++) {
 			if (plan->chosen[k] == PLACE_NONE || !placing_gave_way(w, i, k))
 				continue;
 			if (!known)
@@ -325,7 +327,7 @@ placing_share_tell(struct placing_work_space *w, const struct place_plan *plan, 
 		if (to != PLACE_NONE)
 			placing_turn_text(w, i, to, w->jobs[i].turn.n_gave_way_to, true);
 	}
-	for (size_t k = 0; k < w->n_jobs; k++)
+	for (size_t k = 0; k < w->n_own; k++)
 		if (w->jobs[k].turn.n_went_before > 0)
 			placing_turn_text(w, first[k], k, w->jobs[k].turn.n_went_before, false);
 }

@@ -351,9 +351,13 @@ cost_check_now(const struct cost_facts *f, const struct cost_limits *lim)
 {
 	if (f->probe_failed)
 		return REFUSE_PROBE_FAILED;
-	if (f->none_until > lim->now && !f->paid) /* what is owned is kept for its owner */
+	int64_t begin = lim->from > lim->now ? lim->from : lim->now;
+
+	if (f->probe_failed && (begin == lim->now || f->blocked_until > begin))
+		return REFUSE_PROBE_FAILED;
+	if (f->none_until > begin && !f->paid) /* what is owned is kept for its owner */
 		return REFUSE_UNAVAILABLE;
-	return f->blocked_until > lim->now ? REFUSE_BLOCKED_UNTIL : REFUSE_NOT;
+	return f->blocked_until > begin ? REFUSE_BLOCKED_UNTIL : REFUSE_NOT;
 }
 
 static double

@@ -1,7 +1,7 @@
 # One file a line, so that two branches may add theirs.
 EXTRA_DIST += tests/cli/cases_server.py
 EXTRA_DIST += tests/cli/json.awk
-EXTRA_DIST += tests/cli/lib.sh tests/cli/queue.sh tests/cli/clouds.sh
+EXTRA_DIST += tests/cli/lib.sh tests/cli/queue.sh tests/cli/clouds.sh tests/cli/chain.sh
 EXTRA_DIST += tests/cli/plan_pairs.py tests/cli/plan_starts.py
 EXTRA_DIST += tests/cli/probe-l4.json
 EXTRA_DIST += tests/cli/prometheus.py
@@ -76,4 +76,5 @@ dist_check_SCRIPTS += tests/cli/store-tiers-jobs.sh tests/cli/store-prune.sh
 dist_check_SCRIPTS += tests/cli/store-tiers.sh
 dist_check_SCRIPTS += tests/cli/store.sh
 dist_check_SCRIPTS += tests/cli/tick.sh
+dist_check_SCRIPTS += tests/cli/tick-after.sh
 dist_check_SCRIPTS += tests/cli/wrong-input.sh

@@ -3,29 +3,11 @@
 # Start-ups take 5 min. prep: 5 h on slow (50.83 USD) or 2 h on fast (125 USD); train: 7 h 42 min on slow (77.83 USD).
 NOW=2026-11-30T00:00:00Z
 . "$TOP_SRCDIR/tests/cli/lib.sh"
+. "$TOP_SRCDIR/tests/cli/chain.sh"
 
 expect_all_has() {	# on standard output or error
 	cat "$err" >>"$out"
 	expect_out_has "$1"
-}
-pool() { echo "  - {provider: aurora, region: r, zone: a, instance_type: $1, accelerator: $2, accelerator_count: 8, vcpus: 8, startup: [5m, 5m], on_demand: {price: $3, capacity: 9}}" >>one.trace; }
-cloud() {	# cloud [LINE OF berth.yaml]
-	rm -rf "$HOME/.config" "$HOME/.local"
-	mkdir -p "$HOME/.config/berth"
-	printf 'schema: berth.replay/1\nstart: %s\npools:\n' "$NOW" >one.trace
-	pool slow A100-SXM4-80GB 10
-	pool fast H100-SXM5-80GB 60
-	printf 'schema: berth.config/1\naccounts:\n  - {name: sky, provider: replay, trace: %s/one.trace}\n%s\n' "$PWD" "$1" >"$HOME/.config/berth/berth.yaml"
-	run init --no-prices
-	run prices refresh
-}
-job() {	# job NAME SLOW FAST [LINE...]
-	{
-		printf 'schema: berth.job/1\nname: %s\npurchase: [on_demand]\nrun: x\nvariants:\n  - {name: a, accelerator: "A100-SXM4-80GB:8", work: %s}\n' "$1" "$2"
-		[ "$3" = - ] || printf '  - {name: h, accelerator: "H100-SXM5-80GB:8", work: %s}\n' "$3"
-		shift 3
-		for line; do echo "$line"; done
-	} >"$1.yaml"
 }
 goes() {	# goes N TYPE END: the N-th job
 	n="$(json "\$.jobs[$1].offer.instance_type") $(json "\$.jobs[$1].expected_finish")"
@@ -34,9 +16,9 @@ goes() {	# goes N TYPE END: the N-th job
 }
 
 # Nothing fast: the deadline is missed whatever is done, and the plan says so and why.
-cloud
-job prep 5h -
-job train 7h42m - 'after: {job: prep}' 'deadline: +9h'
+chain_cloud
+chain_job prep 5h -
+chain_job train 7h42m - 'after: {job: prep}' 'deadline: +9h'
 run submit prep.yaml train.yaml
 run place
 expect_exit 3 'a deadline behind the end of both is missed'
@@ -57,7 +39,7 @@ NOW=2026-11-30T02:00:00Z
 run place -o json
 expect_json '$.jobs[0].offer' null
 expect_out_has 'prep ends at 2026-11-30T05:0[0-9]:[0-9]*Z, the first possible end is 2026-11-30T12:'
-job late 7h42m - 'after: {job: prep}' 'deadline: +12h'
+chain_job late 7h42m - 'after: {job: prep}' 'deadline: +12h'
 run submit late.yaml
 run place -o json
 expect_json '$.jobs[1].offer.instance_type' slow 'one that has the time is placed behind it'
@@ -66,9 +48,9 @@ NOW=2026-11-30T00:00:00Z
 
 # Which of the two is to be fast, the deadline of the second decides: the cheapest that keeps it.
 chain() {	# chain DEADLINE
-	cloud
-	job prep 5h 2h
-	job train 7h42m 3h 'after: {job: prep}' "$1"
+	chain_cloud
+	chain_job prep 5h 2h
+	chain_job train 7h42m 3h 'after: {job: prep}' "$1"
 	run submit prep.yaml train.yaml
 	run place -o json
 }
@@ -95,10 +77,10 @@ expect_exit 0
 expect_all_has '05:10'
 
 # Further up the chain too.
-cloud
-job prep 5h 2h
-job train 7h42m - 'after: {job: prep}'
-job check 1h - 'after: {job: train}' 'deadline: +12h'
+chain_cloud
+chain_job prep 5h 2h
+chain_job train 7h42m - 'after: {job: prep}'
+chain_job check 1h - 'after: {job: train}' 'deadline: +12h'
 run submit prep.yaml train.yaml check.yaml
 run place -o json
 goes 0 fast 02:05:00
@@ -110,22 +92,48 @@ goes 0 slow 10:57:00
 
 # What starts later takes no quota, no machine and no rate of spending that counts now; of money it takes its part.
 quota='limits: [{name: gpus, provider: aurora, unit: gpu, limit: 8}]'
-cloud "$quota"
-job prep 5h 2h
-job train 7h42m 3h 'after: {job: prep}' 'deadline: +9h'
+chain_cloud "$quota"
+chain_job prep 5h 2h
+chain_job train 7h42m 3h 'after: {job: prep}' 'deadline: +9h'
 run submit prep.yaml train.yaml
 run place -o json
 expect_exit 0
 goes 0 slow 05:05:00
 goes 1 fast 08:10:00
 expect_json '$.optimal' true 'both are within the quota of 8, one after the other'
-job beside 1h 1h
+chain_job beside 1h 1h
 run submit beside.yaml
 run place -o json
 expect_exit 3
 expect_json '$.jobs[2].offer' null 'which the job beside them is not'
 expect_json '$.jobs[2].binds' gpus
-cloud
+
+# While the one before it runs, and uses all of the quota and of the rate of spending, what it leaves at its end is what counts.
+chain_cloud "$quota"
+run budget set all -c 65 -p hour
+run submit prep.yaml train.yaml
+run tick --until +10m --step 1m
+NOW=2026-11-30T00:10:00Z
+run jobs -o json
+expect_json '$.jobs[0].state' running
+run place -o json
+expect_exit 0
+expect_json '$.jobs[0].name' train
+expect_json '$.jobs[0].offer.instance_type' fast
+run submit beside.yaml
+run place -o json
+expect_exit 4
+expect_json '$.jobs[1].offer' null
+expect_json '$.jobs[1].refused.over_budget' 1
+expect_json '$.jobs[1].refused.no_quota' 1 'which is not so of one that is to start now'
+job=$(json '$.jobs[1].id')
+run -y job cancel "$job"
+sed -i 's/limit: 8/limit: 4/' "$HOME/.config/berth/berth.yaml"
+run place
+expect_exit 3
+expect_all_has 'train: not placed: over a quota by itself: gpus is 4 in all'
+NOW=2026-11-30T00:00:00Z
+chain_cloud
 run budget set all -c 65 -p hour
 run submit prep.yaml train.yaml
 run place
