@@ -323,6 +323,12 @@ plan_demand_explain(struct plan_series *ps, size_t n, struct arena *a)
 				      "demand is what ran; %.1f GPUs more were waited for, mean of "
 				      "four weeks: --requested plans for them too",
 				      ps[i].queued));
+		if (ps[i].raised > 1)
+			VEC_PUSH(a, &line,
+			    arena_printf(a,
+				"the sample paths lay more than a tenth below the last week, the "
+				"last four weeks and all of the history: they are raised by %s",
+				plan_percent(ps[i].raised, a)));
 		ps[i].because.line = line.v;
 		ps[i].because.n = line.n;
 	}

@@ -40,6 +40,26 @@ plan_accel(const struct accel_table *accels, const struct series *s, const char 
 	return accel_find(accels, name);
 }
 
+/* Paths that lie below all that was used; what the roadmap or past growth takes away stays away. */
+static void
+plan_level(struct plan_series *ps, double *use, struct arena *a)
+{
+	const struct fc_result *f = &ps->forecast;
+	size_t n = f->n_paths * f->horizon;
+	double *peaks;
+
+	if (ps->n_events > 0 || f->growth.kind != FC_GROWTH_NONE || f->step_s > PLAN_WEEK_S)
+		return;
+	ps->raised = commit_level(ps->history.mean, ps->history.n,
+	    (size_t)(PLAN_WEEK_S / f->step_s), use, f->n_paths, f->horizon);
+	if (!(ps->raised > 1))
+		return;
+	peaks = arena_memdup(a, f->paths, n * sizeof(*peaks));
+	for (size_t i = 0; i < n; i++)
+		peaks[i] = fmax(peaks[i], use[i]);
+	ps->peaks.gpus = peaks;
+}
+
 /* Paths carry the peak of each step; what is used and paid is its mean: each step's paths are
  * scaled to the expected mean. */
 static void
@@ -61,6 +81,7 @@ plan_paths(struct plan_series *ps, struct arena *a)
 		(double)f->step_s / 3600, ps->uncut };
 	ps->peaks = ps->demand;
 	ps->peaks.gpus = f->paths;
+	plan_level(ps, use, a);
 }
 
 double

@@ -46,6 +46,7 @@ struct plan_money {
 };
 
 #define PLAN_IDLE_S (28 * 86400)
+#define PLAN_WEEK_S (7 * 86400)
 
 /* Offers that were left out for the age of their price alone, by id. */
 struct plan_stale {
@@ -162,6 +163,7 @@ struct plan_series {
 	struct fc_result forecast;
 	struct commit_demand demand; /* paths on the level of the mean */
 	struct commit_demand peaks;  /* paths on the level of the peak */
+	double raised; /* ... by so much: they lay below all that was used; 1 or 0: not */
 	struct commit_curve curve;
 	size_t cut_paths;
 	bool uncut; /* they were cut before events were added: what is named is not absurd */

@@ -238,8 +238,12 @@ simcommit_take(void *arg, size_t k, struct fc_result *f, struct arena *a, struct
 {
 	struct simcommit_buyer *b = arg;
 	size_t i = b->index[k];
-	enum berth_code rc = simcommit_buy(b->w, i, f, a, err);
+	enum berth_code rc;
 
+	if (f->growth.kind == FC_GROWTH_NONE) /* as `berth plan` does */
+		(void)commit_level(b->w->s[i].mean, b->w->from[i],
+		    (size_t)(604800 / b->w->s[i].step_s), f->paths, f->n_paths, f->horizon);
+	rc = simcommit_buy(b->w, i, f, a, err);
 	b->w->from[i] = b->w->to[i];
 	return rc;
 }

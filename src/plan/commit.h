@@ -157,6 +157,16 @@ BERTH_MUST_CHECK enum berth_code commit_curve_build(const struct commit_demand *
  * Values finite and >= 0. */
 size_t commit_winsorise(double *gpus, size_t n_paths, size_t n_steps, struct arena *a);
 
+/*
+ * Raises sample paths [n_paths][n_steps] of demand, GPUs, that lie below all that was used. least
+ * is the smallest of the means of history [n] (NaN: unknown) over its last week of `week` steps,
+ * its last four and all of it; where the paths' mean lies below it by more than a tenth (of its
+ * logarithm), half of what lies beyond is made up for, by one factor, which is returned. 1: nothing
+ * is changed, as over less than a week, or where half of a week is unknown or nothing was used.
+ */
+double commit_level(
+    const double *history, size_t n, size_t week, double *gpus, size_t n_paths, size_t n_steps);
+
 /* The same from a merged demand: value [n] GPUs with weight [n] > 0 (shares of time, any scale)
  * over hours. */
 BERTH_MUST_CHECK enum berth_code commit_curve_merged(const double *value, const double *weight,

@@ -4,6 +4,7 @@ libplan_a_SOURCES = \
 	src/plan/commit.c src/plan/commit.h src/plan/commit_impl.h \
 	src/plan/commit_change.c \
 	src/plan/commit_curve.c \
+	src/plan/commit_level.c \
 	src/plan/commit_joint.c src/plan/commit_joint.h \
 	src/plan/commit_joint_hours.c src/plan/commit_joint_rows.c src/plan/commit_change_joint.c \
 	src/plan/commit_quota.c \

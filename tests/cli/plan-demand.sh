@@ -92,4 +92,31 @@ expect_json '$.series[0].requested' true
 expect_json_near '$.series[0].mean' 15 3 "what ran and what waited"
 grep -q 'demand is what ran and what waited' "$out"
 ok $? "and that it is in"
+# Office hours, and silence since 14 hours: paths that lie below every level of the past are raised half of what is more than a tenth.
+awk 'BEGIN { print "series,timestamp,gpus,accelerator"; for (i = 0; i < 1694; i++) { t = 1796083200 - 3600 * (1694 - i)
+	x = int(i / 24) % 7 < 5 && i % 24 >= 8 && i % 24 < 20 ? 60 : 10
+	printf "office,%d,%d,H100\n", t, i < 1680 ? x + (i * 7919) % 20 : 0
+	printf "open,%d,%d,H100\n", t, x + (i * 7919) % 20 } }' >office.csv
+run record csv office.csv
+run plan office --horizon 26w --no-spot -o json
+expect_exit 0
+least=$(awk -F, '$1 == "office" { v[n++] = $3 }
+	END {
+		for (i = 1; i <= n; i++) {
+			sum += v[n - i]
+			if (i == 168 || i == 672 || i == n)
+				least = least == "" || sum / i < least ? sum / i : least
+		}
+		print least
+	}' office.csv)
+by=$(sed -n 's/.*they are raised by \([0-9.]*\) %.*/\1/p' "$out")
+awk -v least="$least" -v by="$by" -v mean="$(json '$.series[0].mean')" 'BEGIN {
+	f = 1 + by / 100
+	d = 2 * log(f) + 0.1 - log(least / (mean / f))
+	exit !(by > 0 && mean < least && d < 0.003 && d > -0.003) }'
+ok $? "paths below the least level of the past ($least) come half of the way beyond a tenth nearer to it (raised by $by %)"
+run plan open --horizon 26w --no-spot -o json
+expect_exit 0
+[ "$(grep -c 'they are raised' "$out")" -eq 0 ]
+ok $? "without the silence nothing is raised"
 done_testing
