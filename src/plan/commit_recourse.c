@@ -14,7 +14,8 @@
  */
 struct commit_basis {
 	uint32_t number;
-	double *at, *by;    /* [rows] value without demand, [rows][n] change with it */
+	double *at, *by;    /* [rows] value without demand, change with it: those that are not 0 */
+	uint32_t *of, *end; /* of which member each is; [rows] behind the last of a row */
 	double *lo, *hi;    /* [rows] */
 	size_t *var;        /* [rows] */
 	double usd, *price; /* USD without demand, [n] with it */
@@ -124,6 +125,7 @@ recourse_keep(struct recourse_work *w, const double *d)
 	struct arena *a = r->scratch;
 	struct commit_basis *b = arena_array(a, 1, sizeof(*b));
 	size_t m = w->rows;
+	uint32_t n = 0;
 
 	b->at = arena_array(a,
 	    m * (r->n + 4) + 3 * r->n + r->n_servers + r->n_columns + r->n_quotas, sizeof(double));
@@ -137,6 +139,8 @@ recourse_keep(struct recourse_work *w, const double *d)
 	b->slope = b->rest + r->n_servers;
 	b->saves = b->slope + r->n_columns;
 	b->var = arena_array(a, m, sizeof(*b->var));
+	b->of = arena_array(a, m * (r->n + 1), sizeof(*b->of));
+	b->end = b->of + m * r->n;
 	b->jump = arena_array(a, 2 * m, sizeof(struct commit_basis *));
 	b->usd = linear_cost(&w->lp);
 	b->number = (uint32_t)w->basis.n;
@@ -152,9 +156,15 @@ recourse_keep(struct recourse_work *w, const double *d)
 		b->hi[i] = w->lp.hi[b->var[i]];
 		b->at[i] = w->lp.beta[i];
 		for (size_t k = 0; k < r->n; k++) {
-			b->by[i * r->n + k] = recourse_by(w, i, k);
-			b->at[i] -= b->by[i * r->n + k] * d[k];
+			double by = recourse_by(w, i, k);
+
+			if (by == 0)
+				continue;
+			b->of[n] = (uint32_t)k;
+			b->by[n++] = by;
+			b->at[i] -= by * d[k];
 		}
+		b->end[i] = n;
 	}
 	recourse_slopes(w, b);
 	VEC_PUSH(a, &w->basis, b);
@@ -162,12 +172,12 @@ recourse_keep(struct recourse_work *w, const double *d)
 }
 
 static inline double
-recourse_basic(const struct commit_basis *b, size_t n, size_t i, const double *d)
+recourse_basic(const struct commit_basis *b, size_t i, const double *d)
 {
 	double v = b->at[i];
 
-	for (size_t k = 0; k < n; k++)
-		v += b->by[i * n + k] * d[k];
+	for (uint32_t k = i == 0 ? 0 : b->end[i - 1]; k < b->end[i]; k++)
+		v += b->by[k] * d[b->of[k]];
 	return v;
 }
 
@@ -176,7 +186,7 @@ static inline size_t
 recourse_breaks(const struct recourse_work *w, const struct commit_basis *b, const double *d)
 {
 	for (size_t i = 0; i < w->rows; i++) {
-		double v = recourse_basic(b, w->r->n, i, d);
+		double v = recourse_basic(b, i, d);
 
 		if (v < b->lo[i] && v < b->lo[i] - RECOURSE_EPS * (1 + fabs(v)))
 			return 2 * i;
@@ -236,8 +246,8 @@ recourse_served(
 
 		if (b->var[i] >= r->n_servers)
 			continue;
-		for (size_t k = 0; k < r->n; k++)
-			sum += b->by[i * r->n + k] * b->demand[k];
+		for (uint32_t k = i == 0 ? 0 : b->end[i - 1]; k < b->end[i]; k++)
+			sum += b->by[k] * b->demand[b->of[k]];
 		t->served[b->var[i]] += sum;
 		t->most[b->var[i]] = fmax(t->most[b->var[i]], b->most[i]);
 	}
@@ -277,7 +287,7 @@ commit_recourse_at(struct commit_recourse *r, const double *x, struct commit_tan
 		for (size_t k = 0; k < r->n; k++)
 			b->demand[k] += r->weight[h] * d[k];
 		for (size_t i = 0; t->served != NULL && i < w.rows; i++)
-			b->most[i] = fmax(b->most[i], recourse_basic(b, r->n, i, d));
+			b->most[i] = fmax(b->most[i], recourse_basic(b, i, d));
 	}
 	if (t->served != NULL) {
 		memset(t->served, 0, r->n_servers * sizeof(*t->served));

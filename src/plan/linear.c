@@ -13,6 +13,13 @@
 #define LINEAR_PIVOTS_MAX 20000
 #define LINEAR_REBUILD 1000 /* pivots after which the tableau is made anew */
 
+/* Of numbers alone: fmax() looks for what is none, which takes a call. */
+static inline double
+linear_max(double x, double y)
+{
+	return x > y ? x : y;
+}
+
 static void
 linear_grow(struct linear *l)
 {
@@ -112,9 +119,10 @@ linear_row(struct linear *l, const double *a, double b)
 	for (size_t k = 0; k < l->n; k++) {
 		ptrdiff_t w = l->where[k];
 
-		l->part[r] = fmax(l->part[r], fabs(a[k]) * fmax(fabs(l->lo[k]), fabs(l->hi[k])));
 		if (a[k] == 0)
 			continue;
+		l->part[r] =
+		    linear_max(l->part[r], fabs(a[k]) * linear_max(fabs(l->lo[k]), fabs(l->hi[k])));
 		if (w >= 0) {
 			l->t[r][w] += a[k];
 			l->beta[r] -= a[k] * l->at[w];
@@ -178,7 +186,7 @@ linear_eps(const struct linear *l, size_t var, double value)
 {
 	double part = var >= l->n ? l->part[var - l->n] : 1;
 
-	return LINEAR_EPS * (fmin(1, part) + fabs(value)) + LINEAR_ROUND * part;
+	return LINEAR_EPS * ((part < 1 ? part : 1) + fabs(value)) + LINEAR_ROUND * part;
 }
 
 /* The row whose bound is broken most, or (low) that of the lowest variable whose bound is; m: none.
@@ -191,7 +199,8 @@ linear_leaves(const struct linear *l, bool low, double *to)
 
 	for (size_t r = 0; r < l->m; r++) {
 		size_t v = l->row[r];
-		double under = l->lo[v] - l->beta[r], off = fmax(under, l->beta[r] - l->hi[v]);
+		double under = l->lo[v] - l->beta[r],
+		       off = linear_max(under, l->beta[r] - l->hi[v]);
 
 		if (off <= linear_eps(l, v, l->beta[r]) ||
 		    (low ? best < l->m && v > l->row[best] : off <= most))
@@ -212,7 +221,7 @@ linear_enters(const struct linear *l, size_t r, bool up, bool low)
 	double least = INFINITY, size = 0, scale = 0;
 
 	for (size_t c = 0; c < l->n; c++)
-		scale = fmax(scale, fabs(l->t[r][c]));
+		scale = linear_max(scale, fabs(l->t[r][c]));
 	for (size_t c = 0; c < l->n; c++) {
 		size_t v = l->col[c];
 		double p = l->t[r][c], ratio, tie = LINEAR_TIE * least + 1e-17 * l->dearest;
@@ -279,22 +288,32 @@ linear_pivot(struct linear *l, size_t r, size_t c, double to)
 	l->pivots++;
 }
 
-/* By how much the rows as they were given are off: drift of the tableau. */
+double
+linear_value(const struct linear *l, size_t var)
+{
+	ptrdiff_t w = l->where[var];
+
+	return w >= 0 ? l->at[w] : l->beta[-1 - w];
+}
+
+/* By how much the rows as they were given are off: drift of the tableau. l->sum: scratch. */
 static double
 linear_drift(const struct linear *l)
 {
 	double worst = 0;
 
+	for (size_t k = 0; k < l->n; k++)
+		l->sum[k] = linear_value(l, k);
 	for (size_t r = 0; r < l->m; r++) {
 		double s = linear_value(l, l->n + r) - l->b[r], scale = 1 + fabs(l->b[r]);
 
 		for (size_t k = 0; k < l->n; k++) {
-			double v = l->a[r][k] == 0 ? 0 : l->a[r][k] * linear_value(l, k);
+			double v = l->a[r][k] == 0 ? 0 : l->a[r][k] * l->sum[k];
 
 			s += v;
 			scale += fabs(v);
 		}
-		worst = fmax(worst, fabs(s) / scale);
+		worst = linear_max(worst, fabs(s) / scale);
 	}
 	return worst;
 }
@@ -396,13 +415,6 @@ linear_solve(struct linear *l)
 	return LINEAR_FAILED;
 }
 
-double
-linear_value(const struct linear *l, size_t var)
-{
-	ptrdiff_t w = l->where[var];
-
-	return w >= 0 ? l->at[w] : l->beta[-1 - w];
-}
 
 double
 linear_cost(const struct linear *l)

@@ -144,17 +144,21 @@ change_hours(const struct change *c, const struct commit_recourse *r, size_t str
 }
 
 /*
- * The best at a factor, from the schedules in from [n_from]; work < 0: the first of those that keep
- * the rules is priced. BERTH_EINFEASIBLE: there is none.
+ * The best at a factor, from the schedules in from [n_from]; what cannot cost less than `enough` is
+ * not looked for. work < 0: the first of those that keep the rules is priced. BERTH_EINFEASIBLE:
+ * there is none.
  */
 static enum berth_code
-change_run(struct change *c, double factor, double work, struct schedule *const *const *from,
-    size_t n_from, struct change_plan *out, struct berth_err *err)
+change_run(struct change *c, double factor, double work, double enough,
+    struct schedule *const *const *from, size_t n_from, struct change_plan *out,
+    struct berth_err *err)
 {
 	struct arena *a = arena_new();
 	struct schedule_work *w;
 	struct schedule **s = change_new(c->n, a);
-	struct schedule_effort e = { .work = work, .hours = c->hours, .scale = 1 };
+	struct schedule_effort e = {
+		.work = work, .hours = c->hours, .scale = 1, .enough = enough
+	};
 	int64_t **start[3], *const *given[3];
 	bool whole = false;
 	size_t n = 0;
@@ -185,10 +189,17 @@ change_run(struct change *c, double factor, double work, struct schedule *const 
 	return rc;
 }
 
-/* The best there is, from the schedules of now and others. False: none, or not in reach. */
 static bool
-change_solve(
-    struct change *c, double factor, struct schedule *const *other, struct change_plan *out)
+change_better(const struct change *c, double usd, double now)
+{
+	return usd < now * (1 - c->gap - CHANGE_TINY) || (isinf(now) && isfinite(usd));
+}
+
+/* The best there is, from the schedules of now, which cost so much, and others. False: nothing
+ * better, or not in reach. */
+static bool
+change_solve(struct change *c, double factor, double now, struct schedule *const *other,
+    struct change_plan *out)
 {
 	struct schedule *const *from[2] = { c->now, other };
 	struct berth_err ignored;
@@ -196,7 +207,9 @@ change_solve(
 
 	if (work <= 0)
 		return false;
-	return change_run(c, factor, work, from, 2, out, &ignored) == BERTH_OK;
+	return change_run(c, factor, work, now * (1 - c->gap - CHANGE_TINY), from, 2, out,
+		   &ignored) == BERTH_OK &&
+	       change_better(c, out->usd, now);
 }
 
 /* USD of schedules [n] at a factor, INFINITY where they keep no rules. */
@@ -221,12 +234,6 @@ change_usd(struct change *c, double factor, struct schedule *const *const *s, si
 				  &ignored) == BERTH_EFAIL)
 		usd[0] = INFINITY;
 	arena_free(a);
-}
-
-static bool
-change_better(const struct change *c, double usd, double now)
-{
-	return usd < now * (1 - c->gap - CHANGE_TINY) || (isinf(now) && isfinite(usd));
 }
 
 /* Two factors between same and turned: at the first those of now still cost no more than the
@@ -270,14 +277,12 @@ change_turn(
 
 	*out = (struct schedule_turn){ NAN, NAN, NULL };
 	c->work = CHANGE_WORK;
-	if (!change_solve(c, reach, NULL, &other) ||
-	    !change_better(c, other.usd, change_now(c, now, reach)))
+	if (!change_solve(c, reach, change_now(c, now, reach), NULL, &other))
 		return;
 	for (int k = 0; k < CHANGE_STEPS; k++) {
 		same = 1;
 		change_cross(c, now, &other, &same, &turned);
-		if (same == 1 || !change_solve(c, same, other.s, &at) ||
-		    !change_better(c, at.usd, change_now(c, now, same)))
+		if (same == 1 || !change_solve(c, same, change_now(c, now, same), other.s, &at))
 			break;
 		other = at;
 		turned = same;
@@ -312,7 +317,8 @@ schedule_change(const struct schedule_problem *p, size_t n, double budget,
 	if (rc != BERTH_OK)
 		return rc;
 	c.like = like;
-	rc = change_run(&c, 1, -1, &now, 1, &is, err); /* and its hours, parted as they are used */
+	rc = change_run(
+	    &c, 1, -1, INFINITY, &now, 1, &is, err); /* and its hours, parted as they are used */
 	if (rc != BERTH_OK)
 		return rc == BERTH_EINFEASIBLE ? BERTH_OK : rc;
 	for (size_t k = 0; k < n; k++) {

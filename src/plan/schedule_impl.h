@@ -86,6 +86,7 @@ struct schedule_effort {
 	const struct commit_recourse *left; /* out: the hours; NULL: each member has its own */
 	double *priced; /* [n_starts] USD of each that it begins with, INFINITY: it keeps no rules;
 			   NULL: not asked */
+	double enough;  /* what cannot cost less is not looked for; 0: all is */
 };
 
 /*

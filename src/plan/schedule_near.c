@@ -5,6 +5,7 @@
 #include "util/arena.h"
 
 #define RULES_MOVES 60000 /* stretches looked at by moves of single purchases */
+#define NEAR_ROUND 0.8    /* of what is no gain: tangents are rounded */
 
 /* Is there something on demand for a member's peak in a stretch that keeps its rows, which have b
  * left? */
@@ -71,11 +72,31 @@ rules_keep(struct rules *s, const double *x)
 	return n == 0 || near_peak(s, group, left, n);
 }
 
-/* What the rows leave beside the best purchases, with all that can be on demand; and the cost of
- * each stretch. */
+/* What the rows leave beside the best purchases, with all that can be on demand; the cost of each
+ * stretch [stretches], and its tangent there [stretches][n_columns], of one purchase more. */
 struct near_all {
-	double *x, *left, *usd;
+	double *x, *left, *usd, *slope;
 };
+
+/* What one more in each column changes the hours of a stretch by: a tangent of the last rules_at(),
+ * into slope [n_columns]. */
+static void
+near_slope(const struct rules *s, double *slope, size_t t)
+{
+	double hours = 0, guides = 0;
+
+	for (size_t k = 0; k < s->n_pieces; k++) {
+		guides += s->piece[k].guide ? s->piece_usd[k] : 0;
+		hours += s->piece[k].member == s->n ? s->piece_usd[k] : 0;
+	}
+	for (size_t c = 0; c < s->n_columns; c++) {
+		slope[c] = s->n_hours > 0 && hours >= guides ? s->at.slope[c] * s->hours[t] : 0;
+		for (size_t k = 0; k < s->n_pieces; k++)
+			if (rules_serves(s, &s->piece[k], c) &&
+			    (!s->piece[k].guide || hours < guides))
+				slope[c] += s->piece_slope[k] * s->column[c].gpus;
+	}
+}
 
 static void
 near_all(struct rules *s, struct near_all *m)
@@ -87,16 +108,35 @@ near_all(struct rules *s, struct near_all *m)
 							  : s->lp.a[r][j] < 0 ? s->lp.hi[j]
 									      : 0);
 	}
-	for (size_t t = 0; t < s->stretches; t++)
+	for (size_t t = 0; t < s->stretches; t++) {
 		m->usd[t] = rules_at(s, t, s->best);
+		near_slope(s, m->slope + t * s->n_columns, t);
+	}
 }
 
-/* Cost of the best purchases with dj more of j and dk more of k. */
+/* What a move adds to a stretch at least. */
+static double
+near_rise(const struct rules *s, size_t t, size_t j, double dj, size_t k, double dk,
+    const struct near_all *m)
+{
+	const double *slope = m->slope + t * s->n_columns;
+
+	return (rules_runs(s, j, t) ? dj * slope[s->offer[j].column] : 0) +
+	       (rules_runs(s, k, t) ? dk * slope[s->offer[k].column] : 0);
+}
+
+/* Cost of the best purchases with dj more of j and dk more of k; INFINITY where tangents, of the
+ * stretches that are not looked at yet, or rows say that it is of no use. */
 static double
 near_moved(struct rules *s, size_t j, double dj, size_t k, double dk, const struct near_all *m)
 {
-	double sum = s->best_usd + dj * s->lp.cost[j] + dk * s->lp.cost[k], *x = m->x;
+	double sum = s->best_usd + dj * s->lp.cost[j] + dk * s->lp.cost[k], *x = m->x,
+	       most = s->best_usd - NEAR_ROUND * RULES_PROVEN * fabs(s->best_usd);
 
+	for (size_t t = 0; t < s->stretches; t++)
+		sum += near_rise(s, t, j, dj, k, dk, m);
+	if (sum > most)
+		return INFINITY;
 	memcpy(x, s->best, s->n_offers * sizeof(*x));
 	x[j] += dj;
 	x[k] += dk;
@@ -105,12 +145,12 @@ near_moved(struct rules *s, size_t j, double dj, size_t k, double dk, const stru
 	for (size_t r = 0; r < s->rows; r++)
 		if (dj * s->lp.a[r][j] + dk * s->lp.a[r][k] > m->left[r])
 			return INFINITY;
-	for (size_t t = 0; t < s->stretches; t++)
+	for (size_t t = 0; t < s->stretches && sum <= most; t++)
 		if (rules_runs(s, j, t) || rules_runs(s, k, t)) {
 			s->moves += fmax(1, (double)s->r[t].n_atoms / 100);
-			sum += rules_at(s, t, x) - m->usd[t];
+			sum += rules_at(s, t, x) - m->usd[t] - near_rise(s, t, j, dj, k, dk, m);
 		}
-	return sum;
+	return sum <= most ? sum : INFINITY;
 }
 
 /* May two purchases change places? They begin together, or are of one line of one member. */
@@ -126,8 +166,9 @@ rules_polish(struct rules *s)
 	static const double by[4][2] = { { 1, -1 }, { -1, 1 }, { 1, 1 }, { -1, -1 } };
 	struct near_all m = { arena_array(s->a, s->n_offers + 1, sizeof(double)),
 		arena_array(s->a, s->rows + 1, sizeof(double)),
-		arena_array(s->a, s->stretches, sizeof(double)) };
-	bool better = isfinite(s->best_usd);
+		arena_array(s->a, s->stretches, sizeof(double)),
+		arena_array(s->a, s->stretches * s->n_columns + 1, sizeof(double)) };
+	bool better = isfinite(s->best_usd) && s->best_usd != s->polished;
 
 	while (better && s->moves < RULES_MOVES) {
 		better = false;
@@ -146,4 +187,6 @@ rules_polish(struct rules *s)
 						 rules_try(s, m.x);
 				}
 	}
+	if (!better && isfinite(s->best_usd))
+		s->polished = s->best_usd;
 }

@@ -48,6 +48,7 @@ rules_settle(struct rules *s)
 
 	for (int k = 0; k < RULES_PARTS && rules_part(s, &usd); k++) {
 		parted = true;
+		s->polished = -1;
 		x = arena_memdup(s->a, s->best, (s->n_offers + 1) * sizeof(*x));
 		s->best_usd = INFINITY;
 		memcpy(s->most, s->all, s->n_offers * sizeof(*s->most));
@@ -201,6 +202,8 @@ schedule_rules_solve(struct schedule_work *w, size_t n, double budget, double fi
 		.theta = w->p->theta,
 		.best_usd = INFINITY,
 		.lower = -INFINITY,
+		.polished = -1,
+		.enough = e == NULL || e->enough == 0 ? INFINITY : e->enough,
 		.work_max = e == NULL || e->work == 0 ? RULES_WORK : e->work };
 	double *x;
 	bool failed;

@@ -77,8 +77,10 @@ struct rules {
 	double best_usd, lower, first, budget_price, *price; /* price: [n_quotas]; first: what was
 								known before the search */
 	double work, work_max, moves;
-	double *bought; /* [stretches][n_quotas] USD that purchases pay for each of a quota, beside
-			   what hours do; NULL: not priced yet */
+	double enough;   /* USD: what cannot be less is not searched; INFINITY: all is */
+	double polished; /* best_usd that no move of single purchases makes less; below 0: none */
+	double *bought;  /* [stretches][n_quotas] USD that purchases pay for each of a quota, beside
+			    what hours do; NULL: not priced yet */
 	double *least, *most,
 	    *all; /* [n_offers] bounds of all that may be better than the best; most, of all */
 	double *node_lo, *node_hi;

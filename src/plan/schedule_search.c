@@ -17,6 +17,13 @@ rules_better(const struct rules *s, double usd)
 	return isinf(s->best_usd) || usd < s->best_usd - RULES_PROVEN * fabs(s->best_usd);
 }
 
+/* May there be something better, that is looked for, where nothing costs less than this? */
+static bool
+search_open(const struct rules *s, double usd)
+{
+	return rules_better(s, usd) && usd < s->enough;
+}
+
 /* The tangent of a piece of a stretch, of the last rules_at(). */
 static void
 search_note(struct rules *s, size_t t, size_t piece)
@@ -240,7 +247,7 @@ search_converge(struct rules *s, double *usd)
 		*usd = fmax(*usd, linear_lower(&s->lp));
 		for (size_t j = 0; j < s->n_offers; j++)
 			s->x[j] = linear_value(&s->lp, j);
-		if (!rules_better(s, *usd))
+		if (!search_open(s, *usd))
 			return true;
 		for (size_t t = 0; t < s->stretches; t++)
 			any = search_stretch(s, t, *usd, &off) || any;
@@ -397,12 +404,14 @@ search_node(struct rules *s, struct rules_node *node, size_t count, struct rules
 	size_t j;
 	bool up = false;
 
-	if (!rules_better(s, node->usd) || !search_bounds(s, node) || !search_converge(s, &usd))
+	if (!search_open(s, node->usd) || !search_bounds(s, node) || !search_converge(s, &usd))
 		return false;
 	if (count == 0)
 		search_root(s, usd);
 	if (count == 0 && s->n_hours > 1 && !s->given)
 		s->first = fmax(s->first, rules_price_single(s, s->x, true));
+	if (!search_open(s, usd))
+		return false;
 	if (count % RULES_ROUND == 0 && s->work < s->work_max) {
 		search_round(s);
 		search_tighten(s);
@@ -410,7 +419,7 @@ search_node(struct rules *s, struct rules_node *node, size_t count, struct rules
 			return false;
 	}
 	search_drop(s);
-	if (!rules_better(s, usd))
+	if (!search_open(s, usd))
 		return false;
 	node->usd = usd = fmax(node->usd, usd);
 	if (s->work >= s->work_max) {
@@ -467,7 +476,7 @@ rules_search(struct rules *s)
 		branched = search_node(s, stack.v[--stack.n], k, &stack);
 		search_look(s, &stack, &at, &gap);
 	}
-	s->lower = fmin(s->lower, s->best_usd);
+	s->lower = fmin(s->lower, fmin(s->best_usd, s->enough));
 	for (size_t k = 0; k < stack.n; k++)
 		s->lower = fmin(s->lower, stack.v[k]->usd);
 	s->lower = fmax(s->lower, 0); /* no price is less */
