@@ -415,7 +415,6 @@ linear_solve(struct linear *l)
 	return LINEAR_FAILED;
 }
 
-
 double
 linear_cost(const struct linear *l)
 {

@@ -35,7 +35,7 @@ libplan_a_SOURCES = \
 	src/plan/schedule_hours.c \
 	src/plan/schedule_joint.c \
 	src/plan/schedule_merit.c \
-	src/plan/schedule_near.c src/plan/schedule_price.c \
+	src/plan/schedule_near.c src/plan/schedule_price.c src/plan/schedule_price_hours.c \
 	src/plan/schedule_rows.c \
 	src/plan/schedule_rules.c \
 	src/plan/schedule_search.c \

@@ -136,6 +136,10 @@ double rules_price(struct rules *s, double *x, size_t from, size_t steps);
 /* The bound at x, or at the prices of the program as it was solved last (root), by single hours and
  * whole machines, which are tried. */
 double rules_price_single(struct rules *s, double *x, bool root);
+/* A member's hours in a stretch by GPUs bought, with USD saves [n_atoms][n_quotas] that one more of
+ * a quota has as its price in each: usd [levels + 1]. */
+void rules_price_stretch(
+    const struct rules *s, size_t t, size_t k, const double *saves, double *usd);
 /* From s->best_usd, INFINITY if none is known, to the best within the work; s->lower: none costs
  * less. */
 void rules_search(struct rules *s);
