@@ -158,6 +158,7 @@ struct prov_create {
 /* A job for a provider that runs jobs itself. */
 struct prov_job {
 	const char *job_id;
+	int64_t attempt;   /* of the job on this machine: a start of the same one is no second */
 	double work_hours; /* the whole work on this machine, if it runs as the accelerator table
 			      rates it; > 0 */
 	double progress;   /* share already done, 0 <= p < 1: where to resume */
@@ -182,11 +183,13 @@ enum prov_run_state {
 
 struct prov_run {
 	enum prov_run_state state;
-	double progress;               /* share of the whole work, 0..1 */
-	double safe_progress;          /* share that a new try can resume from */
-	bool silent;                   /* the job itself says nothing of its progress */
-	int64_t started;               /* when work began; 0: not yet */
-	int64_t ended;                 /* 0: not yet */
+	double progress;      /* share of the whole work, 0..1 */
+	double safe_progress; /* share that a new try can resume from */
+	bool silent;          /* the job itself says nothing of its progress */
+	bool busy_known;      /* the machine tells ... */
+	double busy;     /* ... the share of time that its busiest accelerator works now, 0..1 */
+	int64_t started; /* when work began; 0: not yet */
+	int64_t ended;   /* 0: not yet */
 	int64_t notice_at, reclaim_at; /* of its machine; 0: none */
 	int exit_status;               /* of PROV_RUN_FAILED */
 	char detail[192];

@@ -6,6 +6,7 @@
 
 #include "broker/broker.h"
 #include "broker/scaling.h"
+#include "broker/idling.h"
 #include "broker/shares.h"
 #include "model/block.h"
 #include "net/http.h"
@@ -208,6 +209,8 @@ broker_open(const struct broker_setup *s, struct broker *b, struct berth_err *er
 		if (rc == BERTH_OK)
 			rc = block_rules_read(
 			    s->config, "block", s->arena, &b->block, &b->n_block, err);
+		if (rc == BERTH_OK)
+			rc = idling_read(s->config, &b->idle, err);
 		if (rc == BERTH_OK)
 			rc = bench_read(
 			    s->config, s->accels, s->arena, &b->benches, &b->n_benches, err);

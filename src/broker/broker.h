@@ -11,6 +11,7 @@
 #include "broker/pricelist.h"
 #include "model/job.h"
 #include "model/machine.h"
+#include "plan/idle.h"
 #include "plan/spot_job.h"
 #include "plan/verdict.h"
 #include "providers/prov.h"
@@ -53,7 +54,7 @@ struct broker_counts {
 	int64_t ticks;
 	int64_t placed, created, adopted, refused, probed, rejected, started, finished, failed,
 	    preempted, released, lost;
-	int64_t events_sent, errors, rolled_up, scaled_up, scaled_down;
+	int64_t events_sent, errors, rolled_up, scaled_up, scaled_down, idled;
 	int64_t unpaid;   /* jobs of the last tick that nothing but money keeps back */
 	int64_t unplaced; /* jobs of the last tick whose every offer was refused, or of whose launch
 			     nobody knows yet */
@@ -117,6 +118,7 @@ struct broker {
 	struct pricelist_policy prices; /* what is believed of them */
 	struct scaling_fleet *fleets;
 	size_t n_fleets;
+	struct idle_rule idle;      /* of jobs that name no limit */
 	struct waiting_list *waits; /* of this pass */
 	struct taken *taken;        /* machines that were taken back in this tick */
 };
@@ -259,6 +261,7 @@ struct attempt_end {
 	double progress; /* safe share of the work */
 	const char *reason;
 	bool counts; /* a failure of the work itself: uses up a try */
+	bool over;   /* the job does not ask again: it is cancelled */
 };
 BERTH_MUST_CHECK enum berth_code job_attempt_end(struct broker *b, const char *job_id,
     int64_t instance_id, const struct attempt_end *end, struct berth_err *err);

@@ -124,6 +124,18 @@ gang_join(struct prov_run *all, const struct prov_run *one, bool *told)
 	*told = true;
 }
 
+/* Idle are all only if each is that has not ended: the busiest counts, and one that says nothing
+ * hides it. */
+static void
+gang_busy(struct prov_run *sum, const struct prov_run *one, bool *any)
+{
+	if (one->state == PROV_RUN_DONE)
+		return;
+	sum->busy_known = one->busy_known && (sum->busy_known || !*any);
+	sum->busy = sum->busy_known ? fmax(sum->busy, one->busy) : 0;
+	*any = true;
+}
+
 /* How much one rank's state decides for all: the first of the greatest does. */
 static int
 gang_weight(enum prov_run_state s)
@@ -156,12 +168,12 @@ enum berth_code
 gang_poll(struct broker *b, const struct job *job, const struct gang *g, struct prov_run *run_out,
     size_t *who_out, struct berth_err *err)
 {
-	struct prov_run all = { .state = PROV_RUN_DONE }, one;
+	struct prov_run all = { .state = PROV_RUN_DONE }, sum = { .busy = 0 }, one;
 	enum berth_code rc, silent = BERTH_OK;
 	struct berth_err why = { 0 };
 	int64_t interval, reclaim = 0;
 	size_t who = 0, noticed = 0;
-	bool told = false;
+	bool told = false, any = false;
 
 	for (size_t i = 0; i < g->n; i++) {
 		const struct instance *in = &g->m[i].in;
@@ -189,6 +201,7 @@ gang_poll(struct broker *b, const struct job *job, const struct gang *g, struct 
 			who = i;
 		}
 		gang_join(&all, &one, &told);
+		gang_busy(&sum, &one, &any);
 		if (one.reclaim_at != 0 && (reclaim == 0 || one.reclaim_at < reclaim)) {
 			reclaim = one.reclaim_at;
 			noticed = i;
@@ -201,6 +214,8 @@ gang_poll(struct broker *b, const struct job *job, const struct gang *g, struct 
 	if (silent != BERTH_OK) /* what the silent one has kept is not known */
 		all.safe_progress = 0;
 	all.reclaim_at = reclaim;
+	all.busy_known = sum.busy_known;
+	all.busy = sum.busy;
 	*who_out = gang_ends(all.state) || reclaim == 0 ? who : noticed;
 	*run_out = all;
 	return BERTH_OK;

@@ -3,6 +3,7 @@
 
 #include "broker/broker.h"
 #include "broker/decide.h"
+#include "store/idling_rows.h"
 #include "store/job_rows.h"
 
 enum berth_code
@@ -61,6 +62,11 @@ job_next(struct job *job, const struct attempt_end *end, int64_t now)
 	job->reason = end->reason;
 	if (end->state == ATTEMPT_DONE) {
 		job->state = JOB_DONE;
+		job->finished = now;
+		return;
+	}
+	if (end->over) {
+		job->state = JOB_CANCELLED;
 		job->finished = now;
 		return;
 	}
@@ -123,6 +129,8 @@ job_attempt_end_rows(struct broker *b, const char *job_id, int64_t instance_id,
 	rc = store_attempt_update(b->store, &at, err);
 	if (rc == BERTH_OK)
 		rc = job_attempts_end(b, &at, err);
+	if (rc == BERTH_OK)
+		rc = store_idling_delete(b->store, job_id, err);
 	if (rc == BERTH_OK && (job.state == JOB_PLACED || job.state == JOB_RUNNING)) {
 		job_next(&job, end, b->now);
 		rc = store_job_update(

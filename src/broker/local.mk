@@ -7,6 +7,7 @@ libbroker_a_SOURCES = \
 	src/broker/event.c \
 	src/broker/fleet.c src/broker/fleet.h \
 	src/broker/gang.c src/broker/gang.h \
+	src/broker/idling.c src/broker/idling.h \
 	src/broker/interval.c \
 	src/broker/jobs.c \
 	src/broker/limits.c \

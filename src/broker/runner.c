@@ -1,6 +1,7 @@
 /* Work on one machine: by the provider itself where it can, else over ssh. */
 #include <string.h>
 
+#include "broker/idling.h"
 #include "broker/runner.h"
 #include "broker/shell.h"
 
@@ -38,6 +39,7 @@ runner_poll(struct broker *b, const struct instance *in, const struct job *job, 
     int64_t interval_s, struct prov_run *run_out, struct berth_err *err)
 {
 	struct prov_account *prov;
+	struct idle_rule idle;
 	enum berth_code rc;
 	bool by_provider;
 
@@ -46,7 +48,9 @@ runner_poll(struct broker *b, const struct instance *in, const struct job *job, 
 		return rc;
 	if (by_provider)
 		return prov_poll(prov, in->provider_ref, job->id, interval_s, run_out, err);
-	return shell_poll(in->address, job, rank, interval_s, b->tick_arena, run_out, err);
+	idling_rule(&b->idle, &job->spec, &idle);
+	return shell_poll(in->address, job, rank, interval_s, idle.alert_s > 0 || idle.stop_s > 0,
+	    b->tick_arena, run_out, err);
 }
 
 enum berth_code

@@ -20,8 +20,11 @@
  */
 BERTH_MUST_CHECK enum berth_code shell_start(const char *address, const struct job *job,
     const struct prov_job *pj, struct arena *a, struct prov_run *run_out, struct berth_err *err);
+/* busy: asks nvidia-smi too, for up to 5 s; one that has not answered by then is not asked again
+ * while it hangs. */
 BERTH_MUST_CHECK enum berth_code shell_poll(const char *address, const struct job *job, int rank,
-    int64_t interval_s, struct arena *a, struct prov_run *run_out, struct berth_err *err);
+    int64_t interval_s, bool busy, struct arena *a, struct prov_run *run_out,
+    struct berth_err *err);
 /* TERM to the job's process group, KILL after 10 s. */
 BERTH_MUST_CHECK enum berth_code shell_stop(const char *address, const struct job *job, int rank,
     struct arena *a, struct prov_run *run_out, struct berth_err *err);

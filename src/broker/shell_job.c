@@ -83,8 +83,15 @@ shell_start(const char *address, const struct job *job, const struct prov_job *p
 	int status;
 
 	shell_begin(&b, job->id, pj->rank);
-	buf_add_str(&b, "mkdir -p \"$d\" || exit 3\n[ -f \"$d/pid\" ] && exit 0\ncat "
-			">\"$d/run.sh\" <<'BERTH_END_OF_JOB'\n");
+	/* Of an earlier attempt in the same home nothing is left but its log's name; one from
+	 * before attempts were told is this one if it runs. */
+	buf_printf(&b,
+	    "mkdir -p \"$d\" || exit 3\na=%" PRId64 "\nif [ -f \"$d/pid\" ]; then\n"
+	    "if [ -f \"$d/attempt\" ]; then [ \"$(cat \"$d/attempt\")\" = $a ] && exit 0\n"
+	    "else kill -0 \"$(cat \"$d/pid\")\" 2>/dev/null && exit 0; fi; fi\n"
+	    "rm -f \"$d/pid\" \"$d/status\" \"$d/started\" \"$d/progress\"\n"
+	    "echo $a >\"$d/attempt\"\ncat >\"$d/run.sh\" <<'BERTH_END_OF_JOB'\n",
+	    pj->attempt);
 	buf_add_str(&b, pj->command != NULL ? pj->command : ":");
 	buf_add_str(&b, "\nBERTH_END_OF_JOB\n");
 	buf_printf(&b,
@@ -114,35 +121,39 @@ shell_start(const char *address, const struct job *job, const struct prov_job *p
 	return rc;
 }
 
-/* "state status started progress" as the poll script prints it. */
+/* "state status started busy progress" as the poll script prints it; the last is the job's own
+ * word.
+ */
 static enum berth_code
 shell_read_poll(
     const char *text, const char *job_id, struct prov_run *run_out, struct berth_err *err)
 {
-	int64_t started = 0, exit_status = 0;
+	int64_t started = 0, exit_status = 0, busy = 0;
 	double progress = 0;
-	char copy[128], *field[4], *rest = copy, *word;
+	char copy[128], *field[5], *rest = copy, *word;
 	bool silent;
 	size_t n = 0;
 
 	snprintf(copy, sizeof(copy), "%.*s", (int)strcspn(text, "\r\n"), text);
-	while (n < 4 && (field[n] = strsep(&rest, " \t")) != NULL)
+	while (n < 5 && (field[n] = strsep(&rest, " \t")) != NULL)
 		n += field[n][0] != '\0';
 	word = field[0];
-	if (n < 3 || str_to_i64(field[1], INT32_MIN, INT32_MAX, &exit_status, NULL) != BERTH_OK ||
+	if (n < 4 || str_to_i64(field[1], INT32_MIN, INT32_MAX, &exit_status, NULL) != BERTH_OK ||
 	    str_to_i64(field[2], TIME_MIN, TIME_MAX, &started, NULL) != BERTH_OK)
 		return err_set(
 		    err, BERTH_ETRANSIENT, "job %s: the machine's answer makes no sense", job_id);
 	if (strcmp(word, "none") == 0)
 		return err_set(err, BERTH_ENOTFOUND, "job %s was never started there", job_id);
-	silent = n < 4 || str_to_double(field[3], 0, 1, &progress, NULL) != BERTH_OK;
+	silent = n < 5 || str_to_double(field[4], 0, 1, &progress, NULL) != BERTH_OK;
 	if (silent)
 		progress = 0;
 	*run_out = (struct prov_run){ .started = started,
 		.exit_status = (int)exit_status,
 		.progress = progress,
 		.safe_progress = progress,
-		.silent = silent };
+		.silent = silent,
+		.busy_known = str_to_i64(field[3], 0, 100, &busy, NULL) == BERTH_OK };
+	run_out->busy = run_out->busy_known ? (double)busy / 100 : 0;
 	if (strcmp(word, "running") == 0) {
 		run_out->state = PROV_RUN_RUNNING;
 	} else if (strcmp(word, "ended") == 0) {
@@ -158,16 +169,35 @@ shell_read_poll(
 
 /* The status is looked for once more when the process is gone: it may have ended in between. */
 static const char shell_poll_text[] =
-    "[ -f \"$d/pid\" ] || { echo none 0 0 -; exit 0; }\n"
+    "[ -f \"$d/pid\" ] || { echo none 0 0 - -; exit 0; }\n"
     "p=$(cat \"$d/progress\" 2>/dev/null | head -c 20); s=$(cat \"$d/started\" 2>/dev/null || echo "
     "0)\n"
     "if [ ! -f \"$d/status\" ] && kill -0 \"$(cat \"$d/pid\")\" 2>/dev/null; then\n"
-    "echo running 0 \"$s\" \"${p:--}\"\n"
-    "elif [ -f \"$d/status\" ]; then echo ended \"$(cat \"$d/status\")\" \"$s\" \"${p:--}\"\n"
-    "else echo gone 0 \"$s\" \"${p:--}\"; fi\n";
+    "echo running 0 \"$s\" \"${g:--}\" \"${p:--}\"\n"
+    "elif [ -f \"$d/status\" ]; then echo ended \"$(cat \"$d/status\")\" \"$s\" - \"${p:--}\"\n"
+    "else echo gone 0 \"$s\" - \"${p:--}\"; fi\n";
+
+/*
+ * The busiest accelerator of the machine, in percent, into g; "-": not known, as where one of them
+ * tells no number. A driver that hangs holds up neither the poll nor, by one more process each, the
+ * machine.
+ */
+static const char shell_busy_text[] =
+    "g=-\n"
+    "if { [ -f \"$d/smi\" ] || ! kill -0 \"$(cat \"$d/smi.pid\" 2>/dev/null)\" 2>/dev/null; } &&\n"
+    "command -v nvidia-smi >/dev/null 2>&1; then\n"
+    "rm -f \"$d/smi\"\n"
+    "{ nvidia-smi --query-gpu=utilization.gpu --format=csv,noheader,nounits >\"$d/smi.new\" ||\n"
+    ": >\"$d/smi.new\"; mv \"$d/smi.new\" \"$d/smi\"; } </dev/null >/dev/null 2>&1 &\n"
+    "echo $! >\"$d/smi.pid\"; i=0\n"
+    "while [ $i -lt 14 ] && [ ! -f \"$d/smi\" ]; do\n"
+    "[ $i -lt 10 ] && sleep 0.1 2>/dev/null || sleep 1; i=$((i + 1)); done\n"
+    "[ ! -f \"$d/smi\" ] || while read -r v; do case $v in '' | *[!0-9]*) g=-; break ;; esac\n"
+    "if [ \"$g\" = - ] || [ \"$v\" -gt \"$g\" ]; then g=$v; fi; done <\"$d/smi\"\n"
+    "fi\n";
 
 enum berth_code
-shell_poll(const char *address, const struct job *job, int rank, int64_t interval_s,
+shell_poll(const char *address, const struct job *job, int rank, int64_t interval_s, bool busy,
     struct arena *a, struct prov_run *run_out, struct berth_err *err)
 {
 	const char *text;
@@ -181,6 +211,8 @@ shell_poll(const char *address, const struct job *job, int rank, int64_t interva
 	    "[ ! -f \"$d/interval\" ] || { echo %" PRId64
 	    " >\"$d/interval.new\" && mv \"$d/interval.new\" \"$d/interval\"; }\n",
 	    interval_s);
+	if (busy)
+		buf_printf(&b, "[ ! -f \"$d/pid\" ] || {\n%s}\n", shell_busy_text);
 	buf_add_str(&b, shell_poll_text);
 	rc = buf_check(&b, "poll script", err);
 	if (rc == BERTH_OK)

@@ -7,6 +7,7 @@
 
 #include "broker/broker.h"
 #include "broker/gang.h"
+#include "broker/idling.h"
 #include "broker/runner.h"
 #include "model/accel.h"
 #include "store/job_rows.h"
@@ -174,12 +175,62 @@ watch_spent(struct broker *b, struct job *job, struct instance *in, const struct
 	return rc == BERTH_OK ? watch_end(b, job, in, &end, "max_cost", err) : rc;
 }
 
+/* Its accelerators did nothing for too long: it gets a last checkpoint as before a preemption, and
+ * does not ask again. One that cannot be reached is left as it is. */
+static enum berth_code
+watch_idle(struct broker *b, struct job *job, struct instance *in, const struct gang *g,
+    const struct prov_run *run, const char *why, struct berth_err *err)
+{
+	struct attempt_end end = { .state = ATTEMPT_CANCELLED, .over = true };
+	struct prov_run stopped = *run;
+	struct berth_err said;
+	enum berth_code rc = g->n > 0 ? gang_stop(b, job, g, &stopped, &said)
+				      : runner_stop(b, in, job, 0, &stopped, &said);
+
+	if (rc != BERTH_OK && g->n == 0) {
+		b->counts.errors++;
+		log_warn(b->log, "%s is idle, and cannot be ended: %s", job->id, said.msg);
+		return BERTH_OK;
+	}
+	if (rc == BERTH_OK && stopped.state == PROV_RUN_DONE)
+		return watch_done(b, job, in, err);
+	end.progress = !job->spec.can_resume ? 0
+		       : rc == BERTH_OK      ? fmax(job->progress, fmin(stopped.safe_progress, 1))
+					     : job->progress;
+	end.reason =
+	    arena_printf(b->tick_arena, "idle: %s; stopped%s, and berth job retry queues it again",
+		why, job->spec.can_resume && rc == BERTH_OK ? " after a last checkpoint" : "");
+	rc = idling_ended(b, job, g->n > 0 ? &g->m[0].in : in, end.reason, err);
+	b->counts.idled += rc == BERTH_OK;
+	return rc == BERTH_OK ? watch_end(b, job, in, &end, "idle", err) : rc;
+}
+
+static enum berth_code
+watch_running(struct broker *b, struct job *job, struct instance *in, const struct gang *g,
+    const struct prov_run *run, struct berth_err *err)
+{
+	struct instance *taken = watch_reclaimed(g, in, run);
+	const char *why = NULL;
+	enum berth_code rc = BERTH_OK;
+
+	if (taken != NULL)
+		return watch_noticed(b, job, taken, g, run, err);
+	if (watch_dear(b, job, in, g))
+		return watch_spent(b, job, in, g, run, err);
+	if (run->state == PROV_RUN_RUNNING)
+		rc = idling_watch(b, job, g->n > 0 ? &g->m[0].in : in, run, &why, err);
+	if (rc != BERTH_OK)
+		return rc;
+	if (why != NULL)
+		return watch_idle(b, job, in, g, run, why, err);
+	return job->spec.can_resume ? watch_progress(b, job, run, err) : BERTH_OK;
+}
+
 static enum berth_code
 watch_job(
     struct broker *b, struct job *job, struct instance *in, struct gang *g, struct berth_err *err)
 {
 	struct attempt_end end = { .state = ATTEMPT_FAILED, .progress = job->progress };
-	struct instance *taken;
 	struct berth_err why;
 	struct prov_run run;
 	enum berth_code rc;
@@ -210,12 +261,7 @@ watch_job(
 		return watch_end(b, job, in, &end, "released", err);
 	case PROV_RUN_WAITING:
 	case PROV_RUN_RUNNING:
-		taken = watch_reclaimed(g, in, &run);
-		if (taken != NULL)
-			return watch_noticed(b, job, taken, g, &run, err);
-		if (watch_dear(b, job, in, g))
-			return watch_spent(b, job, in, g, &run, err);
-		return job->spec.can_resume ? watch_progress(b, job, &run, err) : BERTH_OK;
+		return watch_running(b, job, in, g, &run, err);
 	case PROV_RUN_STATE_COUNT:
 		break;
 	}
@@ -323,6 +369,7 @@ start_run(struct broker *b, const struct job *job, const struct instance *in, st
 		const struct instance *at = g->n > 0 ? &g->m[i].in : in;
 
 		pj->rank = (int)i;
+		pj->attempt = g->n > 0 ? g->m[i].at.id : pj->attempt;
 		if (runner_start(b, at, job, pj, &run, &why) == BERTH_OK)
 			continue;
 		*started_out = false;
@@ -357,6 +404,7 @@ start_job(struct broker *b, struct instance *in, struct berth_err *err)
 	if (g.n > 0 && (g.m[0].in.id != in->id || !gang_ready(&g)))
 		return BERTH_OK;
 	pj = (struct prov_job){ .job_id = job.id,
+		.attempt = at.id,
 		.work_hours = start_work_hours(b, &job, &in->offer),
 		.progress = job.progress,
 		.checkpoint_write_s = job.spec.checkpoint_write_s,

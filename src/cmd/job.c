@@ -1,7 +1,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "broker/idling.h"
 #include "cmd/cmd.h"
+#include "cmd/config.h"
 #include "cmd/jobshow.h"
 #include "store/event_rows.h"
 #include "store/job_rows.h"
@@ -57,7 +59,40 @@ struct job_view {
 	size_t n_attempts;
 	struct event *events;
 	size_t n_events;
+	struct idle_rule rule;  /* by which it would be ended as idle */
+	struct idle_state idle; /* since 0: it is not */
 };
+
+/* Whether its accelerators work, as the last tick saw them. */
+static enum berth_code
+job_view_idle(struct cmd_ctx *ctx, struct job_view *v, struct berth_err *err)
+{
+	const struct attempt *last = v->n_attempts > 0 ? &v->attempts[v->n_attempts - 1] : NULL;
+	const struct config *config;
+	struct idle_rule rule;
+	struct idling_row row;
+	bool replica = false;
+	enum berth_code rc = BERTH_OK;
+
+	for (size_t i = v->n_attempts; i-- > 0;) /* of a gang the first is kept */
+		if (v->attempts[i].ended == 0)
+			last = &v->attempts[i];
+	if (v->job.state != JOB_RUNNING || last == NULL)
+		return BERTH_OK;
+	rc = cmd_config(ctx, &config, err);
+	if (rc == BERTH_OK)
+		rc = idling_read(config->root, &rule, err);
+	if (rc == BERTH_OK)
+		rc = store_idling_get(ctx->store, v->job.id, last->instance_id, &row, err);
+	if (rc != BERTH_OK)
+		return rc;
+	idling_rule(&rule, &v->job.spec, &v->rule);
+	idling_state(&row, &v->idle);
+	rc = idling_replica(ctx->store, ctx->arena, v->job.id, &replica, err);
+	if (replica)
+		v->rule.stop_s = 0;
+	return rc;
+}
 
 static enum berth_code
 job_view_load(struct cmd_ctx *ctx, const char *id, struct job_view *v, struct berth_err *err)
@@ -80,6 +115,8 @@ job_view_load(struct cmd_ctx *ctx, const char *id, struct job_view *v, struct be
 		if (rc != BERTH_OK && rc != BERTH_ENOTFOUND)
 			return rc;
 	}
+	if ((rc = job_view_idle(ctx, v, err)) != BERTH_OK)
+		return rc;
 	q.subject = v->job.id;
 	return store_event_list(ctx->store, &q, ctx->arena, &v->events, &v->n_events, err);
 }
@@ -91,6 +128,16 @@ job_json(struct cmd_ctx *ctx, const struct job_view *v, struct berth_err *err)
 
 	jobshow_keys(w, &v->job);
 	jsonw_str_or_null(w, "run", v->job.spec.run);
+	if (v->idle.since > 0) {
+		jsonw_begin_object(w, "idle");
+		jsonw_time(w, "since", v->idle.since);
+		jsonw_double(w, "busy", v->idle.busy);
+		jsonw_time_or_null(w, "alert_at", idle_alert_at(&v->rule, &v->idle));
+		jsonw_time_or_null(w, "stop_at", idle_stop_at(&v->rule, &v->idle));
+		jsonw_end_object(w);
+	} else {
+		jsonw_null(w, "idle");
+	}
 	jsonw_begin_array(w, "attempts");
 	for (size_t i = 0; i < v->n_attempts; i++) {
 		const struct attempt *a = &v->attempts[i];
@@ -130,6 +177,19 @@ job_json(struct cmd_ctx *ctx, const struct job_view *v, struct berth_err *err)
 	}
 	jsonw_end_array(w);
 	return cmd_json_end(ctx, err);
+}
+
+static void
+job_say_idle(struct cmd_ctx *ctx, const struct job_view *v)
+{
+	int64_t stop = idle_stop_at(&v->rule, &v->idle);
+	char t[TIME_FMT_SIZE], at[TIME_FMT_SIZE];
+
+	if (v->idle.since == 0)
+		return;
+	cmd_say(ctx, "  idle       since %s, its accelerators work %.3g %% of the time: %s%s\n",
+	    time_fmt(t, v->idle.since), 100 * v->idle.busy,
+	    stop > 0 ? "it is ended at " : "nothing ends it", stop > 0 ? time_fmt(at, stop) : "");
 }
 
 static void
@@ -212,6 +272,7 @@ job_show(struct cmd_ctx *ctx, struct berth_err *err)
 	if (cmd_wants_json(ctx))
 		return job_json(ctx, &v, err);
 	job_say_head(ctx, &v.job);
+	job_say_idle(ctx, &v);
 	return job_tables(ctx, &v, err);
 }
 

@@ -63,6 +63,10 @@ jobshow_keys(struct jsonw *w, const struct job *j)
 	jsonw_money(w, "cost", j->cost);
 	jsonw_money(w, "max_price", j->spec.max_price);
 	jsonw_money(w, "max_cost", j->spec.max_cost);
+	if (j->spec.idle_limit_s != 0)
+		jsonw_int(w, "idle_limit_s", j->spec.idle_limit_s < 0 ? 0 : j->spec.idle_limit_s);
+	else
+		jsonw_null(w, "idle_limit_s");
 }
 
 const char *

@@ -136,6 +136,7 @@ tick_json(struct cmd_ctx *ctx, const struct broker *b, struct berth_err *err)
 	jsonw_int(w, "preempted", c->preempted);
 	jsonw_int(w, "lost", c->lost);
 	jsonw_int(w, "released", c->released);
+	jsonw_int(w, "idled", c->idled);
 	jsonw_int(w, "scaled_up", c->scaled_up);
 	jsonw_int(w, "scaled_down", c->scaled_down);
 	jsonw_int(w, "events_sent", c->events_sent);
@@ -174,6 +175,7 @@ tick_say(struct cmd_ctx *ctx, const struct broker *b)
 		{ c->preempted, "preemption", "preemptions" },
 		{ c->finished, "job done", "jobs done" },
 		{ c->failed, "job failed", "jobs failed" },
+		{ c->idled, "idle job ended", "idle jobs ended" },
 		{ c->lost, "machine lost", "machines lost" },
 		{ c->released, "given back", "given back" },
 		{ c->rolled_up, "sample rolled up", "samples rolled up" },

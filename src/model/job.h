@@ -66,6 +66,8 @@ struct job_spec {
 	int64_t checkpoint_write_s;
 	int64_t checkpoint_interval_s; /* 0: berth chooses */
 	int64_t restart_s;
+	int64_t idle_limit_s; /* it ends when its accelerators did nothing for so long; 0: as the
+				 config says, below 0: never */
 	bool can_resume;
 	int64_t deadline;           /* s since epoch; 0: none */
 	struct usd_micro max_price; /* per machine-hour; USD_UNKNOWN: none */

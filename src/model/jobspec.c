@@ -32,7 +32,7 @@ struct jobspec {
 static const char *const jobspec_keys[] = { "schema", "name", "user", "project", "priority",
 	"accelerators", "variants", "nodes", "work", "precision", "checkpoint", "restart",
 	"deadline", "max_price", "max_cost", "purchase", "regions", "providers", "block", "data",
-	"latency", "link", "after", "run", "retries", NULL };
+	"latency", "link", "after", "run", "retries", "idle_limit", NULL };
 
 /* The value's node, for a message about it. */
 static const struct yaml_node *
@@ -368,6 +368,25 @@ jobspec_after(struct jobspec *js, struct berth_err *err)
 	return jobspec_gib(map, "size", &js->spec->after_gib, err);
 }
 
+/* idle_limit: 2h, or off */
+static enum berth_code
+jobspec_idle(struct jobspec *js, struct berth_err *err)
+{
+	const struct yaml_node *n = yaml_get(js->root, "idle_limit");
+	enum berth_code rc;
+
+	if (n == NULL)
+		return BERTH_OK;
+	if (n->kind == YAML_KIND_SCALAR && str_eq(n->text, "off")) {
+		js->spec->idle_limit_s = -1;
+		return BERTH_OK;
+	}
+	rc = yaml_duration(js->root, "idle_limit", &js->spec->idle_limit_s, err);
+	if (rc == BERTH_OK && js->spec->idle_limit_s <= 0)
+		return yaml_err(n, err, "must be longer than 0, or off");
+	return rc;
+}
+
 /* Patterns of which one must match: "" never would. */
 static enum berth_code
 jobspec_patterns(struct jobspec *js, const char *key, const char ***list_out, size_t *n_out,
@@ -404,7 +423,8 @@ jobspec_limits(struct jobspec *js, struct berth_err *err)
 	    (rc = yaml_map(js->root, "data", &data, err)) != BERTH_OK)
 		return rc;
 	if ((rc = jobspec_latency(js, err)) != BERTH_OK ||
-	    (rc = jobspec_link(js, err)) != BERTH_OK || (rc = jobspec_after(js, err)) != BERTH_OK)
+	    (rc = jobspec_link(js, err)) != BERTH_OK || (rc = jobspec_after(js, err)) != BERTH_OK ||
+	    (rc = jobspec_idle(js, err)) != BERTH_OK)
 		return rc;
 	if (spec->deadline != 0 && spec->deadline <= js->now)
 		return yaml_err(jobspec_at(js->root, "deadline"), err, "lies in the past");

@@ -16,6 +16,7 @@ libplan_a_SOURCES = \
 	src/plan/cost.c src/plan/cost.h \
 	src/plan/cost_egress.c \
 	src/plan/explain.c src/plan/explain.h \
+	src/plan/idle.c src/plan/idle.h \
 	src/plan/latency.c src/plan/latency.h \
 	src/plan/linear.c src/plan/linear.h \
 	src/plan/place.c src/plan/place.h src/plan/place_impl.h \

@@ -45,6 +45,7 @@ static const struct upkeep_table {
 	TABLE(job, "id"),
 	TABLE(fleet, "name"),
 	TABLE(replica, "job_id"),
+	TABLE(idling, "job_id"),
 	TABLE(intent, "id"),
 	TABLE(instance, "id"),
 	TABLE(attempt, "id"),

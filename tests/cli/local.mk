@@ -65,6 +65,7 @@ dist_check_SCRIPTS += tests/cli/refresh.sh
 dist_check_SCRIPTS += tests/cli/doctor-accounts.sh tests/cli/refresh-gate.sh
 dist_check_SCRIPTS += tests/cli/roadmap.sh
 dist_check_SCRIPTS += tests/cli/scale.sh
+dist_check_SCRIPTS += tests/cli/idle.sh
 dist_check_SCRIPTS += tests/cli/series.sh
 dist_check_SCRIPTS += tests/cli/simulate-owned.sh
 dist_check_SCRIPTS += tests/cli/simulate-scale.sh

@@ -76,6 +76,13 @@ expect_json '$.state' failed "a job that ends with a status fails"
 run job "$(cat id)"
 expect_out_has 'status 3'
 
+# Each try runs anew, though the folder of the one before is still there.
+job again 'echo try >>tries; [ "$(wc -l <tries)" -eq 3 ]'
+ticks done
+expect_json '$.tries' 2 "a job that fails twice"
+[ "$(cat tries ./*/tries 2>/dev/null | wc -l)" -eq 3 ]
+ok $? "ran three times"
+
 # A machine that is not what it is billed as never gets a job.
 sed 's/"name": "L4"/"name": "Tesla T4"/; s/"cc": "8.9"/"cc": "7.5"/; s/"sms": 58/"sms": 40/' "$TOP_SRCDIR/tests/cli/probe-l4.json" >t4.json
 printf '#!/bin/sh\ncat "%s/t4.json"\n' "$HOME" >"$TEST_TMP/probe"

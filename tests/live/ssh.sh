@@ -14,7 +14,7 @@ trap 'exit 99' HUP INT TERM
 
 claim_ports 1
 user=$(id -un)
-mkdir -p "$STATE/bin" "$STATE/far"
+mkdir -p "$STATE/bin" "$STATE/far" "$STATE/farbin"
 # sshd forks into an empty folder, which its own service makes
 [ "$(id -u)" != 0 ] || [ -d /run/sshd ] || { mkdir -m 0755 /run/sshd && made=yes; }
 for k in host other; do ssh-keygen -q -t ed25519 -N '' -f "$STATE/etc/$k"; done
@@ -30,7 +30,7 @@ UsePAM no
 PasswordAuthentication no
 KbdInteractiveAuthentication no
 PermitRootLogin prohibit-password
-SetEnv HOME=$STATE/far
+SetEnv HOME=$STATE/far PATH=$STATE/farbin:/usr/local/bin:/usr/bin:/bin
 EOF
 known() {	# known KEY: the key that the machines are known by
 	printf 'node1,node2,node3 %s\n' "$(cut -d' ' -f1,2 "$STATE/etc/$1.pub")" >"$STATE/etc/known"
@@ -145,6 +145,30 @@ step -q tick
 step instances -o json
 ! grep -q '"state": "ready"' "$STATE/out"
 ok $? 'all are given back'
+
+# A GPU that does nothing, by an nvidia-smi on that machine; then one that gives no number.
+printf 'idle: {stop: 20m, alert: 10m}\n' >>"$HOME/.config/berth/berth.yaml"
+printf '#!/bin/sh\n. "%s/smi"\n' "$STATE" >"$STATE/farbin/nvidia-smi"
+chmod 755 "$STATE/farbin/nvidia-smi"
+idle() {	# idle ANSWER: half an hour of a job that only waits; its id is in $id
+	local n
+	echo "$1" >"$STATE/smi"
+	submit idle 'trap "touch \"\$HOME/saved\"; exit 1" TERM; while [ ! -e "$HOME/go3" ]; do sleep 0.1; done'
+	ticks "$id" running
+	for ((n = 0; n < 10; n++)); do step -q tick; minute=$((minute + 3)); done
+	step job "$id" -o json
+}
+idle 'echo 0'
+[ "$(json '$.state')" = cancelled ] && [ -e "$STATE/far/saved" ]
+ok $? "a job whose GPU is idle is ended, with its own hook: $(json '$.reason')"
+idle 'exit 1'
+[ "$(json '$.state')" = running ]
+ok $? 'one whose GPU nobody can ask is not'
+step events -t job.idle_unknown -n 0 -o csv --columns subject --no-headers
+[ "$(grep -c "^$id" "$STATE/out")" = 1 ]
+ok $? 'which is told once'
+touch "$STATE/far/go3"
+ticks "$id" 'done'
 
 # A machine with another key is not the machine that it was.
 known other

@@ -175,7 +175,7 @@ check_told(void)
 		exit(1);
 	tap_code(shell_start("localhost", &job, &pj, a, &run, &err), BERTH_OK, &err);
 	check_read(a, dir, "interval", young, "its file tells the interval of a new machine");
-	tap_code(shell_poll("localhost", &job, 0, later, a, &run, &err), BERTH_OK, &err);
+	tap_code(shell_poll("localhost", &job, 0, later, false, a, &run, &err), BERTH_OK, &err);
 	tap_ok(run.state == PROV_RUN_RUNNING, "it runs on");
 	check_read(a, dir, "interval", later, "a poll later its file tells that of an older one");
 	for (int i = 0; i < 1200 && access(arena_printf(a, "%s/.berth/j-told/env", dir), R_OK) != 0; i++)

@@ -26,7 +26,7 @@ static void
 test_full(void)
 {
 	static const char text[] = HEAD "user: u\nproject: p\npriority: -3\naccelerators: [\"h100:4..8\", \"A100:80GB\"]\n"
-	    "nodes: 2\nwork: 90m\nprecision: FP8\ncheckpoint: {size: 2GiB, write: 10s, interval: 1h}\nrestart: 90s\n"
+	    "nodes: 2\nidle_limit: 2h\nwork: 90m\nprecision: FP8\ncheckpoint: {size: 2GiB, write: 10s, interval: 1h}\nrestart: 90s\n"
 	    "deadline: 2026-12-02T01:00:00+01:00\nmax_price: 12.5\nmax_cost: 99.000001\npurchase: [spot]\n"
 	    "regions: [eu-*, x]\nproviders: aws\ndata: {region: aws/us-east-1, size: 1073741824}\nretries: 0\n";
 	struct job_spec s = { 0 };
@@ -34,7 +34,7 @@ test_full(void)
 
 	tap_code(parse(text, &s, &err), BERTH_OK, &err);
 	tap_ok(str_eq(s.name, "t") && str_eq(s.user, "u") && str_eq(s.project, "p") && str_eq(s.run, "./t"), "texts");
-	tap_ok(s.priority == -3 && s.retries == 0 && s.restart_s == 90, "numbers");
+	tap_ok(s.priority == -3 && s.retries == 0 && s.restart_s == 90 && s.idle_limit_s == 7200, "numbers");
 	tap_is_long((long long)s.n_variants, 2, "two variants");
 	tap_is_str(s.variants[0].accelerator, "H100", "a family by its own name");
 	tap_ok(s.variants[0].count_min == 4 && s.variants[0].count_max == 8 && s.variants[0].nodes == 2, "4..8 in each of 2");
@@ -67,7 +67,9 @@ test_defaults(void)
 	tap_ok(!s.can_resume && s.purchase_ok[PURCHASE_ON_DEMAND] && s.purchase_ok[PURCHASE_RESERVED] &&
 	    !s.purchase_ok[PURCHASE_SPOT], "no spot for what cannot resume");
 	tap_ok(s.deadline == 0 && !usd_known(s.max_price) && !usd_known(s.max_cost) && s.n_regions == 0 &&
-	    s.n_providers == 0 && s.priority == 0 && s.data_gib == 0, "no limits");
+	    s.n_providers == 0 && s.priority == 0 && s.data_gib == 0 && s.idle_limit_s == 0, "no limits");
+	tap_code(parse(HEAD "accelerators: any\nwork: 2h\nidle_limit: off\n", &s, &err), BERTH_OK, &err);
+	tap_is_long(s.idle_limit_s, -1, "idle for ever");
 	tap_is_str(s.precision, "bf16", "precision");
 	tap_code(parse(HEAD "accelerators: any\nwork: 2h\ncheckpoint: {size: 40GB}\n", &s, &err), BERTH_OK, &err);
 	tap_ok(s.can_resume && s.purchase_ok[PURCHASE_SPOT], "spot for what can");
@@ -121,6 +123,8 @@ test_bad(void)
 		{ HEAD "accelerators: L4\nwork: 1h\ndeadline: 2026-11-30T10:00:00Z\n", "j.yaml:6:", "past" },
 		{ HEAD "accelerators: L4\nwork: 1h\nmax_price: -1\n", "j.yaml:6:", "max_price" },
 		{ HEAD "accelerators: L4\nwork: 1h\nmax_cost: cheap\n", "j.yaml:6:", "max_cost" },
+		{ HEAD "accelerators: L4\nwork: 1h\nidle_limit: none\n", "j.yaml:6:", "idle_limit" },
+		{ HEAD "accelerators: L4\nwork: 1h\nidle_limit: 0s\n", "j.yaml:6:", "idle_limit" },
 		{ HEAD "accelerators: L4\nwork: 1h\npurchase: [spot, spott]\n", "j.yaml:6:18", "spott" },
 		{ HEAD "accelerators: L4\nwork: 1h\npurchase: []\n", "j.yaml:6:", "purchase" },
 		{ HEAD "accelerators: L4\nwork: 1h\ndata: us-east-1\n", "j.yaml:6:", "data" },

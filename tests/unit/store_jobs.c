@@ -29,7 +29,7 @@ test_spec(struct store *s)
 	const char *regions[] = { "eu-*", "us-east-1" };
 	struct job_spec spec = { .name = "train", .user = "ann", .project = "nlp", .priority = 7, .variants = variants,
 		.n_variants = 2, .work_hours = 100.1, .precision = "bf16", .checkpoint_gib = 12.5, .checkpoint_write_s = 60,
-		.checkpoint_interval_s = 0, .restart_s = 300, .can_resume = true, .deadline = T0 + 86400,
+		.checkpoint_interval_s = 0, .restart_s = 300, .idle_limit_s = -1, .can_resume = true, .deadline = T0 + 86400,
 		.max_price = { 12340001 }, .max_cost = USD_UNKNOWN, .purchase_ok = { true, true, false },
 		.regions = regions, .n_regions = 2, .providers = NULL, .n_providers = 0, .data_region = "eu-west-1",
 		.data_gib = 0.1, .run = "set -e\necho \"$X\" \xe4\xbd\xa0\n", .retries = 3 };
@@ -44,7 +44,7 @@ test_spec(struct store *s)
 	    strcmp(j.spec.project, "nlp") == 0 && j.spec.priority == 7 && strcmp(j.spec.run, spec.run) == 0 &&
 	    strcmp(j.spec.precision, "bf16") == 0 && strcmp(j.spec.data_region, "eu-west-1") == 0, "texts come back");
 	tap_ok(j.spec.work_hours == 100.1 && j.spec.checkpoint_gib == 12.5 && j.spec.data_gib == 0.1 &&
-	    j.spec.checkpoint_write_s == 60 && j.spec.restart_s == 300 && j.spec.can_resume &&
+	    j.spec.checkpoint_write_s == 60 && j.spec.restart_s == 300 && j.spec.idle_limit_s == -1 && j.spec.can_resume &&
 	    j.spec.deadline == T0 + 86400 && j.spec.retries == 3, "numbers come back, to the last bit");
 	tap_ok(j.spec.max_price.v == 12340001 && !usd_known(j.spec.max_cost), "money too, unknown stays unknown");
 	tap_ok(j.spec.purchase_ok[0] && j.spec.purchase_ok[1] && !j.spec.purchase_ok[2], "purchases");
