@@ -177,6 +177,17 @@ accel_speed_ratio(const struct accel *a, const struct accel *b, enum accel_preci
 	return isnan(ratio) ? a->bandwidth_gb_s / b->bandwidth_gb_s : ratio;
 }
 
+const struct accel *
+accel_fastest(const struct accel *a, enum accel_precision precision)
+{
+	const struct accel *best = a != NULL && a->n_members > 0 ? a->members[0] : a;
+
+	for (size_t i = 1; a != NULL && i < a->n_members; i++)
+		if (accel_speed_ratio(a->members[i], best, precision) > 1)
+			best = a->members[i];
+	return best;
+}
+
 /* Sorts behind every name that begins with the typed text, or shares its family, by how many edits
  * it takes. */
 static double

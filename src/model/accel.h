@@ -126,6 +126,8 @@ bool accel_ref_same_class(const struct accel_ref *a, const struct accel_ref *b);
  */
 double accel_speed_ratio(
     const struct accel *a, const struct accel *b, enum accel_precision precision);
+/* The fastest product of a group, by that ratio; a product itself; NULL of NULL. */
+const struct accel *accel_fastest(const struct accel *a, enum accel_precision precision);
 
 const char *accel_precision_name(enum accel_precision p); /* "bf16", "fp64_mma" */
 bool accel_precision_parse(

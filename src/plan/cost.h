@@ -150,16 +150,16 @@ bool cost_over_budget(const struct job *j, double budget_usd, const struct cost_
 /*
  * Work of the job: work_hours on variant 0's accelerator and least count, in accelerator-hours; a
  * variant's own work_hours or speed goes before the table (accel_speed_ratio at the job's
- * precision). Run time = what is left of it over measured speed and the accelerators used: those of
- * the machine up to count_max (linear), times nodes.
- * Without interruptions the run is billed with its writes: one after each whole interval but the
- * last. The interval is the job's own, else COST_CHECKPOINT_MOST_S. On spot, with hazard h an hour
- * for the gang, work cut into segments s (the checkpoint interval, 0: the optimum of
- * cost_checkpoint_s(); all of it if it cannot resume), write time w and restart + start time R:
- * expected billed time = segments * (1/h + R) * (e^(h (s + w)) - 1) (Daly 2006, eq. 13), the last
- * without w. Launches lost lately make it wait for a machine: 300 s for each try beyond the first
- * that it takes on average. Tries all variants and keeps the cheapest; refuse is that of the last
- * rule that any variant reached.
+ * precision; of a group's products the fastest is the one that the work is told of). Run time =
+ * what is left of it over measured speed and the accelerators used: those of the machine up to
+ * count_max (linear), times nodes. Without interruptions the run is billed with its writes: one
+ * after each whole interval but the last. The interval is the job's own, else
+ * COST_CHECKPOINT_MOST_S. On spot, with hazard h an hour for the gang, work cut into segments s
+ * (the checkpoint interval, 0: the optimum of cost_checkpoint_s(); all of it if it cannot resume),
+ * write time w and restart + start time R: expected billed time = segments * (1/h + R) * (e^(h (s +
+ * w)) - 1) (Daly 2006, eq. 13), the last without w. Launches lost lately make it wait for a
+ * machine: 300 s for each try beyond the first that it takes on average. Tries all variants and
+ * keeps the cheapest; refuse is that of the last rule that any variant reached.
  */
 void cost_of(const struct cost_job *j, const struct offer *o, const struct cost_facts *f,
     const struct cost_limits *lim, struct cost_estimate *out);

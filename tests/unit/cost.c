@@ -108,6 +108,24 @@ test_speed(void)
 	tap_near(e.run_hours, 6, 1e-9, "12 h on 4 accelerators: 6 h on the 8 of the machine");
 }
 
+/* Hours of 4 h of "H100" on a card; dense BF16 peaks of the vendor: SXM5 989.4, PCIe 756 TFLOPS. */
+static double
+hours_of_group(const char *card)
+{
+	struct job j = make_job("H100", 8, 4);
+	struct offer o = make_offer("aws", "us-east-1", card, 8, 80, PURCHASE_ON_DEMAND, 98000000);
+
+	return estimate(&j, &o, NULL, NULL).run_hours;
+}
+
+static void
+test_group(void)
+{
+	tap_near(hours_of_group("H100-SXM5-80GB"), 4, 1e-9, "work of a group is that on its fastest card");
+	tap_near(hours_of_group("H100-PCIE-80GB"), 4 * 989.4 / 756, 0.01, "and takes longer on a slower one");
+	tap_near(hours_of_group("H100"), 4, 1e-9, "an offer of the same name means the same");
+}
+
 /* Segments of the run, each redone from its start after an interruption: mean billed hours of many lives. */
 static double
 simulate(double run, double segment, double write, double restart, double hazard, uint64_t seed)
@@ -417,6 +435,7 @@ main(void)
 	if (rc == BERTH_OK) {
 		test_on_demand();
 		test_speed();
+		test_group();
 		test_interruptions();
 		test_checkpoint();
 		test_ages();
