@@ -1,11 +1,12 @@
-/* move: running jobs with a deadline that should leave their machine, for on demand in time or for
- * spot that is back. */
+/* move: running jobs with a deadline, or one behind them, that should leave their machine, for on
+ * demand in time or for spot that is back. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "broker/broker.h"
 #include "broker/gang.h"
+#include "broker/placing_spot.h"
 #include "broker/runner.h"
 #include "store/job_rows.h"
 #include "store/money_rows.h"
@@ -132,7 +133,7 @@ pass_move(struct broker *b, struct berth_err *err)
 		rc = store_job_get(b->store, ins[i].job_id, b->tick_arena, job, err);
 		if (rc == BERTH_OK && gang_may(job)) /* a gang moves with its first machine */
 			rc = gang_load(b, ins[i].intent_id, job->id, &g, err);
-		if (rc == BERTH_OK && job->state == JOB_RUNNING && job->spec.deadline > 0 &&
+		if (rc == BERTH_OK && job->state == JOB_RUNNING && placing_spot_may(job) &&
 		    (g.n == 0 || g.m[0].in.id == ins[i].id))
 			VEC_PUSH(b->tick_arena, &moves,
 			    (struct placing_move){ .job = job, .in = &ins[i] });

@@ -326,7 +326,7 @@ placing_candidates_of(
 	struct placing_job *pj = &w->jobs[i];
 	bool later = placing_later(w, i);
 
-	if (placing_spot_job(&pj->job))
+	if (placing_spot_job(&pj->job, placing_due(w, i)))
 		placing_apply_spot(w, i, estimates);
 	else
 		placing_estimate(w, &w->costs[i], w->early[i], false, estimates);
@@ -475,8 +475,10 @@ placing_problem(struct placing_work_space *w)
 	w->first = arena_array(w->a, w->facts.n_budgets, sizeof(*w->first));
 	w->refusal = arena_array(w->a, w->n_jobs * w->facts.n_offers, sizeof(*w->refusal));
 	VEC_PUSH(w->a, &w->more_vec.start, 0);
-	if (w->chained)
+	if (w->chained) {
 		placing_late_early(w);
+		placing_due_load(w);
+	}
 	for (size_t i = 0; i < w->n_jobs; i++)
 		placing_candidates_of(w, i, estimates, start);
 	placing_program(w, start);

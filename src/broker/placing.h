@@ -138,6 +138,9 @@ struct placing_job {
 	int64_t oldest_as_of;     /* of the offers that could be taken */
 	struct spot_outlook spot; /* leave 0: the policy for spot under a deadline has no say */
 	struct placing_turn turn;
+	int64_t by;         /* by when it must end for the deadline of one that waits for it, before
+			       its own; 0: it need not */
+	const char *by_of;  /* id of that one; "" */
 	const char *astray; /* that nobody knows where its data lie, with what may be meant; NULL */
 	bool at_risk;       /* on demand must run now to keep the deadline, and none can be had */
 	bool kept;          /* it has no place now, and one is kept for it */
@@ -240,11 +243,14 @@ struct placing_move {
 	int64_t oldest_as_of; /* of all that it could go to; 0: not said */
 	int64_t price_as_of;  /* of the target */
 	struct spot_outlook spot;
-	double reserve_usd; /* on spot: what is to be kept of the budgets, should it fail; NaN: as
-			       it is */
+	double reserve_usd;  /* on spot: what is to be kept of the budgets, should it fail; NaN: as
+				it is */
+	int64_t by;          /* the deadline that is kept: its own, or that of one behind it */
+	const char *by_of;   /* id of that one; "": its own */
+	const char *by_text; /* "the deadline of train (j-2)" */
 };
-/* Fills move, to and why of each; jobs without a deadline, or bound to one purchase, stay. Writes
- * nothing. */
+/* Fills move, to and why of each; jobs without a deadline, of their own or behind them, or bound to
+ * one purchase, stay. Writes nothing. */
 BERTH_MUST_CHECK enum berth_code placing_moves(struct store *store,
     const struct accel_table *accels, const struct placing_options *o, struct placing_move *moves,
     size_t n, struct arena *a, struct berth_err *err);

@@ -102,13 +102,17 @@ static const char *
 placing_spot_text(const struct placing_work_space *w, size_t i)
 {
 	const struct placing_spot *s = &w->spot[i];
+	const char *due = placing_due_text(w, i), *whose;
 	char by[TIME_FMT_SIZE], need[USD_FMT_SIZE], have[USD_FMT_SIZE];
 
 	if (!s->applies)
 		return NULL;
+	whose = placing_due_binds(w, i) ? arena_printf(w->a, " for %s", due) : "";
 	if (w->jobs[i].at_risk)
-		return "the deadline is at risk: on demand must run now and none can be had, so "
-		       "any machine is taken";
+		return arena_printf(w->a,
+		    "%s is at risk: on demand must run now and none can be had, so any machine is "
+		    "taken",
+		    due);
 	if (w->hints[i].safety_usd > 0 && w->jobs[i].n_tries == 0)
 		return NULL;
 	if (w->hints[i].safety_usd > 0 && s->action != SPOT_ON_DEMAND)
@@ -119,29 +123,35 @@ placing_spot_text(const struct placing_work_space *w, size_t i)
 		    usd_have(have, w->hints[i].safety_left));
 	if (s->action == SPOT_ON_DEMAND)
 		return arena_printf(w->a,
-		    "on demand now, for losing a spot machine could break the deadline (%.0f %% of "
-		    "the price would be saved)",
-		    100 * (1 - s->ratio));
-	time_fmt(by, w->o->now + (int64_t)s->slack_s);
+		    "on demand now, for losing a spot machine could break %s (%.0f %% of the price "
+		    "would be saved)",
+		    due, 100 * (1 - s->ratio));
+	time_fmt(by, (w->early[i] > w->o->now ? w->early[i] : w->o->now) + (int64_t)s->slack_s);
+	if (s->action == SPOT_WAIT && placing_later(w, i))
+		return arena_printf(w->a,
+		    "where there is no spot then, it waits for it at %.0f %% of the price, on "
+		    "demand from %s at the latest%s",
+		    100 * s->ratio, by, whose);
 	if (s->action == SPOT_WAIT && s->stand_s > 0)
 		return arena_printf(w->a,
 		    "waits for spot that has been up for %.0f minutes and is likely to stay, for "
-		    "%s; on demand from %s at the latest",
+		    "%s; on demand from %s at the latest%s",
 		    ceil(s->stand_s / 60),
 		    s->vain >= SPOT_VAIN
 			? arena_printf(w->a,
 			      "%d launches in a row were lost before it did any work", s->vain)
 			: "one more that is lost would make it dearer than on demand from the "
 			  "start",
-		    by);
+		    by, whose);
 	return arena_printf(w->a,
 	    s->action == SPOT_WAIT
-		? "waits for spot at %.0f %% of the price, on demand from %s at the latest"
-		: "spot at %.0f %% of the price, on demand from %s at the latest if it is lost",
-	    100 * s->ratio, by);
+		? "waits for spot at %.0f %% of the price, on demand from %s at the latest%s"
+		: "spot at %.0f %% of the price, on demand from %s at the latest if it is lost%s",
+	    100 * s->ratio, by, whose);
 }
 
 struct placing_ranked {
+	bool late; /* for those behind it */
 	double cost;
 	size_t cand;
 };
@@ -151,6 +161,8 @@ placing_cmp_ranked(const void *a, const void *b)
 {
 	const struct placing_ranked *x = a, *y = b;
 
+	if (x->late != y->late)
+		return x->late ? 1 : -1;
 	if (x->cost != y->cost)
 		return x->cost < y->cost ? -1 : 1;
 	return (x->cand > y->cand) - (x->cand < y->cand);
@@ -186,9 +198,19 @@ placing_fits(const struct placing_work_space *w, const int64_t *left, size_t own
 	return true;
 }
 
+/* Does candidate k end too late for a deadline behind job i? */
+static bool
+placing_too_late(const struct placing_work_space *w, size_t i, size_t k)
+{
+	return placing_due_binds(w, i) && w->estimate.v[k].finish > w->due[i] &&
+	       !(w->spot[i].applies &&
+		   w->facts.offers[w->offer.v[k]].offer->purchase == PURCHASE_SPOT);
+}
+
 /*
  * The chosen candidate, then what else fits beside the other jobs by cost at the shadow prices: the
- * order of failover. Returns the runner-up, or PLACE_NONE.
+ * order of failover, what is too late for those behind it last. Returns the runner-up, or
+ * PLACE_NONE.
  */
 static size_t
 placing_tries(
@@ -209,7 +231,8 @@ placing_tries(
 						(w->by > 0 && w->estimate.v[k].finish > w->by)))
 			continue;
 		fit++;
-		r[c] = (struct placing_ranked){ p->cost[k], k };
+		r[c] = (struct placing_ranked){ k != plan->chosen[i] && placing_too_late(w, i, k),
+			p->cost[k], k };
 		for (size_t u = p->more == NULL ? 0 : p->more->start[k];
 		     p->more != NULL && u < p->more->start[k + 1]; u++)
 			r[c].cost += (double)p->more->units[u] * plan->shadow[p->more->resource[u]];
@@ -332,6 +355,73 @@ placing_explain_binds(struct placing_work_space *w, size_t i, const struct place
 		e->binds = str_join(w->a, pj->kept_out_by, pj->n_kept_out_by, " and ");
 }
 
+/* What those behind a job have to spare in the plan, and whose deadline that is. */
+struct placing_slack {
+	int64_t s;  /* INT64_MAX: nobody's */
+	size_t job; /* PLACE_NONE */
+};
+
+static struct placing_slack
+placing_slack_behind(const struct placing_work_space *w, size_t i, const struct place_plan *plan)
+{
+	struct placing_slack out = { INT64_MAX, PLACE_NONE };
+
+	if (w->due == NULL || plan->chosen[i] == PLACE_NONE)
+		return out;
+	for (size_t d = 0; d < w->n_jobs; d++) {
+		int64_t by = w->jobs[d].job.spec.deadline, s;
+		size_t up = d;
+
+		if (by <= 0 || d == i || plan->chosen[d] == PLACE_NONE)
+			continue;
+		while (up != PLACE_NONE && up != i && plan->chosen[up] != PLACE_NONE)
+			up = w->after[up];
+		if (up != i)
+			continue;
+		s = by - w->estimate.v[plan->chosen[d]].finish;
+		if (s < out.s)
+			out = (struct placing_slack){ s, d };
+	}
+	return out;
+}
+
+/* Would candidate c in the place of k break a deadline behind it? */
+static bool
+placing_breaks(
+    const struct placing_work_space *w, const struct placing_slack *behind, size_t k, size_t c)
+{
+	return behind->job != PLACE_NONE &&
+	       w->estimate.v[c].finish - w->estimate.v[k].finish > behind->s;
+}
+
+/* By when it must end for another, and what that costs. */
+static void
+placing_due_told(
+    struct placing_work_space *w, size_t i, size_t k, const struct placing_slack *behind)
+{
+	struct placing_job *pj = &w->jobs[i];
+	const struct job *j = behind->job == PLACE_NONE ? NULL : &w->jobs[behind->job].job;
+	size_t best = PLACE_NONE;
+
+	pj->by_of = "";
+	if (placing_due_binds(w, i)) {
+		pj->by = w->due[i];
+		pj->by_of = w->jobs[w->due_of[i]].job.id;
+	}
+	for (size_t c = w->p.cand_start[i]; j != NULL && c < w->p.cand_start[i + 1]; c++)
+		if (placing_breaks(w, behind, k, c) &&
+		    w->cost.v[c] < w->cost.v[best == PLACE_NONE ? k : best])
+			best = c;
+	if (best != PLACE_NONE)
+		pj->reason = arena_printf(w->a,
+		    "%s; %s would cost %.2f USD less, but %s (%s) behind it would miss its "
+		    "deadline",
+		    pj->reason,
+		    placing_label(
+			&w->facts.offers[w->offer.v[best]], w->estimate.v[best].machines, w->a),
+		    w->cost.v[k] - w->cost.v[best], j->spec.name, j->id);
+}
+
 static void
 placing_explain(struct placing_work_space *w, size_t i, const struct place_plan *plan,
     const int64_t *left, size_t r)
@@ -340,13 +430,16 @@ placing_explain(struct placing_work_space *w, size_t i, const struct place_plan 
 	size_t k = plan->chosen[i], from = w->p.cand_start[i], n = w->p.cand_start[i + 1] - from;
 	struct explain_job e = { .seen = pj->seen, .refused = pj->refused, .unit = "" };
 	const char *kept = placing_backfill_text(w, i);
+	const struct placing_slack behind = placing_slack_behind(w, i, plan);
 
 	for (size_t c = from; c < from + n; c++)
 		if (c != k)
 			pj->refused[w->by > 0 && w->estimate.v[c].finish > w->by ? REFUSE_LATER
-				    : k == PLACE_NONE || w->cost.v[c] < w->cost.v[k]
-					? REFUSE_NO_CAPACITY
-					: REFUSE_DEARER]++;
+				    : k != PLACE_NONE && w->cost.v[c] >= w->cost.v[k]
+					? REFUSE_DEARER
+				    : k != PLACE_NONE && placing_breaks(w, &behind, k, c)
+					? REFUSE_DEADLINE
+					: REFUSE_NO_CAPACITY]++;
 	if (k != PLACE_NONE) {
 		e.cost = &w->estimate.v[k];
 		e.chosen = placing_label(&w->facts.offers[w->offer.v[k]], e.cost->machines, w->a);
@@ -377,6 +470,7 @@ placing_explain(struct placing_work_space *w, size_t i, const struct place_plan 
 		placing_refused(w, i);
 	pj->astray = placing_astray(w, &pj->job.spec);
 	pj->reason = explain_place(&e, w->a);
+	placing_due_told(w, i, k, &behind);
 	if (pj->astray != NULL)
 		pj->reason = arena_printf(w->a, "%s; %s", pj->reason, pj->astray);
 	pj->unit = e.unit;

@@ -68,8 +68,12 @@ struct placing_work_space {
 	bool
 	    *soonest; /* [n_jobs] early is not when the job before it ends in the plan, but could */
 	int64_t by;   /* for an early finish: the end that all keep; 0 */
-	bool chained; /* some after is set */
-	bool later;   /* some job starts later */
+	int64_t *due; /* [n_jobs] by when it must end so that what waits for it can keep its
+			 deadlines, were all of that as fast as can be; 0: it need not; NULL: none
+			 need */
+	size_t *due_of; /* [n_jobs] whose deadline that is */
+	bool chained;   /* some after is set */
+	bool later;     /* some job starts later */
 	struct place_chain chain;
 	struct decision *last, *warm; /* [n_last] of each job, [n_warm] of the last placement */
 	size_t n_last, n_warm;
@@ -238,6 +242,18 @@ BERTH_MUST_CHECK enum berth_code placing_late_load(
     struct placing_work_space *w, struct store *store, size_t i, struct berth_err *err);
 /* The soonest start of each job that waits for another of the queue: into w->early. */
 void placing_late_early(struct placing_work_space *w);
+/* By when each must end for those behind it: into w->due. Needs w->early. */
+void placing_due_load(struct placing_work_space *w);
+/* Is that before its own deadline? */
+bool placing_due_binds(const struct placing_work_space *w, size_t i);
+/* The earlier of both; 0: none. */
+int64_t placing_due(const struct placing_work_space *w, size_t i);
+/* "the deadline", or "the deadline of train (j-2)" */
+const char *placing_due_text(const struct placing_work_space *w, size_t i);
+/* The same for jobs that run: into moves [n_moves]. at [n]: of the queued jobs those that wait for
+ * them. */
+void placing_due_moves(struct placing_work_space *w, struct placing_move *moves, size_t n_moves,
+    const struct job *queued, const size_t *at, size_t n);
 /* Starts, ends and latest starts for the plan of chains: into w->chain, where a deadline needs
  * them. */
 void placing_late_chain(struct placing_work_space *w);

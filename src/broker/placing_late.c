@@ -23,7 +23,7 @@ late_soonest(
 	int64_t first = INT64_MAX, ever = INT64_MAX;
 	bool later = from > w->o->now;
 
-	placing_estimate(w, c, from, placing_spot_job(c->job), e);
+	placing_estimate(w, c, from, placing_spot_job(c->job, c->job->spec.deadline), e);
 	for (size_t j = 0; j < w->facts.n_offers; j++) {
 		if (e[j].finish > from && e[j].finish < ever)
 			ever = e[j].finish;
@@ -152,6 +152,10 @@ placing_late_chain(struct placing_work_space *w)
 			int64_t at = late_latest(w, i, k);
 
 			lasts[k] = w->estimate.v[k].finish - w->early[i];
+			if (w->spot[i].applies && placing_due_binds(w, i) &&
+			    lasts[k] > w->due[i] - w->early[i] &&
+			    w->facts.offers[w->offer.v[k]].offer->purchase == PURCHASE_SPOT)
+				lasts[k] = w->due[i] - w->early[i]; /* it is left in time */
 			latest[k] = at == PLACE_NO_LIMIT ? at : at - now;
 		}
 	}

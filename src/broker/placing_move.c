@@ -4,6 +4,7 @@
 
 #include "broker/placing_impl.h"
 #include "model/accel.h"
+#include "store/job_rows.h"
 #include "store/money_rows.h"
 #include "util/arena.h"
 #include "util/time.h"
@@ -253,7 +254,7 @@ placing_move_deadline(
 {
 	int64_t moves = 0, stays = PLACING_MOVE_STEP_S, sign = m->to == PURCHASE_SPOT ? -1 : 1;
 	int64_t most = sign > 0 ? PLACING_MOVE_FAR_S : (int64_t)fmax(0, slack_s);
-	int64_t deadline = m->job->spec.deadline;
+	int64_t deadline = m->by;
 	struct placing_change *c;
 	struct placing_spot s;
 	char t[TIME_FMT_SIZE];
@@ -276,8 +277,19 @@ placing_move_deadline(
 	c = placing_move_change(w, m, "deadline");
 	c->at = deadline + sign * stays;
 	c->usd = m->stay_usd;
-	c->text = arena_printf(w->a, "a deadline of %s or %s would let it stay where it is",
+	c->text = arena_printf(w->a,
+	    m->by_of[0] == '\0' ? "a deadline of %s or %s would let it stay where it is"
+				: "to end by %s or %s, for those behind it, would let it stay "
+				  "where it is",
 	    time_fmt(t, c->at), sign > 0 ? "later" : "earlier");
+}
+
+static void
+placing_move_own(struct placing_move *m)
+{
+	m->by = m->job->spec.deadline;
+	m->by_of = "";
+	m->by_text = "the deadline";
 }
 
 static void
@@ -288,10 +300,16 @@ placing_move_of(struct placing_work_space *w, struct placing_move *m, bool tell,
 
 	m->move = false;
 	m->reserve_usd = NAN;
-	if (!placing_spot_job(m->job) || m->in->offer.purchase == PURCHASE_RESERVED ||
+	if (!placing_spot_job(m->job, m->by) || m->in->offer.purchase == PURCHASE_RESERVED ||
 	    m->in->offer.paid_until > w->o->now) /* nothing is cheaper than what is paid */
 		return;
-	m->move = placing_move_ask(w, m, m->job->spec.deadline, estimates, &s, &m->to);
+	m->move = placing_move_ask(w, m, m->by, estimates, &s, &m->to);
+	if (!s.applies && m->by_of[0] != '\0') { /* nothing keeps that: its own may be kept */
+		placing_move_own(m);
+		if (!placing_spot_job(m->job, m->by))
+			return;
+		m->move = placing_move_ask(w, m, m->by, estimates, &s, &m->to);
+	}
 	if (s.applies && m->in->offer.purchase == PURCHASE_SPOT)
 		m->reserve_usd = s.safety_usd;
 	if (!m->move)
@@ -299,15 +317,36 @@ placing_move_of(struct placing_work_space *w, struct placing_move *m, bool tell,
 	m->why =
 	    m->to == PURCHASE_ON_DEMAND
 		? arena_printf(w->a,
-		      "leaves spot: the deadline would be lost with this machine (%.0f min to "
-		      "spare)",
-		      fmax(0, s.slack_s) / 60)
+		      "leaves spot: %s would be lost with this machine (%.0f min to spare)",
+		      m->by_text, fmax(0, s.slack_s) / 60)
 		: arena_printf(w->a,
-		      "leaves on demand: spot is back at %.0f %% of the price, %.0f min to spare",
-		      100 * s.ratio, s.slack_s / 60);
+		      "leaves on demand: spot is back at %.0f %% of the price, %.0f min to spare%s",
+		      100 * s.ratio, s.slack_s / 60,
+		      m->by_of[0] == '\0' ? "" : arena_printf(w->a, " for %s", m->by_text));
 	placing_move_tell(w, m, estimates, &s);
 	if (tell)
 		placing_move_deadline(w, m, s.slack_s, estimates);
+}
+
+/* Queued jobs with deadlines that wait for those that run: *behind_out [*n_out] of *queued_out. */
+static enum berth_code
+placing_moves_behind(struct store *store, const struct placing_move *moves, size_t n,
+    struct arena *a, struct job **queued_out, size_t **behind_out, size_t *n_out,
+    struct berth_err *err)
+{
+	struct job_query q = { .states = JOB_BIT(JOB_QUEUED) };
+	const char **ids = arena_array(a, n, sizeof(*ids));
+	size_t n_queued = 0;
+	enum berth_code rc = store_job_list(store, &q, a, queued_out, &n_queued, err);
+
+	*n_out = 0;
+	if (rc != BERTH_OK)
+		return rc;
+	for (size_t i = 0; i < n; i++)
+		ids[i] = moves[i].job->id;
+	*behind_out = arena_array(a, n_queued, sizeof(**behind_out));
+	*n_out = placing_behind(*queued_out, n_queued, ids, n, false, a, *behind_out);
+	return BERTH_OK;
 }
 
 enum berth_code
@@ -320,11 +359,25 @@ placing_moves(struct store *store, const struct accel_table *accels,
 		.o = o, .accels = accels, .tables = o->tables != NULL ? o->tables : &own, .a = a
 	};
 	struct cost_estimate *estimates;
-	size_t told = 0;
-	enum berth_code rc = placing_facts_load(store, accels, o, NULL, 0, a, &w.facts, err);
+	struct job *queued = NULL;
+	size_t told = 0, n_behind = 0, *behind = NULL;
+	bool matters = false;
+	enum berth_code rc =
+	    placing_moves_behind(store, moves, n, a, &queued, &behind, &n_behind, err);
 
+	for (size_t i = 0; i < n; i++) {
+		moves[i].move = false;
+		moves[i].reserve_usd = NAN;
+		placing_move_own(&moves[i]);
+		matters |= moves[i].by > 0;
+	}
+	if (rc == BERTH_OK && !matters && n_behind == 0)
+		return BERTH_OK;
+	if (rc == BERTH_OK)
+		rc = placing_facts_load(store, accels, o, NULL, 0, a, &w.facts, err);
 	if (rc != BERTH_OK)
 		return rc;
+	placing_due_moves(&w, moves, n, queued, behind, n_behind);
 	estimates = arena_array(a, w.facts.n_offers, sizeof(*estimates));
 	for (size_t i = 0; rc == BERTH_OK && i < n; i++) {
 		struct usd_micro held;

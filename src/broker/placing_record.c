@@ -197,7 +197,9 @@ placing_json_move(struct jsonw *w, const struct placing_move *m)
 	jsonw_str(w, "to", purchase_name(m->to));
 	jsonw_int(w, "instance", m->in->id);
 	jsonw_fixed(w, "progress", m->job->progress, 6);
-	jsonw_time(w, "deadline", m->job->spec.deadline);
+	jsonw_time(w, "deadline", m->by);
+	if (m->by_of[0] != '\0')
+		jsonw_str(w, "deadline_of", m->by_of);
 	jsonw_str_or_null(w, "destination", m->target);
 	jsonw_fixed(w, "expected_cost", m->target_usd, 6);
 	jsonw_fixed(w, "stay_cost", m->stay_usd, 6);
@@ -238,6 +240,10 @@ placing_json_job(
 		jsonw_null(w, "expected_finish");
 	}
 	jsonw_str(w, "reason", j->reason);
+	if (j->by > 0) {
+		jsonw_time(w, "must_end", j->by);
+		jsonw_str(w, "deadline_of", j->by_of);
+	}
 	if (first + 1 < j->n_tries)
 		placing_json_offer(w, "runner_up", &j->tries[first + 1]);
 	else

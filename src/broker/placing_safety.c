@@ -108,6 +108,23 @@ placing_spot_rule(struct placing_work_space *w, size_t i, bool safe, struct cost
 	}
 }
 
+/* What the policy says with this deadline. */
+static void
+placing_spot_by(struct placing_work_space *w, size_t i, int64_t deadline,
+    const struct placing_has *has, struct cost_estimate *e)
+{
+	struct job job = w->jobs[i].job;
+	struct cost_job c = w->costs[i];
+
+	w->spot[i] = (struct placing_spot){ .action = SPOT_ON_DEMAND, .instead = SPOT_ON_DEMAND };
+	if (!placing_spot_job(&job, deadline))
+		return;
+	job.spec.deadline = deadline;
+	c.job = &job;
+	placing_estimate(w, &c, w->early[i], true, e);
+	placing_spot_advise(&w->facts, &job, e, has, w->o->now, w->tables, &w->spot[i]);
+}
+
 void
 placing_apply_spot(struct placing_work_space *w, size_t i, struct cost_estimate *e)
 {
@@ -116,8 +133,11 @@ placing_apply_spot(struct placing_work_space *w, size_t i, struct cost_estimate 
 	double left;
 	bool safe;
 
-	placing_estimate(w, &w->costs[i], w->early[i], true, e);
-	placing_spot_advise(&w->facts, &w->jobs[i].job, e, &nothing, w->o->now, w->tables, s);
+	placing_spot_by(w, i, placing_due(w, i), &nothing, e);
+	if (!s->applies && placing_due_binds(w, i)) /* nothing keeps that: its own may be kept */
+		placing_spot_by(w, i, w->jobs[i].job.spec.deadline, &nothing, e);
+	if (s->applies && placing_due_binds(w, i)) /* who can only be late for others may go */
+		placing_estimate(w, &w->costs[i], w->early[i], true, e);
 	if (!s->applies) {
 		placing_estimate(w, &w->costs[i], w->early[i], false, e);
 		return;

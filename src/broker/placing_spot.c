@@ -24,14 +24,20 @@ placing_spot_life(struct spot_evidence *e, const struct instance *in, int64_t no
 }
 
 bool
-placing_spot_job(const struct job *j)
+placing_spot_may(const struct job *j)
 {
-	return j->spec.deadline > 0 && j->spec.can_resume && j->spec.purchase_ok[PURCHASE_SPOT] &&
+	return j->spec.can_resume && j->spec.purchase_ok[PURCHASE_SPOT] &&
 	       j->spec.purchase_ok[PURCHASE_ON_DEMAND];
 }
 
+bool
+placing_spot_job(const struct job *j, int64_t deadline)
+{
+	return deadline > 0 && placing_spot_may(j);
+}
+
 /* The only rules that time can lift: what passes all others is part of the pool. */
-static bool
+bool
 placing_spot_soon(enum refuse_code c)
 {
 	return c == REFUSE_NOT || c == REFUSE_UNAVAILABLE || c == REFUSE_BLOCKED_UNTIL ||

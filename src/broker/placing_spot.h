@@ -38,7 +38,12 @@ struct placing_has {
 /* Adds the life of a spot machine up to now or its end; one that was never ready tells nothing. */
 void placing_spot_life(struct spot_evidence *e, const struct instance *in, int64_t now);
 
-bool placing_spot_job(const struct job *j);
+/* Can it resume, and may it run on both? */
+bool placing_spot_may(const struct job *j);
+/* So that the policy has a say in how it keeps this deadline; 0: there is none. */
+bool placing_spot_job(const struct job *j, int64_t deadline);
+/* Refused by nothing, or by what only time has to lift? */
+bool placing_spot_soon(enum refuse_code c);
 
 /* For how long spot of this offer has been up as far as is known, s: since it was refused or taken
  * back; INFINITY: it never was. */

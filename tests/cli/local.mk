@@ -78,4 +78,5 @@ dist_check_SCRIPTS += tests/cli/store-tiers.sh
 dist_check_SCRIPTS += tests/cli/store.sh
 dist_check_SCRIPTS += tests/cli/tick.sh
 dist_check_SCRIPTS += tests/cli/tick-after.sh
+dist_check_SCRIPTS += tests/cli/spot-after.sh
 dist_check_SCRIPTS += tests/cli/wrong-input.sh

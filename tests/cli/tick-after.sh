@@ -42,6 +42,12 @@ run jobs -o json
 prep=$(json '$.jobs[0].id') train=$(json '$.jobs[1].id')
 expect_json '$.jobs[1].state' queued
 expect_json '$.jobs[1].reason' "waits until $prep is done" 'the one behind it waits as ever'
+run explain "$prep"
+expect_out_has "slow on_demand would cost 74.17 USD less, but train \\($train\\) behind it would miss its deadline"
+run explain "$prep" -o json
+expect_json '$.decisions[0].decision.refused.deadline' 1
+expect_json '$.decisions[0].decision.must_end' 2026-11-30T06:55:00Z 'three hours and a start-up before the deadline'
+expect_json '$.decisions[0].decision.deadline_of' "$train"
 run explain "$train"
 expect_out_has "waits until $prep is done"
 run explain placement -o json
