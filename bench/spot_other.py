@@ -1,7 +1,9 @@
 """Other halves and other worlds for bench/spot-other: spot_other.py KIND OUT [TRACES]
 
 weeks, days: recorded traces with their even weeks (days) first and the odd ones behind, so that one is trained on and the other
-paid; reversed: time runs backwards; exponential, weibull, diurnal, flapping, drift: made-up zones of 45 days, seeded.
+paid; reversed: time runs backwards; swapped: each zone's second half is that of the next zone; inverted: up is down; faster: the
+second half at thrice the pace.  exponential, weibull, diurnal, flapping, drift, regime, moods, pareto, thin: made-up zones of 45
+days, seeded.
 """
 import csv
 import math
@@ -49,17 +51,41 @@ def made_up(kind, rng, z):
                        lambda t: rng.expovariate(0.25 if 8 <= t % 24 < 20 else 1.5))
     if kind == "flapping":
         return renewal(rng, lambda t: rng.choice([0.08, 0.17, 0.3 + 0.3 * z]), lambda t: rng.choice([0.08, 0.17, 1]))
+    if kind == "regime":  # turns in the middle of each half
+        good = lambda t: (int(t / (DAYS * 6)) + z) % 2
+        return renewal(rng, lambda t: rng.expovariate(1 / (10 if good(t) else 0.4)),
+                       lambda t: rng.expovariate(1 / (0.5 if good(t) else 3)))
+    if kind == "moods":  # of two days
+        bad = lambda t: (int(t / 48) * 7 + z * 3) % 5 < 2
+        return renewal(rng, lambda t: rng.expovariate(1 / (0.3 if bad(t) else 8)),
+                       lambda t: rng.expovariate(1 / (2 if bad(t) else 0.7)))
+    if kind == "pareto":
+        return renewal(rng, lambda t: min(500, (0.1 + 0.1 * z) * rng.paretovariate(0.9)),
+                       lambda t: min(500, (0.1 + 0.1 * (z % 3)) * rng.paretovariate(0.9)))
+    if kind == "thin":  # a handful of ends in a fortnight
+        return renewal(rng, lambda t: rng.expovariate(1 / 30), lambda t: rng.expovariate(1 / 20))
     return renewal(rng, lambda t: rng.expovariate(1 / (0.5 + (12 if (t < DAYS * 12) == (z % 2 == 0) else 0))),
                    lambda t: rng.expovariate(1 / 2))
 
 
 def main():
     kind, out = sys.argv[1], sys.argv[2]
-    if kind in ("weeks", "days", "reversed"):
+    if kind in ("weeks", "days", "reversed", "swapped", "inverted", "faster"):
+        recorded = read(sys.argv[3], sys.argv[4])
         traces = []
-        for i, zone, region, gap, nodes, up in read(sys.argv[3], sys.argv[4]):
-            block = (7 if kind == "weeks" else 1) * 86400 // gap
-            traces.append((i, zone, region, gap, nodes, up[::-1] if kind == "reversed" else interleave(up, block)))
+        for k, (i, zone, region, gap, nodes, up) in enumerate(recorded):
+            n = len(up)
+            if kind == "reversed":
+                up = up[::-1]
+            elif kind == "swapped":
+                up = (up[:n // 2] + recorded[(k + 1) % len(recorded)][5][n // 2:])[:n]
+            elif kind == "inverted":
+                up = [nodes if x < nodes else 0 for x in up]
+            elif kind == "faster":
+                up = up[:n // 2] + (up * 2)[n // 2 * 3 % n:][:3 * (n - n // 2):3]
+            else:
+                up = interleave(up, (7 if kind == "weeks" else 1) * 86400 // gap)
+            traces.append((i, zone, region, gap, nodes, up))
     else:
         traces = []
         for z in range(6):

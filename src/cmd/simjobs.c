@@ -127,7 +127,7 @@ simjobs_make(struct simjobs_world *w)
 	spot_ages(up, w->ticks, age);
 	w->any = (struct spot_zone){ up, age, w->ticks };
 	w->world = (struct spot_world){ w->zones, g->zones, &w->any,
-		(const double(*)[SPOT_AGES])w->score, w->edge, NULL };
+		(const double(*)[SPOT_AGES])w->score, w->edge, NULL, false };
 }
 
 /* From the 30 days before tick `at`. */

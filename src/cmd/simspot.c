@@ -10,9 +10,7 @@
 
 #define SIMSPOT_LEVELS 3            /* prices that a table is made for */
 #define SIMSPOT_PAST_S (14 * 86400) /* history that a policy learns from */
-#define SIMSPOT_EVENTS                                                                             \
-	5 /* under so many ends seen nothing is learned: Uniform Progress instead                  \
-	   */
+#define SIMSPOT_EVENTS 5            /* under so many ends seen one launch in vain is enough */
 
 const char *
 simspot_policy_name(size_t policy)
@@ -196,6 +194,17 @@ simspot_solve(struct simspot_view *v, const struct spot_setting *s, struct arena
 	return rc;
 }
 
+/* Is it the prior that speaks, rather than what was seen here? */
+static bool
+simspot_thin(const struct simspot_view *v)
+{
+	int64_t n = 0;
+
+	for (size_t b = 0; b < SPOT_AGES; b++)
+		n += v->up.events[b] + v->down.events[b];
+	return n < SIMSPOT_EVENTS;
+}
+
 /* Learns from ticks [from, to) of the place. */
 static void
 simspot_look(const struct simspot_grid *g, const struct simspot_place *p, size_t from, size_t to,
@@ -221,20 +230,11 @@ simspot_look(const struct simspot_grid *g, const struct simspot_place *p, size_t
 			v->score[i][b] = fmin(v->score[i][b], work);
 	}
 	v->world = (struct spot_world){ v->zones, p->n, &v->any,
-		(const double(*)[SPOT_AGES])v->score, v->edge, NULL };
+		(const double(*)[SPOT_AGES])v->score, v->edge, NULL, false };
 	spot_learn_pool(&v->world, from, to, p->tick_s, g->pessimism, &v->up, &v->down);
+	v->world.thin = simspot_thin(v);
 	if (g->on_demand_usd > 0 || g->move_hours > 0)
 		simspot_market(g, p, from, to, a, v);
-}
-
-static bool
-simspot_knows(const struct simspot_view *v)
-{
-	int64_t n = 0;
-
-	for (size_t b = 0; b < SPOT_AGES; b++)
-		n += v->up.events[b] + v->down.events[b];
-	return n >= SIMSPOT_EVENTS;
 }
 
 struct simspot_job {
@@ -243,7 +243,7 @@ struct simspot_job {
 	size_t from, to; /* the half */
 	struct spot_setting s;
 	const struct simspot_view *view;
-	const struct spot_table *table; /* NULL: nothing to learn from */
+	const struct spot_table *table; /* NULL: what was learned misleads */
 	struct arena *scratch;
 };
 
@@ -304,7 +304,7 @@ simspot_past(struct simspot_runner *x, struct simspot_job *j, size_t t0, struct 
 
 	arena_reset(x->table_arena);
 	simspot_look(x->g, j->place, t0 > back ? t0 - back : 0, t0, j->s.work, x->table_arena, v);
-	if (simspot_knows(v) && x->g->policy[SPOT_POLICY_BERTH])
+	if (x->g->policy[SPOT_POLICY_BERTH])
 		rc = simspot_solve(v, &j->s, x->table_arena, &table, err);
 	j->view = v;
 	j->table =
@@ -380,8 +380,7 @@ simspot_group(struct simspot_runner *x, const struct simspot_place *p, int half,
 	arena_reset(x->table_arena);
 	simspot_look(
 	    x->g, p, half == 1 ? mid : 0, half == 1 ? p->ticks : mid, work, x->table_arena, &v);
-	if (x->g->train == SIMSPOT_OTHER_HALF && x->g->policy[SPOT_POLICY_BERTH] &&
-	    simspot_knows(&v)) {
+	if (x->g->train == SIMSPOT_OTHER_HALF && x->g->policy[SPOT_POLICY_BERTH]) {
 		struct spot_setting s = j.s;
 
 		s.deadline = (int)longest;

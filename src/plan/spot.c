@@ -104,9 +104,10 @@ spot_must_stand(const struct spot_world *w, size_t t, const struct spot_setting 
     const struct spot_state *st, enum spot_mode mode, size_t zone)
 {
 	bool on_demand = mode == SPOT_HAS_ON_DEMAND;
+	int vain = w->thin && st->vain > 0 ? SPOT_VAIN : st->vain;
 
 	return spot_stand(s->changeover, zone == w->n_zones ? s->price : spot_price(w, zone, t, s),
-	    on_demand, st->vain, st->owed + (on_demand ? st->changeover_left - s->changeover : 0));
+	    on_demand, vain, st->owed + (on_demand ? st->changeover_left - s->changeover : 0));
 }
 
 /* What the rule is asked about: the machine that the job has, or the zone that it would take. */

@@ -225,6 +225,8 @@ struct spot_world {
 					     greatest; NULL: the first */
 	const int *edge;                  /* of the scores' buckets */
 	const struct spot_market *market; /* NULL: one price, one region */
+	bool thin; /* hardly anything was learned: after one launch in vain a zone must have been up
+		      for a changeover */
 };
 
 #define SPOT_TOLD 16 /* launches of a run that are told of */
@@ -245,8 +247,8 @@ struct spot_run {
 
 /*
  * Replays one job from tick t0 (t0 + deadline <= ticks of the zones). table: for SPOT_POLICY_BERTH,
- * which is spot_rule(); NULL, where nothing was learned: Uniform Progress, with spot that must
- * stand by spot_stand(), and after a launch in vain for a changeover.
+ * which is spot_rule(); NULL, where what was learned misleads: Uniform Progress, with spot that
+ * must stand by spot_stand(), and after a launch in vain for a changeover.
  */
 void spot_replay(enum spot_policy policy, const struct spot_world *w, size_t t0,
     const struct spot_setting *s, const struct spot_table *table, struct spot_run *out);

@@ -47,4 +47,21 @@ for zone in flap slow-flap gaps never; do
 	awk -v max="$(json '$.policies[1].max')" 'BEGIN { exit !(max > 0 && max <= 1 + 600 * 0.3 / (28800 + 600) + 1e-6) }'
 	ok $? "$zone, from the past: at most on demand and one launch on spot: $(json '$.policies[1].max'), Uniform Progress $(json '$.policies[0].max')"
 done
+# Four ends to learn from at most: the chances of public traces fill in, and on long lives save what Uniform Progress does not.
+mkdir long
+printf 'trace_id,gap_seconds,nodes,zone,region\nx-odd-long,300,1,long,long\n' >long/traces.csv
+awk 'BEGIN {
+	print "trace_id,start_tick,n_ticks,available_nodes"
+	for (t = 0; t < 3000; t += 600) {
+		print "x-odd-long," t ",360,1"
+		print "x-odd-long," t + 360 ",240,0"
+	}
+}' >long/segments.csv
+for train in past other-half; do
+	run simulate spot --traces long --work 8h --slack 1.25,2 --changeover 600s --starts 12 --policies uniform_progress,berth \
+		--train $train -o json
+	expect_json '$.policies[1].misses' 0
+	awk -v up="$(json '$.policies[0].mean')" -v b="$(json '$.policies[1].mean')" 'BEGIN { exit !(b > 0 && b <= 0.94 * up) }'
+	ok $? "long lives, hardly any seen, $train: $(json '$.policies[1].mean'), Uniform Progress $(json '$.policies[0].mean')"
+done
 done_testing

@@ -106,7 +106,7 @@ test_adversarial(void)
 
 		s.deadline = s.work + s.changeover + (int)rng_below(&r, 80);
 		make_world(&w, &r, 1 + (size_t)k % 3, 1000, longest);
-		sw = (struct spot_world){ w.zone, w.n_zones, &w.any, NULL, NULL, NULL };
+		sw = (struct spot_world){ w.zone, w.n_zones, &w.any, NULL, NULL, NULL, false };
 		spot_learn_pool(&sw, 0, 500, 300, 1, &up, &down);
 		if (spot_table_solve(&s, &up, &down, a, &table, &err) != BERTH_OK) {
 			missed++;
@@ -154,7 +154,7 @@ test_constant(void)
 
 	w.n_zones = 1;
 	for (int state = 0; state <= 1; state++) {
-		struct spot_world sw = { w.zone, 1, w.zone, NULL, NULL, NULL };
+		struct spot_world sw = { w.zone, 1, w.zone, NULL, NULL, NULL, false };
 		struct spot_run run;
 
 		memset(w.up[0], state, 1000);
@@ -185,7 +185,7 @@ static void
 test_pool(void)
 {
 	static struct world w;
-	struct spot_world sw = { w.zone, 2, &w.any, NULL, NULL, NULL };
+	struct spot_world sw = { w.zone, 2, &w.any, NULL, NULL, NULL, false };
 	struct spot_evidence e = { .hours = { { 0 }, { 2.5, 12.5, 0, 0, 0 } }, .ends = { { 0 }, { 0, 20, 0, 0, 0 } } };
 	struct spot_setting s = { .work = 30, .deadline = 60, .changeover = 2, .price = 0.3 };
 	struct spot_hazard up, down, own;
@@ -215,7 +215,7 @@ test_pool(void)
 	tap_near(up.hop[1], 10 / (1.001 * 20 + 2), 1e-12, "after ten of twenty losses the other zone was up, half an hour old");
 	tap_near(sum, up.hop[1], 0, "and at no other age");
 	/* One zone: as it is learned alone. */
-	sw = (struct spot_world){ w.zone, 1, &w.zone[0], NULL, NULL, NULL };
+	sw = (struct spot_world){ w.zone, 1, &w.zone[0], NULL, NULL, NULL, false };
 	spot_learn_pool(&sw, 0, 240, 300, 1, &up, &down);
 	spot_learn(&w.zone[0], 0, 240, 1, 300, 1, &own);
 	tap_ok(memcmp(&up, &own, sizeof(up)) == 0, "one zone is a pool of one");
@@ -241,7 +241,7 @@ test_guard(void)
 {
 	static struct world w;
 	struct spot_setting s = { .work = 50, .deadline = 90, .changeover = 4, .price = 0.3 };
-	struct spot_world sw = { w.zone, 1, &w.zone[0], NULL, NULL, NULL };
+	struct spot_world sw = { w.zone, 1, &w.zone[0], NULL, NULL, NULL, false };
 	struct spot_hazard up = { .edge = { 3, 12, 48, 144 } }, down = up;
 	struct arena *a = arena_new();
 	struct spot_table *fearful, *learned;
@@ -338,7 +338,7 @@ test_market(void)
 		make_prices(&r, 2, 10, 3);
 		m.move = rng_unit(&r);
 		m.home = (int)rng_below(&r, 2);
-		struct spot_world sw = { w.zone, 2, &w.any, NULL, NULL, &m };
+		struct spot_world sw = { w.zone, 2, &w.any, NULL, NULL, &m, false };
 		want = brute_market(&w, &s, &m, 0, s.work, -1, 0, m.home);
 		got = spot_omniscient_market(&sw, 0, &s, scratch);
 		bad += isinf(want) ? got >= 0 : fabs(got - want) > 1e-9;
@@ -390,7 +390,7 @@ test_market_policy(void)
 		m.level = level;
 		m.n_levels = 3;
 		for (size_t t0 = 500; t0 + (size_t)s.deadline < PRICES; t0 += 97) {
-			struct spot_world sw = { w.zone, 2, &w.any, (const double (*)[SPOT_AGES])score, edge, &m };
+			struct spot_world sw = { w.zone, 2, &w.any, (const double (*)[SPOT_AGES])score, edge, &m, false };
 			double best = spot_omniscient_market(&sw, t0, &s, scratch);
 
 			for (size_t p = 0; p < SPOT_POLICY_COUNT; p++) {
@@ -434,7 +434,7 @@ test_dear(void)
 	make_world(&w, &r, 1, 1000, 30);
 	for (size_t k = 0; k < 3; k++) {
 		struct spot_setting s = { .work = 50, .deadline = 90, .changeover = 4, .price = price[k] };
-		struct spot_world sw = { w.zone, 1, &w.any, NULL, NULL, NULL };
+		struct spot_world sw = { w.zone, 1, &w.any, NULL, NULL, NULL, false };
 		struct spot_hazard up, down;
 		struct spot_table *table;
 
@@ -494,7 +494,7 @@ test_flapping(void)
 {
 	static struct world calm, flap;
 	struct spot_setting s = { .work = 50, .deadline = 120, .changeover = 4, .price = 0.3 };
-	struct spot_world sw = { flap.zone, 1, &flap.zone[0], NULL, NULL, NULL };
+	struct spot_world sw = { flap.zone, 1, &flap.zone[0], NULL, NULL, NULL, false };
 	struct arena *a = arena_new();
 	struct spot_hazard up, down;
 	struct spot_table *table;
@@ -515,6 +515,10 @@ test_flapping(void)
 	spot_replay(SPOT_POLICY_BERTH, &sw, 0, &s, table, &run);
 	tap_ok(!run.missed && run.cost <= s.work + 2 * s.changeover, "at most on demand and one launch: %g", run.cost);
 	tap_ok(run.lost <= 3, "at most three launches in vain: %d", run.lost);
+	sw.thin = true;
+	spot_replay(SPOT_POLICY_BERTH, &sw, 0, &s, table, &run);
+	tap_ok(!run.missed && run.lost == 1, "one where hardly anything was learned: %d", run.lost);
+	sw.thin = false;
 	test_flapping_worlds(&flap, &sw, table, s.changeover);
 	/* Nothing is learned: Uniform Progress would launch at each of them. */
 	for (size_t t = 0; t < 1000; t++)
