@@ -198,6 +198,38 @@ run job "$(cat id)" -o json
 expect_json '$.idle.stop_at' null
 rm -f "$TEST_TMP/alive"
 
+# A gang is idle only if every machine of it is; then all are ended, each with its own hook.
+config
+sed -i 's/^      - {name: m1\(.*\)/&\n      - {name: m2\1/' .config/berth/berth.yaml
+echo 'idle: {stop: 20m}' >>.config/berth/berth.yaml
+run prices refresh
+end	# the replica, whose fleet is no more
+gang() {	# gang ANSWER: of rank 1; rank 0 is asked first, and idle
+	touch "$TEST_TMP/alive"
+	smi "[ \$((\$(wc -l <$TEST_TMP/asked) % 2)) -eq 1 ] && echo 0 || $1"
+	job pair 'nodes: 2' 'checkpoint: {size: 8GB, write: 10s}'
+	rm -f "$TEST_TMP"/saved.pair
+	while [ $minute -le $((start + 24)) ]; do tick 4; done
+}
+gang 'echo 60'
+[ "$(state)" = running ] && [ $(($(asked) % 2)) -eq 0 ]
+ok $? "a gang with one machine at work is not idle"
+end
+gang 'exit 1'
+[ "$(state)" = running ]
+ok $? "nor one with a machine that tells nothing"
+end
+gang 'echo 0'
+[ "$(state)" = cancelled ] && [ -e "$TEST_TMP/saved.pair" ]
+ok $? "one with none is ended"
+awk -f "$TOP_SRCDIR/tests/cli/json.awk" "$out" >"$TEST_TMP/paths"
+[ "$(awk -F '\t' '/attempts\[[01]\].state/ && $2 == "cancelled"' "$TEST_TMP/paths" | wc -l)" -eq 2 ]
+ok $? "on both machines"
+run instances
+[ "$(tail -n +2 "$out" | wc -l)" -eq 0 ]
+ok $? "which are given back"
+rm -f "$TEST_TMP/alive"
+
 # Faults of the files, by line and key.
 for bad in 'idle: {stop: 0s}' 'idle: {stop: soon}' 'idle: {below: 2}' 'idle: {below: 0}' 'idle: {stop: 10m, alert: 10m}' 'idle: {after: 3h}' 'idle: [1]'; do
 	config "$bad"
