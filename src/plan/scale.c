@@ -312,7 +312,9 @@ scale_step(const struct scale_rule *r, struct scale_state *s, const struct scale
 	out->target = have;
 	out->reason = SCALE_STEADY;
 	most = scale_remember(s, in->t, need, window);
-	if (have < r->min || (known && (double)out->want > (double)have * (1 + r->tolerance))) {
+	/* by what is asked for: near max a small step may be all that is left of a large one */
+	if (have < r->min ||
+	    (known && out->want > have && (double)asked > (double)have * (1 + r->tolerance))) {
 		out->target = out->want > r->min ? out->want : r->min;
 		out->reason = SCALE_UP;
 	} else if (!known) {

@@ -321,6 +321,14 @@ test_limits(void)
 	}
 	tap_is_long(most, 25, "never above max");
 	tap_is_str(scale_reason_name(f.last.reason), "limit", "the limit is named");
+	f.ready = 24;
+	fleet_step(&f, 1e12, NAN, 0);
+	tap_is_long(f.last.target, 25, "the last one below max is had, though it is within the tolerance");
+	f.ready = 24;
+	f.starting = 0;
+	fleet_step(&f, 26 * 8, NAN, 0);
+	tap_is_long(f.last.target, 24, "but not for a load within it");
+	fleet_step(&f, 1e12, NAN, 0);
 	for (int k = 0; k < 400; k++) {
 		int64_t before = f.ready + (int64_t)f.starting;
 
