@@ -6,7 +6,7 @@ dist_man_MANS += \
 	man/berth-version.1 \
 	man/berth.yaml.5
 dist_man_MANS += man/berth-advise.1 man/berth-probe.1
-dist_man_MANS += man/berth-prices.1 man/berth-providers.7 man/berth-replay.5
+dist_man_MANS += man/berth-prices.1 man/berth-quotas.1 man/berth-providers.7 man/berth-replay.5
 dist_man_MANS += man/berth-job.5
 dist_man_MANS += man/berth-init.1 man/berth-instances.1 man/berth-job.1 man/berth-jobs.1 man/berth-report.1 \
 	man/berth-submit.1 man/berth-tick.1

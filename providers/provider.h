@@ -107,6 +107,14 @@ struct prov_quota {
 	char unit[16];              /* "gpu" "vcpu" "machine" */
 	enum purchase purchase;
 	double limit, used; /* NaN: not said */
+	/*
+	 * What it counts, where the adapter knows it: then placements keep to it. Else it is told
+	 * of alone. Globs; "" all.
+	 */
+	bool counts, any_purchase; /* any_purchase: all ways to buy, not `purchase` alone */
+	char zone[64], types[256]; /* types: globs on instance types, a blank between each two */
+	char accelerator[64];      /* on the names of offers */
+	char provider[64]; /* of the offers: of an account that stands for several providers */
 };
 typedef enum berth_code prov_quota_fn(
     void *arg, const struct prov_quota *quota, struct berth_err *err);

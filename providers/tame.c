@@ -109,6 +109,7 @@ tame_quota(struct prov_quota *q)
 {
 	tame_words(q->name);
 	tame_words(q->region);
+	tame_words(q->zone);
 	if (!(q->limit >= 0) || isinf(q->limit)) /* -1 is how some say that there is none */
 		q->limit = NAN;
 	if (!(q->used >= 0) || isinf(q->used))

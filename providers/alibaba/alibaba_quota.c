@@ -79,6 +79,7 @@ alibaba_quota_parse(void *st, const struct http_resp *resp, struct prov_cursor *
 		struct prov_quota q = { .limit = alibaba_attribute(&list, alibaba_quotas[i].most),
 			.used = alibaba_attribute(&list, alibaba_quotas[i].used),
 			.unit = "vcpu",
+			.counts = true,
 			.purchase = alibaba_quotas[i].purchase };
 
 		str_copy(q.region, sizeof(q.region), o->regions[o->quota_region]);

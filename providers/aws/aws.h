@@ -157,7 +157,10 @@ extern const char *const aws_family_patterns[];
  * code is itself. */
 const char *aws_region_of_location(struct arena *a, const char *location);
 /* "Running On-Demand P instances" -> "P", on demand. False: no quota of machines. */
-bool aws_quota_name(const char *name, char family[32], enum purchase *purchase_out);
+bool aws_quota_name(const char *name, char family[64], enum purchase *purchase_out);
+/* "P4, P3 and P2" -> "p4* p3* p2*", "G and VT" -> "g[0-9]* gr[0-9]* vt[0-9]*": globs on instance
+ * types; false: it names none. */
+bool aws_quota_types(const char *family, char *out, size_t size);
 
 /* aws_scan.c: the offers of a pass, gathered before any is told */
 enum aws_phase {

@@ -206,7 +206,7 @@ aws_region_of_location(struct arena *a, const char *location)
 }
 
 bool
-aws_quota_name(const char *name, char family[32], enum purchase *purchase_out)
+aws_quota_name(const char *name, char family[64], enum purchase *purchase_out)
 {
 	static const struct {
 		const char *front, *back;
@@ -223,9 +223,40 @@ aws_quota_name(const char *name, char family[32], enum purchase *purchase_out)
 		if (n <= front + back || !str_starts(name, forms[i].front) ||
 		    !str_ends(name, forms[i].back))
 			continue;
-		snprintf(family, 32, "%.*s", (int)(n - front - back), name + front);
+		snprintf(family, 64, "%.*s", (int)(n - front - back), name + front);
 		*purchase_out = forms[i].purchase;
 		return true;
 	}
 	return false;
+}
+
+/* "p4" for "p4*", "g" for "g[0-9]*" (and gr6, which is a G with more memory). */
+static void
+aws_quota_type(char *out, size_t size, const char *word, size_t n)
+{
+	size_t len = strlen(out);
+	char low[16];
+
+	for (size_t i = 0; i < n; i++)
+		low[i] = str_lower_char(word[i]);
+	low[n] = '\0';
+	snprintf(out + len, size - len, "%s%s%s%s", len > 0 ? " " : "", low,
+	    str_is_digit(low[n - 1]) ? "*" : "[0-9]*", str_eq(low, "g") ? " gr[0-9]*" : "");
+}
+
+bool
+aws_quota_types(const char *family, char *out, size_t size)
+{
+	out[0] = '\0';
+	for (const char *p = family; *p != '\0';) {
+		size_t n = 0;
+
+		while (str_is_alnum(p[n]))
+			n++;
+		/* families have short names: "Standard", "High" and "Memory" are none */
+		if (n > 0 && n < 4 && strncmp(p, "and", n) != 0 && strlen(out) + 2 * n + 24 < size)
+			aws_quota_type(out, size, p, n);
+		p += n > 0 ? n : 1;
+	}
+	return out[0] != '\0';
 }

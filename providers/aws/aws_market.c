@@ -549,7 +549,7 @@ aws_quota_row(const char *region, const struct jsonr *row, prov_quota_fn *emit, 
 	static const char *const needed[] = { "QuotaCode", "QuotaName", "Value", NULL };
 	struct prov_quota q = { .unit = "vcpu", .used = NAN, .limit = NAN };
 	const char *code = "", *name = "";
-	char family[32];
+	char family[64];
 	enum berth_code rc;
 
 	if ((rc = jsonr_need(row, needed, err)) != BERTH_OK ||
@@ -561,6 +561,7 @@ aws_quota_row(const char *region, const struct jsonr *row, prov_quota_fn *emit, 
 		return BERTH_OK;
 	str_copy(q.region, sizeof(q.region), region);
 	snprintf(q.name, sizeof(q.name), "%.40s %.80s", code, name);
+	q.counts = aws_quota_types(family, q.types, sizeof(q.types));
 	return emit(arg, &q, err);
 }
 

@@ -607,6 +607,39 @@ azure_quota_ours(const char *name)
 	       str_istarts(name, "standardN") || str_istarts(name, "standard N");
 }
 
+/* The sizes of a family: its name does not tell them. Of others it is told of the quota alone. */
+static void
+azure_quota_types(struct prov_quota *q)
+{
+	static const struct {
+		const char *family, *types;
+	} families[] = {
+		{ "cores", "" },
+		{ "lowPriorityCores", "" },
+		{ "standardNCFamily", "Standard_NC[0-9] Standard_NC[0-9][0-9] Standard_NC24r" },
+		{ "standardNCSv2Family", "Standard_NC*s_v2" },
+		{ "standardNCSv3Family", "Standard_NC[0-9]*s_v3" },
+		{ "standardNCASv3_T4Family", "Standard_NC[0-9]*as_T4_v3" },
+		{ "standardNCADSA100v4Family", "Standard_NC[0-9]*ads_A100_v4" },
+		{ "standardNCadsH100v5Family", "Standard_NC[0-9]*ad*s_H100_v5" },
+		{ "standardNDASv4_A100Family", "Standard_ND96asr_v4" },
+		{ "standardNDAMSv4_A100Family", "Standard_ND96am*s*_A100_v4" },
+		{ "standardNDSH100v5Family", "Standard_ND96isr_H100_v5" },
+		{ "standardNDISRH200V5Family", "Standard_ND96isr_H200_v5" },
+		{ "standardNVADSA10v5Family", "Standard_NV[0-9]*ad*s_A10_v5" },
+	};
+	char plain[sizeof(q->name)];
+	size_t n = 0;
+
+	for (const char *p = q->name; *p != '\0'; p++)
+		if (*p != ' ')
+			plain[n++] = *p;
+	plain[n] = '\0';
+	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
+		if (str_ieq(plain, families[i].family))
+			q->counts = str_copy(q->types, sizeof(q->types), families[i].types);
+}
+
 static enum berth_code
 azure_quota_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
     prov_quota_fn *emit, void *arg, struct berth_err *err)
@@ -639,6 +672,7 @@ azure_quota_parse(void *st, const struct http_resp *resp, struct prov_cursor *cu
 		q.purchase =
 		    str_ieq(q.name, "lowPriorityCores") ? PURCHASE_SPOT : PURCHASE_ON_DEMAND;
 		str_copy(q.region, sizeof(q.region), z->locations[z->quota_place]);
+		azure_quota_types(&q);
 		rc = emit(arg, &q, err);
 	}
 	if (rc == BERTH_OK)

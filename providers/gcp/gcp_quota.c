@@ -34,6 +34,35 @@ gcp_quota_build(
 	    gcp_page(req->arena, cur->next[0] == 'r' ? cur->next + 2 : ""));
 }
 
+/* What the cards of a quota are in offers: by their name, or by the machines that have them. */
+static void
+gcp_quota_counts(const char *card, size_t n, struct prov_quota *q)
+{
+	static const struct {
+		const char *card, *accelerator, *types;
+	} cards[] = {
+		{ "NVIDIA_K80", "K80", "" },
+		{ "NVIDIA_P4", "P4", "" },
+		{ "NVIDIA_P100", "P100-*", "" },
+		{ "NVIDIA_V100", "V100-*", "" },
+		{ "NVIDIA_T4", "T4", "" },
+		{ "NVIDIA_L4", "L4", "" },
+		{ "NVIDIA_A100", "A100-*-40GB", "" },
+		{ "NVIDIA_A100_80GB", "A100-*-80GB", "" },
+		{ "NVIDIA_H100", "", "a3-highgpu-* a3-edgegpu-*" },
+		{ "NVIDIA_H100_MEGA", "", "a3-megagpu-*" },
+		{ "NVIDIA_H200", "H200-*", "" },
+		{ "NVIDIA_B200", "B200-*", "" },
+		{ "GPUS_ALL_REGIONS", "", "n1-* a2-* g2-*" },
+	};
+
+	for (size_t i = 0; i < sizeof(cards) / sizeof(cards[0]); i++)
+		if (strlen(cards[i].card) == n && strncmp(cards[i].card, card, n) == 0)
+			q->counts = str_copy(q->accelerator, sizeof(q->accelerator),
+					cards[i].accelerator) &&
+				    str_copy(q->types, sizeof(q->types), cards[i].types);
+}
+
 static bool
 gcp_quota_read(const char *metric, struct prov_quota *q)
 {
@@ -47,6 +76,13 @@ gcp_quota_read(const char *metric, struct prov_quota *q)
 	q->purchase = str_starts(metric, "PREEMPTIBLE_") ? PURCHASE_SPOT
 		      : str_starts(metric, "COMMITTED_") ? PURCHASE_RESERVED
 							 : PURCHASE_ON_DEMAND;
+	if (q->purchase != PURCHASE_RESERVED) {
+		const char *card =
+		    q->purchase == PURCHASE_SPOT ? metric + strlen("PREEMPTIBLE_") : metric;
+		size_t n = strlen(card);
+
+		gcp_quota_counts(card, n - (str_ends(card, "_GPUS") ? strlen("_GPUS") : 0), q);
+	}
 	return str_copy(q->name, sizeof(q->name), metric);
 }
 
@@ -66,9 +102,12 @@ gcp_quotas_of(const struct jsonr *owner, const char *region, prov_quota_fn *emit
 		    !gcp_quota_read(metric, &q))
 			continue;
 		str_copy(q.region, sizeof(q.region), region);
-		if ((rc = jsonr_double(&item, "limit", &q.limit, err)) == BERTH_OK &&
-		    (rc = jsonr_double(&item, "usage", &q.used, err)) == BERTH_OK)
-			rc = emit(arg, &q, err);
+		if ((rc = jsonr_double(&item, "limit", &q.limit, err)) != BERTH_OK ||
+		    (rc = jsonr_double(&item, "usage", &q.used, err)) != BERTH_OK)
+			break;
+		if (q.purchase == PURCHASE_SPOT && !(q.limit > 0))
+			q.counts = false; /* without one of its own spot is of the other */
+		rc = emit(arg, &q, err);
 	}
 	return rc;
 }
@@ -123,6 +162,9 @@ gcp_quota_family(const struct jsonr *info, const char *metric, prov_quota_fn *em
 		    strstr(metric, "preemptible") != NULL ? PURCHASE_SPOT : PURCHASE_ON_DEMAND;
 		if (q.limit < 0) /* -1: no limit */
 			q.limit = NAN;
+		gcp_quota_counts(q.name, strlen(q.name), &q);
+		if (q.purchase == PURCHASE_SPOT && !(q.limit > 0))
+			q.counts = false;
 		rc = emit(arg, &q, err);
 	}
 	return rc;

@@ -574,9 +574,10 @@ huawei_quota_parse(void *st, const struct http_resp *resp, struct prov_cursor *c
 		rc = jsonr_err(&root, BERTH_ETRANSIENT, err, "no absolute in the answer");
 	for (size_t i = 0; rc == BERTH_OK && i < sizeof(huawei_quotas) / sizeof(huawei_quotas[0]);
 	     i++) {
-		struct prov_quota q = {
-			.limit = NAN, .used = NAN, .purchase = huawei_quotas[i].purchase
-		};
+		struct prov_quota q = { .limit = NAN,
+			.used = NAN,
+			.purchase = huawei_quotas[i].purchase,
+			.counts = true };
 
 		if ((rc = jsonr_double(&absolute, huawei_quotas[i].most, &q.limit, err)) !=
 			BERTH_OK ||

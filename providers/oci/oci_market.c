@@ -417,6 +417,23 @@ oci_quota_build(
 	    oci_page_arg(req->arena, bar != NULL ? bar + 1 : ""));
 }
 
+/* "gpu-a10-count" counts the GPUs of "*.GPU.A10.*", "gpu4-count" those of "*.GPU4.*", however
+ * bought. */
+static void
+oci_quota_types(struct prov_quota *q)
+{
+	size_t n = strlen(q->name);
+	const char *series = q->name + strlen("gpu");
+
+	if (!str_starts(q->name, "gpu") || !str_ends(q->name, "-count") ||
+	    n <= strlen("gpu") + strlen("-count"))
+		return;
+	n -= strlen("gpu") + strlen("-count");
+	snprintf(q->types, sizeof(q->types), "*.GPU%s%.*s.*", series[0] == '-' ? "." : "",
+	    (int)(series[0] == '-' ? n - 1 : n), series[0] == '-' ? series + 1 : series);
+	q->counts = q->any_purchase = true;
+}
+
 /* Limits alone: what is used is a question for each of them. */
 static enum berth_code
 oci_quota_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
@@ -442,7 +459,10 @@ oci_quota_parse(void *st, const struct http_resp *resp, struct prov_cursor *cur,
 		    strstr(q.name, "gpu") == NULL)
 			continue;
 		str_copy(q.region, sizeof(q.region), o->regions[o->quota_region]);
-		if ((rc = jsonr_double(&item, "value", &q.limit, err)) == BERTH_OK)
+		oci_quota_types(&q);
+		if ((rc = wirejson_field(
+			 &item, "availabilityDomain", q.zone, sizeof(q.zone), err)) == BERTH_OK &&
+		    (rc = jsonr_double(&item, "value", &q.limit, err)) == BERTH_OK)
 			rc = emit(arg, &q, err);
 	}
 	if (rc == BERTH_OK && oci_page(resp)[0] != '\0')

@@ -467,6 +467,7 @@ openstack_quota_parse(void *st, const struct http_resp *resp, struct prov_cursor
 		str_copy(q.region, sizeof(q.region), s->who.region);
 		str_copy(q.name, sizeof(q.name), rows[i].limit);
 		str_copy(q.unit, sizeof(q.unit), rows[i].unit);
+		q.counts = q.any_purchase = !str_eq(q.unit, "mib");
 		rc = emit(arg, &q, err);
 	}
 	json_decref(v);

@@ -112,7 +112,7 @@ replay_quota_build(
 static enum berth_code
 replay_quota(const struct jsonr *o, struct prov_quota *q, struct berth_err *err)
 {
-	const char *region = "", *accelerator = "", *purchase = "";
+	const char *region = "", *accelerator = "", *purchase = "", *provider = "";
 	enum berth_code rc;
 
 	memset(q, 0, sizeof(*q));
@@ -120,14 +120,17 @@ replay_quota(const struct jsonr *o, struct prov_quota *q, struct berth_err *err)
 	if ((rc = jsonr_str(o, "region", &region, err)) != BERTH_OK ||
 	    (rc = jsonr_str(o, "accelerator", &accelerator, err)) != BERTH_OK ||
 	    (rc = jsonr_str(o, "purchase", &purchase, err)) != BERTH_OK ||
+	    (rc = jsonr_str(o, "provider", &provider, err)) != BERTH_OK ||
 	    (rc = jsonr_double(o, "limit", &q->limit, err)) != BERTH_OK ||
 	    (rc = jsonr_double(o, "used", &q->used, err)) != BERTH_OK)
 		return rc;
 	if (!purchase_parse(purchase, &q->purchase))
 		return jsonr_err(o, BERTH_EINVAL, err, "purchase '%s'", purchase);
-	str_copy(q->region, sizeof(q->region), region);
+	str_copy(q->region, sizeof(q->region), str_eq(region, "*") ? "" : region);
 	str_copy(q->name, sizeof(q->name), accelerator);
 	str_copy(q->unit, sizeof(q->unit), "gpu");
+	q->counts = str_copy(q->accelerator, sizeof(q->accelerator), accelerator) &&
+		    str_copy(q->provider, sizeof(q->provider), provider);
 	return BERTH_OK;
 }
 

@@ -157,6 +157,7 @@ serve_quotas(struct serve *s)
 		const struct trace_quota *q = &s->world->trace->quotas[i];
 
 		jsonw_begin_object(&s->w, NULL);
+		jsonw_str(&s->w, "provider", q->provider);
 		jsonw_str(&s->w, "region", q->region);
 		jsonw_str(&s->w, "accelerator", q->accelerator);
 		jsonw_str(&s->w, "purchase", purchase_name(q->purchase));

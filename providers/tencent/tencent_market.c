@@ -383,6 +383,7 @@ tencent_take_quota(const struct tencent *t, const struct jsonr *set, const char 
 		str_copy(q.region, sizeof(q.region), t->regions[t->quota_region]);
 		str_copy(q.unit, sizeof(q.unit), spot ? "vcpu" : "machine");
 		snprintf(q.name, sizeof(q.name), "%s %.80s", name, zone);
+		q.counts = zone[0] != '\0' && str_copy(q.zone, sizeof(q.zone), zone);
 		rc = emit(arg, &q, err);
 	}
 	return rc;

@@ -205,6 +205,8 @@ broker_open(const struct broker_setup *s, struct broker *b, struct berth_err *er
 			rc = broker_limits_read(
 			    s->config, s->accels, s->arena, &b->limits, &b->n_limits, err);
 		if (rc == BERTH_OK)
+			rc = quotas_policy_read(s->config, &b->quotas, err);
+		if (rc == BERTH_OK)
 			rc = shares_read(s->config, s->arena, &b->shares, err);
 		if (rc == BERTH_OK)
 			rc = block_rules_read(
@@ -322,6 +324,12 @@ broker_refused(
 	if (!broker_block_of(b, why, &scope, &base_s, &max_s))
 		return BERTH_OK;
 	key = place_key(o, scope);
+	if (why->code == BERTH_EQUOTA) {
+		enum berth_code rc = store_quota_due(b->store, o->account, err);
+
+		if (rc != BERTH_OK)
+			return rc;
+	}
 	return store_block_put(b->store, &key, base_s, max_s > base_s ? max_s : base_s,
 	    err_name(why->code), why->msg, b->now, NULL, err);
 }

@@ -9,6 +9,7 @@
 #include "broker/bench.h"
 #include "broker/placing.h"
 #include "broker/pricelist.h"
+#include "broker/quotas.h"
 #include "model/job.h"
 #include "model/machine.h"
 #include "plan/idle.h"
@@ -96,6 +97,7 @@ struct broker {
 	size_t n_accounts;
 	struct placing_limit *limits;
 	size_t n_limits;
+	struct quota_policy quotas;        /* when providers are asked for theirs */
 	const struct share_policy *shares; /* NULL: none */
 	const char *const *block;          /* [n_block] `block:` of berth.yaml */
 	size_t n_block;
@@ -162,8 +164,8 @@ void broker_pass_spent(
     struct broker_account *acc, int64_t since_ms); /* time_mono_ms() before the call */
 
 /*
- * One pass over everything: sync prices recover watch move scale release provision (places, then
- * creates) probe start notify rollup. Any tick may be killed at any instant and the next one
+ * One pass over everything: sync prices quotas recover watch move scale release provision (places,
+ * then creates) probe start notify rollup. Any tick may be killed at any instant and the next one
  * repairs it. Faults of one account or one job are events and counts, never an error of the tick;
  * errors are those of the store.
  */
@@ -184,6 +186,7 @@ BERTH_MUST_CHECK enum berth_code broker_limits_read(const struct yaml_node *conf
 /* The passes, in the order of a tick. */
 BERTH_MUST_CHECK enum berth_code pass_sync(struct broker *b, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code pass_prices(struct broker *b, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code pass_quotas(struct broker *b, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code pass_recover(struct broker *b, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code pass_watch(struct broker *b, struct berth_err *err);
 BERTH_MUST_CHECK enum berth_code pass_move(struct broker *b, struct berth_err *err);

@@ -65,7 +65,7 @@ limits_one(const struct yaml_node *n, const struct accel_table *accels, struct a
     struct placing_limit *l, struct berth_err *err)
 {
 	static const char *const keys[] = { "name", "provider", "account", "region", "accelerator",
-		"purchase", "unit", "limit", NULL };
+		"purchase", "unit", "limit", "override", NULL };
 	static const char *const needed[] = { "limit", NULL };
 	enum purchase p;
 	enum berth_code rc;
@@ -80,7 +80,8 @@ limits_one(const struct yaml_node *n, const struct accel_table *accels, struct a
 	if ((rc = yaml_check_keys(n, keys, err)) != BERTH_OK ||
 	    (rc = yaml_need_keys(n, needed, err)) != BERTH_OK ||
 	    (rc = limits_texts(n, l, err)) != BERTH_OK ||
-	    (rc = yaml_int(n, "limit", 0, INT64_C(1) << 40, &l->limit, err)) != BERTH_OK)
+	    (rc = yaml_int(n, "limit", 0, INT64_C(1) << 40, &l->limit, err)) != BERTH_OK ||
+	    (rc = yaml_bool(n, "override", &l->override, err)) != BERTH_OK)
 		return rc;
 	if (!str_eq(l->unit, "gpu") && !str_eq(l->unit, "machine") && !str_eq(l->unit, "vcpu"))
 		return yaml_err(yaml_get(n, "unit"), err,

@@ -26,6 +26,7 @@ libbroker_a_SOURCES = \
 	src/broker/preempt.c \
 	src/broker/probe.c \
 	src/broker/quarantine.c src/broker/quarantine.h \
+	src/broker/quotas.c src/broker/quotas.h \
 	src/broker/provision.c src/broker/provision.h src/broker/provision_queue.c \
 	src/broker/release.c \
 	src/broker/rollup.c \

@@ -112,6 +112,7 @@ pass_move(struct broker *b, struct berth_err *err)
 		.tick_s = b->tick_s,
 		.limits = b->limits,
 		.n_limits = b->n_limits,
+		.quota_age_s = b->quotas.age_s,
 		.block = b->block,
 		.n_block = b->n_block,
 		.tables = &b->spot_tables,

@@ -147,11 +147,10 @@ placing_never(
 	const struct placing_quota *first = NULL;
 
 	*n_out = 0;
-	for (size_t q = 0; q < w->facts.n_quotas; q++) {
-		const struct placing_quota *x = &w->facts.quotas[q];
+	for (size_t u = w->facts.use_start[offer]; u < w->facts.use_start[offer + 1]; u++) {
+		const struct placing_quota *x = &w->facts.quotas[w->facts.uses[u].quota];
 
-		if (placing_quota_weight(x->limit, w->facts.offers[offer].offer) * need <=
-		    (later ? x->limit->limit : x->left))
+		if (w->facts.uses[u].weight * need <= (later ? x->limit->limit : x->left))
 			continue;
 		first = first == NULL ? x : first;
 		++*n_out;
@@ -319,6 +318,24 @@ placing_money(struct placing_work_space *w, size_t i, const struct placing_offer
 	VEC_PUSH(w->a, &w->more_vec.start, w->more_vec.units.n);
 }
 
+/* Of the quotas that refuse something by themselves the one that comes nearest is told, before it
+ * those that do so alone. */
+static void
+placing_short_quota(struct placing_work_space *w, size_t i, size_t offer, int64_t machines,
+    size_t over, const struct placing_quota *q)
+{
+	size_t at = (size_t)(q - w->facts.quotas);
+	struct placing_hint *h = &w->hints[i];
+	int64_t need = machines * placing_takes_of(&w->facts, offer, at);
+
+	w->facts.quotas[at].refused = true;
+	if (h->quota != NULL && over > 1)
+		return;
+	h->quota = q->limit->name;
+	w->jobs[i].quota = (struct placing_short_of){ q->limit,
+		placing_later(w, i) ? q->limit->limit : q->left, need, placing_later(w, i) };
+}
+
 static void
 placing_candidates_of(
     struct placing_work_space *w, size_t i, struct cost_estimate *estimates, size_t *start)
@@ -347,10 +364,7 @@ placing_candidates_of(
 			struct placing_need need = { j, e.machines, e.total_usd, e.finish };
 
 			VEC_PUSH(w->a, &w->hints[i].over, need);
-			if (w->hints[i].quota == NULL || over == 1) {
-				w->hints[i].quota = never->limit->name;
-				w->hints[i].quota_left = later ? never->limit->limit : never->left;
-			}
+			placing_short_quota(w, i, j, e.machines, over, never);
 		}
 		w->refusal[i * w->facts.n_offers + j] = (unsigned char)e.refuse;
 		if (e.refuse != REFUSE_NOT) {
@@ -402,13 +416,13 @@ placing_resources(struct placing_work_space *w)
 			VEC_PUSH(w->a, &resource, *at - 1);
 			VEC_PUSH(w->a, &weight, 1);
 		}
-		for (size_t q = 0; q < f->n_quotas; q++) {
-			int64_t x = placing_quota_weight(f->quotas[q].limit, f->offers[j].offer);
+		for (size_t u = f->use_start[j]; u < f->use_start[j + 1]; u++) {
+			const struct placing_use *x = &f->uses[u];
 
-			if (x > 0 && x <= f->quotas[q].left) { /* a candidate that passes it alone
-								  is refused before */
-				VEC_PUSH(w->a, &resource, q);
-				VEC_PUSH(w->a, &weight, x);
+			if (x->weight <= f->quotas[x->quota].left) { /* a candidate that passes it
+									alone is refused before */
+				VEC_PUSH(w->a, &resource, x->quota);
+				VEC_PUSH(w->a, &weight, x->weight);
 			}
 		}
 		use_start[j + 1] = resource.n;
@@ -494,6 +508,7 @@ static void
 placing_limits_told(struct placing_work_space *w, const struct place_plan *plan,
     const int64_t *left, struct placing *out)
 {
+	size_t n_uses = w->facts.use_start[w->facts.n_offers];
 	VEC(struct placing_bind) v = { 0 };
 
 	for (size_t r = 0; r < w->facts.n_quotas + w->facts.n_budgets; r++) {
@@ -501,10 +516,14 @@ placing_limits_told(struct placing_work_space *w, const struct place_plan *plan,
 			.shadow = w->worth[r], .dual = plan->shadow[r], .left = (double)left[r]
 		};
 
+		if (r < w->facts.n_quotas && w->facts.quotas[r].limit->told != NULL &&
+		    !w->facts.quotas[r].refused && b.shadow == 0 && b.dual == 0)
+			continue; /* clouds tell hundreds */
 		b.name = placing_resource(w, r, &b.unit);
-		for (size_t j = 0; r < w->facts.n_quotas && j < w->facts.n_offers; j++)
-			b.offers += placing_quota_weight(
-					w->facts.quotas[r].limit, w->facts.offers[j].offer) > 0;
+		if (r < w->facts.n_quotas)
+			out->n_quotas++;
+		for (size_t u = 0; r < w->facts.n_quotas && u < n_uses; u++)
+			b.offers += w->facts.uses[u].quota == r;
 		if (r >= w->facts.n_quotas) {
 			b.shadow *= 1e6;
 			b.dual *= 1e6;
@@ -514,7 +533,10 @@ placing_limits_told(struct placing_work_space *w, const struct place_plan *plan,
 	}
 	out->limits = v.v;
 	out->n_limits = v.n;
-	out->n_quotas = w->facts.n_quotas;
+	out->readings = w->facts.readings;
+	out->n_readings = w->facts.n_readings;
+	out->now = w->o->now;
+	out->quota_age_s = w->o->quota_age_s;
 }
 
 static const char *

@@ -29,8 +29,12 @@ struct placing_limit {    /* one quota; globs, "" any */
 	const char *const *accelerators; /* [n_accelerators] in place of the glob: names that it
 					    stands for, each as offers have it */
 	size_t n_accelerators;
+	const struct placing_told *told; /* by a provider; NULL: by berth.yaml */
+	bool override; /* of berth.yaml: in place of what providers tell of what it counts */
 };
 
+struct placing_told;
+struct quota_reading;
 struct share_policy;
 struct shares;
 
@@ -39,6 +43,8 @@ struct placing_options {
 	uint64_t seed;
 	const struct placing_limit *limits; /* [n_limits] */
 	size_t n_limits;
+	int64_t quota_age_s;   /* what providers told of quotas no longer ago is a limit too; 0:
+				  nothing is */
 	struct cost_ages ages; /* of prices; 0, 0: the defaults */
 	bool need_account;     /* only offers that an account of the config can create */
 	unsigned rounds;
@@ -102,6 +108,13 @@ struct placing_nearest {
 	int64_t finish;
 };
 
+/* A quota by itself too small for what the job needs somewhere. */
+struct placing_short_of {
+	const struct placing_limit *limit; /* NULL: none is */
+	int64_t have, need;                /* in its unit */
+	bool later;                        /* the job starts later: have is all of it */
+};
+
 /* The offer that would cost the job least if its data lay where it runs, where moving them there
  * decided. */
 struct placing_egress {
@@ -126,6 +139,7 @@ struct placing_job {
 	struct placing_nearest nearest; /* of one that is not placed */
 	const char *reason;             /* in plain words (explain_place) */
 	struct placing_egress egress;   /* of one that is placed */
+	struct placing_short_of quota;  /* of what was refused for one: the least that is known */
 	const char *binds;              /* name of the limit that binds, "" none */
 	const char **kept_out_by;       /* [n_kept_out_by] of one that is not placed: the limits of
 					   which each by itself refuses all that suits it */
@@ -166,9 +180,12 @@ struct placing {
 	size_t n_offers, placed;
 	int64_t by; /* for an early finish: when all that can be placed is done; else 0 */
 	unsigned rounds;
-	struct placing_bind *limits;        /* [n_limits] */
-	size_t n_limits, n_quotas;          /* the quotas first */
-	int64_t oldest_price, newest_price; /* of all offers; 0: not said */
+	struct placing_bind *limits;          /* [n_limits] */
+	size_t n_limits, n_quotas;            /* the quotas first */
+	int64_t oldest_price, newest_price;   /* of all offers; 0: not said */
+	const struct quota_reading *readings; /* [n_readings] when accounts told their quotas */
+	size_t n_readings;
+	int64_t now, quota_age_s;
 	const char *vain;            /* the first rule of the block list that hits no offer; NULL */
 	const struct shares *shares; /* NULL: none in berth.yaml */
 	struct intent_turn turn; /* for store_intent_open_turn(): what others begin from here on */

@@ -183,12 +183,10 @@ placing_hold_job(struct placing_work_space *w, size_t i, const size_t *start)
 	if ((w->jobs[i].job.marks & JOB_MARK_KEPT) == 0)
 		return;
 	for (size_t k = start[i]; k < start[i + 1]; k++) {
-		bool bound = false;
+		size_t j = w->offer.v[k];
 
-		for (size_t q = 0; q < w->facts.n_quotas && !bound; q++)
-			bound = placing_quota_weight(w->facts.quotas[q].limit,
-				    w->facts.offers[w->offer.v[k]].offer) > 0;
-		if (!bound) { /* it goes there in any case */
+		if (w->facts.use_start[j] == w->facts.use_start[j + 1]) { /* it goes there in any
+									     case */
 			w->hold.job = PLACE_NONE;
 			w->hold.n = 0;
 			return;
@@ -223,8 +221,7 @@ placing_hold_takes(const struct placing_work_space *w, size_t k, size_t q)
 
 	if (h->spare[q] == PLACE_NO_LIMIT || w->estimate.v[k].finish + BACKFILL_TICK_S <= h->at)
 		return 0;
-	return w->need.v[k] *
-	       placing_quota_weight(w->facts.quotas[q].limit, w->facts.offers[w->offer.v[k]].offer);
+	return w->need.v[k] * placing_takes_of(&w->facts, w->offer.v[k], q);
 }
 
 bool
@@ -232,7 +229,6 @@ placing_hold_lets(const struct placing_work_space *w, size_t i, size_t k,
     const struct placing_need *need, const int64_t *left)
 {
 	const struct placing_hold *h = &w->hold;
-	const struct offer *o = w->facts.offers[need->offer].offer;
 	int64_t by = w->jobs[i].job.spec.deadline;
 	size_t r = h->base;
 
@@ -241,10 +237,11 @@ placing_hold_lets(const struct placing_work_space *w, size_t i, size_t k,
 	    (by > 0 && placing_late_end(w, i, need->finish, h->at) > by))
 		return true;
 	for (size_t q = 0; q < w->facts.n_quotas; q++) {
-		int64_t takes = need->machines * placing_quota_weight(w->facts.quotas[q].limit, o);
+		int64_t takes;
 
 		if (h->spare[q] == PLACE_NO_LIMIT)
 			continue;
+		takes = need->machines * placing_takes_of(&w->facts, need->offer, q);
 		if (takes > 0 && takes > left[r] + placing_own(w, k, r))
 			return false;
 		r++;

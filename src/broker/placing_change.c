@@ -148,10 +148,13 @@ placing_room(const struct placing_work_space *w, size_t i, size_t k,
 	const struct placing_offer *po = &w->facts.offers[need->offer];
 	const struct place_problem *p = &w->p;
 
-	for (size_t q = 0; q < w->facts.n_quotas; q++)
-		if (placing_quota_weight(w->facts.quotas[q].limit, po->offer) * need->machines >
-		    placing_quota_has(w, i, k, q, left))
+	for (size_t u = w->facts.use_start[need->offer]; u < w->facts.use_start[need->offer + 1];
+	     u++) {
+		const struct placing_use *x = &w->facts.uses[u];
+
+		if (x->weight * need->machines > placing_quota_has(w, i, k, x->quota, left))
 			return false;
+	}
 	/* machines of an owned commitment */
 	for (size_t u = p->use_start[need->offer];
 	     !placing_later(w, i) && u < p->use_start[need->offer + 1]; u++)
@@ -195,13 +198,13 @@ static size_t
 placing_short(const struct placing_work_space *w, size_t i, size_t k,
     const struct placing_need *need, const int64_t *left, int64_t *more_out)
 {
-	const struct placing_offer *po = &w->facts.offers[need->offer];
 	size_t found = PLACE_NONE;
 
-	for (size_t q = 0; q < w->facts.n_quotas; q++) {
-		int64_t more =
-		    placing_quota_weight(w->facts.quotas[q].limit, po->offer) * need->machines -
-		    placing_quota_has(w, i, k, q, left);
+	for (size_t u = w->facts.use_start[need->offer]; u < w->facts.use_start[need->offer + 1];
+	     u++) {
+		const struct placing_use *x = &w->facts.uses[u];
+		size_t q = x->quota;
+		int64_t more = x->weight * need->machines - placing_quota_has(w, i, k, q, left);
 
 		if (more <= 0)
 			continue;

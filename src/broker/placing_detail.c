@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "broker/placing_impl.h"
+#include "broker/quotas.h"
 #include "model/block.h"
 #include "plan/explain.h"
 #include "plan/latency.h"
@@ -236,6 +237,20 @@ placing_too_dear(const struct placing_work_space *w, size_t i)
 }
 
 const char *
+placing_quota_text(const struct placing_short_of *q, struct arena *a)
+{
+	char t[TIME_FMT_SIZE];
+
+	return arena_printf(a, "%s %s %lld %s: no_quota have=%lld need=%lld %s%s", q->limit->name,
+	    q->later ? "is" : "has", (long long)q->have, q->later ? "in all" : "left",
+	    (long long)q->have, (long long)q->need, q->limit->unit,
+	    q->limit->told == NULL
+		? ""
+		: arena_printf(a, ", as its provider told of account %s at %s",
+		      q->limit->told->account, time_fmt(t, q->limit->told->as_of)));
+}
+
+const char *
 placing_detail(const struct placing_work_space *w, size_t i)
 {
 	const struct placing_hint *h = &w->hints[i];
@@ -248,9 +263,7 @@ placing_detail(const struct placing_work_space *w, size_t i)
 		    "that, the budgets leave %s",
 		    usd_need(need, h->safety_usd), usd_have(have, h->safety_left));
 	if (h->quota != NULL)
-		return arena_printf(w->a,
-		    placing_later(w, i) ? "%s is %lld in all" : "%s has %lld left", h->quota,
-		    (long long)h->quota_left);
+		return placing_quota_text(&w->jobs[i].quota, w->a);
 	if (rule == REFUSE_BLOCKED_UNTIL || rule == REFUSE_PROBE_FAILED)
 		return arena_printf(w->a, "the first hold ends %s", time_fmt(t, h->free_at));
 	if (rule == REFUSE_UNAVAILABLE)

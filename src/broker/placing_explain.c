@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "broker/placing_impl.h"
+#include "broker/quotas.h"
 #include "plan/explain.h"
 #include "util/arena.h"
 #include "util/str.h"
@@ -422,6 +423,21 @@ placing_due_told(
 		    w->cost.v[k] - w->cost.v[best], j->spec.name, j->id);
 }
 
+/* Whether a launch there can be refused for a quota nobody knows. */
+static void
+placing_unread(const struct placing_work_space *w, struct placing_job *pj, const char *account)
+{
+	for (size_t r = 0; r < w->facts.n_readings; r++) {
+		const char *text = str_eq(w->facts.readings[r].account, account)
+				       ? quota_reading_text(&w->facts.readings[r], w->o->now,
+					     w->o->quota_age_s, w->a)
+				       : "";
+
+		if (text[0] != '\0')
+			pj->reason = arena_printf(w->a, "%s; %s", pj->reason, text);
+	}
+}
+
 static void
 placing_explain(struct placing_work_space *w, size_t i, const struct place_plan *plan,
     const int64_t *left, size_t r)
@@ -473,6 +489,8 @@ placing_explain(struct placing_work_space *w, size_t i, const struct place_plan 
 	placing_due_told(w, i, k, &behind);
 	if (pj->astray != NULL)
 		pj->reason = arena_printf(w->a, "%s; %s", pj->reason, pj->astray);
+	if (k != PLACE_NONE)
+		placing_unread(w, pj, w->facts.offers[w->offer.v[k]].offer->account);
 	pj->unit = e.unit;
 }
 

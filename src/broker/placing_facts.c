@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "broker/placing_facts.h"
+#include "broker/quotas.h"
 #include "model/accel.h"
 #include "model/block.h"
 #include "model/commitment.h"
@@ -44,6 +45,8 @@ struct placing_rows {
 	size_t n_lives;
 	struct offer_gap *gaps;
 	size_t n_gaps;
+	struct quota_row *quotas; /* that providers told */
+	size_t n_quotas;
 	struct strmap capacity;          /* key text -> index */
 	struct strmap start, spot;       /* kind of machine, spot pool -> index into learned */
 	struct placing_learned *learned; /* [2 n_lives] */
@@ -75,6 +78,10 @@ placing_rows_load(struct store *s, int64_t now, struct arena *a, struct placing_
 		rc = store_instance_lives(s, now - PLACING_LIVES_S, a, &r->lives, &r->n_lives, err);
 	if (rc == BERTH_OK)
 		rc = store_offer_gaps(s, now - PLACING_LIVES_S, a, &r->gaps, &r->n_gaps, err);
+	if (rc == BERTH_OK)
+		rc = store_quota_list(s, true, a, &r->quotas, &r->n_quotas, err);
+	if (rc == BERTH_OK)
+		rc = store_quota_readings(s, a, &f->readings, &f->n_readings, err);
 	if (rc == BERTH_OK)
 		rc = store_budget_list(s, now, a, &f->budgets, &f->n_budgets, err);
 	return rc;
@@ -327,14 +334,39 @@ placing_limit_accel(const struct placing_limit *l, const char *accelerator)
 	       (l->accelerator[0] == '\0' || glob_match(l->accelerator, accelerator));
 }
 
+/* Beside the words that all limits have: its zone and types, and that berth.yaml does not say
+ * otherwise. A machine whose vCPUs nobody knows is not known to pass a quota of them. */
+static bool
+placing_told_counts(
+    const struct placing_told *t, const struct placing_limit *l, const struct offer *o)
+{
+	if ((t->zone[0] != '\0' && !str_eq(t->zone, o->zone)) ||
+	    !glob_match_any(t->types, t->n_types, o->instance_type) ||
+	    (str_eq(l->unit, "vcpu") && !(isfinite(o->vcpus) && o->vcpus > 0)))
+		return false;
+	for (size_t i = 0; i < t->n_limits; i++)
+		if (t->limits[i].override && placing_quota_weight(&t->limits[i], o) > 0)
+			return false;
+	return true;
+}
+
+/* What is reserved runs as what is on demand, and clouds count it as that; a dated block apart. */
+static bool
+placing_limit_purchase(const struct placing_limit *l, const struct offer *o)
+{
+	return l->purchase[0] == '\0' || str_eq(l->purchase, purchase_name(o->purchase)) ||
+	       (l->told != NULL && o->purchase == PURCHASE_RESERVED && o->kind != OFFER_BLOCK &&
+		   str_eq(l->purchase, purchase_name(PURCHASE_ON_DEMAND)));
+}
+
 int64_t
 placing_quota_weight(const struct placing_limit *l, const struct offer *o)
 {
 	if ((l->provider[0] != '\0' && !glob_match(l->provider, o->provider)) ||
 	    (l->account[0] != '\0' && !glob_match(l->account, o->account)) ||
 	    (l->region[0] != '\0' && !offer_region_hits(l->region, o)) ||
-	    !placing_limit_accel(l, o->accelerator) ||
-	    (l->purchase[0] != '\0' && !str_eq(l->purchase, purchase_name(o->purchase))))
+	    !placing_limit_accel(l, o->accelerator) || !placing_limit_purchase(l, o) ||
+	    (l->told != NULL && !placing_told_counts(l->told, l, o)))
 		return 0;
 	if (str_eq(l->unit, "gpu"))
 		return o->accelerator_count > 0 ? o->accelerator_count : 1;
@@ -344,23 +376,60 @@ placing_quota_weight(const struct placing_limit *l, const struct offer *o)
 	return 1;
 }
 
+/* Which quotas count each offer. */
+static void
+placing_uses(struct arena *a, struct placing_facts *f)
+{
+	VEC(struct placing_use) v = { 0 };
+
+	f->use_start = arena_array(a, f->n_offers + 1, sizeof(*f->use_start));
+	for (size_t j = 0; j < f->n_offers; j++) {
+		for (size_t q = 0; q < f->n_quotas; q++) {
+			const struct placing_use u = { q,
+				placing_quota_weight(f->quotas[q].limit, f->offers[j].offer) };
+
+			if (u.weight > 0)
+				VEC_PUSH(a, &v, u);
+		}
+		f->use_start[j + 1] = v.n;
+	}
+	f->uses = v.v;
+}
+
+int64_t
+placing_takes_of(const struct placing_facts *f, size_t offer, size_t quota)
+{
+	for (size_t u = f->use_start[offer]; u < f->use_start[offer + 1]; u++)
+		if (f->uses[u].quota == quota)
+			return f->uses[u].weight;
+	return 0;
+}
+
+/* Those of berth.yaml and those that providers told, less what runs. */
 static void
 placing_quotas(const struct placing_rows *r, const struct placing_options *o, struct arena *a,
     struct placing_facts *f)
 {
-	f->n_quotas = o->n_limits;
-	f->quotas = arena_array(a, o->n_limits, sizeof(*f->quotas));
-	for (size_t q = 0; q < o->n_limits; q++) {
-		f->quotas[q] = (struct placing_quota){ &o->limits[q], o->limits[q].limit };
+	const struct offer **offers = arena_array(a, f->n_offers, sizeof(const struct offer *));
+	struct placing_limit *limits;
+
+	for (size_t j = 0; j < f->n_offers; j++)
+		offers[j] = f->offers[j].offer;
+	quotas_limits(r->quotas, r->n_quotas, o->now, o->quota_age_s, offers, f->n_offers,
+	    o->limits, o->n_limits, a, &limits, &f->n_quotas);
+	f->quotas = arena_array(a, f->n_quotas, sizeof(*f->quotas));
+	for (size_t q = 0; q < f->n_quotas; q++) {
+		f->quotas[q] = (struct placing_quota){ &limits[q], limits[q].limit, false };
 		for (size_t i = 0; i < r->n_instances; i++)
 			f->quotas[q].left -=
-			    placing_quota_weight(&o->limits[q], &r->instances[i].offer);
+			    placing_quota_weight(&limits[q], &r->instances[i].offer);
 		for (size_t i = 0; i < r->n_launches; i++)
 			f->quotas[q].left -=
-			    placing_quota_weight(&o->limits[q], &r->launches[i].offer);
+			    placing_quota_weight(&limits[q], &r->launches[i].offer);
 		if (f->quotas[q].left < 0)
 			f->quotas[q].left = 0;
 	}
+	placing_uses(a, f);
 }
 
 int64_t

@@ -33,14 +33,25 @@ struct placing_offer {
 struct placing_quota {
 	const struct placing_limit *limit;
 	int64_t left; /* in its unit */
+	bool refused; /* an offer to a job, by itself */
+};
+
+/* What one machine of an offer takes of a quota that counts it, in its unit. */
+struct placing_use {
+	size_t quota;
+	int64_t weight; /* > 0 */
 };
 
 struct placing_facts {
 	int64_t now;
 	struct placing_offer *offers;
 	size_t n_offers, n_pools;
-	struct placing_quota *quotas;
+	struct placing_quota *quotas; /* those of berth.yaml first, then those that are told */
 	size_t n_quotas;
+	size_t *use_start; /* [n_offers + 1] where the uses of each offer begin */
+	struct placing_use *uses;
+	struct quota_reading *readings; /* [n_readings] when accounts told their quotas */
+	size_t n_readings;
 	const char **accounts; /* [n_accounts] distinct account names of the offers */
 	size_t n_accounts;
 	struct instance *alive; /* [n_alive] machines that are not gone */
@@ -72,6 +83,8 @@ BERTH_MUST_CHECK enum berth_code placing_facts_load(struct store *store,
 /* Does the quota count this offer, and how much of its unit one machine takes; 0: it does not count
  * it. */
 int64_t placing_quota_weight(const struct placing_limit *l, const struct offer *o);
+/* The same of an offer and a quota by their places. */
+int64_t placing_takes_of(const struct placing_facts *f, size_t offer, size_t quota);
 
 /* USD that all budgets of this job leave for a machine of the account; NaN: no budget counts it.
  * Those by the hour are none of them. */

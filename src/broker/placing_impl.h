@@ -134,10 +134,9 @@ struct placing_hint {
 	double safety_usd, safety_left; /* what spot needs in reserve, and what the budgets have; 0:
 					   that is not it */
 	const char *quota;              /* that the need alone passes */
-	int64_t quota_left;
-	VEC(struct placing_need) over; /* what quotas alone refuse */
-	VEC(struct placing_away) away; /* what one rule behind the deadline alone refuses */
-	int64_t free_at;               /* end of the first hold; 0: none */
+	VEC(struct placing_need) over;  /* what quotas alone refuse */
+	VEC(struct placing_away) away;  /* what one rule behind the deadline alone refuses */
+	int64_t free_at;                /* end of the first hold; 0: none */
 	const struct placing_offer
 	    *none; /* that its provider says it has none of, and is asked again first */
 };
@@ -189,6 +188,9 @@ const char *placing_none_text(const struct placing_offer *po, struct arena *a);
 /* Of job i, which no offer suits: the rule that refused the last ones in numbers; NULL: they say
  * nothing more. */
 const char *placing_detail(const struct placing_work_space *w, size_t i);
+/* "aws us-east-1 P has 8 left: no_quota have=8 need=16 vcpu, as its provider told of account aws at
+ * TIME" */
+const char *placing_quota_text(const struct placing_short_of *q, struct arena *a);
 /* Data in a region that no offer has and no table knows are moved at the price between regions:
  * that is to be seen; NULL: it is none. */
 const char *placing_astray(const struct placing_work_space *w, const struct job_spec *s);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "broker/placing_impl.h"
+#include "broker/quotas.h"
 #include "broker/shares.h"
 #include "model/record.h"
 #include "store/plan_rows.h"
@@ -220,6 +221,46 @@ placing_json_move(struct jsonw *w, const struct placing_move *m)
 	jsonw_end_object(w);
 }
 
+/* The quota that by itself refused what came nearest. */
+static void
+placing_json_quota(struct jsonw *w, const struct placing_short_of *q)
+{
+	const struct placing_told *t = q->limit == NULL ? NULL : q->limit->told;
+
+	if (q->limit == NULL) {
+		jsonw_null(w, "quota");
+		return;
+	}
+	jsonw_begin_object(w, "quota");
+	jsonw_str(w, "name", q->limit->name);
+	jsonw_str(w, "unit", q->limit->unit);
+	jsonw_int(w, "have", q->have);
+	jsonw_int(w, "need", q->need);
+	jsonw_str(w, "source", t == NULL ? "config" : "provider");
+	jsonw_str_or_null(w, "account", q->limit->account);
+	jsonw_str_or_null(w, "region", q->limit->region);
+	jsonw_time_or_null(w, "as_of", t == NULL ? 0 : t->as_of);
+	jsonw_end_object(w);
+}
+
+static void
+placing_json_readings(struct jsonw *w, const struct placing *p)
+{
+	jsonw_begin_array(w, "quota_readings");
+	for (size_t i = 0; i < p->n_readings; i++) {
+		const struct quota_reading *r = &p->readings[i];
+
+		jsonw_begin_object(w, NULL);
+		jsonw_str(w, "account", r->account);
+		jsonw_str(
+		    w, "state", quota_state_name(quota_reading_state(r, p->now, p->quota_age_s)));
+		jsonw_time_or_null(w, "as_of", r->as_of);
+		jsonw_str_or_null(w, "error", r->error);
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+}
+
 void
 placing_json_job(
     struct jsonw *w, const struct placing *p, const struct placing_job *j, size_t first)
@@ -250,6 +291,7 @@ placing_json_job(
 		jsonw_null(w, "runner_up");
 	placing_json_nearest(w, &j->nearest);
 	placing_json_egress(w, &j->egress);
+	placing_json_quota(w, &j->quota);
 	jsonw_str_or_null(w, "binds", j->binds);
 	jsonw_fixed(w, "shadow_price", j->shadow, 6);
 	placing_json_ids(w, "kept_out_by", j->kept_out_by, j->n_kept_out_by);
@@ -295,6 +337,7 @@ placing_json_plan(struct jsonw *w, const struct placing *p)
 		jsonw_end_object(w);
 	}
 	jsonw_end_array(w);
+	placing_json_readings(w, p);
 	shares_json(w, p->shares);
 	jsonw_begin_object(w, "prices");
 	jsonw_int(w, "offers", (int64_t)p->n_offers);

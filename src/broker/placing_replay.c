@@ -38,6 +38,8 @@ replay_write_limit(struct jsonw *w, const struct placing_limit *l)
 	jsonw_str(w, "purchase", l->purchase);
 	jsonw_str(w, "unit", l->unit);
 	jsonw_int(w, "limit", l->limit);
+	if (l->override)
+		jsonw_bool(w, "override", true);
 	replay_texts(w, "accelerators", l->accelerators, l->n_accelerators);
 	jsonw_end_object(w);
 }
@@ -88,6 +90,7 @@ placing_inputs(struct store *store, const struct placing_options *o, const char 
 	jsonw_int(&w, "list_s", o->ages.list_s);
 	jsonw_int(&w, "spot_s", o->ages.spot_s);
 	jsonw_int(&w, "none_s", o->ages.none_s);
+	jsonw_int(&w, "quota_age_s", o->quota_age_s);
 	jsonw_bool(&w, "need_account", o->need_account);
 	jsonw_bool(&w, "finish", o->finish);
 	replay_texts(&w, "block", o->block, o->n_block);
@@ -193,6 +196,8 @@ replay_read_limit(
 	if (rc == BERTH_OK)
 		rc = jsonr_int(at, "limit", INT64_MIN, INT64_MAX, &l->limit, err);
 	if (rc == BERTH_OK)
+		rc = jsonr_bool(at, "override", &l->override, err);
+	if (rc == BERTH_OK)
 		rc = replay_read_texts(
 		    at, "accelerators", a, &l->accelerators, &l->n_accelerators, err);
 	return rc;
@@ -258,6 +263,7 @@ replay_read_options(
 	    (rc = jsonr_int(root, "list_s", 0, INT64_MAX, &o->ages.list_s, err)) ||
 	    (rc = jsonr_int(root, "spot_s", 0, INT64_MAX, &o->ages.spot_s, err)) ||
 	    (rc = jsonr_int(root, "none_s", 0, INT64_MAX, &o->ages.none_s, err)) ||
+	    (rc = jsonr_int(root, "quota_age_s", 0, INT64_MAX, &o->quota_age_s, err)) ||
 	    (rc = jsonr_bool(root, "need_account", &o->need_account, err)) ||
 	    (rc = jsonr_bool(root, "finish", &o->finish, err)) ||
 	    (rc = replay_read_texts(root, "block", a, &o->block, &o->n_block, err)) ||

@@ -482,6 +482,7 @@ pass_provision(struct broker *b, struct berth_err *err)
 		.tick_s = b->tick_s,
 		.limits = b->limits,
 		.n_limits = b->n_limits,
+		.quota_age_s = b->quotas.age_s,
 		.shares = b->shares,
 		.block = b->block,
 		.n_block = b->n_block,

@@ -5,8 +5,8 @@ static const struct tick_pass {
 	const char *name;
 	enum berth_code (*run)(struct broker *b, struct berth_err *err);
 } tick_passes[] = {
-	{ "sync", pass_sync }, { "prices", pass_prices }, { "recover", pass_recover },
-	{ "watch", pass_watch }, { "move", pass_move },
+	{ "sync", pass_sync }, { "prices", pass_prices }, { "quotas", pass_quotas },
+	{ "recover", pass_recover }, { "watch", pass_watch }, { "move", pass_move },
 	{ "scale",
 	    pass_scale }, /* before what it takes away is released, and what it adds is placed */
 	{ "release", pass_release }, /* before new launches: what is free again counts */

@@ -15,7 +15,7 @@
 #define CONFIG_SYSTEM "/etc/berth/berth.yaml"
 
 static const char *const config_keys[] = { "schema", "store", "accounts", "defaults", "retention",
-	"limits", "sinks", "roadmap", "joins", "network", "prices", "measure", "fleets",
+	"limits", "quotas", "sinks", "roadmap", "joins", "network", "prices", "measure", "fleets",
 	"fair_share", "block", "idle", NULL };
 static const char *const config_default_keys[] = { "service_level", "horizon", "zone", "holidays",
 	"purchase", "region", "max_price", NULL };

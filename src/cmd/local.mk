@@ -31,7 +31,7 @@ libcmd_a_SOURCES += \
 	src/cmd/job.c src/cmd/jobs.c src/cmd/jobshow.c src/cmd/jobshow.h \
 	src/cmd/place.c \
 	src/cmd/plan.c src/cmd/plan_approve.c src/cmd/plan_approve.h src/cmd/plan_demand.c src/cmd/plan_events.c src/cmd/plan_gone.c src/cmd/plan_inputs.c src/cmd/plan_inputs.h src/cmd/plan_join.c src/cmd/plan_join.h src/cmd/plan_ladder.c src/cmd/plan_lines.c src/cmd/plan_lines.h src/cmd/plan_lp.c src/cmd/plan_money.c src/cmd/plan_names.c src/cmd/plan_opts.c src/cmd/plan_opts.h src/cmd/plan_owned.c src/cmd/plan_parts.c src/cmd/plan_paths.c src/cmd/plan_quota.c src/cmd/plan_reclaim.c src/cmd/plan_rival.c src/cmd/plan_runway.c src/cmd/plan_schedule.c src/cmd/plan_schedule_lp.c src/cmd/plan_schedule_turns.c src/cmd/plan_short.c src/cmd/plan_show.c src/cmd/plan_solve.c \
-	src/cmd/prices.c src/cmd/prices_diff.c src/cmd/prices_drop.c src/cmd/prices_quarantine.c src/cmd/prices.h src/cmd/prices_history.c src/cmd/prices_import.c src/cmd/prices_refresh.c \
+	src/cmd/prices.c src/cmd/prices_diff.c src/cmd/prices_drop.c src/cmd/prices_quarantine.c src/cmd/prices.h src/cmd/prices_history.c src/cmd/prices_import.c src/cmd/prices_refresh.c src/cmd/quotas.c \
 	src/cmd/record.c src/cmd/record.h src/cmd/record_focus.c src/cmd/record_jobs.c \
 	src/cmd/record_metrics.c src/cmd/record_metrics.h src/cmd/record_prom.c \
 	src/cmd/record_jobs.h src/cmd/record_slurm.c src/cmd/record_slurmrest.c \

@@ -330,6 +330,7 @@ place_run(struct cmd_ctx *ctx, struct berth_err *err)
 	const struct accel_table *accels;
 	const struct config *config;
 	struct placing_limit *limits;
+	struct quota_policy quotas;
 	struct placing p;
 	struct buf inputs = { 0 };
 	enum berth_code rc = cmd_config(ctx, &config, err);
@@ -342,6 +343,8 @@ place_run(struct cmd_ctx *ctx, struct berth_err *err)
 		rc =
 		    broker_limits_read(config->root, accels, ctx->arena, &limits, &o.n_limits, err);
 	if (rc == BERTH_OK)
+		rc = quotas_policy_read(config->root, &quotas, err);
+	if (rc == BERTH_OK)
 		rc = shares_read(config->root, ctx->arena, &o.shares, err);
 	if (rc == BERTH_OK)
 		rc = block_rules_read(config->root, "block", ctx->arena, &o.block, &o.n_block, err);
@@ -350,6 +353,7 @@ place_run(struct cmd_ctx *ctx, struct berth_err *err)
 	if (rc != BERTH_OK)
 		return rc;
 	o.limits = limits;
+	o.quota_age_s = quotas.age_s;
 	o.need_account = config->n_accounts > 0 && !v->list_prices;
 	o.inputs = &inputs;
 	rc = store_run_gap(ctx->store, "tick", &o.tick_s, err);

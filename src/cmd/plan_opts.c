@@ -201,6 +201,7 @@ plan_options(struct cmd_ctx *ctx, struct plan_options *o, struct berth_err *err)
 	const struct accel_table *accels;
 	const struct config *config;
 	struct placing_limit *limits;
+	struct quota_policy quotas;
 	enum berth_code rc = cmd_config(ctx, &config, err);
 
 	if (rc == BERTH_OK)
@@ -208,6 +209,11 @@ plan_options(struct cmd_ctx *ctx, struct plan_options *o, struct berth_err *err)
 	if (rc == BERTH_OK)
 		rc = broker_limits_read(
 		    config->root, accels, ctx->arena, &limits, &o->n_limits, err);
+	if (rc == BERTH_OK)
+		rc = quotas_policy_read(config->root, &quotas, err);
+	if (rc == BERTH_OK)
+		rc = quotas_limits_load(ctx->store, ctx->now, quotas.age_s, limits, o->n_limits,
+		    ctx->arena, &limits, &o->n_limits, err);
 	if (rc == BERTH_OK && config->root != NULL)
 		rc = block_rules_read(
 		    config->root, "block", ctx->arena, &o->block, &o->n_block, err);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "broker/placing_facts.h"
+#include "broker/quotas.h"
 #include "cmd/plan_join.h"
 #include "util/arena.h"
 #include "util/json.h"
@@ -372,6 +373,7 @@ plan_quota_json(
 {
 	jsonw_begin_array(w, "quotas");
 	for (size_t q = 0; n > 0 && q < plan_quota_count(o); q++) {
+		const struct placing_told *told = q < o->n_limits ? o->limits[q].told : NULL;
 		double held = 0, price = 0;
 		bool counted = false;
 
@@ -385,6 +387,8 @@ plan_quota_json(
 		jsonw_begin_object(w, NULL);
 		jsonw_str(w, "limit", plan_quota_name(o, q));
 		jsonw_str(w, "unit", q < o->n_limits ? o->limits[q].unit : "gpu");
+		jsonw_str(w, "source", told == NULL ? "config" : "provider");
+		jsonw_time_or_null(w, "as_of", told == NULL ? 0 : told->as_of);
 		jsonw_fixed(w, "usable", ps[0].shares.quota[q].limit, 0);
 		jsonw_fixed(w, "held", held, 3);
 		jsonw_fixed(w, "price_per_month", price, 6);

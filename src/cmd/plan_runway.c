@@ -148,6 +148,20 @@ runway_new(const struct plan_series *ps, size_t n, enum runway_what what, struct
 	return r;
 }
 
+/* Providers tell quotas of every region: of those that the plan takes nothing of nobody asks. */
+static bool
+runway_drawn(const struct runway *r, const struct plan_options *o)
+{
+	if (o->limits[r->q].told == NULL || r->what == RUNWAY_OWNED)
+		return true;
+	for (size_t i = 0; i < r->n; i++)
+		for (size_t l = 0; l < r->ps[i].n_lines; l++)
+			if (r->ps[i].shares.quota[r->q].weight[l] > 0 &&
+			    r->ps[i].plan.use[l].gpus > 0)
+				return true;
+	return false;
+}
+
 static void
 runway_find(struct plan_series *ps, size_t n, enum runway_what what, const struct plan_options *o,
     struct arena *a)
@@ -168,7 +182,7 @@ runway_find(struct plan_series *ps, size_t n, enum runway_what what, const struc
 			r.most[i] = plan_quota_most(&ps[i], o, r.q);
 			counted += r.most[i] >= 0;
 		}
-		if (counted == 0 || !runway_reached(&r, &step))
+		if (counted == 0 || !runway_drawn(&r, o) || !runway_reached(&r, &step))
 			continue;
 		at = runway_time(&r, step);
 		by = at - PLAN_ASK_AHEAD_S > o->now ? at - PLAN_ASK_AHEAD_S : o->now;

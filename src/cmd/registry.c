@@ -6,7 +6,7 @@ extern const struct cmd cmd_budget, cmd_events, cmd_series, cmd_store;
 extern const struct cmd cmd_completion, cmd_doctor, cmd_explain, cmd_forecast, cmd_help, cmd_init,
     cmd_instances, cmd_job, cmd_jobs, cmd_place, cmd_plan, cmd_prices, cmd_record, cmd_report,
     cmd_scale, cmd_simulate, cmd_submit, cmd_tick, cmd_version;
-extern const struct cmd cmd_advise, cmd_commitments, cmd_probe;
+extern const struct cmd cmd_advise, cmd_commitments, cmd_probe, cmd_quotas;
 
 #define GROUP_SETUP "Set up"
 #define GROUP_DEMAND "Demand"
@@ -22,6 +22,7 @@ const struct cmd_entry cmd_registry[] = {
 	{ GROUP_DEMAND, &cmd_series },
 	{ GROUP_DEMAND, &cmd_forecast },
 	{ GROUP_MARKET, &cmd_prices },
+	{ GROUP_MARKET, &cmd_quotas },
 	{ GROUP_MARKET, &cmd_plan },
 	{ GROUP_MARKET, &cmd_simulate },
 	{ GROUP_JOBS, &cmd_submit },

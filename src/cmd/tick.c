@@ -255,11 +255,15 @@ tick_dry(struct cmd_ctx *ctx, struct berth_err *err)
 	if (rc == BERTH_OK)
 		rc = prices_ages(ctx, 0, 0, &o.ages, err);
 	if (rc == BERTH_OK && config->root != NULL) {
+		struct quota_policy quotas = { 0 };
 		struct placing_limit *limits;
 
 		rc =
 		    broker_limits_read(config->root, accels, ctx->arena, &limits, &o.n_limits, err);
 		o.limits = limits;
+		if (rc == BERTH_OK)
+			rc = quotas_policy_read(config->root, &quotas, err);
+		o.quota_age_s = quotas.age_s;
 		if (rc == BERTH_OK)
 			rc = shares_read(config->root, ctx->arena, &o.shares, err);
 		if (rc == BERTH_OK)

@@ -28,6 +28,10 @@ static const struct {
 	{ "budget", "SELECT * FROM budget ORDER BY id", false },
 	{ "reservation", "SELECT * FROM reservation WHERE settled IS NULL ORDER BY id", false },
 	{ "fleet_speed", "SELECT * FROM fleet_speed", false },
+	{ "quota",
+	    "SELECT * FROM quota WHERE counts = 1 ORDER BY account, region, zone, name, purchase",
+	    false },
+	{ "quota_reading", "SELECT * FROM quota_reading ORDER BY account", false },
 	{ "job",
 	    "SELECT id, state, reason, marks, progress, started, finished, tries, preemptions, "
 	    "cost FROM job WHERE state IN ('queued', 'placed', 'running') ORDER BY id",

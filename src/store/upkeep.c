@@ -35,6 +35,8 @@ static const struct upkeep_table {
 	TABLE(bill_view, "keys"),
 	TABLE(price_list, "id"),
 	TABLE(offer, "id"),
+	TABLE(quota, "account, region, zone, name, purchase"),
+	TABLE(quota_reading, "account"),
 	TABLE(commitment, "id"),
 	TABLE(forecast, "id"),
 	TABLE(forecast_score, "series, as_of, horizon_s"),

@@ -49,6 +49,7 @@ dist_check_SCRIPTS += tests/cli/plan-starts-joint.sh
 dist_check_SCRIPTS += tests/cli/plan-odd.sh tests/cli/plan-parts.sh tests/cli/plan-pairs.sh tests/cli/plan-starts-use.sh
 dist_check_SCRIPTS += tests/cli/plan.sh
 dist_check_SCRIPTS += tests/cli/prices.sh
+dist_check_SCRIPTS += tests/cli/quotas.sh
 dist_check_SCRIPTS += tests/cli/probe-bench.sh
 dist_check_SCRIPTS += tests/cli/probe-fleet.sh
 dist_check_SCRIPTS += tests/cli/probe-pool.sh

@@ -6,6 +6,7 @@
 
 #include "tests/tap.h"
 #include "tests/unit/aws_test.h"
+#include "util/glob.h"
 #include "util/str.h"
 
 /* One list in JSON, its rows in another order, and in CSV: the same offers. */
@@ -166,7 +167,7 @@ test_names(void)
 	static const struct { const char *location, *region; } places[] = { { "EU (Ireland)", "eu-west-1" }, { "Europe (Ireland)", "eu-west-1" },
 		{ "eu-west-1", "eu-west-1" }, { "EU  (London)", "eu-west-2" }, { "Europe\xc2\xa0(London)", "eu-west-2" },
 		{ "US East (N. Virginia)", "us-east-1" }, { "South Pole (Base)", NULL }, { "", NULL } };
-	char family[32];
+	char family[64], types[256];
 	enum purchase purchase = PURCHASE_RESERVED;
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
@@ -178,6 +179,14 @@ test_names(void)
 	tap_ok(aws_quota_name("All G and VT Spot Instance Requests", family, &purchase) && str_eq(family, "G and VT") && purchase == PURCHASE_SPOT,
 	    "G and VT, spot");
 	tap_ok(!aws_quota_name("Number of EIPs", family, &purchase), "another quota");
+	tap_ok(aws_quota_types("P", types, sizeof(types)) && glob_match(types, "p5.48xlarge") && glob_match(types, "p4d.24xlarge") &&
+	    !glob_match(types, "g5.xlarge"), "P counts P4 and P5: %s", types);
+	tap_is_str(aws_quota_types("P4, P3 and P2", types, sizeof(types)) ? types : "-", "p4* p3* p2*", "generations by number");
+	tap_is_str(aws_quota_types("G and VT", types, sizeof(types)) ? types : "-", "g[0-9]* gr[0-9]* vt[0-9]*", "G has GR with it");
+	tap_ok(aws_quota_name("Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances", family, &purchase) &&
+	    aws_quota_types(family, types, sizeof(types)), "the standard ones");
+	tap_is_str(types, "a[0-9]* c[0-9]* d[0-9]* h[0-9]* i[0-9]* m[0-9]* r[0-9]* t[0-9]* z[0-9]*", "each letter");
+	tap_ok(!aws_quota_types("High Memory", types, sizeof(types)), "a family that is not told by its name counts nothing");
 	for (const char *const *t = (const char *const []){ "p5.48xlarge", "g5.xlarge", "trn2.48xlarge", "inf2.xlarge", "dl1.24xlarge", "p6-b300.48xlarge",
 	    "g7e.2xlarge", "g4ad.xlarge", "vt1.3xlarge", NULL }; *t != NULL; t++)
 		tap_ok(aws_family_accelerator(*t) != NULL && accel_find(accels, aws_family_accelerator(*t)) != NULL, "%s: %s is in the table", *t,

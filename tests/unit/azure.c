@@ -469,6 +469,8 @@ test_quota(void)
 	tap_code(prov_quotas(acc, got_quota, NULL, &err), BERTH_OK, &err);
 	tap_ok(quotas.n == 2 && quotas.v[0].limit == 96 && quotas.v[0].used == 24 && str_eq(quotas.v[0].region, "eastus") &&
 	    quotas.v[1].purchase == PURCHASE_SPOT && quotas.v[1].limit == 8, "families with cards, and the spot cores of the next page");
+	tap_ok(quotas.v[0].counts && str_eq(quotas.v[0].types, "Standard_NC[0-9]*ads_A100_v4") && quotas.v[1].counts &&
+	    quotas.v[1].types[0] == '\0', "what they count: %s", quotas.v[0].types);
 	prov_account_close(acc);
 }
 

@@ -334,6 +334,10 @@ test_families(void)
 	tap_ok(got.quotas.n == 3 && str_eq(got.quotas.v[1].name, "NVIDIA_H100") && got.quotas.v[1].limit == 8 &&
 	    str_eq(got.quotas.v[1].region, "us-a1") && got.quotas.v[2].purchase == PURCHASE_SPOT && isnan(got.quotas.v[2].limit),
 	    "%zu quotas", got.quotas.n);
+	tap_ok(got.quotas.v[0].counts && str_eq(got.quotas.v[0].types, "n1-* a2-* g2-*") && got.quotas.v[0].region[0] == '\0',
+	    "cards of older machines in all regions");
+	tap_ok(got.quotas.v[1].counts && strstr(got.quotas.v[1].types, "a3-highgpu-*") != NULL && !got.quotas.v[2].counts,
+	    "H100 by its machines; spot without a quota of its own counts nothing");
 	tap_code(acc->ops->market->quota_build(acc->st, &cur, &(struct http_req){ .arena = a }, &err), BERTH_OK, &err);
 	cur.next[0] = '\0';
 	tap_code(acc->ops->market->quota_parse(acc->st, &refused, &cur, got_quota, NULL, &err), BERTH_OK, &err);

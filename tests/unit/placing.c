@@ -15,6 +15,7 @@
 #include "store/money_rows.h"
 #include "store/offer_rows.h"
 #include "store/plan_rows.h"
+#include "store/quota_rows.h"
 #include "tests/tap.h"
 #include "tests/unit/store_tmp.h"
 #include "util/arena.h"
@@ -85,7 +86,8 @@ world_submit(struct world *w, const char *name, int64_t deadline)
 static struct placing
 world_place(struct world *w)
 {
-	struct placing_options o = { .now = T0, .seed = 1, .rounds = 100, .limits = w->limits, .n_limits = w->n_limits };
+	struct placing_options o = { .now = T0, .seed = 1, .rounds = 100, .limits = w->limits, .n_limits = w->n_limits,
+		.quota_age_s = 24 * HOUR };
 	struct berth_err err = { 0 };
 	struct placing p = { 0 };
 
@@ -278,7 +280,7 @@ test_survival(struct world *w)
 static void
 test_quota(struct world *w)
 {
-	struct placing_limit near = { "near", "", "", "near", "", "", "gpu", 2, NULL, 0 };
+	struct placing_limit near = { "near", "", "", "near", "", "", "gpu", 2, NULL, 0, NULL, false };
 	struct placing p, q;
 	struct berth_err err = { 0 };
 
@@ -300,6 +302,72 @@ test_quota(struct world *w)
 	    "placed again from the kept prices: the same");
 }
 
+/* One quota of the near region, as its provider told it: where does the job of 8 vCPUs and one GPU go? */
+static const char *
+told_where(struct world *w, const struct quota_row *q)
+{
+	struct quota_reading r = { .account = "a", .provider = "acme", .tried = T0, .code = "", .error = "" };
+	struct berth_err err = { 0 };
+
+	must(store_quota_put(w->s, &r, q, 1, &err), &err);
+	return world_where(w);
+}
+
+static void
+test_told(struct world *w)
+{
+	const struct quota_row base = { .account = "a", .region = "near", .zone = "", .name = "P", .unit = "vcpu",
+		.purchase = PURCHASE_ON_DEMAND, .counts = true, .provider = "", .types = "x* l4x*", .accelerator = "",
+		.limit = 7, .used = (double)NAN, .as_of = T0 };
+	struct placing_limit wide = { .name = "wide", .provider = "", .account = "", .region = "near", .accelerator = "",
+		.purchase = "", .unit = "gpu", .limit = 9 };
+	struct quota_row q = base;
+	struct berth_err err = { 0 };
+	struct placing p;
+
+	world_fresh(w, "told.db", 0);
+	world_submit(w, "one", 0);
+	tap_is_str(told_where(w, &q), "far on_demand", "7 vCPUs are too few for 8");
+	p = world_place(w);
+	tap_ok(p.jobs[0].refused[REFUSE_NO_QUOTA] == 1 && p.jobs[0].quota.limit != NULL && p.jobs[0].quota.have == 7 &&
+	    p.jobs[0].quota.need == 8, "have=%lld need=%lld", (long long)p.jobs[0].quota.have, (long long)p.jobs[0].quota.need);
+	tap_ok(p.n_limits == 1 && p.n_quotas == 1, "one that refuses is told of");
+	w->limits = &wide;
+	w->n_limits = 1;
+	tap_is_str(world_where(w), "far on_demand", "a wider limit of berth.yaml beside it changes nothing");
+	wide.override = true;
+	tap_is_str(world_where(w), "near on_demand", "in its place it does");
+	w->n_limits = 0;
+	q.limit = 8;
+	tap_is_str(told_where(w, &q), "near on_demand", "8 are enough");
+	p = world_place(w);
+	tap_ok(p.n_limits == 0, "one that refuses nothing is not told of");
+	q = base, q.types = "p4*";
+	tap_is_str(told_where(w, &q), "near on_demand", "it counts other types");
+	q = base, q.zone = "near-z";
+	tap_is_str(told_where(w, &q), "near on_demand", "it counts a zone that nobody says the offer is in");
+	q = base, q.purchase = PURCHASE_SPOT;
+	tap_is_str(told_where(w, &q), "near on_demand", "it counts spot");
+	q = base, q.counts = false;
+	tap_is_str(told_where(w, &q), "near on_demand", "nobody knows what it counts");
+	q = base, q.limit = (double)NAN;
+	tap_is_str(told_where(w, &q), "near on_demand", "nobody knows how much it is");
+	q = base, q.as_of = T0 - 24 * HOUR;
+	tap_is_str(told_where(w, &q), "far on_demand", "a day old, it still holds");
+	q.as_of--;
+	tap_is_str(told_where(w, &q), "near on_demand", "a second later it is not known");
+	world_machine(w, &w->offer[0], T0 - HOUR, 300, 0, "");
+	q = base, q.limit = 16, q.used = 8, q.ours = 8;
+	tap_is_str(told_where(w, &q), "near on_demand", "8 of 16 are used, by a machine of ours: counted once, 8 are left");
+	q.used = 9;
+	tap_is_str(told_where(w, &q), "far on_demand", "one more is used by others: 7 are left");
+	q.ours = 0;
+	tap_is_str(told_where(w, &q), "far on_demand", "a machine that came since takes what the reading did not count");
+	w->offer[0].vcpus = (double)NAN;
+	must(store_offers_replace(w->s, "acme", "a", "test", w->offer, 2, T0, NULL, &err), &err);
+	tap_is_str(world_where(w), "near on_demand", "of unknown vCPUs nobody knows that they pass a quota");
+}
+
 int
 main(void)
 {
@@ -317,6 +385,7 @@ main(void)
 	test_start_late(&w);
 	test_survival(&w);
 	test_quota(&w);
+	test_told(&w);
 	store_close(w.s);
 	store_tmp_end();
 	arena_free(w.a);

@@ -1,0 +1,235 @@
+#!/bin/sh
+# What providers tell of their quotas is a limit of placements, where berth.yaml says nothing: in place, tick, backfill, plan; and
+# what is not known refuses nothing.
+NOW=2026-11-30T00:00:00Z
+. "$TOP_SRCDIR/tests/cli/lib.sh"
+. "$TOP_SRCDIR/tests/cli/queue.sh"
+
+trace() {	# trace FILE [LIMIT [PRICE]]: machines with one, four and eight GPUs, of which LIMIT may run
+	printf 'schema: berth.replay/1\nstart: %s\n' 2026-11-30T00:00:00Z >"$1"
+	[ -z "${2-}" ] || printf 'quotas:\n  - {accelerator: L4, purchase: on_demand, limit: %s}\n' "$2" >>"$1"
+	echo pools: >>"$1"
+	for n in 1 4 8; do
+		echo "  - {provider: own, region: hall, zone: a, instance_type: x$n, accelerator: L4, accelerator_count: $n, startup: 1m, on_demand: {price: ${3-}$n, capacity: 99}}" >>"$1"
+	done
+}
+site() {	# site LIMIT [TEXT]: one account with that quota; more of berth.yaml
+	trace own.trace "$1"
+	home "accounts:
+  - {name: site, provider: replay, trace: $PWD/own.trace}
+${2-}"
+	NOW=2026-11-30T00:00:00Z
+	begin
+}
+job() {	# job NAME GPUS WORK [LINE...]
+	printf 'schema: berth.job/1\nname: %s\naccelerators: "L4:%s"\nwork: %s\npurchase: [on_demand]\nrun: x\n' "$1" "$2" "$3" >job.yaml
+	name=$1
+	shift 3
+	for line; do echo "$line" >>job.yaml; done
+	submitted "$name"
+}
+
+# Nothing is known of it until somebody asks: then the amount is compared, not whether there is any.
+site 6
+run quotas
+expect_err_has 'no account was asked yet'
+job big 8 1h
+run place
+expect_exit 0 "an unknown quota refuses nothing"
+run quotas refresh
+expect_exit 0
+expect_out_has '^site: 1 quota'
+run quotas -o csv
+expect_out_has '^site,,L4,on_demand,gpu,6,0,2026-11-30T00:00:00Z,limit$'
+run quotas list -o json
+expect_is_json berth.quotas/1
+expect_json '$.accounts[0].state' 'known'
+expect_json '$.quotas[0].limit' 6
+expect_json '$.quotas[0].ours' 0
+run place
+expect_exit 3 "8 GPUs are over a quota of 6"
+expect_err_has 'no_quota have=6 need=8 gpu, as its provider told of account site at 2026-11-30T00:00:00Z'
+run place -o json
+expect_json '$.jobs[0].quota.have' 6
+expect_json '$.jobs[0].quota.need' 8
+expect_json '$.jobs[0].quota.source' 'provider'
+expect_json '$.jobs[0].quota.account' 'site'
+expect_json '$.jobs[0].refused.no_quota' 1
+expect_json '$.quota_readings[0].state' 'known'
+run explain "$(cat big)"
+expect_out_has 'site L4 on_demand has 6 left: no_quota have=6 need=8'
+replays
+
+# What the user says of it by `override` holds in its place; without, the tighter one binds.
+berth_yaml "accounts:
+  - {name: site, provider: replay, trace: $PWD/own.trace}
+limits: [{name: hall, account: site, limit: 9}]"
+run place
+expect_exit 3 "a wider limit of berth.yaml does not widen it"
+expect_err_has 'have=6 need=8'
+berth_yaml "accounts:
+  - {name: site, provider: replay, trace: $PWD/own.trace}
+limits: [{name: hall, account: site, limit: 9, override: true}]"
+run place
+expect_exit 0 "with override it does"
+replays
+berth_yaml "accounts:
+  - {name: site, provider: replay, trace: $PWD/own.trace}
+limits: [{name: hall, account: site, limit: 5}]"
+run place
+expect_err_has 'no_quota have=[56] need=8'
+run place -o json
+expect_json '$.limits[0].name' 'hall'
+
+# Too old, or turned off: unknown, which refuses nothing and is said.
+berth_yaml "accounts:
+  - {name: site, provider: replay, trace: $PWD/own.trace}
+quotas: {max_age: 1h}"
+NOW=2026-11-30T02:00:00Z
+run prices refresh
+run place --explain
+expect_exit 0 "a reading of two hours ago refuses nothing"
+expect_out_has 'quotas of site are unknown: last told 2026-11-30T00:00:00Z'
+run quotas -o csv
+expect_out_has ',old$'
+replays
+berth_yaml "accounts:
+  - {name: site, provider: replay, trace: $PWD/own.trace}
+quotas: {max_age: 0s}"
+NOW=2026-11-30T00:30:00Z
+run place
+expect_exit 0 "max_age 0 looks at none"
+berth_yaml "quotas: {often: 1h}"
+run place
+expect_exit 1
+expect_err_has "quotas.often"
+
+# A tick asks by itself, counts what it runs once, and asks again after an hour.
+site 8
+job a 4 3h
+job b 4 3h
+run tick
+job c 1 1h
+run tick
+expect_exit 0
+is a placed
+is c queued "the quota is full"
+run jobs -o csv --columns name,reason
+expect_out_has '^c,.*site L4 on_demand'
+run instances -o csv --columns instance_type
+expect_lines 3 "nothing was asked of the cloud that it would refuse"
+NOW=2026-11-30T01:30:00Z
+run tick
+run quotas -o csv
+expect_out_has '^site,,L4,on_demand,gpu,8,8,2026-11-30T01:30:00Z,limit$'
+run quotas -o json
+expect_json '$.quotas[0].ours' 8
+is c queued "what is used is ours, and is counted once"
+trace own.trace 9
+NOW=2026-11-30T01:40:00Z
+run tick
+is c queued "the reading of ten minutes ago still holds"
+run quotas refresh
+NOW=2026-11-30T01:41:00Z
+run tick
+is c placed "a quota of 9 leaves one"
+replays
+
+# A launch that is refused for a quota says that the reading is out of date: the next tick asks again, whatever its age.
+site 8
+run tick
+trace own.trace 4
+job big 8 1h
+NOW=2026-11-30T00:01:00Z
+run tick
+expect_exit 5 "the cloud has cut it since"
+run quotas -o json
+expect_json '$.accounts[0].due' true
+expect_json '$.quotas[0].limit' 8
+NOW=2026-11-30T00:02:00Z
+run tick
+run quotas -o json
+expect_json '$.accounts[0].due' false
+expect_json '$.quotas[0].limit' 4
+run jobs -o csv --columns name,reason
+expect_out_has '^big,.*on hold after a refusal'
+replays
+
+# A place is kept for a job that a provider's quota makes wait, as for one that berth.yaml limits.
+site 8
+for i in 1 2 3 4 5 6; do job a$i 1 2h; done
+run tick
+job big 8 1h
+job short 1 30m
+job long 1 3h
+NOW=2026-11-30T00:10:00Z
+run tick
+is short placed "it ends before what is kept"
+is long queued "it would not"
+run jobs -o csv --columns name,reason
+expect_out_has "^big,.*its place is kept, so that it can start at 2026-11-30T02:0[0-9]:"
+replays
+
+# An account whose call fails changes nothing for the others.
+trace own.trace 6
+trace sky.trace 8 9
+home "accounts:
+  - {name: site, provider: replay, trace: $PWD/own.trace}
+  - {name: sky, provider: replay, trace: $PWD/sky.trace}"
+NOW=2026-11-30T00:00:00Z
+begin
+mv own.trace away.trace
+run quotas refresh
+expect_exit 8 "one of two did not tell"
+expect_err_has '1 of 2 accounts did not tell their quotas; site: '
+run quotas -o csv
+expect_lines 2 "the other one did"
+expect_out_has '^sky,'
+mv away.trace own.trace
+job big 8 1h
+run place -o json
+expect_json '$.jobs[0].offer.account' 'site'
+
+# A plan keeps to them, tells when one that it draws on is too small, and of those in regions that it takes nothing of nothing.
+cat >own.trace <<T
+schema: berth.replay/1
+start: 2026-11-30T00:00:00Z
+quotas:
+  - {accelerator: L4, region: near, purchase: on_demand, limit: 29}
+  - {accelerator: L4, region: idle, purchase: on_demand, limit: 0}
+pools:
+  - {provider: own, region: near, zone: a, instance_type: x8, accelerator: L4, accelerator_count: 8, on_demand: {price: 8, capacity: 99}}
+  - {provider: own, region: far, zone: a, instance_type: x8, accelerator: L4, accelerator_count: 8, on_demand: {price: 9, capacity: 99}}
+  - {provider: own, region: idle, zone: a, instance_type: x8, accelerator: L4, accelerator_count: 8, on_demand: {price: 20, capacity: 99}}
+T
+home "accounts:
+  - {name: site, provider: replay, trace: $PWD/own.trace}"
+NOW=2026-11-30T00:00:00Z
+begin
+awk 'BEGIN {	# 49 days up to now, of 8 to 32 GPUs
+	print "timestamp,gpus,series,accelerator"
+	for (h = 49 * 24; h >= 1; h--) print 1796083200 - 3600 * h "," int(20 + 12 * sin(6.2831853 * h / 24)) ",day,L4"
+}' >use.csv
+run record csv use.csv
+run plan day --horizon 2w --paths 40 -o json
+expect_json '$.series[0].rest[0].offer' 'own near x8 on_demand' "nothing is known: all in the cheapest region"
+before=$(json '$.totals.expected_cost')
+run quotas refresh
+run plan day --horizon 2w --paths 40 -o json
+expect_json '$.quotas[0].limit' 'site near L4 on_demand'
+expect_json '$.quotas[0].source' 'provider'
+expect_json '$.quotas[0].as_of' '2026-11-30T00:00:00Z'
+expect_json '$.quotas[0].usable' 24 "of 29 three machines of 8"
+expect_json '$.series[0].rest[0].gpus' 24
+expect_json '$.series[0].rest[1].offer' 'own far x8 on_demand' "the rest goes where there is no quota"
+awk -v a="$before" -v b="$(json '$.totals.expected_cost')" 'BEGIN { exit !(a > 0 && b > a && b < a * 9 / 8) }'
+ok $? "which costs more, and less than all of it there"
+expect_json '$.quota_runway[0].limit' 'site near L4 on_demand'
+expect_json '$.quota_runway[0].gpus' 24
+expect_out_lacks 'site idle' "a quota of a region that the plan takes nothing of"
+berth_yaml "accounts:
+  - {name: site, provider: replay, trace: $PWD/own.trace}
+limits: [{name: more, region: near, limit: 99, override: true}]"
+run plan day --horizon 2w --paths 40 -o json
+expect_json_near '$.totals.expected_cost' "$before" 0.000001
+done_testing
