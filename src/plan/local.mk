@@ -27,7 +27,8 @@ libplan_a_SOURCES = \
 	src/plan/place_search.c src/plan/place_rounds.c src/plan/place_hull.c src/plan/place_hull.h \
 	src/plan/place_dive.c src/plan/place_purse.c src/plan/place_purse.h \
 	src/plan/place_tree.c src/plan/place_check.c src/plan/place_work.c \
-	src/plan/place_branch.c src/plan/place_dual.c src/plan/place_keep.c src/plan/place_lns.c src/plan/place_slot.c src/plan/place_soft.c \
+	src/plan/place_admit.c src/plan/place_branch.c src/plan/place_dual.c src/plan/place_keep.c \
+	src/plan/place_lns.c src/plan/place_slot.c src/plan/place_soft.c \
 	src/plan/share.c src/plan/share.h \
 	src/plan/scale.c src/plan/scale.h \
 	src/plan/scalehours.c src/plan/scalehours.h \

@@ -16,6 +16,10 @@
 #define PLACE_FIRST_GAP 0.03            /* a first plan of which so much is unproven ... */
 #define PLACE_FIRST_TIMES 4U            /* ... is made so often, ... */
 #define PLACE_FIRST_MORE 50U            /* ... after so many steps more */
+#define PLACE_ADMIT ((size_t)5)   /* times those steps: exchanges of one job for several, ... */
+#define PLACE_LET_IN ((size_t)20) /* ... and for those of the best plan, of a round, ... */
+#define PLACE_NOISE 1.0           /* ... their noise, ... */
+#define PLACE_FIRST_ADMIT 10      /* ... and how often for the first plan */
 
 /* Of the jobs that are placed. */
 static double
@@ -120,6 +124,7 @@ place_plan_by(struct place_work *w, struct place_best *b, enum place_order order
 {
 	place_greedy(w, order);
 	place_improve(w, PLACE_PASSES, steps);
+	(void)place_admit(w->admit, 0, PLACE_ADMIT * place_improve_steps(w->p));
 	place_keep(w, b);
 }
 
@@ -202,6 +207,17 @@ place_raise(const struct place_work *w, struct place_best *b, double bound)
 		return;
 	b->bound = bound;
 	memcpy(b->mu, w->mu, w->n_all * sizeof(*b->mu));
+}
+
+bool
+place_let_in(struct place_work *w, struct place_best *b)
+{
+	double was = b->value;
+
+	place_restore(w, b);
+	if (place_admit(w->admit, PLACE_NOISE, PLACE_LET_IN * place_effort(w)))
+		place_keep(w, b);
+	return b->value < was;
 }
 
 size_t
@@ -309,6 +325,8 @@ place_first(
 		place_raise(w, b, place_climb(w, d, steps, INFINITY));
 		place_cores(w);
 		place_plans(w, b, x, 1);
+		for (int y = 0; y < PLACE_FIRST_ADMIT; y++)
+			(void)place_let_in(w, b);
 		place_restore(w, b);
 		if (place_lns(s, t, PLACE_FIRST_ROUNDS * place_effort(w)))
 			place_keep(w, b);
@@ -330,6 +348,7 @@ place_solve(const struct place_problem *p, const struct place_options *o, struct
 		return rc;
 	memset(plan_out, 0, sizeof(*plan_out));
 	place_work_init(p, o->seed, a, &w);
+	w.admit = place_admit_new(&w, a);
 	b.chosen = arena_array(a, p->n_jobs, sizeof(*b.chosen));
 	b.mu = arena_array(a, w.n_all, sizeof(*b.mu));
 	d = place_dual_new(&w, a);

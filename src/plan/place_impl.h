@@ -7,6 +7,7 @@
 #include "util/rng.h"
 
 struct arena;
+struct admit;
 
 #define PLACE_CORE 32       /* most candidates of a job's core */
 #define PLACE_TREE_JOBS 128 /* queues up to this are searched to the end, if that is not far */
@@ -67,6 +68,7 @@ struct place_work {
 	size_t *order;                 /* [n_jobs] */
 	double power;                  /* of the size in the order by worth */
 	size_t steps;                  /* left of those that a search may take */
+	struct admit *admit;           /* of place_admit, where that is used */
 	struct rng rng;
 };
 
@@ -116,6 +118,18 @@ double place_cost_of(const struct place_work *w, size_t job); /* as it is placed
 /* The scarcest resource that keeps the candidate out, or PLACE_NONE: it fits. */
 size_t place_blocker(const struct place_work *w, size_t cand);
 
+/* Cheapest candidate of the job below limit USD that fits, other than but, or PLACE_NONE. */
+size_t place_cheapest(struct place_work *w, size_t job, double limit, size_t but);
+
+struct admit *place_admit_new(struct place_work *w, struct arena *a);
+/*
+ * Jobs that stay out, or are dear at the prices, take the place of several others that lose less by
+ * it, until none does or about so many steps are done; from the cores. noise: share by which what
+ * these would lose is misjudged at random, so that another time other ones are tried. True: the
+ * plan became better.
+ */
+bool place_admit(struct admit *m, double noise, size_t steps);
+
 /* The best plan and bound so far. */
 struct place_best {
 	double value, bound;
@@ -128,6 +142,8 @@ struct place_best {
 void place_keep(struct place_work *w, struct place_best *b);
 /* The best plan so far stands in w again. */
 void place_restore(struct place_work *w, const struct place_best *b);
+/* One job for several in the best plan; true: it is another one now. */
+bool place_let_in(struct place_work *w, struct place_best *b);
 /* Plans from nothing at the present prices, with so many times the work of the first. */
 void place_plans(struct place_work *w, struct place_best *b, unsigned round, size_t times);
 void place_raise(const struct place_work *w, struct place_best *b, double bound);

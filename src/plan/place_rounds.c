@@ -16,6 +16,7 @@
 #define PLACE_HULL_RISE 2e-3 /* ... more seldom where they raise it by less of what is missing */
 #define PLACE_HULL_LARGE 32U /* least rounds between them: larger queues */
 #define PLACE_HULL_PAUSE 64U /* most rounds between them */
+#define PLACE_SWAP_PAUSE 16U /* most rounds between exchanges of one job for several */
 #define PLACE_TREE_ROUND                                                                           \
 	((size_t)200) /* steps of the whole tree for a round done: about as much work again */
 #define PLACE_TREE_FIRST                                                                           \
@@ -115,7 +116,8 @@ struct rounds {
 	struct branch *branch;
 	struct soft *soft;
 	struct rounds_hull hull;
-	size_t *walk; /* [n_jobs] plan of the second search, of small queues */
+	unsigned swap_next, swap_pause; /* round of the next exchange of one job for several */
+	size_t *walk;                   /* [n_jobs] plan of the second search, of small queues */
 	bool small;
 	uint64_t seed;
 	struct arena *a;
@@ -149,16 +151,31 @@ place_search_else(struct rounds *x, unsigned round, bool stalls, size_t steps)
 	}
 }
 
+/* One job for several, more seldom where that leads to nothing; small queues have other searches.
+ */
+static void
+place_exchange(struct rounds *x, unsigned round)
+{
+	if (x->small || round < x->swap_next)
+		return;
+	x->swap_pause = place_let_in(x->w, x->b) ? 1 : 2 * x->swap_pause;
+	if (x->swap_pause > PLACE_SWAP_PAUSE)
+		x->swap_pause = PLACE_SWAP_PAUSE;
+	x->swap_next = round + x->swap_pause;
+}
+
 /* A round: some steps of the bounds, now and then plans from nothing, and about as much work on
  * the best plan. */
 unsigned
 place_rounds(struct place_work *w, const struct place_options *o, struct place_best *b,
     struct dual *d, struct tree *t, struct lns *s, struct arena *a)
 {
-	struct rounds x = { .w = w, .b = b, .t = t, .s = s, .seed = o->seed, .a = a };
+	struct rounds x = {
+		.w = w, .b = b, .t = t, .s = s, .swap_pause = 1, .seed = o->seed, .a = a
+	};
 	size_t steps = place_effort(w);
 	unsigned round, every = 1, next = 1, tree = PLACE_TREE_FIRST, stall = 0;
-	bool far = true;
+	unsigned far = 2;
 
 	x.small = w->p->n_jobs <= PLACE_TREE_JOBS;
 	if (x.small)
@@ -166,13 +183,13 @@ place_rounds(struct place_work *w, const struct place_options *o, struct place_b
 	for (round = 1; round <= o->rounds && !place_enough(o, b); round++) {
 		unsigned climb = stall < 10 ? PLACE_STEPS : PLACE_FEW;
 		double was = b->bound,
-		       bound = place_climb(w, d, far ? 5 * PLACE_STEPS : climb, b->value);
+		       bound = place_climb(w, d, far > 0 ? 5 * far * PLACE_STEPS : climb, b->value);
 
 		place_raise(w, b, bound);
 		if (bound > was || round == 1)
 			place_cores(w);
 		stall = bound > was + 1e-5 * fabs(was) ? 0 : stall + 1;
-		far = bound > was + 1e-3 * fabs(was);
+		far = bound > was + 1e-2 * fabs(was) ? 2 : bound > was + 1e-3 * fabs(was);
 		if (round == next) {
 			place_plans(w, b, round, every);
 			every *= 2;
@@ -187,6 +204,7 @@ place_rounds(struct place_work *w, const struct place_options *o, struct place_b
 		if (place_enough(o, b))
 			break;
 		place_search_else(&x, round, stall > 0, steps);
+		place_exchange(&x, round);
 		place_restore(w, b);
 		if (place_lns(s, t, steps))
 			place_keep(w, b);

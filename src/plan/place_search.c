@@ -170,9 +170,8 @@ place_greedy(struct place_work *w, enum place_order order)
 	}
 }
 
-/* Cheapest candidate of the job below limit USD that fits, or PLACE_NONE. */
-static size_t
-place_cheapest(struct place_work *w, size_t job, double limit)
+size_t
+place_cheapest(struct place_work *w, size_t job, double limit, size_t but)
 {
 	const struct place_problem *p = w->p;
 
@@ -180,7 +179,7 @@ place_cheapest(struct place_work *w, size_t job, double limit)
 		size_t k = w->lean[c].cand;
 
 		w->steps -= w->steps > 0;
-		if (place_fits(w, k))
+		if (k != but && place_fits(w, k))
 			return k;
 	}
 	return PLACE_NONE;
@@ -194,7 +193,7 @@ place_shift(struct place_work *w, size_t job)
 
 	if (was != PLACE_NONE)
 		place_drop(w, job);
-	k = place_cheapest(w, job, cost - PLACE_EPS);
+	k = place_cheapest(w, job, cost - PLACE_EPS, PLACE_NONE);
 	if (k == PLACE_NONE)
 		k = was;
 	if (k != PLACE_NONE)
@@ -215,7 +214,7 @@ place_eject_one(struct place_work *w, size_t job, size_t cand, size_t victim, do
 	place_drop(w, victim);
 	if (place_fits(w, cand)) {
 		place_take(w, job, cand);
-		k = place_cheapest(w, victim, p->cost[was] + gain - PLACE_EPS);
+		k = place_cheapest(w, victim, p->cost[was] + gain - PLACE_EPS, PLACE_NONE);
 		if (k != PLACE_NONE) {
 			place_take(w, victim, k);
 			return true;
