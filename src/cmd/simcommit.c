@@ -10,7 +10,8 @@
 #include "util/arena.h"
 #include "util/vec.h"
 
-#define SIMCOMMIT_SHORT 48 /* steps that must be known, and must follow */
+#define SIMCOMMIT_SHORT 48                 /* steps that must be known, and must follow */
+#define SIMCOMMIT_MOST ((double)(1 << 20)) /* GPUs, as those of a plan */
 
 static const char *const simcommit_names[SIMCOMMIT_POLICIES] = {
 	"on_demand",
@@ -25,6 +26,15 @@ const char *
 simcommit_name(size_t policy)
 {
 	return policy < SIMCOMMIT_POLICIES ? simcommit_names[policy] : "unknown";
+}
+
+const char *
+simcommit_left_name(enum simcommit_left left)
+{
+	static const char *const names[SIMCOMMIT_LEFT_COUNT] = { NULL, "no_data", "no_demand",
+		"owned", "too_large" };
+
+	return left < SIMCOMMIT_LEFT_COUNT ? names[left] : NULL;
 }
 
 static int
@@ -86,22 +96,31 @@ simcommit_lacks(const struct simcommit_owned *o, double gpus)
 	return sum;
 }
 
+/* Hours in which the GPU behind so many is busy beside what is owned: it serves min(1, D - gpus) of
+ * each. */
+static double
+simcommit_busy(const double *sorted, size_t n, const struct simcommit_owned *o, double gpus)
+{
+	double busy = 0;
+
+	for (size_t k = 0; k < o->n_levels; k++)
+		for (size_t i = n; i-- > 0 && sorted[i] - o->level[k] > gpus;)
+			busy += o->share[k] * fmin(1, sorted[i] - o->level[k] - gpus);
+	return busy;
+}
+
 /* Whole GPUs that serve this past best beside what is owned: those busy at least the share of time
- * that a reserved one costs. */
+ * that a reserved one costs. NaN: more than SIMCOMMIT_MOST. */
 static double
 simcommit_best(const double *sorted, size_t n, const struct simcommit_owned *o, double reserved)
 {
 	double gpus = 0;
 
-	for (;; gpus++) { /* the next GPU serves min(1, D - gpus) of each hour */
-		double busy = 0;
-
-		for (size_t k = 0; k < o->n_levels; k++)
-			for (size_t i = n; i-- > 0 && sorted[i] - o->level[k] > gpus;)
-				busy += o->share[k] * fmin(1, sorted[i] - o->level[k] - gpus);
-		if (n == 0 || busy < reserved * (double)n)
-			return gpus;
-	}
+	if (n > 0 && simcommit_busy(sorted, n, o, SIMCOMMIT_MOST) >= reserved * (double)n)
+		return NAN;
+	while (n > 0 && simcommit_busy(sorted, n, o, gpus) >= reserved * (double)n)
+		gpus++;
+	return gpus;
 }
 
 double
@@ -219,11 +238,18 @@ simcommit_buy(struct simcommit_world *w, size_t i, const struct fc_result *f, st
 		gpus[SIMCOMMIT_P95] = ceil(simcommit_lacks(&o, p95) - 1e-9);
 		gpus[SIMCOMMIT_PAST] = simcommit_best(past, n_past, &o, c->reserved);
 		gpus[SIMCOMMIT_HINDSIGHT] = simcommit_best(future, n_came, &nothing, c->reserved);
+		if (isnan(gpus[SIMCOMMIT_PAST]) || isnan(gpus[SIMCOMMIT_HINDSIGHT]))
+			return err_set(err, BERTH_EINVAL,
+			    "most of its hours ask for more than the %.0f GPUs that a plan can "
+			    "hold: are its numbers right?",
+			    SIMCOMMIT_MOST);
 		for (size_t p = 0; p < SIMCOMMIT_POLICIES; p++)
 			simcommit_pay(c, (enum simcommit_policy)p, gpus[p], left, n);
 		c->hours += (double)n_came;
-		for (size_t k = 0; k < n; k++)
+		for (size_t k = 0; k < n; k++) {
 			c->owned += isnan(left[k]) ? 0 : owned[k];
+			c->demand += isnan(left[k]) ? 0 : came[k];
+		}
 	}
 	return BERTH_OK;
 }
@@ -232,6 +258,19 @@ struct simcommit_buyer {
 	struct simcommit_world *w;
 	const size_t *index;
 };
+
+/* No plan can hold series i: the others go on. */
+static void
+simcommit_drop(struct simcommit_world *w, size_t i, const struct berth_err *why)
+{
+	for (size_t r = 0; r < w->g->n_reserved; r++) {
+		struct simcommit_cell *c = &w->cells[i * w->g->n_reserved + r];
+
+		c->left = SIMCOMMIT_TOO_LARGE;
+		c->why = arena_strdup(w->a, why->msg);
+	}
+	w->from[i] = w->s[i].n;
+}
 
 static enum berth_code
 simcommit_take(void *arg, size_t k, struct fc_result *f, struct arena *a, struct berth_err *err)
@@ -245,7 +284,10 @@ simcommit_take(void *arg, size_t k, struct fc_result *f, struct arena *a, struct
 		    (size_t)(604800 / b->w->s[i].step_s), f->paths, f->n_paths, f->horizon);
 	rc = simcommit_buy(b->w, i, f, a, err);
 	b->w->from[i] = b->w->to[i];
-	return rc;
+	if (rc != BERTH_EINVAL)
+		return rc;
+	simcommit_drop(b->w, i, err);
+	return BERTH_OK;
 }
 
 static int64_t
@@ -338,6 +380,32 @@ simcommit_own(struct simcommit_world *w, const size_t *keep, struct arena *a)
 	w->dealt = dealt;
 }
 
+/* Sums become means of the hours, and what is in no mean says why. */
+static enum berth_code
+simcommit_finish(struct simcommit_world *w, struct berth_err *err)
+{
+	size_t n = w->n * w->g->n_reserved, large = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct simcommit_cell *c = &w->cells[i];
+		bool no_plan = c->left == SIMCOMMIT_TOO_LARGE;
+
+		large += no_plan;
+		c->owned /= fmax(1, c->hours);
+		for (size_t p = 0; p < SIMCOMMIT_POLICIES; p++) {
+			c->gpus[p] = no_plan ? NAN : c->gpus[p] / fmax(1, c->hours);
+			c->cost[p] = no_plan ? NAN : c->cost[p];
+		}
+		if (!no_plan && !(c->cost[SIMCOMMIT_ON_DEMAND] > 0))
+			c->left = c->hours == 0   ? SIMCOMMIT_NO_DATA
+				  : c->demand > 0 ? SIMCOMMIT_OWNED
+						  : SIMCOMMIT_NO_DEMAND;
+	}
+	if (large < n)
+		return BERTH_OK;
+	return err_set(err, BERTH_EINVAL, "series %s: %s", w->cells[0].series, w->cells[0].why);
+}
+
 enum berth_code
 simcommit_run(const struct fc_series *s, size_t n, const struct simcommit_grid *g,
     simcommit_progress_fn *progress, void *arg, struct arena *a, struct simcommit_cell **cells_out,
@@ -384,11 +452,8 @@ simcommit_run(const struct fc_series *s, size_t n, const struct simcommit_grid *
 		progress(arg, ++at, periods);
 	}
 	arena_free(scratch);
-	for (size_t i = 0; i < w.n * g->n_reserved; i++) {
-		w.cells[i].owned /= fmax(1, w.cells[i].hours);
-		for (size_t p = 0; p < SIMCOMMIT_POLICIES; p++)
-			w.cells[i].gpus[p] /= fmax(1, w.cells[i].hours);
-	}
+	if (rc == BERTH_OK)
+		rc = simcommit_finish(&w, err);
 	*cells_out = w.cells;
 	*n_cells_out = w.n * g->n_reserved;
 	return rc;

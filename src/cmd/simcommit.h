@@ -44,6 +44,16 @@ struct simcommit_grid {
 	size_t n_own;
 };
 
+enum simcommit_left { /* why a series is in no mean */
+	SIMCOMMIT_COUNTED,
+	SIMCOMMIT_NO_DATA,
+	SIMCOMMIT_NO_DEMAND,
+	SIMCOMMIT_OWNED, /* nothing is left to pay for beside what is owned */
+	SIMCOMMIT_TOO_LARGE,
+	SIMCOMMIT_LEFT_COUNT
+};
+const char *simcommit_left_name(enum simcommit_left left); /* "no_demand"; NULL: counted */
+
 struct simcommit_cell { /* one series and reserved price */
 	const char *series;
 	double reserved;
@@ -51,6 +61,9 @@ struct simcommit_cell { /* one series and reserved price */
 	double cost[SIMCOMMIT_POLICIES]; /* on-demand GPU-hours */
 	double gpus[SIMCOMMIT_POLICIES]; /* reserved, mean over the periods */
 	double owned;                    /* GPUs that were there without that, mean of the hours */
+	double demand;                   /* GPU-hours that came */
+	enum simcommit_left left;        /* TOO_LARGE: costs and GPUs are NaN */
+	const char *why;                 /* of TOO_LARGE: the fault, without the series */
 };
 /* Cost of a policy over that of another in the cell; NaN where that is nothing. */
 double simcommit_over(
@@ -62,7 +75,8 @@ typedef void simcommit_progress_fn(void *arg, size_t done, size_t all);
  * Replays series [n] by the hour. What is owned serves first in every rule: the mean and the
  * quantile of the past are topped up on average over the period, the others buy for what passes
  * it hour by hour. cells_out [n_cells_out] = series x reserved prices, without
- * series that are too short. Errors: BERTH_EINFEASIBLE if none is long enough; those of the
+ * series that are too short; one that no plan can hold is there, and told as too large. Errors:
+ * BERTH_EINFEASIBLE if none is long enough; BERTH_EINVAL if all are too large; those of the
  * forecast.
  */
 BERTH_MUST_CHECK enum berth_code simcommit_run(const struct fc_series *s, size_t n,

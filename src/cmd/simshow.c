@@ -197,6 +197,27 @@ simshow_over(const struct simcommit_cell *c, size_t n, enum simcommit_policy p,
 	return runs;
 }
 
+void
+simshow_commit_left(struct cmd_ctx *ctx, const struct simcommit_cell *c, size_t n)
+{
+	static const char *const why[SIMCOMMIT_LEFT_COUNT] = {
+		[SIMCOMMIT_NO_DATA] = "no hour behind the split has data",
+		[SIMCOMMIT_NO_DEMAND] = "there was no demand behind the split",
+		[SIMCOMMIT_OWNED] = "what is owned serves all of it",
+	};
+
+	for (size_t i = 0; i < n; i++) {
+		if (c[i].left == SIMCOMMIT_COUNTED ||
+		    (i > 0 && c[i - 1].left == c[i].left &&
+			strcmp(c[i - 1].series, c[i].series) == 0))
+			continue;
+		if (c[i].left == SIMCOMMIT_TOO_LARGE)
+			cmd_warn(ctx, "left out: series %s: %s", c[i].series, c[i].why);
+		else
+			cmd_note(ctx, "series %s is in no mean: %s", c[i].series, why[c[i].left]);
+	}
+}
+
 static void
 simshow_commit_by(struct jsonw *w, const struct simcommit_cell *c, enum simcommit_policy p)
 {
@@ -209,6 +230,7 @@ simshow_commit_by(struct jsonw *w, const struct simcommit_cell *c, enum simcommi
 	jsonw_fixed(w, "cost", c->cost[p], 3);
 	jsonw_fixed(w, "reserved_gpus", c->gpus[p], 3);
 	jsonw_fixed(w, "owned_gpus", c->owned, 3);
+	jsonw_str(w, "left_out", simcommit_left_name(c->left));
 	jsonw_end_object(w);
 }
 
@@ -242,22 +264,30 @@ enum berth_code
 simshow_commit(struct cmd_ctx *ctx, const struct simcommit_cell *c, size_t n, struct berth_err *err)
 {
 	static const struct table_col cols[] = {
-		{ "series", NULL, TABLE_TEXT, 0, 0 }, { "reserved", NULL, TABLE_DOUBLE, 2, 0 },
+		{ "series", NULL, TABLE_TEXT, 0, 0 },
+		{ "reserved", NULL, TABLE_DOUBLE, 2, 0 },
 		{ "policy", NULL, TABLE_TEXT, 0, 0 },
 		{ "reserved_gpus", "GPUS", TABLE_DOUBLE, 1, 0 },
 		{ "mean", "COST", TABLE_DOUBLE, 4, 0 },
 		{ "over_hindsight", "OVER BEST", TABLE_DOUBLE, 4, 0 },
-		{ "owned_gpus", "OWNED", TABLE_DOUBLE, 1, 0 }, /* last: only where there is any */
+		{ "owned_gpus", "OWNED", TABLE_DOUBLE, 1, 0 }, /* these only where there is any */
+		{ "left_out", "LEFT OUT", TABLE_TEXT, 0, 0 },
 	};
-	size_t n_cols = sizeof(cols) / sizeof(cols[0]);
+	struct table_col some[sizeof(cols) / sizeof(cols[0])];
+	size_t n_some = sizeof(cols) / sizeof(cols[0]), left = 0;
 	double mean[SIMCOMMIT_POLICIES] = { 0 }, ignored, owned = 0;
 	const char *name[SIMCOMMIT_POLICIES];
 	struct table *t;
 	enum berth_code rc;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		owned += c[i].owned;
-	t = table_new(ctx->arena, cols, owned > 0 ? n_cols : n_cols - 1);
+		left += c[i].left != SIMCOMMIT_COUNTED;
+	}
+	memcpy(some, cols, sizeof(cols));
+	if (owned <= 0)
+		some[n_some - 2] = cols[n_some - 1];
+	t = table_new(ctx->arena, some, n_some - (owned <= 0) - (left == 0));
 	for (size_t i = 0; i < n; i++)
 		for (int p = 0; p < SIMCOMMIT_POLICIES; p++) {
 			enum simcommit_policy q = (enum simcommit_policy)p;
@@ -271,6 +301,8 @@ simshow_commit(struct cmd_ctx *ctx, const struct simcommit_cell *c, size_t n, st
 			table_double(t, simcommit_over(&c[i], q, SIMCOMMIT_HINDSIGHT));
 			if (owned > 0)
 				table_double(t, c[i].owned);
+			if (left > 0)
+				table_text(t, simcommit_left_name(c[i].left));
 		}
 	for (int p = 0; p < SIMCOMMIT_POLICIES; p++) {
 		name[p] = simcommit_name((size_t)p);

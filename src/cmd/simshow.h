@@ -31,6 +31,8 @@ void simshow_spot_json(struct jsonw *w, const struct simspot_result *r);
 /* One row for each of cells [n] and rule; under it a bar for the mean of each rule. */
 BERTH_MUST_CHECK enum berth_code simshow_commit(
     struct cmd_ctx *ctx, const struct simcommit_cell *c, size_t n, struct berth_err *err);
+/* Says which series are in no mean, and why; the cells of one stand together. */
+void simshow_commit_left(struct cmd_ctx *ctx, const struct simcommit_cell *c, size_t n);
 BERTH_MUST_CHECK enum berth_code simshow_commit_svg(struct cmd_ctx *ctx, const char *path,
     const struct simcommit_cell *c, size_t n,
     struct berth_err *err); /* by the price of what is reserved; path NULL: none */

@@ -462,6 +462,8 @@ simulate_commit(struct cmd_ctx *ctx, struct berth_err *err)
 	if (rc == BERTH_OK)
 		simowned_note(ctx, g.own, g.n_own);
 	if (rc == BERTH_OK)
+		simshow_commit_left(ctx, cells, n_cells);
+	if (rc == BERTH_OK)
 		rc = simshow_commit_svg(ctx, o->svg, cells, n_cells, err);
 	if (rc != BERTH_OK || !cmd_wants_json(ctx))
 		return rc == BERTH_OK ? simshow_commit(ctx, cells, n_cells, err) : rc;
