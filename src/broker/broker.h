@@ -23,6 +23,7 @@
 #include "util/log.h"
 
 struct accel_table;
+struct gang;
 struct prov_net;
 struct scaling_fleet;
 struct store;
@@ -271,6 +272,17 @@ BERTH_MUST_CHECK enum berth_code job_attempt_end(struct broker *b, const char *j
 /* The attempt of this machine that has not ended; BERTH_ENOTFOUND. */
 BERTH_MUST_CHECK enum berth_code job_attempt_open(struct broker *b, const char *job_id,
     int64_t instance_id, struct attempt *at_out, struct berth_err *err);
+
+/*
+ * egress.c: books what moving the data of a job to the machines of `in` costs, as its placement
+ * counted it: the input from its home (cost_input_usd()), and the output of the job before it from
+ * where that ran. One ledger row of kind egress a machine, an equal part each of a gang, off what
+ * its reservation holds, and in the job's cost. A machine that has such a row has the data: nothing
+ * is booked again. In the caller's transaction, in which the work begins; the job is changed, not
+ * stored. g: n 0: `in` alone.
+ */
+BERTH_MUST_CHECK enum berth_code egress_book(struct broker *b, struct job *job,
+    const struct instance *in, const struct gang *g, struct berth_err *err);
 
 /* account.c: a fault of an account or an offer becomes a block, so that the next pass looks
  * elsewhere. */

@@ -4,6 +4,7 @@ libbroker_a_SOURCES = \
 	src/broker/bench.c src/broker/bench.h \
 	src/broker/broker.h \
 	src/broker/decide.c src/broker/decide.h \
+	src/broker/egress.c \
 	src/broker/event.c \
 	src/broker/fleet.c src/broker/fleet.h \
 	src/broker/gang.c src/broker/gang.h \

@@ -282,4 +282,8 @@ struct placing_work {
 void placing_work(const struct accel_table *accels, const struct job_spec *spec,
     const struct offer *o, struct placing_work *out);
 
+/* "PROVIDER/REGION" of the last machine of a job, where its output lies; "" if it had none. */
+BERTH_MUST_CHECK enum berth_code placing_after_where(
+    struct store *store, const char *job, struct arena *a, const char **out, struct berth_err *err);
+
 #endif

@@ -18,22 +18,22 @@ placing_place(const struct placing_work_space *w, const struct offer *o)
 	return arena_printf(w->a, "%s/%s", o->provider, o->region);
 }
 
-/* Where the last machine of a job was; "" if it had none. */
-static enum berth_code
-placing_after_where(struct placing_work_space *w, struct store *store, const char *job,
-    const char **out, struct berth_err *err)
+enum berth_code
+placing_after_where(
+    struct store *store, const char *job, struct arena *a, const char **out, struct berth_err *err)
 {
 	struct attempt *at;
 	struct instance in;
 	enum berth_code rc;
 	size_t n;
 
-	rc = store_attempt_list(store, job, w->a, &at, &n, err);
+	*out = "";
+	rc = store_attempt_list(store, job, a, &at, &n, err);
 	if (rc != BERTH_OK || n == 0 || at[n - 1].instance_id == 0)
 		return rc;
-	rc = store_instance_get(store, at[n - 1].instance_id, w->a, &in, err);
+	rc = store_instance_get(store, at[n - 1].instance_id, a, &in, err);
 	if (rc == BERTH_OK)
-		*out = placing_place(w, &in.offer);
+		*out = arena_printf(a, "%s/%s", in.offer.provider, in.offer.region);
 	return rc == BERTH_ENOTFOUND ? BERTH_OK : rc;
 }
 
@@ -60,7 +60,7 @@ placing_after_load(struct placing_work_space *w, struct store *store, struct ber
 		w->early[i] = w->o->now;
 		w->chained |= at != NULL;
 		if (at == NULL && after != NULL && after[0] != '\0')
-			rc = placing_after_where(w, store, after, &w->from[i], err);
+			rc = placing_after_where(store, after, w->a, &w->from[i], err);
 		if (rc == BERTH_OK && at == NULL && after != NULL && after[0] != '\0')
 			rc = placing_late_load(w, store, i, err);
 	}

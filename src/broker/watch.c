@@ -308,8 +308,8 @@ start_work_hours(const struct broker *b, const struct job *job, const struct off
 
 /* at: the attempt of the machine, or [g->n] of all of the gang. */
 static enum berth_code
-start_rows(struct broker *b, struct job *job, struct attempt *at, const struct gang *g,
-    struct berth_err *err)
+start_rows(struct broker *b, struct job *job, struct attempt *at, const struct instance *in,
+    const struct gang *g, struct berth_err *err)
 {
 	enum berth_code rc = BERTH_OK;
 
@@ -321,6 +321,8 @@ start_rows(struct broker *b, struct job *job, struct attempt *at, const struct g
 		at->state = ATTEMPT_RUNNING;
 		rc = store_attempt_update(b->store, at, err);
 	}
+	if (rc == BERTH_OK)
+		rc = egress_book(b, job, in, g, err);
 	if (rc != BERTH_OK)
 		return rc;
 	job->state = JOB_RUNNING;
@@ -342,7 +344,7 @@ start_commit(struct broker *b, struct job *job, struct attempt *at, const struct
 	rc = store_begin(b->store, err);
 	if (rc != BERTH_OK)
 		return rc;
-	rc = start_rows(b, job, at, g, err);
+	rc = start_rows(b, job, at, in, g, err);
 	if (rc == BERTH_OK)
 		rc = broker_event(b, err, "job.started", job->id, job->id, in, "%s on %s%s in %s",
 		    job->reason, count, in->offer.instance_type, in->offer.region);

@@ -321,6 +321,16 @@ cmd_note(struct cmd_ctx *ctx, const char *fmt, ...)
 	va_end(ap);
 }
 
+enum berth_code
+cmd_write_file(
+    struct cmd_ctx *ctx, const char *path, const void *bytes, size_t n, struct berth_err *err)
+{
+	if (!ctx->dry_run)
+		return atomicfile_write(path, bytes, n, 0644, err);
+	cmd_note(ctx, "dry run: %s is not written", path);
+	return BERTH_OK;
+}
+
 void
 cmd_warn(struct cmd_ctx *ctx, const char *fmt, ...)
 {

@@ -146,6 +146,10 @@ void cmd_say_items(struct cmd_ctx *ctx, const char *text);
 void cmd_say_hung(struct cmd_ctx *ctx, int indent, const char *fmt, ...) BERTH_PRINTF(3, 4);
 /* A line for people on stderr; nothing with -q. A newline is added. */
 void cmd_note(struct cmd_ctx *ctx, const char *fmt, ...) BERTH_PRINTF(2, 3);
+/* Writes a file that was asked for, whole or not at all; with --dry-run only says that it is not
+ * written. */
+BERTH_MUST_CHECK enum berth_code cmd_write_file(
+    struct cmd_ctx *ctx, const char *path, const void *bytes, size_t n, struct berth_err *err);
 /* "berth: warning: ..." on stderr, also with -q. */
 void cmd_warn(struct cmd_ctx *ctx, const char *fmt, ...) BERTH_PRINTF(2, 3);
 /* What to do next; main prints it under the error line. The last call wins; only shown when the

@@ -9,7 +9,6 @@
 #include "cmd/forecast.h"
 #include "util/arena.h"
 #include "util/buf.h"
-#include "util/fileio.h"
 #include "util/hash.h"
 #include "util/json.h"
 #include "util/plot.h"
@@ -604,8 +603,8 @@ forecast_svg_one(struct cmd_ctx *ctx, const struct forecast_set *f, size_t at, c
 	buf_init(&b, (size_t)64 << 20);
 	svg_chart_write(&c, true, &b);
 	rc = buf_check(&b, path, err);
-	if (rc == BERTH_OK && !ctx->dry_run)
-		rc = atomicfile_write(path, b.p, b.len, 0644, err);
+	if (rc == BERTH_OK)
+		rc = cmd_write_file(ctx, path, b.p, b.len, err);
 	buf_free(&b);
 	return rc;
 }

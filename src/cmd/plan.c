@@ -380,10 +380,10 @@ plan_run(struct cmd_ctx *ctx, struct berth_err *err)
 		if (m.ps[i].next != NULL)
 			cmd_next_step(ctx, "%s", m.ps[i].next);
 	if (rc == BERTH_OK && v->lp != NULL)
-		rc = m.o.starts_s > 0 ? plan_schedule_lp(m.ps, m.n, &m.o, v->lp, ctx->arena, err)
-				      : plan_lp(m.ps, m.n, &m.o, v->lp, err);
+		rc = m.o.starts_s > 0 ? plan_schedule_lp(ctx, m.ps, m.n, &m.o, v->lp, err)
+				      : plan_lp(ctx, m.ps, m.n, &m.o, v->lp, err);
 	if (rc == BERTH_OK && v->demand != NULL)
-		rc = plan_paths_write(m.ps, m.n, v->demand, err);
+		rc = plan_paths_write(ctx, m.ps, m.n, v->demand, err);
 	if (rc == BERTH_OK)
 		rc = plan_store(ctx, &m, &id, err);
 	if (rc != BERTH_OK)

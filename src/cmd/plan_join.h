@@ -377,20 +377,20 @@ int64_t plan_schedule_step(const struct plan_series *ps, int64_t step);
  * The integer program of the schedules, for any solver that reads CPLEX LP files: of series that
  * share nothing by the levels of each, else by hours and paths.
  */
-BERTH_MUST_CHECK enum berth_code plan_schedule_lp(const struct plan_series *ps, size_t n,
-    const struct plan_options *o, const char *path, struct arena *a, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code plan_schedule_lp(struct cmd_ctx *ctx, const struct plan_series *ps,
+    size_t n, const struct plan_options *o, const char *path, struct berth_err *err);
 /* The same of the plan at one date, over all series: by hours and paths, or by levels where there
  * is one series. */
-BERTH_MUST_CHECK enum berth_code plan_lp(const struct plan_series *ps, size_t n,
-    const struct plan_options *o, const char *path, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code plan_lp(struct cmd_ctx *ctx, const struct plan_series *ps,
+    size_t n, const struct plan_options *o, const char *path, struct berth_err *err);
 #define PLAN_LP_BYTES ((size_t)256 << 20) /* of such a file */
 /* Writes such a program to a file and frees b, also on failure. Errors: those of buf_check() and
- * atomicfile_write(). */
+ * cmd_write_file(). */
 BERTH_MUST_CHECK enum berth_code plan_lp_save(
-    struct buf *b, const char *path, struct berth_err *err);
+    struct cmd_ctx *ctx, struct buf *b, const char *path, struct berth_err *err);
 /* The sample paths, a line for each step: demand that is paid, and its peak. */
-BERTH_MUST_CHECK enum berth_code plan_paths_write(
-    const struct plan_series *ps, size_t n, const char *path, struct berth_err *err);
+BERTH_MUST_CHECK enum berth_code plan_paths_write(struct cmd_ctx *ctx, const struct plan_series *ps,
+    size_t n, const char *path, struct berth_err *err);
 /* How far a factor is from 1, in words. */
 const char *plan_percent(double factor, struct arena *a);
 /* Adds a reason. */

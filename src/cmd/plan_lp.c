@@ -4,10 +4,10 @@
 
 #include <math.h>
 
+#include "cmd/cmd.h"
 #include "cmd/plan_join.h"
 #include "util/arena.h"
 #include "util/buf.h"
-#include "util/fileio.h"
 
 struct lp_file {
 	struct buf *b;
@@ -241,12 +241,12 @@ lp_write(struct lp_file *f)
 }
 
 enum berth_code
-plan_lp_save(struct buf *b, const char *path, struct berth_err *err)
+plan_lp_save(struct cmd_ctx *ctx, struct buf *b, const char *path, struct berth_err *err)
 {
 	enum berth_code rc = buf_check(b, path, err);
 
 	if (rc == BERTH_OK)
-		rc = atomicfile_write(path, b->p, b->len, 0644, err);
+		rc = cmd_write_file(ctx, path, b->p, b->len, err);
 	else
 		err_ctx(err, "the program of every hour on every path is too large for a file: "
 			     "take fewer --paths or a shorter --horizon");
@@ -255,8 +255,8 @@ plan_lp_save(struct buf *b, const char *path, struct berth_err *err)
 }
 
 enum berth_code
-plan_lp(const struct plan_series *ps, size_t n, const struct plan_options *o, const char *path,
-    struct berth_err *err)
+plan_lp(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n, const struct plan_options *o,
+    const char *path, struct berth_err *err)
 {
 	struct buf b;
 	struct lp_file f = { &b, ps, o, n, n == 1 ? ps[0].curve.levels + 1 : 0 };
@@ -268,5 +268,5 @@ plan_lp(const struct plan_series *ps, size_t n, const struct plan_options *o, co
 	}
 	buf_init(&b, PLAN_LP_BYTES);
 	lp_write(&f);
-	return plan_lp_save(&b, path, err);
+	return plan_lp_save(ctx, &b, path, err);
 }

@@ -2,10 +2,10 @@
  * cmd. */
 #include "config.h"
 
+#include "cmd/cmd.h"
 #include "cmd/plan_join.h"
 #include "util/arena.h"
 #include "util/buf.h"
-#include "util/fileio.h"
 #include "util/time.h"
 
 #define PATHS_BYTES ((size_t)1 << 30)
@@ -38,7 +38,8 @@ paths_series(struct buf *b, const struct plan_series *ps)
 }
 
 enum berth_code
-plan_paths_write(const struct plan_series *ps, size_t n, const char *path, struct berth_err *err)
+plan_paths_write(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n, const char *path,
+    struct berth_err *err)
 {
 	struct buf b;
 	enum berth_code rc;
@@ -49,7 +50,7 @@ plan_paths_write(const struct plan_series *ps, size_t n, const char *path, struc
 		paths_series(&b, &ps[i]);
 	rc = buf_check(&b, path, err);
 	if (rc == BERTH_OK)
-		rc = atomicfile_write(path, b.p, b.len, 0644, err);
+		rc = cmd_write_file(ctx, path, b.p, b.len, err);
 	else
 		err_ctx(err, "so many sample paths are too large for a file: take fewer --paths or "
 			     "a shorter --horizon");

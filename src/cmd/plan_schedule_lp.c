@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "cmd/cmd.h"
 #include "cmd/plan_join.h"
 #include "util/arena.h"
 #include "util/buf.h"
@@ -507,8 +508,8 @@ slp_write(struct buf *b, const struct plan_series *ps, size_t n, double budget, 
 }
 
 enum berth_code
-plan_schedule_lp(const struct plan_series *ps, size_t n, const struct plan_options *o,
-    const char *path, struct arena *a, struct berth_err *err)
+plan_schedule_lp(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n,
+    const struct plan_options *o, const char *path, struct berth_err *err)
 {
 	struct buf b;
 
@@ -519,6 +520,6 @@ plan_schedule_lp(const struct plan_series *ps, size_t n, const struct plan_optio
 			    "fewer series (--series) or a shorter --horizon",
 			    n);
 	buf_init(&b, PLAN_LP_BYTES);
-	slp_write(&b, ps, n, o->budget_usd, a);
-	return plan_lp_save(&b, path, err);
+	slp_write(&b, ps, n, o->budget_usd, ctx->arena);
+	return plan_lp_save(ctx, &b, path, err);
 }

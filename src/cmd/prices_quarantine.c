@@ -165,7 +165,7 @@ prices_reject_run(struct cmd_ctx *ctx, struct berth_err *err)
 		return rc;
 	for (size_t i = 0; i < ctx->n_args && !ctx->dry_run; i++)
 		quarantine_drop(setup.quarantine_dir, named[i], ctx->arena);
-	cmd_note(ctx, "%zu %s away; the old prices stand", ctx->n_args,
-	    ctx->n_args == 1 ? "list is" : "lists are");
+	cmd_note(ctx, "%s%zu %s away; the old prices stand", ctx->dry_run ? "dry run: " : "",
+	    ctx->n_args, ctx->n_args == 1 ? "list is" : "lists are");
 	return BERTH_OK;
 }

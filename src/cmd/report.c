@@ -76,8 +76,10 @@ report_json(struct cmd_ctx *ctx, const struct report *r, struct berth_err *err)
 	jsonw_time(w, "from", r->from);
 	jsonw_time(w, "to", r->to);
 	jsonw_money(w, "spent", r->spent);
+	jsonw_money(w, "egress", r->egress);
 	report_sums_json(w, "by_project", &r->by_project);
 	report_sums_json(w, "by_account", &r->by_account);
+	report_sums_json(w, "by_user", &r->by_user);
 	report_sums_json(w, "by_purchase", &r->by_purchase);
 	jsonw_begin_object(w, "commitments");
 	jsonw_int(w, "owned", (int64_t)r->owned.n);
@@ -211,7 +213,11 @@ report_say(struct cmd_ctx *ctx, const struct report *r)
 	cmd_say(ctx, "Spent      $%s\n", usd_fmt(usd, sizeof(usd), r->spent, 2));
 	report_say_sums(ctx, "by project", &r->by_project);
 	report_say_sums(ctx, "by account", &r->by_account);
+	report_say_sums(ctx, "by user", &r->by_user);
 	report_say_sums(ctx, "by purchase", &r->by_purchase);
+	if (r->egress.v != 0)
+		cmd_say_hung(ctx, 4, "  of it $%s of egress, to move data to the machines",
+		    usd_fmt(usd, sizeof(usd), r->egress, 2));
 	report_say_owned(ctx, r);
 	report_say_saved(ctx, r);
 	report_say_jobs(ctx, r);
@@ -238,7 +244,7 @@ report_run(struct cmd_ctx *ctx, struct berth_err *err)
 	rc = report_gather(ctx, from, to, &r, err);
 	if (rc == BERTH_OK && o->html != NULL) {
 		rc = report_html(ctx, &r, o->html, err);
-		if (rc == BERTH_OK)
+		if (rc == BERTH_OK && !ctx->dry_run)
 			cmd_note(ctx, "%s: written", o->html);
 	}
 	if (rc != BERTH_OK)

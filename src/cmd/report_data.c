@@ -82,11 +82,12 @@ report_by_id(
 	return BERTH_OK;
 }
 
-/* How the machine of a ledger row was bought: on a commitment while that paid for it. */
+/* How the machine of a ledger row was bought: on a commitment while that paid for it; of money that
+ * no hour of a machine cost its kind. */
 static const char *
 report_purchase(const struct ledger_row *l, const struct instance *in)
 {
-	if (in == NULL)
+	if (in == NULL || l->kind != LEDGER_COMPUTE)
 		return ledger_kind_name(l->kind);
 	return purchase_name(l->t >= in->offer.paid_from && l->t <= in->offer.paid_until
 				 ? PURCHASE_RESERVED
@@ -111,6 +112,11 @@ report_money(struct cmd_ctx *ctx, struct report *r, struct berth_err *err)
 						: NULL;
 
 		rc = usd_add(r->spent, l->amount, &r->spent, err);
+		if (rc == BERTH_OK && l->kind == LEDGER_EGRESS)
+			rc = usd_add(r->egress, l->amount, &r->egress, err);
+		if (rc == BERTH_OK)
+			rc = sums_add(ctx->arena, &r->by_user,
+			    l->user[0] != '\0' ? l->user : "(none)", 0, l->amount, err);
 		if (rc == BERTH_OK)
 			rc = sums_add(ctx->arena, &r->by_project,
 			    l->project[0] != '\0' ? l->project : "(none)", 0, l->amount, err);
@@ -461,6 +467,7 @@ report_gather(
 		rc = report_events(ctx, r, err);
 	sums_sort(&r->by_project);
 	sums_sort(&r->by_account);
+	sums_sort(&r->by_user);
 	sums_sort(&r->by_purchase);
 	sums_sort(&r->by_day);
 	sums_sort(&r->events);

@@ -16,7 +16,7 @@
 
 struct cmd_ctx;
 
-/* Money of one group: a project, an account, a kind of purchase, a day. */
+/* Money of one group: a project, an account, a user, a kind of purchase, a day. */
 struct report_sum {
 	const char *name;
 	int64_t day;
@@ -58,7 +58,8 @@ struct report {
 			     */
 	struct report_owned owned;
 	size_t priced, unpriced; /* machines whose on-demand price is known, or not */
-	struct report_sums by_project, by_account, by_purchase, by_day;
+	struct report_sums by_project, by_account, by_user, by_purchase, by_day;
+	struct usd_micro egress; /* of spent, to move data */
 	struct budget *budgets;
 	size_t n_budgets;
 	struct job *jobs; /* that were open or ended in the period */

@@ -8,7 +8,6 @@
 #include "cmd/report_data.h"
 #include "util/arena.h"
 #include "util/buf.h"
-#include "util/fileio.h"
 #include "util/json.h"
 #include "util/svg.h"
 #include "util/time.h"
@@ -91,7 +90,10 @@ html_summary(struct cmd_ctx *ctx, const struct report *r, struct buf *b)
 	html_text(b, "h1", "berth report");
 	buf_printf(b, "<p class=\"sub\">%s to %s</p>\n<div class=\"cards\">\n",
 	    time_fmt(from, r->from), time_fmt(to, r->to));
-	html_card(b, html_usd(ctx, r->spent), "spent");
+	html_card(b, html_usd(ctx, r->spent),
+	    r->egress.v == 0
+		? "spent"
+		: arena_printf(ctx->arena, "spent, %s of it egress", html_usd(ctx, r->egress)));
 	if (r->owned.n > 0)
 		html_card(b, html_usd(ctx, r->owned.cost),
 		    arena_printf(ctx->arena,
@@ -194,8 +196,8 @@ html_money(struct cmd_ctx *ctx, const struct report *r, struct buf *b)
 		const char *what;
 		const struct report_sums *sums;
 	} groups[] = { { "project", &r->by_project }, { "account", &r->by_account },
-		{ "purchase", &r->by_purchase } };
-	for (size_t g = 0; g < 3; g++) {
+		{ "user", &r->by_user }, { "purchase", &r->by_purchase } };
+	for (size_t g = 0; g < sizeof(groups) / sizeof(groups[0]); g++) {
 		for (size_t i = 0; i < groups[g].sums->n; i++) {
 			const struct html_cell cells[] = { { groups[g].what, false },
 				{ groups[g].sums->v[i].name, false },
@@ -354,6 +356,14 @@ html_plan(struct cmd_ctx *ctx, const struct report *r, struct buf *b)
 	json_decref(v);
 }
 
+/* A zone's name may be the same in two clouds, or in two regions of one. */
+static const char *
+html_where(struct cmd_ctx *ctx, const struct offer *o)
+{
+	return arena_printf(ctx->arena, "%s %s%s%s", o->provider, o->region,
+	    o->zone[0] != '\0' ? ", " : "", o->zone);
+}
+
 static void
 html_machines(struct cmd_ctx *ctx, const struct report *r, struct buf *b)
 {
@@ -369,8 +379,7 @@ html_machines(struct cmd_ctx *ctx, const struct report *r, struct buf *b)
 		const struct instance *in = &r->machines[i];
 		const struct html_cell cells[] = {
 			{ arena_printf(ctx->arena, "%lld", (long long)in->id), true },
-			{ in->offer.zone[0] != '\0' ? in->offer.zone : in->offer.region, false },
-			{ in->offer.instance_type, false },
+			{ html_where(ctx, &in->offer), false }, { in->offer.instance_type, false },
 			{ purchase_name(in->offer.purchase), false },
 			{ in->verdict[0] != '\0' ? in->verdict : "-", false },
 			{ isnan(in->speed) ? "-" : arena_printf(ctx->arena, "%.3f", in->speed),
@@ -433,10 +442,8 @@ report_html(struct cmd_ctx *ctx, const struct report *r, const char *path, struc
 	html_scores(ctx, r, &b);
 	buf_printf(&b, "<footer>berth %s</footer>\n</body></html>\n", PACKAGE_VERSION);
 	rc = buf_check(&b, "report", err);
-	if (rc == BERTH_OK && ctx->dry_run)
-		cmd_note(ctx, "dry run: %s is not written", path);
-	else if (rc == BERTH_OK)
-		rc = atomicfile_write(path, b.p, b.len, 0644, err);
+	if (rc == BERTH_OK)
+		rc = cmd_write_file(ctx, path, b.p, b.len, err);
 	buf_free(&b);
 	return rc;
 }

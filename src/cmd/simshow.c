@@ -9,7 +9,6 @@
 #include "cmd/simspot.h"
 #include "util/arena.h"
 #include "util/buf.h"
-#include "util/fileio.h"
 #include "util/json.h"
 #include "util/svg.h"
 
@@ -60,10 +59,10 @@ simshow_svg(struct cmd_ctx *ctx, const char *path, const struct svg_chart *c, st
 	buf_init(&b, 1U << 20);
 	svg_chart_write(c, true, &b);
 	rc = buf_check(&b, "the chart", err);
-	if (rc == BERTH_OK && !ctx->dry_run)
-		rc = atomicfile_write(path, b.p, b.len, 0644, err);
 	if (rc == BERTH_OK)
-		cmd_note(ctx, ctx->dry_run ? "dry run: %s is not written" : "%s: written", path);
+		rc = cmd_write_file(ctx, path, b.p, b.len, err);
+	if (rc == BERTH_OK && !ctx->dry_run)
+		cmd_note(ctx, "%s: written", path);
 	buf_free(&b);
 	return rc;
 }

@@ -260,8 +260,10 @@ store_run_backup(struct cmd_ctx *ctx, struct berth_err *err)
 	if (rc != BERTH_OK)
 		return rc;
 	if (!cmd_wants_json(ctx)) {
-		cmd_say(ctx, "%s%s: %.1f MiB\n", ctx->dry_run ? "dry run: " : "", ctx->args[0],
-		    (double)st.st_size / 1048576);
+		if (ctx->dry_run)
+			cmd_say(ctx, "dry run: %s is not written\n", ctx->args[0]);
+		else
+			cmd_say(ctx, "%s: %.1f MiB\n", ctx->args[0], (double)st.st_size / 1048576);
 		return BERTH_OK;
 	}
 	w = cmd_json_begin(ctx, "berth.store-backup/1");

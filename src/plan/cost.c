@@ -371,15 +371,9 @@ cost_check_now(const struct cost_facts *f, const struct cost_limits *lim)
 static double
 cost_egress(const struct job_spec *s, const struct offer *o, const struct cost_facts *f)
 {
-	char to[256];
-
-	if (s->data_gib <= 0 || s->data_region[0] == '\0')
-		return 0;
-	if (!isnan(f->egress_usd_per_gib))
+	if (s->data_gib > 0 && s->data_region[0] != '\0' && !isnan(f->egress_usd_per_gib))
 		return s->data_gib * f->egress_usd_per_gib;
-	if ((size_t)snprintf(to, sizeof(to), "%s/%s", o->provider, o->region) >= sizeof(to))
-		return s->data_gib * COST_EGRESS_DEFAULT;
-	return s->data_gib * cost_egress_rate(s->data_region, to, NULL);
+	return cost_input_usd(s, o);
 }
 
 /* Hours that run beyond the end of the commitment. */

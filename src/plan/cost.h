@@ -190,6 +190,10 @@ double cost_useful_share(
  */
 double cost_egress_rate(const char *from, const char *to, const char **source_out);
 
+/* USD to move the job's input (data_gib from data_region) to a machine of the offer, at that rate;
+ * 0 for a job that names none. */
+double cost_input_usd(const struct job_spec *s, const struct offer *o);
+
 #define COST_EGRESS_DEFAULT 0.09
 
 #endif

@@ -1,5 +1,8 @@
+#include <stdio.h>
 #include <string.h>
 
+#include "model/job.h"
+#include "model/offer.h"
 #include "plan/cost.h"
 #include "util/str.h"
 
@@ -71,4 +74,16 @@ cost_egress_rate(const char *from, const char *to, const char **source_out)
 		return same ? r->inside : r->outside;
 	}
 	return COST_EGRESS_DEFAULT;
+}
+
+double
+cost_input_usd(const struct job_spec *s, const struct offer *o)
+{
+	char to[256];
+
+	if (s->data_gib <= 0 || s->data_region[0] == '\0')
+		return 0;
+	if ((size_t)snprintf(to, sizeof(to), "%s/%s", o->provider, o->region) >= sizeof(to))
+		return s->data_gib * COST_EGRESS_DEFAULT;
+	return s->data_gib * cost_egress_rate(s->data_region, to, NULL);
 }

@@ -24,6 +24,9 @@
 #define SIM_START INT64_C(1796083200)	/* 2026-12-01T00:00:00Z */
 #define SIM_STEP 60
 #define SIM_STEPS 900
+#define SIM_DATA_AT "aws/us-east-1"	/* input of each job: 0.09 USD a GiB to another cloud, aws.amazon.com/ec2/pricing */
+#define SIM_DATA_GIB 10
+#define SIM_DATA_USD 0.90
 #ifdef __SANITIZE_ADDRESS__
 #define SIM_LIVES 6			/* several times as slow; the ordinary build tries more */
 #else
@@ -153,7 +156,7 @@ sim_job(struct sim *s, const char *name, const char *accel, int nodes, int count
 	struct job_spec spec = { .name = name, .user = "u", .project = "p", .variants = &v, .n_variants = 1,
 		.work_hours = hours, .precision = "bf16", .checkpoint_write_s = 60, .checkpoint_interval_s = 900,
 		.restart_s = 120, .can_resume = resume, .max_price = USD_UNKNOWN, .max_cost = USD_UNKNOWN,
-		.purchase_ok = { true, true, true }, .data_region = "", .run = "train", .retries = 1 };
+		.purchase_ok = { true, true, true }, .data_region = SIM_DATA_AT, .data_gib = SIM_DATA_GIB, .run = "train", .retries = 1 };
 	struct berth_err err;
 	const char *id;
 
@@ -235,7 +238,9 @@ sim_life(struct sim *s)
 
 struct sim_end {
 	size_t done, alive_store, alive_cloud, machines_store, machines_cloud, unknown, twice;
-	double ledger, bill;		/* USD by the ledger; by the cloud's own times */
+	double ledger, bill;		/* USD by the ledger; by the cloud's own times and starts */
+	double egress, moved;		/* the part of each for input that was moved */
+	double jobs;			/* USD by the jobs' own sums */
 	size_t pending, preempted;
 	double reserved;
 };
@@ -268,6 +273,7 @@ sim_cloud(struct sim *s, struct sim_end *e, const struct instance *ins, size_t n
 	e->machines_cloud = jsonr_len(&list);
 	for (size_t i = 0; i < e->machines_cloud; i++) {
 		struct jsonr m = jsonr_at(&list, i);
+		struct jsonr work = jsonr_get(&m, "job");
 		int64_t created = 0, ended = 0;
 		const char *ref = "", *pool = "", *purchase = "";
 		size_t hits = 0;
@@ -279,6 +285,10 @@ sim_cloud(struct sim *s, struct sim_end *e, const struct instance *ins, size_t n
 		sim_must(jsonr_int(&m, "ended", 0, INT64_MAX, &ended, &err), &err, "ended");
 		e->alive_cloud += ended == 0;
 		e->bill += sim_price(pool, purchase) * (double)(ended - created) / 3600;
+		if (work.v != NULL && !json_is_null(work.v)) {	/* it ran a job: the input is there, of a gang's a third */
+			e->moved += SIM_DATA_USD / (s->gangs ? 3 : 1);
+			e->bill += SIM_DATA_USD / (s->gangs ? 3 : 1);
+		}
 		for (size_t k = 0; k < n; k++)
 			hits += strcmp(ins[k].provider_ref, ref) == 0;
 		e->unknown += hits == 0;
@@ -305,14 +315,17 @@ sim_look(struct sim *s)
 	for (size_t i = 0; i < n; i++) {
 		e.done += jobs[i].state == JOB_DONE;
 		e.preempted += (size_t)jobs[i].preemptions;
+		e.jobs += usd_to_double(jobs[i].cost);
 	}
 	sim_must(store_instance_list(s->store, 0, s->arena, &ins, &n_ins, &err), &err, "instances");
 	e.machines_store = n_ins;
 	for (size_t i = 0; i < n_ins; i++)
 		e.alive_store += ins[i].state != INSTANCE_GONE;
 	sim_must(store_ledger_list(s->store, &q, s->arena, &rows, &n, &err), &err, "ledger");
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		e.ledger += usd_to_double(rows[i].amount);
+		e.egress += rows[i].kind == LEDGER_EGRESS ? usd_to_double(rows[i].amount) : 0;
+	}
 	sim_must(store_intent_pending(s->store, s->arena, &its, &e.pending, &err), &err, "intents");
 	sim_must(store_budget_list(s->store, s->shared->now, s->arena, &budgets, &n, &err), &err, "budgets");
 	for (size_t i = 0; i < n; i++)
@@ -336,15 +349,16 @@ static bool
 sim_sound(const struct sim *s, const struct sim_end *e)
 {
 	return e->done == s->n_jobs && e->alive_store == 0 && e->alive_cloud == 0 && e->unknown == 0 && e->twice == 0 &&
-	    e->machines_store == e->machines_cloud && e->pending == 0 && fabs(e->ledger - e->bill) < 0.02;
+	    e->machines_store == e->machines_cloud && e->pending == 0 && fabs(e->ledger - e->bill) < 0.02 &&
+	    fabs(e->egress - e->moved) < 1e-5 && fabs(e->jobs - e->ledger) < 1e-5 && fabs(e->reserved) < 1e-9;
 }
 
 static void
 sim_tell(const struct sim_end *e)
 {
 	tap_diag("jobs done %zu, machines store %zu cloud %zu, alive store %zu cloud %zu, unknown %zu, twice %zu, pending %zu, "
-	    "ledger %.4f bill %.4f", e->done, e->machines_store, e->machines_cloud, e->alive_store, e->alive_cloud, e->unknown,
-	    e->twice, e->pending, e->ledger, e->bill);
+	    "ledger %.4f bill %.4f, egress %.4f moved %.4f, jobs %.4f, reserved %.4f", e->done, e->machines_store, e->machines_cloud, e->alive_store, e->alive_cloud, e->unknown,
+	    e->twice, e->pending, e->ledger, e->bill, e->egress, e->moved, e->jobs, e->reserved);
 }
 
 /* Killed at exchange k, then left alone. */
