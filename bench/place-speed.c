@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "bench/place_world.h"
 #include "plan/place.h"
@@ -31,16 +32,10 @@ late(void *arg)
 	return now_s() > ((struct clock *)arg)->end;
 }
 
-static double
-cbc(const struct place_problem *p, double *took)
+/* The problem as CBC reads it. */
+static void
+write_lp(const struct place_problem *p, FILE *f)
 {
-	const char *lp = "/tmp/berth-place-speed.lp", *out = "/tmp/berth-place-speed.out";
-	FILE *f = fopen(lp, "w");
-	char line[256];
-	double best = NAN, t;
-
-	if (f == NULL || system("command -v cbc >/dev/null 2>&1") != 0)
-		return NAN;
 	fprintf(f, "Minimize\n c: 0 zero");
 	for (size_t k = 0; k < p->cand_start[p->n_jobs]; k++)
 		fprintf(f, "\n + %.10g x%zu", p->cost[k], k);
@@ -74,15 +69,29 @@ cbc(const struct place_problem *p, double *took)
 	for (size_t i = 0; i < p->n_jobs; i++)
 		fprintf(f, " u%zu\n", i);
 	fprintf(f, "End\n");
-	fclose(f);
+}
+
+/* The optimum that CBC writes into the folder, and the time that it took; NAN: none in 120 s. */
+static double
+cbc_in(const struct place_problem *p, const char *dir, double *took)
+{
+	char lp[512], out[512], command[2048], line[256];
 	struct timespec t0, t1;
-	clock_gettime(CLOCK_MONOTONIC, &t0);
-	if (system("timeout 120 cbc /tmp/berth-place-speed.lp -ratioGap 0 solve solu "
-		   "/tmp/berth-place-speed.out >/dev/null 2>&1") != 0)
+	double best = NAN;
+	FILE *f;
+
+	snprintf(lp, sizeof(lp), "%s/a.lp", dir);
+	snprintf(out, sizeof(out), "%s/a.out", dir);
+	snprintf(command, sizeof(command), "timeout 120 cbc '%s' -ratioGap 0 solve solu '%s' >/dev/null 2>&1", lp, out);
+	f = fopen(lp, "w");
+	if (f == NULL)
 		return NAN;
+	write_lp(p, f);
+	fclose(f);
+	clock_gettime(CLOCK_MONOTONIC, &t0);
+	f = system(command) == 0 ? fopen(out, "r") : NULL;
 	clock_gettime(CLOCK_MONOTONIC, &t1);
-	t = (double)(t1.tv_sec - t0.tv_sec) + 1e-9 * (double)(t1.tv_nsec - t0.tv_nsec);
-	f = fopen(out, "r");
+	*took = (double)(t1.tv_sec - t0.tv_sec) + 1e-9 * (double)(t1.tv_nsec - t0.tv_nsec);
 	if (f != NULL && fgets(line, sizeof(line), f) != NULL &&
 	    sscanf(line, "Optimal - objective value %lf", &best) != 1)
 		best = NAN;
@@ -90,7 +99,25 @@ cbc(const struct place_problem *p, double *took)
 		fclose(f);
 	remove(lp);
 	remove(out);
-	*took = t;
+	return best;
+}
+
+static double
+cbc(const struct place_problem *p, double *took)
+{
+	const char *tmp = getenv("TMPDIR");
+	char dir[400];
+	double best;
+	int n = snprintf(dir, sizeof(dir), "%s/berth-bench.XXXXXX", tmp == NULL || *tmp == '\0' ? "/tmp" : tmp);
+
+	if (n >= (int)sizeof(dir) || system("command -v cbc >/dev/null 2>&1") != 0)
+		return NAN;
+	if (mkdtemp(dir) == NULL) {
+		perror("temporary folder (TMPDIR names where)");
+		return NAN;
+	}
+	best = cbc_in(p, dir, took);
+	rmdir(dir);
 	return best;
 }
 
