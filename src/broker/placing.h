@@ -70,6 +70,7 @@ struct placing_try {
 	const struct offer *offer;
 	struct cost_estimate cost;
 	bool paid;          /* by an owned commitment */
+	bool late;          /* for those behind it */
 	double reserve_usd; /* to be kept of the budgets: on spot under a deadline what on demand
 			       would cost, should it fail */
 };
@@ -224,6 +225,9 @@ void placing_json_move(struct jsonw *w, const struct placing_move *m);
 void placing_json_job(
     struct jsonw *w, const struct placing *p, const struct placing_job *j, size_t first);
 void placing_json_change(struct jsonw *w, const struct placing_change *c);
+/* Of the tries behind `first` the one that costs least, what is late for others last: an index;
+ * SIZE_MAX: none. */
+size_t placing_runner_up(const struct placing_job *j, size_t first);
 /* None of its tries was had: it becomes a job without an offer, whose nearest was the first. */
 void placing_not_taken(struct placing_job *j);
 /* The keys of the plan as a whole but the jobs, into an open object. */

@@ -208,10 +208,52 @@ placing_too_late(const struct placing_work_space *w, size_t i, size_t k)
 		   w->facts.offers[w->offer.v[k]].offer->purchase == PURCHASE_SPOT);
 }
 
+/* Of what else fits the cheapest, what is late last: where in r [n], of which the first is chosen;
+ * n: there is none. */
+static size_t
+placing_next(const struct place_problem *p, const struct placing_ranked *r, size_t n)
+{
+	size_t best = n;
+
+	for (size_t c = 1; c < n; c++)
+		if (best == n ||
+		    (r[c].late == r[best].late ? p->cost[r[c].cand] < p->cost[r[best].cand]
+					       : r[best].late))
+			best = c;
+	return best;
+}
+
+static double
+placing_priced(const struct place_problem *p, const struct place_plan *plan, size_t k)
+{
+	size_t j = p->offer[k];
+	double cost = p->cost[k];
+
+	for (size_t u = p->more == NULL ? 0 : p->more->start[k];
+	     p->more != NULL && u < p->more->start[k + 1]; u++)
+		cost += (double)p->more->units[u] * plan->shadow[p->more->resource[u]];
+	for (size_t u = p->use_start[j]; u < p->use_start[j + 1]; u++)
+		cost += (double)p->need[k] * (double)p->weight[u] * plan->shadow[p->resource[u]];
+	return cost;
+}
+
+static struct placing_try
+placing_try_of(const struct placing_work_space *w, size_t i, const struct placing_ranked *r)
+{
+	const struct placing_offer *po = &w->facts.offers[w->offer.v[r->cand]];
+	const struct cost_estimate *e = &w->estimate.v[r->cand];
+
+	return (struct placing_try){ .offer = po->offer,
+		.cost = *e,
+		.paid = po->facts.paid,
+		.late = r->late,
+		.reserve_usd = placing_reserve(w, i, po->offer, e) };
+}
+
 /*
  * The chosen candidate, then what else fits beside the other jobs by cost at the shadow prices: the
- * order of failover, what is too late for those behind it last. Returns the runner-up, or
- * PLACE_NONE.
+ * order of failover, what is too late for those behind it last. Returns the runner-up, the one that
+ * costs least, or PLACE_NONE.
  */
 static size_t
 placing_tries(
@@ -221,37 +263,28 @@ placing_tries(
 	const struct place_problem *p = &w->p;
 	size_t from = p->cand_start[i], n = p->cand_start[i + 1] - from;
 	struct placing_ranked *r = arena_array(w->a, n, sizeof(*r));
-	size_t fit = 0;
+	size_t fit = 0, next, out;
 
 	if (plan->chosen[i] == PLACE_NONE)
 		return PLACE_NONE;
 	for (size_t k = from; k < from + n; k++) {
-		size_t j = p->offer[k], c = fit;
+		bool is = k == plan->chosen[i];
 
-		if (k != plan->chosen[i] && (!placing_fits(w, left, plan->chosen[i], k) ||
-						(w->by > 0 && w->estimate.v[k].finish > w->by)))
-			continue;
-		fit++;
-		r[c] = (struct placing_ranked){ k != plan->chosen[i] && placing_too_late(w, i, k),
-			p->cost[k], k };
-		for (size_t u = p->more == NULL ? 0 : p->more->start[k];
-		     p->more != NULL && u < p->more->start[k + 1]; u++)
-			r[c].cost += (double)p->more->units[u] * plan->shadow[p->more->resource[u]];
-		for (size_t u = p->use_start[j]; u < p->use_start[j + 1]; u++)
-			r[c].cost += (double)p->need[k] * (double)p->weight[u] *
-				     plan->shadow[p->resource[u]];
-		if (k == plan->chosen[i])
-			r[c].cost = -INFINITY;
+		if (is || (placing_fits(w, left, plan->chosen[i], k) &&
+			      (w->by == 0 || w->estimate.v[k].finish <= w->by)))
+			r[fit++] = (struct placing_ranked){ !is && placing_too_late(w, i, k),
+				is ? -INFINITY : placing_priced(p, plan, k), k };
 	}
 	qsort(r, fit, sizeof(*r), placing_cmp_ranked);
+	next = placing_next(p, r, fit);
+	out = next < fit ? r[next].cand : PLACE_NONE;
+	if (next < fit && next >= PLACING_TRIES)
+		r[PLACING_TRIES - 1] = r[next];
 	pj->n_tries = fit < PLACING_TRIES ? fit : PLACING_TRIES;
 	pj->tries = arena_array(w->a, pj->n_tries, sizeof(*pj->tries));
 	for (size_t c = 0; c < pj->n_tries; c++)
-		pj->tries[c] = (struct placing_try){ w->facts.offers[w->offer.v[r[c].cand]].offer,
-			w->estimate.v[r[c].cand], w->facts.offers[w->offer.v[r[c].cand]].facts.paid,
-			placing_reserve(w, i, w->facts.offers[w->offer.v[r[c].cand]].offer,
-			    &w->estimate.v[r[c].cand]) };
-	return fit > 1 ? r[1].cand : PLACE_NONE;
+		pj->tries[c] = placing_try_of(w, i, &r[c]);
+	return out;
 }
 
 /* The numbers behind what the policy says. */

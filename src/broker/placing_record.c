@@ -261,11 +261,28 @@ placing_json_readings(struct jsonw *w, const struct placing *p)
 	jsonw_end_array(w);
 }
 
+size_t
+placing_runner_up(const struct placing_job *j, size_t first)
+{
+	size_t best = SIZE_MAX;
+
+	for (size_t c = first + 1; c < j->n_tries; c++) {
+		const struct placing_try *t = &j->tries[c],
+					 *b = best == SIZE_MAX ? NULL : &j->tries[best];
+
+		if (b == NULL ||
+		    (t->late == b->late ? t->cost.total_usd < b->cost.total_usd : b->late))
+			best = c;
+	}
+	return best;
+}
+
 void
 placing_json_job(
     struct jsonw *w, const struct placing *p, const struct placing_job *j, size_t first)
 {
 	const struct placing_try *chosen = first < j->n_tries ? &j->tries[first] : NULL;
+	size_t next = placing_runner_up(j, first);
 
 	jsonw_str(w, "id", j->job.id);
 	jsonw_str(w, "name", j->job.spec.name);
@@ -285,8 +302,8 @@ placing_json_job(
 		jsonw_time(w, "must_end", j->by);
 		jsonw_str(w, "deadline_of", j->by_of);
 	}
-	if (first + 1 < j->n_tries)
-		placing_json_offer(w, "runner_up", &j->tries[first + 1]);
+	if (next < j->n_tries)
+		placing_json_offer(w, "runner_up", &j->tries[next]);
 	else
 		jsonw_null(w, "runner_up");
 	placing_json_nearest(w, &j->nearest);

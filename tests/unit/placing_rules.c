@@ -407,6 +407,66 @@ test_small(struct world *w)
 	tap_ok(whole > 25 && hit == whole, "the optimum is found in %d of %d", hit, whole);
 }
 
+/* What job i would cost least elsewhere, all others where they are: by trying each that it has alone. */
+static double
+least_elsewhere(const struct world *w, const struct placing *p, const struct placing *alone, size_t i)
+{
+	int64_t left[3] = { 0 };
+	double money = isnan(w->cap) ? 1e9 : w->cap, best = INFINITY;
+
+	for (size_t q = 0; q < w->n_limits; q++)
+		left[q] = w->limit[q].limit;
+	for (size_t x = 0; x < p->n_jobs; x++) {
+		const struct placing_try *t = p->jobs[x].tries;
+
+		for (size_t q = 0; x != i && p->jobs[x].n_tries > 0 && q < w->n_limits; q++)
+			left[q] -= limit_units(&w->limit[q], t->offer, t->cost.machines);
+		money -= x != i && p->jobs[x].n_tries > 0 ? t->cost.total_usd : 0;
+	}
+	for (size_t k = 0; k < alone->jobs[0].n_tries; k++) {
+		const struct placing_try *t = &alone->jobs[0].tries[k];
+		bool fits = t->offer->id != p->jobs[i].tries[0].offer->id && t->cost.total_usd <= money + 1e-6;
+
+		for (size_t q = 0; q < w->n_limits; q++)
+			fits = fits && limit_units(&w->limit[q], t->offer, t->cost.machines) <= left[q];
+		if (fits)
+			best = fmin(best, t->cost.total_usd);
+	}
+	return best;
+}
+
+/* The runner-up is the cheapest other offer beside the rest of the plan, though failover may try another one first. */
+static void
+test_runner_up(struct world *w)
+{
+	int bad = 0, told = 0, other = 0;
+
+	for (uint64_t seed = 1; seed <= 150; seed++) {
+		struct placing p;
+
+		make_world(w, 9000 + seed, 3 + seed % 5, MAX_OFFERS, 4);
+		p = world_place(w, w->id, w->n_jobs, true);
+		for (size_t i = 0; i < p.n_jobs; i++) {
+			struct placing alone;
+			size_t next = placing_runner_up(&p.jobs[i], 0);
+			double is = next == SIZE_MAX ? (double)INFINITY : p.jobs[i].tries[next].cost.total_usd, best;
+
+			if (p.jobs[i].n_tries == 0)
+				continue;
+			alone = world_place(w, &w->id[i], 1, false);
+			best = least_elsewhere(w, &p, &alone, i);
+			told += isfinite(is);
+			other += next != SIZE_MAX && next != 1;
+			if (is == best || fabs(is - best) < 1e-6)
+				continue;
+			bad++;
+			tap_diag("queue %d, job %zu: runner-up at %.6f USD, by enumeration %.6f", (int)seed, i, is, best);
+		}
+	}
+	tap_ok(bad == 0 && told > 200 && other > 0, "%d runners-up cost least of what fits (%d of them not the next to be tried)", told,
+	    other);
+}
+
 /* The type of the offer that a job goes to; "" none. */
 static const char *
 where(const struct placing *p)
@@ -564,6 +624,7 @@ main(void)
 	test_rules(&w);
 	test_limits(&w);
 	test_small(&w);
+	test_runner_up(&w);
 	test_changes(&w);
 	store_rollback(w.s);
 	store_close(w.s);
