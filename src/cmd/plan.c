@@ -177,7 +177,6 @@ static enum berth_code
 plan_make(struct cmd_ctx *ctx, int64_t at, const struct plan_then *then, struct plan_made *m,
     struct berth_err *err)
 {
-	const struct offer_query q = { .at = at };
 	const struct accel_table *accels;
 	struct forecast_set f = { 0 };
 	struct offer *offers;
@@ -204,14 +203,17 @@ plan_make(struct cmd_ctx *ctx, int64_t at, const struct plan_then *then, struct 
 	}
 	m->o.was_gone = then == NULL || !then->has_gone ? NULL : &then->gone;
 	m->o.gone = &m->then.gone;
+	m->o.read = &m->then.read;
+	m->o.n_others = then == NULL ? 0 : then->read.others;
 	if (rc == BERTH_OK)
 		rc = plan_demand_load(ctx, accels, &m->o, &f, &m->ps, &m->n, err);
 	m->left.n = f.n_left;
 	if (rc == BERTH_OK)
 		plan_note_picked(ctx, &f, m);
 	if (rc == BERTH_OK)
-		rc = store_offer_list(
-		    ctx->store, at == 0 ? NULL : &q, ctx->arena, &offers, &n_offers, err);
+		rc = then == NULL
+			 ? store_offer_list(ctx->store, NULL, ctx->arena, &offers, &n_offers, err)
+			 : plan_then_offers(ctx, then, at, &offers, &n_offers, err);
 	if (rc == BERTH_OK && then == NULL)
 		rc = store_offer_gaps(
 		    ctx->store, ctx->now - PLAN_IDLE_S, ctx->arena, &gaps, &m->o.n_gaps, err);
@@ -226,6 +228,8 @@ plan_make(struct cmd_ctx *ctx, int64_t at, const struct plan_then *then, struct 
 	if (rc == BERTH_OK)
 		rc = plan_market_all(
 		    ctx, accels, offers, n_offers, &m->o, m->ps, &m->n, &m->left, err);
+	if (rc == BERTH_OK)
+		plan_read_end(&m->then.read, n_offers);
 	if (rc == BERTH_OK)
 		rc = plan_demand_forecast(ctx, &m->o, &f, m->ps, m->n, err);
 	if (rc == BERTH_OK)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cmd/plan_approve.h"
+#include "cmd/plan_inputs.h"
 #include "model/commitment.h"
 #include "store/money_rows.h"
 #include "store/offer_rows.h"
@@ -299,7 +300,6 @@ approve_series(struct approve *x, const struct jsonr *s, struct berth_err *err)
 static enum berth_code
 approve_read(struct approve *x, struct berth_err *err)
 {
-	struct offer_query q = { .at = x->plan.made };
 	struct arena *a = x->ctx->arena;
 	struct jsonr root, series;
 	json_t *tree = NULL;
@@ -311,7 +311,7 @@ approve_read(struct approve *x, struct berth_err *err)
 	root = jsonr_root(tree, "plan");
 	rc = approve_age(x, &root, err);
 	if (rc == BERTH_OK)
-		rc = store_offer_list(x->ctx->store, &q, a, &x->then, &x->n_then, err);
+		rc = plan_inputs_offers(x->ctx, &x->plan, &x->then, &x->n_then, err);
 	if (rc == BERTH_OK)
 		rc = store_offer_list(x->ctx->store, NULL, a, &x->now, &x->n_now, err);
 	if (rc == BERTH_OK)

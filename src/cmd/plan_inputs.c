@@ -1,11 +1,13 @@
 #include "config.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/cmd.h"
 #include "cmd/line.h"
 #include "cmd/plan_inputs.h"
+#include "store/offer_rows.h"
 #include "util/arena.h"
 #include "util/json.h"
 
@@ -16,6 +18,77 @@ plan_inputs_words(struct jsonw *w, const char *key, const char *const *words, si
 	for (size_t i = 0; i < n; i++)
 		jsonw_str(w, NULL, words[i]);
 	jsonw_end_array(w);
+}
+
+void
+plan_read_end(struct plan_read *r, size_t n_offers)
+{
+	size_t n = 0;
+
+	if (r->ids.n > 1)
+		qsort(r->ids.v, r->ids.n, sizeof(*r->ids.v), plan_id_cmp);
+	for (size_t i = 0; i < r->ids.n; i++)
+		if (n == 0 || r->ids.v[i] != r->ids.v[n - 1])
+			r->ids.v[n++] = r->ids.v[i];
+	r->ids.n = n;
+	r->others = (int64_t)(n_offers - n);
+}
+
+/* Numbers as what they grow by: offers are read together. */
+static void
+plan_read_json(struct jsonw *w, const struct plan_read *r)
+{
+	jsonw_begin_array(w, "offers");
+	for (size_t i = 0; i < r->ids.n; i++)
+		jsonw_int(w, NULL, r->ids.v[i] - (i > 0 ? r->ids.v[i - 1] : 0));
+	jsonw_end_array(w);
+	jsonw_int(w, "other_offers", r->others);
+}
+
+static void
+plan_read_again(struct cmd_ctx *ctx, const struct jsonr *root, struct plan_then *then)
+{
+	struct jsonr offers = jsonr_get(root, "offers");
+	int64_t id = 0;
+
+	then->has_read = json_is_array(offers.v);
+	for (size_t i = 0; i < jsonr_len(&offers); i++) {
+		id += json_integer_value(jsonr_at(&offers, i).v);
+		VEC_PUSH(ctx->arena, &then->read.ids, id);
+	}
+	then->read.others = json_integer_value(jsonr_get(root, "other_offers").v);
+}
+
+enum berth_code
+plan_then_offers(struct cmd_ctx *ctx, const struct plan_then *then, int64_t made,
+    struct offer **offers_out, size_t *n_out, struct berth_err *err)
+{
+	const struct offer_query q = {
+		.at = made,
+		.by_ids = then->has_read,
+		.ids = then->read.ids.v,
+		.n_ids = then->read.ids.n,
+	};
+
+	return store_offer_list(ctx->store, &q, ctx->arena, offers_out, n_out, err);
+}
+
+enum berth_code
+plan_inputs_offers(struct cmd_ctx *ctx, const struct plan_row *row, struct offer **offers_out,
+    size_t *n_out, struct berth_err *err)
+{
+	struct plan_then then = { .n_oldest = 0 };
+	struct jsonr root;
+	json_t *v = NULL;
+	enum berth_code rc =
+	    jsonr_parse(row->inputs, strlen(row->inputs), "inputs of the plan", &v, err);
+
+	if (rc != BERTH_OK)
+		return rc;
+	root = jsonr_root(v, "inputs of the plan");
+	plan_read_again(ctx, &root, &then);
+	json_decref(v);
+	return plan_then_offers(ctx, &then, row->made, offers_out, n_out, err);
 }
 
 /* What would have to be given to make the same plan again. */
@@ -80,6 +153,7 @@ plan_inputs_write(struct cmd_ctx *ctx, const struct plan_series *ps, size_t n,
 	for (size_t i = 0; i < then->gone.ids.n; i++)
 		jsonw_int(&w, NULL, then->gone.ids.v[i]);
 	jsonw_end_array(&w);
+	plan_read_json(&w, &then->read);
 	plan_inputs_words(&w, "block", o->block, o->n_block);
 	jsonw_begin_array(&w, "also");
 	for (size_t i = 0; i < o->n_also; i++)
@@ -144,6 +218,7 @@ plan_then_read(struct cmd_ctx *ctx, struct jsonr *root, struct plan_then *then)
 			then->block[then->n_block++] =
 			    arena_strdup(ctx->arena, json_string_value(rule));
 	}
+	plan_read_again(ctx, root, then);
 	then->has_gone = json_is_array(gone.v);
 	for (size_t i = 0; i < jsonr_len(&gone); i++)
 		VEC_PUSH(ctx->arena, &then->gone.ids, json_integer_value(jsonr_at(&gone, i).v));

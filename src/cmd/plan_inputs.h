@@ -23,13 +23,24 @@ struct plan_then {
 	bool has_stale;          /* read alone: it was kept */
 	struct plan_stale gone;  /* offers that were sold out for long */
 	bool has_gone;           /* as has_stale */
+	struct plan_read read;   /* the offers; ids rise */
+	bool has_read;           /* as has_stale */
 	const char **block;      /* [n_block] the block list; read alone, NULL: none was kept */
 	size_t n_block;
 };
 
+/* ids in rising order, each once; the others of all offers [n_offers]. */
+void plan_read_end(struct plan_read *r, size_t n_offers);
+/* The offers that were read then; of a plan that did not keep which, those that its time finds. */
+BERTH_MUST_CHECK enum berth_code plan_then_offers(struct cmd_ctx *ctx, const struct plan_then *then,
+    int64_t made, struct offer **offers_out, size_t *n_out, struct berth_err *err);
+
 BERTH_MUST_CHECK enum berth_code plan_inputs_write(struct cmd_ctx *ctx,
     const struct plan_series *ps, size_t n, const struct plan_options *o,
     const struct plan_then *then, const char **text_out, struct berth_err *err);
+/* The offers [n] that the plan was made from. */
+BERTH_MUST_CHECK enum berth_code plan_inputs_offers(struct cmd_ctx *ctx, const struct plan_row *row,
+    struct offer **offers_out, size_t *n_out, struct berth_err *err);
 /* BERTH_ENOTFOUND: an older berth kept too little. */
 BERTH_MUST_CHECK enum berth_code plan_inputs_read(struct cmd_ctx *ctx, const struct plan_row *row,
     struct line *line, struct plan_then *then, struct berth_err *err);

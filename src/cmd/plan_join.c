@@ -221,6 +221,7 @@ plan_filter(const struct accel_table *accels, const struct offer *offers, size_t
 	size_t n = 0;
 
 	memset(ps->refused, 0, sizeof(ps->refused));
+	ps->refused[REFUSE_ACCELERATOR] = (size_t)o->n_others;
 	ps->refused_term = 0;
 	for (size_t i = 0; i < n_offers; i++) {
 		enum refuse_code why = plan_check_offer(o, accels, ps, &offers[i]);
@@ -232,6 +233,8 @@ plan_filter(const struct accel_table *accels, const struct offer *offers, size_t
 			x[n++] = &offers[i];
 		else
 			ps->refused[why]++;
+		if (why != REFUSE_ACCELERATOR && o->read != NULL)
+			VEC_PUSH(a, &o->read->ids, offers[i].id);
 		if (why == REFUSE_PRICE_STALE && o->stale != NULL)
 			VEC_PUSH(a, &o->stale->ids, offers[i].id);
 		if (why == REFUSE_UNAVAILABLE && o->gone != NULL)

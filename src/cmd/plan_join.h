@@ -53,6 +53,13 @@ struct plan_stale {
 	VEC(int64_t) ids;
 };
 
+/* Offers that a series was held against, by id, and how many others there were, of accelerators
+ * that no series can use: those of a replay, whatever time their lists are of. */
+struct plan_read {
+	VEC(int64_t) ids;
+	int64_t others;
+};
+
 /* Steps that are done: purchases at one date, then for each series its schedule, what changes that,
  * and its reasons. */
 struct plan_progress {
@@ -79,6 +86,8 @@ struct plan_options {
 	size_t n_gaps;
 	struct plan_stale *gone;           /* to note which were left out for that; NULL: not */
 	const struct plan_stale *was_gone; /* of a replay, as was_stale */
+	struct plan_read *read;            /* to note which were looked at; NULL: not */
+	int64_t n_others;                  /* of a replay: offers that are not looked up again */
 	const char *gpu;                   /* accelerator of every series; NULL: by label or name */
 	const struct accel *const
 	    *also; /* [n_also] others that can do the same work, at their speed */

@@ -242,6 +242,17 @@ offer_scan_list(struct store *s, struct offer_list *l, struct berth_err *err)
 	    DB_ARGS(db_text(l->q->list_source), db_text(provider)));
 }
 
+static enum berth_code
+offer_scan_ids(struct store *s, struct offer_list *l, struct berth_err *err)
+{
+	enum berth_code rc = BERTH_OK;
+
+	for (size_t i = 0; rc == BERTH_OK && i < l->q->n_ids; i++)
+		rc = store_each(s, offer_list_row, l, err, OFFER_SELECT "o.id = $1",
+		    DB_ARGS(db_i64(l->q->ids[i])));
+	return rc;
+}
+
 /* The rows of a query; the accelerator, which cuts them down most, is looked up by the index. */
 static enum berth_code
 offer_scan(struct store *s, struct offer_list *l, int64_t from, int64_t to, bool current,
@@ -321,7 +332,8 @@ store_offer_list(struct store *s, const struct offer_query *q, struct arena *a,
 
 	rc = offer_fleet(s, &l, err);
 	if (rc == BERTH_OK)
-		rc = offer_scan(s, &l, l.q->at, l.q->at + 1, l.q->at == 0, err);
+		rc = l.q->by_ids ? offer_scan_ids(s, &l, err)
+				 : offer_scan(s, &l, l.q->at, l.q->at + 1, l.q->at == 0, err);
 	if (rc != BERTH_OK)
 		return rc;
 	offers = arena_array_of(a, l.v.n, struct offer);

@@ -66,6 +66,10 @@ struct offer_query {
 	bool every_kind; /* also Windows, licensed and dedicated ones; else plain offers alone */
 	bool fresh_only; /* leave out lists marked stale */
 	int64_t at;      /* offers as they were at that time; 0: current */
+	bool by_ids; /* those of ids [n_ids] alone, each once, whether they have ended or not; at is
+			not looked at, and an id that is not known is left out */
+	const int64_t *ids;
+	size_t n_ids;
 };
 /*
  * In the order of offer_cmp(); `measured` is filled in from the fleet's probes, `read_at` from the

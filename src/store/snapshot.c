@@ -34,8 +34,9 @@ static const struct {
 	{ "quota_reading", "SELECT * FROM quota_reading ORDER BY account", false },
 	{ "job",
 	    "SELECT id, state, reason, marks, progress, started, finished, tries, preemptions, "
-	    "cost FROM job WHERE state IN ('queued', 'placed', 'running') ORDER BY id",
-	    false },
+	    "cost FROM job WHERE state IN ('queued', 'placed', 'running') OR submitted > $1 "
+	    "ORDER BY id", /* by a clock that was ahead: its time does not say that it was there */
+	    true },
 	{ "intent", "SELECT id, state FROM intent WHERE state = 'pending' ORDER BY id", false },
 	{ "instance", "SELECT * FROM instance WHERE state <> 'gone' ORDER BY id", false },
 	{ "attempt", "SELECT * FROM attempt WHERE ended IS NULL ORDER BY id", false },
@@ -45,12 +46,12 @@ static const struct {
  * says. */
 static const struct snapshot_live {
 	const char *table, *sql;
-	enum { BY_LAST, BY_OFFER, BY_NOW } by;
+	enum { BY_LAST, BY_OFFER, BY_ALL } by;
 } snapshot_live[] = {
 	{ "offer",
 	    "SELECT * FROM offer WHERE id <= $1 AND (until_t IS NULL OR until_t > $2) ORDER BY id",
 	    BY_OFFER },
-	{ "job", "SELECT * FROM job WHERE submitted <= $1", BY_NOW },
+	{ "job", "SELECT * FROM job", BY_ALL },
 	{ "intent", "SELECT * FROM intent WHERE id <= $1", BY_LAST },
 	{ "instance", "SELECT * FROM instance WHERE id <= $1", BY_LAST },
 	{ "attempt", "SELECT * FROM attempt WHERE id <= $1", BY_LAST },
@@ -387,6 +388,16 @@ snapshot_offer(const struct snapshot_table *t, struct db_val *v, const size_t *a
 	return true;
 }
 
+/* Whether a job that the snapshot does not have came later. Its time alone does not tell those that
+ * had begun by another clock: they are in the snapshot. */
+static bool
+snapshot_later(const struct snapshot_table *t, const struct db_val *v)
+{
+	size_t submitted = snapshot_find(t, "submitted");
+
+	return submitted < t->n_cols && v[submitted].type == DB_I64 && v[submitted].i > t->now;
+}
+
 static enum berth_code
 snapshot_live_row(struct db_stmt *st, void *arg, struct berth_err *err)
 {
@@ -407,7 +418,7 @@ snapshot_live_row(struct db_stmt *st, void *arg, struct berth_err *err)
 	}
 	row = t->v.v + from;
 	at = strmap_get(&t->at, snapshot_id(t->a, &row[snapshot_find(t, "id")]));
-	if (t->as_of != NULL && !snapshot_offer(t, row, at)) {
+	if (t->as_of != NULL ? !snapshot_offer(t, row, at) : at == NULL && snapshot_later(t, row)) {
 		t->v.n = from;
 		return BERTH_OK;
 	}
@@ -470,7 +481,9 @@ snapshot_copy(struct store *from, struct store *to, const struct snapshot_live *
 	if (rc == BERTH_OK)
 		rc = store_each(from, snapshot_live_row, &t, err, l->sql,
 		    (const struct db_val[]){ db_i64(most), db_i64(now - SNAPSHOT_SINCE_S) },
-		    l->by == BY_OFFER ? 2 : 1);
+		    l->by == BY_OFFER ? 2
+		    : l->by == BY_ALL ? 0
+				      : 1);
 	return rc == BERTH_OK ? snapshot_put(to, l->table, &t, err) : rc;
 }
 

@@ -53,7 +53,7 @@ run simulate commit even gone vast -o csv
 expect_out_has '^series,reserved,policy,reserved_gpus,mean,over_hindsight,left_out$'
 expect_out_has '^vast,0.6,hindsight,,,,too_large$'
 expect_out_has '^gone,0.6,on_demand,0,,,no_demand$'
-expect_out_has "^even,0.6,hindsight,8,0.6[0-9.]*,1[0-9.]*,$"
+expect_out_has '^even,0.6,hindsight,8,0\.(6|59999)[0-9]*,(1|0\.99999|1\.00000)[0-9]*,$'
 COLUMNS=80 run simulate commit even gone vast --svg c.svg
 expect_exit 0
 ! grep -qi nan "$out" c.svg
