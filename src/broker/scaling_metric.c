@@ -19,6 +19,7 @@
 
 #define SCALING_QUERY_S 10 /* a server that is slower must not hold up the tick */
 #define SCALING_STALE_S 300
+#define SCALING_PAST_S (366 * 86400)
 
 static enum berth_code
 scaling_series(struct broker *b, const struct scaling_source *s, double *value_out,
@@ -238,16 +239,83 @@ scaling_metric(struct broker *b, const struct scaling_fleet *f, const struct sca
 	return BERTH_OK;
 }
 
+/* What is known of a series up to a time. */
+struct scaling_past {
+	struct scale_still still;
+	int64_t until;
+};
+
+/* Looks from a time on; false: it has moved, or nothing is known. */
+static enum berth_code
+scaling_past_since(struct broker *b, int64_t series_id, int64_t from, struct scaling_past *p,
+    bool *still_out, struct berth_err *err)
+{
+	struct dense d;
+	enum berth_code rc =
+	    store_samples_range(b->store, series_id, from, b->now + 1, b->tick_arena, &d, err);
+
+	*p = (struct scaling_past){ .still = { .known_s = 0 } };
+	*still_out = false;
+	for (size_t i = 0; rc == BERTH_OK && i < d.n; i++) {
+		if (isnan(d.mean[i]))
+			continue;
+		if (*still_out && d.mean[i] != p->still.value) {
+			*still_out = false;
+			p->still.known_s = 0;
+			return BERTH_OK;
+		}
+		*still_out = true;
+		p->still.value = d.mean[i];
+		p->until = d.t0 + (int64_t)(i + 1) * d.step_s;
+		p->still.known_s = p->until - d.t0;
+	}
+	return rc;
+}
+
+/* Whether a series has never moved, in a year at least; the newest day tells most that have. */
+static enum berth_code
+scaling_past(struct broker *b, const char *name, struct scaling_past *p, struct berth_err *err)
+{
+	struct series row;
+	bool still = false;
+	enum berth_code rc = store_series_get(b->store, name, b->tick_arena, &row, err);
+
+	*p = (struct scaling_past){ .until = b->now };
+	if (rc == BERTH_ENOTFOUND) /* its forecast is there, and counts */
+		return BERTH_OK;
+	if (rc == BERTH_OK)
+		rc = scaling_past_since(b, row.id, b->now - 86400, p, &still, err);
+	if (rc == BERTH_OK && still)
+		rc = scaling_past_since(b, row.id, b->now - SCALING_PAST_S, p, &still, err);
+	return rc;
+}
+
+/* A step of the forecast, for a time in it. */
+static double
+scaling_foreseen(
+    const struct forecast_row *row, const struct scaling_past *p, size_t level, int64_t at)
+{
+	static const double levels[FORECAST_ROW_LEVELS] = { 0.05, 0.5, 0.9, 0.95, 0.99 };
+	size_t k = (size_t)((at - row->as_of) / row->step_s);
+
+	return scale_foreseen(&p->still, levels[level], at > p->until ? at - p->until : 0,
+	    row->q[k * FORECAST_ROW_LEVELS + level]);
+}
+
 /* The most of the steps in [from, to]. */
 static double
-scaling_soon(const struct forecast_row *row, size_t level, int64_t from, int64_t to)
+scaling_soon(const struct forecast_row *row, const struct scaling_past *p, size_t level,
+    int64_t from, int64_t to)
 {
 	double most = NAN;
 
 	for (int64_t k = from > row->as_of ? (from - row->as_of) / row->step_s : 0;
-	     k <= (to - row->as_of) / row->step_s; k++)
+	     k <= (to - row->as_of) / row->step_s; k++) {
+		int64_t at = row->as_of + k * row->step_s;
+
 		if ((size_t)k < row->n)
-			most = fmax(most, row->q[(size_t)k * FORECAST_ROW_LEVELS + level]);
+			most = fmax(most, scaling_foreseen(row, p, level, at > from ? at : from));
+	}
 	return most;
 }
 
@@ -308,6 +376,7 @@ scaling_forecast(struct broker *b, const struct scaling_fleet *f, double *value_
 {
 	size_t level = scaling_level(f->level);
 	const struct forecast_row *row;
+	struct scaling_past past;
 	enum berth_code rc;
 
 	*value_out = *soon_out = NAN;
@@ -315,12 +384,11 @@ scaling_forecast(struct broker *b, const struct scaling_fleet *f, double *value_
 	if (f->forecast == NULL || !(f->level > 0))
 		return BERTH_OK;
 	rc = scaling_kept(b, f, f->forecast, &row, why_out, err);
-	if (rc != BERTH_OK || row == NULL)
+	if (rc != BERTH_OK || row == NULL ||
+	    (rc = scaling_past(b, f->forecast, &past, err)) != BERTH_OK)
 		return rc;
-	*value_out = row->q[(size_t)((b->now + f->rule.boot_s - row->as_of) / row->step_s) *
-				FORECAST_ROW_LEVELS +
-			    level];
-	*soon_out = scaling_soon(row, level, b->now, b->now + scale_restart(&f->rule));
+	*value_out = scaling_foreseen(row, &past, level, b->now + f->rule.boot_s);
+	*soon_out = scaling_soon(row, &past, level, b->now, b->now + scale_restart(&f->rule));
 	return BERTH_OK;
 }
 
@@ -330,12 +398,14 @@ scaling_least(struct broker *b, const struct scaling_fleet *f, int64_t percentil
 {
 	size_t level = scaling_level((double)percentile / 100);
 	const struct forecast_row *row;
+	struct scaling_past past;
 	enum berth_code rc = scaling_kept(b, f, scaling_foretold(f), &row, why_out, err);
 
 	*least_out = *soon_out = NAN;
-	if (rc != BERTH_OK || row == NULL)
+	if (rc != BERTH_OK || row == NULL ||
+	    (rc = scaling_past(b, scaling_foretold(f), &past, err)) != BERTH_OK)
 		return rc;
-	*least_out = scaling_soon(row, level, b->now, b->now + f->rule.boot_s);
-	*soon_out = scaling_soon(row, level, b->now, b->now + scale_restart(&f->rule));
+	*least_out = scaling_soon(row, &past, level, b->now, b->now + f->rule.boot_s);
+	*soon_out = scaling_soon(row, &past, level, b->now, b->now + scale_restart(&f->rule));
 	return BERTH_OK;
 }

@@ -32,6 +32,8 @@ struct simscale_world {
 			  hour HISTORY_H + k every of made_t0 */
 	size_t n_made, reach, every;
 	int64_t made_t0;
+	size_t moved;     /* steps from the first one on that are all alike */
+	double still;     /* ... their load */
 	int64_t fixed[2]; /* replicas for the peak, for the mean */
 	struct scale_rule rule;
 };
@@ -105,17 +107,6 @@ simscale_ahead(const struct simscale_world *w, int64_t now, int64_t t, size_t le
 	return at < w->reach ? w->ahead[(k * w->reach + at) * FC_LEVEL_COUNT + level] : NAN;
 }
 
-/* The most that is foreseen from t to `to`. */
-static double
-simscale_most(const struct simscale_world *w, int64_t t, int64_t to, size_t level)
-{
-	double most = NAN;
-
-	for (int64_t at = t; (at - w->made_t0) / 3600 <= (to - w->made_t0) / 3600; at += 3600)
-		most = fmax(most, simscale_ahead(w, t, at, level));
-	return most;
-}
-
 static size_t
 simscale_level(double level)
 {
@@ -124,6 +115,43 @@ simscale_level(double level)
 	while (k + 1 < FC_LEVEL_COUNT && fc_levels[k] < level - 1e-9)
 		k++;
 	return k;
+}
+
+/* The most that is foreseen at t of the hours of `from` to `to`. */
+static double
+simscale_most(const struct simscale_world *w, const struct scale_still *still, int64_t t,
+    int64_t from, int64_t to, double level)
+{
+	size_t k = simscale_level(level);
+	double most = NAN;
+
+	for (int64_t at = from; (at - w->made_t0) / 3600 <= (to - w->made_t0) / 3600; at += 3600)
+		most = fmax(most, scale_foreseen(still, fc_levels[k], (at < to ? at : to) - t,
+				      simscale_ahead(w, t, at, k)));
+	return most;
+}
+
+static void
+simscale_moved(struct simscale_world *w)
+{
+	w->still = NAN;
+	for (w->moved = 0; w->moved < w->n; w->moved++) {
+		double x = w->load[w->moved];
+
+		if (!isnan(x) && !isnan(w->still) && x != w->still)
+			return;
+		w->still = isnan(x) ? w->still : x;
+	}
+}
+
+/* What is known at t of a load that has never moved: the past alone. */
+static struct scale_still
+simscale_still(const struct simscale_world *w, int64_t t)
+{
+	int64_t seen = (t - w->g->period_s - w->t0) / w->step_s;
+
+	return (
+	    struct scale_still){ w->still, seen >= 0 && (size_t)seen < w->moved ? t - w->t0 : 0 };
 }
 
 static int64_t
@@ -138,7 +166,8 @@ simscale_target(const struct simscale_world *w, enum simscale_policy p, struct s
 		.soon = NAN,
 		.least = NAN,
 		.least_soon = NAN };
-	size_t level = simscale_level(w->g->level);
+	const struct scale_still still = simscale_still(w, t);
+	double level = w->g->level;
 	struct scale_rule rule = w->rule;
 	struct scale_decision d = { 0 };
 
@@ -151,14 +180,17 @@ simscale_target(const struct simscale_world *w, enum simscale_policy p, struct s
 	case SIMSCALE_BERTH:
 	case SIMSCALE_FORECAST:
 		if (p == SIMSCALE_FORECAST) {
-			in.forecast = simscale_ahead(w, t, t + w->rule.boot_s, level);
-			in.soon = simscale_most(w, t, t + scale_restart(&w->rule), level);
+			in.forecast = simscale_most(
+			    w, &still, t, t + w->rule.boot_s, t + w->rule.boot_s, level);
+			in.soon =
+			    simscale_most(w, &still, t, t, t + scale_restart(&w->rule), level);
 		}
 		scale_hours_apply(w->g->hours, w->g->n_hours, w->g->tz, t, &rule);
 		if (rule.headroom.percentile > 0) {
-			level = simscale_level((double)rule.headroom.percentile / 100);
-			in.least = simscale_most(w, t, t + rule.boot_s, level);
-			in.least_soon = simscale_most(w, t, t + scale_restart(&rule), level);
+			level = (double)rule.headroom.percentile / 100;
+			in.least = simscale_most(w, &still, t, t, t + rule.boot_s, level);
+			in.least_soon =
+			    simscale_most(w, &still, t, t, t + scale_restart(&rule), level);
 		}
 		scale_step(&rule, &f->state, &in, &d);
 		return d.target;
@@ -331,6 +363,7 @@ simscale_run(const double *load, size_t n, int64_t t0, int64_t step_s,
 	rc = scale_check(&w.rule, err);
 	w.fixed[0] = simscale_clamp(&w, ceil(most / carry));
 	w.fixed[1] = simscale_clamp(&w, ceil(sum / (double)known / carry));
+	simscale_moved(&w);
 	if (rc == BERTH_OK && simscale_foresees(g))
 		rc = simscale_foresee(&w, hours, a, err);
 	for (size_t p = 0; rc == BERTH_OK && p < SIMSCALE_POLICIES; p++) {

@@ -71,6 +71,17 @@ scale_window(const struct scale_rule *r)
 	return r->down_window_s > 0 ? r->down_window_s : w > SCALE_RATE_S ? w : SCALE_RATE_S;
 }
 
+double
+scale_foreseen(const struct scale_still *s, double level, int64_t ahead_s, double forecast)
+{
+	double moves;
+
+	if (s->known_s <= 0 || ahead_s < 0 || isnan(forecast))
+		return forecast;
+	moves = (double)ahead_s / ((double)s->known_s + (double)ahead_s);
+	return fmin(level, 1 - level) >= moves ? s->value : forecast;
+}
+
 int64_t
 scale_restart(const struct scale_rule *r)
 {

@@ -100,6 +100,19 @@ struct scale_decision {
 /* Errors: BERTH_EINVAL names the field. */
 BERTH_MUST_CHECK enum berth_code scale_check(const struct scale_rule *r, struct berth_err *err);
 
+/* A load that has had one value in all that is known of it. */
+struct scale_still {
+	double value;
+	int64_t known_s; /* time that is known; 0: it has had another one, or nothing is known */
+};
+/*
+ * What the forecast's quantile at level says of a load ahead_s behind what is known. What has never
+ * moved in known_s moves in ahead_s with a chance of ahead / (known + ahead), Laplace's rule of
+ * succession; up or down is not told, so that each may be all of it: a quantile that is no nearer
+ * to its end than that is the value itself. Else, and for all other loads: the forecast.
+ */
+double scale_foreseen(const struct scale_still *s, double level, int64_t ahead_s, double forecast);
+
 /* down_window_s, or what stands for it. */
 int64_t scale_window(const struct scale_rule *r);
 /* Idle time that costs what an end and a new start do: a start is billed and brings nothing, a

@@ -239,6 +239,26 @@ run scale --dry-run -o json
 expect_json '$.fleets[0].headroom_forecast' null "not before its hours"
 expect_json '$.fleets[0].target' 1
 expect_out_has 'from 2026-11-30T09:00:00Z on at least 0 and at most 20 may be, with a headroom of p99 of the forecast'
+# A series that has had one value in all that is known stays there: 28 days, of which an hour and a start of another are a
+# four-hundredth. Once it has moved, its forecast counts.
+fleet 'metric: {series: now}' 'forecast: {series: even, level: 0.99}'
+sed -i 's/boot: 5m/boot: 1h/' .config/berth/berth.yaml
+run record csv now.csv --step 5m
+even() { awk -v last="$1" 'BEGIN { print "timestamp,gpus,series"; for (h = -28 * 24; h < 9; h++) print 1795996800 + 3600 * h "," (h < 8 ? 50 : last) ",even" }' >even.csv; run record csv even.csv; }
+even 50
+run forecast even --horizon 1d --at 2026-11-28T08:00:00Z
+run scale -o json
+expect_json '$.fleets[0].forecast' null "a forecast that does not reach"
+run forecast even --horizon 1w --at 2026-11-28T08:00:00Z
+run scale --dry-run -o json
+expect_json_near '$.fleets[0].forecast' 50 0
+expect_json_near '$.fleets[0].soon' 50 0
+expect_json '$.fleets[0].target' 7
+even 49
+run scale --dry-run -o json
+awk -v a="$(json '$.fleets[0].forecast')" 'BEGIN { exit !(a > 50) }'
+ok $? "one value that is another: the kept quantile counts ($(json '$.fleets[0].forecast'))"
+
 fleet 'metric: {queue: "*"}' 'hours: ["10:00-11:00 4..", "12:00-13:00 +p90"]'
 run scale
 expect_exit 1

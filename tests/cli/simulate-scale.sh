@@ -127,6 +127,24 @@ run simulate scale gap --unit 8 --policies berth -o json
 is berth changes 0 0
 is berth cost 120 1e-6
 
+# A load that has never moved: no forecast moves it, but on the first day at the most; nor does a gap. One value that is
+# another, whenever it was, and forecasts count as always.
+load c4 8064 100
+load c4gap 8064 'k < 1000 || k >= 1400 ? 100 : ""'
+load c4moved 8064 'k < 13 ? 99 : 100'
+for level in 0.5 0.9 0.95 0.99; do
+	for s in c4 c4gap; do
+		run simulate scale $s --unit 10 --boot 10m --policies berth,berth_forecast --level $level -o json
+		is berth_forecast changes 0 0
+		is berth_forecast cost 6720 1e-6
+	done
+done
+run simulate scale c4 --unit 10 --boot 10m --billing 1h --every 1d --policies berth --headroom p99 -o json
+is berth changes 0 0
+run simulate scale c4moved --unit 10 --boot 10m --policies berth_forecast --level 0.99 -o json
+awk -v a="$(policy berth_forecast cost)" 'BEGIN { exit !(a > 6720) }'
+ok $? "a load that has moved once has a forecast ($(policy berth_forecast cost))"
+
 # A jump that nothing foretells cannot be answered sooner than a replica starts: no forecast is used before it was made.
 load jump 2880 'k >= 2400 ? 80 : 10'
 run simulate scale jump --unit 1 --boot 2h --every 1h -o json

@@ -1063,9 +1063,52 @@ test_check(void)
 	tap_code(scale_check(&r, &err), BERTH_EINVAL, &err);
 }
 
+/* By way of the chances themselves: of all chances p that a step moves, each as likely as any other, those
+ * are weighed by (1 - p)^known with which nothing has moved; the mean of 1 - (1 - p)^ahead over them. */
+static double
+moves(double known, double ahead)
+{
+	enum { STEPS = 200000 };
+	double sum = 0, all = 0;
+
+	for (int i = 0; i < STEPS; i++) {
+		double p = (i + 0.5) / STEPS, still = pow(1 - p, known);
+
+		all += still;
+		sum += still * (1 - pow(1 - p, ahead));
+	}
+	return sum / all;
+}
+
+static void
+test_still(void)
+{
+	static const double levels[] = { 0.05, 0.5, 0.9, 0.95, 0.99 };
+	static const int64_t ahead[] = { 1, 10, 60, 600 };
+
+	for (size_t l = 0; l < sizeof(levels) / sizeof(levels[0]); l++)
+		for (size_t k = 0; k < sizeof(ahead) / sizeof(ahead[0]); k++) {
+			double end = fmin(levels[l], 1 - levels[l]);
+			int64_t known = 1;
+
+			/* In steps of a minute, the first time after which it stays. */
+			while (scale_foreseen(&(struct scale_still){ 7, 60 * known }, levels[l], 60 * ahead[k], 9) == 9)
+				known++;
+			tap_ok(known == 1 || moves((double)known * 0.98 - 3, (double)ahead[k]) > end,
+			    "%g, %d min: not before %d min", levels[l], (int)ahead[k], (int)known);
+			tap_ok(moves((double)known * 1.02 + 3, (double)ahead[k]) < end,
+			    "%g, %d min: from %d min on", levels[l], (int)ahead[k], (int)known);
+		}
+	tap_ok(scale_foreseen(&(struct scale_still){ 7, 0 }, 0.9, 60, 9) == 9, "one that has moved: the forecast");
+	tap_ok(scale_foreseen(&(struct scale_still){ 7, 864000 }, 1, 60, 9) == 9, "the end itself: the forecast");
+	tap_ok(isnan(scale_foreseen(&(struct scale_still){ 7, 864000 }, 0.9, 60, NAN)), "no forecast: none");
+	tap_ok(scale_foreseen(&(struct scale_still){ 0, 864000 }, 0.9, 60, 9) == 0, "nothing at all times");
+}
+
 int
 main(void)
 {
+	test_still();
 	test_constant();
 	test_noise();
 	test_sparse(0);
