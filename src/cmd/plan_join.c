@@ -92,39 +92,27 @@ plan_measured(const struct offer *x)
 		   : 1;
 }
 
-/* Ratio of rates; of a group that is compared with its fastest member, so that nothing is promised
- * that one of it would break. */
+/* The rated part of plan_speed(). */
 static double
-plan_ratio(const struct accel *a, const struct accel *own, enum accel_precision precision)
+plan_rated(const struct plan_options *o, const struct accel *accel, const struct plan_series *ps)
 {
-	double least = NAN;
+	double ratio = accel_work_ratio(accel, ps->accel, o->precision);
 
-	if (own->n_members == 0)
-		return accel_speed_ratio(a, own, precision);
-	for (size_t i = 0; i < own->n_members; i++)
-		least = fmin(
-		    least, plan_ratio(a, own->members[i], precision)); /* fmin() leaves NaN out */
-	return least;
+	if (accel_is(accel, ps->accel))
+		return ratio > 0 ? ratio : 1; /* a card whose rates nobody knows is what it says */
+	for (size_t i = 0; i < o->n_also; i++)
+		if (accel_is(accel, o->also[i]) && ratio > 0)
+			return ratio;
+	return 0;
 }
 
 double
 plan_speed(const struct plan_options *o, const struct accel_table *accels,
     const struct plan_series *ps, const struct offer *x)
 {
-	const struct accel *accel =
-	    accel_find_sized(accels, x->accelerator, x->accelerator_memory_gib);
-	double speed = 0;
-
-	if (accel_is(accel, ps->accel)) {
-		speed = 1;
-	} else {
-		for (size_t i = 0; i < o->n_also && speed <= 0; i++)
-			if (accel_is(accel, o->also[i]))
-				speed = plan_ratio(accel, ps->accel, o->precision);
-	}
-	if (!(speed > 0))
-		return 0;
-	return speed * plan_measured(x);
+	return plan_rated(
+		   o, accel_find_sized(accels, x->accelerator, x->accelerator_memory_gib), ps) *
+	       plan_measured(x);
 }
 
 int
@@ -193,6 +181,23 @@ plan_cmp_ranked(const void *a, const void *b)
 	return offer_cmp(x->o, y->o);
 }
 
+/* Notes a card of the series' own group that counts for less, or more, than one. */
+static void
+plan_form_note(const struct plan_options *o, const struct accel_table *accels,
+    const struct offer *x, struct plan_series *ps, struct arena *a)
+{
+	const struct accel *have =
+	    accel_find_sized(accels, x->accelerator, x->accelerator_memory_gib);
+	double rated = plan_rated(o, have, ps);
+
+	if (!accel_is(have, ps->accel) || fabs(rated - 1) < PLAN_AS_FAST)
+		return;
+	for (size_t i = 0; i < ps->forms.n; i++)
+		if (ps->forms.v[i].accel == have)
+			return;
+	VEC_PUSH(a, &ps->forms, ((struct plan_form){ have, rated }));
+}
+
 /* The market by what an hour of the series' own accelerator costs there. */
 static void
 plan_rank(const struct plan_options *o, const struct accel_table *accels, struct plan_series *ps,
@@ -201,11 +206,14 @@ plan_rank(const struct plan_options *o, const struct accel_table *accels, struct
 	struct plan_ranked *r = arena_array(a, ps->n_market, sizeof(*r));
 
 	ps->speed = arena_array(a, ps->n_market, sizeof(*ps->speed));
+	ps->counted_in = accel_fastest(ps->accel, o->precision);
+	ps->forms.n = 0;
 	for (size_t i = 0; i < ps->n_market; i++) {
 		double speed = plan_speed(o, accels, ps, ps->market[i]);
 
 		r[i] = (struct plan_ranked){ ps->market[i], speed,
 			plan_gpu_hour(ps->market[i], speed) };
+		plan_form_note(o, accels, ps->market[i], ps, a);
 	}
 	qsort(r, ps->n_market, sizeof(*r), plan_cmp_ranked);
 	for (size_t i = 0; i < ps->n_market; i++) {

@@ -126,6 +126,7 @@ struct plan_runway {
 	const char *limit;
 	int64_t gpus;            /* what it allows */
 	double beside;           /* GPUs owned or bought that it does not count, at that time */
+	double on_demand;        /* GPUs that may be had on demand, where it counts none such */
 	int64_t reached, ask_by; /* P95 of demand passes it; two weeks before */
 	size_t series;           /* that draw on it, whose demand is added up */
 };
@@ -152,6 +153,12 @@ struct plan_reclaim {
 	double saved_usd; /* expected */
 };
 
+/* Another card of the group that a series' accelerator is. */
+struct plan_form {
+	const struct accel *accel;
+	double speed; /* GPUs of the fastest card that one of it counts as, by its rates */
+};
+
 struct plan_series {
 	struct series series;
 	size_t node;     /* its place in the forecasts */
@@ -160,11 +167,12 @@ struct plan_series {
 	double queued;  /* GPUs that were waited for beside what ran, mean of four weeks */
 	bool requested; /* ... and are in its demand */
 	const struct accel *accel;
-	const struct offer **market; /* [n_market] offers that serve it, cheapest GPU-hour of its
-					own accelerator first */
+	const struct accel *counted_in; /* what its GPUs are: of a group the fastest card */
+	VEC(struct plan_form) forms;    /* on offer, of another speed than that */
+	const struct offer **market;    /* [n_market] offers that serve it, cheapest GPU-hour of its
+					   own accelerator first */
 	size_t n_market;
-	double
-	    *speed; /* [n_market] GPUs of the series' accelerator that one GPU there stands for */
+	double *speed; /* [n_market] GPUs of counted_in that one GPU there stands for */
 	const char *history_warning; /* what of it is kept coarser; NULL nothing */
 	struct fc_series history;    /* as the roadmap's events have left it */
 	struct fc_event_use *events; /* [n_events] of the roadmap */

@@ -111,19 +111,18 @@ plan_unserved(const struct plan_series *ps)
 	return on_demand > 0 ? PLAN_UNSERVED * on_demand : INFINITY;
 }
 
-/* Said of an offer that is not as fast, GPU for GPU, as the series' own accelerator is rated. */
-static const char *
-plan_note(const struct plan_series *ps, size_t i, struct arena *a)
+const char *
+plan_note(const struct plan_series *ps, double speed, struct arena *a)
 {
-	return fabs(ps->speed[i] - 1) < 0.005
+	return fabs(speed - 1) < PLAN_AS_FAST
 		   ? ""
-		   : arena_printf(a, ", each %.2f %s", ps->speed[i], ps->accel->name);
+		   : arena_printf(a, ", each %.2f %s", speed, ps->counted_in->name);
 }
 
 const char *
 plan_market_name(const struct plan_series *ps, size_t i, struct arena *a)
 {
-	return arena_printf(a, "%s%s", plan_name(ps->market[i], a), plan_note(ps, i, a));
+	return arena_printf(a, "%s%s", plan_name(ps->market[i], a), plan_note(ps, ps->speed[i], a));
 }
 
 /* Which share counts this offer: its number from 1; 0: none. */
@@ -203,7 +202,7 @@ plan_reserved(const struct plan_series *ps, const struct plan_options *o, struct
 		if (covered)
 			continue;
 		line.gpus = plan_units(carries, &line.speed);
-		plan_add_line(l, line, carries, x[i], plan_note(ps, i, l->a));
+		plan_add_line(l, line, carries, x[i], plan_note(ps, ps->speed[i], l->a));
 	}
 }
 
@@ -257,7 +256,7 @@ plan_on_demand(const struct plan_series *ps, const struct plan_options *o, struc
 			.usage = plan_gpu_hour(x[i], ps->speed[i]),
 			.gpus = 1,
 			.max_count = quota },
-		    carries, x[i], plan_note(ps, i, l->a));
+		    carries, x[i], plan_note(ps, ps->speed[i], l->a));
 		n++;
 	}
 }
@@ -336,7 +335,7 @@ plan_spot(
 			.gpus = 1,
 			.max_count = quota < ps->spot_gpus ? quota : ps->spot_gpus },
 		    ps->speed[spot] * x[spot]->accelerator_count, x[spot],
-		    plan_note(ps, spot, l->a));
+		    plan_note(ps, ps->speed[spot], l->a));
 	}
 }
 

@@ -6,6 +6,8 @@
 #include "cmd/plan_join.h"
 #include "util/vec.h"
 
+#define PLAN_AS_FAST 0.005 /* speeds so close to 1 are not told of */
+
 /* The lines of one problem, in the making. */
 struct plan_lines {
 	struct arena *a;
@@ -16,13 +18,14 @@ struct plan_lines {
 };
 
 /*
- * GPUs of the series' accelerator that one of this offer stands for: 1 for that accelerator, the
- * ratio of rates for another that was named, times what probes measured; 0: it cannot do the work.
+ * GPUs of the series' accelerator that one of this offer stands for: 1 for that accelerator, of a
+ * group for its fastest card, the ratio of rates for slower ones and for another that was named,
+ * times what probes measured; 0: it cannot do the work.
  */
 double plan_speed(const struct plan_options *o, const struct accel_table *accels,
     const struct plan_series *ps, const struct offer *x);
-/* The same of one machine. Purchases at start dates are counted in whole GPUs: parts of one do not
- * count there. */
+/* The same of one machine that may be bought. Purchases at start dates are counted in whole GPUs:
+ * parts of one do not count there. */
 double plan_carries(const struct plan_options *o, double speed, const struct offer *x);
 /* gpus and speed of a line for one machine. */
 int64_t plan_units(double carries, double *speed_out);
@@ -31,6 +34,8 @@ double plan_use_hour(const struct offer *o);
 /* USD of a GPU-hour that nothing serves; INFINITY: nothing is on demand. */
 double plan_unserved(const struct plan_series *ps);
 const char *plan_name(const struct offer *o, struct arena *a);
+/* Said of an offer whose GPUs are not as fast as those that the series' are counted in. */
+const char *plan_note(const struct plan_series *ps, double speed, struct arena *a);
 void plan_add_line(struct plan_lines *l, struct commit_line line, double carries,
     const struct offer *o, const char *note);
 /* The series' own part of what is owned becomes its first lines, and ps->owned. */

@@ -23,6 +23,15 @@ owned_holds(
 	return *hi_out > *lo_out && c->offer.accelerator_count >= 1 && c->count >= 1;
 }
 
+/* GPUs that one machine carries: what is owned is there, and counts whole over its machines alone.
+ */
+static double
+owned_carries(const struct plan_options *o, const struct accel_table *accels,
+    const struct plan_series *ps, const struct offer *x)
+{
+	return plan_speed(o, accels, ps, x) * x->accelerator_count;
+}
+
 /* Those that hold for at least half of the horizon are lines: their money is sunk. */
 void
 plan_owned(const struct commitment *c, size_t n, const struct plan_options *o,
@@ -39,7 +48,7 @@ plan_owned(const struct commitment *c, size_t n, const struct plan_options *o,
 	for (size_t i = 0; i < n; i++) {
 		const struct offer *x = &c[i].offer;
 		int64_t lo, hi, count = ps->owned_part[i];
-		double carries = plan_carries(o, plan_speed(o, accels, ps, x), x);
+		double carries = owned_carries(o, accels, ps, x);
 		struct commit_line line = {
 			.kind = COMMIT_OWNED, .min_count = count, .max_count = count
 		};
@@ -58,7 +67,9 @@ plan_owned(const struct commitment *c, size_t n, const struct plan_options *o,
 			    line.usage };
 		if ((hi - lo) * 2 < to - from)
 			continue;
-		plan_add_line(l, line, carries, x, ", owned");
+		plan_add_line(l, line, carries, x,
+		    arena_printf(
+			l->a, ", owned%s", plan_note(ps, carries / x->accelerator_count, l->a)));
 	}
 }
 
@@ -150,8 +161,7 @@ plan_owned_part(const struct commitment *c, size_t n_owned, const struct plan_op
 			int64_t lo, hi;
 
 			if (owned_holds(&c[i], &ps[k], &lo, &hi))
-				carries[k] = plan_carries(
-				    o, plan_speed(o, accels, &ps[k], &c[i].offer), &c[i].offer);
+				carries[k] = owned_carries(o, accels, &ps[k], &c[i].offer);
 			have[k] = owned_have(c, i, all, ps, k);
 		}
 		all[i] = carries;

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "broker/placing_facts.h"
 #include "cmd/plan_join.h"
+#include "plan/commit.h"
 #include "util/arena.h"
 #include "util/json.h"
 #include "util/time.h"
@@ -19,6 +21,8 @@ struct runway {
 	enum runway_what what; /* what stands beside the quota, with what is owned */
 	int64_t *most;         /* [n] as plan_quota_most() */
 	double *beside;        /* [n] GPUs that it does not count, in the step */
+	double *room;          /* [n] ... and that may be had on demand besides, at any time */
+	bool shared;           /* ... by one of the series or by another: a limit counts both */
 	size_t paths;
 	double *part; /* [paths] */
 };
@@ -71,6 +75,55 @@ runway_beside(const struct runway *r, const struct plan_series *ps, size_t step)
 	return gpus;
 }
 
+/*
+ * GPUs that all limits let a series have on demand beside a quota that counts none of them: what is
+ * reserved or spot need not carry that.
+ */
+static double
+runway_room(const struct plan_series *ps, const struct plan_options *o, size_t q, struct arena *a)
+{
+	struct commit_problem p = ps->problem;
+	struct commit_line *line = arena_array(a, p.n_lines + 1, sizeof(*line));
+	double owned = 0, most;
+
+	for (size_t i = 0; i < ps->n_market; i++)
+		if (ps->market[i]->purchase == PURCHASE_ON_DEMAND &&
+		    placing_quota_weight(&o->limits[q], ps->market[i]) > 0)
+			return 0;
+	for (size_t l = 0; l < p.n_lines; l++) {
+		line[l] = p.lines[l];
+		if (line[l].kind == COMMIT_OWNED)
+			owned += (double)line[l].max_count * commit_line_gpus(&line[l]);
+		else if (line[l].kind != COMMIT_ON_DEMAND)
+			line[l].max_count = 0;
+	}
+	p.lines = line;
+	most =
+	    commit_most(&p, &ps->shares, a, arena_array(a, ps->shares.n_quotas + 1, sizeof(bool)));
+	return isnan(most) ? 0 : fmax(0, most - owned);
+}
+
+/* Does a limit count what two of these series have on demand? */
+static bool
+runway_shared(const struct runway *r)
+{
+	for (size_t q = 0; r->n > 0 && q < r->ps[0].shares.n_quotas; q++) {
+		size_t counts = 0;
+
+		for (size_t i = 0; i < r->n; i++) {
+			bool any = false;
+
+			for (size_t l = 0; l < r->ps[i].n_lines && r->room[i] > 0; l++)
+				any = any || (r->ps[i].lines[l].kind == COMMIT_ON_DEMAND &&
+						 r->ps[i].shares.quota[q].weight[l] > 0);
+			counts += any;
+		}
+		if (counts > 1)
+			return true;
+	}
+	return false;
+}
+
 static int
 runway_cmp(const void *a, const void *b)
 {
@@ -79,11 +132,17 @@ runway_cmp(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* What a series asks of a quota, in parts of the most that it lets it have. */
+/* What series i asks of a quota, in parts of the most that it lets it have; left: of what may be
+ * had on demand the part that no series before it takes. */
 static double
-runway_part(double gpus, double beside, int64_t most)
+runway_part(const struct runway *r, size_t i, double gpus, double *left)
 {
-	return fmax(0, gpus - beside) / fmax((double)most, 1e-9);
+	double need = fmax(0, gpus - r->beside[i]);
+	double besides = fmin(need, (r->shared ? *left : 1) * r->room[i]);
+
+	if (besides > 0)
+		*left -= besides / r->room[i];
+	return (need - besides) / fmax((double)r->most[i], 1e-9);
 }
 
 /* Of one series its 95 % quantile, of several that of their sum. */
@@ -98,18 +157,23 @@ runway_need(const struct runway *r, size_t step)
 	}
 	if (counted == 1) {
 		const struct fc_result *f = &r->ps[last].forecast;
+		double left = 1;
 
-		return runway_part(f->q[step * f->horizon / r->steps * FC_LEVEL_COUNT + FC_P95],
-		    r->beside[last], r->most[last]);
+		return runway_part(
+		    r, last, f->q[step * f->horizon / r->steps * FC_LEVEL_COUNT + FC_P95], &left);
 	}
-	memset(r->part, 0, r->paths * sizeof(*r->part));
-	for (size_t i = 0; i < r->n; i++) {
-		const struct commit_demand *d = &r->ps[i].peaks;
-		size_t at = step * d->n_steps / r->steps;
+	for (size_t p = 0; p < r->paths; p++) {
+		double left = 1;
 
-		for (size_t p = 0; p < r->paths && r->most[i] >= 0; p++)
-			r->part[p] += runway_part(
-			    d->gpus[p % d->n_paths * d->n_steps + at], r->beside[i], r->most[i]);
+		r->part[p] = 0;
+		for (size_t i = 0; i < r->n; i++) {
+			const struct commit_demand *d = &r->ps[i].peaks;
+			size_t at = step * d->n_steps / r->steps;
+
+			if (r->most[i] >= 0)
+				r->part[p] += runway_part(
+				    r, i, d->gpus[p % d->n_paths * d->n_steps + at], &left);
+		}
 	}
 	qsort(r->part, r->paths, sizeof(*r->part), runway_cmp);
 	return r->part[(size_t)ceil(0.95 * (double)r->paths) - 1];
@@ -144,6 +208,7 @@ runway_new(const struct plan_series *ps, size_t n, enum runway_what what, struct
 	}
 	r.most = arena_array(a, n + 1, sizeof(*r.most));
 	r.beside = arena_array(a, n + 1, sizeof(*r.beside));
+	r.room = arena_array(a, n + 1, sizeof(*r.room));
 	r.part = arena_array(a, r.paths, sizeof(*r.part));
 	return r;
 }
@@ -180,15 +245,17 @@ runway_find(struct plan_series *ps, size_t n, enum runway_what what, const struc
 
 		for (size_t i = 0; i < n; i++) {
 			r.most[i] = plan_quota_most(&ps[i], o, r.q);
+			r.room[i] = r.most[i] >= 0 ? runway_room(&ps[i], o, r.q, a) : 0;
 			counted += r.most[i] >= 0;
 		}
+		r.shared = runway_shared(&r);
 		if (counted == 0 || !runway_drawn(&r, o) || !runway_reached(&r, &step))
 			continue;
 		at = runway_time(&r, step);
 		by = at - PLAN_ASK_AHEAD_S > o->now ? at - PLAN_ASK_AHEAD_S : o->now;
 		for (size_t i = 0; i < n; i++) {
 			struct plan_runway found = { o->limits[r.q].name, r.most[i], r.beside[i],
-				at, by, counted };
+				r.room[i], at, by, counted };
 
 			if (r.most[i] < 0)
 				continue;
@@ -214,7 +281,7 @@ plan_schedule_runway(
 	runway_find(ps, n, RUNWAY_SCHEDULE, o, a);
 }
 
-/* "quota cards, beside 125 GPUs that are owned or bought and that it does not count," */
+/* "quota cards, beside 125 GPUs owned or bought and 40 on demand that it does not count," */
 static const char *
 runway_name(const struct plan_runway *r, const char *beside, struct arena *a)
 {
@@ -223,11 +290,16 @@ runway_name(const struct plan_runway *r, const char *beside, struct arena *a)
 
 	if (beside != NULL)
 		return arena_printf(a, "%s%s", name, beside);
-	return r->beside < 0.5
-		   ? name
-		   : arena_printf(a,
-			 "%s, beside %.4g GPU%s owned or bought that it does not count,", name,
-			 r->beside, r->beside < 1.5 ? "" : "s");
+	if (r->beside < 0.5 && r->on_demand < 0.5)
+		return name;
+	return arena_printf(a, "%s, beside %s%s%s that it does not count,", name,
+	    r->beside < 0.5 ? ""
+			    : arena_printf(a, "%.4g GPU%s owned or bought", r->beside,
+				  r->beside < 1.5 ? "" : "s"),
+	    r->beside < 0.5 || r->on_demand < 0.5 ? "" : " and ",
+	    r->on_demand < 0.5 ? ""
+			       : arena_printf(a, "%.4g GPU%s to be had on demand", r->on_demand,
+				     r->on_demand < 1.5 ? "" : "s"));
 }
 
 void
@@ -259,6 +331,7 @@ plan_runway_json(struct jsonw *w, const char *series, const struct plan_runway *
 		jsonw_str(w, "limit", r->limit);
 		jsonw_int(w, "gpus", r->gpus);
 		jsonw_fixed(w, "beside", r->beside, 3);
+		jsonw_fixed(w, "on_demand", r->on_demand, 3);
 		jsonw_time(w, "reached", r->reached);
 		jsonw_time(w, "ask_by", r->ask_by);
 		jsonw_int(w, "series_counted", (int64_t)r->series);

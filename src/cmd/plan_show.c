@@ -18,6 +18,16 @@ struct plan_totals {
 	double cost, on_demand, lower, bound, upfront;
 };
 
+/* What it is, and how many GPUs of the series' reference one of its GPUs counts as. */
+static void
+plan_json_speed(struct jsonw *w, const struct plan_series *ps, size_t line)
+{
+	const struct offer *o = ps->offers[line];
+
+	jsonw_str(w, "accelerator", o->accelerator);
+	jsonw_fixed(w, "speed", ps->carries[line] / o->accelerator_count, 6);
+}
+
 /* Machines of other accelerators may carry parts of a GPU of the series' own. */
 static void
 plan_json_gpus(struct jsonw *w, double gpus)
@@ -47,6 +57,7 @@ plan_json_buys(struct jsonw *w, const struct plan_series *ps)
 		jsonw_str(w, "payment", payment_name(o->payment));
 		jsonw_int(w, "count", u->count);
 		plan_json_gpus(w, u->gpus);
+		plan_json_speed(w, ps, i);
 		jsonw_money(w, "upfront", o->upfront);
 		jsonw_money(w, "price_per_hour", o->price);
 		jsonw_money(w, "usage_price_per_hour", o->usage);
@@ -79,6 +90,7 @@ plan_json_rest(struct jsonw *w, const struct plan_series *ps)
 		jsonw_str(w, "offer", ps->names[i]);
 		jsonw_fixed(w, "share", all > 0 ? u->gpu_hours / all : 0, 6);
 		plan_json_gpus(w, u->gpus);
+		plan_json_speed(w, ps, i);
 		jsonw_fixed(w, "price_per_gpu_hour", ps->lines[i].usage, 6);
 		jsonw_fixed(w, "expected_cost", u->cost_usd, 6);
 		jsonw_end_object(w);
@@ -180,6 +192,7 @@ plan_json_series(struct jsonw *w, const struct plan_series *ps, const struct pla
 	jsonw_begin_object(w, NULL);
 	jsonw_str(w, "name", ps->series.name);
 	jsonw_str(w, "accelerator", ps->accel->name);
+	jsonw_str(w, "reference", ps->counted_in->name);
 	if (ps->n_of > 0) {
 		jsonw_begin_array(w, "of");
 		for (size_t k = 0; k < ps->n_of; k++)

@@ -174,6 +174,19 @@ plan_share_barred(const struct plan_series *ps, size_t group, double least)
 	return ": it reserves nothing that fits, so that nothing may be bought at all";
 }
 
+/* Cards of one group that differ in speed: what history does not tell apart. */
+static void
+plan_forms(struct plan_series *ps, const struct plan_options *o, struct arena *a)
+{
+	for (size_t i = 0; i < ps->forms.n; i++)
+		plan_add(&ps->because, a,
+		    arena_printf(a,
+			"each %s counts as %.2f %s, as they are rated at %s: %s is taken to be the "
+			"faster, as history does not tell them apart; --gpu says which it was",
+			ps->forms.v[i].accel->name, ps->forms.v[i].speed, ps->counted_in->name,
+			accel_precision_name(o->precision), ps->accel->name));
+}
+
 /* What was cut and left out, what was measured, and how old prices and history are. */
 static void
 plan_assumed_prices(struct plan_series *ps, const struct plan_options *o, struct arena *a)
@@ -213,6 +226,7 @@ plan_assumed_prices(struct plan_series *ps, const struct plan_options *o, struct
 			x->provider, x->region, x->instance_type, x->measured,
 			purchase_name(x->purchase), 1 / ps->speed[i]));
 	}
+	plan_forms(ps, o, a);
 	if (ps->price_oldest > 0)
 		plan_add(e, a,
 		    arena_printf(

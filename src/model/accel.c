@@ -188,6 +188,14 @@ accel_fastest(const struct accel *a, enum accel_precision precision)
 	return best;
 }
 
+double
+accel_work_ratio(const struct accel *have, const struct accel *want, enum accel_precision precision)
+{
+	return want == NULL || have == want ? 1
+					    : accel_speed_ratio(accel_fastest(have, precision),
+						  accel_fastest(want, precision), precision);
+}
+
 /* Sorts behind every name that begins with the typed text, or shares its family, by how many edits
  * it takes. */
 static double

@@ -128,6 +128,13 @@ double accel_speed_ratio(
     const struct accel *a, const struct accel *b, enum accel_precision precision);
 /* The fastest product of a group, by that ratio; a product itself; NULL of NULL. */
 const struct accel *accel_fastest(const struct accel *a, enum accel_precision precision);
+/*
+ * Speed of have at work that is told of want, at that precision: what is told of a group is told of
+ * its fastest product, and a machine that does not say which of a group it is counts as what people
+ * mean by the name. 1 if want is NULL (any); NaN: not known.
+ */
+double accel_work_ratio(
+    const struct accel *have, const struct accel *want, enum accel_precision precision);
 
 const char *accel_precision_name(enum accel_precision p); /* "bf16", "fp64_mma" */
 bool accel_precision_parse(

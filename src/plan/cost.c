@@ -200,18 +200,6 @@ cost_check_terms(const struct job_spec *s, const struct offer *o, const struct c
 }
 
 /*
- * Work told of a group is that on its fastest product: no other ends it sooner than was told. An
- * offer that does not say which of a group it is counts as what people mean by the name.
- */
-static double
-cost_ratio(const struct accel *accel, const struct accel *want, enum accel_precision precision)
-{
-	return want == NULL || accel == want ? 1
-					     : accel_speed_ratio(accel_fastest(accel, precision),
-						   accel_fastest(want, precision), precision);
-}
-
-/*
  * Speed of one accelerator and work in accelerator-hours at speed 1, as the variant, the job or the
  * table say; NaN: unknown.
  */
@@ -224,11 +212,11 @@ cost_speed(const struct cost_job *j, size_t v, const struct accel *accel, double
 	*work_out = s->work_hours * ref->count_min * (ref->nodes > 1 ? ref->nodes : 1);
 	if (!isnan(var->work_hours)) {
 		*work_out = var->work_hours * var->count_min * (var->nodes > 1 ? var->nodes : 1);
-		return cost_ratio(accel, j->want[v], j->precision);
+		return accel_work_ratio(accel, j->want[v], j->precision);
 	}
 	if (!isnan(var->speed))
 		return var->speed;
-	return cost_ratio(accel, j->want[0], j->precision);
+	return accel_work_ratio(accel, j->want[0], j->precision);
 }
 
 /* Accelerators of the gang that the machine's count lets it use. */

@@ -47,6 +47,7 @@ dist_check_SCRIPTS += tests/cli/place.sh
 dist_check_SCRIPTS += tests/cli/plan-approve.sh
 dist_check_SCRIPTS += tests/cli/plan-demand.sh tests/cli/regions.sh
 dist_check_SCRIPTS += tests/cli/plan-figures.sh tests/cli/plan-owned.sh tests/cli/plan-quota.sh tests/cli/plan-reasons.sh
+dist_check_SCRIPTS += tests/cli/plan-forms.sh tests/cli/plan-runway.sh
 dist_check_SCRIPTS += tests/cli/plan-starts-joint.sh
 dist_check_SCRIPTS += tests/cli/plan-odd.sh tests/cli/plan-parts.sh tests/cli/plan-pairs.sh tests/cli/plan-starts-use.sh
 dist_check_SCRIPTS += tests/cli/plan.sh
