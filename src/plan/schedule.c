@@ -462,7 +462,7 @@ schedule_flow(struct schedule_work *w, struct schedule *out, bool *ruled_out, st
 	if (n_kinds == 0)
 		out->lower_bound_usd = INFINITY;
 	rc = schedule_kinds_solve(w, kind, n_kinds, &out->lower_bound_usd, &out->theta, err);
-	*ruled_out = schedule_ruled(w, n_kinds);
+	*ruled_out = schedule_ruled(w, n_kinds, out->theta > 0);
 	return rc;
 }
 

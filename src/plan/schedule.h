@@ -61,11 +61,12 @@ struct schedule {
  * Start dates are every `every` steps, the ends of what is owned, and the ends of terms that began
  * with the horizon; between them everything is merged, exactly. What runs serves by rising price of
  * use. Machines of one size and one price of use are a flow (terms_solve_rest()) and the plan is
- * the best there is. Several, max_count (of the machines that run at once), quotas and shares are
- * no flow: where the flow's plan breaks them or is not proven, tangents of the hours' cost in each
- * stretch and branch and bound go on from it, as in commit_solve_joint(), and lower_bound_usd says
- * how far they came. Where no quota counts spot or on demand the hours' cost falls into one convex
- * function for each price of use, of what runs at it and below, and each has tangents of its own.
+ * the best there is. Several, max_count (of the machines that run at once), quotas, shares and a
+ * budget that binds are no flow: where the flow's plan breaks them or is not proven, tangents of
+ * the hours' cost in each stretch and branch and bound go on from it, as in commit_solve_joint(),
+ * and lower_bound_usd says how far they came. Where no quota counts spot or on demand the hours'
+ * cost falls into one convex function for each price of use, of what runs at it and below, and each
+ * has tangents of its own.
  * Errors: as terms_solve_rest() and commit_curve_build().
  */
 BERTH_MUST_CHECK enum berth_code schedule_solve(const struct schedule_problem *p, struct arena *a,

@@ -54,8 +54,9 @@ struct schedule_work {
 	int64_t *count; /* [offers] */
 };
 
-/* Are there quotas, shares or limits that the flow does not know, or machines of several kinds? */
-bool schedule_ruled(const struct schedule_work *w, size_t n_kinds);
+/* Are there quotas, shares or limits that the flow does not know, machines of several kinds, or a
+ * budget that binds? */
+bool schedule_ruled(const struct schedule_work *w, size_t n_kinds, bool budget);
 
 /* Prices of use of what is bought. */
 void schedule_bands(struct schedule_work *w);

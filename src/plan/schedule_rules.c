@@ -14,7 +14,7 @@
 #define PRICED_FAR 0.003
 
 bool
-schedule_ruled(const struct schedule_work *w, size_t n_kinds)
+schedule_ruled(const struct schedule_work *w, size_t n_kinds, bool budget)
 {
 	const struct commit_shares *r = w->p->rules;
 	double cells = ((double)w->offer.n + (double)w->rest.n) * (double)w->rest.n * 8;
@@ -23,7 +23,7 @@ schedule_ruled(const struct schedule_work *w, size_t n_kinds)
 	for (size_t i = 0; i < w->p->n_lines && !limits; i++)
 		limits = w->p->lines[i].kind == COMMIT_RESERVED &&
 			 w->p->lines[i].max_count != COMMIT_NO_LIMIT;
-	return limits || (n_kinds > 1 && cells < RULES_CELLS_MAX);
+	return limits || ((n_kinds > 1 || budget) && cells < RULES_CELLS_MAX);
 }
 
 static double *
