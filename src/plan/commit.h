@@ -160,9 +160,10 @@ size_t commit_winsorise(double *gpus, size_t n_paths, size_t n_steps, struct are
 /*
  * Raises sample paths [n_paths][n_steps] of demand, GPUs, that lie below all that was used. least
  * is the smallest of the means of history [n] (NaN: unknown) over its last week of `week` steps,
- * its last four and all of it; where the paths' mean lies below it by more than a tenth (of its
- * logarithm), half of what lies beyond is made up for, by one factor, which is returned. 1: nothing
- * is changed, as over less than a week, or where half of a week is unknown or nothing was used.
+ * its last four and all of it, in each the highest fiftieth taken as high as the next; where the
+ * paths' mean lies below it by more than a tenth (of its logarithm), half of what lies beyond is
+ * made up for, by one factor, which is returned. 1: nothing is changed, as over less than a week,
+ * or where half of a week is unknown or nothing was used.
  */
 double commit_level(
     const double *history, size_t n, size_t week, double *gpus, size_t n_paths, size_t n_steps);
